@@ -261,7 +261,7 @@ bench_create(unsigned n)
 
     store.head->holder = 1;
     t = ns();
-    mcp_store_bury(&store, 1000, 1);
+    mcp_store_reclaim(&store, 1000, 1);
     printf("repair of %4lu MB, %u streams %.1f ms\n", ZONE >> 20, n,
            (ns() - t) / 1e6);
 
@@ -353,10 +353,10 @@ bench_crowd(unsigned processes)
 static void
 poll_task(const mcp_stream_ref_t *ref, unsigned polls)
 {
-    int               rc;
-    char             *space;
-    mcp_buf_t         buf;
-    mcp_store_look_t  look;
+    int                 rc;
+    char               *space;
+    mcp_buf_t           buf;
+    mcp_store_lookup_t  look;
 
     space = malloc(MESSAGE);
     memset(&buf, 0, sizeof(buf));
@@ -366,7 +366,7 @@ poll_task(const mcp_stream_ref_t *ref, unsigned polls)
         buf.cap = MESSAGE;
         buf.max = MESSAGE;
         buf.len = 0;
-        rc = mcp_store_look(&store, ref, &look, &buf);
+        rc = mcp_store_lookup(&store, ref, &look, &buf);
         usleep(1000000 / polls);
     } while (rc == MCP_OK);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Hooks. */
+/* Registration of hooks. */
 
 #include "mod_mcp.h"
 
@@ -8,12 +8,12 @@
 #include "mod_mcp_child.h"
 #include "mod_mcp_config.h"
 #include "mod_mcp_connection.h"
-#include "mod_mcp_direct.h"
+#include "mod_mcp_stream_filter.h"
 #include "mod_mcp_directives.h"
 #include "mod_mcp_document.h"
 #include "mod_mcp_env.h"
 #include "mod_mcp_fetch.h"
-#include "mod_mcp_guard.h"
+#include "mod_mcp_error_headers.h"
 #include "mod_mcp_handler.h"
 #include "mod_mcp_map.h"
 #include "mod_mcp_note.h"
@@ -40,7 +40,7 @@ static int pre_config(apr_pool_t *pconf, apr_pool_t *plog, apr_pool_t *ptemp)
 static void register_hooks(apr_pool_t *p)
 {
     mod_mcp_fetch_register();
-    mod_mcp_direct_register();
+    mod_mcp_stream_filter_register();
     mod_mcp_note_register();
     mod_mcp_env_register();
     mod_mcp_tls_register();
@@ -65,20 +65,25 @@ static void register_hooks(apr_pool_t *p)
     ap_hook_type_checker(mod_mcp_map_type, NULL, NULL, APR_HOOK_REALLY_FIRST);
     ap_hook_fixups(mod_mcp_map_check, NULL, NULL, APR_HOOK_REALLY_LAST);
 
-    ap_hook_post_perdir_config(mod_mcp_guard_preflight, NULL, NULL,
+    ap_hook_post_perdir_config(mod_mcp_error_headers_preflight, NULL, NULL,
                                APR_HOOK_REALLY_FIRST);
-    ap_hook_insert_error_filter(mod_mcp_guard_error, NULL, NULL,
+    ap_hook_insert_error_filter(mod_mcp_error_headers_error, NULL, NULL,
                                 APR_HOOK_FIRST);
-    ap_hook_insert_filter(mod_mcp_guard_document, NULL, NULL, APR_HOOK_FIRST);
+    ap_hook_insert_filter(mod_mcp_error_headers_document, NULL, NULL,
+                          APR_HOOK_FIRST);
 
     ap_hook_quick_handler(mod_mcp_document_find, NULL, NULL,
                           APR_HOOK_REALLY_FIRST);
 
-    /* "Satisfy Any", and an internal redirect within one section, skip access
-     * checkers, but not fixups */
+    /*
+     * twice: "Satisfy Any", and an internal redirect within one section, skip
+     * access checkers, but not fixups
+     */
 
-    ap_hook_access_checker(mod_mcp_fetch_guard, NULL, NULL, APR_HOOK_FIRST);
-    ap_hook_fixups(mod_mcp_fetch_guard, NULL, NULL, APR_HOOK_REALLY_FIRST);
+    ap_hook_access_checker(mod_mcp_fetch_check_access, NULL, NULL,
+                           APR_HOOK_FIRST);
+    ap_hook_fixups(mod_mcp_fetch_check_access, NULL, NULL,
+                   APR_HOOK_REALLY_FIRST);
 
     ap_hook_error_log(mod_mcp_fetch_logged, NULL, NULL, APR_HOOK_MIDDLE);
 

@@ -1,51 +1,53 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * What all files of the Apache glue need.  The protocol lives in shared/; the
- * glue only connects it to httpd.  Each file has a header of its own name:
+ * Declarations for all files of the Apache glue.  The protocol itself is in
+ * shared/; the glue connects it to httpd.  Each file has a header of its own
+ * name:
  *
  *   mod_mcp.c             hooks
  *
  *   mod_mcp_directives.c  the table of directives
- *   mod_mcp_config.c      sections, what they inherit, their endpoints
+ *   mod_mcp_config.c      sections, their inheritance, their endpoints
  *   mod_mcp_path.c        paths of endpoints and backends
- *   mod_mcp_check.c       warnings and errors at the start
+ *   mod_mcp_check.c       warnings and errors at startup
  *
- *   mod_mcp_zone.c        shared memory, slots of processes, bells
- *   mod_mcp_child.c       start and end of a child process
- *   mod_mcp_worker.c      the core's worker, its lock and its actions
- *   mod_mcp_pool.c        pools that calls reuse
- *   mod_mcp_pump.c        the thread that serves clients without a thread
- *   mod_mcp_watch.c       the sockets that this thread watches
- *   mod_mcp_cluster.c     connections to Redis
- *   mod_mcp_cluster_conf.c   their directives
- *   mod_mcp_logger.c      the thread that logs their requests
- *   mod_mcp_event.c       the event MPM's own data
+ *   mod_mcp_zone.c          shared memory, slots of processes, wake-ups
+ *   mod_mcp_child.c         start and end of a child process
+ *   mod_mcp_worker.c        the core's worker, its lock and its actions
+ *   mod_mcp_pool.c          pools that calls reuse
+ *   mod_mcp_event_loop.c    the thread that serves clients without a thread
+ *   mod_mcp_poller.c        the sockets that the event loop polls
+ *   mod_mcp_cluster.c       connections to Redis
+ *   mod_mcp_cluster_conf.c  directives of the cluster
+ *   mod_mcp_logger.c        the thread that logs requests of suspended clients
+ *   mod_mcp_event.c         the event MPM's data of a connection
  *
- *   mod_mcp_handler.c     a client's request
- *   mod_mcp_guard.c       what others answer at an endpoint
- *   mod_mcp_document.c    documents of resources, below /.well-known/
- *   mod_mcp_request.c     what the module keeps of a request
- *   mod_mcp_rules.c       who may see and call what
- *   mod_mcp_body.c        reading a request's body
- *   mod_mcp_response.c    writing a response
- *   mod_mcp_stream.c      writing a stream
- *   mod_mcp_client.c      a client and its states
- *   mod_mcp_connection.c  the thread of a client, and suspension
- *   mod_mcp_filter.c      output filters that might block
- *   mod_mcp_map.c         requests that no file answers
- *   mod_mcp_secret.c      hiding the secrets of URLs from logs
- *   mod_mcp_note.c        notes and environment: %{mcp-...}n, MCP_*
- *   mod_mcp_status.c      the status page, and a line for mod_status
+ *   mod_mcp_handler.c        a client's request
+ *   mod_mcp_error_headers.c  headers of error responses at endpoints
+ *   mod_mcp_document.c       metadata documents, below /.well-known/
+ *   mod_mcp_request.c        the module's data of a request
+ *   mod_mcp_rules.c          values of MCPAllow and MCPGrantedScopes
+ *   mod_mcp_body.c           reading a request's body
+ *   mod_mcp_response.c       writing a response
+ *   mod_mcp_stream.c         writing a stream
+ *   mod_mcp_stream_filter.c  writing a stream to the socket
+ *   mod_mcp_client.c         a client and its states
+ *   mod_mcp_connection.c     the thread of a client, and suspension
+ *   mod_mcp_filter.c         detects output filters that might block
+ *   mod_mcp_map.c            requests that are not mapped to files
+ *   mod_mcp_secret.c         hiding the secrets of URLs from logs
+ *   mod_mcp_note.c           notes and environment: %{mcp-...}n, MCP_*
+ *   mod_mcp_status.c         the status page, and a line for mod_status
  *
- *   mod_mcp_job.c         the threads that run backend calls
- *   mod_mcp_snapshot.c    a copy of the client's request for them
- *   mod_mcp_fetch.c       the internal request to a backend
- *   mod_mcp_env.c         its environment
- *   mod_mcp_proxy.c       ending a call whose backend is silent
- *   mod_mcp_fastcgi.c     calls of FastCGI backends
- *   mod_mcp_cgi.c         the head of what they answer
- *   mod_mcp_tls.c         TLS of the client, as backends see it
+ *   mod_mcp_backend_threads.c  the threads that run backend requests
+ *   mod_mcp_snapshot.c         a copy of the client's request for them
+ *   mod_mcp_fetch.c            the internal request to a backend
+ *   mod_mcp_env.c              its environment
+ *   mod_mcp_proxy.c            interrupting mod_proxy while a backend is silent
+ *   mod_mcp_fastcgi.c          requests to FastCGI backends
+ *   mod_mcp_cgi.c              the head of their responses
+ *   mod_mcp_tls.c              TLS of the client, as backends see it
  */
 
 #ifndef MOD_MCP_H
@@ -69,9 +71,9 @@ typedef struct mod_mcp_cluster_conf_t mod_mcp_cluster_conf_t;
 typedef struct mod_mcp_cond_t mod_mcp_cond_t;
 typedef struct mod_mcp_dir_t mod_mcp_dir_t;
 typedef struct mod_mcp_event_t mod_mcp_event_t;
-typedef struct mod_mcp_run_t mod_mcp_run_t;
+typedef struct mod_mcp_backend_request_t mod_mcp_backend_request_t;
 typedef struct mod_mcp_snapshot_t mod_mcp_snapshot_t;
-typedef struct mod_mcp_twin_t mod_mcp_twin_t;
+typedef struct mod_mcp_duplicate_t mod_mcp_duplicate_t;
 
 static APR_INLINE mcp_str_t mod_mcp_str(const char *s)
 {

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Reading a request's body: as a whole, into the place that the core gives; at
- * once, if that is known before. */
+/*
+ * Reads a request's body completely into memory of the core: directly, if a
+ * small length is announced; otherwise by way of a brigade.
+ */
 
 #include "mod_mcp_body.h"
 
@@ -9,26 +11,32 @@
 #include "mod_mcp_config.h"
 #include "mod_mcp_worker.h"
 
-/* Less of a body is copied at once. */
+/* data shorter than this is copied, bytes */
 #define SCRAP  256
 
-/* For so much there is room before it is read: clients that do not send what
- * they have announced take no more. */
+/*
+ * bodies up to this length, bytes, get their memory before they are read, so
+ * that clients that do not send the announced body do not occupy more
+ */
 #define SMALL  16384
 
-/* More than any limit. */
+/* more than any limit, bytes */
 #define HUGE_BODY  ((apr_off_t)1 << 48)
 
-/* Scraps are collected in pieces of this size. */
+/* size of the pieces in which scraps are collected */
 #define PIECE  APR_BUCKET_BUFF_SIZE
 
 typedef struct {
     request_rec *r;
     mod_mcp_dir_t *dir;
-    char *space;                        /* for all of it; NULL: not known */
-    apr_off_t room;                     /* there */
-    apr_bucket_brigade *body;           /* else what was read so far */
-    apr_bucket *scraps;                 /* its last bucket, or NULL */
+    char *space;                        /* memory for the announced body;
+                                           NULL if none */
+    apr_off_t room;                     /* size of space, bytes */
+    apr_bucket_brigade *body;           /* data that has arrived, if the
+                                           body does not fit into "space";
+                                           else NULL */
+    apr_bucket *scraps;                 /* last bucket of body with room for
+                                           scraps, or NULL */
     apr_off_t length;
 } reader_t;
 
@@ -47,8 +55,10 @@ static int too_large(request_rec *r, mod_mcp_dir_t *dir, apr_off_t length)
     return 1;
 }
 
-/* Puts scraps of a body together, which may be chunks of a byte each: a bucket
- * for each would take more than a hundred times the memory. */
+/*
+ * Collects short data in pieces.  The body may arrive in chunks of one byte,
+ * and a bucket for each would take more than a hundred times the memory.
+ */
 static void add_scrap(reader_t *reader, const char *data, apr_size_t len)
 {
     request_rec *r = reader->r;
@@ -66,7 +76,10 @@ static void add_scrap(reader_t *reader, const char *data, apr_size_t len)
     reader->scraps = last;
 }
 
-/* There is more than was announced, or nothing was: a brigade has it all. */
+/*
+ * The body is longer than announced, or no length was announced: continues
+ * with a brigade.
+ */
 static void collect(reader_t *reader)
 {
     apr_bucket_alloc_t *list = reader->r->connection->bucket_alloc;
@@ -81,7 +94,10 @@ static void collect(reader_t *reader)
     }
 }
 
-/* Takes a bucket of data out of its brigade. */
+/*
+ * Moves the data of a bucket to the body, and removes the bucket from its
+ * brigade.  Returns OK, or an HTTP status.
+ */
 static int add_data(reader_t *reader, apr_bucket *b, const char *data,
                     apr_size_t len)
 {
@@ -119,7 +135,10 @@ static int add_data(reader_t *reader, apr_bucket *b, const char *data,
     return OK;
 }
 
-/* Takes a bucket out of its brigade. */
+/*
+ * Handles one bucket of the input, and removes it from its brigade.  Returns
+ * OK, or an HTTP status.
+ */
 static int add_bucket(reader_t *reader, apr_bucket *b)
 {
     const char *data;
@@ -170,7 +189,10 @@ static int read_all(reader_t *reader, apr_bucket_brigade *bb)
     return OK;
 }
 
-/* httpd has refused what is no number; of a huge one the beginning will do. */
+/*
+ * Returns the Content-Length, or -1 if there is none. httpd has rejected
+ * values that are not numbers.  Stops reading digits at HUGE_BODY.
+ */
 static apr_off_t announced(request_rec *r)
 {
     const char *p = apr_table_get(r->headers_in, "Content-Length");
@@ -200,7 +222,7 @@ void mod_mcp_body_expect(mod_mcp_client_t *client)
     }
 }
 
-/* Puts together what is in a brigade. */
+/* Copies the body from the brigade into memory of the core. */
 static int flatten(mod_mcp_client_t *client, reader_t *reader)
 {
     apr_size_t length = (apr_size_t)reader->length;
@@ -223,8 +245,10 @@ static int flatten(mod_mcp_client_t *client, reader_t *reader)
     return OK;
 }
 
-/* A body may be shorter or longer than was announced, if a filter changes
- * it. */
+/*
+ * The body may be shorter or longer than announced, if an input filter changes
+ * it.
+ */
 int mod_mcp_body_read(mod_mcp_client_t *client, mod_mcp_dir_t *dir,
                       apr_size_t *length)
 {

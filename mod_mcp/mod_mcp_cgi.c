@@ -1,19 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * The head of a CGI program's answer.  The server has a function for it, which
- * takes lines from a function of ours.
+ * The head of a CGI or FastCGI program's response.  The server's function
+ * parses it and gets the lines from get_line().
  */
 
 #include "mod_mcp_cgi.h"
 
 #include "util_script.h"
 
-/* More than a content type usually has. */
+/* bytes; longer content types are left to the server's function */
 #define TYPE  128
 
-/* Returns 1 with a line of the text, without CR, and takes it, or 0, with the
- * beginning: no line ends there, or it is too long. */
+/*
+ * Callback of the server's parser.  Returns 1 with the next line, without CR,
+ * and removes the line from the text.  Returns 0 with the beginning of the
+ * line if it has no end or is too long.
+ */
 static int get_line(char *buffer, int size, void *data)
 {
     mcp_str_t *text = data;
@@ -51,14 +54,17 @@ static int get_line(char *buffer, int size, void *data)
     return complete;
 }
 
-/* What a content type consists of, if there is nothing to change in it. */
+/* Returns 1 for a character of a content type that needs no normalization. */
 static int is_plain(char c)
 {
     return c >= ' ' && c <= '~' && !(c >= 'A' && c <= 'Z');
 }
 
-/* Takes the head off the text if it is a content type and nothing else, as most
- * are: the server's function would take its time over that.  1 if so. */
+/*
+ * Fast path for a head that contains only a content type, because the server's
+ * function is slow.  Returns 1 and removes the head from the text, or returns
+ * 0.
+ */
 static int take_type(request_rec *r, mcp_str_t *text)
 {
     static const char name[] = "Content-Type: ";
@@ -89,8 +95,11 @@ static int take_type(request_rec *r, mcp_str_t *text)
     return 1;
 }
 
-/* How long the answer is, whoever carries it knows.  Older releases left it to
- * filters to find that out. */
+/*
+ * Removes the program's Content-Length, unless the server is set to trust it,
+ * and Transfer-Encoding, because the server frames the response itself.
+ * Releases of httpd without AP_TRUST_CGILIKE_CL_ENVVAR keep both.
+ */
 static void unset_length(request_rec *r)
 {
 #ifdef AP_TRUST_CGILIKE_CL_ENVVAR

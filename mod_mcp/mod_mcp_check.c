@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Warnings and errors at the start of the server: what shows only when the
- * whole configuration is read, and settings of the MPM that starve streams or
- * calls.
+ * Warnings and errors at startup: mistakes that show only in the complete
+ * configuration, and settings of the MPM that leave too few threads for
+ * streams or calls.
  */
 
 #include "mod_mcp_check.h"
@@ -15,13 +15,13 @@
 
 #include "ap_mpm.h"
 
-/* Below these a warning is logged. */
+/* below these values a warning is logged */
 #define BUSY_MIN     256
 #define THREADS_MIN  8
 
 /* --- locations --- */
 
-/* Returns argument n of a directive. */
+/* Returns argument n (from 0) of a directive. */
 static const char *argument(apr_pool_t *p, const ap_directive_t *d, int n)
 {
     char *args = apr_pstrdup(p, d->args), *end = strrchr(args, '>');
@@ -38,7 +38,10 @@ static const char *argument(apr_pool_t *p, const ap_directive_t *d, int n)
     return ap_getword_conf(p, &line);
 }
 
-/* 1 if d is <Location path>, <LocationMatch path> or <Location ~ path>. */
+/*
+ * Returns 1 if d is <Location path>, <LocationMatch path> or <Location ~
+ * path>.
+ */
 static int is_location(apr_pool_t *p, const ap_directive_t *d,
                        const char *path)
 {
@@ -54,8 +57,11 @@ static int is_location(apr_pool_t *p, const ap_directive_t *d,
     return strcmp(strcmp(args, "~") ? args : argument(p, d, 1), path) == 0;
 }
 
-/* 1 if <Location path> sets our handler.  httpd makes an expression of the
- * argument of SetHandler, which only a request can evaluate. */
+/*
+ * Returns 1 if <Location path> sets the endpoint handler.  The configuration
+ * tree is searched, because httpd turns the argument of SetHandler into an
+ * expression, which only a request can evaluate.
+ */
 static int is_endpoint(apr_pool_t *p, const ap_directive_t *d,
                        const char *path, int inside)
 {
@@ -115,20 +121,23 @@ static void warn_endpoint(server_rec *s, const char *path, mod_mcp_dir_t *dir)
     if (mcp_setup_fills_zone(dir->setup,
                              mod_mcp_config_global(s)->store_size)) {
         ap_log_error(APLOG_MARK, APLOG_WARNING, 0, s,
-                     "mod_mcp: the endpoint %s has an MCPStreamBuffer with "
-                     "which one stream may have half of the room that MCPStore "
-                     "gives, or more: lower it, or give it more room", path);
+                     "mod_mcp: the endpoint %s has an MCPStreamBuffer that "
+                     "lets one stream fill half of MCPStore or more: lower "
+                     "MCPStreamBuffer or enlarge MCPStore", path);
     }
 
     if (mcp_setup_ends_tasks(dir->setup)) {
         ap_log_error(APLOG_MARK, APLOG_WARNING, 0, s,
-                     "mod_mcp: the endpoint %s has an MCPTaskTTL that is less "
-                     "than MCPCallTimeout: tasks may end before their backends "
-                     "do", path);
+                     "mod_mcp: the endpoint %s has an MCPTaskTTL below "
+                     "MCPCallTimeout: tasks may expire while their backends "
+                     "still run", path);
     }
 }
 
-/* Adds the document of a resource; returns 0 if there can be none. */
+/*
+ * Adds the metadata document of a protected resource.  Returns 1, or 0 after
+ * an error in the log.
+ */
 static int add_document(server_rec *s, const char *path, mod_mcp_dir_t *dir)
 {
     char error[MCP_SETUP_ERROR_MAX] = "out of memory";
@@ -143,16 +152,19 @@ static int add_document(server_rec *s, const char *path, mod_mcp_dir_t *dir)
 
     if (auth && !mod_mcp_document_add(s, auth)) {
         ap_log_error(APLOG_MARK, APLOG_EMERG, 0, s,
-                     "mod_mcp: the endpoint %s is a resource of the same path "
-                     "as another one of its server, and says other things of "
-                     "it: give it its own MCPAuthResource", path);
+                     "mod_mcp: the endpoint %s has the same resource path as "
+                     "another endpoint of its server, but other authorization "
+                     "settings: set MCPAuthResource for it", path);
         return 0;
     }
 
     return 1;
 }
 
-/* conf: a <Location> of the server s. */
+/*
+ * Checks a <Location> of the server s and adds its endpoint; conf is its
+ * configuration.  Returns OK, or an HTTP error after an error in the log.
+ */
 static int check_location(apr_pool_t *pconf, apr_pool_t *p, server_rec *s,
                           ap_conf_vector_t *conf)
 {
@@ -166,17 +178,19 @@ static int check_location(apr_pool_t *pconf, apr_pool_t *p, server_rec *s,
 
     if (!mod_mcp_path_is_pattern(core) && mod_mcp_path_is_backend(core->d)) {
         ap_log_error(APLOG_MARK, APLOG_EMERG, 0, s,
-                     "mod_mcp: the endpoint %s is, or lies below, what "
-                     "MCPBackend or MCPRoute names as a backend, and would be "
-                     "closed to all clients: a backend needs a path of its "
-                     "own", core->d);
+                     "mod_mcp: the endpoint %s equals or lies below a path "
+                     "that MCPBackend or MCPRoute names as a backend, and "
+                     "would reject all clients: give the backend its own "
+                     "path", core->d);
         return HTTP_INTERNAL_SERVER_ERROR;
     }
 
     mod_mcp_path_add_endpoint(s, core);
 
-    /* a section without a directive of ours has no configuration of ours, but
-     * its path is the endpoint's identity */
+    /*
+     * a section without directives of this module has no configuration yet,
+     * but its path is the endpoint's identity
+     */
 
     if (add == NULL) {
         add = mod_mcp_config_create_dir(pconf, core->d);
@@ -194,7 +208,7 @@ static int check_location(apr_pool_t *pconf, apr_pool_t *p, server_rec *s,
     }
 #endif
 
-    if (add && add->shares_place) {
+    if (add && add->shares_catalog_key) {
         ap_log_error(APLOG_MARK, APLOG_WARNING, 0, s,
                      "mod_mcp: the endpoint %s has the path of another one "
                      "whose server has the same ServerName \"%s\": a restart "
@@ -215,7 +229,9 @@ static int check_location(apr_pool_t *pconf, apr_pool_t *p, server_rec *s,
 
 /* --- mod_ssl --- */
 
-/* 1 if <Location> or <Directory> d applies to calls to a backend. */
+/*
+ * Returns 1 if <Location> or <Directory> d applies to requests to a backend.
+ */
 static int covers(apr_pool_t *p, server_rec *s, const ap_directive_t *d,
                   const char *backend)
 {
@@ -242,7 +258,10 @@ static int covers(apr_pool_t *p, server_rec *s, const ap_directive_t *d,
     return 0;
 }
 
-/* SSLRequireSSL asks mod_ssl about the connection, and refuses all calls. */
+/*
+ * Warns about SSLRequireSSL: it asks mod_ssl about the internal connection,
+ * and so rejects all requests to backends.
+ */
 static void check_tls(apr_pool_t *p, server_rec *s, const ap_directive_t *d,
                       const ap_directive_t *section)
 {
@@ -258,10 +277,11 @@ static void check_tls(apr_pool_t *p, server_rec *s, const ap_directive_t *d,
             if (strcasecmp(d->directive, "SSLRequireSSL") == 0
                 && covers(p, s, section, backends[i])) {
                 ap_log_error(APLOG_MARK, APLOG_WARNING, 0, s,
-                             "mod_mcp: %s:%d: SSLRequireSSL holds for calls to "
-                             "the backend %s as well, and refuses them: say "
-                             "\"Require ssl\", which knows how their client "
-                             "came", d->filename, d->line_num, backends[i]);
+                             "mod_mcp: %s:%d: SSLRequireSSL also applies to "
+                             "calls to the backend %s and rejects them: use "
+                             "\"Require ssl\", which checks the connection of "
+                             "the "
+                             "client", d->filename, d->line_num, backends[i]);
                 break;
             }
         }
@@ -270,7 +290,10 @@ static void check_tls(apr_pool_t *p, server_rec *s, const ap_directive_t *d,
 
 /* --- all locations of all servers --- */
 
-/* 1 if conf is the main server's: virtual hosts have a copy of its list. */
+/*
+ * Returns 1 if conf belongs to the main server, of whose list virtual hosts
+ * have a copy.
+ */
 static int is_inherited(server_rec *main, server_rec *s,
                         const ap_conf_vector_t *conf)
 {
@@ -336,7 +359,10 @@ int mod_mcp_check_config(apr_pool_t *pconf, apr_pool_t *plog,
 
 /* --- the MPM --- */
 
-/* Returns the last value of a directive that no query of the MPM tells. */
+/*
+ * Returns the last value of a directive that ap_mpm_query() does not report,
+ * or the given default.
+ */
 static double find_number(const ap_directive_t *d, const char *name,
                           double value)
 {
@@ -354,10 +380,10 @@ static double find_number(const ap_directive_t *d, const char *name,
 }
 
 /*
- * The event MPM counts a suspended stream as a connection, and a child should
- * neither refuse new connections for it nor look idle.  A child accepts them
- * below ThreadsPerChild plus the factor for each idle thread, of which one may
- * be left while calls run.
+ * The event MPM counts a suspended stream as a connection.  A child should
+ * neither reject new connections because of streams, nor look idle.  It
+ * accepts connections up to ThreadsPerChild plus the factor for each idle
+ * thread, and while calls run only one thread may be idle.
  */
 static void check_event(server_rec *s, int threads, int daemons)
 {
@@ -380,9 +406,10 @@ static void check_event(server_rec *s, int threads, int daemons)
     if (spare > 0 && spare < threads * daemons) {
         ap_log_error(APLOG_MARK, APLOG_WARNING, 0, s,
                      "mod_mcp: MaxSpareThreads %d is below MaxRequestWorkers "
-                     "%d: processes that hold idle MCP streams, and so have "
-                     "spare threads, will be ended, and their clients sent "
-                     "elsewhere", spare, threads * daemons);
+                     "%d: httpd will end processes that hold idle MCP streams, "
+                     "because they have spare threads, and their clients must "
+                     "reconnect: raise "
+                     "MaxSpareThreads", spare, threads * daemons);
     }
 }
 
@@ -397,8 +424,8 @@ void mod_mcp_check_mpm(server_rec *s)
 
     if (threaded && threads < THREADS_MIN) {
         ap_log_error(APLOG_MARK, APLOG_WARNING, 0, s,
-                     "mod_mcp: ThreadsPerChild %d leaves few threads for "
-                     "others while MCP calls run: raise it, to %d or more",
+                     "mod_mcp: ThreadsPerChild %d leaves few threads for other "
+                     "requests while MCP calls run: raise it to %d or more",
                      threads, THREADS_MIN);
     }
 
@@ -407,8 +434,8 @@ void mod_mcp_check_mpm(server_rec *s)
     }
     else {
         ap_log_error(APLOG_MARK, APLOG_NOTICE, 0, s,
-                     "mod_mcp: with this MPM an idle MCP stream holds a %s, "
-                     "for as long as MCPHold says; with the event MPM none",
+                     "mod_mcp: with this MPM an idle MCP stream holds a %s for "
+                     "up to MCPHold; use the event MPM to hold none",
                      threaded ? "thread" : "process");
     }
 }

@@ -1,17 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Warnings and errors at the start of the server. */
+/* Warnings and errors at startup. */
 
 #ifndef MOD_MCP_CHECK_H
 #define MOD_MCP_CHECK_H
 
 #include "mod_mcp.h"
 
-/* check_config: mistakes that need the whole configuration to be seen. */
+/*
+ * Hook check_config: finds mistakes that show only in the complete
+ * configuration.
+ */
 int mod_mcp_check_config(apr_pool_t *pconf, apr_pool_t *plog,
                          apr_pool_t *ptemp, server_rec *s);
 
-/* Warns of settings of the MPM that starve streams or calls. */
+/*
+ * Warns about settings of the MPM that leave too few threads for streams or
+ * calls.
+ */
 void mod_mcp_check_mpm(server_rec *s);
 
 #endif /* MOD_MCP_CHECK_H */

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* A child process, from its start to its end. */
+/* A child process: start and end. */
 
 #include "mod_mcp_child.h"
 
 #include "mod_mcp_cluster.h"
 #include "mod_mcp_config.h"
-#include "mod_mcp_direct.h"
+#include "mod_mcp_stream_filter.h"
 #include "mod_mcp_env.h"
 #include "mod_mcp_event.h"
 #include "mod_mcp_fastcgi.h"
 #include "mod_mcp_fetch.h"
 #include "mod_mcp_filter.h"
-#include "mod_mcp_job.h"
+#include "mod_mcp_backend_threads.h"
 #include "mod_mcp_pool.h"
-#include "mod_mcp_pump.h"
+#include "mod_mcp_event_loop.h"
 #include "mod_mcp_worker.h"
 #include "mod_mcp_zone.h"
 
@@ -25,10 +25,12 @@
 
 mod_mcp_child_t mod_mcp_child;
 
-/* while this process winds up */
-static struct sigaction term_before;    /* the handler that ours replaced */
-static int term_taken;                  /* ours is in place */
-static int termed;                      /* a signal came */
+/* SIGTERM during a graceful stop */
+static struct sigaction term_before;    /* the handler that on_term() has
+                                           replaced */
+static int term_taken;                  /* 1 while on_term() is installed */
+static int termed;                      /* 1 after SIGTERM from another
+                                           process */
 
 apr_status_t mod_mcp_child_thread(apr_thread_t **thread,
                                   apr_threadattr_t *attr,
@@ -47,21 +49,21 @@ apr_status_t mod_mcp_child_thread(apr_thread_t **thread,
     return rv;
 }
 
-/* --- SIGTERM while this process winds up --- */
+/* --- SIGTERM during a graceful stop --- */
 
-/* A signal's handler: it only wakes the pump. */
+/* Signal handler: only wakes the event loop, and calls the MPM's handler. */
 static void on_term(int sig, siginfo_t *info, void *context)
 {
     uint64_t one = 1;
     int before = errno;
 
-    /* not one with which the MPM wakes its own threads */
+    /* ignore signals by which the MPM wakes its own threads */
 
     if (info->si_pid != getpid()) {
         __atomic_store_n(&termed, 1, __ATOMIC_RELEASE);
 
-        if (write(mod_mcp_child.bell, &one, sizeof(one)) == -1) {
-            /* the counter is full, so the bell rings already */
+        if (write(mod_mcp_child.wakeup_fd, &one, sizeof(one)) == -1) {
+            /* the counter is full: a wake-up is pending */
         }
     }
 
@@ -76,10 +78,10 @@ static void on_term(int sig, siginfo_t *info, void *context)
 }
 
 /*
- * An MPM with threads no longer listens to its parent once a child winds up,
- * and ignores the signal that the parent sends to the children of all
- * generations when it stops or restarts at once.  Calls would delay that until
- * the parent loses patience and kills the child.
+ * Handles SIGTERM during a graceful stop.  An MPM with threads then ignores
+ * its parent, including the signal that the parent sends to children of all
+ * generations when it stops or restarts immediately.  Running calls would
+ * delay that until the parent kills the child.
  */
 static void watch_term(void)
 {
@@ -110,27 +112,31 @@ void mod_mcp_child_rang(void)
     mod_mcp_child_t *child = &mod_mcp_child;
     uint64_t count;
 
-    /* EAGAIN: nobody has rung since the last time */
+    /* EAGAIN: no wake-up since the last read */
 
-    if (read(child->bell, &count, sizeof(count)) == -1 && errno != EAGAIN) {
+    if (read(child->wakeup_fd, &count, sizeof(count)) == -1 && errno != EAGAIN)
+    {
         ap_log_error(APLOG_MARK, APLOG_ERR, APR_FROM_OS_ERROR(errno),
                      child->server, "mod_mcp: reading the eventfd");
     }
 
     mod_mcp_worker_woken();
 
-    /* httpd stops or restarts while this process winds up */
+    /*
+     * httpd stops or restarts immediately during a graceful stop of this
+     * process
+     */
 
     if (__atomic_load_n(&termed, __ATOMIC_ACQUIRE)
         && child->end == MOD_MCP_WINDING_UP) {
         __atomic_store_n(&child->end, MOD_MCP_ENDING, __ATOMIC_RELEASE);
-        mod_mcp_job_interrupt();
+        mod_mcp_backend_threads_interrupt();
     }
 }
 
 /* --- the end --- */
 
-/* Ends calls, streams and the worker, in this order. */
+/* Ends backend requests, streams and the worker, in this order. */
 static apr_status_t child_exit(void *data)
 {
     mod_mcp_child_t *child = &mod_mcp_child;
@@ -139,33 +145,39 @@ static apr_status_t child_exit(void *data)
         return APR_SUCCESS;
     }
 
-    /* prefork ends a process from a signal handler: the function that the
-     * signal interrupted may hold the lock */
+    /*
+     * prefork ends a process in a signal handler: the interrupted function may
+     * hold the lock
+     */
 
     if (__atomic_load_n(&child->end, __ATOMIC_ACQUIRE) != MOD_MCP_WINDING_UP
         && !mod_mcp_can_lock()) {
         _exit(0);
     }
 
-    mod_mcp_job_stop();
+    mod_mcp_backend_threads_stop();
     unwatch_term();
-    mod_mcp_pump_stop();
+    mod_mcp_event_loop_stop();
 #ifdef MCP_CLUSTER
     mod_mcp_cluster_stop();
 #endif
     mod_mcp_worker_exit();
     mod_mcp_pool_exit();
 
-    /* prefork, likewise: the interrupted function may wait for a condition,
-     * which is about to be freed; freeing it would wait for that function */
+    /*
+     * prefork: the interrupted function may wait for a condition, which is
+     * about to be destroyed; destroying it would wait for that function
+     */
 
     if (mod_mcp_is_waiting()) {
         _exit(0);
     }
 
 #ifdef MCP_CLUSTER
-    /* nor can a thread be ended that looks up a name, and this file would be
-     * unloaded under its feet */
+    /*
+     * a thread that resolves a host name cannot be ended, and its code is
+     * about to be unloaded
+     */
 
     if (mod_mcp_cluster_is_naming()) {
         _exit(0);
@@ -175,8 +187,10 @@ static apr_status_t child_exit(void *data)
     return APR_SUCCESS;
 }
 
-/* Streams end with "retry" and find another process; calls go on if there is
- * time. */
+/*
+ * Hook child_stopping: ends streams with "retry", so that clients resume them
+ * at another process.  Calls continue after a graceful stop.
+ */
 void mod_mcp_child_stopping(apr_pool_t *pchild, int graceful)
 {
     if (!mod_mcp_child.ready) {
@@ -199,7 +213,7 @@ void mod_mcp_child_stopping(apr_pool_t *pchild, int graceful)
         watch_term();
     }
     else {
-        mod_mcp_job_interrupt();
+        mod_mcp_backend_threads_interrupt();
     }
 
     mod_mcp_unlock();
@@ -242,17 +256,17 @@ void mod_mcp_child_init(apr_pool_t *pchild, server_rec *s)
         return;
     }
 
-    mod_mcp_job_init(pchild);
+    mod_mcp_backend_threads_init(pchild);
     mod_mcp_event_init();
     mod_mcp_filter_init();
-    mod_mcp_direct_init();
+    mod_mcp_stream_filter_init();
     mod_mcp_env_init();
     mod_mcp_fastcgi_init();
 
     rv = mod_mcp_fetch_init(pchild);
 
     if (rv == APR_SUCCESS) {
-        rv = mod_mcp_pump_start(pchild);
+        rv = mod_mcp_event_loop_start(pchild);
     }
 
     if (rv != APR_SUCCESS) {
@@ -265,7 +279,7 @@ void mod_mcp_child_init(apr_pool_t *pchild, server_rec *s)
 
     apr_pool_pre_cleanup_register(pchild, NULL, child_exit);
 
-    /* calls that a predecessor in this slot left behind */
+    /* calls that the previous process in this slot has left */
 
     mod_mcp_lock();
     mcp_worker_adopt(child->worker);

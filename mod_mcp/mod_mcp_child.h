@@ -1,39 +1,45 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* A child process, from its start to its end. */
+/* A child process: start and end. */
 
 #ifndef MOD_MCP_CHILD_H
 #define MOD_MCP_CHILD_H
 
 #include "mod_mcp.h"
 
-#include "mcp_spare.h"
+#include "mcp_free_list.h"
 #include "mcp_worker.h"
 #include "mcp_zone.h"
 
-/* Whether this process was told to end. */
+/* How this process is stopping. */
 typedef enum {
     MOD_MCP_SERVING = 0,
-    MOD_MCP_WINDING_UP,                 /* gracefully: calls go on */
-    MOD_MCP_ENDING                      /* at once */
+    MOD_MCP_WINDING_UP,                 /* graceful stop: calls continue */
+    MOD_MCP_ENDING                      /* immediate stop */
 } mod_mcp_end_e;
 
 typedef struct {
-    server_rec *server;                 /* the main one */
+    server_rec *server;                 /* main server */
     apr_pool_t *pool;                   /* pchild */
     mcp_env_t env;
-    mcp_spare_t spare;                  /* behind env.mem */
+    mcp_free_list_t free_list;          /* free list in front of malloc(),
+                                           for env.mem */
     apr_uint64_t epoch;                 /* ms, see mcp_zone_epoch() */
-    mcp_store_t store;                  /* these two under the lock */
+    mcp_store_t store;                  /* store and worker are used under
+                                           the lock */
     mcp_worker_t *worker;
-    int bell;                           /* eventfd: other processes, and our
-                                           own threads, wake the pump with it */
+    int wakeup_fd;                      /* eventfd by which other processes,
+                                           and threads of this one, wake the
+                                           event loop */
     int threads;                        /* ThreadsPerChild */
-    int ready;                          /* attached, and the pump runs */
-    int threaded;                       /* not prefork */
-    int async;                          /* connections can be suspended */
-    mod_mcp_end_e end;                  /* under the lock; written atomically,
-                                         * for one reader has no lock */
+    int ready;                          /* 1 after attaching to the store,
+                                           while the event loop runs */
+    int threaded;                       /* 0 for the prefork MPM */
+    int async;                          /* 1 if the MPM can suspend
+                                           connections */
+    mod_mcp_end_e end;                  /* written under the lock,
+                                           atomically, because one reader
+                                           does not hold the lock */
 } mod_mcp_child_t;
 
 extern mod_mcp_child_t mod_mcp_child;
@@ -41,10 +47,13 @@ extern mod_mcp_child_t mod_mcp_child;
 void mod_mcp_child_init(apr_pool_t *pchild, server_rec *s);
 void mod_mcp_child_stopping(apr_pool_t *pchild, int graceful);
 
-/* For the pump, under the lock: somebody rang this process's bell. */
+/* For the event loop: this process was woken.  Called under the lock. */
 void mod_mcp_child_rang(void);
 
-/* Creates a thread that gets no signals. */
+/*
+ * Creates a thread that blocks all signals.  Returns the status of
+ * ap_thread_create().
+ */
 apr_status_t mod_mcp_child_thread(apr_thread_t **thread,
                                   apr_threadattr_t *attr,
                                   apr_thread_start_t main, apr_pool_t *p);

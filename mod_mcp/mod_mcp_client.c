@@ -1,18 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* A client and its states: docs/internals/apache.md has a diagram. */
+/* A client and its states. docs/internals/apache.md has a diagram. */
 
 #include "mod_mcp_client.h"
 
 #include "mod_mcp_child.h"
 #include "mod_mcp_note.h"
-#include "mod_mcp_pump.h"
+#include "mod_mcp_event_loop.h"
 #include "mod_mcp_snapshot.h"
-#include "mod_mcp_watch.h"
+#include "mod_mcp_poller.h"
 #include "mod_mcp_worker.h"
 
-/* A response that a backend call on the client's own thread brings is sent by
- * that thread, unless the call goes on for longer than this. */
+/*
+ * a response from a backend request on the client's own thread is sent by that
+ * thread, unless the backend request runs longer than this
+ */
 #define PATIENCE  apr_time_from_msec(50)
 
 mod_mcp_client_t *mod_mcp_client_of(conn_rec *c)
@@ -45,7 +47,7 @@ typedef struct {
 
 static void free_exchange(mod_mcp_client_t *client)
 {
-    mod_mcp_job_release(&client->remains);
+    mod_mcp_backend_threads_release(&client->remains);
     mod_mcp_snapshot_part(client);
 
     if (client->exchange) {
@@ -69,13 +71,13 @@ void mod_mcp_client_part(mod_mcp_client_t *client)
     free_exchange(client);
 }
 
-/* Any thread may destroy the request's pool. */
+/* Clean-up of the request's pool, which any thread may destroy. */
 static apr_status_t client_cleanup(void *data)
 {
     mod_mcp_client_t *client = data;
 
     if (!mod_mcp_lock_ready()) {
-        return APR_SUCCESS;             /* the process ends */
+        return APR_SUCCESS;             /* the process is ending */
     }
 
     free_exchange(client);
@@ -105,8 +107,10 @@ static apr_status_t exchange_cleanup(void *data)
     return APR_SUCCESS;
 }
 
-/* An earlier request, whose response is still in the filters, keeps its
- * exchange. */
+/*
+ * Detaches the previous request.  If its response is still in the filters, it
+ * keeps its exchange until its pool is destroyed.
+ */
 static void leave_request(mod_mcp_client_t *client)
 {
     left_exchange_t *left;
@@ -121,7 +125,7 @@ static void leave_request(mod_mcp_client_t *client)
 
     mod_mcp_lock();
 
-    mod_mcp_job_release(&client->remains);
+    mod_mcp_backend_threads_release(&client->remains);
     mod_mcp_snapshot_part(client);
 
     if (client->exchange) {
@@ -139,13 +143,13 @@ static void leave_request(mod_mcp_client_t *client)
 
 /* --- its beginning --- */
 
-/* The thread that ends the connection may be any. */
+/* Clean-up of the connection's pool, which any thread may destroy. */
 static apr_status_t connection_cleanup(void *data)
 {
     mod_mcp_client_t *client = data;
 
     if (client->index && mod_mcp_lock_ready()) {
-        mod_mcp_watch_forget(client);
+        mod_mcp_poller_forget(client);
         mod_mcp_unlock();
     }
 
@@ -191,7 +195,7 @@ mod_mcp_client_t *mod_mcp_client_create(request_rec *r)
     client->r = r;
     mod_mcp_client_set_state(client, MOD_MCP_ATTENDED);
     client->todo = 0;
-    client->run = NULL;
+    client->req = NULL;
     client->over = NULL;
     client->holding = 0;
     client->ahead = 0;
@@ -223,14 +227,18 @@ static const char *const state_names[] = {
     "closing"
 };
 
-/* The short id of the client's call, as other lines of the log have it. */
+/* Returns the short id of the client's call, as in other log lines, or "-". */
 static mcp_str_t call_of(mod_mcp_client_t *client)
 {
     mcp_str_t call = mcp_str("-");
 
     if (client->exchange
-        && mcp_exchange_facts(client->exchange)->value[MCP_FACT_CALL].len) {
-        call = mcp_exchange_facts(client->exchange)->value[MCP_FACT_CALL];
+        && mcp_exchange_variables(client->exchange)
+               ->value[MCP_VARIABLE_CALL]
+               .len)
+    {
+        call =
+            mcp_exchange_variables(client->exchange)->value[MCP_VARIABLE_CALL];
     }
 
     return call;
@@ -270,16 +278,16 @@ void mod_mcp_client_notify(mod_mcp_client_t *client, unsigned what)
 
     case MOD_MCP_LENT:
         if (what == MOD_MCP_RESPOND) {
-            mod_mcp_pump_timer(client, PATIENCE);
+            mod_mcp_event_loop_timer(client, PATIENCE);
             break;
         }
 
-        mod_mcp_client_set_state(client, MOD_MCP_PUMPED);
+        mod_mcp_client_set_state(client, MOD_MCP_EVENT_LOOPED);
         /* fall through */
 
-    case MOD_MCP_PUMPED:
+    case MOD_MCP_EVENT_LOOPED:
     case MOD_MCP_SUSPENDED:
-        mod_mcp_pump_queue(client);
+        mod_mcp_event_loop_queue(client);
         break;
 
     default:
@@ -297,11 +305,11 @@ void mod_mcp_client_take(mod_mcp_client_t *client)
     client->recall = 0;
     mod_mcp_client_set_state(client, MOD_MCP_ATTENDED);
 
-    mod_mcp_pump_unqueue(client);
-    mod_mcp_watch_rest(client);
-    mod_mcp_pump_timer(client, -1);
+    mod_mcp_event_loop_unqueue(client);
+    mod_mcp_poller_rest(client);
+    mod_mcp_event_loop_timer(client, -1);
 
-    /* the pump no longer waits for the socket */
+    /* the event loop does not wait for the socket any more */
 
     if (client->blocked) {
         client->blocked = 0;

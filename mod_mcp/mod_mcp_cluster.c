@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Connections to Redis: names, sockets and TLS.  The core says when there is
- * one, what is written, and how long each step may take (mcp_cluster.h).
+ * Connections to Redis: host names, sockets and TLS.  The core decides when to
+ * connect, what to write, and how long each step may take (mcp_cluster.h).
  *
- * Its actions may come in any thread and only mark a connection; the pump does
- * the rest.  It reads and writes without the lock, and feeds under it.  A name
- * is looked up by a thread of its own, since that blocks.
+ * The core's actions may be carried out by any thread and only mark a
+ * connection; the event loop does the work.  It reads and writes without the
+ * lock, and calls the core under it.  Each host name is resolved by a thread
+ * of its own, because that blocks.
  */
 
 #include "mod_mcp_cluster.h"
 
 #include "mod_mcp_child.h"
 #include "mod_mcp_cluster_conf.h"
-#include "mod_mcp_pump.h"
-#include "mod_mcp_watch.h"
+#include "mod_mcp_event_loop.h"
+#include "mod_mcp_poller.h"
 #include "mod_mcp_worker.h"
 
 #include <netdb.h>
@@ -29,58 +30,67 @@
 
 #include "mcp_cluster.h"
 
-#define BYTES  16384                    /* of one read or write */
-#define TURNS  16                       /* of them before clients' turn */
-#define WHY    256                      /* of a reason, for the log */
-#define NAMES  4                        /* threads that look up names */
+#define BYTES  16384                    /* bytes of one read or write */
+#define ROUNDS  16                      /* reads or writes before clients
+                                           get their turn */
+#define WHY    256                      /* bytes of an error text for the
+                                           log */
+#define NAMES  4                        /* maximum number of threads that
+                                           resolve names */
 
-/* What a thread finds out about a name; whoever is done last frees it. */
+/* The result of resolving a host name.  The last of its two users frees it. */
 typedef struct {
     char *host;
     char port[8];
-    int rc;                             /* of getaddrinfo() */
+    int rc;                             /* result of getaddrinfo() */
     struct addrinfo *found;
-    int ready;                          /* written last, and atomically */
-    int users;                          /* the thread and the connection */
+    int ready;                          /* 1 when complete; atomic, written
+                                           last */
+    int users;                          /* 1 or 2: the thread, the
+                                           connection */
 } lookup_t;
 
 typedef enum {
     STARTING = 0,
-    NAMING,                             /* a thread looks up the name */
+    NAMING,                             /* a thread resolves the host name */
     CONNECTING,
-    SHAKING,                            /* the handshake of TLS */
+    SHAKING,                            /* TLS handshake */
     OPEN
 } state_e;
 
 typedef struct connection_t connection_t;
 
 struct connection_t {
-    connection_t *next;                 /* under the lock, like these: */
-    mcp_link_t *link;                   /* NULL: the core has given it up */
-    int todo;                           /* the pump has to look at it */
+    connection_t *next;                 /* next, link and todo: under the
+                                           lock */
+    mcp_link_t *link;                   /* NULL after DISCONNECT */
+    int todo;                           /* 1 if the event loop has work for
+                                           it */
 
     /* constant */
-    apr_uint32_t id;                    /* of its events */
-    char *host;                         /* NULL: path */
+    apr_uint32_t id;                    /* id of its events in the poller */
+    char *host;                         /* NULL: a Unix socket at "path" */
     char *path;
     unsigned port;
     int tls;
 
-    /* the pump's */
+    /* used by the event loop only */
     state_e state;
     int fd;
     lookup_t *lookup;
     SSL *ssl;
-    char alert[64];                     /* that Redis has sent */
+    char alert[64];                     /* text of Redis's TLS alert; empty
+                                           if none */
 };
 
-static mcp_cluster_t *cluster;          /* these under the lock */
+static mcp_cluster_t *cluster;          /* these three under the lock */
 static connection_t *connections;
 static apr_uint32_t last_id;
 
-static int lookups;                     /* threads; atomically */
+static int lookups;                     /* number of threads that resolve
+                                           names; atomic */
 
-/* --- names --- */
+/* --- host names --- */
 
 static void release_lookup(lookup_t *lookup)
 {
@@ -106,8 +116,8 @@ static void *APR_THREAD_FUNC look_up(void *data)
                              &lookup->found);
     __atomic_store_n(&lookup->ready, 1, __ATOMIC_RELEASE);
 
-    if (write(mod_mcp_child.bell, &one, sizeof(one)) == -1) {
-        /* the counter is full, so the bell rings already */
+    if (write(mod_mcp_child.wakeup_fd, &one, sizeof(one)) == -1) {
+        /* the counter is full: a wake-up is pending */
     }
 
     release_lookup(lookup);
@@ -116,7 +126,7 @@ static void *APR_THREAD_FUNC look_up(void *data)
     return NULL;
 }
 
-/* Starts the thread; 0 if that is impossible. */
+/* Starts a thread that resolves the host name.  Returns 0 on failure. */
 static int begin_lookup(connection_t *c)
 {
     lookup_t *lookup = ap_calloc(1, sizeof(*lookup));
@@ -175,20 +185,23 @@ static void free_connection(connection_t *c)
     free(c);
 }
 
-/* Under the lock. */
+/* Removes a connection from the list and frees it.  Called under the lock. */
 static void forget(connection_t *c)
 {
     connection_t **link;
 
     for (link = &connections; *link != c; link = &(*link)->next) {
-        /* keep looking: it is there */
+        /* it is in the list */
     }
 
     *link = c->next;
     free_connection(c);
 }
 
-/* The connection could not be made, or is lost. */
+/*
+ * Reports to the core that the connection could not be made or is lost, and
+ * frees the connection.
+ */
 static void failed(connection_t *c, const char *why)
 {
     mcp_link_t *link;
@@ -219,9 +232,12 @@ static void failed_by(connection_t *c, int error)
     failed(c, apr_strerror(APR_FROM_OS_ERROR(error), text, sizeof(text)));
 }
 
-/* --- bytes --- */
+/* --- reading and writing --- */
 
-/* The result of a call of OpenSSL in the words of recv() and send(). */
+/*
+ * Converts the result of SSL_read() or SSL_write() to that of recv() or
+ * send(), and sets errno.
+ */
 static ssize_t ssl_result(connection_t *c, int n)
 {
     if (n > 0) {
@@ -280,7 +296,7 @@ static ssize_t give(connection_t *c, const char *buf, size_t len)
     return n;
 }
 
-/* Feeds the core; 0: it has given up the connection. */
+/* Passes received data to the core.  Returns 0 after DISCONNECT. */
 static int feed(connection_t *c, const char *data, size_t len)
 {
     int alive;
@@ -298,7 +314,10 @@ static int feed(connection_t *c, const char *data, size_t len)
     return alive;
 }
 
-/* Copies what is to be written, which the core may drop meanwhile. */
+/*
+ * Copies bytes to write, because DISCONNECT may free them meanwhile.  Returns
+ * their number.
+ */
 static size_t fetch(connection_t *c, char *buf)
 {
     mcp_str_t out = mcp_null_str;
@@ -330,7 +349,10 @@ static void written(connection_t *c, size_t len)
     mod_mcp_unlock();
 }
 
-/* Its turn is over, but there may be more. */
+/*
+ * Marks a connection that has used up its rounds, because more data may be
+ * pending.
+ */
 static void look_again(connection_t *c)
 {
     mod_mcp_lock();
@@ -338,7 +360,7 @@ static void look_again(connection_t *c)
     mod_mcp_unlock();
 }
 
-/* Both return 0 if the connection is freed. */
+/* write_some() and read_some() return 0 if the connection has been freed. */
 
 static int write_some(connection_t *c)
 {
@@ -346,9 +368,9 @@ static int write_some(connection_t *c)
 
     size_t len;
     ssize_t n;
-    int turn;
+    int round;
 
-    for (turn = 0; turn < TURNS; turn++) {
+    for (round = 0; round < ROUNDS; round++) {
         len = fetch(c, buf);
         if (len == 0) {
             return 1;
@@ -377,9 +399,9 @@ static int read_some(connection_t *c)
     static char buf[BYTES];
 
     ssize_t n;
-    int turn;
+    int round;
 
-    for (turn = 0; turn < TURNS; turn++) {
+    for (round = 0; round < ROUNDS; round++) {
         n = take(c, buf);
 
         if (n == 0) {
@@ -405,7 +427,7 @@ static int read_some(connection_t *c)
     return 1;
 }
 
-/* --- the beginning --- */
+/* --- opening a connection --- */
 
 static void run_open(connection_t *c)
 {
@@ -470,7 +492,9 @@ static void shake(connection_t *c)
     failed(c, reason ? reason : "the TLS handshake failed");
 }
 
-/* OpenSSL shows each message: keeps the text of an alert from Redis. */
+/*
+ * OpenSSL's callback for TLS messages: stores the text of an alert from Redis.
+ */
 static void note_alert(int sent, int version, int type, const void *data,
                        size_t len, SSL *ssl, void *arg)
 {
@@ -487,7 +511,10 @@ static void note_alert(int sent, int version, int type, const void *data,
     }
 }
 
-/* OpenSSL verifies chain and name before anything is sent. */
+/*
+ * Makes OpenSSL verify the certificate chain and the name during the
+ * handshake, before data is sent.
+ */
 static int expect(SSL *ssl, const mcp_cluster_conf_t *conf, const char *host)
 {
     char name[256];
@@ -503,7 +530,7 @@ static int expect(SSL *ssl, const mcp_cluster_conf_t *conf, const char *host)
         SSL_set_verify(ssl, SSL_VERIFY_PEER, NULL);
     }
 
-    /* an address has no SNI (RFC 6066, 3) */
+    /* no SNI for an IP address (RFC 6066, section 3) */
 
     if (X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(ssl), host) == 1) {
         return 1;
@@ -541,7 +568,7 @@ static void connected(connection_t *c)
     shake(c);
 }
 
-/* The socket may be connected, or has failed. */
+/* Checks whether the connection attempt has succeeded or failed. */
 static void run_connecting(connection_t *c)
 {
     struct pollfd fd = { .fd = c->fd, .events = POLLOUT };
@@ -572,7 +599,7 @@ static void connect_to(connection_t *c, const struct sockaddr *address,
     c->fd = socket(address->sa_family,
                    SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 
-    if (c->fd == -1 || !mod_mcp_watch_socket(c->fd, c->id)) {
+    if (c->fd == -1 || !mod_mcp_poller_socket(c->fd, c->id)) {
         failed_by(c, errno);
         return;
     }
@@ -591,8 +618,10 @@ static void connect_to(connection_t *c, const struct sockaddr *address,
     }
 }
 
-/* Takes one of several addresses at random: the core tries again if that one is
- * out of reach. */
+/*
+ * Connects to one of several addresses, chosen at random.  If it is
+ * unreachable, the core tries again.
+ */
 static void connect_found(connection_t *c, const struct addrinfo *found)
 {
     const struct addrinfo *each;
@@ -638,7 +667,7 @@ static void start_name(connection_t *c)
 
     apr_snprintf(port, sizeof(port), "%u", c->port);
 
-    /* an address needs no thread */
+    /* no thread for a numeric address */
 
     if (getaddrinfo(c->host, port, &hints, &found) == 0) {
         connect_found(c, found);
@@ -648,10 +677,10 @@ static void start_name(connection_t *c)
 
     c->state = NAMING;
 
-    /* those that the core has given up are not done yet */
+    /* threads whose connection the core has given up may still run */
 
     if (__atomic_load_n(&lookups, __ATOMIC_ACQUIRE) >= NAMES) {
-        failed(c, "names are not found in time");
+        failed(c, "the DNS lookup takes too long");
     }
     else if (!begin_lookup(c)) {
         failed(c, "no thread to look up the name");
@@ -671,9 +700,9 @@ static void start(connection_t *c)
     connect_to(c, (struct sockaddr *)&address, sizeof(address));
 }
 
-/* --- a connection's turn --- */
+/* --- work on a connection --- */
 
-static void run(connection_t *c)
+static void req(connection_t *c)
 {
     switch (c->state) {
     case STARTING:
@@ -694,7 +723,10 @@ static void run(connection_t *c)
     }
 }
 
-/* The next one to look at; those that the core has given up are freed. */
+/*
+ * Returns the next marked connection, or NULL.  Frees connections after
+ * DISCONNECT.
+ */
 static connection_t *next_todo(void)
 {
     connection_t *c, *next, *found = NULL;
@@ -721,16 +753,16 @@ static connection_t *next_todo(void)
 void mod_mcp_cluster_work(void)
 {
     connection_t *c;
-    int turn;
+    int round;
 
-    for (turn = 0; turn < TURNS; turn++) {
+    for (round = 0; round < ROUNDS; round++) {
         c = next_todo();
 
         if (c == NULL) {
             break;
         }
 
-        run(c);
+        req(c);
     }
 }
 
@@ -750,7 +782,7 @@ int mod_mcp_cluster_has_work(void)
     return 0;
 }
 
-/* --- the core's --- */
+/* --- actions of the core --- */
 
 void mod_mcp_cluster_event(apr_uint32_t id)
 {
@@ -822,12 +854,17 @@ void mod_mcp_cluster_act(const mcp_action_t *action)
         break;
     }
 
-    mod_mcp_pump_before(0);
+    mod_mcp_event_loop_before(0);
 }
 
 static int add_keys(void *ctx, const mcp_keys_t *keys)
 {
     return mcp_cluster_keys(ctx, keys);
+}
+
+static int add_endpoint(void *ctx, mcp_str_t identity)
+{
+    return mcp_cluster_endpoint(ctx, identity);
 }
 
 void mod_mcp_cluster_start(server_rec *s)
@@ -847,9 +884,14 @@ void mod_mcp_cluster_start(server_rec *s)
         rc = mod_mcp_config_keys(add_keys, cluster);
     }
 
+    if (rc == MCP_OK) {
+        rc = mod_mcp_cluster_endpoints(conf, add_endpoint, cluster);
+    }
+
     if (rc != MCP_OK) {
         ap_log_error(APLOG_MARK, APLOG_ERR, 0, s,
-                     "mod_mcp: this process has no part in the cluster: %s",
+                     "mod_mcp: this process cannot take part in the cluster: "
+                     "%s",
                      rc == MCP_ERR_LIMIT ? "too many different keys"
                                          : "no memory");
         mcp_cluster_destroy(cluster);

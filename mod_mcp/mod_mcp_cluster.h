@@ -11,23 +11,41 @@
 
 #include "mcp_worker.h"
 
-/* Under the lock: the child's part in the cluster begins, if there is one. */
+/*
+ * Creates this child's cluster object, if a cluster is configured.  Called
+ * under the lock.
+ */
 void mod_mcp_cluster_start(server_rec *s);
 
-/* After the pump: it ends. */
+/*
+ * Destroys the cluster object and its connections.  Called after the event
+ * loop has ended.
+ */
 void mod_mcp_cluster_stop(void);
 
-/* 1 if a name is still being looked up, by a thread that nothing can end. */
+/*
+ * Returns 1 while a thread resolves a host name; such a thread cannot be
+ * interrupted.
+ */
 int mod_mcp_cluster_is_naming(void);
 
-/* Under the lock: CONNECT, WRITE and DISCONNECT; and an event of a socket. */
+/*
+ * Mark work for the event loop: for the actions CONNECT, WRITE and DISCONNECT,
+ * and for an event of the socket with this id.  Called under the lock.
+ */
 void mod_mcp_cluster_act(const mcp_action_t *action);
 void mod_mcp_cluster_event(apr_uint32_t id);
 
-/* Under the lock: 1 if mod_mcp_cluster_work() has something to do. */
+/*
+ * Returns 1 if mod_mcp_cluster_work() has something to do.  Called under the
+ * lock.
+ */
 int mod_mcp_cluster_has_work(void);
 
-/* The pump alone, without the lock. */
+/*
+ * Opens, reads and writes connections.  Called by the event loop only, without
+ * the lock.
+ */
 void mod_mcp_cluster_work(void);
 
 #endif /* MCP_CLUSTER */

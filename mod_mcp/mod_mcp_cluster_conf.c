@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * The directives of a cluster.  The core decides which values are allowed
- * (mcp_cluster_conf.h); here are files and TLS.
+ * The directives of a cluster.  The core checks their values
+ * (mcp_cluster_conf.h); this file handles files and TLS.
  */
 
 #include "mod_mcp_cluster_conf.h"
@@ -16,7 +16,7 @@
 
 /* --- directives --- */
 
-/* A setup lives as long as its pool. */
+/* Memory of the setup: freed with its pool. */
 static void *allocate(void *pool, size_t size)
 {
     return apr_palloc(pool, size);
@@ -32,7 +32,10 @@ static apr_status_t free_setup(void *data)
     return APR_SUCCESS;
 }
 
-/* Makes sure that there is a setup to say something in. */
+/*
+ * Returns the cluster's setup in *setup, and creates it on first use.  Returns
+ * NULL, or an error message.
+ */
 static const char *begin(cmd_parms *cmd, mcp_cluster_setup_t **setup)
 {
     mod_mcp_global_t *global = mod_mcp_config_global(cmd->server);
@@ -103,7 +106,8 @@ const char *mod_mcp_cluster_add(cmd_parms *cmd, void *dir, int argc,
     error = mod_mcp_directive_result(cmd, rc, text);
 
     for (i = 0; error == NULL && i < argc; i++) {
-        rc = mcp_cluster_setup_word(setup, mod_mcp_str(argv[i]), &file, text);
+        rc = mcp_cluster_setup_parameter(setup, mod_mcp_str(argv[i]), &file,
+                                         text);
         error = mod_mcp_directive_result(cmd, rc, text);
 
         if (error == NULL && file.len) {
@@ -131,7 +135,10 @@ const char *mod_mcp_cluster_sync(cmd_parms *cmd, void *dir, const char *text,
     return mod_mcp_directive_result(cmd, rc, why);
 }
 
-/* Completes the name of a file and makes sure that it can be read. */
+/*
+ * Makes the name of a file absolute and checks that the file can be read.
+ * Returns NULL, or an error message.
+ */
 static const char *find_file(cmd_parms *cmd, const char **name)
 {
     const char *error = mod_mcp_directive_find(cmd, name);
@@ -204,8 +211,10 @@ static int load_files(apr_pool_t *p, SSL_CTX *tls,
                             : SSL_CTX_set_default_verify_paths(tls) == 1;
 }
 
-/* As root, which alone may read some keys: children have it from their
- * parent. */
+/*
+ * Loads certificates and key in the parent, because only root may be able to
+ * read them.  Children inherit them.
+ */
 static int make_tls(apr_pool_t *pconf, server_rec *s,
                     mod_mcp_cluster_conf_t *cluster)
 {
@@ -237,7 +246,7 @@ static int make_tls(apr_pool_t *pconf, server_rec *s,
     return HTTP_INTERNAL_SERVER_ERROR;
 }
 
-/* --- as a whole --- */
+/* --- the complete configuration --- */
 
 int mod_mcp_cluster_check(apr_pool_t *pconf, server_rec *s)
 {
@@ -248,10 +257,11 @@ int mod_mcp_cluster_check(apr_pool_t *pconf, server_rec *s)
         return OK;
     }
 
-    if (!mcp_cluster_setup_has_words(cluster->setup)) {
+    if (!mcp_cluster_setup_has_parameters(cluster->setup)) {
         ap_log_error(APLOG_MARK, APLOG_EMERG, 0, s,
-                     "mod_mcp: %s in %s:%d, but there is no cluster: "
-                     "MCPCluster", mcp_cluster_setup_said(cluster->setup, 1),
+                     "mod_mcp: %s in %s:%d has no effect, because no cluster "
+                     "is configured: set "
+                     "MCPCluster", mcp_cluster_setup_warning(cluster->setup, 1),
                      cluster->file, cluster->line);
         return HTTP_INTERNAL_SERVER_ERROR;
     }
@@ -266,9 +276,10 @@ int mod_mcp_cluster_check(apr_pool_t *pconf, server_rec *s)
 
     if (mcp_cluster_conf_is_open(cluster->conf)) {
         ap_log_error(APLOG_MARK, APLOG_WARNING, 0, s,
-                     "mod_mcp: the cluster in %s:%d reaches Redis over the "
-                     "network without a password: whoever reaches it can read "
-                     "and forge messages: set password_file=", cluster->file,
+                     "mod_mcp: the cluster in %s:%d connects to Redis over the "
+                     "network without a password, so anyone who can connect to "
+                     "Redis can read and forge messages: set "
+                     "password_file=", cluster->file,
                      cluster->line);
     }
 
@@ -284,11 +295,15 @@ int mod_mcp_cluster_has_key(server_rec *s, const char *path,
         return 1;
     }
 
-    /* what the zone's own key has signed no other node can read */
+    /*
+     * other nodes could not verify tokens that are signed with the zone's
+     * generated key
+     */
 
     ap_log_error(APLOG_MARK, APLOG_EMERG, 0, s,
-                 "mod_mcp: the endpoint %s has no MCPKey: with the MCPCluster "
-                 "in %s:%d all nodes need one in common", path, cluster->file,
+                 "mod_mcp: the endpoint %s has no MCPKey, but all nodes of the "
+                 "cluster in %s:%d need a common key: set "
+                 "MCPKey", path, cluster->file,
                  cluster->line);
     return 0;
 }
@@ -313,8 +328,8 @@ int mod_mcp_cluster_add_endpoint(apr_pool_t *pconf, server_rec *s,
         }
 
         ap_log_error(APLOG_MARK, APLOG_EMERG, 0, s,
-                     "mod_mcp: the endpoint %s has MCPClusterEndpoint, but "
-                     "there is no cluster: MCPCluster", path);
+                     "mod_mcp: the endpoint %s has MCPClusterEndpoint, but no "
+                     "cluster is configured: set MCPCluster", path);
         return 0;
     }
 
@@ -342,6 +357,21 @@ int mod_mcp_cluster_add_endpoint(apr_pool_t *pconf, server_rec *s,
     other->identity = identity;
 
     return 1;
+}
+
+int mod_mcp_cluster_endpoints(const mod_mcp_cluster_conf_t *cluster,
+                              int (*add)(void *ctx, mcp_str_t identity),
+                              void *ctx)
+{
+    const endpoint_t *endpoint;
+    int i, rc = MCP_OK, n = cluster->endpoints ? cluster->endpoints->nelts : 0;
+
+    for (i = 0; rc == MCP_OK && i < n; i++) {
+        endpoint = &APR_ARRAY_IDX(cluster->endpoints, i, const endpoint_t);
+        rc = add(ctx, endpoint->identity);
+    }
+
+    return rc;
 }
 
 const mod_mcp_cluster_conf_t *mod_mcp_cluster_conf(server_rec *s)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* The directives of a cluster, and what results. */
+/* The directives of a cluster, and the configuration that results. */
 
 #ifndef MOD_MCP_CLUSTER_CONF_H
 #define MOD_MCP_CLUSTER_CONF_H
@@ -9,15 +9,17 @@
 
 #ifdef MCP_CLUSTER
 
-/* The main server's. */
+/* The cluster of the main server. */
 struct mod_mcp_cluster_conf_t {
     mcp_mem_t mem;
     mcp_cluster_setup_t *setup;
     const mcp_cluster_conf_t *conf;
-    const char *file;                   /* where the first directive stands */
+    const char *file;                   /* file and line of the first
+                                           directive */
     int line;
-    void *tls;                          /* SSL_CTX; NULL: none */
-    apr_array_header_t *endpoints;      /* mod_mcp_cluster_add_endpoint() */
+    void *tls;                          /* SSL_CTX, or NULL without TLS */
+    apr_array_header_t *endpoints;      /* see
+                                           mod_mcp_cluster_add_endpoint() */
 };
 
 const char *mod_mcp_cluster_add(cmd_parms *cmd, void *dir, int argc,
@@ -27,20 +29,35 @@ const char *mod_mcp_cluster_sync(cmd_parms *cmd, void *dir, const char *text,
 const char *mod_mcp_cluster_option(cmd_parms *cmd, void *dir,
                                    const char *arg);
 
-/* check_config: checks what was said as a whole; OK, or an HTTP error. */
+/*
+ * Hook check_config: checks and completes the cluster's settings as a whole.
+ * Returns OK, or an HTTP error after an error in the log.
+ */
 int mod_mcp_cluster_check(apr_pool_t *pconf, server_rec *s);
 
-/* The same for an endpoint, whose sections may be NULL: 1 if it has a key, or
- * needs none as there is no cluster. */
+/*
+ * Returns 1 if an endpoint has a configured key, or if there is no cluster;
+ * otherwise 0, after an error in the log. dir may be NULL: the endpoint has no
+ * key then.
+ */
 int mod_mcp_cluster_has_key(server_rec *s, const char *path,
                             const mod_mcp_dir_t *dir);
 
-/* Adds an endpoint.  Returns 0, after an error in the log, if another one has
- * the same identity, or if it has MCPClusterEndpoint without a cluster. */
+/*
+ * Adds an endpoint.  Returns 1, or 0 after an error in the log, if another
+ * endpoint has the same identity, or if MCPClusterEndpoint is set without a
+ * cluster.
+ */
 int mod_mcp_cluster_add_endpoint(apr_pool_t *pconf, server_rec *s,
                                  const char *path, const mod_mcp_dir_t *dir);
 
-/* The configuration of the cluster; NULL if there is none. */
+/* Calls add() for the identity of each endpoint of the cluster until add()
+ * returns something else than MCP_OK.  Returns the last value of add(). */
+int mod_mcp_cluster_endpoints(const mod_mcp_cluster_conf_t *cluster,
+                              int (*add)(void *ctx, mcp_str_t identity),
+                              void *ctx);
+
+/* Returns the configuration of the cluster, or NULL if there is none. */
 const mod_mcp_cluster_conf_t *mod_mcp_cluster_conf(server_rec *s);
 
 #endif /* MCP_CLUSTER */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Sections, what they inherit, and the endpoints that they make.  The core
- * decides which values are allowed (mcp_setup.h).
+ * Sections, their inheritance, and the endpoints that result.  The core checks
+ * values (mcp_setup.h).
  */
 
 #include "mod_mcp_config.h"
@@ -19,24 +19,29 @@
 typedef struct section_t section_t;
 
 struct section_t {
-    mod_mcp_dir_t dir;                  /* first, as pointers are converted */
+    mod_mcp_dir_t dir;                  /* first: pointers are converted */
     mcp_endpoint_t endpoint;
     section_t *next;
 };
 
-/* The configuration that is being read or served.  Its pool is cleared before
- * the next one is read, and this with it. */
+/*
+ * The configuration that is being read or served.  It is cleared with its
+ * pool, before the next configuration is read.
+ */
 static struct {
     apr_pool_t *pool;
-    apr_thread_mutex_t *lock;           /* for what requests add */
+    apr_thread_mutex_t *lock;           /* for sections that requests add */
     section_t *sections;
-    mod_mcp_global_t *global;           /* the main server's */
-    uint32_t number;                    /* at random */
-    apr_array_header_t *warnings;       /* of const char * */
+    mod_mcp_global_t *global;           /* of the main server */
+    uint32_t number;                    /* random number of this
+                                           configuration */
+    apr_array_header_t *warnings;       /* const char * */
 } current;
 
-/* The version of the httpd that runs, which may be newer than the headers that
- * this module was built with. */
+/*
+ * The version of the running httpd, which may be newer than the headers that
+ * this module was built with.
+ */
 static char version[32];
 
 mcp_str_t mod_mcp_config_version(void)
@@ -44,13 +49,13 @@ mcp_str_t mod_mcp_config_version(void)
     return mod_mcp_str(version);
 }
 
-/* --- memory: from malloc, as requests add to it --- */
+/* --- memory: from malloc(), because requests add sections --- */
 
 static apr_status_t forget(void *data)
 {
     section_t *section, *next;
 
-    /* sections borrow from each other: from here on none is used */
+    /* sections refer to each other: none is used after this */
 
     for (section = current.sections; section; section = next) {
         next = section->next;
@@ -66,9 +71,9 @@ static apr_status_t forget(void *data)
 }
 
 /*
- * LoadModule asks for the main server's configuration before pre_config is
- * called, so whichever comes first begins.  The clean-up is registered after
- * that of the DSO, and so runs before it.
+ * Begins a configuration, unless that has been done: loading the module
+ * creates the main server's configuration before pre_config runs.  The
+ * clean-up is registered after that of the module's DSO, so it runs first.
  */
 static void begin(apr_pool_t *p)
 {
@@ -120,7 +125,10 @@ void *mod_mcp_config_create_server(apr_pool_t *p, server_rec *s)
     return global;
 }
 
-/* Virtual hosts have no global settings: all see the main server's. */
+/*
+ * Virtual hosts have no global settings: the settings of the main server
+ * apply.
+ */
 void *mod_mcp_config_merge_server(apr_pool_t *p, void *base, void *add)
 {
     return base;
@@ -152,9 +160,9 @@ static mod_mcp_dir_t *make_dir(void)
 }
 
 /*
- * httpd reads .htaccess files into the pool of a request, long after the
- * configuration, and creates a section even for a directive that it refuses
- * there.  They get none, which check() and httpd's merging understand.
+ * httpd reads .htaccess files into the pool of a request, and creates a
+ * section even for a directive that it rejects there.  The result is NULL
+ * then, which check() and httpd's merging accept.
  */
 void *mod_mcp_config_create_dir(apr_pool_t *p, char *dir)
 {
@@ -194,6 +202,7 @@ static mod_mcp_dir_t *merge(mod_mcp_dir_t *base, mod_mcp_dir_t *add)
     mod_mcp_dir_t *dir = make_dir();
 
     mcp_setup_merge(dir->setup, add->setup);
+    mcp_setup_mark_own(dir->setup, add->link_origin != NULL);
     mcp_setup_merge(dir->setup, base->setup);
 
     dir->principal = add->principal ? add->principal : base->principal;
@@ -210,8 +219,11 @@ static mod_mcp_dir_t *merge(mod_mcp_dir_t *base, mod_mcp_dir_t *add)
     return dir;
 }
 
-/* httpd calls this for nearly every request, on many threads at once.  Results
- * are found without a lock, as the lists only grow, at their heads. */
+/*
+ * httpd calls this for nearly every request, on many threads at once.  Earlier
+ * results are found without a lock, because the lists only grow, at their
+ * heads.
+ */
 void *mod_mcp_config_merge_dir(apr_pool_t *p, void *base, void *add)
 {
     mod_mcp_dir_t *dir = find_merged(base, add);
@@ -265,25 +277,27 @@ const mcp_endpoint_t *mod_mcp_config_endpoint(mod_mcp_dir_t *dir,
     return endpoint;
 }
 
-/* --- the places of catalogs --- */
+/* --- identity of catalogs --- */
 
-/* The place of the section's own catalog, NULL if it has none. */
-static const unsigned char *place_of(const section_t *section)
+/* Returns the key of the section's own catalog, NULL if it has none. */
+static const unsigned char *catalog_key_of(const section_t *section)
 {
-    return section->dir.add ? NULL : mcp_setup_place(section->dir.setup);
+    return section->dir.add ? NULL : mcp_setup_catalog_key(section->dir.setup);
 }
 
 static int is_taken(const mod_mcp_dir_t *dir)
 {
-    const unsigned char *place;
+    const unsigned char *catalog_key;
     section_t *section;
 
     for (section = current.sections; section; section = section->next) {
-        place = place_of(section);
+        catalog_key = catalog_key_of(section);
 
-        if (place && &section->dir != dir
-            && memcmp(place, mcp_setup_place(dir->setup), MCP_DIGEST_LEN)
-               == 0) {
+        if (catalog_key && &section->dir != dir
+            && memcmp(catalog_key, mcp_setup_catalog_key(dir->setup),
+                      MCP_DIGEST_LEN)
+                   == 0)
+        {
             return 1;
         }
     }
@@ -291,18 +305,18 @@ static int is_taken(const mod_mcp_dir_t *dir)
     return 0;
 }
 
-int mod_mcp_config_stand(mod_mcp_dir_t *dir, const cmd_parms *cmd)
+int mod_mcp_config_set_catalog_key(mod_mcp_dir_t *dir, const cmd_parms *cmd)
 {
     unsigned n = 0;
     int rc;
 
     do {
-        rc = mcp_setup_stand(dir->setup,
+        rc = mcp_setup_set_catalog_key(dir->setup,
                              mod_mcp_str(cmd->server->server_hostname),
                              mod_mcp_str(cmd->path), n++);
     } while (rc == MCP_OK && is_taken(dir));
 
-    dir->shares_place = n > 1;
+    dir->shares_catalog_key = n > 1;
 
     return rc;
 }
@@ -315,7 +329,7 @@ void mod_mcp_config_begin(mcp_worker_t *worker, const mcp_keys_t *keys)
     mcp_worker_begin(worker, current.number);
 
     for (section = current.sections; section; section = section->next) {
-        endpoint = place_of(section)
+        endpoint = catalog_key_of(section)
                    ? mod_mcp_config_endpoint(&section->dir, keys) : NULL;
 
         if (endpoint) {

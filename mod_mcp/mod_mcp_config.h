@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Sections, what they inherit, and the endpoints that they make. */
+/* Sections, their inheritance, and the endpoints that result. */
 
 #ifndef MOD_MCP_CONFIG_H
 #define MOD_MCP_CONFIG_H
@@ -21,14 +21,15 @@
 
 #define MOD_MCP_MAX_BODY  (1024 * 1024)
 
-/* The whole server's, from the main server's configuration. */
+/* Settings of the whole server, from the main server's configuration. */
 typedef struct {
     apr_size_t store_size;              /* bytes, MCPStore */
-    int threads;                        /* job threads, MCPThreads; -1: as
-                                           many as ThreadsPerChild */
-    apr_interval_time_t hold;           /* MCPHold, 0: no limit */
-    mod_mcp_cluster_conf_t *cluster;    /* NULL: none */
-    unsigned has_store:1;               /* the directive was given */
+    int threads;                        /* backend threads, MCPThreads; -1:
+                                           as many as ThreadsPerChild */
+    apr_interval_time_t hold;           /* MCPHold, microseconds; 0: no
+                                           limit */
+    mod_mcp_cluster_conf_t *cluster;    /* NULL if there is none */
+    unsigned has_store:1;               /* 1 if MCPStore is set */
     unsigned has_threads:1;
     unsigned has_hold:1;
 } mod_mcp_global_t;
@@ -36,23 +37,27 @@ typedef struct {
 /*
  * A section, or all sections that apply to a request, merged.
  *
- * httpd merges sections for every request, and a call outlives its request.
- * So each combination of sections is merged once, and the result is found again
- * afterwards.  It lives as long as the configuration.
+ * httpd merges sections for every request, but a call outlives its request.
+ * So each combination of sections is merged once, and later requests reuse the
+ * result, which lives as long as the configuration.
  */
 struct mod_mcp_dir_t {
     mcp_setup_t *setup;
-    ap_expr_info_t *principal;          /* NULL: r->user */
-    ap_expr_info_t *link_origin;        /* NULL: from the request */
-    int publish_open;                   /* -1: not set */
-    int shares_place;                   /* 1 if its server and path are those
-                                           of another catalog, too */
-    apr_off_t max_body;                 /* bytes; -1: not set */
+    ap_expr_info_t *principal;          /* MCPPrincipal; NULL: r->user */
+    ap_expr_info_t *link_origin;        /* MCPLinkOrigin; NULL: derived from
+                                           the request */
+    int publish_open;                   /* 1 if open, 0 if not, -1 if not
+                                           set */
+    int shares_catalog_key;             /* 1 if another catalog has the same
+                                           server and path */
+    apr_off_t max_body;                 /* bytes; -1 if not set */
 
-    mod_mcp_dir_t *add;                 /* merged from its parent and this */
-    mod_mcp_dir_t *children;            /* the results of merging into it */
+    mod_mcp_dir_t *add;                 /* this result was merged from its
+                                           parent and "add" */
+    mod_mcp_dir_t *children;            /* results of merging other sections
+                                           into this one */
     mod_mcp_dir_t *next;
-    mcp_endpoint_t *endpoint;           /* NULL until it is needed */
+    mcp_endpoint_t *endpoint;           /* NULL until first used */
 };
 
 void *mod_mcp_config_create_server(apr_pool_t *p, server_rec *s);
@@ -60,7 +65,10 @@ void *mod_mcp_config_merge_server(apr_pool_t *p, void *base, void *add);
 void *mod_mcp_config_create_dir(apr_pool_t *p, char *dir);
 void *mod_mcp_config_merge_dir(apr_pool_t *p, void *base, void *add);
 
-/* pre_config: begins a configuration, if LoadModule did not. */
+/*
+ * Hook pre_config: begins a new configuration, unless loading the module has
+ * done so.
+ */
 int mod_mcp_config_reset(apr_pool_t *pconf);
 
 /* Returns the version of the httpd that runs. */
@@ -68,31 +76,40 @@ mcp_str_t mod_mcp_config_version(void);
 
 mod_mcp_global_t *mod_mcp_config_global(server_rec *s);
 
-/* The sections that apply to a request, merged; never NULL. */
+/* Returns the merged sections that apply to a request; never NULL. */
 mod_mcp_dir_t *mod_mcp_config_dir(request_rec *r);
 
 /*
- * Returns the endpoint that the sections make, or NULL when memory is out.  It
- * lives as long as the configuration.  Any thread may call this.
+ * Returns the endpoint of the merged sections, or NULL if memory is out.  The
+ * endpoint lives as long as the configuration.  Any thread may call this.
  */
 const mcp_endpoint_t *mod_mcp_config_endpoint(mod_mcp_dir_t *dir,
                                               const mcp_keys_t *keys);
 
-/* Says where the section's catalog stands, in words that the next configuration
- * will have, too.  Returns what mcp_setup_stand() does. */
-int mod_mcp_config_stand(mod_mcp_dir_t *dir, const cmd_parms *cmd);
+/*
+ * Identifies the section's catalog by its server and path, so that the next
+ * configuration finds the same catalog.  Returns the result of
+ * mcp_setup_set_catalog_key().
+ */
+int mod_mcp_config_set_catalog_key(mod_mcp_dir_t *dir, const cmd_parms *cmd);
 
-/* Calls add() for the keys of each section, until it returns something else
- * than MCP_OK, and returns what it returned last. */
+/*
+ * Calls add() for the keys of each section, until add() returns a value other
+ * than MCP_OK.  Returns the last value of add(), or MCP_OK if there are no
+ * keys.
+ */
 int mod_mcp_config_keys(int (*add)(void *ctx, const mcp_keys_t *keys),
                         void *ctx);
 
-/* Keeps a directive's warning, which lives as long as the configuration, until
- * the error log is open; returns all of them, as const char *. */
+/*
+ * _warn() stores a directive's warning until the error log is open; the text
+ * must live as long as the configuration. _warnings() returns all stored
+ * warnings, as const char *.
+ */
 void mod_mcp_config_warn(const char *text);
 const apr_array_header_t *mod_mcp_config_warnings(void);
 
-/* Tells the core which configuration this child serves. */
+/* Passes this child's configuration to the core. */
 void mod_mcp_config_begin(mcp_worker_t *worker, const mcp_keys_t *keys);
 
 #endif /* MOD_MCP_CONFIG_H */

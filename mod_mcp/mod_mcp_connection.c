@@ -3,12 +3,12 @@
 /*
  * The thread of a client.
  *
- * A call's backend runs on the thread of the request that asked for it, as with
- * any proxied request.  That thread can do nothing else meanwhile, so the pump
- * sends what must be sent before the backend is done, unless the thread itself
- * has just brought it.  When nothing is left to run and the stream goes on, the
- * connection is suspended.  Where that is impossible (other MPMs, HTTP/2), the
- * thread waits.
+ * A call's backend request runs on the thread of the client's request, like
+ * any proxied request.  That thread is occupied until the backend has
+ * finished.  Output that cannot wait is sent by the event loop, or by the
+ * thread itself when it has just received it.  When no backend request is left
+ * and the stream continues, the connection is suspended.  Where that is
+ * impossible (other MPMs, HTTP/2), the thread waits.
  */
 
 #include "mod_mcp_connection.h"
@@ -18,24 +18,27 @@
 #include "mod_mcp_config.h"
 #include "mod_mcp_event.h"
 #include "mod_mcp_filter.h"
-#include "mod_mcp_job.h"
-#include "mod_mcp_pump.h"
+#include "mod_mcp_backend_threads.h"
+#include "mod_mcp_event_loop.h"
 #include "mod_mcp_response.h"
 #include "mod_mcp_snapshot.h"
 #include "mod_mcp_stream.h"
-#include "mod_mcp_watch.h"
+#include "mod_mcp_poller.h"
 #include "mod_mcp_worker.h"
 
 #include "ap_mpm.h"
 #include "http_connection.h"
 
-/* How often a waiting thread looks whether its HTTP/2 stream was reset. */
+/*
+ * interval at which a waiting thread checks whether its HTTP/2 stream was
+ * reset
+ */
 #define WAIT_STEP  apr_time_from_sec(1)
 
-/* About the size of the buffer that a connection is read into. */
+/* about the size of the buffer that a connection is read into */
 #define BUFFER_SIZE  APR_BUCKET_BUFF_SIZE
 
-/* So many of these may be free when a stream has begun. */
+/* maximum number of such buffers that are free when a stream has begun */
 #define BUFFERS  4
 
 /* --- suspension --- */
@@ -44,8 +47,10 @@ int mod_mcp_connection_can_suspend(mod_mcp_client_t *client)
 {
     conn_rec *c = client->c;
 
-    /* an internal redirect does not understand SUSPENDED; neither does httpd's
-     * loop over the requests of a connection with clogging filters */
+    /*
+     * an internal redirect does not support SUSPENDED; neither does httpd's
+     * loop over the requests of a connection with clogging filters
+     */
 
     return mod_mcp_child.async && c->cs && !c->master && !client->r->prev
            && !c->clogging_input_filters && !mod_mcp_filter_blocks(client->r);
@@ -56,15 +61,19 @@ int mod_mcp_connection_can_lend(mod_mcp_client_t *client)
     return !client->c->master && !mod_mcp_filter_blocks(client->r);
 }
 
-/* Chunks follow all the same: their end tells a stream that is over from one
- * that was cut off. */
+/*
+ * The response is chunked nevertheless: the last chunk distinguishes a
+ * complete stream from one that was cut off.
+ */
 void mod_mcp_connection_announce_close(mod_mcp_client_t *client)
 {
     apr_table_setn(client->r->headers_out, "Connection", "close");
 }
 
-/* What is left of the buffer that a request without a body was read into is an
- * empty bucket, which keeps it until the next attempt to read. */
+/*
+ * Frees the buffer that a request without a body was read into.  An empty
+ * bucket keeps it until the next read.
+ */
 static void drop_input(mod_mcp_client_t *client)
 {
     ap_get_brigade(client->c->input_filters, client->bb, AP_MODE_SPECULATIVE,
@@ -72,9 +81,12 @@ static void drop_input(mod_mcp_client_t *client)
     apr_brigade_cleanup(client->bb);
 }
 
-/* Gives the system back what is free in a pool, the buffers that the request
- * was read into and the head was written to above all: a stream may be idle for
- * hours.  Nobody says how many these are: others are new, and untouched. */
+/*
+ * Returns free memory of the connection's pool to the system, mainly the
+ * buffers that the request was read into and the head was written to, because
+ * a stream may be idle for hours.  APR does not report the number of free
+ * buffers; allocating too many is harmless, because new ones stay untouched.
+ */
 static void trim(conn_rec *c)
 {
     apr_allocator_t *allocator = apr_pool_allocator_get(c->pool);
@@ -104,7 +116,7 @@ void mod_mcp_connection_suspended(conn_rec *c, request_rec *r)
 
     drop_input(client);
     trim(c);
-    c->current_thread = mod_mcp_pump_thread();
+    c->current_thread = mod_mcp_event_loop_thread();
 
     mod_mcp_lock();
 
@@ -113,17 +125,20 @@ void mod_mcp_connection_suspended(conn_rec *c, request_rec *r)
     mod_mcp_client_set_state(client, MOD_MCP_SUSPENDED);
 
     if (client->todo) {
-        mod_mcp_pump_queue(client);
+        mod_mcp_event_loop_queue(client);
     }
 
-    mod_mcp_watch_add(client);
+    mod_mcp_poller_add(client);
 
     mod_mcp_unlock();
 }
 
 static void suspend(mod_mcp_client_t *client)
 {
-    /* a call of its own may come when its request is the pump's */
+    /*
+     * a later call of this request would need a snapshot while the event loop
+     * owns the request
+     */
 
     if (client->exchange && !client->ahead
         && mcp_exchange_is_open(client->exchange)) {
@@ -139,7 +154,10 @@ static void suspend(mod_mcp_client_t *client)
 
 /* --- a thread that waits --- */
 
-/* How long the thread may still wait; 0: no longer; -1: without limit. */
+/*
+ * Returns the time that the thread may still wait, microseconds; 0: none; -1:
+ * no limit.
+ */
 static apr_interval_time_t hold_left(mod_mcp_client_t *client)
 {
     mod_mcp_global_t *global = mod_mcp_config_global(mod_mcp_child.server);
@@ -158,7 +176,7 @@ static apr_interval_time_t hold_left(mod_mcp_client_t *client)
     return left > 0 ? left : 0;
 }
 
-/* Under the lock: waits for something to do. */
+/* Waits for work.  Called under the lock. */
 static void hold(mod_mcp_client_t *client)
 {
     apr_interval_time_t left = hold_left(client);
@@ -166,7 +184,10 @@ static void hold(mod_mcp_client_t *client)
 
     ap_mpm_query(AP_MPMQ_MPM_STATE, &state);
 
-    /* worker and prefork tell the child's hook when no thread is left */
+    /*
+     * worker and prefork run the child_stopping hook only when no thread is
+     * left
+     */
 
     if (state == AP_MPMQ_STOPPING) {
         mcp_worker_stop(mod_mcp_child.worker, 0);
@@ -182,7 +203,7 @@ static void hold(mod_mcp_client_t *client)
         left = WAIT_STEP;
     }
 
-    mod_mcp_watch_add(client);
+    mod_mcp_poller_add(client);
 
     client->holding = 1;
     mod_mcp_wait(client->cond, left);
@@ -233,7 +254,7 @@ void mod_mcp_connection_serve(mod_mcp_client_t *client, unsigned todo)
     }
 }
 
-/* --- all of it --- */
+/* --- the thread of a client --- */
 
 static int is_over(mod_mcp_client_t *client)
 {
@@ -245,23 +266,29 @@ static int is_over(mod_mcp_client_t *client)
     return client->finished;
 }
 
-/* 1 if the pump serves it from here on: it is idle, or its socket is slow. */
+/*
+ * Returns 1 if the event loop can serve the client from now on: it is idle, or
+ * its socket is slow.
+ */
 static int needs_no_thread(mod_mcp_client_t *client)
 {
     return (client->todo == 0 || (client->todo & MOD_MCP_WRITE))
            && mod_mcp_connection_can_suspend(client);
 }
 
-/* Under the lock, which it releases meanwhile. */
-static void run_call(mod_mcp_client_t *client)
+/*
+ * Runs the backend request.  Called under the lock, which it releases
+ * meanwhile.
+ */
+static void start_call(mod_mcp_client_t *client)
 {
-    mod_mcp_run_t *run = client->run;
+    mod_mcp_backend_request_t *req = client->req;
 
-    client->run = NULL;
+    client->req = NULL;
     mod_mcp_client_set_state(client, MOD_MCP_LENT);
-    mod_mcp_watch_add(client);
+    mod_mcp_poller_add(client);
 
-    /* an answer that came before there was anybody to tell */
+    /* a response came before the client was LENT */
 
     if (client->todo) {
         mod_mcp_client_notify(client, client->todo);
@@ -269,38 +296,46 @@ static void run_call(mod_mcp_client_t *client)
 
     mod_mcp_unlock();
 
-    mod_mcp_job_run(run);
+    mod_mcp_backend_threads_run(req);
 
-    client->over = run;
+    client->over = req;
 
-    /* what it has brought is the next to be done */
+    /* carry out the actions that the output has caused */
 
     mod_mcp_drain();
 }
 
-/* Likewise. */
+/*
+ * Frees the finished backend request.  Called under the lock, which it
+ * releases meanwhile.
+ */
 static void free_call(mod_mcp_client_t *client)
 {
-    mod_mcp_run_t *run = client->over;
+    mod_mcp_backend_request_t *req = client->over;
 
     client->over = NULL;
 
     mod_mcp_unlock();
-    mod_mcp_job_free(run);
+    mod_mcp_backend_threads_free(req);
 }
 
-/* 1 if all is passed on, and nobody else has anything to do with the client:
- * what its call leaves behind is freed with its exchange. */
-static int is_done(mod_mcp_client_t *client, mod_mcp_run_t *run)
+/*
+ * Returns 1 if the response has been passed to the filters completely.  The
+ * remains of its backend request are then freed with the exchange.
+ */
+static int is_done(mod_mcp_client_t *client, mod_mcp_backend_request_t *req)
 {
-    return run && client->responding && client->finished && !client->broken;
+    return req && client->responding && client->finished && !client->broken;
 }
 
-/* Likewise.  What a call leaves behind is freed when its answer is sent.  1:
- * that was all, and the lock is not taken again. */
+/*
+ * Does the pending work, or waits for some.  Frees a finished backend request
+ * after its response has been sent.  Called under the lock.  Returns 0 with
+ * the lock held, or 1 without the lock if the response is complete.
+ */
 static int do_next(mod_mcp_client_t *client)
 {
-    mod_mcp_run_t *run = client->over;
+    mod_mcp_backend_request_t *req = client->over;
     unsigned todo = client->todo;
 
     client->todo = 0;
@@ -312,13 +347,13 @@ static int do_next(mod_mcp_client_t *client)
 
         mod_mcp_connection_serve(client, todo);
 
-        if (is_done(client, run)) {
-            mod_mcp_job_clear(run, &client->remains);
+        if (is_done(client, req)) {
+            mod_mcp_backend_threads_clear(req, &client->remains);
             return 1;
         }
 
-        if (run) {
-            mod_mcp_job_free(run);
+        if (req) {
+            mod_mcp_backend_threads_free(req);
         }
         else {
             mod_mcp_lock();
@@ -341,14 +376,14 @@ int mod_mcp_connection_attend(mod_mcp_client_t *client)
     int rc = OK;
 
     for ( ;; ) {
-        if (client->over && (client->run || client->todo == 0)) {
+        if (client->over && (client->req || client->todo == 0)) {
             free_call(client);
         }
-        else if (client->run) {
-            run_call(client);
+        else if (client->req) {
+            start_call(client);
         }
         else if (is_over(client)) {
-            mod_mcp_watch_rest(client);
+            mod_mcp_poller_rest(client);
             break;
         }
         else if (needs_no_thread(client)) {

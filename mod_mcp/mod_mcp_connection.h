@@ -7,26 +7,37 @@
 
 #include "mod_mcp.h"
 
-/* Serves the client until its response is over (OK) or needs no thread
- * (SUSPENDED).  Called under the lock, which it releases. */
+/*
+ * Serves the client until its response is complete (returns OK), or needs no
+ * thread (returns SUSPENDED).  Called under the lock, which it releases.
+ */
 int mod_mcp_connection_attend(mod_mcp_client_t *client);
 
-/* Under the lock: begins the response, if there is one. */
+/*
+ * Begins the response if todo contains MOD_MCP_RESPOND and nothing was sent
+ * before.  Called under the lock.
+ */
 void mod_mcp_connection_begin(mod_mcp_client_t *client, unsigned todo);
 
 /* Sends the response that has begun, or the stream. */
 void mod_mcp_connection_serve(mod_mcp_client_t *client, unsigned todo);
 
-/* 1 if the connection can go on without a thread. */
+/* Returns 1 if the connection can be suspended. */
 int mod_mcp_connection_can_suspend(mod_mcp_client_t *client);
 
-/* 1 if the pump may send while the client's thread runs a backend call. */
+/*
+ * Returns 1 if the event loop may write to the client while the client's
+ * thread runs a backend request.
+ */
 int mod_mcp_connection_can_lend(mod_mcp_client_t *client);
 
-/* Says in the head of a response that the connection takes no more requests. */
+/*
+ * Adds "Connection: close" to the response, because a suspended connection is
+ * closed afterwards.
+ */
 void mod_mcp_connection_announce_close(mod_mcp_client_t *client);
 
-/* suspend_connection: the MPM lets go of the connection. */
+/* Hook suspend_connection: the MPM has released the connection. */
 void mod_mcp_connection_suspended(conn_rec *c, request_rec *r);
 
 #endif /* MOD_MCP_CONNECTION_H */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Directives.  The core decides which values are allowed (mcp_setup.h,
- * mcp_option.h); here are their names, and the files that they name.
+ * Directives.  The core checks their values (mcp_setup.h, mcp_option.h); this
+ * file has their names and reads their files.
  */
 
 #include "mod_mcp_directives.h"
@@ -13,19 +13,23 @@
 
 #include "apr_file_io.h"
 
+#include "mcp_renamed.h"
 #include "mcp_zone.h"
 
 /*
- * Anywhere but in .htaccess files, since what those say is gone with the
- * request.  AllowOverrideList could let them in: mod_mcp_config_create_dir()
- * gives them no section then.
+ * Allowed anywhere but in .htaccess files, whose configuration ends with the
+ * request.  If AllowOverrideList permits them there,
+ * mod_mcp_config_create_dir() returns no section.
  */
 #define SECTIONS  (RSRC_CONF|ACCESS_CONF)
 
 #define STORE_KIND     "shm:"
 #define THREADS_MAX    1024
 
-/* Returns an error if the directive stands in an .htaccess file. */
+/*
+ * Returns an error message if the directive is in an .htaccess file, else
+ * NULL.
+ */
 static const char *check(cmd_parms *cmd, mod_mcp_dir_t *dir)
 {
     if (dir == NULL) {
@@ -71,7 +75,10 @@ void mod_mcp_directive_dispose(mcp_str_t *text)
     free((char *)text->data);
 }
 
-/* Reads an open file; the caller disposes of the text. */
+/*
+ * Reads an open file.  The caller passes the text to
+ * mod_mcp_directive_dispose().
+ */
 static const char *read_open_file(cmd_parms *cmd, apr_file_t *file,
                                   const char *name, apr_off_t max,
                                   mcp_str_t *text)
@@ -121,7 +128,7 @@ const char *mod_mcp_directive_find(cmd_parms *cmd, const char **name)
         return file_error(cmd, "open", path, rv);
     }
 
-    /* the open of a FIFO would wait for its writer */
+    /* opening a FIFO would wait for its writer */
 
     return info.filetype == APR_REG ? NULL
         : apr_psprintf(cmd->pool, "%s: \"%s\" is not a regular file",
@@ -140,7 +147,7 @@ const char *mod_mcp_directive_read(cmd_parms *cmd, const char **name,
         return error;
     }
 
-    /* without a buffer, in which a key would remain */
+    /* unbuffered: a buffer would keep a copy of a key */
     rv = apr_file_open(&file, path, APR_FOPEN_READ | APR_FOPEN_BINARY,
                        APR_FPROT_OS_DEFAULT, cmd->temp_pool);
     if (rv != APR_SUCCESS) {
@@ -170,8 +177,8 @@ static const char *set_store(cmd_parms *cmd, void *dir, const char *arg)
     }
 
     if (strncmp(arg, STORE_KIND, kind) != 0) {
-        return apr_psprintf(cmd->pool, "MCPStore: \"%s\" is an unknown kind "
-                            "of store: there is shm:SIZE", arg);
+        return apr_psprintf(cmd->pool, "MCPStore: \"%s\" is an unknown kind of "
+                            "store: write shm:SIZE", arg);
     }
 
     if (mcp_option_size(mod_mcp_str(arg + kind), &size) != MCP_OK
@@ -242,7 +249,7 @@ static const char *set_hold(cmd_parms *cmd, void *dir, const char *arg)
 
 /* --- sections --- */
 
-/* All rows of MCP_OPTIONS. */
+/* Sets an option of MCP_OPTIONS. */
 static const char *set_option(cmd_parms *cmd, void *conf, const char *arg)
 {
     mod_mcp_dir_t *dir = conf;
@@ -361,7 +368,7 @@ static const char *set_catalog(cmd_parms *cmd, void *conf, const char *file)
     mod_mcp_directive_dispose(&contents);
 
     if (rc == MCP_OK) {
-        rc = mod_mcp_config_stand(dir, cmd);
+        rc = mod_mcp_config_set_catalog_key(dir, cmd);
     }
 
     return mod_mcp_directive_result(cmd, rc, text);
@@ -485,7 +492,7 @@ static const char *set_link_origin(cmd_parms *cmd, void *conf,
     char text[MCP_SETUP_ERROR_MAX];
     const char *error = set_expression(cmd, dir, arg, &dir->link_origin);
 
-    /* an expression has no value yet, and is checked when it is used */
+    /* an expression is checked for each request */
 
     if (error || strpbrk(arg, "%$\\")) {
         return error;
@@ -495,7 +502,7 @@ static const char *set_link_origin(cmd_parms *cmd, void *conf,
         cmd, mcp_setup_link_origin(mod_mcp_str(arg), text), text);
 }
 
-/* Gives the word to one of mcp_setup_*(). */
+/* Passes the argument to an mcp_setup_*() function. */
 static const char *set_word(cmd_parms *cmd, mod_mcp_dir_t *dir,
                             const char *arg,
                             int (*set)(mcp_setup_t *, mcp_str_t, char *))
@@ -599,6 +606,14 @@ static const char *set_max_body(cmd_parms *cmd, void *conf, const char *arg)
     return NULL;
 }
 
+/* Rejects an earlier name of a directive; cmd->info is the new one. */
+static const char *reject_renamed(cmd_parms *cmd, void *config,
+    const char *args)
+{
+    return apr_psprintf(cmd->pool, "%s is now %s", cmd->cmd->name,
+                        (const char *)cmd->info);
+}
+
 /* --- the table --- */
 
 #define HELP_TIME    "a time: 500ms, 90s, 1h 30m"
@@ -607,7 +622,8 @@ static const char *set_max_body(cmd_parms *cmd, void *conf, const char *arg)
 #define HELP_FLAG  "on or off"
 #define HELP_QUOTA  "a number, or share"
 #define HELP_ROOM  "a size, or share"
-#define HELP_SHARE_BY  "principal or address"
+#define HELP_QUOTA_KEY  "principal or address"
+#define HELP_RESUME_STATELESS  "declared or all"
 #define HELP_OFF_0   ""
 #define HELP_OFF_1   "; or off"
 
@@ -620,10 +636,9 @@ static const char *set_max_body(cmd_parms *cmd, void *conf, const char *arg)
     AP_INIT_TAKE1(apache, mod_mcp_cluster_option, \
                   (void *)(apr_uintptr_t)MCP_CLUSTER_##id, RSRC_CONF, help),
 
-#define ALIAS(id, member, nginx, apache) \
-    AP_INIT_TAKE1(apache, set_option, \
-                  (void *)(apr_uintptr_t)MCP_OPTION_##id, SECTIONS, \
-                  "older name of another directive"),
+#define RENAMED(nginx, new_nginx, apache, new_apache) \
+    AP_INIT_RAW_ARGS(apache, reject_renamed, (void *)new_apache, SECTIONS, \
+                     "now called " new_apache),
 
 const command_rec mod_mcp_directives[] = {
     AP_INIT_TAKE1("MCPStore", set_store, NULL, RSRC_CONF,
@@ -634,22 +649,22 @@ const command_rec mod_mcp_directives[] = {
                   "how long an idle stream may hold a thread, or off"),
 
     AP_INIT_TAKE23("MCPServer", set_server, NULL, SECTIONS,
-                   "name, version and title that clients are told"),
+                   "name, version and title that clients receive"),
     AP_INIT_TAKE1("MCPCatalog", set_catalog, NULL, SECTIONS,
                   "file that lists tools, prompts and resources"),
     AP_INIT_TAKE1("MCPBackend", set_backend, NULL, SECTIONS,
-                  "path that calls go to"),
+                  "path to which calls are sent"),
     AP_INIT_TAKE2("MCPRoute", add_route, NULL, SECTIONS,
-                  "name or ~regex, and the path that such calls go to"),
+                  "name or ~regex, and the path to which such calls are sent"),
     AP_INIT_TAKE_ARGV("MCPKey", set_key, NULL, SECTIONS,
                       "files with secrets: the first signs, all verify"),
     AP_INIT_TAKE2("MCPAllow", add_allow, NULL, SECTIONS,
                   "names, and an expression that lets callers see and call "
                   "them"),
     AP_INIT_TAKE1("MCPGrantedScopes", set_granted_scopes, NULL, SECTIONS,
-                  "expression that says what scopes a caller has"),
+                  "expression for the scopes of a caller"),
     AP_INIT_TAKE1("MCPPrincipal", set_principal, NULL, SECTIONS,
-                  "expression that says who the caller is"),
+                  "expression for the identity of a caller"),
     AP_INIT_TAKE1("MCPLinkOrigin", set_link_origin, NULL, SECTIONS,
                   "expression for scheme and host of stream URLs"),
     AP_INIT_ITERATE("MCPAllowOrigin", add_origin, NULL, SECTIONS,
@@ -663,11 +678,12 @@ const command_rec mod_mcp_directives[] = {
     AP_INIT_ITERATE("MCPAuthScopes", add_auth_scope, NULL, SECTIONS,
                     "scopes that its clients need"),
     AP_INIT_TAKE1("MCPPublishToken", set_publish_token, NULL, SECTIONS,
-                  "secret of those who publish notifications"),
+                  "secret of the publishers of notifications"),
     AP_INIT_TAKE1("MCPPublishURL", set_publish_url, NULL, SECTIONS,
                   "how backends reach the publish endpoint"),
     AP_INIT_FLAG("MCPPublishOpen", set_publish_open, NULL, SECTIONS,
-                 "On: the publish endpoint lets other machines in"),
+                 "On: the publish endpoint accepts requests from other "
+                 "machines"),
     AP_INIT_TAKE1("MCPMaxBody", set_max_body, NULL, SECTIONS,
                   "largest body of a request"),
 
@@ -683,7 +699,7 @@ const command_rec mod_mcp_directives[] = {
 
     /* clang-format off */
     MCP_OPTIONS(OPTION)
-    MCP_OPTION_ALIASES(ALIAS)
+    MCP_RENAMED_DIRECTIVES(RENAMED)
     /* clang-format on */
     { .name = NULL }
 };

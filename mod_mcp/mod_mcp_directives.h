@@ -9,16 +9,26 @@
 
 extern const command_rec mod_mcp_directives[];
 
-/* For other files: the error of a directive, or NULL.  The core's errors are
- * sentences of their own; MCP_SETUP_DUPLICATE follows the name. */
+/*
+ * Returns the error message of a directive for a result of an mcp_setup_*()
+ * function, or NULL for MCP_OK.  Error texts of the core are complete
+ * sentences; only the one for MCP_SETUP_DUPLICATE follows the directive's
+ * name.
+ */
 const char *mod_mcp_directive_result(cmd_parms *cmd, int rc,
                                      const char *error);
 
-/* Makes *name absolute; an error if it is not the name of a regular file. */
+/*
+ * Makes *name absolute.  Returns an error message if it does not name a
+ * regular file, else NULL.
+ */
 const char *mod_mcp_directive_find(cmd_parms *cmd, const char **name);
 
-/* Makes *name absolute and reads the file, whose text may be a secret, and is
- * to be disposed of. */
+/*
+ * Makes *name absolute and reads the file, of at most max bytes.  Returns an
+ * error message or NULL.  The text may be a secret: the caller passes it to
+ * mod_mcp_directive_dispose().
+ */
 const char *mod_mcp_directive_read(cmd_parms *cmd, const char **name,
                                    apr_off_t max, mcp_str_t *text);
 void mod_mcp_directive_dispose(mcp_str_t *text);

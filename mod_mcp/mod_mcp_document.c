@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * The documents of resources, below /.well-known/.  They are public, and so
- * they are served before httpd maps the path to anything that has access
- * rules.
+ * Metadata documents of protected resources, below /.well-known/.  They are
+ * public, so they are served before httpd maps the path to a section with
+ * access rules.
  */
 
 #include "mod_mcp_document.h"
@@ -31,7 +31,10 @@ void mod_mcp_document_forget(void)
     documents = NULL;
 }
 
-/* The documents of a server: virtual hosts have those of the main one, too. */
+/*
+ * Returns the documents of a server, which include the main server's; *n is
+ * their number.
+ */
 static const mcp_auth_t **of_server(apr_pool_t *p, const server_rec *s,
                                     size_t *n)
 {

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* The documents of resources, below /.well-known/. */
+/*
+ * Metadata documents of protected resources (RFC 9728), below /.well-known/.
+ */
 
 #ifndef MOD_MCP_DOCUMENT_H
 #define MOD_MCP_DOCUMENT_H
@@ -9,19 +11,23 @@
 
 #include "mcp_auth.h"
 
-/* The life of the list, with the configuration's. */
+/* Create and drop the list of documents, together with the configuration. */
 void mod_mcp_document_begin(apr_pool_t *p);
 void mod_mcp_document_forget(void);
 
-/* Adds the document of an endpoint of the server; returns 0 if another one
- * stands at its path.  auth lives as long as the configuration. */
+/*
+ * Adds the document of an endpoint of the server.  Returns 0 if another
+ * document has the same path. auth lives as long as the configuration.
+ */
 int mod_mcp_document_add(server_rec *s, const mcp_auth_t *auth);
 
-/* quick_handler: answers a request for a document, which is public whatever
- * access rules hold for its path. */
+/*
+ * Hook quick_handler: answers a request for a document.  It runs before access
+ * rules, because the documents are public.
+ */
 int mod_mcp_document_find(request_rec *r, int lookup);
 
-/* handler: sends the document that mod_mcp_document_find() found. */
+/* Hook handler: sends the document that mod_mcp_document_find() has found. */
 int mod_mcp_document_handler(request_rec *r);
 
 #endif /* MOD_MCP_DOCUMENT_H */

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * The environment of a backend's own request.
+ * The environment of a backend's internal request.
  *
- * ap_add_common_vars() writes into the environment if that is empty.  If not,
- * it makes a table of its own, and merges the two by sorting both, which takes
- * longer than all the rest of what it does.  So our variables are put aside
- * before.  If it is mod_proxy_fcgi that calls the function, they are added by
- * the hook that this calls to learn the scheme.
+ * ap_add_common_vars() writes into the environment if it is empty.  Otherwise
+ * it creates a table and merges both by sorting, which takes longer than the
+ * rest of the function.  So this module's variables are hidden before the
+ * call.  If mod_proxy_fcgi calls the function, the hook http_scheme, which the
+ * function calls, shows them again.
  *
- * This is done only if each name is there once, and is such that the function
- * neither reads it nor has a variable of that name itself: then the order alone
- * is another.
+ * This is done only if each name occurs once, and if the function neither
+ * reads nor sets a variable of that name.  Then only the order of the
+ * variables differs.
  */
 
 #include "mod_mcp_env.h"
@@ -20,26 +20,32 @@
 #include "mod_mcp_proxy.h"
 #include "mod_mcp_snapshot.h"
 
-/* More than a request usually gets. */
+/* more variables than a request usually has */
 #define VARIABLES  48
 
-/* So many variables may be there besides our own: each is compared with all
- * others. */
+/*
+ * maximum number of variables besides the module's own, because each is
+ * compared with all others
+ */
 #define OTHERS     8
 
-/* Has proxies pass no interim responses on: no client is there to get one. */
+/*
+ * Keeps proxies from passing on interim responses, because no client would get
+ * them.
+ */
 static const char interim[] = "proxy-interim-response";
 
-static int first;                       /* our hook is called, whatever others
-                                         * do */
+static int first;                       /* 1 if this module's http_scheme
+                                           hook runs first, and so always
+                                           runs */
 
-/* Tables ignore the case of names. */
+/* Returns 1 if a name begins with a text; ignores case, like tables. */
 static int begins(const char *name, const char *with)
 {
     return ap_cstr_casecmpn(name, with, strlen(with)) == 0;
 }
 
-/* As mod_mcp_note_env() writes them. */
+/* Returns 1 for a name that mod_mcp_note_env() has written. */
 static int is_ours(const char *name)
 {
     return name[0] == 'M' && name[1] == 'C' && name[2] == 'P' && name[3] == '_';
@@ -77,7 +83,10 @@ static int has(const char **names, int n, const char *name)
     return 0;
 }
 
-/* The first own variables are ours. */
+/*
+ * Returns 1 if hiding the variables changes only their order.  The first "own"
+ * variables are the module's.
+ */
 static int may_hide(const apr_table_t *env, int own)
 {
     const apr_array_header_t *array = apr_table_elts(env);
@@ -101,65 +110,66 @@ static int may_hide(const apr_table_t *env, int own)
     return 1;
 }
 
-void mod_mcp_env_make(mod_mcp_run_t *run, request_rec *r)
+void mod_mcp_env_make(mod_mcp_backend_request_t *req, request_rec *r)
 {
-    const apr_table_t *more = run->snapshot->env;
+    const apr_table_t *more = req->snapshot->env;
 
-    run->own = apr_table_elts(run->env)->nelts;
+    req->own = apr_table_elts(req->env)->nelts;
 
     r->subprocess_env = apr_is_empty_table(more)
-                            ? run->env
-                            : apr_table_overlay(r->pool, run->env, more);
+                            ? req->env
+                            : apr_table_overlay(r->pool, req->env, more);
 
     apr_table_setn(r->subprocess_env, interim, "Suppress");
 }
 
-int mod_mcp_env_is_told(const char *url)
+int mod_mcp_env_is_revealed(const char *url)
 {
     return first && ap_cstr_casecmpn(url, "fcgi:", 5) == 0;
 }
 
-void mod_mcp_env_hide(mod_mcp_run_t *run, request_rec *r, int told)
+void mod_mcp_env_hide(mod_mcp_backend_request_t *req, request_rec *r,
+                      int reveals)
 {
-    if (!may_hide(r->subprocess_env, run->own)) {
+    if (!may_hide(r->subprocess_env, req->own)) {
         return;
     }
 
-    run->hidden = r->subprocess_env;
+    req->hidden = r->subprocess_env;
     r->subprocess_env = apr_table_make(r->pool, VARIABLES);
-    run->shown = r->subprocess_env;
-    run->told = (told != 0);
+    req->shown = r->subprocess_env;
+    req->reveals = (reveals != 0);
 }
 
-void mod_mcp_env_show(mod_mcp_run_t *run)
+void mod_mcp_env_show(mod_mcp_backend_request_t *req)
 {
     const apr_array_header_t *array;
     const apr_table_entry_t *entry;
     int i;
 
-    if (run->hidden == NULL) {
+    if (req->hidden == NULL) {
         return;
     }
 
-    array = apr_table_elts(run->hidden);
+    array = apr_table_elts(req->hidden);
     entry = (const apr_table_entry_t *)array->elts;
-    run->hidden = NULL;
+    req->hidden = NULL;
 
     for (i = 0; i < array->nelts; i++) {
-        apr_table_addn(run->shown, entry[i].key, entry[i].val);
+        apr_table_addn(req->shown, entry[i].key, entry[i].val);
     }
 }
 
 static const char *http_scheme(const request_rec *r)
 {
-    mod_mcp_run_t *run = mod_mcp_fetch_current(r->connection);
+    mod_mcp_backend_request_t *req = mod_mcp_fetch_current(r->connection);
 
-    if (run) {
-        mod_mcp_proxy_renew(run);
+    if (req) {
+        mod_mcp_proxy_renew(req);
     }
 
-    if (run && run->told && run->shown == r->subprocess_env) {
-        mod_mcp_env_show(run);
+    if (req && req->reveals && req->shown == r->subprocess_env) {
+        mod_mcp_env_show(req);
     }
 
     return NULL;
@@ -170,7 +180,10 @@ void mod_mcp_env_register(void)
     ap_hook_http_scheme(http_scheme, NULL, NULL, APR_HOOK_REALLY_FIRST);
 }
 
-/* A module that answers before us would keep our hook from being called. */
+/*
+ * If another module's hook runs first and returns a scheme, this module's hook
+ * is not called.
+ */
 void mod_mcp_env_init(void)
 {
     const apr_array_header_t *hooks = ap_hook_get_http_scheme();

@@ -1,30 +1,41 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* The environment of a backend's own request, while the server adds its
- * variables. */
+/*
+ * The environment of a backend's internal request, while the server adds its
+ * variables.
+ */
 
 #ifndef MOD_MCP_ENV_H
 #define MOD_MCP_ENV_H
 
 #include "mod_mcp.h"
 
-/* Makes the environment of a run's request. */
-void mod_mcp_env_make(mod_mcp_run_t *run, request_rec *r);
+/* Sets the environment of the internal request r. */
+void mod_mcp_env_make(mod_mcp_backend_request_t *req, request_rec *r);
 
-/* 1 if the hook will be called while the handler for the URL makes variables,
- * when it has its connection. */
-int mod_mcp_env_is_told(const char *url);
+/*
+ * Returns 1 if the handler for the URL will call this module's hook while it
+ * makes its variables, that is, after it has got its connection.
+ */
+int mod_mcp_env_is_revealed(const char *url);
 
-/* Puts the variables of a request aside, if that makes no difference but to
- * the time that it takes.  told: the hook is to put them back. */
-void mod_mcp_env_hide(mod_mcp_run_t *run, request_rec *r, int told);
+/*
+ * Hides the environment of a request from the server's functions, which merge
+ * it with their variables, if the result stays the same.  "reveals" is 1 if the
+ * hook is going to show it again.
+ */
+void mod_mcp_env_hide(mod_mcp_backend_request_t *req, request_rec *r,
+                      int reveals);
 
-/* Puts them back, unless that is done. */
-void mod_mcp_env_show(mod_mcp_run_t *run);
+/*
+ * Appends the hidden variables to the environment.  Does nothing if none are
+ * hidden.
+ */
+void mod_mcp_env_show(mod_mcp_backend_request_t *req);
 
 void mod_mcp_env_register(void);
 
-/* In a child, when hooks are sorted. */
+/* Initializes a child, after hooks have been sorted. */
 void mod_mcp_env_init(void);
 
 #endif /* MOD_MCP_ENV_H */

@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * The event MPM's own data of a connection, which its interface does not show.
- * Connections are suspended in mod_mcp_connection.c.
+ * The event MPM's data of a connection, which is private to the MPM.
+ * mod_mcp_connection.c suspends connections.
  *
- * We destroy a suspended connection.  But the thread that suspended it writes
- * to it after it has called the hook, and may be stopped before it does, for
- * any time.  In the MPM's notify_suspend():
+ * This module destroys suspended connections.  But the thread that has
+ * suspended one still writes to it after the hook has returned, and may be
+ * stopped before it does so, for any time.  In the MPM's notify_suspend():
  *
- *     ap_run_suspend_connection(cs->c, cs->r);
- *     cs->c->sbh = NULL;
- *     cs->suspended = 1;
+ *      ap_run_suspend_connection(cs->c, cs->r);
+ *      cs->c->sbh = NULL;
+ *      cs->suspended = 1;
  *
- * The caller process_socket() returns then, and the loop of worker_thread()
- * uses neither the connection nor cs any more.  So the thread is done once both
- * stores are seen, in either order.
+ * After this, its caller process_socket() returns, and the loop of
+ * worker_thread() uses neither the connection nor cs.  So the thread has
+ * finished when both stores are visible, in either order.
  *
- * No header declares cs.  Its beginning has been the same since 2.4.10, and is
- * verified for each connection: it has to name the connection, the request and
- * the scoreboard's handle.  The member after those is the one that counts.
+ * cs is not declared in a header.  Its beginning has been the same since
+ * 2.4.10, and is verified for each connection: it must contain the connection,
+ * the request and the scoreboard handle.  The next member is "suspended".
  */
 
 #include "mod_mcp_event.h"
@@ -27,7 +27,7 @@
 
 #include "apr_ring.h"
 
-/* How an event_conn_state_t begins. */
+/* The beginning of an event_conn_state_t. */
 struct mod_mcp_event_t {
     APR_RING_ENTRY(mod_mcp_event_t) timeout_list;
     apr_time_t queue_timestamp;
@@ -38,14 +38,14 @@ struct mod_mcp_event_t {
     int suspended;
 };
 
-/* If the beginning is unknown: a time that was always enough. */
+/* waiting time if the layout is unknown; in practice long enough */
 #define SETTLE  apr_time_from_sec(1)
 
 /*
- * With every request, internal redirects included, the MPM stores a pointer in
- * its data of the connection (event_post_read_request(): cs->sc).  Our
- * connections have this much memory for it: an event_conn_state_t has 136 bytes
- * in 2.4.63, and that member is its sixth word.
+ * Bytes of the data that internal connections have for the MPM.  With every
+ * request, also after internal redirects, the MPM stores a pointer there
+ * (event_post_read_request(): cs->sc).  An event_conn_state_t has 136 bytes in
+ * 2.4.63, and that member is its sixth word.
  */
 #define PART  1024
 
@@ -65,7 +65,7 @@ void mod_mcp_event_pretend(conn_rec *c)
 
 const mod_mcp_event_t *mod_mcp_event_part(conn_rec *c, request_rec *r)
 {
-    static int said;
+    static int warned;
 
     const mod_mcp_event_t *part = NULL;
 
@@ -78,10 +78,10 @@ const mod_mcp_event_t *mod_mcp_event_part(conn_rec *c, request_rec *r)
         return part;
     }
 
-    if (!__atomic_exchange_n(&said, 1, __ATOMIC_RELAXED)) {
+    if (!__atomic_exchange_n(&warned, 1, __ATOMIC_RELAXED)) {
         ap_log_cerror(APLOG_MARK, APLOG_WARNING, 0, c,
-                      "mod_mcp: this release of the MPM is not known: "
-                      "connections of streams are closed a second late");
+                      "mod_mcp: this release of the event MPM is unknown: "
+                      "connections of streams are closed one second late");
     }
 
     return NULL;

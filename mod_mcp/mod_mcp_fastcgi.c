@@ -38,7 +38,7 @@
 #define NAMED(level)  __FILE__, __LINE__, fcgi->module_index, level
 
 typedef struct {
-    mod_mcp_run_t *run;
+    mod_mcp_backend_request_t *req;
     request_rec *r;
     proxy_conn_rec *conn;
     const char *err;                    /* what has failed */
@@ -98,11 +98,12 @@ void mod_mcp_fastcgi_init(void)
 
 /* 1 unless the body's length was changed meanwhile, or a filter changes the
  * body. */
-static int has_own_body(const mod_mcp_run_t *run, const request_rec *r)
+static int has_own_body(const mod_mcp_backend_request_t *req,
+    const request_rec *r)
 {
-    return run->length <= BODY && mod_mcp_fetch_is_unread(run, r)
+    return req->length <= BODY && mod_mcp_fetch_is_unread(req, r)
            && apr_table_get(r->headers_in, "Content-Length")
-                  == run->length_text
+                  == req->length_text
            && apr_table_get(r->headers_in, "Transfer-Encoding") == NULL;
 }
 
@@ -121,12 +122,12 @@ static int has_filename(const request_rec *r)
 }
 
 /* Whoever debugs mod_proxy_fcgi wants to see it at work. */
-int mod_mcp_fastcgi_can(const mod_mcp_run_t *run, request_rec *r,
+int mod_mcp_fastcgi_can(const mod_mcp_backend_request_t *req, request_rec *r,
                         const char *url)
 {
     const proxy_dir_conf *conf;
 
-    if (fcgi == NULL || r != run->r || ap_cstr_casecmpn(url, "fcgi:", 5) != 0
+    if (fcgi == NULL || r != req->r || ap_cstr_casecmpn(url, "fcgi:", 5) != 0
         || ap_get_module_config(r->per_dir_config, fcgi) != pristine
         || APLOG_R_MODULE_IS_LEVEL(r, fcgi->module_index, APLOG_DEBUG)) {
         return 0;
@@ -134,13 +135,13 @@ int mod_mcp_fastcgi_can(const mod_mcp_run_t *run, request_rec *r,
 
     conf = ap_get_module_config(r->per_dir_config, proxy);
 
-    return !conf->error_override && has_filename(r) && has_own_body(run, r);
+    return !conf->error_override && has_filename(r) && has_own_body(req, r);
 }
 
 /* --- the request --- */
 
 /* As mod_proxy_fcgi has them made, if nothing tells it which backend it has. */
-static void make_variables(mod_mcp_run_t *run, request_rec *r)
+static void make_variables(mod_mcp_backend_request_t *req, request_rec *r)
 {
     char *filename = r->filename;
 
@@ -148,17 +149,17 @@ static void make_variables(mod_mcp_run_t *run, request_rec *r)
         r->filename = ap_strchr(filename + sizeof(BALANCER) - 1, '/');
     }
 
-    mod_mcp_env_hide(run, r, 0);
+    mod_mcp_env_hide(req, r, 0);
     ap_add_common_vars(r);
 
     /* looking for PATH_INFO as a file may ask for all of them */
 
     if (r->path_info && r->path_info[0]) {
-        mod_mcp_env_show(run);
+        mod_mcp_env_show(req);
     }
 
     ap_add_cgi_vars(r);
-    mod_mcp_env_show(run);
+    mod_mcp_env_show(req);
 
     r->filename = filename;
 }
@@ -183,14 +184,14 @@ static char *write_variables(const apr_table_t *env, char *p, const char *end)
 static char *write_request(const call_t *call, int keep, char *p,
                            const char *end)
 {
-    const mod_mcp_run_t *run = call->run;
+    const mod_mcp_backend_request_t *req = call->req;
     char *params = mcp_fastcgi_begin(p, keep);
 
     p = params + MCP_FASTCGI_HEAD;
     p = write_variables(call->r->subprocess_env, p, end);
 
     if (p == NULL
-        || end - p < (long)(3 * MCP_FASTCGI_HEAD + run->length)) {
+        || end - p < (long)(3 * MCP_FASTCGI_HEAD + req->length)) {
         return NULL;
     }
 
@@ -198,10 +199,10 @@ static char *write_request(const call_t *call, int keep, char *p,
                        (size_t)(p - params - MCP_FASTCGI_HEAD));
     p = mcp_fastcgi_record(p, MCP_FASTCGI_PARAMS, 0);
 
-    if (run->length) {
-        p = mcp_fastcgi_record(p, MCP_FASTCGI_STDIN, run->length);
-        memcpy(p, run->body, run->length);
-        p += run->length;
+    if (req->length) {
+        p = mcp_fastcgi_record(p, MCP_FASTCGI_STDIN, req->length);
+        memcpy(p, req->body, req->length);
+        p += req->length;
     }
 
     return mcp_fastcgi_record(p, MCP_FASTCGI_STDIN, 0);
@@ -271,7 +272,7 @@ static apr_status_t pass(call_t *call, mcp_str_t piece)
                                    piece.len, call->out->bucket_alloc));
     }
     else {
-        rv = mod_mcp_fetch_pass(call->run, piece.data, piece.len);
+        rv = mod_mcp_fetch_pass(call->req, piece.data, piece.len);
     }
 
     if (rv != APR_SUCCESS) {
@@ -291,7 +292,7 @@ static apr_status_t pass_end(call_t *call)
                            apr_bucket_eos_create(call->out->bucket_alloc));
     }
 
-    mod_mcp_fetch_end(call->run);
+    mod_mcp_fetch_end(call->req);
 
     return APR_SUCCESS;
 }
@@ -589,14 +590,14 @@ static int broken(call_t *call, apr_status_t rv)
                                     : HTTP_SERVICE_UNAVAILABLE;
 }
 
-int mod_mcp_fastcgi(mod_mcp_run_t *run, request_rec *r, proxy_conn_rec *conn,
-                    int keep)
+int mod_mcp_fastcgi(mod_mcp_backend_request_t *req, request_rec *r,
+    proxy_conn_rec *conn, int keep)
 {
-    call_t call = { .run = run, .r = r, .conn = conn };
+    call_t call = { .req = req, .r = r, .conn = conn };
     char buffer[BUFFER], *end;
     apr_status_t rv;
 
-    make_variables(run, r);
+    make_variables(req, r);
 
     end = write_request(&call, keep, buffer, buffer + sizeof(buffer));
     if (end == NULL) {

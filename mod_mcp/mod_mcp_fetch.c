@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * The internal request to a backend, and its answer.
+ * The internal request to a backend, and its response.
  *
- * A backend is a URI of the server: mod_proxy may answer it, a CGI program, or
- * a file.  The request has a connection of its own, without a socket, so that
- * no client that leaves cuts it off.  A filter at the end of its output catches
- * the answer for the core.
+ * A backend is a URI of the server, which may lead to mod_proxy, a CGI program
+ * or a file.  The request has an internal connection without a socket, so that
+ * a client that disconnects cannot abort it.  A filter at the end of its
+ * output captures the response for the core.
  *
- * No MPM knows this connection.  So no hook runs that would ask the MPM about
- * it: neither hooks of connections nor those that read or log requests.
+ * The MPM does not know this connection.  So hooks that would ask the MPM
+ * about it do not run: those for connections, and those that read or log
+ * requests.
  */
 
 #include "mod_mcp_fetch.h"
@@ -19,10 +20,10 @@
 #include "mod_mcp_event.h"
 #include "mod_mcp_note.h"
 #include "mod_mcp_path.h"
-#include "mod_mcp_pump.h"
+#include "mod_mcp_event_loop.h"
 #include "mod_mcp_request.h"
 #include "mod_mcp_snapshot.h"
-#include "mod_mcp_watch.h"
+#include "mod_mcp_poller.h"
 #include "mod_mcp_worker.h"
 
 #include "mcp_forward.h"
@@ -30,84 +31,92 @@
 #include "scoreboard.h"
 #include "util_filter.h"
 
-/* Set in a backend's section, it has calls write lines to access logs; with
- * this value their arguments are noted, too. */
+/*
+ * set in a backend's section, enables access log lines for its requests; the
+ * value "arguments" adds the arguments of the call
+ */
 #define LOG_VARIABLE  "mcp-log"
 
-/* More than most answers have, and less than is worth a copy. */
-#define ASIDE         4096
+/* bytes: more than most responses have, little enough to copy */
+#define PENDING_OUT   4096
 
-/* More than mod_logio keeps of a connection. */
+/* bytes: more than mod_logio stores for a connection */
 #define LOGIO_SIZE    256
 
 static ap_filter_rec_t *body_filter, *capture_filter;
 
-/* The socket of our connections, for modules that look for one.  Nothing is
- * ever sent to it. */
+/*
+ * The socket of internal connections, for modules that look for one.  Nothing
+ * is sent to it.
+ */
 static apr_socket_t *dummy;
 
-/* The run of this thread. */
-static __thread mod_mcp_run_t *current;
+/* The backend request that this thread runs, or NULL. */
+static __thread mod_mcp_backend_request_t *current;
 
 /* --- other modules' messages --- */
 
-static const char *fact(const mod_mcp_run_t *run, const char *name)
+static const char *variable_of(const mod_mcp_backend_request_t *req,
+    const char *name)
 {
-    const char *value = apr_table_get(run->env, name);
+    const char *value = apr_table_get(req->env, name);
 
     return value ? value : "-";
 }
 
-/* mod_proxy and others know nothing of calls, and may log without a request.
- * So their first complaint is followed by a line that names the call, unless it
- * is about the client.  mod_proxy reports a timeout as a bad gateway or as a
- * broken answer, so the status of its log line tells the difference. */
+/*
+ * Adds a log line that names the call after the first warning or error of
+ * another module during a backend request, because mod_proxy and others do not
+ * know the call, and may log without a request.  Messages about the client's
+ * connection are ignored.  Also detects timeouts by the status of the message,
+ * because mod_proxy reports them as a bad gateway or an incomplete response.
+ */
 void mod_mcp_fetch_logged(const ap_errorlog_info *info, const char *line)
 {
-    mod_mcp_run_t *run = current;
+    mod_mcp_backend_request_t *req = current;
 
-    if (run == NULL || run->r == NULL
+    if (req == NULL || req->r == NULL
         || info->level > APLOG_WARNING || info->startup
         || info->module_index == APLOG_MODULE_INDEX
-        || (run->client && info->c == run->client->c)) {
+        || (req->client && info->c == req->client->c)) {
         return;
     }
 
     if (APR_STATUS_IS_TIMEUP(info->status)) {
-        run->timed_out = 1;
+        req->timed_out = 1;
     }
 
-    if (run->named) {
+    if (req->named) {
         return;
     }
 
-    run->named = 1;
+    req->named = 1;
 
-    ap_log_rerror(APLOG_MARK, info->level, 0, run->r,
+    ap_log_rerror(APLOG_MARK, info->level, 0, req->r,
                   "mcp: the line above is about call %s of \"%.128s\", at %s",
-                  run->id, fact(run, "MCP_NAME"), run->target);
+                  req->id, variable_of(req, "MCP_NAME"), req->target);
 }
 
 /* --- the request's body --- */
 
-static void fill_input(mod_mcp_run_t *run, conn_rec *c)
+static void fill_input(mod_mcp_backend_request_t *req, conn_rec *c)
 {
     apr_bucket *b;
 
-    if (run->input == NULL) {
-        run->input = apr_brigade_create(run->pool, c->bucket_alloc);
+    if (req->input == NULL) {
+        req->input = apr_brigade_create(req->pool, c->bucket_alloc);
 
-        b = apr_bucket_immortal_create(run->body, run->length,
+        b = apr_bucket_immortal_create(req->body, req->length,
                                        c->bucket_alloc);
-        APR_BRIGADE_INSERT_TAIL(run->input, b);
+        APR_BRIGADE_INSERT_TAIL(req->input, b);
     }
 
-    /* every further read finds the end again */
+    /* every further read returns end of stream again */
 
-    if (APR_BRIGADE_EMPTY(run->input)
-        || !APR_BUCKET_IS_EOS(APR_BRIGADE_LAST(run->input))) {
+    if (APR_BRIGADE_EMPTY(req->input)
+        || !APR_BUCKET_IS_EOS(APR_BRIGADE_LAST(req->input))) {
         b = apr_bucket_eos_create(c->bucket_alloc);
-        APR_BRIGADE_INSERT_TAIL(run->input, b);
+        APR_BRIGADE_INSERT_TAIL(req->input, b);
     }
 }
 
@@ -115,33 +124,33 @@ static apr_status_t body(ap_filter_t *f, apr_bucket_brigade *bb,
                          ap_input_mode_t mode, apr_read_type_e block,
                          apr_off_t readbytes)
 {
-    mod_mcp_run_t *run = f->ctx;
+    mod_mcp_backend_request_t *req = f->ctx;
     apr_bucket *b, *next, *end, *copy;
     apr_status_t rv;
 
-    fill_input(run, f->c);
+    fill_input(req, f->c);
 
     switch (mode) {
     case AP_MODE_READBYTES:
     case AP_MODE_SPECULATIVE:
-        rv = apr_brigade_partition(run->input, readbytes, &end);
+        rv = apr_brigade_partition(req->input, readbytes, &end);
         if (rv != APR_SUCCESS && rv != APR_INCOMPLETE) {
             return rv;
         }
         break;
 
     case AP_MODE_EXHAUSTIVE:
-        end = APR_BRIGADE_SENTINEL(run->input);
+        end = APR_BRIGADE_SENTINEL(req->input);
         break;
 
     case AP_MODE_GETLINE:
-        return apr_brigade_split_line(bb, run->input, block, HUGE_STRING_LEN);
+        return apr_brigade_split_line(bb, req->input, block, HUGE_STRING_LEN);
 
     default:
         return APR_ENOTIMPL;
     }
 
-    for (b = APR_BRIGADE_FIRST(run->input); b != end; b = next) {
+    for (b = APR_BRIGADE_FIRST(req->input); b != end; b = next) {
         next = APR_BUCKET_NEXT(b);
 
         if (mode == AP_MODE_SPECULATIVE) {
@@ -158,17 +167,19 @@ static apr_status_t body(ap_filter_t *f, apr_bucket_brigade *bb,
     return APR_SUCCESS;
 }
 
-/* --- the answer --- */
+/* --- the response --- */
 
-/* Whether the head of its answer is there. */
-static int has_answered(const mod_mcp_run_t *run)
+/* Returns 1 if the head of the response has arrived. */
+static int has_answered(const mod_mcp_backend_request_t *req)
 {
-    return run->head || run->aside_len;
+    return req->head || req->pending_out_len;
 }
 
-/* Under the lock: modules that refuse a request set the header in either
- * table. */
-static void feed_retry_after(mod_mcp_run_t *run, request_rec *r)
+/*
+ * Passes Retry-After to the core.  Modules that reject a request set it in
+ * either table.  Called under the lock.
+ */
+static void feed_retry_after(mod_mcp_backend_request_t *req, request_rec *r)
 {
     const char *value = NULL;
 
@@ -181,38 +192,45 @@ static void feed_retry_after(mod_mcp_run_t *run, request_rec *r)
     }
 
     if (value) {
-        mcp_job_retry_after(run->job, mod_mcp_str(value));
+        mcp_backend_request_retry_after(req->breq, mod_mcp_str(value));
     }
 }
 
-/* Under the lock. */
-static void feed_head(mod_mcp_run_t *run)
+/*
+ * Passes the head of the response to the core, once.  Called under the lock.
+ */
+static void feed_head(mod_mcp_backend_request_t *req)
 {
-    request_rec *r = run->r;
+    request_rec *r = req->r;
 
-    if (run->head || run->job == NULL) {
+    if (req->head || req->breq == NULL) {
         return;
     }
 
-    run->head = 1;
+    req->head = 1;
 
-    /* an internal redirect answers in its own name */
+    /* after internal redirects the last request has the response */
 
     while (r->next) {
         r = r->next;
     }
 
-    feed_retry_after(run, r);
-    mcp_job_head(run->job, r->status, mod_mcp_str(r->content_type));
+    feed_retry_after(req, r);
+    mcp_backend_request_head(req->breq, r->status,
+                             mod_mcp_str(r->content_type));
 }
 
-/* Under the lock: waits until the core has taken all. */
-static void feed_data(mod_mcp_run_t *run, const char *data, apr_size_t len)
+/*
+ * Passes output to the core, and waits until the core has taken all.  Called
+ * under the lock.
+ */
+static void feed_data(mod_mcp_backend_request_t *req, const char *data,
+    apr_size_t len)
 {
     apr_size_t taken;
 
-    while (run->job && len) {
-        taken = mcp_job_data(run->job, data, len);
+    while (req->breq && len) {
+        taken = mcp_backend_request_data(req->breq, data, len);
 
         data += taken;
         len -= taken;
@@ -221,24 +239,26 @@ static void feed_data(mod_mcp_run_t *run, const char *data, apr_size_t len)
             return;
         }
 
-        if (run->cond == NULL) {
-            run->cond = mod_mcp_cond(run->pool);
+        if (req->cond == NULL) {
+            req->cond = mod_mcp_cond(req->pool);
 
-            if (run->cond == NULL) {
-                run->failed = 1;
+            if (req->cond == NULL) {
+                req->failed = 1;
                 return;
             }
         }
 
-        run->resumed = 0;
+        req->resumed = 0;
 
-        while (run->job && !run->resumed) {
-            mod_mcp_wait(run->cond, 0);
+        while (req->breq && !req->resumed) {
+            mod_mcp_wait(req->cond, 0);
         }
     }
 }
 
-/* 1 for an interim response, which proxies pass on as lines of text. */
+/*
+ * Returns 1 for an interim response, which proxies pass on as lines of text.
+ */
 static int is_interim(const request_rec *r)
 {
     while (r->next) {
@@ -248,65 +268,75 @@ static int is_interim(const request_rec *r)
     return ap_is_HTTP_INFO(r->status);
 }
 
-/* The core reads JSON when it is whole.  So a small piece of it, which mostly
- * is all, waits for the next one or for the end of the call, which is told
- * under the lock anyway. */
-static int put_aside(mod_mcp_run_t *run, const char *data, apr_size_t len)
+/*
+ * Keeps a small piece of JSON, usually the complete response, until the next
+ * piece or the end of the backend request.  The core needs complete JSON
+ * anyway, and this saves taking the lock once.  Returns 1 if the piece was
+ * kept.
+ */
+static int put_pending(mod_mcp_backend_request_t *req, const char *data,
+    apr_size_t len)
 {
-    const request_rec *r = run->r;
+    const request_rec *r = req->r;
 
-    if (has_answered(run) || len == 0 || len > ASIDE || r->next
+    if (has_answered(req) || len == 0 || len > PENDING_OUT || r->next
         || r->status != HTTP_OK || r->content_type == NULL
         || strcmp(r->content_type, "application/json") != 0) {
         return 0;
     }
 
-    run->aside = apr_pmemdup(run->pool, data, len);
-    run->aside_len = len;
+    req->pending_out = apr_pmemdup(req->pool, data, len);
+    req->pending_out_len = len;
 
     return 1;
 }
 
-/* Under the lock. */
-void mod_mcp_fetch_feed(mod_mcp_run_t *run)
+void mod_mcp_fetch_feed(mod_mcp_backend_request_t *req)
 {
-    apr_size_t len = run->aside_len;
+    apr_size_t len = req->pending_out_len;
 
     if (len) {
-        run->aside_len = 0;
-        feed_head(run);
-        feed_data(run, run->aside, len);
+        req->pending_out_len = 0;
+        feed_head(req);
+        feed_data(req, req->pending_out, len);
     }
 }
 
-/* Feeds a piece of the answer; 0 if the core wants no more. */
-static int feed(mod_mcp_run_t *run, const char *data, apr_size_t len)
+/*
+ * Passes a piece of the response to the core.  Returns 0 if the core does not
+ * need more.
+ */
+static int feed(mod_mcp_backend_request_t *req, const char *data,
+    apr_size_t len)
 {
     int wanted;
 
-    if (put_aside(run, data, len)) {
+    if (put_pending(req, data, len)) {
         return 1;
     }
 
     mod_mcp_lock();
-    mod_mcp_watch_look(run->snapshot->client);
-    mod_mcp_fetch_feed(run);
-    feed_head(run);
-    feed_data(run, data, len);
+    mod_mcp_poller_check(req->snapshot->client);
+    mod_mcp_fetch_feed(req);
+    feed_head(req);
+    feed_data(req, data, len);
 
-    if (run->client) {
-        mod_mcp_pump_own(run->client);
+    if (req->client) {
+        mod_mcp_event_loop_own(req->client);
     }
 
-    wanted = (run->job != NULL);
+    wanted = (req->breq != NULL);
     mod_mcp_unlock();
 
     return wanted;
 }
 
-/* Deletes the bucket at once: reading a pipe leaves a bucket behind with every
- * piece, and there may be any number of pieces. */
-static int capture_bucket(mod_mcp_run_t *run, apr_bucket *b)
+/*
+ * Handles a bucket of the response and deletes it immediately, because reading
+ * a pipe adds a bucket for every piece, and their number is unlimited.
+ * Returns 0 if the core does not need more.
+ */
+static int capture_bucket(mod_mcp_backend_request_t *req, apr_bucket *b)
 {
     const char *data;
     apr_status_t rv;
@@ -314,24 +344,24 @@ static int capture_bucket(mod_mcp_run_t *run, apr_bucket *b)
     int wanted = 1;
 
     if (APR_BUCKET_IS_EOS(b)) {
-        run->eos = 1;
+        req->eos = 1;
     }
 
     if (AP_BUCKET_IS_ERROR(b)) {
-        run->failed = 1;
+        req->failed = 1;
     }
 
     if (!APR_BUCKET_IS_METADATA(b)) {
         rv = apr_bucket_read(b, &data, &len, APR_BLOCK_READ);
 
         if (rv == APR_SUCCESS) {
-            wanted = feed(run, data, len);
+            wanted = feed(req, data, len);
         }
 
-        /* a program that does not read all of its input ends like this */
+        /* normal for a program that does not read its input completely */
 
         else if (!APR_STATUS_IS_ECONNRESET(rv)) {
-            run->failed = 1;
+            req->failed = 1;
         }
     }
 
@@ -340,14 +370,16 @@ static int capture_bucket(mod_mcp_run_t *run, apr_bucket *b)
     return wanted;
 }
 
-/* 1 if what comes now belongs to the answer. */
-static int is_open(const mod_mcp_run_t *run)
+/* Returns 1 if output now belongs to the response. */
+static int is_open(const mod_mcp_backend_request_t *req)
 {
-    return !run->eos && !is_interim(run->r);
+    return !req->eos && !is_interim(req->r);
 }
 
-/* Proxies take this for a client that has left, and close the backend's
- * connection. */
+/*
+ * Marks the connection as aborted.  Proxies then close the backend's
+ * connection, as if the client had disconnected.
+ */
 static apr_status_t unwanted(conn_rec *c)
 {
     c->aborted = 1;
@@ -357,11 +389,11 @@ static apr_status_t unwanted(conn_rec *c)
 
 static apr_status_t capture(ap_filter_t *f, apr_bucket_brigade *bb)
 {
-    mod_mcp_run_t *run = f->ctx;
+    mod_mcp_backend_request_t *req = f->ctx;
     int wanted = 1;
 
-    while (!APR_BRIGADE_EMPTY(bb) && wanted && is_open(run)) {
-        wanted = capture_bucket(run, APR_BRIGADE_FIRST(bb));
+    while (!APR_BRIGADE_EMPTY(bb) && wanted && is_open(req)) {
+        wanted = capture_bucket(req, APR_BRIGADE_FIRST(bb));
     }
 
     apr_brigade_cleanup(bb);
@@ -369,11 +401,12 @@ static apr_status_t capture(ap_filter_t *f, apr_bucket_brigade *bb)
     return wanted ? APR_SUCCESS : unwanted(f->c);
 }
 
-/* --- without brigades --- */
+/* --- handlers without brigades --- */
 
-int mod_mcp_fetch_is_unread(const mod_mcp_run_t *run, const request_rec *r)
+int mod_mcp_fetch_is_unread(const mod_mcp_backend_request_t *req,
+    const request_rec *r)
 {
-    return run->input == NULL && r->input_filters->frec == body_filter;
+    return req->input == NULL && r->input_filters->frec == body_filter;
 }
 
 int mod_mcp_fetch_is_unfiltered(const request_rec *r)
@@ -381,28 +414,28 @@ int mod_mcp_fetch_is_unfiltered(const request_rec *r)
     return r->output_filters->frec == capture_filter;
 }
 
-apr_status_t mod_mcp_fetch_pass(mod_mcp_run_t *run, const char *data,
-                                apr_size_t len)
+apr_status_t mod_mcp_fetch_pass(mod_mcp_backend_request_t *req,
+    const char *data, apr_size_t len)
 {
-    return !is_open(run) || feed(run, data, len)
-               ? APR_SUCCESS : unwanted(run->r->connection);
+    return !is_open(req) || feed(req, data, len)
+               ? APR_SUCCESS : unwanted(req->r->connection);
 }
 
-void mod_mcp_fetch_end(mod_mcp_run_t *run)
+void mod_mcp_fetch_end(mod_mcp_backend_request_t *req)
 {
-    if (is_open(run)) {
-        run->eos = 1;
+    if (is_open(req)) {
+        req->eos = 1;
     }
 }
 
 /* --- the request --- */
 
-static conn_rec *make_connection(mod_mcp_run_t *run)
+static conn_rec *make_connection(mod_mcp_backend_request_t *req)
 {
     static apr_uint32_t number;
 
-    mod_mcp_snapshot_t *snapshot = run->snapshot;
-    apr_pool_t *p = run->pool;
+    mod_mcp_snapshot_t *snapshot = req->snapshot;
+    apr_pool_t *p = req->pool;
     conn_rec *c = apr_pcalloc(p, sizeof(*c));
     ap_sb_handle_t *sbh;
 
@@ -418,9 +451,9 @@ static conn_rec *make_connection(mod_mcp_run_t *run)
     c->keepalive = AP_CONN_CLOSE;
     c->clogging_input_filters = 1;
     c->current_thread = ap_thread_current();
-    c->log_id = run->id;
+    c->log_id = req->id;
 
-    /* of no slot; with a handle, log lines say "client" and not "remote" */
+    /* no slot; with a handle, log lines have "client" instead of "remote" */
 
     ap_create_sb_handle(&sbh, p, -1, -1);
     c->sbh = sbh;
@@ -433,10 +466,13 @@ static conn_rec *make_connection(mod_mcp_run_t *run)
     return c;
 }
 
-/* None of the headers that are added is among those of the snapshot. */
-static void make_headers(request_rec *r, mod_mcp_run_t *run)
+/*
+ * Sets the request headers.  The snapshot contains none of the headers that
+ * are added here.
+ */
+static void make_headers(request_rec *r, mod_mcp_backend_request_t *req)
 {
-    mod_mcp_snapshot_t *snapshot = run->snapshot;
+    mod_mcp_snapshot_t *snapshot = req->snapshot;
     size_t i;
 
     r->headers_in = apr_table_copy(r->pool, snapshot->headers);
@@ -446,12 +482,12 @@ static void make_headers(request_rec *r, mod_mcp_run_t *run)
                        mcp_forward_headers[i].value.data);
     }
 
-    *mcp_uint_print(run->length_text, run->length) = '\0';
-    apr_table_addn(r->headers_in, "Content-Length", run->length_text);
+    *mcp_uint_print(req->length_text, req->length) = '\0';
+    apr_table_addn(r->headers_in, "Content-Length", req->length_text);
 }
 
-/* Our filters instead of those that would talk HTTP to a client. */
-static void make_filters(request_rec *r, mod_mcp_run_t *run)
+/* Replaces the filters for HTTP by the filters of this module. */
+static void make_filters(request_rec *r, mod_mcp_backend_request_t *req)
 {
     conn_rec *c = r->connection;
 
@@ -459,19 +495,19 @@ static void make_filters(request_rec *r, mod_mcp_run_t *run)
     r->input_filters = r->proto_input_filters = NULL;
     r->output_filters = r->proto_output_filters = NULL;
 
-    ap_add_input_filter_handle(body_filter, run, r, c);
-    ap_add_output_filter_handle(capture_filter, run, r, c);
+    ap_add_input_filter_handle(body_filter, req, r, c);
+    ap_add_output_filter_handle(capture_filter, req, r, c);
 
     r->input_filters = r->proto_input_filters = c->input_filters;
     r->output_filters = r->proto_output_filters = c->output_filters;
 }
 
-static request_rec *make_request(mod_mcp_run_t *run, conn_rec *c)
+static request_rec *make_request(mod_mcp_backend_request_t *req, conn_rec *c)
 {
-    mod_mcp_snapshot_t *snapshot = run->snapshot;
+    mod_mcp_snapshot_t *snapshot = req->snapshot;
     request_rec *r = ap_create_request(c);
 
-    make_filters(r, run);
+    make_filters(r, req);
 
     r->server = snapshot->server;
     r->per_dir_config = snapshot->server->lookup_defaults;
@@ -482,45 +518,47 @@ static request_rec *make_request(mod_mcp_run_t *run, conn_rec *c)
     r->method_number = M_POST;
     r->protocol = (char *)"HTTP/1.1";
     r->proto_num = HTTP_VERSION(1, 1);
-    r->the_request = (char *)run->line;
+    r->the_request = (char *)req->line;
     r->hostname = snapshot->hostname;
     r->user = (char *)snapshot->user;
     r->ap_auth_type = (char *)snapshot->auth_type;
     r->useragent_addr = snapshot->client_addr;
     r->useragent_ip = (char *)snapshot->useragent_ip;
 
-    make_headers(r, run);
-    mod_mcp_env_make(run, r);
-    ap_parse_uri(r, run->target);
+    make_headers(r, req);
+    mod_mcp_env_make(req, r);
+    ap_parse_uri(r, req->target);
 
-    /* the port as the client's request told it */
+    /* the port of the client's request */
 
     r->parsed_uri.port_str = (char *)snapshot->port_str;
     r->parsed_uri.port = snapshot->port;
 
-    mod_mcp_request(r)->run = run;
+    mod_mcp_request(r)->req = req;
 
-    run->r = r;
+    req->r = r;
 
     return r;
 }
 
-/* --- how it ended --- */
+/* --- the outcome --- */
 
-/* The server's own answer is that of the call, a page without a text: what it
- * says is for people. */
-static mcp_fault_e feed_own(mod_mcp_run_t *run, int rc)
+/*
+ * Passes the server's own error response to the core as the call's response,
+ * with the status line as its text, because error pages are meant for people.
+ */
+static mcp_fault_e feed_own(mod_mcp_backend_request_t *req, int rc)
 {
     mcp_str_t line = mod_mcp_str(ap_get_status_line(rc));
     int limit = rc == HTTP_TOO_MANY_REQUESTS || rc == HTTP_SERVICE_UNAVAILABLE;
 
     mod_mcp_lock();
 
-    if (run->job) {
-        feed_retry_after(run, run->r);
-        mcp_job_head(run->job, rc, limit ? mcp_str("text/html")
+    if (req->breq) {
+        feed_retry_after(req, req->r);
+        mcp_backend_request_head(req->breq, rc, limit ? mcp_str("text/html")
                                          : mcp_str("text/plain"));
-        feed_data(run, line.data, line.len);
+        feed_data(req, line.data, line.len);
     }
 
     mod_mcp_unlock();
@@ -528,8 +566,12 @@ static mcp_fault_e feed_own(mod_mcp_run_t *run, int rc)
     return MCP_FAULT_NONE;
 }
 
-/* An answer of 4xx that the server gives itself is the answer of the call. */
-static mcp_fault_e own_answer(mod_mcp_run_t *run, int rc, const char **detail)
+/*
+ * Handles an error of the server itself.  A status of 4xx is the response of
+ * the call; other errors are faults of the backend.
+ */
+static mcp_fault_e own_answer(mod_mcp_backend_request_t *req, int rc,
+    const char **detail)
 {
     if (rc < HTTP_BAD_REQUEST || rc >= HTTP_INTERNAL_SERVER_ERROR) {
         *detail = "its location failed";
@@ -537,91 +579,95 @@ static mcp_fault_e own_answer(mod_mcp_run_t *run, int rc, const char **detail)
     }
 
     if (rc != HTTP_TOO_MANY_REQUESTS) {
-        ap_log_rerror(APLOG_MARK, APLOG_WARNING, 0, run->r,
-                      "mcp: no backend has answered at %s, but the server "
-                      "itself, with \"%s\": is there a handler for it, and is "
-                      "its module loaded?", run->target,
+        ap_log_rerror(APLOG_MARK, APLOG_WARNING, 0, req->r,
+                      "mcp: the server itself answered at %s with \"%s\", not "
+                      "a backend: check that the path has a handler and that "
+                      "its module is loaded", req->target,
                       ap_get_status_line(rc));
     }
 
-    return feed_own(run, rc);
+    return feed_own(req, rc);
 }
 
-/* Returns 1 if the proxy's status is that of a backend that was silent for too
- * long. */
-static int is_timeout(const mod_mcp_run_t *run, int rc)
+/* Returns 1 if the proxy's status means that the backend has timed out. */
+static int is_timeout(const mod_mcp_backend_request_t *req, int rc)
 {
     switch (rc) {
     case HTTP_GATEWAY_TIME_OUT:
         return 1;
 
     case HTTP_BAD_GATEWAY:
-        return run->timed_out
-               || apr_table_get(run->r->notes, "proxy_timedout") != NULL;
+        return req->timed_out
+               || apr_table_get(req->r->notes, "proxy_timedout") != NULL;
 
     case HTTP_SERVICE_UNAVAILABLE:
-        return run->timed_out;
+        return req->timed_out;
 
     default:
         return 0;
     }
 }
 
-static mcp_fault_e refused(mod_mcp_run_t *run, int rc, const char **detail)
+static mcp_fault_e refused(mod_mcp_backend_request_t *req, int rc,
+    const char **detail)
 {
-    if (is_timeout(run, rc)) {
-        *detail = "timed out before an answer";
+    if (is_timeout(req, rc)) {
+        *detail = "timed out before its answer";
         return MCP_FAULT_BACKEND_TIMEOUT;
     }
 
     switch (rc) {
     case HTTP_BAD_GATEWAY:
-        *detail = "closed or malformed before an answer";
+        *detail = "closed the connection or sent a malformed reply before its "
+                  "answer";
         return MCP_FAULT_BACKEND_FAILED;
 
     case HTTP_SERVICE_UNAVAILABLE:
-        if (apr_table_get(run->r->err_headers_out, "Retry-After")) {
-            return feed_own(run, rc);
+        if (apr_table_get(req->r->err_headers_out, "Retry-After")) {
+            return feed_own(req, rc);
         }
 
         *detail = "could not connect, or unavailable";
         return MCP_FAULT_BACKEND_FAILED;
 
     default:
-        return own_answer(run, rc, detail);
+        return own_answer(req, rc, detail);
     }
 }
 
-/* 1 if a FastCGI backend has ended the request and said nothing, as one that is
- * overloaded does: its handler sees nothing wrong with that. */
-static int is_mute(const mod_mcp_run_t *run, const request_rec *r)
+/*
+ * Returns 1 if a FastCGI backend has ended the request without a response, as
+ * an overloaded one does.  Its handler treats that as success.
+ */
+static int is_mute(const mod_mcp_backend_request_t *req, const request_rec *r)
 {
-    return run->fcgi && !has_answered(run) && r->status == HTTP_OK
+    return req->fcgi && !has_answered(req) && r->status == HTTP_OK
            && r->content_type == NULL;
 }
 
-static mcp_fault_e judge(mod_mcp_run_t *run, int rc, const char **detail)
+static mcp_fault_e judge(mod_mcp_backend_request_t *req, int rc,
+    const char **detail)
 {
-    request_rec *r = run->r;
+    request_rec *r = req->r;
 
-    if (rc != OK && rc != DONE && !has_answered(run)) {
-        return refused(run, rc, detail);
+    if (rc != OK && rc != DONE && !has_answered(req)) {
+        return refused(req, rc, detail);
     }
 
-    if (rc == OK && !run->failed && is_mute(run, r)) {
+    if (rc == OK && !req->failed && is_mute(req, r)) {
         *detail = "ended without an answer";
         return MCP_FAULT_BACKEND_FAILED;
     }
 
-    /* a handler may leave the end to the server */
+    /* a handler may leave the end of the stream to the server */
 
-    if (rc == OK && !run->eos && !run->failed) {
+    if (rc == OK && !req->eos && !req->failed) {
         ap_finalize_request_protocol(r);
     }
 
-    if ((rc != OK && rc != DONE) || run->failed || !run->eos) {
-        if (run->timed_out) {
-            *detail = "timed out amid its answer";
+    if ((rc != OK && rc != DONE) || req->failed || !req->eos) {
+        if (req->timed_out) {
+            *detail = "timed out in the middle of its answer";
             return MCP_FAULT_BACKEND_TIMEOUT;
         }
 
@@ -629,26 +675,26 @@ static mcp_fault_e judge(mod_mcp_run_t *run, int rc, const char **detail)
         return MCP_FAULT_BACKEND_FAILED;
     }
 
-    if (!has_answered(run)) {
+    if (!has_answered(req)) {
         mod_mcp_lock();
-        feed_head(run);
+        feed_head(req);
         mod_mcp_unlock();
     }
 
     return MCP_FAULT_NONE;
 }
 
-mcp_fault_e mod_mcp_fetch(mod_mcp_run_t *run, const char **detail)
+mcp_fault_e mod_mcp_fetch(mod_mcp_backend_request_t *req, const char **detail)
 {
-    request_rec *r = make_request(run, make_connection(run));
+    request_rec *r = make_request(req, make_connection(req));
     mcp_fault_e fault;
     int rc;
 
     ap_log_rerror(APLOG_MARK, APLOG_DEBUG, 0, r,
                   "mcp: backend call %s, %" APR_SIZE_T_FMT " bytes",
-                  run->target, run->length);
+                  req->target, req->length);
 
-    current = run;
+    current = req;
 
     rc = ap_process_request_internal(r);
 
@@ -656,60 +702,61 @@ mcp_fault_e mod_mcp_fetch(mod_mcp_run_t *run, const char **detail)
         rc = ap_invoke_handler(r);
     }
 
-    fault = judge(run, rc, detail);
+    fault = judge(req, rc, detail);
 
     current = NULL;
 
-    if (ap_is_HTTP_ERROR(rc) && !has_answered(run)) {
+    if (ap_is_HTTP_ERROR(rc) && !has_answered(req)) {
         r->status = rc;
     }
 
     return fault;
 }
 
-int mod_mcp_fetch_note(mod_mcp_run_t *run)
+int mod_mcp_fetch_note(mod_mcp_backend_request_t *req)
 {
-    const char *log = apr_table_get(run->r->subprocess_env, LOG_VARIABLE);
+    const char *log = apr_table_get(req->r->subprocess_env, LOG_VARIABLE);
 
-    if (log == NULL || !mcp_job_is_last(run->kept)) {
+    if (log == NULL || !mcp_backend_request_is_last(req->kept)) {
         return 0;
     }
 
-    mod_mcp_note_job(run->r, run->kept, strcmp(log, "arguments") == 0);
+    mod_mcp_note_backend_request(req->r, req->kept,
+                                 strcmp(log, "arguments") == 0);
 
     return 1;
 }
 
-void mod_mcp_fetch_log(mod_mcp_run_t *run)
+void mod_mcp_fetch_log(mod_mcp_backend_request_t *req)
 {
     module *logio = ap_find_linked_module("mod_logio.c");
-    conn_rec *c = run->r->connection;
+    conn_rec *c = req->r->connection;
 
-    /* its counters, of which a connection without a socket has none */
+    /* counters of mod_logio, which internal connections do not have yet */
 
     if (logio) {
         ap_set_module_config(c->conn_config, logio,
                              apr_pcalloc(c->pool, LOGIO_SIZE));
     }
 
-    ap_run_log_transaction(run->r);
+    ap_run_log_transaction(req->r);
 }
 
-void mod_mcp_fetch_free(mod_mcp_run_t *run)
+void mod_mcp_fetch_free(mod_mcp_backend_request_t *req)
 {
-    apr_pool_destroy(run->r->pool);
-    run->r = NULL;
+    apr_pool_destroy(req->r->pool);
+    req->r = NULL;
 }
 
-mod_mcp_run_t *mod_mcp_fetch_run(request_rec *r)
+mod_mcp_backend_request_t *mod_mcp_fetch_backend_request(request_rec *r)
 {
     const mod_mcp_request_t *own;
 
     while (r) {
         own = ap_get_module_config(r->request_config, &mcp_module);
 
-        if (own && own->run) {
-            return own->run;
+        if (own && own->req) {
+            return own->req;
         }
 
         r = r->prev ? r->prev : r->main;
@@ -718,20 +765,21 @@ mod_mcp_run_t *mod_mcp_fetch_run(request_rec *r)
     return NULL;
 }
 
-mod_mcp_run_t *mod_mcp_fetch_current(const conn_rec *c)
+mod_mcp_backend_request_t *mod_mcp_fetch_current(const conn_rec *c)
 {
     return current && current->r && current->r->connection == c ? current
                                                                 : NULL;
 }
 
-int mod_mcp_fetch_guard(request_rec *r)
+int mod_mcp_fetch_check_access(request_rec *r)
 {
-    if (mod_mcp_fetch_run(r) || !mod_mcp_path_is_backend(r->uri)) {
+    if (mod_mcp_fetch_backend_request(r) || !mod_mcp_path_is_backend(r->uri)) {
         return DECLINED;
     }
 
     ap_log_rerror(APLOG_MARK, APLOG_INFO, 0, r,
-                  "%s is an MCP backend, which only calls may request", r->uri);
+                  "%s is an MCP backend and does not accept direct "
+                  "requests", r->uri);
 
     return HTTP_NOT_FOUND;
 }

@@ -1,22 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Output filters that might block.  The pump serves all clients of a process,
- * so no filter may sleep in it or wait for a socket.
+ * Detects output filters that might block.  The event loop serves all clients
+ * of a process, so filters must neither sleep in it nor wait for a socket.
  */
 
 #include "mod_mcp_filter.h"
 
-#include "mod_mcp_direct.h"
+#include "mod_mcp_stream_filter.h"
 
 #include "util_filter.h"
 
-/* So much is passed on at once; and so much FlushMaxThreshold has to allow. */
+/*
+ * maximum passed at once, bytes; minimum that FlushMaxThreshold / 2 must allow
+ */
 #define PIECE      32768
 #define PIECE_MIN  2048
 
-/* Filters of httpd that wait for nothing but the socket, wait for that only if
- * they are told to, and hold back nothing that a metadata bucket pushes. */
+/*
+ * Filters of httpd that wait for nothing but the socket, and only if
+ * requested, and that hold no data after a metadata bucket.
+ */
 static const char *const prompt_names[] = {
     "BYTERANGE", "CONTENT_LENGTH", "HTTP_HEADER", "HTTP_OUTERROR", "CHUNK",
     "OLD_WRITE", "FIXUP_HEADERS_OUT", "FIXUP_HEADERS_ERR", "MOD_EXPIRES",
@@ -26,7 +30,7 @@ static const char *const prompt_names[] = {
 
 #define PROMPT  (sizeof(prompt_names) / sizeof(prompt_names[0]))
 
-/* mod_filter's prefix for the filter that it stands for */
+/* mod_filter's prefix for the names of filters that it runs */
 #define BYTYPE  "BYTYPE:"
 
 static const ap_filter_rec_t *prompt[PROMPT];
@@ -72,7 +76,7 @@ static apr_size_t flush_threshold(const conn_rec *c)
     return core->flush_max_threshold;
 }
 
-/* Filters write the data and what they add to it at once. */
+/* Filters write the piece at once, together with the bytes that they add. */
 apr_size_t mod_mcp_filter_piece(const conn_rec *c)
 {
     apr_size_t piece = flush_threshold(c) / 2;
@@ -80,7 +84,7 @@ apr_size_t mod_mcp_filter_piece(const conn_rec *c)
     return piece < PIECE_MIN ? PIECE_MIN : piece < PIECE ? piece : PIECE;
 }
 
-/* Nobody knows what filters of other modules do. */
+/* Filters of other modules are unknown, so they count as blocking. */
 int mod_mcp_filter_blocks(request_rec *r)
 {
     ap_filter_t *f;

@@ -1,19 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Output filters that might block. */
+/* Detects output filters that might block. */
 
 #ifndef MOD_MCP_FILTER_H
 #define MOD_MCP_FILTER_H
 
 #include "mod_mcp.h"
 
-/* child_init: finds the filters that do not block. */
+/* Called in child_init: finds the filters that do not block. */
 void mod_mcp_filter_init(void);
 
-/* 1 if passing data on might block, whatever its size. */
+/*
+ * Returns 1 if passing data to the request's output filters might block,
+ * regardless of its size.
+ */
 int mod_mcp_filter_blocks(request_rec *r);
 
-/* How many bytes can be passed on at once without waiting for the socket. */
+/*
+ * Returns the number of bytes that can be passed at once without waiting for
+ * the socket.
+ */
 apr_size_t mod_mcp_filter_piece(const conn_rec *c);
 
 #endif /* MOD_MCP_FILTER_H */

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* A client's request: its head and body go into the core, and the core's answer
- * goes out. */
+/*
+ * A client's request: passes its head and body to the core, and sends the
+ * core's response.
+ */
 
 #include "mod_mcp_handler.h"
 
@@ -62,7 +64,7 @@ static int answer(mod_mcp_client_t *client, int rc)
     }
 }
 
-/* It takes no memory of its own, but lies in what is left of the request's. */
+/* Creates the exchange in the request's pool, which has room left. */
 static mcp_exchange_t *create_exchange(mod_mcp_client_t *client,
                                        mod_mcp_dir_t *dir,
                                        const mcp_endpoint_t *endpoint,
@@ -81,7 +83,7 @@ static mcp_exchange_t *create_exchange(mod_mcp_client_t *client,
                                        dir->publish_open == 1, client);
 }
 
-/* Under the lock, and as soon as the core has an answer. */
+/* Begins the response as soon as the core has one.  Called under the lock. */
 static void begin(mod_mcp_client_t *client, int rc)
 {
     if (rc == MCP_OK) {
@@ -144,7 +146,7 @@ static int start(request_rec *r, int publish)
 {
     mod_mcp_client_t *client;
 
-    if (r->main || mod_mcp_fetch_run(r)) {
+    if (r->main || mod_mcp_fetch_backend_request(r)) {
         ap_log_rerror(APLOG_MARK, APLOG_ERR, 0, r,
                       "an MCP endpoint cannot answer a subrequest or be a "
                       "backend");
@@ -157,7 +159,7 @@ static int start(request_rec *r, int publish)
         return HTTP_SERVICE_UNAVAILABLE;
     }
 
-    /* the answer to a call has no parts that a client could ask for */
+    /* ranges do not apply to responses of calls */
 
     ap_remove_output_filter_byhandle(r->output_filters, "byterange");
 

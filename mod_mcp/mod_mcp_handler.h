@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* A client's request: its head and body go into the core. */
+/* A client's request: passes its head and body to the core. */
 
 #ifndef MOD_MCP_HANDLER_H
 #define MOD_MCP_HANDLER_H

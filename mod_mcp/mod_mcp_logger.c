@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * The thread that logs the requests of suspended clients.  Logging may wait,
- * for the program at the end of a log's pipe or for a name server, and the pump
- * must not.
+ * The thread that logs the requests of suspended clients.  Logging may block,
+ * on a piped log program or a name server, and the event loop must not.
  */
 
 #include "mod_mcp_logger.h"
 
 #include "mod_mcp_child.h"
 #include "mod_mcp_client.h"
-#include "mod_mcp_pump.h"
+#include "mod_mcp_event_loop.h"
 #include "mod_mcp_worker.h"
 
-static apr_thread_t *thread;            /* NULL: nothing is ever suspended */
+static apr_thread_t *thread;            /* NULL if the MPM cannot suspend
+                                           connections */
 
 /* under the lock */
 static mod_mcp_client_t *queue_head, **queue_tail = &queue_head;
@@ -45,15 +45,17 @@ static mod_mcp_client_t *next_client(void)
     return client;
 }
 
-/* Logs and frees the client's request: httpd does both when it destroys the
- * request's bucket. */
+/*
+ * Logs and frees the client's request. httpd does both when it destroys the
+ * end-of-request bucket.
+ */
 static void log_request(mod_mcp_client_t *client)
 {
     client->c->current_thread = ap_thread_current();
 
     ap_process_request_after_handler(client->r);
 
-    client->c->current_thread = mod_mcp_pump_thread();
+    client->c->current_thread = mod_mcp_event_loop_thread();
     client->c->cs->state = CONN_STATE_SUSPENDED;
 }
 
@@ -73,7 +75,7 @@ static void *APR_THREAD_FUNC logger(apr_thread_t *self, void *data)
 
             mod_mcp_client_set_state(client, MOD_MCP_CLOSING);
             client->todo = 0;
-            mod_mcp_pump_queue(client);
+            mod_mcp_event_loop_queue(client);
         }
         else if (ended) {
             break;

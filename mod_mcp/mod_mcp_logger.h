@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * A second thread of the pump's, which logs the requests of suspended clients
- * when their response is sent.
+ * A second thread next to the event loop.  It logs the requests of suspended
+ * clients after their responses have been sent, because writing a log may
+ * block.
  */
 
 #ifndef MOD_MCP_LOGGER_H
@@ -13,7 +14,10 @@
 apr_status_t mod_mcp_logger_start(apr_pool_t *pchild);
 void mod_mcp_logger_stop(void);
 
-/* Under the lock: hands a client over; it comes back to the pump as CLOSING. */
+/*
+ * Passes a client to the logger, which returns it to the event loop as
+ * CLOSING.  Called under the lock.
+ */
 void mod_mcp_logger_queue(mod_mcp_client_t *client);
 
 #endif /* MOD_MCP_LOGGER_H */

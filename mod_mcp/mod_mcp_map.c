@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Requests that no file answers: those to an endpoint, to a backend whose
- * handler is mod_proxy, and lookups of PATH_INFO for a backend.
+ * Requests that are not mapped to files: those to an endpoint, to a backend
+ * whose handler is mod_proxy, and lookups of PATH_INFO for a backend.
  *
- * httpd maps each request to a file name, looks for that file in each directory
- * of its path, and reads their .htaccess files.  Here <Directory> and <Files>
- * sections apply to the name, because access rules may be there, but nothing is
- * looked up in the file system.
+ * httpd maps each request to a file name, looks for that file in each
+ * directory of its path, and reads their .htaccess files.  For these requests
+ * <Directory> and <Files> sections apply to the name, because they may contain
+ * access rules, but nothing is looked up in the file system.
  *
  * A backend's handler may name its script:
  *
- *     SetHandler "proxy:unix:/run/php.sock|fcgi://php/srv/tools.php"
+ *      SetHandler "proxy:unix:/run/php.sock|fcgi://php/srv/tools.php"
  *
- * mod_proxy appends the file name to this.  It is empty then, so that
- * SCRIPT_FILENAME is /srv/tools.php; <Directory> sections do not apply, as with
- * ProxyPass.
+ * mod_proxy appends the file name to this.  Here the file name is empty, so
+ * that SCRIPT_FILENAME is /srv/tools.php. <Directory> sections do not apply
+ * then, as with ProxyPass.
  */
 
 #include "mod_mcp_map.h"
@@ -28,8 +28,10 @@
 
 #define PROXY  "proxy:"
 
-/* Returns 1 if the handler is "proxy:", the path of a socket or nothing, and a
- * FastCGI URL with a path. */
+/*
+ * Returns 1 if the handler is "proxy:", optionally the path of a socket, and a
+ * FastCGI URL with a path.
+ */
 static int names_script(const char *handler)
 {
     const char *url;
@@ -50,7 +52,7 @@ static int names_script(const char *handler)
     return url && url[1] != '\0';
 }
 
-static int is_own(const char *handler)
+static int is_mreq(const char *handler)
 {
     return strcmp(handler, MOD_MCP_HANDLER) == 0
            || strcmp(handler, MOD_MCP_PUBLISH_HANDLER) == 0
@@ -58,41 +60,43 @@ static int is_own(const char *handler)
            || strcmp(handler, MOD_MCP_DETAILS_HANDLER) == 0;
 }
 
-static mod_mcp_request_t *get_own(request_rec *r)
+static mod_mcp_request_t *get_mreq(request_rec *r)
 {
     return ap_get_module_config(r->request_config, &mcp_module);
 }
 
-/* Returns 1 for the lookup of PATH_INFO that ap_add_cgi_vars() makes for
- * PATH_TRANSLATED. */
+/*
+ * Returns 1 for the lookup of PATH_INFO by which ap_add_cgi_vars() sets
+ * PATH_TRANSLATED.
+ */
 static int is_path_info(request_rec *r)
 {
-    const mod_mcp_request_t *parent = get_own(r->main);
+    const mod_mcp_request_t *parent = get_mreq(r->main);
 
-    return parent && parent->run && r->main->proxyreq;
+    return parent && parent->req && r->main->proxyreq;
 }
 
-/* Marks a request by the handler of its <Location>. */
+/* Marks a request according to the handler of its <Location>. */
 static void mark(request_rec *r)
 {
     const char *handler = mod_mcp_request_handler(r);
-    mod_mcp_request_t *own = get_own(r);
+    mod_mcp_request_t *mreq = get_mreq(r);
 
     if (handler == NULL) {
         return;
     }
 
-    if (own && own->run) {
-        own->fileless = strncmp(handler, PROXY, strlen(PROXY)) == 0;
-        own->has_script = own->fileless && names_script(handler);
+    if (mreq && mreq->req) {
+        mreq->fileless = strncmp(handler, PROXY, strlen(PROXY)) == 0;
+        mreq->has_script = mreq->fileless && names_script(handler);
     }
-    else if (is_own(handler)) {
-        own = mod_mcp_request(r);
-        own->fileless = 1;
+    else if (is_mreq(handler)) {
+        mreq = mod_mcp_request(r);
+        mreq->fileless = 1;
     }
 
-    if (own && own->fileless) {
-        own->handler = handler;
+    if (mreq && mreq->fileless) {
+        mreq->handler = handler;
     }
 }
 
@@ -108,15 +112,18 @@ int mod_mcp_map_find(request_rec *r)
     return DECLINED;
 }
 
-/* Marks a request anew whose URI a hook has replaced, as mod_rewrite does. */
+/*
+ * Marks a request again after a hook, such as mod_rewrite's, has replaced its
+ * URI.
+ */
 static int mark_again(request_rec *r)
 {
-    mod_mcp_request_t *own = get_own(r);
+    mod_mcp_request_t *mreq = get_mreq(r);
     int rc;
 
-    if (own) {
-        own->fileless = 0;
-        own->has_script = 0;
+    if (mreq) {
+        mreq->fileless = 0;
+        mreq->has_script = 0;
     }
 
     rc = ap_location_walk(r);
@@ -131,7 +138,7 @@ static int mark_again(request_rec *r)
 
 int mod_mcp_map(request_rec *r)
 {
-    const mod_mcp_request_t *own;
+    const mod_mcp_request_t *mreq;
     int rc = OK;
 
     if (r->proxyreq) {
@@ -142,18 +149,18 @@ int mod_mcp_map(request_rec *r)
         rc = mark_again(r);
     }
 
-    own = get_own(r);
+    mreq = get_mreq(r);
 
-    if (rc != OK || own == NULL || !own->fileless) {
+    if (rc != OK || mreq == NULL || !mreq->fileless) {
         return rc == OK ? DECLINED : rc;
     }
 
-    if (own->has_script) {
+    if (mreq->has_script) {
         r->filename = apr_pstrdup(r->pool, "");
         return OK;
     }
 
-    /* the name of a file: no part of it is PATH_INFO */
+    /* as if the path were a file, so that no part becomes PATH_INFO */
 
     r->finfo.filetype = APR_REG;
     rc = ap_directory_walk(r);
@@ -163,9 +170,9 @@ int mod_mcp_map(request_rec *r)
 
 static int is_fileless(request_rec *r)
 {
-    const mod_mcp_request_t *own = get_own(r);
+    const mod_mcp_request_t *mreq = get_mreq(r);
 
-    return own && own->fileless && !r->proxyreq;
+    return mreq && mreq->fileless && !r->proxyreq;
 }
 
 int mod_mcp_map_type(request_rec *r)
@@ -193,26 +200,26 @@ apr_status_t mod_mcp_map_htaccess(request_rec *r, const char *dir,
     return is_fileless(r) ? APR_ENOENT : AP_DECLINED;
 }
 
-/* --- requests that another module takes --- */
+/* --- requests that another module handles --- */
 
 int mod_mcp_map_check(request_rec *r)
 {
-    static apr_uint32_t warned[2];      /* about an endpoint, a backend */
+    static apr_uint32_t warned[2];      /* an endpoint, a backend */
 
-    const mod_mcp_request_t *own = get_own(r);
+    const mod_mcp_request_t *mreq = get_mreq(r);
 
-    if (own == NULL || own->handler == NULL
+    if (mreq == NULL || mreq->handler == NULL
         || (!r->proxyreq && r->handler
-            && strcmp(r->handler, own->handler) == 0)
-        || apr_atomic_xchg32(&warned[own->run != NULL], 1)) {
+            && strcmp(r->handler, mreq->handler) == 0)
+        || apr_atomic_xchg32(&warned[mreq->req != NULL], 1)) {
         return DECLINED;
     }
 
     ap_log_rerror(APLOG_MARK, APLOG_WARNING, 0, r,
-                  "mcp: the %s %s is not reached: a ProxyPass or RewriteRule "
-                  "sends its requests to \"%.256s\": exclude its path, with "
-                  "\"ProxyPass %s !\" or a RewriteCond",
-                  own->run ? "backend" : "endpoint", r->parsed_uri.path,
+                  "mcp: the %s %s cannot be reached, because a ProxyPass or "
+                  "RewriteRule sends its requests to \"%.256s\": exclude its "
+                  "path by \"ProxyPass %s !\" or a RewriteCond",
+                  mreq->req ? "backend" : "endpoint", r->parsed_uri.path,
                   r->filename ? r->filename : r->uri, r->parsed_uri.path);
 
     return DECLINED;

@@ -1,29 +1,37 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Requests that no file answers. */
+/* Requests that are not mapped to files. */
 
 #ifndef MOD_MCP_MAP_H
 #define MOD_MCP_MAP_H
 
 #include "mod_mcp.h"
 
-/* translate_name: marks requests that no file answers.  The configuration of
- * <Location> is not available in later hooks. */
+/*
+ * Hook translate_name: marks requests that no file answers.  Later hooks do
+ * not have the configuration of <Location>.
+ */
 int mod_mcp_map_find(request_rec *r);
 
-/* map_to_storage: applies <Directory> and <Files> sections to a marked request
- * by its name alone. */
+/*
+ * Hook map_to_storage: applies <Directory> and <Files> sections to a marked
+ * request by its name only.
+ */
 int mod_mcp_map(request_rec *r);
 
-/* type_checker: skips the search for the type of a file. */
+/* Hook type_checker: skips the lookup of a file's type. */
 int mod_mcp_map_type(request_rec *r);
 
-/* fixups: logs a warning, once per process, if another module takes the
- * requests of an endpoint or backend. */
+/*
+ * Hook fixups: logs a warning, once per process, if another module handles
+ * requests of an endpoint or backend.
+ */
 int mod_mcp_map_check(request_rec *r);
 
-/* dirwalk_stat, open_htaccess: answer for marked requests without the file
- * system. */
+/*
+ * Hooks dirwalk_stat and open_htaccess: answer for marked requests without
+ * using the file system.
+ */
 apr_status_t mod_mcp_map_stat(apr_finfo_t *finfo, request_rec *r,
                               apr_int32_t wanted);
 apr_status_t mod_mcp_map_htaccess(request_rec *r, const char *dir,

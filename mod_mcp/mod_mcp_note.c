@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* The core's facts by name: notes mcp-... for logs and expressions, variables
- * MCP_... for backends. */
+/*
+ * The core's variables: notes mcp-... for logs and expressions, variables
+ * MCP_... for backends.
+ */
 
 #include "mod_mcp_note.h"
 
@@ -10,20 +12,25 @@
 #include "mod_mcp_request.h"
 #include "mod_mcp_worker.h"
 #include "mod_mcp_zone.h"
-#include "mcp_sent.h"
+#include "mcp_early_header.h"
 #include "mcp_version.h"
 
-/* Longer than any fact's name. */
+/* more than the longest name of a variable */
 #define NAME_SIZE  32
 
-/* The notes' names. */
-static char names[MCP_FACT_COUNT][NAME_SIZE];
+/* names of the notes */
+static char names[MCP_VARIABLE_COUNT][NAME_SIZE];
 
-/* Names that begin with the same four bytes are compared in full: what is new
- * is not looked for. */
+/*
+ * apr_table_setn() or apr_table_addn().  Setting compares names that share
+ * their first four bytes; adding skips that, for notes that are not there yet.
+ */
 typedef void put_t(apr_table_t *table, const char *name, const char *value);
 
-/* Writes "mcp-name" for "mcp_name", into a place with room for its end. */
+/*
+ * Writes the note's name "mcp-name" for the variable "mcp_name". p has room
+ * for the terminating NUL.
+ */
 static void write_name(char *p, mcp_str_t variable)
 {
     apr_size_t i;
@@ -45,20 +52,20 @@ static void note(request_rec *r, mcp_str_t variable, mcp_str_t value)
                    apr_pstrmemdup(r->pool, value.data, value.len));
 }
 
-/* Returns the size of all values, as strings. */
-static apr_size_t size_of(const mcp_facts_t *facts)
+/* Returns the size of all values as C strings, bytes. */
+static apr_size_t size_of(const mcp_variables_t *variables)
 {
     apr_size_t size = 0;
     int i;
 
-    for (i = 0; i < MCP_FACT_COUNT; i++) {
-        size += facts->value[i].len + 1;
+    for (i = 0; i < MCP_VARIABLE_COUNT; i++) {
+        size += variables->value[i].len + 1;
     }
 
     return size;
 }
 
-/* Writes a value as a string and returns what is behind it. */
+/* Writes a value as a C string.  Returns the position behind it. */
 static char *write_value(char *p, mcp_str_t value)
 {
     memcpy(p, value.data, value.len);
@@ -67,7 +74,7 @@ static char *write_value(char *p, mcp_str_t value)
     return p + value.len + 1;
 }
 
-static void note_all(request_rec *r, const mcp_facts_t *facts)
+static void note_all(request_rec *r, const mcp_variables_t *variables)
 {
     put_t *put = apr_table_setn;
     char *p, *next;
@@ -78,15 +85,15 @@ static void note_all(request_rec *r, const mcp_facts_t *facts)
         put(r->notes, "mcp-version", mcp_version);
     }
 
-    if (facts == NULL) {
+    if (variables == NULL) {
         return;
     }
 
-    p = apr_palloc(r->pool, size_of(facts));
+    p = apr_palloc(r->pool, size_of(variables));
 
-    for (i = 0; i < MCP_FACT_COUNT; i++) {
-        if (facts->value[i].len) {
-            next = write_value(p, facts->value[i]);
+    for (i = 0; i < MCP_VARIABLE_COUNT; i++) {
+        if (variables->value[i].len) {
+            next = write_value(p, variables->value[i]);
             put(r->notes, names[i], p);
             p = next;
         }
@@ -95,16 +102,19 @@ static void note_all(request_rec *r, const mcp_facts_t *facts)
 
 void mod_mcp_note(mod_mcp_client_t *client)
 {
-    note_all(client->r, client->exchange ? mcp_exchange_facts(client->exchange)
-                                         : NULL);
+    note_all(client->r, client->exchange
+                            ? mcp_exchange_variables(client->exchange)
+                            : NULL);
 }
 
-void mod_mcp_note_job(request_rec *r, const mcp_job_t *job, int arguments)
+void mod_mcp_note_backend_request(request_rec *r,
+                                  const mcp_backend_request_t *breq,
+                                  int arguments)
 {
-    note_all(r, &job->facts);
+    note_all(r, &breq->variables);
 
     if (arguments) {
-        note(r, mcp_str("mcp_arguments"), mcp_job_arguments(job));
+        note(r, mcp_str("mcp_arguments"), mcp_backend_request_arguments(breq));
     }
 }
 
@@ -118,7 +128,7 @@ int mod_mcp_note_early(request_rec *r)
     const char *handler = mod_mcp_request_handler(r);
     mcp_mem_t mem = { allocate, NULL, r->pool };
     mcp_str_t variable, value;
-    mcp_sent_t sent;
+    mcp_early_header_t sent;
     size_t at = 0;
 
     if (r->main || handler == NULL || strcmp(handler, MOD_MCP_HANDLER) != 0) {
@@ -128,21 +138,24 @@ int mod_mcp_note_early(request_rec *r)
     sent.mem = &mem;
     sent.endpoint = mod_mcp_config_endpoint(mod_mcp_config_dir(r),
                                             mod_mcp_zone_keys());
-    sent.headers = mod_mcp_request_headers(r, MCP_SENT_INITIAL,
+    sent.headers = mod_mcp_request_headers(r, MCP_EARLY_HEADER_INITIAL,
                                            &sent.n_headers);
 
     if (sent.endpoint == NULL) {
         return HTTP_INTERNAL_SERVER_ERROR;
     }
 
-    while (mcp_sent_next(&sent, &at, &variable, &value) == MCP_OK) {
+    while (mcp_early_header_next(&sent, &at, &variable, &value) == MCP_OK) {
         note(r, variable, value);
     }
 
     return DECLINED;
 }
 
-/* A stream's last facts are known only now; a response's were noted before. */
+/*
+ * A stream's last variables are set only now; a response's variables have been
+ * noted before.
+ */
 int mod_mcp_note_log(request_rec *r)
 {
     mod_mcp_client_t *client = mod_mcp_client(r);
@@ -157,15 +170,15 @@ int mod_mcp_note_log(request_rec *r)
     return DECLINED;
 }
 
-void mod_mcp_note_env(apr_table_t *env, const mcp_facts_t *facts)
+void mod_mcp_note_env(apr_table_t *env, const mcp_variables_t *variables)
 {
-    char *next, *p = apr_palloc(apr_table_elts(env)->pool, size_of(facts));
+    char *next, *p = apr_palloc(apr_table_elts(env)->pool, size_of(variables));
     int i;
 
-    for (i = 0; i < MCP_FACT_COUNT; i++) {
-        if (facts->value[i].len && mcp_fact_env[i].len) {
-            next = write_value(p, facts->value[i]);
-            apr_table_addn(env, mcp_fact_env[i].data, p);
+    for (i = 0; i < MCP_VARIABLE_COUNT; i++) {
+        if (variables->value[i].len && mcp_variable_env[i].len) {
+            next = write_value(p, variables->value[i]);
+            apr_table_addn(env, mcp_variable_env[i].data, p);
             p = next;
         }
     }
@@ -175,8 +188,8 @@ void mod_mcp_note_register(void)
 {
     int i;
 
-    for (i = 0; i < MCP_FACT_COUNT; i++) {
-        ap_assert(mcp_fact_names[i].len < NAME_SIZE);
-        write_name(names[i], mcp_fact_names[i]);
+    for (i = 0; i < MCP_VARIABLE_COUNT; i++) {
+        ap_assert(mcp_variable_names[i].len < NAME_SIZE);
+        write_name(names[i], mcp_variable_names[i]);
     }
 }

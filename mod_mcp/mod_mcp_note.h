@@ -1,29 +1,37 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* The core's facts by name: notes and environment. */
+/* The core's variables as notes and environment. */
 
 #ifndef MOD_MCP_NOTE_H
 #define MOD_MCP_NOTE_H
 
 #include "mod_mcp.h"
 
-#include "mcp_job.h"
+#include "mcp_backend_request.h"
 
-/* Under the lock: sets the notes mcp-... of a client's request. */
+/* Sets the notes mcp-... of a client's request.  Called under the lock. */
 void mod_mcp_note(mod_mcp_client_t *client);
 
-/* post_perdir_config: sets those that are known before the body is read. */
+/*
+ * Hook post_perdir_config: sets the notes that are known before the body is
+ * read.
+ */
 int mod_mcp_note_early(request_rec *r);
 
-/* log_transaction: sets them for the last time. */
+/* Hook log_transaction: sets the notes to their final values. */
 int mod_mcp_note_log(request_rec *r);
 
-/* Under the lock: sets those of a backend's own request, when its job has
- * ended; with the arguments of the call, if they are wanted. */
-void mod_mcp_note_job(request_rec *r, const mcp_job_t *job, int arguments);
+/*
+ * Sets the notes of a backend's internal request after the backend request has
+ * ended; with the arguments of the call if "arguments" is set.  Called under
+ * the lock.
+ */
+void mod_mcp_note_backend_request(request_rec *r,
+                                  const mcp_backend_request_t *breq,
+                                  int arguments);
 
-/* Adds the variables MCP_... of a backend call to those of others. */
-void mod_mcp_note_env(apr_table_t *env, const mcp_facts_t *facts);
+/* Adds the variables MCP_... of a backend request to an environment. */
+void mod_mcp_note_env(apr_table_t *env, const mcp_variables_t *variables);
 
 void mod_mcp_note_register(void);
 

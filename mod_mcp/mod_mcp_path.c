@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * The paths of endpoints and backends.  Both are compared as <Location>
- * compares them, with paths from which httpd has removed escapes and dots.
+ * The paths of endpoints and backends.  Both are compared like those of
+ * <Location>, with paths from which httpd has removed escapes and dot
+ * segments.
  */
 
 #include "mod_mcp_path.h"
@@ -12,8 +13,8 @@
 /* A <Location> that is an endpoint. */
 typedef struct {
     server_rec *server;
-    const core_dir_config *core;        /* its path or pattern */
-} place_t;
+    const core_dir_config *core;        /* has its path or pattern */
+} endpoint_t;
 
 static apr_array_header_t *backends;    /* const char *, normalized */
 static apr_array_header_t *endpoints;   /* place_t */
@@ -21,7 +22,7 @@ static apr_array_header_t *endpoints;   /* place_t */
 void mod_mcp_path_begin(apr_pool_t *p)
 {
     backends = apr_array_make(p, 4, sizeof(const char *));
-    endpoints = apr_array_make(p, 4, sizeof(place_t));
+    endpoints = apr_array_make(p, 4, sizeof(endpoint_t));
 }
 
 void mod_mcp_path_forget(void)
@@ -30,8 +31,10 @@ void mod_mcp_path_forget(void)
     endpoints = NULL;
 }
 
-/* Runs of slashes in the URI count as one, or a second slash would bypass the
- * check. */
+/*
+ * Several slashes in the URI count as one; otherwise a second slash would
+ * bypass the check.
+ */
 int mod_mcp_path_is_below(const char *uri, const char *path)
 {
     char last = '\0';
@@ -46,7 +49,9 @@ int mod_mcp_path_is_below(const char *uri, const char *path)
             uri++;
         } while (last == '/' && *uri == '/');
 
-        /* "mapping=servlet" drops parameters of a segment */
+        /*
+         * skip parameters of a path segment, which "mapping=servlet" removes
+         */
 
         if (*uri == ';') {
             uri += strcspn(uri, "/");
@@ -110,10 +115,10 @@ int mod_mcp_path_is_pattern(const core_dir_config *core)
 
 void mod_mcp_path_add_endpoint(server_rec *s, const core_dir_config *core)
 {
-    place_t *place = apr_array_push(endpoints);
+    endpoint_t *endpoint = apr_array_push(endpoints);
 
-    place->server = s;
-    place->core = core;
+    endpoint->server = s;
+    endpoint->core = core;
 }
 
 static int matches(const core_dir_config *core, const char *uri)
@@ -126,29 +131,29 @@ static int matches(const core_dir_config *core, const char *uri)
 }
 
 /*
- * A <Location> applies to all that lies below its path, but an endpoint is one
- * resource, and what lies below is none of its business.  An endpoint with
- * several paths needs a pattern, or a section of another kind.
+ * A <Location> also applies to all paths below its own, but an endpoint is a
+ * single resource.  An endpoint with several paths needs a pattern, or a
+ * section of another kind.
  */
 int mod_mcp_path_is_below_endpoint(request_rec *r)
 {
-    const place_t *place = (const place_t *)endpoints->elts;
+    const endpoint_t *endpoint = (const endpoint_t *)endpoints->elts;
     int i, below = 0;
 
-    for (i = 0; i < endpoints->nelts; i++, place++) {
-        if (place->server != r->server && place->server->is_virtual) {
+    for (i = 0; i < endpoints->nelts; i++, endpoint++) {
+        if (endpoint->server != r->server && endpoint->server->is_virtual) {
             continue;
         }
 
-        if (mod_mcp_path_is_pattern(place->core)) {
-            if (matches(place->core, r->uri)) {
+        if (mod_mcp_path_is_pattern(endpoint->core)) {
+            if (matches(endpoint->core, r->uri)) {
                 return 0;
             }
         }
-        else if (strcmp(place->core->d, r->uri) == 0) {
+        else if (strcmp(endpoint->core->d, r->uri) == 0) {
             return 0;
         }
-        else if (mod_mcp_path_is_below(r->uri, place->core->d)) {
+        else if (mod_mcp_path_is_below(r->uri, endpoint->core->d)) {
             below = 1;
         }
     }

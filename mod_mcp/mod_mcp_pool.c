@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Pools that calls use one after the other. */
+/* Pools that calls reuse one after the other. */
 
 #include "mod_mcp_pool.h"
 
-/* So many are kept, with so much unused memory in each. */
+/* maximum number of pools, and of unused bytes that each keeps */
 #define POOLS       64
 #define POOL_KEEPS  (96 * 1024)
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Pools that calls use one after the other: to get memory from the system for
- * each call would cost more than the call.  All under the lock.
+ * Pools that calls reuse one after the other, because getting memory from the
+ * system for each call would cost more than the call.  All functions are
+ * called under the lock.
  */
 
 #ifndef MOD_MCP_POOL_H
@@ -10,11 +11,14 @@
 
 #include "mod_mcp.h"
 
-/* A pool without a parent, or NULL; and back, when it is cleared. */
+/*
+ * _get() returns a pool without a parent, or NULL. _put() gives it back; the
+ * caller has cleared it.
+ */
 apr_pool_t *mod_mcp_pool_get(void);
 void mod_mcp_pool_put(apr_pool_t *p);
 
-/* Destroys those that nobody uses. */
+/* Destroys the unused pools. */
 void mod_mcp_pool_exit(void);
 
 #endif /* MOD_MCP_POOL_H */

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Ending a call of mod_proxy whose backend is silent.
+ * Ends a backend request of mod_proxy while its backend is silent.
  *
- * A proxy's handler waits for its backend for as long as ProxyTimeout says, and
- * shows nobody its connection.  So the connection is chosen and made here,
- * before the handler runs, and the handler gets a pool that has this connection
- * alone.  To end the call, a duplicate of the socket is shut down, for the
- * handler may close its own at any time.  The duplicate lasts as long as that:
- * connections are kept.
+ * A proxy handler waits for its backend up to ProxyTimeout, and does not
+ * expose its connection.  So this file chooses and opens the connection before
+ * the handler runs, and the handler gets a connection pool that contains only
+ * this connection.  To end the backend request, a duplicate of the socket is
+ * shut down, because the handler may close its own at any time.  Connections
+ * are kept, and the duplicate lives as long as the socket.
  *
- * mod_proxy may be absent, or loaded after this module: its functions are
- * looked up.
+ * mod_proxy may be missing, or be loaded after this module, so its functions
+ * are looked up at run time.
  */
 
 #include "mod_mcp_proxy.h"
@@ -31,8 +31,8 @@
 
 #define SCHEME  "MCP"
 
-/* The name of a duplicate in its pool. */
-#define TWIN    "mod_mcp twin"
+/* The key of a duplicate in its pool. */
+#define DUPLICATE    "mod_mcp twin"
 
 static __typeof__(&ap_proxy_acquire_connection) acquire;
 static __typeof__(&ap_proxy_release_connection) release;
@@ -43,14 +43,17 @@ static __typeof__(&ap_proxy_connection_reusable) is_reusable;
 static __typeof__(&proxy_run_scheme_handler) run_scheme_handler;
 
 /* A duplicate of a connection's socket, in the socket's pool. */
-struct mod_mcp_twin_t {
+struct mod_mcp_duplicate_t {
     int fd;
-    mod_mcp_run_t *run;                 /* whose handler has the connection, or
-                                         * NULL: it is idle */
+    mod_mcp_backend_request_t *req;     /* backend request whose handler
+                                           uses the connection; NULL while
+                                           idle */
 };
 
-/* A copy of a worker whose address expires would free the address that the
- * worker itself still uses. */
+/*
+ * Returns 0 if the worker's address can expire: a copy of the worker would
+ * free the address, which the worker itself still uses.
+ */
 static int is_copyable(const proxy_worker *worker)
 {
 #if AP_MODULE_MAGIC_AT_LEAST(20120211, 130)
@@ -60,50 +63,55 @@ static int is_copyable(const proxy_worker *worker)
 #endif
 }
 
-static int is_cut(mod_mcp_run_t *run)
+static int is_cut(mod_mcp_backend_request_t *req)
 {
-    return __atomic_load_n(&run->cut, __ATOMIC_SEQ_CST);
+    return __atomic_load_n(&req->cut, __ATOMIC_SEQ_CST);
 }
 
-static int take(mod_mcp_run_t *run)
+static int take(mod_mcp_backend_request_t *req)
 {
-    return __atomic_exchange_n(&run->socket, -1, __ATOMIC_SEQ_CST);
+    return __atomic_exchange_n(&req->socket, -1, __ATOMIC_SEQ_CST);
 }
 
-/* Takes the connection back, or waits for ABORT, which has it and still uses
- * its socket and the log.  1 unless the call is cut. */
-static int hide(mod_mcp_run_t *run)
+/*
+ * Withdraws the connection from ABORT.  If ABORT has taken it, waits until
+ * ABORT has finished with the socket and the log.  Returns 0 after ABORT, else
+ * 1.
+ */
+static int hide(mod_mcp_backend_request_t *req)
 {
-    if (take(run) == -1 && is_cut(run) && mod_mcp_lock_ready()) {
+    if (take(req) == -1 && is_cut(req) && mod_mcp_lock_ready()) {
         mod_mcp_unlock();
     }
 
-    if (run->twin) {
-        run->twin->run = NULL;
-        run->twin = NULL;
+    if (req->duplicate) {
+        req->duplicate->req = NULL;
+        req->duplicate = NULL;
     }
 
-    return !is_cut(run);
+    return !is_cut(req);
 }
 
-/* The socket is closed, by the handler's thread or while nobody has the
- * connection. */
-static apr_status_t twin_cleanup(void *data)
+/*
+ * Clean-up of the socket's pool: the handler's thread has closed the socket,
+ * or it was closed while idle.
+ */
+static apr_status_t duplicate_cleanup(void *data)
 {
-    mod_mcp_twin_t *twin = data;
+    mod_mcp_duplicate_t *duplicate = data;
 
-    if (twin->run) {
-        hide(twin->run);
+    if (duplicate->req) {
+        hide(duplicate->req);
     }
 
-    close(twin->fd);
+    close(duplicate->fd);
 
     return APR_SUCCESS;
 }
 
-static mod_mcp_twin_t *twin_create(proxy_conn_rec *conn)
+static mod_mcp_duplicate_t *duplicate_create(proxy_conn_rec *conn)
 {
-    mod_mcp_twin_t *twin;
+    mod_mcp_duplicate_t *duplicate;
     apr_os_sock_t fd;
 
     if (apr_os_sock_get(&fd, conn->sock) != APR_SUCCESS) {
@@ -115,88 +123,101 @@ static mod_mcp_twin_t *twin_create(proxy_conn_rec *conn)
         return NULL;
     }
 
-    twin = apr_pcalloc(conn->scpool, sizeof(*twin));
-    twin->fd = fd;
+    duplicate = apr_pcalloc(conn->scpool, sizeof(*duplicate));
+    duplicate->fd = fd;
 
-    apr_pool_cleanup_register(conn->scpool, twin, twin_cleanup,
+    apr_pool_cleanup_register(conn->scpool, duplicate, duplicate_cleanup,
                               apr_pool_cleanup_null);
-    apr_pool_userdata_setn(twin, TWIN, NULL, conn->scpool);
+    apr_pool_userdata_setn(duplicate, DUPLICATE, NULL, conn->scpool);
 
-    return twin;
+    return duplicate;
 }
 
-/* That of a connection, or NULL.  mod_proxy clears the pool when it closes the
- * socket. */
-static mod_mcp_twin_t *twin_of(proxy_conn_rec *conn)
+/*
+ * Returns the duplicate of a connection's socket, or NULL if there is no
+ * socket or on failure. mod_proxy clears the pool when it closes the socket.
+ */
+static mod_mcp_duplicate_t *duplicate_of(proxy_conn_rec *conn)
 {
-    void *twin = NULL;
+    void *duplicate = NULL;
 
     if (conn == NULL || conn->sock == NULL) {
         return NULL;
     }
 
-    apr_pool_userdata_get(&twin, TWIN, conn->scpool);
+    apr_pool_userdata_get(&duplicate, DUPLICATE, conn->scpool);
 
-    return twin ? twin : twin_create(conn);
+    return duplicate ? duplicate : duplicate_create(conn);
 }
 
-/* Lets ABORT find the connection, without the lock: either it finds that, or
- * this finds the call cut.  1 unless it is. */
-static int expose(mod_mcp_run_t *run, proxy_conn_rec *conn,
+/*
+ * Makes the connection available to ABORT, without the lock: either ABORT
+ * finds the socket, or this function finds that ABORT has come.  Returns 0
+ * after ABORT, else 1.
+ */
+static int expose(mod_mcp_backend_request_t *req, proxy_conn_rec *conn,
                   struct ap_logconf *log)
 {
-    mod_mcp_twin_t *twin = twin_of(conn);
+    mod_mcp_duplicate_t *duplicate = duplicate_of(conn);
 
-    run->log = log;
+    req->log = log;
 
-    if (twin) {
-        twin->run = run;
-        run->twin = twin;
-        __atomic_store_n(&run->socket, twin->fd, __ATOMIC_SEQ_CST);
+    if (duplicate) {
+        duplicate->req = req;
+        req->duplicate = duplicate;
+        __atomic_store_n(&req->socket, duplicate->fd, __ATOMIC_SEQ_CST);
     }
 
-    return !is_cut(run);
+    return !is_cut(req);
 }
 
-/* The handler would log the end of its connection as an error of the backend.
- * Its thread may read the levels meanwhile: they are bytes and an int. */
+/*
+ * Silences the request's log, because the handler would log the end of its
+ * connection as an error of the backend.  Its thread may read the levels
+ * meanwhile; they are bytes and an int.
+ */
 static void silence(struct ap_logconf *log)
 {
     log->level = APLOG_EMERG;
     ap_reset_module_loglevels(log, -1);
 }
 
-/* Whoever takes the socket, ABORT or the thread that runs the call. */
-static void shut(mod_mcp_run_t *run)
+/*
+ * Shuts down the socket, if the caller is the first to take it: ABORT, or the
+ * thread that runs the backend request.
+ */
+static void shut(mod_mcp_backend_request_t *req)
 {
-    int fd = take(run);
+    int fd = take(req);
 
     if (fd != -1) {
-        silence(run->log);
+        silence(req->log);
         shutdown(fd, SHUT_RDWR);
     }
 }
 
-void mod_mcp_proxy_abort(mod_mcp_run_t *run)
+void mod_mcp_proxy_abort(mod_mcp_backend_request_t *req)
 {
-    __atomic_store_n(&run->cut, 1, __ATOMIC_SEQ_CST);
-    shut(run);
+    __atomic_store_n(&req->cut, 1, __ATOMIC_SEQ_CST);
+    shut(req);
 }
 
-void mod_mcp_proxy_renew(mod_mcp_run_t *run)
+void mod_mcp_proxy_renew(mod_mcp_backend_request_t *req)
 {
-    proxy_conn_rec *conn = run->conn;
+    proxy_conn_rec *conn = req->conn;
 
-    /* ABORT may have come while there was none */
+    /* ABORT may have come while no connection was available */
 
-    if (conn && conn->sock && run->twin == NULL
-        && !expose(run, conn, run->log)) {
-        shut(run);
+    if (conn && conn->sock && req->duplicate == NULL
+        && !expose(req, conn, req->log)) {
+        shut(req);
     }
 }
 
-/* Tells mod_proxy that the client has left.  After an error it would take the
- * backend for broken, and so all members of a balancer in turn. */
+/*
+ * Reports to mod_proxy that the client has disconnected.  After an error it
+ * would mark the backend as broken, and in turn all members of a balancer.
+ */
 static int ended(request_rec *r)
 {
     r->connection->aborted = 1;
@@ -204,8 +225,10 @@ static int ended(request_rec *r)
     return DONE;
 }
 
-/* 1 if the handler will speak TLS on the connection: it replaces a connection
- * that was not chosen for that. */
+/*
+ * Returns 1 if the handler will use TLS on the connection.  It replaces a
+ * connection that was not chosen for TLS.
+ */
 static int is_secure(const char *url)
 {
     static const char *const schemes[] = { "https:", "wss:", "h2:" };
@@ -221,8 +244,11 @@ static int is_secure(const char *url)
     return 0;
 }
 
-/* 1 if the connection is one to the Unix socket that the request is for, or to
- * none if it is for none: a worker may have several, which requests name. */
+/*
+ * Returns 1 if the connection leads to the Unix socket of the request, or to
+ * no Unix socket if the request has none.  A worker may have several Unix
+ * sockets, which requests name.
+ */
 static int is_to_socket(request_rec *r, const proxy_worker *worker,
                         const proxy_conn_rec *conn)
 {
@@ -234,8 +260,10 @@ static int is_to_socket(request_rec *r, const proxy_worker *worker,
                 : conn->uds_path == NULL;
 }
 
-/* 1 if a kept connection leads to where the handler will want to go: the
- * worker has one address, and TLS, where names matter, is not spoken. */
+/*
+ * Returns 1 if a kept connection leads to the request's destination: the
+ * worker has a single address, and TLS, for which names matter, is not used.
+ */
 static int is_determined(request_rec *r, const proxy_worker *worker,
                          const proxy_conn_rec *conn)
 {
@@ -255,13 +283,13 @@ static int determined(request_rec *r, proxy_worker *worker,
                      port, sizeof(port));
 }
 
-/* What is there on a kept connection before a request is sent. */
+/* The state of a kept connection before a request is sent. */
 typedef enum {
-    KEPT_NOT = 0,                       /* or mod_proxy knows itself */
+    KEPT_NOT = 0,                       /* not kept, or left to mod_proxy */
     KEPT_IDLE,
     KEPT_CLOSED,
-    KEPT_STRAY                          /* bytes, which are no reply to what
-                                         * comes next */
+    KEPT_STRAY                          /* has bytes that do not belong to
+                                           the next reply */
 } kept_e;
 
 static int is_fastcgi(const char *url)
@@ -290,9 +318,11 @@ static kept_e look(const char *url, const proxy_conn_rec *conn)
                                                               : KEPT_CLOSED;
 }
 
-/* A connection of the pool.  One on which something came after the last reply
- * is closed: httpd takes it for one that is alive, and who reads next would
- * get what is another's. */
+/*
+ * Gets a connection from the pool.  Closes connections with bytes after the
+ * last reply, because httpd considers them alive, and the next request would
+ * read another request's data.
+ */
 static int choose(request_rec *r, proxy_worker *worker, const char *url,
                   proxy_conn_rec **conn, kept_e *kept)
 {
@@ -309,18 +339,22 @@ static int choose(request_rec *r, proxy_worker *worker, const char *url,
             return OK;
         }
 
-        ap_log_rerror(APLOG_MARK, APLOG_WARNING, 0, r, "mcp: a backend has "
-                      "said more than its reply: its connection is closed");
+        ap_log_rerror(APLOG_MARK, APLOG_WARNING, 0, r, "mcp: a backend sent "
+                      "data after the end of its reply: its connection is "
+                      "closed");
         (*conn)->close = 1;
         release(SCHEME, *conn, r->server);
         *conn = NULL;
     }
 }
 
-/* asks: the handler will ask whether the backend has closed its connection. */
+/*
+ * Connects, if needed. asks: 1 if the handler itself checks whether the
+ * backend has closed the connection.
+ */
 static int connected(request_rec *r, proxy_worker *worker,
                      proxy_server_conf *conf, const char *url,
-                     proxy_conn_rec *conn, kept_e kept, int asks)
+                     proxy_conn_rec *conn, kept_e kept, int checks)
 {
     int rc;
 
@@ -332,7 +366,7 @@ static int connected(request_rec *r, proxy_worker *worker,
             return rc;
         }
     }
-    else if (asks || kept == KEPT_IDLE
+    else if (checks || kept == KEPT_IDLE
              || check_connection(SCHEME, conn, r->server, 0,
                                  PROXY_CHECK_CONN_EMPTY) == APR_SUCCESS) {
         return OK;
@@ -342,12 +376,12 @@ static int connected(request_rec *r, proxy_worker *worker,
                ? OK : HTTP_SERVICE_UNAVAILABLE;
 }
 
-/* Connects to the backend, and gives the request log levels of its own. */
+/* Connects to the backend, and gives the request its own log levels. */
 static int prepare(request_rec *r, proxy_worker *worker,
                    proxy_server_conf *conf, const char *url,
-                   proxy_conn_rec **conn, int asks)
+                   proxy_conn_rec **conn, int checks)
 {
-    mod_mcp_run_t *run = mod_mcp_fetch_run(r);
+    mod_mcp_backend_request_t *req = mod_mcp_fetch_backend_request(r);
     struct ap_logconf *log;
     kept_e kept;
     int rc;
@@ -355,18 +389,18 @@ static int prepare(request_rec *r, proxy_worker *worker,
     rc = choose(r, worker, url, conn, &kept);
 
     if (rc == OK) {
-        rc = connected(r, worker, conf, url, *conn, kept, asks);
+        rc = connected(r, worker, conf, url, *conn, kept, checks);
     }
 
     log = ap_new_log_config(r->pool, r->log ? r->log : &r->server->log);
     r->log = log;
 
-    if (!expose(run, *conn, log)) {
+    if (!expose(req, *conn, log)) {
         rc = ended(r);
     }
 
     if (rc != OK) {
-        hide(run);
+        hide(req);
 
         if (*conn) {
             (*conn)->close = 1;
@@ -377,9 +411,13 @@ static int prepare(request_rec *r, proxy_worker *worker,
     return rc;
 }
 
-/* Runs the scheme's own handler on the connection, which it may replace. */
-static int delegate(mod_mcp_run_t *run, request_rec *r, proxy_worker *worker,
-                    proxy_server_conf *conf, char *url, proxy_conn_rec **conn)
+/*
+ * Runs the scheme's own handler on the connection, which the handler may
+ * replace.
+ */
+static int delegate(mod_mcp_backend_request_t *req, request_rec *r,
+    proxy_worker *worker, proxy_server_conf *conf, char *url,
+    proxy_conn_rec **conn)
 {
     proxy_conn_pool pool = *worker->cp;
     proxy_worker one = *worker;
@@ -389,15 +427,15 @@ static int delegate(mod_mcp_run_t *run, request_rec *r, proxy_worker *worker,
     pool.conn = *conn;
     one.cp = &pool;
 
-    if (mod_mcp_env_is_told(url)) {
-        mod_mcp_env_hide(run, r, 1);
+    if (mod_mcp_env_is_revealed(url)) {
+        mod_mcp_env_hide(req, r, 1);
     }
 
-    run->conn = *conn;
+    req->conn = *conn;
     rc = run_scheme_handler(r, &one, conf, url, NULL, 0);
-    run->conn = NULL;
+    req->conn = NULL;
 
-    mod_mcp_env_show(run);
+    mod_mcp_env_show(req);
 
     *conn = pool.conn;
 
@@ -408,52 +446,53 @@ static int delegate(mod_mcp_run_t *run, request_rec *r, proxy_worker *worker,
     return rc;
 }
 
-/* As mod_proxy_fcgi does: only who asks for it has connections kept. */
-static int fastcgi(mod_mcp_run_t *run, request_rec *r, proxy_conn_rec *conn)
+/* Like mod_proxy_fcgi, keeps connections only if the worker enables reuse. */
+static int fastcgi(mod_mcp_backend_request_t *req, request_rec *r,
+    proxy_conn_rec *conn)
 {
     const proxy_worker_shared *s = conn->worker->s;
 
     conn->close = !s->disablereuse_set || s->disablereuse;
 
-    return mod_mcp_fastcgi(run, r, conn, is_reusable(conn));
+    return mod_mcp_fastcgi(req, r, conn, is_reusable(conn));
 }
 
 static int scheme_handler(request_rec *r, proxy_worker *worker,
                           proxy_server_conf *conf, char *url,
                           const char *proxyname, apr_port_t proxyport)
 {
-    mod_mcp_run_t *run = mod_mcp_fetch_run(r);
+    mod_mcp_backend_request_t *req = mod_mcp_fetch_backend_request(r);
     proxy_conn_rec *conn = NULL;
     int rc, own;
 
-    if (run == NULL || run->proxied || proxyname || !is_copyable(worker)) {
+    if (req == NULL || req->proxied || proxyname || !is_copyable(worker)) {
         return DECLINED;
     }
 
-    run->fcgi = is_fastcgi(url);
-    own = mod_mcp_fastcgi_can(run, r, url);
+    req->fcgi = is_fastcgi(url);
+    own = mod_mcp_fastcgi_can(req, r, url);
 
     rc = prepare(r, worker, conf, url, &conn,
-                 !own && mod_mcp_env_is_told(url));
+                 !own && mod_mcp_env_is_revealed(url));
     if (rc != OK) {
         return rc;
     }
 
-    run->proxied = 1;
+    req->proxied = 1;
 
-    rc = own ? fastcgi(run, r, conn) : DECLINED;
+    rc = own ? fastcgi(req, r, conn) : DECLINED;
 
     if (rc == DECLINED) {
-        rc = delegate(run, r, worker, conf, url, &conn);
+        rc = delegate(req, r, worker, conf, url, &conn);
     }
 
-    run->proxied = 0;
+    req->proxied = 0;
 
-    if (!hide(run)) {
+    if (!hide(req)) {
         rc = ended(r);
     }
 
-    /* back into the pool */
+    /* return it to the pool */
 
     if (conn) {
         release(SCHEME, conn, r->server);
@@ -462,8 +501,11 @@ static int scheme_handler(request_rec *r, proxy_worker *worker,
     return rc;
 }
 
-/* mod_proxy, if it is not of the release that this module was built for: its
- * structures, which are copied here, grow with minor versions. */
+/*
+ * Returns mod_proxy if it has another minor version than the one this module
+ * was built for, else NULL.  Its structures, which are copied here, grow with
+ * minor versions.
+ */
 static const module *stranger(void)
 {
     const module *proxy = ap_find_linked_module("mod_proxy.c");
@@ -513,7 +555,7 @@ int mod_mcp_proxy_leads_to(const char *module)
     return 0;
 }
 
-/* All modules are loaded now, and hooks are not sorted yet. */
+/* Called when all modules have been loaded, but hooks have not been sorted. */
 void mod_mcp_proxy_init(void)
 {
     __typeof__(&proxy_hook_scheme_handler) hook;

@@ -1,27 +1,35 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Ending a call whose backend is silent. */
+/* Ends a backend request of mod_proxy while its backend is silent. */
 
 #ifndef MOD_MCP_PROXY_H
 #define MOD_MCP_PROXY_H
 
 #include "mod_mcp.h"
 
-/* pre_config: finds mod_proxy. */
+/* Called in pre_config: finds mod_proxy. */
 void mod_mcp_proxy_init(void);
 
-/* When hooks are sorted: 1 if none but modules that belong to mod_proxy is
- * asked before this one to handle a scheme. */
+/*
+ * Returns 1 if httpd calls only modules of mod_proxy before this module to
+ * handle a scheme.  Called after hooks have been sorted.
+ */
 int mod_mcp_proxy_leads_to(const char *module);
 
-/* Warns if mod_proxy belongs to another release than this module. */
+/*
+ * Warns if mod_proxy has a different release than the one this module was
+ * built for.
+ */
 void mod_mcp_proxy_check(server_rec *s);
 
-/* For the run's thread, while a FastCGI handler makes its variables: if it has
- * replaced its connection to the backend, ABORT shall find the new one. */
-void mod_mcp_proxy_renew(mod_mcp_run_t *run);
+/*
+ * For the thread that runs the backend request, while a FastCGI handler makes
+ * its variables: if the handler has replaced its connection to the backend,
+ * makes the new one available to ABORT.
+ */
+void mod_mcp_proxy_renew(mod_mcp_backend_request_t *req);
 
-/* Under the lock: ends the run's connection to its backend. */
-void mod_mcp_proxy_abort(mod_mcp_run_t *run);
+/* Shuts down the connection to the backend.  Called under the lock. */
+void mod_mcp_proxy_abort(mod_mcp_backend_request_t *req);
 
 #endif /* MOD_MCP_PROXY_H */

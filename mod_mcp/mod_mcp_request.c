@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* What the module keeps of a request. */
+/* The module's data of a request. */
 
 #include "mod_mcp_request.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* What the module keeps of a request. */
+/* The module's data of a request. */
 
 #ifndef MOD_MCP_REQUEST_H
 #define MOD_MCP_REQUEST_H
@@ -10,36 +10,49 @@
 #include "mcp_exchange.h"
 
 typedef struct {
-    mod_mcp_run_t *run;                 /* the run that made it, or NULL */
-    const char *target;                 /* as it came, if it had secrets */
+    mod_mcp_backend_request_t *req;     /* backend request that made it, or
+                                           NULL */
+    const char *target;                 /* target as the client sent it, if
+                                           it had secrets; else NULL */
     const char *handler;                /* handler of its <Location>, if that
                                          * needs no file; else NULL */
     const mcp_auth_t *document;         /* resource whose metadata document
                                          * the request fetches, or NULL */
-    unsigned secure:1;                  /* over TLS */
-    unsigned guarded:1;                 /* mod_mcp_guard.c has been there */
-    unsigned verified:1;                /* with a certificate of the client's */
+    unsigned secure:1;                  /* 1 if received over TLS */
+    unsigned guarded:1;                 /* 1 after mod_mcp_error_headers.c
+                                           has handled it */
+    unsigned verified:1;                /* 1 if the client has a verified
+                                           certificate */
     unsigned fileless:1;                /* 1 if no file answers it, see
                                          * mod_mcp_map.c */
     unsigned has_script:1;              /* 1 if the handler names the script of
                                          * a FastCGI program */
 } mod_mcp_request_t;
 
-/* Made when it is first needed. */
+/* Returns the module's data of a request; creates it on first use. */
 mod_mcp_request_t *mod_mcp_request(request_rec *r);
 
-/* The handler that SetHandler will set, or NULL. */
+/* Returns the handler that SetHandler is going to set, or NULL. */
 const char *mod_mcp_request_handler(request_rec *r);
 
-/* The lines of the head, in the request's pool: those whose names begin with a
- * letter, given in its small form; '\0': all. */
+/*
+ * Returns the header lines whose names begin with a letter, given in lower
+ * case; all lines if initial is '\0'. *n is their number.  The array is in the
+ * request's pool.
+ */
 const mcp_header_t *mod_mcp_request_headers(request_rec *r, char initial,
                                             size_t *n);
 
-/* The configured names of the request's server, in the request's pool. */
+/*
+ * Returns the configured names of the request's server, in the request's pool;
+ * *n is their number.
+ */
 const mcp_str_t *mod_mcp_request_server_names(request_rec *r, size_t *n);
 
-/* So much of the head as its Origin is judged by. */
+/*
+ * Sets the members of *head that the check of Origin needs: header lines,
+ * method, target, path, server names and connection.
+ */
 void mod_mcp_request_head(request_rec *r, mcp_head_t *head);
 
 #endif /* MOD_MCP_REQUEST_H */

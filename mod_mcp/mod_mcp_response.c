@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Writing a response that is no stream. */
+/* Writes a response that is not a stream. */
 
 #include "mod_mcp_response.h"
 
@@ -45,7 +45,10 @@ void mod_mcp_response_begin(mod_mcp_client_t *client)
         ap_set_content_length(r, response->body.len);
     }
 
-    /* the body lives as long as the exchange, and that as the request */
+    /*
+     * the body lives as long as the exchange, which lives as long as the
+     * request
+     */
 
     client->rest = response->body.data;
     client->left = response->body.len;
@@ -53,7 +56,7 @@ void mod_mcp_response_begin(mod_mcp_client_t *client)
     client->written = 1;
 }
 
-/* Passes the next piece of the body on, or its end. */
+/* Passes the next piece of the body to the filters, or its end. */
 static apr_status_t pass_piece(mod_mcp_client_t *client, apr_size_t piece)
 {
     apr_bucket_alloc_t *list = client->c->bucket_alloc;
@@ -79,7 +82,10 @@ static apr_status_t pass_piece(mod_mcp_client_t *client, apr_size_t piece)
     return rv;
 }
 
-/* A large body goes in pieces, or the filters would wait for the socket. */
+/*
+ * A large body is passed in pieces, because filters would wait for the socket
+ * otherwise.
+ */
 apr_status_t mod_mcp_response_step(mod_mcp_client_t *client, int wait)
 {
     apr_status_t rv;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Writing a response that is no stream. */
+/* Writes a response that is not a stream. */
 
 #ifndef MOD_MCP_RESPONSE_H
 #define MOD_MCP_RESPONSE_H
@@ -9,24 +9,24 @@
 
 #include "mcp_exchange.h"
 
-/* Sets status, type and headers; a stream's head is made of them as well. */
+/* Sets status, content type and headers; also for the head of a stream. */
 void mod_mcp_response_head(request_rec *r, const mcp_response_t *response);
 
-/* Under the lock: begins the exchange's response. */
+/* Begins the exchange's response.  Called under the lock. */
 void mod_mcp_response_begin(mod_mcp_client_t *client);
 
 /*
  * Writes the body, or a piece of it.  Returns
  *   APR_EOF     all is written
- *   APR_EAGAIN  the socket is full (never if wait)
+ *   APR_EAGAIN  the socket's buffer is full (never if wait is 1)
  *   other       the connection is broken
  */
 apr_status_t mod_mcp_response_step(mod_mcp_client_t *client, int wait);
 
 /*
- * Answers a request in a hook that httpd runs before handlers: calls a handler,
- * after other modules have inserted and initialized their filters.  Returns
- * what the handler returns.
+ * Answers a request in a hook that httpd runs before handlers: calls the
+ * handler of that name, after other modules have inserted and initialized
+ * their filters.  Returns the result of the handler.
  */
 int mod_mcp_response_early(request_rec *r, const char *handler);
 

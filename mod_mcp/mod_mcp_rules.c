@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Expressions that say of a request who its caller is and what it may do. */
+/* Expressions that determine the caller of a request and its permissions. */
 
 #include "mod_mcp_rules.h"
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Values of MCPAllow and MCPGrantedScopes for a request.  An expression may
- * take its time, so all are evaluated before the core asks under the lock.
+ * Values of MCPAllow and MCPGrantedScopes for a request.  Because an
+ * expression may be slow, all are evaluated before the lock is taken; the core
+ * then gets the results.
  */
 
 #ifndef MOD_MCP_RULES_H
@@ -14,16 +15,18 @@
 
 #include "mcp_endpoint.h"
 
-/* Evaluates what the endpoint has; without the lock. */
+/* Evaluates all expressions of the endpoint.  Called without the lock. */
 void mod_mcp_rules_evaluate(mod_mcp_client_t *client,
                             const mcp_endpoint_t *endpoint);
 
-/* mcp_head_t.evaluate */
+/* Callback mcp_head_t.evaluate: returns the result of expression i. */
 int mod_mcp_rules_value(void *glue, size_t i, const void *value,
                         mcp_str_t *text);
 
-/* The value of an expression, NULL if it is NULL or fails, which is logged for
- * the directive. */
+/*
+ * Returns the value of an expression, or NULL if the expression is NULL or
+ * fails.  A failure is logged with the name of the directive.
+ */
 const char *mod_mcp_rules_string(request_rec *r,
                                  const ap_expr_info_t *expression,
                                  const char *directive);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Secrets in URLs.  The core says where they are, and as soon as the section is
- * known asterisks replace them in all that logs and backends see.  The exchange
- * gets the target as it came.
+ * Secrets in URLs.  The core finds them; this file overwrites them with
+ * asterisks as soon as the section is known, in all data that logs and
+ * backends use.  The exchange gets the original target.
  */
 
 #include "mod_mcp_secret.h"
@@ -55,13 +55,13 @@ int mod_mcp_secret_hide(request_rec *r)
 
     mod_mcp_request(r)->target = apr_pstrdup(r->pool, r->unparsed_uri);
 
-    /* after an internal redirect logs show the first request */
+    /* after an internal redirect logs contain the first request */
 
     for (prev = r; prev; prev = prev->prev) {
         mask_request(endpoint, prev);
     }
 
-    /* mod_status copied the request line when it was read */
+    /* mod_status has copied the request line when it was read */
 
     ap_update_child_status(r->connection->sbh, SERVER_BUSY_WRITE, r);
 

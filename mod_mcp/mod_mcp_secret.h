@@ -1,19 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Hiding the secrets of URLs from logs. */
+/* Hides secrets in URLs from logs. */
 
 #ifndef MOD_MCP_SECRET_H
 #define MOD_MCP_SECRET_H
 
 #include "mod_mcp.h"
 
-/* post_perdir_config: hides them if SetHandler names our handler. */
+/*
+ * Hook post_perdir_config: hides them if SetHandler names a handler of this
+ * module.
+ */
 int mod_mcp_secret_early(request_rec *r);
 
-/* Hides them unless that is done.  Returns OK, or an HTTP status. */
+/* Hides them, unless that has been done.  Returns OK, or an HTTP status. */
 int mod_mcp_secret_hide(request_rec *r);
 
-/* The target as it came. */
+/* Returns the target as the client sent it, with its secrets. */
 const char *mod_mcp_secret_target(request_rec *r);
 
 #endif /* MOD_MCP_SECRET_H */

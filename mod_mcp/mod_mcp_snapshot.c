@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * A snapshot is a copy of what the backend calls of one call need of the
- * client's request, for the call may outlive the request.  Several threads read
- * it; nothing in it changes but the client, which may leave.
+ * Snapshots: copies of the data of a client's request that backend requests
+ * need, because the call may outlive the request.
  */
 
 #include "mod_mcp_snapshot.h"
@@ -51,7 +50,7 @@ static void copy_headers(mod_mcp_snapshot_t *snapshot, request_rec *r,
 
     apr_table_do(copy_header, &copy, r->headers_in, NULL);
 
-    /* which is not among those that are copied */
+    /* mcp_forward_skips() leaves out Host */
 
     if (host) {
         apr_table_addn(copy.table, "Host", apr_pstrdup(snapshot->pool, host));
@@ -60,8 +59,10 @@ static void copy_headers(mod_mcp_snapshot_t *snapshot, request_rec *r,
     snapshot->headers = copy.table;
 }
 
-/* Modules leave in the environment what backends need as well, such as the
- * claims of a token. */
+/*
+ * Copies the environment, because modules store data there that backends need,
+ * such as the claims of a token.
+ */
 static void copy_env(mod_mcp_snapshot_t *snapshot, request_rec *r,
                      const mcp_endpoint_t *endpoint)
 {

@@ -16,21 +16,22 @@
 
 #define STATUS_MAX  (16 * 1024 * 1024)
 
-static void set_ask(mcp_status_ask_t *ask, apr_pool_t *p, mcp_str_t format)
+static void set_query(mcp_status_query_t *query, apr_pool_t *p,
+                      mcp_str_t format)
 {
     mod_mcp_child_t *child = &mod_mcp_child;
     const char *server = apr_pstrcat(p, AP_SERVER_BASEPRODUCT "/",
                                      mod_mcp_config_version().data, NULL);
 
-    memset(ask, 0, sizeof(*ask));
+    memset(query, 0, sizeof(*query));
 
-    ask->format = format;
-    ask->server = mod_mcp_str(server);
-    ask->zone = child->env.zone;
-    ask->now = child->env.now(child->env.ctx);
+    query->format = format;
+    query->server = mod_mcp_str(server);
+    query->zone = child->env.zone;
+    query->now = child->env.now(child->env.ctx);
 }
 
-static void read_ask(mcp_status_ask_t *ask, request_rec *r)
+static void read_query(mcp_status_query_t *query, request_rec *r)
 {
     apr_table_t *args;
     const char *format;
@@ -39,16 +40,19 @@ static void read_ask(mcp_status_ask_t *ask, request_rec *r)
 
     format = apr_table_get(args, "format");
 
-    set_ask(ask, r->pool,
+    set_query(query, r->pool,
             format ? mod_mcp_str(format)
                    : mcp_status_format(mod_mcp_str(
                          apr_table_get(r->headers_in, "Accept"))));
 
-    ask->cursor = mod_mcp_str(apr_table_get(args, "cursor"));
-    ask->details = strcmp(r->handler, MOD_MCP_DETAILS_HANDLER) == 0;
+    query->cursor = mod_mcp_str(apr_table_get(args, "cursor"));
+    query->details = strcmp(r->handler, MOD_MCP_DETAILS_HANDLER) == 0;
 }
 
-/* A page of another site must not read the status by a name of its own. */
+/*
+ * Rejects unknown hosts, so that no page of another site can read the status
+ * through a name that resolves to this server.
+ */
 static int allowed(request_rec *r)
 {
     const char *host = apr_table_get(r->headers_in, "Host");
@@ -89,7 +93,7 @@ static void set_head(request_rec *r, const mcp_status_head_t *head)
 int mod_mcp_status_handler(request_rec *r)
 {
     mcp_status_head_t head;
-    mcp_status_ask_t ask;
+    mcp_status_query_t query;
     mcp_buf_t buf;
     int rc;
 
@@ -112,10 +116,10 @@ int mod_mcp_status_handler(request_rec *r)
         return HTTP_SERVICE_UNAVAILABLE;
     }
 
-    read_ask(&ask, r);
+    read_query(&query, r);
     mcp_buf_init(&buf, &mod_mcp_mem, STATUS_MAX);
 
-    switch (mcp_status_render(&mod_mcp_child.store, &ask, &buf, &head)) {
+    switch (mcp_status_render(&mod_mcp_child.store, &query, &buf, &head)) {
     case MCP_OK:
         set_head(r, &head);
         ap_set_content_length(r, buf.len);
@@ -140,17 +144,18 @@ int mod_mcp_status_handler(request_rec *r)
 int mod_mcp_status_line(request_rec *r, int flags)
 {
     mcp_status_head_t head;
-    mcp_status_ask_t ask;
+    mcp_status_query_t query;
     mcp_buf_t buf;
 
     if (!mod_mcp_child.ready) {
         return OK;
     }
 
-    set_ask(&ask, r->pool, mcp_str("summary"));
+    set_query(&query, r->pool, mcp_str("summary"));
     mcp_buf_init(&buf, &mod_mcp_mem, STATUS_MAX);
 
-    if (mcp_status_render(&mod_mcp_child.store, &ask, &buf, &head) == MCP_OK) {
+    if (mcp_status_render(&mod_mcp_child.store, &query, &buf, &head) == MCP_OK)
+    {
         ap_rputs(flags & AP_STATUS_SHORT ? "MCP: " : "<hr>\n<h2>MCP</h2>\n<p>",
                  r);
         ap_rwrite(buf.data, (int)buf.len, r);

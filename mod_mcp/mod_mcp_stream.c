@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Writing a stream.  The core is asked for bytes only when the socket has taken
- * all before them.  So a slow client costs one buffer, and an idle one none.
+ * Writes a stream.  The core is asked for bytes only after the socket has
+ * taken all earlier ones.  So a slow client costs one buffer, and an idle
+ * client none.
  */
 
 #include "mod_mcp_stream.h"
 
 #include "mod_mcp_client.h"
 #include "mod_mcp_connection.h"
-#include "mod_mcp_direct.h"
+#include "mod_mcp_stream_filter.h"
 #include "mod_mcp_filter.h"
 #include "mod_mcp_response.h"
 #include "mod_mcp_worker.h"
@@ -18,13 +19,15 @@
 
 #define BUF_MIN  4096
 
-/* How many buffers a stream may fill before others have their turn. */
+/* buffers that a stream may fill before other clients get their turn */
 #define STEPS    16
 
-/* --- a bucket without meaning --- */
+/* --- a metadata bucket without meaning --- */
 
-/* Metadata makes the filter of TLS send what it has.  Unlike a flush bucket, it
- * makes no filter wait for the socket. */
+/*
+ * A metadata bucket makes the TLS filter send the data that it holds.  Unlike
+ * a flush bucket, it does not make filters wait for the socket.
+ */
 
 static apr_status_t nudge_read(apr_bucket *b, const char **str,
                                apr_size_t *len, apr_read_type_e block)
@@ -90,7 +93,7 @@ void mod_mcp_stream_bye(mod_mcp_client_t *client)
 {
     conn_rec *c = client->c;
 
-    /* all before it is sent, so the socket has room */
+    /* all earlier data has been sent, so the socket has room */
 
     APR_BRIGADE_INSERT_TAIL(client->bb, ap_bucket_eoc_create(c->bucket_alloc));
     ap_pass_brigade(c->output_filters, client->bb);
@@ -116,7 +119,7 @@ apr_status_t mod_mcp_stream_write(mod_mcp_client_t *client, const char *data,
 
     client->written = 1;
 
-    rv = mod_mcp_direct_pass(client, bb);
+    rv = mod_mcp_stream_filter_pass(client, bb);
 
     if (rv != APR_SUCCESS || c->aborted) {
         return rv == APR_SUCCESS ? APR_ECONNABORTED : rv;
@@ -141,16 +144,16 @@ void mod_mcp_stream_head(mod_mcp_client_t *client)
     lasts = mcp_exchange_lasts(client->exchange);
     mod_mcp_unlock();
 
-    /* no thread will read the connection's next request */
+    /* no thread will read the next request of the connection */
 
     if (lasts && mod_mcp_connection_can_suspend(client)) {
         mod_mcp_connection_announce_close(client);
     }
 
     mod_mcp_response_head(r, mcp_exchange_response(client->exchange));
-    mod_mcp_direct_add(client);
+    mod_mcp_stream_filter_add(client);
 
-    /* a filter that compresses would wait, for more data or for the socket */
+    /* a compressing filter would wait for more data or for the socket */
 
     apr_table_setn(r->subprocess_env, "no-gzip", "1");
     apr_table_setn(r->subprocess_env, "no-brotli", "1");
@@ -167,7 +170,7 @@ static void idle(mod_mcp_client_t *client)
     client->size = smallest(client);
 }
 
-/* A stream with much to send gets a larger buffer. */
+/* Enlarges the buffer of a stream that has filled at least half. */
 static void grow(mod_mcp_client_t *client, apr_size_t len)
 {
     apr_size_t piece = mod_mcp_filter_piece(client->c);
@@ -231,7 +234,7 @@ apr_status_t mod_mcp_stream_step(mod_mcp_client_t *client, int wait)
         case MCP_AGAIN:
             idle(client);
 
-            /* filters may still hold the head back */
+            /* filters may still hold the head */
 
             if (!client->written) {
                 rv = mod_mcp_stream_write(client, NULL, 0, wait);

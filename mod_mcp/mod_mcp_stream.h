@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Writing a stream. */
+/* Writes a stream. */
 
 #ifndef MOD_MCP_STREAM_H
 #define MOD_MCP_STREAM_H
@@ -11,30 +11,38 @@
 void mod_mcp_stream_head(mod_mcp_client_t *client);
 
 /*
- * Pulls from the core and writes.  Sets client->finished when all is passed on,
- * even if the socket is full.  Returns
- *   APR_SUCCESS     there is more, but other clients have their turn
- *   APR_EAGAIN      the socket is full (never if wait)
- *   APR_INCOMPLETE  there is nothing more now
+ * Pulls bytes from the core and writes them.  Sets client->finished when all
+ * were passed to the filters, even if the socket's buffer is full.  Returns
+ *   APR_SUCCESS     more is available, but other clients get their turn
+ *   APR_EAGAIN      the socket's buffer is full (never if wait is 1)
+ *   APR_INCOMPLETE  nothing more is available now
  *   APR_EOF         all is written
  *   other           the connection is broken
  */
 apr_status_t mod_mcp_stream_step(mod_mcp_client_t *client, int wait);
 
-/* Passes len bytes on, and waits for the socket or not. */
+/*
+ * Passes len bytes to the filters; waits for the socket if wait is 1.  Returns
+ * APR_SUCCESS, APR_EAGAIN (never if wait is 1) or an error.
+ */
 apr_status_t mod_mcp_stream_write(mod_mcp_client_t *client, const char *data,
                                   apr_size_t len, int wait);
 
-/* A metadata bucket without meaning: filters send what they have. */
+/*
+ * Creates a metadata bucket without any meaning.  It makes filters send the
+ * data that they hold.
+ */
 apr_bucket *mod_mcp_stream_nudge(apr_bucket_alloc_t *list);
 
 int mod_mcp_stream_is_nudge(const apr_bucket *b);
 
-/* Writes what filters hold back, without waiting: APR_SUCCESS, APR_EAGAIN or an
- * error. */
+/*
+ * Writes the data that filters hold, without waiting.  Returns APR_SUCCESS,
+ * APR_EAGAIN or an error.
+ */
 apr_status_t mod_mcp_stream_flush(mod_mcp_client_t *client);
 
-/* Ends TLS, after all is written. */
+/* Sends TLS's close_notify, after all data has been written. */
 void mod_mcp_stream_bye(mod_mcp_client_t *client);
 
 #endif /* MOD_MCP_STREAM_H */

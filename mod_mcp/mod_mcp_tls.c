@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * TLS of the client, as backends see it.  A backend call has a connection of
- * ours, without TLS.  But rewriting, access rules and backends want to know how
- * the client came: they get the answers that held when it called.
+ * TLS of the client, as backends see it.  An internal connection has no TLS.
+ * But rewriting, access rules and backends need to know whether the client
+ * used TLS: they get the values of the client's request.
  *
- * SSLRequireSSL and SSLRequire ask mod_ssl alone.
+ * SSLRequireSSL and SSLRequire ask mod_ssl directly and are not covered.
  */
 
 #include "mod_mcp_tls.h"
@@ -21,7 +21,7 @@
 #define VERIFY   "SSL_CLIENT_VERIFY"
 #define SUCCESS  "SUCCESS"
 
-/* A provider of mod_ssl for Require, and ours in its place. */
+/* An authorization provider of mod_ssl, and its replacement. */
 typedef struct {
     const char *name;
     authz_status (*check)(request_rec *r, const char *line,
@@ -60,13 +60,15 @@ void mod_mcp_tls_note(request_rec *r)
     }
 }
 
-/* The snapshot of the backend call that has the connection c, if the client
- * came over TLS; else NULL. */
+/*
+ * Returns the snapshot of the backend request on the connection c, if the
+ * client used TLS; else NULL.
+ */
 static const mod_mcp_snapshot_t *secure_snapshot(const conn_rec *c)
 {
-    const mod_mcp_run_t *run = c ? mod_mcp_fetch_current(c) : NULL;
+    const mod_mcp_backend_request_t *req = c ? mod_mcp_fetch_current(c) : NULL;
 
-    return run && run->snapshot->secure ? run->snapshot : NULL;
+    return req && req->snapshot->secure ? req->snapshot : NULL;
 }
 
 static int conn_is_ssl(conn_rec *c)
@@ -93,7 +95,7 @@ static const char *var_lookup(apr_pool_t *p, server_rec *s, conn_rec *c,
         return snapshot->verified ? SUCCESS : "NONE";
     }
 
-    /* others only with "SSLOptions +StdEnvVars" */
+    /* other variables exist only with "SSLOptions +StdEnvVars" */
 
     return strncasecmp(name, "SSL_", 4) == 0
                ? apr_table_get(snapshot->env, name) : NULL;
@@ -132,10 +134,9 @@ static authz_status require_verified(request_rec *r, const char *line,
 }
 
 /*
- * mod_ssl is loaded now, and no Require is read yet.
- *
- * If our provider is still registered, it keeps the one that it stands for:
- * with itself there, it would call itself without end.
+ * Replaces mod_ssl's providers.  Called in pre_config, when mod_ssl is loaded
+ * and no Require directive has been read.  If the replacement is still
+ * registered, it is left alone; otherwise it would call itself without end.
  */
 void mod_mcp_tls_init(apr_pool_t *pconf)
 {

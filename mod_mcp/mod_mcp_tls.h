@@ -10,8 +10,10 @@
 void mod_mcp_tls_register(void);
 void mod_mcp_tls_init(apr_pool_t *pconf);
 
-/* Notes whether a client's request came over TLS; on its own thread, before its
- * call. */
+/*
+ * Stores whether a client's request was received over TLS.  Called on the
+ * request's own thread, before its call.
+ */
 void mod_mcp_tls_note(request_rec *r);
 
 #endif /* MOD_MCP_TLS_H */

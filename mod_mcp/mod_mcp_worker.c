@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * The core's worker in this process: its lock, its actions, and what the core
- * needs of the system.
+ * The core's worker in this process: its lock, its actions, and its access to
+ * memory, clock, randomness and log.
  */
 
 #include "mod_mcp_worker.h"
@@ -10,15 +10,15 @@
 #include "mod_mcp_child.h"
 #include "mod_mcp_client.h"
 #include "mod_mcp_cluster.h"
-#include "mod_mcp_job.h"
-#include "mod_mcp_pump.h"
+#include "mod_mcp_backend_threads.h"
+#include "mod_mcp_event_loop.h"
 #include "mod_mcp_snapshot.h"
 #include "mod_mcp_zone.h"
 
 #include <pthread.h>
 #include <time.h>
 
-/* How many wakes are handled before the lock is released. */
+/* wake-ups handled before the lock is released */
 #define WAKES  16
 
 struct mod_mcp_cond_t {
@@ -27,8 +27,10 @@ struct mod_mcp_cond_t {
 
 static pthread_mutex_t lock;
 
-static int woken;                       /* mcp_worker_wake() is due */
-static int waiting;                     /* threads in mod_mcp_wait() */
+static int woken;                       /* 1 if mcp_worker_wake() must be
+                                           called */
+static int waiting;                     /* number of threads in
+                                           mod_mcp_wait() */
 
 /* --- memory, clock, log --- */
 
@@ -95,8 +97,10 @@ static mcp_log_level_e env_log_level(server_rec *s)
 
 /* --- start and end --- */
 
-/* The core announces actions here, but they are carried out whenever the lock
- * is released. */
+/*
+ * Callback of the worker: actions are available.  Does nothing, because
+ * actions are carried out whenever the lock is released.
+ */
 static void ready(void *ctx)
 {
 }
@@ -106,7 +110,7 @@ static int attach(void)
     mod_mcp_child_t *child = &mod_mcp_child;
     mcp_worker_glue_t glue = { ready, NULL };
 
-    if (!mod_mcp_zone_claim(&child->bell)) {
+    if (!mod_mcp_zone_claim(&child->wakeup_fd)) {
         return 0;
     }
 
@@ -122,9 +126,11 @@ static int attach(void)
     return child->worker != NULL;
 }
 
-/* The lock is never held for long: who finds it taken looks a few times before
- * it sleeps.  It is never destroyed, as clean-ups of requests' pools, which may
- * come after that of pchild, take it. */
+/*
+ * Creates the lock.  Because it is never held for long, a thread spins for a
+ * short time before it sleeps.  The lock is never destroyed, because clean-ups
+ * of requests' pools may run after that of pchild, and take the lock.
+ */
 static int make_lock(void)
 {
     pthread_mutexattr_t attr;
@@ -150,7 +156,7 @@ int mod_mcp_worker_init(void)
 
     child->epoch = mod_mcp_zone_epoch();
 
-    child->env.mem = mcp_spare_init(&child->spare, &mod_mcp_mem);
+    child->env.mem = mcp_free_list_init(&child->free_list, &mod_mcp_mem);
     child->env.now = env_now;
     child->env.random = env_random;
     child->env.log = env_log;
@@ -167,10 +173,12 @@ void mod_mcp_worker_exit(void)
     mod_mcp_child.ready = 0;
 
     mcp_store_detach(&mod_mcp_child.store);
-    mcp_spare_clear(&mod_mcp_child.spare);
+    mcp_free_list_clear(&mod_mcp_child.free_list);
 
-    /* calls that wait for their clients or for what is published go with the
-     * process, and so does the worker that knows them */
+    /*
+     * calls that wait for client input or for published messages end with the
+     * process; the worker, which refers to them, is not destroyed
+     */
 
     pthread_mutex_unlock(&lock);
 
@@ -193,15 +201,15 @@ static void act(const mcp_action_t *action)
 
     switch (action->type) {
     case MCP_ACT_INVOKE:
-        mod_mcp_job_invoke(action->job, client);
+        mod_mcp_backend_threads_invoke(action->breq, client);
         break;
 
     case MCP_ACT_ABORT:
-        mod_mcp_job_abort(action->job);
+        mod_mcp_backend_threads_abort(action->breq);
         break;
 
     case MCP_ACT_RESUME:
-        mod_mcp_job_resume(action->job);
+        mod_mcp_backend_threads_resume(action->breq);
         break;
 
     case MCP_ACT_FORGET:
@@ -257,9 +265,10 @@ int mod_mcp_drain(void)
         }
     }
 
-    /* the pump handles the rest, at once */
+    /* the event loop handles the rest immediately */
 
-    mod_mcp_pump_before(woken ? 0 : mcp_worker_deadline(child->worker, NULL));
+    mod_mcp_event_loop_before(woken ? 0
+                                    : mcp_worker_deadline(child->worker, NULL));
 
     return any;
 }
@@ -316,7 +325,7 @@ static void wait_until(mod_mcp_cond_t *cond, apr_time_t when)
 
 void mod_mcp_wait(mod_mcp_cond_t *cond, apr_interval_time_t timeout)
 {
-    /* one of the actions may be what the caller waits for */
+    /* one of the actions may be the one that the caller waits for */
 
     if (mod_mcp_drain()) {
         return;
@@ -348,7 +357,10 @@ static apr_status_t cond_cleanup(void *data)
     return APR_SUCCESS;
 }
 
-/* It waits by the clock of mod_mcp_now(). */
+/*
+ * Initializes a condition that uses the clock of mod_mcp_now().  Returns 1, or
+ * 0 on failure.
+ */
 static int cond_init(mod_mcp_cond_t *cond)
 {
     pthread_condattr_t attr;

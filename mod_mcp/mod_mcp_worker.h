@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * The core's worker.  The core is not thread-safe: whatever uses it does so
- * between mod_mcp_lock() and mod_mcp_unlock().
+ * The core's worker.  The core is not thread-safe: every use is between
+ * mod_mcp_lock() and mod_mcp_unlock().
  */
 
 #ifndef MOD_MCP_WORKER_H
@@ -12,52 +12,76 @@
 
 #include "mcp_worker.h"
 
-/* malloc, for the core. */
+/* malloc() and free(), for the core. */
 extern const mcp_mem_t mod_mcp_mem;
 
-/* The steady clock; and the store's time, which follows it, in ms. */
+/*
+ * _now() returns the steady clock, microseconds. _now_ms() returns the store's
+ * time, ms since 1970: the zone's epoch plus the steady clock.
+ */
 apr_time_t mod_mcp_now(void);
 apr_uint64_t mod_mcp_now_ms(void);
 
-/* Makes the lock, attaches to the zone and creates the worker: 1 if that went
- * well. */
+/*
+ * Creates the lock, attaches to the zone and creates the worker.  Returns 1 on
+ * success.
+ */
 int mod_mcp_worker_init(void);
 
-/* The child ends: clears its "ready" and gives up its slot, under the lock.
- * From then on nobody uses the worker, whose memory ends with the process. */
+/*
+ * Called when the child ends: clears mod_mcp_child.ready under the lock,
+ * detaches from the store, and gives up the slot.  The worker must not be used
+ * afterwards; its memory is freed with the process.
+ */
 void mod_mcp_worker_exit(void);
 
 void mod_mcp_lock(void);
 
-/* Takes the lock and returns 1; returns 0 without the lock if the worker has
- * ended already. */
+/*
+ * Takes the lock and returns 1, or returns 0 without the lock if the worker
+ * has ended.
+ */
 int mod_mcp_lock_ready(void);
 
-/* 1 if the lock could be had within 100 ms; it is free again. */
+/*
+ * Returns 1 if the lock can be taken within 100 ms.  The lock is released
+ * again.
+ */
 int mod_mcp_can_lock(void);
 
-/* Carries out the core's actions and makes sure that the pump wakes for its
- * next deadline. */
+/*
+ * Carries out the core's actions, lets the event loop wake for the core's next
+ * deadline, and releases the lock.
+ */
 void mod_mcp_unlock(void);
 
-/* Does the same, but keeps the lock.  Returns 1 if there were actions. */
+/*
+ * Carries out the core's actions and keeps the lock.  Returns 1 if there were
+ * actions.
+ */
 int mod_mcp_drain(void);
 
-/* Under the lock: does the same, and waits for a condition (timeout 0: without
- * limit).  May return though nobody signalled the condition. */
+/*
+ * Carries out the core's actions, then releases the lock, waits for a
+ * condition and takes the lock again. timeout: microseconds, 0: no limit.  May
+ * return although the condition was not signalled.
+ */
 void mod_mcp_wait(mod_mcp_cond_t *cond, apr_interval_time_t timeout);
 
 /* 1 if a thread waits in mod_mcp_wait(). */
 int mod_mcp_is_waiting(void);
 
-/* A condition for mod_mcp_wait(), or NULL. */
+/* Creates a condition for mod_mcp_wait().  Returns NULL on failure. */
 mod_mcp_cond_t *mod_mcp_cond(apr_pool_t *p);
 
-/* Wakes a thread that waits for it, or all. */
+/* Wake one thread, or all threads, that wait for the condition. */
 void mod_mcp_signal(mod_mcp_cond_t *cond);
 void mod_mcp_broadcast(mod_mcp_cond_t *cond);
 
-/* Under the lock: the worker has to look at its slot. */
+/*
+ * The worker's slot was woken: the next drain calls mcp_worker_wake().  Called
+ * under the lock.
+ */
 void mod_mcp_worker_woken(void);
 
 #endif /* MOD_MCP_WORKER_H */

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * The shared zone: memory, a slot for each process, and a bell for each slot.
+ * The shared zone: its memory, a slot for each process, and an eventfd for
+ * each slot.
  *
- * A bell is an eventfd that wakes the process; it finds in the zone what there
- * is to do.  The parent process makes zone and bells once and keeps them from
- * one configuration to the next, so that the children of all generations share
- * them.
+ * An eventfd wakes the process, which then finds its work in the zone.  The
+ * parent creates zone and eventfds once and keeps them across configurations,
+ * so that children of all generations share them.
  */
 
 #include "mod_mcp_zone.h"
@@ -28,13 +28,19 @@
 
 #define RETAINED_KEY  "mod_mcp"
 
-/* Children of old generations wind up beside new ones: slots for both. */
+/*
+ * minimum number of slots: children of old and new generations run at the same
+ * time
+ */
 #define SLOTS_MIN  64
 
-/* Slots that one patrol looks at. */
+/* maximum number of slots inspected by each check */
 #define PATROL_SLOTS  256
 
-/* What the processes share besides the zone: which of them has which slot. */
+/*
+ * Shared memory besides the zone: the pid of the process in each slot, 0 if
+ * free.
+ */
 typedef struct {
     pid_t claims[MCP_STORE_SLOTS];
 } shared_t;
@@ -44,17 +50,17 @@ typedef struct {
     void *region;
     apr_size_t size;
     unsigned slots;
-    int bells[MCP_STORE_SLOTS];
+    int wakeup_fds[MCP_STORE_SLOTS];
 } retained_t;
 
 static retained_t *retained;
 static mcp_keys_t zone_keys;
 
-static int slot;                        /* this process's */
+static int slot;                        /* slot of this process */
 
 /* --- the parent process --- */
 
-/* Lays out a region that is mapped. */
+/* Initializes the mapped region. */
 static int format_region(server_rec *s)
 {
     uint64_t epoch = (uint64_t)apr_time_as_msec(apr_time_now()
@@ -87,7 +93,7 @@ static int make_region(server_rec *s, apr_size_t size)
     apr_status_t rv;
     apr_size_t head = APR_ALIGN(sizeof(shared_t), 64);
 
-    /* APR puts a size of its own before the memory that it gives */
+    /* APR stores a size in front of the memory */
 
     rv = apr_shm_create(&shm, 64 + head + size, NULL, s->process->pool);
     if (rv != APR_SUCCESS) {
@@ -107,7 +113,7 @@ static int make_region(server_rec *s, apr_size_t size)
     return format_region(s);
 }
 
-/* Makes the region, or keeps the one of the last configuration. */
+/* Creates the region, or keeps that of the last configuration. */
 static int have_region(server_rec *s, apr_size_t size)
 {
     if (retained->region == NULL) {
@@ -116,8 +122,8 @@ static int have_region(server_rec *s, apr_size_t size)
 
     if (mcp_zone_check(retained->region) != MCP_OK) {
         ap_log_error(APLOG_MARK, APLOG_EMERG, 0, s,
-                     "MCPStore was laid out by another version of mod_mcp: "
-                     "stop the server and start it anew");
+                     "MCPStore has the layout of another version of mod_mcp: "
+                     "stop and start the server");
         return HTTP_INTERNAL_SERVER_ERROR;
     }
 
@@ -130,7 +136,7 @@ static int have_region(server_rec *s, apr_size_t size)
     return OK;
 }
 
-static int make_bells(server_rec *s)
+static int make_wakeup_fds(server_rec *s)
 {
     int daemons = 0, fd;
     unsigned n;
@@ -139,8 +145,8 @@ static int make_bells(server_rec *s)
 
     if (daemons > MCP_STORE_SLOTS) {
         ap_log_error(APLOG_MARK, APLOG_WARNING, 0, s,
-                     "mod_mcp: ServerLimit %d is more than the %d processes "
-                     "that MCPStore knows: those beyond answer 503", daemons,
+                     "mod_mcp: ServerLimit %d exceeds the %d processes that "
+                     "MCPStore supports: further processes answer 503", daemons,
                      MCP_STORE_SLOTS);
     }
 
@@ -156,7 +162,7 @@ static int make_bells(server_rec *s)
             return HTTP_INTERNAL_SERVER_ERROR;
         }
 
-        retained->bells[retained->slots++] = fd;
+        retained->wakeup_fds[retained->slots++] = fd;
     }
 
     return OK;
@@ -180,7 +186,7 @@ int mod_mcp_zone_post_config(apr_pool_t *pconf, apr_pool_t *plog,
     rc = have_region(s, mod_mcp_config_global(s)->store_size);
 
     if (rc == OK) {
-        rc = make_bells(s);
+        rc = make_wakeup_fds(s);
     }
 
     if (rc != OK) {
@@ -227,7 +233,9 @@ static int is_dead(uint64_t pid)
     return kill((pid_t)pid, 0) == -1 && errno == ESRCH;
 }
 
-/* The store's wake: called for any slot, under the lock. */
+/*
+ * Wakes the process in a slot.  Callback of the store, called under the lock.
+ */
 static void ring(void *ctx, unsigned other)
 {
     uint64_t one = 1;
@@ -237,10 +245,10 @@ static void ring(void *ctx, unsigned other)
         return;
     }
 
-    /* EAGAIN: the counter is full, so the bell rings already */
+    /* EAGAIN: the counter is full, a wake-up is pending */
 
     if (other < retained->slots
-        && write(retained->bells[other], &one, sizeof(one)) == -1
+        && write(retained->wakeup_fds[other], &one, sizeof(one)) == -1
         && errno != EAGAIN) {
         ap_log_error(APLOG_MARK, APLOG_ERR, APR_FROM_OS_ERROR(errno),
                      mod_mcp_child.server, "mod_mcp: eventfd of slot %u",
@@ -248,7 +256,10 @@ static void ring(void *ctx, unsigned other)
     }
 }
 
-/* Takes a slot that is free or whose process is dead; -1: there is none. */
+/*
+ * Claims a slot that is free or whose process has died.  Returns its number,
+ * or -1 if there is none.
+ */
 static int claim_slot(void)
 {
     pid_t pid, *claim;
@@ -271,19 +282,19 @@ static int claim_slot(void)
     return -1;
 }
 
-int mod_mcp_zone_claim(int *bell)
+int mod_mcp_zone_claim(int *wakeup_fd)
 {
     slot = claim_slot();
 
     if (slot == -1) {
         ap_log_error(APLOG_MARK, APLOG_ERR, 0, mod_mcp_child.server,
                      "mod_mcp: more processes than slots (%u): raise "
-                     "ServerLimit and start the server anew",
+                     "ServerLimit, then stop and start the server",
                      retained->slots);
         return 0;
     }
 
-    *bell = retained->bells[slot];
+    *wakeup_fd = retained->wakeup_fds[slot];
 
     return 1;
 }

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Tells whether a location identifies its clients: an endpoint there should say
- * by "mcp_principal" to whom sessions belong.  Modules keep their configuration
- * to themselves, but their commands tell where each value is stored.
+ * Detects whether a location authenticates its clients.  An endpoint there
+ * should set "mcp_principal", which tells to whom sessions belong.  The
+ * configuration structures of other modules are private, but their tables of
+ * commands contain the offset of each value.
  */
 
 
@@ -20,7 +21,10 @@ static const char *const  ngx_http_mcp_access_names[] = {
 };
 
 
-/* Whether a directive has a value other than "off"; values are merged.  */
+/*
+ * Returns 1 if a directive has a value other than "off".  Values must have
+ * been merged.
+ */
 static ngx_uint_t
 ngx_http_mcp_access_is_on(ngx_command_t *cmd, void *conf)
 {
@@ -43,7 +47,7 @@ ngx_http_mcp_access_is_on(ngx_command_t *cmd, void *conf)
         return *flag == 1;
     }
 
-    /* "auth_request" has a setter of its own; the URI is its first member */
+    /* "auth_request" has its own setter: its structure begins with the URI */
 
     if (ngx_strcmp(cmd->name.data, "auth_request") == 0) {
         text = conf;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Whether a location identifies its clients.  */
+/* Detects whether a location authenticates its clients. */
 
 
 #ifndef NGX_HTTP_MCP_ACCESS_H_INCLUDED
@@ -10,7 +10,12 @@
 #include "ngx_http_mcp_module.h"
 
 
-/* The directive by which the location that is being merged does so, or NULL. */
+/*
+ * Returns the name of a directive by which the location that is being merged
+ * authenticates its clients (such as auth_basic with a value other than
+ * "off"), or NULL if there is none.  Directives of the location must have been
+ * merged.
+ */
 const char *ngx_http_mcp_access_check(ngx_conf_t *cf);
 
 

@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Detached backend calls.
+ * Backend requests, independent of their clients.
  *
- * A backend runs in a named location, behind the server's own FastCGI, proxy,
- * uwsgi ... modules, for a request of ours on a connection of ours.  There is
- * no socket behind it, so that no client who leaves can cut it off.  A filter
- * catches what the location answers and hands it to the core.
+ * A backend is a named location with the server's own FastCGI, proxy or uwsgi
+ * module.  It gets an internal request on an internal connection without a
+ * socket, so that a client that disconnects cannot abort it.  A filter
+ * captures the location's response and passes it to the core.
  *
- *   snapshot    what the client's request left behind: copied once per call,
- *               outlives the client, shared by all invocations of the call
- *   invocation  one connection and one request in a named location; ends with
- *               mcp_job_end(), always from the request's clean-up
+ *   snapshot         data of the client's request: copied once per call,
+ *                    outlives the request, shared by the call's backend
+ *                    requests
+ *   backend request  a connection and a request in a named location; ends with
+ *                    mcp_backend_request_end(), always from the clean-up of the
+ *                    request
  */
 
 
@@ -26,71 +28,80 @@
 static ngx_http_mcp_snapshot_t *ngx_http_mcp_call_snapshot(mcp_call_t *call,
     ngx_http_request_t *r);
 static ngx_connection_t *ngx_http_mcp_call_connect(
-    ngx_http_mcp_snapshot_t *snapshot, mcp_job_t *job);
-static void ngx_http_mcp_call_init(ngx_http_mcp_invocation_t *inv,
-    ngx_http_mcp_snapshot_t *snapshot, mcp_job_t *job);
-static void ngx_http_mcp_call_start(mcp_job_t *job, ngx_connection_t *c,
-    ngx_str_t *target);
+    ngx_http_mcp_snapshot_t *snapshot, mcp_backend_request_t *breq);
+static void ngx_http_mcp_call_init(ngx_http_mcp_backend_request_t *req,
+    ngx_http_mcp_snapshot_t *snapshot, mcp_backend_request_t *breq);
+static void ngx_http_mcp_call_start(mcp_backend_request_t *breq,
+    ngx_connection_t *c, ngx_str_t *target);
 static void ngx_http_mcp_call_release(void *data);
 static void ngx_http_mcp_call_done_handler(ngx_event_t *ev);
 static void ngx_http_mcp_call_end(void *data);
-static void ngx_http_mcp_call_log_line(ngx_http_mcp_invocation_t *inv);
-static void ngx_http_mcp_call_judge(ngx_http_mcp_invocation_t *inv);
-static ngx_uint_t ngx_http_mcp_call_timed_out(ngx_http_mcp_invocation_t *inv);
+static void ngx_http_mcp_call_log_line(ngx_http_mcp_backend_request_t *req);
+static void ngx_http_mcp_call_judge(ngx_http_mcp_backend_request_t *req);
+static ngx_uint_t ngx_http_mcp_call_timed_out(
+    ngx_http_mcp_backend_request_t *req);
 static ngx_uint_t ngx_http_mcp_call_cut_off(ngx_http_request_t *r);
 static u_char *ngx_http_mcp_call_log_error(ngx_log_t *log, u_char *buf,
     size_t len);
-static u_char *ngx_http_mcp_call_log_fact(u_char *p, u_char *last,
+static u_char *ngx_http_mcp_call_log_variable(u_char *p, u_char *last,
     const char *name, mcp_str_t *value);
 
 
-/* The pool of a connection holds little but the invocation.  */
+/*
+ * size of a connection's pool, which holds little more than the structure of
+ * the backend request
+ */
 #define NGX_HTTP_MCP_CALL_POOL_SIZE                                           \
-    (ngx_align(sizeof(ngx_pool_t) + sizeof(ngx_http_mcp_invocation_t)         \
+    (ngx_align(sizeof(ngx_pool_t) + sizeof(ngx_http_mcp_backend_request_t)    \
                + sizeof(ngx_pool_cleanup_t), 64)                              \
      + 64)
 
 
 void
-ngx_http_mcp_call_invoke(mcp_job_t *job, ngx_http_request_t *r)
+ngx_http_mcp_call_invoke(mcp_backend_request_t *breq, ngx_http_request_t *r)
 {
     ngx_str_t                 target;
     ngx_connection_t         *c;
     ngx_http_mcp_snapshot_t  *snapshot;
     ngx_http_mcp_loc_conf_t  *mlcf;
 
-    job->glue = NULL;
+    breq->glue = NULL;
 
-    snapshot = ngx_http_mcp_call_snapshot(job->call, r);
+    snapshot = ngx_http_mcp_call_snapshot(breq->call, r);
 
     if (snapshot == NULL) {
-        mcp_job_end(job, MCP_FAULT_BACKEND_FAILED,
-                    r ? "no memory to start the backend call"
-                      : "the client left before the backend call could start");
+        mcp_backend_request_end(breq, MCP_FAULT_BACKEND_FAILED,
+                                r ? "no memory to start the backend call"
+                      : "the client disconnected before the backend call could "
+                                "start");
         return;
     }
 
     mlcf = snapshot->loc_conf[ngx_http_mcp_module.ctx_index];
 
-    if (job->target >= mcp_setup_targets(mlcf->setup)) {
-        mcp_job_end(job, MCP_FAULT_NO_BACKEND, "no such backend");
+    if (breq->target >= mcp_setup_targets(mlcf->setup)) {
+        mcp_backend_request_end(breq, MCP_FAULT_NO_BACKEND, "no such backend");
         return;
     }
 
-    target = ngx_http_mcp_text(mcp_setup_target(mlcf->setup, job->target));
+    target = ngx_http_mcp_text(mcp_setup_target(mlcf->setup, breq->target));
 
-    c = ngx_http_mcp_call_connect(snapshot, job);
+    c = ngx_http_mcp_call_connect(snapshot, breq);
     if (c == NULL) {
-        mcp_job_end(job, MCP_FAULT_BACKEND_FAILED,
-                    "no connection or memory to start the backend call");
+        mcp_backend_request_end(breq, MCP_FAULT_BACKEND_FAILED,
+                                "no connection or memory to start the backend "
+                                "call");
         return;
     }
 
-    ngx_http_mcp_call_start(job, c, &target);
+    ngx_http_mcp_call_start(breq, c, &target);
 }
 
 
-/* Returns the call's snapshot; the first invocation makes it.  */
+/*
+ * Returns the call's snapshot; creates it for the first backend request.
+ * Returns NULL if memory is out, or if the call has no snapshot and r is NULL.
+ */
 static ngx_http_mcp_snapshot_t *
 ngx_http_mcp_call_snapshot(mcp_call_t *call, ngx_http_request_t *r)
 {
@@ -110,48 +121,52 @@ ngx_http_mcp_call_snapshot(mcp_call_t *call, ngx_http_request_t *r)
 }
 
 
-/* Makes a connection; its data is the invocation.  */
+/*
+ * Creates a connection, whose data is the new ngx_http_mcp_backend_request_t.
+ * Returns NULL on failure.
+ */
 static ngx_connection_t *
-ngx_http_mcp_call_connect(ngx_http_mcp_snapshot_t *snapshot, mcp_job_t *job)
+ngx_http_mcp_call_connect(ngx_http_mcp_snapshot_t *snapshot,
+    mcp_backend_request_t *breq)
 {
-    ngx_pool_t                 *pool;
-    ngx_connection_t           *c;
-    ngx_pool_cleanup_t         *cln;
-    ngx_http_mcp_invocation_t  *inv;
+    ngx_pool_t                      *pool;
+    ngx_connection_t                *c;
+    ngx_pool_cleanup_t              *cln;
+    ngx_http_mcp_backend_request_t  *req;
 
     pool = ngx_create_pool(NGX_HTTP_MCP_CALL_POOL_SIZE, &snapshot->log);
     if (pool == NULL) {
         return NULL;
     }
 
-    inv = ngx_pcalloc(pool, sizeof(ngx_http_mcp_invocation_t));
+    req = ngx_pcalloc(pool, sizeof(ngx_http_mcp_backend_request_t));
     cln = ngx_pool_cleanup_add(pool, 0);
 
-    if (inv == NULL || cln == NULL) {
+    if (req == NULL || cln == NULL) {
         goto failed;
     }
 
-    ngx_http_mcp_call_init(inv, snapshot, job);
+    ngx_http_mcp_call_init(req, snapshot, breq);
 
-    c = ngx_http_mcp_connection_create(pool, &inv->log, snapshot);
+    c = ngx_http_mcp_connection_create(pool, &req->log, snapshot);
     if (c == NULL) {
         goto failed;
     }
 
-    c->data = inv;
-    c->buffer = &inv->header_in;
-    pool->log = &inv->log;
+    c->data = req;
+    c->buffer = &req->header_in;
+    pool->log = &req->log;
 
     /* the client's log handler needs the connection */
 
-    inv->log.connection = c->number;
-    inv->log_ctx.ctx.connection = c;
-    inv->log_ctx.handler = snapshot->log_handler;
+    req->log.connection = c->number;
+    req->log_ctx.ctx.connection = c;
+    req->log_ctx.handler = snapshot->log_handler;
 
     cln->handler = ngx_http_mcp_call_release;
-    cln->data = inv;
+    cln->data = req;
 
-    mcp_call_retain(inv->call);
+    mcp_call_retain(req->call);
     snapshot->refs++;
 
     return c;
@@ -165,50 +180,51 @@ failed:
 
 
 static void
-ngx_http_mcp_call_init(ngx_http_mcp_invocation_t *inv,
-    ngx_http_mcp_snapshot_t *snapshot, mcp_job_t *job)
+ngx_http_mcp_call_init(ngx_http_mcp_backend_request_t *req,
+    ngx_http_mcp_snapshot_t *snapshot, mcp_backend_request_t *breq)
 {
-    inv->hc.addr_conf = snapshot->addr_conf;
-    inv->hc.conf_ctx = snapshot->conf_ctx;
-    inv->snapshot = snapshot;
-    inv->job = job;
-    inv->call = job->call;
-    inv->kept = job;
-    inv->id = ngx_http_mcp_text(job->facts.value[MCP_FACT_CALL]);
+    req->hc.addr_conf = snapshot->addr_conf;
+    req->hc.conf_ctx = snapshot->conf_ctx;
+    req->snapshot = snapshot;
+    req->breq = breq;
+    req->call = breq->call;
+    req->kept = breq;
+    req->id = ngx_http_mcp_text(breq->variables.value[MCP_VARIABLE_CALL]);
 
-    inv->done.handler = ngx_http_mcp_call_done_handler;
-    inv->done.data = inv;
-    inv->done.log = &inv->log;
+    req->done.handler = ngx_http_mcp_call_done_handler;
+    req->done.data = req;
+    req->done.log = &req->log;
 
-    /* what nginx logs about the invocation names the call */
+    /* log lines of nginx about this request name the call */
 
-    inv->log = snapshot->log;
-    inv->log.handler = ngx_http_mcp_call_log_error;
-    inv->log.data = &inv->log_ctx;
-    inv->log.action = "calling mcp backend";
+    req->log = snapshot->log;
+    req->log.handler = ngx_http_mcp_call_log_error;
+    req->log.data = &req->log_ctx;
+    req->log.action = "calling mcp backend";
 
-    inv->log_ctx.inv = inv;
+    req->log_ctx.req = req;
 }
 
 
 static void
-ngx_http_mcp_call_start(mcp_job_t *job, ngx_connection_t *c, ngx_str_t *target)
+ngx_http_mcp_call_start(mcp_backend_request_t *breq, ngx_connection_t *c,
+    ngx_str_t *target)
 {
-    ngx_http_request_t         *r;
-    ngx_http_mcp_invocation_t  *inv;
+    ngx_http_request_t              *r;
+    ngx_http_mcp_backend_request_t  *req;
 
-    inv = c->data;
+    req = c->data;
 
-    r = ngx_http_mcp_request_create(c, inv, ngx_http_mcp_call_end);
+    r = ngx_http_mcp_request_create(c, req, ngx_http_mcp_call_end);
 
     if (r == NULL) {
 
-        /* if the clean-up was registered, it has ended the job */
+        /* if the clean-up was registered, it has ended the backend request */
 
         if (!c->destroyed) {
             ngx_http_close_connection(c);
-            mcp_job_end(job, MCP_FAULT_BACKEND_FAILED,
-                        "no memory to start the backend call");
+            mcp_backend_request_end(breq, MCP_FAULT_BACKEND_FAILED,
+                                    "no memory to start the backend call");
         }
 
         return;
@@ -216,7 +232,7 @@ ngx_http_mcp_call_start(mcp_job_t *job, ngx_connection_t *c, ngx_str_t *target)
 
     ngx_log_debug4(NGX_LOG_DEBUG_HTTP, c->log, 0,
                    "mcp call %V: invoke \"%V\", %uz bytes, connection %uA",
-                   &inv->id, target, job->body.len, c->number);
+                   &req->id, target, breq->body.len, c->number);
 
     ngx_http_named_location(r, target);
     ngx_http_finalize_request(r, NGX_DONE);
@@ -224,46 +240,51 @@ ngx_http_mcp_call_start(mcp_job_t *job, ngx_connection_t *c, ngx_str_t *target)
 }
 
 
-/* Runs when the connection's pool is freed: from now on nothing uses the
- * request's body or the client's addresses, log lines included.  */
+/*
+ * Clean-up of the connection's pool: nothing, including log lines, uses the
+ * request's body or the client's addresses any more.
+ */
 static void
 ngx_http_mcp_call_release(void *data)
 {
-    ngx_http_mcp_invocation_t  *inv = data;
+    ngx_http_mcp_backend_request_t  *req = data;
 
-    inv->kept = NULL;
+    req->kept = NULL;
 
-    mcp_call_release(inv->call);
-    ngx_http_mcp_snapshot_release(inv->snapshot);
+    mcp_call_release(req->call);
+    ngx_http_mcp_snapshot_release(req->snapshot);
 }
 
 
 void
-ngx_http_mcp_call_abort(mcp_job_t *job)
+ngx_http_mcp_call_abort(mcp_backend_request_t *breq)
 {
-    ngx_connection_t           *c;
-    ngx_http_request_t         *r;
-    ngx_http_mcp_invocation_t  *inv;
+    ngx_connection_t                *c;
+    ngx_http_request_t              *r;
+    ngx_http_mcp_backend_request_t  *req;
 
-    inv = job->glue;
+    req = breq->glue;
 
-    if (inv == NULL) {
-        mcp_job_end(job, MCP_FAULT_BACKEND_FAILED, "aborted");
+    if (req == NULL) {
+        mcp_backend_request_end(breq, MCP_FAULT_BACKEND_FAILED, "aborted");
         return;
     }
 
-    r = inv->request;
+    r = req->request;
     c = r->connection;
 
     ngx_http_set_log_request(c->log, r);
 
     ngx_log_debug1(NGX_LOG_DEBUG_HTTP, c->log, 0, "mcp call %V: abort",
-                   &inv->id);
+                   &req->id);
 
-    inv->fault = MCP_FAULT_BACKEND_FAILED;
-    inv->detail = "aborted";
+    req->fault = MCP_FAULT_BACKEND_FAILED;
+    req->detail = "aborted";
 
-    /* as if the client's connection broke: nginx closes the upstream at once */
+    /*
+     * like a broken connection to the client: nginx closes the upstream
+     * immediately
+     */
 
     c->error = 1;
     r->count++;
@@ -274,28 +295,28 @@ ngx_http_mcp_call_abort(mcp_job_t *job)
 
 
 void
-ngx_http_mcp_call_resume(mcp_job_t *job)
+ngx_http_mcp_call_resume(mcp_backend_request_t *breq)
 {
-    ngx_int_t                   rc;
-    ngx_connection_t           *c;
-    ngx_http_request_t         *r;
-    ngx_http_mcp_invocation_t  *inv;
+    ngx_int_t                        rc;
+    ngx_connection_t                *c;
+    ngx_http_request_t              *r;
+    ngx_http_mcp_backend_request_t  *req;
 
-    inv = job->glue;
+    req = breq->glue;
 
-    if (inv == NULL || !inv->parked) {
+    if (req == NULL || !req->parked) {
         return;
     }
 
-    c = inv->request->connection;
+    c = req->request->connection;
     r = c->data;
 
     ngx_http_set_log_request(c->log, r);
 
     ngx_log_debug1(NGX_LOG_DEBUG_HTTP, c->log, 0, "mcp call %V: resume",
-                   &inv->id);
+                   &req->id);
 
-    rc = ngx_http_mcp_capture_unpark(inv);
+    rc = ngx_http_mcp_capture_unpark(req);
 
     if (rc == NGX_AGAIN) {
         return;
@@ -307,7 +328,7 @@ ngx_http_mcp_call_resume(mcp_job_t *job)
 
     } else {
 
-        /* the upstream module reads on, or finishes */
+        /* the upstream module continues to read, or finishes */
 
         r->write_event_handler(r);
     }
@@ -323,151 +344,158 @@ ngx_http_mcp_call_forget(void *glue)
 }
 
 
-/* Ends the job from an event, as filters and the upstream module are at work
- * now.  In most cases the request ends before.  */
+/*
+ * Ends the backend request from an event, because filters and the upstream
+ * module still use the request.  In most cases the request has ended before.
+ */
 void
-ngx_http_mcp_call_complete(ngx_http_mcp_invocation_t *inv)
+ngx_http_mcp_call_complete(ngx_http_mcp_backend_request_t *req)
 {
-    inv->complete = 1;
+    req->complete = 1;
 
-    ngx_post_event(&inv->done, &ngx_posted_events);
+    ngx_post_event(&req->done, &ngx_posted_events);
 }
 
 
 static void
 ngx_http_mcp_call_done_handler(ngx_event_t *ev)
 {
-    ngx_connection_t           *c;
-    ngx_http_mcp_invocation_t  *inv;
+    ngx_connection_t                *c;
+    ngx_http_mcp_backend_request_t  *req;
 
-    inv = ev->data;
-    c = inv->request->connection;
+    req = ev->data;
+    c = req->request->connection;
 
-    ngx_http_set_log_request(c->log, inv->request);
+    ngx_http_set_log_request(c->log, req->request);
 
     ngx_log_debug1(NGX_LOG_DEBUG_HTTP, c->log, 0,
-                   "mcp call %V: answered, its request goes on", &inv->id);
+                   "mcp call %V: answered, the backend request "
+                   "continues", &req->id);
 
-    ngx_http_mcp_call_end(inv);
+    ngx_http_mcp_call_end(req);
 }
 
 
 static void
 ngx_http_mcp_call_end(void *data)
 {
-    ngx_http_mcp_invocation_t  *inv = data;
+    ngx_http_mcp_backend_request_t  *req = data;
 
-    mcp_job_t  *job;
+    mcp_backend_request_t  *breq;
 
-    job = inv->job;
+    breq = req->breq;
 
-    if (inv->done.posted) {
-        ngx_delete_posted_event(&inv->done);
+    if (req->done.posted) {
+        ngx_delete_posted_event(&req->done);
     }
 
-    if (job == NULL) {
-        ngx_http_mcp_call_log_line(inv);
+    if (breq == NULL) {
+        ngx_http_mcp_call_log_line(req);
         return;
     }
 
-    ngx_http_mcp_call_judge(inv);
+    ngx_http_mcp_call_judge(req);
 
-    ngx_log_debug3(NGX_LOG_DEBUG_HTTP, inv->request->connection->log, 0,
-                   "mcp call %V: end, fault %d, %s", &inv->id, inv->fault,
-                   inv->detail ? inv->detail : "complete");
+    ngx_log_debug3(NGX_LOG_DEBUG_HTTP, req->request->connection->log, 0,
+                   "mcp call %V: end, fault %d, %s", &req->id, req->fault,
+                   req->detail ? req->detail : "complete");
 
-    inv->job = NULL;
-    job->glue = NULL;
+    req->breq = NULL;
+    breq->glue = NULL;
 
-    mcp_job_end(job, inv->fault, inv->detail);
+    mcp_backend_request_end(breq, req->fault, req->detail);
 
-    ngx_http_mcp_call_log_line(inv);
+    ngx_http_mcp_call_log_line(req);
 }
 
 
 /*
- * Decides whether the access log of the backend's location gets a line, where
- * that is wanted: the request has ended, or no backend will work on it any
- * more.  A backend that is called again for the same request writes one line,
- * the last time.
+ * Enables the access log line of a backend's location, if "log_subrequest" is
+ * on.  Called when the request has ended, or when the core has finished with
+ * the backend request.  A backend that is called several times for the same
+ * JSON-RPC request writes one line, at the last time.
  */
 static void
-ngx_http_mcp_call_log_line(ngx_http_mcp_invocation_t *inv)
+ngx_http_mcp_call_log_line(ngx_http_mcp_backend_request_t *req)
 {
     ngx_http_request_t        *r;
     ngx_http_core_loc_conf_t  *clcf;
 
-    r = inv->request;
+    r = req->request;
     clcf = ngx_http_get_module_loc_conf(r, ngx_http_core_module);
 
-    if (!clcf->log_subrequest || !mcp_job_is_last(inv->kept)) {
+    if (!clcf->log_subrequest || !mcp_backend_request_is_last(req->kept)) {
         return;
     }
 
     r->logged = 0;
 
-    /* what a variable was before its call has ended is not what it is now */
+    /* discard cached values of variables: some change when the call ends */
 
     ngx_http_mcp_variables_flush(r);
 }
 
 
-/* Sets the fault that the job ends with, unless one is known already.  */
+/*
+ * Sets the fault with which the backend request ends, unless it is set
+ * already.
+ */
 static void
-ngx_http_mcp_call_judge(ngx_http_mcp_invocation_t *inv)
+ngx_http_mcp_call_judge(ngx_http_mcp_backend_request_t *req)
 {
     ngx_http_request_t  *r;
 
-    r = inv->request;
+    r = req->request;
 
-    if (inv->fault) {
+    if (req->fault) {
         return;
     }
 
-    if (inv->head && inv->complete && !ngx_http_mcp_call_cut_off(r)) {
-        inv->detail = NULL;
+    if (req->head && req->complete && !ngx_http_mcp_call_cut_off(r)) {
+        req->detail = NULL;
         return;
     }
 
-    inv->fault = MCP_FAULT_BACKEND_FAILED;
+    req->fault = MCP_FAULT_BACKEND_FAILED;
 
-    if (inv->head && ngx_http_mcp_call_timed_out(inv)) {
-        inv->fault = MCP_FAULT_BACKEND_TIMEOUT;
-        inv->detail = "timed out amid its answer";
+    if (req->head && ngx_http_mcp_call_timed_out(req)) {
+        req->fault = MCP_FAULT_BACKEND_TIMEOUT;
+        req->detail = "timed out in the middle of its answer";
 
     } else if (r->connection->close) {
-        inv->detail = "the worker shut down";
+        req->detail = "the worker shut down";
 
     } else {
-        inv->detail = inv->head ? "broke off amid its answer"
+        req->detail = req->head ? "broke off in the middle of its answer"
                                 : "closed without an answer";
     }
 }
 
 
 static ngx_uint_t
-ngx_http_mcp_call_timed_out(ngx_http_mcp_invocation_t *inv)
+ngx_http_mcp_call_timed_out(ngx_http_mcp_backend_request_t *req)
 {
     ngx_msec_t            silence;
     ngx_http_upstream_t  *u;
 
-    u = inv->request->upstream;
+    u = req->request->upstream;
 
-    if (inv->complete || u == NULL || u->conf == NULL) {
+    if (req->complete || u == NULL || u->conf == NULL) {
         return 0;
     }
 
-    /* timers may be that much early */
+    /* timers may fire this many ms early */
 
-    silence = ngx_current_msec - inv->heard + NGX_TIMER_LAZY_DELAY;
+    silence = ngx_current_msec - req->last_read + NGX_TIMER_LAZY_DELAY;
 
     return silence >= u->conf->read_timeout;
 }
 
 
 /*
- * To nginx a FastCGI application that dies looks like one that finishes; only a
- * missing END_REQUEST gives it away.
+ * Returns 1 if a FastCGI application has died while it sent its response.
+ * nginx does not distinguish this from a complete response; only END_REQUEST
+ * is missing.
  */
 static ngx_uint_t
 ngx_http_mcp_call_cut_off(ngx_http_request_t *r)
@@ -492,29 +520,33 @@ static u_char *
 ngx_http_mcp_call_log_error(ngx_log_t *log, u_char *buf, size_t len)
 {
     u_char                  *p;
-    mcp_facts_t             *facts;
+    mcp_variables_t         *variables;
     ngx_http_mcp_log_ctx_t  *ctx;
 
     ctx = log->data;
 
     p = ctx->handler ? ctx->handler(log, buf, len) : buf;
 
-    if (ctx->inv->kept) {
-        facts = &ctx->inv->kept->facts;
+    if (ctx->req->kept) {
+        variables = &ctx->req->kept->variables;
 
-        p = ngx_http_mcp_call_log_fact(p, buf + len, "mcp call",
-                                       &facts->value[MCP_FACT_CALL]);
-        p = ngx_http_mcp_call_log_fact(p, buf + len, "mcp name",
-                                       &facts->value[MCP_FACT_NAME]);
+        p = ngx_http_mcp_call_log_variable(p, buf + len, "mcp call",
+                                       &variables->value[MCP_VARIABLE_CALL]);
+        p = ngx_http_mcp_call_log_variable(p, buf + len, "mcp name",
+                                       &variables->value[MCP_VARIABLE_NAME]);
     }
 
     return p;
 }
 
 
-/* The client chose the value: it must not be able to forge a log line.  */
+/*
+ * Appends the value of a variable to a log line.  Replaces control characters
+ * and quotes, because the client has chosen the value and must not be able to
+ * forge log lines.
+ */
 static u_char *
-ngx_http_mcp_call_log_fact(u_char *p, u_char *last, const char *name,
+ngx_http_mcp_call_log_variable(u_char *p, u_char *last, const char *name,
     mcp_str_t *value)
 {
     u_char  ch;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Backend calls, detached from their clients: carrying out the core's actions,
- * and what the files around them share.
+ * Backend requests, which run on connections of their own, and the structure
+ * that the files about them share.
  */
 
 
@@ -12,27 +12,38 @@
 
 #include "ngx_http_mcp_connection.h"
 
-#include "mcp_job.h"
+#include "mcp_backend_request.h"
 
 
-typedef struct ngx_http_mcp_invocation_s  ngx_http_mcp_invocation_t;
+typedef struct ngx_http_mcp_backend_request_s  ngx_http_mcp_backend_request_t;
 
 typedef struct {
-    ngx_http_log_ctx_t           ctx;      /* first: nginx casts */
-    ngx_log_handler_pt           handler;
-    ngx_http_mcp_invocation_t   *inv;
+    ngx_http_log_ctx_t               ctx;  /* first: nginx casts log->data
+                                              to ngx_http_log_ctx_t */
+    ngx_log_handler_pt               handler;
+    ngx_http_mcp_backend_request_t  *req;
 } ngx_http_mcp_log_ctx_t;
 
 
-/* A connection and a request in a backend's location, for one job.  */
-struct ngx_http_mcp_invocation_s {
-    ngx_http_connection_t        hc;       /* first: r->http_connection */
+/*
+ * A connection and a request in a backend's location, for one backend request
+ * of the core.
+ */
+struct ngx_http_mcp_backend_request_s {
+    ngx_http_connection_t        hc;       /* first: r->http_connection
+                                              points here */
     ngx_http_mcp_snapshot_t     *snapshot;
-    mcp_job_t                   *job;      /* NULL: has ended */
-    mcp_call_t                  *call;     /* retained: has the body */
-    mcp_job_t                   *kept;     /* in there, for logs; NULL: they
-                                              may not use it any more */
-    ngx_str_t                    id;       /* the call's, for debug lines */
+    mcp_backend_request_t       *breq;     /* NULL after it has ended */
+    mcp_call_t                  *call;     /* retained until the
+                                              connection's pool is freed,
+                                              because it owns the body */
+    /*
+     * the backend request for variables and log lines, also after it has
+     * ended; NULL when its call has been released
+     */
+    mcp_backend_request_t       *kept;
+    ngx_str_t                    id;       /* id of the call, for debug
+                                              lines */
     ngx_http_request_t          *request;
 
     ngx_log_t                    log;
@@ -43,17 +54,25 @@ struct ngx_http_mcp_invocation_s {
     ngx_chain_t                  body_chain;
     ngx_buf_t                    header_in;
     ngx_table_elt_t              content_length;
-    u_char                       length[NGX_SIZE_T_LEN];   /* its value */
+    /* value of the header line Content-Length */
+    u_char                       length[NGX_SIZE_T_LEN];
 
-    ngx_chain_t                 *out;      /* not taken by the core yet */
-    ngx_event_t                  done;     /* posted: the answer is whole */
-    ngx_msec_t                   heard;    /* when the backend last spoke */
+    ngx_chain_t                 *out;      /* output of the backend that the
+                                              core has not taken yet */
+    ngx_event_t                  done;     /* posted when the response is
+                                              complete; ends the backend
+                                              request */
+    ngx_msec_t                   last_read; /* ngx_current_msec when the
+                                              backend last sent something */
 
     mcp_fault_e                  fault;
     const char                  *detail;
 
-    ngx_http_upstream_t         *redirect; /* its X-Accel-Redirect was let
-                                              through; only compared */
+    /*
+     * the upstream whose X-Accel-Redirect has been permitted; only compared,
+     * never dereferenced
+     */
+    ngx_http_upstream_t         *redirect;
 
     unsigned                     head:1;
     unsigned                     parked:1;
@@ -62,31 +81,43 @@ struct ngx_http_mcp_invocation_s {
 
 
 /*
- * INVOKE: starts a job.  r is the client's request, or NULL when it is gone:
- * then mcp_call_glue() has the snapshot that the first invocation made of it.
- * Nothing of r is used afterwards.  A job that cannot start is ended.
+ * Carries out INVOKE: starts a backend request. r is the client's request, or
+ * NULL if it has been freed.  Its snapshot is made by the first backend
+ * request of a call; later ones find it by mcp_call_glue().  The function
+ * keeps no pointer into r.  If the backend request cannot start, reports its
+ * end to the core.
  */
-void ngx_http_mcp_call_invoke(mcp_job_t *job, ngx_http_request_t *r);
+void ngx_http_mcp_call_invoke(mcp_backend_request_t *breq,
+    ngx_http_request_t *r);
 
-/* ABORT, RESUME, FORGET. */
-void ngx_http_mcp_call_abort(mcp_job_t *job);
-void ngx_http_mcp_call_resume(mcp_job_t *job);
+/*
+ * Carry out the actions ABORT, RESUME and FORGET; glue is the call's snapshot,
+ * or NULL.
+ */
+void ngx_http_mcp_call_abort(mcp_backend_request_t *breq);
+void ngx_http_mcp_call_resume(mcp_backend_request_t *breq);
 void ngx_http_mcp_call_forget(void *glue);
 
-/* The answer is whole and was taken: ends the job soon, as the request may
- * have to wait for others that the location began ("mirror").  */
-void ngx_http_mcp_call_complete(ngx_http_mcp_invocation_t *inv);
+/*
+ * The response is complete and the core has taken it.  Posts an event that
+ * ends the backend request, because filters and the upstream module still use
+ * the request now.
+ */
+void ngx_http_mcp_call_complete(ngx_http_mcp_backend_request_t *req);
 
 
-/* NULL if r is no request of an invocation.  */
-static ngx_inline ngx_http_mcp_invocation_t *
-ngx_http_mcp_call_invocation(ngx_http_request_t *r)
+/*
+ * Returns the backend request that r belongs to, or NULL if r does not run on
+ * a connection of this module.
+ */
+static ngx_inline ngx_http_mcp_backend_request_t *
+ngx_http_mcp_call_backend_request(ngx_http_request_t *r)
 {
     if (!ngx_http_mcp_connection_is_ours(r->connection)) {
         return NULL;
     }
 
-    return (ngx_http_mcp_invocation_t *) r->http_connection;
+    return (ngx_http_mcp_backend_request_t *) r->http_connection;
 }
 
 

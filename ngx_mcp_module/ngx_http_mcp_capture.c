@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Catches the answer of a backend's location, before the filters that make an
- * HTTP response of it, and hands it to the core.
+ * Captures the response of a backend's location, before the filters that turn
+ * it into HTTP, and passes it to the core.
  *
- * The core takes as much as it has room for.  The rest stays in the buffers of
- * the module that read it; that module stops reading once they are full.
+ * The core takes as many bytes as it has room for.  The rest stays in the
+ * buffers of the module that read it, which stops reading when they are full.
  */
 
 
@@ -14,15 +14,15 @@
 
 static ngx_int_t ngx_http_mcp_capture_header_filter(ngx_http_request_t *r);
 static void ngx_http_mcp_capture_retry_after(ngx_http_request_t *r,
-    ngx_http_mcp_invocation_t *inv);
+    ngx_http_mcp_backend_request_t *req);
 static ngx_uint_t ngx_http_mcp_capture_own_page(ngx_http_request_t *r,
-    ngx_http_mcp_invocation_t *inv);
+    ngx_http_mcp_backend_request_t *req);
 static ngx_int_t ngx_http_mcp_capture_body_filter(ngx_http_request_t *r,
     ngx_chain_t *in);
 static ngx_int_t ngx_http_mcp_capture_feed(ngx_http_request_t *r,
-    ngx_http_mcp_invocation_t *inv, ngx_chain_t **in);
+    ngx_http_mcp_backend_request_t *req, ngx_chain_t **in);
 static void ngx_http_mcp_capture_park(ngx_http_request_t *r,
-    ngx_http_mcp_invocation_t *inv);
+    ngx_http_mcp_backend_request_t *req);
 
 
 static ngx_http_output_header_filter_pt  ngx_http_next_header_filter;
@@ -32,15 +32,17 @@ static ngx_http_output_body_filter_pt    ngx_http_next_body_filter;
 static ngx_int_t
 ngx_http_mcp_capture_header_filter(ngx_http_request_t *r)
 {
-    mcp_str_t                   type;
-    ngx_http_mcp_invocation_t  *inv;
+    mcp_str_t                        type;
+    ngx_http_mcp_backend_request_t  *req;
 
-    inv = ngx_http_mcp_call_invocation(r);
+    req = ngx_http_mcp_call_backend_request(r);
 
-    /* readers of a subrequest's answer set subrequest_in_memory; lua and njs do
-     * so, too */
+    /*
+     * modules that read a subrequest's response (also lua and njs) set
+     * subrequest_in_memory
+     */
 
-    if (inv == NULL || (r != r->main && r->subrequest_in_memory)) {
+    if (req == NULL || (r != r->main && r->subrequest_in_memory)) {
         return ngx_http_next_header_filter(r);
     }
 
@@ -56,15 +58,15 @@ ngx_http_mcp_capture_header_filter(ngx_http_request_t *r)
 
     r->filter_need_in_memory = 1;
 
-    inv->heard = ngx_current_msec;
+    req->last_read = ngx_current_msec;
 
-    if (inv->job == NULL || inv->fault
-        || ngx_http_mcp_capture_own_page(r, inv))
+    if (req->breq == NULL || req->fault
+        || ngx_http_mcp_capture_own_page(r, req))
     {
         return NGX_OK;
     }
 
-    inv->head = 1;
+    req->head = 1;
 
     if (r->headers_out.status == NGX_HTTP_NO_CONTENT
         || r->headers_out.status == NGX_HTTP_NOT_MODIFIED)
@@ -75,21 +77,24 @@ ngx_http_mcp_capture_header_filter(ngx_http_request_t *r)
     type.data = (const char *) r->headers_out.content_type.data;
     type.len = r->headers_out.content_type.len;
 
-    ngx_http_mcp_capture_retry_after(r, inv);
-    mcp_job_head(inv->job, (int) r->headers_out.status, type);
+    ngx_http_mcp_capture_retry_after(r, req);
+    mcp_backend_request_head(req->breq, (int) r->headers_out.status, type);
 
     if (r->header_only) {
-        ngx_http_mcp_call_complete(inv);
+        ngx_http_mcp_call_complete(req);
     }
 
     return NGX_OK;
 }
 
 
-/* Says when the backend, or its location, may be asked again.  */
+/*
+ * Passes Retry-After of an error response, from the backend or its location,
+ * to the core.
+ */
 static void
 ngx_http_mcp_capture_retry_after(ngx_http_request_t *r,
-    ngx_http_mcp_invocation_t *inv)
+    ngx_http_mcp_backend_request_t *req)
 {
     ngx_uint_t        i;
     ngx_list_part_t  *part;
@@ -108,15 +113,16 @@ ngx_http_mcp_capture_retry_after(ngx_http_request_t *r,
                                    (u_char *) "Retry-After", 11)
                    == 0)
             {
-                mcp_job_retry_after(inv->job,
-                                    ngx_http_mcp_str(&header[i].value));
+                mcp_backend_request_retry_after(req->breq,
+                                                ngx_http_mcp_str(
+                                                    &header[i].value));
             }
         }
     }
 }
 
 
-/* Returns why a 502 is nginx's own. */
+/* Returns the reason of a 502 that nginx itself has generated. */
 static const char *
 ngx_http_mcp_capture_bad_gateway(ngx_http_upstream_t *u)
 {
@@ -133,12 +139,13 @@ ngx_http_mcp_capture_bad_gateway(ngx_http_upstream_t *u)
 
 
 /*
- * Recognizes nginx's own page for an error of class 5xx, which is no answer of
- * a backend.  While a backend answers, its upstream has yet to be cleaned up.
+ * Returns 1, and sets the fault, if the response is nginx's own page for a
+ * status of 500 or more, and not the response of a backend.  While a backend
+ * responds, the clean-up of its upstream is still pending.
  */
 static ngx_uint_t
 ngx_http_mcp_capture_own_page(ngx_http_request_t *r,
-    ngx_http_mcp_invocation_t *inv)
+    ngx_http_mcp_backend_request_t *req)
 {
     if (r->err_status < NGX_HTTP_INTERNAL_SERVER_ERROR
         || (r->upstream && r->upstream->cleanup))
@@ -146,31 +153,34 @@ ngx_http_mcp_capture_own_page(ngx_http_request_t *r,
         return 0;
     }
 
-    /* a limiter's: no backend was asked, its caller may try again */
+    /*
+     * from a limiter such as limit_req: no backend was called; the core gets
+     * the 503, so that the client can retry
+     */
 
     if (r->err_status == NGX_HTTP_SERVICE_UNAVAILABLE && r->upstream == NULL) {
         return 0;
     }
 
-    inv->fault = MCP_FAULT_BACKEND_FAILED;
+    req->fault = MCP_FAULT_BACKEND_FAILED;
 
     switch (r->err_status) {
 
     case NGX_HTTP_GATEWAY_TIME_OUT:
-        inv->fault = MCP_FAULT_BACKEND_TIMEOUT;
-        inv->detail = "timed out before an answer";
+        req->fault = MCP_FAULT_BACKEND_TIMEOUT;
+        req->detail = "timed out before its answer";
         break;
 
     case NGX_HTTP_BAD_GATEWAY:
-        inv->detail = ngx_http_mcp_capture_bad_gateway(r->upstream);
+        req->detail = ngx_http_mcp_capture_bad_gateway(r->upstream);
         break;
 
     case NGX_HTTP_SERVICE_UNAVAILABLE:
-        inv->detail = "unavailable";
+        req->detail = "unavailable";
         break;
 
     default:
-        inv->detail = "its location failed";
+        req->detail = "its location failed";
         break;
     }
 
@@ -181,29 +191,29 @@ ngx_http_mcp_capture_own_page(ngx_http_request_t *r,
 static ngx_int_t
 ngx_http_mcp_capture_body_filter(ngx_http_request_t *r, ngx_chain_t *in)
 {
-    ngx_int_t                   rc;
-    ngx_chain_t                *rest;
-    ngx_http_mcp_invocation_t  *inv;
+    ngx_int_t                        rc;
+    ngx_chain_t                     *rest;
+    ngx_http_mcp_backend_request_t  *req;
 
-    inv = ngx_http_mcp_call_invocation(r);
+    req = ngx_http_mcp_call_backend_request(r);
 
-    if (inv == NULL || (r != r->main && r->subrequest_in_memory)) {
+    if (req == NULL || (r != r->main && r->subrequest_in_memory)) {
         return ngx_http_next_body_filter(r, in);
     }
 
     rest = in;
 
-    if (!inv->parked || r != r->main) {
-        rc = ngx_http_mcp_capture_feed(r, inv, &rest);
+    if (!req->parked || r != r->main) {
+        rc = ngx_http_mcp_capture_feed(r, req, &rest);
 
         if (rc != NGX_AGAIN) {
             return rc;
         }
 
-        ngx_http_mcp_capture_park(r, inv);
+        ngx_http_mcp_capture_park(r, req);
     }
 
-    if (ngx_chain_add_copy(r->pool, &inv->out, rest) != NGX_OK) {
+    if (ngx_chain_add_copy(r->pool, &req->out, rest) != NGX_OK) {
         return NGX_ERROR;
     }
 
@@ -211,10 +221,15 @@ ngx_http_mcp_capture_body_filter(ngx_http_request_t *r, ngx_chain_t *in)
 }
 
 
-/* Hands the bytes of a buffer to the core; NGX_AGAIN: it did not take all.  */
+/*
+ * Passes the bytes of a buffer to the core.  Returns
+ *   NGX_OK     the core has taken all
+ *   NGX_AGAIN  the core has taken a part; b->pos is behind it
+ *   NGX_ERROR  the buffer is not in memory
+ */
 static ngx_int_t
 ngx_http_mcp_capture_offer(ngx_http_request_t *r,
-    ngx_http_mcp_invocation_t *inv, ngx_buf_t *b)
+    ngx_http_mcp_backend_request_t *req, ngx_buf_t *b)
 {
     size_t  size, taken;
 
@@ -225,7 +240,7 @@ ngx_http_mcp_capture_offer(ngx_http_request_t *r,
     }
 
     size = b->last - b->pos;
-    taken = mcp_job_data(inv->job, (const char *) b->pos, size);
+    taken = mcp_backend_request_data(req->breq, (const char *) b->pos, size);
 
     b->pos += taken;
     r->connection->sent += taken;
@@ -234,33 +249,35 @@ ngx_http_mcp_capture_offer(ngx_http_request_t *r,
         return NGX_AGAIN;
     }
 
-    inv->heard = ngx_current_msec;
+    req->last_read = ngx_current_msec;
 
     return NGX_OK;
 }
 
 
 /*
- * Hands a chain to the core.  NGX_AGAIN: *in is the part that the core did not
- * take.  Bytes that nobody wants are consumed: bodies of subrequests and of
- * error pages.
+ * Passes a chain to the core.  Consumes bytes that the core does not need:
+ * bodies of subrequests and of error pages.  Returns
+ *   NGX_OK     all is consumed, *in is NULL
+ *   NGX_AGAIN  *in is the part that the core has not taken
+ *   NGX_ERROR  a buffer is not in memory
  */
 static ngx_int_t
 ngx_http_mcp_capture_feed(ngx_http_request_t *r,
-    ngx_http_mcp_invocation_t *inv, ngx_chain_t **in)
+    ngx_http_mcp_backend_request_t *req, ngx_chain_t **in)
 {
     ngx_int_t     rc;
     ngx_buf_t    *b;
     ngx_uint_t    wanted;
     ngx_chain_t  *cl;
 
-    wanted = (r == r->main && inv->job && inv->head && !inv->fault);
+    wanted = (r == r->main && req->breq && req->head && !req->fault);
 
     for (cl = *in; cl; cl = cl->next) {
         b = cl->buf;
 
         if (wanted && ngx_buf_size(b) > 0) {
-            rc = ngx_http_mcp_capture_offer(r, inv, b);
+            rc = ngx_http_mcp_capture_offer(r, req, b);
 
             if (rc != NGX_OK) {
                 *in = cl;
@@ -269,7 +286,7 @@ ngx_http_mcp_capture_feed(ngx_http_request_t *r,
         }
 
         if (wanted && b->last_buf) {
-            ngx_http_mcp_call_complete(inv);
+            ngx_http_mcp_call_complete(req);
         }
 
         if (ngx_buf_in_memory(b)) {
@@ -288,12 +305,12 @@ ngx_http_mcp_capture_feed(ngx_http_request_t *r,
 
 
 /*
- * Makes the connection look rate limited: the modules above stop reading when
- * their buffers are full, and no timer of a client runs.
+ * Marks the connection as rate limited.  So the modules that read the response
+ * stop when their buffers are full, and no timeout for the client runs.
  */
 static void
 ngx_http_mcp_capture_park(ngx_http_request_t *r,
-    ngx_http_mcp_invocation_t *inv)
+    ngx_http_mcp_backend_request_t *req)
 {
     ngx_connection_t     *c;
     ngx_http_upstream_t  *u;
@@ -302,13 +319,16 @@ ngx_http_mcp_capture_park(ngx_http_request_t *r,
     u = r->upstream;
 
     ngx_log_debug1(NGX_LOG_DEBUG_HTTP, c->log, 0, "mcp call %V: park",
-                   &inv->id);
+                   &req->id);
 
-    inv->parked = 1;
+    req->parked = 1;
     c->buffered |= NGX_HTTP_WRITE_BUFFERED;
     c->write->delayed = 1;
 
-    /* a backend that runs ahead must wait, not fill the disk */
+    /*
+     * a backend that is faster than the client must wait, instead of filling
+     * the disk with temporary files
+     */
 
     if (u && u->buffering && u->pipe && !u->pipe->cacheable) {
         u->pipe->max_temp_file_size = 0;
@@ -317,29 +337,29 @@ ngx_http_mcp_capture_park(ngx_http_request_t *r,
 
 
 ngx_int_t
-ngx_http_mcp_capture_unpark(ngx_http_mcp_invocation_t *inv)
+ngx_http_mcp_capture_unpark(ngx_http_mcp_backend_request_t *req)
 {
     ngx_int_t            rc;
     ngx_chain_t         *cl, *next, *rest;
     ngx_connection_t    *c;
     ngx_http_request_t  *r;
 
-    r = inv->request;
+    r = req->request;
     c = r->connection;
 
-    rest = inv->out;
+    rest = req->out;
 
-    rc = ngx_http_mcp_capture_feed(r, inv, &rest);
+    rc = ngx_http_mcp_capture_feed(r, req, &rest);
 
-    for (cl = inv->out; cl != rest; cl = next) {
+    for (cl = req->out; cl != rest; cl = next) {
         next = cl->next;
         ngx_free_chain(r->pool, cl);
     }
 
-    inv->out = rest;
+    req->out = rest;
 
     if (rc == NGX_OK) {
-        inv->parked = 0;
+        req->parked = 0;
         c->buffered &= ~NGX_HTTP_WRITE_BUFFERED;
         c->write->delayed = 0;
     }

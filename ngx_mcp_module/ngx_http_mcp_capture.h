@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* The filter that catches a backend's answer.  */
+/* Output filters that capture a backend's response. */
 
 
 #ifndef NGX_HTTP_MCP_CAPTURE_H_INCLUDED
@@ -13,14 +13,14 @@
 void ngx_http_mcp_capture_init(void);
 
 /*
- * Offers the core what it has not taken.
+ * Offers the core the output that it has not taken yet.
  *
- * Returns NGX_OK if all is taken, and the connection can be written to again,
- *   or
- *   NGX_AGAIN  the core has still no room
- *   NGX_ERROR  the answer cannot be read
+ * Returns
+ *   NGX_OK     the core has taken all; the connection is writable again
+ *   NGX_AGAIN  the core still has no room for the rest
+ *   NGX_ERROR  the response cannot be read
  */
-ngx_int_t ngx_http_mcp_capture_unpark(ngx_http_mcp_invocation_t *inv);
+ngx_int_t ngx_http_mcp_capture_unpark(ngx_http_mcp_backend_request_t *req);
 
 
 #endif /* NGX_HTTP_MCP_CAPTURE_H_INCLUDED */

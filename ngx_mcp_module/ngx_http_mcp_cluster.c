@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Connections to Redis: names, sockets and TLS.  The core says when there is
- * one, what is written, and how long each step may take (mcp_cluster.h).
+ * Connections to Redis: host names, sockets and TLS.  The core decides when to
+ * connect, what to write, and how long each step may take (mcp_cluster.h).
  */
 
 
@@ -14,25 +14,28 @@
 #include "mcp_cluster.h"
 
 
-/* reads, and writes, before other events get their turn */
-#define NGX_HTTP_MCP_CLUSTER_TURNS  16
+/* reads or writes of a connection before other events get their turn */
+#define NGX_HTTP_MCP_CLUSTER_ROUNDS  16
 
 #define NGX_HTTP_MCP_CLUSTER_READ   16384
 
-/* for the resolver; the core loses its patience before */
+/* timeout of the resolver, ms; the core gives up earlier */
 #define NGX_HTTP_MCP_CLUSTER_RESOLVE  60000
 
 
 typedef struct {
-    ngx_queue_t              queue;    /* of all of the cluster */
+    ngx_queue_t              queue;    /* entry in zone->cluster->links */
     ngx_http_mcp_zone_t     *zone;
     mcp_link_t              *link;
-    ngx_pool_t              *pool;     /* of this and its connection */
-    ngx_resolver_ctx_t      *resolve;  /* the name is being looked up */
+    ngx_pool_t              *pool;     /* has this structure and the
+                                          connection's data */
+    ngx_resolver_ctx_t      *resolve;  /* NULL unless the host name is being
+                                          resolved */
     ngx_peer_connection_t    peer;
     ngx_sockaddr_t           sockaddr;
-    ngx_str_t                name;     /* of the address */
-    u_char                   why[64];  /* the alert that Redis has sent */
+    ngx_str_t                name;     /* text of the address */
+    u_char                   why[64];  /* text of the TLS alert that Redis
+                                          has sent; empty if none */
     unsigned                 opened:1;
 } ngx_http_mcp_cluster_link_t;
 
@@ -61,7 +64,7 @@ ngx_http_mcp_cluster_free(ngx_http_mcp_cluster_link_t *own)
 
 #if (NGX_SSL)
         if (c->ssl) {
-            /* at once: nobody misses the alert */
+            /* close immediately, without sending an alert */
 
             c->ssl->no_wait_shutdown = 1;
             c->ssl->no_send_shutdown = 1;
@@ -79,8 +82,10 @@ ngx_http_mcp_cluster_free(ngx_http_mcp_cluster_link_t *own)
 }
 
 
-/* The connection could not be made, or is lost.  The reason may be a part of
- * own, which is freed first.  */
+/*
+ * Frees the connection and reports its failure to the core. why may point into
+ * own: it is copied before own is freed.
+ */
 static void
 ngx_http_mcp_cluster_closed(ngx_http_mcp_cluster_link_t *own, const char *why)
 {
@@ -111,7 +116,7 @@ ngx_http_mcp_cluster_failed(ngx_http_mcp_cluster_link_t *own, ngx_err_t err)
 }
 
 
-/* --- its beginning --- */
+/* --- opening a connection --- */
 
 static void
 ngx_http_mcp_cluster_opened(ngx_http_mcp_cluster_link_t *own)
@@ -127,7 +132,7 @@ ngx_http_mcp_cluster_opened(ngx_http_mcp_cluster_link_t *own)
 
     mcp_link_opened(own->link);
 
-    /* what has come with the end of the handshake */
+    /* data that arrived together with the end of the handshake */
 
     if (c->read->ready) {
         ngx_post_event(c->read, &ngx_posted_events);
@@ -181,8 +186,10 @@ ngx_http_mcp_cluster_handshaken(ngx_connection_t *c)
 }
 
 
-/* nginx's own callback lets everything pass, and is kept where there is no
- * other one.  */
+/*
+ * Verification callback that keeps OpenSSL's result. nginx's own callback
+ * accepts every certificate and would stay in place otherwise.
+ */
 static int
 ngx_http_mcp_cluster_verify(int ok, X509_STORE_CTX *store)
 {
@@ -190,7 +197,9 @@ ngx_http_mcp_cluster_verify(int ok, X509_STORE_CTX *store)
 }
 
 
-/* OpenSSL shows each message: keeps the text of an alert from Redis.  */
+/*
+ * OpenSSL's callback for TLS messages: stores the text of an alert from Redis.
+ */
 static void
 ngx_http_mcp_cluster_alert(int sent, int version, int type, const void *data,
     size_t len, SSL *ssl, void *arg)
@@ -213,7 +222,10 @@ ngx_http_mcp_cluster_alert(int sent, int version, int type, const void *data,
 }
 
 
-/* OpenSSL verifies chain and name before anything is sent.  */
+/*
+ * Makes OpenSSL verify the certificate chain and the name during the
+ * handshake, before data is sent.
+ */
 static ngx_int_t
 ngx_http_mcp_cluster_expect(ngx_http_mcp_cluster_link_t *own, SSL *ssl)
 {
@@ -239,7 +251,7 @@ ngx_http_mcp_cluster_expect(ngx_http_mcp_cluster_link_t *own, SSL *ssl)
         SSL_set_verify(ssl, SSL_VERIFY_PEER, ngx_http_mcp_cluster_verify);
     }
 
-    /* an address has no SNI (RFC 6066, 3) */
+    /* no SNI for an IP address (RFC 6066, section 3) */
 
     if (X509_VERIFY_PARAM_set1_ip_asc(param, name) == 1) {
         return NGX_OK;
@@ -311,7 +323,7 @@ ngx_http_mcp_cluster_connected(ngx_http_mcp_cluster_link_t *own)
 }
 
 
-/* The connection is made, or has failed.  */
+/* The connection attempt has succeeded or failed. */
 static void
 ngx_http_mcp_cluster_connect_handler(ngx_event_t *ev)
 {
@@ -396,7 +408,7 @@ ngx_http_mcp_cluster_connect(ngx_http_mcp_cluster_link_t *own,
 }
 
 
-/* --- names --- */
+/* --- host names --- */
 
 static void
 ngx_http_mcp_cluster_resolve(ngx_http_mcp_cluster_link_t *own,
@@ -426,8 +438,10 @@ ngx_http_mcp_cluster_resolve(ngx_http_mcp_cluster_link_t *own,
 }
 
 
-/* The resolver may call this before ngx_resolve_name() returns, but then it
- * returns NGX_OK.  */
+/*
+ * Handler of the resolver.  If it runs before ngx_resolve_name() returns, that
+ * function returns NGX_OK.
+ */
 static void
 ngx_http_mcp_cluster_resolved(ngx_resolver_ctx_t *ctx)
 {
@@ -456,7 +470,11 @@ ngx_http_mcp_cluster_resolved(ngx_resolver_ctx_t *ctx)
 }
 
 
-/* What the name stood for when the configuration was read; or NULL.  */
+/*
+ * Returns an address of the host name, at random, from those that were found
+ * when the configuration was read.  Returns NULL if the name is not in the
+ * configuration.
+ */
 static ngx_addr_t *
 ngx_http_mcp_cluster_find(ngx_http_mcp_cluster_t *cluster, mcp_str_t host)
 {
@@ -522,8 +540,8 @@ ngx_http_mcp_cluster_begin(ngx_http_mcp_cluster_link_t *own)
         ngx_http_mcp_cluster_resolve(own, cluster->resolver, &host);
 
     } else {
-        ngx_http_mcp_cluster_closed(own, "a name needs \"resolver\" in the "
-                                    "http block");
+        ngx_http_mcp_cluster_closed(own, "a host name needs \"resolver\" in "
+                                    "the http block");
     }
 }
 
@@ -567,17 +585,20 @@ ngx_http_mcp_cluster_open(ngx_http_mcp_zone_t *zone, mcp_link_t *link)
 }
 
 
-/* --- bytes --- */
+/* --- reading and writing --- */
 
 static void
 ngx_http_mcp_cluster_dummy_handler(ngx_event_t *ev)
 {
-    /* the handshake has its own handlers */
+    /* during the TLS handshake, whose handlers are nginx's own */
 }
 
 
-/* Returns why reading or writing has failed.  An alert that Redis sent before
- * it closed the connection is read now, if a write has failed first.  */
+/*
+ * Returns the reason why reading or writing has failed.  If a write has
+ * failed, first reads an alert that Redis may have sent before it closed the
+ * connection.
+ */
 static const char *
 ngx_http_mcp_cluster_why(ngx_http_mcp_cluster_link_t *own)
 {
@@ -600,7 +621,7 @@ static void
 ngx_http_mcp_cluster_read_handler(ngx_event_t *rev)
 {
     ssize_t                       n;
-    ngx_uint_t                    turn;
+    ngx_uint_t                    round;
     ngx_connection_t             *c;
     ngx_http_mcp_cluster_link_t  *own;
 
@@ -609,7 +630,7 @@ ngx_http_mcp_cluster_read_handler(ngx_event_t *rev)
     c = rev->data;
     own = c->data;
 
-    for (turn = 0; turn < NGX_HTTP_MCP_CLUSTER_TURNS; turn++) {
+    for (round = 0; round < NGX_HTTP_MCP_CLUSTER_ROUNDS; round++) {
         n = c->recv(c, buf, sizeof(buf));
 
         if (n == NGX_AGAIN) {
@@ -630,7 +651,7 @@ ngx_http_mcp_cluster_read_handler(ngx_event_t *rev)
         mcp_link_input(own->link, (char *) buf, (size_t) n);
     }
 
-    if (turn == NGX_HTTP_MCP_CLUSTER_TURNS) {
+    if (round == NGX_HTTP_MCP_CLUSTER_ROUNDS) {
         ngx_post_event(rev, &ngx_posted_next_events);
     }
 
@@ -643,12 +664,12 @@ ngx_http_mcp_cluster_write(ngx_http_mcp_cluster_link_t *own)
 {
     ssize_t            n;
     mcp_str_t          out;
-    ngx_uint_t         turn;
+    ngx_uint_t         round;
     ngx_connection_t  *c;
 
     c = own->peer.connection;
 
-    for (turn = 0; turn < NGX_HTTP_MCP_CLUSTER_TURNS; turn++) {
+    for (round = 0; round < NGX_HTTP_MCP_CLUSTER_ROUNDS; round++) {
         out = mcp_link_output(own->link);
 
         if (out.len == 0) {
@@ -691,7 +712,7 @@ ngx_http_mcp_cluster_write_handler(ngx_event_t *wev)
 }
 
 
-/* --- the core's --- */
+/* --- actions of the core --- */
 
 void
 ngx_http_mcp_cluster_act(ngx_http_mcp_zone_t *zone, mcp_action_t *action)
@@ -723,7 +744,10 @@ ngx_http_mcp_cluster_act(ngx_http_mcp_zone_t *zone, mcp_action_t *action)
 }
 
 
-/* Connections that fail are logged by the core, which knows how often.  */
+/*
+ * Prepares a log without errors of connections, because the core logs them and
+ * limits how often.
+ */
 static void
 ngx_http_mcp_cluster_log(ngx_http_mcp_zone_t *zone)
 {
@@ -761,6 +785,10 @@ ngx_http_mcp_cluster_start(ngx_http_mcp_zone_t *zone,
     for (i = 0; rc == MCP_OK && i < mmcf->endpoints.nelts; i++) {
         if (mlcf[i]->zone == zone) {
             rc = mcp_cluster_keys(cluster, mlcf[i]->endpoint.keys);
+
+            if (rc == MCP_OK) {
+                rc = mcp_cluster_endpoint(cluster, mlcf[i]->endpoint.identity);
+            }
         }
     }
 
@@ -769,7 +797,8 @@ ngx_http_mcp_cluster_start(ngx_http_mcp_zone_t *zone,
     }
 
     ngx_log_error(NGX_LOG_EMERG, zone->log, 0,
-                  "zone \"%V\" has no part in its cluster in this process%s",
+                  "this process cannot take part in the cluster of zone "
+                  "\"%V\"%s",
                   &zone->name,
                   rc == MCP_ERR_LIMIT ? ": its endpoints have too many "
                                         "different keys" : "");

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* A process's connections to Redis, for zones in a cluster.  */
+/* A process's connections to Redis, for zones that belong to a cluster. */
 
 
 #ifndef NGX_HTTP_MCP_CLUSTER_H_INCLUDED
@@ -13,12 +13,15 @@
 #if (MCP_CLUSTER)
 
 
-/* The zone's worker begins, and ends.  */
+/*
+ * Create and destroy the core's cluster object and its connections, when the
+ * worker of the zone starts or ends.  The zone must belong to a cluster.
+ */
 void ngx_http_mcp_cluster_start(ngx_http_mcp_zone_t *zone,
     ngx_http_mcp_main_conf_t *mmcf);
 void ngx_http_mcp_cluster_stop(ngx_http_mcp_zone_t *zone);
 
-/* CONNECT, WRITE and DISCONNECT, from the zone's pump.  */
+/* Carries out CONNECT, WRITE or DISCONNECT. */
 void ngx_http_mcp_cluster_act(ngx_http_mcp_zone_t *zone,
     mcp_action_t *action);
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * The directives of clusters.  The core decides which values are allowed
- * (mcp_cluster_conf.h); here are names, files, addresses and TLS.
+ * The directives of clusters.  The core checks their values
+ * (mcp_cluster_conf.h); this file handles host names, files, addresses and
+ * TLS.
  */
 
 
@@ -12,7 +13,7 @@
 #include "ngx_http_mcp_env.h"
 
 
-/* the longest chain of certificates that Redis may show */
+/* maximum depth of Redis's certificate chain */
 #define NGX_HTTP_MCP_CLUSTER_DEPTH  9
 
 
@@ -65,7 +66,7 @@ ngx_http_mcp_cluster_password(ngx_conf_t *cf, mcp_cluster_setup_t *setup,
     if (ngx_http_mcp_directive_file(cf, &name, MCP_CLUSTER_PASSWORD_MAX, &text)
         != NGX_OK)
     {
-        /* it is logged */
+        /* the error has been logged */
         return MCP_ERR_INTERNAL;
     }
 
@@ -119,8 +120,9 @@ ngx_http_mcp_cluster_add(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
     rc = mcp_cluster_setup_begin(cluster->setup, error);
 
     for (i = 2; rc == MCP_OK && i < cf->args->nelts; i++) {
-        rc = mcp_cluster_setup_word(cluster->setup,
-                                    ngx_http_mcp_str(&value[i]), &file, error);
+        rc = mcp_cluster_setup_parameter(cluster->setup,
+                                         ngx_http_mcp_str(&value[i]), &file,
+                                         error);
 
         if (rc == MCP_OK && file.len) {
             rc = ngx_http_mcp_cluster_password(cf, cluster->setup, file,
@@ -132,7 +134,7 @@ ngx_http_mcp_cluster_add(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
 }
 
 
-/* Where all clusters have their settings from.  */
+/* Returns the settings that all clusters share; creates them on first use. */
 static mcp_cluster_setup_t *
 ngx_http_mcp_cluster_common(ngx_conf_t *cf, ngx_http_mcp_main_conf_t *mmcf)
 {
@@ -172,8 +174,10 @@ ngx_http_mcp_cluster_sync(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
 }
 
 
-/* Says where a file is named that cannot be read, which OpenSSL's error does
- * not.  */
+/*
+ * Checks that a file can be read.  The error names the directive, which
+ * OpenSSL's error does not.
+ */
 static ngx_int_t
 ngx_http_mcp_cluster_readable(ngx_conf_t *cf, ngx_str_t *name)
 {
@@ -184,7 +188,7 @@ ngx_http_mcp_cluster_readable(ngx_conf_t *cf, ngx_str_t *name)
         return NGX_ERROR;
     }
 
-    /* OpenSSL would wait for the writer of a FIFO */
+    /* opening a FIFO, OpenSSL would wait for its writer */
 
     if (ngx_file_info(name->data, &fi) != NGX_FILE_ERROR && !ngx_is_file(&fi)) {
         ngx_conf_log_error(NGX_LOG_EMERG, cf, 0,
@@ -257,9 +261,12 @@ ngx_http_mcp_cluster_endpoint(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
 }
 
 
-/* --- names --- */
+/* --- host names --- */
 
-/* Without a resolver, names stand for what they do now.  */
+/*
+ * Resolves a host name once, when the configuration is read, because there is
+ * no "resolver".
+ */
 static ngx_int_t
 ngx_http_mcp_cluster_name(ngx_conf_t *cf, ngx_http_mcp_cluster_t *cluster,
     const mcp_cluster_seed_t *seed)
@@ -329,7 +336,7 @@ ngx_http_mcp_cluster_names(ngx_conf_t *cf, ngx_http_mcp_cluster_t *cluster)
 
 #if (NGX_SSL)
 
-/* Copies the name of a file as nginx and OpenSSL want it: a NUL ends it.  */
+/* Copies a file name and terminates it with NUL, for nginx and OpenSSL. */
 static ngx_int_t
 ngx_http_mcp_cluster_file(ngx_conf_t *cf, mcp_str_t name, ngx_str_t *file)
 {
@@ -438,9 +445,12 @@ ngx_http_mcp_cluster_tls(ngx_conf_t *cf, ngx_http_mcp_cluster_t *cluster)
 #endif
 
 
-/* --- as a whole --- */
+/* --- the complete configuration --- */
 
-/* What a zone's own key has signed no other node can read.  */
+/*
+ * Rejects endpoints that sign with the zone's generated key, because other
+ * nodes could not verify their tokens.
+ */
 static ngx_int_t
 ngx_http_mcp_cluster_keys(ngx_conf_t *cf, ngx_http_mcp_main_conf_t *mmcf,
     ngx_http_mcp_zone_t *zone)
@@ -453,9 +463,9 @@ ngx_http_mcp_cluster_keys(ngx_conf_t *cf, ngx_http_mcp_main_conf_t *mmcf,
     for (i = 0; i < mmcf->endpoints.nelts; i++) {
         if (mlcf[i]->endpoint.keys == &zone->keys) {
             ngx_log_error(NGX_LOG_EMERG, cf->log, 0,
-                          "the endpoint in %V:%ui has no \"mcp_key\": its "
-                          "zone \"%V\" is in a cluster, whose nodes need one "
-                          "in common", &mlcf[i]->file, mlcf[i]->line,
+                          "the endpoint in %V:%ui has no \"mcp_key\", but the "
+                          "nodes of the cluster of zone \"%V\" need a common "
+                          "key: set \"mcp_key\"", &mlcf[i]->file, mlcf[i]->line,
                           &zone->name);
             return NGX_ERROR;
         }
@@ -489,9 +499,10 @@ ngx_http_mcp_cluster_finish_zone(ngx_conf_t *cf,
 
     if (rc == MCP_OK && mcp_cluster_conf_is_open(cluster->conf)) {
         ngx_log_error(NGX_LOG_WARN, cf->log, 0,
-                      "\"mcp_cluster\" in %V:%ui reaches Redis over the "
-                      "network without a password: whoever reaches it can "
-                      "read and forge messages: set \"password_file=\"",
+                      "\"mcp_cluster\" in %V:%ui connects to Redis over the "
+                      "network without a password, so anyone who can connect "
+                      "to Redis can read and forge messages: set "
+                      "\"password_file=\"",
                       &cluster->file, cluster->line);
     }
 
@@ -506,8 +517,11 @@ ngx_http_mcp_cluster_finish_zone(ngx_conf_t *cf,
 }
 
 
-/* Refuses two endpoints that other nodes cannot tell apart.  "if" and
- * "limit_except" blocks are endpoints of the same line.  */
+/*
+ * Rejects an endpoint with the same identity as an earlier one, because other
+ * nodes could not distinguish them.  "if" and "limit_except" blocks are
+ * excepted: they are endpoints with the file and line of their location.
+ */
 static ngx_int_t
 ngx_http_mcp_cluster_is_unique(ngx_conf_t *cf, ngx_http_mcp_main_conf_t *mmcf,
     ngx_uint_t n)
@@ -563,8 +577,8 @@ ngx_http_mcp_cluster_endpoints(ngx_conf_t *cf, ngx_http_mcp_main_conf_t *mmcf)
             && mcp_setup_has_cluster_endpoint(mlcf[i]->setup))
         {
             ngx_log_error(NGX_LOG_EMERG, cf->log, 0,
-                          "\"mcp\" in %V:%ui has \"mcp_cluster_endpoint\", "
-                          "but its zone \"%V\" is in no cluster: "
+                          "\"mcp\" in %V:%ui has \"mcp_cluster_endpoint\", but "
+                          "its zone \"%V\" is in no cluster: set "
                           "\"mcp_cluster\"", &mlcf[i]->file, mlcf[i]->line,
                           &mlcf[i]->zone->name);
             return NGX_ERROR;
@@ -600,9 +614,9 @@ ngx_http_mcp_cluster_finish(ngx_conf_t *cf)
 
     if (mmcf->cluster && n == 0) {
         ngx_log_error(NGX_LOG_EMERG, cf->log, 0,
-                      "\"%s\" in %V:%ui, but no zone is in a cluster: "
-                      "\"mcp_cluster\"",
-                      mcp_cluster_setup_said(mmcf->cluster, 0),
+                      "\"%s\" in %V:%ui has no effect, because no zone is in a "
+                      "cluster: set \"mcp_cluster\"",
+                      mcp_cluster_setup_warning(mmcf->cluster, 0),
                       &mmcf->cluster_file, mmcf->cluster_line);
         return NGX_ERROR;
     }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* The directives of clusters, and what results.  */
+/* The directives of clusters, and the configuration that results. */
 
 
 #ifndef NGX_HTTP_MCP_CLUSTER_CONF_H_INCLUDED
@@ -13,7 +13,10 @@
 #if (MCP_CLUSTER)
 
 
-/* A name of the configuration, and what it stood for when that was read.  */
+/*
+ * A host name of the configuration and its addresses, resolved when the
+ * configuration was read.
+ */
 typedef struct {
     mcp_str_t                  host;
     ngx_addr_t                *addrs;
@@ -28,22 +31,29 @@ struct ngx_http_mcp_cluster_s {
     ngx_uint_t                 line;
 
 #if (NGX_SSL)
-    ngx_ssl_t                  ssl;    /* ctx is NULL: no TLS */
+    ngx_ssl_t                  ssl;    /* ctx is NULL without TLS */
 #endif
 
-    /* "resolver" of the http block, or what its names stood for */
+    /*
+     * "resolver" of the http block; if it is NULL, the addresses below are
+     * used
+     */
     ngx_resolver_t            *resolver;
     ngx_http_mcp_cluster_name_t  names[MCP_CLUSTER_SEEDS];
     ngx_uint_t                 n_names;
 
-    /* of this process: ngx_http_mcp_cluster.c */
+    /* state of this process, see ngx_http_mcp_cluster.c */
     void                      *cluster;
     ngx_queue_t                links;
-    ngx_log_t                  log;    /* without what the core logs itself */
+    /*
+     * for connections: without a handler, and below level "alert" only for
+     * debugging, because the core logs failures itself
+     */
+    ngx_log_t                  log;
 };
 
 
-/* Setters.  */
+/* Setters of directives. */
 char *ngx_http_mcp_cluster_add(ngx_conf_t *cf, ngx_command_t *cmd, void *conf);
 char *ngx_http_mcp_cluster_sync(ngx_conf_t *cf, ngx_command_t *cmd,
     void *conf);
@@ -52,7 +62,11 @@ char *ngx_http_mcp_cluster_option(ngx_conf_t *cf, ngx_command_t *cmd,
 char *ngx_http_mcp_cluster_endpoint(ngx_conf_t *cf, ngx_command_t *cmd,
     void *conf);
 
-/* After all of the configuration has been read.  */
+/*
+ * Completes and checks the clusters of all zones, after the whole
+ * configuration has been read.  Returns NGX_OK, or NGX_ERROR after an error in
+ * the log.
+ */
 ngx_int_t ngx_http_mcp_cluster_finish(ngx_conf_t *cf);
 
 

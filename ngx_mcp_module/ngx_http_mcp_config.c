@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Life of the configuration: how it is created, inherited and checked, and how
- * endpoints are made of it.  */
+/* Creates, merges and checks the configuration, and creates the endpoints. */
 
 
 #include "ngx_http_mcp_config.h"
@@ -11,7 +10,7 @@
 #include "ngx_http_mcp_cluster_conf.h"
 #include "ngx_http_mcp_document.h"
 #include "ngx_http_mcp_env.h"
-#include "ngx_http_mcp_guard.h"
+#include "ngx_http_mcp_error_headers.h"
 #include "ngx_http_mcp_handler.h"
 #include "ngx_http_mcp_redirect.h"
 #include "ngx_http_mcp_secret.h"
@@ -45,14 +44,21 @@ ngx_http_mcp_config_create_main(ngx_conf_t *cf)
         return NULL;
     }
 
-    if (ngx_array_init(&mmcf->variables, cf->pool, MCP_FACT_COUNT,
+    if (ngx_array_init(&mmcf->silent, cf->pool, 4,
+                       sizeof(ngx_http_mcp_loc_conf_t *))
+        != NGX_OK)
+    {
+        return NULL;
+    }
+
+    if (ngx_array_init(&mmcf->variables, cf->pool, MCP_VARIABLE_COUNT,
                        sizeof(ngx_http_mcp_used_t))
         != NGX_OK)
     {
         return NULL;
     }
 
-    if (ngx_array_init(&mmcf->told, cf->pool, MCP_FACT_COUNT,
+    if (ngx_array_init(&mmcf->exported, cf->pool, MCP_VARIABLE_COUNT,
                        sizeof(ngx_http_mcp_used_t))
         != NGX_OK)
     {
@@ -114,7 +120,7 @@ ngx_http_mcp_config_create_loc(ngx_conf_t *cf)
      */
 
     mlcf->principal = NGX_CONF_UNSET_PTR;
-    mlcf->principal_said = NGX_CONF_UNSET;
+    mlcf->principal_set = NGX_CONF_UNSET;
     mlcf->link_origin = NGX_CONF_UNSET_PTR;
 
     cln = ngx_pool_cleanup_add(cf->pool, 0);
@@ -134,8 +140,10 @@ ngx_http_mcp_config_create_loc(ngx_conf_t *cf)
 }
 
 
-/* Copies the names of the server: nginx keeps its list only while it reads the
- * configuration.  */
+/*
+ * Copies the names of the server, because nginx keeps its list only while it
+ * reads the configuration.
+ */
 static ngx_int_t
 ngx_http_mcp_config_host_names(ngx_conf_t *cf, ngx_http_mcp_loc_conf_t *mlcf)
 {
@@ -162,7 +170,7 @@ ngx_http_mcp_config_host_names(ngx_conf_t *cf, ngx_http_mcp_loc_conf_t *mlcf)
 }
 
 
-/* Whether a location is an "if" or a "limit_except" block.  */
+/* Returns 1 if a location is an "if" or "limit_except" block. */
 static ngx_uint_t
 ngx_http_mcp_config_is_block(ngx_http_core_loc_conf_t *clcf)
 {
@@ -170,8 +178,10 @@ ngx_http_mcp_config_is_block(ngx_http_core_loc_conf_t *clcf)
 }
 
 
-/* "if" and "limit_except" blocks are locations, too: they do what the location
- * around them does.  */
+/*
+ * Copies the handler of the enclosing location into an "if" or "limit_except"
+ * block, which nginx treats as a separate location.
+ */
 static void
 ngx_http_mcp_config_inherit_handler(ngx_conf_t *cf,
     ngx_http_mcp_loc_conf_t *prev, ngx_http_mcp_loc_conf_t *conf)
@@ -217,9 +227,10 @@ ngx_http_mcp_config_inherit_handler(ngx_conf_t *cf,
 
 
 /*
- * Warns of an endpoint whose clients are known, while "mcp_principal" is not
- * set: a session id that leaks serves anybody.  Only the operator knows the
- * right value: $remote_user, say, is unverified where "auth_basic" is off.
+ * Warns about an endpoint that authenticates its clients, but does not set
+ * "mcp_principal": anybody who gets hold of a session id could use the
+ * session.  Only the operator knows the right value; $remote_user, for
+ * example, is not verified where "auth_basic" is off.
  */
 static void
 ngx_http_mcp_config_warn_principal(ngx_conf_t *cf,
@@ -231,15 +242,19 @@ ngx_http_mcp_config_warn_principal(ngx_conf_t *cf,
 
     if (directive) {
         ngx_log_error(NGX_LOG_WARN, cf->log, 0,
-                      "\"mcp\" in %V:%ui has \"%s\", but no "
-                      "\"mcp_principal\": sessions belong to whoever has their "
-                      "id; say \"mcp_principal off\" if that is meant",
+                      "\"mcp\" in %V:%ui has \"%s\", but no \"mcp_principal\", "
+                      "so anyone who has a session's id can use the session: "
+                      "set \"mcp_principal\", or \"mcp_principal off\" to "
+                      "accept that",
                       &mlcf->file, mlcf->line, directive);
     }
 }
 
 
-/* Warns of rules about who may call what that hardly say what was meant.  */
+/*
+ * Warns about "mcp_allow" rules without effect, and about scopes that no
+ * client can have.
+ */
 static void
 ngx_http_mcp_config_warn_rules(ngx_conf_t *cf, ngx_http_mcp_loc_conf_t *mlcf)
 {
@@ -263,7 +278,7 @@ ngx_http_mcp_config_warn_rules(ngx_conf_t *cf, ngx_http_mcp_loc_conf_t *mlcf)
 }
 
 
-/* Warns of settings that work, but hardly as intended.  */
+/* Warns about settings that are valid, but probably not intended. */
 static void
 ngx_http_mcp_config_warn(ngx_conf_t *cf, ngx_http_mcp_loc_conf_t *mlcf)
 {
@@ -290,9 +305,9 @@ ngx_http_mcp_config_warn(ngx_conf_t *cf, ngx_http_mcp_loc_conf_t *mlcf)
         && mcp_setup_fills_zone(mlcf->setup, zone->shm_zone->shm.size))
     {
         ngx_log_error(NGX_LOG_WARN, cf->log, 0,
-                      "\"mcp\" in %V:%ui has a \"mcp_stream_buffer\" with "
-                      "which one stream may have half of zone \"%V\", or "
-                      "more: lower it, or give the zone more room",
+                      "\"mcp\" in %V:%ui has an \"mcp_stream_buffer\" that "
+                      "lets one stream fill half of zone \"%V\" or more: lower "
+                      "it or enlarge the zone",
                       &mlcf->file, mlcf->line, &zone->name);
     }
 
@@ -300,22 +315,24 @@ ngx_http_mcp_config_warn(ngx_conf_t *cf, ngx_http_mcp_loc_conf_t *mlcf)
 
     if (mcp_setup_ends_tasks(mlcf->setup)) {
         ngx_log_error(NGX_LOG_WARN, cf->log, 0,
-                      "\"mcp\" in %V:%ui has an \"mcp_task_ttl\" that is less "
-                      "than \"mcp_call_timeout\": tasks may end before their "
-                      "backends do",
+                      "\"mcp\" in %V:%ui has an \"mcp_task_ttl\" below "
+                      "\"mcp_call_timeout\": tasks may expire while their "
+                      "backends still run",
                       &mlcf->file, mlcf->line);
     }
 
-    if (!mlcf->principal_said) {
+    if (!mlcf->principal_set) {
         ngx_http_mcp_config_warn_principal(cf, mlcf);
     }
 }
 
 
-/* Whether another endpoint of the zone has the place already.  */
+/*
+ * Returns 1 if another endpoint of the zone has the same key for its counters.
+ */
 static ngx_uint_t
 ngx_http_mcp_config_is_taken(ngx_http_mcp_main_conf_t *mmcf,
-    ngx_http_mcp_zone_t *zone, const unsigned char *place)
+    ngx_http_mcp_zone_t *zone, const unsigned char *catalog_key)
 {
     ngx_uint_t                  i;
     ngx_http_mcp_loc_conf_t   **endpoint;
@@ -324,8 +341,9 @@ ngx_http_mcp_config_is_taken(ngx_http_mcp_main_conf_t *mmcf,
 
     for (i = 0; i < mmcf->endpoints.nelts; i++) {
         if (endpoint[i]->zone == zone
-            && ngx_memcmp(endpoint[i]->endpoint.place, place, MCP_DIGEST_LEN)
-               == 0)
+            && ngx_memcmp(endpoint[i]->endpoint.catalog_key, catalog_key,
+                   MCP_DIGEST_LEN)
+                   == 0)
         {
             return 1;
         }
@@ -335,10 +353,14 @@ ngx_http_mcp_config_is_taken(ngx_http_mcp_main_conf_t *mmcf,
 }
 
 
-/* Says where an endpoint stands, in words that the next configuration will
- * have, too.  */
+/*
+ * Identifies an endpoint by server name and path, so that the next
+ * configuration finds its counters.  A number distinguishes endpoints where
+ * both are equal.
+ */
 static ngx_int_t
-ngx_http_mcp_config_stand(ngx_conf_t *cf, ngx_http_mcp_loc_conf_t *mlcf)
+ngx_http_mcp_config_set_catalog_key(ngx_conf_t *cf,
+    ngx_http_mcp_loc_conf_t *mlcf)
 {
     unsigned                   n;
     ngx_http_core_loc_conf_t  *clcf;
@@ -356,15 +378,16 @@ ngx_http_mcp_config_stand(ngx_conf_t *cf, ngx_http_mcp_loc_conf_t *mlcf)
     }
 
     do {
-        if (mcp_setup_stand(mlcf->setup, ngx_http_mcp_str(&cscf->server_name),
-                            ngx_http_mcp_str(&clcf->name), n++)
+        if (mcp_setup_set_catalog_key(mlcf->setup,
+                ngx_http_mcp_str(&cscf->server_name),
+                ngx_http_mcp_str(&clcf->name), n++)
             != MCP_OK)
         {
             return NGX_ERROR;
         }
 
     } while (ngx_http_mcp_config_is_taken(mmcf, mlcf->zone,
-                                          mcp_setup_place(mlcf->setup)));
+                                          mcp_setup_catalog_key(mlcf->setup)));
 
     if (n > 1 && !ngx_http_mcp_config_is_block(clcf)) {
         ngx_log_error(NGX_LOG_WARN, cf->log, 0,
@@ -380,7 +403,7 @@ ngx_http_mcp_config_stand(ngx_conf_t *cf, ngx_http_mcp_loc_conf_t *mlcf)
 }
 
 
-/* Whether nginx leaves a header of that name out of a request's.  */
+/* Returns 1 if nginx drops request headers of this name. */
 static int
 ngx_http_mcp_config_drops(void *ctx, mcp_str_t name)
 {
@@ -420,8 +443,8 @@ ngx_http_mcp_config_headers(ngx_conf_t *cf, ngx_http_mcp_loc_conf_t *mlcf)
     }
 
     ngx_log_error(NGX_LOG_EMERG, cf->log, 0,
-                  "%s would be dropped from requests to \"mcp\" in %V:%ui: "
-                  "rename it, or see \"underscores_in_headers\" and "
+                  "%s is removed by nginx from requests to \"mcp\" in %V:%ui: "
+                  "rename it, or set \"underscores_in_headers\" or "
                   "\"ignore_invalid_headers\"",
                   error, &mlcf->file, mlcf->line);
 
@@ -429,7 +452,7 @@ ngx_http_mcp_config_headers(ngx_conf_t *cf, ngx_http_mcp_loc_conf_t *mlcf)
 }
 
 
-/* Refuses a resource without an authorization server.  */
+/* Rejects a protected resource without an authorization server. */
 static char *
 ngx_http_mcp_config_auth(ngx_conf_t *cf, ngx_http_mcp_loc_conf_t *mlcf)
 {
@@ -454,7 +477,7 @@ ngx_http_mcp_config_auth(ngx_conf_t *cf, ngx_http_mcp_loc_conf_t *mlcf)
 }
 
 
-/* Makes the endpoint of a location with "mcp" or "mcp_publish".  */
+/* Creates the endpoint of a location with "mcp" or "mcp_publish". */
 static char *
 ngx_http_mcp_config_endpoint(ngx_conf_t *cf, ngx_http_mcp_loc_conf_t *mlcf,
     ngx_http_mcp_zone_t *zone)
@@ -463,7 +486,7 @@ ngx_http_mcp_config_endpoint(ngx_conf_t *cf, ngx_http_mcp_loc_conf_t *mlcf,
     ngx_http_core_loc_conf_t   *clcf;
     ngx_http_mcp_main_conf_t   *mmcf;
 
-    if (mlcf->zone && ngx_http_mcp_config_stand(cf, mlcf) != NGX_OK) {
+    if (mlcf->zone && ngx_http_mcp_config_set_catalog_key(cf, mlcf) != NGX_OK) {
         return NGX_CONF_ERROR;
     }
 
@@ -484,7 +507,7 @@ ngx_http_mcp_config_endpoint(ngx_conf_t *cf, ngx_http_mcp_loc_conf_t *mlcf,
         return NGX_CONF_OK;
     }
 
-    mlcf->guarded = ngx_http_mcp_guard_needed(mlcf);
+    mlcf->guarded = ngx_http_mcp_error_headers_needed(mlcf);
 
     clcf = ngx_http_conf_get_module_loc_conf(cf, ngx_http_core_module);
 
@@ -496,8 +519,10 @@ ngx_http_mcp_config_endpoint(ngx_conf_t *cf, ngx_http_mcp_loc_conf_t *mlcf,
         return NGX_CONF_ERROR;
     }
 
-    /* config_finish() checks its backends, when the named locations of all
-     * servers are known */
+    /*
+     * ngx_http_mcp_config_finish() checks its backends, when the named
+     * locations of all servers are known
+     */
 
     mlcf->cscf = ngx_http_conf_get_module_srv_conf(cf, ngx_http_core_module);
     mmcf = ngx_http_conf_get_module_main_conf(cf, ngx_http_mcp_module);
@@ -513,9 +538,11 @@ ngx_http_mcp_config_endpoint(ngx_conf_t *cf, ngx_http_mcp_loc_conf_t *mlcf,
 }
 
 
-/* Refuses a location in which "mcp", "mcp_publish" or "mcp_status" has no
- * effect: a directive behind it has set another content handler, or no URL with
- * a token leads there.  */
+/*
+ * Rejects a location in which "mcp", "mcp_publish" or "mcp_status" has no
+ * effect, because a later directive has set another content handler, or
+ * because the location matches no URL with a token.
+ */
 static ngx_int_t
 ngx_http_mcp_config_check_handler(ngx_conf_t *cf, ngx_http_mcp_loc_conf_t *mlcf)
 {
@@ -556,6 +583,90 @@ ngx_http_mcp_config_check_handler(ngx_conf_t *cf, ngx_http_mcp_loc_conf_t *mlcf)
 }
 
 
+/*
+ * Marks locations that contain a handler, and lists locations that set
+ * directives without one.  Called before values are merged.
+ */
+static ngx_int_t
+ngx_http_mcp_config_note(ngx_conf_t *cf, ngx_http_mcp_loc_conf_t *prev,
+    ngx_http_mcp_loc_conf_t *conf)
+{
+    ngx_http_mcp_zone_t       *zone;
+    ngx_http_mcp_loc_conf_t   *mlcf, **silent;
+    ngx_http_core_loc_conf_t  *clcf;
+    ngx_http_mcp_main_conf_t  *mmcf;
+
+    conf->outer = prev;
+
+    zone = conf->zone ? conf->zone
+                      : conf->publish_zone ? conf->publish_zone
+                                           : conf->status_zone;
+
+    if (zone) {
+        zone->served = 1;
+
+        for (mlcf = conf; mlcf && !mlcf->is_used; mlcf = mlcf->outer) {
+            mlcf->is_used = 1;
+        }
+
+        return NGX_OK;
+    }
+
+    clcf = ngx_http_conf_get_module_loc_conf(cf, ngx_http_core_module);
+
+    if (clcf->name.len == 0 || ngx_http_mcp_config_is_block(clcf)
+        || mcp_setup_is_empty_section(conf->setup))
+    {
+        return NGX_OK;
+    }
+
+    mmcf = ngx_http_conf_get_module_main_conf(cf, ngx_http_mcp_module);
+
+    silent = ngx_array_push(&mmcf->silent);
+    if (silent == NULL) {
+        return NGX_ERROR;
+    }
+
+    *silent = conf;
+    conf->name = clcf->name;
+
+    return NGX_OK;
+}
+
+
+static void
+ngx_http_mcp_config_warn_silent(ngx_conf_t *cf, ngx_http_mcp_main_conf_t *mmcf)
+{
+    ngx_uint_t                 i;
+    ngx_http_mcp_zone_t      **zone;
+    ngx_http_mcp_loc_conf_t  **mlcf;
+
+    zone = mmcf->zones.elts;
+
+    for (i = 0; i < mmcf->zones.nelts; i++) {
+        if (!zone[i]->served) {
+            ngx_log_error(NGX_LOG_WARN, cf->log, 0,
+                          "zone \"%V\" in %V:%ui has no effect, because no "
+                          "location has \"mcp\", \"mcp_publish\" or "
+                          "\"mcp_status\" with it",
+                          &zone[i]->name, &zone[i]->file, zone[i]->line);
+        }
+    }
+
+    mlcf = mmcf->silent.elts;
+
+    for (i = 0; i < mmcf->silent.nelts; i++) {
+        if (!mlcf[i]->is_used) {
+            ngx_log_error(NGX_LOG_WARN, cf->log, 0,
+                          "location \"%V\" has directives of this module that "
+                          "have no effect, because neither it nor a location "
+                          "in it has \"mcp\", \"mcp_publish\" or "
+                          "\"mcp_status\"", &mlcf[i]->name);
+        }
+    }
+}
+
+
 char *
 ngx_http_mcp_config_merge_loc(ngx_conf_t *cf, void *parent, void *child)
 {
@@ -564,8 +675,14 @@ ngx_http_mcp_config_merge_loc(ngx_conf_t *cf, void *parent, void *child)
 
     ngx_http_mcp_zone_t  *zone;
 
+    if (ngx_http_mcp_config_note(cf, prev, conf) != NGX_OK) {
+        return NGX_CONF_ERROR;
+    }
+
+    mcp_setup_mark_own(conf->setup, conf->link_origin != NGX_CONF_UNSET_PTR);
+
     ngx_conf_merge_ptr_value(conf->principal, prev->principal, NULL);
-    ngx_conf_merge_value(conf->principal_said, prev->principal_said, 0);
+    ngx_conf_merge_value(conf->principal_set, prev->principal_set, 0);
     ngx_conf_merge_ptr_value(conf->link_origin, prev->link_origin, NULL);
 
     mcp_setup_merge(conf->setup, prev->setup);
@@ -588,7 +705,7 @@ ngx_http_mcp_config_merge_loc(ngx_conf_t *cf, void *parent, void *child)
 }
 
 
-/* Checks the named location of a backend, and marks it as one.  */
+/* Checks the named location of a backend, and marks it as a backend. */
 static ngx_int_t
 ngx_http_mcp_config_target(ngx_conf_t *cf, ngx_http_mcp_loc_conf_t *mlcf,
     mcp_str_t name)
@@ -658,6 +775,10 @@ ngx_http_mcp_config_finish(ngx_conf_t *cf)
 
     mmcf = ngx_http_conf_get_module_main_conf(cf, ngx_http_mcp_module);
 
+    if (ngx_http_mcp_variables_check(cf) != NGX_OK) {
+        return NGX_ERROR;
+    }
+
     if (mmcf->zones.nelts
         && ngx_http_mcp_worker_check_events(cf->cycle, cf->log) != NGX_OK)
     {
@@ -670,6 +791,7 @@ ngx_http_mcp_config_finish(ngx_conf_t *cf)
     }
 #endif
 
+    ngx_http_mcp_config_warn_silent(cf, mmcf);
     mlcf = mmcf->endpoints.elts;
 
     for (i = 0; i < mmcf->endpoints.nelts; i++) {
@@ -686,13 +808,15 @@ ngx_http_mcp_config_finish(ngx_conf_t *cf)
     if (ngx_http_mcp_secret_init(cf) != NGX_OK
         || ngx_http_mcp_redirect_init(cf) != NGX_OK
         || ngx_http_mcp_document_init(cf) != NGX_OK
-        || ngx_http_mcp_guard_init(cf) != NGX_OK)
+        || ngx_http_mcp_error_headers_init(cf) != NGX_OK)
     {
         return NGX_ERROR;
     }
 
-    /* last, as it comes before all other filters: nothing of a backend's
-     * answer is a client's */
+    /*
+     * last, so that it comes before all other filters, which must not see
+     * responses of backends
+     */
 
     ngx_http_mcp_capture_init();
 

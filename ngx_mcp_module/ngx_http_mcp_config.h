@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* The configuration: what stands where, and its life.  */
+/*
+ * The module's configuration structures, and the functions that create, merge
+ * and complete them.
+ */
 
 
 #ifndef NGX_HTTP_MCP_CONFIG_H_INCLUDED
@@ -17,14 +20,29 @@
 typedef struct {
     ngx_array_t           zones;       /* of ngx_http_mcp_zone_t * */
     ngx_array_t           endpoints;   /* of ngx_http_mcp_loc_conf_t * */
-    ngx_array_t           variables;   /* of ngx_http_mcp_used_t */
-    ngx_array_t           told;        /* those that backends are told */
-    ngx_uint_t            has_documents;       /* some server has */
-    uint32_t              number;      /* of this configuration, at random */
+    /*
+     * ngx_http_mcp_loc_conf_t *: locations that set directives of this module,
+     * but have no handler themselves; a warning follows if no location inside
+     * has one either
+     */
+    ngx_array_t           silent;
+    ngx_array_t           variables;   /* ngx_http_mcp_used_t: the variables
+                                          of this module that the
+                                          configuration uses */
+    ngx_array_t           exported;    /* ngx_http_mcp_used_t: the entries
+                                          of "variables" that backends also
+                                          get as MCP_* */
+    ngx_uint_t            has_documents;       /* 1 if a server has metadata
+                                                  documents */
+    uint32_t              number;      /* random number of this
+                                          configuration, see
+                                          mcp_worker_begin() */
 #if (MCP_CLUSTER)
-    mcp_cluster_setup_t  *cluster;     /* of all zones in a cluster; NULL: none
-                                          was said */
-    ngx_str_t             cluster_file;        /* where the first stands */
+    mcp_cluster_setup_t  *cluster;     /* defaults for all clusters; NULL if
+                                          no directive outside of a zone's
+                                          cluster was given */
+    ngx_str_t             cluster_file;        /* file of the first such
+                                                  directive */
     ngx_uint_t            cluster_line;
 #endif
 } ngx_http_mcp_main_conf_t;
@@ -33,43 +51,63 @@ typedef struct {
 typedef struct {
     mcp_setup_t          *setup;
     ngx_http_complex_value_t  *principal;
-    ngx_flag_t            principal_said;      /* even if it is "off" */
+    ngx_flag_t            principal_set;       /* 1 if "mcp_principal" is
+                                                  set, even to "off" */
     ngx_http_complex_value_t  *link_origin;
 
-    ngx_http_mcp_zone_t  *zone;        /* "mcp" */
+    ngx_http_mcp_zone_t  *zone;        /* zone of "mcp" */
     ngx_http_mcp_zone_t  *publish_zone;
     ngx_flag_t            publish_open;
     ngx_http_mcp_zone_t  *status_zone;
     unsigned              status_details:1;
-    ngx_http_handler_pt   handler;     /* of one of these three; NULL in other
-                                          locations, and in blocks of theirs */
+    /*
+     * content handler for the zone that is set; NULL in other locations, and
+     * in blocks (such as "if") inside the location
+     */
+    ngx_http_handler_pt   handler;
 
-    /* made of the rest by the merge, where "mcp" or "mcp_publish" stands */
+    /* set by the merge in locations with "mcp" or "mcp_publish" */
     mcp_endpoint_t        endpoint;
-    mcp_str_t            *host_names;  /* of "server_name" */
+    mcp_str_t            *host_names;  /* names of "server_name" */
     ngx_uint_t            n_host_names;
 
-    ngx_array_t          *documents;   /* of a server: const mcp_auth_t * */
+    ngx_array_t          *documents;   /* const mcp_auth_t *; of a server:
+                                          its metadata documents */
 
-    unsigned              is_backend:1;        /* some endpoint names it */
-    unsigned              guarded:1;   /* see ngx_http_mcp_guard.h */
-    ngx_http_mcp_fastcgi_t    *fastcgi;        /* of a backend; or NULL */
+    void                 *outer;       /* ngx_http_mcp_loc_conf_t of the
+                                          enclosing block */
+    unsigned              is_backend:1;        /* 1 if an endpoint uses this
+                                                  location as a backend */
+    unsigned              is_used:1;   /* 1 if this location or one inside
+                                          has a handler */
+    unsigned              guarded:1;   /* 1 if error responses get headers,
+                                          see ngx_http_mcp_error_headers.h */
+    ngx_http_mcp_fastcgi_t    *fastcgi;        /* of a backend's location;
+                                                  NULL if FastCGI is left to
+                                                  nginx's own module */
 
-    ngx_http_core_srv_conf_t  *cscf;   /* where the endpoint stands */
+    ngx_http_core_srv_conf_t  *cscf;   /* server of the endpoint */
+    ngx_str_t             name;        /* name of a location in mmcf->silent */
     ngx_str_t             file;
     ngx_uint_t            line;
 } ngx_http_mcp_loc_conf_t;
 
 
-/* What nginx calls while it reads the configuration; finish: after all of
- * it.  */
+/*
+ * Callbacks of nginx for reading the configuration.
+ * ngx_http_mcp_config_finish() runs after the whole configuration has been
+ * read.
+ */
 void *ngx_http_mcp_config_create_main(ngx_conf_t *cf);
 char *ngx_http_mcp_config_init_main(ngx_conf_t *cf, void *conf);
 void *ngx_http_mcp_config_create_loc(ngx_conf_t *cf);
 char *ngx_http_mcp_config_merge_loc(ngx_conf_t *cf, void *parent, void *child);
 ngx_int_t ngx_http_mcp_config_finish(ngx_conf_t *cf);
 
-/* Adds a handler to a phase; in each, those that are added last run first.  */
+/*
+ * Adds a handler to a phase.  Handlers of a phase run in reverse order of
+ * their addition.
+ */
 ngx_int_t ngx_http_mcp_config_add_handler(ngx_conf_t *cf,
     ngx_http_phases phase, ngx_http_handler_pt handler);
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Connections without a socket.  nginx's request processing needs one, but no
- * client is at its other end: nobody can close it, and nothing is ever read
- * from it or sent to it.
+ * Connections without a socket. nginx processes a request only on a
+ * connection, but these have no client at the other end: nobody can close
+ * them, and no bytes are read or written.
  */
 
 
@@ -23,7 +23,10 @@ static ssize_t ngx_http_mcp_connection_send(ngx_connection_t *c, u_char *buf,
     size_t size);
 
 
-/* All connections share one descriptor, which only has to look valid.  */
+/*
+ * Descriptor of all these connections.  It must be valid, but is never used
+ * for data.
+ */
 static ngx_socket_t  ngx_http_mcp_connection_socket = (ngx_socket_t) -1;
 
 
@@ -36,7 +39,9 @@ ngx_http_mcp_connection_init_process(ngx_cycle_t *cycle)
         return NGX_OK;
     }
 
-    /* a datagram socket: a recv(MSG_PEEK) finds nothing, and no end */
+    /*
+     * a datagram socket: recv(MSG_PEEK) returns neither data nor end of file
+     */
 
     s = ngx_socket(AF_UNIX, SOCK_DGRAM, 0);
 
@@ -65,7 +70,7 @@ ngx_http_mcp_connection_dummy(ngx_log_t *log)
 
     c = ngx_get_connection(ngx_http_mcp_connection_socket, log);
 
-    /* shared: nginx closes it without its descriptor */
+    /* shared: nginx does not close the descriptor */
 
     if (c) {
         c->shared = 1;
@@ -136,7 +141,7 @@ ngx_http_mcp_connection_init_events(ngx_connection_t *c)
     c->write->log = c->log;
     c->write->handler = ngx_http_mcp_connection_handler;
 
-    /* active: nginx does not add the events; eof: closing does not linger */
+    /* active: nginx does not register the events; eof: no lingering close */
 
     c->read->active = 1;
     c->read->eof = 1;
@@ -145,8 +150,10 @@ ngx_http_mcp_connection_init_events(ngx_connection_t *c)
 }
 
 
-/* Runs for timers of the location (limit_req), and when the process has waited
- * long enough for its connections (worker_shutdown_timeout).  */
+/*
+ * Runs for timers of the location (limit_req), and with c->close when
+ * "worker_shutdown_timeout" has expired.
+ */
 static void
 ngx_http_mcp_connection_handler(ngx_event_t *ev)
 {
@@ -206,7 +213,7 @@ ngx_http_mcp_connection_send(ngx_connection_t *c, u_char *buf, size_t size)
 }
 
 
-/* Only early hints and similar responses come this far.  */
+/* Reached only by interim responses such as early hints. */
 ngx_chain_t *
 ngx_http_mcp_connection_send_chain(ngx_connection_t *c, ngx_chain_t *in,
     off_t limit)

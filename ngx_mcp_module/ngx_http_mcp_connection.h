@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Connections without a socket, on which backend requests run.  */
+/* Connections without a socket, for requests to backends. */
 
 
 #ifndef NGX_HTTP_MCP_CONNECTION_H_INCLUDED
@@ -13,18 +13,23 @@
 ngx_int_t ngx_http_mcp_connection_init_process(ngx_cycle_t *cycle);
 
 /*
- * A connection that is always ready for writing and never for reading; it has
- * the addresses of the client's.  Events are for the request in c->data.  The
- * pool is not freed on failure.
+ * Creates a connection with the addresses of the client's, which is always
+ * writable and never readable.  Its events go to the request in c->data.
+ * Returns NULL on failure; the caller still owns the pool.
  */
 ngx_connection_t *ngx_http_mcp_connection_create(ngx_pool_t *pool,
     ngx_log_t *log, ngx_http_mcp_snapshot_t *snapshot);
 
-/* A bare one: for its events, or its place in the cycle.  */
+/*
+ * Creates a connection without a pool, for an object that needs its events or
+ * an entry among the cycle's connections.  Returns NULL on failure.
+ */
 ngx_connection_t *ngx_http_mcp_connection_dummy(ngx_log_t *log);
 
-/* Drops what is sent.  It marks these connections: everything else in them may
- * be found in others, too.  */
+/*
+ * Discards all output and reports it as sent.  The address of this function
+ * marks connections of this module; no other member identifies them reliably.
+ */
 ngx_chain_t *ngx_http_mcp_connection_send_chain(ngx_connection_t *c,
     ngx_chain_t *in, off_t limit);
 

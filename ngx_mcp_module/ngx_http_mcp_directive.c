@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* What each directive means: it fills the configuration that it stands in.  */
+/* Setters of the directives: they fill the configuration of their block. */
 
 
 #include "ngx_http_mcp_directive.h"
@@ -35,8 +35,10 @@ ngx_http_mcp_directive_zone(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
         return NGX_CONF_ERROR;
     }
 
-    /* besides the store there are nginx's header and page table, and our own
-     * head */
+    /*
+     * memory for the store, for nginx's header and page table, and for the
+     * zone's head
+     */
 
     min = MCP_STORE_MIN_SIZE + 8 * ngx_pagesize;
 
@@ -51,7 +53,7 @@ ngx_http_mcp_directive_zone(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
 }
 
 
-/* Sets the content handler of a location, which has at most one.  */
+/* Sets the content handler of a location.  Rejects a second one. */
 static char *
 ngx_http_mcp_directive_handler(ngx_conf_t *cf, ngx_http_mcp_loc_conf_t *mlcf,
     ngx_http_mcp_zone_t **zone, ngx_http_handler_pt handler)
@@ -70,7 +72,7 @@ ngx_http_mcp_directive_handler(ngx_conf_t *cf, ngx_http_mcp_loc_conf_t *mlcf,
 
     clcf = ngx_http_conf_get_module_loc_conf(cf, ngx_http_core_module);
 
-    /* config_merge_loc() looks for directives behind this one */
+    /* ngx_http_mcp_config_merge_loc() detects later directives that set one */
 
     if (clcf->handler) {
         return "is in a location that has another content handler, such as "
@@ -105,7 +107,7 @@ ngx_http_mcp_directive_endpoint(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
 }
 
 
-/* Refuses a second parameter other than this one. */
+/* Rejects a second parameter other than "word". */
 static ngx_int_t
 ngx_http_mcp_directive_has(ngx_conf_t *cf, const char *word)
 {
@@ -218,7 +220,7 @@ ngx_http_mcp_directive_file(ngx_conf_t *cf, ngx_str_t *name, off_t max,
     file.name = *name;
     file.log = cf->log;
 
-    /* the open of a FIFO would wait for its writer */
+    /* do not wait for the writer of a FIFO */
 
     file.fd = ngx_open_file(name->data, NGX_FILE_RDONLY|NGX_FILE_NONBLOCK,
                             NGX_FILE_OPEN, 0);
@@ -484,7 +486,9 @@ ngx_http_mcp_directive_route(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
 }
 
 
-/* Compiles a value for ngx_http_mcp_head_evaluate(); NULL: it is wrong.  */
+/*
+ * Compiles a value for ngx_http_mcp_head_evaluate().  Returns NULL on error.
+ */
 static ngx_http_complex_value_t *
 ngx_http_mcp_directive_value(ngx_conf_t *cf, ngx_str_t *text)
 {
@@ -561,11 +565,11 @@ ngx_http_mcp_directive_principal(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
 
     ngx_str_t  *value;
 
-    if (mlcf->principal_said != NGX_CONF_UNSET) {
+    if (mlcf->principal_set != NGX_CONF_UNSET) {
         return "is duplicate";
     }
 
-    mlcf->principal_said = 1;
+    mlcf->principal_set = 1;
 
     value = cf->args->elts;
 
@@ -589,7 +593,7 @@ ngx_http_mcp_directive_link_origin(ngx_conf_t *cf, ngx_command_t *cmd,
 
     rv = ngx_http_set_complex_value_slot(cf, cmd, conf);
 
-    /* a value with variables is checked when it is used */
+    /* a value with variables is checked for each request */
 
     if (rv != NGX_CONF_OK || mlcf->link_origin->lengths) {
         return rv;
@@ -602,7 +606,7 @@ ngx_http_mcp_directive_link_origin(ngx_conf_t *cf, ngx_command_t *cmd,
 }
 
 
-/* Gives each word to one of mcp_setup_*().  */
+/* Passes each argument to an mcp_setup_*() function. */
 
 static char *
 ngx_http_mcp_directive_words(ngx_conf_t *cf, ngx_http_mcp_loc_conf_t *mlcf,
@@ -661,4 +665,14 @@ ngx_http_mcp_directive_revisions(ngx_conf_t *cf, ngx_command_t *cmd,
     void *conf)
 {
     return ngx_http_mcp_directive_words(cf, conf, mcp_setup_revision);
+}
+
+
+char *
+ngx_http_mcp_directive_renamed(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
+{
+    ngx_conf_log_error(NGX_LOG_EMERG, cf, 0, "\"%V\" is now \"%s\"",
+                       &cmd->name, cmd->post);
+
+    return NGX_CONF_ERROR;
 }

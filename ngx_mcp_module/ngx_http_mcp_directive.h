@@ -10,6 +10,10 @@
 #include "ngx_http_mcp_module.h"
 
 
+/* Rejects an earlier name of a directive; cmd->post is the new one. */
+char *ngx_http_mcp_directive_renamed(ngx_conf_t *cf, ngx_command_t *cmd,
+    void *conf);
+
 char *ngx_http_mcp_directive_option(ngx_conf_t *cf, ngx_command_t *cmd,
     void *conf);
 char *ngx_http_mcp_directive_zone(ngx_conf_t *cf, ngx_command_t *cmd,
@@ -53,12 +57,17 @@ char *ngx_http_mcp_directive_auth_scopes(ngx_conf_t *cf, ngx_command_t *cmd,
 char *ngx_http_mcp_directive_allow_origin(ngx_conf_t *cf, ngx_command_t *cmd,
     void *conf);
 
-/* For other setters: reads a whole file that the configuration names, whose
- * name becomes absolute; the text is to be freed.  */
+/*
+ * Reads a whole file for a setter. *name becomes absolute. max: limit of the
+ * file's size, bytes.  The caller frees the text.
+ */
 ngx_int_t ngx_http_mcp_directive_file(ngx_conf_t *cf, ngx_str_t *name,
     off_t max, ngx_str_t *text);
 
-/* Turns the result of an mcp_setup_...() into that of a setter.  */
+/*
+ * Converts the result of an mcp_setup_*() function, and its error text, to the
+ * return value of a setter.
+ */
 char *ngx_http_mcp_directive_result(ngx_conf_t *cf, int rc, char *error);
 
 

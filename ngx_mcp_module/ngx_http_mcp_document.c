@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * The documents of resources, below /.well-known/.  They are public, and so
- * they are served before a location is chosen, whose access rules and rewrites
- * would hold for them.
+ * Metadata documents of protected resources, below /.well-known/.  They are
+ * public, so they are served before a location is chosen, whose access rules
+ * and rewrites would apply otherwise.
  */
 
 
@@ -53,9 +53,9 @@ ngx_http_mcp_document_add(ngx_conf_t *cf, ngx_http_mcp_loc_conf_t *mlcf)
 
     default:
         ngx_log_error(NGX_LOG_EMERG, cf->log, 0,
-                      "\"mcp\" in %V:%ui is a resource of the same path as "
-                      "another endpoint of its server, and says other things "
-                      "of it: give it its own \"mcp_auth_resource\"",
+                      "\"mcp\" in %V:%ui has the same resource path as another "
+                      "endpoint of its server, but other authorization "
+                      "settings: set \"mcp_auth_resource\" for it",
                       &mlcf->file, mlcf->line);
         return NGX_ERROR;
     }
@@ -115,7 +115,9 @@ ngx_http_mcp_document_handler(ngx_http_request_t *r)
 
     mlcf = ngx_http_get_module_loc_conf(r, ngx_http_mcp_module);
 
-    /* of the server, as no location is chosen yet */
+    /*
+     * the configuration of the server, because no location has been chosen yet
+     */
 
     if (mlcf->documents == NULL || r != r->main || r->internal) {
         return NGX_DECLINED;

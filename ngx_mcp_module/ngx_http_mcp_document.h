@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* The documents of resources, below /.well-known/.  */
+/*
+ * Metadata documents of protected resources (RFC 9728), below /.well-known/.
+ */
 
 
 #ifndef NGX_HTTP_MCP_DOCUMENT_H_INCLUDED
@@ -10,11 +12,18 @@
 #include "ngx_http_mcp_config.h"
 
 
-/* Adds the document of an endpoint, if it has one, to its server.  */
+/*
+ * Adds the metadata document of an endpoint, if the endpoint has one, to its
+ * server.  Returns NGX_ERROR, after an error in the log, if another endpoint
+ * of the server has a different document for the same path.
+ */
 ngx_int_t ngx_http_mcp_document_add(ngx_conf_t *cf,
     ngx_http_mcp_loc_conf_t *mlcf);
 
-/* Has the documents served; after they have been added.  */
+/*
+ * Installs the handler that serves the documents, if there are any.  Called
+ * after all documents have been added.
+ */
 ngx_int_t ngx_http_mcp_document_init(ngx_conf_t *cf);
 
 

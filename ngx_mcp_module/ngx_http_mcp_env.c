@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * What the core needs from the process at once: memory, a clock that nobody
- * sets, randomness and a log.
+ * Memory, clock, randomness and log, as the core gets them from a process
+ * (mcp_env_t).
  */
 
 
@@ -43,8 +43,10 @@ ngx_http_mcp_env_free(void *ctx, void *p)
 }
 
 
-/* Milliseconds of a clock that nobody sets: nginx's own, unless that one is
- * too small.  */
+/*
+ * Returns the time of a steady clock, ms: nginx's own, unless it has only 32
+ * bits.
+ */
 static uint64_t
 ngx_http_mcp_env_steady(void)
 {
@@ -127,7 +129,7 @@ ngx_http_mcp_env_init(ngx_http_mcp_zone_t *zone)
 
     env = &zone->env;
 
-    env->mem = mcp_spare_init(&zone->spare, &ngx_http_mcp_mem);
+    env->mem = mcp_free_list_init(&zone->free_list, &ngx_http_mcp_mem);
     env->now = ngx_http_mcp_env_now;
     env->random = ngx_http_mcp_env_random;
     env->log = ngx_http_mcp_env_log;

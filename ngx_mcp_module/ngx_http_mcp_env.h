@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* What the core needs from the process at once.  */
+/*
+ * Memory, clock, randomness and log, as the core gets them from a process
+ * (mcp_env_t).
+ */
 
 
 #ifndef NGX_HTTP_MCP_ENV_H_INCLUDED
@@ -10,17 +13,23 @@
 #include "ngx_http_mcp_zone.h"
 
 
-/* malloc() and free(), for what the core keeps.  */
+/* malloc() and free(), for the core. */
 extern const mcp_mem_t  ngx_http_mcp_mem;
 
 
-/* Fills zone->env; zone->log is known.  */
+/* Fills zone->env. zone->log must be set. */
 void ngx_http_mcp_env_init(ngx_http_mcp_zone_t *zone);
 
-/* The time at which the steady clock stood at 0, ms since 1970. */
+/*
+ * Returns the wall clock's time at which the steady clock was 0, ms since
+ * 1970.
+ */
 uint64_t ngx_http_mcp_env_epoch(void);
 
-/* The time in a zone, ms since 1970; ctx: ngx_http_mcp_zone_t.  */
+/*
+ * Returns the time of a zone, ms since 1970: its epoch plus the steady clock.
+ * ctx is the ngx_http_mcp_zone_t.
+ */
 uint64_t ngx_http_mcp_env_now(void *ctx);
 
 

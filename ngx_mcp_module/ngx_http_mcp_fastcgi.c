@@ -123,7 +123,7 @@ ngx_http_mcp_fastcgi_handler(ngx_http_request_t *r)
     /* an "if" has none */
 
     if (mlcf->fastcgi == NULL || r != r->main || r->aio
-        || ngx_http_mcp_call_invocation(r) == NULL)
+        || ngx_http_mcp_call_backend_request(r) == NULL)
     {
         return ngx_http_mcp_fastcgi_next_handler(r);
     }

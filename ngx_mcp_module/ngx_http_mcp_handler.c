@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Client requests: feeds their heads and bodies to the core, and sends its
- * answers.  An exchange lives exactly as long as its request's pool, so that
- * logs can still ask it.
+ * Client requests: passes their heads and bodies to the core, and sends its
+ * responses.  An exchange lives as long as the pool of its request, because
+ * logs use its variables.
  */
 
 
@@ -17,8 +17,10 @@
 #include "ngx_http_mcp_worker.h"
 
 
-/* What nginx takes from a request's pool for the head and the bytes of an
- * answer: 800 bytes.  */
+/*
+ * bytes of a request's pool that are left to nginx, which needs about 800 to
+ * send a response
+ */
 #define NGX_HTTP_MCP_ANSWER_ROOM  1024
 
 
@@ -57,13 +59,14 @@ ngx_http_mcp_publish_handler(ngx_http_request_t *r)
 #if (NGX_HTTP_V2)
 
 /*
- * When a process begins to wind up, nginx tells its HTTP/2 connections to go
- * away, but two kinds do not hear of it in time: before 1.27.1 a connection in
- * its TLS handshake, and one whose last stream has just been ended by this
- * module. A client that stays on such a connection comes back to a process that
- * ends every stream at once, for as long as it keeps coming.  So each request
- * tells its connection: when it begins, so that the client learns of it before
- * the response, and when it ends.
+ * Makes an HTTP/2 connection send GOAWAY when this process is shutting down.
+ *
+ * nginx does so itself, but too late for two kinds of connections: before
+ * 1.27.1 for a connection during its TLS handshake, and for a connection whose
+ * last stream this module has just ended.  A client that keeps such a
+ * connection would reconnect to a process that ends each stream at once.  So
+ * this function is called for each request: when it begins, so that the client
+ * gets GOAWAY before the response, and when it ends.
  */
 static void
 ngx_http_mcp_leave(ngx_http_request_t *r)
@@ -82,9 +85,11 @@ ngx_http_mcp_leave(ngx_http_request_t *r)
         return;
     }
 
-    /* posted, as frames of this request may be on their way; ready, as
-     * otherwise the handler that nginx sets after the last stream would not
-     * look at close */
+    /*
+     * posted, because frames of this request may be pending; ready, because
+     * the handler that nginx sets after the last stream checks c->close only
+     * then
+     */
 
     c->close = 1;
     c->read->ready = 1;
@@ -95,7 +100,7 @@ ngx_http_mcp_leave(ngx_http_request_t *r)
 #endif
 
 
-/* Whether all of the response is in the socket.  */
+/* Returns 1 if the response has been written to the socket completely. */
 static ngx_uint_t
 ngx_http_mcp_is_sent(ngx_http_request_t *r)
 {
@@ -151,8 +156,10 @@ ngx_http_mcp_end(void *data)
 }
 
 
-/* Has the variables evaluated anew for logs: "add_header" may have read them
- * too early.  */
+/*
+ * Makes logs evaluate the variables again, because "add_header" may have read
+ * them before their final values.
+ */
 static ngx_int_t
 ngx_http_mcp_watch_end(ngx_http_request_t *r)
 {
@@ -178,9 +185,9 @@ ngx_http_mcp_watch_end(ngx_http_request_t *r)
 
 
 /*
- * Room in what the pool has already: an exchange may wait for long, and most of
- * the second block of a pool is never used.  But that block is for what nginx
- * needs for the answer first.  NULL: there is none.
+ * Allocates an exchange in a free part of the request's pool, because it may
+ * live long, and most of the pool's second block is never used.  Leaves enough
+ * memory for nginx to send the response.  Returns NULL if no block has enough.
  */
 static void *
 ngx_http_mcp_exchange_room(ngx_pool_t *pool)
@@ -280,7 +287,7 @@ ngx_http_mcp_get_ctx(ngx_http_request_t *r)
         return ctx;
     }
 
-    /* an internal redirect has cleared the contexts */
+    /* after an internal redirect, which clears the contexts */
 
     for (cln = r->pool->cleanup; cln; cln = cln->next) {
         if (cln->handler == ngx_http_mcp_cleanup) {
@@ -305,8 +312,10 @@ ngx_http_mcp_start(ngx_http_request_t *r, ngx_http_mcp_zone_t *zone,
         return rc;
     }
 
-    /* no answer of an endpoint is a representation that a client may have
-     * already: the conditions would be tested after the call */
+    /*
+     * responses of an endpoint are never cached representations, and nginx
+     * would test the conditions only after the call
+     */
 
     r->disable_not_modified = 1;
 
@@ -335,8 +344,10 @@ ngx_http_mcp_start(ngx_http_request_t *r, ngx_http_mcp_zone_t *zone,
 
     case MCP_DONE:
 
-        /* no body is wanted, but while nginx discards one it does not notice
-         * that the client leaves */
+        /*
+         * the core needs no body, but while nginx discards one it does not
+         * notice that the client disconnects
+         */
 
         rc = ngx_http_read_client_request_body(r, ngx_http_mcp_stream_handler);
 
@@ -353,8 +364,10 @@ ngx_http_mcp_start(ngx_http_request_t *r, ngx_http_mcp_zone_t *zone,
 }
 
 
-/* Whether the request can be served here.  Returns NGX_OK, or the status to
- * answer with.  */
+/*
+ * Checks whether this process can serve the request.  Returns NGX_OK, or the
+ * HTTP status of the response.
+ */
 static ngx_int_t
 ngx_http_mcp_check(ngx_http_request_t *r, ngx_http_mcp_zone_t *zone)
 {
@@ -364,7 +377,7 @@ ngx_http_mcp_check(ngx_http_request_t *r, ngx_http_mcp_zone_t *zone)
         return NGX_HTTP_INTERNAL_SERVER_ERROR;
     }
 
-    if (ngx_http_mcp_call_invocation(r) != NULL) {
+    if (ngx_http_mcp_call_backend_request(r) != NULL) {
         ngx_log_error(NGX_LOG_ERR, r->connection->log, 0,
                       "the location of an MCP backend leads to an MCP "
                       "location");
@@ -373,7 +386,7 @@ ngx_http_mcp_check(ngx_http_request_t *r, ngx_http_mcp_zone_t *zone)
 
     if (!zone->ready) {
         ngx_log_error(NGX_LOG_ERR, r->connection->log, 0,
-                      "this process has no part in MCP zone \"%V\"",
+                      "this process is not attached to MCP zone \"%V\"",
                       &zone->name);
         return NGX_HTTP_SERVICE_UNAVAILABLE;
     }
@@ -454,8 +467,10 @@ ngx_http_mcp_stream_handler(ngx_http_request_t *r)
 }
 
 
-/* Waits for the core.  Meanwhile the client can only leave; it may have left
- * while the body was read.  */
+/*
+ * Waits for the core.  Until then the only event is a disconnection, which may
+ * have happened while the body was read.
+ */
 static ngx_int_t
 ngx_http_mcp_wait(ngx_http_request_t *r, ngx_http_mcp_ctx_t *ctx)
 {
@@ -559,7 +574,10 @@ ngx_http_mcp_set_headers(ngx_http_request_t *r, const mcp_response_t *response)
 }
 
 
-/* The header waits for the body: both go out in one writev().  */
+/*
+ * Sends the response. nginx holds the head back until the body, so that a
+ * single writev() sends both.
+ */
 static ngx_int_t
 ngx_http_mcp_send_response(ngx_http_request_t *r, ngx_http_mcp_ctx_t *ctx)
 {
@@ -583,7 +601,10 @@ ngx_http_mcp_send_response(ngx_http_request_t *r, ngx_http_mcp_ctx_t *ctx)
 
     r->headers_out.content_length_n = response->body.len;
 
-    /* otherwise nginx would promise to keep the connection, and close it */
+    /*
+     * otherwise nginx would announce a persistent connection, and then close
+     * it
+     */
 
     if (ngx_exiting) {
         r->keepalive = 0;
@@ -634,7 +655,7 @@ ngx_http_mcp_ctx_call(ngx_http_mcp_ctx_t *ctx)
 {
     mcp_str_t  id;
 
-    id = mcp_exchange_facts(ctx->exchange)->value[MCP_FACT_CALL];
+    id = mcp_exchange_variables(ctx->exchange)->value[MCP_VARIABLE_CALL];
 
     if (id.len == 0) {
         id = mcp_str("-");

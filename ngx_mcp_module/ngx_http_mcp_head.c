@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* A client request's head, as the core wants it.  */
+/* Converts a client request's head into the core's mcp_head_t. */
 
 
 #include "ngx_http_mcp_head.h"
@@ -11,7 +11,7 @@
 #include "mcp_http.h"
 
 
-/* Returns the address in network order; empty if there is none.  */
+/* Returns the address in network byte order; empty unless IPv4 or IPv6. */
 static mcp_str_t
 ngx_http_mcp_head_address(struct sockaddr *sockaddr)
 {
@@ -91,7 +91,7 @@ ngx_http_mcp_head_lines(ngx_http_request_t *r, mcp_head_t *head)
         }
     }
 
-    /* ":authority" of HTTP/3 is not among the header lines */
+    /* nginx does not list ":authority" of HTTP/3 among the header lines */
 
     if (r->headers_in.host == NULL && r->headers_in.server.len) {
         h->name = mcp_str("Host");
@@ -112,7 +112,7 @@ ngx_http_mcp_head_connection(ngx_connection_t *c, mcp_head_t *head)
     head->secure = (c->ssl != NULL);
 #endif
 
-    /* costs one getsockname() per connection where "listen" has a wildcard */
+    /* one getsockname() per connection if "listen" has a wildcard address */
 
     if (ngx_connection_local_sockaddr(c, NULL, 0) != NGX_OK) {
         return NGX_ERROR;

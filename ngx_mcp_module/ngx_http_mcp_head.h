@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* A client request's head, as the core wants it.  */
+/* Converts a client request's head into the core's mcp_head_t. */
 
 
 #ifndef NGX_HTTP_MCP_HEAD_H_INCLUDED
@@ -12,15 +12,18 @@
 #include "mcp_exchange.h"
 
 
-/* Makes the header lines of *head, which live as long as the request.  */
+/* Sets the header lines of *head.  They live as long as the request. */
 ngx_int_t ngx_http_mcp_head_lines(ngx_http_request_t *r, mcp_head_t *head);
 
-/* Makes so much of *head as its Origin is judged by.  What that refers to lives
- * as long as the request; mlcf: of the endpoint.  */
+/*
+ * Sets the members of *head that the check of Origin needs: header lines,
+ * method, target, server names and connection.  Referenced data lives as long
+ * as the request. mlcf is the endpoint's location.
+ */
 ngx_int_t ngx_http_mcp_head_origin(ngx_http_request_t *r,
     ngx_http_mcp_loc_conf_t *mlcf, mcp_head_t *head);
 
-/* What *head refers to lives as long as the request.  */
+/* Sets all members of *head.  Referenced data lives as long as the request. */
 ngx_int_t ngx_http_mcp_head_make(ngx_http_request_t *r, mcp_head_t *head);
 
 

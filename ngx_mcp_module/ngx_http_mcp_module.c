@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* The module: its directives, and the functions that nginx calls.  */
+/* The module: its directives, and its callbacks. */
 
 
 #include "ngx_http_mcp_module.h"
@@ -11,11 +11,13 @@
 #include "ngx_http_mcp_variables.h"
 #include "ngx_http_mcp_worker.h"
 
+#include "mcp_renamed.h"
+
 
 #define NGX_HTTP_MCP_ANY_CONF                                                 \
     (NGX_HTTP_MAIN_CONF|NGX_HTTP_SRV_CONF|NGX_HTTP_LOC_CONF)
 
-/* A row of MCP_OPTIONS as a command.  */
+/* A row of MCP_OPTIONS as a command. */
 #define NGX_HTTP_MCP_OPTION(id, member, nginx, apache, kind, off, min, max,   \
     def)                                                                      \
     { ngx_string(nginx),                                                      \
@@ -25,12 +27,17 @@
       MCP_OPTION_##id,                                                        \
       NULL },
 
-/* And of MCP_OPTION_ALIASES. */
-#define NGX_HTTP_MCP_ALIAS(id, member, nginx, apache)                         \
-    NGX_HTTP_MCP_OPTION(id, member, nginx, apache, , , , ,)
+/* A row of MCP_RENAMED_DIRECTIVES. */
+#define NGX_HTTP_MCP_RENAMED(nginx, new_nginx, apache, new_apache)            \
+    { ngx_string(nginx),                                                      \
+      NGX_HTTP_MCP_ANY_CONF|NGX_CONF_ANY,                                     \
+      ngx_http_mcp_directive_renamed,                                         \
+      0,                                                                      \
+      0,                                                                      \
+      new_nginx },
 
 
-/* And of MCP_CLUSTER_OPTIONS. */
+/* A row of MCP_CLUSTER_OPTIONS. */
 #define NGX_HTTP_MCP_CLUSTER_OPTION(id, nginx, apache, help)                  \
     { ngx_string(nginx),                                                      \
       NGX_HTTP_MAIN_CONF|NGX_CONF_TAKE1,                                      \
@@ -211,7 +218,7 @@ static ngx_command_t  ngx_http_mcp_commands[] = {
 
     /* clang-format off */
     MCP_OPTIONS(NGX_HTTP_MCP_OPTION)
-    MCP_OPTION_ALIASES(NGX_HTTP_MCP_ALIAS)
+    MCP_RENAMED_DIRECTIVES(NGX_HTTP_MCP_RENAMED)
     /* clang-format on */
 
     ngx_null_command

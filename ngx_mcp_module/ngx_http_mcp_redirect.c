@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * X-Accel-Redirect in the answer of a backend is an internal redirect: it could
- * lead to any location marked "internal", to files and servers that no tool was
- * meant to reach.  On our connections it leads to locations of backends only.
- * What the operator has written ("error_page", "rewrite") is not restricted.
+ * X-Accel-Redirect in a backend's response causes an internal redirect.  It
+ * could lead to any location marked "internal", and so to files and servers
+ * that no tool is meant to reach.  For backend requests only locations of
+ * backends are permitted.  Redirects in the configuration ("error_page",
+ * "rewrite") are not restricted.
  */
 
 
@@ -14,81 +15,86 @@
 #include "ngx_http_mcp_config.h"
 
 
-/* Returns the invocation if its redirect has not been checked yet, or NULL. */
-static ngx_http_mcp_invocation_t *
+/*
+ * Returns the backend request if its X-Accel-Redirect has not been checked
+ * yet, or NULL.
+ */
+static ngx_http_mcp_backend_request_t *
 ngx_http_mcp_redirect_pending(ngx_http_request_t *r)
 {
-    ngx_http_upstream_t        *u;
-    ngx_http_mcp_invocation_t  *inv;
+    ngx_http_upstream_t             *u;
+    ngx_http_mcp_backend_request_t  *req;
 
-    inv = ngx_http_mcp_call_invocation(r);
+    req = ngx_http_mcp_call_backend_request(r);
 
-    if (inv == NULL || r != r->main) {
+    if (req == NULL || r != r->main) {
         return NULL;
     }
 
     u = r->upstream;
 
     if (u == NULL || u->headers_in.x_accel_redirect == NULL
-        || u == inv->redirect)
+        || u == req->redirect)
     {
         return NULL;
     }
 
-    return inv;
+    return req;
 }
 
 
 static ngx_int_t
 ngx_http_mcp_redirect_refuse(ngx_http_request_t *r,
-    ngx_http_mcp_invocation_t *inv)
+    ngx_http_mcp_backend_request_t *req)
 {
     ngx_log_error(NGX_LOG_ERR, r->connection->log, 0,
-                  "X-Accel-Redirect to \"%V\" leads out of the locations of "
-                  "MCP backends",
+                  "X-Accel-Redirect to \"%V\" leaves the locations of MCP "
+                  "backends",
                   &r->upstream->headers_in.x_accel_redirect->value);
 
-    inv->fault = MCP_FAULT_BACKEND_FAILED;
-    inv->detail = "redirected out of the locations of backends";
+    req->fault = MCP_FAULT_BACKEND_FAILED;
+    req->detail = "redirected to a location that is not a backend";
 
-    /* not with an error page: "error_page" would lead there as well */
+    /* no error page: "error_page" would cause the same redirect */
 
     return NGX_ERROR;
 }
 
 
-/* Runs before a location is chosen by URI: such a redirect does not name a
- * location, so it cannot lead to one of a backend.  */
+/*
+ * Runs before nginx chooses a location by the URI.  A redirect that gets here
+ * does not name a location, so it cannot lead to a backend.
+ */
 static ngx_int_t
 ngx_http_mcp_redirect_server_handler(ngx_http_request_t *r)
 {
-    ngx_http_mcp_invocation_t  *inv;
+    ngx_http_mcp_backend_request_t  *req;
 
-    inv = ngx_http_mcp_redirect_pending(r);
+    req = ngx_http_mcp_redirect_pending(r);
 
-    return inv ? ngx_http_mcp_redirect_refuse(r, inv) : NGX_DECLINED;
+    return req ? ngx_http_mcp_redirect_refuse(r, req) : NGX_DECLINED;
 }
 
 
 static ngx_int_t
 ngx_http_mcp_redirect_handler(ngx_http_request_t *r)
 {
-    ngx_http_mcp_loc_conf_t    *mlcf;
-    ngx_http_mcp_invocation_t  *inv;
+    ngx_http_mcp_loc_conf_t         *mlcf;
+    ngx_http_mcp_backend_request_t  *req;
 
-    inv = ngx_http_mcp_redirect_pending(r);
+    req = ngx_http_mcp_redirect_pending(r);
 
-    if (inv == NULL) {
+    if (req == NULL) {
         return NGX_DECLINED;
     }
 
     mlcf = ngx_http_get_module_loc_conf(r, ngx_http_mcp_module);
 
     if (!mlcf->is_backend) {
-        return ngx_http_mcp_redirect_refuse(r, inv);
+        return ngx_http_mcp_redirect_refuse(r, req);
     }
 
-    inv->redirect = r->upstream;
+    req->redirect = r->upstream;
 
     return NGX_DECLINED;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Where the X-Accel-Redirect of a backend may lead.  */
+/* Checks the X-Accel-Redirect of a backend's response. */
 
 
 #ifndef NGX_HTTP_MCP_REDIRECT_H_INCLUDED
@@ -10,7 +10,10 @@
 #include "ngx_http_mcp_module.h"
 
 
-/* Keeps it within the locations of backends.  */
+/*
+ * Installs the handlers that reject an X-Accel-Redirect to a location that is
+ * not a backend.
+ */
 ngx_int_t ngx_http_mcp_redirect_init(ngx_conf_t *cf);
 
 

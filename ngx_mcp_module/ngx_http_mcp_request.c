@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * The request in a backend's location: a POST of the call's JSON-RPC request,
- * with what the snapshot has of the client's request around it.
+ * The request in a backend's location: a POST with the call's JSON-RPC request
+ * as its body, and with headers and variables from the snapshot.
  */
 
 
@@ -16,20 +16,22 @@
 static void ngx_http_mcp_request_init_line(ngx_http_request_t *r,
     ngx_http_mcp_snapshot_t *snapshot);
 static ngx_int_t ngx_http_mcp_request_init_body(ngx_http_request_t *r,
-    ngx_http_mcp_invocation_t *inv);
+    ngx_http_mcp_backend_request_t *req);
 static ngx_int_t ngx_http_mcp_request_init_headers(ngx_http_request_t *r,
-    ngx_http_mcp_invocation_t *inv);
+    ngx_http_mcp_backend_request_t *req);
 static void ngx_http_mcp_request_length_header(ngx_http_request_t *r,
-    ngx_http_mcp_invocation_t *inv);
+    ngx_http_mcp_backend_request_t *req);
 static void ngx_http_mcp_request_own_headers(ngx_http_request_t *r,
-    ngx_http_mcp_invocation_t *inv);
+    ngx_http_mcp_backend_request_t *req);
 static ngx_int_t ngx_http_mcp_request_client_headers(ngx_http_request_t *r,
     ngx_http_mcp_snapshot_t *snapshot);
 
 
-/* Our own headers, which come before those of the client: mcp_forward_headers,
- * and one whose value differs. Host is last, as it is left out if the server is
- * known by no name.  */
+/*
+ * Header lines of the module itself, in front of the client's: those of
+ * mcp_forward_headers, then Host, whose value varies.  Host is last, because
+ * it is left out if the client's host is unknown.
+ */
 static ngx_table_elt_t  ngx_http_mcp_request_headers[] = {
     { .lowcase_key = (u_char *) "content-type" },
 
@@ -43,8 +45,10 @@ static ngx_table_elt_t  ngx_http_mcp_request_headers[] = {
     (sizeof(ngx_http_mcp_request_headers) / sizeof(ngx_table_elt_t))
 
 
-/* Not among them: each upstream module tells the length of a body itself, and
- * $content_length is found without a search.  */
+/*
+ * Not in the list above: each upstream module sets the length of the body
+ * itself, and $content_length does not search the list.
+ */
 static ngx_table_elt_t  ngx_http_mcp_request_length = {
     .hash = 1,
     .key = ngx_string("Content-Length"),
@@ -77,7 +81,7 @@ ngx_http_mcp_request_init_process(void)
 
 ngx_http_request_t *
 ngx_http_mcp_request_create(ngx_connection_t *c,
-    ngx_http_mcp_invocation_t *inv, ngx_http_cleanup_pt end)
+    ngx_http_mcp_backend_request_t *req, ngx_http_cleanup_pt end)
 {
     ngx_http_cleanup_t  *cln;
     ngx_http_request_t  *r;
@@ -96,14 +100,13 @@ ngx_http_mcp_request_create(ngx_connection_t *c,
     r->stat_writing = 1;
 #endif
 
-    /* access logs have lines of clients only, unless the end of the job says
-     * otherwise */
+    /* no access log line, unless ngx_http_mcp_call_log_line() enables it */
 
     r->logged = 1;
 
-    ngx_http_mcp_request_init_line(r, inv->snapshot);
+    ngx_http_mcp_request_init_line(r, req->snapshot);
 
-    /* from here on the end of the request ends the job */
+    /* from here on the end of the request ends the backend request */
 
     cln = ngx_http_cleanup_add(r, 0);
     if (cln == NULL) {
@@ -113,16 +116,16 @@ ngx_http_mcp_request_create(ngx_connection_t *c,
     }
 
     cln->handler = end;
-    cln->data = inv;
+    cln->data = req;
 
-    inv->request = r;
-    inv->job->glue = inv;
-    inv->heard = ngx_current_msec;
+    req->request = r;
+    req->breq->glue = req;
+    req->last_read = ngx_current_msec;
 
-    ngx_http_mcp_variables_fill(r, inv->job);
+    ngx_http_mcp_variables_fill(r, req->breq);
 
-    if (ngx_http_mcp_request_init_body(r, inv) != NGX_OK
-        || ngx_http_mcp_request_init_headers(r, inv) != NGX_OK)
+    if (ngx_http_mcp_request_init_body(r, req) != NGX_OK
+        || ngx_http_mcp_request_init_headers(r, req) != NGX_OK)
     {
         if (!c->destroyed) {
             ngx_http_finalize_request(r, NGX_ERROR);
@@ -170,22 +173,25 @@ ngx_http_mcp_request_init_line(ngx_http_request_t *r,
 }
 
 
-/* A request may use its body after the end of its job: the body lies in the
- * memory of the call, which is retained, unless it was made for this job.  */
+/*
+ * Sets the request's body.  The request may use it after the end of its
+ * backend request.  So it is in the memory of the call, which is retained; a
+ * body that was rebuilt for this backend request is copied.
+ */
 static ngx_int_t
 ngx_http_mcp_request_init_body(ngx_http_request_t *r,
-    ngx_http_mcp_invocation_t *inv)
+    ngx_http_mcp_backend_request_t *req)
 {
     ngx_buf_t  *b;
     mcp_str_t  *body;
 
-    body = &inv->job->body;
+    body = &req->breq->body;
 
-    b = &inv->body_buf;
+    b = &req->body_buf;
 
     b->start = (u_char *) body->data;
 
-    if (inv->job->rebuilt) {
+    if (req->breq->rebuilt) {
         b->start = ngx_pnalloc(r->pool, body->len);
         if (b->start == NULL) {
             return NGX_ERROR;
@@ -201,13 +207,13 @@ ngx_http_mcp_request_init_body(ngx_http_request_t *r,
     b->last_buf = 1;
     b->last_in_chain = 1;
 
-    inv->body_chain.buf = b;
-    inv->body.bufs = &inv->body_chain;
-    inv->body.received = body->len;
+    req->body_chain.buf = b;
+    req->body.bufs = &req->body_chain;
+    req->body.received = body->len;
 
-    /* ngx_http_read_client_request_body() finds the body read */
+    /* ngx_http_read_client_request_body() treats the body as read */
 
-    r->request_body = &inv->body;
+    r->request_body = &req->body;
     r->request_length = body->len;
     r->headers_in.content_length_n = body->len;
 
@@ -217,11 +223,11 @@ ngx_http_mcp_request_init_body(ngx_http_request_t *r,
 
 static ngx_int_t
 ngx_http_mcp_request_init_headers(ngx_http_request_t *r,
-    ngx_http_mcp_invocation_t *inv)
+    ngx_http_mcp_backend_request_t *req)
 {
     ngx_uint_t  n;
 
-    n = NGX_HTTP_MCP_REQUEST_HEADERS + inv->snapshot->nlines;
+    n = NGX_HTTP_MCP_REQUEST_HEADERS + req->snapshot->nlines;
 
     if (ngx_list_init(&r->headers_in.headers, r->pool, n,
                       sizeof(ngx_table_elt_t))
@@ -230,32 +236,32 @@ ngx_http_mcp_request_init_headers(ngx_http_request_t *r,
         return NGX_ERROR;
     }
 
-    ngx_http_mcp_request_length_header(r, inv);
-    ngx_http_mcp_request_own_headers(r, inv);
+    ngx_http_mcp_request_length_header(r, req);
+    ngx_http_mcp_request_own_headers(r, req);
 
-    return ngx_http_mcp_request_client_headers(r, inv->snapshot);
+    return ngx_http_mcp_request_client_headers(r, req->snapshot);
 }
 
 
 static void
 ngx_http_mcp_request_length_header(ngx_http_request_t *r,
-    ngx_http_mcp_invocation_t *inv)
+    ngx_http_mcp_backend_request_t *req)
 {
     u_char  *end;
 
-    end = (u_char *) mcp_uint_print((char *) inv->length, inv->job->body.len);
+    end = (u_char *) mcp_uint_print((char *) req->length, req->breq->body.len);
 
-    inv->content_length = ngx_http_mcp_request_length;
-    inv->content_length.value.data = inv->length;
-    inv->content_length.value.len = end - inv->length;
+    req->content_length = ngx_http_mcp_request_length;
+    req->content_length.value.data = req->length;
+    req->content_length.value.len = end - req->length;
 
-    r->headers_in.content_length = &inv->content_length;
+    r->headers_in.content_length = &req->content_length;
 }
 
 
 static void
 ngx_http_mcp_request_own_headers(ngx_http_request_t *r,
-    ngx_http_mcp_invocation_t *inv)
+    ngx_http_mcp_backend_request_t *req)
 {
     ngx_list_t       *list;
     ngx_table_elt_t  *h;
@@ -273,10 +279,10 @@ ngx_http_mcp_request_own_headers(ngx_http_request_t *r,
 #endif
     h++;
 
-    /* clients with HTTP/2 and HTTP/3 may have sent none */
+    /* missing if the client has sent none, which HTTP/2 and HTTP/3 permit */
 
-    if (inv->snapshot->host.len) {
-        h->value = inv->snapshot->host;
+    if (req->snapshot->host.len) {
+        h->value = req->snapshot->host;
         r->headers_in.host = h++;
     }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* The request in a backend's location.  */
+/* Requests in the locations of backends. */
 
 
 #ifndef NGX_HTTP_MCP_REQUEST_H_INCLUDED
@@ -10,18 +10,20 @@
 #include "ngx_http_mcp_call.h"
 
 
-/* What all of them have in common.  */
+/* Initializes the strings that all these requests share. */
 void ngx_http_mcp_request_init_process(void);
 
 /*
- * Makes the request of an invocation on its connection.  end: the handler of
- * its clean-up, called with the invocation.
+ * Creates a request for a backend on its connection c. end is the handler of
+ * the request's clean-up; its argument is inv.
  *
- * NULL: no memory, or a header that nginx refuses.  c->destroyed tells then
- * whether the connection is gone, and the clean-up was called.
+ * Returns NULL if memory is out, or if nginx rejects a header line.  Then
+ * c->destroyed is 1 if the connection has been closed and the clean-up has
+ * run; otherwise the caller closes the connection and ends the backend
+ * request.
  */
 ngx_http_request_t *ngx_http_mcp_request_create(ngx_connection_t *c,
-    ngx_http_mcp_invocation_t *inv, ngx_http_cleanup_pt end);
+    ngx_http_mcp_backend_request_t *req, ngx_http_cleanup_pt end);
 
 
 #endif /* NGX_HTTP_MCP_REQUEST_H_INCLUDED */

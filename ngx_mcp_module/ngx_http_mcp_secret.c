@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Secrets in URLs.  The core says where they are; this file writes asterisks
- * over them as soon as the location is known.  Logs, variables and backends see
- * the same bytes, or copies that are overwritten, too.  The exchange gets the
- * original target.
+ * Secrets in URLs.  The core finds them; this file overwrites them with
+ * asterisks as soon as the location is known.  Logs, variables and backends
+ * use the same bytes, or copies that are overwritten as well.  The exchange
+ * gets the original target.
  */
 
 
@@ -15,15 +15,17 @@
 #include "mcp_exchange.h"
 
 
-/* Does nothing; ngx_http_mcp_secret_kept() finds its clean-up by it.  */
+/* Does nothing; identifies the entry for ngx_http_mcp_secret_kept(). */
 static void
 ngx_http_mcp_secret_cleanup(void *data)
 {
 }
 
 
-/* Finds the original target; a clean-up keeps it, as contexts do not outlive an
- * internal redirect.  */
+/*
+ * Returns the original target, or NULL if no secret was hidden.  It is stored
+ * in a clean-up entry, because an internal redirect clears contexts.
+ */
 static ngx_str_t *
 ngx_http_mcp_secret_kept(ngx_http_request_t *r)
 {
@@ -39,8 +41,10 @@ ngx_http_mcp_secret_kept(ngx_http_request_t *r)
 }
 
 
-/* Returns the second word of the request line: $request_uri lacks the scheme
- * and the host of an absolute target.  */
+/*
+ * Returns the second word of the request line.  $request_uri would lack scheme
+ * and host of an absolute target.
+ */
 static ngx_str_t
 ngx_http_mcp_secret_line(ngx_http_request_t *r)
 {
@@ -138,8 +142,10 @@ ngx_http_mcp_secret_handler(ngx_http_request_t *r)
 
     rc = ngx_http_mcp_secret_keep(r);
 
-    /* with HTTP/1 all of them lie in the request line, unless "rewrite" has
-     * made other arguments */
+    /*
+     * HTTP/1: r->args and r->unparsed_uri are parts of the request line,
+     * unless "rewrite" has replaced the arguments
+     */
 
     ngx_http_mcp_secret_mask(&mlcf->endpoint, &r->request_line);
     ngx_http_mcp_secret_mask(&mlcf->endpoint, &r->unparsed_uri);

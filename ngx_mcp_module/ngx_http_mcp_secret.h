@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* What logs must not show of a URL. */
+/* Hides secrets in URLs from logs. */
 
 
 #ifndef NGX_HTTP_MCP_SECRET_H_INCLUDED
@@ -10,10 +10,13 @@
 #include "ngx_http_mcp_module.h"
 
 
-/* Hides secrets in the rewrite phase.  */
+/* Installs a handler of the rewrite phase that masks secrets. */
 ngx_int_t ngx_http_mcp_secret_init(ngx_conf_t *cf);
 
-/* The request line's target as it came; lives as long as the request.  */
+/*
+ * Returns the target of the request line as the client sent it, with its
+ * secrets.  It lives as long as the request.
+ */
 ngx_str_t ngx_http_mcp_secret_target(ngx_http_request_t *r);
 
 

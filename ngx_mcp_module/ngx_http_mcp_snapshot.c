@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Snapshots: what a call keeps of the client's request, so that backends can be
- * invoked for it, more than once, after the client has left.
+ * Snapshots: copies of the data of a client's request that backend requests
+ * need after the client has disconnected.
  */
 
 
@@ -13,28 +13,32 @@
 #include "mcp_forward.h"
 
 
-/* A variable whose value a snapshot may have to keep.  */
+/* A variable whose value a snapshot may have to copy. */
 typedef struct {
     ngx_uint_t                   index;
-    unsigned                     evaluate:1;   /* of the connection */
-    unsigned                     assigned:1;   /* known to be so */
-    unsigned                     computed:1;   /* known to be so: left alone */
-    unsigned                     local:1;      /* tells of its local address */
-    ngx_http_variable_value_t   *value;        /* in this request; NULL: it is
-                                                  not taken */
-    ngx_http_variable_value_t    known;        /* of the address that is known,
-                                                  if valid */
+    unsigned                     evaluate:1;   /* 1 if its value depends on
+                                                  the client's connection */
+    unsigned                     assigned:1;   /* 1 if its value is only
+                                                  ever assigned */
+    unsigned                     computed:1;   /* 1 if it can be computed
+                                                  again: not copied */
+    unsigned                     local:1;      /* 1 if its value depends
+                                                  only on the local address */
+    ngx_http_variable_value_t   *value;        /* value in this request;
+                                                  NULL if it is not copied */
+    ngx_http_variable_value_t    known;        /* value for the current
+                                                  local address, if valid */
     u_char                       text[NGX_SOCKADDR_STRLEN];
 } ngx_http_mcp_freeze_t;
 
 
-/* What a snapshot is made of.  */
+/* The data that a snapshot is made from. */
 typedef struct {
     ngx_http_request_t          *request;
     ngx_str_t                   *host;
     ngx_http_mcp_freeze_t       *freeze;
     ngx_uint_t                   nfreeze;
-    ngx_uint_t                   nlines;       /* at most */
+    ngx_uint_t                   nlines;       /* upper limit */
 } ngx_http_mcp_source_t;
 
 
@@ -73,10 +77,10 @@ static ngx_uint_t ngx_http_mcp_snapshot_is_assigned(ngx_http_request_t *r,
 
 
 /*
- * Variables that only the client's connection can answer, or that come from a
- * header which is not passed on; an asterisk at the end stands for any rest.
- * Variables that follow from the addresses are not here: our connection has the
- * same addresses.
+ * Variables that depend on the client's connection, or on a header that is not
+ * forwarded.  An asterisk at the end matches any rest.  Variables that depend
+ * on the addresses only are not listed, because the internal connection has
+ * the same addresses.
  */
 static ngx_str_t  ngx_http_mcp_connection_variables[] = {
     ngx_string("https"),
@@ -96,7 +100,7 @@ static ngx_str_t  ngx_http_mcp_connection_variables[] = {
 };
 
 
-/* Those of them that only tell of the address which the client connected to. */
+/* The variables of this list that depend on the local address only. */
 static ngx_str_t  ngx_http_mcp_local_variables[] = {
     ngx_string("server_addr"),
     ngx_string("server_port"),
@@ -125,14 +129,14 @@ ngx_http_mcp_snapshot_create(ngx_http_request_t *r)
         return NULL;
     }
 
-    /* all else is set below */
+    /* other members are set below */
 
     snapshot->refs = 1;
     snapshot->mem = mem;
     snapshot->nlines = 0;
     snapshot->nfrozen = 0;
 
-    /* first what has to be aligned */
+    /* first the parts that need alignment */
 
     p = (u_char *) snapshot + sizeof(ngx_http_mcp_snapshot_t);
 
@@ -170,7 +174,7 @@ ngx_http_mcp_snapshot_source(ngx_http_request_t *r,
     ngx_list_part_t            *part;
     ngx_http_core_main_conf_t  *cmcf;
 
-    /* otherwise $server_addr would ask our socket later */
+    /* otherwise $server_addr would be taken from the internal socket */
 
     if (ngx_connection_local_sockaddr(r->connection, NULL, 0) != NGX_OK) {
         return NGX_ERROR;
@@ -206,8 +210,10 @@ ngx_http_mcp_snapshot_source(ngx_http_request_t *r,
 }
 
 
-/* Returns the size of a snapshot.  Texts are NUL-terminated, except values of
- * variables and names in lower case.  */
+/*
+ * Returns the size of a snapshot, bytes.  Texts end with NUL, except values of
+ * variables and lower-case names.
+ */
 static size_t
 ngx_http_mcp_snapshot_measure(ngx_http_mcp_source_t *source)
 {
@@ -335,8 +341,10 @@ ngx_http_mcp_snapshot_copy_variables(ngx_http_mcp_snapshot_t *snapshot,
 }
 
 
-/* Headers that our request has of its own, as far as nginx has recognized them:
- * mcp_forward_skips() knows their names, and would have to compare them.  */
+/*
+ * Returns 1 for headers that the request to a backend sets itself, as far as
+ * nginx has recognized them. mcp_forward_skips() would compare their names.
+ */
 static ngx_uint_t
 ngx_http_mcp_snapshot_replaces(ngx_http_request_t *r, ngx_table_elt_t *h)
 {
@@ -366,7 +374,7 @@ ngx_http_mcp_snapshot_copy_lines(ngx_http_mcp_snapshot_t *snapshot, u_char *p,
 
         for (i = 0; i < part->nelts; i++) {
 
-            /* hash 0: cleared by some module */
+            /* hash 0: removed by another module */
 
             if (h[i].hash == 0 || ngx_http_mcp_snapshot_replaces(r, &h[i])
                 || mcp_forward_skips(&mlcf->endpoint,
@@ -420,7 +428,7 @@ ngx_http_mcp_snapshot_copy(u_char *p, ngx_str_t *dst, ngx_str_t *src)
 }
 
 
-/* Lists variables that have to be looked at; once per configuration.  */
+/* Lists the variables that may have to be copied; once per configuration. */
 static ngx_array_t *
 ngx_http_mcp_snapshot_variables(ngx_http_core_main_conf_t *cmcf)
 {
@@ -454,7 +462,7 @@ ngx_http_mcp_snapshot_variables(ngx_http_core_main_conf_t *cmcf)
 }
 
 
-/* Adds a variable to the list if a snapshot may have to keep its value.  */
+/* Adds a variable to the list if a snapshot may have to copy its value. */
 static ngx_int_t
 ngx_http_mcp_snapshot_add_variable(ngx_array_t *list,
     ngx_http_core_main_conf_t *cmcf, ngx_uint_t index)
@@ -487,7 +495,7 @@ ngx_http_mcp_snapshot_add_variable(ngx_array_t *list,
     freeze->local = ngx_http_mcp_snapshot_is_one(&v->name,
                                                  ngx_http_mcp_local_variables);
 
-    /* "set" leaves such a variable; its handler would log a warning */
+    /* a variable of "set": its handler would log a warning */
 
     freeze->assigned = (v->data == index);
 
@@ -495,7 +503,7 @@ ngx_http_mcp_snapshot_add_variable(ngx_array_t *list,
 }
 
 
-/* Whether a list has the name.  */
+/* Returns 1 if the list contains the name. */
 static ngx_uint_t
 ngx_http_mcp_snapshot_is_one(ngx_str_t *name, ngx_str_t *known)
 {
@@ -524,8 +532,10 @@ ngx_http_mcp_snapshot_is_one(ngx_str_t *name, ngx_str_t *known)
 }
 
 
-/* Forgets what is known of another local address than the request's.  Most come
- * to the same one, whose text is not made again then.  */
+/*
+ * Discards values that were cached for another local address.  Most clients
+ * connect to the same address, whose text is then made only once.
+ */
 static void
 ngx_http_mcp_snapshot_know(ngx_http_mcp_source_t *source)
 {
@@ -553,10 +563,11 @@ ngx_http_mcp_snapshot_know(ngx_http_mcp_source_t *source)
 
 
 /*
- * Returns the value that the snapshot takes, or NULL: it takes one if the
- * connection knows it, or if it cannot be computed again, as those of "set",
- * "auth_request_set" and named captures.  Maps and the like are computed again,
- * as the variables in them may differ in our request.
+ * Returns the value that the snapshot copies, or NULL.  A value is copied if
+ * it depends on the client's connection, or cannot be computed again, like
+ * those of "set", "auth_request_set" and named captures.  Maps and similar
+ * variables are computed again, because the variables that they use may differ
+ * in the request to the backend.
  */
 static ngx_http_variable_value_t *
 ngx_http_mcp_snapshot_freezes(ngx_http_request_t *r, ngx_http_mcp_freeze_t *f)
@@ -606,7 +617,9 @@ ngx_http_mcp_snapshot_evaluate(ngx_http_request_t *r, ngx_http_mcp_freeze_t *f)
 }
 
 
-/* Whether a variable is only ever assigned: then its handler finds nothing.  */
+/*
+ * Returns 1 if a variable is only ever assigned: its handler finds no value.
+ */
 static ngx_uint_t
 ngx_http_mcp_snapshot_is_assigned(ngx_http_request_t *r, ngx_uint_t index)
 {

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* What a call keeps of the client's request.  */
+/*
+ * The data of a client's request that backend requests need after it has been
+ * freed.
+ */
 
 
 #ifndef NGX_HTTP_MCP_SNAPSHOT_H_INCLUDED
@@ -12,7 +15,8 @@
 
 typedef struct {
     ngx_table_elt_t              elt;
-    ngx_http_header_t           *header;   /* NULL: not known to nginx */
+    ngx_http_header_t           *header;   /* NULL if nginx does not have a
+                                              field for it */
 } ngx_http_mcp_line_t;
 
 
@@ -22,10 +26,12 @@ typedef struct {
 } ngx_http_mcp_frozen_t;
 
 
-/* One allocation: the strings and addresses stand behind the structures.  */
+/* One allocation: strings and addresses follow the structures. */
 typedef struct {
-    ngx_uint_t                   refs;     /* the call's and invocations' */
-    const mcp_mem_t             *mem;      /* where it lies */
+    ngx_uint_t                   refs;     /* references: one for the call,
+                                              one for each backend request */
+    const mcp_mem_t             *mem;      /* memory to free the snapshot
+                                              with */
 
     ngx_http_addr_conf_t        *addr_conf;
     ngx_http_conf_ctx_t         *conf_ctx;
@@ -33,7 +39,8 @@ typedef struct {
     void                       **srv_conf;
     void                       **loc_conf;
     ngx_listening_t             *listening;
-    ngx_log_t                    log;      /* without the handler */
+    ngx_log_t                    log;      /* without its handler, which
+                                              follows */
     ngx_log_handler_pt           log_handler;
 
     struct sockaddr             *sockaddr;
@@ -42,8 +49,9 @@ typedef struct {
     socklen_t                    local_socklen;
 
     ngx_str_t                    addr_text;
-    ngx_str_t                    server;   /* normalized */
-    ngx_str_t                    host;     /* as sent, if at all */
+    ngx_str_t                    server;   /* server name, normalized */
+    ngx_str_t                    host;     /* Host as the client sent it;
+                                              empty if missing */
     ngx_str_t                    request_line;
     ngx_str_t                    unparsed_uri;
     ngx_str_t                    uri;
@@ -56,11 +64,13 @@ typedef struct {
 } ngx_http_mcp_snapshot_t;
 
 
-/* Copies what is needed of a client's request.  The caller has one reference;
- * NULL: no memory, or no local address.  */
+/*
+ * Copies the data of a client's request.  The caller owns one reference.
+ * Returns NULL if memory is out, or if the local address is unavailable.
+ */
 ngx_http_mcp_snapshot_t *ngx_http_mcp_snapshot_create(ngx_http_request_t *r);
 
-/* Gives one reference back; the snapshot may be NULL. */
+/* Drops one reference. snapshot may be NULL. */
 void ngx_http_mcp_snapshot_release(ngx_http_mcp_snapshot_t *snapshot);
 
 

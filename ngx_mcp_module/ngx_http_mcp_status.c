@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* mcp_status: what a zone holds and has done.  */
+/* The handler of "mcp_status": state and counters of a zone. */
 
 
 #include "ngx_http_mcp_status.h"
@@ -30,7 +30,10 @@ ngx_http_mcp_status_choose(ngx_http_request_t *r)
 
     accept = mcp_null_str;
 
-    /* nginx keeps a pointer to Accept only if a module built in needs it */
+    /*
+     * nginx stores a pointer to Accept only if a module that needs it is built
+     * in
+     */
 
     for (part = &r->headers_in.headers.part; part; part = part->next) {
         header = part->elts;
@@ -107,9 +110,11 @@ ngx_http_mcp_status_send(ngx_http_request_t *r, mcp_buf_t *buf,
 }
 
 
-/* Refuses unknown hosts, so that no page of another site can read the status by
- * a name that resolves to this server.  The host of an absolute target takes
- * precedence over "Host" (RFC 9112, 3.2.2).  */
+/*
+ * Rejects unknown hosts, so that no page of another site can read the status
+ * through a name that resolves to this server.  The host of an absolute target
+ * takes precedence over Host (RFC 9112, section 3.2.2).
+ */
 static ngx_uint_t
 ngx_http_mcp_status_allowed(ngx_http_request_t *r)
 {
@@ -140,7 +145,7 @@ ngx_http_mcp_status_handler(ngx_http_request_t *r)
     ngx_int_t                 rc;
     ngx_str_t                 value;
     mcp_buf_t                 buf;
-    mcp_status_ask_t          ask;
+    mcp_status_query_t        query;
     mcp_status_head_t         head;
     ngx_http_mcp_zone_t      *zone;
     ngx_http_mcp_loc_conf_t  *mlcf;
@@ -160,21 +165,21 @@ ngx_http_mcp_status_handler(ngx_http_request_t *r)
         return NGX_HTTP_SERVICE_UNAVAILABLE;
     }
 
-    ngx_memzero(&ask, sizeof(mcp_status_ask_t));
+    ngx_memzero(&query, sizeof(mcp_status_query_t));
 
-    ask.format = ngx_http_mcp_status_choose(r);
-    ask.server = mcp_str(NGINX_VER);
-    ask.zone = ngx_http_mcp_str(&zone->name);
-    ask.now = zone->env.now(zone->env.ctx);
-    ask.details = mlcf->status_details;
+    query.format = ngx_http_mcp_status_choose(r);
+    query.server = mcp_str(NGINX_VER);
+    query.zone = ngx_http_mcp_str(&zone->name);
+    query.now = zone->env.now(zone->env.ctx);
+    query.details = mlcf->status_details;
 
     if (ngx_http_arg(r, (u_char *) "cursor", 6, &value) == NGX_OK) {
-        ask.cursor = ngx_http_mcp_str(&value);
+        query.cursor = ngx_http_mcp_str(&value);
     }
 
     mcp_buf_init(&buf, &ngx_http_mcp_mem, NGX_HTTP_MCP_STATUS_MAX);
 
-    switch (mcp_status_render(&zone->store, &ask, &buf, &head))
+    switch (mcp_status_render(&zone->store, &query, &buf, &head))
     {
     case MCP_OK:
         rc = ngx_http_mcp_status_send(r, &buf, &head);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* mcp_status: what a zone holds and has done.  */
+/* The handler of "mcp_status": state and counters of a zone. */
 
 
 #ifndef NGX_HTTP_MCP_STATUS_H_INCLUDED

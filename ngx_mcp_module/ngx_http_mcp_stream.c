@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Consumers: exchanges that are answered by a stream.  The core is asked for
- * bytes only when the socket has taken all earlier ones, so a slow client costs
- * one buffer, and an idle one none.
+ * Consumers: exchanges whose response is a stream.  The core is asked for
+ * bytes only after the socket has taken all earlier ones.  So a slow client
+ * costs one buffer, and an idle client none.
  *
- * A body filter may keep a buffer after its call has returned, and may set bits
- * of r->buffered and c->buffered for as long as the response lasts.  Neither
+ * A body filter may keep a buffer after its call has returned, and may set
+ * bits of r->buffered and c->buffered during the whole response.  Neither
  * means that the socket is full: such a filter usually waits for more bytes.
- * Each buffer therefore owns its memory until the filters have consumed it, and
- * the stream continues in another one.
+ * Therefore each buffer owns its memory until the filters have consumed it,
+ * and the stream continues in another one.
  */
 
 
@@ -21,10 +21,10 @@
 #define NGX_HTTP_MCP_BUF_MIN  4096
 #define NGX_HTTP_MCP_BUF_MAX  65536
 
-/* Bytes in buffers that filters have not consumed at which a stream pauses.  */
+/* bytes in buffers that filters have not consumed, at which a stream pauses */
 #define NGX_HTTP_MCP_KEPT_MAX (4 * NGX_HTTP_MCP_BUF_MAX)
 
-/* Buffers that one stream may fill before other events get their turn.  */
+/* buffers that a stream may fill before other events get their turn */
 #define NGX_HTTP_MCP_STEPS    16
 
 
@@ -69,8 +69,10 @@ ngx_http_mcp_stream_start(ngx_http_mcp_ctx_t *ctx)
 }
 
 
-/* Sends the head. NGX_DONE: the stream follows; any other value: the request is
- * to be finalized with it.  */
+/*
+ * Sends the head.  Returns NGX_DONE if the stream follows.  Any other value is
+ * the one to finalize the request with.
+ */
 static ngx_int_t
 ngx_http_mcp_stream_head(ngx_http_request_t *r, ngx_http_mcp_ctx_t *ctx)
 {
@@ -87,14 +89,17 @@ ngx_http_mcp_stream_head(ngx_http_request_t *r, ngx_http_mcp_ctx_t *ctx)
 
     r->headers_out.content_length_n = -1;
 
-    /* In other processes the head must not say "Connection: close": some
-     * clients then take a reset for the proper end of the body.  */
+    /*
+     * while the process keeps running, the head must not contain "Connection:
+     * close": some clients would then take a reset for the regular end of the
+     * body
+     */
 
     if (ngx_exiting || ngx_terminate) {
         r->keepalive = 0;
     }
 
-    /* nginx holds it back until the first bytes of the stream */
+    /* nginx holds the head back until the first bytes of the stream */
 
     rc = ngx_http_send_header(r);
 
@@ -102,7 +107,7 @@ ngx_http_mcp_stream_head(ngx_http_request_t *r, ngx_http_mcp_ctx_t *ctx)
         return rc;
     }
 
-    /* nginx does so only for connections that it keeps, and for upgrades */
+    /* nginx does so only for persistent connections and for upgrades */
 
     clcf = ngx_http_get_module_loc_conf(r, ngx_http_core_module);
 
@@ -114,7 +119,9 @@ ngx_http_mcp_stream_head(ngx_http_request_t *r, ngx_http_mcp_ctx_t *ctx)
 }
 
 
-/* Has the client's leaving noticed, which may have happened already.  */
+/*
+ * Lets nginx notice that the client disconnects, or has disconnected already.
+ */
 static ngx_int_t
 ngx_http_mcp_stream_listen(ngx_http_request_t *r)
 {
@@ -134,8 +141,10 @@ ngx_http_mcp_stream_listen(ngx_http_request_t *r)
 }
 
 
-/* Returns 1 if the socket is full, if nginx's rate limit or a subrequest holds
- * the stream back, or if filters keep as much as they may.  */
+/*
+ * Returns 1 if the socket is full, if nginx's rate limit or a subrequest
+ * delays the stream, or if filters keep NGX_HTTP_MCP_KEPT_MAX bytes.
+ */
 static ngx_uint_t
 ngx_http_mcp_stream_blocked(ngx_http_request_t *r, ngx_http_mcp_ctx_t *ctx)
 {
@@ -151,8 +160,10 @@ ngx_http_mcp_stream_blocked(ngx_http_request_t *r, ngx_http_mcp_ctx_t *ctx)
 }
 
 
-/* Takes back the memory of buffers that the filters have consumed, and counts
- * what the others take.  */
+/*
+ * Reuses or frees the memory of buffers that the filters have consumed, and
+ * counts the memory of the others.
+ */
 static void
 ngx_http_mcp_stream_update(ngx_http_request_t *r, ngx_http_mcp_ctx_t *ctx,
     ngx_chain_t *out)
@@ -166,7 +177,7 @@ ngx_http_mcp_stream_update(ngx_http_request_t *r, ngx_http_mcp_ctx_t *ctx,
     ngx_chain_update_chains(r->pool, &ctx->free, &ctx->busy, &out,
                             (ngx_buf_tag_t) &ngx_http_mcp_module);
 
-    /* buffers without memory are behind those that became free just now */
+    /* buffers without memory are behind those that have just become free */
 
     for (cl = ctx->free; cl && cl->buf->start; cl = cl->next) {
         p = cl->buf->start;
@@ -199,7 +210,7 @@ ngx_http_mcp_stream_pull(ngx_http_mcp_ctx_t *ctx)
         ngx_http_mcp_stream_update(ctx->request, ctx, NULL);
     }
 
-    /* while the stream is blocked, the write handler goes on with it */
+    /* while the stream is blocked, the write handler continues it */
 
     if (!ngx_http_mcp_stream_blocked(ctx->request, ctx)) {
         ngx_http_mcp_stream_run(ctx);
@@ -221,7 +232,7 @@ ngx_http_mcp_stream_output(ngx_http_request_t *r, ngx_http_mcp_ctx_t *ctx,
 }
 
 
-/* Sends len bytes of ctx->buf, which becomes the property of a busy buffer.  */
+/* Sends len bytes of ctx->buf.  A busy buffer then owns that memory. */
 static ngx_int_t
 ngx_http_mcp_stream_send(ngx_http_request_t *r, ngx_http_mcp_ctx_t *ctx,
     size_t len, ngx_uint_t last)
@@ -257,8 +268,10 @@ ngx_http_mcp_stream_send(ngx_http_request_t *r, ngx_http_mcp_ctx_t *ctx,
 }
 
 
-/* Frees the buffer that is not in use.  It goes to the next stream that writes,
- * if it is a small one.  */
+/*
+ * Frees the unused buffer.  A small one goes to the free list, for the next
+ * stream.
+ */
 static void
 ngx_http_mcp_stream_free(ngx_http_mcp_ctx_t *ctx)
 {
@@ -313,7 +326,7 @@ ngx_http_mcp_stream_buffer(ngx_http_mcp_ctx_t *ctx)
 }
 
 
-/* A stream that fills its buffer gets a larger one.  */
+/* Enlarges the buffer of a stream that has filled at least half. */
 static void
 ngx_http_mcp_stream_grow(ngx_http_mcp_ctx_t *ctx, size_t len)
 {
@@ -374,7 +387,10 @@ ngx_http_mcp_stream_step(ngx_http_request_t *r, ngx_http_mcp_ctx_t *ctx)
 }
 
 
-/* Sends a head that is still held back, as there is nothing else to send.  */
+/*
+ * Sends a head that nginx still holds back, because the stream has no bytes
+ * yet.
+ */
 static ngx_int_t
 ngx_http_mcp_stream_head_flush(ngx_http_request_t *r, ngx_http_mcp_ctx_t *ctx)
 {
@@ -386,7 +402,7 @@ ngx_http_mcp_stream_head_flush(ngx_http_request_t *r, ngx_http_mcp_ctx_t *ctx)
         return NGX_ERROR;
     }
 
-    /* a filter may swallow a buffer that has no bytes */
+    /* a filter may drop a buffer without bytes */
 
     if (r->out == NULL || ngx_http_mcp_stream_blocked(r, ctx)) {
         return NGX_OK;
@@ -396,8 +412,10 @@ ngx_http_mcp_stream_head_flush(ngx_http_request_t *r, ngx_http_mcp_ctx_t *ctx)
 }
 
 
-/* Arranges for the next write event.  A client, or a filter that keeps all it
- * may, has send_timeout to take something.  */
+/*
+ * Prepares for the next write event.  The client, or a filter that keeps
+ * NGX_HTTP_MCP_KEPT_MAX bytes, has "send_timeout" to take some.
+ */
 static ngx_int_t
 ngx_http_mcp_stream_wait(ngx_http_request_t *r, ngx_http_mcp_ctx_t *ctx,
     ngx_int_t rc)
@@ -449,7 +467,7 @@ ngx_http_mcp_stream_run(ngx_http_mcp_ctx_t *ctx)
              ? NGX_AGAIN : ngx_http_mcp_stream_step(r, ctx);
     } while (rc == NGX_OK && ++n < NGX_HTTP_MCP_STEPS);
 
-    if (!ctx->zone->pumping) {
+    if (!ctx->zone->runs_queue) {
         ngx_http_mcp_worker_arm(ctx->zone);
     }
 
@@ -515,7 +533,7 @@ ngx_http_mcp_stream_write_handler(ngx_http_request_t *r)
 
     rc = NGX_OK;
 
-    /* bytes that nginx or a filter has not passed on */
+    /* nginx or a filter holds bytes */
 
     if (!wev->delayed && (r->buffered || r->postponed || c->buffered)) {
         rc = ngx_http_mcp_stream_output(r, ctx, NULL);
@@ -530,7 +548,7 @@ ngx_http_mcp_stream_write_handler(ngx_http_request_t *r)
         return;
     }
 
-    /* otherwise a spurious event */
+    /* otherwise the event is spurious */
 
     if (ctx->paused || ngx_http_mcp_stream_blocked(r, ctx)) {
         ngx_http_mcp_stream_run(ctx);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* A client that reads a stream.  */
+/* Sends a stream to a client. */
 
 
 #ifndef NGX_HTTP_MCP_STREAM_H_INCLUDED
@@ -10,12 +10,16 @@
 #include "ngx_http_mcp_handler.h"
 
 
-/* STREAM and PULL.  The request may be freed when they return, but only by its
- * posted requests.  */
+/*
+ * Carry out STREAM and PULL.  The request may have been freed when they
+ * return, but only by running its posted requests.
+ */
 void ngx_http_mcp_stream_start(ngx_http_mcp_ctx_t *ctx);
 void ngx_http_mcp_stream_pull(ngx_http_mcp_ctx_t *ctx);
 
-/* Frees the stream's buffers, also those that filters have not consumed.  */
+/*
+ * Frees the stream's buffers, including those that filters have not consumed.
+ */
 void ngx_http_mcp_stream_destroy(ngx_http_mcp_ctx_t *ctx);
 
 

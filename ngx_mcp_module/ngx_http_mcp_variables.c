@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* $mcp_*: one variable for each fact of the core, about a client's request or
- * about the detached request of a backend call; and those that are known before
- * the body is read.  */
+/*
+ * $mcp_*: one variable for each variable of the core, for a client's request
+ * or for the internal request of a backend request; and variables from request
+ * headers, which are known before the body is read.
+ */
 
 
 #include "ngx_http_mcp_variables.h"
@@ -11,7 +13,8 @@
 #include "ngx_http_mcp_config.h"
 #include "ngx_http_mcp_handler.h"
 #include "ngx_http_mcp_head.h"
-#include "mcp_sent.h"
+#include "mcp_early_header.h"
+#include "mcp_renamed.h"
 #include "mcp_version.h"
 
 
@@ -19,30 +22,32 @@ static ngx_int_t
 ngx_http_mcp_variable(ngx_http_request_t *r, ngx_http_variable_value_t *v,
     uintptr_t data)
 {
-    const mcp_str_t            *value;
-    const mcp_facts_t          *facts;
-    ngx_http_mcp_ctx_t         *ctx;
-    ngx_http_mcp_invocation_t  *inv;
+    const mcp_str_t                 *value;
+    const mcp_variables_t           *variables;
+    ngx_http_mcp_ctx_t              *ctx;
+    ngx_http_mcp_backend_request_t  *req;
 
-    inv = ngx_http_mcp_call_invocation(r);
+    req = ngx_http_mcp_call_backend_request(r);
 
-    if (inv && inv->kept) {
-        facts = &inv->kept->facts;
+    if (req && req->kept) {
+        variables = &req->kept->variables;
 
     } else {
         ctx = ngx_http_mcp_get_ctx(r);
-        facts = ctx ? mcp_exchange_facts(ctx->exchange) : NULL;
+        variables = ctx ? mcp_exchange_variables(ctx->exchange) : NULL;
     }
 
-    value = facts ? &facts->value[data] : NULL;
+    value = variables ? &variables->value[data] : NULL;
 
     if (value == NULL || value->len == 0) {
         v->not_found = 1;
         return NGX_OK;
     }
 
-    /* an exchange lives as long as its request, and what jobs know as long as
-     * their call, which the request's connection keeps */
+    /*
+     * an exchange lives as long as its request; values of a backend request
+     * live as long as their call, which the internal connection retains
+     */
 
     v->data = (u_char *) value->data;
     v->len = value->len;
@@ -54,18 +59,22 @@ ngx_http_mcp_variable(ngx_http_request_t *r, ngx_http_variable_value_t *v,
 }
 
 
-/* Nobody but this variable looks for the arguments.  */
+/*
+ * Handler of $mcp_arguments.  The core looks for the arguments only when this
+ * variable is used.
+ */
 static ngx_int_t
 ngx_http_mcp_variable_arguments(ngx_http_request_t *r,
     ngx_http_variable_value_t *v, uintptr_t data)
 {
-    u_char                     *p;
-    size_t                      i;
-    mcp_str_t                   text;
-    ngx_http_mcp_invocation_t  *inv;
+    u_char                          *p;
+    size_t                           i;
+    mcp_str_t                        text;
+    ngx_http_mcp_backend_request_t  *req;
 
-    inv = ngx_http_mcp_call_invocation(r);
-    text = inv && inv->kept ? mcp_job_arguments(inv->kept) : mcp_null_str;
+    req = ngx_http_mcp_call_backend_request(r);
+    text = req && req->kept ? mcp_backend_request_arguments(req->kept)
+                            : mcp_null_str;
 
     if (text.len == 0) {
         v->not_found = 1;
@@ -77,7 +86,7 @@ ngx_http_mcp_variable_arguments(ngx_http_request_t *r,
         return NGX_ERROR;
     }
 
-    /* in JSON a control character is white space, but for DEL */
+    /* control characters of JSON text are white space, except DEL */
 
     for (i = 0; i < text.len; i++) {
         p[i] = (u_char) text.data[i];
@@ -121,15 +130,18 @@ ngx_http_mcp_variable_alloc(void *pool, size_t size)
 }
 
 
-/* data is the name of the variable.  */
+/*
+ * Handler of $mcp_header_* and $mcp_param_*; data points to the variable's
+ * name.
+ */
 static ngx_int_t
-ngx_http_mcp_variable_sent(ngx_http_request_t *r,
+ngx_http_mcp_variable_header(ngx_http_request_t *r,
     ngx_http_variable_value_t *v, uintptr_t data)
 {
     mcp_mem_t                 mem;
     mcp_str_t                 value;
     mcp_head_t                head;
-    mcp_sent_t                sent;
+    mcp_early_header_t        sent;
     ngx_str_t                *name;
     ngx_http_mcp_loc_conf_t  *mlcf;
 
@@ -155,7 +167,7 @@ ngx_http_mcp_variable_sent(ngx_http_request_t *r,
 
     name = (ngx_str_t *) data;
 
-    if (mcp_sent(&sent, ngx_http_mcp_str(name), &value) != MCP_OK) {
+    if (mcp_early_header(&sent, ngx_http_mcp_str(name), &value) != MCP_OK) {
         return NGX_ERROR;
     }
 
@@ -174,29 +186,31 @@ ngx_http_mcp_variable_sent(ngx_http_request_t *r,
 }
 
 
-static ngx_http_variable_t  ngx_http_mcp_variables_sent[] = {
+static ngx_http_variable_t  ngx_http_mcp_variables_early_headers[] = {
 
-    { ngx_string("mcp_sent_method"), NULL, ngx_http_mcp_variable_sent, 0,
+    { ngx_string("mcp_header_method"), NULL, ngx_http_mcp_variable_header, 0,
       NGX_HTTP_VAR_NOCACHEABLE, 0 },
 
-    { ngx_string("mcp_sent_name"), NULL, ngx_http_mcp_variable_sent, 0,
+    { ngx_string("mcp_header_name"), NULL, ngx_http_mcp_variable_header, 0,
       NGX_HTTP_VAR_NOCACHEABLE, 0 },
 
-    { ngx_string("mcp_param_"), NULL, ngx_http_mcp_variable_sent, 0,
+    { ngx_string("mcp_param_"), NULL, ngx_http_mcp_variable_header, 0,
       NGX_HTTP_VAR_NOCACHEABLE|NGX_HTTP_VAR_PREFIX, 0 },
 
     ngx_http_null_variable
 };
 
 
-/* The location says whether anything is known: values that were found in
- * another one, or without any, do not count.  */
+/*
+ * Adds the variables that depend on request headers.  They are not cacheable,
+ * because their value depends on the location.
+ */
 static ngx_int_t
-ngx_http_mcp_variables_add_sent(ngx_conf_t *cf)
+ngx_http_mcp_variables_add_early_headers(ngx_conf_t *cf)
 {
     ngx_http_variable_t  *var, *v;
 
-    for (v = ngx_http_mcp_variables_sent; v->name.len; v++) {
+    for (v = ngx_http_mcp_variables_early_headers; v->name.len; v++) {
         var = ngx_http_add_variable(cf, &v->name, v->flags);
         if (var == NULL) {
             return NGX_ERROR;
@@ -233,9 +247,9 @@ ngx_http_mcp_variables_add(ngx_conf_t *cf)
 
     var->get_handler = ngx_http_mcp_variable_arguments;
 
-    for (i = 0; i < MCP_FACT_COUNT; i++) {
-        name.data = (u_char *) mcp_fact_names[i].data;
-        name.len = mcp_fact_names[i].len;
+    for (i = 0; i < MCP_VARIABLE_COUNT; i++) {
+        name.data = (u_char *) mcp_variable_names[i].data;
+        name.len = mcp_variable_names[i].len;
 
         var = ngx_http_add_variable(cf, &name, NGX_HTTP_VAR_NOCACHEABLE);
         if (var == NULL) {
@@ -246,17 +260,53 @@ ngx_http_mcp_variables_add(ngx_conf_t *cf)
         var->data = i;
     }
 
-    return ngx_http_mcp_variables_add_sent(cf);
+    return ngx_http_mcp_variables_add_early_headers(cf);
 }
 
 
-/* Finds the variables that the configuration uses.  */
+/* A row of MCP_RENAMED_VARIABLES.  */
+#define NGX_HTTP_MCP_RENAMED(nginx, new_nginx)                                \
+    { ngx_string(nginx), ngx_string(new_nginx) },
+
+
+ngx_int_t
+ngx_http_mcp_variables_check(ngx_conf_t *cf)
+{
+    ngx_uint_t                  i, n;
+    ngx_http_variable_t        *v;
+    ngx_http_core_main_conf_t  *cmcf;
+
+    static ngx_str_t  renamed[][2] = {
+        MCP_RENAMED_VARIABLES(NGX_HTTP_MCP_RENAMED)
+    };
+
+    cmcf = ngx_http_conf_get_module_main_conf(cf, ngx_http_core_module);
+    v = cmcf->variables.elts;
+
+    for (i = 0; i < cmcf->variables.nelts; i++) {
+        for (n = 0; n < sizeof(renamed) / sizeof(renamed[0]); n++) {
+            if (v[i].name.len == renamed[n][0].len
+                && ngx_strncmp(v[i].name.data, renamed[n][0].data,
+                               v[i].name.len) == 0)
+            {
+                ngx_log_error(NGX_LOG_EMERG, cf->log, 0,
+                              "the variable \"$%V\" is now \"$%V\"",
+                              &renamed[n][0], &renamed[n][1]);
+                return NGX_ERROR;
+            }
+        }
+    }
+
+    return NGX_OK;
+}
+
+
 ngx_int_t
 ngx_http_mcp_variables_find(ngx_cycle_t *cycle)
 {
     ngx_uint_t                  i;
     ngx_http_variable_t        *v;
-    ngx_http_mcp_used_t        *used, *told;
+    ngx_http_mcp_used_t        *used, *exported;
     ngx_http_mcp_main_conf_t   *mmcf;
     ngx_http_core_main_conf_t  *cmcf;
 
@@ -276,18 +326,18 @@ ngx_http_mcp_variables_find(ngx_cycle_t *cycle)
         }
 
         used->index = i;
-        used->fact = v[i].data;
+        used->variable = v[i].data;
 
-        if (mcp_fact_env[v[i].data].len == 0) {
+        if (mcp_variable_env[v[i].data].len == 0) {
             continue;
         }
 
-        told = ngx_array_push(&mmcf->told);
-        if (told == NULL) {
+        exported = ngx_array_push(&mmcf->exported);
+        if (exported == NULL) {
             return NGX_ERROR;
         }
 
-        *told = *used;
+        *exported = *used;
     }
 
     return NGX_OK;
@@ -312,9 +362,9 @@ ngx_http_mcp_variables_flush(ngx_http_request_t *r)
 }
 
 
-/* The others are made while it runs.  */
+/* Sets the variables that backends get; the others are evaluated when used. */
 void
-ngx_http_mcp_variables_fill(ngx_http_request_t *r, mcp_job_t *job)
+ngx_http_mcp_variables_fill(ngx_http_request_t *r, mcp_backend_request_t *breq)
 {
     ngx_uint_t                  i;
     mcp_str_t                  *value;
@@ -324,11 +374,11 @@ ngx_http_mcp_variables_fill(ngx_http_request_t *r, mcp_job_t *job)
 
     mmcf = ngx_http_get_module_main_conf(r, ngx_http_mcp_module);
 
-    used = mmcf->told.elts;
+    used = mmcf->exported.elts;
 
-    for (i = 0; i < mmcf->told.nelts; i++) {
+    for (i = 0; i < mmcf->exported.nelts; i++) {
         v = &r->variables[used[i].index];
-        value = &job->facts.value[used[i].fact];
+        value = &breq->variables.value[used[i].variable];
 
         if (value->len == 0) {
             v->not_found = 1;

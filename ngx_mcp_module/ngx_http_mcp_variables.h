@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* $mcp_*. */
+/* The variables $mcp_*. */
 
 
 #ifndef NGX_HTTP_MCP_VARIABLES_H_INCLUDED
@@ -12,25 +12,38 @@
 #include "mcp_worker.h"
 
 
-/* One that the configuration uses.  */
+/*
+ * A variable that the configuration uses: its index in nginx, and its number
+ * in mcp_variables_t.
+ */
 typedef struct {
     ngx_uint_t                   index;
-    ngx_uint_t                   fact;
+    ngx_uint_t                   variable;
 } ngx_http_mcp_used_t;
 
 
 ngx_int_t ngx_http_mcp_variables_add(ngx_conf_t *cf);
 
-/* Finds those that the configuration uses.  */
+/* Rejects a configuration that uses an earlier name of a variable.  Called
+ * when the whole configuration has been read.  */
+ngx_int_t ngx_http_mcp_variables_check(ngx_conf_t *cf);
+
+/*
+ * Finds the variables that the configuration uses, for the two functions
+ * below.
+ */
 ngx_int_t ngx_http_mcp_variables_find(ngx_cycle_t *cycle);
 
-/* Forgets the values that were read before the request's end, so that logs get
- * the last ones.  */
+/* Drops cached values of the variables, so that logs get the final values. */
 void ngx_http_mcp_variables_flush(ngx_http_request_t *r);
 
-/* Sets those that a backend's request r has from its beginning.  Their values
- * are the job's: they live as long as its call.  */
-void ngx_http_mcp_variables_fill(ngx_http_request_t *r, mcp_job_t *job);
+/*
+ * Sets the variables of a backend's request r that are already set when it
+ * starts.  The values belong to the backend request: they live as long as its
+ * call.
+ */
+void ngx_http_mcp_variables_fill(ngx_http_request_t *r,
+    mcp_backend_request_t *breq);
 
 
 #endif /* NGX_HTTP_MCP_VARIABLES_H_INCLUDED */

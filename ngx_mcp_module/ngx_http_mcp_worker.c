@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * This process's part in a zone: attaching, waking and being woken, the core's
- * timers, and the actions that the core asks for.
+ * This process's worker in a zone: attaching, wake-ups, the core's timers, and
+ * the core's actions.
  */
 
 
 #include "ngx_http_mcp_worker.h"
 
-#include "ngx_http_mcp_bell.h"
+#include "ngx_http_mcp_wakeup.h"
 #include "ngx_http_mcp_call.h"
 #include "ngx_http_mcp_cluster.h"
 #include "ngx_http_mcp_config.h"
@@ -21,17 +21,20 @@
 #include "mcp_version.h"
 
 
-/* interval of patrols, ms, and the most slots that one patrol looks at */
+/*
+ * interval of checks for dead processes, ms, and the maximum number of slots
+ * inspected by each check
+ */
 #define NGX_HTTP_MCP_PATROL        2000
 #define NGX_HTTP_MCP_PATROL_SLOTS  256
 
 /* actions carried out before other events get their turn */
-#define NGX_HTTP_MCP_PUMP_MAX      1024
+#define NGX_HTTP_MCP_RUN_QUEUE_MAX  1024
 
-/* times that the pump goes on without an action because it was woken */
+/* wake-ups handled before other events get their turn */
 #define NGX_HTTP_MCP_WAKES_MAX     16
 
-/* the longest timer, ms: the clock may be set meanwhile */
+/* maximum of a timer, ms, because the clock may be set meanwhile */
 #define NGX_HTTP_MCP_TIMER_MAX     60000
 
 
@@ -40,19 +43,22 @@ static ngx_int_t ngx_http_mcp_worker_start(ngx_http_mcp_zone_t *zone,
 static void ngx_http_mcp_worker_init_events(ngx_http_mcp_zone_t *zone);
 static void ngx_http_mcp_worker_wake(void *ctx, unsigned slot);
 static void ngx_http_mcp_worker_ready(void *ctx);
-static void ngx_http_mcp_worker_bell_handler(ngx_event_t *ev);
+static void ngx_http_mcp_worker_wakeup_handler(ngx_event_t *ev);
 static void ngx_http_mcp_worker_stop(ngx_cycle_t *cycle);
 static void ngx_http_mcp_worker_set_timer(ngx_http_mcp_zone_t *zone,
     uint64_t when);
 static void ngx_http_mcp_worker_timer_handler(ngx_event_t *ev);
 static void ngx_http_mcp_worker_patrol_handler(ngx_event_t *ev);
-static void ngx_http_mcp_worker_pump(ngx_http_mcp_zone_t *zone);
-static void ngx_http_mcp_worker_pump_handler(ngx_event_t *ev);
+static void ngx_http_mcp_worker_run_queue(ngx_http_mcp_zone_t *zone);
+static void ngx_http_mcp_worker_run_queue_handler(ngx_event_t *ev);
 
 
 /* --- event methods --- */
 
-/* With other methods an "active" event is not yet left alone.  */
+/*
+ * Returns 1 for an event method that leaves events alone which are marked
+ * "active", as internal connections need it.
+ */
 static ngx_uint_t
 ngx_http_mcp_worker_suits(u_char *method)
 {
@@ -66,7 +72,7 @@ ngx_http_mcp_worker_check_events(ngx_cycle_t *cycle, ngx_log_t *log)
 {
     ngx_event_conf_t  *ecf;
 
-    /* "events" may stand behind "http" */
+    /* "events" may follow "http" in the configuration */
 
     if (ngx_get_conf(cycle->conf_ctx, ngx_events_module) == NULL) {
         return NGX_OK;
@@ -88,7 +94,41 @@ ngx_http_mcp_worker_check_events(ngx_cycle_t *cycle, ngx_log_t *log)
 }
 
 
-/* --- life of the process --- */
+/*
+ * Warns about endpoints whose quotas permit one caller more connections than
+ * all processes have.
+ */
+static void
+ngx_http_mcp_worker_check_connections(ngx_cycle_t *cycle,
+    ngx_http_mcp_main_conf_t *mmcf)
+{
+    uint64_t                    quota, all;
+    ngx_uint_t                  i;
+    ngx_core_conf_t            *ccf;
+    ngx_http_mcp_loc_conf_t   **mlcf;
+
+    ccf = (ngx_core_conf_t *) ngx_get_conf(cycle->conf_ctx, ngx_core_module);
+
+    all = cycle->connection_n * (ccf->master ? ccf->worker_processes : 1);
+    mlcf = mmcf->endpoints.elts;
+
+    for (i = 0; i < mmcf->endpoints.nelts; i++) {
+        quota = mcp_setup_connections(mlcf[i]->setup);
+
+        if (quota > all) {
+            ngx_log_error(NGX_LOG_WARN, cycle->log, 0,
+                          "\"mcp\" in %V:%ui has quotas that let one caller "
+                          "hold %uL connections, but the "
+                          "\"worker_connections\" of all processes add up to "
+                          "%uL: raise \"worker_connections\", or lower "
+                          "\"mcp_quota_streams\" and \"mcp_quota_listeners\"",
+                          &mlcf[i]->file, mlcf[i]->line, quota, all);
+        }
+    }
+}
+
+
+/* --- start and end of the process --- */
 
 ngx_int_t
 ngx_http_mcp_worker_init_module(ngx_cycle_t *cycle)
@@ -103,6 +143,7 @@ ngx_http_mcp_worker_init_module(ngx_cycle_t *cycle)
     }
 
     rc = ngx_http_mcp_worker_check_events(cycle, cycle->log);
+    ngx_http_mcp_worker_check_connections(cycle, mmcf);
 
     if (ngx_test_config) {
         return rc;
@@ -110,16 +151,18 @@ ngx_http_mcp_worker_init_module(ngx_cycle_t *cycle)
 
     ngx_log_error(NGX_LOG_NOTICE, cycle->log, 0, "MCP module %s", mcp_version);
 
-    /* an error would end the master here, even one that already runs */
+    /* no error: it would end the master, even one that is already running */
 
-    ngx_http_mcp_bell_create(cycle);
+    ngx_http_mcp_wakeup_create(cycle);
 
     return NGX_OK;
 }
 
 
-/* Returns the log of events that belong to no request: the one that "error_log"
- * of the http block names.  */
+/*
+ * Returns the log for events that belong to no request: that of "error_log" in
+ * the http block.
+ */
 static ngx_log_t *
 ngx_http_mcp_worker_log(ngx_cycle_t *cycle)
 {
@@ -152,8 +195,10 @@ ngx_http_mcp_worker_init_process(ngx_cycle_t *cycle)
         return NGX_OK;
     }
 
-    /* an error here would end the process, and each one that replaces it, with
-     * everything else that they serve: endpoints answer 503 instead */
+    /*
+     * no error: it would end the process, and each process that replaces it,
+     * with everything else that they serve; endpoints respond with 503 instead
+     */
 
     rc = NGX_OK;
 
@@ -162,7 +207,7 @@ ngx_http_mcp_worker_init_process(ngx_cycle_t *cycle)
     if (!(ngx_event_flags & NGX_USE_CLEAR_EVENT)
         || ngx_http_mcp_connection_init_process(cycle) != NGX_OK
         || ngx_http_mcp_variables_find(cycle) != NGX_OK
-        || ngx_http_mcp_bell_listen(cycle, ngx_http_mcp_worker_bell_handler)
+        || ngx_http_mcp_wakeup_listen(cycle, ngx_http_mcp_worker_wakeup_handler)
            != NGX_OK)
     {
         rc = NGX_ERROR;
@@ -176,8 +221,8 @@ ngx_http_mcp_worker_init_process(ngx_cycle_t *cycle)
         if (rc != NGX_OK || ngx_http_mcp_worker_start(zones[i], mmcf) != NGX_OK)
         {
             ngx_log_error(NGX_LOG_EMERG, cycle->log, 0,
-                          "this process has no part in MCP zone \"%V\": its "
-                          "endpoints answer 503", &zones[i]->name);
+                          "this process is not attached to MCP zone \"%V\": "
+                          "its endpoints answer 503", &zones[i]->name);
         }
     }
 
@@ -185,7 +230,7 @@ ngx_http_mcp_worker_init_process(ngx_cycle_t *cycle)
 }
 
 
-/* Tells the core which configuration this process serves.  */
+/* Passes this process's configuration to the core. */
 static void
 ngx_http_mcp_worker_begin(ngx_http_mcp_zone_t *zone,
     ngx_http_mcp_main_conf_t *mmcf)
@@ -241,7 +286,7 @@ ngx_http_mcp_worker_start(ngx_http_mcp_zone_t *zone,
     zone->ready = 1;
     zone->patrolled = ngx_current_msec - NGX_HTTP_MCP_PATROL;
 
-    /* calls that the slot's previous process left behind */
+    /* calls that the previous process in this slot has left */
 
     mcp_worker_adopt(zone->worker);
 
@@ -251,9 +296,9 @@ ngx_http_mcp_worker_start(ngx_http_mcp_zone_t *zone,
     if (zone->cluster) {
         ngx_http_mcp_cluster_start(zone, mmcf);
 
-        /* now: what is posted waits for the first event, and this cannot */
+        /* now, because a posted event would wait for another event */
 
-        ngx_http_mcp_worker_pump(zone);
+        ngx_http_mcp_worker_run_queue(zone);
     }
 #endif
 
@@ -271,11 +316,11 @@ ngx_http_mcp_worker_init_events(ngx_http_mcp_zone_t *zone)
     zone->dummy.log = zone->log;
     zone->dummy.data = zone;
 
-    zone->pump.handler = ngx_http_mcp_worker_pump_handler;
-    zone->pump.data = &zone->dummy;
-    zone->pump.log = zone->log;
+    zone->queue_event.handler = ngx_http_mcp_worker_run_queue_handler;
+    zone->queue_event.data = &zone->dummy;
+    zone->queue_event.log = zone->log;
 
-    zone->timer = zone->pump;
+    zone->timer = zone->queue_event;
     zone->timer.handler = ngx_http_mcp_worker_timer_handler;
     zone->timer.cancelable = 1;
 
@@ -306,8 +351,7 @@ ngx_http_mcp_worker_exit_process(ngx_cycle_t *cycle)
 
         zones[i]->ready = 0;
 
-        /* a fast shutdown leaves requests behind, but none of them runs
-         * again */
+        /* a fast shutdown leaves requests behind, which never run again */
 
 #if (MCP_CLUSTER)
         if (zones[i]->cluster) {
@@ -317,21 +361,23 @@ ngx_http_mcp_worker_exit_process(ngx_cycle_t *cycle)
 
         mcp_store_detach(&zones[i]->store);
         mcp_worker_destroy(zones[i]->worker);
-        mcp_spare_clear(&zones[i]->spare);
+        mcp_free_list_clear(&zones[i]->free_list);
     }
 }
 
 
 /* --- wake-ups --- */
 
-/* The store's wake: wakes any process of the zone, this one included.  */
+/*
+ * Wakes a process of the zone, which may be this one.  Callback of the store.
+ */
 static void
 ngx_http_mcp_worker_wake(void *ctx, unsigned slot)
 {
     ngx_http_mcp_zone_t  *zone = ctx;
 
     if (slot != (unsigned) ngx_process_slot) {
-        ngx_http_mcp_bell_ring(slot, zone->log);
+        ngx_http_mcp_wakeup_ring(slot, zone->log);
         return;
     }
 
@@ -340,20 +386,20 @@ ngx_http_mcp_worker_wake(void *ctx, unsigned slot)
 }
 
 
-/* The core's queue has become non-empty.  */
+/* The core's queue is no longer empty.  Callback of the worker. */
 static void
 ngx_http_mcp_worker_ready(void *ctx)
 {
     ngx_http_mcp_zone_t  *zone = ctx;
 
-    if (!zone->pumping) {
-        ngx_post_event(&zone->pump, &ngx_posted_events);
+    if (!zone->runs_queue) {
+        ngx_post_event(&zone->queue_event, &ngx_posted_events);
     }
 }
 
 
 static void
-ngx_http_mcp_worker_bell_handler(ngx_event_t *ev)
+ngx_http_mcp_worker_wakeup_handler(ngx_event_t *ev)
 {
     ngx_uint_t                  i;
     ngx_cycle_t                *cycle;
@@ -372,7 +418,7 @@ ngx_http_mcp_worker_bell_handler(ngx_event_t *ev)
         return;
     }
 
-    ngx_http_mcp_bell_silence(c);
+    ngx_http_mcp_wakeup_silence(c);
 
     mmcf = ngx_http_cycle_get_module_main_conf(cycle, ngx_http_mcp_module);
     zones = mmcf->zones.elts;
@@ -380,13 +426,16 @@ ngx_http_mcp_worker_bell_handler(ngx_event_t *ev)
     for (i = 0; i < mmcf->zones.nelts; i++) {
         if (zones[i]->ready) {
             zones[i]->woken = 1;
-            ngx_http_mcp_worker_pump(zones[i]);
+            ngx_http_mcp_worker_run_queue(zones[i]);
         }
     }
 }
 
 
-/* The process winds up: ends the streams of clients that can come back.  */
+/*
+ * The process is shutting down: ends the streams of clients that can resume
+ * them.
+ */
 static void
 ngx_http_mcp_worker_stop(ngx_cycle_t *cycle)
 {
@@ -400,7 +449,7 @@ ngx_http_mcp_worker_stop(ngx_cycle_t *cycle)
     for (i = 0; i < mmcf->zones.nelts; i++) {
         if (zones[i]->ready) {
             mcp_worker_stop(zones[i]->worker, 0);
-            ngx_http_mcp_worker_pump(zones[i]);
+            ngx_http_mcp_worker_run_queue(zones[i]);
         }
     }
 }
@@ -416,7 +465,7 @@ ngx_http_mcp_worker_arm(ngx_http_mcp_zone_t *zone)
 
     when = mcp_worker_deadline(zone->worker, &busy);
 
-    /* a process that winds up waits for what must not be cut off */
+    /* not cancelable while calls run that the shutdown must not cut off */
 
     zone->timer.cancelable = !busy;
 
@@ -442,7 +491,7 @@ ngx_http_mcp_worker_set_timer(ngx_http_mcp_zone_t *zone, uint64_t when)
                           : (ngx_msec_t) ngx_min(when - now,
                                                  NGX_HTTP_MCP_TIMER_MAX);
 
-    /* nginx does not move a timer by less than 300 ms */
+    /* nginx ignores a change of a timer by less than 300 ms */
 
     if (zone->timer.timer_set) {
         ngx_del_timer(&zone->timer);
@@ -463,7 +512,7 @@ ngx_http_mcp_worker_timer_handler(ngx_event_t *ev)
     zone = c->data;
 
     mcp_worker_expire(zone->worker);
-    ngx_http_mcp_worker_pump(zone);
+    ngx_http_mcp_worker_run_queue(zone);
 }
 
 
@@ -474,8 +523,11 @@ ngx_http_mcp_worker_is_dead(uint64_t pid)
 }
 
 
-/* Takes care of processes that died while they wound up, as no new one takes
- * their slots; and makes up for lost wake-ups.  */
+/*
+ * Checks for processes that have died, because no new process takes the slot
+ * of one that died while it was shutting down.  Also makes up for lost
+ * wake-ups.
+ */
 static void
 ngx_http_mcp_worker_patrol_handler(ngx_event_t *ev)
 {
@@ -488,7 +540,7 @@ ngx_http_mcp_worker_patrol_handler(ngx_event_t *ev)
     if (ngx_current_msec - zone->patrolled >= NGX_HTTP_MCP_PATROL) {
         zone->patrolled = ngx_current_msec;
 
-        mcp_worker_patrol(zone->worker, (unsigned) ngx_http_mcp_bell_slots(),
+        mcp_worker_patrol(zone->worker, (unsigned) ngx_http_mcp_wakeup_slots(),
                           NGX_HTTP_MCP_PATROL_SLOTS,
                           ngx_http_mcp_worker_is_dead);
     }
@@ -496,14 +548,14 @@ ngx_http_mcp_worker_patrol_handler(ngx_event_t *ev)
     zone->woken = 1;
     ngx_http_mcp_worker_ready(zone);
 
-    ngx_add_timer(ev, ngx_http_mcp_bell_is_ours() ? NGX_HTTP_MCP_PATROL
-                                                  : NGX_HTTP_MCP_BELL_POLL);
+    ngx_add_timer(ev, ngx_http_mcp_wakeup_is_ours() ? NGX_HTTP_MCP_PATROL
+                                                  : NGX_HTTP_MCP_WAKEUP_POLL);
 }
 
 
-/* --- the pump --- */
+/* --- the queue of actions --- */
 
-/* Carries out an action on a client's request.  */
+/* Carries out an action for a client's request. */
 static void
 ngx_http_mcp_worker_answer(ngx_http_mcp_ctx_t *ctx, mcp_action_e type)
 {
@@ -530,7 +582,7 @@ ngx_http_mcp_worker_answer(ngx_http_mcp_ctx_t *ctx, mcp_action_e type)
         break;
     }
 
-    /* r may be gone */
+    /* r may have been freed */
 
     ngx_http_run_posted_requests(c);
 }
@@ -546,15 +598,15 @@ ngx_http_mcp_worker_act(ngx_http_mcp_zone_t *zone, mcp_action_t *action)
     switch (action->type) {
 
     case MCP_ACT_INVOKE:
-        ngx_http_mcp_call_invoke(action->job, ctx ? ctx->request : NULL);
+        ngx_http_mcp_call_invoke(action->breq, ctx ? ctx->request : NULL);
         break;
 
     case MCP_ACT_ABORT:
-        ngx_http_mcp_call_abort(action->job);
+        ngx_http_mcp_call_abort(action->breq);
         break;
 
     case MCP_ACT_RESUME:
-        ngx_http_mcp_call_resume(action->job);
+        ngx_http_mcp_call_resume(action->breq);
         break;
 
     case MCP_ACT_FORGET:
@@ -579,22 +631,25 @@ ngx_http_mcp_worker_act(ngx_http_mcp_zone_t *zone, mcp_action_t *action)
 }
 
 
-/* Carries out all actions and arms the timer.  Runs from events of its own
- * only, never from a handler of a request: an action may free any request.  */
+/*
+ * Carries out all actions and sets the timer.  Called from events of the
+ * module only, never from a handler of a request, because an action may free
+ * any request.
+ */
 static void
-ngx_http_mcp_worker_pump(ngx_http_mcp_zone_t *zone)
+ngx_http_mcp_worker_run_queue(ngx_http_mcp_zone_t *zone)
 {
     ngx_uint_t    n, wakes;
     mcp_action_t  action;
 
-    if (zone->pumping) {
+    if (zone->runs_queue) {
         return;
     }
 
-    zone->pumping = 1;
+    zone->runs_queue = 1;
     wakes = 0;
 
-    for (n = 0; n < NGX_HTTP_MCP_PUMP_MAX || ngx_exiting; n++) {
+    for (n = 0; n < NGX_HTTP_MCP_RUN_QUEUE_MAX || ngx_exiting; n++) {
         mcp_worker_next(zone->worker, &action);
 
         if (action.type != MCP_ACT_NONE) {
@@ -610,29 +665,31 @@ ngx_http_mcp_worker_pump(ngx_http_mcp_zone_t *zone)
             break;
         }
 
-        /* only now: of many that are to be served, those that were looked at
-         * are served next, while the processor still has them in its cache */
+        /*
+         * after the actions: streams that the last wake-up has read are served
+         * first, while they are in the processor's cache
+         */
 
         zone->woken = 0;
         mcp_worker_wake(zone->worker);
     }
 
-    ngx_post_event(&zone->pump, &ngx_posted_next_events);
+    ngx_post_event(&zone->queue_event, &ngx_posted_next_events);
 
 done:
 
-    zone->pumping = 0;
+    zone->runs_queue = 0;
 
     ngx_http_mcp_worker_arm(zone);
 }
 
 
 static void
-ngx_http_mcp_worker_pump_handler(ngx_event_t *ev)
+ngx_http_mcp_worker_run_queue_handler(ngx_event_t *ev)
 {
     ngx_connection_t  *c;
 
     c = ev->data;
 
-    ngx_http_mcp_worker_pump(c->data);
+    ngx_http_mcp_worker_run_queue(c->data);
 }

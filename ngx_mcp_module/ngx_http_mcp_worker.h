@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* This process's part in its zones.  */
+/* This process's workers, one for each zone. */
 
 
 #ifndef NGX_HTTP_MCP_WORKER_H_INCLUDED
@@ -10,14 +10,21 @@
 #include "ngx_http_mcp_zone.h"
 
 
-/* Whether the event method suits, as far as it is known yet; logs if not.  */
+/*
+ * Checks the event method, if the configuration has set it already.  Returns
+ * NGX_OK for epoll, kqueue or an unknown method, or NGX_ERROR after an error
+ * in the log.
+ */
 ngx_int_t ngx_http_mcp_worker_check_events(ngx_cycle_t *cycle, ngx_log_t *log);
 
 ngx_int_t ngx_http_mcp_worker_init_module(ngx_cycle_t *cycle);
 ngx_int_t ngx_http_mcp_worker_init_process(ngx_cycle_t *cycle);
 void ngx_http_mcp_worker_exit_process(ngx_cycle_t *cycle);
 
-/* After feeding the core: its next deadline may be earlier.  */
+/*
+ * Sets the timer to the core's next deadline.  To be called after each call
+ * into the core.
+ */
 void ngx_http_mcp_worker_arm(ngx_http_mcp_zone_t *zone);
 
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Zones: their directive, and the memory behind them.  */
+/* Zones: their directive and their shared memory. */
 
 
 #include "ngx_http_mcp_zone.h"
@@ -110,7 +110,7 @@ ngx_http_mcp_zone_format(ngx_http_mcp_zone_t *zone, ngx_slab_pool_t *pool)
     void    *region;
     size_t   size;
 
-    /* nginx's allocator gives us all that it has, once */
+    /* take all of nginx's slab memory in one allocation */
 
     size = pool->pfree << ngx_pagesize_shift;
 
@@ -132,7 +132,7 @@ ngx_http_mcp_zone_format(ngx_http_mcp_zone_t *zone, ngx_slab_pool_t *pool)
 
     default:
         ngx_log_error(NGX_LOG_EMERG, zone->shm_zone->shm.log, 0,
-                      "cannot make a lock or a key in zone \"%V\"",
+                      "cannot create a lock or a key in zone \"%V\"",
                       &zone->name);
         return NGX_ERROR;
     }
@@ -155,9 +155,8 @@ ngx_http_mcp_zone_init(ngx_shm_zone_t *shm_zone, void *data)
 
     } else if (mcp_zone_check(pool->data) != MCP_OK) {
         ngx_log_error(NGX_LOG_EMERG, shm_zone->shm.log, 0,
-                      "zone \"%V\" was laid out by another version of the "
-                      "module: restart nginx, or give the zone another "
-                      "name", &zone->name);
+                      "zone \"%V\" has the layout of another version of the "
+                      "module: restart nginx, or rename the zone", &zone->name);
         return NGX_ERROR;
     }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* A zone: its memory, which all processes share, and this process's part.  */
+/* A zone: its shared memory, and this process's worker in it. */
 
 
 #ifndef NGX_HTTP_MCP_ZONE_H_INCLUDED
@@ -9,7 +9,7 @@
 
 #include "ngx_http_mcp_module.h"
 
-#include "mcp_spare.h"
+#include "mcp_free_list.h"
 #include "mcp_worker.h"
 #include "mcp_zone.h"
 
@@ -17,42 +17,57 @@
 typedef struct ngx_http_mcp_cluster_s  ngx_http_mcp_cluster_t;
 
 
-/* As configured, in the memory of the cycle.  */
+/* A zone of one configuration, in the memory of its cycle. */
 typedef struct {
     ngx_str_t           name;
-    ngx_shm_zone_t     *shm_zone;      /* NULL: used, not yet defined */
+    ngx_shm_zone_t     *shm_zone;      /* NULL if the zone is used, but not
+                                          defined yet */
     ngx_log_t          *log;
-    mcp_keys_t          keys;          /* generated; they live with the zone */
-    ngx_http_mcp_cluster_t  *cluster;  /* NULL: it is in none */
+    mcp_keys_t          keys;          /* generated keys; they live as long
+                                          as the zone */
+    ngx_http_mcp_cluster_t  *cluster;  /* NULL if the zone is in no cluster */
 
-    ngx_str_t           file;          /* where it was first used */
+    ngx_str_t           file;          /* file where the zone was first used */
     ngx_uint_t          line;
 
-    /* of this process: ngx_http_mcp_worker.c */
+    /* state of this process, see ngx_http_mcp_worker.c */
     mcp_env_t           env;
-    mcp_spare_t         spare;         /* behind env.mem */
+    mcp_free_list_t     free_list;     /* free list in front of malloc(),
+                                          for env.mem */
     uint64_t            epoch;         /* ms, see mcp_zone_epoch() */
     mcp_store_t         store;
     mcp_worker_t       *worker;
-    ngx_connection_t    dummy;         /* events ask it for fd and log */
-    ngx_event_t         pump;          /* posted: pull the core's actions */
+    ngx_connection_t    dummy;         /* connection for events, which need
+                                          an fd and a log */
+    ngx_event_t         queue_event;   /* posted to carry out the core's
+                                          actions */
     ngx_event_t         timer;         /* the core's next deadline */
-    ngx_event_t         patrol;        /* slow: dead processes */
-    uint64_t            armed;         /* what timer is set to */
-    ngx_msec_t          patrolled;     /* time of the last patrol */
+    ngx_event_t         patrol;        /* periodic check for processes that
+                                          have died */
+    uint64_t            armed;         /* deadline that timer is set for, ms */
+    ngx_msec_t          patrolled;     /* ngx_current_msec of the last such
+                                          check */
+    unsigned            served:1;      /* 1 if a location uses the zone */
     unsigned            ready:1;
-    unsigned            woken:1;       /* mcp_worker_wake() is due */
-    unsigned            pumping:1;
+    unsigned            woken:1;       /* 1 if mcp_worker_wake() must be
+                                          called */
+    unsigned            runs_queue:1;
 } ngx_http_mcp_zone_t;
 
 
-/* A zone by name, also one that is defined further on; NULL without memory.  */
+/*
+ * Returns the zone of a name, which may be defined later in the configuration;
+ * creates it if needed.  Returns NULL if memory is out.
+ */
 ngx_http_mcp_zone_t *ngx_http_mcp_zone_find(ngx_conf_t *cf, ngx_str_t *name);
 
-/* Defines a zone.  */
+/* Defines a zone. size: bytes. */
 char *ngx_http_mcp_zone_add(ngx_conf_t *cf, ngx_str_t *name, size_t size);
 
-/* Whether all zones that are used are defined; logs those that are not.  */
+/*
+ * Checks that all zones that are used are defined.  Returns NGX_CONF_OK, or
+ * NGX_CONF_ERROR after an error in the log.
+ */
 char *ngx_http_mcp_zone_check(ngx_conf_t *cf, ngx_array_t *zones);
 
 

@@ -113,7 +113,7 @@ serious='
     my @leaks = grep { /^(?:Direct|Indirect) leak/ } split /\n\n/;
     my @direct = grep { /^Direct/ } @leaks;
 
-    my $call = qr/ in (?:mcp_exchange_body_space|mcp_input_begin|mcp_job_message) /;
+    my $call = qr/ in (?:mcp_exchange_body_space|mcp_input_begin|mcp_backend_request_message) /;
 
     # the call itself, with what it asks its client
 

@@ -337,7 +337,7 @@ qr{\[emerg\] .*"mcp" in .*nginx\.conf:\d+: the resource "https://a/mcp" has no a
                     mcp_auth_server https://c; }
 --- must_die
 --- error_log eval
-qr{\[emerg\] .*"mcp" in .*nginx\.conf:\d+ is a resource of the same path as another endpoint of its server}
+qr{\[emerg\] .*"mcp" in .*nginx\.conf:\d+ has the same resource path as another endpoint of its server}
 
 
 
@@ -373,4 +373,4 @@ qr{\[emerg\] .*"b c" is not a scope: printable ASCII without spaces, quotes and 
     location = /mcp { mcp mcp; mcp_auth_scopes a offline_access; }
 --- must_die
 --- error_log eval
-qr{\[emerg\] .*"offline_access" is a matter of clients and issuers, and no scope of a resource in .*nginx\.conf:\d+}
+qr{\[emerg\] .*"offline_access" concerns clients and issuers and is not a scope of a resource in .*nginx\.conf:\d+}

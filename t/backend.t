@@ -392,7 +392,7 @@ in its backend: HTTP
 --- more_headers eval: MCP::post()
 --- response_body eval: $::Output
 --- error_log
-not JSON by its Content-Type
+its Content-Type is not JSON
 
 
 
@@ -682,7 +682,7 @@ of "x" failed in its backend: not a response
 --- more_headers eval: MCP::post()
 --- response_body eval: $::Output
 --- error_log
-of "x" failed in its backend: a field stands twice
+of "x" failed in its backend: a field is there twice
 
 
 
@@ -737,7 +737,7 @@ of "x" failed in its backend: message without jsonrpc
 --- more_headers eval: MCP::post()
 --- response_body eval: $::Output
 --- error_log
-of "x" failed in its backend: a request; backends ask by input_required
+of "x" failed in its backend: a request; a backend asks the client by a result with input_required
 
 
 
@@ -803,7 +803,7 @@ of "x" failed in its backend: message too large
 --- more_headers eval: MCP::post()
 --- response_body eval: $::TooLarge
 --- error_log
-of "x" failed in its backend: too large once wrapped
+of "x" failed in its backend: too large as the text of a result
 
 
 

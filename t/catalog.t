@@ -248,7 +248,7 @@ qr/"capabilities":\{"tools":\{"listChanged":true\},"prompts":\{"listChanged":tru
 --- cases eval
 [
     [MCP::initialize(), MCP::first(), 200,
-        qr/"capabilities":\{"tools":\{"listChanged":true\},"prompts":\{"listChanged":true\},"resources":\{"subscribe":true,"listChanged":true\},"completions":\{\},$::Always/],
+        qr/"capabilities":\{"tools":\{"listChanged":true\},"prompts":\{"listChanged":true\},"resources":\{"listChanged":true\},"completions":\{\},$::Always/],
     (map { [MCP::rpc($_), undef, 200, MCP::answer("{\"m\":\"$_\"}")] }
         'tools/list', 'prompts/list', 'resources/list',
         'resources/templates/list'),

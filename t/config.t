@@ -46,11 +46,11 @@ __DATA__
     mcp_max_events 100;
     mcp_stream_buffer 1m;
     mcp_max_session_streams 10;
-    mcp_share_by principal;
-    mcp_max_party_streams 100;
-    mcp_max_party_listeners 100;
-    mcp_max_party_values 100;
-    mcp_max_party_bytes 1m;
+    mcp_quota_key principal;
+    mcp_quota_streams 100;
+    mcp_quota_listeners 100;
+    mcp_quota_values 100;
+    mcp_quota_bytes 1m;
     mcp_max_message 1m;
     mcp_max_depth 32;
     mcp_max_batch 10;
@@ -82,11 +82,11 @@ __DATA__
     mcp_max_events 1;
     mcp_stream_buffer 64k;
     mcp_max_session_streams off;
-    mcp_share_by address;
-    mcp_max_principal_streams off;
-    mcp_max_party_listeners share;
-    mcp_max_party_values share;
-    mcp_max_party_bytes share;
+    mcp_quota_key address;
+    mcp_quota_streams off;
+    mcp_quota_listeners share;
+    mcp_quota_values share;
+    mcp_quota_bytes share;
     mcp_max_message 1k;
     mcp_max_depth 4;
     mcp_max_batch 1;
@@ -117,11 +117,11 @@ __DATA__
         mcp_max_events 1073741824;
         mcp_stream_buffer 1000m;
         mcp_max_session_streams 0;
-        mcp_share_by off;
-        mcp_max_party_streams share;
-        mcp_max_party_listeners off;
-        mcp_max_party_values 0;
-        mcp_max_party_bytes off;
+        mcp_quota_key off;
+        mcp_quota_streams share;
+        mcp_quota_listeners off;
+        mcp_quota_values 0;
+        mcp_quota_bytes off;
         mcp_max_message 1g;
         mcp_max_depth 512;
         mcp_max_batch 64;
@@ -1361,19 +1361,19 @@ value must be between 0 and 1073741824
 
 
 
-=== TEST 120: mcp_max_principal_streams that is no number
+=== TEST 120: mcp_quota_streams -5: rejected, not a number
 --- config
-    location = /mcp { mcp mcp; mcp_max_principal_streams -5; }
+    location = /mcp { mcp mcp; mcp_quota_streams -5; }
 --- must_die
 --- error_log
 [emerg]
-"mcp_max_principal_streams" directive invalid number
+"mcp_quota_streams" directive invalid number
 
 
 
-=== TEST 121: mcp_max_principal_streams above its bounds
+=== TEST 121: mcp_quota_streams above its bounds: rejected
 --- config
-    location = /mcp { mcp mcp; mcp_max_principal_streams 1073741825; }
+    location = /mcp { mcp mcp; mcp_quota_streams 1073741825; }
 --- must_die
 --- error_log
 [emerg]
@@ -1381,13 +1381,13 @@ value must be between 0 and 1073741824
 
 
 
-=== TEST 122: mcp_max_principal_streams twice, the second time by its newer name
+=== TEST 122: mcp_quota_streams twice: rejected
 --- config
-    location = /mcp { mcp mcp; mcp_max_principal_streams off; mcp_max_party_streams 1; }
+    location = /mcp { mcp mcp; mcp_quota_streams off; mcp_quota_streams 1; }
 --- must_die
 --- error_log
 [emerg]
-"mcp_max_party_streams" directive is duplicate
+"mcp_quota_streams" directive is duplicate
 
 
 
@@ -1496,7 +1496,7 @@ unknown directive "mcp_backends"
 --- response_body_like: "No backend configured"
 --- error_log eval
 [qr{\[warn\] .*"mcp" in .*nginx\.conf:\d+ has a catalog, but neither "mcp_backend" nor "mcp_route": its calls will fail},
- qr{\[error\] .*tools/call of "x" has no backend}]
+ qr{\[error\] .*no backend for tools/call of "x"}]
 
 
 
@@ -1564,7 +1564,7 @@ qr{\[emerg\] .*uses named location "\@mcp", which is an endpoint itself}
 --- more_headers eval: MCP::post()
 --- response_body eval: $::Pong
 --- grep_error_log eval
-qr/\[warn\].*"mcp_principal": /
+qr/\[warn\].*no "mcp_principal", so/
 --- grep_error_log_out eval
 qr/\A.*has "auth_basic", but no.*\n.*has "auth_request", but no.*\n\z/
 
@@ -1579,19 +1579,19 @@ qr/\A.*has "auth_basic", but no.*\n.*has "auth_request", but no.*\n\z/
 
 
 
-=== TEST 139: mcp_share_by that is none of its words
+=== TEST 139: mcp_quota_key that is none of its words
 --- config
-    location = /mcp { mcp mcp; mcp_share_by user; }
+    location = /mcp { mcp mcp; mcp_quota_key user; }
 --- must_die
 --- error_log
 [emerg]
-"mcp_share_by" directive invalid value "user": it is principal, address or off
+"mcp_quota_key" directive invalid value "user": it is principal, address or off
 
 
 
-=== TEST 140: mcp_max_party_bytes that is no size
+=== TEST 140: mcp_quota_bytes that is no size
 --- config
-    location = /mcp { mcp mcp; mcp_max_party_bytes half; }
+    location = /mcp { mcp mcp; mcp_quota_bytes half; }
 --- must_die
 --- error_log
 [emerg]
@@ -1615,7 +1615,7 @@ invalid value "half": a size is 65536, 64k, 8m or 1g, or it is share or off
 --- grep_error_log eval
 qr/\[warn\].*"mcp_stream_buffer".*/
 --- grep_error_log_out eval
-qr/\A.*half of zone "mcp", or.*\n.*half of zone "small", or.*\n\z/
+qr/\A.*half of zone "mcp" or.*\n.*half of zone "small" or.*\n\z/
 
 
 
@@ -1629,7 +1629,7 @@ qr/\A.*half of zone "mcp", or.*\n.*half of zone "small", or.*\n\z/
 "a":{"type":"string","x-mcp-header":"A_b"}}}}]}
 --- must_die
 --- error_log eval
-qr/\[emerg\].*c\.json: line 2: the header "Mcp-Param-A_b" would be dropped from requests to "mcp" in .*: rename it, or see "underscores_in_headers" and "ignore_invalid_headers"/
+qr/\[emerg\].*c\.json: line 2: the header "Mcp-Param-A_b" is removed by nginx from/
 
 
 

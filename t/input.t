@@ -144,7 +144,7 @@ for my $case (
     my $client = MCP::begin(MCP::call('x'), ::can(@{$case->[1]}));
     $backend->call->reply('application/json', ::asks(a => $case->[0]));
     MCP::same($client->body, MCP::answer('{"content":[{"type":"text","text":'
-        . "\"The client does not support $method, which is needed to go on\""
+        . "\"The client does not support $method, which the call needs to continue\""
         . '}],"isError":true}'));
 }
 

@@ -111,7 +111,7 @@ qr{\[emerg\] .*invalid number of arguments in "mcp_allow" directive in .+:\d+}
 --- user_files eval: ::catalog()
 --- must_die
 --- error_log eval
-qr{\[emerg\] .*invalid pattern "tools/": it names nothing; "\*" is for all in .+:\d+}
+qr{\[emerg\] .*invalid pattern "tools/": it is empty; "\*" matches all names in .+:\d+}
 
 
 
@@ -120,7 +120,7 @@ qr{\[emerg\] .*invalid pattern "tools/": it names nothing; "\*" is for all in .+
 --- user_files eval: ::catalog()
 --- must_die
 --- error_log eval
-qr{\[emerg\] .*invalid pattern "a\*b": "\*" stands at the end only; "~" begins a regular expression in .+:\d+}
+qr{\[emerg\] .*invalid pattern "a\*b": "\*" is allowed only at the end; "~" begins a regular expression in .+:\d+}
 
 
 
@@ -234,7 +234,7 @@ failed in its backend
 --- request eval: MCP::call('echo')
 --- more_headers eval: ::of('eve')
 --- response_body_like eval
-qr/"code":-32603,"message":"No backend configured","data":\{"reason":"no route matches, and there is none for all"\}/
+qr/"code":-32603,"message":"No backend configured","data":\{"reason":"no mcp_route matches and mcp_backend is not set"\}/
 --- error_log eval
 qr/neither "mcp_backend" nor "mcp_route"/
 

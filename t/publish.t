@@ -389,8 +389,8 @@ my $late = MCP::begin('GET /mcp', MCP::get());
 $late->upto(11);
 MCP::same($late->in =~ s/.*?\r\n\r\n//sr, MCP::priming(8)
     . 'data: {"jsonrpc":"2.0","method":"notifications/message","params":{'
-    . '"level":"error","logger":"mcp","data":{"text":"Messages that came before '
-    . 'may not have arrived, and are not kept any more","events":7}}}' . "\n\n"
+    . '"level":"error","logger":"mcp","data":{"text":"Earlier messages may not '
+    . 'have arrived and are no longer stored","events":7}}}' . "\n\n"
     . join('', map { MCP::event($_, $::Changed) } 9 .. 11));
 
 

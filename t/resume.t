@@ -511,7 +511,7 @@ for (1 .. 2) {
 my $client = MCP::begin(MCP::progress_call('x', 3));
 MCP::same($client->status, 429);
 MCP::same($client->body, MCP::fault(-32000,
-    'Too many streams, or too much in them', 3));
+    'Too many streams, or too many bytes in them', 3));
 my $other = MCP::begin(MCP::progress_call('x', 4), MCP::post(id => 2));
 push @kept, $backend->call->ndjson(MCP::progress(1));
 $other->upto(1);
@@ -520,9 +520,9 @@ $_->ndjson(MCP::text('x')) for @kept;
 
 
 
-=== TEST 29: mcp_max_party_streams
+=== TEST 29: mcp_quota_streams
 --- config eval
-::own('mcp_max_party_streams 1; mcp_principal $http_x_user;')
+::own('mcp_quota_streams 1; mcp_principal $http_x_user;')
 --- init
 my $backend = MCP::backend();
 my @kept;
@@ -546,26 +546,28 @@ $_->ndjson(MCP::text('x')) for @kept;
 --- http_config
     mcp_zone mcp 288k;
     mcp_key ../html/key;
---- config eval: ::own('mcp_share_by off;')
+--- config eval: ::own('mcp_quota_key off;')
 --- user_files eval: [['key', $MCP::KEY]]
 --- init
 my $backend = MCP::backend();
-my ($refused, @calls);
+my ($refused, @calls, @clients);
 while (!$refused && @calls < 50) {
     my $client = MCP::begin(MCP::progress_call('x', 7));
-    if (!$backend->wanted($client)) {
-        MCP::same($client->status, 503);
-        MCP::same($client->rest, qr/^Retry-After: \d+\r$/m);
-        MCP::same($client->body, MCP::fault(-32000, 'Server is out of room',
-            7));
-        $refused = $client;
-        last;
-    }
-    push @calls, $backend->call->ndjson('{"jsonrpc":"2.0","method":'
+    my $call = $backend->call->ndjson('{"jsonrpc":"2.0","method":'
         . '"notifications/x","params":{"a":"' . 'x' x 20_000 . '"}}');
-    $client->until(qr/\r\n\r\n/);
+    if ($client->until(qr/\r\n\r\n/) =~ m{text/event-stream}) {
+        push @calls, $call;
+        push @clients, $client;
+        next;
+    }
+    MCP::same($client->status, 200);
+    MCP::same($client->body, qr/"code":-32603,.*no room/);
+    $refused = $client;
 }
 $refused or die "nothing was refused\n";
+my $quick = MCP::begin(MCP::call('x', '', 8));
+$backend->call->reply('application/json', MCP::text('quick'));
+MCP::same($quick->body, qr/"id":8,.*quick/);
 $_->ndjson(MCP::text('x')) for @calls;
 
 

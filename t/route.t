@@ -479,4 +479,4 @@ $client->rest =~ /"text":"ok"/ or die $client->in;
 --- request eval: MCP::call('y')
 --- more_headers eval: MCP::post()
 --- response_body eval: MCP::fault(-32603, 'No backend configured', 1)
---- error_log: tools/call of "y" has no backend: no route matches
+--- error_log: no backend for tools/call of "y": no mcp_route matches

@@ -4,8 +4,8 @@
 
     check.py PORT RESOURCE INTROSPECTION_URL CLIENT_ID SECRET_FILE
 
-Answers each request by the token in its Authorization header: 204 and the user
-in X-User; 401 if the token is not good, or not for RESOURCE; 403 if it lacks a
+Answers each request by the token in its Authorization header: 204, the user in
+X-User and the token's scopes in X-Scopes; 401 if the token is not good, or not for RESOURCE; 403 if it lacks a
 scope of those in X-Scope; 503 if the issuer does not answer.  No token is kept
 or written anywhere.
 """
@@ -71,9 +71,10 @@ class Check(BaseHTTPRequestHandler):
                         'scope="{}"'.format(' '.join(needed)))
             return
 
-        self.answer(204, user=facts.get('sub') or facts.get('client_id'))
+        self.answer(204, user=facts.get('sub') or facts.get('client_id'),
+                    scopes=' '.join(facts.get('scope', '').split()))
 
-    def answer(self, status, challenge=None, user=None):
+    def answer(self, status, challenge=None, user=None, scopes=None):
         self.send_response(status)
         self.send_header('Content-Length', '0')
 
@@ -82,6 +83,9 @@ class Check(BaseHTTPRequestHandler):
 
         if user:
             self.send_header('X-User', user)
+
+        if scopes:
+            self.send_header('X-Scopes', scopes)
 
         self.end_headers()
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * A FastCGI tool in C that reports progress: cc -o tool tool.c -lfcgi.  Run it
- * with spawn-fcgi, as examples/perl/tool.pl.
+ * A FastCGI tool in C that reports progress.  Build it with "cc -o tool tool.c
+ * -lfcgi", and run it with spawn-fcgi, like examples/perl/tool.pl.
  */
 
 #include <fcgi_stdio.h>
@@ -21,7 +21,7 @@ main(void)
 
         if (token && *token) {
 
-            /* the token is JSON already */
+            /* the token is already JSON */
 
             printf("{\"jsonrpc\":\"2.0\","
                    "\"method\":\"notifications/progress\","

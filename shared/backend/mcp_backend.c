@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * The life and the states of a decoder.  It implements docs/backends.md, from
- * status and Content-Type to the envelope of each message.  Its caller decides
- * what happens to a message, which id a response gets and when to stop
- * reading.
+ * The states of a decoder. It implements docs/backends.md, from status and
+ * Content-Type to the envelope of each message. Its caller handles the
+ * messages, sets the id of a response and decides when to stop reading.
  */
 
 
-#include "backend/mcp_backend_parts.h"
+#include "backend/mcp_backend_internal.h"
 
 
 static void mcp_backend_expect_body(mcp_backend_t *b);
@@ -35,7 +34,7 @@ mcp_backend_create(const mcp_mem_t *mem, mcp_want_e want,
     b->limit = max;
     b->max_depth = max_depth;
 
-    /* an embedded resource needs a URI, which the name of a tool is not */
+    /* an embedded resource needs a URI; the name of a tool is not one */
 
     if (want == MCP_WANT_RESOURCE
         || (uri.len && memchr(uri.data, ':', uri.len)))
@@ -43,7 +42,7 @@ mcp_backend_create(const mcp_mem_t *mem, mcp_want_e want,
         b->uri = uri;
     }
 
-    /* the caller bounds a stream's queue: it reads between two writes */
+    /* the caller limits a stream's queue by reading between two writes */
 
     mcp_buf_init(&b->in, mem, SIZE_MAX / 2);
     mcp_buf_init(&b->out, mem, SIZE_MAX / 2);
@@ -70,7 +69,10 @@ mcp_backend_free(mcp_backend_t *b)
 }
 
 
-/* Frees all but the decoder itself, which a call keeps after its answer. */
+/*
+ * Frees everything but the decoder itself, which a call keeps after the
+ * response.
+ */
 
 static void
 mcp_backend_release(mcp_backend_t *b)
@@ -133,13 +135,13 @@ mcp_backend_expect_body(mcp_backend_t *b)
 
         if (b->want == MCP_WANT_PLAIN) {
             mcp_backend_fail(b, MCP_FAULT_BACKEND_OUTPUT,
-                             "not JSON by its Content-Type");
+                             "its Content-Type is not JSON");
         }
 
         return;
     }
 
-    /* of error pages only text is shown, and only by tools */
+    /* only text of an error page is used, and only for tools */
 
     if (b->want != MCP_WANT_TOOL || b->class != MCP_BACKEND_TEXT) {
         b->state = MCP_BACKEND_STATE_COMPLETE;
@@ -167,7 +169,7 @@ mcp_backend_write(mcp_backend_t *b, const char *data, size_t len)
 
     if (b->state == MCP_BACKEND_STATE_HEAD) {
 
-        /* the caller knows neither status nor type */
+        /* the caller has neither status nor type */
 
         mcp_backend_head(b, 200, mcp_null_str);
     }
@@ -227,7 +229,7 @@ mcp_backend_end(mcp_backend_t *b, mcp_fault_e fault, const char *detail)
     case MCP_BACKEND_STATE_SSE:
     case MCP_BACKEND_STATE_LINES:
 
-        /* the queue is read first */
+        /* queued messages are read first */
 
         b->fault = fault;
         b->detail = detail;
@@ -272,7 +274,7 @@ mcp_backend_read(mcp_backend_t *b, mcp_backend_msg_t *msg)
         return b->failed;
     }
 
-    /* a body is read at once, when it is complete */
+    /* a body is read once, when it is complete */
 
     if (b->state == MCP_BACKEND_STATE_BODY) {
         return MCP_AGAIN;
@@ -328,7 +330,7 @@ mcp_backend_next(mcp_backend_t *b, mcp_backend_msg_t *msg)
         rc = MCP_AGAIN;
     }
 
-    /* a backend may be silent for long: nothing is kept meanwhile */
+    /* a backend may be silent for a long time: frees the buffers */
 
     if (rc == MCP_AGAIN) {
         mcp_arena_destroy(&b->scratch);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Decodes a backend's answer (docs/backends.md) into messages.  JSON, SSE and
- * NDJSON are read as they are; other media types are wrapped into content;
- * HTTP errors become tool errors.  The caller writes bytes, in any split, and
- * reads messages.
+ * Decodes a backend's response (docs/backends.md) into messages. JSON, SSE and
+ * NDJSON are passed on; other media types become content; HTTP errors become
+ * tool errors. The caller writes bytes, in pieces of any size, and reads
+ * messages.
  */
 
 
@@ -17,40 +17,49 @@
 #include "json/mcp_json.h"
 
 
-/* All but NOTIFICATION are final: one of them comes, once, as the last
- * message. */
+/*
+ * All kinds except NOTIFICATION are final: exactly one final message is the
+ * last one.
+ */
 typedef enum {
     MCP_BACKEND_NOTIFICATION = 1,  /* body: the whole message */
     MCP_BACKEND_RESULT,            /* body: the result object, raw */
     MCP_BACKEND_ERROR,             /* body: the error object, raw */
     MCP_BACKEND_INPUT,             /* body: an input_required result, raw */
-    MCP_BACKEND_DETACHED,          /* 202: the rest comes by publishing */
+    MCP_BACKEND_DETACHED,          /* 202: the backend will publish the
+                                      response */
     MCP_BACKEND_FAULT              /* fault, detail (for the log) */
 } mcp_backend_kind_e;
 
 
-/* Every slice in a message is valid until the next call. */
+/* All slices in a message are valid until the next call. */
 typedef struct {
     mcp_backend_kind_e  kind;
     mcp_str_t           method;        /* of a notification, unescaped */
     mcp_str_t           body;          /* on one line */
     mcp_fault_e         fault;
-    const char         *detail;        /* static text; a fault always has it */
+    const char         *detail;        /* static text; set for each fault */
     mcp_json_value_t    progress_token; /* of notifications/progress */
     mcp_json_value_t    level;         /* of notifications/message */
     mcp_json_value_t    uri;           /* of notifications/resources/updated */
     mcp_json_value_t    input_requests;
     mcp_json_value_t    request_state;
-    int                 status;        /* HTTP status if >= 400, else 0 */
-    size_t              at;            /* broken JSON: the offending byte */
-    mcp_str_t           near;          /* broken JSON: the text around it */
-    const char         *doubt;         /* an accepted message that probably is
-                                        * a mistake: why (static), or NULL */
-    unsigned            is_error:1;    /* a tool's result has isError */
-    unsigned            any_output:1;  /* its structuredContent is no object */
-    unsigned            structured:1;  /* a result has structuredContent */
-    unsigned            has_next:1;    /* a result has nextResumeToken */
-    unsigned            is_plain:1;    /* it has neither resultType nor _meta */
+    int                 status;        /* HTTP status if 400 or higher,
+                                          otherwise 0 */
+    size_t              at;            /* invalid JSON: offset of the first
+                                          invalid byte */
+    mcp_str_t           near;          /* invalid JSON: the text around that
+                                          byte */
+    const char         *doubt;         /* reason (static text) why an
+                                          accepted message is probably a
+                                          mistake, or NULL */
+    unsigned            is_error:1;    /* 1: a tool's result with isError */
+    unsigned            any_output:1;  /* 1: its structuredContent is not an
+                                          object */
+    unsigned            structured:1;  /* 1: a result with structuredContent */
+    unsigned            has_next:1;    /* 1: a result with nextResumeToken */
+    unsigned            is_plain:1;    /* 1: a result with neither
+                                          resultType nor _meta */
 } mcp_backend_msg_t;
 
 
@@ -60,10 +69,11 @@ typedef struct mcp_backend_s  mcp_backend_t;
 /*
  * Creates a decoder.
  *
- * uri is the resource that was asked for; the decoder keeps the reference and
- * puts it into wrapped content.  A uri without a scheme (the name of a tool or
- * a prompt) is ignored.  max bounds one message of a stream, or a whole body;
- * wrapping may double a body and add 1 KB and the URI.
+ * uri is the URI of the requested resource; the decoder keeps the reference
+ * and adds it to content that it builds. A uri without a scheme (the name of a
+ * tool or a prompt) is ignored. max is the maximum length of one message of a
+ * stream, or of a whole body; building content may double a body and add 1 KB
+ * and the URI.
  *
  * Returns NULL when out of memory.
  */
@@ -73,29 +83,31 @@ mcp_backend_t *mcp_backend_create(const mcp_mem_t *mem,
 /* Frees the decoder; NULL is allowed. */
 void mcp_backend_free(mcp_backend_t *b);
 
-/* Takes the value of Retry-After, before the head.  A limiter's page becomes a
- * tool error that says when to try again; a value that is no number of seconds
- * is as if there were none. */
+/*
+ * Sets the value of Retry-After, before the head. The error page of a rate
+ * limiter becomes a tool error with the time of a retry; a value that is not a
+ * number of seconds is ignored.
+ */
 void mcp_backend_retry_after(mcp_backend_t *b, mcp_str_t value);
 
-/* Takes the head of the answer; later calls have no effect. */
+/* Sets the head of the response; later calls have no effect. */
 void mcp_backend_head(mcp_backend_t *b, int status, mcp_str_t content_type);
 
 /*
- * Takes bytes, all of them.  A stream's queue is bounded by max only if the
+ * Consumes all bytes. The queue of a stream is bounded by max only if the
  * caller reads all messages between two writes.
  *
  * Returns MCP_OK, or
- *   MCP_ERR_LIMIT   the body is too large; reading gives the fault
+ *   MCP_ERR_LIMIT   the body is too large; reading returns the fault
  *   MCP_ERR_MEMORY
  */
 int mcp_backend_write(mcp_backend_t *b, const char *data, size_t len);
 
 /*
- * Ends the answer.  fault is MCP_FAULT_NONE if the answer is complete, else
- * the reason that the client is told (MCP_FAULT_BACKEND_FAILED, _TIMEOUT ...).
- * A response that a stream has already delivered stands in spite of a fault; a
- * body that broke off does not.
+ * Ends the response. fault is MCP_FAULT_NONE if the response is complete,
+ * otherwise the reason that the client receives (MCP_FAULT_BACKEND_FAILED,
+ * _TIMEOUT ...). A final message that a stream has delivered is valid in spite
+ * of a later fault; an incomplete body is not.
  *
  * Returns MCP_OK, or
  *   MCP_ERR_MEMORY
@@ -103,7 +115,7 @@ int mcp_backend_write(mcp_backend_t *b, const char *data, size_t len);
 int mcp_backend_end(mcp_backend_t *b, mcp_fault_e fault, const char *detail);
 
 /*
- * Reads the next message.  What follows the final message is dropped.
+ * Reads the next message. Data after the final message are discarded.
  *
  * Returns MCP_OK, or
  *   MCP_AGAIN       write more, then read again
@@ -113,10 +125,10 @@ int mcp_backend_end(mcp_backend_t *b, mcp_fault_e fault, const char *detail);
 int mcp_backend_read(mcp_backend_t *b, mcp_backend_msg_t *msg);
 
 /*
- * Decodes one message that came by publishing, as if a stream had carried it.
- * Neither affects the functions above nor depends on them: it may be called at
- * any time, also after DETACHED and MCP_DONE, and gives one message each time.
- * The caller counts the final ones.  text need not outlive the call.
+ * Decodes one published message like one from a stream. The functions above
+ * neither affect it nor are affected: it may be called at any time, also after
+ * DETACHED and MCP_DONE, and returns one message for each call. The caller
+ * counts final messages. text is not needed after the call.
  *
  * Returns MCP_OK, or
  *   MCP_ERR_MEMORY
@@ -126,8 +138,9 @@ int mcp_backend_message(mcp_backend_t *b, mcp_str_t text,
 
 
 /*
- * Appends a tool's result with isError, which a model reads (unlike an error
- * of JSON-RPC).  text may be any bytes.  A failure is left in buf->failed.
+ * Appends a tool's result with isError, which a model can read, unlike a
+ * JSON-RPC error. text may contain any bytes. A failure is stored in
+ * buf->failed.
  */
 void mcp_backend_tool_error(mcp_buf_t *buf, mcp_str_t text);
 

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Builds answers: faults, and content made of what is not JSON, that is, the
- * text, images, audio and embedded resources of tools, resources and prompts.
- * JSON strings are UTF-8, whatever the backend's encoding.
+ * Builds results: faults, and content from data that are not JSON, that is,
+ * the text, images, audio and embedded resources of tools, resources and
+ * prompts. JSON strings are UTF-8, whatever the backend's encoding.
  */
 
 
-#include "backend/mcp_backend_parts.h"
+#include "backend/mcp_backend_internal.h"
 #include "base/mcp_base64.h"
 
 
-/* The bytes around content, the media type included. */
+/* The bytes around the content, including the media type. */
 #define MCP_BACKEND_WRAPPING  1024
 
 #define MCP_BACKEND_NO_URI    "mcp:result"
@@ -108,7 +108,7 @@ mcp_backend_result_give(mcp_backend_t *b, mcp_buf_t *buf,
 
         if (rc == MCP_ERR_LIMIT) {
             mcp_backend_fault(msg, MCP_FAULT_BACKEND_TOO_LARGE,
-                              "too large once wrapped");
+                              "too large as the text of a result");
             return MCP_OK;
         }
 
@@ -216,13 +216,13 @@ mcp_backend_add_resource(const mcp_backend_t *b, mcp_buf_t *buf,
     mcp_buf_lit(buf, ",\"mimeType\":");
     mcp_buf_json(buf, type);
 
-    /* the one type of image that is text */
+    /* the only type of image that is text */
 
     if (mcp_str_eq(type, mcp_str("image/svg+xml"))) {
         class = MCP_BACKEND_TEXTUAL;
     }
 
-    /* XML may declare an encoding of its own inside */
+    /* XML may declare its encoding in the text */
 
     if (class == MCP_BACKEND_TEXTUAL && !b->latin1 && !mcp_utf8_valid(text)) {
         class = MCP_BACKEND_BINARY;
@@ -268,7 +268,7 @@ mcp_backend_add_text_block(mcp_buf_t *buf, mcp_str_t text, int latin1)
 }
 
 
-/* Appends a JSON string, whatever the bytes of text are. */
+/* Appends a JSON string; text may contain any bytes. */
 
 static void
 mcp_backend_add_text(mcp_buf_t *buf, mcp_str_t text, int latin1)

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * The head of an answer: the media type, and the answers that an HTTP error
- * status leads to.
+ * The head of a response: the media type, and the messages for an HTTP error
+ * status.
  */
 
 
-#include "backend/mcp_backend_parts.h"
+#include "backend/mcp_backend_internal.h"
 #include "mcp_http.h"
 
 
@@ -17,7 +17,7 @@ typedef enum {
 } mcp_backend_part_e;
 
 
-/* The first row that matches decides; a type without a row is binary. */
+/* The first matching row decides; a type without a row is binary. */
 static const struct {
     mcp_backend_class_e  class;
     mcp_backend_part_e   part;
@@ -41,7 +41,7 @@ static const struct {
 };
 
 
-/* The details of faults are static text, one for each usual status. */
+/* Details of faults are static text; one for each usual status. */
 static const struct {
     int          status;
     const char  *detail;
@@ -68,7 +68,7 @@ static const struct {
 };
 
 
-/* Longer times are no limiter's. */
+/* Rate limiters do not send longer times. */
 #define MCP_BACKEND_RETRY_MAX  86400   /* seconds */
 
 
@@ -93,7 +93,7 @@ mcp_backend_media_type(mcp_backend_t *b, mcp_str_t content_type)
 
     if (mcp_str_eq(content_type, type)) {
 
-        /* nearly all say it in these words */
+        /* most backends send exactly these bytes */
 
         memcpy(b->type, type.data, type.len);
         b->type_len = (unsigned) type.len;
@@ -188,8 +188,10 @@ mcp_backend_is_latin1(mcp_str_t params)
 }
 
 
-/* Takes one parameter off the front of params, which starts with a semicolon;
- * returns its name, which is empty if there is no value. */
+/*
+ * Removes one parameter from the front of params, which begins with a
+ * semicolon. Returns its name, empty if the parameter has no value.
+ */
 
 static mcp_str_t
 mcp_backend_next_param(mcp_str_t *params, mcp_str_t *value)
@@ -280,8 +282,11 @@ mcp_backend_retry_after(mcp_backend_t *b, mcp_str_t value)
 }
 
 
-/* Whether the answer is a limiter's, or of a backend that says when it can be
- * asked again.  Models have no use for the server's own page. */
+/*
+ * Returns 1 if the response comes from a rate limiter, or has a time after
+ * which the backend may be called again. The server's own page is useless for
+ * models.
+ */
 static int
 mcp_backend_is_limit(const mcp_backend_t *b)
 {
@@ -328,7 +333,7 @@ mcp_backend_limit(mcp_backend_t *b, mcp_str_t text, mcp_backend_msg_t *msg)
 }
 
 
-/* A tool's error: the text, or the status if there is no text. */
+/* Makes a tool error with the text, or with the status if there is no text. */
 
 static int
 mcp_backend_tool_status(mcp_backend_t *b, mcp_str_t text,
@@ -353,7 +358,10 @@ mcp_backend_tool_status(mcp_backend_t *b, mcp_str_t text,
 }
 
 
-/* The beginning of an error page, without half a character at its end. */
+/*
+ * Returns the beginning of an error page, without an incomplete character at
+ * its end.
+ */
 
 static mcp_str_t
 mcp_backend_cut(const mcp_backend_t *b, mcp_str_t text)

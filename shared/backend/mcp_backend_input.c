@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Reads what a backend sends: a body, which is decoded when it is complete,
- * or a stream of messages as SSE events or as JSON in lines (NDJSON).  Bytes
- * wait in "in"; messages are slices of it where possible.
+ * Reads the response of a backend: a body, which is decoded when it is
+ * complete, or a stream of messages as SSE events or as JSON in lines
+ * (NDJSON). Bytes are buffered in "in"; messages are slices of it where
+ * possible.
  */
 
 
-#include "backend/mcp_backend_parts.h"
+#include "backend/mcp_backend_internal.h"
 
 
-/* An idle stream frees larger buffers. */
+/* Larger buffers are freed while a stream is idle. */
 #define MCP_BACKEND_KEEP  16384
 
 
@@ -93,7 +94,7 @@ mcp_backend_body_read(mcp_backend_t *b, mcp_backend_msg_t *msg)
 }
 
 
-/* Also returns MCP_ERR_SYNTAX: the body counts as text. */
+/* Also returns MCP_ERR_SYNTAX: the body is not JSON and counts as text. */
 
 static int
 mcp_backend_json_body(mcp_backend_t *b, mcp_str_t text, mcp_backend_msg_t *msg)
@@ -129,7 +130,7 @@ mcp_backend_json_body(mcp_backend_t *b, mcp_str_t text, mcp_backend_msg_t *msg)
         return MCP_ERR_SYNTAX;
     }
 
-    /* the backend has declared JSON, or nothing else would do */
+    /* the backend has declared JSON, or the method requires it */
 
     if (b->class == MCP_BACKEND_JSON || b->want == MCP_WANT_PLAIN) {
         return MCP_OK;
@@ -153,7 +154,7 @@ mcp_backend_wrapped_body(mcp_backend_t *b, mcp_backend_class_e class,
 
     rc = mcp_backend_wrap(b, class, text, msg);
 
-    /* some servers give scripts that name no type this one */
+    /* some servers send this type for scripts that set none */
 
     type = (mcp_str_t) { b->type, b->type_len };
     text = mcp_backend_trim(text);
@@ -186,7 +187,7 @@ mcp_backend_stream_add(mcp_backend_t *b, const char *data, size_t len)
 
     } else if (b->pos > b->in.len / 2) {
 
-        /* never moves more bytes than were consumed since the last move */
+        /* moves at most as many bytes as were consumed since the last move */
 
         b->in.len -= b->pos;
         b->seen -= b->seen < b->pos ? b->seen : b->pos;
@@ -236,7 +237,7 @@ mcp_backend_stream_message(mcp_backend_t *b, mcp_str_t text,
 
     copy = NULL;
 
-    /* the data of an event may have LF, a line of JSON may have CR */
+    /* the data of an event may contain LF, a line of JSON may contain CR */
 
     breaks = b->state == MCP_BACKEND_STATE_SSE
              ? b->sse.joined : memchr(text.data, '\r', text.len) != NULL;
@@ -265,7 +266,7 @@ mcp_backend_stream_message(mcp_backend_t *b, mcp_str_t text,
 }
 
 
-/* The stream is over and had no response. */
+/* Makes the fault of a stream that has ended without a response. */
 
 static int
 mcp_backend_stream_end(mcp_backend_t *b, mcp_backend_msg_t *msg)
@@ -302,8 +303,8 @@ mcp_backend_next_event(mcp_backend_t *b, mcp_str_t *text)
         } else if (b->ended && b->fault == MCP_FAULT_NONE && !b->flushed) {
 
             /*
-             * HTML drops an event without a blank line after it; a backend
-             * that has ended in order meant to send its last event.
+             * HTML discards an event without a blank line after it; a backend
+             * that ended regularly intended to send its last event
              */
 
             b->flushed = 1;
@@ -324,7 +325,7 @@ mcp_backend_next_event(mcp_backend_t *b, mcp_str_t *text)
 }
 
 
-/* The next line that is not blank, trimmed. */
+/* Returns the next line that is not blank, trimmed. */
 
 static int
 mcp_backend_next_line(mcp_backend_t *b, mcp_str_t *text)
@@ -362,7 +363,7 @@ mcp_backend_next_line(mcp_backend_t *b, mcp_str_t *text)
 }
 
 
-/* The next line as it stands; the last one may lack its LF. */
+/* Returns the next line unchanged; the last line may lack its LF. */
 
 static int
 mcp_backend_take_line(mcp_backend_t *b, mcp_str_t *line)
@@ -408,7 +409,7 @@ mcp_backend_take_line(mcp_backend_t *b, mcp_str_t *line)
 }
 
 
-/* Frees what a stream does not need between two messages. */
+/* Frees memory that a stream does not need between two messages. */
 
 static void
 mcp_backend_idle(mcp_backend_t *b)

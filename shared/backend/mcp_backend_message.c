@@ -6,18 +6,20 @@
  */
 
 
-#include "backend/mcp_backend_parts.h"
+#include "backend/mcp_backend_internal.h"
 
 
 static const char *const  mcp_backend_problems[] = {
     [MCP_JSON_BAD_SYNTAX] = "broken JSON",
     [MCP_JSON_BAD_DEPTH] = "JSON nested too deep",
-    [MCP_JSON_BAD_DUPLICATE] = "a field stands twice",
+    [MCP_JSON_BAD_DUPLICATE] = "a field is there twice",
 };
 
 
-/* The fields that are read.  A result has them at the root if it comes bare,
- * or in "result" if it has an envelope. */
+/*
+ * The fields that are read. A bare result has its members at the root, a
+ * result in an envelope in "result".
+ */
 enum {
     MCP_BACKEND_F_JSONRPC = 0,
     MCP_BACKEND_F_ID,
@@ -73,8 +75,10 @@ static const mcp_json_field_t  mcp_backend_fields[MCP_BACKEND_F_COUNT] = {
 };
 
 
-/* How much of broken JSON the log shows, and how much of that precedes the
- * offending byte. */
+/*
+ * The number of bytes of invalid JSON in the log, and the number of these that
+ * precede the first invalid byte.
+ */
 #define MCP_BACKEND_NEAR    60
 #define MCP_BACKEND_BEFORE  20
 
@@ -112,7 +116,7 @@ mcp_backend_message(mcp_backend_t *b, mcp_str_t text, mcp_backend_msg_t *msg)
         return MCP_OK;
     }
 
-    /* the message may outlive text */
+    /* the message may be used after text is gone */
 
     rc = mcp_backend_copy(b, text);
     if (rc != MCP_OK) {
@@ -121,7 +125,7 @@ mcp_backend_message(mcp_backend_t *b, mcp_str_t text, mcp_backend_msg_t *msg)
 
     text.data = b->out.data;
 
-    /* the status belongs to the backend's own answer */
+    /* the status is that of the backend's own response */
 
     status = b->status;
     b->status = 0;
@@ -149,7 +153,7 @@ mcp_backend_copy(mcp_backend_t *b, mcp_str_t text)
 }
 
 
-/* Keeps where JSON is broken. */
+/* Records the position of invalid JSON. */
 
 static void
 mcp_backend_near(mcp_str_t text, size_t at, mcp_backend_msg_t *msg)
@@ -195,7 +199,7 @@ mcp_backend_decode(mcp_backend_t *b, mcp_str_t text, char *writable,
         return MCP_ERR_SYNTAX;
     }
 
-    /* CR and LF are white space in what the scan has accepted */
+    /* the scan has accepted the text: CR and LF are white space */
 
     if (writable) {
         mcp_json_one_line(writable, text.len);
@@ -236,7 +240,7 @@ mcp_backend_envelope(mcp_backend_t *b, mcp_json_value_t root,
 }
 
 
-/* Returns NULL if there is none. */
+/* Returns the reason why the envelope is invalid, or NULL. */
 
 static const char *
 mcp_backend_envelope_problem(const mcp_json_value_t *v, int stream)
@@ -249,7 +253,7 @@ mcp_backend_envelope_problem(const mcp_json_value_t *v, int stream)
 
     if (v[MCP_BACKEND_F_JSONRPC].type == MCP_JSON_NONE) {
 
-        /* a bare result may have a field named "method" */
+        /* a bare result may have a member "method" */
 
         return stream && method ? "message without jsonrpc" : NULL;
     }
@@ -309,13 +313,14 @@ mcp_backend_notification(mcp_backend_t *b, mcp_json_value_t root,
 }
 
 
-/* Returns NULL if there is none. */
+/* Returns the reason why a notification is invalid, or NULL. */
 
 static const char *
 mcp_backend_notification_problem(const mcp_json_value_t *v)
 {
     if (v[MCP_BACKEND_F_ID].type != MCP_JSON_NONE) {
-        return "a request; backends ask by input_required";
+        return "a request; a backend asks the client by a result with "
+               "input_required";
     }
 
     if (v[MCP_BACKEND_F_METHOD].type != MCP_JSON_STRING
@@ -366,7 +371,7 @@ mcp_backend_error(const mcp_json_value_t *v, mcp_backend_msg_t *msg)
 }
 
 
-/* r: the fields of the result. */
+/* r are the fields of the result. */
 
 static int
 mcp_backend_result(mcp_backend_t *b, const mcp_json_value_t *result,
@@ -451,7 +456,7 @@ mcp_backend_input(const mcp_json_value_t *r, mcp_backend_msg_t *msg)
         return;
     }
 
-    /* asking the backend again would change nothing */
+    /* calling the backend again would have the same result */
 
     if (empty && state.type == MCP_JSON_NONE) {
         mcp_backend_fault(msg, MCP_FAULT_BACKEND_OUTPUT,

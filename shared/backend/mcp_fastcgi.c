@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * FastCGI records.  There is one request on a connection at a time, so that all
- * have the same number.
+ * FastCGI records. A connection has only one request at a time, so that all
+ * requests have the same id.
  */
 
 
@@ -13,12 +13,12 @@
 #define REQUEST    1
 #define RESPONDER  1
 
-/* types of a reply */
+/* types of records in a response */
 #define END        3
 #define OUT        6
 #define ERR        7
 
-/* Longer lengths of a parameter take four bytes. */
+/* A parameter with a longer length needs four bytes for the length. */
 #define SHORT      127
 #define LENGTH     4
 
@@ -88,7 +88,7 @@ mcp_fastcgi_param(char *p, const char *end, mcp_str_t name, mcp_str_t value)
 }
 
 
-/* Returns how many of n bytes are there, and takes them. */
+/* Returns the number of available bytes, at most n, and consumes them. */
 static size_t
 take(mcp_str_t *in, size_t n)
 {
@@ -103,7 +103,10 @@ take(mcp_str_t *in, size_t n)
 }
 
 
-/* A head is complete.  MORE: read on in the record. */
+/*
+ * Handles a complete record header. Returns MCP_FASTCGI_MORE if the
+ * record continues, its end if it is empty, or an error.
+ */
 static mcp_fastcgi_e
 begin(mcp_fastcgi_t *f)
 {

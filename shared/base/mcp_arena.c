@@ -11,14 +11,17 @@
 
 struct mcp_arena_block_s {
     mcp_arena_block_t  *next;
-    size_t              size;          /* behind the header */
+    size_t              size;          /* bytes after the header */
 };
 
 
 #define MCP_ARENA_ROOM(size)  ((size) - sizeof(mcp_arena_block_t))
 
-/* The rooms of blocks, one after the other, the last one over and over.  Most
- * of what waits for long, a listener, needs little; a call needs two. */
+/*
+ * The sizes of the blocks, in order; all further blocks have the last size. A
+ * listener, which may wait for a long time, needs little memory; a call needs
+ * two blocks.
+ */
 static const size_t  mcp_arena_rooms[] = {
     MCP_ARENA_ROOM(1536),
     MCP_ARENA_ROOM(2560),
@@ -55,7 +58,7 @@ mcp_arena_init(mcp_arena_t *arena, const mcp_mem_t *mem)
 }
 
 
-/* Adds a block with room for size bytes; returns where they begin. */
+/* Adds a block for size bytes. Returns its first byte. */
 static char *
 mcp_arena_block(mcp_arena_t *arena, size_t size)
 {
@@ -75,8 +78,10 @@ mcp_arena_block(mcp_arena_t *arena, size_t size)
 }
 
 
-/* Goes on in a new block, with room for size bytes at least.  MCP_OK, or
- * MCP_ERR_MEMORY. */
+/*
+ * Adds a block for at least size bytes and makes it the current one. Returns
+ * MCP_OK or MCP_ERR_MEMORY.
+ */
 static int
 mcp_arena_grow(mcp_arena_t *arena, size_t size)
 {
@@ -117,7 +122,7 @@ mcp_arena_alloc(mcp_arena_t *arena, size_t size)
         size = MCP_ARENA_ALIGN;
     }
 
-    /* what is larger than a block stands alone; the current one goes on */
+    /* larger than a block: gets one of its own; the current block is kept */
 
     if (size > mcp_arena_rooms[MCP_ARENA_LAST]) {
         return mcp_arena_block(arena, size);
@@ -181,7 +186,7 @@ mcp_arena_release(mcp_arena_t *arena, mcp_arena_mark_t mark)
 {
     mcp_arena_block_t  *block;
 
-    /* an arena that was empty keeps a block: it is about to be used */
+    /* the arena was empty: keeps one block, which is needed soon */
 
     if (mark.blocks == NULL) {
         mcp_arena_reset(arena);

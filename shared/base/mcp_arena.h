@@ -17,11 +17,11 @@ typedef struct {
     mcp_arena_block_t  *blocks;        /* newest first */
     char               *pos;
     char               *end;
-    unsigned            step;          /* which size the next block has */
+    unsigned            step;          /* index of the next block's size */
 } mcp_arena_t;
 
 
-/* Memory that is zero, or NULL. */
+/* Returns memory of zeros, or NULL when out of memory. */
 void *mcp_mem_calloc(const mcp_mem_t *mem, size_t size);
 
 
@@ -34,12 +34,14 @@ void *mcp_arena_alloc(mcp_arena_t *arena, size_t size);
 /* Like mcp_arena_alloc(), but sets the memory to zero. */
 void *mcp_arena_calloc(mcp_arena_t *arena, size_t size);
 
-/* Copies s into the arena.  The copy's data is NULL when out of memory, and
- * never NULL otherwise, even if s is empty. */
+/*
+ * Copies s into the arena. The copy's data is NULL when out of memory, and not
+ * NULL otherwise, even if s is empty.
+ */
 mcp_str_t mcp_arena_dup(mcp_arena_t *arena, mcp_str_t s);
 
 
-/* A point in the life of an arena. */
+/* A state of an arena, to which it can return. */
 typedef struct {
     mcp_arena_block_t  *blocks;
     char               *pos;
@@ -49,11 +51,13 @@ typedef struct {
 
 mcp_arena_mark_t mcp_arena_mark(const mcp_arena_t *arena);
 
-/* Frees what was allocated since the mark was taken.  Marks are released in
- * reverse order. */
+/*
+ * Frees everything that was allocated after the mark was taken. Marks must be
+ * released in reverse order.
+ */
 void mcp_arena_release(mcp_arena_t *arena, mcp_arena_mark_t mark);
 
-/* Frees all allocations but keeps one block for the next round. */
+/* Frees all allocations but keeps one block for reuse. */
 void mcp_arena_reset(mcp_arena_t *arena);
 
 /* Frees all allocations; the arena can be used again. */

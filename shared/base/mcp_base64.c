@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Base64 in its two forms.  Owns no memory; callers size their buffers with
- * the macros of the header.
+ * Base64 in its two forms. Allocates no memory: callers size their buffers
+ * with the macros of the header.
  */
 
 
@@ -76,7 +76,10 @@ mcp_base64_encode(char *p, const void *data, size_t len)
 }
 
 
-/* The six bits of a character, or 64; last are the alphabet's last two. */
+/*
+ * Returns the six bits of a character, or 64 if it is invalid. last has the
+ * last two characters of the alphabet.
+ */
 static uint32_t
 mcp_base64_value(char c, const char *last)
 {

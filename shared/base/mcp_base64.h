@@ -13,7 +13,7 @@
 #include "mcp.h"
 
 
-/* The number of characters for len bytes. */
+/* The number of characters that len bytes are encoded to. */
 #define mcp_base64url_len(len)                                                \
     ((len) / 3 * 4 + ((len) % 3 ? (len) % 3 + 1 : 0))
 #define mcp_base64_len(len)  (((len) + 2) / 3 * 4)
@@ -27,13 +27,12 @@
 char *mcp_base64url_encode(char *p, const void *data, size_t len);
 
 /*
- * Decodes the text to out, which has room for max bytes, and sets *len.
- *
- * Each value has exactly one text: there is no padding, no other character, and
- * the unused bits of the last character are zero.
+ * Decodes the text to out, which has room for max bytes, and sets *len. Each
+ * value has exactly one encoding: no padding, no other characters, and the
+ * unused bits of the last character are zero.
  *
  * Returns MCP_OK, or
- *   MCP_ERR_SYNTAX  the text is not what encoding makes
+ *   MCP_ERR_SYNTAX  the text is not such an encoding
  *   MCP_ERR_LIMIT   the value is longer than max
  */
 int mcp_base64url_decode(mcp_str_t text, unsigned char *out, size_t max,
@@ -44,10 +43,8 @@ int mcp_base64url_decode(mcp_str_t text, unsigned char *out, size_t max,
 char *mcp_base64_encode(char *p, const void *data, size_t len);
 
 /*
- * Decodes a text of the standard alphabet, as strictly: the padding is there
- * and complete.
- *
- * Returns what mcp_base64url_decode() does.
+ * Decodes a text of the standard alphabet with complete padding. Returns the
+ * same values as mcp_base64url_decode().
  */
 int mcp_base64_decode(mcp_str_t text, unsigned char *out, size_t max,
     size_t *len);

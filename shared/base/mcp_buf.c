@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* The growing buffer, and what is written into it. */
+/* The growing buffer, and functions that append to it. */
 
 
 #include "base/mcp_buf.h"
@@ -9,7 +9,9 @@
 #define MCP_BUF_MIN  256
 
 
-/* Moves to twice the memory, or to what n more bytes need. */
+/*
+ * Moves the data to memory of twice the size, or more if n more bytes need it.
+ */
 static int
 mcp_buf_grow(mcp_buf_t *buf, size_t n)
 {
@@ -54,7 +56,7 @@ mcp_buf_reserve(mcp_buf_t *buf, size_t n)
         return NULL;
     }
 
-    /* the smallest memory may be more than the maximum: test both */
+    /* the first allocation may be larger than max: checks both */
 
     if (buf->data == NULL || n > buf->cap - buf->len
         || n > buf->max - buf->len)
@@ -115,7 +117,7 @@ mcp_buf_int(mcp_buf_t *buf, int64_t n)
 }
 
 
-/* Writes the escape of a character that needs one (6 bytes at most). */
+/* Writes the escape of a character, at most 6 bytes. */
 static char *
 mcp_buf_escape_char(char *p, char c)
 {

@@ -25,7 +25,7 @@ typedef struct {
 } mcp_buf_t;
 
 
-/* max is the most bytes that the buffer may hold. */
+/* Initializes an empty buffer; max is the maximum length in bytes. */
 static inline void
 mcp_buf_init(mcp_buf_t *buf, const mcp_mem_t *memory, size_t max)
 {
@@ -49,8 +49,10 @@ mcp_buf_free(mcp_buf_t *buf)
     buf->failed = MCP_OK;
 }
 
-/* Makes room for n more bytes.  Returns where they go, or NULL on failure;
- * the caller writes them and adds to len. */
+/*
+ * Reserves n more bytes. Returns their address, or NULL on failure. The caller
+ * writes them and increases len.
+ */
 char *mcp_buf_reserve(mcp_buf_t *buf, size_t n);
 
 void mcp_buf_add(mcp_buf_t *buf, const void *data, size_t len);
@@ -62,8 +64,10 @@ void mcp_buf_int(mcp_buf_t *buf, int64_t n);
 /* Appends s, which must be UTF-8, as a JSON string with its quotes. */
 void mcp_buf_json(mcp_buf_t *buf, mcp_str_t s);
 
-/* Appends s like mcp_buf_json() but without quotes, for strings that are made
- * of pieces. */
+/*
+ * Appends s like mcp_buf_json() but without quotes, for a string that is
+ * written in pieces.
+ */
 void mcp_buf_escape(mcp_buf_t *buf, mcp_str_t s);
 
 /* Appends a string literal. */

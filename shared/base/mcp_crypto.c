@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * The only file that knows OpenSSL.
+ * The only file that uses OpenSSL.
  *
- * HMAC (RFC 2104) is put together from one digest context here: OpenSSL 3 looks
- * its algorithms up by name for every HMAC(), which takes longer than the
- * hashing, and a context kept per key would be heap memory that somebody has to
- * own.
+ * HMAC (RFC 2104) is computed here with one digest context: OpenSSL 3 looks
+ * its algorithms up by name for each HMAC(), which takes longer than the
+ * hashing, and a context kept for each key would be heap memory that needs an
+ * owner.
  */
 
 
@@ -31,8 +31,11 @@ mcp_random(void *buf, size_t len)
 }
 
 
-/* The differences of eight bytes at a time are collected in one word, without a
- * branch.  Only that word is compared, by OpenSSL, which takes byte by byte. */
+/*
+ * Collects the differences of eight bytes at a time in one word, without a
+ * branch. OpenSSL then compares only that word, because its function works
+ * byte by byte.
+ */
 int
 mcp_secret_eq(mcp_str_t a, mcp_str_t b)
 {
@@ -122,7 +125,7 @@ mcp_digest(unsigned char out[MCP_DIGEST_LEN], const mcp_str_t *parts, size_t n)
 }
 
 
-/* Turns a key into the first block of the inner and of the outer hash. */
+/* Makes the first block of the inner and of the outer hash from a key. */
 static void
 mcp_crypto_mac_pads(const unsigned char key[MCP_CRYPTO_KEY_LEN],
     unsigned char *inner, unsigned char *outer)
@@ -155,7 +158,7 @@ mcp_crypto_mac(const unsigned char key[MCP_CRYPTO_KEY_LEN], char purpose,
     mcp_crypto_mac_pads(key, inner, outer);
     inner[MCP_SHA256_BLOCK] = (unsigned char) purpose;
 
-    /* the second init without a type saves looking SHA-256 up again */
+    /* an initialization without a type does not look up SHA-256 again */
 
     ok = EVP_DigestInit_ex(ctx, EVP_sha256(), NULL) == 1
          && EVP_DigestUpdate(ctx, inner, sizeof(inner)) == 1
@@ -175,7 +178,7 @@ mcp_crypto_mac(const unsigned char key[MCP_CRYPTO_KEY_LEN], char purpose,
 }
 
 
-/* Encrypts or decrypts all of the data, without its tag; 1 on success. */
+/* Encrypts or decrypts all data without the tag. Returns 1 on success. */
 static int
 mcp_crypto_cipher(EVP_CIPHER_CTX *ctx, int encrypt,
     const mcp_crypto_cipher_t *cipher, const void *in, size_t len, void *out)

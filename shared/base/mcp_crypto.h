@@ -13,28 +13,30 @@
 #include "mcp.h"
 
 
-#define MCP_CRYPTO_HASH_LEN  32        /* of SHA-256 */
-#define MCP_CRYPTO_MAC_LEN   32        /* of HMAC-SHA256 */
+#define MCP_CRYPTO_HASH_LEN  32        /* length of a SHA-256 */
+#define MCP_CRYPTO_MAC_LEN   32        /* length of an HMAC-SHA256 */
 #define MCP_CRYPTO_KEY_LEN   32
-#define MCP_CRYPTO_IV_LEN    12        /* of GCM */
+#define MCP_CRYPTO_IV_LEN    12        /* length for GCM */
 #define MCP_CRYPTO_TAG_LEN   16
 
-#define MCP_DIGEST_LEN       16        /* of SHA-256, truncated */
+#define MCP_DIGEST_LEN       16        /* length of a truncated SHA-256 */
 
 
 /*
- * Fills buf from OpenSSL's generator, for a glue that has none better.
+ * Fills buf from OpenSSL's generator; for a server without a generator of its
+ * own.
  *
  * Returns MCP_OK, or
- *   MCP_ERR_INTERNAL  the generator failed, or len is above INT32_MAX
+ *   MCP_ERR_INTERNAL  the generator failed, or len exceeds INT32_MAX
  */
 int mcp_random(void *buf, size_t len);
 
-/* Returns 1 if a and b are equal.  The time taken depends on their lengths
- * only. */
+/*
+ * Returns 1 if a and b are equal. The duration depends only on their lengths.
+ */
 int mcp_secret_eq(mcp_str_t a, mcp_str_t b);
 
-/* Overwrites a secret; the compiler does not optimize this away. */
+/* Overwrites a secret, in a way that the compiler does not optimize away. */
 void mcp_crypto_cleanse(void *p, size_t len);
 
 /*
@@ -67,8 +69,10 @@ int mcp_crypto_mac(const unsigned char key[MCP_CRYPTO_KEY_LEN], char purpose,
     const void *data, size_t len, unsigned char mac[MCP_CRYPTO_MAC_LEN]);
 
 
-/* What AES-256-GCM needs beside the data.  "bound" is authenticated but not
- * part of the result. */
+/*
+ * The parameters of AES-256-GCM. "bound" is authenticated but not part of the
+ * result.
+ */
 typedef struct {
     const unsigned char  *key;         /* MCP_CRYPTO_KEY_LEN bytes */
     const unsigned char  *iv;          /* MCP_CRYPTO_IV_LEN bytes */
@@ -77,8 +81,8 @@ typedef struct {
 
 
 /*
- * Encrypts len bytes (INT32_MAX at most) from in to out, and writes the tag
- * behind them: out has room for len + MCP_CRYPTO_TAG_LEN bytes.
+ * Encrypts len bytes (at most INT32_MAX) from in to out and appends the tag:
+ * out has room for len + MCP_CRYPTO_TAG_LEN bytes.
  *
  * Returns MCP_OK, or
  *   MCP_ERR_MEMORY
@@ -88,11 +92,11 @@ int mcp_crypto_encrypt(const mcp_crypto_cipher_t *cipher, const void *in,
     size_t len, unsigned char *out);
 
 /*
- * Decrypts len bytes, which the tag follows, from in to out.
+ * Decrypts len bytes, which are followed by the tag, from in to out.
  *
  * Returns MCP_OK, or
- *   MCP_ERR_DENIED    the tag is not that of this key and this data: out holds
- *                     nothing that may be used
+ *   MCP_ERR_DENIED    the tag does not belong to this key and these data: the
+ *                     content of out must not be used
  *   MCP_ERR_MEMORY
  *   MCP_ERR_INTERNAL  OpenSSL failed
  */

@@ -2,11 +2,11 @@
 
 /*
  * Patterns: exact strings, regular expressions, and URI templates as regular
- * expressions.  The only file that knows PCRE2.
+ * expressions. The only file that uses PCRE2.
  *
- * Compiled patterns are constant: any number of threads may match with the
- * same one.  A match keeps its own state on the stack, so matching allocates
- * nothing, neither from mem nor behind it.
+ * Compiled patterns are constant, so that any number of threads may use one at
+ * the same time. A match has its state on the stack; matching allocates
+ * nothing.
  */
 
 
@@ -19,19 +19,25 @@
 #include <pcre2.h>
 
 #include "base/mcp_match.h"
+#include "base/mcp_uri.h"
 #include "base/mcp_uri_template.h"
 
 
-/* Some milliseconds: what our patterns and sane ones need is far below. */
+/*
+ * Some milliseconds. The expressions of URI templates and reasonable
+ * expressions of operators need much less.
+ */
 #define MCP_MATCH_LIMIT        250000
 #define MCP_MATCH_DEPTH_LIMIT  10000
 
 /* Contexts and match data of PCRE2 take about 200 bytes. */
 #define MCP_MATCH_ROOM         1024
 
-/* Without JIT (the system may forbid it) the backtracking frames come on
- * top, 20 KiB at first, doubled once: good for 128 repetitions of a group,
- * where the 32 KiB that JIT takes itself are for 1000. */
+/*
+ * Without JIT (the system may forbid it), the backtracking frames are on the
+ * heap: 20 KiB at first, doubled once. That allows 128 repetitions of a group;
+ * the 32 KiB of the JIT stack allow 1,000.
+ */
 #define MCP_MATCH_HEAP_KB      40
 #define MCP_MATCH_SLOW_ROOM    (MCP_MATCH_ROOM + 62 * 1024)
 
@@ -40,8 +46,10 @@
 
 struct mcp_match_s {
     mcp_mem_t             mem;
-    mcp_str_t             literal;     /* the string, or a prefix of it all */
+    mcp_str_t             literal;     /* the exact string or the prefix */
+    mcp_str_t             uri;         /* its normal form */
     unsigned              exact:1;
+    unsigned              prefix:1;    /* 1: a prefix */
     unsigned              jit:1;
     pcre2_code           *code;
     pcre2_match_context  *limits;
@@ -91,14 +99,15 @@ mcp_match_mem_free(void *p, void *ctx)
 }
 
 
-/* One block: the structure, then the literal's bytes. */
+/* Allocates one block: the structure, the literal's bytes, its normal form. */
 static int
 mcp_match_alloc(const mcp_mem_t *mem, mcp_str_t literal, mcp_match_t **out)
 {
     char         *p;
     mcp_match_t  *match;
 
-    match = mem->alloc(mem->ctx, sizeof(mcp_match_t) + literal.len);
+    match = mem->alloc(mem->ctx, sizeof(mcp_match_t) + literal.len
+                                 + mcp_uri_max(literal.len));
     if (match == NULL) {
         return MCP_ERR_MEMORY;
     }
@@ -113,6 +122,9 @@ mcp_match_alloc(const mcp_mem_t *mem, mcp_str_t literal, mcp_match_t **out)
 
         match->literal.data = p;
         match->literal.len = literal.len;
+
+        match->uri.data = p + literal.len;
+        match->uri.len = mcp_uri_write(p + literal.len, literal, 0);
     }
 
     *out = match;
@@ -121,7 +133,10 @@ mcp_match_alloc(const mcp_mem_t *mem, mcp_str_t literal, mcp_match_t **out)
 }
 
 
-/* Sets what bounds a match; *compile is a context with the match's memory. */
+/*
+ * Sets the limits of a match; *compile is a context with the match's
+ * allocator.
+ */
 static int
 mcp_match_contexts(mcp_match_t *match, pcre2_compile_context **compile)
 {
@@ -169,7 +184,10 @@ mcp_match_compile_error(int rc, size_t offset, char *error, size_t size)
 }
 
 
-/* skipped: how many bytes of the operator's text stand before regex. */
+/*
+ * Compiles a regular expression. skipped is the number of bytes in the
+ * operator's text before it, for the position in errors.
+ */
 static int
 mcp_match_compile(mcp_match_t *match, mcp_str_t regex, uint32_t options,
     size_t skipped, char *error, size_t size)
@@ -193,7 +211,7 @@ mcp_match_compile(mcp_match_t *match, mcp_str_t regex, uint32_t options,
         return mcp_match_compile_error(rc, skipped + offset, error, size);
     }
 
-    /* it succeeds also where the pattern says (*NO_JIT) */
+    /* succeeds also if the pattern contains (*NO_JIT) */
 
     match->jit = pcre2_jit_compile(match->code, PCRE2_JIT_COMPLETE) == 0
                  && pcre2_pattern_info(match->code, PCRE2_INFO_JITSIZE,
@@ -221,7 +239,7 @@ mcp_match_free(mcp_match_t *match)
 }
 
 
-/* Compiles what follows "~". */
+/* Compiles the regular expression after "~". */
 static int
 mcp_match_create_regex(const mcp_mem_t *mem, mcp_str_t pattern,
     mcp_match_t **out, char *error, size_t size)
@@ -232,7 +250,7 @@ mcp_match_create_regex(const mcp_mem_t *mem, mcp_str_t pattern,
     mcp_str_t     regex;
     mcp_match_t  *match;
 
-    /* "$" is the end, not what stands before a trailing line feed */
+    /* "$" matches only at the end, not before a final line feed */
     options = PCRE2_DOLLAR_ENDONLY;
     skipped = 1;
 
@@ -290,7 +308,23 @@ mcp_match_create(const mcp_mem_t *mem, mcp_str_t pattern, mcp_match_t **out,
 }
 
 
-/* Compiles a template whose regular expression is in the buffer. */
+int
+mcp_match_create_prefix(const mcp_mem_t *mem, mcp_str_t prefix,
+    mcp_match_t **out)
+{
+    int  rc;
+
+    rc = mcp_match_alloc(mem, prefix, out);
+
+    if (rc == MCP_OK) {
+        (*out)->prefix = 1;
+    }
+
+    return rc;
+}
+
+
+/* Compiles a URI template whose regular expression is in the buffer. */
 static int
 mcp_match_compile_template(const mcp_mem_t *mem, mcp_str_t uri_template,
     const mcp_buf_t *regex, mcp_match_t **out, char *error, size_t size)
@@ -374,7 +408,7 @@ mcp_match_room_free(void *p, void *ctx)
 }
 
 
-/* A pattern that runs into a limit or out of room does not match. */
+/* Returns 0 if the pattern exceeds a limit or the available memory. */
 static int
 mcp_match_run(const mcp_match_t *match, mcp_str_t subject, char *room,
     size_t size)
@@ -405,7 +439,7 @@ mcp_match_run(const mcp_match_t *match, mcp_str_t subject, char *room,
     pcre2_match_data_free(data);
     pcre2_general_context_free(general);
 
-    /* zero: matched, with more groups than we have room for */
+    /* zero: a match with more groups than the match data can store */
 
     if (rc >= 0) {
         return 1;
@@ -440,11 +474,25 @@ mcp_match(const mcp_match_t *match, mcp_str_t subject)
 }
 
 
+static int
+mcp_match_starts(mcp_str_t subject, mcp_str_t with)
+{
+    return subject.len >= with.len
+           && memcmp(subject.data, with.data, with.len) == 0;
+}
+
+
 int
 mcp_match_try(const mcp_match_t *match, mcp_str_t subject)
 {
     if (match->exact) {
-        return mcp_str_eq(match->literal, subject);
+        return mcp_str_eq(match->literal, subject)
+               || mcp_str_eq(match->uri, subject);
+    }
+
+    if (match->prefix) {
+        return mcp_match_starts(subject, match->literal)
+               || mcp_match_starts(subject, match->uri);
     }
 
     if (match->literal.len > 0
@@ -464,4 +512,11 @@ int
 mcp_match_is_exact(const mcp_match_t *match)
 {
     return match->exact;
+}
+
+
+mcp_str_t
+mcp_match_uri(const mcp_match_t *match)
+{
+    return match->uri;
 }

@@ -15,11 +15,11 @@ typedef struct mcp_match_s  mcp_match_t;
 
 
 /*
- * Compile a pattern as web servers write it ("~regex", "~*regex" for any case,
- * or an exact string), and a URI template (mcp_uri_template.h).
+ * Compile a pattern in the syntax of web servers ("~regex", "~*regex" without
+ * regard to case, or an exact string) or a URI template (mcp_uri_template.h).
  *
  * Return MCP_OK, or
- *   MCP_ERR_CONFIG  the pattern is wrong: error (size bytes) says why
+ *   MCP_ERR_CONFIG  the pattern is invalid: error (size bytes) is the reason
  *   MCP_ERR_MEMORY
  */
 int mcp_match_create(const mcp_mem_t *mem, mcp_str_t pattern,
@@ -27,25 +27,41 @@ int mcp_match_create(const mcp_mem_t *mem, mcp_str_t pattern,
 int mcp_match_create_template(const mcp_mem_t *mem, mcp_str_t uri_template,
     mcp_match_t **match, char *error, size_t size);
 
+/*
+ * Makes a pattern that matches all subjects with a prefix; the prefix must not
+ * be empty. Returns MCP_OK or MCP_ERR_MEMORY.
+ */
+int mcp_match_create_prefix(const mcp_mem_t *mem, mcp_str_t prefix,
+    mcp_match_t **match);
+
 void mcp_match_free(mcp_match_t *match);
 
 /*
- * Returns 1 if the subject equals the exact string, has a match of the regular
- * expression anywhere, as in nginx, or is an expansion of the template.
+ * Returns 1 if the subject matches:
  *
- * A pattern that exceeds the match limit does not match.  Nothing is allocated
- * or changed, so threads may share a match.
+ *   exact string        equals the string or its normal form as a URI
+ *                       (mcp_uri.h)
+ *   prefix              begins with the prefix or its normal form
+ *   regular expression  contains a match anywhere, as in nginx
+ *   URI template        is an expansion of the template
+ *
+ * A pattern that exceeds the match limit does not match. Nothing is allocated
+ * or modified, so threads may share a pattern.
  */
 int mcp_match(const mcp_match_t *match, mcp_str_t subject);
 
 /*
- * The same for whoever has to know if nobody can tell.
+ * Matches like mcp_match(), but reports a match that cannot be decided.
  *
  * Returns 1, 0, or
- *   MCP_ERR_LIMIT  the pattern exceeds the match limit, or the subject is not
- *                  UTF-8 where the pattern asks for that
+ *   MCP_ERR_LIMIT  the pattern exceeds the match limit, or it requires UTF-8
+ *                  and
+ *                  the subject is not valid UTF-8
  */
 int mcp_match_try(const mcp_match_t *match, mcp_str_t subject);
+
+/* Returns the normal form of an exact string or a prefix as a URI. */
+mcp_str_t mcp_match_uri(const mcp_match_t *match);
 
 /* Returns 1 if the pattern is an exact string. */
 int mcp_match_is_exact(const mcp_match_t *match);

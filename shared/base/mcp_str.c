@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Slices and numbers as bytes. */
+/* Strings and numbers as bytes. */
 
 
 #include "mcp.h"
@@ -17,9 +17,9 @@ mcp_zero(void *p, size_t size)
 
 
 /*
- * Whether eight bytes are equal but for their case.  The two cases of a letter
- * differ in 0x20, and so do other bytes: where that differs there must be a
- * letter.  No sum of a byte carries into the next one.
+ * Returns 1 if eight bytes are equal without regard to case. The two cases of
+ * a letter differ in the bit 0x20, but so do other bytes: wherever this bit
+ * differs, the byte must be a letter. No sum overflows into the next byte.
  */
 static inline int
 mcp_str_word_eq(const char *a, const char *b)

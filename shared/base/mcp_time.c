@@ -5,20 +5,20 @@
 
 #define MCP_TIME_DAY  86400000
 
-/* 31 December 9999, behind which years have more digits. */
+/* end of 31 December 9999: later years have more digits */
 #define MCP_TIME_END  253402300799999ULL
 
-/* Days of 400, 100, 4 years and one year. */
+/* days in 400, 100, 4 years and one year */
 #define MCP_TIME_ERA      146097
 #define MCP_TIME_CENTURY  36524
 #define MCP_TIME_LEAP     1461
 #define MCP_TIME_YEAR     365
 
-/* From 1 March of the year 0 to 1 January 1970. */
+/* days from 1 March of the year 0 to 1 January 1970 */
 #define MCP_TIME_EPOCH    719468
 
 
-/* Appends n digits, and what follows them. */
+/* Appends n digits and the text after them. */
 static void
 mcp_time_digits(mcp_buf_t *buf, unsigned value, unsigned n, char then)
 {
@@ -35,7 +35,7 @@ mcp_time_digits(mcp_buf_t *buf, unsigned value, unsigned n, char then)
 }
 
 
-/* Years begin with March here, so that a leap day is a year's last one. */
+/* A year begins in March here, so that a leap day is its last day. */
 static void
 mcp_time_date(mcp_buf_t *buf, unsigned days)
 {
@@ -50,7 +50,7 @@ mcp_time_date(mcp_buf_t *buf, unsigned days)
            / MCP_TIME_YEAR;
     days -= MCP_TIME_YEAR * year + year / 4 - year / 100;
 
-    /* from March on months have 31, 30, 31, 30, 31 days, again and again */
+    /* from March on, the lengths of months repeat: 31, 30, 31, 30, 31 days */
 
     month = (5 * days + 2) / 153;
     days -= (153 * month + 2) / 5;

@@ -10,8 +10,10 @@
 #include "base/mcp_buf.h"
 
 
-/* Appends a time, in ms since 1970, as ISO 8601 has it of UTC:
- * 2026-07-28T09:05:00.250Z. */
+/*
+ * Appends a time, in ms since the epoch, in the form of ISO 8601 for UTC:
+ * 2026-07-28T09:05:00.250Z.
+ */
 void mcp_time_write(mcp_buf_t *buf, uint64_t ms);
 
 

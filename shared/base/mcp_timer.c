@@ -36,7 +36,7 @@ mcp_timer_merge(mcp_timer_t *a, mcp_timer_t *b)
 }
 
 
-/* Merges a list of siblings: pairs from the left, then the pairs. */
+/* Merges a list of siblings: pairs from left to right, then the pairs. */
 static mcp_timer_t *
 mcp_timer_merge_pairs(mcp_timer_t *first)
 {

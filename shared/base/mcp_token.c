@@ -6,11 +6,11 @@
  * A signed token is base64url(payload | key id | MAC), where MAC is the first
  * half of HMAC-SHA256(key, purpose | payload).
  *
- * A sealed token is base64url(key id | nonce | encrypted payload | tag).  Each
- * has a key of its own, derived from ours, the purpose and the first half of
- * its nonce; the second half is the IV of AES-256-GCM.  96 random bits alone
- * would do for some 2^32 tokens of one key (NIST SP 800-38D, 8.3), which a busy
- * server reaches.
+ * A sealed token is base64url(key id | nonce | encrypted payload | tag). Each
+ * has a key of its own, derived from the configured key, the purpose and the
+ * first half of its nonce; the second half is the IV of AES-256-GCM. A random
+ * IV of 96 bits alone would suffice for about 2^32 tokens for each key (NIST
+ * SP 800-38D, 8.3), and a busy server exceeds that.
  */
 
 
@@ -21,7 +21,7 @@
 #define MCP_TOKEN_TAIL    (1 + MCP_TOKEN_MAC_LEN)      /* key id, MAC */
 #define MCP_SEAL_HEAD     (1 + MCP_SEAL_NONCE_LEN)     /* key id, nonce */
 
-/* no token is signed for this one */
+/* purpose of the derivation, for which no token is signed */
 #define MCP_SEAL_PURPOSE  '\0'
 
 
@@ -87,7 +87,9 @@ mcp_keys_add(mcp_keys_t *keys, mcp_str_t secret)
         }
     }
 
-    /* of the key's digest, not of the key: tokens show it to everybody */
+    /*
+     * first byte of the key's digest rather than of the key: the id is public
+     */
     keys->id[keys->n++] = digest[0];
 
     return MCP_OK;
@@ -130,8 +132,10 @@ mcp_token_sign(const mcp_keys_t *keys, mcp_token_e purpose, const void *data,
 }
 
 
-/* 1 if the token's tail, key id and MAC, is that of this key; an error if that
- * cannot be told. */
+/*
+ * Returns 1 if the tail of the token, key id and MAC, belongs to this key, 0
+ * if not, or an error of OpenSSL.
+ */
 static int
 mcp_token_is_signed(const mcp_keys_t *keys, unsigned i, mcp_token_e purpose,
     const unsigned char *token, size_t len)
@@ -168,7 +172,7 @@ mcp_token_verify(const mcp_keys_t *keys, mcp_token_e purpose, mcp_str_t text,
     n -= MCP_TOKEN_TAIL;
     rc = 0;
 
-    /* two keys may share an id: go on after a mismatch */
+    /* two keys may have the same id: continues after a mismatch */
 
     for (i = 0; rc == 0 && i < keys->n; i++) {
         rc = mcp_token_is_signed(keys, i, purpose, token, n);
@@ -258,7 +262,7 @@ mcp_token_seal(const mcp_keys_t *keys, mcp_token_e purpose, mcp_str_t bound,
     len = MCP_SEAL_HEAD + data.len + MCP_CRYPTO_TAG_LEN;
     text_len = mcp_base64url_len(len);
 
-    /* the bytes lie behind their text */
+    /* reserves space for the text and, after it, the bytes to encode */
 
     p = mcp_buf_reserve(out, text_len + len);
     if (p == NULL) {
@@ -279,7 +283,7 @@ mcp_token_seal(const mcp_keys_t *keys, mcp_token_e purpose, mcp_str_t bound,
 }
 
 
-/* Decrypts a token of len bytes of data, whose nonce is at raw, to out. */
+/* Decrypts a token with len bytes of data and the nonce at raw to out. */
 static int
 mcp_seal_decrypt(const unsigned char key[MCP_CRYPTO_KEY_LEN],
     mcp_token_e purpose, mcp_str_t bound, const unsigned char *raw, size_t len,
@@ -305,8 +309,10 @@ mcp_seal_decrypt(const unsigned char key[MCP_CRYPTO_KEY_LEN],
 }
 
 
-/* Decodes the text into the arena and doubles the room, for the plain data:
- * *raw is the token, *len its length. */
+/*
+ * Decodes the text into the arena, in twice the space so that the plain data
+ * fit, too. Sets *raw to the token and *len to its length.
+ */
 static int
 mcp_seal_decode(mcp_str_t text, mcp_arena_t *arena, unsigned char **raw,
     size_t *len)
@@ -358,7 +364,7 @@ mcp_token_open(const mcp_keys_t *keys, mcp_token_e purpose, mcp_str_t bound,
 
     for (i = 0; rc == MCP_ERR_DENIED && i < keys->n; i++) {
 
-        /* two keys may share an id: go on after a mismatch */
+        /* two keys may have the same id: continues after a mismatch */
 
         if (keys->id[i] == raw[0]) {
             rc = mcp_seal_decrypt(keys->key[i], purpose, bound, raw + 1, len,

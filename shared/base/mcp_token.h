@@ -3,8 +3,9 @@
 /*
  * Keys, signed tokens and sealed tokens.
  *
- * A signed token proves that a server with one of our keys made it; it hides
- * nothing.  A sealed token hides its payload as well, except the length.
+ * A signed token proves that a server with one of the configured keys created
+ * it, and does not hide its payload. A sealed token is encrypted as well; only
+ * its length is visible.
  */
 
 
@@ -20,39 +21,45 @@
 #define MCP_KEY_MIN_LEN     32
 #define MCP_KEYS_MAX        8
 #define MCP_TOKEN_MAC_LEN   16
-#define MCP_TOKEN_MAX_DATA  256        /* payload bytes */
+#define MCP_TOKEN_MAX_DATA  256        /* maximum length of the payload,
+                                          bytes */
 #define MCP_TOKEN_TEXT_MAX  ((MCP_TOKEN_MAX_DATA + 1 + MCP_TOKEN_MAC_LEN) \
                              * 4 / 3 + 4)
 
 
 #define MCP_SEAL_NONCE_LEN  24
-#define MCP_SEAL_MAX_DATA   (1024 * 1024)      /* payload bytes */
+#define MCP_SEAL_MAX_DATA   (1024 * 1024)      /* maximum length of the
+                                                  payload, bytes */
 
 
-/* The first key signs and seals; all verify and open.  Constant once
- * configured. */
+/*
+ * The configured keys. The first one signs and seals; all verify and open.
+ * Constant after the configuration was read.
+ */
 typedef struct {
     unsigned       n;
-    unsigned char  key[MCP_KEYS_MAX][32];      /* derived, SHA-256 of input */
-    unsigned char  id[MCP_KEYS_MAX];           /* first digest byte */
+    unsigned char  key[MCP_KEYS_MAX][32];      /* SHA-256 of the input */
+    unsigned char  id[MCP_KEYS_MAX];           /* first byte of the key's
+                                                  digest */
 } mcp_keys_t;
 
 
 /*
- * What a token is for: one that was made for one purpose never verifies, and
- * never opens, as another.  Every purpose of the core is here.
+ * The purpose of a token. A token for one purpose is never valid for another
+ * one. All purposes of the core are listed here.
  */
 typedef enum {
     MCP_TOKEN_SESSION = 's',   /* signed: Mcp-Session-Id (mcp_session.c) */
     MCP_TOKEN_PUBLISH = 'p',   /* signed: a call's publish URL
                                   (mcp_publish.c) */
-    MCP_TOKEN_LINK = 'k',      /* signed: a stream's URL (mcp_face_link.c) */
+    MCP_TOKEN_LINK = 'k',      /* signed: a stream's URL (mcp_resume_link.c) */
     MCP_TOKEN_REQUEST = 'q',   /* signed: the id of a resumable request
-                                  (mcp_face_request.c) */
-    MCP_TOKEN_STREAM = 'r',    /* signed: a place in a stream that is polled
-                                  (mcp_face_stream.c) */
-    MCP_TOKEN_RESUME = 'n',    /* signed: a resume token of ours; sealed: one
-                                  around a backend's own (mcp_face_token.c) */
+                                  (mcp_resume_request.c) */
+    MCP_TOKEN_STREAM = 'r',    /* signed: a position in a stream that is
+                                  polled (mcp_resume_stream.c) */
+    MCP_TOKEN_RESUME = 'n',    /* signed: a resume token of this server;
+                                  sealed: one that contains a backend's
+                                  token (mcp_resume_token.c) */
     MCP_TOKEN_TASK = 't',      /* signed: a task's id (mcp_task_id.c) */
     MCP_TOKEN_STATE = 'i'      /* sealed: a backend's requestState
                                   (mcp_request_state.c) */
@@ -60,32 +67,34 @@ typedef enum {
 
 
 /*
- * Adds a key from the contents of a file, or from random bytes.  White space
- * around the secret is ignored; a key that is already there is not added twice.
+ * Adds a key from the content of a file, or from random bytes. White space
+ * around the secret is ignored, and so is a key that exists already.
  *
  * Returns MCP_OK, or
- *   MCP_ERR_CONFIG    fewer than MCP_KEY_MIN_LEN bytes
+ *   MCP_ERR_CONFIG    the secret has fewer than MCP_KEY_MIN_LEN bytes
  *   MCP_ERR_LIMIT     there are MCP_KEYS_MAX keys
  *   MCP_ERR_INTERNAL  OpenSSL failed
  */
 int mcp_keys_add(mcp_keys_t *keys, mcp_str_t secret);
 
-/* Returns 1 if the secret, without white space around it, is one repeated
- * byte. */
+/* Returns 1 if the secret, without white space around it, repeats one byte. */
 int mcp_key_is_repeated(mcp_str_t secret);
 
-/* Writes a signed token with len bytes of data (MCP_TOKEN_MAX_DATA at most) to
- * p, MCP_TOKEN_TEXT_MAX bytes.  Returns the end, or NULL on failure. */
+/*
+ * Writes a signed token with len bytes of data (at most MCP_TOKEN_MAX_DATA) to
+ * p, which has room for MCP_TOKEN_TEXT_MAX bytes. Returns the end, or NULL on
+ * failure.
+ */
 char *mcp_token_sign(const mcp_keys_t *keys, mcp_token_e purpose,
     const void *data, size_t len, char *p);
 
 /*
  * Verifies a signed token in constant time and copies its payload to data.
- * *len is the room there, and becomes the payload's length.
+ * *len is the size of data, and is set to the length of the payload.
  *
  * Returns MCP_OK, or
- *   MCP_ERR_SYNTAX    the text is no token, or the payload exceeds the room
- *   MCP_ERR_DENIED    it was not signed with one of our keys for this purpose
+ *   MCP_ERR_SYNTAX    the text is not a token, or the payload is too long
+ *   MCP_ERR_DENIED    it was not signed with a configured key for this purpose
  *   MCP_ERR_INTERNAL  OpenSSL failed
  */
 int mcp_token_verify(const mcp_keys_t *keys, mcp_token_e purpose,
@@ -93,8 +102,9 @@ int mcp_token_verify(const mcp_keys_t *keys, mcp_token_e purpose,
 
 /*
  * Appends a sealed token to out: the data, encrypted with AES-256-GCM, in
- * base64url.  It opens only for the same purpose and the same "bound", which is
- * not part of it.  nonce is random bytes that are used for nothing else.
+ * base64url. It can be opened only with the same purpose and the same "bound",
+ * which is not part of the token. nonce consists of random bytes that are not
+ * used for anything else.
  *
  * Returns MCP_OK, or, with out unchanged,
  *   MCP_ERR_LIMIT     data or bound exceed MCP_SEAL_MAX_DATA, or out is full
@@ -109,8 +119,8 @@ int mcp_token_seal(const mcp_keys_t *keys, mcp_token_e purpose,
  * Opens a sealed token; *data is in the arena.
  *
  * Returns MCP_OK, or
- *   MCP_ERR_SYNTAX    the text is no sealed token
- *   MCP_ERR_DENIED    it was not sealed with one of our keys for this purpose
+ *   MCP_ERR_SYNTAX    the text is not a sealed token
+ *   MCP_ERR_DENIED    it was not sealed with a configured key for this purpose
  *                     and this "bound"
  *   MCP_ERR_MEMORY
  *   MCP_ERR_INTERNAL  OpenSSL failed

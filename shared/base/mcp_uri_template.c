@@ -9,8 +9,8 @@
 
 
 /*
- * The characters that a value may have become.  Control characters are part of
- * no URI.
+ * The characters of an expanded value. Control characters are not part of any
+ * URI.
  */
 #define MCP_URI_ANY       "[^\\x00-\\x1f\\x7f]"
 #define MCP_URI_SEGMENT   "[^/?#\\x00-\\x1f\\x7f]"
@@ -21,9 +21,9 @@
 /* One expression of a template. */
 typedef struct {
     char        op;            /* 0 if none */
-    unsigned    explode:1;     /* one of the variables has "*" */
-    size_t      n;             /* variables */
-    mcp_str_t   list;          /* of variables, behind the operator */
+    unsigned    explode:1;     /* 1: one of the variables has "*" */
+    size_t      n;             /* number of variables */
+    mcp_str_t   list;          /* text of the variables, after the operator */
 } mcp_uri_expr_t;
 
 
@@ -44,8 +44,11 @@ mcp_uri_template_prefix(mcp_str_t uri_template)
 }
 
 
-/* Every byte but letters and digits in hex: nothing to escape is forgotten.
- * An expansion percent-encodes what is not ASCII (RFC 6570, 3.1). */
+/*
+ * Appends every byte except letters and digits in hex, so that no special
+ * character needs a rule of its own. Expansions percent-encode bytes that are
+ * not ASCII (RFC 6570, 3.1).
+ */
 static void
 mcp_uri_add_literal(mcp_buf_t *regex, unsigned char c)
 {
@@ -66,7 +69,10 @@ mcp_uri_add_literal(mcp_buf_t *regex, unsigned char c)
 }
 
 
-/* RFC 6570, 2.1, with "'" and a bare "%" let through. */
+/*
+ * Returns 1 if the character is a literal (RFC 6570, 2.1); "'" and a bare "%"
+ * are accepted as well.
+ */
 static int
 mcp_uri_is_literal(unsigned char c)
 {
@@ -82,11 +88,12 @@ mcp_uri_is_name(char c)
 
 
 /*
- * Checks what follows a variable's name and sets *explode.  Returns what is
- * wrong, or NULL.
+ * Checks the modifier after a variable's name and sets *explode. Returns the
+ * error, or NULL.
  *
- * A prefix length (":3", level 4) is checked but bounds nothing: it counts
- * characters of the value, which the expansion does not show.
+ * A prefix length (":3", level 4) is checked but does not limit the match: it
+ * counts characters of the value, which cannot be determined from the
+ * expansion.
  */
 static const char *
 mcp_uri_modifier(mcp_str_t modifier, int *explode)
@@ -125,8 +132,10 @@ mcp_uri_modifier(mcp_str_t modifier, int *explode)
 }
 
 
-/* Takes the first variable off the list, whose data is NULL after the last
- * one.  Returns what is wrong with it, or NULL. */
+/*
+ * Removes the first variable from the list; the list's data is NULL after the
+ * last one. Returns the variable's error, or NULL.
+ */
 static const char *
 mcp_uri_expr_next(mcp_str_t *list, mcp_str_t *name, int *explode)
 {
@@ -156,7 +165,7 @@ mcp_uri_expr_next(mcp_str_t *list, mcp_str_t *name, int *explode)
 }
 
 
-/* Returns what is wrong with an expression, or NULL. */
+/* Returns the error of an expression, or NULL. */
 static const char *
 mcp_uri_expr_parse(mcp_str_t text, mcp_uri_expr_t *e)
 {
@@ -198,7 +207,10 @@ mcp_uri_expr_parse(mcp_str_t text, mcp_uri_expr_t *e)
 }
 
 
-/* A list explodes into any number of pairs, else it is one per variable. */
+/*
+ * Appends the values of an expression: any number of pairs for an exploded
+ * list, otherwise one for each variable.
+ */
 static void
 mcp_uri_add_repeat(mcp_buf_t *regex, const mcp_uri_expr_t *e)
 {
@@ -213,8 +225,10 @@ mcp_uri_add_repeat(mcp_buf_t *regex, const mcp_uri_expr_t *e)
 }
 
 
-/* "name=value" of one of the variables.  If one explodes, any name will do, as
- * the keys of a map take its place. */
+/*
+ * Appends "name=value" for one of the variables. If a variable is exploded,
+ * any name is accepted, because the keys of a map replace it.
+ */
 static void
 mcp_uri_add_names(mcp_buf_t *regex, const mcp_uri_expr_t *e)
 {
@@ -252,7 +266,9 @@ mcp_uri_add_names(mcp_buf_t *regex, const mcp_uri_expr_t *e)
 }
 
 
-/* The pairs of a query: {?a,b} begins it, {&a,b} goes on with it. */
+/*
+ * Appends the pairs of a query: {?a,b} begins a query, {&a,b} continues one.
+ */
 static void
 mcp_uri_add_query(mcp_buf_t *regex, const mcp_uri_expr_t *e)
 {
@@ -271,8 +287,11 @@ mcp_uri_add_query(mcp_buf_t *regex, const mcp_uri_expr_t *e)
 }
 
 
-/* What an expression may have become.  Undefined variables vanish together
- * with their prefix (RFC 6570, 2.3): whatever has a prefix is optional. */
+/*
+ * Appends the expansions of an expression. Undefined variables disappear
+ * together with their prefix (RFC 6570, 2.3), so parts with a prefix are
+ * optional.
+ */
 static void
 mcp_uri_add_expr(mcp_buf_t *regex, const mcp_uri_expr_t *e)
 {
@@ -287,7 +306,7 @@ mcp_uri_add_expr(mcp_buf_t *regex, const mcp_uri_expr_t *e)
         break;
 
     case '.':
-        /* values may hold dots, so one stands for all */
+        /* values may contain dots, so one part matches all of them */
         mcp_buf_lit(regex, "(?:\\." MCP_URI_SEGMENT "*)?");
         break;
 
@@ -326,8 +345,10 @@ mcp_uri_template_error(char *error, size_t size, const char *problem,
 }
 
 
-/* Adds the expression whose brace is at offset; *end is that of its closing
- * brace.  Returns what is wrong with the expression, or NULL. */
+/*
+ * Appends the expression whose opening brace is at offset, and sets *end to
+ * the closing one. Returns the error of the expression, or NULL.
+ */
 static const char *
 mcp_uri_template_expr(mcp_buf_t *regex, mcp_str_t uri_template, size_t offset,
     size_t *end)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* UTF-8: checking it, walking it, writing it. */
+/* UTF-8: validation, iteration, encoding. */
 
 
 #ifndef MCP_UTF8_H_INCLUDED
@@ -16,17 +16,19 @@ int mcp_utf8_valid(mcp_str_t s);
 
 /*
  * Returns the length of the character at p, which is before end, and sets
- * *valid to 1.  If no character is there, *valid is 0 and the length, at least
- * 1, is that of the bytes for which one U+FFFD stands (Unicode 15, 3.9, "U+FFFD
- * Substitution of Maximal Subparts").
+ * *valid to 1. If the bytes at p are invalid, sets *valid to 0 and returns the
+ * number of bytes, at least 1, that one U+FFFD replaces (Unicode 15, 3.9,
+ * "U+FFFD Substitution of Maximal Subparts").
  */
 size_t mcp_utf8_char(const char *p, const char *end, int *valid);
 
-/* Returns the length of the characters that begin with this byte, 0 if none
- * do. */
+/*
+ * Returns the length of the characters with this first byte, 0 if it is
+ * invalid.
+ */
 size_t mcp_utf8_len(char first);
 
-/* Writes the code point c to p (4 bytes at most) and returns the end. */
+/* Writes the code point c to p (at most 4 bytes) and returns the end. */
 char *mcp_utf8_print(char *p, uint32_t c);
 
 

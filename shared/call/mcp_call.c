@@ -1,23 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/*
- * The life of a call: made from a message, started, over.  It ends when all
- * its requests have their answer, or need none, and no backend works on one
- * any more.  In between: mcp_call_stream.c, mcp_call_answer.c,
- * mcp_call_time.c.
- */
+/* The life of a call: it is made of a message, started, and over when all its
+ * requests have their responses, or need none, and no backend request runs. In
+ * between: mcp_call_stream.c, mcp_call_answer.c, mcp_call_timer.c. */
 
 #include <stdarg.h>
 #include <stdio.h>
 
-#include "call/mcp_call_parts.h"
+#include "call/mcp_call_internal.h"
 #include "call/mcp_request.h"
 #include "rpc/mcp_fault.h"
 #include "worker/mcp_answer.h"
-#include "worker/mcp_hook.h"
+#include "worker/mcp_resume_hooks.h"
 
 
-static void mcp_call_forgotten(mcp_errand_t *errand, mcp_action_t *action);
+static void mcp_call_forgotten(mcp_queued_action_t *queued,
+    mcp_action_t *action);
 
 
 mcp_arena_t *
@@ -110,7 +108,7 @@ mcp_call_create(mcp_exchange_t *x, size_t n)
     mcp_stream_id_short(call->id_text, call->id);
 
     call->client = x->client;
-    memcpy(call->party, x->head.party, MCP_DIGEST_LEN);
+    memcpy(call->tenant, x->head.tenant, MCP_DIGEST_LEN);
     call->n = n;
     call->refs = 2;
     call->kept_last = &call->kept;
@@ -121,16 +119,16 @@ mcp_call_create(mcp_exchange_t *x, size_t n)
 
     for (i = 0; i < n; i++) {
         call->requests[i].call = call;
-        call->requests[i].job.call = call;
-        call->requests[i].job.request = (unsigned) i;
-        call->requests[i].job.errand.action.job = &call->requests[i].job;
-        call->requests[i].job.errand.taken = mcp_job_taken;
+        call->requests[i].breq.call = call;
+        call->requests[i].breq.request = (unsigned) i;
+        call->requests[i].breq.queued.action.breq = &call->requests[i].breq;
+        call->requests[i].breq.queued.taken = mcp_backend_request_taken;
         mcp_arena_init(&call->requests[i].round, &x->worker->env->mem);
         mcp_buf_init(&call->requests[i].urls, &x->worker->env->mem,
                      SIZE_MAX / 2);
     }
 
-    /* the text of the message goes with the call */
+    /* the text of the message moves to the call */
 
     call->arena = x->arena;
     mcp_arena_init(&x->arena, &x->worker->env->mem);
@@ -168,22 +166,22 @@ mcp_call_destroy(mcp_call_t *call)
 
     mcp_inbox_drop(call);
 
-    /* the call lies in its own arena */
+    /* the call is in its own arena */
 
     arena = call->arena;
     mcp_arena_destroy(&arena);
 }
 
 
-/* MCP_ACT_FORGET was pulled. */
+/* Called when MCP_ACT_FORGET was pulled. */
 static void
-mcp_call_forgotten(mcp_errand_t *errand, mcp_action_t *action)
+mcp_call_forgotten(mcp_queued_action_t *queued, mcp_action_t *action)
 {
     (void) action;
 
-    /* the errand is the first member of its call */
+    /* the entry of the queue is the first member of its call */
 
-    mcp_call_destroy((mcp_call_t *) (void *) errand);
+    mcp_call_destroy((mcp_call_t *) (void *) queued);
 }
 
 
@@ -214,7 +212,7 @@ mcp_call_release(mcp_call_t *call)
 void
 mcp_call_discard(mcp_call_t *call)
 {
-    /* its exchange still has the text, and finds nothing to leave behind */
+    /* its exchange still has the text, and has nothing to leave */
 
     mcp_call_set_phase(call, MCP_CALL_OVER);
     mcp_call_release(call);
@@ -238,13 +236,35 @@ mcp_call_glue(const mcp_call_t *call)
 void
 mcp_call_invoke(mcp_request_t *req)
 {
-    if (mcp_job_start(req) != MCP_OK) {
+    if (mcp_backend_request_start(req) != MCP_OK) {
         mcp_call_fail(req, MCP_FAULT_INTERNAL);
     }
 }
 
 
-/* A batch is one stream: with one request that may not be resumed none can. */
+/*
+ * Limits the time for which a call continues without its client, if the client
+ * has not declared that it resumes: the end of the connection cancels the call
+ * (2026-07-28, basic/transports/streamable-http, "Cancellation"), at once or
+ * after mcp_reconnect_wait.
+ */
+static void
+mcp_call_limit_wait(mcp_call_t *call)
+{
+    uint64_t  wait;
+
+    wait = call->client.capabilities & MCP_CLIENT_IDS
+           ? call->endpoint->reconnect_wait : 0;
+
+    if (call->policy.max_wait > wait) {
+        call->policy.max_wait = wait;
+        mcp_policy_apply(&call->policy, NULL);
+    }
+}
+
+
+/* A batch is one stream: if one of its requests may not be resumed, the stream
+ * may not. */
 void
 mcp_call_take_policy(mcp_call_t *call)
 {
@@ -260,15 +280,11 @@ mcp_call_take_policy(mcp_call_t *call)
 
     wait = call->join ? mcp_call_join_wait(call, call->policy.max_wait) : 0;
 
-    /* closing is cancelling, unless its client has said that it comes back
-     * (2026-07-28, basic/transports/streamable-http, "Cancellation") */
-
     if (mcp_client_is_stateless(&call->client)
         && !(call->client.capabilities
              & (MCP_CLIENT_REQUESTS|MCP_CLIENT_TOKENS)))
     {
-        call->policy.max_wait = 0;
-        mcp_policy_apply(&call->policy, NULL);
+        mcp_call_limit_wait(call);
     }
 
     for (i = 0; call->batch && i < call->n; i++) {
@@ -293,8 +309,8 @@ mcp_call_take_policy(mcp_call_t *call)
 }
 
 
-/* After how many ms the call becomes a stream, whatever its backend does:
- * earlier where that tells the client how to come back. */
+/* Returns the ms after which the call gets a stream, whatever its backend does;
+ * earlier if the stream gives its client a resume policy. */
 static uint64_t
 mcp_call_stream_after(const mcp_call_t *call)
 {
@@ -335,8 +351,8 @@ mcp_call_start(mcp_call_t *call)
     call->worker->calls++;
 
     mcp_cancel_track(call);
-    mcp_store_count(call->worker->store, MCP_COUNT_CALLS_LIVE, 1);
-    mcp_job_facts(call);
+    mcp_store_count(call->worker->store, MCP_COUNT_CALLS_ACTIVE, 1);
+    mcp_backend_request_call_variables(call);
 
     for (i = 0; i < call->n; i++) {
         if (call->requests[i].state != MCP_REQUEST_OVER) {
@@ -370,7 +386,7 @@ mcp_call_start(mcp_call_t *call)
 void
 mcp_call_check_end(mcp_call_t *call)
 {
-    if (call->phase != MCP_CALL_OVER || call->jobs) {
+    if (call->phase != MCP_CALL_OVER || call->n_breqs) {
         return;
     }
 
@@ -382,14 +398,14 @@ mcp_call_check_end(mcp_call_t *call)
     }
 
     call->worker->calls--;
-    mcp_store_count(call->worker->store, MCP_COUNT_CALLS_LIVE, -1);
+    mcp_store_count(call->worker->store, MCP_COUNT_CALLS_ACTIVE, -1);
 
     mcp_call_release(call);
 }
 
 
-/* All answers are given (or none is due any more).  The caller still holds a
- * job or calls mcp_call_check_end() itself. */
+/* Ends a call whose responses were all sent, or are no longer needed. The
+ * caller has a backend request or calls mcp_call_check_end(). */
 static void
 mcp_call_over(mcp_call_t *call)
 {
@@ -400,7 +416,7 @@ mcp_call_over(mcp_call_t *call)
     mcp_call_set_phase(call, MCP_CALL_OVER);
     mcp_cancel_untrack(call);
 
-    /* it has ended before its client was told that it is a task */
+    /* it has ended before its client got the task id */
 
     if (call->x && call->task) {
         mcp_call_send_interim(call);
@@ -425,22 +441,43 @@ void
 mcp_call_stop(mcp_call_t *call)
 {
     mcp_hook_failed(call->states, &call->requests[0]);
-    mcp_job_stop_all(call);
+    mcp_backend_request_stop_all(call);
     mcp_call_over(call);
     mcp_call_check_end(call);
+}
+
+
+int
+mcp_call_is_bound(const mcp_call_t *call)
+{
+    return mcp_client_is_stateless(&call->client) && call->join == NULL
+           && (!call->policy.resumable
+               || !(call->client.capabilities
+                    & (MCP_CLIENT_REQUESTS|MCP_CLIENT_TOKENS)));
 }
 
 
 void
 mcp_call_cancelled(mcp_call_t *call)
 {
-    mcp_call_log(call, MCP_LOG_INFO, "cancelled: its client has left", NULL);
-    mcp_request_ends_all(call, MCP_ENDING_CANCELLED);
+    size_t  i;
+
+    mcp_call_log(call, MCP_LOG_INFO, "cancelled: its client disconnected",
+                 call->phase == MCP_CALL_DURABLE && call->policy.resumable
+                 ? "no client came back within mcp_reconnect_wait" : NULL);
+
+    for (i = 0; i < call->n; i++) {
+        if (mcp_client_is_stateless(&call->client)) {
+            call->requests[i].reason = MCP_REASON_LEFT;
+        }
+    }
+
+    mcp_request_ends_all(call, MCP_OUTCOME_CANCELLED);
     mcp_call_stop(call);
 }
 
 
-/* The whole answer is there and its client waits for it: plain JSON. */
+/* Sends the complete response to the waiting client as plain JSON. */
 static void
 mcp_call_respond(mcp_call_t *call)
 {
@@ -456,9 +493,9 @@ mcp_call_respond(mcp_call_t *call)
 
         for (i = 0; i < call->n; i++) {
             if (call->requests[i].backend
-                && call->requests[i].ending > x->answer.ending)
+                && call->requests[i].outcome > x->answer.call_outcome)
             {
-                x->answer.ending = call->requests[i].ending;
+                x->answer.call_outcome = call->requests[i].outcome;
             }
 
             if (call->requests[i].response.len == 0) {
@@ -490,8 +527,8 @@ mcp_call_respond(mcp_call_t *call)
         return;
     }
 
-    x->errand.action.type = MCP_ACT_RESPOND;
-    mcp_worker_queue(x->worker, &x->errand);
+    x->queued.action.type = MCP_ACT_RESPOND;
+    mcp_worker_queue(x->worker, &x->queued);
 }
 
 
@@ -529,7 +566,7 @@ mcp_call_abandon(mcp_call_t *call, mcp_fault_e fault)
         call->requests[i].reason = mcp_reason_of_fault(fault);
     }
 
-    mcp_request_ends_all(call, MCP_ENDING_FAULT);
+    mcp_request_ends_all(call, MCP_OUTCOME_FAULT);
 
     x = call->x;
     call->x = NULL;
@@ -547,9 +584,9 @@ mcp_call_abandon(mcp_call_t *call, mcp_fault_e fault)
             mcp_answer_status(x, 500);
         }
 
-        x->answer.ending = MCP_ENDING_FAULT;
-        x->errand.action.type = MCP_ACT_RESPOND;
-        mcp_worker_queue(x->worker, &x->errand);
+        x->answer.call_outcome = MCP_OUTCOME_FAULT;
+        x->queued.action.type = MCP_ACT_RESPOND;
+        mcp_worker_queue(x->worker, &x->queued);
     }
 
     mcp_call_stop(call);

@@ -1,19 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/*
- * Answers of a call's requests: as the last event of each in the stream, or
- * kept for a client that gets all of them at once.
- */
+/* Responses of a call's requests: each is the last event of its request in the
+ * stream, or is kept until a waiting client gets all of them. */
 
-#include "call/mcp_call_parts.h"
+#include "call/mcp_call_internal.h"
 #include "call/mcp_request.h"
 #include "rpc/mcp_error.h"
 #include "rpc/mcp_fault.h"
 #include "rpc/mcp_result.h"
-#include "worker/mcp_hook.h"
+#include "worker/mcp_resume_hooks.h"
 
 
-/* The state without one of its requests, which may be NULL. */
+/* Returns the state without one of its requests, which may be NULL. */
 static mcp_stream_state_e
 mcp_call_state_without(const mcp_call_t *call, const mcp_request_t *req)
 {
@@ -39,21 +37,21 @@ mcp_call_state(const mcp_call_t *call)
 
 
 int
-mcp_call_answers(const mcp_request_t *req, mcp_ending_e how)
+mcp_call_answers(const mcp_request_t *req, mcp_outcome_e how)
 {
     int  answers;
 
-    answers = (int) req->job.request
-              | (how >= MCP_ENDING_RPC_ERROR ? MCP_STORE_ERROR : 0);
+    answers = (int) req->breq.request
+              | (how >= MCP_OUTCOME_RPC_ERROR ? MCP_STORE_ERROR : 0);
 
-    /* what is answered here, in a batch, is no call */
+    /* a request of a batch that was answered locally is not a call */
 
     return answers | (req->backend ? MCP_STORE_RESULT((int) how) : 0);
 }
 
 
 int
-mcp_call_answer_stored(mcp_request_t *req, mcp_str_t text, mcp_ending_e how)
+mcp_call_answer_stored(mcp_request_t *req, mcp_str_t text, mcp_outcome_e how)
 {
     int                  rc;
     uint64_t             seq;
@@ -63,7 +61,7 @@ mcp_call_answer_stored(mcp_request_t *req, mcp_str_t text, mcp_ending_e how)
     call = req->call;
 
     if (call->pending == 1) {
-        state = how >= MCP_ENDING_RPC_ERROR ? MCP_STATE_FAILED
+        state = how >= MCP_OUTCOME_RPC_ERROR ? MCP_STATE_FAILED
                                             : MCP_STATE_COMPLETED;
 
     } else {
@@ -82,13 +80,13 @@ mcp_call_answer_stored(mcp_request_t *req, mcp_str_t text, mcp_ending_e how)
         mcp_call_note_stream_state(call, state);
     }
 
-    /* without a stream nobody waits for it */
+    /* without a stream no client waits for it */
 
     return rc == MCP_ERR_NOT_FOUND ? MCP_OK : rc;
 }
 
 
-/* MCP_OK or MCP_ERR_MEMORY. */
+/* Keeps a response for the waiting client. Returns MCP_OK or MCP_ERR_MEMORY. */
 static int
 mcp_call_answer_kept(mcp_request_t *req, mcp_buf_t *buf)
 {
@@ -98,7 +96,7 @@ mcp_call_answer_kept(mcp_request_t *req, mcp_buf_t *buf)
 
     if (call->x && !call->batch) {
 
-        /* what answers one request is the answer */
+        /* a single request's response is the response of the call */
 
         mcp_buf_free(&call->x->answer.out);
         call->x->answer.out = *buf;
@@ -117,15 +115,16 @@ mcp_call_answer_kept(mcp_request_t *req, mcp_buf_t *buf)
 }
 
 
-/* Tells the counters, the faces and the exchange how a request ended. */
+/* Passes the outcome of a request to the counters, the resumption methods and
+ * the exchange. */
 static void
-mcp_call_note_answer(mcp_request_t *req, mcp_ending_e how)
+mcp_call_note_answer(mcp_request_t *req, mcp_outcome_e how)
 {
     int          error;
     mcp_call_t  *call;
 
     call = req->call;
-    error = how >= MCP_ENDING_RPC_ERROR;
+    error = how >= MCP_OUTCOME_RPC_ERROR;
 
     if (error) {
         mcp_store_count(call->worker->store, MCP_COUNT_ERRORS, 1);
@@ -141,17 +140,17 @@ mcp_call_note_answer(mcp_request_t *req, mcp_ending_e how)
 }
 
 
-/* Gives a request its response, which is put into buf already; MCP_AGAIN: no
- * room, to be repeated. */
+/* Sets the response of a request, which is in buf. Returns MCP_AGAIN if there
+ * is no room: to be repeated. */
 static int
-mcp_call_answer(mcp_request_t *req, mcp_buf_t *buf, mcp_ending_e how)
+mcp_call_answer(mcp_request_t *req, mcp_buf_t *buf, mcp_outcome_e how)
 {
     int          rc;
     mcp_call_t  *call;
 
     call = req->call;
 
-    /* it has one: there is no second */
+    /* the request has a response: a second one is ignored */
 
     if (req->state == MCP_REQUEST_OVER) {
         return MCP_OK;
@@ -191,7 +190,7 @@ mcp_call_answer(mcp_request_t *req, mcp_buf_t *buf, mcp_ending_e how)
     if (--call->pending == 0) {
         mcp_call_done(call);
 
-    } else if (req->live) {
+    } else if (req->active) {
         req->deadline = mcp_call_now(call) + MCP_CALL_GRACE;
         mcp_call_set_timer(call);
     }
@@ -210,7 +209,7 @@ mcp_call_adds(const mcp_request_t *req, mcp_result_t *add)
 
 
 int
-mcp_call_finish_plain(mcp_request_t *req, mcp_str_t result, mcp_ending_e how)
+mcp_call_finish_plain(mcp_request_t *req, mcp_str_t result, mcp_outcome_e how)
 {
     int                  rc;
     mcp_buf_t            buf;
@@ -219,7 +218,7 @@ mcp_call_finish_plain(mcp_request_t *req, mcp_str_t result, mcp_ending_e how)
 
     add = mcp_call_adds(req, &space);
 
-    /* it may say itself how long it can be kept */
+    /* the result may have its own lifetime */
 
     if (add && add->caches) {
         return mcp_call_finish(req, result, how);
@@ -241,7 +240,7 @@ mcp_call_finish_plain(mcp_request_t *req, mcp_str_t result, mcp_ending_e how)
 
 
 int
-mcp_call_finish(mcp_request_t *req, mcp_str_t body, mcp_ending_e how)
+mcp_call_finish(mcp_request_t *req, mcp_str_t body, mcp_outcome_e how)
 {
     int           rc;
     int64_t       code;
@@ -250,7 +249,7 @@ mcp_call_finish(mcp_request_t *req, mcp_str_t body, mcp_ending_e how)
 
     mcp_buf_init(&buf, &req->call->worker->env->mem, SIZE_MAX / 2);
 
-    if (how == MCP_ENDING_RPC_ERROR) {
+    if (how == MCP_OUTCOME_RPC_ERROR) {
         code = mcp_error_write(&buf, req->call->client.revision, req->id, body,
                                req->method->subject == MCP_SUBJECT_URI
                                ? req->name : mcp_null_str);
@@ -288,8 +287,8 @@ mcp_call_finish_fault_data(mcp_request_t *req, mcp_fault_e fault,
 
     req->reason = mcp_reason_of_fault(fault);
 
-    /* what a request did not declare is its fault wherever that shows
-     * (2026-07-28, basic/index, "_meta") */
+    /* a capability that the request did not declare is the client's fault in
+     * each case (2026-07-28, basic/index, "_meta") */
 
     if (fault == MCP_FAULT_CAPABILITY) {
         req->call->status = mcp_fault(fault)->stateless.status;
@@ -299,7 +298,7 @@ mcp_call_finish_fault_data(mcp_request_t *req, mcp_fault_e fault,
     mcp_fault_write(&buf, req->call->client.revision, req->id, fault, detail,
                     data);
 
-    rc = mcp_call_answer(req, &buf, MCP_ENDING_FAULT);
+    rc = mcp_call_answer(req, &buf, MCP_OUTCOME_FAULT);
 
     mcp_buf_free(&buf);
 
@@ -325,7 +324,7 @@ mcp_call_finish_fault_why(mcp_request_t *req, mcp_fault_e fault, mcp_str_t why)
     mcp_buf_json(&data, why);
     mcp_buf_lit(&data, "}");
 
-    /* without memory it is not told */
+    /* without memory the reason is omitted */
 
     if (data.failed) {
         data.len = 0;
@@ -377,11 +376,11 @@ mcp_call_finish_text(mcp_request_t *req, mcp_str_t text)
     mcp_backend_tool_error(&buf, text);
 
     if (buf.failed) {
-        rc = mcp_call_answer(req, &buf, MCP_ENDING_FAULT);
+        rc = mcp_call_answer(req, &buf, MCP_OUTCOME_FAULT);
 
     } else {
         rc = mcp_call_finish(req, (mcp_str_t) { buf.data, buf.len },
-                             MCP_ENDING_TOOL_ERROR);
+                             MCP_OUTCOME_TOOL_ERROR);
     }
 
     mcp_buf_free(&buf);

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * A call that others may join (exchange/mcp_join.c).  It has its stream before
- * a backend is invoked, so that others find it, in whatever process; of two at
- * the same instant one is made.  Its client waits for plain JSON all the same,
- * and is the stream's consumer meanwhile, by which it is known to be there.
+ * A call that others may join (exchange/mcp_join.c). It has its stream before a
+ * backend is called, so that requests in any process find it; of two created at
+ * the same time one succeeds. Its client still waits for plain JSON, and is the
+ * stream's consumer in the meantime, which shows that it is connected.
  */
 
 
-#include "call/mcp_call_parts.h"
-#include "worker/mcp_ask.h"
+#include "call/mcp_call_internal.h"
+#include "worker/mcp_operation.h"
 #include "worker/mcp_consumer.h"
 
 
@@ -24,7 +24,7 @@ mcp_call_join_wait(const mcp_call_t *call, uint64_t max_wait)
 }
 
 
-/* The text of the message, and all in its arena, is the exchange's again. */
+/* Returns the arena with the message's text to the exchange. */
 static void
 mcp_call_give_back(mcp_call_t *call)
 {
@@ -44,8 +44,8 @@ mcp_call_give_back(mcp_call_t *call)
 }
 
 
-/* The stream has its consumer as soon as it can be found: without one, its
- * client would be taken for lost. */
+/* The stream has its consumer as soon as it can be found: otherwise its client
+ * would count as lost. */
 int
 mcp_call_reserve(mcp_call_t *call)
 {
@@ -69,9 +69,9 @@ mcp_call_reserve(mcp_call_t *call)
     }
 
     if (rc == MCP_OK) {
-        mcp_ask_share(call->worker, &call->ref,
-                      mcp_endpoint_session_limit(call->endpoint,
-                                                 &call->client));
+        mcp_operation_replicate(call->worker, &call->ref,
+                                mcp_endpoint_session_limit(call->endpoint,
+                                                           &call->client));
     }
 
     if (rc != MCP_OK) {
@@ -113,12 +113,12 @@ mcp_call_join_respond(mcp_call_t *call, mcp_exchange_t *x)
     info.own_seq = 0;
     (void) mcp_store_info(call->worker->store, &call->ref, &info);
 
-    mcp_ask_respond_with(x, &call->ref, info.own_seq);
+    mcp_operation_respond_with(x, &call->ref, info.own_seq);
 }
 
 
 void
-mcp_call_join_answer(mcp_request_t *req, mcp_ending_e how)
+mcp_call_join_answer(mcp_request_t *req, mcp_outcome_e how)
 {
     int          rc;
     mcp_call_t  *call;

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Lists that a backend has, without what is hidden from the caller. */
+/* Filters a backend's lists: removes the items that are hidden from the
+ * caller. */
 
-#include "call/mcp_call_parts.h"
+#include "call/mcp_call_internal.h"
 
 
-/* The member that has the items of a kind, and that which names one. */
+/* The member with the items of a kind, and the member with an item's name. */
 typedef struct {
     mcp_str_t  items;
     mcp_str_t  name;
@@ -33,7 +34,8 @@ mcp_call_list_shows(const mcp_call_t *call, mcp_list_e kind, mcp_str_t name)
 }
 
 
-/* 1, 0 or MCP_ERR_MEMORY.  What has no name cannot be called either. */
+/* Returns 1, 0 or MCP_ERR_MEMORY. An item without a name cannot be called and
+ * is removed. */
 static int
 mcp_call_list_shows_item(mcp_call_t *call, mcp_list_e kind,
     const mcp_json_value_t *item)

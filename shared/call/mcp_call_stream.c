@@ -1,17 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/*
- * A call that becomes durable: its stream in the store, which its client reads
- * from then on.
- */
+/* A call becomes durable: its stream in the store, which its client reads from
+ * then on. */
 
-#include "call/mcp_call_parts.h"
-#include "worker/mcp_ask.h"
+#include "call/mcp_call_internal.h"
+#include "worker/mcp_operation.h"
 #include "worker/mcp_consumer.h"
-#include "worker/mcp_hook.h"
+#include "worker/mcp_resume_hooks.h"
 
 
-/* What a first event has more than the id of its request. */
+/* Bytes of a first event besides the id of its request. */
 #define MCP_CALL_FIRST_MAX  (512 + MCP_TOKEN_TEXT_MAX)
 
 
@@ -55,7 +53,7 @@ mcp_call_append(mcp_request_t *req, mcp_str_t message,
     call = req->call;
 
     rc = mcp_store_append(call->worker->store, &call->ref, message,
-                          (int) req->job.request | MCP_STORE_ABOUT, state,
+                          (int) req->breq.request | MCP_STORE_ABOUT, state,
                           mcp_call_now(call), &seq);
 
     if (rc == MCP_OK) {
@@ -74,7 +72,7 @@ mcp_call_append_reason(int rc)
 }
 
 
-/* The request id, or the array of them, for the store. */
+/* Writes the request id, or the array of ids, for the store. */
 static int
 mcp_call_request_ids(mcp_call_t *call, mcp_buf_t *buf)
 {
@@ -102,12 +100,18 @@ mcp_call_request_ids(mcp_call_t *call, mcp_buf_t *buf)
 }
 
 
-/* What the first events of faces promise.  Raises the limits by what those
- * events take, as nobody reads by then. */
+/* Applies the promises of the first events of resumption methods, and raises
+ * the limits by the size of those events, because there is no reader yet. */
 static void
 mcp_call_promise(const mcp_call_t *call, mcp_stream_spec_t *spec)
 {
     size_t  i;
+
+    if (mcp_client_is_stateless(&call->client) && call->policy.resumable
+        && (call->client.capabilities & (MCP_CLIENT_REQUESTS|MCP_CLIENT_IDS)))
+    {
+        spec->promised = MCP_PROMISE_IDS;
+    }
 
     if (!(call->client.capabilities
           & (MCP_CLIENT_REQUESTS|MCP_CLIENT_STREAMS)))
@@ -115,9 +119,9 @@ mcp_call_promise(const mcp_call_t *call, mcp_stream_spec_t *spec)
         return;
     }
 
-    /* it says how long the client may take to come back */
+    /* the event tells the client how long it may take to resume */
 
-    spec->promised = 1;
+    spec->promised |= MCP_PROMISE_TIME;
 
     if (spec->max_events) {
         spec->max_events += 2 * (uint32_t) call->n;
@@ -133,7 +137,8 @@ mcp_call_promise(const mcp_call_t *call, mcp_stream_spec_t *spec)
 }
 
 
-/* What the stream is, without its request ids; its handle is made. */
+/* Sets the spec of the stream without its request ids, and creates its
+ * handle. */
 static int
 mcp_call_specify(mcp_call_t *call, int promised, mcp_stream_spec_t *spec)
 {
@@ -156,10 +161,11 @@ mcp_call_specify(mcp_call_t *call, int promised, mcp_stream_spec_t *spec)
     spec->name = req->name;
     spec->max_wait = call->policy.max_wait;
     spec->linger = endpoint->linger;
+    spec->left = call->x == NULL;
     spec->max_events = call->policy.max_events;
     spec->max_bytes = call->policy.stream_buffer;
     spec->session_limit = mcp_endpoint_session_limit(endpoint, &call->client);
-    mcp_party(endpoint, call->party, &spec->party);
+    mcp_tenant(endpoint, call->tenant, &spec->tenant);
 
     if (promised) {
         mcp_call_promise(call, spec);
@@ -214,8 +220,8 @@ mcp_call_create_stream(mcp_call_t *call, int promised)
 }
 
 
-/* With what has been answered already as its first events, and the client, if
- * it is there, as its consumer. */
+/* Creates the stream with the responses so far as its first events, and with
+ * the client, if it is connected, as its consumer. */
 static int
 mcp_call_make_stream(mcp_call_t *call)
 {
@@ -232,9 +238,9 @@ mcp_call_make_stream(mcp_call_t *call)
     }
 
     if (call->join == NULL && (call->may_be_task || call->policy.max_wait)) {
-        mcp_ask_share(call->worker, &call->ref,
-                      mcp_endpoint_session_limit(call->endpoint,
-                                                 &call->client));
+        mcp_operation_replicate(call->worker, &call->ref,
+                                mcp_endpoint_session_limit(call->endpoint,
+                                                           &call->client));
     }
 
     rc = mcp_hook_begin(call->worker, call);
@@ -245,7 +251,7 @@ mcp_call_make_stream(mcp_call_t *call)
         if (req->response.len) {
             rc = mcp_store_append(call->worker->store, &call->ref,
                                   req->response,
-                                  mcp_call_answers(req, req->ending),
+                                  mcp_call_answers(req, req->outcome),
                                   MCP_STATE_PROCESSING, mcp_call_now(call),
                                   &seq);
         }
@@ -265,7 +271,7 @@ mcp_call_make_stream(mcp_call_t *call)
 
 
 void
-mcp_call_keep(mcp_call_t *call, mcp_str_t answer, mcp_ending_e how)
+mcp_call_keep(mcp_call_t *call, mcp_str_t answer, mcp_outcome_e how)
 {
     int            rc, taken;
     uint64_t       seq;
@@ -281,8 +287,8 @@ mcp_call_keep(mcp_call_t *call, mcp_str_t answer, mcp_ending_e how)
     rc = mcp_call_create_stream(call, 0);
 
     if (rc == MCP_OK) {
-        mcp_ask_share(call->worker, &call->ref, 0);
-        rc = mcp_store_set_turn(store, &call->ref, 0, MCP_CALL_KEPT);
+        mcp_operation_replicate(call->worker, &call->ref, 0);
+        rc = mcp_store_set_generation(store, &call->ref, 0, MCP_CALL_KEPT);
 
         if (rc == MCP_OK) {
             rc = mcp_store_append(store, &call->ref, answer,
@@ -291,7 +297,7 @@ mcp_call_keep(mcp_call_t *call, mcp_str_t answer, mcp_ending_e how)
                                   &seq);
         }
 
-        /* in the socket is what was sent, by whatever way */
+        /* written to the socket counts as sent, in any form */
 
         if (rc == MCP_OK) {
             rc = mcp_store_watch(store, &call->ref, call->handle, 0, &cursor,
@@ -318,14 +324,15 @@ mcp_call_refuse(mcp_call_t *call, int rc)
 {
     int  begun;
 
-    begun = call->jobs > 0;
+    begun = call->n_breqs > 0;
 
     switch (rc) {
 
     case MCP_ERR_LIMIT:
         mcp_call_log(call, MCP_LOG_WARN, "cannot be kept",
-                     "its caller has too many streams, or too much in them");
-        mcp_store_count(call->worker->store, MCP_COUNT_REFUSED_LIMIT, 1);
+                     "its caller has too many streams, or too many bytes in "
+                     "them");
+        mcp_store_count(call->worker->store, MCP_COUNT_REJECTED_LIMIT, 1);
         mcp_call_abandon(call, begun ? MCP_FAULT_CALL_LIMIT
                                      : MCP_FAULT_TOO_MANY_STREAMS);
         break;
@@ -345,7 +352,7 @@ mcp_call_refuse(mcp_call_t *call, int rc)
 }
 
 
-/* The client's exchange reads the stream from now on, like any other. */
+/* Makes the client's exchange read the stream from now on. */
 static void
 mcp_call_stream_to_client(mcp_call_t *call)
 {
@@ -354,7 +361,7 @@ mcp_call_stream_to_client(mcp_call_t *call)
     x = call->x;
     call->x = NULL;
 
-    if (call->policy.close_after && mcp_consumer_comes_back(x)) {
+    if (call->policy.close_after && mcp_consumer_may_be_closed(x)) {
         mcp_consumer_close_at(x, mcp_call_now(call)
                                  + call->policy.close_after);
     }
@@ -420,10 +427,12 @@ mcp_call_leave(mcp_call_t *call)
         return;
     }
 
-    if (mcp_client_is_stateless(&call->client)
-        && (call->task || !call->policy.resumable) && call->join == NULL)
+    if (mcp_call_is_bound(call)
+        || (mcp_client_is_stateless(&call->client) && call->task
+            && call->join == NULL))
     {
-        /* nobody knows of it yet, even if it is a task */
+        /* the client received neither a task id nor an event id, so it cannot
+         * resume or poll the call */
 
         if (call->phase == MCP_CALL_DURABLE) {
             mcp_store_free(call->worker->store, &call->ref);
@@ -466,7 +475,7 @@ mcp_call_abandon_stream(mcp_call_t *call, mcp_fault_e fault)
         if (rc == MCP_OK) {
             rc = mcp_store_append(call->worker->store, &call->ref,
                                   (mcp_str_t) { buf.data, buf.len },
-                                  mcp_call_answers(req, MCP_ENDING_FAULT),
+                                  mcp_call_answers(req, MCP_OUTCOME_FAULT),
                                   left ? MCP_STATE_PROCESSING
                                        : MCP_STATE_FAILED,
                                   mcp_call_now(call), &seq);

@@ -1,20 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/*
- * A call that is a task: nobody reads its stream, and what its backend says
- * before the end is how it is now.
- */
+/* A call that is a task: no client reads its stream, and messages from its
+ * backend before the end only set its status. */
 
-#include "call/mcp_call_parts.h"
+#include "call/mcp_call_internal.h"
 #include "call/mcp_request.h"
 #include "worker/mcp_notify.h"
 
 
-/* Bytes of a status message; a longer one is cut. */
+/* Maximum length of a status message, bytes; a longer one is truncated. */
 #define MCP_CALL_STATUS_MAX   1024
 
-/* ms between two words to subscribers of how a task goes on. */
-#define MCP_CALL_STATUS_TELL  1000
+/* Minimum time between two notifications of a task's status, ms. */
+#define MCP_CALL_STATUS_NOTIFY  1000
 
 
 int
@@ -77,10 +75,10 @@ mcp_call_expires(const mcp_call_t *call)
 void
 mcp_call_expire_task(mcp_call_t *call)
 {
-    mcp_call_log(call, MCP_LOG_NOTICE, "cancelled: its time as a task is over",
+    mcp_call_log(call, MCP_LOG_NOTICE, "cancelled: the task's ttl has expired",
                  NULL);
     mcp_store_free(call->worker->store, &call->ref);
-    mcp_request_ends_all(call, MCP_ENDING_EXPIRED);
+    mcp_request_ends_all(call, MCP_OUTCOME_EXPIRED);
     mcp_call_stop(call);
 }
 
@@ -89,14 +87,14 @@ void
 mcp_call_task_changed(mcp_call_t *call)
 {
     if (call->task) {
-        call->told = mcp_call_now(call);
-        call->to_tell = 0;
+        call->notified = mcp_call_now(call);
+        call->to_notify = 0;
         mcp_notify_task(call->worker, call->id);
     }
 }
 
 
-/* Cuts a text before a character that does not fit. */
+/* Truncates a text in front of a character that does not fit. */
 static mcp_str_t
 mcp_call_status_cut(mcp_str_t text)
 {
@@ -114,8 +112,8 @@ mcp_call_status_cut(mcp_str_t text)
 }
 
 
-/* What a progress notification says, as a JSON string: its message, or else its
- * numbers. */
+/* Writes the text of a progress notification as a JSON string: its message, or
+ * otherwise its numbers. */
 static int
 mcp_call_status_text(mcp_call_t *call, mcp_str_t body, mcp_buf_t *out)
 {
@@ -158,25 +156,26 @@ mcp_call_status_text(mcp_call_t *call, mcp_str_t body, mcp_buf_t *out)
 }
 
 
-/* The log has it: subscribers are told, but not of each step of one that is
- * quick. */
+/* Notifies listeners of a status that was stored, but not of each step of a
+ * fast task. */
 static void
-mcp_call_status_tell(mcp_call_t *call)
+mcp_call_status_notify(mcp_call_t *call)
 {
-    if (mcp_call_now(call) >= call->told + MCP_CALL_STATUS_TELL) {
+    if (mcp_call_now(call) >= call->notified + MCP_CALL_STATUS_NOTIFY) {
         mcp_call_task_changed(call);
 
     } else {
-        call->to_tell = 1;
+        call->to_notify = 1;
         mcp_call_set_timer(call);
     }
 }
 
 
 uint64_t
-mcp_call_tell_at(const mcp_call_t *call)
+mcp_call_notify_at(const mcp_call_t *call)
 {
-    return call->to_tell ? call->told + MCP_CALL_STATUS_TELL : UINT64_MAX;
+    return call->to_notify ? call->notified + MCP_CALL_STATUS_NOTIFY
+                           : UINT64_MAX;
 }
 
 
@@ -188,7 +187,7 @@ mcp_call_status(mcp_request_t *req, const mcp_backend_msg_t *msg)
 
     call = req->call;
 
-    /* while it asks, the questions are what the log has */
+    /* while it asks for input, the questions are the last event */
 
     if (req->state == MCP_REQUEST_INPUT
         || !mcp_str_eq(msg->method, mcp_str("notifications/progress")))
@@ -198,14 +197,14 @@ mcp_call_status(mcp_request_t *req, const mcp_backend_msg_t *msg)
 
     mcp_buf_init(&text, &call->worker->env->mem, SIZE_MAX / 2);
 
-    /* without room the task keeps its status of before */
+    /* without room the task keeps its previous status */
 
     if (mcp_call_status_text(call, msg->body, &text) == MCP_OK && text.len
         && mcp_call_append(req, (mcp_str_t) { text.data, text.len },
                            MCP_STATE_PROCESSING)
            == MCP_OK)
     {
-        mcp_call_status_tell(call);
+        mcp_call_status_notify(call);
     }
 
     mcp_buf_free(&text);

@@ -2,41 +2,41 @@
 
 /*
  * Cancellation (2025-11-25, basic/utilities/cancellation), and the end of a
- * session, which cancels its calls.
+ * session, which cancels its calls. A durable call is found in the store and
+ * woken. Another one has no inbox: its cancellation leaves a mark in the store,
+ * for which its process polls.
  *
- * A durable call is found in the store and woken.  One that is not has no
- * inbox: what cancels it leaves a mark in the store, for which its process
- * polls.  A mark concerns requests that began before it: a client may use the
- * id of a request again once it has got the response, and a cancellation that
- * crosses the response on the wire must not cancel the next request.
+ * A mark concerns requests that began before it: a client may use the id of a
+ * request again once it has the response, and a cancellation that crosses the
+ * response on the wire must not cancel the next request.
  */
 
-#include "call/mcp_call_parts.h"
+#include "call/mcp_call_internal.h"
 #include "call/mcp_cancel.h"
 #include "call/mcp_request.h"
-#include "config/mcp_party.h"
+#include "config/mcp_tenant.h"
 #include "json/mcp_json.h"
 #include "rpc/mcp_id.h"
-#include "worker/mcp_ask.h"
-#include "worker/mcp_hook.h"
+#include "worker/mcp_operation.h"
+#include "worker/mcp_resume_hooks.h"
 
 
-/* Of a call's requests, which have a bit each. */
+/* Bits of a call's requests. */
 #define MCP_CANCEL_ALL       UINT64_MAX
 
-/* ms: how long a mark waits for its call to become known, beyond the time that
- * this takes. */
+/* Time for which a mark is kept in addition to the polling interval, so that
+ * its call can become known, ms. */
 #define MCP_CANCEL_MARK      10000
 
-/* ms between polls: bounds the cost of marks, however many there are. */
+/* Interval of polling, which bounds the cost of marks, ms. */
 #define MCP_CANCEL_INTERVAL  200
 
 
 static void mcp_cancel_poll(void *data);
 
 
-/* When the last request was cancelled: the responses of others are to be
- * fetched. */
+/* Returns the state after the last request was cancelled: the responses of the
+ * others still have to be read. */
 static mcp_stream_state_e
 mcp_cancel_state(mcp_call_t *call)
 {
@@ -52,7 +52,7 @@ mcp_cancel_state(mcp_call_t *call)
 }
 
 
-/* No response is sent for what was cancelled. */
+/* Cancelled requests get no response. */
 void
 mcp_cancel_requests(mcp_call_t *call, uint64_t requests)
 {
@@ -70,9 +70,9 @@ mcp_cancel_requests(mcp_call_t *call, uint64_t requests)
             continue;
         }
 
-        mcp_request_ends(req, MCP_ENDING_CANCELLED);
+        mcp_request_ends(req, MCP_OUTCOME_CANCELLED);
 
-        mcp_job_stop(req);
+        mcp_backend_request_stop(req);
         mcp_hook_failed(call->states, req);
         mcp_request_set_state(req, MCP_REQUEST_OVER);
 
@@ -92,7 +92,7 @@ mcp_cancel_requests(mcp_call_t *call, uint64_t requests)
 }
 
 
-/* The key of the mark that a request of this session is cancelled. */
+/* Writes the key of the mark for a cancelled request of this session. */
 static int
 mcp_cancel_key(const mcp_worker_t *worker,
     const unsigned char session[MCP_DIGEST_LEN], mcp_str_t id,
@@ -104,8 +104,8 @@ mcp_cancel_key(const mcp_worker_t *worker,
 }
 
 
-/* The bit of the request with this key among the stored id or array of ids, 0
- * if it is none of them. */
+/* Returns the bit of the request with this key among the stored id or array of
+ * ids, 0 if there is none. */
 static uint64_t
 mcp_cancel_find_key(const mcp_worker_t *worker,
     const unsigned char session[MCP_DIGEST_LEN], mcp_str_t stored,
@@ -135,8 +135,8 @@ mcp_cancel_find_key(const mcp_worker_t *worker,
 }
 
 
-/* Returns 1 and sets key (of the mark) if a request was cancelled after it had
- * begun. */
+/* Returns 1 and sets key, that of the mark, if a request was cancelled after it
+ * began. */
 static int
 mcp_cancel_has_mark(const mcp_call_t *call, const mcp_request_t *req,
     unsigned char key[MCP_DIGEST_LEN])
@@ -151,7 +151,8 @@ mcp_cancel_has_mark(const mcp_call_t *call, const mcp_request_t *req,
 }
 
 
-/* Whether its session has ended, or one of its requests is cancelled. */
+/* Returns 1 if the call's session has ended, or one of its requests is
+ * cancelled. */
 static int
 mcp_cancel_is_marked(mcp_call_t *call)
 {
@@ -183,8 +184,9 @@ mcp_cancel_is_marked(mcp_call_t *call)
 }
 
 
-/* A request's key, as the store has it of one that reads what another one asked
- * for: enough to tell it from others of its session. */
+/* Returns the short form of a request's key that the store has for a request
+ * that reads another one's stream: enough to distinguish requests of its
+ * session. */
 static uint32_t
 mcp_cancel_alias(const unsigned char key[MCP_DIGEST_LEN])
 {
@@ -257,7 +259,7 @@ mcp_cancel_untrack(mcp_call_t *call)
 }
 
 
-/* Cancels those that are marked: as they become durable they find it. */
+/* Cancels the marked calls: they notice the mark when they become durable. */
 static void
 mcp_cancel_scan(mcp_worker_t *worker, const unsigned char *session)
 {
@@ -292,11 +294,9 @@ mcp_cancel_poll(void *data)
 }
 
 
-/*
- * Finds the durable call with this request, and its ids; returns the request's
- * bit, 0 if there is no such call.  A mirror is found by what only this node
- * knows: that another request reads it.
- */
+/* Finds the durable call with this request, and its ids. Returns the request's
+ * bit, or 0 if there is no such call. For a mirror, only this node knows that
+ * another request reads it. */
 static uint64_t
 mcp_cancel_find(mcp_worker_t *worker,
     const unsigned char session[MCP_DIGEST_LEN],
@@ -339,18 +339,20 @@ mcp_cancel_find(mcp_worker_t *worker,
 }
 
 
-/* Has the node of the call cancel it, by the id that its request had there. */
+/* Passes the cancellation to the node of the call, with the id of the original
+ * request. */
 static int
-mcp_cancel_elsewhere(mcp_worker_t *worker, const mcp_word_t *word, mcp_str_t id)
+mcp_cancel_elsewhere(mcp_worker_t *worker, const mcp_broadcast_t *broadcast,
+    mcp_str_t id)
 {
-    int         rc;
-    mcp_word_t  other;
+    int              rc;
+    mcp_broadcast_t  other;
 
-    other = *word;
-    rc = mcp_cancel_key(worker, word->session, id, other.key);
+    other = *broadcast;
+    rc = mcp_cancel_key(worker, broadcast->session, id, other.key);
 
     if (rc == MCP_OK) {
-        mcp_ask_nobody(worker, &other);
+        mcp_operation_unknown(worker, &other);
     }
 
     return rc;
@@ -358,8 +360,8 @@ mcp_cancel_elsewhere(mcp_worker_t *worker, const mcp_word_t *word, mcp_str_t id)
 
 
 int
-mcp_cancel(mcp_worker_t *worker, const mcp_word_t *word,
-    const mcp_party_t *party)
+mcp_cancel(mcp_worker_t *worker, const mcp_broadcast_t *broadcast,
+    const mcp_tenant_t *tenant)
 {
     int                rc;
     uint64_t           request;
@@ -367,30 +369,31 @@ mcp_cancel(mcp_worker_t *worker, const mcp_word_t *word,
     mcp_stream_info_t  info;
 
     mcp_buf_init(&ids, &worker->env->mem, SIZE_MAX / 2);
-    request = mcp_cancel_find(worker, word->session, word->key, &info, &ids);
+    request = mcp_cancel_find(worker, broadcast->session, broadcast->key, &info,
+        &ids);
 
     if (request) {
         rc = info.mirror
-             ? mcp_cancel_elsewhere(worker, word,
+             ? mcp_cancel_elsewhere(worker, broadcast,
                                     (mcp_str_t) { ids.data, ids.len })
              : mcp_store_cancel(worker->store, &info.ref, request);
         mcp_buf_free(&ids);
 
-        /* over meanwhile: there is nothing to cancel */
+        /* the call has ended: there is nothing to cancel */
 
         return rc == MCP_ERR_NOT_FOUND ? MCP_OK : rc;
     }
 
     mcp_buf_free(&ids);
 
-    /* not durable yet, in whatever process: that looks for it */
+    /* not durable yet: its process finds the mark */
 
-    rc = mcp_store_value_set(worker->store, MCP_VALUE_CANCELLED, word->key,
+    rc = mcp_store_value_set(worker->store, MCP_VALUE_CANCELLED, broadcast->key,
                              mcp_store_count_cancel(worker->store),
-                             word->expires, party);
+                             broadcast->expires, tenant);
 
     if (rc == MCP_OK) {
-        mcp_cancel_scan(worker, word->session);
+        mcp_cancel_scan(worker, broadcast->session);
     }
 
     return rc == MCP_OK ? MCP_ERR_NOT_FOUND : rc;
@@ -400,10 +403,10 @@ mcp_cancel(mcp_worker_t *worker, const mcp_word_t *word,
 int
 mcp_cancel_request(mcp_exchange_t *x, mcp_str_t id)
 {
-    int            rc;
-    mcp_word_t     word;
-    mcp_party_t    party;
-    unsigned char  key[MCP_DIGEST_LEN];
+    int              rc;
+    mcp_broadcast_t  broadcast;
+    mcp_tenant_t     tenant;
+    unsigned char    key[MCP_DIGEST_LEN];
 
     rc = mcp_cancel_key(x->worker, x->client.id, id, key);
 
@@ -411,12 +414,13 @@ mcp_cancel_request(mcp_exchange_t *x, mcp_str_t id)
         return rc;
     }
 
-    mcp_word(&word, MCP_WORD_CANCELLED, key, x->client.id, 1,
-             mcp_worker_now(x->worker) + mcp_endpoint_stream_after(x->endpoint)
-             + MCP_CANCEL_MARK);
-    mcp_party(x->endpoint, x->head.party, &party);
+    mcp_broadcast_make(&broadcast, MCP_BROADCAST_CANCELLED, key, x->client.id,
+        1,
+        mcp_worker_now(x->worker) + mcp_endpoint_stream_after(x->endpoint)
+            + MCP_CANCEL_MARK);
+    mcp_tenant(x->endpoint, x->head.tenant, &tenant);
 
-    rc = mcp_cancel(x->worker, &word, &party);
+    rc = mcp_cancel(x->worker, &broadcast, &tenant);
 
     if (rc != MCP_ERR_NOT_FOUND) {
         return rc;
@@ -424,7 +428,7 @@ mcp_cancel_request(mcp_exchange_t *x, mcp_str_t id)
 
     /* its call may run at another node */
 
-    (void) mcp_ask_nobody(x->worker, &word);
+    (void) mcp_operation_unknown(x->worker, &broadcast);
 
     return MCP_OK;
 }
@@ -454,7 +458,7 @@ mcp_cancel_session(mcp_worker_t *worker,
             position = next;
 
         } else {
-            /* on from the one before, which is still there */
+            /* continue after the previous stream, which still exists */
 
             mcp_store_free(store, &info.ref);
             next = position;

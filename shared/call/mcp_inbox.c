@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/*
- * What other processes have for a call: answers of the client, published
- * messages, in the inbox of its stream; cancellations, which it notes.  They
- * wake the process that owns the call.
- */
+/* The inbox of a call's stream: posts of other processes with the client's
+ * answers and published messages, and cancellations, which the stream records.
+ * They wake the process that owns the call. */
 
-#include "call/mcp_call_parts.h"
+#include "call/mcp_call_internal.h"
 #include "call/mcp_request.h"
 #include "rpc/mcp_id.h"
-#include "worker/mcp_hook.h"
+#include "worker/mcp_resume_hooks.h"
 
 
 static int
@@ -27,10 +25,11 @@ mcp_inbox_is_held(const mcp_call_t *call)
 }
 
 
-/* For when nothing is held any more.  Without memory the call cannot be
- * served as its publishers were promised. */
+/* Keeps a post until no message is held. Without memory the call ends, because
+ * its publishers have got an acknowledgement. */
 static void
-mcp_inbox_keep(mcp_call_t *call, mcp_post_e type, uint64_t tag, mcp_str_t text)
+mcp_inbox_keep(mcp_call_t *call, mcp_inbox_item_e type, uint64_t tag,
+    mcp_str_t text)
 {
     mcp_kept_t       *kept;
     const mcp_mem_t  *mem;
@@ -58,7 +57,7 @@ mcp_inbox_keep(mcp_call_t *call, mcp_post_e type, uint64_t tag, mcp_str_t text)
 }
 
 
-/* Takes the oldest out: the caller frees it. */
+/* Removes the oldest kept post, which the caller frees. */
 static mcp_kept_t *
 mcp_inbox_unkeep(mcp_call_t *call)
 {
@@ -111,7 +110,8 @@ mcp_inbox_publish(mcp_call_t *call, uint64_t tag, mcp_str_t text)
         return;
     }
 
-    /* while the client is asked, only the next invocation has an answer */
+    /* while a question is open, only the next backend request can end the
+     * request */
 
     if (req->state == MCP_REQUEST_INPUT
         && msg.kind != MCP_BACKEND_NOTIFICATION)
@@ -119,38 +119,38 @@ mcp_inbox_publish(mcp_call_t *call, uint64_t tag, mcp_str_t text)
         return;
     }
 
-    if (mcp_job_message(req, &msg) == MCP_AGAIN) {
-        mcp_job_hold(req, &msg);
+    if (mcp_backend_request_message(req, &msg) == MCP_AGAIN) {
+        mcp_backend_request_hold(req, &msg);
     }
 }
 
 
 static void
-mcp_inbox_posted(mcp_call_t *call, mcp_post_e type, uint64_t tag,
+mcp_inbox_posted(mcp_call_t *call, mcp_inbox_item_e type, uint64_t tag,
     mcp_str_t text)
 {
     switch (type) {
 
-    case MCP_POST_INPUT:
+    case MCP_INBOX_INPUT:
         mcp_input_answer(call, text);
         break;
 
-    case MCP_POST_PUBLISH:
+    case MCP_INBOX_PUBLISH:
         mcp_inbox_publish(call, tag, text);
         break;
 
-    case MCP_POST_TASK:
+    case MCP_INBOX_TASK:
         mcp_input_task_answer(call, tag, text);
         break;
 
-    case MCP_POST_LIMIT:
+    case MCP_INBOX_LIMIT:
         mcp_call_refuse(call, MCP_ERR_LIMIT);
         break;
     }
 }
 
 
-/* A message that found no room keeps those behind it waiting. */
+/* A message that finds no room keeps later posts waiting. */
 static void
 mcp_inbox_read(mcp_call_t *call)
 {
@@ -159,7 +159,7 @@ mcp_inbox_read(mcp_call_t *call)
     mcp_buf_t         data;
     mcp_str_t         text;
     mcp_kept_t       *kept;
-    mcp_post_e        type;
+    mcp_inbox_item_e  type;
     const mcp_mem_t  *mem;
 
     mem = &call->worker->env->mem;
@@ -176,7 +176,7 @@ mcp_inbox_read(mcp_call_t *call)
             continue;
         }
 
-        /* as much again as the inbox itself may hold */
+        /* the same limit as that of the inbox itself */
 
         if (held && call->policy.stream_buffer
             && call->kept_bytes >= call->policy.stream_buffer)
@@ -218,7 +218,7 @@ mcp_inbox_continue(mcp_call_t *call)
     size_t  i;
 
     for (i = 0; i < call->n && call->phase != MCP_CALL_OVER; i++) {
-        mcp_job_continue(&call->requests[i]);
+        mcp_backend_request_continue(&call->requests[i]);
     }
 
     mcp_inbox_read(call);
@@ -233,7 +233,7 @@ mcp_inbox_wake(void *data)
 
     call = data;
 
-    /* one that waits to be started looks at it then */
+    /* a call that waits for its start reads the inbox then */
 
     if (call->phase == MCP_CALL_OVER || call->began == 0) {
         return;
@@ -243,7 +243,7 @@ mcp_inbox_wake(void *data)
 
     if (mcp_store_info(call->worker->store, &call->ref, &info) != MCP_OK) {
 
-        /* freed under us: nobody can ever read it */
+        /* the stream was freed: no client can read it any more */
 
         if (call->x) {
             mcp_call_abandon(call, MCP_FAULT_INTERNAL);
@@ -251,7 +251,7 @@ mcp_inbox_wake(void *data)
             return;
         }
 
-        mcp_request_ends_all(call, MCP_ENDING_CANCELLED);
+        mcp_request_ends_all(call, MCP_OUTCOME_CANCELLED);
         mcp_call_stop(call);
         mcp_call_release(call);
         return;
@@ -260,7 +260,8 @@ mcp_inbox_wake(void *data)
     call->unattended = (info.consumer_slot == MCP_STORE_NO_SLOT)
                        ? info.unattended : 0;
 
-    /* who cancels does not read: it waits for nothing that is held */
+    /* a client that cancels does not read: its cancellation does not wait for
+     * held messages */
 
     if (info.cancelled && mcp_call_durable(call) == MCP_OK) {
         mcp_cancel_requests(call, mcp_store_take_cancelled(call->worker->store,

@@ -1,23 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Asking the client in the middle of a call.  Backends ask the way of
- * 2026-07-28 (an input_required result, which clients of that revision get:
- * mcp_input_respond.c); clients of the revisions before get JSON-RPC requests
- * on the call's stream and POST their responses.
- *
- * The id of such a request is that of the event which it is: a response finds
- * its call by it, at whatever process it arrives, and proves that the client
- * has what came before.
+ * Questions to the client during a call. Backends ask in the form of 2026-07-28
+ * (an input_required result, which clients of that revision get:
+ * mcp_input_respond.c). Clients of earlier revisions get JSON-RPC requests on
+ * the call's stream and POST their responses. The id of such a request is that
+ * of its event: by it the call is found, in whatever process the response
+ * arrives, and it proves that the client has the earlier events.
  */
 
-#include "call/mcp_call_parts.h"
+#include "call/mcp_call_internal.h"
 #include "call/mcp_input.h"
 #include "call/mcp_request.h"
 #include "rpc/mcp_id.h"
 
 
-/* Reads one of inputRequests, by its key. */
+/* Reads one of inputRequests by its key. */
 static mcp_fault_e
 mcp_input_read_question(mcp_request_t *req, mcp_str_t key,
     const mcp_json_value_t *value, mcp_question_t *q)
@@ -51,7 +49,7 @@ mcp_input_read_question(mcp_request_t *req, mcp_str_t key,
 }
 
 
-/* Reads inputRequests into req->questions; 0 questions are fine. */
+/* Reads inputRequests into req->questions, which may be empty. */
 static mcp_fault_e
 mcp_input_read(mcp_request_t *req, const mcp_json_value_t *requests)
 {
@@ -106,11 +104,11 @@ mcp_input_unsupported(mcp_request_t *req, mcp_str_t method)
 
     mcp_buf_lit(&text, "The client does not support ");
     mcp_buf_str(&text, method);
-    mcp_buf_lit(&text, ", which is needed to go on");
+    mcp_buf_lit(&text, ", which the call needs to continue");
 
     if (text.failed) {
-        rc = mcp_call_finish_text(req, mcp_str("The client cannot give the "
-                                               "input that is needed"));
+        rc = mcp_call_finish_text(req, mcp_str("The client cannot provide the "
+                                               "input that the call needs"));
 
     } else {
         rc = mcp_call_finish_text(req, (mcp_str_t) { text.data, text.len });
@@ -122,15 +120,17 @@ mcp_input_unsupported(mcp_request_t *req, mcp_str_t method)
 }
 
 
-/* Puts one question into words: the stream's next event. */
+/* Writes one question as a JSON-RPC request, the stream's next event. */
 static int
 mcp_input_ask(mcp_call_t *call, mcp_question_t *q, mcp_buf_t *buf)
 {
     int                rc;
+    char              *end;
     char               id[MCP_EVENT_ID_MAX];
     mcp_stream_info_t  info;
 
-    /* nobody else appends to it: own_seq stays until this one is there */
+    /* only this process appends to the stream, so own_seq cannot change before
+     * this event */
 
     rc = mcp_store_info(call->worker->store, &call->ref, &info);
     if (rc != MCP_OK) {
@@ -138,11 +138,11 @@ mcp_input_ask(mcp_call_t *call, mcp_question_t *q, mcp_buf_t *buf)
     }
 
     q->number = info.own_seq + 1;
+    end = mcp_event_id_print(id, call->id, q->number);
 
     buf->len = 0;
     mcp_buf_lit(buf, "{\"jsonrpc\":\"2.0\",\"id\":\"");
-    mcp_buf_add(buf, id,
-                (size_t) (mcp_event_id_print(id, call->id, q->number) - id));
+    mcp_buf_add(buf, id, (size_t) (end - id));
     mcp_buf_lit(buf, "\",\"method\":");
     mcp_buf_json(buf, q->method);
 
@@ -157,7 +157,7 @@ mcp_input_ask(mcp_call_t *call, mcp_question_t *q, mcp_buf_t *buf)
 }
 
 
-/* Sends the questions that are not yet sent; MCP_AGAIN: no room. */
+/* Sends the unsent questions. Returns MCP_AGAIN if there is no room. */
 static int
 mcp_input_send(mcp_request_t *req)
 {
@@ -167,7 +167,7 @@ mcp_input_send(mcp_request_t *req)
 
     call = req->call;
 
-    /* what was asked in the round before is settled */
+    /* the questions of the previous round are completed */
 
     if (req->n_asked == 0 && mcp_input_url_settle(req) == MCP_AGAIN) {
         return MCP_AGAIN;
@@ -183,7 +183,7 @@ mcp_input_send(mcp_request_t *req)
 
         if (rc == MCP_OK) {
 
-            /* the last one: whoever sees that state has them all */
+            /* the last question: readers of the new state have all questions */
 
             rc = mcp_call_append(req, (mcp_str_t) { buf.data, buf.len },
                                  req->n_asked + 1 == req->n_questions
@@ -249,13 +249,14 @@ mcp_input_read_round(mcp_request_t *req, const mcp_backend_msg_t *msg)
 }
 
 
-/* Ends a request whose backend asks what the client cannot answer. */
+/* Ends a request whose backend asks a question that the client does not
+ * support. */
 static int
 mcp_input_refuse(mcp_request_t *req, const mcp_question_t *q)
 {
     req->n_questions = 0;
 
-    if (mcp_input_can(&req->call->client, q) < 0) {
+    if (mcp_input_capability(&req->call->client, q) < 0) {
         return mcp_call_finish_fault(req, MCP_FAULT_BACKEND_OUTPUT,
                                      mcp_str("request for input"));
     }
@@ -275,7 +276,7 @@ mcp_input_begin(mcp_request_t *req, const mcp_backend_msg_t *msg)
                                : mcp_input_respond(req, msg);
     }
 
-    /* held back before: the questions are read already */
+    /* held before: the questions were read already */
 
     if (req->n_questions && req->n_asked < req->n_questions) {
         return mcp_input_send(req);
@@ -295,10 +296,11 @@ mcp_input_begin(mcp_request_t *req, const mcp_backend_msg_t *msg)
 
     req->pause = 0;
 
-    /* never ask a client for what it did not declare */
+    /* never ask a client a question for which it has not declared the
+     * capability */
 
     for (i = 0; i < req->n_questions; i++) {
-        if (mcp_input_can(&req->call->client, &req->questions[i]) != 1) {
+        if (mcp_input_capability(&req->call->client, &req->questions[i]) != 1) {
             return mcp_input_refuse(req, &req->questions[i]);
         }
     }
@@ -352,7 +354,7 @@ mcp_input_keep(mcp_request_t *req, mcp_question_t *q, mcp_str_t result)
         mcp_request_set_state(req, MCP_REQUEST_RUN);
         mcp_call_set_stream_state(req->call, mcp_call_state(req->call));
 
-        if (mcp_input_again(req) == MCP_AGAIN) {
+        if (mcp_input_retry(req) == MCP_AGAIN) {
             mcp_call_hold_fault(req, MCP_FAULT_INTERNAL);
         }
     }

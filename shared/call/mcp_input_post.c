@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/*
- * Responses of clients to what a call has asked: which call each is for, at
- * whatever process it arrives, and how it gets there.
- */
+/* Responses of clients to questions of calls: finding the call in whatever
+ * process a response arrives, and passing the response to it. */
 
 #include "call/mcp_input.h"
 #include "rpc/mcp_id.h"
-#include "worker/mcp_ask.h"
+#include "worker/mcp_operation.h"
 
 
 int
@@ -17,7 +15,7 @@ mcp_input_names(const mcp_mem_t *mem, mcp_str_t id,
     int          rc;
     mcp_arena_t  arena;
 
-    /* a string of ours, or of nobody we know */
+    /* ids of the server's requests are strings */
 
     if (id.len < 3 || id.data[0] != '"') {
         return MCP_ERR_NOT_FOUND;
@@ -50,7 +48,7 @@ mcp_input_is_answer(mcp_exchange_t *x, const mcp_rpc_t *msg,
 }
 
 
-/* Whether there is an answer to that stream among msgs. */
+/* Returns 1 if msgs contain a response for that stream. */
 static int
 mcp_input_has(mcp_exchange_t *x, const mcp_rpc_t *msgs, size_t n,
     const unsigned char stream[MCP_STREAM_ID_LEN])
@@ -70,7 +68,7 @@ mcp_input_has(mcp_exchange_t *x, const mcp_rpc_t *msgs, size_t n,
 }
 
 
-/* Who answers a question has what came up to it. */
+/* Records that a client which answers a question has the events before it. */
 static void
 mcp_input_confirm(mcp_exchange_t *x, const mcp_stream_info_t *info,
     const mcp_rpc_t *msgs, size_t n)
@@ -99,49 +97,50 @@ mcp_input_confirm(mcp_exchange_t *x, const mcp_stream_info_t *info,
 }
 
 
-/* Brings text to a call by way of the cluster. */
+/* Passes text to a call by the cluster. */
 static int
-mcp_input_deliver_away(mcp_exchange_t *x,
+mcp_input_deliver_unreachable(mcp_exchange_t *x,
     const unsigned char stream[MCP_STREAM_ID_LEN], mcp_str_t text,
-    uint32_t turn)
+    uint32_t generation)
 {
-    mcp_ask_post_t  post;
+    mcp_operation_client_input_t  input;
 
-    memset(&post, 0, sizeof(mcp_ask_post_t));
-    memcpy(post.id, stream, MCP_STREAM_ID_LEN);
-    memcpy(post.session, x->client.id, MCP_DIGEST_LEN);
-    post.data = text;
-    post.turn = turn;
+    memset(&input, 0, sizeof(mcp_operation_client_input_t));
+    memcpy(input.id, stream, MCP_STREAM_ID_LEN);
+    memcpy(input.session, x->client.id, MCP_DIGEST_LEN);
+    input.data = text;
+    input.generation = generation;
 
-    return mcp_ask_post(x, &post);
+    return mcp_operation_client_input(x, &input);
 }
 
 
-/* What comes to a call of this node goes by way of the cluster as well, so that
- * afterwards every node knows that it was answered; if it cannot, it is put
- * into the inbox here. */
+/* Text for a call of this node also goes by the cluster, so that afterwards
+ * every node knows that the question was answered. If that is impossible, it is
+ * posted to the inbox directly. */
 int
 mcp_input_deliver(mcp_exchange_t *x, const mcp_stream_info_t *info,
-    mcp_str_t text, uint32_t turn)
+    mcp_str_t text, uint32_t generation)
 {
     int  rc;
 
     if (info->mirror || (info->shared && x->asking)) {
-        rc = mcp_input_deliver_away(x, info->ref.id, text, turn);
+        rc = mcp_input_deliver_unreachable(x, info->ref.id, text, generation);
 
-        if (info->mirror || (rc != MCP_ERR_NOT_FOUND && rc != MCP_ERR_AWAY
-                             && rc != MCP_ERR_LIMIT))
+        if (info->mirror
+            || (rc != MCP_ERR_NOT_FOUND && rc != MCP_ERR_UNREACHABLE
+                && rc != MCP_ERR_LIMIT))
         {
             return rc;
         }
     }
 
-    return mcp_store_post(x->worker->store, &info->ref, MCP_POST_INPUT, 0,
+    return mcp_store_inbox_put(x->worker->store, &info->ref, MCP_INBOX_INPUT, 0,
                           text);
 }
 
 
-/* Brings text to the call, which may run at another node. */
+/* Passes text to the call, which may run at another node. */
 static int
 mcp_input_bring(mcp_exchange_t *x, const mcp_rpc_t *msgs, size_t n,
     const unsigned char stream[MCP_STREAM_ID_LEN], mcp_str_t text)
@@ -163,12 +162,13 @@ mcp_input_bring(mcp_exchange_t *x, const mcp_rpc_t *msgs, size_t n,
         return mcp_input_deliver(x, &info, text, 0);
     }
 
-    return rc == MCP_ERR_NOT_FOUND ? mcp_input_deliver_away(x, stream, text, 0)
-                                   : rc;
+    return rc == MCP_ERR_NOT_FOUND
+               ? mcp_input_deliver_unreachable(x, stream, text, 0)
+               : rc;
 }
 
 
-/* All answers to that stream, as one text. */
+/* Returns all responses for that stream as one text. */
 static int
 mcp_input_gather(mcp_exchange_t *x, const mcp_rpc_t *msgs, size_t n,
     const unsigned char stream[MCP_STREAM_ID_LEN])

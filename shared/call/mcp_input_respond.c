@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/*
- * Questions of a backend as the response to its client's request: the client
- * answers with its next one, which nothing here has to wait for (2026-07-28,
- * basic/patterns/mrtr).
- */
+/* Questions of a backend as the response to the client's request: the client
+ * answers with its next request, so the server does not wait (2026-07-28,
+ * basic/patterns/mrtr). */
 
 #include <stdio.h>
 
-#include "call/mcp_call_parts.h"
+#include "call/mcp_call_internal.h"
 #include "call/mcp_request.h"
 
 
@@ -56,8 +54,9 @@ mcp_input_refuse_lacks(mcp_request_t *req, unsigned lacks)
 }
 
 
-/* Of a result that asks, these do not go out: it is neither cached nor
- * continued by a token (2026-07-28, server/utilities/caching). */
+/* Returns 1 for a member that a result with questions must not have: it is
+ * neither cached nor continued by a token (2026-07-28,
+ * server/utilities/caching). */
 static int
 mcp_input_respond_skips(mcp_str_t key)
 {
@@ -67,8 +66,8 @@ mcp_input_respond_skips(mcp_str_t key)
 }
 
 
-/* Copies an object without those.  At the root a state is sealed, and _meta
- * treated likewise. */
+/* Copies an object without these members. At the root the state is sealed, and
+ * _meta is copied in the same way. */
 static int
 mcp_input_respond_copy(mcp_request_t *req, mcp_str_t object, int root,
     mcp_buf_t *out)
@@ -124,7 +123,7 @@ mcp_input_respond_result(mcp_request_t *req, const mcp_backend_msg_t *msg)
 
     if (rc == MCP_OK) {
         rc = mcp_call_finish(req, (mcp_str_t) { body.data, body.len },
-                             MCP_ENDING_OK);
+                             MCP_OUTCOME_OK);
 
     } else if (rc == MCP_ERR_LIMIT) {
         rc = mcp_input_respond_fail(req, "its requestState is too long");
@@ -147,7 +146,7 @@ mcp_input_respond(mcp_request_t *req, const mcp_backend_msg_t *msg)
     unsigned     lacks;
     mcp_fault_e  fault;
 
-    if (!req->method->asks) {
+    if (!req->method->takes_input) {
         return mcp_input_respond_fail(req, "it asks for input, which its "
                                            "method does not allow");
     }
@@ -161,13 +160,14 @@ mcp_input_respond(mcp_request_t *req, const mcp_backend_msg_t *msg)
     }
 
     for (i = 0; fault == MCP_FAULT_NONE && i < n; i++) {
-        if (mcp_input_can(&req->call->client, &req->questions[i]) < 0) {
+        if (mcp_input_capability(&req->call->client, &req->questions[i]) < 0) {
             fault = MCP_FAULT_BACKEND_OUTPUT;
         }
     }
 
     if (fault != MCP_FAULT_NONE) {
-        return mcp_input_respond_fail(req, "it asks what no client is asked");
+        return mcp_input_respond_fail(req, "it asks a question that clients do "
+                                      "not support");
     }
 
     lacks = mcp_input_lacks(&req->call->client, req->questions, n);

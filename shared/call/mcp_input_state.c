@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/*
- * A backend's state on its way through a client of a stateless revision: sealed
- * when it goes out, and opened when the client's next request brings it.
- */
+/* A backend's request state, which a client of a revision without sessions
+ * stores: it is sealed on its way to the client, and opened when the client's
+ * next request contains it. */
 
-#include "call/mcp_call_parts.h"
+#include "call/mcp_call_internal.h"
 #include "call/mcp_input.h"
 #include "rpc/mcp_request_state.h"
 
 
-/* The last part of a backend's name: servers of one cluster write it in their
- * own ways, "@tools" or "/mcp-backend/tools". */
+/* Returns the last part of a backend's name, because the servers of one cluster
+ * write it in different ways: "@tools" or "/mcp-backend/tools". */
 static mcp_str_t
 mcp_input_state_target(const mcp_endpoint_t *endpoint, unsigned target)
 {
@@ -94,8 +93,8 @@ mcp_input_state_replace(mcp_exchange_t *x, mcp_str_t state)
 
     mcp_buf_free(&buf);
 
-    /* it is a request still: a backend's state is a string, or it would not
-     * have been sealed */
+    /* the message remains a request, because a backend's state is a string,
+     * which was checked before it was sealed */
 
     return text.data
            && mcp_rpc_read(&x->arena, text, x->endpoint->max_depth, &x->msg)

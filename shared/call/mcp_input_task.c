@@ -1,21 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Questions of a backend whose call is a task: they stand in the task until its
+ * Questions of a backend whose call is a task: the task has them until its
  * client has answered each one (io.modelcontextprotocol/tasks, "Task Update
- * Requests").
- *
- * They are one event, the inputRequests as the client sees them.  The number of
- * that event makes their keys unique for the life of the task, as a backend
- * asks with the same keys in each round.
+ * Requests"). They are one event, the inputRequests in the form for the client.
+ * The number of that event makes their keys unique for the lifetime of the
+ * task, because a backend may use the same keys in each round.
  */
 
-#include "call/mcp_call_parts.h"
+#include "call/mcp_call_internal.h"
 #include "call/mcp_input.h"
 #include "call/mcp_request.h"
 
 
-/* Appends the questions as the task shows them. */
+/* Appends the questions in the form for the client. */
 static void
 mcp_input_task_write(const mcp_request_t *req, uint64_t number, mcp_buf_t *out)
 {
@@ -44,7 +42,8 @@ mcp_input_task_write(const mcp_request_t *req, uint64_t number, mcp_buf_t *out)
 }
 
 
-/* Puts the questions into the task; what mcp_store_append() returns. */
+/* Appends the questions to the task's stream. Returns the values of
+ * mcp_store_append(). */
 static int
 mcp_input_task_append(mcp_request_t *req, uint64_t *number)
 {
@@ -55,7 +54,7 @@ mcp_input_task_append(mcp_request_t *req, uint64_t *number)
 
     call = req->call;
 
-    /* nobody else appends to it */
+    /* only this process appends to the stream */
 
     rc = mcp_store_info(call->worker->store, &call->ref, &info);
     if (rc != MCP_OK) {
@@ -122,7 +121,7 @@ mcp_input_task_begin(mcp_request_t *req, const mcp_backend_msg_t *msg)
     unsigned     lacks;
     mcp_fault_e  fault;
 
-    /* held back before: the questions are read already */
+    /* held before: the questions were read already */
 
     if (req->n_questions && req->n_asked < req->n_questions) {
         return mcp_input_task_send(req);
@@ -135,7 +134,7 @@ mcp_input_task_begin(mcp_request_t *req, const mcp_backend_msg_t *msg)
     }
 
     for (i = 0; fault == MCP_FAULT_NONE && i < req->n_questions; i++) {
-        if (mcp_input_can(&req->call->client, &req->questions[i]) < 0) {
+        if (mcp_input_capability(&req->call->client, &req->questions[i]) < 0) {
             fault = MCP_FAULT_BACKEND_OUTPUT;
         }
     }
@@ -143,7 +142,8 @@ mcp_input_task_begin(mcp_request_t *req, const mcp_backend_msg_t *msg)
     if (fault != MCP_FAULT_NONE) {
         req->n_questions = 0;
         mcp_call_log(req->call, MCP_LOG_ERROR, "failed in its backend",
-                     "it asks what no client is asked, or too much at once");
+                     "it asks a question that clients do not support, or too "
+                     "many questions at once");
 
         return mcp_call_finish_fault(req, fault,
                                      mcp_str("request for input"));
@@ -182,7 +182,7 @@ mcp_input_task_answer(mcp_call_t *call, uint64_t number, mcp_str_t text)
            && req->questions[0].number == number
            && mcp_json_iter_next(&iter, &key, &value))
     {
-        /* its key is the question's place */
+        /* the key is the index of the question */
 
         key.data++;
         key.len -= 2;

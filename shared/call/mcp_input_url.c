@@ -1,27 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/*
- * What 2025-11-25 has more than 2026-07-28 of a question that sends the user to
- * a URL: see mcp_call_parts.h.
- */
+/* The parts of questions that send the user to a URL which 2025-11-25 has in
+ * addition to 2026-07-28: see mcp_call_internal.h. */
 
-#include "call/mcp_call_parts.h"
+#include "call/mcp_call_internal.h"
 #include "http/mcp_event_id.h"
 
 
 static void
 mcp_input_url_id(const mcp_call_t *call, uint64_t number, mcp_buf_t *out)
 {
-    char  id[MCP_EVENT_ID_MAX];
+    char  *end;
+    char   id[MCP_EVENT_ID_MAX];
+
+    end = mcp_event_id_print(id, call->id, number);
 
     mcp_buf_lit(out, "\"");
-    mcp_buf_add(out, id,
-                (size_t) (mcp_event_id_print(id, call->id, number) - id));
+    mcp_buf_add(out, id, (size_t) (end - id));
     mcp_buf_lit(out, "\"");
 }
 
 
-/* Whether an id is due: one of the backend's own is left to it. */
+/* Returns 1 if the server has to add an id: the backend's own id is kept. */
 static int
 mcp_input_url_lacks_id(const mcp_question_t *q)
 {
@@ -49,7 +49,7 @@ mcp_input_url_params(const mcp_call_t *call, mcp_question_t *q,
         return;
     }
 
-    /* behind its "mode" */
+    /* after its "mode" */
 
     mcp_buf_add(out, q->params.data, q->params.len - 1);
     mcp_buf_lit(out, ",\"elicitationId\":");
@@ -61,7 +61,7 @@ mcp_input_url_params(const mcp_call_t *call, mcp_question_t *q,
 void
 mcp_input_url_asked(mcp_request_t *req, const mcp_question_t *q)
 {
-    /* without memory the client is not told, as it need not be */
+    /* without memory the client gets no notification, which is optional */
 
     if (q->url) {
         mcp_buf_add(&req->urls, &q->number, sizeof(q->number));
@@ -140,7 +140,7 @@ mcp_input_url_settle(mcp_request_t *req)
 
     mcp_buf_free(&buf);
 
-    /* for any other reason the next event finds no place, too */
+    /* after any other error the next event cannot be appended either */
 
     return rc == MCP_ERR_LIMIT || rc == MCP_ERR_FULL ? MCP_AGAIN : MCP_OK;
 }
@@ -164,7 +164,7 @@ mcp_input_url_is_settled(const mcp_request_t *req,
     params = mcp_json_get(&root, mcp_str("params"));
     revision = mcp_revision(req->call->client.revision);
 
-    /* 2026-07-28 has no such notification, and nothing is to be settled */
+    /* 2026-07-28 has no such notification */
 
     return revision->stateless
            || (revision->url_mode

@@ -3,7 +3,7 @@
 #include "call/mcp_publish_url.h"
 
 
-/* Stream id, number of the request, time. */
+/* Length of the token's payload: stream id, number of the request, time. */
 #define MCP_PUBLISH_PAYLOAD  (MCP_STREAM_ID_LEN + 1 + 8)
 
 

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/*
- * The URL of the publish endpoint at which a backend delivers messages for one
- * request of a call.  Its last segment is a signed token.
- */
+/* The URL of the publish endpoint at which a backend delivers messages for one
+ * request of a call. Its last segment is a signed token. */
 
 
 #ifndef MCP_PUBLISH_URL_H_INCLUDED
@@ -13,19 +11,20 @@
 #include "call/mcp_call.h"
 
 
-/* What the token says. */
+/* The contents of the token. */
 typedef struct {
-    unsigned char  id[MCP_STREAM_ID_LEN];      /* of the call */
+    unsigned char  id[MCP_STREAM_ID_LEN];      /* id of the call */
     unsigned       request;
-    uint64_t       made;       /* ms, when the token was made */
+    uint64_t       made;       /* when the token was created, ms */
 } mcp_publish_target_t;
 
 
-/* Puts the URL for one request of a call into the call's arena.  Empty when out
- * of memory. */
+/* Returns the URL for one request of a call, in the call's arena; empty when
+ * out of memory. */
 mcp_str_t mcp_publish_url(mcp_call_t *call, unsigned request);
 
-/* Reads a token.  MCP_OK, or MCP_ERR_DENIED: it is none of ours. */
+/* Opens a token. Returns MCP_OK, or MCP_ERR_DENIED: it is not one of the
+ * server's. */
 int mcp_publish_url_open(const mcp_keys_t *keys, mcp_str_t token,
     mcp_publish_target_t *target);
 

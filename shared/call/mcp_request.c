@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 #include "call/mcp_request.h"
-#include "worker/mcp_tally.h"
+#include "worker/mcp_call_stats.h"
 
 
 void
@@ -16,7 +16,7 @@ mcp_request_set_state(mcp_request_t *req, mcp_request_state_e state)
     };
 
     if (req->state != state) {
-        mcp_call_trace(req->call, "request %u: %s", req->job.request,
+        mcp_call_trace(req->call, "request %u: %s", req->breq.request,
                        names[state]);
     }
 
@@ -24,48 +24,49 @@ mcp_request_set_state(mcp_request_t *req, mcp_request_state_e state)
 }
 
 
-/* Shows that the request runs, in the zone. */
+/* Shows in the zone that the request is active. */
 static void
 mcp_request_run(mcp_request_t *req)
 {
-    mcp_live_t   live;
-    mcp_call_t  *call;
+    mcp_active_t  active;
+    mcp_call_t   *call;
 
     call = req->call;
 
-    req->tally = mcp_tally_find(call->worker, call->endpoint, req->method,
-                                req->name);
+    req->stats = mcp_call_stats_find(call->worker, call->endpoint, req->method,
+                                     req->name);
 
-    live.row = req->tally;
-    live.request = req->job.request;
-    live.began = call->began;
-    memcpy(live.id, call->id, MCP_STREAM_ID_LEN);
-    mcp_tally_principal(live.principal,
-                        call->facts.value[MCP_FACT_PRINCIPAL]);
+    active.row = req->stats;
+    active.request = req->breq.request;
+    active.began = call->began;
+    memcpy(active.id, call->id, MCP_STREAM_ID_LEN);
+    mcp_call_stats_principal(active.principal,
+                             call->variables.value[MCP_VARIABLE_PRINCIPAL]);
 
-    req->running = mcp_store_live_begin(call->worker->store, &live);
+    req->running = mcp_store_active_begin(call->worker->store, &active);
 }
 
 
-/* Why it failed: the exact reason, where there is one. */
+/* Returns the reason of a failure: the exact one, if it is known. */
 static mcp_reason_e
-mcp_request_reason(const mcp_request_t *req, mcp_ending_e how)
+mcp_request_reason(const mcp_request_t *req, mcp_outcome_e how)
 {
     switch (how) {
 
-    case MCP_ENDING_LOST:
+    case MCP_OUTCOME_LOST:
         return MCP_REASON_LOST;
 
-    case MCP_ENDING_CANCELLED:
-        return MCP_REASON_CANCELLED;
+    case MCP_OUTCOME_CANCELLED:
+        return req->reason == MCP_REASON_LEFT ? MCP_REASON_LEFT
+                                              : MCP_REASON_CANCELLED;
 
-    case MCP_ENDING_EXPIRED:
+    case MCP_OUTCOME_EXPIRED:
         return MCP_REASON_EXPIRED;
 
-    case MCP_ENDING_TOOL_ERROR:
+    case MCP_OUTCOME_TOOL_ERROR:
         return req->reason ? req->reason : MCP_REASON_TOOL_ERROR;
 
-    case MCP_ENDING_RPC_ERROR:
+    case MCP_OUTCOME_RPC_ERROR:
         return req->reason ? req->reason : MCP_REASON_RPC_ERROR;
 
     default:
@@ -82,37 +83,37 @@ mcp_request_why(mcp_request_t *req, const char *why)
 }
 
 
-/* Counts the request, now that it has ended. */
+/* Counts a request that has ended. */
 static void
-mcp_request_tally(mcp_request_t *req, mcp_ending_e how)
+mcp_request_tally(mcp_request_t *req, mcp_outcome_e how)
 {
-    uint64_t              now;
-    mcp_call_t           *call;
-    mcp_tally_failure_t   failure;
+    uint64_t                  now;
+    mcp_call_t               *call;
+    mcp_call_stats_failure_t  failure;
 
     call = req->call;
     now = mcp_call_now(call);
 
-    mcp_store_live_end(call->worker->store, req->running);
+    mcp_store_active_end(call->worker->store, req->running);
     req->running = 0;
 
-    mcp_store_tally_count(call->worker->store, req->tally, how,
-                          now - call->began);
+    mcp_store_call_stats_count(call->worker->store, req->stats, how,
+                               now - call->began);
 
-    if (how <= MCP_ENDING_OK) {
+    if (how <= MCP_OUTCOME_OK) {
         return;
     }
 
     failure.at = now;
-    failure.row = req->tally;
+    failure.row = req->stats;
     failure.result = how;
     failure.reason = mcp_request_reason(req, how);
     memcpy(failure.id, call->id, MCP_STREAM_ID_LEN);
-    mcp_tally_principal(failure.principal,
-                        call->facts.value[MCP_FACT_PRINCIPAL]);
-    mcp_tally_detail(failure.detail, req->why);
+    mcp_call_stats_principal(failure.principal,
+                             call->variables.value[MCP_VARIABLE_PRINCIPAL]);
+    mcp_call_stats_detail(failure.detail, req->why);
 
-    mcp_store_tally_failed(call->worker->store, &failure);
+    mcp_store_call_stats_failed(call->worker->store, &failure);
 }
 
 
@@ -148,7 +149,7 @@ mcp_request_begins( mcp_request_t *req)
 
 
 static void
-mcp_request_log_end(const mcp_request_t *req, mcp_ending_e how)
+mcp_request_log_end(const mcp_request_t *req, mcp_outcome_e how)
 {
     char         id[9];
     mcp_call_t  *call;
@@ -160,26 +161,27 @@ mcp_request_log_end(const mcp_request_t *req, mcp_ending_e how)
                  "call %s of \"%.*s\" ended: %s, after %llu ms", id,
                  (int) (req->name.len > 128 ? 128 : req->name.len),
                  req->name.data ? req->name.data : "",
-                 mcp_ending_name(how).data,
+                 mcp_outcome_name(how).data,
                  (unsigned long long) (mcp_call_now(call) - call->began));
 }
 
 
 void
-mcp_request_ends(mcp_request_t *req, mcp_ending_e how)
+mcp_request_ends(mcp_request_t *req, mcp_outcome_e how)
 {
     mcp_call_t  *call;
 
     call = req->call;
-    req->ending = how;
-    mcp_fact_set(&req->job.facts, MCP_FACT_RESULT, mcp_ending_name(how));
-    mcp_ending_count(call->worker->store, how);
+    req->outcome = how;
+    mcp_variable_set(&req->breq.variables, MCP_VARIABLE_RESULT,
+                     mcp_outcome_name(how));
+    mcp_outcome_count(call->worker->store, how);
     mcp_request_tally(req, how);
 
-    /* of a batch it is known with the last one */
+    /* for a batch, the outcome is that of the last request */
 
     if (call->x && !call->batch) {
-        call->x->answer.ending = how;
+        call->x->answer.call_outcome = how;
     }
 
     if (mcp_worker_logs(call->worker, MCP_LOG_INFO)) {
@@ -189,7 +191,7 @@ mcp_request_ends(mcp_request_t *req, mcp_ending_e how)
 
 
 void
-mcp_request_ends_all(mcp_call_t *call, mcp_ending_e how)
+mcp_request_ends_all(mcp_call_t *call, mcp_outcome_e how)
 {
     size_t  i;
 

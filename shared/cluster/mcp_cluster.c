@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/*
- * The node in its cluster.  Each process says hello, so that each knows whether
- * the node was let in; the one that speaks for the node beats.
- */
+/* The node as a member of its cluster. Each process registers with Redis, so
+ * that each knows whether the node was accepted. The leader of the node sends
+ * the heartbeats. */
 
 
 #include <stdarg.h>
 #include <stdio.h>
 
-#include "cluster/mcp_cluster_copy.h"
+#include "cluster/mcp_cluster_replication.h"
 #include "mcp_version.h"
 #include "store/mcp_store_node.h"
 
@@ -36,16 +35,16 @@ mcp_cluster_create(mcp_worker_t *worker, const mcp_cluster_conf_t *conf)
     cluster->conf = conf;
     cluster->low = MCP_CLUSTER_LAYOUT_MIN;
     cluster->high = MCP_CLUSTER_LAYOUT_MAX;
-    cluster->away = mcp_worker_now(worker);
-    cluster->beat.handler = mcp_cluster_tick;
-    cluster->beat.data = cluster;
+    cluster->unreachable = mcp_worker_now(worker);
+    cluster->heartbeat.handler = mcp_cluster_tick;
+    cluster->heartbeat.data = cluster;
 
     mcp_store_node_link(worker->store, MCP_NODE_LINK_LOST, 0);
     mcp_lag_init(cluster);
-    mcp_notice_init(cluster);
+    mcp_cluster_notification_init(cluster);
     mcp_link_init(&cluster->link, cluster, mcp_cluster_up, mcp_cluster_down);
-    mcp_link_init(&cluster->ear, cluster, mcp_cluster_ear_up,
-                  mcp_cluster_ear_down);
+    mcp_link_init(&cluster->inbound, cluster, mcp_cluster_inbound_up,
+                  mcp_cluster_inbound_down);
     mcp_link_start(&cluster->link);
 
     worker->cluster_hooks = &mcp_cluster_hooks;
@@ -67,68 +66,88 @@ mcp_cluster_destroy(mcp_cluster_t *cluster)
     mem = &cluster->worker->env->mem;
 
     mcp_store_node_resign(cluster->worker->store);
-    mcp_timer_del(&cluster->worker->timers, &cluster->beat);
+    mcp_timer_del(&cluster->worker->timers, &cluster->heartbeat);
     mcp_timer_del(&cluster->worker->timers, &cluster->lag);
     mcp_link_free(&cluster->link);
-    mcp_link_free(&cluster->ear);
-    mcp_notice_free_all(cluster);
-    mcp_copy_free_all(cluster);
+    mcp_link_free(&cluster->inbound);
+    mcp_cluster_notification_free_all(cluster);
+    mcp_replication_free_all(cluster);
     mcp_token_free_all(cluster);
     mcp_topic_free_all(cluster);
     cluster->worker->cluster = NULL;
-    mcp_crypto_cleanse(cluster->prints, sizeof(cluster->prints));
+    mcp_crypto_cleanse(&cluster->keys, sizeof(cluster->keys));
     mem->free(mem->ctx, cluster);
 }
 
 
-/* Adds a fingerprint, unless it is there. */
+/*
+ * Adds the fingerprint of a value to a set, unless the set has it.
+ *
+ * Returns MCP_OK, or
+ *   MCP_ERR_LIMIT     the set is full
+ *   MCP_ERR_MEMORY
+ *   MCP_ERR_INTERNAL  OpenSSL failed
+ */
 static int
-mcp_cluster_print(mcp_cluster_t *cluster,
-    const char print[MCP_CLUSTER_PRINT_LEN])
+mcp_cluster_prints_add(mcp_cluster_fingerprints_t *fingerprints, mcp_str_t kind,
+    mcp_str_t value)
 {
-    char    *p;
-    size_t   i;
+    int            rc;
+    char           fingerprint[MCP_CLUSTER_FINGERPRINT_LEN + 2];
+    size_t         i, len;
+    mcp_str_t      parts[2];
+    unsigned char  digest[MCP_DIGEST_LEN];
 
-    for (i = 0; i < cluster->prints_len; i += MCP_CLUSTER_PRINT_LEN + 1) {
-        if (memcmp(&cluster->prints[i], print, MCP_CLUSTER_PRINT_LEN) == 0) {
+    parts[0] = kind;
+    parts[1] = value;
+    rc = mcp_digest(digest, parts, 2);
+
+    if (rc != MCP_OK) {
+        return rc;
+    }
+
+    len = sizeof(fingerprint) - 1;
+    snprintf(fingerprint, sizeof(fingerprint), "%016llx,",
+             (unsigned long long) mcp_be_get(digest, 8));
+
+    for (i = 0; i < fingerprints->len; i += len) {
+        if (memcmp(&fingerprints->text[i], fingerprint, len) == 0) {
             return MCP_OK;
         }
     }
 
-    if (cluster->prints_len == sizeof(cluster->prints)) {
+    if (fingerprints->len == sizeof(fingerprints->text)) {
         return MCP_ERR_LIMIT;
     }
 
-    p = cluster->prints + cluster->prints_len;
-    memcpy(p, print, MCP_CLUSTER_PRINT_LEN);
-    p[MCP_CLUSTER_PRINT_LEN] = ',';
-    cluster->prints_len += MCP_CLUSTER_PRINT_LEN + 1;
+    memcpy(fingerprints->text + fingerprints->len, fingerprint, len);
+    fingerprints->len += len;
 
     return MCP_OK;
+}
+
+
+/* Returns the set as an argument of a script, without the last comma. */
+static mcp_str_t
+mcp_cluster_prints_text(const mcp_cluster_fingerprints_t *fingerprints)
+{
+    return (mcp_str_t) { fingerprints->text,
+        fingerprints->len ? fingerprints->len - 1 : 0 };
 }
 
 
 int
 mcp_cluster_keys(mcp_cluster_t *cluster, const mcp_keys_t *keys)
 {
-    int            rc;
-    char           print[MCP_CLUSTER_PRINT_LEN + 1];
-    unsigned       i;
-    mcp_str_t      parts[2];
-    unsigned char  digest[MCP_DIGEST_LEN];
+    int        rc;
+    unsigned   i;
+    mcp_str_t  key;
 
     for (i = 0; i < keys->n; i++) {
-        parts[0] = mcp_str("fingerprint of a key");
-        parts[1].data = (const char *) keys->key[i];
-        parts[1].len = sizeof(keys->key[i]);
-
-        rc = mcp_digest(digest, parts, 2);
-
-        if (rc == MCP_OK) {
-            snprintf(print, sizeof(print), "%016llx",
-                     (unsigned long long) mcp_be_get(digest, 8));
-            rc = mcp_cluster_print(cluster, print);
-        }
+        key.data = (const char *) keys->key[i];
+        key.len = sizeof(keys->key[i]);
+        rc = mcp_cluster_prints_add(&cluster->keys,
+                                    mcp_str("fingerprint of a key"), key);
 
         if (rc != MCP_OK) {
             return rc;
@@ -136,6 +155,18 @@ mcp_cluster_keys(mcp_cluster_t *cluster, const mcp_keys_t *keys)
     }
 
     return MCP_OK;
+}
+
+
+int
+mcp_cluster_endpoint(mcp_cluster_t *cluster, mcp_str_t identity)
+{
+    int  rc;
+
+    rc = mcp_cluster_prints_add(&cluster->endpoints,
+                                mcp_str("identity of an endpoint"), identity);
+
+    return rc == MCP_ERR_LIMIT ? MCP_OK : rc;
 }
 
 
@@ -181,7 +212,7 @@ mcp_cluster_set_state(mcp_cluster_t *cluster, mcp_cluster_state_e state)
                    names[state], names[cluster->state]);
 
     if (cluster->state == MCP_CLUSTER_MEMBER) {
-        cluster->away = mcp_worker_now(cluster->worker);
+        cluster->unreachable = mcp_worker_now(cluster->worker);
     }
 
     cluster->state = state;
@@ -189,7 +220,7 @@ mcp_cluster_set_state(mcp_cluster_t *cluster, mcp_cluster_state_e state)
 
 
 int
-mcp_cluster_is_away(void *data)
+mcp_cluster_is_unreachable(void *data)
 {
     mcp_cluster_t  *cluster;
 
@@ -198,13 +229,33 @@ mcp_cluster_is_away(void *data)
     return cluster->state != MCP_CLUSTER_MEMBER
            && cluster->conf->sync != MCP_CLUSTER_SYNC_OFF
            && mcp_worker_now(cluster->worker)
-              >= cluster->away + cluster->conf->patience
-           && !mcp_store_node_is_alone(cluster->worker->store);
+              >= cluster->unreachable + cluster->conf->outage_timeout
+           && !mcp_store_node_is_standalone(cluster->worker->store);
 }
 
 
-/* The node was declared dead, and others have what was its: it goes on as
- * another one. */
+int
+mcp_cluster_clock(void *data)
+{
+    mcp_store_t    *store;
+    mcp_cluster_t  *cluster;
+
+    cluster = data;
+    store = cluster->worker->store;
+
+    if (cluster->skewed) {
+        return MCP_ERR_DENIED;
+    }
+
+    return mcp_store_node_has_joined(store)
+                   || mcp_store_node_is_standalone(store)
+               ? MCP_OK
+               : MCP_ERR_UNREACHABLE;
+}
+
+
+/* Handles that the node was declared dead: its streams belong to other nodes,
+ * and it joins again under a new id. */
 static void
 mcp_cluster_reborn(mcp_cluster_t *cluster)
 {
@@ -213,7 +264,7 @@ mcp_cluster_reborn(mcp_cluster_t *cluster)
 
     store = cluster->worker->store;
 
-    /* another process may have found that out */
+    /* another process may have detected it before */
 
     if (mcp_store_node_id(store) != cluster->node) {
         return;
@@ -226,21 +277,22 @@ mcp_cluster_reborn(mcp_cluster_t *cluster)
     }
 
     mcp_store_node_count(store, MCP_NODE_REBORN);
-    mcp_cluster_error(cluster, "this node was taken for dead by others");
+    mcp_cluster_error(cluster, "another node declared this node dead: it joins "
+                      "again with a new id");
 }
 
 
 void
-mcp_cluster_strange(mcp_cluster_t *cluster, const char *script,
+mcp_cluster_unexpected_reply(mcp_cluster_t *cluster, const char *script,
     const mcp_reply_t *reply)
 {
     mcp_str_t    text;
     const char  *kind;
 
     text = reply->text;
-    mcp_store_node_count(cluster->worker->store, MCP_NODE_STRANGE);
+    mcp_store_node_count(cluster->worker->store, MCP_NODE_UNEXPECTED_REPLY);
 
-    /* commands are in capital letters */
+    /* commands are in capital letters, scripts in small ones */
 
     kind = script[0] >= 'A' && script[0] <= 'Z' ? "" : "script ";
 
@@ -249,15 +301,16 @@ mcp_cluster_strange(mcp_cluster_t *cluster, const char *script,
                           (int) (text.len < 100 ? text.len : 100), text.data);
 
     } else {
-        mcp_cluster_error(cluster, "%s%s: not a reply of it", kind, script);
+        mcp_cluster_error(cluster, "%s%s: unexpected reply", kind, script);
     }
 }
 
 
-/* Whether this process speaks for the node.  One that stops leaves that to
- * those that do not: they may have another configuration, and live longer. */
+/* Returns 1 if this process is the leader of its node. A process that shuts
+ * down leaves that to the others, which may have another configuration and will
+ * live longer. */
 static int
-mcp_cluster_may_speak(mcp_cluster_t *cluster)
+mcp_cluster_may_lead(mcp_cluster_t *cluster)
 {
     mcp_worker_t  *worker;
 
@@ -268,15 +321,15 @@ mcp_cluster_may_speak(mcp_cluster_t *cluster)
         return 0;
     }
 
-    return mcp_store_node_speaks(worker->store, mcp_worker_now(worker),
-                                 cluster->conf->dead_after / 2);
+    return mcp_store_node_lead(worker->store, mcp_worker_now(worker),
+                                    cluster->conf->node_timeout / 2);
 }
 
 
-/* The log has it once, at its start and after an error, and at info of each
- * process. */
+/* Handles a successful registration. The log gets it at level notice once, at
+ * the start and after an error, and at level info for each process. */
 static void
-mcp_cluster_join(mcp_cluster_t *cluster, const mcp_reply_t *reply)
+mcp_cluster_joined(mcp_cluster_t *cluster, const mcp_reply_t *reply)
 {
     int           news;
     char          id[MCP_CLUSTER_ID_LEN + 1];
@@ -287,29 +340,31 @@ mcp_cluster_join(mcp_cluster_t *cluster, const mcp_reply_t *reply)
     mcp_link_settled(&cluster->link);
     mcp_cluster_set_state(cluster, MCP_CLUSTER_MEMBER);
     cluster->member = cluster->node;
-    mcp_store_node_alone(store, "");
+    cluster->skewed = 0;
+    mcp_store_node_standalone(store, "");
     news = mcp_store_node_well(store);
 
-    if (!cluster->speaks && mcp_cluster_may_speak(cluster)) {
-        cluster->speaks = 1;
+    if (!cluster->leads && mcp_cluster_may_lead(cluster)) {
+        cluster->leads = 1;
         news = 1;
     }
 
     mcp_cluster_note(cluster, reply);
+    mcp_cluster_check_endpoints(cluster, mcp_reply_item(reply, 4));
     mcp_cluster_id(cluster, id);
     mcp_worker_log(cluster->worker, news ? MCP_LOG_NOTICE : MCP_LOG_INFO,
                    "cluster: joined as node %s, one of %llu", id,
                    (unsigned long long) mcp_reply_item(reply, 3)->n);
 
-    if (cluster->speaks) {
-        mcp_place_check(cluster, mcp_reply_number(mcp_reply_item(reply, 1)));
+    if (cluster->leads) {
+        mcp_position_check(cluster, mcp_reply_number(mcp_reply_item(reply, 1)));
     }
 
     mcp_cluster_listen(cluster);
-    mcp_copy_up(cluster);
-    mcp_token_again(cluster);
+    mcp_replication_link_up(cluster);
+    mcp_token_retry(cluster);
     mcp_topic_again(cluster);
-    mcp_notice_again(cluster);
+    mcp_cluster_notification_resend(cluster);
 }
 
 
@@ -328,7 +383,7 @@ mcp_cluster_greeted(void *data, const mcp_reply_t *reply)
         && mcp_reply_item(reply, 3)->type == MCP_REPLY_ARRAY)
     {
         if (mcp_cluster_reads(cluster, mcp_reply_item(reply, 2))) {
-            mcp_cluster_join(cluster, reply);
+            mcp_cluster_joined(cluster, reply);
 
         } else {
             mcp_cluster_set_state(cluster, MCP_CLUSTER_APART);
@@ -343,21 +398,21 @@ mcp_cluster_greeted(void *data, const mcp_reply_t *reply)
         mcp_cluster_reborn(cluster);
 
     } else if (reply->type == MCP_REPLY_ERROR
-               && mcp_greet_denies(reply->text))
+               && mcp_login_denies(reply->text))
     {
-        mcp_cluster_barred(&cluster->link, "hello", reply);
+        mcp_cluster_barred(&cluster->link, "register", reply);
 
     } else if (!mcp_cluster_refused(cluster, reply)) {
-        mcp_cluster_strange(cluster, "hello", reply);
+        mcp_cluster_unexpected_reply(cluster, "register", reply);
     }
 }
 
 
 static void
-mcp_cluster_hello(mcp_cluster_t *cluster)
+mcp_cluster_registered(mcp_cluster_t *cluster)
 {
-    char       low[20], high[20];
-    mcp_str_t  args[6];
+    char       low[20], high[20], now[20];
+    mcp_str_t  args[8];
 
     args[0].data = low;
     args[0].len = (size_t) (mcp_uint_print(low, cluster->low) - low);
@@ -365,15 +420,24 @@ mcp_cluster_hello(mcp_cluster_t *cluster)
     args[1].len = (size_t) (mcp_uint_print(high, cluster->high) - high);
     args[2] = (mcp_str_t) { mcp_version, strlen(mcp_version) };
     args[3] = cluster->conf->label;
-    args[4].data = cluster->prints;
-    args[4].len = cluster->prints_len ? cluster->prints_len - 1 : 0;
+    args[4] = mcp_cluster_prints_text(&cluster->keys);
 
     cluster->node = mcp_store_node_id(cluster->worker->store);
     args[5] = cluster->member == cluster->node ? mcp_str("1") : mcp_str("");
 
-    cluster->asked = mcp_worker_now(cluster->worker);
+    cluster->registered = mcp_worker_now(cluster->worker);
 
-    if (mcp_cluster_run(cluster, MCP_SCRIPT_HELLO, args, 6,
+    /* the clock of a zone is steady, so the clock of a member is not checked
+     * again */
+
+    args[6].data = now;
+    args[6].len =
+        mcp_store_node_has_joined(cluster->worker->store)
+            ? 0
+            : (size_t) (mcp_uint_print(now, cluster->registered) - now);
+    args[7] = mcp_cluster_prints_text(&cluster->endpoints);
+
+    if (mcp_cluster_run(cluster, MCP_SCRIPT_REGISTER, args, 8,
                         mcp_cluster_greeted, cluster)
         == MCP_OK)
     {
@@ -391,7 +455,7 @@ mcp_cluster_beaten(void *data, const mcp_reply_t *reply)
     const mcp_reply_t  *kind;
 
     cluster = data;
-    cluster->beating = 0;
+    cluster->heartbeat_pending = 0;
 
     if (reply == NULL) {
         return;
@@ -406,7 +470,7 @@ mcp_cluster_beaten(void *data, const mcp_reply_t *reply)
             mcp_store_node_spoke(cluster->worker->store,
                                  mcp_worker_now(cluster->worker));
             mcp_cluster_note(cluster, reply);
-            mcp_cluster_pulse(cluster, mcp_reply_item(reply, 3));
+            mcp_cluster_heartbeats_of(cluster, mcp_reply_item(reply, 3));
 
         } else {
             mcp_cluster_set_state(cluster, MCP_CLUSTER_APART);
@@ -414,22 +478,22 @@ mcp_cluster_beaten(void *data, const mcp_reply_t *reply)
 
     } else if (cluster->state != MCP_CLUSTER_MEMBER) {
 
-        /* it knows by now, and is asking */
+        /* the node has noticed in the meantime and is registering */
 
     } else if (mcp_reply_is(kind, "GONE")) {
-        mcp_cluster_hello(cluster);
+        mcp_cluster_registered(cluster);
 
     } else if (mcp_reply_is(kind, "DEAD")) {
         mcp_cluster_reborn(cluster);
-        mcp_cluster_hello(cluster);
+        mcp_cluster_registered(cluster);
 
     } else if (reply->type == MCP_REPLY_ERROR
-               && mcp_greet_denies(reply->text))
+               && mcp_login_denies(reply->text))
     {
-        mcp_cluster_barred(&cluster->link, "beat", reply);
+        mcp_cluster_barred(&cluster->link, "heartbeat", reply);
 
     } else {
-        mcp_cluster_strange(cluster, "beat", reply);
+        mcp_cluster_unexpected_reply(cluster, "heartbeat", reply);
     }
 }
 
@@ -446,48 +510,49 @@ mcp_cluster_doubted(void *data, const mcp_reply_t *reply)
         && cluster->state == MCP_CLUSTER_MEMBER)
     {
         mcp_cluster_reborn(cluster);
-        mcp_cluster_hello(cluster);
+        mcp_cluster_registered(cluster);
     }
 }
 
 
-/* It goes on as a member meanwhile: mostly it was one stream that another node
- * has got. */
+/* The node remains a member in the meantime: usually only one stream was taken
+ * over by another node. */
 void
-mcp_cluster_doubt(mcp_cluster_t *cluster)
+mcp_cluster_self_check(mcp_cluster_t *cluster)
 {
     if (cluster->state == MCP_CLUSTER_MEMBER && !cluster->doubts) {
-        cluster->doubts = mcp_cluster_run(cluster, MCP_SCRIPT_BEAT, NULL, 0,
-                                          mcp_cluster_doubted, cluster)
+        cluster->doubts = mcp_cluster_run(cluster, MCP_SCRIPT_HEARTBEAT, NULL,
+                                          0, mcp_cluster_doubted, cluster)
                           == MCP_OK;
     }
 }
 
 
 static void
-mcp_cluster_beat(mcp_cluster_t *cluster)
+mcp_cluster_heartbeat(mcp_cluster_t *cluster)
 {
     mcp_store_t  *store;
 
     store = cluster->worker->store;
-    cluster->speaks = mcp_cluster_may_speak(cluster) != 0;
+    cluster->leads = mcp_cluster_may_lead(cluster) != 0;
 
-    if (!cluster->speaks) {
+    if (!cluster->leads) {
         mcp_cluster_blind(cluster);
     }
 
-    /* another process has given the node another id */
+    /* another process has given the node a new id */
 
     if (cluster->node != mcp_store_node_id(store)) {
-        mcp_cluster_hello(cluster);
+        mcp_cluster_registered(cluster);
         return;
     }
 
-    if (cluster->speaks && !cluster->beating) {
-        cluster->asked = mcp_worker_now(cluster->worker);
-        cluster->beating = mcp_cluster_run(cluster, MCP_SCRIPT_BEAT, NULL, 0,
-                                           mcp_cluster_beaten, cluster)
-                           == MCP_OK;
+    if (cluster->leads && !cluster->heartbeat_pending) {
+        cluster->registered = mcp_worker_now(cluster->worker);
+        cluster->heartbeat_pending =
+            mcp_cluster_run(cluster, MCP_SCRIPT_HEARTBEAT, NULL, 0,
+                mcp_cluster_beaten, cluster)
+            == MCP_OK;
     }
 
     mcp_cluster_listen(cluster);
@@ -504,22 +569,23 @@ mcp_cluster_tick(void *data)
     mcp_store_node_link(cluster->worker->store,
                         cluster->state == MCP_CLUSTER_MEMBER
                         && !cluster->worker->stopping
-                        ? MCP_NODE_LINK_SPEAKS : MCP_NODE_LINK_IS_UP,
+                        ? MCP_NODE_LINK_LEADS : MCP_NODE_LINK_IS_UP,
                         cluster->link.round_trip);
 
     if (cluster->state == MCP_CLUSTER_MEMBER) {
-        mcp_cluster_beat(cluster);
-        mcp_token_again(cluster);
+        mcp_cluster_heartbeat(cluster);
+        mcp_keep_all(cluster);
+        mcp_token_retry(cluster);
         mcp_topic_again(cluster);
-        mcp_notice_again(cluster);
+        mcp_cluster_notification_resend(cluster);
 
     } else if (cluster->state == MCP_CLUSTER_APART) {
-        mcp_cluster_hello(cluster);
+        mcp_cluster_registered(cluster);
     }
 
-    mcp_timer_set(&cluster->worker->timers, &cluster->beat,
+    mcp_timer_set(&cluster->worker->timers, &cluster->heartbeat,
                   mcp_worker_now(cluster->worker)
-                  + cluster->conf->dead_after / MCP_CLUSTER_BEATS + 1);
+                  + cluster->conf->node_timeout / MCP_CLUSTER_HEARTBEATS + 1);
 }
 
 
@@ -529,11 +595,11 @@ void
 mcp_cluster_reloaded(mcp_cluster_t *cluster)
 {
     if (cluster->state == MCP_CLUSTER_MEMBER) {
-        mcp_copy_up(cluster);
+        mcp_replication_link_up(cluster);
 
     } else {
 
-        /* "hello" was given up, too */
+        /* the registration was abandoned, too */
 
         mcp_cluster_set_state(cluster, MCP_CLUSTER_APART);
     }
@@ -558,15 +624,15 @@ mcp_cluster_up(mcp_cluster_t *cluster)
 static void
 mcp_cluster_down(mcp_cluster_t *cluster)
 {
-    mcp_timer_del(&cluster->worker->timers, &cluster->beat);
+    mcp_timer_del(&cluster->worker->timers, &cluster->heartbeat);
     mcp_cluster_set_state(cluster, MCP_CLUSTER_APART);
     mcp_store_node_count(cluster->worker->store, MCP_NODE_LINKS_LOST);
 
     mcp_cluster_blind(cluster);
 
-    /* another process may reach Redis */
+    /* another process may be able to reach Redis */
 
-    cluster->speaks = 0;
+    cluster->leads = 0;
     mcp_cluster_listen(cluster);
     mcp_store_node_resign(cluster->worker->store);
     mcp_store_node_link(cluster->worker->store, MCP_NODE_LINK_LOST, 0);

@@ -1,22 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/*
- * Commands on a link, in one row with those whose replies are to come, and the
- * replies.  What a server says when it is of no use for now ends the link: all
- * commands that wait then have to be sent again, which each of ours can be.
- */
+/* Commands on a link, which are queued with the handlers of their replies. An
+ * error that means that the server cannot serve now ends the link: all pending
+ * commands then have to be sent again, which is possible for each command. */
 
 
 #include <stdio.h>
 
-#include "cluster/mcp_cluster_parts.h"
+#include "cluster/mcp_cluster_internal.h"
 
 
-#define MCP_CLUSTER_KEY_MAX   256      /* bytes of a Redis key, with prefix */
+#define MCP_CLUSTER_KEY_MAX   256      /* maximum length of a Redis key, with
+                                          the prefix */
 
 
-/* A server that says this cannot serve now, or needs what is said first once
- * more. */
+/* Errors after which the link is closed: the server cannot serve now, or needs
+ * the login again. */
 static const char *const  mcp_link_faults[] = {
     "ASK ",
     "BUSY ",
@@ -31,7 +30,7 @@ static const char *const  mcp_link_faults[] = {
 
 
 static int
-mcp_link_command(mcp_link_t *link, const mcp_str_t *words, size_t n,
+mcp_link_command(mcp_link_t *link, const mcp_str_t *argv, size_t n,
     mcp_link_reply_cb handler, void *data)
 {
     size_t               before;
@@ -41,7 +40,7 @@ mcp_link_command(mcp_link_t *link, const mcp_str_t *words, size_t n,
     out = &link->out[!link->writing];
     before = out->len;
 
-    /* a command of any length finds room when enough was written */
+    /* a command of any length is accepted if enough was written before */
 
     if (link->n_pending == MCP_LINK_WINDOW
         || before - link->copied >= MCP_LINK_BYTES
@@ -50,10 +49,10 @@ mcp_link_command(mcp_link_t *link, const mcp_str_t *words, size_t n,
         return MCP_AGAIN;
     }
 
-    mcp_wire_command(out, words, n);
+    mcp_wire_command(out, argv, n);
 
     if (out->failed) {
-        /* what there was before stays good */
+        /* the earlier commands remain valid */
 
         out->len = before;
         out->failed = MCP_OK;
@@ -73,11 +72,11 @@ mcp_link_command(mcp_link_t *link, const mcp_str_t *words, size_t n,
 
 
 int
-mcp_link_send(mcp_link_t *link, const mcp_str_t *words, size_t n,
+mcp_link_send(mcp_link_t *link, const mcp_str_t *argv, size_t n,
     mcp_link_reply_cb handler, void *data)
 {
     return link->state == MCP_LINK_UP
-               ? mcp_link_command(link, words, n, handler, data)
+               ? mcp_link_command(link, argv, n, handler, data)
                : MCP_AGAIN;
 }
 
@@ -85,8 +84,8 @@ mcp_link_send(mcp_link_t *link, const mcp_str_t *words, size_t n,
 int
 mcp_link_has_room(const mcp_link_t *link)
 {
-    return link->n_pending < MCP_LINK_COPIES
-           && mcp_link_bytes(link) < MCP_LINK_COPY_BYTES;
+    return link->n_pending < MCP_LINK_REPLICATIONS
+           && mcp_link_bytes(link) < MCP_LINK_REPLICATION_BYTES;
 }
 
 
@@ -105,14 +104,15 @@ mcp_link_copied(mcp_link_t *link, size_t before)
 
 
 int
-mcp_link_greet(mcp_link_t *link, const mcp_str_t *words, size_t n,
+mcp_link_login(mcp_link_t *link, const mcp_str_t *argv, size_t n,
     mcp_link_reply_cb handler)
 {
-    return mcp_link_command(link, words, n, handler, link);
+    return mcp_link_command(link, argv, n, handler, link);
 }
 
 
-/* "MOVED 3999 127.0.0.1:6381": the address ends with its last colon. */
+/* Follows a redirection such as "MOVED 3999 127.0.0.1:6381"; the port follows
+ * the last colon. */
 static void
 mcp_link_moved(mcp_link_t *link, mcp_str_t text)
 {
@@ -128,7 +128,7 @@ mcp_link_moved(mcp_link_t *link, mcp_str_t text)
     }
 
     if (colon == 0) {
-        mcp_link_fail(link, "it leads to an address that is none");
+        mcp_link_fail(link, "it redirects to an invalid address");
         return;
     }
 
@@ -141,7 +141,8 @@ mcp_link_moved(mcp_link_t *link, mcp_str_t text)
 }
 
 
-/* Looks at an error that concerns the whole link; 1: it does not go on. */
+/* Checks an error for one that concerns the whole link. Returns 1 if the link
+ * was closed. */
 static int
 mcp_link_judge(mcp_link_t *link, const mcp_reply_t *error)
 {
@@ -160,7 +161,7 @@ mcp_link_judge(mcp_link_t *link, const mcp_reply_t *error)
 
         if (text.len >= len && memcmp(text.data, mcp_link_faults[i], len) == 0)
         {
-            if (mcp_greet_denies(text)) {
+            if (mcp_login_denies(text)) {
                 mcp_cluster_denied(link, error);
             }
 
@@ -185,7 +186,7 @@ mcp_link_reply(mcp_link_t *link, const mcp_reply_t *reply)
     }
 
     if (link->n_pending == 0) {
-        mcp_link_fail(link, "a reply to nothing");
+        mcp_link_fail(link, "a reply without a command");
         return;
     }
 
@@ -198,7 +199,7 @@ mcp_link_reply(mcp_link_t *link, const mcp_reply_t *reply)
         return;
     }
 
-    /* who waits first gets no reply then, as all others */
+    /* the handlers of all pending commands then get NULL */
 
     if (reply->type == MCP_REPLY_ERROR && mcp_link_judge(link, reply)) {
         return;
@@ -264,29 +265,29 @@ mcp_cluster_run(mcp_cluster_t *cluster, mcp_script_e script,
 {
     char       id[MCP_CLUSTER_ID_LEN + 1], key[MCP_CLUSTER_KEY_MAX], time[20];
     size_t     i;
-    mcp_str_t  words[6 + MCP_CLUSTER_ARGS];
+    mcp_str_t  argv[6 + MCP_CLUSTER_ARGS];
 
     mcp_cluster_id(cluster, id);
 
-    words[0] = mcp_str("EVALSHA");
-    words[1].data = cluster->script[script];
-    words[1].len = MCP_SCRIPT_ID_LEN;
-    words[2] = mcp_str("1");
-    words[3].data = key;
-    words[3].len = (size_t) snprintf(key, sizeof(key), "%.*s:1:nodes",
+    argv[0] = mcp_str("EVALSHA");
+    argv[1].data = cluster->script[script];
+    argv[1].len = MCP_SCRIPT_ID_LEN;
+    argv[2] = mcp_str("1");
+    argv[3].data = key;
+    argv[3].len = (size_t) snprintf(key, sizeof(key), "%.*s:1:nodes",
                                      (int) cluster->conf->prefix.len,
                                      cluster->conf->prefix.data);
-    words[4].data = id;
-    words[4].len = MCP_CLUSTER_ID_LEN;
-    words[5].data = time;
-    words[5].len = (size_t) (mcp_uint_print(time, cluster->conf->dead_after)
+    argv[4].data = id;
+    argv[4].len = MCP_CLUSTER_ID_LEN;
+    argv[5].data = time;
+    argv[5].len = (size_t) (mcp_uint_print(time, cluster->conf->node_timeout)
                              - time);
 
     for (i = 0; i < n; i++) {
-        words[6 + i] = args[i];
+        argv[6 + i] = args[i];
     }
 
-    return mcp_link_send(&cluster->link, words, 6 + n, handler, data);
+    return mcp_link_send(&cluster->link, argv, 6 + n, handler, data);
 }
 
 
@@ -306,7 +307,7 @@ mcp_link_output(mcp_link_t *link)
         link->out[link->writing].len = 0;
         link->written = 0;
 
-        /* what a long command took is not kept */
+        /* the memory of a long command is freed */
 
         if (link->out[link->writing].cap > MCP_LINK_BYTES_KEPT) {
             mcp_buf_free(&link->out[link->writing]);
@@ -337,9 +338,9 @@ mcp_link_written(mcp_link_t *link, size_t len)
     left = link->out[link->writing].len - link->written;
     link->written += len < left ? len : left;
 
-    /* an answer is not due while a long command is on its way */
+    /* no reply is expected while a long command is being written */
 
     if (len && len < left) {
-        link->heard = mcp_worker_now(link->cluster->worker);
+        link->received = mcp_worker_now(link->cluster->worker);
     }
 }

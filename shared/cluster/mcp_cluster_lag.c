@@ -1,24 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/*
- * How far Redis is behind: what this process copies, and Redis is not known to
- * have.  While there is any, the status is told of it from time to time.
- */
+/* The replication lag: the events of this process that Redis has not
+ * acknowledged. While there are any, it is reported to the status at
+ * intervals. */
 
 
-#include "cluster/mcp_cluster_copy.h"
+#include "cluster/mcp_cluster_replication.h"
 
 
-/* How often, ms. */
+/* Interval of reports to the status, ms. */
 #define MCP_LAG_TIME  1000
 
 
 static void
-mcp_lag_add(mcp_copy_t *copy, mcp_node_lag_t *lag)
+mcp_lag_add(mcp_replication_t *repl, mcp_node_lag_t *lag)
 {
     uint64_t  events, bytes;
 
-    mcp_store_behind(copy->cluster->worker->store, &copy->ref, &events,
+    mcp_store_behind(repl->cluster->worker->store, &repl->ref, &events,
                      &bytes);
 
     if (events == 0) {
@@ -28,8 +27,8 @@ mcp_lag_add(mcp_copy_t *copy, mcp_node_lag_t *lag)
     lag->events += events;
     lag->bytes += bytes;
 
-    if (lag->since == 0 || copy->behind < lag->since) {
-        lag->since = copy->behind;
+    if (lag->since == 0 || repl->behind < lag->since) {
+        lag->since = repl->behind;
     }
 }
 
@@ -37,11 +36,11 @@ mcp_lag_add(mcp_copy_t *copy, mcp_node_lag_t *lag)
 static void
 mcp_lag_measure(void *data)
 {
-    size_t           i;
-    mcp_copy_t      *copy;
-    mcp_worker_t    *worker;
-    mcp_cluster_t   *cluster;
-    mcp_node_lag_t   lag;
+    size_t              i;
+    mcp_replication_t  *repl;
+    mcp_worker_t       *worker;
+    mcp_cluster_t      *cluster;
+    mcp_node_lag_t      lag;
 
     cluster = data;
     worker = cluster->worker;
@@ -49,9 +48,9 @@ mcp_lag_measure(void *data)
     memset(&lag, 0, sizeof(mcp_node_lag_t));
 
     for (i = 0; i < MCP_CLUSTER_BUCKETS; i++) {
-        for (copy = cluster->copies[i]; copy; copy = copy->next) {
-            if (copy->behind) {
-                mcp_lag_add(copy, &lag);
+        for (repl = cluster->repls[i]; repl; repl = repl->next) {
+            if (repl->behind) {
+                mcp_lag_add(repl, &lag);
             }
         }
     }
@@ -77,31 +76,31 @@ mcp_lag_init(mcp_cluster_t *cluster)
 
 
 void
-mcp_lag_look(mcp_copy_t *copy, const mcp_store_copying_t *copying)
+mcp_lag_check(mcp_replication_t *repl, const mcp_store_replicating_t *copying)
 {
     uint64_t        now;
     mcp_cluster_t  *cluster;
 
-    cluster = copy->cluster;
+    cluster = repl->cluster;
 
     if (copying->acked.seq >= copying->own.seq) {
-        copy->behind = 0;
+        repl->behind = 0;
         return;
     }
 
     now = mcp_worker_now(cluster->worker);
 
-    if (copy->behind == 0) {
-        copy->behind = now;
+    if (repl->behind == 0) {
+        repl->behind = now;
 
-    } else if (copying->acked.seq > copy->acked && copy->time) {
+    } else if (copying->acked.seq > repl->acked && repl->time) {
 
-        /* what Redis does not have has come since it was told of the rest */
+        /* the unacknowledged events came after the last command */
 
-        copy->behind = copy->time;
+        repl->behind = repl->time;
     }
 
-    copy->acked = copying->acked.seq;
+    repl->acked = copying->acked.seq;
 
     if (!mcp_timer_armed(&cluster->lag)) {
         mcp_timer_set(&cluster->worker->timers, &cluster->lag,

@@ -1,19 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/*
- * One connection to Redis: opened within a time limit, watched while it is up,
- * and opened again when it is lost, at the next of the configured servers and
- * after a delay that grows.  No fault makes it try without pause.
- */
+/* One connection to Redis: opened within a timeout, checked while it is up, and
+ * opened again when it is lost, at the next seed and after a growing delay. No
+ * fault causes attempts without a pause. */
 
 
 #include <stdarg.h>
 #include <stdio.h>
 
-#include "cluster/mcp_cluster_copy.h"
+#include "cluster/mcp_cluster_replication.h"
 
 
-static void mcp_link_taken(mcp_errand_t *errand, mcp_action_t *action);
+static void mcp_link_taken(mcp_queued_action_t *queued, mcp_action_t *action);
 static void mcp_link_timeout(void *data);
 
 
@@ -59,8 +57,8 @@ mcp_link_init(mcp_link_t *link, mcp_cluster_t *cluster,
     link->cluster = cluster;
     link->up = up;
     link->down = down;
-    link->errand.taken = mcp_link_taken;
-    link->errand.action.link = link;
+    link->queued.taken = mcp_link_taken;
+    link->queued.action.link = link;
     link->timer.handler = mcp_link_timeout;
     link->timer.data = link;
 
@@ -77,16 +75,16 @@ mcp_link_queue(mcp_link_t *link, mcp_action_e type)
 
     worker = link->cluster->worker;
 
-    if (link->errand.action.type != type) {
-        mcp_worker_unqueue(worker, &link->errand);
-        link->errand.action.type = type;
+    if (link->queued.action.type != type) {
+        mcp_worker_unqueue(worker, &link->queued);
+        link->queued.action.type = type;
     }
 
-    mcp_worker_queue(worker, &link->errand);
+    mcp_worker_queue(worker, &link->queued);
 }
 
 
-/* Chooses where to: where a server has led to, or the next seed. */
+/* Chooses the target: that of a redirection, or the next seed. */
 static void
 mcp_link_aim(mcp_link_t *link)
 {
@@ -95,12 +93,12 @@ mcp_link_aim(mcp_link_t *link)
     conf = link->cluster->conf;
 
     if (link->redirected) {
-        link->asks = 0;
+        link->at_sentinel = 0;
         return;
     }
 
     link->target = conf->seeds[link->seed % conf->n_seeds];
-    link->asks = conf->sentinel.len != 0;
+    link->at_sentinel = conf->sentinel.len != 0;
 }
 
 
@@ -126,8 +124,8 @@ mcp_link_start(mcp_link_t *link)
 }
 
 
-/* Returns how long to wait before the next attempt: all seeds are tried before
- * it grows, and processes do not come at the same time. */
+/* Returns the delay before the next attempt, ms. It grows after all seeds were
+ * tried, and is random, so that processes do not connect at the same time. */
 static uint64_t
 mcp_link_delay(mcp_link_t *link)
 {
@@ -150,7 +148,7 @@ mcp_link_delay(mcp_link_t *link)
 }
 
 
-/* Nothing of the connection is left: it is opened again later. */
+/* Frees everything of a closed connection and schedules the next attempt. */
 static void
 mcp_link_rest(mcp_link_t *link)
 {
@@ -183,14 +181,14 @@ mcp_link_rest(mcp_link_t *link)
 }
 
 
-/* Tells all who wait for a reply that none will come. */
+/* Calls the handlers of all pending commands without a reply. */
 static void
 mcp_link_abandon(mcp_link_t *link)
 {
     unsigned             n;
     mcp_link_pending_t  *p;
 
-    /* what these send meanwhile is refused: the link is not up */
+    /* commands that the handlers send are rejected: the link is not up */
 
     for (n = link->n_pending; n; n--) {
         p = &link->pending[link->first];
@@ -211,7 +209,7 @@ mcp_link_free(mcp_link_t *link)
     link->state = MCP_LINK_DOWN;
     mcp_link_abandon(link);
 
-    mcp_worker_unqueue(worker, &link->errand);
+    mcp_worker_unqueue(worker, &link->queued);
     mcp_timer_del(&worker->timers, &link->timer);
     mcp_wire_free(link->wire);
     mcp_buf_free(&link->out[0]);
@@ -219,18 +217,18 @@ mcp_link_free(mcp_link_t *link)
 }
 
 
-/* Ends the connection on this side. */
+/* Closes the connection on this side. */
 static void
 mcp_link_end(mcp_link_t *link, int gone)
 {
     int  was_up, unknown;
 
     was_up = link->state == MCP_LINK_UP;
-    unknown = link->errand.link
-              && link->errand.action.type == MCP_ACT_CONNECT;
+    unknown = link->queued.link
+              && link->queued.action.type == MCP_ACT_CONNECT;
 
     mcp_timer_del(&link->cluster->worker->timers, &link->timer);
-    mcp_worker_unqueue(link->cluster->worker, &link->errand);
+    mcp_worker_unqueue(link->cluster->worker, &link->queued);
     mcp_link_set_state(link, MCP_LINK_CLOSING);
     mcp_link_abandon(link);
 
@@ -238,7 +236,7 @@ mcp_link_end(mcp_link_t *link, int gone)
         link->down(link->cluster);
     }
 
-    /* a glue that was not told to connect has nothing to close */
+    /* CONNECT was not pulled: the glue has nothing to close */
 
     if (gone || unknown) {
         mcp_link_rest(link);
@@ -264,11 +262,11 @@ mcp_link_stop(mcp_link_t *link)
 
 
 static void
-mcp_link_taken(mcp_errand_t *errand, mcp_action_t *action)
+mcp_link_taken(mcp_queued_action_t *queued, mcp_action_t *action)
 {
     if (action->type == MCP_ACT_DISCONNECT) {
-        mcp_link_rest((mcp_link_t *) ((char *) errand
-                                      - offsetof(mcp_link_t, errand)));
+        mcp_link_rest((mcp_link_t *) ((char *) queued
+                                      - offsetof(mcp_link_t, queued)));
     }
 }
 
@@ -302,17 +300,17 @@ mcp_link_redirect(mcp_link_t *link, mcp_str_t host, mcp_str_t port)
         || host.len > MCP_LINK_HOST_MAX
         || memchr(host.data, '\0', host.len) != NULL)
     {
-        mcp_link_fail(link, "it leads to an address that is none");
+        mcp_link_fail(link, "it redirects to an invalid address");
         return;
     }
 
     if (++link->redirects > MCP_LINK_REDIRECTS) {
         link->redirects = 0;
-        mcp_link_fail(link, "one server leads to another and back");
+        mcp_link_fail(link, "two servers redirect to each other");
         return;
     }
 
-    /* without a host it is another port of the same one */
+    /* without a host it is another port of the same host */
 
     if (host.len) {
         memcpy(link->host, host.data, host.len);
@@ -365,7 +363,7 @@ mcp_link_reload(mcp_link_t *link)
     }
 
     mcp_worker_log(link->cluster->worker, MCP_LOG_NOTICE,
-                   "cluster: Redis has lost its scripts, loads them again");
+                   "cluster: Redis has lost its scripts: loading them again");
 
     link->reloaded = now;
     link->reloads = 1;
@@ -432,10 +430,10 @@ mcp_link_pong(void *data, const mcp_reply_t *reply)
 }
 
 
-/* A server that says nothing for a while is asked; one that does not answer
- * within the same time is given up. */
+/* Sends a PING to a silent server, and fails the link if the server does not
+ * answer within the timeout. */
 static void
-mcp_link_watch(mcp_link_t *link)
+mcp_link_check(mcp_link_t *link)
 {
     uint64_t   now, timeout;
     mcp_str_t  ping = mcp_str("PING");
@@ -443,24 +441,24 @@ mcp_link_watch(mcp_link_t *link)
     now = mcp_worker_now(link->cluster->worker);
     timeout = link->cluster->conf->timeout;
 
-    /* what was due instead of a PING has come */
+    /* the reply that was expected instead of a PING has arrived */
 
-    if (!link->pings && link->heard >= link->pinged) {
+    if (!link->pings && link->received >= link->pinged) {
         link->pinged = 0;
     }
 
-    if (now < link->heard + timeout) {
-        mcp_link_set_timer(link, link->heard + timeout - now);
+    if (now < link->received + timeout) {
+        mcp_link_set_timer(link, link->received + timeout - now);
         return;
     }
 
     if (link->pinged && now >= link->pinged + timeout) {
         mcp_link_fail(link, "no answer for %llu ms",
-                      (unsigned long long) (now - link->heard));
+                      (unsigned long long) (now - link->received));
         return;
     }
 
-    /* with a full window an answer is due as well */
+    /* with a full window a reply is expected as well */
 
     if (link->pinged == 0) {
         link->pinged = now;
@@ -492,7 +490,7 @@ mcp_link_timeout(void *data)
                       (unsigned long long) link->cluster->conf->timeout);
         return;
     case MCP_LINK_UP:
-        mcp_link_watch(link);
+        mcp_link_check(link);
         return;
     case MCP_LINK_CLOSING:
         return;
@@ -541,13 +539,13 @@ mcp_link_opened(mcp_link_t *link)
     }
 
     link->answered = 0;
-    link->heard = mcp_worker_now(worker);
+    link->received = mcp_worker_now(worker);
     link->pinged = 0;
     link->pings = 0;
 
     mcp_link_set_state(link, MCP_LINK_GREETING);
     mcp_link_set_timer(link, link->cluster->conf->timeout);
-    mcp_link_say_hello(link);
+    mcp_link_register(link);
 }
 
 
@@ -561,12 +559,13 @@ mcp_link_input(mcp_link_t *link, const char *data, size_t len)
         return;
     }
 
-    link->heard = mcp_worker_now(link->cluster->worker);
+    link->received = mcp_worker_now(link->cluster->worker);
 
-    /* the record of an alert */
+    /* the first byte of a TLS alert */
 
     if (!link->answered && len && data[0] == 0x15) {
-        mcp_link_fail(link, "the port takes TLS: write rediss:// for redis://");
+        mcp_link_fail(link, "the port requires TLS: write rediss:// instead of "
+                      "redis://");
         return;
     }
 
@@ -588,10 +587,10 @@ mcp_link_input(mcp_link_t *link, const char *data, size_t len)
 
     if (rc < 0) {
         mcp_link_fail(link, rc == MCP_ERR_LIMIT ? "a reply is too long"
-                                                : "what it says is no reply");
+                                                : "it sent an invalid reply");
     }
 
-    mcp_copy_go_on(link->cluster);
+    mcp_replication_continue(link->cluster);
 }
 
 
@@ -605,20 +604,22 @@ mcp_link_closed(mcp_link_t *link, const char *why)
     }
 
     if (link->state == MCP_LINK_CLOSING) {
-        mcp_worker_unqueue(link->cluster->worker, &link->errand);
+        mcp_worker_unqueue(link->cluster->worker, &link->queued);
         mcp_link_rest(link);
         return;
     }
 
     mcp_link_name(link, name);
 
-    /* Redis closes a connection without TLS at a TLS port without a word */
+    /* Redis closes a connection without TLS at a TLS port without sending
+     * anything */
 
     if (link->state == MCP_LINK_GREETING && !link->answered
         && !link->target.tls && link->target.path.len == 0)
     {
-        mcp_cluster_error(link->cluster, "%s: %s, before any reply: if the "
-                          "port takes TLS, write rediss:// for redis://", name,
+        mcp_cluster_error(link->cluster, "%s: %s before any reply: if the port "
+                          "requires TLS, write rediss:// instead of "
+                          "redis://", name,
                           why);
 
     } else {

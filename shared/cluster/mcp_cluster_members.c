@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/*
- * What Redis says of the nodes of a cluster: who they are, which is shown, and
- * why this one is not let in.
- */
+/* The list of members, for the status page, and the reasons why a node is
+ * rejected. */
 
 
 #include <stdio.h>
+#include <stdlib.h>
 
-#include "cluster/mcp_cluster_copy.h"
+#include "cluster/mcp_cluster_replication.h"
 
 
-/* Copies a text that others have made, which may be none. */
+/* Copies a text of another node, or an empty one, and replaces characters that
+ * are not printable ASCII. */
 static void
 mcp_cluster_text(char *to, size_t size, const mcp_reply_t *reply)
 {
@@ -31,28 +31,31 @@ mcp_cluster_text(char *to, size_t size, const mcp_reply_t *reply)
 }
 
 
-/* The node serves alone, and the log has it once. */
+/* Makes the node serve alone, and logs the reason once. */
 static void
 mcp_cluster_refuse(mcp_cluster_t *cluster, const char *why)
 {
-    mcp_store_node_alone(cluster->worker->store, why);
-    mcp_copy_alone(cluster);
-    mcp_cluster_error(cluster, "this node serves alone: %s", why);
+    mcp_store_node_standalone(cluster->worker->store, why);
+    mcp_replication_standalone(cluster);
+    mcp_cluster_error(cluster, "this node is not a member of the cluster and "
+                      "serves alone: %s", why);
 }
 
 
-/* Measures how far Redis's clock is from ours: it looked at it between question
- * and answer. */
+/* Returns Redis's clock minus the local clock, ms. Redis read its clock between
+ * the command and the reply. */
 static int64_t
 mcp_cluster_offset(mcp_cluster_t *cluster, uint64_t theirs, uint64_t now)
 {
     int      far;
     int64_t  offset;
 
-    offset = (int64_t) (theirs - (cluster->asked + (now - cluster->asked) / 2));
+    offset =
+        (int64_t) (theirs
+                   - (cluster->registered + (now - cluster->registered) / 2));
     far = offset > MCP_CLUSTER_OFFSET_MAX || offset < -MCP_CLUSTER_OFFSET_MAX;
 
-    if (far && !cluster->far && cluster->speaks) {
+    if (far && !cluster->far && cluster->leads) {
         mcp_worker_log(cluster->worker, MCP_LOG_WARN,
                        "cluster: the clock of Redis differs from this node's "
                        "by %lld ms", (long long) offset);
@@ -76,8 +79,8 @@ mcp_cluster_reads(mcp_cluster_t *cluster, const mcp_reply_t *number)
         return 1;
     }
 
-    snprintf(why, sizeof(why), "what is in Redis has layout %llu, this node "
-             "reads %u to %u", (unsigned long long) layout, cluster->low,
+    snprintf(why, sizeof(why), "the data in Redis has layout %llu, but this "
+             "node reads %u to %u", (unsigned long long) layout, cluster->low,
              cluster->high);
     mcp_cluster_refuse(cluster, why);
 
@@ -115,7 +118,7 @@ mcp_cluster_note(mcp_cluster_t *cluster, const mcp_reply_t *reply)
             continue;
         }
 
-        member->beat = now - mcp_reply_number(mcp_reply_item(item, 1));
+        member->heartbeat = now - mcp_reply_number(mcp_reply_item(item, 1));
         mcp_cluster_text(member->label, sizeof(member->label),
                          mcp_reply_item(item, 2));
         mcp_cluster_text(member->build, sizeof(member->build),
@@ -124,6 +127,27 @@ mcp_cluster_note(mcp_cluster_t *cluster, const mcp_reply_t *reply)
     }
 
     mcp_store_node_view(cluster->worker->store, &view);
+}
+
+
+void
+mcp_cluster_check_endpoints(mcp_cluster_t *cluster, const mcp_reply_t *other)
+{
+    char  node[MCP_CLUSTER_ID_LEN + 1];
+    char  label[MCP_NODE_LABEL_MAX + 1];
+
+    if (other->type != MCP_REPLY_ARRAY || !cluster->leads || cluster->apart) {
+        return;
+    }
+
+    cluster->apart = 1;
+    mcp_cluster_text(node, sizeof(node), mcp_reply_item(other, 0));
+    mcp_cluster_text(label, sizeof(label), mcp_reply_item(other, 1));
+    mcp_worker_log(cluster->worker, MCP_LOG_WARN,
+                   "cluster: node %s (%s) has no endpoint in common with this "
+                   "node, so equal calls at both are executed twice; set "
+                   "mcp_cluster_endpoint to the same name at both", node,
+                   label);
 }
 
 
@@ -138,8 +162,8 @@ mcp_cluster_denied(mcp_link_t *link, const mcp_reply_t *error)
 
     cluster = link->cluster;
 
-    /* that its link was lost before may have been told just now, but says
-     * nothing of why */
+    /* the log may just have got the error of the lost link, which does not have
+     * this reason */
 
     now = mcp_worker_now(cluster->worker);
 
@@ -148,8 +172,8 @@ mcp_cluster_denied(mcp_link_t *link, const mcp_reply_t *error)
         mcp_store_node_insist(cluster->worker->store);
     }
 
-    /* what others know of goes on nowhere but in Redis: were it served here
-     * alone, they would give its events another content */
+    /* streams that other nodes know continue only with Redis: if they continued
+     * here alone, their events would get other contents */
 
     if (link != &cluster->link
         || mcp_store_node_has_joined(cluster->worker->store))
@@ -158,8 +182,8 @@ mcp_cluster_denied(mcp_link_t *link, const mcp_reply_t *error)
     }
 
     mcp_cluster_text(text, sizeof(text), error);
-    mcp_store_node_alone(cluster->worker->store, text);
-    mcp_copy_alone(cluster);
+    mcp_store_node_standalone(cluster->worker->store, text);
+    mcp_replication_standalone(cluster);
 }
 
 
@@ -175,7 +199,9 @@ mcp_cluster_barred(mcp_link_t *link, const char *command,
 
     mcp_cluster_denied(link, error);
 
-    if (len > 7 && memcmp(error->text.data, "NOPERM ", 7) == 0 && !link->asks) {
+    if (len > 7 && memcmp(error->text.data, "NOPERM ", 7) == 0
+        && !link->at_sentinel)
+    {
         mcp_link_fail(link, "%s: %.*s: Redis's user \"%.*s\" needs the rules "
                       "~%.*s:* " MCP_CLUSTER_RIGHTS, command, len,
                       error->text.data,
@@ -186,6 +212,28 @@ mcp_cluster_barred(mcp_link_t *link, const char *command,
     } else {
         mcp_link_fail(link, "%s: %.*s", command, len, error->text.data);
     }
+}
+
+
+/* Handles clocks that differ too much. The node does not serve alone,
+ * because it would take valid tokens of other nodes for expired ones, or the
+ * reverse. */
+static void
+mcp_cluster_set_skewed(mcp_cluster_t *cluster, const mcp_reply_t *reply)
+{
+    long long  seconds;
+
+    cluster->offset = mcp_cluster_offset(cluster,
+                          mcp_reply_number(mcp_reply_item(reply, 1)),
+                          mcp_worker_now(cluster->worker));
+    cluster->skewed = 1;
+    seconds = (long long) cluster->offset / 1000;
+
+    mcp_store_node_standalone(cluster->worker->store, "");
+    mcp_cluster_error(cluster, "this node's clock is %lld s %s that of Redis: "
+                      "set both by NTP, then stop and start this server; until "
+                      "then it answers with 503", llabs(seconds),
+                      seconds < 0 ? "ahead of" : "behind");
 }
 
 
@@ -202,13 +250,21 @@ mcp_cluster_refused(mcp_cluster_t *cluster, const mcp_reply_t *reply)
     mcp_cluster_text(node, sizeof(node), mcp_reply_item(reply, 1));
     mcp_cluster_text(label, sizeof(label), mcp_reply_item(reply, 2));
 
+    if (mcp_reply_is(kind, "CLOCK")) {
+        mcp_cluster_set_skewed(cluster, reply);
+        return 1;
+    }
+
+    cluster->skewed = 0;
+
     if (mcp_reply_is(kind, "KEYS")) {
-        snprintf(why, sizeof(why), "node %s (%s) has no mcp_key in common "
-                 "with it", node, label);
+        snprintf(why, sizeof(why), "node %s (%s) has no mcp_key in common with "
+                 "this node", node, label);
 
     } else if (mcp_reply_is(kind, "LAYOUT")) {
-        snprintf(why, sizeof(why), "node %s (%s) reads layouts %llu to %llu of "
-                 "what is in Redis, this one %u to %u", node, label,
+        snprintf(why, sizeof(why), "node %s (%s) reads the layouts %llu to "
+                 "%llu of the data in Redis, but this node reads %u to "
+                 "%u", node, label,
                  (unsigned long long) mcp_reply_number(mcp_reply_item(reply,
                                                                       3)),
                  (unsigned long long) mcp_reply_number(mcp_reply_item(reply,

@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/*
- * The feeder of a mirror: it fetches what no mail has brought, says how far the
- * mirror is read, and that its reader has left.
- */
+/* Feeding of a mirror: fetches the events that the node queue did not bring,
+ * and reports how far the mirror was read and that its reader has left. */
 
 
-#include "cluster/mcp_cluster_copy.h"
+#include "cluster/mcp_cluster_replication.h"
 
 
 int
@@ -21,8 +19,8 @@ mcp_mirror_event(mcp_cluster_t *cluster,
     raw.seq = seq;
     raw.len = message.len;
 
-    if (mcp_unpack_answers(answers, &raw) != MCP_OK
-        || !mcp_pack_is_message(&cluster->worker->env->mem, message))
+    if (mcp_codec_unpack_answers(answers, &raw) != MCP_OK
+        || !mcp_codec_is_message(&cluster->worker->env->mem, message))
     {
         return MCP_ERR_SYNTAX;
     }
@@ -50,65 +48,67 @@ mcp_mirror_feed(mcp_cluster_t *cluster,
 }
 
 
-/* What a dead node had is not all there, or finds no room: Redis is to forget
- * it when the mirror has gone, as nobody else would end it. */
+/* Handles a stream of a dead node that lacks events or room: it is removed from
+ * Redis when the mirror is freed, because no other node would end it. */
 static void
-mcp_mirror_lost(mcp_copy_t *copy)
+mcp_mirror_lost(mcp_replication_t *repl)
 {
-    if (copy->inherits && !copy->lost) {
-        copy->lost = 1;
-        mcp_worker_log(copy->cluster->worker, MCP_LOG_ERROR,
+    if (repl->inherits && !repl->lost) {
+        repl->lost = 1;
+        mcp_worker_log(repl->cluster->worker, MCP_LOG_ERROR,
                        "cluster: a stream of a dead node is lost: %s",
-                       copy->full && copy->tight ? "there is no room for it"
-                                                 : "not all of it is there");
-        mcp_store_node_count(copy->cluster->worker->store, MCP_NODE_DROPPED);
+                       repl->full && repl->tight ? "the zone is full"
+                                                 : "Redis does not have all of "
+                       "its events");
+        mcp_store_node_count(repl->cluster->worker->store, MCP_NODE_DROPPED);
     }
 }
 
 
-/* Its owner may be about to begin it anew. */
+/* The owner may be about to replicate the stream again. */
 void
-mcp_mirror_missed(mcp_copy_t *copy)
+mcp_mirror_missed(mcp_replication_t *repl)
 {
-    if (++copy->misses < MCP_COPY_MISSES) {
-        mcp_copy_within(copy, copy->cluster->conf->dead_after / 3);
+    if (++repl->misses < MCP_REPLICATION_MISSES) {
+        mcp_replication_within(repl, repl->cluster->conf->node_timeout / 3);
         return;
     }
 
-    mcp_mirror_lost(copy);
-    mcp_store_mirror_forget(copy->cluster->worker->store, copy->ref.id);
-    mcp_copy_look(copy);
+    mcp_mirror_lost(repl);
+    mcp_store_mirror_forget(repl->cluster->worker->store, repl->ref.id);
+    mcp_replication_check(repl);
 }
 
 
-/* {..., last, confirmed, how it stands}: items i to i + 2. */
+/* Reads the state of the stream from the items i (last event) to i + 2 (state)
+ * of a reply. */
 static void
-mcp_mirror_known(mcp_copy_t *copy, const mcp_reply_t *reply, size_t i,
+mcp_mirror_known(mcp_replication_t *repl, const mcp_reply_t *reply, size_t i,
     uint64_t confirmed)
 {
-    mcp_store_stand_t  stand;
+    mcp_store_checkpoint_t  checkpoint;
 
-    stand.seq = mcp_reply_number(mcp_reply_item(reply, i));
+    checkpoint.seq = mcp_reply_number(mcp_reply_item(reply, i));
 
-    if (mcp_unpack_stand(mcp_reply_item(reply, i + 2)->text, &stand)
+    if (mcp_codec_unpack_state(mcp_reply_item(reply, i + 2)->text, &checkpoint)
         == MCP_OK)
     {
-        (void) mcp_store_mirror_known(copy->cluster->worker->store,
-                                      copy->ref.id, &stand, confirmed,
-                                      mcp_worker_now(copy->cluster->worker));
+        (void) mcp_store_mirror_known(repl->cluster->worker->store,
+                                      repl->ref.id, &checkpoint, confirmed,
+                                      mcp_worker_now(repl->cluster->worker));
     }
 }
 
 
 /* --- fetching --- */
 
-/* Returns 1 if the last event that is here is that one. */
+/* Returns 1 if seq is the last event of the mirror. */
 static int
-mcp_mirror_is_at(const mcp_copy_t *copy, uint64_t seq)
+mcp_mirror_is_at(const mcp_replication_t *repl, uint64_t seq)
 {
-    mcp_store_copying_t  copying;
+    mcp_store_replicating_t  copying;
 
-    return mcp_store_copying(copy->cluster->worker->store, &copy->ref,
+    return mcp_store_copying(repl->cluster->worker->store, &repl->ref,
                              &copying)
            == MCP_OK
            && copying.own.seq == seq;
@@ -119,260 +119,265 @@ static void
 mcp_mirror_fetched(void *data, const mcp_reply_t *reply)
 {
     int                 rc;
-    mcp_copy_t         *copy;
+    mcp_replication_t  *repl;
     const mcp_reply_t  *kind;
 
-    copy = data;
+    repl = data;
 
-    if (!mcp_copy_returned(copy) || reply == NULL) {
+    if (!mcp_replication_returned(repl) || reply == NULL) {
         return;
     }
 
     kind = mcp_reply_item(reply, 0);
 
     if (mcp_reply_is(kind, "NONE") || mcp_reply_is(kind, "AHEAD")) {
-        mcp_mirror_missed(copy);
+        mcp_mirror_missed(repl);
         return;
     }
 
     if (!mcp_reply_is(kind, "OK")) {
-        mcp_cluster_strange(copy->cluster, "watch", reply);
-        mcp_copy_within(copy, copy->cluster->conf->dead_after / 3);
+        mcp_cluster_unexpected_reply(repl->cluster, "resume", reply);
+        mcp_replication_within(repl, repl->cluster->conf->node_timeout / 3);
         return;
     }
 
-    copy->misses = 0;
-    mcp_range_learn(copy, reply);
+    repl->misses = 0;
+    mcp_bulk_fetch_note(repl, reply);
 
-    rc = mcp_mirror_feed(copy->cluster, copy->ref.id, reply, MCP_WATCH_EVENTS,
+    rc = mcp_mirror_feed(repl->cluster, repl->ref.id, reply,
+                         MCP_REMOTE_RESUME_EVENTS,
                          mcp_reply_number(mcp_reply_item(reply, 8)));
 
-    /* until there is room, or there never will be; or more is known than there
-     * is now */
+    /* full: until there is room, or forever; or the reply has no more events
+     * than before */
 
-    copy->full = (rc != MCP_OK || reply->n < MCP_WATCH_EVENTS + 2);
-    copy->tight = (rc == MCP_ERR_LIMIT || rc == MCP_ERR_FULL);
+    repl->full = (rc != MCP_OK || reply->n < MCP_REMOTE_RESUME_EVENTS + 2);
+    repl->tight = (rc == MCP_ERR_LIMIT || rc == MCP_ERR_FULL);
 
     if (rc == MCP_OK) {
-        copy->cramped = 0;
+        repl->cramped = 0;
     }
 
-    /* nor does it go on where what follows is not kept any more, unless it was
-     * made anew meanwhile */
+    /* forget the mirror if the event can never fit, or if the next event is no
+     * longer stored and the mirror was not created anew in the meantime */
 
     if (rc == MCP_ERR_LARGE
-        || (rc == MCP_AGAIN && mcp_mirror_is_at(copy, copy->fetched)))
+        || (rc == MCP_AGAIN && mcp_mirror_is_at(repl, repl->fetched)))
     {
-        mcp_mirror_lost(copy);
-        mcp_store_mirror_forget(copy->cluster->worker->store, copy->ref.id);
+        mcp_mirror_lost(repl);
+        mcp_store_mirror_forget(repl->cluster->worker->store, repl->ref.id);
     }
 
-    mcp_copy_look(copy);
+    mcp_replication_check(repl);
 }
 
 
 static void
-mcp_mirror_fetch(mcp_copy_t *copy, uint64_t after)
+mcp_mirror_fetch(mcp_replication_t *repl, uint64_t after)
 {
     char       text[20];
-    mcp_str_t  words[3];
+    mcp_str_t  argv[3];
 
-    if (mcp_range_fetch(copy, after)) {
+    if (mcp_bulk_fetch_fetch(repl, after)) {
         return;
     }
 
-    words[0].data = text;
-    words[0].len = (size_t) (mcp_uint_print(text, after) - text);
-    words[1] = mcp_str("");
-    words[2] = mcp_str("");
+    argv[0].data = text;
+    argv[0].len = (size_t) (mcp_uint_print(text, after) - text);
+    argv[1] = mcp_str("");
+    argv[2] = mcp_str("");
 
-    /* without a principal the script does not look at what follows */
+    /* without a principal the script ignores the remaining arguments */
 
-    mcp_copy_run(copy, MCP_SCRIPT_WATCH, words, 3, mcp_mirror_fetched);
-    copy->fetched = after;
+    mcp_replication_run(repl, MCP_SCRIPT_RESUME, argv, 3, mcp_mirror_fetched);
+    repl->fetched = after;
 }
 
 
 /* --- telling --- */
 
 static void
-mcp_mirror_told(void *data, const mcp_reply_t *reply)
+mcp_mirror_position_sent(void *data, const mcp_reply_t *reply)
 {
-    mcp_copy_t         *copy;
+    mcp_replication_t  *repl;
     mcp_cluster_t      *cluster;
     const mcp_reply_t  *kind;
 
-    copy = data;
+    repl = data;
 
-    if (!mcp_copy_returned(copy) || reply == NULL) {
+    if (!mcp_replication_returned(repl) || reply == NULL) {
         return;
     }
 
-    cluster = copy->cluster;
+    cluster = repl->cluster;
     kind = mcp_reply_item(reply, 0);
 
     if (mcp_reply_is(kind, "NONE")) {
-        mcp_mirror_missed(copy);
+        mcp_mirror_missed(repl);
         return;
     }
 
     if (mcp_reply_is(kind, "TAKEN")) {
-        mcp_store_mirror_displaced(cluster->worker->store, copy->ref.id,
+        mcp_store_mirror_displaced(cluster->worker->store, repl->ref.id,
                                    mcp_reply_number(mcp_reply_item(reply, 1)));
-        copy->number = 0;
+        repl->number = 0;
 
     } else if (mcp_reply_is(kind, "OK")) {
-        copy->misses = 0;
-        mcp_mirror_known(copy, reply, 1,
+        repl->misses = 0;
+        mcp_mirror_known(repl, reply, 1,
                          mcp_reply_number(mcp_reply_item(reply, 2)));
-        mcp_store_share_got(cluster->worker->store, copy->ref.id,
-                            mcp_reply_number(mcp_reply_item(reply, 4)));
+        mcp_store_replication_got(cluster->worker->store, repl->ref.id,
+                                  mcp_reply_number(mcp_reply_item(reply, 4)));
 
     } else {
-        mcp_cluster_strange(cluster, "sent", reply);
-        mcp_copy_within(copy, cluster->conf->dead_after / 3);
+        mcp_cluster_unexpected_reply(cluster, "read_position", reply);
+        mcp_replication_within(repl, cluster->conf->node_timeout / 3);
         return;
     }
 
-    mcp_copy_look(copy);
+    mcp_replication_check(repl);
 }
 
 
 static void
-mcp_mirror_tell(mcp_copy_t *copy, uint64_t sent, int left)
+mcp_mirror_send_position(mcp_replication_t *repl, uint64_t sent, int left)
 {
     char       texts[2][20];
-    mcp_str_t  words[3];
+    mcp_str_t  argv[3];
 
-    words[0].data = texts[0];
-    words[0].len = (size_t) (mcp_uint_print(texts[0], copy->number)
+    argv[0].data = texts[0];
+    argv[0].len = (size_t) (mcp_uint_print(texts[0], repl->number)
                              - texts[0]);
-    words[1].data = texts[1];
-    words[1].len = (size_t) (mcp_uint_print(texts[1], sent) - texts[1]);
-    words[2] = left ? mcp_str("1") : mcp_str("0");
+    argv[1].data = texts[1];
+    argv[1].len = (size_t) (mcp_uint_print(texts[1], sent) - texts[1]);
+    argv[2] = left ? mcp_str("1") : mcp_str("0");
 
-    mcp_copy_run(copy, MCP_SCRIPT_SENT, words, 3, mcp_mirror_told);
+    mcp_replication_run(repl, MCP_SCRIPT_READ_POSITION, argv, 3,
+                        mcp_mirror_position_sent);
 
-    if (copy->sending) {
-        copy->sent = sent;
+    if (repl->sending) {
+        repl->sent = sent;
 
         if (left) {
-            copy->number = 0;
+            repl->number = 0;
         }
     }
 }
 
 
-/* All that is kept of it is here: its owner is this node. */
+/* Makes the mirror of a dead node's stream the stream of this node. */
 static void
-mcp_mirror_inherit(mcp_copy_t *copy)
+mcp_mirror_promote(mcp_replication_t *repl)
 {
     mcp_worker_t  *worker;
 
-    worker = copy->cluster->worker;
+    worker = repl->cluster->worker;
 
-    copy->inherits = 0;
-    copy->number = 0;
-    copy->time = 0;
+    repl->inherits = 0;
+    repl->number = 0;
+    repl->time = 0;
 
-    if (mcp_store_inherit(worker->store, copy->ref.id,
-                          copy->cluster->conf->sync != MCP_CLUSTER_SYNC_OFF)
+    if (mcp_store_promote(worker->store, repl->ref.id,
+                          repl->cluster->conf->sync != MCP_CLUSTER_SYNC_OFF)
         == MCP_OK)
     {
-        mcp_topic_replay(copy);
+        mcp_topic_replay(repl);
         mcp_worker_adopt(worker);
     }
 }
 
 
-/* Room may be made for what it inherits, but it is not waited for for ever. */
+/* Returns 1 if a dead node's stream may wait for room: until twice the node
+ * timeout has passed. */
 static int
-mcp_mirror_may_wait(mcp_copy_t *copy)
+mcp_mirror_may_wait(mcp_replication_t *repl)
 {
     uint64_t  now;
 
-    now = mcp_worker_now(copy->cluster->worker);
+    now = mcp_worker_now(repl->cluster->worker);
 
-    if (copy->cramped == 0) {
-        copy->cramped = now;
+    if (repl->cramped == 0) {
+        repl->cramped = now;
     }
 
-    return copy->tight
-           && now < copy->cramped + 2 * copy->cluster->conf->dead_after;
+    return repl->tight
+           && now < repl->cramped + 2 * repl->cluster->conf->node_timeout;
 }
 
 
 static void
-mcp_mirror_look_inherited(mcp_copy_t *copy, const mcp_store_copying_t *copying)
+mcp_mirror_check_promoted(mcp_replication_t *repl,
+    const mcp_store_replicating_t *copying)
 {
-    if (copy->full && copying->known.seq > copying->own.seq) {
-        if (mcp_mirror_may_wait(copy)) {
-            copy->full = 0;
-            mcp_copy_within(copy, copy->cluster->conf->dead_after / 3);
+    if (repl->full && copying->known.seq > copying->own.seq) {
+        if (mcp_mirror_may_wait(repl)) {
+            repl->full = 0;
+            mcp_replication_within(repl, repl->cluster->conf->node_timeout / 3);
             return;
         }
 
-        mcp_mirror_lost(copy);
-        mcp_store_mirror_forget(copy->cluster->worker->store, copy->ref.id);
-        mcp_copy_look(copy);
+        mcp_mirror_lost(repl);
+        mcp_store_mirror_forget(repl->cluster->worker->store, repl->ref.id);
+        mcp_replication_check(repl);
 
     } else if (copying->known.seq > copying->own.seq) {
-        mcp_mirror_fetch(copy, copying->own.seq);
+        mcp_mirror_fetch(repl, copying->own.seq);
 
-    } else if (copying->listener && !copy->has_topics) {
-        mcp_topic_fetch(copy);
+    } else if (copying->listener && !repl->has_topics) {
+        mcp_topic_fetch(repl);
 
     } else {
-        mcp_mirror_inherit(copy);
+        mcp_mirror_promote(repl);
     }
 }
 
 
 void
-mcp_mirror_look(mcp_copy_t *copy, const mcp_store_copying_t *copying)
+mcp_mirror_check(mcp_replication_t *repl,
+    const mcp_store_replicating_t *copying)
 {
     uint64_t  now, refresh;
 
-    now = mcp_worker_now(copy->cluster->worker);
-    refresh = copy->cluster->conf->dead_after / 3;
+    now = mcp_worker_now(repl->cluster->worker);
+    refresh = repl->cluster->conf->node_timeout / 3;
 
-    if (copy->inherits) {
-        mcp_mirror_look_inherited(copy, copying);
+    if (repl->inherits) {
+        mcp_mirror_check_promoted(repl, copying);
         return;
     }
 
-    /* it may have been fed by a process that has died, or named its reader
-     * after this one's had left */
+    /* the mirror may have been fed by a process that has died, or have a reader
+     * that came after this process's reader left */
 
     if (copying->consumer_slot != MCP_STORE_NO_SLOT) {
-        copy->number = copying->reader;
+        repl->number = copying->reader;
     }
 
-    if (copy->number == 0) {
-        /* what nobody has joined goes in its time */
-        mcp_beside_look(copy, copying);
+    if (repl->number == 0) {
+        /* a mirror without joined requests expires */
+        mcp_coalesce_check(repl, copying);
         return;
     }
 
     if (copying->consumer_slot == MCP_STORE_NO_SLOT) {
-        mcp_mirror_tell(copy, copying->sent_seq, 1);
+        mcp_mirror_send_position(repl, copying->sent_seq, 1);
         return;
     }
 
-    if (copying->known.seq > copying->own.seq && !copy->full) {
-        mcp_mirror_fetch(copy, copying->own.seq);
+    if (copying->known.seq > copying->own.seq && !repl->full) {
+        mcp_mirror_fetch(repl, copying->own.seq);
         return;
     }
 
-    if (copying->sent_seq >= copy->sent + MCP_COPY_TELL_EVENTS
-        || now >= copy->time + refresh
-        || (copying->sent_seq > copy->sent
-            && now >= copy->time + MCP_COPY_TELL_TIME))
+    if (copying->sent_seq >= repl->sent + MCP_REPLICATION_SEND_EVENTS
+        || now >= repl->time + refresh
+        || (copying->sent_seq > repl->sent
+            && now >= repl->time + MCP_REPLICATION_SEND_TIME))
     {
-        mcp_mirror_tell(copy, copying->sent_seq, 0);
+        mcp_mirror_send_position(repl, copying->sent_seq, 0);
         return;
     }
 
-    mcp_copy_within(copy, copying->sent_seq > copy->sent
-                          ? MCP_COPY_TELL_TIME : refresh);
+    mcp_replication_within(repl, copying->sent_seq > repl->sent
+                          ? MCP_REPLICATION_SEND_TIME : refresh);
 }

@@ -1,31 +1,34 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * How many calls of a session may go on at all nodes.  Redis counts them, and
- * refuses one more when its stream is to be copied; before, when it may still
- * be refused as at one node, it is asked for sessions alone of which all nodes
- * were told that they have many.
+ * The number of active calls of a session at all nodes. Redis counts them, and
+ * rejects a call when its stream is to be replicated. It is queried before the
+ * call starts, when it can still be rejected as at a single node, only for
+ * sessions about which a broadcast has said that they have many calls.
  */
 
 
-#include "cluster/mcp_cluster_copy.h"
+#include "cluster/mcp_cluster_replication.h"
 
 
 void
-mcp_quota_refused(mcp_copy_t *copy)
+mcp_quota_refused(mcp_replication_t *repl)
 {
     mcp_store_t  *store;
 
-    store = copy->cluster->worker->store;
-    mcp_store_share_end(store, &copy->ref);
+    store = repl->cluster->worker->store;
+    mcp_store_replication_end(store, &repl->ref);
 
-    /* without room it goes on, one too many; what is over needs no end */
+    /* without room in the inbox the call continues, one more than allowed; a
+     * finished call needs no end */
 
-    (void) mcp_store_post(store, &copy->ref, MCP_POST_LIMIT, 0, mcp_str("{}"));
+    (void) mcp_store_inbox_put(store, &repl->ref, MCP_INBOX_LIMIT, 0,
+        mcp_str("{}"));
 }
 
 
-/* What cannot be asked is refused when its stream is copied. */
+/* Handles the reply. If Redis cannot be queried, the call is rejected when its
+ * stream is replicated. */
 static int
 mcp_quota_taken(mcp_cluster_t *cluster, const mcp_reply_t *reply)
 {
@@ -42,7 +45,7 @@ mcp_quota_taken(mcp_cluster_t *cluster, const mcp_reply_t *reply)
     }
 
     if (!mcp_reply_is(kind, "OK")) {
-        mcp_cluster_strange(cluster, "quota", reply);
+        mcp_cluster_unexpected_reply(cluster, "quota", reply);
     }
 
     return MCP_OK;
@@ -52,17 +55,17 @@ mcp_quota_taken(mcp_cluster_t *cluster, const mcp_reply_t *reply)
 static void
 mcp_quota_done(void *data, const mcp_reply_t *reply)
 {
-    mcp_ask_t  *ask;
+    mcp_operation_t  *op;
 
-    ask = data;
+    op = data;
 
-    mcp_ask_answer(ask, mcp_quota_taken(ask->worker->cluster, reply));
+    mcp_operation_answer(op, mcp_quota_taken(op->worker->cluster, reply));
 }
 
 
 int
 mcp_cluster_quota(void *data, const unsigned char session[MCP_DIGEST_LEN],
-    uint32_t limit, mcp_ask_t *ask)
+    uint32_t limit, mcp_operation_t *op)
 {
     char            text[20];
     mcp_str_t       args[2];
@@ -76,6 +79,6 @@ mcp_cluster_quota(void *data, const unsigned char session[MCP_DIGEST_LEN],
 
     return cluster->state == MCP_CLUSTER_MEMBER
            && mcp_cluster_run(cluster, MCP_SCRIPT_QUOTA, args, 2,
-                              mcp_quota_done, ask)
+                              mcp_quota_done, op)
               == MCP_OK ? MCP_AGAIN : MCP_OK;
 }

@@ -10,22 +10,23 @@ static const struct {
     const unsigned char  *text;
     const size_t         *len;
 } mcp_scripts[MCP_SCRIPTS] = {
-    [MCP_SCRIPT_HELLO] = mcp_script(hello),
-    [MCP_SCRIPT_BEAT] = mcp_script(beat),
-    [MCP_SCRIPT_TELL] = mcp_script(tell),
+    [MCP_SCRIPT_REGISTER] = mcp_script(register),
+    [MCP_SCRIPT_HEARTBEAT] = mcp_script(heartbeat),
+    [MCP_SCRIPT_BROADCAST] = mcp_script(broadcast),
     [MCP_SCRIPT_APPEND] = mcp_script(append),
     [MCP_SCRIPT_EVENT] = mcp_script(event),
-    [MCP_SCRIPT_WATCH] = mcp_script(watch),
-    [MCP_SCRIPT_LOOK] = mcp_script(look),
+    [MCP_SCRIPT_RESUME] = mcp_script(resume),
+    [MCP_SCRIPT_LOOKUP] = mcp_script(lookup),
     [MCP_SCRIPT_LIST] = mcp_script(list),
-    [MCP_SCRIPT_SENT] = mcp_script(sent),
+    [MCP_SCRIPT_READ_POSITION] = mcp_script(read_position),
     [MCP_SCRIPT_FORGET] = mcp_script(forget),
-    [MCP_SCRIPT_POST] = mcp_script(post),
+    [MCP_SCRIPT_CLIENT_INPUT] = mcp_script(client_input),
     [MCP_SCRIPT_TOPIC] = mcp_script(topic),
     [MCP_SCRIPT_QUOTA] = mcp_script(quota),
     [MCP_SCRIPT_TOKEN] = mcp_script(token),
-    [MCP_SCRIPT_REAP] = mcp_script(reap),
-    [MCP_SCRIPT_JOIN] = mcp_script(join)
+    [MCP_SCRIPT_TAKEOVER] = mcp_script(takeover),
+    [MCP_SCRIPT_JOIN] = mcp_script(join),
+    [MCP_SCRIPT_KEEP] = mcp_script(keep)
 };
 
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* The scripts that Redis runs for us: redis/NAME.lua, made part of every build
- * by scripts/embed. */
+/* The Lua scripts that Redis runs: redis/NAME.lua, embedded into every build by
+ * scripts/embed. */
 
 
 #ifndef MCP_CLUSTER_SCRIPT_H_INCLUDED
@@ -11,63 +11,68 @@
 #include "mcp.h"
 
 
-/* Hex digits of what Redis calls a script by. */
+/* Hex digits of the SHA-1 by which Redis finds a script. */
 #define MCP_SCRIPT_ID_LEN  40
 
 
 typedef enum {
-    MCP_SCRIPT_HELLO = 0,      /* a node joins */
-    MCP_SCRIPT_BEAT,           /* a member lives */
-    MCP_SCRIPT_TELL,           /* a node tells the others */
-    MCP_SCRIPT_APPEND,         /* events of a stream, by its owner */
-    MCP_SCRIPT_EVENT,          /* the same, when nothing else is new */
-    MCP_SCRIPT_WATCH,          /* a stream, for who reads it */
-    MCP_SCRIPT_LOOK,           /* the same, for who asks about it */
-    MCP_SCRIPT_LIST,           /* all of a session */
-    MCP_SCRIPT_SENT,           /* how far it is read */
-    MCP_SCRIPT_FORGET,         /* a stream that is freed */
-    MCP_SCRIPT_POST,           /* answers to what a call asks */
-    MCP_SCRIPT_TOPIC,          /* subscriptions of a session */
-    MCP_SCRIPT_QUOTA,          /* how many calls a session has */
-    MCP_SCRIPT_TOKEN,          /* one that is good for one call */
-    MCP_SCRIPT_REAP,           /* what a dead node owned */
-    MCP_SCRIPT_JOIN,           /* a call, for who has joined it */
+    MCP_SCRIPT_REGISTER = 0,   /* adds a node to the members */
+    MCP_SCRIPT_HEARTBEAT,      /* renews a member */
+    MCP_SCRIPT_BROADCAST,      /* sends a message to all nodes */
+    MCP_SCRIPT_APPEND,         /* appends events and other changes of a stream,
+                                  for its owner */
+    MCP_SCRIPT_EVENT,          /* appends events only */
+    MCP_SCRIPT_RESUME,         /* attaches a reader at another node to a
+                                  stream */
+    MCP_SCRIPT_LOOKUP,         /* returns a stream's state */
+    MCP_SCRIPT_LIST,           /* lists the streams of a session */
+    MCP_SCRIPT_READ_POSITION,  /* records how far a reader has read */
+    MCP_SCRIPT_FORGET,         /* removes a stream that was freed */
+    MCP_SCRIPT_CLIENT_INPUT,   /* passes a client's answers to a call */
+    MCP_SCRIPT_TOPIC,          /* changes a session's subscriptions */
+    MCP_SCRIPT_QUOTA,          /* counts the calls of a session */
+    MCP_SCRIPT_TOKEN,          /* consumes a resume token that is valid once */
+    MCP_SCRIPT_TAKEOVER,       /* assigns the streams of a dead node */
+    MCP_SCRIPT_JOIN,           /* finds a call to join */
+    MCP_SCRIPT_KEEP,           /* renews many idle streams */
     MCP_SCRIPTS
 } mcp_script_e;
 
 
-extern const unsigned char  mcp_lua_hello[];
-extern const size_t         mcp_lua_hello_len;
-extern const unsigned char  mcp_lua_beat[];
-extern const size_t         mcp_lua_beat_len;
-extern const unsigned char  mcp_lua_tell[];
-extern const size_t         mcp_lua_tell_len;
+extern const unsigned char  mcp_lua_register[];
+extern const size_t         mcp_lua_register_len;
+extern const unsigned char  mcp_lua_heartbeat[];
+extern const size_t         mcp_lua_heartbeat_len;
+extern const unsigned char  mcp_lua_broadcast[];
+extern const size_t         mcp_lua_broadcast_len;
 extern const unsigned char  mcp_lua_append[];
 extern const size_t         mcp_lua_append_len;
 extern const unsigned char  mcp_lua_event[];
 extern const size_t         mcp_lua_event_len;
-extern const unsigned char  mcp_lua_watch[];
-extern const size_t         mcp_lua_watch_len;
-extern const unsigned char  mcp_lua_look[];
-extern const size_t         mcp_lua_look_len;
+extern const unsigned char  mcp_lua_resume[];
+extern const size_t         mcp_lua_resume_len;
+extern const unsigned char  mcp_lua_lookup[];
+extern const size_t         mcp_lua_lookup_len;
 extern const unsigned char  mcp_lua_list[];
 extern const size_t         mcp_lua_list_len;
-extern const unsigned char  mcp_lua_sent[];
-extern const size_t         mcp_lua_sent_len;
+extern const unsigned char  mcp_lua_read_position[];
+extern const size_t         mcp_lua_read_position_len;
 extern const unsigned char  mcp_lua_forget[];
 extern const size_t         mcp_lua_forget_len;
-extern const unsigned char  mcp_lua_post[];
-extern const size_t         mcp_lua_post_len;
+extern const unsigned char  mcp_lua_client_input[];
+extern const size_t         mcp_lua_client_input_len;
 extern const unsigned char  mcp_lua_topic[];
 extern const size_t         mcp_lua_topic_len;
 extern const unsigned char  mcp_lua_quota[];
 extern const size_t         mcp_lua_quota_len;
 extern const unsigned char  mcp_lua_token[];
 extern const size_t         mcp_lua_token_len;
-extern const unsigned char  mcp_lua_reap[];
-extern const size_t         mcp_lua_reap_len;
+extern const unsigned char  mcp_lua_takeover[];
+extern const size_t         mcp_lua_takeover_len;
 extern const unsigned char  mcp_lua_join[];
 extern const size_t         mcp_lua_join_len;
+extern const unsigned char  mcp_lua_keep[];
+extern const size_t         mcp_lua_keep_len;
 
 
 /* Returns the source of a script. */

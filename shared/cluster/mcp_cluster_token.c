@@ -1,46 +1,46 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Tokens that are good for one call: Redis says which node has one.
- *
- * Which stream its call is, is said until Redis has it: if it did not know, the
- * token would be good again when this node is dead.
+ * Resume tokens that are valid for one call: Redis records which node has used
+ * a token. The stream of the token's call is sent to Redis until it is
+ * acknowledged; otherwise the token would be valid again after the death of
+ * this node.
  */
 
 
-#include "cluster/mcp_cluster_copy.h"
+#include "cluster/mcp_cluster_replication.h"
 
 
-/* Who waits for the reply. */
+/* A request that waits for the reply. */
 typedef struct {
-    mcp_ask_t        *ask;
-    mcp_ask_token_t   token;
+    mcp_operation_t       *op;
+    mcp_operation_token_t  token;
 } mcp_taking_t;
 
 
-struct mcp_token_word_s {
-    mcp_token_word_t  *next;
-    mcp_cluster_t     *cluster;
-    mcp_ask_token_t    token;
-    unsigned           sending:1;
+struct mcp_token_update_s {
+    mcp_token_update_t    *next;
+    mcp_cluster_t         *cluster;
+    mcp_operation_token_t  token;
+    unsigned               sending:1;
 };
 
 
-/* So many wait at most. */
-#define MCP_TOKEN_WORDS  4096
+/* Maximum number of updates without acknowledgement. */
+#define MCP_TOKEN_ARGUMENTS  4096
 
 
 static void
-mcp_token_told(void *data, const mcp_reply_t *reply)
+mcp_token_sent(void *data, const mcp_reply_t *reply)
 {
     if (reply && !mcp_reply_is(mcp_reply_item(reply, 0), "OK")) {
-        mcp_cluster_strange(data, "token", reply);
+        mcp_cluster_unexpected_reply(data, "token", reply);
     }
 }
 
 
 static int
-mcp_token_run(mcp_cluster_t *cluster, const mcp_ask_token_t *token,
+mcp_token_run(mcp_cluster_t *cluster, const mcp_operation_token_t *token,
     mcp_link_reply_cb handler, void *data)
 {
     char       value[20], good[20];
@@ -48,10 +48,10 @@ mcp_token_run(mcp_cluster_t *cluster, const mcp_ask_token_t *token,
     mcp_str_t  args[4];
 
     static const char *const  kinds[] = {
-        [MCP_ASK_TOKEN_TAKE] = "t",
-        [MCP_ASK_TOKEN_GIVE] = "g",
-        [MCP_ASK_TOKEN_SET] = "s",
-        [MCP_ASK_TOKEN_DROP] = "d"
+        [MCP_OPERATION_TOKEN_TAKE] = "t",
+        [MCP_OPERATION_TOKEN_GIVE] = "g",
+        [MCP_OPERATION_TOKEN_SET] = "s",
+        [MCP_OPERATION_TOKEN_DROP] = "d"
     };
 
     now = mcp_worker_now(cluster->worker);
@@ -76,38 +76,38 @@ mcp_token_taken(mcp_cluster_t *cluster, mcp_taking_t *taking,
     const mcp_reply_t  *kind;
 
     if (reply == NULL) {
-        return MCP_ERR_AWAY;
+        return MCP_ERR_UNREACHABLE;
     }
 
     kind = mcp_reply_item(reply, 0);
 
     if (mcp_reply_is(kind, "USED")) {
-        taking->ask->value
+        taking->op->value
             = (uint32_t) mcp_reply_number(mcp_reply_item(reply, 1));
         return MCP_ERR_DENIED;
     }
 
-    /* this node is about to find out that it was taken for dead */
+    /* this node is about to detect that it was declared dead */
 
     if (mcp_reply_is(kind, "FENCED")) {
-        mcp_cluster_doubt(cluster);
-        return MCP_ERR_AWAY;
+        mcp_cluster_self_check(cluster);
+        return MCP_ERR_UNREACHABLE;
     }
 
     if (mcp_reply_is(kind, "LATER")) {
-        return MCP_ERR_AWAY;
+        return MCP_ERR_UNREACHABLE;
     }
 
     if (!mcp_reply_is(kind, "OK")) {
-        mcp_cluster_strange(cluster, "token", reply);
-        return MCP_ERR_AWAY;
+        mcp_cluster_unexpected_reply(cluster, "token", reply);
+        return MCP_ERR_UNREACHABLE;
     }
 
-    /* who has left does not use it */
+    /* the client has disconnected: the token is not used */
 
-    if (taking->ask->x == NULL) {
-        taking->token.what = MCP_ASK_TOKEN_GIVE;
-        (void) mcp_token_run(cluster, &taking->token, mcp_token_told, cluster);
+    if (taking->op->x == NULL) {
+        taking->token.what = MCP_OPERATION_TOKEN_GIVE;
+        (void) mcp_token_run(cluster, &taking->token, mcp_token_sent, cluster);
     }
 
     return MCP_OK;
@@ -118,155 +118,158 @@ static void
 mcp_token_done(void *data, const mcp_reply_t *reply)
 {
     int               rc;
-    mcp_ask_t        *ask;
+    mcp_operation_t  *op;
     mcp_taking_t     *taking;
     const mcp_mem_t  *mem;
 
     taking = data;
-    ask = taking->ask;
+    op = taking->op;
 
-    rc = mcp_token_taken(ask->worker->cluster, taking, reply);
+    rc = mcp_token_taken(op->worker->cluster, taking, reply);
 
-    mem = &ask->worker->env->mem;
+    mem = &op->worker->env->mem;
     mem->free(mem->ctx, taking);
 
-    mcp_ask_answer(ask, rc);
+    mcp_operation_answer(op, rc);
 }
 
 
 /* --- which stream it is --- */
 
 static void
-mcp_token_word_free(mcp_token_word_t *word)
+mcp_token_update_free(mcp_token_update_t *update)
 {
-    const mcp_mem_t    *mem;
-    mcp_token_word_t  **p;
+    const mcp_mem_t      *mem;
+    mcp_token_update_t  **p;
 
-    for (p = &word->cluster->words; *p != word; p = &(*p)->next) {
+    for (p = &update->cluster->updates; *p != update; p = &(*p)->next) {
         /* void */
     }
 
-    *p = word->next;
-    word->cluster->n_words--;
-    mem = &word->cluster->worker->env->mem;
-    mem->free(mem->ctx, word);
+    *p = update->next;
+    update->cluster->n_updates--;
+    mem = &update->cluster->worker->env->mem;
+    mem->free(mem->ctx, update);
 }
 
 
 static void
-mcp_token_word_told(void *data, const mcp_reply_t *reply)
+mcp_token_update_sent(void *data, const mcp_reply_t *reply)
 {
-    mcp_token_word_t  *word;
+    mcp_token_update_t  *update;
 
-    word = data;
-    word->sending = 0;
+    update = data;
+    update->sending = 0;
 
     if (reply) {
-        mcp_token_told(word->cluster, reply);
-        mcp_token_word_free(word);
+        mcp_token_sent(update->cluster, reply);
+        mcp_token_update_free(update);
     }
 }
 
 
 static void
-mcp_token_word_send(mcp_token_word_t *word)
+mcp_token_update_send(mcp_token_update_t *update)
 {
     mcp_cluster_t  *cluster;
 
-    cluster = word->cluster;
+    cluster = update->cluster;
 
-    if (mcp_worker_now(cluster->worker) >= word->token.expires) {
-        mcp_token_word_free(word);
+    if (mcp_worker_now(cluster->worker) >= update->token.expires) {
+        mcp_token_update_free(update);
 
     } else if (cluster->state == MCP_CLUSTER_MEMBER) {
 
-        /* who finds the stream named finds the stream */
+        /* replicate the stream first, so that it is found by its id */
 
-        mcp_copy_flush(cluster, word->token.stream);
-        word->sending = mcp_token_run(cluster, &word->token,
-                                      mcp_token_word_told, word)
+        mcp_replication_flush(cluster, update->token.stream);
+        update->sending = mcp_token_run(cluster, &update->token,
+                                       mcp_token_update_sent, update)
                         == MCP_OK;
     }
 }
 
 
 void
-mcp_token_again(mcp_cluster_t *cluster)
+mcp_token_retry(mcp_cluster_t *cluster)
 {
-    mcp_token_word_t  *word, *next;
+    mcp_token_update_t  *update, *next;
 
-    /* what is flushed may answer somebody who sets a token and wants room */
+    /* replicating a stream may answer a request that sets another token and
+     * calls this function again */
 
-    if (cluster->words_again) {
+    if (cluster->updates_again) {
         return;
     }
 
-    cluster->words_again = 1;
+    cluster->updates_again = 1;
 
-    for (word = cluster->words; word; word = next) {
-        next = word->next;
+    for (update = cluster->updates; update; update = next) {
+        next = update->next;
 
-        if (!word->sending) {
-            mcp_token_word_send(word);
+        if (!update->sending) {
+            mcp_token_update_send(update);
         }
     }
 
-    cluster->words_again = 0;
+    cluster->updates_again = 0;
 }
 
 
 static void
-mcp_token_set(mcp_cluster_t *cluster, const mcp_ask_token_t *token)
+mcp_token_set(mcp_cluster_t *cluster, const mcp_operation_token_t *token)
 {
-    mcp_token_word_t  *word;
+    mcp_token_update_t  *update;
 
-    if (cluster->n_words == MCP_TOKEN_WORDS) {
-        mcp_token_again(cluster);
+    if (cluster->n_updates == MCP_TOKEN_ARGUMENTS) {
+        mcp_token_retry(cluster);
     }
 
-    word = cluster->n_words < MCP_TOKEN_WORDS
+    update = cluster->n_updates < MCP_TOKEN_ARGUMENTS
            ? mcp_mem_calloc(&cluster->worker->env->mem,
-                            sizeof(mcp_token_word_t))
+                            sizeof(mcp_token_update_t))
            : NULL;
 
-    if (word == NULL) {
+    if (update == NULL) {
         mcp_worker_log(cluster->worker, MCP_LOG_ERROR,
-                       "cluster: there is no room to tell of a token's call");
+                       "cluster: no memory to publish the call of a resume "
+                       "token");
         return;
     }
 
-    word->cluster = cluster;
-    word->token = *token;
-    word->next = cluster->words;
-    cluster->words = word;
-    cluster->n_words++;
+    update->cluster = cluster;
+    update->token = *token;
+    update->next = cluster->updates;
+    cluster->updates = update;
+    cluster->n_updates++;
 
-    mcp_token_word_send(word);
+    mcp_token_update_send(update);
 }
 
 
 void
 mcp_token_free_all(mcp_cluster_t *cluster)
 {
-    while (cluster->words) {
-        mcp_token_word_free(cluster->words);
+    while (cluster->updates) {
+        mcp_token_update_free(cluster->updates);
     }
 }
 
 
-/* Where nothing is promised, and of a node that serves alone, a token is good
- * once at each. */
+/* Returns the result without Redis: if replication is not required, or the node
+ * serves alone, a token is valid once at each node. */
 static int
 mcp_token_unreachable(const mcp_cluster_t *cluster)
 {
     return cluster->conf->sync == MCP_CLUSTER_SYNC_OFF
-           || mcp_store_node_is_alone(cluster->worker->store)
-           ? MCP_OK : MCP_ERR_AWAY;
+           || mcp_store_node_is_standalone(cluster->worker->store)
+           ? MCP_OK : MCP_ERR_UNREACHABLE;
 }
 
 
 int
-mcp_cluster_token(void *data, const mcp_ask_token_t *token, mcp_ask_t *ask)
+mcp_cluster_token(void *data, const mcp_operation_token_t *token,
+    mcp_operation_t *op)
 {
     mcp_taking_t     *taking;
     mcp_cluster_t    *cluster;
@@ -274,8 +277,8 @@ mcp_cluster_token(void *data, const mcp_ask_token_t *token, mcp_ask_t *ask)
 
     cluster = data;
 
-    if (token->what == MCP_ASK_TOKEN_SET
-        && !mcp_store_node_is_alone(cluster->worker->store))
+    if (token->what == MCP_OPERATION_TOKEN_SET
+        && !mcp_store_node_is_standalone(cluster->worker->store))
     {
         mcp_token_set(cluster, token);
         return MCP_OK;
@@ -285,8 +288,8 @@ mcp_cluster_token(void *data, const mcp_ask_token_t *token, mcp_ask_t *ask)
         return mcp_token_unreachable(cluster);
     }
 
-    if (ask == NULL) {
-        (void) mcp_token_run(cluster, token, mcp_token_told, cluster);
+    if (op == NULL) {
+        (void) mcp_token_run(cluster, token, mcp_token_sent, cluster);
         return MCP_OK;
     }
 
@@ -297,7 +300,7 @@ mcp_cluster_token(void *data, const mcp_ask_token_t *token, mcp_ask_t *ask)
         return MCP_ERR_MEMORY;
     }
 
-    taking->ask = ask;
+    taking->op = op;
     taking->token = *token;
 
     if (mcp_token_run(cluster, token, mcp_token_done, taking) != MCP_OK) {

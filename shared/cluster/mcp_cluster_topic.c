@@ -1,34 +1,33 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/*
- * Topics of a session's own stream.  They are kept in Redis, too, for the node
- * that inherits it, and told among what nodes are told, so that its owner knows
- * of a subscription before it hears what was published after that.
- */
+/* Topics of a session's own stream. Redis stores them for the node that takes
+ * the stream over, and broadcasts each change, so that the owner knows of a
+ * subscription before it receives notifications that were published later. */
 
 
 #include <stdio.h>
 
-#include "cluster/mcp_cluster_copy.h"
+#include "cluster/mcp_cluster_replication.h"
 #include "worker/mcp_notify.h"
 
 
-/* Words of one reply. */
-#define MCP_TOPIC_WORDS  "128"
+/* Maximum number of broadcasts in one reply, as a word. */
+#define MCP_TOPIC_ARGUMENTS  "128"
 
-/* "ms-n", after a parenthesis. */
-#define MCP_TOPIC_PLACE_MAX  43
+/* Length of "(ms-n". */
+#define MCP_TOPIC_POSITION_MAX  43
 
 #define MCP_TOPIC_KEY_MAX  256
 
 
-/* A listener that hears what it has missed. */
+/* The replay of missed broadcasts for a listener that was taken over. */
 struct mcp_replay_s {
-    mcp_replay_t      *next;           /* of those that could not ask */
-    mcp_cluster_t     *cluster;
-    mcp_stream_ref_t   ref;
-    mcp_node_place_t   at;
-    mcp_node_place_t   end;
+    mcp_replay_t        *next;         /* next replay that could not send its
+                                          request */
+    mcp_cluster_t       *cluster;
+    mcp_stream_ref_t     ref;
+    mcp_node_position_t  at;
+    mcp_node_position_t  end;
 };
 
 
@@ -37,14 +36,14 @@ static void mcp_replay_go_on(mcp_replay_t *replay);
 
 /* --- subscribing --- */
 
-/* Where nothing is promised there is no stream elsewhere that this node could
- * reach. */
+/* Returns the result without Redis: if replication is not required, there is no
+ * stream at another node that this node could reach. */
 static int
 mcp_topic_unreachable(const mcp_cluster_t *cluster)
 {
     return cluster->conf->sync == MCP_CLUSTER_SYNC_OFF
-           || mcp_store_node_is_alone(cluster->worker->store)
-           ? MCP_ERR_NOT_FOUND : MCP_ERR_AWAY;
+           || mcp_store_node_is_standalone(cluster->worker->store)
+           ? MCP_ERR_NOT_FOUND : MCP_ERR_UNREACHABLE;
 }
 
 
@@ -67,25 +66,26 @@ mcp_topic_taken(mcp_cluster_t *cluster, const mcp_reply_t *reply)
         return MCP_ERR_NOT_FOUND;
     }
 
-    mcp_cluster_strange(cluster, "topic", reply);
+    mcp_cluster_unexpected_reply(cluster, "topic", reply);
 
-    return MCP_ERR_AWAY;
+    return MCP_ERR_UNREACHABLE;
 }
 
 
 static void
 mcp_topic_done(void *data, const mcp_reply_t *reply)
 {
-    mcp_ask_t  *ask;
+    mcp_operation_t  *op;
 
-    ask = data;
+    op = data;
 
-    mcp_ask_answer(ask, mcp_topic_taken(ask->worker->cluster, reply));
+    mcp_operation_answer(op, mcp_topic_taken(op->worker->cluster, reply));
 }
 
 
 int
-mcp_cluster_topic(void *data, const mcp_ask_topic_t *topic, mcp_ask_t *ask)
+mcp_cluster_topic(void *data, const mcp_operation_topic_t *topic,
+    mcp_operation_t *op)
 {
     char            id[MCP_STREAM_TEXT_LEN];
     mcp_str_t       args[4];
@@ -94,7 +94,7 @@ mcp_cluster_topic(void *data, const mcp_ask_topic_t *topic, mcp_ask_t *ask)
     cluster = data;
 
     if (cluster->state == MCP_CLUSTER_MEMBER) {
-        mcp_copy_flush(cluster, topic->id);
+        mcp_replication_flush(cluster, topic->id);
 
         (void) mcp_stream_id_print(id, topic->id);
         args[0] = (mcp_str_t) { id, MCP_STREAM_TEXT_LEN };
@@ -104,7 +104,7 @@ mcp_cluster_topic(void *data, const mcp_ask_topic_t *topic, mcp_ask_t *ask)
         args[3] = topic->subscribe ? mcp_str("1") : mcp_str("0");
 
         if (mcp_cluster_run(cluster, MCP_SCRIPT_TOPIC, args, 4, mcp_topic_done,
-                            ask)
+                            op)
             == MCP_OK)
         {
             return MCP_AGAIN;
@@ -118,7 +118,7 @@ mcp_cluster_topic(void *data, const mcp_ask_topic_t *topic, mcp_ask_t *ask)
 /* --- what a dead node leaves --- */
 
 static void
-mcp_topic_inherit(mcp_copy_t *copy, const mcp_reply_t *reply)
+mcp_topic_promote(mcp_replication_t *repl, const mcp_reply_t *reply)
 {
     int        rc;
     size_t     i;
@@ -128,81 +128,83 @@ mcp_topic_inherit(mcp_copy_t *copy, const mcp_reply_t *reply)
         topic = reply->items[i]->text;
 
         if (topic.len == MCP_DIGEST_LEN) {
-            rc = mcp_store_subscribe(copy->cluster->worker->store, &copy->ref,
+            rc = mcp_store_subscribe(repl->cluster->worker->store, &repl->ref,
                                      (const unsigned char *) topic.data);
         }
     }
 
     if (rc != MCP_OK) {
-        mcp_worker_log(copy->cluster->worker, MCP_LOG_ERROR,
-                       "cluster: there is no room for the subscriptions of a "
-                       "dead node, of which some are lost");
+        mcp_worker_log(repl->cluster->worker, MCP_LOG_ERROR,
+                       "cluster: the zone has no room for the subscriptions of "
+                       "a dead node: some are lost");
     }
 
-    copy->has_topics = 1;
+    repl->has_topics = 1;
 }
 
 
-/* The reply to SMEMBERS.  What was heard meanwhile may have been told after it,
- * and is not to be undone: so the topics are asked for again. */
+/* Handles the reply to SMEMBERS. A broadcast about topics that was received in
+ * the meantime may be newer than the reply and must not be undone, so the
+ * topics are then requested again. */
 static void
 mcp_topic_fetched(void *data, const mcp_reply_t *reply)
 {
-    mcp_copy_t     *copy;
-    mcp_cluster_t  *cluster;
+    mcp_replication_t  *repl;
+    mcp_cluster_t      *cluster;
 
-    copy = data;
+    repl = data;
 
-    if (!mcp_copy_returned(copy) || reply == NULL) {
+    if (!mcp_replication_returned(repl) || reply == NULL) {
         return;
     }
 
-    cluster = copy->cluster;
+    cluster = repl->cluster;
 
     if (reply->type != MCP_REPLY_ARRAY) {
-        mcp_cluster_strange(cluster, "SMEMBERS", reply);
-        mcp_copy_within(copy, cluster->conf->dead_after / 3);
+        mcp_cluster_unexpected_reply(cluster, "SMEMBERS", reply);
+        mcp_replication_within(repl, cluster->conf->node_timeout / 3);
         return;
     }
 
-    if (copy->topics_heard == cluster->topics_heard) {
-        mcp_topic_inherit(copy, reply);
+    if (repl->topics_received == cluster->topics_received) {
+        mcp_topic_promote(repl, reply);
     }
 
-    mcp_copy_look(copy);
+    mcp_replication_check(repl);
 }
 
 
 void
-mcp_topic_fetch(mcp_copy_t *copy)
+mcp_topic_fetch(mcp_replication_t *repl)
 {
     int             n;
     char            key[MCP_TOPIC_KEY_MAX], id[MCP_STREAM_TEXT_LEN];
-    mcp_str_t       words[2], prefix;
+    mcp_str_t       argv[2], prefix;
     mcp_cluster_t  *cluster;
 
-    cluster = copy->cluster;
+    cluster = repl->cluster;
 
-    if (cluster->state != MCP_CLUSTER_MEMBER || !mcp_copy_may_send(copy)) {
+    if (cluster->state != MCP_CLUSTER_MEMBER || !mcp_replication_may_send(repl))
+    {
         return;
     }
 
     prefix = cluster->conf->prefix;
 
-    (void) mcp_stream_id_print(id, copy->ref.id);
+    (void) mcp_stream_id_print(id, repl->ref.id);
     n = snprintf(key, sizeof(key), "%.*s:1:t:%.*s", (int) prefix.len,
                  prefix.data, MCP_STREAM_TEXT_LEN, id);
 
-    words[0] = mcp_str("SMEMBERS");
-    words[1] = (mcp_str_t) { key, (size_t) n };
+    argv[0] = mcp_str("SMEMBERS");
+    argv[1] = (mcp_str_t) { key, (size_t) n };
 
-    copy->topics_heard = cluster->topics_heard;
-    copy->sending = mcp_link_send(&cluster->link, words, 2, mcp_topic_fetched,
-                                  copy)
+    repl->topics_received = cluster->topics_received;
+    repl->sending = mcp_link_send(&cluster->link, argv, 2, mcp_topic_fetched,
+                                  repl)
                     == MCP_OK;
 
-    if (!copy->sending) {
-        mcp_copy_within(copy, MCP_COPY_LATER);
+    if (!repl->sending) {
+        mcp_replication_within(repl, MCP_REPLICATION_LATER);
     }
 }
 
@@ -217,7 +219,7 @@ mcp_replay_free(mcp_replay_t *replay)
 }
 
 
-/* Redis is asked again when it can be. */
+/* Stores a replay until Redis can be queried again. */
 static void
 mcp_replay_later(mcp_replay_t *replay)
 {
@@ -226,12 +228,13 @@ mcp_replay_later(mcp_replay_t *replay)
 }
 
 
-/* {{id, {field, value, ...}}, ...}, or nothing more. */
+/* Handles a reply to XRANGE: {{id, {field, value, ...}}, ...}, empty at the
+ * end. */
 static void
 mcp_replay_done(void *data, const mcp_reply_t *reply)
 {
     size_t              i;
-    mcp_word_t          word;
+    mcp_broadcast_t     broadcast;
     mcp_replay_t       *replay;
     const mcp_reply_t  *entry;
 
@@ -245,20 +248,22 @@ mcp_replay_done(void *data, const mcp_reply_t *reply)
     for (i = 0; i < reply->n; i++) {
         entry = reply->items[i];
 
-        if (!mcp_tell_place(mcp_reply_item(entry, 0)->text, &replay->at)) {
+        if (!mcp_broadcast_position(mcp_reply_item(entry, 0)->text,
+                                    &replay->at)) {
             break;
         }
 
-        if (mcp_tell_read(replay->cluster, mcp_reply_item(entry, 1), &word)
-            && word.what == MCP_WORD_NOTIFICATION)
+        if (mcp_broadcast_read(replay->cluster, mcp_reply_item(entry, 1),
+                &broadcast)
+            && broadcast.what == MCP_BROADCAST_NOTIFICATION)
         {
-            mcp_notify_hear_for(replay->cluster->worker, &replay->ref,
-                                word.message);
+            mcp_notify_receive_for(replay->cluster->worker, &replay->ref,
+                                   broadcast.message);
         }
     }
 
     if (reply->type != MCP_REPLY_ARRAY) {
-        mcp_cluster_strange(replay->cluster, "XRANGE", reply);
+        mcp_cluster_unexpected_reply(replay->cluster, "XRANGE", reply);
     }
 
     if (reply->n && i == reply->n) {
@@ -273,8 +278,8 @@ mcp_replay_done(void *data, const mcp_reply_t *reply)
 static void
 mcp_replay_go_on(mcp_replay_t *replay)
 {
-    char       key[MCP_TELL_KEY_MAX], texts[2][MCP_TOPIC_PLACE_MAX], *p;
-    mcp_str_t  words[6];
+    char       key[MCP_BROADCAST_KEY_MAX], texts[2][MCP_TOPIC_POSITION_MAX], *p;
+    mcp_str_t  argv[6];
 
     p = texts[0];
     *p++ = '(';
@@ -282,19 +287,19 @@ mcp_replay_go_on(mcp_replay_t *replay)
     *p++ = '-';
     p = mcp_uint_print(p, replay->at.n);
 
-    words[0] = mcp_str("XRANGE");
-    words[1] = mcp_tell_key(replay->cluster, MCP_NODE_HEARD, key);
-    words[2] = (mcp_str_t) { texts[0], (size_t) (p - texts[0]) };
+    argv[0] = mcp_str("XRANGE");
+    argv[1] = mcp_broadcast_key(replay->cluster, MCP_NODE_RECEIVED, key);
+    argv[2] = (mcp_str_t) { texts[0], (size_t) (p - texts[0]) };
 
     p = mcp_uint_print(texts[1], replay->end.ms);
     *p++ = '-';
     p = mcp_uint_print(p, replay->end.n);
 
-    words[3] = (mcp_str_t) { texts[1], (size_t) (p - texts[1]) };
-    words[4] = mcp_str("COUNT");
-    words[5] = mcp_str(MCP_TOPIC_WORDS);
+    argv[3] = (mcp_str_t) { texts[1], (size_t) (p - texts[1]) };
+    argv[4] = mcp_str("COUNT");
+    argv[5] = mcp_str(MCP_TOPIC_ARGUMENTS);
 
-    if (mcp_link_send(&replay->cluster->link, words, 6, mcp_replay_done,
+    if (mcp_link_send(&replay->cluster->link, argv, 6, mcp_replay_done,
                       replay)
         != MCP_OK)
     {
@@ -333,18 +338,18 @@ mcp_topic_free_all(mcp_cluster_t *cluster)
 
 
 void
-mcp_topic_replay(mcp_copy_t *copy)
+mcp_topic_replay(mcp_replication_t *repl)
 {
     mcp_replay_t     *replay;
     mcp_cluster_t    *cluster;
 
-    cluster = copy->cluster;
+    cluster = repl->cluster;
 
-    if (!copy->replays) {
+    if (!repl->replays) {
         return;
     }
 
-    copy->replays = 0;
+    repl->replays = 0;
     replay = mcp_mem_calloc(&cluster->worker->env->mem, sizeof(mcp_replay_t));
 
     if (replay == NULL) {
@@ -352,9 +357,9 @@ mcp_topic_replay(mcp_copy_t *copy)
     }
 
     replay->cluster = cluster;
-    replay->ref = copy->ref;
-    replay->at = copy->heard;
-    mcp_store_node_place(cluster->worker->store, MCP_NODE_HEARD,
-                         &replay->end);
+    replay->ref = repl->ref;
+    replay->at = repl->received;
+    mcp_store_node_position(cluster->worker->store, MCP_NODE_RECEIVED,
+                            &replay->end);
     mcp_replay_go_on(replay);
 }

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/*
- * hiredis takes replies apart and calls the functions below for what it finds;
- * replies are made in an arena, which one reply has for itself.  Its own buffer
- * is of malloc(): it lets nobody choose.
- */
+/* hiredis parses replies and calls the functions below for their parts. A reply
+ * is built in an arena of its own. hiredis's own buffer is from malloc(), which
+ * cannot be changed. */
 
 
 #include <hiredis/hiredis.h>
@@ -15,21 +13,21 @@
 struct mcp_wire_s {
     const mcp_mem_t  *mem;
     redisReader      *reader;
-    mcp_arena_t       arena;   /* of the reply that is being read, or was */
+    mcp_arena_t       arena;   /* memory of the current or last reply */
     size_t            max;
-    size_t            kept;    /* bytes of that reply */
+    size_t            kept;    /* number of bytes of the current reply */
 };
 
 
 static const mcp_reply_t  mcp_wire_nil;
 
 
-/* How deep arrays may be nested, as in hiredis before version 1. */
+/* Maximum nesting of arrays, the limit of hiredis before version 1. */
 #define MCP_WIRE_DEPTH  9
 
 
 void
-mcp_wire_command(mcp_buf_t *buf, const mcp_str_t *words, size_t n)
+mcp_wire_command(mcp_buf_t *buf, const mcp_str_t *argv, size_t n)
 {
     size_t  i;
 
@@ -39,9 +37,9 @@ mcp_wire_command(mcp_buf_t *buf, const mcp_str_t *words, size_t n)
 
     for (i = 0; i < n; i++) {
         mcp_buf_lit(buf, "$");
-        mcp_buf_int(buf, (int64_t) words[i].len);
+        mcp_buf_int(buf, (int64_t) argv[i].len);
         mcp_buf_lit(buf, "\r\n");
-        mcp_buf_str(buf, words[i]);
+        mcp_buf_str(buf, argv[i]);
         mcp_buf_lit(buf, "\r\n");
     }
 }
@@ -49,8 +47,8 @@ mcp_wire_command(mcp_buf_t *buf, const mcp_str_t *words, size_t n)
 
 /* --- what hiredis calls --- */
 
-/* Makes a reply with len bytes behind it, which stands in its parent's place
- * for it.  NULL ends the reading. */
+/* Creates a reply with len bytes behind it and adds it to its parent. Returns
+ * NULL to end parsing. */
 static mcp_reply_t *
 mcp_wire_make(const redisReadTask *task, mcp_reply_e type, size_t len)
 {
@@ -73,8 +71,8 @@ mcp_wire_make(const redisReadTask *task, mcp_reply_e type, size_t len)
         return NULL;
     }
 
-    /* hiredis 0.14 cuts lengths to 32 bits: an array of 2^32 elements has none
-     * here, and then one comes */
+    /* hiredis 0.14 truncates lengths to 32 bits: an array of 2^32 elements has
+     * none here, but an element follows */
 
     if (task->parent
         && (parent == NULL || task->idx < 0
@@ -207,7 +205,7 @@ mcp_wire_no_value(const redisReadTask *task)
 }
 
 
-/* What is in the arena goes with it. */
+/* The arena frees the reply. */
 static void
 mcp_wire_forget(void *reply)
 {
@@ -217,7 +215,7 @@ mcp_wire_forget(void *reply)
 
 #if HIREDIS_MAJOR >= 1
 
-/* Types of RESP version 3, which was not asked for. */
+/* Types of RESP version 3, which was not requested. */
 
 static void *
 mcp_wire_double(const redisReadTask *task, double value, char *data,
@@ -265,7 +263,7 @@ mcp_wire_create(const mcp_mem_t *mem, size_t max)
     mcp_wire_t                 *wire;
     redisReplyObjectFunctions  *functions;
 
-    /* hiredis only reads them, whatever it declares */
+    /* hiredis only reads the functions, although they are not declared const */
 
     functions = (redisReplyObjectFunctions *) &mcp_wire_functions;
     wire = mcp_mem_calloc(mem, sizeof(mcp_wire_t));
@@ -306,7 +304,7 @@ mcp_wire_free(mcp_wire_t *wire)
 int
 mcp_wire_feed(mcp_wire_t *wire, const char *data, size_t len)
 {
-    /* after an error it takes no more, and mcp_wire_next() tells */
+    /* after an error no input is accepted; mcp_wire_next() reports it */
 
     if (wire->reader->err || len == 0) {
         return MCP_OK;

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/*
- * Redis's protocol, RESP version 2: commands are written here, replies are read
- * with hiredis.  Whatever a server sends, a reader needs a bounded amount of
- * memory, and its replies have the form that is declared here.
- */
+/* Redis's protocol, RESP version 2. This module writes commands; hiredis parses
+ * replies. A reader needs a bounded amount of memory whatever a server sends,
+ * and all replies have the form that is declared here. */
 
 
 #ifndef MCP_CLUSTER_WIRE_H_INCLUDED
@@ -15,15 +13,15 @@
 #include "base/mcp_buf.h"
 
 
-/* Elements of one array. */
+/* Maximum number of elements of one array. */
 #define MCP_WIRE_ITEMS  65536
 
 
 typedef enum {
     MCP_REPLY_NIL = 0,
     MCP_REPLY_TEXT,            /* any bytes */
-    MCP_REPLY_STATUS,          /* "OK" */
-    MCP_REPLY_ERROR,           /* "ERR unknown command" */
+    MCP_REPLY_STATUS,          /* such as "OK" */
+    MCP_REPLY_ERROR,           /* such as "ERR unknown command" */
     MCP_REPLY_NUMBER,
     MCP_REPLY_ARRAY
 } mcp_reply_e;
@@ -33,9 +31,9 @@ typedef struct mcp_reply_s  mcp_reply_t;
 
 struct mcp_reply_s {
     mcp_reply_e    type;
-    mcp_str_t      text;       /* TEXT, STATUS, ERROR */
+    mcp_str_t      text;       /* of TEXT, STATUS and ERROR */
     int64_t        number;
-    mcp_reply_t  **items;      /* ARRAY; none of them is NULL */
+    mcp_reply_t  **items;      /* of ARRAY: n elements that are not NULL */
     size_t         n;
 };
 
@@ -43,43 +41,38 @@ struct mcp_reply_s {
 typedef struct mcp_wire_s  mcp_wire_t;
 
 
-/* Appends a command of n words. */
-void mcp_wire_command(mcp_buf_t *buf, const mcp_str_t *words, size_t n);
+/* Appends a command of n words to buf. */
+void mcp_wire_command(mcp_buf_t *buf, const mcp_str_t *argv, size_t n);
 
 
-/* Returns a reader of replies whose bytes, or what is kept of them, are at most
- * max each; NULL when out of memory. */
+/* Returns a reader for replies of at most max bytes, both as received and in
+ * memory, or NULL when out of memory. */
 mcp_wire_t *mcp_wire_create(const mcp_mem_t *mem, size_t max);
 void mcp_wire_free(mcp_wire_t *wire);
 
-/*
- * Takes len bytes that came from the server.
- *
- * Returns MCP_OK, or
- *   MCP_ERR_MEMORY
- */
+/* Passes len bytes from the server. Returns MCP_OK or MCP_ERR_MEMORY. */
 int mcp_wire_feed(mcp_wire_t *wire, const char *data, size_t len);
 
 /*
- * Gives the next reply, which lives until the next call.
+ * Sets *reply to the next reply, which is valid until the next call.
  *
  * Returns MCP_OK, or
- *   MCP_AGAIN       it is not whole yet
- *   MCP_ERR_SYNTAX  what came is no reply, or out of bounds, or there was no
- *                   memory for it: the connection is of no use any more
- *   MCP_ERR_LIMIT   the same, of a reply that is too long
+ *   MCP_AGAIN       the reply is not complete yet
+ *   MCP_ERR_SYNTAX  the input is not a reply or exceeds a bound, or there was
+ *                   no memory: the connection must be closed
+ *   MCP_ERR_LIMIT   the reply is too long: the connection must be closed
  */
 int mcp_wire_next(mcp_wire_t *wire, const mcp_reply_t **reply);
 
-/* Returns element i of an array, or a reply that is NIL: i is beyond its end,
- * or reply is no array. */
+/* Returns element i of an array, or a NIL reply if there is no such element or
+ * reply is not an array. */
 const mcp_reply_t *mcp_reply_item(const mcp_reply_t *reply, size_t i);
 
-/* Returns 1 if reply is a text, or a status, that says just that. */
+/* Returns 1 if reply is a text or status equal to text. */
 int mcp_reply_is(const mcp_reply_t *reply, const char *text);
 
-/* Returns the number of a reply, which may be a text in decimal; 0: it is
- * none, or negative. */
+/* Returns the number in a reply, which may be a decimal text; 0 if there is
+ * none or it is negative. */
 uint64_t mcp_reply_number(const mcp_reply_t *reply);
 
 

@@ -6,7 +6,7 @@
 
 
 typedef struct {
-    mcp_str_t  before;         /* of the pattern */
+    mcp_str_t  before;         /* the pattern without its kind */
     unsigned   kinds;
 } mcp_allow_kind_t;
 
@@ -31,7 +31,10 @@ mcp_allow_starts(mcp_str_t text, mcp_str_t with)
 }
 
 
-/* Takes the kind off the pattern. */
+/*
+ * Removes the kind from the pattern. Returns the bits of mcp_list_e that it
+ * selects.
+ */
 static unsigned
 mcp_allow_kind(mcp_str_t *pattern)
 {
@@ -65,7 +68,7 @@ mcp_allow_read(const mcp_mem_t *mem, mcp_str_t text, mcp_allow_t *rule,
     rule->name = pattern;
 
     if (pattern.len == 0) {
-        (void) snprintf(error, size, "it names nothing; \"*\" is for all");
+        (void) snprintf(error, size, "it is empty; \"*\" matches all names");
         return MCP_ERR_CONFIG;
     }
 
@@ -79,21 +82,25 @@ mcp_allow_read(const mcp_mem_t *mem, mcp_str_t text, mcp_allow_t *rule,
         return mcp_match_create(mem, pattern, &rule->match, error, size);
     }
 
-    /* read as a name it would be for nothing, and a rule after it for all */
+    /*
+     * as a name the pattern would match nothing, and a later rule would decide
+     */
 
     if (star != pattern.data + pattern.len - 1) {
-        (void) snprintf(error, size, "\"*\" stands at the end only; \"~\" "
+        (void) snprintf(error, size, "\"*\" is allowed only at the end; \"~\" "
                                      "begins a regular expression");
         return MCP_ERR_CONFIG;
     }
 
     rule->name.len--;
 
-    return MCP_OK;
+    return rule->name.len ? mcp_match_create_prefix(mem, rule->name,
+                                                    &rule->match)
+                          : MCP_OK;
 }
 
 
-/* 1, 0, or MCP_ERR_LIMIT. */
+/* Returns 1, 0, or MCP_ERR_LIMIT if the match was too expensive. */
 static int
 mcp_allow_matches(const mcp_allow_t *rule, mcp_list_e kind, mcp_str_t name)
 {
@@ -101,8 +108,7 @@ mcp_allow_matches(const mcp_allow_t *rule, mcp_list_e kind, mcp_str_t name)
         return 0;
     }
 
-    return rule->match ? mcp_match_try(rule->match, name)
-                       : mcp_allow_starts(name, rule->name);
+    return rule->match ? mcp_match_try(rule->match, name) : 1;
 }
 
 
@@ -120,7 +126,7 @@ mcp_allow_find(const mcp_allow_t *rules, size_t n, mcp_list_e kind,
             return i;
         }
 
-        /* a rule after this one might allow what this one is to deny */
+        /* unknown whether this rule denies: a later rule must not allow */
 
         if (rc != 0) {
             return n;

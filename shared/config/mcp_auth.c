@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Which document a request asks for, and what challenges say. */
+/* Chooses the metadata document of a request, and writes challenges. */
 
 
 #include "http/mcp_http_challenge.h"
@@ -8,7 +8,7 @@
 
 
 static int
-mcp_auth_is_alone(const mcp_auth_t *const *auths, size_t n)
+mcp_auth_is_single(const mcp_auth_t *const *auths, size_t n)
 {
     return n == 1 && auths[0]->path.len > sizeof(MCP_AUTH_WELL_KNOWN) - 1;
 }
@@ -35,7 +35,7 @@ mcp_auth_find(const mcp_auth_t *const *auths, size_t n, mcp_str_t target)
         }
     }
 
-    return mcp_auth_is_alone(auths, n)
+    return mcp_auth_is_single(auths, n)
            && mcp_str_eq(target, mcp_str(MCP_AUTH_WELL_KNOWN)) ? auths[0]
                                                                : NULL;
 }
@@ -58,7 +58,8 @@ mcp_auth_check(const mcp_auth_t *const *auths, size_t n,
 }
 
 
-/* Whether a request had a token, of which more is wanted. */
+/* Returns 1 if a 403 response rejects a request with a bearer token: the token
+ * lacks scopes. */
 static int
 mcp_auth_is_insufficient(const mcp_auth_t *auth, int status,
     mcp_str_t authorization)

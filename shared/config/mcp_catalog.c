@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Looking into a catalog: items, rules, pages of a list and their cursors. */
+/* Searches a catalog: items, limits, pages of a list and their cursors. */
 
 
 #include "base/mcp_base64.h"
-#include "config/mcp_catalog_parts.h"
+#include "config/mcp_catalog_internal.h"
 
 
-/* Position (4 bytes), kind (1), digest of the catalog (7). */
+/* A cursor: position (4 bytes), kind (1), digest of the catalog (7). */
 #define MCP_CATALOG_CURSOR_LEN   12
 #define MCP_CATALOG_CURSOR_TEXT  mcp_base64url_len(MCP_CATALOG_CURSOR_LEN)
 
@@ -29,7 +29,7 @@ const mcp_json_field_t  mcp_catalog_fields[MCP_CATALOG_FIELDS] = {
 void
 mcp_catalog_free(mcp_catalog_t *catalog)
 {
-    int                 kind, omit;
+    int                 kind, filter;
     uint32_t            i;
     mcp_mem_t           mem;
     mcp_catalog_set_t  *set;
@@ -45,8 +45,8 @@ mcp_catalog_free(mcp_catalog_t *catalog)
             mcp_match_free(set->items[i].match);
         }
 
-        for (omit = 0; omit < MCP_OMIT_SETS; omit++) {
-            mcp_buf_free(&set->texts[omit].items);
+        for (filter = 0; filter < MCP_REVISION_FILTER_SETS; filter++) {
+            mcp_buf_free(&set->texts[filter].items);
         }
     }
 
@@ -99,7 +99,10 @@ mcp_catalog_about(const mcp_catalog_t *catalog)
 }
 
 
-/* FNV-1a: the keys are the operator's, nobody chooses them to collide. */
+/*
+ * FNV-1a. The keys come from the operator, so that no attacker chooses
+ * colliding ones.
+ */
 static uint32_t
 mcp_catalog_hash(mcp_str_t key)
 {
@@ -337,7 +340,10 @@ mcp_catalog_cursor_make(const mcp_catalog_t *catalog, mcp_list_e kind,
 }
 
 
-/* A cursor is ours if it is what we would make of its position. */
+/*
+ * Returns 1 if the cursor is equal to the one that this catalog makes for its
+ * position.
+ */
 static int
 mcp_catalog_cursor_read(const mcp_catalog_t *catalog, mcp_list_e kind,
     mcp_str_t text, uint32_t *pos)
@@ -369,7 +375,7 @@ mcp_catalog_cursor_read(const mcp_catalog_t *catalog, mcp_list_e kind,
 }
 
 
-/* Appends the member that names the page behind this one. */
+/* Appends the member "nextCursor", which names the item after this page. */
 static void
 mcp_catalog_add_cursor(const mcp_catalog_t *catalog, mcp_list_e kind,
     uint32_t pos, mcp_buf_t *buf)
@@ -391,10 +397,13 @@ mcp_catalog_add_cursor(const mcp_catalog_t *catalog, mcp_list_e kind,
 }
 
 
-/* Appends the items of a page, from first on, and returns where the next one
- * begins; the number of all if there is none. */
+/*
+ * Appends the items of a page, from index first on. Returns the index of the
+ * first item of the next page, or the number of items if this page is the last
+ * one.
+ */
 static uint32_t
-mcp_catalog_add_page(const mcp_catalog_set_t *set, unsigned omit,
+mcp_catalog_add_page(const mcp_catalog_set_t *set, unsigned filter,
     uint32_t first, size_t page, mcp_buf_t *buf)
 {
     uint32_t  last;
@@ -403,17 +412,20 @@ mcp_catalog_add_page(const mcp_catalog_set_t *set, unsigned omit,
                                              : set->n;
 
     if (first < last) {
-        mcp_catalog_add_items(set, omit, first, last, buf);
+        mcp_catalog_add_items(set, filter, first, last, buf);
     }
 
     return last;
 }
 
 
-/* The same for whoever is not shown all. */
+/*
+ * Appends the items of a page as mcp_catalog_add_page() does, but only those
+ * that shows() permits.
+ */
 static uint32_t
 mcp_catalog_add_shown(const mcp_catalog_set_t *set, mcp_list_e kind,
-    unsigned omit, uint32_t first, size_t page,
+    unsigned filter, uint32_t first, size_t page,
     const mcp_catalog_view_t *view, mcp_buf_t *buf)
 {
     size_t    n;
@@ -434,7 +446,7 @@ mcp_catalog_add_shown(const mcp_catalog_set_t *set, mcp_list_e kind,
             mcp_buf_lit(buf, ",");
         }
 
-        mcp_catalog_add_items(set, omit, i, i + 1, buf);
+        mcp_catalog_add_items(set, filter, i, i + 1, buf);
     }
 
     return i;
@@ -443,7 +455,7 @@ mcp_catalog_add_shown(const mcp_catalog_set_t *set, mcp_list_e kind,
 
 int
 mcp_catalog_list_shown(const mcp_catalog_t *catalog, mcp_list_e kind,
-    unsigned omit, mcp_str_t cursor, size_t page,
+    unsigned filter, mcp_str_t cursor, size_t page,
     const mcp_catalog_view_t *view, mcp_buf_t *buf)
 {
     uint32_t                   first, next;
@@ -462,8 +474,9 @@ mcp_catalog_list_shown(const mcp_catalog_t *catalog, mcp_list_e kind,
     mcp_buf_str(buf, mcp_catalog_fields[kind].key);
     mcp_buf_lit(buf, "\":[");
 
-    next = view ? mcp_catalog_add_shown(set, kind, omit, first, page, view, buf)
-                : mcp_catalog_add_page(set, omit, first, page, buf);
+    next =
+        view ? mcp_catalog_add_shown(set, kind, filter, first, page, view, buf)
+             : mcp_catalog_add_page(set, filter, first, page, buf);
 
     mcp_buf_lit(buf, "]");
 
@@ -479,8 +492,8 @@ mcp_catalog_list_shown(const mcp_catalog_t *catalog, mcp_list_e kind,
 
 int
 mcp_catalog_list(const mcp_catalog_t *catalog, mcp_list_e kind,
-    unsigned omit, mcp_str_t cursor, size_t page, mcp_buf_t *buf)
+    unsigned filter, mcp_str_t cursor, size_t page, mcp_buf_t *buf)
 {
-    return mcp_catalog_list_shown(catalog, kind, omit, cursor, page, NULL,
+    return mcp_catalog_list_shown(catalog, kind, filter, cursor, page, NULL,
                                   buf);
 }

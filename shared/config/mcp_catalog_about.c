@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* What a catalog says of the server itself. */
+/* Reads the members of a catalog that describe the server itself. */
 
 
-#include "config/mcp_catalog_parts.h"
+#include "config/mcp_catalog_internal.h"
 
 
 static int
@@ -20,7 +20,10 @@ mcp_catalog_is_alnum(char c)
 }
 
 
-/* Letters and digits at both ends, and marks as well between them. */
+/*
+ * Returns 1 if the text begins and ends with a letter or digit and contains
+ * only letters, digits and the given marks.
+ */
 static int
 mcp_catalog_is_word(const char *p, const char *end, const char *marks)
 {
@@ -43,8 +46,10 @@ mcp_catalog_is_word(const char *p, const char *end, const char *marks)
 }
 
 
-/* A key of _meta with a prefix (2026-07-28, basic/index, "_meta", "Key name
- * format"; schema, ServerCapabilities). */
+/*
+ * Returns 1 if the text is a key of _meta with a prefix (2026-07-28,
+ * basic/index, "_meta", "Key name format"; schema, ServerCapabilities).
+ */
 static int
 mcp_catalog_is_extension(mcp_str_t key)
 {
@@ -96,7 +101,7 @@ mcp_catalog_check_extensions(mcp_catalog_reader_t *r,
 
         if (mcp_str_eq(key, mcp_str(MCP_CLIENT_TASKS_NAME))) {
             return mcp_catalog_error(r, raw.data,
-                                     "\"%s\" is the server's own: see "
+                                     "\"%s\" is set by the server: see "
                                      "\"x-mcp-task\"", MCP_CLIENT_TASKS_NAME);
         }
 

@@ -1,26 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * "x-mcp-header": which properties of a tool's arguments clients mirror into
- * headers.  A client leaves a tool out of its list, without a word to its
- * server, if one annotation breaks a rule; so that is an error here.
+ * "x-mcp-header": the properties of a tool's arguments that clients repeat in
+ * headers. A client removes a tool from its list, without a message to the
+ * server, if one annotation violates a rule; so a violation is an error here.
  */
 
 
-#include "config/mcp_catalog_parts.h"
+#include "config/mcp_catalog_internal.h"
 #include "mcp_http.h"
 
 
 #define mcp_catalog_annotation  mcp_str("x-mcp-header")
 
 
-/* What the value of a keyword is, of a schema (JSON Schema 2020-12 and older
- * ones).  All others are looked into as if they were schemas. */
+/*
+ * Kinds of values of a schema's keywords (JSON Schema 2020-12 and older
+ * versions). Values of other keywords are searched as if they were schemas.
+ */
 typedef enum {
     MCP_CATALOG_SCHEMA = 0,
-    MCP_CATALOG_PROPERTIES,    /* schemas by name of a property */
-    MCP_CATALOG_SCHEMAS,       /* schemas by name */
-    MCP_CATALOG_PLAIN          /* no schema: any JSON, or names of properties */
+    MCP_CATALOG_PROPERTIES,    /* an object of schemas by property name */
+    MCP_CATALOG_SCHEMAS,       /* an object of schemas by name */
+    MCP_CATALOG_PLAIN          /* any JSON, or property names: no schema */
 } mcp_catalog_keyword_e;
 
 typedef struct {
@@ -51,10 +53,11 @@ static const mcp_catalog_keyword_t  mcp_catalog_keywords[] = {
 typedef struct {
     mcp_catalog_reader_t    *reader;
     const mcp_json_value_t  *root;
-    size_t                   depth;            /* of the schema, in
+    size_t                   depth;            /* depth of the schema, in
                                                   properties */
-    unsigned                 astray;           /* keywords on the way to it
-                                                  that are not "properties" */
+    unsigned                 astray;           /* number of keywords on its
+                                                  path that are not
+                                                  "properties" */
     mcp_str_t                path[MCP_CATALOG_DEPTH];  /* raw */
     size_t                   n;
     mcp_catalog_header_t     headers[MCP_CATALOG_HEADERS_MAX];
@@ -65,7 +68,7 @@ static int mcp_catalog_walk(mcp_catalog_walk_t *w,
     const mcp_json_value_t *schema);
 
 
-/* Keeps the path, unescaped. */
+/* Copies the path, unescaped. */
 static int
 mcp_catalog_keep_path(mcp_catalog_walk_t *w, mcp_catalog_header_t *header)
 {
@@ -93,8 +96,11 @@ mcp_catalog_keep_path(mcp_catalog_walk_t *w, mcp_catalog_header_t *header)
 }
 
 
-/* Goes the way again: at each step there must be one member of that name, or
- * clients may have gone another. */
+/*
+ * Follows the path again from the root: each step must have exactly one member
+ * with this name, because JSON parsers differ in the choice between equal
+ * names.
+ */
 static int
 mcp_catalog_check_path(mcp_catalog_walk_t *w,
     const mcp_catalog_header_t *header)
@@ -177,7 +183,7 @@ mcp_catalog_check_name(mcp_catalog_walk_t *w,
 }
 
 
-/* Takes the annotation of the schema that the walk has come to. */
+/* Reads the annotation of the current schema. */
 static int
 mcp_catalog_take_header(mcp_catalog_walk_t *w, const mcp_json_value_t *schema,
     const mcp_json_value_t *value)
@@ -234,7 +240,7 @@ mcp_catalog_take_header(mcp_catalog_walk_t *w, const mcp_json_value_t *schema,
 }
 
 
-/* Walks the schemas that an object has by name, or an array has. */
+/* Walks the schemas in an object or an array. */
 static int
 mcp_catalog_walk_each(mcp_catalog_walk_t *w, const mcp_json_value_t *schemas,
     int properties)
@@ -307,8 +313,10 @@ mcp_catalog_walk_member(mcp_catalog_walk_t *w, mcp_str_t raw,
 }
 
 
-/* Walks a schema, or several in an array; recursion is as deep as the file's
- * JSON, see MCP_CATALOG_DEPTH. */
+/*
+ * Walks a schema, or the schemas in an array. The depth of recursion is that
+ * of the file's JSON, see MCP_CATALOG_DEPTH.
+ */
 static int
 mcp_catalog_walk(mcp_catalog_walk_t *w, const mcp_json_value_t *schema)
 {

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Reading one item of a catalog: checking it, and what clients see of it. */
+/* Reads one item of a catalog: checks it, and determines its public text. */
 
 
 #include <stdio.h>
 
-#include "config/mcp_catalog_parts.h"
+#include "base/mcp_uri.h"
+#include "config/mcp_catalog_internal.h"
 
 
 #define MCP_CATALOG_NAME_MAX  128
@@ -17,8 +18,8 @@ static const char *const  mcp_catalog_nouns[MCP_LIST_COUNT] = {
 
 
 /*
- * What the schema (2026-07-28) says of the members of an item; members that
- * are not listed are passed on unread.  The first three name an item.
+ * The members of an item in the schema (2026-07-28). Other members are passed
+ * on without a check. The first three name an item.
  */
 
 #define MCP_CATALOG_T    (1u << MCP_LIST_TOOLS)
@@ -64,7 +65,7 @@ static const mcp_catalog_member_t  mcp_catalog_members[MCP_CATALOG_MEMBERS] = {
 };
 
 
-/* which member names an item of the kind */
+/* the member that names an item of this kind */
 
 static const unsigned  mcp_catalog_key_of[MCP_LIST_COUNT] = {
     MCP_CATALOG_NAME,
@@ -74,15 +75,18 @@ static const unsigned  mcp_catalog_key_of[MCP_LIST_COUNT] = {
 };
 
 
-/* What the members of one item have said so far. */
+/* The members of one item that have been read so far. */
 typedef struct {
     mcp_catalog_reader_t  *reader;
     mcp_list_e             kind;
-    unsigned               private:1;  /* there are keys of ours */
-    unsigned               omit;       /* what some clients do not take */
-    mcp_policy_rule_t      rule;       /* what these say */
+    unsigned               private:1;  /* 1: the item has keys of this
+                                          server */
+    unsigned               filter;     /* members that some clients do not
+                                          accept */
+    mcp_policy_rule_t      rule;       /* values of this server's keys */
     mcp_str_t              scope;
-    mcp_json_value_t       members[MCP_CATALOG_MEMBERS];   /* NONE: absent */
+    mcp_json_value_t       members[MCP_CATALOG_MEMBERS];   /* type NONE:
+                                                              absent */
 } mcp_catalog_item_reader_t;
 
 
@@ -135,7 +139,7 @@ mcp_catalog_member_find(mcp_list_e kind, mcp_str_t key)
 }
 
 
-/* Takes one member: one of the schema, or a key of ours. */
+/* Reads one member: one of the schema, or a key of this server. */
 static int
 mcp_catalog_read_member(mcp_catalog_item_reader_t *item, mcp_str_t raw,
     const mcp_json_value_t *value)
@@ -162,7 +166,7 @@ mcp_catalog_read_member(mcp_catalog_item_reader_t *item, mcp_str_t raw,
     }
 
     if (item->kind == MCP_LIST_TOOLS) {
-        item->omit |= mcp_omit_member(raw, value);
+        item->filter |= mcp_revision_filter_member(raw, value);
     }
 
     i = mcp_catalog_member_find(item->kind, key);
@@ -259,7 +263,31 @@ mcp_catalog_is_tool_name(mcp_str_t name)
 }
 
 
-/* Decodes what names the item into the catalog's arena. */
+/* Converts a URI or a template into the form in which URIs are compared. */
+static int
+mcp_catalog_normalize(mcp_catalog_reader_t *r, mcp_list_e kind, mcp_str_t *key)
+{
+    char  *text;
+
+    if (key->len == 0
+        || (kind != MCP_LIST_RESOURCES && kind != MCP_LIST_TEMPLATES))
+    {
+        return MCP_OK;
+    }
+
+    text = mcp_arena_alloc(&r->catalog->arena, mcp_uri_max(key->len));
+    if (text == NULL) {
+        return MCP_ERR_MEMORY;
+    }
+
+    key->len = mcp_uri_write(text, *key, kind == MCP_LIST_TEMPLATES);
+    key->data = text;
+
+    return MCP_OK;
+}
+
+
+/* Decodes the item's name or URI into the catalog's arena. */
 static int
 mcp_catalog_check_names(mcp_catalog_reader_t *r, mcp_list_e kind,
     const mcp_json_value_t *members, mcp_str_t *key)
@@ -297,7 +325,7 @@ mcp_catalog_check_names(mcp_catalog_reader_t *r, mcp_list_e kind,
         }
     }
 
-    return MCP_OK;
+    return mcp_catalog_normalize(r, kind, key);
 }
 
 
@@ -346,7 +374,7 @@ mcp_catalog_check_arguments(mcp_catalog_reader_t *r,
 }
 
 
-/* Enters the item behind the last one, whose key is set, into the table. */
+/* Inserts the last item, whose key is set, into the table. */
 static int
 mcp_catalog_insert(mcp_catalog_reader_t *r, mcp_list_e kind,
     const mcp_json_value_t *at)
@@ -421,7 +449,7 @@ mcp_catalog_compile(mcp_catalog_reader_t *r, mcp_catalog_item_t *item,
 }
 
 
-/* The item's name, its schema and its arguments. */
+/* Reads the item's name, its schema and its arguments. */
 static int
 mcp_catalog_check(mcp_catalog_reader_t *r, mcp_list_e kind,
     const mcp_json_value_t *members, mcp_str_t *key)
@@ -442,7 +470,7 @@ mcp_catalog_check(mcp_catalog_reader_t *r, mcp_list_e kind,
 }
 
 
-/* Keeps what is known of an item whose members are read and right. */
+/* Stores the item's properties after its members were read and checked. */
 static int
 mcp_catalog_add_item(mcp_catalog_item_reader_t *ir, mcp_catalog_item_t *item)
 {
@@ -472,8 +500,8 @@ mcp_catalog_add_item(mcp_catalog_item_reader_t *ir, mcp_catalog_item_t *item)
 
     item->private = ir->private;
     item->scope = ir->scope;
-    item->omit = ir->omit;
-    r->catalog->sets[kind].omit |= ir->omit;
+    item->filter = ir->filter;
+    r->catalog->sets[kind].filter |= ir->filter;
 
     return rc;
 }

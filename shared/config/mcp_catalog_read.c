@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Reading a catalog file: its outermost level, and where its errors are. */
+/* Reads a catalog file: its top level, and the positions of its errors. */
 
 
 #include <stdarg.h>
 #include <stdio.h>
 
 #include "base/mcp_utf8.h"
-#include "config/mcp_catalog_parts.h"
+#include "config/mcp_catalog_internal.h"
 #include "rpc/mcp_digest.h"
 
 
 #define MCP_CATALOG_ITEMS_MAX    (UINT32_MAX / 4)
 
-/* How much of a name an error message shows. */
+/* number of bytes of a name that an error message shows */
 #define MCP_CATALOG_SHOWN        80
 
 
@@ -73,7 +73,7 @@ mcp_catalog_error_key(mcp_catalog_reader_t *r, const char *at,
 }
 
 
-/* Returns the first byte that is not UTF-8, NULL if there is none. */
+/* Returns the first byte that is not valid UTF-8, NULL if all are. */
 static const char *
 mcp_catalog_not_utf8(mcp_str_t text)
 {
@@ -95,7 +95,9 @@ mcp_catalog_not_utf8(mcp_str_t text)
 }
 
 
-/* Returns the number of bytes between the start of the line and at, plus 1. */
+/*
+ * Returns the number of bytes between the start of the line and "at", plus 1.
+ */
 static size_t
 mcp_catalog_column(mcp_str_t text, const char *at)
 {
@@ -107,7 +109,7 @@ mcp_catalog_column(mcp_str_t text, const char *at)
 }
 
 
-/* Names the cause of a text that is not JSON. */
+/* Writes the reason why a text is not JSON. Returns MCP_ERR_CONFIG. */
 static int
 mcp_catalog_syntax_error(mcp_catalog_reader_t *r, const char *at)
 {
@@ -230,7 +232,7 @@ mcp_catalog_count(const mcp_json_value_t *array)
 }
 
 
-/* Room for all items, and a table at most half full. */
+/* Allocates the items, and a table that is at most half full. */
 static int
 mcp_catalog_set_init(mcp_catalog_reader_t *r, mcp_catalog_set_t *set,
     const mcp_json_value_t *array)
@@ -303,7 +305,10 @@ mcp_catalog_read_set(mcp_catalog_reader_t *r, mcp_list_e kind,
 }
 
 
-/* A kind that the file does not have is not one without items. */
+/*
+ * Reads the array of a kind. An absent array differs from an empty one:
+ * "present" is 0.
+ */
 static int
 mcp_catalog_digest_set(mcp_catalog_t *catalog, mcp_list_e kind)
 {
@@ -369,11 +374,11 @@ mcp_catalog_read(mcp_catalog_reader_t *r)
 }
 
 
-/* An empty catalog; NULL when out of memory. */
+/* Returns an empty catalog, or NULL when out of memory. */
 static mcp_catalog_t *
 mcp_catalog_alloc(const mcp_mem_t *mem)
 {
-    int             kind, omit;
+    int             kind, filter;
     mcp_catalog_t  *catalog;
 
     catalog = mem->alloc(mem->ctx, sizeof(mcp_catalog_t));
@@ -387,8 +392,8 @@ mcp_catalog_alloc(const mcp_mem_t *mem)
     mcp_arena_init(&catalog->arena, &catalog->mem);
 
     for (kind = 0; kind < MCP_LIST_COUNT; kind++) {
-        for (omit = 0; omit < MCP_OMIT_SETS; omit++) {
-            mcp_buf_init(&catalog->sets[kind].texts[omit].items,
+        for (filter = 0; filter < MCP_REVISION_FILTER_SETS; filter++) {
+            mcp_buf_init(&catalog->sets[kind].texts[filter].items,
                          &catalog->mem, SIZE_MAX / 2);
         }
     }

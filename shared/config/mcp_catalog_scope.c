@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* The scopes that callers of an item need. */
+/* Reads the scopes that callers of an item need. */
 
 
-#include "config/mcp_catalog_parts.h"
+#include "config/mcp_catalog_internal.h"
 #include "rpc/mcp_scope.h"
 
 
 #define MCP_CATALOG_SCOPE_MAX  1024
 
 
-/* scope-token (RFC 6749, 3.3). */
+/* Returns 1 if the character belongs to a scope-token (RFC 6749, 3.3). */
 static int
 mcp_catalog_scope_is(unsigned char c)
 {
@@ -61,8 +61,10 @@ mcp_catalog_read_scope(mcp_catalog_reader_t *r, const mcp_json_value_t *value,
                                  "with a space between them");
     }
 
-    /* it is not for resources: clients ask for it on their own (2026-07-28,
-     * basic/authorization, "Refresh Tokens") */
+    /*
+     * the scope does not belong to a resource: clients request it themselves
+     * (2026-07-28, basic/authorization, "Refresh Tokens")
+     */
 
     if (mcp_scope_has(*scope, mcp_str("offline_access"))) {
         return mcp_catalog_error(r, value->raw.data,

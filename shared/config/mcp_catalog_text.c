@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* What clients see of a catalog's items. */
+/* Builds the public texts of a catalog's items. */
 
 
-#include "config/mcp_catalog_parts.h"
+#include "config/mcp_catalog_internal.h"
 
 
-/* The item without the keys that are ours, and without what is to be left
- * out. */
+/*
+ * Appends the item without this server's keys and without the filtered
+ * members.
+ */
 static int
 mcp_catalog_add_public(mcp_catalog_reader_t *r, const mcp_catalog_item_t *item,
-    unsigned omit, mcp_buf_t *buf)
+    unsigned filter, mcp_buf_t *buf)
 {
     int               first;
     mcp_str_t         raw_key, key;
@@ -29,7 +31,8 @@ mcp_catalog_add_public(mcp_catalog_reader_t *r, const mcp_catalog_item_t *item,
         }
 
         if (mcp_catalog_is_private(key)
-            || (omit && (mcp_omit_member(raw_key, &value) & omit)))
+            || (filter
+                && (mcp_revision_filter_member(raw_key, &value) & filter)))
         {
             continue;
         }
@@ -53,7 +56,7 @@ mcp_catalog_add_public(mcp_catalog_reader_t *r, const mcp_catalog_item_t *item,
 
 static int
 mcp_catalog_make_text(mcp_catalog_reader_t *r, const mcp_catalog_set_t *set,
-    unsigned omit, mcp_catalog_text_t *text)
+    unsigned filter, mcp_catalog_text_t *text)
 {
     uint32_t                   i;
     const mcp_catalog_item_t  *item;
@@ -71,10 +74,10 @@ mcp_catalog_make_text(mcp_catalog_reader_t *r, const mcp_catalog_set_t *set,
             mcp_buf_lit(&text->items, ",");
         }
 
-        if (!item->private && !(item->omit & omit)) {
+        if (!item->private && !(item->filter & filter)) {
             mcp_json_add_compact(&text->items, item->raw);
 
-        } else if (mcp_catalog_add_public(r, item, item->omit & omit,
+        } else if (mcp_catalog_add_public(r, item, item->filter & filter,
                                           &text->items)
                    != MCP_OK)
         {
@@ -92,7 +95,7 @@ int
 mcp_catalog_make_texts(mcp_catalog_reader_t *r, mcp_catalog_set_t *set)
 {
     int                  rc;
-    unsigned             omit;
+    unsigned             filter;
     mcp_revision_e       revision;
     mcp_catalog_text_t  *text;
 
@@ -106,11 +109,11 @@ mcp_catalog_make_texts(mcp_catalog_reader_t *r, mcp_catalog_set_t *set)
          rc == MCP_OK && revision != MCP_REVISION_NONE;
          revision = mcp_revision_next(revision))
     {
-        omit = mcp_omit(revision) & set->omit;
-        text = &set->texts[omit];
+        filter = mcp_revision_filter(revision) & set->filter;
+        text = &set->texts[filter];
 
         if (text->ends == NULL) {
-            rc = mcp_catalog_make_text(r, set, omit, text);
+            rc = mcp_catalog_make_text(r, set, filter, text);
         }
     }
 
@@ -119,13 +122,13 @@ mcp_catalog_make_texts(mcp_catalog_reader_t *r, mcp_catalog_set_t *set)
 
 
 void
-mcp_catalog_add_items(const mcp_catalog_set_t *set, unsigned omit,
+mcp_catalog_add_items(const mcp_catalog_set_t *set, unsigned filter,
     uint32_t first, uint32_t last, mcp_buf_t *buf)
 {
     size_t                     start;
     const mcp_catalog_text_t  *text;
 
-    text = &set->texts[omit & set->omit];
+    text = &set->texts[filter & set->filter];
     start = first ? text->ends[first - 1] + 1 : 0;
 
     mcp_buf_add(buf, text->items.data + start, text->ends[last - 1] - start);

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* What an operator wrote about a cluster, but for the words of mcp_cluster
- * itself (mcp_cluster_word.c): each directive and its errors. */
+/*
+ * The directives of a cluster, each with its errors; the parameters of
+ * mcp_cluster itself are in mcp_cluster_parameter.c.
+ */
 
 
-#include "config/mcp_cluster_conf_parts.h"
+#include "config/mcp_cluster_conf_internal.h"
 
 
 #define MCP_CLUSTER_PORT           6379
@@ -26,8 +28,8 @@ mcp_cluster_setup_create(const mcp_mem_t *mem)
 
     setup->conf.sync = MCP_CLUSTER_SYNC_ON;
     setup->conf.timeout = 1000;
-    setup->conf.patience = 5000;
-    setup->conf.dead_after = 15000;
+    setup->conf.outage_timeout = 5000;
+    setup->conf.node_timeout = 15000;
     setup->conf.tls_verify = 1;
 
     return setup;
@@ -79,7 +81,7 @@ mcp_cluster_setup_password(mcp_cluster_setup_t *setup, mcp_str_t file,
     }
 
     if (contents.len == 0) {
-        return mcp_setup_fail(error, "there is no password in \"%.*s\"",
+        return mcp_setup_fail(error, "the file \"%.*s\" contains no password",
                               mcp_setup_quote(file));
     }
 
@@ -99,7 +101,7 @@ typedef enum {
 
 typedef struct {
     mcp_cluster_kind_e   kind;
-    size_t               offset;       /* in mcp_cluster_conf_t */
+    size_t               offset;       /* offset in mcp_cluster_conf_t */
     uint64_t             min;          /* ms */
     uint64_t             max;
 } mcp_cluster_option_t;
@@ -108,9 +110,9 @@ typedef struct {
 static const mcp_cluster_option_t  mcp_cluster_options[] = {
     { MCP_CLUSTER_KIND_TIME, offsetof(mcp_cluster_conf_t, timeout),
       50, 60000 },
-    { MCP_CLUSTER_KIND_TIME, offsetof(mcp_cluster_conf_t, patience),
+    { MCP_CLUSTER_KIND_TIME, offsetof(mcp_cluster_conf_t, outage_timeout),
       0, 3600000 },
-    { MCP_CLUSTER_KIND_TIME, offsetof(mcp_cluster_conf_t, dead_after),
+    { MCP_CLUSTER_KIND_TIME, offsetof(mcp_cluster_conf_t, node_timeout),
       1000, 3600000 },
     { MCP_CLUSTER_KIND_FILE, offsetof(mcp_cluster_conf_t, tls_ca), 0, 0 },
     { MCP_CLUSTER_KIND_FILE, offsetof(mcp_cluster_conf_t, tls_certificate),
@@ -124,8 +126,8 @@ static const mcp_cluster_option_t  mcp_cluster_options[] = {
 
 _Static_assert(sizeof(mcp_cluster_options) / sizeof(mcp_cluster_options[0])
                == MCP_CLUSTER_OPTION_COUNT, "a row is missing");
-_Static_assert(MCP_CLUSTER_OPTION_COUNT <= MCP_CLUSTER_WORD_BIT,
-               "no room in \"set\"");
+_Static_assert(MCP_CLUSTER_OPTION_COUNT <= MCP_CLUSTER_PARAMETER_BIT,
+               "no memory in \"set\"");
 
 
 int
@@ -246,9 +248,9 @@ mcp_cluster_setup_sync(mcp_cluster_setup_t *setup, mcp_str_t text,
 }
 
 
-/* --- as a whole --- */
+/* --- merging and checking --- */
 
-/* Takes an option's value from parent. */
+/* Copies an option's value from parent if it is not set. */
 static void
 mcp_cluster_take_option(mcp_cluster_conf_t *conf,
     const mcp_cluster_conf_t *parent, const mcp_cluster_option_t *row)
@@ -300,7 +302,7 @@ mcp_cluster_setup_merge(mcp_cluster_setup_t *setup,
 
 
 int
-mcp_cluster_setup_has_words(const mcp_cluster_setup_t *setup)
+mcp_cluster_setup_has_parameters(const mcp_cluster_setup_t *setup)
 {
     return setup->begun;
 }
@@ -315,7 +317,7 @@ static const char *const
 
 
 const char *
-mcp_cluster_setup_said(const mcp_cluster_setup_t *setup, int apache)
+mcp_cluster_setup_warning(const mcp_cluster_setup_t *setup, int apache)
 {
     unsigned  option;
 
@@ -360,12 +362,12 @@ mcp_cluster_setup_finish(mcp_cluster_setup_t *setup,
     }
 
     if (c->user.len && c->password.len == 0) {
-        return mcp_setup_fail(error, "user \"%.*s\" has no password: "
+        return mcp_setup_fail(error, "user \"%.*s\" has no password: set "
                               "password_file=", mcp_setup_quote(c->user));
     }
 
     if ((c->tls_certificate.len == 0) != (c->tls_certificate_key.len == 0)) {
-        return mcp_setup_fail(error, "a certificate and its key go together");
+        return mcp_setup_fail(error, "set both a certificate and its key");
     }
 
     if (c->prefix.len == 0) {

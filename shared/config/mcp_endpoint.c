@@ -58,10 +58,13 @@ mcp_endpoint_comma(mcp_buf_t *buf, int *first)
 }
 
 
-/* How clients may come back to a call, by the names under which they ask for
- * it; URLs, which nobody asks for, have a name of ours. */
+/*
+ * Appends the resumption methods that the endpoint offers, by the names that
+ * their proposals define. URLs, which clients need not request, have the name
+ * "streamLinks", which is this project's own.
+ */
 static void
-mcp_endpoint_faces(const mcp_endpoint_t *endpoint, int stateless,
+mcp_endpoint_resume_methods(const mcp_endpoint_t *endpoint, int stateless,
     mcp_buf_t *buf)
 {
     if (endpoint->max_wait == 0) {
@@ -84,7 +87,10 @@ mcp_endpoint_faces(const mcp_endpoint_t *endpoint, int stateless,
 }
 
 
-/* Those of the catalog, and our own, which sessions do not have. */
+/*
+ * Appends the extensions of the catalog and, unless the revision has sessions,
+ * tasks.
+ */
 static void
 mcp_endpoint_extensions(const mcp_endpoint_t *endpoint, int stateless,
     mcp_buf_t *buf)
@@ -143,8 +149,18 @@ mcp_endpoint_capabilities(const mcp_endpoint_t *endpoint, int stateless,
         || mcp_endpoint_offers(endpoint, MCP_LIST_TEMPLATES))
     {
         mcp_endpoint_comma(buf, &first);
-        mcp_buf_lit(buf,
-                    "\"resources\":{\"subscribe\":true,\"listChanged\":true}");
+        mcp_buf_lit(buf, "\"resources\":{");
+
+        /*
+         * without a catalog only the backend knows which resources can be
+         * subscribed to; the server itself answers subscriptions/listen
+         */
+
+        if (stateless || endpoint->catalog != NULL) {
+            mcp_buf_lit(buf, "\"subscribe\":true,");
+        }
+
+        mcp_buf_lit(buf, "\"listChanged\":true}");
     }
 
     if (mcp_endpoint_completes(endpoint)) {
@@ -154,7 +170,7 @@ mcp_endpoint_capabilities(const mcp_endpoint_t *endpoint, int stateless,
 
     mcp_endpoint_comma(buf, &first);
     mcp_buf_lit(buf, "\"logging\":{}");
-    mcp_endpoint_faces(endpoint, stateless, buf);
+    mcp_endpoint_resume_methods(endpoint, stateless, buf);
 
     mcp_endpoint_extensions(endpoint, stateless, buf);
 
@@ -305,7 +321,7 @@ mcp_endpoint_policy(const mcp_endpoint_t *endpoint, mcp_str_t method,
            ? mcp_endpoint_rule(endpoint->catalog, method, name) : NULL;
     mcp_policy_apply(policy, rule);
 
-    /* what may not outlive its connection is no task, unless a tool is one */
+    /* a call that ends with its connection cannot be a task */
 
     if (policy->task == MCP_TASK_AUTO && !policy->resumable
         && (rule == NULL || !rule->has_task))
@@ -344,8 +360,11 @@ mcp_endpoint_session_limit(const mcp_endpoint_t *endpoint,
 }
 
 
-/* What is configured is the same for all, unless callers are told apart; what
- * backends say may be for one caller only, unless the catalog knows better. */
+/*
+ * Configured results are equal for all callers unless callers are
+ * distinguished. Results of backends may depend on the caller unless the
+ * catalog declares them public.
+ */
 const mcp_result_t *
 mcp_endpoint_result(const mcp_endpoint_t *endpoint,
     const mcp_client_t *client, const mcp_method_t *method, mcp_str_t name,

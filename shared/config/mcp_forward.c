@@ -2,7 +2,7 @@
 
 #include "mcp_forward.h"
 
-#include "mcp_fact.h"
+#include "mcp_variable.h"
 
 
 const mcp_header_t  mcp_forward_headers[] = {
@@ -24,7 +24,9 @@ const size_t  mcp_forward_n_headers =
 typedef const char  *mcp_forward_names_t[MCP_FORWARD_NAMES];
 
 
-/* By their length, and first what nearly all requests have. */
+/*
+ * The headers that are not forwarded, by length; the most frequent ones first.
+ */
 static const mcp_forward_names_t  mcp_forward_skipped[MCP_FORWARD_LENGTH] = {
     [2] = { "te" },
     [4] = { "host" },
@@ -43,8 +45,10 @@ static const mcp_forward_names_t  mcp_forward_skipped[MCP_FORWARD_LENGTH] = {
 };
 
 
-/* Returns 1 if the header "Mcp-Request-Id" or the like has the name of the
- * backend parameter env, "MCP_REQUEST_ID". */
+/*
+ * Returns 1 if a header such as "Mcp-Request-Id" corresponds to the backend
+ * parameter env, here "MCP_REQUEST_ID".
+ */
 static int
 mcp_forward_is_parameter(mcp_str_t name, mcp_str_t env)
 {
@@ -67,9 +71,11 @@ mcp_forward_is_parameter(mcp_str_t name, mcp_str_t env)
 }
 
 
-/* Returns 1 if a backend might take the header for one of the call's own.
- * Servers and programs that make variables of header names turn
- * "Mcp_Principal" and "Mcp-Principal" into the same one. */
+/*
+ * Returns 1 if a backend might mistake the header for a parameter of the call.
+ * Servers and programs that derive variables from header names map
+ * "Mcp_Principal" and "Mcp-Principal" to the same variable.
+ */
 static int
 mcp_forward_mimics(mcp_str_t name)
 {
@@ -85,8 +91,8 @@ mcp_forward_mimics(mcp_str_t name)
         return 1;
     }
 
-    for (i = 0; i < MCP_FACT_COUNT; i++) {
-        if (mcp_forward_is_parameter(name, mcp_fact_env[i])) {
+    for (i = 0; i < MCP_VARIABLE_COUNT; i++) {
+        if (mcp_forward_is_parameter(name, mcp_variable_env[i])) {
             return 1;
         }
     }
@@ -95,8 +101,10 @@ mcp_forward_mimics(mcp_str_t name)
 }
 
 
-/* Modules of httpd that check tokens hand them on, as headers and variables:
- * OIDC_access_token, OAUTH2_CLAIM_access_token. */
+/*
+ * Returns 1 if the header or variable comes from a module of httpd that
+ * verifies tokens, such as OIDC_access_token or OAUTH2_CLAIM_access_token.
+ */
 static int
 mcp_forward_is_token(mcp_str_t name)
 {
@@ -125,7 +133,10 @@ mcp_forward_is_token(mcp_str_t name)
 }
 
 
-/* In CGI's form of a name "_" stands for "-". */
+/*
+ * Returns 1 if two names are equal when "_" is "-", as in the variables of
+ * CGI.
+ */
 static int
 mcp_forward_is_secret(const mcp_endpoint_t *endpoint, mcp_str_t name)
 {
@@ -169,7 +180,7 @@ mcp_forward_skips(const mcp_endpoint_t *endpoint, mcp_str_t name)
     size_t              i;
     const char  *const *names;
 
-    /* most clients send little else than these */
+    /* most clients send few other headers */
 
     if (name.len < MCP_FORWARD_LENGTH) {
         names = mcp_forward_skipped[name.len];

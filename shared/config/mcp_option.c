@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* The table of options, and how their values are written. */
+/* The table of options, and the syntax of their values. */
 
 
 #include "mcp_option.h"
-#include "config/mcp_party.h"
+#include "config/mcp_tenant.h"
 
 
 typedef enum {
@@ -12,9 +12,10 @@ typedef enum {
     MCP_OPTION_KIND_SIZE,
     MCP_OPTION_KIND_NUMBER,
     MCP_OPTION_KIND_FLAG,
-    MCP_OPTION_KIND_QUOTA,             /* a number for each party */
-    MCP_OPTION_KIND_ROOM,              /* a size for each */
-    MCP_OPTION_KIND_SHARE_BY
+    MCP_OPTION_KIND_QUOTA,             /* a number for each tenant */
+    MCP_OPTION_KIND_ROOM,              /* a size for each tenant */
+    MCP_OPTION_KIND_QUOTA_KEY,
+    MCP_OPTION_KIND_RESUME_STATELESS
 } mcp_option_kind_e;
 
 
@@ -24,11 +25,12 @@ typedef struct {
     uint64_t            min;
     uint64_t            max;
     uint64_t            value;         /* default */
-    const char         *bounds;        /* what is said when beyond */
+    const char         *bounds;        /* error text for a value out of
+                                          range */
 } mcp_option_t;
 
 
-/* In two steps, so that the bounds are text with their macros expanded. */
+/* Two macros, so that the error text contains the expanded bounds. */
 #define MCP_OPTION_ROW(id, member, nginx, apache, kind, off, min, max, def)   \
     MCP_OPTION_ENTRY(kind, off, min, max, def)
 
@@ -41,7 +43,7 @@ static const mcp_option_t  mcp_option_table[MCP_OPTION_COUNT] = {
 };
 
 
-/* mcp_options_t.set has a bit for each */
+/* mcp_options_t.set has one bit for each option */
 _Static_assert(MCP_OPTION_COUNT <= 64, "too many options");
 
 
@@ -52,7 +54,7 @@ mcp_option_bit(unsigned option)
 }
 
 
-/* Parts of a time, in the order in which they stand. */
+/* The units of a time, in the order in which they must appear. */
 typedef struct {
     mcp_str_t  name;
     uint64_t   ms;
@@ -70,10 +72,11 @@ static const mcp_option_unit_t  mcp_option_units[] = {
 #define MCP_OPTION_UNITS                                                      \
     (sizeof(mcp_option_units) / sizeof(mcp_option_units[0]))
 
-#define MCP_OPTION_SECONDS  4          /* the unit of bare numbers */
+#define MCP_OPTION_SECONDS  4          /* index of the unit of numbers
+                                          without a unit */
 
 
-/* *total += n * scale, if there is room for it. */
+/* Adds n * scale to *total. Returns MCP_ERR_SYNTAX on overflow. */
 static int
 mcp_option_add(uint64_t *total, uint64_t n, uint64_t scale)
 {
@@ -87,7 +90,10 @@ mcp_option_add(uint64_t *total, uint64_t n, uint64_t scale)
 }
 
 
-/* Which unit stands at the beginning of text; the number of units if none. */
+/*
+ * Returns the index of the unit at the beginning of text, or the number of
+ * units if there is none.
+ */
 static size_t
 mcp_option_unit(mcp_str_t text)
 {
@@ -99,7 +105,7 @@ mcp_option_unit(mcp_str_t text)
     for (i = 0; i < MCP_OPTION_UNITS; i++) {
         name = mcp_option_units[i].name;
 
-        /* the last one: "ms" is no "m" */
+        /* the last match wins: "ms" is not "m" */
 
         if (name.len <= text.len
             && memcmp(name.data, text.data, name.len) == 0)
@@ -112,7 +118,10 @@ mcp_option_unit(mcp_str_t text)
 }
 
 
-/* Takes a number off the beginning of text: MCP_DONE if there is none. */
+/*
+ * Removes a number from the beginning of text. Returns MCP_DONE if there is
+ * none.
+ */
 static int
 mcp_option_number(mcp_str_t *text, uint64_t *n)
 {
@@ -140,9 +149,12 @@ mcp_option_number(mcp_str_t *text, uint64_t *n)
 }
 
 
-/* Takes the unit off the beginning of text.  Units of falling size follow each
- * other, each at most once; *next is the first that may still come, and a
- * number without a unit, which is seconds, is the last. */
+/*
+ * Removes the unit from the beginning of text. Units follow each other in
+ * descending order, each at most once; *next is the index of the first unit
+ * that may follow. A number without a unit is in seconds, and must be the last
+ * one.
+ */
 static int
 mcp_option_take_unit(mcp_str_t *text, size_t *next, uint64_t *ms)
 {
@@ -176,7 +188,7 @@ mcp_option_take_unit(mcp_str_t *text, size_t *next, uint64_t *ms)
 }
 
 
-/* As nginx reads times. */
+/* Accepts the syntax of times in nginx. */
 int
 mcp_option_time(mcp_str_t text, uint64_t *ms)
 {
@@ -254,18 +266,18 @@ mcp_option_size(mcp_str_t text, uint64_t *size)
 }
 
 
-/* MCP_OK or MCP_ERR_SYNTAX. */
+/* Reads the text of mcp_quota_key. Returns MCP_OK or MCP_ERR_SYNTAX. */
 static int
-mcp_option_share_by(mcp_str_t text, uint64_t *value)
+mcp_option_quota_key(mcp_str_t text, uint64_t *value)
 {
     if (mcp_str_case_eq(text, mcp_str("principal"))) {
-        *value = MCP_SHARE_BY_PRINCIPAL;
+        *value = MCP_QUOTA_KEY_PRINCIPAL;
 
     } else if (mcp_str_case_eq(text, mcp_str("address"))) {
-        *value = MCP_SHARE_BY_ADDRESS;
+        *value = MCP_QUOTA_KEY_ADDRESS;
 
     } else if (mcp_str_case_eq(text, mcp_str("off"))) {
-        *value = MCP_SHARE_BY_OFF;
+        *value = MCP_QUOTA_KEY_OFF;
 
     } else {
         return MCP_ERR_SYNTAX;
@@ -275,7 +287,10 @@ mcp_option_share_by(mcp_str_t text, uint64_t *value)
 }
 
 
-/* What each party may have, in words; MCP_DONE: it is a number or a size. */
+/*
+ * Reads the keywords of a quota for each tenant. Returns MCP_OK, or MCP_DONE
+ * if the text is not a keyword but a number or a size.
+ */
 static int
 mcp_option_quota(mcp_str_t text, uint64_t *value)
 {
@@ -305,7 +320,10 @@ mcp_option_flag(mcp_str_t text, uint64_t *value)
 }
 
 
-/* Reads what is neither "off" nor a word: MCP_OK or MCP_ERR_SYNTAX. */
+/*
+ * Reads a value that is neither "off" nor a keyword. Returns MCP_OK or
+ * MCP_ERR_SYNTAX.
+ */
 static int
 mcp_option_parse(mcp_option_kind_e kind, mcp_str_t text, uint64_t *value)
 {
@@ -327,7 +345,32 @@ mcp_option_parse(mcp_option_kind_e kind, mcp_str_t text, uint64_t *value)
 }
 
 
-/* Returns 1 for a size of some bytes, such as "8", which was to be "8m". */
+/* Reads the text of mcp_resume_stateless.  Returns MCP_OK or
+ * MCP_ERR_SYNTAX. */
+static int
+mcp_option_resume_stateless(mcp_str_t text, uint64_t *value)
+{
+    if (mcp_str_case_eq(text, mcp_str("off"))) {
+        *value = MCP_RESUME_STATELESS_OFF;
+
+    } else if (mcp_str_case_eq(text, mcp_str("declared"))) {
+        *value = MCP_RESUME_STATELESS_DECLARED;
+
+    } else if (mcp_str_case_eq(text, mcp_str("all"))) {
+        *value = MCP_RESUME_STATELESS_ALL;
+
+    } else {
+        return MCP_ERR_SYNTAX;
+    }
+
+    return MCP_OK;
+}
+
+
+/*
+ * Returns 1 for a size of a few bytes, such as "8", which probably should be
+ * "8m".
+ */
 static int
 mcp_option_lacks_unit(const mcp_option_t *option, uint64_t value)
 {
@@ -337,7 +380,9 @@ mcp_option_lacks_unit(const mcp_option_t *option, uint64_t value)
 }
 
 
-/* MCP_OK or *error. */
+/*
+ * Sets an option from text. Returns MCP_OK, or MCP_ERR_CONFIG with *error set.
+ */
 static int
 mcp_option_read(const mcp_option_t *option, mcp_str_t text, uint64_t *value,
     const char **error)
@@ -349,9 +394,14 @@ mcp_option_read(const mcp_option_t *option, mcp_str_t text, uint64_t *value,
 
     *error = "invalid value";
 
-    if (option->kind == MCP_OPTION_KIND_SHARE_BY) {
-        return mcp_option_share_by(text, value) == MCP_OK ? MCP_OK
+    if (option->kind == MCP_OPTION_KIND_QUOTA_KEY) {
+        return mcp_option_quota_key(text, value) == MCP_OK ? MCP_OK
                                                           : MCP_ERR_CONFIG;
+    }
+
+    if (option->kind == MCP_OPTION_KIND_RESUME_STATELESS) {
+        return mcp_option_resume_stateless(text, value) == MCP_OK
+               ? MCP_OK : MCP_ERR_CONFIG;
     }
 
     if ((option->kind == MCP_OPTION_KIND_QUOTA
@@ -438,9 +488,11 @@ mcp_option_form(mcp_option_e option)
         [MCP_OPTION_KIND_ROOM] =
             { "a size is 65536, 64k, 8m or 1g, or it is share",
               "a size is 65536, 64k, 8m or 1g, or it is share or off" },
-        [MCP_OPTION_KIND_SHARE_BY] =
+        [MCP_OPTION_KIND_QUOTA_KEY] =
             { "it is principal or address",
-              "it is principal, address or off" }
+              "it is principal, address or off" },
+        [MCP_OPTION_KIND_RESUME_STATELESS] =
+            { "it is declared or all", "it is off, declared or all" }
     };
 
     return forms[mcp_option_table[option].kind][mcp_option_table[option].off];
@@ -481,7 +533,9 @@ mcp_option_value(const mcp_options_t *options, mcp_option_e option)
 void
 mcp_options_apply(const mcp_options_t *options, mcp_endpoint_t *endpoint)
 {
-    /* the members' types differ; the table's bounds fit into each */
+    /*
+     * the types of the members differ; the bounds of the table fit into each
+     */
 
 #define MCP_OPTION_APPLY(id, member, nginx, apache, kind, off, min, max, def) \
     endpoint->member = mcp_option_value(options, MCP_OPTION_##id);

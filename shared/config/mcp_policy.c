@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* The keys of catalog items that are policy. */
+/* Reads the keys of catalog items that are limits of calls. */
 
 
 #include "config/mcp_policy.h"
@@ -13,14 +13,15 @@ typedef enum {
     MCP_POLICY_COUNT,          /* at least 1 */
     MCP_POLICY_SCOPE,          /* "public" or "private" */
     MCP_POLICY_JOIN,           /* "key" or "arguments" */
-    MCP_POLICY_TASK            /* a word, or a time */
+    MCP_POLICY_TASK            /* a keyword, or a time */
 } mcp_policy_type_e;
 
 
 typedef struct {
     mcp_str_t          key;
     mcp_policy_type_e  type;
-    size_t             offset;         /* of its uint64_t in mcp_policy_t */
+    size_t             offset;         /* offset of the uint64_t in
+                                          mcp_policy_t */
     unsigned           kinds;          /* bits of mcp_list_e; 0: all */
 } mcp_policy_key_t;
 
@@ -30,7 +31,7 @@ typedef struct {
 #define MCP_POLICY_TOOL  (1U << MCP_LIST_TOOLS)
 
 
-/* not an offset: bit fields and narrower ones are set by name */
+/* no offset: bit fields and narrower members are set by name */
 #define MCP_POLICY_BY_NAME  ((size_t) -1)
 
 static const mcp_policy_key_t  mcp_policy_keys[] = {
@@ -61,7 +62,7 @@ static const mcp_policy_key_t  mcp_policy_keys[] = {
 #define MCP_POLICY_KEYS                                                      \
     (sizeof(mcp_policy_keys) / sizeof(mcp_policy_key_t))
 
-/* a year of seconds: no sum of times overflows */
+/* a year in seconds, so that no sum of times overflows */
 #define MCP_POLICY_MAX_SECONDS  31536000
 #define MCP_POLICY_MAX_BYTES    ((uint64_t) 1 << 40)
 #define MCP_POLICY_MAX_EVENTS   1073741824
@@ -78,7 +79,7 @@ static const char *const  mcp_policy_errors[] = {
 };
 
 
-/* A number without sign and exponent, times a thousand. */
+/* Reads a number without sign and exponent, and multiplies it by 1,000. */
 static int
 mcp_policy_seconds(mcp_str_t raw, uint64_t *ms)
 {
@@ -113,7 +114,7 @@ mcp_policy_seconds(mcp_str_t raw, uint64_t *ms)
 }
 
 
-/* Both parts of what a tool says of tasks, as one number. */
+/* The two values of "x-mcp-task", kind and time, as one number. */
 #define MCP_POLICY_TASK_TIME    4
 #define mcp_policy_task(p)  ((p)->task_after * MCP_POLICY_TASK_TIME + (p)->task)
 
@@ -187,7 +188,7 @@ mcp_policy_number(const mcp_json_value_t *value, mcp_policy_type_e type,
         return MCP_ERR_CONFIG;
     }
 
-    /* to who keeps the limit 0 is none */
+    /* for the owner of the limit, 0 means "no limit" */
 
     max = type == MCP_POLICY_COUNT ? MCP_POLICY_MAX_EVENTS
                                    : MCP_POLICY_MAX_BYTES;
@@ -306,7 +307,10 @@ mcp_policy_apply(mcp_policy_t *policy, const mcp_policy_rule_t *rule)
         mcp_policy_set(policy, k, n);
     }
 
-    /* who may not come back is not waited for, nor sent away */
+    /*
+     * a call that cannot be resumed is not kept, and its connection is not
+     * closed early
+     */
 
     if (policy->max_wait == 0) {
         policy->resumable = 0;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * The limits of one call: the endpoint's, overridden by those that the catalog
- * has for its tool, prompt or resource.
+ * The limits of a call: those of the endpoint, overridden by those in the
+ * catalog for its tool, prompt or resource.
  */
 
 
@@ -14,38 +14,45 @@
 #include "rpc/mcp_method.h"
 
 
-/* Which calls of a tool others of the same may join. */
+/* The calls of a tool that equal requests may join. */
 typedef enum {
     MCP_JOIN_NOT = 0,
-    MCP_JOIN_KEY,              /* that bring a key, by the same key */
-    MCP_JOIN_ARGUMENTS         /* and all of one caller, by their arguments */
+    MCP_JOIN_KEY,              /* calls with a key, by requests with the
+                                  same key */
+    MCP_JOIN_ARGUMENTS         /* also calls without a key, by requests of
+                                  the same caller with the same arguments */
 } mcp_join_e;
 
 
-/* Whether calls of a tool become tasks, for clients that know of them. */
+/* When calls of a tool become tasks, for clients that support tasks. */
 typedef enum {
     MCP_TASK_NEVER = 0,
-    MCP_TASK_AUTO,             /* if they take long */
-    MCP_TASK_ALWAYS,           /* before a backend is asked */
-    MCP_TASK_REQUIRED          /* and there is no other way to call it */
+    MCP_TASK_AUTO,             /* after task_after */
+    MCP_TASK_ALWAYS,           /* before the backend is called */
+    MCP_TASK_REQUIRED          /* always; clients that do not support tasks
+                                  get an error */
 } mcp_task_policy_e;
 
 
-/* Times in ms; 0 where there is none. */
+/* Times are in ms; 0 if there is none. */
 typedef struct {
-    uint64_t  max_wait;        /* without a client that reads its stream */
-    uint64_t  min_wait;        /* before clients come back, as they are told
-                                  */
+    uint64_t  max_wait;        /* how long a stream is kept without a reader */
+    uint64_t  min_wait;        /* how long clients are told to wait before
+                                  they resume ("retry") */
     uint64_t  stream_after;
     uint64_t  close_after;
-    uint64_t  task_after;      /* AUTO: after so long */
-    uint64_t  resume_after;    /* interim results with a resume token */
+    uint64_t  task_after;      /* with MCP_TASK_AUTO: age of a call that
+                                  becomes a task */
+    uint64_t  resume_after;    /* interval of interim results with a resume
+                                  token */
     uint64_t  stream_buffer;
     uint32_t  max_events;
-    uint64_t  cache_ttl;       /* of what is read */
-    unsigned  cache_public:1;  /* it is the same for all callers */
+    uint64_t  cache_ttl;       /* how long clients may cache a resource */
+    unsigned  cache_public:1;  /* 1: the cached result is valid for all
+                                  callers */
     unsigned  join:2;          /* mcp_join_e */
-    unsigned  resumable:1;     /* 0: it ends when its client disconnects */
+    unsigned  resumable:1;     /* 0: the call ends when its client
+                                  disconnects */
     unsigned  task:2;          /* mcp_task_policy_e */
 } mcp_policy_t;
 
@@ -53,7 +60,7 @@ typedef struct {
 /* The limits that an item of the catalog has. */
 typedef struct {
     unsigned      set;         /* one bit for each key that is present */
-    unsigned      has_task:1;  /* it says what is a task */
+    unsigned      has_task:1;  /* 1: the item has "x-mcp-task" */
     mcp_policy_t  value;
 } mcp_policy_rule_t;
 
@@ -62,22 +69,25 @@ typedef struct {
  * Reads one key of an item: "x-mcp-resumable" (true, false), "x-mcp-max-wait",
  * "x-mcp-min-wait", "x-mcp-stream-after", "x-mcp-close-after",
  * "x-mcp-resume-after" (seconds, up to three decimals), "x-mcp-stream-buffer"
- * (bytes) and "x-mcp-max-events"; of an item that is read "x-mcp-cache-ttl"
- * (seconds) and "x-mcp-cache-scope" ("public", "private"); of a tool
- * "x-mcp-join" ("key", "arguments") and "x-mcp-task" ("never", "auto",
- * "always", "required", or auto after a number of seconds).
+ * (bytes) and "x-mcp-max-events"; for a resource "x-mcp-cache-ttl" (seconds)
+ * and "x-mcp-cache-scope" ("public", "private"); for a tool "x-mcp-join"
+ * ("key", "arguments") and "x-mcp-task" ("never", "auto", "always",
+ * "required", or a number of seconds, which is "auto" after this time).
  *
  * Returns MCP_OK, or
- *   MCP_ERR_CONFIG  *error, static, continues the key
+ *   MCP_ERR_CONFIG  *error, a static string, is the text after the key's name
  */
 int mcp_policy_read(mcp_policy_rule_t *rule, mcp_list_e kind, mcp_str_t key,
     const mcp_json_value_t *value, const char **error);
 
-/* Returns 1 if a client that declares these MCP_CLIENT_... gets a task.  One
- * that can come back for a stream need not poll, if there is a choice. */
+/*
+ * Returns 1 if a call becomes a task for a client that declares these
+ * MCP_CLIENT_... capabilities. If both are possible, a client that can resume
+ * a stream gets a stream, so that it need not poll.
+ */
 int mcp_policy_is_task(const mcp_policy_t *policy, unsigned capabilities);
 
-/* Overrides the policy with the limits of the rule, which may be NULL. */
+/* Overrides the policy with the limits of the rule; rule may be NULL. */
 void mcp_policy_apply(mcp_policy_t *policy, const mcp_policy_rule_t *rule);
 
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* What an operator wrote about an endpoint: each directive and its errors. */
+/* The directives of an endpoint, each with its errors. */
 
 
 #include <stdarg.h>
 #include <stdio.h>
 
 #include "base/mcp_utf8.h"
-#include "config/mcp_setup_parts.h"
+#include "config/mcp_setup_internal.h"
 #include "mcp_http.h"
 
 
@@ -66,7 +66,7 @@ mcp_setup_fail(char *error, const char *fmt, ...)
 }
 
 
-/* A text that is said once. */
+/* Sets a text that may be set only once. */
 static int
 mcp_setup_text(mcp_setup_t *setup, mcp_str_t *member, mcp_str_t text,
     char *error)
@@ -246,19 +246,19 @@ mcp_setup_append(char *p, mcp_str_t s)
 
 
 int
-mcp_setup_stand(mcp_setup_t *setup, mcp_str_t server, mcp_str_t path,
+mcp_setup_set_catalog_key(mcp_setup_t *setup, mcp_str_t server, mcp_str_t path,
     unsigned n)
 {
     char            number[16];
     mcp_str_t       parts[3];
-    unsigned char  *place;
+    unsigned char  *catalog_key;
     char           *label, *end;
 
-    place = mcp_arena_alloc(&setup->arena, MCP_DIGEST_LEN);
+    catalog_key = mcp_arena_alloc(&setup->arena, MCP_DIGEST_LEN);
     label = mcp_arena_alloc(&setup->arena,
                             server.len + path.len + sizeof(number) + 1);
 
-    if (place == NULL || label == NULL) {
+    if (catalog_key == NULL || label == NULL) {
         return MCP_ERR_MEMORY;
     }
 
@@ -267,7 +267,7 @@ mcp_setup_stand(mcp_setup_t *setup, mcp_str_t server, mcp_str_t path,
     parts[2].data = number;
     parts[2].len = (size_t) snprintf(number, sizeof(number), "%u", n);
 
-    setup->place = place;
+    setup->catalog_key = catalog_key;
 
     end = mcp_setup_append(mcp_setup_append(label, server), path);
 
@@ -278,14 +278,14 @@ mcp_setup_stand(mcp_setup_t *setup, mcp_str_t server, mcp_str_t path,
 
     setup->label = (mcp_str_t) { label, (size_t) (end - label) };
 
-    return mcp_digest(place, parts, 3);
+    return mcp_digest(catalog_key, parts, 3);
 }
 
 
 const unsigned char *
-mcp_setup_place(const mcp_setup_t *setup)
+mcp_setup_catalog_key(const mcp_setup_t *setup)
 {
-    return setup->place;
+    return setup->catalog_key;
 }
 
 
@@ -385,8 +385,8 @@ mcp_setup_route(mcp_setup_t *setup, mcp_str_t pattern, mcp_str_t target,
 
     for (route = setup->routes.first; route; route = route->next) {
         if (mcp_str_eq(route->text, pattern)) {
-            return mcp_setup_fail(error, "a route for \"%.*s\" stands before "
-                                  "this one, which is never used",
+            return mcp_setup_fail(error, "an earlier route matches \"%.*s\", "
+                                  "so this one is never used: remove one",
                                   mcp_setup_quote(pattern));
         }
     }
@@ -416,8 +416,10 @@ mcp_setup_is_origin(mcp_str_t text)
 }
 
 
-/* Returns 1 unless "scheme://host" is followed by a path, query or fragment, or
- * has user information. */
+/*
+ * Returns 1 if the text has only "scheme://host[:port]": no path, query,
+ * fragment or user information.
+ */
 static int
 mcp_setup_is_bare(mcp_str_t origin)
 {
@@ -487,7 +489,7 @@ mcp_setup_revision(mcp_setup_t *setup, mcp_str_t name, char *error)
                       mcp_revision(revision)->name.data);
     }
 
-    return mcp_setup_fail(error, "\"%.*s\" is no revision that is known here "
+    return mcp_setup_fail(error, "\"%.*s\" is not a supported revision "
                           "(%s)", mcp_setup_quote(name), known + 1);
 }
 

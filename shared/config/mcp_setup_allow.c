@@ -1,19 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Who may see and call what, as the operator wrote it. */
+/* The directive mcp_allow. */
 
 
 #include <stdio.h>
 
-#include "config/mcp_setup_parts.h"
+#include "config/mcp_setup_internal.h"
 
 
-/* Each may be looked at for each name of a list. */
+/*
+ * Maximum number of rules: a list of items may evaluate each of them for each
+ * name.
+ */
 #define MCP_SETUP_ALLOW_MAX  1000
 
 
-/* Returns 1 if a rule in front matches every name of this one: "*", or the same
- * pattern. */
+/*
+ * Returns 1 if an earlier rule matches every name of this one: "*", or the
+ * same pattern.
+ */
 static int
 mcp_setup_allow_hidden(const mcp_setup_t *setup, const mcp_allow_t *rule)
 {
@@ -73,8 +78,8 @@ mcp_setup_allow(mcp_setup_t *setup, mcp_str_t pattern, const void *value,
 
     if (mcp_setup_allow_hidden(setup, &allow->rule)) {
         (void) snprintf(error, MCP_SETUP_ERROR_MAX,
-                        "rule \"%.*s\" stands behind one that matches all of "
-                        "its names, and is never used",
+                        "an earlier rule matches all names of rule \"%.*s\", "
+                        "which is never used: put it before that rule",
                         mcp_setup_quote(pattern));
         mcp_match_free(allow->rule.match);
         return MCP_ERR_CONFIG;
@@ -160,26 +165,28 @@ mcp_setup_lacks_scopes(const mcp_setup_t *setup)
 }
 
 
-/* Whether the catalog, which names all there is, has what an exact rule
- * names. */
+/* Returns 1 if the catalog contains the name of a rule without a wildcard. */
 static int
 mcp_setup_allow_names(const mcp_setup_t *setup, const mcp_allow_t *rule)
 {
     int        kind;
-    mcp_str_t  scope;
+    mcp_str_t  scope, uri, name;
+
+    uri = mcp_match_uri(rule->match);
 
     for (kind = 0; kind < MCP_LIST_COUNT; kind++) {
+        name = kind == MCP_LIST_RESOURCES || kind == MCP_LIST_TEMPLATES
+               ? uri : rule->name;
+
         if ((rule->kinds & (1u << kind))
-            && mcp_catalog_find(setup->catalog, (mcp_list_e) kind,
-                                rule->name).data)
+            && mcp_catalog_find(setup->catalog, (mcp_list_e) kind, name).data)
         {
             return 1;
         }
     }
 
     return (rule->kinds & (1u << MCP_LIST_TEMPLATES))
-           && mcp_catalog_has_template(setup->catalog, rule->name,
-                                       &scope);
+           && mcp_catalog_has_template(setup->catalog, uri, &scope);
 }
 
 

@@ -1,31 +1,32 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * What an operator wrote about authorization, and the document that says it to
- * clients.  What is accepted here needs no escapes, neither in JSON nor in
- * parameters of challenges.
+ * The directives of authorization, and the metadata document for clients.
+ * Accepted values need no escapes, neither in JSON nor in parameters of
+ * challenges.
  */
 
 
 #include <stdio.h>
 
 #include "base/mcp_crypto.h"
-#include "config/mcp_setup_parts.h"
+#include "config/mcp_setup_internal.h"
 #include "mcp_auth.h"
 #include "mcp_http.h"
 
 
 #define MCP_SETUP_URI_MAX     1024     /* bytes */
-#define MCP_SETUP_WORDS_MAX   64       /* servers, and scopes */
+#define MCP_SETUP_WORDS_MAX   64       /* maximum number of servers, and of
+                                          scopes */
 #define MCP_SETUP_ETAG_BYTES  8
 
 
 /* --- values --- */
 
-/* Besides letters and digits (RFC 3986, 3.3). */
+/* Characters of a path besides letters and digits (RFC 3986, 3.3). */
 #define MCP_SETUP_PATH_CHARS  "/-._~%!$&'()*+,;=:@"
 
-/* A path of a URI, nothing behind it. */
+/* Returns 1 if the text is the path of a URI without query and fragment. */
 static int
 mcp_setup_is_path(mcp_str_t text)
 {
@@ -79,7 +80,7 @@ mcp_setup_split(mcp_str_t uri, mcp_str_t *origin, mcp_str_t *path)
 }
 
 
-/* scope-token (RFC 6749, 3.3) */
+/* Returns 1 if the text is a scope-token (RFC 6749, 3.3). */
 static int
 mcp_setup_is_scope(mcp_str_t text)
 {
@@ -163,7 +164,7 @@ mcp_setup_auth_server(mcp_setup_t *setup, mcp_str_t uri, char *error)
 {
     mcp_str_t  origin, path;
 
-    /* no query and no fragment (RFC 8414, 2) */
+    /* an issuer has no query and no fragment (RFC 8414, 2) */
 
     if (mcp_setup_split(uri, &origin, &path) != MCP_OK) {
         return mcp_setup_fail(error, "\"%.*s\" is not the URI of an issuer: "
@@ -188,9 +189,8 @@ mcp_setup_auth_scope(mcp_setup_t *setup, mcp_str_t scope, char *error)
     /* 2026-07-28, basic/authorization, "Refresh Tokens" */
 
     if (mcp_str_eq(scope, mcp_str("offline_access"))) {
-        return mcp_setup_fail(error, "\"offline_access\" is a matter of "
-                              "clients and issuers, and no scope of a "
-                              "resource");
+        return mcp_setup_fail(error, "\"offline_access\" concerns clients and "
+                              "issuers and is not a scope of a resource");
     }
 
     return mcp_setup_add_word(setup, &setup->auth_scopes, scope, error);
@@ -230,7 +230,7 @@ mcp_setup_write_words(mcp_buf_t *buf, const mcp_setup_words_t *words)
 }
 
 
-/* Protected Resource Metadata (RFC 9728, 2). */
+/* Appends the Protected Resource Metadata (RFC 9728, 2). */
 static void
 mcp_setup_write_document(const mcp_setup_t *setup, mcp_buf_t *buf)
 {
@@ -255,8 +255,10 @@ mcp_setup_write_document(const mcp_setup_t *setup, mcp_buf_t *buf)
 }
 
 
-/* The well-known path goes between host and path, of which a single slash is
- * none (RFC 9728, 3.1). */
+/*
+ * Appends the URL of the document: the well-known path is inserted between the
+ * host and the path; a path "/" is omitted (RFC 9728, 3.1).
+ */
 static void
 mcp_setup_write_url(const mcp_setup_t *setup, mcp_buf_t *buf, size_t *origin)
 {
@@ -291,7 +293,7 @@ mcp_setup_write_scope(const mcp_setup_t *setup, mcp_buf_t *buf)
 }
 
 
-/* Moves what the buffer holds into the arena. */
+/* Copies the buffer's content into the arena. */
 static int
 mcp_setup_take(mcp_setup_t *setup, mcp_buf_t *buf, mcp_str_t *text)
 {

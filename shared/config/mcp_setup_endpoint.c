@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* What follows from a setup: what others inherit of it, and its endpoint. */
+/* Merges setups, and makes an endpoint from a setup. */
 
 
 #include <stdio.h>
 
-#include "config/mcp_setup_parts.h"
+#include "config/mcp_setup_internal.h"
 #include "rpc/mcp_result.h"
 #include "rpc/mcp_revision.h"
 
@@ -50,7 +50,7 @@ mcp_setup_merge(mcp_setup_t *setup, const mcp_setup_t *parent)
     if (setup->catalog == NULL) {
         setup->catalog = parent->catalog;
         setup->catalog_file = parent->catalog_file;
-        setup->place = parent->place;
+        setup->catalog_key = parent->catalog_key;
         setup->label = parent->label;
     }
 
@@ -66,7 +66,7 @@ mcp_setup_merge(mcp_setup_t *setup, const mcp_setup_t *parent)
         setup->granted_scopes = parent->granted_scopes;
     }
 
-    /* "any" and a list are said by the same directive */
+    /* one directive sets "any" or a list */
 
     if (setup->origins.last == NULL && !setup->any_origin) {
         setup->origins = parent->origins;
@@ -96,8 +96,10 @@ mcp_setup_add_target(mcp_setup_t *setup, mcp_str_t target)
 }
 
 
-/* Adds the routes that are exact names, or those that are not; returns how many
- * there are then. */
+/*
+ * Appends the routes with exact names (exact is 1) or the others. Returns the
+ * number of routes after that.
+ */
 static size_t
 mcp_setup_add_routes(mcp_setup_t *setup, int exact, mcp_route_t *routes,
     size_t n)
@@ -138,7 +140,7 @@ mcp_setup_make_routes(mcp_setup_t *setup, mcp_endpoint_t *endpoint)
                        ? mcp_setup_add_target(setup, setup->backend)
                        : MCP_NO_TARGET;
 
-    /* exact names win over regular expressions, wherever they stand */
+    /* exact names precede regular expressions, regardless of their order */
 
     n = mcp_setup_add_routes(setup, 1, routes, 0);
     n = mcp_setup_add_routes(setup, 0, routes, n);
@@ -182,7 +184,10 @@ mcp_setup_make_origins(mcp_setup_t *setup, mcp_endpoint_t *endpoint)
 }
 
 
-/* Every result of a stateless revision says who the server is. */
+/*
+ * Builds the member that identifies the server in each result of a stateless
+ * revision.
+ */
 static int
 mcp_setup_make_members(mcp_setup_t *setup, mcp_endpoint_t *endpoint)
 {
@@ -208,8 +213,10 @@ mcp_setup_make_members(mcp_setup_t *setup, mcp_endpoint_t *endpoint)
 }
 
 
-/* Nobody is told of a resource without an authorization server: whoever read
- * the configuration has refused it (mcp_setup_auth()). */
+/*
+ * Builds the metadata document. Without an authorization server there is none:
+ * mcp_setup_auth() has rejected such a configuration.
+ */
 static int
 mcp_setup_add_auth(mcp_setup_t *setup, mcp_endpoint_t *endpoint)
 {
@@ -252,8 +259,8 @@ mcp_setup_endpoint(mcp_setup_t *setup, const mcp_keys_t *keys, mcp_str_t name,
     endpoint->publish_url = setup->publish_url;
     endpoint->identity = mcp_setup_identity(setup);
 
-    if (setup->place) {
-        memcpy(endpoint->place, setup->place, MCP_DIGEST_LEN);
+    if (setup->catalog_key) {
+        memcpy(endpoint->catalog_key, setup->catalog_key, MCP_DIGEST_LEN);
         endpoint->label = setup->label;
     }
 
@@ -297,7 +304,10 @@ mcp_setup_fills_zone(const mcp_setup_t *setup, uint64_t size)
     mcp_options_apply(&setup->options, &endpoint);
     mcp_setup_fit(setup, size, &endpoint);
 
-    /* what was sent may be kept as well, as much again: mcp_store_append() */
+    /*
+     * events that were sent may be kept too, in an equal amount:
+     * mcp_store_append()
+     */
 
     return endpoint.stream_buffer >= size / 4;
 }

@@ -1,17 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Settings that are valid, but have no effect or one that is hardly meant. */
+/*
+ * Finds valid settings that have no effect, or probably not the intended one.
+ */
 
 
 #include <stdio.h>
 
 #include "config/mcp_catalog.h"
-#include "config/mcp_setup_parts.h"
+#include "config/mcp_setup_internal.h"
 
 
 typedef struct {
     int         (*applies)(const mcp_setup_t *setup, mcp_str_t *name);
-    const char   *text[2];             /* nginx, Apache; may have a "%.*s" */
+    const char   *text[2];             /* text for nginx, for Apache; may
+                                          contain one "%.*s" */
 } mcp_setup_warning_t;
 
 
@@ -41,8 +44,10 @@ mcp_setup_has_rule(const mcp_setup_t *setup, mcp_list_e kind, mcp_str_t name)
 }
 
 
-/* Returns 1 and sets *name to the first item of the catalog that no rule
- * matches.  A last rule "*" shows that all others were meant. */
+/*
+ * Returns 1 and sets *name to the first item of the catalog that no rule
+ * matches. A last rule "*" shows that the operator considered all others.
+ */
 static int
 mcp_setup_hides(const mcp_setup_t *setup, mcp_str_t *name)
 {
@@ -84,23 +89,23 @@ static const mcp_setup_warning_t  mcp_setup_warnings[] = {
 
     { mcp_setup_is_empty,
       { "has neither \"mcp_catalog\" nor \"mcp_backend\" nor \"mcp_route\": "
-        "it offers nothing",
-        "has neither MCPCatalog nor MCPBackend nor MCPRoute: it offers "
-        "nothing" } },
+        "clients find nothing there",
+        "has neither MCPCatalog nor MCPBackend nor MCPRoute: clients find "
+        "nothing there" } },
 
     { mcp_setup_hides,
-      { "hides \"%.*s\" from everybody, because no \"mcp_allow\" matches it: "
-        "let a last rule \"mcp_allow * 0\" say so, or \"mcp_allow * 1\" show "
-        "it",
-        "hides \"%.*s\" from everybody, because no MCPAllow matches it: let a "
-        "last rule \"MCPAllow * false\" say so, or \"MCPAllow * true\" show "
-        "it" } },
+      { "hides \"%.*s\" from all callers, because no \"mcp_allow\" matches it: "
+        "add \"mcp_allow * 1\" to show it, or \"mcp_allow * 0\" if it is meant "
+        "to be hidden",
+        "hides \"%.*s\" from all callers, because no MCPAllow matches it: add "
+        "\"MCPAllow * true\" to show it, or \"MCPAllow * false\" if it is "
+        "meant to be hidden" } },
 
     { mcp_setup_waits_long,
       { "has an \"mcp_min_wait\" that exceeds \"mcp_max_wait\": clients that "
-        "obey it come back too late",
-        "has an MCPMinWait that exceeds MCPMaxWait: clients that obey it come "
-        "back too late" } }
+        "wait for it resume too late",
+        "has an MCPMinWait that exceeds MCPMaxWait: clients that wait for it "
+        "resume too late" } }
 };
 
 #define MCP_SETUP_WARNINGS                                                    \
@@ -111,6 +116,7 @@ int
 mcp_setup_warning(const mcp_setup_t *setup, int apache, unsigned *position,
     char *text)
 {
+    unsigned                    idle;
     mcp_str_t                   name;
     const mcp_setup_warning_t  *warning;
 
@@ -123,6 +129,13 @@ mcp_setup_warning(const mcp_setup_t *setup, int apache, unsigned *position,
                             warning->text[apache != 0], mcp_setup_quote(name));
             return 1;
         }
+    }
+
+    idle = *position - MCP_SETUP_WARNINGS;
+
+    if (mcp_setup_warning_idle(setup, apache, &idle, text)) {
+        *position = MCP_SETUP_WARNINGS + idle;
+        return 1;
     }
 
     return 0;

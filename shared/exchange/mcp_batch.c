@@ -5,36 +5,37 @@
  */
 
 #include "call/mcp_request.h"
-#include "exchange/mcp_exchange_parts.h"
+#include "exchange/mcp_exchange_internal.h"
 #include "exchange/mcp_exchange_session.h"
 #include "rpc/mcp_revision.h"
 #include "worker/mcp_answer.h"
-#include "worker/mcp_ask.h"
-#include "worker/mcp_hook.h"
+#include "worker/mcp_operation.h"
+#include "worker/mcp_resume_hooks.h"
 
 
-/* What an exchange has for a message. */
+/* A message of a batch. */
 typedef struct {
-    mcp_rpc_t          message;        /* with a method for logs */
+    mcp_rpc_t          message;        /* with its method, for logs */
     mcp_rpc_t         *msgs;
     size_t             n;
-    size_t             n_requests;     /* those that get a response */
+    size_t             n_requests;     /* number of messages that get a
+                                          response */
 } mcp_batch_t;
 
 
-/* A request of a batch that is answered here and now. */
+/* Sets the response of a request that is answered locally. */
 static int
 mcp_batch_answered(mcp_exchange_t *x, mcp_request_t *req,
-    const mcp_rpc_t *msg, mcp_verdict_e verdict, const mcp_verdict_t *v,
+    const mcp_rpc_t *msg, mcp_routing_e routing, const mcp_routing_t *v,
     mcp_buf_t *result)
 {
     mcp_buf_t  buf;
 
     mcp_buf_init(&buf, &x->worker->env->mem, SIZE_MAX / 2);
 
-    req->ending = MCP_ENDING_OK;
+    req->outcome = MCP_OUTCOME_OK;
 
-    if (verdict == MCP_VERDICT_LOCAL) {
+    if (routing == MCP_ROUTING_LOCAL) {
         mcp_result_write(&buf, msg->id,
                          (mcp_str_t) { result->data, result->len }, NULL);
 
@@ -42,7 +43,7 @@ mcp_batch_answered(mcp_exchange_t *x, mcp_request_t *req,
         mcp_fault_write(&buf, x->client.revision, msg->id, v->fault, v->detail,
                         mcp_null_str);
         mcp_store_count(x->worker->store, MCP_COUNT_ERRORS, 1);
-        req->ending = MCP_ENDING_RPC_ERROR;
+        req->outcome = MCP_OUTCOME_RPC_ERROR;
     }
 
     req->id = msg->id;
@@ -60,7 +61,7 @@ mcp_batch_answered(mcp_exchange_t *x, mcp_request_t *req,
 }
 
 
-/* Whether this message gets a response: a request, or one that is invalid. */
+/* Returns 1 if a message gets a response: a request, or an invalid message. */
 static int
 mcp_batch_is_answered(const mcp_rpc_t *msg)
 {
@@ -68,52 +69,52 @@ mcp_batch_is_answered(const mcp_rpc_t *msg)
 }
 
 
-/* What is to be done with one message of a batch. */
-static mcp_verdict_e
-mcp_batch_verdict(mcp_exchange_t *x, const mcp_rpc_t *msg, mcp_verdict_t *v,
+/* Decides on one message of a batch. */
+static mcp_routing_e
+mcp_batch_route(mcp_exchange_t *x, const mcp_rpc_t *msg, mcp_routing_t *v,
     mcp_buf_t *result)
 {
-    mcp_verdict_e  verdict;
+    mcp_routing_e  routing;
 
     if (msg->kind == MCP_RPC_INVALID) {
-        memset(v, 0, sizeof(mcp_verdict_t));
-        return mcp_verdict_fault(v, msg->fault, msg->detail);
+        memset(v, 0, sizeof(mcp_routing_t));
+        return mcp_routing_fault(v, msg->fault, msg->detail);
     }
 
     if (!mcp_dispatch_token_usable(msg)) {
-        memset(v, 0, sizeof(mcp_verdict_t));
-        return mcp_verdict_fault(v, MCP_FAULT_PARAMS, mcp_dispatch_bad_token);
+        memset(v, 0, sizeof(mcp_routing_t));
+        return mcp_routing_fault(v, MCP_FAULT_PARAMS, mcp_dispatch_bad_token);
     }
 
-    verdict = mcp_verdict(x, msg, v, result);
+    routing = mcp_routing_decide(x, msg, v, result);
 
-    /* tokens are for a request that is alone in its POST; a backend gets
-     * none that was not looked at */
+    /* a token is for the only request of a POST; a backend must not get an
+     * unchecked one */
 
-    if (verdict == MCP_VERDICT_CALL
+    if (routing == MCP_ROUTING_CALL
         && (msg->resume_token.type != MCP_JSON_NONE
             || msg->meta_resume_token.type != MCP_JSON_NONE))
     {
-        return mcp_verdict_fault(v, MCP_FAULT_RESUME_TOKEN, mcp_null_str);
+        return mcp_routing_fault(v, MCP_FAULT_RESUME_TOKEN, mcp_null_str);
     }
 
-    return verdict;
+    return routing;
 }
 
 
-/* Makes one request of the call of a message, answered already where no backend
- * is asked. */
+/* Initializes one request of the call for a message, with its response if no
+ * backend is needed. */
 static int
 mcp_batch_add(mcp_exchange_t *x, mcp_request_t *req, const mcp_rpc_t *msg,
     mcp_buf_t *result)
 {
-    mcp_verdict_e  verdict;
-    mcp_verdict_t  v;
+    mcp_routing_e  routing;
+    mcp_routing_t  v;
 
     result->len = 0;
-    verdict = mcp_batch_verdict(x, msg, &v, result);
+    routing = mcp_batch_route(x, msg, &v, result);
 
-    if (verdict == MCP_VERDICT_CALL) {
+    if (routing == MCP_ROUTING_CALL) {
         mcp_dispatch_fill(req, msg, &v);
         return MCP_OK;
     }
@@ -122,11 +123,11 @@ mcp_batch_add(mcp_exchange_t *x, mcp_request_t *req, const mcp_rpc_t *msg,
         return MCP_ERR_MEMORY;
     }
 
-    return mcp_batch_answered(x, req, msg, verdict, &v, result);
+    return mcp_batch_answered(x, req, msg, routing, &v, result);
 }
 
 
-/* The requests of a batch become one call. */
+/* Makes the requests of a batch one call. */
 static int
 mcp_batch_call(mcp_exchange_t *x, const mcp_batch_t *batch)
 {
@@ -164,9 +165,9 @@ mcp_batch_call(mcp_exchange_t *x, const mcp_batch_t *batch)
 }
 
 
-/* Asks for all that the answers need. */
+/* Starts the cluster operations that the responses need. */
 static int
-mcp_batch_ask(mcp_exchange_t *x, const mcp_batch_t *batch)
+mcp_batch_start(mcp_exchange_t *x, const mcp_batch_t *batch)
 {
     int     rc, worst;
     size_t  i;
@@ -178,18 +179,18 @@ mcp_batch_ask(mcp_exchange_t *x, const mcp_batch_t *batch)
             continue;
         }
 
-        rc = mcp_hook_ask(x, &batch->msgs[i]);
+        rc = mcp_hook_handle_method(x, &batch->msgs[i]);
 
         if (rc != MCP_OK && rc != MCP_AGAIN) {
             worst = rc;
         }
     }
 
-    return mcp_ask_waits(x) ? MCP_AGAIN : worst;
+    return mcp_operation_waits(x) ? MCP_AGAIN : worst;
 }
 
 
-/* The root of a batch. */
+/* The entry function of a batch. */
 static int
 mcp_batch_answer(mcp_exchange_t *x)
 {
@@ -199,25 +200,25 @@ mcp_batch_answer(mcp_exchange_t *x)
 
     batch = (const mcp_batch_t *) (const void *) x->msg;
 
-    rc = mcp_batch_ask(x, batch);
+    rc = mcp_batch_start(x, batch);
 
     if (rc == MCP_AGAIN || rc == MCP_ERR_MEMORY) {
         return rc;
     }
 
     if (rc != MCP_OK) {
-        return mcp_answer_fault(x, mcp_dispatch_ask_fault(rc), mcp_null_str,
+        return mcp_answer_fault(x, mcp_dispatch_start_fault(rc), mcp_null_str,
                                 mcp_null_str);
     }
 
-    /* first, as nothing else of it may be done if these find no room */
+    /* first, because nothing else may be done if these find no room */
 
     if (mcp_dispatch_one_way(x, batch->msgs, batch->n, &fault) == MCP_AGAIN) {
         return MCP_AGAIN;
     }
 
     if (fault == MCP_FAULT_NONE && batch->n_requests) {
-        fault = x->answer.refusal;
+        fault = x->answer.fault;
     }
 
     if (fault != MCP_FAULT_NONE) {
@@ -229,7 +230,7 @@ mcp_batch_answer(mcp_exchange_t *x)
 }
 
 
-/* Splits a batch, which not all sessions may send. */
+/* Splits a batch, which only sessions of some revisions may send. */
 static int
 mcp_batch_split(mcp_exchange_t *x, mcp_str_t text, mcp_str_t **items,
     size_t *n, mcp_fault_e *fault)
@@ -253,8 +254,8 @@ mcp_batch_split(mcp_exchange_t *x, mcp_str_t text, mcp_str_t **items,
 }
 
 
-/* Parses all messages, and counts those that get a response; NULL: no
- * memory. */
+/* Parses all messages and counts those that get a response. Returns NULL when
+ * out of memory. */
 static mcp_batch_t *
 mcp_batch_parse(mcp_exchange_t *x, const mcp_str_t *items, size_t n)
 {
@@ -315,5 +316,5 @@ mcp_batch(mcp_exchange_t *x, mcp_str_t text)
 
     x->msg = &batch->message;
 
-    return mcp_ask_now(x, mcp_batch_answer);
+    return mcp_operation_now(x, mcp_batch_answer);
 }

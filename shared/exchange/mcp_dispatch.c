@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/*
- * What a POSTed message means: who answers it (we, from configuration and
- * catalog, or a backend), and the rules about sessions and batches.
- */
+/* Handles the message of a POST: who responds to it (the server, from
+ * configuration and catalog, or a backend), and the rules for sessions and
+ * batches. */
 
 #include "call/mcp_cancel.h"
 #include "call/mcp_input.h"
-#include "config/mcp_party.h"
-#include "exchange/mcp_exchange_parts.h"
+#include "config/mcp_tenant.h"
+#include "exchange/mcp_exchange_internal.h"
 #include "exchange/mcp_exchange_session.h"
 #include "exchange/mcp_join.h"
 #include "exchange/mcp_listen.h"
@@ -17,19 +16,19 @@
 #include "rpc/mcp_result.h"
 #include "rpc/mcp_revision.h"
 #include "worker/mcp_answer.h"
-#include "worker/mcp_ask.h"
+#include "worker/mcp_operation.h"
 #include "worker/mcp_exchange_state.h"
-#include "worker/mcp_hook.h"
+#include "worker/mcp_resume_hooks.h"
 
 
-/* Of a request: backends and their heads get the token as it stands (schema,
+/* Backends and their heads get the progress token unchanged (schema,
  * ProgressToken). */
 int
 mcp_dispatch_token_usable(const mcp_rpc_t *msg)
 {
     return msg->progress_token.type == MCP_JSON_NONE
            || (mcp_rpc_id_usable(&msg->progress_token)
-               && !mcp_fact_has_control(msg->progress_token.raw));
+               && !mcp_variable_has_control(msg->progress_token.raw));
 }
 
 
@@ -51,9 +50,10 @@ mcp_dispatch_notification(mcp_exchange_t *x, const mcp_rpc_t *msg)
 
 
 mcp_fault_e
-mcp_dispatch_ask_fault(int rc)
+mcp_dispatch_start_fault(int rc)
 {
-    return rc == MCP_ERR_LIMIT ? MCP_FAULT_STORE_FULL : MCP_FAULT_CLUSTER_AWAY;
+    return rc == MCP_ERR_LIMIT ? MCP_FAULT_STORE_FULL
+                               : MCP_FAULT_CLUSTER_UNREACHABLE;
 }
 
 
@@ -78,8 +78,8 @@ mcp_dispatch_one_way(mcp_exchange_t *x, const mcp_rpc_t *msgs, size_t n,
         break;
     case MCP_AGAIN:
         return MCP_AGAIN;
-    case MCP_ERR_AWAY:
-        *fault = MCP_FAULT_CLUSTER_AWAY;
+    case MCP_ERR_UNREACHABLE:
+        *fault = MCP_FAULT_CLUSTER_UNREACHABLE;
         break;
     case MCP_ERR_LIMIT:
     case MCP_ERR_FULL:
@@ -93,7 +93,7 @@ mcp_dispatch_one_way(mcp_exchange_t *x, const mcp_rpc_t *msgs, size_t n,
 }
 
 
-/* There was nothing else in a POST. */
+/* Responds to a POST without requests. */
 int
 mcp_dispatch_accepted(mcp_exchange_t *x)
 {
@@ -103,15 +103,16 @@ mcp_dispatch_accepted(mcp_exchange_t *x)
 }
 
 
-/* Fills a call's request in. */
+/* Initializes a request of a call. */
 void
 mcp_dispatch_fill(mcp_request_t *req, const mcp_rpc_t *msg,
-    const mcp_verdict_t *v)
+    const mcp_routing_t *v)
 {
     req->raw = msg->raw;
     req->id = msg->id;
     req->method = v->method;
     req->name = v->name;
+    req->raw_uri = v->raw_uri;
     req->params = msg->params.raw;
     req->progress_token = msg->progress_token.raw;
     mcp_trace_of_meta(&req->trace, &req->call->arena, msg);
@@ -133,7 +134,7 @@ mcp_dispatch_start(mcp_exchange_t *x, mcp_call_t *call)
 }
 
 
-/* A notification or a response, alone in its POST. */
+/* Handles a notification or a response that is the only message of its POST. */
 static int
 mcp_dispatch_no_request(mcp_exchange_t *x)
 {
@@ -151,8 +152,9 @@ mcp_dispatch_no_request(mcp_exchange_t *x)
 }
 
 
-/* The face that answers this message with a stream, or NULL. */
-static const mcp_face_t *
+/* Returns the resumption method that responds to this message with a stream, or
+ * NULL. */
+static const mcp_resume_method_t *
 mcp_dispatch_opens(const mcp_exchange_t *x, const mcp_method_t *method)
 {
     if (x->msg->kind != MCP_RPC_REQUEST && x->msg->kind != MCP_RPC_NOTIFICATION)
@@ -160,7 +162,7 @@ mcp_dispatch_opens(const mcp_exchange_t *x, const mcp_method_t *method)
         return NULL;
     }
 
-    /* only a draft of stream/resume was no request */
+    /* stream/resume was a notification only in one draft */
 
     if (!method->opens
         || (x->msg->kind == MCP_RPC_NOTIFICATION
@@ -173,29 +175,28 @@ mcp_dispatch_opens(const mcp_exchange_t *x, const mcp_method_t *method)
 }
 
 
-/* Why a call that is begun now could not be kept at this node. */
+/* Returns the reason why a call that begins now could not be stored at this
+ * node. */
 static mcp_fault_e
-mcp_dispatch_refusal(mcp_exchange_t *x)
+mcp_dispatch_admission(mcp_exchange_t *x)
 {
-    mcp_party_t  party;
+    mcp_tenant_t  tenant;
 
-    if (mcp_ask_is_away(x->worker)) {
-        return MCP_FAULT_CLUSTER_AWAY;
+    if (mcp_operation_is_unreachable(x->worker)) {
+        return MCP_FAULT_CLUSTER_UNREACHABLE;
     }
 
-    mcp_party(x->endpoint, x->head.party, &party);
+    mcp_tenant(x->endpoint, x->head.tenant, &tenant);
 
     switch (mcp_store_admits(x->worker->store, x->client.id,
                              mcp_endpoint_session_limit(x->endpoint,
                                                         &x->client),
-                             &party))
+                             &tenant))
     {
     case MCP_OK:
         return MCP_FAULT_NONE;
     case MCP_ERR_LIMIT:
         return MCP_FAULT_TOO_MANY_STREAMS;
-    case MCP_ERR_FULL:
-        return MCP_FAULT_STORE_FULL;
     default:
         return MCP_FAULT_INTERNAL;
     }
@@ -207,16 +208,17 @@ mcp_dispatch_admit(mcp_exchange_t *x)
 {
     int  rc;
 
-    x->answer.refusal = mcp_dispatch_refusal(x);
+    x->answer.fault = mcp_dispatch_admission(x);
 
-    if (x->answer.refusal != MCP_FAULT_NONE) {
+    if (x->answer.fault != MCP_FAULT_NONE) {
         return MCP_OK;
     }
 
-    rc = mcp_ask_quota(x, mcp_endpoint_session_limit(x->endpoint, &x->client));
+    rc = mcp_operation_quota(x, mcp_endpoint_session_limit(x->endpoint,
+                                                           &x->client));
 
     if (rc == MCP_ERR_LIMIT) {
-        x->answer.refusal = MCP_FAULT_TOO_MANY_STREAMS;
+        x->answer.fault = MCP_FAULT_TOO_MANY_STREAMS;
     }
 
     return rc == MCP_AGAIN ? rc : MCP_OK;
@@ -224,12 +226,13 @@ mcp_dispatch_admit(mcp_exchange_t *x)
 
 
 int
-mcp_dispatch_make(mcp_exchange_t *x, const mcp_verdict_t *v)
+mcp_dispatch_make(mcp_exchange_t *x, const mcp_routing_t *v)
 {
     int          rc;
     mcp_call_t  *call;
 
-    /* asked once: a face that goes on with it has done something */
+    /* called once, because a resumption method that continues with the request
+     * has had effects */
 
     rc = mcp_dispatch_admit(x);
 
@@ -239,7 +242,7 @@ mcp_dispatch_make(mcp_exchange_t *x, const mcp_verdict_t *v)
 
     rc = mcp_hook_request(x);
 
-    if (x->state == MCP_EXCHANGE_WAIT || mcp_ask_waits(x)) {
+    if (x->state == MCP_EXCHANGE_WAIT || mcp_operation_waits(x)) {
         return MCP_AGAIN;
     }
 
@@ -247,8 +250,8 @@ mcp_dispatch_make(mcp_exchange_t *x, const mcp_verdict_t *v)
         return rc;
     }
 
-    if (x->answer.refusal != MCP_FAULT_NONE) {
-        return mcp_answer_fault(x, x->answer.refusal, x->msg->id, mcp_null_str);
+    if (x->answer.fault != MCP_FAULT_NONE) {
+        return mcp_answer_fault(x, x->answer.fault, x->msg->id, mcp_null_str);
     }
 
     call = mcp_call_create(x, 1);
@@ -273,12 +276,12 @@ mcp_dispatch_make(mcp_exchange_t *x, const mcp_verdict_t *v)
 
 /* Makes a call of the message, or joins another one. */
 static int
-mcp_dispatch_call(mcp_exchange_t *x, const mcp_verdict_t *v)
+mcp_dispatch_call(mcp_exchange_t *x, const mcp_routing_t *v)
 {
     int          rc;
     mcp_fault_e  fault;
 
-    mcp_fact_set(&x->facts, MCP_FACT_NAME, v->name);
+    mcp_variable_set(&x->variables, MCP_VARIABLE_NAME, v->name);
 
     if (x->msg->request_state.type != MCP_JSON_NONE) {
         fault = mcp_input_state_open(x, v->name, v->target);
@@ -295,9 +298,9 @@ mcp_dispatch_call(mcp_exchange_t *x, const mcp_verdict_t *v)
 
 
 static int
-mcp_dispatch_refuse(mcp_exchange_t *x, const mcp_verdict_t *v)
+mcp_dispatch_refuse(mcp_exchange_t *x, const mcp_routing_t *v)
 {
-    mcp_fact_set(&x->facts, MCP_FACT_NAME, v->name);
+    mcp_variable_set(&x->variables, MCP_VARIABLE_NAME, v->name);
 
     if (v->fault == MCP_FAULT_SCOPE) {
         return mcp_permission_refuse(x, v->detail);
@@ -307,7 +310,7 @@ mcp_dispatch_refuse(mcp_exchange_t *x, const mcp_verdict_t *v)
 }
 
 
-/* The root of a message whose answer is a stream. */
+/* The entry function of a message whose response is a stream. */
 static int
 mcp_dispatch_open(mcp_exchange_t *x)
 {
@@ -315,41 +318,41 @@ mcp_dispatch_open(mcp_exchange_t *x)
 }
 
 
-/* The root of a request. */
+/* The entry function of a request. */
 static int
 mcp_dispatch_answer(mcp_exchange_t *x)
 {
     int            rc;
     mcp_result_t   add;
-    mcp_verdict_t  v;
+    mcp_routing_t  v;
 
-    rc = mcp_hook_ask(x, x->msg);
+    rc = mcp_hook_handle_method(x, x->msg);
 
     if (rc == MCP_AGAIN || rc == MCP_ERR_MEMORY) {
         return rc;
     }
 
     if (rc != MCP_OK) {
-        return mcp_answer_fault(x, mcp_dispatch_ask_fault(rc), x->msg->id,
+        return mcp_answer_fault(x, mcp_dispatch_start_fault(rc), x->msg->id,
                                 mcp_null_str);
     }
 
-    /* what is not plain is a backend's to answer */
+    /* a resumption method's request that is not plain is for a backend */
 
     if (x->msg->row->want == MCP_WANT_PLAIN) {
         mcp_result_head(&x->answer.out, x->msg->id);
     }
 
-    switch (mcp_verdict(x, x->msg, &v, &x->answer.out)) {
+    switch (mcp_routing_decide(x, x->msg, &v, &x->answer.out)) {
 
-    case MCP_VERDICT_LOCAL:
+    case MCP_ROUTING_LOCAL:
         mcp_result_tail(&x->answer.out,
                         mcp_endpoint_result(x->endpoint, &x->client, v.method,
                                             v.name, &add));
         x->answer.outcome = "ok";
         return mcp_answer_json(x);
 
-    case MCP_VERDICT_CALL:
+    case MCP_ROUTING_CALL:
         return mcp_dispatch_call(x, &v);
 
     default:
@@ -358,7 +361,7 @@ mcp_dispatch_answer(mcp_exchange_t *x)
 }
 
 
-/* What is asked, whoever asks. */
+/* Handles a request of any revision. */
 static int
 mcp_dispatch_request(mcp_exchange_t *x)
 {
@@ -378,14 +381,14 @@ mcp_dispatch_request(mcp_exchange_t *x)
     if (mcp_client_is_stateless(&x->client)
         && method->id == MCP_METHOD_SUBSCRIPTIONS_LISTEN)
     {
-        return mcp_ask_now(x, mcp_listen);
+        return mcp_operation_now(x, mcp_listen);
     }
 
     if (mcp_dispatch_opens(x, method)) {
-        return mcp_ask_now(x, mcp_dispatch_open);
+        return mcp_operation_now(x, mcp_dispatch_open);
     }
 
-    return mcp_ask_now(x, x->msg->kind == MCP_RPC_REQUEST
+    return mcp_operation_now(x, x->msg->kind == MCP_RPC_REQUEST
                           ? mcp_dispatch_answer : mcp_dispatch_no_request);
 }
 
@@ -405,8 +408,8 @@ mcp_dispatch_of_session(mcp_exchange_t *x)
 
     fault = mcp_exchange_check_session(x);
 
-    /* no session would help a client that looks for another era: the answer
-     * is worded for that one, with status 404 */
+    /* a client of another era gets the error in that era's form with status
+     * 404, because a session would not help it */
 
     if (fault == MCP_FAULT_SESSION_ABSENT
         && x->msg->row->id == MCP_METHOD_SERVER_DISCOVER)
@@ -443,7 +446,7 @@ mcp_dispatch_stateless(mcp_exchange_t *x)
         return rc == MCP_AGAIN ? mcp_dispatch_request(x) : rc;
 
     case MCP_RPC_NOTIFICATION:
-        /* none that would do anything here (2026-07-28,
+        /* no notification has an effect here (2026-07-28,
          * basic/transports/streamable-http, "Sending Messages") */
 
         return mcp_dispatch_accepted(x);
@@ -455,7 +458,7 @@ mcp_dispatch_stateless(mcp_exchange_t *x)
 }
 
 
-/* Out of memory, it is left to mcp_dispatch(). */
+/* When out of memory, mcp_dispatch() parses the body. */
 void
 mcp_dispatch_parse(mcp_exchange_t *x, size_t len)
 {
@@ -464,7 +467,7 @@ mcp_dispatch_parse(mcp_exchange_t *x, size_t len)
     text.data = x->body;
     text.len = len;
 
-    if (x->face->url == NULL && !mcp_rpc_is_batch(text)
+    if (x->resumption->url == NULL && !mcp_rpc_is_batch(text)
         && mcp_rpc_read(&x->scratch, text, x->endpoint->max_depth, &x->msg)
            == MCP_OK)
     {
@@ -481,8 +484,8 @@ mcp_dispatch(mcp_exchange_t *x, size_t len)
     text.data = x->body;
     text.len = len;
 
-    if (x->face->url) {
-        return x->face->url->post(x, text);
+    if (x->resumption->url) {
+        return x->resumption->url->post(x, text);
     }
 
     if (mcp_rpc_is_batch(text)) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 #include "call/mcp_input.h"
-#include "exchange/mcp_exchange_parts.h"
-#include "worker/mcp_ask.h"
+#include "exchange/mcp_exchange_internal.h"
+#include "worker/mcp_operation.h"
 #include "worker/mcp_consumer.h"
 
 
@@ -54,11 +54,11 @@ mcp_exchange_create_in(void *room, mcp_worker_t *worker,
     x->cancels = mcp_store_cancels(worker->store);
     x->endpoint = endpoint;
     x->glue = glue;
-    x->errand.action.exchange = x;
+    x->queued.action.exchange = x;
     x->answer.outcome = "none";
     x->client.log_level = -1;
     x->msg = &mcp_rpc_none;
-    x->face = worker->faces[0];
+    x->resumption = worker->methods[0];
 
     mcp_buf_init(&x->answer.out, &worker->env->mem, SIZE_MAX / 2);
 
@@ -71,11 +71,11 @@ mcp_exchange_free(mcp_exchange_t *x)
 {
     const mcp_mem_t  *mem;
 
-    mcp_worker_unqueue(x->worker, &x->errand);
+    mcp_worker_unqueue(x->worker, &x->queued);
     mcp_timer_del(&x->worker->timers, &x->reader.timer);
-    mcp_ask_leave(x);
+    mcp_operation_leave(x);
 
-    if (x->state == MCP_EXCHANGE_ASK) {
+    if (x->state == MCP_EXCHANGE_CLUSTER_WAIT) {
         x->worker->asking--;
     }
 
@@ -139,7 +139,7 @@ mcp_exchange_body_space(mcp_exchange_t *x, size_t len)
 void
 mcp_exchange_parse(mcp_exchange_t *x, size_t len, const mcp_mem_t *mem)
 {
-    /* the body of what waits for the cluster means nothing */
+    /* the body of a request that waits for the cluster is ignored */
 
     if (x->publish == NULL && x->asking == NULL) {
         mcp_arena_init(&x->scratch, mem);
@@ -156,7 +156,7 @@ mcp_exchange_body(mcp_exchange_t *x, size_t len)
     }
 
     if (x->asking) {
-        return mcp_ask_run(x);
+        return mcp_operation_entry(x);
     }
 
     return mcp_dispatch(x, len);
@@ -166,7 +166,7 @@ mcp_exchange_body(mcp_exchange_t *x, size_t len)
 int
 mcp_exchange_is_open(const mcp_exchange_t *x)
 {
-    return x->reader.woken != NULL || x->state == MCP_EXCHANGE_ASK;
+    return x->reader.woken != NULL || x->state == MCP_EXCHANGE_CLUSTER_WAIT;
 }
 
 
@@ -179,6 +179,6 @@ mcp_exchange_lasts(const mcp_exchange_t *x)
         return 0;
     }
 
-    return x->call == NULL || x->call->n > 1 || x->call->jobs == 0
+    return x->call == NULL || x->call->n > 1 || x->call->n_breqs == 0
            || mcp_input_possible(&x->call->client);
 }

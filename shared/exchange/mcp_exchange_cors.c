@@ -1,16 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/*
- * What browsers are told of a request from an origin that may proceed (Fetch,
- * CORS protocol): in answers of exchanges, and in those that the server gives
- * before there is one.  Others learn nothing.
- */
+/* The CORS headers for requests from an origin that may proceed (Fetch, CORS
+ * protocol): in responses of exchanges, and in those that the server sends
+ * before there is an exchange. Other origins get none. */
 
-#include "exchange/mcp_exchange_parts.h"
+#include "exchange/mcp_exchange_internal.h"
 #include "worker/mcp_answer.h"
 
 
-/* A list of names that is longer is not looked at. */
+/* Maximum length of a list of names. */
 #define MCP_EXCHANGE_ASKED_MAX  4096
 
 
@@ -25,13 +23,13 @@ static const mcp_str_t  mcp_exchange_allowed[] = {
     mcp_str("Mcp-Session-Id")
 };
 
-#define MCP_EXCHANGE_ALLOWED                                                 \
+#define MCP_EXCHANGE_ALLOWED                                                  \
     (sizeof(mcp_exchange_allowed) / sizeof(mcp_exchange_allowed[0]))
 
 
-/* The names that a preflight asks for, empty if there are none. */
+/* Returns the names that a preflight requests, empty if there are none. */
 static mcp_str_t
-mcp_exchange_asked(const mcp_head_t *head)
+mcp_exchange_cluster_done(const mcp_head_t *head)
 {
     size_t               i;
     const mcp_header_t  *h;
@@ -51,7 +49,7 @@ mcp_exchange_asked(const mcp_head_t *head)
 }
 
 
-/* Takes the next name off a list; 0 at its end. */
+/* Removes the next name from a list. Returns 0 at its end. */
 static int
 mcp_exchange_next_asked(mcp_str_t *list, mcp_str_t *name)
 {
@@ -84,7 +82,8 @@ mcp_exchange_next_asked(mcp_str_t *list, mcp_str_t *name)
 }
 
 
-/* Headers that mirror arguments have any name, but it begins so. */
+/* Returns 1 for a header that repeats an argument, which begins with a known
+ * prefix. */
 static int
 mcp_exchange_adds_asked(mcp_str_t name)
 {
@@ -112,7 +111,7 @@ mcp_exchange_allow_headers(mcp_exchange_t *x, const mcp_head_t *head)
     int        rc;
     size_t     i;
     mcp_buf_t  buf;
-    mcp_str_t  asked, name, value;
+    mcp_str_t  list, name, value;
 
     mcp_buf_init(&buf, &x->worker->env->mem, 3 * MCP_EXCHANGE_ASKED_MAX);
 
@@ -124,9 +123,9 @@ mcp_exchange_allow_headers(mcp_exchange_t *x, const mcp_head_t *head)
         mcp_buf_str(&buf, mcp_exchange_allowed[i]);
     }
 
-    asked = mcp_exchange_asked(head);
+    list = mcp_exchange_cluster_done(head);
 
-    while (mcp_exchange_next_asked(&asked, &name)) {
+    while (mcp_exchange_next_asked(&list, &name)) {
         if (mcp_exchange_adds_asked(name)) {
             mcp_buf_lit(&buf, ", ");
             mcp_buf_str(&buf, name);
@@ -216,7 +215,7 @@ mcp_exchange_cors(mcp_exchange_t *x, const mcp_head_t *head)
 
 /* --- without an exchange --- */
 
-/* Returns the value of the only header of that name, or null. */
+/* Returns the value of the only header with that name, or a null string. */
 static mcp_str_t
 mcp_exchange_single(const mcp_head_t *head, mcp_str_t name)
 {
@@ -241,7 +240,7 @@ mcp_exchange_single(const mcp_head_t *head, mcp_str_t name)
 }
 
 
-/* Returns the Origin if it may use the endpoint, or null. */
+/* Returns the Origin if it may use the endpoint, or a null string. */
 static mcp_str_t
 mcp_exchange_admitted(const mcp_endpoint_t *endpoint, const mcp_head_t *head)
 {

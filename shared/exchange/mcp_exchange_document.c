@@ -2,10 +2,10 @@
 
 /* The document of a resource, over HTTP (RFC 9728, 3). */
 
-#include "exchange/mcp_exchange_parts.h"
+#include "exchange/mcp_exchange_internal.h"
 
 
-/* So long may clients and caches keep it: an hour. */
+/* Time for which clients and caches may keep the document, one hour. */
 #define MCP_EXCHANGE_DOCUMENT_AGE  "max-age=3600"
 
 
@@ -58,7 +58,8 @@ mcp_exchange_document(const mcp_auth_t *auth, mcp_str_t method,
         return;
     }
 
-    /* clients send MCP-Protocol-Version along, so browsers ask first */
+    /* clients send MCP-Protocol-Version as well, so browsers send a
+     * preflight */
 
     response->status = 204;
 

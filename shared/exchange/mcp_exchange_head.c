@@ -1,31 +1,29 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/*
- * The head of a request: its headers, the rules of HTTP and of browsers, and
- * what its method asks for.
- */
+/* The head of a request: its headers, the rules of HTTP and of browsers, and
+ * the effect of its method. */
 
-#include "config/mcp_party.h"
+#include "config/mcp_tenant.h"
 #include "exchange/mcp_exchange_param.h"
-#include "exchange/mcp_exchange_parts.h"
+#include "exchange/mcp_exchange_internal.h"
 #include "exchange/mcp_exchange_session.h"
 #include "exchange/mcp_stateless.h"
 #include "mcp_http.h"
 #include "worker/mcp_answer.h"
-#include "worker/mcp_ask.h"
+#include "worker/mcp_operation.h"
 #include "worker/mcp_exchange_state.h"
-#include "worker/mcp_hook.h"
+#include "worker/mcp_resume_hooks.h"
 
 
 #define mcp_json_type    mcp_str("application/json")
 #define mcp_stream_type  mcp_str("text/event-stream")
 
 
-/* The headers that have rules here. */
+/* The headers with rules. */
 typedef struct {
     mcp_str_t   name;          /* lower case */
-    size_t      offset;        /* in mcp_exchange_head_t */
-    unsigned    mirror;        /* MCP_HEAD_..., or 0 */
+    size_t      offset;        /* offset in mcp_exchange_head_t */
+    unsigned    mirror;        /* MCP_HEAD_... bit, or 0 */
 } mcp_exchange_header_t;
 
 
@@ -47,11 +45,11 @@ static const mcp_exchange_header_t  mcp_exchange_headers[] = {
     mcp_exchange_header("baggage", trace.baggage, MCP_HEAD_TRACE)
 };
 
-#define MCP_EXCHANGE_HEADERS                                                 \
+#define MCP_EXCHANGE_HEADERS                                                  \
     (sizeof(mcp_exchange_headers) / sizeof(mcp_exchange_header_t))
 
-/* The lengths of those names and of "accept" and "host", a bit each. */
-#define MCP_EXCHANGE_LENGTHS                                                 \
+/* A bit for the length of each of these names, and of "accept" and "host". */
+#define MCP_EXCHANGE_LENGTHS                                                  \
     (1U << 4 | 1U << 6 | 1U << 7 | 1U << 8 | 1U << 10 | 1U << 11 | 1U << 12   \
      | 1U << 13 | 1U << 14 | 1U << 20)
 
@@ -88,7 +86,7 @@ mcp_exchange_method(mcp_str_t method)
 }
 
 
-/* Reads the host that was asked for: the target's own if it has one. */
+/* Reads the requested host: that of the target, if it has one. */
 static void
 mcp_exchange_read_target(mcp_exchange_t *x, const mcp_head_t *head,
     mcp_exchange_lines_t *h)
@@ -106,9 +104,9 @@ mcp_exchange_read_target(mcp_exchange_t *x, const mcp_head_t *head,
 }
 
 
-/* Whether two lines of a header are refused here.  The names of stateless
- * revisions are refused once the id of their request is known; others ignore
- * them. */
+/* Returns 1 if two lines of a header are rejected here. Repeated headers of
+ * revisions without sessions are rejected when the id of their request is
+ * known; others are ignored. */
 static int
 mcp_exchange_is_single(const mcp_exchange_header_t *header, mcp_str_t first,
     mcp_str_t second)
@@ -122,8 +120,8 @@ mcp_exchange_is_single(const mcp_exchange_header_t *header, mcp_str_t first,
 }
 
 
-/* Keeps the value of a header of the table; MCP_ERR_DENIED if it stands twice
- * and must not. */
+/* Stores the value of a header of the table. Returns MCP_ERR_DENIED for a
+ * repeated header that must be single. */
 static int
 mcp_exchange_keep_header(mcp_exchange_t *x, const mcp_header_t *h,
     unsigned *seen)
@@ -157,8 +155,8 @@ mcp_exchange_keep_header(mcp_exchange_t *x, const mcp_header_t *h,
 }
 
 
-/* One pass over the header; MCP_FAULT_BAD_REQUEST if one that must be single
- * is not. */
+/* Reads all headers. Returns MCP_FAULT_BAD_REQUEST if one that must be single
+ * is repeated. */
 static mcp_fault_e
 mcp_exchange_read_headers(mcp_exchange_t *x, const mcp_head_t *head,
     mcp_exchange_lines_t *out)
@@ -174,7 +172,7 @@ mcp_exchange_read_headers(mcp_exchange_t *x, const mcp_head_t *head,
     for (i = 0; i < head->n_headers; i++) {
         h = &head->headers[i];
 
-        /* most names are none of ours, and their length says so */
+        /* most names have a length that no name in the table has */
 
         if (h->name.len > 31
             || !(MCP_EXCHANGE_LENGTHS & ((uint32_t) 1 << h->name.len)))
@@ -211,8 +209,8 @@ mcp_exchange_refuse(mcp_exchange_t *x, mcp_fault_e fault)
 }
 
 
-/* Refuses a request whose Accept lacks a media type, in the TypeScript SDK's
- * words. */
+/* Rejects a request whose Accept header lacks a media type, with the text of
+ * the TypeScript SDK. */
 static int
 mcp_exchange_unacceptable(mcp_exchange_t *x)
 {
@@ -227,8 +225,8 @@ mcp_exchange_unacceptable(mcp_exchange_t *x)
 static int
 mcp_exchange_post(mcp_exchange_t *x, const mcp_exchange_lines_t *h)
 {
-    /* a client MUST list both (basic/transports, "Sending Messages"); nearly
-     * all do it in these words */
+    /* a client MUST list both types (basic/transports, "Sending Messages");
+     * nearly all use this text */
 
     if (h->n_accept == 1
         && mcp_str_eq(h->accept[0],
@@ -254,7 +252,31 @@ mcp_exchange_post(mcp_exchange_t *x, const mcp_exchange_lines_t *h)
 }
 
 
-/* What the method asks for. */
+/*
+ * Handles a GET, DELETE or other method of a revision without sessions: such a
+ * revision has neither a stream of a session nor an end of it (2026-07-28,
+ * basic/transports/streamable-http, "Earlier Streamable HTTP Revisions"). But a
+ * GET with an event id resumes a stream of a client that has got ids.
+ */
+static int
+mcp_exchange_route_stateless(mcp_exchange_t *x, const mcp_exchange_lines_t *h)
+{
+    if (x->head.stateless && x->head.method == MCP_HTTP_GET
+        && x->head.event_id.len && x->resumption->url == NULL
+        && x->endpoint->resume_stateless != MCP_RESUME_STATELESS_OFF)
+    {
+        return mcp_http_accepts(h->accept, h->n_accept, mcp_stream_type)
+                   ? mcp_operation_begin(x, x->resumption->get)
+                   : mcp_exchange_unacceptable(x);
+    }
+
+    mcp_answer_header(x, mcp_str("Allow"), mcp_str("POST"));
+
+    return mcp_exchange_refuse(x, MCP_FAULT_METHOD_NOT_ALLOWED);
+}
+
+
+/* Handles the method. */
 static int
 mcp_exchange_route(mcp_exchange_t *x, const mcp_exchange_lines_t *h)
 {
@@ -263,12 +285,7 @@ mcp_exchange_route(mcp_exchange_t *x, const mcp_exchange_lines_t *h)
     if (x->head.method != MCP_HTTP_POST && x->head.method != MCP_HTTP_OPTIONS
         && mcp_stateless_era(x))
     {
-        /* neither a stream of a session nor its end is left (2026-07-28,
-         * basic/transports/streamable-http, "Earlier Streamable HTTP
-         * Revisions") */
-
-        mcp_answer_header(x, mcp_str("Allow"), mcp_str("POST"));
-        return mcp_exchange_refuse(x, MCP_FAULT_METHOD_NOT_ALLOWED);
+        return mcp_exchange_route_stateless(x, h);
     }
 
     switch (x->head.method) {
@@ -281,8 +298,8 @@ mcp_exchange_route(mcp_exchange_t *x, const mcp_exchange_lines_t *h)
             return mcp_exchange_unacceptable(x);
         }
 
-        if (x->face->url) {
-            return x->face->url->get(x);
+        if (x->resumption->url) {
+            return x->resumption->url->get(x);
         }
 
         break;
@@ -311,14 +328,14 @@ mcp_exchange_route(mcp_exchange_t *x, const mcp_exchange_lines_t *h)
     }
 
     if (x->head.method == MCP_HTTP_DELETE) {
-        return mcp_ask_begin(x, mcp_exchange_delete);
+        return mcp_operation_begin(x, mcp_exchange_delete);
     }
 
-    return mcp_ask_begin(x, x->face->get);
+    return mcp_operation_begin(x, x->resumption->get);
 }
 
 
-/* Who asks, as far as the server knows. */
+/* Reads the caller's identity as the server has authenticated it. */
 static int
 mcp_exchange_read_caller(mcp_exchange_t *x, const mcp_head_t *head)
 {
@@ -329,13 +346,15 @@ mcp_exchange_read_caller(mcp_exchange_t *x, const mcp_head_t *head)
         return MCP_ERR_MEMORY;
     }
 
-    mcp_party_id(x->endpoint, x->head.principal, head->address, x->head.party);
+    mcp_tenant_id(x->endpoint, x->head.principal, head->address,
+                  x->head.tenant);
 
     return MCP_OK;
 }
 
 
-/* What only revisions without sessions have; MCP_OK or MCP_ERR_MEMORY. */
+/* Reads the headers of revisions without sessions. Returns MCP_OK or
+ * MCP_ERR_MEMORY. */
 static int
 mcp_exchange_read_era(mcp_exchange_t *x, const mcp_head_t *head)
 {
@@ -348,6 +367,25 @@ mcp_exchange_read_era(mcp_exchange_t *x, const mcp_head_t *head)
     }
 
     return stateless ? mcp_exchange_param_read(x, head) : MCP_OK;
+}
+
+
+/* Returns the fault if no request of this caller, or of any caller, can be
+ * served. */
+static mcp_fault_e
+mcp_exchange_admit(const mcp_exchange_t *x, const mcp_head_t *head)
+{
+    /* an unchecked name could break the heads of backend requests */
+
+    if (mcp_variable_has_control(head->principal)) {
+        return MCP_FAULT_FORBIDDEN;
+    }
+
+    /* signed times would be interpreted differently by other nodes */
+
+    return x->head.method != MCP_HTTP_OPTIONS
+           && mcp_operation_clock(x->worker) == MCP_ERR_DENIED
+           ? MCP_FAULT_CLUSTER_UNREACHABLE : MCP_FAULT_NONE;
 }
 
 
@@ -394,14 +432,13 @@ mcp_exchange_head(mcp_exchange_t *x, const mcp_head_t *head)
         return rc;
     }
 
-    /* whoever checked that name did not: it would be written into the heads
-     * of backends */
+    fault = mcp_exchange_admit(x, head);
 
-    if (mcp_fact_has_control(head->principal)) {
-        return mcp_exchange_refuse(x, MCP_FAULT_FORBIDDEN);
+    if (fault != MCP_FAULT_NONE) {
+        return mcp_exchange_refuse(x, fault);
     }
 
-    rc = mcp_hook_look(x, head);
+    rc = mcp_hook_lookup(x, head);
 
     if (rc != MCP_OK) {
         return rc;

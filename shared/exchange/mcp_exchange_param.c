@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Mcp-Param-*: which are kept, and whether they say what the body says. */
+/* Mcp-Param-* headers: which are stored, and whether they agree with the
+ * body. */
 
 #include "config/mcp_catalog.h"
 #include "exchange/mcp_exchange_param.h"
@@ -10,7 +11,7 @@
 #define mcp_exchange_param_prefix  mcp_str("Mcp-Param-")
 
 
-/* What follows the prefix; its data is NULL if the name is another. */
+/* Returns the part after the prefix; its data is NULL for another name. */
 static mcp_str_t
 mcp_exchange_param_name(mcp_str_t name)
 {
@@ -18,7 +19,7 @@ mcp_exchange_param_name(mcp_str_t name)
 
     prefix = mcp_exchange_param_prefix;
 
-    /* all hyphens stand at their places in very few names */
+    /* very few names have all hyphens at their positions */
 
     if (name.len <= prefix.len || name.data[3] != '-' || name.data[9] != '-'
         || !mcp_str_case_eq((mcp_str_t) { name.data, prefix.len }, prefix))
@@ -78,19 +79,19 @@ mcp_exchange_param_read(mcp_exchange_t *x, const mcp_head_t *head)
 }
 
 
-/* The arguments that the headers of a tool mirror. */
+/* The arguments that the headers of a tool repeat. */
 typedef struct {
     const mcp_catalog_header_t  *headers;
     mcp_json_value_t             values[MCP_CATALOG_HEADERS_MAX];
-    uint64_t                     ambiguous;    /* one bit for each header */
+    uint64_t                     ambiguous;    /* a bit for each header */
 } mcp_exchange_mirror_t;
 
 _Static_assert(MCP_CATALOG_HEADERS_MAX <= 64, "one bit for each header");
 
 
-/* Returns those of the headers whose path goes through this key of an object
- * that is `level` objects deep in the arguments.  A key that only some parsers
- * take for a header's (mcp_json_alike()) makes the header ambiguous. */
+/* Returns the headers whose path contains this key of an object at depth
+ * `level` of the arguments. A key that only some parsers take for a header's
+ * (mcp_json_alike()) makes the header ambiguous. */
 static uint64_t
 mcp_exchange_mirror_key(mcp_exchange_mirror_t *m, uint64_t headers,
     size_t level, mcp_str_t key)
@@ -121,8 +122,8 @@ mcp_exchange_mirror_key(mcp_exchange_mirror_t *m, uint64_t headers,
 }
 
 
-/* Reads the members of an object, once for all headers whose path goes through
- * it.  The recursion is as deep as a path of the catalog. */
+/* Reads the members of an object once for all headers whose paths contain it.
+ * The recursion is as deep as the longest path of the catalog. */
 static void
 mcp_exchange_mirror_read(mcp_exchange_mirror_t *m, uint64_t headers,
     size_t level, const mcp_json_value_t *object)
@@ -153,8 +154,8 @@ mcp_exchange_mirror_read(mcp_exchange_mirror_t *m, uint64_t headers,
             }
         }
 
-        /* a lenient backend may take the members of an array's elements for
-         * those of the object that the schema describes */
+        /* a lenient backend may read members of an array's elements as members
+         * of the object in the schema */
 
         if (inner != 0 && value.type == MCP_JSON_OBJECT) {
             mcp_exchange_mirror_read(m, inner, level + 1, &value);
@@ -167,8 +168,8 @@ mcp_exchange_mirror_read(mcp_exchange_mirror_t *m, uint64_t headers,
 
 
 /* Returns 1 if an argument has the type of its property, or is null or absent:
- * a value of another type has no form in a header, so that a rule for the
- * header would not see it. */
+ * a value of another type has no form in a header, so a rule for the header
+ * would not see it. */
 static int
 mcp_exchange_mirror_fits(mcp_catalog_type_e type,
     const mcp_json_value_t *value)
@@ -195,7 +196,7 @@ mcp_exchange_mirror_fits(mcp_catalog_type_e type,
 }
 
 
-/* All lines of a header must say what the body says. */
+/* Compares all lines of a header with the body. */
 static int
 mcp_exchange_param_compare(mcp_exchange_t *x,
     const mcp_catalog_header_t *header, const mcp_json_value_t *value)
@@ -234,7 +235,7 @@ mcp_exchange_param_compare(mcp_exchange_t *x,
 }
 
 
-/* Names a header in an error: as the catalog has it, whatever was sent. */
+/* Names a header in an error, spelled as in the catalog. */
 static int
 mcp_exchange_param_refuse(mcp_exchange_t *x, mcp_str_t name,
     mcp_str_t *detail)

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* The session that a request belongs to: verified, ended. */
+/* Checks and end of a request's session. */
 
 #include "call/mcp_cancel.h"
-#include "config/mcp_party.h"
-#include "exchange/mcp_exchange_parts.h"
+#include "config/mcp_tenant.h"
+#include "exchange/mcp_exchange_internal.h"
 #include "exchange/mcp_exchange_session.h"
 #include "rpc/mcp_revision.h"
 #include "worker/mcp_answer.h"
-#include "worker/mcp_ask.h"
+#include "worker/mcp_operation.h"
 
 
-/* An absent header is fine: the session, or the stream, knows its revision. */
+/* A missing header is accepted: the session or the stream has its revision. */
 mcp_fault_e
 mcp_exchange_check_revision(const mcp_exchange_t *x)
 {
@@ -56,10 +56,15 @@ mcp_exchange_check_session(mcp_exchange_t *x)
                                   x->head.session_text, now, x->head.principal,
                                   &x->client);
     if (rc != MCP_OK) {
-        return MCP_FAULT_SESSION_UNKNOWN;
+
+        /* it may be a session of another node that has not expired there */
+
+        return x->client.expires != 0 && x->client.expires <= now
+               && mcp_operation_clock(x->worker) == MCP_ERR_UNREACHABLE
+               ? MCP_FAULT_CLUSTER_UNREACHABLE : MCP_FAULT_SESSION_UNKNOWN;
     }
 
-    /* a new one can agree on another */
+    /* a new session can have another revision */
 
     if (!(x->endpoint->revisions & mcp_revision_bit(x->client.revision))) {
         return MCP_FAULT_SESSION_UNKNOWN;
@@ -98,32 +103,33 @@ mcp_exchange_log_session(mcp_exchange_t *x, const char *what)
 int
 mcp_exchange_delete(mcp_exchange_t *x)
 {
-    int           rc;
-    mcp_word_t    word;
-    mcp_party_t   party;
-    mcp_store_t  *store;
+    int              rc;
+    mcp_broadcast_t  broadcast;
+    mcp_tenant_t     tenant;
+    mcp_store_t     *store;
 
-    mcp_word(&word, MCP_WORD_SESSION_ENDED, x->client.id, x->client.id, 1,
-             x->client.expires);
-    rc = mcp_ask(x, &word);
+    mcp_broadcast_make(&broadcast, MCP_BROADCAST_SESSION_ENDED, x->client.id,
+                       x->client.id, 1, x->client.expires);
+    rc = mcp_operation(x, &broadcast);
 
     switch (rc) {
     case MCP_OK:
         break;
-    case MCP_ERR_AWAY:
-        return mcp_answer_fault(x, MCP_FAULT_CLUSTER_AWAY, mcp_null_str,
+    case MCP_ERR_UNREACHABLE:
+        return mcp_answer_fault(x, MCP_FAULT_CLUSTER_UNREACHABLE, mcp_null_str,
                                 mcp_null_str);
     default:
         return rc;
     }
 
     store = x->worker->store;
-    mcp_party(x->endpoint, x->head.party, &party);
+    mcp_tenant(x->endpoint, x->head.tenant, &tenant);
 
-    /* who ended many forgets the first, rather than that this one goes on */
+    /* if a client has ended many sessions, its first end is removed rather than
+     * this one ignored */
 
     if (mcp_store_value_push(store, MCP_VALUE_SESSION_ENDED, x->client.id, 1,
-                             x->client.expires, &party)
+                             x->client.expires, &tenant)
         != MCP_OK)
     {
         return mcp_answer_fault(x, MCP_FAULT_STORE_FULL, mcp_null_str,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* The session that a request belongs to. */
+/* The session of a request. */
 
 
 #ifndef MCP_EXCHANGE_SESSION_H_INCLUDED
@@ -8,16 +8,17 @@
 
 
 #include "rpc/mcp_fault.h"
-#include "worker/mcp_worker_parts.h"
+#include "worker/mcp_worker_internal.h"
 
 
-/* Verifies the protocol version header. */
+/* Checks the header with the protocol version. */
 mcp_fault_e mcp_exchange_check_revision(const mcp_exchange_t *x);
 
-/* Verifies that and the session, which becomes x->client. */
+/* Checks that header and the session, and sets x->client. */
 mcp_fault_e mcp_exchange_check_session(mcp_exchange_t *x);
 
-/* Adds to x->client what the endpoint takes as declared by all its clients. */
+/* Adds to x->client the capabilities that the endpoint assumes for all its
+ * clients. */
 void mcp_exchange_take_offers(mcp_exchange_t *x);
 
 

@@ -1,19 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/*
- * initialize (2025-11-25, basic/lifecycle, "Initialization"): any client gets a
- * session that costs nothing here.
- */
+/* initialize (2025-11-25, basic/lifecycle, "Initialization"): each client gets
+ * a session that needs no memory on the server. */
 
 #include "config/mcp_catalog.h"
-#include "exchange/mcp_exchange_parts.h"
+#include "exchange/mcp_exchange_internal.h"
 #include "exchange/mcp_exchange_session.h"
 #include "rpc/mcp_result.h"
 #include "rpc/mcp_revision.h"
 #include "worker/mcp_answer.h"
 
 
-/* Makes the session; MCP_ERR_*: there is no randomness for its id. */
+/* Creates the session. Returns an error if there are no random bytes for its
+ * id. */
 static int
 mcp_initialize_session(mcp_exchange_t *x, mcp_str_t wanted)
 {
@@ -44,7 +43,7 @@ mcp_initialize_session(mcp_exchange_t *x, mcp_str_t wanted)
 }
 
 
-/* The session, signed, as a header of the answer. */
+/* Adds the signed session to the response as a header. */
 static int
 mcp_initialize_header(mcp_exchange_t *x)
 {
@@ -96,8 +95,8 @@ mcp_initialize_result(mcp_exchange_t *x)
 }
 
 
-/* initialize (lifecycle, "Initialization"): any client gets a session that
- * costs nothing here. */
+/* initialize (lifecycle, "Initialization"): each client gets a session that
+ * needs no memory on the server. */
 int
 mcp_initialize(mcp_exchange_t *x)
 {
@@ -111,7 +110,7 @@ mcp_initialize(mcp_exchange_t *x)
                                 mcp_dispatch_bad_token);
     }
 
-    if (mcp_verdict_string(x, &msg->protocol_version, &wanted) != MCP_OK) {
+    if (mcp_routing_string(x, &msg->protocol_version, &wanted) != MCP_OK) {
         return mcp_answer_fault(x, MCP_FAULT_PARAMS, msg->id,
                                 mcp_str("\"protocolVersion\" must be a "
                                         "string"));

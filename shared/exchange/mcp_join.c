@@ -1,42 +1,45 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Calls that are asked for again, of tools with "x-mcp-join": by a key that the
- * client sends, or by the same arguments of the same caller once the connection
- * was lost that had asked for them.  Who joins reads the call's stream beside
- * the one who began it: what is still to come, and the response under an id of
- * its own.
+ * Joining equal calls of tools with "x-mcp-join": calls with the same key, or
+ * calls with the same arguments of one caller after the connection of the first
+ * was lost. A joined request reads the call's stream in addition to its
+ * consumer: the remaining events, and the response with its own id.
  *
- * By its arguments alone a call may only be taken for another one whose client
- * has not got the response.  While that one's connection seems to live, nobody
- * knows: the second call waits until it is known, or for join_wait.
+ * Without a key, a call may only join another one whose client has not got the
+ * response. As long as that client's connection seems to be alive, this is
+ * unknown: the second call waits until it is known, or for join_wait.
  */
 
 #include "exchange/mcp_join.h"
 #include "exchange/mcp_task.h"
 #include "worker/mcp_answer.h"
-#include "worker/mcp_ask.h"
+#include "worker/mcp_operation.h"
 #include "worker/mcp_consumer.h"
 #include "worker/mcp_exchange_state.h"
-#include "worker/mcp_hook.h"
+#include "worker/mcp_resume_hooks.h"
 
 
-/* Looks for a call that comes and goes in between. */
+/* Maximum number of lookups if the call appears and disappears in between. */
 #define MCP_JOIN_TRIES    4
 
-/* Times that another node is the first, and when this one looks is gone, or
- * hidden by what another request of this one asks for: of many at once, in
- * several processes, one joins each time, and the others ask again. */
+/*
+ * Maximum number of attempts to be the first if another node is the first each
+ * time, but its call is gone when this one looks, or hidden by another request
+ * of this node: of many at once, in several processes, one joins each time, and
+ * the others try again.
+ */
 #define MCP_JOIN_CLAIMS   256
 
 
-/* What is kept beside what x->join points to, while a request waits. */
+/* Data of a waiting request besides x->join. */
 typedef struct {
-    mcp_join_t       ask;
-    mcp_verdict_t    verdict;
+    mcp_join_t       join;
+    mcp_routing_t    routing;
     uint64_t         until;            /* 0: it has not waited yet */
-    unsigned         tries;            /* to be the first, in a cluster */
-    unsigned         known:1;          /* what there is at another node was just
+    unsigned         tries;            /* attempts to be the first, in a
+                                          cluster */
+    unsigned         known:1;          /* 1: the state at other nodes was just
                                           fetched */
 } mcp_join_wait_t;
 
@@ -45,16 +48,16 @@ typedef struct {
 
 static void mcp_join_last(mcp_exchange_t *x);
 static int mcp_join_stays(mcp_exchange_t *x);
-static int mcp_join_look(mcp_exchange_t *x);
+static int mcp_join_lookup(mcp_exchange_t *x);
 
 
-static const mcp_face_reader_t  mcp_join_reader = {
+static const mcp_resume_reader_t  mcp_join_reader = {
     .read = mcp_consumer_copy,
     .stays = mcp_join_stays,
     .last = mcp_join_last
 };
 
-static const mcp_face_t  mcp_join_face = {
+static const mcp_resume_method_t  mcp_join_resume_method = {
     .name = { "join", 4 },
     .reader = &mcp_join_reader
 };
@@ -64,13 +67,13 @@ static const mcp_face_t  mcp_join_face = {
 
 /* Sets x->join; see mcp_join_ask(). */
 static int
-mcp_join_set(mcp_exchange_t *x, const mcp_verdict_t *v)
+mcp_join_set(mcp_exchange_t *x, const mcp_routing_t *v)
 {
     int               rc;
-    mcp_join_t        ask;
+    mcp_join_t        join;
     mcp_join_wait_t  *wait;
 
-    rc = mcp_join_ask(x, v, &ask);
+    rc = mcp_join_request(x, v, &join);
 
     if (rc != MCP_OK) {
         return rc;
@@ -82,9 +85,9 @@ mcp_join_set(mcp_exchange_t *x, const mcp_verdict_t *v)
         return MCP_ERR_MEMORY;
     }
 
-    wait->ask = ask;
-    wait->verdict = *v;
-    x->join = &wait->ask;
+    wait->join = join;
+    wait->routing = *v;
+    x->join = &wait->join;
 
     return MCP_OK;
 }
@@ -92,7 +95,7 @@ mcp_join_set(mcp_exchange_t *x, const mcp_verdict_t *v)
 
 /* --- those who have joined --- */
 
-/* Nobody takes their place. */
+/* A joined reader is not displaced. */
 static int
 mcp_join_stays(mcp_exchange_t *x)
 {
@@ -102,7 +105,7 @@ mcp_join_stays(mcp_exchange_t *x)
 }
 
 
-/* The call was cancelled, or is gone: there is no response. */
+/* Writes the error that the call was cancelled or does not exist any more. */
 static void
 mcp_join_last(mcp_exchange_t *x)
 {
@@ -117,8 +120,8 @@ mcp_join_last(mcp_exchange_t *x)
 }
 
 
-/* The event after which to read: all that is kept where the client of the call
- * is asked, which nobody may have read. */
+/* Returns the event after which to read: all stored events if the client of the
+ * call is being asked, because it may not have read the question. */
 static uint64_t
 mcp_join_after(const mcp_stream_info_t *info)
 {
@@ -153,7 +156,7 @@ mcp_join_joined(mcp_exchange_t *x, const mcp_stream_info_t *info)
 }
 
 
-/* Answers with the task that the call is, as its client was. */
+/* Responds with the task that the call is, as its client did get it. */
 static int
 mcp_join_task(mcp_exchange_t *x, const mcp_stream_info_t *info)
 {
@@ -179,8 +182,8 @@ mcp_join_task(mcp_exchange_t *x, const mcp_stream_info_t *info)
 }
 
 
-/* Makes x one who reads beside the consumer, unless the call is a task that its
- * client knows how to ask for.  MCP_ERR_NOT_FOUND: the call has gone. */
+/* Makes x a joined reader, unless the call is a task that its client can poll.
+ * Returns MCP_ERR_NOT_FOUND if the call does not exist any more. */
 static int
 mcp_join_attach(mcp_exchange_t *x, const mcp_stream_info_t *info)
 {
@@ -193,7 +196,7 @@ mcp_join_attach(mcp_exchange_t *x, const mcp_stream_info_t *info)
     x->reader.same_session = x->client.has_session
                              && memcmp(x->client.id, info->session,
                                        MCP_DIGEST_LEN) == 0;
-    x->face = &mcp_join_face;
+    x->resumption = &mcp_join_resume_method;
 
     switch (mcp_consumer_start(x, &info->ref, mcp_join_after(info))) {
 
@@ -204,7 +207,7 @@ mcp_join_attach(mcp_exchange_t *x, const mcp_stream_info_t *info)
     case MCP_ERR_NOT_FOUND:
         x->reader.joins = 0;
         x->reader.bound = 0;
-        x->face = x->worker->faces[0];
+        x->resumption = x->worker->methods[0];
         return MCP_ERR_NOT_FOUND;
 
     case MCP_ERR_LIMIT:
@@ -239,8 +242,8 @@ mcp_join_find(mcp_exchange_t *x, mcp_stream_info_t *info)
 }
 
 
-/* Whether nobody can say yet if the call is to be joined: its client may get
- * the response, or other nodes do not know of it yet. */
+/* Returns 1 if it is unknown whether the call can be joined: its client may get
+ * the response, or other nodes do not have it yet. */
 static int
 mcp_join_is_open(const mcp_exchange_t *x, const mcp_stream_info_t *info)
 {
@@ -248,7 +251,7 @@ mcp_join_is_open(const mcp_exchange_t *x, const mcp_stream_info_t *info)
 }
 
 
-/* One who waits is told of every event, but few of them matter. */
+/* A waiting request is woken for each event, but few of them matter. */
 static int
 mcp_join_still(mcp_exchange_t *x)
 {
@@ -271,20 +274,20 @@ mcp_join_leave(mcp_exchange_t *x)
 }
 
 
-/* Joins what there is now, or makes a call; for an answer that the server waits
- * for. */
+/* Joins the call that exists now, or makes a call; the server waits for the
+ * response. */
 static void
 mcp_join_again(mcp_exchange_t *x)
 {
     int               rc;
-    mcp_verdict_t     v;
+    mcp_routing_t     v;
     mcp_join_wait_t  *wait;
 
     mcp_exchange_set_state(x, MCP_EXCHANGE_BODY);
 
     wait = mcp_join_waits(x);
-    v = wait->verdict;
-    rc = mcp_join_look(x);
+    v = wait->routing;
+    rc = mcp_join_lookup(x);
     wait->known = 0;
 
     if (rc == MCP_ERR_NOT_FOUND) {
@@ -316,7 +319,7 @@ mcp_join_refuse(mcp_exchange_t *x, mcp_fault_e fault)
 }
 
 
-/* A call that is held waits for its cluster. */
+/* A call that is held back waits for its cluster. */
 static void
 mcp_join_arm(mcp_exchange_t *x)
 {
@@ -326,7 +329,7 @@ mcp_join_arm(mcp_exchange_t *x)
     until = mcp_join_waits(x)->until;
 
     mcp_timer_set(&x->worker->timers, &x->reader.timer,
-                  now < until ? until : now + MCP_ASK_TIME);
+                  now < until ? until : now + MCP_OPERATION_TIME);
 }
 
 
@@ -343,13 +346,13 @@ mcp_join_woken(void *data)
         return;
     }
 
-    /* its node may be another one, which cannot be heard */
+    /* its stream may be at another node, which sends no wake-up */
 
     if (mcp_worker_now(x->worker) >= mcp_join_waits(x)->until
-        && mcp_ask_is_away(x->worker))
+        && mcp_operation_is_unreachable(x->worker))
     {
         mcp_join_leave(x);
-        mcp_join_refuse(x, MCP_FAULT_CLUSTER_AWAY);
+        mcp_join_refuse(x, MCP_FAULT_CLUSTER_UNREACHABLE);
         return;
     }
 
@@ -357,9 +360,9 @@ mcp_join_woken(void *data)
 }
 
 
-/* Waits for what becomes of the connection that began the call.  MCP_AGAIN, or
- * MCP_ERR_NOT_FOUND: the call, or that connection, has gone; or MCP_DONE: there
- * is no waiting. */
+/* Waits for the fate of the connection that began the call. Returns MCP_AGAIN,
+ * or MCP_ERR_NOT_FOUND if the call or that connection is gone, or MCP_DONE if
+ * the request must not wait. */
 static int
 mcp_join_wait(mcp_exchange_t *x, const mcp_stream_info_t *info)
 {
@@ -393,7 +396,7 @@ mcp_join_wait(mcp_exchange_t *x, const mcp_stream_info_t *info)
         return MCP_DONE;
     }
 
-    /* that may have been before there was anybody to tell */
+    /* the connection may have ended before this request could be woken */
 
     if (!mcp_join_still(x)) {
         mcp_join_leave(x);
@@ -413,9 +416,9 @@ mcp_join_wait(mcp_exchange_t *x, const mcp_stream_info_t *info)
 
 /* --- both --- */
 
-/* Joins what is there, or waits; see mcp_join(). */
+/* Joins an existing call, or waits; see mcp_join(). */
 static int
-mcp_join_look(mcp_exchange_t *x)
+mcp_join_lookup(mcp_exchange_t *x)
 {
     int                rc;
     unsigned           n;
@@ -440,7 +443,7 @@ mcp_join_look(mcp_exchange_t *x)
 
         if (mcp_join_is_open(x, &info) && rc == MCP_DONE) {
 
-            /* it is on its own, which one with a key cannot be */
+            /* the request continues alone, which is impossible with a key */
 
             if (!x->join->once) {
                 return mcp_answer_fault(x, MCP_FAULT_STORE_FULL, x->msg->id,
@@ -461,12 +464,12 @@ mcp_join_look(mcp_exchange_t *x)
 
 
 int
-mcp_join(mcp_exchange_t *x, const mcp_verdict_t *v)
+mcp_join(mcp_exchange_t *x, const mcp_routing_t *v)
 {
     switch (mcp_join_set(x, v)) {
 
     case MCP_OK:
-        return mcp_join_look(x);
+        return mcp_join_lookup(x);
 
     case MCP_DONE:
         return MCP_ERR_NOT_FOUND;
@@ -484,7 +487,7 @@ mcp_join(mcp_exchange_t *x, const mcp_verdict_t *v)
 
 
 static mcp_fault_e
-mcp_join_refusal(int rc)
+mcp_join_fault(int rc)
 {
     switch (rc) {
     case MCP_ERR_FULL:
@@ -492,12 +495,12 @@ mcp_join_refusal(int rc)
     case MCP_ERR_MEMORY:
         return MCP_FAULT_INTERNAL;
     default:
-        return MCP_FAULT_CLUSTER_AWAY;
+        return MCP_FAULT_CLUSTER_UNREACHABLE;
     }
 }
 
 
-/* All nodes know whether this call is the first one. */
+/* All nodes know now whether this call is the first one. */
 static void
 mcp_join_claimed(mcp_exchange_t *x, int rc)
 {
@@ -516,7 +519,7 @@ mcp_join_claimed(mcp_exchange_t *x, int rc)
         return;
     }
 
-    mcp_join_refuse(x, mcp_join_refusal(rc));
+    mcp_join_refuse(x, mcp_join_fault(rc));
 }
 
 
@@ -526,7 +529,7 @@ mcp_join_claim(mcp_exchange_t *x, mcp_call_t *call)
 {
     int  rc;
 
-    rc = mcp_ask_first(x, &call->ref, mcp_join_claimed);
+    rc = mcp_operation_first(x, &call->ref, mcp_join_claimed);
 
     if (rc == MCP_AGAIN) {
         x->answer.outcome = "pending";
@@ -539,12 +542,12 @@ mcp_join_claim(mcp_exchange_t *x, mcp_call_t *call)
 
     mcp_call_undo(call);
 
-    return mcp_answer_fault(x, mcp_join_refusal(rc), x->msg->id, mcp_null_str);
+    return mcp_answer_fault(x, mcp_join_fault(rc), x->msg->id, mcp_null_str);
 }
 
 
 int
-mcp_join_begin(mcp_exchange_t *x, mcp_call_t *call, const mcp_verdict_t *v)
+mcp_join_begin(mcp_exchange_t *x, mcp_call_t *call, const mcp_routing_t *v)
 {
     int          rc;
     mcp_fault_e  fault;
@@ -559,9 +562,9 @@ mcp_join_begin(mcp_exchange_t *x, mcp_call_t *call, const mcp_verdict_t *v)
     case MCP_ERR_EXISTS:
     case MCP_ERR_DENIED:
 
-        /* somebody was faster */
+        /* another request was faster */
 
-        rc = mcp_join_look(x);
+        rc = mcp_join_lookup(x);
 
         return rc == MCP_ERR_NOT_FOUND ? mcp_dispatch_make(x, v) : rc;
 

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Each subscription has a stream of its own in the store, which nobody else
- * finds and which goes with its connection: what a client missed it does not
- * get later, it asks for the lists and resources again.  The acknowledgement
- * and the result at the end are the connection's, not in the log.
+ * Each subscription has a stream of its own in the store, which other requests
+ * cannot find and which ends with its connection: a client does not get missed
+ * notifications later, but requests the lists and resources again. The
+ * acknowledgement and the result at the end belong to the connection and are
+ * not in the log.
  */
 
+#include "base/mcp_uri.h"
 #include "exchange/mcp_listen.h"
 #include "exchange/mcp_listen_filter.h"
 #include "exchange/mcp_permission.h"
@@ -14,14 +16,15 @@
 #include "rpc/mcp_subscription.h"
 #include "worker/mcp_answer.h"
 #include "worker/mcp_consumer.h"
-#include "worker/mcp_hook.h"
+#include "worker/mcp_resume_hooks.h"
 #include "worker/mcp_notify.h"
 
 
-/* Events that a connection may be behind. */
+/* Maximum number of unsent events of a connection. */
 #define MCP_LISTEN_EVENTS  64
 
-/* A stream without a reader: its process died. */
+/* Time after which a stream without a reader is freed, because its process
+ * died. */
 #define MCP_LISTEN_WAIT    10000       /* ms */
 
 #define MCP_LISTEN_READ    4096
@@ -48,7 +51,7 @@ mcp_listen_create(mcp_exchange_t *x, mcp_stream_ref_t *ref)
     spec.max_wait = MCP_LISTEN_WAIT;
     spec.max_events = MCP_LISTEN_EVENTS;
     spec.max_bytes = x->endpoint->stream_buffer;
-    mcp_party(x->endpoint, x->head.party, &spec.party);
+    mcp_tenant(x->endpoint, x->head.tenant, &spec.tenant);
 
     return mcp_store_create(x->worker->store, &spec,
                             mcp_worker_now(x->worker), ref);
@@ -66,6 +69,10 @@ mcp_listen_subscribe_uri(mcp_exchange_t *x, const mcp_stream_ref_t *ref,
 
     mark = mcp_arena_mark(&x->arena);
     rc = mcp_json_unescape(&x->arena, raw, &uri);
+
+    if (rc == MCP_OK) {
+        rc = mcp_uri_normal(&x->arena, uri, &uri);
+    }
 
     if (rc == MCP_OK) {
         rc = mcp_topic_uri(uri, topic);
@@ -109,7 +116,7 @@ mcp_listen_subscribe(mcp_exchange_t *x, const mcp_listen_filter_t *filter,
 }
 
 
-/* The first message: what the endpoint will tell of. */
+/* The first message: the notifications that the endpoint will send. */
 static void
 mcp_listen_acknowledge(mcp_exchange_t *x, const mcp_listen_filter_t *filter)
 {
@@ -129,7 +136,7 @@ mcp_listen_acknowledge(mcp_exchange_t *x, const mcp_listen_filter_t *filter)
 
 /* --- the connection --- */
 
-/* What is kept with it. */
+/* The data of a subscription. */
 typedef struct {
     mcp_subscription_splice_t  splice;
     mcp_listen_tasks_t         tasks;
@@ -144,7 +151,7 @@ mcp_listen_read(mcp_exchange_t *x)
     size_t               len;
     mcp_listen_state_t  *state;
 
-    state = mcp_hook_state(x->states, x->face);
+    state = mcp_hook_state(x->states, x->resumption);
 
     if (state->tasks.n) {
         return mcp_listen_task_read(x, &state->tasks, &state->splice);
@@ -174,8 +181,8 @@ mcp_listen_stays(mcp_exchange_t *x)
 }
 
 
-/* The result ends the subscription in order.  It cannot be written in the
- * middle of a message, where a reader that was too slow may find itself. */
+/* The result ends the subscription normally. It cannot be written within a
+ * message, where a reader that was too slow may be. */
 static void
 mcp_listen_last(mcp_exchange_t *x)
 {
@@ -206,14 +213,15 @@ mcp_listen_last(mcp_exchange_t *x)
 }
 
 
-static const mcp_face_reader_t  mcp_listen_reader = {
+static const mcp_resume_reader_t  mcp_listen_reader = {
     .read = mcp_listen_read,
     .stays = mcp_listen_stays,
     .last = mcp_listen_last
 };
 
-/* Not one of the worker's: nobody comes back by it. */
-static const mcp_face_t  mcp_listen_face = {
+/* The subscription as a resumption method, which is not in the worker's list,
+ * because clients cannot resume by it. */
+static const mcp_resume_method_t  mcp_listen_resume = {
     .name = { "listen", 6 },
     .reader = &mcp_listen_reader
 };
@@ -226,9 +234,9 @@ mcp_listen_begin(mcp_exchange_t *x, const mcp_listen_filter_t *filter,
     int                  rc;
     mcp_listen_state_t  *state;
 
-    x->face = &mcp_listen_face;
+    x->resumption = &mcp_listen_resume;
 
-    state = mcp_hook_state_create(x, x->face, sizeof(mcp_listen_state_t));
+    state = mcp_hook_state_create(x, x->resumption, sizeof(mcp_listen_state_t));
     if (state == NULL) {
         return MCP_ERR_MEMORY;
     }
@@ -309,8 +317,8 @@ mcp_listen(mcp_exchange_t *x)
                                      mcp_str(MCP_CLIENT_TASKS_REQUIRED));
     }
 
-    if (rc == MCP_ERR_AWAY) {
-        return mcp_answer_fault(x, MCP_FAULT_CLUSTER_AWAY, x->msg->id,
+    if (rc == MCP_ERR_UNREACHABLE) {
+        return mcp_answer_fault(x, MCP_FAULT_CLUSTER_UNREACHABLE, x->msg->id,
                                 mcp_null_str);
     }
 

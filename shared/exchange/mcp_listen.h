@@ -7,12 +7,12 @@
 #define MCP_LISTEN_H_INCLUDED
 
 
-#include "exchange/mcp_exchange_parts.h"
+#include "exchange/mcp_exchange_internal.h"
 
 
-/* Answers the request with a stream of what its filter wants and the endpoint
- * has, which ends with the connection.  Returns what mcp_exchange_body()
- * does. */
+/* Responds with a stream of the notifications that the request's filter selects
+ * and the endpoint has. The stream ends with the connection. Returns the values
+ * of mcp_exchange_body(). */
 int mcp_listen(mcp_exchange_t *x);
 
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-#include "exchange/mcp_exchange_parts.h"
+#include "base/mcp_uri.h"
+#include "exchange/mcp_exchange_internal.h"
 #include "exchange/mcp_listen_filter.h"
 #include "exchange/mcp_permission.h"
 #include "rpc/mcp_scope.h"
@@ -9,7 +10,7 @@
 #define MCP_LISTEN_URIS  1000
 
 
-/* Of members of a filter that are no lists; behind mcp_topic_e. */
+/* Members of a filter that are not lists; they follow mcp_topic_e. */
 enum {
     MCP_LISTEN_URI = MCP_TOPIC_COUNT,
     MCP_LISTEN_TASK
@@ -17,9 +18,10 @@ enum {
 
 
 typedef struct {
-    mcp_str_t    name;         /* of the filter's member */
+    mcp_str_t    name;         /* name of the filter's member */
     unsigned     list;         /* mcp_topic_e, or one of the others */
-    mcp_list_e   kinds[2];     /* offered if one of these is */
+    mcp_list_e   kinds[2];     /* offered if the endpoint has one of these
+                                  kinds */
 } mcp_listen_member_t;
 
 
@@ -59,7 +61,7 @@ mcp_listen_read_uris(mcp_exchange_t *x, const mcp_json_value_t *value,
 
     for (n = 0; mcp_json_iter_next(&iter, NULL, &element); n++) {
         mark = mcp_arena_mark(&x->arena);
-        rc = mcp_verdict_string(x, &element, &uri);
+        rc = mcp_routing_string(x, &element, &uri);
         mcp_arena_release(&x->arena, mark);
 
         if (rc != MCP_OK) {
@@ -71,7 +73,7 @@ mcp_listen_read_uris(mcp_exchange_t *x, const mcp_json_value_t *value,
 }
 
 
-/* Where there are no tasks the member is one that nobody knows. */
+/* Without tasks the member is ignored like an unknown one. */
 static int
 mcp_listen_read_tasks(mcp_exchange_t *x, const mcp_json_value_t *value,
     mcp_listen_filter_t *filter)
@@ -86,8 +88,8 @@ mcp_listen_read_tasks(mcp_exchange_t *x, const mcp_json_value_t *value,
 }
 
 
-/* MCP_OK, MCP_ERR_SYNTAX if the member is wrong, MCP_ERR_DENIED if the client
- * does not know what it asks for, or another error. */
+/* Returns MCP_OK, MCP_ERR_SYNTAX if the member is invalid, MCP_ERR_DENIED if
+ * the client has not declared the extension for it, or another error. */
 static int
 mcp_listen_read_member(mcp_exchange_t *x, const mcp_listen_member_t *member,
     const mcp_json_value_t *value, mcp_listen_filter_t *filter)
@@ -188,7 +190,7 @@ mcp_listen_filter_honour(const mcp_exchange_t *x, mcp_listen_filter_t *filter)
 
 
 /* Keeps the URIs that the caller may read, and adds the scopes that it lacks
- * for others.  MCP_OK or MCP_ERR_MEMORY. */
+ * for others. Returns MCP_OK or MCP_ERR_MEMORY. */
 static int
 mcp_listen_permit_uris(mcp_exchange_t *x, mcp_str_t raw, mcp_buf_t *uris,
     mcp_buf_t *scopes)
@@ -201,7 +203,9 @@ mcp_listen_permit_uris(mcp_exchange_t *x, mcp_str_t raw, mcp_buf_t *uris,
 
     while (mcp_json_iter_next(&iter, NULL, &value)) {
 
-        if (mcp_json_unescape(&x->arena, value.raw, &uri) != MCP_OK) {
+        if (mcp_json_unescape(&x->arena, value.raw, &uri) != MCP_OK
+            || mcp_uri_normal(&x->arena, uri, &uri) != MCP_OK)
+        {
             return MCP_ERR_MEMORY;
         }
 

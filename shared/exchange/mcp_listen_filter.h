@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* What a subscription is about (2026-07-28, basic/patterns/subscriptions): what
- * is asked for, and what is honoured of that. */
+/* The filter of subscriptions/listen (2026-07-28,
+ * basic/patterns/subscriptions): the requested notifications, and the part that
+ * is honoured. */
 
 
 #ifndef MCP_LISTEN_FILTER_H_INCLUDED
@@ -12,36 +13,38 @@
 #include "rpc/mcp_topic.h"
 
 
-/* What a client wants to hear of. */
+/* The notifications that a client requests. */
 typedef struct {
     unsigned            lists; /* bits of mcp_topic_e */
-    mcp_str_t           uris;  /* a raw array; empty: none */
+    mcp_str_t           uris;  /* raw JSON array; empty: none */
     mcp_listen_tasks_t  tasks;
 } mcp_listen_filter_t;
 
 
 /*
- * Reads what the request of x asks for.
+ * Reads the filter in the request of x.
  *
  * Returns MCP_OK, or
- *   MCP_ERR_SYNTAX  *wrong is the member's name
- *   MCP_ERR_DENIED  the client does not know of the tasks that it asks for
+ *   MCP_ERR_SYNTAX  *wrong is the name of the invalid member
+ *   MCP_ERR_DENIED  the client has not declared the task extension that the
+ *                   filter uses
  *   MCP_ERR_MEMORY
  *   MCP_ERR_INTERNAL
  */
 int mcp_listen_filter_read(mcp_exchange_t *x, mcp_listen_filter_t *filter,
     mcp_str_t *wrong);
 
-/* Takes out what the endpoint does not have. */
+/* Removes from the filter everything that the endpoint does not have. */
 void mcp_listen_filter_honour(const mcp_exchange_t *x,
     mcp_listen_filter_t *filter);
 
-/* Takes out what is hidden from the caller.  *scope is what it lacks for the
- * rest, empty if nothing.  MCP_OK or MCP_ERR_MEMORY. */
+/* Removes from the filter everything that is hidden from the caller. Sets
+ * *scope to the scopes that the caller lacks for the rest, or to an empty
+ * string. Returns MCP_OK or MCP_ERR_MEMORY. */
 int mcp_listen_filter_permit(mcp_exchange_t *x, mcp_listen_filter_t *filter,
     mcp_str_t *scope);
 
-/* Appends the filter, an object. */
+/* Appends the filter as an object. */
 void mcp_listen_filter_write(const mcp_listen_filter_t *filter,
     mcp_buf_t *out);
 

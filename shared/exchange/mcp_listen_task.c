@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-#include "exchange/mcp_exchange_parts.h"
+#include "exchange/mcp_exchange_internal.h"
 #include "exchange/mcp_listen_task.h"
 #include "worker/mcp_consumer.h"
 #include "worker/mcp_notify.h"
 
 
-/* All that this node does not know are asked for at once. */
+/* Looks up all tasks that this node does not have, at the same time. */
 static int
-mcp_listen_task_ask(mcp_exchange_t *x, const mcp_json_value_t *value)
+mcp_listen_task_query(mcp_exchange_t *x, const mcp_json_value_t *value)
 {
     int               rc;
     mcp_str_t         text;
@@ -19,10 +19,10 @@ mcp_listen_task_ask(mcp_exchange_t *x, const mcp_json_value_t *value)
     mcp_json_iter_init(&iter, value->raw);
 
     while (mcp_json_iter_next(&iter, NULL, &element)) {
-        rc = mcp_verdict_string(x, &element, &text);
+        rc = mcp_routing_string(x, &element, &text);
 
         if (rc == MCP_OK) {
-            rc = mcp_task_look(x, text, 1, &task);
+            rc = mcp_task_lookup(x, text, 1, &task);
         }
 
         if (rc != MCP_OK && rc != MCP_DONE && rc != MCP_AGAIN) {
@@ -30,22 +30,22 @@ mcp_listen_task_ask(mcp_exchange_t *x, const mcp_json_value_t *value)
         }
     }
 
-    return mcp_ask_waits(x) ? MCP_AGAIN : MCP_OK;
+    return mcp_operation_waits(x) ? MCP_AGAIN : MCP_OK;
 }
 
 
-/* How a task of this node is; of one that has gone, nothing. */
+/* Reads the state of a task of this node; a freed one has none. */
 static void
-mcp_listen_task_look(mcp_listen_task_t *entry, mcp_store_look_t *look)
+mcp_listen_task_lookup(mcp_listen_task_t *entry, mcp_store_lookup_t *lookup)
 {
     mcp_buf_t      event;
     mcp_worker_t  *worker;
 
     worker = entry->x->worker;
 
-    memset(look, 0, sizeof(mcp_store_look_t));
+    memset(lookup, 0, sizeof(mcp_store_lookup_t));
     mcp_buf_init(&event, &worker->env->mem, SIZE_MAX / 2);
-    (void) mcp_store_look(worker->store, &entry->task.ref, look, &event);
+    (void) mcp_store_lookup(worker->store, &entry->task.ref, lookup, &event);
     mcp_buf_free(&event);
 }
 
@@ -56,10 +56,10 @@ mcp_listen_task_begin(mcp_exchange_t *x, mcp_listen_task_t *entry)
     entry->x = x;
 
     if (entry->task.found) {
-        entry->told = entry->task.found->look;
+        entry->sent = entry->task.found->lookup;
 
     } else if (x->worker->cluster) {
-        mcp_listen_task_look(entry, &entry->told);
+        mcp_listen_task_lookup(entry, &entry->sent);
     }
 }
 
@@ -92,7 +92,7 @@ mcp_listen_task_filter(mcp_exchange_t *x, const mcp_json_value_t *value,
         return MCP_ERR_MEMORY;
     }
 
-    rc = mcp_listen_task_ask(x, value);
+    rc = mcp_listen_task_query(x, value);
 
     if (rc != MCP_OK) {
         return rc;
@@ -101,7 +101,7 @@ mcp_listen_task_filter(mcp_exchange_t *x, const mcp_json_value_t *value,
     mcp_json_iter_init(&iter, value->raw);
 
     while (mcp_json_iter_next(&iter, NULL, &element)) {
-        rc = mcp_verdict_string(x, &element, &text);
+        rc = mcp_routing_string(x, &element, &text);
 
         if (rc == MCP_OK) {
             rc = mcp_task_find(x, text, &tasks->list[tasks->n].task);
@@ -156,7 +156,8 @@ mcp_listen_task_ids(const mcp_listen_tasks_t *tasks, mcp_buf_t *out)
 }
 
 
-/* Writes a notification of a task; MCP_ERR_NOT_FOUND: it has gone. */
+/* Writes a notification of a task. Returns MCP_ERR_NOT_FOUND if the task does
+ * not exist any more. */
 static int
 mcp_listen_task_notify(mcp_exchange_t *x, const mcp_task_t *task)
 {
@@ -183,15 +184,16 @@ mcp_listen_task_notify(mcp_exchange_t *x, const mcp_task_t *task)
 }
 
 
-/* Whether it is not as it was when the client was told.  In a cluster it may be
- * marked before Redis has what has changed, and is again when it has. */
+/* Returns 1 if the state differs from the one that the client has got. In a
+ * cluster a task may be marked before Redis has the change; it is marked again
+ * when it has. */
 static int
-mcp_listen_task_differs(mcp_listen_task_t *entry, const mcp_store_look_t *now)
+mcp_listen_task_differs(mcp_listen_task_t *entry, const mcp_store_lookup_t *now)
 {
-    mcp_store_look_t  then;
+    mcp_store_lookup_t  then;
 
-    then = entry->told;
-    entry->told = *now;
+    then = entry->sent;
+    entry->sent = *now;
 
     return now->info.state != then.info.state
            || now->info.last_seq != then.info.last_seq
@@ -199,7 +201,7 @@ mcp_listen_task_differs(mcp_listen_task_t *entry, const mcp_store_look_t *now)
 }
 
 
-/* Redis has said how it is. */
+/* Handles the result of a lookup. */
 static void
 mcp_listen_task_known(void *data, int rc)
 {
@@ -208,27 +210,27 @@ mcp_listen_task_known(void *data, int rc)
     entry = data;
     entry->asking = 0;
 
-    /* what is not known now is asked for when the reader is pulled again */
+    /* a task that is unknown now is looked up at the next pull */
 
     if (rc != MCP_OK) {
         entry->changed = 1;
 
-    } else if (entry->ask->n_found == 1) {
-        entry->task.found = entry->ask->found;
+    } else if (entry->op->n_found == 1) {
+        entry->task.found = entry->op->found;
         entry->ready = mcp_listen_task_differs(entry,
-                                               &entry->task.found->look) != 0;
+                                               &entry->task.found->lookup) != 0;
         mcp_consumer_ready(entry->x);
     }
 }
 
 
-/* Whether a task that has changed can be told of; one of another node is asked
- * for first. */
+/* Returns 1 if a changed task can be reported; a task of another node is looked
+ * up first. */
 static int
 mcp_listen_task_is_due(mcp_listen_task_t *entry)
 {
-    mcp_ask_stream_t  stream;
-    mcp_store_look_t  look;
+    mcp_operation_stream_t  stream;
+    mcp_store_lookup_t      lookup;
 
     if (entry->ready) {
         entry->ready = 0;
@@ -247,17 +249,17 @@ mcp_listen_task_is_due(mcp_listen_task_t *entry)
             return 1;
         }
 
-        mcp_listen_task_look(entry, &look);
+        mcp_listen_task_lookup(entry, &lookup);
 
-        return mcp_listen_task_differs(entry, &look);
+        return mcp_listen_task_differs(entry, &lookup);
     }
 
-    /* what it was before is freed: it is not written any more */
+    /* the previous result is freed: it has been written */
 
     mcp_task_stream(entry->x, &entry->task, 1, &stream);
 
-    if (mcp_ask_follow(entry->x, &stream, mcp_listen_task_known, entry,
-                       &entry->ask)
+    if (mcp_operation_follow(entry->x, &stream, mcp_listen_task_known, entry,
+                             &entry->op)
         == MCP_AGAIN)
     {
         entry->asking = 1;
@@ -270,10 +272,10 @@ mcp_listen_task_is_due(mcp_listen_task_t *entry)
 }
 
 
-/* Tells of one task that has changed, as its result may be long.  MCP_DONE:
+/* Reports one changed task, because its result may be long. Returns MCP_DONE if
  * there is none. */
 static int
-mcp_listen_task_tell(mcp_exchange_t *x, mcp_listen_tasks_t *tasks)
+mcp_listen_task_send(mcp_exchange_t *x, mcp_listen_tasks_t *tasks)
 {
     int     rc;
     size_t  i;
@@ -314,7 +316,8 @@ mcp_listen_task_mark(mcp_listen_tasks_t *tasks, mcp_str_t text)
 }
 
 
-/* Takes the events, "data: ...\n\n", apart: marks are kept, the others pass. */
+/* Splits the events, "data: ...\n\n": marks are stored, other events are passed
+ * on. */
 static void
 mcp_listen_task_events(mcp_exchange_t *x, mcp_listen_tasks_t *tasks,
     mcp_subscription_splice_t *splice, const mcp_buf_t *events)
@@ -351,7 +354,7 @@ mcp_listen_task_read(mcp_exchange_t *x, mcp_listen_tasks_t *tasks,
     int        rc;
     mcp_buf_t  events;
 
-    rc = mcp_listen_task_tell(x, tasks);
+    rc = mcp_listen_task_send(x, tasks);
 
     if (rc != MCP_DONE) {
         return rc;
@@ -372,9 +375,9 @@ mcp_listen_task_read(mcp_exchange_t *x, mcp_listen_tasks_t *tasks,
         return rc;
     }
 
-    rc = mcp_listen_task_tell(x, tasks);
+    rc = mcp_listen_task_send(x, tasks);
 
-    /* a comment lets the reader go on */
+    /* a comment lets the reader continue */
 
     if (rc == MCP_DONE) {
         mcp_buf_lit(&x->answer.out, MCP_SSE_COMMENT);

@@ -15,16 +15,17 @@
 #define MCP_LISTEN_TASKS_MAX  1000
 
 
-/* A task that a subscription is about. */
+/* A task in a subscription. */
 typedef struct {
-    mcp_task_t       task;
-    mcp_exchange_t  *x;
-    mcp_ask_t       *ask;      /* how a task of another node is */
-    mcp_store_look_t told;     /* how it was when the client was told, or when
-                                  it began to listen */
-    unsigned         changed:1;        /* and the client is still to be told */
-    unsigned         asking:1; /* the answer is to come, */
-    unsigned         ready:1;  /* or is there */
+    mcp_task_t        task;
+    mcp_exchange_t   *x;
+    mcp_operation_t  *op;       /* lookup of a task of another node */
+    mcp_store_lookup_t sent;    /* state that the client has last got, or at the
+                                   start */
+    unsigned          changed:1;       /* 1: the client has to be notified of a
+                                          change */
+    unsigned          asking:1; /* 1: the lookup is pending */
+    unsigned          ready:1;  /* 1: the result of the lookup is available */
 } mcp_listen_task_t;
 
 
@@ -35,28 +36,28 @@ typedef struct {
 
 
 /*
- * Reads the ids that a filter has, and keeps those of the client's own tasks.
+ * Reads the ids in a filter, and keeps those of the client's own tasks.
  *
  * Returns MCP_OK, or
- *   MCP_ERR_SYNTAX  it is no array of strings, or they are too many
- *   MCP_AGAIN       stop, and return this: other nodes are asked
- *   MCP_ERR_AWAY    they cannot be reached
+ *   MCP_ERR_SYNTAX       it is not an array of strings, or has too many
+ *   MCP_AGAIN            stop and return this value: other nodes are queried
+ *   MCP_ERR_UNREACHABLE  they are unreachable
  *   MCP_ERR_MEMORY
  *   MCP_ERR_INTERNAL
  */
 int mcp_listen_task_filter(mcp_exchange_t *x, const mcp_json_value_t *value,
     mcp_listen_tasks_t *tasks);
 
-/* Subscribes the stream to the tasks.  Returns what mcp_store_subscribe()
- * does. */
+/* Subscribes the stream to the tasks. Returns the values of
+ * mcp_store_subscribe(). */
 int mcp_listen_task_subscribe(mcp_exchange_t *x,
     const mcp_listen_tasks_t *tasks, const mcp_stream_ref_t *ref);
 
 /* Appends the array of their ids. */
 void mcp_listen_task_ids(const mcp_listen_tasks_t *tasks, mcp_buf_t *out);
 
-/* The hook "read" of a subscription that has tasks: each mark of a change
- * becomes a notification of how the task is now. */
+/* The hook "read" of a subscription with tasks: replaces each mark of a change
+ * by a notification with the task's current state. */
 int mcp_listen_task_read(mcp_exchange_t *x, mcp_listen_tasks_t *tasks,
     mcp_subscription_splice_t *splice);
 

@@ -6,10 +6,10 @@
 #include "worker/mcp_answer.h"
 
 
-#define MCP_PERMISSION_NAME  128       /* of a name, in the log */
+#define MCP_PERMISSION_NAME  128       /* maximum length of a name in the log */
 
 
-/* The value as the server has it for this request; empty if it has none. */
+/* Returns the value of a rule for this request; empty if it has none. */
 static mcp_str_t
 mcp_permission_evaluate(mcp_exchange_t *x, size_t i, const void *value)
 {
@@ -80,7 +80,8 @@ mcp_permission_decide(mcp_exchange_t *x, mcp_list_e kind)
 }
 
 
-/* Why it is as unknown as any other name: only the log says that. */
+/* Logs why the item is hidden; the client gets the same error as for an unknown
+ * name. */
 static mcp_permission_e
 mcp_permission_hidden(mcp_exchange_t *x, mcp_list_e kind, mcp_str_t name)
 {
@@ -105,11 +106,11 @@ mcp_permission_hidden(mcp_exchange_t *x, mcp_list_e kind, mcp_str_t name)
                    (int) (name.len > MCP_PERMISSION_NAME ? MCP_PERMISSION_NAME
                                                          : name.len),
                    name.data, rule.len ? "the value of mcp_allow \""
-                                       : "no mcp_allow is for it",
+                                       : "no mcp_allow matches it",
                    (int) (rule.len > MCP_PERMISSION_NAME ? MCP_PERMISSION_NAME
                                                          : rule.len),
                    rule.len ? rule.data : "",
-                   rule.len ? "\" does not let it in" : "");
+                   rule.len ? "\" is empty or 0" : "");
 
     return MCP_PERMISSION_UNKNOWN;
 }
@@ -138,8 +139,8 @@ mcp_permission_scope(mcp_exchange_t *x, mcp_str_t needed, mcp_str_t *scope)
 }
 
 
-/* By the first template that matches it and that the caller sees: who hides a
- * template hides what it stands for. */
+/* Decides by the first visible template that matches the URI: hiding a template
+ * hides its resources. */
 static mcp_permission_e
 mcp_permission_template(mcp_exchange_t *x, mcp_str_t uri, mcp_str_t *scope)
 {
@@ -165,7 +166,8 @@ mcp_permission_template(mcp_exchange_t *x, mcp_str_t uri, mcp_str_t *scope)
 }
 
 
-/* Whether the catalog has it, which for a URI is not said by its templates. */
+/* Returns 1 if the catalog has the item; a URI that only a template matches may
+ * not exist. */
 static int
 mcp_permission_find(const mcp_catalog_t *catalog, mcp_list_e kind,
     mcp_str_t name, mcp_str_t *needed)

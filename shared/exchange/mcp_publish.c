@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/*
- * The publish endpoint: how a backend that detached itself (202) delivers, and
- * how anybody with a token tells subscribers that something changed.
- */
+/* The publish endpoint: a backend that detached itself (202) delivers its
+ * messages there, and a publisher with a token notifies subscribers of
+ * changes. */
 
 #include "call/mcp_publish_url.h"
-#include "exchange/mcp_exchange_parts.h"
+#include "exchange/mcp_exchange_internal.h"
 #include "http/mcp_sse.h"
 #include "mcp_http.h"
 #include "worker/mcp_answer.h"
@@ -14,14 +13,14 @@
 #include "worker/mcp_notify.h"
 
 
-/* A call is to be found in the store a moment after its backend has said 202;
- * a publisher that is faster is asked to come again. */
+/* A call is in the store a moment after its backend has sent 202; a faster
+ * publisher has to try again. */
 #define MCP_PUBLISH_EARLY    5000
 
 struct mcp_publish_s {
-    mcp_str_t             token;       /* configured, may be empty */
+    mcp_str_t             token;       /* configured token, may be empty */
     unsigned              open:1;
-    unsigned              call:1;      /* target is set */
+    unsigned              call:1;      /* 1: target is set */
     mcp_publish_target_t  target;
 };
 
@@ -74,7 +73,7 @@ mcp_publish_refuse(mcp_exchange_t *x, mcp_fault_e fault)
 }
 
 
-/* The token: a bearer's, or the last segment of the path. */
+/* Returns the token: a bearer token, or the last segment of the path. */
 static mcp_str_t
 mcp_publish_token(mcp_exchange_t *x, const mcp_head_t *head)
 {
@@ -135,7 +134,7 @@ mcp_publish_head(mcp_exchange_t *x, const mcp_head_t *head)
         return mcp_publish_refuse(x, MCP_FAULT_METHOD_NOT_ALLOWED);
     }
 
-    /* a browser is never a publisher */
+    /* browsers are never publishers */
 
     if ((!x->publish->open && !head->local) || x->head.origin.data
         || mcp_publish_enter(x, mcp_publish_token(x, head)) != MCP_OK)
@@ -149,7 +148,7 @@ mcp_publish_head(mcp_exchange_t *x, const mcp_head_t *head)
 }
 
 
-/* Hands a message to the call of the token. */
+/* Posts a message to the call of the token. */
 static mcp_fault_e
 mcp_publish_to_call(mcp_exchange_t *x, mcp_str_t text)
 {
@@ -164,7 +163,7 @@ mcp_publish_to_call(mcp_exchange_t *x, mcp_str_t text)
     rc = mcp_store_find(x->worker->store, x->publish->target.id, 0, &info);
 
     if (rc == MCP_OK) {
-        rc = mcp_store_post(x->worker->store, &info.ref, MCP_POST_PUBLISH,
+        rc = mcp_store_inbox_put(x->worker->store, &info.ref, MCP_INBOX_PUBLISH,
                             x->publish->target.request, text);
     }
 
@@ -184,7 +183,7 @@ mcp_publish_to_call(mcp_exchange_t *x, mcp_str_t text)
 }
 
 
-/* One message: to the subscribers or to the call. */
+/* Delivers one message to the subscribers or to the call. */
 static mcp_fault_e
 mcp_publish_message(mcp_exchange_t *x, mcp_str_t text)
 {
@@ -238,7 +237,7 @@ mcp_publish_message(mcp_exchange_t *x, mcp_str_t text)
 }
 
 
-/* The same, counted. */
+/* Delivers and counts one message. */
 static mcp_fault_e
 mcp_publish_take(mcp_exchange_t *x, mcp_str_t text)
 {

@@ -7,8 +7,9 @@
 #include "worker/mcp_answer.h"
 
 
-/* What a client of a stateless revision may declare for coming back. */
-#define MCP_STATELESS_CLIENT  (MCP_CLIENT_INPUT | MCP_CLIENT_REQUESTS          \
+/* The capabilities for resumption that a client of a revision without sessions
+ * may declare. */
+#define MCP_STATELESS_CLIENT  (MCP_CLIENT_INPUT | MCP_CLIENT_REQUESTS         \
                                | MCP_CLIENT_TOKENS)
 
 
@@ -16,7 +17,7 @@ typedef struct {
     mcp_fault_e  fault;
     mcp_str_t    detail;
     mcp_str_t    data;
-} mcp_stateless_refusal_t;
+} mcp_stateless_error_t;
 
 
 int
@@ -38,9 +39,9 @@ mcp_stateless_read(mcp_exchange_t *x)
 }
 
 
-/* There is no other era here. */
+/* Returns 1 if the endpoint serves only revisions without sessions. */
 static int
-mcp_stateless_alone(const mcp_exchange_t *x)
+mcp_stateless_single(const mcp_exchange_t *x)
 {
     return mcp_revision_latest(x->endpoint->revisions, 0) == MCP_REVISION_NONE;
 }
@@ -49,11 +50,11 @@ mcp_stateless_alone(const mcp_exchange_t *x)
 int
 mcp_stateless_era(const mcp_exchange_t *x)
 {
-    return mcp_stateless_alone(x) || x->head.stateless;
+    return mcp_stateless_single(x) || x->head.stateless;
 }
 
 
-/* A client of a session may write into _meta what it likes. */
+/* Clients with sessions may write any members to _meta. */
 static int
 mcp_stateless_is_session(const mcp_exchange_t *x)
 {
@@ -76,8 +77,8 @@ mcp_stateless_is_session(const mcp_exchange_t *x)
 }
 
 
-/* Returns 1 for a server/discover that names no revision, neither in _meta nor
- * in a header: the client wants to find out which ones are served. */
+/* Returns 1 for a server/discover without a revision in _meta and in the
+ * header: the client wants to find out which revisions are served. */
 static int
 mcp_stateless_is_probe(const mcp_exchange_t *x)
 {
@@ -96,11 +97,11 @@ mcp_stateless_is(const mcp_exchange_t *x)
     if (x->msg->meta_version.type == MCP_JSON_NONE) {
         return x->head.stateless
                || mcp_stateless_is_probe(x)
-               || (mcp_stateless_alone(x)
+               || (mcp_stateless_single(x)
                    && x->msg->row->id != MCP_METHOD_INITIALIZE);
     }
 
-    if (mcp_stateless_alone(x)) {
+    if (mcp_stateless_single(x)) {
         return 1;
     }
 
@@ -120,7 +121,7 @@ mcp_stateless_begin(mcp_exchange_t *x)
 
 
 static int
-mcp_stateless_refuse(mcp_stateless_refusal_t *r, mcp_fault_e fault,
+mcp_stateless_refuse(mcp_stateless_error_t *r, mcp_fault_e fault,
     mcp_str_t detail)
 {
     r->fault = fault;
@@ -131,7 +132,7 @@ mcp_stateless_refuse(mcp_stateless_refusal_t *r, mcp_fault_e fault,
 }
 
 
-/* Names the stateless revisions of the endpoint as a JSON array, latest
+/* Appends the endpoint's revisions without sessions as a JSON array, latest
  * first. */
 static void
 mcp_stateless_revisions(const mcp_exchange_t *x, mcp_buf_t *out)
@@ -154,10 +155,10 @@ mcp_stateless_revisions(const mcp_exchange_t *x, mcp_buf_t *out)
 }
 
 
-/* The members of _meta that say who asks (2026-07-28, basic/index, "_meta",
- * "Per-request protocol fields"). */
+/* Reads the members of _meta that identify the client (2026-07-28, basic/index,
+ * "_meta", "Per-request protocol fields"). */
 static int
-mcp_stateless_envelope(mcp_exchange_t *x, mcp_stateless_refusal_t *r)
+mcp_stateless_envelope(mcp_exchange_t *x, mcp_stateless_error_t *r)
 {
     mcp_str_t         level;
     const mcp_rpc_t  *msg;
@@ -190,7 +191,7 @@ mcp_stateless_envelope(mcp_exchange_t *x, mcp_stateless_refusal_t *r)
     }
 
     if (msg->meta_log_level.type != MCP_JSON_NONE) {
-        if (mcp_verdict_string(x, &msg->meta_log_level, &level) == MCP_OK) {
+        if (mcp_routing_string(x, &msg->meta_log_level, &level) == MCP_OK) {
             x->client.log_level = mcp_log_level_find(level);
         }
 
@@ -205,28 +206,28 @@ mcp_stateless_envelope(mcp_exchange_t *x, mcp_stateless_refusal_t *r)
 }
 
 
-/* A header does not say what the body says.  Where it is absent a proxy may
- * have dropped it, which no client would tell anybody: once the log does. */
+/* Handles a header that contradicts the body. If it is missing a proxy may have
+ * removed it, which clients do not report: the log does, once. */
 static int
-mcp_stateless_mismatch(mcp_exchange_t *x, mcp_stateless_refusal_t *r,
+mcp_stateless_mismatch(mcp_exchange_t *x, mcp_stateless_error_t *r,
     mcp_str_t name, mcp_str_t value)
 {
     if (value.data == NULL && !x->worker->header_missed) {
         x->worker->header_missed = 1;
         mcp_worker_log(x->worker, MCP_LOG_NOTICE,
-                       "a request of a revision without sessions has no %.*s: "
-                       "if a proxy drops such headers, clients fall back to "
-                       "older revisions, or fail", (int) name.len, name.data);
+                       "a request of a revision without sessions has no header "
+                       "%.*s: if a proxy removes it, clients fall back to "
+                       "older revisions or fail", (int) name.len, name.data);
     }
 
     return mcp_stateless_refuse(r, MCP_FAULT_HEADER, name);
 }
 
 
-/* error.data of a revision that is not served (2026-07-28, schema,
+/* Writes error.data for a revision that is not served (2026-07-28, schema,
  * UnsupportedProtocolVersionError). */
 static int
-mcp_stateless_unsupported(mcp_exchange_t *x, mcp_stateless_refusal_t *r)
+mcp_stateless_unsupported(mcp_exchange_t *x, mcp_stateless_error_t *r)
 {
     mcp_buf_t  data;
 
@@ -251,7 +252,7 @@ mcp_stateless_unsupported(mcp_exchange_t *x, mcp_stateless_refusal_t *r)
 }
 
 
-/* A header that was found among the revisions needs no other look. */
+/* A header that was found among the revisions is not compared again. */
 static int
 mcp_stateless_is_version(const mcp_exchange_t *x, mcp_str_t version)
 {
@@ -266,10 +267,10 @@ mcp_stateless_is_version(const mcp_exchange_t *x, mcp_str_t version)
 }
 
 
-/* The header of the version, before that is looked up (2026-07-28,
- * basic/transports/streamable-http, "Protocol Version Header"). */
+/* Checks the header with the version before the version is looked up
+ * (2026-07-28, basic/transports/streamable-http, "Protocol Version Header"). */
 static int
-mcp_stateless_version(mcp_exchange_t *x, mcp_stateless_refusal_t *r)
+mcp_stateless_version(mcp_exchange_t *x, mcp_stateless_error_t *r)
 {
     mcp_str_t       version;
     mcp_revision_e  revision;
@@ -302,7 +303,7 @@ mcp_stateless_version(mcp_exchange_t *x, mcp_stateless_refusal_t *r)
 }
 
 
-/* Whether the endpoint has what the method is of, if that is an extension. */
+/* Returns 1 if the endpoint has the extension to which the method belongs. */
 static int
 mcp_stateless_offers(const mcp_exchange_t *x, const mcp_method_t *method)
 {
@@ -311,7 +312,7 @@ mcp_stateless_offers(const mcp_exchange_t *x, const mcp_method_t *method)
 }
 
 
-/* The name of a method that is known has only bytes that a header may have. */
+/* The name of a known method has only bytes that a header may have. */
 static int
 mcp_stateless_is_method(const mcp_exchange_t *x)
 {
@@ -329,7 +330,7 @@ mcp_stateless_is_method(const mcp_exchange_t *x)
 
 
 static int
-mcp_stateless_method(mcp_exchange_t *x, mcp_stateless_refusal_t *r,
+mcp_stateless_method(mcp_exchange_t *x, mcp_stateless_error_t *r,
     const mcp_method_t **method)
 {
     if ((x->head.twice & MCP_HEAD_METHOD) || !mcp_stateless_is_method(x)) {
@@ -345,10 +346,10 @@ mcp_stateless_method(mcp_exchange_t *x, mcp_stateless_refusal_t *r,
 }
 
 
-/* The header of the name, where the body has one: a body without it is refused
- * for that, later. */
+/* Checks the header with the name if the body has one; a body without it is
+ * rejected later. */
 static int
-mcp_stateless_name(mcp_exchange_t *x, mcp_stateless_refusal_t *r,
+mcp_stateless_name(mcp_exchange_t *x, mcp_stateless_error_t *r,
     const mcp_method_t *method)
 {
     int                      rc;
@@ -397,9 +398,9 @@ mcp_stateless_name(mcp_exchange_t *x, mcp_stateless_refusal_t *r,
 }
 
 
-/* What the client declares, and what the method needs of that. */
+/* Reads the client's capabilities, and checks those that the method needs. */
 static int
-mcp_stateless_declared(mcp_exchange_t *x, mcp_stateless_refusal_t *r,
+mcp_stateless_declared(mcp_exchange_t *x, mcp_stateless_error_t *r,
     const mcp_method_t *method)
 {
     unsigned  bits;
@@ -409,6 +410,10 @@ mcp_stateless_declared(mcp_exchange_t *x, mcp_stateless_refusal_t *r,
 
     if (mcp_endpoint_makes_tasks(x->endpoint)) {
         bits |= mcp_client_extensions(&x->msg->meta_capabilities);
+    }
+
+    if (x->endpoint->resume_stateless == MCP_RESUME_STATELESS_ALL) {
+        bits |= MCP_CLIENT_IDS;
     }
 
     x->client.declared = x->msg->meta_capabilities.raw;
@@ -426,7 +431,7 @@ mcp_stateless_declared(mcp_exchange_t *x, mcp_stateless_refusal_t *r,
 
 
 static int
-mcp_stateless_check(mcp_exchange_t *x, mcp_stateless_refusal_t *r)
+mcp_stateless_check(mcp_exchange_t *x, mcp_stateless_error_t *r)
 {
     int                  rc;
     const mcp_method_t  *method;
@@ -437,11 +442,11 @@ mcp_stateless_check(mcp_exchange_t *x, mcp_stateless_refusal_t *r)
         return mcp_stateless_unsupported(x, r);
     }
 
-    /* an initialize has no _meta of this era: its header is a stale one */
+    /* an initialize has no _meta of this era: its header is outdated */
 
     if (x->msg->row->id == MCP_METHOD_INITIALIZE
         && x->msg->meta_version.type == MCP_JSON_NONE
-        && !mcp_stateless_alone(x))
+        && !mcp_stateless_single(x))
     {
         return mcp_stateless_mismatch(x, r, mcp_str("MCP-Protocol-Version"),
                                       x->head.revision_text);
@@ -469,7 +474,7 @@ int
 mcp_stateless_enter(mcp_exchange_t *x)
 {
     int                      rc;
-    mcp_stateless_refusal_t  r;
+    mcp_stateless_error_t    r;
 
     rc = mcp_stateless_check(x, &r);
 
@@ -504,8 +509,8 @@ mcp_stateless_discover(const mcp_exchange_t *x, mcp_buf_t *out)
 }
 
 
-/* It may be all that a client can show (2026-07-28, basic/versioning, "Backward
- * Compatibility"). */
+/* The error may be the only hint for a client (2026-07-28, basic/versioning,
+ * "Backward Compatibility"). */
 int
 mcp_stateless_initialize(mcp_exchange_t *x)
 {

@@ -1,48 +1,49 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* The entrance for requests of revisions without sessions, each of which says
- * who asks: in what order it is checked, and how it is refused. */
+/* Checks of requests of revisions without sessions, each of which identifies
+ * its client: their order, and the errors. */
 
 
 #ifndef MCP_STATELESS_H_INCLUDED
 #define MCP_STATELESS_H_INCLUDED
 
 
-#include "exchange/mcp_exchange_parts.h"
+#include "exchange/mcp_exchange_internal.h"
 
 
-/* Notes, and returns, whether the MCP-Protocol-Version header names a stateless
- * revision, and the endpoint serves one: all that a message without params, or
- * no message at all, can say of its era. */
+/*
+ * Determines whether the MCP-Protocol-Version header names a revision without
+ * sessions and the endpoint serves one, stores the result and returns it.
+ * Messages without params, and bodies that are not messages, have no other sign
+ * of their era.
+ */
 int mcp_stateless_read(mcp_exchange_t *x);
 
-/* Returns 1 if it was so, or the endpoint serves no revision with sessions:
- * nobody can be of another era there. */
+/* Returns 1 if that was the result, or the endpoint serves no revision with
+ * sessions. */
 int mcp_stateless_era(const mcp_exchange_t *x);
 
-/* Returns 1 if the message of x is of a stateless revision (2026-07-28,
+/* Returns 1 if the message of x is of a revision without sessions (2026-07-28,
  * basic/versioning, "Backward Compatibility"). */
 int mcp_stateless_is(const mcp_exchange_t *x);
 
-/* Makes the client of x one of the latest stateless revision, of which nothing
- * else is known yet: refusals are worded for it. */
+/* Initializes the client of x as one of the latest revision without sessions,
+ * in whose form errors are then written. */
 void mcp_stateless_begin(mcp_exchange_t *x);
 
 /*
- * Checks the envelope and the headers of the request of x, and makes x->client
- * of them.
+ * Checks the envelope and the headers of the request of x, and sets x->client.
  *
- * Returns MCP_AGAIN if the request may enter, or
- *   MCP_OK  it is refused, with an answer
- *   or an error of mcp_answer_fault()
+ * Returns MCP_AGAIN if the request may proceed, or
+ *   MCP_OK  it was rejected; or an error of mcp_answer_fault()
  */
 int mcp_stateless_enter(mcp_exchange_t *x);
 
-/* Appends the result of server/discover, which names the stateless revisions of
- * the endpoint. */
+/* Appends the result of server/discover, which names the endpoint's revisions
+ * without sessions. */
 void mcp_stateless_discover(const mcp_exchange_t *x, mcp_buf_t *out);
 
-/* Refuses an initialize where no revision with sessions is served. */
+/* Rejects initialize at an endpoint without a revision with sessions. */
 int mcp_stateless_initialize(mcp_exchange_t *x);
 
 

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 #include "base/mcp_time.h"
-#include "exchange/mcp_exchange_parts.h"
+#include "exchange/mcp_exchange_internal.h"
 #include "exchange/mcp_task.h"
 #include "exchange/mcp_task_update.h"
 #include "rpc/mcp_result.h"
 
 
-/* After so many ms the cluster is asked again for a task that it does not know
- * as one yet. */
-#define MCP_TASK_YOUNG_LOOK  25
+/* Interval after which the cluster is queried again for a task that it does not
+ * have as one yet, ms. */
+#define MCP_TASK_YOUNG_LOOKUP  25
 
 
 static int
@@ -22,9 +22,9 @@ mcp_task_is_of(const mcp_exchange_t *x, const mcp_stream_info_t *info)
 }
 
 
-/* Whether what the cluster knows of a task is newer than what this node does,
- * where it runs: answers may have been brought to other nodes, and what others
- * know already counts here a moment later. */
+/* Returns 1 if the cluster has a newer state of a task than its own node:
+ * answers may have been passed to other nodes, and a state that other nodes
+ * have takes effect here a moment later. */
 static int
 mcp_task_is_newer(const mcp_found_t *found, const mcp_stream_info_t *info)
 {
@@ -32,14 +32,14 @@ mcp_task_is_newer(const mcp_found_t *found, const mcp_stream_info_t *info)
         return 0;
     }
 
-    return found->look.info.last_seq > info->last_seq
-           || (found->look.info.last_seq == info->last_seq
+    return found->lookup.info.last_seq > info->last_seq
+           || (found->lookup.info.last_seq == info->last_seq
                && (info->state == MCP_STATE_INPUT_REQUIRED
-                   || found->look.info.state >= MCP_STATE_COMPLETED));
+                   || found->lookup.info.state >= MCP_STATE_COMPLETED));
 }
 
 
-/* Finds the stream of a task, at whatever node. */
+/* Finds the stream of a task at any node. */
 static int
 mcp_task_find_stream(mcp_exchange_t *x, mcp_task_t *task,
     mcp_stream_info_t *info)
@@ -57,21 +57,21 @@ mcp_task_find_stream(mcp_exchange_t *x, mcp_task_t *task,
         return rc;
     }
 
-    task->own = (rc == MCP_OK && !info->mirror);
+    task->is_local = (rc == MCP_OK && !info->mirror);
     ref = info->ref;
-    found = mcp_ask_found(x, task->id.stream);
+    found = mcp_operation_found(x, task->id.stream);
 
     if (found == NULL
-        || (task->own ? !mcp_task_is_newer(found, info)
-            : found->look.info.expires <= mcp_worker_now(x->worker)))
+        || (task->is_local ? !mcp_task_is_newer(found, info)
+            : found->lookup.info.expires <= mcp_worker_now(x->worker)))
     {
-        return task->own ? MCP_OK : MCP_ERR_NOT_FOUND;
+        return task->is_local ? MCP_OK : MCP_ERR_NOT_FOUND;
     }
 
     task->found = found;
-    *info = found->look.info;
+    *info = found->lookup.info;
 
-    if (task->own) {
+    if (task->is_local) {
         info->ref = ref;
     }
 
@@ -105,7 +105,7 @@ mcp_task_find(mcp_exchange_t *x, mcp_str_t text, mcp_task_t *task)
 }
 
 
-/* What every task has, of any state. */
+/* Writes the members that every task has in any state. */
 static void
 mcp_task_write_base(mcp_exchange_t *x, const mcp_task_t *task,
     const char *status, mcp_str_t message, uint64_t changed, mcp_buf_t *out)
@@ -185,7 +185,7 @@ mcp_task_created(mcp_exchange_t *x, const mcp_task_id_t *id,
 }
 
 
-/* A member of the last event, which is a response. */
+/* Returns a member of the last event, which is a response. */
 static mcp_json_value_t
 mcp_task_response(mcp_str_t event, mcp_str_t name)
 {
@@ -198,10 +198,10 @@ mcp_task_response(mcp_str_t event, mcp_str_t name)
 }
 
 
-/* The error says what went wrong. */
+/* Writes the error of a failed task. */
 static void
 mcp_task_write_failed(mcp_exchange_t *x, const mcp_task_t *task,
-    const mcp_store_look_t *look, mcp_str_t event, mcp_buf_t *out)
+    const mcp_store_lookup_t *lookup, mcp_str_t event, mcp_buf_t *out)
 {
     mcp_json_value_t  error, message;
 
@@ -211,33 +211,33 @@ mcp_task_write_failed(mcp_exchange_t *x, const mcp_task_t *task,
     mcp_task_write_base(x, task, "failed",
                         message.type == MCP_JSON_STRING ? message.raw
                                                         : mcp_null_str,
-                        look->info.changed, out);
+                        lookup->info.changed, out);
     mcp_buf_lit(out, ",\"error\":");
     mcp_buf_str(out, error.raw);
 }
 
 
-/* A task that nobody has to wait for any more; 0: it is another one. */
+/* Writes a task that is over. Returns 0 for any other task. */
 static int
 mcp_task_write_over(mcp_exchange_t *x, const mcp_task_t *task,
-    const mcp_store_look_t *look, mcp_str_t event, mcp_buf_t *out)
+    const mcp_store_lookup_t *lookup, mcp_str_t event, mcp_buf_t *out)
 {
-    switch (look->info.state) {
+    switch (lookup->info.state) {
 
     case MCP_STATE_COMPLETED:
         mcp_task_write_base(x, task, "completed", mcp_null_str,
-                            look->info.changed, out);
+                            lookup->info.changed, out);
         mcp_buf_lit(out, ",\"result\":");
         mcp_buf_str(out, mcp_task_response(event, mcp_str("result")).raw);
         return 1;
 
     case MCP_STATE_FAILED:
-        mcp_task_write_failed(x, task, look, event, out);
+        mcp_task_write_failed(x, task, lookup, event, out);
         return 1;
 
     case MCP_STATE_CANCELLED:
         mcp_task_write_base(x, task, "cancelled", mcp_null_str,
-                            look->info.changed, out);
+                            lookup->info.changed, out);
         return 1;
 
     default:
@@ -248,56 +248,56 @@ mcp_task_write_over(mcp_exchange_t *x, const mcp_task_t *task,
 
 static void
 mcp_task_write_look(mcp_exchange_t *x, const mcp_task_t *task,
-    const mcp_store_look_t *look, mcp_str_t event, mcp_buf_t *out)
+    const mcp_store_lookup_t *lookup, mcp_str_t event, mcp_buf_t *out)
 {
-    if (mcp_task_write_over(x, task, look, event, out)) {
+    if (mcp_task_write_over(x, task, lookup, event, out)) {
         return;
     }
 
-    /* the event may be of the state before; answers that were given at another
-     * node may all be there before its owner knows of them */
+    /* the event may belong to the previous state; all answers may have been
+     * given at another node before the owner has them */
 
-    if (look->info.state == MCP_STATE_INPUT_REQUIRED
-        && look->state == MCP_STATE_INPUT_REQUIRED
-        && event.len && mcp_task_asks(event, look->given))
+    if (lookup->info.state == MCP_STATE_INPUT_REQUIRED
+        && lookup->state == MCP_STATE_INPUT_REQUIRED
+        && event.len && mcp_task_asks(event, lookup->given))
     {
         mcp_task_write_base(x, task, "input_required", mcp_null_str,
-                            look->info.changed, out);
+                            lookup->info.changed, out);
         mcp_buf_lit(out, ",\"inputRequests\":");
-        mcp_task_questions(event, look->given, out);
+        mcp_task_questions(event, lookup->given, out);
         return;
     }
 
-    if (look->state != MCP_STATE_PROCESSING || event.len == 0
+    if (lookup->state != MCP_STATE_PROCESSING || event.len == 0
         || event.data[0] != '"')
     {
         event = mcp_null_str;
     }
 
-    mcp_task_write_base(x, task, "working", event, look->info.changed, out);
+    mcp_task_write_base(x, task, "working", event, lookup->info.changed, out);
 }
 
 
 int
 mcp_task_write(mcp_exchange_t *x, const mcp_task_t *task, mcp_buf_t *out)
 {
-    int               rc;
-    mcp_buf_t         event;
-    mcp_store_look_t  look;
+    int                 rc;
+    mcp_buf_t           event;
+    mcp_store_lookup_t  lookup;
 
     if (task->found) {
-        mcp_task_write_look(x, task, &task->found->look, task->found->event,
+        mcp_task_write_look(x, task, &task->found->lookup, task->found->event,
                             out);
         return out->failed;
     }
 
     mcp_buf_init(&event, &x->worker->env->mem, SIZE_MAX / 2);
 
-    rc = mcp_store_look(x->worker->store, &task->ref, &look, &event);
+    rc = mcp_store_lookup(x->worker->store, &task->ref, &lookup, &event);
 
     if (rc == MCP_OK) {
         mcp_buf_reserve(out, event.len + 1024);
-        mcp_task_write_look(x, task, &look,
+        mcp_task_write_look(x, task, &lookup,
                             (mcp_str_t) { event.data, event.len }, out);
         rc = out->failed;
     }
@@ -325,15 +325,15 @@ mcp_task_get(mcp_exchange_t *x, const mcp_task_t *task, mcp_buf_t *out)
 }
 
 
-/* Its owner ends it; one that is over stays as it is. */
+/* The owner ends the task; one that is over remains unchanged. */
 static mcp_fault_e
 mcp_task_cancel(mcp_exchange_t *x, const mcp_task_t *task, mcp_buf_t *out)
 {
     int  rc;
 
-    /* another node has been told */
+    /* the other node has got the cancellation */
 
-    rc = task->own ? mcp_store_cancel(x->worker->store, &task->ref, 1)
+    rc = task->is_local ? mcp_store_cancel(x->worker->store, &task->ref, 1)
                    : MCP_OK;
     mcp_buf_lit(out, "{}");
 
@@ -344,9 +344,9 @@ mcp_task_cancel(mcp_exchange_t *x, const mcp_task_t *task, mcp_buf_t *out)
 
 void
 mcp_task_stream(const mcp_exchange_t *x, const mcp_task_t *task, int listens,
-    mcp_ask_stream_t *stream)
+    mcp_operation_stream_t *stream)
 {
-    memset(stream, 0, sizeof(mcp_ask_stream_t));
+    memset(stream, 0, sizeof(mcp_operation_stream_t));
     memcpy(stream->id, task->id.stream, MCP_STREAM_ID_LEN);
     memcpy(stream->principal, x->head.principal, MCP_DIGEST_LEN);
     stream->any_session = 1;
@@ -355,7 +355,8 @@ mcp_task_stream(const mcp_exchange_t *x, const mcp_task_t *task, int listens,
 }
 
 
-/* Whether the cluster may know more of a task than the node where it runs. */
+/* Returns 1 if the cluster may have a newer state of a task than its own
+ * node. */
 static int
 mcp_task_may_be_newer(const mcp_stream_info_t *info)
 {
@@ -364,25 +365,26 @@ mcp_task_may_be_newer(const mcp_stream_info_t *info)
 }
 
 
-/* Whether the cluster knows the call, but not yet that it is a task: its
- * client, which reads its stream, was told so a moment ago. */
+/* Returns 1 if the cluster has the call, but not yet as a task: its client,
+ * which reads the stream, got the task id a moment ago. */
 static int
 mcp_task_is_young(const mcp_exchange_t *x, const mcp_task_t *task)
 {
     const mcp_found_t  *found;
 
-    found = mcp_ask_found(x, task->id.stream);
+    found = mcp_operation_found(x, task->id.stream);
 
-    return found && found->look.info.expires == 0;
+    return found && found->lookup.info.expires == 0;
 }
 
 
 int
-mcp_task_look(mcp_exchange_t *x, mcp_str_t text, int listens, mcp_task_t *task)
+mcp_task_lookup(mcp_exchange_t *x, mcp_str_t text, int listens,
+    mcp_task_t *task)
 {
-    int                rc, own;
-    mcp_ask_stream_t   stream;
-    mcp_stream_info_t  info;
+    int                     rc, own;
+    mcp_operation_stream_t  stream;
+    mcp_stream_info_t       info;
 
     if (mcp_task_id_read(&task->id, x->endpoint->keys, text,
                          mcp_worker_now(x->worker))
@@ -401,14 +403,15 @@ mcp_task_look(mcp_exchange_t *x, mcp_str_t text, int listens, mcp_task_t *task)
 
     mcp_task_stream(x, task, listens, &stream);
 
-    rc = mcp_ask_look(x, &stream);
+    rc = mcp_operation_lookup(x, &stream);
 
     if (rc != MCP_OK) {
-        return own && rc == MCP_ERR_AWAY ? MCP_DONE : rc;
+        return own && rc == MCP_ERR_UNREACHABLE ? MCP_DONE : rc;
     }
 
     if (mcp_task_is_young(x, task)
-        && mcp_ask_later(x, MCP_TASK_YOUNG_LOOK, MCP_ASK_TIME) == MCP_AGAIN)
+        && mcp_operation_later(x, MCP_TASK_YOUNG_LOOKUP, MCP_OPERATION_TIME)
+               == MCP_AGAIN)
     {
         return MCP_AGAIN;
     }
@@ -418,18 +421,18 @@ mcp_task_look(mcp_exchange_t *x, mcp_str_t text, int listens, mcp_task_t *task)
 
 
 int
-mcp_task_ask(mcp_exchange_t *x, const mcp_rpc_t *msg, mcp_method_e method)
+mcp_task_start(mcp_exchange_t *x, const mcp_rpc_t *msg, mcp_method_e method)
 {
-    int             rc;
-    mcp_str_t       text;
-    mcp_task_t      task;
-    mcp_ask_post_t  post;
+    int                           rc;
+    mcp_str_t                     text;
+    mcp_task_t                    task;
+    mcp_operation_client_input_t  input;
 
-    if (mcp_verdict_string(x, &msg->task_id, &text) != MCP_OK) {
+    if (mcp_routing_string(x, &msg->task_id, &text) != MCP_OK) {
         return MCP_OK;
     }
 
-    rc = mcp_task_look(x, text, 0, &task);
+    rc = mcp_task_lookup(x, text, 0, &task);
 
     if (rc != MCP_OK) {
         return rc == MCP_DONE ? MCP_OK : rc;
@@ -439,25 +442,28 @@ mcp_task_ask(mcp_exchange_t *x, const mcp_rpc_t *msg, mcp_method_e method)
         return MCP_OK;
     }
 
-    memset(&post, 0, sizeof(mcp_ask_post_t));
-    memcpy(post.id, task.id.stream, MCP_STREAM_ID_LEN);
-    memcpy(post.principal, x->head.principal, MCP_DIGEST_LEN);
+    memset(&input, 0, sizeof(mcp_operation_client_input_t));
+    memcpy(input.id, task.id.stream, MCP_STREAM_ID_LEN);
+    memcpy(input.principal, x->head.principal, MCP_DIGEST_LEN);
 
     if (method == MCP_METHOD_TASKS_UPDATE) {
-        rc = mcp_task_update_away(x, &task, &msg->input_responses, &post);
+        rc = mcp_task_update_unreachable(x, &task, &msg->input_responses,
+            &input);
 
     } else {
-        post.what = MCP_ASK_POST_CANCEL;
-        post.data = mcp_str("{}");
-        rc = mcp_ask_post(x, &post);
+        input.what = MCP_OPERATION_INPUT_CANCEL;
+        input.data = mcp_str("{}");
+        rc = mcp_operation_client_input(x, &input);
     }
 
-    /* over, or gone; at its own node it is done here, too, and what comes by
-     * mail is late then */
+    /* over or freed; the task's own node handles it locally as well, and its
+     * queue entry then comes too late */
 
     return rc == MCP_ERR_NOT_FOUND
-           || ((rc == MCP_ERR_AWAY || rc == MCP_ERR_LIMIT) && task.own)
-           ? MCP_OK : rc;
+                   || ((rc == MCP_ERR_UNREACHABLE || rc == MCP_ERR_LIMIT)
+                       && task.is_local)
+               ? MCP_OK
+               : rc;
 }
 
 
@@ -469,7 +475,7 @@ mcp_task_request(mcp_exchange_t *x, const mcp_rpc_t *msg, mcp_method_e method,
     mcp_str_t   text;
     mcp_task_t  task;
 
-    rc = mcp_verdict_string(x, &msg->task_id, &text);
+    rc = mcp_routing_string(x, &msg->task_id, &text);
 
     if (rc == MCP_OK) {
         rc = mcp_task_find(x, text, &task);

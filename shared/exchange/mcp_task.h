@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Tasks as their clients see them (extension io.modelcontextprotocol/tasks): at
- * whatever process, by what the store has of their calls. */
+/* Tasks from their clients' point of view (extension
+ * io.modelcontextprotocol/tasks): any process can handle them, using the
+ * store's data about their calls. */
 
 
 #ifndef MCP_TASK_H_INCLUDED
@@ -9,71 +10,69 @@
 
 
 #include "rpc/mcp_task_id.h"
-#include "worker/mcp_ask.h"
+#include "worker/mcp_operation.h"
 
 
-/* A task by its id. */
+/* A task found by its id. */
 typedef struct {
-    mcp_str_t           text;          /* of the id, as clients have it */
+    mcp_str_t           text;          /* id as clients have it */
     mcp_task_id_t       id;
     mcp_stream_ref_t    ref;
-    const mcp_found_t  *found;         /* what the cluster knows of it, and
-                                          counts; or NULL */
-    unsigned            own:1;         /* it runs at this node */
+    const mcp_found_t  *found;         /* state in the cluster, which is used if
+                                          set; or NULL */
+    unsigned            is_local:1;    /* 1: the task's stream is at this
+                                          node */
 } mcp_task_t;
 
 
-/*
- * Asks how a task is, of which other nodes may know more, and tells them what
- * the request has for it, for a root: see mcp_ask.h.  Returns what mcp_ask()
- * does, or MCP_ERR_LIMIT.
- */
-int mcp_task_ask(mcp_exchange_t *x, const mcp_rpc_t *msg, mcp_method_e method);
+/* Looks up the task of a request, which other nodes may know better, and passes
+ * the client's input to them, for an entry function: see mcp_operation.h.
+ * Returns the values of mcp_operation(), or MCP_ERR_LIMIT. */
+int mcp_task_start(mcp_exchange_t *x, const mcp_rpc_t *msg,
+    mcp_method_e method);
 
 /*
- * Asks how a task is, for a root, unless this node knows; and, if listens, to
- * hear when that changes.
- *
- * Returns what mcp_ask() does, or
- *   MCP_DONE  there is nothing to ask, or to be found
+ * Looks a task up, for an entry function, unless this node has it; with
+ * listens, this node is then notified of changes. Returns the values of
+ * mcp_operation(), or
+ *   MCP_DONE  no lookup is needed, or the task does not exist
  */
-int mcp_task_look(mcp_exchange_t *x, mcp_str_t text, int listens,
+int mcp_task_lookup(mcp_exchange_t *x, mcp_str_t text, int listens,
     mcp_task_t *task);
 
-/* Describes what is asked for that. */
+/* Sets *stream for such a lookup. */
 void mcp_task_stream(const mcp_exchange_t *x, const mcp_task_t *task,
-    int listens, mcp_ask_stream_t *stream);
+    int listens, mcp_operation_stream_t *stream);
 
 /*
- * Finds the task of an id, whose text is borrowed, for the principal of x.
+ * Finds the task with an id, whose text is borrowed, for the principal of x.
  *
  * Returns MCP_OK, or
- *   MCP_ERR_NOT_FOUND  there is none, or it is another's, or its time is over
+ *   MCP_ERR_NOT_FOUND  there is none, it belongs to another principal, or it
+ *                      has expired
  *   MCP_ERR_INTERNAL
  */
 int mcp_task_find(mcp_exchange_t *x, mcp_str_t text, mcp_task_t *task);
 
-/*
- * Appends the response to a call that is a task to x->answer.out
- * (CreateTaskResult); the state, and when that changed, are how the task is
- * now.
- *
- * Returns MCP_OK, or what mcp_task_id_write() does, or the error of a buffer.
- */
+/* Appends the response to a call that is a task to x->answer.out
+ * (CreateTaskResult), with its current state and the time of its last
+ * change. Returns MCP_OK, the values of mcp_task_id_write(), or the error of
+ * a buffer. */
 int mcp_task_created(mcp_exchange_t *x, const mcp_task_id_t *id,
     mcp_stream_state_e state, uint64_t changed);
 
 /*
- * Appends the members of a task as it is now, without braces (DetailedTask).
+ * Appends the members of a task in its current state, without braces
+ * (DetailedTask).
  *
  * Returns MCP_OK, or
- *   MCP_ERR_NOT_FOUND  it has gone
+ *   MCP_ERR_NOT_FOUND  it does not exist any more
  *   MCP_ERR_INTERNAL
- *   the error of out
+ * or the error of out.
  */
 int mcp_task_write(mcp_exchange_t *x, const mcp_task_t *task, mcp_buf_t *out);
 
-/* Answers tasks/get, tasks/update or tasks/cancel: appends the result. */
+/* Handles tasks/get, tasks/update or tasks/cancel, and appends the result. */
 mcp_fault_e mcp_task_request(mcp_exchange_t *x, const mcp_rpc_t *msg,
     mcp_method_e method, mcp_buf_t *out);
 

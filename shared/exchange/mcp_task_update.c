@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-#include "exchange/mcp_exchange_parts.h"
+#include "exchange/mcp_exchange_internal.h"
 #include "exchange/mcp_task_update.h"
 #include "worker/mcp_notify.h"
 
 
-/* How often answers are read anew as others were quicker. */
+/* Maximum number of attempts if other processes post answers at the same
+ * time. */
 #define MCP_TASK_TRIES  16
 
-/* Questions that the cluster does not know yet: how often, and for how long,
- * they are looked for, ms. */
-#define MCP_TASK_AHEAD_LOOK  50
-#define MCP_TASK_AHEAD_TIME  2000
+/* Questions that the cluster does not have yet: interval and total time of
+ * queries, ms. */
+#define MCP_TASK_AHEAD_LOOKUP  50
+#define MCP_TASK_AHEAD_TIME    2000
 
 
 _Static_assert(MCP_STORE_QUESTIONS <= 32, "one bit for each question");
@@ -77,7 +78,7 @@ mcp_task_questions(mcp_str_t questions, uint32_t given, mcp_buf_t *out)
 }
 
 
-/* Finds the response to a question; keys may be written with other escapes. */
+/* Finds the response to a question; keys may be escaped differently. */
 static int
 mcp_task_response_to(mcp_arena_t *arena, mcp_str_t key,
     const mcp_json_value_t *responses, mcp_json_value_t *response)
@@ -94,9 +95,9 @@ mcp_task_response_to(mcp_arena_t *arena, mcp_str_t key,
 }
 
 
-/* The answers to questions that have none yet, as their call wants them: an
- * object of results by the places of their questions.  The bits of these, and
- * of all questions, are set. */
+/* Returns the answers to open questions in the form for the call: an object
+ * with results by the index of the question. Sets the bits of these questions,
+ * and of all questions. */
 static int
 mcp_task_gather(mcp_arena_t *arena, mcp_str_t questions, uint32_t given,
     const mcp_json_value_t *responses, uint32_t *bits, uint32_t *all,
@@ -133,39 +134,39 @@ mcp_task_gather(mcp_arena_t *arena, mcp_str_t questions, uint32_t given,
 }
 
 
-/* One try; MCP_AGAIN: others were quicker. */
+/* Makes one attempt. Returns MCP_AGAIN if other processes were faster. */
 static int
 mcp_task_update_once(mcp_exchange_t *x, const mcp_task_t *task,
     const mcp_json_value_t *responses)
 {
-    int               rc;
-    uint32_t          bits, all;
-    mcp_buf_t         event, answers;
-    mcp_store_look_t  look;
+    int                 rc;
+    uint32_t            bits, all;
+    mcp_buf_t           event, answers;
+    mcp_store_lookup_t  lookup;
 
     mcp_buf_init(&event, &x->worker->env->mem, SIZE_MAX / 2);
     mcp_buf_init(&answers, &x->worker->env->mem, SIZE_MAX / 2);
     bits = 0;
     all = 0;
 
-    rc = mcp_store_look_ahead(x->worker->store, &task->ref, &look, &event);
+    rc = mcp_store_lookup_ahead(x->worker->store, &task->ref, &lookup, &event);
 
-    /* what others have answered elsewhere may not have arrived */
+    /* answers that were given at other nodes may not have arrived */
 
-    if (task->found && task->found->look.seq == look.seq) {
-        look.given |= task->found->look.given;
+    if (task->found && task->found->lookup.seq == lookup.seq) {
+        lookup.given |= task->found->lookup.given;
     }
 
-    if (rc == MCP_OK && look.info.state == MCP_STATE_INPUT_REQUIRED
-        && look.state == MCP_STATE_INPUT_REQUIRED)
+    if (rc == MCP_OK && lookup.info.state == MCP_STATE_INPUT_REQUIRED
+        && lookup.state == MCP_STATE_INPUT_REQUIRED)
     {
         rc = mcp_task_gather(&x->arena,
                              (mcp_str_t) { event.data, event.len },
-                             look.given, responses, &bits, &all, &answers);
+                             lookup.given, responses, &bits, &all, &answers);
     }
 
     if (rc == MCP_OK && bits) {
-        rc = mcp_store_answer(x->worker->store, &task->ref, look.seq, bits,
+        rc = mcp_store_answer(x->worker->store, &task->ref, lookup.seq, bits,
                               all,
                               (mcp_str_t) { answers.data, answers.len },
                               mcp_worker_now(x->worker));
@@ -182,8 +183,8 @@ mcp_task_update_once(mcp_exchange_t *x, const mcp_task_t *task,
 }
 
 
-/* Whether a response is to a question of a later event than that: a key ends
- * with the number of its event (mcp_input_task.c). */
+/* Returns 1 if a response is for a question of a later event: a key ends with
+ * the number of its event (mcp_input_task.c). */
 static int
 mcp_task_is_ahead(const mcp_json_value_t *responses, uint64_t seq)
 {
@@ -213,46 +214,46 @@ mcp_task_is_ahead(const mcp_json_value_t *responses, uint64_t seq)
 
 
 int
-mcp_task_update_away(mcp_exchange_t *x, const mcp_task_t *task,
-    const mcp_json_value_t *responses, mcp_ask_post_t *post)
+mcp_task_update_unreachable(mcp_exchange_t *x, const mcp_task_t *task,
+    const mcp_json_value_t *responses, mcp_operation_client_input_t *input)
 {
-    int                      rc;
-    mcp_buf_t                answers;
-    const mcp_store_look_t  *look;
+    int                        rc;
+    mcp_buf_t                  answers;
+    const mcp_store_lookup_t  *lookup;
 
-    look = &task->found->look;
+    lookup = &task->found->lookup;
 
-    if (!mcp_verdict_is_objects(responses)) {
+    if (!mcp_routing_is_objects(responses)) {
         return MCP_OK;
     }
 
-    /* without mcp_cluster_sync, or while Redis has lost its last writes, the
-     * task's own node shows questions before others can find them */
+    /* without mcp_cluster_sync, or after Redis has lost its last writes, the
+     * task's own node shows questions before other nodes have them */
 
-    if (look->info.state < MCP_STATE_COMPLETED
-        && mcp_task_is_ahead(responses, look->info.last_seq)
-        && mcp_ask_later(x, MCP_TASK_AHEAD_LOOK, MCP_TASK_AHEAD_TIME)
+    if (lookup->info.state < MCP_STATE_COMPLETED
+        && mcp_task_is_ahead(responses, lookup->info.last_seq)
+        && mcp_operation_later(x, MCP_TASK_AHEAD_LOOKUP, MCP_TASK_AHEAD_TIME)
            == MCP_AGAIN)
     {
         return MCP_AGAIN;
     }
 
-    if (look->info.state != MCP_STATE_INPUT_REQUIRED
-        || look->state != MCP_STATE_INPUT_REQUIRED)
+    if (lookup->info.state != MCP_STATE_INPUT_REQUIRED
+        || lookup->state != MCP_STATE_INPUT_REQUIRED)
     {
         return MCP_OK;
     }
 
     mcp_buf_init(&answers, &x->worker->env->mem, SIZE_MAX / 2);
 
-    rc = mcp_task_gather(&x->arena, task->found->event, look->given, responses,
-                         &post->bits, &post->all, &answers);
+    rc = mcp_task_gather(&x->arena, task->found->event, lookup->given,
+        responses, &input->bits, &input->all, &answers);
 
-    if (rc == MCP_OK && post->bits) {
-        post->what = MCP_ASK_POST_TASK;
-        post->seq = look->seq;
-        post->data = (mcp_str_t) { answers.data, answers.len };
-        rc = mcp_ask_post(x, post);
+    if (rc == MCP_OK && input->bits) {
+        input->what = MCP_OPERATION_INPUT_TASK;
+        input->seq = lookup->seq;
+        input->data = (mcp_str_t) { answers.data, answers.len };
+        rc = mcp_operation_client_input(x, input);
     }
 
     mcp_buf_free(&answers);
@@ -267,13 +268,14 @@ mcp_task_update(mcp_exchange_t *x, const mcp_task_t *task,
 {
     int  i, rc;
 
-    if (!mcp_verdict_is_objects(responses)) {
+    if (!mcp_routing_is_objects(responses)) {
         return MCP_FAULT_PARAMS;
     }
 
-    /* they were brought to its node; or the others were told */
+    /* the responses were passed to the task's node; or other nodes were
+     * informed */
 
-    rc = task->own ? MCP_AGAIN : MCP_OK;
+    rc = task->is_local ? MCP_AGAIN : MCP_OK;
 
     for (i = 0; rc == MCP_AGAIN && i < MCP_TASK_TRIES; i++) {
         rc = mcp_task_update_once(x, task, responses);
@@ -284,7 +286,7 @@ mcp_task_update(mcp_exchange_t *x, const mcp_task_t *task,
     switch (rc) {
 
     case MCP_OK:
-    case MCP_ERR_NOT_FOUND:            /* over meanwhile */
+    case MCP_ERR_NOT_FOUND:            /* over in the meantime */
         return MCP_FAULT_NONE;
 
     case MCP_ERR_LIMIT:
@@ -293,8 +295,8 @@ mcp_task_update(mcp_exchange_t *x, const mcp_task_t *task,
 
     case MCP_AGAIN:
 
-        /* other nodes do not know yet that it asks something else: these are
-         * late */
+        /* other nodes do not have the task's new questions yet: these responses
+         * are late */
 
         return x->worker->cluster ? MCP_FAULT_NONE : MCP_FAULT_INTERNAL;
 

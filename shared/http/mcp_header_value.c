@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Values of mirrored headers: their bytes, their encoding, their comparison. */
+/* Values of headers that repeat the body: syntax, encoding, comparison. */
 
 
 #include "base/mcp_base64.h"
@@ -11,31 +11,35 @@
 #define mcp_header_prefix  mcp_str("=?base64?")
 #define mcp_header_suffix  mcp_str("?=")
 
-/* 2^53-1: above it, two integers may be one number to who reads doubles. */
+/* 2^53-1: above it, two integers may be the same double. */
 #define MCP_HEADER_NUMBER_MAX     "9007199254740991"
 #define MCP_HEADER_NUMBER_DIGITS  (sizeof(MCP_HEADER_NUMBER_MAX) - 1)
 
-/* No exponent that is larger can make a number equal to a header's, which
- * would need as many digits. */
+/*
+ * A larger exponent cannot make a number equal to one in a header, which would
+ * need as many digits.
+ */
 #define MCP_HEADER_EXPONENT_MAX   ((int64_t) 1 << 48)
 
 
 /*
  * A decimal: 0.DDD times ten to the power of point, where DDD are the digits
- * from first to last, which are not zero.  There may be a "." between them.
- * Zero has no digits.
+ * from first to last, which are not zero. A "." may be between them. Zero has
+ * no digits.
  */
 typedef struct {
     const char  *first;
-    const char  *end;          /* behind the last digit */
+    const char  *end;          /* position after the last digit */
     int64_t      point;
     int          negative;
 } mcp_header_number_t;
 
 
-/* Whether eight bytes are all from 0x20 to 0x7e.  With a high bit that is clear
- * it gets set by an addition in 0x7f only, and by a subtraction below 0x20; a
- * carry or borrow comes from a byte that is refused itself. */
+/*
+ * Returns 1 if eight bytes are all from 0x20 to 0x7e. The addition sets a
+ * clear high bit only for 0x7f, and the subtraction only below 0x20; a carry
+ * or borrow comes from a byte that is itself invalid.
+ */
 static inline int
 mcp_header_word_is_plain(const char *p)
 {
@@ -49,7 +53,7 @@ mcp_header_word_is_plain(const char *p)
 }
 
 
-/* The last eight bytes may be some of those before, too. */
+/* The last eight bytes may overlap the previous ones. */
 static int
 mcp_header_bytes_are_plain(mcp_str_t raw)
 {
@@ -100,8 +104,10 @@ mcp_header_value_plain(mcp_str_t raw, mcp_str_t *value)
 }
 
 
-/* Prefix and suffix may share the "?": "=?base64?=" has both, so a client must
- * encode it as well, and it encodes nothing. */
+/*
+ * Prefix and suffix may overlap in the "?": "=?base64?=" has both, so a client
+ * must encode it as well, and its encoded part is empty.
+ */
 int
 mcp_header_value_is_encoded(mcp_str_t value)
 {
@@ -182,8 +188,10 @@ mcp_header_digits(const char *p, const char *end)
 }
 
 
-/* Reads what follows "e".  An exponent of any length is a number, but one
- * above the limit stands for all that are. */
+/*
+ * Reads the exponent after "e". An exponent above the limit is replaced by the
+ * limit.
+ */
 static int
 mcp_header_exponent(const char *p, const char *end, int64_t *exponent)
 {
@@ -214,8 +222,10 @@ mcp_header_exponent(const char *p, const char *end, int64_t *exponent)
 }
 
 
-/* Leaves out the zeros at both ends of the digits from p to end, of which
- * those before dot are before the point. */
+/*
+ * Removes the zeros at both ends of the digits from p to end; digits before
+ * dot are before the decimal point.
+ */
 static void
 mcp_header_normalise(mcp_header_number_t *number, const char *p,
     const char *dot, const char *end)
@@ -237,13 +247,13 @@ mcp_header_normalise(mcp_header_number_t *number, const char *p,
         return;
     }
 
-    /* of the digits behind the point, the zeros count as negative */
+    /* zeros after the decimal point count negatively */
 
     number->point += p < dot ? dot - p : dot + 1 - p;
 }
 
 
-/* Reads a number as JSON writes it. */
+/* Parses a number in the syntax of JSON. */
 static int
 mcp_header_number(mcp_str_t s, mcp_header_number_t *number)
 {
@@ -285,7 +295,7 @@ mcp_header_number(mcp_str_t s, mcp_header_number_t *number)
 }
 
 
-/* Takes the next digit, or '0' behind the last. */
+/* Removes and returns the next digit, '0' after the last one. */
 static char
 mcp_header_next(const char **p, const char *end)
 {

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Accept and Content-Type (RFC 9110, 12.5.1 and 8.3).  Reads header values
- * where they are in the server's memory and copies nothing.
+ * Accept and Content-Type (RFC 9110, 12.5.1 and 8.3). Parses header values in
+ * the server's memory without a copy.
  */
 
 
 #include "mcp_http.h"
 
 
-/* A reader over one header value. */
+/* A reader of one header value. */
 typedef struct {
     const char  *pos;
     const char  *end;
@@ -24,11 +24,11 @@ typedef struct {
 
 typedef struct {
     mcp_str_t    name;
-    mcp_str_t    value;        /* unquoted, escapes left in */
+    mcp_str_t    value;        /* without quotes; escapes are unchanged */
 } mcp_http_param_t;
 
 
-/* RFC 9110, 5.6.2; "*" is one of them. */
+/* The characters of a token (RFC 9110, 5.6.2), which include "*". */
 static int
 mcp_http_is_tchar(unsigned char c)
 {
@@ -98,7 +98,7 @@ mcp_http_token(mcp_http_reader_t *r)
 }
 
 
-/* Behind the opening quote up to behind the closing one. */
+/* Advances from the opening quote to the position after the closing one. */
 static int
 mcp_http_quoted(mcp_http_reader_t *r, mcp_str_t *value)
 {
@@ -125,7 +125,7 @@ mcp_http_quoted(mcp_http_reader_t *r, mcp_str_t *value)
 }
 
 
-/* To behind the next comma that no quotes enclose. */
+/* Advances to the position after the next comma outside of quotes. */
 static void
 mcp_http_skip_element(mcp_http_reader_t *r)
 {
@@ -173,9 +173,9 @@ mcp_http_media_parse(mcp_http_reader_t *r, mcp_http_media_t *media)
 
 
 /*
- * The next of *( OWS ";" OWS [ name [ "=" value ] ] ): MCP_OK, MCP_DONE in
- * front of anything else, or MCP_ERR_SYNTAX.  Space around "=" and a missing
- * value are let through; so are empty parameters (RFC 9110, 5.6.6).
+ * Reads the next parameter: *( OWS ";" OWS [ name [ "=" value ] ] ). Returns
+ * MCP_OK, MCP_DONE before anything else, or MCP_ERR_SYNTAX. Accepts spaces
+ * around "=" and a missing value; also empty parameters (RFC 9110, 5.6.6).
  */
 static int
 mcp_http_param_next(mcp_http_reader_t *r, mcp_http_param_t *param)
@@ -219,9 +219,9 @@ mcp_http_param_next(mcp_http_reader_t *r, mcp_http_param_t *param)
 
 
 /*
- * A qvalue is 0 to 1 with up to three digits behind the point; more digits
- * and none before it (".2", in a default of Java) are sent as well and do no
- * harm.
+ * Parses a qvalue: 0 to 1 with up to three digits after the point. More
+ * digits, and none before the point (".2", a default in Java), are accepted as
+ * well because clients send them.
  */
 static int
 mcp_http_weight(mcp_str_t value, int *accepted)
@@ -259,7 +259,10 @@ mcp_http_weight(mcp_str_t value, int *accepted)
 }
 
 
-/* MCP_OK at the end of the element; its weight is the first "q". */
+/*
+ * Reads the parameters of an element; the first "q" is its weight. Returns
+ * MCP_OK at the end of the element.
+ */
 static int
 mcp_http_accept_params(mcp_http_reader_t *r, int *accepted)
 {
@@ -314,9 +317,8 @@ mcp_http_specificity(const mcp_http_media_t *range,
 
 
 /*
- * Of the ranges that cover what is wanted the most specific decides.  They
- * may differ in parameters, which we do not look at: one that accepts is
- * enough then.
+ * The most specific range that covers the wanted type decides. Ranges may
+ * differ in parameters, which are ignored: one that accepts is sufficient.
  */
 static void
 mcp_http_accept_line(mcp_str_t line, const mcp_http_media_t *wanted,

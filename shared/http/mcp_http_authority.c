@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Host and port, and which of them are this server's: of Origin, of Host, of
- * the target of a request.
+ * Host and port in Origin, in Host and in the target of a request, and whether
+ * they belong to this server.
  */
 
 
-#include "http/mcp_http_parts.h"
+#include "http/mcp_http_internal.h"
 
 
-/* Besides letters and digits (RFC 3986, 3.2.2). */
+/* Characters of a host besides letters and digits (RFC 3986, 3.2.2). */
 #define MCP_HTTP_HOST_CHARS  "-._~%!$&'()*+"
 
 
@@ -31,7 +31,7 @@ mcp_http_is_scheme(mcp_str_t s)
 }
 
 
-/* A name, an IPv4 address, or an IPv6 address in brackets. */
+/* Reads a name, an IPv4 address, or an IPv6 address in brackets. */
 static int
 mcp_http_is_host(mcp_str_t s)
 {
@@ -93,7 +93,10 @@ mcp_http_take_scheme(mcp_str_t *text, mcp_str_t *scheme)
 }
 
 
-/* ":port" behind a host, or nothing.  "host:" is "host" (RFC 3986, 3.2.3). */
+/*
+ * Reads ":port" after a host, or nothing. "host:" is equivalent to "host" (RFC
+ * 3986, 3.2.3).
+ */
 static int
 mcp_http_port_parse(mcp_str_t text, uint64_t *port)
 {
@@ -157,7 +160,10 @@ mcp_http_authority_parse(mcp_str_t text, mcp_http_authority_t *authority)
 }
 
 
-/* 1 if the text is a decimal of 0 to 255: other forms are names to some. */
+/*
+ * Returns 1 if the text is a decimal from 0 to 255. Other notations are names
+ * to some programs.
+ */
 static int
 mcp_http_is_octet(mcp_str_t s)
 {
@@ -257,7 +263,10 @@ mcp_http_address_is_loopback(const void *address, size_t len)
 }
 
 
-/* Goes back to the last asterisk only: what those before took is enough. */
+/*
+ * Backtracks only to the last asterisk: shorter matches for the earlier ones
+ * need not be changed.
+ */
 static int
 mcp_http_glob(mcp_str_t pattern, mcp_str_t text)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Challenges (RFC 9110, 11.6.1).  A comma separates the parameters of one
- * challenge, and one challenge from the next: what begins with a token and "="
- * is a parameter, what begins with a token and a space is a challenge.
+ * Challenges (RFC 9110, 11.6.1). A comma separates both the parameters of one
+ * challenge and two challenges: an element that begins with a token and "=" is
+ * a parameter, one that begins with a token and a space is a challenge.
  */
 
 
@@ -32,8 +32,10 @@ mcp_http_skip_spaces(mcp_http_reader_t *r)
 }
 
 
-/* Takes characters of a token, or of a token68 ("/" and "=" as well); empty if
- * there are none. */
+/*
+ * Removes the characters of a token, or of a token68 ("/" and "=" as well),
+ * from the beginning; returns an empty string if there are none.
+ */
 static mcp_str_t
 mcp_http_take_word(mcp_http_reader_t *r)
 {
@@ -57,7 +59,7 @@ mcp_http_take_word(mcp_http_reader_t *r)
 }
 
 
-/* Takes a token or a quoted string, the value of a parameter. */
+/* Reads the value of a parameter: a token or a quoted string. */
 static int
 mcp_http_take_value(mcp_http_reader_t *r)
 {
@@ -82,10 +84,10 @@ mcp_http_take_value(mcp_http_reader_t *r)
 
 
 /*
- * Takes "= value", which follows the name of a parameter.
+ * Reads "= value" after the name of a parameter.
  *
  * Returns MCP_OK, or
- *   MCP_ERR_NOT_FOUND  there is no "=", or nothing but "=" up to the end of the
+ *   MCP_ERR_NOT_FOUND  there is no "=", or only "=" up to the end of the
  *                      element, as at the end of a token68; r is unchanged
  *   MCP_ERR_SYNTAX
  */
@@ -141,9 +143,9 @@ mcp_http_note_param(mcp_http_challenge_t *c, mcp_str_t name, size_t end)
 
 
 /*
- * Takes what follows the scheme of a challenge up to a comma: its first
- * parameter, its token68, or nothing.  c is NULL if it is not the one that is
- * looked for.
+ * Reads the part of a challenge after its scheme up to a comma: its first
+ * parameter, its token68, or nothing. c is NULL for challenges other than
+ * Bearer.
  */
 static int
 mcp_http_take_first(mcp_http_reader_t *r, mcp_http_challenge_t *c)
@@ -176,8 +178,10 @@ mcp_http_take_first(mcp_http_reader_t *r, mcp_http_challenge_t *c)
 }
 
 
-/* Takes one element of the list.  *in: the reader is in the Bearer challenge;
- * *found: it was there. */
+/*
+ * Reads one element of the list. *in is 1 while the reader is in the Bearer
+ * challenge; *found is set to 1 at that challenge.
+ */
 static int
 mcp_http_take_element(mcp_http_reader_t *r, mcp_http_challenge_t *c, int *in,
     int *found)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* The Bearer challenge among those of WWW-Authenticate. */
+/* The Bearer challenge in WWW-Authenticate. */
 
 
 #ifndef MCP_HTTP_CHALLENGE_H_INCLUDED
@@ -10,24 +10,26 @@
 #include "mcp_http.h"
 
 
-/* Offsets are in the line that was read. */
+/* Offsets are relative to the parsed line. */
 typedef struct {
-    size_t    end;             /* behind the challenge's last character */
-    unsigned  params:1;        /* it has parameters */
-    unsigned  metadata:1;      /* resource_metadata among them */
+    size_t    end;             /* offset after the challenge's last
+                                  character */
+    unsigned  params:1;        /* 1: it has parameters */
+    unsigned  metadata:1;      /* 1: with resource_metadata; the others
+                                  likewise */
     unsigned  scope:1;
     unsigned  error:1;
 } mcp_http_challenge_t;
 
 
 /*
- * Looks for a Bearer challenge in the value of WWW-Authenticate, a list that
- * may have others before and behind it (RFC 9110, 11.6.1; RFC 6750, 3).
+ * Finds a Bearer challenge in the value of WWW-Authenticate, a list that may
+ * have other challenges before and after it (RFC 9110, 11.6.1; RFC 6750, 3).
  *
  * Returns MCP_OK, or
- *   MCP_ERR_NOT_FOUND  there is none
- *   MCP_ERR_SYNTAX     the line is no list of challenges, or its Bearer
- *                      challenge has a token where parameters stand
+ *   MCP_ERR_NOT_FOUND  there is no Bearer challenge
+ *   MCP_ERR_SYNTAX     the line is not a list of challenges, or its Bearer
+ *                      challenge has a token in place of parameters
  */
 int mcp_http_bearer(mcp_str_t line, mcp_http_challenge_t *challenge);
 

@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* The DNS rebinding rule (2025-11-25, basic/transports, Security Warning). */
+/*
+ * Protection against DNS rebinding (2025-11-25, basic/transports, Security
+ * Warning).
+ */
 
 
-#include "http/mcp_http_parts.h"
+#include "http/mcp_http_internal.h"
 
 
-/* scheme "://" host [ ":" port ], nothing else (RFC 6454, 7.1). */
+/* Parses scheme "://" host [ ":" port ] and nothing else (RFC 6454, 7.1). */
 static int
 mcp_http_origin_parse(mcp_str_t origin, mcp_str_t *scheme,
     mcp_http_authority_t *authority)
@@ -19,7 +22,10 @@ mcp_http_origin_parse(mcp_str_t origin, mcp_str_t *scheme,
 }
 
 
-/* 1 if mcp_allow_origin names the origin; exact: not by an expression. */
+/*
+ * Returns 1 if mcp_allow_origin permits the origin; with exact, only if it is
+ * permitted by name rather than by an expression.
+ */
 static int
 mcp_http_origin_listed(const mcp_http_origin_t *o, int exact)
 {
@@ -40,9 +46,10 @@ mcp_http_origin_listed(const mcp_http_origin_t *o, int exact)
 
 
 /*
- * A page of ours has Origin and Host alike.  So has a page whose name its
- * owner has bound to 127.0.0.1 once it was loaded: on a loopback connection
- * the name must be one that cannot be bound anew.
+ * Returns 1 if Origin and Host are equal, as for a page of this server. They
+ * are equal, too, for a foreign page whose owner has changed the name's
+ * address to 127.0.0.1 after it was loaded: so on a loopback connection the
+ * name must be one whose address cannot be changed.
  */
 static int
 mcp_http_origin_own(const mcp_http_origin_t *o, mcp_str_t scheme,
@@ -86,8 +93,10 @@ mcp_http_origin_allowed(const mcp_http_origin_t *o)
         return 1;
     }
 
-    /* any sandboxed page is "null", so a pattern that happens to match it
-     * is not enough: it must have been written down */
+    /*
+     * every sandboxed page has the origin "null": only an entry with this name
+     * permits it, not an expression that matches it
+     */
 
     if (mcp_str_eq(o->origin, mcp_str("null"))) {
         return mcp_http_origin_listed(o, 1);

@@ -1,22 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Server-sent events as bytes: what we send, and what backends send us.
- * Streams, cursors and replay are elsewhere.
+ * Encodes server-sent events for clients and decodes those of backends.
+ * Streams, cursors and replay are in other files.
  */
 
 
-#include "base/mcp_wide.h"
+#include "base/mcp_simd.h"
 #include "http/mcp_sse.h"
 
 
-/* Room for "data: " and a byte order mark beside the longest data. */
+/* Space for "data: " and a byte order mark in addition to the longest data. */
 #define MCP_SSE_LINE_EXTRA  16
 
 
 enum {
     MCP_SSE_READING = 0,
-    MCP_SSE_DELIVERED,         /* the caller holds "data": clear it first */
+    MCP_SSE_DELIVERED,         /* the caller has "data": it must be cleared
+                                  first */
     MCP_SSE_ENDED
 };
 
@@ -102,7 +103,7 @@ mcp_sse_decoder_free(mcp_sse_decoder_t *d)
 }
 
 
-/* Forgets an event that has been handed out, or that had no data. */
+/* Clears the state after an event that was returned, or that had no data. */
 static void
 mcp_sse_clear(mcp_sse_decoder_t *d)
 {
@@ -114,7 +115,7 @@ mcp_sse_clear(mcp_sse_decoder_t *d)
 }
 
 
-/* Copies a line of data that is still where it came from. */
+/* Copies a line of data that is still in the input. */
 static void
 mcp_sse_keep(mcp_sse_decoder_t *d)
 {
@@ -125,7 +126,7 @@ mcp_sse_keep(mcp_sse_decoder_t *d)
 }
 
 
-/* Mostly an event has one line of data, which need not be copied. */
+/* Adds a line of data. The only line of an event is not copied. */
 static void
 mcp_sse_data(mcp_sse_decoder_t *d, mcp_str_t line)
 {
@@ -147,7 +148,7 @@ mcp_sse_data(mcp_sse_decoder_t *d, mcp_str_t line)
 }
 
 
-/* Leaves out a byte order mark. */
+/* Skips a byte order mark. */
 static void
 mcp_sse_skip_bom(mcp_str_t *line)
 {
@@ -158,7 +159,7 @@ mcp_sse_skip_bom(mcp_str_t *line)
 }
 
 
-/* Leaves out one character at the start of a line, if it is there. */
+/* Skips one character at the start of a line, if it is present. */
 static int
 mcp_sse_take(mcp_str_t *line, char c)
 {
@@ -173,8 +174,10 @@ mcp_sse_take(mcp_str_t *line, char c)
 }
 
 
-/* Returns 1 if the line is the field `name`, and leaves the value of the field
- * in *line. */
+/*
+ * Returns 1 if the line is the field `name`, and sets *line to the field's
+ * value.
+ */
 static int
 mcp_sse_is_field(mcp_str_t *line, mcp_str_t name)
 {
@@ -198,8 +201,11 @@ mcp_sse_is_field(mcp_str_t *line, mcp_str_t name)
 }
 
 
-/* Takes a line that is not blank.  Fields but "data" and "event" are ignored;
- * comments begin with the colon, and so have an empty field name. */
+/*
+ * Handles a line that is not blank. Fields other than "data" and "event" are
+ * ignored; so are comments, which begin with the colon and thus have an empty
+ * field name.
+ */
 static void
 mcp_sse_field(mcp_sse_decoder_t *d, mcp_str_t line)
 {
@@ -212,7 +218,10 @@ mcp_sse_field(mcp_sse_decoder_t *d, mcp_str_t line)
 }
 
 
-/* Takes one whole line, its end excluded; 1 if it completes an event. */
+/*
+ * Handles one complete line, without its end. Returns 1 if it completes an
+ * event.
+ */
 static int
 mcp_sse_line(mcp_sse_decoder_t *d, const char *p, size_t len)
 {
@@ -240,13 +249,16 @@ mcp_sse_line(mcp_sse_decoder_t *d, const char *p, size_t len)
 }
 
 
-/* Ends the line that [p, p + len) completes, with what came of it before. */
+/*
+ * Completes a line with [p, p + len), which follows the part from earlier
+ * input.
+ */
 static int
 mcp_sse_line_end(mcp_sse_decoder_t *d, const char *p, size_t len)
 {
     int  event;
 
-    /* a line that came at once obeys the same limit, without a copy */
+    /* a line within one input has the same limit, but needs no copy */
 
     if (d->line.len == 0 && len <= d->line.max) {
         return mcp_sse_line(d, p, len);
@@ -288,8 +300,10 @@ mcp_sse_deliver(mcp_sse_decoder_t *d, mcp_str_t *data)
 }
 
 
-/* The length of the line end at p; the LF of a CRLF may be in the next
- * input. */
+/*
+ * Returns the length of the line end at p. The LF of a CRLF may be in the next
+ * input.
+ */
 static size_t
 mcp_sse_line_end_len(mcp_sse_decoder_t *d, const char *p, const char *end)
 {
@@ -306,8 +320,10 @@ mcp_sse_line_end_len(mcp_sse_decoder_t *d, const char *p, const char *end)
 }
 
 
-/* Readies the decoder for more input; returns how many bytes of it belong to
- * the line end before. */
+/*
+ * Prepares the decoder for more input. Returns the number of its bytes that
+ * belong to the previous line end.
+ */
 static size_t
 mcp_sse_resume(mcp_sse_decoder_t *d, const char *in, size_t len)
 {
@@ -326,30 +342,30 @@ mcp_sse_resume(mcp_sse_decoder_t *d, const char *in, size_t len)
 }
 
 
-/* Finds the end of the line that begins at p. */
+/* Returns the end of the line that begins at p. */
 static const char *
 mcp_sse_find_end(const char *p, const char *end)
 {
     size_t       n;
-    mcp_wide_t   text;
+    mcp_simd_t   text;
     const char  *start;
 
-    for (start = p; end - p >= MCP_WIDE; p += MCP_WIDE) {
-        text = mcp_wide(p);
-        n = mcp_wide_first((text == '\n') | (text == '\r'));
+    for (start = p; end - p >= MCP_SIMD; p += MCP_SIMD) {
+        text = mcp_simd(p);
+        n = mcp_simd_first((text == '\n') | (text == '\r'));
 
-        if (n < MCP_WIDE) {
+        if (n < MCP_SIMD) {
             return p + n;
         }
     }
 
-    /* the last block overlaps what was looked at */
+    /* the last block overlaps the previous one */
 
-    if (p < end && end - start >= MCP_WIDE) {
-        text = mcp_wide(end - MCP_WIDE);
-        n = mcp_wide_first((text == '\n') | (text == '\r'));
+    if (p < end && end - start >= MCP_SIMD) {
+        text = mcp_simd(end - MCP_SIMD);
+        n = mcp_simd_first((text == '\n') | (text == '\r'));
 
-        return end - MCP_WIDE + n;
+        return end - MCP_SIMD + n;
     }
 
     while (p < end && *p != '\n' && *p != '\r') {
@@ -403,7 +419,7 @@ mcp_sse_decode(mcp_sse_decoder_t *d, const char *in, size_t len,
 
     mcp_sse_keep(d);
 
-    /* what failed first is what is said */
+    /* the first error is reported */
 
     if (start < len && !mcp_sse_failed(d)) {
         mcp_buf_add(&d->line, in + start, len - start);
@@ -426,7 +442,7 @@ mcp_sse_decoder_end(mcp_sse_decoder_t *d, mcp_str_t *data)
         mcp_sse_clear(d);
     }
 
-    /* once for a line without its end, once for the missing blank one */
+    /* once for a line without an end, once for the missing blank line */
 
     if (d->line.len > 0) {
         (void) mcp_sse_line_end(d, NULL, 0);

@@ -12,69 +12,76 @@
 
 
 /*
- * The encoder.  An event is
+ * The encoder. An event has the form
+ *
  *     id: <event id>\ndata: <message>\n\n
+ *
  * where the message is one line of JSON, without CR and LF.
  */
 
-/* The most bytes of an event whose message has len bytes. */
+/* Maximum length of an event with a message of len bytes. */
 #define mcp_sse_event_size(len)  ((len) + MCP_EVENT_ID_MAX + 16)
 
-/* Writes an event up to and including "data: " at p and returns the end. */
+/* Writes an event up to and including "data: " to p. Returns the end. */
 char *mcp_sse_event_head(char *p, const unsigned char id[MCP_STREAM_ID_LEN],
     uint64_t seq);
 
-/* Does so with an id that mcp_stream_id_print() has written. */
+/* Writes the same with an id that mcp_stream_id_print() has written. */
 char *mcp_sse_event_head_text(char *p, const char id[MCP_STREAM_TEXT_LEN],
     uint64_t seq);
 
-/* Writes "id: ...\nretry: N\ndata: \n\n", without the retry line if retry_ms is
- * 0, at p and returns the end. */
+/*
+ * Writes "id: ...\nretry: N\ndata: \n\n", without the retry line if retry_ms
+ * is 0, to p. Returns the end.
+ */
 #define MCP_SSE_PRIMING_MAX  (MCP_EVENT_ID_MAX + 48)
 char *mcp_sse_priming(char *p, const unsigned char id[MCP_STREAM_ID_LEN],
     uint64_t seq, uint64_t retry_ms);
 
-/* Writes "retry: N\n\n" at p and returns the end.  Without data it dispatches
- * no event and does not change the last event id. */
+/*
+ * Writes "retry: N\n\n" to p. Returns the end. Without data, clients dispatch
+ * no event and do not change the last event id.
+ */
 #define MCP_SSE_RETRY_MAX  32
 char *mcp_sse_retry(char *p, uint64_t retry_ms);
 
-/* An empty comment, which keeps a connection alive. */
+/* An empty comment, which prevents the timeout of an idle connection. */
 #define MCP_SSE_COMMENT      ":\n\n"
 
 
 /*
- * The decoder, for streams of backends.  It takes bytes in any pieces and
- * returns whole events: "data" lines, joined with LF.  Events of another type
- * than "message", the default, are skipped, as MCP clients skip them: backends
- * send heartbeats of their own types.  All other fields are ignored.  CR, LF
- * and CRLF end lines; a byte order mark at the start is skipped.
+ * The decoder, for streams of backends. It accepts bytes in pieces of any size
+ * and returns whole events: "data" lines, joined with LF. Events with another
+ * type than "message", the default, are skipped, as MCP clients do: some
+ * backends send heartbeats with a type of their own. All other fields are
+ * ignored. CR, LF and CRLF end lines; a byte order mark at the start is
+ * skipped.
  */
 typedef struct {
-    mcp_buf_t   data;          /* of the event being read */
+    mcp_buf_t   data;          /* data of the current event */
     mcp_buf_t   line;
-    mcp_str_t   only;          /* the data, as long as it is one line of this
-                                  input: "data" has none then */
+    mcp_str_t   only;          /* the data, while they are one line of this
+                                  input: "data" is then empty */
     unsigned    state;
     unsigned    has_data:1;
-    unsigned    joined:1;      /* it has more than one line */
-    unsigned    foreign:1;     /* its type is not "message" */
+    unsigned    joined:1;      /* 1: the event has more than one data line */
+    unsigned    foreign:1;     /* 1: its type is not "message" */
     unsigned    skip_lf:1;
     unsigned    started:1;
 } mcp_sse_decoder_t;
 
-/* max bounds the data of one event, in bytes, and one line. */
+/* max is the maximum length of one event's data and of one line, in bytes. */
 void mcp_sse_decoder_init(mcp_sse_decoder_t *d, const mcp_mem_t *mem,
     size_t max);
 void mcp_sse_decoder_free(mcp_sse_decoder_t *d);
 
 /*
- * Consumes input up to the end of the next event and sets *consumed to its
- * length.  Events without data, or of another type, are skipped.
+ * Consumes input up to the end of the next event, and sets *consumed to the
+ * number of bytes. Events without data, or with another type, are skipped.
  *
  * Returns
- *   MCP_OK          *data is the event's data, until the next call; it may be
- *                   in the input
+ *   MCP_OK          *data is the event's data, valid until the next call; they
+ *                   may be in the input
  *   MCP_AGAIN       all input was consumed, and no event has ended
  *   MCP_ERR_LIMIT   an event or a line is too long; the decoder has failed
  *   MCP_ERR_MEMORY  the decoder has failed
@@ -83,9 +90,10 @@ int mcp_sse_decode(mcp_sse_decoder_t *d, const char *in, size_t len,
     size_t *consumed, mcp_str_t *data);
 
 /*
- * Ends the input.  The standard drops an event without a blank line behind it.
- * But scripts forget that line, or even the end of the last one, so this
- * returns the pending event of input that is known to be whole.
+ * Ends the input. The standard discards an event without a blank line after
+ * it, but scripts forget that line, or even the end of the last data line. So
+ * this function returns the pending event; call it only if the input is
+ * complete.
  *
  * Returns
  *   MCP_OK          *data is the event's data

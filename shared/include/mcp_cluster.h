@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * A process's part in a cluster: its connections ("links") to Redis.
+ * The cluster part of a worker: its connections to Redis, called links.
  *
- * The core speaks the protocol and owns all time limits; the glue brings
- * sockets, names and TLS.  The worker's queue says CONNECT, WRITE and
- * DISCONNECT; the glue feeds what becomes of the connection, and pulls.
+ * The core implements the protocol and all timeouts. The glue provides sockets,
+ * name lookup and TLS. The worker's queue delivers the actions CONNECT, WRITE
+ * and DISCONNECT for a link; the glue reports the state of the connection with
+ * the functions below and then pulls actions again.
  */
 
 
@@ -21,48 +22,67 @@
 typedef struct mcp_cluster_s  mcp_cluster_t;
 
 
-/* Creates the part of a worker's process, which connects at once: a CONNECT
- * action follows.  worker and conf are borrowed until mcp_cluster_destroy().
- * NULL when out of memory. */
+/* Creates the cluster part of a worker, which connects at once: a CONNECT
+ * action follows. worker and conf are borrowed until mcp_cluster_destroy().
+ * Returns NULL when out of memory. */
 mcp_cluster_t *mcp_cluster_create(mcp_worker_t *worker,
     const mcp_cluster_conf_t *conf);
 
 /*
- * Adds the keys of an endpoint, before the first action is pulled: nodes
- * without a key in common keep apart.
+ * Adds the signing keys of an endpoint. To be called before the first action is
+ * pulled. A node that has no key in common with the members does not join the
+ * cluster.
  *
  * Returns MCP_OK, or
- *   MCP_ERR_LIMIT     there are too many different ones
+ *   MCP_ERR_LIMIT     more than 64 different keys
  *   MCP_ERR_MEMORY
  *   MCP_ERR_INTERNAL  OpenSSL failed
  */
 int mcp_cluster_keys(mcp_cluster_t *cluster, const mcp_keys_t *keys);
 
-/* Frees it, which may be NULL, before the worker, and without a word to the
- * glue, which has closed its connections. */
+/*
+ * Adds the identity of an endpoint. To be called before the first action is
+ * pulled. A node that joins logs a warning if another node has endpoints but
+ * none of these. Identities beyond 64 are not compared.
+ *
+ * Returns MCP_OK, or
+ *   MCP_ERR_MEMORY
+ *   MCP_ERR_INTERNAL  OpenSSL failed
+ */
+int mcp_cluster_endpoint(mcp_cluster_t *cluster, mcp_str_t identity);
+
+/* Frees cluster, which may be NULL. To be called before mcp_worker_destroy(),
+ * after the glue has closed the connections; no action follows. */
 void mcp_cluster_destroy(mcp_cluster_t *cluster);
 
 
-/* CONNECT: where to; as long as the connection lasts. */
+/* CONNECT: returns the address to connect to, valid as long as the
+ * connection. */
 const mcp_cluster_seed_t *mcp_link_target(const mcp_link_t *link);
 
-/* What the glue keeps with a link. */
+/* The pointer that the glue keeps with a link. */
 void mcp_link_set_glue(mcp_link_t *link, void *glue);
 void *mcp_link_glue(const mcp_link_t *link);
 
 /*
- * What becomes of the connection.  Opened: it is there, TLS and all.  Closed:
- * it could not be opened, or was lost; why is text for the log, which a NUL
- * ends.  After that, or after DISCONNECT was pulled, nothing is said until the
- * next CONNECT.
+ * Report the state of a link's connection. mcp_link_opened(): it is
+ * established, including TLS. mcp_link_input(): len bytes were received.
+ * mcp_link_closed(): it could not be opened or was lost; why is text for the
+ * log that ends with a NUL.
+ *
+ * After mcp_link_closed(), or after DISCONNECT was pulled, none of these
+ * functions may be called until the next CONNECT.
  */
 void mcp_link_opened(mcp_link_t *link);
 void mcp_link_input(mcp_link_t *link, const char *data, size_t len);
 void mcp_link_closed(mcp_link_t *link, const char *why);
 
-/* WRITE: the bytes to write next, empty if there are none, and that len of them
- * are written.  They stay where they are until all of them are, or until
- * DISCONNECT is pulled, whatever is fed meanwhile. */
+/*
+ * WRITE: mcp_link_output() returns the bytes to write next, empty if there are
+ * none. mcp_link_written() reports that len of them were written. The bytes
+ * stay valid until all are written or DISCONNECT is pulled, regardless of input
+ * that is passed in the meantime.
+ */
 mcp_str_t mcp_link_output(mcp_link_t *link);
 void mcp_link_written(mcp_link_t *link, size_t len);
 

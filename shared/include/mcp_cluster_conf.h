@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/*
- * The configuration of a cluster as an operator wrote it: where Redis is, who
- * we are there, and how patient.  The glue knows the names of directives, reads
- * files and provides memory.
- */
+/* The configuration of a cluster: the addresses of Redis, the node's name and
+ * the timeouts. The glue knows the names of directives, reads files and
+ * provides memory. */
 
 
 #ifndef MCP_CLUSTER_CONF_H_INCLUDED
@@ -15,14 +13,15 @@
 
 
 #define MCP_CLUSTER_SEEDS         16
-#define MCP_CLUSTER_PASSWORD_MAX  1024         /* bytes of its file */
+#define MCP_CLUSTER_PASSWORD_MAX  1024         /* maximum size of a password
+                                                  file */
 #define MCP_CLUSTER_REPLICAS_MAX  15
 
 
-/* A server to begin with: Redis, or a Sentinel. */
+/* The first server to connect to: a Redis or a Sentinel. */
 typedef struct {
-    mcp_str_t           host;          /* name or address; empty: path */
-    mcp_str_t           path;          /* of a Unix socket */
+    mcp_str_t           host;          /* name or address; empty: use path */
+    mcp_str_t           path;          /* path of a Unix socket */
     unsigned            port;
     unsigned            tls:1;
 } mcp_cluster_seed_t;
@@ -37,46 +36,51 @@ typedef enum {
 typedef struct {
     mcp_cluster_seed_t  seeds[MCP_CLUSTER_SEEDS];
     size_t              n_seeds;       /* at least one */
-    mcp_str_t           sentinel;      /* name of the master; empty: none */
-    mcp_str_t           prefix;        /* of all keys, with its hash tag */
-    mcp_str_t           user;          /* empty: the default one */
-    mcp_str_t           password;      /* empty: no AUTH */
-    mcp_str_t           label;         /* of this node; may be empty */
+    mcp_str_t           sentinel;      /* name of the master; empty: no
+                                          Sentinel */
+    mcp_str_t           prefix;        /* prefix of all keys, including its hash
+                                          tag */
+    mcp_str_t           user;          /* empty: the user "default" */
+    mcp_str_t           password;      /* empty: no AUTH command */
+    mcp_str_t           label;         /* name of this node; may be empty */
     unsigned            db;
     mcp_cluster_sync_e  sync;
-    unsigned            replicas;      /* that have a write; 0: do not ask */
-    uint64_t            timeout;       /* ms, like the next two */
-    uint64_t            patience;
-    uint64_t            dead_after;
+    unsigned            replicas;      /* number of replicas that must
+                                          acknowledge a write; 0: none */
+    uint64_t            timeout;       /* ms */
+    uint64_t            outage_timeout;
+    uint64_t            node_timeout;
 
-    /* TLS, for the glue: names of files; empty: the system's, none */
+    /* Names of files for TLS, which the glue loads. tls_ca empty: the system's
+     * authorities; certificate and key empty: no client certificate. */
     mcp_str_t           tls_ca;
     mcp_str_t           tls_certificate;
     mcp_str_t           tls_certificate_key;
-    mcp_str_t           tls_server_name;       /* empty: the seed's host */
-    unsigned            tls:1;         /* some seed wants it */
+    mcp_str_t           tls_server_name;       /* empty: the host of the seed */
+    unsigned            tls:1;         /* 1 if at least one seed uses TLS */
     unsigned            tls_verify:1;
 } mcp_cluster_conf_t;
 
 
-/* Directives with one value: id, nginx's name, Apache's name, help. */
+/* Directives with one value: X(id, nginx name, Apache name, help text). */
 #define MCP_CLUSTER_OPTIONS(X)                                                \
     X(TIMEOUT, "mcp_cluster_timeout", "MCPClusterTimeout",                    \
       "how long Redis may take to answer")                                    \
-    X(PATIENCE, "mcp_cluster_patience", "MCPClusterPatience",                 \
+    X(OUTAGE_TIMEOUT, "mcp_cluster_outage_timeout", "MCPClusterOutageTimeout", \
       "how long calls are accepted without Redis")                            \
-    X(DEAD_AFTER, "mcp_cluster_dead_after", "MCPClusterDeadAfter",            \
-      "how long a node may be silent")                                        \
+    X(NODE_TIMEOUT, "mcp_cluster_node_timeout", "MCPClusterNodeTimeout",      \
+      "time without a heartbeat after which a node is dead")           \
     X(CA, "mcp_cluster_ca", "MCPClusterCA",                                   \
-      "file with the authorities that Redis's certificate may have")          \
+      "file with the certificates of the authorities that Redis's certificate "\
+      "is verified with")          \
     X(CERTIFICATE, "mcp_cluster_certificate", "MCPClusterCertificate",        \
-      "file with the certificate that Redis is shown")                        \
+      "file with the client certificate for Redis")                        \
     X(CERTIFICATE_KEY, "mcp_cluster_certificate_key",                         \
       "MCPClusterCertificateKey", "file with its key")                        \
     X(VERIFY, "mcp_cluster_verify", "MCPClusterVerify",                       \
       "on or off: whether Redis's certificate is verified")                   \
     X(SERVER_NAME, "mcp_cluster_server_name", "MCPClusterServerName",         \
-      "name that Redis's certificate has")
+      "name in Redis's certificate")
 
 #define MCP_CLUSTER_OPTION_ID(id, nginx, apache, help)  MCP_CLUSTER_##id,
 
@@ -89,66 +93,70 @@ typedef enum {
 typedef struct mcp_cluster_setup_s  mcp_cluster_setup_t;
 
 
-/* Returns a setup in which nothing is set, or NULL when out of memory.  mem
- * outlives it. */
+/* Returns a setup without any value, or NULL when out of memory. mem must
+ * outlive it. */
 mcp_cluster_setup_t *mcp_cluster_setup_create(const mcp_mem_t *mem);
 void mcp_cluster_setup_free(mcp_cluster_setup_t *setup);
 
 
 /*
- * The functions from here to mcp_cluster_setup_sync() take what a directive
- * says, and copy it.  They return MCP_OK, or
- *   MCP_ERR_CONFIG  error (MCP_SETUP_ERROR_MAX bytes) says why, see
+ * The functions from here to mcp_cluster_setup_sync() parse and copy the value
+ * of a directive. They return MCP_OK, or
+ *   MCP_ERR_CONFIG  error (MCP_SETUP_ERROR_MAX bytes) has the reason, see
  *                   mcp_setup.h; MCP_SETUP_DUPLICATE continues the directive's
  *                   name
  *   MCP_ERR_MEMORY
  */
 
-/* The words of mcp_cluster begin. */
+/* Starts the parameters of one mcp_cluster directive. */
 int mcp_cluster_setup_begin(mcp_cluster_setup_t *setup, char *error);
 
 /*
- * One of them: "redis://[user@]host[:port][/db]", "rediss://" likewise,
- * "unix:/path", or a parameter "name=value".  *file becomes the name of a file
- * that the glue has to read for mcp_cluster_setup_password() now; empty: none.
+ * Parses one parameter of mcp_cluster: "redis://[user@]host[:port][/db]",
+ * "rediss://" with the same syntax, "unix:/path", or "name=value". Sets *file
+ * to the name of a file that the glue has to read and pass to
+ * mcp_cluster_setup_password() at once, or to an empty string.
  */
-int mcp_cluster_setup_word(mcp_cluster_setup_t *setup, mcp_str_t word,
+int mcp_cluster_setup_parameter(mcp_cluster_setup_t *setup, mcp_str_t word,
     mcp_str_t *file, char *error);
 
-/* The contents of that file; a line's end behind the password is dropped. */
+/* Takes the contents of the password file, without a line end after the
+ * password. */
 int mcp_cluster_setup_password(mcp_cluster_setup_t *setup, mcp_str_t file,
     mcp_str_t contents, char *error);
 
 int mcp_cluster_setup_option(mcp_cluster_setup_t *setup,
     mcp_cluster_option_e option, mcp_str_t text, char *error);
 
-/* Returns 1 if the option is the name of a file, which the glue completes. */
+/* Returns 1 if the option's value is a file name, which the glue makes
+ * absolute. */
 int mcp_cluster_option_is_file(mcp_cluster_option_e option);
 
-/* "on", or "off"; replicas: "replicas=2", or .data is NULL. */
+/* Takes "on" or "off", and in replicas "replicas=N", or .data NULL if that
+ * parameter is missing. */
 int mcp_cluster_setup_sync(mcp_cluster_setup_t *setup, mcp_str_t text,
     mcp_str_t replicas, char *error);
 
 
-/* Takes from parent everything but the words that setup does not set, and
- * borrows its text. */
+/* Copies all values that setup does not have from parent, except the parameters
+ * of mcp_cluster. Borrows the text of parent. */
 void mcp_cluster_setup_merge(mcp_cluster_setup_t *setup,
     const mcp_cluster_setup_t *parent);
 
-/* Returns 1 if the words of mcp_cluster were said. */
-int mcp_cluster_setup_has_words(const mcp_cluster_setup_t *setup);
+/* Returns 1 if setup has the parameters of an mcp_cluster directive. */
+int mcp_cluster_setup_has_parameters(const mcp_cluster_setup_t *setup);
 
-/* Returns the nginx or Apache name of an option that was said, NULL if there is
- * none: for an error about options without a cluster. */
-const char *mcp_cluster_setup_said(const mcp_cluster_setup_t *setup,
+/* Returns the nginx or Apache name of an option that was set, or NULL if none
+ * was: for an error about options without a cluster. */
+const char *mcp_cluster_setup_warning(const mcp_cluster_setup_t *setup,
     int apache);
 
 /*
- * Checks what was said as a whole, and sets *conf, which lives as long as the
- * setup and the one it was merged from.
+ * Checks the configuration as a whole and sets *conf, which is valid as long as
+ * the setup and its parent.
  *
  * Returns MCP_OK, or
- *   MCP_ERR_CONFIG  error says why
+ *   MCP_ERR_CONFIG  error has the reason
  *   MCP_ERR_MEMORY
  */
 int mcp_cluster_setup_finish(mcp_cluster_setup_t *setup,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* The headers of a backend call: those of the client's request that are
- * forwarded, and those that every call has. */
+/* The headers of a backend request: those of the client's request that are
+ * forwarded, and those that are always sent. */
 
 
 #ifndef MCP_FORWARD_H_INCLUDED
@@ -14,26 +14,32 @@
 
 /*
  * Returns 1 if the client's header of this name, in any case, must not be
- * forwarded.  These are:
- *   - headers about its connection and its body;
- *   - headers that the call has of its own;
- *   - the session's token, which tools must not see;
- *   - the names of a backend's parameters (mcp_fact_env), as Mcp-Principal for
- *     MCP_PRINCIPAL, and every Mcp_* that a server or program would turn into
- *     the same variable;
- *   - Proxy, which CGI turns into HTTP_PROXY, a setting of many HTTP clients;
- *   - the client's credentials (Authorization, Cookie), unless the endpoint
- *     passes them: a token for this server is not meant for the servers behind
- *     it (2025-11-25, basic/security_best_practices, Token Passthrough).
+ * forwarded. These are:
+ *
+ * - headers about the client's connection and body;
+ *
+ * - headers that every backend request has;
+ *
+ * - the session's token, which tools must not see;
+ *
+ * - the names of a backend's parameters (mcp_variable_env), such as
+ * Mcp-Principal for MCP_PRINCIPAL, and every Mcp_* that a server or program
+ * would convert to the same variable;
+ *
+ * - Proxy, which CGI converts to HTTP_PROXY, a setting of many HTTP clients;
+ *
+ * - the client's credentials (Authorization, Cookie), unless the endpoint
+ * passes them: a token for this server is not meant for the servers behind it
+ * (2025-11-25, basic/security_best_practices, Token Passthrough).
  */
 int mcp_forward_skips(const mcp_endpoint_t *endpoint, mcp_str_t name);
 
 /* Returns 1 if the name is that of an environment variable that a server has
- * made of such credentials: "HTTP_COOKIE", also behind "REDIRECT_". */
+ * derived from such credentials, such as "HTTP_COOKIE", also after
+ * "REDIRECT_". */
 int mcp_forward_skips_variable(const mcp_endpoint_t *endpoint, mcp_str_t name);
 
-/* Content-Type and Accept.  They stand before the headers that are
- * forwarded. */
+/* Content-Type and Accept; they come before the forwarded headers. */
 extern const mcp_header_t  mcp_forward_headers[];
 extern const size_t        mcp_forward_n_headers;
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /* The HTTP headers for which MCP's transport has rules (2025-11-25,
- * basic/transports): Accept, Content-Type, Origin, Host. */
+ * basic/transports): Accept, Content-Type, Origin and Host. */
 
 
 #ifndef MCP_HTTP_H_INCLUDED
@@ -18,10 +18,10 @@ typedef struct {
 
 
 /*
- * Returns 1 if n Accept header lines accept the media type "type/subtype"
- * (RFC 9110, 12.5.1).  No line accepts everything.  The most specific range
- * decides, and q=0 refuses; other parameters of a range are ignored, and
- * malformed ranges are skipped.
+ * Returns 1 if n Accept header lines accept the media type "type/subtype" (RFC
+ * 9110, 12.5.1). Without a line every type is accepted. The most specific range
+ * decides, and q=0 rejects the type. Other parameters of a range are ignored,
+ * and malformed ranges are skipped.
  */
 int mcp_http_accepts(const mcp_str_t *lines, size_t n, mcp_str_t media_type);
 
@@ -32,16 +32,19 @@ int mcp_http_is_type(mcp_str_t content_type, mcp_str_t media_type);
 /* Returns the "type/subtype" of a Content-Type, empty if it is malformed. */
 mcp_str_t mcp_http_media_type(mcp_str_t content_type);
 
-/* Returns 1 if s is a token (RFC 9110, 5.6.2), as names of headers are. */
+/* Returns 1 if s is a token (RFC 9110, 5.6.2), the syntax of header names. */
 int mcp_http_is_token(mcp_str_t s);
 
 
 typedef struct {
-    mcp_str_t             origin;      /* header; empty if absent */
-    mcp_str_t             host;        /* header, or the target's authority */
-    const mcp_str_t      *server_names;        /* configured */
+    mcp_str_t             origin;      /* value of the Origin header; empty if
+                                          absent */
+    mcp_str_t             host;        /* value of the Host header, or the
+                                          target's authority */
+    const mcp_str_t      *server_names;        /* configured names of the
+                                                  server */
     size_t                n_server_names;
-    unsigned              loopback:1;  /* the request came in on a loopback
+    unsigned              loopback:1;  /* 1 if the request arrived at a loopback
                                           address */
     mcp_match_t *const   *allowed;     /* mcp_allow_origin */
     size_t                n_allowed;
@@ -50,35 +53,37 @@ typedef struct {
 
 
 /*
- * The DNS rebinding rule (2025-11-25, basic/transports, Security Warning).
+ * Applies the rule against DNS rebinding (2025-11-25, basic/transports,
+ * Security Warning). Returns 1 if the request may proceed:
  *
- * Returns 1 if the request may proceed:
- *   - it has no Origin;
- *   - mcp_allow_origin names its Origin;
- *   - its Origin has the host and port of Host (by the scheme's default port
- *     where there is none), and an attacker cannot have bound that host to our
- *     address: it is a configured server name, localhost, below .localhost, or
- *     an address, which must be a loopback one if the connection came in on
- *     loopback.
+ * - it has no Origin; or
  *
- * Returns 0 for any other Origin, also for "null" and for a malformed one.
+ * - mcp_allow_origin names its Origin; or
+ *
+ * - its Origin has the host and port of Host (the scheme's default port if
+ * there is none), and an attacker cannot have bound that host to this server's
+ * address: it is a configured server name, localhost, below .localhost, or an
+ * address, which must be a loopback address if the connection arrived at a
+ * loopback address.
+ *
+ * Returns 0 for any other Origin, including "null" and malformed ones.
  */
 int mcp_http_origin_allowed(const mcp_http_origin_t *o);
 
 /*
- * Returns 1 if a Host header (empty if absent) cannot be that of a page whose
- * name an attacker has bound to this server's address: it is absent, localhost,
- * below .localhost, a loopback address, or one of the n server names, with any
- * port.  Returns 0 if it is malformed.
+ * Returns 1 if a Host header cannot be that of a page whose name an attacker
+ * has bound to this server's address: it is empty (absent), localhost, below
+ * .localhost, a loopback address, or one of the n server names, with any port.
+ * Returns 0 if it is malformed.
  */
 int mcp_http_host_allowed(mcp_str_t host, const mcp_str_t *names, size_t n);
 
 /*
- * Returns 1 if a server name, as nginx or Apache write it, covers the host, in
- * any case: "*" stands for any characters, "?" for one, and ".example.com" for
- * itself and all names below.  A regular expression ("~") covers nothing, nor
- * does a name with a wildcard in its last label, as anyone can register a name
- * that it matches.
+ * Returns 1 if a server name in the syntax of nginx or Apache matches the host,
+ * in any case: "*" stands for any characters, "?" for one, and ".example.com"
+ * for itself and all names below. A regular expression ("~") matches nothing
+ * here, nor does a name with a wildcard in its last label, because anyone can
+ * register a name that it matches.
  */
 int mcp_http_name_is(mcp_str_t name, mcp_str_t host);
 
@@ -88,7 +93,7 @@ int mcp_http_name_is(mcp_str_t name, mcp_str_t host);
  * most. */
 int mcp_http_is_authority(mcp_str_t text);
 
-/* Returns 1 if the text is "http://" or "https://" and such an authority. */
+/* Returns 1 if the text is "http://" or "https://" followed by host[:port]. */
 int mcp_http_is_web_origin(mcp_str_t text);
 
 /*
@@ -100,7 +105,7 @@ int mcp_http_is_web_origin(mcp_str_t text);
 void mcp_http_target(mcp_str_t *target, mcp_str_t *authority);
 
 /* Returns 1 if an address of 4 or 16 bytes in network byte order is a loopback
- * one. */
+ * address. */
 int mcp_http_address_is_loopback(const void *address, size_t len);
 
 

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/*
- * The store's lock: a robust mutex that processes share, in the first bytes of
- * the zone's region.
- */
+/* The store's lock: a robust mutex that processes share, in the first bytes of
+ * the zone's region. */
 
 
 #ifndef MCP_LOCK_H_INCLUDED
@@ -13,7 +11,7 @@
 #include "mcp.h"
 
 
-#define MCP_LOCK_SIZE  128             /* bytes, multiple of a cache line */
+#define MCP_LOCK_SIZE  128             /* bytes, a multiple of a cache line */
 
 /* Returns MCP_OK or MCP_ERR_INTERNAL. */
 int mcp_lock_init(void *lock);
@@ -22,9 +20,9 @@ int mcp_lock_init(void *lock);
  * Waits for the lock.
  *
  * Returns MCP_OK, or
- *   MCP_AGAIN         acquired, but its last holder died: the caller repairs
- *                     what the lock protects before it unlocks
- *   MCP_ERR_INTERNAL  the lock is broken
+ *   MCP_AGAIN         acquired, but the last holder died: the caller repairs
+ *                     the protected data before it unlocks
+ *   MCP_ERR_INTERNAL  the lock is unusable
  */
 int mcp_lock(void *lock);
 void mcp_unlock(void *lock);

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/*
- * The options of an endpoint that are one number.  From this table come both
- * servers' directives, their defaults and bounds, their inheritance and the
- * check of the documentation.
- */
+/* The options of an endpoint that are one number. This table is the source of
+ * both servers' directives, their defaults and bounds, their inheritance and
+ * the check of the documentation. */
 
 
 #ifndef MCP_OPTION_H_INCLUDED
@@ -15,11 +13,11 @@
 
 
 /*
- * X(id, member of mcp_endpoint_t, nginx name, Apache name, kind,
- *   whether it may be "off" (0), minimum, maximum, default)
+ * X(id, member of mcp_endpoint_t, nginx name, Apache name, kind, 1 if it may be
+ * "off" (0), minimum, maximum, default)
  *
- * Times are in milliseconds, sizes in bytes.  A call keeps one bit for each
- * answered request in 64 bits, so a batch has at most 64 messages.
+ * Times are in milliseconds, sizes in bytes. A call has one bit for each
+ * answered request in a word of 64 bits, so a batch has at most 64 messages.
  */
 #define MCP_OPTIONS(X)                                                        \
     X(SESSION_LIFETIME, session_lifetime, "mcp_session_lifetime",             \
@@ -44,6 +42,10 @@
       "MCPMaxWait", TIME, 0, 0, MCP_TIME_MAX, 600000)                         \
     X(MIN_WAIT, min_wait, "mcp_min_wait",                                     \
       "MCPMinWait", TIME, 1, 0, MCP_TIME_MAX, 0)                              \
+    X(RESUME_STATELESS, resume_stateless, "mcp_resume_stateless",             \
+      "MCPResumeStateless", RESUME_STATELESS, 1, 0, 2, 1)                     \
+    X(RECONNECT_WAIT, reconnect_wait, "mcp_reconnect_wait",                   \
+      "MCPReconnectWait", TIME, 0, 1, MCP_TIME_MAX, 10000)                    \
     X(LINK, link, "mcp_link",                                                 \
       "MCPLink", FLAG, 0, 0, 1, 0)                                            \
     X(RESUME_TOKENS, resume_tokens, "mcp_resume_tokens",                      \
@@ -74,16 +76,16 @@
       "MCPStreamBuffer", SIZE, 0, 1, MCP_SIZE_MAX, 8388608)                   \
     X(MAX_SESSION_STREAMS, max_session_streams, "mcp_max_session_streams",    \
       "MCPMaxSessionStreams", NUMBER, 1, 0, 1073741824, 1024)                 \
-    X(SHARE_BY, share_by, "mcp_share_by",                                     \
-      "MCPShareBy", SHARE_BY, 1, 0, 2, 0)                                     \
-    X(MAX_PARTY_STREAMS, max_party_streams, "mcp_max_party_streams",          \
-      "MCPMaxPartyStreams", QUOTA, 1, 0, 1073741824, 0)                       \
-    X(MAX_PARTY_LISTENERS, max_party_listeners, "mcp_max_party_listeners",    \
-      "MCPMaxPartyListeners", QUOTA, 1, 0, 1073741824, 0)                     \
-    X(MAX_PARTY_VALUES, max_party_values, "mcp_max_party_values",             \
-      "MCPMaxPartyValues", QUOTA, 1, 0, 1073741824, 0)                        \
-    X(MAX_PARTY_BYTES, max_party_bytes, "mcp_max_party_bytes",                \
-      "MCPMaxPartyBytes", ROOM, 1, 0, MCP_SIZE_MAX, 0)                        \
+    X(QUOTA_KEY, quota_key, "mcp_quota_key",                                  \
+      "MCPQuotaKey", QUOTA_KEY, 1, 0, 2, 0)                                   \
+    X(QUOTA_STREAMS, quota_streams, "mcp_quota_streams",                      \
+      "MCPQuotaStreams", QUOTA, 1, 0, 1073741824, 0)                          \
+    X(QUOTA_LISTENERS, quota_listeners, "mcp_quota_listeners",                \
+      "MCPQuotaListeners", QUOTA, 1, 0, 1073741824, 0)                        \
+    X(QUOTA_VALUES, quota_values, "mcp_quota_values",                         \
+      "MCPQuotaValues", QUOTA, 1, 0, 1073741824, 0)                           \
+    X(QUOTA_BYTES, quota_bytes, "mcp_quota_bytes",                            \
+      "MCPQuotaBytes", ROOM, 1, 0, MCP_SIZE_MAX, 0)                           \
     X(MAX_MESSAGE, max_message, "mcp_max_message",                            \
       "MCPMaxMessage", SIZE, 0, 1, MCP_SIZE_MAX, 8388608)                     \
     X(MAX_DEPTH, max_depth, "mcp_max_depth",                                  \
@@ -94,13 +96,8 @@
       "MCPPageSize", NUMBER, 1, 0, 1073741824, 100)
 
 
-/* Old names of options: X(id, member, old nginx name, old Apache name). */
-#define MCP_OPTION_ALIASES(X)                                                 \
-    X(MAX_PARTY_STREAMS, max_party_streams, "mcp_max_principal_streams",      \
-      "MCPMaxPrincipalStreams")
-
-
-#define MCP_TIME_MAX  (INT64_MAX / 1000000)    /* also fits as nanoseconds */
+#define MCP_TIME_MAX  (INT64_MAX / 1000000)    /* as nanoseconds it also fits an
+                                                  int64_t */
 #define MCP_SIZE_MAX  (SIZE_MAX / 2)
 
 
@@ -113,49 +110,55 @@ typedef enum {
 } mcp_option_e;
 
 
-/* The options that an operator wrote. */
+/* The options that the configuration sets. */
 typedef struct {
     uint64_t  value[MCP_OPTION_COUNT];
-    uint64_t  set;                     /* one bit for each option */
+    uint64_t  set;                     /* bit i: value[i] is set */
 } mcp_options_t;
 
 
 /*
- * Reads the text of an option by its kind:
- *   - times: "1h 30m", "90s", "500ms"; a bare number is seconds;
- *   - sizes: "64k", "8m", "1g", or bytes;
- *   - numbers;
- *   - flags: "on" and "off";
- *   - numbers and sizes of each party: also "share".
+ * Parses the text of an option by its kind:
+ *
+ * - times: "1h 30m", "90s", "500ms"; a bare number is seconds;
+ *
+ * - sizes: "64k", "8m", "1g", or bytes;
+ *
+ * - numbers;
+ *
+ * - flags: "on" and "off";
+ *
+ * - numbers and sizes of each tenant: also "share".
+ *
  * Where the table allows it, "off" is 0.
  *
  * Returns MCP_OK, or
- *   MCP_ERR_CONFIG  *error, static, continues the directive's name: "is
+ *   MCP_ERR_CONFIG  *error, a static text, continues the directive's name: "is
  *                   duplicate", "invalid value", "invalid number", or "value
  *                   must be between 4 and 512"
  */
 int mcp_option_set(mcp_options_t *options, mcp_option_e option,
     mcp_str_t text, const char **error);
 
-/* Returns how the values of an option are written, for an error; static. */
+/* Returns the syntax of an option's values, for an error; static. */
 const char *mcp_option_form(mcp_option_e option);
 
-/* Takes from parent the options that are not set. */
+/* Copies from parent the options that are not set. */
 void mcp_options_merge(mcp_options_t *options, const mcp_options_t *parent);
 
-/* Returns 1 if the operator wrote the option. */
+/* Returns 1 if the configuration sets the option. */
 int mcp_options_has(const mcp_options_t *options, mcp_option_e option);
 
-/* Sets the options, or their defaults, in the endpoint; of mcp_task_after that
- * is mcp_stream_after. */
+/* Sets the options in the endpoint; an option that is not set gets its default.
+ * The default of mcp_task_after is the value of mcp_stream_after. */
 void mcp_options_apply(const mcp_options_t *options,
     mcp_endpoint_t *endpoint);
 
 /*
- * Read a time into ms, or a size into bytes.
+ * Parse a time into ms, or a size into bytes.
  *
  * Return MCP_OK, or
- *   MCP_ERR_SYNTAX  the text is no such value, or exceeds INT64_MAX
+ *   MCP_ERR_SYNTAX  the text is not such a value, or exceeds INT64_MAX
  */
 int mcp_option_time(mcp_str_t text, uint64_t *ms);
 int mcp_option_size(mcp_str_t text, uint64_t *size);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /* The timers of one worker: a pairing heap whose nodes are the timers
- * themselves, so that arming one never fails and takes constant time. */
+ * themselves, so that arming a timer never fails and takes constant time. */
 
 
 #ifndef MCP_TIMER_H_INCLUDED
@@ -14,7 +14,7 @@
 typedef struct mcp_timer_s  mcp_timer_t;
 
 struct mcp_timer_s {
-    uint64_t       when;       /* ms of mcp_env_t.now */
+    uint64_t       when;       /* time of expiry, ms of mcp_env_t.now */
     void         (*handler)(void *data);
     void          *data;
     mcp_timer_t   *child;

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * One process's part in a zone: the objects that live here (calls, consumers),
- * their timers, and the queue of actions that the glue pulls.
+ * The part of one process in a zone: its calls and consumers, their timers, and
+ * the queue of actions for the glue.
  *
- * The glue feeds (exchange, job, wake, expire) and then pulls actions with
- * mcp_worker_next() until there is none; glue.ready() tells it that the queue
- * has become non-empty.  Not thread-safe: one thread at a time.
+ * The glue passes input (exchange, backend request, wake-up, expired timers)
+ * and then pulls actions with mcp_worker_next() until there are none.
+ * glue.ready() is called when the queue is no longer empty. Not thread-safe:
+ * one thread at a time.
  */
 
 
@@ -21,7 +22,7 @@
 typedef struct mcp_worker_s    mcp_worker_t;
 typedef struct mcp_exchange_s  mcp_exchange_t;
 typedef struct mcp_call_s      mcp_call_t;
-typedef struct mcp_job_s       mcp_job_t;
+typedef struct mcp_backend_request_s  mcp_backend_request_t;
 typedef struct mcp_link_s      mcp_link_t;
 typedef struct mcp_store_s     mcp_store_t;
 
@@ -29,105 +30,112 @@ typedef struct mcp_store_s     mcp_store_t;
 typedef enum {
     MCP_ACT_NONE = 0,
     MCP_ACT_RESPOND,           /* exchange: send mcp_exchange_response() */
-    MCP_ACT_STREAM,            /* exchange: the same head, then pull */
-    MCP_ACT_PULL,              /* exchange: there is something to pull */
-    MCP_ACT_INVOKE,            /* job: start a backend call */
-    MCP_ACT_ABORT,             /* job: end it; mcp_job_end() must follow */
-    MCP_ACT_RESUME,            /* job: offer the bytes not taken again */
-    MCP_ACT_FORGET,            /* glue: the call that owned it is over */
+    MCP_ACT_STREAM,            /* exchange: send the head of the response, then
+                                  pull the stream */
+    MCP_ACT_PULL,              /* exchange: bytes can be pulled */
+    MCP_ACT_INVOKE,            /* backend request: start it */
+    MCP_ACT_ABORT,             /* backend request: end it;
+                                  mcp_backend_request_end() must follow */
+    MCP_ACT_RESUME,            /* backend request: pass the bytes again that
+                                  were not accepted */
+    MCP_ACT_FORGET,            /* glue: the call that kept this pointer is
+                                  over */
     MCP_ACT_CONNECT,           /* link: open a connection, see mcp_cluster.h */
-    MCP_ACT_WRITE,             /* link: there is something to write */
+    MCP_ACT_WRITE,             /* link: bytes can be written */
     MCP_ACT_DISCONNECT         /* link: close the connection */
 } mcp_action_e;
 
 
 typedef struct {
-    mcp_action_e     type;
-    mcp_exchange_t  *exchange; /* also for INVOKE, NULL if the client left */
-    mcp_job_t       *job;
-    void            *glue;     /* FORGET: what mcp_call_set_glue() left */
-    mcp_link_t      *link;     /* CONNECT, WRITE, DISCONNECT */
+    mcp_action_e            type;
+    mcp_exchange_t         *exchange; /* also for INVOKE; NULL if the client has
+                                         disconnected */
+    mcp_backend_request_t  *breq;
+    void                   *glue;  /* FORGET: the pointer of
+                                      mcp_call_set_glue() */
+    mcp_link_t             *link;  /* CONNECT, WRITE, DISCONNECT */
 } mcp_action_t;
 
 
-/* Something that can be queued; embedded in exchanges, jobs and calls. */
-typedef struct mcp_errand_s  mcp_errand_t;
+/* An entry of the queue of actions, embedded in exchanges, backend requests and
+ * calls. */
+typedef struct mcp_queued_action_s  mcp_queued_action_t;
 
-struct mcp_errand_s {
-    mcp_errand_t   *next;
-    mcp_errand_t  **link;      /* NULL: not queued */
-    mcp_action_t    action;
+struct mcp_queued_action_s {
+    mcp_queued_action_t   *next;
+    mcp_queued_action_t  **link;  /* NULL: not in the queue */
+    mcp_action_t           action;
 
-    /* The glue pulls the action, which this may complete; it may free the
-     * errand.  May be NULL. */
-    void          (*taken)(mcp_errand_t *errand, mcp_action_t *action);
+    /* Called when the glue pulls the action; may complete *action and may free
+     * the entry. May be NULL. */
+    void          (*taken)(mcp_queued_action_t *queued, mcp_action_t *action);
 };
 
 
 typedef struct {
-    void  (*ready)(void *ctx); /* the queue has become non-empty */
+    void  (*ready)(void *ctx); /* the queue is no longer empty */
     void   *ctx;
 } mcp_worker_glue_t;
 
 
-/*
- * Creates the worker of a process.  The store must be attached; env and store
- * are borrowed until mcp_worker_destroy().  NULL when out of memory.
- */
+/* Creates the worker of a process. The store must be attached. env and store
+ * are borrowed until mcp_worker_destroy(). Returns NULL when out of memory. */
 mcp_worker_t *mcp_worker_create(const mcp_env_t *env, mcp_store_t *store,
     const mcp_worker_glue_t *glue);
 
-/* Frees the worker, which may be NULL, after all exchanges and jobs are
- * gone. */
+/* Frees the worker, which may be NULL. To be called after all exchanges and
+ * backend requests have ended. */
 void mcp_worker_destroy(mcp_worker_t *worker);
 
 /*
- * Takes up a configuration, when the process begins: "begin", then "offer" for
- * each endpoint that has a place (mcp_setup_stand()), then "begun".  Of lists
- * that are not what they were in that place the listeners there are told, by
- * the first process to find it.  number: another one for each configuration
- * that is read.
+ * Introduces a configuration when the process starts: mcp_worker_begin(), then
+ * mcp_worker_offer() for each endpoint that has a place
+ * (mcp_setup_set_catalog_key()), then mcp_worker_begun(). If the lists of a
+ * place differ from those of the previous configuration, the first process to
+ * detect that notifies the listeners of the place. number differs for each
+ * configuration that is read.
  */
 void mcp_worker_begin(mcp_worker_t *worker, uint32_t number);
 void mcp_worker_offer(mcp_worker_t *worker, const mcp_endpoint_t *endpoint);
 void mcp_worker_begun(mcp_worker_t *worker);
 
-/* Takes the next action out of the queue; MCP_ACT_NONE in action->type when
- * there is none. */
+/* Removes the next action from the queue and sets *action; action->type is
+ * MCP_ACT_NONE if there is none. */
 void mcp_worker_next(mcp_worker_t *worker, mcp_action_t *action);
 
-/* Reads what the store has for this slot, whose wake has arrived.  Work that is
- * more than one turn's comes with another wake of the same slot. */
+/* Processes the messages that the store has for this process's slot. To be
+ * called after a wake-up of the slot. If there are too many for one call, the
+ * slot is woken again. */
 void mcp_worker_wake(mcp_worker_t *worker);
 
-/*
- * Returns when mcp_worker_expire() is due (ms of env->now), or UINT64_MAX.
- * *busy (may be NULL) becomes 1 if something is going on that must not be cut
- * off: a process that winds up waits until it is 0.
- */
+/* Returns the time at which mcp_worker_expire() is due, in ms of env->now(), or
+ * UINT64_MAX. Sets *busy, which may be NULL, to 1 if work is in progress that
+ * must not be interrupted: a process that shuts down waits until it is 0. */
 uint64_t mcp_worker_deadline(const mcp_worker_t *worker, int *busy);
 
 /* Runs the timers that are due. */
 void mcp_worker_expire(mcp_worker_t *worker);
 
-/* Returns how many calls this worker owns that are not over. */
+/* Returns the number of active calls that this worker owns. */
 unsigned mcp_worker_calls(const mcp_worker_t *worker);
 
-/* Winds up: ends consumers whose clients can come back with a retry, now and
- * from now on; and subscriptions as soon as they know what the next
- * configuration has changed, which takes two seconds at most, or at once.
- * Calls run on.  It may be said again. */
+/*
+ * Prepares the worker for the end of its process. Ends consumers whose clients
+ * can resume, now and later; ends subscriptions when the changes of the next
+ * configuration are known, after at most five seconds, or immediately if
+ * at_once is 1. Calls continue. May be called again.
+ */
 void mcp_worker_stop(mcp_worker_t *worker, int at_once);
 
-/* Ends the calls of processes that died with an error.  The glue calls it at
- * start, mcp_worker_patrol() when it has buried one. */
+/* Ends the calls of dead processes with an error. The glue calls it at its
+ * start; mcp_worker_patrol() calls it after it has reclaimed a slot. */
 void mcp_worker_adopt(mcp_worker_t *worker);
 
 /*
- * Checks whether the processes of at most max slots, of the first n, are still
- * alive, continuing where the last patrol ended; buries those that are not, and
- * adopts their calls.  The glue calls it every second or two.  is_dead asks the
- * system, at once.
+ * Checks whether the processes of at most max of the first n slots are still
+ * alive, continuing where the last call ended. Reclaims the slots of dead
+ * processes and ends their calls. The glue calls it every second or two.
+ * is_dead() queries the system without waiting.
  */
 void mcp_worker_patrol(mcp_worker_t *worker, unsigned n, unsigned max,
     int (*is_dead)(uint64_t pid));

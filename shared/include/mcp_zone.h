@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/*
- * A zone: the region of memory that a server's processes share, as the glue
- * sees it.  It holds the lock, a secret from which keys are made when none is
- * configured, the zone's clock, and the store.
- */
+/* A zone: the memory that a server's processes share, from the glue's point of
+ * view. It contains the lock, a secret from which keys are derived when none is
+ * configured, the zone's clock, and the store. */
 
 
 #ifndef MCP_ZONE_H_INCLUDED
@@ -15,38 +13,39 @@
 #include "store/mcp_store.h"
 
 
-#define MCP_ZONE_HEAD      256         /* bytes before the store */
+#define MCP_ZONE_HEAD      256         /* bytes in front of the store */
 #define MCP_ZONE_MIN_SIZE  (MCP_STORE_MIN_SIZE + MCP_ZONE_HEAD)
 
 
 /*
- * Lays out a new region; epoch: see mcp_zone_epoch(), not 0.
+ * Formats a new region. epoch is the value of mcp_zone_epoch(), not 0.
  *
  * Returns MCP_OK, or
- *   MCP_ERR_CONFIG    size is out of range, or region not 64-byte aligned
- *   MCP_ERR_INTERNAL  there is no lock, or there are no random bytes
+ *   MCP_ERR_CONFIG    size is out of range, or region is not 64-byte aligned
+ *   MCP_ERR_INTERNAL  the lock could not be created, or there were no random
+ *                     bytes
  */
 int mcp_zone_format(void *region, size_t size, uint64_t epoch);
 
-/* Returns the time (ms) of the wall clock at which the machine's steady clock
- * was 0, as it was when the region was laid out.  It gives all processes the
- * same time, even when the wall clock is set later: see mcp_env_t. */
+/* Returns the wall clock's time (ms) at which the machine's steady clock was 0,
+ * measured when the region was formatted. It gives all processes the same time,
+ * even if the wall clock is set later: see mcp_env_t. */
 uint64_t mcp_zone_epoch(const void *region);
 
 /*
- * Checks a region that was kept.
+ * Checks a region that was formatted earlier.
  *
  * Returns MCP_OK, or
- *   MCP_ERR_CONFIG  another version laid it out, whose processes may use it:
- *                   leave it alone
+ *   MCP_ERR_CONFIG  another version formatted it, whose processes may still use
+ *                   it: do not touch it
  */
 int mcp_zone_check(const void *region);
 
-/* Adds the zone's own key; returns what mcp_keys_add() does. */
+/* Adds the zone's own key. Returns the values of mcp_keys_add(). */
 int mcp_zone_keys(const void *region, mcp_keys_t *keys);
 
-/* Attaches to the store with the region's own lock: see mcp_store_attach(), and
- * mcp_store_glue_t for wake. */
+/* Attaches to the store in the region with the region's lock: see
+ * mcp_store_attach(), and mcp_store_glue_t for wake. */
 int mcp_zone_attach(mcp_store_t *store, void *region,
     void (*wake)(void *ctx, unsigned slot), void *ctx, unsigned slot,
     uint64_t pid);

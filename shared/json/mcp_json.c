@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * JSON by slices: where things stand is worked out, and nothing is decoded that
- * nobody asked for.  Two parsers judge the grammar, yajl that of configuration,
- * and mcp_json_walk.c, which is fast, all else.
+ * JSON as slices: a scan determines positions, and strings are decoded only on
+ * request. Two parsers check the grammar: yajl for configuration, and
+ * mcp_json_walk.c, which is faster, for all other texts.
  */
 
 
-#include "json/mcp_json_parts.h"
+#include "json/mcp_json_internal.h"
 
 
 typedef int (*mcp_json_parser_pt)(mcp_json_scan_t *scan, mcp_arena_t *scratch);
@@ -38,7 +38,9 @@ mcp_json_line(const char *text, size_t offset)
 }
 
 
-/* The scan's error, of the text with the white space before it. */
+/*
+ * Makes the scan's error relative to the text with the white space before it.
+ */
 static void
 mcp_json_report(const mcp_json_scan_t *scan, int rc, mcp_str_t text,
     mcp_json_error_t *error)
@@ -52,7 +54,7 @@ mcp_json_report(const mcp_json_scan_t *scan, int rc, mcp_str_t text,
 }
 
 
-/* Leaves nothing behind of a text that was refused on the way. */
+/* Clears the results of a text that was rejected half-way. */
 static void
 mcp_json_forget(mcp_json_scan_t *scan)
 {
@@ -64,7 +66,7 @@ mcp_json_forget(mcp_json_scan_t *scan)
 }
 
 
-/* Leaves out the white space around the text. */
+/* Removes the white space around the text. */
 static void
 mcp_json_trim(mcp_json_scan_t *scan, mcp_str_t text)
 {

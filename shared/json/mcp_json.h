@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Reading JSON without building a tree: a scan checks a whole text (grammar,
- * UTF-8, depth) and returns slices of the fields that its caller wants, and
- * iterators walk texts that a scan has accepted.
+ * Reads JSON without building a tree: a scan validates a whole text (grammar,
+ * UTF-8, depth) and returns slices with the requested fields; iterators walk
+ * through texts that a scan has accepted.
  */
 
 
@@ -34,16 +34,16 @@ typedef struct {
 
 
 /*
- * A field that a scan looks for.  parent is the index of the field whose object
- * holds this one, or MCP_JSON_ROOT; parents stand before their children, and
- * know the first of them.
+ * A field that a scan searches for. parent is the index of the field that is
+ * the enclosing object, or MCP_JSON_ROOT; a parent precedes its children, and
+ * has the index of the first child.
  */
 #define MCP_JSON_ROOT  -1
 
 typedef struct {
     int        parent;
     mcp_str_t  key;
-    int        first;          /* 0: its object holds no fields */
+    int        first;          /* index of the first child; 0: no children */
 } mcp_json_field_t;
 
 #define mcp_json_field(parent, text)                                          \
@@ -60,40 +60,41 @@ typedef enum {
     MCP_JSON_FINE = 0,
     MCP_JSON_BAD_SYNTAX,       /* grammar or UTF-8 */
     MCP_JSON_BAD_DEPTH,        /* nested deeper than the limit */
-    MCP_JSON_BAD_DUPLICATE     /* an object has a wanted field twice */
+    MCP_JSON_BAD_DUPLICATE     /* an object has a requested field twice */
 } mcp_json_problem_e;
 
 
 typedef struct {
     mcp_json_problem_e  problem;
-    size_t              offset;        /* of the first byte that is wrong */
-    size_t              line;          /* of the problem, from 1 */
-    int                 field;         /* the first duplicate */
+    size_t              offset;        /* offset of the first invalid byte */
+    size_t              line;          /* line of the problem, from 1 */
+    int                 field;         /* index of the first duplicate field */
     uint64_t            duplicates;    /* one bit for each duplicate field */
-    mcp_str_t           alike;         /* of mcp_json_scan_client(): the first
-                                          key, raw, that is no field's but alike
-                                          (mcp_json_alike()); its length is 0 if
-                                          there is none.  It is no problem of
-                                          the text */
-    int                 alike_field;   /* the field that it is alike to */
+    mcp_str_t           alike;         /* for mcp_json_scan_client(): the
+                                          first key, raw, that is similar to
+                                          the name of a field but not equal
+                                          (mcp_json_alike()); its length is
+                                          0 if there is none. This is not an
+                                          error of the text */
+    int                 alike_field;   /* index of the field with the
+                                          similar name */
 } mcp_json_error_t;
 
 
 /*
- * Checks that the text is one JSON value, with or without white space around
- * it, at most max_depth containers deep.
+ * Validates that the text is one JSON value, with optional white space around
+ * it and at most max_depth nested containers.
  *
  * Sets *root and values[0] to values[n - 1], slices of the text, with the type
- * MCP_JSON_NONE for absent fields.  Keys are compared after unescaping.  A
- * field whose parent is no object is absent.  n is MCP_JSON_MAX_FIELDS at most.
- *
- * Memory that is needed, for texts of unusual depth, comes from scratch and is
- * released before the return.
+ * MCP_JSON_NONE for absent fields. Keys are compared after unescaping. A field
+ * whose parent is not an object is absent. n is at most MCP_JSON_MAX_FIELDS.
+ * Texts of unusual depth need memory from scratch, which is released before
+ * the function returns.
  *
  * Returns MCP_OK, or
- *   MCP_ERR_SYNTAX    *error says why; error may be NULL.  With
+ *   MCP_ERR_SYNTAX    *error is the reason; error may be NULL. With
  *                     MCP_JSON_BAD_DUPLICATE the text is still JSON: *root is
- *                     set, and values hold the first of each field.  With other
+ *                     set, and values are the first of each field. With other
  *                     problems all types are MCP_JSON_NONE.
  *   MCP_ERR_MEMORY
  *   MCP_ERR_INTERNAL  too many fields
@@ -102,25 +103,30 @@ int mcp_json_scan(mcp_arena_t *scratch, mcp_str_t text, unsigned max_depth,
     const mcp_json_field_t *fields, size_t n, mcp_json_value_t *root,
     mcp_json_value_t *values, mcp_json_error_t *error);
 
-/* Does the same for a client's text, and notes in *error the first key that is
- * alike to a field's. */
+/*
+ * Scans a client's text like mcp_json_scan(), and stores in *error the first
+ * key that is similar to the name of a field.
+ */
 int mcp_json_scan_client(mcp_arena_t *scratch, mcp_str_t text,
     unsigned max_depth, const mcp_json_field_t *fields, size_t n,
     mcp_json_value_t *root, mcp_json_value_t *values, mcp_json_error_t *error);
 
 /*
- * The same for what an operator has written, judged by yajl, which others have
- * tried for longer; speed is no matter there.  t/fuzz/mcp_json_walk_fuzz.c
- * holds the two against each other: they accept the same texts and find the
- * same in them.  Where a text breaks the grammar, the offset is only near.
+ * Scans an operator's text like mcp_json_scan(), with yajl, which has been
+ * tested by others for longer; speed does not matter there.
+ * t/fuzz/mcp_json_walk_fuzz.c compares the two parsers: they accept the same
+ * texts and return the same values. For syntax errors the offset is only
+ * approximate.
  */
 int mcp_json_scan_config(mcp_arena_t *scratch, mcp_str_t text,
     unsigned max_depth, const mcp_json_field_t *fields, size_t n,
     mcp_json_value_t *root, mcp_json_value_t *values, mcp_json_error_t *error);
 
 
-/* Walks the members of an object, or the elements of an array, that a scan has
- * accepted. */
+/*
+ * An iterator over the members of an object, or the elements of an array, that
+ * a scan has accepted.
+ */
 typedef struct {
     const char  *pos;
     const char  *end;
@@ -129,12 +135,14 @@ typedef struct {
 
 void mcp_json_iter_init(mcp_json_iter_t *iter, mcp_str_t raw);
 
-/* Returns 1 and sets *key (raw, with its quotes) and *value, or returns 0 at
- * the end.  key may be NULL; an array does not set it. */
+/*
+ * Returns 1 and sets *key (raw, with its quotes) and *value, or returns 0 at
+ * the end. key may be NULL; for an array it is not set.
+ */
 int mcp_json_iter_next(mcp_json_iter_t *iter, mcp_str_t *key,
     mcp_json_value_t *value);
 
-/* JSON's white space, which is less than C's. */
+/* Returns 1 for the white space of JSON, which is a subset of C's. */
 static inline int
 mcp_json_is_space(char c)
 {
@@ -155,26 +163,40 @@ const char *mcp_json_string_end(const char *p, const char *end);
  */
 int mcp_json_unescape(mcp_arena_t *arena, mcp_str_t raw, mcp_str_t *out);
 
-/* Returns 1 if a raw string, with its quotes, decodes to text; 0 also if raw is
- * no string. */
+/*
+ * Decodes like mcp_json_unescape(), but to out, which has room for raw.len
+ * bytes. Returns the length.
+ */
+size_t mcp_json_decode(char *out, mcp_str_t raw);
+
+/*
+ * Returns 1 if a raw string, with its quotes, decodes to text; 0 also if raw
+ * is not a string.
+ */
 int mcp_json_str_eq(mcp_str_t raw, mcp_str_t text);
 
 /*
  * Returns 1 if a raw string, with its quotes, decodes to a text that some JSON
- * parsers take for `text` as a member's name, because they ignore case: the two
- * are equal after ASCII letters and the characters that are another case of one
- * (U+017F of s, U+212A of k, U+0130 and U+0131 of i) have been folded.  Other
- * characters must be equal.  Returns 0 if raw is not a string.
+ * parsers accept as the member name text, because they ignore case: the two
+ * are equal after folding ASCII letters and the characters whose other case is
+ * an ASCII letter (U+017F for s, U+212A for k, U+0130 and U+0131 for i). Other
+ * characters must be equal. Returns 0 if raw is not a string.
  */
 int mcp_json_alike(mcp_str_t raw, mcp_str_t text);
+
+/*
+ * Returns the lower-case ASCII letter that mcp_json_alike() folds the
+ * character c to, 0 if c is another character.
+ */
+char mcp_json_letter(mcp_str_t c);
 
 /* Returns the first member of an accepted object with this unescaped key.  Its
  * type is MCP_JSON_NONE if it is absent, or if object is of another type. */
 mcp_json_value_t mcp_json_get(const mcp_json_value_t *object, mcp_str_t key);
 
 /*
- * Does the same for a member whose value others rely on, who may read the last
- * of two.
+ * Finds the first member like mcp_json_get(), for a value that other programs
+ * use as well: they may read the last one of two members.
  *
  * Returns MCP_OK, or
  *   MCP_ERR_SYNTAX  the object has the key twice
@@ -182,16 +204,20 @@ mcp_json_value_t mcp_json_get(const mcp_json_value_t *object, mcp_str_t key);
 int mcp_json_get_once(const mcp_json_value_t *object, mcp_str_t key,
     mcp_json_value_t *value);
 
-/* Appends accepted JSON as one line, as SSE and NDJSON need it: CR and LF,
- * which mean nothing in JSON, become spaces. */
+/*
+ * Appends accepted JSON as one line, for SSE and NDJSON: CR and LF between
+ * tokens become spaces.
+ */
 void mcp_json_add_line(mcp_buf_t *buf, mcp_str_t json);
 
-/* Makes one line of len bytes of accepted JSON in place. */
+/* Replaces CR and LF in len bytes of accepted JSON by spaces, in place. */
 void mcp_json_one_line(char *p, size_t len);
 
-/* Removes the white space between the tokens of len bytes of accepted JSON, in
- * place; strings, numbers and the order of members stay byte for byte as they
- * are.  Returns the length of what is left. */
+/*
+ * Removes the white space between the tokens of len bytes of accepted JSON, in
+ * place. Strings, numbers and the order of members are unchanged. Returns the
+ * new length.
+ */
 size_t mcp_json_compact(char *p, size_t len);
 
 /* Appends accepted JSON, compacted. */

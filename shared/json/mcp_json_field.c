@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * The fields of a scan: which of them a key names, and where its value begins
- * and ends.  Both parsers tell of what they meet at the level of the tracked
- * object, whose members can be fields; what is deeper they judge alone.
+ * The fields of a scan: determines the field that a key names, and where its
+ * value begins and ends. Both parsers report only the tokens at the level of
+ * the tracked object, whose members can be fields; they check deeper levels
+ * alone.
  */
 
 
-#include "json/mcp_json_parts.h"
+#include "json/mcp_json_internal.h"
 
 
-/* No field is to take the next value. */
+/* The next value does not belong to a field. */
 #define MCP_JSON_NO_FIELD   -2
 
 
@@ -21,7 +22,10 @@ mcp_json_slot(mcp_json_scan_t *scan, int field)
 }
 
 
-/* Notes a duplicate; the scan goes on, to know whether the text is JSON. */
+/*
+ * Records a duplicate. The scan continues, to determine whether the text is
+ * JSON.
+ */
 static void
 mcp_json_duplicate(mcp_json_scan_t *scan, int field, const char *p)
 {
@@ -34,7 +38,7 @@ mcp_json_duplicate(mcp_json_scan_t *scan, int field, const char *p)
 }
 
 
-/* Returns the first field that a field's object holds, scan->n if none. */
+/* Returns the first field in a field's object, scan->n if there is none. */
 static inline size_t
 mcp_json_first(const mcp_json_scan_t *scan, int field)
 {
@@ -50,7 +54,7 @@ mcp_json_first(const mcp_json_scan_t *scan, int field)
 }
 
 
-/* Whether the eight bytes, or four, at a and b are the same. */
+/* Returns 1 if the eight bytes, or four, at a and b are equal. */
 
 static inline int
 mcp_json_same_8(const char *a, const char *b)
@@ -76,7 +80,10 @@ mcp_json_same_4(const char *a, const char *b)
 }
 
 
-/* memcmp() for names, which are so short that a call costs more than them. */
+/*
+ * Compares like memcmp(). Names are so short that a call would cost more than
+ * the comparison.
+ */
 static inline int
 mcp_json_same(const char *a, const char *b, size_t len)
 {
@@ -107,8 +114,10 @@ mcp_json_same(const char *a, const char *b, size_t len)
 }
 
 
-/* Both return the field of the tracked object that a key names; scan->n:
- * none. */
+/*
+ * Both return the field of the tracked object that a key names, scan->n if
+ * there is none.
+ */
 
 static inline size_t
 mcp_json_find(const mcp_json_scan_t *scan, mcp_str_t raw)
@@ -148,8 +157,10 @@ mcp_json_find_escaped(const mcp_json_scan_t *scan, mcp_str_t raw)
 }
 
 
-/* Handles a key that names no field: notes it if a parser that compares without
- * regard to case would take it for one. */
+/*
+ * Handles a key that names no field: records it if a parser that ignores case
+ * would accept it as the name of one.
+ */
 __attribute__((noinline)) static void
 mcp_json_key_unknown(mcp_json_scan_t *scan, mcp_str_t raw)
 {
@@ -191,7 +202,10 @@ mcp_json_take(mcp_json_scan_t *scan, mcp_str_t raw, size_t n)
 }
 
 
-/* Apart, so that the others need not save registers for its calls. */
+/*
+ * A separate function, so that its callers need not save registers for its
+ * calls.
+ */
 __attribute__((noinline)) static void
 mcp_json_key_escaped(mcp_json_scan_t *scan, mcp_str_t raw)
 {
@@ -199,8 +213,7 @@ mcp_json_key_escaped(mcp_json_scan_t *scan, mcp_str_t raw)
 }
 
 
-/* Nearly all keys are written without escapes, so that their length tells most
- * fields apart. */
+/* Most keys have no escapes, so that the length distinguishes most fields. */
 void
 mcp_json_field_key(mcp_json_scan_t *scan, mcp_str_t raw, int escaped)
 {
@@ -245,7 +258,10 @@ mcp_json_field_open(mcp_json_scan_t *scan, const char *start)
     value = mcp_json_slot(scan, scan->field);
     value->raw.data = start;
 
-    /* scan->field keeps what is to be closed, unless its members are fields */
+    /*
+     * keeps scan->field until the closing bracket, unless its members are
+     * fields
+     */
 
     if (*start == '[') {
         value->type = MCP_JSON_ARRAY;

@@ -2,33 +2,33 @@
 
 /*
  * Memory for yajl, which does not check its allocations: it gets a block that
- * is worked out to be enough.
+ * is large enough for all of them.
  *
- * It asks for its fixed parts; for the stack of states, one byte a container
- * and one more, the first time with realloc(NULL): it gets all it can need
- * then; and, only if the text breaks off within a token or is but a number, for
- * a copy of that token and a space, in a buffer that doubles from 2048.  This
- * buffer then is the newest piece and grows where it stands.  There is no third
- * kind, as nothing is decoded.
+ * yajl allocates its fixed parts; the stack of states, one byte for each
+ * container and one more, for the first time with realloc(NULL), which gets
+ * the largest possible size; and, only if the text ends within a token or is a
+ * number, a copy of that token and a space, in a buffer that doubles from
+ * 2,048 bytes. This buffer is then the newest allocation and grows in place.
+ * There are no other allocations, because nothing is decoded.
  */
 
 
-#include "json/mcp_json_parts.h"
+#include "json/mcp_json_internal.h"
 
 
 /*
- * yajl's fixed parts: handle (120 bytes), lexer (64), two buffer heads (32
- * each).  Twice that, for what other versions may add.
+ * The fixed parts of yajl: handle (120 bytes), lexer (64), two buffer heads
+ * (32 each); twice that, for other versions.
  */
 #define MCP_YAJL_FIXED      512
 
-/* Its buffers begin with this size and double (YAJL_BUF_INIT_SIZE). */
+/* Initial size of its buffers, which double (YAJL_BUF_INIT_SIZE). */
 #define MCP_YAJL_BUFFER     2048
 
-/* Its state stack grows by this (YAJL_BS_INC). */
+/* Increment of its stack of states (YAJL_BS_INC). */
 #define MCP_YAJL_STACK      128
 
-/* In front of each piece of its memory: the size. */
+/* Header of each allocation: its size. */
 #define MCP_YAJL_HEAD       sizeof(size_t)
 
 
@@ -77,7 +77,7 @@ mcp_json_malloc(void *ctx, size_t size)
 
     if (size + MCP_YAJL_HEAD > (size_t) (memory->end - memory->pos)) {
 
-        /* not with any yajl we know; better a chance than none */
+        /* does not happen with known versions of yajl; may still succeed */
 
         p = mcp_arena_alloc(memory->arena, size + MCP_YAJL_HEAD);
         if (p == NULL) {
@@ -135,7 +135,7 @@ mcp_json_realloc(void *ctx, void *old, size_t size)
 void
 mcp_json_free(void *ctx, void *p)
 {
-    /* the block goes as a whole */
+    /* the whole block is freed at once */
 
     (void) ctx;
     (void) p;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Values of texts that a scan has accepted: strings, members, elements, the
- * writing of them on one line.  Nothing here judges JSON, nor reads beyond
- * the slice that it is given, whatever that holds.
+ * Values of texts that a scan has accepted: strings, members, elements,
+ * conversion to one line. No function here validates JSON or reads beyond its
+ * slice, whatever the slice contains.
  */
 
 
@@ -22,7 +22,10 @@ mcp_json_skip_space(const char *p, const char *end)
 }
 
 
-/* The unit of \uXXXX at p (its backslash); no check, the text is accepted. */
+/*
+ * Returns the code unit of \uXXXX at p (its backslash) without a check,
+ * because the text was accepted.
+ */
 static uint32_t
 mcp_json_unit(const char *p)
 {
@@ -42,7 +45,7 @@ mcp_json_unit(const char *p)
 }
 
 
-/* The character that an escape of two stands for. */
+/* Returns the character of a two-character escape. */
 static char
 mcp_json_escape_char(char c)
 {
@@ -63,8 +66,10 @@ mcp_json_escape_char(char c)
 }
 
 
-/* Decodes \uXXXX at p, and the low surrogate behind a high one; an unpaired
- * surrogate is U+FFFD.  Returns the end. */
+/*
+ * Decodes \uXXXX at p, and the low surrogate after a high one; an unpaired
+ * surrogate becomes U+FFFD. Returns the end.
+ */
 static const char *
 mcp_json_escape_unicode(const char *p, const char *end, uint32_t *c)
 {
@@ -93,8 +98,8 @@ mcp_json_escape_unicode(const char *p, const char *end, uint32_t *c)
 
 
 /*
- * Decodes the escape at p (its backslash) to 1-4 bytes, never more than it
- * takes itself.  Returns its end.
+ * Decodes the escape at p (its backslash) to 1 to 4 bytes, never more than its
+ * own length. Returns its end.
  */
 static const char *
 mcp_json_escape(const char *p, const char *end, char *out, size_t *len)
@@ -120,7 +125,7 @@ mcp_json_escape(const char *p, const char *end, char *out, size_t *len)
 }
 
 
-/* 1 if [p, end), which has escapes, decodes to text. */
+/* Returns 1 if [p, end), which has escapes, decodes to text. */
 static int
 mcp_json_escaped_eq(const char *p, const char *end, mcp_str_t text)
 {
@@ -166,7 +171,7 @@ mcp_json_str_eq(mcp_str_t raw, mcp_str_t text)
     p = raw.data + 1;
     len = raw.len - 2;
 
-    /* escapes only ever make it longer */
+    /* an escaped form is never shorter */
 
     if (len < text.len) {
         return 0;
@@ -185,7 +190,7 @@ mcp_json_str_eq(mcp_str_t raw, mcp_str_t text)
 }
 
 
-/* Characters beyond ASCII that are another case of an ASCII letter. */
+/* Characters beyond ASCII whose other case is an ASCII letter. */
 static const struct {
     mcp_str_t  utf8;
     char       letter;
@@ -199,9 +204,7 @@ static const struct {
 #define MCP_JSON_FOLDS  (sizeof(mcp_json_folds) / sizeof(mcp_json_folds[0]))
 
 
-/* Returns the lower case of the ASCII letter whose upper or lower case the
- * character is; 0 if the character is another one. */
-static char
+char
 mcp_json_letter(mcp_str_t c)
 {
     size_t  i;
@@ -221,7 +224,7 @@ mcp_json_letter(mcp_str_t c)
 }
 
 
-/* Cuts the first character off [*p, end), which is valid UTF-8. */
+/* Removes the first character from [*p, end), which is valid UTF-8. */
 static mcp_str_t
 mcp_json_cut(const char **p, const char *end)
 {
@@ -274,14 +277,14 @@ mcp_json_alike(mcp_str_t raw, mcp_str_t text)
         }
     }
 
-    /* parsers that keep names as C strings end them at U+0000 */
+    /* parsers that store names as C strings truncate them at U+0000 */
 
     return t == t_end
            && (p == end || (end - p >= 6 && memcmp(p, "\\u0000", 6) == 0));
 }
 
 
-/* Decodes [p, end) from the first escape on, slash, to o; returns the end. */
+/* Decodes [p, end) from the first escape, slash, to o. Returns the end. */
 static char *
 mcp_json_unescape_to(char *o, const char *p, const char *end,
     const char *slash)
@@ -338,6 +341,25 @@ mcp_json_unescape(mcp_arena_t *arena, mcp_str_t raw, mcp_str_t *out)
 }
 
 
+size_t
+mcp_json_decode(char *out, mcp_str_t raw)
+{
+    char        *end;
+    const char  *p, *last;
+
+    if (raw.len < 2) {
+        return 0;
+    }
+
+    p = raw.data + 1;
+    last = raw.data + raw.len - 1;
+    end = mcp_json_unescape_to(out, p, last,
+                               memchr(p, '\\', (size_t) (last - p)));
+
+    return (size_t) (end - out);
+}
+
+
 const char *
 mcp_json_string_end(const char *p, const char *end)
 {
@@ -366,7 +388,7 @@ mcp_json_string_end(const char *p, const char *end)
 }
 
 
-/* The end of the number, true, false or null at p. */
+/* Returns the end of the number, true, false or null at p. */
 static const char *
 mcp_json_atom_end(const char *p, const char *end)
 {
@@ -378,7 +400,7 @@ mcp_json_atom_end(const char *p, const char *end)
 }
 
 
-/* The end of the value at p in an accepted text. */
+/* Returns the end of the value at p in an accepted text. */
 static const char *
 mcp_json_value_end(const char *p, const char *end)
 {
@@ -476,7 +498,7 @@ mcp_json_iter_init(mcp_json_iter_t *iter, mcp_str_t raw)
 }
 
 
-/* The start of a member's value, behind its key, which ends at p. */
+/* Returns the start of a member's value; p is the end of its key. */
 static const char *
 mcp_json_skip_colon(const char *p, const char *end)
 {

@@ -1,29 +1,30 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * The grammar of JSON (RFC 8259) in one pass: values, depth and UTF-8 are
- * judged, and the fields of a scan found, on one walk from the first byte to
+ * The grammar of JSON (RFC 8259) in one pass: validates values, depth and
+ * UTF-8, and finds the fields of a scan, in one walk from the first byte to
  * the last.
  *
- * The walk does not recurse.  Its stack has one byte a level, the bracket that
- * ends it; only texts deeper than most need more of it than the frame has.
+ * The walk does not recurse. Its stack has one byte for each level, the
+ * closing bracket; only texts of unusual depth need more space than is on the
+ * C stack.
  *
- * Bytes above 0x7f stand in strings only, so that is where UTF-8 is checked.
- * \u may name any unit: mcp_json_unescape() says what an unpaired surrogate
- * becomes.
+ * Bytes above 0x7f are allowed only in strings, so UTF-8 is checked only
+ * there. \u may denote any code unit: mcp_json_unescape() documents the result
+ * of an unpaired surrogate.
  */
 
 
 #include "base/mcp_utf8.h"
-#include "base/mcp_wide.h"
-#include "json/mcp_json_parts.h"
+#include "base/mcp_simd.h"
+#include "json/mcp_json_internal.h"
 
 
-/* Levels of the stack that need no allocation. */
+/* number of levels that need no allocation */
 #define MCP_JSON_LEVELS   128
 
 
-/* Refuses the byte at p. */
+/* Rejects the byte at p. Returns NULL. */
 static const char *
 mcp_json_refuse(mcp_json_scan_t *scan, const char *p)
 {
@@ -44,8 +45,10 @@ mcp_json_space_end(const char *p, const char *end)
 }
 
 
-/* Whether c comes next, at *pp; white space in front of it, of which there is
- * hardly ever any, is skipped. */
+/*
+ * Returns 1 and advances *pp if the next character is c; white space before
+ * it, which is rare, is skipped.
+ */
 static inline int
 mcp_json_comes(const char **pp, const char *end, char c)
 {
@@ -63,19 +66,21 @@ mcp_json_comes(const char **pp, const char *end, char c)
 }
 
 
-/* Skips bytes that mean only themselves in a string: the rest is above 0x7f,
- * and so negative, below a space, a quote or a backslash. */
+/*
+ * Skips the ordinary bytes of a string. Other bytes are above 0x7f, hence
+ * negative, or less than a space, a quote or a backslash.
+ */
 static inline const char *
 mcp_json_plain_end(const char *p, const char *end)
 {
     size_t      n;
-    mcp_wide_t  text;
+    mcp_simd_t  text;
 
-    for ( ; end - p >= MCP_WIDE; p += MCP_WIDE) {
-        text = mcp_wide(p);
-        n = mcp_wide_first((text < ' ') | (text == '"') | (text == '\\'));
+    for ( ; end - p >= MCP_SIMD; p += MCP_SIMD) {
+        text = mcp_simd(p);
+        n = mcp_simd_first((text < ' ') | (text == '"') | (text == '\\'));
 
-        if (n < MCP_WIDE) {
+        if (n < MCP_SIMD) {
             return p + n;
         }
     }
@@ -88,7 +93,7 @@ mcp_json_plain_end(const char *p, const char *end)
 }
 
 
-/* The end of the escape at p (its backslash). */
+/* Returns the end of the escape at p (its backslash). */
 static const char *
 mcp_json_escape_end(mcp_json_scan_t *scan, const char *p)
 {
@@ -121,8 +126,10 @@ mcp_json_escape_end(mcp_json_scan_t *scan, const char *p)
 }
 
 
-/* The end of what begins at p in a string and does not mean itself: an escape,
- * or a character of several bytes. */
+/*
+ * Returns the end of a special sequence at p in a string: an escape, or a
+ * character of several bytes.
+ */
 static const char *
 mcp_json_special_end(mcp_json_scan_t *scan, const char *p)
 {
@@ -140,7 +147,7 @@ mcp_json_special_end(mcp_json_scan_t *scan, const char *p)
 
     n = mcp_utf8_char(p, scan->end, &valid);
 
-    /* a control character is a valid one */
+    /* a control character is valid UTF-8, but not allowed */
 
     if (!valid || n == 1) {
         return mcp_json_refuse(scan, p);
@@ -150,8 +157,7 @@ mcp_json_special_end(mcp_json_scan_t *scan, const char *p)
 }
 
 
-/* The end of the string at p (its quote); scan->escaped says whether it has
- * escapes. */
+/* Returns the end of the string at p (its quote), and sets scan->escaped. */
 static inline const char *
 mcp_json_walk_string(mcp_json_scan_t *scan, const char *p)
 {
@@ -174,7 +180,7 @@ mcp_json_walk_string(mcp_json_scan_t *scan, const char *p)
 }
 
 
-/* The end of the digits at p, of which there is at least one. */
+/* Returns the end of the digits at p, of which there must be at least one. */
 static const char *
 mcp_json_digits_end(mcp_json_scan_t *scan, const char *p)
 {
@@ -220,7 +226,7 @@ mcp_json_number_end(mcp_json_scan_t *scan, const char *p)
 }
 
 
-/* The end of the word at p, which is to be this one. */
+/* Returns the end of this literal at p. */
 static const char *
 mcp_json_word_end(mcp_json_scan_t *scan, const char *p, const char *word)
 {
@@ -237,7 +243,7 @@ mcp_json_word_end(mcp_json_scan_t *scan, const char *p, const char *word)
 }
 
 
-/* The end of the scalar at p, and its type. */
+/* Returns the end of the scalar at p, and sets its type. */
 static inline const char *
 mcp_json_scalar_end(mcp_json_scan_t *scan, const char *p,
     mcp_json_type_e *type)
@@ -267,7 +273,7 @@ mcp_json_scalar_end(mcp_json_scan_t *scan, const char *p,
 }
 
 
-/* Makes room on the stack for all levels that there can be. */
+/* Allocates a stack for max_depth levels. */
 static int
 mcp_json_grow(mcp_json_scan_t *scan)
 {
@@ -295,7 +301,7 @@ mcp_json_grow(mcp_json_scan_t *scan)
 }
 
 
-/* Enters the object or array at p.  Returns what is behind its bracket. */
+/* Enters the object or array at p. Returns the position after its bracket. */
 static inline const char *
 mcp_json_open(mcp_json_scan_t *scan, const char *p)
 {
@@ -320,8 +326,10 @@ mcp_json_open(mcp_json_scan_t *scan, const char *p)
 }
 
 
-/* Leaves the object or array whose bracket is at p.  Returns what is behind
- * it. */
+/*
+ * Leaves the object or array whose bracket is at p. Returns the position after
+ * the bracket.
+ */
 static inline const char *
 mcp_json_close(mcp_json_scan_t *scan, const char *p)
 {
@@ -336,7 +344,7 @@ mcp_json_close(mcp_json_scan_t *scan, const char *p)
 }
 
 
-/* The start of the value of the member at p. */
+/* Returns the start of the value of the member at p. */
 static inline const char *
 mcp_json_member(mcp_json_scan_t *scan, const char *p)
 {
@@ -367,9 +375,9 @@ mcp_json_member(mcp_json_scan_t *scan, const char *p)
 
 
 /*
- * Behind a value, or in front of the first one of a container: leaves what
- * ends here.  Returns where the next value begins, the end of the text, or
- * NULL.
+ * After a value, or before the first one of a container: leaves the containers
+ * that end here. Returns the start of the next value, the end of the text, or
+ * NULL after an error.
  */
 static inline const char *
 mcp_json_next(mcp_json_scan_t *scan, const char *p, int first)
@@ -404,7 +412,7 @@ mcp_json_next(mcp_json_scan_t *scan, const char *p, int first)
 }
 
 
-/* Walks the value at p and what ends with it. */
+/* Walks the value at p, and the containers that end after it. */
 static inline const char *
 mcp_json_value(mcp_json_scan_t *scan, const char *p)
 {
@@ -456,8 +464,9 @@ mcp_json_walk(mcp_json_scan_t *scan, mcp_arena_t *scratch)
 
     if (scan->stack != stack) {
         mcp_arena_release(scratch, mark);
-        scan->stack = NULL;
     }
+
+    scan->stack = NULL;
 
     return scan->rc;
 }

@@ -1,27 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * The grammar of JSON by yajl, and the fields of a scan out of its tokens.
+ * The grammar of JSON by yajl, and the fields of a scan from its tokens.
  *
- * yajl's decoder of escapes can be made to fail an assertion (in versions
- * without the fix for CVE-2017-16516).  It runs only for strings that a
- * callback wants, so there is no such callback, and strings are picked up from
- * the gap in front of the next token.
+ * A text can make yajl's decoder of escapes fail an assertion (in versions
+ * without the fix for CVE-2017-16516). The decoder runs only if there is a
+ * callback for strings, so there is none, and strings are read from the gap
+ * before the next token.
  *
- * yajl (2.1) takes overlong forms, surrogates and values above U+10FFFF for
- * UTF-8: the text is checked first, and yajl's own check is off.  It also takes
- * \v and \f for white space; as these may stand nowhere in JSON, they are
- * refused first, too.
+ * yajl (2.1) accepts overlong forms, surrogates and values above U+10FFFF as
+ * UTF-8: the text is validated first, and yajl's own check is off. It also
+ * accepts \v and \f as white space; they are allowed nowhere in JSON, so they
+ * are rejected first, too.
  */
 
 
 #include <yajl/yajl_parse.h>
 
 #include "base/mcp_utf8.h"
-#include "json/mcp_json_parts.h"
+#include "json/mcp_json_internal.h"
 
 
-/* The offset of the line with the first bytes that are no UTF-8. */
+/* Returns the offset of the line with the first invalid UTF-8. */
 static size_t
 mcp_json_bad_line(const char *text, size_t len)
 {
@@ -44,7 +44,7 @@ mcp_json_bad_line(const char *text, size_t len)
 }
 
 
-/* Finds what yajl would let pass. */
+/* Rejects the errors that yajl accepts. */
 static int
 mcp_json_check_bytes(mcp_json_scan_t *scan)
 {
@@ -71,8 +71,10 @@ mcp_json_check_bytes(mcp_json_scan_t *scan)
 }
 
 
-/* Takes the string at p, a key or a value.  Returns its end, or NULL if it has
- * none. */
+/*
+ * Reads the string at p, a key or a value. Returns its end, or NULL if it is
+ * not terminated.
+ */
 static const char *
 mcp_json_gap_string(mcp_json_scan_t *scan, const char *p, const char *end)
 {
@@ -101,10 +103,10 @@ mcp_json_gap_string(mcp_json_scan_t *scan, const char *p, const char *end)
 
 
 /*
- * Walks what stands between two tokens that yajl told of: white space, commas,
- * colons, and strings, of which it does not tell.  Returns 0 if there is
- * anything else, which can only be at the end of the text, where yajl waits for
- * more.
+ * Walks the gap between two tokens that yajl reported: white space, commas,
+ * colons, and strings, which it does not report. Returns 0 if there is
+ * anything else, which is possible only at the end of the text, where yajl
+ * waits for more.
  */
 static int
 mcp_json_gap(mcp_json_scan_t *scan, const char *end)
@@ -153,8 +155,8 @@ mcp_json_gap(mcp_json_scan_t *scan, const char *end)
 
 
 /*
- * A token of len bytes has ended (a string is none): catches up with the gap in
- * front of it, if fields can stand there, and returns its start.
+ * Handles a token of len bytes (not a string) that has ended: processes the
+ * gap before it if fields are possible there. Returns its start.
  */
 static const char *
 mcp_json_token(mcp_json_scan_t *scan, size_t len)
@@ -263,19 +265,19 @@ mcp_json_end_container(void *ctx)
 static const yajl_callbacks  mcp_json_callbacks = {
     mcp_json_null,
     mcp_json_boolean,
-    NULL,                      /* integer: number takes all */
-    NULL,                      /* double */
+    NULL,                      /* integers: "number" receives all */
+    NULL,                      /* doubles */
     mcp_json_number,
-    NULL,                      /* string, see above */
+    NULL,                      /* strings, see above */
     mcp_json_start_container,
-    NULL,                      /* map key */
+    NULL,                      /* map keys */
     mcp_json_end_container,
     mcp_json_start_container,
     mcp_json_end_container
 };
 
 
-/* yajl took all: is there one value, whole, and nothing behind it? */
+/* yajl accepted all: returns 1 if there is exactly one complete value */
 static int
 mcp_json_finish(mcp_json_scan_t *scan)
 {
@@ -290,7 +292,7 @@ mcp_json_finish(mcp_json_scan_t *scan)
     if (scan->root->type == MCP_JSON_NONE
         && (*scan->text == '-' || (*scan->text >= '0' && *scan->text <= '9')))
     {
-        /* only what follows it ends a number */
+        /* a number ends only at the next character */
 
         scan->at_end = 1;
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Who asks: what a client declares, and its principal. */
+/* The client of a request: its declared capabilities, and its principal. */
 
 
 #include "rpc/mcp_client.h"
 
 
-static unsigned mcp_client_faces(const mcp_json_value_t *object);
+static unsigned mcp_client_resume_methods(const mcp_json_value_t *object);
 
 
 static int
@@ -37,8 +37,10 @@ mcp_client_sampling(const mcp_json_value_t *capabilities)
 }
 
 
-/* An empty object, all that 2025-06-18 knows, means form mode (2025-11-25,
- * client/elicitation, Capabilities). */
+/*
+ * Returns the bits of an elicitation object. An empty object, the only one in
+ * 2025-06-18, means form mode (2025-11-25, client/elicitation, Capabilities).
+ */
 static unsigned
 mcp_client_elicitation(const mcp_json_value_t *capabilities)
 {
@@ -65,7 +67,7 @@ mcp_client_capabilities(const mcp_json_value_t *capabilities)
     unsigned          bits;
     mcp_json_value_t  value;
 
-    /* the shortest object is the most common one, and has nothing to find */
+    /* the most frequent object is the empty one */
 
     if (capabilities == NULL || capabilities->type != MCP_JSON_OBJECT
         || capabilities->raw.len == 2)
@@ -80,12 +82,15 @@ mcp_client_capabilities(const mcp_json_value_t *capabilities)
         bits |= MCP_CLIENT_ROOTS;
     }
 
-    /* proposals: by their own name, or as experiments (2025-11-25, lifecycle,
-     * "Capability Negotiation") */
+    /*
+     * proposals: by their own name, or as experimental capabilities
+     * (2025-11-25, lifecycle, "Capability Negotiation")
+     */
 
     value = mcp_json_get(capabilities, mcp_str("experimental"));
 
-    return bits | mcp_client_faces(capabilities) | mcp_client_faces(&value);
+    return bits | mcp_client_resume_methods(capabilities)
+           | mcp_client_resume_methods(&value);
 }
 
 
@@ -106,9 +111,9 @@ mcp_client_extensions(const mcp_json_value_t *capabilities)
 }
 
 
-/* The ways of resuming that an object names. */
+/* Returns the bits of the resumption methods in an object. */
 static unsigned
-mcp_client_faces(const mcp_json_value_t *object)
+mcp_client_resume_methods(const mcp_json_value_t *object)
 {
     size_t    i;
     unsigned  bits;
@@ -116,7 +121,7 @@ mcp_client_faces(const mcp_json_value_t *object)
     static const struct {
         mcp_str_t  name;
         unsigned   bit;
-    } faces[] = {
+    } methods[] = {
         { { "resumableRequests", 17 }, MCP_CLIENT_REQUESTS },
         { { "streams", 7 }, MCP_CLIENT_STREAMS },
         { { "resumeTokens", 12 }, MCP_CLIENT_TOKENS }
@@ -124,9 +129,9 @@ mcp_client_faces(const mcp_json_value_t *object)
 
     bits = 0;
 
-    for (i = 0; i < sizeof(faces) / sizeof(faces[0]); i++) {
-        if (mcp_client_is_object(mcp_json_get(object, faces[i].name))) {
-            bits |= faces[i].bit;
+    for (i = 0; i < sizeof(methods) / sizeof(methods[0]); i++) {
+        if (mcp_client_is_object(mcp_json_get(object, methods[i].name))) {
+            bits |= methods[i].bit;
         }
     }
 
@@ -147,9 +152,11 @@ mcp_principal(mcp_str_t name, unsigned char out[MCP_DIGEST_LEN])
 
 
 void
-mcp_client_session_facts(const mcp_client_t *client, mcp_facts_t *facts)
+mcp_client_session_variables(const mcp_client_t *client,
+    mcp_variables_t *variables)
 {
-    mcp_fact_put(facts, MCP_FACT_SESSION, (mcp_str_t) { client->id_text, 8 });
-    mcp_fact_put(facts, MCP_FACT_SESSION_ID,
-                 (mcp_str_t) { client->id_text, MCP_STREAM_TEXT_LEN });
+    mcp_variable_put(variables, MCP_VARIABLE_SESSION,
+                     (mcp_str_t) { client->id_text, 8 });
+    mcp_variable_put(variables, MCP_VARIABLE_SESSION_ID,
+                     (mcp_str_t) { client->id_text, MCP_STREAM_TEXT_LEN });
 }

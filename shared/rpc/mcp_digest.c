@@ -1,40 +1,52 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * What is hashed is a text that no two different values share:
+ * Two different values never have the same hashed text:
  *
- *   object   { members, sorted by key, each a string and a value }
+ *   object   { members, sorted by folded name, each a string and a value }
+ *            h and the digest of that, if it is long
  *   array    [ values ]
- *   string   " length : UTF-8
- *   number   # digits, sign if negative, e, exponent ;
- *            = as it is written ;
+ *   string   " UTF-8 ff
+ *   number   sign if negative, digits, e and exponent if it is not 0 ;
+ *            = and its notation ;
  *   literal  t, f, n
  *
- * The digits of a number neither begin nor end with a zero; zero itself has
- * none, no sign and no exponent.
+ * The digits of a number neither begin nor end with a zero; zero itself has no
+ * digits, no sign and no exponent.
+ *
+ * The text is written in one pass over the params. The members of an object
+ * are moved when its end has been reached; a long object is replaced by its
+ * digest, so that the enclosing objects do not move its bytes again.
  */
 
 
+#include <stdio.h>
+
 #include "rpc/mcp_digest.h"
+#include "rpc/mcp_digest_sort.h"
 
 
-/* digits of an exponent that is looked at */
+/* maximum number of digits of an exponent that is evaluated */
 #define MCP_DIGEST_EXPONENT  15
+
+/*
+ * maximum length of an object's text that is not replaced by its digest, bytes
+ */
+#define MCP_DIGEST_LONG      4096
+
+/* maximum length of a number's text in addition to its digits, bytes */
+#define MCP_DIGEST_NUMBER    32
 
 
 typedef struct {
     mcp_buf_t    text;
-    mcp_arena_t  arena;
+    mcp_buf_t    members;              /* members of all open objects */
+    const char  *end;                  /* end of params */
+    int          rc;                   /* MCP_OK or the first error */
 } mcp_digest_t;
 
 
-typedef struct {
-    mcp_str_t         key;             /* unescaped */
-    mcp_json_value_t  value;
-} mcp_digest_member_t;
-
-
-static int mcp_digest_value(mcp_digest_t *d, const mcp_json_value_t *value,
+static const char *mcp_digest_value(mcp_digest_t *d, const char *p,
     unsigned depth);
 
 
@@ -47,49 +59,116 @@ static const mcp_str_t  mcp_digest_without[] = {
 };
 
 
-/* --- what has no parts --- */
-
-static void
-mcp_digest_add_string(mcp_buf_t *text, mcp_str_t s)
+static const char *
+mcp_digest_fail(mcp_digest_t *d, int rc)
 {
-    mcp_buf_lit(text, "\"");
-    mcp_buf_int(text, (int64_t) s.len);
-    mcp_buf_lit(text, ":");
-    mcp_buf_str(text, s);
+    d->rc = rc;
+
+    return NULL;
 }
 
 
-static int
-mcp_digest_string(mcp_digest_t *d, mcp_str_t raw)
+/* Returns the end of the text after reserving n more bytes, or NULL. */
+static inline char *
+mcp_digest_room(mcp_digest_t *d, size_t n)
 {
-    int               rc;
-    mcp_str_t         s;
-    mcp_arena_mark_t  mark;
+    char  *p;
 
-    mark = mcp_arena_mark(&d->arena);
-    rc = mcp_json_unescape(&d->arena, raw, &s);
-
-    if (rc == MCP_OK) {
-        mcp_digest_add_string(&d->text, s);
+    if (d->text.cap - d->text.len >= n) {
+        return d->text.data + d->text.len;
     }
 
-    mcp_arena_release(&d->arena, mark);
+    p = mcp_buf_reserve(&d->text, n);
 
-    return rc;
+    if (p == NULL) {
+        mcp_digest_fail(d, d->text.failed);
+    }
+
+    return p;
 }
 
 
-/* The digits that count; *shift is the power of ten that is missing.  Returns
- * where the exponent begins, or the end. */
-static const char *
-mcp_digest_digits(mcp_buf_t *text, const char *p, const char *end,
-    int64_t *shift)
+/* Skips white space, commas and colons. */
+static inline const char *
+mcp_digest_skip(const char *p, const char *end)
 {
-    int     point;
-    size_t  start;
+    while (p < end && (*p == ',' || *p == ':' || mcp_json_is_space(*p))) {
+        p++;
+    }
+
+    return p;
+}
+
+
+/* --- scalars --- */
+
+/*
+ * Each function below appends the value at p and returns the end of the value,
+ * or NULL with d->rc set.
+ */
+
+static const char *
+mcp_digest_literal(mcp_digest_t *d, const char *p)
+{
+    char  *out;
+
+    out = mcp_digest_room(d, 1);
+    if (out == NULL) {
+        return NULL;
+    }
+
+    *out = *p;
+    d->text.len++;
+
+    while (p < d->end && *p >= 'a' && *p <= 'z') {
+        p++;
+    }
+
+    return p;
+}
+
+
+static const char *
+mcp_digest_string(mcp_digest_t *d, const char *p)
+{
+    char        *out;
+    size_t       len;
+    mcp_str_t    raw;
+    const char  *end;
+
+    end = mcp_json_string_end(p, d->end);
+    if (end == NULL) {
+        return mcp_digest_fail(d, MCP_ERR_INTERNAL);
+    }
+
+    raw = (mcp_str_t) { p, (size_t) (end - p) };
+
+    out = mcp_digest_room(d, raw.len + 2);
+    if (out == NULL) {
+        return NULL;
+    }
+
+    *out = '"';
+    len = mcp_json_decode(out + 1, raw);
+    out[len + 1] = MCP_DIGEST_END;
+    d->text.len += len + 2;
+
+    return end;
+}
+
+
+/*
+ * Writes the significant digits at p to out. Sets *shift to the power of ten
+ * of the last digit. Returns the start of the exponent, or the end.
+ */
+static const char *
+mcp_digest_digits(char **out, const char *p, const char *end, int64_t *shift)
+{
+    int    point;
+    char  *o;
 
     point = 0;
-    start = text->len;
+    o = *out;
 
     for ( /* void */ ; p < end && *p != 'e' && *p != 'E'; p++) {
 
@@ -100,21 +179,23 @@ mcp_digest_digits(mcp_buf_t *text, const char *p, const char *end,
 
         *shift -= point;
 
-        if (*p != '0' || text->len > start) {
-            mcp_buf_add(text, p, 1);
+        if (*p != '0' || o > *out) {
+            *o++ = *p;
         }
     }
 
-    while (text->len > start && text->data[text->len - 1] == '0') {
-        text->len--;
+    while (o > *out && o[-1] == '0') {
+        o--;
         *shift += 1;
     }
+
+    *out = o;
 
     return p;
 }
 
 
-/* What follows the "e": MCP_OK, or MCP_ERR_LIMIT. */
+/* Reads the digits after the "e". Returns MCP_OK, or MCP_ERR_LIMIT. */
 static int
 mcp_digest_exponent(const char *p, const char *end, int64_t *exponent)
 {
@@ -141,121 +222,77 @@ mcp_digest_exponent(const char *p, const char *end, int64_t *exponent)
 }
 
 
-static void
-mcp_digest_number(mcp_buf_t *text, mcp_str_t raw)
+/* Writes a number to out, which has enough room. Returns the end. */
+static char *
+mcp_digest_number_write(char *out, mcp_str_t raw)
 {
-    int          negative;
-    size_t       start;
+    char        *o;
     int64_t      shift, exponent;
     const char  *p, *end;
 
     shift = 0;
     exponent = 0;
-    start = text->len;
     end = raw.data + raw.len;
-    negative = (raw.data[0] == '-');
 
-    mcp_buf_lit(text, "#");
+    *out = '-';
+    o = out + (*raw.data == '-');
+    p = mcp_digest_digits(&o, raw.data + (*raw.data == '-'), end, &shift);
 
-    p = mcp_digest_digits(text, raw.data + negative, end, &shift);
-
-    if (text->failed || text->len == start + 1) {
-        mcp_buf_lit(text, ";");
-        return;
+    if (o == out + (*raw.data == '-')) {
+        *out = ';';
+        return out + 1;
     }
 
     if (p < end && mcp_digest_exponent(p + 1, end, &exponent) != MCP_OK) {
-        text->len = start;
-        mcp_buf_lit(text, "=");
-        mcp_buf_str(text, raw);
-        mcp_buf_lit(text, ";");
-        return;
+        *out = '=';
+        memcpy(out + 1, raw.data, raw.len);
+        out[raw.len + 1] = ';';
+        return out + raw.len + 2;
     }
 
-    if (negative) {
-        mcp_buf_lit(text, "-");
+    if (exponent + shift != 0) {
+        o += snprintf(o, MCP_DIGEST_NUMBER - 4, "e%lld",
+                      (long long) (exponent + shift));
     }
 
-    mcp_buf_lit(text, "e");
-    mcp_buf_int(text, exponent + shift);
-    mcp_buf_lit(text, ";");
+    *o++ = ';';
+
+    return o;
+}
+
+
+static const char *
+mcp_digest_number(mcp_digest_t *d, const char *p)
+{
+    char        *out;
+    mcp_str_t    raw;
+    const char  *end;
+
+    for (end = p + 1; end < d->end; end++) {
+        if ((*end < '0' || *end > '9') && *end != '.' && *end != '-'
+            && *end != '+' && *end != 'e' && *end != 'E')
+        {
+            break;
+        }
+    }
+
+    raw = (mcp_str_t) { p, (size_t) (end - p) };
+
+    out = mcp_digest_room(d, raw.len + MCP_DIGEST_NUMBER);
+    if (out == NULL) {
+        return NULL;
+    }
+
+    d->text.len += (size_t) (mcp_digest_number_write(out, raw) - out);
+
+    return end;
 }
 
 
 /* --- members, sorted --- */
 
-/* By key; those of one name as they stand in the text. */
 static int
-mcp_digest_is_before(const mcp_digest_member_t *a,
-    const mcp_digest_member_t *b)
-{
-    int     rc;
-    size_t  n;
-
-    n = a->key.len < b->key.len ? a->key.len : b->key.len;
-    rc = n ? memcmp(a->key.data, b->key.data, n) : 0;
-
-    if (rc != 0) {
-        return rc < 0;
-    }
-
-    if (a->key.len != b->key.len) {
-        return a->key.len < b->key.len;
-    }
-
-    return a->value.raw.data < b->value.raw.data;
-}
-
-
-/* Lets a member sink into a heap whose top is the last of all. */
-static void
-mcp_digest_sink(mcp_digest_member_t *members, size_t i, size_t n)
-{
-    size_t               k;
-    mcp_digest_member_t  sinking;
-
-    sinking = members[i];
-
-    while ((k = 2 * i + 1) < n) {
-
-        if (k + 1 < n && mcp_digest_is_before(&members[k], &members[k + 1])) {
-            k++;
-        }
-
-        if (!mcp_digest_is_before(&sinking, &members[k])) {
-            break;
-        }
-
-        members[i] = members[k];
-        i = k;
-    }
-
-    members[i] = sinking;
-}
-
-
-/* Not qsort(), which may take memory of its own, or its time. */
-static void
-mcp_digest_sort(mcp_digest_member_t *members, size_t n)
-{
-    size_t               i;
-    mcp_digest_member_t  last;
-
-    for (i = n / 2; i-- > 0; ) {
-        mcp_digest_sink(members, i, n);
-    }
-
-    while (n > 1) {
-        last = members[0];
-        members[0] = members[--n];
-        members[n] = last;
-        mcp_digest_sink(members, 0, n);
-    }
-}
-
-
-static int
-mcp_digest_is_left_out(mcp_str_t key)
+mcp_digest_is_left_out(mcp_str_t name)
 {
     size_t  i;
 
@@ -263,7 +300,7 @@ mcp_digest_is_left_out(mcp_str_t key)
          i < sizeof(mcp_digest_without) / sizeof(mcp_digest_without[0]);
          i++)
     {
-        if (mcp_str_eq(key, mcp_digest_without[i])) {
+        if (mcp_str_eq(name, mcp_digest_without[i])) {
             return 1;
         }
     }
@@ -272,127 +309,219 @@ mcp_digest_is_left_out(mcp_str_t key)
 }
 
 
-/* The members of an object, in the arena: MCP_OK or MCP_ERR_MEMORY. */
-static int
-mcp_digest_members(mcp_digest_t *d, mcp_str_t raw, int top,
-    mcp_digest_member_t **members, size_t *n)
+/*
+ * Appends the name and the value at p. Removes an excluded member of params
+ * again.
+ */
+static const char *
+mcp_digest_member(mcp_digest_t *d, const char *p, unsigned depth, int top)
 {
-    size_t                count;
-    mcp_str_t             key;
-    mcp_json_iter_t       iter;
-    mcp_json_value_t      value;
+    size_t                start, end;
+    mcp_str_t             name;
     mcp_digest_member_t  *member;
 
-    count = 0;
-    *n = 0;
-    mcp_json_iter_init(&iter, raw);
+    start = d->text.len;
+    p = mcp_digest_string(d, p);
+    end = d->text.len;
 
-    while (mcp_json_iter_next(&iter, &key, &value)) {
-        count++;
+    if (p != NULL) {
+        p = mcp_digest_value(d, mcp_digest_skip(p, d->end), depth);
     }
 
-    *members = mcp_arena_alloc(&d->arena,
-                               (count + 1) * sizeof(mcp_digest_member_t));
-    if (*members == NULL) {
-        return MCP_ERR_MEMORY;
+    if (p == NULL) {
+        return NULL;
     }
 
-    mcp_json_iter_init(&iter, raw);
+    name = (mcp_str_t) { d->text.data + start + 1, end - start - 2 };
 
-    while (mcp_json_iter_next(&iter, &key, &value)) {
-        member = &(*members)[*n];
-        member->value = value;
-
-        if (mcp_json_unescape(&d->arena, key, &member->key) != MCP_OK) {
-            return MCP_ERR_MEMORY;
-        }
-
-        if (!top || !mcp_digest_is_left_out(member->key)) {
-            *n += 1;
-        }
+    if (top && mcp_digest_is_left_out(name)) {
+        d->text.len = start;
+        return p;
     }
+
+    if (d->text.len > UINT32_MAX) {
+        return mcp_digest_fail(d, MCP_ERR_LIMIT);
+    }
+
+    member = (void *) mcp_buf_reserve(&d->members, sizeof(*member));
+    if (member == NULL) {
+        return mcp_digest_fail(d, d->members.failed);
+    }
+
+    member->start = (uint32_t) start;
+    member->end = (uint32_t) d->text.len;
+    member->at = (uint32_t) start + 1;
+    d->members.len += sizeof(*member);
+
+    return p;
+}
+
+
+/* Moves the n members, whose text begins at start, into sorted order. */
+static int
+mcp_digest_arrange(mcp_digest_t *d, const mcp_digest_member_t *members,
+    size_t n, size_t start)
+{
+    char    *out, *o;
+    size_t   i;
+
+    for (i = 1; i < n && members[i].start > members[i - 1].start; i++) {
+        /* void */
+    }
+
+    if (i >= n) {
+        return MCP_OK;
+    }
+
+    out = mcp_digest_room(d, d->text.len - start);
+    if (out == NULL) {
+        return d->rc;
+    }
+
+    o = out;
+
+    for (i = 0; i < n; i++) {
+        memcpy(o, d->text.data + members[i].start,
+               members[i].end - members[i].start);
+        o += members[i].end - members[i].start;
+    }
+
+    memcpy(d->text.data + start, out, (size_t) (o - out));
 
     return MCP_OK;
 }
 
 
-/* --- what has parts --- */
-
+/*
+ * Sorts the members of the object that ends: those after the first `first`
+ * bytes of d->members.
+ */
 static int
-mcp_digest_object(mcp_digest_t *d, mcp_str_t raw, unsigned depth, int top)
+mcp_digest_order(mcp_digest_t *d, size_t first, size_t start)
 {
-    int                   rc;
-    size_t                i, n;
-    mcp_arena_mark_t      mark;
-    mcp_digest_member_t  *members;
+    size_t                n;
+    mcp_digest_member_t  *members, *scratch;
 
-    mark = mcp_arena_mark(&d->arena);
-    rc = mcp_digest_members(d, raw, top, &members, &n);
+    n = (d->members.len - first) / sizeof(mcp_digest_member_t);
+
+    if (n > 1) {
+        scratch = (void *) mcp_buf_reserve(&d->members,
+                                           n * sizeof(mcp_digest_member_t));
+        if (scratch == NULL) {
+            return d->members.failed;
+        }
+
+        members = scratch - n;
+        (void) mcp_digest_sort(d->text.data, members, scratch, n);
+
+        if (mcp_digest_arrange(d, members, n, start) != MCP_OK) {
+            return d->rc;
+        }
+    }
+
+    d->members.len = first;
+
+    return MCP_OK;
+}
+
+
+/* --- containers --- */
+
+/* Replaces the text from start on by its digest if it is long. */
+static int
+mcp_digest_shorten(mcp_digest_t *d, size_t start)
+{
+    int            rc;
+    mcp_str_t      text;
+    unsigned char  digest[MCP_DIGEST_LEN];
+
+    text = (mcp_str_t) { d->text.data + start, d->text.len - start };
+
+    if (text.len <= MCP_DIGEST_LONG) {
+        return MCP_OK;
+    }
+
+    rc = mcp_digest(digest, &text, 1);
 
     if (rc == MCP_OK) {
-        mcp_digest_sort(members, n);
+        d->text.data[start] = 'h';
+        memcpy(d->text.data + start + 1, digest, MCP_DIGEST_LEN);
+        d->text.len = start + 1 + MCP_DIGEST_LEN;
     }
 
-    mcp_buf_lit(&d->text, "{");
+    return rc;
+}
 
-    for (i = 0; rc == MCP_OK && i < n; i++) {
-        mcp_digest_add_string(&d->text, members[i].key);
-        rc = mcp_digest_value(d, &members[i].value, depth);
+
+/* Appends the object or array at p. */
+static const char *
+mcp_digest_container(mcp_digest_t *d, const char *p, unsigned depth, int top)
+{
+    int     object, rc;
+    size_t  start, first;
+
+    if (depth == 0) {
+        return mcp_digest_fail(d, MCP_ERR_LIMIT);
     }
+
+    object = *p == '{';
+    start = d->text.len;
+    first = d->members.len;
+    mcp_buf_add(&d->text, p, 1);
+    p = mcp_digest_skip(p + 1, d->end);
+
+    while (p != NULL && p < d->end && *p != '}' && *p != ']') {
+        p = object ? mcp_digest_member(d, p, depth - 1, top)
+                   : mcp_digest_value(d, p, depth - 1);
+
+        p = p != NULL ? mcp_digest_skip(p, d->end) : NULL;
+    }
+
+    if (p == NULL) {
+        return NULL;
+    }
+
+    rc = object ? mcp_digest_order(d, first, start + 1) : MCP_OK;
 
     mcp_buf_lit(&d->text, "}");
-    mcp_arena_release(&d->arena, mark);
 
-    return rc;
-}
-
-
-static int
-mcp_digest_array(mcp_digest_t *d, mcp_str_t raw, unsigned depth)
-{
-    int               rc;
-    mcp_json_iter_t   iter;
-    mcp_json_value_t  value;
-
-    rc = MCP_OK;
-    mcp_buf_lit(&d->text, "[");
-    mcp_json_iter_init(&iter, raw);
-
-    while (rc == MCP_OK && mcp_json_iter_next(&iter, NULL, &value)) {
-        rc = mcp_digest_value(d, &value, depth);
+    if (rc == MCP_OK) {
+        rc = d->text.failed;
     }
 
-    mcp_buf_lit(&d->text, "]");
+    if (rc == MCP_OK) {
+        d->text.data[d->text.len - 1] = object ? '}' : ']';
+        rc = object ? mcp_digest_shorten(d, start) : MCP_OK;
+    }
 
-    return rc;
+    return rc == MCP_OK ? p + (p < d->end) : mcp_digest_fail(d, rc);
 }
 
 
-/* depth: of containers that may yet be opened. */
-static int
-mcp_digest_value(mcp_digest_t *d, const mcp_json_value_t *value,
-    unsigned depth)
+/* depth: number of containers that may still be opened */
+static const char *
+mcp_digest_value(mcp_digest_t *d, const char *p, unsigned depth)
 {
-    switch (value->type) {
+    if (p == d->end) {
+        return mcp_digest_fail(d, MCP_ERR_INTERNAL);
+    }
 
-    case MCP_JSON_OBJECT:
-        return depth ? mcp_digest_object(d, value->raw, depth - 1, 0)
-                     : MCP_ERR_LIMIT;
+    switch (*p) {
 
-    case MCP_JSON_ARRAY:
-        return depth ? mcp_digest_array(d, value->raw, depth - 1)
-                     : MCP_ERR_LIMIT;
+    case '{':
+    case '[':
+        return mcp_digest_container(d, p, depth, 0);
 
-    case MCP_JSON_STRING:
-        return mcp_digest_string(d, value->raw);
+    case '"':
+        return mcp_digest_string(d, p);
 
-    case MCP_JSON_NUMBER:
-        mcp_digest_number(&d->text, value->raw);
-        return MCP_OK;
+    case 't':
+    case 'f':
+    case 'n':
+        return mcp_digest_literal(d, p);
 
     default:
-        mcp_buf_add(&d->text, value->raw.data, 1);
-        return MCP_OK;
+        return mcp_digest_number(d, p);
     }
 }
 
@@ -401,30 +530,32 @@ int
 mcp_digest_params(const mcp_mem_t *mem, mcp_str_t params, unsigned max_depth,
     unsigned char out[MCP_DIGEST_LEN])
 {
-    int           rc;
     mcp_str_t     text;
     mcp_digest_t  d;
+    const char   *p;
 
     if (max_depth == 0) {
         return MCP_ERR_LIMIT;
     }
 
+    if (params.len == 0) {
+        params = mcp_str("{}");
+    }
+
     mcp_buf_init(&d.text, mem, SIZE_MAX / 2);
-    mcp_arena_init(&d.arena, mem);
+    mcp_buf_init(&d.members, mem, SIZE_MAX / 2);
+    d.end = params.data + params.len;
+    d.rc = MCP_OK;
 
-    rc = mcp_digest_object(&d, params, max_depth - 1, 1);
+    p = mcp_digest_skip(params.data, d.end);
 
-    if (rc == MCP_OK) {
-        rc = d.text.failed;
-    }
-
-    if (rc == MCP_OK) {
+    if (p < d.end && mcp_digest_container(&d, p, max_depth, 1) != NULL) {
         text = (mcp_str_t) { d.text.data, d.text.len };
-        rc = mcp_digest(out, &text, 1);
+        d.rc = mcp_digest(out, &text, 1);
     }
 
-    mcp_arena_destroy(&d.arena);
+    mcp_buf_free(&d.members);
     mcp_buf_free(&d.text);
 
-    return rc;
+    return d.rc;
 }

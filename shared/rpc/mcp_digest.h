@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * The canonical digest of a request's params: all texts of the same JSON have
- * the same digest.  So a value that is bound to a request stays valid if a
- * client, or a proxy, parses params and writes them again.
+ * The canonical digest of a request's params: all representations of the same
+ * JSON value have the same digest. A value that is bound to a request thus
+ * remains valid if a client, or a proxy, parses and rewrites params.
  */
 
 
@@ -16,24 +16,27 @@
 
 
 /*
- * Computes the digest of params: an object that a scan has accepted, or
- * nothing, which counts as an empty object.
+ * Computes the digest of params: an object that a scan has accepted, or an
+ * empty text, which counts as an empty object.
  *
- * These make no difference: the order of members, escapes in keys and strings,
- * white space, and how a number is written (1, 1.0, 10e-1; 0 and -0).  The
- * order of members with the same name does count.  Two comparisons are less
- * exact: an unpaired surrogate counts as U+FFFD, and numbers with an exponent
- * of more than 15 digits are compared as text.
+ * The digest does not depend on the order of members, escapes in keys and
+ * strings, white space, or the notation of a number (1, 1.0, 10e-1; 0 and -0).
+ * The order of members matters only if a backend may confuse their names
+ * (mcp_json_alike()). Two comparisons are less exact: an unpaired surrogate
+ * counts as U+FFFD, and numbers with an exponent of more than 15 digits are
+ * compared as text.
  *
- * The members of params that change when a request is repeated are left out:
+ * The members of params that differ when a request is repeated are excluded:
  * "_meta", "idempotencyKey", "inputResponses", "requestState" and
  * "resumeToken".
  *
- * Temporary memory is as much as the text, and 40 bytes for each member of the
- * objects that are open at a time.
+ * Temporary memory is two to four times the text, and 48 to 96 bytes for each
+ * member of the objects that are open at the same time. The time is linear in
+ * the length of the text.
  *
  * Returns MCP_OK, or
- *   MCP_ERR_LIMIT     more than max_depth containers deep
+ *   MCP_ERR_LIMIT     more than max_depth nested containers, or longer than 4
+ *                     GB
  *   MCP_ERR_MEMORY
  *   MCP_ERR_INTERNAL  OpenSSL failed
  */

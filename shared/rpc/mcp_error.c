@@ -10,7 +10,10 @@
 #define MCP_CODE_INTERNAL  -32603
 
 
-/* Reads the code; one that no client expects is a code of nothing. */
+/*
+ * Returns the code of an error object, 0 if it is not an integer or exceeds
+ * INT32_MAX.
+ */
 static int64_t
 mcp_error_code(const mcp_json_value_t *error)
 {

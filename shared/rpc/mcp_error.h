@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Responses that have an error which a backend wrote. */
+/* Error responses with an error from a backend. */
 
 
 #ifndef MCP_ERROR_H_INCLUDED
@@ -17,13 +17,13 @@
 
 
 /*
- * Appends a whole error response.  error is an object of valid JSON with an
+ * Appends a complete error response. error is an object of valid JSON with an
  * integer "code".
  *
  * A stateless revision allows neither -32000 to -32019, nor -32042, nor a
  * reserved code that it does not define (2026-07-28, basic/index, "Error
  * Codes"): -32002 becomes -32602 with uri, which may be empty, as error.data
- * unless there is data; the others become -32603.
+ * unless there is data; the other codes become -32603.
  *
  * Returns the code that was written.
  */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * The one table of what can go wrong for a client.  Who answers, and when,
- * is decided elsewhere.
+ * The table of errors for clients. Other files decide when an error occurs and
+ * who responds.
  */
 
 
@@ -12,13 +12,13 @@
 
 
 /*
- * JSON-RPC leaves -32000 to -32099 to implementations; MCP assigns -32002,
- * and its SDKs use -32001 for an unknown session.  Everything else that only
- * HTTP knows of is -32000: its status says more than a code of ours would.
+ * JSON-RPC leaves -32000 to -32099 to implementations; MCP assigns -32002, and
+ * its SDKs use -32001 for an unknown session. All other errors of HTTP are
+ * -32000, because their status is more specific than a code.
  *
  * Revisions without sessions forbid -32000 to -32019 and reserve -32020 to
- * -32099 (2026-07-28, basic/index, "Error Codes"): what only HTTP knows of is
- * -32600 there if the request is at fault, else -32603.
+ * -32099 (2026-07-28, basic/index, "Error Codes"). There, an error of HTTP is
+ * -32600 if the request caused it, and -32603 otherwise.
  */
 #define MCP_CODE_SERVER            -32000
 #define MCP_CODE_SESSION           -32001
@@ -31,13 +31,18 @@
 #define MCP_CODE_PARAMS            -32602
 #define MCP_CODE_PARSE             -32700
 
-/* A resumption has the id of the request that it resumes: this says which of
- * the two has failed. */
+/*
+ * error.data of a rejected resumption: it has the id of the request that it
+ * resumes, so the client must learn which of the two failed.
+ */
 #define MCP_DATA_REFUSED           "{\"resume\":\"refused\"}"
 
 
-/* The texts hold nothing that JSON would escape.  Where an SDK has a text for
- * the case, it is that one: people search for what they have seen. */
+/*
+ * The texts contain no characters that JSON must escape. If an SDK has a text
+ * for the error, the same text is used here, so that users find it with a
+ * search.
+ */
 
 static const mcp_fault_t  mcp_faults[MCP_FAULT_COUNT] = {
 
@@ -85,19 +90,19 @@ static const mcp_fault_t  mcp_faults[MCP_FAULT_COUNT] = {
           "is expected" },
     [MCP_FAULT_LINK_ANSWERS] =
         { { 400, MCP_CODE_INVALID_REQUEST }, { 400, MCP_CODE_INVALID_REQUEST },
-          "Invalid Request: more answers than the stream has asked for" },
+          "Invalid Request: more responses than the stream has open requests" },
     [MCP_FAULT_STORE_FULL] =
         { { 503, MCP_CODE_SERVER }, { 503, MCP_CODE_INTERNAL },
-          "Server is out of room" },
-    [MCP_FAULT_CLUSTER_AWAY] =
+          "Server has no room for another stream" },
+    [MCP_FAULT_CLUSTER_UNREACHABLE] =
         { { 503, MCP_CODE_SERVER }, { 503, MCP_CODE_INTERNAL },
-          "The other servers cannot be reached now" },
+          "The cluster cannot be reached now" },
     [MCP_FAULT_TOO_MANY_STREAMS] =
         { { 429, MCP_CODE_SERVER }, { 429, MCP_CODE_INTERNAL },
-          "Too many streams, or too much in them" },
+          "Too many streams, or too many bytes in them" },
     [MCP_FAULT_TOO_MANY_VALUES] =
         { { 429, MCP_CODE_SERVER }, { 429, MCP_CODE_INTERNAL },
-          "Too many settings kept, or tokens used" },
+          "Too many stored settings or used tokens" },
     [MCP_FAULT_CALL_EARLY] =
         { { 503, MCP_CODE_SERVER }, { 503, MCP_CODE_INTERNAL },
           "Call not detached yet" },
@@ -131,7 +136,7 @@ static const mcp_fault_t  mcp_faults[MCP_FAULT_COUNT] = {
         { { 400, MCP_CODE_INVALID_REQUEST }, { 400, MCP_CODE_INVALID_REQUEST },
           "Bad Request: this endpoint has no sessions, it serves" },
 
-    /* no request was understood: nothing to answer in a 200 */
+    /* the request was not understood: the HTTP status is an error */
     [MCP_FAULT_PARSE] =
         { { 400, MCP_CODE_PARSE }, { 400, MCP_CODE_PARSE },
           "Parse error" },
@@ -151,7 +156,7 @@ static const mcp_fault_t  mcp_faults[MCP_FAULT_COUNT] = {
         { { 400, MCP_CODE_INVALID_REQUEST }, { 400, MCP_CODE_INVALID_REQUEST },
           "Invalid Request: id must be a short string or an integer" },
 
-    /* a request was understood: its error response travels in a 200 */
+    /* the request was understood: an error response with status 200 */
     [MCP_FAULT_METHOD_UNKNOWN] =
         { { 200, MCP_CODE_METHOD }, { 404, MCP_CODE_METHOD },
           "Method not found" },
@@ -210,7 +215,7 @@ static const mcp_fault_t  mcp_faults[MCP_FAULT_COUNT] = {
     [MCP_FAULT_CALL_LIMIT] =
         { { 200, MCP_CODE_INTERNAL }, { 200, MCP_CODE_INTERNAL },
           "Call ended after it had begun: its caller has too many streams, or "
-          "too much in them" },
+          "too many bytes in them" },
     [MCP_FAULT_OWNER_DIED] =
         { { 200, MCP_CODE_INTERNAL }, { 200, MCP_CODE_INTERNAL },
           "Call lost, its server process ended" },

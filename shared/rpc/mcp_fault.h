@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* The table of all errors that a client can get: HTTP status, JSON-RPC code and
- * text. */
+/*
+ * The table of all errors that a client can receive: HTTP status, JSON-RPC
+ * code and text.
+ */
 
 
 #ifndef MCP_FAULT_H_INCLUDED
@@ -12,7 +14,7 @@
 #include "rpc/mcp_revision.h"
 
 
-/* The server's or a backend's fault (JSON-RPC 2.0, 5.1). */
+/* an error of the server or of a backend (JSON-RPC 2.0, 5.1) */
 #define MCP_CODE_INTERNAL  -32603
 
 
@@ -25,7 +27,8 @@ typedef enum {
     MCP_FAULT_MEDIA_TYPE,              /* 415 */
     MCP_FAULT_BODY_TOO_LARGE,          /* 413 */
     MCP_FAULT_ORIGIN,                  /* 403 */
-    MCP_FAULT_REVISION,                /* 400, MCP-Protocol-Version */
+    MCP_FAULT_REVISION,                /* 400, MCP-Protocol-Version is not
+                                          supported */
     MCP_FAULT_SESSION_ABSENT,          /* 400 */
     MCP_FAULT_SESSION_UNKNOWN,         /* 404 */
     MCP_FAULT_EVENT_ID_MALFORMED,      /* 400 */
@@ -35,27 +38,36 @@ typedef enum {
     MCP_FAULT_LINK_INPUT,              /* 400, not an array of responses */
     MCP_FAULT_LINK_ANSWERS,            /* 400, more answers than requests */
     MCP_FAULT_STORE_FULL,              /* 503 */
-    MCP_FAULT_CLUSTER_AWAY,            /* 503, other nodes must know */
+    MCP_FAULT_CLUSTER_UNREACHABLE,     /* 503, the operation needs other
+                                          nodes */
     MCP_FAULT_TOO_MANY_STREAMS,        /* 429 */
     MCP_FAULT_TOO_MANY_VALUES,         /* 429, settings and tokens */
     MCP_FAULT_FORBIDDEN,               /* 403, publish endpoint */
-    MCP_FAULT_SCOPE,                   /* 403, the caller's token lacks one */
+    MCP_FAULT_SCOPE,                   /* 403, the caller's token lacks a
+                                          scope */
     MCP_FAULT_CALL_UNKNOWN,            /* 404, publish endpoint */
-    MCP_FAULT_CALL_EARLY,              /* 503, publish endpoint */
+    MCP_FAULT_CALL_EARLY,              /* 503, publish endpoint: the call
+                                          has not become a stream yet */
     MCP_FAULT_BAD_REQUEST,             /* 400 */
-    MCP_FAULT_HEADER,                  /* 400 -32020, differs from the body */
-    MCP_FAULT_CAPABILITY,              /* 400 -32021, was not declared */
-    MCP_FAULT_VERSION,                 /* 400 -32022, is not served */
+    MCP_FAULT_HEADER,                  /* 400 -32020, a header differs from
+                                          the body */
+    MCP_FAULT_CAPABILITY,              /* 400 -32021, a capability is not
+                                          declared */
+    MCP_FAULT_VERSION,                 /* 400 -32022, the revision is not
+                                          supported */
     MCP_FAULT_ENVELOPE,                /* 400 -32602, _meta of a request */
-    MCP_FAULT_ERA,                     /* 400, no revision with sessions */
+    MCP_FAULT_ERA,                     /* 400, the endpoint has no revision
+                                          with sessions */
 
     /* JSON-RPC level */
     MCP_FAULT_PARSE,                   /* -32700 */
     MCP_FAULT_TOO_DEEP,                /* -32700 */
     MCP_FAULT_INVALID_REQUEST,         /* -32600 */
-    MCP_FAULT_BATCH,                   /* -32600, not in this revision */
+    MCP_FAULT_BATCH,                   /* -32600, the revision has no
+                                          batches */
     MCP_FAULT_BATCH_SIZE,              /* -32600 */
-    MCP_FAULT_ID,                      /* -32600, null, fraction, too long */
+    MCP_FAULT_ID,                      /* -32600, an id that is null, has a
+                                          fraction or is too long */
     MCP_FAULT_METHOD_UNKNOWN,          /* -32601 */
     MCP_FAULT_PARAMS,                  /* -32602 */
     MCP_FAULT_TOOL_UNKNOWN,            /* -32602 */
@@ -66,20 +78,21 @@ typedef enum {
     MCP_FAULT_REQUEST_STATE,           /* -32602, for any reason */
     MCP_FAULT_RESUME_TOKEN,            /* -32602, for any reason */
     MCP_FAULT_RESUME_PURGED,           /* -32602, later events were dropped */
-    MCP_FAULT_RESUME_BATCH,            /* -32600, a token in a batch */
+    MCP_FAULT_RESUME_BATCH,            /* -32600, a resume token in a batch */
     MCP_FAULT_TASK,                    /* -32602, for any reason */
 
-    /* failures of the server or of a backend */
-    MCP_FAULT_BACKEND_FAILED,          /* -32603, connection refused or cut */
+    /* errors of the server or of a backend */
+    MCP_FAULT_BACKEND_FAILED,          /* -32603, connection refused or
+                                          closed early */
     MCP_FAULT_BACKEND_TIMEOUT,         /* -32603 */
-    MCP_FAULT_BACKEND_OUTPUT,          /* -32603, breaks docs/backends.md */
+    MCP_FAULT_BACKEND_OUTPUT,          /* -32603, violates docs/backends.md */
     MCP_FAULT_BACKEND_TOO_LARGE,       /* -32603 */
     MCP_FAULT_NO_BACKEND,              /* -32603 */
-    MCP_FAULT_CALL_FULL,               /* -32603, no room for its stream */
-    MCP_FAULT_CALL_LIMIT,              /* -32603, its party's quota is used up
-                                          */
-    MCP_FAULT_OWNER_DIED,              /* -32603, its process ended */
-    MCP_FAULT_JOINED,                  /* -32603, what was joined has no
+    MCP_FAULT_CALL_FULL,               /* -32603, no space for the stream */
+    MCP_FAULT_CALL_LIMIT,              /* -32603, the tenant's quota is
+                                          exhausted */
+    MCP_FAULT_OWNER_DIED,              /* -32603, the owner's process ended */
+    MCP_FAULT_JOINED,                  /* -32603, the joined call has no
                                           response */
     MCP_FAULT_INTERNAL,                /* -32603, HTTP 500 */
 
@@ -88,14 +101,14 @@ typedef enum {
 
 
 typedef struct {
-    int          status;       /* HTTP, unless a stream has begun */
-    int          code;         /* JSON-RPC */
+    int          status;       /* HTTP status, unless a stream has begun */
+    int          code;         /* JSON-RPC code */
 } mcp_fault_code_t;
 
 
 typedef struct {
     mcp_fault_code_t  session;         /* in revisions with sessions */
-    mcp_fault_code_t  stateless;       /* in those without */
+    mcp_fault_code_t  stateless;       /* in stateless revisions */
     const char       *message;
 } mcp_fault_t;
 
@@ -103,19 +116,20 @@ typedef struct {
 /* Returns the row of a fault, never NULL. */
 const mcp_fault_t *mcp_fault(mcp_fault_e fault);
 
-/* Returns what a fault is called in a revision; MCP_REVISION_NONE: it is not
- * known who asks, as if in one with sessions. */
+/*
+ * Returns status and code of a fault in a revision. MCP_REVISION_NONE, for an
+ * unknown client, counts as a revision with sessions.
+ */
 const mcp_fault_code_t *mcp_fault_code(mcp_fault_e fault,
     mcp_revision_e revision);
 
 /*
  * Appends {"jsonrpc":"2.0","id":ID,"error":{...}}.
  *
- * revision is that of the client, see mcp_fault_code().  id is raw JSON; an
- * empty one is left out, as the schemas of 2025-11-25 and
- * later have no null id.  A detail that is not empty follows the message and
- * ": ".  Data that is not empty is raw JSON and replaces the fault's own
- * error.data.
+ * revision is the client's, see mcp_fault_code(). id is raw JSON; an empty id
+ * is omitted, because the schemas of 2025-11-25 and later have no null id. A
+ * detail that is not empty is appended to the message after ": ". data that is
+ * not empty is raw JSON, and replaces the fault's own error.data.
  */
 void mcp_fault_write(mcp_buf_t *buf, mcp_revision_e revision, mcp_str_t id,
     mcp_fault_e fault, mcp_str_t detail, mcp_str_t data);

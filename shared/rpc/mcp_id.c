@@ -3,11 +3,11 @@
 #include "rpc/mcp_id.h"
 
 
-/* Exponents beyond it are taken for it: no number in use has such. */
+/* Larger exponents are treated as this one: no practical number has them. */
 #define MCP_ID_EXPONENT_MAX  1000000000
 
 
-/* Of what follows "e" or "E". */
+/* Returns the exponent after "e" or "E". */
 static int64_t
 mcp_id_exponent(const char *p, const char *end)
 {
@@ -30,8 +30,10 @@ mcp_id_exponent(const char *p, const char *end)
 }
 
 
-/* Writes the digits of a number's text, without zeros before them; *exponent is
- * the power of ten of the last one.  Returns the end. */
+/*
+ * Writes the digits of a number's text, without leading zeros. Sets *exponent
+ * to the power of ten of the last one. Returns the end.
+ */
 static char *
 mcp_id_digits(char *o, const char *p, const char *end, int64_t *exponent)
 {
@@ -64,7 +66,10 @@ mcp_id_digits(char *o, const char *p, const char *end, int64_t *exponent)
 }
 
 
-/* Digits without zeros at either end, and the power of ten of the last one. */
+/*
+ * Writes the canonical form of a number: digits without zeros at either end,
+ * and the power of ten of the last one.
+ */
 static int
 mcp_id_number(mcp_arena_t *arena, mcp_str_t raw, mcp_str_t *plain)
 {
@@ -111,7 +116,10 @@ mcp_id_number(mcp_arena_t *arena, mcp_str_t raw, mcp_str_t *plain)
 }
 
 
-/* A quote and the text of a string, unescaped. */
+/*
+ * Sets *plain to the canonical form of a string: a quote and the unescaped
+ * text.
+ */
 static int
 mcp_id_string(mcp_arena_t *arena, mcp_str_t raw, mcp_str_t *plain)
 {
@@ -126,7 +134,7 @@ mcp_id_string(mcp_arena_t *arena, mcp_str_t raw, mcp_str_t *plain)
 
     if (text.data == raw.data + 1) {
 
-        /* nothing was escaped: the quote stands before it */
+        /* without escapes: the quote precedes the text */
 
         *plain = (mcp_str_t) { raw.data, text.len + 1 };
         return MCP_OK;

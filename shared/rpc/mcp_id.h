@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Ids of requests, and progress tokens: raw JSON strings or numbers.  Two are
- * the same if their values are, however they are written. */
+/*
+ * Ids of requests, and progress tokens: raw JSON strings or numbers. Two ids
+ * are equal if their values are equal, whatever the notation.
+ */
 
 
 #ifndef MCP_ID_H_INCLUDED
@@ -13,17 +15,17 @@
 
 
 /*
- * Sets *plain to the canonical form of a raw id, which is for comparison only:
- * a quote and the unescaped text of a string, the digits and the power of ten
- * of a number ("12e2" for 1200 and 1.2E3), anything else unchanged.  *plain is
- * in raw or in the arena.
+ * Sets *plain to the canonical form of a raw id, which is used only for
+ * comparison: a quote and the unescaped text of a string, the digits and the
+ * power of ten of a number ("12e2" for 1200 and 1.2E3), anything else
+ * unchanged. *plain is in raw or in the arena.
  *
  * Returns MCP_OK, or
  *   MCP_ERR_MEMORY
  */
 int mcp_id_plain(mcp_arena_t *arena, mcp_str_t raw, mcp_str_t *plain);
 
-/* Returns 1 if two raw ids are the same; 0 also when out of memory. */
+/* Returns 1 if two raw ids are equal; 0 also when out of memory. */
 int mcp_id_same(const mcp_mem_t *mem, mcp_str_t a, mcp_str_t b);
 
 /*

@@ -6,8 +6,10 @@
 #include "rpc/mcp_method.h"
 
 
-/* One row: its id, its name, what it lists, what a backend answers with, and
- * whatever else is so. */
+/*
+ * A row of the table: id, name, kind of its list, kind of its result, and
+ * further members.
+ */
 
 #define mcp_method_request(number, text, kind, wanted, ...)                   \
     [number] = { .name = { text, sizeof(text) - 1 }, .id = number,            \
@@ -39,14 +41,14 @@ static const mcp_method_t  mcp_methods[MCP_METHOD_COUNT] = {
         MCP_LIST_TOOLS, MCP_WANT_PLAIN, MCP_METHOD_BOTH, .caches = 1),
 
     mcp_method_request(MCP_METHOD_TOOLS_CALL, "tools/call",
-        MCP_METHOD_NO_LIST, MCP_WANT_TOOL, MCP_METHOD_BOTH, .asks = 1,
+        MCP_METHOD_NO_LIST, MCP_WANT_TOOL, MCP_METHOD_BOTH, .takes_input = 1,
         .subject = MCP_SUBJECT_NAME),
 
     mcp_method_request(MCP_METHOD_PROMPTS_LIST, "prompts/list",
         MCP_LIST_PROMPTS, MCP_WANT_PLAIN, MCP_METHOD_BOTH, .caches = 1),
 
     mcp_method_request(MCP_METHOD_PROMPTS_GET, "prompts/get",
-        MCP_METHOD_NO_LIST, MCP_WANT_PROMPT, MCP_METHOD_BOTH, .asks = 1,
+        MCP_METHOD_NO_LIST, MCP_WANT_PROMPT, MCP_METHOD_BOTH, .takes_input = 1,
         .subject = MCP_SUBJECT_NAME),
 
     mcp_method_request(MCP_METHOD_RESOURCES_LIST, "resources/list",
@@ -58,7 +60,7 @@ static const mcp_method_t  mcp_methods[MCP_METHOD_COUNT] = {
 
     mcp_method_request(MCP_METHOD_RESOURCES_READ, "resources/read",
         MCP_METHOD_NO_LIST, MCP_WANT_RESOURCE, MCP_METHOD_BOTH, .caches = 1,
-        .asks = 1, .subject = MCP_SUBJECT_URI),
+        .takes_input = 1, .subject = MCP_SUBJECT_URI),
 
     mcp_method_request(MCP_METHOD_RESOURCES_SUBSCRIBE, "resources/subscribe",
         MCP_METHOD_NO_LIST, MCP_WANT_PLAIN, .session = 1),
@@ -122,7 +124,7 @@ static const mcp_method_t  mcp_methods[MCP_METHOD_COUNT] = {
 };
 
 
-/* RFC 5424, 6.2.1, the other way round: severity grows */
+/* RFC 5424, 6.2.1, in reverse order: by increasing severity */
 
 static const mcp_str_t  mcp_log_levels[MCP_LOG_LEVELS] = {
     { "debug", 5 },
@@ -136,8 +138,10 @@ static const mcp_str_t  mcp_log_levels[MCP_LOG_LEVELS] = {
 };
 
 
-/* The lengths differ nearly everywhere, so that a walk through the table
- * compares little more than them. */
+/*
+ * The lengths of the names differ in most cases, so that a linear search
+ * compares little more than lengths.
+ */
 const mcp_method_t *
 mcp_method_find(mcp_str_t name)
 {

@@ -48,7 +48,7 @@ typedef enum {
 } mcp_method_e;
 
 
-/* What a server lists. */
+/* The kinds of catalog items. */
 typedef enum {
     MCP_LIST_TOOLS = 0,
     MCP_LIST_PROMPTS,
@@ -58,22 +58,24 @@ typedef enum {
 } mcp_list_e;
 
 
-/* The result that a request wants: it decides how a backend's bare text is
- * wrapped. */
+/*
+ * The kind of result that a method requires. It determines how a backend's
+ * bare text is converted.
+ */
 typedef enum {
     MCP_WANT_TOOL = 0,         /* {"content":[...]} */
     MCP_WANT_RESOURCE,         /* {"contents":[{uri,mimeType,text|blob}]} */
     MCP_WANT_PROMPT,           /* {"messages":[{role:user,content}]} */
-    MCP_WANT_PLAIN             /* of other methods: JSON only */
+    MCP_WANT_PLAIN             /* results of other methods: JSON only */
 } mcp_want_e;
 
 
-/* What a request is about: this member of its params is its name. */
+/* The member of params that is the name of the request. */
 typedef enum {
     MCP_SUBJECT_NONE = 0,
     MCP_SUBJECT_NAME,
     MCP_SUBJECT_URI,
-    MCP_SUBJECT_TASK           /* its taskId */
+    MCP_SUBJECT_TASK           /* taskId */
 } mcp_subject_e;
 
 
@@ -85,30 +87,33 @@ typedef struct {
     unsigned            notification:1;
     int                 list_kind;     /* mcp_list_e, or NO_LIST */
     mcp_want_e          want;
-    unsigned            capability;    /* MCP_CLIENT_...; the method exists only
-                                          for clients that declare it; others
-                                          are told so if it is an extension */
-    mcp_subject_e       subject;       /* that Mcp-Name mirrors */
-    unsigned            opens:1;       /* its answer is a call's stream */
-    unsigned            session:1;     /* of revisions with sessions */
-    unsigned            stateless:1;   /* of those without */
-    unsigned            caches:1;      /* clients are told how long its result
-                                          is good */
-    unsigned            asks:1;        /* its result may ask for input */
+    unsigned            capability;    /* MCP_CLIENT_...: the method exists
+                                          only for clients that declare it;
+                                          other clients get an error that
+                                          names it if it is an extension */
+    mcp_subject_e       subject;       /* member that Mcp-Name repeats */
+    unsigned            opens:1;       /* 1: its response is a call's stream */
+    unsigned            session:1;     /* 1: in revisions with sessions */
+    unsigned            stateless:1;   /* 1: in stateless revisions */
+    unsigned            caches:1;      /* 1: its result has a lifetime for
+                                          caches */
+    unsigned            takes_input:1; /* 1: its result may request input */
 } mcp_method_t;
 
 
-/* Returns the row of that name, the UNKNOWN row if there is none. */
+/* Returns the row with this name, the UNKNOWN row if there is none. */
 const mcp_method_t *mcp_method_find(mcp_str_t name);
 
-/* Returns the row of that id, the UNKNOWN row if it is out of range. */
+/* Returns the row with this id, the UNKNOWN row if it is out of range. */
 const mcp_method_t *mcp_method(mcp_method_e id);
 
 
 #define MCP_LOG_LEVELS  8
 
-/* Returns 0 (debug) to 7 (emergency), or -1 for an unknown name (2025-11-25,
- * server/utilities/logging). */
+/*
+ * Returns 0 (debug) to 7 (emergency), or -1 for an unknown name (2025-11-25,
+ * server/utilities/logging).
+ */
 int mcp_log_level_find(mcp_str_t name);
 
 

@@ -3,7 +3,7 @@
 #include "rpc/mcp_reason.h"
 
 
-/* docs/operations.md has the same rows, as mcp_reason_test.c checks. */
+/* docs/operations.md has the same rows; mcp_reason_test.c compares them. */
 
 static const mcp_reason_t  mcp_reasons[MCP_REASON_COUNT] = {
 
@@ -12,7 +12,7 @@ static const mcp_reason_t  mcp_reasons[MCP_REASON_COUNT] = {
 
     [MCP_REASON_TOOL_ERROR] =
         { mcp_str("tool_error"),
-          mcp_str("The tool said that it failed"),
+          mcp_str("The tool returned an error"),
           mcp_str("Read the tool's own log for this call") },
     [MCP_REASON_RPC_ERROR] =
         { mcp_str("rpc_error"),
@@ -25,76 +25,85 @@ static const mcp_reason_t  mcp_reasons[MCP_REASON_COUNT] = {
                   "log, and at limits and access rules of its location") },
     [MCP_REASON_BACKEND_FAILED] =
         { mcp_str("backend_failed"),
-          mcp_str("The backend could not be reached, or broke off"),
-          mcp_str("See whether it runs and listens where the configuration "
-                  "says; the error log says what happened") },
+          mcp_str("The backend could not be reached, or closed the connection"),
+          mcp_str("Check that it runs and listens at the configured address; "
+                  "the error log has the cause") },
     [MCP_REASON_BACKEND_TIMEOUT] =
         { mcp_str("backend_timeout"),
           mcp_str("The backend did not answer in time"),
-          mcp_str("Find out what it waits for, or raise mcp_call_timeout and "
-                  "the timeouts of its location") },
+          mcp_str("Find out why the backend is slow, or raise mcp_call_timeout "
+                  "and the timeouts of its location") },
     [MCP_REASON_BACKEND_OUTPUT] =
         { mcp_str("backend_output"),
-          mcp_str("The backend answered something that is no answer"),
-          mcp_str("The error log shows the place; debug output does not "
-                  "belong on standard output") },
+          mcp_str("The backend's answer was malformed"),
+          mcp_str("The error log names the position in the answer; do not "
+                  "write debug output to standard output") },
     [MCP_REASON_BACKEND_TOO_LARGE] =
         { mcp_str("backend_too_large"),
-          mcp_str("The backend answered more than is allowed"),
-          mcp_str("Have it answer in pages, or raise mcp_max_message") },
+          mcp_str("The backend's answer was too large"),
+          mcp_str("Split the answer into pages, or raise mcp_max_message") },
     [MCP_REASON_NO_BACKEND] =
         { mcp_str("no_backend"),
           mcp_str("No backend is configured for the name"),
-          mcp_str("Add mcp_route or mcp_backend for it, or take it out of the "
+          mcp_str("Add mcp_route or mcp_backend for it, or remove it from the "
                   "catalog") },
     [MCP_REASON_INPUT_TIMEOUT] =
         { mcp_str("input_timeout"),
           mcp_str("The client did not answer a question in time"),
-          mcp_str("Nothing, if its user went away; else raise "
+          mcp_str("No action if the user was absent; otherwise raise "
                   "mcp_input_timeout") },
     [MCP_REASON_CAPABILITY] =
         { mcp_str("capability"),
-          mcp_str("The tool asked for what the client cannot do"),
-          mcp_str("Have the tool look at MCP_CLIENT_CAPABILITIES first") },
+          mcp_str("The tool needs a capability that the client lacks"),
+          mcp_str("Let the tool check MCP_CLIENT_CAPABILITIES first") },
     [MCP_REASON_ZONE_FULL] =
         { mcp_str("zone_full"),
-          mcp_str("The zone has no room"),
-          mcp_str("Make the zone larger, or keep less: mcp_max_wait, "
-                  "mcp_linger, mcp_stream_buffer") },
+          mcp_str("The zone is full"),
+          mcp_str("Enlarge the zone, or lower mcp_max_wait, mcp_linger or "
+                  "mcp_stream_buffer") },
     [MCP_REASON_QUOTA] =
         { mcp_str("quota"),
-          mcp_str("The caller has too many streams, or too much in them"),
-          mcp_str("See who it is; raise mcp_max_party_streams or "
-                  "mcp_max_party_bytes if that is right") },
+          mcp_str("The caller has too many streams, or too many bytes in them"),
+          mcp_str("Identify the caller. If the load is legitimate, raise "
+                  "mcp_quota_streams or mcp_quota_bytes") },
     [MCP_REASON_UNKNOWN] =
         { mcp_str("unknown"),
-          mcp_str("The client asked for what is not there, or not for it"),
-          mcp_str("See whether the catalog and the rules of access have it; "
-                  "else the client's list is old") },
+          mcp_str("The client asked for an item that does not exist or that it "
+                  "may not use"),
+          mcp_str("Check the catalog and mcp_allow; if both have the item, the "
+                  "client's list is outdated") },
     [MCP_REASON_CANCELLED] =
         { mcp_str("cancelled"),
-          mcp_str("The client cancelled the call, or left"),
-          mcp_str("Nothing, unless many do: then the tool is too slow for "
-                  "them") },
+          mcp_str("The client cancelled the call"),
+          mcp_str("No action, unless it happens often: then the tool is too "
+                  "slow") },
     [MCP_REASON_EXPIRED] =
         { mcp_str("expired"),
-          mcp_str("Nobody came back for the call in time"),
-          mcp_str("Raise mcp_max_wait, or see why clients do not resume") },
+          mcp_str("No client resumed the call in time"),
+          mcp_str("Raise mcp_max_wait, or find out why clients do not "
+                  "resume") },
     [MCP_REASON_LOST] =
         { mcp_str("lost"),
           mcp_str("The server process of the call ended"),
-          mcp_str("Find out from the error log why it did; clients may call "
+          mcp_str("Look for the cause in the error log; clients may call "
                   "again") },
     [MCP_REASON_REQUEST] =
         { mcp_str("bad_request"),
-          mcp_str("The client's request was wrong"),
-          mcp_str("Have the client's author look; the error log at info has "
-                  "the details") },
+          mcp_str("The client's request was invalid"),
+          mcp_str("Report it to the client's author; the error log at level "
+                  "info has the details") },
     [MCP_REASON_INTERNAL] =
         { mcp_str("internal"),
           mcp_str("The server failed"),
-          mcp_str("The error log says why, most often memory; otherwise "
-                  "report it") }
+          mcp_str("Look for the cause in the error log, most often a lack of "
+                  "memory; otherwise report it") },
+    [MCP_REASON_LEFT] =
+        { mcp_str("left"),
+          mcp_str("The connection of a client of 2026-07-28 ended before the "
+                  "call did, which cancels it"),
+          mcp_str("No action if the user cancelled. If connections break, set "
+                  "mcp_resume_stateless all, or let the client declare "
+                  "resumableRequests") }
 };
 
 

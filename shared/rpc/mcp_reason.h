@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* The table of why calls fail, and what an operator can do: for the status of
- * a zone, the log and the manual. */
+/*
+ * The table of reasons why calls fail, with remedies for the operator: for the
+ * status page, the log and the manual.
+ */
 
 
 #ifndef MCP_REASON_H_INCLUDED
@@ -11,39 +13,45 @@
 #include "rpc/mcp_fault.h"
 
 
-/* The numbers stand in the zone. */
+/* The numbers are stored in the zone. */
 typedef enum {
     MCP_REASON_NONE = 0,
-    MCP_REASON_TOOL_ERROR,             /* the tool said so */
-    MCP_REASON_RPC_ERROR,              /* its backend said so */
+    MCP_REASON_TOOL_ERROR,             /* the tool reported an error */
+    MCP_REASON_RPC_ERROR,              /* the backend responded with a
+                                          JSON-RPC error */
     MCP_REASON_STATUS,                 /* an HTTP status of 400 or more */
     MCP_REASON_BACKEND_FAILED,
     MCP_REASON_BACKEND_TIMEOUT,
     MCP_REASON_BACKEND_OUTPUT,
     MCP_REASON_BACKEND_TOO_LARGE,
     MCP_REASON_NO_BACKEND,
-    MCP_REASON_INPUT_TIMEOUT,          /* its client was asked in vain */
+    MCP_REASON_INPUT_TIMEOUT,          /* the client did not answer a
+                                          question in time */
     MCP_REASON_CAPABILITY,
     MCP_REASON_ZONE_FULL,
     MCP_REASON_QUOTA,
-    MCP_REASON_UNKNOWN,                /* there is no such tool */
+    MCP_REASON_UNKNOWN,                /* the tool does not exist */
     MCP_REASON_CANCELLED,
     MCP_REASON_EXPIRED,
     MCP_REASON_LOST,
-    MCP_REASON_REQUEST,                /* a client's bad request */
+    MCP_REASON_REQUEST,                /* the client's request is invalid */
     MCP_REASON_INTERNAL,
+    MCP_REASON_LEFT,                   /* a client without a session closed
+                                          the connection */
     MCP_REASON_COUNT
 } mcp_reason_e;
 
 
 typedef struct {
     mcp_str_t  name;           /* [a-z_]+ */
-    mcp_str_t  text;           /* what it is */
-    mcp_str_t  remedy;         /* what to do */
+    mcp_str_t  text;           /* explanation */
+    mcp_str_t  remedy;         /* remedy */
 } mcp_reason_t;
 
 
-/* Returns the row of a reason, that of NONE if there is none: never NULL. */
+/*
+ * Returns the row of a reason, the row of NONE for an unknown one; never NULL.
+ */
 const mcp_reason_t *mcp_reason(unsigned reason);
 
 /* Returns the reason of a fault. */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * What is sealed: when it expires, in ms (8), and the backend's state as JSON.
- * It is bound to a digest of the request, so that any server with the key opens
- * it, and none has to remember anything.
+ * The sealed data are the time of expiry in ms (8 bytes) and the backend's
+ * state as JSON. They are bound to a digest of the request, so that any server
+ * with the key can open them without stored data.
  */
 
 
@@ -86,7 +86,10 @@ mcp_request_state_seal(const mcp_mem_t *mem, const mcp_keys_t *keys,
 }
 
 
-/* What is wrong with a client's text is not told. */
+/*
+ * Returns the same error for all invalid states, so that clients learn
+ * nothing.
+ */
 static int
 mcp_request_state_denied(int rc)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * What a backend wants to have back with its client's next request: its
- * requestState, which passes through the client (2026-07-28,
- * basic/patterns/mrtr).  It goes out sealed: the client can neither read nor
- * change it, nor use it with another request.
+ * requestState: data of a backend that pass through the client and return with
+ * its next request (2026-07-28, basic/patterns/mrtr). The client gets them
+ * sealed: it can neither read nor change them, nor use them with another
+ * request.
  */
 
 
@@ -16,21 +16,22 @@
 #include "json/mcp_json.h"
 
 
-/* The request that a state belongs to. */
+/* The request to which a state is bound. */
 typedef struct {
     mcp_str_t             server;      /* the endpoint's name */
     mcp_str_t             target;      /* the backend */
     const unsigned char  *principal;   /* MCP_DIGEST_LEN bytes */
     mcp_str_t             method;
-    mcp_str_t             name;        /* or URI */
-    mcp_str_t             params;      /* as mcp_digest_params() takes them */
-    unsigned              max_depth;   /* of params */
+    mcp_str_t             name;        /* name or URI */
+    mcp_str_t             params;      /* see mcp_digest_params() */
+    unsigned              max_depth;   /* maximum depth of params */
 } mcp_request_state_t;
 
 
 /*
- * Appends the sealed state, a JSON string.  The state is one, too, as its
- * backend wrote it.  nonce is random bytes that are used for nothing else.
+ * Appends the sealed state as a JSON string. state is the backend's JSON
+ * string, raw. nonce consists of random bytes that are not used for anything
+ * else.
  *
  * Returns MCP_OK, or
  *   MCP_ERR_LIMIT     the state has more than MCP_SEAL_MAX_DATA - 8 bytes, or
@@ -43,12 +44,13 @@ int mcp_request_state_seal(const mcp_mem_t *mem, const mcp_keys_t *keys,
     const unsigned char nonce[MCP_SEAL_NONCE_LEN], mcp_buf_t *out);
 
 /*
- * Opens a state that a request brings: a JSON string.  *state is in the arena,
- * byte for byte as the backend wrote it.
+ * Opens the state in a request, a JSON string. *state is in the arena, byte
+ * for byte as the backend wrote it.
  *
  * Returns MCP_OK, or
- *   MCP_ERR_DENIED    it is not ours, or not for this request, or has expired;
- *                     clients cannot tell which
+ *   MCP_ERR_DENIED    it was not sealed with a configured key, belongs to
+ *                     another
+ *                     request, or has expired; clients cannot distinguish these
  *   MCP_ERR_MEMORY
  *   MCP_ERR_INTERNAL  OpenSSL failed
  */

@@ -11,13 +11,13 @@
 #define MCP_RESULT_META         ",\"_meta\":{" MCP_RESULT_SERVER_INFO
 
 
-/* What a result has already. */
+/* Members that a result has already. */
 enum {
     MCP_RESULT_HAS_TYPE = 0x01,
     MCP_RESULT_HAS_TTL = 0x02,
     MCP_RESULT_HAS_SCOPE = 0x04,
     MCP_RESULT_HAS_META = 0x08,
-    MCP_RESULT_IS_INTERIM = 0x10       /* asks for input: nothing to cache */
+    MCP_RESULT_IS_INTERIM = 0x10       /* requests input: not cacheable */
 };
 
 
@@ -55,8 +55,10 @@ mcp_result_server_info(const mcp_result_t *add)
 }
 
 
-/* Writes the members that are not there; a comma precedes each but the first
- * of an object. */
+/*
+ * Appends the missing members; each is preceded by a comma, except the first
+ * one of an object.
+ */
 static void
 mcp_result_add(mcp_buf_t *out, const mcp_result_t *add, unsigned has,
     int empty)
@@ -162,8 +164,10 @@ mcp_result_is_scope(const mcp_json_value_t *value)
 }
 
 
-/* Which member this is, if it is one that the revision wants; *good: it is as
- * the schema has it. */
+/*
+ * Returns the bit of a member that the revision requires, or 0. Sets *good to
+ * 1 if its value conforms to the schema.
+ */
 static unsigned
 mcp_result_member(mcp_str_t key, const mcp_json_value_t *value, int *good)
 {
@@ -193,7 +197,10 @@ mcp_result_member(mcp_str_t key, const mcp_json_value_t *value, int *good)
 }
 
 
-/* The server says who it is, whatever its backend says. */
+/*
+ * Replaces the server's identification by the endpoint's, whatever the backend
+ * has sent.
+ */
 static void
 mcp_result_meta(mcp_buf_t *out, mcp_str_t meta, const mcp_result_t *add)
 {

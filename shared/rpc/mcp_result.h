@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Responses that have a result, as each revision wants them. */
+/* Responses with a result, in the form of each revision. */
 
 
 #ifndef MCP_RESULT_H_INCLUDED
@@ -10,32 +10,43 @@
 #include "base/mcp_buf.h"
 
 
-/* What a stateless revision adds to a result, unless it has that already
+/*
+ * The members that a stateless revision adds to a result that lacks them
  * (2026-07-28, basic/index, "Result Responses" and "Per-response protocol
- * fields"; server/utilities/caching). */
+ * fields"; server/utilities/caching).
+ */
 typedef struct {
-    mcp_str_t  members;        /* of mcp_result_members() */
-    unsigned   caches:1;       /* its method has ttlMs and cacheScope */
-    unsigned   is_public:1;    /* cacheScope, where nobody has said */
-    uint64_t   ttl;            /* ms, the same */
-    unsigned   is_private:1;   /* cacheScope, whatever its backend says */
+    mcp_str_t  members;        /* see mcp_result_members() */
+    unsigned   caches:1;       /* 1: the method has ttlMs and cacheScope */
+    unsigned   is_public:1;    /* 1: cacheScope is "public" if the backend
+                                  does not set it */
+    uint64_t   ttl;            /* ttlMs if the backend does not set it */
+    unsigned   is_private:1;   /* 1: cacheScope is "private", even if the
+                                  backend sets it */
 } mcp_result_t;
 
 
-/* Writes what is added to a result that has none of it and is not kept in
- * caches.  server_info: an Implementation, raw. */
+/*
+ * Writes the members for a result that has none of them and is not cacheable.
+ * server_info is an Implementation, raw.
+ */
 void mcp_result_members(mcp_buf_t *out, mcp_str_t server_info);
 
-/* Begins a response; its result follows, and mcp_result_tail(). */
+/*
+ * Begins a response. The caller appends its result and calls
+ * mcp_result_tail().
+ */
 void mcp_result_head(mcp_buf_t *out, mcp_str_t id);
 
-/* Ends it.  The result, an object that has none of the members that are added,
- * is the end of what out has; add is NULL in a revision that adds nothing. */
+/*
+ * Ends a response. out ends with the result, an object without any of the
+ * members that are added; add is NULL in a revision that adds nothing.
+ */
 void mcp_result_tail(mcp_buf_t *out, const mcp_result_t *add);
 
 /*
- * Appends a whole response.  body is the result, an object of valid JSON, of
- * which nothing is printed anew; add as above.  Members of the wrong type are
+ * Appends a complete response. body is the result, an object of valid JSON,
+ * which is copied unchanged; add as above. Members with a wrong type are
  * replaced.
  */
 void mcp_result_write(mcp_buf_t *out, mcp_str_t id, mcp_str_t body,

@@ -24,8 +24,10 @@ static const mcp_revision_e  mcp_revision_order[] = {
 };
 
 
-/* How many there are: the order has none before the first and none behind the
- * last. */
+/*
+ * The number of revisions: the array has MCP_REVISION_NONE before the first
+ * and after the last one.
+ */
 #define MCP_REVISION_COUNT                                                   \
     (sizeof(mcp_revision_order) / sizeof(mcp_revision_order[0]) - 2)
 

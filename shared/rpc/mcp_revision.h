@@ -12,29 +12,31 @@
 
 typedef struct {
     mcp_str_t  name;
-    unsigned   stateless:1;    /* no initialize, no session: each request says
-                                  who asks */
+    unsigned   stateless:1;    /* no initialize, no session: each request
+                                  describes its client */
     unsigned   batch:1;        /* JSON-RPC batches exist */
     unsigned   priming:1;      /* SSE streams begin with an empty event */
-    unsigned   polling:1;      /* the server may close a stream that goes on */
+    unsigned   polling:1;      /* the server may close a stream before the
+                                  response */
     unsigned   elicitation:1;  /* elicitation/create exists */
-    unsigned   url_mode:1;     /* also by a URL */
-    unsigned   context:1;      /* clients declare whether sampling may include
-                                  context */
-    unsigned   titles:1;       /* things have a title beside their name */
-    unsigned   icons:1;        /* they have icons; a server a description and a
-                                  website as well */
+    unsigned   url_mode:1;     /* elicitation by a URL exists */
+    unsigned   context:1;      /* clients declare whether sampling may
+                                  include context */
+    unsigned   titles:1;       /* objects have a title besides their name */
+    unsigned   icons:1;        /* objects have icons; a server has a
+                                  description and a website as well */
     unsigned   any_output:1;   /* structuredContent and outputSchema need not be
                                   objects */
 } mcp_revision_t;
 
 
 /*
- * A row for each revision, oldest first: its number, its name here and on the
- * wire, and what it has.
+ * A row for each revision, oldest first: its number, its identifier here, its
+ * name in the protocol, and its properties.
  *
- * Numbers stand in session tokens, and in zones that a newer build takes over:
- * a number is never given to another revision, and says nothing about age.
+ * The numbers are stored in session tokens, and in zones that a newer build
+ * continues to use: a number is never reused for another revision, and does
+ * not imply an order.
  */
 #define MCP_REVISION_ROWS(ROW)                                               \
     MCP_REVISION_OLDER(ROW)                                                  \
@@ -50,7 +52,7 @@ typedef struct {
         .titles = 1, .icons = 1, .any_output = 1)                            \
     MCP_REVISION_NEXT(ROW)
 
-/* More rows, before and behind: a unit test has some. */
+/* More rows before and after these, for a unit test. */
 #ifdef MCP_REVISION_EXTRA
 #include MCP_REVISION_EXTRA
 #else
@@ -64,28 +66,35 @@ typedef enum {
 #define MCP_REVISION_ENUM(number, id, name, ...)  MCP_REVISION_##id = number,
     MCP_REVISION_ROWS(MCP_REVISION_ENUM)
 #undef MCP_REVISION_ENUM
-    MCP_REVISION_LIMIT = 32    /* numbers are below: see mcp_revision_bit() */
+    MCP_REVISION_LIMIT = 32    /* upper bound of the numbers: see
+                                  mcp_revision_bit() */
 } mcp_revision_e;
 
 
-/* Of a set of revisions. */
+/* The bit of a revision in a set. */
 #define mcp_revision_bit(revision)  ((uint32_t) 1 << (revision))
 #define MCP_REVISION_ALL            UINT32_MAX
 
 
-/* Returns the row of a revision, that of MCP_REVISION_NONE, which has an empty
- * name and no flag, if there is none of that number. */
+/*
+ * Returns the row of a revision. If the number is unknown, returns the row of
+ * MCP_REVISION_NONE, with an empty name and without properties.
+ */
 const mcp_revision_t *mcp_revision(mcp_revision_e revision);
 
-/* Returns the revision of that name, MCP_REVISION_NONE if it is unknown. */
+/* Returns the revision with this name, MCP_REVISION_NONE if it is unknown. */
 mcp_revision_e mcp_revision_find(mcp_str_t name);
 
-/* Returns the revision that follows in order of age, the oldest one after
- * MCP_REVISION_NONE, and MCP_REVISION_NONE after the latest. */
+/*
+ * Returns the next newer revision: the oldest one for MCP_REVISION_NONE, and
+ * MCP_REVISION_NONE for the latest one.
+ */
 mcp_revision_e mcp_revision_next(mcp_revision_e revision);
 
-/* Returns the latest of a set that is stateless, or is not; MCP_REVISION_NONE
- * if there is none. */
+/*
+ * Returns the latest revision of a set that is stateless (stateless is 1) or
+ * has sessions; MCP_REVISION_NONE if there is none.
+ */
 mcp_revision_e mcp_revision_latest(uint32_t set, int stateless);
 
 

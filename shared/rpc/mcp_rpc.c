@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * The JSON-RPC envelope.  Decides what kind of message a text is and hands
- * its fields out as slices; what a method means is not known here.
+ * The JSON-RPC envelope. Determines the kind of a message and returns its
+ * fields as slices; it does not interpret methods.
  */
 
 
@@ -12,11 +12,11 @@
 #include "rpc/mcp_rpc.h"
 
 
-/* The most bytes of a client's key that an error shows. */
+/* Maximum number of bytes of a client's key in an error. */
 #define MCP_RPC_SHOWN_KEY  64
 
 
-/* Which of a message's fields this is. */
+/* The index of a message's field. */
 #define mcp_rpc_at(member)                                                    \
     ((int) ((offsetof(mcp_rpc_t, member) - offsetof(mcp_rpc_t, fields))       \
             / sizeof(mcp_json_value_t)))
@@ -110,7 +110,10 @@ mcp_rpc_id_usable(const mcp_json_value_t *id)
 }
 
 
-/* What a message with a method, or without one, has to look like. */
+/*
+ * Returns the kind of a message with or without a method, or MCP_RPC_INVALID
+ * with the fault set.
+ */
 
 static mcp_rpc_kind_e
 mcp_rpc_call_kind(const mcp_rpc_t *msg)
@@ -119,7 +122,7 @@ mcp_rpc_call_kind(const mcp_rpc_t *msg)
 
     method = &msg->method_value;
 
-    /* an empty string is its two quotes */
+    /* an empty string consists of its two quotes */
 
     if (method->type != MCP_JSON_STRING || method->raw.len == 2) {
         return MCP_RPC_INVALID;
@@ -159,7 +162,7 @@ mcp_rpc_response_kind(const mcp_rpc_t *msg)
 }
 
 
-/* Names the member that makes the message ambiguous. */
+/* Sets the detail to the name of the ambiguous member. */
 static int
 mcp_rpc_ambiguous(mcp_rpc_t *msg, mcp_arena_t *arena,
     const mcp_json_error_t *error)
@@ -194,7 +197,10 @@ mcp_rpc_ambiguous(mcp_rpc_t *msg, mcp_arena_t *arena,
 }
 
 
-/* A member that is null counts as absent: some clients write null for it. */
+/*
+ * Makes a member that is null absent: some clients write null instead of
+ * omitting a member.
+ */
 static void
 mcp_rpc_drop_null(mcp_rpc_t *msg)
 {
@@ -222,7 +228,7 @@ mcp_rpc_check(mcp_rpc_t *msg, uint64_t duplicates)
     id = &msg->id_value;
     params = &msg->params;
 
-    /* first: whatever is wrong, the answer carries an id if there is one */
+    /* the id comes first: a response to an invalid message should have it */
 
     if (mcp_rpc_id_usable(id) && !(duplicates >> mcp_rpc_at(id_value) & 1)) {
         msg->id = id->raw;
@@ -234,7 +240,7 @@ mcp_rpc_check(mcp_rpc_t *msg, uint64_t duplicates)
         return;
     }
 
-    /* hardly anybody writes it with an escape */
+    /* hardly any client writes it with an escape */
 
     if (!mcp_str_eq(msg->jsonrpc.raw, mcp_str("\"2.0\""))
         && !mcp_json_str_eq(msg->jsonrpc.raw, mcp_str("2.0")))
@@ -277,7 +283,7 @@ mcp_rpc_json_fault(const mcp_json_error_t *error)
 }
 
 
-/* What is known of the method of a valid message. */
+/* Sets the row of the method of a valid message. */
 static int
 mcp_rpc_take_method(mcp_rpc_t *msg, mcp_arena_t *arena)
 {
@@ -373,7 +379,7 @@ mcp_rpc_read(mcp_arena_t *arena, mcp_str_t text, unsigned max_depth,
 }
 
 
-/* Counts the elements of an array, up to one more than the limit. */
+/* Counts the elements of an array, up to limit + 1. */
 static size_t
 mcp_rpc_count(mcp_str_t array, size_t max_items)
 {
@@ -427,7 +433,9 @@ mcp_rpc_split(mcp_arena_t *arena, mcp_str_t text, unsigned max_depth,
     *items = NULL;
     *n = 0;
 
-    /* the batch itself is not counted: a message may be as deep in it */
+    /*
+     * the array itself does not count: its messages may be as deep as others
+     */
 
     rc = mcp_json_scan(arena, text,
                        max_depth + (max_depth < UINT32_MAX ? 1 : 0),

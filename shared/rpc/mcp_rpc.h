@@ -16,7 +16,8 @@
 
 
 typedef enum {
-    MCP_RPC_INVALID = 0,       /* fault says why; id is set if it is usable */
+    MCP_RPC_INVALID = 0,       /* fault is the reason; id is set if it is
+                                  usable */
     MCP_RPC_REQUEST,
     MCP_RPC_NOTIFICATION,
     MCP_RPC_RESULT,            /* a response */
@@ -24,8 +25,10 @@ typedef enum {
 } mcp_rpc_kind_e;
 
 
-/* The most bytes of a raw id, with its quotes.  Ids are kept in the log and in
- * tokens, so they are bounded. */
+/*
+ * Maximum length of a raw id with its quotes, bytes. Ids are stored in the log
+ * and in tokens, so their length must be bounded.
+ */
 #define MCP_RPC_MAX_ID  256
 
 #define MCP_RPC_FIELDS  38
@@ -34,16 +37,18 @@ typedef enum {
 typedef struct {
     mcp_rpc_kind_e    kind;
     mcp_fault_e       fault;
-    mcp_str_t         detail;          /* of the fault: the member that is
-                                          wrong; in the arena, may be empty */
+    mcp_str_t         detail;          /* of the fault: the invalid member;
+                                          in the arena, may be empty */
     mcp_str_t         raw;             /* the whole message */
     mcp_str_t         id;              /* raw, empty if none */
     mcp_str_t         method;          /* unescaped */
-    const mcp_method_t  *row;          /* of the method; NULL if the message
-                                          is invalid */
+    const mcp_method_t  *row;          /* row of the method; NULL if the
+                                          message is invalid */
 
-    /* The fields that are read, in the order of the scan: parents stand before
-     * their children, and first is what most messages have. */
+    /*
+     * The fields that are read, in the order of the scan: parents precede
+     * their children, and the most frequent fields come first.
+     */
     union {
         mcp_json_value_t      fields[MCP_RPC_FIELDS];
 
@@ -86,13 +91,13 @@ typedef struct {
             mcp_json_value_t  meta_resume_token;
             mcp_json_value_t  meta_key;    /* idempotencyKey */
 
-            /* whose names begin with "io.modelcontextprotocol/" */
+            /* with the prefix "io.modelcontextprotocol/" */
             mcp_json_value_t  meta_version;
             mcp_json_value_t  meta_client_info;
             mcp_json_value_t  meta_capabilities;
             mcp_json_value_t  meta_log_level;
 
-            /* whose names begin with nothing */
+            /* without a prefix */
             mcp_json_value_t  meta_traceparent;
             mcp_json_value_t  meta_tracestate;
             mcp_json_value_t  meta_baggage;
@@ -101,7 +106,7 @@ typedef struct {
 } mcp_rpc_t;
 
 
-/* Whose message is read. */
+/* The sender of a message. */
 typedef enum {
     MCP_RPC_FROM_CLIENT = 0,
     MCP_RPC_FROM_BACKEND
@@ -109,20 +114,21 @@ typedef enum {
 
 
 /*
- * Reads one message.
+ * Parses one message.
  *
- * A text that breaks JSON or JSON-RPC is not an error of this function: the
- * message is MCP_RPC_INVALID, with its fault.  So is an array, with
- * MCP_FAULT_BATCH.  The rules are:
+ * For a text that is not JSON or violates JSON-RPC, the function succeeds: the
+ * message is MCP_RPC_INVALID, with its fault. For an array, the fault is
+ * MCP_FAULT_BATCH. The rules are:
+ *
  *   - jsonrpc is exactly "2.0";
- *   - id is a string, or a number without fraction and exponent, never null,
- *     and has MCP_RPC_MAX_ID bytes at most;
+ *   - id is a string, or a number without fraction and exponent, not null, and
+ *     has at most MCP_RPC_MAX_ID bytes;
  *   - method is a string that is not empty;
  *   - params, if present, is an object;
  *   - exactly one of method, result and error is present;
  *   - no field that is read here is present twice;
  *   - in a message from a client, no member of an object that is read here has
- *     a name that is alike to a field's (mcp_json_alike()).  A backend whose
+ *     a name that is similar to a field's (mcp_json_alike()). A backend whose
  *     parser ignores the case of names would read another message than the one
  *     that was checked;
  *   - a member of params, of params.ref or of params._meta that is null counts
@@ -136,26 +142,30 @@ typedef enum {
 int mcp_rpc_parse(mcp_arena_t *arena, mcp_str_t text, unsigned max_depth,
     mcp_rpc_from_e from, mcp_rpc_t *msg);
 
-/* Does the same for a client's message, which is in the arena itself; *msg is
- * left alone when out of memory. */
+/*
+ * Parses a client's message like mcp_rpc_parse() into a structure in the
+ * arena; *msg is unchanged when out of memory.
+ */
 int mcp_rpc_read(mcp_arena_t *arena, mcp_str_t text, unsigned max_depth,
     const mcp_rpc_t **msg);
 
-/* What nothing was read from. */
+/* An empty message. */
 extern const mcp_rpc_t  mcp_rpc_none;
 
-/* Returns 1 if a value may be the id of a request, or a progress token: a
- * string, or a number without fraction and exponent, of MCP_RPC_MAX_ID bytes at
- * most. */
+/*
+ * Returns 1 if a value may be the id of a request, or a progress token: a
+ * string, or a number without fraction and exponent, of at most MCP_RPC_MAX_ID
+ * bytes.
+ */
 int mcp_rpc_id_usable(const mcp_json_value_t *id);
 
 /*
- * Splits a batch.  *items become its n raw elements, in the arena.
+ * Splits a batch. Sets *items to its n raw elements, in the arena.
  *
- * A batch that is wrong is not an error of this function: *n is 0, and *fault
- * is
+ * For an invalid batch the function succeeds: *n is 0, and *fault is
  *   MCP_FAULT_PARSE            the text is not JSON
- *   MCP_FAULT_TOO_DEEP         a message is more than max_depth containers deep
+ *   MCP_FAULT_TOO_DEEP         a message has more than max_depth nested
+ *                              containers
  *   MCP_FAULT_INVALID_REQUEST  the text is not an array, or empty
  *   MCP_FAULT_BATCH_SIZE       there are more than max_items elements
  * and MCP_FAULT_NONE otherwise.

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Lists of OAuth scopes, as they stand in tokens and challenges: with spaces
- * between them (RFC 6749, 3.3). */
+/*
+ * Lists of OAuth scopes, as in tokens and challenges: separated by spaces (RFC
+ * 6749, 3.3).
+ */
 
 
 #ifndef MCP_SCOPE_H_INCLUDED
@@ -11,14 +13,17 @@
 #include "base/mcp_buf.h"
 
 
-/* Takes the first scope off a list: 1, and *scope is it; or 0 at the end. */
+/*
+ * Removes the first scope from a list. Returns 1 and sets *scope, or returns 0
+ * at the end.
+ */
 int mcp_scope_next(mcp_str_t *list, mcp_str_t *scope);
 
-/* Return 1 if a list has a scope, or all scopes of another list. */
+/* Return 1 if a list contains a scope, or all scopes of another list. */
 int mcp_scope_has(mcp_str_t list, mcp_str_t scope);
 int mcp_scope_has_all(mcp_str_t list, mcp_str_t scopes);
 
-/* Appends those scopes to a list that it does not have. */
+/* Appends the scopes that the list does not contain. */
 void mcp_scope_add(mcp_buf_t *list, mcp_str_t scopes);
 
 

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Sessions as signed tokens.  The payload, 40 bytes, big endian:
+ * Sessions as signed tokens. The payload, 40 bytes, big endian:
  *
  *      0  1  version of this layout
  *      1  1  protocol revision
  *      2  2  capabilities of the client
- *      4  4  expiry, seconds since the epoch (good until 2106)
+ *      4  4  expiry, seconds since the epoch (until 2106)
  *      8 16  random id
  *     24 16  digest of the principal
  *
- * Nodes of different builds read each other's tokens: the numbers of
- * revisions and capabilities never change, new ones are added behind.
+ * Nodes with different builds read each other's tokens: the numbers of
+ * revisions and capabilities never change; new ones are appended.
  */
 
 
@@ -101,7 +101,10 @@ mcp_session_cache_free(mcp_session_cache_t *cache)
 }
 
 
-/* Where a token would be: its end is the signature's, as good as random. */
+/*
+ * Returns the only place in the cache for a token. Its last bytes, part of the
+ * signature, are as good as random.
+ */
 static mcp_session_seen_t *
 mcp_session_seen(mcp_session_cache_t *cache, mcp_str_t text)
 {
@@ -169,7 +172,7 @@ mcp_session_parse_cached(mcp_session_cache_t *cache, const mcp_keys_t *keys,
 }
 
 
-/* It has not expired and is this principal's. */
+/* Returns 1 if the session has not expired and belongs to this principal. */
 static int
 mcp_session_good(const mcp_client_t *client, uint64_t now,
     const unsigned char principal[MCP_DIGEST_LEN])
@@ -186,7 +189,10 @@ mcp_session_good(const mcp_client_t *client, uint64_t now,
 }
 
 
-/* Rounds up, so that a session lives at least as long as was said. */
+/*
+ * Rounds up to seconds, so that a session does not expire before the announced
+ * time.
+ */
 static uint32_t
 mcp_session_seconds(uint64_t ms)
 {

@@ -6,8 +6,10 @@
 #define MCP_SUBSCRIPTION_BRACES  3
 
 
-/* Appends the members of an object but one, each with a comma in front;
- * returns how many. */
+/*
+ * Appends the members of an object except one, each preceded by a comma.
+ * Returns the number of members.
+ */
 static size_t
 mcp_subscription_members(mcp_buf_t *buf, const mcp_json_value_t *object,
     mcp_str_t without)
@@ -57,7 +59,7 @@ mcp_subscription_form(mcp_buf_t *buf, mcp_str_t method, mcp_str_t message)
     mcp_buf_str(buf, method);
     mcp_buf_lit(buf, "\",\"params\":{\"_meta\":");
 
-    /* the brace stands in the place of the first comma */
+    /* the opening brace replaces the first comma */
 
     start = buf->len;
 
@@ -76,8 +78,10 @@ mcp_subscription_form(mcp_buf_t *buf, mcp_str_t method, mcp_str_t message)
 }
 
 
-/* Appends what stands behind the third brace: the id, and a comma unless
- * nothing else is there. */
+/*
+ * Appends the text after the third brace: the id, and a comma unless alone is
+ * 1 because there are no other members.
+ */
 static void
 mcp_subscription_id(mcp_str_t id, int alone, mcp_buf_t *buf)
 {
@@ -104,8 +108,10 @@ mcp_subscription_splice(mcp_subscription_splice_t *splice, mcp_str_t id,
             splice->first = 0;
         }
 
-        /* a message has neither the end of a line nor, up to the third brace, a
-         * string with a brace in it */
+        /*
+         * a message contains no line feed and, up to the third brace, no
+         * string with a brace
+         */
 
         p = memchr(text.data,
                    splice->braces < MCP_SUBSCRIPTION_BRACES ? '{' : '\n',

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Ids of tasks (extension io.modelcontextprotocol/tasks): signed tokens, by
- * which every process finds the stream of the call. */
+/*
+ * Ids of tasks (extension io.modelcontextprotocol/tasks): signed tokens from
+ * which every process gets the stream of the call.
+ */
 
 
 #ifndef MCP_TASK_ID_H_INCLUDED
@@ -30,10 +32,10 @@ int mcp_task_id_write(const mcp_task_id_t *id, const mcp_keys_t *keys,
     mcp_buf_t *out);
 
 /*
- * Reads a client's text.
+ * Verifies a client's task id.
  *
  * Returns MCP_OK, or
- *   MCP_ERR_NOT_FOUND  we have not made it, or its time is over
+ *   MCP_ERR_NOT_FOUND  it was not signed with a configured key, or has expired
  *   MCP_ERR_INTERNAL   OpenSSL failed
  */
 int mcp_task_id_read(mcp_task_id_t *id, const mcp_keys_t *keys, mcp_str_t text,

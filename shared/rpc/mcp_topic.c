@@ -34,15 +34,15 @@ mcp_topic_method(mcp_topic_e list)
 
 
 int
-mcp_topic_list(mcp_topic_e list, const unsigned char *place,
+mcp_topic_list(mcp_topic_e list, const unsigned char *catalog_key,
     unsigned char topic[MCP_DIGEST_LEN])
 {
     mcp_str_t  parts[3];
 
     parts[0] = mcp_str("list_changed");
     parts[1] = mcp_topic_methods[list];
-    parts[2].data = (const char *) place;
-    parts[2].len = place ? MCP_DIGEST_LEN : 0;
+    parts[2].data = (const char *) catalog_key;
+    parts[2].len = catalog_key ? MCP_DIGEST_LEN : 0;
 
     return mcp_digest(topic, parts, 3);
 }

@@ -10,7 +10,10 @@
 #define MCP_TRACE_PARENT_LEN       55
 
 
-/* Lower case hexadecimal digits, and not all of them 0 unless they may be. */
+/*
+ * Returns 1 if the text consists of lower-case hexadecimal digits that are not
+ * all 0, unless zeros is 1.
+ */
 static int
 mcp_trace_hex(const char *p, size_t n, int zero)
 {
@@ -28,7 +31,10 @@ mcp_trace_hex(const char *p, size_t n, int zero)
 }
 
 
-/* Versions to come may have more, behind another hyphen (3.2.4). */
+/*
+ * Returns 1 for a valid traceparent. Later versions may have more fields after
+ * another hyphen (3.2.4).
+ */
 static int
 mcp_trace_is_parent(mcp_str_t s)
 {
@@ -59,7 +65,7 @@ mcp_trace_is_blank(char c)
 }
 
 
-/* Takes the next member of a list off s, without blanks around it. */
+/* Removes the next member of a list from s, without spaces around it. */
 static mcp_str_t
 mcp_trace_member(mcp_str_t *s)
 {
@@ -90,7 +96,10 @@ mcp_trace_member(mcp_str_t *s)
 }
 
 
-/* A list of members that are KEY=VALUE; with_empty: some may be empty. */
+/*
+ * Returns 1 for a list of members KEY=VALUE; with_empty is 1 if members may be
+ * empty.
+ */
 static int
 mcp_trace_is_list(mcp_str_t s, size_t max, int with_empty,
     int (*is_key)(unsigned char c), int (*is_value)(unsigned char c))
@@ -145,7 +154,9 @@ mcp_trace_is_state_value(unsigned char c)
 }
 
 
-/* token (RFC 9110, 5.6.2), and blanks before the sign */
+/*
+ * Returns 1 for a key: a token (RFC 9110, 5.6.2), and spaces before the "=".
+ */
 static int
 mcp_trace_is_baggage_key(unsigned char c)
 {
@@ -153,7 +164,7 @@ mcp_trace_is_baggage_key(unsigned char c)
 }
 
 
-/* A value and its properties, which have signs and blanks of their own. */
+/* Returns 1 for a value with its properties, which may have "=" and spaces. */
 static int
 mcp_trace_is_baggage_value(unsigned char c)
 {
@@ -163,13 +174,13 @@ mcp_trace_is_baggage_value(unsigned char c)
 
 
 void
-mcp_trace_set(mcp_facts_t *facts, const mcp_trace_t *trace)
+mcp_trace_set(mcp_variables_t *variables, const mcp_trace_t *trace)
 {
     mcp_str_t  state;
 
     if (trace->parent.len && mcp_trace_is_parent(trace->parent)) {
 
-        /* another tracestate belongs to another traceparent */
+        /* a tracestate without its traceparent is meaningless */
 
         state = trace->state.len <= MCP_TRACE_STATE_MAX
                 && mcp_trace_is_list(trace->state, MCP_TRACE_STATE_MEMBERS, 1,
@@ -177,8 +188,8 @@ mcp_trace_set(mcp_facts_t *facts, const mcp_trace_t *trace)
                                      mcp_trace_is_state_value)
                 ? trace->state : mcp_null_str;
 
-        mcp_fact_set(facts, MCP_FACT_TRACEPARENT, trace->parent);
-        mcp_fact_set(facts, MCP_FACT_TRACESTATE, state);
+        mcp_variable_set(variables, MCP_VARIABLE_TRACEPARENT, trace->parent);
+        mcp_variable_set(variables, MCP_VARIABLE_TRACESTATE, state);
     }
 
     if (trace->baggage.len && trace->baggage.len <= MCP_TRACE_BAGGAGE_MAX
@@ -186,12 +197,12 @@ mcp_trace_set(mcp_facts_t *facts, const mcp_trace_t *trace)
                              mcp_trace_is_baggage_key,
                              mcp_trace_is_baggage_value))
     {
-        mcp_fact_set(facts, MCP_FACT_BAGGAGE, trace->baggage);
+        mcp_variable_set(variables, MCP_VARIABLE_BAGGAGE, trace->baggage);
     }
 }
 
 
-/* A member of _meta; empty if it is no string, or too long for one. */
+/* Returns a member of _meta, empty if it is not a string or too long. */
 static mcp_str_t
 mcp_trace_text(mcp_arena_t *arena, const mcp_json_value_t *value)
 {

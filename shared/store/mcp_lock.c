@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* A robust mutex that processes share.  No other file of the core knows
- * threads; the store gets its lock from the glue. */
+/* A robust mutex that processes share. No other file of the core uses threads;
+ * the store gets its lock from the glue. */
 
 
 #include <errno.h>
@@ -10,8 +10,8 @@
 #include "mcp_lock.h"
 
 
-/* The store's lock is mostly held for well under a microsecond: trying again a
- * few times costs less than sleeping. */
+/* The store's lock is usually held for well under a microsecond: a few more
+ * attempts cost less than sleeping. */
 #define MCP_LOCK_SPINS  64
 
 
@@ -84,9 +84,9 @@ mcp_lock(void *lock)
         return MCP_OK;
     }
 
-    /* Marked consistent at once: should this process die during the repair, the
-     * next one is told of it, while a mutex that is unlocked without that mark
-     * can never be locked again. */
+    /* Marked consistent at once: if this process dies during the repair, the
+     * next one is notified, while a mutex that is unlocked without the mark can
+     * never be locked again. */
 
     if (rc == EOWNERDEAD && pthread_mutex_consistent(lock) == 0) {
         return MCP_AGAIN;

@@ -3,14 +3,15 @@
 #include <stddef.h>
 
 #include "rpc/mcp_topic.h"
-#include "store/mcp_status_parts.h"
+#include "store/mcp_status_internal.h"
 
 
 typedef struct {
     mcp_str_t    name;
     mcp_str_t    content_type;
     void       (*render)(const mcp_status_t *status, mcp_buf_t *buf);
-    int        (*head)(mcp_status_head_t *head);       /* more headers */
+    int        (*head)(mcp_status_head_t *head);       /* adds further headers;
+                                                          NULL: none */
 } mcp_status_format_t;
 
 
@@ -19,7 +20,7 @@ typedef struct {
       offsetof(mcp_store_stats_t, counter)                                    \
       + (id) * sizeof(((mcp_store_stats_t *) 0)->counter[0]) }
 
-#define mcp_status_live(id, name, help)                                       \
+#define mcp_status_active_calls(id, name, help)                               \
     { mcp_str(name), mcp_str(help), MCP_STATUS_GAUGE,                         \
       offsetof(mcp_store_stats_t, counter)                                    \
       + (id) * sizeof(((mcp_store_stats_t *) 0)->counter[0]) }
@@ -42,23 +43,23 @@ const mcp_status_row_t  mcp_status_rows[MCP_STATUS_ROWS] = {
     mcp_status_counter(MCP_COUNT_SESSIONS_DELETED, "sessions_deleted",
                        "Sessions ended by their clients"),
 
-    mcp_status_live(MCP_COUNT_CALLS_LIVE, "calls_live",
-                    "Backend calls running now"),
+    mcp_status_active_calls(MCP_COUNT_CALLS_ACTIVE, "calls_live",
+                            "Backend calls running now"),
     mcp_status_counter(MCP_COUNT_CALLS, "calls",
                        "Backend calls begun"),
     mcp_status_counter(MCP_COUNT_CALLS_FAILED, "calls_failed",
                        "Backend calls answered with an error"),
     mcp_status_counter(MCP_COUNT_CALLS_TOOL_ERRORS, "calls_tool_errors",
-                       "Backend calls whose tool said that it failed"),
+                       "Backend calls whose tool returned an error"),
     mcp_status_counter(MCP_COUNT_CALLS_CANCELLED, "calls_cancelled",
                        "Backend calls cancelled by their clients"),
     mcp_status_counter(MCP_COUNT_CALLS_EXPIRED, "calls_expired",
-                       "Backend calls that nobody fetched in time"),
+                       "Backend calls that no client resumed in time"),
     mcp_status_counter(MCP_COUNT_CALLS_LOST, "calls_lost",
                        "Backend calls lost with their process"),
 
-    mcp_status_live(MCP_COUNT_CONSUMERS_LIVE, "consumers_live",
-                    "Event stream connections open now"),
+    mcp_status_active_calls(MCP_COUNT_CONSUMERS_ACTIVE, "consumers_live",
+                            "Event stream connections open now"),
     mcp_status_counter(MCP_COUNT_EVENTS, "events",
                        "Events written to streams"),
     mcp_status_counter(MCP_COUNT_EVENTS_DROPPED, "events_dropped",
@@ -68,18 +69,18 @@ const mcp_status_row_t  mcp_status_rows[MCP_STATUS_ROWS] = {
     mcp_status_counter(MCP_COUNT_TAKEOVERS, "takeovers",
                        "Streams taken over from an older connection"),
     mcp_status_counter(MCP_COUNT_STREAMS_EXPIRED, "streams_expired",
-                       "Streams whose time was up"),
+                       "Streams that expired"),
     mcp_status_counter(MCP_COUNT_STREAMS_EVICTED, "streams_evicted",
                        "Delivered streams dropped early to make room"),
 
     mcp_status_counter(MCP_COUNT_REFUSED_FULL, "refused_full",
                        "Requests refused because the zone was full"),
-    mcp_status_counter(MCP_COUNT_REFUSED_LIMIT, "refused_limit",
+    mcp_status_counter(MCP_COUNT_REJECTED_LIMIT, "refused_limit",
                        "Requests refused because of a limit on streams"),
     mcp_status_counter(MCP_COUNT_ERRORS, "errors",
                        "Errors answered, of HTTP and of JSON-RPC"),
     mcp_status_counter(MCP_COUNT_PUBLISHED, "published",
-                       "Messages taken at the publish endpoint"),
+                       "Messages accepted at the publish endpoint"),
     mcp_status_counter(MCP_COUNT_INPUTS, "inputs",
                        "Requests for input sent to clients"),
     mcp_status_counter(MCP_COUNT_REPAIRS, "repairs",
@@ -124,7 +125,7 @@ mcp_status_revision(const mcp_store_stats_t *stats, mcp_revision_e revision,
 }
 
 
-/* One line about what there is now, for another page. */
+/* One line about the present state, for another page. */
 static void
 mcp_status_summary(const mcp_status_t *status, mcp_buf_t *buf)
 {
@@ -171,8 +172,8 @@ static const mcp_status_format_t  mcp_status_formats[] = {
     (sizeof(mcp_status_formats) / sizeof(mcp_status_formats[0]))
 
 
-/* Does not count subscriptions to changed lists, in the whole zone and in a
- * place: whoever has the one has the other. */
+/* Subscriptions to changes of lists, in the whole zone and in a place, are
+ * counted once, because each listener has both. */
 static void
 mcp_status_stats(mcp_store_t *store, mcp_store_stats_t *stats)
 {
@@ -196,15 +197,15 @@ mcp_status_stats(mcp_store_t *store, mcp_store_stats_t *stats)
 
 
 int
-mcp_status_render(mcp_store_t *store, const mcp_status_ask_t *ask,
+mcp_status_render(mcp_store_t *store, const mcp_status_query_t *query,
     mcp_buf_t *buf, mcp_status_head_t *head)
 {
     size_t        i;
     mcp_status_t  status;
 
     for (i = 0; i < MCP_STATUS_FORMATS; i++) {
-        if (mcp_str_eq(mcp_status_formats[i].name, ask->format)) {
-            status.ask = ask;
+        if (mcp_str_eq(mcp_status_formats[i].name, query->format)) {
+            status.query = query;
             status.store = store;
             mcp_status_stats(store, &status.stats);
             head->content_type = mcp_status_formats[i].content_type;

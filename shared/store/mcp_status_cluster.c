@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* What the status says of a cluster: nothing, where there is none. */
+/* The cluster's part of the status; empty without a cluster. */
 
 
 #include <stdio.h>
 
-#include "store/mcp_status_parts.h"
+#include "store/mcp_status_internal.h"
 #include "store/mcp_store_node.h"
 
 
@@ -29,23 +29,24 @@ mcp_status_cluster_id(char text[MCP_STATUS_NODE_LEN + 1], uint64_t id)
 }
 
 
-/* Returns whether the node is in its cluster, as far as is known here. */
+/* Returns the name of the node's state in its cluster, as far as it is known
+ * here. */
 static mcp_str_t
-mcp_status_cluster_state(const mcp_node_facts_t *facts)
+mcp_status_cluster_state(const mcp_node_info_t *info)
 {
-    if (facts->alone[0]) {
+    if (info->standalone[0]) {
         return mcp_str("alone");
     }
 
-    if (facts->up == 0) {
+    if (info->up == 0) {
         return mcp_str("unreachable");
     }
 
-    return facts->view.at ? mcp_str("member") : mcp_str("joining");
+    return info->view.at ? mcp_str("member") : mcp_str("joining");
 }
 
 
-/* What is counted, by its name and what it is. */
+/* The counters, with their names and help texts. */
 static const struct {
     mcp_str_t  name;
     mcp_str_t  help;
@@ -53,50 +54,50 @@ static const struct {
 
     [MCP_NODE_COPIED] = {
         mcp_str("events_copied"),
-        mcp_str("Events that Redis has taken") },
+        mcp_str("Events that Redis has acknowledged") },
     [MCP_NODE_REFILLED] = {
         mcp_str("streams_refilled"),
-        mcp_str("Streams of which Redis had lost some, which was written "
-                "again") },
+        mcp_str("Streams that were written again because Redis had lost a "
+                "part") },
     [MCP_NODE_LINKS_LOST] = {
         mcp_str("links_lost"),
         mcp_str("Connections to Redis that were lost") },
-    [MCP_NODE_AWAY] = {
+    [MCP_NODE_UNREACHABLE] = {
         mcp_str("requests_refused"),
         mcp_str("Requests refused because Redis could not be reached") },
     [MCP_NODE_REAPED] = {
         mcp_str("nodes_reaped"),
         mcp_str("Nodes whose streams this one took over") },
-    [MCP_NODE_INHERITED] = {
+    [MCP_NODE_PROMOTED] = {
         mcp_str("streams_inherited"),
         mcp_str("Streams that were taken over from dead nodes") },
     [MCP_NODE_DROPPED] = {
         mcp_str("dropped"),
-        mcp_str("Streams of dead nodes, and answers from other nodes, lost for "
-                "want of room") },
+        mcp_str("Streams of dead nodes and answers from other nodes that were "
+                "lost because the zone was full") },
     [MCP_NODE_DISPLACED] = {
         mcp_str("readers_displaced"),
-        mcp_str("Connections ended because their client came back at another "
+        mcp_str("Connections closed because their client resumed at another "
                 "node") },
     [MCP_NODE_FENCED] = {
         mcp_str("streams_fenced"),
-        mcp_str("Streams that others had taken over from this node") },
+        mcp_str("Streams of this node that other nodes took over") },
     [MCP_NODE_REBORN] = {
         mcp_str("deaths"),
-        mcp_str("Times that others took this node for dead") },
-    [MCP_NODE_STRANGE] = {
+        mcp_str("Times that other nodes declared this node dead") },
+    [MCP_NODE_UNEXPECTED_REPLY] = {
         mcp_str("errors"),
-        mcp_str("Replies of Redis that were errors, or none of a script") }
+        mcp_str("Unexpected replies of Redis") }
 };
 
 
-/* Returns how long the oldest event has not been in Redis, ms. */
+/* Returns how long Redis has lacked the oldest unreplicated event, ms. */
 static uint64_t
 mcp_status_cluster_lag(const mcp_status_t *status,
-    const mcp_node_facts_t *facts)
+    const mcp_node_info_t *info)
 {
-    return facts->lag.since && status->ask->now > facts->lag.since
-           ? status->ask->now - facts->lag.since : 0;
+    return info->lag.since && status->query->now > info->lag.since
+           ? status->query->now - info->lag.since : 0;
 }
 
 
@@ -104,29 +105,30 @@ static uint64_t
 mcp_status_cluster_age(const mcp_status_t *status,
     const mcp_node_member_t *member)
 {
-    return status->ask->now > member->beat ? status->ask->now - member->beat
-                                           : 0;
+    return status->query->now > member->heartbeat
+               ? status->query->now - member->heartbeat
+               : 0;
 }
 
 
 /* --- JSON --- */
 
 static void
-mcp_status_cluster_json_notes(const mcp_node_facts_t *facts, mcp_buf_t *buf)
+mcp_status_cluster_json_notes(const mcp_node_info_t *info, mcp_buf_t *buf)
 {
-    if (facts->alone[0]) {
+    if (info->standalone[0]) {
         mcp_status_string(buf, mcp_str(",\"refused\":"),
-                          mcp_status_cluster_text(facts->alone));
+                          mcp_status_cluster_text(info->standalone));
 
     } else {
         mcp_buf_lit(buf, ",\"refused\":null");
     }
 
-    if (facts->error_at) {
+    if (info->error_at) {
         mcp_status_number(buf, mcp_str(",\"last_error\":{\"at\":"),
-                          facts->error_at);
+                          info->error_at);
         mcp_status_string(buf, mcp_str(",\"text\":"),
-                          mcp_status_cluster_text(facts->error));
+                          mcp_status_cluster_text(info->error));
         mcp_buf_lit(buf, "}");
 
     } else {
@@ -137,22 +139,22 @@ mcp_status_cluster_json_notes(const mcp_node_facts_t *facts, mcp_buf_t *buf)
 
 static void
 mcp_status_cluster_json_counts(const mcp_status_t *status,
-    const mcp_node_facts_t *facts, mcp_buf_t *buf)
+    const mcp_node_info_t *info, mcp_buf_t *buf)
 {
     unsigned  i;
 
-    mcp_status_number(buf, mcp_str(",\"mirrors\":"), facts->mirrors);
+    mcp_status_number(buf, mcp_str(",\"mirrors\":"), info->mirrors);
     mcp_status_number(buf, mcp_str(",\"lag\":{\"events\":"),
-                      facts->lag.events);
-    mcp_status_number(buf, mcp_str(",\"bytes\":"), facts->lag.bytes);
+                      info->lag.events);
+    mcp_status_number(buf, mcp_str(",\"bytes\":"), info->lag.bytes);
     mcp_status_number(buf, mcp_str(",\"age\":"),
-                      mcp_status_cluster_lag(status, facts));
+                      mcp_status_cluster_lag(status, info));
     mcp_buf_lit(buf, "}");
 
     for (i = 0; i < MCP_NODE_COUNTS; i++) {
         mcp_buf_lit(buf, ",\"");
         mcp_buf_str(buf, mcp_status_cluster_rows[i].name);
-        mcp_status_number(buf, mcp_str("\":"), facts->counts[i]);
+        mcp_status_number(buf, mcp_str("\":"), info->counts[i]);
     }
 }
 
@@ -189,26 +191,26 @@ mcp_status_cluster_json_members(const mcp_status_t *status,
 void
 mcp_status_cluster_json(const mcp_status_t *status, mcp_buf_t *buf)
 {
-    char              id[MCP_STATUS_NODE_LEN + 1];
-    mcp_node_facts_t  facts;
+    char             id[MCP_STATUS_NODE_LEN + 1];
+    mcp_node_info_t  info;
 
-    if (mcp_store_node_facts(status->store, &facts) != MCP_OK) {
+    if (mcp_store_node_info(status->store, &info) != MCP_OK) {
         return;
     }
 
     mcp_status_string(buf, mcp_str(",\"cluster\":{\"node\":"),
-                      mcp_status_cluster_id(id, facts.id));
+                      mcp_status_cluster_id(id, info.id));
     mcp_status_string(buf, mcp_str(",\"state\":"),
-                      mcp_status_cluster_state(&facts));
-    mcp_status_number(buf, mcp_str(",\"processes\":"), facts.processes);
-    mcp_status_number(buf, mcp_str(",\"connected\":"), facts.up);
-    mcp_status_number(buf, mcp_str(",\"round_trip\":"), facts.round_trip);
+                      mcp_status_cluster_state(&info));
+    mcp_status_number(buf, mcp_str(",\"processes\":"), info.processes);
+    mcp_status_number(buf, mcp_str(",\"connected\":"), info.up);
+    mcp_status_number(buf, mcp_str(",\"round_trip\":"), info.round_trip);
     mcp_buf_lit(buf, ",\"offset\":");
-    mcp_buf_int(buf, facts.view.offset);
-    mcp_status_number(buf, mcp_str(",\"layout\":"), facts.view.layout);
-    mcp_status_cluster_json_counts(status, &facts, buf);
-    mcp_status_cluster_json_notes(&facts, buf);
-    mcp_status_cluster_json_members(status, &facts.view, buf);
+    mcp_buf_int(buf, info.view.offset);
+    mcp_status_number(buf, mcp_str(",\"layout\":"), info.view.layout);
+    mcp_status_cluster_json_counts(status, &info, buf);
+    mcp_status_cluster_json_notes(&info, buf);
+    mcp_status_cluster_json_members(status, &info.view, buf);
     mcp_buf_lit(buf, "}");
 }
 
@@ -271,8 +273,8 @@ mcp_status_cluster_seconds(const mcp_status_t *status, mcp_buf_t *buf,
 }
 
 
-/* The longest silence of each of the others would need its name, which changes
- * with every start: one number is enough for an alert. */
+/* The silence of each node would need its name as a label, which changes with
+ * every start: one number is enough for an alert. */
 static uint64_t
 mcp_status_cluster_oldest(const mcp_status_t *status,
     const mcp_node_view_t *view)
@@ -291,36 +293,37 @@ mcp_status_cluster_oldest(const mcp_status_t *status,
 }
 
 
-/* What there is of streams that are shared, and what has become of them. */
+/* The values about replicated streams. */
 static void
 mcp_status_cluster_streams(const mcp_status_t *status,
-    const mcp_node_facts_t *facts, mcp_buf_t *buf)
+    const mcp_node_info_t *info, mcp_buf_t *buf)
 {
     unsigned  i;
 
     mcp_status_cluster_count(status, buf, mcp_str("mirrors"),
                              mcp_str("Streams of other nodes that are read "
                                      "here"),
-                             facts->mirrors);
+                             info->mirrors);
     mcp_status_cluster_count(status, buf, mcp_str("lag_events"),
                              mcp_str("Events that are not in Redis yet"),
-                             facts->lag.events);
+                             info->lag.events);
     mcp_status_cluster_count(status, buf, mcp_str("lag_bytes"),
-                             mcp_str("Bytes of these"), facts->lag.bytes);
+                             mcp_str("Bytes of these"), info->lag.bytes);
     mcp_status_cluster_seconds(status, buf, mcp_str("lag_seconds"),
-                               mcp_str("Age of the oldest of these"),
+                               mcp_str("Age of the oldest event that is not in "
+                                       "Redis yet"),
                                (int64_t) mcp_status_cluster_lag(status,
-                                                                facts));
+                                                                info));
 
     for (i = 0; i < MCP_NODE_COUNTS; i++) {
 
-        if (i == MCP_NODE_AWAY) {
-            continue;          /* mcp_requests_refused_total has it */
+        if (i == MCP_NODE_UNREACHABLE) {
+            continue;          /* part of mcp_requests_refused_total */
         }
 
         mcp_status_cluster_counter(status, buf, mcp_status_cluster_rows[i].name,
                                    mcp_status_cluster_rows[i].help,
-                                   facts->counts[i]);
+                                   info->counts[i]);
     }
 }
 
@@ -328,38 +331,38 @@ mcp_status_cluster_streams(const mcp_status_t *status,
 void
 mcp_status_cluster_prometheus(const mcp_status_t *status, mcp_buf_t *buf)
 {
-    mcp_node_facts_t  facts;
+    mcp_node_info_t  info;
 
-    if (mcp_store_node_facts(status->store, &facts) != MCP_OK) {
+    if (mcp_store_node_info(status->store, &info) != MCP_OK) {
         return;
     }
 
     mcp_status_cluster_count(status, buf, mcp_str("processes"),
                              mcp_str("Processes with a link to Redis"),
-                             facts.processes);
+                             info.processes);
     mcp_status_cluster_count(status, buf, mcp_str("connected"),
-                             mcp_str("Processes whose link is up"), facts.up);
+                             mcp_str("Processes whose link is up"), info.up);
     mcp_status_cluster_count(status, buf, mcp_str("refused"),
-                             mcp_str("1 if the node was refused and serves "
-                                     "alone"),
-                             facts.alone[0] != '\0');
+                             mcp_str("1 if the cluster rejected the node, "
+                                     "which serves alone"),
+                             info.standalone[0] != '\0');
     mcp_status_cluster_count(status, buf, mcp_str("members"),
-                             mcp_str("Nodes that Redis knows"),
-                             facts.view.n_members);
+                             mcp_str("Nodes in the cluster"),
+                             info.view.n_members);
     mcp_status_cluster_seconds(status, buf, mcp_str("member_silence_seconds"),
-                               mcp_str("Time since the oldest last beat of a "
-                                       "node"),
+                               mcp_str("Longest time since a node's last "
+                                       "heartbeat"),
                                (int64_t) mcp_status_cluster_oldest(status,
-                                                               &facts.view));
+                                                               &info.view));
     mcp_status_cluster_seconds(status, buf, mcp_str("round_trip_seconds"),
-                               mcp_str("Time that Redis took to answer last, "
-                                       "the longest of all processes"),
-                               (int64_t) facts.round_trip);
+                               mcp_str("Longest last round trip to Redis of "
+                                       "all processes"),
+                               (int64_t) info.round_trip);
     mcp_status_cluster_seconds(status, buf, mcp_str("clock_offset_seconds"),
                                mcp_str("Clock of Redis minus that of the "
                                        "node"),
-                               facts.view.offset);
-    mcp_status_cluster_streams(status, &facts, buf);
+                               info.view.offset);
+    mcp_status_cluster_streams(status, &info, buf);
 }
 
 
@@ -368,29 +371,29 @@ mcp_status_cluster_prometheus(const mcp_status_t *status, mcp_buf_t *buf)
 void
 mcp_status_cluster_html(const mcp_status_t *status, mcp_buf_t *buf)
 {
-    char              id[MCP_STATUS_NODE_LEN + 1];
-    mcp_node_facts_t  facts;
+    char             id[MCP_STATUS_NODE_LEN + 1];
+    mcp_node_info_t  info;
 
-    if (mcp_store_node_facts(status->store, &facts) != MCP_OK) {
+    if (mcp_store_node_info(status->store, &info) != MCP_OK) {
         return;
     }
 
     mcp_buf_lit(buf, "<p>Cluster: node ");
-    mcp_buf_str(buf, mcp_status_cluster_id(id, facts.id));
+    mcp_buf_str(buf, mcp_status_cluster_id(id, info.id));
     mcp_buf_lit(buf, ", ");
-    mcp_buf_str(buf, mcp_status_cluster_state(&facts));
-    mcp_status_number(buf, mcp_str(", "), facts.up);
-    mcp_status_number(buf, mcp_str(" of "), facts.processes);
+    mcp_buf_str(buf, mcp_status_cluster_state(&info));
+    mcp_status_number(buf, mcp_str(", "), info.up);
+    mcp_status_number(buf, mcp_str(" of "), info.processes);
     mcp_status_number(buf, mcp_str(" processes connected to Redis, nodes: "),
-                      facts.view.n_members);
+                      info.view.n_members);
 
-    mcp_status_number(buf, mcp_str(", mirrors: "), facts.mirrors);
+    mcp_status_number(buf, mcp_str(", mirrors: "), info.mirrors);
     mcp_status_number(buf, mcp_str(", events that Redis does not have yet: "),
-                      facts.lag.events);
+                      info.lag.events);
 
-    if (facts.alone[0]) {
+    if (info.standalone[0]) {
         mcp_buf_lit(buf, "<br>Refused: ");
-        mcp_status_html_text(buf, mcp_status_cluster_text(facts.alone));
+        mcp_status_html_text(buf, mcp_status_cluster_text(info.standalone));
     }
 
     mcp_buf_lit(buf, "</p>\n");

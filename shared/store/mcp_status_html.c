@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* The status page.  Its script, if the browser runs it, shows what the JSON of
- * the same URL says; the tables made here stand there until then. */
+/* The status page. Its script, if the browser runs it, shows the JSON of the
+ * same URL; the tables made here are shown until then. */
 
 
 #include "base/mcp_base64.h"
 #include "base/mcp_crypto.h"
 #include "mcp_version.h"
 #include "rpc/mcp_reason.h"
-#include "store/mcp_status_parts.h"
+#include "store/mcp_status_internal.h"
 
 
 /* The attributes of the bar, in percent of the zone. */
@@ -16,8 +16,8 @@
 #define MCP_STATUS_HIGH  90
 
 
-/* Returns what stands before the first "mark" in "text", which loses it and
- * the mark. */
+/* Returns the text before the first "mark" in "text", and removes it and the
+ * mark from "text". */
 static mcp_str_t
 mcp_status_cut(mcp_str_t *text, mcp_str_t mark)
 {
@@ -96,7 +96,7 @@ mcp_status_html_number(mcp_buf_t *buf, int64_t n)
 }
 
 
-/* A size for people: "64 MB". */
+/* Appends a size for people, such as "64 MB". */
 static void
 mcp_status_html_size(mcp_buf_t *buf, uint64_t bytes)
 {
@@ -124,11 +124,11 @@ mcp_status_html_zone(const mcp_status_t *status, mcp_buf_t *buf)
               ? status->stats.used * 100 / status->stats.size : 0;
 
     mcp_buf_lit(buf, "<p class=\"soft\">");
-    mcp_status_html_text(buf, status->ask->server);
+    mcp_status_html_text(buf, status->query->server);
     mcp_buf_lit(buf, ", module ");
     mcp_buf_add(buf, mcp_version, strlen(mcp_version));
     mcp_buf_lit(buf, ", zone ");
-    mcp_status_html_text(buf, status->ask->zone);
+    mcp_status_html_text(buf, status->query->zone);
 
     if (percent >= MCP_STATUS_HIGH) {
         mcp_buf_lit(buf, "</p>\n<p class=\"verdict\">The zone is nearly full: "
@@ -190,23 +190,24 @@ mcp_status_html_counters(const mcp_status_t *status, mcp_buf_t *buf)
 
 
 static void
-mcp_status_html_tool(const mcp_tally_t *tally, uint64_t live, mcp_buf_t *buf)
+mcp_status_html_tool(const mcp_call_stats_t *stats, uint64_t active,
+    mcp_buf_t *buf)
 {
     unsigned  i;
 
     mcp_buf_lit(buf, "<tr>");
-    mcp_status_html_cell(buf, (mcp_str_t) { tally->name,
-                                            strlen(tally->name) });
-    mcp_status_html_cell(buf, mcp_status_kind(tally->kind));
-    mcp_status_html_cell(buf, (mcp_str_t) { tally->endpoint,
-                                            strlen(tally->endpoint) });
-    mcp_status_html_number(buf, (int64_t) live);
+    mcp_status_html_cell(buf, (mcp_str_t) { stats->name,
+                                            strlen(stats->name) });
+    mcp_status_html_cell(buf, mcp_status_kind(stats->kind));
+    mcp_status_html_cell(buf, (mcp_str_t) { stats->endpoint,
+                                            strlen(stats->endpoint) });
+    mcp_status_html_number(buf, (int64_t) active);
 
-    for (i = MCP_ENDING_OK; i < MCP_ENDING_COUNT; i++) {
-        mcp_status_html_number(buf, (int64_t) tally->results[i]);
+    for (i = MCP_OUTCOME_OK; i < MCP_OUTCOME_COUNT; i++) {
+        mcp_status_html_number(buf, (int64_t) stats->results[i]);
     }
 
-    mcp_status_html_cell(buf, mcp_reason(tally->reason)->text);
+    mcp_status_html_cell(buf, mcp_reason(stats->reason)->text);
     mcp_buf_lit(buf, "</tr>\n");
 }
 
@@ -214,29 +215,29 @@ mcp_status_html_tool(const mcp_tally_t *tally, uint64_t live, mcp_buf_t *buf)
 static void
 mcp_status_html_tools(const mcp_status_t *status, mcp_buf_t *buf)
 {
-    unsigned     k;
-    uint32_t     i, n;
-    uint64_t     live[MCP_TALLY_ROWS_MAX];
-    mcp_tally_t  tally;
+    unsigned          k;
+    uint32_t          i, n;
+    uint64_t          active[MCP_CALL_STATS_ROWS_MAX];
+    mcp_call_stats_t  stats;
 
-    memset(live, 0, sizeof(live));
-    mcp_store_live_count(status->store, live, MCP_TALLY_ROWS_MAX);
-    n = mcp_store_tally_rows(status->store);
+    memset(active, 0, sizeof(active));
+    mcp_store_active_count(status->store, active, MCP_CALL_STATS_ROWS_MAX);
+    n = mcp_store_call_stats_rows(status->store);
 
     mcp_buf_lit(buf, "<table>\n<tr><th>Name</th><th>Kind</th><th>Endpoint</th>"
                      "<th class=\"n\">running</th>");
 
-    for (k = MCP_ENDING_OK; k < MCP_ENDING_COUNT; k++) {
+    for (k = MCP_OUTCOME_OK; k < MCP_OUTCOME_COUNT; k++) {
         mcp_buf_lit(buf, "<th class=\"n\">");
-        mcp_buf_str(buf, mcp_ending_name((mcp_ending_e) k));
+        mcp_buf_str(buf, mcp_outcome_name((mcp_outcome_e) k));
         mcp_buf_lit(buf, "</th>");
     }
 
     mcp_buf_lit(buf, "<th>Last failure</th></tr>\n");
 
-    for (i = 0; i < n && i < MCP_TALLY_ROWS_MAX; i++) {
-        mcp_store_tally_get(status->store, i, &tally);
-        mcp_status_html_tool(&tally, live[i], buf);
+    for (i = 0; i < n && i < MCP_CALL_STATS_ROWS_MAX; i++) {
+        mcp_store_call_stats_get(status->store, i, &stats);
+        mcp_status_html_tool(&stats, active[i], buf);
     }
 
     mcp_buf_lit(buf, "</table>\n");
@@ -259,8 +260,8 @@ mcp_status_html(const mcp_status_t *status, mcp_buf_t *buf)
 }
 
 
-/* Appends what a policy says of the text between two tags: it may be used, and
- * nothing else. */
+/* Appends a source of the content security policy: the hash of the text between
+ * two tags. */
 static int
 mcp_status_html_hash(char **p, mcp_str_t opening, mcp_str_t closing)
 {

@@ -6,13 +6,13 @@
 #include "mcp_version.h"
 #include "rpc/mcp_id.h"
 #include "rpc/mcp_reason.h"
-#include "store/mcp_status_parts.h"
+#include "store/mcp_status_internal.h"
 
 
 mcp_str_t
-mcp_status_kind(mcp_tally_kind_e kind)
+mcp_status_kind(mcp_call_stats_kind_e kind)
 {
-    static const mcp_str_t  names[MCP_TALLY_KINDS] = {
+    static const mcp_str_t  names[MCP_CALL_STATS_KINDS] = {
         mcp_str("tool"),
         mcp_str("prompt"),
         mcp_str("resource"),
@@ -25,15 +25,15 @@ mcp_status_kind(mcp_tally_kind_e kind)
 
 
 uint64_t
-mcp_status_ended(const mcp_tally_t *tally)
+mcp_status_ended(const mcp_call_stats_t *stats)
 {
     unsigned  i;
     uint64_t  n;
 
     n = 0;
 
-    for (i = 0; i < MCP_TALLY_BUCKETS; i++) {
-        n += tally->buckets[i];
+    for (i = 0; i < MCP_CALL_STATS_BUCKETS; i++) {
+        n += stats->buckets[i];
     }
 
     return n;
@@ -114,7 +114,7 @@ mcp_status_json_counters(const mcp_status_t *status, mcp_buf_t *buf)
 }
 
 
-/* What is known of a failure beside its result. */
+/* Appends the reason of a failure. */
 static void
 mcp_status_json_reason(mcp_buf_t *buf, unsigned reason)
 {
@@ -129,20 +129,20 @@ mcp_status_json_reason(mcp_buf_t *buf, unsigned reason)
 
 
 static void
-mcp_status_json_durations(const mcp_tally_t *tally, mcp_buf_t *buf)
+mcp_status_json_durations(const mcp_call_stats_t *stats, mcp_buf_t *buf)
 {
     unsigned  i;
     uint64_t  n;
 
     mcp_status_number(buf, mcp_str("},\"seconds\":{\"count\":"),
-                      mcp_status_ended(tally));
+                      mcp_status_ended(stats));
     mcp_buf_lit(buf, ",\"sum\":");
-    mcp_status_seconds(buf, tally->sum);
+    mcp_status_seconds(buf, stats->sum);
 
     n = 0;
 
-    for (i = 0; i < MCP_TALLY_BUCKETS; i++) {
-        n += tally->buckets[i];
+    for (i = 0; i < MCP_CALL_STATS_BUCKETS; i++) {
+        n += stats->buckets[i];
         mcp_status_number(buf, i ? mcp_str(",") : mcp_str(",\"buckets\":["),
                           n);
     }
@@ -152,33 +152,34 @@ mcp_status_json_durations(const mcp_tally_t *tally, mcp_buf_t *buf)
 
 
 static void
-mcp_status_json_tool(const mcp_tally_t *tally, uint64_t live, mcp_buf_t *buf)
+mcp_status_json_tool(const mcp_call_stats_t *stats, uint64_t active,
+    mcp_buf_t *buf)
 {
     unsigned  i;
 
     mcp_status_string(buf, mcp_str("{\"endpoint\":"),
-                      mcp_status_text(tally->endpoint));
+                      mcp_status_text(stats->endpoint));
     mcp_status_string(buf, mcp_str(",\"kind\":"),
-                      mcp_status_kind(tally->kind));
+                      mcp_status_kind(stats->kind));
     mcp_status_string(buf, mcp_str(",\"tool\":"),
-                      mcp_status_text(tally->name));
-    mcp_status_number(buf, mcp_str(",\"live\":"), live);
+                      mcp_status_text(stats->name));
+    mcp_status_number(buf, mcp_str(",\"live\":"), active);
 
-    for (i = MCP_ENDING_OK; i < MCP_ENDING_COUNT; i++) {
-        mcp_status_string(buf, i == MCP_ENDING_OK ? mcp_str(",\"results\":{")
+    for (i = MCP_OUTCOME_OK; i < MCP_OUTCOME_COUNT; i++) {
+        mcp_status_string(buf, i == MCP_OUTCOME_OK ? mcp_str(",\"results\":{")
                                                   : mcp_str(","),
-                          mcp_ending_name((mcp_ending_e) i));
-        mcp_status_number(buf, mcp_str(":"), tally->results[i]);
+                          mcp_outcome_name((mcp_outcome_e) i));
+        mcp_status_number(buf, mcp_str(":"), stats->results[i]);
     }
 
-    mcp_status_json_durations(tally, buf);
+    mcp_status_json_durations(stats, buf);
 
-    if (tally->failed_at) {
+    if (stats->failed_at) {
         mcp_status_number(buf, mcp_str(",\"last_error\":{\"at\":"),
-                          tally->failed_at);
+                          stats->failed_at);
         mcp_status_string(buf, mcp_str(",\"result\":"),
-                          mcp_ending_name((mcp_ending_e) tally->failed));
-        mcp_status_json_reason(buf, tally->reason);
+                          mcp_outcome_name((mcp_outcome_e) stats->failed));
+        mcp_status_json_reason(buf, stats->reason);
         mcp_buf_lit(buf, "}}");
 
     } else {
@@ -187,45 +188,45 @@ mcp_status_json_tool(const mcp_tally_t *tally, uint64_t live, mcp_buf_t *buf)
 }
 
 
-/* One endpoint: the rows from "first" on that have its name, if none before
- * has. */
+/* Appends one endpoint: the rows from "first" on that have its name, unless an
+ * earlier row has it. */
 static int
 mcp_status_json_endpoint(const mcp_status_t *status, uint32_t first,
-    const uint64_t *live, const char *before, mcp_buf_t *buf)
+    const uint64_t *active, const char *before, mcp_buf_t *buf)
 {
-    uint32_t     i, n;
-    uint64_t     tools, lives, ended, failed;
-    mcp_tally_t  tally, other;
+    uint32_t          i, n;
+    uint64_t          tools, lives, ended, failed;
+    mcp_call_stats_t  stats, other;
 
-    mcp_store_tally_get(status->store, first, &tally);
+    mcp_store_call_stats_get(status->store, first, &stats);
 
-    if (tally.kind != MCP_TALLY_KIND_OTHER) {
+    if (stats.kind != MCP_CALL_STATS_KIND_OTHER) {
         return 0;
     }
 
     tools = lives = ended = failed = 0;
-    n = mcp_store_tally_rows(status->store);
+    n = mcp_store_call_stats_rows(status->store);
 
-    for (i = 0; i < n && i < MCP_TALLY_ROWS_MAX; i++) {
-        mcp_store_tally_get(status->store, i, &other);
+    for (i = 0; i < n && i < MCP_CALL_STATS_ROWS_MAX; i++) {
+        mcp_store_call_stats_get(status->store, i, &other);
 
-        if (strcmp(other.endpoint, tally.endpoint) != 0) {
+        if (strcmp(other.endpoint, stats.endpoint) != 0) {
             continue;
         }
 
-        tools += other.kind == MCP_TALLY_KIND_TOOL;
-        lives += live[i];
-        ended += mcp_status_ended(&other) + other.results[MCP_ENDING_LOST];
-        failed += other.results[MCP_ENDING_TOOL_ERROR]
-                  + other.results[MCP_ENDING_RPC_ERROR]
-                  + other.results[MCP_ENDING_FAULT]
-                  + other.results[MCP_ENDING_LOST]
-                  + other.results[MCP_ENDING_EXPIRED];
+        tools += other.kind == MCP_CALL_STATS_KIND_TOOL;
+        lives += active[i];
+        ended += mcp_status_ended(&other) + other.results[MCP_OUTCOME_LOST];
+        failed += other.results[MCP_OUTCOME_TOOL_ERROR]
+                  + other.results[MCP_OUTCOME_RPC_ERROR]
+                  + other.results[MCP_OUTCOME_FAULT]
+                  + other.results[MCP_OUTCOME_LOST]
+                  + other.results[MCP_OUTCOME_EXPIRED];
     }
 
     mcp_buf_add(buf, before, strlen(before));
     mcp_status_string(buf, mcp_str("{\"endpoint\":"),
-                      mcp_status_text(tally.endpoint));
+                      mcp_status_text(stats.endpoint));
     mcp_status_number(buf, mcp_str(",\"tools\":"), tools);
     mcp_status_number(buf, mcp_str(",\"live\":"), lives);
     mcp_status_number(buf, mcp_str(",\"calls\":"), ended);
@@ -239,59 +240,59 @@ mcp_status_json_endpoint(const mcp_status_t *status, uint32_t first,
 static void
 mcp_status_json_tools(const mcp_status_t *status, mcp_buf_t *buf)
 {
-    uint32_t      i, n;
-    uint64_t      live[MCP_TALLY_ROWS_MAX];
-    const char   *before;
-    mcp_tally_t   tally;
+    uint32_t          i, n;
+    uint64_t          active[MCP_CALL_STATS_ROWS_MAX];
+    const char       *before;
+    mcp_call_stats_t  stats;
 
-    memset(live, 0, sizeof(live));
-    mcp_store_live_count(status->store, live, MCP_TALLY_ROWS_MAX);
-    n = mcp_store_tally_rows(status->store);
+    memset(active, 0, sizeof(active));
+    mcp_store_active_count(status->store, active, MCP_CALL_STATS_ROWS_MAX);
+    n = mcp_store_call_stats_rows(status->store);
     before = "";
 
     mcp_buf_lit(buf, ",\"endpoints\":[");
 
-    for (i = 0; i < n && i < MCP_TALLY_ROWS_MAX; i++) {
-        if (mcp_status_json_endpoint(status, i, live, before, buf)) {
+    for (i = 0; i < n && i < MCP_CALL_STATS_ROWS_MAX; i++) {
+        if (mcp_status_json_endpoint(status, i, active, before, buf)) {
             before = ",";
         }
     }
 
-    for (i = 0; i < MCP_TALLY_BUCKETS - 1; i++) {
+    for (i = 0; i < MCP_CALL_STATS_BUCKETS - 1; i++) {
         mcp_buf_str(buf, i ? mcp_str(",") : mcp_str("],\"buckets\":["));
-        mcp_status_seconds(buf, mcp_tally_bounds[i]);
+        mcp_status_seconds(buf, mcp_call_stats_bounds[i]);
     }
 
-    for (i = 0; i < n && i < MCP_TALLY_ROWS_MAX; i++) {
-        mcp_store_tally_get(status->store, i, &tally);
+    for (i = 0; i < n && i < MCP_CALL_STATS_ROWS_MAX; i++) {
+        mcp_store_call_stats_get(status->store, i, &stats);
         mcp_buf_str(buf, i ? mcp_str(",") : mcp_str("],\"tools\":["));
-        mcp_status_json_tool(&tally, live[i], buf);
+        mcp_status_json_tool(&stats, active[i], buf);
     }
 
     mcp_buf_lit(buf, "]");
 }
 
 
-/* What a call is about; its name and principal only where that is wanted. */
+/* Appends the item of a call; its name and principal only with details. */
 static void
 mcp_status_json_about(const mcp_status_t *status, uint32_t row,
     const char *principal, mcp_buf_t *buf)
 {
-    mcp_tally_t  tally;
+    mcp_call_stats_t  stats;
 
-    mcp_store_tally_get(status->store, row, &tally);
+    mcp_store_call_stats_get(status->store, row, &stats);
 
     mcp_status_string(buf, mcp_str(",\"endpoint\":"),
-                      mcp_status_text(tally.endpoint));
+                      mcp_status_text(stats.endpoint));
     mcp_status_string(buf, mcp_str(",\"kind\":"),
-                      mcp_status_kind(tally.kind));
+                      mcp_status_kind(stats.kind));
 
-    if (!status->ask->details) {
+    if (!status->query->details) {
         return;
     }
 
     mcp_status_string(buf, mcp_str(",\"tool\":"),
-                      mcp_status_text(tally.name));
+                      mcp_status_text(stats.name));
     mcp_status_string(buf, mcp_str(",\"principal\":"),
                       mcp_status_text(principal));
 }
@@ -308,7 +309,7 @@ mcp_status_json_id(const unsigned char *id, mcp_buf_t *buf)
 
 
 static mcp_str_t
-mcp_status_state(const mcp_live_t *call)
+mcp_status_state(const mcp_active_t *call)
 {
     switch (call->state) {
 
@@ -328,12 +329,12 @@ mcp_status_state(const mcp_live_t *call)
 
 
 static void
-mcp_status_json_call(const mcp_status_t *status, const mcp_live_t *call,
+mcp_status_json_call(const mcp_status_t *status, const mcp_active_t *call,
     mcp_buf_t *buf)
 {
     uint64_t  now;
 
-    now = status->ask->now;
+    now = status->query->now;
 
     mcp_buf_lit(buf, "{");
     mcp_status_json_id(call->id, buf);
@@ -363,20 +364,20 @@ mcp_status_json_call(const mcp_status_t *status, const mcp_live_t *call,
 static void
 mcp_status_json_calls(const mcp_status_t *status, mcp_buf_t *buf)
 {
-    size_t      i, n;
-    uint32_t    position;
-    uint64_t    cursor;
-    mcp_live_t  calls[MCP_TALLY_PAGE];
+    size_t        i, n;
+    uint32_t      position;
+    uint64_t      cursor;
+    mcp_active_t  calls[MCP_CALL_STATS_PAGE];
 
     position = 0;
 
-    if (mcp_str_uint(status->ask->cursor, &cursor) == MCP_OK
+    if (mcp_str_uint(status->query->cursor, &cursor) == MCP_OK
         && cursor <= UINT32_MAX)
     {
         position = (uint32_t) cursor;
     }
 
-    n = mcp_store_live_page(status->store, &position, calls);
+    n = mcp_store_active_page(status->store, &position, calls);
 
     mcp_buf_lit(buf, ",\"running\":[");
 
@@ -396,8 +397,8 @@ mcp_status_json_calls(const mcp_status_t *status, mcp_buf_t *buf)
 }
 
 
-/* The log's reason, without what it quotes of the backend's answer unless
- * details are wanted. */
+/* Appends the log's reason, without quotations from the backend's answer unless
+ * details are requested. */
 static void
 mcp_status_json_detail(const mcp_status_t *status, const char *detail,
     mcp_buf_t *buf)
@@ -405,7 +406,7 @@ mcp_status_json_detail(const mcp_status_t *status, const char *detail,
     mcp_str_t  text;
 
     text.data = detail;
-    text.len = status->ask->details ? strlen(detail) : strcspn(detail, "\"");
+    text.len = status->query->details ? strlen(detail) : strcspn(detail, "\"");
 
     if (text.len) {
         mcp_status_string(buf, mcp_str(",\"detail\":"), text);
@@ -416,11 +417,12 @@ mcp_status_json_detail(const mcp_status_t *status, const char *detail,
 static void
 mcp_status_json_recent(const mcp_status_t *status, mcp_buf_t *buf)
 {
-    size_t                      i, n;
-    mcp_tally_failure_t         failures[MCP_TALLY_RECENT];
-    const mcp_tally_failure_t  *failure;
+    size_t                           i, n;
+    mcp_call_stats_failure_t         failures[MCP_CALL_STATS_RECENT];
+    const mcp_call_stats_failure_t  *failure;
 
-    n = mcp_store_tally_recent(status->store, failures, MCP_TALLY_RECENT);
+    n = mcp_store_call_stats_recent(status->store, failures,
+                                    MCP_CALL_STATS_RECENT);
 
     mcp_buf_lit(buf, ",\"recent\":[");
 
@@ -431,15 +433,15 @@ mcp_status_json_recent(const mcp_status_t *status, mcp_buf_t *buf)
                           failure->at);
         mcp_status_json_about(status, failure->row, failure->principal, buf);
 
-        if (failure->result == MCP_TALLY_REFUSED) {
+        if (failure->result == MCP_CALL_STATS_REFUSED) {
             mcp_buf_lit(buf, ",\"call\":null,\"result\":\"refused\"");
 
         } else {
             mcp_buf_lit(buf, ",");
             mcp_status_json_id(failure->id, buf);
             mcp_status_string(buf, mcp_str(",\"result\":"),
-                              mcp_ending_name((mcp_ending_e)
-                                              failure->result));
+                              mcp_outcome_name((mcp_outcome_e)
+                                               failure->result));
         }
 
         mcp_status_json_reason(buf, failure->reason);
@@ -454,15 +456,15 @@ mcp_status_json_recent(const mcp_status_t *status, mcp_buf_t *buf)
 void
 mcp_status_json(const mcp_status_t *status, mcp_buf_t *buf)
 {
-    mcp_status_string(buf, mcp_str("{\"server\":"), status->ask->server);
+    mcp_status_string(buf, mcp_str("{\"server\":"), status->query->server);
     mcp_status_string(buf, mcp_str(",\"version\":"),
                       (mcp_str_t) { mcp_version, strlen(mcp_version) });
 
     mcp_status_json_counters(status, buf);
 
-    mcp_status_number(buf, mcp_str(",\"now\":"), status->ask->now);
+    mcp_status_number(buf, mcp_str(",\"now\":"), status->query->now);
     mcp_status_string(buf, mcp_str(",\"zone\":{\"name\":"),
-                      status->ask->zone);
+                      status->query->zone);
     mcp_status_number(buf, mcp_str(",\"size\":"), status->stats.size);
     mcp_status_number(buf, mcp_str(",\"used\":"), status->stats.used);
     mcp_status_number(buf, mcp_str(",\"repairs\":"),

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* The status as metrics of Prometheus, in its text exposition format. */
+/* The status as metrics in Prometheus's text exposition format. */
 
 
 #include "mcp_version.h"
-#include "store/mcp_status_parts.h"
+#include "store/mcp_status_internal.h"
 #include "store/mcp_store_node.h"
 
 
-/* Requests refused for one reason: a counter, and the label's value. */
+/* Requests rejected for one reason: a counter, and the value of the label. */
 typedef struct {
     mcp_counter_e  counter;
     mcp_str_t      reason;
@@ -16,7 +16,7 @@ typedef struct {
 
 static const mcp_status_refused_t  mcp_status_refused[] = {
     { MCP_COUNT_REFUSED_FULL, mcp_str("zone_full") },
-    { MCP_COUNT_REFUSED_LIMIT, mcp_str("limit") },
+    { MCP_COUNT_REJECTED_LIMIT, mcp_str("limit") },
     { MCP_COUNT_HEADERS, mcp_str("header_mismatch") },
     { MCP_COUNT_VERSIONS, mcp_str("unsupported_version") },
     { MCP_COUNT_STATES, mcp_str("request_state") }
@@ -30,13 +30,13 @@ void
 mcp_status_zone(const mcp_status_t *status, mcp_buf_t *buf)
 {
     mcp_buf_lit(buf, "{zone=");
-    mcp_buf_json(buf, status->ask->zone);
+    mcp_buf_json(buf, status->query->zone);
 }
 
 
-/* Returns 1 if mcp_requests_refused_total has the row's counter. */
+/* Returns 1 if the row's counter is part of mcp_requests_refused_total. */
 static int
-mcp_status_is_refusal(const mcp_status_row_t *row)
+mcp_status_is_rejection(const mcp_status_row_t *row)
 {
     size_t  i, offset;
 
@@ -55,7 +55,7 @@ mcp_status_is_refusal(const mcp_status_row_t *row)
 
 
 static void
-mcp_status_prometheus_refusal(const mcp_status_t *status, mcp_buf_t *buf,
+mcp_status_prometheus_rejection(const mcp_status_t *status, mcp_buf_t *buf,
     mcp_str_t reason, int64_t n)
 {
     mcp_buf_lit(buf, "mcp_requests_refused_total");
@@ -72,7 +72,7 @@ static void
 mcp_status_prometheus_refused(const mcp_status_t *status, mcp_buf_t *buf)
 {
     size_t                       i;
-    mcp_node_facts_t             facts;
+    mcp_node_info_t              info;
     const mcp_status_refused_t  *refused;
 
     mcp_buf_lit(buf,
@@ -82,14 +82,14 @@ mcp_status_prometheus_refused(const mcp_status_t *status, mcp_buf_t *buf)
     for (i = 0; i < MCP_STATUS_REFUSED; i++) {
         refused = &mcp_status_refused[i];
 
-        mcp_status_prometheus_refusal(status, buf, refused->reason,
+        mcp_status_prometheus_rejection(status, buf, refused->reason,
                                   status->stats.counter[refused->counter]);
     }
 
-    if (mcp_store_node_facts(status->store, &facts) == MCP_OK) {
-        mcp_status_prometheus_refusal(status, buf,
-                                      mcp_str("redis_unreachable"),
-                                      (int64_t) facts.counts[MCP_NODE_AWAY]);
+    if (mcp_store_node_info(status->store, &info) == MCP_OK) {
+        mcp_status_prometheus_rejection(status, buf,
+            mcp_str("redis_unreachable"),
+            (int64_t) info.counts[MCP_NODE_UNREACHABLE]);
     }
 }
 
@@ -140,53 +140,53 @@ mcp_status_prometheus_revisions(const mcp_status_t *status,
 }
 
 
-/* The labels of a row, whose texts have nothing that JSON escapes in other ways
- * than this format: see mcp_tally_t. */
+/* Appends the labels of a row, whose texts contain nothing that JSON escapes in
+ * another way than this format: see mcp_call_stats_t. */
 static void
-mcp_status_labels(const mcp_status_t *status, const mcp_tally_t *tally,
+mcp_status_labels(const mcp_status_t *status, const mcp_call_stats_t *stats,
     mcp_buf_t *buf)
 {
     mcp_status_zone(status, buf);
     mcp_buf_lit(buf, ",endpoint=");
-    mcp_buf_json(buf, (mcp_str_t) { tally->endpoint,
-                                    strlen(tally->endpoint) });
+    mcp_buf_json(buf, (mcp_str_t) { stats->endpoint,
+                                    strlen(stats->endpoint) });
     mcp_buf_lit(buf, ",kind=");
-    mcp_buf_json(buf, mcp_status_kind(tally->kind));
+    mcp_buf_json(buf, mcp_status_kind(stats->kind));
     mcp_buf_lit(buf, ",tool=");
-    mcp_buf_json(buf, (mcp_str_t) { tally->name, strlen(tally->name) });
+    mcp_buf_json(buf, (mcp_str_t) { stats->name, strlen(stats->name) });
 }
 
 
-/* A row has a sample for "ok" from the start, and one for what has happened to
- * it. */
+/* A row has a sample for "ok" from the start, and one for each other outcome
+ * that has occurred. */
 static void
 mcp_status_prometheus_calls(const mcp_status_t *status, mcp_buf_t *buf)
 {
-    uint32_t      i, n;
-    unsigned      k;
-    mcp_tally_t   tally;
+    uint32_t          i, n;
+    unsigned          k;
+    mcp_call_stats_t  stats;
 
     mcp_buf_lit(buf,
         "# HELP mcp_tool_calls_total Calls of each tool, prompt and resource, "
         "by result\n"
         "# TYPE mcp_tool_calls_total counter\n");
 
-    n = mcp_store_tally_rows(status->store);
+    n = mcp_store_call_stats_rows(status->store);
 
     for (i = 0; i < n; i++) {
-        mcp_store_tally_get(status->store, i, &tally);
+        mcp_store_call_stats_get(status->store, i, &stats);
 
-        for (k = MCP_ENDING_OK; k < MCP_ENDING_COUNT; k++) {
-            if (tally.results[k] == 0 && k != MCP_ENDING_OK) {
+        for (k = MCP_OUTCOME_OK; k < MCP_OUTCOME_COUNT; k++) {
+            if (stats.results[k] == 0 && k != MCP_OUTCOME_OK) {
                 continue;
             }
 
             mcp_buf_lit(buf, "mcp_tool_calls_total");
-            mcp_status_labels(status, &tally, buf);
+            mcp_status_labels(status, &stats, buf);
             mcp_buf_lit(buf, ",result=");
-            mcp_buf_json(buf, mcp_ending_name((mcp_ending_e) k));
+            mcp_buf_json(buf, mcp_outcome_name((mcp_outcome_e) k));
             mcp_buf_lit(buf, "} ");
-            mcp_buf_int(buf, (int64_t) tally.results[k]);
+            mcp_buf_int(buf, (int64_t) stats.results[k]);
             mcp_buf_lit(buf, "\n");
         }
     }
@@ -194,28 +194,28 @@ mcp_status_prometheus_calls(const mcp_status_t *status, mcp_buf_t *buf)
 
 
 static void
-mcp_status_prometheus_live(const mcp_status_t *status, mcp_buf_t *buf)
+mcp_status_prometheus_active_calls(const mcp_status_t *status, mcp_buf_t *buf)
 {
-    uint32_t     i, n;
-    uint64_t     live[MCP_TALLY_ROWS_MAX];
-    mcp_tally_t  tally;
+    uint32_t          i, n;
+    uint64_t          active[MCP_CALL_STATS_ROWS_MAX];
+    mcp_call_stats_t  stats;
 
     mcp_buf_lit(buf,
         "# HELP mcp_tool_calls_live Calls of each tool, prompt and resource "
         "running now\n"
         "# TYPE mcp_tool_calls_live gauge\n");
 
-    memset(live, 0, sizeof(live));
-    mcp_store_live_count(status->store, live, MCP_TALLY_ROWS_MAX);
-    n = mcp_store_tally_rows(status->store);
+    memset(active, 0, sizeof(active));
+    mcp_store_active_count(status->store, active, MCP_CALL_STATS_ROWS_MAX);
+    n = mcp_store_call_stats_rows(status->store);
 
-    for (i = 0; i < n && i < MCP_TALLY_ROWS_MAX; i++) {
-        mcp_store_tally_get(status->store, i, &tally);
+    for (i = 0; i < n && i < MCP_CALL_STATS_ROWS_MAX; i++) {
+        mcp_store_call_stats_get(status->store, i, &stats);
 
         mcp_buf_lit(buf, "mcp_tool_calls_live");
-        mcp_status_labels(status, &tally, buf);
+        mcp_status_labels(status, &stats, buf);
         mcp_buf_lit(buf, "} ");
-        mcp_buf_int(buf, (int64_t) live[i]);
+        mcp_buf_int(buf, (int64_t) active[i]);
         mcp_buf_lit(buf, "\n");
     }
 }
@@ -223,23 +223,23 @@ mcp_status_prometheus_live(const mcp_status_t *status, mcp_buf_t *buf)
 
 static void
 mcp_status_prometheus_histogram(const mcp_status_t *status,
-    const mcp_tally_t *tally, mcp_buf_t *buf)
+    const mcp_call_stats_t *stats, mcp_buf_t *buf)
 {
     unsigned  i;
     uint64_t  n;
 
     n = 0;
 
-    for (i = 0; i < MCP_TALLY_BUCKETS; i++) {
-        n += tally->buckets[i];
+    for (i = 0; i < MCP_CALL_STATS_BUCKETS; i++) {
+        n += stats->buckets[i];
 
         mcp_buf_lit(buf, "mcp_tool_call_duration_seconds_bucket");
-        mcp_status_labels(status, tally, buf);
+        mcp_status_labels(status, stats, buf);
 
         mcp_buf_lit(buf, ",le=\"");
 
-        if (i < MCP_TALLY_BUCKETS - 1) {
-            mcp_status_seconds(buf, mcp_tally_bounds[i]);
+        if (i < MCP_CALL_STATS_BUCKETS - 1) {
+            mcp_status_seconds(buf, mcp_call_stats_bounds[i]);
 
         } else {
             mcp_buf_lit(buf, "+Inf");
@@ -251,13 +251,13 @@ mcp_status_prometheus_histogram(const mcp_status_t *status,
     }
 
     mcp_buf_lit(buf, "mcp_tool_call_duration_seconds_sum");
-    mcp_status_labels(status, tally, buf);
+    mcp_status_labels(status, stats, buf);
     mcp_buf_lit(buf, "} ");
-    mcp_status_seconds(buf, tally->sum);
+    mcp_status_seconds(buf, stats->sum);
     mcp_buf_lit(buf, "\n");
 
     mcp_buf_lit(buf, "mcp_tool_call_duration_seconds_count");
-    mcp_status_labels(status, tally, buf);
+    mcp_status_labels(status, stats, buf);
     mcp_buf_lit(buf, "} ");
     mcp_buf_int(buf, (int64_t) n);
     mcp_buf_lit(buf, "\n");
@@ -267,21 +267,21 @@ mcp_status_prometheus_histogram(const mcp_status_t *status,
 static void
 mcp_status_prometheus_durations(const mcp_status_t *status, mcp_buf_t *buf)
 {
-    uint32_t     i, n;
-    mcp_tally_t  tally;
+    uint32_t          i, n;
+    mcp_call_stats_t  stats;
 
     mcp_buf_lit(buf,
         "# HELP mcp_tool_call_duration_seconds Time that calls of each tool, "
         "prompt and resource took\n"
         "# TYPE mcp_tool_call_duration_seconds histogram\n");
 
-    n = mcp_store_tally_rows(status->store);
+    n = mcp_store_call_stats_rows(status->store);
 
     for (i = 0; i < n; i++) {
-        mcp_store_tally_get(status->store, i, &tally);
+        mcp_store_call_stats_get(status->store, i, &stats);
 
-        if (mcp_status_ended(&tally)) {
-            mcp_status_prometheus_histogram(status, &tally, buf);
+        if (mcp_status_ended(&stats)) {
+            mcp_status_prometheus_histogram(status, &stats, buf);
         }
     }
 }
@@ -305,7 +305,7 @@ mcp_status_prometheus(const mcp_status_t *status, mcp_buf_t *buf)
     for (i = 0; i < MCP_STATUS_ROWS; i++) {
         row = &mcp_status_rows[i];
 
-        if (mcp_status_is_refusal(row)) {
+        if (mcp_status_is_rejection(row)) {
             continue;
         }
 
@@ -334,7 +334,7 @@ mcp_status_prometheus(const mcp_status_t *status, mcp_buf_t *buf)
     mcp_status_prometheus_refused(status, buf);
     mcp_status_prometheus_revisions(status, buf);
     mcp_status_prometheus_calls(status, buf);
-    mcp_status_prometheus_live(status, buf);
+    mcp_status_prometheus_active_calls(status, buf);
     mcp_status_prometheus_durations(status, buf);
     mcp_status_cluster_prometheus(status, buf);
 }

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Appends events to streams, and makes room for them in the region.  Owners
- * that find none wait to be woken.  The log numbers events: mcp_store_log.c. */
+/* Appends events to streams, and makes room for them in the region. Owners that
+ * find no room wait to be woken. The log numbers events: mcp_store_log.c. */
 
 
 #include "store/mcp_store_layout.h"
 
 
-/* Returns how many chunks a message takes: a big one comes in a chain of its
+/* Returns the number of chunks for a message; a long one has a chain of its
  * own. */
 static uint32_t
 mcp_store_append_need(mcp_store_op_t *op, const mcp_store_stream_t *st,
@@ -21,7 +21,8 @@ mcp_store_append_need(mcp_store_op_t *op, const mcp_store_stream_t *st,
 }
 
 
-/* Has the owner woken when the region has as much room as the message takes. */
+/* Schedules the wake-up of the owner for when the region has room for the
+ * message. */
 static void
 mcp_store_hunger(mcp_store_op_t *op, mcp_store_stream_t *st, size_t len)
 {
@@ -31,15 +32,15 @@ mcp_store_hunger(mcp_store_op_t *op, mcp_store_stream_t *st, size_t len)
 
     st->need = mcp_store_append_need(op, st, len);
 
-    if (!mcp_store_linked(&st->link[MCP_LINK_HUNGRY])) {
-        mcp_store_list_append(op->head, &op->head->hungry,
-                              &st->link[MCP_LINK_HUNGRY]);
-        mcp_store_ask_sent(op, st);
+    if (!mcp_store_linked(&st->link[MCP_LINK_BLOCKED_ON_SPACE])) {
+        mcp_store_list_append(op->head, &op->head->blocked,
+                              &st->link[MCP_LINK_BLOCKED_ON_SPACE]);
+        mcp_store_query_sent(op, st);
     }
 }
 
 
-/* Whether an empty region, or the whole quota, would not be enough. */
+/* Returns 1 if the message exceeds an empty region, or the whole quota. */
 static int
 mcp_store_append_is_large(mcp_store_op_t *op, const mcp_store_stream_t *st,
     size_t len)
@@ -49,17 +50,18 @@ mcp_store_append_is_large(mcp_store_op_t *op, const mcp_store_stream_t *st,
     n = mcp_store_chunks(len);
 
     return n > op->head->chunks - MCP_STORE_LEAST
-           || mcp_store_party_large(op, st, n);
+           || mcp_store_tenant_large(op, st, n);
 }
 
 
 /*
- * Makes room for a message in the region, and within the party's quota: evicts
- * other streams, then drops the stream's own events that it can do without.
+ * Makes room for a message in the region and within the tenant's quota: evicts
+ * other streams, then removes events of the stream itself that it does not
+ * need.
  *
  * Returns MCP_OK, or
  *   MCP_ERR_FULL   that was not enough; the owner is woken when there is room
- *   MCP_ERR_LARGE  an empty region, or the whole quota, would not be enough
+ *   MCP_ERR_LARGE  the message exceeds an empty region, or the whole quota
  */
 static int
 mcp_store_make_room(mcp_store_op_t *op, mcp_store_stream_t *st, size_t len,
@@ -70,16 +72,16 @@ mcp_store_make_room(mcp_store_op_t *op, mcp_store_stream_t *st, size_t len,
     op->keep = st;
     n = mcp_store_append_need(op, st, len);
 
-    /* what fits behind the last event is not large */
+    /* a message that fits behind the last event is not large */
 
     if (n > 0 && mcp_store_append_is_large(op, st, len)) {
         return MCP_ERR_LARGE;
     }
 
-    while (!mcp_store_party_allows(op, st, n, all)
+    while (!mcp_store_tenant_allows(op, st, n, all)
            || mcp_store_ensure(op, n, all) != MCP_OK)
     {
-        if (!mcp_store_stream_spare(op, st)) {
+        if (!mcp_store_stream_drop_event(op, st)) {
             mcp_store_hunger(op, st, len);
             return MCP_ERR_FULL;
         }
@@ -91,11 +93,12 @@ mcp_store_make_room(mcp_store_op_t *op, mcp_store_stream_t *st, size_t len,
 }
 
 
-/* Asks, before a big message is copied, whether it may be appended and has
- * room.  "lost": it had, but others were quicker, so the owner must wait. */
+/* Checks, before a long message is copied, whether it may be appended and has
+ * room. With "lost" it had room before, but others were faster, so the owner
+ * has to wait. */
 static int
-mcp_store_append_ask(mcp_store_t *store, const mcp_stream_ref_t *ref,
-    size_t len, int answers, int lost, unsigned char party[MCP_DIGEST_LEN])
+mcp_store_append_try(mcp_store_t *store, const mcp_stream_ref_t *ref,
+    size_t len, int answers, int lost, unsigned char tenant[MCP_DIGEST_LEN])
 {
     int                  rc;
     mcp_store_op_t       op;
@@ -106,7 +109,7 @@ mcp_store_append_ask(mcp_store_t *store, const mcp_stream_ref_t *ref,
         return rc;
     }
 
-    memcpy(party, st->party, MCP_DIGEST_LEN);
+    memcpy(tenant, st->tenant, MCP_DIGEST_LEN);
     mcp_store_task_release(&op, st);
 
     if (mcp_store_final(st)) {
@@ -135,18 +138,18 @@ mcp_store_append_copy(mcp_store_t *store, const mcp_stream_ref_t *ref,
     mcp_str_t message, int answers, mcp_store_chain_t *chain)
 {
     int            rc;
-    unsigned char  party[MCP_DIGEST_LEN];
+    unsigned char  tenant[MCP_DIGEST_LEN];
 
-    rc = mcp_store_append_ask(store, ref, message.len, answers, 0, party);
+    rc = mcp_store_append_try(store, ref, message.len, answers, 0, tenant);
     if (rc != MCP_OK) {
         return rc;
     }
 
     rc = mcp_store_private_make(store, &message, 1, sizeof(mcp_store_record_t),
-                                answers >= 0, party, chain);
+                                answers >= 0, tenant, chain);
 
     if (rc == MCP_ERR_FULL) {
-        rc = mcp_store_append_ask(store, ref, message.len, answers, 1, party);
+        rc = mcp_store_append_try(store, ref, message.len, answers, 1, tenant);
     }
 
     return rc;
@@ -204,7 +207,7 @@ mcp_store_append_locked(mcp_store_op_t *op, const mcp_stream_ref_t *ref,
         return MCP_ERR_NOT_FOUND;
     }
 
-    op->party = st->party;
+    op->tenant = st->tenant;
     mcp_store_task_release(op, st);
 
     rc = mcp_store_stream_admit(op, st, message.len, answers);
@@ -218,18 +221,18 @@ mcp_store_append_locked(mcp_store_op_t *op, const mcp_stream_ref_t *ref,
     }
 
     st->want_room = 0;
-    mcp_store_list_remove(op->head, &op->head->hungry,
-                          &st->link[MCP_LINK_HUNGRY]);
+    mcp_store_list_remove(op->head, &op->head->blocked,
+                          &st->link[MCP_LINK_BLOCKED_ON_SPACE]);
     mcp_store_stream_apply(op, st, rec, now);
     mcp_store_task_replace(op, st);
-    mcp_store_tell_consumer(op, st);
-    mcp_store_mark_copy(op, st);
+    mcp_store_notify_consumer(op, st);
+    mcp_store_mark_replication(op, st);
 
     return MCP_OK;
 }
 
 
-/* Appends a message; chain: holds it already, if it is big.  In line, as owners
+/* Appends a message; chain contains it if it is long. Inline, because owners
  * append all the time. */
 static inline int
 mcp_store_append_claimed(mcp_store_op_t *op, const mcp_stream_ref_t *ref,
@@ -307,8 +310,8 @@ mcp_store_append(mcp_store_t *store, const mcp_stream_ref_t *ref,
 }
 
 
-/* Passes over the number of a message for which there is no room even without
- * all of the listener's events: its client learns that something is missing. */
+/* Skips the number of a message that finds no room even without all of the
+ * listener's events, so that its client notices the gap. */
 static void
 mcp_store_stream_burn(mcp_store_op_t *op, mcp_store_stream_t *st)
 {
@@ -334,7 +337,7 @@ mcp_store_stream_publish(mcp_store_op_t *op, mcp_store_stream_t *st,
     rec.len = (uint32_t) message.len;
     rec.answers = 0;
     rec.type = st->state;
-    op->party = st->party;
+    op->tenant = st->tenant;
 
     (void) mcp_store_stream_admit(op, st, message.len, -1);
 
@@ -349,7 +352,7 @@ mcp_store_stream_publish(mcp_store_op_t *op, mcp_store_stream_t *st,
     }
 
     mcp_store_mark_consumer(op, st);
-    mcp_store_mark_copy(op, st);
+    mcp_store_mark_replication(op, st);
 }
 
 
@@ -386,7 +389,7 @@ mcp_store_stream_publish_big(mcp_store_t *store, const mcp_stream_ref_t *ref,
             mcp_store_stream_burn(&op, st);
             mcp_store_stream_settle(&op, st);
             mcp_store_mark_consumer(&op, st);
-            mcp_store_mark_copy(&op, st);
+            mcp_store_mark_replication(&op, st);
         }
 
     } else if (rc == MCP_OK) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Takes and frees chunks; links them to chains, and what is in them to lists;
- * fills private chains without the lock. */
+/* Takes and frees chunks, links them to chains, links their contents to lists,
+ * and fills private chains without the lock. */
 
 
 #include "store/mcp_store_layout.h"
@@ -34,16 +34,14 @@ mcp_store_ensure(mcp_store_op_t *op, uint32_t n, int all)
             return MCP_ERR_FULL;
         }
 
-        mcp_store_add(op->head, MCP_COUNT_STREAMS_EVICTED,
-                      !mcp_store_is_mirror(op->head, st));
-        mcp_store_stream_free(op, st);
+        mcp_store_evict(op, st);
     }
 
     return MCP_OK;
 }
 
 
-/* The caller has made sure that there is a chunk. */
+/* The caller has checked that there is a chunk. */
 static uint32_t
 mcp_store_chunk_take(mcp_store_head_t *head)
 {
@@ -144,7 +142,7 @@ mcp_store_root_take(mcp_store_op_t *op, unsigned char type)
 
     index = mcp_store_chunk_take(op->head);
 
-    /* Zeroed, it neither is a live stream nor holds an entry. */
+    /* A chunk of zeros is neither a live stream nor contains an entry. */
 
     memset(mcp_store_chunk(op->head, index), 0, MCP_STORE_CHUNK);
     mcp_store_barrier();
@@ -242,11 +240,11 @@ mcp_store_copy_out(mcp_store_head_t *head, mcp_store_pos_t *pos, void *data,
 }
 
 
-/* Takes the next chunks for a private chain, which hangs on the process's slot
- * from its first chunks on. */
+/* Takes the next chunks for a private chain, which is linked to the process's
+ * slot from its first chunks on. */
 static int
 mcp_store_private_grow(mcp_store_t *store, uint32_t total, int all,
-    const unsigned char *party, mcp_store_chain_t *chain)
+    const unsigned char *tenant, mcp_store_chain_t *chain)
 {
     int                 rc;
     uint32_t            n;
@@ -258,7 +256,7 @@ mcp_store_private_grow(mcp_store_t *store, uint32_t total, int all,
         return MCP_ERR_INTERNAL;
     }
 
-    op.party = party;
+    op.tenant = tenant;
     slot = &op.head->slots[store->slot];
     n = total - chain->count;
     rc = slot->pid == store->pid ? MCP_OK : MCP_ERR_INTERNAL;
@@ -292,7 +290,7 @@ mcp_store_private_grow(mcp_store_t *store, uint32_t total, int all,
 }
 
 
-/* Gives back a private chain that found no room for its rest. */
+/* Frees a private chain that found no room for its rest. */
 static void
 mcp_store_private_undo(mcp_store_t *store, mcp_store_chain_t *chain)
 {
@@ -312,7 +310,7 @@ mcp_store_private_undo(mcp_store_t *store, mcp_store_chain_t *chain)
 
 int
 mcp_store_private_make(mcp_store_t *store, const mcp_str_t *parts, size_t n,
-    uint32_t skip, int all, const unsigned char *party,
+    uint32_t skip, int all, const unsigned char *tenant,
     mcp_store_chain_t *chain)
 {
     int              rc;
@@ -332,7 +330,7 @@ mcp_store_private_make(mcp_store_t *store, const mcp_str_t *parts, size_t n,
     total = mcp_store_chunks(len);
 
     while (chain->count < total) {
-        rc = mcp_store_private_grow(store, total, all, party, chain);
+        rc = mcp_store_private_grow(store, total, all, tenant, chain);
 
         if (rc != MCP_OK) {
             mcp_store_private_undo(store, chain);
@@ -480,6 +478,56 @@ mcp_store_list_remove(mcp_store_head_t *head, mcp_store_list_t *list,
         other = mcp_store_at(head, link->next);
         other->prev = link->prev;
     }
+
+    link->prev = 0;
+    link->next = 0;
+}
+
+
+void
+mcp_store_ring_append(mcp_store_head_t *head, uint32_t *ring,
+    mcp_store_link_t *link)
+{
+    uint32_t           ref;
+    mcp_store_link_t  *newest, *oldest;
+
+    ref = mcp_store_ref(head, link);
+
+    if (*ring == 0) {
+        link->prev = ref;
+        link->next = ref;
+
+    } else {
+        newest = mcp_store_at(head, *ring);
+        oldest = mcp_store_at(head, newest->next);
+
+        link->prev = *ring;
+        link->next = newest->next;
+        newest->next = ref;
+        oldest->prev = ref;
+    }
+
+    *ring = ref;
+}
+
+
+void
+mcp_store_ring_remove(mcp_store_head_t *head, uint32_t *ring,
+    mcp_store_link_t *link)
+{
+    uint32_t           ref;
+    mcp_store_link_t  *other;
+
+    ref = mcp_store_ref(head, link);
+
+    if (*ring == ref) {
+        *ring = link->prev == ref ? 0 : link->prev;
+    }
+
+    other = mcp_store_at(head, link->prev);
+    other->next = link->next;
+    other = mcp_store_at(head, link->next);
+    other->prev = link->prev;
 
     link->prev = 0;
     link->next = 0;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Consumers: a stream has one at a time, which reads it from a cursor on.  One
- * that is displaced learns so from a ghost. */
+/* Consumers: a stream has one at a time, which reads it from a cursor on. A
+ * tombstone notifies a displaced consumer. */
 
 
 #include "store/mcp_store_layout.h"
 
 
-/* "id: <event id>\ndata: " and at least one byte more */
+/* "id: <event id>\ndata: " and at least one more byte */
 #define MCP_EVENT_HEAD_MAX  (4 + MCP_EVENT_ID_MAX + 7)
 
 _Static_assert(MCP_STORE_READ_MIN > MCP_EVENT_HEAD_MAX, "MCP_STORE_READ_MIN");
@@ -22,7 +22,7 @@ mcp_store_is_consumer(mcp_store_op_t *op, const mcp_store_stream_t *st,
 }
 
 
-/* Whether it may read: it is the consumer, or has joined. */
+/* Returns 1 if it may read: it is the consumer, or a joined reader. */
 static int
 mcp_store_is_reader(mcp_store_op_t *op, const mcp_store_stream_t *st,
     uint64_t handle)
@@ -33,35 +33,35 @@ mcp_store_is_reader(mcp_store_op_t *op, const mcp_store_stream_t *st,
 }
 
 
-/* The ghost takes a chunk until the other process has drained it.  Without room
- * for a ghost the other consumer learns of it when it next reads, at the latest
- * when its connection times out. */
+/* The tombstone takes a chunk until the other process has drained it. Without
+ * room for a tombstone the other consumer is notified when it next reads, at
+ * the latest when its connection times out. */
 void
 mcp_store_consumer_displace(mcp_store_op_t *op, mcp_store_stream_t *st)
 {
     uint32_t             index;
-    mcp_store_stream_t  *ghost;
+    mcp_store_stream_t  *tombstone;
 
     mcp_store_unmark(op, st, MCP_LINK_CONSUMER);
 
-    if (st->consumer_slot != MCP_STORE_REMOTE
+    if (st->consumer_slot != MCP_STORE_REMOTE_CONSUMER
         && mcp_store_ensure(op, 1, 1) == MCP_OK)
     {
         index = mcp_store_root_take(op, MCP_CHUNK_STREAM);
-        ghost = mcp_store_stream(op->head, index);
+        tombstone = mcp_store_stream(op->head, index);
 
-        memcpy(ghost->id, st->id, MCP_STREAM_ID_LEN);
-        ghost->self = mcp_store_index(op->head, st);
-        ghost->owner_slot = MCP_STORE_NO_SLOT;
-        ghost->consumer_slot = st->consumer_slot;
-        ghost->consumer_handle = st->consumer_handle;
+        memcpy(tombstone->id, st->id, MCP_STREAM_ID_LEN);
+        tombstone->self = mcp_store_index(op->head, st);
+        tombstone->owner_slot = MCP_STORE_NO_SLOT;
+        tombstone->consumer_slot = st->consumer_slot;
+        tombstone->consumer_handle = st->consumer_handle;
 
         mcp_store_barrier();
-        ghost->live = MCP_STREAM_GHOST;
+        tombstone->live = MCP_STREAM_TOMBSTONE;
         mcp_store_barrier();
 
-        mcp_store_mark_consumer(op, ghost);
-        mcp_store_ghost_settle(op, ghost);
+        mcp_store_mark_consumer(op, tombstone);
+        mcp_store_tombstone_settle(op, tombstone);
     }
 
     st->consumer_slot = MCP_STORE_NO_SLOT;
@@ -80,9 +80,9 @@ mcp_store_consumer_gone(mcp_store_op_t *op, mcp_store_stream_t *st,
 
     mcp_store_stream_settle(op, st);
     mcp_store_mark_owner(op, st);
-    mcp_store_mark_copy(op, st);
+    mcp_store_mark_replication(op, st);
 
-    /* whoever waits for what becomes of its connection */
+    /* wakes requests that wait for the fate of its connection */
 
     mcp_store_mark_consumer(op, st);
 }
@@ -107,7 +107,8 @@ mcp_store_consumer_take(mcp_store_op_t *op, mcp_store_stream_t *st,
     st->unattended = 0;
     mcp_store_barrier();
 
-    /* events that it asks for again did not arrive, whatever was written */
+    /* events that the client requests again did not arrive, whatever was
+     * written */
 
     mcp_store_stream_seen(op, st, after);
     st->consumer_handle = handle;
@@ -116,7 +117,7 @@ mcp_store_consumer_take(mcp_store_op_t *op, mcp_store_stream_t *st,
 
     mcp_store_stream_settle(op, st);
     mcp_store_mark_owner(op, st);
-    mcp_store_mark_copy(op, st);
+    mcp_store_mark_replication(op, st);
 }
 
 
@@ -137,12 +138,12 @@ mcp_store_watch_locked(mcp_store_op_t *op, const mcp_stream_ref_t *ref,
     }
 
     if (mcp_store_mirror_taken(op->head, st)
-        || mcp_store_remote_taken(op->head, st))
+        || mcp_store_remote_consumer_taken(op->head, st))
     {
         return MCP_ERR_DENIED;
     }
 
-    op->party = st->party;
+    op->tenant = st->tenant;
     op->keep = st;
 
     mcp_store_consumer_take(op, st, op->store->slot, handle, after, taken);
@@ -212,16 +213,16 @@ mcp_store_unwatch(mcp_store_t *store, const mcp_stream_ref_t *ref,
 }
 
 
-/* Returns a checksum of what is cached for this stream.  A chunk does not say
- * which stream it belongs to, so a cursor with a position from elsewhere would
- * be believed. */
+/* Returns a checksum of the cached position for this stream. A chunk does not
+ * name its stream, so a cursor with a foreign position would not be noticed
+ * otherwise. */
 static uint32_t
 mcp_store_cursor_check(const mcp_store_stream_t *st,
     const mcp_cursor_t *cursor)
 {
     uint64_t  words[2];
 
-    /* nobody but this process makes cursors: a sum of products will do */
+    /* only this process makes cursors, so a sum of products is sufficient */
 
     memcpy(words, st->id, sizeof(words));
 
@@ -235,9 +236,9 @@ mcp_store_cursor_check(const mcp_store_stream_t *st,
 }
 
 
-/* Finds where the cursor stands.  The cached position holds as long as an event
- * that touches that chunk is kept: the one that the cursor is in the middle of,
- * or the last one that it has read. */
+/* Finds the position of the cursor. The cached position is valid as long as an
+ * event that touches that chunk is kept: the event that was partly read, or the
+ * last one that was read. */
 static int
 mcp_store_cursor_pos(mcp_store_head_t *head, const mcp_store_stream_t *st,
     const mcp_cursor_t *cursor, mcp_store_pos_t *pos)
@@ -256,8 +257,8 @@ mcp_store_cursor_pos(mcp_store_head_t *head, const mcp_store_stream_t *st,
 }
 
 
-/* Whether the reader wants an event.  One that concerns no single request is
- * for all readers. */
+/* Returns 1 if an event is for this reader. An event that concerns no single
+ * request is for all readers. */
 static int
 mcp_store_wanted(const mcp_cursor_t *cursor, const mcp_store_record_t *rec)
 {
@@ -269,9 +270,9 @@ mcp_store_wanted(const mcp_cursor_t *cursor, const mcp_store_record_t *rec)
 }
 
 
-/* Writes the head of an event.  Without all of the stream's events a reader
- * gets no ids: an id would claim that it has all events before.  Nor does one
- * that wants none. */
+/* Writes the head of an event. A reader of some of the stream's events gets no
+ * ids, because an id would confirm all earlier events. Nor does a reader with
+ * "plain" set. */
 static char *
 mcp_store_event_head(const mcp_store_stream_t *st, mcp_cursor_t *cursor,
     char *p, uint64_t seq)
@@ -294,12 +295,13 @@ mcp_store_event_head(const mcp_store_stream_t *st, mcp_cursor_t *cursor,
 
 
 /*
- * Begins the event that follows the cursor: its head goes to *p.
+ * Starts the event after the cursor: writes its head to *p.
  *
  * Returns MCP_OK, or
- *   MCP_AGAIN         the event is for another reader: look at the next one
+ *   MCP_AGAIN         the event is for another reader: continue with the next
+ *                     one
  *   MCP_DONE          there is no event, or no room for its head
- *   MCP_ERR_INTERNAL  the log is not what the cursor says
+ *   MCP_ERR_INTERNAL  the log contradicts the cursor
  */
 static int
 mcp_store_fill_begin(mcp_store_head_t *head, const mcp_store_stream_t *st,
@@ -340,14 +342,14 @@ mcp_store_fill_begin(mcp_store_head_t *head, const mcp_store_stream_t *st,
 
 
 /*
- * Copies what fits of the event that the cursor is in the middle of.
+ * Copies as much of the event at the cursor as fits.
  *
  * Returns MCP_OK at the event's end, or
  *   MCP_DONE          there is no more room
- *   MCP_ERR_INTERNAL  the log is not what the cursor says
+ *   MCP_ERR_INTERNAL  the log contradicts the cursor
  */
 static int
-mcp_store_fill_copy(mcp_store_head_t *head, mcp_cursor_t *cursor,
+mcp_store_fill_replication(mcp_store_head_t *head, mcp_cursor_t *cursor,
     mcp_store_pos_t *pos, char **p, const char *end)
 {
     size_t  n;
@@ -381,11 +383,10 @@ mcp_store_fill_copy(mcp_store_head_t *head, mcp_cursor_t *cursor,
 
 
 /*
- * Copies as much as fits.  The SSE text is made here, within the lock, because
- * chunks may be freed as soon as the lock is released: framing the messages
- * elsewhere would take another copy of each.
- *
- * Returns the end, or NULL when the log is not what the cursor says.
+ * Copies as much as fits. The SSE text is produced here, while the lock is
+ * held, because chunks may be freed as soon as the lock is released: framing
+ * the messages elsewhere would need another copy of each. Returns the end, or
+ * NULL if the log contradicts the cursor.
  */
 static char *
 mcp_store_fill(mcp_store_head_t *head, const mcp_store_stream_t *st,
@@ -406,7 +407,7 @@ mcp_store_fill(mcp_store_head_t *head, const mcp_store_stream_t *st,
         }
 
         if (rc == MCP_OK) {
-            rc = mcp_store_fill_copy(head, cursor, &pos, &p, end);
+            rc = mcp_store_fill_replication(head, cursor, &pos, &p, end);
         }
 
     } while (rc == MCP_OK || rc == MCP_AGAIN);
@@ -424,23 +425,23 @@ mcp_store_fill(mcp_store_head_t *head, const mcp_store_stream_t *st,
 }
 
 
-/* Whether nothing will follow for a reader that has read all there is. */
+/* Returns 1 if a reader that has read everything will get no further events. */
 static int
 mcp_store_through(mcp_store_head_t *head, const mcp_store_stream_t *st,
     const mcp_cursor_t *cursor)
 {
-    mcp_store_stand_t  stand;
+    mcp_store_checkpoint_t  checkpoint;
 
-    mcp_store_share_stand(head, st, &stand);
+    mcp_store_replication_checkpoint(head, st, &checkpoint);
 
-    return stand.state >= MCP_STATE_COMPLETED
+    return checkpoint.state >= MCP_STATE_COMPLETED
            || (cursor->only
-               && (stand.answered & (uint64_t) 1 << (cursor->only - 1)));
+               && (checkpoint.answered & (uint64_t) 1 << (cursor->only - 1)));
 }
 
 
-/* The consumer has sent that much: mostly all that it had read, up to what was
- * then the end, so that what came since is what is not sent. */
+/* Records how much the consumer has written. It had usually read to the end of
+ * the log, so the unsent bytes are those appended since. */
 static void
 mcp_store_read_sent(mcp_store_op_t *op, mcp_store_stream_t *st,
     const mcp_cursor_t *cursor, uint64_t sent)
@@ -461,15 +462,16 @@ mcp_store_read_sent(mcp_store_op_t *op, mcp_store_stream_t *st,
 }
 
 
-/* Whether it can wait until the reader's next wake that it is told what was
- * sent: its owner is far from its limits, and nobody else counts on it. */
+/* Returns 1 if the report of the written events can wait until the reader's
+ * next wake-up: its owner is far from its limits, and no other reader depends
+ * on it. */
 static unsigned
 mcp_store_read_all(const mcp_store_stream_t *st, const mcp_cursor_t *cursor)
 {
     return cursor->seq == st->events.last && cursor->only == 0
            && st->kind == MCP_STREAM_CALL && !mcp_store_is_task(st)
-           && st->share == 0 && st->join == 0 && !mcp_store_final(st)
-           && !mcp_store_linked(&st->link[MCP_LINK_HUNGRY])
+           && st->repl == 0 && st->join == 0 && !mcp_store_final(st)
+           && !mcp_store_linked(&st->link[MCP_LINK_BLOCKED_ON_SPACE])
            && !st->want_room && mcp_store_may_go_on(st);
 }
 
@@ -503,7 +505,7 @@ mcp_store_read_locked(mcp_store_op_t *op, const mcp_stream_ref_t *ref,
         return MCP_ERR_PURGED;
     }
 
-    /* where there is a consumer, only what that one has counts */
+    /* if there is a consumer, only its position counts */
 
     if (st->consumer_slot == MCP_STORE_NO_SLOT
         || mcp_store_is_consumer(op, st, handle))

@@ -13,22 +13,23 @@ mcp_store_stream_fill(mcp_store_stream_t *st, const mcp_stream_spec_t *spec,
     memcpy(st->id, spec->id, MCP_STREAM_ID_LEN);
     memcpy(st->session, spec->session, MCP_DIGEST_LEN);
     memcpy(st->principal, spec->principal, MCP_DIGEST_LEN);
-    memcpy(st->party, spec->party.id, MCP_DIGEST_LEN);
+    memcpy(st->tenant, spec->tenant.id, MCP_DIGEST_LEN);
     memcpy(st->params, spec->params, MCP_DIGEST_LEN);
 
     st->kind = (uint8_t) spec->kind;
-    mcp_store_stream_turn(st, MCP_STATE_PROCESSING);
+    mcp_store_stream_set_state(st, MCP_STATE_PROCESSING);
     st->revision = spec->revision;
     st->created = now;
     st->unattended = now;
     st->expires = spec->kind == MCP_STREAM_LISTEN ? spec->expires : 0;
     st->max_wait = spec->max_wait;
     st->linger = spec->linger;
-    st->promised = spec->promised != 0;
+    st->promised = (uint8_t) spec->promised;
+    st->seen = spec->left != 0;
     st->held = (uint8_t) (spec->held ? 1 + (spec->join_once != 0) : 0);
     st->max_events = spec->max_events;
     st->max_bytes = spec->max_bytes;
-    st->quota = mcp_store_party_quota(&spec->party);
+    st->quota = mcp_store_tenant_quota(&spec->tenant);
 
     st->method_len = (uint16_t) text[0].len;
     st->name_len = (uint16_t) text[1].len;
@@ -41,22 +42,22 @@ mcp_store_stream_fill(mcp_store_stream_t *st, const mcp_stream_spec_t *spec,
 }
 
 
-/* Enters a stream into the groups of its session and its party. */
+/* Adds a stream to the groups of its session and its tenant. */
 static void
 mcp_store_stream_join(mcp_store_op_t *op, mcp_store_stream_t *st,
-    mcp_store_entry_t *session, mcp_store_entry_t *party)
+    mcp_store_entry_t *session, mcp_store_entry_t *tenant)
 {
     st->session_group = mcp_store_ref(op->head, session);
 
     session->u.group.count++;
     session->u.group.active++;
 
-    mcp_store_party_enter(op, st, party);
+    mcp_store_tenant_enter(op, st, tenant);
     mcp_store_session_enter(op->head, session, st);
 }
 
 
-/* Checks whether such a stream of so many chunks may be created. */
+/* Checks whether such a stream with that number of chunks may be created. */
 static int
 mcp_store_create_check(mcp_store_op_t *op, const mcp_stream_spec_t *spec,
     uint32_t chunks, uint64_t now, int mirror)
@@ -82,7 +83,7 @@ mcp_store_create_check(mcp_store_op_t *op, const mcp_stream_spec_t *spec,
     }
 
     if (mcp_store_session_crowded(head, spec->session, spec->session_limit)
-        || !mcp_store_party_may_create(op, &spec->party, spec->kind, chunks))
+        || !mcp_store_tenant_may_create(op, &spec->tenant, spec->kind, chunks))
     {
         return MCP_ERR_LIMIT;
     }
@@ -91,7 +92,7 @@ mcp_store_create_check(mcp_store_op_t *op, const mcp_stream_spec_t *spec,
 }
 
 
-/* Copies the text into a chain of n chunks, unless that is done. */
+/* Copies the text to a chain of n chunks, unless that was done before. */
 static void
 mcp_store_create_text(mcp_store_op_t *op, mcp_store_making_t *making,
     uint32_t n)
@@ -114,7 +115,8 @@ mcp_store_create_text(mcp_store_op_t *op, mcp_store_making_t *making,
 }
 
 
-/* Makes the stream itself, which exists from here on, but is in no list yet. */
+/* Creates the stream itself, which exists from then on but is in no list
+ * yet. */
 static mcp_store_stream_t *
 mcp_store_create_root(mcp_store_op_t *op, const mcp_store_making_t *making)
 {
@@ -157,18 +159,48 @@ mcp_store_create_root(mcp_store_op_t *op, const mcp_store_making_t *making)
 }
 
 
+/* Returns the maximum number of chunks for the groups of a stream. */
+static uint32_t
+mcp_store_create_groups(mcp_store_op_t *op, const mcp_stream_spec_t *spec)
+{
+    unsigned char  up[MCP_DIGEST_LEN];
+
+    /* usually they exist already, and one chunk has entries for all of them */
+
+    return mcp_tenant_parent(spec->tenant.id, up)
+           && mcp_store_entry_find(op->head, MCP_ENTRY_TENANT, 0,
+                                   spec->tenant.id, 0)
+              == NULL ? 1 + MCP_TENANT_LEVELS : 2;
+}
+
+
+/* Makes room for a stream with n chunks of text, for entries of the groups of
+ * its session and tenant, for one entry if others may join it, and for the
+ * additional chunk of a mirror. */
+static int
+mcp_store_create_room(mcp_store_op_t *op, const mcp_store_making_t *making,
+    uint32_t n)
+{
+    n += 1 + mcp_store_create_groups(op, making->spec)
+         + (making->spec->join != NULL) + (making->begin != NULL);
+
+    return mcp_store_ensure(op, n, 0);
+}
+
+
 static int
 mcp_store_create_locked(mcp_store_op_t *op, mcp_store_making_t *making,
     mcp_stream_ref_t *ref)
 {
     int                       rc;
     uint32_t                  need, count;
-    mcp_store_entry_t        *session, *party, *join;
+    mcp_store_entry_t        *session, *tenant, *join;
     mcp_store_stream_t       *st;
     const mcp_stream_spec_t  *spec;
 
     spec = making->spec;
-    op->party = spec->party.id;
+    op->tenant = making->begin ? NULL : spec->tenant.id;
+    op->creates = 1;
     need = 0;
 
     if (making->chain.count == 0) {
@@ -184,21 +216,16 @@ mcp_store_create_locked(mcp_store_op_t *op, mcp_store_making_t *making,
         return rc;
     }
 
-    /* the stream, its text, an entry for each of two groups, one for those who
-     * join, and what a mirror has in addition */
-
-    count = 1 + need + 2 + (spec->join != NULL) + (making->begin != NULL);
-
-    if (mcp_store_ensure(op, count, 0) != MCP_OK) {
+    if (mcp_store_create_room(op, making, need) != MCP_OK) {
         return MCP_ERR_FULL;
     }
 
     session = mcp_store_group(op, MCP_ENTRY_SESSION, spec->session);
-    party = mcp_store_group(op, MCP_ENTRY_PARTY, spec->party.id);
+    tenant = mcp_store_tenant_group(op, spec->tenant.id);
 
     join = spec->join ? mcp_store_entry_take(op, 1) : NULL;
 
-    if (session == NULL || party == NULL || (spec->join && join == NULL)) {
+    if (session == NULL || tenant == NULL || (spec->join && join == NULL)) {
         return MCP_ERR_INTERNAL;
     }
 
@@ -206,10 +233,14 @@ mcp_store_create_locked(mcp_store_op_t *op, mcp_store_making_t *making,
 
     st = mcp_store_create_root(op, making);
     mcp_store_stream_link(op->head, st->self);
-    mcp_store_stream_join(op, st, session, party);
+    mcp_store_stream_join(op, st, session, tenant);
 
     if (join != NULL) {
         mcp_store_join_enter(op, st, join, spec->join);
+    }
+
+    if (spec->left) {
+        mcp_store_stream_settle(op, st);
     }
 
     ref->index = st->self;
@@ -225,7 +256,7 @@ mcp_store_cut(mcp_str_t s)
     if (s.len > MCP_STORE_NAME_MAX - 1) {
         s.len = MCP_STORE_NAME_MAX - 1;
 
-        /* not in the middle of a UTF-8 sequence */
+        /* not within a UTF-8 sequence */
 
         while (s.len > 0 && ((unsigned char) s.data[s.len] & 0xc0) == 0x80) {
             s.len--;
@@ -255,7 +286,7 @@ mcp_store_create_begin(mcp_store_t *store, mcp_store_making_t *making)
     }
 
     return mcp_store_private_make(store, making->text, 3, 0, 0,
-                                  spec->party.id, &making->chain);
+                                  spec->tenant.id, &making->chain);
 }
 
 
@@ -275,7 +306,7 @@ mcp_store_create_end(mcp_store_op_t *op, mcp_store_making_t *making,
         }
     }
 
-    /* a small text gets its chain when nothing can fail any more */
+    /* a short text gets its chain when all other steps have succeeded */
 
     rc = mcp_store_create_locked(op, making, ref);
 

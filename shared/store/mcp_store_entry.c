@@ -1,12 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Entries: values, subscriptions and groups, of one size, seven to a chunk, in
- * one hash table.  A group counts and chains what belongs to one session, party
- * or topic.  Groups are derived from streams and subscriptions, and a repair
- * makes them anew. */
+/*
+ * Entries: values, subscriptions and groups, all of one size, seven in a chunk,
+ * in one hash table. A group counts and links the members of one session,
+ * tenant or topic. Groups are derived from streams and subscriptions, and a
+ * repair rebuilds them.
+ */
 
 
 #include "store/mcp_store_layout.h"
+
+
+/* Limits of the search for a tenant with many values: number of pushed values,
+ * and number of hash buckets. */
+#define MCP_STORE_SAMPLE          64
+#define MCP_STORE_SAMPLE_BUCKETS  4096
 
 
 _Static_assert(sizeof(mcp_store_entry_t) == 64, "entry");
@@ -19,7 +27,7 @@ mcp_store_hash(const mcp_store_head_t *head, uint32_t salt,
 {
     uint64_t  a, b, h;
 
-    /* seeded, as some keys are digests of what clients choose */
+    /* seeded, because some keys are digests of texts that clients choose */
 
     memcpy(&a, key, 8);
     memcpy(&b, key + 8, 8);
@@ -136,6 +144,46 @@ mcp_store_entry_find(mcp_store_head_t *head, unsigned kind, unsigned purpose,
 
 
 mcp_store_entry_t *
+mcp_store_entry_most_values(mcp_store_head_t *head,
+    const unsigned char key[16])
+{
+    uint32_t            i, n, ref, found, *table;
+    uint64_t            start;
+    mcp_store_entry_t  *e, *tenant, *most;
+
+    table = (uint32_t *) ((char *) head + head->entry_hash);
+    start = mcp_store_hash(head, 0, key);
+    most = NULL;
+    found = 0;
+
+    for (i = 0; i < MCP_STORE_SAMPLE_BUCKETS && found < MCP_STORE_SAMPLE; i++) {
+        ref = table[(start + i) & head->entry_mask];
+
+        for (n = 0; ref && n < MCP_STORE_SAMPLE; n++) {
+            e = mcp_store_at(head, ref);
+            ref = e->next;
+
+            if (e->kind != MCP_ENTRY_VALUE || !e->pushed
+                || e->u.value.group == 0)
+            {
+                continue;
+            }
+
+            found++;
+            tenant = mcp_store_at(head, e->u.value.group);
+
+            if (most == NULL || tenant->u.tenant.values > most->u.tenant.values)
+            {
+                most = tenant;
+            }
+        }
+    }
+
+    return most;
+}
+
+
+mcp_store_entry_t *
 mcp_store_entry_take(mcp_store_op_t *op, int all)
 {
     uint32_t              index;
@@ -152,7 +200,7 @@ mcp_store_entry_take(mcp_store_op_t *op, int all)
         }
     }
 
-    /* evicting may have made room in a chunk that was full */
+    /* eviction may have made room in a full chunk */
 
     if (head->partial.first == 0) {
         index = mcp_store_root_take(op, MCP_CHUNK_ENTRY);

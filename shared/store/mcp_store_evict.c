@@ -1,35 +1,32 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Which stream is evicted when there is no room. */
+/* Selects the stream to evict when there is no room. */
 
 
 #include "store/mcp_store_layout.h"
 
 
-/* Returns the first stream of one of a party's lists that is not in use. */
+/* Returns the oldest stream of a tenant's ring that is not in use. */
 static mcp_store_stream_t *
-mcp_store_victim_of(mcp_store_op_t *op, const mcp_store_entry_t *party,
+mcp_store_victim_of(mcp_store_op_t *op, const mcp_store_entry_t *tenant,
     unsigned k)
 {
-    uint32_t             ref;
     mcp_store_stream_t  *st;
 
-    st = mcp_store_party_first(op->head, party, k);
+    st = mcp_store_tenant_first(op->head, tenant, k);
 
     if (st == NULL || st != op->keep) {
         return st;
     }
 
-    ref = st->link[MCP_LINK_IDLE + k].next;
+    st = mcp_store_container(op->head, st->link[MCP_LINK_EVICT].next,
+                             mcp_store_stream_t, link[MCP_LINK_EVICT]);
 
-    return ref == MCP_STORE_END ? NULL
-           : mcp_store_container(op->head, ref, mcp_store_stream_t,
-                                 link[MCP_LINK_IDLE + k]);
+    return st == op->keep ? NULL : st;
 }
 
 
-/* Does the same for the largest party of this rank or above that has such a
- * stream. */
+/* Returns that of the largest tenant of this rank or above which has one. */
 static mcp_store_stream_t *
 mcp_store_victim_largest(mcp_store_op_t *op, unsigned k, unsigned least)
 {
@@ -43,12 +40,12 @@ mcp_store_victim_largest(mcp_store_op_t *op, unsigned k, unsigned least)
     for (rank = MCP_STORE_RANKS; rank-- > least; /* void */ ) {
         ref = head->rank[k][rank].first;
 
-        /* the first party has one, unless its only one is in use */
+        /* the first tenant has one, unless its only one is in use */
 
         while (ref != 0 && ref != MCP_STORE_END) {
             st = mcp_store_container(head, ref, mcp_store_stream_t,
                                      link[MCP_LINK_RANK]);
-            victim = mcp_store_victim_of(op, mcp_store_party_of(head, st), k);
+            victim = mcp_store_victim_of(op, mcp_store_tenant_of(head, st), k);
 
             if (victim != NULL) {
                 return victim;
@@ -62,23 +59,27 @@ mcp_store_victim_largest(mcp_store_op_t *op, unsigned k, unsigned least)
 }
 
 
-mcp_store_stream_t *
-mcp_store_victim(mcp_store_op_t *op)
+static mcp_store_entry_t *
+mcp_store_victim_own(mcp_store_op_t *op)
+{
+    return op->tenant ? mcp_store_entry_find(op->head, MCP_ENTRY_TENANT, 0,
+                                             op->tenant, 0)
+                     : NULL;
+}
+
+
+/* As mcp_store_victim(), with the first two rings. */
+static mcp_store_stream_t *
+mcp_store_victim_early(mcp_store_op_t *op)
 {
     unsigned             rank;
     mcp_store_entry_t   *own;
     mcp_store_stream_t  *st;
 
-    if (op->head->evictable == 0) {
-        return NULL;
-    }
-
-    own = op->party ? mcp_store_entry_find(op->head, MCP_ENTRY_PARTY, 0,
-                                           op->party, 0)
-                    : NULL;
+    own = mcp_store_victim_own(op);
     rank = own ? own->rank + 1 : 0;
 
-    /* a listener without a reader or an event misses nothing */
+    /* a listener without a reader and without events misses nothing */
 
     st = own ? mcp_store_victim_of(op, own, MCP_EVICT_IDLE) : NULL;
 
@@ -90,11 +91,62 @@ mcp_store_victim(mcp_store_op_t *op)
         st = mcp_store_victim_of(op, own, MCP_EVICT_LINGER);
     }
 
-    /* no party makes room for one that has more */
+    /* a tenant does not make room for a larger one */
 
     if (st == NULL) {
         st = mcp_store_victim_largest(op, MCP_EVICT_LINGER, rank);
     }
 
     return st;
+}
+
+
+mcp_store_stream_t *
+mcp_store_victim_unread(mcp_store_op_t *op)
+{
+    unsigned             rank;
+    mcp_store_entry_t   *own;
+    mcp_store_stream_t  *st;
+
+    /* not for the store's own needs, and not for a mirror, which can be fetched
+     * later */
+
+    if (op->head->n_unread == 0 || op->tenant == NULL
+        || (op->keep && mcp_store_is_mirror(op->head, op->keep)))
+    {
+        return NULL;
+    }
+
+    own = mcp_store_victim_own(op);
+    rank = own ? own->rank + 1 : 0;
+
+    /* without tenants: for a new stream only */
+
+    if (own && op->creates && mcp_store_tenant_is_nobody(op->tenant)) {
+        rank = 0;
+    }
+
+    st = mcp_store_victim_largest(op, MCP_EVICT_OVER, rank);
+
+    return st ? st : mcp_store_victim_largest(op, MCP_EVICT_LEFT, rank);
+}
+
+
+mcp_store_stream_t *
+mcp_store_victim(mcp_store_op_t *op)
+{
+    mcp_store_stream_t  *st;
+
+    st = op->head->evictable > 0 ? mcp_store_victim_early(op) : NULL;
+
+    return st ? st : mcp_store_victim_unread(op);
+}
+
+
+void
+mcp_store_evict(mcp_store_op_t *op, mcp_store_stream_t *st)
+{
+    mcp_store_add(op->head, MCP_COUNT_STREAMS_EVICTED,
+                  !mcp_store_is_mirror(op->head, st));
+    mcp_store_stream_revoke(op, st);
 }

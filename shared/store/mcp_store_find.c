@@ -127,13 +127,13 @@ mcp_store_stream_enter(mcp_store_t *store, const mcp_stream_ref_t *ref,
         return MCP_ERR_NOT_FOUND;
     }
 
-    op->party = (*st)->party;
+    op->tenant = (*st)->tenant;
 
     return MCP_OK;
 }
 
 
-/* What matters to who joins it. */
+/* Sets the fields for a request that joins the stream. */
 static void
 mcp_store_stream_join_info(mcp_store_head_t *head,
     const mcp_store_stream_t *st, mcp_stream_info_t *info)
@@ -144,7 +144,7 @@ mcp_store_stream_join_info(mcp_store_head_t *head,
     info->attended = st->consumer_slot != MCP_STORE_NO_SLOT;
 
     if (info->mirror) {
-        joined = &mcp_store_share_of(head, st->share)->joined;
+        joined = &mcp_store_replication_of(head, st->repl)->joined;
         info->held = joined->held && !mcp_store_final(st);
         info->attended |= joined->attended;
     }
@@ -173,9 +173,9 @@ void
 mcp_store_stream_info(mcp_store_op_t *op, mcp_store_stream_t *st,
     mcp_stream_info_t *info)
 {
-    mcp_store_stand_t  stand;
+    mcp_store_checkpoint_t  checkpoint;
 
-    mcp_store_share_stand(op->head, st, &stand);
+    mcp_store_replication_checkpoint(op->head, st, &checkpoint);
     memset(info, 0, sizeof(mcp_stream_info_t));
 
     info->ref.index = mcp_store_index(op->head, st);
@@ -184,7 +184,7 @@ mcp_store_stream_info(mcp_store_op_t *op, mcp_store_stream_t *st,
     memcpy(info->principal, st->principal, MCP_DIGEST_LEN);
 
     info->kind = (mcp_stream_kind_e) st->kind;
-    info->state = stand.state;
+    info->state = checkpoint.state;
     info->revision = st->revision;
     info->created = st->created;
     info->max_wait = st->max_wait;
@@ -192,29 +192,30 @@ mcp_store_stream_info(mcp_store_op_t *op, mcp_store_stream_t *st,
     info->kept = st->created + st->kept_after;
     info->changed = st->changed;
     info->first_seq = st->events.first;
-    info->last_seq = stand.seq;
+    info->last_seq = checkpoint.seq;
     info->own_seq = st->events.last;
     info->own_answered = st->answered;
     info->own_failed = st->failed;
     info->posted = (st->inbox.head != 0 || st->taken || st->cancelled != 0);
-    info->safe = mcp_store_share_safe(op->head, st);
+    info->replicated = mcp_store_replication_acknowledged(op->head, st);
 
-    if (st->share) {
-        mcp_store_share_info(op->head, st, info);
+    if (st->repl) {
+        mcp_store_replication_info(op->head, st, info);
     }
 
     mcp_store_stream_join_info(op->head, st, info);
     info->sent_seq = st->sent_seq;
     info->confirmed_seq = st->confirmed_seq;
-    info->answered = stand.answered;
-    info->failed = stand.failed;
-    info->failed_seq = stand.failed_seq;
+    info->answered = checkpoint.answered;
+    info->failed = checkpoint.failed;
+    info->failed_seq = checkpoint.failed_seq;
     info->unattended = st->unattended;
     info->bytes = st->events.bytes;
     info->alias = st->alias;
-    info->turn = st->turn;
+    info->generation = st->generation;
     info->result = st->result;
     info->takeovers = st->takeovers;
+    info->promised = st->promised;
     info->cancelled = st->cancelled;
     info->consumer_slot = st->consumer_slot;
     info->consumer_handle = st->consumer_handle;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* A call's inbox: what other processes have for its owner.  It is a log like
- * the events, and every record begins with a tag. */
+/* A call's inbox: messages of other processes for its owner. It is a log like
+ * that of the events; each record begins with a tag. */
 
 
 #include "store/mcp_store_layout.h"
@@ -9,25 +9,25 @@
 
 #define MCP_TAG_LEN   sizeof(uint64_t)
 
-/* Added to the data of each post, so that empty ones count as well. */
-#define MCP_POST_SIZE  (sizeof(mcp_store_record_t) + MCP_TAG_LEN)
+/* Added to the size of each post, so that empty ones count as well. */
+#define MCP_INBOX_RECORD_SIZE (sizeof(mcp_store_record_t) + MCP_TAG_LEN)
 
 
-/* Whether a stream has an owner that reads posts. */
+/* Returns 1 if a stream has an owner that reads posts. */
 static int
-mcp_store_post_reaches(const mcp_store_stream_t *st)
+mcp_store_inbox_reaches(const mcp_store_stream_t *st)
 {
     return st && st->owner_slot != MCP_STORE_NO_SLOT;
 }
 
 
-/* Checks whether a stream takes a post of that length. */
+/* Checks whether a stream accepts a post of that length. */
 static int
-mcp_store_post_admit(const mcp_store_stream_t *st, size_t len)
+mcp_store_inbox_admit(const mcp_store_stream_t *st, size_t len)
 {
     uint64_t  used;
 
-    if (!mcp_store_post_reaches(st)) {
+    if (!mcp_store_inbox_reaches(st)) {
         return MCP_ERR_NOT_FOUND;
     }
 
@@ -38,7 +38,8 @@ mcp_store_post_admit(const mcp_store_stream_t *st, size_t len)
     used = st->inbox.bytes
            + mcp_store_log_count(&st->inbox) * sizeof(mcp_store_record_t);
 
-    if (used > st->max_bytes || len + MCP_POST_SIZE > st->max_bytes - used) {
+    if (used > st->max_bytes
+        || len + MCP_INBOX_RECORD_SIZE > st->max_bytes - used) {
         return MCP_ERR_LIMIT;
     }
 
@@ -47,8 +48,8 @@ mcp_store_post_admit(const mcp_store_stream_t *st, size_t len)
 
 
 static int
-mcp_store_post_locked(mcp_store_op_t *op, const mcp_stream_ref_t *ref,
-    mcp_post_e type, const mcp_str_t parts[2], mcp_store_chain_t *chain)
+mcp_store_inbox_put_locked(mcp_store_op_t *op, const mcp_stream_ref_t *ref,
+    mcp_inbox_item_e type, const mcp_str_t parts[2], mcp_store_chain_t *chain)
 {
     int                  rc;
     mcp_store_record_t   rec = { 0 };
@@ -56,7 +57,7 @@ mcp_store_post_locked(mcp_store_op_t *op, const mcp_stream_ref_t *ref,
 
     st = mcp_store_stream_get(op, ref);
 
-    rc = mcp_store_post_admit(st, parts[1].len);
+    rc = mcp_store_inbox_admit(st, parts[1].len);
     if (rc != MCP_OK) {
         return rc;
     }
@@ -64,7 +65,7 @@ mcp_store_post_locked(mcp_store_op_t *op, const mcp_stream_ref_t *ref,
     rec.len = (uint32_t) (parts[0].len + parts[1].len);
     rec.answers = 0;
     rec.type = (uint16_t) type;
-    op->party = st->party;
+    op->tenant = st->tenant;
 
     if (chain->count > 0) {
         mcp_store_log_attach(op, &st->inbox, &rec, chain);
@@ -81,15 +82,15 @@ mcp_store_post_locked(mcp_store_op_t *op, const mcp_stream_ref_t *ref,
 }
 
 
-/* Copies a big post into a private chain, without the lock; only if the stream
- * will take it, as others may be evicted for it. */
+/* Copies a long post to a private chain without the lock, if the stream will
+ * accept it, because other streams may be evicted for it. */
 static int
-mcp_store_post_copy(mcp_store_t *store, const mcp_stream_ref_t *ref,
+mcp_store_inbox_copy(mcp_store_t *store, const mcp_stream_ref_t *ref,
     const mcp_str_t parts[2], mcp_store_chain_t *chain)
 {
     int                  rc;
     mcp_store_op_t       op;
-    unsigned char        party[MCP_DIGEST_LEN];
+    unsigned char        tenant[MCP_DIGEST_LEN];
     mcp_store_stream_t  *st;
 
     rc = mcp_store_stream_enter(store, ref, &op, &st);
@@ -97,8 +98,8 @@ mcp_store_post_copy(mcp_store_t *store, const mcp_stream_ref_t *ref,
         return rc;
     }
 
-    rc = mcp_store_post_admit(st, parts[1].len);
-    memcpy(party, st->party, MCP_DIGEST_LEN);
+    rc = mcp_store_inbox_admit(st, parts[1].len);
+    memcpy(tenant, st->tenant, MCP_DIGEST_LEN);
 
     mcp_store_leave(&op);
 
@@ -107,13 +108,13 @@ mcp_store_post_copy(mcp_store_t *store, const mcp_stream_ref_t *ref,
     }
 
     return mcp_store_private_make(store, parts, 2, sizeof(mcp_store_record_t),
-                                  0, party, chain);
+                                  0, tenant, chain);
 }
 
 
-/* Takes the lock for a post; a big one has its chain by then. */
+/* Takes the lock for a post; a long one has its chain then. */
 static int
-mcp_store_post_enter(mcp_store_t *store, const mcp_stream_ref_t *ref,
+mcp_store_inbox_enter(mcp_store_t *store, const mcp_stream_ref_t *ref,
     const mcp_str_t parts[2], mcp_store_op_t *op, mcp_store_chain_t *chain)
 {
     int  rc;
@@ -123,7 +124,7 @@ mcp_store_post_enter(mcp_store_t *store, const mcp_stream_ref_t *ref,
     }
 
     if (parts[1].len > MCP_STORE_BIG) {
-        rc = mcp_store_post_copy(store, ref, parts, chain);
+        rc = mcp_store_inbox_copy(store, ref, parts, chain);
         if (rc != MCP_OK) {
             return rc;
         }
@@ -143,9 +144,9 @@ mcp_store_post_enter(mcp_store_t *store, const mcp_stream_ref_t *ref,
 }
 
 
-/* Releases it.  A post that was not taken leaves its chain. */
+/* Releases the lock. A rejected post leaves its chain. */
 static void
-mcp_store_post_leave(mcp_store_op_t *op, mcp_store_chain_t *chain, int rc)
+mcp_store_inbox_leave(mcp_store_op_t *op, mcp_store_chain_t *chain, int rc)
 {
     if (rc != MCP_OK) {
         mcp_store_chain_free(op, chain->first, chain->last, chain->count);
@@ -156,8 +157,8 @@ mcp_store_post_leave(mcp_store_op_t *op, mcp_store_chain_t *chain, int rc)
 
 
 int
-mcp_store_post(mcp_store_t *store, const mcp_stream_ref_t *ref,
-    mcp_post_e type, uint64_t tag, mcp_str_t data)
+mcp_store_inbox_put(mcp_store_t *store, const mcp_stream_ref_t *ref,
+    mcp_inbox_item_e type, uint64_t tag, mcp_str_t data)
 {
     int                rc;
     mcp_str_t          parts[2];
@@ -168,22 +169,22 @@ mcp_store_post(mcp_store_t *store, const mcp_stream_ref_t *ref,
     parts[0].len = MCP_TAG_LEN;
     parts[1] = data;
 
-    rc = mcp_store_post_enter(store, ref, parts, &op, &chain);
+    rc = mcp_store_inbox_enter(store, ref, parts, &op, &chain);
     if (rc != MCP_OK) {
         return rc;
     }
 
-    rc = mcp_store_post_locked(&op, ref, type, parts, &chain);
-    mcp_store_post_leave(&op, &chain, rc);
+    rc = mcp_store_inbox_put_locked(&op, ref, type, parts, &chain);
+    mcp_store_inbox_leave(&op, &chain, rc);
 
     return rc;
 }
 
 
-/* How far a post has been copied out. */
+/* The progress of copying a post. */
 typedef struct {
     mcp_store_pos_t     pos;
-    mcp_store_record_t  rec;           /* seq 0: not begun */
+    mcp_store_record_t  rec;           /* seq 0: not started */
     uint64_t            tag;
     char               *data;
     size_t              left;
@@ -200,7 +201,7 @@ mcp_store_take_begin(mcp_store_op_t *op, mcp_store_stream_t *st,
         if (st->taken) {
             st->taken = 0;
             mcp_store_mark_consumer(op, st);
-            mcp_store_mark_copy(op, st);
+            mcp_store_mark_replication(op, st);
         }
 
         return MCP_AGAIN;
@@ -232,8 +233,8 @@ mcp_store_take_begin(mcp_store_op_t *op, mcp_store_stream_t *st,
 }
 
 
-/* Copies as much as one hold of the lock may take.  MCP_DONE: that was the end
- * of the post, which is dropped. */
+/* Copies as much as is allowed while the lock is held once. Returns MCP_DONE at
+ * the end of the post, which is removed. */
 static int
 mcp_store_take_some(mcp_store_op_t *op, const mcp_stream_ref_t *ref,
     mcp_store_taking_t *taking, mcp_buf_t *data)
@@ -282,7 +283,7 @@ mcp_store_take_some(mcp_store_op_t *op, const mcp_stream_ref_t *ref,
 
 int
 mcp_store_take(mcp_store_t *store, const mcp_stream_ref_t *ref,
-    mcp_post_e *type, uint64_t *tag, mcp_buf_t *data)
+    mcp_inbox_item_e *type, uint64_t *tag, mcp_buf_t *data)
 {
     int                 rc;
     mcp_store_op_t      op;
@@ -306,7 +307,7 @@ mcp_store_take(mcp_store_t *store, const mcp_stream_ref_t *ref,
         return rc;
     }
 
-    *type = (mcp_post_e) taking.rec.type;
+    *type = (mcp_inbox_item_e) taking.rec.type;
     *tag = taking.tag;
     data->len += taking.rec.len - MCP_TAG_LEN;
 
@@ -314,8 +315,8 @@ mcp_store_take(mcp_store_t *store, const mcp_stream_ref_t *ref,
 }
 
 
-/* Puts a post with answers into the inbox, and notes them, so that nobody sees
- * the one without the other. */
+/* Posts answers and records them together, so that no process sees one without
+ * the other. */
 static int
 mcp_store_answer_locked(mcp_store_op_t *op, const mcp_stream_ref_t *ref,
     uint32_t bits, uint32_t all, const mcp_str_t parts[2],
@@ -328,7 +329,7 @@ mcp_store_answer_locked(mcp_store_op_t *op, const mcp_stream_ref_t *ref,
     st = mcp_store_stream_get(op, ref);
     memcpy(&seq, parts[0].data, MCP_TAG_LEN);
 
-    if (!mcp_store_post_reaches(st)) {
+    if (!mcp_store_inbox_reaches(st)) {
         return MCP_ERR_NOT_FOUND;
     }
 
@@ -338,15 +339,15 @@ mcp_store_answer_locked(mcp_store_op_t *op, const mcp_stream_ref_t *ref,
         return MCP_AGAIN;
     }
 
-    rc = mcp_store_post_locked(op, ref, MCP_POST_TASK, parts, chain);
+    rc = mcp_store_inbox_put_locked(op, ref, MCP_INBOX_TASK, parts, chain);
 
     if (rc == MCP_OK) {
         st->given |= bits;
         st->changed = now;
-        mcp_store_mark_copy(op, st);
+        mcp_store_mark_replication(op, st);
 
         if ((st->given & all) == all) {
-            mcp_store_stream_turn(st, MCP_STATE_PROCESSING);
+            mcp_store_stream_set_state(st, MCP_STATE_PROCESSING);
         }
     }
 
@@ -367,13 +368,13 @@ mcp_store_answer(mcp_store_t *store, const mcp_stream_ref_t *ref,
     parts[0].len = MCP_TAG_LEN;
     parts[1] = data;
 
-    rc = mcp_store_post_enter(store, ref, parts, &op, &chain);
+    rc = mcp_store_inbox_enter(store, ref, parts, &op, &chain);
     if (rc != MCP_OK) {
         return rc;
     }
 
     rc = mcp_store_answer_locked(&op, ref, bits, all, parts, &chain, now);
-    mcp_store_post_leave(&op, &chain, rc);
+    mcp_store_inbox_leave(&op, &chain, rc);
 
     return rc;
 }
@@ -401,7 +402,7 @@ mcp_store_cancel_locked(mcp_store_op_t *op, const mcp_stream_ref_t *ref,
 
     st = mcp_store_stream_get(op, ref);
 
-    if (!mcp_store_post_reaches(st)) {
+    if (!mcp_store_inbox_reaches(st)) {
         return MCP_ERR_NOT_FOUND;
     }
 
@@ -445,7 +446,7 @@ mcp_store_take_cancelled(mcp_store_t *store, const mcp_stream_ref_t *ref)
 
     if (requests) {
 
-        /* counts as posted until the inbox is empty, when the consumer is
+        /* counts as a post until the inbox is empty, when the consumer is
          * woken */
 
         st->taken = 1;

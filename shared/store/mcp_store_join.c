@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/*
- * Calls that others may join: an entry each, by a digest of what is asked for,
- * that leads to the stream and has the list of those who read it beside its
- * consumer.  The entry is made and freed with the stream.
- */
+/* Calls that others may join: each has an entry, found by a digest of the
+ * request, which refers to the stream and has the list of its joined readers.
+ * The entry is created and freed with the stream. */
 
 
 #include "store/mcp_store_layout.h"
@@ -23,8 +21,8 @@ mcp_store_join_stream(mcp_store_op_t *op, const mcp_store_entry_t *e)
 }
 
 
-/* What was sent to those who count: of a mirror, to the consumer of its stream,
- * if there is one. */
+/* Returns the last event sent to the consumer; for a mirror, to the consumer of
+ * its stream, if there is one. */
 static uint64_t
 mcp_store_join_sent(mcp_store_op_t *op, const mcp_store_stream_t *st)
 {
@@ -36,14 +34,14 @@ mcp_store_join_sent(mcp_store_op_t *op, const mcp_store_stream_t *st)
         return st->sent_seq;
     }
 
-    joined = &mcp_store_share_of(op->head, st->share)->joined;
+    joined = &mcp_store_replication_of(op->head, st->repl)->joined;
 
     return joined->attended ? joined->sent : st->sent_seq;
 }
 
 
-/* Whether a stream still is what others may join.  A call that was cancelled
- * has no response for them. */
+/* Returns 1 if a stream can still be joined. A cancelled call has no response
+ * for joined requests. */
 static int
 mcp_store_join_open(mcp_store_op_t *op, mcp_store_stream_t *st,
     const mcp_stream_spec_t *spec, uint64_t now)
@@ -61,10 +59,10 @@ mcp_store_join_open(mcp_store_op_t *op, mcp_store_stream_t *st,
 }
 
 
-/* Finds the stream to join, if its params are the same; NULL: there is
+/* Finds the stream to join, with the same params. Returns NULL if there is
  * none. */
 static int
-mcp_store_join_look(mcp_store_op_t *op, const mcp_stream_spec_t *spec,
+mcp_store_join_lookup(mcp_store_op_t *op, const mcp_stream_spec_t *spec,
     uint64_t now, mcp_store_stream_t **out)
 {
     mcp_store_entry_t   *e;
@@ -100,20 +98,20 @@ mcp_store_join_check(mcp_store_op_t *op, const mcp_stream_spec_t *spec,
     int                  rc;
     mcp_store_stream_t  *st;
 
-    rc = mcp_store_join_look(op, spec, now, &st);
+    rc = mcp_store_join_lookup(op, spec, now, &st);
 
     return rc == MCP_OK && st != NULL ? MCP_ERR_EXISTS : rc;
 }
 
 
-/* A mirror is no task here. */
+/* A mirror is not a task at this node. */
 static void
 mcp_store_join_task(mcp_store_op_t *op, const mcp_store_stream_t *st,
     mcp_stream_info_t *info)
 {
     const mcp_store_joined_t  *joined;
 
-    joined = &mcp_store_share_of(op->head, st->share)->joined;
+    joined = &mcp_store_replication_of(op->head, st->repl)->joined;
 
     if (joined->expires) {
         info->expires = joined->expires;
@@ -135,7 +133,7 @@ mcp_store_join_find(mcp_store_t *store, const mcp_stream_spec_t *spec,
         return MCP_ERR_INTERNAL;
     }
 
-    rc = mcp_store_join_look(&op, spec, now, &st);
+    rc = mcp_store_join_lookup(&op, spec, now, &st);
 
     if (rc == MCP_OK) {
         if (st != NULL) {
@@ -169,13 +167,13 @@ mcp_store_join_release(mcp_store_t *store, const mcp_stream_ref_t *ref)
     st->held = 0;
     mcp_store_mark_owner(&op, st);
     mcp_store_mark_consumer(&op, st);
-    mcp_store_mark_copy(&op, st);
+    mcp_store_mark_replication(&op, st);
     mcp_store_leave(&op);
 }
 
 
-/* The stream that had this key stays for those who have joined it, but nobody
- * finds it. */
+/* Keeps the stream that had this key for its joined readers, but it cannot be
+ * found any more. */
 static void
 mcp_store_join_hide(mcp_store_op_t *op, const unsigned char key[MCP_DIGEST_LEN])
 {

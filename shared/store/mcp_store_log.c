@@ -2,12 +2,10 @@
 
 /*
  * Logs: records with consecutive numbers in a chain of chunks, appended at one
- * end and dropped at the other.  A stream's events are one log, its inbox is
- * another.
- *
- * An append writes the record and links its chunks, then stores "last", which
- * commits it.  A drop raises "first", then moves the head, then frees.  All
- * else in the log's head can be found again by walking the log.
+ * end and removed at the other. A stream has one log for its events and one for
+ * its inbox. An append writes the record and links its chunks, then stores
+ * "last", which commits it. A removal raises "first", then moves the head, then
+ * frees chunks. All other fields of the log can be rebuilt by scanning it.
  */
 
 
@@ -20,7 +18,7 @@ _Static_assert(offsetof(mcp_store_chunk_t, data) == MCP_CHUNK_HEAD, "chunk");
 
 
 /* Returns the room for payload behind a record that begins in the log's last
- * chunk; -1: none can begin there. */
+ * chunk, or -1 if none can begin there. */
 static int32_t
 mcp_store_log_tail_room(mcp_store_head_t *head, const mcp_store_log_t *log)
 {
@@ -71,7 +69,7 @@ mcp_store_log_mark(mcp_store_head_t *head, mcp_store_log_t *log,
 }
 
 
-/* Commits a record that is written and, but for its chain, linked. */
+/* Commits a record that is written and linked, except for its chain. */
 static void
 mcp_store_log_commit(mcp_store_op_t *op, mcp_store_log_t *log,
     const mcp_store_record_t *rec, mcp_store_pos_t start,
@@ -112,7 +110,7 @@ mcp_store_log_commit(mcp_store_op_t *op, mcp_store_log_t *log,
 
     log->tail = chain->last;
     log->chunks += chain->count;
-    mcp_store_party_resize(op, log, chain->count);
+    mcp_store_tenant_resize(op, log, chain->count);
 
     if (start.chunk == chain->first) {
         mcp_store_log_mark(op->head, log, start.chunk, chain->count);
@@ -123,7 +121,7 @@ mcp_store_log_commit(mcp_store_op_t *op, mcp_store_log_t *log,
 }
 
 
-/* Gives an event its number; it counts from the commit on. */
+/* Numbers an event; the number is valid from the commit on. */
 static void
 mcp_store_log_number(const mcp_store_log_t *log, mcp_store_record_t *rec)
 {
@@ -160,8 +158,8 @@ mcp_store_log_append(mcp_store_op_t *op, mcp_store_log_t *log,
         start.chunk = log->tail;
         start.offset = mcp_store_align8(tail->used);
 
-        /* The payload runs on into the chain.  Until the commit the chain hangs
-         * on a chunk whose end does not reach it. */
+        /* The payload continues in the chain. Until the commit, the chain is
+         * linked to a chunk whose data end before it. */
         tail->next = chain.first;
     }
 
@@ -272,7 +270,7 @@ mcp_store_log_chunk(mcp_store_head_t *head, const mcp_store_log_t *log,
     best = 0;
     index = log->head;
 
-    /* mostly it is one of the last records */
+    /* usually it is one of the last records */
 
     if (log->mark != 0 && mcp_store_chunk(head, log->mark)->seq <= seq) {
         index = log->mark;
@@ -306,7 +304,7 @@ mcp_store_log_chunk(mcp_store_head_t *head, const mcp_store_log_t *log,
 }
 
 
-/* Finds a record, and how many bytes of payload precede it. */
+/* Finds a record, and the number of bytes of payload before it. */
 static int
 mcp_store_log_locate(mcp_store_head_t *head, const mcp_store_log_t *log,
     uint64_t seq, mcp_store_pos_t *pos, uint64_t *total)
@@ -379,7 +377,7 @@ mcp_store_log_bytes(mcp_store_head_t *head, const mcp_store_log_t *log,
 }
 
 
-/* Frees the chunks before the one that becomes the head. */
+/* Frees the chunks before the new head. */
 static void
 mcp_store_log_behead(mcp_store_op_t *op, mcp_store_log_t *log, uint32_t index)
 {
@@ -412,7 +410,7 @@ mcp_store_log_behead(mcp_store_op_t *op, mcp_store_log_t *log, uint32_t index)
     log->head = index;
     mcp_store_barrier();
     log->chunks -= count;
-    mcp_store_party_resize(op, log, (uint32_t) -(int32_t) count);
+    mcp_store_tenant_resize(op, log, (uint32_t) -(int32_t) count);
     mcp_store_chain_free(op, first, last, count);
 }
 
@@ -465,7 +463,7 @@ mcp_store_log_clear(mcp_store_op_t *op, mcp_store_log_t *log)
     mcp_store_barrier();
 
     mcp_store_chain_free(op, first, log->tail, log->chunks);
-    mcp_store_party_resize(op, log, (uint32_t) -(int32_t) log->chunks);
+    mcp_store_tenant_resize(op, log, (uint32_t) -(int32_t) log->chunks);
 
     log->tail = 0;
     log->offset = 0;

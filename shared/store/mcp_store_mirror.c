@@ -1,19 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Mirrors: streams whose events come from another machine, with their numbers.
- *
- * Events are appended as an owner's are, one after the other.  What is known of
- * those that are missing, and of what follows from them, is kept beside the
- * stream until they are here.
+ * Mirrors: streams whose events come from another node, with their numbers.
+ * Events are appended one after the other like those of an owner. The known
+ * state of the owner's stream is kept beside the mirror, and takes effect when
+ * the events before it have arrived.
  */
 
 
 #include "store/mcp_store_layout.h"
 
 
-/* Time (ms) for which a mirror that nobody reads is kept, at most: it can be
- * made again. */
+/* Maximum time for which an unread mirror is kept, ms: it can be created
+ * again. */
 #define MCP_STORE_MIRROR_WAIT  30000
 
 
@@ -21,23 +20,23 @@ void
 mcp_store_mirror_begin(mcp_store_op_t *op, mcp_store_stream_t *st,
     const mcp_store_begin_t *begin)
 {
-    uint32_t            index;
-    mcp_store_share_t  *share;
+    uint32_t                  index;
+    mcp_store_replication_t  *repl;
 
     st->events.first = begin->after + 1;
     st->events.last = begin->after;
     st->applied_seq = begin->after;
     st->sent_seq = begin->after;
 
-    index = mcp_store_root_take(op, MCP_CHUNK_SHARE);
-    share = mcp_store_share_of(op->head, index);
+    index = mcp_store_root_take(op, MCP_CHUNK_REPLICATION);
+    repl = mcp_store_replication_of(op->head, index);
 
-    share->mirror = 1;
-    share->reader = begin->number;
-    share->here = begin->number;
-    share->last = begin->after;
-    mcp_store_share_fill(op, share, st);
-    st->share = index;
+    repl->mirror = 1;
+    repl->reader = begin->number;
+    repl->here = begin->number;
+    repl->last = begin->after;
+    mcp_store_replication_fill(op, repl, st);
+    st->repl = index;
     op->head->n_mirrors++;
 }
 
@@ -45,15 +44,15 @@ mcp_store_mirror_begin(mcp_store_op_t *op, mcp_store_stream_t *st,
 int
 mcp_store_mirror_taken(mcp_store_head_t *head, const mcp_store_stream_t *st)
 {
-    const mcp_store_share_t  *share;
+    const mcp_store_replication_t  *repl;
 
     if (!mcp_store_is_mirror(head, st)) {
         return 0;
     }
 
-    share = mcp_store_share_of(head, st->share);
+    repl = mcp_store_replication_of(head, st->repl);
 
-    return share->here < share->reader;
+    return repl->here < repl->reader;
 }
 
 
@@ -77,7 +76,7 @@ mcp_store_mirror_due(const mcp_store_stream_t *st, uint64_t now)
 }
 
 
-/* Finds a mirror; NULL: there is none. */
+/* Finds a mirror. Returns NULL if there is none. */
 static mcp_store_stream_t *
 mcp_store_mirror_find(mcp_store_op_t *op,
     const unsigned char id[MCP_STREAM_ID_LEN])
@@ -90,22 +89,23 @@ mcp_store_mirror_find(mcp_store_op_t *op,
         return NULL;
     }
 
-    op->party = st->party;
+    op->tenant = st->tenant;
     op->keep = st;
 
     return st;
 }
 
 
-/* Has the feeder fetch what is missing.  One that waits for room is woken when
- * there is. */
+/* Makes the feeding process fetch the missing events. If it waits for room, it
+ * is woken when there is some. */
 static void
 mcp_store_mirror_fetch(mcp_store_op_t *op, mcp_store_stream_t *st)
 {
-    if (mcp_store_share_of(op->head, st->share)->last > st->events.last
-        && !st->want_room && !mcp_store_linked(&st->link[MCP_LINK_HUNGRY]))
+    if (mcp_store_replication_of(op->head, st->repl)->last > st->events.last
+        && !st->want_room
+        && !mcp_store_linked(&st->link[MCP_LINK_BLOCKED_ON_SPACE]))
     {
-        mcp_store_share_mark(op, st);
+        mcp_store_replication_mark(op, st);
     }
 }
 
@@ -113,38 +113,39 @@ mcp_store_mirror_fetch(mcp_store_op_t *op, mcp_store_stream_t *st)
 /* --- what comes from elsewhere --- */
 
 void
-mcp_store_mirror_count(mcp_store_stream_t *st, const mcp_store_share_t *share)
+mcp_store_mirror_count(mcp_store_stream_t *st,
+    const mcp_store_replication_t *repl)
 {
-    uint64_t                  last;
-    const mcp_store_stand_t  *stand;
+    uint64_t                       last;
+    const mcp_store_checkpoint_t  *checkpoint;
 
-    stand = &share->known[share->which];
+    checkpoint = &repl->known[repl->which];
     last = st->events.last;
 
-    if (share->confirmed > st->confirmed_seq) {
-        st->confirmed_seq = share->confirmed < last ? share->confirmed : last;
+    if (repl->confirmed > st->confirmed_seq) {
+        st->confirmed_seq = repl->confirmed < last ? repl->confirmed : last;
     }
 
-    if (stand->seq > last) {
+    if (checkpoint->seq > last) {
         return;
     }
 
-    st->answered |= stand->answered;
-    st->failed |= stand->failed;
+    st->answered |= checkpoint->answered;
+    st->failed |= checkpoint->failed;
 
-    if (stand->failed_seq > st->failed_seq) {
-        st->failed_seq = stand->failed_seq;
+    if (checkpoint->failed_seq > st->failed_seq) {
+        st->failed_seq = checkpoint->failed_seq;
     }
 
     mcp_store_barrier();
 
-    if (stand->seq == last && !mcp_store_final(st)) {
-        mcp_store_stream_turn(st, stand->state);
+    if (checkpoint->seq == last && !mcp_store_final(st)) {
+        mcp_store_stream_set_state(st, checkpoint->state);
     }
 }
 
 
-/* Lets count what is known, and does what follows from that. */
+/* Applies the known state, with all its consequences. */
 static void
 mcp_store_mirror_apply(mcp_store_op_t *op, mcp_store_stream_t *st,
     uint64_t now)
@@ -155,7 +156,7 @@ mcp_store_mirror_apply(mcp_store_op_t *op, mcp_store_stream_t *st,
     before = st->state;
     answered = st->answered;
 
-    mcp_store_mirror_count(st, mcp_store_share_of(op->head, st->share));
+    mcp_store_mirror_count(st, mcp_store_replication_of(op->head, st->repl));
 
     if (st->state == before && st->answered == answered) {
         return;
@@ -171,54 +172,58 @@ mcp_store_mirror_apply(mcp_store_op_t *op, mcp_store_stream_t *st,
 }
 
 
-/* Notes how the stream stands elsewhere, unless that is old.  Of two with one
- * number the one that is over counts, or the latter.  A stream that ended
- * before the last event known here was ended by a node that never had that
- * event: the end counts. */
+/*
+ * Stores a state of the owner's stream, unless it is older than the known one.
+ * Of two states with the same number, the one that is over counts, otherwise
+ * the later one. A stream that ended before the last event known here was ended
+ * by a node that never had that event: the end counts.
+ */
 static void
-mcp_store_mirror_note(mcp_store_share_t *share, const mcp_store_stand_t *stand)
+mcp_store_mirror_note(mcp_store_replication_t *repl,
+    const mcp_store_checkpoint_t *checkpoint)
 {
-    int                       over;
-    const mcp_store_stand_t  *known;
+    int                            over;
+    const mcp_store_checkpoint_t  *known;
 
-    known = &share->known[share->which];
-    over = stand->state >= MCP_STATE_COMPLETED;
+    known = &repl->known[repl->which];
+    over = checkpoint->state >= MCP_STATE_COMPLETED;
 
     if (known->state >= MCP_STATE_COMPLETED
-        ? stand->seq <= known->seq || !over : stand->seq < known->seq && !over)
+        ? checkpoint->seq <= known->seq || !over : checkpoint->seq < known->seq
+            && !over)
     {
         return;
     }
 
-    if (stand->seq > share->last || over) {
-        share->last = stand->seq;
+    if (checkpoint->seq > repl->last || over) {
+        repl->last = checkpoint->seq;
     }
 
-    share->known[!share->which] = *stand;
+    repl->known[!repl->which] = *checkpoint;
     mcp_store_barrier();
-    share->which = !share->which;
+    repl->which = !repl->which;
 }
 
 
-/* Returns 1 if the stream ended elsewhere before the last event that is here,
- * and continues here: the events that followed are lost. */
+/* Returns 1 if the stream ended at its owner before the last event here, while
+ * it continues here: the later events are lost. */
 static int
 mcp_store_mirror_is_cut(const mcp_store_stream_t *st,
-    const mcp_store_stand_t *stand)
+    const mcp_store_checkpoint_t *checkpoint)
 {
-    return stand->state >= MCP_STATE_COMPLETED
-           && stand->seq < st->events.last && !mcp_store_final(st);
+    return checkpoint->state >= MCP_STATE_COMPLETED
+           && checkpoint->seq < st->events.last && !mcp_store_final(st);
 }
 
 
 int
 mcp_store_mirror_known(mcp_store_t *store,
-    const unsigned char id[MCP_STREAM_ID_LEN], const mcp_store_stand_t *stand,
-    uint64_t confirmed, uint64_t now)
+    const unsigned char id[MCP_STREAM_ID_LEN],
+    const mcp_store_checkpoint_t *checkpoint, uint64_t confirmed, uint64_t now)
 {
-    mcp_store_op_t       op;
-    mcp_store_share_t   *share;
-    mcp_store_stream_t  *st;
+    mcp_store_op_t            op;
+    mcp_store_replication_t  *repl;
+    mcp_store_stream_t       *st;
 
     if (mcp_store_enter(store, &op) != MCP_OK) {
         return MCP_ERR_INTERNAL;
@@ -226,21 +231,21 @@ mcp_store_mirror_known(mcp_store_t *store,
 
     st = mcp_store_mirror_find(&op, id);
 
-    if (st != NULL && mcp_store_mirror_is_cut(st, stand)) {
+    if (st != NULL && mcp_store_mirror_is_cut(st, checkpoint)) {
 
-        /* its client is told when it comes back with an event that is lost */
+        /* its client is notified when it resumes with a lost event */
 
         mcp_store_stream_free(&op, st);
         st = NULL;
 
     } else if (st != NULL) {
-        share = mcp_store_share_of(op.head, st->share);
+        repl = mcp_store_replication_of(op.head, st->repl);
 
-        if (confirmed > share->confirmed) {
-            share->confirmed = confirmed;
+        if (confirmed > repl->confirmed) {
+            repl->confirmed = confirmed;
         }
 
-        mcp_store_mirror_note(share, stand);
+        mcp_store_mirror_note(repl, checkpoint);
         mcp_store_mirror_apply(&op, st, now);
         mcp_store_mirror_fetch(&op, st);
     }
@@ -254,11 +259,11 @@ mcp_store_mirror_known(mcp_store_t *store,
 /* --- events --- */
 
 /*
- * Looks whether an event is the next one, and sets *ref.
+ * Checks whether an event is the next one, and sets *ref.
  *
  * Returns MCP_OK, or
  *   MCP_DONE           it is here already
- *   MCP_AGAIN          one before it is missing
+ *   MCP_AGAIN          an earlier one is missing
  *   MCP_ERR_NOT_FOUND  there is no mirror, or its stream is over
  */
 static int
@@ -266,8 +271,8 @@ mcp_store_mirror_next(mcp_store_op_t *op,
     const unsigned char id[MCP_STREAM_ID_LEN], uint64_t seq,
     mcp_stream_ref_t *ref)
 {
-    mcp_store_share_t   *share;
-    mcp_store_stream_t  *st;
+    mcp_store_replication_t  *repl;
+    mcp_store_stream_t       *st;
 
     st = mcp_store_mirror_find(op, id);
 
@@ -283,10 +288,10 @@ mcp_store_mirror_next(mcp_store_op_t *op,
         return MCP_ERR_NOT_FOUND;
     }
 
-    share = mcp_store_share_of(op->head, st->share);
+    repl = mcp_store_replication_of(op->head, st->repl);
 
-    if (seq > share->last) {
-        share->last = seq;
+    if (seq > repl->last) {
+        repl->last = seq;
     }
 
     if (seq > st->events.last + 1) {
@@ -331,7 +336,7 @@ mcp_store_mirror_append_locked(mcp_store_op_t *op,
 }
 
 
-/* Copies a big message into a private chain, if it is the next one. */
+/* Copies a long message to a private chain, if it is the next one. */
 static int
 mcp_store_mirror_copy(mcp_store_t *store,
     const unsigned char id[MCP_STREAM_ID_LEN], const mcp_store_raw_t *raw,
@@ -400,9 +405,9 @@ mcp_store_mirror_joined(mcp_store_t *store,
     const unsigned char id[MCP_STREAM_ID_LEN],
     const mcp_store_joined_t *joined)
 {
-    mcp_store_op_t       op;
-    mcp_store_share_t   *share;
-    mcp_store_stream_t  *st;
+    mcp_store_op_t            op;
+    mcp_store_replication_t  *repl;
+    mcp_store_stream_t       *st;
 
     if (mcp_store_enter(store, &op) != MCP_OK) {
         return;
@@ -411,10 +416,10 @@ mcp_store_mirror_joined(mcp_store_t *store,
     st = mcp_store_mirror_find(&op, id);
 
     if (st != NULL) {
-        share = mcp_store_share_of(op.head, st->share);
-        share->joined = *joined;
+        repl = mcp_store_replication_of(op.head, st->repl);
+        repl->joined = *joined;
 
-        /* with a consumer here, what that one has counts */
+        /* if there is a local consumer, its position counts */
 
         if (st->consumer_slot == MCP_STORE_NO_SLOT) {
             mcp_store_stream_sent(&op, st, joined->sent);
@@ -434,9 +439,9 @@ void
 mcp_store_mirror_displaced(mcp_store_t *store,
     const unsigned char id[MCP_STREAM_ID_LEN], uint64_t number)
 {
-    mcp_store_op_t       op;
-    mcp_store_share_t   *share;
-    mcp_store_stream_t  *st;
+    mcp_store_op_t            op;
+    mcp_store_replication_t  *repl;
+    mcp_store_stream_t       *st;
 
     if (mcp_store_enter(store, &op) != MCP_OK) {
         return;
@@ -445,10 +450,10 @@ mcp_store_mirror_displaced(mcp_store_t *store,
     st = mcp_store_mirror_find(&op, id);
 
     if (st != NULL) {
-        share = mcp_store_share_of(op.head, st->share);
+        repl = mcp_store_replication_of(op.head, st->repl);
 
-        if (number > share->reader) {
-            share->reader = number;
+        if (number > repl->reader) {
+            repl->reader = number;
 
             if (st->consumer_slot != MCP_STORE_NO_SLOT) {
                 st->takeovers += (st->takeovers < UINT32_MAX);

@@ -1,27 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Makes mirrors, for who reads a stream of another machine, or joins it; or
- * finds the one that is here. */
+/* Creates mirrors for a client that reads or joins a stream of another node, or
+ * finds the existing one. */
 
 
 #include "store/mcp_store_layout.h"
 
 
-/* Gives the mirror that is here another reader and feeder.  It may have to take
- * more than it was made for, as whoever inherits it does. */
+/* Gives the existing mirror another reader and feeding process. It may have to
+ * store more than its limits, like a successor of the owner. */
 static void
 mcp_store_mirror_reuse(mcp_store_op_t *op, mcp_store_stream_t *st,
     const mcp_store_making_t *making)
 {
-    mcp_store_share_t        *share;
+    mcp_store_replication_t  *repl;
     const mcp_stream_spec_t  *spec;
 
     spec = making->spec;
-    share = mcp_store_share_of(op->head, st->share);
+    repl = mcp_store_replication_of(op->head, st->repl);
 
-    share->reader = making->begin->number;
+    repl->reader = making->begin->number;
     mcp_store_barrier();
-    share->here = making->begin->number;
+    repl->here = making->begin->number;
 
     if (!mcp_store_attended(op->head, st)) {
         st->unattended = making->now;
@@ -39,14 +39,14 @@ mcp_store_mirror_reuse(mcp_store_op_t *op, mcp_store_stream_t *st,
         st->max_bytes = spec->max_bytes;
     }
 
-    mcp_store_share_pass(op, share, op->store->slot);
+    mcp_store_replication_pass(op, repl, op->store->slot);
 }
 
 
-/* Whether the mirror that is here goes on from where the next reader begins.
- * Who joins reads it from where it is, if that is kept up. */
+/* Returns 1 if the existing mirror has the events for the next reader. A joined
+ * reader begins at the mirror's position, if the mirror is kept up to date. */
 static int
-mcp_store_mirror_goes_on(mcp_store_op_t *op, const mcp_store_stream_t *st,
+mcp_store_mirror_continues(mcp_store_op_t *op, const mcp_store_stream_t *st,
     const mcp_store_begin_t *begin)
 {
     if (begin->number == 0 && mcp_store_attended(op->head, st)) {
@@ -58,7 +58,7 @@ mcp_store_mirror_goes_on(mcp_store_op_t *op, const mcp_store_stream_t *st,
 }
 
 
-/* Returns 1 if requests that have joined the call read the mirror. */
+/* Returns 1 if joined requests read the mirror. */
 static int
 mcp_store_mirror_is_joined(mcp_store_op_t *op, const mcp_store_stream_t *st)
 {
@@ -74,18 +74,19 @@ mcp_store_mirror_is_joined(mcp_store_op_t *op, const mcp_store_stream_t *st)
 }
 
 
-/* Has others join the mirror that is here.  Who reads it feeds it already. */
+/* Allows others to join the existing mirror, which its reader's process already
+ * feeds. */
 static void
-mcp_store_mirror_share(mcp_store_op_t *op, mcp_store_stream_t *st,
+mcp_store_mirror_replicate(mcp_store_op_t *op, mcp_store_stream_t *st,
     const mcp_store_making_t *making)
 {
-    mcp_store_share_t  *share;
+    mcp_store_replication_t  *repl;
 
-    share = mcp_store_share_of(op->head, st->share);
+    repl = mcp_store_replication_of(op->head, st->repl);
 
     if (!mcp_store_attended(op->head, st)) {
         st->unattended = making->now;
-        mcp_store_share_pass(op, share, op->store->slot);
+        mcp_store_replication_pass(op, repl, op->store->slot);
     }
 
     if (making->spec->join) {
@@ -95,19 +96,19 @@ mcp_store_mirror_share(mcp_store_op_t *op, mcp_store_stream_t *st,
 
 
 /*
- * Looks for the mirror to begin with, and frees one that will not do.
+ * Finds an existing mirror, and frees it if it cannot be used.
  *
  * Returns MCP_OK, or
  *   MCP_ERR_NOT_FOUND  there is none
  *   MCP_ERR_EXISTS     the stream itself is here
- *   MCP_ERR_DENIED     there was a later reader; or the next one needs other
- *                      events than those for whom the mirror was made
+ *   MCP_ERR_DENIED     there was a later reader; or the next reader needs other
+ *                      events than the existing mirror has
  */
 static int
-mcp_store_mirror_look(mcp_store_op_t *op, const mcp_store_making_t *making,
+mcp_store_mirror_lookup(mcp_store_op_t *op, const mcp_store_making_t *making,
     mcp_stream_ref_t *ref)
 {
-    mcp_store_share_t        *share;
+    mcp_store_replication_t  *repl;
     mcp_store_stream_t       *st;
     const mcp_store_begin_t  *begin;
 
@@ -122,25 +123,26 @@ mcp_store_mirror_look(mcp_store_op_t *op, const mcp_store_making_t *making,
         return MCP_ERR_EXISTS;
     }
 
-    share = mcp_store_share_of(op->head, st->share);
+    repl = mcp_store_replication_of(op->head, st->repl);
 
-    if (begin->number && begin->number < share->reader) {
+    if (begin->number && begin->number < repl->reader) {
         return MCP_ERR_DENIED;
     }
 
-    if (!mcp_store_mirror_goes_on(op, st, begin)) {
+    if (!mcp_store_mirror_continues(op, st, begin)) {
 
-        /* the requests that have joined would be told that the call is gone:
-         * the client comes again until they have their response */
+        /* the joined requests would get the error that the call does not exist
+         * any more: the client resumes again after they have their response */
 
         if (begin->number && mcp_store_mirror_is_joined(op, st)) {
             return MCP_ERR_DENIED;
         }
 
-        /* its feeder learns of it, unless it is about to feed the next one */
+        /* its feeding process is notified, unless it is about to feed the next
+         * one */
 
-        if (share->slot == op->store->slot) {
-            mcp_store_share_pass(op, share, MCP_STORE_NO_SLOT);
+        if (repl->slot == op->store->slot) {
+            mcp_store_replication_pass(op, repl, MCP_STORE_NO_SLOT);
         }
 
         mcp_store_stream_free(op, st);
@@ -152,7 +154,7 @@ mcp_store_mirror_look(mcp_store_op_t *op, const mcp_store_making_t *making,
         mcp_store_mirror_reuse(op, st, making);
 
     } else {
-        mcp_store_mirror_share(op, st, making);
+        mcp_store_mirror_replicate(op, st, making);
     }
 
     ref->index = st->self;
@@ -179,12 +181,12 @@ mcp_store_mirror_make(mcp_store_t *store, mcp_store_making_t *making,
     }
 
     rc = op.head->slots[store->slot].pid == store->pid
-         ? mcp_store_mirror_look(&op, making, ref) : MCP_ERR_INTERNAL;
+         ? mcp_store_mirror_lookup(&op, making, ref) : MCP_ERR_INTERNAL;
 
     if (rc == MCP_ERR_NOT_FOUND) {
         rc = mcp_store_create_end(&op, making, ref);
 
-        /* nobody reads it yet: it gives way to others from here on */
+        /* without a reader so far: it may be evicted for others from now on */
 
         if (rc == MCP_OK) {
             mcp_store_stream_settle(&op, mcp_store_stream(op.head,

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* The zone as a node of a cluster.  A process that dies while it notes
- * something leaves texts cut, but ended. */
+/* The zone as a node of a cluster. A process that dies while it writes a text
+ * leaves it truncated, but with a NUL. */
 
 
 #include "store/mcp_store_layout.h"
 
 
-/* A slot's note of its link: whether there is one, whether it is up, whether
- * its process may speak for the node, and the round trip. */
+/* The state of a slot's link: whether there is one, whether it is up, whether
+ * its process may be the leader, and the round trip. */
 #define MCP_NODE_LINK      0x80000000u
 #define MCP_NODE_LINK_UP   0x40000000u
 #define MCP_NODE_MAY_SPEAK 0x20000000u
@@ -25,10 +25,10 @@ mcp_store_node_id(mcp_store_t *store)
 void
 mcp_store_node_renew(mcp_store_t *store, uint64_t old, uint64_t id)
 {
-    mcp_node_place_t  begin = { 0, 0 };
+    mcp_node_position_t  begin = { 0, 0 };
 
     if (atomic_compare_exchange_strong(&store->head->node.id, &old, id)) {
-        mcp_store_node_set_place(store, MCP_NODE_MAIL, &begin);
+        mcp_store_node_set_position(store, MCP_NODE_QUEUE, &begin);
     }
 }
 
@@ -38,38 +38,38 @@ mcp_store_node_renew(mcp_store_t *store, uint64_t old, uint64_t id)
 static int
 mcp_store_node_is(mcp_store_head_t *head, unsigned slot, uint64_t pid)
 {
-    return atomic_load(&head->node.speaker) == slot + 1
-           && atomic_load(&head->node.speaker_pid) == pid;
+    return atomic_load(&head->node.leader) == slot + 1
+           && atomic_load(&head->node.leader_pid) == pid;
 }
 
 
-/* Returns 1 if it is a process that has not been buried, and does not stand
- * still. */
+/* Returns 1 if the leader is a process that was neither declared dead nor is
+ * paused. */
 static int
 mcp_store_node_spoken(mcp_store_head_t *head, uint64_t now, uint64_t silence)
 {
-    uint32_t  speaker;
+    uint32_t  leader;
     uint64_t  spoken;
 
-    speaker = atomic_load(&head->node.speaker);
+    leader = atomic_load(&head->node.leader);
     spoken = atomic_load(&head->node.spoken);
 
-    return speaker > 0 && speaker <= MCP_STORE_SLOTS
-           && atomic_load(&head->slots[speaker - 1].pid)
-              == atomic_load(&head->node.speaker_pid)
+    return leader > 0 && leader <= MCP_STORE_SLOTS
+           && atomic_load(&head->slots[leader - 1].pid)
+              == atomic_load(&head->node.leader_pid)
            && (now <= spoken || now - spoken <= silence);
 }
 
 
 int
-mcp_store_node_is_speaker(mcp_store_t *store)
+mcp_store_node_is_leader(mcp_store_t *store)
 {
     return mcp_store_node_is(store->head, store->slot, store->pid);
 }
 
 
 int
-mcp_store_node_speaks(mcp_store_t *store, uint64_t now, uint64_t silence)
+mcp_store_node_lead(mcp_store_t *store, uint64_t now, uint64_t silence)
 {
     int                is;
     mcp_store_op_t     op;
@@ -77,7 +77,7 @@ mcp_store_node_speaks(mcp_store_t *store, uint64_t now, uint64_t silence)
 
     head = store->head;
 
-    if (mcp_store_node_is_speaker(store)) {
+    if (mcp_store_node_is_leader(store)) {
         return 1;
     }
 
@@ -92,10 +92,10 @@ mcp_store_node_speaks(mcp_store_t *store, uint64_t now, uint64_t silence)
     if (!mcp_store_node_spoken(head, now, silence)
         && head->slots[store->slot].pid == store->pid)
     {
-        atomic_store(&head->node.speaker, 0);
-        atomic_store(&head->node.speaker_pid, store->pid);
+        atomic_store(&head->node.leader, 0);
+        atomic_store(&head->node.leader_pid, store->pid);
         atomic_store(&head->node.spoken, now);
-        atomic_store(&head->node.speaker, store->slot + 1);
+        atomic_store(&head->node.leader, store->slot + 1);
         is = 1;
     }
 
@@ -108,7 +108,7 @@ mcp_store_node_speaks(mcp_store_t *store, uint64_t now, uint64_t silence)
 void
 mcp_store_node_spoke(mcp_store_t *store, uint64_t now)
 {
-    if (mcp_store_node_is_speaker(store)) {
+    if (mcp_store_node_is_leader(store)) {
         atomic_store(&store->head->node.spoken, now);
     }
 }
@@ -138,7 +138,7 @@ void
 mcp_store_node_resign(mcp_store_t *store)
 {
     if (mcp_store_node_is(store->head, store->slot, store->pid)) {
-        atomic_store(&store->head->node.speaker, 0);
+        atomic_store(&store->head->node.leader, 0);
     }
 }
 
@@ -154,7 +154,7 @@ mcp_store_node_link(mcp_store_t *store, mcp_node_link_e how,
 
     slot = &store->head->slots[store->slot];
     note = MCP_NODE_LINK | (how != MCP_NODE_LINK_LOST ? MCP_NODE_LINK_UP : 0)
-           | (how == MCP_NODE_LINK_SPEAKS ? MCP_NODE_MAY_SPEAK : 0)
+           | (how == MCP_NODE_LINK_LEADS ? MCP_NODE_MAY_SPEAK : 0)
            | (round_trip < MCP_NODE_TRIP_MAX ? (uint32_t) round_trip
                                              : MCP_NODE_TRIP_MAX);
 
@@ -187,8 +187,8 @@ mcp_store_node_count(mcp_store_t *store, mcp_node_count_e which)
 }
 
 
-/* Copies a text, of which others have made parts: no byte of it means
- * anything to who shows it. */
+/* Copies a text that may contain bytes of other nodes; it is shown without
+ * interpretation. */
 static void
 mcp_store_node_text(char to[MCP_NODE_REASON_MAX + 1], const char *from)
 {
@@ -206,7 +206,7 @@ int
 mcp_store_node_error(mcp_store_t *store, uint64_t now, uint64_t again,
     const char *text, uint64_t *suppressed)
 {
-    int                tell;
+    int                logs;
     mcp_store_op_t     op;
     mcp_store_node_t  *node;
 
@@ -220,10 +220,10 @@ mcp_store_node_error(mcp_store_t *store, uint64_t now, uint64_t again,
     mcp_store_node_text(node->error, text);
     node->error_at = now;
     node->failing = 1;
-    tell = node->told_at == 0 || now >= node->told_at + again;
+    logs = node->logged_at == 0 || now >= node->logged_at + again;
 
-    if (tell) {
-        node->told_at = now;
+    if (logs) {
+        node->logged_at = now;
         *suppressed = node->suppressed;
         node->suppressed = 0;
 
@@ -233,7 +233,7 @@ mcp_store_node_error(mcp_store_t *store, uint64_t now, uint64_t again,
 
     mcp_store_leave(&op);
 
-    return tell;
+    return logs;
 }
 
 
@@ -243,7 +243,7 @@ mcp_store_node_insist(mcp_store_t *store)
     mcp_store_op_t  op;
 
     if (mcp_store_enter(store, &op) == MCP_OK) {
-        op.head->node.told_at = 0;
+        op.head->node.logged_at = 0;
         mcp_store_leave(&op);
     }
 }
@@ -269,19 +269,19 @@ mcp_store_node_well(mcp_store_t *store)
 
 
 void
-mcp_store_node_alone(mcp_store_t *store, const char *why)
+mcp_store_node_standalone(mcp_store_t *store, const char *why)
 {
     mcp_store_op_t  op;
 
     if (mcp_store_enter(store, &op) == MCP_OK) {
-        mcp_store_node_text(op.head->node.alone, why);
+        mcp_store_node_text(op.head->node.standalone, why);
         mcp_store_leave(&op);
     }
 }
 
 
 int
-mcp_store_node_is_alone(mcp_store_t *store)
+mcp_store_node_is_standalone(mcp_store_t *store)
 {
     int             is;
     mcp_store_op_t  op;
@@ -290,7 +290,7 @@ mcp_store_node_is_alone(mcp_store_t *store)
         return 0;
     }
 
-    is = op.head->node.alone[0] != '\0';
+    is = op.head->node.standalone[0] != '\0';
     mcp_store_leave(&op);
 
     return is;
@@ -298,28 +298,28 @@ mcp_store_node_is_alone(mcp_store_t *store)
 
 
 void
-mcp_store_node_set_place(mcp_store_t *store, mcp_node_place_e which,
-    const mcp_node_place_t *place)
+mcp_store_node_set_position(mcp_store_t *store, mcp_node_position_e which,
+    const mcp_node_position_t *position)
 {
     mcp_store_op_t  op;
 
     if (mcp_store_enter(store, &op) == MCP_OK) {
-        op.head->node.places[which] = *place;
+        op.head->node.positions[which] = *position;
         mcp_store_leave(&op);
     }
 }
 
 
 void
-mcp_store_node_place(mcp_store_t *store, mcp_node_place_e which,
-    mcp_node_place_t *place)
+mcp_store_node_position(mcp_store_t *store, mcp_node_position_e which,
+    mcp_node_position_t *position)
 {
     mcp_store_op_t  op;
 
-    memset(place, 0, sizeof(mcp_node_place_t));
+    memset(position, 0, sizeof(mcp_node_position_t));
 
     if (mcp_store_enter(store, &op) == MCP_OK) {
-        *place = op.head->node.places[which];
+        *position = op.head->node.positions[which];
         mcp_store_leave(&op);
     }
 }
@@ -354,7 +354,7 @@ mcp_store_node_has_joined(mcp_store_t *store)
 }
 
 
-/* Adds what a process has to copy. */
+/* Adds the replication lag of a process. */
 static void
 mcp_store_node_lags(const mcp_store_slot_t *slot, mcp_node_lag_t *lag)
 {
@@ -371,7 +371,7 @@ mcp_store_node_lags(const mcp_store_slot_t *slot, mcp_node_lag_t *lag)
 
 
 static void
-mcp_store_node_links(mcp_store_head_t *head, mcp_node_facts_t *facts)
+mcp_store_node_links(mcp_store_head_t *head, mcp_node_info_t *info)
 {
     uint32_t  note, trip;
     unsigned  i;
@@ -383,22 +383,22 @@ mcp_store_node_links(mcp_store_head_t *head, mcp_node_facts_t *facts)
             continue;
         }
 
-        facts->processes++;
-        mcp_store_node_lags(&head->slots[i], &facts->lag);
+        info->processes++;
+        mcp_store_node_lags(&head->slots[i], &info->lag);
 
         if (note & MCP_NODE_LINK_UP) {
             trip = note & MCP_NODE_TRIP_MAX;
-            facts->up++;
+            info->up++;
 
-            if (trip > facts->round_trip) {
-                facts->round_trip = trip;
+            if (trip > info->round_trip) {
+                info->round_trip = trip;
             }
         }
     }
 }
 
 
-/* A process may have died in the middle of noting it. */
+/* A process may have died while it wrote the members. */
 static void
 mcp_store_node_trim(mcp_node_view_t *view)
 {
@@ -416,16 +416,16 @@ mcp_store_node_trim(mcp_node_view_t *view)
 
 
 int
-mcp_store_node_facts(mcp_store_t *store, mcp_node_facts_t *facts)
+mcp_store_node_info(mcp_store_t *store, mcp_node_info_t *info)
 {
     unsigned           i;
     mcp_store_op_t     op;
     mcp_store_node_t  *node;
 
-    memset(facts, 0, sizeof(mcp_node_facts_t));
-    mcp_store_node_links(store->head, facts);
+    memset(info, 0, sizeof(mcp_node_info_t));
+    mcp_store_node_links(store->head, info);
 
-    if (facts->processes == 0) {
+    if (info->processes == 0) {
         return MCP_ERR_NOT_FOUND;
     }
 
@@ -435,18 +435,18 @@ mcp_store_node_facts(mcp_store_t *store, mcp_node_facts_t *facts)
 
     node = &op.head->node;
 
-    facts->id = atomic_load(&node->id);
-    facts->error_at = node->error_at;
-    facts->mirrors = op.head->n_mirrors;
-    facts->view = node->view;
-    memcpy(facts->error, node->error, MCP_NODE_REASON_MAX);
-    memcpy(facts->alone, node->alone, MCP_NODE_REASON_MAX);
+    info->id = atomic_load(&node->id);
+    info->error_at = node->error_at;
+    info->mirrors = op.head->n_mirrors;
+    info->view = node->view;
+    memcpy(info->error, node->error, MCP_NODE_REASON_MAX);
+    memcpy(info->standalone, node->standalone, MCP_NODE_REASON_MAX);
 
     mcp_store_leave(&op);
-    mcp_store_node_trim(&facts->view);
+    mcp_store_node_trim(&info->view);
 
     for (i = 0; i < MCP_NODE_COUNTS; i++) {
-        facts->counts[i] = atomic_load(&node->counts[i]);
+        info->counts[i] = atomic_load(&node->counts[i]);
     }
 
     return MCP_OK;

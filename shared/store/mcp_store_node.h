@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/*
- * What a zone has to do with its cluster: the zone is one node of it.  Here is
- * who the node is, which process speaks for it, and what is known of the
- * cluster, so that any process can show it.
- */
+/* The zone as a node of its cluster: the node's id, its leader process, and the
+ * state of the cluster, so that every process can show it. */
 
 
 #ifndef MCP_STORE_NODE_H_INCLUDED
@@ -14,128 +11,133 @@
 #include "store/mcp_store.h"
 
 
-#define MCP_NODE_MEMBERS     32        /* nodes that are shown */
+#define MCP_NODE_MEMBERS     32        /* maximum number of nodes that are
+                                          shown */
 #define MCP_NODE_LABEL_MAX   31
 #define MCP_NODE_BUILD_MAX   31
 #define MCP_NODE_REASON_MAX  159
 
 
-/* Texts end with a NUL, here and below. */
+/* All texts in these structures end with a NUL. */
 typedef struct {
     uint64_t  id;
-    uint64_t  beat;            /* when its last beat was, ms */
+    uint64_t  heartbeat;       /* time of its last heartbeat, ms */
     char      label[MCP_NODE_LABEL_MAX + 1];
     char      build[MCP_NODE_BUILD_MAX + 1];
 } mcp_node_member_t;
 
 
 typedef struct {
-    uint64_t           at;     /* when Redis said so, ms; 0: never */
-    int64_t            offset; /* its clock minus ours, ms */
-    uint32_t           layout; /* what all members can read */
+    uint64_t           at;     /* when Redis sent the list, ms; 0: never */
+    int64_t            offset; /* Redis's clock minus the local clock, ms */
+    uint32_t           layout; /* highest layout that all members read */
     uint32_t           n_members;
     mcp_node_member_t  members[MCP_NODE_MEMBERS];
 } mcp_node_view_t;
 
 
-/* Streams in Redis by which nodes tell each other. */
+/* The Redis streams by which nodes send messages to each other. */
 typedef enum {
-    MCP_NODE_TOLD = 0,
-    MCP_NODE_HEARD,
-    MCP_NODE_MAIL,             /* of this node's id */
-    MCP_NODE_PLACES
-} mcp_node_place_e;
+    MCP_NODE_SENT = 0,
+    MCP_NODE_RECEIVED,
+    MCP_NODE_QUEUE,            /* the queue of this node's id */
+    MCP_NODE_POSITIONS
+} mcp_node_position_e;
 
-/* How far the node has heard one: the id of an entry. */
+/* The position up to which the node has received one: the id of an entry. */
 typedef struct {
     uint64_t           ms;
     uint64_t           n;
-} mcp_node_place_t;
+} mcp_node_position_t;
 
 
-/* What is counted, since the zone began. */
+/* Counters since the zone was created. */
 typedef enum {
-    MCP_NODE_COPIED = 0,       /* events that Redis has taken */
-    MCP_NODE_REFILLED,         /* times that it had lost some of a stream */
+    MCP_NODE_COPIED = 0,        /* events that Redis has acknowledged */
+    MCP_NODE_REFILLED,          /* streams of which Redis had lost a part */
     MCP_NODE_LINKS_LOST,
-    MCP_NODE_AWAY,             /* requests refused, as Redis was out of reach */
-    MCP_NODE_REAPED,           /* nodes taken for dead here */
-    MCP_NODE_INHERITED,        /* streams of such nodes */
-    MCP_NODE_DROPPED,          /* what others had for this node, and it had no
-                                  room for */
-    MCP_NODE_DISPLACED,        /* readers whose client came back elsewhere */
-    MCP_NODE_FENCED,           /* streams that others took over */
-    MCP_NODE_REBORN,           /* times that it was taken for dead itself */
-    MCP_NODE_STRANGE,          /* replies that no script of ours gives */
+    MCP_NODE_UNREACHABLE,       /* requests rejected because Redis was
+                                   unreachable */
+    MCP_NODE_REAPED,            /* nodes that this node declared dead */
+    MCP_NODE_PROMOTED,          /* streams taken over from such nodes */
+    MCP_NODE_DROPPED,           /* data from other nodes for which there was no
+                                   room */
+    MCP_NODE_DISPLACED,         /* readers whose client resumed at another
+                                   node */
+    MCP_NODE_FENCED,            /* streams that other nodes took over */
+    MCP_NODE_REBORN,            /* times that this node was declared dead */
+    MCP_NODE_UNEXPECTED_REPLY,  /* replies that no script can give */
     MCP_NODE_COUNTS
 } mcp_node_count_e;
 
 
-/* What a process, or all, have to copy to Redis. */
+/* The replication lag of a process, or of all. */
 typedef struct {
     uint64_t           events;
     uint64_t           bytes;
-    uint64_t           since;  /* when the oldest of these was seen, ms; 0:
-                                  there is none */
+    uint64_t           since;  /* since when the oldest event is not replicated,
+                                  ms; 0: none */
 } mcp_node_lag_t;
 
 
-/* What processes have noted about the cluster. */
+/* The state of the cluster as the processes have recorded it. */
 typedef struct {
     uint64_t           id;
-    unsigned           processes;      /* that have noted their link */
-    unsigned           up;     /* of these: whose link is up */
-    uint64_t           round_trip;     /* the longest of theirs, ms */
-    uint64_t           error_at;       /* ms; 0: there was none */
+    unsigned           processes;      /* number of processes with a recorded
+                                          link */
+    unsigned           up;     /* number of processes whose link is up */
+    uint64_t           round_trip;     /* the longest round trip of all
+                                          processes, ms */
+    uint64_t           error_at;       /* ms; 0: there was no error */
     char               error[MCP_NODE_REASON_MAX + 1];
-    char               alone[MCP_NODE_REASON_MAX + 1]; /* why the node was
-                                          refused; empty: it was not */
-    uint64_t           mirrors;        /* streams of others that are here */
+    char               standalone[MCP_NODE_REASON_MAX + 1]; /* why the node was
+                                                          rejected; empty: it
+                                                          was not */
+    uint64_t           mirrors;        /* number of mirrors */
     mcp_node_lag_t     lag;
     uint64_t           counts[MCP_NODE_COUNTS];
     mcp_node_view_t    view;
-} mcp_node_facts_t;
+} mcp_node_info_t;
 
 
-/* Returns the node's id, never 0; a new zone has one that is random. */
+/* Returns the node's id, which is never 0; a new zone has a random one. */
 uint64_t mcp_store_node_id(mcp_store_t *store);
 
 /* Gives the node another id, unless it is not "old" any more. */
 void mcp_store_node_renew(mcp_store_t *store, uint64_t old, uint64_t id);
 
-/*
- * Returns 1 if this process speaks for the node: it has been that, or nobody
- * living is, or nobody who has said mcp_store_node_spoke() for longer than
- * "silence", ms.  mcp_store_node_resign() makes it nobody if it was this one.
- */
-int mcp_store_node_speaks(mcp_store_t *store, uint64_t now, uint64_t silence);
+/* Returns 1 if this process is the leader of the node: it was before, or there
+ * is no live leader, or the leader has not called mcp_store_node_spoke() for
+ * "silence" ms. mcp_store_node_resign() ends the leadership of this process. */
+int mcp_store_node_lead(mcp_store_t *store, uint64_t now,
+    uint64_t silence);
 void mcp_store_node_resign(mcp_store_t *store);
 
-/* Whether it is this one, which may have stood still until another one took
- * its place. */
-int mcp_store_node_is_speaker(mcp_store_t *store);
+/* Returns 1 if this process is still the leader; another one may have become it
+ * while this one was paused. */
+int mcp_store_node_is_leader(mcp_store_t *store);
 
-/* Redis has answered this process, which speaks. */
+/* Records that Redis has answered this process, which is the leader. */
 void mcp_store_node_spoke(mcp_store_t *store, uint64_t now);
 
-/* Notes how this process's link is, and its round trip, ms. */
+/* Records the state of this process's link, and its round trip, ms. */
 typedef enum {
     MCP_NODE_LINK_LOST = 0,
     MCP_NODE_LINK_IS_UP,
-    MCP_NODE_LINK_SPEAKS       /* and the process may speak for the node for
-                                  longer: it is a member, and does not stop */
+    MCP_NODE_LINK_LEADS        /* and the process may become the leader: it is a
+                                  member, and does not shut down */
 } mcp_node_link_e;
 
 void mcp_store_node_link(mcp_store_t *store, mcp_node_link_e how,
     uint64_t round_trip);
 
-/* Returns 1 if there is another process that may. */
+/* Returns 1 if another process may become the leader. */
 int mcp_store_node_has_other(mcp_store_t *store);
 
-/* Notes what this process has to copy. */
+/* Records the replication lag of this process. */
 void mcp_store_node_lag(mcp_store_t *store, const mcp_node_lag_t *lag);
 
-/* Counts something once more. */
+/* Increments a counter. */
 void mcp_store_node_count(mcp_store_t *store, mcp_node_count_e which);
 
 /*
@@ -148,35 +150,36 @@ int mcp_store_node_error(mcp_store_t *store, uint64_t now, uint64_t again,
     const char *text, uint64_t *suppressed);
 int mcp_store_node_well(mcp_store_t *store);
 
-/* The log is to be told of the next error, whatever it was told before. */
+/* Makes the next error be logged, whatever was logged before. */
 void mcp_store_node_insist(mcp_store_t *store);
 
-/* Notes what Redis said of the members, with texts that are printable. */
+/* Stores the list of members, whose texts must be printable. */
 void mcp_store_node_view(mcp_store_t *store, const mcp_node_view_t *view);
 
-/* Returns 1 if it ever has: the node was a member since the zone began. */
+/* Returns 1 if the node has been a member since the zone was created. */
 int mcp_store_node_has_joined(mcp_store_t *store);
 
-/* Notes that the node was refused and serves alone; "": it does not.  The other
- * one tells whether it does. */
-void mcp_store_node_alone(mcp_store_t *store, const char *why);
-int mcp_store_node_is_alone(mcp_store_t *store);
+/* mcp_store_node_standalone() records that the node was rejected and serves
+ * alone, with the reason; "": that it does not. mcp_store_node_is_standalone()
+ * returns 1 if it does. */
+void mcp_store_node_standalone(mcp_store_t *store, const char *why);
+int mcp_store_node_is_standalone(mcp_store_t *store);
 
-/* Notes how far the node has heard, or tells: {0, 0} in a new zone, or if the
- * lock cannot be taken. */
-void mcp_store_node_set_place(mcp_store_t *store, mcp_node_place_e which,
-    const mcp_node_place_t *place);
-void mcp_store_node_place(mcp_store_t *store, mcp_node_place_e which,
-    mcp_node_place_t *place);
+/* Set and get the position up to which the node has received or sent: {0, 0} in
+ * a new zone, or if the lock cannot be taken. */
+void mcp_store_node_set_position(mcp_store_t *store, mcp_node_position_e which,
+    const mcp_node_position_t *position);
+void mcp_store_node_position(mcp_store_t *store, mcp_node_position_e which,
+    mcp_node_position_t *position);
 
 /*
- * Reads what was noted.
+ * Reads the state of the cluster.
  *
  * Returns MCP_OK, or
- *   MCP_ERR_NOT_FOUND  nothing was: there is no cluster
+ *   MCP_ERR_NOT_FOUND  there is no cluster
  *   MCP_ERR_INTERNAL   the lock cannot be taken
  */
-int mcp_store_node_facts(mcp_store_t *store, mcp_node_facts_t *facts);
+int mcp_store_node_info(mcp_store_t *store, mcp_node_info_t *info);
 
 
 #endif /* MCP_STORE_NODE_H_INCLUDED */

@@ -1,54 +1,83 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* How much of the region a party may have. */
+/* The quotas of tenants. */
 
 
 #include "store/mcp_store_layout.h"
 
 
-/* An answer of at most so many chunks goes out whatever its party has: a stream
+/* A response of at most this many chunks is always accepted, because a stream
  * that is over takes no more room. */
 #define MCP_STORE_ANSWER  8
 
 
-/*
- * Whether a party that has "own" may take n more, when "free" of "all" is free.
- *
- * A share is half of what others leave: parties that take all they can at the
- * same time get equal shares, and leave as much for the next.  Parties that
- * come one after the other would each find half of what the last one found; so
- * the last eighth is kept for those that have little and take little.
- */
-static int
-mcp_store_share(uint64_t quota, uint64_t own, uint64_t n, uint64_t free,
-    uint64_t all)
+/* The input of one quota check. */
+typedef struct {
+    uint64_t  quota;                   /* a number, MCP_QUOTA_SHARE or
+                                          MCP_QUOTA_OFF */
+    uint64_t  own;                     /* what the tenant uses */
+    uint64_t  n;                       /* what the tenant needs in addition */
+    uint64_t  free;                    /* what no tenant uses */
+    uint64_t  all;
+    unsigned  times;                   /* number of tenants whose limits are
+                                          added up */
+} mcp_store_demand_t;
+
+
+/* Returns the maximum that a tenant may use of the last eighth. */
+static uint64_t
+mcp_store_little(uint64_t all)
 {
     uint64_t  little;
 
-    own += n;
-
-    if (quota == MCP_QUOTA_OFF) {
-        return 1;
-    }
-
-    if (quota != MCP_QUOTA_SHARE) {
-        return own <= quota;
-    }
-
-    if (n > free) {
-        return 0;
-    }
-
-    free -= n;
-
-    if (own + all / MCP_STORE_LAST <= free) {
-        return 1;
-    }
-
     little = all / MCP_STORE_LITTLE;
-    little = little > 2 * MCP_STORE_LEAST ? little : 2 * MCP_STORE_LEAST;
 
-    return own <= little && own <= free / 4;
+    return little > 2 * MCP_STORE_LEAST ? little : 2 * MCP_STORE_LEAST;
+}
+
+
+/*
+ * Checks whether a tenant may use more.
+ *
+ * A share is half of what other tenants leave: tenants that use as much as they
+ * can at the same time get equal shares, and leave as much for the next.
+ * Tenants that come one after the other would each find half of what the
+ * previous one found; so the last eighth is reserved for tenants that use
+ * little. If that is used up as well, such a tenant displaces a larger one.
+ *
+ * Returns MCP_OK, or
+ *   MCP_AGAIN      allowed if other tenants free the same amount
+ *   MCP_ERR_LIMIT
+ */
+static int
+mcp_store_quota_allows(const mcp_store_demand_t *demand)
+{
+    uint64_t  own, free;
+
+    own = demand->own + demand->n;
+
+    if (demand->quota == MCP_QUOTA_OFF) {
+        return MCP_OK;
+    }
+
+    if (demand->quota != MCP_QUOTA_SHARE) {
+        return (own + demand->times - 1) / demand->times <= demand->quota
+               ? MCP_OK : MCP_ERR_LIMIT;
+    }
+
+    free = demand->free > demand->n ? demand->free - demand->n : 0;
+
+    if (demand->n <= demand->free && free > demand->all / MCP_STORE_LAST
+        && own <= demand->times * (free - demand->all / MCP_STORE_LAST))
+    {
+        return MCP_OK;
+    }
+
+    if (own > demand->times * mcp_store_little(demand->all)) {
+        return MCP_ERR_LIMIT;
+    }
+
+    return demand->n <= demand->free && own <= free / 4 ? MCP_OK : MCP_AGAIN;
 }
 
 
@@ -72,125 +101,283 @@ mcp_store_quota_chunks(uint64_t bytes)
 
 
 uint32_t
-mcp_store_party_quota(const mcp_party_t *party)
+mcp_store_tenant_quota(const mcp_tenant_t *tenant)
 {
     uint64_t  chunks;
 
-    chunks = mcp_store_party_is_nobody(party->id)
-             ? MCP_QUOTA_OFF : mcp_store_quota_chunks(party->bytes);
+    chunks = mcp_store_tenant_is_nobody(tenant->id)
+             ? MCP_QUOTA_OFF : mcp_store_quota_chunks(tenant->bytes);
 
     return chunks < MCP_STORE_NO_QUOTA ? (uint32_t) chunks
                                        : MCP_STORE_NO_QUOTA;
 }
 
 
-/* Returns the room that is free, or will be as soon as it is needed. */
+/* Returns the number of chunks that are free, or can be freed at once. */
 static uint64_t
-mcp_store_party_free(const mcp_store_head_t *head)
+mcp_store_tenant_free(const mcp_store_head_t *head)
 {
     return (uint64_t) mcp_store_room(head, 0) + head->evictable;
 }
 
 
-int
-mcp_store_party_allows(mcp_store_op_t *op, const mcp_store_stream_t *st,
-    uint32_t n, int answer)
+/* Checks a tenant or a group that contains it, which may be NULL, and returns
+ * the worse of that result and rc. */
+static int
+mcp_store_tenant_demand(const mcp_store_head_t *head,
+    const mcp_store_entry_t *group, uint64_t quota, uint32_t n, unsigned times,
+    int rc)
 {
-    uint64_t  held, quota;
+    int              other;
+    mcp_store_demand_t demand;
 
-    if (st->quota == MCP_STORE_NO_QUOTA || st->party_group == 0
-        || (answer && n <= MCP_STORE_ANSWER))
-    {
-        return 1;
+    demand.quota = quota;
+    demand.own = group ? group->u.tenant.held : 0;
+    demand.n = n;
+    demand.free = mcp_store_tenant_free(head);
+    demand.all = head->chunks;
+    demand.times = times;
+    other = mcp_store_quota_allows(&demand);
+
+    return other == MCP_OK || rc == MCP_ERR_LIMIT ? rc : other;
+}
+
+
+/*
+ * Evicts unread streams of tenants that are larger than op's until the given
+ * numbers of calls and chunks are freed.
+ *
+ * Returns MCP_OK, or
+ *   MCP_ERR_LIMIT  there are not as many
+ */
+static int
+mcp_store_tenant_press(mcp_store_op_t *op, uint32_t calls, uint32_t chunks)
+{
+    uint32_t             n, size;
+    mcp_store_stream_t  *st;
+
+    for (n = 0, size = 0; n < calls || size < chunks; n++) {
+        st = mcp_store_victim_unread(op);
+
+        if (st == NULL) {
+            return MCP_ERR_LIMIT;
+        }
+
+        size += mcp_store_tenant_size(st);
+        mcp_store_evict(op, st);
     }
 
-    held = mcp_store_party_of(op->head, st)->u.party.held;
+    return MCP_OK;
+}
+
+
+/* Checks an append of a stream for its tenant and the groups that contain
+ * it. */
+static int
+mcp_store_tenant_append(mcp_store_op_t *op, const mcp_store_stream_t *st,
+    uint32_t n, int answer)
+{
+    int                 rc;
+    uint64_t            quota;
+    unsigned            times;
+    mcp_store_entry_t  *tenant;
+
+    if (st->quota == MCP_STORE_NO_QUOTA || st->tenant_entry == 0
+        || (answer && n <= MCP_STORE_ANSWER))
+    {
+        return MCP_OK;
+    }
+
+    rc = MCP_OK;
+    times = 1;
     quota = st->quota == 0 ? MCP_QUOTA_SHARE : st->quota;
 
-    return mcp_store_share(quota, held, n, mcp_store_party_free(op->head),
-                           op->head->chunks);
+    for (tenant = mcp_store_tenant_of(op->head, st);
+         tenant != NULL;
+         tenant = mcp_store_tenant_up(op->head, tenant))
+    {
+        rc = mcp_store_tenant_demand(op->head, tenant, quota, n, times, rc);
+        times *= MCP_STORE_WIDER;
+    }
+
+    return rc;
 }
 
 
 int
-mcp_store_party_large(mcp_store_op_t *op, const mcp_store_stream_t *st,
+mcp_store_tenant_allows(mcp_store_op_t *op, const mcp_store_stream_t *st,
+    uint32_t n, int answer)
+{
+    int  rc;
+
+    rc = mcp_store_tenant_append(op, st, n, answer);
+
+    if (rc == MCP_AGAIN) {
+        rc = mcp_store_tenant_press(op, 0, n);
+    }
+
+    return rc == MCP_OK;
+}
+
+
+int
+mcp_store_tenant_would_allow(mcp_store_op_t *op, const mcp_store_stream_t *st,
     uint32_t n)
 {
+    int  rc;
+
+    rc = mcp_store_tenant_append(op, st, n, 0);
+
+    return rc == MCP_OK
+           || (rc == MCP_AGAIN && mcp_store_victim_unread(op) != NULL);
+}
+
+
+int
+mcp_store_tenant_large(mcp_store_op_t *op, const mcp_store_stream_t *st,
+    uint32_t n)
+{
+    mcp_store_demand_t demand;
+
     if (st->quota == MCP_STORE_NO_QUOTA) {
         return 0;
     }
 
-    return !mcp_store_share(st->quota == 0 ? MCP_QUOTA_SHARE : st->quota, 0,
-                            n, op->head->chunks, op->head->chunks);
+    demand.quota = st->quota == 0 ? MCP_QUOTA_SHARE : st->quota;
+    demand.own = 0;
+    demand.n = n;
+    demand.free = op->head->chunks;
+    demand.all = op->head->chunks;
+    demand.times = 1;
+
+    return mcp_store_quota_allows(&demand) != MCP_OK;
 }
 
 
-/* group is NULL for a party that has nothing yet. */
+/* Checks whether the quotas of a tenant, or of a group that contains it, allow
+ * a new stream; group is NULL for one without any data. */
 static int
-mcp_store_party_takes(mcp_store_head_t *head, const mcp_store_entry_t *group,
-    const mcp_party_t *party, mcp_stream_kind_e kind, uint32_t chunks)
+mcp_store_tenant_takes(mcp_store_head_t *head, const mcp_store_entry_t *group,
+    const mcp_tenant_t *tenant, mcp_stream_kind_e kind, uint32_t chunks,
+    unsigned times)
 {
-    uint64_t  own, all, used, quota;
+    int              rc;
+    uint64_t         used;
+    mcp_store_demand_t demand;
+
+    demand.n = 1;
+    demand.times = times;
 
     if (kind == MCP_STREAM_CALL) {
-        quota = party->streams;
-        own = group ? group->u.party.streams : 0;
-        all = head->chunks / MCP_STORE_CALLS;
+        demand.quota = tenant->streams;
+        demand.own = group ? group->u.tenant.streams : 0;
+        demand.all = head->chunks / MCP_STORE_CALLS;
         used = head->n_calls;
 
     } else {
-        quota = party->listeners;
-        own = group ? group->u.party.listeners : 0;
-        all = head->chunks / MCP_STORE_LISTENERS;
+        demand.quota = tenant->listeners;
+        demand.own = group ? group->u.tenant.listeners : 0;
+        demand.all = head->chunks / MCP_STORE_LISTENERS;
         used = head->n_listeners;
     }
 
-    return mcp_store_share(quota, own, 1, mcp_store_left(all, used), all)
-           && mcp_store_share(mcp_store_quota_chunks(party->bytes),
-                              group ? group->u.party.held : 0, chunks,
-                              mcp_store_party_free(head), head->chunks);
-}
+    demand.free = mcp_store_left(demand.all, used);
+    rc = mcp_store_quota_allows(&demand);
 
+    /* listeners are not evicted for each other in this way */
 
-int
-mcp_store_party_may_create(mcp_store_op_t *op, const mcp_party_t *party,
-    mcp_stream_kind_e kind, uint32_t chunks)
-{
-    mcp_store_entry_t  *group;
-
-    if (mcp_store_party_is_nobody(party->id)) {
-        return 1;
+    if (rc == MCP_AGAIN && kind == MCP_STREAM_LISTEN) {
+        rc = MCP_ERR_LIMIT;
     }
 
-    group = mcp_store_entry_find(op->head, MCP_ENTRY_PARTY, 0, party->id, 0);
+    return mcp_store_tenant_demand(head, group,
+                                mcp_store_quota_chunks(tenant->bytes), chunks,
+                                times, rc);
+}
 
-    return mcp_store_party_takes(op->head, group, party, kind, chunks);
+
+/* Checks that for a tenant and all groups that contain it. */
+static int
+mcp_store_tenant_may(mcp_store_op_t *op, const mcp_tenant_t *tenant,
+    mcp_stream_kind_e kind, uint32_t chunks)
+{
+    int                 rc, other;
+    unsigned            times;
+    unsigned char       id[MCP_DIGEST_LEN];
+    mcp_store_entry_t  *group;
+
+    if (mcp_store_tenant_is_nobody(tenant->id)) {
+        return MCP_OK;
+    }
+
+    rc = MCP_OK;
+    times = 1;
+    memcpy(id, tenant->id, MCP_DIGEST_LEN);
+
+    do {
+        group = mcp_store_entry_find(op->head, MCP_ENTRY_TENANT, 0, id, 0);
+        other = mcp_store_tenant_takes(op->head, group, tenant, kind, chunks,
+                                       times);
+        rc = other == MCP_OK || rc == MCP_ERR_LIMIT ? rc : other;
+        times *= MCP_STORE_WIDER;
+
+    } while (mcp_tenant_parent(id, id));
+
+    return rc;
 }
 
 
 int
-mcp_store_party_may_value(mcp_store_op_t *op, const mcp_party_t *party)
+mcp_store_tenant_may_create(mcp_store_op_t *op, const mcp_tenant_t *tenant,
+    mcp_stream_kind_e kind, uint32_t chunks)
 {
-    uint64_t            own, all;
-    mcp_store_entry_t  *group;
+    int  rc;
 
-    group = mcp_store_entry_find(op->head, MCP_ENTRY_PARTY, 0, party->id, 0);
-    own = group ? group->u.party.values : 0;
-    all = mcp_store_values_max(op->head);
+    rc = mcp_store_tenant_may(op, tenant, kind, chunks);
 
-    return mcp_store_share(party->values, own, 1,
-                           mcp_store_left(all, op->head->n_values), all);
+    if (rc == MCP_AGAIN) {
+        rc = mcp_store_tenant_press(op, kind == MCP_STREAM_CALL, chunks);
+    }
+
+    return rc == MCP_OK;
 }
 
 
-/* Whether a call would be admitted even if its session and party had all that
- * is taken, as far as can be seen without the lock. */
+int
+mcp_store_tenant_may_value(mcp_store_op_t *op, const mcp_tenant_t *tenant)
+{
+    int                 rc;
+    unsigned char       id[MCP_DIGEST_LEN];
+    mcp_store_demand_t    demand;
+    mcp_store_entry_t  *group;
+
+    demand.quota = tenant->values;
+    demand.n = 1;
+    demand.all = mcp_store_values_max(op->head);
+    demand.free = mcp_store_left(demand.all, op->head->n_values);
+    demand.times = 1;
+    memcpy(id, tenant->id, MCP_DIGEST_LEN);
+
+    do {
+        group = mcp_store_entry_find(op->head, MCP_ENTRY_TENANT, 0, id, 0);
+        demand.own = group ? group->u.tenant.values : 0;
+        rc = mcp_store_quota_allows(&demand);
+        demand.times *= MCP_STORE_WIDER;
+
+    } while (rc == MCP_OK && mcp_tenant_parent(id, id));
+
+    return rc == MCP_OK;
+}
+
+
+/* Returns 1 if a call would be admitted even if its session and tenant used
+ * everything, as far as can be seen without the lock. */
 static int
 mcp_store_admits_at_once(const mcp_store_head_t *head, uint32_t session_limit,
-    const mcp_party_t *party)
+    const mcp_tenant_t *tenant)
 {
-    uint32_t  calls, room;
-    uint64_t  all, bytes;
+    uint32_t         calls, room;
+    mcp_store_demand_t demand;
 
     calls = atomic_load_explicit(&head->hint_calls, memory_order_relaxed);
     room = atomic_load_explicit(&head->hint_room, memory_order_relaxed);
@@ -201,32 +388,62 @@ mcp_store_admits_at_once(const mcp_store_head_t *head, uint32_t session_limit,
         return 0;
     }
 
-    if (mcp_store_party_is_nobody(party->id)) {
+    if (mcp_store_tenant_is_nobody(tenant->id)) {
         return 1;
     }
 
-    bytes = mcp_store_quota_chunks(party->bytes);
-    all = head->chunks / MCP_STORE_CALLS;
+    demand.quota = tenant->streams;
+    demand.own = calls;
+    demand.n = 1;
+    demand.all = head->chunks / MCP_STORE_CALLS;
+    demand.free = mcp_store_left(demand.all, calls);
+    demand.times = 1;
 
-    return mcp_store_share(party->streams, calls, 1,
-                           mcp_store_left(all, calls), all)
-           && mcp_store_share(bytes, head->chunks - room, MCP_STORE_LEAST,
-                              room, head->chunks);
+    if (mcp_store_quota_allows(&demand) != MCP_OK) {
+        return 0;
+    }
+
+    demand.quota = mcp_store_quota_chunks(tenant->bytes);
+    demand.own = head->chunks - room;
+    demand.n = MCP_STORE_LEAST;
+    demand.all = head->chunks;
+    demand.free = room;
+
+    return mcp_store_quota_allows(&demand) == MCP_OK;
+}
+
+
+/*
+ * Returns 1 if a tenant has reached a quota that is a number, or if its quota
+ * is a share and it uses more than its part of the last eighth. If other
+ * tenants have used up the room, a call may begin: it is rejected when it needs
+ * room.
+ */
+static int
+mcp_store_tenant_full(mcp_store_op_t *op, const mcp_tenant_t *tenant)
+{
+    mcp_store_entry_t  *group;
+
+    if (mcp_store_tenant_is_nobody(tenant->id)) {
+        return 0;
+    }
+
+    group = mcp_store_entry_find(op->head, MCP_ENTRY_TENANT, 0, tenant->id, 0);
+
+    return mcp_store_tenant_takes(op->head, group, tenant, MCP_STREAM_CALL,
+                                  MCP_STORE_LEAST, 1) == MCP_ERR_LIMIT;
 }
 
 
 int
 mcp_store_admits(mcp_store_t *store,
     const unsigned char session[MCP_DIGEST_LEN], uint32_t session_limit,
-    const mcp_party_t *party)
+    const mcp_tenant_t *tenant)
 {
-    int                rc;
-    mcp_store_op_t     op;
-    mcp_store_head_t  *head;
+    int             rc;
+    mcp_store_op_t  op;
 
-    head = store->head;
-
-    if (mcp_store_admits_at_once(head, session_limit, party)) {
+    if (mcp_store_admits_at_once(store->head, session_limit, tenant)) {
         return MCP_OK;
     }
 
@@ -234,20 +451,8 @@ mcp_store_admits(mcp_store_t *store,
         return MCP_ERR_INTERNAL;
     }
 
-    op.party = party->id;
-    rc = MCP_OK;
-
-    if (mcp_store_session_crowded(head, session, session_limit)
-        || !mcp_store_party_may_create(&op, party, MCP_STREAM_CALL,
-                                       MCP_STORE_LEAST))
-    {
-        rc = MCP_ERR_LIMIT;
-
-    } else if (mcp_store_room(head, 0) < MCP_STORE_LEAST
-               && mcp_store_victim(&op) == NULL)
-    {
-        rc = MCP_ERR_FULL;
-    }
+    rc = mcp_store_session_crowded(op.head, session, session_limit)
+         || mcp_store_tenant_full(&op, tenant) ? MCP_ERR_LIMIT : MCP_OK;
 
     mcp_store_leave(&op);
 

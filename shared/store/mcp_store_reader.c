@@ -1,17 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/*
- * Those who have joined a call, and read its stream beside the consumer: an
- * entry each, by the stream's id, which belongs to the reader and outlives the
- * stream until that one leaves.
- */
+/* Joined readers of a call, which read its stream in addition to the consumer:
+ * each has an entry by the stream's id, which belongs to the reader and
+ * outlives the stream until the reader leaves. */
 
 
 #include "store/mcp_store_layout.h"
 
 
-/* What tells readers of one stream apart in the hash: the low bits of a handle
- * number what a process has. */
+/* Distinguishes readers of one stream in the hash: the low bits of a handle
+ * number the objects of a process. */
 static uint32_t
 mcp_store_reader_tag(uint32_t slot, uint64_t handle)
 {
@@ -36,7 +34,7 @@ mcp_store_reader_find(mcp_store_op_t *op,
 
 
 /* Returns the entry of the call that a reader has joined, and the call's
- * stream; NULL: they are gone. */
+ * stream; NULL if they do not exist any more. */
 static mcp_store_entry_t *
 mcp_store_reader_join(mcp_store_op_t *op, const mcp_store_entry_t *e,
     mcp_store_stream_t **st)
@@ -128,28 +126,28 @@ mcp_store_reader_gone(mcp_store_op_t *op, mcp_store_entry_t *e, uint64_t now)
     if (join != NULL) {
         mcp_store_stream_settle(op, st);
         mcp_store_mark_owner(op, st);
-        mcp_store_mark_copy(op, st);
+        mcp_store_mark_replication(op, st);
     }
 }
 
 
-/* Somebody feeds the mirror that one joins. */
+/* Makes a process feed the mirror that a reader joins. */
 static void
 mcp_store_reader_feed(mcp_store_op_t *op, mcp_store_stream_t *st)
 {
-    mcp_store_share_t  *share;
+    mcp_store_replication_t  *repl;
 
     if (!mcp_store_is_mirror(op->head, st)) {
         return;
     }
 
-    share = mcp_store_share_of(op->head, st->share);
+    repl = mcp_store_replication_of(op->head, st->repl);
 
-    if (share->slot == MCP_STORE_NO_SLOT) {
-        mcp_store_share_pass(op, share, op->store->slot);
+    if (repl->slot == MCP_STORE_NO_SLOT) {
+        mcp_store_replication_pass(op, repl, op->store->slot);
     }
 
-    mcp_store_share_mark(op, st);
+    mcp_store_replication_mark(op, st);
 }
 
 
@@ -166,7 +164,7 @@ mcp_store_join_locked(mcp_store_op_t *op, const mcp_stream_ref_t *ref,
         return MCP_ERR_NOT_FOUND;
     }
 
-    op->party = st->party;
+    op->tenant = st->tenant;
     op->keep = st;
     join = mcp_store_at(op->head, st->join);
 
@@ -230,7 +228,7 @@ mcp_store_readers_retire(mcp_store_op_t *op, uint32_t index, uint32_t slot)
     for (k = 0; k < MCP_STORE_ENTRIES; k++) {
         e = &entries->entry[k];
 
-        /* the last one to go takes the chunk with it */
+        /* the chunk is freed with its last entry */
 
         if (mcp_store_types(op->head)[index] == MCP_CHUNK_ENTRY
             && e->kind == MCP_ENTRY_READER && e->u.reader.slot == slot)

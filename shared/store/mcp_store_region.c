@@ -9,18 +9,20 @@
 _Static_assert(ATOMIC_LLONG_LOCK_FREE == 2, "atomics between processes");
 
 
-/* Streams that are reported after one hold of the lock, at most. */
+/* Maximum number of streams that are reported after the lock was held once. */
 #define MCP_SWEEP_REPORTS  4
 
-/* Owners waiting for room that are looked at in one hold of the lock. */
+/* Maximum number of waiting owners that are checked while the lock is held
+ * once. */
 #define MCP_STORE_FEED     64
 
-/* So many bytes of chunks have a row, or a call that is seen to run. */
-#define MCP_STORE_TALLY_PER    16384
-#define MCP_STORE_TALLIES_MIN  16
-#define MCP_STORE_LIVE_PER     4096
-#define MCP_STORE_LIVES_MIN    64
-#define MCP_STORE_LIVES_MAX    16384
+/* Bytes of chunks for each row of the call statistics, and for each record of
+ * an active call. */
+#define MCP_STORE_CALL_STATS_PER      16384
+#define MCP_STORE_CALL_STATS_ALL_MIN  16
+#define MCP_STORE_ACTIVE_PER          4096
+#define MCP_STORE_LIVES_MIN           64
+#define MCP_STORE_LIVES_MAX           16384
 
 
 /* --- format --- */
@@ -48,7 +50,7 @@ mcp_store_layout_id(void)
 {
     return (uint32_t) (sizeof(mcp_store_head_t) << 16
                        ^ sizeof(mcp_store_stream_t) << 8
-                       ^ sizeof(mcp_store_tally_t) << 4
+                       ^ sizeof(mcp_store_call_stats_t) << 4
                        ^ MCP_STORE_SLOTS ^ MCP_COUNT_MAX << 4);
 }
 
@@ -60,33 +62,33 @@ mcp_store_clamp(uint64_t n, uint32_t min, uint32_t max)
 }
 
 
-/* Sets the sizes and offsets of what tells what became of calls, which takes a
- * twentieth of a small region; returns where it ends. */
+/* Sets the sizes and offsets of the call statistics, which take a twentieth of
+ * a small region. Returns their end. */
 static uint64_t
-mcp_store_place_tallies(mcp_store_head_t *head, uint32_t n)
+mcp_store_place_call_stats(mcp_store_head_t *head, uint32_t n)
 {
     uint64_t  size, end;
 
     size = (uint64_t) n * MCP_STORE_CHUNK;
 
-    head->max_tallies = mcp_store_clamp(size / MCP_STORE_TALLY_PER,
-                                        MCP_STORE_TALLIES_MIN,
-                                        MCP_TALLY_ROWS_MAX);
-    head->max_lives = mcp_store_clamp(size / MCP_STORE_LIVE_PER,
+    head->max_tallies = mcp_store_clamp(size / MCP_STORE_CALL_STATS_PER,
+                                        MCP_STORE_CALL_STATS_ALL_MIN,
+                                        MCP_CALL_STATS_ROWS_MAX);
+    head->max_active = mcp_store_clamp(size / MCP_STORE_ACTIVE_PER,
                                       MCP_STORE_LIVES_MIN,
                                       MCP_STORE_LIVES_MAX);
 
     head->tallies = mcp_store_align64(sizeof(mcp_store_head_t));
-    end = head->tallies + head->max_tallies * sizeof(mcp_store_tally_t);
+    end = head->tallies + head->max_tallies * sizeof(mcp_store_call_stats_t);
     head->lives = mcp_store_align64(end);
-    end = head->lives + head->max_lives * sizeof(mcp_store_live_t);
+    end = head->lives + head->max_active * sizeof(mcp_store_active_t);
     head->failures = mcp_store_align64(end);
 
     return head->failures + MCP_STORE_FAILURES * sizeof(mcp_store_failure_t);
 }
 
 
-/* Sets all offsets for n chunks, and returns the size that takes. */
+/* Sets all offsets for n chunks. Returns the size that they need. */
 static uint64_t
 mcp_store_place(mcp_store_head_t *head, uint32_t n)
 {
@@ -100,19 +102,19 @@ mcp_store_place(mcp_store_head_t *head, uint32_t n)
     head->stream_mask = streams - 1;
     head->entry_mask = entries - 1;
 
-    head->types = mcp_store_align64(mcp_store_place_tallies(head, n));
+    head->types = mcp_store_align64(mcp_store_place_call_stats(head, n));
     head->stream_hash = mcp_store_align64(head->types + n + 1);
     head->entry_hash = head->stream_hash + (uint64_t) streams * 4;
     end = mcp_store_align64(head->entry_hash + (uint64_t) entries * 4);
 
-    /* chunk 0 would lie before the first one */
+    /* chunk 0 would be before the first one */
     head->base = end - MCP_STORE_CHUNK;
 
     return end + (uint64_t) n * MCP_STORE_CHUNK;
 }
 
 
-/* Returns how many chunks are reserved for what lets calls end. */
+/* Returns the number of chunks that are reserved for the ends of calls. */
 static uint32_t
 mcp_store_reserve(uint32_t chunks)
 {
@@ -128,7 +130,7 @@ mcp_store_reserve(uint32_t chunks)
 }
 
 
-/* Draws the node's id, which is not 0. */
+/* Chooses the node's id, which is not 0. */
 static int
 mcp_store_format_node(mcp_store_node_t *node)
 {
@@ -164,7 +166,7 @@ mcp_store_format(void *region, size_t size)
         n -= n / 256 + 1;
     }
 
-    /* a process that looks at the region meanwhile must find no store */
+    /* a process that checks the region in the meantime must not find a store */
 
     head->magic = 0;
     mcp_store_barrier();
@@ -173,7 +175,7 @@ mcp_store_format(void *region, size_t size)
     (void) mcp_store_place(head, n);
     memset((char *) head + head->tallies, 0,
            head->base + MCP_STORE_CHUNK - head->tallies);
-    mcp_store_tally_format(head);
+    mcp_store_call_stats_format(head);
 
     head->version = MCP_STORE_VERSION;
     head->layout = mcp_store_layout_id();
@@ -223,8 +225,9 @@ mcp_store_enter(mcp_store_t *store, mcp_store_op_t *op)
 
     op->store = store;
     op->head = store->head;
-    op->party = NULL;
+    op->tenant = NULL;
     op->keep = NULL;
+    op->creates = 0;
     op->wakes = 0;
 
     rc = store->glue.lock(store->glue.mutex);
@@ -233,7 +236,7 @@ mcp_store_enter(mcp_store_t *store, mcp_store_op_t *op)
         return MCP_ERR_INTERNAL;
     }
 
-    /* where the lock cannot tell that its holder died, this field does */
+    /* this field tells it if the lock cannot detect that its holder died */
 
     if (rc == MCP_AGAIN || op->head->holder != 0) {
         op->head->holder = store->slot + 1;
@@ -248,9 +251,9 @@ mcp_store_enter(mcp_store_t *store, mcp_store_op_t *op)
 }
 
 
-/* Wakes owners that wait for room in the region, as far as it goes: what each
- * of them needs counts as taken.  Owners whose party has no quota left go to
- * the end of the list. */
+/* Wakes owners that wait for room in the region, as far as the room suffices:
+ * the need of each counts as taken. Owners whose tenant has no quota left move
+ * to the end of the list. */
 static void
 mcp_store_feed(mcp_store_op_t *op)
 {
@@ -262,29 +265,28 @@ mcp_store_feed(mcp_store_op_t *op)
     head = op->head;
     room = mcp_store_room(head, 0);
 
-    op->keep = NULL;
-
-    for (n = MCP_STORE_FEED; n && head->hungry.first != 0; n--) {
-        st = mcp_store_container(head, head->hungry.first, mcp_store_stream_t,
-                                 link[MCP_LINK_HUNGRY]);
-        op->party = st->party;
+    for (n = MCP_STORE_FEED; n && head->blocked.first != 0; n--) {
+        st = mcp_store_container(head, head->blocked.first, mcp_store_stream_t,
+                                 link[MCP_LINK_BLOCKED_ON_SPACE]);
+        op->tenant = st->tenant;
+        op->keep = st;
 
         if (st->need > room && mcp_store_victim(op) == NULL) {
             return;
         }
 
-        mcp_store_list_remove(head, &head->hungry,
-                              &st->link[MCP_LINK_HUNGRY]);
+        mcp_store_list_remove(head, &head->blocked,
+                              &st->link[MCP_LINK_BLOCKED_ON_SPACE]);
 
-        if (!mcp_store_party_allows(op, st, st->need, 0)) {
-            mcp_store_list_append(head, &head->hungry,
-                                  &st->link[MCP_LINK_HUNGRY]);
+        if (!mcp_store_tenant_would_allow(op, st, st->need)) {
+            mcp_store_list_append(head, &head->blocked,
+                                  &st->link[MCP_LINK_BLOCKED_ON_SPACE]);
             continue;
         }
 
         room -= st->need < room ? st->need : room;
         mcp_store_mark_owner(op, st);
-        mcp_store_mark_copy(op, st);
+        mcp_store_mark_replication(op, st);
     }
 }
 
@@ -308,7 +310,7 @@ mcp_store_leave(mcp_store_op_t *op)
 
     head = op->head;
 
-    if (head->hungry.first != 0) {
+    if (head->blocked.first != 0) {
         mcp_store_feed(op);
     }
 
@@ -337,7 +339,7 @@ mcp_store_leave(mcp_store_op_t *op)
 
 /* --- time --- */
 
-/* Sweeps one chunk; 1: a stream with unsent events was freed. */
+/* Sweeps one chunk. Returns 1 if a stream with unsent events was freed. */
 static int
 mcp_store_sweep_chunk(mcp_store_op_t *op, uint32_t index, uint64_t now,
     mcp_stream_info_t *info, size_t *freed)
@@ -360,7 +362,8 @@ mcp_store_sweep_chunk(mcp_store_op_t *op, uint32_t index, uint64_t now,
             return 0;
         }
 
-        /* a task is looked at, and never sent; of a mirror nothing is lost */
+        /* the events of a task are polled, never sent; a mirror's are stored
+         * elsewhere */
 
         mirror = mcp_store_is_mirror(op->head, st);
         unsent = st->sent_seq < st->events.last && !mcp_store_is_task(st)
@@ -382,8 +385,8 @@ mcp_store_sweep_chunk(mcp_store_op_t *op, uint32_t index, uint64_t now,
 }
 
 
-/* Sweeps chunks in one hold of the lock, until the budget is used up or info is
- * full.  Returns how many streams are to be reported. */
+/* Sweeps chunks while the lock is held once, until the budget is used up or
+ * info is full. Returns the number of streams to report. */
 static size_t
 mcp_store_sweep_some(mcp_store_op_t *op, uint64_t now, unsigned *budget,
     mcp_stream_info_t info[MCP_SWEEP_REPORTS], size_t *freed)
@@ -399,7 +402,7 @@ mcp_store_sweep_some(mcp_store_op_t *op, uint64_t now, unsigned *budget,
         head->hand++;
 
         if (head->hand >= head->fresh) {
-            /* chunks that were never used hold nothing */
+            /* chunks that were never used are empty */
 
             rest = head->chunks + 1 - head->fresh;
             *budget -= rest < *budget ? rest : *budget;
@@ -456,9 +459,9 @@ static int
 mcp_store_gauge(mcp_counter_e counter)
 {
     switch (counter) {
-    case MCP_COUNT_CALLS_LIVE:
+    case MCP_COUNT_CALLS_ACTIVE:
         return MCP_GAUGE_CALLS;
-    case MCP_COUNT_CONSUMERS_LIVE:
+    case MCP_COUNT_CONSUMERS_ACTIVE:
         return MCP_GAUGE_CONSUMERS;
     default:
         return -1;
@@ -479,7 +482,7 @@ mcp_store_count(mcp_store_t *store, mcp_counter_e counter, int64_t delta)
         return;
     }
 
-    /* a process that has detached took its share of the gauge with it */
+    /* a process that has detached has removed its part of the gauge */
 
     slot = &store->head->slots[store->slot];
 
@@ -507,7 +510,7 @@ mcp_store_refused(mcp_store_t *store, uint64_t now, uint64_t interval)
 
     at = atomic_load(&head->refused_at);
 
-    /* of several processes one succeeds, and reports */
+    /* of several processes one succeeds and reports */
 
     if ((at != 0 && now < at + interval)
         || !atomic_compare_exchange_strong(&head->refused_at, &at, now))

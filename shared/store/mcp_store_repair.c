@@ -1,25 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Repairs the store after a process died with the lock: rebuilds all that is
- * derived from what counts.
+ * Repairs the store after a process died with the lock: rebuilds all derived
+ * data from the primary ones. Primary data are live streams, with their text
+ * and the chain and the first and last number of each log; tombstones; values;
+ * subscriptions; the calls that others may join, and their readers; private
+ * chains; and slots. They are only changed when the change is certain, so that
+ * a repair may itself be interrupted and started again.
  *
- * What counts are live streams, with their text and the chain and the first and
- * last number of each log; ghosts; values; subscriptions; the calls that others
- * may join, and who has; private chains; and slots.  Nothing of that is changed
- * before the change is certain, so that a repair may itself be cut short and
- * begun again.
- *
- * The first half, here, finds out which chunks are used by what, and which are
- * free.  The second, in mcp_store_repair_link.c, rebuilds hashes, groups, lists
- * and counts.
+ * The first part, in this file, finds out which chunks are used, and by which
+ * data. The second part, in mcp_store_repair_link.c, rebuilds hashes, groups,
+ * lists and counts.
  */
 
 
 #include "store/mcp_store_layout.h"
 
 
-/* Marks the chunks of a chain without records, cuts it off at the first chunk
+/* Marks the chunks of a chain without records, ends it before the first chunk
  * that cannot belong to it, and returns its length. */
 static uint32_t
 mcp_store_repair_chain(mcp_store_head_t *head, uint32_t *first)
@@ -48,7 +46,7 @@ mcp_store_repair_chain(mcp_store_head_t *head, uint32_t *first)
 }
 
 
-/* Clears all that is derived. */
+/* Clears all derived data. */
 static void
 mcp_store_repair_reset(mcp_store_head_t *head)
 {
@@ -65,7 +63,7 @@ mcp_store_repair_reset(mcp_store_head_t *head)
 
     memset(&head->orphans, 0, sizeof(mcp_store_list_t));
     memset(head->rank, 0, sizeof(head->rank));
-    memset(&head->hungry, 0, sizeof(mcp_store_list_t));
+    memset(&head->blocked, 0, sizeof(mcp_store_list_t));
     memset(&head->partial, 0, sizeof(mcp_store_list_t));
 
     head->free = 0;
@@ -77,6 +75,7 @@ mcp_store_repair_reset(mcp_store_head_t *head)
     head->n_subs = 0;
     head->n_calls = 0;
     head->evictable = 0;
+    head->n_unread = 0;
     atomic_store(&head->n_orphans, 0);
 
     for (i = 0; i < MCP_STORE_SLOTS; i++) {
@@ -85,7 +84,7 @@ mcp_store_repair_reset(mcp_store_head_t *head)
 }
 
 
-/* Clears the type bytes of chunks that are no roots. */
+/* Clears the types of chunks that are not roots. */
 static void
 mcp_store_repair_types(mcp_store_head_t *head)
 {
@@ -99,12 +98,14 @@ mcp_store_repair_types(mcp_store_head_t *head)
         if (types[i] == MCP_CHUNK_STREAM) {
             st = mcp_store_stream(head, i);
 
-            if (st->live == MCP_STREAM_LIVE || st->live == MCP_STREAM_GHOST) {
+            if (st->live == MCP_STREAM_LIVE || st->live == MCP_STREAM_TOMBSTONE)
+            {
                 continue;
             }
 
-        } else if (types[i] == MCP_CHUNK_SHARE) {
-            if (mcp_store_share_of(head, i)->live == MCP_SHARE_LIVE) {
+        } else if (types[i] == MCP_CHUNK_REPLICATION) {
+            if (mcp_store_replication_of(head, i)->live == MCP_REPLICATION_LIVE)
+            {
                 continue;
             }
 
@@ -117,8 +118,8 @@ mcp_store_repair_types(mcp_store_head_t *head)
 }
 
 
-/* Does what follows from the last event, if its append did not get to do all of
- * it.  rec: the last record. */
+/* Applies the effects of the last event, rec, if its append was interrupted
+ * before that. */
 static void
 mcp_store_repair_apply(mcp_store_stream_t *st, const mcp_store_record_t *rec)
 {
@@ -128,7 +129,7 @@ mcp_store_repair_apply(mcp_store_stream_t *st, const mcp_store_record_t *rec)
 
     if (rec->seq == st->events.last) {
         mcp_store_stream_answer(st, rec);
-        mcp_store_stream_turn(st, (mcp_stream_state_e) rec->type);
+        mcp_store_stream_set_state(st, (mcp_stream_state_e) rec->type);
         st->given = 0;
     }
 
@@ -137,21 +138,22 @@ mcp_store_repair_apply(mcp_store_stream_t *st, const mcp_store_record_t *rec)
 }
 
 
-/* Repairs a stream's own chunks; 0: the stream cannot be kept. */
+/* Repairs a stream's own chunks. Returns 0 if the stream cannot be kept. */
 static int
 mcp_store_repair_stream(mcp_store_head_t *head, mcp_store_stream_t *st)
 {
     mcp_store_record_t  rec;
 
     memset(st->link, 0, sizeof(st->link));
+    st->evict = 0;
     memset(&st->subs, 0, sizeof(mcp_store_list_t));
 
     st->n_subs = 0;
     st->want_room = 0;
     st->session_group = 0;
-    st->party_group = 0;
+    st->tenant_entry = 0;
     st->join = 0;
-    st->share = 0;
+    st->repl = 0;
 
     st->text_chunks = mcp_store_repair_chain(head, &st->text);
 
@@ -182,8 +184,8 @@ mcp_store_repair_stream(mcp_store_head_t *head, mcp_store_stream_t *st)
 }
 
 
-/* Repairs all streams; 0: one could not be kept and was dropped, so begin
- * again. */
+/* Repairs all streams. Returns 0 if one could not be kept and was removed:
+ * start again. */
 static int
 mcp_store_repair_streams(mcp_store_head_t *head)
 {
@@ -200,11 +202,11 @@ mcp_store_repair_streams(mcp_store_head_t *head)
 
         st = mcp_store_stream(head, i);
 
-        if (st->live == MCP_STREAM_GHOST) {
+        if (st->live == MCP_STREAM_TOMBSTONE) {
             memset(st->link, 0, sizeof(st->link));
             st->text = 0;
             st->join = 0;
-            st->share = 0;
+            st->repl = 0;
             continue;
         }
 
@@ -252,7 +254,7 @@ mcp_store_repair_private(mcp_store_head_t *head)
 }
 
 
-/* Drops groups and half-made entries, and gives empty chunks back. */
+/* Removes groups and incomplete entries, and frees empty chunks. */
 static void
 mcp_store_repair_entries(mcp_store_head_t *head)
 {
@@ -334,7 +336,7 @@ mcp_store_repair(mcp_store_op_t *op)
     mcp_store_repair_free(head);
 
     mcp_store_repair_insert(op);
-    mcp_store_repair_shares(op);
+    mcp_store_repair_replications(op);
     mcp_store_repair_links(op);
     mcp_store_repair_readers(op);
     mcp_store_repair_copiers(op);

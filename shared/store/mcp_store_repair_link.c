@@ -1,16 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* The second half of a repair: puts streams, values and subscriptions back into
- * their hashes, groups and lists, in their old order. */
+/* The second part of a repair: adds streams, values and subscriptions to their
+ * hashes, groups and lists again, in their old order. */
 
 
 #include "store/mcp_store_layout.h"
 
 
-/*
- * Sorts structures that are chained by their first word (a ref), oldest first,
- * by the ordinal at "offset" in each: a radix sort with a pass for each byte.
- */
+/* Sorts structures that are linked by their first word (a ref), oldest first,
+ * by the ordinal at "offset": a radix sort with a pass for each byte. */
 static uint32_t
 mcp_store_repair_sort(mcp_store_head_t *head, uint32_t list, size_t offset)
 {
@@ -52,20 +50,20 @@ mcp_store_repair_sort(mcp_store_head_t *head, uint32_t list, size_t offset)
 }
 
 
-/* Wakes a stream's owner and consumer, or finds that they have died. */
+/* Wakes a stream's owner and consumer, or handles their death. */
 static void
-mcp_store_repair_parties(mcp_store_op_t *op, mcp_store_stream_t *st)
+mcp_store_repair_tenants(mcp_store_op_t *op, mcp_store_stream_t *st)
 {
-    mcp_store_head_t   *head;
-    mcp_store_share_t  *share;
+    mcp_store_head_t         *head;
+    mcp_store_replication_t  *repl;
 
     head = op->head;
 
-    if (st->consumer_slot == MCP_STORE_REMOTE && st->share != 0) {
-        share = mcp_store_share_of(head, st->share);
+    if (st->consumer_slot == MCP_STORE_REMOTE_CONSUMER && st->repl != 0) {
+        repl = mcp_store_replication_of(head, st->repl);
 
-        if (share->reader < st->consumer_handle) {
-            share->reader = st->consumer_handle;
+        if (repl->reader < st->consumer_handle) {
+            repl->reader = st->consumer_handle;
         }
 
     } else if (st->consumer_slot != MCP_STORE_NO_SLOT
@@ -96,37 +94,37 @@ mcp_store_repair_parties(mcp_store_op_t *op, mcp_store_stream_t *st)
 }
 
 
-/* Puts a stream into its hash, groups and lists. */
+/* Adds a stream to its hash, groups and lists. */
 static void
 mcp_store_repair_enter(mcp_store_op_t *op, mcp_store_stream_t *st)
 {
     mcp_store_head_t   *head;
-    mcp_store_entry_t  *session, *party;
+    mcp_store_entry_t  *session, *tenant;
 
     head = op->head;
 
-    mcp_store_repair_parties(op, st);
+    mcp_store_repair_tenants(op, st);
     mcp_store_stream_link(head, mcp_store_index(head, st));
 
-    /* there is room: there were as many groups before, or more */
+    /* there is room, because there were as many groups before, or more */
 
     session = mcp_store_group(op, MCP_ENTRY_SESSION, st->session);
-    party = mcp_store_group(op, MCP_ENTRY_PARTY, st->party);
+    tenant = mcp_store_tenant_group(op, st->tenant);
 
-    if (session == NULL || party == NULL) {
+    if (session == NULL || tenant == NULL) {
         return;
     }
 
-    mcp_store_party_enter(op, st, party);
+    mcp_store_tenant_enter(op, st, tenant);
 
-    /* before it enters its session, so that its time of joining stays */
+    /* before it enters its session, so that its order in the session is kept */
 
     mcp_store_stream_settle(op, st);
 
     st->session_group = mcp_store_ref(head, session);
     session->u.group.count++;
 
-    if (!mcp_store_linked(&st->link[MCP_LINK_LINGER])) {
+    if (!mcp_store_in_ring(st, MCP_EVICT_LINGER)) {
         session->u.group.active++;
     }
 
@@ -157,12 +155,12 @@ mcp_store_repair_links(mcp_store_op_t *op)
             continue;
         }
 
-        /* ghosts only wait to be drained */
+        /* tombstones only wait to be drained */
 
         mcp_store_mark_owner(op, st);
         mcp_store_mark_consumer(op, st);
 
-        mcp_store_ghost_settle(op, st);
+        mcp_store_tombstone_settle(op, st);
     }
 
     list = mcp_store_repair_sort(head, list,
@@ -196,7 +194,7 @@ mcp_store_repair_sub(mcp_store_op_t *op, mcp_store_entry_t *e)
     {
         st = mcp_store_stream(head, index);
 
-        /* an older one belonged to another stream that had the chunk */
+        /* an older one belonged to another stream in the same chunk */
 
         if (st->live == MCP_STREAM_LIVE && st->kind == MCP_STREAM_LISTEN
             && mcp_store_older(st->ordinal, e->u.sub.ordinal)
@@ -219,30 +217,30 @@ mcp_store_repair_sub(mcp_store_op_t *op, mcp_store_entry_t *e)
 static void
 mcp_store_repair_value(mcp_store_op_t *op, mcp_store_entry_t *e)
 {
-    mcp_store_entry_t  *party;
+    mcp_store_entry_t  *tenant;
 
     mcp_store_entry_insert(op->head, e);
     op->head->n_values++;
     e->u.value.group = 0;
     memset(&e->u.value.ring, 0, sizeof(mcp_store_link_t));
 
-    if (mcp_store_party_is_nobody(e->u.value.party)) {
+    if (mcp_store_tenant_is_nobody(e->u.value.tenant)) {
         return;
     }
 
-    party = mcp_store_party_value_enter(op, e->u.value.party);
+    tenant = mcp_store_tenant_value_enter(op, e->u.value.tenant);
 
-    if (party != NULL) {
-        e->u.value.group = mcp_store_ref(op->head, party);
+    if (tenant != NULL) {
+        e->u.value.group = mcp_store_ref(op->head, tenant);
 
         if (e->pushed) {
-            mcp_store_party_push(op, e);
+            mcp_store_tenant_push(op, e);
         }
     }
 }
 
 
-/* Puts values and subscriptions into their hashes, groups and lists. */
+/* Adds values and subscriptions to their hashes, groups and lists. */
 void
 mcp_store_repair_insert(mcp_store_op_t *op)
 {
@@ -280,7 +278,7 @@ mcp_store_repair_insert(mcp_store_op_t *op)
         }
     }
 
-    /* stored at the end: others read them without the lock */
+    /* stored at the end, because other processes read them without the lock */
 
     for (k = 0; k < 256; k++) {
         atomic_store(&head->purpose[k], purpose[k]);

@@ -1,27 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/*
- * Walks a whole log, and finds out what its head should be, and whether the log
- * is sound at all.  A repair also sets right what the chunks derive.
- */
+/* Scans a whole log, computes the correct head of the log, and checks whether
+ * the log is intact. A repair also corrects the derived data in the chunks. */
 
 
 #include "store/mcp_store_layout.h"
 
 
-/* The state of a walk over all chunks of a log. */
+/* The state of a scan over all chunks of a log. */
 typedef struct {
     mcp_store_head_t       *head;
     const mcp_store_log_t  *log;
     mcp_store_log_t        *out;
-    mcp_store_record_t     *rec;       /* the last one */
-    uint64_t                seq;       /* of the record before; 0: none yet */
-    uint32_t                left;      /* of its payload */
+    mcp_store_record_t     *rec;       /* the last record */
+    uint64_t                seq;       /* number of the previous record; 0: none
+                                          yet */
+    uint32_t                left;      /* remaining bytes of its payload */
     int                     fix;
 } mcp_store_scan_t;
 
 
-/* Begins with the log's first chunk, in which dropped records may stand. */
+/* Starts with the log's first chunk, which may contain removed records. */
 static int
 mcp_store_scan_begin(mcp_store_scan_t *scan, const mcp_store_chunk_t *chunk,
     uint32_t *offset)
@@ -42,7 +41,7 @@ mcp_store_scan_begin(mcp_store_scan_t *scan, const mcp_store_chunk_t *chunk,
 }
 
 
-/* Counts a record; 0: it is not the next one. */
+/* Counts a record. Returns 0 if it is not the next one. */
 static int
 mcp_store_scan_record(mcp_store_scan_t *scan, uint32_t index, uint32_t offset)
 {
@@ -81,7 +80,7 @@ mcp_store_scan_record(mcp_store_scan_t *scan, uint32_t index, uint32_t offset)
 }
 
 
-/* Cuts off what an append that was not committed has left. */
+/* Removes the rest of an append that was not committed. */
 static void
 mcp_store_scan_cut(mcp_store_chunk_t *chunk, uint32_t end)
 {
@@ -94,7 +93,8 @@ mcp_store_scan_cut(mcp_store_chunk_t *chunk, uint32_t end)
 }
 
 
-/* Counts the records that begin in a chunk; offset: where the first one may. */
+/* Counts the records that begin in a chunk; offset is the first possible
+ * position. */
 static int
 mcp_store_scan_records(mcp_store_scan_t *scan, uint32_t index,
     uint32_t offset)
@@ -147,7 +147,7 @@ mcp_store_scan_records(mcp_store_scan_t *scan, uint32_t index,
 }
 
 
-/* Walks one chunk; 0: it is broken. */
+/* Scans one chunk. Returns 0 if it is broken. */
 static int
 mcp_store_scan_chunk(mcp_store_scan_t *scan, uint32_t index)
 {
@@ -183,7 +183,7 @@ mcp_store_scan_chunk(mcp_store_scan_t *scan, uint32_t index)
 }
 
 
-/* Sets the marks of a log anew. */
+/* Sets the marks of a log again. */
 static void
 mcp_store_log_remark(mcp_store_head_t *head, mcp_store_log_t *log)
 {
@@ -205,7 +205,7 @@ mcp_store_log_remark(mcp_store_head_t *head, mcp_store_log_t *log)
 }
 
 
-/* Walks all chunks; 0: the log is broken. */
+/* Scans all chunks. Returns 0 if the log is broken. */
 static int
 mcp_store_scan_chain(mcp_store_scan_t *scan)
 {
@@ -223,7 +223,7 @@ mcp_store_scan_chain(mcp_store_scan_t *scan)
             return 0;
         }
 
-        /* a chunk before the first record's was about to be freed by a drop */
+        /* a chunk before that of the first record was about to be freed */
 
         if (scan->out->head != 0) {
             types[index] = MCP_CHUNK_MARK;

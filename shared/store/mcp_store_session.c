@@ -21,7 +21,7 @@ mcp_store_session_enter(mcp_store_head_t *head, mcp_store_entry_t *session,
     mcp_store_list_t  *list;
 
     list = mcp_store_session_list(session,
-                                  mcp_store_linked(&st->link[MCP_LINK_LINGER]));
+                                  mcp_store_in_ring(st, MCP_EVICT_LINGER));
 
     mcp_store_list_prepend(head, list, &st->link[MCP_LINK_SESSION]);
 }
@@ -37,7 +37,7 @@ mcp_store_session_move(mcp_store_op_t *op, mcp_store_stream_t *st)
         return;
     }
 
-    lingering = mcp_store_linked(&st->link[MCP_LINK_LINGER]);
+    lingering = mcp_store_in_ring(st, MCP_EVICT_LINGER);
     session = mcp_store_at(op->head, st->session_group);
     session->u.group.active += lingering ? (uint32_t) -1 : 1;
 
@@ -45,7 +45,7 @@ mcp_store_session_move(mcp_store_op_t *op, mcp_store_stream_t *st)
                           mcp_store_session_list(session, !lingering),
                           &st->link[MCP_LINK_SESSION]);
 
-    /* wherever this process dies, no stream has joined after the last
+    /* wherever this process dies, no stream has entered after the last
      * ordinal */
 
     op->head->ordinal++;
@@ -66,7 +66,7 @@ mcp_store_session_leave(mcp_store_op_t *op, mcp_store_stream_t *st)
         return;
     }
 
-    lingering = mcp_store_linked(&st->link[MCP_LINK_LINGER]);
+    lingering = mcp_store_in_ring(st, MCP_EVICT_LINGER);
     session = mcp_store_at(op->head, st->session_group);
 
     mcp_store_list_remove(op->head,
@@ -81,9 +81,9 @@ mcp_store_session_leave(mcp_store_op_t *op, mcp_store_stream_t *st)
 }
 
 
-/* Returns the stream that follows a position, which is the index of the last
- * stream and the time when that joined its list.  If that stream has left the
- * list, the list is searched for its place. */
+/* Returns the stream after a position, which is the index of the last stream
+ * and the time when it entered its list. If that stream has left the list, the
+ * list is searched for the place. */
 static mcp_store_stream_t *
 mcp_store_session_stream(mcp_store_op_t *op, mcp_store_entry_t *group,
     int sent, uint64_t position)
@@ -103,7 +103,7 @@ mcp_store_session_stream(mcp_store_op_t *op, mcp_store_entry_t *group,
         st = mcp_store_stream(head, index);
 
         if (st->live == MCP_STREAM_LIVE && st->joined == joined
-            && mcp_store_linked(&st->link[MCP_LINK_LINGER]) == sent
+            && mcp_store_in_ring(st, MCP_EVICT_LINGER) == sent
             && memcmp(st->session, group->key, MCP_DIGEST_LEN) == 0)
         {
             ref = st->link[MCP_LINK_SESSION].next;

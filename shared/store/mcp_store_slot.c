@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Processes: each has a slot, with a list of the streams that wait for it.
- * When a process has gone, its streams become orphans. */
+/* Processes: each has a slot with a list of the streams for which it was woken.
+ * When a process has ended, its streams become orphans. */
 
 
 #include "store/mcp_store_layout.h"
@@ -64,7 +64,7 @@ mcp_store_mark_consumer(mcp_store_op_t *op, mcp_store_stream_t *st)
 }
 
 
-/* A consumer of the process that appends need not be looked up again. */
+/* A consumer of the appending process need not be looked up again. */
 static int
 mcp_store_note_consumer(mcp_store_op_t *op, const mcp_store_stream_t *st)
 {
@@ -78,7 +78,7 @@ mcp_store_note_consumer(mcp_store_op_t *op, const mcp_store_stream_t *st)
 
 
 void
-mcp_store_tell_consumer(mcp_store_op_t *op, mcp_store_stream_t *st)
+mcp_store_notify_consumer(mcp_store_op_t *op, mcp_store_stream_t *st)
 {
     if (st->join || !mcp_store_note_consumer(op, st)) {
         mcp_store_mark_consumer(op, st);
@@ -112,20 +112,20 @@ mcp_store_unmark(mcp_store_op_t *op, mcp_store_stream_t *st, unsigned role)
 
 
 void
-mcp_store_ghost_settle(mcp_store_op_t *op, mcp_store_stream_t *ghost)
+mcp_store_tombstone_settle(mcp_store_op_t *op, mcp_store_stream_t *tombstone)
 {
-    if (mcp_store_linked(&ghost->link[MCP_LINK_OWNER])
-        || mcp_store_linked(&ghost->link[MCP_LINK_CONSUMER]))
+    if (mcp_store_linked(&tombstone->link[MCP_LINK_OWNER])
+        || mcp_store_linked(&tombstone->link[MCP_LINK_CONSUMER]))
     {
         return;
     }
 
-    ghost->live = 0;
-    mcp_store_root_free(op, mcp_store_index(op->head, ghost));
+    tombstone->live = 0;
+    mcp_store_root_free(op, mcp_store_index(op->head, tombstone));
 }
 
 
-/* Takes the first reader from a slot's list. */
+/* Removes the first reader from a slot's list. */
 static void
 mcp_store_drain_reader(mcp_store_op_t *op, mcp_store_list_t *list,
     mcp_store_wake_t *out)
@@ -146,7 +146,7 @@ mcp_store_drain_reader(mcp_store_op_t *op, mcp_store_list_t *list,
 }
 
 
-/* Takes the first stream, or reader, from a slot's list. */
+/* Removes the first stream or reader from a slot's list. */
 static void
 mcp_store_drain_one(mcp_store_op_t *op, mcp_store_list_t *list,
     mcp_store_wake_t *out)
@@ -164,8 +164,8 @@ mcp_store_drain_one(mcp_store_op_t *op, mcp_store_list_t *list,
         return;
     }
 
-    if (mcp_store_types(op->head)[index] == MCP_CHUNK_SHARE) {
-        mcp_store_share_drain(op, index, out);
+    if (mcp_store_types(op->head)[index] == MCP_CHUNK_REPLICATION) {
+        mcp_store_replication_drain(op, index, out);
         return;
     }
 
@@ -184,8 +184,8 @@ mcp_store_drain_one(mcp_store_op_t *op, mcp_store_list_t *list,
         out->handle = st->owner_handle;
     }
 
-    if (st->live == MCP_STREAM_GHOST) {
-        mcp_store_ghost_settle(op, st);
+    if (st->live == MCP_STREAM_TOMBSTONE) {
+        mcp_store_tombstone_settle(op, st);
     }
 }
 
@@ -238,7 +238,7 @@ mcp_store_orphan(mcp_store_op_t *op, mcp_store_stream_t *st)
 }
 
 
-/* Takes a slot out of one stream, or of a ghost. */
+/* Removes a slot from one stream or tombstone. */
 static void
 mcp_store_retire_stream(mcp_store_op_t *op, mcp_store_stream_t *st,
     uint32_t slot)
@@ -256,7 +256,7 @@ mcp_store_retire_stream(mcp_store_op_t *op, mcp_store_stream_t *st,
         return;
     }
 
-    if (st->live != MCP_STREAM_GHOST) {
+    if (st->live != MCP_STREAM_TOMBSTONE) {
         return;
     }
 
@@ -270,13 +270,12 @@ mcp_store_retire_stream(mcp_store_op_t *op, mcp_store_stream_t *st,
         st->consumer_slot = MCP_STORE_NO_SLOT;
     }
 
-    mcp_store_ghost_settle(op, st);
+    mcp_store_tombstone_settle(op, st);
 }
 
 
-/* Wakes every process that has something pending: the one that is buried may
- * have died between its last hold of the lock and the wakes that were to
- * follow. */
+/* Wakes every process with a pending list: the dead process may have died
+ * between its last hold of the lock and the wake-ups that were to follow. */
 static void
 mcp_store_wake_pending(mcp_store_op_t *op)
 {
@@ -292,7 +291,7 @@ mcp_store_wake_pending(mcp_store_op_t *op)
 }
 
 
-/* Clears the slot of a process that has gone. */
+/* Clears the slot of a process that has ended. */
 static void
 mcp_store_retire(mcp_store_op_t *op, unsigned slot)
 {
@@ -311,13 +310,13 @@ mcp_store_retire(mcp_store_op_t *op, unsigned slot)
         } else if (types[i] == MCP_CHUNK_ENTRY) {
             mcp_store_readers_retire(op, i, slot);
 
-        } else if (types[i] == MCP_CHUNK_SHARE) {
-            mcp_store_share_retire(op, i, slot);
+        } else if (types[i] == MCP_CHUNK_REPLICATION) {
+            mcp_store_replication_retire(op, i, slot);
         }
     }
 
     mcp_store_private_reclaim(op, slot);
-    mcp_store_live_retire(op->head, slot);
+    mcp_store_active_retire(op->head, slot);
 
     for (k = 0; k < MCP_GAUGE_MAX; k++) {
         atomic_store(&s->gauge[k], 0);
@@ -325,8 +324,7 @@ mcp_store_retire(mcp_store_op_t *op, unsigned slot)
 
     atomic_store(&s->link, 0);
 
-    /* last: a process that dies before this leaves the slot to be retired
-     * again */
+    /* last: if this process dies before, the slot is cleared again */
 
     mcp_store_barrier();
     atomic_store(&s->pid, 0);
@@ -351,7 +349,7 @@ mcp_store_attach(mcp_store_t *store, void *region,
     store->glue = *glue;
     store->slot = slot;
     store->pid = pid;
-    store->live = 0;
+    store->active = 0;
     store->note = NULL;
 
     if (store->head->magic != MCP_STORE_MAGIC
@@ -381,7 +379,7 @@ mcp_store_attach(mcp_store_t *store, void *region,
 void
 mcp_store_detach(mcp_store_t *store)
 {
-    mcp_store_bury(store, store->slot, store->pid);
+    mcp_store_reclaim(store, store->slot, store->pid);
 }
 
 
@@ -397,7 +395,7 @@ mcp_store_slot_pid(mcp_store_t *store, unsigned slot)
 
 
 void
-mcp_store_bury(mcp_store_t *store, unsigned slot, uint64_t pid)
+mcp_store_reclaim(mcp_store_t *store, unsigned slot, uint64_t pid)
 {
     mcp_store_op_t  op;
 
@@ -415,7 +413,8 @@ mcp_store_bury(mcp_store_t *store, unsigned slot, uint64_t pid)
 }
 
 
-/* Makes this process the owner of the first orphan; NULL: there is none. */
+/* Makes this process the owner of the first orphan. Returns NULL if there is
+ * none. */
 static mcp_store_stream_t *
 mcp_store_adopt_first(mcp_store_op_t *op, uint64_t now)
 {
@@ -435,8 +434,8 @@ mcp_store_adopt_first(mcp_store_op_t *op, uint64_t now)
 
     index = mcp_store_index(head, mcp_store_at(head, head->orphans.first));
 
-    if (mcp_store_types(head)[index] == MCP_CHUNK_SHARE) {
-        return mcp_store_share_adopt(op, index);
+    if (mcp_store_types(head)[index] == MCP_CHUNK_REPLICATION) {
+        return mcp_store_replication_adopt(op, index);
     }
 
     st = mcp_store_stream(head, index);
@@ -447,8 +446,8 @@ mcp_store_adopt_first(mcp_store_op_t *op, uint64_t now)
     mcp_store_barrier();
     st->owner_slot = store->slot;
 
-    if (st->share) {
-        (void) mcp_store_share_adopt(op, st->share);
+    if (st->repl) {
+        (void) mcp_store_replication_adopt(op, st->repl);
     }
 
     if (!mcp_store_attended(head, st) && st->unattended == 0) {

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/*
- * The life of a stream: its states, its end, its time.  It begins in
- * mcp_store_create.c and is found by mcp_store_find.c.  mcp_store_consumer.c
- * has what its consumer does, mcp_store_inbox.c what waits for its owner.
- */
+/* The life of a stream: its states, its end, its times. mcp_store_create.c
+ * creates it and mcp_store_find.c finds it; mcp_store_consumer.c has its
+ * consumer, mcp_store_inbox.c the messages for its owner. */
 
 
 #include "store/mcp_store_layout.h"
@@ -13,13 +11,13 @@
 _Static_assert(sizeof(mcp_store_stream_t) <= MCP_STORE_CHUNK, "stream");
 
 
-/* Time (ms) after which a listener that had no reader counts as idle. */
+/* Time after which a stream without a reader so far may be evicted, ms. */
 #define MCP_STORE_IDLE_AFTER  10000
 
 
 /* --- its end --- */
 
-/* revoked: its owner does not know, even if it is this process. */
+/* revoked: the owner has to be notified, even if it is this process. */
 static void
 mcp_store_stream_take(mcp_store_op_t *op, mcp_store_stream_t *st, int revoked)
 {
@@ -29,20 +27,21 @@ mcp_store_stream_take(mcp_store_op_t *op, mcp_store_stream_t *st, int revoked)
 
     head = op->head;
 
-    /* from here on it is no stream, wherever this process dies */
+    /* from here on the stream does not exist, wherever this process dies */
 
-    st->live = MCP_STREAM_GHOST;
+    st->live = MCP_STREAM_TOMBSTONE;
     mcp_store_barrier();
 
-    if (st->share) {
-        mcp_store_share_leave(op, st);
+    if (st->repl) {
+        mcp_store_replication_leave(op, st);
     }
 
     mcp_store_join_leave(op, st);
     mcp_store_stream_unlink(head, mcp_store_index(head, st));
     mcp_store_session_leave(op, st);
-    mcp_store_party_leave(op, st);
-    mcp_store_list_remove(head, &head->hungry, &st->link[MCP_LINK_HUNGRY]);
+    mcp_store_tenant_leave(op, st);
+    mcp_store_list_remove(head, &head->blocked,
+                          &st->link[MCP_LINK_BLOCKED_ON_SPACE]);
 
     for (n = head->n_subs; n && st->subs.first; n--) {
         sub = mcp_store_container(head, st->subs.first, mcp_store_entry_t,
@@ -55,7 +54,7 @@ mcp_store_stream_take(mcp_store_op_t *op, mcp_store_stream_t *st, int revoked)
     mcp_store_chain_drop(op, st->text);
     st->text = 0;
 
-    /* an owner in another process must learn of it, and so must the consumer */
+    /* an owner in another process must be notified, and the consumer as well */
 
     if (st->owner_slot == MCP_STORE_ORPHAN
         || (st->owner_slot == op->store->slot && !revoked))
@@ -66,7 +65,7 @@ mcp_store_stream_take(mcp_store_op_t *op, mcp_store_stream_t *st, int revoked)
 
     mcp_store_mark_owner(op, st);
     mcp_store_mark_consumer(op, st);
-    mcp_store_ghost_settle(op, st);
+    mcp_store_tombstone_settle(op, st);
 }
 
 
@@ -74,6 +73,13 @@ void
 mcp_store_stream_free(mcp_store_op_t *op, mcp_store_stream_t *st)
 {
     mcp_store_stream_take(op, st, 0);
+}
+
+
+void
+mcp_store_stream_revoke(mcp_store_op_t *op, mcp_store_stream_t *st)
+{
+    mcp_store_stream_take(op, st, 1);
 }
 
 
@@ -110,7 +116,7 @@ mcp_store_revoke(mcp_store_t *store, const mcp_stream_ref_t *ref)
 int
 mcp_store_stream_settled(mcp_store_head_t *head, const mcp_store_stream_t *st)
 {
-    mcp_store_stand_t  stand;
+    mcp_store_checkpoint_t  checkpoint;
 
     if (mcp_store_is_mirror(head, st)) {
         return !mcp_store_attended(head, st);
@@ -122,13 +128,13 @@ mcp_store_stream_settled(mcp_store_head_t *head, const mcp_store_stream_t *st)
         return 0;
     }
 
-    if (st->share == 0) {
+    if (st->repl == 0) {
         return 1;
     }
 
-    mcp_store_share_stand(head, st, &stand);
+    mcp_store_replication_checkpoint(head, st, &checkpoint);
 
-    return stand.state >= MCP_STATE_COMPLETED;
+    return checkpoint.state >= MCP_STATE_COMPLETED;
 }
 
 
@@ -137,17 +143,17 @@ mcp_store_stream_settle(mcp_store_op_t *op, mcp_store_stream_t *st)
 {
     int  lingered;
 
-    lingered = mcp_store_linked(&st->link[MCP_LINK_LINGER]);
-    mcp_store_party_settle(op, st);
+    lingered = mcp_store_in_ring(st, MCP_EVICT_LINGER);
+    mcp_store_tenant_settle(op, st);
 
-    if (lingered != mcp_store_linked(&st->link[MCP_LINK_LINGER])) {
+    if (lingered != mcp_store_in_ring(st, MCP_EVICT_LINGER)) {
         mcp_store_session_move(op, st);
     }
 }
 
 
 void
-mcp_store_stream_turn(mcp_store_stream_t *st, mcp_stream_state_e state)
+mcp_store_stream_set_state(mcp_store_stream_t *st, mcp_stream_state_e state)
 {
     st->state = (uint8_t) state;
 }
@@ -164,8 +170,8 @@ mcp_store_stream_finish(mcp_store_op_t *op, mcp_store_stream_t *st,
     mcp_store_unmark(op, st, MCP_LINK_OWNER);
     st->owner_slot = MCP_STORE_NO_SLOT;
 
-    mcp_store_list_remove(op->head, &op->head->hungry,
-                          &st->link[MCP_LINK_HUNGRY]);
+    mcp_store_list_remove(op->head, &op->head->blocked,
+                          &st->link[MCP_LINK_BLOCKED_ON_SPACE]);
     mcp_store_log_clear(op, &st->inbox);
     mcp_store_stream_settle(op, st);
 }
@@ -214,7 +220,7 @@ mcp_store_stream_apply(mcp_store_op_t *op, mcp_store_stream_t *st,
     const mcp_store_record_t *rec, uint64_t now)
 {
     mcp_store_stream_answer(st, rec);
-    mcp_store_stream_turn(st, (mcp_stream_state_e) rec->type);
+    mcp_store_stream_set_state(st, (mcp_stream_state_e) rec->type);
     st->changed = now;
     st->given = 0;
     mcp_store_barrier();
@@ -246,7 +252,7 @@ mcp_store_set_state(mcp_store_t *store, const mcp_stream_ref_t *ref,
         rc = st->state == (uint8_t) state ? MCP_OK : MCP_ERR_NOT_FOUND;
 
     } else if (st->state != (uint8_t) state) {
-        mcp_store_stream_turn(st, state);
+        mcp_store_stream_set_state(st, state);
         st->changed = now;
 
         if (mcp_store_final(st)) {
@@ -254,7 +260,7 @@ mcp_store_set_state(mcp_store_t *store, const mcp_stream_ref_t *ref,
         }
 
         mcp_store_mark_consumer(&op, st);
-        mcp_store_mark_copy(&op, st);
+        mcp_store_mark_replication(&op, st);
     }
 
     mcp_store_leave(&op);
@@ -278,7 +284,7 @@ mcp_store_set_alias(mcp_store_t *store, const mcp_stream_ref_t *ref,
 
     if (st->consumer_slot == store->slot && st->consumer_handle == handle) {
         st->alias = alias;
-        mcp_store_mark_copy(&op, st);
+        mcp_store_mark_replication(&op, st);
     }
 
     mcp_store_leave(&op);
@@ -288,7 +294,7 @@ mcp_store_set_alias(mcp_store_t *store, const mcp_stream_ref_t *ref,
 
 
 int
-mcp_store_set_turn(mcp_store_t *store, const mcp_stream_ref_t *ref,
+mcp_store_set_generation(mcp_store_t *store, const mcp_stream_ref_t *ref,
     uint32_t from, uint32_t to)
 {
     int                  rc;
@@ -300,9 +306,9 @@ mcp_store_set_turn(mcp_store_t *store, const mcp_stream_ref_t *ref,
         return rc;
     }
 
-    if (st->turn == from) {
-        st->turn = to;
-        mcp_store_mark_copy(&op, st);
+    if (st->generation == from) {
+        st->generation = to;
+        mcp_store_mark_replication(&op, st);
 
     } else {
         rc = MCP_ERR_DENIED;
@@ -316,8 +322,8 @@ mcp_store_set_turn(mcp_store_t *store, const mcp_stream_ref_t *ref,
 
 /* --- time --- */
 
-/* Whether the client of a stream that is over has what it was promised: what
- * was written to a socket need not have arrived. */
+/* Returns 1 if the client of a finished stream has everything that it was
+ * promised: events that were written to a socket may not have arrived. */
 static int
 mcp_store_stream_delivered(const mcp_store_stream_t *st)
 {
@@ -325,7 +331,8 @@ mcp_store_stream_delivered(const mcp_store_stream_t *st)
         return 0;
     }
 
-    return !st->promised || st->state == MCP_STATE_CANCELLED
+    return !(st->promised & MCP_PROMISE_TIME)
+           || st->state == MCP_STATE_CANCELLED
            || st->confirmed_seq >= st->events.last;
 }
 
@@ -383,7 +390,7 @@ mcp_store_expire(mcp_store_t *store, const mcp_stream_ref_t *ref,
 }
 
 
-/* Sets the times that were not known to the calls that began them. */
+/* Sets the times that were unknown to the functions that started them. */
 static void
 mcp_store_stream_stamp(mcp_store_op_t *op, mcp_store_stream_t *st,
     uint64_t now)
@@ -397,10 +404,9 @@ mcp_store_stream_stamp(mcp_store_op_t *op, mcp_store_stream_t *st,
         st->ended = now;
     }
 
-    /* a listener without a reader: none is about to come */
+    /* no reader is about to come */
 
-    if (st->kind == MCP_STREAM_LISTEN && !st->seen
-        && now >= st->created + MCP_STORE_IDLE_AFTER)
+    if (!st->seen && now >= st->created + MCP_STORE_IDLE_AFTER)
     {
         st->seen = 1;
         mcp_store_stream_settle(op, st);
@@ -416,7 +422,7 @@ mcp_store_stream_end(const mcp_store_stream_t *st)
     since = st->ended > st->unattended ? st->ended : st->unattended;
     wait = st->max_wait;
 
-    /* who joins need not have been told of any other time */
+    /* a request that joins may not have got any other time */
 
     if (mcp_store_stream_delivered(st)
         || ((st->sent_seq >= st->events.last || st->join)

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Tasks: calls whose stream is kept until a fixed time, and whose last event is
- * looked at by whoever knows of them.  mcp_store_inbox.c takes answers. */
+/* Tasks: calls whose stream is kept until a fixed time, and whose last event
+ * any process can read. mcp_store_inbox.c takes answers. */
 
 
 #include "store/mcp_store_layout.h"
 
 
-/* How often a look begins anew as its event has been replaced meanwhile. */
-#define MCP_STORE_LOOKS  16
+/* Maximum number of attempts to read an event that is replaced in the
+ * meantime. */
+#define MCP_STORE_LOOKUPS  16
 
 
 void
@@ -26,7 +27,7 @@ mcp_store_task_replace(mcp_store_op_t *op, mcp_store_stream_t *st)
     while (mcp_store_is_task(st)
            && st->events.first < mcp_store_visible(op->head, st))
     {
-        (void) mcp_store_stream_spare(op, st);
+        (void) mcp_store_stream_drop_event(op, st);
     }
 }
 
@@ -49,8 +50,9 @@ mcp_store_keep(mcp_store_t *store, const mcp_stream_ref_t *ref,
         st->kept_after = now - st->created < UINT32_MAX
                          ? (uint32_t) (now - st->created) : UINT32_MAX;
         st->changed = now;
+        st->seen = 1;
         mcp_store_stream_settle(&op, st);
-        mcp_store_mark_copy(&op, st);
+        mcp_store_mark_replication(&op, st);
 
     } else {
         rc = MCP_ERR_NOT_FOUND;
@@ -62,17 +64,18 @@ mcp_store_keep(mcp_store_t *store, const mcp_stream_ref_t *ref,
 }
 
 
-/* How far the last event has been copied out. */
+/* The progress of copying the last event. */
 typedef struct {
     mcp_store_pos_t  pos;
     size_t           left;
     char            *p;
-    unsigned         ahead:1;          /* of what other nodes may know */
+    unsigned         ahead:1;          /* 1: of the owner's state, which other
+                                          nodes may not have yet */
 } mcp_store_looking_t;
 
 
 static uint64_t
-mcp_store_look_last(const mcp_store_op_t *op, const mcp_store_stream_t *st,
+mcp_store_lookup_last(const mcp_store_op_t *op, const mcp_store_stream_t *st,
     const mcp_store_looking_t *looking)
 {
     return looking->ahead ? st->events.last
@@ -80,22 +83,22 @@ mcp_store_look_last(const mcp_store_op_t *op, const mcp_store_stream_t *st,
 }
 
 
-/* Describes the task, and finds its last event. */
+/* Reads the state of the task, and finds its last event. */
 static int
-mcp_store_look_begin(mcp_store_op_t *op, mcp_store_stream_t *st,
-    mcp_store_look_t *look, mcp_store_looking_t *looking, mcp_buf_t *buf)
+mcp_store_lookup_begin(mcp_store_op_t *op, mcp_store_stream_t *st,
+    mcp_store_lookup_t *lookup, mcp_store_looking_t *looking, mcp_buf_t *buf)
 {
     uint64_t             last;
     mcp_store_record_t  *rec;
 
-    mcp_store_stream_info(op, st, &look->info);
-    look->given = st->given;
+    mcp_store_stream_info(op, st, &lookup->info);
+    lookup->given = st->given;
 
     if (looking->ahead) {
-        look->info.state = (mcp_stream_state_e) st->state;
+        lookup->info.state = (mcp_stream_state_e) st->state;
     }
 
-    last = mcp_store_look_last(op, st, looking);
+    last = mcp_store_lookup_last(op, st, looking);
 
     if (last < st->events.first) {
         return MCP_OK;
@@ -112,8 +115,8 @@ mcp_store_look_begin(mcp_store_op_t *op, mcp_store_stream_t *st,
         return MCP_ERR_INTERNAL;
     }
 
-    look->seq = rec->seq;
-    look->state = (mcp_stream_state_e) rec->type;
+    lookup->seq = rec->seq;
+    lookup->state = (mcp_stream_state_e) rec->type;
     looking->pos.offset += MCP_RECORD_HEAD;
     looking->left = rec->len;
 
@@ -129,11 +132,11 @@ mcp_store_look_begin(mcp_store_op_t *op, mcp_store_stream_t *st,
 }
 
 
-/* Copies as much as one hold of the lock may take.  MCP_DONE: that was all;
- * MCP_AGAIN: the event is not the last one any more. */
+/* Copies as much as is allowed while the lock is held once. Returns MCP_DONE at
+ * the end, or MCP_AGAIN if the event is no longer the last one. */
 static int
-mcp_store_look_some(mcp_store_op_t *op, const mcp_stream_ref_t *ref,
-    mcp_store_look_t *look, mcp_store_looking_t *looking, mcp_buf_t *buf)
+mcp_store_lookup_some(mcp_store_op_t *op, const mcp_stream_ref_t *ref,
+    mcp_store_lookup_t *lookup, mcp_store_looking_t *looking, mcp_buf_t *buf)
 {
     int                  rc;
     size_t               n;
@@ -145,14 +148,14 @@ mcp_store_look_some(mcp_store_op_t *op, const mcp_stream_ref_t *ref,
         return MCP_ERR_NOT_FOUND;
     }
 
-    if (look->seq == 0) {
-        rc = mcp_store_look_begin(op, st, look, looking, buf);
+    if (lookup->seq == 0) {
+        rc = mcp_store_lookup_begin(op, st, lookup, looking, buf);
         if (rc != MCP_OK) {
             return rc;
         }
 
-    } else if (mcp_store_look_last(op, st, looking) != look->seq
-               || look->seq < st->events.first)
+    } else if (mcp_store_lookup_last(op, st, looking) != lookup->seq
+               || lookup->seq < st->events.first)
     {
         return MCP_AGAIN;
     }
@@ -172,17 +175,17 @@ mcp_store_look_some(mcp_store_op_t *op, const mcp_stream_ref_t *ref,
 }
 
 
-/* One look; MCP_AGAIN: it is to begin anew. */
+/* Makes one attempt. Returns MCP_AGAIN if it has to be repeated. */
 static int
-mcp_store_look_once(mcp_store_t *store, const mcp_stream_ref_t *ref,
-    unsigned ahead, mcp_store_look_t *look, mcp_buf_t *buf)
+mcp_store_lookup_once(mcp_store_t *store, const mcp_stream_ref_t *ref,
+    unsigned ahead, mcp_store_lookup_t *lookup, mcp_buf_t *buf)
 {
     int                  rc;
     size_t               start;
     mcp_store_op_t       op;
     mcp_store_looking_t  looking;
 
-    memset(look, 0, sizeof(mcp_store_look_t));
+    memset(lookup, 0, sizeof(mcp_store_lookup_t));
     memset(&looking, 0, sizeof(mcp_store_looking_t));
     looking.ahead = ahead;
     start = buf->len;
@@ -193,7 +196,7 @@ mcp_store_look_once(mcp_store_t *store, const mcp_stream_ref_t *ref,
             return rc;
         }
 
-        rc = mcp_store_look_some(&op, ref, look, &looking, buf);
+        rc = mcp_store_lookup_some(&op, ref, lookup, &looking, buf);
 
         mcp_store_leave(&op);
 
@@ -209,15 +212,15 @@ mcp_store_look_once(mcp_store_t *store, const mcp_stream_ref_t *ref,
 
 
 static int
-mcp_store_look_all(mcp_store_t *store, const mcp_stream_ref_t *ref,
-    unsigned ahead, mcp_store_look_t *look, mcp_buf_t *buf)
+mcp_store_lookup_all(mcp_store_t *store, const mcp_stream_ref_t *ref,
+    unsigned ahead, mcp_store_lookup_t *lookup, mcp_buf_t *buf)
 {
     int  i, rc;
 
     rc = MCP_AGAIN;
 
-    for (i = 0; rc == MCP_AGAIN && i < MCP_STORE_LOOKS; i++) {
-        rc = mcp_store_look_once(store, ref, ahead, look, buf);
+    for (i = 0; rc == MCP_AGAIN && i < MCP_STORE_LOOKUPS; i++) {
+        rc = mcp_store_lookup_once(store, ref, ahead, lookup, buf);
     }
 
     return rc;
@@ -225,16 +228,16 @@ mcp_store_look_all(mcp_store_t *store, const mcp_stream_ref_t *ref,
 
 
 int
-mcp_store_look(mcp_store_t *store, const mcp_stream_ref_t *ref,
-    mcp_store_look_t *look, mcp_buf_t *buf)
+mcp_store_lookup(mcp_store_t *store, const mcp_stream_ref_t *ref,
+    mcp_store_lookup_t *lookup, mcp_buf_t *buf)
 {
-    return mcp_store_look_all(store, ref, 0, look, buf);
+    return mcp_store_lookup_all(store, ref, 0, lookup, buf);
 }
 
 
 int
-mcp_store_look_ahead(mcp_store_t *store, const mcp_stream_ref_t *ref,
-    mcp_store_look_t *look, mcp_buf_t *buf)
+mcp_store_lookup_ahead(mcp_store_t *store, const mcp_stream_ref_t *ref,
+    mcp_store_lookup_t *lookup, mcp_buf_t *buf)
 {
-    return mcp_store_look_all(store, ref, 1, look, buf);
+    return mcp_store_lookup_all(store, ref, 1, lookup, buf);
 }

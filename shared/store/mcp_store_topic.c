@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Subscriptions of listeners to topics, and publication to them. */
+/* Subscriptions of listeners to topics, and publishing. */
 
 
 #include "store/mcp_store_layout.h"
 
 
-/* The most subscriptions that one stream may have. */
+/* Maximum number of subscriptions of one stream. */
 #define MCP_STORE_SUBS_MAX  4096
 
 
@@ -22,7 +22,7 @@ mcp_store_sub_link(mcp_store_head_t *head, mcp_store_entry_t *topic,
     mcp_store_list_prepend(head, &topic->u.group.list, &e->u.sub.topic);
     mcp_store_list_append(head, &st->subs, &e->u.sub.peer);
 
-    mcp_store_party_subs(head, st, st->n_subs + 1);
+    mcp_store_tenant_subs(head, st, st->n_subs + 1);
     head->n_subs++;
 }
 
@@ -39,7 +39,7 @@ mcp_store_sub_free(mcp_store_op_t *op, mcp_store_entry_t *e)
     topic = mcp_store_entry_find(head, MCP_ENTRY_TOPIC, 0, e->key, 0);
 
     mcp_store_list_remove(head, &st->subs, &e->u.sub.peer);
-    mcp_store_party_subs(head, st, st->n_subs - 1);
+    mcp_store_tenant_subs(head, st, st->n_subs - 1);
     head->n_subs--;
 
     if (topic != NULL) {
@@ -64,16 +64,17 @@ mcp_store_subscribe_locked(mcp_store_op_t *op, mcp_store_stream_t *st,
         return MCP_OK;
     }
 
+    op->keep = st;
     n = mcp_store_subs_chunks(st->n_subs + 1)
         - mcp_store_subs_chunks(st->n_subs);
 
     if (st->n_subs >= MCP_STORE_SUBS_MAX
-        || (n > 0 && !mcp_store_party_allows(op, st, n, 0)))
+        || (n > 0 && !mcp_store_tenant_allows(op, st, n, 0)))
     {
         return MCP_ERR_LIMIT;
     }
 
-    /* room for both entries, so that making it for one does not evict the
+    /* room for both entries, so that making room for one does not evict the
      * other */
 
     if (mcp_store_ensure(op, 2, 0) != MCP_OK) {
@@ -154,9 +155,9 @@ mcp_store_unsubscribe(mcp_store_t *store, const mcp_stream_ref_t *ref,
 }
 
 
-/* Returns the subscription that follows a position, which is the ref and the
- * ordinal of the last one.  New ones come first in the list, and are not met
- * any more.  If the last one has gone, the list is searched for its place. */
+/* Returns the subscription after a position, which is the ref and the ordinal
+ * of the last one. New ones come first in the list and are not found any more.
+ * If the last one was freed, the list is searched for its place. */
 static mcp_store_entry_t *
 mcp_store_sub_next(mcp_store_head_t *head, mcp_store_entry_t *topic,
     uint64_t position)
@@ -168,7 +169,7 @@ mcp_store_sub_next(mcp_store_head_t *head, mcp_store_entry_t *topic,
     ordinal = (uint32_t) position;
     ref = topic->u.group.list.first;
 
-    if (position != 0) {
+    if (position >> 32 != 0) {
         index = mcp_store_index(head, e);
 
         if (mcp_store_index_ok(head, index)
@@ -260,8 +261,8 @@ mcp_store_topics(mcp_store_t *store, const mcp_stream_ref_t *ref,
 }
 
 
-/* Returns the next subscription.  The group is looked up each time, as making
- * room for a message may free the last subscription. */
+/* Returns the next subscription. The group is looked up each time, because
+ * making room for a message may free the last subscription. */
 static mcp_store_entry_t *
 mcp_store_topic_next(mcp_store_head_t *head,
     const unsigned char topic[MCP_DIGEST_LEN], uint64_t position)
@@ -274,7 +275,7 @@ mcp_store_topic_next(mcp_store_head_t *head,
 }
 
 
-/* Whether a stream that is subscribed is meant. */
+/* Returns 1 if a subscribed stream is among the receivers. */
 static int
 mcp_store_publishes(mcp_store_head_t *head, const mcp_store_stream_t *st,
     mcp_publish_e which)
@@ -284,12 +285,12 @@ mcp_store_publishes(mcp_store_head_t *head, const mcp_store_stream_t *st,
     }
 
     return which == MCP_PUBLISH_ALL
-           || (which == MCP_PUBLISH_SHARED) == (st->share != 0);
+           || (which == MCP_PUBLISH_SHARED) == (st->repl != 0);
 }
 
 
-/* Appends to subscribed streams.  A big message is not appended: ref gets the
- * next stream that it is for. */
+/* Appends to subscribed streams. A long message is not appended: ref gets the
+ * next stream for it. */
 static int
 mcp_store_publish_locked(mcp_store_op_t *op,
     const unsigned char topic[MCP_DIGEST_LEN], mcp_str_t message,
@@ -321,8 +322,8 @@ mcp_store_publish_locked(mcp_store_op_t *op,
             continue;
         }
 
-        if (st->share && to->ms) {
-            mcp_store_share_heard(op->head, st, to->ms, to->n);
+        if (st->repl && to->ms) {
+            mcp_store_replication_received(op->head, st, to->ms, to->n);
         }
 
         (*n)++;
@@ -368,6 +369,23 @@ mcp_store_publish_to(mcp_store_t *store,
     }
 
     return rc;
+}
+
+
+uint64_t
+mcp_store_publish_start(mcp_store_t *store)
+{
+    uint64_t        position;
+    mcp_store_op_t  op;
+
+    if (mcp_store_enter(store, &op) != MCP_OK) {
+        return 0;
+    }
+
+    position = (uint32_t) (op.head->ordinal + 1);
+    mcp_store_leave(&op);
+
+    return position;
 }
 
 

@@ -6,13 +6,18 @@
 #include "store/mcp_store_layout.h"
 
 
-/* What a value is made of. */
+/* Maximum number of values that are freed for the entries of one: the value
+ * itself and its tenant's groups. */
+#define MCP_STORE_YIELDS  8
+
+
+/* The data of a value. */
 typedef struct {
     mcp_value_e           purpose;
     const unsigned char  *key;
     uint32_t              value;
     uint64_t              expires;
-    const mcp_party_t    *party;       /* NULL: nobody's */
+    const mcp_tenant_t   *tenant;      /* NULL: no tenant */
     int                   pushed;
 } mcp_store_value_t;
 
@@ -26,43 +31,68 @@ mcp_store_value_free(mcp_store_op_t *op, mcp_store_entry_t *e)
     op->head->n_values--;
     group = e->u.value.group;
 
-    mcp_store_party_pull(op, e);
+    mcp_store_tenant_pull(op, e);
     mcp_store_entry_free(op, e);
-    mcp_store_party_value_leave(op, group);
+    mcp_store_tenant_value_leave(op, group);
 }
 
 
-/* Checks whether there is room for a value, and makes some for one that is
- * pushed. */
+/* Frees the oldest pushed value of the tenant with the most values, according
+ * to a sample. Returns 1, or 0 if no pushed value was found. */
 static int
-mcp_store_value_admit(mcp_store_op_t *op, const mcp_party_t *party, int pushed)
+mcp_store_value_yield(mcp_store_op_t *op, const unsigned char *key)
+{
+    mcp_store_entry_t  *oldest;
+
+    oldest =
+        mcp_store_tenant_oldest(op->head,
+                                mcp_store_entry_most_values(op->head, key));
+
+    if (oldest == NULL) {
+        return 0;
+    }
+
+    mcp_store_value_free(op, oldest);
+
+    return 1;
+}
+
+
+/* Checks whether one more value is allowed, and frees an older one for a pushed
+ * value. */
+static int
+mcp_store_value_admit(mcp_store_op_t *op, const mcp_store_value_t *v,
+    const mcp_tenant_t *tenant)
 {
     int                 rc;
     mcp_store_entry_t  *oldest;
 
     rc = MCP_OK;
 
-    if (party && !mcp_store_party_may_value(op, party)) {
+    if (tenant && !mcp_store_tenant_may_value(op, tenant)) {
         rc = MCP_ERR_LIMIT;
 
     } else if (op->head->n_values >= mcp_store_values_max(op->head)) {
         rc = MCP_ERR_FULL;
     }
 
-    if (rc == MCP_OK || party == NULL || !pushed) {
+    if (rc == MCP_OK || tenant == NULL || !v->pushed) {
         return rc;
     }
 
-    oldest = mcp_store_party_oldest(op, party);
+    oldest = mcp_store_tenant_oldest(op->head,
+                 mcp_store_entry_find(op->head, MCP_ENTRY_TENANT, 0, tenant->id,
+                                      0));
 
     if (oldest != NULL) {
         mcp_store_value_free(op, oldest);
         return MCP_OK;
     }
 
-    /* no quota refuses the party's first one */
+    /* no quota rejects a tenant's first value */
 
     return op->head->n_values < mcp_store_values_max(op->head)
+           || mcp_store_value_yield(op, v->key)
            ? MCP_OK : MCP_ERR_FULL;
 }
 
@@ -83,21 +113,21 @@ mcp_store_value_expired(const mcp_store_entry_t *e, uint64_t now)
 }
 
 
-/* Takes an entry for a value and counts it in the party's group; NULL: there is
- * no room. */
+/* Takes an entry for a value and counts it in the tenant's group. Returns NULL
+ * if there is no room. */
 static mcp_store_entry_t *
-mcp_store_value_take(mcp_store_op_t *op, const mcp_party_t *party)
+mcp_store_value_take(mcp_store_op_t *op, const mcp_tenant_t *tenant)
 {
     uint32_t            group;
     mcp_store_entry_t  *e;
 
     group = 0;
 
-    /* the group first: making room for the entry must not end the group */
+    /* the group first: making room for the entry must not free the group */
 
-    if (party) {
-        op->party = party->id;
-        e = mcp_store_party_value_enter(op, party->id);
+    if (tenant) {
+        op->tenant = tenant->id;
+        e = mcp_store_tenant_value_enter(op, tenant->id);
 
         if (e == NULL) {
             return NULL;
@@ -109,7 +139,7 @@ mcp_store_value_take(mcp_store_op_t *op, const mcp_party_t *party)
     e = mcp_store_entry_take(op, 1);
 
     if (e == NULL) {
-        mcp_store_party_value_leave(op, group);
+        mcp_store_tenant_value_leave(op, group);
         return NULL;
     }
 
@@ -119,28 +149,34 @@ mcp_store_value_take(mcp_store_op_t *op, const mcp_party_t *party)
 }
 
 
-/* Makes a value that is not there. */
+/* Creates a new value. */
 static int
 mcp_store_value_new(mcp_store_op_t *op, const mcp_store_value_t *v)
 {
-    int                 rc;
-    mcp_store_entry_t  *e;
-    const mcp_party_t  *party;
+    int                  rc;
+    unsigned             n;
+    mcp_store_entry_t   *e;
+    const mcp_tenant_t  *tenant;
 
-    party = v->party;
+    tenant = v->tenant;
 
-    if (party && mcp_store_party_is_nobody(party->id)) {
-        party = NULL;
+    if (tenant && mcp_store_tenant_is_nobody(tenant->id)) {
+        tenant = NULL;
     }
 
-    rc = mcp_store_value_admit(op, party, v->pushed);
+    rc = mcp_store_value_admit(op, v, tenant);
     if (rc != MCP_OK) {
         return rc;
     }
 
-    e = mcp_store_value_take(op, party);
-    if (e == NULL) {
-        return MCP_ERR_FULL;
+    /* a pushed value and its tenant's group replace other values */
+
+    for (n = 0; (e = mcp_store_value_take(op, tenant)) == NULL; n++) {
+        if (tenant == NULL || !v->pushed || n == MCP_STORE_YIELDS
+            || !mcp_store_value_yield(op, v->key))
+        {
+            return MCP_ERR_FULL;
+        }
     }
 
     e->purpose = (unsigned char) v->purpose;
@@ -148,13 +184,13 @@ mcp_store_value_new(mcp_store_op_t *op, const mcp_store_value_t *v)
     e->u.value.value = v->value;
     e->u.value.expires = v->expires;
 
-    if (party) {
-        memcpy(e->u.value.party, party->id, MCP_DIGEST_LEN);
+    if (tenant) {
+        memcpy(e->u.value.tenant, tenant->id, MCP_DIGEST_LEN);
         e->pushed = (uint8_t) v->pushed;
     }
 
-    /* raised before the value is there: mcp_store_value_get(), which reads this
-     * number without the lock, must not miss it */
+    /* raised before the value exists, because mcp_store_value_get() reads this
+     * number without the lock and must not miss the value */
 
     atomic_fetch_add(&op->head->purpose[(unsigned char) v->purpose], 1);
     op->head->n_values++;
@@ -162,7 +198,7 @@ mcp_store_value_new(mcp_store_op_t *op, const mcp_store_value_t *v)
     mcp_store_entry_publish(op->head, e, MCP_ENTRY_VALUE);
 
     if (e->pushed) {
-        mcp_store_party_push(op, e);
+        mcp_store_tenant_push(op, e);
     }
 
     return MCP_OK;
@@ -200,9 +236,9 @@ mcp_store_value_put(mcp_store_t *store, const mcp_store_value_t *v)
 int
 mcp_store_value_set(mcp_store_t *store, mcp_value_e purpose,
     const unsigned char key[MCP_DIGEST_LEN], uint32_t value, uint64_t expires,
-    const mcp_party_t *party)
+    const mcp_tenant_t *tenant)
 {
-    const mcp_store_value_t  v = { purpose, key, value, expires, party, 0 };
+    const mcp_store_value_t  v = { purpose, key, value, expires, tenant, 0 };
 
     return mcp_store_value_put(store, &v);
 }
@@ -211,9 +247,9 @@ mcp_store_value_set(mcp_store_t *store, mcp_value_e purpose,
 int
 mcp_store_value_push(mcp_store_t *store, mcp_value_e purpose,
     const unsigned char key[MCP_DIGEST_LEN], uint32_t value, uint64_t expires,
-    const mcp_party_t *party)
+    const mcp_tenant_t *tenant)
 {
-    const mcp_store_value_t  v = { purpose, key, value, expires, party, 1 };
+    const mcp_store_value_t  v = { purpose, key, value, expires, tenant, 1 };
 
     return mcp_store_value_put(store, &v);
 }
@@ -222,12 +258,12 @@ mcp_store_value_push(mcp_store_t *store, mcp_value_e purpose,
 int
 mcp_store_value_swap(mcp_store_t *store, mcp_value_e purpose,
     const unsigned char key[MCP_DIGEST_LEN], uint32_t value,
-    const mcp_party_t *party, uint32_t *old)
+    const mcp_tenant_t *tenant, uint32_t *old)
 {
     int                      rc;
     mcp_store_op_t           op;
     mcp_store_entry_t       *e;
-    const mcp_store_value_t  v = { purpose, key, value, 0, party, 1 };
+    const mcp_store_value_t  v = { purpose, key, value, 0, tenant, 1 };
 
     rc = mcp_store_enter(store, &op);
     if (rc != MCP_OK) {
@@ -254,12 +290,12 @@ mcp_store_value_swap(mcp_store_t *store, mcp_value_e purpose,
 int
 mcp_store_value_add(mcp_store_t *store, mcp_value_e purpose,
     const unsigned char key[MCP_DIGEST_LEN], uint32_t value,
-    uint64_t expires, uint64_t now, const mcp_party_t *party)
+    uint64_t expires, uint64_t now, const mcp_tenant_t *tenant)
 {
     int                      rc;
     mcp_store_op_t           op;
     mcp_store_entry_t       *e;
-    const mcp_store_value_t  v = { purpose, key, value, expires, party, 0 };
+    const mcp_store_value_t  v = { purpose, key, value, expires, tenant, 0 };
 
     rc = mcp_store_enter(store, &op);
     if (rc != MCP_OK) {

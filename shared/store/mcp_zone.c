@@ -15,7 +15,7 @@
 /* The store starts on a cache line of its own. */
 typedef struct {
     unsigned char  lock[MCP_LOCK_SIZE];
-    uint64_t       size;               /* of the store */
+    uint64_t       size;               /* size of the store */
     uint64_t       epoch;
     unsigned char  secret[MCP_ZONE_SECRET_LEN];
 } mcp_zone_t;
@@ -25,7 +25,7 @@ _Static_assert(sizeof(mcp_zone_t) <= MCP_ZONE_HEAD && MCP_ZONE_HEAD % 64 == 0,
                "MCP_ZONE_HEAD will not do");
 
 
-/* Leaves the region's pages out of core dumps, where the system can do that. */
+/* Excludes the region's pages from core dumps, if the system supports that. */
 static void
 mcp_zone_hide(void *region, size_t size)
 {

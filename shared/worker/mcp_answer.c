@@ -3,8 +3,8 @@
 #include "worker/mcp_answer.h"
 #include "store/mcp_store_node.h"
 #include "worker/mcp_exchange_state.h"
-#include "worker/mcp_refusal.h"
-#include "worker/mcp_tally.h"
+#include "worker/mcp_reject_log.h"
+#include "worker/mcp_call_stats.h"
 
 
 void
@@ -60,7 +60,8 @@ mcp_answer_fault(mcp_exchange_t *x, mcp_fault_e fault, mcp_str_t id,
 }
 
 
-/* Counts a fault that has a counter of its own, and says when to try again. */
+/* Counts a fault that has a counter of its own, and adds Retry-After if it is
+ * temporary. */
 static void
 mcp_answer_fault_note(mcp_exchange_t *x, mcp_fault_e fault)
 {
@@ -72,13 +73,13 @@ mcp_answer_fault_note(mcp_exchange_t *x, mcp_fault_e fault)
 
     case MCP_FAULT_STORE_FULL:
         mcp_store_count(store, MCP_COUNT_REFUSED_FULL, 1);
-        mcp_refusal_full(x->worker);
-        mcp_tally_refused(x, fault);
+        mcp_reject_log_full(x->worker);
+        mcp_call_stats_refused(x, fault);
         mcp_answer_header(x, mcp_str("Retry-After"), mcp_str("5"));
         break;
 
-    case MCP_FAULT_CLUSTER_AWAY:
-        mcp_store_node_count(store, MCP_NODE_AWAY);
+    case MCP_FAULT_CLUSTER_UNREACHABLE:
+        mcp_store_node_count(store, MCP_NODE_UNREACHABLE);
         mcp_answer_header(x, mcp_str("Retry-After"), mcp_str("1"));
         break;
 
@@ -88,14 +89,14 @@ mcp_answer_fault_note(mcp_exchange_t *x, mcp_fault_e fault)
 
     case MCP_FAULT_TOO_MANY_STREAMS:
     case MCP_FAULT_TOO_MANY_VALUES:
-        mcp_store_count(store, MCP_COUNT_REFUSED_LIMIT, 1);
-        mcp_tally_refused(x, fault);
+        mcp_store_count(store, MCP_COUNT_REJECTED_LIMIT, 1);
+        mcp_call_stats_refused(x, fault);
         break;
 
     case MCP_FAULT_TOOL_UNKNOWN:
     case MCP_FAULT_PROMPT_UNKNOWN:
     case MCP_FAULT_RESOURCE_UNKNOWN:
-        mcp_tally_refused(x, fault);
+        mcp_call_stats_refused(x, fault);
         break;
 
     case MCP_FAULT_HEADER:
@@ -123,7 +124,7 @@ mcp_answer_fault_data(mcp_exchange_t *x, mcp_fault_e fault, mcp_str_t id,
     int  rc;
 
     mcp_store_count(x->worker->store, MCP_COUNT_ERRORS, 1);
-    mcp_refusal(x, fault, detail);
+    mcp_reject_log(x, fault, detail);
 
     mcp_answer_fault_note(x, fault);
 
@@ -146,6 +147,6 @@ mcp_answer_fault_data(mcp_exchange_t *x, mcp_fault_e fault, mcp_str_t id,
 void
 mcp_answer_ready(mcp_exchange_t *x, mcp_action_e action)
 {
-    x->errand.action.type = action;
-    mcp_worker_queue(x->worker, &x->errand);
+    x->queued.action.type = action;
+    mcp_worker_queue(x->worker, &x->queued);
 }

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * An exchange that reads a stream: how it begins (priming), goes on
- * (keep-alive comments), and ends (response sent, close at will, take-over).
- * 2025-11-25, basic/transports, "Sending Messages to the Server" and
- * "Resumability and Redelivery".
+ * Consumers: start (priming), continuation (keepalive comments), and end
+ * (response sent, close by the server, take-over). 2025-11-25,
+ * basic/transports, "Sending Messages to the Server" and "Resumability and
+ * Redelivery".
  */
 
 #include "rpc/mcp_id.h"
 #include "worker/mcp_answer.h"
-#include "worker/mcp_ask.h"
+#include "worker/mcp_operation.h"
 #include "worker/mcp_consumer.h"
 #include "worker/mcp_exchange_state.h"
-#include "worker/mcp_hook.h"
+#include "worker/mcp_resume_hooks.h"
 #include "worker/mcp_notify.h"
 
 
@@ -20,12 +20,13 @@ static void mcp_consumer_timer(void *data);
 static void mcp_consumer_wake(void *data);
 
 
-/* When a comment is due, if nothing is written before; UINT64_MAX: never. */
+/* Returns when a comment is due if nothing else is written; UINT64_MAX:
+ * never. */
 static uint64_t
 mcp_consumer_comments_at(const mcp_exchange_t *x)
 {
     if (x->reader.held && x->reader.state == MCP_CONSUMER_PRIMING) {
-        return x->reader.last_write + MCP_ASK_TIME;
+        return x->reader.last_write + MCP_OPERATION_TIME;
     }
 
     return x->endpoint->keepalive
@@ -53,13 +54,13 @@ mcp_consumer_arm(mcp_exchange_t *x)
 void
 mcp_consumer_ready(mcp_exchange_t *x)
 {
-    /* whatever the pull is for, it asks the store */
+    /* the pull reads the store whatever its cause */
 
     x->reader.cursor.all = 0;
 
-    /* a STREAM action that is still queued leads to a pull, too */
+    /* a queued STREAM action leads to a pull as well */
 
-    if (x->errand.link || x->reader.state == MCP_CONSUMER_DONE) {
+    if (x->queued.link || x->reader.state == MCP_CONSUMER_DONE) {
         return;
     }
 
@@ -68,13 +69,14 @@ mcp_consumer_ready(mcp_exchange_t *x)
         return;
     }
 
-    x->errand.action.type = MCP_ACT_PULL;
-    mcp_worker_queue(x->worker, &x->errand);
+    x->queued.action.type = MCP_ACT_PULL;
+    mcp_worker_queue(x->worker, &x->queued);
 }
 
 
-/* A comment is due when the head has waited long enough.  Whose head waits is
- * not closed: mcp_consumer_known() looks for that, so it is set before. */
+/* A comment is due when the head was delayed long enough. A connection without
+ * its head is not closed: mcp_consumer_known() checks the state, so it is set
+ * before. */
 void
 mcp_consumer_begin(mcp_exchange_t *x)
 {
@@ -85,8 +87,8 @@ mcp_consumer_begin(mcp_exchange_t *x)
     }
 
     if (!x->reader.headless) {
-        x->errand.action.type = MCP_ACT_STREAM;
-        mcp_worker_queue(x->worker, &x->errand);
+        x->queued.action.type = MCP_ACT_STREAM;
+        mcp_worker_queue(x->worker, &x->queued);
     }
 }
 
@@ -182,7 +184,7 @@ mcp_consumer_attach(mcp_exchange_t *x, const mcp_stream_ref_t *ref,
 
     if (rc != MCP_OK) {
         mcp_consumer_forget(x);
-        return rc == MCP_ERR_DENIED ? MCP_ERR_AWAY : rc;
+        return rc == MCP_ERR_DENIED ? MCP_ERR_UNREACHABLE : rc;
     }
 
     x->reader.ref = *ref;
@@ -205,7 +207,8 @@ mcp_consumer_attach(mcp_exchange_t *x, const mcp_stream_ref_t *ref,
 }
 
 
-/* What was no stream was written in full, or counts as not sent. */
+/* A response that is not a stream was written completely, or counts as
+ * unsent. */
 void
 mcp_consumer_detach(mcp_exchange_t *x)
 {
@@ -234,12 +237,14 @@ mcp_consumer_start(mcp_exchange_t *x, const mcp_stream_ref_t *ref,
         }
     }
 
-    mcp_store_count(x->worker->store, MCP_COUNT_CONSUMERS_LIVE, 1);
+    mcp_store_count(x->worker->store, MCP_COUNT_CONSUMERS_ACTIVE, 1);
     x->worker->consumers++;
 
     x->reader.cursor.plain = mcp_client_is_stateless(&x->client)
-                             && !(x->client.capabilities
-                                  & MCP_CLIENT_REQUESTS);
+                             && (x->reader.bound
+                                 || !(x->client.capabilities
+                                      & (MCP_CLIENT_REQUESTS
+                                         |MCP_CLIENT_IDS)));
     x->reader.woken = NULL;
     x->reader.state = MCP_CONSUMER_PRIMING;
     x->reader.last_write = mcp_worker_now(x->worker);
@@ -255,18 +260,18 @@ mcp_consumer_start(mcp_exchange_t *x, const mcp_stream_ref_t *ref,
 }
 
 
-/* Events that the client may not have are not there any more: it is told, and
- * so is the operator.  This has no event id: it is about this client, and not
- * of the log. */
+/* Reports events that the client may lack and that are no longer stored, to the
+ * client and to the operator. The message has no event id, because it concerns
+ * this client only and is not in the log. */
 static void
-mcp_consumer_tell_gap(mcp_exchange_t *x, uint64_t events)
+mcp_consumer_report_gap(mcp_exchange_t *x, uint64_t events)
 {
     char  id[9];
 
     mcp_stream_id_short(id, x->reader.ref.id);
     mcp_worker_log(x->worker, MCP_LOG_NOTICE,
-                 "stream %s: %llu events that its client may not have are not "
-                 "kept any more", id, (unsigned long long) events);
+                 "stream %s: %llu events that its client may not have received "
+                 "are no longer stored", id, (unsigned long long) events);
 
     if (!mcp_notify_log_wanted(x->worker, &x->client, mcp_str("\"error\"")))
     {
@@ -276,8 +281,8 @@ mcp_consumer_tell_gap(mcp_exchange_t *x, uint64_t events)
     mcp_buf_lit(&x->answer.out, "data: {\"jsonrpc\":\"2.0\","
                          "\"method\":\"notifications/message\","
                          "\"params\":{\"level\":\"error\",\"logger\":\"mcp\","
-                         "\"data\":{\"text\":\"Messages that came before "
-                         "may not have arrived, and are not kept any more\","
+                         "\"data\":{\"text\":\"Earlier messages may not "
+                         "have arrived and are no longer stored\","
                          "\"events\":");
     mcp_buf_int(&x->answer.out, (int64_t) events);
     mcp_buf_lit(&x->answer.out, "}}}\n\n");
@@ -298,7 +303,7 @@ mcp_consumer_start_kept(mcp_exchange_t *x, const mcp_stream_info_t *info,
 
     now = *info;
 
-    /* whoever reads the stream meanwhile may drop events of it meanwhile */
+    /* another reader may remove events in the meantime */
 
     do {
         start = after + 1 < now.first_seq ? now.first_seq - 1 : after;
@@ -310,7 +315,7 @@ mcp_consumer_start_kept(mcp_exchange_t *x, const mcp_stream_info_t *info,
     known = after > now.confirmed_seq ? after : now.confirmed_seq;
 
     if (rc == MCP_OK && start > known) {
-        mcp_consumer_tell_gap(x, start - known);
+        mcp_consumer_report_gap(x, start - known);
     }
 
     return rc;
@@ -334,15 +339,15 @@ mcp_consumer_leave(mcp_exchange_t *x)
         mcp_store_free(x->worker->store, &x->reader.ref);
     }
 
-    mcp_store_count(x->worker->store, MCP_COUNT_CONSUMERS_LIVE, -1);
+    mcp_store_count(x->worker->store, MCP_COUNT_CONSUMERS_ACTIVE, -1);
     x->worker->consumers--;
 
     mcp_exchange_set_state(x, MCP_EXCHANGE_ENDED);
 }
 
 
-/* There is something to read, or the process winds up: the next pull finds out
- * which. */
+/* There is something to read, or the process shuts down: the next pull finds
+ * out. */
 static void
 mcp_consumer_wake(void *data)
 {
@@ -368,7 +373,7 @@ mcp_exchange_close(mcp_exchange_t *x)
 
 
 int
-mcp_consumer_comes_back(const mcp_exchange_t *x)
+mcp_consumer_may_be_closed(const mcp_exchange_t *x)
 {
     return mcp_revision(x->client.revision)->polling || x->reader.has_url
            || (x->client.capabilities
@@ -376,7 +381,24 @@ mcp_consumer_comes_back(const mcp_exchange_t *x)
 }
 
 
-/* As configured for what is called. */
+int
+mcp_consumer_comes_back(const mcp_exchange_t *x)
+{
+    return (x->client.capabilities & (MCP_CLIENT_REQUESTS|MCP_CLIENT_STREAMS))
+           || (x->reader.resumed
+               && (x->resumption->url || mcp_consumer_is_primed(x)));
+}
+
+
+int
+mcp_consumer_is_primed(const mcp_exchange_t *x)
+{
+    return mcp_revision(x->client.revision)->priming
+           || (mcp_client_is_stateless(&x->client) && !x->reader.cursor.plain);
+}
+
+
+/* The configured time, for the tool of the call. */
 void
 mcp_consumer_close_at_will(mcp_exchange_t *x, const mcp_stream_info_t *info)
 {
@@ -388,7 +410,7 @@ mcp_consumer_close_at_will(mcp_exchange_t *x, const mcp_stream_info_t *info)
 
     mcp_endpoint_policy(x->endpoint, method, name, &policy);
 
-    if (policy.close_after && mcp_consumer_comes_back(x)) {
+    if (policy.close_after && mcp_consumer_may_be_closed(x)) {
         mcp_consumer_close_at(x, x->reader.last_write + policy.close_after);
     }
 }

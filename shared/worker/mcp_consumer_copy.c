@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/*
- * Reads a call for another request than the one that began it: the log's
- * messages without event ids, rewritten so that they belong to that request.
- */
+/* Reads a call for a request that has joined it: the messages of the log
+ * without event ids, rewritten for that request. */
 
 
 #include "http/mcp_sse.h"
@@ -59,8 +57,8 @@ mcp_consumer_copy_progress(mcp_exchange_t *x, mcp_str_t text, mcp_str_t token)
 }
 
 
-/* Whether a message is for a request that has joined a call: not what tells the
- * other client how to come back, or what only that one asked for. */
+/* Returns 1 if a message is for joined requests: not if it is the resume policy
+ * of the other client, or something that only that client has requested. */
 static int
 mcp_consumer_copy_wanted(mcp_exchange_t *x, const mcp_rpc_t *msg)
 {
@@ -70,7 +68,8 @@ mcp_consumer_copy_wanted(mcp_exchange_t *x, const mcp_rpc_t *msg)
 
     switch (msg->kind) {
 
-    case MCP_RPC_INVALID:              /* how a task is, which is no message */
+    case MCP_RPC_INVALID:              /* a mark about a task's state, which is
+                                          not a message */
         return 0;
 
     case MCP_RPC_REQUEST:
@@ -93,8 +92,8 @@ mcp_consumer_copy_wanted(mcp_exchange_t *x, const mcp_rpc_t *msg)
 }
 
 
-/* Writes a message of the log as an event without an id.  A progress token in a
- * request to the client is the client's, and stays as it is. */
+/* Writes a message of the log as an event without an id. A progress token in a
+ * request to the client belongs to the client and is not changed. */
 static int
 mcp_consumer_copy_message(mcp_exchange_t *x, mcp_str_t text)
 {
@@ -104,7 +103,7 @@ mcp_consumer_copy_message(mcp_exchange_t *x, mcp_str_t text)
 
     mcp_arena_init(&arena, &x->worker->env->mem);
 
-    /* a result is one deeper in its response */
+    /* a result is one level deeper in its response */
 
     rc = mcp_rpc_parse(&arena, text, x->endpoint->max_depth + 1,
                        MCP_RPC_FROM_BACKEND, &msg);
@@ -195,8 +194,8 @@ mcp_consumer_fetch(mcp_exchange_t *x, mcp_buf_t *events)
 }
 
 
-/* One that has joined may be too slow for its stream: it goes on with what is
- * kept, at the end of which is the response. */
+/* A joined reader may be too slow for its stream: it continues with the stored
+ * events, the last of which is the response. */
 static int
 mcp_consumer_copy_skip(mcp_exchange_t *x)
 {
@@ -236,8 +235,8 @@ mcp_consumer_copy(mcp_exchange_t *x)
 
     mcp_buf_free(&events);
 
-    /* if all events were left out, a comment lets the reader go on and shows
-     * proxies that the connection lives */
+    /* if all events were left out, a comment lets the reader continue and shows
+     * proxies that the connection is alive */
 
     if (rc == MCP_OK && x->answer.out.len == 0) {
         mcp_buf_lit(&x->answer.out, MCP_SSE_COMMENT);

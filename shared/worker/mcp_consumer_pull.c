@@ -1,26 +1,40 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/*
- * What a consumer writes: the first bytes of its connection, events, comments
- * that keep it open, and the last bytes, for each way in which it can end.
- */
+/* The bytes of a consumer: the first ones of its connection, events, keepalive
+ * comments, and the last ones, for each way in which it can end. */
 
 #include "http/mcp_sse.h"
 #include "worker/mcp_consumer.h"
 #include "worker/mcp_exchange_state.h"
-#include "worker/mcp_hook.h"
+#include "worker/mcp_resume_hooks.h"
 
 
-#define MCP_CONSUMER_ASKED_RETRY  100          /* ms */
-#define MCP_CONSUMER_TAKEN_RETRY  30000        /* ms, at most */
+#define MCP_CONSUMER_ASKED_RETRY  100          /* retry after a question, ms */
+#define MCP_CONSUMER_TAKEN_RETRY  30000        /* maximum retry after a
+                                                  take-over, ms */
+
+
+/* Returns 1 if a process that winds up ends this stream: its client resumes
+ * after an orderly end, or the stream has no call.  Other clients may take an
+ * orderly end for the end of their call, so the stream of a running call stays
+ * open for them. */
+static int
+mcp_consumer_is_released(const mcp_exchange_t *x)
+{
+    mcp_stream_info_t  info;
+
+    return mcp_consumer_comes_back(x)
+           || (mcp_store_info(x->worker->store, &x->reader.ref, &info) == MCP_OK
+               && info.kind == MCP_STREAM_LISTEN);
+}
 
 
 /*
- * Whether to close at will now.  A process that winds up, or has other work
- * for what serves this one, sends its consumers on, but only those who can
- * come back: a client that has seen neither an id nor a URL on this connection
- * would wait for ever.  To one with a stream of its own nothing comes again:
- * it is told of the next configuration first.
+ * Returns 1 if the connection is to be closed now although its stream goes on:
+ * the process winds up, or the glue needs the connection's thread.  The client
+ * must have received an event id or a URL on this connection: without one it
+ * cannot resume.  A stream of the connection's own cannot be resumed: it stays
+ * until the next configuration was announced.
  */
 static int
 mcp_consumer_is_closing(const mcp_exchange_t *x)
@@ -33,29 +47,36 @@ mcp_consumer_is_closing(const mcp_exchange_t *x)
         return x->reader.close || x->worker->leaving;
     }
 
-    return (x->reader.close || x->worker->stopping) && !x->reader.bound
-           && (x->reader.listener || mcp_revision(x->client.revision)->priming
-               || x->reader.has_url || x->reader.cursor.seq > x->reader.first);
+    if (x->reader.bound
+        || !(x->reader.listener || mcp_consumer_is_primed(x)
+             || x->reader.has_url || x->reader.cursor.seq > x->reader.first))
+    {
+        return 0;
+    }
+
+    return x->reader.close
+           || (x->worker->stopping && mcp_consumer_is_released(x));
 }
 
 
-/* Whether the client cannot have more than what its connection begins after:
- * its face, or the client itself, has named an event. */
+/* Returns 1 if the client cannot have events after the one at which its
+ * connection begins, because its resumption method or the client itself has
+ * named that event. */
 static int
 mcp_consumer_is_placed(const mcp_exchange_t *x)
 {
-    return x->face->names_events || x->head.event_id.len;
+    return x->resumption->names_events || x->head.event_id.len;
 }
 
 
 /*
- * The first bytes of a stream, at once, so that nobody waits for a head.  A
- * priming event where the revision has it, also on resumed streams: the
- * official clients lose their place on a connection that brought no id.  Who
- * named no event may have more than what comes again: it is told none, and
- * keeps its place.  Older clients may choke on empty data: a comment.  Those
- * who come back have been told when, and are told again for the next time:
- * they may have been told to hurry.
+ * Writes the first bytes of a stream at once, so that no client waits for a
+ * head. A revision with priming events gets one, also on resumed streams,
+ * because the official clients forget their position on a connection without an
+ * id. A client that named no event may have later events than those that it
+ * gets again: it gets no id and keeps its position. Older clients may fail on
+ * empty data and get a comment. A client that resumes gets the retry time
+ * again, because the last one may have been shorter.
  */
 static char *
 mcp_consumer_prime(mcp_exchange_t *x, char *p, int known)
@@ -68,11 +89,11 @@ mcp_consumer_prime(mcp_exchange_t *x, char *p, int known)
         return p;
     }
 
-    if (x->face->reader) {
+    if (x->resumption->reader) {
         priming = 0;
 
     } else {
-        priming = mcp_revision(x->client.revision)->priming;
+        priming = mcp_consumer_is_primed(x);
     }
 
     if (priming && known && mcp_consumer_is_placed(x)) {
@@ -109,7 +130,8 @@ mcp_consumer_known(mcp_exchange_t *x)
 
     /* without a head there is nothing to close */
 
-    if (info.safe || (mcp_consumer_is_closing(x) && !x->reader.headless)) {
+    if (info.replicated || (mcp_consumer_is_closing(x) && !x->reader.headless))
+    {
         return MCP_OK;
     }
 
@@ -119,7 +141,7 @@ mcp_consumer_known(mcp_exchange_t *x)
 }
 
 
-/* What is not in the log: as much as fits. */
+/* Writes as many of the bytes that are not in the log as fit. */
 static char *
 mcp_consumer_flush(mcp_exchange_t *x, char *p, char *end)
 {
@@ -143,13 +165,13 @@ mcp_consumer_flush(mcp_exchange_t *x, char *p, char *end)
 }
 
 
-/* Events that the consumer has not, or those of its face instead. */
+/* Reads further events, or those of its resumption method. */
 static int
 mcp_consumer_read(mcp_exchange_t *x, char *p, size_t cap, size_t *len)
 {
     int  rc;
 
-    if (x->face->reader == NULL) {
+    if (x->resumption->reader == NULL) {
 
         if (x->reader.cursor.all) {
             return MCP_AGAIN;
@@ -160,7 +182,7 @@ mcp_consumer_read(mcp_exchange_t *x, char *p, size_t cap, size_t *len)
                               x->reader.sent, p, cap, len);
     }
 
-    rc = x->face->reader->read(x);
+    rc = x->resumption->reader->read(x);
 
     if (rc == MCP_OK) {
         *len = (size_t) (mcp_consumer_flush(x, p, p + cap) - p);
@@ -173,12 +195,12 @@ mcp_consumer_read(mcp_exchange_t *x, char *p, size_t cap, size_t *len)
 }
 
 
-/* Without memory for them, last words are left out. */
+/* Without memory the last bytes are omitted. */
 static void
 mcp_consumer_tail(mcp_exchange_t *x, mcp_tail_e how)
 {
-    if (x->face->reader && x->face->reader->last) {
-        x->face->reader->last(x);
+    if (x->resumption->reader && x->resumption->reader->last) {
+        x->resumption->reader->last(x);
 
     } else {
         mcp_hook_tail(x, how);
@@ -191,8 +213,8 @@ mcp_consumer_tail(mcp_exchange_t *x, mcp_tail_e how)
 }
 
 
-/* Behind a question the client comes back as soon as it may: somebody waits for
- * what it has to say. */
+/* Returns the retry time. After a question it is short, because the call waits
+ * for the answer. */
 static uint64_t
 mcp_consumer_retry(mcp_exchange_t *x)
 {
@@ -209,8 +231,8 @@ mcp_consumer_retry(mcp_exchange_t *x)
 }
 
 
-/* The connection is to be closed while the stream goes on: the client comes
- * back, and is told when. */
+/* Writes the end of a connection whose stream continues, with the retry time
+ * for the client. */
 static char *
 mcp_consumer_close(mcp_exchange_t *x, char *p)
 {
@@ -221,8 +243,9 @@ mcp_consumer_close(mcp_exchange_t *x, char *p)
 }
 
 
-/* Another connection has the stream.  Should that be another client, and this
- * one come back for it, it is not at once, and later each time. */
+/* Writes the end of a connection whose stream another connection reads. If that
+ * is another client, and this one resumes as well, the retry time grows each
+ * time. */
 static char *
 mcp_consumer_yield(mcp_exchange_t *x, char *p)
 {
@@ -232,7 +255,7 @@ mcp_consumer_yield(mcp_exchange_t *x, char *p)
 
     mcp_consumer_tail(x, MCP_TAIL_TAKEN);
 
-    /* in the middle of an event it would be part of that */
+    /* within an event it would become a part of that */
 
     if (x->answer.out.len || x->reader.cursor.done
         || mcp_store_info(x->worker->store, &x->reader.ref, &info) != MCP_OK)
@@ -255,9 +278,8 @@ mcp_consumer_yield(mcp_exchange_t *x, char *p)
 }
 
 
-/* Whether the connection is about to be closed while its stream goes on.  One
- * that is over, or another's by now, ends as such, whatever else the
- * connection was about to be closed for. */
+/* Returns 1 if the connection has to be closed although its stream continues. A
+ * stream that is over, or has another consumer, ends in that way instead. */
 static int
 mcp_consumer_must_close(mcp_exchange_t *x)
 {
@@ -272,7 +294,7 @@ mcp_consumer_must_close(mcp_exchange_t *x)
 }
 
 
-/* Nothing to read for now: a comment if one is due. */
+/* Writes a comment if one is due, because there is nothing to read. */
 static char *
 mcp_consumer_idle(mcp_exchange_t *x, char *p)
 {
@@ -286,8 +308,9 @@ mcp_consumer_idle(mcp_exchange_t *x, char *p)
 }
 
 
-/* Whether to end, now that another one reads the stream: between two events,
- * a face may have its connection wait until it is closed at will. */
+/* Returns 1 if the connection has to end because another one reads the stream.
+ * Between two events, a resumption method may keep it open until the server
+ * closes it. */
 static int
 mcp_consumer_is_taken(mcp_exchange_t *x)
 {
@@ -306,14 +329,15 @@ mcp_consumer_ended(mcp_exchange_t *x)
     x->answer.outcome = "complete";
 
     if (mcp_store_info(x->worker->store, &x->reader.ref, &info) == MCP_OK) {
-        x->answer.ending = mcp_ending_of(&info);
+        x->answer.call_outcome = mcp_outcome_of(&info);
     }
 
     mcp_consumer_tail(x, MCP_TAIL_OVER);
 }
 
 
-/* Reads on, unless the connection is to be closed between two events. */
+/* Continues to read, unless the connection has to be closed between two
+ * events. */
 static int
 mcp_consumer_read_on(mcp_exchange_t *x, char **p, char *end)
 {
@@ -331,7 +355,7 @@ mcp_consumer_read_on(mcp_exchange_t *x, char **p, char *end)
     rc = mcp_consumer_read(x, *p, (size_t) (end - *p) - MCP_SSE_RETRY_MAX, &n);
     *p += n;
 
-    /* close at will between two events, however fast they come */
+    /* close between two events, however fast events arrive */
 
     if (rc == MCP_OK && x->reader.cursor.done == 0 && !x->reader.exact
         && mcp_consumer_must_close(x))
@@ -343,11 +367,12 @@ mcp_consumer_read_on(mcp_exchange_t *x, char **p, char *end)
 }
 
 
-/* One round of reading; the end of what was written. */
+/* Reads once; *p is then the end of the written bytes. */
 static char *
 mcp_consumer_fill(mcp_exchange_t *x, char *p, char *end, int *rc)
 {
-    /* all that was pulled before is in the socket, but for what was skipped */
+    /* all bytes that were pulled before are in the socket, except skipped
+     * events */
 
     x->reader.sent = x->reader.cursor.seq;
 
@@ -401,7 +426,7 @@ mcp_consumer_fill(mcp_exchange_t *x, char *p, char *end, int *rc)
 }
 
 
-/* What follows from the result of a pull.  One that waits keeps no buffer. */
+/* Handles the result of a pull. A waiting consumer keeps no buffer. */
 static void
 mcp_consumer_pulled(mcp_exchange_t *x, int rc)
 {

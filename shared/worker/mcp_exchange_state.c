@@ -7,7 +7,7 @@
 static const char *const  mcp_exchange_states[] = {
     [MCP_EXCHANGE_HEAD] = "reads its head",
     [MCP_EXCHANGE_BODY] = "waits for its body",
-    [MCP_EXCHANGE_ASK] = "waits for the cluster",
+    [MCP_EXCHANGE_CLUSTER_WAIT] = "waits for the cluster",
     [MCP_EXCHANGE_WAIT] = "waits for its call",
     [MCP_EXCHANGE_RESPONSE] = "has its answer",
     [MCP_EXCHANGE_STREAM] = "reads a stream",
@@ -54,8 +54,8 @@ mcp_exchange_set_state(mcp_exchange_t *x, mcp_exchange_state_e state)
         mcp_exchange_log_change(x, "exchange", mcp_exchange_states[state]);
     }
 
-    x->worker->asking += (state == MCP_EXCHANGE_ASK);
-    x->worker->asking -= (x->state == MCP_EXCHANGE_ASK);
+    x->worker->asking += (state == MCP_EXCHANGE_CLUSTER_WAIT);
+    x->worker->asking -= (x->state == MCP_EXCHANGE_CLUSTER_WAIT);
     x->state = state;
 }
 

@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-#include "config/mcp_party.h"
+#include "base/mcp_uri.h"
+#include "config/mcp_tenant.h"
 #include "rpc/mcp_method.h"
 #include "rpc/mcp_subscription.h"
-#include "store/mcp_store_share.h"
-#include "worker/mcp_ask.h"
+#include "store/mcp_store_replication.h"
+#include "worker/mcp_operation.h"
 #include "worker/mcp_notify.h"
+#include "worker/mcp_notify_slice.h"
 
 
-/* Subscribers that one turn of the store's lock may serve. */
-#define MCP_NOTIFY_BUDGET  256
-
-/* A notification is told to a node that can hear it within that time, ms. */
+/* Time for which a broadcast notification can be delivered at other nodes,
+ * ms. */
 #define MCP_NOTIFY_GOOD    60000
 
-/* How deep one of another node may be. */
+/* Maximum depth of a notification from another node. */
 #define MCP_NOTIFY_DEPTH   64
 
 
-/* What is looked at in one of another node. */
+/* The members that are read in a notification from another node. */
 typedef enum {
     MCP_NOTIFY_METHOD = 0,
     MCP_NOTIFY_PARAMS,
@@ -33,10 +33,10 @@ static const mcp_json_field_t  mcp_notify_fields[MCP_NOTIFY_FIELDS] = {
 };
 
 
-/* Whom a notification is for. */
+/* The receivers of a notification. */
 typedef struct {
     mcp_publish_to_t         to;
-    const mcp_stream_ref_t  *only;     /* NULL: all of these */
+    const mcp_stream_ref_t  *only;     /* NULL: all of them */
 } mcp_notify_to_t;
 
 
@@ -46,7 +46,7 @@ mcp_notify_listener_id(const unsigned char session[MCP_DIGEST_LEN],
 {
     mcp_str_t  parts[2];
 
-    /* found without an index: the id follows from the session's */
+    /* found without an index: the id is derived from the session's */
 
     parts[0] = mcp_str("listen");
     parts[1].data = (const char *) session;
@@ -56,10 +56,10 @@ mcp_notify_listener_id(const unsigned char session[MCP_DIGEST_LEN],
 }
 
 
-/* Describes the stream that a session listens to. */
+/* Sets the spec of a session's own stream. */
 static int
 mcp_notify_spec(const mcp_endpoint_t *endpoint, const mcp_client_t *client,
-    const unsigned char party[MCP_DIGEST_LEN], mcp_stream_spec_t *spec)
+    const unsigned char tenant[MCP_DIGEST_LEN], mcp_stream_spec_t *spec)
 {
     memset(spec, 0, sizeof(mcp_stream_spec_t));
     spec->kind = MCP_STREAM_LISTEN;
@@ -71,7 +71,7 @@ mcp_notify_spec(const mcp_endpoint_t *endpoint, const mcp_client_t *client,
     spec->linger = endpoint->linger;
     spec->max_events = endpoint->max_events;
     spec->max_bytes = endpoint->stream_buffer;
-    mcp_party(endpoint, party, &spec->party);
+    mcp_tenant(endpoint, tenant, &spec->tenant);
 
     return mcp_notify_listener_id(client->id, spec->id);
 }
@@ -91,7 +91,7 @@ mcp_notify_subscribe(mcp_worker_t *worker, const mcp_endpoint_t *endpoint,
     }
 
     if (rc == MCP_OK) {
-        rc = mcp_topic_list(list, endpoint->place, topic);
+        rc = mcp_topic_list(list, endpoint->catalog_key, topic);
     }
 
     if (rc == MCP_OK) {
@@ -104,19 +104,19 @@ mcp_notify_subscribe(mcp_worker_t *worker, const mcp_endpoint_t *endpoint,
 
 int
 mcp_notify_listener(mcp_worker_t *worker, const mcp_endpoint_t *endpoint,
-    const mcp_client_t *client, const unsigned char party[MCP_DIGEST_LEN],
+    const mcp_client_t *client, const unsigned char tenant[MCP_DIGEST_LEN],
     mcp_stream_info_t *info)
 {
     int                rc;
     mcp_stream_ref_t   ref;
     mcp_stream_spec_t  spec;
 
-    rc = mcp_notify_spec(endpoint, client, party, &spec);
+    rc = mcp_notify_spec(endpoint, client, tenant, &spec);
     if (rc != MCP_OK) {
         return rc;
     }
 
-    /* another process may make it meanwhile */
+    /* another process may create it in the meantime */
 
     do {
         rc = mcp_store_find(worker->store, spec.id, 0, info);
@@ -133,7 +133,7 @@ mcp_notify_listener(mcp_worker_t *worker, const mcp_endpoint_t *endpoint,
         return rc;
     }
 
-    mcp_ask_share(worker, &ref, 0);
+    mcp_operation_replicate(worker, &ref, 0);
 
     rc = mcp_notify_subscribe(worker, endpoint, &ref, MCP_TOPIC_LISTS);
 
@@ -147,14 +147,14 @@ mcp_notify_listener(mcp_worker_t *worker, const mcp_endpoint_t *endpoint,
 
 
 int
-mcp_notify_hear_topic(mcp_worker_t *worker,
+mcp_notify_receive_topic(mcp_worker_t *worker,
     const unsigned char session[MCP_DIGEST_LEN],
     const unsigned char topic[MCP_DIGEST_LEN], unsigned subscribe)
 {
     unsigned char      id[MCP_STREAM_ID_LEN];
     mcp_stream_info_t  info;
 
-    /* also of a mirror, which may be about to be inherited */
+    /* also a mirror, which may be about to be promoted */
 
     if (mcp_notify_listener_id(session, id) != MCP_OK
         || mcp_store_find(worker->store, id, 0, &info) != MCP_OK
@@ -171,14 +171,13 @@ mcp_notify_hear_topic(mcp_worker_t *worker,
 }
 
 
-/* What a node is asked for a session that listens at it, and has told no event
- * that it has. */
+/* Sets *stream for a session that listens here and has named no event. */
 static int
-mcp_notify_ask(mcp_exchange_t *x)
+mcp_notify_poll(mcp_exchange_t *x)
 {
-    mcp_ask_stream_t  stream;
+    mcp_operation_stream_t  stream;
 
-    memset(&stream, 0, sizeof(mcp_ask_stream_t));
+    memset(&stream, 0, sizeof(mcp_operation_stream_t));
 
     if (mcp_notify_listener_id(x->client.id, stream.id) != MCP_OK) {
         return MCP_ERR_MEMORY;
@@ -188,7 +187,7 @@ mcp_notify_ask(mcp_exchange_t *x)
     memcpy(stream.principal, x->client.principal, MCP_DIGEST_LEN);
     stream.listens = 1;
 
-    return mcp_ask_stream(x, &stream);
+    return mcp_operation_stream(x, &stream);
 }
 
 
@@ -198,34 +197,34 @@ mcp_notify_here(mcp_exchange_t *x, mcp_stream_info_t *info)
     int            rc, again;
     unsigned char  id[MCP_STREAM_ID_LEN];
 
-    rc = x->worker->cluster ? mcp_notify_ask(x) : MCP_OK;
+    rc = x->worker->cluster ? mcp_notify_poll(x) : MCP_OK;
 
     if (rc == MCP_ERR_NOT_FOUND) {
 
-        /* it is made here, and Redis says who was the first; what is a mirror
-         * is one of a stream that is gone */
+        /* the stream is created here, and Redis decides which node was first; a
+         * mirror's stream does not exist any more */
 
         if (mcp_notify_listener_id(x->client.id, id) == MCP_OK) {
             mcp_store_mirror_forget(x->worker->store, id);
         }
 
         rc = mcp_notify_listener(x->worker, x->endpoint, &x->client,
-                                 x->head.party, info);
+                                 x->head.tenant, info);
 
         if (rc == MCP_OK) {
-            again = mcp_notify_ask(x);
+            again = mcp_notify_poll(x);
             rc = again == MCP_ERR_NOT_FOUND ? MCP_OK : again;
         }
     }
 
     if (rc == MCP_OK) {
         return mcp_notify_listener(x->worker, x->endpoint, &x->client,
-                                   x->head.party, info);
+                                   x->head.tenant, info);
     }
 
-    /* a node that is cut off goes on with what is its own */
+    /* a node without a cluster continues with its own stream */
 
-    if (rc == MCP_ERR_AWAY
+    if (rc == MCP_ERR_UNREACHABLE
         && mcp_notify_listener_id(x->client.id, id) == MCP_OK
         && mcp_store_find(x->worker->store, id, mcp_worker_now(x->worker),
                           info)
@@ -235,7 +234,7 @@ mcp_notify_here(mcp_exchange_t *x, mcp_stream_info_t *info)
         return MCP_OK;
     }
 
-    return rc == MCP_ERR_DENIED ? MCP_ERR_AWAY : rc;
+    return rc == MCP_ERR_DENIED ? MCP_ERR_UNREACHABLE : rc;
 }
 
 
@@ -243,41 +242,33 @@ static void
 mcp_notify_send(mcp_worker_t *worker, const mcp_notify_to_t *to,
     const unsigned char topic[MCP_DIGEST_LEN], mcp_str_t message)
 {
-    int       rc;
-    size_t    n;
-    uint64_t  position;
-
-    if (to->only) {
-        mcp_store_publish_one(worker->store, to->only, topic, message);
+    if (to->only == NULL) {
+        mcp_notify_slices(worker, topic, message, &to->to);
         return;
     }
 
-    position = 0;
+    /* behind the earlier notifications in the queue */
 
-    do {
-        n = 0;
-        rc = mcp_store_publish_to(worker->store, topic, message, &to->to,
-                                  MCP_NOTIFY_BUDGET, &position, &n);
-
-    } while (rc == MCP_AGAIN);
+    mcp_notify_flush(worker);
+    mcp_store_publish_one(worker->store, to->only, topic, message);
 }
 
 
 static void
 mcp_notify_list_to(mcp_worker_t *worker, const mcp_notify_to_t *to,
-    mcp_topic_e list, const unsigned char *place, mcp_str_t message)
+    mcp_topic_e list, const unsigned char *catalog_key, mcp_str_t message)
 {
     mcp_buf_t      form;
     unsigned char  topic[MCP_DIGEST_LEN];
 
-    if (mcp_topic_list(MCP_TOPIC_LISTS, place, topic) == MCP_OK) {
+    if (mcp_topic_list(MCP_TOPIC_LISTS, catalog_key, topic) == MCP_OK) {
         mcp_notify_send(worker, to, topic, message);
     }
 
     mcp_buf_init(&form, &worker->env->mem, SIZE_MAX / 2);
     mcp_subscription_form(&form, mcp_topic_method(list), message);
 
-    if (!form.failed && mcp_topic_list(list, place, topic) == MCP_OK) {
+    if (!form.failed && mcp_topic_list(list, catalog_key, topic) == MCP_OK) {
         mcp_notify_send(worker, to, topic,
                         (mcp_str_t) { form.data, form.len });
     }
@@ -288,11 +279,11 @@ mcp_notify_list_to(mcp_worker_t *worker, const mcp_notify_to_t *to,
 
 void
 mcp_notify_list(mcp_worker_t *worker, mcp_topic_e list,
-    const unsigned char *place, mcp_str_t message)
+    const unsigned char *catalog_key, mcp_str_t message)
 {
     mcp_notify_to_t  to = { { MCP_PUBLISH_ALL, 0, 0 }, NULL };
 
-    mcp_notify_list_to(worker, &to, list, place, message);
+    mcp_notify_list_to(worker, &to, list, catalog_key, message);
 }
 
 
@@ -326,7 +317,9 @@ mcp_notify_resource(mcp_worker_t *worker, const mcp_notify_to_t *to,
     mcp_arena_init(&arena, &worker->env->mem);
     mcp_buf_init(&form, &worker->env->mem, SIZE_MAX / 2);
 
-    if (mcp_json_unescape(&arena, uri, &plain) == MCP_OK) {
+    if (mcp_json_unescape(&arena, uri, &plain) == MCP_OK
+        && mcp_uri_normal(&arena, plain, &plain) == MCP_OK)
+    {
 
         if (mcp_topic_session_uri(plain, topic) == MCP_OK) {
             mcp_notify_send(worker, to, topic, message);
@@ -345,7 +338,7 @@ mcp_notify_resource(mcp_worker_t *worker, const mcp_notify_to_t *to,
 }
 
 
-/* Whether a notification goes to subscribers. */
+/* Returns 1 if a notification is for subscribers. */
 static int
 mcp_notify_is(mcp_str_t method)
 {
@@ -354,7 +347,7 @@ mcp_notify_is(mcp_str_t method)
 }
 
 
-/* Sends one of these to the subscribers of this node. */
+/* Delivers such a notification to the subscribers of this node. */
 static void
 mcp_notify_deliver(mcp_worker_t *worker, const mcp_notify_to_t *to,
     mcp_str_t method, mcp_str_t uri, mcp_str_t message)
@@ -372,22 +365,23 @@ mcp_notify_deliver(mcp_worker_t *worker, const mcp_notify_to_t *to,
 }
 
 
-/* Tells all nodes; returns 1 if this one, too, will hear it. */
+/* Sends a notification to all nodes; returns 1 if this node will receive it as
+ * well. */
 static int
-mcp_notify_tell(mcp_worker_t *worker, mcp_str_t message)
+mcp_notify_send_broadcast(mcp_worker_t *worker, mcp_str_t message)
 {
-    mcp_word_t  word;
+    mcp_broadcast_t  broadcast;
 
-    if (worker->cluster == NULL || message.len > MCP_WORD_MESSAGE_MAX) {
+    if (worker->cluster == NULL || message.len > MCP_BROADCAST_MESSAGE_MAX) {
         return 0;
     }
 
-    memset(&word, 0, sizeof(mcp_word_t));
-    word.what = MCP_WORD_NOTIFICATION;
-    word.expires = mcp_worker_now(worker) + MCP_NOTIFY_GOOD;
-    word.message = message;
+    memset(&broadcast, 0, sizeof(mcp_broadcast_t));
+    broadcast.what = MCP_BROADCAST_NOTIFICATION;
+    broadcast.expires = mcp_worker_now(worker) + MCP_NOTIFY_GOOD;
+    broadcast.message = message;
 
-    return mcp_ask_nobody(worker, &word) == MCP_AGAIN;
+    return mcp_operation_unknown(worker, &broadcast) == MCP_AGAIN;
 }
 
 
@@ -401,10 +395,10 @@ mcp_notify_broadcast(mcp_worker_t *worker, mcp_str_t method, mcp_str_t uri,
         return 0;
     }
 
-    /* streams that nodes share get it in the order in which it is heard, behind
-     * the subscriptions that were told before */
+    /* replicated streams get it in the order of the broadcasts, after the
+     * subscriptions that were broadcast before */
 
-    if (mcp_notify_tell(worker, message)) {
+    if (mcp_notify_send_broadcast(worker, message)) {
         to.to.which = MCP_PUBLISH_UNSHARED;
     }
 
@@ -415,7 +409,7 @@ mcp_notify_broadcast(mcp_worker_t *worker, mcp_str_t method, mcp_str_t uri,
 
 
 static void
-mcp_notify_hear_to(mcp_worker_t *worker, const mcp_notify_to_t *to,
+mcp_notify_receive_to(mcp_worker_t *worker, const mcp_notify_to_t *to,
     mcp_str_t message)
 {
     mcp_str_t         method;
@@ -449,29 +443,30 @@ mcp_notify_hear_to(mcp_worker_t *worker, const mcp_notify_to_t *to,
 
 
 void
-mcp_notify_hear(mcp_worker_t *worker, const mcp_word_t *word)
+mcp_notify_receive(mcp_worker_t *worker, const mcp_broadcast_t *broadcast)
 {
-    mcp_notify_to_t  to = { { MCP_PUBLISH_ALL, word->ms, word->n }, NULL };
+    mcp_notify_to_t to = { { MCP_PUBLISH_ALL, broadcast->ms, broadcast->n },
+        NULL };
 
-    if (word->own) {
+    if (broadcast->own) {
         to.to.which = MCP_PUBLISH_SHARED;
     }
 
-    mcp_notify_hear_to(worker, &to, word->message);
+    mcp_notify_receive_to(worker, &to, broadcast->message);
 }
 
 
 void
-mcp_notify_hear_for(mcp_worker_t *worker, const mcp_stream_ref_t *ref,
+mcp_notify_receive_for(mcp_worker_t *worker, const mcp_stream_ref_t *ref,
     mcp_str_t message)
 {
     mcp_notify_to_t  to = { { MCP_PUBLISH_ALL, 0, 0 }, ref };
 
-    mcp_notify_hear_to(worker, &to, message);
+    mcp_notify_receive_to(worker, &to, message);
 }
 
 
-/* The least level that is wanted; MCP_LOG_LEVELS: none. */
+/* Returns the minimum level that is wanted; MCP_LOG_LEVELS: none. */
 static uint32_t
 mcp_notify_log_least(mcp_worker_t *worker, const mcp_client_t *client)
 {

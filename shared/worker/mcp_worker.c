@@ -5,20 +5,21 @@
 
 #include "base/mcp_base64.h"
 #include "rpc/mcp_fault.h"
-#include "worker/mcp_ask.h"
-#include "worker/mcp_refusal.h"
-#include "worker/mcp_tally.h"
+#include "worker/mcp_operation.h"
+#include "worker/mcp_notify_slice.h"
+#include "worker/mcp_reject_log.h"
+#include "worker/mcp_call_stats.h"
 
 
-/* Every second a part of the store is looked at for what is due, in slices
- * that hold the lock only shortly. */
+/* Every second a part of the store is checked for deadlines, in slices that
+ * hold the lock briefly. */
 #define MCP_WORKER_SWEEP_INTERVAL  1000
 #define MCP_WORKER_SWEEP_SLICES    8
 #define MCP_WORKER_SWEEP_CHUNKS    4096
 
-/* So many are woken in one turn: what is done for them finds what was looked at
- * still in the processor's cache, and whatever goes wrong in the store, the
- * process does other things, too. */
+/* Maximum number of wake-ups in one turn: their data are then still in the
+ * processor's cache, and the process can do other work even if the store
+ * reports wake-ups endlessly. */
 #define MCP_WORKER_DRAIN           64
 
 
@@ -28,8 +29,8 @@ static void mcp_worker_sweep(void *data);
 
 
 mcp_worker_t *
-mcp_worker_create_with_faces(const mcp_env_t *env, mcp_store_t *store,
-    const mcp_worker_glue_t *glue, const mcp_face_t *const *faces)
+mcp_worker_create_with_methods(const mcp_env_t *env, mcp_store_t *store,
+    const mcp_worker_glue_t *glue, const mcp_resume_method_t *const *methods)
 {
     mcp_worker_t  *worker;
 
@@ -43,7 +44,7 @@ mcp_worker_create_with_faces(const mcp_env_t *env, mcp_store_t *store,
     worker->env = env;
     worker->store = store;
     worker->glue = *glue;
-    worker->faces = faces;
+    worker->methods = methods;
     worker->tail = &worker->head;
 
     mcp_session_cache_init(&worker->sessions, &env->mem);
@@ -72,7 +73,8 @@ mcp_worker_destroy(mcp_worker_t *worker)
 
     mem = &worker->env->mem;
     mcp_session_cache_free(&worker->sessions);
-    mcp_tally_free(worker);
+    mcp_call_stats_free(worker);
+    mcp_notify_drop(worker);
 
     if (worker->handles) {
         mem->free(mem->ctx, worker->handles);
@@ -127,7 +129,7 @@ mcp_worker_log(mcp_worker_t *worker, mcp_log_level_e level, const char *fmt,
     vsnprintf(line, sizeof(line), fmt, args);
     va_end(args);
 
-    /* names are the clients': none forges a line */
+    /* names come from clients: none must forge a line */
 
     for (p = line; *p; p++) {
         if ((unsigned char) *p < 0x20 || *p == 0x7f) {
@@ -152,20 +154,20 @@ mcp_stream_id_short(char out[9], const unsigned char id[MCP_STREAM_ID_LEN])
 
 
 void
-mcp_worker_queue(mcp_worker_t *worker, mcp_errand_t *errand)
+mcp_worker_queue(mcp_worker_t *worker, mcp_queued_action_t *queued)
 {
     int  empty;
 
-    if (errand->link) {
+    if (queued->link) {
         return;
     }
 
     empty = (worker->head == NULL);
 
-    errand->next = NULL;
-    errand->link = worker->tail;
-    *worker->tail = errand;
-    worker->tail = &errand->next;
+    queued->next = NULL;
+    queued->link = worker->tail;
+    *worker->tail = queued;
+    worker->tail = &queued->next;
 
     if (empty) {
         worker->glue.ready(worker->glue.ctx);
@@ -174,47 +176,51 @@ mcp_worker_queue(mcp_worker_t *worker, mcp_errand_t *errand)
 
 
 void
-mcp_worker_unqueue(mcp_worker_t *worker, mcp_errand_t *errand)
+mcp_worker_unqueue(mcp_worker_t *worker, mcp_queued_action_t *queued)
 {
-    if (errand->link == NULL) {
+    if (queued->link == NULL) {
         return;
     }
 
-    *errand->link = errand->next;
+    *queued->link = queued->next;
 
-    if (errand->next) {
-        errand->next->link = errand->link;
+    if (queued->next) {
+        queued->next->link = queued->link;
 
     } else {
-        worker->tail = errand->link;
+        worker->tail = queued->link;
     }
 
-    errand->link = NULL;
+    queued->link = NULL;
 }
 
 
 void
 mcp_worker_next(mcp_worker_t *worker, mcp_action_t *action)
 {
-    mcp_errand_t  *errand;
+    mcp_queued_action_t  *queued;
 
-    if (worker->head == NULL && worker->n_noted != 0) {
-        mcp_worker_wake_noted(worker);
-    }
+    /* an entry without an action is processed by its handler */
 
-    errand = worker->head;
+    do {
+        if (worker->head == NULL && worker->n_noted != 0) {
+            mcp_worker_wake_noted(worker);
+        }
 
-    if (errand == NULL) {
-        memset(action, 0, sizeof(mcp_action_t));
-        return;
-    }
+        queued = worker->head;
 
-    mcp_worker_unqueue(worker, errand);
-    *action = errand->action;
+        if (queued == NULL) {
+            memset(action, 0, sizeof(mcp_action_t));
+            return;
+        }
 
-    if (errand->taken) {
-        errand->taken(errand, action);
-    }
+        mcp_worker_unqueue(worker, queued);
+        *action = queued->action;
+
+        if (queued->taken) {
+            queued->taken(queued, action);
+        }
+    } while (action->type == MCP_ACT_NONE);
 }
 
 
@@ -245,7 +251,7 @@ mcp_worker_handle(mcp_worker_t *worker, void *object,
             mem->free(mem->ctx, worker->handles);
         }
 
-        /* index 0 stays unused: no handle is 0 */
+        /* index 0 stays unused, so no handle is 0 */
 
         for (i = n - 1; i >= (worker->n_handles ? worker->n_handles : 1); i--) {
             h[i].next = worker->free_handle;
@@ -293,7 +299,7 @@ mcp_worker_drop_handle(mcp_worker_t *worker, uint64_t handle)
 }
 
 
-/* One that was dropped meanwhile is passed over. */
+/* Wakes an object, unless its handle was freed in the meantime. */
 static void
 mcp_worker_wake_handle(mcp_worker_t *worker, uint64_t handle)
 {
@@ -314,7 +320,8 @@ mcp_worker_wake_handle(mcp_worker_t *worker, uint64_t handle)
 }
 
 
-/* The store's note: a consumer here has something to read. */
+/* The function note() of the store: a consumer of this process has something to
+ * read. */
 static int
 mcp_worker_note(void *noter, uint64_t handle)
 {
@@ -361,7 +368,7 @@ mcp_worker_wake(mcp_worker_t *worker)
     n = mcp_store_drain(worker->store, wakes, MCP_WORKER_DRAIN);
 
     for (i = 0; i < n; i++) {
-        if (wakes[i].kind != MCP_WAKE_COPY) {
+        if (wakes[i].kind != MCP_WAKE_REPLICATOR) {
             mcp_worker_wake_handle(worker, wakes[i].handle);
 
         } else if (worker->cluster) {
@@ -419,10 +426,11 @@ mcp_worker_patrol(mcp_worker_t *worker, unsigned n, unsigned max,
             continue;
         }
 
-        mcp_worker_log(worker, MCP_LOG_WARN, "process %llu left without a word",
+        mcp_worker_log(worker, MCP_LOG_WARN, "process %llu ended without "
+                       "detaching from the zone",
                      (unsigned long long) pid);
 
-        mcp_store_bury(worker->store, worker->patrol, pid);
+        mcp_store_reclaim(worker->store, worker->patrol, pid);
         dead = 1;
     }
 
@@ -471,10 +479,10 @@ mcp_worker_sweep(void *data)
                         mcp_worker_report, worker);
     }
 
-    mcp_refusal_full(worker);
+    mcp_reject_log_full(worker);
 
-    /* what a process left behind that ended in order; costs nothing when there
-     * is none */
+    /* streams that a process left behind at its normal end; costs nothing if
+     * there are none */
 
     mcp_worker_adopt(worker);
 

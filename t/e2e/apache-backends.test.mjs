@@ -387,11 +387,11 @@ suite('calls of a client that came over TLS', async () => {
         assert.match(content[0].text, /403/);
     });
 
-    test('are refused by SSLRequireSSL, of which a warning tells',
+    test('SSLRequireSSL for a backend: calls are refused, with a warning',
         async () => {
             assert.match(textOf(await session.tool('strict')), /403/);
             assert.match(await server.log(),
-                /\[warn\].* SSLRequireSSL holds .* \/calls\/strict as well/);
+                /\[warn\].* SSLRequireSSL also applies .* \/calls\/strict /);
         });
 
     test('without it have none', async () => {
@@ -491,7 +491,7 @@ cat > /dev/null
     });
 
     test('knows the MPM that it runs in', async () => {
-        assert.doesNotMatch(await server.log(), /MPM is not known/);
+        assert.doesNotMatch(await server.log(), /event MPM is unknown/);
     });
 });
 
@@ -580,8 +580,10 @@ suite('HTTP backend that is silent for longer than ProxyTimeout', async () => {
     });
     const session = await server.session();
 
-    for (const [name, reason] of [['before', 'before an answer'],
-                                  ['amid', 'amid its answer']]) {
+    for (const [name, reason] of [
+        ['before', 'before its answer'],
+        ['amid', 'in the middle of its answer'],
+    ]) {
         test(`${reason}: the log and the client see a timeout`, async () => {
             const { response } = await session.follow(
                 await session.call(name, {}));

@@ -409,7 +409,7 @@ suite('a FastCGI backend', async () => {
     test('gets stuck', async () => {
         calls.script.stuck = whole(out(JSON_HEAD), out('{'));
         assert.match((await same('stuck')).log.at(-1),
-                     /timed out amid its answer/);
+                     /timed out in the middle of its answer/);
     });
 
     test('has closed its connection between two calls', {
@@ -432,7 +432,7 @@ suite('a FastCGI backend', async () => {
         assert.notEqual(of(own).at(-1).socket, socket);
     });
 
-    test('says more than its reply', {
+    test('a backend sends data after its reply: the connection is closed', {
         skip: MPM === 'prefork' && 'each process keeps its own',
     }, async () => {
         calls.script.root = whole(Buffer.concat([
@@ -462,7 +462,7 @@ suite('a FastCGI backend', async () => {
                 Buffer.concat(answer(stray)));
             assert.equal(textOf(await sessions[i].tool('root')), 'done');
             assert.notEqual(of(servers[i]).at(-1).socket, socket);
-            assert.match(await servers[i].log(), /more than its reply/);
+            assert.match(await servers[i].log(), /data after the end of its reply/);
             assert.equal(textOf(await sessions[i].tool('root')), 'done');
         });
     }

@@ -277,11 +277,11 @@ suite('ProxyPass and RewriteRule that take the requests of others', async () => 
             await server.stop();
 
             const warnings = log.split('\n')
-                .filter((line) => /\[warn\].* is not reached/.test(line));
+                .filter((line) => /\[warn\].* cannot be reached/.test(line));
 
             assert.ok(warnings.length > 0);
             assert.ok(warnings.every((line) => line.includes(
-                `the ${taken} is not reached: a ProxyPass or RewriteRule`)));
+                `the ${taken} cannot be reached, because a ProxyPass`)));
         });
     }
 });

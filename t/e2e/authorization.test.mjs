@@ -563,6 +563,56 @@ for (const [name, guard] of Object.entries(GUARDS)) {
 }
 
 
+// the same catalog, with a tool that needs another scope
+
+const scoped = JSON.parse(await fs.readFile(`${root}/t/fixtures/catalog.json`,
+                                            'utf8'));
+
+scoped.tools.find((tool) => tool.name === 'env')['x-mcp-scope'] = 'files:write';
+await fs.writeFile(`${dir}/scoped.json`, JSON.stringify(scoped));
+await fs.chmod(dir, 0o755);
+
+for (const [name, guard] of Object.entries(GUARDS)) {
+    describe(`scopes of the catalog's items, ${name}`, async () => {
+        const fixture = await use({ ...guard, configure: (at) => {
+            const options = guard.configure(at);
+            const scopes = SERVER === 'nginx' ? said('nginx-scopes', at)
+                : said('apache-scopes', at).replace('OAUTH2_CLAIM',
+                    name === 'mod_oauth2' ? 'OAUTH2_CLAIM' : 'OIDC_CLAIM');
+
+            return { ...options, location: { mcp_catalog: `${dir}/scoped.json`,
+                [SERVER]: [options.location, scopes].join('\n') } };
+        } });
+
+        const call = async (tool, scope) => {
+            const session = await fixture.session({ headers: { Authorization:
+                `Bearer ${await token(fixture.url, scope)}` } });
+
+            return session.request('tools/call', { name: tool,
+                arguments: tool === 'echo' ? { text: 'x' } : {} });
+        };
+
+        test('an item without a scope: called', async () => {
+            assert.equal((await call('echo', 'files:read')).status, 200);
+        });
+
+        test('a token without the scope of an item: 403', async () => {
+            const { status, headers } = await call('env', 'files:read');
+            const { error, scope } = paramsOf(headers['www-authenticate']);
+
+            assert.equal(status, 403);
+            assert.equal(error, 'insufficient_scope');
+            assert.equal(scope, 'files:write');
+        });
+
+        test('a token with the scope of an item: called', async () => {
+            assert.equal((await call('env', 'files:read files:write')).status,
+                         200);
+        });
+    });
+}
+
+
 test('a server that is busy: a page can read its 503', async () => {
     const fixture = await Fixture.use({
         allow: /limiting requests/,

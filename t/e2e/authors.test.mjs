@@ -157,7 +157,7 @@ test('a backend that closes, or is not there: two reasons', async () => {
 
     const reasons = SERVER === 'nginx'
         ? [/closed without an answer/, /could not connect/]
-        : [/closed or malformed before an answer/, /could not connect/];
+        : [/closed the connection or sent a malformed reply before its answer/, /could not connect/];
 
     assert.match(await detail('dies'), reasons[0]);
     assert.match(await detail('absent'), reasons[1]);

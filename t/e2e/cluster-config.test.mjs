@@ -39,7 +39,7 @@ describe('refused', { concurrency: 2 }, () => {
         ['a password that cannot be read',
             cluster(`${URL} password_file=${nothing}`), /nothing"/],
         ['an empty password', cluster(`${URL} password_file=${empty}`),
-            /no password in/],
+            /contains no password/],
         ['a prefix with a space in it', cluster(`${URL} "prefix=a b"`),
             /"a b" is not a prefix/],
         ['a parameter twice', cluster(`${URL} node=a node=b`),
@@ -65,10 +65,10 @@ describe('refused', { concurrency: 2 }, () => {
         ['a certificate without its key',
             cluster('rediss://127.0.0.1',
                     { mcp_cluster_certificate: tls.certificate }),
-            /a certificate and its key go together/],
-        ['a setting without a cluster', { mcp_cluster_patience: '1s' },
-            SERVER === 'nginx' ? /"mcp_cluster_patience"/
-                               : /MCPClusterPatience/],
+            /set both a certificate and its key/],
+        ['a setting without a cluster', { mcp_cluster_outage_timeout: '1s' },
+            SERVER === 'nginx' ? /"mcp_cluster_outage_timeout"/
+                               : /MCPClusterOutageTimeout/],
     ]) {
         test(name, async () => {
             await assert.rejects(Fixture.start({ http }), (error) => {
@@ -147,8 +147,8 @@ test('mcp_cluster_endpoint for one of two endpoints: accepted', async () => {
 
 test('mcp_cluster_endpoint without a cluster: refused', () => assert.rejects(
     Fixture.start({ location: { mcp_cluster_endpoint: 'shop' } }),
-    SERVER === 'nginx' ? /is in no cluster: "mcp_cluster"/
-                       : /there is no cluster: MCPCluster/));
+    SERVER === 'nginx' ? /is in no cluster: set "mcp_cluster"/
+                       : /no cluster is configured: set MCPCluster/));
 
 
 // a directive of the location, even in a comment, replaces the fixture's own
@@ -167,8 +167,8 @@ test('all that may be said is accepted', async () => {
             .replaceAll(/\s+/g, ' '), {
             mcp_cluster_sync: 'on replicas=2',
             mcp_cluster_timeout: '100ms',
-            mcp_cluster_patience: '1m',
-            mcp_cluster_dead_after: '30s',
+            mcp_cluster_outage_timeout: '1m',
+            mcp_cluster_node_timeout: '30s',
             mcp_cluster_ca: tls.certificate,
             mcp_cluster_certificate: tls.certificate,
             mcp_cluster_certificate_key: tls.key,

@@ -34,7 +34,7 @@ async function clusterOf(fixture) {
 describe('a call, while', { concurrency: true }, () => {
     test('its node is cut off for so long that it is dead', async (t) => {
         const { cut, here, there } = await pair(t, {
-            http: { mcp_cluster_dead_after: '2s' } });
+            http: { mcp_cluster_node_timeout: '2s' } });
         const session = await here.session();
         const counting = await Counting.start(session, 20, 5);
 
@@ -119,7 +119,7 @@ describe('a call, while', { concurrency: true }, () => {
         assert.equal(late.status, 503);
         assert.equal(late.headers['retry-after'], '1');
         cut.release();
-        await counting.resume(twin, { patient: true });
+        await counting.resume(twin);
         await counting.open(6);
         await counting.finish();
     });
@@ -157,7 +157,7 @@ describe('a call, while', { concurrency: true }, () => {
             }
 
             cut.refused = false;
-            await counting.resume(twin, { leave: false, patient: true });
+            await counting.resume(twin, { leave: false });
             await counting.open(6);
             await counting.finish();
         });
@@ -200,7 +200,7 @@ describe('a call, while', { concurrency: true }, () => {
         await redis.kill();
         cut.target = replica.port;
         cut.drop();
-        await counting.resume(at(there, session), { patient: true });
+        await counting.resume(at(there, session));
         await counting.open(12);
         await counting.finish();
     });
@@ -222,7 +222,7 @@ describe('a call, while', { concurrency: true }, () => {
         const [here, there, third] = await Promise.all([0, 1, 0].map((n, i) =>
             node(`redis://127.0.0.1:${cuts[n].port}`, {
                 kind: i ? OTHER : undefined,
-                http: { mcp_cluster_dead_after: '2s' } })));
+                http: { mcp_cluster_node_timeout: '2s' } })));
 
         t.after(() => Promise.all([there.stop(), third.stop()]));
 
@@ -274,7 +274,7 @@ describe('a call, while', { concurrency: true }, () => {
         assert.equal((await clusterOf(here)).state, 'member');
         await redis.command('CONFIG', 'SET', 'maxmemory', '0');
         await counting.read(3);
-        await counting.resume(at(there, session), { patient: true });
+        await counting.resume(at(there, session));
         await counting.open(12);
         await counting.finish();
     });
@@ -289,7 +289,7 @@ describe('a call, while', { concurrency: true }, () => {
         await counting.open(6);
         await counting.read(3);
         await redis.command('SCRIPT', 'FLUSH');
-        await counting.resume(at(there, session), { patient: true });
+        await counting.resume(at(there, session));
         await counting.open(12);
         await counting.finish();
     });
@@ -309,7 +309,7 @@ describe('a call, while', { concurrency: true }, () => {
         await redis.command('SCRIPT', 'KILL');
         assert.match(await script, /killed/);
         await counting.read(3);
-        await counting.resume(at(there, session), { patient: true });
+        await counting.resume(at(there, session));
         await counting.open(12);
         await counting.finish();
     });
@@ -335,14 +335,14 @@ describe('a call, while', { concurrency: true }, () => {
         await redis.begin();
         await until(async () => /LOADING/.test(await here.log()));
         await counting.read(3);
-        await counting.resume(at(there, session), { patient: true });
+        await counting.resume(at(there, session));
         await counting.open(12);
         await counting.finish();
     });
 
     test('somebody deletes each key in turn', async (t) => {
         const { redis, here, there } = await pair(t, {
-            http: { mcp_cluster_dead_after: '2s' } });
+            http: { mcp_cluster_node_timeout: '2s' } });
         const session = await here.session();
         const kinds = ['nodes', 'n:*', 'told', 'heard', 'layout', 'h:*', 'c:*',
                        'e:*', 's:*', 'o:*', 'm:*'];
@@ -370,7 +370,7 @@ describe('a call, while', { concurrency: true }, () => {
 
             return answer.status === 200;
         });
-        await counting.resume(at(there, session), { patient: true });
+        await counting.resume(at(there, session));
         await counting.open(counting.n);
         await counting.finish();
         assert.equal(await redis.endless(), '');
@@ -378,7 +378,7 @@ describe('a call, while', { concurrency: true }, () => {
 
     test('something else stands in its place', async (t) => {
         const { redis, here, there } = await pair(t, {
-            http: { mcp_cluster_patience: '1s' } });
+            http: { mcp_cluster_outage_timeout: '1s' } });
         const session = await here.session();
         const twin = at(there, session);
         const counting = await Counting.start(session, 12, 3);
@@ -389,7 +389,7 @@ describe('a call, while', { concurrency: true }, () => {
                 redis.call('SET', key, 'x', 'EX', '600')
             end`, '0');
         await counting.open(6);
-        await until(async () => /given up/.test(await here.log()));
+        await until(async () => /abandoned/.test(await here.log()));
 
         // its client learns that, and is not told anything else
 
@@ -418,7 +418,7 @@ describe('a call, while', { concurrency: true }, () => {
         const next = await Counting.start(session, 6, 3);
 
         await next.read(3);
-        await next.resume(twin, { patient: true });
+        await next.resume(twin);
         await next.open(6);
         await next.finish();
     });

@@ -232,7 +232,7 @@ test('another mcp_cluster_endpoint: each endpoint executes a key', async (t) => 
 
 
 test('the node of the call dies: who has joined is told', async () => {
-    const http = { mcp_cluster_dead_after: '2s' };
+    const http = { mcp_cluster_node_timeout: '2s' };
     const [dying, there] = await Promise.all([start(SERVER, http),
                                               start(OTHER, http)]);
     const tag = key();

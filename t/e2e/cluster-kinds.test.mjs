@@ -41,13 +41,13 @@ async function readAtBoth([here, there], between = () => {}) {
     const counting = await Counting.start(session, 20, 3);
 
     await counting.read(3);
-    await counting.resume(at(there, session), { patient: true });
+    await counting.resume(at(there, session));
     await counting.open(8);
     await counting.read(5);
     await between();
     await counting.open(14);
     await counting.read(6);
-    await counting.resume(session, { patient: true });
+    await counting.resume(session);
     await counting.open(20);
     await counting.finish();
 }

@@ -38,7 +38,7 @@ async function node(words, options = {}, { kind = SERVER } = {}) {
     // it is not about patience, however slow the machine is
 
     return Fixture.start({ kind, workers: WORKERS,
-                           http: cluster(words, { mcp_cluster_patience: '1h',
+                           http: cluster(words, { mcp_cluster_outage_timeout: '1h',
                                                   ...options }),
                            location: { mcp_key: key,
                                        mcp_stream_after: '60s' } });
@@ -232,7 +232,7 @@ describe('a node', { concurrency: true }, () => {
         ['no TLS where there is', {
             redis: { tls },
             words: (redis) => redis.replace('rediss:', 'redis:'),
-            why: /write rediss:\/\/ for redis:\/\// }],
+            why: /write rediss:\/\/ instead of redis:\/\// }],
         ['no certificate where Redis requires one', {
             redis: { tls, clients: 'yes' },
             options: { mcp_cluster_ca: tls.certificate },
@@ -301,7 +301,7 @@ describe('Redis', { concurrency: true }, () => {
         await serves(fixture);
         await redis.begin();
         await joined(fixture, 2);
-        assert.equal(await redis.nodes(), 1);
+        await until(async () => await redis.nodes() === 1);
         await until(async () => await redis.clients() === WORKERS + 1);
         await serves(fixture);
     });
@@ -452,7 +452,7 @@ test('a node of another build', async (t) => {
 
     t.after(() => redis.stop());
 
-    const options = { mcp_cluster_dead_after: '2s' };
+    const options = { mcp_cluster_node_timeout: '2s' };
     const older = await node(`${redis.url} node=older`, options);
 
     t.after(() => older.stop());
@@ -471,11 +471,11 @@ test('a node of another build', async (t) => {
 
     const why = await until(async () => (await clusterOf(other)).refused);
 
-    assert.match(why, new RegExp(`^node ${id} \\(older\\) reads layouts 7 to 9`));
+    assert.match(why, new RegExp(`^node ${id} \\(older\\) reads the layouts 7 to 9`));
     assert.equal((await clusterOf(other)).state, 'alone');
     assert.equal(await redis.nodes(), 1);
     await serves(other);
-    assert.equal(await count(other, /\berror\b.*this node serves alone/), 1);
+    assert.equal(await count(other, /\berror\b.*serves alone/), 1);
 
     // both read one of them, and it is what they write
 
@@ -498,7 +498,7 @@ test('a node of another build', async (t) => {
 
     for (const fixture of [older, other]) {
         assert.match(await until(async () => (await clusterOf(fixture)).refused),
-                     /^what is in Redis has layout 8, this node reads 1 to 1$/);
+                     /^the data in Redis has layout 8, but this node reads 1 to 1$/);
         await serves(fixture);
     }
 

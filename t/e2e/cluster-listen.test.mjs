@@ -260,7 +260,7 @@ test('the node of a session\'s own stream dies', async (t) => {
 
     t.after(() => redis.stop());
 
-    const http = { mcp_cluster_dead_after: '2s' };
+    const http = { mcp_cluster_node_timeout: '2s' };
     const nodes = await Promise.all([
         node(redis.url, { http }), node(redis.url, { kind: OTHER, http }),
         node(redis.url, { http })]);

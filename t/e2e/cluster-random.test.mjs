@@ -48,11 +48,11 @@ const cuts = await Promise.all([0, 1, 2].map(() => Cut.start(redis.port)));
 after(() => Promise.all(cuts.map((cut) => cut.stop())));
 
 const DISTURBED = { kills: true,
-    allow: /was lost with its process|left without a word|fastcgi\.sock/ };
+    allow: /was lost with its process|ended without detaching|fastcgi\.sock/ };
 const kinds = [SERVER, OTHER, SERVER];
 const start = (i, port) => node(`redis://127.0.0.1:${cuts[i].port}`, {
     kind: kinds[i], port,
-    http: { mcp_cluster_dead_after: `${DEAD_AFTER}ms` },
+    http: { mcp_cluster_node_timeout: `${DEAD_AFTER}ms` },
     location: { mcp_linger: `${KEPT}ms`, mcp_max_wait: `${KEPT}ms` } });
 const nodes = await Promise.all([0, 1, 2].map((i) => start(i)));
 

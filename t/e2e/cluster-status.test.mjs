@@ -8,6 +8,7 @@ import fs from 'node:fs';
 import { describe, test } from 'node:test';
 import { OTHER, at, cuttable, kill, node } from './lib/cluster.mjs';
 import { Counting } from './lib/counting.mjs';
+import { SERVER } from './lib/fixture.mjs';
 import { Redis, until } from './lib/redis.mjs';
 
 
@@ -52,6 +53,37 @@ function waiting(port) {
         .filter(([, local, , state, queues]) => local?.endsWith(`:${hex}`)
             && state === '01' && !queues.endsWith(':00000000')).length;
 }
+
+
+// what the log of the second of two nodes has, of which each has one endpoint
+
+async function secondLog(t, ...names) {
+    const redis = await Redis.start();
+
+    t.after(() => redis.stop());
+
+    const log = [];
+
+    for (const [i, name] of names.entries()) {
+        const fixture = await node(redis.url, { kind: i ? OTHER : SERVER,
+            location: { mcp_cluster_endpoint: name } });
+
+        t.after(() => fixture.stop());
+        log.push(await fixture.log());
+    }
+
+    return log[1];
+}
+
+describe('the log of a node that joins', { concurrency: true }, () => {
+    test('no endpoint in common with the other node: a warning', async (t) =>
+        assert.match(await secondLog(t, 'shop', 'store'),
+            /\bwarn\].*no endpoint in common.*set mcp_cluster_endpoint/));
+
+    test('the same endpoint as the other node: no warning', async (t) =>
+        assert.doesNotMatch(await secondLog(t, 'shop', 'shop'),
+            /no endpoint in common/));
+});
 
 
 describe('the status says', { concurrency: true }, () => {
@@ -127,7 +159,7 @@ describe('the status says', { concurrency: true }, () => {
 
     test('what was refused', async (t) => {
         const { cut, fixture } = await cuttable(t, {
-            http: { mcp_cluster_patience: '100ms' } });
+            http: { mcp_cluster_outage_timeout: '100ms' } });
         const session = await fixture.session();
 
         cut.refused = true;
@@ -143,7 +175,7 @@ describe('the status says', { concurrency: true }, () => {
 
     test('what was taken over', async (t) => {
         const { nodes: [dying, there] } = await pair(t, {
-            mcp_cluster_dead_after: '5s' });
+            mcp_cluster_node_timeout: '5s' });
 
         t.after(() => there.stop());
         t.after(() => dying.stop({ kills: true }));
@@ -158,7 +190,7 @@ describe('the status says', { concurrency: true }, () => {
 
     test('that it was taken for dead', async (t) => {
         const { nodes: [still, there] } = await pair(t, {
-            mcp_cluster_dead_after: '2s' });
+            mcp_cluster_node_timeout: '2s' });
 
         const pids = [await still.master(), ...await still.workers()];
         const all = (signal) => pids.forEach((pid) => process.kill(pid, signal));
@@ -186,7 +218,7 @@ describe('the status says', { concurrency: true }, () => {
 
         // its client comes back, and learns what has become of the call
 
-        await counting.resume(at(there, counting.session), { patient: true });
+        await counting.resume(at(there, counting.session));
 
         for (let message; (message = await counting.answer.message());) {
             counting.take(message);

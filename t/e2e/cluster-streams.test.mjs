@@ -208,7 +208,7 @@ describe('a node', { concurrency: true }, () => {
 
         t.after(() => redis.stop());
 
-        const http = { mcp_cluster_dead_after: '2s' };
+        const http = { mcp_cluster_node_timeout: '2s' };
         const [dying, there] = await Promise.all([
             node(redis.url, { http }),
             node(redis.url, { kind: OTHER, http })]);
@@ -341,7 +341,7 @@ describe('a call, while Redis', { concurrency: true }, () => {
 
     test('is out of reach, is not begun', async (t) => {
         const { cut, fixture } = await cuttable(t, {
-            http: { mcp_cluster_patience: '100ms' } });
+            http: { mcp_cluster_outage_timeout: '100ms' } });
         const session = await fixture.session();
 
         cut.refused = true;

@@ -174,7 +174,7 @@ describe('a task', { concurrency: true }, () => {
 
 
 test('a node dies: what its tasks had said stays, and they fail', async () => {
-    const http = { mcp_cluster_dead_after: '2s' };
+    const http = { mcp_cluster_node_timeout: '2s' };
     const [dying, there] = await Promise.all([start(SERVER, http),
                                               start(OTHER, http)]);
     const [k, l] = [key(), key()];

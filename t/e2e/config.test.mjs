@@ -45,6 +45,37 @@ function endpoint(at, settings) {
 
 
 describe('error', { concurrency: 2 }, () => {
+    const cluster = { mcp_cluster_dead_after: 'mcp_cluster_node_timeout',
+                       mcp_cluster_patience: 'mcp_cluster_outage_timeout' };
+
+    for (const [old, name] of Object.entries({
+        mcp_share_by: 'mcp_quota_key',
+        mcp_max_principal_streams: 'mcp_quota_streams',
+        mcp_max_party_streams: 'mcp_quota_streams',
+        mcp_max_party_listeners: 'mcp_quota_listeners',
+        mcp_max_party_values: 'mcp_quota_values',
+        mcp_max_party_bytes: 'mcp_quota_bytes',
+        ...cluster,
+    })) {
+        const quote = NGINX ? '"' : '';
+
+        test(`${old}: rejected, the error names ${name}`, () => assert.rejects(
+            Fixture.start({ server: endpoint('old', { [old]: 'off' }) }),
+            (error) => {
+                assert.ok(error.message.includes(
+                    `${quote}${directive(old)}${quote} is now ${
+                        quote}${directive(name)}${quote}`));
+                assert.match(error.message, /\.conf:\d+|on line \d+ of/);
+                return true;
+            }));
+    }
+
+    test('$mcp_sent_name: rejected, the error names $mcp_header_name',
+        { skip: !NGINX && 'notes of Apache are not declared' },
+        () => assert.rejects(
+            Fixture.start({ http: 'log_format old "$mcp_sent_name";' }),
+            /the variable "\$mcp_sent_name" is now "\$mcp_header_name"/));
+
     for (const [name, settings, why] of [
         ['mcp_allow_origin with a slash',
             { mcp_allow_origin: 'https://example.com/' },
@@ -56,7 +87,7 @@ describe('error', { concurrency: 2 }, () => {
             /add the unit, as in 8m/],
         ['mcp_max_message without a unit', { mcp_max_message: '8' },
             /add the unit, as in 8m/],
-        ['mcp_max_party_bytes without a unit', { mcp_max_party_bytes: '16' },
+        ['mcp_quota_bytes without a unit', { mcp_quota_bytes: '16' },
             /add the unit, as in 8m/],
         ['mcp_max_message 0', { mcp_max_message: '0' }, /invalid value "0"/],
         ...['mcp_call_timeout', 'mcp_input_timeout', 'mcp_state_lifetime',
@@ -65,13 +96,13 @@ describe('error', { concurrency: 2 }, () => {
         ['mcp_route twice for one name',
             { mcp_route: ['a', '~^b', 'a'].map((pattern) =>
                 `${pattern} ${backend.mcp_backend}`) },
-            /a route for "a" stands before this one/],
+            /an earlier route matches "a"/],
         ['mcp_allow behind *',
             { mcp_allow: [`* ${YES}`, `tools/read ${NO}`] },
-            /rule "tools\/read" stands behind one that matches all/],
+            /an earlier rule matches all names of rule "tools\/read"/],
         ['mcp_allow twice for one name',
             { mcp_allow: [`tools/a ${YES}`, `tools/a ${NO}`] },
-            /rule "tools\/a" stands behind one that matches all/],
+            /an earlier rule matches all names of rule "tools\/a"/],
         ['empty catalog', { mcp_catalog: file('empty', '') },
             /line 1: the file is empty/],
         ['catalog with a byte order mark',
@@ -103,7 +134,7 @@ test('neither error nor warning for what has an effect', async () => {
                            '~^https://.*/', 'app://x'],
         mcp_allow: [`prompts/* ${YES}`, `tools/read ${YES}`, `* ${NO}`],
         mcp_max_message: '1k', mcp_stream_buffer: '64k',
-        mcp_max_party_bytes: 'off', mcp_min_wait: '1s' }) });
+        mcp_quota_bytes: 'off', mcp_min_wait: '1s' }) });
     const log = await fixture.log();
 
     await fixture.stop();
@@ -117,10 +148,42 @@ test('warnings', async (t) => {
         hidden: { ...backend, mcp_catalog: tools,
                   mcp_allow: `tools/re* ${YES}` },
         late: { ...backend, mcp_max_wait: '10s', mcp_min_wait: '1m' },
+        page: { ...backend, mcp_page_size: '10' },
+        join: { ...backend, mcp_catalog: tools, mcp_join_wait: '5s' },
+        sessions: { ...backend, mcp_revisions: '2025-11-25',
+                    mcp_cache_ttl: '1m', mcp_state_lifetime: '1m',
+                    mcp_task_after: '2s' },
+        tasks: { ...backend, mcp_task_after: 'off', mcp_task_ttl: '1h' },
+        stateless: { ...backend, mcp_revisions: '2026-07-28',
+                     mcp_session_lifetime: '1h' },
+        batches: { ...backend, mcp_revisions: '2025-11-25',
+                   mcp_max_batch: '10' },
+        shares: { ...backend, mcp_quota_key: 'off',
+                  mcp_quota_streams: '10',
+                  mcp_quota_listeners: '10', mcp_quota_values: '10',
+                  mcp_quota_bytes: '1m' },
+        policy: { ...backend, mcp_stream_after: '100ms',
+                  mcp_policy_after: '200ms' },
+        scopes: { ...backend, mcp_catalog: tools,
+                  mcp_granted_scopes: NGINX ? '$http_x_scopes'
+                      : '"%{HTTP:X-Scopes}"' },
+        auth: { ...backend, mcp_auth_scopes: 'read' },
+        misspelt: { ...backend, mcp_catalog: tools,
+                    mcp_route: [`read ${backend.mcp_backend}`,
+                                `raed ${backend.mcp_backend}`] },
+        origin: { ...backend, mcp_link_origin: 'https://example.com' },
+        ...NGINX && { quota: { ...backend, mcp_quota_streams: '40000',
+                               mcp_quota_listeners: '40000' } },
     };
+    const idle = (name, why) => [`${name} without effect`, new RegExp(
+        `has "?${directive(name)}\\b.*, which has no effect: .*${why}`)];
     const fixture = await Fixture.start({ server:
-        Object.entries(settings).map(([at, s]) => endpoint(at, s)).join('\n'),
-    ...NGINX && { http: `
+        Object.entries(settings).map(([at, s]) => endpoint(at, s)).join('\n')
+        + (NGINX ? `location /silent { mcp_debug on; }
+                    location /around { mcp_debug on;
+                        location = /around/a { mcp mcp; mcp_backend @tools; } }`
+            : ''),
+    ...NGINX && { http: `mcp_zone unused 1m;
         server { listen unix:${directory}/a; server_name a;
                  location = /same { mcp mcp; mcp_backend @b; }
                  location @b { return 404; } }
@@ -134,13 +197,35 @@ test('warnings', async (t) => {
 
     for (const [name, why] of [
         ['neither catalog nor backend: the endpoint offers nothing',
-            /has neither .* nor .* nor .*: it offers nothing/],
+            /has neither .* nor .* nor .*: clients find nothing there/],
         ['mcp_allow that hides all others: named with one of them',
-            /hides "write" from everybody, because no .* matches it/],
+            /hides "write" from all callers, because no .* matches it/],
         ['mcp_min_wait beyond mcp_max_wait',
-            /has an .* that exceeds .*: clients that obey it/],
+            /has an .* that exceeds .*: clients that wait for it/],
+        idle('mcp_page_size', 'there is no'),
+        idle('mcp_join_wait', 'no item of a catalog has "x-mcp-join"'),
+        ...['mcp_cache_ttl', 'mcp_state_lifetime', 'mcp_task_after'].map((d) =>
+            idle(d, 'has no revision without sessions')),
+        idle('mcp_task_ttl', 'is off, and no item'),
+        idle('mcp_session_lifetime', 'has no revision with sessions'),
+        idle('mcp_max_batch', 'has no revision with batches'),
+        ...['mcp_quota_streams', 'mcp_quota_listeners',
+            'mcp_quota_values', 'mcp_quota_bytes'].map((d) =>
+            idle(d, 'is off')),
+        idle('mcp_policy_after', 'calls get a stream earlier'),
+        idle('mcp_granted_scopes', 'no item of a catalog has "x-mcp-scope"'),
+        ['mcp_route for a name that the catalog does not have',
+            /has "?(?:mcp_route|MCPRoute)"? for "raed", which its catalog does/],
+        idle('mcp_link_origin', 'is off'),
+        ['mcp_auth_scopes without effect',
+            /or "?(?:mcp_auth_scopes|MCPAuthScopes)"?, which has no effect/],
         ...NGINX ? [['two servers of one name and path',
-            /has the path "\/same" of another endpoint.*server_name" "a"/]]
+            /has the path "\/same" of another endpoint.*server_name" "a"/],
+        ['zone that no location uses', /zone "unused" in .* has no effect/],
+        ['location without a handler: its directives have no effect',
+            /location "\/silent" has directives of this module/],
+        ['quotas beyond worker_connections',
+            /let one caller hold 120000 connections, but the "worker_connections"/]]
             : [],
     ]) {
         await t.test(name, () => {
@@ -150,4 +235,19 @@ test('warnings', async (t) => {
             assert.equal(found.size, 1, log);
         });
     }
+
+    await t.test('location around an endpoint: no warning', () => {
+        assert.doesNotMatch(log, /location "\/around/);
+    });
+
+    await t.test('inherited directive: no warning', async () => {
+        const outer = NGINX ? { http: 'mcp_page_size 10;' }
+            : { server: 'MCPPageSize 10\n' };
+        const inherited = await Fixture.start({ ...outer,
+            server: (outer.server ?? '') + endpoint('bare', backend) });
+        const text = await inherited.log();
+
+        await inherited.stop();
+        assert.doesNotMatch(text, /which has no effect/);
+    });
 });

@@ -144,6 +144,64 @@ describe('10,000 events', async () => {
 });
 
 
+describe('a reload', async () => {
+    const CHANGED = { jsonrpc: '2.0',
+                      method: 'notifications/tools/list_changed' };
+    const server = await Fixture.use({ workers: 1,
+                                       location: { mcp_close_after: 'off' } });
+
+    // some clients take an orderly end for the end of the call, although they
+    // have seen an event id
+
+    for (const version of ['2025-03-26', '2025-06-18', '2025-11-25']) {
+        test(`${version}: ends a listening stream, not that of a running call`,
+             async () => {
+            const session = await server.session({ version });
+            const gate = `reload ${version}`;
+            const listener = await session.get();
+
+            // a listener, too, is only ended after an event id
+
+            await session.tool('publish', { message: CHANGED });
+            assert.equal((await listener.message()).method, CHANGED.method);
+            await session.open(gate, 1);
+
+            const call = await session.call('count', { n: 3, gate });
+            const messages = [];
+            const next = async () => {
+                const block = await call.block();
+
+                if (block?.data) {
+                    messages.push(JSON.parse(block.data));
+                }
+
+                return block;
+            };
+
+            while (messages.length === 0) {
+                assert.ok(await next());
+            }
+
+            assert.ok(call.lastId);
+            await server.reload();
+
+            while (await listener.block()) { /* until the process winds up */ }
+
+            assert.equal(listener.ending, 'end');
+            await session.open(gate);
+
+            while (await next()) { /* until the end of the connection */ }
+
+            const response = messages.pop();
+
+            exactlyOnce({ messages, response }, 3);
+            assert.equal(call.ending, 'end');
+            await server.settled();
+        });
+    }
+});
+
+
 describe('a worker dies', async () => {
     const server = await Fixture.use({ workers: 4,
                                        location: { mcp_close_after: 'off' },

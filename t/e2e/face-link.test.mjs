@@ -133,7 +133,7 @@ test('what cannot stand in a URL is in it in other words', async () => {
 });
 
 
-test('an origin that is none: refused, or told once it is known', async () => {
+test('an invalid origin: rejected, or logged at the first request', async () => {
     for (const origin of ['https://a.example/', '"a b"', 'ftp://a.example']) {
         await assert.rejects(
             Fixture.start({ workers: 1, location: {
@@ -157,8 +157,9 @@ test('an origin that is none: refused, or told once it is known', async () => {
         listener.close();
     }
 
-    assert.deepEqual((await told.log()).match(/a stream has no URL: "[^"]*"/g),
-                     ['a stream has no URL: "https://a.example/"']);
+    assert.deepEqual(
+        (await told.log()).match(/a stream has no URL, because "[^"]*"/g),
+        ['a stream has no URL, because "https://a.example/"']);
 });
 
 

@@ -16,8 +16,12 @@ const server = await Fixture.use({ workers: 4,
     location: { mcp_close_after: 'off',
                 mcp_max_wait: '2s',
                 mcp_min_wait: '2s' } });
+
+// the call that opens a gate must not become a stream itself, however long it
+// takes
+
 const patient = await Fixture.use({ workers: 2,
-    location: { mcp_close_after: 'off' } });
+    location: { mcp_close_after: 'off', mcp_stream_after: '60s' } });
 const capabilities = { experimental: { streams: {} }, elicitation: {} };
 const session = await server.session({ capabilities });
 const lasting = await patient.session({ capabilities });

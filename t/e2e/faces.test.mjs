@@ -15,6 +15,9 @@ const COMMON = { mcp_close_after: 'off', mcp_stream_after: '100ms',
                  nginx: 'mcp_principal $http_x_user;',
                  apache: 'MCPPrincipal "%{HTTP:X-User}"' };
 
+// On Apache a caller has at most half of the threads that others leave.  The
+// server whose cases run at the same time has threads for all of them.
+
 // Who is told how to come back is told soon, though all others wait for a
 // minute; a stream with a URL is closed while it asks, whoever reads it
 
@@ -24,14 +27,14 @@ const [main, linked, brief, hasty, full, slow, strict,
     Fixture.use({ workers: 3, threads: 8,
                   location: { ...COMMON, mcp_link: 'on',
                               mcp_stream_after: '60s' } }),
-    Fixture.use({ workers: 2, threads: 16,
+    Fixture.use({ workers: 2, threads: 48,
                   location: { ...COMMON, mcp_link: 'on',
                               mcp_max_wait: '2s' } }),
     Fixture.use({ workers: 2, threads: 16,
                   location: { ...COMMON, mcp_stream_after: '60s',
                               mcp_linger: '100ms' } }),
     Fixture.use({ workers: 2, zone: '1m',
-                  location: { ...COMMON, mcp_link: 'on', mcp_share_by: 'off',
+                  location: { ...COMMON, mcp_link: 'on',
                               mcp_stream_buffer: '128k' } }),
     Fixture.use({ workers: 2, threads: 8,
                   location: { ...COMMON, mcp_link: 'on',
@@ -86,6 +89,19 @@ async function over(server, caller, others = 0) {
     await caller.open();
 
     while ((await status(server)).calls_live > others) {
+        await pause(5);
+    }
+}
+
+
+// A call without a client has a stream: before that, the server may not have
+// noticed that the connection is gone, and would write the response to it.
+
+async function noticed(server, before) {
+    const made = (now) => now.streams + now.streams_expired
+        + now.streams_evicted;
+
+    while (made(await status(server)) === made(before)) {
         await pause(5);
     }
 }
@@ -215,8 +231,10 @@ test('dropped before the first byte', async (face) => {
     const server = serverOf(face);
     const caller = await face.of(server);
     const other = await begin(face, count(2), server, caller.session);
+    const before = await status(server);
 
     await caller.lose(count(3));
+    await noticed(server, before);
     await over(server, caller, 1);
     assert.equal((await caller.running('finished')).aborted, 0);
 
@@ -228,15 +246,12 @@ test('dropped before the first byte', async (face) => {
 
 test('dropped before its stream begins', async (face) => {
     const caller = await face.of(slow);
-    const { streams } = await status(slow);
+    const before = await status(slow);
 
     await caller.lose(count(0));
+    await noticed(slow, before);
     await over(slow, caller);
     assert.equal((await caller.running('finished')).aborted, 0);
-
-    // that is what there is of it, for who does not know more
-
-    assert.equal((await status(slow)).streams, streams + 1);
     await caller.find();
 });
 
@@ -512,7 +527,7 @@ async function filler(server) {
                 // 200: it had begun before there was no room
 
                 if (!answer.sse) {
-                    assert.ok(answer.status === 503 || answer.status === 200);
+                    assert.ok([200, 429, 503].includes(answer.status));
                     break;
                 }
 
@@ -555,27 +570,17 @@ test('the store is full', async (face) => {
     await others.fill();
 
     for (let i = 0; i < 2; i++) {
-        let answer;
+        const { result } = await going.session.response('tools/call',
+            { name: 'echo', arguments: {} });
 
-        // what fills it may yet have done without some of what was sent
+        assert.ok(result, 'a quick call of another principal');
 
-        while ((answer = await going.session.call('count', { n: 1 })).status
-               === 200) {
-            await going.session.follow(answer);
-            await others.fill();
-        }
-
-        const { error, id } = await answer.json();
-
-        assert.equal(answer.status, 503);
-        assert.equal(id, answer.id);
-        assert.equal(typeof error.code, 'number');
-
-        // nothing that it has is lost to who comes back, meanwhile and then
+        // nothing of its calls is lost, while the zone is full and afterwards
 
         await going.back();
         await going.read(3);
         going.drop();
+        await others.fill();
     }
 
     await ended.back();

@@ -29,10 +29,10 @@ const second = await freePort();
 const server = await Fixture.use({
     location: {
         nginx: `add_header X-Sent
-                    $mcp_sent_method|$mcp_sent_name|$mcp_param_region always;
+                    $mcp_header_method|$mcp_header_name|$mcp_param_region always;
                 if ($mcp_param_region = blocked) { return 403; }`,
-        apache: `Header always set X-Sent "expr=%{note:mcp-sent-method}|\
-%{note:mcp-sent-name}|%{note:mcp-param-region}"
+        apache: `Header always set X-Sent "expr=%{note:mcp-header-method}|\
+%{note:mcp-header-name}|%{note:mcp-param-region}"
                  Require expr "%{note:mcp-param-region} != 'blocked'"`,
     },
     http: {

@@ -5,10 +5,13 @@
 
 import assert from 'node:assert/strict';
 import net from 'node:net';
-import { test } from 'node:test';
+import { describe, test } from 'node:test';
+import { load } from './lib/apache.mjs';
 import { Fixture } from './lib/fixture.mjs';
 import { SANITIZED, many, status } from './lib/load.mjs';
+import { catalog, scripted } from './lib/scripted.mjs';
 import { counted, textOf, upTo } from './lib/session.mjs';
+import { Tasks } from './lib/tasks.mjs';
 import { request } from './lib/wire.mjs';
 
 const SCALE = Number(process.env.HOSTILE_SCALE ?? (SANITIZED ? 0.1 : 1));
@@ -32,14 +35,17 @@ const server = await Fixture.use({
 });
 
 const heads = (fields) => Object.entries({
-    Host: `127.0.0.1:${server.port}`, ...fields,
+    Host: '127.0.0.1', ...fields,
 }).map(([name, value]) => `${name}: ${value}\r\n`).join('') + '\r\n';
 
-const INITIAL = Buffer.from(`POST /mcp HTTP/1.1\r\n${heads({
+const posted = (body, fields) => Buffer.from(`POST /mcp HTTP/1.1\r\n${heads({
     Accept: 'application/json, text/event-stream',
     'Content-Type': 'application/json',
-    'Content-Length': Buffer.byteLength(INITIALIZE),
-})}${INITIALIZE}`);
+    'Content-Length': Buffer.byteLength(body),
+    ...fields,
+})}${body}`);
+
+const INITIAL = posted(INITIALIZE);
 
 const named = (method, id) => Buffer.from(`${method} /mcp HTTP/1.1\r\n`
     + heads({
@@ -50,15 +56,16 @@ const named = (method, id) => Buffer.from(`${method} /mcp HTTP/1.1\r\n`
 // and the session of an answer matter.
 
 class Pipeline {
-    constructor(localAddress) {
+    constructor(localAddress, { port } = server) {
         this.localAddress = localAddress;
+        this.port = port;
     }
 
     connect() {
         this.text = '';
         this.waiting = [];
 
-        const socket = net.connect({ port: server.port, host: '127.0.0.1',
+        const socket = net.connect({ port: this.port, host: '127.0.0.1',
                                      localAddress: this.localAddress });
 
         socket.setEncoding('latin1');
@@ -332,3 +339,184 @@ test('callers who take all they can get leave enough for others', async () => {
                                           + (during[429] ?? 0));
     }
 }, { timeout: 280000 });
+
+
+// a client that came from nowhere else yet
+
+const from = (fixture, localAddress) => fixture.session({
+    send: (options) => request(fixture.port, { ...options, localAddress }) });
+
+
+describe('many addresses that begin and end sessions', async () => {
+    const small = await Fixture.use({ workers: 2, zone: '1m' });
+
+    test('a newcomer ends its session: 204, and the session is over',
+        async () => {
+            const codes = {};
+
+            for (const i of upTo(64)) {
+                const pipeline = new Pipeline(`127.0.1.${i + 1}`, small);
+
+                await many(100, 20, async () => {
+                    const { session } = await pipeline.ask(INITIAL);
+                    const { status } = await pipeline.ask(
+                        named('DELETE', session));
+
+                    tally(codes, status);
+                });
+                pipeline.close();
+            }
+
+            assert.deepEqual(Object.keys(codes), ['204']);
+
+            for (const i of upTo(10)) {
+                const session = await from(small, `127.0.2.${i + 1}`);
+
+                assert.equal((await session.delete()).status, 204);
+                assert.equal((await session.request('ping')).status, 404);
+            }
+        });
+});
+
+
+// Clients at addresses that a proxy names.  quick: its answer is JSON; talks: a
+// stream; task: a task from the start, which is over at once.
+
+const progress = JSON.stringify({ jsonrpc: '2.0',
+    method: 'notifications/progress',
+    params: { progressToken: 'p', progress: 1 } });
+const done = { content: [{ type: 'text', text: 'done' }] };
+const tool = (name, more) => ({ name, inputSchema: { type: 'object' },
+                                ...more });
+
+async function proxied(zone, location) {
+    const backend = await scripted(({ message: { params }, x }) => {
+        if (params.name !== 'talks') {
+            return done;
+        }
+
+        x.head(200, 'text/event-stream');
+        x.write(`data: ${progress}\n\n`);
+        x.write(`data: ${JSON.stringify(done)}\n\n`);
+        x.end();
+    });
+
+    return Fixture.use({
+        workers: 2, zone, threads: 32,
+        backends: { scripted: backend.address },
+        http: {
+            nginx: 'set_real_ip_from 127.0.0.1;\n'
+                   + 'real_ip_header X-Forwarded-For;',
+            apache: `${load('remoteip')}
+                     RemoteIPHeader X-Forwarded-For
+                     RemoteIPInternalProxy 127.0.0.1`,
+        },
+        location: {
+            mcp_catalog: await catalog({ tools: [
+                tool('quick'), tool('talks'),
+                tool('task', { 'x-mcp-task': 'always' }),
+            ] }),
+            mcp_backend: 'scripted', mcp_stream_after: '1m',
+            ...location,
+        },
+    });
+}
+
+const at = (fixture, address) => new Tasks(fixture, {
+    headers: { 'X-Forwarded-For': address } });
+
+// tasks until one is refused, at most n
+
+async function crowd(client, n) {
+    for (const i of upTo(n)) {
+        const answer = await client.call('task', {});
+
+        if (answer.status !== 200) {
+            assert.ok([429, 503].includes(answer.status));
+            return i;
+        }
+    }
+
+    return n;
+}
+
+const hex = (n) => n.toString(16);
+const families = {
+    'IPv4 addresses': (i) => `10.0.${i >> 8}.${i & 255}`,
+    'IPv6 networks': (i) => `2001:db8:${hex(i)}:${hex(i)}::1`,
+    'IPv6 networks of one /48': (i) => `2001:db8:7:${hex(i)}::1`,
+};
+
+describe('many addresses that create tasks until they are refused', () => {
+    for (const [family, address] of Object.entries(families)) {
+        for (const n of [64, 256]) {
+            test(`${n} ${family}: newcomers' quick calls, streams and tasks `
+                 + 'succeed', async () => {
+                const fixture = await proxied('1m');
+                let created = 0;
+
+                for (const i of upTo(n)) {
+                    created += await crowd(at(fixture, address(i)), 1000);
+                }
+
+                assert.ok(created >= n / 2);
+
+                for (const i of upTo(8)) {
+                    const newcomer = at(fixture, i % 2 ? `192.0.2.${i}`
+                        : `2001:db8:ffff:${i}::1`);
+                    const { response } = await newcomer.follow(
+                        await newcomer.call('quick', {}));
+
+                    assert.equal(textOf(response.result), 'done');
+
+                    const { messages, response: last } = await newcomer.follow(
+                        await newcomer.call('talks', {},
+                                            { meta: { progressToken: 'p' } }));
+
+                    assert.equal(messages.length, 1);
+                    assert.equal(textOf(last.result), 'done');
+
+                    const { taskId } = await newcomer.create('task', {});
+
+                    assert.equal((await newcomer.settled(taskId)).status,
+                                 'completed');
+                }
+            });
+        }
+    }
+});
+
+
+describe('a zone full of calls whose clients have left', async () => {
+    const full = await Fixture.use({
+        workers: 2, zone: '1m', threads: 64,
+        location: { mcp_quota_key: 'off', mcp_close_after: 'off',
+                    mcp_max_wait: '10m', mcp_stream_buffer: '128k' },
+    });
+
+    test('new calls have room, some of the others are aborted', async () => {
+        const session = await full.session();
+        const tag = 'left';
+
+        // each fills its stream, and all of them would not fit
+
+        for (const i of upTo(12)) {
+            const answer = await session.call('count',
+                { n: 3000, size: 400, tag });
+
+            assert.ok(answer.sse, `call ${i}`);
+            await answer.block();
+            answer.close();
+        }
+
+        assert.ok((await session.running(tag, 'aborted', 1)).aborted >= 1);
+
+        const { messages, response } = await session.follow(
+            await session.call('count', { n: 5, size: 100 }));
+
+        assert.deepEqual(counted(messages), upTo(5));
+        assert.equal(textOf(response.result), 'counted to 5');
+        assert.ok((await status(full)).streams_evicted > 0);
+        assert.equal((await session.delete()).status, 204);
+    });
+});

@@ -25,7 +25,7 @@ const server = await Fixture.use({
     workers: 1,
     zone: '128m',
     location: { mcp_close_after: 'off', mcp_keepalive: 'off',
-                mcp_share_by: 'off' },
+                mcp_quota_key: 'off' },
 });
 const session = await server.session();
 

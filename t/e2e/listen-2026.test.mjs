@@ -213,7 +213,7 @@ test('a wrong filter is refused', async () => {
 
 test('a party has so many subscriptions, and no more', async () => {
     const few = new Modern(await Fixture.use({
-        location: { mcp_share_by: 'address', mcp_max_party_listeners: '2' } }));
+        location: { mcp_quota_key: 'address', mcp_quota_listeners: '2' } }));
     const first = await listen(few, { toolsListChanged: true });
     const second = await listen(few, { toolsListChanged: true });
     const error = await few.refused('subscriptions/listen',
@@ -277,7 +277,7 @@ test('a reload tells of lists that have changed, and ends', async () => {
 
     const fixture = await Fixture.use({
         workers: 4,
-        location: { mcp_catalog: files[0], mcp_share_by: 'off' },
+        location: { mcp_catalog: files[0], mcp_quota_key: 'off' },
 
         // new children need not wait until old ones have gone
 
@@ -286,12 +286,12 @@ test('a reload tells of lists that have changed, and ends', async () => {
         server: {
             nginx: `location = /two { mcp mcp; mcp_catalog ${files[1]};
                                       mcp_backend @tools;
-                                      mcp_share_by off; }`,
+                                      mcp_quota_key off; }`,
             apache: `<Location "/two">
                          SetHandler mcp
                          MCPCatalog ${files[1]}
                          MCPBackend /mcp-backend/tools
-                         MCPShareBy off
+                         MCPQuotaKey off
                      </Location>`,
         },
     });
@@ -376,4 +376,29 @@ test('a shutdown in order ends with a result', async () => {
     // who is stopped meanwhile complains about open sockets
 
     await fixture.exited;
+});
+
+
+// the publisher's process serves 1,024 listeners at a time
+
+test('more listeners than one slice: each gets both changes, in order',
+     { skip: THREADS && 'each subscription holds a thread' }, async () => {
+    const server = await Fixture.use({ workers: 1, zone: '128m', location: {
+        mcp_quota_key: 'off', mcp_max_session_streams: 'off' } });
+    const session = await server.session();
+    const modern = new Modern(server);
+    const answers = [];
+
+    await many(1200, 64, async () => {
+        answers.push(await listen(modern, { toolsListChanged: true,
+                                            promptsListChanged: true }));
+    });
+    await session.tool('publish', { message: TOOLS });
+    await session.tool('publish', { message: PROMPTS });
+
+    for (const answer of answers) {
+        assert.equal((await heard(answer)).method, TOOLS.method);
+        assert.equal((await heard(answer)).method, PROMPTS.method);
+        answer.close();
+    }
 });

@@ -67,7 +67,8 @@ test('workers that have no bell serve, hear of others, and wind up',
     const server = await Fixture.use({
         env, location: { mcp_close_after: 'off' },
         allow: /\[error\].*eventfd\(\) failed/ });
-    const session = await server.session();
+    const session = await server.session({
+        capabilities: { resumableRequests: {} } });
     const calls = [];
     const workers = new Set();
 

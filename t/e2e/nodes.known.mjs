@@ -20,12 +20,6 @@ export const known = [
         ],
     },
     {
-        file: 'faces',
-        why: 'zones are full one by one',
-        cases: ['Last-Event-ID', 'link', 'requests', 'streams', 'tokens']
-            .map((face) => `${face}: the store is full`),
-    },
-    {
         file: 'limits',
         why: 'resumed at once by many, some are to come again',
         sometimes: true,

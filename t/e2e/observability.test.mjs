@@ -576,3 +576,17 @@ test('build of a release: no commit', async () => {
     git('commit', '-q', '-m', 'first');
     assert.equal((await commit()).text, NONE);
 });
+
+
+test('body above the limit: the log names its size, the limit and the directive',
+    async () => {
+        const server = await Fixture.use({ location: {
+            nginx: 'client_max_body_size 4k;', apache: 'MCPMaxBody 4k' } });
+        const session = await server.session();
+        const { status } = await session.request('ping',
+                                                 { x: 'x'.repeat(5000) });
+
+        assert.equal(status, 413);
+        assert.match(await server.log(),
+                     /a body of 5\d\d\d bytes(?: or more)? is refused: larger than "?(?:client_max_body_size|MCPMaxBody)"? 4096/);
+    });

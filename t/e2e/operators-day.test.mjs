@@ -184,7 +184,7 @@ test('what is slow, failing and refused, and for whom', async () => {
         assert.equal(row.results[result], sent.get(row.tool), row.tool);
         assert.equal(row.seconds.count, sent.get(row.tool));
         assert.equal(row.last_error?.reason,
-                     row.tool === LEFT ? 'cancelled' : reasons[row.tool]);
+                     row.tool === LEFT ? 'left' : reasons[row.tool]);
 
         // and so are the lines
 

@@ -149,12 +149,24 @@ test('any worker resumes', async () => {
 
     answer.close();
 
-    while (workers.size < 4 && limit < 40) {
-        await session.open(gate, ++limit);
+    // The kernel chooses the process that accepts a connection.  With others at
+    // the same moment it chooses another one sooner or later.
 
-        const resumed = await session.get(cursor);
+    while (workers.size < 2 || limit < 8) {
+        if (limit < 40) {
+            await session.open(gate, ++limit);
+        }
+
+        const [resumed] = await Promise.all([
+            session.get(cursor), ...upTo(8).map(() => status(server)),
+        ]);
 
         workers.add(resumed.headers['x-worker']);
+
+        if (seen.length === limit - 3) {
+            resumed.close();
+            continue;
+        }
 
         const { params, eventId } = await resumed.message();
 
@@ -164,7 +176,6 @@ test('any worker resumes', async () => {
     }
 
     assert.deepEqual(seen, upTo(limit).slice(3));
-    assert.ok(workers.size > 1, 'resumed at another worker');
     await session.open(gate);
 
     const { response } = await session.follow(

@@ -75,7 +75,7 @@ const server = await Fixture.use({
                 mcp_stream_after: '100ms', mcp_close_after: 'off',
                 mcp_max_wait: '2s', mcp_linger: '500ms',
                 mcp_max_session_streams: 'off',
-                mcp_share_by: 'off' },
+                mcp_quota_key: 'off' },
     backends: { fast: { fastcgi: port, keep: 64 } },
     server: { nginx: 'location = /stub { stub_status; }' },
 });

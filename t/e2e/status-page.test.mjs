@@ -100,13 +100,13 @@ function use(options) {
     return Fixture.use({
         workers: 1,
         location: { mcp_close_after: 'off', mcp_keepalive: 'off',
-                    mcp_share_by: 'off', mcp_max_wait: '1h' },
+                    mcp_quota_key: 'off', mcp_max_wait: '1h' },
         server: {
             nginx: `
                 location = /tools {
                     mcp mcp; mcp_catalog ${catalog}; mcp_backend @page;
                     mcp_principal $http_x_user; mcp_stream_after 100ms;
-                    mcp_share_by off; mcp_close_after off; mcp_stream_buffer 8m;
+                    mcp_quota_key off; mcp_close_after off; mcp_stream_buffer 8m;
                 }
                 location @page {
                     include ${root}/examples/mcp_proxy_params;
@@ -122,7 +122,7 @@ function use(options) {
                     MCPBackend /mcp-backend/page
                     MCPPrincipal "%{req:X-User}"
                     MCPStreamAfter 100ms
-                    MCPShareBy off
+                    MCPQuotaKey off
                     MCPCloseAfter off
                     MCPStreamBuffer 8m
                 </Location>
@@ -315,10 +315,10 @@ test(`${n} streams`, { skip: threads }, async (t) => {
     assert.equal(recent.length, 6);
     assert.deepEqual([recent[0][1], recent[0][2], ...recent[0].slice(4)],
         ['deploy', 'alice', 'fault',
-         'The backend answered something that is no answer: broken JSON at '
+         'The backend\'s answer was malformed: broken JSON at '
                       + 'byte 0: "Warning: undefined variable"',
-         'The error log shows the place; debug output does not belong on '
-         + 'standard output']);
+         'The error log names the position in the answer; do not write '
+         + 'debug output to standard output']);
 
     const light = await brightness();
     const picture = await screen('light');

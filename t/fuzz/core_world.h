@@ -60,15 +60,15 @@ typedef struct {
 
 /* A request for a backend. */
 typedef struct {
-    unsigned     person;
-    mcp_job_t   *job;                  /* NULL: none now */
-    unsigned     headed:1;             /* of that job */
-    unsigned     cut:1;                /* it has said half a line, or all */
-    unsigned     type;                 /* of its answer */
-    unsigned     said;                 /* progress that was taken */
-    unsigned     posted;               /* published messages, likewise */
-    unsigned     asked;
-    char         publish[512];            /* where it may be published to */
+    unsigned                person;
+    mcp_backend_request_t  *breq;      /* NULL: none now */
+    unsigned                headed:1;  /* of that job */
+    unsigned                cut:1;     /* it has said half a line, or all */
+    unsigned                type;      /* of its answer */
+    unsigned                said;      /* progress that was taken */
+    unsigned                posted;    /* published messages, likewise */
+    unsigned                asked;
+    char                    publish[512];  /* where it may be published to */
 } record_t;
 
 

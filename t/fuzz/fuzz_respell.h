@@ -122,12 +122,13 @@ respell_number(mcp_buf_t *out, mcp_str_t raw, uint8_t how)
 }
 
 
-/* Whether two members have one name: then their order counts. */
+/* Returns 1 if the names of two members are alike: then their order counts. */
 static int
 is_doubled(mcp_str_t object)
 {
     int               doubled;
     mcp_str_t         key, other, plain;
+    const char       *nul;
     mcp_arena_t       arena;
     mcp_json_iter_t   i, k;
     mcp_json_value_t  value;
@@ -139,9 +140,11 @@ is_doubled(mcp_str_t object)
     while (!doubled && mcp_json_iter_next(&i, &key, &value)) {
         must(mcp_json_unescape(&arena, key, &plain) == MCP_OK);
         k = i;
+        nul = plain.len ? memchr(plain.data, '\0', plain.len) : NULL;
+        plain.len = nul ? (size_t) (nul - plain.data) : plain.len;
 
         while (!doubled && mcp_json_iter_next(&k, &other, &value)) {
-            doubled = mcp_json_str_eq(other, plain);
+            doubled = mcp_json_alike(other, plain);
         }
     }
 

@@ -3,7 +3,8 @@
 /*
  * Catalog files.  One that is taken is read through page by page: what comes
  * out must be JSON on one line, each item exactly once, whatever is left out of
- * it.  The input is tried as a cursor, too, and as the inputSchema of a tool: the
+ * it.  The input is tried as a cursor, too, and as the inputSchema of a tool:
+ *      the
  * headers of one that is taken have names and paths.
  */
 
@@ -12,7 +13,7 @@
 
 #include "config/mcp_catalog.h"
 #include "mcp_http.h"
-#include "rpc/mcp_omit.h"
+#include "rpc/mcp_revision_filter.h"
 
 
 static const char      *keys[MCP_LIST_COUNT] = {
@@ -186,8 +187,11 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         n = read_kind(catalog, (mcp_list_e) kind, 0, 0);
 
         must(mcp_catalog_has(catalog, (mcp_list_e) kind) || n == 0);
-        must(read_kind(catalog, (mcp_list_e) kind, MCP_OMIT_OUTPUT, 1) == n);
-        must(read_kind(catalog, (mcp_list_e) kind, MCP_OMIT_EXECUTION, 3)
+        must(
+            read_kind(catalog, (mcp_list_e) kind, MCP_REVISION_FILTER_OUTPUT, 1)
+            == n);
+        must(read_kind(catalog, (mcp_list_e) kind,
+                       MCP_REVISION_FILTER_EXECUTION, 3)
              == n);
 
         (void) mcp_catalog_find(catalog, (mcp_list_e) kind, text);

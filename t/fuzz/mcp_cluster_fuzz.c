@@ -11,7 +11,7 @@
 
 #include "cluster_driver.h"
 
-#include "cluster/mcp_cluster_copy.h"
+#include "cluster/mcp_cluster_replication.h"
 
 
 #define MAX  65536
@@ -134,22 +134,22 @@ specify(mcp_stream_spec_t *spec, char c)
 
 /* Asks by a hook, on behalf of a client that has gone. */
 static void
-ask_by(int (*hook)(void *cluster, const mcp_ask_stream_t *stream,
-           mcp_ask_t *ask), char c)
+ask_by(int (*hook)(void *cluster, const mcp_operation_stream_t *stream,
+           mcp_operation_t *op), char c)
 {
-    mcp_ask_t         *ask;
-    mcp_ask_stream_t   wanted;
+    mcp_operation_t        *op;
+    mcp_operation_stream_t  wanted;
 
-    ask = mcp_mem_calloc(&p.te.env.mem, sizeof(mcp_ask_t));
-    must(ask != NULL);
-    ask->worker = p.worker;
-    ask->rc = MCP_AGAIN;
+    op = mcp_mem_calloc(&p.te.env.mem, sizeof(mcp_operation_t));
+    must(op != NULL);
+    op->worker = p.worker;
+    op->rc = MCP_AGAIN;
     memset(&wanted, 0, sizeof(wanted));
     memset(wanted.id, c, MCP_STREAM_ID_LEN);
     wanted.task = 1;
 
-    if (hook(p.cluster, &wanted, ask) != MCP_AGAIN) {
-        p.te.env.mem.free(p.te.env.mem.ctx, ask);
+    if (hook(p.cluster, &wanted, op) != MCP_AGAIN) {
+        p.te.env.mem.free(p.te.env.mem.ctx, op);
     }
 }
 
@@ -158,7 +158,7 @@ ask_by(int (*hook)(void *cluster, const mcp_ask_stream_t *stream,
 static void
 joins(void)
 {
-    mcp_ask_t          *ask;
+    mcp_operation_t    *op;
     mcp_cursor_t        cursor;
     mcp_stream_ref_t    ref;
     mcp_stream_spec_t   spec;
@@ -167,11 +167,12 @@ joins(void)
     spec.join = (const unsigned char *) "what is asked for";
     spec.held = 1;
     must(mcp_store_create(&p.store, &spec, p.te.now, &ref) == MCP_OK);
-    p.worker->cluster_hooks->share(p.cluster, &ref, 0);
-    ask = mcp_mem_calloc(&p.te.env.mem, sizeof(mcp_ask_t));
-    must(ask != NULL);
-    ask->worker = p.worker;
-    must(p.worker->cluster_hooks->safe(p.cluster, &ref, ask) == MCP_AGAIN);
+    p.worker->cluster_hooks->replicate(p.cluster, &ref, 0);
+    op = mcp_mem_calloc(&p.te.env.mem, sizeof(mcp_operation_t));
+    must(op != NULL);
+    op->worker = p.worker;
+    must(p.worker->cluster_hooks->await_replication(p.cluster, &ref, op)
+         == MCP_AGAIN);
 
     specify(&spec, 'f');
     spec.join = (const unsigned char *) "another question";
@@ -184,18 +185,18 @@ joins(void)
 static void
 ask_for_room(void)
 {
-    mcp_ask_t            *ask;
+    mcp_operation_t      *op;
     const unsigned char   session[MCP_DIGEST_LEN] = "s";
 
-    ask = mcp_mem_calloc(&p.te.env.mem, sizeof(mcp_ask_t));
-    must(ask != NULL);
-    ask->worker = p.worker;
-    ask->rc = MCP_AGAIN;
+    op = mcp_mem_calloc(&p.te.env.mem, sizeof(mcp_operation_t));
+    must(op != NULL);
+    op->worker = p.worker;
+    op->rc = MCP_AGAIN;
 
-    if (p.worker->cluster_hooks->quota(p.cluster, session, 4, ask)
+    if (p.worker->cluster_hooks->quota(p.cluster, session, 4, op)
         != MCP_AGAIN)
     {
-        p.te.env.mem.free(p.te.env.mem.ctx, ask);
+        p.te.env.mem.free(p.te.env.mem.ctx, op);
     }
 }
 
@@ -203,17 +204,17 @@ ask_for_room(void)
 static void
 ask_for_token(void)
 {
-    mcp_ask_t        *ask;
-    mcp_ask_token_t   token;
+    mcp_operation_t       *op;
+    mcp_operation_token_t  token;
 
-    ask = mcp_mem_calloc(&p.te.env.mem, sizeof(mcp_ask_t));
-    must(ask != NULL);
-    ask->worker = p.worker;
-    ask->rc = MCP_AGAIN;
+    op = mcp_mem_calloc(&p.te.env.mem, sizeof(mcp_operation_t));
+    must(op != NULL);
+    op->worker = p.worker;
+    op->rc = MCP_AGAIN;
     memset(&token, 0, sizeof(token));
 
-    if (p.worker->cluster_hooks->token(p.cluster, &token, ask) != MCP_AGAIN) {
-        p.te.env.mem.free(p.te.env.mem.ctx, ask);
+    if (p.worker->cluster_hooks->token(p.cluster, &token, op) != MCP_AGAIN) {
+        p.te.env.mem.free(p.te.env.mem.ctx, op);
     }
 }
 
@@ -224,7 +225,7 @@ static void
 streams(void)
 {
     uint64_t            seq;
-    mcp_copy_t         *copy;
+    mcp_replication_t  *copy;
     mcp_stream_ref_t    ref;
     mcp_stream_spec_t   spec;
 
@@ -233,7 +234,7 @@ streams(void)
 
     specify(&spec, 'a');
     must(mcp_store_create(&p.store, &spec, p.te.now, &ref) == MCP_OK);
-    p.worker->cluster_hooks->share(p.cluster, &ref, 4);
+    p.worker->cluster_hooks->replicate(p.cluster, &ref, 4);
     must(mcp_store_append(&p.store, &ref, mcp_str("{}"), -1,
                           MCP_STATE_PROCESSING, p.te.now, &seq)
          == MCP_OK);
@@ -241,13 +242,13 @@ streams(void)
     specify(&spec, 'b');
     must(mcp_store_mirror(&p.store, &spec, 1, 0, 2, p.te.now, &ref)
          == MCP_OK);
-    copy = mcp_copy_get(p.cluster, &ref);
+    copy = mcp_replication_get(p.cluster, &ref);
     must(copy != NULL);
     copy->number = 2;
-    mcp_copy_within(copy, 1);
+    mcp_replication_within(copy, 1);
 
-    ask_by(p.worker->cluster_hooks->watch, 'c');
-    ask_by(p.worker->cluster_hooks->look, 'd');
+    ask_by(p.worker->cluster_hooks->resume, 'c');
+    ask_by(p.worker->cluster_hooks->lookup, 'd');
     ask_by(p.worker->cluster_hooks->list, 'd');
     ask_for_room();
     ask_for_token();
@@ -268,8 +269,8 @@ say(const char *in, size_t len, unsigned how)
 
     p.hears = 1;
 
-    if (p.ear.connected) {
-        mcp_link_opened(&p.cluster->ear);
+    if (p.inbound.connected) {
+        mcp_link_opened(&p.cluster->inbound);
         process_pump(&p);
         process_tell(&p, GOOD_ALL, sizeof(GOOD_ALL) - 1);
         process_tell(&p, in, len);

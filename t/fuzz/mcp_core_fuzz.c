@@ -71,7 +71,7 @@ static const mcp_str_t  addresses[] = {
 
 /* Who shares the room, and how much of it there is for what is said. */
 typedef struct {
-    mcp_share_by_e  share_by;
+    mcp_quota_key_e  quota_key;
     uint64_t        streams;
     uint64_t        listeners;
     uint64_t        values;
@@ -82,15 +82,15 @@ typedef struct {
 } world_t;
 
 static const world_t  worlds[] = {
-    { MCP_SHARE_BY_OFF, 0, 0, 0, 0, 1, 0, 0 },
-    { MCP_SHARE_BY_PRINCIPAL, 0, 0, 0, 0, 1, 0, 0 },
-    { MCP_SHARE_BY_ADDRESS, 0, 0, 0, 0, 6, 64 * 1024, 0 },
-    { MCP_SHARE_BY_PRINCIPAL, 2, 1, 1, 16 * 1024, 4, 0, 0 },
-    { MCP_SHARE_BY_ADDRESS, MCP_QUOTA_OFF, MCP_QUOTA_OFF, MCP_QUOTA_OFF,
+    { MCP_QUOTA_KEY_OFF, 0, 0, 0, 0, 1, 0, 0 },
+    { MCP_QUOTA_KEY_PRINCIPAL, 0, 0, 0, 0, 1, 0, 0 },
+    { MCP_QUOTA_KEY_ADDRESS, 0, 0, 0, 0, 6, 64 * 1024, 0 },
+    { MCP_QUOTA_KEY_PRINCIPAL, 2, 1, 1, 16 * 1024, 4, 0, 0 },
+    { MCP_QUOTA_KEY_ADDRESS, MCP_QUOTA_OFF, MCP_QUOTA_OFF, MCP_QUOTA_OFF,
       MCP_QUOTA_OFF, 6, 128 * 1024, 0 },
-    { MCP_SHARE_BY_OFF, 0, 0, 0, 0, 6, 64 * 1024, 4 },
-    { MCP_SHARE_BY_PRINCIPAL, 0, 0, 0, 0, 6, 32 * 1024, 6 },
-    { MCP_SHARE_BY_ADDRESS, 4, MCP_QUOTA_OFF, 2, 96 * 1024, 6, 64 * 1024,
+    { MCP_QUOTA_KEY_OFF, 0, 0, 0, 0, 6, 64 * 1024, 4 },
+    { MCP_QUOTA_KEY_PRINCIPAL, 0, 0, 0, 0, 6, 32 * 1024, 6 },
+    { MCP_QUOTA_KEY_ADDRESS, 4, MCP_QUOTA_OFF, 2, 96 * 1024, 6, 64 * 1024,
       0 }
 };
 
@@ -191,7 +191,7 @@ end_client(conn_t *conn)
 
 
 static void
-bury(unsigned slot)
+reclaim(unsigned slot)
 {
     size_t    i;
     unsigned  survivor;
@@ -227,12 +227,12 @@ bury(unsigned slot)
 /* --- what is looked at after whatever has happened --- */
 
 static unsigned
-request_of(const mcp_job_t *job)
+request_of(const mcp_backend_request_t *breq)
 {
     unsigned   n;
     mcp_str_t  id;
 
-    id = job->facts.value[MCP_FACT_REQUEST_ID];
+    id = breq->variables.value[MCP_VARIABLE_REQUEST_ID];
 
     for (n = 0; id.len; id.data++, id.len--) {
         must(*id.data >= '0' && *id.data <= '9');
@@ -246,30 +246,30 @@ request_of(const mcp_job_t *job)
 
 
 static void
-look_at_job(mcp_job_t *job)
+look_at_job(mcp_backend_request_t *breq)
 {
     char        text[8192];
     record_t   *r;
     mcp_str_t   url;
 
-    r = &records[request_of(job)];
+    r = &records[request_of(breq)];
 
     /* what it is asked is its own, and its own client's */
 
-    must(job->body.len < sizeof(text));
-    memcpy(text, job->body.data, job->body.len);
-    text[job->body.len] = '\0';
+    must(breq->body.len < sizeof(text));
+    memcpy(text, breq->body.data, breq->body.len);
+    text[breq->body.len] = '\0';
     marks_check(text, r->person);
 
-    if (r->job == job) {
+    if (r->breq == breq) {
         return;
     }
 
-    r->job = job;
+    r->breq = breq;
     r->headed = 0;
     r->cut = 0;
 
-    url = job->facts.value[MCP_FACT_PUBLISH_URL];
+    url = breq->variables.value[MCP_VARIABLE_PUBLISH_URL];
 
     if (url.len > 16 && url.len < sizeof(r->publish)) {
         memcpy(r->publish, url.data + 16, url.len - 16);
@@ -294,21 +294,21 @@ look(void)
 
     for (dead = 0; dead < DRIVER_NODES; dead++) {
         if (d.process[dead].scratch) {
-            bury(dead);
+            reclaim(dead);
         }
     }
 
     for (k = 1; k <= n_records; k++) {
-        if (records[k].job == NULL) {
+        if (records[k].breq == NULL) {
             continue;
         }
 
-        for (i = 0; i < d.n_jobs && d.jobs[i] != records[k].job; i++) {
+        for (i = 0; i < d.n_jobs && d.jobs[i] != records[k].breq; i++) {
             /* void */
         }
 
         if (i == d.n_jobs) {
-            records[k].job = NULL;
+            records[k].breq = NULL;
         }
     }
 
@@ -780,19 +780,19 @@ do_raw(void)
 static record_t *
 any_job(void)
 {
-    record_t   *r;
-    mcp_job_t  *job;
-    unsigned    i, k;
+    record_t               *r;
+    mcp_backend_request_t  *breq;
+    unsigned                i, k;
 
     k = next();
 
     for (i = 0; i < d.n_jobs; i++) {
-        job = d.jobs[(k + i) % d.n_jobs];
-        r = &records[request_of(job)];
+        breq = d.jobs[(k + i) % d.n_jobs];
+        r = &records[request_of(breq)];
 
-        if (job->call->worker->store->head == d.zone
-            && !((process_t *) job->call->worker->store->glue.ctx)->paused
-            && r->job == job)
+        if (breq->call->worker->store->head == d.zone
+            && !((process_t *) breq->call->worker->store->glue.ctx)->paused
+            && r->breq == breq)
         {
             return r;
         }
@@ -814,8 +814,11 @@ job_head(record_t *r, unsigned how)
         r->headed = 1;
         r->type = how % 16 > 9 ? how % 4 : 0;
         r->cut = (how % 16 > 13);
-        mcp_job_head(r->job, how % 16 == 15 ? 500 : how % 16 == 14 ? 202 : 200,
-                     test_str(types[r->type]));
+        mcp_backend_request_head(r->breq,
+                                 how % 16 == 15   ? 500
+                                 : how % 16 == 14 ? 202
+                                                  : 200,
+                                 test_str(types[r->type]));
     }
 }
 
@@ -831,7 +834,7 @@ job_say(record_t *r, const char *text)
         text = event;
     }
 
-    n = mcp_job_data(r->job, text, strlen(text));
+    n = mcp_backend_request_data(r->breq, text, strlen(text));
     trace("backend of %u: %zu of %.300s", (unsigned) (r - records), n, text);
     driver_pump(&d);
 
@@ -940,10 +943,10 @@ do_end(void)
         return;
     }
 
-    for (n = 0; n < d.n_jobs && d.jobs[n] != r->job; n++) { /* void */ }
+    for (n = 0; n < d.n_jobs && d.jobs[n] != r->breq; n++) { /* void */ }
 
     if (n < d.n_jobs) {
-        backend_end(&d, r->job, how & 128 ? MCP_FAULT_BACKEND_FAILED
+        backend_end(&d, r->breq, how & 128 ? MCP_FAULT_BACKEND_FAILED
                                           : MCP_FAULT_NONE);
     }
 }
@@ -1093,7 +1096,7 @@ do_die(void)
     }
 
     if (d.process[slot].paused || how % 4 == 0) {
-        bury(slot);
+        reclaim(slot);
         return;
     }
 
@@ -1193,13 +1196,13 @@ call_before(unsigned person)
     send(conn, "POST", body, 0);
     look();
 
-    if (r->job == NULL) {
+    if (r->breq == NULL) {
         return;
     }
 
     job_head(r, 0);
 
-    for (i = 0; i < 2 && r->job; i++) {
+    for (i = 0; i < 2 && r->breq; i++) {
         mark_print(mark, person, n, 'b', ++r->said);
         snprintf(line, sizeof(line), "{\"jsonrpc\":\"2.0\",\"method\":"
                  "\"notifications/progress\",\"params\":{"
@@ -1209,7 +1212,7 @@ call_before(unsigned person)
         look();
     }
 
-    if (r->job == NULL) {
+    if (r->breq == NULL) {
         return;
     }
 
@@ -1220,8 +1223,8 @@ call_before(unsigned person)
     r->cut = 1;
     look();
 
-    if (r->job) {
-        backend_end(&d, r->job, MCP_FAULT_NONE);
+    if (r->breq) {
+        backend_end(&d, r->breq, MCP_FAULT_NONE);
         look();
     }
 }
@@ -1262,11 +1265,11 @@ begin(void)
 
     how = next();
     world = &worlds[how / 36];
-    e->share_by = world->share_by;
-    e->max_party_streams = world->streams;
-    e->max_party_listeners = world->listeners;
-    e->max_party_values = world->values;
-    e->max_party_bytes = world->bytes;
+    e->quota_key = world->quota_key;
+    e->quota_streams = world->streams;
+    e->quota_listeners = world->listeners;
+    e->quota_values = world->values;
+    e->quota_bytes = world->bytes;
 
     if (world->stream_buffer) {
         e->stream_buffer = world->stream_buffer;
@@ -1294,8 +1297,8 @@ check_empty(void)
     must(s.streams == 0 && s.listeners == 0 && s.values == 0);
     must(s.subscriptions == 0);
     must(s.used == 0);
-    must(s.counter[MCP_COUNT_CALLS_LIVE] == 0);
-    must(s.counter[MCP_COUNT_CONSUMERS_LIVE] == 0);
+    must(s.counter[MCP_COUNT_CALLS_ACTIVE] == 0);
+    must(s.counter[MCP_COUNT_CONSUMERS_ACTIVE] == 0);
 
     must(d.forgets == d.kept);
 

@@ -6,10 +6,11 @@
  *
  * The input is a series of requests, separated by 0xff: "G" and a target for a
  * GET, "K" and one without a session, "L" and a body for a POST to the stream's
- * URL, "P" and a body for a POST to the endpoint, "T" and one of a client that knows nothing but resume tokens,
- * "R" and what the backend answers from then on, "B" and what it says in the
- * call that was answered with an interim result, "E" the same and no more.
- * What follows 0xfe in a request is its Last-Event-ID.
+ * URL, "P" and a body for a POST to the endpoint, "T" and one of a client that
+ * knows nothing but resume tokens, "R" and what the backend answers from then
+ * on, "B" and what it says in the call that was answered with an interim
+ * result, "E" the same and no more. What follows 0xfe in a request is its
+ * Last-Event-ID.
  *
  * Bytes 1 to 7 stand for what calls gave to their clients: the tokens of a
  * request (1), a stream's id (2) and token (3), the id of a question (4), the
@@ -19,7 +20,7 @@
 
 #include "fuzz_env.h"
 
-#include "face/mcp_face_common.h"
+#include "resume/mcp_resume_common.h"
 
 
 #define ZONE     (512 * 1024)
@@ -42,7 +43,7 @@ static text_t          seen, body, known[8];
 static mcp_str_t       answer;
 static char            texts[2][MCP_SESSION_TEXT_MAX];
 static mcp_str_t       sessions[2];    /* knows all faces; tokens only */
-static mcp_job_t      *held;           /* goes on after its interim result */
+static mcp_backend_request_t  *held;   /* goes on after its interim result */
 static int             hold;
 static unsigned        randoms;        /* the last of a series */
 
@@ -144,8 +145,8 @@ pull(mcp_exchange_t *x)
 static void
 run(void)
 {
-    mcp_job_t     *job;
-    mcp_action_t   a;
+    mcp_backend_request_t  *breq;
+    mcp_action_t            a;
 
     for ( ;; ) {
         if (woken) {
@@ -170,23 +171,24 @@ run(void)
             break;
 
         case MCP_ACT_INVOKE:
-            job = a.job;
-            mcp_call_set_glue(job->call, worker);
-            mcp_job_head(job, 200, mcp_str("application/x-ndjson"));
+            breq = a.breq;
+            mcp_call_set_glue(breq->call, worker);
+            mcp_backend_request_head(breq, 200,
+                mcp_str("application/x-ndjson"));
 
             if (hold) {
                 hold = 0;
-                held = job;
+                held = breq;
                 break;
             }
 
-            mcp_job_data(job, answer.data, answer.len);
-            mcp_job_end(job, MCP_FAULT_NONE, NULL);
+            mcp_backend_request_data(breq, answer.data, answer.len);
+            mcp_backend_request_end(breq, MCP_FAULT_NONE, NULL);
             break;
 
         case MCP_ACT_ABORT:
-            held = a.job == held ? NULL : held;
-            mcp_job_end(a.job, MCP_FAULT_BACKEND_FAILED, NULL);
+            held = a.breq == held ? NULL : held;
+            mcp_backend_request_end(a.breq, MCP_FAULT_BACKEND_FAILED, NULL);
             break;
 
         default:
@@ -411,11 +413,11 @@ start(void)
 static void
 say(mcp_str_t text, int last)
 {
-    mcp_job_t  *job;
+    mcp_backend_request_t  *breq;
 
-    job = held;
+    breq = held;
 
-    if (job == NULL) {
+    if (breq == NULL) {
         return;
     }
 
@@ -423,10 +425,10 @@ say(mcp_str_t text, int last)
         held = NULL;
     }
 
-    mcp_job_data(job, text.data, text.len);
+    mcp_backend_request_data(breq, text.data, text.len);
 
     if (last) {
-        mcp_job_end(job, MCP_FAULT_NONE, NULL);
+        mcp_backend_request_end(breq, MCP_FAULT_NONE, NULL);
     }
 
     run();

@@ -2,14 +2,14 @@
 
 /*
  * Secrets are compared in constant time: under valgrind only.  The tests of
- * sessions, of the publish endpoint and of the faces run with secret keys as well,
- * see scripts/check; here is what they do not reach, and the controls, which
- * show that valgrind would tell.
+ * sessions, of the publish endpoint and of the faces run with secret keys as
+ * well, see scripts/check; here is what they do not reach, and the controls,
+ * which show that valgrind would tell.
  */
 
 
-#include "face_cases.h"
-#include "face/mcp_face_common.h"
+#include "resume_cases.h"
+#include "resume/mcp_resume_common.h"
 #include "secrets.h"
 
 
@@ -264,8 +264,8 @@ test_owners(void **state)
         secret(info.principal, MCP_DIGEST_LEN);
         secret(info.session, MCP_DIGEST_LEN);
 
-        assert_int_equal(mcp_face_owns(&x, &info), i == 0);
-        assert_int_equal(mcp_face_allows(&x, &info), i == 0);
+        assert_int_equal(mcp_resume_owns(&x, &info), i == 0);
+        assert_int_equal(mcp_resume_allows(&x, &info), i == 0);
     }
 }
 

@@ -31,7 +31,7 @@ say(mcp_cluster_setup_t *s, const char *word)
     int        rc;
     mcp_str_t  file;
 
-    rc = mcp_cluster_setup_word(s, test_str(word), &file, error);
+    rc = mcp_cluster_setup_parameter(s, test_str(word), &file, error);
 
     if (rc == MCP_OK) {
         assert_int_equal(file.len, 0);

@@ -16,7 +16,7 @@
 
 #include "test_env.h"
 
-#include "cluster/mcp_cluster_parts.h"
+#include "cluster/mcp_cluster_internal.h"
 #include "store/mcp_store_node.h"
 
 
@@ -34,7 +34,7 @@
     GOOD_SHA("a") GOOD_SHA("b") GOOD_SHA("c") GOOD_SHA("d") GOOD_SHA("e")     \
     GOOD_SHA("f") GOOD_SHA("0") GOOD_SHA("1") GOOD_SHA("2") GOOD_SHA("3")     \
     GOOD_SHA("4") GOOD_SHA("5") GOOD_SHA("6") GOOD_SHA("7") GOOD_SHA("8")     \
-    GOOD_SHA("9")
+    GOOD_SHA("9") GOOD_SHA("k")
 #define GOOD_ALL   GOOD_HELLO GOOD_ROLE GOOD_INFO GOOD_SHAS
 
 
@@ -66,7 +66,7 @@ typedef struct {
         size_t          taken;
         size_t          len;
         char            sent[262144];
-    } ear;                             /* the connection on which it hears */
+    } inbound;                         /* the connection on which it hears */
 } process_t;
 
 
@@ -134,8 +134,8 @@ process_init(process_t *p, void *zone, unsigned slot)
     p->conf.prefix = mcp_str("{mcp}");
     p->conf.label = mcp_str("here");
     p->conf.timeout = 1000;
-    p->conf.patience = 5000;
-    p->conf.dead_after = 15000;
+    p->conf.outage_timeout = 5000;
+    p->conf.node_timeout = 15000;
 }
 
 
@@ -148,20 +148,20 @@ process_ear(process_t *p, const mcp_action_t *a)
     switch (a->type) {
 
     case MCP_ACT_CONNECT:
-        assert_false(p->ear.connected);
-        p->ear.connected = 1;
-        p->ear.connects++;
-        p->ear.len = 0;
-        p->ear.taken = 0;
+        assert_false(p->inbound.connected);
+        p->inbound.connected = 1;
+        p->inbound.connects++;
+        p->inbound.len = 0;
+        p->inbound.taken = 0;
         break;
 
     case MCP_ACT_WRITE:
-        assert_true(p->ear.connected);
+        assert_true(p->inbound.connected);
 
         while ((out = mcp_link_output(a->link)).len) {
-            assert_true(p->ear.len + out.len < sizeof(p->ear.sent));
-            memcpy(p->ear.sent + p->ear.len, out.data, out.len);
-            p->ear.len += out.len;
+            assert_true(p->inbound.len + out.len < sizeof(p->inbound.sent));
+            memcpy(p->inbound.sent + p->inbound.len, out.data, out.len);
+            p->inbound.len += out.len;
             mcp_link_written(a->link, out.len);
         }
 
@@ -169,7 +169,7 @@ process_ear(process_t *p, const mcp_action_t *a)
 
     default:
         assert_int_equal(a->type, MCP_ACT_DISCONNECT);
-        p->ear.connected = 0;
+        p->inbound.connected = 0;
     }
 }
 
@@ -179,23 +179,23 @@ static inline void
 process_no_news(process_t *p)
 {
     unsigned     n;
-    mcp_link_t  *ear = &p->cluster->ear;
+    mcp_link_t  *inbound = &p->cluster->inbound;
 
-    if (p->hears || !p->ear.connected) {
+    if (p->hears || !p->inbound.connected) {
         return;
     }
 
-    if (ear->state == MCP_LINK_OPENING) {
-        mcp_link_opened(ear);
-        mcp_link_input(ear, GOOD_ALL, sizeof(GOOD_ALL) - 1);
+    if (inbound->state == MCP_LINK_OPENING) {
+        mcp_link_opened(inbound);
+        mcp_link_input(inbound, GOOD_ALL, sizeof(GOOD_ALL) - 1);
 
     } else {
-        for (n = ear->n_pending; n && p->ear.connected; n--) {
-            mcp_link_input(ear, "*-1\r\n", 5);
+        for (n = inbound->n_pending; n && p->inbound.connected; n--) {
+            mcp_link_input(inbound, "*-1\r\n", 5);
         }
     }
 
-    p->ear.len = 0;
+    p->inbound.len = 0;
 }
 
 
@@ -225,7 +225,8 @@ process_actions(process_t *p)
     for ( ;; ) {
         mcp_worker_next(p->worker, &a);
 
-        if (a.type != MCP_ACT_NONE && p->cluster && a.link == &p->cluster->ear)
+        if (a.type != MCP_ACT_NONE && p->cluster
+            && a.link == &p->cluster->inbound)
         {
             process_ear(p, &a);
             continue;
@@ -436,13 +437,14 @@ process_command(process_t *p, char *out, size_t size)
 
 
 /* The same of what was written on the connection on which it hears. */
-#define assert_ear(p, text)                                                   \
-    do {                                                                      \
-        char       command_[1024];                                            \
-        written_t  w_ = { (p)->ear.sent, (p)->ear.len, &(p)->ear.taken };     \
-                                                                              \
-        process_take(&w_, command_, sizeof(command_));                        \
-        assert_string_equal(command_, text);                                  \
+#define assert_inbound(p, text)                                                \
+    do {                                                                       \
+        char command_[1024];                                                   \
+        written_t w_ = { (p)->inbound.sent, (p)->inbound.len,                  \
+            &(p)->inbound.taken };                                             \
+                                                                               \
+        process_take(&w_, command_, sizeof(command_));                         \
+        assert_string_equal(command_, text);                                   \
     } while (0)
 
 
@@ -480,7 +482,7 @@ process_greet(process_t *p)
 static inline void
 process_tell(process_t *p, const char *text, size_t len)
 {
-    mcp_link_input(&p->cluster->ear, text, len);
+    mcp_link_input(&p->cluster->inbound, text, len);
     process_pump(p);
 }
 
@@ -492,16 +494,16 @@ process_hear(process_t *p)
 {
     unsigned  i;
 
-    assert_true(p->ear.connected);
-    mcp_link_opened(&p->cluster->ear);
+    assert_true(p->inbound.connected);
+    mcp_link_opened(&p->cluster->inbound);
     process_pump(p);
 
-    assert_ear(p, "HELLO 2");
-    assert_ear(p, "ROLE");
-    assert_ear(p, "INFO memory");
+    assert_inbound(p, "HELLO 2");
+    assert_inbound(p, "ROLE");
+    assert_inbound(p, "INFO memory");
 
     for (i = 0; i < MCP_SCRIPTS; i++) {
-        assert_ear(p, "SCRIPT LOAD -- ");
+        assert_inbound(p, "SCRIPT LOAD -- ");
     }
 
     process_tell(p, GOOD_ALL, sizeof(GOOD_ALL) - 1);

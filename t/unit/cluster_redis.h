@@ -300,16 +300,17 @@ carry(int i)
     memmove(p->sent, p->sent + p->taken, p->len);
     p->taken = 0;
 
-    n = carry_bytes(&ears[i], &p->cluster->ear, p->ear.connected, p->ear.sent,
-                    &p->ear.taken, p->ear.len, buf, sizeof(buf));
+    n = carry_bytes(&ears[i], &p->cluster->inbound, p->inbound.connected,
+                    p->inbound.sent,
+                    &p->inbound.taken, p->inbound.len, buf, sizeof(buf));
 
     if (n > 0) {
         process_tell(p, buf, (size_t) n);
     }
 
-    if (p->ear.taken == p->ear.len) {
-        p->ear.taken = 0;
-        p->ear.len = 0;
+    if (p->inbound.taken == p->inbound.len) {
+        p->inbound.taken = 0;
+        p->inbound.len = 0;
     }
 
     process_pump(p);
@@ -354,17 +355,17 @@ rerun(int i)
 
 static int         hears;              /* nodes that begin now do: else nobody
                                           opens that connection */
-static unsigned    n_words;
-static mcp_word_t  told[8];
+static unsigned    n_updates;
+static mcp_broadcast_t  told[8];
 
 
 static inline void
-heard(mcp_worker_t *worker, const mcp_word_t *word)
+heard(mcp_worker_t *worker, const mcp_broadcast_t *broadcast)
 {
     (void) worker;
 
-    assert_true(n_words < 8);
-    told[n_words++] = *word;
+    assert_true(n_updates < 8);
+    told[n_updates++] = *broadcast;
 }
 
 
@@ -378,12 +379,12 @@ begin(int i, const char *secret)
     process_init(&nodes[i], NULL, 0);
     nodes[i].hears = 1;
     nodes[i].conf.timeout = hears ? 1000 : 60000;
-    nodes[i].worker->heard = heard;
+    nodes[i].worker->on_broadcast = heard;
     fds[i] = -1;
     ears[i] = -1;
     nodes[i].te.now = real_now();
     nodes[i].te.seed = ++names;                /* no two nodes draw one id */
-    nodes[i].conf.dead_after = 500;
+    nodes[i].conf.node_timeout = 500;
     nodes[i].conf.sync = MCP_CLUSTER_SYNC_ON;
 
     memset(&keys, 0, sizeof(keys));
@@ -391,7 +392,7 @@ begin(int i, const char *secret)
 
     nodes[i].cluster = mcp_cluster_create(nodes[i].worker, &nodes[i].conf);
     assert_int_equal(mcp_cluster_keys(nodes[i].cluster, &keys), MCP_OK);
-    nodes[i].cluster->notices_of = names;      /* as if random */
+    nodes[i].cluster->sender = names;      /* as if random */
     run(i);
 }
 
@@ -460,17 +461,17 @@ command(int i, const char *text)
 static inline void
 tick(int i)
 {
-    nodes[i].cluster->beat.handler(nodes[i].cluster);
+    nodes[i].cluster->heartbeat.handler(nodes[i].cluster);
     run(i);
 }
 
 
-static inline mcp_node_facts_t
-facts(int i)
+static inline mcp_node_info_t
+node_info(int i)
 {
-    mcp_node_facts_t  f;
+    mcp_node_info_t  f;
 
-    assert_int_equal(mcp_store_node_facts(&nodes[i].store, &f), MCP_OK);
+    assert_int_equal(mcp_store_node_info(&nodes[i].store, &f), MCP_OK);
 
     return f;
 }

@@ -9,7 +9,7 @@
 
 #include "cluster_redis.h"
 
-#include "cluster/mcp_cluster_copy.h"
+#include "cluster/mcp_cluster_replication.h"
 
 
 #define HANDLE  77
@@ -69,11 +69,11 @@ info_of(int i, char c)
 
 
 /* What the process that has to do with it knows. */
-static inline mcp_store_copying_t
+static inline mcp_store_replicating_t
 copying(int i, char c)
 {
-    mcp_stream_info_t    info = info_of(i, c);
-    mcp_store_copying_t  out;
+    mcp_stream_info_t        info = info_of(i, c);
+    mcp_store_replicating_t  out;
 
     assert_int_equal(mcp_store_copying(&nodes[i].store, &info.ref, &out),
                      MCP_OK);
@@ -89,6 +89,14 @@ fill_spec(mcp_stream_spec_t *spec, char c)
     memcpy(spec->id, id_of(c), MCP_STREAM_ID_LEN);
     memset(spec->session, 's', MCP_DIGEST_LEN);
     memset(spec->principal, 'p', MCP_DIGEST_LEN);
+
+    /* one tenant has all streams, so that none is evicted for another one */
+
+    memset(spec->tenant.id, 't', MCP_DIGEST_LEN);
+    spec->tenant.streams = MCP_QUOTA_OFF;
+    spec->tenant.listeners = MCP_QUOTA_OFF;
+    spec->tenant.values = MCP_QUOTA_OFF;
+    spec->tenant.bytes = MCP_QUOTA_OFF;
     spec->kind = MCP_STREAM_CALL;
     spec->revision = MCP_REVISION_2025_11_25;
     spec->request = mcp_str("7");
@@ -115,7 +123,7 @@ make_of(int i, char c, uint32_t limit)
     assert_int_equal(mcp_store_watch(&nodes[i].store, &ref, HANDLE, 0, &cursor,
                                      &taken),
                      MCP_OK);
-    nodes[i].worker->cluster_hooks->share(nodes[i].cluster, &ref, limit);
+    nodes[i].worker->cluster_hooks->replicate(nodes[i].cluster, &ref, limit);
 }
 
 
@@ -151,9 +159,9 @@ add_events(int i, char c, unsigned n)
 /* A client comes to a node: what it has, its session.  come() waits for the
  * reply. */
 static inline void
-describe(mcp_ask_stream_t *stream, char c, uint64_t after, char session)
+describe(mcp_operation_stream_t *stream, char c, uint64_t after, char session)
 {
-    memset(stream, 0, sizeof(mcp_ask_stream_t));
+    memset(stream, 0, sizeof(mcp_operation_stream_t));
     memcpy(stream->id, id_of(c), MCP_STREAM_ID_LEN);
     memset(stream->session, session, MCP_DIGEST_LEN);
     memset(stream->principal, 'p', MCP_DIGEST_LEN);
@@ -162,17 +170,17 @@ describe(mcp_ask_stream_t *stream, char c, uint64_t after, char session)
 
 
 static inline void
-ask_for_this(int i, const mcp_ask_stream_t *stream)
+ask_for_this(int i, const mcp_operation_stream_t *stream)
 {
-    mcp_ask_t  *ask;
+    mcp_operation_t  *op;
 
-    ask = mcp_mem_calloc(&nodes[i].te.env.mem, sizeof(mcp_ask_t));
-    assert_non_null(ask);
-    ask->worker = nodes[i].worker;
-    ask->rc = MCP_AGAIN;
+    op = mcp_mem_calloc(&nodes[i].te.env.mem, sizeof(mcp_operation_t));
+    assert_non_null(op);
+    op->worker = nodes[i].worker;
+    op->rc = MCP_AGAIN;
 
-    assert_int_equal(nodes[i].worker->cluster_hooks->watch(nodes[i].cluster,
-                                                           stream, ask),
+    assert_int_equal(nodes[i].worker->cluster_hooks->resume(nodes[i].cluster,
+                                                           stream, op),
                      MCP_AGAIN);
 }
 
@@ -180,7 +188,7 @@ ask_for_this(int i, const mcp_ask_stream_t *stream)
 static inline void
 ask_for(int i, char c, uint64_t after, char session)
 {
-    mcp_ask_stream_t  stream;
+    mcp_operation_stream_t  stream;
 
     describe(&stream, c, after, session);
     ask_for_this(i, &stream);
@@ -199,12 +207,12 @@ come(int i, char c, uint64_t after, char session)
 static inline unsigned
 n_copies(int i)
 {
-    size_t       k;
-    unsigned     n = 0;
-    mcp_copy_t  *copy;
+    size_t              k;
+    unsigned            n = 0;
+    mcp_replication_t  *copy;
 
     for (k = 0; k < MCP_CLUSTER_BUCKETS; k++) {
-        for (copy = nodes[i].cluster->copies[k]; copy; copy = copy->next) {
+        for (copy = nodes[i].cluster->repls[k]; copy; copy = copy->next) {
             n++;
         }
     }
@@ -302,7 +310,7 @@ begin_all(int n)
     }
 
     for (i = 0; i < n; i++) {
-        UNTIL(nodes[i].cluster->hearing);
+        UNTIL(nodes[i].cluster->reading);
     }
 }
 

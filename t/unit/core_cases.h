@@ -11,12 +11,12 @@
 #include "core_driver.h"
 
 
-#define REQUEST(id, method, params)                                          \
-                 "{\"jsonrpc\":\"2.0\",\"id\":" id ",\"method\":\"" method   \
+#define REQUEST(id, method, params)                                           \
+                 "{\"jsonrpc\":\"2.0\",\"id\":" id ",\"method\":\"" method    \
                  "\",\"params\":" params "}"
 
-#define NOTE(method, params)                                                 \
-                 "{\"jsonrpc\":\"2.0\",\"method\":\"" method                 \
+#define NOTE(method, params)                                                  \
+                 "{\"jsonrpc\":\"2.0\",\"method\":\"" method                  \
                  "\",\"params\":" params "}"
 
 #define PING     "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}"
@@ -28,7 +28,7 @@
 
 #define CALL8    REQUEST("8", "tools/call", "{\"name\":\"other\"}")
 
-#define PROGRESS(n)                                                          \
+#define PROGRESS(n)                                                           \
                  "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/progress\"" \
                  ",\"params\":{\"progressToken\":\"t\",\"progress\":" #n "}}"
 
@@ -36,15 +36,15 @@
 
 #define ANSWER   "{\"jsonrpc\":\"2.0\",\"id\":7,\"result\":" RESULT "}"
 
-#define ASK      "{\"resultType\":\"input_required\",\"inputRequests\":{"    \
-                 "\"k\":{\"method\":\"elicitation/create\",\"params\":{"     \
-                 "\"message\":\"?\"}},\"r\":{\"method\":\"roots/list\"}},"   \
+#define ASK      "{\"resultType\":\"input_required\",\"inputRequests\":{"     \
+                 "\"k\":{\"method\":\"elicitation/create\",\"params\":{"      \
+                 "\"message\":\"?\"}},\"r\":{\"method\":\"roots/list\"}},"    \
                  "\"requestState\":\"s1\"}"
 
-#define CHANGED  "{\"jsonrpc\":\"2.0\","                                     \
+#define CHANGED  "{\"jsonrpc\":\"2.0\","                                      \
                  "\"method\":\"notifications/tools/list_changed\"}"
-#define UPDATED  "{\"jsonrpc\":\"2.0\","                                     \
-                 "\"method\":\"notifications/resources/updated\","           \
+#define UPDATED  "{\"jsonrpc\":\"2.0\","                                      \
+                 "\"method\":\"notifications/resources/updated\","            \
                  "\"params\":{\"uri\":\"test://a\"}}"
 
 #define CANCEL7  NOTE("notifications/cancelled", "{\"requestId\":7}")
@@ -179,9 +179,10 @@ stats(void)
 
 
 static inline void
-fact_is(const mcp_facts_t *facts, mcp_fact_e fact, const char *text)
+fact_is(const mcp_variables_t *variables, mcp_variable_e variable,
+    const char *text)
 {
-    assert_str_is(facts->value[fact], text);
+    assert_str_is(variables->value[variable], text);
 }
 
 
@@ -208,45 +209,45 @@ ask(const char *of, const char *body, int status, const char *part)
 
 
 /* A call of a's, whose backend answers with a stream. */
-static inline mcp_job_t *
+static inline mcp_backend_request_t *
 call(unsigned process)
 {
-    mcp_job_t  *job;
+    mcp_backend_request_t  *breq;
 
     client_post(&d, process, &a, session, CALL);
     assert_int_equal(d.n_jobs, 1);
-    job = d.jobs[0];
-    mcp_job_head(job, 200, mcp_str("application/x-ndjson"));
+    breq = d.jobs[0];
+    mcp_backend_request_head(breq, 200, mcp_str("application/x-ndjson"));
 
-    return job;
+    return breq;
 }
 
 
 /* Its last message. */
 static inline void
-end_with(mcp_job_t *job, const char *message)
+end_with(mcp_backend_request_t *breq, const char *message)
 {
-    backend_say(&d, job, message);
-    backend_end(&d, job, MCP_FAULT_NONE);
+    backend_say(&d, breq, message);
+    backend_end(&d, breq, MCP_FAULT_NONE);
 }
 
 
 static inline void
-end_with_result(mcp_job_t *job)
+end_with_result(mcp_backend_request_t *breq)
 {
-    end_with(job, RESULT "\n");
+    end_with(breq, RESULT "\n");
 }
 
 
 /* Speaks until the stream has no room; the number of messages taken. */
 static inline int
-fill(mcp_job_t *job)
+fill(mcp_backend_request_t *breq)
 {
     int  i;
 
     snprintf(line, sizeof(line), BIG(900), 0);
 
-    for (i = 0; backend_say(&d, job, line); i++) {
+    for (i = 0; backend_say(&d, breq, line); i++) {
         assert_true(i < 1000);
     }
 
@@ -383,12 +384,12 @@ reply(unsigned process, const char *of, const char *id, const char *what)
 
 /* The path of a job's publish URL. */
 static inline const char *
-publish_url_of(mcp_job_t *job, char *url, size_t size)
+publish_url_of(mcp_backend_request_t *breq, char *url, size_t size)
 {
-    mcp_str_t  fact;
+    mcp_str_t  variable;
 
-    fact = job->facts.value[MCP_FACT_PUBLISH_URL];
-    snprintf(url, size, "%.*s", (int) fact.len, fact.data);
+    variable = breq->variables.value[MCP_VARIABLE_PUBLISH_URL];
+    snprintf(url, size, "%.*s", (int) variable.len, variable.data);
     has(url, "http://127.0.0.1/publish/");
 
     return url + strlen("http://127.0.0.1");

@@ -13,8 +13,8 @@
 
 #include "test_env.h"
 
-#include "call/mcp_call_parts.h"
-#include "exchange/mcp_exchange_parts.h"
+#include "call/mcp_call_internal.h"
+#include "exchange/mcp_exchange_internal.h"
 #include "worker/mcp_answer.h"
 #include "worker/mcp_consumer.h"
 #include "worker/mcp_exchange_state.h"
@@ -71,24 +71,26 @@ typedef struct {
 
 
 typedef struct driver_s {
-    test_env_t       te;
-    void            *zone;
-    mcp_keys_t       keys;
-    mcp_catalog_t   *catalog;
-    mcp_endpoint_t   endpoint;
-    process_t        process[DRIVER_NODES];
-    mcp_job_t       *jobs[DRIVER_JOBS];    /* invoked, not ended */
-    size_t           n_jobs;
-    unsigned         aborts;
-    unsigned         resumes;
-    unsigned         forgets;
-    unsigned         kept;                 /* calls that are to be forgotten */
-    unsigned         locks;                /* holds of the store's lock */
-    unsigned         unlockable;           /* the next ones, which fail */
-    unsigned         orphaned;             /* the next one's holder before has
-                                              died with it */
-    char             last_body[8192];      /* of the last job invoked */
-    int              glue;                 /* its address goes with calls */
+    test_env_t              te;
+    void                   *zone;
+    mcp_keys_t              keys;
+    mcp_catalog_t          *catalog;
+    mcp_endpoint_t          endpoint;
+    process_t               process[DRIVER_NODES];
+    mcp_backend_request_t  *jobs[DRIVER_JOBS];  /* invoked, not ended */
+    size_t                  n_jobs;
+    unsigned                aborts;
+    unsigned                resumes;
+    unsigned                forgets;
+    unsigned                kept;               /* calls that are to be
+                                                   forgotten */
+    unsigned                locks;              /* holds of the store's lock */
+    unsigned                unlockable;         /* the next ones, which fail */
+    unsigned                orphaned;           /* the next one's holder
+                                                   before has died with it */
+    char                    last_body[8192];    /* of the last job invoked */
+    int                     glue;               /* its address goes with
+                                                   calls */
 } driver_t;
 
 
@@ -102,6 +104,16 @@ static const char  driver_catalog[] =
     "\"name\":\"t\"}],"
     "\"completions\":true,"
     "\"instructions\":\"Be kind.\"}";
+
+
+/* A hook of a cluster: all nodes have the same time. */
+static inline int
+clock_agrees(void *ctx)
+{
+    (void) ctx;
+
+    return MCP_OK;
+}
 
 
 static inline int
@@ -241,7 +253,9 @@ driver_init(driver_t *d)
     e->max_events = 1000;
     e->stream_buffer = 64 * 1024;
     e->max_session_streams = 100;
-    e->share_by = MCP_SHARE_BY_OFF;
+    e->quota_key = MCP_QUOTA_KEY_OFF;
+    e->resume_stateless = MCP_RESUME_STATELESS_DECLARED;
+    e->reconnect_wait = 10000;
     e->max_message = 16 * 1024;
     e->max_depth = 32;
     e->max_batch = 10;
@@ -369,24 +383,24 @@ driver_act(driver_t *d, process_t *p, mcp_action_t *a)
 
     case MCP_ACT_INVOKE:
         assert_true(d->n_jobs < DRIVER_JOBS);
-        assert_true(a->job->body.len < sizeof(d->last_body));
-        memcpy(d->last_body, a->job->body.data, a->job->body.len);
-        d->last_body[a->job->body.len] = '\0';
-        d->jobs[d->n_jobs++] = a->job;
-        d->kept += (mcp_call_glue(a->job->call) == NULL);
-        mcp_call_set_glue(a->job->call, &d->glue);
+        assert_true(a->breq->body.len < sizeof(d->last_body));
+        memcpy(d->last_body, a->breq->body.data, a->breq->body.len);
+        d->last_body[a->breq->body.len] = '\0';
+        d->jobs[d->n_jobs++] = a->breq;
+        d->kept += (mcp_call_glue(a->breq->call) == NULL);
+        mcp_call_set_glue(a->breq->call, &d->glue);
         break;
 
     case MCP_ACT_ABORT:
         for (i = 0; i < d->n_jobs; i++) {
-            if (d->jobs[i] == a->job) {
+            if (d->jobs[i] == a->breq) {
                 d->jobs[i] = d->jobs[--d->n_jobs];
                 break;
             }
         }
 
         d->aborts++;
-        mcp_job_end(a->job, MCP_FAULT_BACKEND_FAILED, "aborted");
+        mcp_backend_request_end(a->breq, MCP_FAULT_BACKEND_FAILED, "aborted");
         break;
 
     case MCP_ACT_RESUME:
@@ -543,15 +557,15 @@ driver_kill(driver_t *d, unsigned slot)
 static inline void
 driver_end_jobs(driver_t *d, unsigned slot)
 {
-    size_t      i;
-    mcp_job_t  *job;
+    size_t                  i;
+    mcp_backend_request_t  *breq;
 
     for (i = 0; i < d->n_jobs; i++) {
-        job = d->jobs[i];
+        breq = d->jobs[i];
 
-        if (job->call->worker == d->process[slot].worker) {
+        if (breq->call->worker == d->process[slot].worker) {
             d->jobs[i--] = d->jobs[--d->n_jobs];
-            mcp_job_end(job, MCP_FAULT_BACKEND_FAILED, "died");
+            mcp_backend_request_end(breq, MCP_FAULT_BACKEND_FAILED, "died");
         }
     }
 
@@ -821,11 +835,11 @@ client_open(driver_t *d, char *session, const char *revision,
 
 /* What a backend does. */
 static inline size_t
-backend_say(driver_t *d, mcp_job_t *job, const char *text)
+backend_say(driver_t *d, mcp_backend_request_t *breq, const char *text)
 {
     size_t  n;
 
-    n = mcp_job_data(job, text, strlen(text));
+    n = mcp_backend_request_data(breq, text, strlen(text));
     driver_pump(d);
 
     return n;
@@ -833,29 +847,30 @@ backend_say(driver_t *d, mcp_job_t *job, const char *text)
 
 
 static inline void
-backend_end(driver_t *d, mcp_job_t *job, mcp_fault_e fault)
+backend_end(driver_t *d, mcp_backend_request_t *breq, mcp_fault_e fault)
 {
     size_t  i;
 
     for (i = 0; i < d->n_jobs; i++) {
-        if (d->jobs[i] == job) {
+        if (d->jobs[i] == breq) {
             d->jobs[i] = d->jobs[--d->n_jobs];
             break;
         }
     }
 
-    mcp_job_end(job, fault, fault == MCP_FAULT_NONE ? NULL : "test");
+    mcp_backend_request_end(breq, fault,
+                            fault == MCP_FAULT_NONE ? NULL : "test");
     driver_pump(d);
 }
 
 
 /* Answers a job with JSON. */
 static inline void
-backend_answer(driver_t *d, mcp_job_t *job, const char *text)
+backend_answer(driver_t *d, mcp_backend_request_t *breq, const char *text)
 {
-    mcp_job_head(job, 200, mcp_str("application/json"));
-    backend_say(d, job, text);
-    backend_end(d, job, MCP_FAULT_NONE);
+    mcp_backend_request_head(breq, 200, mcp_str("application/json"));
+    backend_say(d, breq, text);
+    backend_end(d, breq, MCP_FAULT_NONE);
 }
 
 

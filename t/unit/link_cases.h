@@ -7,7 +7,7 @@
 #define LINK_CASES_H_INCLUDED
 
 
-#include "face_cases.h"
+#include "resume_cases.h"
 
 
 static char  url[1024];
@@ -72,23 +72,23 @@ send_to(unsigned process, client_t *client, const char *of,
 
 
 /* A call whose backend says n things; url is its stream's. */
-static inline mcp_job_t *
+static inline mcp_backend_request_t *
 linked(int n)
 {
-    mcp_job_t  *job;
+    mcp_backend_request_t  *breq;
 
     send_to(0, &a, session, "POST", "/mcp", NULL, CALL);
-    job = d.jobs[0];
-    mcp_job_head(job, 200, mcp_str("application/x-ndjson"));
+    breq = d.jobs[0];
+    mcp_backend_request_head(breq, 200, mcp_str("application/x-ndjson"));
 
     while (n--) {
-        backend_say(&d, job, PROGRESS(1) "\n");
+        backend_say(&d, breq, PROGRESS(1) "\n");
     }
 
     driver_wait(&d, 1500);
     assert_non_null(link_of(&a, url));
 
-    return job;
+    return breq;
 }
 
 
@@ -151,9 +151,9 @@ read_ids(void)
 
 /* A backend asks two questions, and a's connection ends. */
 static inline void
-asked(mcp_job_t *job)
+asked(mcp_backend_request_t *breq)
 {
-    end_with(job, ASK "\n");
+    end_with(breq, ASK "\n");
     assert_int_equal(a.ended, 1);
     client_last_id(&a, last);
     read_ids();

@@ -22,8 +22,9 @@ typedef struct {
     uint32_t           members;        /* of groups */
     uint32_t           calls;          /* that do not linger */
     uint32_t           evictable;
+    uint32_t           unread;
     uint32_t           ranked;
-    uint32_t           hungry;
+    uint32_t           blocked;
     uint32_t           joins;          /* less streams that can be joined */
     uint32_t           readers;        /* less those of calls */
     uint32_t           shares;         /* less streams that are shared */
@@ -177,7 +178,7 @@ store_verify_stream(store_verify_t *v, mcp_store_stream_t *st,
 
     v->streams++;
     v->joins -= st->join != 0;
-    v->shares -= st->share != 0;
+    v->shares -= st->repl != 0;
     v->listeners += st->kind == MCP_STREAM_LISTEN;
 
     store_expect(v, mcp_store_stream_find(v->op, st->id) == st,
@@ -198,7 +199,7 @@ store_verify_stream(store_verify_t *v, mcp_store_stream_t *st,
                         && st->inbox.head == 0 && st->cancelled == 0),
                  "a stream is over");
 
-    store_expect(v, st->consumer_slot != MCP_STORE_REMOTE || st->share,
+    store_expect(v, st->consumer_slot != MCP_STORE_REMOTE_CONSUMER || st->repl,
                  "a consumer elsewhere");
 
     store_verify_side(v, st, MCP_LINK_OWNER, st->owner_slot);
@@ -206,16 +207,17 @@ store_verify_stream(store_verify_t *v, mcp_store_stream_t *st,
 
     store_verify_group(v, st, MCP_ENTRY_SESSION, st->session_group,
                        st->session);
-    store_verify_group(v, st, MCP_ENTRY_PARTY, st->party_group,
-                       st->party);
+    store_verify_group(v, st, MCP_ENTRY_TENANT, st->tenant_entry,
+                       st->tenant);
 
-    lingering = mcp_store_linked(&st->link[MCP_LINK_LINGER]);
-    v->hungry += (uint32_t) mcp_store_linked(&st->link[MCP_LINK_HUNGRY]);
+    lingering = mcp_store_in_ring(st, MCP_EVICT_LINGER);
+    v->blocked +=
+        (uint32_t) mcp_store_linked(&st->link[MCP_LINK_BLOCKED_ON_SPACE]);
 
     store_expect(v, lingering == mcp_store_stream_settled(v->head, st),
                  "lingering");
-    store_expect(v, mcp_store_linked(&st->link[MCP_LINK_IDLE])
-                    == mcp_store_stream_idle(v->head, st), "idle");
+    store_expect(v, st->evict == (mcp_store_stream_ring(v->head, st) + 1)
+                                 % (MCP_EVICT_MAX + 1), "a party's ring");
     store_expect(v, store_verify_list(v, &st->subs) == st->n_subs,
                  "a stream's subscriptions");
 }
@@ -240,7 +242,7 @@ store_verify_session(store_verify_t *v, const mcp_store_entry_t *e,
         st = mcp_store_container(v->head, ref, mcp_store_stream_t,
                                  link[MCP_LINK_SESSION]);
 
-        store_expect(v, mcp_store_linked(&st->link[MCP_LINK_LINGER])
+        store_expect(v, mcp_store_in_ring(st, MCP_EVICT_LINGER)
                         == lingering, "a session's other list");
         store_expect(v, memcmp(st->session, e->key, MCP_DIGEST_LEN) == 0,
                      "a session's stream");
@@ -251,8 +253,27 @@ store_verify_session(store_verify_t *v, const mcp_store_entry_t *e,
 }
 
 
+/* Whether a party's group, or one that it is within, is that one. */
+static int
+store_verify_within(store_verify_t *v, uint32_t group, uint32_t ref)
+{
+    mcp_store_entry_t  *tenant;
+
+    for (tenant = group ? mcp_store_at(v->head, group) : NULL;
+         tenant != NULL;
+         tenant = mcp_store_tenant_up(v->head, tenant))
+    {
+        if (mcp_store_ref(v->head, tenant) == ref) {
+            return 1;
+        }
+    }
+
+    return 0;
+}
+
+
 /* What is counted of a party, by looking at everything that there is; next: its
- * streams. */
+ * own streams. */
 static void
 store_verify_members(store_verify_t *v, uint32_t ref,
     mcp_store_entry_t *sum)
@@ -272,58 +293,75 @@ store_verify_members(store_verify_t *v, uint32_t ref,
 
             for (k = 0; k < MCP_STORE_ENTRIES; k++) {
                 if (entries->entry[k].kind == MCP_ENTRY_VALUE
-                    && entries->entry[k].u.value.group == ref)
+                    && store_verify_within(v, entries->entry[k].u.value.group,
+                                           ref))
                 {
-                    sum->u.party.values++;
-                    sum->u.party.pushed += entries->entry[k].pushed;
+                    sum->u.tenant.values++;
+                    sum->u.tenant.pushed += entries->entry[k].pushed
+                        && entries->entry[k].u.value.group == ref;
                 }
             }
         }
 
         if (mcp_store_types(v->head)[i] != MCP_CHUNK_STREAM
-            || st->live != MCP_STREAM_LIVE || st->party_group != ref)
+            || st->live != MCP_STREAM_LIVE
+            || !store_verify_within(v, st->tenant_entry, ref))
         {
             continue;
         }
 
-        size = 1 + st->text_chunks + st->events.chunks + st->inbox.chunks
-               + mcp_store_subs_chunks(st->n_subs);
+        size = mcp_store_tenant_size(st);
 
-        sum->next++;
-        sum->u.party.listeners += st->kind == MCP_STREAM_LISTEN;
-        sum->u.party.streams += st->kind == MCP_STREAM_CALL
+        sum->u.tenant.listeners += st->kind == MCP_STREAM_LISTEN;
+        sum->u.tenant.streams += st->kind == MCP_STREAM_CALL
                                 && !mcp_store_stream_settled(v->head, st);
-        sum->u.party.chunks += size;
+        sum->u.tenant.chunks += size;
 
-        if (mcp_store_stream_idle(v->head, st)) {
-            sum->u.party.list[MCP_EVICT_IDLE].first++;
+        k = mcp_store_stream_ring(v->head, st);
 
-        } else if (mcp_store_stream_settled(v->head, st)) {
-            sum->u.party.list[MCP_EVICT_LINGER].first++;
+        if (k != MCP_EVICT_IDLE && k != MCP_EVICT_LINGER) {
+            sum->u.tenant.held += size;
+        }
 
-        } else {
-            sum->u.party.held += size;
+        if (st->tenant_entry == ref) {
+            sum->next++;
+
+            if (k != MCP_EVICT_MAX) {
+                sum->u.tenant.ring[k]++;
+            }
         }
     }
 }
 
 
-/* The first one of a party's list is in the party's rank. */
+/* The first one of a party's ring of n streams is in the party's rank. */
 static void
 store_verify_rank(store_verify_t *v, const mcp_store_entry_t *e,
-    unsigned k)
+    unsigned k, uint32_t n)
 {
-    uint32_t             ref, first;
+    uint32_t             ref, first, before;
     mcp_store_stream_t  *st;
 
-    first = e->u.party.list[k].first;
+    before = e->u.tenant.ring[k];
 
-    if (first == 0) {
+    for (ref = before; ref != 0 && n != 0; n--) {
+        ref = ((mcp_store_link_t *) mcp_store_at(v->head, before))->next;
+        st = mcp_store_container(v->head, ref, mcp_store_stream_t,
+                                 link[MCP_LINK_EVICT]);
+        store_expect(v, mcp_store_in_ring(st, k)
+                        && st->link[MCP_LINK_EVICT].prev == before
+                        && st->tenant_entry == mcp_store_ref(v->head, e),
+                     "a stream in a party's ring");
+        before = ref;
+    }
+
+    store_expect(v, n == 0 && ref == e->u.tenant.ring[k], "a party's ring");
+
+    if (e->u.tenant.ring[k] == 0) {
         return;
     }
 
-    st = mcp_store_container(v->head, first, mcp_store_stream_t,
-                             link[MCP_LINK_IDLE + k]);
+    st = mcp_store_tenant_first(v->head, e, k);
     first = mcp_store_ref(v->head, &st->link[MCP_LINK_RANK]);
     ref = v->head->rank[k][e->rank].first;
 
@@ -338,13 +376,13 @@ store_verify_rank(store_verify_t *v, const mcp_store_entry_t *e,
 
 /* Who is in a party's ring: n pushed values. */
 static void
-store_verify_ring(store_verify_t *v, const mcp_store_entry_t *party,
+store_verify_ring(store_verify_t *v, const mcp_store_entry_t *tenant,
     uint32_t n)
 {
     uint32_t            ref, before;
     mcp_store_entry_t  *e;
 
-    before = party->u.party.pushed;
+    before = tenant->u.tenant.pushed;
 
     for (ref = before; ref != 0 && n != 0; n--) {
         ref = ((mcp_store_link_t *) mcp_store_at(v->head, before))->next;
@@ -356,7 +394,7 @@ store_verify_ring(store_verify_t *v, const mcp_store_entry_t *party,
         before = ref;
     }
 
-    store_expect(v, n == 0 && ref == party->u.party.pushed,
+    store_expect(v, n == 0 && ref == tenant->u.tenant.pushed,
                  "a party's pushed values");
 }
 
@@ -370,27 +408,31 @@ store_verify_party(store_verify_t *v, const mcp_store_entry_t *e)
     store_verify_members(v, mcp_store_ref(v->head, e), &sum);
 
     v->members -= sum.next;
-    v->calls += sum.u.party.streams;
-    v->evictable += sum.u.party.chunks - sum.u.party.held;
 
-    store_expect(v, sum.u.party.chunks || sum.u.party.values,
+    if (mcp_store_tenant_up(v->head, e) == NULL) {
+        v->calls += sum.u.tenant.streams;
+        v->evictable += sum.u.tenant.chunks - sum.u.tenant.held;
+    }
+
+    v->unread += sum.u.tenant.ring[MCP_EVICT_OVER]
+                 + sum.u.tenant.ring[MCP_EVICT_LEFT];
+
+    store_expect(v, sum.u.tenant.chunks || sum.u.tenant.values,
                  "a party without anything");
-    store_expect(v, sum.u.party.streams == e->u.party.streams,
+    store_expect(v, sum.u.tenant.streams == e->u.tenant.streams,
                  "a party's streams");
-    store_expect(v, sum.u.party.listeners == e->u.party.listeners,
+    store_expect(v, sum.u.tenant.listeners == e->u.tenant.listeners,
                  "a party's listeners");
-    store_expect(v, sum.u.party.values == e->u.party.values,
+    store_expect(v, sum.u.tenant.values == e->u.tenant.values,
                  "a party's values");
-    store_verify_ring(v, e, sum.u.party.pushed);
-    store_expect(v, sum.u.party.chunks == e->u.party.chunks,
+    store_verify_ring(v, e, sum.u.tenant.pushed);
+    store_expect(v, sum.u.tenant.chunks == e->u.tenant.chunks,
                  "a party's chunks");
-    store_expect(v, sum.u.party.held == e->u.party.held,
+    store_expect(v, sum.u.tenant.held == e->u.tenant.held,
                  "what a party holds");
 
     for (k = 0; k < MCP_EVICT_MAX; k++) {
-        store_expect(v, store_verify_list(v, &e->u.party.list[k])
-                        == sum.u.party.list[k].first, "a party's list");
-        store_verify_rank(v, e, k);
+        store_verify_rank(v, e, k, sum.u.tenant.ring[k]);
     }
 }
 
@@ -467,7 +509,7 @@ store_verify_entry(store_verify_t *v, mcp_store_entry_t *e)
     case MCP_ENTRY_VALUE:
         v->values++;
         store_expect(v, (e->u.value.group == 0)
-                        == mcp_store_party_is_nobody(e->u.value.party),
+                        == mcp_store_tenant_is_nobody(e->u.value.tenant),
                      "a value's party");
         return;
 
@@ -494,7 +536,7 @@ store_verify_entry(store_verify_t *v, mcp_store_entry_t *e)
 
     v->groups++;
 
-    if (e->kind == MCP_ENTRY_PARTY) {
+    if (e->kind == MCP_ENTRY_TENANT) {
         store_verify_party(v, e);
         return;
     }
@@ -546,10 +588,10 @@ store_verify_entries(store_verify_t *v, uint32_t index)
 
 /* A mirror has no owner, and what is known of it counts when it is here. */
 static void
-store_verify_mirror(store_verify_t *v, const mcp_store_share_t *share,
+store_verify_mirror(store_verify_t *v, const mcp_store_replication_t *share,
     const mcp_store_stream_t *st)
 {
-    const mcp_store_stand_t  *known;
+    const mcp_store_checkpoint_t  *known;
 
     known = &share->known[share->which];
 
@@ -557,8 +599,11 @@ store_verify_mirror(store_verify_t *v, const mcp_store_share_t *share,
                     && st->owner_slot == MCP_STORE_NO_SLOT
                     && st->inbox.head == 0 && st->cancelled == 0,
                  "a mirror's owner");
-    store_expect(v, share->sync == 0 && st->consumer_slot != MCP_STORE_REMOTE
-                    && share->here <= share->reader, "a mirror's reader");
+    store_expect(v,
+                 share->sync == 0
+                     && st->consumer_slot != MCP_STORE_REMOTE_CONSUMER
+                     && share->here <= share->reader,
+                 "a mirror's reader");
     store_expect(v, known->seq <= share->last, "what is known of a mirror");
     store_expect(v, known->seq > st->events.last
                     || (known->answered & ~st->answered) == 0,
@@ -570,13 +615,13 @@ store_verify_mirror(store_verify_t *v, const mcp_store_share_t *share,
 static void
 store_verify_share(store_verify_t *v, uint32_t index)
 {
-    mcp_store_share_t   *share;
-    mcp_store_stream_t  *st;
+    mcp_store_replication_t  *share;
+    mcp_store_stream_t       *st;
 
-    share = mcp_store_share_of(v->head, index);
+    share = mcp_store_replication_of(v->head, index);
     v->dirty += (uint32_t) mcp_store_linked(&share->link);
 
-    store_expect(v, share->live == MCP_SHARE_LIVE, "half a share");
+    store_expect(v, share->live == MCP_REPLICATION_LIVE, "half a share");
     store_expect(v, share->slot < MCP_STORE_SLOTS
                     ? v->head->slots[share->slot].pid != 0
                     : share->slot == (share->mirror ? MCP_STORE_NO_SLOT
@@ -592,7 +637,7 @@ store_verify_share(store_verify_t *v, uint32_t index)
     v->shares++;
     st = mcp_store_stream(v->head, share->stream);
 
-    store_expect(v, st->live == MCP_STREAM_LIVE && st->share == index
+    store_expect(v, st->live == MCP_STREAM_LIVE && st->repl == index
                     && memcmp(st->id, share->id, MCP_STREAM_ID_LEN) == 0,
                  "a shared stream");
     store_expect(v, share->acked.seq <= st->events.last, "acked");
@@ -627,7 +672,7 @@ store_verify_roots(store_verify_t *v)
                 break;
             }
 
-            store_expect(v, st->live == MCP_STREAM_GHOST,
+            store_expect(v, st->live == MCP_STREAM_TOMBSTONE,
                          "half a stream");
             store_expect(v, mcp_store_linked(&st->link[MCP_LINK_OWNER])
                             || mcp_store_linked(
@@ -638,7 +683,7 @@ store_verify_roots(store_verify_t *v)
                          + mcp_store_linked(&st->link[MCP_LINK_CONSUMER]));
             break;
 
-        case MCP_CHUNK_SHARE:
+        case MCP_CHUNK_REPLICATION:
             v->roots++;
             store_verify_share(v, i);
             break;
@@ -759,8 +804,9 @@ store_verify_counts(store_verify_t *v)
     store_expect(v, v->shares == 0, "shared streams");
     store_expect(v, head->n_calls == v->calls, "calls");
     store_expect(v, head->evictable == v->evictable, "evictable");
+    store_expect(v, head->n_unread == v->unread, "unread");
     store_verify_ranks(v);
-    store_expect(v, store_verify_list(v, &head->hungry) == v->hungry,
+    store_expect(v, store_verify_list(v, &head->blocked) == v->blocked,
                  "hungry streams");
     store_expect(v, store_verify_list(v, &head->partial) >= 0,
                  "chunks of entries");

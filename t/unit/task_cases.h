@@ -13,14 +13,14 @@
 
 #define EXTENSION  "\"extensions\":{\"io.modelcontextprotocol/tasks\":{}}"
 
-#define TASK_CAN                                                             \
+#define TASK_CAN                                                              \
     "{\"elicitation\":{},\"roots\":{}," EXTENSION "}"
 
-#define REQUIRED                                                             \
-    "\"error\":{\"code\":-32021,\"message\":\"Missing required client "      \
+#define REQUIRED                                                              \
+    "\"error\":{\"code\":-32021,\"message\":\"Missing required client "       \
     "capability\",\"data\":{\"requiredCapabilities\":{" EXTENSION "}}}"
 
-#define UNKNOWN                                                              \
+#define UNKNOWN                                                               \
     "\"error\":{\"code\":-32602,\"message\":\"Unknown or expired task\"}"
 
 #define TTL  60000
@@ -85,16 +85,16 @@ task_teardown(void **state)
 }
 
 
-#define task_test(f)                                                         \
+#define task_test(f)                                                          \
     cmocka_unit_test_setup_teardown(f, task_setup, task_teardown)
 
 
 /* Calls a tool; its backend, if it is asked, answers with a stream. */
-static inline mcp_job_t *
+static inline mcp_backend_request_t *
 task_call(unsigned process, const char *tool)
 {
-    char        params[256];
-    mcp_job_t  *job;
+    char                    params[256];
+    mcp_backend_request_t  *breq;
 
     snprintf(params, sizeof(params), "\"name\":\"%s\"", tool);
     modern(process, &a, "tools/call", tool, params);
@@ -103,10 +103,10 @@ task_call(unsigned process, const char *tool)
         return NULL;
     }
 
-    job = d.jobs[d.n_jobs - 1];
-    mcp_job_head(job, 200, mcp_str("application/x-ndjson"));
+    breq = d.jobs[d.n_jobs - 1];
+    mcp_backend_request_head(breq, 200, mcp_str("application/x-ndjson"));
 
-    return job;
+    return breq;
 }
 
 
@@ -122,18 +122,18 @@ task_told(void)
 
 
 /* Starts a task of a tool that is always one. */
-static inline mcp_job_t *
+static inline mcp_backend_request_t *
 task_begin(unsigned process)
 {
-    mcp_job_t  *job;
+    mcp_backend_request_t  *breq;
 
-    job = task_call(process, "always");
-    assert_non_null(job);
+    breq = task_call(process, "always");
+    assert_non_null(breq);
     driver_wait(&d, 2);
     assert_int_equal(a.status, 200);
     task_told();
 
-    return job;
+    return breq;
 }
 
 

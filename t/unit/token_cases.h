@@ -7,7 +7,7 @@
 #define TOKEN_CASES_H_INCLUDED
 
 
-#include "face_cases.h"
+#include "resume_cases.h"
 
 
 #define INTERIM  "Interim result: the call has not ended yet."
@@ -18,8 +18,8 @@
 
 
 /* As it comes to the request of again(). */
-#define AGAIN(n)                                                             \
-                 NOTE("notifications/progress",                              \
+#define AGAIN(n)                                                              \
+                 NOTE("notifications/progress",                               \
                       "{\"progressToken\":\"u\",\"progress\":" #n "}")
 
 
@@ -56,15 +56,15 @@ token_of(client_t *client)
 
 
 /* A call that was answered with an interim result. */
-static inline mcp_job_t *
+static inline mcp_backend_request_t *
 slow(void)
 {
-    mcp_job_t  *job;
+    mcp_backend_request_t  *breq;
 
     d.endpoint.stream_after = 20000;
     client_post(&d, 0, &a, session, CALL);
-    job = d.jobs[0];
-    mcp_job_head(job, 200, mcp_str("application/x-ndjson"));
+    breq = d.jobs[0];
+    mcp_backend_request_head(breq, 200, mcp_str("application/x-ndjson"));
     driver_wait(&d, 5100);
     assert_int_equal(a.status, 200);
     assert_int_equal(a.streaming, 0);
@@ -73,10 +73,10 @@ slow(void)
     token_of(&a);
     assert_int_equal(count(a.text, token), 2);
     has(a.text, ",\"_meta\":{\"nextResumeToken\":\"");
-    fact_is(mcp_exchange_facts(a.x), MCP_FACT_OUTCOME, "interim");
+    fact_is(mcp_exchange_variables(a.x), MCP_VARIABLE_OUTCOME, "interim");
     client_close(&d, &a);
 
-    return job;
+    return breq;
 }
 
 
@@ -93,9 +93,9 @@ page(void)
 
 /* Who reads the rest gets its result. */
 static inline void
-end_of_rest(mcp_job_t *job, client_t *client)
+end_of_rest(mcp_backend_request_t *breq, client_t *client)
 {
-    end_with_result(job);
+    end_with_result(breq);
     has(client->text, "\"id\":8,\"result\":" RESULT);
     client_close(&d, client);
 }

@@ -3,8 +3,8 @@
 -- A client asks how all streams of its session stand.
 --
 -- ARGV: node; time after which silence is death, ms; session; principal.
--- Returns {"OK", {the same as look.lua}, ...}, without those that this node
--- owns, or {"LATER"}, as of redis/watch.lua: some may be missing.
+-- Returns {"OK", {the same as lookup.lua}, ...}, without those that this node
+-- owns, or {"LATER"}, as of redis/resume.lua: some may be missing.
 
 local STREAMS = 256
 

@@ -80,14 +80,15 @@ local function members(now)
 
     for _, node in ipairs(redis.call('ZREVRANGE', KEYS[1], 0, LOOK - 1)) do
         local said = redis.call('HMGET', prefix .. 'n:' .. node,
-            'at', 'low', 'high', 'label', 'build', 'keys', 'dead')
+            'at', 'low', 'high', 'label', 'build', 'keys', 'dead',
+            'endpoints')
 
         -- of some nothing but their streams is known: see known()
         found[#found + 1] = {
             node = node, age = said[1] and math.max(now - said[1], 0) or DAY,
             low = tonumber(said[2]), high = tonumber(said[3]),
             label = said[4] or '', build = said[5] or '', keys = said[6],
-            dead = tonumber(said[7]) or 0
+            dead = tonumber(said[7]) or 0, endpoints = said[8] or ''
         }
     end
 

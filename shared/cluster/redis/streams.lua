@@ -8,7 +8,7 @@
 --                 one kept, t of the last one sent, k confirmed, x how it stands
 --                 (packed), n its reader's node, or nothing, w the number of that
 --                 reader, r that number and until when it counts as there
---                 though it says nothing, g its session, p its principal, i and s see post.lua,
+--                 though it says nothing, g its session, p its principal, i and s see client_input.lua,
 --                 h the last of s that its owner is through with, d its turn, z how long it lasts while nobody reads, ms,
 --                 v what it is as a task (packed), b the same as its owner said
 --                 it last, q how far its owner had heard the others, of a
@@ -65,7 +65,7 @@ local function keep_stream(id, ms)
     end
 end
 
--- tells all nodes, in the form of tell.lua
+-- tells all nodes, in the form of broadcast.lua
 local function announce(from, purpose, topic, session, value, good)
     local key = prefix .. 'heard'
 

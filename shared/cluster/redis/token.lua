@@ -6,7 +6,7 @@
 -- take it, g to give it back unused, s to say which stream its call is, d that
 -- its call came to nothing; that stream, a number; how long the token is good,
 -- ms.  Returns {"OK"}, {"USED", stream}: another node has it, or the stream is
--- known, which is 0 until then, {"LATER"}, as of redis/watch.lua, or {"FENCED"}:
+-- known, which is 0 until then, {"LATER"}, as of redis/resume.lua, or {"FENCED"}:
 -- the node was taken for dead.
 --
 -- PREFIX:1:v:TOKEN has n its node, v the stream, and c how many requests of that

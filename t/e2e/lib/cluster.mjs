@@ -29,7 +29,7 @@ after(() => fs.rm(dir, { recursive: true, force: true }));
 
 export const common = (words) => ({
     http: cluster(words, { mcp_cluster_timeout: '500ms',
-                           mcp_cluster_patience: '1h' }),
+                           mcp_cluster_outage_timeout: '1h' }),
     server: { mcp_key: key },
 });
 

@@ -56,16 +56,17 @@ export class Counting {
         }
     }
 
-    // goes on reading at a node; patient: it may say that it cannot yet
+    // Resumes the stream at a node.  503 is tried again, as a client does: on a
+    // loaded machine Redis may take longer than a request waits for it.
 
-    async resume(twin, { leave = true, patient = false } = {}) {
+    async resume(twin, { leave = true } = {}) {
         if (leave) {
             this.answer.close();
         }
 
         do {
             this.answer = await twin.get(this.lastId);
-        } while (patient && this.answer.status === 503);
+        } while (this.answer.status === 503);
 
         assert.equal(this.answer.status, 200);
     }

@@ -119,7 +119,7 @@ test_wrapped_limit(void **state)
     static transcript_t   t;
 
     answer_t  a = { "controls", TOOL, 200, "text/plain", body, sizeof(body),
-                    "FAULT TOO_LARGE too large once wrapped\n",
+                    "FAULT TOO_LARGE too large as the text of a result\n",
                     .max = sizeof(body) };
 
     (void) state;

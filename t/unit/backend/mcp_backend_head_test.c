@@ -58,7 +58,7 @@ test_type(void **state)
           "\"uri\":\"mcp:result\",\"mimeType\":\"application/octet-stream\","
           "\"blob\":\"eA==\"}}]}\n" },
         { "plain, text", PLAIN, 200, "text/plain", BODY("x"),
-          "FAULT OUTPUT not JSON by its Content-Type\n" },
+          "FAULT OUTPUT its Content-Type is not JSON\n" },
     };
 
     (void) state;

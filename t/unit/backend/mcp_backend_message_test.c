@@ -63,7 +63,7 @@ test_json(void **state)
           "FAULT OUTPUT JSON nested too deep\n" },
         { "twice", TOOL, 200, JSON,
           BODY("{\"jsonrpc\":\"2.0\",\"result\":{},\"result\":{}}"),
-          "FAULT OUTPUT a field stands twice\n" },
+          "FAULT OUTPUT a field is there twice\n" },
         { "both", TOOL, 200, JSON,
           BODY("{\"jsonrpc\":\"2.0\",\"result\":{},\"error\":" ERROR "}"),
           "FAULT OUTPUT not exactly one of method, result and error\n" },
@@ -126,7 +126,7 @@ test_output(void **state)
           "\"structuredContent\":1}\n" },
         { "twice", TOOL, 200, JSON,
           BODY("{\"structuredContent\":{},\"structuredContent\":1}"),
-          "FAULT OUTPUT a field stands twice\n" },
+          "FAULT OUTPUT a field is there twice\n" },
     };
 
     (void) state;
@@ -210,7 +210,7 @@ test_notification(void **state)
     static const answer_t  answers[] = {
         { "request", TOOL, 200, LINES,
           BODY("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"roots/list\"}\n"),
-          "FAULT OUTPUT a request; backends ask by input_required\n" },
+          "FAULT OUTPUT a request; a backend asks the client by a result with input_required\n" },
         { "no version", TOOL, 200, LINES,
           BODY("{\"method\":\"notifications/progress\"}\n"),
           "FAULT OUTPUT message without jsonrpc\n" },

@@ -13,7 +13,7 @@ test_fast_path(void **state)
     client_post(&d, 0, &a, session, CALL);
     assert_int_equal(a.status, 0);
     assert_string_equal(d.last_body, CALL);
-    fact_is(&d.jobs[0]->facts, MCP_FACT_PROGRESS_TOKEN, "\"t\"");
+    fact_is(&d.jobs[0]->variables, MCP_VARIABLE_PROGRESS_TOKEN, "\"t\"");
     backend_json(&d, RESULT);
 
     assert_int_equal(a.status, 200);
@@ -43,7 +43,7 @@ test_one_answer(void **state)
     driver_wait(&d, 1500);
     call = d.jobs[0]->call;
 
-    mcp_job_head(d.jobs[0], 200, mcp_str("application/x-ndjson"));
+    mcp_backend_request_head(d.jobs[0], 200, mcp_str("application/x-ndjson"));
     backend_say(&d, d.jobs[0], RESULT "\n");
     assert_int_equal(call->pending, 1);
     mcp_call_fail(&call->requests[d.jobs[0]->request], MCP_FAULT_INTERNAL);

@@ -19,25 +19,29 @@
 
 
 typedef struct {
-    unsigned     number;           /* the request id; 0: free */
-    unsigned     of;               /* session */
-    unsigned     process;
-    mcp_job_t   *job;              /* NULL: none any more */
-    unsigned     said;             /* progress messages */
-    unsigned     answered:1;       /* the backend said its result */
-    unsigned     broken:1;         /* or failed */
-    unsigned     cancelled:1;
-    unsigned     lost:1;           /* with its process */
-    unsigned     timed_out:1;
+    unsigned                number;      /* the request id; 0: free */
+    unsigned                of;          /* session */
+    unsigned                process;
+    mcp_backend_request_t  *breq;        /* NULL: none any more */
+    unsigned                said;        /* progress messages */
+    unsigned                answered:1;  /* the backend said its result */
+    unsigned                broken:1;    /* or failed */
+    unsigned                cancelled:1;
+    unsigned                lost:1;      /* with its process */
+    unsigned                timed_out:1;
 
-    client_t    *c;                /* attached, or NULL */
-    unsigned     at;               /* process of that connection */
-    size_t       read;             /* of c->text */
-    char         stream[32];       /* its id, once known */
-    unsigned     cursor;           /* last event seen on this connection */
-    unsigned     seen;             /* the last ever */
-    unsigned     over;             /* number of the last event, once seen */
-    uint64_t     left;             /* since when nobody reads */
+    client_t               *c;           /* attached, or NULL */
+    unsigned                back;        /* 1: by a GET that resumed the
+                                            stream */
+    unsigned                at;          /* process of that connection */
+    size_t                  read;        /* of c->text */
+    char                    stream[32];  /* its id, once known */
+    unsigned                cursor;      /* last event seen on this
+                                            connection */
+    unsigned                seen;        /* the last ever */
+    unsigned                over;        /* number of the last event, once
+                                            seen */
+    uint64_t                left;        /* since when nobody reads */
 } slot_t;
 
 
@@ -57,21 +61,21 @@ roll(unsigned n)
 }
 
 
-#define wrong(s, ...)                                                        \
-    do {                                                                     \
-        print_error("seed %llu step %u call %u: ",                           \
-                    (unsigned long long) seed, step, (s)->number);           \
-        fail_msg(__VA_ARGS__);                                               \
+#define wrong(s, ...)                                                         \
+    do {                                                                      \
+        print_error("seed %llu step %u call %u: ",                            \
+                    (unsigned long long) seed, step, (s)->number);            \
+        fail_msg(__VA_ARGS__);                                                \
     } while (0)
 
 
 static int
-alive(mcp_job_t *job)
+alive(mcp_backend_request_t *breq)
 {
     size_t  i;
 
     for (i = 0; i < d.n_jobs; i++) {
-        if (d.jobs[i] == job) {
+        if (d.jobs[i] == breq) {
             return 1;
         }
     }
@@ -232,7 +236,7 @@ forget(slot_t *s)
 
 /* Looks at a call after whatever has happened. */
 static void
-look(slot_t *s)
+lookup(slot_t *s)
 {
     char  id[64];
 
@@ -240,8 +244,8 @@ look(slot_t *s)
         return;
     }
 
-    if (s->job && !alive(s->job)) {
-        s->job = NULL;
+    if (s->breq && !alive(s->breq)) {
+        s->breq = NULL;
     }
 
     if (s->c == NULL || s->c->status == 0) {
@@ -288,7 +292,7 @@ look_all(void)
     size_t  i;
 
     for (i = 0; i < SLOTS; i++) {
-        look(&slots[i]);
+        lookup(&slots[i]);
     }
 }
 
@@ -317,6 +321,7 @@ act_start(slot_t *s)
     s->of = roll(SESSIONS);
     s->process = s->at = roll(2);
     s->c = new_client();
+    s->back = 0;
 
     snprintf(body, sizeof(body), REQUEST("%u", "tools/call",
              "{\"name\":\"echo\",\"_meta\":{\"progressToken\":\"t%u\"}}"),
@@ -328,11 +333,12 @@ act_start(slot_t *s)
     snprintf(id, sizeof(id), "%u", s->number);
 
     for (i = 0; i < d.n_jobs; i++) {
-        if (mcp_str_eq(d.jobs[i]->facts.value[MCP_FACT_REQUEST_ID],
+        if (mcp_str_eq(d.jobs[i]->variables.value[MCP_VARIABLE_REQUEST_ID],
                        test_str(id)))
         {
-            s->job = d.jobs[i];
-            mcp_job_head(s->job, 200, mcp_str("application/x-ndjson"));
+            s->breq = d.jobs[i];
+            mcp_backend_request_head(s->breq, 200,
+                                     mcp_str("application/x-ndjson"));
         }
     }
 }
@@ -344,7 +350,7 @@ act_say(slot_t *s)
     char  message[4096];
     int   size;
 
-    if (s->job == NULL || s->answered) {
+    if (s->breq == NULL || s->answered) {
         return;
     }
 
@@ -357,7 +363,7 @@ act_say(slot_t *s)
 
     s->said++;
 
-    if (mcp_job_data(s->job, message, strlen(message)) == 0) {
+    if (mcp_backend_request_data(s->breq, message, strlen(message)) == 0) {
         s->said--;
     }
 
@@ -368,18 +374,18 @@ act_say(slot_t *s)
 static void
 act_answer(slot_t *s)
 {
-    char        message[64];
-    mcp_job_t  *job;
+    char                    message[64];
+    mcp_backend_request_t  *breq;
 
-    if (s->job == NULL || s->answered) {
+    if (s->breq == NULL || s->answered) {
         return;
     }
 
     snprintf(message, sizeof(message), "{\"x\":%u}\n", s->number);
-    job = s->job;
+    breq = s->breq;
     s->answered = 1;
 
-    if (mcp_job_data(job, message, strlen(message)) == 0) {
+    if (mcp_backend_request_data(breq, message, strlen(message)) == 0) {
         s->answered = 0;
         driver_pump(&d);
         return;
@@ -389,8 +395,8 @@ act_answer(slot_t *s)
 
     /* most backends close, now or later */
 
-    if (roll(4) && alive(job)) {
-        backend_end(&d, job, MCP_FAULT_NONE);
+    if (roll(4) && alive(breq)) {
+        backend_end(&d, breq, MCP_FAULT_NONE);
     }
 }
 
@@ -398,12 +404,12 @@ act_answer(slot_t *s)
 static void
 act_break(slot_t *s)
 {
-    if (s->job == NULL) {
+    if (s->breq == NULL) {
         return;
     }
 
     s->broken = !s->answered;
-    backend_end(&d, s->job, MCP_FAULT_BACKEND_FAILED);
+    backend_end(&d, s->breq, MCP_FAULT_BACKEND_FAILED);
 }
 
 
@@ -458,6 +464,7 @@ act_resume(slot_t *s)
         }
 
         s->c = c;
+        s->back = 1;
         s->read = 0;
         s->cursor = from;
         return;
@@ -536,7 +543,7 @@ act_die(void)
 
         if (s->process == slot) {
             s->lost = 1;
-            s->job = NULL;
+            s->breq = NULL;
         }
 
         if (s->c && s->at == slot) {
@@ -559,7 +566,8 @@ act_die(void)
 }
 
 
-/* An orderly end, after a reload, where nothing keeps it. */
+/* An orderly end, after a reload, where nothing keeps the process.  It closes
+ * the connections of clients that have come back to their stream. */
 static void
 act_wind_up(void)
 {
@@ -572,7 +580,9 @@ act_wind_up(void)
     look_all();
 
     for (i = 0; i < SLOTS; i++) {
-        if (slots[i].c && slots[i].at == slot && slots[i].c->streaming) {
+        if (slots[i].c && slots[i].at == slot && slots[i].c->streaming
+            && slots[i].back)
+        {
             wrong(&slots[i], "still there after the stop");
         }
     }
@@ -608,7 +618,7 @@ act_wait(void)
     driver_wait(&d, ms);
 
     for (i = 0; i < SLOTS; i++) {
-        if (slots[i].number && slots[i].job && !alive(slots[i].job)
+        if (slots[i].number && slots[i].breq && !alive(slots[i].breq)
             && !slots[i].answered)
         {
             slots[i].timed_out = 1;
@@ -691,7 +701,7 @@ one_step(void)
 
     /* gone for good, or nothing to come back with */
 
-    if (s->number && s->c == NULL && s->job == NULL
+    if (s->number && s->c == NULL && s->breq == NULL
         && (s->over || s->stream[0] == '\0' || s->cancelled)
         && roll(4) == 0)
     {
@@ -779,8 +789,8 @@ run(uint64_t with)
     assert_int_equal(after.streams, before.streams);
     assert_int_equal(after.used, before.used);
     assert_int_equal(after.values, 0);
-    assert_int_equal(after.counter[MCP_COUNT_CALLS_LIVE], 0);
-    assert_int_equal(after.counter[MCP_COUNT_CONSUMERS_LIVE], 0);
+    assert_int_equal(after.counter[MCP_COUNT_CALLS_ACTIVE], 0);
+    assert_int_equal(after.counter[MCP_COUNT_CONSUMERS_ACTIVE], 0);
     assert_int_equal(d.te.tm.live, live);
 
     print_message("seed %llu: %u steps, %u calls, %u ended before a client, "

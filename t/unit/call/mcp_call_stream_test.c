@@ -9,12 +9,12 @@
 static void
 test_stream(void **state)
 {
-    mcp_job_t  *job;
+    mcp_backend_request_t  *breq;
 
     (void) state;
 
-    job = call(0);
-    backend_say(&d, job, PROGRESS(1) "\n" PROGRESS(2) "\n");
+    breq = call(0);
+    backend_say(&d, breq, PROGRESS(1) "\n" PROGRESS(2) "\n");
 
     assert_int_equal(a.status, 200);
     assert_int_equal(a.streaming, 1);
@@ -22,11 +22,11 @@ test_stream(void **state)
     has(a.text, ".2\ndata: " PROGRESS(2) "\n\n");
     assert_int_equal(a.ended, 0);
 
-    backend_say(&d, job, RESULT "\n");
+    backend_say(&d, breq, RESULT "\n");
     has(a.text, ".3\ndata: " ANSWER "\n\n");
     assert_int_equal(a.ended, 1);
 
-    backend_end(&d, job, MCP_FAULT_NONE);
+    backend_end(&d, breq, MCP_FAULT_NONE);
     client_close(&d, &a);
     quiet();
 }
@@ -77,29 +77,34 @@ test_client_leaves_early(void **state)
 }
 
 
-/* The zone is full: new calls are refused, running ones end. */
+/* The zone is full: quick calls need no room, running ones end. */
 static void
 test_full_store(void **state)
 {
-    mcp_job_t  *job;
+    mcp_backend_request_t  *breq;
 
     (void) state;
 
     d.endpoint.stream_buffer = 64 * 1024 * 1024;
 
-    job = call(0);
-    backend_say(&d, job, PROGRESS(1) "\n");
-    client_close(&d, &a);
-    fill(job);
+    breq = call(0);
+    backend_say(&d, breq, PROGRESS(1) "\n");
+    a.slow = 1;
+    fill(breq);
 
     client_post(&d, 1, &b, session, CALL8);
-    assert_int_equal(b.status, 503);
-    has(b.text, "\"id\":8");
-    assert_string_equal(client_answer_header(&b, "Retry-After"), "5");
+    assert_int_equal(d.n_jobs, 2);
+    breq = d.jobs[1];
+    mcp_backend_request_head(breq, 200, mcp_str("application/json"));
+    backend_say(&d, breq, RESULT);
+    backend_end(&d, breq, MCP_FAULT_NONE);
+    assert_int_equal(b.status, 200);
+    has(b.text, "\"id\":8,\"result\"");
     client_close(&d, &b);
     assert_int_equal(d.n_jobs, 1);
-    assert_int_equal(stats().counter[MCP_COUNT_REFUSED_FULL], 1);
+    assert_int_equal(stats().counter[MCP_COUNT_REFUSED_FULL], 0);
 
+    client_close(&d, &a);
     cancel(1, session, "7");
     quiet();
 
@@ -116,7 +121,7 @@ test_full_store(void **state)
 static void
 test_full_later(void **state)
 {
-    mcp_job_t  *job;
+    mcp_backend_request_t  *breq;
 
     (void) state;
 
@@ -124,11 +129,11 @@ test_full_later(void **state)
 
     client_post(&d, 1, &b, session, CALL8);
     client_post(&d, 0, &a, session, CALL);
-    job = d.jobs[1];
-    mcp_job_head(job, 200, mcp_str("application/x-ndjson"));
-    backend_say(&d, job, PROGRESS(1) "\n");
-    client_close(&d, &a);
-    fill(job);
+    breq = d.jobs[1];
+    mcp_backend_request_head(breq, 200, mcp_str("application/x-ndjson"));
+    backend_say(&d, breq, PROGRESS(1) "\n");
+    a.slow = 1;
+    fill(breq);
 
     /* it has begun: its client is not invited to repeat it */
 
@@ -141,7 +146,46 @@ test_full_later(void **state)
     assert_int_equal(b.ended, 1);
     assert_int_equal(d.n_jobs, 1);
     client_close(&d, &b);
+    client_close(&d, &a);
     cancel(1, session, "7");
+    quiet();
+}
+
+
+/* A call that nobody reads fills the zone: it ends when another one needs a
+ * stream. */
+static void
+test_full_left(void **state)
+{
+    char                    id[64];
+    mcp_backend_request_t  *breq;
+
+    (void) state;
+
+    d.endpoint.stream_buffer = 64 * 1024 * 1024;
+
+    breq = call(0);
+    backend_say(&d, breq, PROGRESS(1) "\n");
+    client_last_id(&a, id);
+    client_close(&d, &a);
+    fill(breq);
+
+    client_post(&d, 1, &b, session, CALL8);
+    assert_int_equal(d.n_jobs, 2);
+    driver_wait(&d, 1100);
+    assert_int_equal(b.streaming, 1);
+    assert_int_equal(d.n_jobs, 1);
+    assert_int_equal(stats().counter[MCP_COUNT_STREAMS_EVICTED], 1);
+    assert_int_equal(stats().counter[MCP_COUNT_REFUSED_FULL], 0);
+
+    client_init(&a, session);
+    client_header(&a, "Last-Event-ID", id);
+    client_send(&d, 1, &a, "GET", "");
+    assert_int_equal(a.status, 404);
+    client_close(&d, &a);
+
+    end_with_result(d.jobs[0]);
+    client_close(&d, &b);
     quiet();
 }
 
@@ -151,8 +195,8 @@ test_full_later(void **state)
 static void
 test_full_of_own(void **state)
 {
-    int         i;
-    mcp_job_t  *job;
+    int                     i;
+    mcp_backend_request_t  *breq;
 
     (void) state;
 
@@ -160,15 +204,15 @@ test_full_of_own(void **state)
 
     /* all is read at once */
 
-    job = call(0);
+    breq = call(0);
     snprintf(line, sizeof(line), BIG(15000), 0);
 
     for (i = 0; i < 100; i++) {
-        assert_true(backend_say(&d, job, line) > 0);
+        assert_true(backend_say(&d, breq, line) > 0);
         a.len = 0;
     }
 
-    end_with_result(job);
+    end_with_result(breq);
     has(a.text, ANSWER);
     assert_int_equal(a.ended, 1);
     client_close(&d, &a);
@@ -178,9 +222,9 @@ test_full_of_own(void **state)
     /* nothing is, for longer than what is held is tried again */
 
     d.resumes = 0;
-    job = call(0);
+    breq = call(0);
     a.slow = 1;
-    fill(job);
+    fill(breq);
     driver_wait(&d, 5000);
     assert_int_equal(d.resumes, 0);
 
@@ -193,7 +237,7 @@ test_full_of_own(void **state)
 
     assert_int_equal(d.resumes, 1);
     a.slow = 0;
-    end_with_result(job);
+    end_with_result(breq);
     has(a.text, ANSWER);
     assert_int_equal(a.ended, 1);
     client_close(&d, &a);
@@ -219,7 +263,7 @@ test_too_many_streams(void **state)
     assert_int_equal(b.status, 429);
     has(b.text, "\"id\":8");
     assert_int_equal(d.n_jobs, 1);
-    assert_int_equal(stats().counter[MCP_COUNT_REFUSED_LIMIT], 1);
+    assert_int_equal(stats().counter[MCP_COUNT_REJECTED_LIMIT], 1);
     client_close(&d, &b);
 
     /* of two that began at once, before there was a stream */
@@ -234,7 +278,7 @@ test_too_many_streams(void **state)
     has(c.text, "\"id\":9,\"error\":{\"code\":-32603,");
     has(c.text, "too many streams");
     client_close(&d, &c);
-    assert_int_equal(stats().counter[MCP_COUNT_REFUSED_LIMIT], 2);
+    assert_int_equal(stats().counter[MCP_COUNT_REJECTED_LIMIT], 2);
 
     backend_answer(&d, d.jobs[1], RESULT);
     client_close(&d, &b);
@@ -254,6 +298,7 @@ main(void)
         test(test_client_leaves_early),
         test(test_full_store),
         test(test_full_later),
+        test(test_full_left),
         test(test_full_of_own),
         test(test_too_many_streams)
     };

@@ -5,16 +5,16 @@
 #include "task_cases.h"
 
 
-#define SAYS(params)                                                         \
-    NOTE("notifications/progress", "{\"progressToken\":\"t\"," params "}")   \
+#define SAYS(params)                                                          \
+    NOTE("notifications/progress", "{\"progressToken\":\"t\"," params "}")    \
     "\n"
 
 
 /* A call with a progress token. */
-static mcp_job_t *
+static mcp_backend_request_t *
 begin(unsigned process)
 {
-    mcp_job_t  *job;
+    mcp_backend_request_t  *breq;
 
     modern(process, &a, "tools/call", "always",
            "\"name\":\"always\",\"_meta\":{\"progressToken\":\"t\","
@@ -22,39 +22,39 @@ begin(unsigned process)
            "\"io.modelcontextprotocol/clientCapabilities\":" TASK_CAN "}},"
            "\"other\":{\"a\":1");
     assert_int_equal(d.n_jobs, 1);
-    job = d.jobs[0];
-    mcp_job_head(job, 200, mcp_str("application/x-ndjson"));
+    breq = d.jobs[0];
+    mcp_backend_request_head(breq, 200, mcp_str("application/x-ndjson"));
     driver_wait(&d, 2);
     task_told();
 
-    return job;
+    return breq;
 }
 
 
 static void
 test_status(void **state)
 {
-    int         i;
-    char        text[4096];
-    mcp_job_t  *job;
+    int                     i;
+    char                    text[4096];
+    mcp_backend_request_t  *breq;
 
     (void) state;
 
     d.endpoint.max_events = 4;
-    job = begin(0);
+    breq = begin(0);
     task_is(1, "\"status\":\"working\",\"createdAt\"");
-    backend_say(&d, job, SAYS("\"progress\":1,\"message\":\"one \\u00e9\""));
+    backend_say(&d, breq, SAYS("\"progress\":1,\"message\":\"one \\u00e9\""));
     task_is(1, "\"statusMessage\":\"one \xc3\xa9\",");
-    backend_say(&d, job, SAYS("\"progress\":2,\"total\":10"));
+    backend_say(&d, breq, SAYS("\"progress\":2,\"total\":10"));
     task_is(0, "\"statusMessage\":\"2 of 10\",");
-    backend_say(&d, job, SAYS("\"progress\":3"));
+    backend_say(&d, breq, SAYS("\"progress\":3"));
     task_is(0, "\"statusMessage\":\"3\",");
-    backend_say(&d, job, SAYS("\"none\":0"));
+    backend_say(&d, breq, SAYS("\"none\":0"));
     task_is(0, "\"statusMessage\":\"3\",");
 
     /* others are for nobody, and log messages are none of a task's */
 
-    backend_say(&d, job, NOTE("notifications/progress",
+    backend_say(&d, breq, NOTE("notifications/progress",
                               "{\"progressToken\":\"u\",\"progress\":9}") "\n"
                          NOTE("notifications/message",
                               "{\"level\":\"error\",\"data\":1}") "\n"
@@ -71,7 +71,7 @@ test_status(void **state)
     snprintf(line, sizeof(line), NOTE("notifications/progress",
              "{\"progressToken\":\"t\",\"progress\":4,\"message\":\"x%s\"}")
              "\n", text);
-    backend_say(&d, job, line);
+    backend_say(&d, breq, line);
     task_ask(0, "tasks/get", "");
     assert_int_equal(count(b.text, "\xc3\xa9"), 511);
     client_close(&d, &b);
@@ -79,12 +79,12 @@ test_status(void **state)
     /* however much it says, it is never stopped */
 
     for (i = 0; i < 3000; i++) {
-        assert_int_not_equal(backend_say(&d, job, SAYS("\"progress\":5")), 0);
+        assert_int_not_equal(backend_say(&d, breq, SAYS("\"progress\":5")), 0);
     }
 
     task_is(0, "\"statusMessage\":\"5\",");
     assert_true(stats().used < 32 * 1024);
-    end_with_result(job);
+    end_with_result(breq);
     task_is(0, "\"status\":\"completed\",\"createdAt\"");
     quiet();
 }
@@ -130,7 +130,7 @@ test_time(void **state)
 static void
 test_ends(void **state)
 {
-    mcp_job_t  *job;
+    mcp_backend_request_t  *breq;
 
     (void) state;
 
@@ -154,8 +154,8 @@ test_ends(void **state)
 
     /* its process dies, at work or before it was read */
 
-    job = begin(0);
-    backend_say(&d, job, SAYS("\"progress\":1"));
+    breq = begin(0);
+    backend_say(&d, breq, SAYS("\"progress\":1"));
     driver_killed(&d, 0, 1);
     task_is(1, "\"status\":\"failed\"");
     task_is(0, "\"error\":{\"code\":-32603,\"message\":\"Call lost");
@@ -167,23 +167,23 @@ test_ends(void **state)
 static void
 test_no_room(void **state)
 {
-    mcp_job_t         *job;
-    mcp_stream_ref_t   ref;
+    mcp_backend_request_t  *breq;
+    mcp_stream_ref_t        ref;
 
     (void) state;
 
-    job = begin(0);
-    backend_say(&d, job, SAYS("\"progress\":1"));
+    breq = begin(0);
+    backend_say(&d, breq, SAYS("\"progress\":1"));
     hog(&ref);
     snprintf(line, sizeof(line), NOTE("notifications/progress",
              "{\"progressToken\":\"t\",\"progress\":2,\"message\":\"%0900d\"}")
              "\n", 0);
-    assert_int_not_equal(backend_say(&d, job, line), 0);
+    assert_int_not_equal(backend_say(&d, breq, line), 0);
     task_is(1, "\"status\":\"working\"");
     mcp_store_free(&d.process[1].store, &ref);
-    backend_say(&d, job, SAYS("\"progress\":3"));
+    backend_say(&d, breq, SAYS("\"progress\":3"));
     task_is(1, "\"statusMessage\":\"3\"");
-    end_with_result(job);
+    end_with_result(breq);
     task_is(1, "\"status\":\"completed\"");
     quiet();
 }

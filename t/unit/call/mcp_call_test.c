@@ -28,11 +28,11 @@ static const char *const  things[] = {
 
 
 static void
-happen(int thing, mcp_job_t *job)
+happen(int thing, mcp_backend_request_t *breq)
 {
     int  live;
 
-    live = (d.n_jobs == 1 && d.jobs[0] == job);
+    live = (d.n_jobs == 1 && d.jobs[0] == breq);
 
     switch (thing) {
 
@@ -42,14 +42,14 @@ happen(int thing, mcp_job_t *job)
 
     case RESULT_COMES:
         if (live) {
-            end_with_result(job);
+            end_with_result(breq);
         }
 
         break;
 
     case JOB_BREAKS:
         if (live) {
-            backend_end(&d, job, MCP_FAULT_BACKEND_FAILED);
+            backend_end(&d, breq, MCP_FAULT_BACKEND_FAILED);
         }
 
         break;
@@ -76,8 +76,8 @@ happen(int thing, mcp_job_t *job)
 static void
 test_orders(void **state)
 {
-    int         one, two, early;
-    mcp_job_t  *job;
+    int                     one, two, early;
+    mcp_backend_request_t  *breq;
 
     (void) state;
 
@@ -90,14 +90,14 @@ test_orders(void **state)
                 }
 
                 client_open(&d, session, NEW, ALL);
-                job = call(0);
+                breq = call(0);
 
                 if (!early) {
-                    backend_say(&d, job, PROGRESS(1) "\n");
+                    backend_say(&d, breq, PROGRESS(1) "\n");
                     has(a.text, PROGRESS(1));
                 }
 
-                happen(one, job);
+                happen(one, breq);
 
                 /* what decides is the first; leaving decides nothing */
 
@@ -114,7 +114,7 @@ test_orders(void **state)
                     assert_int_equal(d.n_jobs, 0);
                 }
 
-                happen(two, job);
+                happen(two, breq);
 
                 /* a cancellation found it as soon as it became durable */
 
@@ -161,7 +161,7 @@ test_left_before_start(void **state)
 
         driver_pause(&d, 0, 1);
         client_post(&d, 0, &a, session, CALL);
-        path = publish_url_of(&a.x->call->requests[0].job, url, sizeof(url));
+        path = publish_url_of(&a.x->call->requests[0].breq, url, sizeof(url));
 
         if (way == FULL) {
             hog(&ref);
@@ -223,7 +223,7 @@ finish_all(void)
     size_t  i;
 
     for (i = d.n_jobs; i; i = d.n_jobs) {
-        mcp_job_head(d.jobs[0], 200, mcp_str("application/json"));
+        mcp_backend_request_head(d.jobs[0], 200, mcp_str("application/json"));
         backend_say(&d, d.jobs[0], RESULT);
 
         if (d.n_jobs == i) {
@@ -236,18 +236,18 @@ finish_all(void)
 static void
 scenario_input(void)
 {
-    char        id[64], body[256];
-    mcp_job_t  *job;
+    char                    id[64], body[256];
+    mcp_backend_request_t  *breq;
 
     client_post(&d, 0, &a, session, CALL);
 
     if (d.n_jobs) {
-        job = d.jobs[0];
-        mcp_job_head(job, 200, mcp_str("application/x-ndjson"));
-        backend_say(&d, job, PROGRESS(1) "\n" ASK "\n");
+        breq = d.jobs[0];
+        mcp_backend_request_head(breq, 200, mcp_str("application/x-ndjson"));
+        backend_say(&d, breq, PROGRESS(1) "\n" ASK "\n");
 
         if (d.n_jobs) {
-            backend_end(&d, job, MCP_FAULT_NONE);
+            backend_end(&d, breq, MCP_FAULT_NONE);
         }
     }
 
@@ -276,24 +276,24 @@ scenario_input(void)
 static void
 scenario_held(void)
 {
-    int         i;
-    char        url[512];
-    mcp_str_t   fact;
-    mcp_job_t  *job;
+    int                     i;
+    char                    url[512];
+    mcp_str_t               variable;
+    mcp_backend_request_t  *breq;
 
     client_post(&d, 0, &a, session, CALL);
     url[0] = '\0';
 
     if (d.n_jobs) {
-        job = d.jobs[0];
-        fact = job->facts.value[MCP_FACT_PUBLISH_URL];
-        snprintf(url, sizeof(url), "%.*s", (int) fact.len, fact.data);
-        mcp_job_head(job, 200, mcp_str("application/x-ndjson"));
+        breq = d.jobs[0];
+        variable = breq->variables.value[MCP_VARIABLE_PUBLISH_URL];
+        snprintf(url, sizeof(url), "%.*s", (int) variable.len, variable.data);
+        mcp_backend_request_head(breq, 200, mcp_str("application/x-ndjson"));
         client_close(&d, &a);
         snprintf(line, sizeof(line), BIG(900), 0);
 
         for (i = 0; i < 10 && d.n_jobs; i++) {
-            backend_say(&d, job, line);
+            backend_say(&d, breq, line);
         }
     }
 

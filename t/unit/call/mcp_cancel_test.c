@@ -8,7 +8,7 @@
 static void
 test_cancel(void **state)
 {
-    mcp_job_t  *job;
+    mcp_backend_request_t  *breq;
 
     (void) state;
 
@@ -47,14 +47,14 @@ test_cancel(void **state)
 
     /* another id, another session are none of its business */
 
-    job = call(0);
+    breq = call(0);
     driver_wait(&d, 1500);
     cancel(1, session, "\"7\"");
     cancel(1, session, "77");
     client_open(&d, session, NEW, ALL);
     cancel(1, session, "7");
     assert_int_equal(d.aborts, 3);
-    end_with_result(job);
+    end_with_result(breq);
     has(a.text, ANSWER);
     client_close(&d, &a);
     assert_int_equal(stats().counter[MCP_COUNT_CALLS_CANCELLED], 3);
@@ -83,10 +83,10 @@ test_cancel_spelled(void **state)
         { "\"1200\"", "\"1.2E3\"", 0 }
     };
 
-    int         durable, aborts;
-    char        body[256];
-    size_t      i;
-    mcp_job_t  *job;
+    int                     durable, aborts;
+    char                    body[256];
+    size_t                  i;
+    mcp_backend_request_t  *breq;
 
     (void) state;
 
@@ -100,11 +100,12 @@ test_cancel_spelled(void **state)
                              "\"_meta\":{\"progressToken\":\"t\"}}"),
                      cases[i].id);
             client_post(&d, 0, &a, session, body);
-            job = d.jobs[0];
-            mcp_job_head(job, 200, mcp_str("application/x-ndjson"));
+            breq = d.jobs[0];
+            mcp_backend_request_head(breq, 200,
+                mcp_str("application/x-ndjson"));
 
             if (durable) {
-                backend_say(&d, job, PROGRESS(1) "\n");
+                backend_say(&d, breq, PROGRESS(1) "\n");
             }
 
             cancel(1, session, cases[i].spelled);
@@ -115,7 +116,7 @@ test_cancel_spelled(void **state)
 
             } else {
                 assert_int_equal(d.aborts, aborts);
-                end_with_result(job);
+                end_with_result(breq);
             }
 
             client_close(&d, &a);

@@ -6,27 +6,27 @@
 #include "core_cases.h"
 
 
-#define ASK_ROOTS  "{\"resultType\":\"input_required\",\"inputRequests\":{"  \
+#define ASK_ROOTS  "{\"resultType\":\"input_required\",\"inputRequests\":{"   \
                    "\"r\":{\"method\":\"roots/list\"}}}"
 
 
 /* A call of a's with a full stream that nobody reads, and a message of its
  * backend that is held. */
-static mcp_job_t *
+static mcp_backend_request_t *
 stuck(char *id, char *url, size_t size)
 {
-    mcp_job_t  *job;
+    mcp_backend_request_t  *breq;
 
     client_open(&d, session, NEW, ALL);
     d.endpoint.stream_buffer = 8 * 1024;
-    job = call(0);
-    publish_url_of(job, url, size);
-    backend_say(&d, job, PROGRESS(1) "\n");
+    breq = call(0);
+    publish_url_of(breq, url, size);
+    backend_say(&d, breq, PROGRESS(1) "\n");
     client_last_id(&a, id);
     client_close(&d, &a);
-    fill(job);
+    fill(breq);
 
-    return job;
+    return breq;
 }
 
 
@@ -114,19 +114,19 @@ test_cancel_full(void **state)
 static void
 test_limit(void **state)
 {
-    mcp_job_t          *job;
-    mcp_stream_info_t   info;
+    mcp_backend_request_t  *breq;
+    mcp_stream_info_t       info;
 
     (void) state;
 
     client_open(&d, session, NEW, ALL);
-    job = call(0);
-    backend_say(&d, job, PROGRESS(1) "\n");
-    assert_int_equal(mcp_store_find(&d.process[1].store, job->call->id, 0,
+    breq = call(0);
+    backend_say(&d, breq, PROGRESS(1) "\n");
+    assert_int_equal(mcp_store_find(&d.process[1].store, breq->call->id, 0,
                                     &info),
                      MCP_OK);
-    assert_int_equal(mcp_store_post(&d.process[1].store, &info.ref,
-                                    MCP_POST_LIMIT, 0, mcp_str("{}")),
+    assert_int_equal(mcp_store_inbox_put(&d.process[1].store, &info.ref,
+                                    MCP_INBOX_LIMIT, 0, mcp_str("{}")),
                      MCP_OK);
     driver_pump(&d);
     has(a.text, "-32603");
@@ -142,13 +142,13 @@ test_limit(void **state)
 static void
 test_publish_held(void **state)
 {
-    char         id[64], url[512];
-    mcp_job_t   *job;
-    const char  *path;
+    char                    id[64], url[512];
+    mcp_backend_request_t  *breq;
+    const char             *path;
 
     (void) state;
 
-    job = stuck(id, url, sizeof(url));
+    breq = stuck(id, url, sizeof(url));
     path = url + strlen("http://127.0.0.1");
     publish(1, &b, path, PROGRESS(77));
     assert_int_equal(b.status, 202);
@@ -161,7 +161,7 @@ test_publish_held(void **state)
     assert_true(strstr(a.text, PROGRESS(77))
                 < strstr(a.text, PROGRESS(78)));
 
-    end_with_result(job);
+    end_with_result(breq);
     has(a.text, ANSWER);
     client_close(&d, &a);
     quiet();
@@ -207,17 +207,17 @@ test_publish_no_room(void **state)
 static void
 test_publish_between_rounds(void **state)
 {
-    int          i;
-    char         id[64], question[64], url[512];
-    mcp_job_t   *job;
-    const char  *path;
+    int                     i;
+    char                    id[64], question[64], url[512];
+    mcp_backend_request_t  *breq;
+    const char             *path;
 
     (void) state;
 
     d.endpoint.stream_buffer = 8 * 1024;
-    job = call(0);
-    path = publish_url_of(job, url, sizeof(url));
-    backend_say(&d, job, ASK_ROOTS "\n");
+    breq = call(0);
+    path = publish_url_of(breq, url, sizeof(url));
+    backend_say(&d, breq, ASK_ROOTS "\n");
     question_id(a.text, "roots/list", question);
     client_last_id(&a, id);
     client_close(&d, &a);
@@ -231,7 +231,7 @@ test_publish_between_rounds(void **state)
         assert_int_equal(b.status, 202);
     }
 
-    backend_end(&d, job, MCP_FAULT_NONE);
+    backend_end(&d, breq, MCP_FAULT_NONE);
     assert_int_equal(d.n_jobs, 0);
 
     client_resume(&d, 1, &a, session, id);
@@ -249,22 +249,22 @@ test_publish_between_rounds(void **state)
 static void
 test_answer_between_rounds(void **state)
 {
-    char        old[MCP_SESSION_TEXT_MAX], id[64], url[512];
-    mcp_job_t  *job;
+    char                    old[MCP_SESSION_TEXT_MAX], id[64], url[512];
+    mcp_backend_request_t  *breq;
 
     (void) state;
 
     client_open(&d, old, OLD, ALL);
     client_post(&d, 0, &a, old, "[" CALL "," CALL8 "]");
-    job = d.jobs[0];
-    mcp_job_head(job, 200, mcp_str("application/x-ndjson"));
-    backend_say(&d, job, ASK_ROOTS "\n");
+    breq = d.jobs[0];
+    mcp_backend_request_head(breq, 200, mcp_str("application/x-ndjson"));
+    backend_say(&d, breq, ASK_ROOTS "\n");
     question_id(a.text, "roots/list", id);
     reply(1, old, id, "\"result\":{\"roots\":[]}");
-    publish(1, &b, publish_url_of(job, url, sizeof(url)), RESULT);
+    publish(1, &b, publish_url_of(breq, url, sizeof(url)), RESULT);
     assert_int_equal(count(a.text, ANSWER), 1);
 
-    backend_end(&d, job, MCP_FAULT_NONE);
+    backend_end(&d, breq, MCP_FAULT_NONE);
     assert_int_equal(d.n_jobs, 1);
     backend_json(&d, RESULT);
     has(a.text, "\"id\":8,\"result\"");

@@ -6,7 +6,7 @@
 
 
 #define SAMPLE  "{\"method\":\"sampling/createMessage\",\"params\":{}}"
-#define TOOLS   "{\"method\":\"sampling/createMessage\",\"params\":{"        \
+#define TOOLS   "{\"method\":\"sampling/createMessage\",\"params\":{"         \
                 "\"tools\":[]}}"
 #define ROOTS   "{\"method\":\"roots/list\"}"
 
@@ -117,16 +117,16 @@ test_lacks(void **state)
 static void
 test_stream(void **state)
 {
-    mcp_job_t  *job;
+    mcp_backend_request_t  *breq;
 
     (void) state;
 
     modern_call(0, &a, "");
-    job = d.jobs[0];
-    mcp_job_head(job, 200, mcp_str("application/x-ndjson"));
+    breq = d.jobs[0];
+    mcp_backend_request_head(breq, 200, mcp_str("application/x-ndjson"));
     driver_wait(&d, 1001);
     assert_int_equal(a.streaming, 1);
-    end_with(job, ROUND(ONE(FORM) STATE("s")) "\n");
+    end_with(breq, ROUND(ONE(FORM) STATE("s")) "\n");
     has(a.text, "data: {\"jsonrpc\":\"2.0\",\"id\":7,\"result\":{"
                 "\"resultType\":\"input_required\"");
     has(a.text, "\"requestState\":\"");
@@ -136,10 +136,10 @@ test_stream(void **state)
     round_can = "{}";
     modern_call(0, &a, "");
     round_can = EVERYTHING;
-    job = d.jobs[0];
-    mcp_job_head(job, 200, mcp_str("application/x-ndjson"));
+    breq = d.jobs[0];
+    mcp_backend_request_head(breq, 200, mcp_str("application/x-ndjson"));
     driver_wait(&d, 1001);
-    end_with(job, ROUND(ONE(FORM)) "\n");
+    end_with(breq, ROUND(ONE(FORM)) "\n");
     assert_int_equal(a.status, 200);
     has(a.text, "data: {\"jsonrpc\":\"2.0\",\"id\":7,\"error\":{\"code\":"
                 "-32021,");
@@ -159,7 +159,7 @@ test_faults(void **state)
         const char  *answer;
         const char  *log;
     } cases[] = {
-        { ROUND(ONE("{\"method\":\"ping\"}")), "asks what no client is asked" },
+        { ROUND(ONE("{\"method\":\"ping\"}")), "asks a question that clients do not support" },
         { ROUND(""), "without requests and state" },
         { ROUND(",\"requestState\":1"), "requestState is not a string" },
         { ROUND(",\"inputRequests\":[]"), "is not an object of requests" },

@@ -5,17 +5,17 @@
 #include "task_cases.h"
 
 
-#define TWO  ",\"inputRequests\":{\"k\":" FORM ",\"r\":{\"method\":"         \
+#define TWO  ",\"inputRequests\":{\"k\":" FORM ",\"r\":{\"method\":"          \
              "\"roots/list\"}}" STATE("s1")
 
 #define RESPONSES(members)  ",\"inputResponses\":{" members "}"
 
 
 static void
-asks(mcp_job_t *job, const char *what)
+asks(mcp_backend_request_t *breq, const char *what)
 {
-    backend_say(&d, job, what);
-    backend_end(&d, job, MCP_FAULT_NONE);
+    backend_say(&d, breq, what);
+    backend_end(&d, breq, MCP_FAULT_NONE);
 }
 
 
@@ -55,7 +55,7 @@ test_parts(void **state)
 
     /* the next round has other keys */
 
-    mcp_job_head(d.jobs[0], 200, mcp_str("application/x-ndjson"));
+    mcp_backend_request_head(d.jobs[0], 200, mcp_str("application/x-ndjson"));
     asks(d.jobs[0], ROUND(ONE(FORM)) "\n");
     task_is(0, "\"inputRequests\":{\"k#2\":" FORM "}");
     task_does(0, "tasks/update", RESPONSES("\"k#1\":{\"action\":\"accept\"}"));
@@ -93,8 +93,8 @@ test_before(void **state)
 static void
 test_refused(void **state)
 {
-    int         i;
-    mcp_job_t  *job;
+    int                     i;
+    mcp_backend_request_t  *breq;
 
     (void) state;
 
@@ -112,7 +112,7 @@ test_refused(void **state)
 
     /* too much at once */
 
-    job = task_begin(0);
+    breq = task_begin(0);
     strcpy(line, "{\"resultType\":\"input_required\",\"inputRequests\":{");
 
     for (i = 0; i <= MCP_STORE_QUESTIONS; i++) {
@@ -120,7 +120,7 @@ test_refused(void **state)
     }
 
     strcat(line, "}}\n");
-    asks(job, line);
+    asks(breq, line);
     task_is(1, "\"error\":{\"code\":-32603,");
     quiet();
 }
@@ -130,13 +130,13 @@ test_refused(void **state)
 static void
 test_many(void **state)
 {
-    int         i;
-    char        response[64];
-    mcp_job_t  *job;
+    int                     i;
+    char                    response[64];
+    mcp_backend_request_t  *breq;
 
     (void) state;
 
-    job = task_begin(1);
+    breq = task_begin(1);
     strcpy(line, "{\"resultType\":\"input_required\",\"inputRequests\":{");
 
     for (i = 0; i < MCP_STORE_QUESTIONS; i++) {
@@ -144,7 +144,7 @@ test_many(void **state)
     }
 
     strcat(line, "}}\n");
-    asks(job, line);
+    asks(breq, line);
 
     for (i = MCP_STORE_QUESTIONS - 1; i >= 0; i--) {
         task_is(0, "\"status\":\"input_required\"");
@@ -199,16 +199,16 @@ static void
 test_progress(void **state)
 {
     char        url[512];
-    const char  *path;
-    mcp_job_t   *job;
+    const char             *path;
+    mcp_backend_request_t  *breq;
 
     (void) state;
 
     modern(0, &a, "tools/call", "always", "\"name\":\"always\"");
-    job = d.jobs[0];
-    path = publish_url_of(job, url, sizeof(url));
-    mcp_job_head(job, 202, mcp_null_str);
-    backend_end(&d, job, MCP_FAULT_NONE);
+    breq = d.jobs[0];
+    path = publish_url_of(breq, url, sizeof(url));
+    mcp_backend_request_head(breq, 202, mcp_null_str);
+    backend_end(&d, breq, MCP_FAULT_NONE);
     driver_wait(&d, 2);
     task_told();
 

@@ -5,9 +5,9 @@
 #include "core_cases.h"
 
 
-#define ASK_ONE(key, method, state)                                          \
-    "{\"resultType\":\"input_required\",\"inputRequests\":{\"" key "\":{"    \
-    "\"method\":\"" method "\",\"params\":{}}},\"requestState\":\"" state    \
+#define ASK_ONE(key, method, state)                                           \
+    "{\"resultType\":\"input_required\",\"inputRequests\":{\"" key "\":{"     \
+    "\"method\":\"" method "\",\"params\":{}}},\"requestState\":\"" state     \
     "\"}"
 
 
@@ -70,9 +70,9 @@ test_round(void **state)
 static void
 test_rounds(void **state)
 {
-    int         i;
-    char        ask_body[512], expected[256];
-    mcp_job_t  *job;
+    int                     i;
+    char                    ask_body[512], expected[256];
+    mcp_backend_request_t  *breq;
 
     (void) state;
 
@@ -80,15 +80,15 @@ test_rounds(void **state)
     last[0] = '\0';
 
     for (i = 0; i < 25; i++) {
-        job = d.jobs[0];
-        mcp_job_head(job, 200, mcp_str("application/x-ndjson"));
+        breq = d.jobs[0];
+        mcp_backend_request_head(breq, 200, mcp_str("application/x-ndjson"));
         snprintf(ask_body, sizeof(ask_body),
                  PROGRESS(1) "\n" ASK_ONE("k%d", "roots/list", "s%d") "\n",
                  i, i);
-        backend_say(&d, job, ask_body);
+        backend_say(&d, breq, ask_body);
 
         if (i % 2) {
-            backend_end(&d, job, MCP_FAULT_NONE);
+            backend_end(&d, breq, MCP_FAULT_NONE);
         }
 
         question_id(a.text, "roots/list", id);
@@ -101,8 +101,8 @@ test_rounds(void **state)
 
         if (i % 2 == 0) {
             assert_int_equal(d.n_jobs, 1);
-            assert_ptr_equal(d.jobs[0], job);
-            backend_end(&d, job, MCP_FAULT_NONE);
+            assert_ptr_equal(d.jobs[0], breq);
+            backend_end(&d, breq, MCP_FAULT_NONE);
         }
 
         assert_int_equal(d.n_jobs, 1);
@@ -333,15 +333,15 @@ test_given_up(void **state)
 static void
 test_resumed(void **state)
 {
-    mcp_job_t  *job;
+    mcp_backend_request_t  *breq;
 
     (void) state;
 
-    job = call(0);
-    backend_say(&d, job, PROGRESS(1) "\n");
+    breq = call(0);
+    backend_say(&d, breq, PROGRESS(1) "\n");
     client_last_id(&a, last);
     client_close(&d, &a);
-    end_with(job, ASK "\n");
+    end_with(breq, ASK "\n");
 
     client_resume(&d, 1, &a, session, last);
     question_id(a.text, "elicitation/create", id);
@@ -365,15 +365,15 @@ test_held(void **state)
 {
     static char  body[20000];
 
-    int         i;
-    mcp_job_t  *job;
+    int                     i;
+    mcp_backend_request_t  *breq;
 
     (void) state;
 
     d.endpoint.stream_buffer = 8 * 1024;
 
-    job = call(0);
-    backend_say(&d, job, PROGRESS(1) "\n");
+    breq = call(0);
+    backend_say(&d, breq, PROGRESS(1) "\n");
     client_last_id(&a, last);
     client_close(&d, &a);
 
@@ -381,7 +381,7 @@ test_held(void **state)
         snprintf(body, sizeof(body), NOTE("notifications/progress",
                  "{\"progressToken\":\"t\",\"progress\":1,"
                  "\"message\":\"%0900d\"}") "\n", i);
-        assert_true(backend_say(&d, job, body) > 0);
+        assert_true(backend_say(&d, breq, body) > 0);
     }
 
     snprintf(body, sizeof(body),
@@ -389,8 +389,8 @@ test_held(void **state)
              "\"method\":\"roots/list\",\"params\":{\"x\":\"%03000d\"}},"
              "\"b\":{\"method\":\"sampling/createMessage\",\"params\":{"
              "\"x\":\"%03000d\"}}}}\n", 1, 2);
-    backend_say(&d, job, body);
-    backend_end(&d, job, MCP_FAULT_NONE);
+    backend_say(&d, breq, body);
+    backend_end(&d, breq, MCP_FAULT_NONE);
 
     /* a client that has seen but the first */
 
@@ -465,9 +465,9 @@ test_batch(void **state)
 static void
 test_overtaken(void **state)
 {
-    int         i;
-    char        old[MCP_SESSION_TEXT_MAX];
-    mcp_job_t  *job, *slow;
+    int                     i;
+    char                    old[MCP_SESSION_TEXT_MAX];
+    mcp_backend_request_t  *breq, *slow;
 
     (void) state;
 
@@ -476,9 +476,9 @@ test_overtaken(void **state)
     client_post(&d, 0, &a, old, "[" CALL "," CALL8 "]");
     a.slow = 1;
     slow = d.jobs[0];
-    job = d.jobs[1];
-    mcp_job_head(slow, 200, mcp_str("application/x-ndjson"));
-    mcp_job_head(job, 200, mcp_str("application/x-ndjson"));
+    breq = d.jobs[1];
+    mcp_backend_request_head(slow, 200, mcp_str("application/x-ndjson"));
+    mcp_backend_request_head(breq, 200, mcp_str("application/x-ndjson"));
     snprintf(line, sizeof(line), BIG(900), 0);
 
     for (i = 0; i < 4; i++) {
@@ -491,7 +491,7 @@ test_overtaken(void **state)
              1);
     backend_say(&d, slow, line);
     backend_end(&d, slow, MCP_FAULT_NONE);
-    backend_say(&d, job, NOTE("notifications/message",
+    backend_say(&d, breq, NOTE("notifications/message",
                               "{\"level\":\"info\",\"data\":8}") "\n");
 
     a.slow = 0;
@@ -503,7 +503,7 @@ test_overtaken(void **state)
     question_id(a.text, "roots/list", id);
     reply(1, old, id, "\"result\":{\"of\":7}");
     has(d.last_body, "\"inputResponses\":{\"a\":{\"of\":7}}");
-    end_with_result(job);
+    end_with_result(breq);
     backend_json(&d, RESULT);
     has(a.text, ANSWER);
     assert_int_equal(a.ended, 1);

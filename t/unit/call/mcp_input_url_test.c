@@ -7,11 +7,11 @@
 
 #define CAN    "{\"elicitation\":{\"form\":{},\"url\":{}},\"roots\":{}}"
 
-#define URL(more)                                                            \
+#define URL(more)                                                             \
     "{\"method\":\"elicitation/create\",\"params\":{\"mode\":\"url\","        \
     "\"url\":\"https://h/\",\"message\":\"?\"" more "}}"
 
-#define ROUND(questions)                                                     \
+#define ROUND(questions)                                                      \
     "{\"resultType\":\"input_required\",\"inputRequests\":{" questions "},"   \
     "\"requestState\":\"s\"}"
 
@@ -194,25 +194,25 @@ test_settled_by_publishing(void **state)
 static void
 test_other_notifications(void **state)
 {
-    mcp_job_t  *job;
+    mcp_backend_request_t  *breq;
 
     (void) state;
 
     client_open(&d, session, NEW, CAN);
-    job = call(0);
-    backend_say(&d, job, NOTE(COMPLETE, "{}") "\n");
-    backend_say(&d, job, NOTE(COMPLETE, "{\"elicitationId\":\"own\"}") "\n");
+    breq = call(0);
+    backend_say(&d, breq, NOTE(COMPLETE, "{}") "\n");
+    backend_say(&d, breq, NOTE(COMPLETE, "{\"elicitationId\":\"own\"}") "\n");
     has(a.text, "data: " NOTE(COMPLETE, "{\"elicitationId\":\"own\"}") "\n");
     assert_int_equal(count(a.text, COMPLETE), 1);
-    end_with_result(job);
+    end_with_result(breq);
     client_close(&d, &a);
     quiet();
 
     client_open(&d, session, MIDDLE, CAN);
-    job = call(0);
-    backend_say(&d, job, NOTE(COMPLETE, "{}") "\n");
+    breq = call(0);
+    backend_say(&d, breq, NOTE(COMPLETE, "{}") "\n");
     has(a.text, NOTE(COMPLETE, "{}"));
-    end_with_result(job);
+    end_with_result(breq);
     client_close(&d, &a);
     quiet();
 }

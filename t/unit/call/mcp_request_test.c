@@ -7,7 +7,7 @@
 
 
 #define TOOL_ERROR  "{\"content\":[],\"isError\":true}"
-#define RPC_ERROR   "{\"jsonrpc\":\"2.0\",\"id\":7,\"error\":{\"code\":1,"      \
+#define RPC_ERROR   "{\"jsonrpc\":\"2.0\",\"id\":7,\"error\":{\"code\":1,"    \
                     "\"message\":\"m\"}}"
 
 
@@ -24,11 +24,11 @@ static void
 test_answers(void **state)
 {
     static const struct {
-        const char     *text;
-        const char     *ending;
-        const char     *outcome;
-        mcp_counter_e   counter;
-        int             errors;
+        const char         *text;
+        const char         *ending;
+        const char         *outcome;
+        mcp_counter_e       counter;
+        int                 errors;
     } cases[] = {
         { RESULT, "ok", "ok", MCP_COUNT_MAX, 0 },
         { TOOL_ERROR, "tool_error", "ok", MCP_COUNT_CALLS_TOOL_ERRORS, 0 },
@@ -37,10 +37,10 @@ test_answers(void **state)
         { "{", "fault", "error", MCP_COUNT_CALLS_FAILED, 1 }
     };
 
-    char                text[64], id[64];
-    size_t              i, k;
-    mcp_job_t          *job;
-    mcp_store_stats_t   before, after;
+    char                    text[64], id[64];
+    size_t                  i, k;
+    mcp_backend_request_t  *breq;
+    mcp_store_stats_t       before, after;
 
     (void) state;
 
@@ -48,26 +48,29 @@ test_answers(void **state)
         before = stats();
 
         client_post(&d, 0, &a, session, CALL);
-        fact_is(mcp_exchange_facts(a.x), MCP_FACT_RESULT, "");
-        mcp_job_head(d.jobs[0], 200, mcp_str("application/json"));
+        fact_is(mcp_exchange_variables(a.x), MCP_VARIABLE_RESULT, "");
+        mcp_backend_request_head(d.jobs[0], 200, mcp_str("application/json"));
         end_with(d.jobs[0], cases[i].text);
-        fact_is(mcp_exchange_facts(a.x), MCP_FACT_RESULT, cases[i].ending);
-        fact_is(mcp_exchange_facts(a.x), MCP_FACT_OUTCOME, cases[i].outcome);
+        fact_is(mcp_exchange_variables(a.x), MCP_VARIABLE_RESULT,
+                cases[i].ending);
+        fact_is(mcp_exchange_variables(a.x), MCP_VARIABLE_OUTCOME,
+                cases[i].outcome);
         snprintf(text, sizeof(text), "of \"echo\" ended: %s, after 0 ms",
                  cases[i].ending);
         has(d.te.info, text);
         client_close(&d, &a);
 
-        job = call(0);
-        backend_say(&d, job, PROGRESS(1) "\n");
+        breq = call(0);
+        backend_say(&d, breq, PROGRESS(1) "\n");
         client_last_id(&a, id);
-        fact_is(mcp_exchange_facts(a.x), MCP_FACT_RESULT, "");
+        fact_is(mcp_exchange_variables(a.x), MCP_VARIABLE_RESULT, "");
         driver_wait(&d, 250);
         snprintf(line, sizeof(line), "%s\n", cases[i].text);
-        end_with(job, line);
+        end_with(breq, line);
         assert_int_equal(a.ended, 1);
-        fact_is(mcp_exchange_facts(a.x), MCP_FACT_RESULT, cases[i].ending);
-        fact_is(mcp_exchange_facts(a.x), MCP_FACT_OUTCOME, "complete");
+        fact_is(mcp_exchange_variables(a.x), MCP_VARIABLE_RESULT,
+                cases[i].ending);
+        fact_is(mcp_exchange_variables(a.x), MCP_VARIABLE_OUTCOME, "complete");
         snprintf(text, sizeof(text), "ended: %s, after 250 ms",
                  cases[i].ending);
         has(d.te.info, text);
@@ -76,7 +79,8 @@ test_answers(void **state)
         /* who comes for it later, elsewhere, is told the same */
 
         client_resume(&d, 1, &a, session, id);
-        fact_is(mcp_exchange_facts(a.x), MCP_FACT_RESULT, cases[i].ending);
+        fact_is(mcp_exchange_variables(a.x), MCP_VARIABLE_RESULT,
+                cases[i].ending);
         client_close(&d, &a);
 
         after = stats();
@@ -105,7 +109,7 @@ test_cancelled(void **state)
     driver_wait(&d, 1500);
     cancel(1, session, "7");
     assert_int_equal(a.ended, 1);
-    fact_is(mcp_exchange_facts(a.x), MCP_FACT_RESULT, "cancelled");
+    fact_is(mcp_exchange_variables(a.x), MCP_VARIABLE_RESULT, "cancelled");
     has(d.te.info, "ended: cancelled, after 1500 ms");
     client_close(&d, &a);
 
@@ -114,7 +118,7 @@ test_cancelled(void **state)
     driver_wait(&d, 1500);
     end_session(1, other);
     assert_int_equal(a.ended, 1);
-    fact_is(mcp_exchange_facts(a.x), MCP_FACT_RESULT, "cancelled");
+    fact_is(mcp_exchange_variables(a.x), MCP_VARIABLE_RESULT, "cancelled");
     client_close(&d, &a);
 
     assert_int_equal(counted(MCP_COUNT_CALLS_CANCELLED), 2);
@@ -135,7 +139,7 @@ test_expired(void **state)
     call(0);
     backend_say(&d, d.jobs[0], PROGRESS(1) "\n");
     mcp_exchange_last(a.x);
-    fact_is(mcp_exchange_facts(a.x), MCP_FACT_RESULT, "");
+    fact_is(mcp_exchange_variables(a.x), MCP_VARIABLE_RESULT, "");
     client_close(&d, &a);
     driver_wait(&d, d.endpoint.max_wait + 1500);
     assert_int_equal(counted(MCP_COUNT_CALLS_EXPIRED), 1);
@@ -148,9 +152,9 @@ test_expired(void **state)
     d.endpoint.max_wait = 0;
     call(0);
     backend_say(&d, d.jobs[0], PROGRESS(1) "\n");
-    fact_is(mcp_exchange_facts(a.x), MCP_FACT_RESULT, "");
+    fact_is(mcp_exchange_variables(a.x), MCP_VARIABLE_RESULT, "");
     mcp_exchange_last(a.x);
-    fact_is(mcp_exchange_facts(a.x), MCP_FACT_RESULT, "expired");
+    fact_is(mcp_exchange_variables(a.x), MCP_VARIABLE_RESULT, "expired");
     client_close(&d, &a);
     driver_wait(&d, 10);
     assert_int_equal(counted(MCP_COUNT_CALLS_EXPIRED), 2);
@@ -158,7 +162,7 @@ test_expired(void **state)
 
     client_post(&d, 0, &a, session, CALL);
     mcp_exchange_last(a.x);
-    fact_is(mcp_exchange_facts(a.x), MCP_FACT_RESULT, "expired");
+    fact_is(mcp_exchange_variables(a.x), MCP_VARIABLE_RESULT, "expired");
     client_close(&d, &a);
     driver_wait(&d, 10);
     assert_int_equal(counted(MCP_COUNT_CALLS_EXPIRED), 3);
@@ -170,19 +174,19 @@ test_expired(void **state)
 static void
 test_left(void **state)
 {
-    mcp_job_t  *job;
+    mcp_backend_request_t  *breq;
 
     (void) state;
 
-    job = call(0);
-    backend_say(&d, job, PROGRESS(1) "\n");
+    breq = call(0);
+    backend_say(&d, breq, PROGRESS(1) "\n");
     a.slow = 1;
-    end_with(job, TOOL_ERROR "\n");
+    end_with(breq, TOOL_ERROR "\n");
     assert_int_equal(a.ended, 0);
-    fact_is(mcp_exchange_facts(a.x), MCP_FACT_RESULT, "");
+    fact_is(mcp_exchange_variables(a.x), MCP_VARIABLE_RESULT, "");
     mcp_exchange_last(a.x);
-    fact_is(mcp_exchange_facts(a.x), MCP_FACT_RESULT, "tool_error");
-    fact_is(mcp_exchange_facts(a.x), MCP_FACT_OUTCOME, "stream");
+    fact_is(mcp_exchange_variables(a.x), MCP_VARIABLE_RESULT, "tool_error");
+    fact_is(mcp_exchange_variables(a.x), MCP_VARIABLE_OUTCOME, "stream");
     client_close(&d, &a);
     quiet();
 }
@@ -192,9 +196,9 @@ test_left(void **state)
 static void
 test_batch(void **state)
 {
-    char        old[MCP_SESSION_TEXT_MAX];
-    int         durable;
-    mcp_job_t  *one, *two;
+    char                    old[MCP_SESSION_TEXT_MAX];
+    int                     durable;
+    mcp_backend_request_t  *one, *two;
 
     (void) state;
 
@@ -211,10 +215,10 @@ test_batch(void **state)
         }
 
         backend_answer(&d, two, TOOL_ERROR);
-        fact_is(mcp_exchange_facts(a.x), MCP_FACT_RESULT,
+        fact_is(mcp_exchange_variables(a.x), MCP_VARIABLE_RESULT,
                 "");
         backend_answer(&d, one, RESULT);
-        fact_is(mcp_exchange_facts(a.x), MCP_FACT_RESULT, "tool_error");
+        fact_is(mcp_exchange_variables(a.x), MCP_VARIABLE_RESULT, "tool_error");
         client_close(&d, &a);
         quiet();
     }
@@ -263,10 +267,12 @@ test_told(void **state)
     for (i = 0; i < ITEMS(cases); i++) {
         d.te.last[0] = '\0';
         client_post(&d, 0, &a, session, CALL);
-        mcp_job_head(d.jobs[0], cases[i].status, test_str(cases[i].type));
+        mcp_backend_request_head(d.jobs[0], cases[i].status,
+                                 test_str(cases[i].type));
         end_with(d.jobs[0], cases[i].body);
         has(d.te.last, cases[i].line);
-        fact_is(mcp_exchange_facts(a.x), MCP_FACT_RESULT, cases[i].ending);
+        fact_is(mcp_exchange_variables(a.x), MCP_VARIABLE_RESULT,
+                cases[i].ending);
         client_close(&d, &a);
     }
 
@@ -275,11 +281,11 @@ test_told(void **state)
     d.te.last[0] = '\0';
     client_post(&d, 0, &a, session, CALL);
     has(d.te.info, "of \"echo\" began: tools/call, session ");
-    mcp_job_head(d.jobs[0], 200, mcp_str("text/html"));
+    mcp_backend_request_head(d.jobs[0], 200, mcp_str("text/html"));
     end_with(d.jobs[0], "<b>{}</b>");
     client_close(&d, &a);
     client_post(&d, 0, &a, session, CALL);
-    mcp_job_head(d.jobs[0], 200, mcp_str("application/json"));
+    mcp_backend_request_head(d.jobs[0], 200, mcp_str("application/json"));
     end_with(d.jobs[0], TOOL_ERROR);
     client_close(&d, &a);
     assert_string_equal(d.te.last, "");

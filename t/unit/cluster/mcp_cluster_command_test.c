@@ -178,7 +178,7 @@ test_window(void **state)
 
     (void) state;
 
-    p.conf.dead_after = 600000;
+    p.conf.node_timeout = 600000;
     process_start(&p);
     process_greet(&p);
     process_say(&p, "*4\r\n$2\r\nOK\r\n:0\r\n:1\r\n*0\r\n");
@@ -259,7 +259,7 @@ test_long(void **state)
     memset(big, 'x', len);
     word = (mcp_str_t) { big, len };
 
-    p.conf.dead_after = 600000;
+    p.conf.node_timeout = 600000;
     process_start(&p);
     process_greet(&p);
     process_say(&p, "*4\r\n$2\r\nOK\r\n:0\r\n:1\r\n*0\r\n");
@@ -305,7 +305,7 @@ test_output(void **state)
 
     (void) state;
 
-    p.conf.dead_after = 600000;
+    p.conf.node_timeout = 600000;
     process_start(&p);
     process_greet(&p);
     process_say(&p, "*4\r\n$2\r\nOK\r\n:0\r\n:1\r\n*0\r\n");

@@ -21,22 +21,22 @@ test_lag(void **state)
     make(0, 'b');
     add_events(0, 'a', 2);
     UNTIL(copying(0, 'a').acked.seq == 2 && copying(0, 'b').created);
-    UNTIL(facts(0).counts[MCP_NODE_COPIED] == 2);
+    UNTIL(node_info(0).counts[MCP_NODE_COPIED] == 2);
 
     kill(redis, SIGSTOP);
     since = real_now();
     add_events(0, 'a', 3);
     add_events(0, 'b', 1);
-    UNTIL(facts(0).lag.events == 4);
-    assert_int_equal(facts(0).lag.bytes, 4 * EVENT);
-    assert_true(facts(0).lag.since >= since);
-    assert_true(facts(0).lag.since <= real_now());
+    UNTIL(node_info(0).lag.events == 4);
+    assert_int_equal(node_info(0).lag.bytes, 4 * EVENT);
+    assert_true(node_info(0).lag.since >= since);
+    assert_true(node_info(0).lag.since <= real_now());
 
     kill(redis, SIGCONT);
-    UNTIL(facts(0).lag.events == 0);
-    assert_int_equal(facts(0).lag.bytes, 0);
-    assert_int_equal(facts(0).lag.since, 0);
-    assert_int_equal(facts(0).counts[MCP_NODE_COPIED], 6);
+    UNTIL(node_info(0).lag.events == 0);
+    assert_int_equal(node_info(0).lag.bytes, 0);
+    assert_int_equal(node_info(0).lag.since, 0);
+    assert_int_equal(node_info(0).counts[MCP_NODE_COPIED], 6);
     end_all();
 }
 
@@ -45,10 +45,10 @@ test_lag(void **state)
 static void
 test_progress(void **state)
 {
-    uint64_t             first;
-    mcp_copy_t          *copy;
-    mcp_stream_info_t    info;
-    mcp_store_copying_t  now;
+    uint64_t                 first;
+    mcp_replication_t       *copy;
+    mcp_stream_info_t        info;
+    mcp_store_replicating_t  now;
 
     needs_redis();
 
@@ -57,29 +57,29 @@ test_progress(void **state)
     UNTIL(copying(0, 'a').created);
 
     info = info_of(0, 'a');
-    copy = mcp_copy_get(nodes[0].cluster, &info.ref);
+    copy = mcp_replication_get(nodes[0].cluster, &info.ref);
     add_events(0, 'a', 3);
 
     now = copying(0, 'a');
-    mcp_lag_look(copy, &now);
+    mcp_lag_check(copy, &now);
     first = copy->behind;
     assert_int_not_equal(first, 0);
 
     /* none is there */
 
     nodes[0].te.now += 20;
-    mcp_lag_look(copy, &now);
+    mcp_lag_check(copy, &now);
     assert_int_equal(copy->behind, first);
 
     /* one is, of those that were there when Redis was told */
 
     copy->time = first + 10;
     now.acked.seq++;
-    mcp_lag_look(copy, &now);
+    mcp_lag_check(copy, &now);
     assert_int_equal(copy->behind, first + 10);
 
     now.acked.seq = now.own.seq;
-    mcp_lag_look(copy, &now);
+    mcp_lag_check(copy, &now);
     assert_int_equal(copy->behind, 0);
     end_all();
 }

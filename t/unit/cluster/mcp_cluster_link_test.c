@@ -201,7 +201,7 @@ test_silence(void **state)
 
     (void) state;
 
-    p.conf.dead_after = 600000;
+    p.conf.node_timeout = 600000;
     process_start(&p);
     process_greet(&p);
     process_say(&p, "*4\r\n$2\r\nOK\r\n:0\r\n:1\r\n*0\r\n");
@@ -268,7 +268,7 @@ test_full(void **state)
 
     (void) state;
 
-    p.conf.dead_after = 600000;
+    p.conf.node_timeout = 600000;
     process_start(&p);
     process_greet(&p);
     process_say(&p, "*4\r\n$2\r\nOK\r\n:0\r\n:1\r\n*0\r\n");

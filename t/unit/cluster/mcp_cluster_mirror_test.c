@@ -20,7 +20,7 @@ test_fetch(void **state)
     come(1, 'a', 1, 's');
     assert_int_equal(read_from(1, 'a', 1, &seq), MCP_AGAIN);
     assert_int_equal(seq, 2);
-    UNTIL(info_of(0, 'a').consumer_slot == MCP_STORE_REMOTE);
+    UNTIL(info_of(0, 'a').consumer_slot == MCP_STORE_REMOTE_CONSUMER);
 
     add_events(0, 'a', 1500);
     UNTIL(info_of(1, 'a').last_seq == 1502);
@@ -79,7 +79,7 @@ test_lost(void **state)
     UNTIL(copying(0, 'a').acked.seq == 2);
     come(1, 'a', 0, 's');
     (void) read_from(1, 'a', 0, &seq);
-    UNTIL(info_of(0, 'a').consumer_slot == MCP_STORE_REMOTE);
+    UNTIL(info_of(0, 'a').consumer_slot == MCP_STORE_REMOTE_CONSUMER);
 
     (void) command(0, "FLUSHALL");
     add_events(0, 'a', 1);
@@ -89,7 +89,7 @@ test_lost(void **state)
     assert_string_equal(about(0, "HGET", 'h', 'a', "w"), "2");
 
     info = info_of(0, 'a');
-    mcp_store_share_end(&nodes[0].store, &info.ref);
+    mcp_store_replication_end(&nodes[0].store, &info.ref);
     (void) command(0, "FLUSHALL");
     UNTIL(!is_at(1, 'a'));
     end_all();

@@ -98,7 +98,8 @@ risk(int i)
 }
 
 
-/* When a node asked what Redis has answered last: it was heard then, or later. */
+/* When a node asked what Redis has answered last: it was heard then, or
+ * later. */
 static uint64_t  beaten[ALL];
 
 
@@ -119,12 +120,12 @@ carry_one(int i)
 
     /* it may be answered and ask anew before it comes back */
 
-    at = facts(i).view.at;
-    asked = nodes[i].cluster->asked;
+    at = node_info(i).view.at;
+    asked = nodes[i].cluster->registered;
 
     carry(i);
 
-    if (facts(i).view.at != at) {
+    if (node_info(i).view.at != at) {
         doubt(i);
         beaten[i] = asked;
     }
@@ -136,7 +137,7 @@ carry_all(void)
 {
     int  i;
 
-    n_words = 0;
+    n_updates = 0;
 
     for (i = 0; i < ALL; i++) {
         if (nodes[i].cluster && real_now() >= still[i]) {
@@ -191,7 +192,7 @@ make_one(model_t *m)
         return;
     }
 
-    nodes[i].worker->cluster_hooks->share(nodes[i].cluster, &ref, 0);
+    nodes[i].worker->cluster_hooks->replicate(nodes[i].cluster, &ref, 0);
 
     memset(m, 0, sizeof(model_t));
     m->letter = letter++;
@@ -386,10 +387,10 @@ answered(void *data, int rc)
 static void
 come_one(model_t *m)
 {
-    int                rc, i = (int) draw(ALL);
-    mcp_ask_t         *ask;
-    question_t        *q;
-    mcp_ask_stream_t   stream;
+    int                     rc, i = (int) draw(ALL);
+    mcp_operation_t        *op;
+    question_t             *q;
+    mcp_operation_stream_t  stream;
 
     if (m->letter == '\0' || m->asking >= 0 || real_now() < still[i]) {
         return;
@@ -402,8 +403,8 @@ come_one(model_t *m)
     describe(&stream, m->letter, m->read, 's');
 
     q = malloc(sizeof(question_t));
-    ask = mcp_mem_calloc(&nodes[i].te.env.mem, sizeof(mcp_ask_t));
-    assert_true(q && ask);
+    op = mcp_mem_calloc(&nodes[i].te.env.mem, sizeof(mcp_operation_t));
+    assert_true(q && op);
 
     q->m = m;
     q->number = ++questions;
@@ -411,15 +412,15 @@ come_one(model_t *m)
     m->asked = questions;
     m->at = -1;
 
-    ask->worker = nodes[i].worker;
-    ask->rc = MCP_AGAIN;
-    ask->handler = answered;
-    ask->data = q;
+    op->worker = nodes[i].worker;
+    op->rc = MCP_AGAIN;
+    op->handler = answered;
+    op->data = q;
 
-    rc = nodes[i].worker->cluster_hooks->watch(nodes[i].cluster, &stream, ask);
+    rc = nodes[i].worker->cluster_hooks->resume(nodes[i].cluster, &stream, op);
 
     if (rc != MCP_AGAIN) {
-        mcp_ask_answer(ask, rc);
+        mcp_operation_answer(op, rc);
     }
 }
 
@@ -502,7 +503,7 @@ is_written(const model_t *m)
 static int
 is_copied(model_t *m)
 {
-    mcp_store_copying_t  c;
+    mcp_store_replicating_t  c;
 
     if (!owned(m)) {
         return 1;
@@ -522,7 +523,7 @@ is_up(void)
     for (i = 0; i < ALL; i++) {
         up = up && real_now() >= still[i]
              && nodes[i].cluster->state == MCP_CLUSTER_MEMBER
-             && nodes[i].cluster->hearing;
+             && nodes[i].cluster->reading;
     }
 
     return up;
@@ -655,13 +656,13 @@ stuck(const model_t *m)
             print_message("node %d: %s, state %d, %d to %d, safe %d\n", i,
                           info.mirror ? "mirror" : "stream", (int) info.state,
                           (int) info.first_seq, (int) info.last_seq,
-                          (int) info.safe);
+                          (int) info.replicated);
         }
 
         print_message("node %d: %016llx, cluster state %d, hearing %d\n", i,
                       (unsigned long long) nodes[i].cluster->node,
                       (int) nodes[i].cluster->state,
-                      (int) nodes[i].cluster->hearing);
+                      (int) nodes[i].cluster->reading);
     }
 
     for (i = 0; "olfktxnw"[i]; i++) {

@@ -20,21 +20,21 @@ note(void *data, int rc)
 static int
 quota(int i, char session, uint32_t limit)
 {
-    int            rc;
-    mcp_ask_t     *ask;
-    unsigned char  id[MCP_DIGEST_LEN];
+    int               rc;
+    mcp_operation_t  *op;
+    unsigned char     id[MCP_DIGEST_LEN];
 
     memset(id, session, MCP_DIGEST_LEN);
-    ask = mcp_mem_calloc(&nodes[i].te.env.mem, sizeof(mcp_ask_t));
-    assert_non_null(ask);
-    ask->worker = nodes[i].worker;
-    ask->handler = note;
+    op = mcp_mem_calloc(&nodes[i].te.env.mem, sizeof(mcp_operation_t));
+    assert_non_null(op);
+    op->worker = nodes[i].worker;
+    op->handler = note;
 
     rc = nodes[i].worker->cluster_hooks->quota(nodes[i].cluster, id, limit,
-                                               ask);
+                                               op);
 
     if (rc != MCP_AGAIN) {
-        nodes[i].te.env.mem.free(nodes[i].te.env.mem.ctx, ask);
+        nodes[i].te.env.mem.free(nodes[i].te.env.mem.ctx, op);
         return rc;
     }
 
@@ -53,7 +53,7 @@ posted(int i, char c)
     int                rc;
     uint64_t           tag;
     mcp_buf_t          buf;
-    mcp_post_e         type;
+    mcp_inbox_item_e   type;
     mcp_stream_info_t  info = info_of(i, c);
 
     mcp_buf_init(&buf, &nodes[i].te.env.mem, 4096);
@@ -77,9 +77,9 @@ free_stream(int i, char c)
 static void
 test_refused(void **state)
 {
-    uint64_t             seq;
-    mcp_stream_info_t    info;
-    mcp_store_copying_t  out;
+    uint64_t                 seq;
+    mcp_stream_info_t        info;
+    mcp_store_replicating_t  out;
 
     needs_redis();
 
@@ -93,7 +93,7 @@ test_refused(void **state)
 
     make_of(0, 'c', 2);
     add_events(0, 'c', 1);
-    UNTIL(posted(0, 'c') == MCP_POST_LIMIT);
+    UNTIL(posted(0, 'c') == MCP_INBOX_LIMIT);
     info = info_of(0, 'c');
     assert_int_equal(mcp_store_copying(&nodes[0].store, &info.ref, &out),
                      MCP_ERR_DENIED);
@@ -123,7 +123,7 @@ test_told(void **state)
 {
     needs_redis();
 
-    n_words = 0;
+    n_updates = 0;
     begin_all(2);
     make_of(0, 'a', 4);
     UNTIL(copying(0, 'a').created);
@@ -134,15 +134,15 @@ test_told(void **state)
 
     /* who has caused it, too */
 
-    UNTIL(n_words == 2);
-    assert_int_equal(told[0].what, MCP_WORD_CROWDED);
-    assert_int_equal(told[1].what, MCP_WORD_CROWDED);
+    UNTIL(n_updates == 2);
+    assert_int_equal(told[0].what, MCP_BROADCAST_CROWDED);
+    assert_int_equal(told[1].what, MCP_BROADCAST_CROWDED);
     assert_int_equal(told[0].key[0], 's');
     assert_true(told[0].expires > real_now() + 500000);
     assert_string_equal(command(0, "XLEN {mcp}:1:heard"), "1");
     all_expire(0);
     end_all();
-    n_words = 0;
+    n_updates = 0;
 }
 
 
@@ -168,7 +168,7 @@ test_lost(void **state)
     UNTIL(copying(0, 'a').acked.seq == 1);
     assert_int_equal(posted(0, 'a'), 0);
     assert_int_equal(quota(0, 's', 2), MCP_ERR_LIMIT);
-    n_words = 0;
+    n_updates = 0;
     end_all();
 }
 
@@ -184,10 +184,10 @@ test_away(void **state)
     UNTIL(copying(0, 'a').created);
     (void) command(0, "SET {mcp}:1:a:ssssssssssssssss x EX 60");
     assert_int_equal(quota(0, 's', 1), MCP_OK);
-    assert_non_null(strstr(facts(0).error, "script quota"));
+    assert_non_null(strstr(node_info(0).error, "script quota"));
     cut_off(0);
     assert_int_equal(quota(0, 's', 1), MCP_OK);
-    n_words = 0;
+    n_updates = 0;
     end_all();
 }
 

@@ -9,30 +9,30 @@
 static void
 test_join(void **state)
 {
-    char              text[256];
-    mcp_node_facts_t  f;
+    char             text[256];
+    mcp_node_info_t  f;
 
     needs_redis();
 
     begin(0, KEY1);
     assert_int_equal(nodes[0].cluster->state, MCP_CLUSTER_MEMBER);
-    f = facts(0);
+    f = node_info(0);
     assert_int_equal(f.view.n_members, 1);
     assert_true(f.view.members[0].id == f.id);
     assert_string_equal(f.view.members[0].label, "here");
     assert_int_equal(f.view.layout, 1);
-    assert_string_equal(f.alone, "");
+    assert_string_equal(f.standalone, "");
     assert_int_equal(f.processes, 1);
     assert_int_equal(f.up, 1);
     assert_true(f.view.offset > -500 && f.view.offset < 500);
 
     begin(1, KEY1);
     assert_int_equal(nodes[1].cluster->state, MCP_CLUSTER_MEMBER);
-    assert_int_equal(facts(1).view.n_members, 2);
-    nodes[0].conf.dead_after = 1234;
+    assert_int_equal(node_info(1).view.n_members, 2);
+    nodes[0].conf.node_timeout = 1234;
 
     tick(0);
-    assert_int_equal(facts(0).view.n_members, 2);
+    assert_int_equal(node_info(0).view.n_members, 2);
     tick(0);
     tick(0);
 
@@ -46,8 +46,8 @@ test_join(void **state)
 
     /* each knows how long another one may be silent */
 
-    assert_int_equal(nodes[0].cluster->n_pulses, 1);
-    assert_int_equal(nodes[0].cluster->pulses[0].dead_after, 500);
+    assert_int_equal(nodes[0].cluster->n_heartbeats, 1);
+    assert_int_equal(nodes[0].cluster->heartbeats[0].node_timeout, 500);
 
     end(0);
     end(1);
@@ -69,18 +69,19 @@ test_keys(void **state)
 
     begin(1, KEY2);
     assert_int_equal(nodes[1].cluster->state, MCP_CLUSTER_APART);
-    assert_non_null(strstr(facts(1).alone, "(here) has no mcp_key in common"));
-    assert_non_null(strstr(nodes[1].te.last, "this node serves alone"));
+    assert_non_null(strstr(node_info(1).standalone,
+                           "(here) has no mcp_key in common"));
+    assert_non_null(strstr(nodes[1].te.last, "serves alone"));
 
     /* the other one does not know it */
 
     tick(0);
-    assert_int_equal(facts(0).view.n_members, 1);
+    assert_int_equal(node_info(0).view.n_members, 1);
 
     wait_for(2100);
     tick(1);
     assert_int_equal(nodes[1].cluster->state, MCP_CLUSTER_MEMBER);
-    assert_string_equal(facts(1).alone, "");
+    assert_string_equal(node_info(1).standalone, "");
 
     end(0);
     end(1);
@@ -99,14 +100,14 @@ test_dead(void **state)
     begin(0, KEY1);
     (void) command(0, "FLUSHALL");
     tick(0);
-    id = facts(0).id;
+    id = node_info(0).id;
     snprintf(text, sizeof(text), "SET {mcp}:1:x:%016llx 1 EX 60",
              (unsigned long long) id);
     (void) command(0, text);
 
     tick(0);
-    assert_true(facts(0).id != id);
-    assert_true(nodes[0].cluster->node == facts(0).id);
+    assert_true(node_info(0).id != id);
+    assert_true(nodes[0].cluster->node == node_info(0).id);
     assert_int_equal(nodes[0].cluster->state, MCP_CLUSTER_MEMBER);
     assert_non_null(strstr(nodes[0].te.last, "joined as node"));
 
@@ -135,9 +136,9 @@ test_lost(void **state)
 
     (void) command(0, "SET {mcp}:1:nodes x EX 60");
     tick(0);
-    assert_non_null(strstr(nodes[0].te.last, "script beat: "));
+    assert_non_null(strstr(nodes[0].te.last, "script heartbeat: "));
     assert_non_null(strstr(nodes[0].te.last, "WRONGTYPE"));
-    assert_non_null(strstr(facts(0).error, "WRONGTYPE"));
+    assert_non_null(strstr(node_info(0).error, "WRONGTYPE"));
     (void) command(0, "DEL {mcp}:1:nodes");
     tick(0);
     assert_string_equal(command(0, "ZCARD {mcp}:1:nodes"), "1");
@@ -200,15 +201,17 @@ listen_for(int i, unsigned n)
 
     fd = dial();
     assert_true(fd >= 0);
-    assert_true(p->ear.connected);
-    mcp_link_opened(&p->cluster->ear);
+    assert_true(p->inbound.connected);
+    mcp_link_opened(&p->cluster->inbound);
 
-    while (n_words < n || !p->cluster->hearing) {
+    while (n_updates < n || !p->cluster->reading) {
         process_pump(p);
 
-        len = write(fd, p->ear.sent + p->ear.taken, p->ear.len - p->ear.taken);
+        len =
+            write(fd, p->inbound.sent + p->inbound.taken,
+                  p->inbound.len - p->inbound.taken);
         assert_true(len >= 0);
-        p->ear.taken += (size_t) len;
+        p->inbound.taken += (size_t) len;
 
         wait.fd = fd;
         wait.events = POLLIN;
@@ -220,10 +223,10 @@ listen_for(int i, unsigned n)
     }
 
     close(fd);
-    p->ear.connected = 0;
-    mcp_link_closed(&p->cluster->ear, "the test is over");
+    p->inbound.connected = 0;
+    mcp_link_closed(&p->cluster->inbound, "the test is over");
     process_pump(p);
-    assert_int_equal(n_words, n);
+    assert_int_equal(n_updates, n);
 }
 
 
@@ -233,26 +236,27 @@ rest(int i)
 {
     int  tries;
 
-    for (tries = 0; tries < 500 && !nodes[i].ear.connected; tries++) {
+    for (tries = 0; tries < 500 && !nodes[i].inbound.connected; tries++) {
         nodes[i].te.now = real_now();
         mcp_worker_expire(nodes[i].worker);
         process_pump(&nodes[i]);
         usleep(2000);
     }
 
-    assert_true(nodes[i].ear.connected);
+    assert_true(nodes[i].inbound.connected);
 }
 
 
 static void
-tell(int i, mcp_word_e purpose, char c, uint64_t good)
+tell(int i, mcp_broadcast_e purpose, char c, uint64_t good)
 {
-    mcp_word_t     word;
-    unsigned char  key[MCP_DIGEST_LEN];
+    mcp_broadcast_t  broadcast;
+    unsigned char    key[MCP_DIGEST_LEN];
 
     memset(key, c, sizeof(key));
-    mcp_word(&word, purpose, key, key, (uint32_t) c, real_now() + good);
-    mcp_ask_nobody(nodes[i].worker, &word);
+    mcp_broadcast_make(&broadcast, purpose, key, key, (uint32_t) c,
+                       real_now() + good);
+    mcp_operation_unknown(nodes[i].worker, &broadcast);
     run(i);
 }
 
@@ -270,23 +274,23 @@ test_tell(void **state)
     tick(0);
     begin(1, KEY1);
 
-    tell(0, MCP_WORD_SESSION_ENDED, 'A', 60000);
-    tell(0, MCP_WORD_CANCELLED, '\n', 10000);
+    tell(0, MCP_BROADCAST_SESSION_ENDED, 'A', 60000);
+    tell(0, MCP_BROADCAST_CANCELLED, '\n', 10000);
     listen_for(1, 2);
 
-    assert_int_equal(told[0].what, MCP_WORD_SESSION_ENDED);
+    assert_int_equal(told[0].what, MCP_BROADCAST_SESSION_ENDED);
     assert_int_equal(told[0].value, 'A');
     assert_int_equal(told[0].key[15], 'A');
     assert_in_range(told[0].expires, real_now() + 50000, real_now() + 61000);
-    assert_int_equal(told[1].what, MCP_WORD_CANCELLED);
+    assert_int_equal(told[1].what, MCP_BROADCAST_CANCELLED);
     assert_int_equal(told[1].session[0], '\n');
     all_expire(0);
 
     /* it goes on where it was; what it says itself it knows */
 
-    tell(1, MCP_WORD_SESSION_ENDED, 'B', 60000);
-    tell(0, MCP_WORD_LOG_LEVEL, 'C', 1);
-    tell(0, MCP_WORD_SESSION_ENDED, 'D', 60000);
+    tell(1, MCP_BROADCAST_SESSION_ENDED, 'B', 60000);
+    tell(0, MCP_BROADCAST_LOG_LEVEL, 'C', 1);
+    tell(0, MCP_BROADCAST_SESSION_ENDED, 'D', 60000);
     rest(1);
     listen_for(1, 4);
     assert_int_equal(told[2].value, 'C');
@@ -295,23 +299,23 @@ test_tell(void **state)
     /* the oldest goes when it is over */
 
     end(1);
-    n_words = 0;
+    n_updates = 0;
     begin(1, KEY1);
     listen_for(1, 5);
     assert_string_equal(command(0, "XLEN {mcp}:1:told"), "4");
 
     (void) command(0, "DEL {mcp}:1:told");
-    tell(0, MCP_WORD_LOG_LEVEL, 'E', 1);
+    tell(0, MCP_BROADCAST_LOG_LEVEL, 'E', 1);
     usleep(5000);
-    tell(0, MCP_WORD_LOG_LEVEL, 'F', 60000);
+    tell(0, MCP_BROADCAST_LOG_LEVEL, 'F', 60000);
     assert_string_equal(command(0, "XLEN {mcp}:1:told"), "1");
 
     /* a foreign key in its place: an error, and nobody is told that it went
      * well */
 
     (void) command(0, "SET {mcp}:1:told x EX 60");
-    tell(0, MCP_WORD_LOG_LEVEL, 'G', 60000);
-    assert_non_null(strstr(facts(0).error, "script tell: "));
+    tell(0, MCP_BROADCAST_LOG_LEVEL, 'G', 60000);
+    assert_non_null(strstr(node_info(0).error, "script broadcast: "));
 
     hears = 0;
     end(0);

@@ -12,7 +12,7 @@
     "*4\r\n$16\r\n" id "\r\n:" #age "\r\n$5\r\n" label "\r\n$5\r\n0.9.0\r\n"
 
 #define WELCOME(time)                                                         \
-    "*4\r\n$2\r\nOK\r\n:" time "\r\n:1\r\n*2\r\n" MEMBER(ID("1"), 0, "first")   \
+    "*4\r\n$2\r\nOK\r\n:" time "\r\n:1\r\n*2\r\n" MEMBER(ID("1"), 0, "first")  \
     MEMBER(ID("2"), 2500, "other")
 
 
@@ -45,12 +45,12 @@ teardown(void **state)
 }
 
 
-static mcp_node_facts_t
-facts(void)
+static mcp_node_info_t
+node_info(void)
 {
-    mcp_node_facts_t  f;
+    mcp_node_info_t  f;
 
-    assert_int_equal(mcp_store_node_facts(&p.store, &f), MCP_OK);
+    assert_int_equal(mcp_store_node_info(&p.store, &f), MCP_OK);
 
     return f;
 }
@@ -59,8 +59,8 @@ facts(void)
 static void
 test_join(void **state)
 {
-    mcp_keys_t        keys;
-    mcp_node_facts_t  f;
+    mcp_keys_t       keys;
+    mcp_node_info_t  f;
 
     (void) state;
 
@@ -73,24 +73,29 @@ test_join(void **state)
                      MCP_OK);
 
     process_start(&p);
-    assert_int_equal(facts().processes, 1);
-    assert_int_equal(facts().up, 0);
+    assert_int_equal(node_info().processes, 1);
+    assert_int_equal(node_info().up, 0);
     assert_int_equal(mcp_cluster_keys(p.cluster, &keys), MCP_OK);
     assert_int_equal(mcp_cluster_keys(p.cluster, &keys), MCP_OK);
-    assert_int_equal(p.cluster->prints_len, 34);
+    assert_int_equal(p.cluster->keys.len, 34);
 
     /* no key can be read from what is told of it */
 
-    assert_null(strstr(p.cluster->prints, "0123456789abcdef"));
+    assert_null(strstr(p.cluster->keys.text, "0123456789abcdef"));
 
-    p.cluster->prints_len = 33;
-    memset(p.cluster->prints, 'f', 33);
-    p.cluster->prints[16] = ',';
-    p.cluster->prints_len = 34;
+    p.cluster->keys.len = 33;
+    memset(p.cluster->keys.text, 'f', 33);
+    p.cluster->keys.text[16] = ',';
+    p.cluster->keys.len = 34;
+    assert_int_equal(mcp_cluster_endpoint(p.cluster, mcp_str("/mcp")), MCP_OK);
+    assert_int_equal(mcp_cluster_endpoint(p.cluster, mcp_str("/mcp")), MCP_OK);
+    assert_int_equal(p.cluster->endpoints.len, 17);
+    memset(p.cluster->endpoints.text, 'e', 16);
     process_greet(&p);
     assert_command(&p, "EVALSHA aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa 1 "
                        "{mcp}:1:nodes 1111111111111111 15000 1 1 " MCP_VERSION " here "
-                       "ffffffffffffffff,ffffffffffffffff ");
+                       "ffffffffffffffff,ffffffffffffffff  "
+                       "1700000000000 eeeeeeeeeeeeeeee");
 
     p.te.now += 20;
     process_say(&p, WELCOME("1700000000110"));
@@ -98,17 +103,17 @@ test_join(void **state)
     assert_string_equal(p.te.last, "cluster: joined as node 1111111111111111, "
                                    "one of 2");
 
-    f = facts();
+    f = node_info();
     assert_true(f.id == 0x1111111111111111);
     assert_int_equal(f.up, 1);
     assert_int_equal(f.view.offset, 100);
     assert_int_equal(f.view.layout, 1);
     assert_int_equal(f.view.n_members, 2);
     assert_true(f.view.members[1].id == 0x2222222222222222);
-    assert_true(f.view.members[1].beat == p.te.now - 2500);
+    assert_true(f.view.members[1].heartbeat == p.te.now - 2500);
     assert_string_equal(f.view.members[1].label, "other");
     assert_string_equal(f.view.members[1].build, "0.9.0");
-    assert_string_equal(f.alone, "");
+    assert_string_equal(f.standalone, "");
 }
 
 
@@ -167,9 +172,10 @@ test_beats(void **state)
         /* once it asks what it was given of dead nodes */
 
         if (i == 0) {
-            assert_command(&p, "EVALSHA 8888888888888888888888888888888888888888"
-                               " 1 {mcp}:1:nodes 1111111111111111 15000 "
-                               "1111111111111111 0");
+            assert_command(&p,
+                           "EVALSHA 8888888888888888888888888888888888888888"
+                           " 1 {mcp}:1:nodes 1111111111111111 15000 "
+                           "1111111111111111 0");
             process_say(&p, NOTHING);
         }
     }
@@ -183,7 +189,7 @@ test_beats(void **state)
 
     process_lose(&p, "gone");
     assert_string_equal(p.te.last, "cluster: one:6379: gone");
-    assert_int_equal(facts().up, 1);
+    assert_int_equal(node_info().up, 1);
     process_wait(&q, 5001);
     assert_command(&q, "EVALSHA bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb 1 "
                        "{mcp}:1:nodes 1111111111111111 15000");
@@ -192,7 +198,7 @@ test_beats(void **state)
 
     mcp_cluster_destroy(q.cluster);
     q.cluster = NULL;
-    assert_int_equal(mcp_store_node_speaks(&p.store, p.te.now, 0), 1);
+    assert_int_equal(mcp_store_node_lead(&p.store, p.te.now, 0), 1);
 }
 
 
@@ -218,7 +224,7 @@ test_stands_still(void **state)
 
     process_wait(&p, 10002);
     assert_command(&p, "");
-    assert_int_equal(p.cluster->speaks, 0);
+    assert_int_equal(p.cluster->leads, 0);
 }
 
 
@@ -237,7 +243,7 @@ test_stops(void **state)
     process_wait(&q, 5001);
     assert_command(&q, BEAT);
 
-    mcp_store_bury(&p.store, 1, 101);
+    mcp_store_reclaim(&p.store, 1, 101);
     process_wait(&p, 5001);
     assert_command(&p, BEAT);
 }
@@ -254,31 +260,35 @@ test_refused(void **state)
     process_greet(&p);
     process_say(&p, "*3\r\n$4\r\nKEYS\r\n$16\r\n" ID("2") "\r\n$3\r\na\nb\r\n");
     assert_int_equal(p.cluster->state, MCP_CLUSTER_APART);
-    assert_string_equal(facts().alone, "node " ID("2") " (a?b) has no mcp_key in "
-                                       "common with it");
-    assert_string_equal(p.te.last, "cluster: this node serves alone: node "
+    assert_string_equal(node_info().standalone,
+                        "node " ID("2") " (a?b) has no mcp_key in "
+                                        "common with this node");
+    assert_string_equal(p.te.last, "cluster: this node is not a member of the "
+                                   "cluster and serves alone: node "
                                    ID("2") " (a?b) has no mcp_key in common "
-                                   "with it");
-    assert_string_equal(facts().error, p.te.last + 9);
+                                   "with this node");
+    assert_string_equal(node_info().error, p.te.last + 9);
 
     p.taken = p.len;
     process_wait(&p, 5001);
     assert_true(p.taken < p.len);
-    process_say(&p, "*5\r\n$6\r\nLAYOUT\r\n$16\r\n" ID("2") "\r\n$0\r\n\r\n:7\r\n"
-                    ":9\r\n");
-    assert_string_equal(facts().alone, "node " ID("2") " () reads layouts 7 to "
-                                       "9 of what is in Redis, this one 1 to "
-                                       "1");
+    process_say(&p,
+                "*5\r\n$6\r\nLAYOUT\r\n$16\r\n" ID("2") "\r\n$0\r\n\r\n:7\r\n"
+                                                        ":9\r\n");
+    assert_string_equal(node_info().standalone,
+                        "node " ID("2") " () reads the layouts 7 to 9 of the "
+                                       "data in Redis, but this node reads 1 "
+                                       "to 1");
 
     process_wait(&p, 5001);
     process_say(&p, WELCOME("1700000000000"));
     assert_int_equal(p.cluster->state, MCP_CLUSTER_MEMBER);
-    assert_string_equal(facts().alone, "");
+    assert_string_equal(node_info().standalone, "");
 }
 
 
-/* To a node that was in the cluster Redis is out of reach when it refuses it: it
- * does not serve alone what others know of. */
+/* To a node that was in the cluster Redis is out of reach when it refuses it:
+ * it does not serve alone what others know of. */
 static void
 test_denied(void **state)
 {
@@ -299,14 +309,14 @@ test_denied(void **state)
     process_open(&q);
     process_say(&q, "-WRONGPASS no\r\n");
     assert_false(q.connected);
-    assert_string_equal(facts().alone, "");
-    assert_string_equal(facts().error, "one:6379: HELLO: WRONGPASS no");
+    assert_string_equal(node_info().standalone, "");
+    assert_string_equal(node_info().error, "one:6379: HELLO: WRONGPASS no");
 
     /* that is told, although the loss of the link was just now */
 
     assert_string_equal(q.te.last, "cluster: one:6379: HELLO: WRONGPASS no");
     q.te.now += 5000;
-    assert_int_equal(mcp_cluster_is_away(q.cluster), 1);
+    assert_int_equal(mcp_cluster_is_unreachable(q.cluster), 1);
 
     /* nor when nobody is a member any more */
 
@@ -315,13 +325,13 @@ test_denied(void **state)
     process_lose(&p, "gone");
     process_open(&q);
     process_say(&q, "-WRONGPASS no\r\n");
-    assert_string_equal(facts().alone, "");
-    assert_int_equal(mcp_cluster_is_away(q.cluster), 1);
+    assert_string_equal(node_info().standalone, "");
+    assert_int_equal(mcp_cluster_is_unreachable(q.cluster), 1);
 
     process_wait(&p, 101);
     process_greet(&p);
     process_say(&p, WELCOME("1700000000000"));
-    assert_string_equal(facts().alone, "");
+    assert_string_equal(node_info().standalone, "");
 }
 
 
@@ -338,13 +348,14 @@ test_no_right(void **state)
     process_greet(&p);
     process_say(&p, "-NOPERM no\r\n");
     assert_int_equal(p.cluster->state, MCP_CLUSTER_APART);
-    assert_string_equal(facts().alone, "NOPERM no");
-    assert_string_equal(p.te.last, "cluster: one:6379: hello: NOPERM no: Redis's "
+    assert_string_equal(node_info().standalone, "NOPERM no");
+    assert_string_equal(p.te.last,
+                        "cluster: one:6379: register: NOPERM no: Redis's "
                         "user \"default\" needs the rules ~{mcp}:* +@all "
                         "-@admin -@dangerous +info +role");
     assert_false(p.connected);
     p.te.now += 5000;
-    assert_int_equal(mcp_cluster_is_away(p.cluster), 0);
+    assert_int_equal(mcp_cluster_is_unreachable(p.cluster), 0);
 
     /* nor may its scripts do what they have to */
 
@@ -352,13 +363,13 @@ test_no_right(void **state)
     process_greet(&p);
     process_say(&p, "-ERR The user executing the script can't run this command "
                     "or subcommand\r\n");
-    assert_memory_equal(facts().alone, "ERR The user", 12);
+    assert_memory_equal(node_info().standalone, "ERR The user", 12);
 
     process_wait(&p, 5001);
     process_greet(&p);
     process_say(&p, WELCOME("1700000000000"));
     assert_int_equal(p.cluster->state, MCP_CLUSTER_MEMBER);
-    assert_string_equal(facts().alone, "");
+    assert_string_equal(node_info().standalone, "");
 
     /* it has been in */
 
@@ -366,21 +377,21 @@ test_no_right(void **state)
     process_greet(&q);
     process_say(&q, "-NOPERM no\r\n");
     assert_int_equal(q.cluster->state, MCP_CLUSTER_APART);
-    assert_string_equal(facts().alone, "");
+    assert_string_equal(node_info().standalone, "");
     q.te.now += 5000;
-    assert_int_equal(mcp_cluster_is_away(q.cluster), 1);
+    assert_int_equal(mcp_cluster_is_unreachable(q.cluster), 1);
 
     /* it is in, and has the right no more */
 
-    p.cluster->beat.handler(p.cluster);
+    p.cluster->heartbeat.handler(p.cluster);
     process_pump(&p);
     process_say(&p, "-NOPERM not now\r\n");
     assert_int_equal(p.cluster->state, MCP_CLUSTER_APART);
     assert_non_null(strstr(p.te.info, "beat: NOPERM not now"));
     assert_false(p.connected);
-    assert_string_equal(facts().alone, "");
+    assert_string_equal(node_info().standalone, "");
     p.te.now += 5000;
-    assert_int_equal(mcp_cluster_is_away(p.cluster), 1);
+    assert_int_equal(mcp_cluster_is_unreachable(p.cluster), 1);
 }
 
 
@@ -395,20 +406,20 @@ test_denied_ear(void **state)
     process_start(&p);
     process_greet(&p);
     process_say(&p, WELCOME("1700000000000"));
-    assert_true(p.ear.connected);
+    assert_true(p.inbound.connected);
 
-    mcp_link_opened(&p.cluster->ear);
+    mcp_link_opened(&p.cluster->inbound);
     process_pump(&p);
     process_tell(&p, "-WRONGPASS no\r\n", 15);
-    assert_false(p.ear.connected);
-    assert_string_equal(facts().alone, "");
+    assert_false(p.inbound.connected);
+    assert_string_equal(node_info().standalone, "");
     assert_string_equal(p.te.last, "cluster: one:6379: HELLO: WRONGPASS no");
     assert_int_equal(p.cluster->state, MCP_CLUSTER_MEMBER);
 
     p.te.last[0] = '\0';
     process_wait(&p, 101);
     process_hear(&p);
-    assert_int_equal(p.cluster->hearing, 1);
+    assert_int_equal(p.cluster->reading, 1);
     assert_string_equal(p.te.last, "");
 }
 
@@ -437,7 +448,7 @@ test_strange(void **state)
     for (i = 0; i < sizeof(says) / sizeof(says[0]) - 1; i++) {
         process_say(&p, says[i]);
         assert_int_equal(p.cluster->state, MCP_CLUSTER_APART);
-        assert_non_null(strstr(facts().error, "script hello: "));
+        assert_non_null(strstr(node_info().error, "script register: "));
         process_wait(&p, 5001);
     }
 
@@ -448,7 +459,7 @@ test_strange(void **state)
         process_wait(&p, 5001);
         process_say(&p, says[i]);
         assert_int_equal(p.cluster->state, MCP_CLUSTER_MEMBER);
-        assert_non_null(strstr(facts().error, "script beat: "));
+        assert_non_null(strstr(node_info().error, "script heartbeat: "));
     }
 
     /* members that are none, or too many */
@@ -457,7 +468,7 @@ test_strange(void **state)
     process_say(&p, "*4\r\n$2\r\nOK\r\n:1\r\n:1\r\n*4\r\n:1\r\n*0\r\n"
                     "*4\r\n$3\r\nabc\r\n:1\r\n+a\r\n+b\r\n"
                     "*4\r\n$16\r\n0000000000000g00\r\n:1\r\n+a\r\n+b\r\n");
-    assert_int_equal(facts().view.n_members, 0);
+    assert_int_equal(node_info().view.n_members, 0);
 }
 
 
@@ -502,7 +513,7 @@ test_reaps(void **state)
     assert_command(&p, REAP("4"));
     process_say(&p, NOTHING);
     assert_command(&p, "");
-    assert_int_equal(p.cluster->reaps.node, 0);
+    assert_int_equal(p.cluster->takeover.node, 0);
 }
 
 
@@ -516,18 +527,18 @@ test_dead(void **state)
 
     process_wait(&p, 5001);
     process_say(&p, "*1\r\n$4\r\nDEAD\r\n");
-    assert_true(facts().id != 0x1111111111111111);
-    assert_true(p.cluster->node == facts().id);
+    assert_true(node_info().id != 0x1111111111111111);
+    assert_true(p.cluster->node == node_info().id);
     assert_int_equal(p.cluster->state, MCP_CLUSTER_ASKING);
-    assert_string_equal(p.te.last, "cluster: this node was taken for dead by "
-                                   "others");
+    assert_string_equal(p.te.last, "cluster: another node declared this node "
+                                   "dead: it joins again with a new id");
     process_say(&p, "*1\r\n$4\r\nDEAD\r\n");
     assert_int_equal(p.cluster->state, MCP_CLUSTER_APART);
     process_wait(&p, 5001);
     process_say(&p, WELCOME("1700000000000"));
 
     process_wait(&q, 5001);
-    assert_true(q.cluster->node == facts().id);
+    assert_true(q.cluster->node == node_info().id);
     assert_int_equal(q.cluster->state, MCP_CLUSTER_ASKING);
 
     /* nobody knows it any more */
@@ -548,19 +559,19 @@ test_clocks(void **state)
     process_start(&p);
     process_greet(&p);
     process_say(&p, WELCOME("1700000002001"));
-    assert_int_equal(facts().view.offset, 2001);
+    assert_int_equal(node_info().view.offset, 2001);
     p.te.last[0] = '\0';
 
     process_wait(&p, 5001);
     process_say(&p, WELCOME("1700000000001"));
     process_say(&p, NOTHING);
-    assert_int_equal(facts().view.offset, -5000);
+    assert_int_equal(node_info().view.offset, -5000);
     assert_string_equal(p.te.last, "");
 
     process_wait(&p, 4999);
     process_wait(&p, 2);
     process_say(&p, WELCOME("1700000010002"));
-    assert_int_equal(facts().view.offset, 0);
+    assert_int_equal(node_info().view.offset, 0);
 
     process_wait(&p, 5001);
     process_say(&p, WELCOME("1700000000000"));

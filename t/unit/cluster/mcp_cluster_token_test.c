@@ -12,17 +12,17 @@ static uint32_t  value;
 static void
 note(void *data, int rc)
 {
-    mcp_ask_t  **ask = data;
+    mcp_operation_t  **op = data;
 
     answered = rc;
-    value = (*ask)->value;
+    value = (*op)->value;
 }
 
 
 static void
-word(mcp_ask_token_t *token, mcp_ask_token_e what, char c)
+word(mcp_operation_token_t *token, mcp_operation_token_e what, char c)
 {
-    memset(token, 0, sizeof(mcp_ask_token_t));
+    memset(token, 0, sizeof(mcp_operation_token_t));
     token->what = what;
     memset(token->key, c, MCP_DIGEST_LEN);
     memcpy(token->stream, id_of(c), MCP_STREAM_ID_LEN);
@@ -34,25 +34,25 @@ word(mcp_ask_token_t *token, mcp_ask_token_e what, char c)
 static int
 take_for(int i, char c, mcp_exchange_t *x)
 {
-    int               rc;
-    mcp_ask_token_t   token;
+    int                    rc;
+    mcp_operation_token_t  token;
 
-    mcp_ask_t        *ask;
-    static mcp_ask_t  *asked;
+    mcp_operation_t       *op;
+    static mcp_operation_t  *asked;
 
-    ask = mcp_mem_calloc(&nodes[i].te.env.mem, sizeof(mcp_ask_t));
-    assert_non_null(ask);
-    ask->worker = nodes[i].worker;
-    ask->handler = note;
-    ask->data = &asked;
-    ask->x = x;
-    asked = ask;
-    word(&token, MCP_ASK_TOKEN_TAKE, c);
+    op = mcp_mem_calloc(&nodes[i].te.env.mem, sizeof(mcp_operation_t));
+    assert_non_null(op);
+    op->worker = nodes[i].worker;
+    op->handler = note;
+    op->data = &asked;
+    op->x = x;
+    asked = op;
+    word(&token, MCP_OPERATION_TOKEN_TAKE, c);
 
-    rc = nodes[i].worker->cluster_hooks->token(nodes[i].cluster, &token, ask);
+    rc = nodes[i].worker->cluster_hooks->token(nodes[i].cluster, &token, op);
 
     if (rc != MCP_AGAIN) {
-        nodes[i].te.env.mem.free(nodes[i].te.env.mem.ctx, ask);
+        nodes[i].te.env.mem.free(nodes[i].te.env.mem.ctx, op);
         return rc;
     }
 
@@ -63,7 +63,7 @@ take_for(int i, char c, mcp_exchange_t *x)
     /* one of an exchange is freed with that */
 
     if (x) {
-        nodes[i].te.env.mem.free(nodes[i].te.env.mem.ctx, ask);
+        nodes[i].te.env.mem.free(nodes[i].te.env.mem.ctx, op);
     }
 
     return answered;
@@ -80,9 +80,9 @@ take(int i, char c)
 
 
 static void
-tell_token(int i, mcp_ask_token_e what, char c, uint32_t number)
+tell_token(int i, mcp_operation_token_e what, char c, uint32_t number)
 {
-    mcp_ask_token_t  token;
+    mcp_operation_token_t  token;
 
     word(&token, what, c);
     token.value = number;
@@ -93,7 +93,7 @@ tell_token(int i, mcp_ask_token_e what, char c, uint32_t number)
 
 
 static void
-say_token(int i, mcp_ask_token_e what, char c, uint32_t number)
+say_token(int i, mcp_operation_token_e what, char c, uint32_t number)
 {
     tell_token(i, what, c, number);
     run(i);
@@ -115,23 +115,23 @@ test_taken(void **state)
     /* its own node knows which request has it */
 
     assert_int_equal(take(0, 'a'), MCP_OK);
-    say_token(0, MCP_ASK_TOKEN_GIVE, 'a', 0);
+    say_token(0, MCP_OPERATION_TOKEN_GIVE, 'a', 0);
     assert_int_equal(take(1, 'a'), MCP_ERR_DENIED);
 
     /* only who has it says what became of it */
 
-    say_token(1, MCP_ASK_TOKEN_GIVE, 'a', 0);
-    say_token(1, MCP_ASK_TOKEN_DROP, 'a', 0);
-    say_token(1, MCP_ASK_TOKEN_SET, 'a', 9);
+    say_token(1, MCP_OPERATION_TOKEN_GIVE, 'a', 0);
+    say_token(1, MCP_OPERATION_TOKEN_DROP, 'a', 0);
+    say_token(1, MCP_OPERATION_TOKEN_SET, 'a', 9);
     assert_int_equal(take(1, 'a'), MCP_ERR_DENIED);
     assert_int_equal(value, 0);
 
-    say_token(0, MCP_ASK_TOKEN_SET, 'a', 4000000000);
+    say_token(0, MCP_OPERATION_TOKEN_SET, 'a', 4000000000);
     assert_int_equal(take(1, 'a'), MCP_ERR_DENIED);
     assert_true(value == 4000000000);
     assert_int_equal(take(0, 'a'), MCP_ERR_DENIED);
     assert_true(value == 4000000000);
-    say_token(0, MCP_ASK_TOKEN_DROP, 'a', 0);
+    say_token(0, MCP_OPERATION_TOKEN_DROP, 'a', 0);
     assert_int_equal(take(1, 'a'), MCP_ERR_DENIED);
     end_all();
 }
@@ -144,10 +144,10 @@ test_given_back(void **state)
 
     begin_all(2);
     assert_int_equal(take(0, 'a'), MCP_OK);
-    say_token(0, MCP_ASK_TOKEN_GIVE, 'a', 0);
+    say_token(0, MCP_OPERATION_TOKEN_GIVE, 'a', 0);
     assert_int_equal(take(1, 'a'), MCP_OK);
     assert_int_equal(take(1, 'a'), MCP_OK);
-    say_token(1, MCP_ASK_TOKEN_DROP, 'a', 0);
+    say_token(1, MCP_OPERATION_TOKEN_DROP, 'a', 0);
     assert_int_equal(take(0, 'a'), MCP_OK);
 
     /* by who has left before it knew */
@@ -170,9 +170,9 @@ test_dead(void **state)
     begin_all(2);
     assert_int_equal(take(0, 'a'), MCP_OK);
     assert_int_equal(take(0, 'b'), MCP_OK);
-    say_token(0, MCP_ASK_TOKEN_SET, 'b', 5);
+    say_token(0, MCP_OPERATION_TOKEN_SET, 'b', 5);
     snprintf(text, sizeof(text), "SET {mcp}:1:x:%016llx 1 EX 60",
-             (unsigned long long) facts(0).id);
+             (unsigned long long) node_info(0).id);
     (void) command(1, text);
     assert_int_equal(take(1, 'a'), MCP_OK);
     assert_int_equal(take(1, 'b'), MCP_ERR_DENIED);
@@ -180,9 +180,9 @@ test_dead(void **state)
 
     /* nor does it take one, which is how it finds that out */
 
-    nodes[0].conf.dead_after = 600000;
-    assert_int_equal(take(0, 'c'), MCP_ERR_AWAY);
-    UNTIL(facts(0).counts[MCP_NODE_REBORN] == 1);
+    nodes[0].conf.node_timeout = 600000;
+    assert_int_equal(take(0, 'c'), MCP_ERR_UNREACHABLE);
+    UNTIL(node_info(0).counts[MCP_NODE_REBORN] == 1);
     assert_int_equal(take(1, 'c'), MCP_OK);
     end_all();
 }
@@ -198,7 +198,7 @@ test_stream(void **state)
     assert_int_equal(take(0, 'a'), MCP_OK);
     make(0, 'a');
     add_events(0, 'a', 1);
-    say_token(0, MCP_ASK_TOKEN_SET, 'a', 7);
+    say_token(0, MCP_OPERATION_TOKEN_SET, 'a', 7);
     assert_string_equal(about(0, "XLEN", 'e', 'a', ""), "1");
     end_all();
 }
@@ -208,7 +208,7 @@ test_stream(void **state)
 static void
 test_set_later(void **state)
 {
-    mcp_ask_token_t  token;
+    mcp_operation_token_t  token;
 
     needs_redis();
 
@@ -216,31 +216,31 @@ test_set_later(void **state)
     assert_int_equal(take(0, 'a'), MCP_OK);
     assert_int_equal(take(0, 'b'), MCP_OK);
     cut_off(0);
-    tell_token(0, MCP_ASK_TOKEN_SET, 'a', 7);
-    assert_int_equal(nodes[0].cluster->n_words, 1);
-    UNTIL(nodes[0].cluster->n_words == 0);
+    tell_token(0, MCP_OPERATION_TOKEN_SET, 'a', 7);
+    assert_int_equal(nodes[0].cluster->n_updates, 1);
+    UNTIL(nodes[0].cluster->n_updates == 0);
     assert_int_equal(take(1, 'a'), MCP_ERR_DENIED);
     assert_int_equal(value, 7);
 
     /* or again, if the reply was lost */
 
-    tell_token(0, MCP_ASK_TOKEN_SET, 'b', 8);
+    tell_token(0, MCP_OPERATION_TOKEN_SET, 'b', 8);
     cut_off(0);
-    assert_int_equal(nodes[0].cluster->n_words, 1);
-    UNTIL(nodes[0].cluster->n_words == 0);
+    assert_int_equal(nodes[0].cluster->n_updates, 1);
+    UNTIL(nodes[0].cluster->n_updates == 0);
     assert_int_equal(take(1, 'b'), MCP_ERR_DENIED);
     assert_int_equal(value, 8);
 
     /* unless it has expired, or the process ends */
 
     cut_off(0);
-    word(&token, MCP_ASK_TOKEN_SET, 'c');
+    word(&token, MCP_OPERATION_TOKEN_SET, 'c');
     token.expires = real_now() + 10;
     (void) nodes[0].worker->cluster_hooks->token(nodes[0].cluster, &token,
                                                  NULL);
-    UNTIL(nodes[0].cluster->n_words == 0);
+    UNTIL(nodes[0].cluster->n_updates == 0);
     cut_off(0);
-    tell_token(0, MCP_ASK_TOKEN_SET, 'd', 9);
+    tell_token(0, MCP_OPERATION_TOKEN_SET, 'd', 9);
     end_all();
 }
 
@@ -252,14 +252,14 @@ test_away(void **state)
 
     begin_all(1);
     (void) command(0, "SET {mcp}:1:v:aaaaaaaaaaaaaaaa x EX 60");
-    assert_int_equal(take(0, 'a'), MCP_ERR_AWAY);
-    assert_non_null(strstr(facts(0).error, "script token"));
+    assert_int_equal(take(0, 'a'), MCP_ERR_UNREACHABLE);
+    assert_non_null(strstr(node_info(0).error, "script token"));
 
     cut_off(0);
-    assert_int_equal(take(0, 'b'), MCP_ERR_AWAY);
+    assert_int_equal(take(0, 'b'), MCP_ERR_UNREACHABLE);
     nodes[0].conf.sync = MCP_CLUSTER_SYNC_OFF;
     assert_int_equal(take(0, 'b'), MCP_OK);
-    say_token(0, MCP_ASK_TOKEN_DROP, 'b', 0);
+    say_token(0, MCP_OPERATION_TOKEN_DROP, 'b', 0);
     end_all();
 }
 
@@ -273,9 +273,9 @@ test_emptied(void **state)
     begin_all(2);
     assert_int_equal(take(0, 'a'), MCP_OK);
     (void) command(0, "FLUSHALL");
-    assert_int_equal(take(1, 'a'), MCP_ERR_AWAY);
-    assert_int_equal(take(1, 'b'), MCP_ERR_AWAY);
-    assert_string_equal(facts(1).error, "");
+    assert_int_equal(take(1, 'a'), MCP_ERR_UNREACHABLE);
+    assert_int_equal(take(1, 'b'), MCP_ERR_UNREACHABLE);
+    assert_string_equal(node_info(1).error, "");
     end_all();
 }
 

@@ -26,42 +26,42 @@ answers(void *data, int rc)
 }
 
 
-static mcp_ask_t *
+static mcp_operation_t *
 asks(int i)
 {
-    mcp_ask_t  *ask;
+    mcp_operation_t  *op;
 
-    ask = mcp_mem_calloc(&nodes[i].te.env.mem, sizeof(mcp_ask_t));
-    assert_non_null(ask);
-    ask->worker = nodes[i].worker;
-    ask->handler = answers;
-    ask->rc = MCP_AGAIN;
+    op = mcp_mem_calloc(&nodes[i].te.env.mem, sizeof(mcp_operation_t));
+    assert_non_null(op);
+    op->worker = nodes[i].worker;
+    op->handler = answers;
+    op->rc = MCP_AGAIN;
     answer = MCP_AGAIN;
 
-    return ask;
+    return op;
 }
 
 
 /* What a node hears. */
 static void
-hear(mcp_worker_t *worker, const mcp_word_t *word)
+hear(mcp_worker_t *worker, const mcp_broadcast_t *broadcast)
 {
     mcp_stream_info_t  info;
 
-    if (word->what == MCP_WORD_NOTIFICATION) {
-        mcp_notify_hear(worker, word);
+    if (broadcast->what == MCP_BROADCAST_NOTIFICATION) {
+        mcp_notify_receive(worker, broadcast);
         return;
     }
 
-    assert_int_equal(word->what, MCP_WORD_TOPIC);
-    assert_int_equal(word->session[0], 's');
+    assert_int_equal(broadcast->what, MCP_BROADCAST_TOPIC);
+    assert_int_equal(broadcast->session[0], 's');
 
     if (mcp_store_find(worker->store, id_of('a'), 0, &info) == MCP_OK) {
-        assert_int_equal(word->value
+        assert_int_equal(broadcast->value
                          ? mcp_store_subscribe(worker->store, &info.ref,
-                                               word->key)
+                                               broadcast->key)
                          : mcp_store_unsubscribe(worker->store, &info.ref,
-                                                 word->key),
+                                                 broadcast->key),
                          MCP_OK);
     }
 }
@@ -73,7 +73,7 @@ begin_listening(int n)
     begin_all(n);
 
     while (n--) {
-        nodes[n].worker->heard = hear;
+        nodes[n].worker->on_broadcast = hear;
     }
 }
 
@@ -95,7 +95,7 @@ listen_at(int i)
     assert_int_equal(mcp_store_create(&nodes[i].store, &spec, real_now(),
                                       &ref),
                      MCP_OK);
-    nodes[i].worker->cluster_hooks->share(nodes[i].cluster, &ref, 0);
+    nodes[i].worker->cluster_hooks->replicate(nodes[i].cluster, &ref, 0);
     assert_int_equal(mcp_topic_list(MCP_TOPIC_LISTS, NULL, topic), MCP_OK);
     assert_int_equal(mcp_store_subscribe(&nodes[i].store, &ref, topic),
                      MCP_OK);
@@ -106,9 +106,9 @@ listen_at(int i)
 static int
 come_listening(int i)
 {
-    int               rc;
-    mcp_ask_t        *ask;
-    mcp_ask_stream_t  stream;
+    int                     rc;
+    mcp_operation_t        *op;
+    mcp_operation_stream_t  stream;
 
     memset(&stream, 0, sizeof(stream));
     memcpy(stream.id, id_of('a'), MCP_STREAM_ID_LEN);
@@ -116,11 +116,11 @@ come_listening(int i)
     memset(stream.principal, 'p', MCP_DIGEST_LEN);
     stream.listens = 1;
 
-    ask = asks(i);
-    rc = nodes[i].worker->cluster_hooks->watch(nodes[i].cluster, &stream, ask);
+    op = asks(i);
+    rc = nodes[i].worker->cluster_hooks->resume(nodes[i].cluster, &stream, op);
 
     if (rc != MCP_AGAIN) {
-        nodes[i].te.env.mem.free(nodes[i].te.env.mem.ctx, ask);
+        nodes[i].te.env.mem.free(nodes[i].te.env.mem.ctx, op);
         return rc;
     }
 
@@ -134,10 +134,10 @@ come_listening(int i)
 static int
 subscribe_ask(int i, unsigned on)
 {
-    int              rc;
-    mcp_ask_t       *ask;
-    mcp_word_t       word;
-    mcp_ask_topic_t  topic;
+    int                    rc;
+    mcp_operation_t       *op;
+    mcp_broadcast_t        broadcast;
+    mcp_operation_topic_t  topic;
 
     memset(&topic, 0, sizeof(topic));
     memcpy(topic.id, id_of('a'), MCP_STREAM_ID_LEN);
@@ -145,14 +145,15 @@ subscribe_ask(int i, unsigned on)
     assert_int_equal(mcp_topic_session_uri(mcp_str("x://y"), topic.topic),
                      MCP_OK);
     topic.subscribe = on & 1;
-    mcp_word(&word, MCP_WORD_TOPIC, topic.topic, topic.session, on, 0);
-    hear(nodes[i].worker, &word);
+    mcp_broadcast_make(&broadcast, MCP_BROADCAST_TOPIC, topic.topic,
+        topic.session, on, 0);
+    hear(nodes[i].worker, &broadcast);
 
-    ask = asks(i);
-    rc = nodes[i].worker->cluster_hooks->topic(nodes[i].cluster, &topic, ask);
+    op = asks(i);
+    rc = nodes[i].worker->cluster_hooks->topic(nodes[i].cluster, &topic, op);
 
     if (rc != MCP_AGAIN) {
-        nodes[i].te.env.mem.free(nodes[i].te.env.mem.ctx, ask);
+        nodes[i].te.env.mem.free(nodes[i].te.env.mem.ctx, op);
     }
 
     return rc;
@@ -333,7 +334,7 @@ test_race(void **state)
 static void
 test_killed(void **state)
 {
-    int       heir;
+    int       successor;
     uint64_t  seq;
 
     needs_redis();
@@ -354,16 +355,16 @@ test_killed(void **state)
 
     UNTIL((is_at(1, 'a') && !info_of(1, 'a').mirror)
           || (is_at(2, 'a') && !info_of(2, 'a').mirror));
-    heir = is_at(1, 'a') && !info_of(1, 'a').mirror ? 1 : 2;
+    successor = is_at(1, 'a') && !info_of(1, 'a').mirror ? 1 : 2;
 
-    UNTIL(last(heir) == 3);
+    UNTIL(last(successor) == 3);
     UNTIL(last(1) == 3);
     settled(1, 2);
     assert_int_equal(last(1), 4);
 
     /* it is read, wherever, and so lives */
 
-    UNTIL(info_of(heir, 'a').consumer_slot != MCP_STORE_NO_SLOT);
+    UNTIL(info_of(successor, 'a').consumer_slot != MCP_STORE_NO_SLOT);
     come(2, 'a', 2, 's');
     assert_int_equal(read_from(2, 'a', 2, &seq), MCP_AGAIN);
     assert_int_equal(seq, 4);
@@ -376,11 +377,11 @@ test_killed(void **state)
 static void
 subscribe_heard(unsigned on)
 {
-    char              buf[4096];
-    ssize_t           n;
-    mcp_node_place_t  before, place;
+    char                 buf[4096];
+    ssize_t              n;
+    mcp_node_position_t  before, place;
 
-    mcp_store_node_place(&nodes[1].store, MCP_NODE_HEARD, &before);
+    mcp_store_node_position(&nodes[1].store, MCP_NODE_RECEIVED, &before);
     assert_int_equal(subscribe_ask(2, on), MCP_AGAIN);
     run(2);
     assert_int_equal(answer, MCP_OK);
@@ -389,7 +390,7 @@ subscribe_heard(unsigned on)
         n = read(ears[1], buf, sizeof(buf));
         assert_true(n > 0);
         process_tell(&nodes[1], buf, (size_t) n);
-        mcp_store_node_place(&nodes[1].store, MCP_NODE_HEARD, &place);
+        mcp_store_node_position(&nodes[1].store, MCP_NODE_RECEIVED, &place);
     } while (memcmp(&place, &before, sizeof(place)) == 0);
 }
 
@@ -397,7 +398,7 @@ subscribe_heard(unsigned on)
 /* Node 0 is dead: Redis has given what it had to node 1, which has not read
  * that. */
 static void
-leave_to_heir(unsigned on)
+leave_to_successor(unsigned on)
 {
     uint64_t  dead;
 
@@ -406,13 +407,13 @@ leave_to_heir(unsigned on)
     assert_int_equal(come_listening(0), MCP_OK);
     assert_int_equal(subscribe(0, on), MCP_OK);
     UNTIL(nodes[1].cluster->settled && nodes[2].cluster->settled);
-    dead = facts(0).id;
+    dead = node_info(0).id;
     end(0);
 
     /* node 2 lives, so that it is not the one found dead, and finds nobody dead
      * itself */
 
-    while (nodes[1].cluster->reaps.node != dead) {
+    while (nodes[1].cluster->takeover.node != dead) {
         mcp_cluster_blind(nodes[2].cluster);
         carry(2);
         carry(1);
@@ -460,13 +461,13 @@ test_heir(void **state)
 
         /* at another node */
 
-        leave_to_heir(!on);
+        leave_to_successor(!on);
         subscribe_heard(on);
         inherited(on);
 
         /* at its own: nobody is told */
 
-        leave_to_heir(!on);
+        leave_to_successor(!on);
         assert_int_equal(subscribe_ask(1, on), MCP_AGAIN);
         UNTIL(answer == MCP_OK);
         inherited(on);
@@ -485,7 +486,7 @@ test_heir_reads(void **state)
     needs_redis();
 
     for (on = 0; on < 2; on++) {
-        leave_to_heir(!on);
+        leave_to_successor(!on);
 
         while (!is_at(1, 'a')) {
             n = read(fds[1], buf, sizeof(buf));
@@ -505,7 +506,7 @@ test_heir_reads(void **state)
 static void
 test_replayed(void **state)
 {
-    mcp_copy_t         *copy;
+    mcp_replication_t  *copy;
     mcp_stream_info_t   info;
 
     needs_redis();
@@ -517,7 +518,7 @@ test_replayed(void **state)
     UNTIL(last(0) == 1);
 
     info = info_of(0, 'a');
-    copy = mcp_copy_get(nodes[0].cluster, &info.ref);
+    copy = mcp_replication_get(nodes[0].cluster, &info.ref);
     copy->replays = 1;
     mcp_topic_replay(copy);
     cut_off(0);
@@ -598,8 +599,8 @@ test_away(void **state)
 
     begin_listening(1);
     cut_off(0);
-    assert_int_equal(come_listening(0), MCP_ERR_AWAY);
-    assert_int_equal(subscribe(0, 1), MCP_ERR_AWAY);
+    assert_int_equal(come_listening(0), MCP_ERR_UNREACHABLE);
+    assert_int_equal(subscribe(0, 1), MCP_ERR_UNREACHABLE);
     nodes[0].conf.sync = MCP_CLUSTER_SYNC_OFF;
     assert_int_equal(come_listening(0), MCP_OK);
     assert_int_equal(subscribe(0, 1), MCP_ERR_NOT_FOUND);
@@ -613,8 +614,8 @@ test_away(void **state)
 }
 
 
-/* Topics at a key that is somebody else's: nothing of the stream stays without a
- * time. */
+/* Topics at a key that is somebody else's: nothing of the stream stays without
+ * a time. */
 static void
 test_foreign(void **state)
 {
@@ -623,7 +624,7 @@ test_foreign(void **state)
     begin_listening(1);
     (void) about(0, "SET", 't', 'a', "x EX 600");
     listen_at(0);
-    UNTIL(strstr(facts(0).error, "script append"));
+    UNTIL(strstr(node_info(0).error, "script append"));
     all_expire(0);
     end_all();
 }

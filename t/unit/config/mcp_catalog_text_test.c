@@ -6,7 +6,7 @@
 
 #include "catalog_cases.h"
 
-#include "rpc/mcp_omit.h"
+#include "rpc/mcp_revision_filter.h"
 
 
 static void
@@ -56,7 +56,7 @@ private_keys_are_removed(void **state)
 }
 
 
-#define BOTH  (MCP_OMIT_OUTPUT|MCP_OMIT_EXECUTION)
+#define BOTH  (MCP_REVISION_FILTER_OUTPUT|MCP_REVISION_FILTER_EXECUTION)
 
 
 /* Tools from left to right, as clients of sessions and those without see
@@ -101,12 +101,14 @@ revisions_differ(void **state)
         snprintf(text, sizeof(text), "{\"tools\":[%s]}",
                  cases[i].session ? cases[i].session : cases[i].tools);
         assert_string_equal(page_without(catalog, MCP_LIST_TOOLS,
-                                         MCP_OMIT_OUTPUT, "", 0), text);
+                                         MCP_REVISION_FILTER_OUTPUT, "", 0),
+                            text);
 
         snprintf(text, sizeof(text), "{\"tools\":[%s]}",
                  cases[i].stateless ? cases[i].stateless : cases[i].tools);
         assert_string_equal(page_without(catalog, MCP_LIST_TOOLS,
-                                         MCP_OMIT_EXECUTION, "", 0), text);
+                                         MCP_REVISION_FILTER_EXECUTION, "", 0),
+                            text);
 
         mcp_catalog_free(catalog);
         assert_int_equal(tm.live, 0);
@@ -130,11 +132,13 @@ pages_of_texts(void **state)
         "{\"name\":\"c\"," SCHEMA "}],"
         "\"prompts\":[{\"name\":\"p\",\"execution\":1}]}");
 
-    page = page_without(catalog, MCP_LIST_TOOLS, MCP_OMIT_EXECUTION, "", 1);
+    page = page_without(catalog, MCP_LIST_TOOLS, MCP_REVISION_FILTER_EXECUTION,
+                        "", 1);
     assert_ptr_equal(strstr(page, "{\"tools\":[{\"name\":\"a\"," SCHEMA "}],"
                                   "\"nextCursor\":\""), page);
 
-    page = page_without(catalog, MCP_LIST_TOOLS, MCP_OMIT_OUTPUT, "", 2);
+    page = page_without(catalog, MCP_LIST_TOOLS, MCP_REVISION_FILTER_OUTPUT, "",
+                        2);
     assert_ptr_equal(strstr(page, "{\"tools\":[{\"name\":\"a\"," SCHEMA ","
                                   "\"execution\":{}},"
                                   "{\"name\":\"b\"," SCHEMA "}],"

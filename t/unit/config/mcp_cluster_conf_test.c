@@ -32,11 +32,11 @@ defaults(void **state)
     (void) state;
 
     s = cluster_new();
-    assert_int_equal(mcp_cluster_setup_has_words(s), 0);
-    assert_null(mcp_cluster_setup_said(s, 0));
+    assert_int_equal(mcp_cluster_setup_has_parameters(s), 0);
+    assert_null(mcp_cluster_setup_warning(s, 0));
     taken(mcp_cluster_setup_begin(s, error));
     refused(mcp_cluster_setup_begin(s, error), MCP_SETUP_DUPLICATE);
-    assert_int_equal(mcp_cluster_setup_has_words(s), 1);
+    assert_int_equal(mcp_cluster_setup_has_parameters(s), 1);
     taken(say(s, "redis://a"));
 
     conf = finished(s);
@@ -44,8 +44,8 @@ defaults(void **state)
     assert_int_equal(conf->sync, MCP_CLUSTER_SYNC_ON);
     assert_int_equal(conf->replicas, 0);
     assert_int_equal(conf->timeout, 1000);
-    assert_int_equal(conf->patience, 5000);
-    assert_int_equal(conf->dead_after, 15000);
+    assert_int_equal(conf->outage_timeout, 5000);
+    assert_int_equal(conf->node_timeout, 15000);
     assert_int_equal(conf->tls_verify, 1);
     assert_int_equal(conf->tls, 0);
     assert_int_equal(conf->user.len, 0);
@@ -72,9 +72,9 @@ options(void **state)
           "\"49ms\" is not a time from 50ms to 60s" },
         { MCP_CLUSTER_TIMEOUT, "61s",
           "\"61s\" is not a time from 50ms to 60s" },
-        { MCP_CLUSTER_PATIENCE, "2h",
+        { MCP_CLUSTER_OUTAGE_TIMEOUT, "2h",
           "\"2h\" is not a time from 0ms to 3600s" },
-        { MCP_CLUSTER_DEAD_AFTER, "999ms",
+        { MCP_CLUSTER_NODE_TIMEOUT, "999ms",
           "\"999ms\" is not a time from 1000ms to 3600s" },
         { MCP_CLUSTER_VERIFY, "yes", "\"yes\" is neither \"on\" nor \"off\"" },
         { MCP_CLUSTER_CA, "", "the value is empty" }
@@ -91,8 +91,8 @@ options(void **state)
     s = cluster_new();
     taken(say(s, "rediss://a"));
     taken(option(s, MCP_CLUSTER_TIMEOUT, "500ms"));
-    taken(option(s, MCP_CLUSTER_PATIENCE, "0"));
-    taken(option(s, MCP_CLUSTER_DEAD_AFTER, "1m"));
+    taken(option(s, MCP_CLUSTER_OUTAGE_TIMEOUT, "0"));
+    taken(option(s, MCP_CLUSTER_NODE_TIMEOUT, "1m"));
     taken(option(s, MCP_CLUSTER_CA, "/ca"));
     taken(option(s, MCP_CLUSTER_CERTIFICATE, "/cert"));
     taken(option(s, MCP_CLUSTER_CERTIFICATE_KEY, "/key"));
@@ -102,8 +102,8 @@ options(void **state)
 
     conf = finished(s);
     assert_int_equal(conf->timeout, 500);
-    assert_int_equal(conf->patience, 0);
-    assert_int_equal(conf->dead_after, 60000);
+    assert_int_equal(conf->outage_timeout, 0);
+    assert_int_equal(conf->node_timeout, 60000);
     assert_str_is(conf->tls_ca, "/ca");
     assert_str_is(conf->tls_certificate, "/cert");
     assert_str_is(conf->tls_certificate_key, "/key");
@@ -186,14 +186,14 @@ whole(void **state)
             "likewise, or unix:/path");
     taken(say(s, "redis://joe@a"));
     refused(mcp_cluster_setup_finish(s, &conf, error),
-            "user \"joe\" has no password: password_file=");
+            "user \"joe\" has no password: set password_file=");
     refused(mcp_cluster_setup_password(s, mcp_str("/p"), mcp_str("\n"), error),
-            "there is no password in \"/p\"");
+            "the file \"/p\" contains no password");
     taken(mcp_cluster_setup_password(s, mcp_str("/p"), mcp_str(" x y\n\n"),
                                      error));
     taken(option(s, MCP_CLUSTER_CERTIFICATE, "/cert"));
     refused(mcp_cluster_setup_finish(s, &conf, error),
-            "a certificate and its key go together");
+            "set both a certificate and its key");
     taken(option(s, MCP_CLUSTER_CERTIFICATE_KEY, "/key"));
     assert_str_is(finished(s)->password, " x y");
     mcp_cluster_setup_free(s);
@@ -210,23 +210,24 @@ inherits(void **state)
 
     outer = cluster_new();
     taken(option(outer, MCP_CLUSTER_TIMEOUT, "2s"));
-    taken(option(outer, MCP_CLUSTER_PATIENCE, "3s"));
+    taken(option(outer, MCP_CLUSTER_OUTAGE_TIMEOUT, "3s"));
     taken(option(outer, MCP_CLUSTER_CA, "/ca"));
     taken(option(outer, MCP_CLUSTER_VERIFY, "off"));
-    assert_string_equal(mcp_cluster_setup_said(outer, 0),
+    assert_string_equal(mcp_cluster_setup_warning(outer, 0),
                         "mcp_cluster_timeout");
-    assert_string_equal(mcp_cluster_setup_said(outer, 1), "MCPClusterTimeout");
+    assert_string_equal(mcp_cluster_setup_warning(outer, 1),
+        "MCPClusterTimeout");
     taken(replicate(outer, "on", "replicas=1"));
 
     s = cluster_new();
     taken(say(s, "redis://a"));
-    taken(option(s, MCP_CLUSTER_PATIENCE, "4s"));
+    taken(option(s, MCP_CLUSTER_OUTAGE_TIMEOUT, "4s"));
     mcp_cluster_setup_merge(s, outer);
 
     conf = finished(s);
     assert_int_equal(conf->timeout, 2000);
-    assert_int_equal(conf->patience, 4000);
-    assert_int_equal(conf->dead_after, 15000);
+    assert_int_equal(conf->outage_timeout, 4000);
+    assert_int_equal(conf->node_timeout, 15000);
     assert_str_is(conf->tls_ca, "/ca");
     assert_int_equal(conf->tls_verify, 0);
     assert_int_equal(conf->replicas, 1);
@@ -235,8 +236,8 @@ inherits(void **state)
     s = cluster_new();
     taken(say(s, "redis://a"));
     taken(replicate(s, "off", NULL));
-    assert_string_equal(mcp_cluster_setup_said(s, 0), "mcp_cluster_sync");
-    assert_string_equal(mcp_cluster_setup_said(s, 1), "MCPClusterSync");
+    assert_string_equal(mcp_cluster_setup_warning(s, 0), "mcp_cluster_sync");
+    assert_string_equal(mcp_cluster_setup_warning(s, 1), "MCPClusterSync");
     mcp_cluster_setup_merge(s, outer);
     conf = finished(s);
     assert_int_equal(conf->sync, MCP_CLUSTER_SYNC_OFF);

@@ -102,7 +102,7 @@ test_offers(void **state)
         { NULL, 0,
           "{\"tools\":{\"listChanged\":true},"
           "\"prompts\":{\"listChanged\":true},"
-          "\"resources\":{\"subscribe\":true,\"listChanged\":true},"
+          "\"resources\":{\"listChanged\":true},"
           "\"completions\":{},\"logging\":{}}", { 1, 1, 1, 1 }, 1 },
         { NULL, MCP_NO_TARGET, "{\"logging\":{}}", { 0, 0, 0, 0 }, 0 },
         { "{\"tools\":[{\"name\":\"t\",\"inputSchema\":{\"type\":\"object\"}"

@@ -7,7 +7,7 @@
 
 #include "test_env.h"
 
-#include "mcp_fact.h"
+#include "mcp_variable.h"
 #include "mcp_forward.h"
 
 
@@ -48,7 +48,8 @@ skips(void **state)
 
         /* no prefix of it */
 
-        assert_int_equal(mcp_forward_skips(&none, (mcp_str_t) { name, k - 1 }), 0);
+        assert_int_equal(mcp_forward_skips(&none, (mcp_str_t) { name, k - 1 }),
+                         0);
     }
 
     for (i = 0; i < sizeof(passed) / sizeof(passed[0]); i++) {
@@ -102,10 +103,10 @@ parameters(void **state)
 
     (void) state;
 
-    for (i = n = 0; i < MCP_FACT_COUNT; i++) {
-        if (mcp_fact_env[i].len) {
+    for (i = n = 0; i < MCP_VARIABLE_COUNT; i++) {
+        if (mcp_variable_env[i].len) {
             assert_int_equal(
-                mcp_forward_skips(&none, header_of(mcp_fact_env[i])), 1);
+                mcp_forward_skips(&none, header_of(mcp_variable_env[i])), 1);
             n++;
         }
     }
@@ -135,7 +136,8 @@ headers(void **state)
                   "application/x-ndjson");
 
     for (i = 0; i < mcp_forward_n_headers; i++) {
-        assert_int_equal(mcp_forward_skips(&none, mcp_forward_headers[i].name), 1);
+        assert_int_equal(mcp_forward_skips(&none, mcp_forward_headers[i].name),
+                         1);
     }
 }
 
@@ -190,7 +192,8 @@ secrets(void **state)
     assert_int_equal(mcp_forward_skips_variable(&none, mcp_str("HTTP_X")), 0);
     assert_int_equal(mcp_forward_skips_variable(&none, mcp_str("HTTP_")), 0);
     assert_int_equal(mcp_forward_skips_variable(&none, mcp_str("COOKIE")), 0);
-    assert_int_equal(mcp_forward_skips_variable(&none, mcp_str("REDIRECT_")), 0);
+    assert_int_equal(mcp_forward_skips_variable(&none, mcp_str("REDIRECT_")),
+                     0);
     assert_int_equal(mcp_forward_skips_variable(&none, mcp_null_str), 0);
 }
 

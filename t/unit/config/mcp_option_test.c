@@ -6,7 +6,7 @@
 #include "test_env.h"
 
 #include "mcp_option.h"
-#include "config/mcp_party.h"
+#include "config/mcp_tenant.h"
 
 
 #define MAX  "9223372036854775807"
@@ -225,22 +225,29 @@ set(void **state)
         { MCP_OPTION_PAGE_SIZE, "1073741825", -1,
           "value must be between 0 and 1073741824" },
         { MCP_OPTION_MAX_SESSION_STREAMS, "off", 0, NULL },
-        { MCP_OPTION_SHARE_BY, "principal", MCP_SHARE_BY_PRINCIPAL, NULL },
-        { MCP_OPTION_SHARE_BY, "Address", MCP_SHARE_BY_ADDRESS, NULL },
-        { MCP_OPTION_SHARE_BY, "off", MCP_SHARE_BY_OFF, NULL },
-        { MCP_OPTION_SHARE_BY, "1", -1, "invalid value" },
-        { MCP_OPTION_SHARE_BY, "", -1, "invalid value" },
-        { MCP_OPTION_MAX_PARTY_STREAMS, "7", 7, NULL },
-        { MCP_OPTION_MAX_PARTY_STREAMS, "share", 0, NULL },
-        { MCP_OPTION_MAX_PARTY_STREAMS, "0", -1, NULL },
-        { MCP_OPTION_MAX_PARTY_LISTENERS, "off", -1, NULL },
-        { MCP_OPTION_MAX_PARTY_VALUES, "64k", -1, "invalid number" },
-        { MCP_OPTION_MAX_PARTY_VALUES, "1073741825", -1,
+        { MCP_OPTION_QUOTA_KEY, "principal", MCP_QUOTA_KEY_PRINCIPAL, NULL },
+        { MCP_OPTION_QUOTA_KEY, "Address", MCP_QUOTA_KEY_ADDRESS, NULL },
+        { MCP_OPTION_QUOTA_KEY, "off", MCP_QUOTA_KEY_OFF, NULL },
+        { MCP_OPTION_QUOTA_KEY, "1", -1, "invalid value" },
+        { MCP_OPTION_QUOTA_KEY, "", -1, "invalid value" },
+        { MCP_OPTION_RESUME_STATELESS, "off", MCP_RESUME_STATELESS_OFF, NULL },
+        { MCP_OPTION_RESUME_STATELESS, "declared",
+          MCP_RESUME_STATELESS_DECLARED, NULL },
+        { MCP_OPTION_RESUME_STATELESS, "All", MCP_RESUME_STATELESS_ALL, NULL },
+        { MCP_OPTION_RESUME_STATELESS, "on", -1, "invalid value" },
+        { MCP_OPTION_RECONNECT_WAIT, "0", -1, "value must not be 0" },
+        { MCP_OPTION_RECONNECT_WAIT, "3s", 3000, NULL },
+        { MCP_OPTION_QUOTA_STREAMS, "7", 7, NULL },
+        { MCP_OPTION_QUOTA_STREAMS, "share", 0, NULL },
+        { MCP_OPTION_QUOTA_STREAMS, "0", -1, NULL },
+        { MCP_OPTION_QUOTA_LISTENERS, "off", -1, NULL },
+        { MCP_OPTION_QUOTA_VALUES, "64k", -1, "invalid number" },
+        { MCP_OPTION_QUOTA_VALUES, "1073741825", -1,
           "value must be between 0 and 1073741824" },
-        { MCP_OPTION_MAX_PARTY_BYTES, "64k", 65536, NULL },
-        { MCP_OPTION_MAX_PARTY_BYTES, "Share", 0, NULL },
-        { MCP_OPTION_MAX_PARTY_BYTES, "off", -1, NULL },
-        { MCP_OPTION_MAX_PARTY_BYTES, "1x", -1, "invalid value" }
+        { MCP_OPTION_QUOTA_BYTES, "64k", 65536, NULL },
+        { MCP_OPTION_QUOTA_BYTES, "Share", 0, NULL },
+        { MCP_OPTION_QUOTA_BYTES, "off", -1, NULL },
+        { MCP_OPTION_QUOTA_BYTES, "1x", -1, "invalid value" }
     };
 
     int             rc;
@@ -352,11 +359,13 @@ defaults(void **state)
     assert_int_equal(e.max_events, 65536);
     assert_int_equal(e.stream_buffer, 8 * 1024 * 1024);
     assert_int_equal(e.max_session_streams, 1024);
-    assert_int_equal(e.share_by, MCP_SHARE_BY_PRINCIPAL);
-    assert_int_equal(e.max_party_streams, MCP_QUOTA_SHARE);
-    assert_int_equal(e.max_party_listeners, MCP_QUOTA_SHARE);
-    assert_int_equal(e.max_party_values, MCP_QUOTA_SHARE);
-    assert_int_equal(e.max_party_bytes, MCP_QUOTA_SHARE);
+    assert_int_equal(e.quota_key, MCP_QUOTA_KEY_PRINCIPAL);
+    assert_int_equal(e.resume_stateless, MCP_RESUME_STATELESS_DECLARED);
+    assert_int_equal(e.reconnect_wait, 10000);
+    assert_int_equal(e.quota_streams, MCP_QUOTA_SHARE);
+    assert_int_equal(e.quota_listeners, MCP_QUOTA_SHARE);
+    assert_int_equal(e.quota_values, MCP_QUOTA_SHARE);
+    assert_int_equal(e.quota_bytes, MCP_QUOTA_SHARE);
     assert_int_equal(e.max_message, 8 * 1024 * 1024);
     assert_int_equal(e.max_depth, 64);
     assert_int_equal(e.max_batch, 50);

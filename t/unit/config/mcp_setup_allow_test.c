@@ -68,8 +68,8 @@ test_wrong(void **state)
 
     assert_int_equal(mcp_setup_allow(s, mcp_str("a*b"), yes, error),
                      MCP_ERR_CONFIG);
-    assert_string_equal(error, "invalid pattern \"a*b\": \"*\" stands at the "
-                               "end only; \"~\" begins a regular expression");
+    assert_string_equal(error, "invalid pattern \"a*b\": \"*\" is allowed "
+                               "only at the end; \"~\" begins a regular expression");
 
     for (i = 0; i < 1000; i++) {
         (void) snprintf(name, sizeof(name), "a%d", i);

@@ -81,7 +81,7 @@ scopes(void **state)
     }
 
     refused(mcp_setup_auth_scope(s, mcp_str("offline_access"), error),
-            "\"offline_access\" is a matter of clients and issuers, and no "
+            "\"offline_access\" concerns clients and issuers and is not a "
             "scope of a resource");
 
     taken(mcp_setup_auth_scope(s, mcp_str("!#[]~"), error));

@@ -93,32 +93,38 @@ places(void **state)
     s = setup_new();
     inner = setup_new();
 
-    assert_null(mcp_setup_place(s));
+    assert_null(mcp_setup_catalog_key(s));
     endpoint(s);
-    assert_true(e.place[0] == 0 && e.place[MCP_DIGEST_LEN - 1] == 0);
+    assert_true(
+        e.catalog_key[0] == 0 && e.catalog_key[MCP_DIGEST_LEN - 1] == 0);
 
-    assert_int_equal(mcp_setup_stand(s, mcp_str("a"), mcp_str("/b"), 0),
-                     MCP_OK);
-    memcpy(place, mcp_setup_place(s), MCP_DIGEST_LEN);
+    assert_int_equal(mcp_setup_set_catalog_key(s, mcp_str("a"), mcp_str("/b"),
+                         0),
+        MCP_OK);
+    memcpy(place, mcp_setup_catalog_key(s), MCP_DIGEST_LEN);
     endpoint(s);
-    assert_memory_equal(e.place, place, MCP_DIGEST_LEN);
+    assert_memory_equal(e.catalog_key, place, MCP_DIGEST_LEN);
 
     /* with the catalog */
 
     mcp_setup_merge(inner, s);
     endpoint(inner);
-    assert_memory_equal(e.place, place, MCP_DIGEST_LEN);
+    assert_memory_equal(e.catalog_key, place, MCP_DIGEST_LEN);
 
-    assert_int_equal(mcp_setup_stand(inner, mcp_str("a"), mcp_str("/b"), 1),
-                     MCP_OK);
+    assert_int_equal(mcp_setup_set_catalog_key(inner, mcp_str("a"),
+                         mcp_str("/b"), 1),
+        MCP_OK);
     endpoint(inner);
-    assert_memory_not_equal(e.place, place, MCP_DIGEST_LEN);
-    assert_int_equal(mcp_setup_stand(inner, mcp_str("/b"), mcp_str("a"), 0),
-                     MCP_OK);
-    assert_memory_not_equal(mcp_setup_place(inner), place, MCP_DIGEST_LEN);
-    assert_int_equal(mcp_setup_stand(inner, mcp_str("a"), mcp_str("/b"), 0),
-                     MCP_OK);
-    assert_memory_equal(mcp_setup_place(inner), place, MCP_DIGEST_LEN);
+    assert_memory_not_equal(e.catalog_key, place, MCP_DIGEST_LEN);
+    assert_int_equal(mcp_setup_set_catalog_key(inner, mcp_str("/b"),
+                         mcp_str("a"), 0),
+        MCP_OK);
+    assert_memory_not_equal(mcp_setup_catalog_key(inner), place,
+        MCP_DIGEST_LEN);
+    assert_int_equal(mcp_setup_set_catalog_key(inner, mcp_str("a"),
+                         mcp_str("/b"), 0),
+        MCP_OK);
+    assert_memory_equal(mcp_setup_catalog_key(inner), place, MCP_DIGEST_LEN);
 
     mcp_setup_free(inner);
     mcp_setup_free(s);
@@ -353,7 +359,7 @@ merge_parts(void **state)
 
 /* Nothing of the caller's text is kept. */
 static void
-copies(void **state)
+repls(void **state)
 {
     char          n[2];
     mcp_setup_t  *s;
@@ -381,7 +387,7 @@ main(void)
         test(headers),
         test(merge),
         test(merge_parts),
-        test(copies)
+        test(repls)
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

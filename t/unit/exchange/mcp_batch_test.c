@@ -11,8 +11,8 @@
 static void
 test_batch_mix(void **state)
 {
-    char        old[MCP_SESSION_TEXT_MAX];
-    mcp_job_t  *one, *two;
+    char                    old[MCP_SESSION_TEXT_MAX];
+    mcp_backend_request_t  *one, *two;
 
     (void) state;
 
@@ -23,9 +23,9 @@ test_batch_mix(void **state)
     assert_int_equal(d.n_jobs, 2);
     one = d.jobs[0];
     two = d.jobs[1];
-    fact_is(&one->facts, MCP_FACT_REQUEST_ID, "7");
-    fact_is(&two->facts, MCP_FACT_REQUEST_ID, "8");
-    fact_is(mcp_exchange_facts(a.x), MCP_FACT_METHOD, "batch");
+    fact_is(&one->variables, MCP_VARIABLE_REQUEST_ID, "7");
+    fact_is(&two->variables, MCP_VARIABLE_REQUEST_ID, "8");
+    fact_is(mcp_exchange_variables(a.x), MCP_VARIABLE_METHOD, "batch");
 
     backend_answer(&d, two, RESULT);
     assert_int_equal(a.status, 0);
@@ -44,20 +44,20 @@ test_batch_mix(void **state)
 static void
 test_batch_streams(void **state)
 {
-    char        old[MCP_SESSION_TEXT_MAX];
-    mcp_job_t  *job;
+    char                    old[MCP_SESSION_TEXT_MAX];
+    mcp_backend_request_t  *breq;
 
     (void) state;
 
     client_open(&d, old, OLD, ALL);
 
     client_post(&d, 0, &a, old, "[" PING "," CALL "]");
-    job = d.jobs[0];
-    mcp_job_head(job, 200, mcp_str("application/x-ndjson"));
-    backend_say(&d, job, PROGRESS(1) "\n");
+    breq = d.jobs[0];
+    mcp_backend_request_head(breq, 200, mcp_str("application/x-ndjson"));
+    backend_say(&d, breq, PROGRESS(1) "\n");
     has(a.text, ".1\ndata: " PONG "\n\n");
     has(a.text, ".2\ndata: " PROGRESS(1) "\n\n");
-    end_with_result(job);
+    end_with_result(breq);
     has(a.text, ".3\ndata: " ANSWER "\n\n");
     assert_int_equal(a.ended, 1);
     client_close(&d, &a);
@@ -70,9 +70,9 @@ test_batch_streams(void **state)
 static void
 test_batch_cancel(void **state)
 {
-    int         late;
-    char        old[MCP_SESSION_TEXT_MAX];
-    mcp_job_t  *job;
+    int                     late;
+    char                    old[MCP_SESSION_TEXT_MAX];
+    mcp_backend_request_t  *breq;
 
     (void) state;
 
@@ -96,8 +96,8 @@ test_batch_cancel(void **state)
         driver_wait(&d, 1500);
         assert_int_equal(d.n_jobs, 1);
         assert_int_equal(d.aborts, late + 1);
-        job = d.jobs[0];
-        fact_is(&job->facts, MCP_FACT_REQUEST_ID, "8");
+        breq = d.jobs[0];
+        fact_is(&breq->variables, MCP_VARIABLE_REQUEST_ID, "8");
         assert_int_equal(a.ended, 0);
 
         backend_json(&d, RESULT);

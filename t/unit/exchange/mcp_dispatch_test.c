@@ -157,13 +157,13 @@ test_answers(void **state)
 }
 
 
-#define TOKEN(token)                                                         \
-    REQUEST("7", "tools/call",                                               \
+#define TOKEN(token)                                                          \
+    REQUEST("7", "tools/call",                                                \
             "{\"name\":\"echo\",\"_meta\":{\"progressToken\":" token "}}")
 
-#define BAD_TOKEN                                                            \
-    "{\"jsonrpc\":\"2.0\",\"id\":7,\"error\":{\"code\":-32602,\"message\":"    \
-    "\"Invalid params: \\\"progressToken\\\" must be a short string or an "     \
+#define BAD_TOKEN                                                             \
+    "{\"jsonrpc\":\"2.0\",\"id\":7,\"error\":{\"code\":-32602,\"message\":"   \
+    "\"Invalid params: \\\"progressToken\\\" must be a short string or an "   \
     "integer\"}}"
 
 /* What schema, ProgressToken, does not allow, or what is too long. */
@@ -209,7 +209,7 @@ test_progress_tokens(void **state)
         snprintf(body, sizeof(body), TOKEN("%s"), good[i]);
         client_post(&d, 0, &a, session, body);
         assert_int_equal(d.n_jobs, 1);
-        fact_is(&d.jobs[0]->facts, MCP_FACT_PROGRESS_TOKEN, good[i]);
+        fact_is(&d.jobs[0]->variables, MCP_VARIABLE_PROGRESS_TOKEN, good[i]);
         backend_answer(&d, d.jobs[0], RESULT);
         client_close(&d, &a);
     }
@@ -220,7 +220,7 @@ test_progress_tokens(void **state)
     client_post(&d, 0, &a, old, "[" TOKEN("[\r\n1]") "," CALL8 ","
                 NOTE("ping", "{\"_meta\":{\"progressToken\":[]}}") "]");
     assert_int_equal(d.n_jobs, 1);
-    fact_is(&d.jobs[0]->facts, MCP_FACT_REQUEST_ID, "8");
+    fact_is(&d.jobs[0]->variables, MCP_VARIABLE_REQUEST_ID, "8");
     backend_answer(&d, d.jobs[0], RESULT);
     has(a.text, "[" BAD_TOKEN ",{\"jsonrpc\":\"2.0\",\"id\":8,\"result\":");
     client_close(&d, &a);
@@ -309,7 +309,7 @@ test_counters(void **state)
     ask(session, "{", 400, "-32700");
     ask(session, REQUEST("1", "x", "{}"), 200, "-32601");
     client_post(&d, 1, &a, session, CALL);
-    assert_int_equal(stats().counter[MCP_COUNT_CALLS_LIVE], 1);
+    assert_int_equal(stats().counter[MCP_COUNT_CALLS_ACTIVE], 1);
     backend_json(&d, "{\"jsonrpc\":\"2.0\",\"id\":7,\"error\":"
                      "{\"code\":1,\"message\":\"m\"}}");
     client_close(&d, &a);
@@ -323,7 +323,7 @@ test_counters(void **state)
                      - before.counter[MCP_COUNT_ERRORS], 3);
     assert_int_equal(after.counter[MCP_COUNT_CALLS], 1);
     assert_int_equal(after.counter[MCP_COUNT_CALLS_FAILED], 1);
-    assert_int_equal(after.counter[MCP_COUNT_CALLS_LIVE], 0);
+    assert_int_equal(after.counter[MCP_COUNT_CALLS_ACTIVE], 0);
     assert_int_equal(after.counter[MCP_COUNT_SESSIONS], 1);
 }
 
@@ -338,7 +338,7 @@ many(const char *of, const char *body)
     client_post(&d, 0, &a, of, body);
 
     for (i = d.n_jobs; i; i = d.n_jobs) {
-        mcp_job_head(d.jobs[0], 200, mcp_str("application/json"));
+        mcp_backend_request_head(d.jobs[0], 200, mcp_str("application/json"));
         backend_say(&d, d.jobs[0], RESULT);
 
         if (d.n_jobs == i) {

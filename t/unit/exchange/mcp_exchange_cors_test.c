@@ -86,7 +86,7 @@ test_cors(void **state)
                             preflight[i + 1]);
     }
 
-    fact_is(mcp_exchange_facts(a.x), MCP_FACT_OUTCOME, "preflight");
+    fact_is(mcp_exchange_variables(a.x), MCP_VARIABLE_OUTCOME, "preflight");
     client_close(&d, &a);
 
     /* refused: not a word that would let a script read it */

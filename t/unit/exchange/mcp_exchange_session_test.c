@@ -78,8 +78,8 @@ test_session_ends_over_quota(void **state)
 
     (void) state;
 
-    d.endpoint.share_by = MCP_SHARE_BY_PRINCIPAL;
-    d.endpoint.max_party_values = 1;
+    d.endpoint.quota_key = MCP_QUOTA_KEY_PRINCIPAL;
+    d.endpoint.quota_values = 1;
 
     client_open(&d, second, NEW, ALL);
     client_open(&d, third, NEW, ALL);
@@ -94,7 +94,7 @@ test_session_ends_over_quota(void **state)
     end_session(0, third);
     ask(third, PING, 404, "-32001");
 
-    assert_int_equal(stats().counter[MCP_COUNT_REFUSED_LIMIT], 0);
+    assert_int_equal(stats().counter[MCP_COUNT_REJECTED_LIMIT], 0);
     assert_int_equal(stats().values, 1);
     quiet();
 }
@@ -113,7 +113,7 @@ test_principal(void **state)
     client_open_as(&d, own, "ada", NEW, "{}");
     client_post_as(&d, 1, &a, own, "ada", PING);
     assert_int_equal(a.status, 200);
-    fact_is(mcp_exchange_facts(a.x), MCP_FACT_PRINCIPAL, "ada");
+    fact_is(mcp_exchange_variables(a.x), MCP_VARIABLE_PRINCIPAL, "ada");
     client_close(&d, &a);
 
     /* whoever steals the token is somebody else; seen before or not */

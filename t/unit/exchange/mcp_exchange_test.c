@@ -79,8 +79,8 @@ test_lasts(void **state)
 static void
 test_lasts_without_backend(void **state)
 {
-    char        own[MCP_SESSION_TEXT_MAX], id[64], url[256];
-    mcp_job_t  *job;
+    char                    own[MCP_SESSION_TEXT_MAX], id[64], url[256];
+    mcp_backend_request_t  *breq;
     const char *path;
 
     (void) state;
@@ -100,27 +100,27 @@ test_lasts_without_backend(void **state)
     client_close(&d, &b);
 
     client_post(&d, 0, &a, own, CALL);
-    job = d.jobs[0];
-    mcp_job_head(job, 200, mcp_str("application/x-ndjson"));
-    backend_say(&d, job, PROGRESS(1) "\n");
+    breq = d.jobs[0];
+    mcp_backend_request_head(breq, 200, mcp_str("application/x-ndjson"));
+    backend_say(&d, breq, PROGRESS(1) "\n");
     assert_int_equal(mcp_exchange_lasts(a.x), 0);
     client_last_id(&a, id);
 
     client_resume(&d, 0, &b, own, id);
     assert_int_equal(mcp_exchange_lasts(b.x), 1);
     client_close(&d, &a);
-    end_with_result(job);
+    end_with_result(breq);
     assert_int_equal(b.ended, 1);
     client_close(&d, &b);
 
     /* the rest comes through the publish endpoint */
 
     client_post(&d, 0, &a, own, CALL);
-    job = d.jobs[0];
-    path = publish_url_of(job, url, sizeof(url));
+    breq = d.jobs[0];
+    path = publish_url_of(breq, url, sizeof(url));
     assert_int_equal(mcp_exchange_lasts(a.x), 0);
-    mcp_job_head(job, 202, mcp_null_str);
-    backend_end(&d, job, MCP_FAULT_NONE);
+    mcp_backend_request_head(breq, 202, mcp_null_str);
+    backend_end(&d, breq, MCP_FAULT_NONE);
     assert_int_equal(mcp_exchange_lasts(a.x), 1);
 
     publish(0, &b, path, RESULT);

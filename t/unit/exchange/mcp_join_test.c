@@ -3,7 +3,7 @@
 /* Calls that are asked for again. */
 
 #include "join_cases.h"
-#include "worker/mcp_ask.h"
+#include "worker/mcp_operation.h"
 
 
 /* Both get the response, each under its id, and progress for its token. */
@@ -17,8 +17,8 @@ test_both(void **state)
     assert_int_equal(d.n_jobs, 1);
     assert_int_equal(b.streaming, 1);
     assert_int_equal(joined(), 1);
-    fact_is(mcp_exchange_facts(b.x), MCP_FACT_JOINED, "1");
-    fact_is(mcp_exchange_facts(a.x), MCP_FACT_JOINED, "");
+    fact_is(mcp_exchange_variables(b.x), MCP_VARIABLE_JOINED, "1");
+    fact_is(mcp_exchange_variables(a.x), MCP_VARIABLE_JOINED, "");
 
     backend_json(&d, RESULT);
     assert_string_equal(a.text, "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":"
@@ -48,19 +48,19 @@ test_both(void **state)
 static void
 test_messages(void **state)
 {
-    mcp_job_t  *job;
+    mcp_backend_request_t  *breq;
 
     (void) state;
 
     client_post(&d, 0, &a, session, KEYED("1", "other", "\"k\""));
-    job = d.jobs[0];
-    mcp_job_head(job, 200, mcp_str("application/x-ndjson"));
-    backend_say(&d, job, NOTE("notifications/progress", "{\"progressToken\":"
+    breq = d.jobs[0];
+    mcp_backend_request_head(breq, 200, mcp_str("application/x-ndjson"));
+    backend_say(&d, breq, NOTE("notifications/progress", "{\"progressToken\":"
                 "1,\"progress\":1}") "\n");
     client_post(&d, 1, &b, session, KEYED("2", "other", "\"k\""));
-    backend_say(&d, job, NOTE("notifications/progress", "{\"progressToken\":"
+    backend_say(&d, breq, NOTE("notifications/progress", "{\"progressToken\":"
                 "1,\"progress\":2}") "\n");
-    backend_say(&d, job, NOTE("notifications/progress", "{\"progressToken\":"
+    backend_say(&d, breq, NOTE("notifications/progress", "{\"progressToken\":"
                 "1,\"progress\":3}") "\n");
     has(a.text, "\"progressToken\":1,\"progress\":1");
     has(a.text, "\"progressToken\":1,\"progress\":2");
@@ -72,7 +72,7 @@ test_messages(void **state)
     client_close(&d, &a);
     driver_wait(&d, 60001);
     assert_int_equal(d.aborts, 0);
-    end_with_result(job);
+    end_with_result(breq);
     has(b.text, JOINED_ANSWER("2"));
     sent(&b);
     driver_wait(&d, 60001);
@@ -90,7 +90,7 @@ test_lost(void **state)
     driver_wait(&d, 1001);
     assert_int_equal(a.streaming, 1);
     mcp_exchange_last(a.x);
-    fact_is(mcp_exchange_facts(a.x), MCP_FACT_RESULT, "");
+    fact_is(mcp_exchange_variables(a.x), MCP_VARIABLE_RESULT, "");
     client_close(&d, &a);
     assert_int_equal(d.aborts, 0);
     driver_wait(&d, 20000);
@@ -307,7 +307,7 @@ test_no_response(void **state)
 
 
 static unsigned    away;
-static mcp_ask_t  *asked;
+static mcp_operation_t  *asked;
 
 
 static int
@@ -330,7 +330,7 @@ share(void *ctx, const mcp_stream_ref_t *ref, uint32_t limit)
 
 /* The reply does not come. */
 static int
-safe(void *ctx, const mcp_stream_ref_t *ref, mcp_ask_t *ask)
+safe(void *ctx, const mcp_stream_ref_t *ref, mcp_operation_t *ask)
 {
     (void) ctx;
     (void) ref;
@@ -341,15 +341,16 @@ safe(void *ctx, const mcp_stream_ref_t *ref, mcp_ask_t *ask)
 }
 
 
-/* Who waits for a call that waits for the cluster does so as long as that can be
- * reached. */
+/* Who waits for a call that waits for the cluster does so as long as that can
+ * be reached. */
 static void
 test_held(void **state)
 {
     static const mcp_cluster_hooks_t  hooks = {
-        .is_away = is_away,
-        .share = share,
-        .safe = safe
+        .is_unreachable = is_away,
+        .clock = clock_agrees,
+        .replicate = share,
+        .await_replication = safe
     };
 
     (void) state;
@@ -378,7 +379,7 @@ test_held(void **state)
     assert_int_equal(b.status, 503);
 
     client_close(&d, &a);
-    mcp_ask_answer(asked, MCP_ERR_AWAY);
+    mcp_operation_answer(asked, MCP_ERR_UNREACHABLE);
     d.process[0].worker->cluster = NULL;
     d.process[1].worker->cluster = NULL;
 }

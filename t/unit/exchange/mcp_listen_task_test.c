@@ -79,20 +79,20 @@ same(unsigned process)
 static void
 test_changes(void **state)
 {
-    mcp_job_t  *job;
+    mcp_backend_request_t  *breq;
 
     (void) state;
 
-    job = task_begin(0);
+    breq = task_begin(0);
     listens_to(1);
     has(l.text, "\"notifications\":{\"toolsListChanged\":true,\"taskIds\":[\"");
     has(l.text, task_id);
     has_not(l.text, "other");
     (void) heard();
 
-    backend_say(&d, job, ROUND(",\"inputRequests\":{\"k\":" FORM ",\"l\":" FORM
+    backend_say(&d, breq, ROUND(",\"inputRequests\":{\"k\":" FORM ",\"l\":" FORM
                                "}") "\n");
-    backend_end(&d, job, MCP_FAULT_NONE);
+    backend_end(&d, breq, MCP_FAULT_NONE);
     has(l.text, "\"method\":\"notifications/tasks\"");
     has(l.text, "\"status\":\"input_required\"");
     same(0);
@@ -123,8 +123,8 @@ test_changes(void **state)
 static void
 test_status(void **state)
 {
-    int         i;
-    mcp_job_t  *job;
+    int                     i;
+    mcp_backend_request_t  *breq;
 
     (void) state;
 
@@ -133,8 +133,8 @@ test_status(void **state)
            "\"io.modelcontextprotocol/protocolVersion\":\"" MODERN "\","
            "\"io.modelcontextprotocol/clientCapabilities\":" TASK_CAN "}},"
            "\"other\":{\"a\":1");
-    job = d.jobs[0];
-    mcp_job_head(job, 200, mcp_str("application/x-ndjson"));
+    breq = d.jobs[0];
+    mcp_backend_request_head(breq, 200, mcp_str("application/x-ndjson"));
     driver_wait(&d, 2);
     task_told();
     driver_wait(&d, 2000);
@@ -142,7 +142,7 @@ test_status(void **state)
     (void) heard();
 
     for (i = 0; i < 100; i++) {
-        backend_say(&d, job, i < 99 ? PROGRESS(1) "\n" : PROGRESS(2) "\n");
+        backend_say(&d, breq, i < 99 ? PROGRESS(1) "\n" : PROGRESS(2) "\n");
     }
 
     assert_int_equal(count(l.text, "notifications/tasks"), 1);
@@ -229,8 +229,8 @@ test_refused(void **state)
 static void
 test_several(void **state)
 {
-    char        first[512], filter[2048];
-    mcp_job_t  *one, *two;
+    char                    first[512], filter[2048];
+    mcp_backend_request_t  *one, *two;
 
     (void) state;
 

@@ -271,8 +271,8 @@ test_quota(void **state)
 
     (void) state;
 
-    d.endpoint.share_by = MCP_SHARE_BY_PRINCIPAL;
-    d.endpoint.max_party_listeners = 1;
+    d.endpoint.quota_key = MCP_QUOTA_KEY_PRINCIPAL;
+    d.endpoint.quota_listeners = 1;
 
     client_init(&a, NULL);
     a.principal = "alice";
@@ -302,7 +302,7 @@ test_quota(void **state)
     client_close(&d, &b);
     all_gone();
 
-    d.endpoint.share_by = MCP_SHARE_BY_OFF;
+    d.endpoint.quota_key = MCP_QUOTA_KEY_OFF;
     hog(&ref);
     listens(0, &a, LISTEN("1", "{" TOOLS "}"));
     assert_int_equal(a.status, 503);
@@ -320,7 +320,7 @@ test_reload(void **state)
 {
     (void) state;
 
-    d.endpoint.place[0] = 1;
+    d.endpoint.catalog_key[0] = 1;
     mcp_worker_begin(d.process[0].worker, 1);
     mcp_worker_offer(d.process[0].worker, &d.endpoint);
     mcp_worker_begun(d.process[0].worker);
@@ -365,7 +365,7 @@ test_ends(void **state)
 
     listens(0, &a, LISTEN("1", "{" TOOLS "}"));
     mcp_worker_stop(d.process[0].worker, 0);
-    driver_wait(&d, 1900);
+    driver_wait(&d, 4900);
     assert_int_equal(a.ended, 0);
     driver_wait(&d, 200);
     assert_string_equal(a.text, ACK("1", TOOLS) END("1"));

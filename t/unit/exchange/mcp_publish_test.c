@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* The publish endpoint: who is let in, what bodies it takes, where messages go. */
+/* The publish endpoint: who is let in, what bodies it takes, where messages
+ * go. */
 
 #include "core_cases.h"
 
@@ -15,14 +16,14 @@ static char  url[512];
 static const char *
 detached(unsigned process)
 {
-    mcp_job_t   *job;
-    const char  *path;
+    mcp_backend_request_t  *breq;
+    const char             *path;
 
     client_post(&d, process, &a, session, CALL);
-    job = d.jobs[0];
-    path = publish_url_of(job, url, sizeof(url));
-    mcp_job_head(job, 202, mcp_null_str);
-    backend_end(&d, job, MCP_FAULT_NONE);
+    breq = d.jobs[0];
+    path = publish_url_of(breq, url, sizeof(url));
+    mcp_backend_request_head(breq, 202, mcp_null_str);
+    backend_end(&d, breq, MCP_FAULT_NONE);
     assert_int_equal(a.streaming, 1);
     assert_int_equal(a.ended, 0);
 
@@ -62,22 +63,22 @@ send_as(const char *path, const char *type, const char *body)
 static void
 test_detached(void **state)
 {
-    mcp_job_t   *job;
-    const char  *path;
+    mcp_backend_request_t  *breq;
+    const char             *path;
 
     (void) state;
 
     client_post(&d, 0, &a, session, CALL);
-    job = d.jobs[0];
-    path = publish_url_of(job, url, sizeof(url));
+    breq = d.jobs[0];
+    path = publish_url_of(breq, url, sizeof(url));
 
     /* faster than the 202: to come again */
 
     publish(1, &b, path, PROGRESS(1));
     assert_int_equal(b.status, 503);
 
-    mcp_job_head(job, 202, mcp_null_str);
-    backend_end(&d, job, MCP_FAULT_NONE);
+    mcp_backend_request_head(breq, 202, mcp_null_str);
+    backend_end(&d, breq, MCP_FAULT_NONE);
     assert_int_equal(a.streaming, 1);
     assert_int_equal(d.process[0].worker->calls, 1);
 
@@ -140,24 +141,24 @@ test_last(void **state)
 static void
 test_while_running(void **state)
 {
-    mcp_job_t   *job;
-    const char  *path;
+    mcp_backend_request_t  *breq;
+    const char             *path;
 
     (void) state;
 
-    job = call(0);
-    path = publish_url_of(job, url, sizeof(url));
-    backend_say(&d, job, PROGRESS(1) "\n");
+    breq = call(0);
+    path = publish_url_of(breq, url, sizeof(url));
+    backend_say(&d, breq, PROGRESS(1) "\n");
     publish(1, &b, path, PROGRESS(2));
     has(a.text, PROGRESS(2));
-    backend_say(&d, job, PROGRESS(3) "\n");
+    backend_say(&d, breq, PROGRESS(3) "\n");
     publish(1, &b, path, RESULT);
     has(a.text, ANSWER);
     assert_int_equal(a.ended, 1);
-    backend_say(&d, job, RESULT "\n");
+    backend_say(&d, breq, RESULT "\n");
     assert_int_equal(count(a.text, ANSWER), 1);
     client_close(&d, &a);
-    backend_end(&d, job, MCP_FAULT_NONE);
+    backend_end(&d, breq, MCP_FAULT_NONE);
     quiet();
 }
 
@@ -185,7 +186,7 @@ test_input(void **state)
     question_id(a.text, "roots/list", id);
     reply(1, session, id, "\"result\":{}");
     assert_int_equal(d.n_jobs, 1);
-    assert_true(d.jobs[0]->facts.value[MCP_FACT_PUBLISH_URL].len > 0);
+    assert_true(d.jobs[0]->variables.value[MCP_VARIABLE_PUBLISH_URL].len > 0);
     backend_json(&d, RESULT);
     has(a.text, ANSWER);
     client_close(&d, &a);
@@ -494,8 +495,8 @@ test_over(void **state)
 static void
 test_batch(void **state)
 {
-    char        old[MCP_SESSION_TEXT_MAX], second[512];
-    mcp_job_t  *one, *two;
+    char                    old[MCP_SESSION_TEXT_MAX], second[512];
+    mcp_backend_request_t  *one, *two;
 
     (void) state;
 
@@ -506,9 +507,9 @@ test_batch(void **state)
     publish_url_of(one, url, sizeof(url));
     publish_url_of(two, second, sizeof(second));
     assert_string_not_equal(url, second);
-    mcp_job_head(one, 202, mcp_null_str);
+    mcp_backend_request_head(one, 202, mcp_null_str);
     backend_end(&d, one, MCP_FAULT_NONE);
-    mcp_job_head(two, 202, mcp_null_str);
+    mcp_backend_request_head(two, 202, mcp_null_str);
     backend_end(&d, two, MCP_FAULT_NONE);
 
     publish(1, &b, second + 16, RESULT);
@@ -553,8 +554,8 @@ test_no_memory(void **state)
             memset(&b, 0, sizeof(b));
             client_header(&b, "Content-Type", types[i]);
 
-            /* the publish endpoint's own only: what the call does without memory is
-             * another matter */
+            /* the publish endpoint's own only: what the call does without
+             * memory is another matter */
 
             driver_pause(&d, 0, 1);
             d.te.tm.fail_at = k;

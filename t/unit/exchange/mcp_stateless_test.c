@@ -8,10 +8,10 @@
 
 #define MODERN  "2026-07-28"
 
-#define META(version)                                                        \
+#define META(version)                                                         \
     "\"_meta\":{\"io.modelcontextprotocol/protocolVersion\":" version ","     \
     "\"io.modelcontextprotocol/clientCapabilities\":{}}"
-#define META_AND(more)                                                       \
+#define META_AND(more)                                                        \
     "\"_meta\":{\"io.modelcontextprotocol/protocolVersion\":\"" MODERN "\","  \
     "\"io.modelcontextprotocol/clientCapabilities\":{}," more "}"
 
@@ -85,6 +85,11 @@ static const entrance_case_t  entrance_cases[] = {
 
     /* its method */
 
+    { " " MODERN "\t", "tools/list", NULL, MESSAGE("tools/list", OK), 200,
+      "\"tools\":" },
+
+    /* its method */
+
     { MODERN, NULL, NULL, MESSAGE("tools/list", OK), 400, "-32020" },
     { MODERN, "TOOLS/LIST", NULL, MESSAGE("tools/list", OK), 400, "-32020" },
     { MODERN, "prompts/list", NULL, MESSAGE("tools/list", OK), 400, "-32020" },
@@ -94,13 +99,18 @@ static const entrance_case_t  entrance_cases[] = {
     { MODERN, "logging/setLevel", NULL, MESSAGE("logging/setLevel", OK), 404,
       "-32601" },
     { MODERN, "stream/poll", NULL, MESSAGE("stream/poll", OK), 404, "-32601" },
-    { MODERN, "requests/getStatus", NULL, MESSAGE("requests/getStatus", OK), 404,
-      "-32601" },
+    { MODERN, "requests/getStatus", NULL, MESSAGE("requests/getStatus", OK),
+      404, "-32601" },
 
     /* its name */
 
-    { MODERN, "tools/call", NULL, MESSAGE("tools/call", "\"name\":\"echo\"," OK),
-      400, "-32020" },
+    { MODERN, "requests/getStatus", NULL, MESSAGE("requests/getStatus", OK),
+      404, "-32601" },
+
+    /* its name */
+
+    { MODERN, "tools/call", NULL,
+      MESSAGE("tools/call", "\"name\":\"echo\"," OK), 400, "-32020" },
     { MODERN, "tools/call", "other",
       MESSAGE("tools/call", "\"name\":\"echo\"," OK), 400, "-32020" },
     { MODERN, "tools/call", "=?base64?ZWNoby?=",
@@ -112,9 +122,14 @@ static const entrance_case_t  entrance_cases[] = {
 
     /* behind the entrance */
 
+    { MODERN, "tools/list", "whatever", MESSAGE("tools/list", OK), 200,
+      "\"tools\":" },
+
+    /* behind the entrance */
+
     { MODERN, "tools/call", NULL, MESSAGE("tools/call", OK), 200, "-32602" },
-    { MODERN, "tools/call", "none", MESSAGE("tools/call", "\"name\":\"none\"," OK),
-      200, "-32602" },
+    { MODERN, "tools/call", "none",
+      MESSAGE("tools/call", "\"name\":\"none\"," OK), 200, "-32602" },
     { MODERN, "tools/list", NULL, MESSAGE("tools/list", "\"cursor\":\"x\"," OK),
       200, "-32602" },
     { MODERN, "resources/read", "no:such",
@@ -409,7 +424,7 @@ test_lists(void **state)
 
 
 #define ECHO        MESSAGE("tools/call", "\"name\":\"echo\"," OK)
-#define ECHO_META(more)                                                      \
+#define ECHO_META(more)                                                       \
     MESSAGE("tools/call", "\"name\":\"echo\"," META_AND(more))
 
 
@@ -485,19 +500,19 @@ test_errors_of_backends(void **state)
 static void
 test_stream(void **state)
 {
-    mcp_job_t  *job;
+    mcp_backend_request_t  *breq;
 
     (void) state;
 
     send_modern(&a, "tools/call", "echo",
         ECHO_META("\"progressToken\":\"t\",\"io.modelcontextprotocol/"
                   "logLevel\":\"warning\""));
-    job = d.jobs[0];
-    mcp_job_head(job, 200, mcp_str("application/x-ndjson"));
-    backend_say(&d, job, PROGRESS(1) "\n");
-    backend_say(&d, job, NOTE("notifications/message",
+    breq = d.jobs[0];
+    mcp_backend_request_head(breq, 200, mcp_str("application/x-ndjson"));
+    backend_say(&d, breq, PROGRESS(1) "\n");
+    backend_say(&d, breq, NOTE("notifications/message",
                               "{\"level\":\"info\",\"data\":1}") "\n");
-    backend_say(&d, job, NOTE("notifications/message",
+    backend_say(&d, breq, NOTE("notifications/message",
                               "{\"level\":\"error\",\"data\":2}") "\n");
     assert_true(strncmp(a.text, ":\n\n", 3) == 0);
     has_not(a.text, "id: ");
@@ -505,7 +520,7 @@ test_stream(void **state)
     has(a.text, "notifications/progress");
     has_not(a.text, "\"data\":1");
     has(a.text, "\"data\":2");
-    end_with_result(job);
+    end_with_result(breq);
     has(a.text, "\"resultType\":\"complete\"");
     client_close(&d, &a);
     quiet();
@@ -516,16 +531,16 @@ test_stream(void **state)
 static void
 test_no_log(void **state)
 {
-    mcp_job_t  *job;
+    mcp_backend_request_t  *breq;
 
     (void) state;
 
     send_modern(&a, "tools/call", "echo", ECHO);
-    job = d.jobs[0];
-    mcp_job_head(job, 200, mcp_str("application/x-ndjson"));
-    backend_say(&d, job, NOTE("notifications/message",
+    breq = d.jobs[0];
+    mcp_backend_request_head(breq, 200, mcp_str("application/x-ndjson"));
+    backend_say(&d, breq, NOTE("notifications/message",
                               "{\"level\":\"emergency\",\"data\":1}") "\n");
-    end_with_result(job);
+    end_with_result(breq);
     assert_int_equal(a.status, 200);
     has_not(a.text, "notifications/message");
     client_close(&d, &a);
@@ -544,7 +559,8 @@ test_leaving_cancels(void **state)
     for (streams = 0; streams < 2; streams++) {
         send_modern(&a, "tools/call", "echo",
             ECHO_META("\"progressToken\":\"t\""));
-        mcp_job_head(d.jobs[0], 200, mcp_str("application/x-ndjson"));
+        mcp_backend_request_head(d.jobs[0], 200,
+                                 mcp_str("application/x-ndjson"));
 
         if (streams) {
             backend_say(&d, d.jobs[0], PROGRESS(1) "\n");
@@ -560,12 +576,17 @@ test_leaving_cancels(void **state)
 }
 
 
+#define TOKENS(more)                                                          \
+    "\"_meta\":{\"io.modelcontextprotocol/protocolVersion\":\"" MODERN "\","  \
+    "\"io.modelcontextprotocol/clientCapabilities\":{" more "}"
+
+
 /* A client that declared how it comes back keeps its call, and gets event
  * ids. */
 static void
 test_declared(void **state)
 {
-    mcp_job_t  *job;
+    mcp_backend_request_t  *breq;
 
     (void) state;
 
@@ -577,27 +598,137 @@ test_declared(void **state)
     driver_wait(&d, 60);
     has(a.text, "id: ");
     has(a.text, "resumeToken");
-    job = d.jobs[0];
+    breq = d.jobs[0];
     client_close(&d, &a);
     assert_int_equal(d.aborts, 0);
-    end_with_result(job);
+    end_with_result(breq);
 }
 
 
-#define TOKENS(more)                                                         \
-    "\"_meta\":{\"io.modelcontextprotocol/protocolVersion\":\"" MODERN "\","  \
-    "\"io.modelcontextprotocol/clientCapabilities\":{" more "}"
+/* A GET in this era, whose answer is to have this status. */
+static void
+get(const char *id, unsigned expected)
+{
+    client_init(&b, NULL);
+    client_header(&b, "MCP-Protocol-Version", MODERN);
+    client_header(&b, "Last-Event-ID", id);
+    client_send(&d, 1, &b, "GET", "");
+    assert_int_equal(b.status, expected);
+
+    if (expected != 200) {
+        client_close(&d, &b);
+    }
+}
 
 
-/* A slow call gets an interim result, goes on meanwhile, and gives its result to
- * whoever brings the token: where the client has declared that, and where the
- * endpoint takes it as declared. */
+/* A GET resumes a stream only if the client that began it was to get ids: one
+ * that has declared another way, or none, knows no id that it could guess
+ * from. */
+static void
+test_get(void **state)
+{
+    char                    id[64];
+    mcp_backend_request_t  *breq;
+
+    (void) state;
+
+    send_modern(&a, "tools/call", "echo",
+        MESSAGE("tools/call", "\"name\":\"echo\"," TOKENS(
+            "\"experimental\":{\"resumeTokens\":{}}") ",\"progressToken\":\"t\"}"));
+    breq = d.jobs[0];
+    mcp_backend_request_head(breq, 200, mcp_str("application/x-ndjson"));
+    backend_say(&d, breq, PROGRESS(1) "\n");
+    has(a.text, PROGRESS(1));
+    has_not(a.text, "id: ");
+    (void) mcp_sse_event_head(id, a.x->reader.ref.id, 0);
+    memmove(id, id + 4, sizeof(id) - 4);
+    *strchr(id, '\n') = '\0';
+    get(id, 404);
+    end_with_result(breq);
+    client_close(&d, &a);
+
+    send_modern(&a, "tools/call", "echo",
+        MESSAGE("tools/call", "\"name\":\"echo\"," TOKENS(
+            "\"experimental\":{\"resumableRequests\":{}}") ",\"progressToken\":\"t\"}"));
+    breq = d.jobs[0];
+    mcp_backend_request_head(breq, 200, mcp_str("application/x-ndjson"));
+    backend_say(&d, breq, PROGRESS(1) "\n");
+    client_last_id(&a, id);
+    d.endpoint.resume_stateless = MCP_RESUME_STATELESS_OFF;
+    get(id, 405);
+    d.endpoint.resume_stateless = MCP_RESUME_STATELESS_DECLARED;
+    get(id, 200);
+    end_with_result(breq);
+    has(b.text, "\"resultType\":\"complete\"");
+    client_last_id(&b, id);
+    client_close(&d, &a);
+    client_close(&d, &b);
+    get(id, 204);
+    quiet();
+}
+
+
+/* mcp_resume_stateless all: a call runs on for mcp_reconnect_wait without its
+ * client, if an id was sent. */
+static void
+test_reconnect_wait(void **state)
+{
+    int                     back;
+    char                    id[64];
+    mcp_backend_request_t  *breq;
+
+    (void) state;
+
+    d.endpoint.resume_stateless = MCP_RESUME_STATELESS_ALL;
+    d.endpoint.reconnect_wait = 3000;
+
+    send_modern(&a, "tools/call", "echo",
+        ECHO_META("\"progressToken\":\"t\""));
+    client_close(&d, &a);
+    driver_wait(&d, 1);
+    assert_int_equal(d.aborts, 1);
+
+    for (back = 0; back < 2; back++) {
+        d.aborts = 0;
+        send_modern(&a, "tools/call", "echo",
+            ECHO_META("\"progressToken\":\"t\""));
+        breq = d.jobs[0];
+        mcp_backend_request_head(breq, 200, mcp_str("application/x-ndjson"));
+        backend_say(&d, breq, PROGRESS(1) "\n");
+        client_last_id(&a, id);
+        client_close(&d, &a);
+        driver_wait(&d, 2000);
+        assert_int_equal(d.aborts, 0);
+
+        if (back) {
+            get(id, 200);
+            driver_wait(&d, 10000);
+            assert_int_equal(d.aborts, 0);
+            end_with_result(breq);
+            has(b.text, "\"resultType\":\"complete\"");
+            client_close(&d, &b);
+
+        } else {
+            driver_wait(&d, 1500);
+            assert_int_equal(d.aborts, 1);
+            assert_int_equal(stats().counter[MCP_COUNT_CALLS_CANCELLED], 2);
+            assert_int_equal(stats().counter[MCP_COUNT_CALLS_EXPIRED], 0);
+        }
+
+        quiet();
+    }
+}
+
+
+/* A slow call gets an interim result, goes on meanwhile, and gives its result
+ * to whoever brings the token: where the client has declared that, and where
+ * the endpoint takes it as declared. */
 static void
 test_resume_tokens(void **state)
 {
-    int         i;
-    char        token[512], again[1024];
-    mcp_job_t  *job;
+    int                     i;
+    char                    token[512], again[1024];
+    mcp_backend_request_t  *breq;
 
     static const char *const  calls[] = {
         MESSAGE("tools/call", "\"name\":\"echo\","
@@ -621,8 +752,8 @@ test_resume_tokens(void **state)
         d.endpoint.resume_tokens = (unsigned) i & 1;
 
         send_modern(&a, "tools/call", "echo", calls[i]);
-        job = d.jobs[0];
-        mcp_job_head(job, 200, mcp_str("application/x-ndjson"));
+        breq = d.jobs[0];
+        mcp_backend_request_head(breq, 200, mcp_str("application/x-ndjson"));
         driver_wait(&d, 5100);
         assert_int_equal(a.status, 200);
         has(a.text, "\"resultType\":\"complete\"");
@@ -633,7 +764,7 @@ test_resume_tokens(void **state)
 
         snprintf(again, sizeof(again), rests[i], token);
         send_modern(&a, "tools/call", "echo", again);
-        end_with_result(job);
+        end_with_result(breq);
         has(a.text, "\"id\":7,\"result\":" "{\"content\":[{");
         has(a.text, "\"resultType\":\"complete\"");
         client_close(&d, &a);
@@ -660,6 +791,8 @@ main(void)
         test(test_no_log),
         test(test_leaving_cancels),
         test(test_declared),
+        test(test_get),
+        test(test_reconnect_wait),
         test(test_resume_tokens),
         test(test_retried_read),
     };

@@ -28,18 +28,18 @@ typedef enum {
 
 
 typedef struct {
-    int         used;
-    char        id[512];
-    unsigned    owner;
-    uint64_t    created;
-    status_e    status;
-    mcp_job_t  *job;                   /* NULL: none now */
-    unsigned    said;                  /* its last progress; 0: none */
-    unsigned    events;                /* of its log, ever */
-    unsigned    n_keys;
-    unsigned    given;                 /* bits of these */
-    client_t   *listener;
-    size_t      read;
+    int                     used;
+    char                    id[512];
+    unsigned                owner;
+    uint64_t                created;
+    status_e                status;
+    mcp_backend_request_t  *breq;      /* NULL: none now */
+    unsigned                said;      /* its last progress; 0: none */
+    unsigned                events;    /* of its log, ever */
+    unsigned                n_keys;
+    unsigned                given;     /* bits of these */
+    client_t               *listener;
+    size_t                  read;
 } slot_t;
 
 
@@ -192,8 +192,8 @@ create(slot_t *s)
            "\"io.modelcontextprotocol/protocolVersion\":\"" MODERN "\","
            "\"io.modelcontextprotocol/clientCapabilities\":" TASK_CAN "}},"
            "\"other\":{\"a\":1");
-    s->job = d.jobs[d.n_jobs - 1];
-    mcp_job_head(s->job, 200, mcp_str("application/x-ndjson"));
+    s->breq = d.jobs[d.n_jobs - 1];
+    mcp_backend_request_head(s->breq, 200, mcp_str("application/x-ndjson"));
     s->created = d.te.now;
     driver_wait(&d, 2);
     task_told();
@@ -222,7 +222,7 @@ say(slot_t *s)
     s->events++;
     snprintf(line, sizeof(line), NOTE("notifications/progress",
              "{\"progressToken\":\"t\",\"progress\":%u}") "\n", s->said);
-    backend_say(&d, s->job, line);
+    backend_say(&d, s->breq, line);
 }
 
 
@@ -247,9 +247,9 @@ backend_asks(slot_t *s)
     }
 
     strcpy(p, "}}\n");
-    backend_say(&d, s->job, line);
-    backend_end(&d, s->job, MCP_FAULT_NONE);
-    s->job = NULL;
+    backend_say(&d, s->breq, line);
+    backend_end(&d, s->breq, MCP_FAULT_NONE);
+    s->breq = NULL;
 }
 
 
@@ -285,9 +285,9 @@ answer(slot_t *s)
         /* its backend is called again */
 
         s->status = WORKING;
-        s->job = d.jobs[d.n_jobs - 1];
+        s->breq = d.jobs[d.n_jobs - 1];
         has(d.last_body, "\"inputResponses\":{\"k0\":");
-        mcp_job_head(s->job, 200, mcp_str("application/x-ndjson"));
+        mcp_backend_request_head(s->breq, 200, mcp_str("application/x-ndjson"));
     }
 }
 
@@ -297,11 +297,11 @@ end(slot_t *s)
 {
     s->status = roll(3) ? COMPLETED : FAILED;
     s->events++;
-    end_with(s->job, s->status == COMPLETED
+    end_with(s->breq, s->status == COMPLETED
              ? RESULT "\n"
              : "{\"jsonrpc\":\"2.0\",\"id\":7,\"error\":{\"code\":1,"
                "\"message\":\"m\"}}\n");
-    s->job = NULL;
+    s->breq = NULL;
     finished++;
 }
 
@@ -314,7 +314,7 @@ cancel_it(slot_t *s)
 
     if (s->status == WORKING || s->status == ASKING) {
         s->status = CANCELLED;
-        s->job = NULL;
+        s->breq = NULL;
     }
 }
 
@@ -347,7 +347,7 @@ die(void)
         {
             s->status = FAILED;
             s->events++;
-            s->job = NULL;
+            s->breq = NULL;
         }
     }
 }
@@ -363,7 +363,7 @@ pass_time(unsigned ms)
     for (s = slots; s < slots + SLOTS; s++) {
         if (s->used && s->status != GONE && d.te.now >= s->created + TTL) {
             s->status = GONE;
-            s->job = NULL;
+            s->breq = NULL;
             expired++;
         }
     }
@@ -394,14 +394,14 @@ act(slot_t *s)
 
     case 1:
     case 2:
-        if (s->job) {
+        if (s->breq) {
             say(s);
         }
 
         break;
 
     case 3:
-        if (s->job) {
+        if (s->breq) {
             backend_asks(s);
         }
 
@@ -413,7 +413,7 @@ act(slot_t *s)
         break;
 
     case 6:
-        if (s->job && roll(3) == 0) {
+        if (s->breq && roll(3) == 0) {
             end(s);
         }
 

@@ -126,7 +126,8 @@ test_declared(void **state)
 
         modern(1, &b, methods[i], "other", "\"taskId\":\"x\"");
         assert_int_equal(b.status, 400);
-        has(b.text, "\"code\":-32020,\"message\":\"Header mismatch: Mcp-Name\"");
+        has(b.text,
+            "\"code\":-32020,\"message\":\"Header mismatch: Mcp-Name\"");
         client_close(&d, &b);
 
         modern(1, &b, methods[i], NULL, "\"taskId\":\"x\"");
@@ -152,7 +153,7 @@ test_session(void **state)
                 REQUEST("7", "tools/call", "{\"name\":\"required\"}"));
     driver_wait(&d, 1001);
     assert_int_equal(a.streaming, 1);
-    mcp_job_head(d.jobs[0], 200, mcp_str("application/json"));
+    mcp_backend_request_head(d.jobs[0], 200, mcp_str("application/json"));
     end_with_result(d.jobs[0]);
     has(a.text, RESULT);
     client_close(&d, &a);
@@ -192,16 +193,16 @@ test_cancel(void **state)
 static void
 test_times(void **state)
 {
-    mcp_job_t  *job;
+    mcp_backend_request_t  *breq;
 
     (void) state;
 
     d.te.now = 1785229500250;
-    job = task_begin(0);
+    breq = task_begin(0);
     task_is(1, "\"createdAt\":\"2026-07-28T09:05:00.250Z\",\"lastUpdatedAt\":"
                "\"2026-07-28T09:05:00.250Z\"");
     driver_wait(&d, 1000);
-    end_with_result(job);
+    end_with_result(breq);
     task_is(1, "\"createdAt\":\"2026-07-28T09:05:00.250Z\",\"lastUpdatedAt\":"
                "\"2026-07-28T09:05:01.252Z\"");
 
@@ -250,7 +251,7 @@ same_task(unsigned process, const char *name, const char *params,
              task_id, status);
     has(b.text, "\"resultType\":\"task\"");
     has(b.text, text);
-    fact_is(mcp_exchange_facts(b.x), MCP_FACT_JOINED, "1");
+    fact_is(mcp_exchange_variables(b.x), MCP_VARIABLE_JOINED, "1");
     client_close(&d, &b);
 }
 
@@ -271,7 +272,8 @@ test_joined(void **state)
 
     for (i = 0; i < ITEMS(calls); i++) {
         modern(0, &a, "tools/call", calls[i][0], calls[i][1]);
-        mcp_job_head(d.jobs[0], 200, mcp_str("application/x-ndjson"));
+        mcp_backend_request_head(d.jobs[0], 200,
+                                 mcp_str("application/x-ndjson"));
         driver_wait(&d, 1001);
 
         if (a.streaming) {

@@ -3,9 +3,9 @@
 /* Answers to a task's questions: what they may be, and what is left. */
 
 #include "exchange/mcp_task_update.h"
-#include "store/mcp_store_share.h"
+#include "store/mcp_store_replication.h"
 #include "task_cases.h"
-#include "worker/mcp_ask.h"
+#include "worker/mcp_operation.h"
 
 
 static void
@@ -109,15 +109,15 @@ test_many_questions(void **state)
 static void
 test_large(void **state)
 {
-    mcp_job_t  *job;
+    mcp_backend_request_t  *breq;
 
     (void) state;
 
     d.endpoint.stream_buffer = 2048;
-    job = task_begin(0);
-    backend_say(&d, job, ROUND(",\"inputRequests\":{\"k\":" FORM ",\"l\":" FORM
+    breq = task_begin(0);
+    backend_say(&d, breq, ROUND(",\"inputRequests\":{\"k\":" FORM ",\"l\":" FORM
                                "}") "\n");
-    backend_end(&d, job, MCP_FAULT_NONE);
+    backend_end(&d, breq, MCP_FAULT_NONE);
     driver_pause(&d, 0, 1);
     snprintf(line, sizeof(line), ",\"inputResponses\":{\"k#1\":{\"a\":"
              "\"%01500d\"}}", 0);
@@ -142,21 +142,21 @@ test_large(void **state)
 static void
 test_behind(void **state)
 {
-    mcp_job_t          *job;
-    mcp_store_t        *store;
-    mcp_task_id_t       id;
-    mcp_stream_info_t   info;
+    mcp_backend_request_t  *breq;
+    mcp_store_t            *store;
+    mcp_task_id_t           id;
+    mcp_stream_info_t       info;
 
     (void) state;
 
-    job = task_begin(0);
+    breq = task_begin(0);
     store = &d.process[0].store;
     assert_int_equal(mcp_task_id_read(&id, d.endpoint.keys, test_str(task_id),
                                       d.te.now), MCP_OK);
     assert_int_equal(mcp_store_find(store, id.stream, 0, &info), MCP_OK);
-    assert_int_equal(mcp_store_share_start(store, &info.ref, 1), MCP_OK);
-    backend_say(&d, job, ROUND(",\"inputRequests\":{\"k\":" FORM "}") "\n");
-    backend_end(&d, job, MCP_FAULT_NONE);
+    assert_int_equal(mcp_store_replication_start(store, &info.ref, 1), MCP_OK);
+    backend_say(&d, breq, ROUND(",\"inputRequests\":{\"k\":" FORM "}") "\n");
+    backend_end(&d, breq, MCP_FAULT_NONE);
     task_is(1, "\"status\":\"working\"");
     assert_int_equal(d.n_jobs, 0);
 
@@ -168,17 +168,17 @@ test_behind(void **state)
 
 
 static unsigned char          away_id[MCP_STREAM_ID_LEN];
-static mcp_store_look_t       away_is;
+static mcp_store_lookup_t     away_is;
 static unsigned               away_asks, away_posts;
 static uint64_t               away_seq;
 static uint32_t               away_bits;
 static int                    away_rc;
 static const char            *away_event;
-static mcp_ask_t             *away_asked;
+static mcp_operation_t       *away_asked;
 
 
 static int
-away_look(void *ctx, const mcp_ask_stream_t *wanted, mcp_ask_t *ask)
+away_look(void *ctx, const mcp_operation_stream_t *wanted, mcp_operation_t *ask)
 {
     (void) ctx;
 
@@ -191,12 +191,13 @@ away_look(void *ctx, const mcp_ask_stream_t *wanted, mcp_ask_t *ask)
 
 
 static int
-away_post(void *ctx, const mcp_ask_post_t *post, mcp_ask_t *ask)
+away_post(void *ctx, const mcp_operation_client_input_t *post,
+    mcp_operation_t *ask)
 {
     (void) ctx;
     (void) ask;
 
-    assert_int_equal(post->what, MCP_ASK_POST_TASK);
+    assert_int_equal(post->what, MCP_OPERATION_INPUT_TASK);
     assert_int_equal(post->seq, away_seq);
     assert_int_equal(post->bits, away_bits);
     assert_str_is(post->data, away_bits == 1 ? "{\"0\":{}}" : "{\"1\":{}}");
@@ -216,9 +217,10 @@ away_is_not(void *ctx)
 
 
 static const mcp_cluster_hooks_t  away_hooks = {
-    .look = away_look,
-    .post = away_post,
-    .is_away = away_is_not
+    .lookup = away_look,
+    .send_input = away_post,
+    .is_unreachable = away_is_not,
+    .clock = clock_agrees
 };
 
 
@@ -226,9 +228,9 @@ static const mcp_cluster_hooks_t  away_hooks = {
 static void
 away_answer(mcp_stream_state_e state, uint64_t seq)
 {
-    char         *p;
-    mcp_ask_t    *ask = away_asked;
-    mcp_found_t  *found;
+    char             *p;
+    mcp_operation_t  *ask = away_asked;
+    mcp_found_t      *found;
 
     assert_non_null(ask);
     away_asked = NULL;
@@ -237,15 +239,15 @@ away_answer(mcp_stream_state_e state, uint64_t seq)
                                     strlen(away_event));
     assert_true(found && p);
     memcpy(p, away_event, strlen(away_event));
-    found->look = away_is;
-    found->look.info.state = state;
-    found->look.info.last_seq = seq;
-    found->look.seq = seq;
-    found->look.state = state;
+    found->lookup = away_is;
+    found->lookup.info.state = state;
+    found->lookup.info.last_seq = seq;
+    found->lookup.seq = seq;
+    found->lookup.state = state;
     found->event = (mcp_str_t) { p, strlen(away_event) };
     ask->found = found;
     ask->n_found = 1;
-    mcp_ask_answer(ask, MCP_OK);
+    mcp_operation_answer(ask, MCP_OK);
     driver_pump(&d);
 }
 
@@ -418,21 +420,21 @@ test_young(void **state)
 static mcp_stream_info_t
 own_begin(void)
 {
-    mcp_job_t          *job;
-    mcp_store_t        *store;
-    mcp_task_id_t       id;
-    mcp_stream_info_t   info;
+    mcp_backend_request_t  *breq;
+    mcp_store_t            *store;
+    mcp_task_id_t           id;
+    mcp_stream_info_t       info;
 
-    job = task_begin(0);
+    breq = task_begin(0);
     store = &d.process[0].store;
     assert_int_equal(mcp_task_id_read(&id, d.endpoint.keys, test_str(task_id),
                                       d.te.now), MCP_OK);
     memcpy(away_id, id.stream, MCP_STREAM_ID_LEN);
     assert_int_equal(mcp_store_find(store, id.stream, 0, &info), MCP_OK);
-    assert_int_equal(mcp_store_share_start(store, &info.ref, 0), MCP_OK);
-    backend_say(&d, job, ROUND(",\"inputRequests\":{\"k\":" FORM ",\"l\":" FORM
+    assert_int_equal(mcp_store_replication_start(store, &info.ref, 0), MCP_OK);
+    backend_say(&d, breq, ROUND(",\"inputRequests\":{\"k\":" FORM ",\"l\":" FORM
                                "}") "\n");
-    backend_end(&d, job, MCP_FAULT_NONE);
+    backend_end(&d, breq, MCP_FAULT_NONE);
     assert_int_equal(mcp_store_find(store, id.stream, 0, &info), MCP_OK);
     assert_int_equal(info.state, MCP_STATE_INPUT_REQUIRED);
 
@@ -496,14 +498,15 @@ test_own(void **state)
 }
 
 
-/* The cluster knows nothing of it, or cannot be reached: what is here counts. */
+/* The cluster knows nothing of it, or cannot be reached: what is here
+ * counts. */
 static void
 test_own_alone(void **state)
 {
     size_t             i;
     mcp_stream_info_t  info;
 
-    static const int  rcs[] = { MCP_ERR_NOT_FOUND, MCP_ERR_AWAY };
+    static const int  rcs[] = { MCP_ERR_NOT_FOUND, MCP_ERR_UNREACHABLE };
 
     (void) state;
 
@@ -518,14 +521,14 @@ test_own_alone(void **state)
         client_close(&d, &b);
 
         task_ask(1, "tasks/get", "");
-        mcp_ask_answer(away_asked, MCP_ERR_AWAY);
+        mcp_operation_answer(away_asked, MCP_ERR_UNREACHABLE);
         driver_pump(&d);
         assert_null(strstr(b.text, "\"k#1\""));
         has(b.text, "\"l#1\"");
         client_close(&d, &b);
 
         task_ask(1, "tasks/update", ",\"inputResponses\":{\"l#1\":{}}");
-        mcp_ask_answer(away_asked, MCP_ERR_AWAY);
+        mcp_operation_answer(away_asked, MCP_ERR_UNREACHABLE);
         driver_pump(&d);
         assert_int_equal(away_posts, 1);
         assert_int_equal(b.status, 200);

@@ -122,6 +122,45 @@ members_of_one_name(void **state)
 }
 
 
+/* A backend that ignores the case of names reads the last of them, or the
+ * first. */
+static void
+members_with_alike_names_in_another_order_differ(void **state)
+{
+    static const char *const  rows[][6] = {
+        { "{\"Id\":1,\"id\":2,\"b\":3}", "{\"b\":3,\"Id\":1,\"id\":2}",
+          "{\"Id\":1,\"b\":3,\"\\u0069d\":2}" },
+        { "{\"id\":2,\"Id\":1,\"b\":3}", "{\"id\":2,\"b\":3,\"Id\":1}" },
+        { "{\"id\":1,\"Id\":2,\"b\":3}" }, { "{\"Id\":1,\"id\":2}" },
+        { "{\"s\":1,\"\xc5\xbf\":2}" }, { "{\"\\u017f\":2,\"s\":1}" },
+        { "{\"K\":1,\"\xe2\x84\xaa\":2}" }, { "{\"\xe2\x84\xaa\":2,\"K\":1}" },
+        { "{\"i\":1,\"\xc4\xb1\":2}" }, { "{\"\xc4\xb1\":2,\"i\":1}" },
+        { "{\"n\":1,\"n\\u0000x\":2}" }, { "{\"n\\u0000x\":2,\"n\":1}" },
+        { "{\"N\\u0000y\":1,\"n\\u0000x\":2}" },
+        { "{\"n\\u0000x\":2,\"N\\u0000y\":1}" },
+        { "{\"abcdefgh\":1,\"ABCDEFGH\":2}" },
+        { "{\"ABCDEFGH\":2,\"abcdefgh\":1}" },
+        { "{\"abcdefghi\":1,\"ABCDEFGHI\":2}" },
+        { "{\"ABCDEFGHI\":2,\"abcdefghi\":1}" },
+        { "{\"a\":{\"Id\":1,\"id\":2}}" }, { "{\"a\":{\"id\":2,\"Id\":1}}" },
+
+        /* names that are not alike */
+
+        { "{\"abcdefghi\":1,\"ABCDEFGHJ\":2}",
+          "{\"ABCDEFGHJ\":2,\"abcdefghi\":1}" },
+        { "{\"\xc3\xa9\":1,\"\xc3\x89\":2}", "{\"\xc3\x89\":2,\"\xc3\xa9\":1}" },
+        { "{\"n\":1,\"nx\":2}", "{\"nx\":2,\"n\":1}" },
+        { "{\"\":1,\"x\":2}", "{\"x\":2,\"\":1}" },
+        { "{\"[\":1,\"{\":2}", "{\"{\":2,\"[\":1}" },
+        { "{\"@\":1,\"`\":2}", "{\"`\":2,\"@\":1}" }
+    };
+
+    (void) state;
+
+    check(rows, ITEMS(rows));
+}
+
+
 static void
 strings_in_any_spelling(void **state)
 {
@@ -267,6 +306,69 @@ many_members(void **state)
 }
 
 
+/* An object in an object, each with enough text to be replaced by its digest:
+ * what is in them still counts, and its order does not. */
+static void
+long_objects_count_like_short_ones(void **state)
+{
+    int            i;
+    char          *text;
+    char           filler[5000];
+    unsigned char  out[4][MCP_DIGEST_LEN];
+
+    static const char *const  forms[] = {
+        "{\"o\":{\"b\":{\"x\":\"%s\",\"a\":1},\"a\":2},\"a\":[3]}",
+        "{\"a\":[3],\"o\":{\"a\":2,\"b\":{\"a\":1,\"x\":\"%s\"}}}",
+        "{\"a\":[3],\"o\":{\"a\":2,\"b\":{\"a\":0,\"x\":\"%s\"}}}",
+        "{\"a\":[3],\"o\":{\"a\":0,\"b\":{\"a\":1,\"x\":\"%s\"}}}"
+    };
+
+    (void) state;
+
+    memset(filler, 'f', sizeof(filler) - 1);
+    filler[sizeof(filler) - 1] = '\0';
+
+    for (i = 0; i < 4; i++) {
+        assert_true(asprintf(&text, forms[i], filler) > 0);
+        digest(text, out[i]);
+        free(text);
+    }
+
+    assert_memory_equal(out[0], out[1], MCP_DIGEST_LEN);
+    assert_memory_not_equal(out[0], out[2], MCP_DIGEST_LEN);
+    assert_memory_not_equal(out[0], out[3], MCP_DIGEST_LEN);
+}
+
+
+/* Memory grows by doubling, whatever the number of members and escapes. */
+static void
+allocations_do_not_grow_with_the_members(void **state)
+{
+    int            i, n;
+    char          *text, *p;
+    unsigned long  before;
+    unsigned char  out[MCP_DIGEST_LEN];
+
+    (void) state;
+
+    n = 100000;
+    text = malloc((size_t) n * 40 + 16);
+    assert_non_null(text);
+    p = text + sprintf(text, "{");
+
+    for (i = 0; i < n; i++) {
+        p += sprintf(p, "%s\"\\u0061%d\":{\"\\u0062\":\"\\n\"}", i ? "," : "",
+                     (int) (i * 7919LL % n));
+    }
+
+    strcpy(p, "}");
+    before = tm.total;
+    digest(text, out);
+    assert_in_range(tm.total - before, 1, 50);
+    free(text);
+}
+
+
 static void
 memory_may_fail(void **state)
 {
@@ -304,11 +406,14 @@ main(void)
     const struct CMUnitTest  tests[] = {
         cmocka_unit_test(members_in_any_order),
         cmocka_unit_test(members_of_one_name),
+        cmocka_unit_test(members_with_alike_names_in_another_order_differ),
         cmocka_unit_test(strings_in_any_spelling),
         cmocka_unit_test(numbers_in_any_spelling),
         cmocka_unit_test(what_is_left_out),
         cmocka_unit_test(depth_is_limited),
         cmocka_unit_test(many_members),
+        cmocka_unit_test(long_objects_count_like_short_ones),
+        cmocka_unit_test(allocations_do_not_grow_with_the_members),
         cmocka_unit_test(memory_may_fail)
     };
 

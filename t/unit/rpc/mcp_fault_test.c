@@ -30,7 +30,7 @@ static const struct {
     { MCP_FAULT_LINK_INPUT, 400, -32600, 400, -32600 },
     { MCP_FAULT_LINK_ANSWERS, 400, -32600, 400, -32600 },
     { MCP_FAULT_STORE_FULL, 503, -32000, 503, -32603 },
-    { MCP_FAULT_CLUSTER_AWAY, 503, -32000, 503, -32603 },
+    { MCP_FAULT_CLUSTER_UNREACHABLE, 503, -32000, 503, -32603 },
     { MCP_FAULT_TOO_MANY_STREAMS, 429, -32000, 429, -32603 },
     { MCP_FAULT_TOO_MANY_VALUES, 429, -32000, 429, -32603 },
     { MCP_FAULT_FORBIDDEN, 403, -32000, 403, -32600 },
@@ -230,8 +230,9 @@ test_round_trip(void **state)
                         mcp_str("\n\"\\\x01"), mcp_str("[1]"));
 
         assert_int_equal(mcp_rpc_parse(&arena,
-                                       (mcp_str_t) { buf.data, buf.len }, 8, MCP_RPC_FROM_CLIENT,
-                                       &msg), MCP_OK);
+                                       (mcp_str_t) { buf.data, buf.len }, 8,
+                                       MCP_RPC_FROM_CLIENT, &msg),
+                         MCP_OK);
         assert_int_equal(msg.kind, MCP_RPC_ERROR);
         assert_str_is(msg.id, "-0");
 

@@ -141,7 +141,7 @@ of_each_era(void **state)
         assert_int_equal(m->session, cases[i].session);
         assert_int_equal(m->stateless, cases[i].stateless);
         assert_int_equal(m->caches, cases[i].caches);
-        assert_int_equal(m->asks, cases[i].asks);
+        assert_int_equal(m->takes_input, cases[i].asks);
         assert_int_equal(m->subject, cases[i].subject);
     }
 

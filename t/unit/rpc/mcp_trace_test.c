@@ -14,18 +14,20 @@
 
 
 static void
-fact_is(const mcp_facts_t *facts, mcp_fact_e fact, const char *text)
+fact_is(const mcp_variables_t *variables, mcp_variable_e variable,
+    const char *text)
 {
-    assert_int_equal(facts->value[fact].len, strlen(text));
+    assert_int_equal(variables->value[variable].len, strlen(text));
 
     if (*text) {
-        assert_memory_equal(facts->value[fact].data, text, strlen(text));
+        assert_memory_equal(variables->value[variable].data, text,
+                            strlen(text));
     }
 }
 
 
 static void
-set(mcp_facts_t *facts, const char *parent, const char *state,
+set(mcp_variables_t *variables, const char *parent, const char *state,
     const char *baggage)
 {
     mcp_trace_t  trace;
@@ -34,16 +36,16 @@ set(mcp_facts_t *facts, const char *parent, const char *state,
     trace.state = (mcp_str_t) { state, strlen(state) };
     trace.baggage = (mcp_str_t) { baggage, strlen(baggage) };
 
-    memset(facts, 0, sizeof(mcp_facts_t));
-    mcp_trace_set(facts, &trace);
+    memset(variables, 0, sizeof(mcp_variables_t));
+    mcp_trace_set(variables, &trace);
 }
 
 
 static void
 test_parent(void **state)
 {
-    size_t       i;
-    mcp_facts_t  facts;
+    size_t           i;
+    mcp_variables_t  variables;
 
     static const struct {
         const char  *text;
@@ -69,10 +71,11 @@ test_parent(void **state)
     (void) state;
 
     for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        set(&facts, cases[i].text, "a=1", "");
-        fact_is(&facts, MCP_FACT_TRACEPARENT,
+        set(&variables, cases[i].text, "a=1", "");
+        fact_is(&variables, MCP_VARIABLE_TRACEPARENT,
                 cases[i].good ? cases[i].text : "");
-        fact_is(&facts, MCP_FACT_TRACESTATE, cases[i].good ? "a=1" : "");
+        fact_is(&variables, MCP_VARIABLE_TRACESTATE, cases[i].good ? "a=1"
+                : "");
     }
 }
 
@@ -80,9 +83,9 @@ test_parent(void **state)
 static void
 test_state(void **state)
 {
-    char         text[1000], *p;
-    size_t       i;
-    mcp_facts_t  facts;
+    char             text[1000], *p;
+    size_t           i;
+    mcp_variables_t  variables;
 
     static const struct {
         const char  *text;
@@ -97,9 +100,9 @@ test_state(void **state)
     (void) state;
 
     for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        set(&facts, PARENT, cases[i].text, "");
-        fact_is(&facts, MCP_FACT_TRACEPARENT, PARENT);
-        fact_is(&facts, MCP_FACT_TRACESTATE,
+        set(&variables, PARENT, cases[i].text, "");
+        fact_is(&variables, MCP_VARIABLE_TRACEPARENT, PARENT);
+        fact_is(&variables, MCP_VARIABLE_TRACESTATE,
                 cases[i].good ? cases[i].text : "");
     }
 
@@ -109,28 +112,28 @@ test_state(void **state)
         p += sprintf(p, "%sa%02u=1", i ? "," : "", (unsigned) i);
     }
 
-    set(&facts, PARENT, text, "");
-    fact_is(&facts, MCP_FACT_TRACESTATE, "");
+    set(&variables, PARENT, text, "");
+    fact_is(&variables, MCP_VARIABLE_TRACESTATE, "");
     text[strlen(text) - 6] = '\0';
-    set(&facts, PARENT, text, "");
-    fact_is(&facts, MCP_FACT_TRACESTATE, text);
+    set(&variables, PARENT, text, "");
+    fact_is(&variables, MCP_VARIABLE_TRACESTATE, text);
 
     memset(text, 'x', 513);
     memcpy(text, "a=", 2);
     text[513] = '\0';
-    set(&facts, PARENT, text, "");
-    fact_is(&facts, MCP_FACT_TRACESTATE, "");
+    set(&variables, PARENT, text, "");
+    fact_is(&variables, MCP_VARIABLE_TRACESTATE, "");
     text[512] = '\0';
-    set(&facts, PARENT, text, "");
-    fact_is(&facts, MCP_FACT_TRACESTATE, text);
+    set(&variables, PARENT, text, "");
+    fact_is(&variables, MCP_VARIABLE_TRACESTATE, text);
 }
 
 
 static void
 test_baggage(void **state)
 {
-    size_t       i;
-    mcp_facts_t  facts;
+    size_t           i;
+    mcp_variables_t  variables;
 
     static const struct {
         const char  *text;
@@ -146,15 +149,15 @@ test_baggage(void **state)
     (void) state;
 
     for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        set(&facts, "", "a=1", cases[i].text);
-        fact_is(&facts, MCP_FACT_TRACESTATE, "");
+        set(&variables, "", "a=1", cases[i].text);
+        fact_is(&variables, MCP_VARIABLE_TRACESTATE, "");
 
         if (cases[i].good) {
-            fact_is(&facts, MCP_FACT_BAGGAGE,
+            fact_is(&variables, MCP_VARIABLE_BAGGAGE,
                     strchr(cases[i].text, '\t') ? "?" : cases[i].text);
 
         } else {
-            fact_is(&facts, MCP_FACT_BAGGAGE, "");
+            fact_is(&variables, MCP_VARIABLE_BAGGAGE, "");
         }
     }
 }
@@ -164,13 +167,13 @@ test_baggage(void **state)
 static void
 test_meta(void **state)
 {
-    char          text[512];
-    size_t        i;
-    mcp_rpc_t     msg;
-    mcp_trace_t   trace;
-    test_mem_t    tm;
-    mcp_arena_t   arena;
-    mcp_facts_t   facts;
+    char             text[512];
+    size_t           i;
+    mcp_rpc_t        msg;
+    mcp_trace_t      trace;
+    test_mem_t       tm;
+    mcp_arena_t      arena;
+    mcp_variables_t  variables;
 
     static const struct {
         const char  *meta;
@@ -197,17 +200,18 @@ test_meta(void **state)
     mcp_arena_init(&arena, &tm.mem);
 
     for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        set(&facts, PARENT, "http=1", "from=http");
+        set(&variables, PARENT, "http=1", "from=http");
         snprintf(text, sizeof(text),
                  "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"x\","
                  "\"params\":{\"_meta\":%s}}", cases[i].meta);
-        assert_int_equal(mcp_rpc_parse(&arena, test_str(text), 8, MCP_RPC_FROM_CLIENT, &msg),
+        assert_int_equal(mcp_rpc_parse(&arena, test_str(text), 8,
+                                       MCP_RPC_FROM_CLIENT, &msg),
                          MCP_OK);
         mcp_trace_of_meta(&trace, &arena, &msg);
-        mcp_trace_set(&facts, &trace);
-        fact_is(&facts, MCP_FACT_TRACEPARENT, cases[i].parent);
-        fact_is(&facts, MCP_FACT_TRACESTATE, cases[i].state);
-        fact_is(&facts, MCP_FACT_BAGGAGE, cases[i].baggage);
+        mcp_trace_set(&variables, &trace);
+        fact_is(&variables, MCP_VARIABLE_TRACEPARENT, cases[i].parent);
+        fact_is(&variables, MCP_VARIABLE_TRACESTATE, cases[i].state);
+        fact_is(&variables, MCP_VARIABLE_BAGGAGE, cases[i].baggage);
     }
 
     mcp_arena_destroy(&arena);

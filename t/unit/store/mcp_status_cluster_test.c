@@ -6,7 +6,7 @@
 #include "store_driver.h"
 
 #include "mcp_status.h"
-#include "store/mcp_store_share.h"
+#include "store/mcp_store_replication.h"
 
 
 #define NO_LAG  "\"mirrors\":0,\"lag\":{\"events\":0,\"bytes\":0,\"age\":0},"
@@ -42,21 +42,21 @@ teardown(void **state)
 static char *
 render(const char *format)
 {
-    char              *text;
-    mcp_buf_t          buf;
-    mcp_status_ask_t   ask;
-    mcp_status_head_t  head;
+    char               *text;
+    mcp_buf_t           buf;
+    mcp_status_query_t  query;
+    mcp_status_head_t   head;
 
-    memset(&ask, 0, sizeof(mcp_status_ask_t));
+    memset(&query, 0, sizeof(mcp_status_query_t));
 
-    ask.format = test_str(format);
-    ask.server = mcp_str("test/1.0");
-    ask.zone = mcp_str("z");
-    ask.now = 20000;
+    query.format = test_str(format);
+    query.server = mcp_str("test/1.0");
+    query.zone = mcp_str("z");
+    query.now = 20000;
 
     mcp_buf_init(&buf, &d.tm.mem, 262144);
 
-    assert_int_equal(mcp_status_render(&d.store[1], &ask, &buf, &head),
+    assert_int_equal(mcp_status_render(&d.store[1], &query, &buf, &head),
                      MCP_OK);
 
     text = calloc(1, buf.len + 1);
@@ -94,11 +94,11 @@ notes(void)
     view.layout = 1;
     view.n_members = 2;
     view.members[0].id = 0x1abc;
-    view.members[0].beat = 19000;
+    view.members[0].heartbeat = 19000;
     strcpy(view.members[0].label, "a \"b\"");
     strcpy(view.members[0].build, "0.9.0");
     view.members[1].id = UINT64_MAX;
-    view.members[1].beat = 30000;
+    view.members[1].heartbeat = 30000;
 
     mcp_store_node_link(&d.store[0], MCP_NODE_LINK_IS_UP, 12);
     mcp_store_node_link(&d.store[1], MCP_NODE_LINK_LOST, 0);
@@ -123,8 +123,8 @@ counts(void)
     mcp_store_node_lag(&d.store[0], &lag[0]);
     mcp_store_node_lag(&d.store[1], &lag[1]);
     mcp_store_node_count(&d.store[0], MCP_NODE_REBORN);
-    mcp_store_node_count(&d.store[0], MCP_NODE_STRANGE);
-    mcp_store_node_count(&d.store[1], MCP_NODE_STRANGE);
+    mcp_store_node_count(&d.store[0], MCP_NODE_UNEXPECTED_REPLY);
+    mcp_store_node_count(&d.store[1], MCP_NODE_UNEXPECTED_REPLY);
 }
 
 
@@ -190,7 +190,7 @@ test_json(void **state)
                  "\"age\":4000},\"events_copied\":0,");
     says("json", "\"deaths\":1,\"errors\":2,");
 
-    mcp_store_node_alone(&d.store[1], "no key");
+    mcp_store_node_standalone(&d.store[1], "no key");
     says("json", "\"state\":\"alone\"");
     says("json", "\"refused\":\"no key\"");
 }
@@ -211,7 +211,8 @@ test_prometheus(void **state)
     says("prometheus", "\nmcp_cluster_members{zone=\"z\"} 2\n");
     says("prometheus", "\nmcp_cluster_member_silence_seconds{zone=\"z\"} 1\n");
     says("prometheus", "\nmcp_cluster_round_trip_seconds{zone=\"z\"} 0.012\n");
-    says("prometheus", "\nmcp_cluster_clock_offset_seconds{zone=\"z\"} -1.05\n");
+    says("prometheus",
+         "\nmcp_cluster_clock_offset_seconds{zone=\"z\"} -1.05\n");
 
     counts();
     says("prometheus", "\nmcp_cluster_mirrors{zone=\"z\"} 1\n");
@@ -222,7 +223,7 @@ test_prometheus(void **state)
                        "mcp_cluster_deaths_total{zone=\"z\"} 1\n");
     says("prometheus", "\nmcp_cluster_errors_total{zone=\"z\"} 2\n");
 
-    mcp_store_node_alone(&d.store[1], "no key");
+    mcp_store_node_standalone(&d.store[1], "no key");
     says("prometheus", "\nmcp_cluster_refused{zone=\"z\"} 1\n");
 }
 
@@ -237,7 +238,7 @@ test_html(void **state)
                  "connected to Redis, nodes: 2, mirrors: 0, events that Redis "
                  "does not have yet: 0</p>\n");
 
-    mcp_store_node_alone(&d.store[1], "<a>");
+    mcp_store_node_standalone(&d.store[1], "<a>");
     says("html", "does not have yet: 0<br>Refused: &lt;a&gt;</p>\n");
 }
 

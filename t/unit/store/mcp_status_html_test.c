@@ -10,7 +10,7 @@
 #include "mcp_status.h"
 #include "mcp_version.h"
 #include "rpc/mcp_reason.h"
-#include "store/mcp_status_parts.h"
+#include "store/mcp_status_internal.h"
 
 
 static store_driver_t     d;
@@ -45,15 +45,15 @@ teardown(void **state)
 static int
 render(mcp_buf_t *buf)
 {
-    mcp_status_ask_t  ask;
+    mcp_status_query_t  query;
 
-    memset(&ask, 0, sizeof(mcp_status_ask_t));
+    memset(&query, 0, sizeof(mcp_status_query_t));
 
-    ask.format = mcp_str("html");
-    ask.server = mcp_str("test/1.0");
-    ask.zone = mcp_str("z");
+    query.format = mcp_str("html");
+    query.server = mcp_str("test/1.0");
+    query.zone = mcp_str("z");
 
-    return mcp_status_render(&d.store[0], &ask, buf, &head);
+    return mcp_status_render(&d.store[0], &query, buf, &head);
 }
 
 
@@ -77,17 +77,18 @@ show(void)
 
 
 static uint32_t
-row_of(mcp_tally_kind_e kind, const char *name)
+row_of(mcp_call_stats_kind_e kind, const char *name)
 {
-    uint32_t          row;
-    mcp_tally_item_t  item;
+    uint32_t               row;
+    mcp_call_stats_item_t  item;
 
-    item.place = (const unsigned char *) "sixteen bytes ..";
+    item.catalog_key = (const unsigned char *) "sixteen bytes ..";
     item.endpoint = mcp_str("localhost/mcp");
     item.kind = kind;
     item.name = test_str(name);
 
-    assert_int_equal(mcp_store_tally_row(&d.store[0], &item, &row), MCP_OK);
+    assert_int_equal(mcp_store_call_stats_row(&d.store[0], &item, &row),
+                     MCP_OK);
 
     return row;
 }
@@ -121,23 +122,23 @@ test_page(void **state)
 static void
 test_tools(void **state)
 {
-    uint32_t             row;
-    mcp_tally_failure_t  failure;
+    uint32_t                  row;
+    mcp_call_stats_failure_t  failure;
 
     (void) state;
 
-    (void) row_of(MCP_TALLY_KIND_OTHER, "");
-    row = row_of(MCP_TALLY_KIND_TOOL, "<img src=x onerror=alert(1)>&amp;");
+    (void) row_of(MCP_CALL_STATS_KIND_OTHER, "");
+    row = row_of(MCP_CALL_STATS_KIND_TOOL, "<img src=x onerror=alert(1)>&amp;");
 
-    mcp_store_tally_count(&d.store[0], row, MCP_ENDING_OK, 40);
-    mcp_store_tally_count(&d.store[1], row, MCP_ENDING_FAULT, 2500);
+    mcp_store_call_stats_count(&d.store[0], row, MCP_OUTCOME_OK, 40);
+    mcp_store_call_stats_count(&d.store[1], row, MCP_OUTCOME_FAULT, 2500);
 
     memset(&failure, 0, sizeof(failure));
     failure.at = 77;
     failure.row = row;
-    failure.result = MCP_ENDING_FAULT;
+    failure.result = MCP_OUTCOME_FAULT;
     failure.reason = MCP_REASON_BACKEND_TIMEOUT;
-    mcp_store_tally_failed(&d.store[0], &failure);
+    mcp_store_call_stats_failed(&d.store[0], &failure);
 
     show();
 
@@ -268,10 +269,10 @@ test_limit(void **state)
 static void
 test_zone(void **state)
 {
-    size_t            i;
-    mcp_buf_t         buf;
-    mcp_status_t      status;
-    mcp_status_ask_t  ask;
+    size_t              i;
+    mcp_buf_t           buf;
+    mcp_status_t        status;
+    mcp_status_query_t  query;
 
     static const struct {
         uint64_t     size;
@@ -283,16 +284,17 @@ test_zone(void **state)
         { 65536, 10239, "has room", "10239 bytes of 64 KB in use (15 %)" },
         { 64 << 20, 47 << 20, "has room", "47 MB of 64 MB in use (73 %)" },
         { 64 << 20, 48 << 20, "is filling up", "48 MB of 64 MB in use (75 %)" },
-        { 64 << 20, 58 << 20, "is nearly full", "58 MB of 64 MB in use (90 %)" },
+        { 64 << 20, 58 << 20, "is nearly full",
+          "58 MB of 64 MB in use (90 %)" },
         { 1ULL << 44, 1ULL << 44, "is nearly full",
           "16384 GB of 16384 GB in use (100 %)" }
     };
 
     (void) state;
 
-    memset(&ask, 0, sizeof(ask));
+    memset(&query, 0, sizeof(query));
     memset(&status, 0, sizeof(status));
-    status.ask = &ask;
+    status.query = &query;
     status.store = &d.store[0];
 
     for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {

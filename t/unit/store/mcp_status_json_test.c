@@ -9,7 +9,7 @@
 #include "mcp_status.h"
 #include "mcp_version.h"
 #include "rpc/mcp_reason.h"
-#include "store/mcp_store_tally.h"
+#include "store/mcp_store_call_stats.h"
 
 
 static store_driver_t  d;
@@ -20,44 +20,46 @@ static uint32_t        echo;
 static int
 setup(void **state)
 {
-    uint32_t             other;
-    mcp_live_t           live;
-    mcp_tally_item_t     item;
-    mcp_tally_failure_t  failure;
+    uint32_t                  other;
+    mcp_active_t              live;
+    mcp_call_stats_item_t     item;
+    mcp_call_stats_failure_t  failure;
 
     (void) state;
 
     store_open(&d, 1024 * 1024, 2);
 
-    item.place = (const unsigned char *) "sixteen bytes ..";
+    item.catalog_key = (const unsigned char *) "sixteen bytes ..";
     item.endpoint = mcp_str("localhost/mcp");
-    item.kind = MCP_TALLY_KIND_OTHER;
+    item.kind = MCP_CALL_STATS_KIND_OTHER;
     item.name = mcp_null_str;
-    assert_int_equal(mcp_store_tally_row(&d.store[0], &item, &other), MCP_OK);
+    assert_int_equal(mcp_store_call_stats_row(&d.store[0], &item, &other),
+                     MCP_OK);
 
-    item.kind = MCP_TALLY_KIND_TOOL;
+    item.kind = MCP_CALL_STATS_KIND_TOOL;
     item.name = mcp_str("e\\c\"ho");
-    assert_int_equal(mcp_store_tally_row(&d.store[0], &item, &echo), MCP_OK);
+    assert_int_equal(mcp_store_call_stats_row(&d.store[0], &item, &echo),
+                     MCP_OK);
 
-    mcp_store_tally_count(&d.store[0], echo, MCP_ENDING_OK, 40);
-    mcp_store_tally_count(&d.store[1], echo, MCP_ENDING_FAULT, 2500);
+    mcp_store_call_stats_count(&d.store[0], echo, MCP_OUTCOME_OK, 40);
+    mcp_store_call_stats_count(&d.store[1], echo, MCP_OUTCOME_FAULT, 2500);
 
     memset(&failure, 0, sizeof(failure));
     failure.at = 77;
     failure.row = echo;
-    failure.result = MCP_ENDING_FAULT;
+    failure.result = MCP_OUTCOME_FAULT;
     failure.reason = MCP_REASON_BACKEND_TIMEOUT;
-    mcp_tally_principal(failure.principal, mcp_str("alice"));
-    mcp_store_tally_failed(&d.store[0], &failure);
-    failure.result = MCP_TALLY_REFUSED;
+    mcp_call_stats_principal(failure.principal, mcp_str("alice"));
+    mcp_store_call_stats_failed(&d.store[0], &failure);
+    failure.result = MCP_CALL_STATS_REFUSED;
     failure.reason = MCP_REASON_QUOTA;
-    mcp_store_tally_failed(&d.store[0], &failure);
+    mcp_store_call_stats_failed(&d.store[0], &failure);
 
     memset(&live, 0, sizeof(live));
     live.row = echo;
     live.began = 100;
-    mcp_tally_principal(live.principal, mcp_str("bob"));
-    (void) mcp_store_live_begin(&d.store[1], &live);
+    mcp_call_stats_principal(live.principal, mcp_str("bob"));
+    (void) mcp_store_active_begin(&d.store[1], &live);
 
     return 0;
 }
@@ -78,22 +80,22 @@ teardown(void **state)
 static char *
 render(const char *format, const char *type, unsigned details)
 {
-    char              *text;
-    mcp_buf_t          buf;
-    mcp_status_ask_t   ask;
-    mcp_status_head_t  head;
+    char               *text;
+    mcp_buf_t           buf;
+    mcp_status_query_t  query;
+    mcp_status_head_t   head;
 
-    memset(&ask, 0, sizeof(mcp_status_ask_t));
+    memset(&query, 0, sizeof(mcp_status_query_t));
 
-    ask.format = test_str(format);
-    ask.server = mcp_str("test/1.0");
-    ask.zone = mcp_str("z");
-    ask.now = 1500;
-    ask.details = details & 1;
+    query.format = test_str(format);
+    query.server = mcp_str("test/1.0");
+    query.zone = mcp_str("z");
+    query.now = 1500;
+    query.details = details & 1;
 
     mcp_buf_init(&buf, &d.tm.mem, 65536);
 
-    assert_int_equal(mcp_status_render(&d.store[0], &ask, &buf, &head),
+    assert_int_equal(mcp_status_render(&d.store[0], &query, &buf, &head),
                      MCP_OK);
     assert_str_is(head.content_type, type);
     assert_int_equal(head.n_headers, 0);
@@ -127,7 +129,7 @@ test_json(void **state)
 
     mcp_store_count(&d.store[0], MCP_COUNT_REQUESTS, 7);
     mcp_store_count(&d.store[1], MCP_COUNT_REQUESTS, 1);
-    mcp_store_count(&d.store[1], MCP_COUNT_CALLS_LIVE, 3);
+    mcp_store_count(&d.store[1], MCP_COUNT_CALLS_ACTIVE, 3);
     mcp_store_count(&d.store[0],
                     MCP_COUNT_REVISION + MCP_REVISION_2025_11_25, 2);
 
@@ -177,11 +179,11 @@ test_json(void **state)
 }
 
 
-#define TOOL  "{\"endpoint\":\"localhost/mcp\",\"kind\":\"tool\","           \
-              "\"tool\":\"e\\\\c\\\"ho\",\"live\":1,\"results\":{\"ok\":1,"        \
+#define TOOL  "{\"endpoint\":\"localhost/mcp\",\"kind\":\"tool\","            \
+              "\"tool\":\"e\\\\c\\\"ho\",\"live\":1,\"results\":{\"ok\":1,"   \
               "\"tool_error\":0,\"rpc_error\":0,\"fault\":1,\"lost\":0,"      \
               "\"cancelled\":0,\"expired\":0},\"seconds\":{\"count\":2,"      \
-              "\"sum\":2.54,\"buckets\":[0,0,1,1,1,1,1,1,2,2,2,2,2,2,2]},"         \
+              "\"sum\":2.54,\"buckets\":[0,0,1,1,1,1,1,1,2,2,2,2,2,2,2]},"    \
               "\"last_error\":{\"at\":77,\"result\":\"fault\","               \
               "\"reason\":\"backend_timeout\","
 

@@ -8,7 +8,7 @@
 #include "mcp_status.h"
 #include "mcp_version.h"
 #include "rpc/mcp_reason.h"
-#include "store/mcp_store_tally.h"
+#include "store/mcp_store_call_stats.h"
 
 
 static store_driver_t  d;
@@ -19,46 +19,48 @@ static uint32_t        echo;
 static int
 setup(void **state)
 {
-    uint32_t             other;
-    mcp_live_t           live;
-    mcp_tally_item_t     item;
-    mcp_tally_failure_t  failure;
+    uint32_t                  other;
+    mcp_active_t              live;
+    mcp_call_stats_item_t     item;
+    mcp_call_stats_failure_t  failure;
 
     (void) state;
 
     store_open(&d, 1024 * 1024, 2);
 
-    item.place = (const unsigned char *) "sixteen bytes ..";
+    item.catalog_key = (const unsigned char *) "sixteen bytes ..";
     item.endpoint = mcp_str("localhost/mcp");
-    item.kind = MCP_TALLY_KIND_OTHER;
+    item.kind = MCP_CALL_STATS_KIND_OTHER;
     item.name = mcp_null_str;
-    assert_int_equal(mcp_store_tally_row(&d.store[0], &item, &other), MCP_OK);
+    assert_int_equal(mcp_store_call_stats_row(&d.store[0], &item, &other),
+                     MCP_OK);
 
-    item.kind = MCP_TALLY_KIND_TOOL;
+    item.kind = MCP_CALL_STATS_KIND_TOOL;
     item.name = mcp_str("e\\c\"ho");
-    assert_int_equal(mcp_store_tally_row(&d.store[0], &item, &echo), MCP_OK);
+    assert_int_equal(mcp_store_call_stats_row(&d.store[0], &item, &echo),
+                     MCP_OK);
 
-    mcp_store_tally_count(&d.store[0], echo, MCP_ENDING_OK, 40);
-    mcp_store_tally_count(&d.store[1], echo, MCP_ENDING_FAULT, 2500);
+    mcp_store_call_stats_count(&d.store[0], echo, MCP_OUTCOME_OK, 40);
+    mcp_store_call_stats_count(&d.store[1], echo, MCP_OUTCOME_FAULT, 2500);
 
     memset(&failure, 0, sizeof(failure));
     failure.at = 77;
     failure.row = echo;
-    failure.result = MCP_ENDING_FAULT;
+    failure.result = MCP_OUTCOME_FAULT;
     failure.reason = MCP_REASON_BACKEND_TIMEOUT;
-    mcp_tally_principal(failure.principal, mcp_str("alice"));
-    mcp_store_tally_failed(&d.store[0], &failure);
-    failure.result = MCP_TALLY_REFUSED;
+    mcp_call_stats_principal(failure.principal, mcp_str("alice"));
+    mcp_store_call_stats_failed(&d.store[0], &failure);
+    failure.result = MCP_CALL_STATS_REFUSED;
     failure.reason = MCP_REASON_QUOTA;
-    mcp_store_tally_failed(&d.store[0], &failure);
+    mcp_store_call_stats_failed(&d.store[0], &failure);
 
     memset(&live, 0, sizeof(live));
     live.row = echo;
     live.began = 100;
-    mcp_tally_principal(live.principal, mcp_str("bob"));
-    (void) mcp_store_live_begin(&d.store[1], &live);
+    mcp_call_stats_principal(live.principal, mcp_str("bob"));
+    (void) mcp_store_active_begin(&d.store[1], &live);
 
-    mcp_store_count(&d.store[0], MCP_COUNT_REFUSED_LIMIT, 2);
+    mcp_store_count(&d.store[0], MCP_COUNT_REJECTED_LIMIT, 2);
 
     return 0;
 }
@@ -79,22 +81,22 @@ teardown(void **state)
 static char *
 render(const char *format, const char *type, unsigned details)
 {
-    char              *text;
-    mcp_buf_t          buf;
-    mcp_status_ask_t   ask;
-    mcp_status_head_t  head;
+    char               *text;
+    mcp_buf_t           buf;
+    mcp_status_query_t  query;
+    mcp_status_head_t   head;
 
-    memset(&ask, 0, sizeof(mcp_status_ask_t));
+    memset(&query, 0, sizeof(mcp_status_query_t));
 
-    ask.format = test_str(format);
-    ask.server = mcp_str("test/1.0");
-    ask.zone = mcp_str("z");
-    ask.now = 1500;
-    ask.details = details & 1;
+    query.format = test_str(format);
+    query.server = mcp_str("test/1.0");
+    query.zone = mcp_str("z");
+    query.now = 1500;
+    query.details = details & 1;
 
     mcp_buf_init(&buf, &d.tm.mem, 65536);
 
-    assert_int_equal(mcp_status_render(&d.store[0], &ask, &buf, &head),
+    assert_int_equal(mcp_status_render(&d.store[0], &query, &buf, &head),
                      MCP_OK);
     assert_str_is(head.content_type, type);
     assert_int_equal(head.n_headers, 0);

@@ -34,17 +34,17 @@ teardown(void **state)
 
 
 static int
-ask(const char *format, mcp_buf_t *buf, mcp_status_head_t *head)
+query(const char *format, mcp_buf_t *buf, mcp_status_head_t *head)
 {
-    mcp_status_ask_t  ask;
+    mcp_status_query_t  query;
 
-    memset(&ask, 0, sizeof(mcp_status_ask_t));
+    memset(&query, 0, sizeof(mcp_status_query_t));
 
-    ask.format = test_str(format);
-    ask.server = mcp_str("test/1.0");
-    ask.zone = mcp_str("z");
+    query.format = test_str(format);
+    query.server = mcp_str("test/1.0");
+    query.zone = mcp_str("z");
 
-    return mcp_status_render(&d.store[0], &ask, buf, head);
+    return mcp_status_render(&d.store[0], &query, buf, head);
 }
 
 
@@ -58,19 +58,19 @@ test_errors(void **state)
 
     mcp_buf_init(&buf, &d.tm.mem, 65536);
 
-    assert_int_equal(ask("xml", &buf, &head),
+    assert_int_equal(query("xml", &buf, &head),
                      MCP_ERR_NOT_FOUND);
 
     d.tm.fail_at = 1;
 
-    assert_int_equal(ask("json", &buf, &head),
+    assert_int_equal(query("json", &buf, &head),
                      MCP_ERR_MEMORY);
 
     mcp_buf_free(&buf);
 
     mcp_buf_init(&buf, &d.tm.mem, 100);
 
-    assert_int_equal(ask("html", &buf, &head),
+    assert_int_equal(query("html", &buf, &head),
                      MCP_ERR_LIMIT);
 
     mcp_buf_free(&buf);

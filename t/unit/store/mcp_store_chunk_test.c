@@ -129,8 +129,10 @@ test_private(void **state)
     parts[0] = mcp_str("tag");
     parts[1] = store_message(1, 700000);       /* several holds of the lock */
 
-    assert_int_equal(mcp_store_private_make(S0, parts, 2, 16, 0, NULL, &a), MCP_OK);
-    assert_int_equal(mcp_store_private_make(S0, parts, 2, 16, 0, NULL, &b), MCP_OK);
+    assert_int_equal(mcp_store_private_make(S0, parts, 2, 16, 0, NULL, &a),
+                     MCP_OK);
+    assert_int_equal(mcp_store_private_make(S0, parts, 2, 16, 0, NULL, &b),
+                     MCP_OK);
     store_sound(&d);
 
     /* there is no room for a third: nothing of it stays */
@@ -153,7 +155,7 @@ test_private(void **state)
 
     /* one that was declared dead has lost them */
 
-    mcp_store_bury(S1, 0, 100);
+    mcp_store_reclaim(S1, 0, 100);
     assert_int_equal(mcp_store_room(S0->head, 1), room);
     assert_int_equal(mcp_store_private_make(S0, parts, 2, 16, 0, NULL, &c),
                      MCP_ERR_INTERNAL);

@@ -145,8 +145,8 @@ worker_create(worker_t *w, entry_t *e)
     e->live = 1;
 
     if (draw(&w->seed) % 2) {
-        mcp_store_share_start(&w->store, &e->ref,
-                              (unsigned) (draw(&w->seed) % 2));
+        mcp_store_replication_start(&w->store, &e->ref,
+                                    (unsigned) (draw(&w->seed) % 2));
     }
 }
 
@@ -289,11 +289,11 @@ worker_inbox(worker_t *w, entry_t *other, entry_t *own)
 {
     uint64_t           tag;
     mcp_buf_t          data;
-    mcp_post_e         type;
+    mcp_inbox_item_e   type;
     mcp_stream_info_t  info;
 
     if (worker_find(w, other, &info) == MCP_OK) {
-        mcp_store_post(&w->store, &info.ref, MCP_POST_INPUT,
+        mcp_store_inbox_put(&w->store, &info.ref, MCP_INBOX_INPUT,
                        draw(&w->seed),
                        store_message(1, draw(&w->seed) % 64 ? 300 : 70000));
     }
@@ -314,23 +314,23 @@ worker_inbox(worker_t *w, entry_t *other, entry_t *own)
 static void
 worker_copy(worker_t *w, entry_t *own)
 {
-    size_t                i, len;
-    static __thread char  buf[70000], want[70000];
-    mcp_store_raw_t       raw[4];
-    mcp_store_copy_t      copy = { 0 };
-    mcp_store_copying_t   copying;
+    size_t                   i, len;
+    static __thread char     buf[70000], want[70000];
+    mcp_store_raw_t          raw[4];
+    mcp_store_replicator_t   copy = { 0 };
+    mcp_store_replicating_t  copying;
 
     if (draw(&w->seed) % 8 == 0) {
-        mcp_store_share_end(&w->store, &own->ref);
+        mcp_store_replication_end(&w->store, &own->ref);
     }
 
     /* with "sync" only before there is what a reader may have, and not have
      * said yet */
 
     if (mcp_store_copying(&w->store, &own->ref, &copying) != MCP_OK) {
-        mcp_store_share_start(&w->store, &own->ref,
-                              own->started == 0
-                              && draw(&w->seed) % 2 == 0);
+        mcp_store_replication_start(&w->store, &own->ref,
+                                    own->started == 0
+                                    && draw(&w->seed) % 2 == 0);
         return;
     }
 
@@ -359,10 +359,10 @@ worker_copy(worker_t *w, entry_t *own)
     mcp_store_acked(&w->store, &own->ref, &copy.at);
 
     if (draw(&w->seed) % 4 == 0) {
-        mcp_store_remote(&w->store, &own->ref, copying.reader + 1,
-                         copy.at.seq);
-        mcp_store_remote_left(&w->store, &own->ref, copying.reader + 1,
-                              copy.at.seq, clock_ms());
+        mcp_store_remote_consumer(&w->store, &own->ref, copying.reader + 1,
+                                  copy.at.seq);
+        mcp_store_remote_consumer_left(&w->store, &own->ref, copying.reader + 1,
+                                       copy.at.seq, clock_ms());
     }
 }
 
@@ -402,14 +402,14 @@ worker_mirror_read(worker_t *w, const mcp_stream_info_t *info)
 static void
 worker_mirror(worker_t *w)
 {
-    uint64_t              seq;
-    mcp_str_t             message;
-    mcp_store_raw_t       raw = { 0 };
-    mcp_store_stand_t     stand = { 0 };
-    mcp_stream_ref_t      ref;
-    mcp_stream_spec_t     spec;
-    mcp_stream_info_t     info;
-    static __thread char  text[70000];
+    uint64_t                seq;
+    mcp_str_t               message;
+    mcp_store_raw_t         raw = { 0 };
+    mcp_store_checkpoint_t  checkpoint = { 0 };
+    mcp_stream_ref_t        ref;
+    mcp_stream_spec_t       spec;
+    mcp_stream_info_t       info;
+    static __thread char    text[70000];
 
     store_spec(&spec, 0, 1);
     memset(spec.id, 0xfe, MCP_STREAM_ID_LEN);
@@ -431,11 +431,11 @@ worker_mirror(worker_t *w)
         worker_mirror_read(w, &info);
         break;
     case 1:
-        stand.seq = seq;
-        stand.state = draw(&w->seed) % 32 ? MCP_STATE_PROCESSING
+        checkpoint.seq = seq;
+        checkpoint.state = draw(&w->seed) % 32 ? MCP_STATE_PROCESSING
                                           : MCP_STATE_COMPLETED;
-        stand.answered = stand.state == MCP_STATE_COMPLETED;
-        (void) mcp_store_mirror_known(&w->store, spec.id, &stand, seq / 2,
+        checkpoint.answered = checkpoint.state == MCP_STATE_COMPLETED;
+        (void) mcp_store_mirror_known(&w->store, spec.id, &checkpoint, seq / 2,
                                       clock_ms());
         break;
     case 2:
@@ -464,7 +464,7 @@ static void
 worker_value(worker_t *w)
 {
     uint32_t       value;
-    mcp_party_t    party = { .id = { 1 }, .values = 20 };
+    mcp_tenant_t   tenant = { .id = { 1 }, .values = 20 };
     unsigned char  key[MCP_DIGEST_LEN];
 
     memset(key, (int) (draw(&w->seed) % 100), sizeof(key));
@@ -477,7 +477,7 @@ worker_value(worker_t *w)
         mcp_store_value_delete(&w->store, 'a', key);
         break;
     case 2:
-        mcp_store_value_push(&w->store, 'a', key, key[0], 0, &party);
+        mcp_store_value_push(&w->store, 'a', key, key[0], 0, &tenant);
         break;
     default:
         if (mcp_store_value_get(&w->store, 'a', key, 1, &value) == MCP_OK
@@ -621,7 +621,7 @@ check_entry(mcp_store_t *store, entry_t *e)
     /* what was written counts, whether it was copied or not */
 
     if (rc == MCP_OK) {
-        mcp_store_share_end(store, &info.ref);
+        mcp_store_replication_end(store, &info.ref);
         rc = mcp_store_find(store, e->ref.id, 0, &info);
     }
 
@@ -754,7 +754,7 @@ test_kills(void **state)
         }
 
         if (draw(&seed) % 2) {
-            mcp_store_bury(&w.store, i + 1, inc[i]);
+            mcp_store_reclaim(&w.store, i + 1, inc[i]);
         }
 
         if (store_verify(&w.store, &why) != MCP_OK) {
@@ -772,7 +772,7 @@ test_kills(void **state)
     for (i = 0; i < WORKERS; i++) {
         kill(pid[i], SIGKILL);
         waitpid(pid[i], &status, 0);
-        mcp_store_bury(&w.store, i + 1, inc[i]);
+        mcp_store_reclaim(&w.store, i + 1, inc[i]);
     }
 
     if (journal->failed[0]) {

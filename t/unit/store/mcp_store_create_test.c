@@ -20,7 +20,7 @@ test_crowd(void **state)
     for (i = 0; i < 3; i++) {
         store_spec(&spec, i, 1);
         spec.session_limit = 3;
-        memset(spec.party.id, 8, MCP_DIGEST_LEN);
+        memset(spec.tenant.id, 8, MCP_DIGEST_LEN);
         store_create(&d, 0, &spec, &ref[i]);
     }
 
@@ -31,12 +31,12 @@ test_crowd(void **state)
     assert_int_equal(mcp_store_create(S0, &spec, 1, &ref[3]), MCP_OK);
     mcp_store_free(S0, &ref[3]);
 
-    memset(spec.party.id, 8, MCP_DIGEST_LEN);
-    spec.party.streams = 3;
+    memset(spec.tenant.id, 8, MCP_DIGEST_LEN);
+    spec.tenant.streams = 3;
     assert_int_equal(mcp_store_create(S0, &spec, 1, &ref[3]), MCP_ERR_LIMIT);
 
     /* nobody in particular has no limit */
-    memset(spec.party.id, 0, MCP_DIGEST_LEN);
+    memset(spec.tenant.id, 0, MCP_DIGEST_LEN);
     memset(spec.session, 0, MCP_DIGEST_LEN);
     assert_int_equal(mcp_store_create(S0, &spec, 1, &ref[3]), MCP_OK);
     mcp_store_free(S0, &ref[3]);
@@ -45,8 +45,8 @@ test_crowd(void **state)
 
     store_spec(&spec, 9, 1);
     spec.session_limit = 3;
-    memset(spec.party.id, 8, MCP_DIGEST_LEN);
-    spec.party.streams = 3;
+    memset(spec.tenant.id, 8, MCP_DIGEST_LEN);
+    spec.tenant.streams = 3;
     assert_int_equal(store_say(&d, 0, &ref[1], mcp_str("{}"), 0,
                                MCP_STATE_COMPLETED), MCP_OK);
     assert_int_equal(mcp_store_create(S0, &spec, 1, &ref[3]), MCP_ERR_LIMIT);

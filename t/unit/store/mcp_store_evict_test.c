@@ -3,7 +3,7 @@
 /* mcp_store_evict.c: who goes for whom. */
 
 
-#include "store_party.h"
+#include "store_tenant.h"
 
 
 /* Idle listeners first, one's own before others'; then one's own streams that
@@ -63,7 +63,10 @@ test_order(void **state)
     /* 2 has less than 1 by now, like 3 */
 
     assert_int_equal(make(1, MCP_STREAM_LISTEN, &made_now), MCP_ERR_FULL);
-    assert_int_equal(admits(1), MCP_ERR_FULL);
+
+    /* a call that needs no room may begin all the same */
+
+    assert_int_equal(admits(1), MCP_OK);
     assert_int_equal(admits(4), MCP_OK);
     assert_true(there(&large[1]) && there(&small));
     store_sound(&d);
@@ -88,6 +91,7 @@ test_idle(void **state)
 
     quota = MCP_QUOTA_OFF;
     made(0, MCP_STREAM_CALL, &all);
+    assert_int_equal(mcp_store_watch(S1, &all, 9, 0, &cursor, &taken), MCP_OK);
     made(1, MCP_STREAM_LISTEN, &ref);
     assert_int_equal(mcp_store_subscribe(S0, &ref, TOPIC(1)), MCP_OK);
     fill(&all, 3);
@@ -125,12 +129,128 @@ test_idle(void **state)
 }
 
 
+static void
+attended(unsigned id, unsigned principal, mcp_stream_ref_t *ref)
+{
+    int                taken;
+    mcp_cursor_t       cursor;
+    mcp_stream_spec_t  spec;
+
+    store_spec(&spec, ++numbers, 1 + id);
+    spec.tenant = tenant(id);
+    memset(spec.principal, (int) principal, MCP_DIGEST_LEN);
+    store_create(&d, 0, &spec, ref);
+    assert_int_equal(store_say(&d, 0, ref, store_message(1, 100), -1,
+                               MCP_STATE_PROCESSING), MCP_OK);
+    assert_int_equal(mcp_store_watch(S1, ref, 5, 0, &cursor, &taken), MCP_OK);
+}
+
+
+/* Only when nothing else is left: what nobody reads, first what is over and of
+ * no principal; a task of a principal never is, nor what is read. */
+static void
+test_unread(void **state)
+{
+    unsigned          i;
+    mcp_stream_ref_t  all, read, mine, over, task, left_one, kept, idle;
+    mcp_stream_ref_t  made_now;
+    mcp_store_wake_t  wake;
+
+    (void) state;
+
+    quota = MCP_QUOTA_OFF;
+    attended(9, 0, &all);
+    attended(2, 0, &read);
+    attended(2, 7, &mine);
+    attended(2, 0, &left_one);
+    attended(2, 0, &over);
+    attended(2, 0, &task);
+    attended(2, 7, &kept);
+    made(2, MCP_STREAM_LISTEN, &idle);
+    left(&idle, 0);
+
+    mcp_store_unwatch(S1, &left_one, 5, 0, 10);
+    mcp_store_unwatch(S1, &mine, 5, 0, 10);
+    mcp_store_unwatch(S1, &over, 5, 0, 10);
+    mcp_store_unwatch(S1, &task, 5, 0, 10);
+    mcp_store_unwatch(S1, &kept, 5, 0, 10);
+    assert_int_equal(mcp_store_keep(S0, &task, 1000, 1), MCP_OK);
+    assert_int_equal(mcp_store_keep(S0, &kept, 1000, 1), MCP_OK);
+    store_say(&d, 0, &over, store_message(1, 20), 0, MCP_STATE_COMPLETED);
+    store_say(&d, 0, &kept, store_message(1, 20), 0, MCP_STATE_COMPLETED);
+    store_sound(&d);
+
+    const mcp_stream_ref_t  *order[] = {
+        &idle, &over, &left_one, &mine, &task
+    };
+
+    for (i = 0; i < 5; i++) {
+        assert_true(there(order[i]));
+        fill(&all, 2);
+        store_drain(&d, 0, NULL);
+        made(10 + i, MCP_STREAM_LISTEN, &made_now);
+        assert_false(there(order[i]));
+
+        /* the owner, which is this process, learns of it */
+
+        if (i >= 2) {
+            assert_int_equal(store_drain(&d, 0, &wake), 1);
+            assert_int_equal(wake.kind, MCP_WAKE_OWNER);
+            assert_int_equal(wake.ref.index, order[i]->index);
+        }
+
+        d.died = (i == 4);
+        store_sound(&d);
+    }
+
+    fill(&all, 2);
+    assert_int_equal(make(15, MCP_STREAM_LISTEN, &made_now), MCP_ERR_FULL);
+    assert_true(there(&read) && there(&kept) && there(&all));
+}
+
+
+/* Streams that nobody reads make room for who has less, not for who has as
+ * much or more; without parties for each other. */
+static void
+test_unread_whose(void **state)
+{
+    mcp_stream_ref_t  all, first, second, small, made_now;
+
+    (void) state;
+
+    quota = MCP_QUOTA_OFF;
+    attended(9, 0, &all);
+    attended(1, 0, &first);
+    attended(2, 0, &second);
+    mcp_store_unwatch(S1, &first, 5, 0, 10);
+    mcp_store_unwatch(S1, &second, 5, 0, 10);
+    fill(&all, 2);
+    assert_int_equal(make(1, MCP_STREAM_CALL, &made_now), MCP_ERR_FULL);
+    assert_int_equal(make(9, MCP_STREAM_CALL, &made_now), MCP_ERR_FULL);
+    assert_true(there(&first) && there(&second));
+
+    made(3, MCP_STREAM_LISTEN, &small);
+    assert_true(there(&first) != there(&second));
+
+    mcp_store_free(S0, &all);
+    attended(0, 0, &all);
+    attended(0, 0, &first);
+    mcp_store_unwatch(S1, &first, 5, 0, 10);
+    fill(&all, 2);
+    made(0, MCP_STREAM_LISTEN, &made_now);
+    assert_false(there(&first));
+    assert_true(there(&all));
+}
+
+
 int
 main(void)
 {
     const struct CMUnitTest  tests[] = {
         party_test(test_order),
         party_test(test_idle),
+        party_test(test_unread),
+        party_test(test_unread_whose),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

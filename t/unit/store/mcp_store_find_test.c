@@ -65,9 +65,9 @@ test_create_and_find(void **state)
     store_sound(&d);
 
     mcp_buf_init(&request, &d.tm.mem, 1024 * 1024);
-    mcp_store_bury(S1, 0, 99);
+    mcp_store_reclaim(S1, 0, 99);
     assert_int_equal(mcp_store_slot_pid(S1, 0), 100);
-    mcp_store_bury(S1, 0, 100);
+    mcp_store_reclaim(S1, 0, 100);
     assert_int_equal(mcp_store_adopt(S1, 5, &info, &request), MCP_OK);
     assert_str_is(((mcp_str_t) { info.method, strlen(info.method) }),
                   "tools/call");

@@ -12,7 +12,7 @@ test_inbox(void **state)
     unsigned           i;
     uint64_t           tag;
     mcp_buf_t          data;
-    mcp_post_e         type;
+    mcp_inbox_item_e   type;
     mcp_stream_ref_t   ref;
     mcp_store_wake_t   wake;
     mcp_stream_info_t  info;
@@ -27,7 +27,7 @@ test_inbox(void **state)
     assert_int_equal(mcp_store_take(S0, &ref, &type, &tag, &data), MCP_AGAIN);
 
     for (i = 0; i < N_LENGTHS - 4; i++) {
-        assert_int_equal(mcp_store_post(S1, &ref, MCP_POST_INPUT + i % 2,
+        assert_int_equal(mcp_store_inbox_put(S1, &ref, MCP_INBOX_INPUT + i % 2,
                                         i * 1000ULL,
                                         store_message(i, lengths[i])),
                          MCP_OK);
@@ -52,7 +52,7 @@ test_inbox(void **state)
         data.len = 0;
         d.died = i % 3 == 0;
         assert_int_equal(mcp_store_take(S0, &ref, &type, &tag, &data), MCP_OK);
-        assert_int_equal(type, MCP_POST_INPUT + i % 2);
+        assert_int_equal(type, MCP_INBOX_INPUT + i % 2);
         assert_int_equal(tag, i * 1000);
         assert_int_equal(data.len, lengths[i]);
         assert_memory_equal(data.data, store_message(i, lengths[i]).data,
@@ -64,13 +64,14 @@ test_inbox(void **state)
 
     /* the limit; a cancel has none */
 
-    while (mcp_store_post(S1, &ref, MCP_POST_INPUT, 1, store_message(1, 1000))
+    while (mcp_store_inbox_put(S1, &ref, MCP_INBOX_INPUT, 1,
+               store_message(1, 1000))
            == MCP_OK)
     {
         assert_true(++i < 1000);
     }
 
-    assert_int_equal(mcp_store_post(S1, &ref, MCP_POST_PUBLISH, 1,
+    assert_int_equal(mcp_store_inbox_put(S1, &ref, MCP_INBOX_PUBLISH, 1,
                                     store_message(1, 100000)), MCP_ERR_LIMIT);
     store_drain(&d, 0, NULL);
     d.woken[0] = 0;
@@ -152,21 +153,21 @@ test_refused(void **state)
     }
 
     assert_int_equal(store_counter(&d, MCP_COUNT_STREAMS_EVICTED), 0);
-    assert_int_equal(mcp_store_post(S1, &run, MCP_POST_INPUT, 1,
+    assert_int_equal(mcp_store_inbox_put(S1, &run, MCP_INBOX_INPUT, 1,
                                     store_message(1, 1000)), MCP_OK);
 
     for (i = 0; i < 2; i++) {
-        assert_int_equal(mcp_store_post(S1, &run, MCP_POST_INPUT, 1,
+        assert_int_equal(mcp_store_inbox_put(S1, &run, MCP_INBOX_INPUT, 1,
                                         store_message(1, 160000)),
                          MCP_ERR_LIMIT);
-        assert_int_equal(mcp_store_post(S1, &none, MCP_POST_INPUT, 1,
+        assert_int_equal(mcp_store_inbox_put(S1, &none, MCP_INBOX_INPUT, 1,
                                         store_message(1, 140000)),
                          MCP_ERR_NOT_FOUND);
-        assert_int_equal(mcp_store_post(S1, &listener, MCP_POST_INPUT, 1,
+        assert_int_equal(mcp_store_inbox_put(S1, &listener, MCP_INBOX_INPUT, 1,
                                         store_message(1, 140000)),
                          MCP_ERR_NOT_FOUND);
         assert_int_equal(mcp_store_cancel(S1, &listener, 1), MCP_ERR_NOT_FOUND);
-        assert_int_equal(mcp_store_post(S1, &over, MCP_POST_INPUT, 1,
+        assert_int_equal(mcp_store_inbox_put(S1, &over, MCP_INBOX_INPUT, 1,
                                         store_message(1, 140000)),
                          MCP_ERR_NOT_FOUND);
         assert_int_equal(mcp_store_cancel(S1, &over, 1), MCP_ERR_NOT_FOUND);
@@ -177,7 +178,7 @@ test_refused(void **state)
 
     /* but for what is */
 
-    assert_int_equal(mcp_store_post(S1, &run, MCP_POST_INPUT, 1,
+    assert_int_equal(mcp_store_inbox_put(S1, &run, MCP_INBOX_INPUT, 1,
                                     store_message(1, 140000)), MCP_OK);
     assert_int_equal(store_counter(&d, MCP_COUNT_STREAMS_EVICTED), 1);
     mcp_store_free(S0, &listener);

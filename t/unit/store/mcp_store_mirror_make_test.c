@@ -81,9 +81,9 @@ test_found(void **state)
 static void
 test_again(void **state)
 {
-    mcp_cursor_t         cursor;
-    mcp_stream_ref_t     ref, again;
-    mcp_store_copying_t  copying;
+    mcp_cursor_t             cursor;
+    mcp_stream_ref_t         ref, again;
+    mcp_store_replicating_t  copying;
 
     (void) state;
 
@@ -183,15 +183,15 @@ test_resumed(void **state)
 static void
 test_heir(void **state)
 {
-    mcp_cursor_t         cursor;
-    mcp_stream_ref_t     ref;
-    mcp_store_copying_t  copying;
+    mcp_cursor_t             cursor;
+    mcp_stream_ref_t         ref;
+    mcp_store_replicating_t  copying;
 
     (void) state;
 
     mirrors(S1, 4, &ref);
     assert_int_equal(mcp_store_join(S0, &ref, 5, 4, &cursor), MCP_OK);
-    mcp_store_bury(S0, 1, mcp_store_slot_pid(S0, 1));
+    mcp_store_reclaim(S0, 1, mcp_store_slot_pid(S0, 1));
     assert_int_equal(mcp_store_copying(S0, &ref, &copying), MCP_OK);
     assert_int_equal(copying.readers, 1);
     assert_memory_equal(copying.join, key, MCP_DIGEST_LEN);

@@ -34,14 +34,14 @@ typedef enum {
 } mail_e;
 
 
-static const mcp_store_stand_t  nothing;
+static const mcp_store_checkpoint_t  nothing;
 
 
 typedef struct {
-    mail_e             type;
-    uint64_t           number;
-    uint64_t           seq;
-    mcp_store_stand_t  stand;
+    mail_e                  type;
+    uint64_t                number;
+    uint64_t                seq;
+    mcp_store_checkpoint_t  checkpoint;
 } mail_t;
 
 
@@ -59,26 +59,26 @@ typedef struct {
 
 
 typedef struct {
-    mcp_stream_spec_t    spec;
-    mcp_stream_ref_t     ref;
-    unsigned             owner;        /* process */
-    int                  stuck;        /* at its limits, not woken yet */
+    mcp_stream_spec_t       spec;
+    mcp_stream_ref_t        ref;
+    unsigned                owner;     /* process */
+    int                     stuck;     /* at its limits, not woken yet */
 
-    uint64_t             last;
-    mcp_stream_state_e   state;
-    uint32_t             len[EVENTS];
+    uint64_t                last;
+    mcp_stream_state_e      state;
+    uint32_t                len[EVENTS];
 
     /* in Redis; and what the copier was told last */
-    mcp_store_raw_t      raw[EVENTS];
-    mcp_store_stand_t    there;
-    uint64_t             readers;
-    uint64_t             confirmed;
+    mcp_store_raw_t         raw[EVENTS];
+    mcp_store_checkpoint_t  there;
+    uint64_t                readers;
+    uint64_t                confirmed;
 
-    uint64_t             got;          /* by the client */
-    connection_t         at[2];
+    uint64_t                got;       /* by the client */
+    connection_t            at[2];
 
-    mail_t               mail[MAILS];
-    unsigned             n_mail;
+    mail_t                  mail[MAILS];
+    unsigned                n_mail;
 } stream_t;
 
 
@@ -154,7 +154,7 @@ post(stream_t *s, mail_e type, uint64_t number, uint64_t seq)
     mail->type = type;
     mail->number = number;
     mail->seq = seq;
-    mail->stand = s->there;
+    mail->checkpoint = s->there;
 }
 
 
@@ -180,13 +180,14 @@ deliver(stream_t *s, unsigned i)
 
     switch (mail.type) {
     case MAIL_WATCHED:
-        (void) mcp_store_remote(own, &s->ref, mail.number, mail.seq);
+        (void) mcp_store_remote_consumer(own, &s->ref, mail.number, mail.seq);
         break;
     case MAIL_SENT:
-        mcp_store_remote_sent(own, &s->ref, mail.number, mail.seq);
+        mcp_store_remote_consumer_sent(own, &s->ref, mail.number, mail.seq);
         break;
     case MAIL_LEFT:
-        mcp_store_remote_left(own, &s->ref, mail.number, mail.seq, now);
+        mcp_store_remote_consumer_left(own, &s->ref, mail.number, mail.seq,
+                                       now);
         break;
     case MAIL_CONFIRMED:
         (void) mcp_store_confirm(own, &s->ref, mail.seq);
@@ -195,7 +196,7 @@ deliver(stream_t *s, unsigned i)
         arrive(s, mail.seq);
         break;
     case MAIL_STAND:
-        (void) mcp_store_mirror_known(mirror, s->spec.id, &mail.stand,
+        (void) mcp_store_mirror_known(mirror, s->spec.id, &mail.checkpoint,
                                       s->confirmed, now);
         break;
     case MAIL_DISPLACED:
@@ -244,7 +245,7 @@ wake(unsigned machine, unsigned slot, const mcp_store_wake_t *w)
     case MCP_WAKE_CONSUMER:
         c->ready |= c->number == w->handle && c->process == slot;
         break;
-    case MCP_WAKE_COPY:
+    case MCP_WAKE_REPLICATOR:
         woken[machine][slot][s - streams] |= w->ref.index != 0;
         break;
     }
@@ -285,8 +286,9 @@ begin(stream_t *s)
 
     assert_int_equal(mcp_store_create(process(OWN, s->owner), &s->spec, now,
                                       &s->ref), MCP_OK);
-    assert_int_equal(mcp_store_share_start(process(OWN, s->owner), &s->ref,
-                                           1), MCP_OK);
+    assert_int_equal(mcp_store_replication_start(process(OWN, s->owner),
+                                                 &s->ref, 1),
+                     MCP_OK);
 }
 
 
@@ -339,13 +341,13 @@ turn(stream_t *s)
 static void
 copy(stream_t *s, unsigned slot, int sure)
 {
-    int                  rc;
-    size_t               i;
-    static char          buf[70000];
-    mcp_store_t         *store;
-    mcp_store_raw_t      raw[4];
-    mcp_store_copy_t     out = { 0 };
-    mcp_store_copying_t  copying;
+    int                      rc;
+    size_t                   i;
+    static char              buf[70000];
+    mcp_store_t             *store;
+    mcp_store_raw_t          raw[4];
+    mcp_store_replicator_t   out = { 0 };
+    mcp_store_replicating_t  copying;
 
     store = process(OWN, slot);
 
@@ -398,13 +400,13 @@ copy(stream_t *s, unsigned slot, int sure)
 static void
 feed(stream_t *s, unsigned slot)
 {
-    int                  rc;
-    unsigned             n;
-    uint64_t             seq;
-    mcp_store_t         *store;
-    connection_t        *c;
-    mcp_stream_info_t    info;
-    mcp_store_copying_t  copying;
+    int                      rc;
+    unsigned                 n;
+    uint64_t                 seq;
+    mcp_store_t             *store;
+    connection_t            *c;
+    mcp_stream_info_t        info;
+    mcp_store_replicating_t  copying;
 
     store = process(FAR, slot);
     c = &s->at[FAR];
@@ -508,8 +510,8 @@ resume(stream_t *s, unsigned machine)
 
     } else {
         post(s, MAIL_DISPLACED, c->number, 0);
-        assert_int_equal(mcp_store_remote_over(store, &s->ref, c->number,
-                                               &nothing),
+        assert_int_equal(mcp_store_remote_consumer_over(store, &s->ref,
+                                                        c->number, &nothing),
                          MCP_OK);
     }
 
@@ -659,8 +661,8 @@ die(unsigned machine)
     mcp_stream_info_t  info;
 
     slot = (unsigned) draw(2);
-    mcp_store_bury(process(machine, 1 - slot), slot,
-                   far[machine].store[slot].pid);
+    mcp_store_reclaim(process(machine, 1 - slot), slot,
+                      far[machine].store[slot].pid);
     store_attach(&far[machine], slot, ++pid);
 
     for (i = 0; i < STREAMS; i++) {

@@ -56,13 +56,13 @@ static int
 known(uint64_t seq, mcp_stream_state_e state, uint64_t answered,
     uint64_t confirmed)
 {
-    mcp_store_stand_t  stand = { 0 };
+    mcp_store_checkpoint_t  checkpoint = { 0 };
 
-    stand.seq = seq;
-    stand.state = state;
-    stand.answered = answered;
+    checkpoint.seq = seq;
+    checkpoint.state = state;
+    checkpoint.answered = answered;
 
-    return mcp_store_mirror_known(S1, spec.id, &stand, confirmed, 20);
+    return mcp_store_mirror_known(S1, spec.id, &checkpoint, confirmed, 20);
 }
 
 
@@ -75,7 +75,7 @@ feeds(unsigned slot, int woken, uint32_t index)
     assert_int_equal(store_drain(&d, slot, &wake), woken);
 
     if (woken) {
-        assert_int_equal(wake.kind, MCP_WAKE_COPY);
+        assert_int_equal(wake.kind, MCP_WAKE_REPLICATOR);
         assert_int_equal(wake.ref.index, index);
         assert_memory_equal(wake.ref.id, spec.id, MCP_STREAM_ID_LEN);
     }
@@ -127,7 +127,7 @@ info_of(const mcp_stream_ref_t *ref, mcp_stream_info_t *info)
 
 
 static void
-copying_of(const mcp_stream_ref_t *ref, mcp_store_copying_t *copying)
+copying_of(const mcp_stream_ref_t *ref, mcp_store_replicating_t *copying)
 {
     assert_int_equal(mcp_store_copying(S0, ref, copying), MCP_OK);
     assert_int_equal(copying->mirror, 1);
@@ -138,9 +138,9 @@ copying_of(const mcp_stream_ref_t *ref, mcp_store_copying_t *copying)
 static void
 test_order(void **state)
 {
-    mcp_cursor_t         cursor;
-    mcp_stream_ref_t     ref;
-    mcp_store_copying_t  copying;
+    mcp_cursor_t             cursor;
+    mcp_stream_ref_t         ref;
+    mcp_store_replicating_t  copying;
 
     (void) state;
 
@@ -176,10 +176,10 @@ test_order(void **state)
 static void
 test_known(void **state)
 {
-    mcp_cursor_t         cursor;
-    mcp_stream_ref_t     ref;
-    mcp_stream_info_t    info;
-    mcp_store_copying_t  copying;
+    mcp_cursor_t             cursor;
+    mcp_stream_ref_t         ref;
+    mcp_stream_info_t        info;
+    mcp_store_replicating_t  copying;
 
     (void) state;
 
@@ -199,7 +199,7 @@ test_known(void **state)
     assert_int_equal(info.state, MCP_STATE_PROCESSING);
     assert_int_equal(info.answered, 0);
     assert_int_equal(info.confirmed_seq, 2);
-    assert_int_equal(info.safe, 1);
+    assert_int_equal(info.replicated, 1);
 
     /* what is older does nothing */
 
@@ -224,9 +224,9 @@ test_known(void **state)
 static void
 test_cut(void **state)
 {
-    mcp_cursor_t         cursor;
-    mcp_stream_ref_t     ref;
-    mcp_store_copying_t  copying;
+    mcp_cursor_t             cursor;
+    mcp_stream_ref_t         ref;
+    mcp_store_replicating_t  copying;
 
     (void) state;
 
@@ -302,9 +302,9 @@ test_turns(void **state)
 static void
 test_limit(void **state)
 {
-    mcp_cursor_t         cursor;
-    mcp_stream_ref_t     ref;
-    mcp_store_copying_t  copying;
+    mcp_cursor_t             cursor;
+    mcp_stream_ref_t         ref;
+    mcp_store_replicating_t  copying;
 
     (void) state;
 
@@ -466,10 +466,10 @@ test_swept(void **state)
 static void
 test_feeder(void **state)
 {
-    mcp_cursor_t         cursor;
-    mcp_stream_ref_t     ref, again;
-    mcp_stream_info_t    info;
-    mcp_store_copying_t  copying;
+    mcp_cursor_t             cursor;
+    mcp_stream_ref_t         ref, again;
+    mcp_stream_info_t        info;
+    mcp_store_replicating_t  copying;
 
     (void) state;
 
@@ -477,7 +477,7 @@ test_feeder(void **state)
     assert_int_equal(event(1), MCP_OK);
     assert_int_equal(mcp_store_copying(S1, &ref, &copying), MCP_ERR_DENIED);
 
-    mcp_store_bury(S1, 0, S0->pid);
+    mcp_store_reclaim(S1, 0, S0->pid);
     store_sound(&d);
     d.died = 1;
     store_sound(&d);
@@ -526,9 +526,9 @@ test_heir(void **state)
 
     for (i = 0; i < 2; i++) {
         d.died = i;                    /* with the lock */
-        mcp_store_bury(S0, 1, S1->pid);
+        mcp_store_reclaim(S0, 1, S1->pid);
         assert_int_equal(store_drain(&d, 0, &wake), 1 + i);
-        assert_int_equal(wake.kind, MCP_WAKE_COPY);
+        assert_int_equal(wake.kind, MCP_WAKE_REPLICATOR);
         store_sound(&d);
 
         store_attach(&d, 1, 800 + i);
@@ -546,11 +546,11 @@ test_heir(void **state)
 static void
 test_displaced(void **state)
 {
-    int                  rc, taken;
-    mcp_cursor_t         cursor, other;
-    mcp_stream_ref_t     ref;
-    mcp_store_wake_t     wake;
-    mcp_store_copying_t  copying;
+    int                      rc, taken;
+    mcp_cursor_t             cursor, other;
+    mcp_stream_ref_t         ref;
+    mcp_store_wake_t         wake;
+    mcp_store_replicating_t  copying;
 
     (void) state;
 
@@ -633,14 +633,14 @@ test_anew(void **state)
 static void
 test_ownerless(void **state)
 {
-    char                 text[8];
-    mcp_buf_t            request;
-    mcp_store_raw_t      raw[2];
-    mcp_store_copy_t     copy = { 0 };
-    mcp_store_stand_t    at = { 0 };
-    mcp_stream_ref_t     ref, own;
-    mcp_stream_info_t    info;
-    mcp_stream_spec_t    same;
+    char                    text[8];
+    mcp_buf_t               request;
+    mcp_store_raw_t         raw[2];
+    mcp_store_replicator_t  copy = { 0 };
+    mcp_store_checkpoint_t  at = { 0 };
+    mcp_stream_ref_t        ref, own;
+    mcp_stream_info_t       info;
+    mcp_stream_spec_t       same;
 
     (void) state;
 
@@ -649,12 +649,12 @@ test_ownerless(void **state)
     assert_int_equal(info.owner_slot, MCP_STORE_NO_SLOT);
     assert_string_equal(info.name, "echo");
 
-    assert_int_equal(mcp_store_post(S1, &ref, MCP_POST_INPUT, 1,
+    assert_int_equal(mcp_store_inbox_put(S1, &ref, MCP_INBOX_INPUT, 1,
                                     mcp_str("x")), MCP_ERR_NOT_FOUND);
     assert_int_equal(mcp_store_cancel(S1, &ref, 1), MCP_ERR_NOT_FOUND);
     assert_int_equal(mcp_store_create(S0, &spec, 1, &own), MCP_ERR_EXISTS);
-    assert_int_equal(mcp_store_share_start(S0, &ref, 0), MCP_ERR_DENIED);
-    assert_int_equal(mcp_store_remote(S0, &ref, 9, 0), MCP_ERR_DENIED);
+    assert_int_equal(mcp_store_replication_start(S0, &ref, 0), MCP_ERR_DENIED);
+    assert_int_equal(mcp_store_remote_consumer(S0, &ref, 9, 0), MCP_ERR_DENIED);
     assert_int_equal(mcp_store_acked(S0, &ref, &at), MCP_ERR_DENIED);
 
     copy.raw = raw;
@@ -663,9 +663,10 @@ test_ownerless(void **state)
     copy.cap = sizeof(text);
     assert_int_equal(mcp_store_copy(S0, &ref, &copy), MCP_ERR_DENIED);
     mcp_buf_init(&request, &d.tm.mem, 100);
-    assert_int_equal(mcp_store_share_spec(S0, &ref, &same, &info, &request),
+    assert_int_equal(mcp_store_replication_spec(S0, &ref, &same, &info,
+                                                &request),
                      MCP_ERR_DENIED);
-    mcp_store_share_end(S0, &ref);
+    mcp_store_replication_end(S0, &ref);
     assert_int_equal(event(1), MCP_OK);
 
     /* nor is a call of here a mirror */

@@ -114,34 +114,34 @@ test_speaks(void **state)
 {
     (void) state;
 
-    assert_int_equal(mcp_store_node_speaks(&store[1], 0, 0), 1);
-    assert_int_equal(mcp_store_node_speaks(&store[0], 0, 0), 0);
-    assert_int_equal(mcp_store_node_speaks(&store[1], 0, 0), 1);
+    assert_int_equal(mcp_store_node_lead(&store[1], 0, 0), 1);
+    assert_int_equal(mcp_store_node_lead(&store[0], 0, 0), 0);
+    assert_int_equal(mcp_store_node_lead(&store[1], 0, 0), 1);
 
     mcp_store_node_resign(&store[0]);
-    assert_int_equal(mcp_store_node_speaks(&store[2], 0, 0), 0);
+    assert_int_equal(mcp_store_node_lead(&store[2], 0, 0), 0);
 
     mcp_store_node_resign(&store[1]);
-    assert_int_equal(mcp_store_node_speaks(&store[2], 0, 0), 1);
-    assert_int_equal(mcp_store_node_speaks(&store[1], 0, 0), 0);
+    assert_int_equal(mcp_store_node_lead(&store[2], 0, 0), 1);
+    assert_int_equal(mcp_store_node_lead(&store[1], 0, 0), 0);
 
-    mcp_store_bury(&store[0], 2, 102);
-    assert_int_equal(mcp_store_node_speaks(&store[2], 0, 0), 1);
-    assert_int_equal(mcp_store_node_speaks(&store[0], 0, 0), 1);
-    assert_int_equal(mcp_store_node_speaks(&store[2], 0, 0), 0);
+    mcp_store_reclaim(&store[0], 2, 102);
+    assert_int_equal(mcp_store_node_lead(&store[2], 0, 0), 1);
+    assert_int_equal(mcp_store_node_lead(&store[0], 0, 0), 1);
+    assert_int_equal(mcp_store_node_lead(&store[2], 0, 0), 0);
 
     /* who has that slot next is somebody else */
 
-    mcp_store_bury(&store[1], 0, 100);
+    mcp_store_reclaim(&store[1], 0, 100);
     attach(0, 200);
-    assert_int_equal(mcp_store_node_speaks(&store[1], 0, 0), 1);
-    assert_int_equal(mcp_store_node_speaks(&store[0], 0, 0), 0);
+    assert_int_equal(mcp_store_node_lead(&store[1], 0, 0), 1);
+    assert_int_equal(mcp_store_node_lead(&store[0], 0, 0), 0);
 
     /* nobody speaks without the lock */
 
     mcp_store_node_resign(&store[1]);
     unlockable = 1;
-    assert_int_equal(mcp_store_node_speaks(&store[1], 0, 0), 0);
+    assert_int_equal(mcp_store_node_lead(&store[1], 0, 0), 0);
 }
 
 
@@ -151,24 +151,24 @@ test_silence(void **state)
 {
     (void) state;
 
-    assert_int_equal(mcp_store_node_speaks(&store[0], 1000, 50), 1);
-    assert_int_equal(mcp_store_node_speaks(&store[1], 1050, 50), 0);
+    assert_int_equal(mcp_store_node_lead(&store[0], 1000, 50), 1);
+    assert_int_equal(mcp_store_node_lead(&store[1], 1050, 50), 0);
     mcp_store_node_spoke(&store[1], 2000);
     mcp_store_node_spoke(&store[0], 1010);
-    assert_int_equal(mcp_store_node_speaks(&store[1], 900, 50), 0);
-    assert_int_equal(mcp_store_node_speaks(&store[1], 1060, 50), 0);
-    assert_int_equal(mcp_store_node_speaks(&store[1], 1061, 50), 1);
-    assert_int_equal(mcp_store_node_is_speaker(&store[0]), 0);
-    assert_int_equal(mcp_store_node_speaks(&store[2], 1111, 50), 0);
+    assert_int_equal(mcp_store_node_lead(&store[1], 900, 50), 0);
+    assert_int_equal(mcp_store_node_lead(&store[1], 1060, 50), 0);
+    assert_int_equal(mcp_store_node_lead(&store[1], 1061, 50), 1);
+    assert_int_equal(mcp_store_node_is_leader(&store[0]), 0);
+    assert_int_equal(mcp_store_node_lead(&store[2], 1111, 50), 0);
 
     /* who else may */
 
     assert_int_equal(mcp_store_node_has_other(&store[0]), 0);
-    mcp_store_node_link(&store[0], MCP_NODE_LINK_SPEAKS, 0);
+    mcp_store_node_link(&store[0], MCP_NODE_LINK_LEADS, 0);
     mcp_store_node_link(&store[1], MCP_NODE_LINK_IS_UP, 0);
     assert_int_equal(mcp_store_node_has_other(&store[0]), 0);
     assert_int_equal(mcp_store_node_has_other(&store[1]), 1);
-    mcp_store_bury(&store[1], 0, 100);
+    mcp_store_reclaim(&store[1], 0, 100);
     assert_int_equal(mcp_store_node_has_other(&store[1]), 0);
 }
 
@@ -176,51 +176,51 @@ test_silence(void **state)
 static void
 test_links(void **state)
 {
-    mcp_node_lag_t    lag[] = { { 3, 30, 90 }, { UINT64_MAX, 20, 80 } };
-    mcp_node_facts_t  facts;
+    mcp_node_lag_t   lag[] = { { 3, 30, 90 }, { UINT64_MAX, 20, 80 } };
+    mcp_node_info_t  info;
 
     (void) state;
 
-    assert_int_equal(mcp_store_node_facts(&store[0], &facts),
+    assert_int_equal(mcp_store_node_info(&store[0], &info),
                      MCP_ERR_NOT_FOUND);
 
     mcp_store_node_link(&store[0], MCP_NODE_LINK_IS_UP, 7);
     mcp_store_node_link(&store[1], MCP_NODE_LINK_IS_UP, 9);
     mcp_store_node_link(&store[2], MCP_NODE_LINK_LOST, 50);
-    assert_int_equal(mcp_store_node_facts(&store[0], &facts), MCP_OK);
-    assert_int_equal(facts.processes, 3);
-    assert_int_equal(facts.up, 2);
-    assert_int_equal(facts.round_trip, 9);
+    assert_int_equal(mcp_store_node_info(&store[0], &info), MCP_OK);
+    assert_int_equal(info.processes, 3);
+    assert_int_equal(info.up, 2);
+    assert_int_equal(info.round_trip, 9);
 
     mcp_store_node_link(&store[1], MCP_NODE_LINK_IS_UP, UINT64_MAX);
-    assert_int_equal(mcp_store_node_facts(&store[0], &facts), MCP_OK);
-    assert_int_equal(facts.round_trip, 0x1fffffff);
+    assert_int_equal(mcp_store_node_info(&store[0], &info), MCP_OK);
+    assert_int_equal(info.round_trip, 0x1fffffff);
 
     /* what they have to copy is as old as the oldest of it */
 
     mcp_store_node_lag(&store[0], &lag[0]);
     mcp_store_node_lag(&store[1], &lag[1]);
     mcp_store_node_count(&store[0], MCP_NODE_REAPED);
-    assert_int_equal(mcp_store_node_facts(&store[2], &facts), MCP_OK);
-    assert_int_equal(facts.lag.events, 3 + (uint64_t) UINT32_MAX);
-    assert_int_equal(facts.lag.bytes, 50);
-    assert_int_equal(facts.lag.since, 80);
-    assert_int_equal(facts.counts[MCP_NODE_REAPED], 1);
+    assert_int_equal(mcp_store_node_info(&store[2], &info), MCP_OK);
+    assert_int_equal(info.lag.events, 3 + (uint64_t) UINT32_MAX);
+    assert_int_equal(info.lag.bytes, 50);
+    assert_int_equal(info.lag.since, 80);
+    assert_int_equal(info.counts[MCP_NODE_REAPED], 1);
 
     /* a process takes its note with it */
 
-    mcp_store_bury(&store[0], 1, 101);
+    mcp_store_reclaim(&store[0], 1, 101);
     mcp_store_node_link(&store[1], MCP_NODE_LINK_IS_UP, 5);
     mcp_store_node_lag(&store[1], &lag[0]);
     mcp_store_detach(&store[2]);
-    assert_int_equal(mcp_store_node_facts(&store[0], &facts), MCP_OK);
-    assert_int_equal(facts.processes, 1);
-    assert_int_equal(facts.round_trip, 7);
-    assert_int_equal(facts.lag.events, 3);
-    assert_int_equal(facts.lag.since, 90);
+    assert_int_equal(mcp_store_node_info(&store[0], &info), MCP_OK);
+    assert_int_equal(info.processes, 1);
+    assert_int_equal(info.round_trip, 7);
+    assert_int_equal(info.lag.events, 3);
+    assert_int_equal(info.lag.since, 90);
 
     unlockable = 1;
-    assert_int_equal(mcp_store_node_facts(&store[0], &facts),
+    assert_int_equal(mcp_store_node_info(&store[0], &info),
                      MCP_ERR_INTERNAL);
 }
 
@@ -230,7 +230,7 @@ test_notes(void **state)
 {
     char               text[400];
     mcp_node_view_t    view;
-    mcp_node_facts_t   facts;
+    mcp_node_info_t    info;
     mcp_store_head_t  *head;
 
     (void) state;
@@ -246,38 +246,39 @@ test_notes(void **state)
     view.members[0].id = 17;
     strcpy(view.members[0].label, "there");
 
-    assert_int_equal(mcp_store_node_error(&store[1], 1234, 100, text, &held), 1);
-    mcp_store_node_alone(&store[1], "no\xff\nkey");
+    assert_int_equal(mcp_store_node_error(&store[1], 1234, 100, text, &held),
+                     1);
+    mcp_store_node_standalone(&store[1], "no\xff\nkey");
     mcp_store_node_view(&store[1], &view);
 
-    assert_int_equal(mcp_store_node_facts(&store[0], &facts), MCP_OK);
-    assert_true(facts.id == mcp_store_node_id(&store[0]));
-    assert_int_equal(facts.error_at, 1234);
-    assert_int_equal(strlen(facts.error), MCP_NODE_REASON_MAX);
-    assert_string_equal(facts.alone, "no??key");
-    assert_memory_equal(&facts.view, &view, sizeof(view));
+    assert_int_equal(mcp_store_node_info(&store[0], &info), MCP_OK);
+    assert_true(info.id == mcp_store_node_id(&store[0]));
+    assert_int_equal(info.error_at, 1234);
+    assert_int_equal(strlen(info.error), MCP_NODE_REASON_MAX);
+    assert_string_equal(info.standalone, "no??key");
+    assert_memory_equal(&info.view, &view, sizeof(view));
 
-    mcp_store_node_alone(&store[1], "");
-    assert_int_equal(mcp_store_node_facts(&store[0], &facts), MCP_OK);
-    assert_string_equal(facts.alone, "");
+    mcp_store_node_standalone(&store[1], "");
+    assert_int_equal(mcp_store_node_info(&store[0], &info), MCP_OK);
+    assert_string_equal(info.standalone, "");
 
     /* who died while it noted */
 
     head = zone;
     memset(&head->node.view, 0xff, sizeof(view));
     memset(head->node.error, 'x', sizeof(head->node.error));
-    assert_int_equal(mcp_store_node_facts(&store[0], &facts), MCP_OK);
-    assert_int_equal(facts.view.n_members, MCP_NODE_MEMBERS);
-    assert_int_equal(strlen(facts.error), MCP_NODE_REASON_MAX);
-    assert_int_equal(facts.view.members[3].label[MCP_NODE_LABEL_MAX], 0);
-    assert_int_equal(facts.view.members[3].build[MCP_NODE_BUILD_MAX], 0);
+    assert_int_equal(mcp_store_node_info(&store[0], &info), MCP_OK);
+    assert_int_equal(info.view.n_members, MCP_NODE_MEMBERS);
+    assert_int_equal(strlen(info.error), MCP_NODE_REASON_MAX);
+    assert_int_equal(info.view.members[3].label[MCP_NODE_LABEL_MAX], 0);
+    assert_int_equal(info.view.members[3].build[MCP_NODE_BUILD_MAX], 0);
 
     unlockable = 1;
     assert_int_equal(mcp_store_node_error(&store[1], 1, 0, "a", &held), 1);
     assert_int_equal(mcp_store_node_well(&store[1]), 0);
-    mcp_store_node_alone(&store[1], "a");
+    mcp_store_node_standalone(&store[1], "a");
     mcp_store_node_view(&store[1], &view);
-    assert_string_equal(head->node.alone, "");
+    assert_string_equal(head->node.standalone, "");
 }
 
 

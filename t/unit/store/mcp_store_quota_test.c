@@ -3,7 +3,7 @@
 /* mcp_store_quota.c: shares, and numbers instead of them. */
 
 
-#include "store_party.h"
+#include "store_tenant.h"
 
 
 #define N  4000
@@ -146,9 +146,9 @@ test_numbers(void **state)
     (void) state;
 
     store_spec(&spec, ++numbers, 1);
-    spec.party = party(7);
-    spec.party.streams = MCP_QUOTA_OFF;
-    spec.party.bytes = 8 * MCP_STORE_CHUNK;
+    spec.tenant = tenant(7);
+    spec.tenant.streams = MCP_QUOTA_OFF;
+    spec.tenant.bytes = 8 * MCP_STORE_CHUNK;
     store_create(&d, 0, &spec, &ref);
     assert_int_equal(store_say(&d, 0, &ref, store_message(1, 2000), -1,
                                MCP_STATE_PROCESSING), MCP_OK);
@@ -158,30 +158,30 @@ test_numbers(void **state)
                                MCP_STATE_PROCESSING), MCP_ERR_LARGE);
 
     store_spec(&spec, ++numbers, 1);
-    spec.party = party(7);
-    spec.party.streams = 1;
-    spec.party.bytes = MCP_QUOTA_OFF;
+    spec.tenant = tenant(7);
+    spec.tenant.streams = 1;
+    spec.tenant.bytes = MCP_QUOTA_OFF;
     assert_int_equal(mcp_store_create(S0, &spec, 1, &other), MCP_ERR_LIMIT);
-    assert_int_equal(mcp_store_admits(S0, spec.session, 0, &spec.party),
+    assert_int_equal(mcp_store_admits(S0, spec.session, 0, &spec.tenant),
                      MCP_ERR_LIMIT);
-    spec.party.streams = 2;
-    assert_int_equal(mcp_store_admits(S0, spec.session, 1, &spec.party),
+    spec.tenant.streams = 2;
+    assert_int_equal(mcp_store_admits(S0, spec.session, 1, &spec.tenant),
                      MCP_ERR_LIMIT);
-    assert_int_equal(mcp_store_admits(S0, spec.session, 2, &spec.party),
+    assert_int_equal(mcp_store_admits(S0, spec.session, 2, &spec.tenant),
                      MCP_OK);
     assert_int_equal(mcp_store_create(S0, &spec, 1, &other), MCP_OK);
 
     store_spec(&spec, ++numbers, 1);
     spec.kind = MCP_STREAM_LISTEN;
-    spec.party = party(7);
-    spec.party.listeners = 1;
-    spec.party.bytes = MCP_QUOTA_OFF;
+    spec.tenant = tenant(7);
+    spec.tenant.listeners = 1;
+    spec.tenant.bytes = MCP_QUOTA_OFF;
     store_create(&d, 0, &spec, &other);
     store_spec(&spec, ++numbers, 1);
     spec.kind = MCP_STREAM_LISTEN;
-    spec.party = party(7);
-    spec.party.listeners = 1;
-    spec.party.bytes = MCP_QUOTA_OFF;
+    spec.tenant = tenant(7);
+    spec.tenant.listeners = 1;
+    spec.tenant.bytes = MCP_QUOTA_OFF;
     assert_int_equal(mcp_store_create(S0, &spec, 1, &other), MCP_ERR_LIMIT);
 }
 
@@ -192,7 +192,7 @@ test_values(void **state)
 {
     int            rc;
     unsigned       i, n, most;
-    mcp_party_t    p;
+    mcp_tenant_t   p;
     unsigned char  key[MCP_DIGEST_LEN] = { 9, 9 };
 
     (void) state;
@@ -214,7 +214,7 @@ test_values(void **state)
     assert_int_equal(keep(5, 0), MCP_OK);          /* it is there */
     assert_int_equal(keep(11, 0), MCP_OK);
 
-    p = party(11);
+    p = tenant(11);
     p.values = 1;
     assert_int_equal(mcp_store_value_add(S0, 'x', key, 1, 100, 1, &p),
                      MCP_ERR_LIMIT);
@@ -235,6 +235,162 @@ test_values(void **state)
 }
 
 
+/* --- many parties --- */
+
+enum { FAMILY4, FAMILY6, FAMILY6_ONE, FAMILIES };
+
+/* The i-th address of a family: IPv4; IPv6 in a /48 each; in one /48. */
+static mcp_tenant_t
+address(unsigned family, unsigned i)
+{
+    mcp_tenant_t    p = tenant(1);
+    unsigned char   bytes[16] = { 0x20, 1, 0xd, 0xb8 };
+    mcp_str_t       text = { (const char *) bytes, 16 };
+    mcp_endpoint_t  e = { 0 };
+    unsigned char   nobody[MCP_DIGEST_LEN] = { 0 };
+
+    e.quota_key = MCP_QUOTA_KEY_ADDRESS;
+    bytes[family == FAMILY6_ONE ? 6 : 4] = (unsigned char) (i >> 8);
+    bytes[family == FAMILY6_ONE ? 7 : 5] = (unsigned char) i;
+
+    if (family == FAMILY4) {
+        text = (mcp_str_t) { (const char *) bytes + 2, 4 };
+    }
+
+    mcp_tenant_id(&e, nobody, text, p.id);
+
+    return p;
+}
+
+
+/* A call of such a party that becomes a task, is over, or goes on without a
+ * client. */
+static int
+leave(const mcp_tenant_t *p, unsigned how, mcp_stream_ref_t *ref)
+{
+    int                rc;
+    mcp_stream_spec_t  spec;
+
+    store_spec(&spec, ++numbers, 1);
+    spec.tenant = *p;
+    memset(spec.principal, 0, MCP_DIGEST_LEN);
+    spec.left = 1;
+    rc = mcp_store_create(S0, &spec, 1, ref);
+
+    if (rc == MCP_OK && how > 0) {
+        assert_int_equal(mcp_store_keep(S0, ref, 3600000, 1), MCP_OK);
+    }
+
+    if (rc == MCP_OK && how > 1) {
+        rc = store_say(&d, 0, ref, store_message(1, 100), 0,
+                       MCP_STATE_COMPLETED);
+    }
+
+    return rc;
+}
+
+
+/* However many take all they can, a newcomer's quick call is admitted, and its
+ * first call with a stream has room: it takes the place of another one. */
+static void
+test_newcomers(void **state)
+{
+    unsigned           n, i, how, family;
+    mcp_tenant_t       p;
+    mcp_stream_ref_t   ref;
+
+    (void) state;
+
+    for (family = 0; family < FAMILIES; family++) {
+        for (n = 64; n <= 4096; n *= 8) {
+            for (how = 0; how < 3; how++) {
+                for (i = 0; i < n; i++) {
+                    p = address(family, i);
+
+                    while (leave(&p, how, &ref) == MCP_OK) {
+                        store_drain(&d, 0, NULL);
+                    }
+
+                    store_drain(&d, 0, NULL);
+                }
+
+                for (i = 0; i < 8; i++) {
+                    p = address(i % 2 ? FAMILY4 : FAMILY6, 60000 + i);
+                    assert_int_equal(mcp_store_admits(S0, p.id, 0, &p), MCP_OK);
+                    assert_int_equal(leave(&p, i % 3, &ref), MCP_OK);
+                    assert_true(there(&ref));
+                }
+
+                store_sound(&d);
+                d.died = (how == 1);
+                store_sound(&d);
+                teardown(NULL);
+                setup_numbers(NULL);
+            }
+        }
+    }
+}
+
+
+/* A running call that a client reads. */
+static int
+make_of(const mcp_tenant_t *p)
+{
+    mcp_stream_ref_t   ref;
+    mcp_stream_spec_t  spec;
+
+    store_spec(&spec, ++numbers, 1);
+    spec.tenant = *p;
+
+    return mcp_store_create(S0, &spec, 1, &ref);
+}
+
+
+/* Streams of one /64 after the other, until all of them are refused. */
+static unsigned
+networks(unsigned family, unsigned from, unsigned n)
+{
+    unsigned      i, all;
+    mcp_tenant_t  p;
+
+    for (i = 0, all = 0; i < n; i++) {
+        p = address(family, from + i);
+
+        while (make_of(&p) == MCP_OK) {
+            all++;
+        }
+    }
+
+    return all;
+}
+
+
+/* A /64 has half of what others leave, a /56 two thirds, a /48 four fifths. */
+static void
+test_networks(void **state)
+{
+    unsigned  all, one, some, most;
+
+    (void) state;
+
+    all = S0->head->chunks / MCP_STORE_CALLS;
+    all -= all / MCP_STORE_LAST;
+
+    one = networks(FAMILY6_ONE, 0, 1);
+    some = one + networks(FAMILY6_ONE, 1, 255);
+    most = some + networks(FAMILY6_ONE, 256, 4 * 256);
+
+    assert_in_range(one, all / 2 - 1, all / 2);
+    assert_in_range(some, all * 2 / 3 - 2, all * 2 / 3);
+    assert_in_range(most, all * 4 / 5 - 4, all * 4 / 5);
+    store_sound(&d);
+    d.died = 1;
+    store_sound(&d);
+    assert_int_equal(networks(FAMILY6_ONE, 0, 2000), 0);
+    assert_true(networks(FAMILY6, 1, 1) >= all / 5 / 2 - 2);
+}
+
+
 int
 main(void)
 {
@@ -243,6 +399,8 @@ main(void)
         party_test(test_bytes),
         party_test(test_numbers),
         party_test(test_values),
+        party_test(test_newcomers),
+        party_test(test_networks),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -42,25 +42,25 @@ test_processes(void **state)
     assert_int_equal(mcp_store_watch(S0, &ref[5], 6, 0, &cursor, &taken),
                      MCP_OK);
 
-    mcp_store_count(S1, MCP_COUNT_CALLS_LIVE, 3);
+    mcp_store_count(S1, MCP_COUNT_CALLS_ACTIVE, 3);
     mcp_store_count(S1, MCP_COUNT_CALLS, 3);
-    mcp_store_count(S0, MCP_COUNT_CALLS_LIVE, 2);
-    assert_int_equal(store_counter(&d, MCP_COUNT_CALLS_LIVE), 5);
+    mcp_store_count(S0, MCP_COUNT_CALLS_ACTIVE, 2);
+    assert_int_equal(store_counter(&d, MCP_COUNT_CALLS_ACTIVE), 5);
 
     store_drain(&d, 0, NULL);
     d.woken[0] = 0;
     store_sound(&d);
 
-    mcp_store_bury(S0, 1, 100);                        /* not that one */
+    mcp_store_reclaim(S0, 1, 100);                     /* not that one */
     assert_int_equal(mcp_store_slot_pid(S0, 1), 101);
-    mcp_store_bury(S0, 1, 101);
+    mcp_store_reclaim(S0, 1, 101);
     assert_int_equal(mcp_store_slot_pid(S0, 1), 0);
     store_sound(&d);
 
-    assert_int_equal(store_counter(&d, MCP_COUNT_CALLS_LIVE), 2);
+    assert_int_equal(store_counter(&d, MCP_COUNT_CALLS_ACTIVE), 2);
     assert_int_equal(store_counter(&d, MCP_COUNT_CALLS), 3);
-    mcp_store_count(S1, MCP_COUNT_CALLS_LIVE, -3);
-    assert_int_equal(store_counter(&d, MCP_COUNT_CALLS_LIVE), 2);
+    mcp_store_count(S1, MCP_COUNT_CALLS_ACTIVE, -3);
+    assert_int_equal(store_counter(&d, MCP_COUNT_CALLS_ACTIVE), 2);
 
     /* its consumers have gone: the owners hear of it */
 
@@ -103,8 +103,8 @@ test_processes(void **state)
 
     mcp_store_detach(S1);
     assert_int_equal(mcp_store_slot_pid(S0, 1), 0);
-    mcp_store_count(S1, MCP_COUNT_CALLS_LIVE, -3);
-    assert_int_equal(store_counter(&d, MCP_COUNT_CALLS_LIVE), 2);
+    mcp_store_count(S1, MCP_COUNT_CALLS_ACTIVE, -3);
+    assert_int_equal(store_counter(&d, MCP_COUNT_CALLS_ACTIVE), 2);
     assert_int_equal(mcp_store_create(S1, &spec, 1, &ref[1]),
                      MCP_ERR_INTERNAL);
     store_attach(&d, 1, 502);
@@ -124,11 +124,11 @@ test_lost_wake(void **state)
     store_spec(&spec, 1, 1);
     store_create(&d, 0, &spec, &ref);
     store_drain(&d, 0, NULL);
-    assert_int_equal(mcp_store_post(S1, &ref, MCP_POST_INPUT, 1,
+    assert_int_equal(mcp_store_inbox_put(S1, &ref, MCP_INBOX_INPUT, 1,
                                     mcp_str("x")), MCP_OK);
     d.woken[0] = 0;
 
-    mcp_store_bury(S0, 1, 101);
+    mcp_store_reclaim(S0, 1, 101);
     assert_int_equal(d.woken[0], 1);
     assert_int_equal(store_drain(&d, 0, NULL), 1);
     store_attach(&d, 1, 101);
@@ -155,8 +155,9 @@ test_wakes(void **state)
     /* once for all, in order, each once */
 
     for (i = 0; i < 20; i++) {
-        assert_int_equal(mcp_store_post(S1, &ref[i % 10], MCP_POST_INPUT, 1,
-                                        mcp_str("x")), MCP_OK);
+        assert_int_equal(mcp_store_inbox_put(S1, &ref[i % 10], MCP_INBOX_INPUT,
+                             1, mcp_str("x")),
+            MCP_OK);
     }
 
     assert_int_equal(d.woken[0], 1);
@@ -167,13 +168,13 @@ test_wakes(void **state)
 
     /* not emptied yet: no second wake */
 
-    assert_int_equal(mcp_store_post(S1, &ref[0], MCP_POST_INPUT, 1,
+    assert_int_equal(mcp_store_inbox_put(S1, &ref[0], MCP_INBOX_INPUT, 1,
                                     mcp_str("x")), MCP_OK);
     assert_int_equal(d.woken[0], 1);
     mcp_store_free(S0, &ref[5]);
     assert_int_equal(store_drain(&d, 0, NULL), 6);
 
-    assert_int_equal(mcp_store_post(S1, &ref[0], MCP_POST_INPUT, 1,
+    assert_int_equal(mcp_store_inbox_put(S1, &ref[0], MCP_INBOX_INPUT, 1,
                                     mcp_str("x")), MCP_OK);
     assert_int_equal(d.woken[0], 1);
 }

@@ -143,7 +143,7 @@ scene_make(scene_t *scene, void *region)
 
     memset(key, 0, sizeof(key));
     mcp_store_subscribe(&a, &scene->ref[5], key);
-    mcp_store_post(&b, &scene->ref[0], MCP_POST_INPUT, 1,
+    mcp_store_inbox_put(&b, &scene->ref[0], MCP_INBOX_INPUT, 1,
                    store_message(1, 700));
     mcp_store_cancel(&b, &scene->ref[0], 4);
 
@@ -317,8 +317,8 @@ static void
 op_notes(mcp_store_t *a, scene_t *s)
 {
     mcp_store_set_alias(a, &s->ref[0], 1, 7);
-    mcp_store_set_turn(a, &s->ref[0], 0, 3);
-    mcp_store_set_turn(a, &s->ref[0], 0, 3);
+    mcp_store_set_generation(a, &s->ref[0], 0, 3);
+    mcp_store_set_generation(a, &s->ref[0], 0, 3);
 }
 
 
@@ -355,7 +355,7 @@ op_watch_lingering(mcp_store_t *a, scene_t *s)
 static void
 op_post(mcp_store_t *a, scene_t *s)
 {
-    mcp_store_post(a, &s->ref[1], MCP_POST_PUBLISH, 1,
+    mcp_store_inbox_put(a, &s->ref[1], MCP_INBOX_PUBLISH, 1,
                    store_message(1, 1500));
     mcp_store_cancel(a, &s->ref[1], 2);
 }
@@ -367,7 +367,7 @@ op_take(mcp_store_t *a, scene_t *s)
     uint64_t    tag;
     mcp_mem_t   mem = { plain_alloc, plain_free, NULL };
     mcp_buf_t   data;
-    mcp_post_e  type;
+    mcp_inbox_item_e type;
 
     mcp_buf_init(&data, &mem, 10000);
     mcp_store_take(a, &s->ref[0], &type, &tag, &data);
@@ -380,7 +380,7 @@ static void
 op_values(mcp_store_t *a, scene_t *s)
 {
     unsigned       i;
-    mcp_party_t    party = { .id = { 1 }, .values = 2 };
+    mcp_tenant_t   tenant = { .id = { 1 }, .values = 2 };
     unsigned char  key[MCP_DIGEST_LEN];
 
     (void) s;
@@ -393,7 +393,7 @@ op_values(mcp_store_t *a, scene_t *s)
 
     for (i = 16; i < 20; i++) {
         memset(key, (int) i, sizeof(key));
-        mcp_store_value_push(a, 'v', key, i, 0, &party);
+        mcp_store_value_push(a, 'v', key, i, 0, &tenant);
     }
 
     mcp_store_value_delete(a, 'v', key);
@@ -442,13 +442,13 @@ op_sweep(mcp_store_t *a, scene_t *s)
 
 
 static void
-op_bury(mcp_store_t *a, scene_t *s)
+op_reclaim(mcp_store_t *a, scene_t *s)
 {
     mcp_stream_info_t  info;
 
     (void) s;
 
-    mcp_store_bury(a, 1, 101);
+    mcp_store_reclaim(a, 1, 101);
     mcp_store_adopt(a, 1, &info, NULL);
 }
 
@@ -471,7 +471,7 @@ op_repair(mcp_store_t *a, scene_t *s)
 
     a->head->holder = 2;
     (void) mcp_store_slot_pid(a, 0);
-    mcp_store_bury(a, 5, 5);
+    mcp_store_reclaim(a, 5, 5);
 }
 
 
@@ -538,17 +538,17 @@ op_join_free(mcp_store_t *a, scene_t *s)
 static void
 op_share(mcp_store_t *a, scene_t *s)
 {
-    char              buf[8000];
-    unsigned          i;
-    mcp_store_raw_t   raw[3];
-    mcp_store_copy_t  copy = { 0 };
+    char                    buf[8000];
+    unsigned                i;
+    mcp_store_raw_t         raw[3];
+    mcp_store_replicator_t  copy = { 0 };
 
     copy.raw = raw;
     copy.max = 3;
     copy.buf = buf;
     copy.cap = sizeof(buf);
 
-    if (mcp_store_share_start(a, &s->ref[0], 1) != MCP_OK) {
+    if (mcp_store_replication_start(a, &s->ref[0], 1) != MCP_OK) {
         abort();
     }
 
@@ -560,7 +560,7 @@ op_share(mcp_store_t *a, scene_t *s)
         }
     }
 
-    mcp_store_share_end(a, &s->ref[0]);
+    mcp_store_replication_end(a, &s->ref[0]);
 }
 
 
@@ -569,7 +569,7 @@ op_share_free(mcp_store_t *a, scene_t *s)
 {
     mcp_store_wake_t  wake[8];
 
-    mcp_store_share_start(a, &s->ref[0], 1);
+    mcp_store_replication_start(a, &s->ref[0], 1);
     mcp_store_free(a, &s->ref[0]);
     mcp_store_drain(a, wake, 8);
     mcp_store_drain(a, wake, 8);
@@ -583,15 +583,15 @@ op_remote(mcp_store_t *a, scene_t *s)
     int           taken;
     mcp_cursor_t  cursor;
 
-    mcp_store_share_start(a, &s->ref[0], 1);
+    mcp_store_replication_start(a, &s->ref[0], 1);
     mcp_store_watch(a, &s->ref[0], 8, 0, &cursor, &taken);
 
-    if (mcp_store_remote(a, &s->ref[0], 3, 0) != MCP_OK) {
+    if (mcp_store_remote_consumer(a, &s->ref[0], 3, 0) != MCP_OK) {
         abort();
     }
 
-    mcp_store_remote_sent(a, &s->ref[0], 3, 2);
-    mcp_store_remote_left(a, &s->ref[0], 3, 4, 2);
+    mcp_store_remote_consumer_sent(a, &s->ref[0], 3, 2);
+    mcp_store_remote_consumer_left(a, &s->ref[0], 3, 4, 2);
 }
 
 
@@ -599,7 +599,7 @@ op_remote(mcp_store_t *a, scene_t *s)
 static void
 op_share_orphan(mcp_store_t *a, scene_t *s)
 {
-    mcp_store_share_start(a, &s->ref[0], 1);
+    mcp_store_replication_start(a, &s->ref[0], 1);
     mcp_store_set_state(a, &s->ref[0], MCP_STATE_CANCELLED, 2);
     mcp_store_detach(a);
 }
@@ -640,20 +640,20 @@ mirror_event(mcp_store_t *a, const mcp_stream_spec_t *spec, uint64_t seq,
 static void
 op_mirror(mcp_store_t *a, scene_t *s)
 {
-    mcp_stream_spec_t  spec;
-    mcp_store_stand_t  stand = { 0 };
+    mcp_stream_spec_t       spec;
+    mcp_store_checkpoint_t  checkpoint = { 0 };
 
     (void) s;
 
-    stand.seq = 5;
-    stand.state = MCP_STATE_FAILED;
-    stand.answered = 3;
-    stand.failed = 2;
-    stand.failed_seq = 4;
+    checkpoint.seq = 5;
+    checkpoint.state = MCP_STATE_FAILED;
+    checkpoint.answered = 3;
+    checkpoint.failed = 2;
+    checkpoint.failed_seq = 4;
 
     mirror(a, &spec, 3, 1);
     mirror_event(a, &spec, 5, MCP_AGAIN);
-    mcp_store_mirror_known(a, spec.id, &stand, 4, 2);
+    mcp_store_mirror_known(a, spec.id, &checkpoint, 4, 2);
     mirror_event(a, &spec, 4, MCP_OK);
     mirror_event(a, &spec, 5, MCP_OK);
 }
@@ -720,7 +720,7 @@ static const operation_t  operations[] = {
     { "subscribe", op_subscribe, 0, 0 },
     { "publish", op_publish, 3 << 4, 0 },
     { "sweep", op_sweep, 0, 1 << 3 | 3 << 4 },
-    { "bury and adopt", op_bury, 0, 0 },
+    { "bury and adopt", op_reclaim, 0, 0 },
     { "drain", op_drain, 0, 0 },
     { "join", op_join, 0, 0 },
     { "append for those who joined", op_join_append, 1 << 6, 0 },

@@ -13,7 +13,7 @@ test_states(void **state)
     char               buf[500];
     size_t             len;
     mcp_buf_t          data;
-    mcp_post_e         type;
+    mcp_inbox_item_e   type;
     uint64_t           tag;
     mcp_cursor_t       cursor;
     mcp_stream_ref_t   ref;
@@ -31,7 +31,7 @@ test_states(void **state)
     assert_int_equal(mcp_store_info(S0, &ref, &info), MCP_OK);
     assert_int_equal(info.state, MCP_STATE_INPUT_REQUIRED);
 
-    assert_int_equal(mcp_store_post(S1, &ref, MCP_POST_INPUT, 3,
+    assert_int_equal(mcp_store_inbox_put(S1, &ref, MCP_INBOX_INPUT, 3,
                                     mcp_str("{}")), MCP_OK);
     assert_int_equal(mcp_store_read(S1, &ref, 5, &cursor, 0, buf, sizeof(buf),
                                     &len), MCP_AGAIN);
@@ -49,7 +49,7 @@ test_states(void **state)
                      MCP_ERR_NOT_FOUND);
     assert_int_equal(mcp_store_set_state(S0, &ref, MCP_STATE_CANCELLED, 0),
                      MCP_OK);
-    assert_int_equal(mcp_store_post(S1, &ref, MCP_POST_INPUT, 0,
+    assert_int_equal(mcp_store_inbox_put(S1, &ref, MCP_INBOX_INPUT, 0,
                                     mcp_null_str), MCP_ERR_NOT_FOUND);
     mcp_buf_init(&data, &d.tm.mem, 100);
     assert_int_equal(mcp_store_take(S0, &ref, &type, &tag, &data), MCP_AGAIN);
@@ -116,14 +116,14 @@ test_notes(void **state)
 
     /* one of two changes it */
 
-    assert_int_equal(info.turn, 0);
-    assert_int_equal(mcp_store_set_turn(S1, &ref[0], 0, 3), MCP_OK);
-    assert_int_equal(mcp_store_set_turn(S0, &ref[0], 0, 3),
+    assert_int_equal(info.generation, 0);
+    assert_int_equal(mcp_store_set_generation(S1, &ref[0], 0, 3), MCP_OK);
+    assert_int_equal(mcp_store_set_generation(S0, &ref[0], 0, 3),
                      MCP_ERR_DENIED);
-    assert_int_equal(mcp_store_set_turn(S0, &ref[0], 2, 4),
+    assert_int_equal(mcp_store_set_generation(S0, &ref[0], 2, 4),
                      MCP_ERR_DENIED);
     assert_int_equal(mcp_store_info(S1, &ref[0], &info), MCP_OK);
-    assert_int_equal(info.turn, 3);
+    assert_int_equal(info.generation, 3);
     assert_int_equal(mcp_store_info(S1, &ref[1], &info), MCP_OK);
     assert_int_equal(info.alias, 0);
     store_sound(&d);
@@ -133,13 +133,13 @@ test_notes(void **state)
     mcp_store_free(S0, &ref[0]);
     assert_int_equal(mcp_store_set_alias(S0, &ref[0], 6, 9),
                      MCP_ERR_NOT_FOUND);
-    assert_int_equal(mcp_store_set_turn(S0, &ref[0], 3, 9),
+    assert_int_equal(mcp_store_set_generation(S0, &ref[0], 3, 9),
                      MCP_ERR_NOT_FOUND);
     store_spec(&spec, 1, 1);
     store_create(&d, 0, &spec, &ref[0]);
     assert_int_equal(mcp_store_info(S1, &ref[0], &info), MCP_OK);
     assert_int_equal(info.alias, 0);
-    assert_int_equal(info.turn, 0);
+    assert_int_equal(info.generation, 0);
     store_sound(&d);
 }
 
@@ -297,7 +297,7 @@ test_expire(void **state)
     /* its process dies, at a time not known before the next sweep, which has
      * the owner woken */
 
-    mcp_store_bury(S0, 1, 101);
+    mcp_store_reclaim(S0, 1, 101);
     store_drain(&d, 0, NULL);
     since = 40;
     assert_int_equal(mcp_store_expire(S0, &ref, &since), MCP_AGAIN);

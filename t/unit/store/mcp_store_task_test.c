@@ -24,20 +24,20 @@ task(unsigned n, mcp_stream_ref_t *ref, uint64_t expires)
 static void
 test_last(void **state)
 {
-    size_t            i;
-    mcp_buf_t         buf;
-    mcp_store_look_t  look;
-    mcp_stream_ref_t  ref;
+    size_t              i;
+    mcp_buf_t           buf;
+    mcp_store_lookup_t  lookup;
+    mcp_stream_ref_t    ref;
 
     (void) state;
 
     task(1, &ref, 100000);
     mcp_buf_init(&buf, &d.tm.mem, 1 << 24);
-    assert_int_equal(mcp_store_look(S1, &ref, &look, &buf), MCP_OK);
-    assert_int_equal(look.seq, 0);
+    assert_int_equal(mcp_store_lookup(S1, &ref, &lookup, &buf), MCP_OK);
+    assert_int_equal(lookup.seq, 0);
     assert_int_equal(buf.len, 0);
-    assert_int_equal(look.info.expires, 100000);
-    assert_int_equal(look.info.changed, 5);
+    assert_int_equal(lookup.info.expires, 100000);
+    assert_int_equal(lookup.info.changed, 5);
 
     for (i = 0; i < N_LENGTHS; i++) {
         d.died = i % 5 == 0;
@@ -47,10 +47,10 @@ test_last(void **state)
                                    MCP_STATE_PROCESSING), MCP_OK);
         buf.len = 0;
         mcp_buf_lit(&buf, "x");
-        assert_int_equal(mcp_store_look(S1, &ref, &look, &buf), MCP_OK);
-        assert_int_equal(look.seq, i + 1);
-        assert_int_equal(look.state, MCP_STATE_PROCESSING);
-        assert_int_equal(look.info.first_seq, i + 1);
+        assert_int_equal(mcp_store_lookup(S1, &ref, &lookup, &buf), MCP_OK);
+        assert_int_equal(lookup.seq, i + 1);
+        assert_int_equal(lookup.state, MCP_STATE_PROCESSING);
+        assert_int_equal(lookup.info.first_seq, i + 1);
         assert_int_equal(buf.len, lengths[i] + 1);
         assert_memory_equal(buf.data + 1,
                             store_message((unsigned) i, lengths[i]).data,
@@ -64,13 +64,13 @@ test_last(void **state)
                                MCP_STATE_COMPLETED), MCP_OK);
     mcp_buf_free(&buf);
     d.tm.fail_at = 1;
-    assert_int_equal(mcp_store_look(S1, &ref, &look, &buf), MCP_ERR_MEMORY);
+    assert_int_equal(mcp_store_lookup(S1, &ref, &lookup, &buf), MCP_ERR_MEMORY);
     mcp_buf_init(&buf, &d.tm.mem, 1000);
-    assert_int_equal(mcp_store_look(S1, &ref, &look, &buf), MCP_ERR_LIMIT);
+    assert_int_equal(mcp_store_lookup(S1, &ref, &lookup, &buf), MCP_ERR_LIMIT);
     mcp_buf_free(&buf);
 
     mcp_store_free(S0, &ref);
-    assert_int_equal(mcp_store_look(S1, &ref, &look, &buf),
+    assert_int_equal(mcp_store_lookup(S1, &ref, &lookup, &buf),
                      MCP_ERR_NOT_FOUND);
     assert_int_equal(mcp_store_keep(S1, &ref, 1, 0), MCP_ERR_NOT_FOUND);
 }
@@ -80,29 +80,29 @@ test_last(void **state)
 static void
 test_ahead(void **state)
 {
-    mcp_buf_t         buf;
-    mcp_store_look_t  look;
-    mcp_stream_ref_t  ref;
+    mcp_buf_t           buf;
+    mcp_store_lookup_t  lookup;
+    mcp_stream_ref_t    ref;
 
     (void) state;
 
     task(1, &ref, 100000);
-    assert_int_equal(mcp_store_share_start(S0, &ref, 1), MCP_OK);
+    assert_int_equal(mcp_store_replication_start(S0, &ref, 1), MCP_OK);
     mcp_buf_init(&buf, &d.tm.mem, 1 << 24);
 
     assert_int_equal(store_say(&d, 0, &ref, store_message(1, 70000),
                                0 | MCP_STORE_ABOUT, MCP_STATE_INPUT_REQUIRED),
                      MCP_OK);
 
-    assert_int_equal(mcp_store_look(S1, &ref, &look, &buf), MCP_OK);
-    assert_int_equal(look.seq, 0);
-    assert_int_equal(look.info.state, MCP_STATE_PROCESSING);
+    assert_int_equal(mcp_store_lookup(S1, &ref, &lookup, &buf), MCP_OK);
+    assert_int_equal(lookup.seq, 0);
+    assert_int_equal(lookup.info.state, MCP_STATE_PROCESSING);
     assert_int_equal(buf.len, 0);
 
-    assert_int_equal(mcp_store_look_ahead(S1, &ref, &look, &buf), MCP_OK);
-    assert_int_equal(look.seq, 1);
-    assert_int_equal(look.state, MCP_STATE_INPUT_REQUIRED);
-    assert_int_equal(look.info.state, MCP_STATE_INPUT_REQUIRED);
+    assert_int_equal(mcp_store_lookup_ahead(S1, &ref, &lookup, &buf), MCP_OK);
+    assert_int_equal(lookup.seq, 1);
+    assert_int_equal(lookup.state, MCP_STATE_INPUT_REQUIRED);
+    assert_int_equal(lookup.info.state, MCP_STATE_INPUT_REQUIRED);
     assert_int_equal(buf.len, 70000);
     assert_memory_equal(buf.data, store_message(1, 70000).data, buf.len);
 
@@ -164,12 +164,12 @@ test_time(void **state)
 static void
 test_answers(void **state)
 {
-    uint64_t           tag;
-    mcp_buf_t          buf;
-    mcp_post_e         type;
-    mcp_store_look_t   look;
-    mcp_stream_ref_t   ref;
-    mcp_store_wake_t   wake;
+    uint64_t            tag;
+    mcp_buf_t           buf;
+    mcp_inbox_item_e    type;
+    mcp_store_lookup_t  lookup;
+    mcp_stream_ref_t    ref;
+    mcp_store_wake_t    wake;
 
     (void) state;
 
@@ -183,10 +183,10 @@ test_answers(void **state)
                      MCP_AGAIN);
     assert_int_equal(mcp_store_answer(S1, &ref, 1, 5, 7, mcp_str("a"), 6),
                      MCP_OK);
-    assert_int_equal(mcp_store_look(S0, &ref, &look, &buf), MCP_OK);
-    assert_int_equal(look.given, 5);
-    assert_int_equal(look.info.changed, 6);
-    assert_int_equal(look.info.state, MCP_STATE_INPUT_REQUIRED);
+    assert_int_equal(mcp_store_lookup(S0, &ref, &lookup, &buf), MCP_OK);
+    assert_int_equal(lookup.given, 5);
+    assert_int_equal(lookup.info.changed, 6);
+    assert_int_equal(lookup.info.state, MCP_STATE_INPUT_REQUIRED);
     assert_int_equal(mcp_store_answer(S1, &ref, 1, 3, 7, mcp_str("b"), 7),
                      MCP_AGAIN);
 
@@ -200,9 +200,9 @@ test_answers(void **state)
                      MCP_ERR_LIMIT);
     assert_int_equal(mcp_store_answer(S1, &ref, 1, 2, 7, mcp_str("bb"), 7),
                      MCP_OK);
-    assert_int_equal(mcp_store_look(S0, &ref, &look, &buf), MCP_OK);
-    assert_int_equal(look.info.state, MCP_STATE_PROCESSING);
-    assert_int_equal(look.state, MCP_STATE_INPUT_REQUIRED);
+    assert_int_equal(mcp_store_lookup(S0, &ref, &lookup, &buf), MCP_OK);
+    assert_int_equal(lookup.info.state, MCP_STATE_PROCESSING);
+    assert_int_equal(lookup.state, MCP_STATE_INPUT_REQUIRED);
     assert_int_equal(mcp_store_answer(S1, &ref, 1, 8, 15, mcp_str("c"), 8),
                      MCP_AGAIN);
     store_sound(&d);
@@ -210,7 +210,7 @@ test_answers(void **state)
     assert_int_equal(store_drain(&d, 0, &wake), 1);
     buf.len = 0;
     assert_int_equal(mcp_store_take(S0, &ref, &type, &tag, &buf), MCP_OK);
-    assert_int_equal(type, MCP_POST_TASK);
+    assert_int_equal(type, MCP_INBOX_TASK);
     assert_int_equal(tag, 1);
     assert_int_equal(mcp_store_take(S0, &ref, &type, &tag, &buf), MCP_OK);
     assert_memory_equal(buf.data, "abb", 3);
@@ -220,8 +220,8 @@ test_answers(void **state)
 
     assert_int_equal(store_say(&d, 0, &ref, mcp_str("{}"), 0 | MCP_STORE_ABOUT,
                                MCP_STATE_INPUT_REQUIRED), MCP_OK);
-    assert_int_equal(mcp_store_look(S0, &ref, &look, &buf), MCP_OK);
-    assert_int_equal(look.given, 0);
+    assert_int_equal(mcp_store_lookup(S0, &ref, &lookup, &buf), MCP_OK);
+    assert_int_equal(lookup.given, 0);
     assert_int_equal(mcp_store_set_state(S0, &ref, MCP_STATE_CANCELLED, 9),
                      MCP_OK);
     assert_int_equal(mcp_store_answer(S1, &ref, 2, 1, 1, mcp_str("a"), 9),

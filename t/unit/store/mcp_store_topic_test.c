@@ -135,9 +135,9 @@ test_quota(void **state)
     memset(topic, 0, sizeof(topic));
     store_spec(&spec, 1, 1);
     spec.kind = MCP_STREAM_LISTEN;
-    memset(spec.party.id, 7, MCP_DIGEST_LEN);
-    spec.party.listeners = MCP_QUOTA_OFF;
-    spec.party.bytes = 40 * MCP_STORE_CHUNK;
+    memset(spec.tenant.id, 7, MCP_DIGEST_LEN);
+    spec.tenant.listeners = MCP_QUOTA_OFF;
+    spec.tenant.bytes = 40 * MCP_STORE_CHUNK;
     store_create(&d, 0, &spec, &ref);
 
     for (n = 0; n < 1000; n++) {
@@ -260,12 +260,12 @@ test_shared(void **state)
         assert_int_equal(mcp_store_subscribe(S0, &ref[n], TOPIC(1)), MCP_OK);
     }
 
-    assert_int_equal(mcp_store_share_start(S0, &ref[1], 0), MCP_OK);
+    assert_int_equal(mcp_store_replication_start(S0, &ref[1], 0), MCP_OK);
 
     position = 0;
     assert_int_equal(mcp_store_publish_to(S1, TOPIC(1), mcp_str("m"),
-                                          &to[MCP_PUBLISH_UNSHARED], 9, &position,
-                                          &n),
+                                          &to[MCP_PUBLISH_UNSHARED], 9,
+                                          &position, &n),
                      MCP_OK);
     assert_int_equal(n, 1);
     position = 0;
@@ -276,7 +276,8 @@ test_shared(void **state)
     assert_int_equal(n, 1);
     position = 0;
     assert_int_equal(mcp_store_publish_to(S1, TOPIC(1), mcp_str("mmm"),
-                                          &to[MCP_PUBLISH_ALL], 9, &position, &n),
+                                          &to[MCP_PUBLISH_ALL], 9, &position,
+                                          &n),
                      MCP_OK);
     assert_int_equal(n, 2);
 

@@ -54,7 +54,8 @@ test_values(void **state)
     assert_int_equal(value, 7);
     assert_int_equal(mcp_store_value_add(S0, 'a', key, 8, 50, 49, NULL),
                      MCP_ERR_DENIED);
-    assert_int_equal(mcp_store_value_add(S0, 'a', key, 8, 60, 50, NULL), MCP_OK);
+    assert_int_equal(mcp_store_value_add(S0, 'a', key, 8, 60, 50, NULL),
+                     MCP_OK);
     mcp_store_value_delete(S1, 'a', key);
     mcp_store_value_delete(S1, 'a', key);
     assert_int_equal(mcp_store_value_get(S1, 'a', key, 1, &value),
@@ -82,23 +83,23 @@ test_swap(void **state)
 {
     unsigned           i;
     uint32_t           old;
-    mcp_party_t        party;
+    mcp_tenant_t       tenant;
     unsigned char      key[MCP_DIGEST_LEN];
     mcp_store_stats_t  stats;
 
     (void) state;
 
     memset(key, 0, sizeof(key));
-    memset(&party, 0, sizeof(party));
-    party.id[0] = 1;
-    party.values = 3;
+    memset(&tenant, 0, sizeof(tenant));
+    tenant.id[0] = 1;
+    tenant.values = 3;
 
-    assert_int_equal(mcp_store_value_swap(S0, 'a', key, 7, &party, &old),
+    assert_int_equal(mcp_store_value_swap(S0, 'a', key, 7, &tenant, &old),
                      MCP_ERR_NOT_FOUND);
-    assert_int_equal(mcp_store_value_swap(S0, 'a', key, 8, &party, &old),
+    assert_int_equal(mcp_store_value_swap(S0, 'a', key, 8, &tenant, &old),
                      MCP_OK);
     assert_int_equal(old, 7);
-    assert_int_equal(mcp_store_value_swap(S1, 'a', key, 8, &party, &old),
+    assert_int_equal(mcp_store_value_swap(S1, 'a', key, 8, &tenant, &old),
                      MCP_OK);
     assert_int_equal(old, 8);
 
@@ -106,7 +107,7 @@ test_swap(void **state)
 
     for (i = 1; i <= 3; i++) {
         key[0] = (unsigned char) i;
-        assert_int_equal(mcp_store_value_swap(S1, 'a', key, i, &party, &old),
+        assert_int_equal(mcp_store_value_swap(S1, 'a', key, i, &tenant, &old),
                          MCP_ERR_NOT_FOUND);
     }
 

@@ -105,7 +105,7 @@ make(void)
     assert_int_equal(mcp_store_watch(S0, &ref[2], 1, 0, &cursor, &taken),
                      MCP_OK);
     mcp_store_unwatch(S0, &ref[2], 1, 2, 1);
-    assert_int_equal(mcp_store_post(S0, &ref[1], MCP_POST_INPUT, 1,
+    assert_int_equal(mcp_store_inbox_put(S0, &ref[1], MCP_INBOX_INPUT, 1,
                                     mcp_str("x")), MCP_OK);
     assert_int_equal(mcp_store_subscribe(S0, &ref[3], key), MCP_OK);
     assert_int_equal(mcp_store_value_set(S0, 'v', key, 1, 0, NULL), MCP_OK);

@@ -24,20 +24,20 @@ asking(const char *key, const char *progress)
 static void
 test_progress(void **state)
 {
-    size_t      i;
-    char        id[64], said[256];
-    mcp_job_t  *job;
+    size_t                  i;
+    char                    id[64], said[256];
+    mcp_backend_request_t  *breq;
 
     static const char  *const tokens[] = { "\"\\u0075\"", "5", "\"\"" };
 
     (void) state;
 
     begin(NEW);
-    job = slow();
-    backend_say(&d, job, "{\"jsonrpc\":\"2.0\",\"params\" : {\"_meta\":{"
+    breq = slow();
+    backend_say(&d, breq, "{\"jsonrpc\":\"2.0\",\"params\" : {\"_meta\":{"
                 "\"progressToken\":\"t\"}, \"progressToken\": \"\\u0074\" ,"
                 "\"x\":\"t\"},\"method\":\"notifications/progress\"}\n");
-    backend_say(&d, job, NOTE("notifications/message", "{\"data\":\"t\","
+    backend_say(&d, breq, NOTE("notifications/message", "{\"data\":\"t\","
                 "\"progressToken\":\"t\"}") "\n");
 
     for (i = 0; i < ITEMS(tokens); i++) {
@@ -55,7 +55,7 @@ test_progress(void **state)
 
     /* a question's own */
 
-    end_with(job, "{\"resultType\":\"input_required\","
+    end_with(breq, "{\"resultType\":\"input_required\","
              "\"inputRequests\":{\"k\":{\"method\":\"elicitation/create\","
              "\"params\":{\"_meta\":{\"progressToken\":\"t\"},"
              "\"message\":\"?\"}}}}\n");
@@ -75,21 +75,21 @@ test_progress(void **state)
 static void
 test_progress_left_out(void **state)
 {
-    int         i;
-    mcp_job_t  *job;
+    int                     i;
+    mcp_backend_request_t  *breq;
 
     (void) state;
 
     begin(NEW);
     d.endpoint.max_events = 4;
-    job = slow();
-    backend_say(&d, job, PROGRESS(1) "\n");
+    breq = slow();
+    backend_say(&d, breq, PROGRESS(1) "\n");
     client_post(&d, 1, &a, session, asking(token, NULL));
 
     /* more than the stream has room for */
 
     for (i = 0; i < 20; i++) {
-        assert_int_not_equal(backend_say(&d, job, PROGRESS(2) "\n"), 0);
+        assert_int_not_equal(backend_say(&d, breq, PROGRESS(2) "\n"), 0);
     }
 
     assert_int_equal(a.ended, 0);
@@ -109,11 +109,11 @@ test_progress_left_out(void **state)
     assert_string_equal(a.text, ":\n\n");
     client_close(&d, &a);
 
-    /* true is not a token, so no request has joined; the response is the one event that
-     * is not left out */
+    /* true is not a token, so no request has joined; the response is the one
+     * event that is not left out */
 
-    backend_say(&d, job, PROGRESS(3) "\n");
-    end_with_result(job);
+    backend_say(&d, breq, PROGRESS(3) "\n");
+    end_with_result(breq);
     ask(session, asking(token, "true"), 200, "-32602");
     client_post(&d, 1, &a, session, asking(token, NULL));
     assert_string_equal(a.text, ":\n\ndata: {\"jsonrpc\":\"2.0\",\"id\":8,"
@@ -128,13 +128,13 @@ test_progress_left_out(void **state)
 static void
 test_progress_winding_up(void **state)
 {
-    mcp_job_t  *job;
+    mcp_backend_request_t  *breq;
 
     (void) state;
 
     begin(NEW);
-    job = slow();
-    backend_say(&d, job, PROGRESS(1) "\n");
+    breq = slow();
+    backend_say(&d, breq, PROGRESS(1) "\n");
     mcp_worker_stop(d.process[1].worker, 0);
     client_post(&d, 1, &a, session, asking(token, NULL));
     assert_int_equal(a.ended, 1);
@@ -145,7 +145,7 @@ test_progress_winding_up(void **state)
 
     client_post(&d, 0, &a, session, again(token));
     has_not(a.text, "notifications/progress");
-    end_of_rest(job, &a);
+    end_of_rest(breq, &a);
     quiet();
 }
 
@@ -154,14 +154,14 @@ test_progress_winding_up(void **state)
 static void
 test_deep(void **state)
 {
-    int         i;
-    size_t      n;
-    mcp_job_t  *job;
+    int                     i;
+    size_t                  n;
+    mcp_backend_request_t  *breq;
 
     (void) state;
 
     begin(NEW);
-    job = slow();
+    breq = slow();
     n = (size_t) sprintf(line, "{\"content\":[],\"x\":");
 
     for (i = 0; i < 31; i++) {
@@ -173,8 +173,8 @@ test_deep(void **state)
     }
 
     strcpy(line + n, "}\n");
-    backend_say(&d, job, line);
-    backend_end(&d, job, MCP_FAULT_NONE);
+    backend_say(&d, breq, line);
+    backend_end(&d, breq, MCP_FAULT_NONE);
     line[n + 1] = '\0';
     client_post(&d, 1, &a, session, again(token));
     has(a.text, "data: {\"jsonrpc\":\"2.0\",\"id\":8,\"result\":");
@@ -188,20 +188,20 @@ test_deep(void **state)
 static void
 test_large(void **state)
 {
-    mcp_job_t  *job;
+    mcp_backend_request_t  *breq;
 
     (void) state;
 
     begin(NEW);
-    job = slow();
+    breq = slow();
     snprintf(line, sizeof(line), BIG(7000), 1);
-    backend_say(&d, job, line);
+    backend_say(&d, breq, line);
     snprintf(line, sizeof(line), "{\"content\":[],\"x\":\"%09000d\"}\n", 7);
     client_init(&a, session);
     a.cap = MCP_PULL_MIN;
     client_send(&d, 1, &a, "POST", again(token));
-    backend_say(&d, job, line);
-    backend_end(&d, job, MCP_FAULT_NONE);
+    backend_say(&d, breq, line);
+    backend_end(&d, breq, MCP_FAULT_NONE);
     line[strlen(line) - 1] = '\0';
     has(a.text, line);
     has(a.text, "data: {\"jsonrpc\":\"2.0\",\"id\":8,\"result\":{");

@@ -14,9 +14,9 @@ test_priming(void **state)
         int          priming;
     } cases[] = { { NEW, 1 }, { MIDDLE, 0 }, { OLD, 0 } };
 
-    size_t      i;
-    char        id[64], own[MCP_SESSION_TEXT_MAX], first[128];
-    mcp_job_t  *job;
+    size_t                  i;
+    char                    id[64], own[MCP_SESSION_TEXT_MAX], first[128];
+    mcp_backend_request_t  *breq;
 
     (void) state;
 
@@ -24,9 +24,9 @@ test_priming(void **state)
         client_open(&d, own, cases[i].revision, ALL);
 
         client_post(&d, 0, &a, own, CALL);
-        job = d.jobs[0];
-        mcp_job_head(job, 200, mcp_str("application/x-ndjson"));
-        backend_say(&d, job, PROGRESS(1) "\n");
+        breq = d.jobs[0];
+        mcp_backend_request_head(breq, 200, mcp_str("application/x-ndjson"));
+        backend_say(&d, breq, PROGRESS(1) "\n");
         client_last_id(&a, id);
         client_close(&d, &a);
 
@@ -47,7 +47,7 @@ test_priming(void **state)
 
         client_resume(&d, 1, &b, own, id);
         assert_string_equal(b.text, first);
-        end_with_result(job);
+        end_with_result(breq);
         has(b.text, ".2\ndata: " ANSWER "\n\n");
         assert_int_equal(b.ended, 1);
         client_close(&d, &b);
@@ -60,13 +60,13 @@ test_priming(void **state)
 static void
 test_keepalive(void **state)
 {
-    char        id[64], before[64];
-    mcp_job_t  *job;
+    char                    id[64], before[64];
+    mcp_backend_request_t  *breq;
 
     (void) state;
 
-    job = call(0);
-    backend_say(&d, job, PROGRESS(1) "\n");
+    breq = call(0);
+    backend_say(&d, breq, PROGRESS(1) "\n");
     client_last_id(&a, before);
 
     driver_wait(&d, 14000);
@@ -77,17 +77,17 @@ test_keepalive(void **state)
     /* an event counts as a sign of life */
 
     driver_wait(&d, 10000);
-    backend_say(&d, job, PROGRESS(2) "\n");
+    backend_say(&d, breq, PROGRESS(2) "\n");
     driver_wait(&d, 3000);
     assert_int_equal(count(a.text, "\n:\n"), 1);
 
     client_close(&d, &a);
     client_resume(&d, 1, &a, session, before);
-    backend_say(&d, job, PROGRESS(3) "\n");
+    backend_say(&d, breq, PROGRESS(3) "\n");
     client_last_id(&a, id);
     assert_string_equal(id + 22, ".3");
     has(a.text, ".2\ndata: " PROGRESS(2));
-    end_with_result(job);
+    end_with_result(breq);
     client_close(&d, &a);
     quiet();
 
@@ -104,8 +104,8 @@ test_keepalive(void **state)
 static void
 test_pieces(void **state)
 {
-    char        said[8000], id[64];
-    mcp_job_t  *job;
+    char                    said[8000], id[64];
+    mcp_backend_request_t  *breq;
 
     (void) state;
 
@@ -116,9 +116,9 @@ test_pieces(void **state)
     client_init(&a, session);
     a.cap = MCP_PULL_MIN;
     client_send(&d, 0, &a, "POST", CALL);
-    job = d.jobs[0];
-    mcp_job_head(job, 200, mcp_str("application/x-ndjson"));
-    backend_say(&d, job, said);
+    breq = d.jobs[0];
+    mcp_backend_request_head(breq, 200, mcp_str("application/x-ndjson"));
+    backend_say(&d, breq, said);
     said[strlen(said) - 1] = '\0';
     has(a.text, said);
     client_last_id(&a, id);
@@ -128,7 +128,7 @@ test_pieces(void **state)
 
     a.slow = 1;
     said[strlen(said)] = '\n';
-    backend_say(&d, job, said);
+    backend_say(&d, breq, said);
     assert_int_equal(client_pull(&a), MCP_OK);
     driver_wait(&d, 20000);
     a.slow = 0;
@@ -136,7 +136,7 @@ test_pieces(void **state)
     said[strlen(said) - 1] = '\0';
     assert_int_equal(count(a.text, said), 2);
 
-    end_with_result(job);
+    end_with_result(breq);
     assert_int_equal(a.ended, 1);
     client_close(&d, &a);
     quiet();
@@ -147,18 +147,18 @@ test_pieces(void **state)
 static void
 test_take_over(void **state)
 {
-    int         i;
-    char        id[64], retry[32];
-    client_t   *c;
-    mcp_job_t  *job;
+    int                     i;
+    char                    id[64], retry[32];
+    client_t               *c;
+    mcp_backend_request_t  *breq;
 
     (void) state;
 
     c = calloc(6, sizeof(client_t));
     assert_non_null(c);
 
-    job = call(0);
-    backend_say(&d, job, PROGRESS(1) "\n");
+    breq = call(0);
+    backend_say(&d, breq, PROGRESS(1) "\n");
     client_last_id(&a, id);
 
     for (i = 0; i < 6; i++) {
@@ -170,7 +170,7 @@ test_take_over(void **state)
             snprintf(retry, sizeof(retry), "\n\nretry: %d\n\n",
                      i < 4 ? 2000 << i : 30000);
             has(c[i - 1].text + c[i - 1].len - strlen(retry), retry);
-            fact_is(mcp_exchange_facts(c[i - 1].x), MCP_FACT_OUTCOME,
+            fact_is(mcp_exchange_variables(c[i - 1].x), MCP_VARIABLE_OUTCOME,
                     "taken-over");
         }
     }
@@ -187,7 +187,7 @@ test_take_over(void **state)
 
     client_close(&d, &a);
 
-    end_with(job, PROGRESS(2) "\n" RESULT "\n");
+    end_with(breq, PROGRESS(2) "\n" RESULT "\n");
     has(c[5].text, PROGRESS(2));
     has(c[5].text, ANSWER);
 
@@ -217,16 +217,16 @@ sent(const mcp_stream_ref_t *ref)
 static void
 test_sent(void **state)
 {
-    mcp_job_t         *job;
-    mcp_stream_ref_t   ref;
+    mcp_backend_request_t  *breq;
+    mcp_stream_ref_t        ref;
 
     (void) state;
 
-    job = call(0);
-    backend_say(&d, job, PROGRESS(1) "\n");
-    ref = job->call->ref;
+    breq = call(0);
+    backend_say(&d, breq, PROGRESS(1) "\n");
+    ref = breq->call->ref;
     has(a.text, PROGRESS(1));
-    backend_say(&d, job, PROGRESS(2) "\n");
+    backend_say(&d, breq, PROGRESS(2) "\n");
     has(a.text, PROGRESS(2));
     assert_int_equal(sent(&ref), 1);
 
@@ -234,12 +234,12 @@ test_sent(void **state)
     assert_int_equal(count(a.text, "\n:\n"), 1);
     assert_int_equal(sent(&ref), 2);
 
-    backend_say(&d, job, PROGRESS(3) "\n");
+    backend_say(&d, breq, PROGRESS(3) "\n");
     assert_int_equal(sent(&ref), 2);
     client_close(&d, &a);
     assert_int_equal(sent(&ref), 3);
 
-    end_with_result(job);
+    end_with_result(breq);
     quiet();
 }
 

@@ -13,23 +13,23 @@
 static void
 test_close_after(void **state)
 {
-    int         i, sent;
-    char        id[64], said[256], pattern[64];
-    mcp_job_t  *job;
+    int                     i, sent;
+    char                    id[64], said[256], pattern[64];
+    mcp_backend_request_t  *breq;
 
     (void) state;
 
     d.endpoint.close_after = 3000;
     sent = 0;
 
-    job = call(0);
-    backend_say(&d, job, PROGRESS(0) "\n");
+    breq = call(0);
+    backend_say(&d, breq, PROGRESS(0) "\n");
 
     for (i = 0; i < 40; i++) {
         snprintf(said, sizeof(said),
                  NOTE("notifications/progress", "{\"progressToken\":\"t\","
                       "\"progress\":%d}") "\n", ++sent);
-        backend_say(&d, job, said);
+        backend_say(&d, breq, said);
         driver_wait(&d, 100);
 
         if (a.ended) {
@@ -39,12 +39,12 @@ test_close_after(void **state)
 
     assert_true(i >= 29 && i <= 31);
     ends_with(a.text, "}}\n\n" RETRY);
-    fact_is(mcp_exchange_facts(a.x), MCP_FACT_OUTCOME, "closed");
+    fact_is(mcp_exchange_variables(a.x), MCP_VARIABLE_OUTCOME, "closed");
     client_last_id(&a, id);
     client_close(&d, &a);
 
     client_resume(&d, 1, &b, session, id);
-    backend_say(&d, job, PROGRESS(99) "\n");
+    backend_say(&d, breq, PROGRESS(99) "\n");
 
     for (i = 1; i <= sent; i++) {
         snprintf(pattern, sizeof(pattern), "\"progress\":%d}", i);
@@ -62,7 +62,7 @@ test_close_after(void **state)
     client_close(&d, &b);
 
     client_resume(&d, 0, &a, session, id);
-    end_with_result(job);
+    end_with_result(breq);
     has(a.text, ANSWER);
     client_close(&d, &a);
     quiet();
@@ -74,16 +74,16 @@ test_close_after(void **state)
 static void
 test_close_behind(void **state)
 {
-    int         i;
-    char        id[64], said[700];
-    mcp_job_t  *job;
+    int                     i;
+    char                    id[64], said[700];
+    mcp_backend_request_t  *breq;
 
     (void) state;
 
     d.endpoint.close_after = 3000;
 
-    job = call(0);
-    backend_say(&d, job, PROGRESS(0) "\n");
+    breq = call(0);
+    backend_say(&d, breq, PROGRESS(0) "\n");
     a.slow = 1;
     a.cap = MCP_PULL_MIN;
 
@@ -91,7 +91,7 @@ test_close_behind(void **state)
         snprintf(said, sizeof(said), NOTE("notifications/progress",
                  "{\"progressToken\":\"t\",\"progress\":%d,"
                  "\"message\":\"%0400d\"}") "\n", i, 0);
-        backend_say(&d, job, said);
+        backend_say(&d, breq, said);
     }
 
     for (i = 0; i < 5; i++) {
@@ -113,7 +113,7 @@ test_close_behind(void **state)
     client_resume(&d, 1, &b, session, id);
     client_last_id(&b, id);
     assert_string_equal(id + 22, ".31");
-    end_with_result(job);
+    end_with_result(breq);
     has(b.text, ANSWER);
     client_close(&d, &b);
     quiet();
@@ -124,8 +124,8 @@ test_close_behind(void **state)
 static void
 test_close_in_the_middle(void **state)
 {
-    char        said[8000];
-    mcp_job_t  *job;
+    char                    said[8000];
+    mcp_backend_request_t  *breq;
 
     (void) state;
 
@@ -135,14 +135,14 @@ test_close_in_the_middle(void **state)
              NOTE("notifications/progress", "{\"progressToken\":\"t\","
                   "\"progress\":1,\"message\":\"%07000d\"}") "\n", 5);
 
-    job = call(0);
-    backend_say(&d, job, PROGRESS(1) "\n");
+    breq = call(0);
+    backend_say(&d, breq, PROGRESS(1) "\n");
     a.slow = 1;
     a.cap = MCP_PULL_MIN;
-    backend_say(&d, job, said);
+    backend_say(&d, breq, said);
     assert_int_equal(client_pull(&a), MCP_OK);
     driver_wait(&d, 5000);
-    backend_say(&d, job, PROGRESS(3) "\n");
+    backend_say(&d, breq, PROGRESS(3) "\n");
     a.slow = 0;
     driver_pull(&a);
     assert_int_equal(a.ended, 1);
@@ -150,7 +150,7 @@ test_close_in_the_middle(void **state)
     has(a.text, said);
     ends_with(a.text, RETRY);
     client_close(&d, &a);
-    end_with_result(job);
+    end_with_result(breq);
     quiet();
 }
 
@@ -159,8 +159,8 @@ test_close_in_the_middle(void **state)
 static void
 test_close_whom(void **state)
 {
-    char        own[MCP_SESSION_TEXT_MAX], id[64];
-    mcp_job_t  *job;
+    char                    own[MCP_SESSION_TEXT_MAX], id[64];
+    mcp_backend_request_t  *breq;
 
     (void) state;
 
@@ -168,9 +168,9 @@ test_close_whom(void **state)
     client_open(&d, own, MIDDLE, ALL);
 
     client_post(&d, 0, &a, own, CALL);
-    job = d.jobs[0];
-    mcp_job_head(job, 200, mcp_str("application/x-ndjson"));
-    backend_say(&d, job, PROGRESS(1) "\n");
+    breq = d.jobs[0];
+    mcp_backend_request_head(breq, 200, mcp_str("application/x-ndjson"));
+    backend_say(&d, breq, PROGRESS(1) "\n");
     client_resume(&d, 0, &b, session, NULL);
     driver_wait(&d, 10000);
     assert_int_equal(a.ended, 0);
@@ -182,29 +182,30 @@ test_close_whom(void **state)
     driver_wait(&d, 10000);
     assert_int_equal(a.ended, 0);
 
-    end_with_result(job);
+    end_with_result(breq);
     client_close(&d, &a);
     client_close(&d, &b);
     quiet();
 }
 
 
+/* A process that winds up closes listening streams.  The stream of a running
+ * call stays open until its client has shown that it comes back. */
 static void
 test_stop(void **state)
 {
-    char        id[64];
-    mcp_job_t  *job;
+    char                    id[64];
+    mcp_backend_request_t  *breq;
 
     (void) state;
 
-    job = call(0);
-    backend_say(&d, job, PROGRESS(1) "\n");
+    breq = call(0);
+    backend_say(&d, breq, PROGRESS(1) "\n");
     client_resume(&d, 0, &b, session, NULL);
 
     mcp_worker_stop(d.process[0].worker, 0);
     driver_pump(&d);
-    assert_int_equal(a.ended, 1);
-    ends_with(a.text, RETRY);
+    assert_int_equal(a.ended, 0);
     assert_int_equal(b.ended, 1);
     ends_with(b.text, RETRY);
     client_last_id(&a, id);
@@ -213,7 +214,7 @@ test_stop(void **state)
 
     /* who comes to the old process is sent on, with what there is */
 
-    backend_say(&d, job, PROGRESS(2) "\n");
+    backend_say(&d, breq, PROGRESS(2) "\n");
     client_resume(&d, 0, &a, session, id);
     assert_int_equal(a.status, 200);
     assert_int_equal(a.ended, 1);
@@ -223,7 +224,7 @@ test_stop(void **state)
     client_close(&d, &a);
 
     client_resume(&d, 1, &b, session, id);
-    end_with(job, PROGRESS(3) "\n" RESULT "\n");
+    end_with(breq, PROGRESS(3) "\n" RESULT "\n");
     has_not(b.text, PROGRESS(2));
     has(b.text, PROGRESS(3));
     has(b.text, ANSWER);
@@ -236,13 +237,13 @@ test_stop(void **state)
 static void
 test_close_one(void **state)
 {
-    char        id[64];
-    mcp_job_t  *job;
+    char                    id[64];
+    mcp_backend_request_t  *breq;
 
     (void) state;
 
-    job = call(0);
-    backend_say(&d, job, PROGRESS(1) "\n");
+    breq = call(0);
+    backend_say(&d, breq, PROGRESS(1) "\n");
     client_resume(&d, 0, &b, session, NULL);
 
     mcp_exchange_close(a.x);
@@ -267,7 +268,7 @@ test_close_one(void **state)
     assert_int_equal(b.ended, 1);
     client_close(&d, &b);
 
-    end_with_result(job);
+    end_with_result(breq);
     has(a.text, ANSWER);
     client_close(&d, &a);
     quiet();
@@ -278,16 +279,16 @@ test_close_one(void **state)
 static void
 test_close_without_id(void **state)
 {
-    char        own[MCP_SESSION_TEXT_MAX];
-    mcp_job_t  *job;
+    char                    own[MCP_SESSION_TEXT_MAX];
+    mcp_backend_request_t  *breq;
 
     (void) state;
 
     client_open(&d, own, MIDDLE, ALL);
 
     client_post(&d, 0, &a, own, CALL);
-    job = d.jobs[0];
-    mcp_job_head(job, 200, mcp_str("application/x-ndjson"));
+    breq = d.jobs[0];
+    mcp_backend_request_head(breq, 200, mcp_str("application/x-ndjson"));
 
     /* it waits for its answer: nothing to close yet */
 
@@ -301,13 +302,13 @@ test_close_without_id(void **state)
     driver_pump(&d);
     assert_int_equal(a.ended, 0);
 
-    backend_say(&d, job, PROGRESS(1) "\n");
+    backend_say(&d, breq, PROGRESS(1) "\n");
     assert_int_equal(a.ended, 1);
     has(a.text, PROGRESS(1));
     ends_with(a.text, RETRY);
     client_close(&d, &a);
 
-    end_with_result(job);
+    end_with_result(breq);
     quiet();
 }
 
@@ -316,13 +317,13 @@ test_close_without_id(void **state)
 static void
 test_session_ends(void **state)
 {
-    client_t   *c;
-    mcp_job_t  *job;
+    client_t               *c;
+    mcp_backend_request_t  *breq;
 
     (void) state;
 
-    job = call(0);
-    backend_say(&d, job, PROGRESS(1) "\n");
+    breq = call(0);
+    backend_say(&d, breq, PROGRESS(1) "\n");
     client_resume(&d, 1, &b, session, NULL);
 
     assert_int_equal(b.ended, 0);
@@ -337,7 +338,7 @@ test_session_ends(void **state)
 
     assert_int_equal(a.ended, 1);
     assert_int_equal(b.ended, 1);
-    fact_is(mcp_exchange_facts(b.x), MCP_FACT_OUTCOME, "gone");
+    fact_is(mcp_exchange_variables(b.x), MCP_VARIABLE_OUTCOME, "gone");
     assert_int_equal(d.aborts, 1);
     client_close(&d, &a);
     client_close(&d, &b);
@@ -348,14 +349,14 @@ test_session_ends(void **state)
 static void
 test_no_memory(void **state)
 {
-    char           id[64];
-    unsigned long  k;
-    mcp_job_t     *job;
+    char                    id[64];
+    unsigned long           k;
+    mcp_backend_request_t  *breq;
 
     (void) state;
 
-    job = call(0);
-    backend_say(&d, job, PROGRESS(1) "\n");
+    breq = call(0);
+    backend_say(&d, breq, PROGRESS(1) "\n");
     client_last_id(&a, id);
     client_close(&d, &a);
 
@@ -376,7 +377,7 @@ test_no_memory(void **state)
     assert_true(k > 1 && k < 1000);
 
     client_resume(&d, 1, &a, session, id);
-    end_with_result(job);
+    end_with_result(breq);
     has(a.text, ANSWER);
     client_close(&d, &a);
     quiet();

@@ -56,14 +56,14 @@ test_stream(void **state)
         "has left its stream", NULL
     };
 
-    mcp_job_t  *job;
+    mcp_backend_request_t  *breq;
 
     (void) state;
 
     d.te.debug[0] = '\0';
-    job = call(0);
-    backend_say(&d, job, PROGRESS(1) "\n");
-    end_with_result(job);
+    breq = call(0);
+    backend_say(&d, breq, PROGRESS(1) "\n");
+    end_with_result(breq);
     client_close(&d, &a);
     told(lines);
     quiet();
@@ -75,19 +75,19 @@ test_stream(void **state)
 static void
 test_close(void **state)
 {
-    mcp_job_t  *job;
+    mcp_backend_request_t  *breq;
 
     (void) state;
 
-    job = call(0);
-    backend_say(&d, job, PROGRESS(1) "\n");
+    breq = call(0);
+    backend_say(&d, breq, PROGRESS(1) "\n");
 
     mcp_consumer_set_close(a.x, MCP_CONSUMER_CLOSE_SOON);
     mcp_consumer_set_close(a.x, MCP_CONSUMER_CLOSE_NOW);
     mcp_consumer_set_close(a.x, MCP_CONSUMER_CLOSE_SOON);
     assert_int_equal(a.x->reader.close, MCP_CONSUMER_CLOSE_NOW);
 
-    end_with_result(job);
+    end_with_result(breq);
     client_close(&d, &a);
     quiet();
 }

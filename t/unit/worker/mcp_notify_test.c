@@ -52,7 +52,6 @@ test_listener(void **state)
     client_post(&d, 1, &b, session,
                 REQUEST("1", "resources/subscribe",
                         "{\"uri\":\"test://a\"}"));
-    backend_json(&d, "{}");
     has(b.text, "\"result\":{}");
     client_close(&d, &b);
     assert_int_equal(stats().subscriptions, 3);
@@ -94,7 +93,6 @@ test_listener(void **state)
     client_post(&d, 1, &b, session,
                 REQUEST("1", "resources/unsubscribe",
                         "{\"uri\":\"test://a\"}"));
-    backend_json(&d, "{}");
     client_close(&d, &b);
     client_resume(&d, 1, &a, session, NULL);
     publish(0, &b, "/publish/static-token", UPDATED);
@@ -127,7 +125,6 @@ test_listener_abandoned(void **state)
     client_post(&d, 1, &b, session,
                 REQUEST("1", "resources/subscribe",
                         "{\"uri\":\"test://a\"}"));
-    backend_json(&d, "{}");
     client_close(&d, &b);
 
     /* attended, it stays */
@@ -155,16 +152,46 @@ test_listener_abandoned(void **state)
 }
 
 
-/* A subscription that the backend refuses is none. */
+/* The session's subscription is found by any spelling of the URI, and one that
+ * the catalog does not have is refused. */
 static void
-test_subscription_refused(void **state)
+test_subscription_spelling(void **state)
 {
     (void) state;
 
     client_resume(&d, 0, &a, session, NULL);
     client_post(&d, 1, &b, session,
                 REQUEST("1", "resources/subscribe",
+                        "{\"uri\":\"TEST://%61\"}"));
+    has(b.text, "\"result\":{}");
+    assert_int_equal(d.n_jobs, 0);
+    client_close(&d, &b);
+    publish(1, &b, "/publish/static-token", UPDATED);
+    has(a.text, UPDATED);
+
+    client_post(&d, 1, &b, session,
+                REQUEST("1", "resources/subscribe",
+                        "{\"uri\":\"test://b\"}"));
+    has(b.text, "-32002");
+    client_close(&d, &b);
+    client_close(&d, &a);
+    quiet();
+}
+
+
+/* A catalog's resource needs no backend.  Without a catalog the backend decides,
+ * and a subscription that it refuses is none. */
+static void
+test_subscription_refused(void **state)
+{
+    (void) state;
+
+    d.endpoint.catalog = NULL;
+    client_resume(&d, 0, &a, session, NULL);
+    client_post(&d, 1, &b, session,
+                REQUEST("1", "resources/subscribe",
                         "{\"uri\":\"test://a\"}"));
+    assert_int_equal(d.n_jobs, 1);
     backend_json(&d, "{\"jsonrpc\":\"2.0\",\"id\":1,\"error\":"
                      "{\"code\":-1,\"message\":\"no\"}}");
     has(b.text, "\"error\"");
@@ -186,18 +213,19 @@ test_subscription_not_kept(void **state)
 
     (void) state;
 
+    d.endpoint.catalog = NULL;
     client_open_as(&d, of, "alice", NEW, ALL);
     client_post_as(&d, 0, &b, of, "alice",
                    REQUEST("1", "resources/subscribe",
                            "{\"uri\":\"test://a\"}"));
     hog(&ref);
     backend_json(&d, "{}");
-    has(b.text, "Server is out of room");
+    has(b.text, "Server has no room for another stream");
     client_close(&d, &b);
     mcp_store_free(&d.process[1].store, &ref);
 
-    d.endpoint.share_by = MCP_SHARE_BY_PRINCIPAL;
-    d.endpoint.max_party_listeners = 1;
+    d.endpoint.quota_key = MCP_QUOTA_KEY_PRINCIPAL;
+    d.endpoint.quota_listeners = 1;
     client_open_as(&d, more, "alice", NEW, ALL);
     client_init(&a, more);
     a.principal = "alice";
@@ -347,9 +375,9 @@ test_lists(void **state)
 
     (void) state;
 
-    memcpy(d.endpoint.place, there, MCP_DIGEST_LEN);
+    memcpy(d.endpoint.catalog_key, there, MCP_DIGEST_LEN);
     elsewhere = subscribed(1, MCP_TOPIC_TOOLS);
-    memcpy(d.endpoint.place, here, MCP_DIGEST_LEN);
+    memcpy(d.endpoint.catalog_key, here, MCP_DIGEST_LEN);
     tools = subscribed(2, MCP_TOPIC_TOOLS);
     prompts = subscribed(3, MCP_TOPIC_PROMPTS);
     client_resume(&d, 0, &a, session, NULL);
@@ -389,6 +417,7 @@ main(void)
     const struct CMUnitTest  tests[] = {
         test(test_listener),
         test(test_listener_abandoned),
+        test(test_subscription_spelling),
         test(test_subscription_refused),
         test(test_subscription_not_kept),
         test(test_listener_at_once),

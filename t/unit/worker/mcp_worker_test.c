@@ -108,46 +108,46 @@ count_ready(void *ctx)
 static void
 test_queue(void **state)
 {
-    size_t        i;
+    size_t               i;
     mcp_worker_t   *worker;
-    mcp_errand_t  errand[4];
-    mcp_action_t  action;
+    mcp_queued_action_t  queued[4];
+    mcp_action_t         action;
 
     (void) state;
 
     worker = d.process[0].worker;
     worker->glue.ready = count_ready;
     ready_calls = 0;
-    memset(errand, 0, sizeof(errand));
+    memset(queued, 0, sizeof(queued));
 
     for (i = 0; i < 4; i++) {
-        errand[i].action.type = MCP_ACT_RESUME;
-        errand[i].action.glue = &errand[i];
-        mcp_worker_queue(worker, &errand[i]);
-        mcp_worker_queue(worker, &errand[0]);
+        queued[i].action.type = MCP_ACT_RESUME;
+        queued[i].action.glue = &queued[i];
+        mcp_worker_queue(worker, &queued[i]);
+        mcp_worker_queue(worker, &queued[0]);
     }
 
     assert_int_equal(ready_calls, 1);
-    mcp_worker_unqueue(worker, &errand[2]);
-    mcp_worker_unqueue(worker, &errand[2]);
-    mcp_worker_unqueue(worker, &errand[3]);
-    mcp_worker_queue(worker, &errand[2]);
+    mcp_worker_unqueue(worker, &queued[2]);
+    mcp_worker_unqueue(worker, &queued[2]);
+    mcp_worker_unqueue(worker, &queued[3]);
+    mcp_worker_queue(worker, &queued[2]);
 
     mcp_worker_next(worker, &action);
-    assert_ptr_equal(action.glue, &errand[0]);
+    assert_ptr_equal(action.glue, &queued[0]);
     mcp_worker_next(worker, &action);
-    assert_ptr_equal(action.glue, &errand[1]);
+    assert_ptr_equal(action.glue, &queued[1]);
     mcp_worker_next(worker, &action);
-    assert_ptr_equal(action.glue, &errand[2]);
+    assert_ptr_equal(action.glue, &queued[2]);
     mcp_worker_next(worker, &action);
     assert_int_equal(action.type, MCP_ACT_NONE);
     mcp_worker_next(worker, &action);
     assert_int_equal(action.type, MCP_ACT_NONE);
 
-    mcp_worker_queue(worker, &errand[3]);
+    mcp_worker_queue(worker, &queued[3]);
     assert_int_equal(ready_calls, 2);
     mcp_worker_next(worker, &action);
-    assert_ptr_equal(action.glue, &errand[3]);
+    assert_ptr_equal(action.glue, &queued[3]);
 }
 
 
@@ -203,13 +203,13 @@ test_report(void **state)
 static void
 test_reader_dies(void **state)
 {
-    char        id[64];
-    mcp_job_t  *job;
+    char                    id[64];
+    mcp_backend_request_t  *breq;
 
     (void) state;
 
-    job = call(0);
-    backend_say(&d, job, PROGRESS(1) "\n");
+    breq = call(0);
+    backend_say(&d, breq, PROGRESS(1) "\n");
     client_last_id(&a, id);
     client_close(&d, &a);
     client_resume(&d, 1, &b, session, id);
@@ -218,10 +218,10 @@ test_reader_dies(void **state)
     client_close(&d, &b);
     driver_killed(&d, 1, 0);
 
-    backend_say(&d, job, PROGRESS(2) "\n");
+    backend_say(&d, breq, PROGRESS(2) "\n");
     client_resume(&d, 1, &b, session, id);
     has(b.text, PROGRESS(2));
-    end_with_result(job);
+    end_with_result(breq);
     has(b.text, ANSWER);
     assert_int_equal(stats().counter[MCP_COUNT_CALLS_LOST], 0);
     client_close(&d, &b);
@@ -232,15 +232,17 @@ test_reader_dies(void **state)
 static void
 test_wind_up(void **state)
 {
-    int         busy;
-    char        id[64];
-    mcp_job_t  *job;
+    int                     busy;
+    char                    id[64];
+    mcp_backend_request_t  *breq;
 
     (void) state;
 
-    job = call(0);
-    backend_say(&d, job, PROGRESS(1) "\n");
+    breq = call(0);
+    backend_say(&d, breq, PROGRESS(1) "\n");
     client_last_id(&a, id);
+    client_close(&d, &a);
+    client_resume(&d, 0, &a, session, id);
     mcp_worker_stop(d.process[0].worker, 0);
     driver_pump(&d);
     assert_int_equal(a.ended, 1);
@@ -250,7 +252,7 @@ test_wind_up(void **state)
 
     mcp_worker_deadline(d.process[0].worker, &busy);
     assert_int_equal(busy, 1);
-    end_with_result(job);
+    end_with_result(breq);
     mcp_worker_deadline(d.process[0].worker, &busy);
     assert_int_equal(busy, 0);
     driver_restart(&d, 0);

@@ -1,0 +1,653 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * The threads that run backend requests.
+ *
+ * The first call of a client's request runs on that request's thread.  All
+ * other backend requests (the rest of a batch, a call that continues after
+ * input from its client, a call of an HTTP/2 client) run on threads of the
+ * module, at most MCPThreads, or wait for one.  Some threads of the MPM are
+ * reserved for requests without a backend, because clients need them to resume
+ * their streams.
+ */
+
+#include "mod_mcp_backend_threads.h"
+
+#include "mod_mcp_child.h"
+#include "mod_mcp_client.h"
+#include "mod_mcp_config.h"
+#include "mod_mcp_connection.h"
+#include "mod_mcp_fetch.h"
+#include "mod_mcp_note.h"
+#include "mod_mcp_pool.h"
+#include "mod_mcp_proxy.h"
+#include "mod_mcp_snapshot.h"
+#include "mod_mcp_poller.h"
+#include "mod_mcp_worker.h"
+
+#include <unistd.h>
+
+/* time that backend requests may continue after an immediate stop */
+#define MERCY  apr_time_from_sec(1)
+
+/* all under the lock */
+static mod_mcp_backend_request_t *queue_head, **queue_tail;
+static mod_mcp_backend_request_t *running;  /* backend requests that have a
+                                               thread */
+static mod_mcp_cond_t *work;         /* signalled when a backend request is
+                                        queued, and when "ended" is set */
+static mod_mcp_cond_t *idle;         /* signalled when a thread has ended */
+static apr_pool_t *pool;                /* of the threads, which are
+                                           detached */
+static int threads, waiting, queued, lent;
+static int ended;
+
+/*
+ * mod_proxy does not lock its connections if the MPM has no threads: backend
+ * requests then run one at a time
+ */
+static apr_thread_mutex_t *single;
+
+/*
+ * Creates a pool that several threads may use at once.  It lives as long as
+ * the process.  Returns NULL on failure.
+ */
+static apr_pool_t *make_pool(void)
+{
+    static apr_allocator_t *allocator;
+
+    apr_thread_mutex_t *mutex;
+    apr_pool_t *p;
+
+    if (apr_allocator_create(&allocator) != APR_SUCCESS
+        || apr_pool_create_ex(&p, NULL, NULL, allocator) != APR_SUCCESS) {
+        return NULL;
+    }
+
+    apr_allocator_owner_set(allocator, p);
+
+    if (apr_thread_mutex_create(&mutex, APR_THREAD_MUTEX_DEFAULT, p)
+        == APR_SUCCESS) {
+        apr_allocator_mutex_set(allocator, mutex);
+    }
+
+    return p;
+}
+
+void mod_mcp_backend_threads_init(apr_pool_t *pchild)
+{
+    pool = make_pool();
+    queue_head = NULL;
+    queue_tail = &queue_head;
+    running = NULL;
+    threads = 0;
+    waiting = 0;
+    queued = 0;
+    lent = 0;
+    ended = 0;
+
+    work = mod_mcp_cond(pchild);
+    idle = mod_mcp_cond(pchild);
+    single = NULL;
+
+    if (!mod_mcp_child.threaded) {
+        apr_thread_mutex_create(&single, APR_THREAD_MUTEX_DEFAULT, pchild);
+    }
+}
+
+/* --- a backend request --- */
+
+/* Sets the URI, and the request line that contains it. */
+static void set_target(mod_mcp_backend_request_t *req, mcp_str_t target)
+{
+    static const mcp_str_t begin = mcp_str("POST "), end = mcp_str(" HTTP/1.1");
+
+    char *p = apr_palloc(req->pool, begin.len + target.len + end.len + 1);
+
+    req->line = p;
+    p = memcpy(p, begin.data, begin.len);
+    p = memcpy(p + begin.len, target.data, target.len);
+    memcpy(p + target.len, end.data, end.len + 1);
+
+    req->target = apr_pstrmemdup(req->pool, target.data, target.len);
+}
+
+static mod_mcp_backend_request_t *request_create(mcp_backend_request_t *breq,
+    mod_mcp_snapshot_t *snapshot)
+{
+    apr_pool_t *p = mod_mcp_pool_get();
+    mod_mcp_backend_request_t *req;
+    mcp_str_t id = breq->variables.value[MCP_VARIABLE_CALL];
+
+    if (p == NULL) {
+        return NULL;
+    }
+
+    req = apr_pcalloc(p, sizeof(*req));
+
+    req->pool = p;
+    req->breq = breq;
+    req->kept = breq;
+    req->tenant = mcp_backend_request_tenant(breq);
+    req->socket = -1;
+    req->snapshot = snapshot;
+    req->id = apr_pstrmemdup(p, id.data, id.len);
+    set_target(req, mcp_setup_target(snapshot->dir->setup, breq->target));
+
+    /*
+     * a copy, because ABORT may end the backend request for the core while a
+     * thread still runs it
+     */
+
+    req->body = apr_pmemdup(p, breq->body.data, breq->body.len);
+    req->length = breq->body.len;
+    req->env = apr_table_make(p, MCP_VARIABLE_COUNT);
+
+    mod_mcp_note_env(req->env, &breq->variables);
+    mod_mcp_snapshot_retain(snapshot);
+    mcp_call_retain(breq->call);
+
+    breq->glue = req;
+
+    return req;
+}
+
+static void request_free(mod_mcp_backend_request_t *req)
+{
+    apr_pool_t *p = req->pool;
+
+    mcp_call_release(req->kept->call);
+    mod_mcp_snapshot_release(req->snapshot);
+
+    apr_pool_clear(p);
+    mod_mcp_pool_put(p);
+}
+
+static void request_end(mod_mcp_backend_request_t *req, mcp_fault_e fault,
+    const char *detail)
+{
+    mcp_backend_request_t *breq = req->breq;
+
+    req->breq = NULL;
+
+    if (breq) {
+        mcp_backend_request_end(breq, fault, detail);
+    }
+}
+
+static void request_begin(mod_mcp_backend_request_t *req)
+{
+    req->next = running;
+    running = req;
+}
+
+static void request_leave(mod_mcp_backend_request_t *req)
+{
+    mod_mcp_backend_request_t **link;
+
+    for (link = &running; *link != req; link = &(*link)->next) {
+        /* it is in the list */
+    }
+
+    *link = req->next;
+}
+
+void mod_mcp_backend_threads_run(mod_mcp_backend_request_t *req)
+{
+    mod_mcp_client_t *client = req->client;
+    const char *detail = NULL;
+    mcp_fault_e fault;
+
+    if (single) {
+        apr_thread_mutex_lock(single);
+    }
+
+    fault = mod_mcp_fetch(req, &detail);
+
+    if (single) {
+        apr_thread_mutex_unlock(single);
+    }
+
+    mod_mcp_lock();
+
+    mod_mcp_poller_check(req->snapshot->client);
+    mod_mcp_fetch_feed(req);
+
+    if (client) {
+        lent--;
+        mod_mcp_client_take(client);
+    }
+
+    request_leave(req);
+    request_end(req, fault, detail);
+    req->logs = mod_mcp_fetch_note(req);
+}
+
+void mod_mcp_backend_threads_clear(mod_mcp_backend_request_t *req,
+    mod_mcp_remains_t *remains)
+{
+    remains->pool = req->pool;
+    remains->snapshot = req->snapshot;
+    remains->call = req->kept->call;
+
+    if (req->logs) {
+        mod_mcp_fetch_log(req);
+    }
+
+    mod_mcp_fetch_free(req);
+    apr_pool_clear(remains->pool);
+}
+
+void mod_mcp_backend_threads_release(mod_mcp_remains_t *remains)
+{
+    if (remains->pool == NULL) {
+        return;
+    }
+
+    mcp_call_release(remains->call);
+    mod_mcp_snapshot_release(remains->snapshot);
+    mod_mcp_pool_put(remains->pool);
+
+    remains->pool = NULL;
+}
+
+void mod_mcp_backend_threads_free(mod_mcp_backend_request_t *req)
+{
+    mod_mcp_remains_t remains;
+
+    mod_mcp_backend_threads_clear(req, &remains);
+
+    mod_mcp_lock();
+    mod_mcp_backend_threads_release(&remains);
+}
+
+/* --- threads --- */
+
+static mod_mcp_backend_request_t *next_request(void)
+{
+    mod_mcp_backend_request_t *req = queue_head;
+
+    if (req) {
+        queue_head = req->next;
+        req->queued = 0;
+        queued--;
+
+        if (queue_head == NULL) {
+            queue_tail = &queue_head;
+        }
+    }
+
+    return req;
+}
+
+static void *APR_THREAD_FUNC worker(apr_thread_t *thread, void *data)
+{
+    mod_mcp_backend_request_t *req;
+
+    mod_mcp_lock();
+
+    while (!ended || queue_head) {
+        req = next_request();
+
+        if (req == NULL) {
+            waiting++;
+            mod_mcp_wait(work, 0);
+            waiting--;
+            continue;
+        }
+
+        request_begin(req);
+        mod_mcp_unlock();
+
+        mod_mcp_backend_threads_run(req);
+        mod_mcp_unlock();
+
+        mod_mcp_backend_threads_free(req);
+    }
+
+    threads--;
+    mod_mcp_signal(idle);
+
+    mod_mcp_unlock();
+
+    return NULL;
+}
+
+static int thread_limit(void)
+{
+    mod_mcp_global_t *global = mod_mcp_config_global(mod_mcp_child.server);
+
+    if (global->threads > 0) {
+        return global->threads;
+    }
+
+    return mod_mcp_child.threads > 4 ? mod_mcp_child.threads : 4;
+}
+
+/*
+ * Wakes or starts a thread for queued backend requests, unless the limit is
+ * reached.  Returns an error if there is no thread at all.
+ */
+static apr_status_t thread_start(void)
+{
+    apr_threadattr_t *attr;
+    apr_thread_t *thread;
+    apr_status_t rv;
+
+    if (waiting >= queued) {
+        mod_mcp_signal(work);
+        return APR_SUCCESS;
+    }
+
+    if (threads >= thread_limit()) {
+        return APR_SUCCESS;
+    }
+
+    rv = apr_threadattr_create(&attr, pool);
+
+    if (rv == APR_SUCCESS) {
+        apr_threadattr_detach_set(attr, 1);
+        rv = mod_mcp_child_thread(&thread, attr, worker, pool);
+    }
+
+    if (rv == APR_SUCCESS) {
+        threads++;
+        return APR_SUCCESS;
+    }
+
+    ap_log_error(APLOG_MARK, APLOG_ERR, rv, mod_mcp_child.server,
+                 "mod_mcp: cannot start a thread");
+
+    return threads ? APR_SUCCESS : rv;
+}
+
+static int is_winding_up(void)
+{
+    return mod_mcp_child.end == MOD_MCP_WINDING_UP;
+}
+
+void mod_mcp_backend_threads_stop(void)
+{
+    apr_time_t end;
+
+    mod_mcp_lock();
+
+    /*
+     * a call that waits for client input has no thread yet, but will need one
+     */
+
+    while (is_winding_up() && mcp_worker_calls(mod_mcp_child.worker) > 0) {
+        mod_mcp_wait(idle, apr_time_from_msec(100));
+    }
+
+    ended = 1;
+    mod_mcp_broadcast(work);
+
+    while (is_winding_up() && threads + lent > 0) {
+        mod_mcp_wait(idle, apr_time_from_msec(100));
+    }
+
+    end = mod_mcp_now() + MERCY;
+
+    while (threads + lent > 0 && mod_mcp_now() < end) {
+        mod_mcp_wait(idle, apr_time_from_msec(100));
+    }
+
+    if (threads + lent > 0) {
+
+        /* these threads use memory that is about to be freed */
+
+        _exit(0);
+    }
+
+    mod_mcp_unlock();
+}
+
+/* --- actions --- */
+
+/* Returns the number of the MPM's threads that may run backend requests. */
+static int lend_limit(void)
+{
+    int n = mod_mcp_child.threads;
+
+    return n < 4 ? n : n - (n / 8 > 2 ? n / 8 : 2);
+}
+
+static int may_lend(mod_mcp_client_t *client)
+{
+    return client && client->state == MOD_MCP_ATTENDED && client->req == NULL
+           && mod_mcp_connection_can_lend(client) && lent < lend_limit();
+}
+
+static void enqueue(mod_mcp_backend_request_t *req)
+{
+    req->next = NULL;
+    req->queued = 1;
+    *queue_tail = req;
+    queue_tail = &req->next;
+    queued++;
+}
+
+static void dequeue(mod_mcp_backend_request_t *req)
+{
+    mod_mcp_backend_request_t **link;
+
+    for (link = &queue_head; *link != req; link = &(*link)->next) {
+        /* it is in the queue */
+    }
+
+    *link = req->next;
+
+    if (req->next == NULL) {
+        queue_tail = link;
+    }
+
+    req->queued = 0;
+    queued--;
+}
+
+/*
+ * Returns the call's snapshot; creates it for the first backend request.
+ * Returns NULL if memory is out, or if the client cannot be used.
+ */
+static mod_mcp_snapshot_t *get_snapshot(mcp_backend_request_t *breq,
+                                        mod_mcp_client_t *client)
+{
+    mod_mcp_snapshot_t *snapshot = mcp_call_glue(breq->call);
+
+    if (snapshot == NULL && client && client->r
+        && (client->ahead || client->state == MOD_MCP_ATTENDED)) {
+        snapshot = client->ahead ? client->snapshot
+                                 : mod_mcp_snapshot_create(client);
+        client->ahead = 0;
+
+        if (snapshot) {
+            mcp_call_set_glue(breq->call, snapshot);
+        }
+    }
+
+    return snapshot;
+}
+
+/*
+ * Creates the structure for a backend request of the core.  On failure ends
+ * that with an error and returns NULL.
+ */
+static mod_mcp_backend_request_t *make_request(mcp_backend_request_t *breq,
+    mod_mcp_client_t *client)
+{
+    mod_mcp_snapshot_t *snapshot = get_snapshot(breq, client);
+    mod_mcp_backend_request_t *req;
+
+    if (snapshot == NULL && client == NULL) {
+        mcp_backend_request_end(breq, MCP_FAULT_BACKEND_FAILED,
+                                "the client disconnected before the backend "
+                                "call could start");
+        return NULL;
+    }
+
+    if (snapshot && breq->target >= mcp_setup_targets(snapshot->dir->setup)) {
+        mcp_backend_request_end(breq, MCP_FAULT_NO_BACKEND, "no such backend");
+        return NULL;
+    }
+
+    req = snapshot ? request_create(breq, snapshot) : NULL;
+
+    if (req == NULL) {
+        mcp_backend_request_end(breq, MCP_FAULT_BACKEND_FAILED,
+                                "no memory to start the backend call");
+    }
+
+    return req;
+}
+
+static void lend(mod_mcp_client_t *client, mod_mcp_backend_request_t *req)
+{
+    lent++;
+    request_begin(req);
+    client->req = req;
+    req->client = client;
+
+    if (client->holding) {
+        mod_mcp_signal(client->cond);
+    }
+}
+
+/*
+ * Returns the number of backend requests in a list, and adds the number with
+ * this quota key to *own.
+ */
+static int count_runs(const mod_mcp_backend_request_t *req,
+    const unsigned char *tenant, int *own)
+{
+    int n = 0;
+
+    for ( ; req; req = req->next) {
+        n++;
+        *own += req->tenant && memcmp(req->tenant, tenant, MCP_DIGEST_LEN) == 0;
+    }
+
+    return n;
+}
+
+/*
+ * Returns 1 if a new call would give its caller more than half of the threads
+ * that other callers leave.  Each caller may have one call.
+ */
+static int exceeds_share(const mcp_backend_request_t *breq)
+{
+    const unsigned char *tenant = mcp_backend_request_tenant(breq);
+    int all, own = 0;
+
+    if (tenant == NULL || !mcp_backend_request_is_first(breq)) {
+        return 0;
+    }
+
+    all = count_runs(running, tenant, &own);
+    all += count_runs(queue_head, tenant, &own);
+
+    return own > 0
+           && 2 * (own + 1) > lend_limit() + thread_limit() - (all - own);
+}
+
+void mod_mcp_backend_threads_invoke(mcp_backend_request_t *breq,
+    mod_mcp_client_t *client)
+{
+    mod_mcp_backend_request_t *req;
+
+    breq->glue = NULL;
+
+    if (mod_mcp_child.end == MOD_MCP_ENDING) {
+        mcp_backend_request_end(breq, MCP_FAULT_BACKEND_FAILED,
+                                "the server ends");
+        return;
+    }
+
+    if (exceeds_share(breq)) {
+        mcp_backend_request_refuse(breq,
+                                   "its caller uses its share of the threads; "
+                                   "raise MCPThreads or set MCPQuotaStreams");
+        return;
+    }
+
+    req = make_request(breq, client);
+
+    if (req == NULL) {
+        return;
+    }
+
+    if (may_lend(client)) {
+        lend(client, req);
+        return;
+    }
+
+    enqueue(req);
+
+    if (thread_start() != APR_SUCCESS) {
+        dequeue(req);
+        request_end(req, MCP_FAULT_BACKEND_FAILED,
+                    "cannot start a thread for the "
+                    "backend call");
+        request_free(req);
+    }
+}
+
+static void cut(mod_mcp_backend_request_t *req, const char *detail)
+{
+    request_end(req, MCP_FAULT_BACKEND_FAILED, detail);
+
+    if (req->queued) {
+        dequeue(req);
+        request_free(req);
+        return;
+    }
+
+    /*
+     * its thread ends it at the next output of the backend, or when the socket
+     * is shut down
+     */
+
+    mod_mcp_proxy_abort(req);
+
+    if (req->cond) {
+        mod_mcp_signal(req->cond);
+    }
+}
+
+void mod_mcp_backend_threads_abort(mcp_backend_request_t *breq)
+{
+    mod_mcp_backend_request_t *req = breq->glue;
+
+    if (req == NULL) {
+        mcp_backend_request_end(breq, MCP_FAULT_BACKEND_FAILED, "aborted");
+        return;
+    }
+
+    cut(req, "aborted");
+}
+
+void mod_mcp_backend_threads_interrupt(void)
+{
+    mod_mcp_backend_request_t *req;
+
+    while (queue_head) {
+        cut(queue_head, "the server ends");
+    }
+
+    for (req = running; req; req = req->next) {
+        cut(req, "the server ends");
+    }
+}
+
+void mod_mcp_backend_threads_resume(mcp_backend_request_t *breq)
+{
+    mod_mcp_backend_request_t *req = breq->glue;
+
+    if (req) {
+        req->resumed = 1;
+
+        if (req->cond) {
+            mod_mcp_signal(req->cond);
+        }
+    }
+}

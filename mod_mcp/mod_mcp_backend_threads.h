@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* The threads that run backend requests. */
+
+#ifndef MOD_MCP_BACKEND_THREADS_H
+#define MOD_MCP_BACKEND_THREADS_H
+
+#include "mod_mcp.h"
+
+#include "mcp_backend_request.h"
+
+/* The parts of a finished backend request that are released under the lock. */
+typedef struct {
+    apr_pool_t *pool;                   /* NULL if there is nothing to
+                                           release; cleared already */
+    mod_mcp_snapshot_t *snapshot;
+    mcp_call_t *call;
+} mod_mcp_remains_t;
+
+void mod_mcp_backend_threads_init(apr_pool_t *pchild);
+
+/*
+ * Carry out the actions INVOKE, ABORT and RESUME. client is the client whose
+ * exchange made the call, or NULL.  Called under the lock.
+ */
+void mod_mcp_backend_threads_invoke(mcp_backend_request_t *breq,
+    mod_mcp_client_t *client);
+void mod_mcp_backend_threads_abort(mcp_backend_request_t *breq);
+void mod_mcp_backend_threads_resume(mcp_backend_request_t *breq);
+
+/*
+ * Ends all backend requests immediately, with an error.  Called under the
+ * lock.
+ */
+void mod_mcp_backend_threads_interrupt(void);
+
+/*
+ * Runs a backend request on the current thread and reports its end to the
+ * core.  Called without the lock; returns with the lock held.
+ */
+void mod_mcp_backend_threads_run(mod_mcp_backend_request_t *req);
+
+/*
+ * Writes the log line of a backend request, if req->logs is set, and frees the
+ * backend request.  Called without the lock; returns with the lock held.
+ */
+void mod_mcp_backend_threads_free(mod_mcp_backend_request_t *req);
+
+/*
+ * mod_mcp_backend_threads_free() in two steps, for callers that take the lock
+ * later anyway. _clear() is called without the lock; _release() under the
+ * lock, and does nothing if remains->pool is NULL.
+ */
+void mod_mcp_backend_threads_clear(mod_mcp_backend_request_t *req,
+    mod_mcp_remains_t *remains);
+void mod_mcp_backend_threads_release(mod_mcp_remains_t *remains);
+
+/*
+ * Ends the threads.  During a graceful stop waits until their backend requests
+ * have ended, otherwise only for a short time.
+ */
+void mod_mcp_backend_threads_stop(void);
+
+#endif /* MOD_MCP_BACKEND_THREADS_H */

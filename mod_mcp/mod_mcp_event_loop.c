@@ -1,0 +1,679 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * The event loop: one thread of each process that serves the clients without a
+ * thread, that is, suspended ones and those whose thread runs a backend
+ * request.  It also runs the worker's timers and reacts to wake-ups.
+ *
+ * It never blocks on a client: if a socket is full, it polls until the socket
+ * is writable, for at most Timeout.
+ */
+
+#include "mod_mcp_event_loop.h"
+
+#include "mod_mcp_child.h"
+#include "mod_mcp_client.h"
+#include "mod_mcp_cluster.h"
+#include "mod_mcp_connection.h"
+#include "mod_mcp_event.h"
+#include "mod_mcp_logger.h"
+#include "mod_mcp_response.h"
+#include "mod_mcp_stream.h"
+#include "mod_mcp_poller.h"
+#include "mod_mcp_worker.h"
+#include "mod_mcp_zone.h"
+
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "http_connection.h"
+
+#define PATROL   2000                   /* interval of checks for dead
+                                           processes, ms */
+#define LINGER   apr_time_from_sec(2)
+#define DRAINS   64                     /* reads of a lingering connection
+                                           in one turn */
+#define CLIENTS  4096                   /* clients served before the next
+                                           events */
+
+/*
+ * interval at which the event loop checks whether a thread of the MPM has
+ * finished with a connection that it has suspended; nearly always it has
+ * finished long before
+ */
+#define SETTLE   apr_time_from_msec(10)
+
+/*
+ * time that a client whose response is complete waits for the thread that runs
+ * its backend request, before its connection is closed
+ */
+#define PATIENCE  apr_time_from_msec(500)
+
+static apr_thread_t *thread;
+static int ended;
+static apr_uint64_t patrol_at;          /* ms; used by the event loop only */
+
+/* under the lock */
+static mod_mcp_client_t *queue_head, **queue_tail = &queue_head;
+static mcp_timers_t timers;
+static apr_uint64_t until;              /* time at which the event loop will
+                                           wake, ms; 0 while it is awake */
+
+/* --- queue and timers --- */
+
+static void wake_up(void)
+{
+    uint64_t one = 1;
+
+    if (until == 0) {
+        return;
+    }
+
+    until = 0;
+
+    if (write(mod_mcp_child.wakeup_fd, &one, sizeof(one)) == -1
+        && errno != EAGAIN) {
+        ap_log_error(APLOG_MARK, APLOG_ERR, APR_FROM_OS_ERROR(errno),
+                     mod_mcp_child.server, "mod_mcp: own eventfd");
+    }
+}
+
+void mod_mcp_event_loop_before(apr_uint64_t when)
+{
+    if (when < until) {
+        wake_up();
+    }
+}
+
+void mod_mcp_event_loop_queue(mod_mcp_client_t *client)
+{
+    if (client->queued || client->own) {
+        return;
+    }
+
+    client->queued = 1;
+    client->next = NULL;
+    *queue_tail = client;
+    queue_tail = &client->next;
+
+    wake_up();
+}
+
+void mod_mcp_event_loop_unqueue(mod_mcp_client_t *client)
+{
+    mod_mcp_client_t **link;
+
+    if (!client->queued) {
+        return;
+    }
+
+    for (link = &queue_head; *link != client; link = &(*link)->next) {
+        /* it is in the queue */
+    }
+
+    *link = client->next;
+
+    if (client->next == NULL) {
+        queue_tail = link;
+    }
+
+    client->queued = 0;
+}
+
+static void timer_handler(void *data)
+{
+    mod_mcp_client_t *client = data;
+
+    client->todo |= MOD_MCP_EXPIRED;
+
+    if (client->state == MOD_MCP_LENT) {
+        mod_mcp_client_set_state(client, MOD_MCP_EVENT_LOOPED);
+    }
+
+    mod_mcp_event_loop_queue(client);
+}
+
+void mod_mcp_event_loop_timer(mod_mcp_client_t *client,
+    apr_interval_time_t after)
+{
+    if (after < 0) {
+        mcp_timer_del(&timers, &client->timer);
+        return;
+    }
+
+    client->timer.handler = timer_handler;
+    client->timer.data = client;
+
+    mcp_timer_set(&timers, &client->timer,
+                  mod_mcp_now_ms() + (apr_uint64_t)apr_time_as_msec(after) + 1);
+    mod_mcp_event_loop_before(client->timer.when);
+}
+
+static void set_timer(mod_mcp_client_t *client, apr_interval_time_t after)
+{
+    mod_mcp_lock();
+    mod_mcp_event_loop_timer(client, after);
+    mod_mcp_unlock();
+}
+
+/* --- the end of a connection --- */
+
+/*
+ * Destroys the connection.  Returns 1, or 0 if the MPM's thread may still use
+ * it; then a timer is set.
+ */
+static int destroy(mod_mcp_client_t *client)
+{
+    if (!mod_mcp_event_has_left(client->c, client->part, client->suspended)) {
+        set_timer(client, SETTLE);
+        return 0;
+    }
+
+    mod_mcp_lock();
+    mod_mcp_poller_remove(client);
+    mod_mcp_event_loop_unqueue(client);
+    mod_mcp_event_loop_timer(client, -1);
+    mod_mcp_unlock();
+
+    /* closes the socket and frees the client */
+
+    apr_pool_destroy(client->c->pool);
+
+    return 1;
+}
+
+/*
+ * Reads and discards input.  Returns 1 if the client has closed the
+ * connection, or if it keeps sending.
+ */
+static int drained(mod_mcp_client_t *client)
+{
+    char buf[16384];
+    ssize_t n;
+    int round;
+
+    for (round = 0; round < DRAINS; round++) {
+        n = recv(mod_mcp_poller_fd(client), buf, sizeof(buf), MSG_DONTWAIT);
+
+        if (n == 0 || (n == -1 && errno != EINTR)) {
+            return n == 0 || (errno != EAGAIN && errno != EWOULDBLOCK);
+        }
+    }
+
+    return 1;
+}
+
+/*
+ * Sends pending output.  Returns 1 if all has been sent, or if sending is
+ * impossible.
+ */
+static int is_sent(mod_mcp_client_t *client, unsigned todo)
+{
+    if (todo & MOD_MCP_EXPIRED) {
+        client->c->aborted = 1;
+    }
+
+    if (client->c->aborted || mod_mcp_stream_flush(client) != APR_EAGAIN) {
+        return 1;
+    }
+
+    set_timer(client, client->c->base_server->timeout);
+    mod_mcp_poller_for(client, EPOLLOUT);
+
+    return 0;
+}
+
+static void begin_lingering(mod_mcp_client_t *client)
+{
+    client->lingering = 1;
+
+    ap_prep_lingering_close(client->c);
+    mod_mcp_stream_bye(client);
+    shutdown(mod_mcp_poller_fd(client), SHUT_WR);
+
+    set_timer(client, LINGER);
+    mod_mcp_poller_for(client, EPOLLIN);
+}
+
+/*
+ * Closes a connection, in several turns.  Returns 1 if the connection has been
+ * destroyed.
+ */
+static int close_step(mod_mcp_client_t *client, unsigned todo)
+{
+    conn_rec *c = client->c;
+
+    if (!client->lingering) {
+        if (!is_sent(client, todo)) {
+            return 0;
+        }
+
+        if (!c->aborted) {
+            begin_lingering(client);
+            todo = 0;
+        }
+    }
+
+    if (c->aborted || (todo & MOD_MCP_EXPIRED) || drained(client)) {
+        c->aborted = 1;
+        return destroy(client);
+    }
+
+    return 0;
+}
+
+/* --- the end of a response --- */
+
+/* Waits until the socket is writable, for at most Timeout. */
+static void block(mod_mcp_client_t *client)
+{
+    if (!client->blocked) {
+        client->blocked = 1;
+        set_timer(client, client->r->server->timeout);
+    }
+
+    mod_mcp_poller_for(client, EPOLLOUT);
+}
+
+static void unblock(mod_mcp_client_t *client)
+{
+    if (client->blocked) {
+        client->blocked = 0;
+        set_timer(client, -1);
+    }
+}
+
+/*
+ * The response of a suspended client is complete.  When all data has been
+ * sent, passes the client to the logger, which logs and frees the request.
+ * Flushes first, because the core's filter would wait for the data.
+ */
+static void end_request(mod_mcp_client_t *client)
+{
+    if (!client->c->aborted) {
+        if (!client->r->eos_sent) {
+            ap_finalize_request_protocol(client->r);
+        }
+
+        if (mod_mcp_stream_flush(client) == APR_EAGAIN) {
+            block(client);
+            return;
+        }
+    }
+
+    unblock(client);
+
+    /*
+     * the client may have been queued again since its turn began; both queues
+     * use client->next, and a client in state LOGGING is never queued
+     */
+
+    mod_mcp_lock();
+    mod_mcp_event_loop_unqueue(client);
+    mod_mcp_logger_queue(client);
+    mod_mcp_unlock();
+}
+
+/*
+ * The response is complete, but the client's thread still runs a backend
+ * request.  It should return immediately; if it does not, the client's next
+ * request must not wait for it.
+ */
+static void end_response(mod_mcp_client_t *client, unsigned todo)
+{
+    if (client->lingering) {
+        return;
+    }
+
+    if (!client->r->eos_sent) {
+        ap_finalize_request_protocol(client->r);
+    }
+
+    if (mod_mcp_stream_flush(client) == APR_EAGAIN) {
+        mod_mcp_poller_for(client, EPOLLOUT);
+    }
+    else if (!client->patient) {
+        client->patient = 1;
+        set_timer(client, PATIENCE);
+    }
+    else if (todo & MOD_MCP_EXPIRED) {
+        client->lingering = 1;
+        shutdown(mod_mcp_poller_fd(client), SHUT_WR);
+    }
+}
+
+static void broken(mod_mcp_client_t *client)
+{
+    client->broken = 1;
+    client->c->aborted = 1;
+
+    if (client->state == MOD_MCP_SUSPENDED) {
+        end_request(client);
+        return;
+    }
+
+    mod_mcp_lock();
+    mod_mcp_client_part(client);
+    mod_mcp_unlock();
+}
+
+/* --- a client's turn --- */
+
+static apr_status_t transfer(mod_mcp_client_t *client, unsigned todo)
+{
+    apr_status_t rv;
+
+    if ((todo & MOD_MCP_RESPOND) && !client->streaming
+        && !client->responding) {
+
+        /* the client's thread may return later than the client can wait */
+
+        if (client->state == MOD_MCP_EVENT_LOOPED) {
+            mod_mcp_connection_announce_close(client);
+        }
+
+        mod_mcp_lock();
+        mod_mcp_response_begin(client);
+        mod_mcp_unlock();
+    }
+
+    if ((todo & MOD_MCP_STREAM) && !client->streaming) {
+        mod_mcp_stream_head(client);
+    }
+
+    if (!client->streaming && !client->responding) {
+        return APR_INCOMPLETE;
+    }
+
+    if (client->blocked || client->c->data_in_output_filters) {
+        rv = mod_mcp_stream_flush(client);
+        if (rv != APR_SUCCESS) {
+            return rv;
+        }
+
+        unblock(client);
+    }
+
+    if (client->finished) {
+        return APR_EOF;
+    }
+
+    return client->responding ? mod_mcp_response_step(client, 0)
+                              : mod_mcp_stream_step(client, 0);
+}
+
+static void queue_again(mod_mcp_client_t *client)
+{
+    mod_mcp_lock();
+    client->todo |= MOD_MCP_PULL;
+    mod_mcp_event_loop_queue(client);
+    mod_mcp_unlock();
+}
+
+static void send_more(mod_mcp_client_t *client, unsigned todo)
+{
+    switch (transfer(client, todo)) {
+    case APR_SUCCESS:
+        queue_again(client);
+        break;
+
+    case APR_EAGAIN:
+        block(client);
+        break;
+
+    case APR_INCOMPLETE:
+        if (!client->index) {
+            mod_mcp_poller_for(client, 0);
+        }
+        break;
+
+    case APR_EOF:
+        if (client->state == MOD_MCP_SUSPENDED) {
+            end_request(client);
+        }
+        else {
+            end_response(client, todo);
+        }
+        break;
+
+    default:
+        broken(client);
+        break;
+    }
+}
+
+/* Serves a client.  Returns 1 if the client has been freed. */
+static int serve(mod_mcp_client_t *client, unsigned todo)
+{
+    if (client->state == MOD_MCP_CLOSING) {
+        return close_step(client, todo);
+    }
+
+    if (client->broken || client->state == MOD_MCP_LOGGING) {
+        return 0;
+    }
+
+    if ((todo & MOD_MCP_GONE)
+        || (client->blocked && (todo & MOD_MCP_EXPIRED))) {
+        broken(client);
+    }
+    else {
+        send_more(client, todo);
+    }
+
+    return 0;
+}
+
+void mod_mcp_event_loop_own(mod_mcp_client_t *client)
+{
+    unsigned todo;
+
+    if (client->busy || client->blocked) {
+        return;
+    }
+
+    mod_mcp_event_loop_unqueue(client);
+
+    client->busy = 1;
+    client->own = 1;
+
+    mod_mcp_drain();
+
+    if (client->state == MOD_MCP_EVENT_LOOPED && client->todo) {
+        todo = client->todo;
+        client->todo = 0;
+
+        mod_mcp_unlock();
+
+        serve(client, todo);
+
+        mod_mcp_lock();
+    }
+
+    client->busy = 0;
+    client->own = 0;
+
+    /* more work was added meanwhile, or some is left */
+
+    if (client->state == MOD_MCP_EVENT_LOOPED && client->todo) {
+        mod_mcp_event_loop_queue(client);
+    }
+}
+
+/*
+ * Takes the next client from the queue, for one turn.  Returns NULL if the
+ * queue is empty.
+ */
+static mod_mcp_client_t *begin_turn(unsigned *todo)
+{
+    mod_mcp_client_t *client;
+
+    mod_mcp_lock();
+
+    client = queue_head;
+
+    if (client) {
+        mod_mcp_event_loop_unqueue(client);
+
+        client->busy = 1;
+        *todo = client->todo;
+        client->todo = 0;
+    }
+
+    mod_mcp_unlock();
+
+    return client;
+}
+
+static void end_turn(mod_mcp_client_t *client)
+{
+    mod_mcp_lock();
+
+    client->busy = 0;
+
+    if (client->recall) {
+        mod_mcp_signal(client->cond);
+    }
+
+    mod_mcp_unlock();
+}
+
+/*
+ * Serves queued clients.  Stops after CLIENTS turns, so that clients that are
+ * queued again wait for the next events.
+ */
+static void work(void)
+{
+    mod_mcp_client_t *client;
+    unsigned todo, round;
+
+    for (round = 0; round < CLIENTS; round++) {
+        client = begin_turn(&todo);
+
+        if (client == NULL) {
+            break;
+        }
+
+        if (!serve(client, todo)) {
+            end_turn(client);
+        }
+    }
+}
+
+/* --- the thread --- */
+
+/* Handles a wake-up, and the timers that are due. */
+static void expire(int rang)
+{
+    apr_uint64_t now;
+
+    mod_mcp_lock();
+
+    until = 0;
+    now = mod_mcp_now_ms();
+
+    if (rang) {
+        mod_mcp_child_rang();
+    }
+
+    if (mcp_worker_deadline(mod_mcp_child.worker, NULL) <= now) {
+        mcp_worker_expire(mod_mcp_child.worker);
+    }
+
+    if (patrol_at <= now) {
+        patrol_at = now + PATROL;
+        mod_mcp_zone_patrol();
+    }
+
+    mcp_timers_run(&timers, now);
+
+    mod_mcp_unlock();
+}
+
+/* Returns the time until the next timer, ms; 0 if there is work. */
+static int sleep_time(void)
+{
+    apr_uint64_t now, when;
+
+    mod_mcp_lock();
+
+    when = mcp_worker_deadline(mod_mcp_child.worker, NULL);
+    when = when < patrol_at ? when : patrol_at;
+    now = mod_mcp_now_ms();
+
+    if (mcp_timers_next(&timers) < when) {
+        when = mcp_timers_next(&timers);
+    }
+
+    if (queue_head || when < now) {
+        when = now;
+    }
+
+#ifdef MCP_CLUSTER
+    if (mod_mcp_cluster_has_work()) {
+        when = now;
+    }
+#endif
+
+    until = when;
+
+    mod_mcp_unlock();
+
+    return (int)(when - now);
+}
+
+static void *APR_THREAD_FUNC event_loop_main(apr_thread_t *self, void *data)
+{
+    int rang = 0;
+
+    while (!__atomic_load_n(&ended, __ATOMIC_ACQUIRE)) {
+        expire(rang);
+        work();
+#ifdef MCP_CLUSTER
+        mod_mcp_cluster_work();
+#endif
+        rang = mod_mcp_poller_wait(sleep_time());
+    }
+
+    return NULL;
+}
+
+apr_status_t mod_mcp_event_loop_start(apr_pool_t *pchild)
+{
+    apr_status_t rv;
+
+    ended = 0;
+
+    rv = mod_mcp_poller_start();
+
+    if (rv == APR_SUCCESS) {
+        rv = mod_mcp_logger_start(pchild);
+    }
+
+    return rv == APR_SUCCESS
+               ? mod_mcp_child_thread(&thread, NULL, event_loop_main, pchild)
+               : rv;
+}
+
+apr_thread_t *mod_mcp_event_loop_thread(void)
+{
+    return thread;
+}
+
+void mod_mcp_event_loop_stop(void)
+{
+    apr_status_t rv;
+
+    __atomic_store_n(&ended, 1, __ATOMIC_RELEASE);
+
+    mod_mcp_lock();
+    until = 1;
+    wake_up();
+    mod_mcp_unlock();
+
+    apr_thread_join(&rv, thread);
+
+    mod_mcp_logger_stop();
+    mod_mcp_poller_stop();
+}

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* The sockets that the event loop polls. */
+
+#ifndef MOD_MCP_POLLER_H
+#define MOD_MCP_POLLER_H
+
+#include "mod_mcp.h"
+
+apr_status_t mod_mcp_poller_start(void);
+void mod_mcp_poller_stop(void);
+
+/* Returns the client's socket, or -1. */
+int mod_mcp_poller_fd(mod_mcp_client_t *client);
+
+/*
+ * Start and stop polling for the disconnection of the client.  Called under
+ * the lock.
+ */
+void mod_mcp_poller_add(mod_mcp_client_t *client);
+void mod_mcp_poller_remove(mod_mcp_client_t *client);
+
+/*
+ * Pauses polling until the connection's next call.  If the client disconnects
+ * meanwhile, mod_mcp_poller_add() notices.  Called under the lock.
+ */
+void mod_mcp_poller_rest(mod_mcp_client_t *client);
+
+/*
+ * Drops the entry of a client whose socket is closed, or is about to be.
+ * Called under the lock.
+ */
+void mod_mcp_poller_forget(mod_mcp_client_t *client);
+
+/*
+ * Polls for the disconnection of the client, and for these events of epoll.
+ * Takes the lock.
+ */
+void mod_mcp_poller_for(mod_mcp_client_t *client, apr_uint32_t events);
+
+/*
+ * Polls a socket that does not belong to a client, until it is closed; its
+ * events go to mod_mcp_cluster_event(). id > 0.  Returns 1, or 0 with errno
+ * set.
+ */
+int mod_mcp_poller_socket(int fd, apr_uint32_t id);
+
+/*
+ * Notices whether the client (may be NULL) has disconnected, although no event
+ * has arrived yet.  Called under the lock, before the core gets output or the
+ * end of a backend request.
+ */
+void mod_mcp_poller_check(mod_mcp_client_t *client);
+
+/*
+ * Waits for events, at most timeout ms, and adds work to their clients.
+ * Returns 1 if this process was woken.
+ */
+int mod_mcp_poller_wait(int timeout);
+
+#endif /* MOD_MCP_POLLER_H */

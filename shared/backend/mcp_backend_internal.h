@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * Internal declarations of a decoder. Each file calls only those below it:
+ *
+ *   mcp_backend.c          states; input of bytes, output of messages
+ *   mcp_backend_input.c    reads messages: a body, lines, SSE events
+ *   mcp_backend_message.c  decodes one message: envelope, fields, errors
+ *   mcp_backend_head.c     Content-Type; HTTP errors
+ *   mcp_backend_content.c  builds results: faults, content, text
+ *
+ * The head of the response selects the sequence of states:
+ *
+ *     HEAD -+- SSE, LINES -------+- DONE    a stream of messages
+ *           +- BODY - COMPLETE --+          one message, decoded at the end
+ *           +- FAULT, DETACHED --+          one message, known from the head
+ *
+ * Functions with a msg set it, possibly to a fault, and return MCP_OK, or
+ *   MCP_ERR_MEMORY
+ * and further values if a function lists them.
+ */
+
+
+#ifndef MCP_BACKEND_INTERNAL_H_INCLUDED
+#define MCP_BACKEND_INTERNAL_H_INCLUDED
+
+
+#include "base/mcp_utf8.h"
+#include "backend/mcp_backend.h"
+#include "http/mcp_sse.h"
+
+
+/*
+ * RFC 6838 allows 127 bytes on either side of the slash; no type needs them.
+ */
+#define MCP_BACKEND_TYPE_MAX    128
+
+/* Maximum number of bytes of an error page in a tool error. */
+#define MCP_BACKEND_ERROR_TEXT  65536
+
+
+typedef enum {
+    MCP_BACKEND_STATE_HEAD = 0,        /* waiting for the head */
+    MCP_BACKEND_STATE_SSE,
+    MCP_BACKEND_STATE_LINES,
+    MCP_BACKEND_STATE_BODY,            /* collecting the body */
+    MCP_BACKEND_STATE_COMPLETE,        /* the body is complete, but not
+                                          decoded */
+    MCP_BACKEND_STATE_FAULT,           /* the next message is "fault" */
+    MCP_BACKEND_STATE_DETACHED,
+    MCP_BACKEND_STATE_DONE             /* the final message was read */
+} mcp_backend_state_e;
+
+
+/* The class of a Content-Type. */
+typedef enum {
+    MCP_BACKEND_UNKNOWN = 0,           /* no type: JSON if it can be parsed */
+    MCP_BACKEND_JSON,
+    MCP_BACKEND_SSE,
+    MCP_BACKEND_LINES,
+    MCP_BACKEND_TEXT,
+    MCP_BACKEND_TEXTUAL,               /* text in an embedded resource */
+    MCP_BACKEND_IMAGE,
+    MCP_BACKEND_AUDIO,
+    MCP_BACKEND_BINARY
+} mcp_backend_class_e;
+
+
+struct mcp_backend_s {
+    const mcp_mem_t      *mem;
+    mcp_want_e            want;
+    mcp_backend_state_e   state;
+    mcp_backend_class_e   class;
+    int                   status;
+    uint64_t              retry_after; /* seconds; 0: none */
+    int                   failed;      /* MCP_ERR_MEMORY, permanently */
+
+    mcp_str_t             uri;
+    size_t                max;
+    size_t                limit;       /* maximum length of this body */
+    unsigned              max_depth;
+
+    mcp_buf_t             in;
+    size_t                pos;         /* number of consumed bytes of "in" */
+    size_t                seen;        /* number of bytes searched for the
+                                          end of a line */
+    mcp_buf_t             out;         /* a message that is not a slice of
+                                          "in" */
+    mcp_arena_t           scratch;     /* for the current message */
+    mcp_sse_decoder_t     sse;
+
+    mcp_fault_e           fault;
+    const char           *detail;
+
+    unsigned              latin1:1;
+    unsigned              truncated:1; /* 1: an error page was truncated */
+    unsigned              ended:1;
+    unsigned              flushed:1;   /* 1: the last event, without its
+                                          end, was returned */
+    unsigned              begun:1;     /* 1: the first line was read */
+
+    unsigned              type_len;
+    char                  type[MCP_BACKEND_TYPE_MAX];  /* in lower case */
+};
+
+
+/* The fields of a result that a decoder reads, as array indices. */
+enum {
+    MCP_BACKEND_R_CONTENT = 0,
+    MCP_BACKEND_R_TYPE,
+    MCP_BACKEND_R_INPUT_REQUESTS,
+    MCP_BACKEND_R_REQUEST_STATE,
+    MCP_BACKEND_R_IS_ERROR,
+    MCP_BACKEND_R_STRUCTURED,
+    MCP_BACKEND_R_NEXT,
+    MCP_BACKEND_R_META,
+    MCP_BACKEND_R_META_NEXT,
+    MCP_BACKEND_R_COUNT
+};
+
+
+/* --- mcp_backend_input.c --- */
+
+/*
+ * Collects a part of the body.
+ *
+ * Returns MCP_OK, or
+ *   MCP_ERR_LIMIT   the body is too large (an error page is truncated instead)
+ *   MCP_ERR_MEMORY
+ */
+int mcp_backend_body_add(mcp_backend_t *b, const char *data, size_t len);
+
+/* Decodes the complete body, or converts it into content. */
+int mcp_backend_body_read(mcp_backend_t *b, mcp_backend_msg_t *msg);
+
+/*
+ * Queues a part of a stream.
+ *
+ * Returns MCP_OK, or
+ *   MCP_ERR_MEMORY
+ */
+int mcp_backend_stream_add(mcp_backend_t *b, const char *data, size_t len);
+
+/*
+ * Decodes the next message of a stream. At the end of a stream without a
+ * response, makes a fault. Also returns
+ *   MCP_AGAIN       no complete message is queued
+ */
+int mcp_backend_stream_read(mcp_backend_t *b, mcp_backend_msg_t *msg);
+
+
+/* --- mcp_backend_message.c --- */
+
+/*
+ * Copies text into "out".
+ *
+ * Returns MCP_OK, or
+ *   MCP_ERR_MEMORY
+ */
+int mcp_backend_copy(mcp_backend_t *b, mcp_str_t text);
+
+/*
+ * Decodes one message. writable is the address of text if its line breaks may
+ * be overwritten, or NULL if there are none. stream is 1 for a message of a
+ * stream, in which notifications are allowed. Also returns
+ *   MCP_ERR_SYNTAX  text is not one JSON object; msg is the fault for that
+ */
+int mcp_backend_decode(mcp_backend_t *b, mcp_str_t text, char *writable,
+    int stream, mcp_backend_msg_t *msg);
+
+
+/* --- mcp_backend_head.c --- */
+
+/*
+ * Stores the media type in lower case, its class and its charset. A malformed
+ * type is ignored.
+ */
+void mcp_backend_media_type(mcp_backend_t *b, mcp_str_t content_type);
+
+/*
+ * Makes the message for an HTTP error whose body is not a JSON-RPC response: a
+ * tool error with the text, or a fault for other requests.
+ */
+int  mcp_backend_http_error(mcp_backend_t *b, mcp_str_t text,
+    mcp_backend_msg_t *msg);
+
+/*
+ * Makes the message for an HTTP error whose body is a result (msg->body, with
+ * the fields r): a tool's result gets isError unless it has that field; any
+ * other result is replaced by a fault.
+ */
+int  mcp_backend_http_error_result(mcp_backend_t *b, const mcp_json_value_t *r,
+    mcp_backend_msg_t *msg);
+
+
+/* --- mcp_backend_content.c --- */
+
+/* Sets msg to a fault. detail is static text. */
+void mcp_backend_fault(mcp_backend_msg_t *msg, mcp_fault_e fault,
+    const char *detail);
+
+/*
+ * Sets msg to text that is not JSON, converted into the kind of result that
+ * the request requires.
+ */
+int  mcp_backend_wrap(mcp_backend_t *b, mcp_backend_class_e class,
+    mcp_str_t text, mcp_backend_msg_t *msg);
+
+/*
+ * mcp_backend_result_init() initializes a buffer for a result that the decoder
+ * builds. mcp_backend_result_give() makes it the result: "out" becomes the
+ * owner of the buffer, and a result beyond the limit becomes a fault.
+ */
+void mcp_backend_result_init(const mcp_backend_t *b, mcp_buf_t *buf);
+int  mcp_backend_result_give(mcp_backend_t *b, mcp_buf_t *buf,
+    mcp_backend_msg_t *msg);
+
+mcp_str_t mcp_backend_skip_bom(mcp_str_t text);
+mcp_str_t mcp_backend_trim(mcp_str_t text);
+
+
+#endif /* MCP_BACKEND_INTERNAL_H_INCLUDED */

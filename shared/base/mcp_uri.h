@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* URIs in normal form, so that they can be compared byte by byte. */
+
+
+#ifndef MCP_URI_H_INCLUDED
+#define MCP_URI_H_INCLUDED
+
+
+#include "base/mcp_arena.h"
+
+
+/* maximum length of the normal form of len bytes */
+#define mcp_uri_max(len)  (3 * (len))
+
+
+/*
+ * Writes the normal form of a URI or IRI to out, which has room for
+ * mcp_uri_max() bytes, and returns its length (RFC 3986, 6.2.2.1 and 6.2.2.2;
+ * RFC 3987, 3.1):
+ *
+ *   - the scheme and the host are in lower case;
+ *   - letters, digits, "-", ".", "_" and "~" are not percent-encoded;
+ *   - bytes above 0x7f, and a "%" without two hex digits after it, are;
+ *   - hex digits of other percent-encoded bytes are in upper case.
+ *
+ * Everything else is unchanged: the segments "." and "..", ports. If
+ * is_template is 1, expressions of a URI template ("{...}") are unchanged,
+ * too.
+ */
+size_t mcp_uri_write(char *out, mcp_str_t uri, int is_template);
+
+/*
+ * Sets *out to the normal form of a URI: to uri itself if it has that form,
+ * else to a copy in the arena.
+ *
+ * Returns MCP_OK, or
+ *   MCP_ERR_MEMORY
+ */
+int mcp_uri_normal(mcp_arena_t *arena, mcp_str_t uri, mcp_str_t *out);
+
+
+#endif /* MCP_URI_H_INCLUDED */

@@ -1,0 +1,567 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* Backend requests: how one starts, how the backend's messages are processed,
+ * and how it ends. A message that finds no room in the stream is held, and all
+ * later messages wait behind it. */
+
+#include <stdio.h>
+
+#include "call/mcp_call_internal.h"
+#include "call/mcp_publish_url.h"
+#include "call/mcp_request.h"
+#include "rpc/mcp_id.h"
+#include "rpc/mcp_topic.h"
+#include "worker/mcp_resume_hooks.h"
+#include "worker/mcp_notify.h"
+
+
+static void mcp_backend_request_invoke_again(mcp_request_t *req);
+
+
+/* Sets the trace context, which is that of the client's request. */
+static void
+mcp_backend_request_put_trace(const mcp_variables_t *from, mcp_variables_t *to)
+{
+    mcp_variable_set(to, MCP_VARIABLE_TRACEPARENT,
+                     from->value[MCP_VARIABLE_TRACEPARENT]);
+    mcp_variable_set(to, MCP_VARIABLE_TRACESTATE,
+                     from->value[MCP_VARIABLE_TRACESTATE]);
+    mcp_variable_set(to, MCP_VARIABLE_BAGGAGE,
+                     from->value[MCP_VARIABLE_BAGGAGE]);
+}
+
+
+/* Sets the variables of the call and of this request. A URL that an earlier
+ * backend request has got stays valid. */
+static void
+mcp_backend_request_set_variables(mcp_request_t *req)
+{
+    mcp_str_t         url;
+    mcp_call_t       *call;
+    mcp_variables_t  *variables;
+
+    call = req->call;
+    variables = &req->breq.variables;
+    url = variables->value[MCP_VARIABLE_PUBLISH_URL];
+
+    if (url.len == 0 && call->endpoint->publish_url.len) {
+        url = mcp_publish_url(call, req->breq.request);
+    }
+
+    *variables = call->variables;
+    mcp_variable_set(variables, MCP_VARIABLE_PUBLISH_URL, url);
+    mcp_variable_put(variables, MCP_VARIABLE_METHOD, req->method->name);
+    mcp_variable_set(variables, MCP_VARIABLE_NAME, req->name);
+    mcp_variable_set(variables, MCP_VARIABLE_REQUEST_ID, req->id);
+    mcp_variable_set(variables, MCP_VARIABLE_PROGRESS_TOKEN,
+                     req->progress_token);
+
+    mcp_trace_set(variables, &req->trace);
+
+    if (call->x && !call->batch) {
+        mcp_backend_request_put_trace(variables, &call->x->variables);
+    }
+}
+
+
+int
+mcp_backend_request_start(mcp_request_t *req)
+{
+    mcp_backend_request_t  *breq;
+    mcp_call_t             *call;
+
+    call = req->call;
+
+    if (req->backend) {
+        mcp_backend_free(req->backend);
+    }
+
+    req->backend = mcp_backend_create(&call->worker->env->mem,
+        req->method->want, req->raw_uri.len ? req->raw_uri : req->name,
+        call->endpoint->max_message, call->endpoint->max_depth);
+    if (req->backend == NULL) {
+        return MCP_ERR_MEMORY;
+    }
+
+    breq = &req->breq;
+    breq->started = 0;
+    breq->aborted = 0;
+    breq->glue = NULL;
+    breq->target = req->target;
+
+    if (req->body.len) {
+        breq->body = (mcp_str_t) { req->body.data, req->body.len };
+        breq->rebuilt = 1;
+
+    } else {
+        breq->body = req->raw;
+        breq->rebuilt = 0;
+    }
+
+    mcp_backend_request_set_variables(req);
+
+    mcp_request_set_state(req, MCP_REQUEST_RUN);
+    req->deadline = mcp_call_now(call) + call->endpoint->call_timeout;
+    req->ended = 0;
+    req->again = 0;
+    req->starved = 0;
+    req->late = 0;
+    req->active = 1;
+    call->n_breqs++;
+
+    breq->queued.action.type = req->target == MCP_NO_TARGET ? MCP_ACT_NONE
+                                                           : MCP_ACT_INVOKE;
+    mcp_worker_queue(call->worker, &breq->queued);
+
+    return MCP_OK;
+}
+
+
+/* From now on the call continues when its client disconnects. */
+static void
+mcp_backend_request_join(mcp_call_t *call)
+{
+    if (call->join && !call->joinable) {
+        call->joinable = 1;
+        mcp_store_join_release(call->worker->store, &call->ref);
+    }
+}
+
+
+/* Answers a request without a backend with an empty result. */
+static void
+mcp_backend_request_answer(mcp_backend_request_t *breq)
+{
+    mcp_call_t  *call;
+
+    call = breq->call;
+    call->refs++;
+    breq->started = 1;
+
+    mcp_backend_request_head(breq, 200, mcp_str("application/json"));
+    (void) mcp_backend_request_data(breq, "{}", 2);
+    mcp_backend_request_end(breq, MCP_FAULT_NONE, NULL);
+
+    mcp_call_release(call);
+}
+
+
+void
+mcp_backend_request_taken(mcp_queued_action_t *queued, mcp_action_t *action)
+{
+    mcp_call_t  *call;
+
+    (void) queued;
+
+    if (action->type == MCP_ACT_NONE) {
+        mcp_backend_request_answer(action->breq);
+        return;
+    }
+
+    if (action->type == MCP_ACT_INVOKE) {
+        call = action->breq->call;
+        action->breq->started = 1;
+        action->exchange = call->x;
+        mcp_backend_request_join(call);
+        mcp_call_trace(call, "request %u: its backend is called",
+                       action->breq->request);
+    }
+}
+
+
+/* A backend request that has not started is freed at once. */
+static void
+mcp_backend_request_abort(mcp_request_t *req)
+{
+    mcp_backend_request_t  *breq;
+    mcp_call_t             *call;
+
+    call = req->call;
+    breq = &req->breq;
+
+    if (!req->active || breq->aborted) {
+        return;
+    }
+
+    if (!breq->started) {
+        mcp_worker_unqueue(call->worker, &breq->queued);
+        req->active = 0;
+        call->n_breqs--;
+        return;
+    }
+
+    breq->aborted = 1;
+    mcp_call_trace(call, "request %u: its backend is aborted", breq->request);
+
+    mcp_worker_unqueue(call->worker, &breq->queued);
+    breq->queued.action.type = MCP_ACT_ABORT;
+    mcp_worker_queue(call->worker, &breq->queued);
+}
+
+
+void
+mcp_backend_request_stop(mcp_request_t *req)
+{
+    req->again = 0;
+    req->held = 0;
+
+    mcp_backend_request_abort(req);
+}
+
+
+void
+mcp_backend_request_stop_all(mcp_call_t *call)
+{
+    size_t  i;
+
+    for (i = 0; i < call->n; i++) {
+        mcp_backend_request_stop(&call->requests[i]);
+    }
+}
+
+
+/* Marks a message as logged. */
+static void
+mcp_backend_request_mark_logged(mcp_backend_msg_t *msg)
+{
+    msg->detail = NULL;
+    msg->doubt = NULL;
+    msg->status = 0;
+}
+
+
+void
+mcp_backend_request_hold(mcp_request_t *req, const mcp_backend_msg_t *msg)
+{
+    req->msg = *msg;
+    mcp_backend_request_mark_logged(&req->msg);
+    req->held = 1;
+}
+
+
+/* Processes the held message, if there is one. Returns MCP_OK or MCP_AGAIN. */
+static int
+mcp_backend_request_retry(mcp_request_t *req)
+{
+    if (!req->held) {
+        return MCP_OK;
+    }
+
+    req->held = 0;
+
+    if (mcp_backend_request_message(req, &req->msg) == MCP_AGAIN) {
+        mcp_backend_request_mark_logged(&req->msg);
+        req->held = 1;
+        return MCP_AGAIN;
+    }
+
+    return MCP_OK;
+}
+
+
+void
+mcp_backend_request_process(mcp_request_t *req)
+{
+    int                rc;
+    mcp_backend_msg_t  msg;
+
+    if (mcp_backend_request_retry(req) == MCP_AGAIN || req->backend == NULL) {
+        return;
+    }
+
+    for ( ;; ) {
+
+        rc = mcp_backend_read(req->backend, &msg);
+
+        if (rc == MCP_AGAIN && req->ended) {
+            req->ended = 0;
+            mcp_backend_end(req->backend, req->end_fault, req->end_detail);
+            continue;
+        }
+
+        if (rc != MCP_OK) {
+            break;
+        }
+
+        if (mcp_backend_request_message(req, &msg) == MCP_AGAIN) {
+            mcp_backend_request_hold(req, &msg);
+            return;
+        }
+    }
+
+    if (rc < 0 && req->call->phase != MCP_CALL_OVER
+        && req->state != MCP_REQUEST_OVER)
+    {
+        mcp_call_abandon(req->call, MCP_FAULT_INTERNAL);
+    }
+
+    mcp_backend_request_invoke_again(req);
+}
+
+
+void
+mcp_backend_request_continue(mcp_request_t *req)
+{
+    if (req->held) {
+        mcp_backend_request_process(req);
+    }
+
+    if (!req->held && req->starved && req->active && !req->breq.aborted) {
+        req->starved = 0;
+        req->breq.queued.action.type = MCP_ACT_RESUME;
+        mcp_worker_queue(req->call->worker, &req->breq.queued);
+    }
+}
+
+
+/* Calls the backend again if that was postponed and no message is held: a held
+ * message is in the decoder, which the next backend request replaces. */
+static void
+mcp_backend_request_invoke_again(mcp_request_t *req)
+{
+    if (!req->again || req->active || req->held) {
+        return;
+    }
+
+    req->again = 0;
+
+    /* a published message may have answered the request, or asked a new
+     * question */
+
+    if (req->call->phase == MCP_CALL_OVER || req->state != MCP_REQUEST_RUN) {
+        return;
+    }
+
+    if (mcp_input_retry(req) == MCP_AGAIN) {
+        mcp_call_hold_fault(req, MCP_FAULT_INTERNAL);
+    }
+}
+
+
+static mcp_request_t *
+mcp_backend_request_request(mcp_backend_request_t *breq)
+{
+    return &breq->call->requests[breq->request];
+}
+
+
+void
+mcp_backend_request_retry_after(mcp_backend_request_t *breq, mcp_str_t value)
+{
+    mcp_backend_retry_after(mcp_backend_request_request(breq)->backend, value);
+}
+
+
+void
+mcp_backend_request_head(mcp_backend_request_t *breq, int status,
+    mcp_str_t content_type)
+{
+    mcp_call_trace(breq->call, "request %u: its backend answers with %d",
+                   breq->request, status);
+
+    mcp_backend_head(mcp_backend_request_request(breq)->backend, status,
+                     content_type);
+}
+
+
+size_t
+mcp_backend_request_data(mcp_backend_request_t *breq, const char *data,
+    size_t len)
+{
+    mcp_request_t  *req;
+
+    req = mcp_backend_request_request(breq);
+
+    if (req->call->phase == MCP_CALL_OVER || breq->aborted) {
+        return len;
+    }
+
+    if (req->held) {
+        req->starved = 1;
+        return 0;
+    }
+
+    if (mcp_backend_write(req->backend, data, len) == MCP_ERR_MEMORY) {
+        mcp_call_fail(req, MCP_FAULT_INTERNAL);
+        return len;
+    }
+
+    mcp_backend_request_process(req);
+
+    if (req->held) {
+        mcp_call_set_timer(req->call);
+    }
+
+    return len;
+}
+
+
+void
+mcp_backend_request_end(mcp_backend_request_t *breq, mcp_fault_e fault,
+    const char *detail)
+{
+    mcp_call_t     *call;
+    mcp_request_t  *req;
+
+    req = mcp_backend_request_request(breq);
+    call = req->call;
+
+    mcp_call_trace(call, "request %u: its backend has ended%s%s", breq->request,
+                   detail ? ": " : "", detail ? detail : "");
+
+    mcp_worker_unqueue(call->worker, &breq->queued);
+
+    req->active = 0;
+    call->refs++;
+
+    if (req->again) {
+        mcp_backend_request_invoke_again(req);
+
+    } else if (call->phase != MCP_CALL_OVER && !breq->aborted
+               && req->state == MCP_REQUEST_RUN)
+    {
+        req->ended = 1;
+        req->end_fault = fault;
+        req->end_detail = detail;
+
+        if (!req->held) {
+            mcp_backend_request_process(req);
+        }
+
+        /* no later event of the backend request wakes the call for the held
+         * message */
+
+        if (req->held) {
+            mcp_call_set_timer(call);
+        }
+    }
+
+    call->n_breqs--;
+
+    mcp_call_check_end(call);
+    mcp_call_release(call);
+}
+
+
+/* --- its caller's share --- */
+
+const unsigned char *
+mcp_backend_request_tenant(const mcp_backend_request_t *breq)
+{
+    static const unsigned char  nobody[MCP_DIGEST_LEN];
+
+    const mcp_call_t  *call = breq->call;
+
+    if (call->endpoint->quota_streams != MCP_QUOTA_SHARE
+        || memcmp(call->tenant, nobody, MCP_DIGEST_LEN) == 0)
+    {
+        return NULL;
+    }
+
+    return call->tenant;
+}
+
+
+int
+mcp_backend_request_is_first(const mcp_backend_request_t *breq)
+{
+    return breq->call->phase == MCP_CALL_TRANSIENT
+           && mcp_call_glue(breq->call) == NULL;
+}
+
+
+void
+mcp_backend_request_refuse(mcp_backend_request_t *breq, const char *detail)
+{
+    mcp_call_t  *call = breq->call;
+
+    mcp_call_log(call, MCP_LOG_WARN, "refused", detail);
+    mcp_store_count(call->worker->store, MCP_COUNT_REJECTED_LIMIT, 1);
+    mcp_call_abandon(call, MCP_FAULT_TOO_MANY_STREAMS);
+
+    mcp_backend_request_end(breq, MCP_FAULT_BACKEND_FAILED, detail);
+}
+
+
+/* --- its time --- */
+
+static void
+mcp_backend_request_timeout(mcp_request_t *req)
+{
+    int  rc;
+
+    if (req->state == MCP_REQUEST_INPUT) {
+        req->reason = MCP_REASON_INPUT_TIMEOUT;
+        rc = mcp_call_finish_text(req, mcp_str("The client did not answer "
+                                               "the request for input in "
+                                               "time"));
+    } else {
+        /* set once: this is repeated until there is room for the response */
+
+        if (!req->late) {
+            req->late = 1;
+            mcp_call_log(req->call, MCP_LOG_ERROR, "timed out", NULL);
+        }
+
+        rc = mcp_call_finish_fault_why(req, MCP_FAULT_BACKEND_TIMEOUT,
+                                       mcp_str("no answer within "
+                                               "mcp_call_timeout"));
+    }
+
+    if (rc == MCP_AGAIN) {
+        req->deadline = mcp_call_now(req->call) + MCP_CALL_RETRY;
+    }
+}
+
+
+void
+mcp_backend_request_deadline(mcp_request_t *req)
+{
+    unsigned     was_active;
+    mcp_call_t  *call;
+
+    call = req->call;
+    was_active = req->active;
+
+    /* the deadline passes once */
+
+    req->deadline = UINT64_MAX;
+
+    if (call->phase == MCP_CALL_OVER || req->state == MCP_REQUEST_OVER) {
+        mcp_backend_request_stop(req);
+
+        if (was_active && !req->active) {
+            mcp_call_check_end(call);
+        }
+
+        return;
+    }
+
+    if (req->state == MCP_REQUEST_PAUSE) {
+        if (mcp_input_retry(req) == MCP_AGAIN) {
+            mcp_call_hold_fault(req, MCP_FAULT_INTERNAL);
+        }
+
+        return;
+    }
+
+    if (req->again) {
+
+        /* the backend has asked, was answered, and does not end */
+
+        mcp_backend_request_abort(req);
+        mcp_backend_request_invoke_again(req);
+        return;
+    }
+
+    if (req->held && req->msg.kind != MCP_BACKEND_NOTIFICATION) {
+
+        /* the response has arrived and only waits for room */
+
+        req->deadline = mcp_call_now(call) + MCP_CALL_RETRY;
+        return;
+    }
+
+    mcp_backend_request_stop(req);
+    mcp_backend_request_timeout(req);
+}

@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* The variables of all backend requests of a call. */
+
+#include "call/mcp_call_internal.h"
+#include "rpc/mcp_revision.h"
+
+
+/* Maximum length of a value that becomes a header or a parameter. */
+#define MCP_BACKEND_REQUEST_DECLARED_MAX  4096
+
+
+/* Returns the capabilities object of a request on one line, or an empty text if
+ * that is impossible. */
+static mcp_str_t
+mcp_backend_request_declared(mcp_call_t *call)
+{
+    char       *text;
+    size_t      i;
+    mcp_str_t   declared;
+
+    declared = call->client.declared;
+
+    if (declared.len > MCP_BACKEND_REQUEST_DECLARED_MAX) {
+        return mcp_null_str;
+    }
+
+    if (!mcp_variable_has_control(declared)) {
+        return declared;
+    }
+
+    text = mcp_arena_alloc(&call->arena, declared.len);
+    if (text == NULL) {
+        return mcp_null_str;
+    }
+
+    /* control characters in JSON are white space, except DEL */
+
+    for (i = 0; i < declared.len; i++) {
+        text[i] = (unsigned char) declared.data[i] < 0x20 ? ' '
+                                                          : declared.data[i];
+    }
+
+    declared.data = text;
+
+    return mcp_variable_has_control(declared) ? mcp_null_str : declared;
+}
+
+
+/* Returns the capabilities object: that of the request, or one built from the
+ * bits that a session stores. */
+static mcp_str_t
+mcp_backend_request_client_capabilities(mcp_call_t *call)
+{
+    unsigned   bits;
+    mcp_buf_t  buf;
+    mcp_str_t  text;
+
+    if (mcp_client_is_stateless(&call->client)) {
+        text = mcp_backend_request_declared(call);
+
+        if (text.len) {
+            return text;
+        }
+    }
+
+    bits = call->client.capabilities & MCP_CLIENT_INPUT;
+
+    if (bits == 0) {
+        return mcp_str("{}");
+    }
+
+    mcp_buf_init(&buf, &call->worker->env->mem, 256);
+    mcp_input_capabilities(bits, &buf);
+
+    text = mcp_null_str;
+
+    if (buf.failed == MCP_OK) {
+        text = mcp_arena_dup(&call->arena,
+                             (mcp_str_t) { buf.data, buf.len });
+    }
+
+    mcp_buf_free(&buf);
+
+    return text;
+}
+
+
+int
+mcp_backend_request_is_last(const mcp_backend_request_t *breq)
+{
+    const mcp_request_t  *req;
+
+    req = &breq->call->requests[breq->request];
+
+    return !req->active && (req->outcome != MCP_OUTCOME_NONE
+                          || req->state == MCP_REQUEST_DETACHED);
+}
+
+
+mcp_str_t
+mcp_backend_request_arguments(const mcp_backend_request_t *breq)
+{
+    mcp_str_t             key;
+    mcp_json_iter_t       iter;
+    mcp_json_value_t      value;
+    const mcp_request_t  *req;
+
+    req = &breq->call->requests[breq->request];
+    mcp_json_iter_init(&iter, req->params);
+
+    while (req->params.len && mcp_json_iter_next(&iter, &key, &value)) {
+        if (mcp_str_eq(key, mcp_str("\"arguments\""))) {
+            return value.raw;
+        }
+    }
+
+    return mcp_null_str;
+}
+
+
+/* Copies the trace context of the HTTP request, which may end before the
+ * call. */
+static void
+mcp_backend_request_trace(mcp_call_t *call)
+{
+    mcp_trace_t         copy;
+    const mcp_trace_t  *trace;
+
+    trace = &call->x->head.trace;
+
+    if (trace->parent.len == 0 && trace->baggage.len == 0) {
+        return;
+    }
+
+    copy.parent = mcp_arena_dup(&call->arena, trace->parent);
+    copy.state = mcp_arena_dup(&call->arena, trace->state);
+    copy.baggage = mcp_arena_dup(&call->arena, trace->baggage);
+
+    mcp_trace_set(&call->variables, &copy);
+}
+
+
+void
+mcp_backend_request_call_variables(mcp_call_t *call)
+{
+    mcp_variables_t  *variables;
+
+    variables = &call->variables;
+
+    mcp_variable_put(variables, MCP_VARIABLE_PROTOCOL_VERSION,
+                     mcp_revision(call->client.revision)->name);
+    mcp_variable_put(variables, MCP_VARIABLE_CALL,
+                     (mcp_str_t) { call->id_text, 8 });
+
+    if (call->x) {
+        mcp_variable_set(variables, MCP_VARIABLE_PRINCIPAL,
+                         mcp_arena_dup(&call->arena,
+                                       call->x->head.principal_name));
+        mcp_backend_request_trace(call);
+    }
+
+    if (call->client.has_session) {
+        mcp_client_session_variables(&call->client, variables);
+    }
+
+    mcp_variable_put(variables, MCP_VARIABLE_CLIENT_CAPABILITIES,
+                     mcp_backend_request_client_capabilities(call));
+}

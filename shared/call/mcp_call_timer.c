@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* The deadlines of a call. */
+
+#include "call/mcp_call_internal.h"
+#include "call/mcp_request.h"
+#include "worker/mcp_answer.h"
+#include "worker/mcp_operation.h"
+#include "worker/mcp_consumer.h"
+#include "worker/mcp_resume_hooks.h"
+
+
+/* Returns the next deadline of the call in its present phase. */
+static uint64_t
+mcp_call_phase_due(const mcp_call_t *call)
+{
+    uint64_t  when;
+
+    when = UINT64_MAX;
+
+    if (call->task) {
+        when = mcp_call_expires(call);
+
+        if (mcp_call_notify_at(call) < when) {
+            when = mcp_call_notify_at(call);
+        }
+
+    } else if (call->phase == MCP_CALL_TRANSIENT) {
+        when = call->stream_at;
+
+    } else if (call->unattended) {
+        when = call->unattended + call->policy.max_wait;
+    }
+
+    if (call->x && call->part_at && call->part_at < when) {
+        when = call->part_at;
+    }
+
+    return when;
+}
+
+
+/* One timer for everything: becoming durable, deadlines, max_wait, and held
+ * messages. */
+void
+mcp_call_set_timer(mcp_call_t *call)
+{
+    size_t          i;
+    uint64_t        now, when;
+    mcp_request_t  *req;
+
+    now = mcp_call_now(call);
+    when = UINT64_MAX;
+
+    if (call->phase != MCP_CALL_OVER) {
+        when = mcp_call_phase_due(call);
+    }
+
+    for (i = 0; i < call->n; i++) {
+        req = &call->requests[i];
+
+        if (req->state == MCP_REQUEST_OVER && !req->active) {
+            continue;
+        }
+
+        if (req->deadline < when) {
+            when = req->deadline;
+        }
+
+        if (req->held && now + MCP_CALL_RETRY < when) {
+            when = now + MCP_CALL_RETRY;
+        }
+    }
+
+    /* a timer that is due while timers run is run again at once */
+
+    if (when <= now) {
+        when = now + 1;
+    }
+
+    if (when == UINT64_MAX) {
+        mcp_timer_del(&call->worker->timers, &call->timer);
+
+    } else if (!mcp_timer_armed(&call->timer) || call->timer.when != when) {
+        mcp_timer_set(&call->worker->timers, &call->timer, when);
+    }
+}
+
+
+/* Handles that no client resumed the stream in time. */
+static void
+mcp_call_expire(mcp_call_t *call)
+{
+    /* a consumer may have attached (its wake-up is pending), or polled the task
+     * (no wake-up) */
+
+    if (mcp_store_expire(call->worker->store, &call->ref, &call->unattended)
+        == MCP_AGAIN)
+    {
+        return;
+    }
+
+    if (mcp_call_is_bound(call)) {
+        mcp_call_cancelled(call);
+        return;
+    }
+
+    mcp_call_log(call, MCP_LOG_NOTICE,
+                 "cancelled: no client came back within max wait", NULL);
+    mcp_request_ends_all(call, MCP_OUTCOME_EXPIRED);
+    mcp_call_stop(call);
+}
+
+
+int
+mcp_call_is_started(const mcp_call_t *call)
+{
+    size_t  i;
+
+    if (call->began == 0) {
+        return 0;
+    }
+
+    for (i = 0; i < call->n; i++) {
+        if (call->requests[i].active && !call->requests[i].breq.started) {
+            return 0;
+        }
+    }
+
+    return 1;
+}
+
+
+/* Sends the interim response to a client that has waited long enough: the call
+ * becomes a stream without a reader, and the response is the resumption
+ * method's. */
+void
+mcp_call_send_interim(mcp_call_t *call)
+{
+    mcp_exchange_t  *x;
+
+    call->interim = 1;
+    (void) mcp_call_durable(call);
+
+    /* the call may have ended at that, with or without a response */
+
+    x = call->x;
+    call->x = NULL;
+
+    if (x == NULL) {
+        return;
+    }
+
+    mcp_consumer_detach(x);
+    x->answer.out.len = 0;
+    x->answer.outcome = "interim";
+
+    if (call->phase == MCP_CALL_OVER && !call->task) {
+        (void) mcp_answer_fault(x, MCP_FAULT_RESUME_TOKEN,
+                                call->requests[0].id, mcp_null_str);
+
+    } else {
+        call->part_by->call->interim(x);
+
+        if (mcp_answer_json(x) != MCP_OK) {
+            mcp_answer_status(x, 500);
+        }
+    }
+
+    mcp_operation_respond(x, &call->ref);
+}
+
+
+void
+mcp_call_part_at(mcp_call_t *call, const mcp_resume_method_t *resumption,
+    uint64_t when)
+{
+    if (when && (call->part_at == 0 || when < call->part_at)) {
+        call->part_at = when;
+        call->part_by = resumption;
+    }
+}
+
+
+void
+mcp_call_detached(mcp_call_t *call)
+{
+    if (call->x && call->may_be_task) {
+        mcp_call_send_interim(call);
+
+    } else {
+        (void) mcp_call_durable(call);
+    }
+}
+
+
+static void
+mcp_call_due(mcp_call_t *call, uint64_t now)
+{
+    if (!mcp_call_is_started(call)) {
+        call->stream_at = now + 1;
+        return;
+    }
+
+    if (call->x && call->part_at && now >= call->part_at) {
+        mcp_call_send_interim(call);
+        return;
+    }
+
+    mcp_call_durable(call);
+}
+
+
+/* Handles the deadlines of a call that is not over. */
+static void
+mcp_call_phase_timer(mcp_call_t *call, uint64_t now)
+{
+    if ((call->phase == MCP_CALL_TRANSIENT && now >= call->stream_at)
+        || (call->x && call->part_at && now >= call->part_at))
+    {
+        mcp_call_due(call, now);
+    }
+
+    if (call->phase != MCP_CALL_DURABLE) {
+        return;
+    }
+
+    if (call->task) {
+        if (now >= mcp_call_expires(call)) {
+            mcp_call_expire_task(call);
+
+        } else if (now >= mcp_call_notify_at(call)) {
+            mcp_call_task_changed(call);
+        }
+
+    } else if (call->unattended
+               && now >= call->unattended + call->policy.max_wait)
+    {
+        mcp_call_expire(call);
+    }
+}
+
+
+void
+mcp_call_timer(void *data)
+{
+    size_t       i;
+    uint64_t     now;
+    mcp_call_t  *call;
+
+    call = data;
+    now = mcp_call_now(call);
+
+    call->refs++;
+
+    if (call->phase != MCP_CALL_OVER) {
+        mcp_call_phase_timer(call, now);
+    }
+
+    if (call->phase == MCP_CALL_DURABLE) {
+        mcp_inbox_continue(call);
+    }
+
+    for (i = 0; i < call->n; i++) {
+        if (now >= call->requests[i].deadline) {
+            mcp_backend_request_deadline(&call->requests[i]);
+        }
+    }
+
+    if (call->phase != MCP_CALL_OVER || call->n_breqs) {
+        mcp_call_set_timer(call);
+    }
+
+    mcp_call_release(call);
+}

@@ -1,0 +1,511 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * Broadcasts: messages to all nodes, with values of the store that all nodes
+ * need, and notifications (mcp_cluster_notification.c). Every process sends on
+ * its own link. The leader of a node receives them on a second connection, on
+ * which one command waits for new messages; the position up to which they were
+ * received is in the zone.
+ */
+
+
+#include <stdio.h>
+
+#include "cluster/mcp_cluster_replication.h"
+#include "store/mcp_store_node.h"
+
+
+/* Maximum number of messages in one reply. With the longest messages, 1 MiB
+ * (redis/client_input.lua), the reply is shorter than MCP_LINK_REPLY_MAX. */
+#define MCP_BROADCAST_COUNT  "32"
+
+/* Length of an entry's id in Redis, such as "1700000000000-0". */
+#define MCP_BROADCAST_POSITION_MAX  48
+
+
+static void mcp_broadcast_listen(mcp_cluster_t *cluster);
+
+
+/* --- telling --- */
+
+int
+mcp_broadcast_taken(mcp_cluster_t *cluster, const mcp_reply_t *reply)
+{
+    if (reply == NULL) {
+        return MCP_ERR_UNREACHABLE;
+    }
+
+    if (!mcp_reply_is(mcp_reply_item(reply, 0), "OK")) {
+        mcp_cluster_unexpected_reply(cluster, "broadcast", reply);
+        return MCP_ERR_UNREACHABLE;
+    }
+
+    return MCP_OK;
+}
+
+
+static void
+mcp_broadcast_sent(void *data, const mcp_reply_t *reply)
+{
+    mcp_operation_t  *op;
+
+    op = data;
+
+    mcp_operation_answer(op, mcp_broadcast_taken(op->worker->cluster, reply));
+}
+
+
+static void
+mcp_broadcast_sent_to_none(void *data, const mcp_reply_t *reply)
+{
+    (void) mcp_broadcast_taken(data, reply);
+}
+
+
+/* Returns the result without Redis. A node that was rejected and serves alone
+ * has no other nodes to inform. */
+static int
+mcp_broadcast_unreachable(const mcp_cluster_t *cluster)
+{
+    return cluster->conf->sync == MCP_CLUSTER_SYNC_OFF
+           || mcp_store_node_is_standalone(cluster->worker->store)
+           ? MCP_OK : MCP_ERR_UNREACHABLE;
+}
+
+
+int
+mcp_broadcast_send_queued(mcp_cluster_t *cluster,
+    const mcp_broadcast_t *broadcast, const mcp_str_t *as,
+    mcp_link_reply_cb handler, void *data)
+{
+    char       purpose, value[20], good[20];
+    uint64_t   now;
+    mcp_str_t  args[8];
+
+    now = mcp_worker_now(cluster->worker);
+    purpose = (char) broadcast->what;
+
+    args[0] = (mcp_str_t) { &purpose, 1 };
+    args[1] = (mcp_str_t) { (const char *) broadcast->key, MCP_DIGEST_LEN };
+    args[2] = (mcp_str_t) { (const char *) broadcast->session, MCP_DIGEST_LEN };
+    args[3].data = value;
+    args[3].len = (size_t) (mcp_uint_print(value, broadcast->value) - value);
+    args[4].data = good;
+    args[4].len = (size_t) (mcp_uint_print(good, broadcast->expires > now
+                                                 ? broadcast->expires - now : 0)
+                            - good);
+    args[5] = broadcast->message;
+
+    if (as) {
+        args[6] = as[0];
+        args[7] = as[1];
+    }
+
+    return mcp_cluster_run(cluster, MCP_SCRIPT_BROADCAST, args, as ? 8 : 6,
+                           handler, data);
+}
+
+
+static int
+mcp_broadcast(void *data, const mcp_broadcast_t *broadcast, mcp_operation_t *op)
+{
+    int             rc;
+    mcp_cluster_t  *cluster;
+
+    cluster = data;
+
+    if (broadcast->expires <= mcp_worker_now(cluster->worker)) {
+        return MCP_OK;
+    }
+
+    if (broadcast->what == MCP_BROADCAST_NOTIFICATION) {
+        return mcp_cluster_notification_broadcast(cluster, broadcast);
+    }
+
+    if (cluster->conf->sync == MCP_CLUSTER_SYNC_OFF) {
+        op = NULL;
+    }
+
+    rc = cluster->state == MCP_CLUSTER_MEMBER
+             ? mcp_broadcast_send_queued(cluster, broadcast, NULL,
+                                         op ? mcp_broadcast_sent
+                                             : mcp_broadcast_sent_to_none,
+                                         op ? (void *) op : cluster)
+             : MCP_AGAIN;
+
+    if (rc != MCP_OK) {
+        return mcp_broadcast_unreachable(cluster);
+    }
+
+    return op ? MCP_AGAIN : MCP_OK;
+}
+
+
+const mcp_cluster_hooks_t  mcp_cluster_hooks = {
+    .send_broadcast = mcp_broadcast,
+    .resume = mcp_cluster_remote_resume,
+    .lookup = mcp_cluster_lookup,
+    .list = mcp_cluster_list,
+    .send_input = mcp_cluster_client_input,
+    .topic = mcp_cluster_topic,
+    .await_replication = mcp_cluster_replicated,
+    .is_unreachable = mcp_cluster_is_unreachable,
+    .clock = mcp_cluster_clock,
+    .replicate = mcp_cluster_replicate,
+    .quota = mcp_cluster_quota,
+    .token = mcp_cluster_token,
+    .changed = mcp_replication_changed
+};
+
+
+/* --- hearing --- */
+
+/* Returns the value of a field of an entry, or an empty text. */
+static mcp_str_t
+mcp_broadcast_field(const mcp_reply_t *fields, char name)
+{
+    size_t  i;
+
+    for (i = 0; i + 1 < fields->n; i += 2) {
+        if (fields->items[i]->text.len == 1
+            && fields->items[i]->text.data[0] == name)
+        {
+            return fields->items[i + 1]->text;
+        }
+    }
+
+    return mcp_str("");
+}
+
+
+int
+mcp_broadcast_read(mcp_cluster_t *cluster, const mcp_reply_t *fields,
+    mcp_broadcast_t *broadcast)
+{
+    uint64_t   value, ends;
+    mcp_str_t  key, session, purpose;
+
+    purpose = mcp_broadcast_field(fields, 'p');
+    key = mcp_broadcast_field(fields, 'k');
+    session = mcp_broadcast_field(fields, 's');
+
+    if (purpose.len != 1 || key.len != MCP_DIGEST_LEN
+        || session.len != MCP_DIGEST_LEN
+        || mcp_str_uint(mcp_broadcast_field(fields, 'v'), &value) != MCP_OK
+        || mcp_str_uint(mcp_broadcast_field(fields, 'e'), &ends) != MCP_OK
+        || value > UINT32_MAX || ends > INT64_MAX)
+    {
+        return 0;
+    }
+
+    mcp_broadcast_make(broadcast, (mcp_broadcast_e) purpose.data[0],
+                       (const unsigned char *) key.data,
+                       (const unsigned char *) session.data, (uint32_t) value,
+                       (uint64_t) ((int64_t) ends - cluster->offset));
+    broadcast->message = mcp_broadcast_field(fields, 'm');
+
+    return broadcast->message.len <= MCP_BROADCAST_MESSAGE_MAX;
+}
+
+
+int
+mcp_broadcast_position(mcp_str_t text, mcp_node_position_t *position)
+{
+    const char  *dash;
+    mcp_str_t    ms, n;
+
+    dash = text.len ? memchr(text.data, '-', text.len) : NULL;
+
+    if (dash == NULL) {
+        return 0;
+    }
+
+    ms = (mcp_str_t) { text.data, (size_t) (dash - text.data) };
+    n = (mcp_str_t) { dash + 1, text.len - ms.len - 1 };
+
+    return mcp_str_uint(ms, &position->ms) == MCP_OK
+           && mcp_str_uint(n, &position->n) == MCP_OK;
+}
+
+
+/* Processes a message to all nodes. */
+static void
+mcp_broadcast_decode(mcp_cluster_t *cluster, const mcp_reply_t *fields,
+    const mcp_node_position_t *position)
+{
+    char             id[MCP_CLUSTER_ID_LEN + 1];
+    mcp_str_t        own;
+    mcp_broadcast_t  broadcast;
+
+    if (!mcp_broadcast_read(cluster, fields, &broadcast)) {
+        return;
+    }
+
+    mcp_cluster_id(cluster, id);
+    own = (mcp_str_t) { id, MCP_CLUSTER_ID_LEN };
+    broadcast.own = mcp_str_eq(mcp_broadcast_field(fields, 'n'), own) != 0;
+    broadcast.ms = position->ms;
+    broadcast.n = position->n;
+    cluster->topics_received += broadcast.what == MCP_BROADCAST_TOPIC;
+
+    /* a node's other messages have already been applied to its zone by the
+     * sending process */
+
+    if (!broadcast.own || broadcast.what == MCP_BROADCAST_NOTIFICATION) {
+        mcp_operation_receive(cluster->worker, &broadcast);
+    }
+}
+
+
+static int
+mcp_broadcast_is_received(const mcp_node_position_t *position,
+    const mcp_node_position_t *before)
+{
+    return position->ms < before->ms
+           || (position->ms == before->ms && position->n <= before->n);
+}
+
+
+/* Processes the new entries of one Redis stream: {{id, {field, value, ...}},
+ * ...}. */
+static void
+mcp_broadcast_receive(mcp_cluster_t *cluster, mcp_node_position_e which,
+    const mcp_reply_t *entries)
+{
+    size_t               i;
+    mcp_store_t         *store;
+    mcp_node_position_t  position, before;
+    const mcp_reply_t   *fields;
+
+    store = cluster->worker->store;
+    mcp_store_node_position(store, which, &before);
+
+    for (i = 0; i < entries->n; i++) {
+
+        /* another process may have been the leader in the meantime */
+
+        if (!mcp_broadcast_position(mcp_reply_item(entries->items[i], 0)->text,
+                                    &position)
+            || mcp_broadcast_is_received(&position, &before))
+        {
+            continue;
+        }
+
+        fields = mcp_reply_item(entries->items[i], 1);
+
+        if (which == MCP_NODE_QUEUE) {
+            mcp_cluster_node_queue(cluster, fields);
+
+        } else {
+            mcp_broadcast_decode(cluster, fields, &position);
+        }
+
+        mcp_store_node_set_position(store, which, &position);
+    }
+}
+
+
+mcp_str_t
+mcp_broadcast_key(const mcp_cluster_t *cluster, mcp_node_position_e which,
+    char key[MCP_BROADCAST_KEY_MAX])
+{
+    int        n;
+    char       id[MCP_CLUSTER_ID_LEN + 1];
+    mcp_str_t  prefix;
+
+    static const char *const  names[] = {
+        [MCP_NODE_SENT] = "told",
+        [MCP_NODE_RECEIVED] = "heard",
+        [MCP_NODE_QUEUE] = "m:"
+    };
+
+    id[0] = '\0';
+    prefix = cluster->conf->prefix;
+
+    if (which == MCP_NODE_QUEUE) {
+        mcp_cluster_id(cluster, id);
+    }
+
+    n = snprintf(key, MCP_BROADCAST_KEY_MAX, "%.*s:1:%s%s", (int) prefix.len,
+                 prefix.data, names[which], id);
+
+    return (mcp_str_t) { key, (size_t) n };
+}
+
+
+/* Returns the kind of a Redis stream by its key, or MCP_NODE_POSITIONS if it is
+ * the queue of an id that this node no longer has. */
+static mcp_node_position_e
+mcp_broadcast_kind(const mcp_cluster_t *cluster, mcp_str_t key)
+{
+    char      name[MCP_BROADCAST_KEY_MAX];
+    unsigned  i;
+
+    for (i = 0; i < MCP_NODE_POSITIONS; i++) {
+        if (mcp_str_eq(mcp_broadcast_key(cluster, (mcp_node_position_e) i,
+                                         name),
+                       key)) {
+            break;
+        }
+    }
+
+    return (mcp_node_position_e) i;
+}
+
+
+static void
+mcp_broadcast_trimmed(void *data, const mcp_reply_t *reply)
+{
+    if (reply && reply->type == MCP_REPLY_ERROR) {
+        mcp_cluster_unexpected_reply(data, "XTRIM", reply);
+    }
+}
+
+
+/* Removes the processed entries from the node queue. */
+static void
+mcp_broadcast_trim(mcp_cluster_t *cluster)
+{
+    char                 key[MCP_BROADCAST_KEY_MAX];
+    char                 from[MCP_BROADCAST_POSITION_MAX];
+    mcp_str_t            argv[4];
+    mcp_node_position_t  position;
+
+    mcp_store_node_position(cluster->worker->store, MCP_NODE_QUEUE, &position);
+
+    argv[0] = mcp_str("XTRIM");
+    argv[1] = mcp_broadcast_key(cluster, MCP_NODE_QUEUE, key);
+    argv[2] = mcp_str("MINID");
+    argv[3].data = from;
+    argv[3].len = (size_t) snprintf(from, sizeof(from), "%llu-%llu",
+                                     (unsigned long long) position.ms,
+                                     (unsigned long long) position.n + 1);
+
+    (void) mcp_link_send(&cluster->link, argv, 4, mcp_broadcast_trimmed,
+                         cluster);
+}
+
+
+/* Handles the reply to XREAD: {{stream, entries}, ...}, or nil without new
+ * entries. */
+static void
+mcp_broadcast_received(void *data, const mcp_reply_t *reply)
+{
+    size_t               i;
+    mcp_cluster_t       *cluster;
+    mcp_node_position_e  which;
+    const mcp_reply_t   *stream;
+
+    cluster = data;
+    cluster->reading = 0;
+
+    if (reply == NULL) {
+        return;
+    }
+
+    if (reply->type != MCP_REPLY_ARRAY && reply->type != MCP_REPLY_NIL) {
+        mcp_cluster_unexpected_reply(cluster, "XREAD", reply);
+        return;
+    }
+
+    mcp_link_settled(&cluster->inbound);
+
+    /* another process may have become the leader while this one was paused */
+
+    if (!mcp_store_node_is_leader(cluster->worker->store)) {
+        return;
+    }
+
+    for (i = 0; i < reply->n; i++) {
+        stream = reply->items[i];
+
+        which = mcp_broadcast_kind(cluster, mcp_reply_item(stream, 0)->text);
+
+        if (which == MCP_NODE_POSITIONS) {
+            continue;
+        }
+
+        mcp_broadcast_receive(cluster, which, mcp_reply_item(stream, 1));
+
+        if (which == MCP_NODE_QUEUE) {
+            mcp_broadcast_trim(cluster);
+        }
+    }
+
+    mcp_broadcast_listen(cluster);
+}
+
+
+/* Waits for new messages. The time limit is so short that the connection is
+ * never silent for the link's timeout. */
+static void
+mcp_broadcast_listen(mcp_cluster_t *cluster)
+{
+    char                 key[MCP_NODE_POSITIONS][MCP_BROADCAST_KEY_MAX];
+    char                 at[MCP_NODE_POSITIONS][MCP_BROADCAST_POSITION_MAX];
+    char                 block[20];
+    unsigned             i;
+    mcp_str_t            argv[6 + 2 * MCP_NODE_POSITIONS], *broadcast;
+    mcp_node_position_t  position;
+
+    if (cluster->reading || !cluster->leads
+        || cluster->state != MCP_CLUSTER_MEMBER)
+    {
+        return;
+    }
+
+    argv[0] = mcp_str("XREAD");
+    argv[1] = mcp_str("COUNT");
+    argv[2] = mcp_str(MCP_BROADCAST_COUNT);
+    argv[3] = mcp_str("BLOCK");
+    argv[4].data = block;
+    argv[4].len = (size_t) (mcp_uint_print(block,
+                                            cluster->conf->timeout / 2 + 1)
+                             - block);
+    argv[5] = mcp_str("STREAMS");
+
+    for (i = 0; i < MCP_NODE_POSITIONS; i++) {
+        mcp_store_node_position(cluster->worker->store, (mcp_node_position_e) i,
+                                &position);
+
+        broadcast = &argv[6 + i];
+        broadcast[0] =
+            mcp_broadcast_key(cluster, (mcp_node_position_e) i, key[i]);
+        broadcast[MCP_NODE_POSITIONS].data = at[i];
+        broadcast[MCP_NODE_POSITIONS].len = (size_t) snprintf(at[i],
+            sizeof(at[i]), "%llu-%llu", (unsigned long long) position.ms,
+            (unsigned long long) position.n);
+    }
+
+    cluster->reading =
+        mcp_link_send(&cluster->inbound, argv, 6 + 2 * MCP_NODE_POSITIONS,
+                      mcp_broadcast_received, cluster)
+        == MCP_OK;
+}
+
+
+void
+mcp_cluster_listen(mcp_cluster_t *cluster)
+{
+    if (!cluster->leads) {
+        mcp_link_stop(&cluster->inbound);
+        return;
+    }
+
+    mcp_link_start(&cluster->inbound);
+    mcp_broadcast_listen(cluster);
+}
+
+
+void
+mcp_cluster_inbound_up(mcp_cluster_t *cluster)
+{
+    mcp_broadcast_listen(cluster);
+}
+
+
+void
+mcp_cluster_inbound_down(mcp_cluster_t *cluster)
+{
+    cluster->reading = 0;
+}

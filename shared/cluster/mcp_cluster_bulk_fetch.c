@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * Fetching many events of a mirror. An event costs Redis four times as much by
+ * a script as by XRANGE, so a script only reports the last event and the size
+ * of the longest one. While one reply is added to the mirror, Redis prepares
+ * the next.
+ */
+
+
+#include <stdio.h>
+
+#include "cluster/mcp_cluster_replication.h"
+
+
+/* Limits of one reply: events and bytes; and the number of events below which
+ * XRANGE is not used. */
+#define MCP_BULK_FETCH_EVENTS  256
+#define MCP_BULK_FETCH_BYTES   262144
+#define MCP_BULK_FETCH_FEW     64
+
+/* Maximum number of pending replies. */
+#define MCP_BULK_FETCH_AHEAD  2
+
+#define MCP_BULK_FETCH_KEY_MAX  256
+
+
+static void mcp_bulk_fetch_fetched(void *data, const mcp_reply_t *reply);
+
+
+void
+mcp_bulk_fetch_note(mcp_replication_t *repl, const mcp_reply_t *reply)
+{
+    uint64_t  n, longest;
+
+    longest =
+        mcp_reply_number(mcp_reply_item(reply, MCP_REMOTE_RESUME_EVENTS - 1));
+    n = longest ? MCP_BULK_FETCH_BYTES / longest : 0;
+
+    /* events after the last one may be longer */
+
+    repl->upto = mcp_reply_number(mcp_reply_item(reply, 3));
+    repl->batch =
+        n < MCP_BULK_FETCH_FEW
+            ? 0
+            : (uint32_t) (n < MCP_BULK_FETCH_EVENTS ? n
+                                                    : MCP_BULK_FETCH_EVENTS);
+}
+
+
+/* Requests the events from first to last. Returns the values of
+ * mcp_link_send(). */
+static int
+mcp_bulk_fetch_send(mcp_replication_t *repl, uint64_t first, uint64_t last)
+{
+    int             n;
+    char            key[MCP_BULK_FETCH_KEY_MAX], id[MCP_STREAM_TEXT_LEN];
+    char            texts[2][20];
+    mcp_str_t       argv[4], prefix;
+    mcp_cluster_t  *cluster;
+
+    cluster = repl->cluster;
+    prefix = cluster->conf->prefix;
+
+    (void) mcp_stream_id_print(id, repl->ref.id);
+    n = snprintf(key, sizeof(key), "%.*s:1:e:%.*s", (int) prefix.len,
+                 prefix.data, MCP_STREAM_TEXT_LEN, id);
+
+    argv[0] = mcp_str("XRANGE");
+    argv[1] = (mcp_str_t) { key, (size_t) n };
+    argv[2].data = texts[0];
+    argv[2].len = (size_t) (mcp_uint_print(texts[0], first) - texts[0]);
+    argv[3].data = texts[1];
+    argv[3].len = (size_t) (mcp_uint_print(texts[1], last) - texts[1]);
+
+    return mcp_link_send(&cluster->link, argv, 4, mcp_bulk_fetch_fetched,
+                         repl);
+}
+
+
+/* Sends as many requests as may be pending. */
+static void
+mcp_bulk_fetch_more(mcp_replication_t *repl)
+{
+    uint64_t  last;
+
+    while (repl->batch && repl->ranges < MCP_BULK_FETCH_AHEAD
+           && repl->requested < repl->upto
+           && (repl->ranges ? mcp_link_has_room(&repl->cluster->link)
+                            : mcp_replication_may_send(repl)))
+    {
+        last = repl->requested + repl->batch;
+
+        if (last > repl->upto) {
+            last = repl->upto;
+        }
+
+        if (mcp_bulk_fetch_send(repl, repl->requested + 1, last) != MCP_OK) {
+            return;
+        }
+
+        repl->requested = last;
+        repl->ranges++;
+    }
+}
+
+
+/* Adds the events of a reply to the mirror: {{"NUMBER-0", {"m", message, "r",
+ * answers}}, ...}. */
+static int
+mcp_bulk_fetch_feed(mcp_replication_t *repl, const mcp_reply_t *reply)
+{
+    int                 rc;
+    size_t              i;
+    uint64_t            seq;
+    mcp_str_t           id;
+    const mcp_reply_t  *entry, *fields;
+
+    for (rc = MCP_OK, i = 0; i < reply->n && rc == MCP_OK; i++) {
+        entry = reply->items[i];
+        fields = mcp_reply_item(entry, 1);
+        id = mcp_reply_item(entry, 0)->text;
+
+        if (id.len < 2 || memcmp(id.data + id.len - 2, "-0", 2) != 0
+            || mcp_str_uint((mcp_str_t) { id.data, id.len - 2 }, &seq)
+               != MCP_OK)
+        {
+            return MCP_ERR_SYNTAX;
+        }
+
+        rc = mcp_mirror_event(repl->cluster, repl->ref.id, seq,
+                              mcp_reply_item(fields, 1)->text,
+                              mcp_reply_item(fields, 3)->text);
+    }
+
+    return rc;
+}
+
+
+/* Returns 1 if the mirror still has a reader or is being taken over. */
+static int
+mcp_bulk_fetch_is_wanted(const mcp_replication_t *repl)
+{
+    mcp_store_replicating_t  copying;
+
+    return mcp_store_copying(repl->cluster->worker->store, &repl->ref,
+                             &copying)
+           == MCP_OK
+           && (repl->inherits || copying.consumer_slot != MCP_STORE_NO_SLOT);
+}
+
+
+static void
+mcp_bulk_fetch_fetched(void *data, const mcp_reply_t *reply)
+{
+    int                 rc;
+    mcp_replication_t  *repl;
+
+    repl = data;
+
+    /* the last reply frees a dropped replication */
+
+    if (--repl->ranges ? repl->gone : !mcp_replication_returned(repl)) {
+        return;
+    }
+
+    /* events after one that found no room cannot be added */
+
+    if (repl->full) {
+        rc = MCP_ERR_FULL;
+
+    } else {
+        rc = reply && reply->type == MCP_REPLY_ARRAY && reply->n
+             ? mcp_bulk_fetch_feed(repl, reply) : MCP_ERR_NOT_FOUND;
+    }
+
+    /* on any error the script is used next, which reports the reason */
+
+    if (rc != MCP_OK || !mcp_bulk_fetch_is_wanted(repl)) {
+        repl->batch = 0;
+        repl->full = (rc == MCP_ERR_LIMIT || rc == MCP_ERR_FULL);
+        repl->tight = repl->full;
+    }
+
+    mcp_bulk_fetch_more(repl);
+    repl->sending = (repl->ranges != 0);
+
+    if (reply) {
+        mcp_replication_check(repl);
+    }
+}
+
+
+int
+mcp_bulk_fetch_fetch(mcp_replication_t *repl, uint64_t after)
+{
+    if (repl->cluster->state != MCP_CLUSTER_MEMBER) {
+        return 0;
+    }
+
+    repl->requested = after;
+    mcp_bulk_fetch_more(repl);
+    repl->sending = (repl->ranges != 0);
+
+    return repl->sending;
+}

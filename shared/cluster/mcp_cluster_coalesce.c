@@ -1,0 +1,480 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * Calls that requests at other nodes join. Redis decides which of several equal
+ * calls is the first: a stream that is held back until then claims that when
+ * its replicator creates it in Redis. If another stream has the claim, this
+ * node gets a mirror of it for the requests that join; they displace no reader.
+ * The mirror fetches the events that the node queue did not bring, and reports
+ * that it is read and how far, so that the owner continues.
+ */
+
+
+#include "cluster/mcp_cluster_replication.h"
+
+
+/* Index of the first event in a reply of redis/join.lua. */
+#define MCP_COALESCE_EVENTS  11
+
+/* Number of reports within the time after which an unread stream is
+ * abandoned. */
+#define MCP_COALESCE_TOUCHES  3
+
+
+/* A request that waits for the stream that it joins. */
+typedef struct {
+    mcp_operation_t  *op;
+    unsigned char     id[MCP_STREAM_ID_LEN];
+} mcp_coalesce_t;
+
+
+int
+mcp_coalesce_claims(const mcp_store_replicating_t *copying)
+{
+    return copying->held && !copying->created;
+}
+
+
+int
+mcp_coalesce_is_late(const mcp_replication_t *repl)
+{
+    return repl->claims
+           && mcp_worker_now(repl->cluster->worker) - repl->time
+              >= repl->cluster->conf->node_timeout;
+}
+
+
+char
+mcp_coalesce_how(const mcp_store_replicating_t *copying)
+{
+    if (!copying->joins) {
+        return '\0';
+    }
+
+    if (copying->held) {
+        return 'h';
+    }
+
+    return copying->consumer_slot == MCP_STORE_NO_SLOT ? '0' : '1';
+}
+
+
+/* The end of the hold is usually sent with the next event. */
+int
+mcp_coalesce_is_due(const mcp_replication_t *repl,
+    const mcp_store_replicating_t *copying)
+{
+    return mcp_coalesce_how(copying) != repl->joined
+           && (repl->joined != 'h'
+               || mcp_worker_now(repl->cluster->worker)
+                  >= repl->time + MCP_REPLICATION_SEND_TIME);
+}
+
+
+void
+mcp_coalesce_read(mcp_str_t joined, uint64_t sent, const mcp_codec_task_t *task,
+    mcp_store_joined_t *out)
+{
+    memset(out, 0, sizeof(mcp_store_joined_t));
+
+    out->held = joined.len == 1 && joined.data[0] == 'h';
+    out->attended = joined.len == 1 && joined.data[0] != '0';
+    out->sent = sent;
+    out->expires = task->expires;
+    out->kept = task->kept;
+    out->changed = task->changed;
+}
+
+
+/* Adds the events and the state in a reply to the mirror. Returns the values of
+ * mcp_mirror_feed(), or MCP_ERR_SYNTAX. */
+static int
+mcp_coalesce_feed(mcp_cluster_t *cluster,
+    const unsigned char id[MCP_STREAM_ID_LEN], const mcp_reply_t *reply)
+{
+    int                     rc;
+    uint64_t                now;
+    mcp_store_t            *store;
+    mcp_codec_task_t        task;
+    mcp_store_checkpoint_t  checkpoint;
+    mcp_store_joined_t      joined;
+
+    store = cluster->worker->store;
+    now = mcp_worker_now(cluster->worker);
+    checkpoint.seq = mcp_reply_number(mcp_reply_item(reply, 3));
+
+    if (mcp_codec_unpack_state(mcp_reply_item(reply, 6)->text,
+                               &checkpoint) != MCP_OK
+        || mcp_codec_unpack_task(mcp_reply_item(reply, 10)->text, &task)
+               != MCP_OK)
+    {
+        return MCP_ERR_SYNTAX;
+    }
+
+    rc = mcp_mirror_feed(cluster, id, reply, MCP_COALESCE_EVENTS,
+                         mcp_reply_number(mcp_reply_item(reply, 8)));
+
+    (void) mcp_store_mirror_known(store, id, &checkpoint,
+                                  mcp_reply_number(mcp_reply_item(reply, 5)),
+                                  now);
+    mcp_coalesce_read(mcp_reply_item(reply, 1)->text,
+                      mcp_reply_number(mcp_reply_item(reply, 2)), &task,
+                      &joined);
+    mcp_store_mirror_joined(store, id, &joined);
+
+    return rc;
+}
+
+
+/* --- to join a stream --- */
+
+/* Creates a mirror of the stream for the requests that join it. */
+static int
+mcp_coalesce_mirror(mcp_cluster_t *cluster,
+    const unsigned char id[MCP_STREAM_ID_LEN], const mcp_reply_t *reply)
+{
+    int                 rc;
+    uint64_t            from;
+    mcp_replication_t  *repl;
+    mcp_stream_ref_t    ref;
+    mcp_stream_spec_t   spec;
+
+    from = mcp_reply_number(mcp_reply_item(reply, 8));
+
+    if (from == 0
+        || mcp_codec_unpack_spec(&cluster->worker->env->mem,
+                                 mcp_reply_item(reply, 7)->text, &spec)
+           != MCP_OK
+        || spec.join == NULL || memcmp(spec.id, id, MCP_STREAM_ID_LEN) != 0)
+    {
+        return MCP_ERR_SYNTAX;
+    }
+
+    rc = mcp_store_mirror(cluster->worker->store, &spec,
+                          mcp_reply_number(mcp_reply_item(reply, 4)), from - 1,
+                          0, mcp_worker_now(cluster->worker), &ref);
+
+    if (rc == MCP_OK) {
+        repl = mcp_replication_get(cluster, &ref);
+
+        if (repl == NULL) {
+            return MCP_ERR_MEMORY;
+        }
+
+        repl->coalesced = 1;
+        repl->full = 0;
+
+        /* events may have been queued before the mirror existed: they are
+         * fetched when it gets a reader */
+
+        repl->time = 0;
+        mcp_replication_within(repl, MCP_OPERATION_TIME);
+
+        /* events without room are fetched when there is room */
+
+        return mcp_coalesce_feed(cluster, id, reply) == MCP_ERR_SYNTAX
+               ? MCP_ERR_SYNTAX : MCP_OK;
+    }
+
+    return rc == MCP_ERR_LIMIT ? MCP_ERR_FULL : rc;
+}
+
+
+static int
+mcp_coalesce_take(mcp_cluster_t *cluster, const mcp_coalesce_t *coalesce,
+    const mcp_reply_t *reply)
+{
+    int  rc;
+
+    if (reply == NULL) {
+        return MCP_ERR_UNREACHABLE;
+    }
+
+    if (mcp_reply_is(mcp_reply_item(reply, 0), "NONE")) {
+        return MCP_ERR_NOT_FOUND;
+    }
+
+    rc = mcp_reply_is(mcp_reply_item(reply, 0), "OK")
+         ? mcp_coalesce_mirror(cluster, coalesce->id, reply) : MCP_ERR_SYNTAX;
+
+    switch (rc) {
+
+    case MCP_OK:
+    case MCP_ERR_EXISTS:               /* the stream is this node's own */
+        return MCP_ERR_EXISTS;
+
+    case MCP_ERR_FULL:
+    case MCP_ERR_MEMORY:
+        return rc;
+
+    case MCP_ERR_SYNTAX:
+        mcp_cluster_unexpected_reply(cluster, "join", reply);
+        return MCP_ERR_UNREACHABLE;
+
+    default:
+        return MCP_ERR_UNREACHABLE;
+    }
+}
+
+
+static void
+mcp_coalesce_joined(void *data, const mcp_reply_t *reply)
+{
+    int               rc;
+    mcp_operation_t  *op;
+    mcp_coalesce_t   *coalesce;
+    const mcp_mem_t  *mem;
+
+    coalesce = data;
+    op = coalesce->op;
+    mem = &op->worker->env->mem;
+
+    rc = mcp_coalesce_take(op->worker->cluster, coalesce, reply);
+    mem->free(mem->ctx, coalesce);
+
+    mcp_operation_answer(op, rc);
+}
+
+
+/* Writes the arguments of redis/join.lua after the stream's id. */
+static void
+mcp_coalesce_arguments(char texts[2][20], uint64_t after, uint64_t sent,
+    int left, mcp_str_t argv[3])
+{
+    argv[0].data = texts[0];
+    argv[0].len = (size_t) (mcp_uint_print(texts[0], after) - texts[0]);
+    argv[1].data = texts[1];
+    argv[1].len = (size_t) (mcp_uint_print(texts[1], sent) - texts[1]);
+    argv[2] = left ? mcp_str("1") : mcp_str("");
+}
+
+
+static int
+mcp_coalesce_join(mcp_cluster_t *cluster,
+    const unsigned char id[MCP_STREAM_ID_LEN], mcp_operation_t *op)
+{
+    int                 rc;
+    char                text[MCP_STREAM_TEXT_LEN], texts[2][20];
+    mcp_str_t           argv[4];
+    mcp_coalesce_t     *coalesce;
+    const mcp_mem_t    *mem;
+    mcp_stream_info_t   info;
+
+    mem = &cluster->worker->env->mem;
+    coalesce = mcp_mem_calloc(mem, sizeof(mcp_coalesce_t));
+
+    if (coalesce == NULL) {
+        return MCP_ERR_MEMORY;
+    }
+
+    coalesce->op = op;
+    memcpy(coalesce->id, id, MCP_STREAM_ID_LEN);
+
+    /* the stream may have been read here before without Redis knowing it */
+
+    if (mcp_store_find(cluster->worker->store, id, 0, &info) != MCP_OK
+        || !info.mirror)
+    {
+        info.sent_seq = 0;
+    }
+
+    (void) mcp_stream_id_print(text, id);
+    argv[0] = (mcp_str_t) { text, MCP_STREAM_TEXT_LEN };
+    mcp_coalesce_arguments(texts, 0, info.sent_seq, 0, argv + 1);
+    argv[1] = mcp_str("");
+
+    rc = cluster->state == MCP_CLUSTER_MEMBER
+         ? mcp_cluster_run(cluster, MCP_SCRIPT_JOIN, argv, 4,
+                           mcp_coalesce_joined, coalesce)
+         : MCP_ERR_UNREACHABLE;
+
+    if (rc != MCP_OK) {
+        mem->free(mem->ctx, coalesce);
+        return MCP_ERR_UNREACHABLE;
+    }
+
+    return MCP_OK;
+}
+
+
+int
+mcp_coalesce_gives_way(mcp_replication_t *repl,
+    const mcp_store_replicating_t *copying)
+{
+    if (!copying->hidden || !mcp_coalesce_claims(copying) || repl->ops == NULL
+        || repl->cluster->state != MCP_CLUSTER_MEMBER)
+    {
+        return 0;
+    }
+
+    mcp_replication_within(repl, MCP_OPERATION_TIME);
+    mcp_replication_answer(mcp_replication_acknowledged(repl, UINT64_MAX),
+                           MCP_ERR_EXISTS);
+
+    return 1;
+}
+
+
+void
+mcp_coalesce_taken(mcp_replication_t *repl, const mcp_reply_t *reply)
+{
+    int               rc;
+    mcp_operation_t  *op;
+    mcp_cluster_t    *cluster;
+    unsigned char     id[MCP_STREAM_ID_LEN];
+
+    cluster = repl->cluster;
+
+    if (mcp_stream_id_parse(mcp_reply_item(reply, 1)->text, id) != MCP_OK) {
+        mcp_cluster_unexpected_reply(cluster, "append", reply);
+        mcp_replication_answer(mcp_replication_acknowledged(repl, UINT64_MAX),
+                               MCP_ERR_UNREACHABLE);
+        return;
+    }
+
+    /* the request that has made the claim is gone */
+
+    if (repl->ops == NULL) {
+        mcp_store_free(cluster->worker->store, &repl->ref);
+    }
+
+    while (repl->ops) {
+        op = repl->ops;
+        repl->ops = op->later;
+        rc = mcp_coalesce_join(cluster, id, op);
+
+        if (rc != MCP_OK) {
+            mcp_operation_answer(op, rc);
+        }
+    }
+}
+
+
+/* --- for those who have joined --- */
+
+/* Handles a stream that Redis lacks. If its call was not started, the requests
+ * that have joined start one themselves. */
+static void
+mcp_coalesce_missed(mcp_replication_t *repl)
+{
+    mcp_store_t             *store;
+    mcp_store_replicating_t  copying;
+
+    store = repl->cluster->worker->store;
+
+    if (mcp_store_copying(store, &repl->ref, &copying) == MCP_OK
+        && !copying.held)
+    {
+        mcp_mirror_missed(repl);
+        return;
+    }
+
+    mcp_store_mirror_forget(store, repl->ref.id);
+    mcp_replication_check(repl);
+}
+
+
+static void
+mcp_coalesce_fetched(void *data, const mcp_reply_t *reply)
+{
+    int                 rc;
+    mcp_replication_t  *repl;
+    const mcp_reply_t  *kind;
+
+    repl = data;
+
+    if (!mcp_replication_returned(repl) || reply == NULL) {
+        return;
+    }
+
+    kind = mcp_reply_item(reply, 0);
+
+    if (mcp_reply_is(kind, "LEFT")) {
+        mcp_replication_check(repl);
+        return;
+    }
+
+    if (mcp_reply_is(kind, "NONE")) {
+        mcp_coalesce_missed(repl);
+        return;
+    }
+
+    rc = mcp_reply_is(kind, "OK")
+         ? mcp_coalesce_feed(repl->cluster, repl->ref.id, reply)
+         : MCP_ERR_SYNTAX;
+
+    if (rc == MCP_ERR_SYNTAX) {
+        mcp_cluster_unexpected_reply(repl->cluster, "join", reply);
+        mcp_replication_within(repl, repl->cluster->conf->node_timeout / 3);
+        return;
+    }
+
+    repl->misses = 0;
+    repl->full = (rc != MCP_OK || reply->n <= MCP_COALESCE_EVENTS);
+
+    /* forget the mirror: the next event is no longer stored, or can never
+     * fit */
+
+    if (rc == MCP_ERR_LARGE || rc == MCP_AGAIN) {
+        mcp_store_mirror_forget(repl->cluster->worker->store, repl->ref.id);
+    }
+
+    mcp_replication_check(repl);
+}
+
+
+static void
+mcp_coalesce_fetch(mcp_replication_t *repl,
+    const mcp_store_replicating_t *copying, int left)
+{
+    char       texts[2][20];
+    mcp_str_t  argv[3];
+
+    mcp_coalesce_arguments(texts, copying->own.seq, copying->sent_seq, left,
+                           argv);
+    mcp_replication_run(repl, MCP_SCRIPT_JOIN, argv, 3, mcp_coalesce_fetched);
+
+    if (repl->sending) {
+        repl->coalesced = !left;
+        repl->sent = copying->sent_seq;
+    }
+}
+
+
+void
+mcp_coalesce_check(mcp_replication_t *repl,
+    const mcp_store_replicating_t *copying)
+{
+    uint64_t  now, refresh;
+
+    if (copying->readers == 0) {
+        if (repl->coalesced) {
+            mcp_coalesce_fetch(repl, copying, 1);
+        }
+
+        return;
+    }
+
+    now = mcp_worker_now(repl->cluster->worker);
+    refresh = repl->cluster->conf->node_timeout;
+
+    if (copying->max_wait && copying->max_wait < refresh) {
+        refresh = copying->max_wait;
+    }
+
+    refresh = refresh / MCP_COALESCE_TOUCHES + 1;
+
+    if (!repl->coalesced || now >= repl->time + refresh
+        || (copying->known.seq > copying->own.seq && !repl->full)
+        || copying->sent_seq >= repl->sent + MCP_REPLICATION_SEND_EVENTS
+        || (copying->sent_seq > repl->sent
+            && now >= repl->time + MCP_REPLICATION_SEND_TIME))
+    {
+        mcp_coalesce_fetch(repl, copying, 0);
+        return;
+    }
+
+    mcp_replication_within(repl, copying->sent_seq > repl->sent
+                                     ? MCP_REPLICATION_SEND_TIME
+                                     : refresh);
+}

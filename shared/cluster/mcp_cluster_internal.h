@@ -1,0 +1,578 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * Internal declarations of a process's part in a cluster.
+ *
+ *   mcp_cluster.c               the node: joins, sends heartbeats, sees the
+ *                               members
+ *   mcp_cluster_members.c       the list of members, and why the node is
+ *                               rejected
+ *   mcp_cluster_link.c          one connection to Redis and its life cycle
+ *   mcp_cluster_command.c       commands on a connection, and their replies
+ *   mcp_cluster_login.c         the first commands on a connection
+ *   mcp_cluster_script.c        the Lua scripts that Redis runs
+ *   mcp_cluster_wire.c          the Redis protocol
+ *   mcp_cluster_broadcast.c     messages to all nodes
+ *   mcp_cluster_notification.c  MCP notifications among these messages
+ *   mcp_cluster_position.c      positions up to which messages were received
+ *   mcp_cluster_takeover.c      take-over of the streams of dead nodes
+ *   mcp_cluster_replication.h   replication of streams
+ *
+ * docs/cluster.md explains clusters to operators.
+ */
+
+
+#ifndef MCP_CLUSTER_INTERNAL_H_INCLUDED
+#define MCP_CLUSTER_INTERNAL_H_INCLUDED
+
+
+#include "mcp_cluster.h"
+#include "cluster/mcp_cluster_script.h"
+#include "cluster/mcp_cluster_wire.h"
+#include "store/mcp_store_node.h"
+#include "worker/mcp_operation.h"
+
+
+/*
+ * Limits of a connection: commands without a reply, and bytes that wait to be
+ * written. Beyond either limit, other commands are not sent. The limit of bytes
+ * allows many long answers of clients, so that a client behind them is not
+ * rejected. Bytes of replicators do not count towards MCP_LINK_BYTES, so that
+ * no client is rejected because of them; MCP_LINK_BYTES_MAX limits all bytes.
+ */
+#define MCP_LINK_WINDOW      4096
+#define MCP_LINK_BYTES       (16 * 1024 * 1024)
+#define MCP_LINK_BYTES_MAX   (64 * 1024 * 1024)
+
+/* An output buffer larger than this is freed after it was written. */
+#define MCP_LINK_BYTES_KEPT  (1024 * 1024)
+
+/* With this many pending commands or bytes, no replicator sends more, because
+ * the replies to clients' commands would have to wait for its replies. */
+#define MCP_LINK_REPLICATIONS       512
+#define MCP_LINK_REPLICATION_BYTES  (128 * 1024)
+
+/* The same limit of pending commands for a replicator that a client waits
+ * for. */
+#define MCP_LINK_QUERIED     2048
+
+/* Maximum size of a reply, bytes. */
+#define MCP_LINK_REPLY_MAX   (64 * 1024 * 1024)
+
+/* Delay between two attempts to connect, ms. */
+#define MCP_LINK_DELAY_MIN   100
+#define MCP_LINK_DELAY_MAX   5000
+
+/* Maximum number of redirections in a row. */
+#define MCP_LINK_REDIRECTS   5
+
+#define MCP_LINK_HOST_MAX    255
+#define MCP_LINK_REASON_MAX  320
+
+/* Maximum length of an error with the name of the server. */
+#define MCP_CLUSTER_ERROR_MAX  (MCP_LINK_HOST_MAX + MCP_LINK_REASON_MAX + 16)
+
+/* Number of heartbeats within the timeout after which a silent node is dead. */
+#define MCP_CLUSTER_HEARTBEATS  3
+
+/* Interval after which a persisting error is logged again, ms. */
+#define MCP_CLUSTER_AGAIN    60000
+
+/* Layouts of the data in Redis that this build reads and writes. */
+#define MCP_CLUSTER_LAYOUT_MIN  1
+#define MCP_CLUSTER_LAYOUT_MAX  1
+
+/* Maximum number of different signing keys of all endpoints. */
+#define MCP_CLUSTER_KEYS_MAX         64
+#define MCP_CLUSTER_ID_LEN           16  /* hex digits of a node id */
+#define MCP_CLUSTER_FINGERPRINT_LEN  16  /* hex digits of a fingerprint */
+
+/* Maximum number of arguments of a script. */
+#define MCP_CLUSTER_ARGS        192
+
+/* Buckets of the hash table of a process's replicated streams. */
+#define MCP_CLUSTER_BUCKETS     1024
+
+/* Rules that the Redis user needs besides its keys, as in docs/cluster.md. */
+#define MCP_CLUSTER_RIGHTS      "+@all -@admin -@dangerous +info +role"
+
+/* Larger differences between clocks cause a warning, ms. */
+#define MCP_CLUSTER_OFFSET_MAX  2000
+
+
+typedef enum {
+    MCP_LINK_DOWN = 0,         /* closed until the timer expires */
+    MCP_LINK_OPENING,          /* CONNECT is queued or was pulled */
+    MCP_LINK_GREETING,         /* connected, see mcp_cluster_login.c */
+    MCP_LINK_UP,
+    MCP_LINK_CLOSING           /* DISCONNECT is queued */
+} mcp_link_state_e;
+
+
+/* Takes the reply to a command. reply is NULL if the connection was lost
+ * before; then it is unknown whether Redis has executed the command. */
+typedef void (*mcp_link_reply_cb)(void *data, const mcp_reply_t *reply);
+
+
+typedef struct {
+    mcp_link_reply_cb   handler;
+    void               *data;
+} mcp_link_pending_t;
+
+
+struct mcp_link_s {
+    mcp_queued_action_t  queued;
+    mcp_cluster_t       *cluster;
+    void               (*up)(mcp_cluster_t *cluster);
+    void               (*down)(mcp_cluster_t *cluster);
+    void                *glue;
+    mcp_link_state_e     state;        /* changed by mcp_link_set_state()
+                                          only */
+    mcp_timer_t          timer;        /* timer of the state */
+
+    mcp_cluster_seed_t   target;
+    unsigned             seed;         /* index of the seed to try next */
+    unsigned             attempts;     /* attempts to connect since
+                                          mcp_link_settled() */
+    unsigned             redirects;
+    unsigned             redirected:1; /* 1 if target is not a seed but the
+                                          target of a redirection */
+    unsigned             at_once:1;    /* 1 if the next attempt does not wait */
+    unsigned             rests:1;      /* 1 if the link must not be opened
+                                          again */
+    unsigned             at_sentinel:1; /* 1 if target is a Sentinel */
+    unsigned             reloads:1;    /* 1 while lost scripts are loaded
+                                          again */
+    unsigned             answered:1;   /* 1 if bytes were received on this
+                                          connection */
+    char                 host[MCP_LINK_HOST_MAX + 1];
+
+    mcp_wire_t          *wire;
+    mcp_buf_t            out[2];       /* output buffers: one is being written,
+                                          the other one collects new commands */
+    unsigned             writing;      /* index of the buffer that is being
+                                          written */
+    size_t               written;      /* number of its bytes that were
+                                          written */
+    size_t               copied;       /* bytes of replicators in the growing
+                                          buffer */
+
+    mcp_link_pending_t   pending[MCP_LINK_WINDOW];     /* ring of the commands
+                                                          without a reply */
+    unsigned             first;
+    unsigned             n_pending;
+    unsigned             loaded;       /* number of scripts loaded during
+                                          login */
+    unsigned             skips;        /* number of replies to ignore: their
+                                          commands were abandoned when the
+                                          scripts were lost */
+    uint64_t             reloaded;     /* when the scripts were loaded again,
+                                          ms */
+
+    uint64_t             received;     /* when bytes were last received, ms */
+    uint64_t             pinged;       /* when the oldest pending answer became
+                                          due, ms; 0: none is pending */
+    unsigned             pings:1;      /* 1 if the pending answer is that to a
+                                          PING */
+    uint64_t             round_trip;   /* duration of the last round trip, ms */
+};
+
+
+typedef struct mcp_replication_s  mcp_replication_t;
+typedef struct mcp_token_update_s  mcp_token_update_t;
+typedef struct mcp_replay_s      mcp_replay_t;
+typedef struct mcp_cluster_notification_s  mcp_cluster_notification_t;
+
+
+/* A node that this process observes, see mcp_cluster_takeover.c. */
+typedef struct {
+    uint64_t                   node;
+    uint64_t                   count;
+    uint64_t                   since;  /* when its number of heartbeats last
+                                          changed, ms */
+    uint64_t                   node_timeout;   /* the node's own timeout, ms */
+    unsigned                   seen;   /* number of consecutive checks without a
+                                          change */
+} mcp_heartbeats_t;
+
+
+/* The state of this node's registration in Redis. */
+typedef enum {
+    MCP_CLUSTER_APART = 0,     /* not a member: no connection, or rejected */
+    MCP_CLUSTER_ASKING,        /* the reply of redis/register.lua is pending */
+    MCP_CLUSTER_MEMBER
+} mcp_cluster_state_e;
+
+
+/* A set of fingerprints: hex digits, each followed by a comma. */
+typedef struct {
+    char                          text[MCP_CLUSTER_KEYS_MAX
+                                       * (MCP_CLUSTER_FINGERPRINT_LEN + 1)];
+    size_t                        len;        /* number of bytes used */
+} mcp_cluster_fingerprints_t;
+
+
+struct mcp_cluster_s {
+    mcp_worker_t                 *worker;
+    const mcp_cluster_conf_t     *conf;
+    mcp_link_t                    link;
+    mcp_link_t                    inbound; /* connection of the leader for
+                                              broadcasts, see
+                                              mcp_cluster_broadcast.c */
+    unsigned                      low;    /* lowest layout that this node
+                                             reads */
+    unsigned                      high;
+    mcp_cluster_state_e           state;
+    mcp_timer_t                   heartbeat;
+    mcp_timer_t                   lag;    /* see mcp_cluster_lag.c */
+    uint64_t                      node;   /* id of the node that was last sent
+                                             to Redis */
+    uint64_t                      member; /* id under which this process last
+                                             joined; 0: never */
+    uint64_t                      registered; /* when the last registration or
+                                             heartbeat was sent, ms */
+    uint64_t                      unreachable; /* when the node ceased to be a
+                                             member, ms */
+    uint64_t                      denied; /* when the log last got the error
+                                             that Redis rejects the node, ms */
+    int64_t                       offset;         /* clock of Redis minus the
+                                                     clock of this node, ms */
+    mcp_node_position_t           beyond[MCP_NODE_POSITIONS];  /* time of
+                                                                  Redis when
+                                                                  the
+                                                                  positions
+                                                                  were last
+                                                                  checked */
+    unsigned                      leads:1;        /* 1 if this process is the
+                                                     leader of its node */
+    unsigned                      reading:1;      /* 1 while a command waits for
+                                                     new broadcasts */
+    unsigned                      heartbeat_pending:1; /* 1 while the reply to a
+                                                     heartbeat is pending */
+    unsigned                      doubts:1;       /* 1 if the node may have been
+                                                     declared dead, so that a
+                                                     heartbeat is sent at once
+                                                     to find out */
+    unsigned                      far:1;  /* 1 if the log has the warning about
+                                             different clocks */
+    unsigned                      skewed:1;       /* 1 if Redis rejected the
+                                                     node because their clocks
+                                                     differ too much */
+
+    mcp_heartbeats_t              heartbeats[MCP_NODE_MEMBERS];
+    size_t                        n_heartbeats;
+    mcp_heartbeats_t              takeover;  /* the dead node whose streams are
+                                                taken over, or this node itself;
+                                                node 0: none */
+    unsigned                      settled:1;      /* 1 if this node knows all
+                                                     streams of dead nodes that
+                                                     were assigned to it */
+
+    mcp_replication_t            *repls[MCP_CLUSTER_BUCKETS];
+    size_t                        kept;   /* bucket at which the next command
+                                             for idle streams begins */
+    unsigned                      keeping:1;      /* 1 while such a command is
+                                                     pending */
+    mcp_replication_t            *waiting;        /* list of replications that
+                                                     wait for room on the link,
+                                                     in their order */
+    mcp_replication_t           **waiting_end;
+    const mcp_replication_t      *allowed;       /* the replication in that list
+                                                    that may send now */
+    unsigned                      at_once:1;      /* 1 if replications that are
+                                                     checked do not wait for
+                                                     room */
+    mcp_replication_t            *ack_waiters;    /* list of replications that
+                                                     wait for the reply to WAIT,
+                                                     see mcp_replica_ack_*() */
+    mcp_replication_t           **ack_waiters_end;
+    uint64_t                      ack_failed;     /* when an acknowledgement of
+                                                     replicas last failed, ms */
+    unsigned                      ack_pending:1;  /* 1 while a WAIT is
+                                                     pending */
+
+    mcp_token_update_t *updates; /* updates of resume tokens that Redis
+                                  has not acknowledged */
+    unsigned                      n_updates;
+    unsigned                      updates_again:1; /* 1 while these updates are
+                                                     sent again */
+    mcp_cluster_notification_t   *notifications;  /* list of notifications that
+                                                     Redis may lack, in their
+                                                     order */
+    mcp_cluster_notification_t  **notifications_end;
+    unsigned                      n_notifications;
+    unsigned                      notifications_sending; /* number of
+                                                          notifications that are
+                                                          being sent */
+    mcp_timer_t                   notification_timer; /* expires when the oldest
+                                                     notification is too old */
+    uint64_t                      sender;         /* random name of this
+                                                     process as a sender of
+                                                     notifications; 0: none
+                                                     yet */
+    uint64_t                      sender_seq;     /* number of notifications
+                                                     sent under that name */
+    unsigned                      topics_received; /* number of received
+                                                     broadcasts about topics */
+    mcp_replay_t                 *replays;        /* replays of missed
+                                                     broadcasts that are not
+                                                     finished */
+
+    char                          script[MCP_SCRIPTS][MCP_SCRIPT_ID_LEN];
+    mcp_cluster_fingerprints_t    keys;       /* fingerprints of the signing
+                                                 keys */
+    mcp_cluster_fingerprints_t    endpoints;  /* fingerprints of the endpoints'
+                                                 identities */
+    unsigned                      apart:1;    /* 1 if the log has the warning
+                                                 that another node has none of
+                                                 the endpoints */
+};
+
+
+/* --- mcp_cluster.c --- */
+
+/* Returns 1 if Redis has been unreachable for longer than
+ * mcp_cluster_outage_timeout, see mcp_operation.h. */
+int mcp_cluster_is_unreachable(void *data);
+
+/* Compares the clocks of Redis and of this node, see mcp_operation.h. */
+int mcp_cluster_clock(void *data);
+
+/* Handles a reply that suggests that this node was declared dead: if this
+ * process is the leader, sends a heartbeat at once to find out. */
+void mcp_cluster_self_check(mcp_cluster_t *cluster);
+
+/* Logs an error reply, or a reply that the script cannot give. */
+void mcp_cluster_unexpected_reply(mcp_cluster_t *cluster, const char *script,
+    const mcp_reply_t *reply);
+
+/* Handles an error that denies this node its rights: the node serves alone, and
+ * the link fails with a log line that names the user and the rules it needs. */
+void mcp_cluster_barred(mcp_link_t *link, const char *command,
+    const mcp_reply_t *error);
+
+/* Continues after lost scripts were loaded again: sends the abandoned commands
+ * again. */
+void mcp_cluster_reloaded(mcp_cluster_t *cluster);
+
+/* Passes an error to the status page, and to the log once for all processes of
+ * the node until mcp_store_node_well() is called. */
+void mcp_cluster_error(mcp_cluster_t *cluster, const char *fmt, ...)
+    __attribute__((format(printf, 2, 3)));
+
+
+/* --- mcp_cluster_members.c --- */
+
+/* Stores the list of members from the reply {"OK", time, layout, members}, so
+ * that every process can show it. */
+void mcp_cluster_note(mcp_cluster_t *cluster, const mcp_reply_t *reply);
+
+/* Logs a warning, once in a process, if other is an array: the id and the label
+ * of a node that has endpoints, but none of this node's. */
+void mcp_cluster_check_endpoints(mcp_cluster_t *cluster,
+    const mcp_reply_t *other);
+
+/* Returns 1 if this build reads that layout. Otherwise logs the reason, makes
+ * the node serve alone, and returns 0. */
+int mcp_cluster_reads(mcp_cluster_t *cluster, const mcp_reply_t *layout);
+
+/* Handles an error that Redis denies this node access. If the node has never
+ * joined, it serves alone until Redis accepts it; otherwise Redis counts as
+ * unreachable. The next error is logged again. */
+void mcp_cluster_denied(mcp_link_t *link, const mcp_reply_t *error);
+
+/* Handles a reply of redis/register.lua that rejects the node, and returns 1.
+ * Returns 0 if the reply is a different one. */
+int mcp_cluster_refused(mcp_cluster_t *cluster, const mcp_reply_t *reply);
+
+
+/* --- mcp_cluster_lag.c --- */
+
+/* Starts measuring the replication lag. */
+void mcp_lag_init(mcp_cluster_t *cluster);
+
+
+/* --- mcp_cluster_takeover.c --- */
+
+/* Checks the members in the reply to a heartbeat for dead nodes, and continues
+ * to take over the streams that were assigned to this node. */
+void mcp_cluster_heartbeats_of(mcp_cluster_t *cluster,
+    const mcp_reply_t *members);
+
+/* Discards the observations of other nodes, because the link was lost or
+ * another process became the leader. */
+void mcp_cluster_blind(mcp_cluster_t *cluster);
+
+
+/* --- mcp_cluster_link.c --- */
+
+/* Initializes a link. up and down are called when it is established and when it
+ * is lost. */
+void mcp_link_init(mcp_link_t *link, mcp_cluster_t *cluster,
+    void (*up)(mcp_cluster_t *cluster), void (*down)(mcp_cluster_t *cluster));
+void mcp_link_free(mcp_link_t *link);
+
+/* mcp_link_start() opens the link unless it is open or opening. mcp_link_stop()
+ * closes it permanently. */
+void mcp_link_start(mcp_link_t *link);
+void mcp_link_stop(mcp_link_t *link);
+
+/* Ends the login successfully. */
+void mcp_link_greeted(mcp_link_t *link);
+
+/*
+ * Loads the scripts, which Redis has lost, again on the open connection.
+ * Abandons the commands without a reply; those that need one are sent again
+ * afterwards. Returns 0 if the scripts were loaded less than "timeout" ago: the
+ * link must then be closed.
+ */
+int mcp_link_reload(mcp_link_t *link);
+
+/* Resets the delays between attempts to connect, because the server works. */
+void mcp_link_settled(mcp_link_t *link);
+
+/* Close the link and open it again: mcp_link_fail() after a delay,
+ * mcp_link_redirect() at once at another server. The handlers of pending
+ * commands get NULL. */
+void mcp_link_fail(mcp_link_t *link, const char *fmt, ...)
+    __attribute__((format(printf, 2, 3)));
+void mcp_link_redirect(mcp_link_t *link, mcp_str_t host, mcp_str_t port);
+
+/* Writes a readable name of the link's target with a NUL. */
+#define MCP_LINK_NAME_MAX  (MCP_LINK_HOST_MAX + 8)
+
+void mcp_link_name(const mcp_link_t *link, char name[MCP_LINK_NAME_MAX]);
+
+
+/* Queues an action of the link for the glue. */
+void mcp_link_queue(mcp_link_t *link, mcp_action_e type);
+
+
+/* --- mcp_cluster_command.c --- */
+
+/*
+ * Sends a command of n words. The handler is called once, after this function
+ * has returned.
+ *
+ * Returns MCP_OK, or, without calling the handler,
+ *   MCP_AGAIN  the link is not established, or its window is full
+ */
+int mcp_link_send(mcp_link_t *link, const mcp_str_t *argv, size_t n,
+    mcp_link_reply_cb handler, void *data);
+
+/* Returns 1 if a replicator may send a command. */
+int mcp_link_has_room(const mcp_link_t *link);
+
+/* Returns the number of bytes in the growing output buffer. */
+size_t mcp_link_bytes(const mcp_link_t *link);
+
+/* Counts the bytes after position before of the growing buffer as bytes of a
+ * replicator. */
+void mcp_link_copied(mcp_link_t *link, size_t before);
+
+/* Returns 1 if the connection is established, even if the login is not over. */
+int mcp_link_is_open(const mcp_link_t *link);
+
+/* Sends a command during the login; otherwise as mcp_link_send(). */
+int mcp_link_login(mcp_link_t *link, const mcp_str_t *argv, size_t n,
+    mcp_link_reply_cb handler);
+
+/* Sends the scripts; mcp_link_greeted() follows. */
+void mcp_link_send_scripts(mcp_link_t *link);
+
+/* Passes a reply to the handler of the oldest pending command. */
+void mcp_link_reply(mcp_link_t *link, const mcp_reply_t *reply);
+
+/* Write the id of this node, or of another one, with a NUL. */
+void mcp_cluster_id(const mcp_cluster_t *cluster,
+    char id[MCP_CLUSTER_ID_LEN + 1]);
+void mcp_cluster_node_id(uint64_t node, char id[MCP_CLUSTER_ID_LEN + 1]);
+
+/* Parses a node id; returns 0 if the text is not one. */
+uint64_t mcp_cluster_read_id(mcp_str_t text);
+
+/* Runs a script with the node's id, its timeout, and n arguments, at most
+ * MCP_CLUSTER_ARGS. Returns the values of mcp_link_send(). */
+int mcp_cluster_run(mcp_cluster_t *cluster, mcp_script_e script,
+    const mcp_str_t *args, size_t n, mcp_link_reply_cb handler, void *data);
+
+
+/* --- mcp_cluster_broadcast.c --- */
+
+/* The functions by which a worker uses its cluster. */
+extern const mcp_cluster_hooks_t  mcp_cluster_hooks;
+
+/* Returns MCP_OK if redis/broadcast.lua has sent the message. Otherwise logs
+ * the reason and returns MCP_ERR_UNREACHABLE. */
+int mcp_broadcast_taken(mcp_cluster_t *cluster, const mcp_reply_t *reply);
+
+/* Sends a broadcast. as is {name of the sending process, number of the
+ * message}, by which Redis detects a repeated message, or NULL. Returns the
+ * values of mcp_link_send(). */
+int mcp_broadcast_send_queued(mcp_cluster_t *cluster,
+    const mcp_broadcast_t *broadcast, const mcp_str_t *as,
+    mcp_link_reply_cb handler, void *data);
+
+/* mcp_broadcast_read() parses the fields of an entry, mcp_broadcast_position()
+ * the id of an entry, "ms-n". Both return 0 if the text does not have that
+ * form. */
+int mcp_broadcast_read(mcp_cluster_t *cluster, const mcp_reply_t *fields,
+    mcp_broadcast_t *broadcast);
+int mcp_broadcast_position(mcp_str_t text, mcp_node_position_t *position);
+
+/* Writes the name of the Redis stream for a kind of broadcast. */
+#define MCP_BROADCAST_KEY_MAX  256
+
+mcp_str_t mcp_broadcast_key(const mcp_cluster_t *cluster,
+    mcp_node_position_e which, char key[MCP_BROADCAST_KEY_MAX]);
+
+/* Starts to receive broadcasts if this process is the leader of its node, or
+ * stops if it is not. */
+void mcp_cluster_listen(mcp_cluster_t *cluster);
+
+/* Called when the connection for broadcasts is established or lost. */
+void mcp_cluster_inbound_up(mcp_cluster_t *cluster);
+void mcp_cluster_inbound_down(mcp_cluster_t *cluster);
+
+
+/* --- mcp_cluster_notification.c --- */
+
+void mcp_cluster_notification_init(mcp_cluster_t *cluster);
+
+/* Queues a notification for sending to all nodes, including this one. Returns
+ * MCP_AGAIN if this node will receive it, at the latest when it expires, or
+ * MCP_ERR_UNREACHABLE if it cannot be sent. */
+int mcp_cluster_notification_broadcast(mcp_cluster_t *cluster,
+    const mcp_broadcast_t *broadcast);
+
+/* Sends the notifications again that Redis may lack. */
+void mcp_cluster_notification_resend(mcp_cluster_t *cluster);
+
+/* Frees the unsent notifications when the process ends. Whether other nodes
+ * receive them is unknown. */
+void mcp_cluster_notification_free_all(mcp_cluster_t *cluster);
+
+
+/* --- mcp_cluster_position.c --- */
+
+/* Compares the positions with Redis's clock, now: a stream of broadcasts
+ * whose position is in the future has begun anew, so it is read from its
+ * beginning. */
+void mcp_position_check(mcp_cluster_t *cluster, uint64_t now);
+
+
+/* --- mcp_cluster_login.c --- */
+
+/* Runs the login on a connection, which ends with mcp_link_greeted(),
+ * mcp_link_fail() or mcp_link_redirect(). */
+void mcp_link_register(mcp_link_t *link);
+
+/* Returns 1 if an error means that the server rejects this node's credentials
+ * or rights. */
+int mcp_login_denies(mcp_str_t error);
+
+/* Returns 1 if the text of an error contains these words. */
+int mcp_login_mentions(mcp_str_t error, const char *words);
+
+
+#endif /* MCP_CLUSTER_INTERNAL_H_INCLUDED */

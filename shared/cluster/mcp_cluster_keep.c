@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* Renews the keys of idle streams in Redis, up to 64 streams in one command, so
+ * that idle streams cost Redis little. */
+
+
+#include "cluster/mcp_cluster_replication.h"
+
+
+/* Maximum number of streams of one command, and arguments of each. */
+#define MCP_KEEP_MAX   64
+#define MCP_KEEP_ARGS  3
+
+
+/* The command whose reply is pending.  Its streams are not freed before the
+ * reply, because they are "sending". */
+typedef struct {
+    mcp_cluster_t      *cluster;
+    size_t              n;
+    mcp_replication_t  *repls[MCP_KEEP_MAX];
+} mcp_keep_t;
+
+
+/* The arguments of redis/keep.lua. */
+typedef struct {
+    char       ids[MCP_KEEP_MAX][MCP_STREAM_TEXT_LEN];
+    char       numbers[MCP_KEEP_MAX][2][20];
+    mcp_str_t  args[MCP_KEEP_MAX * MCP_KEEP_ARGS];
+} mcp_keep_argv_t;
+
+
+static void mcp_keep_go_on(mcp_cluster_t *cluster);
+
+
+static void
+mcp_keep_done(void *data, const mcp_reply_t *reply)
+{
+    int                 is_good;
+    size_t              i;
+    mcp_keep_t         *keep;
+    mcp_cluster_t      *cluster;
+    const mcp_mem_t    *mem;
+
+    keep = data;
+    cluster = keep->cluster;
+    cluster->keeping = 0;
+
+    /* on an error each stream is renewed by its own append, which reports it */
+
+    is_good = reply && mcp_reply_is(mcp_reply_item(reply, 0), "OK")
+              && reply->n == 1 + keep->n;
+
+    for (i = 0; i < keep->n; i++) {
+        mcp_replicator_done(keep->repls[i],
+                            is_good ? mcp_reply_item(reply, 1 + i) : NULL);
+    }
+
+    mem = &cluster->worker->env->mem;
+    mem->free(mem->ctx, keep);
+
+    if (is_good) {
+        mcp_keep_go_on(cluster);
+    }
+}
+
+
+/* Returns 1 and fills copying if the stream is idle, has no command pending and
+ * was not renewed for a twelfth of the node's timeout. */
+static int
+mcp_keep_is_due(const mcp_replication_t *repl, uint64_t now,
+    mcp_store_replicating_t *copying)
+{
+    return !repl->sending && !repl->waits && repl->time
+           && now >= repl->time + repl->cluster->conf->node_timeout / 12
+           && mcp_store_copying(repl->cluster->worker->store, &repl->ref,
+                                copying)
+              == MCP_OK
+           && mcp_append_policy_is_idle(repl, copying);
+}
+
+
+static void
+mcp_keep_add(mcp_keep_t *keep, mcp_keep_argv_t *argv, mcp_replication_t *repl,
+    const mcp_store_replicating_t *copying)
+{
+    char       *text;
+    mcp_str_t  *args;
+
+    args = &argv->args[keep->n * MCP_KEEP_ARGS];
+
+    (void) mcp_stream_id_print(argv->ids[keep->n], repl->ref.id);
+    args[0] = (mcp_str_t) { argv->ids[keep->n], MCP_STREAM_TEXT_LEN };
+
+    text = argv->numbers[keep->n][0];
+    args[1].data = text;
+    args[1].len = (size_t) (mcp_uint_print(text, repl->at.seq) - text);
+
+    text = argv->numbers[keep->n][1];
+    args[2].data = text;
+    args[2].len =
+        (size_t) (mcp_uint_print(text, mcp_append_policy_lasts(repl, copying))
+                  - text);
+
+    keep->repls[keep->n++] = repl;
+}
+
+
+/* Adds the next streams that are due.  If the command is full, the next call
+ * begins with the same bucket again. */
+static void
+mcp_keep_take(mcp_keep_t *keep, mcp_keep_argv_t *argv)
+{
+    uint64_t                 now;
+    mcp_replication_t       *repl;
+    mcp_cluster_t           *cluster;
+    mcp_store_replicating_t  copying;
+
+    cluster = keep->cluster;
+    now = mcp_worker_now(cluster->worker);
+
+    for ( ; cluster->kept < MCP_CLUSTER_BUCKETS; cluster->kept++) {
+        for (repl = cluster->repls[cluster->kept]; repl; repl = repl->next) {
+            if (!mcp_keep_is_due(repl, now, &copying)) {
+                continue;
+            }
+
+            if (keep->n == MCP_KEEP_MAX) {
+                return;
+            }
+
+            mcp_keep_add(keep, argv, repl, &copying);
+        }
+    }
+}
+
+
+static int
+mcp_keep_send(mcp_keep_t *keep, const mcp_keep_argv_t *argv)
+{
+    size_t              i;
+    uint64_t            now;
+    mcp_replication_t  *repl;
+    mcp_cluster_t      *cluster;
+
+    cluster = keep->cluster;
+
+    if (keep->n == 0
+        || mcp_cluster_run(cluster, MCP_SCRIPT_KEEP, argv->args,
+                           keep->n * MCP_KEEP_ARGS, mcp_keep_done, keep)
+           != MCP_OK)
+    {
+        return 0;
+    }
+
+    now = mcp_worker_now(cluster->worker);
+
+    for (i = 0; i < keep->n; i++) {
+        repl = keep->repls[i];
+        repl->sending = 1;
+        repl->reports_state = 0;
+        repl->time = now;
+        repl->whole = now;
+    }
+
+    mcp_replica_ack_wait(cluster);
+
+    return 1;
+}
+
+
+/* Sends the next command unless one is pending: clients' commands on the same
+ * connection wait for one renewal at most. */
+static void
+mcp_keep_go_on(mcp_cluster_t *cluster)
+{
+    mcp_mem_t          mem;
+    mcp_keep_t        *keep;
+    mcp_keep_argv_t   *argv;
+
+    if (cluster->keeping || cluster->state != MCP_CLUSTER_MEMBER
+        || !mcp_link_has_room(&cluster->link))
+    {
+        return;
+    }
+
+    mem = cluster->worker->env->mem;
+    keep = mcp_mem_calloc(&mem, sizeof(mcp_keep_t));
+    argv = mem.alloc(mem.ctx, sizeof(mcp_keep_argv_t));
+
+    if (keep && argv) {
+        keep->cluster = cluster;
+        mcp_keep_take(keep, argv);
+        cluster->keeping = mcp_keep_send(keep, argv) != 0;
+    }
+
+    if (keep && !cluster->keeping) {
+        mem.free(mem.ctx, keep);
+    }
+
+    if (argv) {
+        mem.free(mem.ctx, argv);
+    }
+}
+
+
+void
+mcp_keep_all(mcp_cluster_t *cluster)
+{
+    cluster->kept = 0;
+    mcp_keep_go_on(cluster);
+}

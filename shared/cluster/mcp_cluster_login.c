@@ -1,0 +1,417 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* The first commands on a connection, sent together: authentication, database,
+ * the check that the server is a master, and the scripts. A Sentinel is only
+ * asked for the address of the master. */
+
+
+#include <stdio.h>
+
+#include "cluster/mcp_cluster_internal.h"
+
+
+/* The oldest version of Redis that can run the scripts. */
+#define MCP_REDIS_MAJOR  6
+#define MCP_REDIS_MINOR  2
+
+
+int
+mcp_login_mentions(mcp_str_t text, const char *argv)
+{
+    size_t  i, len;
+
+    len = strlen(argv);
+
+    for (i = 0; i + len <= text.len; i++) {
+        if (memcmp(text.data + i, argv, len) == 0) {
+            return 1;
+        }
+    }
+
+    return 0;
+}
+
+
+int
+mcp_login_denies(mcp_str_t text)
+{
+    size_t  i, len;
+
+    static const char *const  argv[] = { "WRONGPASS ", "NOAUTH ", "NOPERM " };
+
+    for (i = 0; i < sizeof(argv) / sizeof(argv[0]); i++) {
+        len = strlen(argv[i]);
+
+        if (text.len >= len && memcmp(text.data, argv[i], len) == 0) {
+            return 1;
+        }
+    }
+
+    /* a script lacks a right: Redis 6.2 has this somewhere in its text, 7.0
+     * after "ERR The " */
+
+    return mcp_login_mentions(text, "user executing the script can't ");
+}
+
+
+/* Fails the link if the reply is an error, and returns 1. */
+static int
+mcp_login_failed(mcp_link_t *link, const mcp_reply_t *reply, const char *what)
+{
+    mcp_str_t  text;
+
+    /* the link is lost, which was logged before */
+
+    if (reply == NULL) {
+        return 1;
+    }
+
+    if (reply->type != MCP_REPLY_ERROR) {
+        return 0;
+    }
+
+    text = reply->text;
+
+    if (mcp_login_denies(text)) {
+        mcp_cluster_barred(link, what, reply);
+        return 1;
+    }
+
+    mcp_link_fail(link, "%s: %.*s", what,
+                  (int) (text.len < 100 ? text.len : 100), text.data);
+
+    return 1;
+}
+
+
+static void
+mcp_login_confused(mcp_link_t *link, const char *what)
+{
+    mcp_link_fail(link, "%s: not a reply of Redis", what);
+}
+
+
+/* --- HELLO --- */
+
+/* Returns 1 if a version such as "7.0.15" is not older than required. */
+static int
+mcp_login_version_ok(mcp_str_t version)
+{
+    size_t    i;
+    unsigned  part[2], n;
+
+    n = 0;
+    part[0] = 0;
+    part[1] = 0;
+
+    for (i = 0; i < version.len && n < 2; i++) {
+        if (version.data[i] == '.') {
+            n++;
+
+        } else if (version.data[i] >= '0' && version.data[i] <= '9'
+                   && part[n] < 1000)
+        {
+            part[n] = part[n] * 10 + (unsigned) (version.data[i] - '0');
+
+        } else {
+            return 0;
+        }
+    }
+
+    return part[0] > MCP_REDIS_MAJOR
+           || (part[0] == MCP_REDIS_MAJOR && part[1] >= MCP_REDIS_MINOR);
+}
+
+
+static void
+mcp_login_registered(void *data, const mcp_reply_t *reply)
+{
+    size_t       i;
+    mcp_link_t  *link;
+    mcp_str_t    version;
+
+    link = data;
+
+    if (mcp_login_failed(link, reply, "HELLO")) {
+        return;
+    }
+
+    version = mcp_null_str;
+
+    for (i = 0; i + 1 < reply->n; i += 2) {
+        if (mcp_reply_is(reply->items[i], "version")) {
+            version = mcp_reply_item(reply, i + 1)->text;
+        }
+    }
+
+    if (version.len == 0) {
+        mcp_login_confused(link, "HELLO");
+
+    } else if (!mcp_login_version_ok(version)) {
+        mcp_link_fail(link, "its version is %.*s, but at least %d.%d is "
+                      "required",
+                      (int) (version.len < 20 ? version.len : 20),
+                      version.data, MCP_REDIS_MAJOR, MCP_REDIS_MINOR);
+    }
+}
+
+
+static int
+mcp_login_send_register(mcp_link_t *link)
+{
+    size_t                     n;
+    mcp_str_t                  argv[5];
+    const mcp_cluster_conf_t  *conf;
+
+    conf = link->cluster->conf;
+    n = 0;
+
+    argv[n++] = mcp_str("HELLO");
+    argv[n++] = mcp_str("2");
+
+    if (conf->password.len) {
+        argv[n++] = mcp_str("AUTH");
+        argv[n++] = conf->user.len ? conf->user : mcp_str("default");
+        argv[n++] = conf->password;
+    }
+
+    return mcp_link_login(link, argv, n, mcp_login_registered);
+}
+
+
+/* --- SELECT, ROLE, INFO --- */
+
+static void
+mcp_login_selected(void *data, const mcp_reply_t *reply)
+{
+    (void) mcp_login_failed(data, reply, "SELECT");
+}
+
+
+static void
+mcp_login_role(void *data, const mcp_reply_t *reply)
+{
+    mcp_link_t  *link;
+    mcp_str_t    role;
+
+    link = data;
+
+    if (mcp_login_failed(link, reply, "ROLE")) {
+        return;
+    }
+
+    if (!mcp_reply_is(mcp_reply_item(reply, 0), "master")) {
+        role = mcp_reply_item(reply, 0)->text;
+        mcp_link_fail(link, "it is not a master (%.*s)",
+                      (int) (role.len < 20 ? role.len : 20), role.data);
+    }
+}
+
+
+/* Returns 1 if INFO contains the line. */
+static int
+mcp_login_reply_is(mcp_str_t info, mcp_str_t line)
+{
+    size_t       len;
+    const char  *p, *end, *next;
+
+    p = info.data;
+    end = info.data + info.len;
+
+    while (p < end) {
+        next = memchr(p, '\r', (size_t) (end - p));
+        len = (size_t) ((next ? next : end) - p);
+
+        if (len == line.len && memcmp(p, line.data, len) == 0) {
+            return 1;
+        }
+
+        p += len + 2;
+    }
+
+    return 0;
+}
+
+
+/* Warns if Redis may evict keys: it should reject writes instead. */
+static void
+mcp_login_info(void *data, const mcp_reply_t *reply)
+{
+    char         name[MCP_LINK_NAME_MAX];
+    mcp_link_t  *link;
+
+    link = data;
+
+    /* a user without the right to ask gets no warning */
+
+    if (reply == NULL || reply->type != MCP_REPLY_TEXT
+        || mcp_login_reply_is(reply->text,
+                              mcp_str("maxmemory_policy:noeviction")))
+    {
+        return;
+    }
+
+    mcp_link_name(link, name);
+    mcp_worker_log(link->cluster->worker, MCP_LOG_WARN,
+                   "cluster: %s may evict keys: set maxmemory-policy to "
+                   "noeviction", name);
+}
+
+
+static int
+mcp_login_send_queries(mcp_link_t *link)
+{
+    char       db[24];
+    int        rc;
+    mcp_str_t  argv[2];
+
+    rc = MCP_OK;
+
+    if (link->cluster->conf->db) {
+        argv[0] = mcp_str("SELECT");
+        argv[1].data = db;
+        argv[1].len = (size_t) (mcp_uint_print(db, link->cluster->conf->db)
+                                 - db);
+        rc = mcp_link_login(link, argv, 2, mcp_login_selected);
+    }
+
+    if (rc == MCP_OK) {
+        argv[0] = mcp_str("ROLE");
+        rc = mcp_link_login(link, argv, 1, mcp_login_role);
+    }
+
+    if (rc == MCP_OK) {
+        argv[0] = mcp_str("INFO");
+        argv[1] = mcp_str("memory");
+        rc = mcp_link_login(link, argv, 2, mcp_login_info);
+    }
+
+    return rc;
+}
+
+
+/* --- scripts --- */
+
+static void
+mcp_login_loaded(void *data, const mcp_reply_t *reply)
+{
+    char        *id;
+    mcp_link_t  *link;
+
+    link = data;
+
+    if (mcp_login_failed(link, reply, "SCRIPT LOAD")) {
+        return;
+    }
+
+    if (reply->type != MCP_REPLY_TEXT || reply->text.len != MCP_SCRIPT_ID_LEN) {
+        mcp_login_confused(link, "SCRIPT LOAD");
+        return;
+    }
+
+    id = link->cluster->script[link->loaded++];
+    memcpy(id, reply->text.data, MCP_SCRIPT_ID_LEN);
+
+    if (link->loaded == MCP_SCRIPTS) {
+        mcp_link_greeted(link);
+    }
+}
+
+
+static int
+mcp_login_send_scripts(mcp_link_t *link)
+{
+    int           rc;
+    unsigned      i;
+    mcp_str_t     argv[3];
+
+    link->loaded = 0;
+    argv[0] = mcp_str("SCRIPT");
+    argv[1] = mcp_str("LOAD");
+
+    for (i = 0; i < MCP_SCRIPTS; i++) {
+        argv[2] = mcp_script_source((mcp_script_e) i);
+        rc = mcp_link_login(link, argv, 3, mcp_login_loaded);
+
+        if (rc != MCP_OK) {
+            return rc;
+        }
+    }
+
+    return MCP_OK;
+}
+
+
+void
+mcp_link_send_scripts(mcp_link_t *link)
+{
+    if (mcp_login_send_scripts(link) != MCP_OK) {
+        mcp_link_fail(link, "no memory");
+    }
+}
+
+
+/* --- Sentinel --- */
+
+static void
+mcp_login_master(void *data, const mcp_reply_t *reply)
+{
+    mcp_link_t  *link;
+
+    link = data;
+
+    if (mcp_login_failed(link, reply, "SENTINEL")) {
+        return;
+    }
+
+    if (reply->type == MCP_REPLY_NIL) {
+        mcp_link_fail(link, "it has no master with that name");
+
+    } else if (mcp_reply_item(reply, 0)->type != MCP_REPLY_TEXT
+               || mcp_reply_item(reply, 1)->type != MCP_REPLY_TEXT)
+    {
+        mcp_login_confused(link, "SENTINEL");
+
+    } else {
+        mcp_link_redirect(link, reply->items[0]->text, reply->items[1]->text);
+    }
+}
+
+
+static int
+mcp_login_query(mcp_link_t *link)
+{
+    mcp_str_t  argv[3];
+
+    argv[0] = mcp_str("SENTINEL");
+    argv[1] = mcp_str("get-master-addr-by-name");
+    argv[2] = link->cluster->conf->sentinel;
+
+    return mcp_link_login(link, argv, 3, mcp_login_master);
+}
+
+
+void
+mcp_link_register(mcp_link_t *link)
+{
+    int  rc;
+
+    if (link->at_sentinel) {
+        rc = mcp_login_query(link);
+
+    } else {
+        rc = mcp_login_send_register(link);
+
+        if (rc == MCP_OK) {
+            rc = mcp_login_send_queries(link);
+        }
+
+        if (rc == MCP_OK) {
+            rc = mcp_login_send_scripts(link);
+        }
+    }
+
+    if (rc != MCP_OK) {
+        mcp_link_fail(link, "no memory");
+    }
+}

@@ -1,0 +1,426 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * Entries of this node's queue in Redis: messages of other nodes about a stream
+ * that this node owns or reads. Any process takes them; the store wakes the
+ * process concerned. An entry that arrives too late, or concerns an unknown
+ * stream, is ignored.
+ */
+
+
+#include "cluster/mcp_cluster_replication.h"
+#include "worker/mcp_notify.h"
+
+
+/* Values of the field "k", as the scripts write them, with their other
+ * fields. */
+typedef enum {
+    MCP_NODE_QUEUE_EVENTS = 'e',     /* for the reader. For each event: q
+                                        number, m message, r its answers. Then l
+                                        last event, x state, c confirmed event,
+                                        h number of the last client input that
+                                        the owner has processed. If others may
+                                        join the call: y the value for joins of
+                                        redis/append.lua, t sent event, v task
+                                        fields. */
+    MCP_NODE_QUEUE_DISPLACED = 'd',  /* for the reader: w number of a later
+                                        reader */
+    MCP_NODE_QUEUE_FORGOTTEN = 'f',  /* for the reader: the stream was freed */
+    MCP_NODE_QUEUE_WATCHED = 'w',    /* for the owner: w number of a reader at
+                                        another node, a last event that it has,
+                                        c event that it has confirmed, f 1 to
+                                        drop events up to that */
+    MCP_NODE_QUEUE_LOOKUP = 'o',     /* for the owner: a last event of a
+                                        client that looks the stream up at
+                                        another node */
+    MCP_NODE_QUEUE_SENT = 't',       /* for the owner: w number of the reader, a
+                                        last event sent */
+    MCP_NODE_QUEUE_LEFT = 'g',
+    MCP_NODE_QUEUE_JOINED = 'b',     /* for the owner: a last event sent to
+                                        requests that have joined at another
+                                        node */
+    MCP_NODE_QUEUE_INPUT = 'p',       /* for the owner: m answers, n their
+                                        number */
+    MCP_NODE_QUEUE_TASK = 'u',       /* for the owner of a task: m answers to
+                                        questions of event a, w their bits, l
+                                        the bits of all questions, n number of
+                                        the input */
+    MCP_NODE_QUEUE_CANCEL = 'x',     /* for the owner of a task: n number of the
+                                        input */
+    MCP_NODE_QUEUE_REQUESTED = 'q',  /* for the owner: a client has requested an
+                                    event that Redis does not have */
+    MCP_NODE_QUEUE_CHANGED = 'n'     /* for listeners to a task */
+} mcp_node_queue_e;
+
+
+typedef struct {
+    char           kind;
+    unsigned char  id[MCP_STREAM_ID_LEN];
+    uint64_t       number;
+    uint64_t       after;
+    uint64_t       last;
+    uint64_t       confirmed;
+    unsigned       drops;
+    uint64_t       sent;
+    uint64_t       brought;
+    mcp_str_t      checkpoint;
+    mcp_str_t      joined;
+    mcp_str_t      task;
+    mcp_str_t      data;
+} mcp_node_queue_t;
+
+
+/* Reads one of the fields for requests that have joined. */
+static void
+mcp_node_queue_read_joined(mcp_node_queue_t *entry, char name,
+    const mcp_reply_t *value)
+{
+    switch (name) {
+    case 'y':
+        entry->joined = value->text;
+        break;
+    case 't':
+        entry->sent = mcp_reply_number(value);
+        break;
+    case 'v':
+        entry->task = value->text;
+        break;
+    default:
+        break;
+    }
+}
+
+
+/* Reads the fields that occur once. Returns 0 if the entry does not have the
+ * expected form. */
+static int
+mcp_node_queue_read(const mcp_reply_t *fields, mcp_node_queue_t *entry)
+{
+    size_t     i;
+    mcp_str_t  name, value;
+
+    memset(entry, 0, sizeof(mcp_node_queue_t));
+
+    if (fields->n < 4
+        || mcp_stream_id_parse(mcp_reply_item(fields, 1)->text, entry->id)
+           != MCP_OK)
+    {
+        return 0;
+    }
+
+    for (i = 0; i + 1 < fields->n; i += 2) {
+        name = fields->items[i]->text;
+        value = fields->items[i + 1]->text;
+
+        if (name.len != 1) {
+            return 0;
+        }
+
+        switch (name.data[0]) {
+        case 'k':
+            entry->kind = value.len == 1 ? value.data[0] : '\0';
+            break;
+        case 'w':
+            entry->number = mcp_reply_number(fields->items[i + 1]);
+            break;
+        case 'a':
+            entry->after = mcp_reply_number(fields->items[i + 1]);
+            break;
+        case 'l':
+            entry->last = mcp_reply_number(fields->items[i + 1]);
+            break;
+        case 'c':
+            entry->confirmed = mcp_reply_number(fields->items[i + 1]);
+            break;
+        case 'f':
+            entry->drops = value.len == 1 && value.data[0] == '1';
+            break;
+        case 'x':
+            entry->checkpoint = value;
+            break;
+        case 'm':
+            entry->data = value;
+            break;
+        case 'h':
+        case 'n':
+            entry->brought = mcp_reply_number(fields->items[i + 1]);
+            break;
+        default:
+            mcp_node_queue_read_joined(entry, name.data[0],
+                                       fields->items[i + 1]);
+            break;
+        }
+    }
+
+    return entry->kind != '\0';
+}
+
+
+/* Updates the mirror's state for requests that have joined it. */
+static void
+mcp_node_queue_joined(mcp_cluster_t *cluster, const mcp_node_queue_t *entry)
+{
+    mcp_codec_task_t    task;
+    mcp_store_joined_t  joined;
+
+    if (entry->joined.len
+        && mcp_codec_unpack_task(entry->task, &task) == MCP_OK) {
+        mcp_coalesce_read(entry->joined, entry->sent, &task, &joined);
+        mcp_store_mirror_joined(cluster->worker->store, entry->id, &joined);
+    }
+}
+
+
+/* Adds events to the mirror, and then updates its state. */
+static void
+mcp_node_queue_events(mcp_cluster_t *cluster, const mcp_reply_t *fields,
+    const mcp_node_queue_t *entry)
+{
+    int                     rc;
+    size_t                  i;
+    uint64_t                now;
+    mcp_store_raw_t         raw;
+    mcp_store_checkpoint_t  checkpoint;
+    const mcp_reply_t **item;
+
+    now = mcp_worker_now(cluster->worker);
+    memset(&raw, 0, sizeof(mcp_store_raw_t));
+
+    for (i = 4; i + 5 < fields->n; i += 6) {
+        item = (const mcp_reply_t **) &fields->items[i];
+
+        if (!mcp_reply_is(item[0], "q") || !mcp_reply_is(item[2], "m")
+            || mcp_codec_unpack_answers(item[5]->text, &raw) != MCP_OK
+            || !mcp_codec_is_message(&cluster->worker->env->mem,
+                                     item[3]->text))
+        {
+            break;
+        }
+
+        raw.seq = mcp_reply_number(item[1]);
+        raw.len = item[3]->text.len;
+        rc = mcp_store_mirror_append(cluster->worker->store, entry->id, &raw,
+                                     item[3]->text, now);
+
+        if (rc != MCP_OK && rc != MCP_DONE) {
+            break;
+        }
+    }
+
+    checkpoint.seq = entry->last;
+
+    if (mcp_codec_unpack_state(entry->checkpoint, &checkpoint) == MCP_OK) {
+        (void) mcp_store_mirror_known(cluster->worker->store, entry->id,
+                                      &checkpoint,
+                                      entry->confirmed, now);
+        mcp_store_replication_got(cluster->worker->store, entry->id,
+                                  entry->brought);
+    }
+
+    mcp_node_queue_joined(cluster, entry);
+}
+
+
+/* Handles a reader at another node, which has the events before. */
+static void
+mcp_node_queue_watched(mcp_cluster_t *cluster, const mcp_node_queue_t *entry,
+    const mcp_stream_ref_t *ref)
+{
+    mcp_store_t  *store;
+
+    store = cluster->worker->store;
+
+    if (mcp_store_remote_consumer(store, ref, entry->number, entry->after)
+        != MCP_OK) {
+        return;
+    }
+
+    if (entry->drops) {
+        (void) mcp_store_confirm(store, ref, entry->confirmed);
+
+    } else {
+        (void) mcp_store_acknowledge(store, ref, entry->confirmed);
+    }
+}
+
+
+/* Handles a lookup at another node: the time for which the stream is kept
+ * starts anew. */
+static void
+mcp_node_queue_looked(mcp_cluster_t *cluster, const mcp_node_queue_t *entry,
+    const mcp_stream_ref_t *ref)
+{
+    mcp_store_t  *store;
+
+    store = cluster->worker->store;
+
+    if (entry->after) {
+        (void) mcp_store_acknowledge(store, ref, entry->after);
+    }
+
+    (void) mcp_store_touch(store, ref, mcp_worker_now(cluster->worker));
+}
+
+
+/* Handles a lack of room. The client has already got the acknowledgement of its
+ * answer, so the call waits for another answer or for its end. */
+static void
+mcp_node_queue_input_stored(mcp_cluster_t *cluster,
+    const mcp_node_queue_t *entry, int rc)
+{
+    char  id[9];
+
+    if (rc == MCP_ERR_LIMIT || rc == MCP_ERR_FULL) {
+        mcp_stream_id_short(id, entry->id);
+        mcp_worker_log(cluster->worker, MCP_LOG_ERROR,
+                       "cluster: the zone has no room for an answer to call "
+                       "%s, which is lost", id);
+        mcp_store_node_count(cluster->worker->store, MCP_NODE_DROPPED);
+    }
+}
+
+
+static void
+mcp_node_queue_input(mcp_cluster_t *cluster, const mcp_node_queue_t *entry,
+    const mcp_stream_ref_t *ref)
+{
+    if (mcp_codec_is_message(&cluster->worker->env->mem, entry->data)) {
+        mcp_node_queue_input_stored(cluster, entry,
+                              mcp_store_inbox_put(cluster->worker->store, ref,
+                                             MCP_INBOX_INPUT, 0, entry->data));
+    }
+}
+
+
+/* Passes answers to a task. Answers to questions that are no longer open are
+ * ignored. */
+static void
+mcp_node_queue_task(mcp_cluster_t *cluster, const mcp_node_queue_t *entry,
+    const mcp_stream_ref_t *ref)
+{
+    int            rc;
+    mcp_worker_t  *worker;
+
+    worker = cluster->worker;
+
+    if (entry->number == 0 || entry->number > UINT32_MAX
+        || entry->last > UINT32_MAX
+        || !mcp_codec_is_message(&worker->env->mem, entry->data))
+    {
+        return;
+    }
+
+    rc = mcp_store_answer(worker->store, ref, entry->after,
+                          (uint32_t) entry->number, (uint32_t) entry->last,
+                          entry->data, mcp_worker_now(worker));
+
+    if (rc == MCP_OK) {
+        mcp_notify_task(worker, entry->id);
+    }
+
+    mcp_node_queue_input_stored(cluster, entry, rc);
+}
+
+
+/* Passes client input to the local call. */
+static void
+mcp_node_queue_brought(mcp_cluster_t *cluster, const mcp_node_queue_t *entry,
+    const mcp_stream_ref_t *ref)
+{
+    mcp_store_t  *store;
+
+    store = cluster->worker->store;
+
+    switch (entry->kind) {
+    case MCP_NODE_QUEUE_INPUT:
+        mcp_node_queue_input(cluster, entry, ref);
+        break;
+    case MCP_NODE_QUEUE_TASK:
+        mcp_node_queue_task(cluster, entry, ref);
+        break;
+    default:
+        (void) mcp_store_cancel(store, ref, 1);
+    }
+
+    mcp_store_replication_got(store, entry->id, entry->brought);
+}
+
+
+/* Handles an entry about a stream or mirror of this node. */
+static void
+mcp_node_queue_take(mcp_cluster_t *cluster, const mcp_reply_t *fields,
+    const mcp_node_queue_t *entry, const mcp_stream_ref_t *ref)
+{
+    uint64_t      now;
+    mcp_store_t  *store;
+
+    store = cluster->worker->store;
+    now = mcp_worker_now(cluster->worker);
+
+    switch ((mcp_node_queue_e) entry->kind) {
+
+    case MCP_NODE_QUEUE_EVENTS:
+        mcp_node_queue_events(cluster, fields, entry);
+        return;
+    case MCP_NODE_QUEUE_DISPLACED:
+        mcp_store_mirror_displaced(store, entry->id, entry->number);
+        return;
+    case MCP_NODE_QUEUE_FORGOTTEN:
+        mcp_store_mirror_forget(store, entry->id);
+        return;
+
+    case MCP_NODE_QUEUE_WATCHED:
+        mcp_node_queue_watched(cluster, entry, ref);
+        return;
+    case MCP_NODE_QUEUE_LOOKUP:
+        mcp_node_queue_looked(cluster, entry, ref);
+        return;
+
+    case MCP_NODE_QUEUE_INPUT:
+    case MCP_NODE_QUEUE_TASK:
+    case MCP_NODE_QUEUE_CANCEL:
+        mcp_node_queue_brought(cluster, entry, ref);
+        return;
+
+    case MCP_NODE_QUEUE_REQUESTED:
+        mcp_store_replication_query(store, entry->id);
+        return;
+
+    case MCP_NODE_QUEUE_CHANGED:
+        return;
+
+    case MCP_NODE_QUEUE_SENT:
+        mcp_store_remote_consumer_sent(store, ref, entry->number, entry->after);
+        return;
+
+    case MCP_NODE_QUEUE_JOINED:
+        mcp_store_remote_consumer_joined(store, ref, entry->after, now);
+        return;
+
+    case MCP_NODE_QUEUE_LEFT:
+        mcp_store_remote_consumer_left(store, ref, entry->number, entry->after,
+                                       now);
+        return;
+    }
+}
+
+
+void
+mcp_cluster_node_queue(mcp_cluster_t *cluster, const mcp_reply_t *fields)
+{
+    mcp_node_queue_t   entry;
+    mcp_stream_info_t  info;
+
+    if (!mcp_node_queue_read(fields, &entry)) {
+        return;
+    }
+
+    if (entry.kind == MCP_NODE_QUEUE_CHANGED) {
+        mcp_notify_task(cluster->worker, entry.id);
+        return;
+    }
+
+    if (mcp_store_find(cluster->worker->store, entry.id, 0, &info) == MCP_OK) {
+        mcp_node_queue_take(cluster, fields, &entry, &info.ref);
+    }
+}

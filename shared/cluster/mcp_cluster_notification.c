@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * Notifications for all nodes. A replicated stream gets a notification when its
+ * node receives it, so it must neither be lost nor be sent twice: if the reply
+ * was lost with the link, the notification is sent again with the same number,
+ * and Redis stores the last number of each process. After a minute it is no
+ * longer useful to other nodes (mcp_notify.c), and this node delivers it
+ * locally.
+ */
+
+
+#include "cluster/mcp_cluster_internal.h"
+
+
+struct mcp_cluster_notification_s {
+    mcp_cluster_notification_t  *next;
+    mcp_cluster_t               *cluster;
+    mcp_broadcast_t              broadcast;
+    uint64_t                     number;  /* number among the notifications of
+                                             this process */
+    unsigned                     sending:1;
+    char                         message[];
+};
+
+
+/* Maximum number of notifications without acknowledgement. */
+#define MCP_CLUSTER_NOTIFICATIONS  MCP_LINK_WINDOW
+
+
+static void mcp_cluster_notification_late(void *data);
+
+
+void
+mcp_cluster_notification_init(mcp_cluster_t *cluster)
+{
+    cluster->notifications_end = &cluster->notifications;
+    cluster->notification_timer.handler = mcp_cluster_notification_late;
+    cluster->notification_timer.data = cluster;
+}
+
+
+/* Chooses a random name for this process, by which Redis distinguishes its
+ * numbers from other processes' numbers. Returns 0 if there are no random
+ * bytes. */
+static int
+mcp_cluster_notification_has_name(mcp_cluster_t *cluster)
+{
+    return cluster->sender != 0
+           || (mcp_worker_random(cluster->worker, &cluster->sender,
+                                 sizeof(cluster->sender))
+               == MCP_OK
+               && cluster->sender != 0);
+}
+
+
+static void
+mcp_cluster_notification_free(mcp_cluster_notification_t *notification)
+{
+    mcp_cluster_t                *cluster;
+    mcp_cluster_notification_t  **p;
+    const mcp_mem_t              *mem;
+
+    cluster = notification->cluster;
+
+    for (p = &cluster->notifications; *p != notification; p = &(*p)->next) {
+        /* void */
+    }
+
+    *p = notification->next;
+
+    if (cluster->notifications_end == &notification->next) {
+        cluster->notifications_end = p;
+    }
+
+    cluster->n_notifications--;
+    mem = &cluster->worker->env->mem;
+    mem->free(mem->ctx, notification);
+}
+
+
+/* Delivers a notification locally, because it is unknown whether other nodes
+ * will receive it. */
+static void
+mcp_cluster_notification_receive(mcp_cluster_notification_t *notification)
+{
+    notification->broadcast.own = 1;
+    mcp_operation_receive(notification->cluster->worker,
+        &notification->broadcast);
+    mcp_cluster_notification_free(notification);
+}
+
+
+/* Delivers the notifications locally that have expired. */
+static void
+mcp_cluster_notification_late(void *data)
+{
+    uint64_t                     now;
+    mcp_cluster_t               *cluster;
+    mcp_cluster_notification_t  *notification;
+
+    cluster = data;
+    now = mcp_worker_now(cluster->worker);
+
+    while ((notification = cluster->notifications) != NULL
+           && !notification->sending && now >= notification->broadcast.expires)
+    {
+        mcp_cluster_notification_receive(notification);
+    }
+
+    if (notification && !notification->sending) {
+        mcp_timer_set(&cluster->worker->timers, &cluster->notification_timer,
+                      notification->broadcast.expires);
+    }
+}
+
+
+static void
+mcp_cluster_notification_sent(void *data, const mcp_reply_t *reply)
+{
+    mcp_cluster_t               *cluster;
+    mcp_cluster_notification_t  *notification;
+
+    notification = data;
+    cluster = notification->cluster;
+    notification->sending = 0;
+    cluster->notifications_sending--;
+
+    if (reply == NULL) {
+
+        /* without sync nothing waits for Redis */
+
+        if (cluster->conf->sync == MCP_CLUSTER_SYNC_OFF) {
+            mcp_cluster_notification_receive(notification);
+
+        } else {
+            mcp_cluster_notification_late(cluster);
+        }
+
+        return;
+    }
+
+    if (mcp_broadcast_taken(cluster, reply) == MCP_OK) {
+        mcp_cluster_notification_free(notification);
+
+    } else {
+        mcp_cluster_notification_receive(notification);
+    }
+
+    mcp_cluster_notification_resend(cluster);
+}
+
+
+static int
+mcp_cluster_notification_send(mcp_cluster_notification_t *notification)
+{
+    int             rc;
+    char            name[MCP_CLUSTER_ID_LEN + 1], number[20];
+    mcp_str_t       as[2];
+    mcp_cluster_t  *cluster;
+
+    cluster = notification->cluster;
+
+    mcp_cluster_node_id(cluster->sender, name);
+    as[0] = (mcp_str_t) { name, MCP_CLUSTER_ID_LEN };
+    as[1].data = number;
+    as[1].len =
+        (size_t) (mcp_uint_print(number, notification->number) - number);
+
+    rc = mcp_broadcast_send_queued(cluster, &notification->broadcast, as,
+                                   mcp_cluster_notification_sent, notification);
+
+    if (rc == MCP_OK) {
+        notification->sending = 1;
+        cluster->notifications_sending++;
+    }
+
+    return rc;
+}
+
+
+void
+mcp_cluster_notification_resend(mcp_cluster_t *cluster)
+{
+    mcp_cluster_notification_t  *notification;
+
+    mcp_cluster_notification_late(cluster);
+
+    if (cluster->state != MCP_CLUSTER_MEMBER
+        || cluster->notifications_sending == cluster->n_notifications)
+    {
+        return;
+    }
+
+    for (notification = cluster->notifications; notification;
+         notification = notification->next)
+    {
+        if (!notification->sending
+            && mcp_cluster_notification_send(notification) != MCP_OK)
+        {
+            break;
+        }
+    }
+}
+
+
+int
+mcp_cluster_notification_broadcast(mcp_cluster_t *cluster,
+    const mcp_broadcast_t *broadcast)
+{
+    const mcp_mem_t             *mem;
+    mcp_cluster_notification_t  *notification;
+
+    /* new notifications are queued behind waiting ones, to keep their order */
+
+    if ((cluster->state != MCP_CLUSTER_MEMBER && cluster->notifications == NULL)
+        || cluster->n_notifications == MCP_CLUSTER_NOTIFICATIONS
+        || !mcp_cluster_notification_has_name(cluster))
+    {
+        return MCP_ERR_UNREACHABLE;
+    }
+
+    mem = &cluster->worker->env->mem;
+    notification = mem->alloc(mem->ctx,
+        sizeof(mcp_cluster_notification_t) + broadcast->message.len);
+    if (notification == NULL) {
+        return MCP_ERR_UNREACHABLE;
+    }
+
+    memset(notification, 0, sizeof(mcp_cluster_notification_t));
+    memcpy(notification->message, broadcast->message.data,
+        broadcast->message.len);
+
+    notification->cluster = cluster;
+    notification->broadcast = *broadcast;
+    notification->broadcast.message.data = notification->message;
+    notification->number = ++cluster->sender_seq;
+
+    *cluster->notifications_end = notification;
+    cluster->notifications_end = &notification->next;
+    cluster->n_notifications++;
+
+    if (cluster->state == MCP_CLUSTER_MEMBER
+        && cluster->notifications_sending == cluster->n_notifications - 1)
+    {
+        (void) mcp_cluster_notification_send(notification);
+    }
+
+    return MCP_AGAIN;
+}
+
+
+void
+mcp_cluster_notification_free_all(mcp_cluster_t *cluster)
+{
+    while (cluster->notifications) {
+        mcp_cluster_notification_receive(cluster->notifications);
+    }
+
+    mcp_timer_del(&cluster->worker->timers, &cluster->notification_timer);
+}

@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * Compares the positions up to which broadcasts were received with Redis's
+ * clock. That clock may have been set back, or belong to another server that
+ * lacks the broadcasts. Then a stream of broadcasts begins anew with ids below
+ * the position, and the node would ignore new messages until the clock has
+ * passed it.
+ */
+
+
+#include "cluster/mcp_cluster_replication.h"
+
+
+/* Handles the state of a Redis stream whose position is after the clock: the
+ * stream may continue from there all the same. */
+static void
+mcp_position_checked(mcp_cluster_t *cluster, mcp_node_position_e which,
+    const mcp_reply_t *reply)
+{
+    size_t               i;
+    mcp_node_position_t  position, last, begin = { 0, 0 };
+
+    mcp_store_node_position(cluster->worker->store, which, &position);
+
+    /* broadcasts received in the meantime show that the stream exists */
+
+    if (reply == NULL || position.ms != cluster->beyond[which].ms
+        || position.n != cluster->beyond[which].n)
+    {
+        return;
+    }
+
+    if (reply->type == MCP_REPLY_ERROR) {
+        if (!mcp_str_eq(reply->text, mcp_str("ERR no such key"))) {
+            return;
+        }
+
+    } else {
+        last = position;
+
+        for (i = 0; i + 1 < reply->n; i += 2) {
+            if (mcp_reply_is(reply->items[i], "last-generated-id")) {
+                (void) mcp_broadcast_position(reply->items[i + 1]->text, &last);
+            }
+        }
+
+        if (last.ms > position.ms
+            || (last.ms == position.ms && last.n >= position.n)) {
+            return;
+        }
+    }
+
+    mcp_store_node_set_position(cluster->worker->store, which, &begin);
+}
+
+
+static void
+mcp_position_checked_sent(void *data, const mcp_reply_t *reply)
+{
+    mcp_position_checked(data, MCP_NODE_SENT, reply);
+}
+
+
+static void
+mcp_position_checked_received(void *data, const mcp_reply_t *reply)
+{
+    mcp_position_checked(data, MCP_NODE_RECEIVED, reply);
+}
+
+
+static void
+mcp_position_checked_queue(void *data, const mcp_reply_t *reply)
+{
+    mcp_position_checked(data, MCP_NODE_QUEUE, reply);
+}
+
+
+void
+mcp_position_check(mcp_cluster_t *cluster, uint64_t now)
+{
+    char                 key[MCP_BROADCAST_KEY_MAX];
+    unsigned             i;
+    mcp_str_t            argv[3];
+    mcp_node_position_t  position;
+
+    static const mcp_link_reply_cb  handlers[] = {
+        [MCP_NODE_SENT] = mcp_position_checked_sent,
+        [MCP_NODE_RECEIVED] = mcp_position_checked_received,
+        [MCP_NODE_QUEUE] = mcp_position_checked_queue
+    };
+
+    argv[0] = mcp_str("XINFO");
+    argv[1] = mcp_str("STREAM");
+
+    for (i = 0; i < MCP_NODE_POSITIONS; i++) {
+        mcp_store_node_position(cluster->worker->store, (mcp_node_position_e) i,
+                                &position);
+
+        if (position.ms > now) {
+            cluster->beyond[i] = position;
+            argv[2] = mcp_broadcast_key(cluster, (mcp_node_position_e) i, key);
+            (void) mcp_link_send(&cluster->link, argv, 3, handlers[i],
+                                 cluster);
+        }
+    }
+}

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* The owner's view of readers at other nodes, from the replies to its own
+ * commands: the entries of the node queue may have been lost. */
+
+
+#include "cluster/mcp_cluster_replication.h"
+
+
+/* The place of the reader in the reply: another node, or none. */
+#define MCP_REMOTE_READERS_READ_ELSEWHERE  0
+#define MCP_REMOTE_READERS_READ_NOWHERE    2
+
+
+/*
+ * Handles a reply without a remote reader while the owner has one: Redis may
+ * have lost it. The reader's node reports it again soon; otherwise the node is
+ * dead, or the reader left before Redis was reachable again, and after the node
+ * timeout the owner drops it.
+ */
+static void
+mcp_remote_readers_missed(mcp_replication_t *repl, uint64_t number)
+{
+    uint64_t                 now;
+    mcp_store_t             *store;
+    mcp_store_replicating_t  copying;
+
+    store = repl->cluster->worker->store;
+    now = mcp_worker_now(repl->cluster->worker);
+
+    if (mcp_store_copying(store, &repl->ref, &copying) != MCP_OK
+        || copying.consumer_slot != MCP_STORE_REMOTE_CONSUMER
+        || copying.reader <= number)
+    {
+        repl->missed = 0;
+
+    } else if (repl->missed == 0) {
+        repl->missed = now;
+
+    } else if (now - repl->missed > repl->cluster->conf->node_timeout) {
+        repl->missed = 0;
+        mcp_store_remote_consumer_left(store, &repl->ref, copying.reader,
+                                       copying.sent_seq, now);
+    }
+}
+
+
+/* Handles a reply that the reader is at this node while the owner has a remote
+ * one: the reader returned here, and the earlier reply was lost. */
+static void
+mcp_remote_readers_back(mcp_replication_t *repl, uint64_t number)
+{
+    mcp_store_t             *store;
+    mcp_store_replicating_t  copying;
+
+    store = repl->cluster->worker->store;
+
+    if (mcp_store_copying(store, &repl->ref, &copying) == MCP_OK
+        && copying.consumer_slot == MCP_STORE_REMOTE_CONSUMER
+        && copying.reader < number)
+    {
+        mcp_store_remote_consumer_left(store, &repl->ref, copying.reader,
+                                       copying.sent_seq,
+                                       mcp_worker_now(repl->cluster->worker));
+    }
+}
+
+
+void
+mcp_remote_readers_readers(mcp_replication_t *repl, const mcp_reply_t *reply)
+{
+    uint64_t      number, sent;
+    mcp_store_t  *store;
+
+    store = repl->cluster->worker->store;
+    number = mcp_reply_number(mcp_reply_item(reply, 3));
+    sent = mcp_reply_number(mcp_reply_item(reply, 4));
+
+    switch (mcp_reply_number(mcp_reply_item(reply, 2))) {
+
+    case MCP_REMOTE_READERS_READ_ELSEWHERE:
+        repl->missed = 0;
+        (void) mcp_store_remote_consumer_unchanged(store, &repl->ref, number,
+                                                   sent);
+        mcp_store_remote_consumer_sent(store, &repl->ref, number, sent);
+        break;
+
+    case MCP_REMOTE_READERS_READ_NOWHERE:
+        mcp_store_remote_consumer_left(store, &repl->ref, number, sent,
+                                       mcp_worker_now(repl->cluster->worker));
+        mcp_remote_readers_missed(repl, number);
+        break;
+
+    default:
+        repl->missed = 0;
+        mcp_remote_readers_back(repl, number);
+        break;
+    }
+}

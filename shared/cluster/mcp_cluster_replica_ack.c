@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * Acknowledgements of Redis's replicas. WAIT returns the number of replicas
+ * that have all earlier commands of its connection, and blocks the connection
+ * until then. So at most one WAIT is pending for all streams, and after a
+ * failed one other commands get the link for a while.
+ */
+
+
+#include "cluster/mcp_cluster_replication.h"
+
+
+/* Returns the timeout for WAIT: half of the time after which the link counts
+ * as lost, and less than the interval of heartbeats, which have to wait
+ * behind it. */
+static uint64_t
+mcp_replica_ack_time(const mcp_cluster_conf_t *conf)
+{
+    uint64_t  link, interval;
+
+    link = conf->timeout / 2;
+    interval = conf->node_timeout / MCP_CLUSTER_HEARTBEATS;
+
+    return (link < interval ? link : interval) + 1;
+}
+
+
+/* Handles the reply to WAIT: the number of replicas that have the commands of
+ * all replications in the list, whose own replies arrived before. */
+static void
+mcp_replica_ack_waited(void *data, const mcp_reply_t *reply)
+{
+    int                 rc;
+    mcp_replication_t  *repl, *row;
+    mcp_cluster_t      *cluster;
+
+    cluster = data;
+    row = cluster->ack_waiters;
+    cluster->ack_waiters = NULL;
+    cluster->ack_pending = 0;
+
+    rc = reply && mcp_reply_number(reply) >= cluster->conf->replicas
+         ? MCP_OK : MCP_ERR_UNREACHABLE;
+
+    if (reply && reply->type != MCP_REPLY_NUMBER) {
+        mcp_cluster_unexpected_reply(cluster, "WAIT", reply);
+    }
+
+    if (reply && rc != MCP_OK) {
+        cluster->ack_failed = mcp_worker_now(cluster->worker);
+    }
+
+    /* a replication that waits for this is not freed before */
+
+    while (row) {
+        repl = row;
+        row = repl->ack_next;
+        repl->ack_next = NULL;
+
+        /* if the stream was freed, another one may have its id */
+
+        mcp_replicator_over(repl, repl->forgets ? MCP_ERR_UNREACHABLE : rc);
+    }
+}
+
+
+void
+mcp_replica_ack_wait(mcp_cluster_t *cluster)
+{
+    char                       texts[2][20];
+    mcp_str_t                  argv[3];
+    const mcp_cluster_conf_t  *conf;
+
+    conf = cluster->conf;
+
+    if (cluster->ack_pending || conf->replicas == 0
+        || mcp_worker_now(cluster->worker)
+           < cluster->ack_failed + MCP_REPLICATION_LATER)
+    {
+        return;
+    }
+
+    argv[0] = mcp_str("WAIT");
+    argv[1].data = texts[0];
+    argv[1].len = (size_t) (mcp_uint_print(texts[0], conf->replicas)
+                             - texts[0]);
+    argv[2].data = texts[1];
+    argv[2].len =
+        (size_t) (mcp_uint_print(texts[1], mcp_replica_ack_time(conf))
+                  - texts[1]);
+
+    cluster->ack_pending = mcp_link_send(&cluster->link, argv, 3,
+                                        mcp_replica_ack_waited, cluster)
+                          == MCP_OK;
+}
+
+
+void
+mcp_replica_ack(mcp_replication_t *repl)
+{
+    mcp_cluster_t  *cluster;
+
+    cluster = repl->cluster;
+
+    if (cluster->conf->replicas == 0) {
+        mcp_replicator_over(repl, MCP_OK);
+        return;
+    }
+
+    mcp_replica_ack_wait(cluster);
+
+    /* no room on the link, or too early after a failure: the events are sent
+     * again */
+
+    if (!cluster->ack_pending) {
+        mcp_replicator_over(repl, MCP_ERR_UNREACHABLE);
+        return;
+    }
+
+    if (cluster->ack_waiters == NULL) {
+        cluster->ack_waiters_end = &cluster->ack_waiters;
+    }
+
+    *cluster->ack_waiters_end = repl;
+    cluster->ack_waiters_end = &repl->ack_next;
+}

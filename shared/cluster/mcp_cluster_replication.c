@@ -1,0 +1,534 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* The replicated streams of a process and its mirrors. An entry is found by the
+ * stream's id. It is checked when the store reports a change, when Redis has
+ * replied, and at intervals. */
+
+
+#include "cluster/mcp_cluster_replication.h"
+
+
+/* Maximum number of arguments besides the events' arguments. */
+#define MCP_REPLICATION_ARGS  20
+
+
+static mcp_replication_t **
+mcp_replication_bucket(mcp_cluster_t *cluster,
+    const unsigned char id[MCP_STREAM_ID_LEN])
+{
+    return &cluster->repls[(id[0] | (size_t) id[1] << 8)
+                            % MCP_CLUSTER_BUCKETS];
+}
+
+
+static void
+mcp_replication_timer(void *data)
+{
+    mcp_replication_t  *repl;
+
+    repl = data;
+    repl->full = 0;
+
+    mcp_replication_check(repl);
+}
+
+
+mcp_replication_t *
+mcp_replication_get(mcp_cluster_t *cluster, const mcp_stream_ref_t *ref)
+{
+    mcp_replication_t  *repl, **bucket;
+
+    bucket = mcp_replication_bucket(cluster, ref->id);
+
+    for (repl = *bucket; repl; repl = repl->next) {
+        if (memcmp(repl->ref.id, ref->id, MCP_STREAM_ID_LEN) == 0) {
+            repl->ref = *ref;
+            repl->gone = 0;
+            return repl;
+        }
+    }
+
+    repl =
+        mcp_mem_calloc(&cluster->worker->env->mem, sizeof(mcp_replication_t));
+
+    if (repl) {
+        repl->cluster = cluster;
+        repl->ref = *ref;
+        repl->timer.handler = mcp_replication_timer;
+        repl->timer.data = repl;
+        repl->next = *bucket;
+        *bucket = repl;
+    }
+
+    return repl;
+}
+
+
+mcp_operation_t *
+mcp_replication_acknowledged(mcp_replication_t *repl, uint64_t seq)
+{
+    mcp_operation_t  *op, *ops, **p, **last;
+
+    last = &ops;
+
+    for (p = &repl->ops; (op = *p) != NULL; ) {
+        if (op->seq > seq) {
+            p = &op->later;
+
+        } else {
+            *p = op->later;
+            *last = op;
+            last = &op->later;
+        }
+    }
+
+    *last = NULL;
+
+    return ops;
+}
+
+
+void
+mcp_replication_answer(mcp_operation_t *ops, int rc)
+{
+    mcp_operation_t  *op;
+
+    while (ops) {
+        op = ops;
+        ops = op->later;
+        mcp_operation_answer(op, rc);
+    }
+}
+
+
+/* Frees a replication, now or when the pending reply arrives. */
+static void
+mcp_replication_drop(mcp_replication_t *repl)
+{
+    mcp_operation_t     *ops;
+    mcp_replication_t  **p;
+    const mcp_mem_t     *mem;
+
+    ops = mcp_replication_acknowledged(repl, UINT64_MAX);
+    mcp_replication_wait_no_more(repl);
+    mcp_timer_del(&repl->cluster->worker->timers, &repl->timer);
+
+    if (repl->sending) {
+        repl->gone = 1;
+        mcp_replication_answer(ops, MCP_OK);
+        return;
+    }
+
+    for (p = mcp_replication_bucket(repl->cluster, repl->ref.id); *p != repl;
+         p = &(*p)->next)
+    {
+        /* void */
+    }
+
+    *p = repl->next;
+    mem = &repl->cluster->worker->env->mem;
+    mem->free(mem->ctx, repl);
+
+    mcp_replication_answer(ops, MCP_OK);
+}
+
+
+void
+mcp_replication_within(mcp_replication_t *repl, uint64_t ms)
+{
+    uint64_t       when;
+    mcp_worker_t  *worker;
+
+    worker = repl->cluster->worker;
+    when = mcp_worker_now(worker) + ms;
+
+    if (!mcp_timer_armed(&repl->timer) || when < repl->timer.when) {
+        mcp_timer_set(&worker->timers, &repl->timer, when);
+    }
+}
+
+
+static void
+mcp_replication_forgotten(void *data, const mcp_reply_t *reply)
+{
+    if (reply && !mcp_reply_is(mcp_reply_item(reply, 0), "OK")) {
+        mcp_cluster_unexpected_reply(data, "forget", reply);
+    }
+}
+
+
+int
+mcp_replication_forget(mcp_replication_t *repl)
+{
+    char            id[MCP_STREAM_TEXT_LEN];
+    mcp_str_t       args[2];
+    mcp_cluster_t  *cluster;
+
+    cluster = repl->cluster;
+
+    (void) mcp_stream_id_print(id, repl->ref.id);
+    args[0] = (mcp_str_t) { id, MCP_STREAM_TEXT_LEN };
+    args[1] = repl->over && !repl->claims ? mcp_str("1") : mcp_str("");
+
+    /* if the command is lost, the key expires */
+
+    return cluster->state == MCP_CLUSTER_MEMBER
+           ? mcp_cluster_run(cluster, MCP_SCRIPT_FORGET, args, 2,
+                             mcp_replication_forgotten, cluster)
+           : MCP_AGAIN;
+}
+
+
+/*
+ * Returns 1 if Redis has to remove a freed stream. A stream that was over stays
+ * if Redis knows of its end, which is uncertain if the reply was lost. A stream
+ * of a dead node that could not be taken over completely is removed, because no
+ * other node would end it.
+ */
+static int
+mcp_replication_is_forgotten(const mcp_replication_t *repl)
+{
+    return repl->forgets || repl->claims || repl->lost
+           || (repl->number == 0 && repl->announced && !repl->mirrors
+               && (repl->at.state < MCP_STATE_COMPLETED || repl->time == 0));
+}
+
+
+/* Sends the command that removes a freed stream from Redis, if necessary.
+ * Returns MCP_OK if it is sent before all later commands. Without a link, the
+ * stream is checked again when there is one. */
+static int
+mcp_replication_forget_now(mcp_replication_t *repl)
+{
+    int  rc;
+
+    rc = mcp_replication_is_forgotten(repl) ? mcp_replication_forget(repl)
+                                            : MCP_OK;
+    repl->forgets = (rc != MCP_OK);
+
+    if (rc != MCP_OK && repl->cluster->state == MCP_CLUSTER_MEMBER) {
+        mcp_replication_within(repl, MCP_REPLICATION_LATER);
+    }
+
+    return rc;
+}
+
+
+/* Handles a freed stream of this owner: Redis has to remove it, too. Otherwise
+ * requests at other nodes would wait for it, or its data would be mistaken for
+ * those of a later stream with the same id. */
+static void
+mcp_replication_gone(mcp_replication_t *repl)
+{
+    mcp_operation_t  *ops;
+
+    ops = mcp_replication_acknowledged(repl, UINT64_MAX);
+
+    if (mcp_replication_forget_now(repl) == MCP_OK) {
+        mcp_replication_drop(repl);
+    }
+
+    mcp_replication_answer(ops, MCP_ERR_NOT_FOUND);
+}
+
+
+/* Resets an entry for a new stream with the same id. */
+static void
+mcp_replication_renew(mcp_replication_t *repl)
+{
+    mcp_replication_t  old;
+
+    old = *repl;
+    memset(repl, 0, sizeof(mcp_replication_t));
+
+    repl->next = old.next;
+    repl->cluster = old.cluster;
+    repl->ref = old.ref;
+    repl->timer = old.timer;
+    repl->limit = old.limit;
+    repl->ops = old.ops;
+}
+
+
+void
+mcp_replication_check(mcp_replication_t *repl)
+{
+    int                      rc;
+    mcp_store_replicating_t  copying;
+
+    /* the pending reply, or the list of waiting streams, causes the next
+     * check */
+
+    if (repl->sending
+        || (repl->waits && repl->cluster->state == MCP_CLUSTER_MEMBER))
+    {
+        return;
+    }
+
+    mcp_replication_wait_no_more(repl);
+
+    mcp_timer_del(&repl->cluster->worker->timers, &repl->timer);
+
+    rc = mcp_store_copying(repl->cluster->worker->store, &repl->ref, &copying);
+
+    if (rc == MCP_ERR_NOT_FOUND) {
+        mcp_replication_gone(repl);
+        return;
+    }
+
+    if (rc != MCP_OK) {
+        mcp_replication_drop(repl);
+        return;
+    }
+
+    if (repl->forgets) {
+        if (mcp_replication_forget_now(repl) != MCP_OK) {
+            return;
+        }
+
+        mcp_replication_renew(repl);
+    }
+
+    repl->mirrors = (copying.mirror != 0);
+
+    if (copying.mirror) {
+        mcp_mirror_check(repl, &copying);
+
+    } else {
+        mcp_lag_check(repl, &copying);
+        mcp_replicator_check(repl, &copying);
+    }
+}
+
+
+void
+mcp_replication_run(mcp_replication_t *repl, mcp_script_e script,
+    const mcp_str_t *args, size_t n, mcp_link_reply_cb handler)
+{
+    int             rc;
+    char            id[MCP_STREAM_TEXT_LEN];
+    size_t          before;
+    mcp_str_t       argv[1 + MCP_REPLICATION_ARGS
+                          + 2 * MCP_REPLICATION_EVENTS];
+    mcp_cluster_t  *cluster;
+
+    if (!mcp_replication_may_send(repl)) {
+        return;
+    }
+
+    cluster = repl->cluster;
+
+    (void) mcp_stream_id_print(id, repl->ref.id);
+    argv[0] = (mcp_str_t) { id, MCP_STREAM_TEXT_LEN };
+    memcpy(argv + 1, args, n * sizeof(mcp_str_t));
+
+    before = mcp_link_bytes(&cluster->link);
+    rc = mcp_cluster_run(cluster, script, argv, 1 + n, handler, repl);
+
+    if (rc == MCP_OK) {
+        mcp_link_copied(&cluster->link, before);
+        repl->sending = 1;
+        repl->announced |= !repl->mirrors;
+        repl->time = mcp_worker_now(cluster->worker);
+
+    } else {
+        mcp_replication_within(repl, MCP_REPLICATION_LATER);
+    }
+}
+
+
+int
+mcp_replication_has(const mcp_cluster_t *cluster,
+    const unsigned char id[MCP_STREAM_ID_LEN], mcp_stream_info_t *info)
+{
+    return mcp_store_find(cluster->worker->store, id, 0, info) == MCP_OK
+           && !info->mirror;
+}
+
+
+void
+mcp_replication_flush(mcp_cluster_t *cluster,
+    const unsigned char id[MCP_STREAM_ID_LEN])
+{
+    mcp_replication_t  *repl;
+    mcp_stream_info_t   info;
+
+    repl = mcp_replication_has(cluster, id, &info)
+               ? mcp_replication_get(cluster, &info.ref)
+               : NULL;
+
+    if (repl) {
+        mcp_replication_wait_no_more(repl);
+        cluster->at_once = 1;
+        mcp_replication_changed(cluster, &info.ref);
+        cluster->at_once = 0;
+    }
+}
+
+
+int
+mcp_replication_returned(mcp_replication_t *repl)
+{
+    repl->sending = 0;
+
+    if (repl->gone) {
+        mcp_replication_drop(repl);
+        return 0;
+    }
+
+    return 1;
+}
+
+
+void
+mcp_cluster_replicate(void *data, const mcp_stream_ref_t *ref, uint32_t limit)
+{
+    int                 rc;
+    mcp_replication_t  *repl;
+    mcp_store_t        *store;
+    mcp_cluster_t      *cluster;
+
+    cluster = data;
+    store = cluster->worker->store;
+
+    if (mcp_store_node_is_standalone(store)) {
+        return;
+    }
+
+    rc = mcp_store_replication_start(store, ref,
+                                     cluster->conf->sync
+                                         != MCP_CLUSTER_SYNC_OFF);
+
+    if (rc != MCP_OK) {
+        mcp_worker_log(cluster->worker, MCP_LOG_WARN,
+                       "cluster: a stream cannot be resumed at other nodes: %s",
+                       rc == MCP_ERR_FULL ? "the zone is full"
+                                          : "a client has already read it");
+        return;
+    }
+
+    repl = limit ? mcp_replication_get(cluster, ref) : NULL;
+
+    if (repl) {
+        repl->limit = limit;
+    }
+}
+
+
+int
+mcp_cluster_replicated(void *data, const mcp_stream_ref_t *ref,
+    mcp_operation_t *op)
+{
+    int                      rc;
+    mcp_replication_t       *repl;
+    mcp_cluster_t           *cluster;
+    mcp_store_replicating_t  copying;
+
+    cluster = data;
+
+    /* without replication being required, the node works alone */
+
+    rc = cluster->state != MCP_CLUSTER_MEMBER
+         && cluster->conf->sync == MCP_CLUSTER_SYNC_OFF
+         ? MCP_ERR_DENIED
+         : mcp_store_copying(cluster->worker->store, ref, &copying);
+
+    if (rc != MCP_OK) {
+        return rc == MCP_ERR_DENIED ? MCP_OK : rc;
+    }
+
+    repl = mcp_replication_get(cluster, ref);
+
+    if (repl == NULL) {
+        return MCP_ERR_MEMORY;
+    }
+
+    op->later = repl->ops;
+    repl->ops = op;
+
+    if (repl->waits) {
+        mcp_replication_wait_no_more(repl);
+        mcp_replication_within(repl, 0);
+    }
+
+    return MCP_AGAIN;
+}
+
+
+void
+mcp_replication_changed(void *data, const mcp_stream_ref_t *ref)
+{
+    mcp_replication_t  *repl;
+
+    repl = mcp_replication_get(data, ref);
+
+    if (repl == NULL) {
+        return;
+    }
+
+    /* the stream was freed: that needs no room on the link and must not be
+     * missed */
+
+    if (ref->index == 0) {
+        mcp_replication_wait_no_more(repl);
+        repl->forgets |= repl->sending && mcp_replication_is_forgotten(repl);
+    }
+
+    repl->full = 0;
+    mcp_replication_check(repl);
+}
+
+
+void
+mcp_replication_link_up(mcp_cluster_t *cluster)
+{
+    size_t              i;
+    mcp_replication_t  *repl, *next;
+
+    for (i = 0; i < MCP_CLUSTER_BUCKETS; i++) {
+        for (repl = cluster->repls[i]; repl; repl = next) {
+            next = repl->next;
+            repl->time = 0;
+            repl->refills = 0;
+            mcp_replication_wait_no_more(repl);
+            mcp_replication_check(repl);
+        }
+    }
+
+    mcp_replication_continue(cluster);
+}
+
+
+void
+mcp_replication_standalone(mcp_cluster_t *cluster)
+{
+    size_t              i;
+    mcp_replication_t  *repl;
+
+    for (i = 0; i < MCP_CLUSTER_BUCKETS; i++) {
+        for (repl = cluster->repls[i]; repl; repl = repl->next) {
+            mcp_store_replication_end(cluster->worker->store, &repl->ref);
+
+            if (!repl->sending) {
+                mcp_replication_wait_no_more(repl);
+                mcp_replication_within(repl, 0);
+            }
+        }
+    }
+}
+
+
+void
+mcp_replication_free_all(mcp_cluster_t *cluster)
+{
+    size_t              i;
+    mcp_replication_t  *repl, *next;
+
+    for (i = 0; i < MCP_CLUSTER_BUCKETS; i++) {
+        for (repl = cluster->repls[i]; repl; repl = next) {
+            next = repl->next;
+            repl->sending = 0;
+            mcp_replication_drop(repl);
+        }
+    }
+}

@@ -1,0 +1,523 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * Replication of streams between the nodes of a cluster.
+ *
+ * The owner's node has the stream itself; its replicator appends new events to
+ * Redis. A node with a reader of that stream has a mirror of it. The mirror is
+ * fed from the node queue, in which the owner puts new events, and by fetching
+ * events that the queue did not bring. Entries of a node queue may be lost, so
+ * each side also reports its position to Redis from time to time, and the reply
+ * contains whatever it lacks.
+ *
+ *   mcp_cluster_replication.c     a process's replicated streams and mirrors
+ *   mcp_cluster_send_queue.c      streams that wait for room on the link
+ *   mcp_cluster_replicator.c      the replicator
+ *   mcp_cluster_replica_ack.c     acknowledgements of Redis's replicas
+ *   mcp_cluster_append_policy.c   when and what to send besides events
+ *   mcp_cluster_keep.c            renewal of many idle streams
+ *   mcp_cluster_lag.c             the replication lag
+ *   mcp_cluster_remote_readers.c  readers at other nodes, for the owner
+ *   mcp_cluster_mirror.c          feeding a mirror
+ *   mcp_cluster_bulk_fetch.c      fetching many events
+ *   mcp_cluster_coalesce.c        joining a call at another node
+ *   mcp_cluster_remote_resume.c   resuming a stream of another node
+ *   mcp_cluster_lookup.c          the state of a stream of another node
+ *   mcp_cluster_client_input.c    a client's answers to a call at another node
+ *   mcp_cluster_topic.c           topics of a session's own stream
+ *   mcp_cluster_quota.c           the number of calls of a session
+ *   mcp_cluster_token.c           resume tokens that are valid once
+ *   mcp_cluster_node_queue.c      entries of this node's queue
+ *   mcp_cluster_codec.c           text forms of values in Redis
+ */
+
+
+#ifndef MCP_CLUSTER_REPLICATION_H_INCLUDED
+#define MCP_CLUSTER_REPLICATION_H_INCLUDED
+
+
+#include "cluster/mcp_cluster_internal.h"
+#include "http/mcp_event_id.h"
+#include "store/mcp_store_node.h"
+#include "store/mcp_store_replication.h"
+
+
+/* Limits of one command: number of events, and their bytes unless the first
+ * event is longer. BYTES_ONE is the buffer for a single event. */
+#define MCP_REPLICATION_EVENTS     64
+#define MCP_REPLICATION_BYTES      65536
+#define MCP_REPLICATION_BYTES_ONE  2048
+
+/* A reader's node reports its position after this many events, or after this
+ * many ms. */
+#define MCP_REPLICATION_SEND_EVENTS  64
+#define MCP_REPLICATION_SEND_TIME  200
+
+/* Index of the first event in a reply of redis/resume.lua. */
+#define MCP_REMOTE_RESUME_EVENTS  13
+
+/* Delay before a failed operation is tried again, ms. */
+#define MCP_REPLICATION_LATER  200
+
+/* A stream that Redis lacks in this many consecutive replies counts as gone. */
+#define MCP_REPLICATION_MISSES  3
+
+
+/* The task of this process for a stream: to replicate it, or to feed its
+ * mirror. At most one command is pending for it, or several of
+ * mcp_cluster_bulk_fetch.c. */
+struct mcp_replication_s {
+    mcp_replication_t      *next;         /* next one in the same bucket */
+    mcp_replication_t      *waits_next;   /* next one that waits for room on the
+                                             link */
+    mcp_replication_t     **waits;        /* the pointer to this one in that
+                                             list; NULL: not in the list */
+    mcp_replication_t      *ack_next;          /* next one that waits for
+                                                  replicas */
+    mcp_cluster_t          *cluster;
+    mcp_stream_ref_t        ref;
+    mcp_timer_t             timer;        /* time of the next check at the
+                                             latest */
+    uint64_t                time;         /* when the last command was sent, ms;
+                                             0: never */
+    uint64_t                number;       /* number of the reader at this node;
+                                             0: none */
+    uint64_t                sent;         /* last event that the reader has been
+                                             sent, as last reported to Redis */
+    uint64_t                fetched;      /* fetch continues after this event */
+    uint64_t                requested;    /* last event requested by XRANGE */
+    uint64_t                upto;         /* last event that the requested range
+                                             can contain */
+    uint32_t                batch;        /* events of one XRANGE; 0: XRANGE is
+                                             not used */
+    uint32_t                ranges;       /* number of pending replies to
+                                             XRANGE */
+    uint64_t                missed;       /* since when Redis lacks the remote
+                                             reader, ms; 0: it has it */
+    uint64_t                displaced;    /* since when a key of the stream has
+                                             a wrong type in Redis, ms; 0: it
+                                             has not */
+    uint64_t                cramped;      /* since when a stream of a dead
+                                             node finds no room here, ms; 0:
+                                             it does */
+    mcp_store_checkpoint_t  at;           /* state of the stream that was last
+                                             sent to Redis */
+    mcp_node_position_t     received;     /* of a dead node's stream: position
+                                             up to which the node had received
+                                             broadcasts */
+    unsigned topics_received;             /* value of the cluster's topics_heard
+                                          when the topics were requested */
+    uint64_t                behind;       /* since when Redis lacks an event
+                                             that is here, ms; 0: it has all */
+    uint64_t                acked;        /* last event that Redis had
+                                             acknowledged then */
+    uint64_t                max_wait;     /* max_wait of the replicated stream,
+                                             ms */
+    uint64_t                whole;        /* when the complete state was last
+                                             sent, ms; 0: never */
+    uint64_t                expires;      /* copies of the replicated stream's
+                                             values when the complete state was
+                                             last sent */
+    uint32_t                given;
+    uint64_t                taken;
+    uint64_t                floor;
+    uint64_t                confirmed;
+    size_t                  longest;      /* size of the longest event in Redis,
+                                             bytes */
+    uint32_t                limit;        /* maximum number of calls of the
+                                             stream's session; 0: no limit */
+    char                    joined;       /* state for remote joins that was
+                                             last sent, see
+                                             mcp_coalesce_how() */
+    unsigned                coalesced:1;  /* 1 if Redis has this node as a
+                                             reader for the requests that have
+                                             joined here */
+    uint64_t                node;         /* id that this node had when Redis
+                                             last acknowledged; 0: never */
+    unsigned                mirrors:1;    /* 1 if the stream was a mirror
+                                             before */
+    unsigned                claims:1;     /* 1 if Redis was asked which of equal
+                                             calls is the first, and may grant
+                                             the claim */
+    unsigned                announced:1;  /* 1 if Redis may have the stream from
+                                             this process */
+    unsigned                over:1;       /* 1 if the stream was over when last
+                                             sent, even if the reply is lost */
+    unsigned                stays:1;      /* 1 if Redis was asked to keep the
+                                             stream longer than its end, because
+                                             it has a reader */
+    unsigned                forgets:1;    /* 1 if the stream is freed here, and
+                                             Redis has to remove it before
+                                             another stream gets its id */
+    unsigned                sending:1;
+    unsigned                specified:1;  /* 1 if max_wait is known */
+    unsigned                gone:1;       /* 1 if the stream was freed while a
+                                             command is pending */
+    unsigned                begin:1;      /* 1 if Redis does not have the
+                                             stream */
+    unsigned                refills:1;    /* 1 if Redis has lost a part: "at" is
+                                             the part that it still has */
+    unsigned                inherits:1;   /* 1 if the stream's node is dead and
+                                             this node takes it over once it has
+                                             all events */
+    unsigned                replays:1;    /* 1 if "received" is valid */
+    unsigned                has_topics:1; /* 1 if all topics of a dead node's
+                                             stream are known */
+    unsigned                full:1;       /* 1 if the mirror accepts no events
+                                             at the moment */
+    unsigned                tight:1;      /* 1 if the reason is a lack of
+                                             room */
+    unsigned                lost:1;       /* 1 if events of a dead node's stream
+                                             are missing permanently */
+    unsigned                reports_state:1; /* 1 if the pending command has no
+                                             event but answers a query for the
+                                             state */
+    unsigned                misses:2;
+    mcp_operation_t        *ops;          /* operations that wait until Redis
+                                             has the stream */
+};
+
+
+/* --- mcp_cluster_replication.c --- */
+
+/* Returns the replication of a stream; creates it if there is none. Returns
+ * NULL when out of memory. */
+mcp_replication_t *mcp_replication_get(mcp_cluster_t *cluster,
+    const mcp_stream_ref_t *ref);
+
+/* Does the next step for a stream. May free repl, which must not be used
+ * afterwards. */
+void mcp_replication_check(mcp_replication_t *repl);
+
+/* Schedules the next check within ms. */
+void mcp_replication_within(mcp_replication_t *repl, uint64_t ms);
+
+/* Returns 1 and sets *info if this node has the stream itself, not a mirror. */
+int mcp_replication_has(const mcp_cluster_t *cluster,
+    const unsigned char id[MCP_STREAM_ID_LEN], mcp_stream_info_t *info);
+
+/* Sends the pending changes of a stream now, before the next command. */
+void mcp_replication_flush(mcp_cluster_t *cluster,
+    const unsigned char id[MCP_STREAM_ID_LEN]);
+
+/*
+ * Runs a script with the stream's id and n arguments, at most 2 *
+ * MCP_REPLICATION_EVENTS + 20. The handler gets copy as data and must call
+ * mcp_replication_returned(), which returns 0 if the stream was freed in the
+ * meantime; repl is then freed.
+ */
+void mcp_replication_run(mcp_replication_t *repl, mcp_script_e script,
+    const mcp_str_t *args, size_t n, mcp_link_reply_cb handler);
+int mcp_replication_returned(mcp_replication_t *repl);
+
+/* Removes the stream from Redis, because it was freed at its owner before it
+ * was over. Returns the values of mcp_link_send(). */
+int mcp_replication_forget(mcp_replication_t *repl);
+
+/*
+ * mcp_replication_acknowledged() removes and returns the operations that wait
+ * for an event up to seq, which Redis has now. mcp_replication_answer() answers
+ * them; to be called when repl is no longer used, because an answered request
+ * continues at once and may free it.
+ */
+mcp_operation_t *mcp_replication_acknowledged(mcp_replication_t *repl,
+    uint64_t seq);
+void mcp_replication_answer(mcp_operation_t *ops, int rc);
+
+/* Starts replication again after the process has joined on a new link, because
+ * Redis may lack the commands sent before. */
+void mcp_replication_link_up(mcp_cluster_t *cluster);
+
+/* Ends all waiting for Redis, because the node was rejected and serves
+ * alone. */
+void mcp_replication_standalone(mcp_cluster_t *cluster);
+
+/* Hooks of mcp_operation.h. */
+void mcp_cluster_replicate(void *data, const mcp_stream_ref_t *ref,
+    uint32_t limit);
+int mcp_cluster_replicated(void *data, const mcp_stream_ref_t *ref,
+    mcp_operation_t *op);
+void mcp_replication_changed(void *data, const mcp_stream_ref_t *ref);
+
+/* Frees all replications; to be called after the links are freed. */
+void mcp_replication_free_all(mcp_cluster_t *cluster);
+
+
+/* --- mcp_cluster_replicator.c, mcp_cluster_lag.c, mcp_cluster_mirror.c --- */
+
+void mcp_replicator_check(mcp_replication_t *repl,
+    const mcp_store_replicating_t *copying);
+void mcp_mirror_check(mcp_replication_t *repl,
+    const mcp_store_replicating_t *copying);
+
+/* Ends the pending command of a replicator. rc is a value of
+ * mcp_replicator_taken(), or the result of the acknowledgement of replicas. */
+void mcp_replicator_over(mcp_replication_t *repl, int rc);
+
+/* Takes the reply of redis/append.lua for a replication, or NULL. */
+void mcp_replicator_done(void *data, const mcp_reply_t *reply);
+
+/* Updates the replication lag of a stream, and starts reporting it to the
+ * status if Redis lacks events. */
+void mcp_lag_check(mcp_replication_t *repl,
+    const mcp_store_replicating_t *copying);
+
+/* Adds the events of a reply from item i on to a mirror; the first one has the
+ * number seq. Returns the values of mcp_store_mirror_append(). */
+int mcp_mirror_feed(mcp_cluster_t *cluster,
+    const unsigned char id[MCP_STREAM_ID_LEN], const mcp_reply_t *reply,
+    size_t i, uint64_t seq);
+
+/* Adds one event to a mirror; otherwise as mcp_mirror_feed(). */
+int mcp_mirror_event(mcp_cluster_t *cluster,
+    const unsigned char id[MCP_STREAM_ID_LEN], uint64_t seq, mcp_str_t message,
+    mcp_str_t answers);
+
+/* Counts a reply that Redis does not have the mirror's stream; after several in
+ * a row the stream counts as gone. */
+void mcp_mirror_missed(mcp_replication_t *repl);
+
+
+/* --- mcp_cluster_replica_ack.c --- */
+
+/* Asks Redis for acknowledgements of its replicas by WAIT, if they are
+ * configured and no WAIT is pending. */
+void mcp_replica_ack_wait(mcp_cluster_t *cluster);
+
+/* Handles Redis's acknowledgement of a replicator's command: calls
+ * mcp_replicator_over(), now or after the replicas have acknowledged, with
+ * MCP_OK or MCP_ERR_UNREACHABLE. */
+void mcp_replica_ack(mcp_replication_t *repl);
+
+
+/* --- mcp_cluster_append_policy.c --- */
+
+/* Returns 1 if changes other than events have to be sent to Redis. */
+int mcp_append_policy_is_due(const mcp_replication_t *repl,
+    const mcp_store_replicating_t *copying);
+
+/* Returns 1 if the events can be sent by redis/event.lua alone, because
+ * redis/append.lua has sent everything else recently and nothing else has
+ * changed. */
+int mcp_append_policy_is_short(const mcp_replication_t *repl,
+    const mcp_store_replicating_t *copying, const mcp_store_replicator_t *from);
+
+/* Returns 1 if Redis has the complete state of an active stream, so that its
+ * keys only have to be renewed. */
+int mcp_append_policy_is_idle(const mcp_replication_t *repl,
+    const mcp_store_replicating_t *copying);
+
+/* Returns the ms until the keys of a stream have to be renewed if it does not
+ * change. */
+uint64_t mcp_append_policy_within(const mcp_replication_t *repl,
+    const mcp_store_replicating_t *copying);
+
+/* Records that the complete state was sent to Redis. */
+void mcp_append_policy_sent(mcp_replication_t *repl,
+    const mcp_store_replicating_t *copying, const mcp_store_replicator_t *from);
+
+/* Returns the ms after which the stream's keys in Redis expire without renewal.
+ * For an active stream that includes the time in which other nodes declare its
+ * node dead. */
+uint64_t mcp_append_policy_lasts(const mcp_replication_t *repl,
+    const mcp_store_replicating_t *copying);
+
+
+/* --- mcp_cluster_keep.c --- */
+
+/* Renews the keys of all idle streams. */
+void mcp_keep_all(mcp_cluster_t *cluster);
+
+
+/* --- mcp_cluster_send_queue.c --- */
+
+/* Returns 1 if a command may be sent for this stream now. Returns 0 if it has
+ * to wait; it is checked again when it may send. */
+int mcp_replication_may_send(mcp_replication_t *repl);
+
+/* Checks the waiting streams for which the link has room, after replies were
+ * received. */
+void mcp_replication_continue(mcp_cluster_t *cluster);
+
+/* Removes a stream from the list of waiting ones. */
+void mcp_replication_wait_no_more(mcp_replication_t *repl);
+
+
+/* --- mcp_cluster_bulk_fetch.c --- */
+
+/* Reads from a reply of redis/resume.lua which events can be fetched by
+ * XRANGE. */
+void mcp_bulk_fetch_note(mcp_replication_t *repl, const mcp_reply_t *reply);
+
+/* Fetches the events after an event by XRANGE and returns 1, or returns 0 if a
+ * script has to do it. */
+int mcp_bulk_fetch_fetch(mcp_replication_t *repl, uint64_t after);
+
+
+/* --- mcp_cluster_remote_readers.c --- */
+
+/* Reads from a reply of redis/append.lua the remote reader and its position, in
+ * case the node queue did not bring them. */
+void mcp_remote_readers_readers(mcp_replication_t *repl,
+    const mcp_reply_t *reply);
+
+
+/* --- mcp_cluster_remote_resume.c, mcp_cluster_lookup.c,
+ * mcp_cluster_client_input.c --- */
+
+int mcp_cluster_remote_resume(void *data, const mcp_operation_stream_t *stream,
+    mcp_operation_t *op);
+int mcp_cluster_lookup(void *data, const mcp_operation_stream_t *stream,
+    mcp_operation_t *op);
+int mcp_cluster_list(void *data, const mcp_operation_stream_t *stream,
+    mcp_operation_t *op);
+int mcp_cluster_client_input(void *data,
+    const mcp_operation_client_input_t *input, mcp_operation_t *op);
+
+/* Raises the generation of the local stream or mirror. */
+void mcp_cluster_generation(mcp_cluster_t *cluster,
+    const unsigned char id[MCP_STREAM_ID_LEN], uint32_t generation);
+
+
+/* --- mcp_cluster_topic.c --- */
+
+int mcp_cluster_topic(void *data, const mcp_operation_topic_t *topic,
+    mcp_operation_t *op);
+
+/* Requests the topics of a dead node's listener whose mirror is at this node,
+ * and sets has_topics when they are complete. Later subscriptions reach the
+ * mirror by broadcasts, so none is missed. */
+void mcp_topic_fetch(mcp_replication_t *repl);
+
+/* Delivers the broadcasts that nodes received while a dead node's listener had
+ * no owner, up to this node's own position. */
+void mcp_topic_replay(mcp_replication_t *repl);
+
+/* Repeats requests for topics that could not be sent. */
+void mcp_topic_again(mcp_cluster_t *cluster);
+
+/* Discards unfinished replays. */
+void mcp_topic_free_all(mcp_cluster_t *cluster);
+
+
+/* --- mcp_cluster_quota.c --- */
+
+int mcp_cluster_quota(void *data,
+    const unsigned char session[MCP_DIGEST_LEN], uint32_t limit,
+    mcp_operation_t *op);
+
+/* Makes the stream local to this node, because its session has too many calls;
+ * its owner then ends it. */
+void mcp_quota_refused(mcp_replication_t *repl);
+
+
+/* --- mcp_cluster_takeover.c --- */
+
+/* Drops the local stream, because other nodes declared this node dead and one
+ * of them took the stream over. Its backend request finds it gone, and its
+ * client resumes at the other node. */
+void mcp_takeover_fenced(mcp_replication_t *repl);
+
+/* Handles a script error. If a key of the stream has a wrong type in Redis, the
+ * command is repeated for mcp_cluster_outage_timeout, and then the stream is
+ * abandoned. Returns 1 if the stream was abandoned. */
+int mcp_takeover_displaced(mcp_replication_t *repl, const mcp_reply_t *error);
+
+
+/* --- mcp_cluster_token.c --- */
+
+int mcp_cluster_token(void *data, const mcp_operation_token_t *token,
+    mcp_operation_t *op);
+
+/* Sends the updates of tokens again that Redis has not acknowledged. */
+void mcp_token_retry(mcp_cluster_t *cluster);
+
+/* Frees the updates of tokens that were not acknowledged; they are lost. */
+void mcp_token_free_all(mcp_cluster_t *cluster);
+
+
+/* --- mcp_cluster_node_queue.c --- */
+
+/* Processes an entry of this node's queue: {field, value, ...}. */
+void mcp_cluster_node_queue(mcp_cluster_t *cluster, const mcp_reply_t *fields);
+
+
+/* --- mcp_cluster_codec.c --- */
+
+#define MCP_CODEC_STATE_MAX  88
+#define MCP_CODEC_ANSWERS_MAX 24
+#define MCP_CODEC_TASK_MAX   84
+
+/* The task fields of a stream; expires is 0 if it is not a task. */
+typedef struct {
+    uint64_t  expires;
+    uint64_t  kept;
+    uint64_t  changed;
+    uint32_t  given;
+} mcp_codec_task_t;
+
+/* Write the fields "x", "r" and "v" of redis/streams.lua, and return the
+ * end. */
+char *mcp_codec_pack_state(char *p, const mcp_store_checkpoint_t *checkpoint);
+char *mcp_codec_pack_answers(char *p, const mcp_store_raw_t *raw);
+char *mcp_codec_pack_task(char *p, const mcp_codec_task_t *task);
+
+/*
+ * Parse these fields.
+ *
+ * Return MCP_OK, or
+ *   MCP_ERR_SYNTAX  the text does not have that form
+ */
+int mcp_codec_unpack_state(mcp_str_t text, mcp_store_checkpoint_t *checkpoint);
+int mcp_codec_unpack_answers(mcp_str_t text, mcp_store_raw_t *raw);
+int mcp_codec_unpack_task(mcp_str_t text, mcp_codec_task_t *task);
+
+/* mcp_codec_pack_spec() appends the constant values of a stream.
+ * mcp_codec_unpack_spec() parses them into a spec whose texts point into
+ * text. */
+void mcp_codec_pack_spec(mcp_buf_t *buf, const mcp_stream_spec_t *spec);
+int mcp_codec_unpack_spec(const mcp_mem_t *mem, mcp_str_t text,
+    mcp_stream_spec_t *spec);
+
+/* Returns 1 if a text can be an event: JSON without a line end. */
+int mcp_codec_is_message(const mcp_mem_t *mem, mcp_str_t text);
+
+
+/* --- mcp_cluster_coalesce.c --- */
+
+/* Returns 1 if Redis decides which of equal calls is the first. */
+int mcp_coalesce_claims(const mcp_store_replicating_t *copying);
+
+/* Returns 1 if the reply to a claim came so late that the claim may have
+ * expired: it has to be repeated. */
+int mcp_coalesce_is_late(const mcp_replication_t *repl);
+
+/* mcp_coalesce_how() returns the stream's state for remote joins as
+ * redis/append.lua takes it; mcp_coalesce_is_due() returns 1 if that has to be
+ * sent now. */
+char mcp_coalesce_how(const mcp_store_replicating_t *copying);
+int mcp_coalesce_is_due(const mcp_replication_t *repl,
+    const mcp_store_replicating_t *copying);
+
+/* Lets the requests that wait for this stream join another stream: they are
+ * answered MCP_ERR_EXISTS when that is available here, or with the error that
+ * occurs before. */
+void mcp_coalesce_taken(mcp_replication_t *repl, const mcp_reply_t *reply);
+
+/* Returns 1 if an equal call can be joined at this node before Redis was
+ * asked about this stream: the requests that wait for it are answered
+ * MCP_ERR_EXISTS. */
+int mcp_coalesce_gives_way(mcp_replication_t *repl,
+    const mcp_store_replicating_t *copying);
+
+/* Does the next step for the requests that have joined a mirror which has no
+ * other reader. */
+void mcp_coalesce_check(mcp_replication_t *repl,
+    const mcp_store_replicating_t *copying);
+
+/* Parses the values for joins of redis/append.lua. */
+void mcp_coalesce_read(mcp_str_t joined, uint64_t sent,
+    const mcp_codec_task_t *task, mcp_store_joined_t *out);
+
+
+#endif /* MCP_CLUSTER_REPLICATION_H_INCLUDED */

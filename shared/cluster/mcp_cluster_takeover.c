@@ -1,0 +1,398 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * Take-over of the streams of dead nodes.
+ *
+ * Redis counts the heartbeats of each node. The leader of a node declares
+ * another node dead if its count has not changed for that node's own timeout,
+ * and at several consecutive checks, while the leader's own link was up all the
+ * time. So neither Redis's clock nor an outage of Redis causes a node to be
+ * declared dead.
+ *
+ * The leader then takes the streams over: it fetches the stored events of each
+ * stream and becomes its owner. The call's backend request is lost, so its
+ * client gets an error, after all earlier events.
+ *
+ * The process may die before it has done so, or the reply may be lost. So every
+ * leader requests the streams that were assigned to its node and that it has
+ * not replicated since, until there are none.
+ */
+
+
+#include "cluster/mcp_cluster_replication.h"
+
+
+/* Consecutive checks without a heartbeat before a node is dead. */
+#define MCP_TAKEOVER_CHECKS  (MCP_CLUSTER_HEARTBEATS + 1)
+
+
+static void mcp_takeover_continue(mcp_cluster_t *cluster);
+static void mcp_takeover_begin(mcp_cluster_t *cluster,
+    const mcp_heartbeats_t *heartbeat);
+
+
+/* Makes this node the successor for a stream whose mirror is here. */
+static void
+mcp_takeover_promote(mcp_replication_t *repl, const mcp_reply_t *item,
+    const mcp_codec_task_t *task)
+{
+    mcp_cluster_t  *cluster;
+
+    cluster = repl->cluster;
+
+    mcp_cluster_generation(cluster, repl->ref.id,
+                           (uint32_t) mcp_reply_number(
+                               mcp_reply_item(item, 8)));
+
+    if (task->expires) {
+        (void) mcp_store_keep(cluster->worker->store, &repl->ref,
+                              task->expires, mcp_worker_now(cluster->worker));
+    }
+
+    memset(&repl->received, 0, sizeof(repl->received));
+    repl->replays =
+        mcp_broadcast_position(mcp_reply_item(item, 7)->text, &repl->received)
+        != 0;
+    repl->inherits = 1;
+    repl->full = 0;
+    repl->has_topics = 0;
+}
+
+
+static int
+mcp_takeover_has(const mcp_cluster_t *cluster, mcp_str_t text)
+{
+    unsigned char      id[MCP_STREAM_ID_LEN];
+    mcp_stream_info_t  info;
+
+    return mcp_stream_id_parse(text, id) == MCP_OK
+           && mcp_replication_has(cluster, id, &info);
+}
+
+
+/* Creates the mirror of a dead node's stream, to take it over. */
+static void
+mcp_takeover_take(mcp_cluster_t *cluster, const mcp_reply_t *item)
+{
+    uint64_t                now, first, seq;
+    mcp_replication_t      *repl;
+    mcp_stream_ref_t        ref;
+    mcp_stream_spec_t       spec;
+    mcp_codec_task_t        task;
+    mcp_store_checkpoint_t  checkpoint;
+
+    now = mcp_worker_now(cluster->worker);
+    first = mcp_reply_number(mcp_reply_item(item, 3));
+    seq = mcp_reply_number(mcp_reply_item(item, 4));
+    checkpoint.seq = mcp_reply_number(mcp_reply_item(item, 2));
+
+    /* the stream is here, and is about to be replicated */
+
+    if (mcp_takeover_has(cluster, mcp_reply_item(item, 0)->text)) {
+        return;
+    }
+
+    if (first == 0
+        || mcp_codec_unpack_state(mcp_reply_item(item, 5)->text, &checkpoint)
+               != MCP_OK
+        || mcp_codec_unpack_spec(&cluster->worker->env->mem,
+                                 mcp_reply_item(item, 6)->text, &spec)
+               != MCP_OK
+        || mcp_codec_unpack_task(mcp_reply_item(item, 9)->text, &task)
+               != MCP_OK)
+    {
+        mcp_cluster_unexpected_reply(cluster, "takeover", item);
+        return;
+    }
+
+    /* the limits in the spec count unsent events only; the owner stored as many
+     * sent ones besides */
+
+    spec.max_events = spec.max_events > UINT32_MAX / 2
+                      ? UINT32_MAX : 2 * spec.max_events;
+    spec.max_bytes = spec.max_bytes > UINT64_MAX / 2
+                     ? UINT64_MAX : 2 * spec.max_bytes;
+
+    /* a mirror needs only the events that its client has not confirmed */
+
+    repl = mcp_store_mirror(cluster->worker->store, &spec, first,
+                            seq < checkpoint.seq ? seq : checkpoint.seq,
+                            mcp_reply_number(mcp_reply_item(item, 1)), now,
+                            &ref)
+           == MCP_OK ? mcp_replication_get(cluster, &ref) : NULL;
+
+    if (repl == NULL) {
+        mcp_worker_log(cluster->worker, MCP_LOG_ERROR, "cluster: the zone has "
+                       "no room for a stream of a dead node: trying again");
+        return;
+    }
+
+    mcp_takeover_promote(repl, item, &task);
+    (void) mcp_store_mirror_known(cluster->worker->store, spec.id, &checkpoint,
+                                  seq, now);
+    mcp_replication_check(repl);
+}
+
+
+/* Takes over the next dead node at once, because several nodes may have died at
+ * the same time. */
+static void
+mcp_takeover_next(mcp_cluster_t *cluster)
+{
+    size_t             i;
+    uint64_t           now;
+    mcp_heartbeats_t  *heartbeat;
+
+    now = mcp_worker_now(cluster->worker);
+
+    for (i = 0; i < cluster->n_heartbeats; i++) {
+        heartbeat = &cluster->heartbeats[i];
+
+        if (heartbeat->seen >= MCP_TAKEOVER_CHECKS
+            && now - heartbeat->since >= heartbeat->node_timeout)
+        {
+            mcp_takeover_begin(cluster, heartbeat);
+            return;
+        }
+    }
+}
+
+
+/* Finishes the take-over of one dead node and starts the next. */
+static void
+mcp_takeover_end(mcp_cluster_t *cluster)
+{
+    size_t  i;
+
+    for (i = 0; i < cluster->n_heartbeats; i++) {
+        if (cluster->heartbeats[i].node == cluster->takeover.node) {
+            cluster->heartbeats[i].seen = 0;
+        }
+    }
+
+    cluster->takeover.node = 0;
+    mcp_takeover_next(cluster);
+}
+
+
+static void
+mcp_takeover_done(void *data, const mcp_reply_t *reply)
+{
+    int                 own;
+    size_t              i;
+    mcp_cluster_t      *cluster;
+    const mcp_reply_t  *kind;
+
+    cluster = data;
+
+    if (reply == NULL) {
+        cluster->takeover.node = 0;
+        cluster->settled = 0;
+        return;
+    }
+
+    kind = mcp_reply_item(reply, 0);
+
+    own = cluster->takeover.node == cluster->node;
+
+    if (mcp_reply_is(kind, "OK")) {
+        for (i = 1; i < reply->n; i++) {
+            mcp_takeover_take(cluster, reply->items[i]);
+        }
+
+        cluster->settled = own ? reply->n <= 1
+                               : cluster->settled && reply->n <= 1;
+
+        if (!own && reply->n > 1) {
+            mcp_takeover_continue(cluster);
+            return;
+        }
+
+        if (!own) {
+            mcp_store_node_count(cluster->worker->store, MCP_NODE_REAPED);
+        }
+
+    } else if (mcp_reply_is(kind, "MORE")) {
+        mcp_takeover_continue(cluster);
+        return;
+
+    } else if (!mcp_reply_is(kind, "ALIVE") && !mcp_reply_is(kind, "FENCED")) {
+        mcp_cluster_unexpected_reply(cluster, "takeover", reply);
+        cluster->settled = 0;
+    }
+
+    mcp_takeover_end(cluster);
+}
+
+
+static void
+mcp_takeover_continue(mcp_cluster_t *cluster)
+{
+    char       id[MCP_CLUSTER_ID_LEN + 1], count[20];
+    mcp_str_t  args[2];
+
+    mcp_cluster_node_id(cluster->takeover.node, id);
+    args[0] = (mcp_str_t) { id, MCP_CLUSTER_ID_LEN };
+    args[1].data = count;
+    args[1].len = (size_t) (mcp_uint_print(count, cluster->takeover.count)
+                            - count);
+
+    if (mcp_cluster_run(cluster, MCP_SCRIPT_TAKEOVER, args, 2,
+                        mcp_takeover_done, cluster)
+        != MCP_OK)
+    {
+        /* the node will be found dead again */
+
+        cluster->takeover.node = 0;
+    }
+}
+
+
+static void
+mcp_takeover_begin(mcp_cluster_t *cluster, const mcp_heartbeats_t *heartbeat)
+{
+    char  id[MCP_CLUSTER_ID_LEN + 1];
+
+    mcp_cluster_node_id(heartbeat->node, id);
+    mcp_worker_log(cluster->worker, MCP_LOG_WARN,
+                   "cluster: node %s has sent no heartbeat for %llu ms and is "
+                   "declared dead", id,
+                   (unsigned long long) (mcp_worker_now(cluster->worker)
+                                         - heartbeat->since));
+
+    cluster->takeover = *heartbeat;
+    mcp_takeover_continue(cluster);
+}
+
+
+/* Updates the observation of a node; it continues if the node has sent no
+ * heartbeat since. */
+static void
+mcp_cluster_feel(const mcp_cluster_t *cluster, mcp_heartbeats_t *heartbeat)
+{
+    size_t                   i;
+    const mcp_heartbeats_t  *old;
+
+    for (i = 0; i < cluster->n_heartbeats; i++) {
+        old = &cluster->heartbeats[i];
+
+        if (old->node == heartbeat->node && old->count == heartbeat->count) {
+            heartbeat->since = old->since;
+            heartbeat->seen = old->seen + 1;
+            return;
+        }
+    }
+}
+
+
+void
+mcp_cluster_heartbeats_of(mcp_cluster_t *cluster, const mcp_reply_t *members)
+{
+    size_t              i, n;
+    uint64_t            now;
+    mcp_heartbeats_t    heartbeats[MCP_NODE_MEMBERS], *heartbeat;
+    const mcp_reply_t  *item;
+
+    now = mcp_worker_now(cluster->worker);
+    memset(heartbeats, 0, sizeof(heartbeats));
+
+    for (i = 0, n = 0; i < members->n && n < MCP_NODE_MEMBERS; i++) {
+        item = members->items[i];
+        heartbeat = &heartbeats[n];
+        heartbeat->node = mcp_cluster_read_id(mcp_reply_item(item, 0)->text);
+        heartbeat->count = mcp_reply_number(mcp_reply_item(item, 4));
+        heartbeat->node_timeout = mcp_reply_number(mcp_reply_item(item, 5));
+        heartbeat->since = now;
+        heartbeat->seen = 1;
+
+        if (heartbeat->node_timeout == 0) {
+            heartbeat->node_timeout = cluster->conf->node_timeout;
+        }
+
+        if (heartbeat->node != 0 && heartbeat->node != cluster->node) {
+            mcp_cluster_feel(cluster, heartbeat);
+            n++;
+        }
+    }
+
+    memcpy(cluster->heartbeats, heartbeats, n * sizeof(mcp_heartbeats_t));
+    cluster->n_heartbeats = n;
+
+    if (cluster->takeover.node == 0) {
+        mcp_takeover_next(cluster);
+    }
+
+    if (!cluster->settled && cluster->takeover.node == 0) {
+        cluster->takeover.node = cluster->node;
+        mcp_takeover_continue(cluster);
+    }
+}
+
+
+void
+mcp_cluster_blind(mcp_cluster_t *cluster)
+{
+    cluster->n_heartbeats = 0;
+    cluster->settled = 0;
+}
+
+
+void
+mcp_takeover_fenced(mcp_replication_t *repl)
+{
+    char           id[9];
+    mcp_worker_t  *worker;
+
+    worker = repl->cluster->worker;
+
+    mcp_stream_id_short(id, repl->ref.id);
+    mcp_worker_log(worker, MCP_LOG_ERROR, "cluster: stream %s belongs to "
+                   "another node now", id);
+    mcp_store_node_count(worker->store, MCP_NODE_FENCED);
+    repl->at.state = MCP_STATE_CANCELLED;
+    mcp_store_revoke(worker->store, &repl->ref);
+
+    /* if the stream was replicated under the node's present id, the node itself
+     * may have been declared dead */
+
+    if (repl->node == 0 || repl->node == repl->cluster->node) {
+        mcp_cluster_self_check(repl->cluster);
+    }
+}
+
+
+int
+mcp_takeover_displaced(mcp_replication_t *repl, const mcp_reply_t *error)
+{
+    char            id[9];
+    uint64_t        now;
+    mcp_cluster_t  *cluster;
+
+    cluster = repl->cluster;
+    now = mcp_worker_now(cluster->worker);
+
+    /* a key of the stream has another type */
+
+    if (error->type != MCP_REPLY_ERROR
+        || !mcp_login_mentions(error->text, "WRONGTYPE "))
+    {
+        return 0;
+    }
+
+    if (repl->displaced == 0) {
+        repl->displaced = now;
+    }
+
+    if (cluster->conf->sync == MCP_CLUSTER_SYNC_OFF
+        || now < repl->displaced + cluster->conf->outage_timeout)
+    {
+        return 0;
+    }
+
+    mcp_stream_id_short(id, repl->ref.id);
+    mcp_worker_log(cluster->worker, MCP_LOG_ERROR, "cluster: stream %s is "
+                   "abandoned: its key in Redis has another type", id);
+    mcp_store_revoke(cluster->worker->store, &repl->ref);
+
+    return 1;
+}

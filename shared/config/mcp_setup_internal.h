@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * Internal declarations of a setup, for the files that fill it and those that
+ * use it.
+ */
+
+
+#ifndef MCP_SETUP_INTERNAL_H_INCLUDED
+#define MCP_SETUP_INTERNAL_H_INCLUDED
+
+
+#include "base/mcp_arena.h"
+#include "config/mcp_allow.h"
+#include "mcp_setup.h"
+
+
+/*
+ * maximum number of bytes of the operator's text in an error, so that the
+ * reason fits, too
+ */
+#define MCP_SETUP_QUOTE_MAX  300
+
+/* The two arguments of "%.*s". */
+#define mcp_setup_quote(s)                                                    \
+    (int) ((s).len > MCP_SETUP_QUOTE_MAX ? MCP_SETUP_QUOTE_MAX : (s).len),    \
+    (s).data ? (s).data : ""
+
+
+/* A route or an allowed origin. */
+typedef struct mcp_setup_pattern_s  mcp_setup_pattern_t;
+
+struct mcp_setup_pattern_s {
+    mcp_setup_pattern_t   *next;
+    mcp_setup_pattern_t   *made;       /* next one in the list of all
+                                          patterns that this setup allocated */
+    mcp_match_t           *match;
+    mcp_str_t              text;       /* the pattern as in the
+                                          configuration */
+    mcp_str_t              target;     /* backend of a route */
+};
+
+
+typedef struct {
+    mcp_setup_pattern_t   *first;
+    mcp_setup_pattern_t  **last;       /* NULL: not set */
+    size_t                 n;
+} mcp_setup_list_t;
+
+
+typedef struct {
+    mcp_str_t             *word;
+    size_t                 n;
+} mcp_setup_words_t;
+
+
+/* A rule of mcp_allow. */
+typedef struct mcp_setup_allow_s  mcp_setup_allow_t;
+
+struct mcp_setup_allow_s {
+    mcp_setup_allow_t     *next;
+    mcp_allow_t            rule;
+};
+
+
+typedef struct {
+    mcp_setup_allow_t     *first;
+    mcp_setup_allow_t    **last;       /* NULL: not set */
+    size_t                 n;
+} mcp_setup_allows_t;
+
+
+struct mcp_setup_s {
+    const mcp_mem_t       *mem;
+    mcp_arena_t            arena;
+
+    mcp_options_t          options;
+    uint64_t               own;        /* bits of the options that the
+                                          section itself sets */
+    unsigned               own_scopes:1;       /* 1: the section itself sets
+                                                  mcp_granted_scopes */
+    unsigned               own_routes:1;       /* 1: the section itself sets
+                                                  mcp_route */
+    unsigned               own_origin:1;       /* 1: the section itself sets
+                                                  mcp_link_origin */
+    unsigned               own_auth:1; /* 1: the section itself sets
+                                          mcp_auth_server or mcp_auth_scopes */
+
+    /* texts that are not set have .data NULL */
+    mcp_str_t              name;
+    mcp_str_t              version;
+    mcp_str_t              title;
+    mcp_str_t              backend;
+    mcp_str_t              publish_token;
+    mcp_str_t              publish_url;
+    mcp_str_t              auth_resource;      /* empty: "off" */
+    mcp_str_t              identity;   /* value of mcp_cluster_endpoint */
+    mcp_str_t              path;       /* path of the section */
+
+    mcp_setup_words_t      auth_servers;
+    mcp_setup_words_t      auth_scopes;
+
+    const mcp_keys_t      *keys;
+    const mcp_catalog_t   *catalog;
+    mcp_str_t              catalog_file;
+    const unsigned char   *catalog_key; /* key of the catalog, or of an
+                                           endpoint without a catalog */
+    mcp_str_t              label;      /* readable form of catalog_key */
+    mcp_setup_list_t       routes;
+    mcp_setup_list_t       origins;
+    mcp_setup_allows_t     allows;
+    const void            *granted_scopes;     /* compiled value of the
+                                                  glue; NULL: none */
+    unsigned               any_origin:1;
+    uint32_t               revisions;  /* bits of mcp_revision_e; 0: not set */
+
+    /* allocated by this setup, not inherited */
+    mcp_keys_t            *made_keys;
+    mcp_catalog_t         *made_catalog;
+    mcp_setup_pattern_t   *made;
+    const mcp_auth_t      *auth;
+    mcp_setup_allow_t     *made_allows;
+
+    /* targets of the endpoint that was made last */
+    mcp_str_t             *targets;
+    unsigned               n_targets;
+};
+
+
+/* Writes the error of a directive. Returns MCP_ERR_CONFIG. */
+int mcp_setup_fail(char *error, const char *fmt, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/*
+ * Copies the settings of authorization from parent that this setup does not
+ * have.
+ */
+void mcp_setup_merge_auth(mcp_setup_t *setup, const mcp_setup_t *parent);
+
+
+/* --- mcp_setup_idle.c --- */
+
+/*
+ * Writes the next warning about a directive of the setup's own section that
+ * has no effect. Like mcp_setup_warning(), but with a position of its own.
+ */
+int mcp_setup_warning_idle(const mcp_setup_t *setup, int apache,
+    unsigned *position, char *text);
+
+
+/* --- mcp_setup_allow.c --- */
+
+/* Frees the rules that the setup itself allocated. */
+void mcp_setup_free_allows(mcp_setup_t *setup);
+
+/* Sets the rules of the endpoint. Returns MCP_OK or MCP_ERR_MEMORY. */
+int mcp_setup_make_allows(mcp_setup_t *setup, mcp_endpoint_t *endpoint);
+
+
+#endif /* MCP_SETUP_INTERNAL_H_INCLUDED */

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * Tenants: the callers among which the zone is divided. All streams of a
+ * caller, in all its sessions, count for one tenant, which has quotas and
+ * loses its own streams before other tenants lose theirs.
+ */
+
+
+#ifndef MCP_TENANT_H_INCLUDED
+#define MCP_TENANT_H_INCLUDED
+
+
+#include "mcp_endpoint.h"
+
+
+/*
+ * A tenant and its quotas: numbers, MCP_QUOTA_SHARE or MCP_QUOTA_OFF. Only
+ * what the store cannot reclaim counts: neither finished streams that were
+ * sent and have no reader, nor listeners without a reader and without events.
+ */
+typedef struct {
+    unsigned char  id[MCP_DIGEST_LEN]; /* all zeros: no tenant, and no
+                                          quotas */
+    uint64_t       streams;            /* calls */
+    uint64_t       listeners;
+    uint64_t       values;
+    uint64_t       bytes;              /* bytes of the zone in the tenant's
+                                          streams */
+} mcp_tenant_t;
+
+
+/*
+ * Sets id to the caller's tenant according to the endpoint's quota_key.
+ *
+ * principal is the caller's digest, all zeros for none. address is the
+ * client's, in network byte order: 4 or 16 bytes, or empty for a client
+ * without one (a Unix socket). Only the first 64 bits of an IPv6 address
+ * count, because a client can choose any interface identifier (RFC 4291,
+ * 2.5.1). An IPv4-mapped IPv6 address counts as the IPv4 address.
+ */
+void mcp_tenant_id(const mcp_endpoint_t *endpoint,
+    const unsigned char principal[MCP_DIGEST_LEN], mcp_str_t address,
+    unsigned char id[MCP_DIGEST_LEN]);
+
+/* a tenant, its /56 and its /48 */
+#define MCP_TENANT_LEVELS  3
+
+/*
+ * Sets parent to the id of the tenant's enclosing network: the /56 of an IPv6
+ * address, or the /48 of a /56.
+ *
+ * Returns 1, or 0 if the tenant has no enclosing network: it is a /48 or not
+ * an IPv6 address.
+ */
+int mcp_tenant_parent(const unsigned char id[MCP_DIGEST_LEN],
+    unsigned char parent[MCP_DIGEST_LEN]);
+
+/* Sets *tenant to the tenant with this id and the endpoint's quotas. */
+void mcp_tenant(const mcp_endpoint_t *endpoint,
+    const unsigned char id[MCP_DIGEST_LEN], mcp_tenant_t *tenant);
+
+
+#endif /* MCP_TENANT_H_INCLUDED */

@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * Internal declarations of the files that handle requests:
+ *
+ *   mcp_exchange.c            the life of an exchange
+ *   mcp_exchange_head.c       headers, HTTP method
+ *   mcp_exchange_param.c      headers that repeat arguments
+ *   mcp_exchange_cors.c       CORS
+ *   mcp_exchange_document.c   the document of a resource
+ *   mcp_exchange_session.c    checks and end of the session
+ *   mcp_exchange_variables.c  variables for logs
+ *   mcp_dispatch.c            a POST
+ *   mcp_join.c                joining equal calls
+ *   mcp_batch.c               a POST with several messages
+ *   mcp_initialize.c          initialize
+ *   mcp_listen.c              subscriptions/listen
+ *   mcp_listen_filter.c       its filter
+ *   mcp_listen_task.c         subscriptions to tasks
+ *   mcp_permission.c          access to single items
+ *   mcp_routing.c             which requests a backend answers
+ *   mcp_task.c                tasks from their clients' point of view
+ *   mcp_task_update.c         questions of tasks, and their answers
+ *   mcp_publish.c             the publish endpoint
+ */
+
+
+#ifndef MCP_EXCHANGE_INTERNAL_H_INCLUDED
+#define MCP_EXCHANGE_INTERNAL_H_INCLUDED
+
+
+#include "call/mcp_call.h"
+
+
+/* The routing decision for one message. */
+typedef enum {
+    MCP_ROUTING_FAULT = 0,     /* respond with a fault */
+    MCP_ROUTING_LOCAL,         /* the result is in the buffer */
+    MCP_ROUTING_CALL,          /* a backend responds */
+    MCP_ROUTING_SILENT         /* there is no response */
+} mcp_routing_e;
+
+
+typedef struct {
+    mcp_fault_e          fault;
+    mcp_str_t            detail;
+    mcp_str_t            data;         /* error.data, raw JSON; or empty */
+    const mcp_method_t  *method;
+    mcp_str_t            name;         /* name of the call, for routes and
+                                          variables; a URI in normal form */
+    mcp_str_t            raw_uri;      /* the URI as the client wrote it */
+    unsigned             target;
+} mcp_routing_t;
+
+
+/* --- mcp_exchange_cors.c --- */
+
+/* Returns 1 if a request with this Origin for this host may proceed. Requests
+ * without an Origin may. */
+int mcp_exchange_origin_allowed(const mcp_endpoint_t *endpoint,
+    const mcp_head_t *head, mcp_str_t origin, mcp_str_t host);
+
+/* Adds the headers that let the origin of the request read the response.
+ * Returns MCP_OK or MCP_ERR_MEMORY. */
+int mcp_exchange_cors(mcp_exchange_t *x, const mcp_head_t *head);
+
+
+/* --- mcp_exchange_session.c --- */
+
+/* Handles DELETE: ends the session and responds. */
+int mcp_exchange_delete(mcp_exchange_t *x);
+
+/* Logs an event of the exchange's session at level info. */
+void mcp_exchange_log_session(mcp_exchange_t *x, const char *what);
+
+
+/* --- mcp_dispatch.c --- */
+
+/* These functions return the values of mcp_exchange_body(). */
+
+int mcp_dispatch(mcp_exchange_t *x, size_t len);
+
+/* Parses the body of one message in advance; uses the exchange only. */
+void mcp_dispatch_parse(mcp_exchange_t *x, size_t len);
+
+/* Responds to a POST without requests. */
+int mcp_dispatch_accepted(mcp_exchange_t *x);
+
+/* Makes a call of the message, unless a resumption method continues with
+ * another call. */
+int mcp_dispatch_make(mcp_exchange_t *x, const mcp_routing_t *v);
+
+/* Starts the call that was made of the message of x. */
+int mcp_dispatch_start(mcp_exchange_t *x, mcp_call_t *call);
+
+/* Returns 1 if a request has no progress token, or one that can be passed to
+ * backends unchanged (schema, ProgressToken). */
+int mcp_dispatch_token_usable(const mcp_rpc_t *msg);
+
+#define mcp_dispatch_bad_token                                                \
+    mcp_str("\"progressToken\" must be a short string or an integer")
+
+/*
+ * Handles the notifications and responses among n messages of one POST. They
+ * get no response, except a fault if they found no room (basic/transports,
+ * "Sending Messages to the Server").
+ *
+ * Returns MCP_OK and *fault, which may be MCP_FAULT_NONE; or, in an entry
+ * function of mcp_operation_now(),
+ *   MCP_AGAIN  stop and return this value
+ */
+int mcp_dispatch_one_way(mcp_exchange_t *x, const mcp_rpc_t *msgs, size_t n,
+    mcp_fault_e *fault);
+
+/* Returns the fault for the result of a cluster operation, which is not MCP_OK,
+ * MCP_AGAIN or MCP_ERR_MEMORY. */
+mcp_fault_e mcp_dispatch_start_fault(int rc);
+
+/* Initializes a request of a call. */
+void mcp_dispatch_fill(mcp_request_t *req, const mcp_rpc_t *msg,
+    const mcp_routing_t *v);
+
+/*
+ * Sets x->answer.refusal to the reason why a call that begins now could not be
+ * stored, at this node or by the limit of all nodes, so that it must not begin;
+ * or to MCP_FAULT_NONE.
+ *
+ * Returns MCP_OK; or, in an entry function of mcp_operation_now(),
+ *   MCP_AGAIN  stop and return this value
+ */
+int mcp_dispatch_admit(mcp_exchange_t *x);
+
+
+/* --- mcp_batch.c, mcp_initialize.c --- */
+
+int mcp_batch(mcp_exchange_t *x, mcp_str_t text);
+int mcp_initialize(mcp_exchange_t *x);
+
+
+/* --- mcp_routing.c --- */
+
+/* Decides on a request other than initialize. A local result is appended to
+ * out. */
+mcp_routing_e mcp_routing_decide(mcp_exchange_t *x, const mcp_rpc_t *msg,
+    mcp_routing_t *v, mcp_buf_t *out);
+
+mcp_routing_e mcp_routing_fault(mcp_routing_t *v, mcp_fault_e fault,
+    mcp_str_t detail);
+
+/*
+ * Reads a required string parameter.
+ *
+ * Returns MCP_OK, or
+ *   MCP_ERR_SYNTAX  it is missing, too long, or has control characters: names
+ *                   and URIs become variables, which operators write to headers
+ *                   and logs
+ *   MCP_ERR_MEMORY
+ */
+int mcp_routing_string(mcp_exchange_t *x, const mcp_json_value_t *value,
+    mcp_str_t *out);
+
+/* Returns 1 if a value is an object whose members are objects, the form of
+ * answers to questions. */
+int mcp_routing_is_objects(const mcp_json_value_t *value);
+
+
+/* --- mcp_publish.c --- */
+
+int mcp_publish_head(mcp_exchange_t *x, const mcp_head_t *head);
+int mcp_publish_body(mcp_exchange_t *x, size_t len);
+
+
+#endif /* MCP_EXCHANGE_INTERNAL_H_INCLUDED */

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * A backend request: one request to a backend for one request of a call. A call
+ * is detached from the client's connection and belongs to the process that runs
+ * its backend requests. The glue keeps with the call whatever it needs for
+ * them.
+ */
+
+
+#ifndef MCP_BACKEND_REQUEST_H_INCLUDED
+#define MCP_BACKEND_REQUEST_H_INCLUDED
+
+
+#include "rpc/mcp_fault.h"
+#include "mcp_variable.h"
+#include "mcp_worker.h"
+
+
+/* The fields and the strings in them are valid until mcp_backend_request_end()
+ * returns. */
+struct mcp_backend_request_s {
+    mcp_queued_action_t  queued;
+    mcp_call_t          *call;
+    unsigned             request;      /* index of the request within its
+                                          call */
+    unsigned             target;       /* index of the target in the endpoint's
+                                          targets */
+    mcp_str_t            body;         /* JSON-RPC request to POST to the
+                                          backend */
+    mcp_variables_t      variables;
+    void                *glue;         /* for the glue's own use */
+    unsigned             started:1;    /* 1 after MCP_ACT_INVOKE was pulled */
+    unsigned             rebuilt:1;    /* 1 if body is freed with this object,
+                                          even while the call is retained */
+    unsigned             aborted:1;
+};
+
+
+/* The pointer that the glue keeps with a call. MCP_ACT_FORGET returns it when
+ * the call is over. */
+void  mcp_call_set_glue(mcp_call_t *call, void *glue);
+void *mcp_call_glue(const mcp_call_t *call);
+
+/*
+ * Retains and releases the memory of a call. While a call is retained,
+ * breq->body (unless "rebuilt" is set) and breq->variables stay valid after the
+ * backend request has ended. Each mcp_call_retain() needs one
+ * mcp_call_release().
+ */
+void mcp_call_retain(mcp_call_t *call);
+void mcp_call_release(mcp_call_t *call);
+
+/* Returns the arguments of the tool or prompt as raw JSON, empty if there are
+ * none. Valid while the call is retained. */
+mcp_str_t mcp_backend_request_arguments(const mcp_backend_request_t *breq);
+
+/* Returns 1 if the call's request has ended, or waits for a published answer:
+ * an ended backend request was then its last one. Valid while the call is
+ * retained. */
+int mcp_backend_request_is_last(const mcp_backend_request_t *breq);
+
+/* Returns the quota key of the call, MCP_DIGEST_LEN bytes, or NULL if no share
+ * limits its streams. Valid while the call is retained. */
+const unsigned char *mcp_backend_request_tenant(
+    const mcp_backend_request_t *breq);
+
+/* Returns 1 if this is the first backend request of its call, so that the call
+ * can still be rejected. */
+int mcp_backend_request_is_first(const mcp_backend_request_t *breq);
+
+/* Rejects the call of a backend request that was pulled but not started,
+ * because the caller has used its share of a resource of the glue. Ends the
+ * backend request. detail is static text for the log. */
+void mcp_backend_request_refuse(mcp_backend_request_t *breq,
+    const char *detail);
+
+/* Passes the backend's Retry-After header, if there is one. To be called before
+ * mcp_backend_request_head(). */
+void mcp_backend_request_retry_after(mcp_backend_request_t *breq,
+    mcp_str_t value);
+
+/* Passes the head of the backend's reply. To be called once. */
+void mcp_backend_request_head(mcp_backend_request_t *breq, int status,
+    mcp_str_t content_type);
+
+/* Passes bytes of the reply's body. Returns the number of bytes that were
+ * accepted. If that is less than len, stop reading from the backend and pass
+ * the rest again after MCP_ACT_RESUME. */
+size_t mcp_backend_request_data(mcp_backend_request_t *breq, const char *data,
+    size_t len);
+
+/* Ends a backend request; to be called exactly once for each one that was
+ * pulled. fault is MCP_FAULT_NONE if the reply is complete. detail is static
+ * text for the log. Frees job. */
+void mcp_backend_request_end(mcp_backend_request_t *breq, mcp_fault_e fault,
+    const char *detail);
+
+
+#endif /* MCP_BACKEND_REQUEST_H_INCLUDED */

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* A cache of freed memory by size: calls are short, and each needs the same
+ * sizes as the one before. Used by one thread at a time. */
+
+
+#ifndef MCP_FREE_LIST_H_INCLUDED
+#define MCP_FREE_LIST_H_INCLUDED
+
+
+#include "mcp.h"
+
+
+/* Sizes are rounded up to a multiple of the step. Larger sizes than
+ * MCP_FREE_LIST_SIZES steps are not cached. */
+#define MCP_FREE_LIST_STEP   64
+#define MCP_FREE_LIST_SIZES  68
+
+/* Maximum number of cached blocks of one size. */
+#define MCP_FREE_LIST_MAX  32
+
+
+typedef struct {
+    mcp_mem_t   below;
+    void       *first[MCP_FREE_LIST_SIZES];
+    unsigned    n[MCP_FREE_LIST_SIZES];
+} mcp_free_list_t;
+
+
+/* Returns an allocator that caches memory of below in *list. *below is copied;
+ * *spare must outlive the allocator. */
+mcp_mem_t mcp_free_list_init(mcp_free_list_t *list, const mcp_mem_t *below);
+
+/* Frees the cached memory. */
+void mcp_free_list_clear(mcp_free_list_t *list);
+
+
+#endif /* MCP_FREE_LIST_H_INCLUDED */

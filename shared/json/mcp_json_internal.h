@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* Internal declarations of a scan: its state, and its two parsers. */
+
+
+#ifndef MCP_JSON_INTERNAL_H_INCLUDED
+#define MCP_JSON_INTERNAL_H_INCLUDED
+
+
+#include "json/mcp_json.h"
+
+
+/* One block for yajl, from which its allocations are taken. */
+typedef struct {
+    mcp_arena_t             *arena;
+    char                    *pos;
+    char                    *end;
+    char                    *last;         /* the newest allocation */
+    size_t                   stack;        /* bytes of the largest stack of
+                                              states that yajl can need */
+} mcp_json_memory_t;
+
+
+/* The state of a scan. */
+typedef struct {
+    const char              *text;
+    const char              *end;
+
+    const mcp_json_field_t  *fields;
+    size_t                   n;
+    mcp_json_value_t        *root;
+    mcp_json_value_t        *values;
+
+    int                      object;       /* field of the tracked object */
+    size_t                   first;        /* first field in the tracked
+                                              object */
+    int                      field;        /* field of the next value */
+
+    unsigned                 depth;
+    unsigned                 tracked;      /* depth of the tracked object */
+    unsigned                 max_depth;
+    unsigned                 wary:1;       /* 1: record similar keys */
+
+    mcp_json_error_t         error;
+
+    /* of the walk */
+    mcp_arena_t             *scratch;
+    char                    *stack;        /* closing brackets that are
+                                              expected */
+    size_t                   room;         /* capacity of the stack, levels */
+    int                      rc;
+
+    int                      escaped;      /* 1: the last string has escapes */
+
+    /* of yajl */
+    unsigned                 want_key:1;
+    unsigned                 at_end:1;     /* 1: yajl reads the white space
+                                              that the scan appended */
+    void                    *handle;
+    const char              *pos;          /* end of the last token */
+    mcp_json_memory_t        memory;
+} mcp_json_scan_t;
+
+
+/* --- mcp_json.c --- */
+
+/* Records a syntax error at this offset. Returns MCP_ERR_SYNTAX. */
+int mcp_json_fail(mcp_json_scan_t *scan, size_t offset);
+
+
+/* --- mcp_json_field.c --- */
+
+/*
+ * Called by a parser at depth scan->tracked, for a key (raw, with its quotes),
+ * a scalar, the opening bracket of an object or array, and a closing bracket
+ * after which the depth is at most scan->tracked.
+ */
+void mcp_json_field_key(mcp_json_scan_t *scan, mcp_str_t raw, int escaped);
+void mcp_json_field_scalar(mcp_json_scan_t *scan, mcp_json_type_e type,
+    const char *start, const char *end);
+void mcp_json_field_open(mcp_json_scan_t *scan, const char *start);
+void mcp_json_field_close(mcp_json_scan_t *scan, const char *end);
+
+
+/*
+ * The parsers set root and values from a text that is not empty and has no
+ * white space around it. They return MCP_OK (also with duplicates, which
+ * scan->error records), or
+ *   MCP_ERR_SYNTAX  scan->error is the reason
+ *   MCP_ERR_MEMORY
+ */
+
+/* --- mcp_json_walk.c --- */
+
+int mcp_json_walk(mcp_json_scan_t *scan, mcp_arena_t *scratch);
+
+
+/* --- mcp_json_yajl.c --- */
+
+int mcp_json_yajl(mcp_json_scan_t *scan, mcp_arena_t *scratch);
+
+
+/* --- mcp_json_memory.c --- */
+
+/*
+ * Allocates enough memory for all allocations of yajl with len bytes of text.
+ *
+ * Returns MCP_OK, or
+ *   MCP_ERR_MEMORY
+ */
+int mcp_json_memory_init(mcp_json_memory_t *memory, mcp_arena_t *arena,
+    size_t len, unsigned max_depth);
+
+/* The allocator of yajl; ctx is an mcp_json_memory_t. */
+void *mcp_json_malloc(void *ctx, size_t size);
+void *mcp_json_realloc(void *ctx, void *p, size_t size);
+void mcp_json_free(void *ctx, void *p);
+
+
+#endif /* MCP_JSON_INTERNAL_H_INCLUDED */

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* The list of all resumption methods; each is a file of its own. */
+
+
+#ifndef MCP_RESUME_METHODS_H_INCLUDED
+#define MCP_RESUME_METHODS_H_INCLUDED
+
+
+#include "worker/mcp_resume_hooks.h"
+
+
+extern const mcp_resume_method_t  mcp_resume_event_id;
+extern const mcp_resume_method_t  mcp_resume_link;
+extern const mcp_resume_method_t  mcp_resume_request;
+extern const mcp_resume_method_t  mcp_resume_stream;
+extern const mcp_resume_method_t  mcp_resume_task;
+extern const mcp_resume_method_t  mcp_resume_token;
+
+
+/* In the order of their first events in a stream. The first one is for clients
+ * that declare nothing. Ends with NULL. */
+extern const mcp_resume_method_t *const  mcp_resume_methods[];
+
+
+#endif /* MCP_RESUME_METHODS_H_INCLUDED */

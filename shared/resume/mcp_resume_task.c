@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * Tasks (extension io.modelcontextprotocol/tasks): a call that takes long, or
+ * whose backend continues it elsewhere, is answered with the id of a task,
+ * which the client polls. Clients do not read its events; mcp_task.c reads its
+ * state, and mcp_call_task.c makes a call a task.
+ */
+
+
+#include "exchange/mcp_task.h"
+#include "resume/mcp_resume_common.h"
+
+
+/* The state of this method for a request that may become a task. */
+typedef struct {
+    uint64_t  due;             /* when the call becomes a task if it has no
+                                  response, ms */
+    unsigned  first:1;         /* 1: it becomes a task before a backend is
+                                  called */
+} mcp_resume_task_t;
+
+
+#define mcp_resume_task_of(states)  mcp_hook_state(states, &mcp_resume_task)
+
+
+static int
+mcp_resume_task_request(mcp_exchange_t *x)
+{
+    mcp_policy_t        policy;
+    mcp_resume_task_t  *part;
+
+    mcp_endpoint_policy(x->endpoint, x->msg->method,
+                        x->variables.value[MCP_VARIABLE_NAME], &policy);
+
+    /* a request joins a call by its arguments if the call's client got no
+     * response, and it is unknown whether that client got this one */
+
+    if ((x->join && x->join->once)
+        || !mcp_policy_is_task(&policy, x->client.capabilities))
+    {
+        return MCP_AGAIN;
+    }
+
+    part =
+        mcp_hook_state_create(x, &mcp_resume_task, sizeof(mcp_resume_task_t));
+    if (part == NULL) {
+        return MCP_ERR_MEMORY;
+    }
+
+    part->first = policy.task != MCP_TASK_AUTO;
+    part->due = mcp_worker_now(x->worker)
+                + (part->first ? 0 : policy.task_after);
+
+    return MCP_AGAIN;
+}
+
+
+static void
+mcp_resume_task_start(mcp_call_t *call)
+{
+    mcp_resume_task_t  *part;
+
+    part = mcp_resume_task_of(call->states);
+
+    call->may_be_task = 1;
+    call->part_first = part->first;
+    mcp_call_part_at(call, &mcp_resume_task, part->due);
+}
+
+
+static void
+mcp_resume_task_refused(mcp_exchange_t *x)
+{
+    (void) x;
+}
+
+
+/* Makes the call a task and writes the response with its id. */
+static int
+mcp_resume_task_create(mcp_exchange_t *x)
+{
+    int            rc;
+    mcp_task_id_t  id;
+
+    rc = mcp_call_promote(x->call);
+    if (rc != MCP_OK) {
+        return rc;
+    }
+
+    memcpy(id.stream, x->call->id, MCP_STREAM_ID_LEN);
+    id.created = x->call->task_created;
+    id.ttl = x->endpoint->task_ttl;
+
+    return mcp_task_created(x, &id, MCP_STATE_PROCESSING, id.created);
+}
+
+
+static void
+mcp_resume_task_interim(mcp_exchange_t *x)
+{
+    if (mcp_resume_task_create(x) != MCP_OK) {
+        mcp_fault_write(&x->answer.out, x->client.revision, x->msg->id,
+                        MCP_FAULT_INTERNAL, mcp_null_str, mcp_null_str);
+    }
+}
+
+
+static int
+mcp_resume_task_result(mcp_request_t *req, const mcp_backend_msg_t *msg,
+    mcp_buf_t *out)
+{
+    (void) req;
+    (void) msg;
+    (void) out;
+
+    return MCP_DONE;
+}
+
+
+static void
+mcp_resume_task_answered(mcp_request_t *req, mcp_outcome_e how)
+{
+    (void) req;
+    (void) how;
+}
+
+
+static void
+mcp_resume_task_failed(mcp_request_t *req)
+{
+    (void) req;
+}
+
+
+static mcp_fault_e
+mcp_resume_task_answer(mcp_exchange_t *x, const mcp_rpc_t *msg,
+    mcp_method_e method, mcp_buf_t *out)
+{
+    return mcp_task_request(x, msg, method, out);
+}
+
+
+/* For a client that reads a stream and has waited long enough, the task is the
+ * response on that connection. */
+static void
+mcp_resume_task_tail(mcp_exchange_t *x, mcp_tail_e how)
+{
+    if (how != MCP_TAIL_CLOSED || x->call == NULL
+        || mcp_resume_task_of(x->states) == NULL)
+    {
+        return;
+    }
+
+    /* the call no longer ends with the connection */
+
+    mcp_buf_lit(&x->answer.out, "data: ");
+    mcp_resume_task_interim(x);
+    mcp_buf_lit(&x->answer.out, "\n\n");
+    x->reader.bound = 0;
+}
+
+
+static const mcp_resume_call_t  mcp_resume_task_call = {
+    .wanted_by = MCP_CLIENT_TASKS,
+    .request = mcp_resume_task_request,
+    .start = mcp_resume_task_start,
+    .refused = mcp_resume_task_refused,
+    .interim = mcp_resume_task_interim,
+    .result = mcp_resume_task_result,
+    .answered = mcp_resume_task_answered,
+    .failed = mcp_resume_task_failed
+};
+
+
+const mcp_resume_method_t  mcp_resume_task = {
+    .name = { "tasks", 5 },
+    .capability = MCP_CLIENT_TASKS,
+    .start = mcp_task_start,
+    .answer = mcp_resume_task_answer,
+    .tail = mcp_resume_task_tail,
+    .call = &mcp_resume_task_call
+};

@@ -1,0 +1,477 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * Replicated streams: their last visible event, and their replicator. The
+ * additional data of such a stream have a chunk of their own, which outlives
+ * the stream until the replicator was notified of its end. Primary data in it
+ * are the stream's index and id, the replicator, and the acknowledged state;
+ * the stream's reference to the chunk is derived.
+ */
+
+
+#include "store/mcp_store_layout.h"
+
+
+_Static_assert(sizeof(mcp_store_replication_t) <= MCP_STORE_CHUNK, "share");
+
+
+uint64_t
+mcp_store_replication_gate(mcp_store_head_t *head, const mcp_store_stream_t *st)
+{
+    const mcp_store_replication_t  *repl;
+
+    repl = mcp_store_replication_of(head, st->repl);
+
+    return repl->sync && repl->acked.seq < st->events.last
+           ? repl->acked.seq : st->events.last;
+}
+
+
+void
+mcp_store_replication_claim(const mcp_store_stream_t *st,
+    mcp_store_checkpoint_t *checkpoint)
+{
+    checkpoint->seq = st->events.last;
+    checkpoint->state = (mcp_stream_state_e) st->state;
+    checkpoint->answered = st->answered;
+    checkpoint->failed = st->failed;
+    checkpoint->failed_seq = st->failed_seq;
+}
+
+
+void
+mcp_store_replication_checkpoint(mcp_store_head_t *head,
+    const mcp_store_stream_t *st, mcp_store_checkpoint_t *checkpoint)
+{
+    const mcp_store_replication_t  *repl;
+
+    repl = st->repl ? mcp_store_replication_of(head, st->repl) : NULL;
+
+    if (repl != NULL && repl->sync) {
+        *checkpoint = repl->acked;
+        return;
+    }
+
+    mcp_store_replication_claim(st, checkpoint);
+}
+
+
+unsigned
+mcp_store_replication_acknowledged(mcp_store_head_t *head,
+    const mcp_store_stream_t *st)
+{
+    const mcp_store_replication_t  *repl;
+
+    if (st->repl == 0) {
+        return 1;
+    }
+
+    repl = mcp_store_replication_of(head, st->repl);
+
+    return !repl->sync || repl->created;
+}
+
+
+void
+mcp_store_replication_info(mcp_store_head_t *head, const mcp_store_stream_t *st,
+    mcp_stream_info_t *info)
+{
+    const mcp_store_replication_t  *repl;
+
+    repl = mcp_store_replication_of(head, st->repl);
+
+    info->mirror = repl->mirror;
+    info->shared = !repl->mirror;
+    info->posted |= repl->posts > repl->got;
+
+    if (repl->mirror) {
+        info->ahead = repl->last > st->events.last
+                      || repl->known[repl->which].state != st->state;
+
+    } else {
+        info->ahead = repl->sync && (repl->acked.seq != st->events.last
+                                      || repl->acked.state != st->state);
+    }
+}
+
+
+void
+mcp_store_replication_mark(mcp_store_op_t *op, mcp_store_stream_t *st)
+{
+    mcp_store_replication_t  *repl;
+
+    repl = mcp_store_replication_of(op->head, st->repl);
+
+    if (repl->slot != MCP_STORE_ORPHAN) {
+        mcp_store_mark(op, &repl->link, repl->slot);
+        return;
+    }
+
+    /* the owner's successor also replicates; without an owner the chunk waits
+     * itself */
+
+    if ((mcp_store_final(st) || st->kind == MCP_STREAM_LISTEN)
+        && !mcp_store_linked(&repl->link))
+    {
+        mcp_store_list_append(op->head, &op->head->orphans, &repl->link);
+        atomic_fetch_add(&op->head->n_orphans, 1);
+    }
+}
+
+
+static void
+mcp_store_replication_unmark(mcp_store_op_t *op, mcp_store_replication_t *repl)
+{
+    mcp_store_head_t  *head;
+
+    head = op->head;
+
+    if (!mcp_store_linked(&repl->link)) {
+        return;
+    }
+
+    if (repl->slot == MCP_STORE_ORPHAN) {
+        mcp_store_list_remove(head, &head->orphans, &repl->link);
+        atomic_fetch_sub(&head->n_orphans, 1);
+
+    } else {
+        mcp_store_list_remove(head, &head->slots[repl->slot].dirty,
+                              &repl->link);
+    }
+}
+
+
+static void
+mcp_store_replication_free(mcp_store_op_t *op, mcp_store_replication_t *repl)
+{
+    mcp_store_replication_unmark(op, repl);
+    repl->live = 0;
+    mcp_store_root_free(op, mcp_store_index(op->head, repl));
+}
+
+
+void
+mcp_store_replication_leave(mcp_store_op_t *op, mcp_store_stream_t *st)
+{
+    mcp_store_replication_t  *repl;
+
+    repl = mcp_store_replication_of(op->head, st->repl);
+    op->head->n_mirrors -= (repl->mirror != 0);
+    st->repl = 0;
+    repl->stream = 0;
+
+    if (repl->slot == MCP_STORE_ORPHAN) {
+        mcp_store_replication_free(op, repl);
+        return;
+    }
+
+    mcp_store_mark(op, &repl->link, repl->slot);
+
+    /* the replicator is gone: nothing to notify */
+
+    if (!mcp_store_linked(&repl->link)) {
+        mcp_store_replication_free(op, repl);
+    }
+}
+
+
+void
+mcp_store_replication_drain(mcp_store_op_t *op, uint32_t index,
+    mcp_store_wake_t *out)
+{
+    mcp_store_replication_t  *repl;
+
+    repl = mcp_store_replication_of(op->head, index);
+
+    out->kind = MCP_WAKE_REPLICATOR;
+    out->handle = 0;
+    out->ref.index = repl->stream;
+    memcpy(out->ref.id, repl->id, MCP_STREAM_ID_LEN);
+
+    mcp_store_replication_unmark(op, repl);
+
+    if (repl->stream == 0) {
+        mcp_store_replication_free(op, repl);
+    }
+}
+
+
+void
+mcp_store_replication_pass(mcp_store_op_t *op, mcp_store_replication_t *repl,
+    uint32_t slot)
+{
+    mcp_store_replication_unmark(op, repl);
+    repl->slot = slot;
+    mcp_store_replication_mark(op, mcp_store_stream(op->head, repl->stream));
+}
+
+
+/* Returns the successor of a process that has ended; for a mirror, the process
+ * of its reader. */
+static uint32_t
+mcp_store_replication_successor(mcp_store_op_t *op,
+    const mcp_store_replication_t *repl, uint32_t gone)
+{
+    uint32_t             slot;
+    mcp_store_stream_t  *st;
+
+    if (!repl->mirror || repl->stream == 0) {
+        return repl->mirror ? MCP_STORE_NO_SLOT : MCP_STORE_ORPHAN;
+    }
+
+    st = mcp_store_stream(op->head, repl->stream);
+    slot = st->consumer_slot;
+
+    if (slot < MCP_STORE_SLOTS && slot != gone) {
+        return slot;
+    }
+
+    return st->join ? mcp_store_readers_slot(op,
+                                             mcp_store_at(op->head, st->join),
+                                             gone)
+                    : MCP_STORE_NO_SLOT;
+}
+
+
+void
+mcp_store_replication_retire(mcp_store_op_t *op, uint32_t index, uint32_t slot)
+{
+    mcp_store_replication_t  *repl;
+
+    repl = mcp_store_replication_of(op->head, index);
+
+    if (repl->live != MCP_REPLICATION_LIVE || repl->slot != slot) {
+        return;
+    }
+
+    if (repl->stream == 0) {
+        mcp_store_replication_free(op, repl);
+        return;
+    }
+
+    mcp_store_replication_pass(op, repl,
+                               mcp_store_replication_successor(op, repl,
+                                                               slot));
+}
+
+
+mcp_store_stream_t *
+mcp_store_replication_adopt(mcp_store_op_t *op, uint32_t index)
+{
+    mcp_store_replication_t  *repl;
+
+    repl = mcp_store_replication_of(op->head, index);
+    mcp_store_replication_pass(op, repl, op->store->slot);
+
+    return mcp_store_stream(op->head, repl->stream);
+}
+
+
+/* --- repair --- */
+
+void
+mcp_store_repair_replications(mcp_store_op_t *op)
+{
+    uint32_t                  i;
+    mcp_store_head_t         *head;
+    mcp_store_replication_t  *repl;
+    mcp_store_stream_t       *st;
+
+    head = op->head;
+
+    for (i = 1; i < head->fresh; i++) {
+        if (mcp_store_types(head)[i] != MCP_CHUNK_REPLICATION) {
+            continue;
+        }
+
+        repl = mcp_store_replication_of(head, i);
+        memset(&repl->link, 0, sizeof(mcp_store_link_t));
+
+        st = mcp_store_index_ok(head, repl->stream)
+             && mcp_store_types(head)[repl->stream] == MCP_CHUNK_STREAM
+             ? mcp_store_stream(head, repl->stream) : NULL;
+
+        if (st != NULL && st->live == MCP_STREAM_LIVE
+            && memcmp(st->id, repl->id, MCP_STREAM_ID_LEN) == 0)
+        {
+            st->repl = i;
+
+            if (repl->mirror) {
+                mcp_store_mirror_count(st, repl);
+                head->n_mirrors++;
+            }
+
+        } else {
+            repl->stream = 0;
+        }
+    }
+}
+
+
+void
+mcp_store_repair_copiers(mcp_store_op_t *op)
+{
+    uint32_t                  i;
+    mcp_store_head_t         *head;
+    mcp_store_replication_t  *repl;
+
+    head = op->head;
+
+    for (i = 1; i < head->fresh; i++) {
+        if (mcp_store_types(head)[i] != MCP_CHUNK_REPLICATION) {
+            continue;
+        }
+
+        repl = mcp_store_replication_of(head, i);
+
+        if (repl->slot >= MCP_STORE_SLOTS
+            || head->slots[repl->slot].pid == 0)
+        {
+            repl->slot =
+                mcp_store_replication_successor(op, repl, repl->slot);
+        }
+
+        if (repl->stream != 0) {
+            mcp_store_replication_mark(op,
+                                       mcp_store_stream(head, repl->stream));
+
+        } else if (repl->slot < MCP_STORE_SLOTS) {
+            mcp_store_mark(op, &repl->link, repl->slot);
+
+        } else {
+            mcp_store_replication_free(op, repl);
+        }
+    }
+}
+
+
+/* --- sharing --- */
+
+void
+mcp_store_replication_fill(mcp_store_op_t *op, mcp_store_replication_t *repl,
+    const mcp_store_stream_t *st)
+{
+    memcpy(repl->id, st->id, MCP_STREAM_ID_LEN);
+    repl->slot = op->store->slot;
+    repl->stream = st->self;
+    mcp_store_barrier();
+    repl->live = MCP_REPLICATION_LIVE;
+    mcp_store_barrier();
+}
+
+
+/* Returns 1 if this process has to replicate the stream: a listener has no
+ * owner, and the first process to do it is its replicator. */
+static int
+mcp_store_replication_may(mcp_store_op_t *op, const mcp_store_stream_t *st)
+{
+    if (mcp_store_is_mirror(op->head, st)) {
+        return 0;
+    }
+
+    if (st->kind == MCP_STREAM_CALL) {
+        return st->owner_slot == op->store->slot;
+    }
+
+    return st->repl == 0
+           || mcp_store_replication_of(op->head, st->repl)->slot
+              == op->store->slot;
+}
+
+
+static int
+mcp_store_replication_locked(mcp_store_op_t *op, mcp_store_stream_t *st,
+    unsigned sync)
+{
+    uint32_t                  index;
+    mcp_store_replication_t  *repl;
+
+    if (mcp_store_final(st)) {
+        return MCP_ERR_NOT_FOUND;
+    }
+
+    if (!mcp_store_replication_may(op, st)
+        || (st->repl == 0 && sync && st->sent_seq > 0))
+    {
+        return MCP_ERR_DENIED;
+    }
+
+    if (st->repl == 0) {
+        op->keep = st;
+
+        if (mcp_store_ensure(op, 1, 0) != MCP_OK) {
+            return MCP_ERR_FULL;
+        }
+
+        index = mcp_store_root_take(op, MCP_CHUNK_REPLICATION);
+        repl = mcp_store_replication_of(op->head, index);
+        repl->sync = sync != 0;
+        repl->received = op->head->node.positions[MCP_NODE_RECEIVED];
+        mcp_store_replication_fill(op, repl, st);
+        st->repl = index;
+    }
+
+    repl = mcp_store_replication_of(op->head, st->repl);
+
+    if (sync && st->sent_seq > repl->acked.seq) {
+        return MCP_ERR_DENIED;
+    }
+
+    repl->sync = sync != 0;
+
+    mcp_store_replication_mark(op, st);
+    mcp_store_stream_settle(op, st);
+    mcp_store_mark_consumer(op, st);
+
+    return MCP_OK;
+}
+
+
+int
+mcp_store_replication_start(mcp_store_t *store, const mcp_stream_ref_t *ref,
+    unsigned sync)
+{
+    int                  rc;
+    mcp_store_op_t       op;
+    mcp_store_stream_t  *st;
+
+    rc = mcp_store_stream_enter(store, ref, &op, &st);
+    if (rc != MCP_OK) {
+        return rc;
+    }
+
+    rc = mcp_store_replication_locked(&op, st, sync);
+
+    mcp_store_leave(&op);
+
+    return rc;
+}
+
+
+void
+mcp_store_replication_end(mcp_store_t *store, const mcp_stream_ref_t *ref)
+{
+    uint32_t             index;
+    mcp_store_op_t       op;
+    mcp_store_stream_t  *st;
+
+    if (mcp_store_stream_enter(store, ref, &op, &st) != MCP_OK) {
+        return;
+    }
+
+    if (st->repl && !mcp_store_is_mirror(op.head, st)) {
+        index = st->repl;
+        st->repl = 0;
+        mcp_store_replication_free(&op,
+                                   mcp_store_replication_of(op.head, index));
+
+        if (st->consumer_slot == MCP_STORE_REMOTE_CONSUMER) {
+            mcp_store_consumer_gone(&op, st, 0);
+        }
+
+        mcp_store_stream_settle(&op, st);
+        mcp_store_mark_consumer(&op, st);
+    }
+
+    mcp_store_leave(&op);
+}

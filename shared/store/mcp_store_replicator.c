@@ -1,0 +1,481 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* The interface of the replicator: what it reads of a stream, and what it
+ * acknowledges. */
+
+
+#include "store/mcp_store_layout.h"
+
+
+/* Takes the lock for a stream that this process replicates or feeds. */
+static int
+mcp_store_replicator_enter(mcp_store_t *store, const mcp_stream_ref_t *ref,
+    mcp_store_op_t *op, mcp_store_stream_t **st,
+    mcp_store_replication_t **repl)
+{
+    int  rc;
+
+    rc = mcp_store_stream_enter(store, ref, op, st);
+    if (rc != MCP_OK) {
+        return rc;
+    }
+
+    if ((*st)->repl != 0) {
+        *repl = mcp_store_replication_of(op->head, (*st)->repl);
+
+        if ((*repl)->slot == store->slot) {
+            return MCP_OK;
+        }
+    }
+
+    mcp_store_leave(op);
+
+    return MCP_ERR_DENIED;
+}
+
+
+/* Takes the lock for one that is not a mirror. */
+static int
+mcp_store_replicator_enter_own(mcp_store_t *store, const mcp_stream_ref_t *ref,
+    mcp_store_op_t *op, mcp_store_stream_t **st,
+    mcp_store_replication_t **repl)
+{
+    int  rc;
+
+    rc = mcp_store_replicator_enter(store, ref, op, st, repl);
+
+    if (rc == MCP_OK && (*repl)->mirror) {
+        mcp_store_leave(op);
+        return MCP_ERR_DENIED;
+    }
+
+    return rc;
+}
+
+
+/* Reads the values of the spec that are stored with the stream. */
+static void
+mcp_store_spec_read(mcp_store_op_t *op, const mcp_store_stream_t *st,
+    mcp_stream_spec_t *spec)
+{
+    memset(spec, 0, sizeof(mcp_stream_spec_t));
+
+    memcpy(spec->id, st->id, MCP_STREAM_ID_LEN);
+    memcpy(spec->session, st->session, MCP_DIGEST_LEN);
+    memcpy(spec->principal, st->principal, MCP_DIGEST_LEN);
+    memcpy(spec->params, st->params, MCP_DIGEST_LEN);
+
+    spec->kind = (mcp_stream_kind_e) st->kind;
+    spec->revision = st->revision;
+    spec->expires = st->expires;
+    spec->max_wait = st->max_wait;
+    spec->linger = st->linger;
+    spec->promised = st->promised;
+    spec->max_events = st->max_events;
+    spec->max_bytes = st->max_bytes;
+
+    if (st->join) {
+        memcpy(spec->joins, ((mcp_store_entry_t *)
+                             mcp_store_at(op->head, st->join))->key,
+               MCP_DIGEST_LEN);
+        spec->join = spec->joins;
+    }
+}
+
+
+int
+mcp_store_replication_spec(mcp_store_t *store, const mcp_stream_ref_t *ref,
+    mcp_stream_spec_t *spec, mcp_stream_info_t *info, mcp_buf_t *request)
+{
+    int                       rc;
+    size_t                    start;
+    mcp_store_op_t            op;
+    mcp_store_replication_t  *repl;
+    mcp_store_stream_t       *st;
+
+    rc = mcp_store_replicator_enter_own(store, ref, &op, &st, &repl);
+    if (rc != MCP_OK) {
+        return rc;
+    }
+
+    start = request->len;
+    mcp_store_spec_read(&op, st, spec);
+    mcp_store_stream_info(&op, st, info);
+    mcp_store_stream_request(&op, st, request);
+
+    mcp_store_leave(&op);
+
+    if (request->failed) {
+        return request->failed;
+    }
+
+    spec->method.data = info->method;
+    spec->method.len = strlen(info->method);
+    spec->name.data = info->name;
+    spec->name.len = strlen(info->name);
+    spec->request.len = request->len - start;
+    spec->request.data = spec->request.len ? request->data + start : NULL;
+
+    return MCP_OK;
+}
+
+
+/* Fills in the state of a mirror's stream at its owner. */
+static void
+mcp_store_replicating_mirror(const mcp_store_stream_t *st,
+    const mcp_store_replication_t *repl, mcp_store_replicating_t *copying)
+{
+    copying->reader = repl->here;
+    copying->known = repl->known[repl->which];
+    copying->known.seq = repl->last > st->events.last ? repl->last
+                                                       : st->events.last;
+    copying->held = repl->joined.held && !mcp_store_final(st);
+}
+
+
+/* Fills in the data for requests that join. */
+static void
+mcp_store_replicating_join(mcp_store_op_t *op, const mcp_store_stream_t *st,
+    mcp_store_replicating_t *copying)
+{
+    const mcp_store_entry_t  *e;
+
+    e = mcp_store_at(op->head, st->join);
+
+    copying->joins = 1;
+    copying->held |= st->held && !mcp_store_final(st);
+    copying->once = st->held == 2;
+    copying->readers = e->u.join.count;
+    memcpy(copying->join, e->key, MCP_DIGEST_LEN);
+    copying->hidden = memcmp(e->key, st->id, MCP_DIGEST_LEN) == 0;
+}
+
+
+int
+mcp_store_copying(mcp_store_t *store, const mcp_stream_ref_t *ref,
+    mcp_store_replicating_t *copying)
+{
+    int                       rc;
+    mcp_store_op_t            op;
+    mcp_store_replication_t  *repl;
+    mcp_store_stream_t       *st;
+
+    rc = mcp_store_replicator_enter(store, ref, &op, &st, &repl);
+    if (rc != MCP_OK) {
+        return rc;
+    }
+
+    memset(copying, 0, sizeof(mcp_store_replicating_t));
+    mcp_store_replication_claim(st, &copying->own);
+    copying->acked = repl->acked;
+    copying->first_seq = st->events.first;
+    copying->sent_seq = st->sent_seq;
+    copying->confirmed_seq = st->confirmed_seq;
+    copying->alias = st->alias;
+    copying->generation = st->generation;
+    copying->expires = mcp_store_is_task(st) ? st->expires : 0;
+    copying->kept = st->created + st->kept_after;
+    copying->changed = st->changed;
+    copying->given = st->given;
+    copying->end = mcp_store_final(st) ? mcp_store_stream_end(st) : 0;
+    copying->reader = repl->reader;
+    copying->consumer_slot = st->consumer_slot;
+    copying->sync = repl->sync;
+    copying->created = repl->created;
+    copying->mirror = repl->mirror;
+    copying->listener = st->kind == MCP_STREAM_LISTEN;
+
+    copying->max_wait = st->max_wait;
+    copying->state_requests = repl->state_requests;
+
+    /* the posts that it has taken may take effect only after all were taken */
+
+    if (st->inbox.head == 0 && !st->taken) {
+        repl->taken = repl->got;
+    }
+
+    copying->taken = repl->taken;
+
+    if (repl->mirror) {
+        mcp_store_replicating_mirror(st, repl, copying);
+    }
+
+    if (st->join) {
+        mcp_store_replicating_join(&op, st, copying);
+    }
+
+    mcp_store_leave(&op);
+
+    return MCP_OK;
+}
+
+
+/* Applies the effect of an event to a state. */
+static void
+mcp_store_replicator_apply(mcp_store_checkpoint_t *at,
+    const mcp_store_record_t *rec)
+{
+    uint64_t  bit;
+
+    bit = mcp_store_answer_bit(rec);
+
+    at->seq = rec->seq;
+    at->state = (mcp_stream_state_e) rec->type;
+    at->answered |= bit;
+
+    if (bit && (rec->answers & MCP_STORE_ERROR)) {
+        at->failed |= bit;
+        at->failed_seq = rec->seq;
+    }
+}
+
+
+/*
+ * Copies the event at pos, which follows replicator->at.
+ *
+ * Returns MCP_OK, or
+ *   MCP_DONE          there is no room for it
+ *   MCP_ERR_LIMIT     there would be none in an empty buffer either
+ *   MCP_ERR_INTERNAL  the log is broken
+ */
+static int
+mcp_store_copy_one(mcp_store_head_t *head, mcp_store_replicator_t *replicator,
+    mcp_store_pos_t *pos)
+{
+    mcp_store_raw_t     *raw;
+    mcp_store_record_t  *rec;
+
+    rec = mcp_store_log_record(head, pos);
+
+    if (rec == NULL || rec->seq != replicator->at.seq + 1) {
+        return MCP_ERR_INTERNAL;
+    }
+
+    if (rec->len > replicator->cap - replicator->len) {
+        if (replicator->n == 0) {
+            replicator->len = rec->len;
+            return MCP_ERR_LIMIT;
+        }
+
+        return MCP_DONE;
+    }
+
+    raw = &replicator->raw[replicator->n];
+    raw->seq = rec->seq;
+    raw->offset = replicator->len;
+    raw->len = rec->len;
+    raw->answers = rec->answers;
+    raw->state = (mcp_stream_state_e) rec->type;
+
+    pos->offset += MCP_RECORD_HEAD;
+
+    if (mcp_store_copy_out(head, pos, replicator->buf + replicator->len,
+            raw->len)
+        != raw->len)
+    {
+        return MCP_ERR_INTERNAL;
+    }
+
+    replicator->len += raw->len;
+    replicator->n++;
+    mcp_store_replicator_apply(&replicator->at, rec);
+
+    return MCP_OK;
+}
+
+
+static int
+mcp_store_replicator_locked(mcp_store_op_t *op, mcp_store_stream_t *st,
+    mcp_store_replicator_t *replicator)
+{
+    int              rc;
+    mcp_store_pos_t  pos;
+
+    if (replicator->at.seq > st->events.last) {
+        return MCP_ERR_NOT_FOUND;
+    }
+
+    if (replicator->at.seq + 1 < st->events.first) {
+        return MCP_ERR_PURGED;
+    }
+
+    rc = MCP_OK;
+
+    if (replicator->at.seq < st->events.last
+        && !mcp_store_log_seek(op->head, &st->events, replicator->at.seq + 1,
+            &pos))
+    {
+        return MCP_ERR_INTERNAL;
+    }
+
+    while (rc == MCP_OK && replicator->n < replicator->max
+           && replicator->at.seq < st->events.last)
+    {
+        rc = mcp_store_copy_one(op->head, replicator, &pos);
+    }
+
+    /* a state may change without an event */
+
+    if (replicator->at.seq == st->events.last) {
+        mcp_store_replication_claim(st, &replicator->at);
+    }
+
+    return rc == MCP_DONE ? MCP_OK : rc;
+}
+
+
+int
+mcp_store_copy(mcp_store_t *store, const mcp_stream_ref_t *ref,
+    mcp_store_replicator_t *replicator)
+{
+    int                       rc;
+    mcp_store_op_t            op;
+    mcp_store_replication_t  *repl;
+    mcp_store_stream_t       *st;
+
+    replicator->n = 0;
+    replicator->len = 0;
+
+    rc = mcp_store_replicator_enter_own(store, ref, &op, &st, &repl);
+    if (rc != MCP_OK) {
+        return rc;
+    }
+
+    rc = mcp_store_replicator_locked(&op, st, replicator);
+    replicator->received = repl->received;
+
+    mcp_store_leave(&op);
+
+    return rc;
+}
+
+
+void
+mcp_store_behind(mcp_store_t *store, const mcp_stream_ref_t *ref,
+    uint64_t *events, uint64_t *bytes)
+{
+    mcp_store_op_t            op;
+    mcp_store_replication_t  *repl;
+    mcp_store_stream_t       *st;
+
+    *events = 0;
+    *bytes = 0;
+
+    if (mcp_store_replicator_enter_own(store, ref, &op, &st, &repl) != MCP_OK)
+    {
+        return;
+    }
+
+    if (repl->acked.seq < st->events.last) {
+        *events = st->events.last - repl->acked.seq;
+        *bytes = mcp_store_log_bytes(op.head, &st->events,
+                                     repl->acked.seq + 1 > st->events.first
+                                     ? repl->acked.seq + 1
+                                     : st->events.first,
+                                     st->events.last);
+    }
+
+    mcp_store_leave(&op);
+}
+
+
+/* The state comes last: a reader that finds it final looks for no further
+ * event. */
+static void
+mcp_store_replicator_set(mcp_store_checkpoint_t *acked,
+    const mcp_store_checkpoint_t *checkpoint)
+{
+    acked->seq = checkpoint->seq;
+    acked->answered = checkpoint->answered;
+    acked->failed = checkpoint->failed;
+    acked->failed_seq = checkpoint->failed_seq;
+    mcp_store_barrier();
+    acked->state = checkpoint->state;
+}
+
+
+void
+mcp_store_replication_reach(mcp_store_op_t *op, mcp_store_stream_t *st,
+    uint64_t seq)
+{
+    uint64_t                  from;
+    mcp_store_pos_t           pos;
+    mcp_store_replication_t  *repl;
+    mcp_store_checkpoint_t    checkpoint;
+    mcp_store_record_t       *rec;
+
+    repl = mcp_store_replication_of(op->head, st->repl);
+
+    if (seq <= repl->acked.seq) {
+        return;
+    }
+
+    checkpoint = repl->acked;
+    from = checkpoint.seq + 1 > st->events.first ? checkpoint.seq + 1
+        : st->events.first;
+
+    if (from <= seq && mcp_store_log_seek(op->head, &st->events, from, &pos)) {
+        while (checkpoint.seq < seq
+               && (rec = mcp_store_log_record(op->head, &pos)) != NULL)
+        {
+            mcp_store_replicator_apply(&checkpoint, rec);
+            mcp_store_log_pass(op->head, &pos, rec->len);
+        }
+    }
+
+    mcp_store_node_add(op->head, MCP_NODE_COPIED, seq - repl->acked.seq);
+
+    checkpoint.seq = seq;
+    mcp_store_replicator_set(&repl->acked, &checkpoint);
+}
+
+
+int
+mcp_store_replication_ack(mcp_store_op_t *op, mcp_store_stream_t *st,
+    const mcp_store_checkpoint_t *checkpoint)
+{
+    mcp_store_replication_t  *repl;
+
+    repl = mcp_store_replication_of(op->head, st->repl);
+
+    if (checkpoint->seq > st->events.last) {
+        return MCP_ERR_NOT_FOUND;
+    }
+
+    if (checkpoint->seq < repl->acked.seq) {
+        return MCP_OK;
+    }
+
+    mcp_store_node_add(op->head, MCP_NODE_COPIED,
+                       checkpoint->seq - repl->acked.seq);
+
+    repl->created = 1;
+    mcp_store_replicator_set(&repl->acked, checkpoint);
+
+    mcp_store_task_release(op, st);
+    mcp_store_task_replace(op, st);
+    mcp_store_stream_settle(op, st);
+    mcp_store_mark_consumer(op, st);
+
+    return MCP_OK;
+}
+
+
+int
+mcp_store_acked(mcp_store_t *store, const mcp_stream_ref_t *ref,
+    const mcp_store_checkpoint_t *checkpoint)
+{
+    int                       rc;
+    mcp_store_op_t            op;
+    mcp_store_replication_t  *repl;
+    mcp_store_stream_t       *st;
+
+    rc = mcp_store_replicator_enter_own(store, ref, &op, &st, &repl);
+
+    if (rc == MCP_OK) {
+        rc = mcp_store_replication_ack(&op, st, checkpoint);
+        mcp_store_leave(&op);
+    }
+
+    return rc;
+}

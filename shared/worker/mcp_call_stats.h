@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* The rows of the call statistics: a worker looks up the rows of its
+ * configuration when it starts. */
+
+
+#ifndef MCP_CALL_STATS_H_INCLUDED
+#define MCP_CALL_STATS_H_INCLUDED
+
+
+#include "store/mcp_store_call_stats.h"
+#include "worker/mcp_worker_internal.h"
+
+
+/* Looks up the rows of an endpoint. Without memory or room, its calls are
+ * counted in a row for others. */
+void mcp_call_stats_offer(mcp_worker_t *worker, const mcp_endpoint_t *endpoint);
+
+void mcp_call_stats_free(mcp_worker_t *worker);
+
+/* Returns the row for a request with this method and name. */
+uint32_t mcp_call_stats_find(mcp_worker_t *worker,
+    const mcp_endpoint_t *endpoint, const mcp_method_t *method, mcp_str_t name);
+
+/* Counts a request that was rejected before a backend got it. */
+void mcp_call_stats_refused(mcp_exchange_t *x, mcp_fault_e fault);
+
+
+#endif /* MCP_CALL_STATS_H_INCLUDED */

@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * Announces changes of lists after a reload. The store outlives a configuration
+ * and has a digest of each list by the list's place. The first process of the
+ * next configuration replaces the digest and publishes the change. A process of
+ * the old configuration that shuts down waits for that, so that its listeners
+ * get the notification: it may have to end before the new configuration is even
+ * read.
+ */
+
+#include "worker/mcp_notify_slice.h"
+#include "worker/mcp_notify.h"
+#include "worker/mcp_call_stats.h"
+
+
+#define MCP_CATALOG_CHANGE_STAY   5000  /* maximum time of that wait, ms */
+#define MCP_CATALOG_CHANGE_CHECK  50
+
+/* Maximum number of digests; beyond it the oldest are removed. */
+#define MCP_CATALOG_CHANGE_LISTS  3072
+
+
+/* Keys of the configuration that has started, and of the one that has announced
+ * all changes. */
+static const unsigned char  mcp_catalog_change_begun[MCP_DIGEST_LEN] = { 1 };
+static const unsigned char  mcp_catalog_change_announced[MCP_DIGEST_LEN] =
+    { 2 };
+
+/* The kinds of catalog items in each list. */
+static const mcp_list_e  mcp_catalog_change_kinds[MCP_TOPIC_LISTS][2] = {
+    { MCP_LIST_TOOLS, MCP_LIST_TOOLS },
+    { MCP_LIST_PROMPTS, MCP_LIST_PROMPTS },
+    { MCP_LIST_RESOURCES, MCP_LIST_TEMPLATES }
+};
+
+
+/* The digests of all zones count towards the quota of one tenant. */
+static void
+mcp_catalog_change_tenant(mcp_tenant_t *tenant)
+{
+    memset(tenant, 0, sizeof(mcp_tenant_t));
+    memcpy(tenant->id, "lists of catalogs", MCP_DIGEST_LEN);
+
+    tenant->values = MCP_CATALOG_CHANGE_LISTS;
+}
+
+
+/* Returns a part of the digest of a list, 0 for a list of the backend. */
+static int
+mcp_catalog_change_digest(const mcp_endpoint_t *endpoint, mcp_topic_e list,
+    uint32_t *value)
+{
+    int            rc;
+    unsigned       i;
+    mcp_str_t      parts[2];
+    unsigned char  digest[MCP_DIGEST_LEN];
+
+    *value = 0;
+
+    if (endpoint->catalog == NULL) {
+        return MCP_OK;
+    }
+
+    for (i = 0; i < 2; i++) {
+        parts[i].data = (const char *)
+                        mcp_catalog_digest(endpoint->catalog,
+                                           mcp_catalog_change_kinds[list][i]);
+        parts[i].len = MCP_DIGEST_LEN;
+    }
+
+    rc = mcp_digest(digest, parts, 2);
+    *value = (uint32_t) mcp_be_get(digest, 4);
+
+    return rc;
+}
+
+
+static void
+mcp_catalog_change_publish(mcp_worker_t *worker, const mcp_endpoint_t *endpoint,
+    mcp_topic_e list)
+{
+    mcp_buf_t  message;
+
+    mcp_buf_init(&message, &worker->env->mem, SIZE_MAX / 2);
+    mcp_buf_lit(&message, "{\"jsonrpc\":\"2.0\",\"method\":\"");
+    mcp_buf_str(&message, mcp_topic_method(list));
+    mcp_buf_lit(&message, "\"}");
+
+    if (!message.failed) {
+        mcp_notify_list(worker, list, endpoint->catalog_key,
+                        (mcp_str_t) { message.data, message.len });
+    }
+
+    mcp_buf_free(&message);
+}
+
+
+void
+mcp_worker_begin(mcp_worker_t *worker, uint32_t number)
+{
+    int       rc;
+    uint32_t  old;
+
+    worker->configuration = number;
+
+    rc = mcp_store_value_swap(worker->store, MCP_VALUE_CONFIGURATION,
+                              mcp_catalog_change_begun, number, NULL, &old);
+
+    worker->announces = (rc == MCP_ERR_NOT_FOUND
+                         || (rc == MCP_OK && old != number));
+}
+
+
+void
+mcp_worker_offer(mcp_worker_t *worker, const mcp_endpoint_t *endpoint)
+{
+    unsigned       list;
+    uint32_t       value, old;
+    mcp_tenant_t   tenant;
+    unsigned char  topic[MCP_DIGEST_LEN];
+
+    mcp_call_stats_offer(worker, endpoint);
+    mcp_catalog_change_tenant(&tenant);
+
+    for (list = 0; list < MCP_TOPIC_LISTS; list++) {
+
+        if (mcp_topic_list((mcp_topic_e) list, endpoint->catalog_key, topic)
+            != MCP_OK
+            || mcp_catalog_change_digest(endpoint, (mcp_topic_e) list, &value)
+               != MCP_OK)
+        {
+            return;
+        }
+
+        /* a new place has no listeners */
+
+        if (mcp_store_value_swap(worker->store, MCP_VALUE_LIST, topic, value,
+                                 &tenant, &old)
+            == MCP_OK && old != value)
+        {
+            mcp_catalog_change_publish(worker, endpoint, (mcp_topic_e) list);
+        }
+    }
+}
+
+
+/* The other processes compare lists as well, in case the first one dies
+ * half-way. But only the first one knows when all changes are published. */
+void
+mcp_worker_begun(mcp_worker_t *worker)
+{
+    if (worker->announces) {
+        (void) mcp_store_value_set(worker->store, MCP_VALUE_CONFIGURATION,
+                                   mcp_catalog_change_announced,
+                                   worker->configuration, 0, NULL);
+    }
+}
+
+
+/* Returns 1 if processes of another configuration have published its
+ * changes. */
+static int
+mcp_catalog_change_is_done(mcp_worker_t *worker, uint64_t now)
+{
+    uint32_t  number;
+
+    return mcp_store_value_get(worker->store, MCP_VALUE_CONFIGURATION,
+                               mcp_catalog_change_announced, now, &number)
+           == MCP_OK && number != worker->configuration;
+}
+
+
+/* Lets all objects check whether they have to end. */
+static void
+mcp_catalog_change_start(mcp_worker_t *worker)
+{
+    uint32_t       i;
+    mcp_handle_t  *h;
+
+    for (i = 1; i < worker->n_handles; i++) {
+        h = &worker->handles[i];
+
+        if (h->object && h->stop) {
+            h->stop(h->object);
+        }
+    }
+}
+
+
+static void
+mcp_catalog_change_check(void *data)
+{
+    uint64_t       now;
+    mcp_worker_t  *worker;
+
+    worker = data;
+    now = mcp_worker_now(worker);
+
+    if (now < worker->stay_until && !mcp_catalog_change_is_done(worker, now)) {
+        mcp_timer_set(&worker->timers, &worker->stay,
+                      now + MCP_CATALOG_CHANGE_CHECK);
+        return;
+    }
+
+    worker->leaving = 1;
+    mcp_catalog_change_start(worker);
+}
+
+
+void
+mcp_worker_stop(mcp_worker_t *worker, int at_once)
+{
+    uint64_t  now;
+
+    now = mcp_worker_now(worker);
+
+    if (worker->stopping && !at_once) {
+        return;
+    }
+
+    worker->stay_until = at_once ? now : now + MCP_CATALOG_CHANGE_STAY;
+
+    if (!worker->stopping) {
+        worker->stopping = 1;
+        mcp_notify_flush(worker);
+        worker->stay.handler = mcp_catalog_change_check;
+        worker->stay.data = worker;
+        mcp_catalog_change_start(worker);
+    }
+
+    mcp_catalog_change_check(worker);
+}

@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* Calls of processes that died: each request without a response gets an
+ * error. */
+
+#include "json/mcp_json.h"
+#include "rpc/mcp_fault.h"
+#include "store/mcp_outcome.h"
+#include "worker/mcp_notify.h"
+#include "worker/mcp_worker_internal.h"
+
+
+/* Appends the error response for one request of an orphaned call. */
+static int
+mcp_recovery_fail(mcp_worker_t *worker, const mcp_stream_info_t *info,
+    mcp_str_t id, unsigned k, mcp_stream_state_e state)
+{
+    int        rc;
+    uint64_t   seq;
+    mcp_buf_t  buf;
+
+    mcp_buf_init(&buf, &worker->env->mem, 4096);
+    mcp_fault_write(&buf, (mcp_revision_e) info->revision, id,
+                    MCP_FAULT_OWNER_DIED, mcp_null_str, mcp_null_str);
+
+    rc = buf.failed;
+
+    if (rc == MCP_OK) {
+        rc = mcp_store_append(worker->store, &info->ref,
+                              (mcp_str_t) { buf.data, buf.len },
+                              (int) k | MCP_STORE_ERROR
+                              | MCP_STORE_RESULT(MCP_OUTCOME_LOST), state,
+                              worker->env->now(worker->env->ctx), &seq);
+    }
+
+    mcp_store_count(worker->store, MCP_COUNT_CALLS_LOST, 1);
+
+    if (rc == MCP_OK) {
+        mcp_store_count(worker->store, MCP_COUNT_ERRORS, 1);
+    }
+
+    mcp_buf_free(&buf);
+
+    return rc;
+}
+
+
+static int
+mcp_recovery_fail_batch(mcp_worker_t *worker, const mcp_stream_info_t *info,
+    mcp_str_t ids)
+{
+    int               rc;
+    unsigned          k, last;
+    mcp_json_iter_t   iter;
+    mcp_json_value_t  value;
+
+    last = 0;
+    mcp_json_iter_init(&iter, ids);
+
+    for (k = 0; mcp_json_iter_next(&iter, NULL, &value); k++) {
+        if (k < 64 && !(info->own_answered & ((uint64_t) 1 << k))) {
+            last = k;
+        }
+    }
+
+    mcp_json_iter_init(&iter, ids);
+
+    for (k = 0; mcp_json_iter_next(&iter, NULL, &value); k++) {
+        if (k >= 64 || (info->own_answered & ((uint64_t) 1 << k))) {
+            continue;
+        }
+
+        rc = mcp_recovery_fail(worker, info, value.raw, k,
+                               k == last ? MCP_STATE_FAILED
+                                       : MCP_STATE_PROCESSING);
+        if (rc != MCP_OK) {
+            return rc;
+        }
+    }
+
+    return MCP_OK;
+}
+
+
+void
+mcp_worker_adopt(mcp_worker_t *worker)
+{
+    int                rc;
+    char               id[9];
+    mcp_buf_t          request;
+    mcp_str_t          text;
+    mcp_stream_info_t  info;
+
+    mcp_buf_init(&request, &worker->env->mem, 1024 * 1024);
+
+    for ( ;; ) {
+        request.len = 0;
+        request.failed = 0;
+
+        rc = mcp_store_adopt(worker->store, worker->env->now(worker->env->ctx),
+                             &info, &request);
+        if (rc != MCP_OK) {
+            break;
+        }
+
+        /* over: it only has to be replicated */
+
+        if (info.owner_slot == MCP_STORE_NO_SLOT) {
+            continue;
+        }
+
+        text.data = request.data;
+        text.len = request.failed ? 0 : request.len;
+
+        mcp_stream_id_short(id, info.ref.id);
+        mcp_worker_log(worker, MCP_LOG_ERROR,
+                     "call %s of \"%s\" was lost with its process", id,
+                     info.name);
+
+        if (text.len && text.data[0] == '[') {
+            rc = mcp_recovery_fail_batch(worker, &info, text);
+
+        } else {
+            rc = mcp_recovery_fail(worker, &info, text, 0, MCP_STATE_FAILED);
+        }
+
+        if (info.expires) {
+            mcp_notify_task(worker, info.ref.id);
+        }
+
+        /* free it, so that its client gets 404 instead of a stream without an
+         * end */
+
+        if (rc != MCP_OK) {
+            mcp_store_free(worker->store, &info.ref);
+        }
+    }
+
+    mcp_buf_free(&request);
+}

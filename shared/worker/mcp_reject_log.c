@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* The reasons of rejected requests, in more detail than their clients get: an
+ * attacker must not learn what would be accepted, the operator may. */
+
+#include "worker/mcp_reject_log.h"
+
+
+#define MCP_REJECT_LOG_INTERVAL  60000  /* interval of lines about a full zone,
+                                           ms */
+#define MCP_REJECT_LOG_TEXT      128    /* maximum length of a text from a
+                                           client */
+
+
+/* An Origin equal to the request's host is not trusted because of that host
+ * alone: see mcp_http_origin_allowed(). */
+static const char *
+mcp_reject_log_origin(const mcp_exchange_t *x)
+{
+    size_t     i;
+    mcp_str_t  origin, host;
+
+    origin = x->head.origin;
+    host = x->head.host;
+    i = origin.len - host.len;
+
+    if (host.len && origin.len > host.len + 3
+        && memcmp(origin.data + i - 3, "://", 3) == 0
+        && mcp_str_case_eq((mcp_str_t) { origin.data + i, host.len }, host))
+    {
+        return "it is the Host, which is not a name of this server";
+    }
+
+    return "it is neither the endpoint's own origin nor an allowed one";
+}
+
+
+static const char *
+mcp_reject_log_session(const mcp_exchange_t *x)
+{
+    uint64_t       now;
+    mcp_client_t  session;
+
+    now = x->worker->env->now(x->worker->env->ctx);
+    memset(&session, 0, sizeof(mcp_client_t));
+    session.revision = MCP_REVISION_NONE;
+
+    if (mcp_session_parse(x->endpoint->keys, x->head.session_text, now,
+                          x->head.principal, &session)
+        == MCP_OK)
+    {
+        return "it has been ended";
+    }
+
+    if (session.revision == MCP_REVISION_NONE) {
+        return "it was not made here, or not with this key";
+    }
+
+    return session.expires <= now ? "it has expired"
+                                  : "it is another principal's";
+}
+
+
+/* Returns the text from the client that is invalid, and the reason. */
+static mcp_str_t
+mcp_reject_log_reason(const mcp_exchange_t *x, mcp_fault_e fault,
+    const char **why)
+{
+    *why = NULL;
+
+    switch (fault) {
+
+    case MCP_FAULT_ORIGIN:
+        *why = mcp_reject_log_origin(x);
+        return x->head.origin;
+
+    case MCP_FAULT_SESSION_UNKNOWN:
+        *why = mcp_reject_log_session(x);
+        return mcp_null_str;           /* a secret */
+
+    case MCP_FAULT_REVISION:
+        return x->head.revision_text;
+
+    case MCP_FAULT_MEDIA_TYPE:
+        return x->head.content_type;
+
+    case MCP_FAULT_FORBIDDEN:
+        *why = x->publish
+            ? "no token of this publish endpoint, or the request is not from "
+              "this machine"
+                          : "control characters in its principal";
+        return mcp_null_str;
+
+    default:
+        return mcp_null_str;
+    }
+}
+
+
+void
+mcp_reject_log(mcp_exchange_t *x, mcp_fault_e fault, mcp_str_t detail)
+{
+    mcp_str_t    text;
+    const char  *why;
+
+    if (!mcp_worker_logs(x->worker, MCP_LOG_INFO)) {
+        return;
+    }
+
+    text = mcp_reject_log_reason(x, fault, &why);
+
+    if (text.len == 0) {
+        text = detail;
+    }
+
+    if (text.len > MCP_REJECT_LOG_TEXT) {
+        text.len = MCP_REJECT_LOG_TEXT;
+    }
+
+    mcp_worker_log(x->worker, MCP_LOG_INFO, "refused with %d: %s%s%.*s%s%s%s",
+                 mcp_fault_code(fault, x->client.revision)->status,
+                 mcp_fault(fault)->message,
+                 text.len ? ": \"" : "", (int) text.len,
+                 text.len ? text.data : "", text.len ? "\"" : "",
+                 why ? ": " : "", why ? why : "");
+}
+
+
+void
+mcp_reject_log_full(mcp_worker_t *worker)
+{
+    uint64_t   n;
+    mcp_str_t  zone;
+
+    n = mcp_store_refused(worker->store, worker->env->now(worker->env->ctx),
+                          MCP_REJECT_LOG_INTERVAL);
+
+    if (n == 0) {
+        return;
+    }
+
+    zone = worker->env->zone;
+
+    mcp_worker_log(worker, MCP_LOG_WARN,
+                 "zone \"%.*s\" is full: %llu requests refused",
+                 (int) zone.len, zone.len ? zone.data : "",
+                 (unsigned long long) n);
+}

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// A node whose clock differs from Redis's by more than five minutes: it gives no
+// answer that a client takes for final.
+
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import fs from 'node:fs/promises';
+import { describe, test } from 'node:test';
+import { at, common, cuttable, joined } from './lib/cluster.mjs';
+import { Fixture, SERVER, root } from './lib/fixture.mjs';
+import { until } from './lib/redis.mjs';
+
+// the sanitizers insist on being the first to be preloaded
+
+const skip = process.env.SUITE_PREFIX ? 'with a sanitizer' : false;
+
+const DAY = 86400;
+
+let clocks = 0;
+
+
+async function clusterOf(fixture) {
+    const answer = await fetch(new URL('/status?format=json', fixture.url));
+
+    return (await answer.json()).cluster;
+}
+
+
+// a node whose clock is so many seconds ahead
+
+async function skewed(t, words, seconds) {
+    const file = `/tmp/skew.${process.pid}.${clocks++}`;
+    const preload = `${file}.so`;
+
+    execFileSync('gcc', ['-Wall', '-Wextra', '-Werror', '-O1', '-fPIC',
+                         '-shared', `-DWALL="${file}"`, '-o', preload,
+                         `${root}/t/fixtures/wall.c`]);
+    await fs.symlink(String(seconds), file);
+
+    const { http, server } = common(words);
+    const fixture = await Fixture.start({
+        kind: SERVER, http, server,
+        env: { LD_PRELOAD: preload },
+    });
+
+    t.after(async () => {
+        await fixture.stop();
+        await fs.rm(file, { force: true });
+        await fs.rm(preload, { force: true });
+    });
+
+    return fixture;
+}
+
+
+async function refuses(send) {
+    const answer = await send();
+
+    assert.equal(answer.status, 503);
+    assert.equal(answer.headers['retry-after'], '1');
+}
+
+
+describe('a node', { skip, concurrency: true }, () => {
+    for (const [how, sign, word] of [
+        ['ahead of', 1, 'ahead of'], ['behind', -1, 'behind'],
+    ]) {
+        test(`its clock is a day ${how} Redis's: it does not join, and answers `
+             + 'with 503', async (t) => {
+            const { fixture: here, words } = await cuttable(t);
+            const session = await here.session();
+            const there = await skewed(t, words, sign * DAY);
+            const text = new RegExp(`clock is \\d+ s ${word} that of Redis: `
+                                    + 'set both by NTP');
+
+            await until(async () => text.test((await clusterOf(there))
+                .last_error?.text));
+            assert.match(await there.log(), text);
+
+            const twin = at(there, session);
+
+            await refuses(() => twin.request('tools/list', {}));
+            await refuses(() => twin.get());
+            await refuses(() => twin.delete());
+            await refuses(() => Object.assign(at(there, session),
+                { id: undefined }).request('initialize', {
+                protocolVersion: '2025-11-25', capabilities: {},
+                clientInfo: { name: 'e2e', version: '1' } }));
+
+            const { state, members } = await clusterOf(here);
+
+            assert.equal(state, 'member');
+            assert.equal(members.length, 1);
+            assert.notEqual((await clusterOf(there)).state, 'member');
+            await session.tool('echo', { text: 'x' });
+        });
+    }
+
+    test('its clock is a day ahead, and Redis is out of reach at its start: a '
+         + 'session of another node gets 503', async (t) => {
+        const { cut, fixture: here, words } = await cuttable(t);
+        const session = await here.session();
+
+        cut.refused = true;
+
+        const there = await skewed(t, words, 2 * DAY);
+
+        await refuses(() => at(there, session).request('tools/list', {}));
+    });
+
+    test('its clock is four minutes ahead: it joins', async (t) => {
+        const { fixture: here, words } = await cuttable(t);
+        const session = await here.session();
+        const there = await skewed(t, words, 240);
+
+        await joined(there);
+        await at(there, session).tool('echo', { text: 'x' });
+    });
+});

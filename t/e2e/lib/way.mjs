@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// The way between a client and a server: a TCP proxy that can be cut at any
+// moment, and that knows what has passed.  revision: the last that a header of
+// the client named, or the result of initialize.
+
+import { once } from 'node:events';
+import net from 'node:net';
+
+
+export class Way {
+
+    // connections of clients lead to that port
+
+    static async open(port) {
+        const way = new Way();
+
+        way.target = port;
+        way.pairs = new Set();
+        way.waiting = [];
+        way.server = net.createServer((client) => way.join(client));
+        way.server.listen(0, '127.0.0.1');
+        await once(way.server, 'listening');
+        way.url = `http://127.0.0.1:${way.server.address().port}/mcp`;
+
+        return way;
+    }
+
+    join(client) {
+        const server = net.connect(this.target, '127.0.0.1');
+        const pair = { client, server, text: '' };
+
+        this.pairs.add(pair);
+
+        for (const socket of [client, server]) {
+            socket.on('error', () => {});
+            socket.on('close', () => this.drop(pair));
+        }
+
+        client.on('data', (data) => {
+            const [, revision] = /^mcp-protocol-version: *(\S+)/im.exec(
+                data.toString('latin1')) ?? [];
+
+            this.revision = revision ?? this.revision;
+            pair.text = '';
+            server.write(data);
+        });
+        server.on('data', (data) => {
+            pair.text += data.toString('latin1');
+            this.revision ??= /"protocolVersion":"([^"]+)"/.exec(pair.text)?.[1];
+            client.write(data);
+            this.waiting = this.waiting.filter((look) => !look(pair.text));
+        });
+        client.on('end', () => server.end());
+        server.on('end', () => client.end());
+    }
+
+    drop(pair) {
+        pair.client.destroy();
+        pair.server.destroy();
+        this.pairs.delete(pair);
+    }
+
+    // resolves once an answer that has passed since now matches the pattern
+
+    passes(pattern) {
+        return new Promise((resolve) => {
+            this.waiting.push((text) => pattern.test(text)
+                                        && (resolve(), true));
+        });
+    }
+
+    // cuts all connections that carry an event stream, in the client's sight by a
+    // reset or a FIN
+
+    cut(how) {
+        for (const pair of [...this.pairs]) {
+            if (!/^content-type: text\/event-stream/im.test(pair.text)) {
+                continue;
+            }
+
+            this.pairs.delete(pair);
+            pair.server.removeAllListeners('data');
+            pair.server.removeAllListeners('end');
+            pair.server.destroy();
+            pair.client.removeAllListeners('close');
+
+            if (how === 'reset') {
+                pair.client.resetAndDestroy();
+            } else {
+                pair.client.end();
+                pair.client.resume();
+            }
+        }
+    }
+
+    async close() {
+        [...this.pairs].forEach((pair) => this.drop(pair));
+        this.server.close();
+        await once(this.server, 'close');
+    }
+}

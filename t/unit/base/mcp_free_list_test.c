@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* Memory that is kept for the next one. */
+
+
+#include "test_env.h"
+
+#include "mcp_free_list.h"
+
+
+static void
+test_again(void **state)
+{
+    char            *a, *b, *c;
+    test_mem_t       tm;
+    mcp_mem_t        mem;
+    mcp_free_list_t  spare;
+
+    (void) state;
+
+    test_mem_init(&tm);
+    mem = mcp_free_list_init(&spare, &tm.mem);
+
+    a = mem.alloc(mem.ctx, 100);
+    b = mem.alloc(mem.ctx, 100);
+    assert_true(a != NULL && b != NULL && a != b);
+    assert_int_equal((uintptr_t) a % sizeof(void *), 0);
+    memset(a, 'a', 128);
+    memset(b, 'b', 128);
+
+    /* the last one first, for all sizes of the same step */
+
+    mem.free(mem.ctx, a);
+    mem.free(mem.ctx, b);
+
+    if (tm.live) {
+        c = mem.alloc(mem.ctx, 65);
+        assert_ptr_equal(c, b);
+        mem.free(mem.ctx, c);
+
+        c = mem.alloc(mem.ctx, 64);
+        assert_true(c != a && c != b);
+        mem.free(mem.ctx, c);
+    }
+
+    mcp_free_list_clear(&spare);
+    assert_int_equal(tm.live, 0);
+}
+
+
+static void
+test_sizes(void **state)
+{
+    void            *p, *kept[MCP_FREE_LIST_MAX + 1];
+    size_t           i, size;
+    test_mem_t       tm;
+    mcp_mem_t        mem;
+    mcp_free_list_t  spare;
+
+    static const size_t  sizes[] = {
+        0, 1, 63, 64, 65, 4096, MCP_FREE_LIST_STEP * (MCP_FREE_LIST_SIZES - 1),
+        MCP_FREE_LIST_STEP * (MCP_FREE_LIST_SIZES - 1) + 1, 1 << 20
+    };
+
+    (void) state;
+
+    test_mem_init(&tm);
+    mem = mcp_free_list_init(&spare, &tm.mem);
+
+    for (i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+        size = sizes[i];
+
+        p = mem.alloc(mem.ctx, size);
+        assert_non_null(p);
+        memset(p, 'x', size);
+        mem.free(mem.ctx, p);
+    }
+
+    mcp_free_list_clear(&spare);
+    assert_int_equal(tm.live, 0);
+
+    assert_null(mem.alloc(mem.ctx, SIZE_MAX));
+    mem.free(mem.ctx, NULL);
+
+    /* no more than so many are kept */
+
+    for (i = 0; i <= MCP_FREE_LIST_MAX; i++) {
+        kept[i] = mem.alloc(mem.ctx, 1000);
+        assert_non_null(kept[i]);
+    }
+
+    for (i = 0; i <= MCP_FREE_LIST_MAX; i++) {
+        mem.free(mem.ctx, kept[i]);
+    }
+
+    assert_true(tm.live <= MCP_FREE_LIST_MAX);
+
+    mcp_free_list_clear(&spare);
+    assert_int_equal(tm.live, 0);
+}
+
+
+int
+main(void)
+{
+    const struct CMUnitTest  tests[] = {
+        cmocka_unit_test(test_again),
+        cmocka_unit_test(test_sizes),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

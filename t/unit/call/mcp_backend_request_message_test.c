@@ -1,0 +1,270 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* What backends say: notifications, failures, answers that are too large. */
+
+#include "core_cases.h"
+
+
+/* Only what is the client's business: its own progress token. */
+static void
+test_progress_tokens(void **state)
+{
+    static const struct {
+        const char  *meta;
+        const char  *token;
+        int          wanted;
+    } cases[] = {
+        { "\"_meta\":{\"progressToken\":\"t\"}", "\"t\"", 1 },
+        { "\"_meta\":{\"progressToken\":\"t\"}", "\"u\"", 0 },
+        { "\"_meta\":{\"progressToken\":5}", "5", 1 },
+        { "\"_meta\":{\"progressToken\":5}", "\"5\"", 0 },
+        { "\"_meta\":{}", "\"t\"", 0 },
+        { "\"arguments\":{}", "\"t\"", 0 }
+    };
+
+    size_t                  i;
+    char                    body[256];
+    mcp_backend_request_t  *breq;
+
+    (void) state;
+
+    for (i = 0; i < ITEMS(cases); i++) {
+        snprintf(body, sizeof(body), REQUEST("7", "tools/call",
+                 "{\"name\":\"echo\",%s}"), cases[i].meta);
+        client_post(&d, 0, &a, session, body);
+        breq = d.jobs[0];
+        mcp_backend_request_head(breq, 200, mcp_str("application/x-ndjson"));
+        snprintf(body, sizeof(body), NOTE("notifications/progress",
+                 "{\"progressToken\":%s,\"progress\":1}") "\n",
+                 cases[i].token);
+        backend_say(&d, breq, body);
+        assert_int_equal(a.streaming, cases[i].wanted);
+        end_with_result(breq);
+        assert_int_equal(count(a.text, "notifications/progress"),
+                         cases[i].wanted);
+        has(a.text, ANSWER);
+        client_close(&d, &a);
+    }
+
+    quiet();
+}
+
+
+static void
+test_log_level(void **state)
+{
+    static const char *const  levels[] = {
+        "debug", "info", "notice", "warning", "error", "critical", "alert",
+        "emergency"
+    };
+
+    size_t                  i, k;
+    char                    body[256];
+    mcp_backend_request_t  *breq;
+
+    (void) state;
+
+    for (i = 0; i < ITEMS(levels); i++) {
+        snprintf(body, sizeof(body), REQUEST("1", "logging/setLevel",
+                 "{\"level\":\"%s\"}"), levels[i]);
+        ask(session, body, 200, "\"result\":{}");
+
+        breq = call(1);
+
+        for (k = 0; k < ITEMS(levels); k++) {
+            snprintf(body, sizeof(body), NOTE("notifications/message",
+                     "{\"level\":\"%s\",\"data\":\"n%zu\"}") "\n",
+                     levels[k], k);
+            backend_say(&d, breq, body);
+        }
+
+        end_with_result(breq);
+
+        for (k = 0; k < ITEMS(levels); k++) {
+            snprintf(body, sizeof(body), "\"n%zu\"", k);
+            assert_int_equal(count(a.text, body), k >= i);
+        }
+
+        client_close(&d, &a);
+    }
+
+    quiet();
+}
+
+
+/* What concerns all goes to all, and is no event of the call. */
+static void
+test_broadcast(void **state)
+{
+    mcp_backend_request_t  *breq;
+
+    (void) state;
+
+    client_resume(&d, 1, &b, session, NULL);
+    breq = call(0);
+    backend_say(&d, breq, CHANGED "\n" UPDATED "\n");
+    has(b.text, CHANGED);
+    has_not(b.text, UPDATED);
+    assert_int_equal(a.status, 0);
+    end_with_result(breq);
+    assert_string_equal(a.text, ANSWER);
+    client_close(&d, &a);
+    client_close(&d, &b);
+    quiet();
+}
+
+
+static void
+test_backend_failures(void **state)
+{
+    mcp_backend_request_t  *breq;
+
+    (void) state;
+
+    client_post(&d, 0, &a, session, CALL);
+    backend_end(&d, d.jobs[0], MCP_FAULT_BACKEND_FAILED);
+    assert_int_equal(a.status, 200);
+    has(a.text, "-32603");
+    has(a.text, "\"id\":7");
+    client_close(&d, &a);
+
+    breq = call(0);
+    backend_say(&d, breq, PROGRESS(1) "\n");
+    backend_end(&d, breq, MCP_FAULT_BACKEND_FAILED);
+    has(a.text, PROGRESS(1));
+    has(a.text, "-32603");
+    assert_int_equal(a.ended, 1);
+    client_close(&d, &a);
+
+    client_post(&d, 0, &a, session, CALL);
+    backend_json(&d, "{\"broken\":");
+    has(a.text, "Backend sent an invalid response");
+    client_close(&d, &a);
+
+    breq = call(0);
+    backend_end(&d, breq, MCP_FAULT_NONE);
+    has(a.text, "-32603");
+    client_close(&d, &a);
+    assert_int_equal(stats().counter[MCP_COUNT_CALLS_FAILED], 4);
+    quiet();
+}
+
+
+/* A message that is larger than one may be ends the call; one that is larger
+ * than the stream may be goes when it is alone. */
+static void
+test_oversized(void **state)
+{
+    mcp_backend_request_t  *breq;
+
+    (void) state;
+
+    breq = call(0);
+    backend_say(&d, breq, PROGRESS(1) "\n");
+    snprintf(line, sizeof(line), BIG(17000), 0);
+    backend_say(&d, breq, line);
+    has(a.text, "Backend response too large");
+    assert_int_equal(a.ended, 1);
+    client_close(&d, &a);
+    driver_wait(&d, 6000);
+    quiet();
+
+    d.endpoint.stream_buffer = 4 * 1024;
+    breq = call(0);
+    snprintf(line, sizeof(line), BIG(9000), 0);
+    assert_int_equal(backend_say(&d, breq, line), strlen(line));
+    assert_int_equal(backend_say(&d, breq, line), strlen(line));
+    line[strlen(line) - 1] = '\0';
+    assert_int_equal(count(a.text, line), 2);
+    end_with_result(breq);
+    has(a.text, ANSWER);
+    client_close(&d, &a);
+    quiet();
+}
+
+
+/* What the client's revision does not know is left out, also of a call that
+ * has become a stream. */
+static void
+test_output(void **state)
+{
+    mcp_backend_request_t  *breq;
+
+    (void) state;
+
+    client_post(&d, 0, &a, session, CALL);
+    backend_json(&d, "{\"structuredContent\":[1],\"content\":[ ]}");
+    assert_string_equal(a.text, "{\"jsonrpc\":\"2.0\",\"id\":7,"
+                                "\"result\":{\"content\":[ ]}}");
+    client_close(&d, &a);
+
+    client_post(&d, 0, &a, session, CALL);
+    backend_json(&d, "{\"structuredContent\": {},\"content\":[ ]}");
+    has(a.text, "\"result\":{\"structuredContent\": {},\"content\":[ ]}}");
+    client_close(&d, &a);
+
+    breq = call(0);
+    backend_say(&d, breq, PROGRESS(1) "\n");
+    end_with(breq, "{\"content\":[],\"structuredContent\":null}\n");
+    has(a.text, "\"result\":{\"content\":[]}}");
+    client_close(&d, &a);
+
+    d.endpoint.catalog = NULL;
+    client_post(&d, 0, &a, session, REQUEST("7", "tools/list", "{}"));
+    backend_json(&d, "{\"tools\":[{\"name\":\"a\",\"outputSchema\":{}},"
+                     "{ \"name\":\"b\"}]}");
+    assert_string_equal(a.text, "{\"jsonrpc\":\"2.0\",\"id\":7,\"result\":"
+                                "{\"tools\":[{\"name\":\"a\"},"
+                                "{ \"name\":\"b\"}]}}");
+    client_close(&d, &a);
+    quiet();
+}
+
+
+/* Only its author learns from the answer why a call failed. */
+static void
+test_debug(void **state)
+{
+    (void) state;
+
+    client_post(&d, 0, &a, session, CALL);
+    backend_json(&d, "{\"a\":");
+    has(a.text, "-32603");
+    has_not(a.text, "\"data\"");
+    client_close(&d, &a);
+
+    d.endpoint.debug = 1;
+
+    client_post(&d, 0, &a, session, CALL);
+    backend_json(&d, "{\"a\":");
+    has(a.text, "-32603");
+    has(a.text, "\"data\":{\"reason\":\"broken JSON at byte ");
+    client_close(&d, &a);
+
+    client_post(&d, 0, &a, session, CALL);
+    backend_end(&d, d.jobs[0], MCP_FAULT_BACKEND_FAILED);
+    has(a.text, "\"data\":{\"reason\":");
+    client_close(&d, &a);
+
+    client_post(&d, 0, &a, session,
+                REQUEST("7", "tools/call", "{\"name\":\"nothing\"}"));
+    has_not(a.text, "\"data\"");
+    client_close(&d, &a);
+}
+
+
+int
+main(void)
+{
+    const struct CMUnitTest  tests[] = {
+        test(test_progress_tokens),
+        test(test_debug),
+        test(test_log_level),
+        test(test_broadcast),
+        test(test_backend_failures),
+        test(test_oversized),
+        test(test_output)
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

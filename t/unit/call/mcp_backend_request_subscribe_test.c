@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* A subscription in a cluster: its result waits until all nodes know it. */
+
+
+#include "core_cases.h"
+#include "worker/mcp_operation.h"
+
+
+static struct {
+    int                    says;  /* what topic() returns */
+    unsigned               asked;
+    unsigned               shared;
+    mcp_operation_topic_t  topic;
+    mcp_operation_t       *op;
+} cluster;
+
+
+static int
+topic(void *ctx, const mcp_operation_topic_t *of, mcp_operation_t *op)
+{
+    assert_ptr_equal(ctx, &cluster);
+    cluster.asked++;
+    cluster.topic = *of;
+    cluster.op = cluster.says == MCP_AGAIN ? op : NULL;
+
+    return cluster.says;
+}
+
+
+static int
+is_away(void *ctx)
+{
+    (void) ctx;
+
+    return 0;
+}
+
+
+static void
+share(void *ctx, const mcp_stream_ref_t *ref, uint32_t limit)
+{
+    (void) limit;
+    (void) ctx;
+    (void) ref;
+
+    cluster.shared++;
+}
+
+
+static const mcp_cluster_hooks_t  hooks = {
+    .topic = topic,
+    .is_unreachable = is_away,
+    .clock = clock_agrees,
+    .replicate = share
+};
+
+
+static void
+join(int says)
+{
+    memset(&cluster, 0, sizeof(cluster));
+    cluster.says = says;
+
+    d.process[1].worker->cluster_hooks = &hooks;
+    d.process[1].worker->cluster = &cluster;
+}
+
+
+static void
+answer(int rc)
+{
+    mcp_operation_t  *op;
+
+    op = cluster.op;
+    cluster.op = NULL;
+    assert_non_null(op);
+    mcp_operation_answer(op, rc);
+    driver_pump(&d);
+}
+
+
+static void
+subscribe(const char *method)
+{
+    char  text[200];
+
+    snprintf(text, sizeof(text), "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":"
+             "\"resources/%s\",\"params\":{\"uri\":\"test://a\"}}", method);
+    client_post(&d, 1, &b, session, text);
+}
+
+
+/* Another node has the stream. */
+static void
+test_elsewhere(void **state)
+{
+    (void) state;
+
+    join(MCP_AGAIN);
+    subscribe("subscribe");
+    assert_int_equal(b.status, 0);
+    assert_int_equal(cluster.asked, 1);
+    assert_int_equal(cluster.topic.subscribe, 1);
+    driver_wait(&d, 300);
+    assert_int_equal(b.status, 0);
+    assert_int_equal(cluster.asked, 1);
+    answer(MCP_OK);
+    has(b.text, "\"result\":{}");
+    client_close(&d, &b);
+    assert_int_equal(stats().listeners, 0);
+
+    subscribe("unsubscribe");
+    assert_int_equal(cluster.topic.subscribe, 0);
+    answer(MCP_OK);
+    has(b.text, "\"result\":{}");
+    client_close(&d, &b);
+    quiet();
+}
+
+
+/* It is a stream by the time of the answer. */
+static void
+test_late(void **state)
+{
+    (void) state;
+
+    join(MCP_AGAIN);
+    subscribe("subscribe");
+    driver_wait(&d, 2000);
+    answer(MCP_OK);
+    has(b.text, "\"result\":{}");
+    client_close(&d, &b);
+
+    /* the client has left, or cancelled it */
+
+    subscribe("subscribe");
+    client_close(&d, &b);
+    answer(MCP_OK);
+
+    subscribe("subscribe");
+    driver_wait(&d, 2000);
+    cancel(0, session, "1");
+    answer(MCP_ERR_NOT_FOUND);
+    client_close(&d, &b);
+    assert_int_equal(stats().listeners, 0);
+    quiet();
+}
+
+
+/* There is none anywhere: it is made here, and asked for again. */
+static void
+test_nowhere(void **state)
+{
+    (void) state;
+
+    join(MCP_AGAIN);
+    subscribe("unsubscribe");
+    answer(MCP_ERR_NOT_FOUND);
+    has(b.text, "\"result\":{}");
+    client_close(&d, &b);
+    assert_int_equal(stats().listeners, 0);
+
+    subscribe("subscribe");
+    answer(MCP_ERR_NOT_FOUND);
+    assert_int_equal(b.status, 0);
+    assert_int_equal(cluster.shared, 1);
+    assert_int_equal(stats().subscriptions, 3);
+    answer(MCP_OK);
+    has(b.text, "\"result\":{}");
+    client_close(&d, &b);
+    assert_int_equal(cluster.asked, 3);
+
+    /* here it is the first to be subscribed */
+
+    client_post(&d, 1, &b, session,
+                REQUEST("1", "resources/unsubscribe",
+                        "{\"uri\":\"test://a\"}"));
+    assert_int_equal(stats().subscriptions, 2);
+    answer(MCP_ERR_NOT_FOUND);
+    client_close(&d, &b);
+
+    /* of a node that is alone nobody asks more than twice */
+
+    join(MCP_ERR_NOT_FOUND);
+    subscribe("subscribe");
+    has(b.text, "\"result\":{}");
+    assert_int_equal(cluster.asked, 2);
+    client_close(&d, &b);
+    end_session(0, session);
+    quiet();
+}
+
+
+/* What is here goes on while the cluster is away, and nothing else. */
+static void
+test_away(void **state)
+{
+    (void) state;
+
+    join(MCP_ERR_UNREACHABLE);
+    subscribe("subscribe");
+    has(b.text, "cannot be reached");
+    client_close(&d, &b);
+    assert_int_equal(stats().listeners, 0);
+
+    client_resume(&d, 0, &a, session, NULL);
+    subscribe("subscribe");
+    has(b.text, "\"result\":{}");
+    client_close(&d, &b);
+    assert_int_equal(stats().subscriptions, 3);
+    client_close(&d, &a);
+    end_session(0, session);
+    quiet();
+}
+
+
+int
+main(void)
+{
+    const struct CMUnitTest  tests[] = {
+        test(test_elsewhere),
+        test(test_late),
+        test(test_nowhere),
+        test(test_away),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,366 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* Jobs: what is made of what backends say, what is held back for want of room,
+ * and how a job ends. */
+
+#include "core_cases.h"
+
+
+static void
+test_back_pressure(void **state)
+{
+    char                   *p, id[64];
+    unsigned                i, sent;
+    mcp_backend_request_t  *breq;
+
+    (void) state;
+
+    d.endpoint.stream_buffer = 8 * 1024;
+
+    breq = call(0);
+    backend_say(&d, breq, PROGRESS(0) "\n");
+    client_last_id(&a, id);
+    client_close(&d, &a);
+
+    sent = 0;
+
+    for (i = 1; i < 100; i++) {
+        snprintf(line, sizeof(line), NOTE("notifications/progress",
+                 "{\"progressToken\":\"t\",\"progress\":%u,"
+                 "\"message\":\"%0900d\"}") "\n", i, 0);
+
+        if (backend_say(&d, breq, line) == 0) {
+            break;
+        }
+
+        sent = i;
+    }
+
+    assert_true(sent > 2 && sent < 20);
+
+    client_resume(&d, 1, &b, session, id);
+    assert_true(d.resumes > 0);
+
+    for (i = sent + 1; i <= 40; i++) {
+        snprintf(line, sizeof(line), NOTE("notifications/progress",
+                 "{\"progressToken\":\"t\",\"progress\":%u,"
+                 "\"message\":\"%0900d\"}") "\n", i, 0);
+        assert_int_equal(backend_say(&d, breq, line), strlen(line));
+    }
+
+    end_with_result(breq);
+
+    /* each, though all but the last were superseded, and in order */
+
+    p = b.text;
+
+    for (i = 1; i <= 40; i++) {
+        snprintf(line, sizeof(line), "\"progress\":%u,", i);
+        assert_int_equal(count(b.text, line), 1);
+        p = strstr(p, line);
+        assert_non_null(p);
+    }
+
+    has(p, ANSWER);
+    client_close(&d, &b);
+    quiet();
+}
+
+
+/* A message is held for want of room, and then ... */
+static void
+test_held(void **state)
+{
+    enum { LEAVE, RESULT_COMES, JOB_BREAKS, TIMEOUT, NOBODY_COMES, THINGS };
+
+    int                     thing, n;
+    char                    id[64];
+    mcp_backend_request_t  *breq;
+
+    (void) state;
+
+    d.endpoint.stream_buffer = 8 * 1024;
+
+    for (thing = 0; thing < THINGS; thing++) {
+
+        client_open(&d, session, NEW, ALL);
+        d.resumes = 0;
+        breq = call(0);
+        backend_say(&d, breq, PROGRESS(1) "\n");
+        client_last_id(&a, id);
+        client_close(&d, &a);
+        n = fill(breq);
+
+        switch (thing) {
+
+        case LEAVE:
+            /* the client comes, and leaves before it was all */
+            client_init(&a, session);
+            client_header(&a, "Last-Event-ID", id);
+            a.slow = 1;
+            client_send(&d, 1, &a, "GET", "");
+            client_pull(&a);
+            client_close(&d, &a);
+            assert_int_equal(d.n_jobs, 1);
+            break;
+
+        case RESULT_COMES:
+            /* it is not taken: the backend is offered to speak later */
+            assert_int_equal(backend_say(&d, breq, RESULT "\n"), 0);
+            break;
+
+        case JOB_BREAKS:
+            backend_end(&d, breq, MCP_FAULT_BACKEND_FAILED);
+            break;
+
+        case TIMEOUT:
+            driver_wait(&d, 31000);
+            assert_int_equal(d.n_jobs, 0);
+            break;
+
+        case NOBODY_COMES:
+            d.endpoint.call_timeout = 3600000;
+            backend_end(&d, breq, MCP_FAULT_NONE);
+            driver_wait(&d, 130000);
+            quiet();
+            assert_int_equal(stats().streams, 0);
+            d.endpoint.call_timeout = 30000;
+            continue;
+        }
+
+        client_resume(&d, 1, &b, session, id);
+        line[strlen(line) - 1] = '\0';
+
+        /* after a timeout the one that was held is lost with the job that said
+         * it */
+
+        assert_int_equal(count(b.text, line), thing == TIMEOUT ? n - 1 : n);
+
+        if (d.n_jobs) {
+            assert_int_equal(d.resumes, 1);
+            end_with_result(breq);
+            has(b.text, ANSWER);
+
+        } else {
+            has(b.text, "-32603");
+        }
+
+        assert_int_equal(b.ended, 1);
+        client_close(&d, &b);
+        quiet();
+    }
+}
+
+
+/* There is no room for the answer, not even in the reserve: it is tried until
+ * there is, also if nobody says when, and if that takes longer than the call
+ * may. */
+static void
+test_no_room_for_answer(void **state)
+{
+    enum { AT_END, SAID, BREAKS, LATE, WAYS };
+
+    int                     way;
+    char                    id[64];
+    unsigned                logged;
+    mcp_backend_request_t  *breq;
+    mcp_stream_ref_t        ref;
+
+    (void) state;
+
+    for (way = 0; way < WAYS; way++) {
+        client_open(&d, session, NEW, ALL);
+        client_post(&d, 0, &a, session, CALL);
+        driver_wait(&d, 1500);
+        client_last_id(&a, id);
+        client_close(&d, &a);
+        breq = d.jobs[0];
+        hog(&ref);
+
+        switch (way) {
+
+        case SAID:
+            mcp_backend_request_head(breq, 200,
+                mcp_str("application/x-ndjson"));
+            end_with_result(breq);
+            break;
+
+        case BREAKS:
+            backend_end(&d, breq, MCP_FAULT_BACKEND_FAILED);
+            break;
+
+        default:
+            backend_json(&d, RESULT);
+        }
+
+        assert_int_equal(d.n_jobs, 0);
+        assert_int_equal(d.process[0].worker->calls, 1);
+
+        if (way == LATE) {
+            driver_wait(&d, 40000);
+            assert_int_equal(d.process[0].worker->calls, 1);
+        }
+
+        /* each time it is tried is no news */
+
+        logged = d.te.logged;
+        driver_wait(&d, 5000);
+        assert_int_equal(d.te.logged, logged);
+
+        /* room, but no word of it */
+
+        driver_pause(&d, 0, 1);
+        mcp_store_free(&d.process[1].store, &ref);
+        driver_wait(&d, 1100);
+
+        client_resume(&d, 1, &a, session, id);
+        has(a.text, way == BREAKS ? "-32603" : ANSWER);
+        assert_int_equal(a.ended, 1);
+        driver_pause(&d, 0, 0);
+        client_close(&d, &a);
+        quiet();
+        driver_wait(&d, 100000);
+    }
+}
+
+
+/* The next invocation does not wait for ever for one that was never started:
+ * what it would have asked was published. */
+static void
+test_again_before_start(void **state)
+{
+    char         id[64], url[512];
+    const char  *path;
+    mcp_call_t  *call;
+
+    (void) state;
+
+    driver_pause(&d, 0, 1);
+    client_post(&d, 0, &a, session, CALL);
+    call = a.x->call;
+    path = publish_url_of(&call->requests[0].breq, url, sizeof(url));
+    *mcp_event_id_print(id, call->id, 1) = '\0';
+    client_close(&d, &a);
+
+    publish(1, &b, path, "{\"resultType\":\"input_required\","
+            "\"inputRequests\":{\"r\":{\"method\":\"roots/list\"}}}");
+    assert_int_equal(b.status, 202);
+    mcp_worker_wake(d.process[0].worker);
+    reply(1, session, id, "\"result\":{\"roots\":[]}");
+    mcp_worker_wake(d.process[0].worker);
+
+    driver_wait(&d, 6000);
+    driver_pause(&d, 0, 0);
+    assert_int_equal(d.n_jobs, 1);
+    has(d.last_body, "\"inputResponses\":{\"r\":{\"roots\":[]}}");
+    backend_json(&d, RESULT);
+    quiet();
+}
+
+
+/* A backend goes on after it has answered, and never closes. */
+static void
+test_after_the_end(void **state)
+{
+    int                     fast;
+    mcp_backend_request_t  *breq;
+
+    (void) state;
+
+    for (fast = 0; fast < 2; fast++) {
+        d.aborts = 0;
+        breq = call(0);
+
+        if (!fast) {
+            backend_say(&d, breq, PROGRESS(1) "\n");
+        }
+
+        backend_say(&d, breq, RESULT "\n" PROGRESS(2) "\n" RESULT "\n");
+        assert_int_equal(backend_say(&d, breq, PROGRESS(3) "\n"),
+                         strlen(PROGRESS(3) "\n"));
+        has(a.text, ANSWER);
+        assert_int_equal(count(a.text, "\"id\":7"), 1);
+        has_not(a.text, PROGRESS(2));
+        has_not(a.text, PROGRESS(3));
+        assert_int_equal(a.ended, 1);
+
+        client_close(&d, &a);
+        driver_wait(&d, 4000);
+        assert_int_equal(d.aborts, 0);
+        driver_wait(&d, 2000);
+        assert_int_equal(d.aborts, 1);
+        quiet();
+    }
+}
+
+
+/* A request of the glue may outlive its job: what it sends lies in the call's
+ * memory, which goes with whoever retained it last. */
+static void
+test_retained(void **state)
+{
+    mcp_backend_request_t  *breq;
+    mcp_str_t               body;
+    mcp_call_t             *retained;
+
+    (void) state;
+
+    breq = call(0);
+    assert_false(breq->rebuilt);
+    body = breq->body;
+    retained = breq->call;
+    mcp_call_retain(retained);
+
+    end_with_result(breq);
+    assert_string_equal(a.text, ANSWER);
+    client_close(&d, &a);
+
+    assert_non_null(memmem(body.data, body.len, "tools/call", 10));
+    mcp_call_release(retained);
+    driver_pump(&d);
+    quiet();
+}
+
+
+static void
+test_refused(void **state)
+{
+    mcp_backend_request_t  *breq;
+
+    (void) state;
+
+    d.endpoint.quota_key = MCP_QUOTA_KEY_ADDRESS;
+    d.endpoint.quota_streams = MCP_QUOTA_SHARE;
+
+    breq = call(0);
+    assert_false(mcp_backend_request_is_first(breq)); /* the glue has kept it */
+    assert_memory_equal(mcp_backend_request_tenant(breq), breq->call->tenant,
+                        MCP_DIGEST_LEN);
+
+    d.endpoint.quota_streams = MCP_QUOTA_OFF;
+    assert_null(mcp_backend_request_tenant(breq));
+
+    mcp_backend_request_refuse(breq, "test");
+    d.n_jobs--;                                  /* the job has ended */
+    driver_pump(&d);
+    assert_int_equal(a.status, 429);
+    client_close(&d, &a);
+    quiet();
+}
+
+
+int
+main(void)
+{
+    const struct CMUnitTest  tests[] = {
+        test(test_back_pressure),
+        test(test_held),
+        test(test_no_room_for_answer),
+        test(test_again_before_start),
+        test(test_after_the_end),
+        test(test_retained),
+        test(test_refused)
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

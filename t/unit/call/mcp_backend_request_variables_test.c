@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* What a backend is told of its call. */
+
+#include "round_cases.h"
+
+
+/* What goes to a backend: the request as it came, and facts about it. */
+static void
+test_calls(void **state)
+{
+    static const struct {
+        const char  *method;
+        const char  *params;
+        const char  *name;
+        const char  *result;
+    } calls[] = {
+        { "tools/call", "{\"name\":\"ech\\u006f\"}", "echo",
+          "{\"content\":[]}" },
+        { "prompts/get", "{\"name\":\"p\",\"arguments\":{\"a\":\"b\"}}", "p",
+          "{\"messages\":[]}" },
+        { "resources/read", "{\"uri\":\"test://a\"}", "test://a",
+          "{\"contents\":[]}" },
+        { "resources/read", "{\"uri\":\"test://t/5\"}", "test://t/5",
+          "{\"contents\":[]}" },
+        { "completion/complete",
+          "{\"ref\":{\"type\":\"ref/prompt\",\"name\":\"p\"},"
+          "\"argument\":{\"name\":\"a\",\"value\":\"b\"}}", "p",
+          "{\"completion\":{\"values\":[]}}" },
+        { "completion/complete",
+          "{\"ref\":{\"type\":\"ref/resource\",\"uri\":\"test://t/{id}\"}}",
+          "test://t/{id}", "{\"completion\":{\"values\":[]}}" }
+    };
+
+    size_t  i;
+    char    body[512];
+
+    (void) state;
+
+    for (i = 0; i < ITEMS(calls); i++) {
+        snprintf(body, sizeof(body), REQUEST("\"q\"", "%s", "%s"),
+                 calls[i].method, calls[i].params);
+        client_post(&d, i % 2, &a, session, body);
+
+        if (d.n_jobs != 1) {
+            fail_msg("%s: %s", body, a.text);
+        }
+
+        assert_string_equal(d.last_body, body);
+        fact_is(&d.jobs[0]->variables, MCP_VARIABLE_METHOD, calls[i].method);
+        fact_is(&d.jobs[0]->variables, MCP_VARIABLE_NAME, calls[i].name);
+        fact_is(&d.jobs[0]->variables, MCP_VARIABLE_REQUEST_ID, "\"q\"");
+        fact_is(&d.jobs[0]->variables, MCP_VARIABLE_PROGRESS_TOKEN, "");
+        fact_is(&d.jobs[0]->variables, MCP_VARIABLE_PROTOCOL_VERSION, NEW);
+        fact_is(&d.jobs[0]->variables, MCP_VARIABLE_CLIENT_CAPABILITIES, ALL);
+
+        backend_json(&d, calls[i].result);
+        snprintf(body, sizeof(body),
+                 "{\"jsonrpc\":\"2.0\",\"id\":\"q\",\"result\":%s}",
+                 calls[i].result);
+        assert_string_equal(a.text, body);
+        client_close(&d, &a);
+    }
+
+    quiet();
+}
+
+
+static void
+test_capabilities_fact(void **state)
+{
+    static const struct {
+        const char  *declared;
+        const char  *variable;
+    } cases[] = {
+        { "{}", "{}" },
+        { "{\"roots\":{\"listChanged\":true}}", "{\"roots\":{}}" },
+        { "{\"sampling\":{\"tools\":{}}}", "{\"sampling\":{\"tools\":{}}}" },
+        { "{\"elicitation\":{}}", "{\"elicitation\":{}}" },
+        { "{\"elicitation\":{\"url\":{}}}", "{\"elicitation\":{\"url\":{}}}" },
+        { "{\"elicitation\":{\"url\":{},\"form\":{}},\"roots\":{}}",
+          "{\"elicitation\":{\"form\":{},\"url\":{}},\"roots\":{}}" }
+    };
+
+    size_t  i;
+    char    own[MCP_SESSION_TEXT_MAX];
+
+    (void) state;
+
+    for (i = 0; i < ITEMS(cases); i++) {
+        client_open(&d, own, NEW, cases[i].declared);
+        client_post(&d, 0, &a, own, CALL);
+        fact_is(&d.jobs[0]->variables, MCP_VARIABLE_CLIENT_CAPABILITIES,
+                cases[i].variable);
+        backend_json(&d, RESULT);
+        client_close(&d, &a);
+    }
+}
+
+
+/* A request declares them in its own words, of which one line is made; what
+ * cannot be one is what is known of it. */
+static void
+test_declared_fact(void **state)
+{
+    size_t  i;
+    char    big[6000];
+
+    static const struct {
+        const char  *declared;
+        const char  *variable;
+    } cases[] = {
+        { "{}", "{}" },
+        { "{\"extensions\":{\"a/b\":{\"c\":[1.0]}}}",
+          "{\"extensions\":{\"a/b\":{\"c\":[1.0]}}}" },
+        { "{\r\n\t\"roots\" :\n{ }\n}", "{   \"roots\" : { } }" },
+        { "{\"roots\":{},\"x\":\"\x7f\"}", "{\"roots\":{}}" }
+    };
+
+    (void) state;
+
+    for (i = 0; i < ITEMS(cases); i++) {
+        round_can = cases[i].declared;
+        modern_call(0, &a, "");
+        fact_is(&d.jobs[0]->variables, MCP_VARIABLE_CLIENT_CAPABILITIES,
+                cases[i].variable);
+        backend_json(&d, RESULT);
+        client_close(&d, &a);
+    }
+
+    snprintf(big, sizeof(big), "{\"sampling\":{},\"x\":%04096d}", 1);
+    memcpy(strstr(big, "000"), "\"00", 3);
+    big[strlen(big) - 2] = '"';
+    round_can = big;
+    modern_call(0, &a, "");
+    fact_is(&d.jobs[0]->variables, MCP_VARIABLE_CLIENT_CAPABILITIES,
+            "{\"sampling\":{}}");
+    backend_json(&d, RESULT);
+    client_close(&d, &a);
+    round_can = EVERYTHING;
+    quiet();
+}
+
+
+int
+main(void)
+{
+    const struct CMUnitTest  tests[] = {
+        test(test_calls),
+        test(test_capabilities_fact),
+        test(test_declared_fact)
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,370 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* Time in calls: becoming durable, max wait, timeouts, the timer itself. */
+
+#include "core_cases.h"
+
+
+static void
+test_stream_after(void **state)
+{
+    (void) state;
+
+    client_post(&d, 0, &a, session, CALL);
+    driver_wait(&d, 999);
+    assert_int_equal(a.status, 0);
+    driver_wait(&d, 2);
+    assert_int_equal(a.status, 200);
+    assert_int_equal(a.streaming, 1);
+    assert_int_equal(stats().streams, 1);
+
+    backend_json(&d, RESULT);
+    has(a.text, ".1\ndata: " ANSWER "\n\n");
+    assert_int_equal(a.ended, 1);
+    client_close(&d, &a);
+    quiet();
+}
+
+
+/* Whatever is due, and however late: what remains is armed in the future, or
+ * the timers of the process would never be done. */
+static void
+test_timer(void **state)
+{
+    enum { STARTED, NOT_STARTED, ASKED, LEFT, LEFT_NO_WAIT, NO_ROOM, WAYS };
+
+    int               way, i;
+    mcp_call_t       *call;
+    mcp_stream_ref_t  ref;
+
+    (void) state;
+
+    for (way = 0; way < WAYS; way++) {
+        client_open(&d, session, NEW, ALL);
+        d.endpoint.max_wait = way == LEFT_NO_WAIT ? 0 : 60000;
+
+        if (way == NOT_STARTED) {
+            driver_pause(&d, 0, 1);
+        }
+
+        client_post(&d, 0, &a, session, CALL);
+        call = a.x->call;
+        call->refs++;
+
+        if (way == ASKED) {
+            mcp_backend_request_head(d.jobs[0], 200,
+                                     mcp_str("application/x-ndjson"));
+            backend_say(&d, d.jobs[0], ASK "\n");
+        }
+
+        if (way == LEFT || way == LEFT_NO_WAIT) {
+            client_close(&d, &a);
+        }
+
+        if (way == NO_ROOM) {
+            driver_wait(&d, 1500);
+            hog(&ref);
+        }
+
+        driver_pause(&d, 0, 1);
+
+        for (i = 0; i < 20 && mcp_timer_armed(&call->timer); i++) {
+
+            /* the last time far too late */
+
+            d.te.now = call->timer.when + (i == 18 ? 100000 : 0);
+            mcp_timer_del(&d.process[0].worker->timers, &call->timer);
+            call->timer.handler(call);
+            assert_true(!mcp_timer_armed(&call->timer)
+                        || call->timer.when > d.te.now);
+        }
+
+        if (way == NO_ROOM) {
+            mcp_store_free(&d.process[1].store, &ref);
+        }
+
+        driver_pause(&d, 0, 0);
+        mcp_call_release(call);
+        driver_pump(&d);
+        driver_wait(&d, 200000);
+
+        if (a.x) {
+            assert_int_equal(a.ended, 1);
+            client_close(&d, &a);
+        }
+
+        quiet();
+    }
+}
+
+
+static void
+test_max_wait(void **state)
+{
+    char  id[64];
+
+    (void) state;
+
+    d.endpoint.call_timeout = 3600000;
+
+    client_post(&d, 0, &a, session, CALL);
+    driver_wait(&d, 1500);
+    client_last_id(&a, id);
+    client_close(&d, &a);
+
+    /* somebody comes back in time, and the time begins anew */
+
+    driver_wait(&d, 50000);
+    client_resume(&d, 1, &a, session, id);
+    driver_wait(&d, 50000);
+    client_close(&d, &a);
+
+    driver_wait(&d, 59000);
+    assert_int_equal(d.aborts, 0);
+    driver_wait(&d, 2000);
+    assert_int_equal(d.aborts, 1);
+    quiet();
+
+    assert_int_equal(stats().streams, 0);
+    assert_int_equal(stats().counter[MCP_COUNT_CALLS_EXPIRED], 1);
+    client_resume(&d, 1, &a, session, id);
+    assert_int_equal(a.status, 404);
+    client_close(&d, &a);
+}
+
+
+static char  last_seen[64];
+
+
+/* When process 0 lets the lock go, a client comes at process 1. */
+static void
+come_now(void *ctx)
+{
+    (void) ctx;
+
+    d.process[0].store.glue.unlock = driver_unlock;
+    client_resume(&d, 1, &b, session, last_seen);
+}
+
+
+/* Somebody comes at the very moment: no stream is given that has been given
+ * up. */
+static void
+test_max_wait_moment(void **state)
+{
+    mcp_call_t  *call;
+
+    (void) state;
+
+    d.endpoint.call_timeout = 3600000;
+
+    client_post(&d, 0, &a, session, CALL);
+    call = a.x->call;
+    call->refs++;
+    driver_wait(&d, 1500);
+    client_last_id(&a, last_seen);
+    client_close(&d, &a);
+
+    driver_pause(&d, 0, 1);
+    d.te.now += 60000;
+    d.process[0].store.glue.unlock = come_now;
+    mcp_timer_del(&d.process[0].worker->timers, &call->timer);
+    call->timer.handler(call);
+    assert_ptr_equal(d.process[0].store.glue.unlock, driver_unlock);
+    mcp_call_release(call);
+    driver_pause(&d, 0, 0);
+
+    assert_int_equal(d.aborts, 1);
+    assert_int_equal(b.status, 404);
+    client_close(&d, &b);
+    quiet();
+}
+
+
+/* The process of its reader is killed: the time begins with that. */
+static void
+test_max_wait_reader_dies(void **state)
+{
+    char  id[64];
+
+    (void) state;
+
+    d.endpoint.call_timeout = 3600000;
+
+    client_post(&d, 0, &a, session, CALL);
+    driver_wait(&d, 1500);
+    client_last_id(&a, id);
+    client_close(&d, &a);
+    client_resume(&d, 1, &a, session, id);
+    driver_wait(&d, 100000);
+
+    driver_kill(&d, 1);
+    client_close(&d, &a);
+    driver_killed(&d, 1, 0);
+    driver_wait(&d, 59000);
+    assert_int_equal(d.aborts, 0);
+    driver_wait(&d, 4000);
+    assert_int_equal(d.aborts, 1);
+    assert_int_equal(stats().streams, 0);
+    assert_int_equal(stats().counter[MCP_COUNT_CALLS_EXPIRED], 1);
+    quiet();
+}
+
+
+static void
+test_timeout(void **state)
+{
+    mcp_backend_request_t  *breq;
+
+    (void) state;
+
+    client_post(&d, 0, &a, session, CALL);
+    driver_wait(&d, 29000);
+    assert_int_equal(d.aborts, 0);
+    driver_wait(&d, 2000);
+    has(a.text, "-32603");
+    has(a.text, "Backend timed out");
+    assert_int_equal(a.ended, 1);
+    assert_int_equal(d.aborts, 1);
+    client_close(&d, &a);
+    quiet();
+
+    /* progress does not put it off */
+
+    breq = call(0);
+
+    while (d.n_jobs) {
+        backend_say(&d, breq, PROGRESS(1) "\n");
+        driver_wait(&d, 1000);
+        assert_true(count(a.text, PROGRESS(1)) < 32);
+    }
+
+    assert_int_equal(count(a.text, PROGRESS(1)), 30);
+    has(a.text, "Backend timed out");
+    client_close(&d, &a);
+    quiet();
+}
+
+
+/* That a call timed out is said once, however long its answer waits. */
+static void
+test_timeout_without_room(void **state)
+{
+    mcp_stream_ref_t   ref;
+
+    (void) state;
+
+    client_post(&d, 0, &a, session, CALL);
+    driver_wait(&d, 2000);
+    assert_int_equal(a.streaming, 1);
+    hog(&ref);
+    d.te.logged = 0;
+    driver_wait(&d, 29000);
+    has(d.te.last, "timed out");
+    driver_wait(&d, 10000);
+    assert_int_equal(d.te.logged, 1);
+    has_not(a.text, "Backend timed out");
+    mcp_store_free(&d.process[1].store, &ref);
+    driver_wait(&d, 2000);
+    has(a.text, "Backend timed out");
+    client_close(&d, &a);
+    quiet();
+}
+
+
+/* What cannot be written, for another reason than that there is no room, ends
+ * the call, and not in silence: something would be missing. */
+static void
+test_unwritten(void **state)
+{
+    int                     i;
+    mcp_backend_request_t  *breq;
+
+    (void) state;
+
+    for (i = 0; i < 2; i++) {
+        breq = call(0);
+        backend_say(&d, breq, PROGRESS(1) "\n");
+        has(a.text, PROGRESS(1));
+
+        d.te.last[0] = '\0';
+        d.unlockable = 1;
+
+        if (i == 0) {
+            backend_say(&d, breq, PROGRESS(2) "\n");
+            assert_int_equal(d.aborts, 1);
+
+        } else {
+            end_with_result(breq);
+        }
+
+        assert_int_equal(d.unlockable, 0);
+        has(d.te.last, "its stream cannot be written to");
+        has(a.text, "-32603");
+        client_close(&d, &a);
+        quiet();
+    }
+}
+
+
+/* Nor does anybody wait for room that there can never be. */
+static void
+test_larger_than_the_region(void **state)
+{
+    char                   *text;
+    int                     i;
+    size_t                  len;
+    mcp_backend_request_t  *breq;
+
+    (void) state;
+
+    d.endpoint.max_message = 2 * DRIVER_ZONE;
+    d.endpoint.stream_buffer = 4 * DRIVER_ZONE;
+    text = malloc(2 * DRIVER_ZONE);
+    assert_non_null(text);
+
+    for (i = 0; i < 2; i++) {
+        breq = call(0);
+        backend_say(&d, breq, PROGRESS(1) "\n");
+        d.te.last[0] = '\0';
+
+        len = (size_t) sprintf(text, i
+            ? "{\"content\":[],\"_meta\":{\"x\":\""
+            : "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/message\","
+              "\"params\":{\"level\":\"info\",\"data\":\"");
+        memset(text + len, 'x', DRIVER_ZONE);
+        strcpy(text + len + DRIVER_ZONE, "\"}}\n");
+        backend_say(&d, breq, text);
+
+        if (d.n_jobs) {
+            backend_end(&d, breq, MCP_FAULT_NONE);
+        }
+
+        has(d.te.last, "a message is larger than the zone");
+        has(a.text, "-32603");
+        assert_int_equal(a.ended, 1);
+        client_close(&d, &a);
+        quiet();
+    }
+
+    free(text);
+}
+
+
+int
+main(void)
+{
+    const struct CMUnitTest  tests[] = {
+        test(test_stream_after),
+        test(test_timer),
+        test(test_max_wait),
+        test(test_max_wait_moment),
+        test(test_max_wait_reader_dies),
+        test(test_timeout),
+        test(test_timeout_without_room),
+        test(test_unwritten),
+        test(test_larger_than_the_region)
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

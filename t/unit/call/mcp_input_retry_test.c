@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* A backend that asks nothing is invoked again, after a while. */
+
+#include "core_cases.h"
+
+
+#define EMPTY  "{\"resultType\":\"input_required\",\"requestState\":\"e\"}"
+#define ONE    "{\"resultType\":\"input_required\",\"inputRequests\":{"       \
+               "\"k\":{\"method\":\"roots/list\"}},\"requestState\":\"s\"}"
+
+
+/* It asks nothing, and is left alone for this long. */
+static void
+paused(uint64_t ms)
+{
+    backend_json(&d, EMPTY);
+    assert_int_equal(d.n_jobs, 0);
+    driver_wait(&d, ms - 1);
+    assert_int_equal(d.n_jobs, 0);
+    driver_wait(&d, 1);
+    assert_int_equal(d.n_jobs, 1);
+    has(d.last_body, ",\"requestState\":\"e\"}}");
+    has_not(d.last_body, "inputResponses");
+}
+
+
+/* 250 ms and twice as much each time, up to 5 s, until the time for input is
+ * over. */
+static void
+test_pauses(void **state)
+{
+    (void) state;
+
+    client_post(&d, 0, &a, session, CALL);
+    paused(250);
+    assert_int_equal(a.status, 0);
+    paused(500);
+    paused(1000);
+    assert_int_equal(a.streaming, 1);
+    paused(2000);
+    paused(4000);
+    paused(5000);
+    paused(5000);
+
+    /* what is left of 20 s, and then it is over */
+
+    paused(2250);
+    backend_json(&d, EMPTY);
+    assert_int_equal(a.ended, 1);
+    has(a.text, "\"code\":-32603");
+    has(a.text, "timed out");
+    has(d.te.last, "asks for no input again");
+    client_close(&d, &a);
+    quiet();
+}
+
+
+/* It answers, and what it asks in between begins all anew. */
+static void
+test_goes_on(void **state)
+{
+    char  id[72];
+
+    (void) state;
+
+    client_post(&d, 0, &a, session, CALL);
+    paused(250);
+    paused(500);
+    backend_json(&d, ONE);
+    question_id(a.text, "roots/list", id);
+    reply(1, session, id, "\"result\":{}");
+    assert_int_equal(d.n_jobs, 1);
+    has(d.last_body, "\"inputResponses\":{\"k\":{}},\"requestState\":\"s\"");
+    paused(250);
+    backend_json(&d, RESULT);
+    has(a.text, ANSWER);
+    client_close(&d, &a);
+    quiet();
+}
+
+
+/* Its client cancels, leaves, or ends its session meanwhile. */
+static void
+test_given_up(void **state)
+{
+    int  i;
+
+    (void) state;
+
+    for (i = 0; i < 2; i++) {
+        client_open(&d, session, NEW, ALL);
+        client_post(&d, 0, &a, session, CALL);
+        paused(250);
+        paused(500);
+        paused(1000);
+        backend_json(&d, EMPTY);
+
+        if (i) {
+            end_session(1, session);
+
+        } else {
+            cancel(1, session, "7");
+        }
+
+        assert_int_equal(a.ended, 1);
+        has_not(a.text, "\"id\":7");
+        driver_wait(&d, 10000);
+        assert_int_equal(d.n_jobs, 0);
+        client_close(&d, &a);
+        quiet();
+    }
+
+    /* before it is a stream */
+
+    client_open(&d, session, NEW, ALL);
+    client_post(&d, 0, &a, session, CALL);
+    backend_json(&d, EMPTY);
+    cancel(0, session, "7");
+    driver_wait(&d, 10000);
+    assert_int_equal(d.n_jobs, 0);
+    client_close(&d, &a);
+    quiet();
+
+    /* nobody comes back */
+
+    client_post(&d, 0, &a, session, CALL);
+    paused(250);
+    paused(500);
+    paused(1000);
+    d.endpoint.max_wait = 1000;
+    client_close(&d, &a);
+    backend_json(&d, EMPTY);
+    driver_wait(&d, 61000);
+    quiet();
+}
+
+
+/* The invocation that asked takes its time to end. */
+static void
+test_slow_end(void **state)
+{
+    mcp_backend_request_t  *breq;
+
+    (void) state;
+
+    breq = call(0);
+    backend_say(&d, breq, EMPTY "\n");
+    driver_wait(&d, 250);
+    assert_int_equal(d.n_jobs, 1);
+    assert_ptr_equal(d.jobs[0], breq);
+    backend_end(&d, breq, MCP_FAULT_NONE);
+    assert_int_equal(d.n_jobs, 1);
+    has(d.last_body, "\"requestState\":\"e\"");
+    backend_json(&d, RESULT);
+    has(a.text, ANSWER);
+    client_close(&d, &a);
+    quiet();
+
+    /* too long: it is aborted */
+
+    breq = call(0);
+    backend_say(&d, breq, EMPTY "\n");
+    driver_wait(&d, 5250);
+    assert_int_equal(d.aborts, 1);
+    assert_int_equal(d.n_jobs, 1);
+    backend_json(&d, RESULT);
+    has(a.text, ANSWER);
+    client_close(&d, &a);
+    quiet();
+}
+
+
+int
+main(void)
+{
+    const struct CMUnitTest  tests[] = {
+        test(test_pauses),
+        test(test_goes_on),
+        test(test_given_up),
+        test(test_slow_end)
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* What one node does all nodes do: two of them, with a zone each. */
+
+
+#include "core_cases.h"
+#include "call/mcp_receive_broadcast.h"
+#include "worker/mcp_operation.h"
+#include "worker/mcp_notify.h"
+
+
+static driver_t    there;
+static mcp_broadcast_t  broadcast;
+static unsigned    told;
+
+
+static int
+tell(void *ctx, const mcp_broadcast_t *said, mcp_operation_t *op)
+{
+    (void) ctx;
+    (void) op;
+
+    broadcast = *said;
+    told++;
+
+    return MCP_OK;
+}
+
+
+static int
+is_away(void *ctx)
+{
+    (void) ctx;
+
+    return 0;
+}
+
+
+static void
+share(void *ctx, const mcp_stream_ref_t *ref, uint32_t limit)
+{
+    (void) limit;
+    (void) ctx;
+    (void) ref;
+}
+
+
+static const mcp_cluster_hooks_t  hooks = {
+    .send_broadcast = tell,
+    .is_unreachable = is_away,
+    .clock = clock_agrees,
+    .replicate = share
+};
+
+
+/* The session began here; the other node has the same keys. */
+static int
+both(void **state)
+{
+    setup(state);
+    driver_init(&there);
+
+    there.process[0].worker->cluster_hooks = &hooks;
+    there.process[0].worker->cluster = &there;
+    told = 0;
+
+    return 0;
+}
+
+
+static int
+neither(void **state)
+{
+    driver_destroy(&there);
+
+    return teardown(state);
+}
+
+
+static void
+said(unsigned n)
+{
+    assert_int_equal(told, n);
+    mcp_operation_receive(d.process[1].worker, &broadcast);
+    driver_pump(&d);
+}
+
+
+static void
+post(const char *message, int status)
+{
+    client_post(&there, 0, &b, session, message);
+    assert_int_equal(b.status, status);
+    client_close(&there, &b);
+}
+
+
+static void
+test_end(void **state)
+{
+    (void) state;
+
+    call(0);
+    driver_wait(&d, 1500);
+
+    client_init(&b, session);
+    client_send(&there, 0, &b, "DELETE", "");
+    assert_int_equal(b.status, 204);
+    client_close(&there, &b);
+
+    said(1);
+    driver_wait(&d, 250);
+    assert_int_equal(d.aborts, 1);
+    client_close(&d, &a);
+
+    client_post(&d, 0, &a, session, PING);
+    assert_int_equal(a.status, 404);
+    client_close(&d, &a);
+    quiet();
+
+    /* it may be said again */
+
+    said(1);
+    assert_int_equal(stats().values, 1);
+}
+
+
+static void
+test_level(void **state)
+{
+    (void) state;
+
+    post(REQUEST("1", "logging/setLevel", "{\"level\":\"error\"}"), 200);
+    said(1);
+    assert_int_equal(stats().values, 1);
+
+    /* it is a level */
+
+    broadcast.value = 8;
+    broadcast.key[0] ^= 1;
+    said(1);
+    assert_int_equal(stats().values, 1);
+}
+
+
+static void
+test_cancel(void **state)
+{
+    (void) state;
+
+    /* a durable call */
+
+    call(0);
+    driver_wait(&d, 1500);
+    post(CANCEL7, 202);
+    said(1);
+    assert_int_equal(d.aborts, 1);
+    assert_int_equal(a.ended, 1);
+    client_close(&d, &a);
+    quiet();
+
+    /* one that is not */
+
+    client_post(&d, 0, &a, session, CALL8);
+    post(NOTE("notifications/cancelled", "{\"requestId\":8}"), 202);
+    said(2);
+    driver_wait(&d, 1500);
+    assert_int_equal(d.aborts, 2);
+    assert_int_equal(a.ended, 1);
+    client_close(&d, &a);
+    quiet();
+}
+
+
+/* Listeners of all nodes are told. */
+static void
+test_notify(void **state)
+{
+    size_t  i;
+
+    static const char *const  strange[] = {
+        "", "7", "{", "{}", "{\"method\":7}", "{\"method\":\"ping\"}",
+        "{\"method\":\"notifications/resources/updated\"}",
+        "{\"method\":\"notifications/resources/updated\","
+        "\"params\":{\"uri\":7}}"
+    };
+
+    (void) state;
+
+    client_resume(&d, 0, &a, session, NULL);
+    assert_int_equal(a.status, 200);
+
+    assert_int_equal(mcp_notify_broadcast(there.process[0].worker,
+                         mcp_str("notifications/tools/list_changed"),
+                         mcp_null_str, mcp_str(CHANGED)), 1);
+    said(1);
+    assert_int_equal(count(a.text, CHANGED), 1);
+
+    /* what is no notification of theirs is not told */
+
+    assert_int_equal(mcp_notify_broadcast(there.process[0].worker,
+                         mcp_str("notifications/message"), mcp_null_str,
+                         mcp_str("{}")), 0);
+    assert_int_equal(told, 1);
+
+    /* whatever another node tells */
+
+    for (i = 0; i < sizeof(strange) / sizeof(strange[0]); i++) {
+        broadcast.message = test_str(strange[i]);
+        said(1);
+    }
+
+    /* a line is one line */
+
+    broadcast.message = mcp_str("{\"jsonrpc\":\"2.0\",\n\"method\":"
+                           "\"notifications/prompts/list_changed\"}");
+    said(1);
+    has(a.text, "data: {\"jsonrpc\":\"2.0\", \"method\":"
+                "\"notifications/prompts/list_changed\"}\n\n");
+    assert_int_equal(count(a.text, "data: {"), 2);
+    client_close(&d, &a);
+
+    /* too long to be told */
+
+    snprintf(line, sizeof(line), "{\"method\":\"%08192d\"}", 7);
+    assert_int_equal(mcp_notify_broadcast(there.process[0].worker,
+                         mcp_str("notifications/tools/list_changed"),
+                         mcp_null_str, test_str(line)), 1);
+    assert_int_equal(told, 1);
+}
+
+
+/* What is too old, or unknown, changes nothing. */
+static void
+test_ignored(void **state)
+{
+    (void) state;
+
+    post(REQUEST("1", "logging/setLevel", "{\"level\":\"error\"}"), 200);
+
+    broadcast.expires = d.te.now;
+    said(1);
+
+    broadcast.expires = d.te.now + 1000;
+    broadcast.what = (mcp_broadcast_e) MCP_VALUE_TOKEN_USED;
+    said(1);
+    assert_int_equal(stats().values, 0);
+}
+
+
+#undef test
+#define test(f)  cmocka_unit_test_setup_teardown(f, both, neither)
+
+
+int
+main(void)
+{
+    const struct CMUnitTest  tests[] = {
+        test(test_end),
+        test(test_level),
+        test(test_cancel),
+        test(test_notify),
+        test(test_ignored),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,350 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* What the copier has to tell Redis besides events.  Redis keeps how long a
+ * stream lasts, "z", whenever it is told all; so what a test writes there is
+ * still there after events were told alone. */
+
+#include "cluster_streams.h"
+
+
+#define MARK  "12345"
+
+/* All of its session. */
+#define STREAMS  "{mcp}:1:s:ssssssssssssssss"
+
+
+/* A stream of one event, of which Redis was told all. */
+static void
+begin_told(int n)
+{
+    int  i;
+
+    begin_all(n);
+
+    for (i = 0; i < n; i++) {
+        nodes[i].conf.node_timeout = 600000;
+    }
+
+    make(0, 'a');
+    add_events(0, 'a', 1);
+    UNTIL(copying(0, 'a').acked.seq == 1);
+    (void) about(0, "HSET", 'h', 'a', "z " MARK);
+}
+
+
+/* Whether Redis was told of an event alone. */
+static int
+event_alone(uint64_t seq)
+{
+    UNTIL(copying(0, 'a').acked.seq == seq);
+
+    return strcmp(about(0, "HGET", 'h', 'a', "z"), MARK) == 0;
+}
+
+
+static void
+test_events(void **state)
+{
+    needs_redis();
+
+    begin_told(1);
+
+    add_events(0, 'a', 1);
+    assert_true(event_alone(2));
+    add_events(0, 'a', 100);
+    assert_true(event_alone(102));
+    assert_string_equal(about(0, "XLEN", 'e', 'a', ""), "102");
+    assert_string_equal(about(0, "HGET", 'h', 'a', "l"), "102");
+    all_expire(0);
+
+    /* more than Redis knows of how long one may be */
+
+    add(0, 'a', "{\"method\":\"longer\"}", -1, MCP_STATE_PROCESSING);
+    assert_false(event_alone(103));
+    assert_string_equal(about(0, "HGET", 'h', 'a', "e"), "19");
+    (void) about(0, "HSET", 'h', 'a', "z " MARK);
+    add(0, 'a', "{\"method\":\"longer\"}", -1, MCP_STATE_PROCESSING);
+    assert_true(event_alone(104));
+
+    /* the answer */
+
+    add(0, 'a', "{\"result\":{}}", 0, MCP_STATE_COMPLETED);
+    assert_false(event_alone(105));
+    assert_string_equal(about(0, "HGET", 'h', 'a', "x"), "2 1 0 0");
+    all_expire(0);
+
+    end_all();
+}
+
+
+/* However many events there are, all is told from time to time, and nothing
+ * about the stream expires. */
+static void
+test_time(void **state)
+{
+    int       i;
+    uint64_t  end;
+
+    needs_redis();
+
+    begin_told(1);
+    nodes[0].conf.node_timeout = 60;
+    end = real_now() + 10000;
+
+    for (i = 2; strcmp(about(0, "HGET", 'h', 'a', "z"), MARK) == 0; i++) {
+        assert_true(real_now() < end);
+        add_events(0, 'a', 1);
+        UNTIL(copying(0, 'a').acked.seq == (uint64_t) i);
+    }
+
+    (void) command(0, "PEXPIRE " STREAMS " 100");
+    (void) about(0, "PEXPIRE", 'e', 'a', "100");
+
+    for ( ; atoi(about(0, "PTTL", 'e', 'a', "")) <= 100; i++) {
+        add_events(0, 'a', 1);
+        UNTIL(copying(0, 'a').acked.seq == (uint64_t) i);
+    }
+
+    assert_true(atoi(command(0, "PTTL " STREAMS)) > 100);
+    all_expire(0);
+    end_all();
+}
+
+
+/* Who reads at another node gets them, and so does who reads here again. */
+static void
+test_reader(void **state)
+{
+    uint64_t  seq;
+
+    needs_redis();
+
+    begin_told(2);
+    come(1, 'a', 0, 's');
+    assert_int_equal(read_from(1, 'a', 0, &seq), MCP_AGAIN);
+    UNTIL(copying(0, 'a').consumer_slot == MCP_STORE_REMOTE_CONSUMER);
+    add_events(0, 'a', 1);
+    assert_true(event_alone(2));
+    UNTIL(info_of(1, 'a').last_seq == 2);
+    all_expire(0);
+
+    /* it leaves, and comes back here */
+
+    leave(1, 'a', 2);
+    UNTIL(copying(0, 'a').consumer_slot == MCP_STORE_NO_SLOT);
+    add_events(0, 'a', 1);
+    assert_true(event_alone(3));
+    assert_int_equal(copying(0, 'a').consumer_slot, MCP_STORE_NO_SLOT);
+    assert_string_equal(about(0, "HGET", 'h', 'a', "t"), "2");
+
+    come(0, 'a', 3, 's');
+    assert_int_equal(read_from(0, 'a', 3, &seq), MCP_AGAIN);
+    add_events(0, 'a', 1);
+    UNTIL(copying(0, 'a').acked.seq == 4);
+    assert_string_equal(about(0, "HGET", 'h', 'a', "t"), "3");
+
+    end_all();
+}
+
+
+/* Its node is dead: all has to be told. */
+static void
+test_dead_reader(void **state)
+{
+    needs_redis();
+
+    begin_told(1);
+    (void) about(0, "HSET", 'h', 'a', "n another w 2");
+    add_events(0, 'a', 1);
+    assert_true(event_alone(2));
+    assert_string_equal(command(0, "XLEN {mcp}:1:m:another"), "1");
+    (void) command(0, "SET {mcp}:1:x:another x EX 60");
+    add_events(0, 'a', 1);
+    assert_false(event_alone(3));
+    assert_string_equal(about(0, "HGET", 'h', 'a', "n"), "");
+    assert_string_equal(command(0, "XLEN {mcp}:1:m:another"), "1");
+    all_expire(0);
+    end_all();
+}
+
+
+/* Redis has lost some of it, or all. */
+static void
+test_lost(void **state)
+{
+    needs_redis();
+
+    begin_told(1);
+    add_events(0, 'a', 2);
+    assert_true(event_alone(3));
+
+    (void) about(0, "XDEL", 'e', 'a', "2-0 3-0");
+    (void) about(0, "HSET", 'h', 'a', "l 1");
+    (void) about(0, "DEL", 'e', 'a', "");
+    add_events(0, 'a', 1);
+    assert_false(event_alone(4));
+    assert_string_equal(about(0, "XLEN", 'e', 'a', ""), "3");
+    all_expire(0);
+
+    (void) about(0, "HSET", 'h', 'a', "z " MARK);
+    (void) about(0, "DEL", 'e', 'a', "");
+    add_events(0, 'a', 1);
+    assert_false(event_alone(5));
+    assert_string_equal(about(0, "XLEN", 'e', 'a', ""), "1");
+    all_expire(0);
+
+    (void) about(0, "HSET", 'h', 'a', "z " MARK);
+    (void) command(0, "FLUSHALL");
+    add_events(0, 'a', 1);
+    assert_false(event_alone(6));
+    assert_string_equal(about(0, "XLEN", 'e', 'a', ""), "6");
+    all_expire(0);
+
+    end_all();
+}
+
+
+/* What Redis knows of how long an event may be is lost with the rest. */
+static void
+test_longest(void **state)
+{
+    mcp_stream_info_t  info;
+
+    needs_redis();
+
+    begin_told(1);
+    add(0, 'a', "{\"method\":\"longer\"}", -1, MCP_STATE_PROCESSING);
+    assert_false(event_alone(2));
+    info = info_of(0, 'a');
+    assert_int_equal(mcp_store_confirm(&nodes[0].store, &info.ref, 2), MCP_OK);
+    (void) command(0, "FLUSHALL");
+    add_events(0, 'a', 1);
+    assert_false(event_alone(3));
+    assert_string_equal(about(0, "HGET", 'h', 'a', "e"), "14");
+    (void) about(0, "HSET", 'h', 'a', "z " MARK);
+    add(0, 'a', "{\"method\":\"longer\"}", -1, MCP_STATE_PROCESSING);
+    assert_false(event_alone(4));
+    assert_string_equal(about(0, "HGET", 'h', 'a', "e"), "19");
+    end_all();
+}
+
+
+/* Another node has it. */
+static void
+test_fenced(void **state)
+{
+    needs_redis();
+
+    begin_told(1);
+    (void) about(0, "HSET", 'h', 'a', "o another");
+    add_events(0, 'a', 1);
+    UNTIL(!is_at(0, 'a'));
+    assert_string_equal(about(0, "HGET", 'h', 'a', "l"), "1");
+    assert_string_equal(about(0, "XLEN", 'e', 'a', ""), "1");
+    end_all();
+}
+
+
+/* A stream of a client that waits at most so long, ms, and reads it there. */
+static void
+make_read(int owner, int reader, uint64_t wait)
+{
+    int                taken;
+    mcp_cursor_t       cursor;
+    mcp_stream_ref_t   ref;
+    mcp_stream_info_t  info;
+    mcp_stream_spec_t  spec;
+
+    fill_spec(&spec, 'a');
+    spec.max_wait = wait;
+    spec.linger = wait;
+    assert_int_equal(mcp_store_create(&nodes[owner].store, &spec, real_now(),
+                                      &ref),
+                     MCP_OK);
+    nodes[owner].worker->cluster_hooks->replicate(nodes[owner].cluster, &ref,
+        0);
+    add_events(owner, 'a', 100);
+    UNTIL(copying(owner, 'a').acked.seq == 100);
+
+    if (reader != owner) {
+        come(reader, 'a', 0, 's');
+    }
+
+    info = info_of(reader, 'a');
+    assert_int_equal(mcp_store_watch(&nodes[reader].store, &info.ref, HANDLE,
+                                     0, &cursor, &taken),
+                     MCP_OK);
+}
+
+
+static int
+is_kept(int reader)
+{
+    return atoi(about(2, "PTTL", 'h', 'a', "")) > 1 && is_at(0, 'a')
+           && is_at(reader, 'a');
+}
+
+
+/* It is over, and its client takes longer than it would be kept if nobody read
+ * it: it is kept, here as in Redis, until the client has left. */
+static void
+read_slowly(int reader)
+{
+    uint64_t  seq, end;
+
+    begin_all(3);
+    make_read(0, reader, 300);
+    UNTIL(copying(0, 'a').consumer_slot
+          == (reader ? MCP_STORE_REMOTE_CONSUMER : nodes[0].store.slot));
+    add(0, 'a', "{\"result\":{}}", 0, MCP_STATE_COMPLETED);
+    UNTIL(copying(0, 'a').acked.seq == 101);
+    end = real_now() + (reader ? 3000 : 1000);
+
+    UNTIL(!is_kept(reader) || real_now() >= end);
+    assert_true(is_kept(reader));
+    assert_int_equal(node_info(0).counts[MCP_NODE_REFILLED], 0);
+    assert_string_equal(about(2, "XLEN", 'e', 'a', ""), "101");
+
+    assert_int_equal(read_from(reader, 'a', 0, &seq), MCP_DONE);
+    assert_int_equal(seq, 101);
+    leave(reader, 'a', 101);
+    UNTIL(!is_at(0, 'a'));
+    end_all();
+}
+
+
+static void
+test_slow_reader(void **state)
+{
+    needs_redis();
+
+    read_slowly(0);
+}
+
+
+static void
+test_slow_reader_elsewhere(void **state)
+{
+    needs_redis();
+
+    read_slowly(1);
+}
+
+
+int
+main(void)
+{
+    const struct CMUnitTest  tests[] = {
+        cmocka_unit_test(test_events),
+        cmocka_unit_test(test_time),
+        cmocka_unit_test(test_reader),
+        cmocka_unit_test(test_dead_reader),
+        cmocka_unit_test(test_lost),
+        cmocka_unit_test(test_longest),
+        cmocka_unit_test(test_fenced),
+        cmocka_unit_test(test_slow_reader),
+        cmocka_unit_test(test_slow_reader_elsewhere),
+    };
+
+    return cmocka_run_group_tests(tests, start, stop);
+}

@@ -1,0 +1,500 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* What nodes tell each other, and what becomes of it when Redis cannot be
+ * reached, or says something else. */
+
+#include "cluster_driver.h"
+
+
+#define ID(c)   c c c c c c c c c c c c c c c c
+
+#define WELCOME                                                               \
+    "*4\r\n$2\r\nOK\r\n:1700000000000\r\n:1\r\n*0\r\n"
+
+#define TEXT(len, text)   "$" #len "\r\n" text "\r\n"
+
+/* An entry of a stream, of a node, that is good until then. */
+#define ENTRY(id, node, ends)                                                 \
+    "*2\r\n$15\r\n" id "\r\n*12\r\n"                                          \
+    TEXT(1, "n") TEXT(16, node) TEXT(1, "p") TEXT(1, "d")                     \
+    TEXT(1, "k") TEXT(16, ID("k")) TEXT(1, "s") TEXT(16, ID("s"))             \
+    TEXT(1, "v") TEXT(2, "42") TEXT(1, "e") TEXT(13, ends)
+
+#define NEWS(n, entries)                                                      \
+    "*1\r\n*2\r\n$12\r\n{mcp}:1:told\r\n*" #n "\r\n" entries
+
+#define XREAD(told)                                                           \
+    "XREAD COUNT 32 BLOCK 501 STREAMS {mcp}:1:told {mcp}:1:heard "            \
+    "{mcp}:1:m:1111111111111111 " told " 0-0 0-0"
+
+
+static process_t   p;
+static unsigned    n_updates;
+static mcp_broadcast_t  broadcast;
+
+
+static void
+heard(mcp_worker_t *worker, const mcp_broadcast_t *said)
+{
+    assert_ptr_equal(worker, p.worker);
+
+    n_updates++;
+    broadcast = *said;
+}
+
+
+static int
+setup(void **state)
+{
+    (void) state;
+
+    process_init(&p, NULL, 0);
+    mcp_store_node_renew(&p.store, mcp_store_node_id(&p.store),
+                         0x1111111111111111);
+    p.worker->on_broadcast = heard;
+    p.conf.sync = MCP_CLUSTER_SYNC_ON;
+    p.conf.node_timeout = 600000;
+    p.te.now = 1700000000000;
+    n_updates = 0;
+
+    return 0;
+}
+
+
+static int
+teardown(void **state)
+{
+    (void) state;
+
+    process_free(&p);
+
+    return 0;
+}
+
+
+static void
+join(void)
+{
+    process_start(&p);
+    process_greet(&p);
+    process_say(&p, WELCOME);
+    p.taken = p.len;
+    assert_int_equal(p.cluster->state, MCP_CLUSTER_MEMBER);
+}
+
+
+static int
+tell(mcp_operation_t *op)
+{
+    int              rc;
+    mcp_broadcast_t  said;
+    unsigned char    key[MCP_DIGEST_LEN], session[MCP_DIGEST_LEN];
+
+    memset(key, 'k', sizeof(key));
+    memset(session, 0, sizeof(session));
+    mcp_broadcast_make(&said, MCP_BROADCAST_SESSION_ENDED, key, session, 1,
+                       p.te.now + 5000);
+
+    rc = p.worker->cluster_hooks->send_broadcast(p.worker->cluster, &said, op);
+    process_pump(&p);
+
+    return rc;
+}
+
+
+#define TOLD                                                                  \
+    "EVALSHA cccccccccccccccccccccccccccccccccccccccc 1 {mcp}:1:nodes "       \
+    "1111111111111111 600000 d kkkkkkkkkkkkkkkk "                             \
+    "\\00\\00\\00\\00\\00\\00\\00\\00\\00\\00\\00\\00\\00\\00\\00\\00 1 5000 "
+
+
+/* Nobody waits: the answer is Redis's alone. */
+static void
+test_tell(void **state)
+{
+    (void) state;
+
+    join();
+    assert_int_equal(tell(NULL), MCP_OK);
+    assert_command(&p, TOLD);
+    process_say(&p, "*1\r\n$2\r\nOK\r\n");
+    assert_null(strstr(p.te.last, "tell"));
+
+    assert_int_equal(tell(NULL), MCP_OK);
+    process_say(&p, "-OOM no room\r\n");
+    assert_non_null(strstr(p.te.last, "script broadcast: OOM no room"));
+}
+
+
+/* Somebody waits, whose exchange has gone meanwhile: what he waited with is
+ * freed by each kind of end (mcp_operation.h). */
+static mcp_operation_t *
+waiter(void)
+{
+    mcp_operation_t  *op;
+
+    op = mcp_mem_calloc(&p.te.env.mem, sizeof(mcp_operation_t));
+    assert_non_null(op);
+    op->worker = p.worker;
+
+    return op;
+}
+
+
+static void
+test_answers(void **state)
+{
+    size_t  i;
+
+    static const char *const  replies[] = {
+        "*1\r\n$2\r\nOK\r\n", "*1\r\n$2\r\nNO\r\n", "-ERR x\r\n", "$-1\r\n",
+        ":1\r\n", "*0\r\n"
+    };
+
+    (void) state;
+
+    join();
+
+    for (i = 0; i < sizeof(replies) / sizeof(replies[0]); i++) {
+        assert_int_equal(tell(waiter()), MCP_AGAIN);
+        process_say(&p, replies[i]);
+    }
+
+    /* the connection is lost, or the process ends, before */
+
+    assert_int_equal(tell(waiter()), MCP_AGAIN);
+    process_lose(&p, "it is gone");
+    process_wait(&p, 200);
+    process_greet(&p);
+    process_say(&p, WELCOME);
+    assert_int_equal(tell(waiter()), MCP_AGAIN);
+}
+
+
+static void
+test_away(void **state)
+{
+    mcp_operation_t  op;
+
+    (void) state;
+
+    process_start(&p);
+    assert_int_equal(tell(&op), MCP_ERR_UNREACHABLE);
+
+    /* nothing is promised without sync */
+
+    p.conf.sync = MCP_CLUSTER_SYNC_OFF;
+    assert_int_equal(tell(&op), MCP_OK);
+    p.conf.sync = MCP_CLUSTER_SYNC_ON;
+
+    /* whoever was refused is alone */
+
+    process_greet(&p);
+    process_say(&p, "*3\r\n$4\r\nKEYS\r\n$16\r\n" ID("2")
+                    "\r\n$5\r\nother\r\n");
+    assert_int_equal(tell(&op), MCP_OK);
+}
+
+
+/* Without sync nobody waits, but it is said. */
+static void
+test_off(void **state)
+{
+    mcp_operation_t  op;
+
+    (void) state;
+
+    p.conf.sync = MCP_CLUSTER_SYNC_OFF;
+    join();
+    assert_int_equal(tell(&op), MCP_OK);
+    assert_command(&p, TOLD);
+    process_say(&p, "*1\r\n$2\r\nOK\r\n");
+}
+
+
+static void
+say(const char *text)
+{
+    process_tell(&p, text, strlen(text));
+}
+
+
+static void
+test_hear(void **state)
+{
+    mcp_node_position_t  place;
+
+    (void) state;
+
+    p.hears = 1;
+    join();
+    p.cluster->offset = 100;
+    process_hear(&p);
+    assert_inbound(&p, XREAD("0-0"));
+
+    say(NEWS(1, ENTRY("1700000000000-0", ID("2"), "1700000005000")));
+    assert_int_equal(n_updates, 1);
+    assert_int_equal(broadcast.what, MCP_BROADCAST_SESSION_ENDED);
+    assert_int_equal(broadcast.key[0], 'k');
+    assert_int_equal(broadcast.session[0], 's');
+    assert_int_equal(broadcast.value, 42);
+    assert_int_equal(broadcast.expires, 1700000004900);
+    assert_inbound(&p, XREAD("1700000000000-0"));
+
+    /* nothing, and what it has said itself */
+
+    say("*-1\r\n");
+    assert_inbound(&p, XREAD("1700000000000-0"));
+    say(NEWS(2, ENTRY("1700000000001-0", ID("1"), "1700000005000")
+                ENTRY("1700000000001-7", ID("2"), "1700000005000")));
+    assert_int_equal(n_updates, 2);
+    assert_inbound(&p, XREAD("1700000000001-7"));
+
+    mcp_store_node_position(&p.store, MCP_NODE_SENT, &place);
+    assert_true(place.ms == 1700000000001 && place.n == 7);
+
+    /* lost, and opened again: it goes on */
+
+    p.inbound.connected = 0;
+    mcp_link_closed(&p.cluster->inbound, "it is gone");
+    process_wait(&p, 200);
+    assert_int_equal(p.inbound.connects, 2);
+    process_hear(&p);
+    assert_inbound(&p, XREAD("1700000000001-7"));
+}
+
+
+#define NOTIFICATION(id, len)                                                 \
+    "*2\r\n$15\r\n" id "\r\n*14\r\n"                                          \
+    TEXT(1, "n") TEXT(16, ID("2")) TEXT(1, "p") TEXT(1, "p")                  \
+    TEXT(1, "k") TEXT(16, ID("k")) TEXT(1, "s") TEXT(16, ID("s"))             \
+    TEXT(1, "v") TEXT(1, "0") TEXT(1, "e") TEXT(13, "1700000005000")          \
+    TEXT(1, "m") "$" #len "\r\n%0" #len "d\r\n"
+
+
+/* A message is heard as it was told, up to a limit. */
+static void
+test_message(void **state)
+{
+    char  text[16384];
+
+    (void) state;
+
+    p.hears = 1;
+    join();
+    process_hear(&p);
+
+    snprintf(text, sizeof(text), NEWS(1, NOTIFICATION("1700000000001-0", 8192)),
+             7);
+    say(text);
+    assert_int_equal(n_updates, 1);
+    assert_int_equal(broadcast.what, MCP_BROADCAST_NOTIFICATION);
+    assert_int_equal(broadcast.message.len, 8192);
+
+    snprintf(text, sizeof(text), NEWS(1, NOTIFICATION("1700000000002-0", 8193)),
+             7);
+    say(text);
+    assert_int_equal(n_updates, 1);
+    p.inbound.taken = p.inbound.len;
+    say("*-1\r\n");
+    assert_inbound(&p, XREAD("1700000000002-0"));
+}
+
+
+/* Mail to what this node was when it asked for it comes late: what was mailed
+ * to the one that it is now is neither passed over nor thrown away. */
+static void
+test_former(void **state)
+{
+    mcp_node_position_t  place;
+
+    (void) state;
+
+    p.hears = 1;
+    join();
+    process_hear(&p);
+    assert_inbound(&p, XREAD("0-0"));
+    mcp_store_node_renew(&p.store, 0x1111111111111111, 0x2222222222222222);
+    p.cluster->node = 0x2222222222222222;
+    p.taken = p.len;
+
+    say("*1\r\n*2\r\n$26\r\n{mcp}:1:m:1111111111111111\r\n*1\r\n"
+        "*2\r\n$15\r\n1700000000009-0\r\n*2\r\n$1\r\nx\r\n$1\r\ny\r\n");
+
+    mcp_store_node_position(&p.store, MCP_NODE_QUEUE, &place);
+    assert_int_equal(place.ms, 0);
+    assert_int_equal(p.taken, p.len);
+    assert_inbound(&p, "XREAD COUNT 32 BLOCK 501 STREAMS {mcp}:1:told "
+                   "{mcp}:1:heard {mcp}:1:m:2222222222222222 0-0 0-0 0-0");
+}
+
+
+/* A process that stood still gets what another one has heard meanwhile. */
+static void
+test_stood_still(void **state)
+{
+    process_t            q;
+    mcp_node_position_t  place = { 1700000000005, 0 };
+
+    (void) state;
+
+    p.hears = 1;
+    join();
+    process_hear(&p);
+
+    /* it did so until a moment ago */
+
+    mcp_store_node_set_position(&p.store, MCP_NODE_SENT, &place);
+    say(NEWS(2, ENTRY("1700000000005-0", ID("2"), "1700000005000")
+                ENTRY("1700000000006-0", ID("2"), "1700000005000")));
+    assert_int_equal(n_updates, 1);
+
+    /* it still does */
+
+    process_init(&q, p.zone, 1);
+    mcp_store_node_resign(&p.store);
+    assert_int_equal(mcp_store_node_lead(&q.store, p.te.now, 0), 1);
+    say(NEWS(1, ENTRY("1700000000007-0", ID("2"), "1700000005000")));
+    assert_int_equal(n_updates, 1);
+    mcp_store_node_position(&p.store, MCP_NODE_SENT, &place);
+    assert_int_equal(place.ms, 1700000000006);
+    p.cluster->heartbeat.handler(p.cluster);
+    process_pump(&p);
+    assert_false(p.inbound.connected);
+    process_free(&q);
+}
+
+
+/* Nothing of a stranger's harms: it is passed by, once. */
+static void
+test_strange(void **state)
+{
+    size_t  i;
+
+    static const char *const  replies[] = {
+        "*0\r\n",
+        "*1\r\n:1\r\n",
+        "*1\r\n*0\r\n",
+        "*1\r\n*1\r\n$1\r\nl\r\n",
+        "*1\r\n*2\r\n$0\r\n\r\n*0\r\n",
+        "*1\r\n*2\r\n$12\r\n{mcp}:1:told\r\n:7\r\n",
+        NEWS(1, ":1\r\n"),
+        NEWS(1, "*2\r\n$1\r\nx\r\n*0\r\n"),
+        NEWS(1, "*2\r\n$3\r\n1-x\r\n*0\r\n"),
+        NEWS(1, "*2\r\n$3\r\n1-1\r\n*0\r\n"),
+        NEWS(1, "*2\r\n$3\r\n1-1\r\n*-1\r\n"),
+        NEWS(1, "*2\r\n$3\r\n1-1\r\n*1\r\n$1\r\nn\r\n"),
+        NEWS(1, "*2\r\n$3\r\n1-1\r\n*2\r\n$1\r\nk\r\n:5\r\n"),
+        NEWS(1, ENTRY("1-0000000000000", ID("2"), "170000000500x")),
+    };
+
+    (void) state;
+
+    p.hears = 1;
+    join();
+    process_hear(&p);
+
+    for (i = 0; i < sizeof(replies) / sizeof(replies[0]); i++) {
+        p.inbound.taken = p.inbound.len;
+        say(replies[i]);
+        assert_int_equal(p.cluster->reading, 1);
+    }
+
+    assert_int_equal(n_updates, 0);
+
+    /* an error is not asked for again at once */
+
+    say("-WRONGTYPE no stream\r\n");
+    assert_int_equal(p.cluster->reading, 0);
+    assert_non_null(strstr(p.te.last, "XREAD: WRONGTYPE no stream"));
+    p.cluster->heartbeat.handler(p.cluster);
+    assert_int_equal(p.cluster->reading, 1);
+}
+
+
+/* Only who speaks for a node hears. */
+static void
+test_others(void **state)
+{
+    process_t  q;
+
+    (void) state;
+
+    join();
+    process_init(&q, p.zone, 1);
+    q.hears = 1;
+    process_start(&q);
+    process_greet(&q);
+    process_say(&q, WELCOME);
+    assert_int_equal(q.cluster->state, MCP_CLUSTER_MEMBER);
+    assert_int_equal(q.inbound.connects, 0);
+
+    process_lose(&p, "it is gone");
+    q.cluster->heartbeat.handler(q.cluster);
+    process_pump(&q);
+    assert_int_equal(q.inbound.connects, 1);
+
+    process_free(&q);
+}
+
+
+#define test(f)  cmocka_unit_test_setup_teardown(f, setup, teardown)
+
+
+/* However often the connection was lost: who has heard on it hears again
+ * soon. */
+static void
+test_lost(void **state)
+{
+    unsigned  i;
+
+    (void) state;
+
+    p.hears = 1;
+    join();
+
+    for (i = 0; i < 9; i++) {
+        process_hear(&p);
+        assert_inbound(&p, XREAD("0-0"));
+        process_tell(&p, "*-1\r\n", 5);
+        mcp_link_closed(&p.cluster->inbound, "gone");
+        p.inbound.connected = 0;
+        process_wait(&p, 101);
+    }
+
+    /* one that answers nothing is waited for longer and longer */
+
+    for (i = 0; i < 2; i++) {
+        process_hear(&p);
+        mcp_link_closed(&p.cluster->inbound, "gone");
+        p.inbound.connected = 0;
+        process_wait(&p, (200 << i) + 1);
+    }
+
+    process_hear(&p);
+    mcp_link_closed(&p.cluster->inbound, "gone");
+    p.inbound.connected = 0;
+    process_wait(&p, 101);
+    assert_false(p.inbound.connected);
+}
+
+
+int
+main(void)
+{
+    const struct CMUnitTest  tests[] = {
+        test(test_tell),
+        test(test_answers),
+        test(test_away),
+        test(test_off),
+        test(test_hear),
+        test(test_message),
+        test(test_former),
+        test(test_stood_still),
+        test(test_strange),
+        test(test_others),
+        test(test_lost),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

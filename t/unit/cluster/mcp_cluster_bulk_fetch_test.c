@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* Many events that a mirror lacks: they come in batches, and whatever is wrong
+ * with those, a script says it. */
+
+#include "cluster_streams.h"
+
+
+#define MANY  3000
+
+
+static mcp_replication_t *
+copy_of(int i, char c)
+{
+    mcp_replication_t  *copy;
+    mcp_stream_info_t   info = info_of(i, c);
+
+    copy = mcp_replication_get(nodes[i].cluster, &info.ref);
+    assert_non_null(copy);
+
+    return copy;
+}
+
+
+/* A stream of the first node has many events. */
+static void
+begin_many(int n, const char *text)
+{
+    unsigned  i;
+
+    begin_all(n);
+    make(0, 'a');
+
+    for (i = 0; i < MANY; i++) {
+        add(0, 'a', text, -1, MCP_STATE_PROCESSING);
+    }
+
+    UNTIL(copying(0, 'a').acked.seq == MANY);
+}
+
+
+/* It comes to the second one, which has some of them, and is to get more. */
+static void
+come_some(void)
+{
+    uint64_t  seq;
+
+    come(1, 'a', 0, 's');
+    (void) read_from(1, 'a', 0, &seq);
+    UNTIL(info_of(1, 'a').last_seq > 300);
+    assert_in_range(info_of(1, 'a').last_seq, 301, MANY - 1);
+    assert_in_range(copy_of(1, 'a')->ranges, 1, 2);
+}
+
+
+static void
+test_batches(void **state)
+{
+    uint64_t  seq;
+
+    needs_redis();
+
+    begin_many(2, "{\"method\":\"x\"}");
+    assert_string_equal(about(0, "HGET", 'h', 'a', "e"), "14");
+    come_some();
+
+    UNTIL(info_of(1, 'a').last_seq == MANY);
+    assert_int_equal(read_from(1, 'a', 0, &seq), MCP_AGAIN);
+    assert_int_equal(seq, MANY);
+    assert_int_equal(copy_of(1, 'a')->batch, 256);
+    assert_int_equal(copy_of(1, 'a')->ranges, 0);
+
+    /* what comes later may be longer, and is asked for anew */
+
+    add_events(0, 'a', 1400);
+    add(0, 'a', "{\"result\":{}}", 0, MCP_STATE_COMPLETED);
+    UNTIL(read_from(1, 'a', MANY, &seq) == MCP_DONE);
+    assert_int_equal(seq, MANY + 1401);
+    end_all();
+}
+
+
+/* Long events come as the script counts their bytes. */
+static void
+test_long(void **state)
+{
+    char      text[5000];
+    uint64_t  seq;
+
+    needs_redis();
+
+    memset(text, 'x', sizeof(text));
+    memcpy(text, "{\"method\":\"", 11);
+    memcpy(text + sizeof(text) - 3, "\"}", 3);
+
+    begin_all(2);
+    make(0, 'a');
+    add(0, 'a', text, -1, MCP_STATE_PROCESSING);
+    add_events(0, 'a', 600);
+    UNTIL(copying(0, 'a').acked.seq == 601);
+    assert_string_equal(about(0, "HGET", 'h', 'a', "e"), "4999");
+
+    come(1, 'a', 0, 's');
+    assert_int_equal(copy_of(1, 'a')->batch, 0);
+    (void) read_from(1, 'a', 0, &seq);
+    UNTIL(info_of(1, 'a').last_seq == 601);
+    assert_int_equal(read_from(1, 'a', 0, &seq), MCP_AGAIN);
+    assert_int_equal(seq, 601);
+    end_all();
+}
+
+
+/* Redis loses the rest of it: its owner says that again. */
+static void
+test_lost(void **state)
+{
+    uint64_t  seq;
+
+    needs_redis();
+
+    begin_many(2, "{\"method\":\"x\"}");
+    come_some();
+    (void) command(0, "FLUSHALL");
+    add_events(0, 'a', 1);
+    UNTIL(info_of(1, 'a').last_seq == MANY + 1);
+    (void) read_from(1, 'a', 0, &seq);
+    assert_int_equal(seq, MANY + 1);
+    end_all();
+}
+
+
+/* The connection is lost: it goes on over the next one. */
+static void
+test_link(void **state)
+{
+    needs_redis();
+
+    begin_many(2, "{\"method\":\"x\"}");
+    come_some();
+    cut_off(1);
+    UNTIL(info_of(1, 'a').last_seq == MANY);
+    end_all();
+}
+
+
+/* Its client has gone: nothing more is fetched for it. */
+static void
+test_left(void **state)
+{
+    uint64_t  seq;
+
+    needs_redis();
+
+    begin_many(2, "{\"method\":\"x\"}");
+    come_some();
+    (void) read_from(1, 'a', 0, &seq);
+    leave(1, 'a', seq);
+    UNTIL(copying(0, 'a').own.seq == MANY
+          && info_of(0, 'a').consumer_slot == MCP_STORE_NO_SLOT
+          && info_of(0, 'a').sent_seq == seq);
+    assert_in_range(info_of(1, 'a').last_seq, seq, MANY - 1);
+    assert_int_equal(copy_of(1, 'a')->ranges, 0);
+    end_all();
+}
+
+
+/* Somebody else has written into it: nothing of that reaches the client. */
+static void
+test_foreign(void **state)
+{
+    static const char *const  what[] = {
+        "601-0 m no r 0",
+        "601-0 m {}",
+        "601-0 m {} r nothing"
+    };
+
+    size_t    i;
+    uint64_t  seq;
+
+    needs_redis();
+
+    for (i = 0; i < sizeof(what) / sizeof(char *); i++) {
+        begin_all(2);
+        make(0, 'a');
+        add_events(0, 'a', 600);
+        UNTIL(copying(0, 'a').acked.seq == 600);
+        (void) about(0, "XADD", 'e', 'a', what[i]);
+        (void) about(0, "HSET", 'h', 'a', "l 602");
+
+        come(1, 'a', 0, 's');
+        (void) read_from(1, 'a', 0, &seq);
+        UNTIL(copy_of(1, 'a')->full);
+        assert_int_equal(copy_of(1, 'a')->ranges, 0);
+        assert_int_equal(info_of(1, 'a').last_seq, 600);
+        end_all();
+    }
+}
+
+
+int
+main(void)
+{
+    const struct CMUnitTest  tests[] = {
+        cmocka_unit_test(test_batches),
+        cmocka_unit_test(test_long),
+        cmocka_unit_test(test_lost),
+        cmocka_unit_test(test_link),
+        cmocka_unit_test(test_left),
+        cmocka_unit_test(test_foreign),
+    };
+
+    return cmocka_run_group_tests(tests, start, stop);
+}

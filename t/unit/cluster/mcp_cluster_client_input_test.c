@@ -1,0 +1,308 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* Answers for a call at another node arrive, once Redis has them. */
+
+#include "cluster_streams.h"
+
+
+static void
+bring(int i, const mcp_operation_client_input_t *post)
+{
+    assert_int_equal(nodes[i]
+                         .worker->cluster_hooks->send_input(nodes[i].cluster,
+                             post, NULL),
+        MCP_OK);
+}
+
+
+static void
+answer(int i, char c, char session, const char *text)
+{
+    mcp_operation_client_input_t  post;
+
+    memset(&post, 0, sizeof(post));
+    memcpy(post.id, id_of(c), MCP_STREAM_ID_LEN);
+    memset(post.session, session, MCP_DIGEST_LEN);
+    post.data = test_str(text);
+
+    bring(i, &post);
+}
+
+
+/* Takes what has arrived. */
+static const char *
+taken(int i, char c)
+{
+    int                rc;
+    uint64_t           tag;
+    mcp_buf_t          buf;
+    mcp_inbox_item_e   type;
+    mcp_stream_info_t  info = info_of(i, c);
+
+    static char  text[256];
+
+    text[0] = '\0';
+    mcp_buf_init(&buf, &nodes[i].te.env.mem, 4096);
+    rc = mcp_store_take(&nodes[i].store, &info.ref, &type, &tag, &buf);
+
+    if (rc == MCP_OK) {
+        assert_int_equal(type, MCP_INBOX_INPUT);
+        snprintf(text, sizeof(text), "%.*s", (int) buf.len, buf.data);
+    }
+
+    mcp_buf_free(&buf);
+
+    return text;
+}
+
+
+static void
+test_post(void **state)
+{
+    needs_redis();
+
+    begin_all(2);
+    make(0, 'a');
+    UNTIL(copying(0, 'a').created);
+
+    /* of another session; to nobody */
+
+    answer(1, 'a', 'x', "\"wrong\"");
+    answer(1, 'b', 's', "\"wrong\"");
+    answer(1, 'a', 's', "\"one\"");
+    answer(1, 'a', 's', "\"two\"");
+    UNTIL(strcmp(taken(0, 'a'), "\"one\"") == 0);
+    UNTIL(strcmp(taken(0, 'a'), "\"two\"") == 0);
+    all_expire(0);
+
+    /* over */
+
+    add(0, 'a', "{\"result\":{}}", 0, MCP_STATE_COMPLETED);
+    UNTIL(copying(0, 'a').acked.state == MCP_STATE_COMPLETED);
+    answer(1, 'a', 's', "\"late\"");
+    run(1);
+    assert_int_equal(strtol(about(0, "HGET", 'h', 'a', "i"), NULL, 10), 0);
+    end_all();
+}
+
+
+/* Who reads its stream, at whatever node, knows that an answer is on its way
+ * until its owner is through with it. */
+static void
+test_posted(void **state)
+{
+    int       i;
+    uint64_t  seq;
+
+    needs_redis();
+
+    begin_all(3);
+    make(0, 'a');
+    add(0, 'a', "{\"id\":1,\"method\":\"x\"}", -1,
+        MCP_STATE_INPUT_REQUIRED);
+    UNTIL(copying(0, 'a').acked.seq == 1);
+    come(1, 'a', 0, 's');
+    assert_int_equal(read_from(1, 'a', 0, &seq), MCP_AGAIN);
+
+    for (i = 0; i < 2; i++) {
+        assert_int_equal(info_of(i, 'a').state, MCP_STATE_INPUT_REQUIRED);
+        assert_int_equal(info_of(i, 'a').posted, 0);
+    }
+
+    /* news of before do not make it forgotten */
+
+    answer(2, 'a', 's', "\"one\"");
+    mcp_store_remote_inputs(&nodes[1].store, id_of('a'), 1);
+    mcp_store_replication_got(&nodes[1].store, id_of('a'), 0);
+    assert_int_equal(info_of(1, 'a').posted, 1);
+
+    UNTIL(info_of(0, 'a').posted == 1);
+    come(1, 'a', 0, 's');
+    assert_int_equal(info_of(1, 'a').posted, 1);
+
+    assert_string_equal(taken(0, 'a'), "\"one\"");
+    assert_int_equal(info_of(0, 'a').posted, 1);
+
+    /* it finds that there is nothing more, and has ignored what there was */
+
+    assert_string_equal(taken(0, 'a'), "");
+    assert_int_equal(info_of(0, 'a').posted, 0);
+    UNTIL(info_of(1, 'a').posted == 0);
+    assert_string_equal(about(0, "HGET", 'h', 'a', "h"), "1");
+    all_expire(0);
+    end_all();
+}
+
+
+/* A node that knows of an answer before it has arrived waits for it. */
+static void
+test_posted_here(void **state)
+{
+    needs_redis();
+
+    begin_all(2);
+    make(0, 'a');
+    add(0, 'a', "{\"id\":1,\"method\":\"x\"}", -1,
+        MCP_STATE_INPUT_REQUIRED);
+    UNTIL(copying(0, 'a').acked.seq == 1);
+    assert_int_equal(info_of(0, 'a').shared, 1);
+    assert_int_equal(info_of(0, 'a').posted, 0);
+    mcp_store_remote_inputs(&nodes[0].store, id_of('a'), 1);
+    assert_int_equal(info_of(0, 'a').posted, 1);
+
+    answer(1, 'a', 's', "\"one\"");
+    UNTIL(strcmp(taken(0, 'a'), "\"one\"") == 0);
+    assert_string_equal(taken(0, 'a'), "");
+    assert_int_equal(info_of(0, 'a').posted, 0);
+    end_all();
+}
+
+
+/* What is brought to the owner's node arrives in the same order, whatever has
+ * become of the process that brought it. */
+static void
+test_own(void **state)
+{
+    needs_redis();
+
+    begin_all(2);
+    make(0, 'a');
+    UNTIL(copying(0, 'a').created);
+    answer(0, 'a', 's', "\"one\"");
+    UNTIL(strcmp(about(0, "HGET", 'h', 'a', "s"), "1") == 0);
+    answer(1, 'a', 's', "\"two\"");
+    UNTIL(strcmp(taken(0, 'a'), "\"one\"") == 0);
+    UNTIL(strcmp(taken(0, 'a'), "\"two\"") == 0);
+    assert_string_equal(taken(0, 'a'), "");
+    UNTIL(strcmp(about(0, "HGET", 'h', 'a', "h"), "2") == 0);
+    end_all();
+}
+
+
+/* A failover has lost their numbers: the next ones are new all the same. */
+static void
+test_lost(void **state)
+{
+    needs_redis();
+
+    begin_all(2);
+    make(0, 'a');
+    UNTIL(copying(0, 'a').created);
+    answer(1, 'a', 's', "\"one\"");
+    UNTIL(strcmp(taken(0, 'a'), "\"one\"") == 0);
+    assert_string_equal(taken(0, 'a'), "");
+    UNTIL(strcmp(about(0, "HGET", 'h', 'a', "h"), "1") == 0);
+
+    (void) about(0, "HSET", 'h', 'a', "s 0 h 0");
+    mcp_store_replication_query(&nodes[0].store, id_of('a'));
+    UNTIL(strcmp(about(0, "HGET", 'h', 'a', "h"), "1") == 0);
+    assert_string_equal(about(0, "HGET", 'h', 'a', "s"), "1");
+    answer(1, 'a', 's', "\"two\"");
+    UNTIL(strcmp(taken(0, 'a'), "\"two\"") == 0);
+    assert_string_equal(taken(0, 'a'), "");
+    UNTIL(strcmp(about(0, "HGET", 'h', 'a', "h"), "2") == 0);
+    end_all();
+}
+
+
+/* Answers to a task's questions, which nobody is asked again; its end. */
+static void
+test_task(void **state)
+{
+    mcp_operation_client_input_t  post;
+    mcp_stream_info_t             info;
+
+    needs_redis();
+
+    begin_all(2);
+    make(0, 'a');
+    info = info_of(0, 'a');
+    assert_int_equal(mcp_store_keep(&nodes[0].store, &info.ref,
+                                    real_now() + 60000, real_now()),
+                     MCP_OK);
+    add(0, 'a', "{\"a\":1,\"b\":2}", -1, MCP_STATE_INPUT_REQUIRED);
+    UNTIL(copying(0, 'a').acked.seq == 1);
+
+    memset(&post, 0, sizeof(post));
+    post.what = MCP_OPERATION_INPUT_TASK;
+    memcpy(post.id, id_of('a'), MCP_STREAM_ID_LEN);
+    memset(post.principal, 'x', MCP_DIGEST_LEN);
+    post.seq = 1;
+    post.bits = 2;
+    post.all = 3;
+    post.data = mcp_str("{\"1\":{}}");
+
+    /* another principal's */
+
+    bring(1, &post);
+    run(1);
+    assert_non_null(strstr(about(0, "HGET", 'h', 'a', "v"), " 0"));
+
+    /* to what it had asked before */
+
+    memset(post.principal, 'p', MCP_DIGEST_LEN);
+    post.seq = 7;
+    bring(1, &post);
+    UNTIL(strcmp(about(0, "HGET", 'h', 'a', "h"), "1") == 0);
+    assert_non_null(strstr(about(0, "HGET", 'h', 'a', "v"), " 0"));
+    assert_int_equal(copying(0, 'a').given, 0);
+
+    post.seq = 1;
+    bring(1, &post);
+    UNTIL(copying(0, 'a').given == 2);
+    assert_int_equal(info_of(0, 'a').state, MCP_STATE_INPUT_REQUIRED);
+    post.bits = 1;
+    post.data = mcp_str("{\"0\":{}}");
+    bring(1, &post);
+    UNTIL(info_of(0, 'a').state == MCP_STATE_PROCESSING);
+
+    post.what = MCP_OPERATION_INPUT_CANCEL;
+    bring(1, &post);
+    UNTIL(info_of(0, 'a').cancelled == 1);
+    all_expire(0);
+    end_all();
+}
+
+
+/* Nobody can fill Redis by answers that nobody takes. */
+static void
+test_full(void **state)
+{
+    unsigned  i;
+    char      text[200001];
+
+    needs_redis();
+
+    begin_all(2);
+    make(0, 'a');
+    UNTIL(copying(0, 'a').created);
+    memset(text, 'x', sizeof(text) - 1);
+    text[0] = '"';
+    text[sizeof(text) - 2] = '"';
+    text[sizeof(text) - 1] = '\0';
+
+    for (i = 0; i < 8; i++) {
+        answer(1, 'a', 's', text);
+        run(1);
+    }
+
+    assert_string_equal(about(1, "HGET", 'h', 'a', "i"), "1000000");
+    end_all();
+}
+
+
+int
+main(void)
+{
+    const struct CMUnitTest  tests[] = {
+        cmocka_unit_test(test_post),
+        cmocka_unit_test(test_posted),
+        cmocka_unit_test(test_posted_here),
+        cmocka_unit_test(test_own),
+        cmocka_unit_test(test_lost),
+        cmocka_unit_test(test_task),
+        cmocka_unit_test(test_full),
+    };
+
+    return cmocka_run_group_tests(tests, start, stop);
+}

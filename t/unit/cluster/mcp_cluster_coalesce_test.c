@@ -1,0 +1,320 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* Of several that ask for the same, at whatever node, one is the first; the
+ * others join it. */
+
+#include "cluster_streams.h"
+
+
+#define READER  78
+
+
+static const unsigned char  digest[MCP_DIGEST_LEN] = "asked for again";
+static int                  says[NODES];
+
+
+static void
+said_first(void *data, int rc)
+{
+    *(int *) data = rc;
+}
+
+
+/* Makes a stream for a client that asks, and claims it. */
+static void
+claim(int i, char c, unsigned once)
+{
+    mcp_operation_t    *op;
+    mcp_stream_ref_t    ref;
+    mcp_stream_spec_t   spec;
+
+    fill_spec(&spec, c);
+    spec.join = digest;
+    spec.join_once = once;
+    spec.held = 1;
+    spec.consumer = HANDLE;
+    assert_int_equal(mcp_store_create(&nodes[i].store, &spec, real_now(),
+                                      &ref),
+                     MCP_OK);
+    nodes[i].worker->cluster_hooks->replicate(nodes[i].cluster, &ref, 0);
+
+    op = mcp_mem_calloc(&nodes[i].te.env.mem, sizeof(mcp_operation_t));
+    assert_non_null(op);
+    op->worker = nodes[i].worker;
+    op->handler = said_first;
+    op->data = &says[i];
+    op->rc = MCP_AGAIN;
+    says[i] = MCP_AGAIN;
+    assert_int_equal(nodes[i]
+                         .worker->cluster_hooks
+                         ->await_replication(nodes[i].cluster, &ref, op),
+        MCP_AGAIN);
+}
+
+
+static void
+begins(int i, char c)
+{
+    mcp_stream_info_t  info = info_of(i, c);
+
+    mcp_store_join_release(&nodes[i].store, &info.ref);
+}
+
+
+static void
+goes(int i, char c)
+{
+    mcp_stream_info_t  info = info_of(i, c);
+
+    mcp_store_free(&nodes[i].store, &info.ref);
+}
+
+
+/* Finds what is joined at a node, as who has just asked does. */
+static int
+found(int i, unsigned once, mcp_stream_info_t *info)
+{
+    mcp_stream_spec_t  spec;
+
+    fill_spec(&spec, 'x');
+    spec.join = digest;
+    spec.join_once = once;
+    spec.join_known = 1;
+
+    return mcp_store_join_find(&nodes[i].store, &spec, real_now(), info);
+}
+
+
+static void
+joins(int i, char c, uint64_t after)
+{
+    mcp_cursor_t       cursor;
+    mcp_stream_info_t  info = info_of(i, c);
+
+    assert_int_equal(mcp_store_join(&nodes[i].store, &info.ref, READER, after,
+                                    &cursor),
+                     MCP_OK);
+}
+
+
+/* It is held until its call begins; who has joined elsewhere makes it go on. */
+static void
+test_joined(void **state)
+{
+    mcp_stream_info_t  info;
+
+    needs_redis();
+
+    begin_all(2);
+    claim(0, 'a', 0);
+    UNTIL(says[0] == MCP_OK);
+
+    claim(1, 'b', 0);
+    UNTIL(says[1] == MCP_ERR_EXISTS);
+    goes(1, 'b');
+    assert_int_equal(found(1, 0, &info), MCP_OK);
+    assert_memory_equal(info.ref.id, id_of('a'), MCP_STREAM_ID_LEN);
+    assert_int_equal(info.mirror, 1);
+    assert_int_equal(info.held, 1);
+    joins(1, 'a', 0);
+
+    begins(0, 'a');
+    UNTIL(!info_of(1, 'a').held);
+    assert_int_equal(info_of(1, 'a').attended, 1);
+
+    add_events(0, 'a', 2);
+    UNTIL(info_of(1, 'a').last_seq == 2);
+
+    /* its client has left: what is read elsewhere counts */
+
+    leave(0, 'a', 0);
+    UNTIL(!info_of(1, 'a').attended);
+    add(0, 'a', "{\"result\":{}}", 0, MCP_STATE_COMPLETED);
+    UNTIL(info_of(1, 'a').state == MCP_STATE_COMPLETED);
+    assert_int_equal(info_of(0, 'a').sent_seq, 0);
+    info = info_of(1, 'a');
+    mcp_store_unwatch(&nodes[1].store, &info.ref, READER, 3, real_now());
+    UNTIL(info_of(0, 'a').sent_seq == 3);
+
+    /* it can be joined as long as it is kept */
+
+    claim(1, 'c', 0);
+    UNTIL(says[1] == MCP_ERR_EXISTS);
+    all_expire(0);
+    end_all();
+}
+
+
+/* What is found at its own node by the time when Redis is to be asked takes its
+ * place. */
+static void
+test_hidden(void **state)
+{
+    mcp_stream_ref_t    ref;
+    mcp_stream_info_t   info;
+    mcp_stream_spec_t   spec;
+
+    needs_redis();
+
+    begin_all(2);
+    claim(0, 'a', 0);
+    UNTIL(says[0] == MCP_OK);
+    claim(1, 'b', 0);
+    UNTIL(says[1] == MCP_ERR_EXISTS);
+    goes(1, 'b');
+
+    claim(1, 'c', 0);
+    fill_spec(&spec, 'a');
+    spec.join = digest;
+    assert_int_equal(mcp_store_mirror(&nodes[1].store, &spec, 1, 0, 0,
+                                      real_now(), &ref),
+                     MCP_OK);
+    UNTIL(says[1] != MCP_AGAIN);
+    assert_int_equal(says[1], MCP_ERR_EXISTS);
+    goes(1, 'c');
+    assert_int_equal(found(1, 0, &info), MCP_OK);
+    assert_memory_equal(info.ref.id, id_of('a'), MCP_STREAM_ID_LEN);
+    end_all();
+}
+
+
+/* Once it was sent the next one is the first. */
+static void
+test_once(void **state)
+{
+    mcp_stream_info_t  info;
+
+    needs_redis();
+
+    begin_all(2);
+    claim(0, 'a', 1);
+    UNTIL(says[0] == MCP_OK);
+    begins(0, 'a');
+    claim(1, 'b', 1);
+    UNTIL(says[1] == MCP_ERR_EXISTS);
+    goes(1, 'b');
+    joins(1, 'a', 0);
+    add(0, 'a', "{\"result\":{}}", 0, MCP_STATE_COMPLETED);
+    leave(0, 'a', 1);
+    UNTIL(found(1, 1, &info) == MCP_ERR_NOT_FOUND);
+
+    claim(1, 'c', 1);
+    UNTIL(says[1] == MCP_OK);
+    end_all();
+}
+
+
+/* What somebody else has read does not count while its client is there. */
+static void
+test_attended(void **state)
+{
+    mcp_stream_info_t  info;
+
+    needs_redis();
+
+    begin_all(2);
+    claim(0, 'a', 1);
+    UNTIL(says[0] == MCP_OK);
+    begins(0, 'a');
+    claim(1, 'b', 1);
+    UNTIL(says[1] == MCP_ERR_EXISTS);
+    goes(1, 'b');
+    joins(1, 'a', 0);
+    add(0, 'a', "{\"result\":{}}", 0, MCP_STATE_COMPLETED);
+    UNTIL(info_of(1, 'a').state == MCP_STATE_COMPLETED);
+    assert_int_equal(info_of(1, 'a').attended, 1);
+
+    info = info_of(1, 'a');
+    mcp_store_unwatch(&nodes[1].store, &info.ref, READER, 1, real_now());
+    assert_int_equal(info_of(1, 'a').sent_seq, 1);
+    assert_int_equal(found(1, 1, &info), MCP_OK);
+    end_all();
+}
+
+
+/* A call that was never begun, or was ended, is joined by nobody. */
+static void
+test_gone(void **state)
+{
+    needs_redis();
+
+    begin_all(2);
+    claim(0, 'a', 0);
+    UNTIL(says[0] == MCP_OK);
+    claim(1, 'b', 0);
+    UNTIL(says[1] == MCP_ERR_EXISTS);
+    goes(1, 'b');
+    joins(1, 'a', 0);
+    goes(0, 'a');
+    UNTIL(!is_at(1, 'a'));
+
+    claim(1, 'c', 0);
+    UNTIL(says[1] == MCP_OK);
+    end_all();
+}
+
+
+/* Redis has lost keys: no call is the first one of its key until every node has
+ * had the time to write its own again. */
+static void
+test_emptied(void **state)
+{
+    needs_redis();
+
+    begin_all(2);
+    claim(0, 'a', 0);
+    UNTIL(says[0] == MCP_OK);
+    begins(0, 'a');
+    add_events(0, 'a', 1);
+    UNTIL(copying(0, 'a').acked.seq == 1);
+
+    (void) command(1, "FLUSHALL");
+    claim(1, 'b', 0);
+    run(1);
+    assert_int_equal(says[1], MCP_AGAIN);
+    assert_int_equal(copying(1, 'b').created, 0);
+    UNTIL(says[1] != MCP_AGAIN);
+    assert_int_equal(says[1], MCP_ERR_EXISTS);
+    goes(1, 'b');
+    assert_true(is_at(1, 'a'));
+    end_all();
+}
+
+
+/* The node of a call is dead: who has joined gets what comes of it. */
+static void
+test_dead(void **state)
+{
+    needs_redis();
+
+    begin_all(3);
+    claim(0, 'a', 0);
+    UNTIL(says[0] == MCP_OK);
+    begins(0, 'a');
+    claim(1, 'b', 0);
+    UNTIL(says[1] == MCP_ERR_EXISTS);
+    goes(1, 'b');
+    joins(1, 'a', 0);
+    end(0);
+    UNTIL(!is_at(1, 'a') || info_of(1, 'a').state >= MCP_STATE_COMPLETED
+          || !info_of(1, 'a').mirror
+          || (is_at(2, 'a') && !info_of(2, 'a').mirror));
+    end_all();
+}
+
+
+int
+main(void)
+{
+    const struct CMUnitTest  tests[] = {
+        cmocka_unit_test(test_joined),
+        cmocka_unit_test(test_hidden),
+        cmocka_unit_test(test_once),
+        cmocka_unit_test(test_attended),
+        cmocka_unit_test(test_gone),
+        cmocka_unit_test(test_emptied),
+        cmocka_unit_test(test_dead)
+    };
+
+    return cmocka_run_group_tests(tests, start, stop);
+}

@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* Many streams of which nothing is new, in one command.  Redis keeps how long a
+ * stream lasts, "z", whenever it is told all of it; so what a test writes there
+ * is still there after the stream was only kept. */
+
+#include "cluster_streams.h"
+
+
+#define MARK  "12345"
+
+
+/* Three idle streams of one event each, of which Redis was told all some time
+ * ago. */
+static void
+begin_idle(void)
+{
+    int                 i;
+    mcp_replication_t  *copy;
+    mcp_stream_info_t   info;
+
+    begin_all(1);
+    nodes[0].conf.node_timeout = 600000;
+
+    for (i = 'a'; i <= 'c'; i++) {
+        make(0, i);
+        add_events(0, i, 1);
+        UNTIL(copying(0, i).acked.seq == 1);
+        (void) about(0, "HSET", 'h', i, "z " MARK);
+        (void) about(0, "PEXPIRE", 'h', i, "1000");
+        assert_true(mcp_replication_has(nodes[0].cluster, id_of(i), &info));
+        copy = mcp_replication_get(nodes[0].cluster, &info.ref);
+        copy->time -= 100000;
+    }
+}
+
+
+static int
+is_kept(int name)
+{
+    return atol(about(0, "PTTL", 'h', name, "")) > 100000;
+}
+
+
+/* Whether Redis was told no more of it than that it goes on. */
+static int
+is_only_kept(int name)
+{
+    return is_kept(name)
+           && strcmp(about(0, "HGET", 'h', name, "z"), MARK) == 0;
+}
+
+
+static void
+keep(void)
+{
+    mcp_keep_all(nodes[0].cluster);
+    assert_int_equal(nodes[0].cluster->keeping, 1);
+    assert_int_equal(nodes[0].cluster->link.n_pending, 1);
+    UNTIL(!nodes[0].cluster->keeping);
+}
+
+
+static void
+test_idle(void **state)
+{
+    int  i;
+
+    needs_redis();
+
+    begin_idle();
+    keep();
+
+    for (i = 'a'; i <= 'c'; i++) {
+        assert_true(is_only_kept(i));
+    }
+
+    all_expire(0);
+
+    /* none is due */
+
+    mcp_keep_all(nodes[0].cluster);
+    assert_int_equal(nodes[0].cluster->keeping, 0);
+    assert_int_equal(nodes[0].cluster->link.n_pending, 0);
+
+    /* events follow as before */
+
+    add_events(0, 'a', 1);
+    UNTIL(copying(0, 'a').acked.seq == 2);
+    assert_string_equal(about(0, "HGET", 'h', 'a', "l"), "2");
+    end_all();
+}
+
+
+/* Redis has lost one of them, another node has got one, and a client waits for
+ * an event of one. */
+static void
+test_news(void **state)
+{
+    needs_redis();
+
+    begin_idle();
+    (void) about(0, "DEL", 'h', 'a', "");
+    (void) about(0, "HSET", 'h', 'b', "y 2_1");
+    keep();
+    assert_true(is_only_kept('c'));
+    UNTIL(is_kept('a'));
+    UNTIL(is_kept('b'));
+    assert_string_not_equal(about(0, "HGET", 'h', 'b', "z"), MARK);
+    assert_string_equal(about(0, "HGET", 'h', 'a', "l"), "1");
+    all_expire(0);
+    end_all();
+
+    begin_idle();
+    (void) about(0, "HSET", 'h', 'a', "o 00000000000000ff");
+    keep();
+    assert_true(is_only_kept('b'));
+    assert_true(is_only_kept('c'));
+    UNTIL(node_info(0).counts[MCP_NODE_FENCED] == 1);
+    end_all();
+}
+
+
+/* Something else stands in the place of one of them. */
+static void
+test_foreign(void **state)
+{
+    needs_redis();
+
+    begin_idle();
+    (void) about(0, "DEL", 'h', 'a', "");
+    (void) about(0, "SET", 'h', 'a', "x");
+    keep();
+    assert_true(is_only_kept('b'));
+    assert_true(is_only_kept('c'));
+    UNTIL(strstr(node_info(0).error, "WRONGTYPE") != NULL);
+    end_all();
+}
+
+
+/* The link is lost: each of them is told when it is up. */
+static void
+test_lost(void **state)
+{
+    int  i;
+
+    needs_redis();
+
+    begin_idle();
+    mcp_keep_all(nodes[0].cluster);
+    assert_int_equal(nodes[0].cluster->keeping, 1);
+    process_lose(&nodes[0], "lost");
+    assert_int_equal(nodes[0].cluster->keeping, 0);
+    rerun(0);
+
+    for (i = 'a'; i <= 'c'; i++) {
+        UNTIL(is_kept(i));
+        assert_string_not_equal(about(0, "HGET", 'h', i, "z"), MARK);
+    }
+
+    end_all();
+}
+
+
+int
+main(void)
+{
+    const struct CMUnitTest  tests[] = {
+        cmocka_unit_test(test_idle),
+        cmocka_unit_test(test_news),
+        cmocka_unit_test(test_foreign),
+        cmocka_unit_test(test_lost),
+    };
+
+    return cmocka_run_group_tests(tests, start, stop);
+}

@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* What is said first on a link, and what servers answer that cannot be used. */
+
+#include "cluster_driver.h"
+
+
+static process_t  p;
+
+
+static int
+setup(void **state)
+{
+    (void) state;
+
+    process_init(&p, NULL, 0);
+
+    return 0;
+}
+
+
+static int
+teardown(void **state)
+{
+    (void) state;
+
+    process_free(&p);
+
+    return 0;
+}
+
+
+static void
+test_good(void **state)
+{
+    (void) state;
+
+    process_start(&p);
+    process_greet(&p);
+    assert_int_equal(p.te.logged, 1);
+    assert_string_equal(p.te.info, "cluster: connected to one:6379");
+    assert_memory_equal(p.cluster->script[MCP_SCRIPT_REGISTER],
+                        "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa", 40);
+    assert_memory_equal(p.cluster->script[MCP_SCRIPT_HEARTBEAT],
+                        "bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb", 40);
+}
+
+
+static void
+test_password(void **state)
+{
+    (void) state;
+
+    p.conf.password = mcp_str("secret");
+    p.conf.db = 3;
+    process_start(&p);
+    process_open(&p);
+    assert_command(&p, "HELLO 2 AUTH default secret");
+    assert_command(&p, "SELECT 3");
+    assert_command(&p, "ROLE");
+    process_say(&p, GOOD_HELLO "+OK\r\n" GOOD_ROLE GOOD_INFO GOOD_SHAS);
+    assert_int_equal(p.cluster->link.state, MCP_LINK_UP);
+
+    process_lose(&p, "gone");
+    p.conf.user = mcp_str("me");
+    process_wait(&p, 101);
+    process_open(&p);
+    assert_command(&p, "HELLO 2 AUTH me secret");
+}
+
+
+/* Each ends the attempt with one line of its own, which has no secret. */
+static void
+test_bad(void **state)
+{
+    char      line[256];
+    unsigned  i;
+
+    static const struct {
+        const char  *says;
+        const char  *line;
+    } bad[] = {
+        { "-WRONGPASS invalid username-password pair\r\n",
+          "HELLO: WRONGPASS invalid username-password pair" },
+        { "-ERR unknown command `HELLO`\r\n",
+          "HELLO: ERR unknown command `HELLO`" },
+        { "-NOAUTH HELLO must be called with the client already "
+          "authenticated\r\n",
+          "NOAUTH HELLO must be called with the client already "
+          "authenticated" },
+        { "+OK\r\n", "HELLO: not a reply of Redis" },
+        { "*0\r\n", "HELLO: not a reply of Redis" },
+        { "*2\r\n$7\r\nversion\r\n:7\r\n", "HELLO: not a reply of Redis" },
+        { "*1\r\n$7\r\nversion\r\n", "HELLO: not a reply of Redis" },
+        { "*2\r\n$7\r\nversion\r\n$5\r\n6.0.9\r\n",
+          "its version is 6.0.9, but at least 6.2 is required" },
+        { "*2\r\n$7\r\nversion\r\n$5\r\n5.9.9\r\n",
+          "its version is 5.9.9, but at least 6.2 is required" },
+        { "*2\r\n$7\r\nversion\r\n$5\r\nx.y.z\r\n",
+          "its version is x.y.z, but at least 6.2 is required" },
+        { GOOD_HELLO "-ERR DB index is out of range\r\n",
+          "SELECT: ERR DB index is out of range" },
+        { GOOD_HELLO "+OK\r\n*5\r\n$5\r\nslave\r\n$1\r\na\r\n:1\r\n$1\r\na\r\n"
+          ":1\r\n",
+          "it is not a master (slave)" },
+        { GOOD_HELLO "+OK\r\n:1\r\n", "it is not a master ()" },
+        { GOOD_HELLO "+OK\r\n-NOPERM this user has no permissions\r\n",
+          "ROLE: NOPERM this user has no permissions: Redis's user \"default\" "
+          "needs the rules ~{mcp}:* +@all -@admin -@dangerous +info +role" },
+        { GOOD_HELLO "+OK\r\n" GOOD_ROLE GOOD_INFO "-ERR no\r\n",
+          "SCRIPT LOAD: ERR no" },
+        { GOOD_HELLO "+OK\r\n" GOOD_ROLE GOOD_INFO "$3\r\nabc\r\n",
+          "SCRIPT LOAD: not a reply of Redis" },
+        { GOOD_HELLO "+OK\r\n" GOOD_ROLE GOOD_INFO "+OK\r\n",
+          "SCRIPT LOAD: not a reply of Redis" },
+    };
+
+    (void) state;
+
+    p.conf.db = 3;
+    process_start(&p);
+
+    for (i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+        p.te.last[0] = '\0';
+        mcp_store_node_insist(&p.store);
+        process_open(&p);
+        process_say(&p, bad[i].says);
+        assert_int_equal(p.cluster->link.state, MCP_LINK_DOWN);
+        assert_int_equal(p.disconnects, i + 1);
+        snprintf(line, sizeof(line), "cluster: one:6379: %s", bad[i].line);
+        assert_string_equal(p.te.last, line);
+        mcp_cluster_destroy(p.cluster);
+        p.cluster = NULL;
+        process_start(&p);
+    }
+}
+
+
+/* A server that throws keys away is warned of; one that does not tell is
+ * not. */
+static void
+test_info(void **state)
+{
+    (void) state;
+
+    process_start(&p);
+    process_open(&p);
+    process_say(&p, GOOD_HELLO GOOD_ROLE
+                    "$30\r\nmaxmemory_policy:allkeys-lru\r\n\r\n" GOOD_SHAS);
+    assert_int_equal(p.cluster->link.state, MCP_LINK_UP);
+    assert_string_equal(p.te.last, "cluster: one:6379 may evict keys: set "
+                                   "maxmemory-policy to noeviction");
+
+    process_lose(&p, "gone");
+    process_wait(&p, 101);
+    p.te.last[0] = '\0';
+    process_open(&p);
+    process_say(&p, GOOD_HELLO GOOD_ROLE "-NOPERM no\r\n" GOOD_SHAS);
+    assert_int_equal(p.cluster->link.state, MCP_LINK_UP);
+    assert_null(strstr(p.te.last, "evict"));
+}
+
+
+/* A Sentinel leads to the master, each time anew. */
+static void
+test_sentinel(void **state)
+{
+    (void) state;
+
+    p.conf.sentinel = mcp_str("main");
+    p.conf.password = mcp_str("secret");
+    p.conf.n_seeds = 2;
+    p.conf.seeds[1].path = mcp_str("/run/sentinel");
+
+    process_start(&p);
+    process_open(&p);
+    assert_command(&p, "SENTINEL get-master-addr-by-name main");
+    assert_command(&p, "");
+    process_say(&p, "*2\r\n$8\r\n10.0.0.7\r\n$4\r\n6380\r\n");
+    assert_int_equal(p.disconnects, 1);
+    process_wait(&p, 0);
+    assert_str_is(mcp_link_target(p.link)->host, "10.0.0.7");
+    assert_int_equal(mcp_link_target(p.link)->port, 6380);
+
+    process_open(&p);
+    assert_command(&p, "HELLO 2 AUTH default secret");
+    process_say(&p, GOOD_ALL);
+    assert_int_equal(p.cluster->link.state, MCP_LINK_UP);
+
+    /* it is not a master any more: another Sentinel is asked, which is asked by
+     * a Unix socket */
+
+    process_say(&p,
+                "-READONLY You can't write against a read only replica.\r\n");
+    process_wait(&p, 101);
+    assert_int_equal(mcp_link_target(p.link)->host.len, 0);
+    assert_str_is(mcp_link_target(p.link)->path, "/run/sentinel");
+    process_open(&p);
+    assert_command(&p, "SENTINEL get-master-addr-by-name main");
+    process_say(&p, "*-1\r\n");
+    assert_string_equal(p.te.info, "cluster: /run/sentinel: it has no master "
+                                   "with that name");
+
+    process_wait(&p, 201);
+    process_open(&p);
+    process_say(&p, "*1\r\n$1\r\na\r\n");
+    assert_string_equal(p.te.info, "cluster: one:6379: SENTINEL: not a reply "
+                                   "of Redis");
+
+    process_wait(&p, 201);
+    process_open(&p);
+    process_say(&p, "-ERR unknown command\r\n");
+    assert_string_equal(p.te.info, "cluster: /run/sentinel: SENTINEL: ERR "
+                                   "unknown command");
+}
+
+
+int
+main(void)
+{
+    const struct CMUnitTest  tests[] = {
+        cmocka_unit_test_setup_teardown(test_good, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_password, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_bad, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_info, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_sentinel, setup, teardown),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

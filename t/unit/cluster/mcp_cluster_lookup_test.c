@@ -1,0 +1,319 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* A client asks about a stream at a node that does not have it. */
+
+#include "cluster_streams.h"
+
+
+static mcp_operation_stream_t  stream;
+static mcp_stream_info_t  found;
+static int                answered;
+static char               listed[16], event[64];
+static mcp_store_lookup_t  look_of;
+
+
+/* The root of who asks: notes the answer, and waits for ever. */
+static int
+look_root(mcp_exchange_t *x)
+{
+    const mcp_found_t  *it;
+
+    answered = mcp_operation_lookup(x, &stream);
+
+    if (answered != MCP_AGAIN) {
+        it = mcp_operation_found(x, stream.id);
+        assert_null(mcp_operation_found(x, id_of('z')));
+        memset(&found, 0, sizeof(found));
+
+        if (it) {
+            found = it->lookup.info;
+            look_of = it->lookup;
+            snprintf(event, sizeof(event), "%.*s", (int) it->event.len,
+                     it->event.len ? it->event.data : "");
+        }
+    }
+
+    return MCP_AGAIN;
+}
+
+
+/* Asks, as a client that has event "after"; returns the answer. */
+static int
+op(int i, int (*root)(mcp_exchange_t *x), char c, uint64_t after, char session,
+    char principal)
+{
+    mcp_exchange_t  x;
+
+    memset(&x, 0, sizeof(x));
+    x.worker = nodes[i].worker;
+    mcp_arena_init(&x.arena, &nodes[i].te.env.mem);
+
+    memset(&stream, 0, sizeof(stream));
+    memcpy(stream.id, id_of(c), MCP_STREAM_ID_LEN);
+    memset(stream.session, session, MCP_DIGEST_LEN);
+    memset(stream.principal, principal, MCP_DIGEST_LEN);
+    stream.any_session = session == '*';
+    stream.task = session == '*';
+    stream.after = after;
+
+    assert_int_equal(mcp_operation_now(&x, root), MCP_AGAIN);
+    assert_int_equal(mcp_operation_waits(&x), answered == MCP_AGAIN);
+
+    if (answered == MCP_AGAIN) {
+        run(i);
+    }
+
+    mcp_operation_leave(&x);
+    mcp_arena_destroy(&x.arena);
+
+    return answered;
+}
+
+
+static int
+lookup(int i, char c, uint64_t after, char session, char principal)
+{
+    return op(i, look_root, c, after, session, principal);
+}
+
+
+static void
+test_look(void **state)
+{
+    uint64_t           since;
+    mcp_stream_info_t  info;
+
+    needs_redis();
+
+    begin_all(2);
+    make(0, 'a');
+    add_events(0, 'a', 4);
+    UNTIL(copying(0, 'a').acked.seq == 4);
+    info = info_of(0, 'a');
+    since = real_now() - 1000;
+    mcp_store_unwatch(&nodes[0].store, &info.ref, HANDLE, 2, since);
+
+    assert_int_equal(lookup(1, 'a', 3, 's', 'p'), MCP_OK);
+    assert_int_equal(found.last_seq, 4);
+    assert_int_equal(found.first_seq, 1);
+    assert_int_equal(found.confirmed_seq, 3);
+    assert_int_equal(found.state, MCP_STATE_PROCESSING);
+    assert_int_equal(found.kind, MCP_STREAM_CALL);
+    assert_int_equal(found.max_wait, 60000);
+    assert_int_equal(found.session[0], 's');
+    assert_int_equal(found.mirror, 1);
+    assert_int_equal(found.posted, 0);
+    assert_string_equal(found.name, "count");
+    assert_false(is_at(1, 'a'));
+
+    /* its owner knows what is confirmed, and its time starts anew */
+
+    UNTIL(info_of(0, 'a').confirmed_seq == 3);
+    UNTIL(info_of(0, 'a').unattended > since);
+
+    /* less is not taken back */
+
+    assert_int_equal(lookup(1, 'a', 0, '*', 'p'), MCP_OK);
+    assert_int_equal(found.confirmed_seq, 3);
+
+    /* answers are on their way; it is over */
+
+    (void) about(0, "HSET", 'h', 'a', "s 7");
+    assert_int_equal(lookup(1, 'a', 0, 's', 'p'), MCP_OK);
+    assert_int_equal(found.posted, 1);
+    (void) about(0, "HSET", 'h', 'a', "h 7");
+    assert_int_equal(lookup(1, 'a', 0, 's', 'p'), MCP_OK);
+    assert_int_equal(found.posted, 0);
+    add(0, 'a', "{\"error\":{}}", MCP_STORE_ERROR, MCP_STATE_FAILED);
+    UNTIL(copying(0, 'a').acked.state == MCP_STATE_FAILED);
+    assert_int_equal(lookup(1, 'a', 0, 's', 'p'), MCP_OK);
+    assert_int_equal(found.state, MCP_STATE_FAILED);
+    assert_int_equal(found.last_seq, 5);
+    all_expire(0);
+    end_all();
+}
+
+
+/* A task, with what it asks. */
+static void
+test_task(void **state)
+{
+    uint64_t           expires;
+    mcp_stream_info_t  info;
+
+    needs_redis();
+
+    begin_all(2);
+    make(0, 'a');
+    info = info_of(0, 'a');
+    expires = real_now() + 600000;
+    assert_int_equal(mcp_store_keep(&nodes[0].store, &info.ref, expires,
+                                    real_now()),
+                     MCP_OK);
+    add(0, 'a', "\"begins\"", -1, MCP_STATE_PROCESSING);
+    add(0, 'a', "{\"a\":1,\"b\":2}", -1, MCP_STATE_INPUT_REQUIRED);
+    UNTIL(copying(0, 'a').acked.seq == 2);
+
+    assert_int_equal(lookup(1, 'a', 0, '*', 'p'), MCP_OK);
+    assert_int_equal(found.expires, expires);
+    assert_int_equal(found.state, MCP_STATE_INPUT_REQUIRED);
+    assert_true(found.kept > 0 && found.changed > 0);
+    assert_int_equal(look_of.seq, 2);
+    assert_int_equal(look_of.state, MCP_STATE_INPUT_REQUIRED);
+    assert_int_equal(look_of.given, 0);
+    assert_string_equal(event, "{\"a\":1,\"b\":2}");
+
+    /* as long as it is a task */
+
+    assert_true(strtol(about(0, "PTTL", 'h', 'a', ""), NULL, 10) > 590000);
+
+    /* one question has its answer */
+
+    assert_int_equal(mcp_store_answer(&nodes[0].store, &info.ref, 2, 1, 3,
+                                      mcp_str("{\"0\":{}}"), real_now()),
+                     MCP_OK);
+    UNTIL(lookup(1, 'a', 0, '*', 'p') == MCP_OK && look_of.given == 1);
+    assert_int_equal(found.state, MCP_STATE_INPUT_REQUIRED);
+    all_expire(0);
+    end_all();
+}
+
+
+static void
+test_refused(void **state)
+{
+    needs_redis();
+
+    begin_all(2);
+    make(0, 'a');
+    add_events(0, 'a', 1);
+    UNTIL(copying(0, 'a').acked.seq == 1);
+
+    /* another session, another principal, another stream */
+
+    assert_int_equal(lookup(1, 'a', 0, 'x', 'p'), MCP_OK);
+    assert_int_equal(found.last_seq, 0);
+    assert_int_equal(lookup(1, 'a', 0, '*', 'x'), MCP_OK);
+    assert_int_equal(found.last_seq, 0);
+    assert_int_equal(lookup(1, 'b', 0, 's', 'p'), MCP_OK);
+    assert_int_equal(found.last_seq, 0);
+
+    /* an event that Redis does not have, yet or any more */
+
+    assert_int_equal(lookup(1, 'a', 2, 's', 'p'), MCP_AGAIN);
+
+    /* what in Redis is none of ours */
+
+    (void) about(0, "SET", 'c', 'a', "x EX 60");
+    assert_int_equal(lookup(1, 'a', 0, 's', 'p'), MCP_ERR_UNREACHABLE);
+    assert_non_null(strstr(node_info(1).error, "script lookup"));
+
+    /* nobody can be asked */
+
+    cut_off(1);
+    assert_int_equal(lookup(1, 'a', 0, 's', 'p'), MCP_ERR_UNREACHABLE);
+    end_all();
+}
+
+
+/* The root of who asks for all. */
+static int
+list_root(mcp_exchange_t *x)
+{
+    size_t  i;
+
+    answered = mcp_operation_list(x, &stream);
+    memset(listed, 0, sizeof(listed));
+
+    for (i = 0; answered != MCP_AGAIN && mcp_operation_found_at(x, i); i++) {
+        listed[i] = (char) mcp_operation_found_at(x, i)->lookup.info.ref.id[0];
+    }
+
+    return MCP_AGAIN;
+}
+
+
+static int
+list(int i, char session, char principal)
+{
+    return op(i, list_root, 'z', 0, session, principal);
+}
+
+
+static void
+test_list(void **state)
+{
+    mcp_stream_info_t  info;
+
+    needs_redis();
+
+    begin_all(2);
+    make(0, 'a');
+    make(0, 'b');
+    make(1, 'c');
+    UNTIL(copying(0, 'a').created && copying(0, 'b').created
+          && copying(1, 'c').created);
+
+    /* those of the other node */
+
+    assert_int_equal(list(1, 's', 'p'), MCP_OK);
+    assert_int_equal(strlen(listed), 2);
+    assert_non_null(strchr(listed, 'a'));
+    assert_non_null(strchr(listed, 'b'));
+    assert_int_equal(list(0, 's', 'p'), MCP_OK);
+    assert_string_equal(listed, "c");
+    assert_int_equal(list(1, 'x', 'p'), MCP_OK);
+    assert_string_equal(listed, "");
+    assert_int_equal(list(1, 's', 'x'), MCP_OK);
+    assert_string_equal(listed, "");
+
+    /* one is freed; one is over, and stays */
+
+    info = info_of(0, 'a');
+    mcp_store_free(&nodes[0].store, &info.ref);
+    add(0, 'b', "{\"result\":{}}", 0, MCP_STATE_COMPLETED);
+    UNTIL(copying(0, 'b').acked.state == MCP_STATE_COMPLETED);
+    UNTIL(strcmp(about(1, "EXISTS", 'h', 'a', ""), "0") == 0);
+    assert_int_equal(list(1, 's', 'p'), MCP_OK);
+    assert_string_equal(listed, "b");
+    all_expire(0);
+
+    /* what in Redis is none of ours */
+
+    (void) about(0, "SET", 'c', 'b', "x EX 60");
+    assert_int_equal(list(1, 's', 'p'), MCP_ERR_UNREACHABLE);
+    assert_non_null(strstr(node_info(1).error, "script list"));
+    end_all();
+}
+
+
+/* Redis is emptied: what is missing may be lost. */
+static void
+test_emptied(void **state)
+{
+    needs_redis();
+
+    begin_all(2);
+    assert_int_equal(lookup(1, 'a', 0, 's', 'p'), MCP_OK);
+    assert_int_equal(list(1, 's', 'p'), MCP_OK);
+    (void) command(1, "FLUSHALL");
+    assert_int_equal(lookup(1, 'a', 0, 's', 'p'), MCP_ERR_UNREACHABLE);
+    assert_int_equal(list(1, 's', 'p'), MCP_ERR_UNREACHABLE);
+    assert_string_equal(node_info(1).error, "");
+    end_all();
+}
+
+
+int
+main(void)
+{
+    const struct CMUnitTest  tests[] = {
+        cmocka_unit_test(test_look),
+        cmocka_unit_test(test_task),
+        cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_list),
+        cmocka_unit_test(test_emptied),
+    };
+
+    return cmocka_run_group_tests(tests, start, stop);
+}

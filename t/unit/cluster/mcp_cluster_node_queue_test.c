@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* Mail: what is right does what it says, and nothing else does anything. */
+
+#include "cluster_streams.h"
+
+#include "rpc/mcp_topic.h"
+
+
+static mcp_reply_t   items[32];
+static mcp_reply_t  *list[32];
+static mcp_reply_t   mail;
+
+
+/* "k=t w=2": fields behind that of the stream. */
+static void
+take(const char *stream, const char *text)
+{
+    size_t  n = 0;
+    char    copy[256], *p, *save;
+
+    snprintf(copy, sizeof(copy), "%s", text);
+    memset(items, 0, sizeof(items));
+    items[n++].text = mcp_str("s");
+    items[n++].text = test_str(stream);
+
+    for (p = strtok_r(copy, " =", &save); p; p = strtok_r(NULL, " =", &save)) {
+        items[n++].text = test_str(strcmp(p, "-") ? p : "1 0");
+    }
+
+    mail.type = MCP_REPLY_ARRAY;
+    mail.items = list;
+    mail.n = n;
+
+    while (n--) {
+        items[n].type = MCP_REPLY_TEXT;
+        list[n] = &items[n];
+    }
+
+    mcp_cluster_node_queue(nodes[0].cluster, &mail);
+}
+
+
+static const char *
+name_of(char c)
+{
+    static char  name[MCP_STREAM_TEXT_LEN + 1];
+
+    *mcp_stream_id_print(name, id_of(c)) = '\0';
+
+    return name;
+}
+
+
+static void
+test_owner(void **state)
+{
+    needs_redis();
+
+    begin_all(1);
+    make(0, 'a');
+    add_events(0, 'a', 4);
+    UNTIL(copying(0, 'a').acked.seq == 4);
+
+    take(name_of('a'), "k w w 3 a 2");
+    assert_int_equal(info_of(0, 'a').consumer_slot, MCP_STORE_REMOTE_CONSUMER);
+    assert_int_equal(info_of(0, 'a').sent_seq, 2);
+
+    /* of one before it; of itself; beyond what there is */
+
+    take(name_of('a'), "k t w 2 a 4");
+    assert_int_equal(info_of(0, 'a').sent_seq, 2);
+    take(name_of('a'), "k t w 3 a 3");
+    assert_int_equal(info_of(0, 'a').sent_seq, 3);
+    take(name_of('a'), "k t w 3 a 9");
+    assert_int_equal(info_of(0, 'a').sent_seq, 4);
+    take(name_of('a'), "k g w 2 a 4");
+    assert_int_equal(info_of(0, 'a').consumer_slot, MCP_STORE_REMOTE_CONSUMER);
+    take(name_of('a'), "k g w 3 a 4");
+    assert_int_equal(info_of(0, 'a').consumer_slot, MCP_STORE_NO_SLOT);
+    end_all();
+}
+
+
+/* Clients of a node listen to a task that is another node's. */
+static void
+test_listeners(void **state)
+{
+    mcp_operation_t        *op;
+    unsigned char           topic[MCP_DIGEST_LEN];
+    mcp_stream_ref_t        ref;
+    mcp_operation_stream_t  wanted;
+    mcp_stream_spec_t       spec;
+
+    needs_redis();
+
+    begin_all(2);
+    make(0, 'a');
+    ref = info_of(0, 'a').ref;
+    assert_int_equal(mcp_store_keep(&nodes[0].store, &ref, real_now() + 60000,
+                                    real_now()),
+                     MCP_OK);
+    UNTIL(copying(0, 'a').created);
+
+    fill_spec(&spec, 'l');
+    spec.kind = MCP_STREAM_LISTEN;
+    assert_int_equal(mcp_store_create(&nodes[1].store, &spec, real_now(),
+                                      &ref),
+                     MCP_OK);
+    assert_int_equal(mcp_topic_task(id_of('a'), topic), MCP_OK);
+    assert_int_equal(mcp_store_subscribe(&nodes[1].store, &ref, topic),
+                     MCP_OK);
+
+    describe(&wanted, 'a', 0, 's');
+    wanted.task = 1;
+    wanted.listens = 1;
+    op = mcp_mem_calloc(&nodes[1].te.env.mem, sizeof(mcp_operation_t));
+    assert_non_null(op);
+    op->worker = nodes[1].worker;
+    assert_int_equal(nodes[1].worker->cluster_hooks->lookup(nodes[1].cluster,
+                                                          &wanted, op),
+                     MCP_AGAIN);
+    run(1);
+    assert_string_equal(about(0, "SCARD", 'b', 'a', ""), "1");
+    all_expire(0);
+    assert_int_equal(info_of(1, 'l').last_seq, 0);
+
+    add_events(0, 'a', 1);
+    UNTIL(info_of(1, 'l').last_seq == 1);
+    add(0, 'a', "{\"result\":{}}", 0, MCP_STATE_COMPLETED);
+    UNTIL(info_of(1, 'l').last_seq == 2);
+    end_all();
+}
+
+
+static void
+test_strange(void **state)
+{
+    size_t  i;
+
+    static const char *const  texts[] = {
+        "", "k n", "k",
+        "k t", "k tt w 9", "kk t", "k t w", "k e", "k e q 5 m x",
+        "k e q 5 m x r y l 9 x z", "k e l 9 x -", "k d w 9", "k f", "k ?",
+        "k e q x m x r - l 1 x -"
+    };
+
+    needs_redis();
+
+    begin_all(1);
+    make(0, 'a');
+    add_events(0, 'a', 1);
+    UNTIL(copying(0, 'a').acked.seq == 1);
+
+    for (i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+        take(name_of('a'), texts[i]);
+        take(name_of('b'), texts[i]);
+        take("x", texts[i]);
+        assert_int_equal(info_of(0, 'a').last_seq, 1);
+        assert_int_equal(info_of(0, 'a').consumer_slot, 0);
+    }
+
+    end_all();
+}
+
+
+int
+main(void)
+{
+    const struct CMUnitTest  tests[] = {
+        cmocka_unit_test(test_owner),
+        cmocka_unit_test(test_listeners),
+        cmocka_unit_test(test_strange),
+    };
+
+    return cmocka_run_group_tests(tests, start, stop);
+}

@@ -1,0 +1,333 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* A notification is heard once and in order, by its own node, too, though the
+ * link is lost at any moment. */
+
+#include "cluster_streams.h"
+
+
+#define WELCOME                                                               \
+    "*4\r\n$2\r\nOK\r\n:1700000000000\r\n:1\r\n*0\r\n"
+#define TOLD  "*1\r\n$2\r\nOK\r\n"
+
+
+/* What each node has heard, a letter each: a small one it has told itself. */
+static char       all[NODES][16];
+
+static process_t  p;
+
+
+static void
+hear_letter(mcp_worker_t *worker, const mcp_broadcast_t *broadcast)
+{
+    int  i;
+
+    assert_int_equal(broadcast->what, MCP_BROADCAST_NOTIFICATION);
+    assert_int_equal(broadcast->message.len, 1);
+
+    for (i = 0; i < NODES && nodes[i].worker != worker; i++) {
+        /* void */
+    }
+
+    i %= NODES;
+    assert_true(strlen(all[i]) < sizeof(all[i]) - 1);
+    all[i][strlen(all[i])] = (char) (broadcast->message.data[0]
+                                     + (broadcast->own ? 'a' - 'A' : 0));
+}
+
+
+static int
+notify(process_t *from, char letter)
+{
+    mcp_broadcast_t  broadcast;
+
+    memset(&broadcast, 0, sizeof(broadcast));
+    broadcast.what = MCP_BROADCAST_NOTIFICATION;
+    broadcast.expires = mcp_worker_now(from->worker) + 60000;
+    broadcast.message = (mcp_str_t) { &letter, 1 };
+
+    return from->worker->cluster_hooks->send_broadcast(from->cluster,
+        &broadcast, NULL);
+}
+
+
+static void
+begin_hearing(void)
+{
+    int  i;
+
+    memset(all, 0, sizeof(all));
+    begin_all(2);
+
+    for (i = 0; i < 2; i++) {
+        nodes[i].worker->on_broadcast = hear_letter;
+        UNTIL(nodes[i].cluster->reading);
+    }
+}
+
+
+/* What is told last is heard last: so nothing else comes. */
+static void
+settled(const char *before)
+{
+    char  own[16], theirs[16];
+    int   i;
+
+    for (i = 0; before[i]; i++) {
+        own[i] = (char) (before[i] + 'a' - 'A');
+        theirs[i] = before[i];
+    }
+
+    own[i] = 'z';
+    own[i + 1] = '\0';
+    theirs[i] = 'Z';
+    theirs[i + 1] = '\0';
+
+    assert_int_equal(notify(&nodes[0], 'Z'), MCP_AGAIN);
+    UNTIL(strchr(all[0], 'z') && strchr(all[1], 'Z'));
+    assert_string_equal(all[0], own);
+    assert_string_equal(all[1], theirs);
+    assert_null(nodes[0].cluster->notifications);
+}
+
+
+/* Redis has them, and nobody was told so. */
+static void
+test_replies_lost(void **state)
+{
+    needs_redis();
+
+    begin_hearing();
+    assert_int_equal(notify(&nodes[0], 'A'), MCP_AGAIN);
+    assert_int_equal(notify(&nodes[0], 'B'), MCP_AGAIN);
+    deliver(0);
+    cut_off(0);
+
+    /* behind those that wait */
+
+    assert_int_equal(notify(&nodes[0], 'C'), MCP_AGAIN);
+    settled("ABC");
+    all_expire(0);
+    end_all();
+}
+
+
+/* Redis never got them, or it is not known which. */
+static void
+test_commands_lost(void **state)
+{
+    needs_redis();
+
+    begin_hearing();
+    assert_int_equal(notify(&nodes[0], 'A'), MCP_AGAIN);
+    deliver(0);
+    assert_int_equal(notify(&nodes[0], 'B'), MCP_AGAIN);
+    cut_off(0);
+    settled("AB");
+
+    /* two processes have numbers of their own */
+
+    assert_int_equal(notify(&nodes[1], 'C'), MCP_AGAIN);
+    UNTIL(strchr(all[0], 'C') && strchr(all[1], 'c'));
+    assert_string_equal(command(0, "XLEN {mcp}:1:heard"), "4");
+    end_all();
+}
+
+
+/* Redis has a key of another kind there: they stay here. */
+static void
+test_refused(void **state)
+{
+    char  key[40], text[80];
+
+    needs_redis();
+
+    begin_hearing();
+    assert_int_equal(notify(&nodes[0], 'A'), MCP_AGAIN);
+    UNTIL(strchr(all[0], 'a') && strchr(all[1], 'A'));
+
+    snprintf(key, sizeof(key), "{mcp}:1:i:%016llx",
+             (unsigned long long) nodes[0].cluster->sender);
+    snprintf(text, sizeof(text), "DEL %s", key);
+    assert_string_equal(command(0, text), "1");
+    snprintf(text, sizeof(text), "SADD %s x", key);
+    assert_string_equal(command(0, text), "1");
+
+    assert_int_equal(notify(&nodes[0], 'B'), MCP_AGAIN);
+    UNTIL(strchr(all[0], 'b'));
+    assert_non_null(strstr(nodes[0].te.last, "script broadcast: "));
+    assert_null(strchr(all[1], 'B'));
+    assert_null(nodes[0].cluster->notifications);
+    end_all();
+}
+
+
+/* --- without Redis --- */
+
+static void
+join(mcp_cluster_sync_e sync)
+{
+    memset(all, 0, sizeof(all));
+    memset(nodes, 0, sizeof(nodes));
+    process_init(&p, NULL, 0);
+    p.worker->on_broadcast = hear_letter;
+    p.conf.sync = sync;
+    p.conf.node_timeout = 600000;
+    p.te.now = 1700000000000;
+    process_start(&p);
+    assert_int_equal(notify(&p, 'X'), MCP_ERR_UNREACHABLE);
+    process_greet(&p);
+    process_say(&p, WELCOME);
+    assert_int_equal(p.cluster->state, MCP_CLUSTER_MEMBER);
+}
+
+
+/* The link stays away: others have no use for them after a minute. */
+static void
+test_late(void **state)
+{
+    (void) state;
+
+    join(MCP_CLUSTER_SYNC_ON);
+    assert_int_equal(notify(&p, 'A'), MCP_AGAIN);
+    process_wait(&p, 100);
+    assert_int_equal(notify(&p, 'B'), MCP_AGAIN);
+    process_lose(&p, "it is gone");
+    process_wait(&p, 59899);
+    assert_string_equal(all[0], "");
+    process_wait(&p, 1);
+    assert_string_equal(all[0], "a");
+    process_wait(&p, 100);
+    assert_string_equal(all[0], "ab");
+    assert_int_equal(notify(&p, 'C'), MCP_ERR_UNREACHABLE);
+    process_free(&p);
+}
+
+
+/* Nothing waits for Redis then. */
+static void
+test_off(void **state)
+{
+    (void) state;
+
+    join(MCP_CLUSTER_SYNC_OFF);
+    assert_int_equal(notify(&p, 'A'), MCP_AGAIN);
+    assert_int_equal(notify(&p, 'B'), MCP_AGAIN);
+    process_pump(&p);
+    process_say(&p, TOLD);
+    assert_string_equal(all[0], "");
+    process_lose(&p, "it is gone");
+    assert_string_equal(all[0], "b");
+    process_free(&p);
+}
+
+
+/* The link takes no more: they go when there is room, in their order. */
+static void
+test_full(void **state)
+{
+    unsigned  i;
+
+    (void) state;
+
+    join(MCP_CLUSTER_SYNC_ON);
+    assert_int_equal(notify(&p, 'A'), MCP_AGAIN);
+
+    for (i = 1; i < MCP_LINK_WINDOW; i++) {
+        assert_int_equal(mcp_link_send(&p.cluster->link,
+                                       &(mcp_str_t) { "PING", 4 }, 1, say,
+                                       NULL),
+                         MCP_OK);
+    }
+
+    assert_int_equal(notify(&p, 'B'), MCP_AGAIN);
+    assert_int_equal(notify(&p, 'C'), MCP_AGAIN);
+    assert_int_equal(p.cluster->notifications_sending, 1);
+    process_pump(&p);
+    process_say(&p, TOLD);
+    assert_int_equal(p.cluster->notifications_sending, 1);
+
+    for (i = 1; i < MCP_LINK_WINDOW; i++) {
+        process_say(&p, "+PONG\r\n");
+    }
+
+    process_say(&p, TOLD);
+    assert_int_equal(p.cluster->notifications_sending, 1);
+    assert_int_equal(p.cluster->n_notifications, 1);
+    process_say(&p, TOLD);
+    assert_null(p.cluster->notifications);
+
+    process_free(&p);
+}
+
+
+static unsigned  n_heard;
+
+
+static void
+count(mcp_worker_t *worker, const mcp_broadcast_t *broadcast)
+{
+    (void) worker;
+    (void) broadcast;
+
+    n_heard++;
+}
+
+
+/* So many wait at most; a process that ends lets none of them be lost. */
+static void
+test_many(void **state)
+{
+    unsigned  i;
+
+    (void) state;
+
+    join(MCP_CLUSTER_SYNC_ON);
+    p.worker->on_broadcast = count;
+    n_heard = 0;
+
+    for (i = 0; i < MCP_LINK_WINDOW; i++) {
+        assert_int_equal(notify(&p, 'A'), MCP_AGAIN);
+    }
+
+    assert_int_equal(notify(&p, 'B'), MCP_ERR_UNREACHABLE);
+    process_lose(&p, "it is gone");
+    assert_int_equal(notify(&p, 'B'), MCP_ERR_UNREACHABLE);
+    process_free(&p);
+    assert_int_equal(n_heard, MCP_LINK_WINDOW);
+}
+
+
+static void
+test_end(void **state)
+{
+    (void) state;
+
+    join(MCP_CLUSTER_SYNC_ON);
+    p.te.random_rc = MCP_ERR_MEMORY;
+    assert_int_equal(notify(&p, 'X'), MCP_ERR_UNREACHABLE);
+    p.te.random_rc = MCP_OK;
+    assert_int_equal(notify(&p, 'A'), MCP_AGAIN);
+    process_pump(&p);
+    assert_int_equal(notify(&p, 'B'), MCP_AGAIN);
+    process_free(&p);
+    assert_string_equal(all[0], "ab");
+}
+
+
+int
+main(void)
+{
+    const struct CMUnitTest  tests[] = {
+        cmocka_unit_test(test_replies_lost),
+        cmocka_unit_test(test_commands_lost),
+        cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_late),
+        cmocka_unit_test(test_off),
+        cmocka_unit_test(test_full),
+        cmocka_unit_test(test_many),
+        cmocka_unit_test(test_end),
+    };
+
+    return cmocka_run_group_tests(tests, start, stop);
+}

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* What is told is heard, though Redis's clock is behind what was heard. */
+
+#include "cluster_streams.h"
+
+
+#define AHEAD  600000
+
+
+static const char *
+mail(int i, const char *what, const char *rest)
+{
+    char  text[200];
+
+    snprintf(text, sizeof(text), "%s {mcp}:1:m:%016llx%s", what,
+             (unsigned long long) node_info(0).id, rest);
+
+    return command(i, text);
+}
+
+
+static mcp_node_position_t
+place_of(mcp_node_position_e which)
+{
+    mcp_node_position_t  place;
+
+    mcp_store_node_position(&nodes[0].store, which, &place);
+
+    return place;
+}
+
+
+/* Node 0 has heard an entry whose id is far beyond Redis's clock. */
+static void
+hear_beyond(uint64_t ms)
+{
+    char  text[80];
+
+    begin_all(2);
+    make(0, 'a');
+    UNTIL(copying(0, 'a').created);
+    snprintf(text, sizeof(text), " %llu-3 s x k q", (unsigned long long) ms);
+    (void) mail(1, "XADD", text);
+    UNTIL(place_of(MCP_NODE_QUEUE).ms == ms);
+}
+
+
+static void
+rejoin(void)
+{
+    cut_off(0);
+    UNTIL(nodes[0].cluster->state == MCP_CLUSTER_MEMBER);
+    UNTIL(nodes[0].cluster->reading);
+}
+
+
+static void
+answer(void)
+{
+    mcp_operation_client_input_t  post;
+
+    memset(&post, 0, sizeof(post));
+    post.what = MCP_OPERATION_INPUT_ANSWER;
+    memcpy(post.id, id_of('a'), MCP_STREAM_ID_LEN);
+    memset(post.session, 's', MCP_DIGEST_LEN);
+    post.data = mcp_str("{\"result\":{}}");
+
+    assert_int_equal(nodes[1]
+                         .worker->cluster_hooks->send_input(nodes[1].cluster,
+                             &post, NULL),
+        MCP_OK);
+    UNTIL(info_of(0, 'a').posted);
+}
+
+
+/* It was lost: what comes has lower ids. */
+static void
+test_lost(void **state)
+{
+    uint64_t  beyond = real_now() + AHEAD;
+
+    needs_redis();
+
+    hear_beyond(beyond);
+    (void) mail(1, "DEL", "");
+    rejoin();
+    answer();
+    assert_true(place_of(MCP_NODE_QUEUE).ms < beyond);
+    end_all();
+}
+
+
+/* The same, and something has come already. */
+static void
+test_lost_anew(void **state)
+{
+    uint64_t  beyond = real_now() + AHEAD;
+
+    needs_redis();
+
+    hear_beyond(beyond);
+    (void) mail(1, "DEL", "");
+    (void) mail(1, "XADD", " * s x k q");
+    rejoin();
+    UNTIL(place_of(MCP_NODE_QUEUE).ms < beyond);
+    answer();
+    end_all();
+}
+
+
+/* It is there, and goes on from where it was: nothing is heard twice. */
+static void
+test_there(void **state)
+{
+    uint64_t  beyond = real_now() + AHEAD;
+
+    needs_redis();
+
+    hear_beyond(beyond);
+    rejoin();
+    answer();
+    assert_int_equal(place_of(MCP_NODE_QUEUE).ms, beyond);
+    assert_int_equal(place_of(MCP_NODE_QUEUE).n, 4);
+    end_all();
+}
+
+
+int
+main(void)
+{
+    const struct CMUnitTest  tests[] = {
+        cmocka_unit_test(test_lost),
+        cmocka_unit_test(test_lost_anew),
+        cmocka_unit_test(test_there),
+    };
+
+    return cmocka_run_group_tests(tests, start, stop);
+}

@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* Who reads elsewhere, as the copier hears. */
+
+#include "cluster_streams.h"
+
+
+/* Redis has lost who reads elsewhere, and nobody says it again: who is missed
+ * for a while has left. */
+static void
+test_missed(void **state)
+{
+    needs_redis();
+
+    begin_all(2);
+    make(0, 'a');
+    add_events(0, 'a', 1);
+    UNTIL(copying(0, 'a').acked.seq == 1);
+    come(1, 'a', 0, 's');
+    UNTIL(copying(0, 'a').consumer_slot == MCP_STORE_REMOTE_CONSUMER);
+    assert_int_equal(copying(0, 'a').reader, 2);
+
+    end(1);
+    (void) command(0, "FLUSHALL");
+    add_events(0, 'a', 1);
+    UNTIL(copying(0, 'a').acked.seq == 2);
+    assert_string_equal(about(0, "HGET", 'h', 'a', "w"), "1");
+    UNTIL(copying(0, 'a').consumer_slot == MCP_STORE_NO_SLOT);
+    assert_int_not_equal(info_of(0, 'a').unattended, 0);
+    end_all();
+}
+
+
+/* A client comes, and Redis knows, but not its node, whose link is lost. */
+static void
+come_unheard(int i, int other, const char *number)
+{
+    ask_for(i, 'a', 1, 's');
+    deliver(i);
+
+    do {
+        (void) about(other, "HGET", 'h', 'a', "w");
+    } while (strcmp(said, number) != 0);
+
+    cut_off(i);
+}
+
+
+/* The reply that a client reads here was lost, and it does not come again. */
+static void
+test_unheard(void **state)
+{
+    needs_redis();
+
+    begin_all(2);
+    make(0, 'a');
+    add_events(0, 'a', 3);
+    UNTIL(copying(0, 'a').acked.seq == 3);
+    come_unheard(1, 0, "2");
+    UNTIL(info_of(0, 'a').consumer_slot == MCP_STORE_REMOTE_CONSUMER);
+    UNTIL(info_of(0, 'a').consumer_slot == MCP_STORE_NO_SLOT);
+    end_all();
+}
+
+
+/* The same at its own node, when it was read elsewhere before. */
+static void
+test_unheard_own(void **state)
+{
+    uint64_t  seq;
+
+    needs_redis();
+
+    begin_all(3);
+    make(0, 'a');
+    add_events(0, 'a', 3);
+    UNTIL(copying(0, 'a').acked.seq == 3);
+    come(1, 'a', 1, 's');
+    assert_int_equal(read_from(1, 'a', 1, &seq), MCP_AGAIN);
+    UNTIL(info_of(0, 'a').consumer_slot == MCP_STORE_REMOTE_CONSUMER);
+    come_unheard(0, 2, "3");
+    UNTIL(info_of(0, 'a').consumer_slot == MCP_STORE_NO_SLOT);
+    end_all();
+}
+
+
+/* A node that says nothing of its reader for long counts as if that had left,
+ * until it says something. */
+static void
+test_silent(void **state)
+{
+    uint64_t  seq;
+
+    needs_redis();
+
+    begin_all(2);
+    make(0, 'a');
+    add_events(0, 'a', 3);
+    UNTIL(copying(0, 'a').acked.seq == 3);
+    come(1, 'a', 1, 's');
+    assert_int_equal(read_from(1, 'a', 1, &seq), MCP_AGAIN);
+    UNTIL(info_of(0, 'a').consumer_slot == MCP_STORE_REMOTE_CONSUMER);
+
+    (void) about(0, "HSET", 'h', 'a', "r 2\t1");
+
+    while (info_of(0, 'a').consumer_slot != MCP_STORE_NO_SLOT) {
+        carry(0);
+    }
+
+    UNTIL(info_of(0, 'a').consumer_slot == MCP_STORE_REMOTE_CONSUMER);
+    add_events(0, 'a', 1);
+    UNTIL(is_at(1, 'a') && info_of(1, 'a').last_seq == 4);
+    assert_int_equal(read_from(1, 'a', 3, &seq), MCP_AGAIN);
+    assert_int_equal(seq, 4);
+    end_all();
+}
+
+
+int
+main(void)
+{
+    const struct CMUnitTest  tests[] = {
+        cmocka_unit_test(test_missed),
+        cmocka_unit_test(test_unheard),
+        cmocka_unit_test(test_unheard_own),
+        cmocka_unit_test(test_silent),
+    };
+
+    return cmocka_run_group_tests(tests, start, stop);
+}

@@ -1,0 +1,582 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* A client comes to a node: the stream is there, or it is not its. */
+
+#include "cluster_streams.h"
+
+
+static mcp_operation_stream_t  wanted;
+static int               answered;
+
+
+/* The root of who comes: notes the answer, and waits for ever. */
+static int
+root(mcp_exchange_t *x)
+{
+    answered = mcp_operation_stream(x, &wanted);
+
+    return MCP_AGAIN;
+}
+
+
+/* The same as come(); returns the answer. */
+static int
+comes(int i, char c, uint64_t after, char session)
+{
+    mcp_exchange_t  x;
+
+    memset(&x, 0, sizeof(x));
+    x.worker = nodes[i].worker;
+    mcp_arena_init(&x.arena, &nodes[i].te.env.mem);
+    describe(&wanted, c, after, session);
+    assert_int_equal(mcp_operation_now(&x, root), MCP_AGAIN);
+    run(i);
+    mcp_operation_leave(&x);
+    mcp_arena_destroy(&x.arena);
+
+    return answered;
+}
+
+
+/* "o NODE". */
+static const char *
+own(int i)
+{
+    static char  text[2 + MCP_CLUSTER_ID_LEN + 1] = "o ";
+
+    mcp_cluster_id(nodes[i].cluster, text + 2);
+
+    return text;
+}
+
+
+static void
+test_mirror(void **state)
+{
+    uint64_t           seq;
+    mcp_stream_info_t  info;
+
+    needs_redis();
+
+    begin_all(3);
+    make(0, 'a');
+    add_events(0, 'a', 4);
+    UNTIL(copying(0, 'a').acked.seq == 4);
+
+    come(1, 'a', 2, 's');
+    info = info_of(1, 'a');
+    assert_int_equal(info.last_seq, 4);
+    assert_int_equal(info.first_seq, 3);
+    assert_string_equal(info.name, "count");
+    assert_string_equal(info.method, "tools/call");
+    assert_int_equal(info.revision, MCP_REVISION_2025_11_25);
+    assert_int_equal(info.session[0], 's');
+    assert_int_equal(info.principal[0], 'p');
+    assert_int_equal(info.max_wait, 60000);
+    assert_int_equal(read_from(1, 'a', 2, &seq), MCP_AGAIN);
+    assert_int_equal(seq, 4);
+
+    /* again, from before what is here */
+
+    come(1, 'a', 0, 's');
+    assert_int_equal(read_from(1, 'a', 0, &seq), MCP_AGAIN);
+    assert_int_equal(seq, 4);
+
+    /* at a third one: that of the second ends */
+
+    come(2, 'a', 3, 's');
+    assert_int_equal(read_from(2, 'a', 3, &seq), MCP_AGAIN);
+    UNTIL(info_of(1, 'a').consumer_slot == MCP_STORE_NO_SLOT);
+    assert_string_equal(about(0, "HGET", 'h', 'a', "w"), "4");
+
+    /* and at its own again */
+
+    come(0, 'a', 4, 's');
+    assert_int_equal(read_from(0, 'a', 4, &seq), MCP_AGAIN);
+    UNTIL(info_of(2, 'a').consumer_slot == MCP_STORE_NO_SLOT);
+    assert_int_equal(info_of(0, 'a').consumer_slot, 0);
+    end_all();
+}
+
+
+static void
+test_refused(void **state)
+{
+    needs_redis();
+
+    begin_all(2);
+    make(0, 'a');
+    add_events(0, 'a', 1);
+    UNTIL(copying(0, 'a').acked.seq == 1);
+
+    /* another session; an event that is not there; another stream */
+
+    come(1, 'a', 0, 'x');
+    assert_false(is_at(1, 'a'));
+    come(1, 'a', 2, 's');
+    assert_false(is_at(1, 'a'));
+    come(1, 'b', 0, 's');
+    assert_false(is_at(1, 'b'));
+    assert_string_equal(about(0, "HGET", 'h', 'a', "w"), "1");
+
+    /* what in Redis is none of ours */
+
+    (void) about(0, "SET", 'c', 'a', "x EX 60");
+    come(1, 'a', 0, 's');
+    assert_false(is_at(1, 'a'));
+    assert_non_null(strstr(node_info(1).error, "script resume"));
+    end_all();
+}
+
+
+/* An event that is not there may be at its owner's, unless the stream is
+ * over. */
+static void
+test_ahead(void **state)
+{
+    needs_redis();
+
+    begin_all(2);
+    make(0, 'a');
+    add_events(0, 'a', 1);
+    UNTIL(copying(0, 'a').acked.seq == 1);
+
+    assert_int_equal(comes(1, 'a', 2, 's'), MCP_AGAIN);
+    assert_int_equal(comes(0, 'a', 2, 's'), MCP_OK);
+
+    add(0, 'a', "{\"result\":{}}", 0, MCP_STATE_COMPLETED);
+    UNTIL(copying(0, 'a').acked.state == MCP_STATE_COMPLETED);
+
+    assert_int_equal(comes(1, 'a', 3, 's'), MCP_OK);
+    assert_false(is_at(1, 'a'));
+    end_all();
+}
+
+
+/* Its node has freed it, and Redis has it still. */
+static void
+test_over(void **state)
+{
+    uint64_t           seq;
+    mcp_stream_info_t  info;
+
+    needs_redis();
+
+    begin_all(2);
+    make(0, 'a');
+    add_events(0, 'a', 2);
+    add(0, 'a', "{\"result\":{}}", 0, MCP_STATE_COMPLETED);
+    UNTIL(copying(0, 'a').acked.state == MCP_STATE_COMPLETED);
+
+    info = info_of(0, 'a');
+    mcp_store_free(&nodes[0].store, &info.ref);
+    assert_false(is_at(0, 'a'));
+
+    assert_int_equal(comes(0, 'a', 1, 's'), MCP_OK);
+    assert_int_equal(info_of(0, 'a').mirror, 1);
+    assert_int_equal(read_from(0, 'a', 1, &seq), MCP_DONE);
+    assert_int_equal(seq, 3);
+    end_all();
+}
+
+
+/* The stream is this node's, and not here yet: it was a dead node's. */
+static void
+test_inherited(void **state)
+{
+    needs_redis();
+
+    begin_all(2);
+    make(0, 'a');
+    add_events(0, 'a', 2);
+    UNTIL(copying(0, 'a').acked.seq == 2);
+    (void) about(1, "HSET", 'h', 'a', own(1));
+    assert_int_equal(comes(1, 'a', 1, 's'), MCP_ERR_UNREACHABLE);
+    end_all();
+}
+
+
+/* The link is lost before the reply. */
+static void
+test_lost(void **state)
+{
+    uint64_t  seq;
+
+    needs_redis();
+
+    begin_all(2);
+    make(0, 'a');
+    add_events(0, 'a', 1);
+    UNTIL(copying(0, 'a').acked.seq == 1);
+    ask_for(1, 'a', 0, 's');
+    cut_off(1);
+    assert_false(is_at(1, 'a'));
+    UNTIL(nodes[1].cluster->state == MCP_CLUSTER_MEMBER);
+    come(1, 'a', 0, 's');
+    assert_int_equal(read_from(1, 'a', 0, &seq), MCP_AGAIN);
+
+    /* and while it fetches, or tells */
+
+    add_events(0, 'a', 900);
+    UNTIL(info_of(1, 'a').last_seq > 1);
+    cut_off(1);
+    UNTIL(info_of(1, 'a').last_seq == 901
+          || strcmp(about(0, "HGET", 'h', 'a', "n"), "") == 0);
+    end_all();
+}
+
+
+/* A URL of a turn is good until one of a later turn was used, wherever. */
+static void
+test_turn(void **state)
+{
+    mcp_operation_stream_t  stream;
+
+    needs_redis();
+
+    begin_all(2);
+    make(0, 'a');
+    add_events(0, 'a', 2);
+    UNTIL(copying(0, 'a').acked.seq == 2);
+
+    describe(&stream, 'a', 1, 's');
+    stream.has_turn = 1;
+    stream.generation = 4;
+    stream.turn_max = 5;
+    ask_for_this(1, &stream);
+    run(1);
+    assert_int_equal(info_of(1, 'a').generation, 4);
+    assert_string_equal(about(0, "HGET", 'h', 'a', "d"), "4");
+
+    stream.generation = 2;
+    stream.turn_max = 3;
+    ask_for_this(0, &stream);
+    run(0);
+    assert_string_equal(about(0, "HGET", 'h', 'a', "w"), "2");
+    assert_int_equal(info_of(0, 'a').generation, 0);
+
+    /* its own node learns of it as who reads there comes */
+
+    come(0, 'a', 1, 's');
+    assert_int_equal(info_of(0, 'a').generation, 4);
+    end_all();
+}
+
+
+/* What a client drops at one node is nowhere any more. */
+static void
+test_drops(void **state)
+{
+    mcp_operation_stream_t  stream;
+
+    needs_redis();
+
+    begin_all(3);
+    make(0, 'a');
+    add_events(0, 'a', 4);
+    UNTIL(copying(0, 'a').acked.seq == 4);
+    come(1, 'a', 0, 's');
+    assert_int_equal(info_of(1, 'a').first_seq, 1);
+
+    describe(&stream, 'a', 3, 's');
+    stream.drops = 1;
+    ask_for_this(2, &stream);
+    run(2);
+    assert_int_equal(info_of(2, 'a').first_seq, 4);
+    come(1, 'a', 0, 's');
+    assert_int_equal(info_of(1, 'a').first_seq, 4);
+    UNTIL(info_of(0, 'a').first_seq == 4);
+
+    /* the owner says no other thing */
+
+    add_events(0, 'a', 1);
+    UNTIL(copying(0, 'a').acked.seq == 5);
+    assert_string_equal(about(0, "HGET", 'h', 'a', "f"), "4");
+    end_all();
+}
+
+
+/* Mail says that it is read elsewhere before Redis has replied to one who would
+ * read it here: the later one does. */
+static void
+test_overtaken(void **state)
+{
+    mcp_stream_info_t  info;
+
+    needs_redis();
+
+    begin_all(1);
+    make(0, 'a');
+    UNTIL(copying(0, 'a').created);
+    assert_int_equal(comes(0, 'a', 0, 's'), MCP_OK);
+
+    info = info_of(0, 'a');
+    assert_int_equal(mcp_store_remote_consumer(&nodes[0].store, &info.ref, 50,
+                                               0),
+                     MCP_OK);
+    assert_int_equal(comes(0, 'a', 0, 's'), MCP_ERR_DENIED);
+    assert_int_equal(info_of(0, 'a').consumer_slot, MCP_STORE_REMOTE_CONSUMER);
+    end_all();
+}
+
+
+/* What was asked of the owner, and its answer, without the time. */
+static const char *
+asked(void)
+{
+    int          end;
+    const char  *text;
+
+    static char  out[64];
+
+    text = about(1, "HGET", 'h', 'a', "y");
+    out[0] = '\0';
+
+    if (sscanf(text, "%63[0-9] %*u%n", out, &end) == 1) {
+        snprintf(out + strlen(out), sizeof(out) - strlen(out), "%s",
+                 text + end);
+    }
+
+    return out;
+}
+
+
+static void
+asks(const char *text)
+{
+    char       key[64], *end;
+    mcp_str_t  words[4] = { mcp_str("HSET"), { key, 0 }, mcp_str("y"),
+                            test_str(text) };
+
+    end = mcp_stream_id_print(key + sprintf(key, "{mcp}:1:h:"), id_of('a'));
+    words[1].len = (size_t) (end - key);
+    assert_int_equal(mcp_link_send(&nodes[1].cluster->link, words, 4, say,
+                                   NULL),
+                     MCP_OK);
+    run(1);
+}
+
+
+/* An event that was never given: its owner is asked, as Redis may have lost
+ * it. */
+static void
+test_never_given(void **state)
+{
+    needs_redis();
+
+    begin_all(2);
+    make(0, 'a');
+    add_events(0, 'a', 2);
+    UNTIL(copying(0, 'a').acked.seq == 2);
+
+    assert_int_equal(comes(1, 'a', 5, 's'), MCP_AGAIN);
+    UNTIL(strcmp(asked(), "5 no") == 0);
+    assert_int_equal(comes(1, 'a', 4, 's'), MCP_AGAIN);
+    UNTIL(strcmp(asked(), "4 no") == 0);
+
+    /* nor was one that would follow it */
+
+    assert_int_equal(comes(1, 'a', 6, 's'), MCP_OK);
+    assert_false(is_at(1, 'a'));
+
+    /* the next one asks again; what is here by then is no answer */
+
+    assert_int_equal(comes(1, 'a', 3, 's'), MCP_AGAIN);
+    add_events(0, 'a', 1);
+    UNTIL(copying(0, 'a').acked.seq == 3);
+    assert_int_equal(comes(1, 'a', 4, 's'), MCP_AGAIN);
+    assert_string_equal(asked(), "4");
+
+    /* what was right a while ago need not be any more */
+
+    asks("4 1 no");
+    assert_int_equal(comes(1, 'a', 4, 's'), MCP_AGAIN);
+    assert_string_equal(asked(), "4");
+    end_all();
+}
+
+
+/* Its owner gives the event while its word that it goes on is on its way to
+ * Redis: that says nothing about the event. */
+static void
+test_given_meanwhile(void **state)
+{
+    char               name[MCP_STREAM_TEXT_LEN];
+    process_t         *p = &nodes[0];
+    mcp_stream_info_t  info;
+
+    needs_redis();
+
+    begin_all(2);
+    make(0, 'a');
+    add_events(0, 'a', 2);
+    UNTIL(copying(0, 'a').acked.seq == 2);
+    (void) mcp_stream_id_print(name, id_of('a'));
+
+    /* it says so of this stream alone, as it does not know that Redis has
+     * all */
+
+    assert_true(mcp_replication_has(p->cluster, id_of('a'), &info));
+    mcp_replication_get(p->cluster, &info.ref)->whole = 0;
+
+    for (;;) {
+        p->te.now = real_now();
+        mcp_worker_expire(p->worker);
+        process_pump(p);
+
+        if (memmem(p->sent, p->len, name, sizeof(name))) {
+            break;
+        }
+
+        carry(0);
+        usleep(1000);
+    }
+
+    add_events(0, 'a', 1);
+    assert_int_equal(comes(1, 'a', 3, 's'), MCP_AGAIN);
+    assert_string_equal(asked(), "3");
+
+    assert_int_equal(write(fds[0], p->sent + p->taken, p->len - p->taken),
+                     p->len - p->taken);
+    p->taken = p->len;
+
+    while (strcmp(asked(), "3") == 0) {
+        usleep(1000);
+    }
+
+    assert_int_equal(comes(1, 'a', 3, 's'), MCP_AGAIN);
+
+    UNTIL(copying(0, 'a').acked.seq == 3);
+    assert_int_equal(comes(1, 'a', 3, 's'), MCP_OK);
+    assert_true(is_at(1, 'a'));
+    end_all();
+}
+
+
+/* A stream that lacks a part in Redis cannot be read until its owner has
+ * written it again; what else is missing may have been lost, too. */
+static void
+test_part(void **state)
+{
+    unsigned  i;
+
+    static const char  kinds[] = { 'c', 'e' };
+
+    needs_redis();
+
+    begin_all(2);
+    make(0, 'a');
+    add_events(0, 'a', 2);
+    UNTIL(copying(0, 'a').acked.seq == 2);
+
+    for (i = 0; i < 2; i++) {
+        (void) about(0, "DEL", kinds[i], 'a', "");
+        assert_int_equal(comes(1, 'a', 1, 's'), MCP_ERR_UNREACHABLE);
+        assert_false(is_at(1, 'a'));
+        assert_int_equal(comes(1, 'b', 1, 's'), MCP_ERR_UNREACHABLE);
+        UNTIL(strcmp(about(0, "EXISTS", 'h', 'a', ""), "1") == 0);
+        assert_string_equal(about(0, "EXISTS", kinds[i], 'a', ""), "1");
+    }
+
+    end_all();
+}
+
+
+/* Redis is emptied: nobody is told that there is no stream, until every node
+ * has had the time to write its own again. */
+static void
+test_emptied(void **state)
+{
+    needs_redis();
+
+    begin_all(2);
+    assert_int_equal(comes(1, 'b', 1, 's'), MCP_OK);
+    make(0, 'a');
+    add_events(0, 'a', 2);
+    UNTIL(copying(0, 'a').acked.seq == 2);
+
+    (void) command(1, "FLUSHALL");
+    assert_int_equal(comes(1, 'a', 1, 's'), MCP_ERR_UNREACHABLE);
+    assert_int_equal(comes(1, 'b', 1, 's'), MCP_ERR_UNREACHABLE);
+    assert_int_equal(comes(0, 'a', 1, 's'), MCP_ERR_UNREACHABLE);
+    UNTIL(comes(1, 'a', 1, 's') != MCP_ERR_UNREACHABLE);
+    assert_int_equal(answered, MCP_OK);
+    assert_true(is_at(1, 'a'));
+    assert_int_equal(comes(1, 'b', 1, 's'), MCP_ERR_UNREACHABLE);
+
+    /* each member has said hello again, and there was time */
+
+    UNTIL(comes(1, 'b', 1, 's') != MCP_ERR_UNREACHABLE);
+    assert_int_equal(answered, MCP_OK);
+    assert_false(is_at(1, 'b'));
+    end_all();
+}
+
+
+/* A member reaches a Redis with another run id: the same, though all keys are
+ * there.  A node that was never a member misses nothing. */
+static void
+test_replaced(void **state)
+{
+    needs_redis();
+
+    begin_all(1);
+    begin(1, KEY1);
+    assert_int_equal(comes(1, 'b', 1, 's'), MCP_OK);
+    assert_int_equal(strlen(command(0, "GET {mcp}:1:run")), 40);
+    (void) command(0, "SET {mcp}:1:run 1234 EX 60");
+    cut_off(1);
+    rerun(1);
+    assert_int_equal(comes(1, 'b', 1, 's'), MCP_ERR_UNREACHABLE);
+    assert_int_equal(comes(0, 'b', 1, 's'), MCP_ERR_UNREACHABLE);
+    end_all();
+}
+
+
+/* Its client comes back to its own node, and is gone before the reply: nobody
+ * reads it, here or there. */
+static void
+test_own_left(void **state)
+{
+    uint64_t  seq;
+
+    needs_redis();
+
+    begin_all(2);
+    make(0, 'a');
+    add_events(0, 'a', 3);
+    UNTIL(copying(0, 'a').acked.seq == 3);
+    come(1, 'a', 1, 's');
+    assert_int_equal(read_from(1, 'a', 1, &seq), MCP_AGAIN);
+    UNTIL(info_of(0, 'a').consumer_slot == MCP_STORE_REMOTE_CONSUMER);
+
+    come(0, 'a', 3, 's');
+    UNTIL(info_of(1, 'a').consumer_slot == MCP_STORE_NO_SLOT);
+    UNTIL(info_of(0, 'a').consumer_slot == MCP_STORE_NO_SLOT);
+    end_all();
+}
+
+
+int
+main(void)
+{
+    const struct CMUnitTest  tests[] = {
+        cmocka_unit_test(test_mirror),
+        cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_ahead),
+        cmocka_unit_test(test_over),
+        cmocka_unit_test(test_inherited),
+        cmocka_unit_test(test_lost),
+        cmocka_unit_test(test_turn),
+        cmocka_unit_test(test_drops),
+        cmocka_unit_test(test_overtaken),
+        cmocka_unit_test(test_never_given),
+        cmocka_unit_test(test_given_meanwhile),
+        cmocka_unit_test(test_part),
+        cmocka_unit_test(test_emptied),
+        cmocka_unit_test(test_replaced),
+        cmocka_unit_test(test_own_left),
+    };
+
+    return cmocka_run_group_tests(tests, start, stop);
+}

@@ -1,0 +1,282 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* Replicas are asked for all streams at once, and a link on which they are
+ * waited for is not kept from all else. */
+
+#include "cluster_streams.h"
+
+
+#define STREAMS  30
+
+
+/* Sends an operator's commands on a connection of their own, and returns what
+ * Redis says to them all. */
+static const char *
+ask_beside(const char *text)
+{
+    int          fd;
+    size_t       len = 0;
+    ssize_t      n;
+    static char  buf[65536];
+
+    fd = dial();
+    assert_true(fd >= 0);
+    assert_int_equal(write(fd, text, strlen(text)), strlen(text));
+
+    while ((n = read(fd, buf + len, sizeof(buf) - 1 - len)) > 0) {
+        len += (size_t) n;
+    }
+
+    close(fd);
+    buf[len] = '\0';
+
+    return buf;
+}
+
+
+static unsigned
+n_waits(void)
+{
+    const char  *p;
+
+    p = strstr(ask_beside("INFO commandstats\r\nQUIT\r\n"),
+               "cmdstat_wait:calls=");
+
+    return p ? (unsigned) strtoul(p + strlen("cmdstat_wait:calls="), NULL, 10)
+             : 0;
+}
+
+
+/* A connection that Redis takes for a replica, which has all there will be. */
+static int
+be_replica(void)
+{
+    int            fd;
+    char           buf[4096];
+    struct pollfd  wait;
+
+    static const char  first[] = "REPLCONF capa eof\r\n";
+    static const char  second[] = "PSYNC ? -1\r\n";
+    static const char  ack[] = "REPLCONF ACK 1000000000000\r\n";
+
+    (void) ask_beside("CONFIG SET repl-diskless-sync-delay 0\r\nQUIT\r\n");
+    fd = dial();
+    assert_true(fd >= 0);
+    assert_int_equal(write(fd, first, strlen(first)), strlen(first));
+    assert_true(read(fd, buf, sizeof(buf)) > 0);
+    assert_int_equal(write(fd, second, strlen(second)), strlen(second));
+
+    wait.fd = fd;
+    wait.events = POLLIN;
+
+    do {
+        if (poll(&wait, 1, 10) == 1) {
+            assert_true(read(fd, buf, sizeof(buf)) > 0);
+        }
+
+        assert_int_equal(write(fd, ack, strlen(ack)), strlen(ack));
+    } while (strstr(ask_beside("INFO replication\r\nQUIT\r\n"),
+                    "state=online")
+             == NULL);
+
+    assert_int_equal(write(fd, ack, strlen(ack)), strlen(ack));
+
+    return fd;
+}
+
+
+/* Streams that Redis has, and which all get an event then. */
+static void
+make_streams(int i)
+{
+    int  n;
+
+    for (n = 0; n < STREAMS; n++) {
+        make(i, (char) ('A' + n));
+    }
+
+    for (n = 0; n < STREAMS; n++) {
+        UNTIL(copying(i, (char) ('A' + n)).created);
+    }
+
+    nodes[i].conf.replicas = 1;
+    (void) ask_beside("CONFIG RESETSTAT\r\nQUIT\r\n");
+
+    for (n = 0; n < STREAMS; n++) {
+        add_events(i, (char) ('A' + n), 1);
+    }
+}
+
+
+static unsigned
+n_safe(int i)
+{
+    int       n;
+    unsigned  safe = 0;
+
+    for (n = 0; n < STREAMS; n++) {
+        safe += copying(i, (char) ('A' + n)).acked.seq == 1;
+    }
+
+    return safe;
+}
+
+
+/* Without so many replicas nothing is safe; the node's beat is answered all the
+ * same, however many streams wait. */
+static void
+test_none(void **state)
+{
+    unsigned  waits;
+    uint64_t  begun;
+
+    needs_redis();
+
+    begin_all(1);
+    make_streams(0);
+    begun = real_now();
+
+    while (real_now() < begun + 3000) {
+        carry(0);
+        assert_true(real_now() - node_info(0).view.at < nodes[0].conf.node_timeout);
+        usleep(1000);
+    }
+
+    assert_int_equal(n_safe(0), 0);
+    waits = n_waits();
+    assert_true(waits >= 2 && waits < STREAMS / 2);
+
+    /* none is forgotten */
+
+    nodes[0].conf.replicas = 0;
+    UNTIL(n_safe(0) == STREAMS);
+    end_all();
+}
+
+
+/* All are safe when the replica has what they have sent. */
+static void
+test_all(void **state)
+{
+    int  fd;
+
+    needs_redis();
+
+    begin_all(1);
+    fd = be_replica();
+    make_streams(0);
+    UNTIL(n_safe(0) == STREAMS);
+    assert_true(n_waits() >= 1 && n_waits() < STREAMS / 2);
+    assert_null(nodes[0].cluster->ack_waiters);
+
+    /* one that comes alone waits for nobody */
+
+    add_events(0, 'A', 1);
+    UNTIL(copying(0, 'A').acked.seq == 2);
+    close(fd);
+    end_all();
+}
+
+
+/* A link that is lost has all begin again. */
+static void
+test_link(void **state)
+{
+    int  fd;
+
+    needs_redis();
+
+    begin_all(1);
+    make_streams(0);
+    UNTIL(nodes[0].cluster->ack_waiters);
+    cut_off(0);
+    assert_null(nodes[0].cluster->ack_waiters);
+    assert_false(nodes[0].cluster->ack_pending);
+    fd = be_replica();
+    UNTIL(n_safe(0) == STREAMS);
+    close(fd);
+    end_all();
+}
+
+
+/* What replicas have says nothing of a stream whose id was another one's; and
+ * one that is gone is freed when they have replied. */
+static void
+test_gone(void **state)
+{
+    mcp_stream_info_t  info;
+
+    needs_redis();
+
+    begin_all(1);
+    make(0, 'a');
+    make(0, 'b');
+    UNTIL(copying(0, 'a').created && copying(0, 'b').created);
+    nodes[0].conf.replicas = 1;
+    add_events(0, 'a', 3);
+    add_events(0, 'b', 3);
+    UNTIL(nodes[0].cluster->ack_waiters
+          && nodes[0].cluster->ack_waiters->ack_next == NULL);
+
+    info = info_of(0, 'a');
+    mcp_store_free(&nodes[0].store, &info.ref);
+    info = info_of(0, 'b');
+    mcp_store_free(&nodes[0].store, &info.ref);
+    mcp_worker_wake(nodes[0].worker);
+    make(0, 'a');
+    nodes[0].conf.replicas = 0;
+    UNTIL(copying(0, 'a').created);
+    assert_int_equal(copying(0, 'a').acked.seq, 0);
+    UNTIL(n_copies(0) == 1);
+    end_all();
+}
+
+
+/* The process ends while they are waited for. */
+static void
+test_end(void **state)
+{
+    needs_redis();
+
+    begin_all(1);
+    make_streams(0);
+    UNTIL(nodes[0].cluster->ack_waiters);
+    end_all();
+}
+
+
+/* A user who may not ask: that is an error, and nothing is safe. */
+static void
+test_not_allowed(void **state)
+{
+    needs_redis();
+
+    begin_all(1);
+    make(0, 'A');
+    UNTIL(copying(0, 'A').created);
+    nodes[0].conf.replicas = 1;
+    assert_string_equal(command(0, "ACL SETUSER default -wait"), "OK");
+    add_events(0, 'A', 1);
+    UNTIL(strstr(node_info(0).error, "WAIT: NOPERM"));
+    assert_int_equal(copying(0, 'A').acked.seq, 0);
+    assert_string_equal(command(0, "ACL SETUSER default +@all"), "OK");
+    nodes[0].conf.replicas = 0;
+    UNTIL(copying(0, 'A').acked.seq == 1);
+    end_all();
+}
+
+
+int
+main(void)
+{
+    const struct CMUnitTest  tests[] = {
+        cmocka_unit_test(test_none),
+        cmocka_unit_test(test_all),
+        cmocka_unit_test(test_link),
+        cmocka_unit_test(test_gone),
+        cmocka_unit_test(test_end),
+        cmocka_unit_test(test_not_allowed),
+    };
+
+    return cmocka_run_group_tests(tests, start, stop);
+}

@@ -1,0 +1,384 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* The copier: all that a stream gets is in Redis, whatever Redis loses. */
+
+#include "cluster_streams.h"
+
+
+/* Nobody reads what Redis does not have. */
+static void
+test_gate(void **state)
+{
+    uint64_t  seq;
+
+    needs_redis();
+
+    begin_all(1);
+    make(0, 'a');
+    add_events(0, 'a', 3);
+    assert_int_equal(info_of(0, 'a').replicated, 0);
+    assert_int_equal(read_from(0, 'a', 0, &seq), MCP_AGAIN);
+    assert_int_equal(seq, 0);
+
+    UNTIL(copying(0, 'a').acked.seq == 3);
+    assert_int_equal(info_of(0, 'a').replicated, 1);
+    assert_int_equal(read_from(0, 'a', 0, &seq), MCP_AGAIN);
+    assert_int_equal(seq, 3);
+    assert_string_equal(about(0, "XLEN", 'e', 'a', ""), "3");
+
+    /* its first event may come later */
+
+    make(0, 'b');
+    UNTIL(copying(0, 'b').created);
+    add_events(0, 'b', 1);
+    UNTIL(copying(0, 'b').acked.seq == 1);
+    all_expire(0);
+
+    /* the answer ends it, once Redis has it */
+
+    add(0, 'a', "{\"result\":{}}", 0, MCP_STATE_COMPLETED);
+    assert_int_equal(read_from(0, 'a', 3, &seq), MCP_AGAIN);
+    UNTIL(copying(0, 'a').acked.state == MCP_STATE_COMPLETED);
+    assert_int_equal(read_from(0, 'a', 3, &seq), MCP_DONE);
+    assert_int_equal(seq, 4);
+    assert_string_equal(about(0, "HGET", 'h', 'a', "x"), "2 1 0 0");
+    all_expire(0);
+
+    end_all();
+}
+
+
+static void
+test_many(void **state)
+{
+    uint64_t  seq;
+
+    needs_redis();
+
+    begin_all(1);
+    make(0, 'a');
+    add_events(0, 'a', 300);
+    UNTIL(copying(0, 'a').acked.seq == 300);
+    assert_int_equal(read_from(0, 'a', 0, &seq), MCP_AGAIN);
+    assert_int_equal(seq, 300);
+    end_all();
+}
+
+
+/* What was sent on a connection that was lost arrives after all. */
+static void
+test_late(void **state)
+{
+    int     fd;
+    char    buf[4096];
+    size_t  len;
+
+    needs_redis();
+
+    begin_all(1);
+    kept = malloc(1 << 20);
+    kept_len = 0;
+    make(0, 'a');
+    add_events(0, 'a', 1);
+    UNTIL(copying(0, 'a').acked.seq == 1);
+    add_events(0, 'a', 100);
+    UNTIL(copying(0, 'a').acked.seq == 101);
+    len = kept_len;
+    add(0, 'a', "{\"result\":{}}", 0, MCP_STATE_COMPLETED);
+    UNTIL(copying(0, 'a').acked.state == MCP_STATE_COMPLETED);
+
+    fd = dial();
+    assert_int_equal(write(fd, kept, len), len);
+    assert_int_equal(write(fd, "QUIT\r\n", 6), 6);
+
+    while (read(fd, buf, sizeof(buf)) > 0) {
+        /* void */
+    }
+
+    close(fd);
+    free(kept);
+    kept = NULL;
+
+    assert_string_equal(about(0, "HGET", 'h', 'a', "l"), "102");
+    assert_string_equal(about(0, "XLEN", 'e', 'a', ""), "102");
+    assert_string_equal(about(0, "HGET", 'h', 'a', "x"), "2 1 0 0");
+    all_expire(0);
+    end_all();
+}
+
+
+/* What Redis has lost it gets again, as far as it is kept. */
+static void
+test_lost(void **state)
+{
+    uint64_t  seq;
+
+    needs_redis();
+
+    begin_all(1);
+    make(0, 'a');
+    add_events(0, 'a', 3);
+    UNTIL(copying(0, 'a').acked.seq == 3);
+
+    (void) command(0, "FLUSHALL");
+    add_events(0, 'a', 1);
+    UNTIL(copying(0, 'a').acked.seq == 4);
+    assert_string_equal(about(0, "XLEN", 'e', 'a', ""), "4");
+
+    /* the last writes: a failover has lost them */
+
+    (void) about(0, "XDEL", 'e', 'a', "3-0 4-0");
+    (void) about(0, "HSET", 'h', 'a', "l 2");
+    (void) about(0, "DEL", 'e', 'a', "");
+    add_events(0, 'a', 1);
+    UNTIL(copying(0, 'a').acked.seq == 5);
+    assert_string_equal(about(0, "HGET", 'h', 'a', "l"), "5");
+    assert_string_equal(about(0, "XLEN", 'e', 'a', ""), "3");
+    assert_int_equal(read_from(0, 'a', 0, &seq), MCP_AGAIN);
+    assert_int_equal(seq, 5);
+    end_all();
+}
+
+
+/* Events that came while the link was lost, and a command without a reply. */
+static void
+test_link(void **state)
+{
+    needs_redis();
+
+    begin_all(1);
+    make(0, 'a');
+    add_events(0, 'a', 1);
+    UNTIL(copying(0, 'a').acked.seq == 1);
+    add_events(0, 'a', 1);
+    mcp_worker_wake(nodes[0].worker);
+    assert_int_equal(nodes[0].cluster->link.n_pending, 1);
+    cut_off(0);
+    add_events(0, 'a', 1);
+    UNTIL(copying(0, 'a').acked.seq == 3);
+    assert_string_equal(about(0, "XLEN", 'e', 'a', ""), "3");
+    end_all();
+}
+
+
+/* Another node has it: here it is gone. */
+static void
+test_fenced(void **state)
+{
+    needs_redis();
+
+    begin_all(1);
+    make(0, 'a');
+    UNTIL(copying(0, 'a').created);
+    (void) about(0, "HSET", 'h', 'a', "o another");
+    add_events(0, 'a', 1);
+    UNTIL(!is_at(0, 'a'));
+    assert_non_null(strstr(nodes[0].te.last, "belongs to another node"));
+    assert_string_equal(about(0, "HGET", 'h', 'a', "o"), "another");
+    end_all();
+}
+
+
+static void
+test_forgotten(void **state)
+{
+    mcp_stream_info_t  info;
+
+    needs_redis();
+
+    begin_all(1);
+    make(0, 'a');
+    UNTIL(copying(0, 'a').created);
+    assert_string_equal(about(0, "EXISTS", 'h', 'a', ""), "1");
+    info = info_of(0, 'a');
+    mcp_store_free(&nodes[0].store, &info.ref);
+    UNTIL(strcmp(about(0, "EXISTS", 'h', 'a', ""), "0") == 0);
+    assert_string_equal(about(0, "EXISTS", 'c', 'a', ""), "0");
+    end_all();
+}
+
+
+/* Nobody has beaten for it: who begins a call finds out, and the call goes on as
+ * one of the node that it becomes. */
+static void
+test_reborn(void **state)
+{
+    char      text[80];
+    uint64_t  id;
+
+    needs_redis();
+
+    begin_all(2);
+    id = node_info(0).id;
+    nodes[0].conf.node_timeout = 600000;
+    tick(0);
+    snprintf(text, sizeof(text), "SET {mcp}:1:x:%016llx 1 EX 60",
+             (unsigned long long) id);
+    (void) command(1, text);
+    make(0, 'a');
+    add_events(0, 'a', 1);
+    UNTIL(node_info(0).id != id);
+    UNTIL(copying(0, 'a').acked.seq == 1);
+    assert_int_equal(node_info(0).counts[MCP_NODE_REBORN], 1);
+    tick(0);
+    make(0, 'b');
+    add_events(0, 'b', 1);
+    UNTIL(copying(0, 'b').acked.seq == 1);
+    end_all();
+}
+
+
+/* A foreign key in its place: an error line, and nothing that is kept here is
+ * lost. */
+static void
+test_foreign(void **state)
+{
+    needs_redis();
+
+    begin_all(1);
+    (void) about(0, "SET", 'h', 'a', "x EX 60");
+    make(0, 'a');
+    UNTIL(strstr(node_info(0).error, "script append"));
+    add_events(0, 'a', 1);
+    (void) about(0, "DEL", 'h', 'a', "");
+    UNTIL(copying(0, 'a').acked.seq == 1);
+    end_all();
+}
+
+
+/* It stays there: the call is given up. */
+static void
+displaced(void **state, char kind, const char *left)
+{
+    needs_redis();
+
+    begin_all(1);
+    nodes[0].conf.outage_timeout = 50;
+    make(0, 'a');
+    UNTIL(copying(0, 'a').created);
+    (void) about(0, "DEL", kind, 'a', "");
+    (void) about(0, "SET", kind, 'a', "x EX 60");
+    add_events(0, 'a', 1);
+    UNTIL(!is_at(0, 'a'));
+    UNTIL(strstr(nodes[0].te.last, "abandoned"));
+    UNTIL(n_copies(0) == 0);
+    assert_string_equal(about(0, "EXISTS", 'h', 'a', ""), left);
+    end_all();
+}
+
+
+static void
+test_displaced(void **state)
+{
+    displaced(state, 'h', "1");
+}
+
+
+/* What of it is ours is forgotten. */
+static void
+test_displaced_events(void **state)
+{
+    displaced(state, 'e', "0");
+}
+
+
+/* Nothing waits for Redis then. */
+static void
+test_displaced_off(void **state)
+{
+    needs_redis();
+
+    begin_all(1);
+    nodes[0].conf.outage_timeout = 0;
+    nodes[0].conf.sync = MCP_CLUSTER_SYNC_OFF;
+    (void) about(0, "SET", 'h', 'a', "x EX 60");
+    make(0, 'a');
+    UNTIL(nodes[0].cluster->link.n_pending == 0
+          && strstr(node_info(0).error, "WRONGTYPE"));
+    assert_true(is_at(0, 'a'));
+    end_all();
+}
+
+
+/* Redis is full: it is as if it were away, until there is room. */
+static void
+test_full(void **state)
+{
+    needs_redis();
+
+    begin_all(1);
+    make(0, 'a');
+    UNTIL(copying(0, 'a').created);
+    assert_string_equal(command(0, "CONFIG SET maxmemory 1"), "OK");
+    add_events(0, 'a', 1);
+    UNTIL(strstr(node_info(0).error, "OOM"));
+    assert_int_equal(copying(0, 'a').acked.seq, 0);
+    assert_string_equal(command(0, "CONFIG SET maxmemory 0"), "OK");
+    UNTIL(copying(0, 'a').acked.seq == 1);
+    end_all();
+}
+
+
+/* Without so many replicas nothing is safe. */
+static void
+test_replicas(void **state)
+{
+    needs_redis();
+
+    begin_all(1);
+    nodes[0].conf.replicas = 1;
+    nodes[0].conf.timeout = 20;
+    make(0, 'a');
+    add_events(0, 'a', 1);
+    UNTIL(strcmp(about(0, "XLEN", 'e', 'a', ""), "1") == 0);
+    assert_int_equal(copying(0, 'a').acked.seq, 0);
+    nodes[0].conf.replicas = 0;
+    UNTIL(copying(0, 'a').acked.seq == 1);
+    end_all();
+}
+
+
+/* What Redis has begun by halves, as it refused the rest, is begun anew. */
+static void
+test_half(void **state)
+{
+    char  owner[40];
+
+    needs_redis();
+
+    begin_all(1);
+    snprintf(owner, sizeof(owner), "o %016llx",
+             (unsigned long long) node_info(0).id);
+    (void) about(0, "HSET", 'h', 'a', owner);
+    make(0, 'a');
+    add_events(0, 'a', 2);
+    UNTIL(copying(0, 'a').acked.seq == 2);
+    assert_string_equal(node_info(0).error, "");
+    all_expire(0);
+    end_all();
+}
+
+
+int
+main(void)
+{
+    const struct CMUnitTest  tests[] = {
+        cmocka_unit_test(test_gate),
+        cmocka_unit_test(test_many),
+        cmocka_unit_test(test_late),
+        cmocka_unit_test(test_lost),
+        cmocka_unit_test(test_link),
+        cmocka_unit_test(test_fenced),
+        cmocka_unit_test(test_forgotten),
+        cmocka_unit_test(test_reborn),
+        cmocka_unit_test(test_foreign),
+        cmocka_unit_test(test_displaced),
+        cmocka_unit_test(test_displaced_events),
+        cmocka_unit_test(test_displaced_off),
+        cmocka_unit_test(test_half),
+        cmocka_unit_test(test_full),
+        cmocka_unit_test(test_replicas),
+    };
+
+    return cmocka_run_group_tests(tests, start, stop);
+}

@@ -1,0 +1,405 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* A node that is dead: others take its streams over, once, and end them. */
+
+#include "cluster_streams.h"
+
+
+static void
+test_reap(void **state)
+{
+    int       successor;
+    char      text[160];
+    uint64_t  seq;
+
+    needs_redis();
+
+    begin_all(3);
+    make(0, 'a');
+    add_events(0, 'a', 300);
+    make(0, 'b');
+    UNTIL(copying(0, 'a').acked.seq == 300 && copying(0, 'b').created);
+
+    /* what has expired long ago is passed over at once */
+
+    snprintf(text, sizeof(text), "EVAL for\ti=1,1500\tdo\t"
+             "redis.call('SADD','{mcp}:1:o:%016llx',i)\tend 0",
+             (unsigned long long) node_info(0).id);
+    (void) command(1, text);
+
+    /* one is read at another node, which goes on */
+
+    come(1, 'a', 299, 's');
+    assert_int_equal(read_from(1, 'a', 299, &seq), MCP_AGAIN);
+    end(0);
+
+    /* also when a link is lost while it is about it */
+
+    UNTIL(nodes[1].cluster->takeover.node || nodes[2].cluster->takeover.node);
+    cut_off(nodes[1].cluster->takeover.node ? 1 : 2);
+
+    UNTIL((is_at(1, 'b') && info_of(1, 'b').state == MCP_STATE_FAILED)
+          || (is_at(2, 'b') && info_of(2, 'b').state == MCP_STATE_FAILED));
+    successor = is_at(1, 'b') && info_of(1, 'b').state == MCP_STATE_FAILED ? 1
+        : 2;
+
+    UNTIL(is_at(1, 'a') && info_of(1, 'a').state == MCP_STATE_FAILED);
+    come(1, 'a', 299, 's');
+    assert_int_equal(read_from(1, 'a', 299, &seq), MCP_DONE);
+    assert_int_equal(seq, 301);
+
+    /* and is no member any more */
+
+    UNTIL(strcmp(command(successor, "ZCARD {mcp}:1:nodes"), "2") == 0);
+    assert_string_equal(about(successor, "HGET", 'h', 'a', "l"), "301");
+    all_expire(successor);
+    end_all();
+}
+
+
+/* Its heir has a reader that is slow, and a mirror that is as full as one may
+ * be: what the dead node had kept beyond that is not lost. */
+static void
+test_slow_reader(void **state)
+{
+    int                taken;
+    uint64_t           seq;
+    mcp_cursor_t       cursor;
+    mcp_stream_ref_t   ref;
+    mcp_stream_info_t  info;
+    mcp_stream_spec_t  spec;
+
+    needs_redis();
+
+    /* twice what a mirror takes: half of it was sent once */
+
+    begin_all(2);
+    fill_spec(&spec, 'a');
+    spec.max_wait = 60000;
+    spec.max_events = 4;
+    assert_int_equal(mcp_store_create(&nodes[0].store, &spec, real_now(), &ref),
+                     MCP_OK);
+    nodes[0].worker->cluster_hooks->replicate(nodes[0].cluster, &ref, 0);
+    add_events(0, 'a', 4);
+    UNTIL(copying(0, 'a').acked.seq == 4);
+    assert_int_equal(read_from(0, 'a', 0, &seq), MCP_AGAIN);
+    add_events(0, 'a', 4);
+    UNTIL(copying(0, 'a').acked.seq == 8);
+    leave(0, 'a', 4);
+
+    /* which the client has lost */
+
+    come(1, 'a', 0, 's');
+    info = info_of(1, 'a');
+    assert_int_equal(mcp_store_watch(&nodes[1].store, &info.ref, HANDLE, 0,
+                                     &cursor, &taken),
+                     MCP_OK);
+    UNTIL(info_of(1, 'a').last_seq == 4);
+    end(0);
+    UNTIL(info_of(1, 'a').state == MCP_STATE_FAILED);
+    assert_int_equal(read_from(1, 'a', 0, &seq), MCP_DONE);
+    assert_int_equal(seq, 9);
+    assert_int_equal(node_info(1).counts[MCP_NODE_DROPPED], 0);
+    end_all();
+}
+
+
+/* The heir makes room for others before it has all of it: it begins anew. */
+static void
+test_displaced(void **state)
+{
+    mcp_stream_info_t  info;
+
+    needs_redis();
+
+    begin_all(2);
+    make(0, 'a');
+    add_events(0, 'a', 300);
+    UNTIL(copying(0, 'a').acked.seq == 300);
+    end(0);
+
+    while (find(1, 'a', &info) != MCP_OK
+           || !mcp_replication_get(nodes[1].cluster, &info.ref)->inherits)
+    {
+        carry(1);
+        usleep(1000);
+    }
+
+    mcp_store_mirror_forget(&nodes[1].store, id_of('a'));
+    UNTIL(is_at(1, 'a') && info_of(1, 'a').state == MCP_STATE_FAILED);
+    assert_int_equal(info_of(1, 'a').last_seq, 301);
+    assert_int_equal(node_info(1).counts[MCP_NODE_DROPPED], 0);
+    end_all();
+}
+
+
+/* Redis has given its streams to a node that has not got the reply. */
+static void
+test_reply_lost(void **state)
+{
+    process_t  *p = &nodes[1];
+
+    needs_redis();
+
+    begin_all(2);
+    make(0, 'a');
+    add_events(0, 'a', 3);
+    UNTIL(copying(0, 'a').acked.seq == 3);
+    begin(2, KEY1);
+    end(0);
+
+    while (p->cluster->takeover.node == 0
+           || p->cluster->takeover.node == p->cluster->node)
+    {
+        carry(1);
+        usleep(1000);
+    }
+
+    deliver(1);
+
+    do {
+        (void) about(2, "HGET", 'h', 'a', "j");
+    } while (strcmp(said, "1") != 0);
+
+    assert_false(is_at(1, 'a'));
+    end(2);
+    cut_off(1);
+
+    UNTIL(is_at(1, 'a') && info_of(1, 'a').state == MCP_STATE_FAILED);
+    UNTIL(p->cluster->settled);
+    assert_string_equal(about(1, "HEXISTS", 'h', 'a', "j"), "0");
+    all_expire(1);
+    end_all();
+}
+
+
+/* A key of one stream is somebody else's: the other streams end all the
+ * same. */
+static void
+foreign(void **state, char kind, char last)
+{
+    char  c;
+
+    needs_redis();
+
+    begin_all(2);
+
+    for (c = 'a'; c <= 'f'; c++) {
+        make(0, c);
+        add_events(0, c, 2);
+    }
+
+    for (c = 'a'; c <= 'f'; c++) {
+        UNTIL(copying(0, c).acked.seq == 2);
+    }
+
+    UNTIL(nodes[1].cluster->settled);
+    end(0);
+    (void) about(1, "DEL", kind, 'f', "");
+    (void) about(1, "SET", kind, 'f', "x EX 600");
+
+    for (c = 'a'; c <= last; c++) {
+        UNTIL(is_at(1, c) && info_of(1, c).state == MCP_STATE_FAILED);
+    }
+
+    UNTIL(strcmp(command(1, "ZCARD {mcp}:1:nodes"), "1") == 0);
+    (void) about(1, "DEL", kind, 'f', "");
+    all_expire(1);
+    end_all();
+}
+
+
+static void
+test_foreign_head(void **state)
+{
+    foreign(state, 'h', 'e');
+}
+
+
+static void
+test_foreign_topics(void **state)
+{
+    foreign(state, 't', 'f');
+}
+
+
+static int  came;
+
+static void
+noted(void *data, int rc)
+{
+    (void) data;
+
+    came = rc;
+}
+
+
+/* A client that has more than the heir has yet, which another process of this
+ * node fetches. */
+static void
+test_half(void **state)
+{
+    mcp_operation_t        *op;
+    uint64_t                seq;
+    mcp_replication_t      *copy;
+    mcp_operation_stream_t  stream;
+    mcp_stream_info_t       info;
+
+    (void) state;
+
+    needs_redis();
+
+    begin_all(2);
+    make(0, 'a');
+    add_events(0, 'a', 3);
+    UNTIL(copying(0, 'a').acked.seq == 3);
+    end(0);
+
+    while (!is_at(1, 'a')) {
+        carry(1);
+        usleep(1000);
+    }
+
+    info = info_of(1, 'a');
+    assert_int_equal(info.mirror, 1);
+    assert_int_equal(info.last_seq, 0);
+    cut_off(1);
+    copy = mcp_replication_get(nodes[1].cluster, &info.ref);
+    copy->sending = 1;
+
+    while (nodes[1].cluster->state != MCP_CLUSTER_MEMBER) {
+        carry(1);
+        usleep(1000);
+    }
+
+    describe(&stream, 'a', 3, 's');
+    op = mcp_mem_calloc(&nodes[1].te.env.mem, sizeof(mcp_operation_t));
+    assert_non_null(op);
+    op->worker = nodes[1].worker;
+    op->handler = noted;
+    came = MCP_AGAIN;
+    assert_int_equal(nodes[1].worker->cluster_hooks->resume(nodes[1].cluster,
+                                                           &stream, op),
+                     MCP_AGAIN);
+    UNTIL(came != MCP_AGAIN);
+    assert_int_equal(info_of(1, 'a').last_seq, 0);
+    assert_int_equal(came, MCP_ERR_UNREACHABLE);
+
+    copy->sending = 0;
+    mcp_replication_check(copy);
+    UNTIL(info_of(1, 'a').state == MCP_STATE_FAILED);
+    come(1, 'a', 3, 's');
+    assert_int_equal(read_from(1, 'a', 3, &seq), MCP_DONE);
+    assert_int_equal(seq, 4);
+    all_expire(1);
+    end_all();
+}
+
+
+/* Redis has lost everything, and a node dies that has written its streams
+ * again, before it says hello. */
+static void
+test_unknown(void **state)
+{
+    needs_redis();
+
+    begin_all(2);
+    make(0, 'a');
+    UNTIL(copying(0, 'a').created);
+    mcp_timer_del(&nodes[0].worker->timers, &nodes[0].cluster->heartbeat);
+    (void) command(1, "FLUSHALL");
+    add_events(0, 'a', 2);
+    UNTIL(copying(0, 'a').acked.seq == 2);
+    end(0);
+
+    UNTIL(is_at(1, 'a') && info_of(1, 'a').state == MCP_STATE_FAILED);
+    UNTIL(strcmp(command(1, "ZCARD {mcp}:1:nodes"), "1") == 0);
+    all_expire(1);
+    end_all();
+}
+
+
+/* Who was only slow finds out. */
+static void
+test_back(void **state)
+{
+    char  text[32];
+
+    needs_redis();
+
+    begin_all(2);
+    make(0, 'a');
+    add_events(0, 'a', 2);
+    UNTIL(copying(0, 'a').acked.seq == 2);
+
+    /* it does nothing for a while */
+
+    while (!is_at(1, 'a') || info_of(1, 'a').state != MCP_STATE_FAILED) {
+        carry(1);
+        usleep(1000);
+    }
+
+    /* what it begins before it finds out goes on as the next node's */
+
+    make(0, 'b');
+    UNTIL(!is_at(0, 'a') && copying(0, 'b').created);
+    snprintf(text, sizeof(text), "%016llx",
+             (unsigned long long) node_info(0).id);
+    assert_string_equal(about(1, "HGET", 'h', 'b', "o"), text);
+    UNTIL(nodes[0].cluster->state == MCP_CLUSTER_MEMBER
+          && node_info(1).view.n_members == 2);
+    end_all();
+}
+
+
+/* What another node has ended is not begun anew, though Redis has forgotten it
+ * by the time at which its node comes back. */
+static void
+test_back_late(void **state)
+{
+    needs_redis();
+
+    begin_all(2);
+    make(0, 'a');
+    add_events(0, 'a', 2);
+    UNTIL(copying(0, 'a').acked.seq == 2);
+
+    while (!is_at(1, 'a') || info_of(1, 'a').state != MCP_STATE_FAILED) {
+        carry(1);
+        usleep(1000);
+    }
+
+    while (strcmp(about(1, "HGET", 'h', 'a', "l"), "3") != 0) {
+        carry(1);
+    }
+
+    (void) about(1, "DEL", 'h', 'a', "");
+    (void) about(1, "DEL", 'e', 'a', "");
+    (void) about(1, "DEL", 'c', 'a', "");
+
+    UNTIL(!is_at(0, 'a'));
+    UNTIL(nodes[0].cluster->state == MCP_CLUSTER_MEMBER
+          && node_info(1).view.n_members == 2);
+    assert_string_equal(about(1, "EXISTS", 'h', 'a', ""), "0");
+    end_all();
+}
+
+
+int
+main(void)
+{
+    const struct CMUnitTest  tests[] = {
+        cmocka_unit_test(test_reap),
+        cmocka_unit_test(test_slow_reader),
+        cmocka_unit_test(test_displaced),
+        cmocka_unit_test(test_reply_lost),
+        cmocka_unit_test(test_foreign_head),
+        cmocka_unit_test(test_foreign_topics),
+        cmocka_unit_test(test_half),
+        cmocka_unit_test(test_unknown),
+        cmocka_unit_test(test_back),
+        cmocka_unit_test(test_back_late),
+    };
+
+    return cmocka_run_group_tests(tests, start, stop);
+}

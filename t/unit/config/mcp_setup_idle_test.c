@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* Directives without effect: which ones are found, and in whose section. */
+
+
+#include "setup_cases.h"
+
+
+#define JOINS  "{\"tools\":[{\"name\":\"t\",\"x-mcp-join\":\"key\","          \
+               "\"x-mcp-scope\":\"s\",\"inputSchema\":{\"type\":\"object\"}}]}"
+
+
+/* Returns the number of warnings with this text. */
+static unsigned
+warnings(const mcp_setup_t *s, int apache, const char *with)
+{
+    char      text[MCP_SETUP_ERROR_MAX];
+    unsigned  n, position;
+
+    n = 0;
+    position = 0;
+
+    while (mcp_setup_warning(s, apache, &position, text)) {
+        n += strstr(text, with) != NULL;
+    }
+
+    return n;
+}
+
+
+static void
+option(mcp_setup_t *s, mcp_option_e option, const char *value)
+{
+    taken(mcp_setup_option(s, option, test_str(value), error));
+}
+
+
+static void
+directives_of_the_own_section_are_found(void **state)
+{
+    mcp_setup_t  *s;
+
+    (void) state;
+
+    s = setup_new();
+    taken(mcp_setup_backend(s, mcp_str("b"), error));
+    option(s, MCP_OPTION_PAGE_SIZE, "10");
+    option(s, MCP_OPTION_JOIN_WAIT, "5s");
+    option(s, MCP_OPTION_POLICY_AFTER, "5s");
+    option(s, MCP_OPTION_QUOTA_KEY, "off");
+    option(s, MCP_OPTION_QUOTA_STREAMS, "5");
+    mcp_setup_mark_own(s, 1);
+
+    assert_int_equal(warnings(s, 0, "no effect"), 5);
+    assert_int_equal(warnings(s, 0, "has \"mcp_page_size\", which has no "
+                                    "effect: there is no \"mcp_catalog\""), 1);
+    assert_int_equal(warnings(s, 1, "has MCPPageSize, which has no effect: "
+                                    "there is no MCPCatalog"), 1);
+    assert_int_equal(warnings(s, 1, "has MCPLinkOrigin"), 1);
+    mcp_setup_free(s);
+}
+
+
+static void
+inherited_directives_are_not_meant(void **state)
+{
+    mcp_setup_t  *s, *parent;
+
+    (void) state;
+
+    s = setup_new();
+    parent = setup_new();
+    taken(mcp_setup_backend(s, mcp_str("b"), error));
+    option(parent, MCP_OPTION_PAGE_SIZE, "10");
+    assert_int_equal(mcp_setup_is_empty_section(parent), 0);
+    mcp_setup_mark_own(s, 0);
+    mcp_setup_merge(s, parent);
+    assert_int_equal(warnings(s, 0, "no effect"), 0);
+    mcp_setup_free(s);
+    mcp_setup_free(parent);
+}
+
+
+static void
+directives_with_an_effect_are_not_found(void **state)
+{
+    mcp_setup_t  *s;
+
+    (void) state;
+
+    s = setup_new();
+    assert_int_equal(mcp_setup_is_empty_section(s), 1);
+    taken(mcp_setup_backend(s, mcp_str("b"), error));
+    taken(mcp_setup_catalog(s, mcp_str("/c"), mcp_str(JOINS), error));
+    option(s, MCP_OPTION_PAGE_SIZE, "10");
+    option(s, MCP_OPTION_JOIN_WAIT, "5s");
+    option(s, MCP_OPTION_LINK, "on");
+    option(s, MCP_OPTION_MAX_BATCH, "5");
+    option(s, MCP_OPTION_SESSION_LIFETIME, "5h");
+    option(s, MCP_OPTION_TASK_AFTER, "5s");
+    option(s, MCP_OPTION_TASK_TTL, "5h");
+    option(s, MCP_OPTION_CACHE_TTL, "5s");
+    option(s, MCP_OPTION_QUOTA_STREAMS, "5");
+    option(s, MCP_OPTION_POLICY_AFTER, "500ms");
+    mcp_setup_mark_own(s, 1);
+    assert_int_equal(warnings(s, 0, "no effect"), 0);
+    mcp_setup_free(s);
+}
+
+
+static void
+routes_to_names_that_the_catalog_lacks_are_found(void **state)
+{
+    mcp_setup_t  *s;
+
+    (void) state;
+
+    s = setup_new();
+    taken(mcp_setup_catalog(s, mcp_str("/c"), mcp_str(
+        "{\"tools\":[{\"name\":\"t\",\"inputSchema\":{\"type\":\"object\"}}],"
+        "\"resources\":[{\"uri\":\"file:///\xc3\xa9\",\"name\":\"r\"}],"
+        "\"resourceTemplates\":[{\"uriTemplate\":\"x:{y}\",\"name\":\"x\"}]}"),
+                            error));
+    taken(mcp_setup_route(s, mcp_str("t"), mcp_str("b"), error));
+    taken(mcp_setup_route(s, mcp_str("file:///\xc3\xa9"), mcp_str("b"), error));
+    taken(mcp_setup_route(s, mcp_str("x:1"), mcp_str("b"), error));
+    taken(mcp_setup_route(s, mcp_str("~nothing"), mcp_str("b"), error));
+    mcp_setup_mark_own(s, 0);
+    assert_int_equal(warnings(s, 0, "misspelt"), 0);
+    taken(mcp_setup_route(s, mcp_str("T"), mcp_str("b"), error));
+    assert_int_equal(warnings(s, 0, "has \"mcp_route\" for \"T\""), 1);
+    assert_int_equal(warnings(s, 1, "has MCPRoute for \"T\""), 1);
+    mcp_setup_free(s);
+}
+
+
+static void
+connections_follow_from_numbers_only(void **state)
+{
+    mcp_setup_t  *s;
+
+    (void) state;
+
+    s = setup_new();
+    assert_int_equal(mcp_setup_connections(s), 0);
+    option(s, MCP_OPTION_QUOTA_STREAMS, "100");
+    assert_int_equal(mcp_setup_connections(s), 200);
+    option(s, MCP_OPTION_QUOTA_LISTENERS, "off");
+    assert_int_equal(mcp_setup_connections(s), 200);
+    option(s, MCP_OPTION_QUOTA_KEY, "off");
+    assert_int_equal(mcp_setup_connections(s), 0);
+    mcp_setup_free(s);
+}
+
+
+int
+main(void)
+{
+    const struct CMUnitTest  tests[] = {
+        test(directives_of_the_own_section_are_found),
+        test(inherited_directives_are_not_meant),
+        test(directives_with_an_effect_are_not_found),
+        test(routes_to_names_that_the_catalog_lacks_are_found),
+        test(connections_follow_from_numbers_only)
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

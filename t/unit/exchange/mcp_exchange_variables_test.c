@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* What logs are told of a request. */
+
+#include "core_cases.h"
+
+
+/* Whoever checked that name did not: nobody is called so. */
+static void
+test_principal_with_control(void **state)
+{
+    static const char *const  who[] = { "bob\r\nMcp-Principal", "a\x7f",
+                                        "\t" };
+
+    size_t  i;
+
+    (void) state;
+
+    for (i = 0; i < ITEMS(who); i++) {
+        client_post_as(&d, 1, &a, session, who[i], PING);
+        assert_int_equal(a.status, 403);
+        has(a.text, "Forbidden");
+        fact_is(mcp_exchange_variables(a.x), MCP_VARIABLE_PRINCIPAL, "?");
+        client_close(&d, &a);
+
+        client_init(&a, session);
+        a.principal = who[i];
+        client_send(&d, 1, &a, "DELETE", "");
+        assert_int_equal(a.status, 403);
+        client_close(&d, &a);
+    }
+
+    ask(session, PING, 200, PONG);
+}
+
+
+static void
+test_facts(void **state)
+{
+    mcp_backend_request_t  *breq;
+    const mcp_variables_t  *variables;
+
+    (void) state;
+
+    client_post(&d, 0, &a, session, PING);
+    variables = mcp_exchange_variables(a.x);
+    fact_is(variables, MCP_VARIABLE_METHOD, "ping");
+    fact_is(variables, MCP_VARIABLE_REQUEST_ID, "1");
+    fact_is(variables, MCP_VARIABLE_PROTOCOL_VERSION, NEW);
+    fact_is(variables, MCP_VARIABLE_OUTCOME, "ok");
+    fact_is(variables, MCP_VARIABLE_CALL, "");
+    assert_int_equal(variables->value[MCP_VARIABLE_SESSION].len, 8);
+    assert_int_equal(variables->value[MCP_VARIABLE_SESSION_ID].len, 22);
+    client_close(&d, &a);
+
+    client_post(&d, 0, &a, "nonsense", PING);
+    variables = mcp_exchange_variables(a.x);
+    fact_is(variables, MCP_VARIABLE_OUTCOME, "error");
+    fact_is(variables, MCP_VARIABLE_SESSION, "");
+    client_close(&d, &a);
+
+    breq = call(0);
+    variables = mcp_exchange_variables(a.x);
+    fact_is(variables, MCP_VARIABLE_OUTCOME, "pending");
+    fact_is(variables, MCP_VARIABLE_NAME, "echo");
+    assert_int_equal(variables->value[MCP_VARIABLE_CALL].len, 8);
+    assert_memory_equal(variables->value[MCP_VARIABLE_CALL].data,
+                        breq->variables.value[MCP_VARIABLE_CALL].data, 8);
+    backend_say(&d, breq, PROGRESS(1) "\n" PROGRESS(2) "\n");
+    variables = mcp_exchange_variables(a.x);
+    fact_is(variables, MCP_VARIABLE_OUTCOME, "stream");
+    fact_is(variables, MCP_VARIABLE_EVENTS, "2");
+    fact_is(variables, MCP_VARIABLE_RESUME_METHOD, "polling");
+    fact_is(variables, MCP_VARIABLE_RESUMED, "");
+    backend_say(&d, breq, RESULT "\n");
+    fact_is(mcp_exchange_variables(a.x), MCP_VARIABLE_OUTCOME, "complete");
+    backend_end(&d, breq, MCP_FAULT_NONE);
+    fact_is(mcp_exchange_variables(a.x), MCP_VARIABLE_EVENTS, "3");
+    client_close(&d, &a);
+    quiet();
+}
+
+
+int
+main(void)
+{
+    const struct CMUnitTest  tests[] = {
+        test(test_principal_with_control),
+        test(test_facts)
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* Who answers a request: the catalog, the routes. */
+
+#include "core_cases.h"
+
+
+static const char  elsewhere[] =
+    "{\"resourceTemplates\":[{\"uriTemplate\":\"test://t/{id}\","
+    "\"name\":\"t\"}]}";
+
+
+static void
+test_pages(void **state)
+{
+    char  *p, cursor[128], body[256];
+    int    pages;
+
+    (void) state;
+
+    strcpy(body, REQUEST("1", "tools/list", "{}"));
+
+    for (pages = 0; pages < 10; pages++) {
+        client_post(&d, pages % 2, &a, session, body);
+        assert_int_equal(a.status, 200);
+        assert_int_equal(count(a.text, "\"name\":"), 1);
+        has(a.text, pages == 0 ? "\"echo\"" : "\"other\"");
+
+        p = strstr(a.text, "\"nextCursor\":\"");
+
+        if (p == NULL) {
+            break;
+        }
+
+        p += strlen("\"nextCursor\":\"");
+        snprintf(cursor, sizeof(cursor), "%.*s", (int) strcspn(p, "\""), p);
+        snprintf(body, sizeof(body),
+                 REQUEST("1", "tools/list", "{\"cursor\":\"%s\"}"), cursor);
+        client_close(&d, &a);
+    }
+
+    client_close(&d, &a);
+    assert_int_equal(pages, 1);
+
+    /* one list's cursor is none of another's */
+
+    snprintf(body, sizeof(body),
+             REQUEST("1", "prompts/list", "{\"cursor\":\"%s\"}"), cursor);
+    ask(session, body, 200, "Invalid cursor");
+}
+
+
+/* A catalog of templates only. */
+static void
+test_offers(void **state)
+{
+    char  error[128];
+
+    (void) state;
+
+    mcp_catalog_free(d.catalog);
+    assert_int_equal(mcp_catalog_create(&d.te.env.mem, test_str(elsewhere),
+                                        &d.catalog, error, sizeof(error)),
+                     MCP_OK);
+    d.endpoint.catalog = d.catalog;
+
+    ask(session, REQUEST("1", "tools/list", "{}"), 200, "-32601");
+    ask(session, REQUEST("1", "prompts/list", "{}"), 200, "-32601");
+    ask(session, REQUEST("1", "tools/call", "{\"name\":\"x\"}"), 200,
+        "-32601");
+    ask(session, REQUEST("1", "prompts/get", "{\"name\":\"x\"}"), 200,
+        "-32601");
+    ask(session, REQUEST("1", "completion/complete",
+                         "{\"ref\":{\"type\":\"ref/prompt\","
+                         "\"name\":\"p\"}}"), 200, "-32601");
+
+    /* one capability announces resources and templates */
+
+    ask(session, REQUEST("1", "resources/list", "{}"), 200,
+        "\"result\":{\"resources\":[]}");
+    ask(session, REQUEST("1", "resources/templates/list", "{}"), 200,
+        "test://t/{id}");
+    ask(session, REQUEST("1", "resources/read", "{\"uri\":\"x:y\"}"), 200,
+        "-32002");
+
+    client_post(&d, 0, &a, session,
+                REQUEST("7", "resources/read", "{\"uri\":\"test://t/1\"}"));
+    backend_json(&d, "{\"contents\":[]}");
+    assert_int_equal(a.status, 200);
+    client_close(&d, &a);
+}
+
+
+/* Without a catalog the backend has the lists and knows the names. */
+static void
+test_no_catalog(void **state)
+{
+    static const char *const  all[] = {
+        REQUEST("7", "tools/list", "{\"cursor\":\"c\"}"),
+        REQUEST("7", "prompts/list", "{}"),
+        REQUEST("7", "resources/list", "{}"),
+        REQUEST("7", "resources/templates/list", "{}"),
+        REQUEST("7", "tools/call", "{\"name\":\"whatever\"}"),
+        REQUEST("7", "prompts/get", "{\"name\":\"whatever\"}"),
+        REQUEST("7", "resources/read", "{\"uri\":\"x:y\"}"),
+        REQUEST("7", "completion/complete",
+                "{\"ref\":{\"type\":\"ref/prompt\",\"name\":\"p\"}}")
+    };
+
+    size_t  i;
+
+    (void) state;
+
+    d.endpoint.catalog = NULL;
+
+    for (i = 0; i < ITEMS(all); i++) {
+        client_post(&d, 0, &a, session, all[i]);
+        assert_string_equal(d.last_body, all[i]);
+        backend_json(&d, "{\"x\":1}");
+        assert_string_equal(a.text, "{\"jsonrpc\":\"2.0\",\"id\":7,"
+                                    "\"result\":{\"x\":1}}");
+        client_close(&d, &a);
+    }
+
+    ask(session, REQUEST("7", "tools/call", "{}"), 200, "-32602");
+
+    /* and with no backend either, there is nothing */
+
+    d.endpoint.target = MCP_NO_TARGET;
+
+    for (i = 0; i < ITEMS(all); i++) {
+        ask(session, all[i], 200, "-32601");
+    }
+
+    quiet();
+}
+
+
+static void
+test_routes(void **state)
+{
+    char           error[128];
+    mcp_route_t    route;
+    mcp_match_t   *match;
+
+    (void) state;
+
+    assert_int_equal(mcp_match_create(&d.te.env.mem, mcp_str("other"),
+                                      &match, error, sizeof(error)),
+                     MCP_OK);
+    route.match = match;
+    route.target = 3;
+    d.endpoint.routes = &route;
+    d.endpoint.n_routes = 1;
+    d.endpoint.target = 5;
+
+    client_post(&d, 0, &a, session, CALL8);
+    assert_int_equal(d.jobs[0]->target, 3);
+    backend_json(&d, RESULT);
+    client_close(&d, &a);
+
+    client_post(&d, 0, &a, session, CALL);
+    assert_int_equal(d.jobs[0]->target, 5);
+    backend_json(&d, RESULT);
+    client_close(&d, &a);
+
+    d.endpoint.target = MCP_NO_TARGET;
+    ask(session, CALL, 200, "No backend configured");
+    has(d.te.last, "no backend for tools/call of \"echo\"");
+
+    d.endpoint.debug = 1;
+    ask(session, CALL, 200, "\"data\":{\"reason\":\"no mcp_route matches "
+                            "and mcp_backend is not set\"}");
+    d.endpoint.debug = 0;
+    quiet();
+
+    mcp_match_free(match);
+}
+
+
+int
+main(void)
+{
+    const struct CMUnitTest  tests[] = {
+        test(test_pages),
+        test(test_offers),
+        test(test_no_catalog),
+        test(test_routes)
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,504 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* What faces have in common: methods only for those who know them, numbers,
+ * tokens; and what a tool's own policy makes of its calls. */
+
+#include "resume_cases.h"
+
+#include "resume/mcp_resume_common.h"
+
+
+#define EVERY  "\"resumableRequests\":{},\"streams\":{},\"resumeTokens\":{}"
+
+#define TOOL   "\"inputSchema\":{\"type\":\"object\"}"
+
+
+/* Who is told how to come back is told soon; all others when their call has
+ * become slow.  What is answered before is plain JSON, and was never stored. */
+static void
+test_told_soon(void **state)
+{
+    static const struct {
+        const char  *capabilities;
+        unsigned     link, wait, after;
+        const char  *told;
+    } cases[] = {
+        { "{\"resumableRequests\":{}}", 0, 60000, 50, "resumePolicy" },
+        { "{\"streams\":{}}", 0, 60000, 50, "stream/create" },
+        { "{}", 1, 60000, 50, NULL },
+        { "{\"resumeTokens\":{}}", 0, 60000, 1000, NULL },
+        { "{}", 0, 60000, 1000, NULL },
+        { "{\"resumableRequests\":{}}", 1, 0, 1000, NULL }
+    };
+
+    size_t  i;
+
+    (void) state;
+
+    for (i = 0; i < ITEMS(cases); i++) {
+        d.endpoint.link = cases[i].link;
+        d.endpoint.max_wait = cases[i].wait;
+        client_open(&d, session, OLD, cases[i].capabilities);
+
+        client_post(&d, 0, &a, session, CALL);
+        driver_wait(&d, cases[i].after - 1);
+        backend_json(&d, RESULT);
+        assert_string_equal(a.text, ANSWER);
+        assert_int_equal(stats().streams, 0);
+        client_close(&d, &a);
+
+        client_post(&d, 0, &a, session, CALL);
+        driver_wait(&d, cases[i].after - 1);
+        assert_int_equal(a.status, 0);
+        driver_wait(&d, 2);
+        assert_int_equal(a.streaming, 1);
+
+        if (cases[i].told) {
+            has(a.text, cases[i].told);
+        }
+
+        backend_json(&d, RESULT);
+        client_close(&d, &a);
+        driver_wait(&d, 70000);
+        quiet();
+    }
+
+    /* at once; or a tool whose calls are streams before that */
+
+    d.endpoint.link = 0;
+    d.endpoint.max_wait = 60000;
+    d.endpoint.policy_after = 0;
+    client_open(&d, session, OLD, "{\"streams\":{}}");
+    client_post(&d, 0, &a, session, CALL);
+    driver_wait(&d, 1);
+    has(a.text, "stream/create");
+    backend_json(&d, RESULT);
+    client_close(&d, &a);
+
+    d.endpoint.policy_after = 50;
+    d.endpoint.stream_after = 10;
+    client_post(&d, 0, &a, session, CALL);
+    driver_wait(&d, 11);
+    has(a.text, "stream/create");
+    backend_json(&d, RESULT);
+    client_close(&d, &a);
+    quiet();
+}
+
+
+static void
+test_numbers(void **state)
+{
+    static const struct {
+        uint64_t     ms;
+        const char  *text;
+    } cases[] = {
+        { 0, "0" }, { 1000, "1" }, { 1500, "1.500" }, { 7, "0.007" },
+        { 90050, "90.050" }, { 600000, "600" }
+    };
+
+    size_t         i;
+    mcp_buf_t      buf;
+    unsigned char  p[8];
+
+    (void) state;
+
+    mcp_buf_init(&buf, &d.te.env.mem, 64);
+
+    for (i = 0; i < ITEMS(cases); i++) {
+        buf.len = 0;
+        mcp_resume_seconds(&buf, cases[i].ms);
+        assert_str_is(((mcp_str_t) { buf.data, buf.len }), cases[i].text);
+    }
+
+    mcp_buf_free(&buf);
+
+    mcp_be_put(p, 0x0102030405060708, 8);
+    assert_int_equal(p[0], 1);
+    assert_int_equal(mcp_be_get(p, 8), 0x0102030405060708);
+    assert_int_equal(mcp_be_get(p + 4, 4), 0x05060708);
+}
+
+
+static void
+test_tokens(void **state)
+{
+    mcp_buf_t      buf;
+    mcp_str_t      text;
+    unsigned char  data[20], out[20];
+
+    (void) state;
+
+    memset(data, 7, sizeof(data));
+    mcp_buf_init(&buf, &d.te.env.mem, 4096);
+    mcp_resume_add_token(&buf, &d.keys, 'x', data, sizeof(data));
+    assert_int_equal(buf.failed, MCP_OK);
+    assert_int_equal(buf.data[0], '"');
+    assert_int_equal(buf.data[buf.len - 1], '"');
+
+    text = (mcp_str_t) { buf.data + 1, buf.len - 2 };
+    assert_int_equal(mcp_resume_open_token(&d.keys, 'x', text, out, 20),
+                     MCP_OK);
+    assert_memory_equal(out, data, 20);
+    assert_int_equal(mcp_resume_open_token(&d.keys, 'y', text, out, 20),
+                     MCP_ERR_NOT_FOUND);
+    assert_int_equal(mcp_resume_open_token(&d.keys, 'x', text, out, 19),
+                     MCP_ERR_NOT_FOUND);
+    assert_int_equal(mcp_resume_open_token(&d.keys, 'x', mcp_null_str, out, 20),
+                     MCP_ERR_NOT_FOUND);
+    memset(line, 'A', sizeof(line));
+    text = (mcp_str_t) { line, sizeof(line) };
+    assert_int_equal(mcp_resume_open_token(&d.keys, 'x', text, out, 20),
+                     MCP_ERR_NOT_FOUND);
+    mcp_buf_free(&buf);
+}
+
+
+static void
+use_catalog(const char *text)
+{
+    char  error[256];
+
+    mcp_catalog_free(d.catalog);
+
+    if (mcp_catalog_create(&d.te.env.mem, test_str(text), &d.catalog, error,
+                           sizeof(error))
+        != MCP_OK)
+    {
+        fail_msg("%s", error);
+    }
+
+    d.endpoint.catalog = d.catalog;
+}
+
+
+/* Nobody who did not ask sees a byte of it. */
+static void
+test_quiet(void **state)
+{
+    char                    plain[8192];
+    mcp_backend_request_t  *breq;
+
+    (void) state;
+
+    d.endpoint.min_wait = 1000;
+    d.endpoint.resume_after = 500;
+    d.endpoint.resume_lifetime = 1000;
+    client_open(&d, session, NEW, ALL);
+    breq = call(0);
+    backend_say(&d, breq, PROGRESS(1) "\n");
+    driver_wait(&d, 3000);
+    end_with_result(breq);
+    assert_int_equal(a.len, strlen(a.text));
+    strcpy(plain, strchr(a.text, '.'));
+    assert_null(client_answer_header(&a, "Link"));
+    client_close(&d, &a);
+    has(plain, ".0\nretry: 2000\ndata: \n\nid: ");
+    assert_int_equal(count(plain, "\ndata: {"), 2);
+    has_not(plain, "resume");
+    quiet();
+}
+
+
+/* A tool's own times: one is a stream at once, the other stays plain. */
+static void
+test_tool_policy(void **state)
+{
+    (void) state;
+
+    use_catalog("{\"tools\":["
+        "{\"name\":\"echo\",\"x-mcp-stream-after\":0,\"x-mcp-max-wait\":7,"
+        "\"x-mcp-min-wait\":1," TOOL "},"
+        "{\"name\":\"other\",\"x-mcp-stream-after\":20," TOOL "}]}");
+
+    client_open(&d, session, NEW, "{" INPUT "," EVERY "}");
+    client_post(&d, 0, &a, session, CALL);
+    driver_wait(&d, 10);
+    assert_int_equal(a.streaming, 1);
+    has(a.text, "\"minWait\":1,\"maxWait\":7}");
+    has(a.text, "{\"min\":1,\"max\":7}");
+    client_close(&d, &a);
+    driver_wait(&d, 6900);
+    assert_int_equal(d.aborts, 0);
+    driver_wait(&d, 200);
+    assert_int_equal(d.aborts, 1);
+    quiet();
+
+    client_open(&d, session, NEW, "{" INPUT "}");
+    client_post(&d, 0, &a, session, CALL8);
+    driver_wait(&d, 19000);
+    assert_int_equal(a.streaming, 0);
+
+    /* a cancellation finds it all the same, though it has no stream yet */
+
+    cancel(1, session, "8");
+    driver_wait(&d, 2000);
+    assert_int_equal(d.aborts, 2);
+    client_close(&d, &a);
+    quiet();
+
+    ask(session, REQUEST("1", "tools/list", "{}"), 200, "\"name\":\"echo\","
+        "\"inputSchema\":{\"type\":\"object\"}}");
+}
+
+
+static void
+test_not_resumable(void **state)
+{
+    char                    last[64];
+    mcp_backend_request_t  *breq;
+
+    (void) state;
+
+    use_catalog("{\"tools\":["
+        "{\"name\":\"echo\",\"x-mcp-resumable\":false,"
+        "\"x-mcp-close-after\":1," TOOL "}],"
+        "\"resourceTemplates\":[{\"uriTemplate\":\"t://{a}\",\"name\":\"t\","
+        "\"x-mcp-max-events\":2}]}");
+
+    client_open(&d, session, NEW, "{" INPUT "," EVERY "}");
+    breq = call(0);
+    backend_say(&d, breq, PROGRESS(1) "\n");
+    has_not(a.text, "resumePolicy");
+    has(a.text, "\"resumeInterval\":{\"max\":0}");
+    driver_wait(&d, 20000);
+    assert_int_equal(a.ended, 0);
+    client_last_id(&a, last);
+    client_close(&d, &a);
+    driver_wait(&d, 10);
+    assert_int_equal(d.aborts, 1);
+    client_resume(&d, 0, &a, session, last);
+    assert_int_equal(a.status, 404);
+    client_close(&d, &a);
+    quiet();
+
+    client_open(&d, session, NEW, "{}");
+    client_post(&d, 0, &a, session,
+                REQUEST("7", "resources/read", "{\"uri\":\"t://x\","
+                        "\"_meta\":{\"progressToken\":\"t\"}}"));
+    a.slow = 1;
+    breq = d.jobs[0];
+    mcp_backend_request_head(breq, 200, mcp_str("application/x-ndjson"));
+    assert_int_equal(fill(breq), 3);        /* one of them is held */
+    client_close(&d, &a);
+    backend_end(&d, breq, MCP_FAULT_BACKEND_FAILED);
+    driver_wait(&d, 70000);
+    quiet();
+}
+
+
+/* A policy holds as long as its call: whatever the name's length, whatever the
+ * catalog says by then. */
+static void
+test_policy_holds(void **state)
+{
+    char                    name[201], text[1024];
+    mcp_backend_request_t  *breq;
+
+    (void) state;
+
+    memset(name, 'n', sizeof(name) - 1);
+    name[sizeof(name) - 1] = '\0';
+
+    use_catalog("{\"resourceTemplates\":[{\"uriTemplate\":\"t://{a}\","
+                "\"name\":\"t\",\"x-mcp-stream-after\":0,"
+                "\"x-mcp-max-wait\":9}]}");
+    d.endpoint.max_wait = 0;
+    client_open(&d, session, NEW, "{" INPUT "," EVERY "}");
+
+    snprintf(text, sizeof(text), REQUEST("7", "resources/read",
+             "{\"uri\":\"t://%s\"}"), name);
+    client_post(&d, 0, &a, session, text);
+    driver_wait(&d, 10);
+    quoted(a.text, "resumePolicy\",\"params\":{\"requestId\":7,"
+           "\"resumeToken\":\"", token, sizeof(token));
+    client_close(&d, &a);
+
+    snprintf(text, sizeof(text), REQUEST("1", "requests/getStatus",
+             "{\"requestId\":7,\"resumeToken\":\"%s\"}"), token);
+    ask(session, text, 200, "\"status\":\"processing\"");
+
+    use_catalog("{\"tools\":[{\"name\":\"echo\","
+                "\"x-mcp-max-wait\":9," TOOL "}]}");
+    ask(session, text, 200, "\"status\":\"processing\"");
+    driver_wait(&d, 10000);
+    quiet();
+
+    d.endpoint.max_wait = 60000;
+    use_catalog("{\"tools\":[{\"name\":\"echo\","
+                "\"x-mcp-resumable\":false," TOOL "}]}");
+    breq = call(0);
+    backend_say(&d, breq, PROGRESS(1) "\n");
+    use_catalog("{\"tools\":[{\"name\":\"echo\"," TOOL "}]}");
+    ask(session, REQUEST("1", "stream/poll/all", "{}"), 200,
+        "{\"statuses\":[]}");
+    end_with_result(breq);
+    has(a.text, ANSWER);
+    client_close(&d, &a);
+    driver_wait(&d, 20000);
+    quiet();
+}
+
+
+/* The response was written to a connection that is dead: it is kept for as
+ * long as the client was told, or until that says that it has it; who was told
+ * nothing has what linger gives. */
+static void
+test_kept_as_told(void **state)
+{
+    size_t                  i;
+    uint64_t                linger;
+    mcp_backend_request_t  *breq;
+
+    static const struct {
+        const char  *knows;
+        const char  *resume;
+    } cases[] = {
+        { "\"resumableRequests\":{}",
+          "{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"requests/resume\","
+          "\"params\":{\"resumeToken\":\"%1$s\"}}" },
+        { "\"streams\":{}",
+          "{\"jsonrpc\":\"2.0\",\"id\":9,\"method\":\"stream/resume\","
+          "\"params\":{\"resumeToken\":\"%1$s\",\"streamId\":\"%2$.22s\"}}" },
+        { "\"resumeTokens\":{}", NULL },
+        { "\"sampling\":{}", NULL }
+    };
+
+    (void) state;
+
+    linger = d.endpoint.linger;
+    d.endpoint.max_wait = 40000;
+
+    for (i = 0; i < ITEMS(cases); i++) {
+        char  text[1024], last[64];
+
+        snprintf(text, sizeof(text), "{%s}", cases[i].knows);
+        client_open(&d, session, NEW, text);
+        breq = call(0);
+        backend_say(&d, breq, PROGRESS(1) "\n");
+
+        if (cases[i].resume) {
+            quoted(a.text, "\"resumeToken\":\"", token, sizeof(token));
+        }
+
+        end_with_result(breq);
+        has(a.text, ANSWER);
+        client_last_id(&a, last);
+        client_close(&d, &a);
+
+        driver_wait(&d, (unsigned) linger + 1000);
+
+        if (cases[i].resume == NULL) {
+            assert_int_equal(stats().streams, 0);
+            continue;
+        }
+
+        snprintf(text, sizeof(text), cases[i].resume, token, last);
+        driver_wait(&d, 40000 - (unsigned) linger - 2000);
+        post_after(1, &b, session, text, NULL);
+        has(b.text, ANSWER);
+        assert_int_equal(b.ended, 1);
+        client_close(&d, &b);
+
+        /* it lost that, too; now it has it */
+
+        driver_wait(&d, 39000);
+        assert_int_equal(stats().streams, 1);
+        post_after(1, &b, session, text, last);
+        has_not(b.text, ANSWER);
+        client_close(&d, &b);
+        driver_wait(&d, (unsigned) linger + 1000);
+        assert_int_equal(stats().streams, 0);
+        ask(session, text, 200, REFUSED);
+        quiet();
+    }
+}
+
+
+/* Nobody takes such a stream over, whoever it is and whatever he has of it. */
+static void
+test_not_resumable_taken(void **state)
+{
+    char                    last[64];
+    mcp_backend_request_t  *breq;
+
+    (void) state;
+
+    use_catalog("{\"tools\":[{\"name\":\"echo\","
+                "\"x-mcp-resumable\":false," TOOL "}]}");
+
+    d.endpoint.link = 1;
+    client_open(&d, session, NEW, "{" INPUT "," EVERY "}");
+    breq = call(0);
+    backend_say(&d, breq, PROGRESS(1) "\n");
+    assert_null(client_answer_header(&a, "Link"));
+    client_last_id(&a, last);
+
+    client_resume(&d, 1, &b, session, last);
+    assert_int_equal(b.status, 404);
+    has(b.text, "Unknown event ID");
+    client_close(&d, &b);
+    assert_int_equal(a.ended, 0);
+
+    end_with_result(breq);
+    has(a.text, ANSWER);
+    client_last_id(&a, last);
+
+    client_resume(&d, 1, &b, session, last);
+    assert_int_equal(b.status, 404);
+    client_close(&d, &b);
+    client_close(&d, &a);
+    driver_wait(&d, 20000);
+    quiet();
+}
+
+
+/* One of a batch is enough. */
+static void
+test_batch_not_resumable(void **state)
+{
+    (void) state;
+
+    use_catalog("{\"tools\":[{\"name\":\"other\"," TOOL "},"
+                "{\"name\":\"echo\",\"x-mcp-resumable\":false," TOOL "}]}");
+
+    client_open(&d, session, OLD, "{" INPUT "," EVERY "}");
+    client_post(&d, 0, &a, session, "[" CALL8 "," CALL "]");
+    driver_wait(&d, 1500);
+    assert_int_equal(a.streaming, 1);
+    has_not(a.text, "resumePolicy");
+    has(a.text, "\"resumeInterval\":{\"max\":0}");
+    client_close(&d, &a);
+    driver_wait(&d, 10);
+    assert_int_equal(d.aborts, 2);
+    quiet();
+
+    client_post(&d, 0, &a, session, "[" CALL8 "," PING "]");
+    driver_wait(&d, 1500);
+    has(a.text, "resumePolicy");
+    client_close(&d, &a);
+    driver_wait(&d, 10);
+    assert_int_equal(d.aborts, 2);
+    driver_wait(&d, 70000);
+    quiet();
+}
+
+
+int
+main(void)
+{
+    const struct CMUnitTest  tests[] = {
+        test(test_told_soon),
+        test(test_numbers),
+        test(test_tokens),
+        test(test_quiet),
+        test(test_tool_policy),
+        test(test_not_resumable),
+        test(test_policy_holds),
+        test(test_kept_as_told),
+        test(test_not_resumable_taken),
+        test(test_batch_not_resumable)
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* GET: resuming, and listening. */
+
+#include "core_cases.h"
+
+
+/* Answers to GET with an id, one by one. */
+static void
+test_resume_answers(void **state)
+{
+    static const char *const  malformed[] = {
+        "x", "nonsense", "AAAAAAAAAAAAAAAAAAAAAA", "AAAAAAAAAAAAAAAAAAAAAA.",
+        "AAAAAAAAAAAAAAAAAAAAAA.01", "AAAAAAAAAAAAAAAAAAAAAA.-1",
+        "AAAAAAAAAAAAAAAAAAAAAA.99999999999999999999",
+        "AAAAAAAAAAAAAAAAAAAAAA.1 ", "*AAAAAAAAAAAAAAAAAAAAA.1"
+    };
+
+    size_t                  i;
+    char                    id[64], other[MCP_SESSION_TEXT_MAX];
+    mcp_backend_request_t  *breq;
+
+    (void) state;
+
+    for (i = 0; i < ITEMS(malformed); i++) {
+        client_resume(&d, 0, &a, session, malformed[i]);
+        assert_int_equal(a.status, 400);
+        has(a.text, "Invalid event ID format");
+        client_close(&d, &a);
+    }
+
+    client_open(&d, other, NEW, ALL);
+    breq = call(0);
+    backend_say(&d, breq, PROGRESS(1) "\n");
+    client_last_id(&a, id);
+
+    /* another's, the future, none: all alike */
+
+    client_resume(&d, 1, &b, other, id);
+    assert_int_equal(b.status, 404);
+    has(b.text, "Unknown event ID");
+    client_close(&d, &b);
+
+    id[23] = '9';
+    client_resume(&d, 1, &b, session, id);
+    assert_int_equal(b.status, 404);
+    has(b.text, "Unknown event ID");
+    client_close(&d, &b);
+
+    client_resume(&d, 1, &b, session, "AAAAAAAAAAAAAAAAAAAAAA.1");
+    assert_int_equal(b.status, 404);
+    has(b.text, "Unknown event ID");
+    client_close(&d, &b);
+
+    /* nobody who was refused has taken anything over */
+
+    assert_int_equal(a.ended, 0);
+    end_with_result(breq);
+    client_last_id(&a, id);
+    client_close(&d, &a);
+
+    client_resume(&d, 1, &b, session, id);
+    assert_int_equal(b.status, 204);
+    assert_int_equal(b.len, 0);
+    fact_is(mcp_exchange_variables(b.x), MCP_VARIABLE_OUTCOME, "finished");
+    client_close(&d, &b);
+
+    /* over, but not all of it seen */
+
+    id[23] = '0';
+    client_resume(&d, 1, &b, session, id);
+    assert_int_equal(b.status, 200);
+    assert_int_equal(b.ended, 1);
+    has(b.text, ".1\ndata: " PROGRESS(1));
+    has(b.text, ".2\ndata: " ANSWER);
+    fact_is(mcp_exchange_variables(b.x), MCP_VARIABLE_RESUMED, "1");
+    client_close(&d, &b);
+
+    driver_wait(&d, 10000);
+    client_resume(&d, 1, &b, session, id);
+    assert_int_equal(b.status, 404);
+    client_close(&d, &b);
+    quiet();
+}
+
+
+/* Events that were sent go first when there is no room; who comes back from
+ * before them is told. */
+static void
+test_purged(void **state)
+{
+    int                     i;
+    char                    id[64], first[64], said[1200];
+    mcp_backend_request_t  *breq;
+
+    (void) state;
+
+    d.endpoint.stream_buffer = 8 * 1024;
+    breq = call(0);
+    backend_say(&d, breq, PROGRESS(0) "\n");
+    client_last_id(&a, first);
+
+    for (i = 1; i < 50; i++) {
+        snprintf(said, sizeof(said),
+                 NOTE("notifications/progress", "{\"progressToken\":\"t\","
+                      "\"progress\":%d,\"message\":\"%0900d\"}") "\n", i, 0);
+        assert_int_equal(backend_say(&d, breq, said), strlen(said));
+    }
+
+    client_last_id(&a, id);
+    client_close(&d, &a);
+
+    client_resume(&d, 1, &b, session, first);
+    assert_int_equal(b.status, 404);
+    has(b.text, "Events no longer available");
+    client_close(&d, &b);
+
+    client_resume(&d, 1, &b, session, id);
+    assert_int_equal(b.status, 200);
+    end_with_result(breq);
+    has(b.text, ANSWER);
+    client_close(&d, &b);
+    quiet();
+}
+
+
+/* What is over is resumed until its time has come, wherever the sweeps are. */
+static void
+test_due(void **state)
+{
+    int                     phase;
+    char                    id[64];
+    mcp_backend_request_t  *breq;
+
+    (void) state;
+
+    for (phase = 0; phase < 1000; phase += 250) {
+        client_post(&d, 0, &a, session, CALL);
+        breq = d.jobs[0];
+        mcp_backend_request_head(breq, 200, mcp_str("application/x-ndjson"));
+        backend_say(&d, breq, PROGRESS(1) "\n");
+        client_last_id(&a, id);
+        driver_wait(&d, 1000 + (uint64_t) phase);
+        end_with_result(breq);
+        has(a.text, ANSWER);
+        client_close(&d, &a);
+
+        driver_wait(&d, d.endpoint.linger - 1);
+        client_resume(&d, 1, &a, session, id);
+        has(a.text, ANSWER);
+        client_close(&d, &a);
+
+        driver_wait(&d, d.endpoint.linger);
+        client_resume(&d, 1, &a, session, id);
+        assert_int_equal(a.status, 404);
+        client_close(&d, &a);
+        quiet();
+    }
+}
+
+
+int
+main(void)
+{
+    const struct CMUnitTest  tests[] = {
+        test(test_resume_answers),
+        test(test_purged),
+        test(test_due)
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

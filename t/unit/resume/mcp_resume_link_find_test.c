@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* Which URLs of a stream are good. */
+
+#include "link_cases.h"
+
+
+static char  old[4096];
+
+
+/* Questions go out, then the connection ends; 204 until they are answered,
+ * which makes a new stream with a new URL.  The old one is good until that is
+ * used. */
+static void
+test_turns(void **state)
+{
+    int                     turn;
+    mcp_backend_request_t  *breq;
+
+    (void) state;
+
+    begin(NEW);
+    breq = linked(1);
+    strcpy(old, url);
+
+    for (turn = 0; turn < 3; turn++) {
+        asked(breq);
+        has(a.text + a.len - 12, "retry: 100\n\n");
+        assert_int_equal(questions(a.text), 2);
+
+        get_is(NULL, url, last, 204);
+        driver_wait(&d, 500);
+        get_is(session, url, last, 204);
+
+        /* for whom they were lost, they are there */
+
+        send_to(1, &b, session, "GET", url, NULL, "");
+        assert_int_equal(b.status, 200);
+        has(b.text, "elicitation/create");
+        has(b.text, "roots/list");
+        assert_int_equal(b.ended, 1);
+        client_close(&d, &b);
+
+        send_to(1, &a, turn % 2 ? session : NULL, "POST", url, NULL,
+                answers(2));
+        assert_int_equal(a.status, 200);
+        cached_as_it_must(&a);
+        assert_int_equal(a.streaming, 1);
+        assert_int_equal(a.ended, 0);
+        assert_int_equal(count(a.text, "\ndata: {"), 0);
+        has(d.last_body, "\"inputResponses\":{\"k\":{\"action\":\"accept\"},"
+                         "\"r\":{\"roots\":[]}}");
+
+        strcpy(old, url);
+        assert_non_null(link_of(&a, url));
+        assert_string_not_equal(old, url);
+
+        /* the new one may not have arrived */
+
+        get_is(session, old, last, 200);
+        assert_int_equal(a.ended, 1);
+        client_close(&d, &a);
+        send_to(0, &b, session, "POST", old, NULL, line);
+        assert_int_equal(b.status, 200);
+        assert_int_equal(questions(b.text), 0);
+        client_close(&d, &b);
+
+        /* it has, and the old one is spent */
+
+        send_to(0, &a, session, "GET", url, last, "");
+        assert_int_equal(a.status, 200);
+        assert_non_null(link_of(&a, url));
+        get_is(session, old, last, 404);
+        get_is(session, old, NULL, 404);
+        send_to(0, &b, session, "POST", old, NULL, line);
+        assert_int_equal(b.status, 404);
+        has(b.text, LOST);
+        client_close(&d, &b);
+        assert_int_equal(a.ended, 0);
+
+        assert_int_equal(d.n_jobs, 1);
+        breq = d.jobs[0];
+        mcp_backend_request_head(breq, 200, mcp_str("application/x-ndjson"));
+        backend_say(&d, breq, PROGRESS(2) "\n");
+        assert_int_equal(a.ended, 0);
+    }
+
+    end_with_result(breq);
+    assert_int_equal(count(a.text, ANSWER), 1);
+    assert_int_equal(count(a.text, "elicitation/create"), 0);
+    client_last_id(&a, last);
+    client_close(&d, &a);
+    get_is(NULL, url, last, 204);
+    assert_int_equal(stats().values, 0);
+    quiet();
+}
+
+
+/* What is spent stays so for as long as the stream is there, by the policy of
+ * the tool, and in use. */
+static void
+test_spent(void **state)
+{
+    int   i;
+    char  error[256];
+
+    (void) state;
+
+    mcp_catalog_free(d.catalog);
+    assert_int_equal(mcp_catalog_create(&d.te.env.mem, mcp_str(
+                         "{\"tools\":[{\"name\":\"echo\",\"inputSchema\":"
+                         "{\"type\":\"object\"},\"x-mcp-max-wait\":600}]}"),
+                         &d.catalog, error, sizeof(error)),
+                     MCP_OK);
+    d.endpoint.catalog = d.catalog;
+    d.endpoint.max_wait = 1000;
+
+    begin(NEW);
+    linked(0);
+    strcpy(old, url);
+    asked(d.jobs[0]);
+    send_to(1, &a, session, "POST", url, NULL, answers(2));
+    assert_non_null(link_of(&a, url));
+    client_close(&d, &a);
+    backend_json(&d, RESULT);
+    driver_wait(&d, 590000);
+    get_is(session, url, NULL, 200);
+    get_is(session, old, NULL, 404);
+
+    /* read again and again, which keeps it */
+
+    for (i = 0; i < 200; i++) {
+        get_is(session, url, NULL, 200);
+        driver_wait(&d, 4500);
+    }
+
+    get_is(session, old, NULL, 404);
+    get_is(session, url, NULL, 200);
+    driver_wait(&d, 5500);
+    get_is(session, url, NULL, 404);
+    quiet();
+}
+
+
+/* A connection of a client that is not sent away, for many turns. */
+static void
+test_spent_meanwhile(void **state)
+{
+    int  i;
+
+    (void) state;
+
+    begin(MIDDLE);
+    linked(0);
+    strcpy(old, url);
+    end_with(d.jobs[0], ASK "\n");
+    client_last_id(&a, last);
+    read_ids();
+    client_close(&d, &a);
+    send_to(1, &a, session, "POST", url, NULL, answers(2));
+    assert_int_equal(a.status, 200);
+    assert_non_null(link_of(&a, url));
+    client_close(&d, &a);
+    get_is(session, url, last, 200);
+
+    client_resume(&d, 1, &a, session, last);
+
+    for (i = 0; i < 20; i++) {
+        driver_wait(&d, 15000);
+        backend_json(&d, ASK);
+        assert_int_equal(a.ended, 0);
+        read_ids();
+        reply(0, session, ids[0], "\"result\":{\"action\":\"accept\"}");
+        reply(1, session, ids[1], "\"result\":{\"roots\":[]}");
+    }
+
+    get_is(session, old, NULL, 404);
+    backend_json(&d, RESULT);
+    has(a.text, ANSWER);
+    client_close(&d, &a);
+    quiet();
+}
+
+
+int
+main(void)
+{
+    const struct CMUnitTest  tests[] = {
+        test(test_turns),
+        test(test_spent),
+        test(test_spent_meanwhile)
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* Of several faces the first events stand in one order. */
+
+#include "resume_cases.h"
+
+
+#define EVERY  "\"resumableRequests\":{},\"streams\":{},\"resumeTokens\":{}"
+
+
+/* The limits of a stream are for what its backend says. */
+static void
+test_first_events(void **state)
+{
+    mcp_backend_request_t  *breq;
+
+    (void) state;
+
+    d.endpoint.max_events = 1;
+    d.endpoint.stream_buffer = 100;
+    client_open(&d, session, OLD, "{" INPUT "," EVERY "}");
+    breq = call(0);
+    backend_say(&d, breq, PROGRESS(1) "\n");
+    assert_int_equal(a.streaming, 1);
+    has(a.text, "resumePolicy");
+    has(a.text, "stream/create");
+    end_with_result(breq);
+    has(a.text, ANSWER);
+    client_close(&d, &a);
+
+    client_post(&d, 0, &a, session, "[" CALL "," CALL8 "]");
+    assert_int_equal(d.n_jobs, 2);
+    driver_wait(&d, 2000);
+    assert_int_equal(a.streaming, 1);
+    assert_int_equal(count(a.text, "resumePolicy"), 2);
+
+    while (d.n_jobs) {
+        breq = d.jobs[0];
+        mcp_backend_request_head(breq, 200, mcp_str("application/x-ndjson"));
+        end_with_result(breq);
+    }
+
+    assert_int_equal(a.ended, 1);
+    client_close(&d, &a);
+    driver_wait(&d, 20000);
+    quiet();
+}
+
+
+int
+main(void)
+{
+    const struct CMUnitTest  tests[] = {
+        test(test_first_events)
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,822 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* Resumable streams: create, poll, resume, end. */
+
+#include "resume_cases.h"
+
+
+#define CREATE   "notifications/stream/create"
+#define END      "notifications/stream/end"
+#define OTHERS   NOTE("notifications/progress", "{\"progressToken\":\"u\","   \
+                      "\"progress\":1}")
+#define CANCEL99 NOTE("notifications/cancelled", "{\"requestId\":99}")
+
+
+static char  last[64], text[2048];
+
+
+static void
+begin(const char *revision)
+{
+    client_open(&d, session, revision, "{" INPUT ",\"streams\":{}}");
+}
+
+
+static const char *
+of(const char *method, const char *id, const char *key)
+{
+    snprintf(text, sizeof(text), REQUEST("9", "%s",
+             "{\"streamId\":\"%s\",\"resumeToken\":\"%s\"}"), method, id, key);
+
+    return text;
+}
+
+
+static const char *
+poll_it(void)
+{
+    return of("stream/poll", stream, token);
+}
+
+
+static const char *
+resume_it(void)
+{
+    return of("stream/resume", stream, token);
+}
+
+
+static void
+test_create(void **state)
+{
+    char                    end[512];
+    mcp_backend_request_t  *breq;
+
+    (void) state;
+
+    d.endpoint.max_wait = 90000;
+    d.endpoint.min_wait = 1500;
+    begin(NEW);
+    breq = durable(1);
+
+    has(a.text, ".1\ndata: {\"jsonrpc\":\"2.0\",\"method\":\"" CREATE "\","
+                "\"params\":{\"streamId\":\"");
+    has(a.text, "\",\"requestId\":7,\"resumeInterval\":{\"min\":1.500,"
+                "\"max\":90}}}\n\n");
+    has_not(a.text, END);
+
+    /* the id is the one that events have */
+
+    client_last_id(&a, last);
+    assert_memory_equal(last, stream, 22);
+
+    end_with_result(breq);
+    snprintf(end, sizeof(end), ANSWER "\n\ndata: {\"jsonrpc\":\"2.0\","
+             "\"method\":\"" END "\",\"params\":{\"streamId\":\"%s\"}}\n\n",
+             stream);
+    has(a.text, end);
+    assert_int_equal(a.ended, 1);
+    client_close(&d, &a);
+
+    client_open(&d, session, NEW, ALL);
+    breq = call(0);
+    backend_say(&d, breq, PROGRESS(1) "\n");
+    ask(session, poll_it(), 200, "\"code\":-32601");
+    ask(session, resume_it(), 200, "\"code\":-32601");
+    ask(session, REQUEST("1", "stream/poll/all", "{}"), 200,
+        "\"code\":-32601");
+    end_with_result(breq);
+    has_not(a.text, "notifications/stream");
+    client_close(&d, &a);
+    quiet();
+}
+
+
+static void
+test_poll(void **state)
+{
+    mcp_backend_request_t  *breq;
+
+    (void) state;
+
+    begin(NEW);
+    breq = durable(1);
+    snprintf(line, sizeof(line), "\"result\":{\"streamId\":\"%s\","
+             "\"status\":\"live\",\"pendingMessages\":true,"
+             "\"hasRequest\":false,\"hasError\":false}}", stream);
+    ask(session, poll_it(), 200, line);
+    assert_int_equal(a.ended, 0);
+    client_close(&d, &a);
+
+    end_with(breq, ASK "\n");
+    ask(session, poll_it(), 200, "\"status\":\"live\","
+        "\"pendingMessages\":true,\"hasRequest\":true,\"hasError\":false");
+
+    cancel(0, session, "7");
+    ask(session, poll_it(), 200, REFUSED);
+
+    breq = durable(0);
+    client_close(&d, &a);
+    backend_end(&d, breq, MCP_FAULT_BACKEND_FAILED);
+    ask(session, poll_it(), 200, "\"status\":\"completed\","
+        "\"pendingMessages\":true,\"hasRequest\":false,\"hasError\":true");
+    post_after(0, &a, session, resume_it(), NULL);
+    assert_int_equal(a.ended, 1);
+
+    /* written is not arrived, until a Last-Event-ID says so */
+
+    client_last_id(&a, last);
+    client_close(&d, &a);
+    ask(session, poll_it(), 200, "\"status\":\"completed\","
+        "\"pendingMessages\":true,\"hasRequest\":false,\"hasError\":true");
+    ask(session, REQUEST("1", "stream/poll/all", "{}"), 200,
+        "\"pendingMessages\":true,\"hasRequest\":false,\"hasError\":true");
+    client_resume(&d, 1, &a, session, last);
+    assert_int_equal(a.status, 204);
+    client_close(&d, &a);
+    ask(session, poll_it(), 200, "\"status\":\"completed\","
+        "\"pendingMessages\":false,\"hasRequest\":false,\"hasError\":false");
+    quiet();
+}
+
+
+static void
+test_poll_all(void **state)
+{
+    mcp_backend_request_t  *breq;
+
+    (void) state;
+
+    begin(NEW);
+    ask(session, "{\"jsonrpc\":\"2.0\",\"id\":1,"
+        "\"method\":\"stream/poll/all\"}", 200,
+        "\"result\":{\"statuses\":[]}}");
+
+    /* a listener is no stream of theirs */
+
+    client_resume(&d, 0, &b, session, NULL);
+    client_close(&d, &b);
+
+    breq = durable(1);
+    client_close(&d, &a);
+    client_post(&d, 1, &a, session, CALL8);
+    driver_wait(&d, 1500);
+
+    client_post(&d, 1, &b, session, REQUEST("1", "stream/poll/all", "{}"));
+    assert_int_equal(count(b.text, "\"streamId\":\""), 2);
+    assert_int_equal(count(b.text, "\"status\":\"live\""), 2);
+    has(b.text, stream);
+    client_close(&d, &b);
+
+    client_open(&d, other, NEW, "{\"streams\":{}}");
+    ask(other, REQUEST("1", "stream/poll/all", "{}"), 200,
+        "\"result\":{\"statuses\":[]}}");
+
+    end_with_result(breq);
+    backend_json(&d, RESULT);
+    client_close(&d, &a);
+    quiet();
+}
+
+
+static unsigned
+locks_of(const char *body)
+{
+    unsigned  before;
+
+    before = d.locks;
+    client_post(&d, 1, &b, session, body);
+    before = d.locks - before;
+    client_close(&d, &b);
+
+    return before;
+}
+
+
+/* Those that go on, and not for ever more of those that are over. */
+static void
+test_poll_many(void **state)
+{
+    int                     i;
+    unsigned                poll_locks, cancel_locks;
+    mcp_backend_request_t  *breq;
+
+    (void) state;
+
+    poll_locks = 0;
+    cancel_locks = 0;
+
+    begin(NEW);
+    d.endpoint.stream_after = 0;
+    breq = durable(1);
+
+    for (i = 0; i < 300; i++) {
+        client_post(&d, 0, &b, session, CALL8);
+        driver_wait(&d, 10);
+        mcp_backend_request_head(d.jobs[1], 200,
+                                 mcp_str("application/x-ndjson"));
+        end_with_result(d.jobs[1]);
+        assert_int_equal(b.ended, 1);
+        client_close(&d, &b);
+
+        if (i == 270) {
+            poll_locks = locks_of(REQUEST("1", "stream/poll/all", "{}"));
+            cancel_locks = locks_of(CANCEL99);
+        }
+    }
+
+    client_post(&d, 1, &b, session, REQUEST("1", "stream/poll/all", "{}"));
+    assert_int_equal(count(b.text, "\"status\":\"live\""), 1);
+    assert_int_equal(count(b.text, "\"status\":\"completed\""), 256);
+    has(b.text, stream);
+    client_close(&d, &b);
+
+    /* thirty more are no more work */
+
+    assert_int_equal(locks_of(REQUEST("1", "stream/poll/all", "{}")),
+                     poll_locks);
+    assert_int_equal(locks_of(CANCEL99), cancel_locks);
+
+    end_with_result(breq);
+    client_close(&d, &a);
+    driver_wait(&d, 20000);
+    quiet();
+}
+
+
+/* A client has it all, and says so to another process in the middle of an
+ * answer that tells of the stream. */
+
+static uint64_t           (*real_now)(void *ctx);
+static mcp_stream_info_t  unsent;
+
+static uint64_t
+now_it_is_sent(void *ctx)
+{
+    mcp_store_t  *store;
+
+    store = &d.process[0].store;
+
+    /* from the answer's second hold of the lock on: it has met the stream */
+
+    if (d.locks == 2) {
+        assert_int_equal(mcp_store_confirm(store, &unsent.ref,
+                                           unsent.last_seq), MCP_OK);
+        d.te.env.now = real_now;
+    }
+
+    return real_now(ctx);
+}
+
+
+/* Each is told once, also one that becomes one of those that are over and
+ * sent meanwhile. */
+static void
+test_poll_once(void **state)
+{
+    unsigned char           id[MCP_STREAM_ID_LEN];
+    mcp_backend_request_t  *breq;
+
+    (void) state;
+
+    begin(NEW);
+    breq = durable(1);
+    client_close(&d, &a);
+    end_with_result(breq);
+    assert_int_equal(mcp_stream_id_parse((mcp_str_t) { stream, 22 }, id),
+                     MCP_OK);
+    assert_int_equal(mcp_store_find(&d.process[0].store, id, 0, &unsent),
+                     MCP_OK);
+
+    real_now = d.te.env.now;
+    d.te.env.now = now_it_is_sent;
+    d.locks = 0;
+    client_post(&d, 1, &b, session, REQUEST("1", "stream/poll/all", "{}"));
+    assert_ptr_equal(d.te.env.now, real_now);
+    assert_int_equal(count(b.text, stream), 1);
+    has(b.text, "\"pendingMessages\":true");
+    client_close(&d, &b);
+
+    /* and then as one of those */
+
+    client_post(&d, 1, &b, session, REQUEST("1", "stream/poll/all", "{}"));
+    assert_int_equal(count(b.text, stream), 1);
+    has(b.text, "\"pendingMessages\":false");
+    client_close(&d, &b);
+    quiet();
+}
+
+
+/* With an id, which is answered at the end, and without. */
+static void
+test_resume(void **state)
+{
+    char                    end[512];
+    mcp_backend_request_t  *breq;
+
+    (void) state;
+
+    begin(NEW);
+    breq = durable(2);
+    client_last_id(&a, last);
+    client_close(&d, &a);
+    backend_say(&d, breq, PROGRESS(3) "\n");
+
+    post_after(1, &a, session, resume_it(), last);
+    has_not(a.text, PROGRESS(1));
+    has(a.text, ".4\ndata: " PROGRESS(3));
+    has_not(a.text, "\"id\":9");
+    fact_is(mcp_exchange_variables(a.x), MCP_VARIABLE_RESUME_METHOD, "streams");
+
+    snprintf(line, sizeof(line), NOTE("stream/resume",
+             "{\"streamId\":\"%s\",\"resumeToken\":\"%s\"}"), stream, token);
+    post_after(0, &b, session, line, NULL);
+    assert_int_equal(a.ended, 1);
+    has_not(a.text, "\"id\":9");
+    has_not(a.text, END);
+    assert_int_equal(b.streaming, 1);
+    client_close(&d, &a);
+
+    end_with_result(breq);
+    snprintf(end, sizeof(end), ".5\ndata: " ANSWER "\n\ndata: {\"jsonrpc\":"
+             "\"2.0\",\"method\":\"" END "\",\"params\":{\"streamId\":\"%s\"}}"
+             "\n\n", stream);
+    has(b.text, end);
+    assert_int_equal(b.ended, 1);
+    client_close(&d, &b);
+
+    post_after(0, &b, session, resume_it(), NULL);
+    snprintf(end, sizeof(end), "data: {\"jsonrpc\":\"2.0\",\"id\":9,"
+             "\"result\":{}}\n\ndata: {\"jsonrpc\":\"2.0\",\"method\":\"" END
+             "\",\"params\":{\"streamId\":\"%s\"}}\n\n", stream);
+    has(b.text, ANSWER);
+    has(b.text, end);
+    client_last_id(&b, last);
+    client_close(&d, &b);
+
+    /* with all of it, the end is told again */
+
+    post_after(0, &b, session, resume_it(), last);
+    has_not(b.text, ANSWER);
+    has(b.text, end);
+    client_close(&d, &b);
+    quiet();
+}
+
+
+/* A process that winds up ends such a stream as any other does. */
+static void
+test_over_and_stopping(void **state)
+{
+    (void) state;
+
+    begin(NEW);
+    end_with_result(durable(1));
+    client_close(&d, &a);
+    mcp_worker_stop(d.process[1].worker, 0);
+    post_after(1, &a, session, resume_it(), NULL);
+    has(a.text, ANSWER);
+    has(a.text, "{\"jsonrpc\":\"2.0\",\"id\":9,\"result\":{}}\n\n");
+    has(a.text, "\"method\":\"" END "\"");
+    assert_int_equal(count(a.text, "retry:"), 1);
+    client_close(&d, &a);
+    quiet();
+}
+
+
+/* Last words come whole, however small the portions. */
+static void
+test_pieces(void **state)
+{
+    char                    id[300];
+    mcp_backend_request_t  *breq;
+
+    (void) state;
+
+    begin(NEW);
+    breq = durable(1);
+    client_close(&d, &a);
+    end_with_result(breq);
+
+    memset(id, 'i', sizeof(id));
+    id[240] = '\0';
+    client_init(&a, session);
+    a.cap = MCP_PULL_MIN;
+    snprintf(line, sizeof(line), REQUEST("\"%s\"", "stream/resume",
+             "{\"streamId\":\"%s\",\"resumeToken\":\"%s\"}"), id, stream,
+             token);
+    client_send(&d, 0, &a, "POST", line);
+    assert_int_equal(a.ended, 1);
+    snprintf(line, sizeof(line), "data: {\"jsonrpc\":\"2.0\",\"id\":\"%s\","
+             "\"result\":{}}\n\ndata: {\"jsonrpc\":\"2.0\",\"method\":\"" END
+             "\",\"params\":{\"streamId\":\"%s\"}}\n\n", id, stream);
+    has(a.text, line);
+    client_close(&d, &a);
+    quiet();
+}
+
+
+/* Several ways of coming back, on one call. */
+static void
+test_mixed(void **state)
+{
+    mcp_backend_request_t  *breq;
+
+    (void) state;
+
+    client_open(&d, session, NEW, "{\"experimental\":{\"streams\":{},"
+                "\"resumableRequests\":{}}}");
+    breq = durable(1);
+    has(a.text, ".1\ndata: {\"jsonrpc\":\"2.0\",\"method\":"
+                "\"notifications/requests/resumePolicy\"");
+    has(a.text, ".2\ndata: {\"jsonrpc\":\"2.0\",\"method\":\"" CREATE "\"");
+    client_last_id(&a, last);
+    client_close(&d, &a);
+
+    client_resume(&d, 1, &a, session, last);
+    ask(session, REQUEST("1", "stream/poll/all", "{}"), 200,
+        "\"pendingMessages\":false");
+    assert_int_equal(a.ended, 0);
+    end_with_result(breq);
+    has(a.text, ".4\ndata: " ANSWER);
+    has(a.text, END);
+    client_last_id(&a, last);
+    client_close(&d, &a);
+
+    client_resume(&d, 0, &a, session, last);
+    assert_int_equal(a.status, 204);
+    client_close(&d, &a);
+    quiet();
+}
+
+
+/* Nothing ends for who is superseded: the stream goes on elsewhere. */
+static void
+test_superseded(void **state)
+{
+    mcp_backend_request_t  *breq;
+
+    (void) state;
+
+    begin(NEW);
+    breq = durable(1);
+    client_last_id(&a, last);
+    client_post(&d, 1, &b, session, of("stream/resume", stream, token));
+    assert_int_equal(a.ended, 1);
+    has_not(a.text, END);
+    has_not(a.text, "\"result\"");
+    client_close(&d, &a);
+
+    client_resume(&d, 0, &a, session, last);
+    assert_int_equal(b.ended, 1);
+    has_not(b.text, END);
+    has_not(b.text, "\"result\"");
+    client_close(&d, &b);
+
+    end_with_result(breq);
+    has(a.text, END);
+    client_close(&d, &a);
+    quiet();
+}
+
+
+static void
+test_refused(void **state)
+{
+    size_t                  k;
+    char                    bad[512], second[64];
+    mcp_backend_request_t  *breq;
+
+    (void) state;
+
+    begin(NEW);
+    breq = durable(1);
+    client_close(&d, &a);
+
+    for (k = 0; k <= strlen(token); k++) {
+        mangle(token, bad, k);
+        ask(session, of("stream/poll", stream, bad), 200, REFUSED);
+        ask(session, of("stream/resume", stream, bad), 200, REFUSED);
+    }
+
+    for (k = 0; k <= strlen(stream); k++) {
+        mangle(stream, second, k);
+        ask(session, of("stream/poll", second, token), 200, REFUSED);
+        ask(session, of("stream/resume", second, token), 200, REFUSED);
+    }
+
+    ask(session, REQUEST("1", "stream/poll", "{}"), 200, REFUSED);
+    ask(session, REQUEST("1", "stream/resume", "{\"streamId\":1}"), 200,
+        REFUSED);
+
+    /* the id may be known, and the token of another stream too */
+
+    strcpy(bad, token);
+    strcpy(second, stream);
+    client_post(&d, 0, &a, session, CALL8);
+    driver_wait(&d, 1500);
+    quoted(a.text, "\"resumeToken\":\"", token, sizeof(token));
+    assert_string_not_equal(token, bad);
+    ask(session, of("stream/resume", second, token), 200, REFUSED);
+    client_close(&d, &a);
+
+    client_open(&d, other, NEW, "{\"streams\":{}}");
+    ask(other, of("stream/poll", second, bad), 200, REFUSED);
+    ask(other, of("stream/resume", second, bad), 200, REFUSED);
+
+    /* what is no request is told by its status */
+
+    snprintf(line, sizeof(line), NOTE("stream/resume",
+             "{\"streamId\":\"%s\",\"resumeToken\":\"x\"}"), second);
+    ask(session, line, 400, REFUSED);
+    snprintf(line, sizeof(line), NOTE("stream/poll", "{}"));
+    ask(session, line, 202, NULL);
+
+    backend_end(&d, breq, MCP_FAULT_BACKEND_FAILED);
+    backend_end(&d, d.jobs[0], MCP_FAULT_BACKEND_FAILED);
+    driver_wait(&d, 70000);
+    quiet();
+}
+
+
+/* Id and token are another principal's. */
+static void
+test_principal(void **state)
+{
+    mcp_backend_request_t  *breq;
+
+    (void) state;
+
+    breq = call_as("alice", "{\"streams\":{}}");
+
+    /* with a session of one's own, and with that one */
+
+    client_open(&d, other, NEW, "{\"streams\":{}}");
+    ask(other, poll_it(), 200, REFUSED);
+    ask(other, resume_it(), 200, REFUSED);
+    ask(other, REQUEST("1", "stream/poll/all", "{}"), 200,
+        "\"statuses\":[]");
+    ask(session, resume_it(), 404, "\"error\":");
+
+    assert_int_equal(a.ended, 0);
+    end_with_result(breq);
+    has(a.text, ANSWER);
+    client_close(&d, &a);
+    quiet();
+}
+
+
+/* Whoever asks keeps it alive, and nobody else does. */
+static void
+test_abandoned(void **state)
+{
+    int                     i;
+    mcp_backend_request_t  *breq;
+
+    (void) state;
+
+    d.endpoint.max_wait = 3000;
+    d.endpoint.call_timeout = 600000;
+    begin(NEW);
+    breq = durable(1);
+    client_close(&d, &a);
+
+    for (i = 0; i < 6; i++) {
+        driver_wait(&d, 2500);
+        ask(session, i % 2 ? poll_it() : REQUEST("1", "stream/poll/all", "{}"),
+            200, "\"status\":\"live\"");
+    }
+
+    driver_wait(&d, 3100);
+    assert_int_equal(d.aborts, 1);
+    ask(session, poll_it(), 200, REFUSED);
+    ask(session, resume_it(), 200, REFUSED);
+    (void) breq;
+    quiet();
+}
+
+
+/* A request that names a stream is answered on one of its own, and nothing
+ * happens to the other. */
+static void
+test_named(void **state)
+{
+    char                    first[64];
+    mcp_backend_request_t  *breq;
+
+    (void) state;
+
+    begin(NEW);
+    breq = durable(1);
+    strcpy(first, stream);
+
+    snprintf(line, sizeof(line), REQUEST("1", "ping",
+             "{\"_meta\":{\"streamId\":\"%s\"}}"), first);
+    ask(session, line, 200, PONG);
+
+    snprintf(line, sizeof(line), REQUEST("8", "tools/call",
+             "{\"name\":\"other\",\"_meta\":{\"progressToken\":\"u\","
+             "\"streamId\":\"%s\"}}"), first);
+    client_post(&d, 1, &b, session, line);
+    driver_wait(&d, 1500);
+    quoted(b.text, "\"streamId\":\"", stream, sizeof(stream));
+    assert_string_not_equal(stream, first);
+    mcp_backend_request_head(d.jobs[1], 200, mcp_str("application/x-ndjson"));
+    backend_say(&d, d.jobs[1], OTHERS "\n");
+    has(b.text, OTHERS);
+    end_with_result(d.jobs[1]);
+    has(b.text, "\"id\":8,\"result\":" RESULT);
+    assert_int_equal(b.ended, 1);
+    client_close(&d, &b);
+
+    /* who reads the other goes on, and has heard of none of it */
+
+    assert_int_equal(a.ended, 0);
+    has_not(a.text, stream);
+    has_not(a.text, OTHERS);
+    has_not(a.text, "\"id\":8");
+    snprintf(line, sizeof(line), "{\"streamId\":\"%s\",\"status\":\"live\","
+             "\"pendingMessages\":true,", first);
+    ask(session, of("stream/poll", first, token), 200, line);
+
+    backend_say(&d, breq, PROGRESS(3) "\n");
+    end_with_result(breq);
+    client_last_id(&a, last);
+    assert_memory_equal(last, first, 22);
+    assert_string_equal(last + 22, ".4");
+    has(a.text, ANSWER);
+    client_close(&d, &a);
+    quiet();
+}
+
+
+/* "max" 0: it ends with its connection. */
+static void
+test_not_resumable(void **state)
+{
+    (void) state;
+
+    d.endpoint.max_wait = 0;
+    begin(NEW);
+    durable(1);
+    has(a.text, "\"resumeInterval\":{\"max\":0}");
+    ask(session, poll_it(), 200, REFUSED);
+    ask(session, resume_it(), 200, REFUSED);
+    assert_int_equal(a.ended, 0);
+
+    /* nor is it sent away */
+
+    mcp_worker_stop(d.process[0].worker, 0);
+    driver_pump(&d);
+    assert_int_equal(a.ended, 0);
+
+    client_close(&d, &a);
+    driver_wait(&d, 100);
+    assert_int_equal(d.aborts, 1);
+    quiet();
+}
+
+
+static void
+test_batch(void **state)
+{
+    (void) state;
+
+    begin(OLD);
+    client_post(&d, 0, &a, session, "[" CALL "," CALL8 "]");
+    driver_wait(&d, 1500);
+
+    /* one for each request, of one stream */
+
+    assert_int_equal(count(a.text, CREATE), 2);
+    assert_true(told());
+    assert_int_equal(count(a.text, "\"streamId\":\""), 2);
+    snprintf(line, sizeof(line), "\"streamId\":\"%s\"", stream);
+    assert_int_equal(count(a.text, line), 2);
+    has(a.text, "\"requestId\":7,\"resumeInterval\":{\"max\":60}}}");
+    has(a.text, "\"requestId\":8,\"resumeInterval\":{\"max\":60}}}");
+    client_close(&d, &a);
+
+    post_after(1, &b, session, resume_it(), NULL);
+    backend_end(&d, d.jobs[0], MCP_FAULT_BACKEND_FAILED);
+    has_not(b.text, END);
+    backend_end(&d, d.jobs[0], MCP_FAULT_BACKEND_FAILED);
+    assert_int_equal(count(b.text, "\"code\":-32603"), 2);
+    has(b.text, END);
+    client_close(&d, &b);
+    quiet();
+}
+
+
+/* An error among what is pending, while others of a batch run on; not one that
+ * the client has. */
+static void
+test_batch_error(void **state)
+{
+    (void) state;
+
+    begin(OLD);
+    client_post(&d, 0, &a, session, "[" CALL "," CALL8 "]");
+    driver_wait(&d, 1500);
+    assert_true(told());
+    client_close(&d, &a);
+
+    backend_end(&d, d.jobs[0], MCP_FAULT_BACKEND_FAILED);
+    ask(session, poll_it(), 200, "\"status\":\"live\","
+        "\"pendingMessages\":true,\"hasRequest\":false,\"hasError\":true");
+    ask(session, REQUEST("1", "stream/poll/all", "{}"), 200,
+        "\"hasError\":true");
+
+    post_after(1, &b, session, resume_it(), NULL);
+    client_last_id(&b, last);
+    client_close(&d, &b);
+    post_after(0, &b, session, poll_it(), last);
+    client_close(&d, &b);
+    ask(session, poll_it(), 200, "\"status\":\"live\","
+        "\"pendingMessages\":false,\"hasRequest\":false,"
+        "\"hasError\":false");
+
+    backend_json(&d, RESULT);
+    ask(session, poll_it(), 200, "\"status\":\"completed\","
+        "\"pendingMessages\":true,\"hasRequest\":false,"
+        "\"hasError\":false");
+    post_after(1, &b, session, resume_it(), last);
+    has(b.text, RESULT);
+    client_close(&d, &b);
+    quiet();
+}
+
+
+static void
+no_memory(void)
+{
+    mcp_backend_request_t  *breq;
+
+    client_post(&d, 0, &a, session, CALL);
+
+    if (d.n_jobs) {
+        breq = d.jobs[0];
+        mcp_backend_request_head(breq, 200, mcp_str("application/x-ndjson"));
+        backend_say(&d, breq, PROGRESS(1) "\n");
+
+        (void) told();
+        client_close(&d, &a);
+
+        post_after(1, &b, session, poll_it(), NULL);
+        client_close(&d, &b);
+        post_after(1, &b, session, REQUEST("1", "stream/poll/all", "{}"),
+                   NULL);
+        client_close(&d, &b);
+        post_after(1, &b, session, resume_it(), NULL);
+
+        if (d.n_jobs) {
+            backend_say(&d, breq, RESULT "\n");
+        }
+
+        client_close(&d, &b);
+    }
+
+    client_close(&d, &a);
+
+    give_up(70000);
+}
+
+
+static void
+test_no_memory(void **state)
+{
+    (void) state;
+
+    begin(NEW);
+    strcpy(token, "x");
+    strcpy(stream, "x");
+    fail_each(no_memory);
+}
+
+
+int
+main(void)
+{
+    const struct CMUnitTest  tests[] = {
+        test(test_create),
+        test(test_poll),
+        test(test_poll_all),
+        test(test_poll_many),
+        test(test_poll_once),
+        test(test_resume),
+        test(test_over_and_stopping),
+        test(test_pieces),
+        test(test_mixed),
+        test(test_superseded),
+        test(test_refused),
+        test(test_principal),
+        test(test_abandoned),
+        test(test_named),
+        test(test_not_resumable),
+        test(test_batch),
+        test(test_batch_error),
+        test(test_no_memory)
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* Which calls become tasks, when, and how their clients are told. */
+
+#include "task_cases.h"
+
+
+/* Its client has waited for an answer: it is the task's. */
+static void
+test_slow(void **state)
+{
+    mcp_backend_request_t  *breq;
+
+    (void) state;
+
+    breq = task_call(0, "echo");
+    driver_wait(&d, 999);
+    assert_int_equal(a.status, 0);
+    driver_wait(&d, 2);
+    assert_int_equal(a.status, 200);
+    has(a.text, "{\"jsonrpc\":\"2.0\",\"id\":7,\"result\":{\"resultType\":"
+                "\"task\",\"taskId\":\"");
+    has(a.text, "\"ttlMs\":60000,\"pollIntervalMs\":2000,");
+    assert_string_equal(mcp_exchange_variables(a.x)
+                            ->value[MCP_VARIABLE_OUTCOME]
+                            .data,
+                        "task");
+    task_told();
+
+    task_is(1, "\"status\":\"working\"");
+    end_with_result(breq);
+    task_is(1, "\"status\":\"completed\"");
+    quiet();
+}
+
+
+/* It reads a stream: the last event of that connection. */
+static void
+test_stream(void **state)
+{
+    mcp_backend_request_t  *breq;
+
+    (void) state;
+
+    d.endpoint.stream_after = 100;
+    breq = task_call(1, "echo");
+    driver_wait(&d, 101);
+    assert_int_equal(a.streaming, 1);
+    driver_wait(&d, 800);
+    assert_int_equal(a.ended, 0);
+    driver_wait(&d, 100);
+    assert_int_equal(a.ended, 1);
+    has(a.text, "data: {\"jsonrpc\":\"2.0\",\"id\":7,\"result\":{"
+                "\"resultType\":\"task\"");
+    has_not(a.text, "id: ");
+    task_told();
+
+    /* and the call goes on without it */
+
+    driver_wait(&d, 5000);
+    task_is(0, "\"status\":\"working\"");
+    end_with_result(breq);
+    task_is(0, "\"result\":{\"content\":[{\"type\":\"text\",\"text\":\"hi\"}]"
+               ",\"resultType\":\"complete\"");
+    quiet();
+}
+
+
+/* A stream whose response came in time is none. */
+static void
+test_in_time(void **state)
+{
+    (void) state;
+
+    d.endpoint.stream_after = 100;
+    end_with_result(task_call(0, "echo"));
+    has_not(a.text, "task");
+    client_close(&d, &a);
+
+    (void) task_call(0, "echo");
+    driver_wait(&d, 500);
+    end_with_result(d.jobs[0]);
+    assert_int_equal(a.ended, 1);
+    has_not(a.text, "task");
+    client_close(&d, &a);
+    quiet();
+}
+
+
+static void
+test_detached(void **state)
+{
+    mcp_backend_request_t  *breq;
+
+    (void) state;
+
+    modern_call(0, &a, "");
+    breq = d.jobs[0];
+    mcp_backend_request_head(breq, 202, mcp_null_str);
+    backend_end(&d, breq, MCP_FAULT_NONE);
+    assert_int_equal(a.status, 200);
+    task_told();
+    task_is(1, "\"status\":\"working\"");
+    driver_wait(&d, TTL);
+    quiet();
+}
+
+
+/* What the catalog says of a tool. */
+static void
+test_tools(void **state)
+{
+    mcp_backend_request_t  *breq;
+
+    (void) state;
+
+    breq = task_begin(0);
+    end_with_result(breq);
+    task_is(1, "\"status\":\"completed\"");
+
+    (void) task_call(0, "never");
+    driver_wait(&d, 1500);
+    assert_int_equal(a.streaming, 1);
+    end_with_result(d.jobs[0]);
+    has_not(a.text, "taskId");
+    client_close(&d, &a);
+
+    (void) task_call(0, "later");
+    driver_wait(&d, 2400);
+    assert_int_equal(a.ended, 0);
+    driver_wait(&d, 200);
+    task_told();
+    end_with_result(d.jobs[0]);
+
+    round_can = "{}";
+    assert_null(task_call(0, "required"));
+    assert_int_equal(a.status, 400);
+    has(a.text, REQUIRED);
+    client_close(&d, &a);
+
+    /* others do not get what they do not know of */
+
+    (void) task_call(0, "always");
+    driver_wait(&d, 2);
+    assert_int_equal(a.status, 0);
+    end_with_result(d.jobs[0]);
+    has(a.text, "\"resultType\":\"complete\"");
+    client_close(&d, &a);
+    quiet();
+}
+
+
+/* It may be over before its client was told. */
+static void
+test_over_at_once(void **state)
+{
+    (void) state;
+
+    end_with_result(task_call(1, "always"));
+    assert_int_equal(a.status, 200);
+    task_told();
+    task_is(0, "\"status\":\"completed\"");
+    quiet();
+}
+
+
+/* Who can come back for a stream gets one, unless there is no other way; tokens
+ * are for those who know of neither. */
+static void
+test_other_faces(void **state)
+{
+    (void) state;
+
+    d.endpoint.resume_after = 500;
+
+    round_can = "{\"experimental\":{\"resumableRequests\":{}}," EXTENSION "}";
+    (void) task_call(0, "always");
+    driver_wait(&d, 1100);
+    assert_int_equal(a.streaming, 1);
+    has_not(a.text, "taskId");
+    end_with_result(d.jobs[0]);
+    client_close(&d, &a);
+
+    (void) task_call(0, "required");
+    driver_wait(&d, 2);
+    task_told();
+    end_with_result(d.jobs[0]);
+
+    round_can = "{\"experimental\":{\"resumeTokens\":{}}," EXTENSION "}";
+    (void) task_call(0, "echo");
+    driver_wait(&d, 900);
+    assert_int_equal(a.status, 0);
+    driver_wait(&d, 200);
+    task_told();
+    end_with_result(d.jobs[0]);
+
+    (void) task_call(0, "never");
+    driver_wait(&d, 501);
+    has(a.text, "nextResumeToken");
+    end_with_result(d.jobs[0]);
+    client_close(&d, &a);
+    quiet();
+}
+
+
+/* Before the client knows of it, the call ends with the connection. */
+static void
+test_leaving(void **state)
+{
+    (void) state;
+
+    (void) task_call(0, "echo");
+    client_close(&d, &a);
+    assert_int_equal(d.aborts, 1);
+
+    (void) task_call(0, "always");
+    client_close(&d, &a);
+    assert_int_equal(d.aborts, 2);
+
+    d.endpoint.stream_after = 100;
+    (void) task_call(0, "echo");
+    driver_wait(&d, 500);
+    client_close(&d, &a);
+    driver_wait(&d, 10);
+    assert_int_equal(d.aborts, 3);
+    quiet();
+    assert_int_equal(stats().streams, 0);
+}
+
+
+/* Without room no backend is asked. */
+static void
+test_full(void **state)
+{
+    mcp_stream_ref_t  ref;
+
+    (void) state;
+
+    hog(&ref);
+    assert_null(task_call(0, "always"));
+    assert_int_equal(a.status, 503);
+    client_close(&d, &a);
+    mcp_store_free(&d.process[1].store, &ref);
+    driver_pump(&d);
+    quiet();
+}
+
+
+int
+main(void)
+{
+    const struct CMUnitTest  tests[] = {
+        task_test(test_slow),
+        task_test(test_stream),
+        task_test(test_in_time),
+        task_test(test_detached),
+        task_test(test_tools),
+        task_test(test_over_at_once),
+        task_test(test_other_faces),
+        task_test(test_leaving),
+        task_test(test_full)
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,827 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* Interim results of slow calls, and what every resume token is refused for. */
+
+#include "token_cases.h"
+
+
+/* --- interim results --- */
+
+static void
+test_slow(void **state)
+{
+    mcp_backend_request_t  *breq;
+
+    (void) state;
+
+    begin(NEW);
+    breq = slow();
+    backend_say(&d, breq, PROGRESS(1) "\n");
+
+    /* the rest, at another process, under its own id and without event ids */
+
+    client_post(&d, 1, &a, session, again(token));
+    assert_int_equal(a.streaming, 1);
+    has(a.text, ":\n\ndata: " AGAIN(1));
+    has_not(a.text, "id: ");
+    fact_is(mcp_exchange_variables(a.x), MCP_VARIABLE_RESUME_METHOD, "tokens");
+    backend_say(&d, breq, PROGRESS(2) "\n");
+    end_with_result(breq);
+    has(a.text, "data: " AGAIN(2) "\n\ndata: {\"jsonrpc\":\"2.0\",\"id\":8,"
+                "\"result\":" RESULT "}\n\n");
+    assert_int_equal(a.ended, 1);
+    assert_int_equal(count(a.text, AGAIN(1)), 1);
+    client_close(&d, &a);
+
+    /* it may have been lost with its connection: all of it again */
+
+    client_post(&d, 0, &a, session, again(token));
+    assert_int_equal(count(a.text, AGAIN(1)), 1);
+    has(a.text, "data: " AGAIN(2) "\n\ndata: {\"jsonrpc\":\"2.0\",\"id\":8,"
+                "\"result\":" RESULT "}\n\n");
+    assert_int_equal(a.ended, 1);
+    client_close(&d, &a);
+
+    /* but not for ever */
+
+    driver_wait(&d, 6000);
+    ask(session, again(token), 200, REFUSED);
+    quiet();
+}
+
+
+/* What was read by one that was lost may be gone: told, and the rest. */
+static void
+test_gap(void **state)
+{
+    mcp_backend_request_t  *breq;
+
+    (void) state;
+
+    begin(NEW);
+    d.endpoint.stream_buffer = 8 * 1024;
+    breq = slow();
+    client_post(&d, 0, &a, session, again(token));
+    flood(breq, 50);
+    client_close(&d, &a);
+
+    client_post(&d, 1, &a, session, again(token));
+    told_of_gap(a.text, 50);
+    has_not(a.text, "id: ");
+    end_with_result(breq);
+    has(a.text, "{\"jsonrpc\":\"2.0\",\"id\":8,\"result\":" RESULT "}\n\n");
+    assert_int_equal(a.ended, 1);
+    client_close(&d, &a);
+    quiet();
+}
+
+
+/* Again and again, each time with what there is; nothing comes twice. */
+static void
+test_rounds(void **state)
+{
+    int                     i;
+    char                    said[256];
+    mcp_backend_request_t  *breq;
+
+    (void) state;
+
+    begin(NEW);
+    d.endpoint.call_timeout = 600000;
+    breq = slow();
+
+    for (i = 0; i < 5; i++) {
+        client_post(&d, i % 2, &a, session, again(token));
+        snprintf(line, sizeof(line), NOTE("notifications/progress",
+                 "{\"progressToken\":\"t\",\"progress\":%d}") "\n", i);
+        backend_say(&d, breq, line);
+        snprintf(said, sizeof(said), NOTE("notifications/progress",
+                 "{\"progressToken\":\"u\",\"progress\":%d}"), i);
+        driver_wait(&d, 5100);
+        assert_int_equal(a.ended, 1);
+        assert_int_equal(count(a.text, "notifications/progress"), 1);
+        has(a.text, said);
+        has(a.text, "data: {\"jsonrpc\":\"2.0\",\"id\":8,\"result\":{"
+                    "\"content\":[{\"type\":\"text\",\"text\":\"" INTERIM);
+        has_not(a.text, "retry:");
+        token_of(&a);
+        client_close(&d, &a);
+    }
+
+    end_with_result(breq);
+    client_post(&d, 1, &a, session, again(token));
+    assert_string_equal(a.text, ":\n\ndata: {\"jsonrpc\":\"2.0\",\"id\":8,"
+                        "\"result\":" RESULT "}\n\n");
+    client_close(&d, &a);
+    quiet();
+}
+
+
+/* A process that winds up sends nobody on who has the result: a request has one
+ * response. */
+static void
+test_over_and_stopping(void **state)
+{
+    (void) state;
+
+    begin(NEW);
+    end_with_result(slow());
+    mcp_worker_stop(d.process[1].worker, 0);
+    client_post(&d, 1, &a, session, again(token));
+    assert_string_equal(a.text, ":\n\ndata: {\"jsonrpc\":\"2.0\",\"id\":8,"
+                        "\"result\":" RESULT "}\n\n");
+    client_close(&d, &a);
+    quiet();
+}
+
+
+/* The connection is a stream already: its last event is the interim result,
+ * which is not in the log. */
+static void
+test_streaming(void **state)
+{
+    char                    last[64];
+    mcp_backend_request_t  *breq;
+
+    (void) state;
+
+    begin(NEW);
+    breq = call(0);
+    backend_say(&d, breq, PROGRESS(1) "\n");
+    driver_wait(&d, 5100);
+    assert_int_equal(a.ended, 1);
+    has(a.text, "\ndata: {\"jsonrpc\":\"2.0\",\"id\":7,\"result\":{"
+                "\"content\":[{\"type\":\"text\",\"text\":\"" INTERIM);
+    token_of(&a);
+    client_last_id(&a, last);
+    client_close(&d, &a);
+
+    /* its request has a response: there is no second one by event id, unless
+     * that was lost */
+
+    client_resume(&d, 1, &a, session, last);
+    assert_int_equal(a.status, 204);
+    client_close(&d, &a);
+    snprintf(last + 22, sizeof(last) - 22, ".%llu",
+             (unsigned long long) (MCP_EVENT_ANSWERED | 2));
+    client_resume(&d, 1, &a, session, last);
+    assert_int_equal(a.status, 404);
+    client_close(&d, &a);
+    strcpy(last + 22, ".1");
+    client_resume(&d, 1, &a, session, last);
+    assert_int_equal(a.status, 200);
+    client_close(&d, &a);
+
+    backend_say(&d, breq, PROGRESS(2) "\n");
+    client_post(&d, 0, &a, session, again(token));
+    has_not(a.text, "\"progress\":1}");
+    end_of_rest(breq, &a);
+    quiet();
+}
+
+
+/* An interim result with the very token that was brought. */
+static void
+same_again(const client_t *client, const char *key)
+{
+    char  said[2048];
+
+    assert_int_equal(client->ended, 1);
+    snprintf(said, sizeof(said), "data: {\"jsonrpc\":\"2.0\",\"id\":8,"
+             "\"result\":{\"content\":[{\"type\":\"text\",\"text\":\"%s",
+             INTERIM);
+    has(client->text, said);
+    snprintf(said, sizeof(said), "\"nextResumeToken\":\"%s\",\"_meta\":{"
+             "\"nextResumeToken\":\"%s\"}}}\n\n", key, key);
+    has(client->text, said);
+    assert_int_equal(count(client->text, INTERIM), 1);
+    has_not(client->text, "\"error\"");
+}
+
+
+/* The connection for the rest is lost, or another one comes for it. */
+static void
+test_lost(void **state)
+{
+    char                    key[sizeof(token)];
+    mcp_backend_request_t  *breq;
+
+    (void) state;
+
+    begin(NEW);
+    breq = slow();
+
+    client_post(&d, 1, &a, session, again(token));
+    client_close(&d, &a);
+
+    /* it may be the living one: not told before its time is over, lest they
+     * take it from each other without end */
+
+    strcpy(key, token);
+    client_post(&d, 1, &a, session, again(key));
+    client_post(&d, 0, &b, session, again(key));
+    assert_int_equal(a.ended, 0);
+    driver_wait(&d, 4900);
+    assert_int_equal(a.ended, 0);
+    backend_say(&d, breq, PROGRESS(1) "\n");
+    has(b.text, AGAIN(1));
+    has_not(a.text, AGAIN(1));
+    client_close(&d, &b);
+    driver_wait(&d, 200);
+    same_again(&a, key);
+    fact_is(mcp_exchange_variables(a.x), MCP_VARIABLE_OUTCOME, "taken-over");
+    client_close(&d, &a);
+
+    /* and it gets all of it */
+
+    client_post(&d, 0, &b, session, again(key));
+    has(b.text, AGAIN(1));
+
+    /* what could not be written is not lost */
+
+    b.slow = 1;
+    end_with_result(breq);
+    client_close(&d, &b);
+    client_post(&d, 1, &b, session, again(token));
+    has(b.text, "\"id\":8,\"result\":" RESULT);
+    client_close(&d, &b);
+    driver_wait(&d, 6000);
+    ask(session, again(token), 200, REFUSED);
+    quiet();
+}
+
+
+/* What was superseded learns that there is nothing more, and gets nothing when
+ * it has its response. */
+static void
+test_superseded_and_gone(void **state)
+{
+    mcp_backend_request_t  *breq;
+
+    (void) state;
+
+    begin(NEW);
+    slow();
+    client_post(&d, 1, &a, session, again(token));
+    client_post(&d, 0, &b, session, again(token));
+    mcp_store_free(&d.process[1].store, &b.x->reader.ref);
+    driver_wait(&d, 5100);
+    assert_int_equal(a.ended, 1);
+    has(a.text, "\"id\":8," REFUSED);
+    has_not(a.text, INTERIM);
+    client_close(&d, &a);
+    client_close(&d, &b);
+
+    breq = slow();
+    client_post(&d, 1, &a, session, again(token));
+    a.slow = 1;
+    end_with_result(breq);
+    assert_int_equal(client_pull(&a), MCP_OK);
+    has(a.text, "\"id\":8,\"result\":" RESULT);
+    client_post(&d, 0, &b, session, again(token));
+    has(b.text, "\"id\":8,\"result\":" RESULT);
+    client_close(&d, &b);
+    assert_int_equal(client_pull(&a), MCP_DONE);
+    assert_int_equal(count(a.text, "\"id\":8,"), 1);
+    client_close(&d, &a);
+    quiet();
+}
+
+
+/* Where there are no interim results any more: a time of its own. */
+static void
+test_superseded_without_interim(void **state)
+{
+    char                    key[sizeof(token)];
+    mcp_backend_request_t  *breq;
+
+    (void) state;
+
+    begin(NEW);
+    breq = slow();
+    strcpy(key, token);
+    d.endpoint.resume_after = 0;
+    client_post(&d, 1, &a, session, again(key));
+    client_post(&d, 0, &b, session, again(key));
+    driver_wait(&d, 9900);
+    assert_int_equal(a.ended, 0);
+    driver_wait(&d, 200);
+    same_again(&a, key);
+    client_close(&d, &a);
+    end_of_rest(breq, &b);
+    quiet();
+}
+
+
+/* Superseded while its process winds up, and it is about to be sent on: at
+ * once, and elsewhere. */
+static void
+test_superseded_and_stopping(void **state)
+{
+    char                    key[sizeof(token)];
+    mcp_backend_request_t  *breq;
+
+    (void) state;
+
+    begin(NEW);
+    breq = slow();
+    strcpy(key, token);
+    client_post(&d, 1, &a, session, again(key));
+    backend_say(&d, breq, PROGRESS(1) "\n");
+    has(a.text, AGAIN(1));
+
+    driver_pause(&d, 1, 1);
+    client_post(&d, 0, &b, session, again(token));
+    mcp_worker_stop(d.process[1].worker, 0);
+    driver_pause(&d, 1, 0);
+    assert_int_equal(a.ended, 1);
+    same_again(&a, key);
+    client_close(&d, &a);
+
+    assert_int_equal(b.ended, 0);
+    end_of_rest(breq, &b);
+    quiet();
+}
+
+
+/* The stream goes, alone and with its session. */
+static void
+test_gone(void **state)
+{
+    (void) state;
+
+    begin(NEW);
+    slow();
+    client_post(&d, 1, &a, session, again(token));
+    mcp_store_free(&d.process[1].store, &a.x->reader.ref);
+    driver_pump(&d);
+    assert_int_equal(a.ended, 1);
+    has(a.text, "\"id\":8," REFUSED);
+    client_close(&d, &a);
+
+    slow();
+    client_post(&d, 1, &a, session, again(token));
+    end_session(0, session);
+    driver_pump(&d);
+    assert_int_equal(a.ended, 1);
+    has(a.text, "\"id\":8," REFUSED);
+    client_close(&d, &a);
+    quiet();
+}
+
+
+/* At a process that winds up: another interim result. */
+static void
+test_winding_up(void **state)
+{
+    mcp_backend_request_t  *breq;
+
+    (void) state;
+
+    begin(NEW);
+    breq = slow();
+    mcp_worker_stop(d.process[1].worker, 0);
+    client_post(&d, 1, &a, session, again(token));
+    driver_wait(&d, 100);
+    assert_int_equal(a.ended, 1);
+    has(a.text, "\"id\":8,\"result\":{\"content\":[{\"type\":\"text\","
+                "\"text\":\"" INTERIM);
+    token_of(&a);
+    client_close(&d, &a);
+
+    client_post(&d, 0, &a, session, again(token));
+    end_of_rest(breq, &a);
+    quiet();
+}
+
+
+static void
+test_errors(void **state)
+{
+    mcp_backend_request_t  *breq;
+
+    (void) state;
+
+    begin(NEW);
+    breq = slow();
+    client_post(&d, 1, &a, session, again(token));
+    backend_end(&d, breq, MCP_FAULT_BACKEND_FAILED);
+    has(a.text, "{\"jsonrpc\":\"2.0\",\"id\":8,\"error\":{\"code\":-32603");
+    assert_int_equal(a.ended, 1);
+    has_not(a.text, NEXT);
+    client_close(&d, &a);
+    quiet();
+
+    /* cancelled while somebody waits, and while nobody does */
+
+    slow();
+    client_post(&d, 1, &a, session, again(token));
+    cancel(0, session, "7");
+    has(a.text, "\"id\":8," REFUSED);
+    assert_int_equal(a.ended, 1);
+    client_close(&d, &a);
+    ask(session, again(token), 200, REFUSED);
+
+    /* nobody came back */
+
+    slow();
+    driver_wait(&d, 61000);
+    assert_int_equal(d.aborts, 2);
+    ask(session, again(token), 200, REFUSED);
+    quiet();
+}
+
+
+/* A question in the middle comes as it is. */
+static void
+test_input(void **state)
+{
+    char                    id[64];
+    mcp_backend_request_t  *breq;
+
+    (void) state;
+
+    begin(NEW);
+    breq = slow();
+    end_with(breq, ASK "\n");
+    client_post(&d, 1, &a, session, again(token));
+    question_id(a.text, "elicitation/create", id);
+    reply(1, session, id, "\"result\":{\"action\":\"accept\"}");
+    question_id(a.text, "roots/list", id);
+    reply(0, session, id, "\"result\":{\"roots\":[]}");
+    backend_json(&d, RESULT);
+    has(a.text, "\"id\":8,\"result\":" RESULT);
+    client_close(&d, &a);
+    quiet();
+}
+
+
+/* A worker that winds up sends its clients on. */
+static void
+test_stop(void **state)
+{
+    mcp_backend_request_t  *breq;
+
+    (void) state;
+
+    begin(NEW);
+    breq = slow();
+    client_post(&d, 1, &a, session, again(token));
+    backend_say(&d, breq, PROGRESS(1) "\n");
+    mcp_worker_stop(d.process[1].worker, 0);
+    driver_pump(&d);
+    assert_int_equal(a.ended, 1);
+    has(a.text, INTERIM);
+    token_of(&a);
+    client_close(&d, &a);
+
+    client_post(&d, 0, &a, session, again(token));
+    has_not(a.text, "\"progress\":1}");
+    end_of_rest(breq, &a);
+    quiet();
+}
+
+
+/* Only for those who asked, and have nothing better. */
+static void
+test_whom(void **state)
+{
+    (void) state;
+
+    begin(NEW);
+    d.endpoint.stream_after = 20000;
+
+    client_open(&d, session, NEW, "{}");
+    client_post(&d, 0, &a, session, CALL);
+    driver_wait(&d, 10000);
+    assert_int_equal(a.status, 0);
+    backend_json(&d, PAGE);
+    client_close(&d, &a);
+
+    /* who did not gets a backend's token in its place, but not as it is, and
+     * brings none that was not given */
+
+    token_of(&a);
+    has_not(a.text, "\"p2\"");
+    snprintf(line, sizeof(line), "\"result\":{\"content\":[],\"_meta\":{"
+             "\"x\":1,\"nextResumeToken\":\"%s\"}}}", token);
+    has(a.text, line);
+    ask(session, again("p2"), 200, REFUSED);
+    client_post(&d, 0, &a, session, again(token));
+    has(d.last_body, "\"resumeToken\":\"p2\"");
+    backend_json(&d, "{\"content\":[],\"nextResumeToken\":\"p3\"}");
+    token_of(&a);
+    snprintf(line, sizeof(line), "\"result\":{\"content\":[],"
+             "\"nextResumeToken\":\"%s\"}}", token);
+    has(a.text, line);
+    client_close(&d, &a);
+
+    client_open(&d, session, NEW, "{\"resumeTokens\":{},\"streams\":{}}");
+    client_post(&d, 0, &a, session, CALL);
+    driver_wait(&d, 10000);
+    assert_int_equal(a.streaming, 1);
+    has_not(a.text, INTERIM);
+    backend_json(&d, RESULT);
+    client_close(&d, &a);
+
+    client_open(&d, session, NEW, "{\"resumeTokens\":{}}");
+    client_post(&d, 0, &a, session, REQUEST("7", "prompts/get",
+                                            "{\"name\":\"p\"}"));
+    driver_wait(&d, 10000);
+    assert_int_equal(a.status, 0);
+    backend_json(&d, "{\"messages\":[]}");
+    client_close(&d, &a);
+
+    /* or for all, by configuration */
+
+    d.endpoint.resume_tokens = 1;
+    client_open(&d, session, NEW, "{}");
+    client_post(&d, 0, &a, session, CALL);
+    driver_wait(&d, 5100);
+    has(a.text, INTERIM);
+    client_close(&d, &a);
+    backend_json(&d, RESULT);
+
+    d.endpoint.resume_after = 0;
+    client_post(&d, 0, &a, session, CALL);
+    driver_wait(&d, 10000);
+    assert_int_equal(a.status, 0);
+    backend_json(&d, RESULT);
+    client_close(&d, &a);
+    quiet();
+}
+
+
+/* By the id of the request that asks for the rest, at another process. */
+static void
+test_cancel(void **state)
+{
+    (void) state;
+
+    begin(NEW);
+    slow();
+    client_post(&d, 1, &a, session, again(token));
+    assert_int_equal(a.ended, 0);
+
+    client_open(&d, other, NEW, "{\"resumeTokens\":{}}");
+    cancel(0, other, "8");
+    cancel(0, session, "9");
+    driver_wait(&d, 10);
+    assert_int_equal(d.aborts, 0);
+
+    cancel(0, session, "8");
+    driver_wait(&d, 10);
+    assert_int_equal(d.aborts, 1);
+    assert_int_equal(a.ended, 1);
+    client_close(&d, &a);
+    ask(session, again(token), 200, REFUSED);
+    driver_wait(&d, 70000);
+    assert_int_equal(stats().values, 0);
+    quiet();
+}
+
+
+/* However often it is repeated, nothing but the call's stream is kept; the
+ * newest request's id is what cancels it. */
+static void
+test_cancel_newest(void **state)
+{
+    int   i;
+    char  id[16], other_id[16];
+
+    (void) state;
+
+    begin(NEW);
+    slow();
+
+    for (i = 0; i < 50; i++) {
+        snprintf(text, sizeof(text), "{\"jsonrpc\":\"2.0\",\"id\":\"r%d\","
+                 "\"method\":\"tools/call\",\"params\":{\"name\":\"echo\","
+                 "\"arguments\":{\"a\":1},\"resumeToken\":\"%s\"}}", i,
+                 token);
+        client_post(&d, i % 2, &a, session, text);
+        assert_int_equal(a.streaming, 1);
+
+        if (i < 49) {
+            client_close(&d, &a);
+        }
+    }
+
+    assert_int_equal(stats().values, 0);
+
+    snprintf(other_id, sizeof(other_id), "\"r%d\"", i - 2);
+    cancel(0, session, other_id);
+    driver_wait(&d, 10);
+    assert_int_equal(a.ended, 0);
+
+    snprintf(id, sizeof(id), "\"r%d\"", i - 1);
+    cancel(0, session, id);
+    driver_wait(&d, 10);
+    assert_int_equal(d.aborts, 1);
+    assert_int_equal(a.ended, 1);
+    client_close(&d, &a);
+    quiet();
+}
+
+
+/* --- refusals --- */
+
+static void
+refused(const char *key)
+{
+    size_t  k;
+    char    bad[1024];
+
+    for (k = 0; k <= strlen(key); k++) {
+        mangle(key, bad, k);
+        ask(session, again(bad), 200, REFUSED);
+    }
+
+    snprintf(text, sizeof(text), REQUEST("8", "tools/call",
+             "{\"name\":\"other\",\"arguments\":{\"a\":1},\"resumeToken\":"
+             "\"%s\"}"), key);
+    ask(session, text, 200, REFUSED);
+    snprintf(text, sizeof(text), REQUEST("8", "tools/call",
+             "{\"name\":\"echo\",\"arguments\":{\"a\":2},\"resumeToken\":"
+             "\"%s\"}"), key);
+    ask(session, text, 200, REFUSED);
+    snprintf(text, sizeof(text), REQUEST("8", "prompts/get",
+             "{\"name\":\"p\",\"resumeToken\":\"%s\"}"), key);
+    ask(session, text, 200, REFUSED);
+    snprintf(text, sizeof(text), REQUEST("8", "tools/call",
+             "{\"name\":\"echo\",\"arguments\":{\"a\":1},\"resumeToken\":"
+             "\"%s\",\"_meta\":{\"resumeToken\":\"x\"}}"), key);
+    ask(session, text, 200, REFUSED);
+    ask(session, REQUEST("8", "tools/call", "{\"name\":\"echo\","
+        "\"resumeToken\":7}"), 200, REFUSED);
+
+    /* none that a backend might read in place of ours */
+
+    snprintf(text, sizeof(text), REQUEST("8", "tools/call",
+             "{\"name\":\"echo\",\"arguments\":{\"a\":1},\"resumeToken\":"
+             "\"%s\",\"resumeToken\":\"p3\"}"), key);
+    ask(session, text, 400, "-32600");
+    snprintf(text, sizeof(text), REQUEST("8", "tools/call",
+             "{\"name\":\"echo\",\"arguments\":{\"a\":1},\"_meta\":{"
+             "\"resumeToken\":\"%s\",\"r\\u0065sumeToken\":\"p3\"}}"), key);
+    ask(session, text, 400, "-32600");
+    snprintf(text, sizeof(text), REQUEST("8", "tools/call",
+             "{\"name\":\"echo\",\"arguments\":{\"a\":1},\"resumeToken\":"
+             "\"%s\",\"_meta\":{\"resumeToken\":\"%s\",\"resumeToken\":"
+             "\"p3\"}}"), key, key);
+    ask(session, text, 400, "-32600");
+    ask(session, again(""), 200, REFUSED);
+    ask(session, again("."), 200, REFUSED);
+    ask(session, again("p."), 200, REFUSED);
+    ask(session, again("p.AAAA"), 200, REFUSED);
+
+    client_open(&d, other, NEW, "{\"resumeTokens\":{}}");
+    ask(other, again(key), 200, REFUSED);
+}
+
+
+static void
+test_refused(void **state)
+{
+    char                    key[512];
+    mcp_backend_request_t  *breq;
+
+    (void) state;
+
+    begin(NEW);
+    d.endpoint.call_timeout = 600000;
+    d.endpoint.max_wait = 600000;
+    breq = slow();
+    strcpy(key, token);
+    refused(key);
+
+    client_post(&d, 0, &a, session, CALL);
+    backend_answer(&d, d.jobs[1], PAGE);
+    token_of(&a);
+    client_close(&d, &a);
+    refused(token);
+
+    /* in time they are good, and then no more */
+
+    driver_wait(&d, 59000);
+    client_post(&d, 0, &a, session, again(token));
+    assert_int_equal(d.n_jobs, 2);
+    backend_end(&d, d.jobs[1], MCP_FAULT_BACKEND_FAILED);
+    client_close(&d, &a);
+    driver_wait(&d, 2000);
+    ask(session, again(token), 200, REFUSED);
+    ask(session, again(key), 200, REFUSED);
+    backend_end(&d, breq, MCP_FAULT_BACKEND_FAILED);
+    quiet();
+}
+
+
+/* The token is another principal's. */
+static void
+test_principal(void **state)
+{
+    (void) state;
+
+    begin(NEW);
+    client_open_as(&d, session, "alice", NEW, "{\"resumeTokens\":{}}");
+    client_post_as(&d, 0, &a, session, "alice", CALL);
+    backend_json(&d, PAGE);
+    token_of(&a);
+    client_close(&d, &a);
+
+    /* with a session of one's own, and with that one */
+
+    client_open(&d, other, NEW, "{\"resumeTokens\":{}}");
+    ask(other, again(token), 200, REFUSED);
+    ask(session, again(token), 404, "\"error\":");
+
+    client_post_as(&d, 0, &a, session, "alice", again(token));
+    has(d.last_body, "\"resumeToken\":\"p2\"");
+    backend_json(&d, RESULT);
+    client_close(&d, &a);
+    quiet();
+}
+
+
+static void
+no_memory(void)
+{
+    mcp_backend_request_t  *breq;
+
+    client_post(&d, 0, &a, session, CALL);
+
+    if (d.n_jobs) {
+        breq = d.jobs[0];
+        mcp_backend_request_head(breq, 200, mcp_str("application/x-ndjson"));
+        driver_wait(&d, 5100);
+
+        if (strstr(a.text, NEXT)) {
+            token_of(&a);
+        }
+
+        client_close(&d, &a);
+        client_post(&d, 1, &b, session, again(token));
+
+        if (d.n_jobs == 1) {
+            backend_say(&d, breq, PROGRESS(1) "\n");
+        }
+
+        if (d.n_jobs == 1) {
+            backend_say(&d, breq, PAGE "\n");
+        }
+
+        if (strstr(b.text, NEXT)) {
+            token_of(&b);
+        }
+
+        client_close(&d, &b);
+        client_post(&d, 1, &b, session, again(token));
+        client_close(&d, &b);
+    }
+
+    client_close(&d, &a);
+
+    give_up(130000);
+}
+
+
+static void
+test_no_memory(void **state)
+{
+    (void) state;
+
+    begin(NEW);
+    d.endpoint.stream_after = 20000;
+    strcpy(token, "x");
+    fail_each(no_memory);
+}
+
+
+int
+main(void)
+{
+    const struct CMUnitTest  tests[] = {
+        test(test_slow),
+        test(test_cancel),
+        test(test_gap),
+        test(test_cancel_newest),
+        test(test_rounds),
+        test(test_over_and_stopping),
+        test(test_streaming),
+        test(test_lost),
+        test(test_superseded_and_gone),
+        test(test_superseded_without_interim),
+        test(test_superseded_and_stopping),
+        test(test_gone),
+        test(test_winding_up),
+        test(test_errors),
+        test(test_input),
+        test(test_stop),
+        test(test_whom),
+        test(test_refused),
+        test(test_principal),
+        test(test_no_memory)
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* What clients of some revisions do not take is left out for them, and nothing
+ * else. */
+
+
+#include "test_env.h"
+
+#include "rpc/mcp_revision_filter.h"
+
+
+#define SESSION    MCP_REVISION_2025_11_25
+#define STATELESS  MCP_REVISION_2026_07_28
+
+#define TOOL       "\"name\":\"t\",\"inputSchema\":{\"type\":\"object\"}"
+
+
+static const struct {
+    mcp_method_e    method;
+    mcp_revision_e  revision;
+    const char     *body;
+    const char     *result;            /* NULL: it stays as it is */
+} cases[] = {
+
+    /* what a tool answers with */
+    { MCP_METHOD_TOOLS_CALL, SESSION, "{}", NULL },
+    { MCP_METHOD_TOOLS_CALL, SESSION,
+      "{\"structuredContent\": {\"a\":1} }", NULL },
+    { MCP_METHOD_TOOLS_CALL, STATELESS, "{\"structuredContent\":[1]}", NULL },
+    { MCP_METHOD_TOOLS_CALL, SESSION, "{\"structuredContent\":[1]}", "{}" },
+    { MCP_METHOD_TOOLS_CALL, MCP_REVISION_2025_03_26,
+      "{\"structuredContent\":null,\"content\":[ 1 ], \"b\" :2.0}",
+      "{\"content\":[ 1 ],\"b\":2.0}" },
+    { MCP_METHOD_TOOLS_CALL, MCP_REVISION_2025_06_18,
+      "{\"content\":[{}],\"structured\\u0043ontent\":\"x\"}",
+      "{\"content\":[{}]}" },
+    { MCP_METHOD_TOOLS_CALL, SESSION,
+      "{\"a\":{\"structuredContent\":1},\"tools\":[{\"outputSchema\":1}]}",
+      NULL },
+    { MCP_METHOD_PROMPTS_GET, SESSION, "{\"structuredContent\":1}", NULL },
+
+    /* lists of tools */
+    { MCP_METHOD_TOOLS_LIST, SESSION, "{\"tools\":[]}", NULL },
+    { MCP_METHOD_TOOLS_LIST, SESSION, "{\"structuredContent\":1}", NULL },
+    { MCP_METHOD_TOOLS_LIST, SESSION, "{\"tools\":{\"outputSchema\":1}}",
+      NULL },
+    { MCP_METHOD_TOOLS_LIST, SESSION,
+      "{\"tools\":[{" TOOL ",\"outputSchema\":{\"a\":1,\"type\":\"object\"},"
+      "\"execution\":{\"taskSupport\":\"optional\"}}]}", NULL },
+    { MCP_METHOD_TOOLS_LIST, STATELESS,
+      "{\"tools\":[{" TOOL ",\"outputSchema\":{\"$ref\":\"#/a\"}}]}", NULL },
+    { MCP_METHOD_PROMPTS_LIST, SESSION,
+      "{\"prompts\":[{\"outputSchema\":1,\"execution\":1}],\"tools\":["
+      "{\"outputSchema\":1}]}", NULL },
+    { MCP_METHOD_TOOLS_LIST, SESSION,
+      "{\"nextCursor\":\"c\",\"tools\":[{" TOOL "},"
+      "{" TOOL ",\"outputSchema\":{\"$ref\":\"#/a\"},\"title\": \"x\"},7, "
+      "{ " TOOL " },{\"outputSchema\":true}],\"z\":{}}",
+      "{\"nextCursor\":\"c\",\"tools\":[{" TOOL "},"
+      "{" TOOL ",\"title\":\"x\"},7,"
+      "{ " TOOL " },{}],\"z\":{}}" },
+    { MCP_METHOD_TOOLS_LIST, SESSION,
+      "{\"tools\":[{\"a\":{},\"outputSchema\":{\"type\":[\"object\"]},"
+      "\"execution\":{}}]}",
+      "{\"tools\":[{\"a\":{},\"execution\":{}}]}" },
+    { MCP_METHOD_TOOLS_LIST, SESSION,
+      "{\"tools\":[{\"a\":1,\"outputSchema\":"
+      "{\"type\":\"array\",\"type\":\"object\"}}]}",
+      "{\"tools\":[{\"a\":1}]}" },
+    { MCP_METHOD_TOOLS_LIST, STATELESS,
+      "{\"tools\":[{" TOOL ",\"execution\":{\"taskSupport\":\"required\"},"
+      "\"outputSchema\":{\"type\":\"array\"}}]}",
+      "{\"tools\":[{" TOOL ",\"outputSchema\":{\"type\":\"array\"}}]}" },
+};
+
+
+static void
+results(void **state)
+{
+    int         rc;
+    size_t      i;
+    mcp_buf_t   out;
+    test_mem_t  tm;
+
+    (void) state;
+
+    test_mem_init(&tm);
+
+    for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        mcp_buf_init(&out, &tm.mem, 2000);
+
+        rc = mcp_revision_filter_result(mcp_revision_filter(cases[i].revision),
+                                        mcp_method(cases[i].method),
+                                        test_str(cases[i].body), &out);
+
+        if (cases[i].result) {
+            assert_int_equal(rc, MCP_OK);
+            assert_str_is(((mcp_str_t) { out.data, out.len }),
+                          cases[i].result);
+
+        } else {
+            assert_int_equal(rc, MCP_DONE);
+            assert_int_equal(out.len, 0);
+        }
+
+        mcp_buf_free(&out);
+    }
+
+    assert_int_equal(tm.live, 0);
+}
+
+
+static void
+no_memory(void **state)
+{
+    mcp_buf_t   out;
+    test_mem_t  tm;
+
+    (void) state;
+
+    test_mem_init(&tm);
+    tm.fail_at = 1;
+    mcp_buf_init(&out, &tm.mem, 2000);
+
+    assert_int_equal(mcp_revision_filter_result(MCP_REVISION_FILTER_OUTPUT,
+                                                mcp_method(
+                                                    MCP_METHOD_TOOLS_CALL),
+                                                mcp_str("{\"structuredContent\""
+                                                        ":1}"),
+                                                &out),
+                     MCP_ERR_MEMORY);
+
+    mcp_buf_free(&out);
+    assert_int_equal(tm.live, 0);
+}
+
+
+static void
+revisions(void **state)
+{
+    mcp_revision_e  revision;
+
+    (void) state;
+
+    assert_int_equal(mcp_revision_filter(SESSION), MCP_REVISION_FILTER_OUTPUT);
+    assert_int_equal(mcp_revision_filter(STATELESS),
+                     MCP_REVISION_FILTER_EXECUTION);
+
+    for (revision = mcp_revision_next(MCP_REVISION_NONE);
+         revision != MCP_REVISION_NONE; revision = mcp_revision_next(revision))
+    {
+        assert_true(mcp_revision_filter(revision) < MCP_REVISION_FILTER_SETS);
+    }
+}
+
+
+int
+main(void)
+{
+    const struct CMUnitTest  tests[] = {
+        cmocka_unit_test(results),
+        cmocka_unit_test(no_memory),
+        cmocka_unit_test(revisions),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,296 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* Rows of counters and failures of late, and what a process leaves of them that
+ * is killed. */
+
+
+#include "store_fixture.h"
+
+#include "rpc/mcp_reason.h"
+#include "store/mcp_store_layout.h"
+
+
+static const unsigned char  place[MCP_DIGEST_LEN] = "a place at all.";
+
+
+static uint32_t
+row_of(mcp_store_t *store, mcp_call_stats_kind_e kind, const char *name, int rc)
+{
+    uint32_t               row;
+    mcp_call_stats_item_t  item;
+
+    item.catalog_key = place;
+    item.endpoint = mcp_str("localhost/mcp");
+    item.kind = kind;
+    item.name = test_str(name);
+
+    assert_int_equal(mcp_store_call_stats_row(store, &item, &row), rc);
+
+    return row;
+}
+
+
+static void
+test_rows(void **state)
+{
+    uint32_t          echo, prompt, other;
+    mcp_call_stats_t  stats;
+
+    (void) state;
+
+    assert_int_equal(mcp_store_call_stats_rows(S0), 1);
+    mcp_store_call_stats_get(S0, MCP_CALL_STATS_OTHER, &stats);
+    assert_string_equal(stats.endpoint, "(other)");
+
+    other = row_of(S0, MCP_CALL_STATS_KIND_OTHER, "", MCP_OK);
+    echo = row_of(S0, MCP_CALL_STATS_KIND_TOOL, "echo", MCP_OK);
+    prompt = row_of(S0, MCP_CALL_STATS_KIND_PROMPT, "echo", MCP_OK);
+
+    assert_int_equal(mcp_store_call_stats_rows(S1), 4);
+    assert_int_equal(row_of(S1, MCP_CALL_STATS_KIND_TOOL, "echo", MCP_OK),
+                     echo);
+    assert_int_not_equal(echo, prompt);
+
+    mcp_store_call_stats_get(S1, echo, &stats);
+    assert_string_equal(stats.endpoint, "localhost/mcp");
+    assert_string_equal(stats.name, "echo");
+    assert_int_equal(stats.kind, MCP_CALL_STATS_KIND_TOOL);
+
+    mcp_store_call_stats_get(S1, other, &stats);
+    assert_string_equal(stats.name, "(other)");
+}
+
+
+/* Names are what pages and metrics can show, and differ as the items do. */
+static void
+test_names(void **state)
+{
+    char              a[301], b[301];
+    size_t            i;
+    uint32_t          row, other;
+    mcp_call_stats_t  stats, t;
+
+    static const struct {
+        const char  *name;
+        const char  *shown;
+    } cases[] = {
+        { "a\nb\x7f" "c", "a?b?c" },
+        { "a\"b\\c", "a\"b\\c" },
+        { "gr\xc3\xbc\xc3\x9f", "gr\xc3\xbc\xc3\x9f" },
+        { "bad \xff utf-8 \xc3\xbc", "bad ? utf-8 ??" }
+    };
+
+    (void) state;
+
+    for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        row = row_of(S0, MCP_CALL_STATS_KIND_RESOURCE, cases[i].name, MCP_OK);
+        mcp_store_call_stats_get(S0, row, &stats);
+        assert_string_equal(stats.name, cases[i].shown);
+    }
+
+    memset(a, 'x', 300);
+    a[300] = '\0';
+    memcpy(b, a, 301);
+    b[299] = 'y';
+
+    row = row_of(S0, MCP_CALL_STATS_KIND_RESOURCE, a, MCP_OK);
+    other = row_of(S0, MCP_CALL_STATS_KIND_RESOURCE, b, MCP_OK);
+    assert_int_not_equal(row, other);
+
+    mcp_store_call_stats_get(S0, row, &stats);
+    mcp_store_call_stats_get(S0, other, &t);
+    assert_string_not_equal(stats.name, t.name);
+    assert_int_equal(strlen(stats.name), MCP_CALL_STATS_NAME - 1);
+    assert_int_equal(stats.name[MCP_CALL_STATS_NAME - 10], '~');
+
+    /* no half of a character */
+
+    for (i = 0; i < 150; i++) {
+        memcpy(a + 2 * i, "\xc3\xbc", 2);
+    }
+
+    row = row_of(S0, MCP_CALL_STATS_KIND_RESOURCE, a, MCP_OK);
+    mcp_store_call_stats_get(S0, row, &stats);
+    assert_memory_equal(strchr(stats.name, '~') - 2, "\xc3\xbc~", 3);
+
+    mcp_call_stats_principal(stats.name, test_str(a));
+    assert_int_equal(strlen(stats.name), MCP_CALL_STATS_PRINCIPAL - 2);
+}
+
+
+static void
+test_full(void **state)
+{
+    char      name[16];
+    uint32_t  i, max;
+
+    (void) state;
+
+    max = S0->head->max_tallies;
+    assert_in_range(max, 100, 128);
+
+    for (i = 1; i < max; i++) {
+        snprintf(name, sizeof(name), "t%u", i);
+        assert_int_equal(row_of(S0, MCP_CALL_STATS_KIND_TOOL, name, MCP_OK), i);
+    }
+
+    assert_int_equal(row_of(S0, MCP_CALL_STATS_KIND_TOOL, "more", MCP_ERR_FULL),
+                     MCP_CALL_STATS_OTHER);
+    assert_int_equal(row_of(S0, MCP_CALL_STATS_KIND_TOOL, "t1", MCP_OK), 1);
+}
+
+
+static void
+test_count(void **state)
+{
+    size_t            i;
+    uint32_t          row;
+    mcp_call_stats_t  stats;
+
+    static const uint64_t  times[] = { 0, 10, 11, 5000, 300000, 300001 };
+
+    (void) state;
+
+    row = row_of(S0, MCP_CALL_STATS_KIND_TOOL, "echo", MCP_OK);
+
+    for (i = 0; i < sizeof(times) / sizeof(times[0]); i++) {
+        mcp_store_call_stats_count(i % 2 ? S1 : S0, row, MCP_OUTCOME_OK,
+                                   times[i]);
+    }
+
+    mcp_store_call_stats_count(S1, row, MCP_OUTCOME_EXPIRED, 20);
+
+    mcp_store_call_stats_get(S0, row, &stats);
+    assert_int_equal(stats.results[MCP_OUTCOME_OK], 6);
+    assert_int_equal(stats.results[MCP_OUTCOME_EXPIRED], 1);
+    assert_int_equal(stats.results[MCP_OUTCOME_FAULT], 0);
+    assert_int_equal(stats.buckets[0], 2);
+    assert_int_equal(stats.buckets[1], 2);
+    assert_int_equal(stats.buckets[8], 1);
+    assert_int_equal(stats.buckets[13], 1);
+    assert_int_equal(stats.buckets[14], 1);
+    assert_int_equal(stats.sum, 21 + 5000 + 600001 + 20);
+    assert_int_equal(stats.failed_at, 0);
+}
+
+
+static void
+fail_once(uint64_t at, uint32_t row, unsigned result, const char *principal)
+{
+    mcp_call_stats_failure_t  failure;
+
+    memset(&failure, 0, sizeof(failure));
+
+    failure.at = at;
+    failure.row = row;
+    failure.result = result;
+    failure.reason = MCP_REASON_BACKEND_TIMEOUT;
+    mcp_call_stats_principal(failure.principal, test_str(principal));
+
+    mcp_store_call_stats_failed(S0, &failure);
+}
+
+
+static void
+test_failures(void **state)
+{
+    unsigned                  i;
+    uint32_t                  row;
+    mcp_call_stats_t          stats;
+    mcp_call_stats_failure_t  out[MCP_CALL_STATS_RECENT + 8];
+
+    (void) state;
+
+    row = row_of(S0, MCP_CALL_STATS_KIND_TOOL, "echo", MCP_OK);
+    assert_int_equal(mcp_store_call_stats_recent(S1, out, 10), 0);
+
+    fail_once(1000, row, MCP_OUTCOME_FAULT, "alice");
+    fail_once(1001, row, MCP_CALL_STATS_REFUSED, "bob");
+
+    assert_int_equal(mcp_store_call_stats_recent(S1, out, 10), 2);
+    assert_int_equal(out[0].at, 1001);
+    assert_int_equal(out[0].result, MCP_CALL_STATS_REFUSED);
+    assert_string_equal(out[0].principal, "bob");
+    assert_string_equal(out[1].principal, "alice");
+    assert_int_equal(out[1].reason, MCP_REASON_BACKEND_TIMEOUT);
+    assert_int_equal(mcp_store_call_stats_recent(S1, out, 1), 1);
+
+    /* what was refused is no call */
+
+    mcp_store_call_stats_get(S0, row, &stats);
+    assert_int_equal(stats.failed_at, 1000);
+    assert_int_equal(stats.failed, MCP_OUTCOME_FAULT);
+
+    for (i = 0; i < 500; i++) {
+        fail_once(2000 + i, row, MCP_OUTCOME_LOST, "");
+    }
+
+    assert_int_equal(mcp_store_call_stats_recent(S1, out,
+                                                 MCP_CALL_STATS_RECENT + 8),
+                     MCP_CALL_STATS_RECENT);
+    assert_int_equal(out[0].at, 2499);
+    assert_int_equal(out[MCP_CALL_STATS_RECENT - 1].at, 2499 - 62);
+}
+
+
+/* A process dies with the lock, in the middle of a row, and of a failure. */
+static void
+test_killed(void **state)
+{
+    unsigned                  i;
+    uint32_t                  row;
+    mcp_call_stats_t          stats;
+    mcp_store_call_stats_t   *half;
+    mcp_call_stats_failure_t  out[MCP_CALL_STATS_RECENT];
+
+    (void) state;
+
+    row = row_of(S0, MCP_CALL_STATS_KIND_TOOL, "echo", MCP_OK);
+    mcp_store_call_stats_count(S0, row, MCP_OUTCOME_OK, 1);
+
+    for (i = 0; i < 100; i++) {
+        fail_once(1 + i, row, MCP_OUTCOME_FAULT, "");
+    }
+
+    half = &mcp_store_call_stats_all(S0->head)[row + 1];
+    memset(half, 0xee, sizeof(mcp_store_call_stats_t));
+    memset(&mcp_store_failures(S0->head)[100 % MCP_STORE_FAILURES], 0xee,
+           sizeof(mcp_store_failure_t));
+
+    d.died = 1;
+    assert_int_equal(row_of(S1, MCP_CALL_STATS_KIND_TOOL, "ping", MCP_OK),
+                     row + 1);
+    assert_int_equal(store_counter(&d, MCP_COUNT_REPAIRS), 1);
+
+    mcp_store_call_stats_get(S1, row + 1, &stats);
+    assert_string_equal(stats.name, "ping");
+    assert_int_equal(stats.results[MCP_OUTCOME_OK], 0);
+    assert_int_equal(stats.sum, 0);
+
+    mcp_store_call_stats_get(S1, row, &stats);
+    assert_int_equal(stats.results[MCP_OUTCOME_OK], 1);
+
+    assert_int_equal(mcp_store_call_stats_recent(S1, out,
+                                                 MCP_CALL_STATS_RECENT),
+                     MCP_CALL_STATS_RECENT);
+
+    for (i = 0; i < MCP_CALL_STATS_RECENT; i++) {
+        assert_int_equal(out[i].at, 100 - i);
+    }
+}
+
+
+int
+main(void)
+{
+    const struct CMUnitTest  tests[] = {
+        store_test(test_rows),
+        store_test(test_names),
+        store_test(test_full),
+        store_test(test_count),
+        store_test(test_failures),
+        store_test(test_killed),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#include "store_fixture.h"
+
+
+static const mcp_store_checkpoint_t  nothing;
+
+
+static void
+shared(mcp_stream_ref_t *ref)
+{
+    unsigned           i;
+    mcp_stream_spec_t  spec;
+
+    store_spec(&spec, 1, 1);
+    spec.max_events = 4;
+    store_create(&d, 0, &spec, ref);
+    assert_int_equal(mcp_store_replication_start(S0, ref, 1), MCP_OK);
+
+    for (i = 0; i < 4; i++) {
+        assert_int_equal(store_say(&d, 0, ref, mcp_str("x"), -1,
+                                   MCP_STATE_PROCESSING), MCP_OK);
+    }
+
+    assert_int_equal(store_say(&d, 0, ref, mcp_str("x"), -1,
+                               MCP_STATE_PROCESSING), MCP_ERR_LIMIT);
+    store_drain(&d, 0, NULL);
+}
+
+
+static void
+reads(const mcp_stream_ref_t *ref, unsigned slot, uint64_t handle,
+    uint64_t sent)
+{
+    mcp_stream_info_t  info;
+
+    assert_int_equal(mcp_store_info(S1, ref, &info), MCP_OK);
+    assert_int_equal(info.consumer_slot, slot);
+    assert_int_equal(info.sent_seq, sent);
+
+    if (slot != MCP_STORE_NO_SLOT) {
+        assert_int_equal(info.consumer_handle, handle);
+        assert_int_equal(info.unattended, 0);
+    }
+
+    store_sound(&d);
+}
+
+
+/* It is the consumer, whose pace is the owner's, across a repair, too. */
+static void
+test_pace(void **state)
+{
+    mcp_stream_ref_t   ref;
+    mcp_stream_info_t  info;
+
+    (void) state;
+
+    shared(&ref);
+    assert_int_equal(mcp_store_remote_consumer(S1, &ref, 3, 7), MCP_OK);
+    reads(&ref, MCP_STORE_REMOTE_CONSUMER, 3, 0);
+    d.died = 1;
+    reads(&ref, MCP_STORE_REMOTE_CONSUMER, 3, 0);
+    store_drain(&d, 0, NULL);
+
+    mcp_store_remote_consumer_sent(S1, &ref, 2, 2);
+    reads(&ref, MCP_STORE_REMOTE_CONSUMER, 3, 0);
+    mcp_store_remote_consumer_sent(S1, &ref, 3, 2);
+    mcp_store_remote_consumer_sent(S1, &ref, 3, 1);
+    reads(&ref, MCP_STORE_REMOTE_CONSUMER, 3, 2);
+    assert_int_equal(mcp_store_info(S1, &ref, &info), MCP_OK);
+    assert_int_equal(info.last_seq, 2);
+    assert_int_equal(info.state, MCP_STATE_PROCESSING);
+    assert_int_equal(store_drain(&d, 0, NULL), 1);
+    assert_int_equal(store_say(&d, 0, &ref, mcp_str("x"), 0,
+                               MCP_STATE_COMPLETED), MCP_OK);
+
+    mcp_store_remote_consumer_left(S1, &ref, 2, 5, 44);
+    reads(&ref, MCP_STORE_REMOTE_CONSUMER, 3, 2);
+    mcp_store_remote_consumer_left(S1, &ref, 3, 99, 44);
+    reads(&ref, MCP_STORE_NO_SLOT, 0, 5);
+    assert_int_equal(mcp_store_info(S1, &ref, &info), MCP_OK);
+    assert_int_equal(info.unattended, 44);
+
+    /* what was read there is safe, and so is how the stream stands by it */
+
+    assert_int_equal(info.last_seq, 5);
+    assert_int_equal(info.state, MCP_STATE_COMPLETED);
+    assert_int_equal(info.answered, 1);
+
+    /* who has left does not come back under that number */
+
+    assert_int_equal(mcp_store_remote_consumer(S1, &ref, 3, 0), MCP_OK);
+    reads(&ref, MCP_STORE_NO_SLOT, 0, 5);
+}
+
+
+/* Of two who read the later one wins, wherever it is. */
+static void
+test_takeover(void **state)
+{
+    int               taken;
+    mcp_buf_t         out;
+    mcp_cursor_t      cursor;
+    mcp_stream_ref_t  ref;
+
+    (void) state;
+
+    shared(&ref);
+    mcp_buf_init(&out, &d.tm.mem, SIZE_MAX / 2);
+
+    assert_int_equal(mcp_store_watch(S1, &ref, 5, 0, &cursor, &taken),
+                     MCP_OK);
+    assert_int_equal(mcp_store_remote_consumer_over(S1, &ref, 4, &nothing),
+                     MCP_OK);
+    assert_int_equal(mcp_store_remote_consumer(S0, &ref, 3, 0), MCP_ERR_DENIED);
+    assert_int_equal(mcp_store_remote_consumer_over(S1, &ref, 3, &nothing),
+                     MCP_ERR_DENIED);
+    reads(&ref, 1, 5, 0);
+
+    assert_int_equal(mcp_store_remote_consumer(S0, &ref, 6, 0), MCP_OK);
+    reads(&ref, MCP_STORE_REMOTE_CONSUMER, 6, 0);
+    assert_int_equal(store_drain(&d, 1, NULL), 1);
+    assert_int_equal(read_all(1, &ref, 5, &cursor, 100, &out),
+                     MCP_ERR_DENIED);
+
+    /* who was named here, and comes later than one elsewhere, is told so */
+
+    assert_int_equal(mcp_store_remote_consumer(S0, &ref, 7, 0), MCP_OK);
+    assert_int_equal(mcp_store_watch(S1, &ref, 5, 0, &cursor, &taken),
+                     MCP_ERR_DENIED);
+    reads(&ref, MCP_STORE_REMOTE_CONSUMER, 7, 0);
+    assert_int_equal(mcp_store_watch(S1, &ref, 5, 0, &cursor, &taken),
+                     MCP_OK);
+    assert_int_equal(taken, 1);
+    reads(&ref, 1, 5, 0);
+    mcp_buf_free(&out);
+}
+
+
+/* Nobody is left elsewhere of a stream that is not shared. */
+static void
+test_unshared(void **state)
+{
+    mcp_stream_ref_t  ref;
+
+    (void) state;
+
+    shared(&ref);
+    assert_int_equal(mcp_store_remote_consumer(S0, &ref, 1, 0), MCP_OK);
+    mcp_store_replication_end(S0, &ref);
+    reads(&ref, MCP_STORE_NO_SLOT, 0, 0);
+
+    assert_int_equal(mcp_store_remote_consumer(S0, &ref, 2, 0), MCP_ERR_DENIED);
+    mcp_store_remote_consumer_sent(S0, &ref, 1, 1);
+    mcp_store_remote_consumer_left(S0, &ref, 1, 1, 1);
+    mcp_store_free(S0, &ref);
+    assert_int_equal(mcp_store_remote_consumer(S0, &ref, 2, 0),
+                     MCP_ERR_NOT_FOUND);
+    assert_int_equal(mcp_store_remote_consumer_over(S0, &ref, 2, &nothing),
+                     MCP_ERR_NOT_FOUND);
+}
+
+
+/* What was read elsewhere is safe: who read it comes back, even if the copier
+ * has not heard of it. */
+static void
+test_safe(void **state)
+{
+    int                     taken;
+    mcp_cursor_t            cursor;
+    mcp_stream_ref_t        ref;
+    mcp_store_checkpoint_t  checkpoint = { 0 };
+
+    (void) state;
+
+    shared(&ref);
+    assert_int_equal(mcp_store_watch(S1, &ref, 5, 2, &cursor, &taken),
+                     MCP_ERR_NOT_FOUND);
+
+    checkpoint.seq = 9;
+    assert_int_equal(mcp_store_remote_consumer_over(S1, &ref, 4, &checkpoint),
+                     MCP_OK);
+    assert_int_equal(mcp_store_watch(S1, &ref, 5, 2, &cursor, &taken),
+                     MCP_ERR_NOT_FOUND);
+
+    checkpoint.seq = 2;
+    assert_int_equal(mcp_store_remote_consumer_over(S1, &ref, 4, &checkpoint),
+                     MCP_OK);
+    assert_int_equal(mcp_store_watch(S1, &ref, 5, 2, &cursor, &taken),
+                     MCP_OK);
+}
+
+
+int
+main(void)
+{
+    const struct CMUnitTest  tests[] = {
+        store_test(test_pace),
+        store_test(test_takeover),
+        store_test(test_unshared),
+        store_test(test_safe)
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* What comes to a shared stream from other machines: numbered posts, and the
+ * question how it stands. */
+
+#include "store_fixture.h"
+
+
+static mcp_stream_ref_t  ref;
+
+
+static void
+begin(unsigned shares)
+{
+    mcp_stream_spec_t  spec;
+
+    store_spec(&spec, 1, 1);
+    store_create(&d, 0, &spec, &ref);
+
+    if (shares) {
+        assert_int_equal(mcp_store_replication_start(S0, &ref, 0), MCP_OK);
+    }
+}
+
+
+static unsigned
+posted(void)
+{
+    mcp_stream_info_t  info;
+
+    assert_int_equal(mcp_store_info(S1, &ref, &info), MCP_OK);
+
+    return info.posted;
+}
+
+
+static mcp_store_replicating_t
+copying(void)
+{
+    mcp_store_replicating_t  copying;
+
+    assert_int_equal(mcp_store_copying(S0, &ref, &copying), MCP_OK);
+
+    return copying;
+}
+
+
+static int
+take(void)
+{
+    int         rc;
+    uint64_t    tag;
+    mcp_buf_t   buf;
+    mcp_inbox_item_e type;
+
+    mcp_buf_init(&buf, &d.tm.mem, 4096);
+    rc = mcp_store_take(S0, &ref, &type, &tag, &buf);
+    mcp_buf_free(&buf);
+
+    return rc;
+}
+
+
+/* Known of before it arrives, or after; the numbers only grow. */
+static void
+test_posts(void **state)
+{
+    (void) state;
+
+    begin(1);
+    assert_int_equal(posted(), 0);
+    mcp_store_remote_inputs(S1, ref.id, 2);
+    assert_int_equal(posted(), 1);
+    mcp_store_replication_got(S1, ref.id, 1);
+    assert_int_equal(posted(), 1);
+    mcp_store_replication_got(S1, ref.id, 2);
+    assert_int_equal(posted(), 0);
+    mcp_store_remote_inputs(S1, ref.id, 1);
+    mcp_store_replication_got(S1, ref.id, 0);
+    assert_int_equal(posted(), 0);
+
+    mcp_store_replication_got(S1, ref.id, 5);
+    mcp_store_remote_inputs(S1, ref.id, 5);
+    assert_int_equal(posted(), 0);
+}
+
+
+/* The owner is through with a post when it finds nothing more. */
+static void
+test_taken(void **state)
+{
+    mcp_store_wake_t  wake;
+
+    (void) state;
+
+    begin(1);
+    assert_int_equal(copying().taken, 0);
+    assert_int_equal(mcp_store_inbox_put(S1, &ref, MCP_INBOX_INPUT, 0,
+                                    mcp_str("{}")),
+                     MCP_OK);
+    mcp_store_replication_got(S1, ref.id, 1);
+    assert_int_equal(copying().taken, 0);
+    assert_int_equal(take(), MCP_OK);
+    assert_int_equal(copying().taken, 0);
+
+    while (store_drain(&d, 0, &wake)) { /* void */ }
+
+    assert_int_equal(take(), MCP_AGAIN);
+    assert_int_equal(copying().taken, 1);
+
+    /* its copier says so */
+
+    assert_int_equal(store_drain(&d, 0, &wake), 1);
+    assert_int_equal(wake.kind, MCP_WAKE_REPLICATOR);
+}
+
+
+static void
+test_asked(void **state)
+{
+    mcp_store_wake_t  wake;
+
+    (void) state;
+
+    begin(1);
+
+    while (store_drain(&d, 0, &wake)) { /* void */ }
+
+    mcp_store_replication_query(S1, ref.id);
+    assert_int_equal(store_drain(&d, 0, &wake), 1);
+    assert_int_equal(wake.kind, MCP_WAKE_REPLICATOR);
+    assert_int_equal(copying().state_requests, 2);
+    mcp_store_replication_sent(S0, &ref);
+    assert_int_equal(copying().state_requests, 1);
+    mcp_store_replication_sent(S0, &ref);
+    mcp_store_replication_sent(S0, &ref);
+    assert_int_equal(copying().state_requests, 0);
+}
+
+
+static void
+test_nothing(void **state)
+{
+    unsigned char      other[MCP_STREAM_ID_LEN];
+    mcp_stream_spec_t  spec;
+
+    (void) state;
+
+    begin(0);
+    mcp_store_remote_inputs(S1, ref.id, 1);
+    mcp_store_replication_query(S1, ref.id);
+    assert_int_equal(posted(), 0);
+
+    /* of another one */
+
+    memset(other, 'x', sizeof(other));
+    mcp_store_remote_inputs(S1, other, 1);
+    mcp_store_replication_got(S1, other, 1);
+
+    /* nobody copies a mirror */
+
+    store_spec(&spec, 2, 2);
+    assert_int_equal(mcp_store_mirror(S0, &spec, 1, 0, 1, 1, &ref), MCP_OK);
+    mcp_store_replication_query(S1, ref.id);
+    assert_int_equal(copying().state_requests, 0);
+    mcp_store_remote_inputs(S1, ref.id, 1);
+    assert_int_equal(posted(), 1);
+    mcp_store_replication_got(S1, ref.id, 1);
+    assert_int_equal(posted(), 0);
+}
+
+
+int
+main(void)
+{
+    const struct CMUnitTest  tests[] = {
+        store_test(test_posts),
+        store_test(test_taken),
+        store_test(test_asked),
+        store_test(test_nothing),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

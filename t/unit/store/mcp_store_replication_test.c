@@ -1,0 +1,462 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#include "store_fixture.h"
+
+
+static void
+shared(mcp_stream_ref_t *ref, unsigned sync)
+{
+    mcp_stream_spec_t  spec;
+
+    store_spec(&spec, 1, 1);
+    store_create(&d, 0, &spec, ref);
+    assert_int_equal(mcp_store_replication_start(S0, ref, sync), MCP_OK);
+}
+
+
+static void
+say(const mcp_stream_ref_t *ref, const char *text, int answers,
+    mcp_stream_state_e state)
+{
+    mcp_str_t  message = { (char *) text, strlen(text) };
+
+    assert_int_equal(store_say(&d, 0, ref, message, answers, state), MCP_OK);
+}
+
+
+/* Copies all there is from where it stood. */
+static void
+copy_all(mcp_store_t *store, const mcp_stream_ref_t *ref,
+    mcp_store_checkpoint_t *at, size_t events)
+{
+    char                    buf[100];
+    mcp_store_raw_t         raw[8];
+    mcp_store_replicator_t  copy = { 0 };
+
+    copy.at = *at;
+    copy.raw = raw;
+    copy.max = 8;
+    copy.buf = buf;
+    copy.cap = sizeof(buf);
+
+    assert_int_equal(mcp_store_copy(store, ref, &copy), MCP_OK);
+    assert_int_equal(copy.n, events);
+    *at = copy.at;
+}
+
+
+static uint64_t
+visible(const mcp_stream_ref_t *ref, mcp_stream_state_e state)
+{
+    mcp_stream_info_t  info;
+
+    assert_int_equal(mcp_store_find(S1, ref->id, 1, &info), MCP_OK);
+    assert_int_equal(info.state, state);
+
+    return info.last_seq;
+}
+
+
+/* Whether exactly one wake waits, and that is to copy. */
+static void
+to_copy(unsigned slot, uint32_t index)
+{
+    mcp_store_wake_t  wake;
+
+    assert_int_equal(store_drain(&d, slot, &wake), 1);
+    assert_int_equal(wake.kind, MCP_WAKE_REPLICATOR);
+    assert_int_equal(wake.handle, 0);
+    assert_int_equal(wake.ref.index, index);
+}
+
+
+/* Readers see what is acked, the owner what it has done. */
+static void
+test_gate(void **state)
+{
+    int                     taken;
+    mcp_buf_t               got, want;
+    mcp_cursor_t            cursor;
+    mcp_store_checkpoint_t  at = { 0 };
+    mcp_stream_ref_t        ref;
+    mcp_stream_info_t       info;
+
+    (void) state;
+
+    shared(&ref, 1);
+    mcp_buf_init(&got, &d.tm.mem, SIZE_MAX / 2);
+    mcp_buf_init(&want, &d.tm.mem, SIZE_MAX / 2);
+
+    assert_int_equal(mcp_store_watch(S1, &ref, 5, 0, &cursor, &taken),
+                     MCP_OK);
+    say(&ref, "one", -1, MCP_STATE_INPUT_REQUIRED);
+    assert_int_equal(visible(&ref, MCP_STATE_PROCESSING), 0);
+    assert_int_equal(read_all(1, &ref, 5, &cursor, 100, &got), MCP_AGAIN);
+    assert_int_equal(got.len, 0);
+
+    copy_all(S0, &ref, &at, 1);
+    say(&ref, "two", 0, MCP_STATE_COMPLETED);
+    store_drain(&d, 1, NULL);
+    assert_int_equal(mcp_store_acked(S0, &ref, &at), MCP_OK);
+    assert_int_equal(store_drain(&d, 1, NULL), 1);
+    assert_int_equal(visible(&ref, MCP_STATE_INPUT_REQUIRED), 1);
+    assert_int_equal(read_all(1, &ref, 5, &cursor, 100, &got), MCP_AGAIN);
+    expect_event(&want, &ref, 1, mcp_str("one"));
+    same(&got, &want);
+    store_sound(&d);
+
+    /* who was never told of an event can neither ask for more nor confirm */
+
+    assert_int_equal(mcp_store_watch(S1, &ref, 5, 2, &cursor, &taken),
+                     MCP_ERR_NOT_FOUND);
+    assert_int_equal(mcp_store_confirm(S1, &ref, 2), MCP_ERR_NOT_FOUND);
+    assert_int_equal(mcp_store_info(S0, &ref, &info), MCP_OK);
+    assert_int_equal(info.own_seq, 2);
+    assert_int_equal(info.answered, 0);
+    assert_int_equal(info.own_answered, 1);
+
+    copy_all(S0, &ref, &at, 1);
+    assert_int_equal(at.state, MCP_STATE_COMPLETED);
+    assert_int_equal(at.answered, 1);
+    assert_int_equal(mcp_store_acked(S0, &ref, &at), MCP_OK);
+    assert_int_equal(read_all(1, &ref, 5, &cursor, 100, &got), MCP_DONE);
+    expect_event(&want, &ref, 2, mcp_str("two"));
+    same(&got, &want);
+
+    mcp_buf_free(&got);
+    mcp_buf_free(&want);
+}
+
+
+/* Without "sync" the copier lags behind, and nobody waits. */
+static void
+test_off(void **state)
+{
+    mcp_stream_ref_t         ref;
+    mcp_store_replicating_t  copying;
+
+    (void) state;
+
+    shared(&ref, 0);
+    say(&ref, "one", 0, MCP_STATE_COMPLETED);
+    assert_int_equal(visible(&ref, MCP_STATE_COMPLETED), 1);
+    assert_int_equal(mcp_store_copying(S0, &ref, &copying), MCP_OK);
+    assert_int_equal(copying.acked.seq, 0);
+    assert_int_equal(copying.own.seq, 1);
+    assert_int_equal(copying.sync, 0);
+}
+
+
+/* Nobody is told of a stream before it is elsewhere. */
+static void
+test_safe(void **state)
+{
+    mcp_store_checkpoint_t   at = { 0 };
+    mcp_stream_ref_t         ref;
+    mcp_stream_spec_t        spec;
+    mcp_stream_info_t        info;
+    mcp_store_replicating_t  copying;
+
+    (void) state;
+
+    store_spec(&spec, 1, 1);
+    store_create(&d, 0, &spec, &ref);
+    assert_int_equal(mcp_store_info(S1, &ref, &info), MCP_OK);
+    assert_int_equal(info.replicated, 1);
+    assert_int_equal(mcp_store_replication_start(S0, &ref, 1), MCP_OK);
+    assert_int_equal(mcp_store_info(S1, &ref, &info), MCP_OK);
+    assert_int_equal(info.replicated, 0);
+    assert_int_equal(info.mirror, 0);
+    assert_int_equal(mcp_store_replication_start(S0, &ref, 0), MCP_OK);
+    assert_int_equal(mcp_store_info(S1, &ref, &info), MCP_OK);
+    assert_int_equal(info.replicated, 1);
+
+    assert_int_equal(mcp_store_replication_start(S0, &ref, 1), MCP_OK);
+    assert_int_equal(mcp_store_copying(S0, &ref, &copying), MCP_OK);
+    assert_int_equal(copying.created, 0);
+    assert_int_equal(mcp_store_acked(S0, &ref, &at), MCP_OK);
+    assert_int_equal(mcp_store_info(S1, &ref, &info), MCP_OK);
+    assert_int_equal(info.replicated, 1);
+    assert_int_equal(mcp_store_copying(S0, &ref, &copying), MCP_OK);
+    assert_int_equal(copying.created, 1);
+    assert_int_equal(copying.mirror, 0);
+}
+
+
+/* One wake for whatever happened, also for the end of all. */
+static void
+test_wakes(void **state)
+{
+    int               taken;
+    mcp_cursor_t      cursor;
+    mcp_stream_ref_t  ref;
+
+    (void) state;
+
+    shared(&ref, 1);
+    to_copy(0, ref.index);
+
+    say(&ref, "one", -1, MCP_STATE_PROCESSING);
+    say(&ref, "two", -1, MCP_STATE_PROCESSING);
+    to_copy(0, ref.index);
+
+    assert_int_equal(mcp_store_set_generation(S1, &ref, 0, 1), MCP_OK);
+    to_copy(0, ref.index);
+
+    assert_int_equal(mcp_store_watch(S1, &ref, 5, 0, &cursor, &taken),
+                     MCP_OK);
+    assert_int_equal(store_drain(&d, 0, NULL), 2);
+    mcp_store_unwatch(S1, &ref, 5, 0, 3);
+    assert_int_equal(store_drain(&d, 0, NULL), 2);
+
+    assert_int_equal(mcp_store_set_state(S0, &ref, MCP_STATE_CANCELLED, 5),
+                     MCP_OK);
+    to_copy(0, ref.index);
+
+    mcp_store_free(S1, &ref);
+    store_sound(&d);
+    d.died = 1;
+    to_copy(0, 0);
+    assert_int_equal(store_drain(&d, 0, NULL), 0);
+}
+
+
+/* What is sent and over lingers, and may be evicted, once it is safe. */
+static void
+test_kept(void **state)
+{
+    int                     taken;
+    uint64_t                position;
+    mcp_cursor_t            cursor;
+    mcp_store_checkpoint_t  at = { 0 };
+    mcp_stream_ref_t        ref;
+    mcp_stream_spec_t       spec;
+    mcp_stream_info_t       info;
+
+    (void) state;
+
+    store_spec(&spec, 1, 1);
+    shared(&ref, 1);
+    say(&ref, "one", 0, MCP_STATE_PROCESSING);
+    copy_all(S0, &ref, &at, 1);
+    assert_int_equal(mcp_store_acked(S0, &ref, &at), MCP_OK);
+    assert_int_equal(mcp_store_watch(S1, &ref, 5, 0, &cursor, &taken),
+                     MCP_OK);
+    mcp_store_unwatch(S1, &ref, 5, 1, 3);
+    assert_int_equal(mcp_store_set_state(S0, &ref, MCP_STATE_COMPLETED, 4),
+                     MCP_OK);
+
+    position = 0;
+    assert_int_equal(mcp_store_session_next(S0, spec.session, 1, &position,
+                                            &info, NULL), MCP_DONE);
+    store_sound(&d);
+
+    copy_all(S0, &ref, &at, 0);
+    assert_int_equal(mcp_store_acked(S0, &ref, &at), MCP_OK);
+    position = 0;
+    assert_int_equal(mcp_store_session_next(S0, spec.session, 1, &position,
+                                            &info, NULL), MCP_OK);
+    store_sound(&d);
+}
+
+
+/* A task keeps its last event, and those that are not safe. */
+static void
+test_task(void **state)
+{
+    mcp_buf_t                buf;
+    mcp_store_lookup_t       lookup;
+    mcp_store_checkpoint_t   at = { 0 };
+    mcp_stream_ref_t         ref;
+    mcp_store_replicating_t  copying;
+
+    (void) state;
+
+    shared(&ref, 1);
+    mcp_buf_init(&buf, &d.tm.mem, SIZE_MAX / 2);
+    assert_int_equal(mcp_store_keep(S0, &ref, 1000, 1), MCP_OK);
+
+    say(&ref, "one", -1, MCP_STATE_PROCESSING);
+    assert_int_equal(mcp_store_lookup(S1, &ref, &lookup, &buf), MCP_OK);
+    assert_int_equal(lookup.seq, 0);
+
+    copy_all(S0, &ref, &at, 1);
+    say(&ref, "two", -1, MCP_STATE_PROCESSING);
+    say(&ref, "three", -1, MCP_STATE_PROCESSING);
+    assert_int_equal(mcp_store_acked(S0, &ref, &at), MCP_OK);
+    assert_int_equal(mcp_store_lookup(S1, &ref, &lookup, &buf), MCP_OK);
+    assert_int_equal(lookup.seq, 1);
+
+    copy_all(S0, &ref, &at, 2);
+    assert_int_equal(mcp_store_acked(S0, &ref, &at), MCP_OK);
+    assert_int_equal(mcp_store_copying(S0, &ref, &copying), MCP_OK);
+    assert_int_equal(copying.first_seq, 3);
+
+    buf.len = 0;
+    assert_int_equal(mcp_store_lookup(S1, &ref, &lookup, &buf), MCP_OK);
+    assert_int_equal(lookup.seq, 3);
+    assert_int_equal(buf.len, 5);
+    mcp_buf_free(&buf);
+}
+
+
+/* Who adopts the stream copies it, and one that is over is adopted for that. */
+static void
+test_death(void **state)
+{
+    mcp_store_checkpoint_t  at = { 0 };
+    mcp_stream_ref_t        ref;
+    mcp_stream_info_t       info;
+
+    (void) state;
+
+    shared(&ref, 1);
+    say(&ref, "one", 1, MCP_STATE_PROCESSING);
+    mcp_store_reclaim(S1, 0, S0->pid);
+    store_sound(&d);
+    d.died = 1;
+
+    assert_int_equal(mcp_store_adopt(S1, 9, &info, NULL), MCP_OK);
+    assert_int_equal(info.owner_slot, 1);
+    assert_int_equal(info.answered, 0);
+    assert_int_equal(info.own_answered, 2);
+    to_copy(1, ref.index);
+    assert_int_equal(mcp_store_replication_start(S1, &ref, 1), MCP_OK);
+    assert_int_equal(store_say(&d, 1, &ref, mcp_str("end"), 0,
+                               MCP_STATE_FAILED), MCP_OK);
+    to_copy(1, ref.index);
+
+    store_attach(&d, 0, 500);
+    mcp_store_reclaim(S0, 1, S1->pid);
+    d.died = 1;
+    assert_int_equal(mcp_store_adopt(S0, 9, &info, NULL), MCP_OK);
+    assert_int_equal(info.owner_slot, MCP_STORE_NO_SLOT);
+    assert_int_equal(mcp_store_adopt(S0, 9, &info, NULL), MCP_DONE);
+    to_copy(0, ref.index);
+    copy_all(S0, &ref, &at, 2);
+    assert_int_equal(mcp_store_acked(S0, &ref, &at), MCP_OK);
+    store_sound(&d);
+
+    /* nobody learns of the end of one whose copier has gone */
+
+    store_attach(&d, 0, 501);
+    store_attach(&d, 1, 502);
+    mcp_store_free(S1, &ref);
+    assert_int_equal(mcp_store_adopt(S1, 9, &info, NULL), MCP_DONE);
+}
+
+
+/* A stream that is shared no more is as any other. */
+static void
+test_unshare(void **state)
+{
+    mcp_stream_ref_t         ref;
+    mcp_store_checkpoint_t   at = { 0 };
+    mcp_store_replicating_t  copying;
+
+    (void) state;
+
+    shared(&ref, 1);
+    say(&ref, "one", -1, MCP_STATE_PROCESSING);
+    assert_int_equal(visible(&ref, MCP_STATE_PROCESSING), 0);
+    assert_int_equal(mcp_store_copying(S1, &ref, &copying), MCP_ERR_DENIED);
+    assert_int_equal(mcp_store_replication_start(S1, &ref, 1), MCP_ERR_DENIED);
+
+    mcp_store_replication_end(S1, &ref);
+    mcp_store_replication_end(S1, &ref);
+    assert_int_equal(visible(&ref, MCP_STATE_PROCESSING), 1);
+    assert_int_equal(mcp_store_acked(S0, &ref, &at), MCP_ERR_DENIED);
+    assert_int_equal(store_drain(&d, 0, NULL), 0);
+
+    mcp_store_free(S0, &ref);
+    mcp_store_replication_end(S0, &ref);
+    assert_int_equal(mcp_store_replication_start(S0, &ref, 1),
+                     MCP_ERR_NOT_FOUND);
+}
+
+
+static void
+publish(const char *text)
+{
+    size_t     n;
+    uint64_t   position = 0;
+    mcp_str_t  message = { (char *) text, strlen(text) };
+
+    assert_int_equal(mcp_store_publish(S1, TOPIC(1), message, 9, &position,
+                                       &n),
+                     MCP_OK);
+}
+
+
+/* A listener has no owner: who shares it copies it, and who comes after that
+ * one. */
+static void
+test_listener(void **state)
+{
+    mcp_store_checkpoint_t   at = { 0 };
+    mcp_stream_ref_t         ref;
+    mcp_stream_info_t        info;
+    mcp_stream_spec_t        spec;
+    mcp_store_replicating_t  copying;
+
+    (void) state;
+
+    store_spec(&spec, 1, 1);
+    spec.kind = MCP_STREAM_LISTEN;
+    spec.max_events = 2;
+    store_create(&d, 0, &spec, &ref);
+    assert_int_equal(mcp_store_subscribe(S0, &ref, TOPIC(1)), MCP_OK);
+    assert_int_equal(mcp_store_replication_start(S0, &ref, 1), MCP_OK);
+    assert_int_equal(mcp_store_replication_start(S0, &ref, 1), MCP_OK);
+    assert_int_equal(mcp_store_replication_start(S1, &ref, 1), MCP_ERR_DENIED);
+    to_copy(0, ref.index);
+
+    /* what exceeds its limits is dropped, copied or not */
+
+    publish("one");
+    publish("two");
+    to_copy(0, ref.index);
+    assert_int_equal(visible(&ref, MCP_STATE_PROCESSING), 0);
+    copy_all(S0, &ref, &at, 2);
+    publish("three");
+    assert_int_equal(mcp_store_copying(S0, &ref, &copying), MCP_OK);
+    assert_int_equal(copying.first_seq, 2);
+    copy_all(S0, &ref, &at, 1);
+    assert_int_equal(mcp_store_acked(S0, &ref, &at), MCP_OK);
+    assert_int_equal(visible(&ref, MCP_STATE_PROCESSING), 3);
+
+    /* this role alone is adopted, also by who repairs the region */
+
+    mcp_store_reclaim(S1, 0, d.store[0].pid);
+    store_attach(&d, 0, 501);
+    assert_int_equal(mcp_store_adopt(S1, 9, &info, NULL), MCP_OK);
+    assert_int_equal(info.owner_slot, MCP_STORE_NO_SLOT);
+    assert_int_equal(mcp_store_adopt(S1, 9, &info, NULL), MCP_DONE);
+    publish("four");
+    to_copy(1, ref.index);
+    copy_all(S1, &ref, &at, 1);
+
+    mcp_store_reclaim(S0, 1, d.store[1].pid);
+    store_attach(&d, 1, 502);
+    mcp_store_free(S0, &ref);
+    assert_int_equal(mcp_store_adopt(S1, 9, &info, NULL), MCP_DONE);
+}
+
+
+int
+main(void)
+{
+    const struct CMUnitTest  tests[] = {
+        store_test(test_gate),
+        store_test(test_off),
+        store_test(test_safe),
+        store_test(test_wakes),
+        store_test(test_kept),
+        store_test(test_task),
+        store_test(test_death),
+        store_test(test_unshare),
+        store_test(test_listener)
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* mcp_store_tenant.c: values that give way for others of their party. */
+
+
+#include "store_tenant.h"
+
+
+static int
+push(unsigned id, unsigned n, uint64_t values)
+{
+    mcp_tenant_t   p = tenant(id);
+    unsigned char  key[MCP_DIGEST_LEN] = { 0 };
+
+    p.values = values;
+    key[0] = (unsigned char) id;
+    memcpy(key + 4, &n, sizeof(n));
+
+    return mcp_store_value_push(S0, 'd', key, 1, 100 + n, &p);
+}
+
+
+static int
+kept(unsigned id, unsigned n)
+{
+    uint32_t       value;
+    unsigned char  key[MCP_DIGEST_LEN] = { 0 };
+
+    key[0] = (unsigned char) id;
+    memcpy(key + 4, &n, sizeof(n));
+
+    return mcp_store_value_get(S0, 'd', key, 0, &value) == MCP_OK;
+}
+
+
+/* What is pushed has room: the oldest one of the same party gives way. */
+static void
+test_push(void **state)
+{
+    unsigned       n;
+    unsigned char  key[MCP_DIGEST_LEN] = { 3 };
+
+    (void) state;
+
+    /* settings do not give way, and the first is asked for no quota */
+
+    assert_int_equal(keep(1, 0), MCP_OK);
+    assert_int_equal(push(1, 1, 1), MCP_OK);
+    assert_int_equal(push(1, 2, 1), MCP_OK);
+    assert_true(kept(1, 0) && !kept(1, 1) && kept(1, 2));
+
+    for (n = 0; n < 3; n++) {
+        assert_int_equal(push(2, n, 4), MCP_OK);
+        assert_int_equal(push(3, n, 3), MCP_OK);
+    }
+
+    /* one is pushed again, and keeps its place */
+
+    assert_int_equal(push(3, 0, 3), MCP_OK);
+    store_sound(&d);
+
+    assert_int_equal(push(3, 3, 3), MCP_OK);
+    assert_true(!kept(3, 0) && kept(3, 1) && kept(3, 2) && kept(3, 3));
+
+    /* out of the middle, and the newest */
+
+    memcpy(key + 4, &(unsigned) { 2 }, sizeof(n));
+    mcp_store_value_delete(S0, 'd', key);
+    memcpy(key + 4, &(unsigned) { 3 }, sizeof(n));
+    mcp_store_value_delete(S0, 'd', key);
+    store_sound(&d);
+
+    assert_int_equal(push(3, 4, 3), MCP_OK);
+    assert_int_equal(push(3, 5, 3), MCP_OK);
+    assert_int_equal(push(3, 6, 3), MCP_OK);
+    assert_true(!kept(3, 1) && kept(3, 4) && kept(3, 5) && kept(3, 6));
+    assert_true(kept(2, 0) && kept(2, 1) && kept(2, 2));
+
+    /* after a death there is still one that gives way */
+
+    d.died = 1;
+    store_sound(&d);
+    assert_int_equal(push(3, 7, 3), MCP_OK);
+    assert_true(kept(3, 4) + kept(3, 5) + kept(3, 6) == 2 && kept(3, 7));
+
+    /* what expired is out of the ring */
+
+    mcp_store_sweep(S0, 105, UINT32_MAX, NULL, NULL);
+    assert_true(!kept(2, 0) && !kept(3, 4) && !kept(3, 5) && kept(3, 7));
+    store_sound(&d);
+    assert_int_equal(push(3, 8, 1), MCP_OK);
+    store_sound(&d);
+}
+
+
+/* A region full of values has room for who has some that give way. */
+static void
+test_push_full(void **state)
+{
+    unsigned  n;
+
+    (void) state;
+
+    quota = MCP_QUOTA_OFF;
+
+    assert_int_equal(push(1, 0, MCP_QUOTA_OFF), MCP_OK);
+
+    for (n = 0; keep(0, n) == MCP_OK; n++) { /* void */ }
+
+    assert_int_equal(push(1, 1, MCP_QUOTA_OFF), MCP_OK);
+    assert_true(!kept(1, 0) && kept(1, 1));
+
+    /* a party without any: the oldest one of another party goes */
+
+    assert_int_equal(push(2, 0, MCP_QUOTA_OFF), MCP_OK);
+    assert_true(!kept(1, 1) && kept(2, 0));
+    store_sound(&d);
+    d.died = 1;
+    store_sound(&d);
+    assert_int_equal(push(3, 0, MCP_QUOTA_OFF), MCP_OK);
+    assert_true(!kept(2, 0) && kept(3, 0));
+
+    mcp_store_value_delete(S0, 'd', (unsigned char [MCP_DIGEST_LEN]) { 3 });
+    assert_int_equal(keep(0, n), MCP_OK);
+    assert_int_equal(push(2, 0, MCP_QUOTA_OFF), MCP_ERR_FULL);
+    store_sound(&d);
+}
+
+
+/* Every party's first pushed value has room, and those with the most pay. */
+static void
+test_push_crowd(void **state)
+{
+    unsigned  i, n;
+
+    (void) state;
+
+    for (i = 1; i <= 250; i++) {
+        for (n = 0; n < 300; n++) {
+            assert_int_equal(push(i, n, MCP_QUOTA_SHARE), MCP_OK);
+            assert_true(kept(i, n));
+        }
+    }
+
+    store_sound(&d);
+
+    for (i = 1; i <= 250; i++) {
+        assert_true(kept(i, 299));
+    }
+}
+
+
+int
+main(void)
+{
+    const struct CMUnitTest  tests[] = {
+        party_test(test_push),
+        party_test(test_push_full),
+        party_test(test_push_crowd),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* Which row of the zone counts what, from a client's request to its end. */
+
+#include "core_cases.h"
+
+#include "rpc/mcp_reason.h"
+#include "store/mcp_store_call_stats.h"
+
+
+#define CATALOG  "{\"tools\":[{\"name\":\"echo\",\"inputSchema\":"            \
+                 "{\"type\":\"object\"}},{\"name\":\"other\","                \
+                 "\"inputSchema\":{\"type\":\"object\"}}],"                   \
+                 "\"prompts\":[{\"name\":\"echo\"}],"                         \
+                 "\"resources\":[{\"uri\":\"a:b\",\"name\":\"r\"}],"          \
+                 "\"resourceTemplates\":[{\"uriTemplate\":\"a:{x}\","         \
+                 "\"name\":\"t\"}]}"
+
+
+static mcp_catalog_t  *catalog;
+
+
+static int
+setup_catalog(void **state)
+{
+    char      error[256];
+    unsigned  i;
+
+    setup(state);
+
+    assert_int_equal(mcp_catalog_create(&d.te.env.mem, mcp_str(CATALOG),
+                                        &catalog, error, sizeof(error)),
+                     MCP_OK);
+
+    d.endpoint.catalog = catalog;
+    d.endpoint.catalog_key[0] = 1;
+    d.endpoint.label = mcp_str("localhost/mcp");
+
+    for (i = 0; i < 2; i++) {
+        mcp_worker_begin(d.process[i].worker, 1);
+        mcp_worker_offer(d.process[i].worker, &d.endpoint);
+        mcp_worker_offer(d.process[i].worker, &d.endpoint);
+        mcp_worker_begun(d.process[i].worker);
+    }
+
+    return 0;
+}
+
+
+static int
+teardown_catalog(void **state)
+{
+    d.endpoint.catalog = NULL;
+    mcp_catalog_free(catalog);
+
+    return teardown(state);
+}
+
+
+/* The row of that name and kind. */
+static mcp_call_stats_t
+stats_of(mcp_call_stats_kind_e kind, const char *name)
+{
+    uint32_t          i, n;
+    mcp_call_stats_t  t;
+    mcp_store_t      *store;
+
+    store = &d.process[0].store;
+    n = mcp_store_call_stats_rows(store);
+
+    for (i = 1; i < n; i++) {
+        mcp_store_call_stats_get(store, i, &t);
+
+        if (t.kind == kind && strcmp(t.name, name) == 0) {
+            assert_string_equal(t.endpoint, "localhost/mcp");
+            return t;
+        }
+    }
+
+    fail_msg("no row of %s", name);
+    memset(&t, 0, sizeof(t));
+
+    return t;
+}
+
+
+static uint64_t
+running(void)
+{
+    size_t    i;
+    uint64_t  n, counts[16] = { 0 };
+
+    mcp_store_active_count(&d.process[0].store, counts, 16);
+
+    for (n = 0, i = 0; i < 16; i++) {
+        n += counts[i];
+    }
+
+    return n;
+}
+
+
+static void
+test_kinds(void **state)
+{
+    size_t  i;
+
+    static const struct {
+        const char            *text;
+        const char            *name;
+        mcp_call_stats_kind_e  kind;
+    } cases[] = {
+        { REQUEST("1", "tools/call", "{\"name\":\"echo\"}"), "echo",
+          MCP_CALL_STATS_KIND_TOOL },
+        { REQUEST("2", "prompts/get", "{\"name\":\"echo\"}"), "echo",
+          MCP_CALL_STATS_KIND_PROMPT },
+        { REQUEST("3", "resources/read", "{\"uri\":\"a:b\"}"), "a:b",
+          MCP_CALL_STATS_KIND_RESOURCE },
+        { REQUEST("4", "resources/read", "{\"uri\":\"a:c\"}"), "a:{x}",
+          MCP_CALL_STATS_KIND_TEMPLATE }
+    };
+
+    (void) state;
+
+    for (i = 0; i < ITEMS(cases); i++) {
+        client_post(&d, i % 2, &a, session, cases[i].text);
+        assert_int_equal(running(), 1);
+        mcp_backend_request_head(d.jobs[0], 200, mcp_str("application/json"));
+        end_with(d.jobs[0], "{");
+        assert_int_equal(running(), 0);
+        assert_int_equal(stats_of(cases[i].kind, cases[i].name)
+                         .results[MCP_OUTCOME_FAULT], 1);
+        assert_int_equal(stats_of(cases[i].kind, cases[i].name).reason,
+                         MCP_REASON_BACKEND_OUTPUT);
+        client_close(&d, &a);
+    }
+
+    /* without a backend */
+
+    client_post(&d, 0, &a, session,
+                REQUEST("5", "resources/subscribe", "{\"uri\":\"a:b\"}"));
+    assert_int_equal(running(), 0);
+    assert_int_equal(stats_of(MCP_CALL_STATS_KIND_OTHER, "(other)")
+                     .results[MCP_OUTCOME_OK], 1);
+    client_close(&d, &a);
+    quiet();
+}
+
+
+/* What is not there, is refused, and named with the rest. */
+static void
+test_refused(void **state)
+{
+    mcp_call_stats_failure_t  failure;
+
+    (void) state;
+
+    client_post(&d, 0, &a, session,
+                REQUEST("1", "tools/call", "{\"name\":\"nothing\"}"));
+    client_close(&d, &a);
+
+    assert_int_equal(mcp_store_call_stats_recent(&d.process[0].store, &failure,
+                                                 1),
+                     1);
+    assert_int_equal(failure.result, MCP_CALL_STATS_REFUSED);
+    assert_int_equal(failure.reason, MCP_REASON_UNKNOWN);
+    assert_int_equal(stats_of(MCP_CALL_STATS_KIND_OTHER, "(other)").failed_at,
+                     0);
+    quiet();
+}
+
+
+/* An HTTP status, and a call that its client cancels. */
+static void
+test_reasons(void **state)
+{
+    mcp_backend_request_t  *breq;
+    mcp_call_stats_t        t;
+
+    (void) state;
+
+    client_post(&d, 0, &a, session, CALL8);
+    mcp_backend_request_head(d.jobs[0], 500, mcp_str("text/plain"));
+    end_with(d.jobs[0], "no");
+    client_close(&d, &a);
+
+    t = stats_of(MCP_CALL_STATS_KIND_TOOL, "other");
+    assert_int_equal(t.results[MCP_OUTCOME_TOOL_ERROR], 1);
+    assert_int_equal(t.reason, MCP_REASON_STATUS);
+
+    breq = call(0);
+    backend_say(&d, breq, PROGRESS(1) "\n");
+    driver_wait(&d, 250);
+    client_post(&d, 0, &b, session, CANCEL7);
+    driver_pump(&d);
+    client_close(&d, &b);
+    client_close(&d, &a);
+
+    t = stats_of(MCP_CALL_STATS_KIND_TOOL, "echo");
+    assert_int_equal(t.results[MCP_OUTCOME_CANCELLED], 1);
+    assert_int_equal(t.reason, MCP_REASON_CANCELLED);
+    assert_int_equal(t.buckets[5], 1);
+    assert_int_equal(running(), 0);
+}
+
+
+int
+main(void)
+{
+    const struct CMUnitTest  tests[] = {
+        cmocka_unit_test_setup_teardown(test_kinds, setup_catalog,
+                                        teardown_catalog),
+        cmocka_unit_test_setup_teardown(test_refused, setup_catalog,
+                                        teardown_catalog),
+        cmocka_unit_test_setup_teardown(test_reasons, setup_catalog,
+                                        teardown_catalog),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* One configuration after the other: changed lists, and processes that wind
+ * up. */
+
+#include "core_cases.h"
+
+
+#define TOOLS    "{\"tools\":[{\"name\":\"a\",\"inputSchema\":"              \
+                 "{\"type\":\"object\"}}]"
+#define PROMPTS  ",\"prompts\":[{\"name\":\"p\"}]"
+#define RESOURCES  ",\"resources\":[{\"uri\":\"a:b\",\"name\":\"r\"}]"
+#define TEMPLATES  ",\"resourceTemplates\":[{\"uriTemplate\":\"a:{b}\","    \
+                   "\"name\":\"t\"}]"
+
+#define LIST(name)  "\"method\":\"notifications/" name "/list_changed\"}"
+
+
+/* Both processes begin with another configuration of the endpoint. */
+static void
+reload(uint32_t number, const char *text)
+{
+    char            error[256];
+    unsigned        i;
+    mcp_catalog_t  *catalog;
+
+    catalog = NULL;
+
+    if (text) {
+        assert_int_equal(mcp_catalog_create(&d.te.env.mem, test_str(text),
+                                            &catalog, error, sizeof(error)),
+                         MCP_OK);
+    }
+
+    d.endpoint.catalog = catalog;
+
+    for (i = 0; i < 2; i++) {
+        mcp_worker_begin(d.process[i].worker, number);
+        mcp_worker_offer(d.process[i].worker, &d.endpoint);
+        mcp_worker_begun(d.process[i].worker);
+    }
+
+    d.endpoint.catalog = NULL;
+    mcp_catalog_free(catalog);
+    driver_pump(&d);
+}
+
+
+/* Since the last time, the listener was told so often of each list. */
+static void
+told(int tools, int prompts, int resources)
+{
+    static int  before[3];
+    static int  now[3];
+
+    now[0] = count(a.text, LIST("tools"));
+    now[1] = count(a.text, LIST("prompts"));
+    now[2] = count(a.text, LIST("resources"));
+
+    assert_int_equal(now[0] - before[0], tools);
+    assert_int_equal(now[1] - before[1], prompts);
+    assert_int_equal(now[2] - before[2], resources);
+
+    memcpy(before, now, sizeof(now));
+}
+
+
+static void
+test_lists(void **state)
+{
+    uint64_t       values;
+    unsigned char  place;
+
+    (void) state;
+
+    d.endpoint.catalog_key[0] = 1;
+    client_resume(&d, 0, &a, session, NULL);
+    values = stats().values;
+
+    reload(1, TOOLS PROMPTS "}");
+    told(0, 0, 0);
+    reload(2, TOOLS PROMPTS "}");
+    told(0, 0, 0);
+
+    /* written otherwise, or what clients do not see */
+
+    reload(3, "{\"prompts\":[{\"name\" : \"\\u0070\",\"x-mcp-stream-after\":1}],"
+              "\"instructions\":\"new\","
+              "\"tools\":[{\"inputSchema\":{\"type\":\"object\"},"
+              "\"name\":\"a\"}]}");
+    told(0, 0, 0);
+
+    reload(4, TOOLS PROMPTS RESOURCES "}");
+    told(0, 0, 1);
+    reload(5, TOOLS PROMPTS RESOURCES TEMPLATES "}");
+    told(0, 0, 1);
+    reload(6, TOOLS ",\"prompts\":[]" TEMPLATES "}");
+    told(0, 1, 1);
+    reload(7, TOOLS TEMPLATES "}");
+    told(0, 1, 0);
+    reload(8, NULL);
+    told(1, 1, 1);
+    reload(9, NULL);
+    told(0, 0, 0);
+
+    /* another place's listeners are told nothing */
+
+    for (place = 2; place < 200; place++) {
+        d.endpoint.catalog_key[0] = place;
+        reload(10, TOOLS "}");
+        reload(11, NULL);
+    }
+
+    told(0, 0, 0);
+    assert_int_equal(stats().values, values);
+    client_close(&d, &a);
+    quiet();
+}
+
+
+static void
+begin(unsigned process, uint32_t number)
+{
+    mcp_worker_begin(d.process[process].worker, number);
+    mcp_worker_begun(d.process[process].worker);
+}
+
+
+static void
+leaves(unsigned process, int leaving)
+{
+    driver_wait(&d, 100);
+    assert_int_equal(d.process[process].worker->leaving, leaving);
+}
+
+
+/* Who winds up leaves as soon as another configuration has told all, and at the
+ * latest after five seconds. */
+static void
+test_stay(void **state)
+{
+    (void) state;
+
+    begin(0, 1);
+    begin(1, 1);
+
+    mcp_worker_stop(d.process[0].worker, 0);
+    assert_int_equal(d.process[0].worker->stopping, 1);
+    driver_wait(&d, 900);
+    leaves(0, 0);
+    begin(1, 1);
+    leaves(0, 0);
+
+    /* the first one is about it, and another one does not know when it is done
+     */
+
+    mcp_worker_begin(d.process[1].worker, 2);
+    leaves(0, 0);
+    driver_restart(&d, 1);
+    begin(1, 2);
+    leaves(0, 0);
+
+    mcp_worker_begin(d.process[1].worker, 3);
+    leaves(0, 0);
+    mcp_worker_begun(d.process[1].worker);
+    leaves(0, 1);
+    driver_restart(&d, 0);
+
+    begin(0, 3);
+    mcp_worker_stop(d.process[0].worker, 0);
+    driver_wait(&d, 4000);
+    mcp_worker_stop(d.process[0].worker, 0);
+    driver_wait(&d, 850);
+    leaves(0, 0);
+    leaves(0, 1);
+    driver_restart(&d, 0);
+
+    begin(0, 3);
+    mcp_worker_stop(d.process[0].worker, 0);
+    assert_int_equal(d.process[0].worker->leaving, 0);
+    mcp_worker_stop(d.process[0].worker, 1);
+    assert_int_equal(d.process[0].worker->leaving, 1);
+    driver_restart(&d, 0);
+}
+
+
+int
+main(void)
+{
+    const struct CMUnitTest  tests[] = {
+        test(test_lists),
+        test(test_stay)
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

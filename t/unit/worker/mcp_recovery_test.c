@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* Calls of dead processes: each request gets an answer. */
+
+#include "core_cases.h"
+
+
+/* The process that owns a call dies; b reads it at the other one. */
+static void
+test_owner_dies(void **state)
+{
+    int                     attached;
+    char                    id[64];
+    mcp_backend_request_t  *breq;
+
+    (void) state;
+
+    for (attached = 0; attached < 2; attached++) {
+        breq = call(0);
+        backend_say(&d, breq, PROGRESS(1) "\n" PROGRESS(2) "\n");
+        snprintf(id, sizeof(id), "%.22s.1", a.text + 4);
+
+        if (attached) {
+            client_resume(&d, 1, &b, session, id);
+        }
+
+        driver_kill(&d, 0);
+        client_close(&d, &a);
+        driver_end_jobs(&d, 0);
+        driver_killed(&d, 0, 1);
+
+        if (!attached) {
+            client_resume(&d, 0, &b, session, id);
+        }
+
+        has_not(b.text, PROGRESS(1));
+        has(b.text, ".2\ndata: " PROGRESS(2));
+        has(b.text, ".3\ndata: {\"jsonrpc\":\"2.0\",\"id\":7,\"error\":"
+                    "{\"code\":-32603,\"message\":\"Call lost");
+        assert_int_equal(b.ended, 1);
+        fact_is(mcp_exchange_variables(b.x), MCP_VARIABLE_RESULT, "lost");
+        client_last_id(&b, id);
+        client_close(&d, &b);
+
+        client_resume(&d, 1, &b, session, id);
+        assert_int_equal(b.status, 204);
+        fact_is(mcp_exchange_variables(b.x), MCP_VARIABLE_RESULT, "lost");
+        client_close(&d, &b);
+        assert_int_equal(stats().counter[MCP_COUNT_CALLS_LOST],
+                         attached + 1);
+        assert_int_equal(stats().counter[MCP_COUNT_CALLS_ACTIVE], 0);
+        quiet();
+    }
+
+    driver_wait(&d, 10000);
+    assert_int_equal(stats().streams, 0);
+}
+
+
+/* Of a batch each request gets its answer: those that have none yet an
+ * error. */
+static void
+test_batch_dies(void **state)
+{
+    int                     n;
+    char                    old[MCP_SESSION_TEXT_MAX], id[64];
+    mcp_backend_request_t  *breq;
+
+    (void) state;
+
+    client_open(&d, old, OLD, ALL);
+
+    for (n = 0; n < 3; n++) {
+        client_post(&d, 0, &a, old, "[" PING "," CALL ",1," CALL8 "]");
+        driver_wait(&d, 1500);
+        client_last_id(&a, id);
+
+        if (n) {
+            breq = d.jobs[n - 1];
+            backend_answer(&d, breq, RESULT);
+        }
+
+        driver_kill(&d, 0);
+        client_close(&d, &a);
+        driver_end_jobs(&d, 0);
+        driver_killed(&d, 0, 1);
+
+        id[23] = '0';
+        client_resume(&d, 1, &b, old, id);
+        assert_int_equal(b.ended, 1);
+        has(b.text, PONG);
+        assert_int_equal(count(b.text, "\"id\":7,\"error\""), n != 1);
+        assert_int_equal(count(b.text, "\"id\":8,\"error\""), n != 2);
+        assert_int_equal(count(b.text, "\"id\":7,\"result\""), n == 1);
+        assert_int_equal(count(b.text, "\"id\":8,\"result\""), n == 2);
+        assert_int_equal(count(b.text, "Invalid Request"), 1);
+        assert_int_equal(count(b.text, "data: "), 4);
+        client_close(&d, &b);
+        quiet();
+    }
+}
+
+
+/* Adopting without memory: the call ends all the same. */
+static void
+test_adopt_no_memory(void **state)
+{
+    char                    id[64];
+    mcp_backend_request_t  *breq;
+    unsigned long           k;
+
+    (void) state;
+
+    for (k = 1; k < 10; k++) {
+        breq = call(0);
+        backend_say(&d, breq, PROGRESS(1) "\n");
+        client_last_id(&a, id);
+
+        driver_kill(&d, 0);
+        client_close(&d, &a);
+        driver_end_jobs(&d, 0);
+        d.te.tm.failed = 0;
+        d.te.tm.fail_at = k;
+        driver_killed(&d, 0, 1);
+        d.te.tm.fail_at = 0;
+
+        client_resume(&d, 1, &b, session, id);
+        assert_true(b.status == 204 || b.ended);
+        client_close(&d, &b);
+        quiet();
+
+        if (d.te.tm.failed == 0) {
+            assert_true(k > 1);
+            return;
+        }
+    }
+
+    fail_msg("never came to an end");
+}
+
+
+int
+main(void)
+{
+    const struct CMUnitTest  tests[] = {
+        test(test_owner_dies),
+        test(test_batch_dies),
+        test(test_adopt_no_memory)
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

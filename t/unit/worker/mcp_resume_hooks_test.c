@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* Methods of faces exist only for clients that know them. */
+
+#include "core_cases.h"
+
+#include "resume/mcp_resume_methods.h"
+
+
+static void
+test_methods(void **state)
+{
+    mcp_exchange_t  x;
+
+    (void) state;
+
+    memset(&x, 0, sizeof(x));
+    x.worker = d.process[0].worker;
+    assert_null(mcp_hook_find(&x, mcp_method(MCP_METHOD_STREAM_POLL)));
+    assert_null(mcp_hook_find(&x, mcp_method(MCP_METHOD_PING)));
+
+    x.client.capabilities = MCP_CLIENT_STREAMS;
+    assert_ptr_equal(mcp_hook_find(&x, mcp_method(MCP_METHOD_STREAM_POLL)),
+                     &mcp_resume_stream);
+    assert_null(mcp_hook_find(&x, mcp_method(MCP_METHOD_REQUESTS_RESUME)));
+
+    x.client.capabilities = 0xffff;
+    assert_ptr_equal(mcp_hook_find(&x, mcp_method(MCP_METHOD_REQUESTS_RESUME)),
+                     &mcp_resume_request);
+    assert_null(mcp_hook_find(&x, mcp_method(MCP_METHOD_PING)));
+}
+
+
+/* Each face finds what it keeps, and nothing before it keeps something. */
+static void
+test_states(void **state)
+{
+    char            *link, *token;
+    size_t           i;
+    mcp_exchange_t   x;
+
+    (void) state;
+
+    memset(&x, 0, sizeof(x));
+    x.worker = d.process[0].worker;
+    mcp_arena_init(&x.arena, &x.worker->env->mem);
+
+    assert_null(mcp_hook_state(x.states, &mcp_resume_link));
+    link = mcp_hook_state_create(&x, &mcp_resume_link, 100);
+    assert_null(mcp_hook_state(x.states, &mcp_resume_token));
+    token = mcp_hook_state_create(&x, &mcp_resume_token, 1);
+    assert_non_null(link);
+    assert_non_null(token);
+    assert_int_equal((uintptr_t) link % 8, 0);
+    assert_int_equal((uintptr_t) token % 8, 0);
+
+    for (i = 0; i < 100; i++) {
+        assert_int_equal(link[i], 0);
+    }
+
+    assert_ptr_equal(mcp_hook_state(x.states, &mcp_resume_link), link);
+    assert_ptr_equal(mcp_hook_state(x.states, &mcp_resume_token), token);
+    assert_null(mcp_hook_state(x.states, &mcp_resume_stream));
+
+    mcp_arena_destroy(&x.arena);
+}
+
+
+/* A request that concerns no face is passed to none. */
+static void
+test_none(void **state)
+{
+    mcp_exchange_t  *x;
+
+    (void) state;
+
+    client_post(&d, 0, &a, session, CALL);
+    x = a.x;
+    assert_ptr_equal(x->resumption, &mcp_resume_event_id);
+    assert_null(x->states);
+    assert_int_equal(mcp_hook_stays(x), 0);
+    assert_int_equal(mcp_hook_idle(x), 0);
+    backend_json(&d, RESULT);
+    client_close(&d, &a);
+    quiet();
+}
+
+
+static unsigned  passed;
+
+static int
+counts_look(mcp_exchange_t *x, const mcp_head_t *head)
+{
+    (void) x;
+    (void) head;
+    passed++;
+
+    return MCP_DONE;
+}
+
+
+static int
+counts_request(mcp_exchange_t *x)
+{
+    (void) x;
+    passed++;
+
+    return MCP_AGAIN;
+}
+
+
+static const mcp_resume_url_t  counts_url = { .wanted_by = MCP_CLIENT_LINKS,
+                                             .lookup = counts_look };
+static const mcp_resume_call_t  counts_call = { .wanted_by = MCP_CLIENT_TOKENS,
+                                              .request = counts_request };
+static const mcp_resume_method_t  counts = { .url = &counts_url,
+                                         .call = &counts_call };
+
+
+/* No face sees a quick call unless its client, its endpoint or its message asks
+ * for a way of coming back. */
+static void
+test_quick_call(void **state)
+{
+    mcp_rpc_t          msg;
+    mcp_head_t         head;
+    mcp_exchange_t     x;
+    mcp_worker_t       worker;
+
+    static const mcp_resume_method_t *const  methods[] = { &counts, NULL };
+
+    (void) state;
+
+    worker = *d.process[0].worker;
+    worker.methods = methods;
+
+    memset(&msg, 0, sizeof(msg));
+    memset(&head, 0, sizeof(head));
+    memset(&x, 0, sizeof(x));
+    x.msg = &msg;
+    x.worker = &worker;
+    x.endpoint = &d.endpoint;
+    passed = 0;
+
+    assert_int_equal(mcp_hook_lookup(&x, &head), MCP_OK);
+    assert_int_equal(mcp_hook_request(&x), MCP_AGAIN);
+    x.client.capabilities = MCP_CLIENT_STREAMS|MCP_CLIENT_INPUT;
+    assert_int_equal(mcp_hook_request(&x), MCP_AGAIN);
+    assert_int_equal(passed, 0);
+
+    x.client.capabilities = MCP_CLIENT_TOKENS;
+    assert_int_equal(mcp_hook_request(&x), MCP_AGAIN);
+    assert_int_equal(passed, 1);
+
+    x.client.capabilities = 0;
+    msg.meta_resume_token.type = MCP_JSON_STRING;
+    assert_int_equal(mcp_hook_request(&x), MCP_AGAIN);
+    assert_int_equal(passed, 2);
+
+    d.endpoint.link = 1;
+    assert_int_equal(mcp_hook_lookup(&x, &head), MCP_OK);
+    assert_int_equal(passed, 3);
+}
+
+
+int
+main(void)
+{
+    const struct CMUnitTest  tests[] = {
+        test(test_methods),
+        test(test_states),
+        test(test_none),
+        test(test_quick_call)
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
