@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* What backends say: notifications, failures, answers that are too large. */
+/* Messages from backends: notifications, failures, oversized answers. */
 
 #include "core_cases.h"
 
 
-/* Only what is the client's business: its own progress token. */
+/* Progress reaches the client only with the client's own progress token. */
 static void
 test_progress_tokens(void **state)
 {
@@ -92,7 +92,8 @@ test_log_level(void **state)
 }
 
 
-/* What concerns all goes to all, and is no event of the call. */
+/* A list_changed notification reaches all listeners and is no event of the
+ * call. */
 static void
 test_broadcast(void **state)
 {
@@ -150,8 +151,8 @@ test_backend_failures(void **state)
 }
 
 
-/* A message that is larger than one may be ends the call; one that is larger
- * than the stream may be goes when it is alone. */
+/* A message above the limit for one message ends the call. A message above the
+ * limit of the stream is sent as soon as the stream contains no other. */
 static void
 test_oversized(void **state)
 {
@@ -183,8 +184,8 @@ test_oversized(void **state)
 }
 
 
-/* What the client's revision does not know is left out, also of a call that
- * has become a stream. */
+/* Members that the client's revision does not define are removed, in plain
+ * responses and in those of a call that has become a stream. */
 static void
 test_output(void **state)
 {
@@ -221,7 +222,8 @@ test_output(void **state)
 }
 
 
-/* Only its author learns from the answer why a call failed. */
+/* With mcp_debug the response contains the reason of a failure; without it, it
+ * does not. */
 static void
 test_debug(void **state)
 {

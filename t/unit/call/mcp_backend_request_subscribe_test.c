@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* A subscription in a cluster: its result waits until all nodes know it. */
+/* A subscription in a cluster: its result waits until all nodes have stored
+ * the subscription. */
 
 
 #include "core_cases.h"
@@ -8,7 +9,7 @@
 
 
 static struct {
-    int                    says;  /* what topic() returns */
+    int                    says;  /* the value that topic() returns */
     unsigned               asked;
     unsigned               shared;
     mcp_operation_topic_t  topic;
@@ -91,7 +92,7 @@ subscribe(const char *method)
 }
 
 
-/* Another node has the stream. */
+/* The session's stream is at another node. */
 static void
 test_elsewhere(void **state)
 {
@@ -119,7 +120,7 @@ test_elsewhere(void **state)
 }
 
 
-/* It is a stream by the time of the answer. */
+/* The call has become a stream before the cluster answers. */
 static void
 test_late(void **state)
 {
@@ -132,7 +133,7 @@ test_late(void **state)
     has(b.text, "\"result\":{}");
     client_close(&d, &b);
 
-    /* the client has left, or cancelled it */
+    /* the client has disconnected, or cancelled the request */
 
     subscribe("subscribe");
     client_close(&d, &b);
@@ -148,7 +149,8 @@ test_late(void **state)
 }
 
 
-/* There is none anywhere: it is made here, and asked for again. */
+/* No node has a stream of the session: this node creates one, and queries the
+ * cluster again. */
 static void
 test_nowhere(void **state)
 {
@@ -171,7 +173,7 @@ test_nowhere(void **state)
     client_close(&d, &b);
     assert_int_equal(cluster.asked, 3);
 
-    /* here it is the first to be subscribed */
+    /* the first subscription of the session at this node */
 
     client_post(&d, 1, &b, session,
                 REQUEST("1", "resources/unsubscribe",
@@ -180,7 +182,7 @@ test_nowhere(void **state)
     answer(MCP_ERR_NOT_FOUND);
     client_close(&d, &b);
 
-    /* of a node that is alone nobody asks more than twice */
+    /* standalone node: the second query is the last one */
 
     join(MCP_ERR_NOT_FOUND);
     subscribe("subscribe");
@@ -192,7 +194,8 @@ test_nowhere(void **state)
 }
 
 
-/* What is here goes on while the cluster is away, and nothing else. */
+/* Redis is unreachable: subscriptions of local streams succeed, others
+ * fail. */
 static void
 test_away(void **state)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Jobs: what is made of what backends say, what is held back for want of room,
- * and how a job ends. */
+/* Backend requests: handling of messages, messages that are held because the
+ * stream has no room, and the ends of a backend request. */
 
 #include "core_cases.h"
 
@@ -50,7 +50,7 @@ test_back_pressure(void **state)
 
     end_with_result(breq);
 
-    /* each, though all but the last were superseded, and in order */
+    /* every message in order, although each one supersedes the one before */
 
     p = b.text;
 
@@ -67,7 +67,8 @@ test_back_pressure(void **state)
 }
 
 
-/* A message is held for want of room, and then ... */
+/* A message is held because the stream has no room; then one of these
+ * happens. */
 static void
 test_held(void **state)
 {
@@ -94,7 +95,8 @@ test_held(void **state)
         switch (thing) {
 
         case LEAVE:
-            /* the client comes, and leaves before it was all */
+            /* the client connects, and disconnects before it has received
+             * everything */
             client_init(&a, session);
             client_header(&a, "Last-Event-ID", id);
             a.slow = 1;
@@ -105,7 +107,7 @@ test_held(void **state)
             break;
 
         case RESULT_COMES:
-            /* it is not taken: the backend is offered to speak later */
+            /* the message is not accepted: the backend has to wait */
             assert_int_equal(backend_say(&d, breq, RESULT "\n"), 0);
             break;
 
@@ -131,8 +133,7 @@ test_held(void **state)
         client_resume(&d, 1, &b, session, id);
         line[strlen(line) - 1] = '\0';
 
-        /* after a timeout the one that was held is lost with the job that said
-         * it */
+        /* after a timeout the held message is lost with its backend request */
 
         assert_int_equal(count(b.text, line), thing == TIMEOUT ? n - 1 : n);
 
@@ -152,9 +153,9 @@ test_held(void **state)
 }
 
 
-/* There is no room for the answer, not even in the reserve: it is tried until
- * there is, also if nobody says when, and if that takes longer than the call
- * may. */
+/* There is no room for the response, not even in the reserve: it is tried
+ * again until there is room, even without a wake-up, and beyond the timeout of
+ * the call. */
 static void
 test_no_room_for_answer(void **state)
 {
@@ -201,13 +202,13 @@ test_no_room_for_answer(void **state)
             assert_int_equal(d.process[0].worker->calls, 1);
         }
 
-        /* each time it is tried is no news */
+        /* repeated attempts are not logged */
 
         logged = d.te.logged;
         driver_wait(&d, 5000);
         assert_int_equal(d.te.logged, logged);
 
-        /* room, but no word of it */
+        /* room without a wake-up */
 
         driver_pause(&d, 0, 1);
         mcp_store_free(&d.process[1].store, &ref);
@@ -224,8 +225,8 @@ test_no_room_for_answer(void **state)
 }
 
 
-/* The next invocation does not wait for ever for one that was never started:
- * what it would have asked was published. */
+/* The result of a backend request that was not started was published: the next
+ * backend request does not wait for it forever. */
 static void
 test_again_before_start(void **state)
 {
@@ -258,7 +259,8 @@ test_again_before_start(void **state)
 }
 
 
-/* A backend goes on after it has answered, and never closes. */
+/* A backend sends more after its response and never closes: the rest is
+ * ignored. */
 static void
 test_after_the_end(void **state)
 {
@@ -294,8 +296,8 @@ test_after_the_end(void **state)
 }
 
 
-/* A request of the glue may outlive its job: what it sends lies in the call's
- * memory, which goes with whoever retained it last. */
+/* The glue's request outlives the backend request: its body is in the call's
+ * memory, which is freed with the last reference. */
 static void
 test_retained(void **state)
 {
@@ -333,7 +335,8 @@ test_refused(void **state)
     d.endpoint.quota_streams = MCP_QUOTA_SHARE;
 
     breq = call(0);
-    assert_false(mcp_backend_request_is_first(breq)); /* the glue has kept it */
+    assert_false(mcp_backend_request_is_first(breq)); /* the glue holds a
+                                                         reference */
     assert_memory_equal(mcp_backend_request_tenant(breq), breq->call->tenant,
                         MCP_DIGEST_LEN);
 
@@ -341,7 +344,8 @@ test_refused(void **state)
     assert_null(mcp_backend_request_tenant(breq));
 
     mcp_backend_request_refuse(breq, "test");
-    d.n_jobs--;                                  /* the job has ended */
+    d.n_jobs--;                                  /* the backend request has
+                                                    ended */
     driver_pump(&d);
     assert_int_equal(a.status, 429);
     client_close(&d, &a);

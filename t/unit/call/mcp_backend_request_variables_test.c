@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* What a backend is told of its call. */
+/* Variables of a backend request. */
 
 #include "round_cases.h"
 
 
-/* What goes to a backend: the request as it came, and facts about it. */
+/* A backend receives the request unchanged, and variables about it. */
 static void
 test_calls(void **state)
 {
@@ -98,8 +98,8 @@ test_capabilities_fact(void **state)
 }
 
 
-/* A request declares them in its own words, of which one line is made; what
- * cannot be one is what is known of it. */
+/* Capabilities that a request declares are passed as one line; those that do
+ * not fit into a line are reduced to the known ones. */
 static void
 test_declared_fact(void **state)
 {

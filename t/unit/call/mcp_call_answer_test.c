@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Answers: at once, and never twice. */
+/* Responses: sent at once, and never twice. */
 
 #include "core_cases.h"
 
@@ -29,7 +29,8 @@ test_fast_path(void **state)
 }
 
 
-/* A request that has its answer gets no other, whatever fails later. */
+/* A request gets one response, even if its backend request fails
+ * afterwards. */
 static void
 test_one_answer(void **state)
 {

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* A call that has its stream from the start. */
+/* A call that has a stream from the start because requests may join it. */
 
 #include "join_cases.h"
 
 
-/* Its client gets plain JSON all the same, or what else it would. */
+/* Its client gets the same response as without a stream, for example plain
+ * JSON. */
 static void
 test_answers(void **state)
 {
@@ -42,7 +43,7 @@ test_answers(void **state)
 }
 
 
-/* Its stream is there to be cancelled by. */
+/* A cancellation finds the call by its stream. */
 static void
 test_cancelled(void **state)
 {
@@ -58,7 +59,7 @@ test_cancelled(void **state)
 }
 
 
-/* One that is not begun is as good as none. */
+/* A rejected call leaves no stream behind. */
 static void
 test_refused(void **state)
 {
@@ -78,7 +79,7 @@ test_refused(void **state)
 }
 
 
-/* Every allocation may fail. */
+/* Each allocation fails once: nothing leaks. */
 static void
 test_memory(void **state)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Lists of backends, without what is hidden from the caller. */
+/* Lists of backends, without the items that are hidden from the caller. */
 
 #include "core_cases.h"
 
@@ -42,7 +42,7 @@ drop(void **state)
 }
 
 
-/* What clients get of a backend's list. */
+/* Sends a list as the backend and checks the client's copy. */
 static void
 lists(const char *method, const char *list, const char *shown)
 {
@@ -100,7 +100,7 @@ test_let_in(void **state)
     lists("tools/list", "{\"tools\":[{\"name\":\"admin_a\"}]}",
           "{\"tools\":[{\"name\":\"admin_a\"}]}");
 
-    /* what a client has asked for is decided, whoever hears of it */
+    /* permissions are those at the time of the request */
 
     client_post(&d, 0, &a, session, REQUEST("7", "tools/list", "{}"));
     driver_values[0] = "0";

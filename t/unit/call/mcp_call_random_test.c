@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Random clients, backends, time and deaths of processes against a simple
- * model: a client gets every event after the one it came with exactly once,
- * in order, nothing of another call's, and every call ends.  One run has a
- * fixed seed, the other a fresh one, which is printed; MCP_SEED repeats it.
+ * Random clients, backends, times and deaths of processes against a simple
+ * model: a client receives every event after the one that it resumed from,
+ * exactly once and in order, no event of another call, and every call ends.
+ * One run has a fixed seed, the other a fresh one, which is printed; MCP_SEED
+ * repeats it.
  */
 
 #include <time.h>
@@ -19,29 +20,31 @@
 
 
 typedef struct {
-    unsigned                number;      /* the request id; 0: free */
+    unsigned                number;      /* request id; 0: the slot is free */
     unsigned                of;          /* session */
     unsigned                process;
-    mcp_backend_request_t  *breq;        /* NULL: none any more */
-    unsigned                said;        /* progress messages */
-    unsigned                answered:1;  /* the backend said its result */
+    mcp_backend_request_t  *breq;        /* NULL: it has ended */
+    unsigned                said;        /* number of progress messages sent */
+    unsigned                answered:1;  /* the backend sent its result */
     unsigned                broken:1;    /* or failed */
     unsigned                cancelled:1;
-    unsigned                lost:1;      /* with its process */
+    unsigned                lost:1;      /* its process died */
     unsigned                timed_out:1;
 
-    client_t               *c;           /* attached, or NULL */
-    unsigned                back;        /* 1: by a GET that resumed the
+    client_t               *c;           /* attached client, or NULL */
+    unsigned                back;        /* 1: c is a GET that resumed the
                                             stream */
-    unsigned                at;          /* process of that connection */
+    unsigned                at;          /* process of c */
     size_t                  read;        /* of c->text */
-    char                    stream[32];  /* its id, once known */
-    unsigned                cursor;      /* last event seen on this
+    char                    stream[32];  /* id of the stream, once received */
+    unsigned                cursor;      /* last event received on this
                                             connection */
-    unsigned                seen;        /* the last ever */
-    unsigned                over;        /* number of the last event, once
-                                            seen */
-    uint64_t                left;        /* since when nobody reads */
+    unsigned                seen;        /* last event received on any
+                                            connection */
+    unsigned                over;        /* number of the last event of the
+                                            stream, once received */
+    uint64_t                left;        /* since when the stream has no
+                                            reader, ms */
 } slot_t;
 
 
@@ -84,7 +87,7 @@ alive(mcp_backend_request_t *breq)
 }
 
 
-/* Event n of a call, with or without a message. */
+/* Checks event n of a call, with or without a message. */
 static void
 event(slot_t *s, unsigned n, const char *data, size_t len)
 {
@@ -116,7 +119,7 @@ event(slot_t *s, unsigned n, const char *data, size_t len)
              "{\"progressToken\":\"t%u\",\"progress\":%u,\"message\":"),
              s->number, n);
 
-    /* the tail of the note is cut off: the message may be long */
+    /* compare without the tail: the message may be long */
 
     expected[strlen(expected) - 1] = '\0';
 
@@ -126,7 +129,7 @@ event(slot_t *s, unsigned n, const char *data, size_t len)
         return;
     }
 
-    /* then it is the last one, of this call */
+    /* otherwise it is the response of this call */
 
     snprintf(id, sizeof(id), "\"id\":%u,", s->number);
 
@@ -163,7 +166,7 @@ event(slot_t *s, unsigned n, const char *data, size_t len)
 }
 
 
-/* Whole blocks of what the stream has brought since. */
+/* Checks the complete SSE events that were received since the last call. */
 static void
 read_stream(slot_t *s)
 {
@@ -234,7 +237,7 @@ forget(slot_t *s)
 }
 
 
-/* Looks at a call after whatever has happened. */
+/* Checks the state of a call after an action. */
 static void
 lookup(slot_t *s)
 {
@@ -262,7 +265,7 @@ lookup(slot_t *s)
         return;
     }
 
-    /* plain JSON: the one answer, or a refusal */
+    /* plain JSON: the response, or an error */
 
     snprintf(id, sizeof(id), "\"id\":%u,", s->number);
     has(s->c->text, id);
@@ -393,7 +396,7 @@ act_answer(slot_t *s)
 
     driver_pump(&d);
 
-    /* most backends close, now or later */
+    /* most backends close their response, now or later */
 
     if (roll(4) && alive(breq)) {
         backend_end(&d, breq, MCP_FAULT_NONE);
@@ -424,8 +427,8 @@ act_cancel(slot_t *s)
 }
 
 
-/* Comes back, at any process, with any id that it has seen, taking its own
- * connection over perhaps. */
+/* Resumes at any process after any event that the client has received, perhaps
+ * taking over the client's own connection. */
 static void
 act_resume(slot_t *s)
 {
@@ -456,7 +459,7 @@ act_resume(slot_t *s)
         resumed++;
 
         if (old) {
-            /* the last it brought counts, and then it is nobody's */
+            /* read the rest of the old connection; it is then detached */
             s->c = old;
             read_stream(s);
             client_close(&d, old);
@@ -493,7 +496,7 @@ act_resume(slot_t *s)
     client_close(&d, c);
     free(c);
 
-    /* over, and seen to be so */
+    /* the client has received the end */
 
     if (s->over && s->c == NULL && roll(2)) {
         forget(s);
@@ -501,7 +504,7 @@ act_resume(slot_t *s)
 }
 
 
-/* A listener of a session, which has nothing to do with any call. */
+/* Opens a session's own stream, which no call may affect. */
 static void
 act_listen(void)
 {
@@ -557,7 +560,7 @@ act_die(void)
     for (i = 0; i < SLOTS; i++) {
         s = &slots[i];
 
-        /* nothing that it could come back with: the client tries anew */
+        /* no event id to resume with: the client starts over */
 
         if (s->number && s->lost && s->stream[0] == '\0' && s->c == NULL) {
             forget(s);
@@ -566,8 +569,8 @@ act_die(void)
 }
 
 
-/* An orderly end, after a reload, where nothing keeps the process.  It closes
- * the connections of clients that have come back to their stream. */
+/* An orderly exit of a process after a reload, with nothing that keeps it. It
+ * closes the connections of clients that have resumed their stream. */
 static void
 act_wind_up(void)
 {
@@ -612,8 +615,7 @@ act_wait(void)
 
     ms = roll(20) ? roll(700) : roll(9000);
 
-    /* what the time does to calls, the model need not foresee: only whose
-     * deadline may pass */
+    /* the model only knows which calls may time out */
 
     driver_wait(&d, ms);
 
@@ -699,7 +701,7 @@ one_step(void)
 
     look_all();
 
-    /* gone for good, or nothing to come back with */
+    /* the stream is gone, or the client has no event id */
 
     if (s->number && s->c == NULL && s->breq == NULL
         && (s->over || s->stream[0] == '\0' || s->cancelled)
@@ -737,7 +739,7 @@ run(uint64_t with)
 
     before = stats();
 
-    /* what stays in a process for good is there before */
+    /* allocate before the measurement what a process keeps until its exit */
 
     for (i = 0; i < SESSIONS; i++) {
         for (k = 0; k < 2; k++) {
@@ -751,15 +753,14 @@ run(uint64_t with)
     for (step = 0; step < STEPS; step++) {
         one_step();
 
-        /* a session's life is shorter than the test's: time stands still
-         * for it */
+        /* a session would expire before the end: the clock stands still */
 
         if (d.te.now > 1700000000000ULL + 3000000) {
             break;
         }
     }
 
-    /* all go home; every call ends */
+    /* all clients disconnect; every call ends */
 
     for (i = 0; i < SLOTS; i++) {
         if (slots[i].number) {
@@ -772,7 +773,7 @@ run(uint64_t with)
     after = stats();
     assert_int_equal(after.streams, after.listeners);
 
-    /* what stays in a process for good: one may have died just now */
+    /* a process may just have restarted: allocate again what it keeps */
 
     client_open(&d, sessions[0], NEW, ALL);
 
@@ -781,7 +782,7 @@ run(uint64_t with)
         client_close(&d, &b);
     }
 
-    /* and with the sessions goes the rest */
+    /* the rest is freed with the sessions */
 
     driver_wait(&d, 7200000);
 
@@ -798,7 +799,7 @@ run(uint64_t with)
                   (unsigned long long) seed, step, next_number, finished,
                   resumed, deaths, refused);
 
-    /* it did what it is for */
+    /* the run contained enough of each case */
 
     assert_true(finished > 100);
     assert_true(resumed > 100);

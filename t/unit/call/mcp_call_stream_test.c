@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Calls that become durable, or cannot: a store without room, too many
+/* Calls that become durable, or cannot: a region without room, too many
  * streams. */
 
 #include "core_cases.h"
@@ -32,7 +32,7 @@ test_stream(void **state)
 }
 
 
-/* What has been answered before there was a stream is of its events. */
+/* Responses that existed before the stream are its first events. */
 static void
 test_kept_answers(void **state)
 {
@@ -117,7 +117,7 @@ test_full_store(void **state)
 }
 
 
-/* It was full only when the call had to become durable. */
+/* The zone is full only when the call has to become durable. */
 static void
 test_full_later(void **state)
 {
@@ -135,7 +135,7 @@ test_full_later(void **state)
     a.slow = 1;
     fill(breq);
 
-    /* it has begun: its client is not invited to repeat it */
+    /* the call has begun: no Retry-After, because it must not be repeated */
 
     driver_wait(&d, 1100);
     assert_int_equal(b.status, 200);
@@ -152,7 +152,7 @@ test_full_later(void **state)
 }
 
 
-/* A call that nobody reads fills the zone: it ends when another one needs a
+/* A call without a reader fills the zone: it ends when another call needs a
  * stream. */
 static void
 test_full_left(void **state)
@@ -190,8 +190,8 @@ test_full_left(void **state)
 }
 
 
-/* A call that has filled the zone alone comes to its end if its client reads:
- * what was sent makes room. */
+/* A call has filled the zone alone: it completes if its client reads, because
+ * sent events are freed. */
 static void
 test_full_of_own(void **state)
 {
@@ -202,7 +202,7 @@ test_full_of_own(void **state)
 
     d.endpoint.stream_buffer = 64 * 1024 * 1024;
 
-    /* all is read at once */
+    /* the client reads everything at once */
 
     breq = call(0);
     snprintf(line, sizeof(line), BIG(15000), 0);
@@ -219,7 +219,7 @@ test_full_of_own(void **state)
     driver_wait(&d, 10000);
     assert_int_equal(stats().streams, 0);
 
-    /* nothing is, for longer than what is held is tried again */
+    /* the client reads nothing until the retries of the held message stop */
 
     d.resumes = 0;
     breq = call(0);
@@ -228,7 +228,8 @@ test_full_of_own(void **state)
     driver_wait(&d, 5000);
     assert_int_equal(d.resumes, 0);
 
-    /* then all: the last word need not wait for time to pass */
+    /* the client reads everything: the last message does not wait for a
+     * timer */
 
     while (client_pull(&a) == MCP_OK) {
         a.len = 0;
@@ -257,7 +258,7 @@ test_too_many_streams(void **state)
     client_post(&d, 0, &a, session, CALL);
     driver_wait(&d, 1500);
 
-    /* no backend is troubled with it */
+    /* the call is rejected before its backend request */
 
     client_post(&d, 1, &b, session, CALL8);
     assert_int_equal(b.status, 429);
@@ -266,7 +267,7 @@ test_too_many_streams(void **state)
     assert_int_equal(stats().counter[MCP_COUNT_REJECTED_LIMIT], 1);
     client_close(&d, &b);
 
-    /* of two that began at once, before there was a stream */
+    /* two calls that begin at once, before there is a stream */
 
     d.endpoint.max_session_streams = 2;
     client_post(&d, 0, &b, session, CALL8);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Tasks that go on: what their backends say meanwhile, and how they end. */
+/* Running tasks: messages of their backends, and their ends. */
 
 #include "task_cases.h"
 
@@ -10,7 +10,7 @@
     "\n"
 
 
-/* A call with a progress token. */
+/* Starts a call with a progress token. */
 static mcp_backend_request_t *
 begin(unsigned process)
 {
@@ -52,7 +52,7 @@ test_status(void **state)
     backend_say(&d, breq, SAYS("\"none\":0"));
     task_is(0, "\"statusMessage\":\"3\",");
 
-    /* others are for nobody, and log messages are none of a task's */
+    /* progress with another token and log messages do not change the status */
 
     backend_say(&d, breq, NOTE("notifications/progress",
                               "{\"progressToken\":\"u\",\"progress\":9}") "\n"
@@ -61,7 +61,7 @@ test_status(void **state)
                          NOTE("notifications/other", "{}") "\n");
     task_is(0, "\"statusMessage\":\"3\",");
 
-    /* a long one is cut between two characters */
+    /* a long message is cut between two characters */
 
     for (i = 0; i < 1500; i += 2) {
         memcpy(text + i, "\xc3\xa9", 2);
@@ -76,7 +76,8 @@ test_status(void **state)
     assert_int_equal(count(b.text, "\xc3\xa9"), 511);
     client_close(&d, &b);
 
-    /* however much it says, it is never stopped */
+    /* the backend is never made to wait, because only the last status is
+     * kept */
 
     for (i = 0; i < 3000; i++) {
         assert_int_not_equal(backend_say(&d, breq, SAYS("\"progress\":5")), 0);
@@ -90,7 +91,8 @@ test_status(void **state)
 }
 
 
-/* Its time runs from its creation, whoever asks. */
+/* The time to live runs from the creation of the task; polling does not extend
+ * it. */
 static void
 test_time(void **state)
 {
@@ -114,7 +116,7 @@ test_time(void **state)
     assert_int_equal(stats().streams, 0);
     assert_int_equal(stats().counter[MCP_COUNT_CALLS_EXPIRED], 1);
 
-    /* one that is over stays as long */
+    /* a completed task is kept for the same time */
 
     end_with_result(begin(1));
     driver_wait(&d, TTL - 10);
@@ -126,7 +128,7 @@ test_time(void **state)
 }
 
 
-/* How it can end otherwise. */
+/* Ends of a task other than by its result. */
 static void
 test_ends(void **state)
 {
@@ -152,7 +154,7 @@ test_ends(void **state)
     driver_wait(&d, 30000);
     task_is(1, "\"statusMessage\":\"Backend timed out\"");
 
-    /* its process dies, at work or before it was read */
+    /* its process dies while the backend works, or before the task was read */
 
     breq = begin(0);
     backend_say(&d, breq, SAYS("\"progress\":1"));
@@ -163,7 +165,8 @@ test_ends(void **state)
 }
 
 
-/* Without room its status stays as it was, and its end comes through. */
+/* The zone has no room: the status does not change, but the result is
+ * stored. */
 static void
 test_no_room(void **state)
 {

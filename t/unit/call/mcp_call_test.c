@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Calls: every way to end in every order, memory that fails. */
+/* Calls: the ways in which a call ends, in each order, and failing
+ * allocations. */
 
 #include "core_cases.h"
 
 
 /*
- * What happens to one call, in every order of two things, with and without a
- * stream before.  For each: how the backend call ends, and what the stream or
- * the answer then has.
+ * Two things happen to one call, in each order, with and without a stream. For
+ * each pair: how the backend request ends, and the content of the stream or of
+ * the response.
  */
 
 enum {
@@ -99,7 +100,8 @@ test_orders(void **state)
 
                 happen(one, breq);
 
-                /* what decides is the first; leaving decides nothing */
+                /* the first of the two decides, unless the client
+                 * disconnected */
 
                 if (one == RESULT_COMES) {
                     has(a.text, ANSWER);
@@ -116,7 +118,8 @@ test_orders(void **state)
 
                 happen(two, breq);
 
-                /* a cancellation found it as soon as it became durable */
+                /* the cancellation took effect as soon as the call became
+                 * durable */
 
                 driver_wait(&d, 2000);
 
@@ -140,8 +143,9 @@ test_orders(void **state)
 }
 
 
-/* The client has gone before a backend could be asked: a glue needs its
- * request for that, and may have to say that it cannot. */
+/* The client has disconnected before the backend request could be started.
+ * A glue needs the client's request for that, and may have to report a
+ * failure. */
 static void
 test_left_before_start(void **state)
 {
@@ -214,8 +218,8 @@ test_left_before_start(void **state)
 }
 
 
-/* Streams, input, resumption and the answer, with the k-th allocation
- * failing: anything may go wrong but nothing crashes, leaks or stays. */
+/* Streams, input, resumption and the response with the k-th allocation
+ * failing: any error may result, but nothing crashes, leaks or remains. */
 
 static void
 finish_all(void)
@@ -330,7 +334,7 @@ without_memory(void (*scenario)(void), const char *revision)
 
     for (k = 1; k < 2000; k++) {
 
-        /* a session would not live as long as all of this */
+        /* the session of the previous round would expire */
 
         client_open(&d, session, revision, ALL);
         d.te.tm.failed = 0;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Time in calls: becoming durable, max wait, timeouts, the timer itself. */
+/* Times of calls: becoming durable, mcp_max_wait, timeouts, and the timer
+ * itself. */
 
 #include "core_cases.h"
 
@@ -26,8 +27,8 @@ test_stream_after(void **state)
 }
 
 
-/* Whatever is due, and however late: what remains is armed in the future, or
- * the timers of the process would never be done. */
+/* The timer is late by any amount: the next time is in the future. Otherwise
+ * the timers of the process would run forever. */
 static void
 test_timer(void **state)
 {
@@ -70,7 +71,7 @@ test_timer(void **state)
 
         for (i = 0; i < 20 && mcp_timer_armed(&call->timer); i++) {
 
-            /* the last time far too late */
+            /* the last time much too late */
 
             d.te.now = call->timer.when + (i == 18 ? 100000 : 0);
             mcp_timer_del(&d.process[0].worker->timers, &call->timer);
@@ -112,7 +113,7 @@ test_max_wait(void **state)
     client_last_id(&a, id);
     client_close(&d, &a);
 
-    /* somebody comes back in time, and the time begins anew */
+    /* a client resumes in time: the time starts anew when it disconnects */
 
     driver_wait(&d, 50000);
     client_resume(&d, 1, &a, session, id);
@@ -136,7 +137,7 @@ test_max_wait(void **state)
 static char  last_seen[64];
 
 
-/* When process 0 lets the lock go, a client comes at process 1. */
+/* Attaches a client at process 1 as soon as process 0 releases the lock. */
 static void
 come_now(void *ctx)
 {
@@ -147,8 +148,8 @@ come_now(void *ctx)
 }
 
 
-/* Somebody comes at the very moment: no stream is given that has been given
- * up. */
+/* A client resumes at the moment when mcp_max_wait ends: it does not get a
+ * stream that was abandoned. */
 static void
 test_max_wait_moment(void **state)
 {
@@ -181,7 +182,7 @@ test_max_wait_moment(void **state)
 }
 
 
-/* The process of its reader is killed: the time begins with that. */
+/* The process of the reader is killed: mcp_max_wait starts then. */
 static void
 test_max_wait_reader_dies(void **state)
 {
@@ -229,7 +230,7 @@ test_timeout(void **state)
     client_close(&d, &a);
     quiet();
 
-    /* progress does not put it off */
+    /* progress does not extend the timeout */
 
     breq = call(0);
 
@@ -246,7 +247,7 @@ test_timeout(void **state)
 }
 
 
-/* That a call timed out is said once, however long its answer waits. */
+/* A timeout is logged once, even if its response has to wait for room. */
 static void
 test_timeout_without_room(void **state)
 {
@@ -272,8 +273,8 @@ test_timeout_without_room(void **state)
 }
 
 
-/* What cannot be written, for another reason than that there is no room, ends
- * the call, and not in silence: something would be missing. */
+/* An event cannot be written for another reason than lack of room: the call
+ * ends with an error, because an event would be missing. */
 static void
 test_unwritten(void **state)
 {
@@ -307,7 +308,7 @@ test_unwritten(void **state)
 }
 
 
-/* Nor does anybody wait for room that there can never be. */
+/* A message larger than the region ends the call at once. */
 static void
 test_larger_than_the_region(void **state)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Cancellation: at whatever process, however early. */
+/* Cancellation: at any process, and at any time. */
 
 #include "core_cases.h"
 
@@ -23,7 +23,7 @@ test_cancel(void **state)
     client_close(&d, &a);
     quiet();
 
-    /* one that is not durable yet */
+    /* a call that is not yet durable */
 
     client_post(&d, 0, &a, session, CALL);
     cancel(1, session, "7");
@@ -33,7 +33,7 @@ test_cancel(void **state)
     client_close(&d, &a);
     quiet();
 
-    /* even if that takes long */
+    /* a call that becomes durable only after 20 s */
 
     d.endpoint.stream_after = 20000;
     client_post(&d, 0, &a, session, CALL);
@@ -45,7 +45,7 @@ test_cancel(void **state)
     quiet();
     d.endpoint.stream_after = 1000;
 
-    /* another id, another session are none of its business */
+    /* another id, or another session: the call continues */
 
     breq = call(0);
     driver_wait(&d, 1500);
@@ -62,8 +62,8 @@ test_cancel(void **state)
 }
 
 
-/* An id is what it says, however it is spelled, and whether its call is
- * durable or not. */
+/* Request ids are compared by value, in any spelling, for durable calls and
+ * others. */
 static void
 test_cancel_spelled(void **state)
 {
@@ -129,8 +129,8 @@ test_cancel_spelled(void **state)
 }
 
 
-/* Calls that would not be durable for long: at once where they run, soon
- * elsewhere, and nobody else's. */
+/* Calls that are not yet durable: they end at once in their own process, soon
+ * after in another one; calls of other sessions continue. */
 static void
 test_cancel_young(void **state)
 {
@@ -159,7 +159,7 @@ test_cancel_young(void **state)
     client_close(&d, &a);
     quiet();
 
-    /* its session ends */
+    /* the session ends */
 
     client_open(&d, other, NEW, ALL);
     client_post(&d, 0, &a, other, CALL);
@@ -171,7 +171,7 @@ test_cancel_young(void **state)
     client_close(&d, &a);
     quiet();
 
-    /* cancelling what there is not is no work for who runs others */
+    /* cancellations of unknown requests cause no work for other processes */
 
     client_post(&d, 0, &a, session, CALL);
 
@@ -194,7 +194,7 @@ test_cancel_young(void **state)
 }
 
 
-/* A cancellation that comes after its request has ended, from any process: the
+/* A cancellation arrives after its request has ended, from any process: the
  * next request with the same id runs to its end. */
 static void
 test_cancel_late(void **state)
@@ -218,7 +218,7 @@ test_cancel_late(void **state)
         assert_int_equal(d.aborts, aborts);
         assert_int_equal(a.ended, 0);
 
-        /* a durable call looks for marks as well */
+        /* a call that becomes durable looks for cancellations, too */
 
         driver_wait(&d, 1000);
         assert_int_equal(d.aborts, aborts);
@@ -228,7 +228,7 @@ test_cancel_late(void **state)
         client_close(&d, &a);
         quiet();
 
-        /* one that comes in time still cancels */
+        /* a cancellation in time still takes effect */
 
         client_post(&d, 0, &a, session, CALL);
         cancel(by, session, "7");

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* What comes from other processes: cancellations, the end of a session,
- * published messages; and all of it while something is held. */
+/* Posts from other processes: cancellations, the end of a session, published
+ * messages; also while a message is held. */
 
 #include "core_cases.h"
 
@@ -10,8 +10,8 @@
                    "\"r\":{\"method\":\"roots/list\"}}}"
 
 
-/* A call of a's with a full stream that nobody reads, and a message of its
- * backend that is held. */
+/* Starts a call with a full stream, without a reader, and with a held message
+ * of its backend. */
 static mcp_backend_request_t *
 stuck(char *id, char *url, size_t size)
 {
@@ -30,8 +30,8 @@ stuck(char *id, char *url, size_t size)
 }
 
 
-/* A cancellation does not wait behind what is held, nor behind what was
- * published before it. */
+/* A cancellation takes effect before the held message and before messages that
+ * were published earlier. */
 static void
 test_cancel_held(void **state)
 {
@@ -60,7 +60,7 @@ test_cancel_held(void **state)
 }
 
 
-/* Nor for room in an inbox that others have filled. */
+/* A cancellation takes effect although other posts have filled the inbox. */
 static void
 test_cancel_full(void **state)
 {
@@ -109,8 +109,8 @@ test_cancel_full(void **state)
 }
 
 
-/* The nodes of a cluster know that its session has too many: it ends as if it
- * had not found room here. */
+/* The cluster reports that the session has too many calls: the call ends as if
+ * there were no room at this node. */
 static void
 test_limit(void **state)
 {
@@ -138,7 +138,7 @@ test_limit(void **state)
 }
 
 
-/* What is published comes behind what is held, in order. */
+/* Published messages follow the held ones, in order. */
 static void
 test_publish_held(void **state)
 {
@@ -168,7 +168,7 @@ test_publish_held(void **state)
 }
 
 
-/* Where there is no room for a published answer it is tried until there is. */
+/* No room for a published response: it is tried again until there is. */
 static void
 test_publish_no_room(void **state)
 {
@@ -202,8 +202,9 @@ test_publish_no_room(void **state)
 }
 
 
-/* The client has answered, the backend that asked has not ended yet, and what
- * is published meanwhile finds no room: the next invocation waits for it. */
+/* The client has answered, the backend request that asked has not yet ended,
+ * and a message that is published meanwhile finds no room: the next backend
+ * request waits until it is stored. */
 static void
 test_publish_between_rounds(void **state)
 {
@@ -245,7 +246,7 @@ test_publish_between_rounds(void **state)
 }
 
 
-/* An answer that is published between two rounds ends them. */
+/* A response that is published between two rounds ends the call. */
 static void
 test_answer_between_rounds(void **state)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* What a client can be asked. */
+/* Questions that a client supports. */
 
 #include "core_cases.h"
 
@@ -19,7 +19,8 @@
 #define CAN_TOOLS  "{\"sampling\":{\"tools\":{}}}"
 
 
-/* A client is asked only for what it declared and its revision knows. */
+/* A client is asked only questions that it declared and that its revision
+ * defines. */
 static void
 test_who_can(void **state)
 {
@@ -42,7 +43,7 @@ test_who_can(void **state)
         { OLD, ALL, "sampling/createMessage", "{}", 1 },
         { OLD, ALL, "roots/list", "{}", 1 },
 
-        /* no mode is form mode, an empty capability too */
+        /* no mode means form mode, and so does an empty capability */
 
         { NEW, ALL, "elicitation/create", FORM, 1 },
         { NEW, ALL, "elicitation/create", URL, 0 },
@@ -118,7 +119,7 @@ test_who_can(void **state)
         quiet();
     }
 
-    /* one of two is enough to ask nothing */
+    /* one unsupported question of two: neither is asked */
 
     client_open(&d, own, NEW, "{\"roots\":{}}");
     client_post(&d, 0, &a, own, CALL);
@@ -127,7 +128,7 @@ test_who_can(void **state)
     has_not(a.text, "\"method\":\"roots/list\"");
     client_close(&d, &a);
 
-    /* what is no tool has no place for it but an error */
+    /* prompts: a JSON-RPC error, because their results have no isError */
 
     client_post(&d, 0, &a, own, REQUEST("7", "prompts/get",
                                         "{\"name\":\"p\"}"));
@@ -140,7 +141,8 @@ test_who_can(void **state)
 }
 
 
-/* What a client lacks of all that it is asked, as an object. */
+/* Returns the capabilities that a client lacks for all questions, as an
+ * object. */
 static void
 test_lacks(void **state)
 {
@@ -192,7 +194,7 @@ test_lacks(void **state)
                            | MCP_CLIENT_SAMPLING_TOOLS;
     assert_int_equal(mcp_input_lacks(&client, q, 3), 0);
 
-    /* the server sends no requests to a client that it can ask */
+    /* 2026-07-28: the server sends no requests, questions are results */
 
     assert_int_equal(mcp_input_possible(&client), 0);
     client.revision = MCP_REVISION_2025_11_25;

@@ -14,7 +14,7 @@
 static char  id[72];
 
 
-/* Without room for it the client is told, and may send it again. */
+/* No room for a response: the client gets an error and may send it again. */
 static void
 test_no_room(void **state)
 {
@@ -50,7 +50,8 @@ test_no_room(void **state)
 }
 
 
-/* Nor does it wait for an answer that was accepted and cannot be read. */
+/* A response was accepted but memory to read it is missing: the call does not
+ * wait for it. */
 static void
 test_no_memory_for_it(void **state)
 {
@@ -100,7 +101,8 @@ test_no_memory_for_it(void **state)
 }
 
 
-/* The answers of one POST are taken as one, however long they are. */
+/* The responses in one POST are accepted completely or not at all, of any
+ * length. */
 static void
 test_at_once(void **state)
 {

@@ -11,7 +11,8 @@
 #define ROOTS   "{\"method\":\"roots/list\"}"
 
 
-/* What a client gets of a backend's answer; it stays open. */
+/* Sends an answer as the backend and checks the status that the client gets;
+ * the client stays open. */
 static void
 answered(const char *can, const char *answer, int status)
 {
@@ -25,8 +26,8 @@ answered(const char *can, const char *answer, int status)
 }
 
 
-/* As the backend wrote it, but for the state, and what only results that end
- * have. */
+/* The question is sent as the backend wrote it, except for the state and
+ * members that only final results have. */
 static void
 test_goes_out(void **state)
 {
@@ -55,7 +56,7 @@ test_goes_out(void **state)
     has_not(a.text, "secret");
     client_close(&d, &a);
 
-    /* a state alone is a round, too */
+    /* a state without questions is a round, too */
 
     answered("{}", ROUND(STATE("s")), 200);
     has(a.text, "\"requestState\":\"");
@@ -65,7 +66,8 @@ test_goes_out(void **state)
 }
 
 
-/* Only what the client has declared for this request; it is told what else. */
+/* Only questions that the client declared for this request are sent; the error
+ * lists the missing capabilities. */
 static void
 test_lacks(void **state)
 {
@@ -113,7 +115,7 @@ test_lacks(void **state)
 }
 
 
-/* The last event of a stream that has begun, in either case. */
+/* A question, or the error for it, is the last event of a stream. */
 static void
 test_stream(void **state)
 {
@@ -187,7 +189,7 @@ test_faults(void **state)
 }
 
 
-/* Three methods may ask. */
+/* Three methods may ask questions. */
 static void
 test_methods(void **state)
 {
@@ -232,7 +234,7 @@ test_methods(void **state)
 }
 
 
-/* A state of a size that no client is to carry. */
+/* A state above the size limit is an error of the backend. */
 static void
 test_too_long(void **state)
 {
@@ -259,7 +261,8 @@ test_too_long(void **state)
 }
 
 
-/* A stream that keeps a client's place keeps the question as its answer. */
+/* Each allocation fails once: the stream keeps the question as its
+ * response. */
 static void
 test_without_memory(void **state)
 {

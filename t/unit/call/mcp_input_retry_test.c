@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* A backend that asks nothing is invoked again, after a while. */
+/* Retries of a backend that returned no question but a state. */
 
 #include "core_cases.h"
 
@@ -10,7 +10,8 @@
                "\"k\":{\"method\":\"roots/list\"}},\"requestState\":\"s\"}"
 
 
-/* It asks nothing, and is left alone for this long. */
+/* The backend returns no question; the next backend request starts after this
+ * time. */
 static void
 paused(uint64_t ms)
 {
@@ -25,7 +26,7 @@ paused(uint64_t ms)
 }
 
 
-/* 250 ms and twice as much each time, up to 5 s, until the time for input is
+/* The pause is 250 ms and doubles up to 5 s, until the time for input is
  * over. */
 static void
 test_pauses(void **state)
@@ -43,7 +44,7 @@ test_pauses(void **state)
     paused(5000);
     paused(5000);
 
-    /* what is left of 20 s, and then it is over */
+    /* the rest of the 20 s; then the call ends */
 
     paused(2250);
     backend_json(&d, EMPTY);
@@ -56,7 +57,7 @@ test_pauses(void **state)
 }
 
 
-/* It answers, and what it asks in between begins all anew. */
+/* The backend returns a result; a question in between resets the pauses. */
 static void
 test_goes_on(void **state)
 {
@@ -80,7 +81,7 @@ test_goes_on(void **state)
 }
 
 
-/* Its client cancels, leaves, or ends its session meanwhile. */
+/* During a pause the client cancels, disconnects, or ends its session. */
 static void
 test_given_up(void **state)
 {
@@ -111,7 +112,7 @@ test_given_up(void **state)
         quiet();
     }
 
-    /* before it is a stream */
+    /* before the call is a stream */
 
     client_open(&d, session, NEW, ALL);
     client_post(&d, 0, &a, session, CALL);
@@ -122,7 +123,7 @@ test_given_up(void **state)
     client_close(&d, &a);
     quiet();
 
-    /* nobody comes back */
+    /* the client does not resume */
 
     client_post(&d, 0, &a, session, CALL);
     paused(250);
@@ -136,7 +137,7 @@ test_given_up(void **state)
 }
 
 
-/* The invocation that asked takes its time to end. */
+/* The backend request that returned the state ends late. */
 static void
 test_slow_end(void **state)
 {
@@ -157,7 +158,7 @@ test_slow_end(void **state)
     client_close(&d, &a);
     quiet();
 
-    /* too long: it is aborted */
+    /* too late: it is aborted */
 
     breq = call(0);
     backend_say(&d, breq, EMPTY "\n");

@@ -8,7 +8,7 @@
 static char  sealed[1024], more[2048];
 
 
-/* A round that goes out with this state. */
+/* Starts a call whose backend returns this question. */
 static void
 ask_with(unsigned process, const char *question)
 {
@@ -22,7 +22,7 @@ ask_with(unsigned process, const char *question)
 }
 
 
-/* The next request of the client, which is refused. */
+/* Sends the client's next request, which is rejected. */
 static void
 refused(const char *method, const char *name, const char *params)
 {
@@ -35,8 +35,8 @@ refused(const char *method, const char *name, const char *params)
 }
 
 
-/* It comes back to the backend as it was, at whatever process, as often as the
- * client likes; with answers or without. */
+/* The backend receives its own state unchanged, at any process, each time that
+ * the client sends it, with answers or without. */
 static void
 test_comes_back(void **state)
 {
@@ -63,7 +63,7 @@ test_comes_back(void **state)
 }
 
 
-/* Each round has a state of its own, bound to the same request. */
+/* Each round has a new state, bound to the same request. */
 static void
 test_rounds(void **state)
 {
@@ -117,7 +117,7 @@ test_other_requests(void **state)
         refused(others[i].method, others[i].name, params);
     }
 
-    /* the same one, in other words */
+    /* the same request in another spelling */
 
     snprintf(params, sizeof(params), "\"requestState\":%s,\"arguments\":"
              "{\"\\u0061\":1.0},\"name\":\"ec\\u0068o\"", sealed);
@@ -172,7 +172,7 @@ test_foreign(void **state)
                          mcp_str("0123456789abcdef0123456789abcdef")),
                      MCP_OK);
 
-    /* as another kind of server writes it */
+    /* the target as another kind of server writes it */
 
     targets[0] = mcp_str("/a");
     modern(0, &a, "tools/call", "echo", params);
@@ -209,7 +209,8 @@ test_expires(void **state)
 }
 
 
-/* What a client brings is of the right shape, and where it belongs. */
+/* State and answers must have the right type, and belong to a method that
+ * asks. */
 static void
 test_shapes(void **state)
 {
@@ -240,7 +241,7 @@ test_shapes(void **state)
         client_close(&d, &a);
     }
 
-    /* answers to nothing are the backend's affair */
+    /* unknown answers are passed to the backend */
 
     modern_call(0, &a, ",\"inputResponses\":{\"x\":{}}");
     has(d.last_body, "\"inputResponses\":{\"x\":{}}");
@@ -262,7 +263,7 @@ test_shapes(void **state)
 }
 
 
-/* Clients of sessions have no business to send either. */
+/* Clients of revisions with sessions may send neither state nor answers. */
 static void
 test_session(void **state)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Tasks that ask their clients. */
+/* Questions of tasks. */
 
 #include "task_cases.h"
 
@@ -19,8 +19,8 @@ asks(mcp_backend_request_t *breq, const char *what)
 }
 
 
-/* The answers may come one by one, at any process; what was answered is not
- * asked any more. */
+/* Answers may arrive one by one, at any process; answered questions are no
+ * longer in the task. */
 static void
 test_parts(void **state)
 {
@@ -32,14 +32,14 @@ test_parts(void **state)
                "\"roots/list\"}}");
     task_is(0, "\"resultType\":\"complete\"");
 
-    /* the owner need not have seen it */
+    /* the owner's process has not processed the answer yet */
 
     driver_pause(&d, 0, 1);
     task_does(1, "tasks/update",
               RESPONSES("\"k#1\":{\"action\":\"accept\"},\"x\":{}"));
     task_is(1, "\"inputRequests\":{\"r#1\":{\"method\":\"roots/list\"}}");
 
-    /* an answer counts once, and one to nothing not at all */
+    /* a second answer to a question is ignored, as is one to no question */
 
     task_does(1, "tasks/update", RESPONSES("\"k#1\":{\"action\":\"decline\"}"));
     task_does(1, "tasks/update", RESPONSES("\"r\":{},\"r#2\":{},\"#1\":{}"));
@@ -98,19 +98,19 @@ test_refused(void **state)
 
     (void) state;
 
-    /* not declared */
+    /* a capability that was not declared */
 
     asks(task_begin(0), ROUND(ONE(URL)) "\n");
     task_is(1, "\"status\":\"failed\"");
     task_is(1, "\"error\":{\"code\":-32021,");
     task_is(1, "\"requiredCapabilities\":{\"elicitation\":{\"url\":{}}}");
 
-    /* nobody is asked that */
+    /* an unknown method is never asked */
 
     asks(task_begin(0), ROUND(ONE("{\"method\":\"no/such\"}")) "\n");
     task_is(1, "\"error\":{\"code\":-32603,");
 
-    /* too much at once */
+    /* more questions in one round than allowed */
 
     breq = task_begin(0);
     strcpy(line, "{\"resultType\":\"input_required\",\"inputRequests\":{");
@@ -126,7 +126,7 @@ test_refused(void **state)
 }
 
 
-/* As many as there may be, one after the other. */
+/* The maximum number of questions, one round after the other. */
 static void
 test_many(void **state)
 {
@@ -160,7 +160,7 @@ test_many(void **state)
 }
 
 
-/* Nobody answers. */
+/* No answer arrives within the time for input. */
 static void
 test_late(void **state)
 {
@@ -176,7 +176,7 @@ test_late(void **state)
 }
 
 
-/* It wants nothing but to be called again. */
+/* The backend returns a state without questions. */
 static void
 test_again(void **state)
 {
@@ -194,7 +194,7 @@ test_again(void **state)
 }
 
 
-/* Progress while it asks would be all that one sees. */
+/* Progress does not replace the status of a task that asks. */
 static void
 test_progress(void **state)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Asking the client in the middle of a call. */
+/* Questions to the client during a call. */
 
 #include "core_cases.h"
 
@@ -42,7 +42,8 @@ test_round(void **state)
     reply(0, session, id, "\"result\":{\"roots\":[]}");
     assert_int_equal(d.n_jobs, 1);
 
-    /* who answers it has it */
+    /* the question's event was sent: the client that answers has received
+     * it */
 
     assert_int_equal(mcp_event_id_parse(test_str(last), stream_id, &seq),
                      MCP_OK);
@@ -66,7 +67,8 @@ test_round(void **state)
 }
 
 
-/* Round after round; each time only the last answers and state are given. */
+/* Several rounds: each backend request gets only the last answers and
+ * state. */
 static void
 test_rounds(void **state)
 {
@@ -97,7 +99,8 @@ test_rounds(void **state)
         snprintf(ask_body, sizeof(ask_body), "\"result\":{\"n\":%d}", i);
         reply(i % 2, session, id, ask_body);
 
-        /* the answer may be faster than the end of the one that asked */
+        /* the answer may arrive before the backend request that asked has
+         * ended */
 
         if (i % 2 == 0) {
             assert_int_equal(d.n_jobs, 1);
@@ -123,7 +126,7 @@ test_rounds(void **state)
 }
 
 
-/* Where params have nothing in them, no comma comes before. */
+/* Params without members: no comma precedes the answers. */
 static void
 test_bodies(void **state)
 {
@@ -167,7 +170,7 @@ test_bodies(void **state)
     backend_json(&d, "{\"tools\":[]}");
     client_close(&d, &a);
 
-    /* none at all: nothing to put the answers into */
+    /* no params at all: there is no object for the answers */
 
     client_post(&d, 0, &a, session,
                 "{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"tools/list\"}");
@@ -209,7 +212,7 @@ test_broken(void **state)
 }
 
 
-/* Answers that do not count. */
+/* Responses that are ignored. */
 static void
 test_answers(void **state)
 {
@@ -223,7 +226,7 @@ test_answers(void **state)
     question_id(a.text, "elicitation/create", id);
     question_id(a.text, "roots/list", last);
 
-    /* another session's, or to a question that nobody asked */
+    /* a response from another session, or to an unknown question */
 
     reply(1, other, id, "\"result\":{\"who\":1}");
     reply(1, other, id, "\"error\":{\"code\":1,\"message\":\"\"}");
@@ -236,7 +239,7 @@ test_answers(void **state)
     assert_int_equal(d.n_jobs, 0);
     has_not(a.text, "isError");
 
-    /* the first one counts, the same again is no second one */
+    /* the first response counts, a second one does not */
 
     reply(0, session, id, "\"result\":{\"who\":\"first\"}");
     reply(1, session, id, "\"result\":{\"who\":\"second\"}");
@@ -247,7 +250,7 @@ test_answers(void **state)
     has(d.last_body, "{\"k\":{\"who\":\"first\"},\"r\":{}}");
     has_not(d.last_body, "second");
 
-    /* and too late */
+    /* a response after the end of the round */
 
     reply(0, session, id, "\"result\":{}");
     assert_int_equal(d.n_jobs, 1);
@@ -286,7 +289,7 @@ test_error_and_timeout(void **state)
     client_close(&d, &a);
     quiet();
 
-    /* no tool: an error of the protocol */
+    /* a prompt: the failure is a JSON-RPC error */
 
     client_post(&d, 0, &a, session, REQUEST("7", "prompts/get",
                                             "{\"name\":\"p\"}"));
@@ -298,7 +301,7 @@ test_error_and_timeout(void **state)
 }
 
 
-/* Cancelled, or the session ended, while the client is asked. */
+/* The call is cancelled, or the session ends, while a question is open. */
 static void
 test_given_up(void **state)
 {
@@ -329,7 +332,7 @@ test_given_up(void **state)
 }
 
 
-/* The client is not there when it is asked, comes back, and answers. */
+/* The client is disconnected when it is asked; it resumes and answers. */
 static void
 test_resumed(void **state)
 {
@@ -359,7 +362,7 @@ test_resumed(void **state)
 
 
 /* No room for the second of two questions: the answer to the first waits for
- * it, and both get there. */
+ * it, and the backend receives both. */
 static void
 test_held(void **state)
 {
@@ -392,7 +395,7 @@ test_held(void **state)
     backend_say(&d, breq, body);
     backend_end(&d, breq, MCP_FAULT_NONE);
 
-    /* a client that has seen but the first */
+    /* a client that has received only the first */
 
     client_init(&a, session);
     client_header(&a, "Last-Event-ID", last);
@@ -461,7 +464,8 @@ test_batch(void **state)
 }
 
 
-/* A question that finds no room, and events of others that do. */
+/* A question waits for room while smaller events of other requests are
+ * appended. */
 static void
 test_overtaken(void **state)
 {

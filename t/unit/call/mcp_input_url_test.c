@@ -23,7 +23,7 @@
 static char  own[MCP_SESSION_TEXT_MAX], id[72], second[72], expected[256];
 
 
-/* What tells the client that its n-th question is settled. */
+/* Returns the notification that the URL question with this id is complete. */
 static const char *
 settled(const char *question)
 {
@@ -54,7 +54,8 @@ finish(void)
 }
 
 
-/* Its id is the event's; the end of the call says that it is settled. */
+/* The id of the elicitation is that of its event; the call's result completes
+ * the elicitation. */
 static void
 test_settled_by_result(void **state)
 {
@@ -78,7 +79,8 @@ test_settled_by_result(void **state)
 }
 
 
-/* A round that asks nothing settles nothing; the next one that does. */
+/* A round without questions completes no elicitation; the next one with a
+ * question does. */
 static void
 test_settled_by_round(void **state)
 {
@@ -107,7 +109,8 @@ test_settled_by_round(void **state)
 }
 
 
-/* What the user did not agree to is not settled, nor what has an error. */
+/* Elicitations that the user did not accept, or that failed, are not
+ * completed. */
 static void
 test_not_settled(void **state)
 {
@@ -135,7 +138,7 @@ test_not_settled(void **state)
     has_not(a.text, COMPLETE);
     client_close(&d, &a);
 
-    /* a form has no id, and one of the backend's own is its own */
+    /* a form gets no id, and an id of the backend is kept */
 
     ask_url(ROUND("\"k\":{\"method\":\"elicitation/create\",\"params\":{"
                   "\"message\":\"?\"}}"));
@@ -152,8 +155,8 @@ test_not_settled(void **state)
 }
 
 
-/* Whoever the URL has led to says so at the publish endpoint, before the client
- * has answered or after. */
+/* The page behind the URL publishes the completion, before the client has
+ * answered or afterwards. */
 static void
 test_settled_by_publishing(void **state)
 {
@@ -189,8 +192,8 @@ test_settled_by_publishing(void **state)
 }
 
 
-/* Whoever else says so: with an id of its own, or to a client that knows no
- * such thing. */
+/* Completions from elsewhere: with an id of the backend, or to a client whose
+ * revision lacks them. */
 static void
 test_other_notifications(void **state)
 {
@@ -218,7 +221,8 @@ test_other_notifications(void **state)
 }
 
 
-/* No room: the result waits with what precedes it, and both come once. */
+/* No room: the result waits together with the completion before it, and both
+ * are sent once. */
 static void
 test_no_room(void **state)
 {

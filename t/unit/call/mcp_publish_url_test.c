@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* The URL at which a backend delivers later. */
+/* The URL at which a backend publishes messages later. */
 
 #include "core_cases.h"
 
 
-/* Where no publish endpoint is configured nobody is told of one. */
+/* No publish endpoint is configured: backends get no URL. */
 static void
 test_no_publish_url(void **state)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* What one node does all nodes do: two of them, with a zone each. */
+/* Broadcasts between two nodes, each with a zone. */
 
 
 #include "core_cases.h"
@@ -53,7 +53,8 @@ static const mcp_cluster_hooks_t  hooks = {
 };
 
 
-/* The session began here; the other node has the same keys. */
+/* Creates the second node with the same keys; the session began at the first
+ * one. */
 static int
 both(void **state)
 {
@@ -118,7 +119,7 @@ test_end(void **state)
     client_close(&d, &a);
     quiet();
 
-    /* it may be said again */
+    /* a repeated broadcast has no further effect */
 
     said(1);
     assert_int_equal(stats().values, 1);
@@ -134,7 +135,7 @@ test_level(void **state)
     said(1);
     assert_int_equal(stats().values, 1);
 
-    /* it is a level */
+    /* the value is a log level */
 
     broadcast.value = 8;
     broadcast.key[0] ^= 1;
@@ -159,7 +160,7 @@ test_cancel(void **state)
     client_close(&d, &a);
     quiet();
 
-    /* one that is not */
+    /* a call that is not durable */
 
     client_post(&d, 0, &a, session, CALL8);
     post(NOTE("notifications/cancelled", "{\"requestId\":8}"), 202);
@@ -172,7 +173,7 @@ test_cancel(void **state)
 }
 
 
-/* Listeners of all nodes are told. */
+/* A notification reaches the listeners of all nodes. */
 static void
 test_notify(void **state)
 {
@@ -196,21 +197,21 @@ test_notify(void **state)
     said(1);
     assert_int_equal(count(a.text, CHANGED), 1);
 
-    /* what is no notification of theirs is not told */
+    /* other notifications are not broadcast */
 
     assert_int_equal(mcp_notify_broadcast(there.process[0].worker,
                          mcp_str("notifications/message"), mcp_null_str,
                          mcp_str("{}")), 0);
     assert_int_equal(told, 1);
 
-    /* whatever another node tells */
+    /* any text from another node */
 
     for (i = 0; i < sizeof(strange) / sizeof(strange[0]); i++) {
         broadcast.message = test_str(strange[i]);
         said(1);
     }
 
-    /* a line is one line */
+    /* line ends are removed: an SSE field is one line */
 
     broadcast.message = mcp_str("{\"jsonrpc\":\"2.0\",\n\"method\":"
                            "\"notifications/prompts/list_changed\"}");
@@ -220,7 +221,7 @@ test_notify(void **state)
     assert_int_equal(count(a.text, "data: {"), 2);
     client_close(&d, &a);
 
-    /* too long to be told */
+    /* too long for a broadcast */
 
     snprintf(line, sizeof(line), "{\"method\":\"%08192d\"}", 7);
     assert_int_equal(mcp_notify_broadcast(there.process[0].worker,
@@ -230,7 +231,7 @@ test_notify(void **state)
 }
 
 
-/* What is too old, or unknown, changes nothing. */
+/* A broadcast that is outdated or unknown changes nothing. */
 static void
 test_ignored(void **state)
 {

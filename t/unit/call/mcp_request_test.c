@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* How requests of calls end: what the log, the counters and the facts of their
- * clients' requests say of each ending. */
+/* Outcomes of requests: the log, the counters and the variables of the
+ * client's request for each outcome. */
 
 #include "core_cases.h"
 
@@ -18,8 +18,8 @@ counted(mcp_counter_e counter)
 }
 
 
-/* Each ending that a backend can bring about, for a client that waits, and for
- * one that reads a stream, in either process. */
+/* Each outcome that a backend can cause, for a waiting client and for one that
+ * reads a stream, in either process. */
 static void
 test_answers(void **state)
 {
@@ -76,7 +76,8 @@ test_answers(void **state)
         has(d.te.info, text);
         client_close(&d, &a);
 
-        /* who comes for it later, elsewhere, is told the same */
+        /* a client that resumes later, at another process, gets the same
+         * values */
 
         client_resume(&d, 1, &a, session, id);
         fact_is(mcp_exchange_variables(a.x), MCP_VARIABLE_RESULT,
@@ -132,7 +133,7 @@ test_expired(void **state)
 {
     (void) state;
 
-    /* a client that left has no more to be told */
+    /* a client that disconnected: no variables */
 
     d.endpoint.max_wait = 5000;
 
@@ -147,7 +148,7 @@ test_expired(void **state)
     has(d.te.last, "no client came back within max wait");
     quiet();
 
-    /* nor to come back to */
+    /* no stream to resume either */
 
     d.endpoint.max_wait = 0;
     call(0);
@@ -170,7 +171,7 @@ test_expired(void **state)
 }
 
 
-/* The client leaves when all is there, and nothing of it was sent. */
+/* The client disconnects when everything is stored and nothing was sent. */
 static void
 test_left(void **state)
 {
@@ -192,7 +193,7 @@ test_left(void **state)
 }
 
 
-/* The worst of a batch, whatever came last. */
+/* The outcome of a batch is the worst one, in any order. */
 static void
 test_batch(void **state)
 {
@@ -227,7 +228,7 @@ test_batch(void **state)
 }
 
 
-/* What its operator is told of a backend's answer, with the tool's name. */
+/* The log describes a backend's answer, with the name of the tool. */
 static void
 test_told(void **state)
 {
@@ -276,7 +277,7 @@ test_told(void **state)
         client_close(&d, &a);
     }
 
-    /* nothing to be said of these */
+    /* successful calls: no line at this level */
 
     d.te.last[0] = '\0';
     client_post(&d, 0, &a, session, CALL);
