@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * A FastCGI responder for measurements: one process, epoll, nothing but the
- * protocol, so that what is measured is the server in front of it.
+ * A FastCGI responder for measurements: one process, epoll, and only the
+ * protocol, so that the server in front of it is measured.
  *
  *     backend PORT
  *
- * The request's body decides ("name":"..."):
- *   echo           a small JSON result at once
- *   stream         n events of 200 bytes as fast as they go, then the result
- *   tick           n events, one every ms milliseconds, each with the time
- *                  (CLOCK_MONOTONIC, ns) at which it was written
- *   hang           an event, then nothing
+ * The member "name" in the request's body chooses the response:
+ *
+ *   echo    a small JSON result at once
+ *   stream  n events of 200 bytes as fast as possible, then the result
+ *   tick    n events, one every ms milliseconds, each with the time
+ *           (CLOCK_MONOTONIC, ns) at which it was written
+ *   hang    one event, then nothing
+ *
  * "n" and "ms" are read from the body.  Events are server-sent events.
  */
 
@@ -45,7 +47,8 @@
 typedef struct {
     int            fd;
     int            timer;          /* -1: none */
-    int            is_timer;       /* this entry is one; fd is its owner's */
+    int            is_timer;       /* 1: the entry is a timer; fd is that of
+                                      its connection */
     unsigned char  in[IN_MAX];
     size_t         in_len;
     char           body[8192];

@@ -3,31 +3,28 @@
 /*
  * The client side of the measurements that wrk cannot make.
  *
- *     client PORT PATH SESSION tick N MS                 latency of live events
- *     client PORT PATH SESSION wake N MS same|other      the same, on a stream
- *                                                        resumed at the worker
- *                                                        that runs the call, or
- *                                                        at another (X-Worker)
- *     client PORT PATH SESSION away N MS PORT            the same, on a stream
- *                                                        resumed at another node
- *     client PORT PATH SESSION replay LAST_EVENT_ID      read a stream to its end
- *     client PORT PATH SESSION burst N                   the same for a call with
- *                                                        n events
- *     client PORTS PATH SESSIONS hold N get|post         N idle streams, at these
- *                                                        ports (8081,8082) in
- *                                                        turn, until a line
- *                                                        comes on stdin
- *     client PORTS PATH SESSIONS hear N get|listen       N listeners likewise;
- *                                                        after each line
- *                                                        on stdin how long it
- *                                                        takes until all have
- *                                                        heard something
- *     client PORT - - ping N MS                          a Redis that has a PING
- *                                                        every MS, and waits for
- *                                                        nothing else
+ *     client PORT PATH SESSION tick N MS
+ *         latency of live events
+ *     client PORT PATH SESSION wake N MS same|other
+ *         latency on a stream that is resumed at the worker of the call, or at
+ *         another one (X-Worker)
+ *     client PORT PATH SESSION away N MS PORT
+ *         latency on a stream that is resumed at another node
+ *     client PORT PATH SESSION replay LAST_EVENT_ID
+ *         reading a stream to its end
+ *     client PORT PATH SESSION burst N
+ *         reading the stream of a call with n events
+ *     client PORTS PATH SESSIONS hold N get|post
+ *         N idle streams at these ports (8081,8082) in turn, until stdin has a
+ *         line
+ *     client PORTS PATH SESSIONS hear N get|listen
+ *         N listeners at these ports; after each line on stdin, the time until
+ *         all have received an event
+ *     client PORT - - ping N MS
+ *         latency of N PINGs to a Redis, one every MS
  *
- * PATH "-" leaves MCP's headers out, for a plain location.  Prints figures
- * as "name value" lines.
+ * PATH "-" omits MCP's headers, for a plain location.  Prints figures as
+ * "name value" lines.
  */
 
 #include <arpa/inet.h>
@@ -112,8 +109,8 @@ compare(const void *a, const void *b)
 static char  buf[1 << 20];
 
 
-/* Reads n events from fd, whose first len bytes are in buf; latencies to all.
- * Returns the number. */
+/* Reads n events from fd, of which buf has the first len bytes, and stores
+ * their latencies in all.  Returns the number of events. */
 static int
 collect(int fd, size_t len, int n, uint64_t *all)
 {
@@ -216,7 +213,7 @@ do_ping(int port, int n, int ms)
 }
 
 
-/* Reads until what is there; the value behind it to out. */
+/* Reads until the text occurs, and copies the value after it to out. */
 static void
 expect(int fd, size_t *len, const char *what, char *out)
 {
@@ -303,7 +300,8 @@ do_away(int port, const char *path, const char *session, int n, int ms,
 }
 
 
-/* Reads a stream to its end: what follows an event, or that of a call. */
+/* Reads a stream to its end: the events after an event id, or those of a
+ * call. */
 static void
 do_read(int port, const char *path, const char *session, const char *last,
     const char *body)
@@ -333,7 +331,7 @@ do_read(int port, const char *path, const char *session, const char *last,
             first = now();
         }
 
-        /* one "\nid:" an event, also across reads */
+        /* counts events by "\nid:", also across reads */
 
         got += (ssize_t) keep;
 
@@ -374,7 +372,7 @@ do_burst(int port, const char *path, const char *session, int n)
 }
 
 
-/* The next line of a file, from its beginning after its end. */
+/* Returns the next line of a file, which is read again from its beginning. */
 static void
 next_line(FILE *f, char line[256])
 {
@@ -390,7 +388,7 @@ next_line(FILE *f, char line[256])
 }
 
 
-/* The next of some ports: "8081,8082". */
+/* Returns the next port of a list, "8081,8082". */
 static int
 next_port(const char **port, const char *ports)
 {
@@ -445,7 +443,7 @@ listener(int port, const char *path, const char *session, int modern)
 }
 
 
-/* Microseconds from now on until each of n sockets has had something more. */
+/* Returns the microseconds until each of n sockets has received more data. */
 static double
 heard(int ep, int n)
 {
@@ -504,7 +502,7 @@ do_hear(const char *ports, const char *path, const char *sessions, int n,
         epoll_ctl(ep, EPOLL_CTL_ADD, fd, &e);
     }
 
-    /* what came with the heads is read */
+    /* discards data that arrived with the heads */
 
     usleep(200000);
 

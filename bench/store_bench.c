@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * How long the store takes: appending, replaying, following.
+ * Times of the store's operations: appending, replaying, following.
  *
  *     make build/made/store/mcp_status_page.c
  *     cc -std=c11 -D_GNU_SOURCE -O2 -Ishared -Ishared/include \
@@ -10,7 +10,7 @@
  *         -lyajl -lpcre2-8 -lcrypto -lpthread \
  *         -o build/store_bench && build/store_bench
  *
- * One process: the lock is taken, but nobody else wants it.
+ * One process, unless noted: it takes the lock without contention.
  */
 
 
@@ -178,7 +178,7 @@ bench_replay(unsigned n, size_t cap)
 }
 
 
-/* A cursor somewhere in the stream, one event after it. */
+/* Reads one event after a cursor in the middle of the stream. */
 static void
 bench_seek(unsigned n)
 {
@@ -206,7 +206,7 @@ bench_seek(unsigned n)
 }
 
 
-/* Append, wake, drain, read: one event at a time. */
+/* Appends, wakes, drains and reads one event at a time. */
 static void
 bench_follow(unsigned n)
 {
@@ -276,7 +276,7 @@ bench_create(unsigned n)
 }
 
 
-/* What one session has going on, among what it has behind it. */
+/* Lists a session's running calls among many finished ones. */
 static void
 bench_session(unsigned n)
 {
@@ -349,7 +349,7 @@ bench_crowd(unsigned processes)
 }
 
 
-/* Looks at a task so often in a second, until it is gone. */
+/* Polls a task this number of times a second, until it is gone. */
 static void
 poll_task(const mcp_stream_ref_t *ref, unsigned polls)
 {
@@ -374,7 +374,8 @@ poll_task(const mcp_stream_ref_t *ref, unsigned polls)
 }
 
 
-/* What polls of a task cost its owner, which appends as fast as it can. */
+/* Measures how polls of a task slow down its owner, which appends as fast as
+ * possible. */
 static void
 bench_task(unsigned polls)
 {

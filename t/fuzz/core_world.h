@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * What mcp_core_fuzz.c knows of its world: who is who, what was said to whom,
- * and what must therefore never be seen.
+ * The model of mcp_core_fuzz.c: its clients, the messages that were sent to
+ * them, and the conditions that must always hold.
  *
- * All that backends and publishers say, and what clients answer, has a mark in
- * it: @person.request.what.number@.  A person is a session; its marks in what
- * another session reads end the run.  So does an event whose content is not
- * what it was before, a message of a request that is missing between two
- * others, or comes twice, a second response.
+ * Each message of a backend, a publisher or an answering client contains a
+ * mark: @person.request.kind.number@.  A person is a session.  The run fails
+ * if another session reads one of its marks; if an event has another content
+ * than at its first reading; if a message between two others of a request is
+ * missing, or comes twice; and if there is a second response.
  */
 
 
@@ -31,7 +31,7 @@
 #define EVENTS    512
 #define TOKENS    32
 #define TOKEN     "\"resumeToken\":\""
-#define EVERYBODY 99                   /* who broadcasts are for */
+#define EVERYBODY 99                   /* the person of broadcasts */
 
 
 #define must(condition)                                                       \
@@ -58,25 +58,28 @@ typedef struct {
 } person_t;
 
 
-/* A request for a backend. */
+/* A request with a backend request. */
 typedef struct {
     unsigned                person;
-    mcp_backend_request_t  *breq;      /* NULL: none now */
+    mcp_backend_request_t  *breq;      /* NULL: none at present */
     unsigned                headed:1;  /* of that job */
-    unsigned                cut:1;     /* it has said half a line, or all */
-    unsigned                type;      /* of its answer */
-    unsigned                said;      /* progress that was taken */
-    unsigned                posted;    /* published messages, likewise */
+    unsigned                cut:1;     /* 1: the backend sent part of a line,
+                                          or everything */
+    unsigned                type;      /* type of the backend's answer */
+    unsigned                said;      /* number of accepted progress
+                                          messages */
+    unsigned                posted;    /* number of accepted published
+                                          messages */
     unsigned                asked;
-    char                    publish[512];  /* where it may be published to */
+    char                    publish[512];  /* publish URL of the request */
 } record_t;
 
 
-/* What an event was when it was first read. */
+/* The content of an event at its first reading. */
 typedef struct {
     unsigned     known:1;
-    unsigned     response:1;           /* the final result of its request */
-    char         what;                 /* of its mark, or 0: has none */
+    unsigned     response:1;           /* 1: final result of its request */
+    char         what;                 /* kind of its mark; 0: no mark */
     unsigned     request;
     unsigned     number;
 } event_t;
@@ -85,7 +88,7 @@ typedef struct {
 typedef struct {
     char         id[MCP_STREAM_TEXT_LEN + 1];
     unsigned     person;
-    unsigned     last;                 /* the highest known */
+    unsigned     last;                 /* highest known number */
     event_t      events[EVENTS];
 } stream_t;
 
@@ -95,22 +98,22 @@ typedef struct {
     unsigned     used:1;
     unsigned     person;
     unsigned     process;
-    unsigned     after:1;              /* it came with Last-Event-ID */
-    unsigned     placed:1;             /* cursor is known */
-    unsigned     gap:1;                /* it was told of one */
-    unsigned     answered:1;           /* by an interim result */
+    unsigned     after:1;              /* 1: the request has Last-Event-ID */
+    unsigned     placed:1;             /* 1: cursor is known */
+    unsigned     gap:1;                /* 1: a lost event was reported */
+    unsigned     answered:1;           /* 1: it got an interim result */
     stream_t    *stream;               /* NULL: not known yet */
     unsigned     cursor;
-    char         target[1024];         /* what its request borrows */
+    char         target[1024];         /* target of its request */
     char         last[64];
 } conn_t;
 
 
 typedef struct {
-    char         kind;                 /* r, n: resume; s: stream; l: link;
-                                          q: question */
+    char         kind;                 /* r, n: resume token; s: stream; l:
+                                          link; q: question */
     unsigned     person;
-    unsigned     request;              /* that it is about */
+    unsigned     request;              /* its request */
     char         stream[MCP_STREAM_TEXT_LEN + 1];
     char         text[512];
 } token_t;
@@ -137,7 +140,8 @@ static unsigned   n_streams;
 static token_t    tokens[TOKENS];
 static unsigned   n_tokens;            /* ever */
 static unsigned   broadcasts;
-static unsigned   unsure;              /* who published died before it knew */
+static unsigned   unsure;              /* a publisher's process died before it
+                                          had the result */
 
 
 /* --- marks --- */
@@ -150,7 +154,8 @@ mark_print(char *p, unsigned person, unsigned request, char what,
 }
 
 
-/* The first mark at or behind p; what follows it, or NULL if there is none. */
+/* Finds the first mark at or after p.  Returns the text after it, or NULL if
+ * there is none. */
 static const char *
 mark_find(const char *p, mark_t *mark)
 {
@@ -171,7 +176,7 @@ mark_find(const char *p, mark_t *mark)
 }
 
 
-/* Nothing of another's is in what a person reads. */
+/* Checks that a text for a person has no mark of another person. */
 static void
 marks_check(const char *text, unsigned person)
 {
@@ -241,7 +246,7 @@ learn_text(unsigned person, const char *text)
     const char  *p;
     unsigned     request;
 
-    /* the request that it is about, as the client knows */
+    /* the request of the question, as the client knows it */
 
     p = strstr(text, "\"requestId\":");
     request = p ? (unsigned) atoi(p + 12) : 0;
@@ -278,7 +283,7 @@ learn_text(unsigned person, const char *text)
 }
 
 
-/* A token of that kind, often the person's own; NULL: there is none. */
+/* Returns a token of this kind, often the person's own, or NULL. */
 static token_t *
 token_any(char kind, unsigned person, unsigned choice)
 {
@@ -329,10 +334,10 @@ stream_of(const char *id, unsigned person)
 
 
 /*
- * Between two messages of one kind, of one request, those that are known to
- * have been between them are there; the number of the last is that of the
- * response.  Memory that failed may have taken some away, and said so in the
- * log alone.
+ * Checks the known events before event n: the messages of one kind of a
+ * request have consecutive numbers, and the last number is that of the
+ * response.  If memory failed, some may be missing, which only the log
+ * reports.
  */
 static void
 stream_check(const stream_t *s, unsigned n)
@@ -394,7 +399,7 @@ stream_check(const stream_t *s, unsigned n)
 }
 
 
-/* A later event was known first: the rules are the same. */
+/* Checks event n against later events that were read before it. */
 static void
 stream_check_after(const stream_t *s, unsigned n)
 {
@@ -477,7 +482,8 @@ conn_event(conn_t *conn, const char *id, const char *data)
 
     if (n & MCP_EVENT_ANSWERED) {
 
-        /* no event, but the response for now: the last that comes */
+        /* an interim response instead of an event: the last one on this
+         * connection */
 
         must(!conn->placed || conn->cursor == (n & ~MCP_EVENT_ANSWERED));
         conn->answered = 1;
@@ -486,7 +492,7 @@ conn_event(conn_t *conn, const char *id, const char *data)
 
     if (*data == '\0') {
 
-        /* priming: where it begins, or where it is */
+        /* priming event: the position where the stream starts or continues */
 
         must(!conn->placed || conn->cursor == n);
         conn->stream = s;
@@ -506,7 +512,7 @@ conn_event(conn_t *conn, const char *id, const char *data)
 }
 
 
-/* One block of an SSE stream, NUL-terminated. */
+/* Checks one block of an SSE stream, terminated by NUL. */
 static void
 conn_block(conn_t *conn, const char *block)
 {
@@ -558,7 +564,7 @@ conn_links(conn_t *conn)
 }
 
 
-/* What is answered in one piece has lost nothing that was said before. */
+/* Checks a response in one piece: no message before it is missing. */
 static void
 conn_plain(const char *text)
 {
@@ -570,7 +576,7 @@ conn_plain(const char *text)
 }
 
 
-/* Whole blocks of what has come since. */
+/* Checks the complete blocks that arrived since the last call. */
 static void
 conn_look(conn_t *conn)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * What fuzz targets have in common: a condition that ends them, and memory
- * that is counted.
+ * Declarations for all fuzz targets: a condition that aborts the run, and an
+ * allocator that counts.
  */
 
 
@@ -23,7 +23,8 @@
     }
 
 
-static long  live __attribute__((unused));     /* allocations not freed */
+static long  live __attribute__((unused));     /* allocations that are not
+                                                  freed */
 
 
 static inline void *

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * JSON that is written anew: its members in another order, its strings escaped,
- * its numbers in another form.
+ * Writes JSON in another spelling: members in another order, strings with
+ * escapes, numbers in another form.
  */
 
 
@@ -22,7 +22,7 @@
 static void respell(mcp_buf_t *out, mcp_json_value_t value, uint8_t how);
 
 
-/* As many escapes as can be. */
+/* Writes each character as an escape. */
 static void
 respell_string(mcp_buf_t *out, mcp_str_t raw)
 {
@@ -73,8 +73,8 @@ respell_string(mcp_buf_t *out, mcp_str_t raw)
 }
 
 
-/* With zeros behind it, or in an exponent; a number that is compared as it is
- * written stays. */
+/* Adds zeros or an exponent.  A number that is compared as text is not
+ * changed. */
 static void
 respell_number(mcp_buf_t *out, mcp_str_t raw, uint8_t how)
 {
@@ -164,7 +164,7 @@ respell_member(mcp_buf_t *out, mcp_str_t key, mcp_json_value_t value,
 }
 
 
-/* From the last member to the first. */
+/* Writes the members from the last to the first. */
 static void
 respell_object(mcp_buf_t *out, mcp_str_t raw, uint8_t how)
 {

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Backend answers of all content types and statuses.  The first bytes choose:
+ * Backend answers of all content types and statuses.  The first bytes choose
  *
  *     want, Content-Type, status, end and limit, splits
  *
- * and the rest is the body.  Any split of it must give the same messages,
- * each of them one line and one JSON object, the final one once; memory that
- * fails must be reported and leave nothing behind.
+ * and the rest is the body.  Each split of the body must result in the same
+ * messages, each of them one line and one JSON object, with one final message.
+ * A failed allocation must be reported and leave nothing behind.
  */
 
 
@@ -209,7 +209,8 @@ drain(const answer_t *a, mcp_backend_t *b, transcript_t *t, int *final)
 }
 
 
-/* step 0: whole; else up to so many bytes at a time, which seed varies. */
+/* step 0: the whole body at once; otherwise at most step bytes at a time,
+ * varied by seed. */
 
 static int
 play(const answer_t *a, memory_t *memory, size_t step, unsigned seed,

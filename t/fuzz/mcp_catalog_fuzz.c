@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Catalog files.  One that is taken is read through page by page: what comes
- * out must be JSON on one line, each item exactly once, whatever is left out of
- * it.  The input is tried as a cursor, too, and as the inputSchema of a tool:
- *      the
- * headers of one that is taken have names and paths.
+ * Catalog files.  A file that is accepted is read page by page: each page must
+ * be JSON on one line, with each item exactly once, whichever items are
+ * hidden. The input is also tried as a cursor, and as the inputSchema of a
+ * tool: the headers of an accepted schema have names and paths.
  */
 
 
@@ -21,7 +20,7 @@ static const char      *keys[MCP_LIST_COUNT] = {
 };
 
 
-/* Reads one page; returns its number of items, copies its cursor. */
+/* Reads one page. Returns its number of items and copies its cursor. */
 static size_t
 read_page(mcp_str_t page, mcp_list_e kind, char *cursor, size_t *len)
 {
@@ -108,7 +107,7 @@ drops(void *ctx, mcp_str_t name)
 }
 
 
-/* Each annotation is found, and no name twice. */
+/* Checks that each annotation is found, and no name twice. */
 static void
 read_headers(const mcp_catalog_t *catalog, mcp_str_t tool)
 {
@@ -149,7 +148,7 @@ schema(mcp_str_t text)
     if (mcp_catalog_create(&mem, (mcp_str_t) { buf.data, buf.len }, &catalog,
                            error, sizeof(error)) == MCP_OK)
     {
-        /* the text may end the tool and begin others */
+        /* the text may end the tool and begin further ones */
 
         read_headers(catalog, mcp_str("t"));
         mcp_catalog_free(catalog);

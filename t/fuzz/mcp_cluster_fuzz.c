@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * What a server of a cluster says, after a first byte that says how to cut it
- * and how far the node is.  The replies are those of the whole text read at
- * once; the node survives whatever they are, and leaves nothing behind.
+ * Bytes from a Redis server, after a first byte that chooses the split and the
+ * state of the node.  The replies must be those of the whole text read at
+ * once; the node survives any reply and leaves nothing behind.
  */
 
 
@@ -16,9 +16,9 @@
 
 #define MAX  65536
 
-/* Bits of the first byte: the link is greeted; the node has joined, owns a
- * stream, has a mirror, and asks for a third one; what follows is said where it
- * hears. */
+/* Bits of the first byte: the link is logged in; the node has joined, owns a
+ * stream, has a mirror, and queries a third stream; the bytes arrive on the
+ * inbound connection. */
 #define GREETED  0x01
 #define MEMBER   0x02
 #define HEARS    0x04
@@ -132,7 +132,7 @@ specify(mcp_stream_spec_t *spec, char c)
 }
 
 
-/* Asks by a hook, on behalf of a client that has gone. */
+/* Starts an operation by a hook, for a client that has disconnected. */
 static void
 ask_by(int (*hook)(void *cluster, const mcp_operation_stream_t *stream,
            mcp_operation_t *op), char c)
@@ -154,7 +154,7 @@ ask_by(int (*hook)(void *cluster, const mcp_operation_stream_t *stream,
 }
 
 
-/* It claims e for who asks, and has joined f. */
+/* Claims stream e for joining requests, and joins stream f. */
 static void
 joins(void)
 {
@@ -219,8 +219,8 @@ ask_for_token(void)
 }
 
 
-/* It owns a, reads b, and has asked for c, about d, for a list, for room, and
- * for a token. */
+/* The node owns stream a, reads b, and has queried c, the state of d, a list,
+ * room, and a token. */
 static void
 streams(void)
 {
@@ -309,7 +309,7 @@ node(const char *in, size_t len, size_t step, unsigned how)
     p.step = step;
     say(in, len, how);
 
-    /* it goes on by itself, in whatever state it is */
+    /* timers run in any state */
 
     for (i = 0; i < 3; i++) {
         process_wait(&p, 6000);

@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * The whole core as two servers drive it: the input says what clients of
- * several sessions, backends, publishers, time and processes do to each other
- * on one store; core_world.h knows what must not come of it.  In the end
- * everybody leaves, and nothing may be left behind: no memory, no stream, no
- * value.
+ * The whole core, driven as by two servers.  The input chooses the actions of
+ * clients of several sessions, backends, publishers, time and processes on one
+ * store; core_world.h checks the results.  In the end all clients disconnect,
+ * and nothing may remain: no memory, no stream, no value.
  *
- * Bytes 0 and 1 are settings, the second's multiples of 36 the world; then each
- * byte is what happens next, and those behind it are its particulars, 0 where
- * there are none any more.  With CORE_FUZZ_TRACE in the environment it tells
- * the story.
+ * Bytes 0 and 1 are settings; byte 1 divided by 36 is the world.  Each further
+ * byte chooses an action, and the bytes after it its parameters, 0 at the end
+ * of the input.  With CORE_FUZZ_TRACE in the environment the actions are
+ * printed.
  */
 
 
@@ -60,7 +59,7 @@ static const char *const  capabilities[] = {
 
 static const char *const  principals[] = { "ann", NULL, "bob" };
 
-/* The first and the last are one party's; the third is of this machine. */
+/* The first and the last belong to one tenant; the third is a local client. */
 static const mcp_str_t  addresses[] = {
     mcp_str("\300\0\2\1"),
     mcp_str("\x20\x01\x0d\xb8\0\0\0\1\0\0\0\0\0\0\0\1"),
@@ -69,7 +68,7 @@ static const mcp_str_t  addresses[] = {
 };
 
 
-/* Who shares the room, and how much of it there is for what is said. */
+/* Quotas and sizes of a run. */
 typedef struct {
     mcp_quota_key_e  quota_key;
     uint64_t        streams;
@@ -77,8 +76,9 @@ typedef struct {
     uint64_t        values;
     uint64_t        bytes;
     int             scale;             /* of messages */
-    uint64_t        stream_buffer;     /* 0: as it is without */
-    unsigned        before;            /* calls that are over already */
+    uint64_t        stream_buffer;     /* 0: the default */
+    unsigned        before;            /* number of calls that end before the
+                                          run */
 } world_t;
 
 static const world_t  worlds[] = {
@@ -134,7 +134,7 @@ open_session(unsigned process, unsigned how)
 }
 
 
-/* Seldom one whose session has ended. */
+/* Returns a person, seldom one whose session has ended. */
 static unsigned
 any_person(void)
 {
@@ -163,7 +163,7 @@ is_up(unsigned slot)
 }
 
 
-/* A process that is there and runs. */
+/* Returns a process that exists and is not paused. */
 static unsigned
 any_process(void)
 {
@@ -203,7 +203,7 @@ reclaim(unsigned slot)
     d.te.tm.fail_at = 0;
     driver_kill(&d, slot);
 
-    /* its records have no jobs any more */
+    /* its backend requests end with the process */
 
     for (i = 0; i < CLIENTS; i++) {
         if (conns[i].used && conns[i].process == slot) {
@@ -254,7 +254,7 @@ look_at_job(mcp_backend_request_t *breq)
 
     r = &records[request_of(breq)];
 
-    /* what it is asked is its own, and its own client's */
+    /* the body has only marks of its own client and backend */
 
     must(breq->body.len < sizeof(text));
     memcpy(text, breq->body.data, breq->body.len);
@@ -392,7 +392,7 @@ send(conn_t *conn, const char *method, const char *text, unsigned how)
 }
 
 
-/* With what a client might have: of its own streams, often. */
+/* Adds Last-Event-ID with the id of some stream's event. */
 static void
 last_event(conn_t *conn, unsigned how)
 {
@@ -423,7 +423,7 @@ last_event(conn_t *conn, unsigned how)
 }
 
 
-/* Of a stream that came with a cursor the event after it is next. */
+/* Sets the position after which the next event must follow. */
 static void
 place(conn_t *conn, stream_t *s, unsigned n)
 {
@@ -520,7 +520,7 @@ do_call(void)
 }
 
 
-/* GET at the endpoint. */
+/* Sends GET to the endpoint. */
 static void
 do_get(void)
 {
@@ -546,7 +546,7 @@ do_get(void)
 
     send(conn, "GET", "", how >> 3);
 
-    /* another's is never opened, nor what has been answered */
+    /* streams of other persons and answered ones are never opened */
 
     if (id && conn->used && (!conn->after || n & MCP_EVENT_ANSWERED)) {
         must(!conn->c.streaming);
@@ -574,7 +574,7 @@ do_link(void)
              t->text);
     conn->c.target = conn->target;
 
-    /* without its session it may be any of the principal's */
+    /* without a session any stream of the principal may be resumed */
 
     if (how & 4) {
         conn->c.headers[2].name = mcp_str("X-None");
@@ -604,7 +604,7 @@ do_link(void)
 
 
 static void
-do_face(void)
+do_resume_request(void)
 {
     char        params[1200];
     token_t    *t;
@@ -649,12 +649,12 @@ do_face(void)
     snprintf(body, sizeof(body), "{\"jsonrpc\":\"2.0\",\"id\":%u,\"method\":"
              "\"%s\",\"params\":%s}", how % 8 == 1 ? t->request : 1000,
              methods[how % 8], params);
-    trace("face of %u: %s", person, body);
+    trace("resume request of %u: %s", person, body);
     send(conn, "POST", body, how >> 5);
 }
 
 
-/* Notifications and responses of a client. */
+/* Sends a notification or response of a client. */
 static void
 do_tell(void)
 {
@@ -684,7 +684,7 @@ do_tell(void)
 }
 
 
-/* One session ends, another begins. */
+/* Ends one session and starts another one. */
 static void
 do_delete(void)
 {
@@ -713,7 +713,7 @@ do_delete(void)
 }
 
 
-/* A client leaves, reads on, or is asked to come again. */
+/* A client disconnects, reads more, or its connection is closed at will. */
 static void
 do_client(void)
 {
@@ -755,7 +755,7 @@ do_client(void)
 }
 
 
-/* Whatever a client may send. */
+/* Sends any bytes as a client. */
 static void
 do_raw(void)
 {
@@ -870,7 +870,7 @@ do_say(void)
              mark, how < 192 ? 1 + (int) how
              : (int) (how - 191) * 40 * world->scale, 0);
 
-    /* it may be over before its number is asked for */
+    /* counted before sending: the call may end in the meantime */
 
     r->said++;
 
@@ -934,8 +934,8 @@ do_end(void)
         break;
     }
 
-    /* it was its last word; most close, now or later; some have been ended
-     * meanwhile */
+    /* the final message; most backends close, now or later; some backend
+     * requests have ended meanwhile */
 
     r->cut = 1;
 
@@ -952,7 +952,7 @@ do_end(void)
 }
 
 
-/* Part of a line, or anything. */
+/* Sends part of a line, or any bytes, as a backend. */
 static void
 do_cut(void)
 {
@@ -1075,7 +1075,7 @@ do_wait(void)
         return;
     }
 
-    /* all at once: the machine slept */
+    /* all the time at once: the machine was suspended */
 
     trace("%u ms of sleep", (how - 239) * 5000);
     d.te.now += (how - 239) * 5000;
@@ -1092,7 +1092,8 @@ do_die(void)
     how = next();
 
     if (how & 128) {
-        return;                            /* seldom enough to get anywhere */
+        return;                            /* seldom, so that calls can
+                                              progress */
     }
 
     if (d.process[slot].paused || how % 4 == 0) {
@@ -1174,13 +1175,13 @@ do_misfortune(void)
 /* --- the run --- */
 
 static void (*const  events[])(void) = {
-    do_call, do_say, do_end, do_get, do_client, do_wait, do_face, do_link,
+    do_call, do_say, do_end, do_get, do_client, do_wait, do_resume_request, do_link,
     do_tell, do_publish, do_say, do_cut, do_misfortune, do_die, do_stop,
     do_delete, do_raw, do_call, do_say, do_end, do_get
 };
 
 
-/* A call that is over, and lingers; its stream may go for others. */
+/* Makes a finished call whose stream is kept and may be evicted. */
 static void
 call_before(unsigned person)
 {
@@ -1238,7 +1239,7 @@ begin(void)
 
     driver_init(&d);
 
-    /* of the store's own generator, which is not asked again */
+    /* seeds the store's generator, for a repeatable run */
 
     ((mcp_store_head_t *) d.zone)->seed[0] = 1;
     ((mcp_store_head_t *) d.zone)->seed[1] = 2;
@@ -1309,7 +1310,7 @@ check_empty(void)
 }
 
 
-/* Everybody leaves, what runs ends, and what is kept has its time. */
+/* All clients disconnect, all calls end, and everything kept expires. */
 static void
 finish(void)
 {
@@ -1340,7 +1341,7 @@ finish(void)
     must(d.n_jobs == 0);
     verify();
 
-    /* each sweep looks at a part */
+    /* each sweep checks a part of the store */
 
     for (i = 0; i < 60; i++) {
         driver_wait(&d, 1);
@@ -1369,7 +1370,7 @@ LLVMFuzzerInitialize(int *argc, char ***argv)
 
     tracing = getenv("CORE_FUZZ_TRACE") != NULL;
 
-    /* the driver's own conditions */
+    /* failed conditions of the driver abort */
 
     setenv("CMOCKA_TEST_ABORT", "1", 1);
 

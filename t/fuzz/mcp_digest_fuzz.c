@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Params that are written anew, their members in another order, their strings
- * escaped, their numbers in another form, have the same digest; and memory is
- * bounded by their length.
+ * Params in another spelling (order of members, escapes in strings, form of
+ * numbers) have the same digest, and the memory for it is bounded by their
+ * length.
  */
 
 

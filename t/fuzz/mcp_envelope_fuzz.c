@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * The entrance for requests that say in their _meta who asks: header lines
- * "Name: value" up to an empty one, then the body.
+ * Requests of 2026-07-28, which declare their client in _meta: header lines
+ * "Name: value" up to an empty line, then the body.
  *
- * Every POST gets an answer.  What is executed has headers that say what its
- * body says, and an error has no code that its revision forbids.
+ * Every POST gets an answer.  The headers of an executed request agree with
+ * its body, and no error has a code that the revision forbids.
  */
 
 
@@ -36,7 +36,7 @@ static client_t  c;
 static char      input[16384];
 
 
-/* Takes the header lines off the input; what is left is the body. */
+/* Takes the header lines from the input; the rest is the body. */
 static char *
 take_headers(char *p)
 {
@@ -63,7 +63,7 @@ take_headers(char *p)
 }
 
 
-/* Whether there is one such header, of this value. */
+/* Returns 1 if there is exactly one such header, with this value. */
 static int
 header_is(const char *name, mcp_str_t value)
 {
@@ -93,7 +93,7 @@ header_is(const char *name, mcp_str_t value)
 }
 
 
-/* A call of this era is what its headers say. */
+/* Checks that a call agrees with its headers. */
 static void
 check_call(const mcp_call_t *call)
 {
@@ -115,7 +115,8 @@ check_call(const mcp_call_t *call)
 }
 
 
-/* schema 2026-07-28, "Error codes": what earlier revisions used. */
+/* Checks that an error has no code of earlier revisions (schema 2026-07-28,
+ * "Error codes"). */
 static void
 check_code(const char *text)
 {

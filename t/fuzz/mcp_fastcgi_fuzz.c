@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Any reply, after a first byte that says how to cut it.  What is found is that
- * of the whole reply read at once, and what a reader finds that has all of it
- * and does nothing but count.  Likewise the end of a head.
+ * FastCGI replies, after a first byte that chooses the split.  The pieces must
+ * be those of the whole reply read at once, and those of a simple reader that
+ * has the whole reply.  The end of a head must not depend on the split either.
  */
 
 
@@ -70,7 +70,7 @@ read_all(const char *p, size_t len, size_t step, mcp_buf_t *found)
 }
 
 
-/* As the specification has it, without regard to pieces. */
+/* Reads a whole reply by the specification. */
 static void
 slow_read(const unsigned char *p, size_t len, mcp_buf_t *found)
 {

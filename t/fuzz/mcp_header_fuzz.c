@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Values of mirrored headers: up to a line end as a header's, from there on as
- * the body's JSON.  What decodes is what encoding makes of it, and what a client
- * makes of the body's value is equal to that.
+ * Values of mirrored headers: the bytes up to a line end as a header's value,
+ * the rest as the JSON of the body.  A decoded value encodes to the same
+ * header, and a client's encoding of the body's value is equal to it.
  */
 
 
@@ -14,7 +14,7 @@
 #include "http/mcp_header_value.h"
 
 
-/* Encodes a value, as a client does that encodes all. */
+/* Encodes a value like a client that encodes every value. */
 static mcp_str_t
 encode(mcp_arena_t *arena, mcp_str_t value)
 {
@@ -58,7 +58,7 @@ decode(mcp_arena_t *arena, mcp_str_t raw)
              || (plain.data[i] >= ' ' && plain.data[i] <= '~'));
     }
 
-    /* it was encoded, or it is what was sent */
+    /* the value was encoded, or is unchanged */
 
     if (!mcp_str_eq(value, plain)) {
         must(mcp_utf8_valid(value));
@@ -101,7 +101,7 @@ compare(mcp_arena_t *arena, mcp_str_t raw, mcp_str_t json)
     case MCP_JSON_NUMBER:
         if (!mcp_header_value_is(body.raw, &body)) {
 
-            /* it is beyond 2^53-1, or it has an exponent */
+            /* the number is beyond 2^53-1, or has an exponent */
 
             must(body.raw.len >= 16
                  || memchr(body.raw.data, 'e', body.raw.len)

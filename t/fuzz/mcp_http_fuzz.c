@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Headers: lines of Accept, the first of them also as Content-Type, Origin and
+ * Headers: lines of Accept, the first line also as Content-Type, Origin and
  * the request's target, the second as Host, the third as the server's name.
  */
 
@@ -14,7 +14,8 @@
 #define LINES  8
 
 
-/* Each line in memory of its own, so that reading behind it shows. */
+/* Copies a line to memory of its own, so that reading beyond its end is
+ * detected. */
 static mcp_str_t
 copy(const char *data, size_t len)
 {
@@ -44,7 +45,7 @@ accept_and_type(const mcp_str_t *lines, size_t n)
     joined = mcp_http_accepts(lines, n, json);
     must(joined == 0 || joined == 1);
 
-    /* lines that refuse one by one never accept together */
+    /* lines that reject one by one never accept together */
 
     for (i = 0; joined && i < n; i++) {
         if (mcp_http_accepts(&lines[i], 1, json)) {
@@ -95,7 +96,8 @@ origin(const mcp_str_t *lines, size_t n)
 }
 
 
-/* What is cut off is the beginning, and all of it. */
+/* Checks that scheme and authority, if any, are the beginning of the
+ * target. */
 static void
 target(mcp_str_t line)
 {

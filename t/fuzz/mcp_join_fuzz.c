@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Keys of calls that are asked for again: the input is what params have beside
- * the name of a tool.
+ * Keys of calls that are repeated: the input is the params of a call, except
+ * for the name of the tool.
  *
- * The same request joins the call that it began the first time, if that can be
- * joined; then its key is one that docs/resumption.md allows.  Both get an
- * answer.
+ * A repeated request joins the call that its first copy began, if calls with
+ * these params can be joined; then their key is valid by docs/resumption.md.
+ * Both requests get an answer.
  */
 
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Any text.  What the scan accepts, iterators walk and find the same fields
- * in; what it hands out is itself JSON; nothing is left behind.
+ * Any text.  If the scan accepts a text, iterators find the same fields, each
+ * part is JSON, and nothing is left behind.
  */
 
 
@@ -35,7 +35,7 @@ same(const mcp_json_value_t *a, const mcp_json_value_t *b)
 }
 
 
-/* Walks all of a value; every part of it is JSON, every string UTF-8. */
+/* Walks a value: each part must be JSON, each string UTF-8. */
 static void
 walk(mcp_arena_t *arena, const mcp_json_value_t *value, unsigned depth)
 {
@@ -65,13 +65,14 @@ walk(mcp_arena_t *arena, const mcp_json_value_t *value, unsigned depth)
             must(mcp_json_unescape(arena, key, &text) == MCP_OK);
             must(mcp_json_str_eq(key, text));
 
-            /* the first of its name, if not this one */
+            /* the first member of this name, perhaps an earlier one */
             part = mcp_json_get(value, text);
             must(part.type != MCP_JSON_NONE);
             must(part.raw.data <= item.raw.data);
         }
 
-        /* the root's members stand for all: not to scan squarely */
+        /* only members of the root are scanned again: quadratic time
+         * otherwise */
         if (depth == 0) {
             must(mcp_json_scan(arena, item.raw, DEPTH, NULL, 0, &part, NULL,
                                NULL) == MCP_OK);
@@ -86,7 +87,7 @@ walk(mcp_arena_t *arena, const mcp_json_value_t *value, unsigned depth)
 }
 
 
-/* The scan's fields against look-ups. */
+/* Compares the fields of the scan with look-ups. */
 static void
 compare(const mcp_json_value_t *root, const mcp_json_value_t *values)
 {
@@ -103,7 +104,7 @@ compare(const mcp_json_value_t *root, const mcp_json_value_t *values)
 }
 
 
-/* One line says the same. */
+/* Checks that the compact form on one line has the same values. */
 static void
 line(mcp_arena_t *arena, const mcp_json_value_t *root)
 {
@@ -124,7 +125,7 @@ line(mcp_arena_t *arena, const mcp_json_value_t *root)
 }
 
 
-/* Any bytes written as a string are read back, if they are UTF-8. */
+/* Checks that bytes written as a string are read back, if they are UTF-8. */
 static void
 quote(mcp_arena_t *arena, mcp_str_t text)
 {

@@ -2,16 +2,16 @@
 
 /*
  * Any text: mcp_json_scan() against yajl.  Both accept the same texts and find
- * the same fields and duplicates in them.
+ * the same fields and duplicates.
  *
- * Of a text that is refused they say the same, but for
- *   - the offset of bad syntax: yajl's is where its token begins or ends, or
- *     the start of a line that is not UTF-8;
- *   - a text that is wrong in two places: bytes that yajl would pass are looked
- *     for ahead, so that they are what is wrong even if the text is too deep
- *     before them.
+ * Both report the same error for an invalid text, except for
+ *   - the offset of a syntax error: yajl reports the start or end of the token,
+ *     or the start of a line that is not UTF-8;
+ *   - a text with two errors: invalid bytes that yajl would ignore are searched
+ *     first, so they are the reported error even if the text is too deep before
+ *     them.
  *
- * The first byte is the depth that is allowed, so that limits are met.
+ * The first byte is the maximum depth, so that the limit is reached.
  */
 
 
@@ -50,7 +50,7 @@ same(const mcp_json_value_t *a, const mcp_json_value_t *b)
 }
 
 
-/* 1 if bytes are wrong wherever they stand. */
+/* Returns 1 if the text has bytes that are invalid anywhere. */
 static int
 bad_bytes(mcp_str_t text)
 {
@@ -95,7 +95,8 @@ compare(mcp_str_t text, const result_t *walk, const result_t *yajl)
 int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    char         *copy;            /* so that reading behind it shows */
+    char         *copy;            /* exact size, so that reading beyond the
+                                      end is detected */
     unsigned      depth;
     result_t      walk, yajl;
     mcp_str_t     text;

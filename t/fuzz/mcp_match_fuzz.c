@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * URI templates: "template LF uri".  A template that is taken must match
- * what a client makes of it, whatever else it matches.
+ * URI templates: "template LF uri".  An accepted template must match its own
+ * expansion by a client.
  */
 
 
@@ -11,7 +11,7 @@
 #include "base/mcp_match.h"
 
 
-/* Longer ones may run into the limit, which is right. */
+/* Longer expansions may exceed the match limit. */
 #define EXPANDED_MAX  48
 
 
@@ -52,7 +52,7 @@ expand_one(char *p, const char *expr, size_t len, int defined)
         break;
 
     default:
-        /* our own rule: these are never empty */
+        /* a rule of this project: these are never empty */
         *p++ = 'v';
     }
 
@@ -120,7 +120,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         mcp_match_free(match);
     }
 
-    /* the same as an exact string */
+    /* the text as an exact string */
 
     if (t.len > 0 && t.data[0] != '~') {
         must(mcp_match_create(&mem, t, &match, error, sizeof(error))

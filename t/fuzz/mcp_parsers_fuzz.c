@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * A client's message as backends may read it.  Backends parse the same bytes
- * with other parsers, which differ in which of two members counts and which
- * names are the same.  Whenever the server accepts a message, each of these
- * parsers must find the values by which the server has decided: those of the
- * envelope, and the arguments that headers mirror.
+ * A client's message as parsers of backends read it.  Backends parse the same
+ * bytes with other parsers, which differ in the member that counts if there
+ * are two, and in the names that are equal.  If the server accepts a message,
+ * each of these parsers must find the values on which the server's decision is
+ * based: those of the envelope, and the arguments that headers mirror.
  *
- * The parsers are written anew here and share no code with the server.
+ * The parsers are written here and share no code with the server.
  */
 
 
@@ -26,11 +26,12 @@
 
 typedef struct {
     const char  *name;
-    int          last;         /* the last of two members counts */
-    int          fold;         /* 1: ASCII letters in any case, 2: characters
-                                  of Unicode that fold to them, too */
-    int          c_string;     /* a name ends at U+0000 */
-    int          null_is_not;  /* null leaves the value before it */
+    int          last;         /* 1: the last of two members counts */
+    int          fold;         /* 1: ASCII letters in either case are equal; 2:
+                                  also Unicode characters that fold to ASCII
+                                  letters */
+    int          c_string;     /* 1: a name ends at U+0000 */
+    int          null_is_not;  /* 1: null does not replace an earlier value */
 } habit_t;
 
 static const habit_t  habits[] = {
@@ -119,7 +120,7 @@ hex(const char *p)
 
 
 /* Decodes a character of a string to UTF-16, or one byte of UTF-8 to itself
- * with a high bit, but for the characters that fold to ASCII. */
+ * with a high bit, except for characters that fold to ASCII. */
 static const char *
 character(const char *p, uint32_t *c)
 {
@@ -172,7 +173,8 @@ folded(uint32_t c, int fold)
 }
 
 
-/* Whether a parser takes the name at p, with its quote, for `name`. */
+/* Returns 1 if the parser takes the name at p, which starts with its quote,
+ * for `name`. */
 static int
 is_name(const habit_t *h, const char *p, const char *name)
 {
@@ -196,7 +198,7 @@ is_name(const habit_t *h, const char *p, const char *name)
 }
 
 
-/* Sets *found to the member of an object; returns 1 if there is one. */
+/* Sets *found to the member of an object. Returns 1 if there is one. */
 static int
 member(const habit_t *h, slice_t object, const char *name, slice_t *found)
 {
@@ -238,7 +240,7 @@ member(const habit_t *h, slice_t object, const char *name, slice_t *found)
 }
 
 
-/* Follows a path of names, which ends with NULL; null is as good as absent. */
+/* Follows a path of names that ends with NULL; null counts as absent. */
 static int
 lookup(const habit_t *h, slice_t from, const char *const *path, slice_t *found)
 {
@@ -259,7 +261,7 @@ lookup(const habit_t *h, slice_t from, const char *const *path, slice_t *found)
 #define OWN  "io.modelcontextprotocol/"
 
 static const struct {
-    size_t       at;           /* member of mcp_rpc_t */
+    size_t       at;           /* offset of the member in mcp_rpc_t */
     const char  *path[4];
 } fields[] = {
 #define field(member, ...)  { offsetof(mcp_rpc_t, member), { __VA_ARGS__ } }
@@ -369,7 +371,7 @@ static const struct {
 #define MIRRORED  (sizeof(mirrored) / sizeof(mirrored[0]))
 
 
-/* Makes the header that says what the first parser reads. */
+/* Makes the header with the value that the first parser reads. */
 static int
 header(size_t i, slice_t arguments, mcp_header_t *out)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * States that clients bring back: what we have sealed opens with the same
- * params, however they are written, and as it was; nothing else opens.
+ * Request states that clients return: a sealed state opens unchanged for the
+ * same params in any spelling; no other text opens.
  */
 
 
@@ -14,7 +14,7 @@
 static mcp_keys_t  keys;
 
 
-/* MCP_OK or MCP_ERR_DENIED, and in the first case this state. */
+/* Opens a text: MCP_ERR_DENIED, or MCP_OK with this state. */
 static int
 opens(const mcp_request_state_t *of, mcp_str_t text, mcp_str_t is)
 {
@@ -31,7 +31,7 @@ opens(const mcp_request_state_t *of, mcp_str_t text, mcp_str_t is)
 }
 
 
-/* The data as a client's text, and as a part of one. */
+/* Tries the input as a client's text, and as a part of a sealed one. */
 static void
 garbage(const mcp_request_state_t *of, mcp_str_t data)
 {
@@ -58,7 +58,7 @@ garbage(const mcp_request_state_t *of, mcp_str_t data)
 }
 
 
-/* The first bytes say what is changed, the others are params and state. */
+/* The first bytes choose the change; the others are params and state. */
 static void
 mutated(mcp_request_state_t *of, mcp_json_value_t params, uint8_t how,
     uint8_t where)
@@ -83,7 +83,7 @@ mutated(mcp_request_state_t *of, mcp_json_value_t params, uint8_t how,
     of->params = (mcp_str_t) { again.data, again.len };
     must(opens(of, text, state));
 
-    /* one bit of a letter, which stays one of a string without escapes */
+    /* flips one bit of a letter, so that the string needs no escape */
 
     at = 1 + where % (out.len - 2);
     out.data[at] ^= 1;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Any message.  A fault or a kind, never both; an id is given only if it can
- * be echoed; a message read again from what was handed out is the same; a
- * batch of one is that one.
+ * Any message.  The result is a fault or a kind, never both; an id is returned
+ * only if it can be echoed; a message that is written from its parts is read
+ * as the same message; a batch of one message is that message.
  */
 
 
@@ -54,7 +54,8 @@ check_kind(const mcp_rpc_t *msg)
 }
 
 
-/* What may be an id, or a progress token, ends no line of a backend's head. */
+/* Checks that an id or progress token has no line end, which would end a
+ * header of a backend request. */
 static void
 check_token(const mcp_json_value_t *token)
 {
@@ -72,7 +73,7 @@ check_token(const mcp_json_value_t *token)
 }
 
 
-/* An error response with the id is a message with that id. */
+/* Checks that an error response with the id is a message with that id. */
 static void
 check_answer(mcp_arena_t *arena, const mcp_rpc_t *msg)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Any stream, after a first byte that says how to cut it.  The events are
- * those of the whole stream read at once, and those of a reader written from
- * the standard's words, without regard to speed.
+ * Any stream, after a first byte that chooses the split.  The events must be
+ * those of the whole stream read at once, and those of a slow reader written
+ * after the text of the standard.
  */
 
 
@@ -69,16 +69,16 @@ decode(mcp_sse_decoder_t *d, const char *in, size_t len, size_t step,
 }
 
 
-/* The event that a reader collects: the data buffer, and 1 if the event's type is
- * neither empty nor "message". */
+/* The event that a reader collects: the data buffer, and 1 if the event's type
+ * is neither empty nor "message". */
 typedef struct {
     mcp_buf_t  data;
     int        foreign;
 } slow_event_t;
 
 
-/* Dispatches the event unless its data, less the last LF, is empty or its type
- * is foreign. */
+/* Dispatches the event unless its data, without the last LF, is empty or its
+ * type is foreign. */
 static void
 slow_dispatch(const slow_event_t *e, const char *before, mcp_buf_t *out)
 {
@@ -89,7 +89,7 @@ slow_dispatch(const slow_event_t *e, const char *before, mcp_buf_t *out)
 }
 
 
-/* Reads one line as WHATWG HTML 9.2.6 says. */
+/* Processes one line (WHATWG HTML 9.2.6). */
 static void
 slow_line(const char *p, size_t len, slow_event_t *e, mcp_buf_t *out)
 {
@@ -156,7 +156,7 @@ slow_decode(const char *in, size_t len, mcp_buf_t *out)
         start = i + 1;
     }
 
-    /* what the standard drops */
+    /* the standard discards an incomplete event at the end */
 
     if (start < len) {
         slow_line(in + start, len - start, &e, out);
@@ -175,7 +175,8 @@ check_same(const mcp_buf_t *a, const mcp_buf_t *b)
 }
 
 
-/* A small limit: no event above it, and no other failure, for any cut. */
+/* A small limit: no event exceeds it, and no other failure occurs, for any
+ * split. */
 static void
 check_limit(const char *in, size_t len, size_t step)
 {
@@ -198,7 +199,7 @@ check_limit(const char *in, size_t len, size_t step)
 }
 
 
-/* An event of ours is read back. */
+/* Checks that an encoded event is decoded to its data. */
 static void
 check_encoder(const char *in, size_t len)
 {
@@ -226,7 +227,7 @@ check_encoder(const char *in, size_t len)
     must(data.len == len && memcmp(data.data, in, len) == 0);
     mcp_sse_decoder_free(&d);
 
-    /* an id that parses is the one text of its value */
+    /* each event id has one text form */
 
     data.data = in;
     data.len = len;

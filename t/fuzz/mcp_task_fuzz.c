@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Ids of tasks that clients bring: one that is accepted is what we would have
- * written.  Keys of a task's questions: of the first MCP_STORE_QUESTIONS, those
- * that have no answer are left, in their order and as they stand.
+ * Task ids from clients: the text of an accepted id is the one that the server
+ * writes.  Keys of a task's questions: of the first MCP_STORE_QUESTIONS
+ * questions those without an answer remain, unchanged and in their order.
  */
 
 
@@ -36,8 +36,8 @@ id(mcp_str_t text)
 }
 
 
-/* Any of ours comes back until its time is over; with a bit changed it does
- * not. */
+/* Checks that an id of this server is accepted until it expires, and rejected
+ * with one bit changed. */
 static void
 own(const uint8_t *data, size_t size)
 {

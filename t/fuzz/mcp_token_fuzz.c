@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * What clients hand back to us: tokens, session ids, event ids.  Whatever is
- * accepted must be what we would have written.
+ * Texts that clients return: tokens, session ids, event ids.  An accepted text
+ * must be the one that the server writes for its value.
  */
 
 
@@ -28,7 +28,7 @@ token(const mcp_keys_t *keys, mcp_str_t text)
         must(mcp_str_eq(text, (mcp_str_t) { again, (size_t) (end - again) }));
     }
 
-    /* the other way round: any payload comes back */
+    /* in reverse: the payload of a signed token is read back */
 
     if (text.len > MCP_TOKEN_MAX_DATA) {
         must(mcp_token_sign(keys, 't', text.data, text.len, again) == NULL);
@@ -46,8 +46,8 @@ token(const mcp_keys_t *keys, mcp_str_t text)
 }
 
 
-/* Any payload comes back; no other text opens, and nothing but what we would
- * have written. */
+/* Checks that the payload of a sealed token is read back and that no other
+ * text opens. */
 static void
 sealed(const mcp_keys_t *keys, mcp_str_t text)
 {

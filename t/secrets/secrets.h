@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Secrets as valgrind's memcheck sees them: bytes that nobody has set.  A
- * branch, or an address, that depends on one is an error then, and where
- * there is none, time tells nothing of them (the method of A. Langley's
- * ctgrind).
+ * Secrets as undefined bytes for valgrind's memcheck.  A branch or an address
+ * that depends on a secret is then an error; without an error, the execution
+ * time does not depend on secrets (the method of A. Langley's ctgrind).
  *
- * secrets.c stands between the core and some functions, by the linker's
- * --wrap: keys become secret once they are made; what is printed for a client
- * is none any more, nor is whether two secrets are equal, which the answer
- * tells.
+ * secrets.c wraps some functions of the core with the linker's option --wrap:
+ * keys become secret when they are created; text printed for a client is not
+ * secret, nor is the result of a comparison of two secrets, because the
+ * response reveals it.
  */
 
 
@@ -20,11 +19,10 @@
 #include <valgrind/memcheck.h>
 
 
-/* For controls: secrets are compared by memcmp(); what is printed stays
- * secret. */
+/* For controls: compare secrets by memcmp(); keep printed text secret. */
 extern int       secrets_plain, secrets_kept;
 
-/* Comparisons of secrets so far. */
+/* Number of comparisons of secrets until now. */
 extern unsigned  secrets_compared;
 
 

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Secrets are compared in constant time: under valgrind only.  The tests of
- * sessions, of the publish endpoint and of the faces run with secret keys as
- * well, see scripts/check; here is what they do not reach, and the controls,
- * which show that valgrind would tell.
+ * Comparison of secrets in constant time; runs only under valgrind.
+ * scripts/check also runs the tests of sessions, of the publish endpoint and
+ * of the resumption methods with secret keys.  This file has the cases that
+ * those tests do not reach, and the controls, which show that valgrind detects
+ * a violation.
  */
 
 
@@ -65,8 +66,7 @@ seen(void **state)
 #define control_test(f)   cmocka_unit_test_setup_teardown(f, begin, seen)
 
 
-/* Compares secrets of 32 bytes that are equal but for one, or not even
- * that. */
+/* Compares two secrets of 32 bytes that differ in byte k, or are equal. */
 static int
 equal_but(size_t k)
 {
@@ -103,7 +103,7 @@ test_equal(void **state)
 }
 
 
-/* Whatever is wrong with a token, and whichever key it was made with. */
+/* Tokens with each kind of damage, made with each key. */
 static void
 test_tokens(void **state)
 {
@@ -126,7 +126,7 @@ test_tokens(void **state)
                          mcp_str("0123456789abcdef0123456789abcdef")),
                      MCP_OK);
 
-    /* which of them is not told by their ids */
+    /* both keys have the same id */
 
     both.id[0] = both.id[1];
 
@@ -145,7 +145,7 @@ test_tokens(void **state)
 }
 
 
-/* The same of sealed ones, and of what they are bound to. */
+/* Sealed tokens with each kind of damage, and with another binding. */
 static void
 test_sealed(void **state)
 {
@@ -189,7 +189,7 @@ test_sealed(void **state)
 }
 
 
-/* Session ids that a process remembers are other clients'. */
+/* Cached session ids are secrets of other clients. */
 static void
 test_sessions(void **state)
 {
@@ -230,7 +230,7 @@ test_sessions(void **state)
                                               principal, &one), MCP_OK);
     assert_int_equal(secrets_compared, 6);
 
-    /* in the same place, and refused by its signature */
+    /* the same slot of the cache, rejected by its signature */
 
     text[0] = text[0] == 'A' ? 'B' : 'A';
     assert_int_equal(mcp_session_parse_cached(&cache, &keys, test_str(text), 1,
@@ -242,7 +242,7 @@ test_sessions(void **state)
 }
 
 
-/* Whose a stream is. */
+/* The owner of a stream. */
 static void
 test_owners(void **state)
 {
@@ -270,7 +270,7 @@ test_owners(void **state)
 }
 
 
-/* The publish endpoint's own token. */
+/* The token of the publish endpoint. */
 static int
 knock_with(const char *text)
 {
@@ -309,7 +309,7 @@ test_publish_url(void **state)
 }
 
 
-/* The same, had they been compared by memcmp(). */
+/* Control: valgrind detects comparisons by memcmp(). */
 
 static void
 test_plain_equal(void **state)
@@ -351,8 +351,8 @@ test_plain_publish_url(void **state)
 }
 
 
-/* A table that a secret is the index of: a signature that nobody had said
- * goes to the client. */
+/* Control: a table indexed by a secret, and a computed signature sent to the
+ * client. */
 static void
 test_kept(void **state)
 {

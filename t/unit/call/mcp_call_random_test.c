@@ -753,7 +753,7 @@ run(uint64_t with)
     for (step = 0; step < STEPS; step++) {
         one_step();
 
-        /* a session would expire before the end: the clock stands still */
+        /* a session would expire soon: the run ends */
 
         if (d.te.now > 1700000000000ULL + 3000000) {
             break;

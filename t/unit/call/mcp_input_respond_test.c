@@ -261,8 +261,7 @@ test_too_long(void **state)
 }
 
 
-/* Each allocation fails once: the stream keeps the question as its
- * response. */
+/* An allocation fails: the client gets the question, or status 500. */
 static void
 test_without_memory(void **state)
 {

@@ -1,20 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Every way to come back to a call, with tokens that are genuine, damaged or
- * made up: nothing is read out of bounds, nothing is left behind.
+ * All resumption methods, with genuine, damaged and invented tokens: nothing
+ * is read out of bounds, nothing is left behind.
  *
- * The input is a series of requests, separated by 0xff: "G" and a target for a
- * GET, "K" and one without a session, "L" and a body for a POST to the stream's
- * URL, "P" and a body for a POST to the endpoint, "T" and one of a client that
- * knows nothing but resume tokens, "R" and what the backend answers from then
- * on, "B" and what it says in the call that was answered with an interim
- * result, "E" the same and no more. What follows 0xfe in a request is its
- * Last-Event-ID.
+ * The input is a series of requests, separated by 0xff:
  *
- * Bytes 1 to 7 stand for what calls gave to their clients: the tokens of a
+ *   G target  GET
+ *   K target  GET without a session
+ *   L body    POST to the stream's URL
+ *   P body    POST to the endpoint
+ *   T body    POST of a client that supports only resume tokens
+ *   R text    the backend's answer from now on
+ *   B text    a message of the backend in the call that got an interim result
+ *   E text    likewise, and the backend ends
+ *
+ * The bytes after 0xfe in a request are its Last-Event-ID.
+ *
+ * Bytes 1 to 7 are replaced by values that the server sent: the token of a
  * request (1), a stream's id (2) and token (3), the id of a question (4), the
- * token of a URL (5), the resume tokens of a backend (6) and our own (7).
+ * token of a URL (5), the resume token of a backend (6) and of this server
+ * (7).
  */
 
 
@@ -42,10 +48,11 @@ static char            zone[ZONE];
 static text_t          seen, body, known[8];
 static mcp_str_t       answer;
 static char            texts[2][MCP_SESSION_TEXT_MAX];
-static mcp_str_t       sessions[2];    /* knows all faces; tokens only */
-static mcp_backend_request_t  *held;   /* goes on after its interim result */
+static mcp_str_t       sessions[2];    /* [0]: supports all methods; [1]: only
+                                          tokens */
+static mcp_backend_request_t  *held;   /* continues after its interim result */
 static int             hold;
-static unsigned        randoms;        /* the last of a series */
+static unsigned        randoms;        /* the last value of a series */
 
 
 static uint64_t
@@ -268,7 +275,7 @@ request(const char *method, mcp_str_t target, mcp_str_t text, mcp_str_t who,
 }
 
 
-/* What stands behind "before", up to a quote or bracket. */
+/* Stores the text after "before", up to a quote or bracket. */
 static void
 learn(unsigned i, const char *text, const char *before)
 {
@@ -284,7 +291,7 @@ learn(unsigned i, const char *text, const char *before)
 }
 
 
-/* Sessions of one principal: [0] and [1]. */
+/* Creates session [0] or [1], both of one principal. */
 static void
 print_session(unsigned i, unsigned capabilities)
 {
@@ -394,7 +401,7 @@ start(void)
     mcp_exchange_free(x);
     run();
 
-    /* one of our own */
+    /* a token of this server */
 
     hold = 1;
     seen.len = 0;
