@@ -16,7 +16,7 @@ our $Log = <<'END';
     log_format mcp 'LOG $status [$mcp_method] [$mcp_name] [$mcp_request_id] '
         '[$mcp_session] [$mcp_session_id] [$mcp_principal] '
         '[$mcp_protocol_version] [$mcp_outcome] [$mcp_result] '
-        '[$mcp_resumed] [$mcp_events] [$mcp_face]';
+        '[$mcp_resumed] [$mcp_events] [$mcp_resume_method]';
     log_format ids 'LOG [$mcp_call] [$mcp_outcome]';
 END
 
@@ -282,7 +282,7 @@ $client->rest;
 === TEST 17: outside of an endpoint they are empty
 --- config
     location = /t {
-        return 200 "[$mcp_method$mcp_name$mcp_request_id$mcp_session$mcp_session_id$mcp_principal$mcp_protocol_version$mcp_client_capabilities$mcp_progress_token$mcp_call$mcp_publish_url$mcp_outcome$mcp_result$mcp_resumed$mcp_events$mcp_face$mcp_joined][$mcp_version]";
+        return 200 "[$mcp_method$mcp_name$mcp_request_id$mcp_session$mcp_session_id$mcp_principal$mcp_protocol_version$mcp_client_capabilities$mcp_progress_token$mcp_call$mcp_publish_url$mcp_outcome$mcp_result$mcp_resumed$mcp_events$mcp_resume_method$mcp_joined][$mcp_version]";
     }
 --- request
 GET /t

@@ -30,7 +30,8 @@
 /* X(old nginx name, new nginx name), without the dollar sign */
 #define MCP_RENAMED_VARIABLES(X)                                              \
     X("mcp_sent_method", "mcp_header_method")                                 \
-    X("mcp_sent_name", "mcp_header_name")
+    X("mcp_sent_name", "mcp_header_name")                                     \
+    X("mcp_face", "mcp_resume_method")
 
 
 #endif /* MCP_RENAMED_H_INCLUDED */

@@ -22,7 +22,7 @@ const mcp_str_t  mcp_variable_names[MCP_VARIABLE_COUNT] = {
     mcp_str("mcp_result"),
     mcp_str("mcp_resumed"),
     mcp_str("mcp_events"),
-    mcp_str("mcp_face"),
+    mcp_str("mcp_resume_method"),
     mcp_str("mcp_joined")
 };
 

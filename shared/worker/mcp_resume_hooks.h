@@ -168,7 +168,7 @@ struct mcp_resume_method_s {
 };
 
 
-/* --- what a face keeps with an exchange, and with the call made of it --- */
+/* --- state of a method, kept with an exchange and its call --- */
 
 /* Creates a method's state: size bytes, set to zero, in the arena of the
  * message. Returns NULL when out of memory. */
@@ -180,7 +180,7 @@ void *mcp_hook_state(mcp_resume_state_t *states,
     const mcp_resume_method_t *hooks);
 
 
-/* --- the hooks, of one face after the other --- */
+/* --- calls of the hooks, of one method after the other --- */
 
 int  mcp_hook_begin(mcp_worker_t *worker, mcp_call_t *call);
 void mcp_hook_tail(mcp_exchange_t *x, mcp_tail_e how);

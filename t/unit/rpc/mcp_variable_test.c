@@ -60,7 +60,7 @@ test_order(void **state)
     assert_str_is(mcp_variable_names[MCP_VARIABLE_OUTCOME], "mcp_outcome");
     assert_str_is(mcp_variable_names[MCP_VARIABLE_RESUMED], "mcp_resumed");
     assert_str_is(mcp_variable_names[MCP_VARIABLE_EVENTS], "mcp_events");
-    assert_str_is(mcp_variable_names[MCP_VARIABLE_RESUME_METHOD], "mcp_face");
+    assert_str_is(mcp_variable_names[MCP_VARIABLE_RESUME_METHOD], "mcp_resume_method");
 }
 
 
