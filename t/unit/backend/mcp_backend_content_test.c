@@ -109,7 +109,7 @@ test_prompt(void **state)
 }
 
 
-/* What grows most by being wrapped has a limit as well. */
+/* The answer that grows most by its wrapping is limited as well. */
 
 static void
 test_wrapped_limit(void **state)
@@ -130,14 +130,14 @@ test_wrapped_limit(void **state)
     assert_int_equal(play(&tm, &a, WHOLE, 0, &t), MCP_OK);
     check_transcript(&a, "whole", 0, &t);
 
-    /* replacements too */
+    /* replacement characters count, too */
 
     memset(body, 0xff, sizeof(body));
 
     assert_int_equal(play(&tm, &a, WHOLE, 0, &t), MCP_OK);
     check_transcript(&a, "replaced", 0, &t);
 
-    /* base64 never meets it */
+    /* base64 never reaches the limit */
 
     a.type = "image/png";
     a.len = 0;
@@ -255,7 +255,7 @@ test_cut(void **state)
 }
 
 
-/* Of a large error page a model sees the beginning, whole characters only. */
+/* A large error page is cut to its beginning, between two characters. */
 
 static void
 test_error_page(void **state)
@@ -270,7 +270,7 @@ test_error_page(void **state)
 
     (void) state;
 
-    /* the third of three bytes would be one too many */
+    /* the last byte of a character would exceed the limit */
 
     memset(body, 'x', sizeof(body));
     memcpy(body + 65534, "\xe2\x82\xac", 3);
@@ -288,7 +288,7 @@ test_error_page(void **state)
     assert_int_equal(play(&tm, &a, BYTES, 0, &t), MCP_OK);
     check_transcript(&a, "byte by byte", 0, &t);
 
-    /* JSON is read to its end before it is shown as text */
+    /* JSON is read completely before it becomes text */
 
     a.type = JSON;
 

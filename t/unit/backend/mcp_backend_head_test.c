@@ -194,7 +194,8 @@ test_error_of_others(void **state)
 }
 
 
-/* A limiter's answer: the model reads when to try again, and no page. */
+/* A rate limiter's answer becomes a text with the time to wait, without the
+ * page. */
 static void
 test_limit(void **state)
 {

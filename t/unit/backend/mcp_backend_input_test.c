@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Reading an answer: whole bodies, lines, events; the memory a stream holds. */
+/* Reading an answer: whole bodies, lines, events; the memory of a stream. */
 
 
 #include "backend_cases.h"
@@ -182,7 +182,7 @@ test_events(void **state)
 }
 
 
-/* A long stream: every message in order, memory bounded by what is unread. */
+/* A long stream: each message in order, memory bounded by the unread bytes. */
 
 static void
 test_long_stream(void **state)
@@ -231,7 +231,7 @@ test_long_stream(void **state)
                 assert_int_equal(msg.progress_token.raw.len, len);
                 assert_memory_equal(msg.progress_token.raw.data, number, len);
 
-                /* now and then less than all is read */
+                /* now and then only some messages are read */
 
                 if (got % 3 == 0 && pos + n < size) {
                     rc = MCP_AGAIN;
@@ -252,7 +252,7 @@ test_long_stream(void **state)
 }
 
 
-/* A stream that has grown gives its memory back while it is idle. */
+/* A stream that has grown frees its buffer while it is idle. */
 
 static void
 test_idle(void **state)
@@ -281,7 +281,7 @@ test_idle(void **state)
     assert_str_is(msg.body, PROGRESS);
     assert_int_equal(mcp_backend_read(b, &msg), MCP_AGAIN);
 
-    /* nothing but itself */
+    /* only the decoder itself is left */
 
     assert_int_equal(tm.live, 1);
 

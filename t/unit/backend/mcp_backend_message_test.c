@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Messages: responses, bare results, input_required, notifications; what is
- * wrong with them. */
+/* Messages: responses, bare results, input_required, notifications; errors in
+ * them. */
 
 
 #include "backend_cases.h"
@@ -98,7 +98,7 @@ test_json(void **state)
 }
 
 
-/* What is no object in structuredContent is seen, of a tool only. */
+/* structuredContent that is not an object is reported for tools only. */
 
 static void
 test_output(void **state)
@@ -251,7 +251,7 @@ test_notification(void **state)
 }
 
 
-/* Messages that come whole, whatever the answer itself has been. */
+/* Complete messages from elsewhere, in any state of the answer. */
 
 static void
 test_message(void **state)
@@ -280,7 +280,7 @@ test_message(void **state)
     assert_int_equal(msg.kind, MCP_BACKEND_DETACHED);
     assert_int_equal(mcp_backend_read(b, &msg), MCP_DONE);
 
-    /* the text may go before the message does */
+    /* the text may be freed before the message */
 
     assert_int_equal(mcp_backend_message(b, test_str(text), &msg), MCP_OK);
     memset(text, 'x', sizeof(text));

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* The life of a decoder: no head, ends in every state. */
+/* The life of a decoder: no head, an end in each state. */
 
 
 #include "backend_cases.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* FastCGI: what is written, and replies in any pieces. */
+/* FastCGI: requests, and replies in any pieces. */
 
 
 #include "test_env.h"
@@ -19,7 +19,7 @@ static const char *const  words[] = {
 };
 
 
-/* A record, with padding that is not zero. */
+/* Appends a record whose padding is not zero. */
 static void
 add(mcp_buf_t *b, int type, const char *text, int padding)
 {
@@ -38,8 +38,8 @@ add(mcp_buf_t *b, int type, const char *text, int padding)
 }
 
 
-/* Reads pieces of step bytes, and says what was found: the pieces of a record
- * are put together. */
+/* Reads pieces of step bytes and prints the events; the pieces of one record
+ * are joined. */
 static void
 tell(const char *data, size_t len, size_t step, mcp_buf_t *found)
 {
@@ -86,7 +86,7 @@ tell(const char *data, size_t len, size_t step, mcp_buf_t *found)
 }
 
 
-/* The same, however it is cut. */
+/* Checks the events for pieces of each size. */
 static void
 check(const mcp_buf_t *b, const char *expected)
 {
@@ -152,7 +152,7 @@ test_broken(void **state)
     test_mem_init(&tm);
     mcp_buf_init(&b, &tm.mem, 4096);
 
-    /* cut in a content, and in what pads it */
+    /* cut in the content, and in the padding */
 
     add(&b, OUT, "body", 3);
     b.len -= 4;
@@ -162,7 +162,7 @@ test_broken(void **state)
     b.len += 2;
     check(&b, " out:body");
 
-    /* of an unknown type, with a content, and without one */
+    /* records of an unknown type, with and without content */
 
     add(&b, 10, "ignored", 1);
     add(&b, 11, "", 0);
@@ -265,7 +265,7 @@ test_request(void **state)
 }
 
 
-/* Never more than there is room for. */
+/* No write beyond the end of the buffer. */
 static void
 test_room(void **state)
 {
@@ -295,8 +295,8 @@ test_room(void **state)
 }
 
 
-/* How long the head of a text is, in pieces of step bytes; 0: it does not
- * end. */
+/* Returns the length of a text's head, read in pieces of step bytes; 0: the
+ * head does not end. */
 static size_t
 head_of(const char *text, size_t step)
 {

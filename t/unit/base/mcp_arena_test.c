@@ -30,7 +30,7 @@ test_arena_alloc(void **state)
         memset(p, 1, i);
     }
 
-    /* one that is larger than a block does not waste the current block */
+    /* an allocation larger than a block does not waste the current block */
 
     p = mcp_arena_alloc(&arena, 8);
     big = mcp_arena_alloc(&arena, 100000);
@@ -51,7 +51,7 @@ test_arena_alloc(void **state)
     mcp_arena_destroy(&arena);
     assert_int_equal(tm.live, 0);
 
-    /* as good as new */
+    /* the arena can be used again */
 
     assert_non_null(mcp_arena_alloc(&arena, 1));
     mcp_arena_destroy(&arena);
@@ -59,7 +59,7 @@ test_arena_alloc(void **state)
 }
 
 
-/* Little memory is taken for little, and more blocks are larger. */
+/* The first block is small, and further blocks are larger. */
 static void
 test_arena_steps(void **state)
 {
@@ -85,8 +85,8 @@ test_arena_steps(void **state)
 
     mcp_arena_destroy(&arena);
 
-    /* one that does not fit into the first block has a larger one, in which it
-     * is not alone */
+    /* an allocation that does not fit into the first block gets a larger one,
+     * which later allocations share */
 
     assert_non_null(mcp_arena_alloc(&arena, 3000));
     assert_non_null(mcp_arena_alloc(&arena, 1000));
@@ -205,7 +205,7 @@ test_arena_dup(void **state)
     tm.fail_at = 1;
     assert_null(mcp_arena_calloc(&arena, 1));
 
-    /* it goes on after a failure */
+    /* the arena works after a failure */
 
     assert_non_null(mcp_arena_alloc(&arena, 1));
 

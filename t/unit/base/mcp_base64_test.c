@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Both alphabets, and that each value has exactly one text. */
+/* Both alphabets; each value has exactly one text. */
 
 
 #include "test_env.h"
@@ -31,7 +31,7 @@ static const struct {
     { "AAAAA", MCP_ERR_SYNTAX },
     { "Zg==", MCP_ERR_SYNTAX },
     { "Zm8=", MCP_ERR_SYNTAX },
-    { "Zh", MCP_ERR_SYNTAX },          /* bits after the last byte */
+    { "Zh", MCP_ERR_SYNTAX },          /* bits set after the last byte */
     { "Zm9", MCP_ERR_SYNTAX },
     { "Z g", MCP_ERR_SYNTAX },
     { "Zm9\n", MCP_ERR_SYNTAX },
@@ -39,7 +39,7 @@ static const struct {
     { "Zm9vYmFyZm9v", MCP_ERR_LIMIT },
 };
 
-/* Likewise for the standard alphabet. */
+/* Invalid texts in the standard alphabet. */
 static const char *const  refused_standard[] = {
     "A", "AA", "AAA", "AAAAA", "AAAAAA", "Zg", "Zm8", "Zm9vY",
     "=", "==", "===", "====", "Z===", "Zg=", "Zg===", "Zm9v=", "Zm9v====",
@@ -121,7 +121,8 @@ test_refused(void **state)
 }
 
 
-/* Of all two-character texts, those that decode are what encode prints. */
+/* Each text of two characters that decodes is the text that encoding
+ * prints. */
 static void
 test_canonical(void **state)
 {
@@ -154,7 +155,7 @@ test_canonical(void **state)
 }
 
 
-/* The same with padding, which must be there. */
+/* The same with padding, which is required. */
 static void
 test_canonical_padding(void **state)
 {

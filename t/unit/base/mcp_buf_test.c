@@ -34,7 +34,7 @@ test_buf_grow(void **state)
         assert_int_equal(buf.data[i], (char) i);
     }
 
-    /* the maximum is one, and what follows does nothing */
+    /* the maximum can be reached; further writes change nothing */
 
     mcp_buf_lit(&buf, "x");
     assert_int_equal(buf.failed, MCP_ERR_LIMIT);

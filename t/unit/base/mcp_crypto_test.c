@@ -101,9 +101,9 @@ hash_is_sha256(void **state)
 }
 
 
-/* RFC 4231, 4.2, with the purpose as the first byte of the data: a key of 32
- * bytes is the longest that is used here, and padded with zeros it is the same
- * key. */
+/* RFC 4231, 4.2, with the purpose as the first byte of the data.  The key is
+ * padded with zeros to the 32 bytes that are used here, which does not change
+ * the result. */
 static void
 mac_is_hmac(void **state)
 {
@@ -126,7 +126,8 @@ mac_is_hmac(void **state)
 }
 
 
-/* The GCM specification's test case 14, and what is not its data. */
+/* The GCM specification's test case 14, and modified texts, which are
+ * rejected. */
 static void
 cipher_is_gcm(void **state)
 {

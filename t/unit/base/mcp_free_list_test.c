@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Memory that is kept for the next one. */
+/* Freed memory that is kept for the next allocation. */
 
 
 #include "test_env.h"
@@ -28,7 +28,7 @@ test_again(void **state)
     memset(a, 'a', 128);
     memset(b, 'b', 128);
 
-    /* the last one first, for all sizes of the same step */
+    /* last freed, first used; for all sizes of one class */
 
     mem.free(mem.ctx, a);
     mem.free(mem.ctx, b);
@@ -82,7 +82,7 @@ test_sizes(void **state)
     assert_null(mem.alloc(mem.ctx, SIZE_MAX));
     mem.free(mem.ctx, NULL);
 
-    /* no more than so many are kept */
+    /* at most MCP_FREE_LIST_MAX blocks are kept */
 
     for (i = 0; i <= MCP_FREE_LIST_MAX; i++) {
         kept[i] = mem.alloc(mem.ctx, 1000);

@@ -157,7 +157,7 @@ patterns_are_wrong(void **state)
 }
 
 
-/* Patterns that explode: bounded, and no match. */
+/* Patterns with exponential backtracking: bounded, and no match. */
 static void
 limits_hold(void **state)
 {
@@ -188,7 +188,7 @@ limits_hold(void **state)
 }
 
 
-/* Without JIT all that a match needs must find its room, too. */
+/* Without JIT, a match has enough memory as well. */
 static void
 interpreter_has_room(void **state)
 {
@@ -206,7 +206,7 @@ interpreter_has_room(void **state)
                                                     sizeof(subject) }), 1);
     mcp_match_free(match);
 
-    /* keeps a place for each repetition: beyond the first 20 KiB, too */
+    /* each repetition needs memory, beyond the first 20 KiB, too */
 
     match = match_create(&tm, "~(*NO_JIT)^(?:a|b)*$");
 
@@ -313,7 +313,7 @@ fail_each(create_t create, const char *text, const char *subject)
 
         if (rc == MCP_OK) {
 
-            /* without JIT for want of memory it still has to match */
+            /* no memory for JIT: the interpreter still matches */
 
             assert_int_equal(mcp_match(match, test_str(subject)), 1);
             mcp_match_free(match);

@@ -41,7 +41,7 @@ some(void **state)
 }
 
 
-/* Each day of four centuries, as the C library has it. */
+/* Each day of four centuries, compared with the C library. */
 static void
 each_day(void **state)
 {

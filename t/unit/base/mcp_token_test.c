@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Tokens: that they verify, and that nothing else does. */
+/* Tokens: valid ones verify, others do not. */
 
 
 #include <openssl/crypto.h>
@@ -98,7 +98,7 @@ keys_are_stripped_and_counted_once(void **state)
     assert_int_equal(a.n, 1);
     assert_memory_equal(&a, &b, sizeof(a));
 
-    /* what tokens show is not a part of the key */
+    /* the key id in tokens is not a part of the key */
     assert_int_not_equal(a.id[0], a.key[0][0]);
 }
 
@@ -124,7 +124,7 @@ keys_are_limited(void **state)
 }
 
 
-/* Against an independent implementation (Python's hmac). */
+/* Compared with an independent implementation (Python's hmac). */
 static void
 token_is_as_documented(void **state)
 {
@@ -167,7 +167,7 @@ token_round_trip(void **state)
         assert_int_equal(len, lens[i]);
         assert_memory_equal(out, data, len);
 
-        /* exactly the room, and one byte less */
+        /* a buffer of the exact size, and one byte less */
 
         len = lens[i];
         assert_int_equal(mcp_token_verify(&keys, 's', token, out, &len),
@@ -292,7 +292,7 @@ token_keys_rotate(void **state)
 }
 
 
-/* Eight bits of id collide: both keys must be tried. */
+/* Both keys have the same id of eight bits: both are tried. */
 static void
 token_key_ids_collide(void **state)
 {
@@ -331,7 +331,7 @@ seal(const mcp_keys_t *keys, mcp_str_t bound, mcp_str_t data, mcp_buf_t *out)
 }
 
 
-/* What it opens to, or the error. */
+/* Opens a sealed text. Returns the result; the payload must be "is". */
 static int
 opens(test_mem_t *tm, const mcp_keys_t *keys, char purpose, mcp_str_t bound,
     mcp_str_t text, mcp_str_t is)
@@ -353,7 +353,7 @@ opens(test_mem_t *tm, const mcp_keys_t *keys, char purpose, mcp_str_t bound,
 }
 
 
-/* Against an independent implementation (Node's crypto). */
+/* Compared with an independent implementation (Node's crypto). */
 static void
 seal_is_as_documented(void **state)
 {
@@ -420,7 +420,7 @@ seal_round_trip(void **state)
                          MCP_ERR_DENIED);
     }
 
-    /* too long, and without a key */
+    /* a payload that is too long, and no key */
 
     out.len = 0;
     part = (mcp_str_t) { data, MCP_SEAL_MAX_DATA + 1 };
@@ -438,7 +438,8 @@ seal_round_trip(void **state)
 }
 
 
-/* Nothing of it shows, and the same sealed anew is another text. */
+/* A sealed text does not contain its payload, and each sealing has another
+ * text. */
 static void
 seal_hides(void **state)
 {
@@ -469,12 +470,12 @@ seal_hides(void **state)
         assert_memory_not_equal(one.data + i, raw, 8);
     }
 
-    /* behind the key's id: halves of the nonce, then what is hidden */
+    /* after the key id: the halves of the nonce, then the encrypted payload */
 
     assert_memory_not_equal(one.data + 4, two.data + 4, 4);
     assert_memory_not_equal(one.data + 36, two.data + 36, 20);
 
-    /* either half of the nonce alone makes another */
+    /* a change in either half of the nonce changes the text */
 
     for (i = 0; i < MCP_SEAL_NONCE_LEN; i += MCP_SEAL_NONCE_LEN - 1) {
         nonce[i] = 1;
@@ -537,7 +538,7 @@ seal_no_bit_is_free(void **state)
     token.len++;
     assert_true(opens(&tm, &keys, 'x', mcp_str("bound"), token, is) < 0);
 
-    /* nor is what was signed with the same key a sealed one, or the reverse */
+    /* a signed token is not a sealed one of the same key, nor the reverse */
 
     assert_true(opens(&tm, &keys, 's', mcp_null_str,
                       sign(&keys, 's', text, 60, text + 100), is) < 0);
@@ -571,7 +572,7 @@ seal_keys_rotate(void **state)
     assert_int_equal(opens(&tm, &new, 'x', mcp_null_str, text, is),
                      MCP_ERR_DENIED);
 
-    /* eight bits of id collide: both keys must be tried */
+    /* both keys have the same id: both are tried */
 
     rotating.id[0] = rotating.id[1];
     assert_int_equal(opens(&tm, &rotating, 'x', mcp_null_str, text, is),
@@ -625,7 +626,7 @@ seal_without_memory(void **state)
 }
 
 
-/* OpenSSL's allocations, which do not come from mcp_mem_t. */
+/* Allocations of OpenSSL, which do not use mcp_mem_t. */
 
 static test_mem_t  openssl_tm;
 

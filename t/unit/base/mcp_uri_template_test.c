@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* What URI templates may have become. */
+/* Regular expressions made from URI templates. */
 
 
 #include "test_env.h"
@@ -192,7 +192,7 @@ templates_are_wrong(void **state)
 }
 
 
-/* Of absurd length: an error of the configuration, not of memory. */
+/* An extremely long template: a configuration error, not a lack of memory. */
 static void
 templates_are_bounded(void **state)
 {
@@ -227,7 +227,7 @@ templates_are_bounded(void **state)
 }
 
 
-/* Templates whose regular expression has much to try: still bounded. */
+/* Templates whose regular expression backtracks a lot: the time is bounded. */
 static void
 templates_do_not_explode(void **state)
 {

@@ -8,7 +8,7 @@
 #include "base/mcp_utf8.h"
 
 
-/* Every code point there is, and what its neighbours would be. */
+/* Each code point, and invalid texts close to each. */
 static void
 test_utf8(void **state)
 {

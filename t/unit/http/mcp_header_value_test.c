@@ -12,7 +12,7 @@
 
 static const struct {
     const char  *raw;
-    const char  *plain;        /* NULL: refused */
+    const char  *plain;        /* NULL: rejected */
 } plain_cases[] = {
     { "tools/call", "tools/call" },
     { " tools/call", "tools/call" },
@@ -65,7 +65,7 @@ plain(void **state)
 
 static const struct {
     const char  *raw;
-    const char  *value;        /* NULL: refused */
+    const char  *value;        /* NULL: rejected */
 } decoded[] = {
 
     /* the examples of the specification */
@@ -86,7 +86,7 @@ static const struct {
 
     { "=?base64?PT9iYXNlNjQ/Wm05dj89?=", "=?base64?Zm9v?=" },
 
-    /* half a mark, another case, something around it: literal */
+    /* an incomplete marker, another case, or text around it: literal */
 
     { "=?base64?SGVsbG8=", "=?base64?SGVsbG8=" },
     { "=?base64?", "=?base64?" },
@@ -100,11 +100,11 @@ static const struct {
     { "=?base64?SGVsbG8=?=x", "=?base64?SGVsbG8=?=x" },
     { "=? base64?SGVsbG8=?=", "=? base64?SGVsbG8=?=" },
 
-    /* both marks, but they share a byte */
+    /* start and end of the marker share a byte */
 
     { "=?base64?=", NULL },
 
-    /* not the one text of a value */
+    /* not the canonical base64 of a value */
 
     { "=?base64?SGVsbG8?=", NULL },
     { "=?base64?SGVsbG8==?=", NULL },
@@ -124,7 +124,7 @@ static const struct {
     { "=?base64?7aCA?=", NULL },
     { "=?base64?wIA=?=", NULL },
 
-    /* bytes that a header cannot have */
+    /* bytes that a header must not contain */
 
     { "caf\xc3\xa9", NULL },
     { "a\x01", NULL },
@@ -160,7 +160,7 @@ decode(void **state)
             assert_str_is(value, decoded[i].value);
         }
 
-        /* who has memory finds the same, in two steps */
+        /* the two-step decoder has the same result */
 
         if (mcp_header_value_plain(test_str(decoded[i].raw), &value) == MCP_OK
             && mcp_header_value_is_encoded(value))
@@ -175,7 +175,7 @@ decode(void **state)
         }
     }
 
-    /* what is encoded may be any character, even NUL */
+    /* an encoded value may contain any character, even NUL */
 
     assert_int_equal(mcp_header_value_decode(&arena,
                                              mcp_str("=?base64?YQBi?="),
@@ -355,7 +355,7 @@ compare(void **state)
 }
 
 
-/* What a client makes of a string comes back from the header. */
+/* A string that a client encodes is decoded to the same string. */
 static void
 round_trip(void **state)
 {

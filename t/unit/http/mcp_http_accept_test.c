@@ -21,7 +21,7 @@ accept_one_line(void **state)
         int          sse;
     } cases[] = {
 
-        /* as clients send it */
+        /* values that clients send */
         { "application/json, text/event-stream", 1, 1 },
         { "text/event-stream, application/json", 1, 1 },
         { "application/json,text/event-stream", 1, 1 },
@@ -89,7 +89,7 @@ accept_one_line(void **state)
         { "*/*;q=0", 0, 0 },
         { "*/*;q=0, application/json", 1, 0 },
 
-        /* parameters do not count: one of a kind that accepts is enough */
+        /* parameters are ignored: one range that accepts is sufficient */
         { "application/json;v=1;q=0, application/json", 1, 0 },
         { "application/json, application/json;v=1;q=0", 1, 0 },
         { "application/json; charset=utf-8", 1, 0 },
@@ -124,7 +124,7 @@ accept_one_line(void **state)
 
     for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 
-        /* on the heap: reading on behind it shows */
+        /* on the heap, so that reading beyond the end is detected */
 
         line = test_str(cases[i].line);
         p = malloc(line.len + (line.len == 0));
@@ -160,7 +160,8 @@ accept_many_lines(void **state)
     assert_int_equal(mcp_http_accepts(lines, 3, mcp_str(SSE)), 1);
     assert_int_equal(mcp_http_accepts(lines, 2, mcp_str(SSE)), 0);
 
-    /* specific ones win over lines, too; a quote ends with its line */
+    /* the most specific range wins across lines; an open quote ends with its
+     * line */
 
     lines[0] = mcp_str("*/*");
     lines[1] = mcp_str("application/json;v=\"");

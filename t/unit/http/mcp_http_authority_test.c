@@ -8,7 +8,7 @@
 #include "mcp_http.h"
 
 
-/* What URLs may begin with. */
+/* Valid and invalid prefixes of URLs: scheme, host and port. */
 static void
 web_origins(void **state)
 {
@@ -75,7 +75,7 @@ web_origins(void **state)
 }
 
 
-/* Which form a target has, and what is left of it. */
+/* The form of a target, and the rest without scheme and authority. */
 static void
 targets(void **state)
 {
@@ -131,7 +131,7 @@ targets(void **state)
 }
 
 
-/* Server names as nginx and Apache write them. */
+/* Server names in the syntax of nginx and Apache. */
 static void
 server_names(void **state)
 {
@@ -177,7 +177,7 @@ server_names(void **state)
         { "a?c.*.example", "abc.d.example", 1 },
         { "a?c.*.example", "ac.d.example", 0 },
 
-        /* anybody can have such a name */
+        /* anybody can register a name that these match */
         { "*", "a.example", 0 },
         { "www.*", "www.evil.com", 0 },
         { "www.*", "www.*", 0 },
@@ -185,7 +185,7 @@ server_names(void **state)
         { "a.exampl?", "a.example", 0 },
         { "localhos?", "localhosx", 0 },
 
-        /* no expressions */
+        /* regular expressions match nothing */
         { "~^a", "a", 0 },
         { "~^a", "~^a", 0 },
         { "~a.example", "~a.example", 0 }
@@ -205,7 +205,7 @@ server_names(void **state)
         }
     }
 
-    /* any of them, and whatever the port */
+    /* any of several names, with any port */
 
     memset(&o, 0, sizeof(o));
     names[0] = mcp_str("~^(a|b)$");
@@ -228,7 +228,7 @@ server_names(void **state)
 }
 
 
-/* Names that somebody else cannot have bound to our address. */
+/* Hosts that no attacker can bind to this server's address. */
 static void
 hosts(void **state)
 {

@@ -9,7 +9,7 @@
 
 #define NONE  -1
 
-/* end: how long the line is up to the end of the challenge, or NONE */
+/* end: length of the line up to the end of the challenge, or NONE */
 static const struct {
     const char  *line;
     int          rc;
@@ -84,7 +84,7 @@ each(void **state)
 }
 
 
-/* Wherever a line is cut off, nothing behind it is read. */
+/* A line cut at each position: nothing after the end is read. */
 static void
 cut(void **state)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Which origins are allowed. */
+/* Allowed origins. */
 
 
 #include "test_env.h"
@@ -15,13 +15,14 @@ origins_own(void **state)
         const char  *origin;
         const char  *host;
         const char  *server_name;
-        int          elsewhere;        /* not on loopback */
+        int          elsewhere;        /* result for a server that does not
+                                          listen on loopback */
         int          loopback;
     } cases[] = {
         { "", "", "", 1, 1 },
         { "", "evil.com", "", 1, 1 },
 
-        /* the attack: a name bound anew */
+        /* the attack: DNS rebinding */
         { "http://evil.com", "evil.com", "", 0, 0 },
         { "http://evil.com:8080", "evil.com:8080", "", 0, 0 },
         { "http://evil.com", "localhost", "", 0, 0 },
@@ -31,7 +32,7 @@ origins_own(void **state)
         { "http://127.0.0.1.evil.com", "127.0.0.1.evil.com", "", 0, 0 },
         { "http://.localhost", ".localhost", "", 0, 0 },
 
-        /* what loopback trusts */
+        /* origins that are trusted on loopback */
         { "http://localhost", "localhost", "", 1, 1 },
         { "http://LocalHost:3000", "localhost:3000", "", 1, 1 },
         { "http://app.localhost", "app.localhost", "", 1, 1 },
@@ -46,7 +47,7 @@ origins_own(void **state)
           1, 1 },
         { "http://a.com", "a.com", "b.com", 0, 0 },
 
-        /* and what only looks like it */
+        /* origins that only resemble them */
         { "http://126.0.0.1", "126.0.0.1", "", 1, 0 },
         { "http://192.168.1.5:81", "192.168.1.5:81", "", 1, 0 },
         { "http://127.0.0.256", "127.0.0.256", "", 0, 0 },
@@ -130,13 +131,13 @@ origins_own(void **state)
                      cases[i].host);
         }
 
-        /* "*" switches the rule off */
+        /* "*" allows any origin */
 
         o.any = 1;
         assert_int_equal(mcp_http_origin_allowed(&o), 1);
     }
 
-    /* bytes that C strings end at */
+    /* NUL within a value */
 
     memset(&o, 0, sizeof(o));
     o.origin = mcp_str("http://a\0b");
@@ -205,7 +206,7 @@ origins_listed(void **state)
         }
     }
 
-    /* a pattern for everything takes what is an origin, and not "null" ... */
+    /* a pattern for any text allows all origins except "null" ... */
 
     assert_int_equal(mcp_match_create(&tm.mem, mcp_str("~."), &allowed[3],
                                       error, sizeof(error)), MCP_OK);
@@ -218,7 +219,7 @@ origins_listed(void **state)
     o.origin = mcp_str("null");
     assert_int_equal(mcp_http_origin_allowed(&o), 0);
 
-    /* ... which must be written down */
+    /* ... which must be configured literally */
 
     assert_int_equal(mcp_match_create(&tm.mem, mcp_str("null"), &allowed[4],
                                       error, sizeof(error)), MCP_OK);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Events as bytes; the decoder, with each input cut everywhere. */
+/* The encoder and the decoder of events; each input is split at each
+ * position. */
 
 
 #include "test_env.h"
@@ -47,11 +48,11 @@ test_print(void **state)
 }
 
 
-/* events: what comes out, one after the other, '|' behind each. */
+/* events: the decoded events, each followed by '|' */
 static const struct {
     const char  *in;
     const char  *events;
-    const char  *at_end;       /* what mcp_sse_decoder_end() adds */
+    const char  *at_end;       /* event added by mcp_sse_decoder_end() */
 } streams[] = {
     { "", "", NULL },
     { "data: a\n\n", "a|", NULL },
@@ -73,7 +74,7 @@ static const struct {
     { "\n\n\r\r\n\ndata: a\n\n\n\n", "a|", NULL },
     { "event: x\n\ndata: a\n\n", "a|", NULL },
 
-    /* comments, other fields, near misses */
+    /* comments, other fields, similar names */
     { ":\n\n: data: x\ndata: a\n:\n\n", "a|", NULL },
     { "event: ping\ndata: {}\n\ndata: a\n\n", "a|", NULL },
     { "data: {}\nevent: ping\n\ndata: a\n\n", "a|", NULL },
@@ -85,7 +86,7 @@ static const struct {
     { "datax: a\n\ndata : a\n\n data: a\n\nDATA: a\n\n", "", NULL },
     { "dat: x\n\ndat\n\nd\n\n", "", NULL },
 
-    /* the mark is skipped once, and only there */
+    /* a byte order mark is skipped once, at the start only */
     { "\xef\xbb\xbf" "data: a\n\n", "a|", NULL },
     { "\xef\xbb\xbf\xef\xbb\xbf" "data: a\n\n", "", NULL },
     { "\n\xef\xbb\xbf" "data: a\n\n", "", NULL },
@@ -121,7 +122,7 @@ decode(const char *in, size_t first, size_t n, mcp_buf_t *out,
     while (len > 0) {
         part = part < len ? part : len;
 
-        /* of its own, so that reading too far shows */
+        /* a copy of exact size, so that reading beyond the end is detected */
         copy = malloc(part);
         memcpy(copy, in, part);
 
@@ -277,7 +278,8 @@ test_consumed(void **state)
 }
 
 
-/* The limit is on data, wherever the input is cut, and it stays. */
+/* The limit applies to an event's data, for any split, and continues to
+ * apply. */
 static void
 test_limit(void **state)
 {
@@ -329,7 +331,7 @@ test_limit(void **state)
     assert_int_equal(rc, MCP_ERR_LIMIT);
     mcp_sse_decoder_free(&d);
 
-    /* one that came at once, ended or not */
+    /* a long line in one piece, with and without an end */
 
     memset(in, ':', sizeof(in));
     mcp_sse_decoder_init(&d, &tm.mem, 16);
@@ -361,7 +363,7 @@ test_memory(void **state)
 
     (void) state;
 
-    /* what fails first is what is said */
+    /* the first error is reported */
 
     test_mem_init(&tm);
     tm.fail_at = 1;
@@ -399,8 +401,9 @@ test_memory(void **state)
 }
 
 
-/* The data of an event of one line is where it came from; what is joined, or
- * came in pieces, is the decoder's, and says so. */
+/* The data of an event of one line is a slice of the input; data that was
+ * joined, or arrived in pieces, is in the decoder's buffer, which is
+ * reported. */
 static void
 test_only(void **state)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Where the fields of a text stand, as both parsers find them. */
+/* Positions of the fields in a text; both parsers agree. */
 
 
 #include "test_env.h"
@@ -24,7 +24,7 @@ static const mcp_json_field_t  fields[F_COUNT] = {
 };
 
 
-/* In the fields' order; NULL for absent. */
+/* In the order of the fields; NULL: absent. */
 static const struct {
     const char  *text;
     const char  *values[F_COUNT];
@@ -197,7 +197,7 @@ static const struct {
     { "{\"params\":{\"name\":1},\"params\":{\"name\":2}}",
       MCP_JSON_BAD_DUPLICATE, F_PARAMS, 21, BIT(F_PARAMS) },
 
-    /* a text that is not JSON is that first of all */
+    /* a text that is not JSON: the syntax error is reported first */
     { "{\"id\":1,\"id\":2", MCP_JSON_BAD_SYNTAX, 0, 14, 0 },
 };
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* yajl's memory: texts of many lengths, and what a scan leaves. */
+/* Memory for yajl: texts of many lengths, and the memory that a scan
+ * leaves. */
 
 
 #include "test_env.h"
@@ -18,7 +19,7 @@ scan(mcp_arena_t *arena, const char *text, size_t len, mcp_json_value_t *root)
 }
 
 
-/* Long tokens, whole and broken off: the parser's memory is enough. */
+/* Long tokens, complete and cut off: the parser's memory is sufficient. */
 static void
 test_long(void **state)
 {
@@ -41,7 +42,7 @@ test_long(void **state)
         n = sizes[k];
         text = malloc(n);
 
-        /* a number is whole only when all is read */
+        /* a number is complete only at the end of the text */
 
         memset(text, '7', n);
         assert_int_equal(scan(&arena, text, n, &root), MCP_OK);
@@ -73,7 +74,7 @@ test_long(void **state)
 }
 
 
-/* A scan leaves nothing in the arena, and reuses what is there. */
+/* A scan leaves nothing in the arena, and reuses its free memory. */
 static void
 test_scratch(void **state)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* What is JSON and what is not, on which both parsers agree, and where a text
- * is wrong. */
+/* Texts that are JSON, texts that are not, and the position of the error; both
+ * parsers agree. */
 
 
 #include "test_env.h"
@@ -36,7 +36,7 @@ static const char  *const bad[] = {
     "01", "-", "+1", "-a", "1.", ".5", "1.e1", "1e", "1e+", "0x10", "1a",
     "- 1", "NaN", "Infinity", "tru", "truee", "True", "nul", "fals", "'a'",
 
-    /* behind the value */
+    /* text after the value */
     "{} x", "{}{}", "{}}", "[]]", "1 2", "\"a\" tru", "\"a\" \"b", "\"a\"b",
     "{} tru", "{} \"a", "{} 1", "\"a\" 1", "1,", "\"a\",", "\"a\":",
     "true false", "null,",
@@ -73,7 +73,7 @@ scan_deep(const mcp_mem_t *mem, mcp_str_t text, unsigned max_depth,
     mcp_json_error_t   e[JSON_SCANS];
     mcp_json_value_t   root;
 
-    /* of its own, so that reading too far shows */
+    /* a copy of exact size, so that reading beyond the end is detected */
 
     copy = malloc(text.len ? text.len : 1);
     memcpy(copy, text.data, text.len);
@@ -157,7 +157,7 @@ test_grammar(void **state)
 }
 
 
-/* A text is JSON only as a whole: none of its beginnings is. */
+/* No proper prefix of a JSON text is JSON. */
 static void
 test_prefixes(void **state)
 {
@@ -241,7 +241,7 @@ test_depth(void **state)
     assert_int_equal(error.problem, MCP_JSON_BAD_DEPTH);
     assert_int_equal(error.line, 2);
 
-    /* many, one after the other, are not deep */
+    /* many values side by side are not deep */
 
     assert_int_equal(scan(&tm.mem,
                           mcp_str("[[],[],[],[],[],[],[],[],[],[],[],{}]"),
@@ -252,7 +252,7 @@ test_depth(void **state)
                      MCP_ERR_SYNTAX);
     assert_int_equal(error.problem, MCP_JSON_BAD_DEPTH);
 
-    /* deeper than the parser's stack is at first, with and without ends */
+    /* deeper than the initial stack of the parser, with and without ends */
 
     for (n = 1; n < 2000; n += 63) {
         text = malloc(6 * n + 2);

@@ -102,7 +102,7 @@ test_get(void **state)
 static const struct {
     const char  *raw;
     const char  *text;
-    size_t       len;          /* if it holds a NUL */
+    size_t       len;          /* length, for strings that contain NUL */
 } strings[] = {
     { "\"\"", "", 0 },
     { "\"abc\"", "abc", 0 },
@@ -232,8 +232,8 @@ test_get_once(void **state)
 }
 
 
-/* White space between tokens goes; strings, numbers and the order of members stay
- * byte for byte. */
+/* White space between tokens is removed; strings, numbers and the order of
+ * members stay byte for byte. */
 static void
 test_compact(void **state)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* The walk: what it accepts and refuses, wherever that stands, and where it
- * says that a text is wrong. */
+/* The scanner: accepted and rejected bytes at each position, and the position
+ * of the error. */
 
 
 #include "test_env.h"
@@ -12,12 +12,12 @@
 
 #define DEPTH  200
 
-/* What scan() returns for JSON. */
+/* The value of scan() for a JSON text. */
 #define FINE   SIZE_MAX
 
 
-/* Scans a text of its own, so that reading too far shows; both parsers agree.
- * Returns where the text is wrong. */
+/* Scans a copy of exact size with both parsers, which must agree.  Returns the
+ * position of the error. */
 static size_t
 scan(mcp_str_t text)
 {
@@ -64,7 +64,7 @@ accepted(mcp_str_t text)
     test_mem_init(&tm);
     mcp_arena_init(&arena, &tm.mem);
 
-    /* without memory of its own */
+    /* no allocation is needed */
 
     tm.fail_at = 1;
 
@@ -112,7 +112,7 @@ test_bytes(void **state)
                 text[len + 1] = '"';
                 text[at + 1] = (char) c;
 
-                /* behind a quote, or a backslash, something else is wrong */
+                /* after a quote or a backslash, the next byte is the error */
 
                 wrong = at + 1 + (c == '"' || c == '\\')
                         + (c == '\\' && at == len - 1);
@@ -128,7 +128,7 @@ test_bytes(void **state)
 }
 
 
-/* Characters of two to four bytes, cut off or not, at each place. */
+/* Characters of two to four bytes, complete and cut off, at each position. */
 static void
 test_characters(void **state)
 {
@@ -155,7 +155,7 @@ test_characters(void **state)
                 assert_true(scan((mcp_str_t) { text, at + k + 1 })
                             == (k == len ? FINE : at));
 
-                /* and with the text ending there */
+                /* the text ends within the character */
 
                 assert_int_equal(scan((mcp_str_t) { text, at + k }),
                                  k == len ? at + k : at);
@@ -207,7 +207,8 @@ test_places(void **state)
 }
 
 
-/* Memory is for what is deeper than the frame's stack, and given back. */
+/* Memory is allocated only for depths beyond the stack in the frame, and
+ * freed. */
 static void
 test_memory(void **state)
 {

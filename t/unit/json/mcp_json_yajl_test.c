@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* What yajl alone would not do: bytes that it would pass, and memory. */
+/* Additions to yajl: rejection of bytes that it accepts, and memory. */
 
 
 #include "test_env.h"
@@ -10,7 +10,7 @@
 #define DEPTH  8
 
 
-/* Where a text is wrong; mcp_json_test.c has the line, in which yajl agrees. */
+/* Positions of errors; mcp_json_test.c compares the lines with yajl's. */
 static const struct {
     const char  *text;
     size_t       offset;

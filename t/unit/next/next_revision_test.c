@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* A revision is a row: the whole core, built with two more of them, negotiates,
- * lists and refuses them as it does the others. */
+/* A revision is one row of a table: the core, built with two additional ones,
+ * negotiates, lists and rejects them like the others. */
 
 #include "core_cases.h"
 
@@ -57,14 +57,14 @@ the_next_one(void **state)
     has(a.text, "\"supported\":[\"2031-01-01\",\"2026-07-28\"]");
     client_close(&d, &a);
 
-    /* its header alone says which era a request is of */
+    /* the header alone decides on the revision's era */
 
     discover("2031-01-01", REQUEST("7", "server/discover", "{}"));
     assert_int_equal(a.status, 400);
     has(a.text, "-32602");
     client_close(&d, &a);
 
-    /* where it is not served */
+    /* the endpoint does not serve the revision */
 
     d.endpoint.revisions &= ~mcp_revision_bit(MCP_REVISION_2031_01_01);
     discover("2031-01-01", REQUEST_OF("2031-01-01"));
@@ -72,7 +72,7 @@ the_next_one(void **state)
     has(a.text, "\"supported\":[\"2026-07-28\"],\"requested\":\"2031-01-01\"");
     client_close(&d, &a);
 
-    /* no session is of it */
+    /* initialize does not negotiate the revision */
 
     client_post(&d, 0, &a, NULL,
                 REQUEST("7", "initialize",

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Two imaginary revisions, one older than all and one to come, for
+/* Two imaginary revisions, one older than all others and a future one, for
  * MCP_REVISION_EXTRA of rpc/mcp_revision.h. */
 
 

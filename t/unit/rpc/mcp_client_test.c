@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* What clients declare, and the digest of a principal. */
+/* Declared capabilities of clients, and the digest of a principal. */
 
 
 #include "test_env.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* The order of members, and the work that it takes. */
+/* Sorting of members for a digest, and the number of comparisons. */
 
 
 #include "test_env.h"
@@ -106,7 +106,7 @@ names_are_sorted_and_alike_ones_keep_their_order(void **state)
 }
 
 
-/* Names of `len` bytes that differ in the last eight, in an order that is no
+/* Writes names of `len` bytes that differ in the last eight, in no particular
  * order. */
 static size_t
 pieces_of(size_t len)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* The canonical digest of params: what it takes for the same, and what not. */
+/* The canonical digest of params: spellings with an equal digest, and params
+ * with different ones. */
 
 
 #include "test_env.h"
@@ -36,7 +37,7 @@ same(const char *a, const char *b)
 }
 
 
-/* Rows of texts that are the same among themselves, and of no other row. */
+/* Checks that the texts of a row have one digest, which no other row has. */
 static void
 check(const char *const (*rows)[6], size_t n)
 {
@@ -105,7 +106,8 @@ members_in_any_order(void **state)
 }
 
 
-/* Who reads the first of two sees something else than who reads the last. */
+/* Two members of one name in another order: a different digest, because
+ * parsers differ in the one that they use. */
 static void
 members_of_one_name(void **state)
 {
@@ -122,8 +124,8 @@ members_of_one_name(void **state)
 }
 
 
-/* A backend that ignores the case of names reads the last of them, or the
- * first. */
+/* A backend that ignores the case of names uses the first or the last of such
+ * members. */
 static void
 members_with_alike_names_in_another_order_differ(void **state)
 {
@@ -144,7 +146,7 @@ members_with_alike_names_in_another_order_differ(void **state)
         { "{\"ABCDEFGHI\":2,\"abcdefghi\":1}" },
         { "{\"a\":{\"Id\":1,\"id\":2}}" }, { "{\"a\":{\"id\":2,\"Id\":1}}" },
 
-        /* names that are not alike */
+        /* names that differ in more than case */
 
         { "{\"abcdefghi\":1,\"ABCDEFGHJ\":2}",
           "{\"ABCDEFGHJ\":2,\"abcdefghi\":1}" },
@@ -271,7 +273,7 @@ depth_is_limited(void **state)
 }
 
 
-/* Many members, in orders that are worst for some ways to sort. */
+/* Many members, in orders that are the worst for some sorting algorithms. */
 static void
 many_members(void **state)
 {
@@ -306,8 +308,8 @@ many_members(void **state)
 }
 
 
-/* An object in an object, each with enough text to be replaced by its digest:
- * what is in them still counts, and its order does not. */
+/* A nested object, each level with enough text to be replaced by its digest:
+ * its content still counts, the order of its members does not. */
 static void
 long_objects_count_like_short_ones(void **state)
 {
@@ -340,7 +342,7 @@ long_objects_count_like_short_ones(void **state)
 }
 
 
-/* Memory grows by doubling, whatever the number of members and escapes. */
+/* Memory grows by doubling, for any number of members and escapes. */
 static void
 allocations_do_not_grow_with_the_members(void **state)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* A backend's error goes to its client as it is, but for codes that a revision
- * forbids. */
+/* A backend's error is passed to the client unchanged, except for codes that
+ * the client's revision forbids. */
 
 
 #include "test_env.h"
@@ -18,7 +18,7 @@ static const struct {
     const char     *error;
     const char     *uri;
     int             code;
-    const char     *written;   /* NULL: the same */
+    const char     *written;   /* NULL: unchanged */
 } cases[] = {
     { SESSION, "{\"code\":-32002, \"message\":\"m\"}", "a:b", -32002, NULL },
     { SESSION, "{\"code\":-32042,\"message\":\"m\"}", "", -32042, NULL },
@@ -43,7 +43,7 @@ static const struct {
     { STATELESS, "{\"code\":-32099,\"message\":\"m\"}", "", -32603,
       "{\"code\":-32603,\"message\":\"m\"}" },
 
-    /* an unknown resource says which */
+    /* an unknown resource: the error contains its URI */
     { STATELESS, "{\"code\":-32002,\"message\":\"m\"}", "a:\"", -32602,
       "{\"code\":-32602,\"message\":\"m\",\"data\":{\"uri\":\"a:\\\"\"}}" },
     { STATELESS, "{\"code\":-32002,\"message\":\"m\",\"data\":1}", "a:b",
@@ -51,7 +51,7 @@ static const struct {
     { STATELESS, "{\"code\":-32002,\"message\":\"m\"}", "", -32602,
       "{\"code\":-32602,\"message\":\"m\"}" },
 
-    /* beyond all codes */
+    /* a number beyond 64 bits */
     { STATELESS, "{\"code\":-99999999999999999999,\"message\":\"m\"}", "", 0,
       NULL },
 };

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* The table is whole, and what it writes is a JSON-RPC error response. */
+/* The table of faults is complete, and each fault is written as a JSON-RPC
+ * error response. */
 
 
 #include "test_env.h"
@@ -100,7 +101,7 @@ test_table(void **state)
                          &f->stateless);
         assert_true(strlen(f->message) > 0);
 
-        /* it is written unescaped */
+        /* messages are written without escaping */
         assert_null(strpbrk(f->message, "\"\\\n"));
     }
 
@@ -155,7 +156,7 @@ test_write(void **state)
         mcp_buf_free(&buf);
     }
 
-    /* short of room, it says so */
+    /* the buffer is too small: the error is MCP_ERR_LIMIT */
 
     mcp_buf_init(&buf, &tm.mem, 60);
     mcp_fault_write(&buf, MCP_REVISION_NONE, mcp_str("1"), MCP_FAULT_PARSE,
@@ -167,7 +168,8 @@ test_write(void **state)
 }
 
 
-/* By their ids, refusals of a resumption would be the ends of calls. */
+/* A rejected resumption is an error without an id: with the id of the call it
+ * would be the response to the call. */
 static void
 test_refused(void **state)
 {

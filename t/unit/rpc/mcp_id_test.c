@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* What says the same, however it is spelled. */
+/* Comparison of request ids by value. */
 
 
 #include "test_env.h"
 #include "rpc/mcp_id.h"
 
 
-/* A row says one thing in all ways, rows say different things. */
+/* The spellings in a row are one value; different rows are different
+ * values. */
 static const char *const  rows[][6] = {
     { "0", "-0", "0.0", "0e7", "-0.000E-3" },
     { "7", "7.0", "70e-1", "0.7E1", "0.0007e+4", "7e0" },
@@ -77,7 +78,7 @@ test_same(void **state)
 }
 
 
-/* A number may be as long as a message. */
+/* A number as long as a message. */
 static void
 test_long(void **state)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* The table of methods has a row for each and finds it. */
+/* The table of methods has a row for each method, and the look-up finds it. */
 
 
 #include "test_env.h"
@@ -95,8 +95,8 @@ methods_are_found(void **state)
 }
 
 
-/* Which revisions have a method, what Mcp-Name mirrors, whose results may be
- * kept, and which may ask (2026-07-28). */
+/* The revisions that have a method, the parameter that Mcp-Name mirrors, and
+ * the methods whose results may be cached or ask questions (2026-07-28). */
 static void
 of_each_era(void **state)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* The table of reasons: complete, and the same as in the manual. */
+/* The table of reasons is complete and agrees with the manual. */
 
 
 #include <stdarg.h>
@@ -63,7 +63,8 @@ test_faults(void **state)
 }
 
 
-/* docs/operations.md has a row "| `name` | text | remedy |" for each. */
+/* docs/operations.md has a row "| `name` | text | remedy |" for each
+ * reason. */
 static void
 test_manual(void **state)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* A backend's state: it comes back as it was, with the same request only. */
+/* A backend's state: it opens unchanged, and only with the same request. */
 
 
 #include "test_env.h"
@@ -52,7 +52,7 @@ seal_with(const mcp_keys_t *with, const mcp_request_state_t *of,
 }
 
 
-/* Appends the state of book(), which expires at 1000. */
+/* Appends the sealed state of book(), which expires at 1000. */
 static mcp_str_t
 seal(mcp_buf_t *out)
 {
@@ -66,7 +66,8 @@ seal(mcp_buf_t *out)
 }
 
 
-/* What comes of it at that time; it is STATE if it opens. */
+/* Opens a state at this time.  Returns the result; an opened state must be
+ * STATE. */
 static int
 opens(const mcp_keys_t *with, const mcp_request_state_t *of, mcp_str_t text,
     uint64_t now)
@@ -136,7 +137,7 @@ comes_back(void **state)
     of = book();
     text = seal(&out);
 
-    /* a JSON string without escapes, which tells nothing */
+    /* a JSON string without escapes that does not reveal its content */
 
     assert_int_equal(text.data[0], '"');
     assert_int_equal(text.data[text.len - 1], '"');
@@ -153,7 +154,7 @@ comes_back(void **state)
 }
 
 
-/* Who writes JSON may escape any character. */
+/* The client has escaped characters of the JSON string: the state opens. */
 static void
 comes_back_escaped(void **state)
 {
@@ -203,7 +204,7 @@ expires(void **state)
 }
 
 
-/* Everything that a state is bound to, one after the other. */
+/* A state is bound to each of these properties of its request. */
 static void
 belongs_to_its_request(void **state)
 {
@@ -240,7 +241,8 @@ belongs_to_its_request(void **state)
 }
 
 
-/* Clients may write params anew, and add what a next request has. */
+/* The client may spell params in another way, and add the members of a next
+ * round. */
 static void
 params_are_the_same(void **state)
 {
@@ -288,7 +290,7 @@ params_are_the_same(void **state)
 }
 
 
-/* Whatever is wrong with a text, it is the same to its client. */
+/* The client gets the same error for each kind of invalid text. */
 static void
 garbage(void **state)
 {
@@ -333,7 +335,7 @@ garbage(void **state)
 }
 
 
-/* What was sealed for another purpose, and with nothing in it. */
+/* A token sealed for another purpose, and an empty one. */
 static void
 other_tokens(void **state)
 {
@@ -377,7 +379,7 @@ keys_rotate(void **state)
     assert_int_equal(opens(&other, &of, text, 0), MCP_ERR_DENIED);
     assert_int_equal(opens(&next, &of, text, 0), MCP_OK);
 
-    /* two keys may share an id */
+    /* both keys have the same id */
 
     next.id[0] = next.id[1];
     assert_int_equal(opens(&next, &of, text, 0), MCP_OK);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* What each revision wants of a result is there once, and what a backend wrote
- * stays as it is. */
+/* Results contain each required member of the revision once; the rest of the
+ * backend's result is unchanged. */
 
 
 #include "test_env.h"
@@ -34,13 +34,13 @@ static const struct {
     { "{\"a\":[ 1 ,{\"b\":\"\\/\"}] , \"c\":2.0}", &plain,
       "{\"a\":[ 1 ,{\"b\":\"\\/\"}],\"c\":2.0," DONE "," META "}}" },
 
-    /* a backend's own type, and one that is none */
+    /* resultType from the backend: valid, and not a string */
     { "{\"resultType\":\"complete\",\"a\":1}", &plain,
       "{\"resultType\":\"complete\",\"a\":1," META "}}" },
     { "{\"resultType\":7,\"a\":1}", &plain,
       "{\"a\":1," DONE "," META "}}" },
 
-    /* its metadata; the server's name is the server's */
+    /* _meta from the backend is kept, except for serverInfo */
     { "{\"_meta\":{\"x\":1}}", &plain,
       "{" META ",\"x\":1}," DONE "}" },
     { "{\"_meta\":{\"io.modelcontextprotocol/serverInfo\":0,\"x\":1}}", &plain,
@@ -48,7 +48,7 @@ static const struct {
     { "{\"_meta\":{ }}", &plain, "{" META "}," DONE "}" },
     { "{\"_meta\":null}", &plain, "{" DONE "," META "}}" },
 
-    /* how long it is good, and for whom */
+    /* ttlMs and cacheScope */
     { "{\"a\":1}", &caches,
       "{\"a\":1," DONE ",\"ttlMs\":70,\"cacheScope\":\"private\"," META "}}" },
     { "{}", &is_public,
@@ -66,7 +66,7 @@ static const struct {
     { "{\"resultType\":\"input_required\",\"requestState\":\"s\"}", &caches,
       "{\"resultType\":\"input_required\",\"requestState\":\"s\"," META "}}" },
 
-    /* a key has many spellings, and the first of two counts */
+    /* escapes in a member's name; the first of two members counts */
     { "{\"result\\u0054ype\":\"complete\",\"resultType\":\"other\"}", &plain,
       "{\"result\\u0054ype\":\"complete\"," META "}}" },
 };
@@ -123,7 +123,7 @@ own_results(void **state)
                   "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{" DONE "," META
                   "}}}");
 
-    /* a backend's, as it was written */
+    /* a result of a backend, unchanged */
 
     out.len = 0;
     mcp_result_head(&out, mcp_str("1"));
@@ -151,7 +151,7 @@ own_results(void **state)
                   "}}}");
     mcp_buf_free(&out);
 
-    /* short of room, it says so */
+    /* the buffer is too small: the error is reported */
 
     mcp_buf_init(&out, &tm.mem, 50);
     mcp_result_head(&out, mcp_str("1"));

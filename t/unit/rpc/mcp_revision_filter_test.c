@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* What clients of some revisions do not take is left out for them, and nothing
- * else. */
+/* Members of results that clients of some revisions do not accept are removed
+ * for these clients only. */
 
 
 #include "test_env.h"
@@ -19,10 +19,10 @@ static const struct {
     mcp_method_e    method;
     mcp_revision_e  revision;
     const char     *body;
-    const char     *result;            /* NULL: it stays as it is */
+    const char     *result;            /* NULL: unchanged */
 } cases[] = {
 
-    /* what a tool answers with */
+    /* results of tools/call */
     { MCP_METHOD_TOOLS_CALL, SESSION, "{}", NULL },
     { MCP_METHOD_TOOLS_CALL, SESSION,
       "{\"structuredContent\": {\"a\":1} }", NULL },

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* The table of revisions is complete and says what the revisions say. */
+/* The table of revisions is complete and agrees with the specifications. */
 
 
 #include "test_env.h"
@@ -109,7 +109,7 @@ never_null(void **state)
 }
 
 
-/* Tokens carry the numbers: they are for ever. */
+/* The numbers of revisions never change, because tokens contain them. */
 static void
 numbers_are_stable(void **state)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Messages: their kind, their faults, the id of an answer; batches. */
+/* Messages: their kind, their faults, the id of the response; batches. */
 
 
 #include "test_env.h"
@@ -20,11 +20,11 @@ static const struct {
     const char      *text;
     mcp_rpc_kind_e   kind;
     mcp_fault_e      fault;
-    const char      *id;       /* raw, "" for none */
+    const char      *id;       /* raw; "": no id */
     const char      *method;
 } messages[] = {
 
-    /* what is fine */
+    /* valid messages */
 
     { "{" V "\"id\":1,\"method\":\"ping\"}",
       MCP_RPC_REQUEST, MCP_FAULT_NONE, "1", "ping" },
@@ -122,7 +122,7 @@ static const struct {
     { "{" V "\"method\":\"x\",\"params\":\"y\"}",
       MCP_RPC_INVALID, MCP_FAULT_INVALID_REQUEST, "", "" },
 
-    /* one of method, result, error */
+    /* more than one of method, result and error */
 
     { "{" V "\"id\":1,\"method\":\"x\",\"result\":{}}",
       MCP_RPC_INVALID, MCP_FAULT_INVALID_REQUEST, "1", "" },
@@ -133,7 +133,7 @@ static const struct {
     { "{" V "\"result\":{}}",
       MCP_RPC_INVALID, MCP_FAULT_INVALID_REQUEST, "", "" },
 
-    /* both objects */
+    /* result and error are objects */
 
     { "{" V "\"id\":1,\"result\":null}",
       MCP_RPC_INVALID, MCP_FAULT_INVALID_REQUEST, "1", "" },
@@ -146,7 +146,7 @@ static const struct {
     { "{" V "\"id\":1,\"error\":\"x\"}",
       MCP_RPC_INVALID, MCP_FAULT_INVALID_REQUEST, "1", "" },
 
-    /* duplicates, with the id that may still be answered to */
+    /* duplicate members, with the id that the error response may have */
 
     { "{" V "\"id\":1,\"method\":\"x\",\"method\":\"x\"}",
       MCP_RPC_INVALID, MCP_FAULT_INVALID_REQUEST, "1", "" },
@@ -163,7 +163,7 @@ static const struct {
     { "{" V "\"id\":null,\"method\":\"x\",\"method\":\"x\"}",
       MCP_RPC_INVALID, MCP_FAULT_INVALID_REQUEST, "", "" },
 
-    /* names that a parser may take for a field's, because it ignores case */
+    /* names that equal a field's name except for case */
 
     { "{" V "\"id\":5,\"method\":\"x\",\"params\":{\"name\":\"a\","
       "\"Name\":\"b\"}}",
@@ -186,7 +186,7 @@ static const struct {
       "\"arguments\":{\"Name\":1,\"name\":2}}}",
       MCP_RPC_REQUEST, MCP_FAULT_NONE, "5", "x" },
 
-    /* those that nobody reads are nobody's business */
+    /* duplicates of members that the server does not read are accepted */
 
     { "{" V "\"id\":1,\"method\":\"x\",\"y\":1,\"y\":2,\"params\":{\"y\":1,"
       "\"y\":2,\"id\":1,\"arguments\":{\"name\":1,\"name\":2}}}",
@@ -419,7 +419,7 @@ test_memory(void **state)
         }
     }
 
-    /* the arena full before each step, so that it needs memory */
+    /* the arena is full before each step, so that each one allocates memory */
 
     for (k = 1; /* void */ ; k++) {
         test_mem_init(&tm);
@@ -451,7 +451,7 @@ test_memory(void **state)
 }
 
 
-/* A message in the arena is what it is elsewhere. */
+/* A message copied to the arena is read like the original. */
 static void
 test_read(void **state)
 {

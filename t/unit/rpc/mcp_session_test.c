@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Session tokens: whose they are, for how long, and what they carry. */
+/* Session tokens: their owner, their lifetime, and their content. */
 
 
 #include "test_env.h"
@@ -88,7 +88,7 @@ session_round_trip(void **state)
 
     fixture_init(&f);
 
-    /* as the header must be: visible ASCII */
+    /* visible ASCII, as the header requires */
 
     assert_int_equal(f.token.len, 76);
 
@@ -121,7 +121,8 @@ session_expires(void **state)
         { NOW + 1, NOW + 999, MCP_OK },            /* rounded up */
         { NOW + 1, NOW + 1000, MCP_ERR_NOT_FOUND },
         { 0, 0, MCP_ERR_NOT_FOUND },
-        { UINT64_MAX, NOW, MCP_OK },               /* as late as can be */
+        { UINT64_MAX, NOW, MCP_OK },               /* the latest possible
+                                                      time */
         { UINT64_MAX, 4294967294999ULL, MCP_OK },
         { UINT64_MAX, 4294967295000ULL, MCP_ERR_NOT_FOUND },
     };
@@ -179,7 +180,7 @@ session_of_others(void **state)
 
     fixture_init(&f);
 
-    /* every byte counts */
+    /* a change of any byte invalidates the token */
 
     for (i = 0; i < f.token.len; i++) {
         f.text[i] ^= 1;
@@ -201,7 +202,7 @@ session_of_others(void **state)
     f.token.len = (size_t) (end - f.text);
     assert_int_equal(parse(&f, NOW, "alice", &out), MCP_ERR_NOT_FOUND);
 
-    /* our signature under what is no session */
+    /* a valid signature of a payload that is not a session */
 
     for (i = 0; i <= sizeof(payload); i++) {
         memset(payload, 0, sizeof(payload));
@@ -234,7 +235,7 @@ session_of_others(void **state)
 }
 
 
-/* A token that was seen before counts in full, too. */
+/* A cached token is compared completely. */
 static void
 session_seen_before(void **state)
 {

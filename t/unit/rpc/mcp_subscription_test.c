@@ -51,7 +51,7 @@ test_form(void **state)
           "{\"_meta\":{\"b\":{\"c\":\"\\n\"},\"d\":null},\"a\":[1, {}],"
           "\"e\":false}");
 
-    /* an id that somebody else's subscription had */
+    /* an id from another subscription is removed */
 
     forms("{\"params\":{\"_meta\":{\"io.modelcontextprotocol\\/"
           "subscriptionId\":\"x\"}}}", "{\"_meta\":{}}");
@@ -60,7 +60,8 @@ test_form(void **state)
 }
 
 
-/* In two parts, cut anywhere, and byte by byte. */
+/* Checks the message in two parts, split at each position, and byte by
+ * byte. */
 static void
 splices(const char *text, const char *id, const char *wanted)
 {

@@ -73,7 +73,7 @@ time_is_over(void **state)
 }
 
 
-/* No byte can be another one. */
+/* A change of any byte invalidates the id. */
 static void
 others(void **state)
 {
@@ -101,7 +101,7 @@ others(void **state)
     assert_false(reads(text, NOW));
     text[len] = '\0';
 
-    /* of another purpose, or another length */
+    /* a token of another purpose, or of another length */
 
     memset(data, 0, sizeof(data));
     *mcp_token_sign(&keys, MCP_TOKEN_STREAM, data, sizeof(data), text) = '\0';

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Topics: of each list, anywhere and in a place, and of each URI. */
+/* Topics: one for each list, for all catalogs and for one, and one for each
+ * URI. */
 
 #include "test_env.h"
 
@@ -16,7 +17,7 @@ static struct {
 } all;
 
 
-/* The topic is none of those before. */
+/* Checks that the topic differs from all earlier ones. */
 static void
 is_new(const unsigned char topic[MCP_DIGEST_LEN])
 {
@@ -65,7 +66,7 @@ test_topics(void **state)
     assert_int_equal(mcp_topic_session_uri(mcp_str("test://a"), same), MCP_OK);
     assert_memory_equal(topic, same, MCP_DIGEST_LEN);
 
-    /* no URI is taken for the lists */
+    /* the topic of a URI is never that of a list */
 
     assert_int_equal(mcp_topic_uri(mcp_str("list_changed"), topic), MCP_OK);
     is_new(topic);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Which trace context is passed on, and which is dropped. */
+/* Trace contexts that are passed on, and those that are dropped. */
 
 
 #include "test_env.h"
@@ -163,7 +163,8 @@ test_baggage(void **state)
 }
 
 
-/* That of _meta goes before, and takes the other's tracestate with it. */
+/* traceparent in _meta takes precedence over the header, and so does the
+ * tracestate beside it. */
 static void
 test_meta(void **state)
 {

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Names of facts. */
+/* Names of variables. */
 
 #include "test_env.h"
 
 #include "mcp_variable.h"
 
 
-/* Each has one, of its own, that a server can make a variable of. */
+/* Each variable has a unique name that is valid in both servers. */
 static void
 test_names(void **state)
 {
@@ -64,8 +64,8 @@ test_order(void **state)
 }
 
 
-/* Backends get the stable id of a session, and what is only for logs not at
- * all. */
+/* Backends get the stable id of a session, and no variables that are only for
+ * logs. */
 static void
 test_env_names(void **state)
 {
@@ -89,7 +89,8 @@ control(const char *text, size_t len)
 }
 
 
-/* Every byte at every place of a value, in words and behind them. */
+/* Each byte at each position of a value, within machine words and after
+ * them. */
 static void
 test_control(void **state)
 {
