@@ -56,7 +56,8 @@ mcp_login_denies(mcp_str_t text)
 
 /* Fails the link if the reply is an error, and returns 1. */
 static int
-mcp_login_failed(mcp_link_t *link, const mcp_reply_t *reply, const char *what)
+mcp_login_failed(mcp_link_t *link, const mcp_reply_t *reply,
+    const char *command)
 {
     mcp_str_t  text;
 
@@ -73,11 +74,11 @@ mcp_login_failed(mcp_link_t *link, const mcp_reply_t *reply, const char *what)
     text = reply->text;
 
     if (mcp_login_denies(text)) {
-        mcp_cluster_barred(link, what, reply);
+        mcp_cluster_barred(link, command, reply);
         return 1;
     }
 
-    mcp_link_fail(link, "%s: %.*s", what,
+    mcp_link_fail(link, "%s: %.*s", command,
                   (int) (text.len < 100 ? text.len : 100), text.data);
 
     return 1;
@@ -85,9 +86,9 @@ mcp_login_failed(mcp_link_t *link, const mcp_reply_t *reply, const char *what)
 
 
 static void
-mcp_login_confused(mcp_link_t *link, const char *what)
+mcp_login_confused(mcp_link_t *link, const char *command)
 {
-    mcp_link_fail(link, "%s: not a reply of Redis", what);
+    mcp_link_fail(link, "%s: not a reply of Redis", command);
 }
 
 

@@ -147,7 +147,7 @@ int mcp_catalog_error(mcp_catalog_reader_t *r, const char *at,
  * a log. Returns MCP_ERR_CONFIG.
  */
 int mcp_catalog_error_key(mcp_catalog_reader_t *r, const char *at,
-    const char *what, mcp_str_t key);
+    const char *problem, mcp_str_t key);
 
 
 /* --- mcp_catalog_item.c --- */

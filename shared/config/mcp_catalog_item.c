@@ -379,7 +379,7 @@ static int
 mcp_catalog_insert(mcp_catalog_reader_t *r, mcp_list_e kind,
     const mcp_json_value_t *at)
 {
-    char                 what[32];
+    char                 problem[32];
     uint32_t             slot;
     mcp_catalog_set_t   *set;
     mcp_catalog_item_t  *item;
@@ -388,10 +388,10 @@ mcp_catalog_insert(mcp_catalog_reader_t *r, mcp_list_e kind,
     item = &set->items[set->n];
 
     if (mcp_catalog_lookup(set, item->key, &slot) != NULL) {
-        (void) snprintf(what, sizeof(what), "duplicate %s",
+        (void) snprintf(problem, sizeof(problem), "duplicate %s",
                         mcp_catalog_nouns[kind]);
 
-        return mcp_catalog_error_key(r, at->raw.data, what, item->key);
+        return mcp_catalog_error_key(r, at->raw.data, problem, item->key);
     }
 
     set->table[slot] = ++set->n;

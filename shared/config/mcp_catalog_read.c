@@ -57,7 +57,7 @@ mcp_catalog_error(mcp_catalog_reader_t *r, const char *at, const char *fmt,
 
 int
 mcp_catalog_error_key(mcp_catalog_reader_t *r, const char *at,
-    const char *what, mcp_str_t key)
+    const char *problem, mcp_str_t key)
 {
     char    shown[MCP_CATALOG_SHOWN + 1];
     size_t  i;
@@ -69,7 +69,7 @@ mcp_catalog_error_key(mcp_catalog_reader_t *r, const char *at,
 
     shown[i] = '\0';
 
-    return mcp_catalog_error(r, at, "%s \"%s\"", what, shown);
+    return mcp_catalog_error(r, at, "%s \"%s\"", problem, shown);
 }
 
 

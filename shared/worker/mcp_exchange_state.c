@@ -23,13 +23,13 @@ static const char *const  mcp_consumer_states[] = {
 
 static const char *const  mcp_consumer_closes[] = {
     [MCP_CONSUMER_CLOSE_NOT] = "stays open",
-    [MCP_CONSUMER_CLOSE_SOON] = "closes when its client can come back",
+    [MCP_CONSUMER_CLOSE_SOON] = "closes when its client can resume",
     [MCP_CONSUMER_CLOSE_NOW] = "closes"
 };
 
 
 static void
-mcp_exchange_log_change(mcp_exchange_t *x, const char *who, const char *what)
+mcp_exchange_log_change(mcp_exchange_t *x, const char *part, const char *change)
 {
     char                  id[9];
     const unsigned char  *call;
@@ -40,8 +40,8 @@ mcp_exchange_log_change(mcp_exchange_t *x, const char *who, const char *what)
         mcp_stream_id_short(id, call);
     }
 
-    mcp_worker_log(x->worker, MCP_LOG_DEBUG, "%s %u %s%s%s%s%s", who,
-                   x->number, what, call ? ", call " : "", call ? id : "",
+    mcp_worker_log(x->worker, MCP_LOG_DEBUG, "%s %u %s%s%s%s%s", part,
+                   x->number, change, call ? ", call " : "", call ? id : "",
                    x->answer.outcome ? ": " : "",
                    x->answer.outcome ? x->answer.outcome : "");
 }

@@ -168,8 +168,8 @@ test_write(void **state)
 }
 
 
-/* A rejected resumption is an error without an id: with the id of the call it
- * would be the response to the call. */
+/* A rejected resumption has the id of the call, like the call's response:
+ * error.data distinguishes both. */
 static void
 test_refused(void **state)
 {
