@@ -10,8 +10,8 @@
 /*
  * Parses a complete head at the beginning of *text, removes it from *text, and
  * sets status, content type and headers of the request.  Returns OK, or the
- * HTTP status for an invalid head; errors are logged under the module of that
- * index.
+ * HTTP status for an invalid head; errors are logged for the module
+ * module_index.
  */
 int mod_mcp_cgi_head(request_rec *r, mcp_str_t *text, int module_index);
 

@@ -80,7 +80,7 @@ struct mod_mcp_client_t {
     apr_bucket_brigade *head;           /* brigade of
                                            mod_mcp_stream_filter.c; NULL
                                            without that filter */
-    mod_mcp_backend_request_t *over;    /* backend request of its own
+    mod_mcp_backend_request_t *over;    /* a backend request of the client's
                                            thread, ended but not freed; or
                                            NULL */
     mod_mcp_remains_t remains;          /* parts of its freed backend

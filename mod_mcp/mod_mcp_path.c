@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * The paths of endpoints and backends.  Both are compared like those of
+ * The paths of endpoints and backends.  Both are compared like the paths of
  * <Location>, with paths from which httpd has removed escapes and dot
  * segments.
  */

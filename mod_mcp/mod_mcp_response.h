@@ -16,8 +16,8 @@ void mod_mcp_response_head(request_rec *r, const mcp_response_t *response);
 void mod_mcp_response_begin(mod_mcp_client_t *client);
 
 /*
- * Writes the body, or a piece of it.  Returns
- *   APR_EOF     all is written
+ * Writes the body, or a piece of the body.  Returns
+ *   APR_EOF     everything is written
  *   APR_EAGAIN  the socket's buffer is full (never if wait is 1)
  *   other       the connection is broken
  */
@@ -25,7 +25,7 @@ apr_status_t mod_mcp_response_step(mod_mcp_client_t *client, int wait);
 
 /*
  * Answers a request in a hook that httpd runs before handlers: calls the
- * handler of that name, after other modules have inserted and initialized
+ * handler with this name, after other modules have inserted and initialized
  * their filters.  Returns the result of the handler.
  */
 int mod_mcp_response_early(request_rec *r, const char *handler);

@@ -48,9 +48,9 @@ static int is_push(const apr_bucket *b)
 }
 
 /*
- * Returns 1 for the head of a response, which comes in a brigade of its own,
- * before the data, and should share a packet with it.  Transient data, as from
- * TLS, does not live until then.
+ * Returns 1 for the head of a response, which is passed in a separate brigade
+ * before the data, and should share a packet with the data.  Transient data,
+ * for example from TLS, does not live until then.
  */
 static int is_head(const apr_bucket_brigade *bb)
 {

@@ -2,7 +2,7 @@
 
 /*
  * Detects whether a location authenticates its clients.  An endpoint there
- * should set "mcp_principal", which tells to whom sessions belong.  The
+ * should set "mcp_principal", by which sessions have an owner.  The
  * configuration structures of other modules are private, but their tables of
  * commands contain the offset of each value.
  */

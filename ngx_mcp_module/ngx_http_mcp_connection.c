@@ -2,8 +2,8 @@
 
 /*
  * Connections without a socket. nginx processes a request only on a
- * connection, but these have no client at the other end: nobody can close
- * them, and no bytes are read or written.
+ * connection, but these have no client at the other end: they are never closed
+ * from there, and no bytes are read or written.
  */
 
 

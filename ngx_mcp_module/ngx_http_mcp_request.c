@@ -28,9 +28,9 @@ static ngx_int_t ngx_http_mcp_request_client_headers(ngx_http_request_t *r,
 
 
 /*
- * Header lines of the module itself, in front of the client's: those of
+ * Header lines of the module, in front of the client's: those of
  * mcp_forward_headers, then Host, whose value varies.  Host is last, because
- * it is left out if the client's host is unknown.
+ * it is omitted if the client's host is unknown.
  */
 static ngx_table_elt_t  ngx_http_mcp_request_headers[] = {
     { .lowcase_key = (u_char *) "content-type" },

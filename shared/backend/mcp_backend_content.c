@@ -3,7 +3,7 @@
 /*
  * Builds results: faults, and content from data that are not JSON, that is,
  * the text, images, audio and embedded resources of tools, resources and
- * prompts. JSON strings are UTF-8, whatever the backend's encoding.
+ * prompts. JSON strings are UTF-8 for each charset of a backend.
  */
 
 

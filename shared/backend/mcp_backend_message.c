@@ -76,8 +76,8 @@ static const mcp_json_field_t  mcp_backend_fields[MCP_BACKEND_F_COUNT] = {
 
 
 /*
- * The number of bytes of invalid JSON in the log, and the number of these that
- * precede the first invalid byte.
+ * The number of bytes of invalid JSON in the log, and the number of bytes
+ * among them before the first invalid one.
  */
 #define MCP_BACKEND_NEAR    60
 #define MCP_BACKEND_BEFORE  20

@@ -122,7 +122,7 @@ mcp_arena_alloc(mcp_arena_t *arena, size_t size)
         size = MCP_ARENA_ALIGN;
     }
 
-    /* larger than a block: gets one of its own; the current block is kept */
+    /* larger than a block: gets a separate block; the current one is kept */
 
     if (size > mcp_arena_rooms[MCP_ARENA_LAST]) {
         return mcp_arena_block(arena, size);

@@ -23,8 +23,7 @@
 
 
 /*
- * Fills buf from OpenSSL's generator; for a server without a generator of its
- * own.
+ * Fills buf from OpenSSL's generator; for a server that has no generator.
  *
  * Returns MCP_OK, or
  *   MCP_ERR_INTERNAL  the generator failed, or len exceeds INT32_MAX

@@ -58,7 +58,7 @@ typedef enum {
     MCP_TOKEN_STREAM = 'r',    /* signed: a position in a stream that is
                                   polled (mcp_resume_stream.c) */
     MCP_TOKEN_RESUME = 'n',    /* signed: a resume token of this server;
-                                  sealed: one that contains a backend's
+                                  sealed: a token that contains a backend's
                                   token (mcp_resume_token.c) */
     MCP_TOKEN_TASK = 't',      /* signed: a task's id (mcp_task_id.c) */
     MCP_TOKEN_STATE = 'i'      /* sealed: a backend's requestState

@@ -306,7 +306,7 @@ mcp_uri_add_expr(mcp_buf_t *regex, const mcp_uri_expr_t *e)
         break;
 
     case '.':
-        /* values may contain dots, so one part matches all of them */
+        /* values may contain dots, so one part matches all values */
         mcp_buf_lit(regex, "(?:\\." MCP_URI_SEGMENT "*)?");
         break;
 

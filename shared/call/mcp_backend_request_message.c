@@ -205,7 +205,7 @@ mcp_backend_request_result(mcp_request_t *req, const mcp_backend_msg_t *msg)
     mcp_buf_t    buf;
     mcp_fault_e  fault;
 
-    /* the user has done what the question asked for */
+    /* the user has completed the question */
 
     if (mcp_input_url_settle(req) == MCP_AGAIN) {
         return MCP_AGAIN;

@@ -309,8 +309,8 @@ mcp_call_take_policy(mcp_call_t *call)
 }
 
 
-/* Returns the ms after which the call gets a stream, whatever its backend does;
- * earlier if the stream gives its client a resume policy. */
+/* Returns the ms after which the call gets a stream even if its backend has
+ * sent nothing; less if the stream gives its client a resume policy. */
 static uint64_t
 mcp_call_stream_after(const mcp_call_t *call)
 {

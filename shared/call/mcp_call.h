@@ -159,7 +159,7 @@ struct mcp_call_s {
     unsigned char               tenant[MCP_DIGEST_LEN];  /* digest for the
                                                             client's quotas */
     mcp_policy_t                policy;
-    const unsigned char        *decisions;  /* those of the exchange; NULL:
+    const unsigned char        *decisions;  /* decisions of the exchange; NULL:
                                                none */
     mcp_exchange_t             *x;          /* exchange of the client until it
                                                streams */
@@ -185,7 +185,8 @@ struct mcp_call_s {
     uint64_t                    stream_at;  /* when the call becomes durable */
     uint64_t                    part_at;    /* when the client gets an interim
                                                response; 0: never */
-    const mcp_resume_method_t  *part_by;    /* method of that response */
+    const mcp_resume_method_t  *part_by;    /* method of the partial
+                                               response */
     uint64_t                    unattended; /* since when there is no consumer,
                                                ms; 0: there is one */
     mcp_kept_t                 *kept;       /* list of posts, oldest first */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /* Responses of a call's requests: each is the last event of its request in the
- * stream, or is kept until a waiting client gets all of them. */
+ * stream, or is kept until a waiting client gets the complete batch. */
 
 #include "call/mcp_call_internal.h"
 #include "call/mcp_request.h"

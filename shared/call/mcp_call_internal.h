@@ -137,27 +137,29 @@ int mcp_call_answers(const mcp_request_t *req, mcp_outcome_e how);
  */
 int  mcp_call_finish(mcp_request_t *req, mcp_str_t body, mcp_outcome_e how);
 
-/* As mcp_call_finish(), for a result without resultType and _meta. */
+/* Does the same as mcp_call_finish(), for a result without resultType and
+ * _meta. */
 int  mcp_call_finish_plain(mcp_request_t *req, mcp_str_t result,
     mcp_outcome_e how);
 
 int  mcp_call_finish_fault(mcp_request_t *req, mcp_fault_e fault,
     mcp_str_t detail);
 
-/* As mcp_call_finish_fault(), with error.data, which is raw JSON. */
+/* Does the same as mcp_call_finish_fault(), with error.data, which is raw
+ * JSON. */
 int  mcp_call_finish_fault_data(mcp_request_t *req, mcp_fault_e fault,
     mcp_str_t detail, mcp_str_t data);
 
-/* As mcp_call_finish_fault(), with the reason in error.data if the fault is the
- * server's or a backend's and mcp_debug is on. */
+/* Does the same as mcp_call_finish_fault(), with the reason in error.data if
+ * the fault is the server's or a backend's and mcp_debug is on. */
 int  mcp_call_finish_fault_why(mcp_request_t *req, mcp_fault_e fault,
     mcp_str_t why);
 
 /* Sets a tool result with isError, or a JSON-RPC error for other methods. */
 int  mcp_call_finish_text(mcp_request_t *req, mcp_str_t text);
 
-/* As mcp_call_finish_fault(), but without room the fault is kept and tried
- * again. */
+/* Does the same as mcp_call_finish_fault(), but keeps the fault and tries
+ * again later if there is no room. */
 void mcp_call_fail(mcp_request_t *req, mcp_fault_e fault);
 void mcp_call_hold_fault(mcp_request_t *req, mcp_fault_e fault);
 
@@ -241,8 +243,8 @@ void mcp_backend_request_deadline(mcp_request_t *req);
  * not called in the meantime. */
 void mcp_backend_request_hold(mcp_request_t *req, const mcp_backend_msg_t *msg);
 
-/* Processes the held message and those of the decoder until there are none, or
- * the stream has no room. May end the call. */
+/* Processes the held message and the messages of the decoder until there are
+ * none, or the stream has no room. May end the call. */
 void mcp_backend_request_process(mcp_request_t *req);
 
 
@@ -361,7 +363,7 @@ int  mcp_input_refuse_lacks(mcp_request_t *req, unsigned lacks);
 
 /* --- mcp_input_task.c --- */
 
-/* Stores the questions as those of a task. Returns the values of
+/* Stores the questions in the task. Returns the values of
  * mcp_call_finish(). */
 int  mcp_input_task_begin(mcp_request_t *req, const mcp_backend_msg_t *msg);
 

@@ -119,7 +119,7 @@ mcp_call_promise(const mcp_call_t *call, mcp_stream_spec_t *spec)
         return;
     }
 
-    /* the event tells the client how long it may take to resume */
+    /* the event contains the time that the client has to resume */
 
     spec->promised |= MCP_PROMISE_TIME;
 
@@ -220,7 +220,7 @@ mcp_call_create_stream(mcp_call_t *call, int promised)
 }
 
 
-/* Creates the stream with the responses so far as its first events, and with
+/* Creates the stream with the existing responses as its first events, and with
  * the client, if it is connected, as its consumer. */
 static int
 mcp_call_make_stream(mcp_call_t *call)

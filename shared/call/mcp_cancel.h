@@ -15,8 +15,8 @@
  * mcp_store_cancel() or mcp_store_value_set(). */
 int  mcp_cancel_request(mcp_exchange_t *x, mcp_str_t id);
 
-/* Records that the request of x reads the stream of another request: its id
- * cancels that one, until a newer request reads it. */
+/* Records that the request of x reads the stream of another request: the id of
+ * x cancels the other request, until a newer request reads its stream. */
 void mcp_cancel_set_alias(mcp_exchange_t *x, const mcp_stream_ref_t *ref);
 
 /*

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Responses of clients to questions of calls: finding the call in whatever
- * process a response arrives, and passing the response to it. */
+/* Responses of clients to questions of calls: finding the call, which may run
+ * in another process, and passing the response to it. */
 
 #include "call/mcp_input.h"
 #include "rpc/mcp_id.h"

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Calls that requests at other nodes join. Redis decides which of several equal
- * calls is the first: a stream that is held back until then claims that when
- * its replicator creates it in Redis. If another stream has the claim, this
- * node gets a mirror of it for the requests that join; they displace no reader.
- * The mirror fetches the events that the node queue did not bring, and reports
- * that it is read and how far, so that the owner continues.
+ * Calls that requests at other nodes join. Redis decides which of several
+ * equal calls is the first: the replicator of a held stream claims this when
+ * it creates the stream in Redis. If another stream has the claim, this node
+ * gets a mirror of the other stream for the requests that join; they displace
+ * no reader. The mirror fetches the events that the node queue did not bring,
+ * and reports its readers and their position, so that the owner continues.
  */
 
 

@@ -149,7 +149,7 @@ struct mcp_link_s {
 
     mcp_wire_t          *wire;
     mcp_buf_t            out[2];       /* output buffers: one is being written,
-                                          the other one collects new commands */
+                                          the other collects new commands */
     unsigned             writing;      /* index of the buffer that is being
                                           written */
     size_t               written;      /* number of its bytes that were

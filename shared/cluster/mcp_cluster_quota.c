@@ -2,9 +2,9 @@
 
 /*
  * The number of active calls of a session at all nodes. Redis counts them, and
- * rejects a call when its stream is to be replicated. It is queried before the
- * call starts, when it can still be rejected as at a single node, only for
- * sessions about which a broadcast has said that they have many calls.
+ * rejects a call when its stream is to be replicated. This file queries the
+ * count before the call starts, when it can still be rejected as at a single
+ * node, only for sessions that have many calls according to a broadcast.
  */
 
 

@@ -215,8 +215,8 @@ mcp_replication_forget_now(mcp_replication_t *repl)
 
 
 /* Handles a freed stream of this owner: Redis has to remove it, too. Otherwise
- * requests at other nodes would wait for it, or its data would be mistaken for
- * those of a later stream with the same id. */
+ * requests at other nodes would wait for it, or would take its data for those
+ * of a later stream with the same id. */
 static void
 mcp_replication_gone(mcp_replication_t *repl)
 {

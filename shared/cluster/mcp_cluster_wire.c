@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* hiredis parses replies and calls the functions below for their parts. A reply
- * is built in an arena of its own. hiredis's own buffer is from malloc(), which
- * cannot be changed. */
+/* hiredis parses replies and calls the functions below for their parts. A
+ * reply is built in a separate arena. hiredis's buffer comes from malloc(),
+ * which cannot be changed. */
 
 
 #include <hiredis/hiredis.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Redis's protocol, RESP version 2. This module writes commands; hiredis parses
- * replies. A reader needs a bounded amount of memory whatever a server sends,
- * and all replies have the form that is declared here. */
+/* Redis's protocol, RESP version 2. This module writes commands; hiredis
+ * parses replies. A reader needs a bounded amount of memory for any input, and
+ * all replies have the form that is declared here. */
 
 
 #ifndef MCP_CLUSTER_WIRE_H_INCLUDED

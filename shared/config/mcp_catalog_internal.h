@@ -26,7 +26,7 @@ typedef struct {
     mcp_str_t             key;         /* name, URI or URI template; the
                                           last two in normal form
                                           (mcp_uri.h) */
-    mcp_str_t             raw;         /* the item as it is in the file */
+    mcp_str_t             raw;         /* text of the item in the file */
     unsigned              private:1;   /* 1: the item has keys of this
                                           server */
     unsigned              output:1;    /* 1: a tool with an outputSchema */
@@ -156,7 +156,7 @@ int mcp_catalog_error_key(mcp_catalog_reader_t *r, const char *at,
 int mcp_catalog_is_private(mcp_str_t key);
 
 /*
- * Reads one item and appends it to the catalog's set of that kind.
+ * Reads one item and appends it to the catalog's set of this kind.
  *
  * Returns MCP_OK, or
  *   MCP_ERR_CONFIG    the item is invalid: the reader's error is the reason

@@ -75,7 +75,7 @@ static const unsigned  mcp_catalog_key_of[MCP_LIST_COUNT] = {
 };
 
 
-/* The members of one item that have been read so far. */
+/* The members of one item that have been read until now. */
 typedef struct {
     mcp_catalog_reader_t  *reader;
     mcp_list_e             kind;

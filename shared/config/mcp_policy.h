@@ -37,8 +37,8 @@ typedef enum {
 /* Times are in ms; 0 if there is none. */
 typedef struct {
     uint64_t  max_wait;        /* how long a stream is kept without a reader */
-    uint64_t  min_wait;        /* how long clients are told to wait before
-                                  they resume ("retry") */
+    uint64_t  min_wait;        /* time to wait before a client resumes
+                                  ("retry") */
     uint64_t  stream_after;
     uint64_t  close_after;
     uint64_t  task_after;      /* with MCP_TASK_AUTO: age of a call that

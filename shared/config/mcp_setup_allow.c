@@ -9,7 +9,7 @@
 
 
 /*
- * Maximum number of rules: a list of items may evaluate each of them for each
+ * Maximum number of rules: a list of items may evaluate each rule for each
  * name.
  */
 #define MCP_SETUP_ALLOW_MAX  1000

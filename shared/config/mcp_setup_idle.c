@@ -22,7 +22,7 @@ typedef struct {
     const char   *why[2];              /* reason for nginx, for Apache */
 } mcp_setup_idle_t;
 
-/* Values after those of mcp_option_e. */
+/* Values after mcp_option_e. */
 enum {
     MCP_SETUP_IDLE_SCOPES = MCP_OPTION_COUNT,
     MCP_SETUP_IDLE_AUTH,

@@ -142,7 +142,7 @@ void mcp_setup_merge_auth(mcp_setup_t *setup, const mcp_setup_t *parent);
 
 /*
  * Writes the next warning about a directive of the setup's own section that
- * has no effect. Like mcp_setup_warning(), but with a position of its own.
+ * has no effect. Like mcp_setup_warning(), but with a separate position.
  */
 int mcp_setup_warning_idle(const mcp_setup_t *setup, int apache,
     unsigned *position, char *text);

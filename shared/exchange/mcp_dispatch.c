@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Handles the message of a POST: who responds to it (the server, from
- * configuration and catalog, or a backend), and the rules for sessions and
- * batches. */
+/* Handles the message of a POST: chooses between a response of the server,
+ * from configuration and catalog, and a backend; applies the rules for
+ * sessions and batches. */
 
 #include "call/mcp_cancel.h"
 #include "call/mcp_input.h"

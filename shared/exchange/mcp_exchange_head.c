@@ -48,7 +48,7 @@ static const mcp_exchange_header_t  mcp_exchange_headers[] = {
 #define MCP_EXCHANGE_HEADERS                                                  \
     (sizeof(mcp_exchange_headers) / sizeof(mcp_exchange_header_t))
 
-/* A bit for the length of each of these names, and of "accept" and "host". */
+/* A bit for the length of each of these names, and for "accept" and "host". */
 #define MCP_EXCHANGE_LENGTHS                                                  \
     (1U << 4 | 1U << 6 | 1U << 7 | 1U << 8 | 1U << 10 | 1U << 11 | 1U << 12   \
      | 1U << 13 | 1U << 14 | 1U << 20)

@@ -15,10 +15,9 @@
                                                   values, bytes */
 
 /*
- * Stores the request's Mcp-Param-* headers: at most MCP_CATALOG_HEADERS_MAX of
- * them with MCP_EXCHANGE_PARAMS_SIZE bytes; calls with more are rejected.
- * Headers of a revision with sessions are ignored. Returns MCP_OK or
- * MCP_ERR_MEMORY.
+ * Stores the request's Mcp-Param-* headers: at most MCP_CATALOG_HEADERS_MAX
+ * with MCP_EXCHANGE_PARAMS_SIZE bytes; calls with more are rejected. Headers
+ * of a revision with sessions are ignored. Returns MCP_OK or MCP_ERR_MEMORY.
  */
 int mcp_exchange_param_read(mcp_exchange_t *x, const mcp_head_t *head);
 

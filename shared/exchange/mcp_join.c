@@ -251,7 +251,7 @@ mcp_join_is_open(const mcp_exchange_t *x, const mcp_stream_info_t *info)
 }
 
 
-/* A waiting request is woken for each event, but few of them matter. */
+/* A waiting request is woken for each event, but most events are ignored. */
 static int
 mcp_join_still(mcp_exchange_t *x)
 {

@@ -73,7 +73,7 @@ mcp_join_how(const mcp_exchange_t *x, const mcp_routing_t *v)
         || !mcp_catalog_joins(x->endpoint->catalog)
         || v->method->want != MCP_WANT_TOOL
 
-        /* a round of questions of its own, or the rest of another call */
+        /* a new round of questions, or the rest of another call */
 
         || x->msg->request_state.type != MCP_JSON_NONE
         || x->msg->input_responses.type != MCP_JSON_NONE
@@ -98,7 +98,7 @@ mcp_join_how(const mcp_exchange_t *x, const mcp_routing_t *v)
 
 
 /* Returns the name of the endpoint. In a cluster all nodes have the same name
- * for it, whatever their servers are called. */
+ * for it, even if their servers have different names. */
 static mcp_str_t
 mcp_join_endpoint(const mcp_exchange_t *x)
 {

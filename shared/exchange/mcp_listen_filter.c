@@ -20,8 +20,8 @@ enum {
 typedef struct {
     mcp_str_t    name;         /* name of the filter's member */
     unsigned     list;         /* mcp_topic_e, or one of the others */
-    mcp_list_e   kinds[2];     /* offered if the endpoint has one of these
-                                  kinds */
+    mcp_list_e   kinds[2];     /* offered if the endpoint has a list of such a
+                                  kind */
 } mcp_listen_member_t;
 
 

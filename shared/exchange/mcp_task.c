@@ -325,7 +325,7 @@ mcp_task_get(mcp_exchange_t *x, const mcp_task_t *task, mcp_buf_t *out)
 }
 
 
-/* The owner ends the task; one that is over remains unchanged. */
+/* The owner ends the task; a task that is over remains unchanged. */
 static mcp_fault_e
 mcp_task_cancel(mcp_exchange_t *x, const mcp_task_t *task, mcp_buf_t *out)
 {

@@ -318,7 +318,8 @@ mcp_http_specificity(const mcp_http_media_t *range,
 
 /*
  * The most specific range that covers the wanted type decides. Ranges may
- * differ in parameters, which are ignored: one that accepts is sufficient.
+ * differ in parameters, which are ignored: a single range that accepts is
+ * sufficient.
  */
 static void
 mcp_http_accept_line(mcp_str_t line, const mcp_http_media_t *wanted,

@@ -15,8 +15,8 @@ typedef struct {
     size_t    end;             /* offset after the challenge's last
                                   character */
     unsigned  params:1;        /* 1: it has parameters */
-    unsigned  metadata:1;      /* 1: with resource_metadata; the others
-                                  likewise */
+    unsigned  metadata:1;      /* 1: with resource_metadata; the following
+                                  fields accordingly */
     unsigned  scope:1;
     unsigned  error:1;
 } mcp_http_challenge_t;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Encodes server-sent events for clients and decodes those of backends.
+ * Encodes server-sent events for clients and decodes events of backends.
  * Streams, cursors and replay are in other files.
  */
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * A backend request: one request to a backend for one request of a call. A call
- * is detached from the client's connection and belongs to the process that runs
- * its backend requests. The glue keeps with the call whatever it needs for
- * them.
+ * A backend request: one request to a backend for one request of a call. A
+ * call is detached from the client's connection and belongs to the process
+ * that runs its backend requests. The glue keeps its data for backend requests
+ * with the call.
  */
 
 

@@ -211,8 +211,9 @@ void mcp_endpoint_policy(const mcp_endpoint_t *endpoint, mcp_str_t method,
  * stream. */
 uint64_t mcp_endpoint_stream_after(const mcp_endpoint_t *endpoint);
 
-/* Return 1 if the endpoint offers items of that kind, or completions: according
- * to its catalog or, without a catalog, if it has a default backend. */
+/* Return 1 if the endpoint offers items of this kind, or completions:
+ * according to its catalog or, without a catalog, if it has a default
+ * backend. */
 int mcp_endpoint_offers(const mcp_endpoint_t *endpoint,
     mcp_list_e kind);
 int mcp_endpoint_completes(const mcp_endpoint_t *endpoint);

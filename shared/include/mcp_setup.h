@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* The configuration of an endpoint as it is read: the allowed values, the
- * inheritance between sections, and the endpoint that results. The glue knows
- * the names of directives, reads files and provides memory. */
+/* The configuration of an endpoint while it is read: the allowed values, the
+ * inheritance between sections, and the resulting endpoint. The glue knows the
+ * names of directives, reads files and provides memory. */
 
 
 #ifndef MCP_SETUP_H_INCLUDED
@@ -132,7 +132,7 @@ int mcp_setup_has_cluster_endpoint(const mcp_setup_t *setup);
 /* Returns the place, or NULL if there is none. */
 const unsigned char *mcp_setup_catalog_key(const mcp_setup_t *setup);
 
-/* Marks all values that are set so far as values of the section itself, for
+/* Marks all values that have been set as values of the section itself, for
  * mcp_setup_warning(). link_origin is 1 if the section also has the glue's
  * mcp_link_origin. To be called before the first parent is merged. */
 void mcp_setup_mark_own(mcp_setup_t *setup, int link_origin);
@@ -214,8 +214,8 @@ int mcp_setup_fills_zone(const mcp_setup_t *setup, uint64_t size);
  * must be merged; it need not have an endpoint. */
 int mcp_setup_ends_tasks(const mcp_setup_t *setup);
 
-/* Return the number of targets of the endpoint that was created last, and one
- * of them by its index, mcp_backend_request_t.target. */
+/* Return the number of targets of the endpoint that was created last, and the
+ * target with an index, mcp_backend_request_t.target. */
 unsigned mcp_setup_targets(const mcp_setup_t *setup);
 mcp_str_t mcp_setup_target(const mcp_setup_t *setup, unsigned target);
 

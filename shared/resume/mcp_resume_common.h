@@ -95,8 +95,9 @@ int mcp_resume_fetch(mcp_exchange_t *x,
 int mcp_resume_lookup(mcp_exchange_t *x,
     const unsigned char id[MCP_STREAM_ID_LEN]);
 
-/* Sets *after to the event of Last-Event-ID, if there is one, which must be an
- * event of that stream. Returns the values of mcp_resume_cursor(). */
+/* Sets *after to the event of Last-Event-ID, if the request has this header;
+ * the event must belong to the stream. Returns the values of
+ * mcp_resume_cursor(). */
 mcp_fault_e mcp_resume_names(const mcp_exchange_t *x,
     const unsigned char id[MCP_STREAM_ID_LEN], uint64_t *after);
 

@@ -278,8 +278,8 @@ mcp_resume_link_get(mcp_exchange_t *x)
 }
 
 
-/* Reads the responses, which cannot be more than events: all must answer
- * requests of this stream. Raises *after to the last of these requests. */
+/* Reads the responses, which cannot be more than events: each must answer a
+ * request of this stream. Raises *after to the last of these requests. */
 static mcp_fault_e
 mcp_resume_link_read(mcp_exchange_t *x, mcp_str_t text,
     const mcp_stream_info_t *info, size_t *n, uint64_t *after)

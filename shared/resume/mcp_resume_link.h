@@ -52,7 +52,7 @@ int mcp_resume_link_find(mcp_exchange_t *x, mcp_resume_link_t *link,
 /* Returns the fault for a request that gets no stream. */
 mcp_fault_e mcp_resume_link_fault(int rc);
 
-/* Raises the generation of the stream, as it is stored. */
+/* Raises the stored generation of the stream. */
 void mcp_resume_link_set_generation(mcp_exchange_t *x, mcp_stream_info_t *info,
     uint32_t generation);
 

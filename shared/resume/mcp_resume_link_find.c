@@ -80,7 +80,7 @@ mcp_resume_link_open(mcp_exchange_t *x, mcp_resume_link_t *link,
 }
 
 
-/* Returns 1 if the URL of that generation is valid for the stream. */
+/* Returns 1 if a URL of this generation is valid for the stream. */
 static int
 mcp_resume_link_is_good(mcp_exchange_t *x, const mcp_resume_link_t *link,
     const mcp_stream_info_t *info)
@@ -97,7 +97,7 @@ mcp_resume_link_is_good(mcp_exchange_t *x, const mcp_resume_link_t *link,
 }
 
 
-/* Makes the stream available here, whatever node it is at. */
+/* Makes the stream available at this node, if another node has it. */
 static int
 mcp_resume_link_fetch(mcp_exchange_t *x, const mcp_resume_link_t *link,
     const unsigned char data[MCP_RESUME_LINK_LEN], mcp_stream_info_t *info)
@@ -160,8 +160,7 @@ mcp_resume_link_find(mcp_exchange_t *x, mcp_resume_link_t *link,
             (unsigned) mcp_be_get(data + MCP_RESUME_LINK_CAN, 2);
     }
 
-    /* the client has this URL: those of earlier generations are no longer
-     * valid */
+    /* the client has this URL: earlier generations are no longer valid */
 
     mcp_resume_link_set_generation(x, info, 2 * link->generation);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* The list of all resumption methods. A new one is a file of its own and a row
- * here; if clients declare it, mcp_session.c has the name of its capability. */
+/* The list of all resumption methods. Each has a file and a row here; a method
+ * that clients declare also has its capability's name in mcp_session.c. */
 
 
 #include "call/mcp_receive_broadcast.h"

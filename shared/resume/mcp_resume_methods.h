@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* The list of all resumption methods; each is a file of its own. */
+/* The list of all resumption methods. Each method has a file. */
 
 
 #ifndef MCP_RESUME_METHODS_H_INCLUDED

@@ -34,7 +34,7 @@
  * interim result is due, ms */
 #define MCP_RESUME_TOKEN_WAIT        10000
 
-/* intervals of lookups of that call, here and at another node, ms */
+/* interval of the lookups of the call at this node, and at another node, ms */
 #define MCP_RESUME_TOKEN_CHECK              50
 #define MCP_RESUME_TOKEN_CHECK_UNREACHABLE  500
 
@@ -222,8 +222,8 @@ mcp_resume_token_backend_poll(void *data)
 }
 
 
-/* Of two requests with the same token one is active, but its connection may be
- * dead: the other one waits for the fate of the call. */
+/* Two requests have the same token, and one is active, but its connection may
+ * be dead: the other one waits until the call is resumed or ends. */
 static int
 mcp_resume_token_backend_wait(mcp_exchange_t *x, mcp_resume_token_t *part,
     unsigned char *key, uint64_t now)

@@ -29,8 +29,8 @@ mcp_status_cluster_id(char text[MCP_STATUS_NODE_LEN + 1], uint64_t id)
 }
 
 
-/* Returns the name of the node's state in its cluster, as far as it is known
- * here. */
+/* Returns the name of the node's state in its cluster, from this zone's
+ * data. */
 static mcp_str_t
 mcp_status_cluster_state(const mcp_node_info_t *info)
 {

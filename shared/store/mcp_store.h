@@ -270,8 +270,8 @@ typedef struct {
 int mcp_store_format(void *region, size_t size);
 
 /*
- * Checks whether a region contains a store that this version can use as it is,
- * after a reload.
+ * Checks whether a region contains a store that this version can continue to
+ * use after a reload.
  *
  * Returns MCP_OK, or
  *   MCP_ERR_NOT_FOUND  there is no store with this layout version and size
@@ -594,7 +594,7 @@ typedef struct {
     uint64_t            seq;           /* number of its last event; 0: there is
                                           none */
     mcp_stream_state_e  state;         /* state that was set with that event */
-    uint32_t            given;         /* bit k: question k of that event has
+    uint32_t            given;         /* bit k: question k of the event has
                                           its answer */
 } mcp_store_lookup_t;
 

@@ -7,8 +7,7 @@
 #include "store/mcp_store_layout.h"
 
 
-/* Returns the number of chunks for a message; a long one has a chain of its
- * own. */
+/* Returns the number of chunks for a message; a long one has its own chain. */
 static uint32_t
 mcp_store_append_need(mcp_store_op_t *op, const mcp_store_stream_t *st,
     size_t len)

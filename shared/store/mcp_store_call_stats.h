@@ -17,7 +17,7 @@
 #include "store/mcp_outcome.h"
 
 
-/* The row for everything without a row of its own. */
+/* The row for all tools without a row. */
 #define MCP_CALL_STATS_OTHER  0
 
 #define MCP_CALL_STATS_ROWS_MAX   1024

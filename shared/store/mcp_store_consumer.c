@@ -107,7 +107,7 @@ mcp_store_consumer_take(mcp_store_op_t *op, mcp_store_stream_t *st,
     st->unattended = 0;
     mcp_store_barrier();
 
-    /* events that the client requests again did not arrive, whatever was
+    /* events that the client requests again did not arrive, although
      * written */
 
     mcp_store_stream_seen(op, st, after);

@@ -165,7 +165,7 @@ mcp_store_create_groups(mcp_store_op_t *op, const mcp_stream_spec_t *spec)
 {
     unsigned char  up[MCP_DIGEST_LEN];
 
-    /* usually they exist already, and one chunk has entries for all of them */
+    /* usually they exist already, and one chunk has all entries */
 
     return mcp_tenant_parent(spec->tenant.id, up)
            && mcp_store_entry_find(op->head, MCP_ENTRY_TENANT, 0,

@@ -68,7 +68,8 @@ mcp_store_victim_own(mcp_store_op_t *op)
 }
 
 
-/* As mcp_store_victim(), with the first two rings. */
+/* Returns the same as mcp_store_victim(), but considers only the first two
+ * rings. */
 static mcp_store_stream_t *
 mcp_store_victim_early(mcp_store_op_t *op)
 {

@@ -21,7 +21,7 @@ mcp_store_inbox_reaches(const mcp_store_stream_t *st)
 }
 
 
-/* Checks whether a stream accepts a post of that length. */
+/* Checks whether a stream accepts a post of len bytes. */
 static int
 mcp_store_inbox_admit(const mcp_store_stream_t *st, size_t len)
 {

@@ -86,8 +86,8 @@
 #define MCP_STORE_LISTENERS    2
 #define MCP_STORE_VALUES       8
 
-/* For shares: the last eighth of the room is for tenants that use little, which
- * is less than 1/128 of it. */
+/* For shares: the last eighth of the region is for tenants that use less than
+ * 1/128 of the region. */
 #define MCP_STORE_LAST         8
 #define MCP_STORE_LITTLE       128
 
@@ -155,7 +155,7 @@ typedef struct {
                                           in this chunk; 0: none */
     uint32_t  count;                   /* of the first chunk of a private chain:
                                           number of chunks */
-    uint64_t  seq;                     /* number of that first record */
+    uint64_t  seq;                     /* number of the first record */
     uint64_t  total;                   /* bytes of payload of all records before
                                           it */
     char      data[MCP_CHUNK_ROOM];
@@ -665,7 +665,7 @@ typedef struct mcp_store_head_s {
     _Atomic int64_t    counter[MCP_COUNT_MAX];
     _Atomic int64_t    refused;        /* value of REFUSED_FULL at the last
                                           report */
-    _Atomic uint64_t   refused_at;     /* time of that report; 0: none */
+    _Atomic uint64_t   refused_at;     /* time of the report, ms; 0: none */
     _Atomic uint32_t   purpose[256];   /* number of values by purpose */
     mcp_store_node_t   node;
     mcp_store_slot_t   slots[MCP_STORE_SLOTS];
@@ -1019,8 +1019,8 @@ void mcp_store_log_pass(mcp_store_head_t *head, mcp_store_pos_t *pos,
 mcp_store_record_t *mcp_store_log_record(mcp_store_head_t *head,
     mcp_store_pos_t *pos);
 
-/* Returns the bytes of payload of the records from..to, which must exist. Takes
- * the time of a seek, whatever their number. */
+/* Returns the bytes of payload of the records from..to, which must exist. The
+ * time is that of a seek, for any number of records. */
 uint64_t mcp_store_log_bytes(mcp_store_head_t *head,
     const mcp_store_log_t *log, uint64_t from, uint64_t to);
 
@@ -1609,7 +1609,7 @@ void mcp_store_sub_free(mcp_store_op_t *op, mcp_store_entry_t *e);
 /* Initializes the rows of a new region. */
 void mcp_store_call_stats_format(mcp_store_head_t *head);
 
-/* As mcp_store_call_stats_failed(), with the lock held. */
+/* Does the same as mcp_store_call_stats_failed(), with the lock held. */
 void mcp_store_call_stats_note(mcp_store_head_t *head,
     const mcp_call_stats_failure_t *failure);
 

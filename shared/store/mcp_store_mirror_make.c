@@ -186,7 +186,7 @@ mcp_store_mirror_make(mcp_store_t *store, mcp_store_making_t *making,
     if (rc == MCP_ERR_NOT_FOUND) {
         rc = mcp_store_create_end(&op, making, ref);
 
-        /* without a reader so far: it may be evicted for others from now on */
+        /* it has had no reader: it may be evicted from now on */
 
         if (rc == MCP_OK) {
             mcp_store_stream_settle(&op, mcp_store_stream(op.head,

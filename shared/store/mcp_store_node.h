@@ -150,7 +150,7 @@ int mcp_store_node_error(mcp_store_t *store, uint64_t now, uint64_t again,
     const char *text, uint64_t *suppressed);
 int mcp_store_node_well(mcp_store_t *store);
 
-/* Makes the next error be logged, whatever was logged before. */
+/* Makes the next error be logged, even if it repeats the last one. */
 void mcp_store_node_insist(mcp_store_t *store);
 
 /* Stores the list of members, whose texts must be printable. */

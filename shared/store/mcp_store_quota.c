@@ -15,9 +15,9 @@
 typedef struct {
     uint64_t  quota;                   /* a number, MCP_QUOTA_SHARE or
                                           MCP_QUOTA_OFF */
-    uint64_t  own;                     /* what the tenant uses */
-    uint64_t  n;                       /* what the tenant needs in addition */
-    uint64_t  free;                    /* what no tenant uses */
+    uint64_t  own;                     /* chunks or values of the tenant */
+    uint64_t  n;                       /* additional demand of the tenant */
+    uint64_t  free;                    /* number that is free */
     uint64_t  all;
     unsigned  times;                   /* number of tenants whose limits are
                                           added up */

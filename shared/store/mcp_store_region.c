@@ -236,7 +236,8 @@ mcp_store_enter(mcp_store_t *store, mcp_store_op_t *op)
         return MCP_ERR_INTERNAL;
     }
 
-    /* this field tells it if the lock cannot detect that its holder died */
+    /* with a lock that does not report the death of its holder, this field
+     * does */
 
     if (rc == MCP_AGAIN || op->head->holder != 0) {
         op->head->holder = store->slot + 1;

@@ -252,8 +252,8 @@ void mcp_store_replication_sent(mcp_store_t *store,
 int mcp_store_remote_consumer(mcp_store_t *store, const mcp_stream_ref_t *ref,
     uint64_t number, uint64_t after);
 
-/* As mcp_store_remote_consumer(), for a reader that still reads although it may
- * have counted as gone. */
+/* Does the same as mcp_store_remote_consumer(), for a reader that still reads
+ * although it may have counted as gone. */
 int mcp_store_remote_consumer_unchanged(mcp_store_t *store,
     const mcp_stream_ref_t *ref, uint64_t number, uint64_t after);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* The interface of the replicator: what it reads of a stream, and what it
- * acknowledges. */
+/* The interface of the replicator: reading of a stream, acknowledgement of
+ * events. */
 
 
 #include "store/mcp_store_layout.h"

@@ -11,7 +11,7 @@
 _Static_assert(sizeof(mcp_store_stream_t) <= MCP_STORE_CHUNK, "stream");
 
 
-/* Time after which a stream without a reader so far may be evicted, ms. */
+/* Time after which a stream that never had a reader may be evicted, ms. */
 #define MCP_STORE_IDLE_AFTER  10000
 
 

@@ -12,7 +12,7 @@
 #define MCP_ZONE_SECRET_LEN  48
 
 
-/* The store starts on a cache line of its own. */
+/* The store starts on a new cache line. */
 typedef struct {
     unsigned char  lock[MCP_LOCK_SIZE];
     uint64_t       size;               /* size of the store */

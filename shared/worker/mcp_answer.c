@@ -60,7 +60,7 @@ mcp_answer_fault(mcp_exchange_t *x, mcp_fault_e fault, mcp_str_t id,
 }
 
 
-/* Counts a fault that has a counter of its own, and adds Retry-After if it is
+/* Counts a fault that has a counter, and adds Retry-After if the fault is
  * temporary. */
 static void
 mcp_answer_fault_note(mcp_exchange_t *x, mcp_fault_e fault)

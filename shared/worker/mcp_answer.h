@@ -18,7 +18,7 @@ void mcp_answer_header(mcp_exchange_t *x, mcp_str_t name, mcp_str_t value);
 int mcp_answer_status(mcp_exchange_t *x, int status);
 
 /* Responds with 200 and x->answer.out as JSON. Returns MCP_OK, or the error of
- * that buffer. */
+ * the buffer. */
 int mcp_answer_json(mcp_exchange_t *x);
 
 /* Responds with a fault, which is counted and logged. id and detail may be

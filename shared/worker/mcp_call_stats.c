@@ -4,8 +4,8 @@
 #include "worker/mcp_call_stats.h"
 
 
-/* The rows of one place: those of its items, by index, and those of all
- * others. */
+/* The rows of one catalog: a row for each item, by index, and one for all
+ * other names. */
 struct mcp_call_stats_entry_s {
     mcp_call_stats_entry_t  *next;
     unsigned char            catalog_key[MCP_DIGEST_LEN];

@@ -14,7 +14,7 @@
 #include "worker/mcp_call_stats.h"
 
 
-#define MCP_CATALOG_CHANGE_STAY   5000  /* maximum time of that wait, ms */
+#define MCP_CATALOG_CHANGE_STAY   5000  /* maximum time of the wait, ms */
 #define MCP_CATALOG_CHANGE_CHECK  50
 
 /* Maximum number of digests; beyond it the oldest are removed. */

@@ -54,7 +54,7 @@ mcp_consumer_arm(mcp_exchange_t *x)
 void
 mcp_consumer_ready(mcp_exchange_t *x)
 {
-    /* the pull reads the store whatever its cause */
+    /* each pull reads the store, whatever woke the consumer */
 
     x->reader.cursor.all = 0;
 

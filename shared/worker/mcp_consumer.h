@@ -75,8 +75,8 @@ void mcp_consumer_leave(mcp_exchange_t *x);
  * values of mcp_store_read(), or MCP_ERR_MEMORY. */
 int mcp_consumer_fetch(mcp_exchange_t *x, mcp_buf_t *events);
 
-/* The hook "read" for a request that has joined the call of another one: events
- * of the log without ids, and the response with the id of that request. */
+/* The hook "read" for a request that has joined a call: events of the log
+ * without ids, and the response with the id of the joining request. */
 int mcp_consumer_copy(mcp_exchange_t *x);
 
 /* Returns 1 if mcp_close_after may close the connection: the client's revision

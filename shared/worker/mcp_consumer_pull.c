@@ -165,7 +165,7 @@ mcp_consumer_flush(mcp_exchange_t *x, char *p, char *end)
 }
 
 
-/* Reads further events, or those of its resumption method. */
+/* Reads further events of the log, or of the consumer's resumption method. */
 static int
 mcp_consumer_read(mcp_exchange_t *x, char *p, size_t cap, size_t *len)
 {
@@ -255,7 +255,7 @@ mcp_consumer_yield(mcp_exchange_t *x, char *p)
 
     mcp_consumer_tail(x, MCP_TAIL_TAKEN);
 
-    /* within an event it would become a part of that */
+    /* within an event, the comment would become a part of the event */
 
     if (x->answer.out.len || x->reader.cursor.done
         || mcp_store_info(x->worker->store, &x->reader.ref, &info) != MCP_OK)

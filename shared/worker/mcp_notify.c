@@ -36,7 +36,7 @@ static const mcp_json_field_t  mcp_notify_fields[MCP_NOTIFY_FIELDS] = {
 /* The receivers of a notification. */
 typedef struct {
     mcp_publish_to_t         to;
-    const mcp_stream_ref_t  *only;     /* NULL: all of them */
+    const mcp_stream_ref_t  *only;     /* NULL: all streams */
 } mcp_notify_to_t;
 
 

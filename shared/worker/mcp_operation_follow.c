@@ -6,7 +6,7 @@
 #include "worker/mcp_operation_internal.h"
 
 
-/* Removes a finished operation from those of x. */
+/* Removes a finished operation from the list of x. */
 static void
 mcp_operation_remove(mcp_exchange_t *x, mcp_operation_t *op)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Exchanges that wait until other nodes have a stream of this node, or an event
- * of that: with a finished response, or with a call that is to be started. */
+/* Exchanges that wait until other nodes have a stream of this node, or an
+ * event in it: with a finished response, or with a call that is to be
+ * started. */
 
 
 #include "worker/mcp_answer.h"

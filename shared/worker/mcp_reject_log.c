@@ -12,7 +12,7 @@
                                            client */
 
 
-/* An Origin equal to the request's host is not trusted because of that host
+/* An Origin that equals the request's host is not trusted for this reason
  * alone: see mcp_http_origin_allowed(). */
 static const char *
 mcp_reject_log_origin(const mcp_exchange_t *x)

@@ -37,7 +37,7 @@ typedef enum {
  * NULL for the group; a method inside it has all hooks of the group. */
 
 
-/* A method with a URL of its own. */
+/* A method with URLs. */
 typedef struct {
 
     unsigned        wanted_by;         /* MCP_CLIENT_... bits: see
@@ -73,8 +73,8 @@ typedef struct {
  * (see below). */
 typedef struct {
 
-    /* MCP_CLIENT_... bits: a request whose client has declared none of them
-     * does not concern the method */
+    /* MCP_CLIENT_... bits: the method ignores requests whose client has
+     * declared none of these bits */
     unsigned        wanted_by;
 
     /* Handles a request for a backend that is the only message of its POST.
@@ -109,7 +109,7 @@ typedef struct {
 } mcp_resume_call_t;
 
 
-/* A method whose clients do not read the log as it is. */
+/* A method whose clients do not read the log unchanged. */
 typedef struct {
 
     /* Replaces mcp_store_read() for a consumer with x->resumption set to this
@@ -200,8 +200,8 @@ void mcp_hook_failed(mcp_resume_state_t *states, mcp_request_t *req);
 
 int  mcp_hook_stays(mcp_exchange_t *x);
 
-/* Starts the cluster operations that the response to a message needs, for
- * whatever method it belongs to. */
+/* Starts the cluster operations that the response to a message needs, for a
+ * message of any method. */
 int  mcp_hook_handle_method(mcp_exchange_t *x, const mcp_rpc_t *msg);
 
 /* Returns the resumption method to which a JSON-RPC method belongs, if the

@@ -95,8 +95,8 @@ struct mcp_worker_s {
     mcp_call_stats_entry_t            *tallies; /* rows of the call statistics,
                                                    see mcp_call_stats.h */
     mcp_call_stats_entry_t            *tallied; /* the row used last */
-    unsigned                           exchanges;      /* number of exchanges so
-                                                          far */
+    unsigned                           exchanges;      /* number of exchanges
+                                                          since the start */
     mcp_notify_part_t                 *notify;  /* queue of notifications, see
                                                    mcp_notify_slice.h */
     mcp_notify_part_t                 *notify_last;
