@@ -228,7 +228,7 @@ worker_read(worker_t *w, entry_t *e)
                      (unsigned) (draw(&w->seed) % 20), &rc);
 
     if (seq < 0 && rc != MCP_ERR_NOT_FOUND) {
-        worker_fail(w, "events are not what was written", cursor.seq);
+        worker_fail(w, "events differ from those written", cursor.seq);
     }
 
     if (draw(&w->seed) % 4) {
@@ -351,7 +351,7 @@ worker_copy(worker_t *w, entry_t *own)
         if (raw[i].len != len
             || memcmp(buf + raw[i].offset, want, len) != 0)
         {
-            worker_fail(w, "what is copied is not what was written",
+            worker_fail(w, "copied events differ from those written",
                         raw[i].seq);
         }
     }
@@ -388,7 +388,7 @@ worker_mirror_read(worker_t *w, const mcp_stream_info_t *info)
                    (unsigned) (draw(&w->seed) % 20), &rc) < 0
         && rc != MCP_ERR_NOT_FOUND)
     {
-        worker_fail(w, "a mirror's events are not what was written",
+        worker_fail(w, "a mirror's events differ from those written",
                     cursor.seq);
     }
 
@@ -658,7 +658,7 @@ check_entry(mcp_store_t *store, entry_t *e)
 
         if (rc == MCP_AGAIN || rc == MCP_DONE) {
             if (seq < 0 || (uint64_t) seq != info.last_seq) {
-                fail_msg("events are not what was written");
+                fail_msg("events differ from those written");
             }
 
         } else if (rc != MCP_ERR_DENIED && rc != MCP_ERR_NOT_FOUND

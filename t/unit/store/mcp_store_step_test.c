@@ -789,7 +789,7 @@ scene_check(const operation_t *op, const scene_t *scene, void *copy,
             || check_read(&store, &info.ref, 9, &cursor, 1000, &rc)
                != (int64_t) info.last_seq)
         {
-            fail_msg("%s, step %lu: stream %u is not what was written",
+            fail_msg("%s, step %lu: stream %u has other events",
                      op->name, step, i);
         }
 
