@@ -16,7 +16,7 @@ const run = promisify(execFile);
 
 // waits until f() is true, and returns what it is
 
-export async function until(f, { limit = 20000, hint = f } = {}) {
+export async function until(f, { limit = 60000, hint = f } = {}) {
     const end = performance.now() + limit;
 
     for (;;) {
