@@ -568,11 +568,12 @@ int mcp_store_join(mcp_store_t *store, const mcp_stream_ref_t *ref,
 
 
 /*
- * --- tasks: calls that nobody reads and everybody may look at ---
+ * --- tasks ---
  *
- * A task's stream is kept until a fixed time, is never evicted before, and
- * counts as one of its party's until then.  Of its events only the last one is
- * kept, so that no limit ever stops its owner.
+ * The stream of a task is kept until a fixed time, is not evicted before if
+ * the task has a principal, and counts as a stream of its tenant until then.
+ * Any process may poll the task. Of its events only the last one is kept, so
+ * the owner never waits for room within the stream's limits.
  */
 
 /* The maximum number of questions in one event of a task. */

@@ -203,11 +203,11 @@ void mcp_store_behind(mcp_store_t *store, const mcp_stream_ref_t *ref,
 
 
 /*
- * --- what comes to it from outside ---
+ * --- client input from other nodes ---
  *
- * Posts that clients bring to whatever machine are numbered, from 1 on, and
- * arrive at the stream itself with their numbers.  Of a stream that is neither
- * shared nor a mirror nothing of this is noted.
+ * Posts of clients at any node are numbered from 1 on, and arrive at the
+ * stream with their numbers. The functions have no effect on a stream that is
+ * neither replicated nor a mirror.
  */
 
 /* Announces client input with that number: until it has arrived, the stream
@@ -230,10 +230,10 @@ void mcp_store_replication_sent(mcp_store_t *store,
 
 
 /*
- * --- its consumer, when that is on another machine ---
+ * --- a consumer at another node ---
  *
- * All who have ever begun to read a stream, anywhere, are numbered, and the
- * latest one is the consumer.
+ * All readers of a stream, at any node, are numbered in the order in which
+ * they began to read. The latest one is the consumer.
  */
 
 /* The consumer_slot of a stream whose consumer is at another node; its handle
@@ -280,20 +280,21 @@ void mcp_store_remote_consumer_joined(mcp_store_t *store,
 
 
 /*
- * --- mirrors: where a stream of another machine is read ---
+ * --- mirrors: the copies of streams of other nodes ---
  *
- * A mirror is a stream without an owner.  Its events come from outside, with
- * their numbers, and nothing is published to it.  The process that named its
- * reader last is its feeder, and takes the place of the copier: it is woken
- * when more is known than is here, when there is room again, when something was
- * sent or confirmed, when the consumer came or left, and when the mirror is
- * gone.  It reads all of that from mcp_store_copying().  When it dies the
- * consumer's process takes its place, if that is another one; or the mirror
- * stays without a feeder.
+ * A mirror is a stream without an owner. Its events arrive from other nodes,
+ * with their numbers, and no local process publishes to it. The process that
+ * passed the number of the latest reader feeds the mirror, in the role of the
+ * replicator. It is woken if more events are known than the mirror has, if
+ * there is room again, if an event was sent or confirmed, if the consumer
+ * attached or left, and if the mirror was freed; it reads these conditions
+ * from mcp_store_replication_state(). If the feeding process dies, the
+ * consumer's process replaces it, unless both are the same process: then no
+ * process feeds the mirror.
  *
- * Who reads the mirror finds what is here; a state counts when all events
- * before it are here.  Nobody can post to it, or cancel.  Without a consumer it
- * may be evicted, and is freed after half a minute.
+ * A reader gets the events that the mirror has; a state counts when all events
+ * before it have arrived. A mirror accepts neither posts nor cancellations.
+ * Without a consumer it may be evicted, and is freed after half a minute.
  */
 
 /*
