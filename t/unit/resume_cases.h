@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* What the tests of faces have in common: sessions that know them, and what
- * they read out of streams. */
+/* Helpers for the tests of resumption methods: sessions that declare the
+ * methods, and values that are read out of streams. */
 
 
 #ifndef FACE_CASES_H_INCLUDED
@@ -13,7 +13,7 @@
 
 #define INPUT  "\"sampling\":{},\"elicitation\":{},\"roots\":{}"
 
-/* Whatever is wrong with a token. */
+/* The error for every invalid token. */
 #define REFUSED  "\"error\":{\"code\":-32602,"                                \
                  "\"message\":\"Unknown or expired resume token\","           \
                  "\"data\":{\"resume\":\"refused\"}}"
@@ -24,8 +24,8 @@ static char  stream[64] __attribute__((unused));
 static char  other[MCP_SESSION_TEXT_MAX] __attribute__((unused));
 
 
-/* What a's first events say of coming back: the token, and the stream's id if
- * they name it; 0 if they say nothing. */
+/* Copies the resume token, and the stream id if there is one, from a's first
+ * events to "token" and "stream". Returns 0 if a has received no token. */
 static inline int
 told(void)
 {
@@ -43,7 +43,8 @@ told(void)
 }
 
 
-/* A call that is durable, with n messages behind its first events. */
+/* Starts a call that becomes durable; its backend sends n messages after the
+ * first events. */
 static inline mcp_backend_request_t *
 durable(int n)
 {
@@ -62,7 +63,8 @@ durable(int n)
 }
 
 
-/* A call of a principal's, in a session of its own, that has said one thing. */
+/* Starts a call of a principal, in a new session, whose backend sends one
+ * message. */
 static inline mcp_backend_request_t *
 call_as(const char *principal, const char *capabilities)
 {
@@ -79,7 +81,8 @@ call_as(const char *principal, const char *capabilities)
 }
 
 
-/* A POST, with Last-Event-ID if there is one; it stays open. */
+/* Sends a POST, with Last-Event-ID if "last" is not NULL, and leaves the
+ * connection open. */
 static inline void
 post_after(unsigned process, client_t *c, const char *of, const char *body,
     const char *last)
@@ -94,7 +97,8 @@ post_after(unsigned process, client_t *c, const char *of, const char *body,
 }
 
 
-/* More than stream_buffer keeps, of a call whose consumer reads all of it. */
+/* Sends n messages of more than 900 bytes each, more than stream_buffer, for a
+ * call whose consumer reads them all. */
 static inline void
 flood(mcp_backend_request_t *breq, int n)
 {
@@ -110,8 +114,8 @@ flood(mcp_backend_request_t *breq, int n)
 }
 
 
-/* What comes in place of "all" messages that were progress: those that are
- * kept, and behind the first bytes how many are not. */
+/* Checks a stream that lost some of its "all" progress messages: in front of
+ * the remaining ones, a message counts the missing ones. */
 static inline void
 told_of_gap(const char *text, int all)
 {
@@ -133,7 +137,8 @@ told_of_gap(const char *text, int all)
 }
 
 
-/* Everything that a token may be changed to is refused like that. */
+/* Changes the k-th character of a token, or appends one; the result must be
+ * refused. */
 static inline void
 mangle(const char *good, char *bad, size_t k)
 {
@@ -148,7 +153,8 @@ mangle(const char *good, char *bad, size_t k)
 }
 
 
-/* Backends fail, and what is kept for who might come back goes, too. */
+/* Lets all backends fail, and waits until the streams of their calls have
+ * expired. */
 static inline void
 give_up(unsigned ms)
 {
@@ -163,7 +169,8 @@ give_up(unsigned ms)
 }
 
 
-/* Whatever fails, nothing is left behind; f does the same again each time. */
+/* Calls f with the first, second, ... allocation failing, until f needs no
+ * more allocations. f must leave nothing behind. */
 static inline void
 fail_each(void (*f)(void))
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* What faces have in common: methods only for those who know them, numbers,
- * tokens; and what a tool's own policy makes of its calls. */
+/* Tests of rules that all resumption methods share: start of the stream,
+ * times, tokens, and the policies of single tools. */
 
 #include "resume_cases.h"
 
@@ -13,8 +13,9 @@
 #define TOOL   "\"inputSchema\":{\"type\":\"object\"}"
 
 
-/* Who is told how to come back is told soon; all others when their call has
- * become slow.  What is answered before is plain JSON, and was never stored. */
+/* A stream that begins with resume information starts after mcp_policy_after
+ * (50 ms), any other one after mcp_stream_after (1000 ms). A call that is
+ * answered earlier gets plain JSON and is never stored. */
 static void
 test_told_soon(void **state)
 {
@@ -63,7 +64,7 @@ test_told_soon(void **state)
         quiet();
     }
 
-    /* at once; or a tool whose calls are streams before that */
+    /* mcp_policy_after 0; then mcp_stream_after below mcp_policy_after */
 
     d.endpoint.link = 0;
     d.endpoint.max_wait = 60000;
@@ -172,7 +173,8 @@ use_catalog(const char *text)
 }
 
 
-/* Nobody who did not ask sees a byte of it. */
+/* A client that declared no resumption method receives no resume
+ * information. */
 static void
 test_quiet(void **state)
 {
@@ -200,7 +202,8 @@ test_quiet(void **state)
 }
 
 
-/* A tool's own times: one is a stream at once, the other stays plain. */
+/* x-mcp-stream-after of two tools: with 0 the call is a stream at once, with
+ * 20 it stays plain for 19 seconds. */
 static void
 test_tool_policy(void **state)
 {
@@ -229,7 +232,7 @@ test_tool_policy(void **state)
     driver_wait(&d, 19000);
     assert_int_equal(a.streaming, 0);
 
-    /* a cancellation finds it all the same, though it has no stream yet */
+    /* a cancellation at another process ends a call without a stream */
 
     cancel(1, session, "8");
     driver_wait(&d, 2000);
@@ -279,7 +282,7 @@ test_not_resumable(void **state)
     a.slow = 1;
     breq = d.jobs[0];
     mcp_backend_request_head(breq, 200, mcp_str("application/x-ndjson"));
-    assert_int_equal(fill(breq), 3);        /* one of them is held */
+    assert_int_equal(fill(breq), 3);        /* 2 are stored, 1 waits */
     client_close(&d, &a);
     backend_end(&d, breq, MCP_FAULT_BACKEND_FAILED);
     driver_wait(&d, 70000);
@@ -287,8 +290,8 @@ test_not_resumable(void **state)
 }
 
 
-/* A policy holds as long as its call: whatever the name's length, whatever the
- * catalog says by then. */
+/* A call keeps the policy with which it began: with a long name, and after the
+ * catalog has changed. */
 static void
 test_policy_holds(void **state)
 {
@@ -340,9 +343,9 @@ test_policy_holds(void **state)
 }
 
 
-/* The response was written to a connection that is dead: it is kept for as
- * long as the client was told, or until that says that it has it; who was told
- * nothing has what linger gives. */
+/* A response was written to a broken connection. A client that received a
+ * maximum time can get the response for this time, or until Last-Event-ID
+ * confirms it; for other clients the response is kept for mcp_linger. */
 static void
 test_kept_as_told(void **state)
 {
@@ -400,7 +403,8 @@ test_kept_as_told(void **state)
         assert_int_equal(b.ended, 1);
         client_close(&d, &b);
 
-        /* it lost that, too; now it has it */
+        /* the client lost this response, too; then Last-Event-ID confirms
+         * it */
 
         driver_wait(&d, 39000);
         assert_int_equal(stats().streams, 1);
@@ -415,7 +419,8 @@ test_kept_as_told(void **state)
 }
 
 
-/* Nobody takes such a stream over, whoever it is and whatever he has of it. */
+/* A call that is not resumable cannot be taken over, with any of its event
+ * ids. */
 static void
 test_not_resumable_taken(void **state)
 {
@@ -453,7 +458,7 @@ test_not_resumable_taken(void **state)
 }
 
 
-/* One of a batch is enough. */
+/* A batch is not resumable if one of its requests is not. */
 static void
 test_batch_not_resumable(void **state)
 {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* GET: resuming, and listening. */
+/* Tests of GET with Last-Event-ID. */
 
 #include "core_cases.h"
 
 
-/* Answers to GET with an id, one by one. */
+/* Responses to GET with Last-Event-ID. */
 static void
 test_resume_answers(void **state)
 {
@@ -34,7 +34,8 @@ test_resume_answers(void **state)
     backend_say(&d, breq, PROGRESS(1) "\n");
     client_last_id(&a, id);
 
-    /* another's, the future, none: all alike */
+    /* an event of another session, a future event, an unknown stream: the same
+     * error */
 
     client_resume(&d, 1, &b, other, id);
     assert_int_equal(b.status, 404);
@@ -52,7 +53,7 @@ test_resume_answers(void **state)
     has(b.text, "Unknown event ID");
     client_close(&d, &b);
 
-    /* nobody who was refused has taken anything over */
+    /* the rejected requests did not take the stream over */
 
     assert_int_equal(a.ended, 0);
     end_with_result(breq);
@@ -65,7 +66,7 @@ test_resume_answers(void **state)
     fact_is(mcp_exchange_variables(b.x), MCP_VARIABLE_OUTCOME, "finished");
     client_close(&d, &b);
 
-    /* over, but not all of it seen */
+    /* the call is over, and has events after the named one */
 
     id[23] = '0';
     client_resume(&d, 1, &b, session, id);
@@ -84,8 +85,8 @@ test_resume_answers(void **state)
 }
 
 
-/* Events that were sent go first when there is no room; who comes back from
- * before them is told. */
+/* A stream drops sent events beyond mcp_stream_buffer. A client that names an
+ * event before the dropped ones gets 404. */
 static void
 test_purged(void **state)
 {
@@ -124,7 +125,8 @@ test_purged(void **state)
 }
 
 
-/* What is over is resumed until its time has come, wherever the sweeps are. */
+/* A call that is over can be resumed until mcp_linger has passed, whenever the
+ * store's sweeps take place. */
 static void
 test_due(void **state)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Which URLs of a stream are good. */
+/* Tests of which URLs of a stream are valid. */
 
 #include "link_cases.h"
 
@@ -8,9 +8,9 @@
 static char  old[4096];
 
 
-/* Questions go out, then the connection ends; 204 until they are answered,
- * which makes a new stream with a new URL.  The old one is good until that is
- * used. */
+/* Three rounds of questions: the questions are sent, and the connection ends.
+ * GET is answered with 204 until the client has answered, which begins a new
+ * stream with a new URL. The old URL is valid until the new one is used. */
 static void
 test_turns(void **state)
 {
@@ -32,7 +32,8 @@ test_turns(void **state)
         driver_wait(&d, 500);
         get_is(session, url, last, 204);
 
-        /* for whom they were lost, they are there */
+        /* GET without Last-Event-ID, from a client that may have lost the
+         * questions: the questions again */
 
         send_to(1, &b, session, "GET", url, NULL, "");
         assert_int_equal(b.status, 200);
@@ -55,7 +56,8 @@ test_turns(void **state)
         assert_non_null(link_of(&a, url));
         assert_string_not_equal(old, url);
 
-        /* the new one may not have arrived */
+        /* the client may not have received the new URL: the old one is
+         * valid */
 
         get_is(session, old, last, 200);
         assert_int_equal(a.ended, 1);
@@ -65,7 +67,7 @@ test_turns(void **state)
         assert_int_equal(questions(b.text), 0);
         client_close(&d, &b);
 
-        /* it has, and the old one is spent */
+        /* the new URL is used: the old one is not valid any more */
 
         send_to(0, &a, session, "GET", url, last, "");
         assert_int_equal(a.status, 200);
@@ -96,8 +98,8 @@ test_turns(void **state)
 }
 
 
-/* What is spent stays so for as long as the stream is there, by the policy of
- * the tool, and in use. */
+/* A superseded URL stays invalid as long as its stream exists: for the tool's
+ * x-mcp-max-wait, and while the stream is read. */
 static void
 test_spent(void **state)
 {
@@ -127,7 +129,7 @@ test_spent(void **state)
     get_is(session, url, NULL, 200);
     get_is(session, old, NULL, 404);
 
-    /* read again and again, which keeps it */
+    /* each GET restarts mcp_linger */
 
     for (i = 0; i < 200; i++) {
         get_is(session, url, NULL, 200);
@@ -142,7 +144,8 @@ test_spent(void **state)
 }
 
 
-/* A connection of a client that is not sent away, for many turns. */
+/* A connection that was resumed by an event id stays open for 20 rounds of
+ * questions: the superseded URL stays invalid. */
 static void
 test_spent_meanwhile(void **state)
 {

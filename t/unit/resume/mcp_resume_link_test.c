@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Streams with a URL: GET, POST, turns. */
+/* Tests of streams with a URL: GET, POST, rounds of questions. */
 
 #include "link_cases.h"
 #include "store/mcp_store_replication.h"
@@ -37,7 +37,8 @@ test_gap(void **state)
 }
 
 
-/* From the beginning, or after an event; with a session, and without. */
+/* GET of a stream's URL, with and without Last-Event-ID, with and without a
+ * session. */
 static void
 test_get(void **state)
 {
@@ -49,7 +50,7 @@ test_get(void **state)
     breq = linked(2);
     client_last_id(&a, last);
 
-    /* the one before is ended */
+    /* the first connection ends */
 
     send_to(1, &b, NULL, "GET", url, NULL, "");
     assert_int_equal(b.status, 200);
@@ -66,7 +67,7 @@ test_get(void **state)
     backend_say(&d, breq, PROGRESS(2) "\n");
     assert_int_equal(count(b.text, PROGRESS(2)), 1);
 
-    /* a URL of this answer begins where it began */
+    /* the URL of this answer begins at the event at which the answer began */
 
     assert_non_null(link_of(&b, old));
     client_close(&d, &b);
@@ -80,7 +81,8 @@ test_get(void **state)
     client_last_id(&b, last);
     client_close(&d, &b);
 
-    /* who has it all is told so; who does not say what he has gets it */
+    /* Last-Event-ID names the last event: 204; without Last-Event-ID the
+     * response comes again */
 
     get_is(session, url, last, 204);
     get_is(NULL, url, last, 204);
@@ -90,7 +92,7 @@ test_get(void **state)
     driver_wait(&d, 20000);
     get_is(NULL, url, NULL, 404);
 
-    /* what others are answered is theirs */
+    /* an error of GET without a URL has no Cache-Control */
 
     client_resume(&d, 0, &b, session, last);
     assert_int_equal(b.status, 404);
@@ -100,7 +102,8 @@ test_get(void **state)
 }
 
 
-/* Lost before the first byte, with nothing but the header. */
+/* A connection that is lost before the first byte of the body: the URL in the
+ * head resumes the stream. */
 static void
 test_head_only(void **state)
 {
@@ -119,8 +122,8 @@ test_head_only(void **state)
 }
 
 
-/* Answered, but the call's process has not heard of it: there is something to
- * wait for. */
+/* The questions were answered, but the answers have not reached the process of
+ * the call: GET waits instead of responding with 204. */
 static void
 test_answers_under_way(void **state)
 {
@@ -152,8 +155,8 @@ test_answers_under_way(void **state)
 }
 
 
-/* Questions that come while the connection is between reading and waiting are
- * not left out. */
+/* Questions that are stored after the connection last read its stream are sent
+ * before the connection ends. */
 static void
 test_asked_meanwhile(void **state)
 {
@@ -183,7 +186,8 @@ test_asked_meanwhile(void **state)
 }
 
 
-/* What comes again changes nothing, and who waits for it is sent on. */
+/* A repeated answer changes nothing. A GET that waits while it is on its way
+ * ends once the call has ignored it. */
 static void
 test_answer_again(void **state)
 {
@@ -219,8 +223,8 @@ test_answer_again(void **state)
 }
 
 
-/* A request of a batch that asked, and has ended: there is no reason to wait
- * for the client. */
+/* The request of a batch that asked a question has ended: GET for later events
+ * waits for the other request, without 204. */
 static void
 test_batch(void **state)
 {
@@ -255,8 +259,8 @@ test_batch(void **state)
 }
 
 
-/* One after the other; the new URL is good for the rest, and a question that
- * may not have arrived comes again. */
+/* Questions are answered one by one: the new URL is for the remaining
+ * question, which is sent again because it may not have arrived. */
 static void
 test_some_answers(void **state)
 {
@@ -269,7 +273,8 @@ test_some_answers(void **state)
     asked(d.jobs[0]);
     strcpy(old, url);
 
-    /* who answers the first may not have the second */
+    /* the answer to the first question does not prove that the second one has
+     * arrived */
 
     send_to(1, &a, session, "POST", url, NULL, answers(1));
     assert_int_equal(a.status, 200);
@@ -300,9 +305,10 @@ test_some_answers(void **state)
 }
 
 
-/* The last one first: that proves the one before, which is not sent again.
- * The new URL begins where the next one will, and is spent by it all the
- * same. */
+/* The second question is answered first: this proves that the first one has
+ * arrived, so the first one is not sent again. The URL of the second answer
+ * begins at the same event, and its use invalidates the URL of the first
+ * one. */
 static void
 test_last_answer(void **state)
 {
@@ -339,14 +345,17 @@ test_last_answer(void **state)
 }
 
 
-/* Written to a connection is not arrived: the new stream begins after what the
- * answers, the URL and Last-Event-ID prove. */
+/* Written events may not have arrived: the new stream begins after the
+ * furthest event that the answers, the URL or Last-Event-ID prove to have
+ * arrived. */
 static void
 test_proven(void **state)
 {
     static const struct {
-        int  from_get;                 /* the URL is of a GET after event 4 */
-        int  named;                    /* Last-Event-ID: n-th event, 0: none */
+        int  from_get;                 /* 1 if the client has a URL from a GET
+                                          after event 4 */
+        int  named;                    /* number of the event in Last-Event-ID,
+                                          0: no header */
         int  after;
     } cases[] = {
         { 0, 0, 3 }, { 0, 1, 3 }, { 0, 4, 4 }, { 0, 5, 5 }, { 1, 0, 4 },
@@ -366,7 +375,8 @@ test_proven(void **state)
         strcpy(path, publish_url_of(breq, old, sizeof(old)));
         asked(breq);
 
-        /* while the client is asked, two that are lost on their way */
+        /* events 4 and 5, between questions and answers, are lost on the
+         * connection */
 
         publish(0, &b, path, PROGRESS(4));
         publish(1, &b, path, PROGRESS(5));
@@ -400,8 +410,8 @@ test_proven(void **state)
 }
 
 
-/* The answers once more, to a URL that is good: the stream, from behind the
- * questions. */
+/* POSTs answers to a URL of which the questions are already answered: the
+ * response is the stream after the questions. */
 static void
 answered_again(const char *body)
 {
@@ -415,9 +425,10 @@ answered_again(const char *body)
 }
 
 
-/* The head of the answer to a POST is lost, and the new URL is not known: the
- * old one gets the stream, by GET, and by POST of the same answers; of others
- * the first ones count.  So does the endpoint, which knows the event. */
+/* The client lost the head of the response to its POST, and lacks the new
+ * URL. It gets the stream by POST of the same or other answers to the old
+ * URL, where the first answers count, or by GET with Last-Event-ID at the
+ * endpoint. */
 static void
 test_answer_lost(void **state)
 {
@@ -431,7 +442,8 @@ test_answer_lost(void **state)
     assert_int_equal(a.status, 200);
     client_close(&d, &a);
 
-    /* before the call has heard of it, and when it goes on */
+    /* before the call has received the first answers, and after it
+     * continued */
 
     snprintf(old, sizeof(old), "[{\"jsonrpc\":\"2.0\",\"id\":\"%s\","
              "\"result\":{\"action\":\"decline\"}}]", ids[0]);
@@ -448,7 +460,7 @@ test_answer_lost(void **state)
     answered_again(answers(2));
     has(d.last_body, "\"inputResponses\":{\"k\":{\"action\":\"accept\"},");
 
-    /* the endpoint, also with an id before the questions */
+    /* at the endpoint, with the id of an event before the questions */
 
     snprintf(old, sizeof(old), "%.22s.1", last);
     client_init(&a, session);
@@ -460,7 +472,8 @@ test_answer_lost(void **state)
     assert_non_null(link_of(&a, old));
     client_close(&d, &a);
 
-    /* asked again, and the answers are those of the turn before */
+    /* new questions, and answers of the round before: the new questions are
+     * sent */
 
     end_with(d.jobs[0], ASK "\n");
     send_to(0, &a, session, "POST", url, NULL, answers(2));
@@ -486,8 +499,8 @@ test_answer_lost(void **state)
 }
 
 
-/* Once the header went out the connection may be closed before the response;
- * retry comes before. */
+/* A connection whose head has a URL may be closed after mcp_close_after,
+ * before the response; the last thing in it is "retry". */
 static void
 test_closed_at_will(void **state)
 {
@@ -520,7 +533,7 @@ test_closed_at_will(void **state)
 }
 
 
-/* A client that knows nothing of it goes on by Last-Event-ID. */
+/* A client that ignores the URL resumes by Last-Event-ID. */
 static void
 test_ignored(void **state)
 {
@@ -548,8 +561,8 @@ test_ignored(void **state)
 }
 
 
-/* Who got a URL has it all, whatever its revision: it is sent away when it is
- * asked, and at will; how it comes back is its own affair. */
+/* A stream with a URL ends after questions and after mcp_close_after in every
+ * revision, and the client may resume by URL or event id. */
 static void
 test_revisions(void **state)
 {
@@ -571,8 +584,8 @@ test_revisions(void **state)
         client_close(&d, &a);
         get_is(NULL, url, ids[0], 204);
 
-        /* who comes back is told the usual time again; an id of the log only
-         * if it has named one */
+        /* a resumed stream has the configured "retry"; it begins with an event
+         * id only if Last-Event-ID was sent */
 
         send_to(0, &a, NULL, "GET", url, NULL, "");
         assert_memory_equal(a.text, ":\n\nretry: 2000\n\nid: ", 20);
@@ -612,8 +625,8 @@ test_revisions(void **state)
 }
 
 
-/* What somebody on the way has percent-encoded is the same; of several
- * arguments the last one counts. */
+/* A percent-encoded token, and a percent-encoded name of the argument, are
+ * valid. Of several arguments the last one counts. */
 static void
 test_encoded(void **state)
 {
@@ -680,7 +693,8 @@ test_refused(void **state)
     breq = linked(1);
     client_last_id(&a, last);
 
-    /* no input is asked for, or that is no answer to it */
+    /* answers while no question is open; then bodies that are not answers to
+     * the open questions */
 
     snprintf(line, sizeof(line), "[{\"jsonrpc\":\"2.0\",\"id\":\"%.22s.1\","
              "\"result\":{}}]", last);
@@ -712,7 +726,7 @@ test_refused(void **state)
         post_is(url, line, 400, ERROR);
     }
 
-    /* whatever is wrong with the URL */
+    /* a changed token */
 
     n = (size_t) (strstr(url, "mcp-stream=") - url) + 11;
 
@@ -740,7 +754,7 @@ test_refused(void **state)
     has(b.text, LOST);
     client_close(&d, &b);
 
-    /* cancelled; the end of its session */
+    /* the call is cancelled; the session of a call is deleted */
 
     cancel(0, session, "7");
     get_is(session, url, NULL, 404);
@@ -755,13 +769,13 @@ test_refused(void **state)
 }
 
 
-/* What is no event id is told from one that is none of this stream's, as at
- * the endpoint. */
+/* A malformed event id (400) is distinguished from an event that the stream
+ * does not have (404), as at the endpoint. */
 static void
 test_event_ids(void **state)
 {
     static const struct {
-        const char  *id;               /* "S": the stream's */
+        const char  *id;               /* "S": the stream's id */
         int          status;
         const char  *text;
     } cases[] = {
@@ -804,8 +818,8 @@ test_event_ids(void **state)
 }
 
 
-/* The revision that a client names must be one that there is, with a session
- * or without. */
+/* A protocol version that is not supported is rejected, with and without a
+ * session. */
 static void
 test_revision(void **state)
 {
@@ -855,7 +869,8 @@ test_revision(void **state)
 }
 
 
-/* No room for the answers: nothing has happened, and it can be done again. */
+/* The zone has no room for the answers: 503, nothing changes, and the same
+ * POST succeeds later. */
 static void
 test_full(void **state)
 {
@@ -891,8 +906,8 @@ test_full(void **state)
 }
 
 
-/* The array is taken as a whole, however long it is and however many answers
- * are in it. */
+/* An array of answers may be longer than mcp_stream_buffer and have more
+ * elements than mcp_max_batch. */
 static void
 test_large(void **state)
 {
@@ -939,7 +954,8 @@ test_large(void **state)
 }
 
 
-/* The call did not wait for the answers: how it ended is what follows. */
+/* Answers after mcp_input_timeout: the response is the stream with the tool
+ * error. */
 static void
 test_too_late(void **state)
 {
@@ -1054,7 +1070,7 @@ changed(void *ctx, const mcp_stream_ref_t *ref)
 }
 
 
-/* Other nodes know all that there is. */
+/* Marks everything in the stream "shared" as replicated. */
 static void
 known(void)
 {
@@ -1068,7 +1084,8 @@ known(void)
 }
 
 
-/* A call of a node whose cluster does not know it yet. */
+/* Starts a call whose stream has not been replicated yet: its client has no
+ * response. */
 static mcp_backend_request_t *
 unknown(void)
 {
@@ -1085,8 +1102,8 @@ unknown(void)
 }
 
 
-/* Other nodes know the stream before its client has the URL, unless that takes
- * long. */
+/* A client gets the URL of a stream when the stream has been replicated, or
+ * after MCP_OPERATION_TIME. */
 static void
 test_unknown(void **state)
 {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* URLs of streams: what they are made of, and the tokens in them. */
+/* Tests of the URLs of streams: how they are composed, and how logs mask the
+ * tokens in them. */
 
 #include "link_cases.h"
 
@@ -13,7 +14,8 @@ test_header(void **state)
         const char  *target;
         const char  *origin;
         int          secure;
-        const char  *before;           /* NULL: no header */
+        const char  *before;           /* start of the header's value, NULL: no
+                                          header */
     } cases[] = {
         { "h", "/mcp", NULL, 0, "<http://h/mcp?mcp-stream=" },
         { "h:8443", "/a/mcp?x=1&&y", NULL, 1,
@@ -29,7 +31,7 @@ test_header(void **state)
         { "", "/mcp", NULL, 0, NULL },
         { "h", "/mcp#x", NULL, 0, NULL },
 
-        /* what cannot stand in the header is the same in other words */
+        /* bytes that the header must not contain are percent-encoded */
         { "h", "/m\"<>?a=\"x\\y\"&mcp-streams=<&b=%3c", NULL, 0,
           "<http://h/m%22%3C%3E?a=%22x%5Cy%22&mcp-streams=%3C&b=%3c"
           "&mcp-stream=" },
@@ -37,7 +39,7 @@ test_header(void **state)
           "<http://h/m%C3%A9?%7F%0D%0A&{|}&mcp-stream=" },
         { "h", "*", NULL, 0, NULL },
 
-        /* absolute form: Host is nothing then, the scheme is how it came */
+        /* absolute form: Host is ignored, the scheme is the connection's */
         { "h", "http://a:81/mcp?x=1", NULL, 0,
           "<http://a:81/mcp?x=1&mcp-stream=" },
         { "", "http://a/mcp", NULL, 1, "<https://a/mcp?mcp-stream=" },
@@ -76,7 +78,8 @@ test_header(void **state)
         client_close(&d, &a);
     }
 
-    /* plain answers have none; browsers may read it */
+    /* a plain response has no Link, but names it in
+     * Access-Control-Expose-Headers */
 
     client_init(&a, session);
     client_header(&a, "Host", "localhost");
@@ -88,7 +91,7 @@ test_header(void **state)
                         "Mcp-Session-Id, WWW-Authenticate, Retry-After, Link");
     client_close(&d, &a);
 
-    /* nor is there anything where it is off */
+    /* mcp_link off: neither */
 
     d.endpoint.link = 0;
     client_init(&a, session);
@@ -105,8 +108,8 @@ test_header(void **state)
 }
 
 
-/* What is configured may make anything of a request: that is told, but not with
- * each. */
+/* An origin with variables may have an invalid value: it is logged at most
+ * once a minute. */
 static void
 test_origin_told(void **state)
 {
@@ -156,7 +159,8 @@ test_origin_told(void **state)
 }
 
 
-/* The longest target, every byte of which becomes three; and one more. */
+/* A target of 2048 bytes, most of which are percent-encoded, has a URL; a
+ * target of 2049 bytes has none. */
 static void
 test_long_target(void **state)
 {
@@ -193,7 +197,7 @@ test_long_target(void **state)
 }
 
 
-/* What logs must not show, in a request line, a target, a query. */
+/* The tokens that logs mask in a request line, a target or a query. */
 static void
 test_secret(void **state)
 {
@@ -245,7 +249,7 @@ test_secret(void **state)
         assert_string_equal(text, cases[i].masked);
     }
 
-    /* without links it is an argument like any other */
+    /* mcp_link off: the argument is not masked */
 
     d.endpoint.link = 0;
     rest = mcp_str("/mcp?mcp-stream=abc");

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Of several faces the first events stand in one order. */
+/* A test of the first events of a stream with several resumption methods. */
 
 #include "resume_cases.h"
 
@@ -8,7 +8,8 @@
 #define EVERY  "\"resumableRequests\":{},\"streams\":{},\"resumeTokens\":{}"
 
 
-/* The limits of a stream are for what its backend says. */
+/* mcp_max_events and mcp_stream_buffer limit the messages of the backend, not
+ * the first events. */
 static void
 test_first_events(void **state)
 {
