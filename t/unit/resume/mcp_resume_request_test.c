@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Resumable requests: policy, status, resumption. */
+/* Tests of resumable requests: policy, status, resumption. */
 
 #include "resume_cases.h"
 
@@ -47,7 +47,7 @@ resume_of(const char *id, const char *of)
 }
 
 
-/* The policy is the first event, and says what is configured. */
+/* The policy is the first event, and contains the configured times. */
 static void
 test_policy(void **state)
 {
@@ -71,7 +71,8 @@ test_policy(void **state)
     has(a.text, ".3\ndata: " ANSWER);
     client_close(&d, &a);
 
-    /* nothing of it for others, nor for what is answered at once */
+    /* no policy for a call that is answered at once, nor for a client without
+     * the capability, which cannot use the methods either */
 
     client_post(&d, 0, &a, session, CALL);
     backend_json(&d, RESULT);
@@ -106,7 +107,7 @@ test_status(void **state)
         "\"status\":\"processing\",\"hasPendingMessage\":true,"
         "\"hasInputRequest\":false}}");
 
-    /* written is not arrived, until a Last-Event-ID says so */
+    /* a written event is pending until Last-Event-ID confirms it */
 
     client_last_id(&a, last);
     client_close(&d, &a);
@@ -119,7 +120,8 @@ test_status(void **state)
     ask(session, status_of("7", token), 200, "\"hasPendingMessage\":true,"
         "\"hasInputRequest\":false");
 
-    /* nothing is fetched, nothing deleted; a cursor says more than sockets */
+    /* a status request removes no event; an event after Last-Event-ID is
+     * pending */
 
     ask(session, status_of("7", token), 200, "\"hasPendingMessage\":true");
     client_init(&b, session);
@@ -152,8 +154,9 @@ test_status(void **state)
 }
 
 
-/* At either process; with a cursor from there, else what is not confirmed,
- * live, and to the response under the same id. */
+/* A call is resumed at another process, from Last-Event-ID, or else from the
+ * first event that is not confirmed. The stream follows the call to its
+ * response, which has the original id. */
 static void
 test_resume(void **state)
 {
@@ -177,14 +180,14 @@ test_resume(void **state)
     fact_is(mcp_exchange_variables(a.x), MCP_VARIABLE_RESUME_METHOD,
             "requests");
 
-    /* what was confirmed is gone */
+    /* the confirmed events are removed */
 
     assert_int_equal(mcp_event_id_parse(test_str(last), id, &seq), MCP_OK);
     assert_int_equal(mcp_store_find(&d.process[0].store, id, 0, &info), MCP_OK);
     assert_int_equal(info.first_seq, 4);
 
-    /* twice at the same time: the newer one has it, without a cursor all that
-     * was not confirmed */
+    /* resumed twice: the newer connection gets the stream, without
+     * Last-Event-ID from the first event that is not confirmed */
 
     post_after(0, &b, session, resume_of("7", token), NULL);
     assert_int_equal(a.ended, 1);
@@ -197,7 +200,7 @@ test_resume(void **state)
     assert_int_equal(b.ended, 1);
     client_close(&d, &b);
 
-    /* over, and still there for a while: nothing but the response */
+    /* the call is over: the response comes again */
 
     post_after(0, &b, session, resume_of("7", token), NULL);
     has(b.text, ANSWER);
@@ -207,8 +210,8 @@ test_resume(void **state)
 }
 
 
-/* Who names no event gets what is kept, and is told of what is not, unless it
- * was confirmed. */
+/* Without Last-Event-ID a client gets the events that are kept. A message
+ * counts the dropped ones, except those that were confirmed. */
 static void
 test_gap(void **state)
 {
@@ -229,7 +232,7 @@ test_gap(void **state)
     told_of_gap(a.text, 52);
     client_close(&d, &a);
 
-    /* an event that is named is there, or an error */
+    /* Last-Event-ID names an event before the dropped ones: an error */
 
     post_after(0, &a, session, resume_of("7", token), last);
     has(a.text, "\"error\":{\"code\":-32602,\"message\":\"Events no longer "
@@ -250,7 +253,8 @@ test_gap(void **state)
 }
 
 
-/* After the policy the server may go as well, also from a resumption. */
+/* After the policy mcp_close_after ends the connection, also one that resumed
+ * the call. */
 static void
 test_closed_at_will(void **state)
 {
@@ -282,7 +286,7 @@ test_closed_at_will(void **state)
 }
 
 
-/* The connection broke before the response arrived, though it was written. */
+/* A response that was written to a broken connection comes again. */
 static void
 test_response_lost(void **state)
 {
@@ -305,7 +309,8 @@ test_response_lost(void **state)
 }
 
 
-/* Another process that goes on between some looks at the store. */
+/* Before each of the next "looks" times that process 0 locks the store, the
+ * backend "busy" of process 1 sends a message. */
 static int         looks;
 static mcp_backend_request_t  *busy;
 
@@ -326,8 +331,8 @@ busy_lock(void *ctx)
 }
 
 
-/* Taken over from a consumer that still reads, at a stream's limit: what is
- * dropped meanwhile is no reason to refuse. */
+/* A stream at its mcp_max_events is resumed while its first consumer reads:
+ * events that are dropped meanwhile do not make the resumption fail. */
 static void
 test_busy(void **state)
 {
@@ -379,7 +384,7 @@ test_refused(void **state)
     client_last_id(&a, last);
     client_close(&d, &a);
 
-    /* another token, however little is wrong with it */
+    /* a token with one changed or additional character */
 
     for (k = 0; k <= strlen(token); k++) {
         mangle(token, bad, k);
@@ -402,7 +407,8 @@ test_refused(void **state)
     ask(session, status_of("null", token), 200, REFUSED);
     ask(session, status_of("[7]", token), 200, REFUSED);
 
-    /* another session; another stream's cursor, or none */
+    /* another session; a Last-Event-ID that is malformed, in the future, or of
+     * another stream */
 
     client_open(&d, other, NEW, "{\"resumableRequests\":{}}");
     ask(other, resume_of("7", token), 200, REFUSED);
@@ -421,7 +427,7 @@ test_refused(void **state)
     has(b.text, REFUSED);
     client_close(&d, &b);
 
-    /* nothing of that has disturbed it */
+    /* the refused requests have not affected the call */
 
     post_after(1, &b, session, resume_of("7", token), NULL);
     end_with_result(breq);
@@ -437,7 +443,8 @@ test_refused(void **state)
 }
 
 
-/* It is another's, though the session is not bound to anybody else. */
+/* The token of a principal's call is refused in a session without a
+ * principal. */
 static void
 test_principal(void **state)
 {
@@ -455,7 +462,8 @@ test_principal(void **state)
 }
 
 
-/* A status or a resumption starts the time anew, at whatever process. */
+/* Each status request and each resumption restarts mcp_max_wait, at any
+ * process. */
 static void
 test_time(void **state)
 {
@@ -494,7 +502,7 @@ test_time(void **state)
 }
 
 
-/* Ids are compared by what they say. */
+/* Request ids with different spellings and the same value are equal. */
 static void
 test_ids(void **state)
 {
@@ -523,7 +531,7 @@ test_ids(void **state)
 }
 
 
-/* The tokens of a batch of CALL and CALL8: in "first", and in "token". */
+/* Copies the token of CALL to "first", and the token of CALL8 to "token". */
 static void
 both_tokens(void)
 {
@@ -534,7 +542,7 @@ both_tokens(void)
 }
 
 
-/* In a batch every request has a policy of its own, on the one stream. */
+/* Each request of a batch has its own policy; the batch has one stream. */
 static void
 test_batch(void **state)
 {
@@ -563,7 +571,7 @@ test_batch(void **state)
         "\"code\":-32600,\"message\":\"Invalid Request: a stream in a batch\","
         "\"data\":{\"resume\":\"refused\"}}}]");
 
-    /* each has its own messages, and its own end */
+    /* each token brings the messages and the response of one request */
 
     mcp_backend_request_head(d.jobs[1], 200, mcp_str("application/x-ndjson"));
     backend_say(&d, d.jobs[1], OTHERS "\n");
@@ -582,7 +590,8 @@ test_batch(void **state)
     assert_int_equal(b.ended, 1);
     client_close(&d, &b);
 
-    /* the other goes on; what is there of it was not sent by that */
+    /* request 8 continues; the stream of request 7 did not contain its
+     * messages */
 
     driver_wait(&d, 10000);
     post_after(0, &b, session, resume_of("8", token), NULL);
@@ -595,7 +604,8 @@ test_batch(void **state)
     assert_int_equal(b.ended, 1);
     client_close(&d, &b);
 
-    /* once more, as it may not have arrived; and all of both by event id */
+    /* request 7 again, because its response may be lost; then all events of
+     * the batch by GET */
 
     post_after(1, &b, session, resume_of("7", first), NULL);
     assert_int_equal(count(b.text, "\ndata: {"), 2);
@@ -609,7 +619,8 @@ test_batch(void **state)
 }
 
 
-/* A batch of 7, whose token is "first", and 8, whose token is "token". */
+/* Starts a batch with the requests 7, whose token is then in "first", and 8,
+ * whose token is then in "token". */
 static void
 batch(const char *body)
 {
@@ -621,7 +632,7 @@ batch(const char *body)
 }
 
 
-/* 8 asks its client. */
+/* The backend of request 8 asks its client a question. */
 static void
 batch_asks(void)
 {
@@ -635,7 +646,7 @@ batch_asks(void)
 }
 
 
-/* And a state of its own, whatever the others do. */
+/* Each request of a batch has its own status. */
 static void
 test_batch_status(void **state)
 {
@@ -649,7 +660,7 @@ test_batch_status(void **state)
     breq = d.jobs[0];
     ask(session, status_of("7", first), 200, "\"status\":\"processing\"");
 
-    /* the first fails while the second waits for its client */
+    /* request 7 fails while request 8 waits for its client */
 
     backend_end(&d, breq, MCP_FAULT_BACKEND_FAILED);
     ask(session, status_of("7", first), 200, "\"status\":\"failed\","
@@ -666,7 +677,7 @@ test_batch_status(void **state)
     ask(session, status_of("7", first), 200, "\"status\":\"failed\"");
     ask(session, status_of("8", token), 200, "\"status\":\"completed\"");
 
-    /* the last one does */
+    /* request 8 fails after request 7 was completed */
 
     batch("[" CALL "," CALL8 "]");
     breq = d.jobs[1];
@@ -680,7 +691,8 @@ test_batch_status(void **state)
 }
 
 
-/* Nothing is asked any more when the one that asked has ended, whatever way. */
+/* A request of a batch that asked a question ends, by an answer, by
+ * mcp_input_timeout or by a cancellation: no question is open any more. */
 static void
 test_batch_asked(void **state)
 {
@@ -725,7 +737,8 @@ test_batch_asked(void **state)
 }
 
 
-/* One that is cancelled takes no other's response with it, and has none. */
+/* A cancelled request of a batch has no response, and the response of the
+ * other request is kept. */
 static void
 test_batch_cancelled(void **state)
 {
@@ -756,7 +769,8 @@ test_batch_cancelled(void **state)
 }
 
 
-/* Its process dies; the client is told, and the token is as good as before. */
+/* The process of the call dies: the call has failed, the client gets an error,
+ * and its token is still valid. */
 static void
 test_owner_dies(void **state)
 {
@@ -776,7 +790,8 @@ test_owner_dies(void **state)
 }
 
 
-/* Without room for the policy there is no stream, and the client is told. */
+/* The zone has no room for the policy: the call gets no stream, and its client
+ * gets an error. */
 static void
 test_full(void **state)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Resumable streams: create, poll, resume, end. */
+/* Tests of resumable streams: create, poll, resume, end. */
 
 #include "resume_cases.h"
 
@@ -65,7 +65,7 @@ test_create(void **state)
                 "\"max\":90}}}\n\n");
     has_not(a.text, END);
 
-    /* the id is the one that events have */
+    /* the stream id is the first part of the event ids */
 
     client_last_id(&a, last);
     assert_memory_equal(last, stream, 22);
@@ -123,7 +123,7 @@ test_poll(void **state)
     post_after(0, &a, session, resume_it(), NULL);
     assert_int_equal(a.ended, 1);
 
-    /* written is not arrived, until a Last-Event-ID says so */
+    /* a written event is pending until Last-Event-ID confirms it */
 
     client_last_id(&a, last);
     client_close(&d, &a);
@@ -152,7 +152,7 @@ test_poll_all(void **state)
         "\"method\":\"stream/poll/all\"}", 200,
         "\"result\":{\"statuses\":[]}}");
 
-    /* a listener is no stream of theirs */
+    /* the session's listener is not listed */
 
     client_resume(&d, 0, &b, session, NULL);
     client_close(&d, &b);
@@ -193,7 +193,8 @@ locks_of(const char *body)
 }
 
 
-/* Those that go on, and not for ever more of those that are over. */
+/* stream/poll/all lists all running streams, and at most 256 streams that are
+ * over and were sent. */
 static void
 test_poll_many(void **state)
 {
@@ -231,7 +232,7 @@ test_poll_many(void **state)
     has(b.text, stream);
     client_close(&d, &b);
 
-    /* thirty more are no more work */
+    /* 29 more streams that are over cost no additional lock */
 
     assert_int_equal(locks_of(REQUEST("1", "stream/poll/all", "{}")),
                      poll_locks);
@@ -244,8 +245,9 @@ test_poll_many(void **state)
 }
 
 
-/* A client has it all, and says so to another process in the middle of an
- * answer that tells of the stream. */
+/* A clock that changes the store: while a response to stream/poll/all is made,
+ * it confirms all events of the stream "unsent", as a request of the client at
+ * another process would. */
 
 static uint64_t           (*real_now)(void *ctx);
 static mcp_stream_info_t  unsent;
@@ -257,7 +259,7 @@ now_it_is_sent(void *ctx)
 
     store = &d.process[0].store;
 
-    /* from the answer's second hold of the lock on: it has met the stream */
+    /* when the response has locked the store twice: it contains the stream */
 
     if (d.locks == 2) {
         assert_int_equal(mcp_store_confirm(store, &unsent.ref,
@@ -269,8 +271,8 @@ now_it_is_sent(void *ctx)
 }
 
 
-/* Each is told once, also one that becomes one of those that are over and
- * sent meanwhile. */
+/* stream/poll/all lists each stream once, also one that becomes a sent one
+ * while the response is made. */
 static void
 test_poll_once(void **state)
 {
@@ -297,7 +299,7 @@ test_poll_once(void **state)
     has(b.text, "\"pendingMessages\":true");
     client_close(&d, &b);
 
-    /* and then as one of those */
+    /* the next response lists the stream as sent */
 
     client_post(&d, 1, &b, session, REQUEST("1", "stream/poll/all", "{}"));
     assert_int_equal(count(b.text, stream), 1);
@@ -307,7 +309,8 @@ test_poll_once(void **state)
 }
 
 
-/* With an id, which is answered at the end, and without. */
+/* stream/resume as a request, whose result comes at the end of the stream, and
+ * as a notification. */
 static void
 test_resume(void **state)
 {
@@ -354,7 +357,7 @@ test_resume(void **state)
     client_last_id(&b, last);
     client_close(&d, &b);
 
-    /* with all of it, the end is told again */
+    /* Last-Event-ID names the last event: result and stream/end come again */
 
     post_after(0, &b, session, resume_it(), last);
     has_not(b.text, ANSWER);
@@ -364,7 +367,8 @@ test_resume(void **state)
 }
 
 
-/* A process that winds up ends such a stream as any other does. */
+/* At a stopping process, a stream that is over ends as usual: response, result
+ * of stream/resume, stream/end. */
 static void
 test_over_and_stopping(void **state)
 {
@@ -384,7 +388,8 @@ test_over_and_stopping(void **state)
 }
 
 
-/* Last words come whole, however small the portions. */
+/* The result of stream/resume and stream/end are complete with the smallest
+ * size of a pull. */
 static void
 test_pieces(void **state)
 {
@@ -416,7 +421,7 @@ test_pieces(void **state)
 }
 
 
-/* Several ways of coming back, on one call. */
+/* Several resumption methods for one call. */
 static void
 test_mixed(void **state)
 {
@@ -450,7 +455,8 @@ test_mixed(void **state)
 }
 
 
-/* Nothing ends for who is superseded: the stream goes on elsewhere. */
+/* A superseded connection gets neither stream/end nor the result of
+ * stream/resume, because the stream continues at another connection. */
 static void
 test_superseded(void **state)
 {
@@ -509,7 +515,7 @@ test_refused(void **state)
     ask(session, REQUEST("1", "stream/resume", "{\"streamId\":1}"), 200,
         REFUSED);
 
-    /* the id may be known, and the token of another stream too */
+    /* a valid stream id with the token of another stream */
 
     strcpy(bad, token);
     strcpy(second, stream);
@@ -524,7 +530,8 @@ test_refused(void **state)
     ask(other, of("stream/poll", second, bad), 200, REFUSED);
     ask(other, of("stream/resume", second, bad), 200, REFUSED);
 
-    /* what is no request is told by its status */
+    /* notifications: stream/resume is refused with status 400, stream/poll is
+     * ignored */
 
     snprintf(line, sizeof(line), NOTE("stream/resume",
              "{\"streamId\":\"%s\",\"resumeToken\":\"x\"}"), second);
@@ -539,7 +546,7 @@ test_refused(void **state)
 }
 
 
-/* Id and token are another principal's. */
+/* The stream id and the token of another principal are refused. */
 static void
 test_principal(void **state)
 {
@@ -549,7 +556,7 @@ test_principal(void **state)
 
     breq = call_as("alice", "{\"streams\":{}}");
 
-    /* with a session of one's own, and with that one */
+    /* in another session, and in the session of "alice" */
 
     client_open(&d, other, NEW, "{\"streams\":{}}");
     ask(other, poll_it(), 200, REFUSED);
@@ -566,7 +573,7 @@ test_principal(void **state)
 }
 
 
-/* Whoever asks keeps it alive, and nobody else does. */
+/* Each poll restarts mcp_max_wait; without a poll the call is aborted. */
 static void
 test_abandoned(void **state)
 {
@@ -596,8 +603,8 @@ test_abandoned(void **state)
 }
 
 
-/* A request that names a stream is answered on one of its own, and nothing
- * happens to the other. */
+/* A request whose _meta.streamId names another stream gets its own response or
+ * stream; the named stream is not affected. */
 static void
 test_named(void **state)
 {
@@ -629,7 +636,8 @@ test_named(void **state)
     assert_int_equal(b.ended, 1);
     client_close(&d, &b);
 
-    /* who reads the other goes on, and has heard of none of it */
+    /* the reader of the first stream has received no event of the second
+     * one */
 
     assert_int_equal(a.ended, 0);
     has_not(a.text, stream);
@@ -650,7 +658,7 @@ test_named(void **state)
 }
 
 
-/* "max" 0: it ends with its connection. */
+/* mcp_max_wait 0: "max" is 0, and the call ends with its connection. */
 static void
 test_not_resumable(void **state)
 {
@@ -664,7 +672,7 @@ test_not_resumable(void **state)
     ask(session, resume_it(), 200, REFUSED);
     assert_int_equal(a.ended, 0);
 
-    /* nor is it sent away */
+    /* a stopping process does not close the connection */
 
     mcp_worker_stop(d.process[0].worker, 0);
     driver_pump(&d);
@@ -686,7 +694,7 @@ test_batch(void **state)
     client_post(&d, 0, &a, session, "[" CALL "," CALL8 "]");
     driver_wait(&d, 1500);
 
-    /* one for each request, of one stream */
+    /* one stream/create for each request, all with the same stream id */
 
     assert_int_equal(count(a.text, CREATE), 2);
     assert_true(told());
@@ -708,8 +716,8 @@ test_batch(void **state)
 }
 
 
-/* An error among what is pending, while others of a batch run on; not one that
- * the client has. */
+/* A request of a batch failed while the other request runs: "hasError" is true
+ * until the client has confirmed the error. */
 static void
 test_batch_error(void **state)
 {

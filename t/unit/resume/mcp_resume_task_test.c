@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Which calls become tasks, when, and how their clients are told. */
+/* Tests of which calls become tasks, when, and of the responses to them. */
 
 #include "task_cases.h"
 
 
-/* Its client has waited for an answer: it is the task's. */
+/* A call without a response after mcp_task_after: the response is a task. */
 static void
 test_slow(void **state)
 {
@@ -34,7 +34,8 @@ test_slow(void **state)
 }
 
 
-/* It reads a stream: the last event of that connection. */
+/* A stream without a response after mcp_task_after: its last event is a
+ * task. */
 static void
 test_stream(void **state)
 {
@@ -55,7 +56,7 @@ test_stream(void **state)
     has_not(a.text, "id: ");
     task_told();
 
-    /* and the call goes on without it */
+    /* the call continues without a connection */
 
     driver_wait(&d, 5000);
     task_is(0, "\"status\":\"working\"");
@@ -66,7 +67,7 @@ test_stream(void **state)
 }
 
 
-/* A stream whose response came in time is none. */
+/* The backend responds before mcp_task_after: no task. */
 static void
 test_in_time(void **state)
 {
@@ -106,7 +107,7 @@ test_detached(void **state)
 }
 
 
-/* What the catalog says of a tool. */
+/* x-mcp-task of a tool in the catalog. */
 static void
 test_tools(void **state)
 {
@@ -138,7 +139,7 @@ test_tools(void **state)
     has(a.text, REQUIRED);
     client_close(&d, &a);
 
-    /* others do not get what they do not know of */
+    /* a client without the extension gets no task */
 
     (void) task_call(0, "always");
     driver_wait(&d, 2);
@@ -150,7 +151,7 @@ test_tools(void **state)
 }
 
 
-/* It may be over before its client was told. */
+/* A call that ends before its client has the task's id is a task. */
 static void
 test_over_at_once(void **state)
 {
@@ -164,8 +165,9 @@ test_over_at_once(void **state)
 }
 
 
-/* Who can come back for a stream gets one, unless there is no other way; tokens
- * are for those who know of neither. */
+/* A client that declared resumable requests gets a stream, except for a tool
+ * that is always a task for all clients ("required"). A client that declared
+ * resume tokens gets them only for calls that do not become tasks. */
 static void
 test_other_faces(void **state)
 {
@@ -203,7 +205,7 @@ test_other_faces(void **state)
 }
 
 
-/* Before the client knows of it, the call ends with the connection. */
+/* The client leaves before it has the task's id: the call is cancelled. */
 static void
 test_leaving(void **state)
 {
@@ -228,7 +230,7 @@ test_leaving(void **state)
 }
 
 
-/* Without room no backend is asked. */
+/* The zone has no room for a task: 503, and no backend is invoked. */
 static void
 test_full(void **state)
 {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Resume tokens of backends. */
+/* Tests of the resume tokens of backends. */
 
 #include "token_cases.h"
 
 
-/* It gets the answer that it got before, which has this in it, and no backend
- * is asked. */
+/* Repeats a request with a used token: it gets the same answer as before,
+ * which contains "part", and no backend is invoked. */
 static void
 gets_again(unsigned process, const char *key, const char *part)
 {
@@ -23,7 +23,7 @@ gets_again(unsigned process, const char *key, const char *part)
 }
 
 
-/* A page's token becomes another page's. */
+/* Exchanges the token in "key" for the token of the next page. */
 static void
 turn(unsigned process, char *key, const char *next)
 {
@@ -54,7 +54,8 @@ test_pages(void **state)
     has(a.text, line);
     client_close(&d, &a);
 
-    /* it comes back as it was, wherever the client put it */
+    /* the backend gets its token back unchanged, in each place where the
+     * client put it */
 
     client_post(&d, 1, &a, session, again(token));
     has(d.last_body, "\"resumeToken\":\"p2\"}");
@@ -74,7 +75,7 @@ test_pages(void **state)
     has_not(a.text, NEXT);
     client_close(&d, &a);
 
-    /* once, but for the answer, which may have been lost */
+    /* a used token brings the same answer, until mcp_linger is over */
 
     gets_again(0, key, RESULT);
     driver_wait(&d, 6000);
@@ -83,8 +84,8 @@ test_pages(void **state)
 }
 
 
-/* Params are the same in any order of members, and any spelling of strings and
- * numbers. */
+/* Params are compared as values: the order of members and the spelling of
+ * strings and numbers do not matter. */
 static void
 test_pages_params(void **state)
 {
@@ -134,8 +135,8 @@ test_pages_params(void **state)
 }
 
 
-/* The answer to a page's token is given again to that, at any process, until
- * the token in it is used, or it lingers no longer. */
+/* A used token brings the same answer at any process, until the token in that
+ * answer is used, or mcp_linger is over. */
 static void
 test_pages_lost(void **state)
 {
@@ -162,7 +163,7 @@ test_pages_lost(void **state)
     assert_int_equal(stats().streams, 1);
     gets_again(0, second, "\"nextResumeToken\":\"p.");
 
-    /* each time begins anew, but it ends */
+    /* each repetition restarts mcp_linger */
 
     driver_wait(&d, 4000);
     gets_again(1, second, "\"nextResumeToken\":\"p.");
@@ -172,7 +173,7 @@ test_pages_lost(void **state)
     assert_int_equal(stats().streams, 0);
     ask(session, again(second), 200, REFUSED);
 
-    /* a tool's error is an answer; an error is none */
+    /* a result with "isError" comes again */
 
     page();
     strcpy(first, token);
@@ -181,7 +182,7 @@ test_pages_lost(void **state)
     client_close(&d, &a);
     gets_again(0, first, "\"isError\":true");
 
-    /* no room for it */
+    /* no room to keep the answer: the used token is refused */
 
     page();
     strcpy(first, token);
@@ -193,7 +194,7 @@ test_pages_lost(void **state)
     mcp_store_free(&d.process[1].store, &ref);
     ask(session, again(first), 200, REFUSED);
 
-    /* nor is it kept of what cannot be resumed */
+    /* mcp_max_wait 0: the answer is not kept */
 
     d.endpoint.max_wait = 0;
     page();
@@ -204,7 +205,7 @@ test_pages_lost(void **state)
     ask(session, again(first), 200, REFUSED);
     d.endpoint.max_wait = 60000;
 
-    /* it goes with its session */
+    /* the session is deleted, and the kept answer with it */
 
     page();
     client_post(&d, 0, &a, session, again(token));
@@ -217,7 +218,8 @@ test_pages_lost(void **state)
 }
 
 
-/* Of two that come with one token the older comes back with it. */
+/* Two requests have the same token: the older one gets an interim result with
+ * this token. */
 static void
 test_pages_superseded(void **state)
 {
@@ -248,7 +250,7 @@ test_pages_superseded(void **state)
     has(a.text, key);
     client_close(&d, &a);
 
-    /* the other has waited as long */
+    /* the newer one has waited as long: an interim result with a new token */
 
     assert_int_equal(b.ended, 1);
     has(b.text, "data: " AGAIN(2));
@@ -260,7 +262,7 @@ test_pages_superseded(void **state)
     has(a.text, "data: " AGAIN(1));
     end_of_rest(breq, &a);
 
-    /* who has the response gets no other */
+    /* a superseded connection that has its response gets no interim result */
 
     page();
     client_post(&d, 0, &a, session, again(token));
@@ -281,7 +283,8 @@ test_pages_superseded(void **state)
 }
 
 
-/* What is answered to who waited for nothing, as JSON: to come again. */
+/* Checks a plain JSON response: an interim result with the client's own token
+ * "key". */
 static void
 come_again(client_t *client, const char *key)
 {
@@ -295,8 +298,8 @@ come_again(client_t *client, const char *key)
 }
 
 
-/* The other one runs, and has no stream yet: it may be that of a connection
- * that was lost. */
+/* The first request with a token runs, and has no stream yet. A second request
+ * with this token waits, because the first connection may be lost. */
 static void
 test_pages_running(void **state)
 {
@@ -310,7 +313,8 @@ test_pages_running(void **state)
     page();
     strcpy(key, token);
 
-    /* its client has gone, which shows a moment later */
+    /* the first client has left, which the second request detects within 60
+     * ms */
 
     client_post(&d, 0, &a, session, again(key));
     client_post(&d, 1, &b, session, again(key));
@@ -325,7 +329,7 @@ test_pages_running(void **state)
     assert_int_equal(b.ended, 1);
     client_close(&d, &b);
 
-    /* it is answered */
+    /* the first request gets its result: the second one gets it, too */
 
     page();
     strcpy(key, token);
@@ -340,7 +344,7 @@ test_pages_running(void **state)
     client_close(&d, &a);
     client_close(&d, &b);
 
-    /* it comes to nothing */
+    /* the first request fails: the second one gets an interim result */
 
     page();
     strcpy(key, token);
@@ -351,7 +355,8 @@ test_pages_running(void **state)
     client_close(&d, &a);
     come_again(&b, key);
 
-    /* for as long as an interim result takes, or its process winds up */
+    /* the second request waits until an interim result is due, or until its
+     * process stops */
 
     client_post(&d, 0, &a, session, again(key));
     driver_wait(&d, 2000);
@@ -383,7 +388,8 @@ test_pages_running(void **state)
 }
 
 
-/* Whatever fails while it waits. */
+/* Sends a request that waits for the first one with its token; an allocation
+ * may fail at any time. */
 static void
 wait_without_memory(void)
 {
@@ -418,7 +424,8 @@ test_pages_running_without_memory(void **state)
 }
 
 
-/* In a batch a result's token is sealed, and none is taken. */
+/* A batch: a token in a result is encrypted, a request with a token is
+ * refused. */
 static void
 test_pages_batch(void **state)
 {
@@ -444,7 +451,7 @@ test_pages_batch(void **state)
 }
 
 
-/* What is kept is none of the streams that a client knows of. */
+/* stream/poll/all does not list a kept answer. */
 static void
 test_pages_and_streams(void **state)
 {
@@ -466,8 +473,8 @@ test_pages_and_streams(void **state)
 }
 
 
-/* Results of one moment that are the same have a token each, which is good
- * once, whatever becomes of the others. */
+/* Equal results of the same moment contain different tokens. Each one can be
+ * used once, whether or not others were used. */
 static void
 test_pages_alike(void **state)
 {
@@ -500,7 +507,7 @@ test_pages_alike(void **state)
         gets_again(1, token, RESULT);
     }
 
-    /* nothing that could tell them apart: none at all */
+    /* no randomness to make a token unique: an error */
 
     client_post(&d, 0, &a, session, CALL);
     d.process[0].worker->n_random = 0;
@@ -513,7 +520,8 @@ test_pages_alike(void **state)
 }
 
 
-/* All of a call that has ended, which begins with this message. */
+/* Repeats a request with the token of a call that has ended: it gets all
+ * messages of the call, the first of which is "first". */
 static void
 gets_all(const char *key, const char *first)
 {
@@ -527,7 +535,7 @@ gets_all(const char *key, const char *first)
 }
 
 
-/* What went wrong may be tried again. */
+/* A token whose use failed can be used again. */
 static void
 test_pages_again(void **state)
 {
@@ -545,8 +553,8 @@ test_pages_again(void **state)
     has(a.text, "-32603");
     client_close(&d, &a);
 
-    /* the client went, before there was anything and in the middle: the call
-     * goes on, and is joined */
+    /* the client left before the first message, or after it: the call
+     * continues, and the next request with the token joins it */
 
     client_post(&d, 0, &a, session, again(token));
     client_close(&d, &a);
@@ -569,7 +577,7 @@ test_pages_again(void **state)
     end_of_rest(breq, &a);
     gets_all(token, AGAIN(1));
 
-    /* failed when it was a stream */
+    /* the backend failed after the stream had begun */
 
     page();
     client_post(&d, 0, &a, session, again(token));
@@ -596,7 +604,8 @@ test_pages_again(void **state)
 }
 
 
-/* The call of a page's token, with its first message: id gets that event's. */
+/* Sends a request with the token in "token"; its backend sends a message, the
+ * event id of which is copied to id. */
 static mcp_backend_request_t *
 says(client_t *client, char *id, const char *message)
 {
@@ -613,8 +622,8 @@ says(client_t *client, char *id, const char *message)
 }
 
 
-/* A token that is used again after its call came to nothing is of another
- * stream: an event id is of one event, and of that stream alone. */
+/* A token whose use failed is used again: the second attempt has a new stream,
+ * and event ids belong to one attempt only. */
 static void
 test_pages_again_ids(void **state)
 {
@@ -632,7 +641,7 @@ test_pages_again_ids(void **state)
     breq = says(&a, second, AGAIN(2) "\n");
     assert_int_not_equal(strncmp(first, second, MCP_STREAM_TEXT_LEN), 0);
 
-    /* what there is after the first is the end of that attempt */
+    /* after the first event only the error of the first attempt follows */
 
     client_resume(&d, 1, &b, session, first);
     backend_say(&d, breq, AGAIN(3) "\n");
@@ -653,7 +662,8 @@ test_pages_again_ids(void **state)
     has(b.text, "\"id\":8,\"result\":" RESULT);
     client_close(&d, &b);
 
-    /* cancelled: nothing is left of it */
+    /* the first attempt is cancelled: its event id brings no event of the
+     * second */
 
     page();
     says(&a, first, AGAIN(1) "\n");
@@ -669,8 +679,8 @@ test_pages_again_ids(void **state)
 }
 
 
-/* Without room for new streams those that are there are gone on with, and a
- * quick call with a backend's token needs none. */
+/* The zone has no room for new streams: existing ones are resumed, and a quick
+ * call with a backend's token needs none. */
 static void
 test_full(void **state)
 {
@@ -704,7 +714,8 @@ test_full(void **state)
 }
 
 
-/* It comes to the backend; then that fails, so that it may come again. */
+/* Checks that the token in "key" is valid. Its call fails, so that the token
+ * can be used again. */
 static void
 passes(const char *key)
 {
@@ -716,7 +727,7 @@ passes(const char *key)
 }
 
 
-/* What did not come to be a call has spent nothing. */
+/* A request for which no call could be created does not use up its token. */
 static void
 test_pages_unmade(void **state)
 {
@@ -747,7 +758,7 @@ test_pages_unmade(void **state)
 
     assert_in_range(k, 2, 199);
 
-    /* no randomness, as soon as what there is of it is used up */
+    /* no randomness, as soon as the worker's supply is used up */
 
     d.te.random_rc = MCP_ERR_INTERNAL;
 
@@ -770,7 +781,8 @@ test_pages_unmade(void **state)
 }
 
 
-/* Nor what could not be kept, or that nobody came back for. */
+/* A call that got no stream, or expired without a client, does not use up its
+ * token. */
 static void
 test_pages_unanswered(void **state)
 {
@@ -814,7 +826,7 @@ test_pages_unanswered(void **state)
     has(a.text, INTERIM);
     client_close(&d, &a);
 
-    /* that may have been lost */
+    /* the interim result may be lost: the same token joins the call */
 
     client_post(&d, 1, &a, session, again(key));
     assert_int_equal(d.n_jobs, 1);
@@ -827,7 +839,7 @@ test_pages_unanswered(void **state)
 }
 
 
-/* Never with an error; null is none. */
+/* A result with "isError" gets no token. A token that is null is removed. */
 static void
 test_pages_without(void **state)
 {
@@ -856,7 +868,7 @@ test_pages_without(void **state)
 }
 
 
-/* A result with a token of so many bytes between its quotes. */
+/* Returns a result whose token has n characters. */
 static const char *
 long_page(int n)
 {
@@ -867,7 +879,8 @@ long_page(int n)
 }
 
 
-/* What is no token is an error, or rows would be missing without a word. */
+/* An invalid nextResumeToken is an error, because the client would not notice
+ * that pages are missing. */
 static void
 test_pages_bad(void **state)
 {
@@ -902,7 +915,7 @@ test_pages_bad(void **state)
     has(a.text, NEXT);
     client_close(&d, &a);
 
-    /* it waits for room */
+    /* the error waits for room in the zone */
 
     client_post(&d, 0, &a, session, CALL);
     driver_wait(&d, 1100);
@@ -918,7 +931,7 @@ test_pages_bad(void **state)
     has(a.text, "-32603");
     client_close(&d, &a);
 
-    /* whoever asked: it is the backend that breaks its contract */
+    /* also for a client without the capability */
 
     client_open(&d, session, NEW, "{}");
     client_post(&d, 0, &a, session, CALL);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Where resume tokens stand in requests and results. */
+/* Tests of the members of requests and results that contain resume tokens. */
 
 #include "resume_cases.h"
 #include "resume/mcp_resume_token.h"
@@ -104,7 +104,7 @@ test_write(void **state)
 }
 
 
-/* A token in _meta counts before one beside it. */
+/* A token in _meta takes precedence over one at the top of the result. */
 static void
 test_next(void **state)
 {

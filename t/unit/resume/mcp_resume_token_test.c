@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Interim results of slow calls, and what every resume token is refused for. */
+/* Tests of interim results of slow calls, and of the refusal of resume
+ * tokens. */
 
 #include "token_cases.h"
 
@@ -18,7 +19,7 @@ test_slow(void **state)
     breq = slow();
     backend_say(&d, breq, PROGRESS(1) "\n");
 
-    /* the rest, at another process, under its own id and without event ids */
+    /* the rest, at another process: the new request's id, and no event ids */
 
     client_post(&d, 1, &a, session, again(token));
     assert_int_equal(a.streaming, 1);
@@ -33,7 +34,8 @@ test_slow(void **state)
     assert_int_equal(count(a.text, AGAIN(1)), 1);
     client_close(&d, &a);
 
-    /* it may have been lost with its connection: all of it again */
+    /* the same token again, as after a lost connection: all of the rest
+     * again */
 
     client_post(&d, 0, &a, session, again(token));
     assert_int_equal(count(a.text, AGAIN(1)), 1);
@@ -42,7 +44,7 @@ test_slow(void **state)
     assert_int_equal(a.ended, 1);
     client_close(&d, &a);
 
-    /* but not for ever */
+    /* mcp_linger is over: the token is refused */
 
     driver_wait(&d, 6000);
     ask(session, again(token), 200, REFUSED);
@@ -50,7 +52,8 @@ test_slow(void **state)
 }
 
 
-/* What was read by one that was lost may be gone: told, and the rest. */
+/* Some events that a lost connection has read are dropped: a message counts
+ * them, and the remaining ones follow. */
 static void
 test_gap(void **state)
 {
@@ -76,7 +79,8 @@ test_gap(void **state)
 }
 
 
-/* Again and again, each time with what there is; nothing comes twice. */
+/* Several interim results: each request gets the messages since the previous
+ * one, and no message twice. */
 static void
 test_rounds(void **state)
 {
@@ -117,8 +121,8 @@ test_rounds(void **state)
 }
 
 
-/* A process that winds up sends nobody on who has the result: a request has one
- * response. */
+/* A stopping process sends no interim result after the response: a request has
+ * one response. */
 static void
 test_over_and_stopping(void **state)
 {
@@ -136,7 +140,7 @@ test_over_and_stopping(void **state)
 
 
 /* The connection is a stream already: its last event is the interim result,
- * which is not in the log. */
+ * which is not stored. */
 static void
 test_streaming(void **state)
 {
@@ -156,8 +160,8 @@ test_streaming(void **state)
     client_last_id(&a, last);
     client_close(&d, &a);
 
-    /* its request has a response: there is no second one by event id, unless
-     * that was lost */
+    /* GET with the id of the interim result: 204. With an earlier id, after
+     * the interim result was lost: the stream */
 
     client_resume(&d, 1, &a, session, last);
     assert_int_equal(a.status, 204);
@@ -180,7 +184,7 @@ test_streaming(void **state)
 }
 
 
-/* An interim result with the very token that was brought. */
+/* Checks that the last event is an interim result with the token "key". */
 static void
 same_again(const client_t *client, const char *key)
 {
@@ -199,7 +203,8 @@ same_again(const client_t *client, const char *key)
 }
 
 
-/* The connection for the rest is lost, or another one comes for it. */
+/* The connection that waits for the rest is lost, or superseded by another
+ * request with the same token. */
 static void
 test_lost(void **state)
 {
@@ -214,8 +219,9 @@ test_lost(void **state)
     client_post(&d, 1, &a, session, again(token));
     client_close(&d, &a);
 
-    /* it may be the living one: not told before its time is over, lest they
-     * take it from each other without end */
+    /* the older connection may be the one that the client reads: it gets its
+     * response after mcp_resume_after, lest two requests supersede each other
+     * without end */
 
     strcpy(key, token);
     client_post(&d, 1, &a, session, again(key));
@@ -232,12 +238,12 @@ test_lost(void **state)
     fact_is(mcp_exchange_variables(a.x), MCP_VARIABLE_OUTCOME, "taken-over");
     client_close(&d, &a);
 
-    /* and it gets all of it */
+    /* the same token again: all messages again */
 
     client_post(&d, 0, &b, session, again(key));
     has(b.text, AGAIN(1));
 
-    /* what could not be written is not lost */
+    /* a result that could not be written comes again */
 
     b.slow = 1;
     end_with_result(breq);
@@ -251,8 +257,8 @@ test_lost(void **state)
 }
 
 
-/* What was superseded learns that there is nothing more, and gets nothing when
- * it has its response. */
+/* A superseded connection gets an error if the stream was freed, and nothing
+ * more if it already has its response. */
 static void
 test_superseded_and_gone(void **state)
 {
@@ -288,7 +294,7 @@ test_superseded_and_gone(void **state)
 }
 
 
-/* Where there are no interim results any more: a time of its own. */
+/* mcp_resume_after 0: a superseded connection gets its response after 10 s. */
 static void
 test_superseded_without_interim(void **state)
 {
@@ -313,8 +319,8 @@ test_superseded_without_interim(void **state)
 }
 
 
-/* Superseded while its process winds up, and it is about to be sent on: at
- * once, and elsewhere. */
+/* A connection is superseded while its process stops: it gets an interim
+ * result at once, and the newer request gets the rest. */
 static void
 test_superseded_and_stopping(void **state)
 {
@@ -344,7 +350,8 @@ test_superseded_and_stopping(void **state)
 }
 
 
-/* The stream goes, alone and with its session. */
+/* The stream is freed, alone or with its session: the waiting request gets an
+ * error. */
 static void
 test_gone(void **state)
 {
@@ -370,7 +377,7 @@ test_gone(void **state)
 }
 
 
-/* At a process that winds up: another interim result. */
+/* A request with a token at a stopping process: another interim result. */
 static void
 test_winding_up(void **state)
 {
@@ -412,7 +419,7 @@ test_errors(void **state)
     client_close(&d, &a);
     quiet();
 
-    /* cancelled while somebody waits, and while nobody does */
+    /* cancelled while a request waits for the rest */
 
     slow();
     client_post(&d, 1, &a, session, again(token));
@@ -422,7 +429,7 @@ test_errors(void **state)
     client_close(&d, &a);
     ask(session, again(token), 200, REFUSED);
 
-    /* nobody came back */
+    /* no client resumes within mcp_max_wait: the call is aborted */
 
     slow();
     driver_wait(&d, 61000);
@@ -432,7 +439,7 @@ test_errors(void **state)
 }
 
 
-/* A question in the middle comes as it is. */
+/* A question is part of the rest, as the backend sent it. */
 static void
 test_input(void **state)
 {
@@ -456,7 +463,8 @@ test_input(void **state)
 }
 
 
-/* A worker that winds up sends its clients on. */
+/* A process that stops sends an interim result to each request that waits for
+ * the rest. */
 static void
 test_stop(void **state)
 {
@@ -482,7 +490,8 @@ test_stop(void **state)
 }
 
 
-/* Only for those who asked, and have nothing better. */
+/* Only clients that declared resume tokens, and neither resumable requests nor
+ * streams, get interim results. */
 static void
 test_whom(void **state)
 {
@@ -498,8 +507,8 @@ test_whom(void **state)
     backend_json(&d, PAGE);
     client_close(&d, &a);
 
-    /* who did not gets a backend's token in its place, but not as it is, and
-     * brings none that was not given */
+    /* without the capability: a backend's token is encrypted where the backend
+     * put it, and a token that is not encrypted is refused */
 
     token_of(&a);
     has_not(a.text, "\"p2\"");
@@ -532,7 +541,7 @@ test_whom(void **state)
     backend_json(&d, "{\"messages\":[]}");
     client_close(&d, &a);
 
-    /* or for all, by configuration */
+    /* mcp_resume_tokens on: for all clients */
 
     d.endpoint.resume_tokens = 1;
     client_open(&d, session, NEW, "{}");
@@ -552,7 +561,8 @@ test_whom(void **state)
 }
 
 
-/* By the id of the request that asks for the rest, at another process. */
+/* A cancellation at another process names the request that waits for the rest:
+ * the call ends. */
 static void
 test_cancel(void **state)
 {
@@ -581,8 +591,8 @@ test_cancel(void **state)
 }
 
 
-/* However often it is repeated, nothing but the call's stream is kept; the
- * newest request's id is what cancels it. */
+/* A token is repeated 50 times: nothing but the call's stream is stored, and
+ * only the id of the newest request cancels the call. */
 static void
 test_cancel_newest(void **state)
 {
@@ -655,7 +665,7 @@ refused(const char *key)
     ask(session, REQUEST("8", "tools/call", "{\"name\":\"echo\","
         "\"resumeToken\":7}"), 200, REFUSED);
 
-    /* none that a backend might read in place of ours */
+    /* a second token, which a backend might read instead of the valid one */
 
     snprintf(text, sizeof(text), REQUEST("8", "tools/call",
              "{\"name\":\"echo\",\"arguments\":{\"a\":1},\"resumeToken\":"
@@ -701,7 +711,7 @@ test_refused(void **state)
     client_close(&d, &a);
     refused(token);
 
-    /* in time they are good, and then no more */
+    /* both tokens are valid for mcp_resume_lifetime, and not longer */
 
     driver_wait(&d, 59000);
     client_post(&d, 0, &a, session, again(token));
@@ -716,7 +726,7 @@ test_refused(void **state)
 }
 
 
-/* The token is another principal's. */
+/* The token of another principal is refused. */
 static void
 test_principal(void **state)
 {
@@ -729,7 +739,7 @@ test_principal(void **state)
     token_of(&a);
     client_close(&d, &a);
 
-    /* with a session of one's own, and with that one */
+    /* in another session, and in the session of "alice" */
 
     client_open(&d, other, NEW, "{\"resumeTokens\":{}}");
     ask(other, again(token), 200, REFUSED);
