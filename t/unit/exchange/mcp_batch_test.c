@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Several messages in one POST. */
+/* Tests of several messages in one POST. */
 
 #include "core_cases.h"
 
@@ -65,8 +65,8 @@ test_batch_streams(void **state)
 }
 
 
-/* One request is cancelled, before or after the batch has a stream, by the
- * batch itself even; the others are answered. */
+/* One request of a batch is cancelled: before the batch has a stream, after
+ * that, or by the batch itself. The other request is answered. */
 static void
 test_batch_cancel(void **state)
 {
@@ -108,7 +108,7 @@ test_batch_cancel(void **state)
         quiet();
     }
 
-    /* all of them */
+    /* all requests are cancelled: the stream ends without an event */
 
     client_post(&d, 0, &a, old, "[" CALL "," CALL8 "]");
     driver_wait(&d, 1500);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* What a POSTed message means: each branch with its status and code. */
+/* Tests of the meaning of a POSTed message: status and error code of each
+ * branch. */
 
 #include "core_cases.h"
 
@@ -42,7 +43,7 @@ static const answer_case_t  answer_cases[] = {
       "-32601" },
     { REQUEST("1", "elicitation/create", "{}"), 200, "-32601" },
 
-    /* quiet ones */
+    /* messages without an answer: 202 */
 
     { NOTE("notifications/initialized", "{}"), 202, NULL },
     { NOTE("notifications/x", "{}"), 202, NULL },
@@ -166,7 +167,7 @@ test_answers(void **state)
     "\"Invalid params: \\\"progressToken\\\" must be a short string or an "   \
     "integer\"}}"
 
-/* What schema, ProgressToken, does not allow, or what is too long. */
+/* Progress tokens that the schema does not allow, or that are too long. */
 static void
 test_progress_tokens(void **state)
 {
@@ -214,7 +215,8 @@ test_progress_tokens(void **state)
         client_close(&d, &a);
     }
 
-    /* in a batch it is that request's, and of a notification nobody's */
+    /* in a batch only the request with the invalid token gets the error; a
+     * notification with an invalid token is ignored */
 
     client_open(&d, old, OLD, ALL);
     client_post(&d, 0, &a, old, "[" TOKEN("[\r\n1]") "," CALL8 ","
@@ -285,7 +287,7 @@ test_batches(void **state)
         ask(old, batch_cases[i].body, batch_cases[i].status,
             batch_cases[i].part);
 
-        /* whatever is in it, newer revisions have no batches */
+        /* newer revisions have no batches: any array is rejected */
 
         ask(session, batch_cases[i].body, 400, "batching is not supported");
         ask(middle, batch_cases[i].body, 400, "batching is not supported");
@@ -374,7 +376,7 @@ test_no_memory(void **state)
     for (i = 0; i < ITEMS(bodies); i++) {
         for (k = 1; k < 1000; k++) {
 
-            /* a session would not live as long as all of this */
+            /* a new session each time: the test lasts longer than one */
 
             client_open(&d, old, OLD, ALL);
             d.te.tm.failed = 0;

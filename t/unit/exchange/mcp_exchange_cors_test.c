@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* What browsers are told: answers, preflights, and the names of headers that a
- * preflight asks for. */
+/* Tests of CORS: responses, preflights, and the header names that a preflight
+ * requests. */
 
 #include "core_cases.h"
 
@@ -30,7 +30,7 @@ test_cors(void **state)
     d.endpoint.origins = &match;
     d.endpoint.n_origins = 1;
 
-    /* none of this for who is no browser */
+    /* no Origin header: no CORS headers */
 
     client_post(&d, 0, &a, session, PING);
     assert_null(client_answer_header(&a, "Access-Control-Allow-Origin"));
@@ -51,7 +51,7 @@ test_cors(void **state)
     assert_null(client_answer_header(&a, "Access-Control-Allow-Methods"));
     client_close(&d, &a);
 
-    /* errors and streams are to be read by scripts as well */
+    /* an error and a stream have CORS headers, too */
 
     client_init(&a, NULL);
     client_header(&a, "Origin", allowed);
@@ -70,7 +70,7 @@ test_cors(void **state)
                         "no-cache");
     client_close(&d, &a);
 
-    /* preflight: no session is asked for, a browser sends none */
+    /* preflight: no session is required, because browsers send none */
 
     client_init(&a, NULL);
     client_header(&a, "Origin", allowed);
@@ -89,7 +89,7 @@ test_cors(void **state)
     fact_is(mcp_exchange_variables(a.x), MCP_VARIABLE_OUTCOME, "preflight");
     client_close(&d, &a);
 
-    /* refused: not a word that would let a script read it */
+    /* an origin that is not allowed: 403 without CORS headers */
 
     client_init(&a, session);
     client_header(&a, "Origin", "https://other.example");
@@ -157,7 +157,7 @@ test_asked(void **state)
         client_close(&d, &a);
     }
 
-    /* a list of any length is not copied */
+    /* a list of more than 4096 bytes: none of its names is added */
 
     memset(list, 'a', sizeof(list) - 1);
     memcpy(list, "mcp-param-", 10);
@@ -175,13 +175,13 @@ test_asked(void **state)
 }
 
 
-/* What the glue asks before there is an exchange. */
+/* The functions that the glue calls without an exchange. */
 static void
 test_without_exchange(void **state)
 {
     static const struct {
         const char  *method;
-        const char  *headers[8];       /* names and values */
+        const char  *headers[8];       /* names and values in turn */
         const char  *target;
         int          preflight;
         int          headed;
@@ -200,13 +200,13 @@ test_without_exchange(void **state)
         { "OPTIONS", { "Origin", "", "Access-Control-Request-Method",
                        "POST" }, "/mcp", 0, 0 },
 
-        /* twice: nobody knows which one is meant */
+        /* two Origin headers: ambiguous, so neither counts */
         { "OPTIONS", { "Origin", "https://app.example",
                        "origin", "https://app.example",
                        "Access-Control-Request-Method", "POST" }, "/mcp", 0,
           0 },
 
-        /* a page of the server's own */
+        /* the server's own origin */
         { "POST", { "Origin", "http://localhost:1", "Host", "localhost:1" },
           "/mcp", 0, 1 },
         { "POST", { "Origin", "http://localhost:1", "Host", "localhost:2" },

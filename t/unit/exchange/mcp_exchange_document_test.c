@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* The document of a resource. */
+/* Tests of the response with the document of a protected resource. */
 
 #include "core_cases.h"
 

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* The HTTP rules: methods, headers, origins, sessions; GET is the consumer's,
- * the meaning of a POST the dispatcher's. */
+/* Tests of HTTP rules: methods, headers, origins, sessions. The streams of GET
+ * are tested with the consumer, the messages of POST with the dispatcher. */
 
 #include "core_cases.h"
 
 
-/* One request: headers as pairs, NULL at the end.  "S" in a value's place
- * stands for the session. */
+/* A request. Its headers are pairs, with NULL after the last one; the value
+ * "S" means the session's id. */
 typedef struct {
     const char  *what;
     const char  *method;
     const char  *headers[12];
     const char  *body;
     int          status;
-    const char  *part;             /* of the answer; NULL: it is empty */
+    const char  *part;             /* in the answer; NULL: no body */
 } http_case_t;
 
 
@@ -66,7 +66,7 @@ static const http_case_t  http_cases[] = {
       { BOTH, "Content-Type", "text/plain", SESSION }, PING, 415, "-32000" },
     { "no type", "POST", { BOTH, SESSION }, PING, 415, "-32000" },
 
-    /* what must come once */
+    /* headers that must not be repeated */
 
     { "two types", "POST", { BOTH, JSON, JSON, SESSION }, PING, 400,
       "Bad Request" },
@@ -133,7 +133,7 @@ static const http_case_t  http_cases[] = {
       { BOTH, SESSION, "MCP-Protocol-Version", "1" }, "", 400,
       "Unsupported protocol version" },
 
-    /* origins (on loopback) */
+    /* origins, at a loopback address */
 
     { "its own origin", "POST",
       { BOTH, JSON, SESSION, "Host", "localhost:8080", "Origin",
@@ -188,7 +188,7 @@ test_http(void **state)
     for (i = 0; i < ITEMS(http_cases); i++) {
         t = &http_cases[i];
 
-        /* the one before may have ended it */
+        /* the previous case may have deleted the session */
 
         client_open(&d, session, NEW, ALL);
         http(&a, t);
@@ -226,7 +226,7 @@ test_http(void **state)
 }
 
 
-/* More Accept lines than are kept: what counts came first. */
+/* More Accept lines than an exchange keeps: only the first ones count. */
 static void
 test_many_lines(void **state)
 {
@@ -263,7 +263,8 @@ test_many_lines(void **state)
 }
 
 
-/* Not on loopback an address may be its own, which on loopback it may not. */
+/* An origin with the IP address of Host is accepted, except on a loopback
+ * connection. */
 static void
 test_far_origin(void **state)
 {
@@ -291,7 +292,7 @@ test_far_origin(void **state)
 }
 
 
-/* What the target names is the host, whatever Host says. */
+/* A host in the target overrides the Host header. */
 static void
 test_absolute_form(void **state)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Mcp-Param-* against the arguments of a call (2026-07-28,
- * basic/transports/streamable-http, "Server Behavior for Custom Headers"). */
+/* Tests that compare Mcp-Param headers with the arguments of a call
+ * (2026-07-28, basic/transports/streamable-http, "Server Behavior for Custom
+ * Headers"). */
 
 #include "core_cases.h"
 #include "exchange/mcp_exchange_param.h"
@@ -35,9 +36,9 @@ use_tools(void)
 
 
 typedef struct {
-    const char  *headers[10];          /* pairs */
-    const char  *arguments;            /* NULL: absent */
-    const char  *detail;               /* NULL: they agree */
+    const char  *headers[10];          /* names and values in turn */
+    const char  *arguments;            /* NULL: the call has none */
+    const char  *detail;               /* NULL: headers and arguments agree */
 } param_case_t;
 
 
@@ -53,7 +54,7 @@ static const param_case_t  cases[] = {
     { { "Mcp-Param-Region", "us" }, "{\"region\":\"eu\"}",
       "Mcp-Param-Region" },
 
-    /* names of any case, values as they are */
+    /* names are case-insensitive, values are not */
 
     { { "MCP-PARAM-REGION", "eu" }, "{\"region\":\"eu\"}", NULL },
     { { "mcp-param-region", "eu" }, "{\"region\":\"eu\"}", NULL },
@@ -70,7 +71,7 @@ static const param_case_t  cases[] = {
     { { "Mcp-Param-Region", "e\xc3\xbc" }, "{\"region\":\"e\xc3\xbc\"}",
       "Mcp-Param-Region" },
 
-    /* there, but nothing to mirror */
+    /* a header without an argument, or an argument of a wrong type */
 
     { { "Mcp-Param-Region", "eu" }, "{\"region\":null}", "Mcp-Param-Region" },
     { { "Mcp-Param-Region", "null" }, "{\"region\":null}",
@@ -85,7 +86,7 @@ static const param_case_t  cases[] = {
     { { "Mcp-Param-Region", "[object Object]" }, "{\"region\":{}}",
       "Mcp-Param-Region" },
 
-    /* lines of one name all say the same */
+    /* several lines with one name must have the same value */
 
     { { "Mcp-Param-Region", "eu", "mcp-param-region", "=?base64?ZXU=?=" },
       "{\"region\":\"eu\"}", NULL },
@@ -94,14 +95,14 @@ static const param_case_t  cases[] = {
     { { "Mcp-Param-Region", "us", "mcp-param-region", "eu" },
       "{\"region\":\"eu\"}", "Mcp-Param-Region" },
 
-    /* names that are none of the tool's */
+    /* names that the tool does not declare */
 
     { { "Mcp-Param-Other", "\x01", "Mcp-Param-", "x", "Mcp-ParamRegion", "x",
         "Mcp-Param-Region-", "x" }, "{}", NULL },
     { { "Mcp-Param-Region", "eu", "Region", "x", "X-Mcp-Param-Region", "x" },
       "{\"region\":\"eu\"}", NULL },
 
-    /* numbers, and types other than the schema's */
+    /* numbers, and types that the schema does not allow */
 
     { { "Mcp-Param-Limit", "42.0" }, "{\"limit\":42}", NULL },
     { { "Mcp-Param-Limit", "42" }, "{\"limit\":4.2e1}", NULL },
@@ -120,7 +121,7 @@ static const param_case_t  cases[] = {
       "Mcp-Param-Region" },
     { { "Mcp-Param-Region", "7" }, "{\"region\":7}", "Mcp-Param-Region" },
 
-    /* further down */
+    /* members of nested objects */
 
     { { "Mcp-Param-Deep", "false" }, "{\"o\":{\"deep\":false}}", NULL },
     { { "Mcp-Param-Deep", "true" }, "{\"o\":{\"deep\":false}}",
@@ -133,7 +134,7 @@ static const param_case_t  cases[] = {
     { { NULL }, "{\"o\":[{\"deep\":false}]}", "Mcp-Param-Deep" },
     { { NULL }, "{\"o\":{\"deep\":\"true\"}}", "Mcp-Param-Deep" },
 
-    /* twice: a backend may take the other one */
+    /* a repeated member: a backend may use the other value */
 
     { { "Mcp-Param-Region", "eu" }, "{\"region\":\"eu\",\"region\":\"us\"}",
       "Mcp-Param-Region" },
@@ -145,7 +146,7 @@ static const param_case_t  cases[] = {
       "{\"o\":{\"deep\":true},\"o\":{\"deep\":false}}", "Mcp-Param-Deep" },
     { { NULL }, "{\"x\":1,\"x\":2}", NULL },
 
-    /* names that a parser may take for the header's, because it ignores case */
+    /* names that a parser which ignores case may take for a declared name */
 
     { { "Mcp-Param-Region", "eu" }, "{\"region\":\"eu\",\"Region\":\"us\"}",
       "Mcp-Param-Region" },
@@ -217,7 +218,7 @@ test_cases(void **state)
 
         mcp_exchange_free(a.x);
 
-        /* neither a tool without headers nor one that is not there minds */
+        /* a tool without declared headers, and an unknown tool: no check */
 
         a.x = mcp_exchange_create(d.process[0].worker, &d.endpoint, &a);
         assert_int_equal(check("u", headers, n, cases[i].arguments, &detail),
@@ -228,7 +229,7 @@ test_cases(void **state)
         mcp_exchange_free(a.x);
     }
 
-    /* a backend's own list: its schemas are not known */
+    /* no catalog: the schemas are unknown, so there is no check */
 
     d.endpoint.catalog = NULL;
     a.x = mcp_exchange_create(d.process[0].worker, &d.endpoint, &a);
@@ -356,8 +357,8 @@ call_with(const char *version, const char *region, int status,
 }
 
 
-/* A call that does not agree never reaches a backend; of a session nothing is
- * asked. */
+/* A call whose headers disagree with its arguments does not reach a backend.
+ * In a session the headers are not checked. */
 static void
 test_call(void **state)
 {
@@ -369,7 +370,7 @@ test_call(void **state)
     has(a.text, "Mcp-Param-Region");
     assert_int_equal(d.n_jobs, 0);
 
-    /* tabs around the version do not hide what follows from it */
+    /* a version with tabs around it: the headers are checked */
 
     call_with("\t2026-07-28\t", "us", 400, "Mcp-Param-Region");
 

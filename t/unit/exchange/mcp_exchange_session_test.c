@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* The session of a request: ended, expired, forged, another principal's. */
+/* Tests of sessions that are deleted, expired, forged, or of another
+ * principal. */
 
 #include "core_cases.h"
 
@@ -17,7 +18,8 @@ test_session_ends(void **state)
     end_session(1, session);
     assert_int_equal(stats().counter[MCP_COUNT_SESSIONS_DELETED], 1);
 
-    /* at both, for everything; again, too */
+    /* deleted at process 1: every request is refused at both processes, DELETE
+     * as well */
 
     ask(session, PING, 404, "-32001");
     ask(session, NOTE("notifications/x", "{}"), 404, "-32001");
@@ -54,7 +56,8 @@ test_session_expires(void **state)
 }
 
 
-/* The mark of a deleted session must not go before its token does. */
+/* The mark of a deleted session is kept until the session's token has
+ * expired. */
 static void
 test_deleted_stays_deleted(void **state)
 {
@@ -69,8 +72,8 @@ test_deleted_stays_deleted(void **state)
 }
 
 
-/* A setting takes all that the party may have; the end of a session is not
- * refused, and takes the place of an earlier one. */
+/* A tenant's log level has used up quota_values: a session can still be
+ * deleted, and its mark replaces the mark of the previous one. */
 static void
 test_session_ends_over_quota(void **state)
 {
@@ -90,7 +93,7 @@ test_session_ends_over_quota(void **state)
     ask(session, PING, 404, "-32001");
     end_session(1, second);
     ask(second, PING, 404, "-32001");
-    ask(session, PING, 200, PONG);             /* forgotten */
+    ask(session, PING, 200, PONG);             /* its mark was replaced */
     end_session(0, third);
     ask(third, PING, 404, "-32001");
 
@@ -116,7 +119,7 @@ test_principal(void **state)
     fact_is(mcp_exchange_variables(a.x), MCP_VARIABLE_PRINCIPAL, "ada");
     client_close(&d, &a);
 
-    /* whoever steals the token is somebody else; seen before or not */
+    /* another principal, or none, cannot use or delete the session */
 
     for (i = 0; i < ITEMS(who); i++) {
         client_post_as(&d, 1, &a, own, who[i], PING);
@@ -138,7 +141,7 @@ test_principal(void **state)
 }
 
 
-/* A forged token never passes, whatever byte of it was changed. */
+/* A session id with a changed character is refused, at any position. */
 static void
 test_forged(void **state)
 {

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Exchanges: how long they last, and how they end early. */
+/* Tests of exchanges: how long they last, early ends, parsing in advance,
+ * memory. */
 
 #include "core_cases.h"
 
 
-/* 1 if an exchange of a session with these capabilities lasts longer than its
- * backend. */
+/* Returns 1 if an exchange in a session with these capabilities may last
+ * longer than its backend request. */
 static int
 lasts_with(const char *revision, const char *capabilities, const char *body)
 {
@@ -16,7 +17,7 @@ lasts_with(const char *revision, const char *capabilities, const char *body)
     client_open(&d, own, revision, capabilities);
     client_post(&d, 0, &a, own, body);
 
-    /* the same before it streams and after */
+    /* the value is the same before and after the stream begins */
 
     lasts = mcp_exchange_lasts(a.x);
     driver_wait(&d, 2000);
@@ -74,8 +75,8 @@ test_lasts(void **state)
 }
 
 
-/* Listeners, resumptions, calls that no backend works on; and what is no
- * stream. */
+/* Listeners, resumed streams, and calls without a backend request last;
+ * responses that are not streams do not. */
 static void
 test_lasts_without_backend(void **state)
 {
@@ -113,7 +114,7 @@ test_lasts_without_backend(void **state)
     assert_int_equal(b.ended, 1);
     client_close(&d, &b);
 
-    /* the rest comes through the publish endpoint */
+    /* the backend answers 202: the call lasts until a response is published */
 
     client_post(&d, 0, &a, own, CALL);
     breq = d.jobs[0];
@@ -131,7 +132,7 @@ test_lasts_without_backend(void **state)
 }
 
 
-/* The client is gone before its body came, or between head and answer. */
+/* The client disconnects before the exchange has a head. */
 static void
 test_gone_early(void **state)
 {
@@ -168,7 +169,8 @@ alloc_nothing(void *ctx, size_t size)
 }
 
 
-/* Posts a body twice, the second time parsed ahead: the answers are equal. */
+/* POSTs a body twice, the second time with mcp_exchange_parse(): the responses
+ * are equal. */
 static void
 same_ahead(const char *body, const mcp_mem_t *mem)
 {
@@ -223,15 +225,15 @@ test_parsed_ahead(void **state)
     for (i = 0; i < ITEMS(bodies); i++) {
         same_ahead(bodies[i], &d.te.env.mem);
 
-        /* what needs memory then is left for later */
+        /* out of memory in mcp_exchange_parse(): mcp_exchange_body() parses */
 
         same_ahead(bodies[i], &nothing);
     }
 }
 
 
-/* In room of the glue's, an exchange takes no memory for itself, and leaves the
- * room alone when it is freed. */
+/* An exchange in memory of the glue allocates no memory for itself, and does
+ * not free that of the glue. */
 static void
 test_room(void **state)
 {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* What logs are told of a request. */
+/* Tests of the variables that a request sets for logs. */
 
 #include "core_cases.h"
 
 
-/* Whoever checked that name did not: nobody is called so. */
+/* A principal with control characters is refused, and its variable is "?". */
 static void
 test_principal_with_control(void **state)
 {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* initialize: the revision, what is announced, the session. */
+/* Tests of initialize: the negotiated revision, the capabilities, the
+ * session. */
 
 #include "core_cases.h"
 
@@ -46,7 +47,7 @@ test_initialize(void **state)
         ask(body, PING, 200, PONG);
     }
 
-    /* a new one does not care for an old session, and no two are alike */
+    /* initialize with a session id: a new session with another id */
 
     client_post(&d, 0, &a, session,
                 REQUEST("1", "initialize", "{\"protocolVersion\":\"" NEW
@@ -55,7 +56,7 @@ test_initialize(void **state)
     assert_string_not_equal(a.session, session);
     client_close(&d, &a);
 
-    /* nothing is stored for who only says hello */
+    /* initialize stores nothing */
 
     assert_int_equal(stats().values, 0);
     assert_int_equal(stats().streams, 0);
@@ -65,14 +66,14 @@ test_initialize(void **state)
         "-32602");
     ask(NULL, NOTE("initialize", "{}"), 400, "-32000");
 
-    /* neither what was drawn before nor anything new */
+    /* no randomness, neither in the worker's supply nor from the system */
 
     d.process[0].worker->n_random = 0;
     d.te.random_rc = MCP_ERR_INTERNAL;
     ask(NULL, REQUEST("1", "initialize", "{\"protocolVersion\":\"" NEW
                       "\"}"), 500, "-32603");
 
-    /* nor is there a call without an id of its own */
+    /* nor can a call get an id */
 
     client_post(&d, 0, &a, session, CALL);
     assert_int_equal(a.rc, MCP_ERR_MEMORY);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* By what a request joins others. */
+/* A test of the keys by which requests join calls. */
 
 #include "join_cases.h"
 
@@ -44,7 +44,8 @@ test_keys(void **state)
     assert_int_equal(d.n_jobs, 1);
     client_close(&d, &a);
 
-    /* the same with other params, however they are written */
+    /* a key again: with other params an error, with the same params in another
+     * spelling it joins */
 
     client_post(&d, 1, &a, session, REQUEST("2", "tools/call", "{\"name\":"
                 "\"other\",\"idempotencyKey\":\"k\",\"arguments\":{\"a\":1,"
@@ -58,7 +59,7 @@ test_keys(void **state)
     assert_int_equal(d.n_jobs, 2);
     assert_int_equal(joined(), 1);
 
-    /* what cannot be joined does not look at it */
+    /* a tool without x-mcp-join ignores the key */
 
     client_close(&d, &b);
     client_post(&d, 0, &b, session, KEYED("5", "p", "7"));

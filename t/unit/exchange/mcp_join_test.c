@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Calls that are asked for again. */
+/* Tests of requests that join calls. */
 
 #include "join_cases.h"
 #include "worker/mcp_operation.h"
 
 
-/* Both get the response, each under its id, and progress for its token. */
+/* Two requests with one key: both get the response, each under its own id. */
 static void
 test_both(void **state)
 {
@@ -29,7 +29,7 @@ test_both(void **state)
     sent(&a);
     sent(&b);
 
-    /* as long as it lingers, at any process */
+    /* until mcp_linger is over, at any process */
 
     client_post(&d, 0, &a, session, KEYED("3", "other", "\"k\""));
     has(a.text, JOINED_ANSWER("3"));
@@ -67,7 +67,7 @@ test_messages(void **state)
     has_not(b.text, "\"progress\":1");
     has(b.text, "\"progressToken\":2,\"progress\":2");
 
-    /* the first one goes: the other stays */
+    /* the first client leaves: the call continues for the second one */
 
     client_close(&d, &a);
     driver_wait(&d, 60001);
@@ -80,7 +80,8 @@ test_messages(void **state)
 }
 
 
-/* Before the head, by who asks again where there are no sessions. */
+/* Without a session, a connection is lost after the head, then another one
+ * before the head: the repeated request joins the call. */
 static void
 test_lost(void **state)
 {
@@ -103,7 +104,7 @@ test_lost(void **state)
     has(a.text, "\"resultType\":\"complete\"");
     sent(&a);
 
-    /* another caller, another tool, another key */
+    /* another caller, and another key: new calls */
 
     round_principal = "you";
     modern_call(0, &a, KEY("k"));
@@ -119,7 +120,8 @@ test_lost(void **state)
 }
 
 
-/* By the arguments alone, only once the connection was lost. */
+/* Without a key, a request with the same arguments joins only after the first
+ * connection was lost. */
 static void
 test_arguments(void **state)
 {
@@ -134,14 +136,14 @@ test_arguments(void **state)
     sent(&a);
     assert_int_equal(joined(), 1);
 
-    /* it has its response: a second call is meant */
+    /* the first client has its response: a new call */
 
     modern_call(0, &a, "");
     assert_int_equal(d.n_jobs, 1);
     backend_json(&d, RESULT);
     client_close(&d, &a);
 
-    /* that was not written */
+    /* that call's response was not written: the next request joins it */
 
     modern_call(1, &a, "");
     assert_int_equal(d.n_jobs, 0);
@@ -149,7 +151,7 @@ test_arguments(void **state)
     sent(&a);
     assert_int_equal(joined(), 2);
 
-    /* nobody's, a stranger's */
+    /* a caller without a principal, and another principal: no joining */
 
     modern_call(0, &a, "");
     round_principal = NULL;
@@ -165,14 +167,14 @@ test_arguments(void **state)
 }
 
 
-/* While the first connection lives, a second call waits for what becomes of
- * it. */
+/* Without a key, a second request waits until the outcome of the first
+ * connection is certain. */
 static void
 test_waits(void **state)
 {
     (void) state;
 
-    /* it has its response */
+    /* the first client gets its response: the second request begins a call */
 
     modern_call(0, &a, "");
     modern_call(1, &b, "");
@@ -189,7 +191,7 @@ test_waits(void **state)
     sent(&b);
     assert_int_equal(joined(), 0);
 
-    /* it was lost */
+    /* the first connection is lost: the second request joins */
 
     modern_call(0, &a, "");
     modern_call(1, &b, "");
@@ -201,7 +203,8 @@ test_waits(void **state)
     sent(&b);
     assert_int_equal(joined(), 1);
 
-    /* it takes long */
+    /* the first call takes longer than mcp_join_wait: the second request
+     * begins a call, which ends when its client leaves */
 
     modern_call(0, &a, "");
     modern_call(1, &b, "");
@@ -216,7 +219,8 @@ test_waits(void **state)
 }
 
 
-/* Nobody asks again for what was abandoned. */
+/* A call without a client is aborted after mcp_join_wait without a key, and
+ * after mcp_max_wait with one. */
 static void
 test_abandoned(void **state)
 {
@@ -241,8 +245,8 @@ test_abandoned(void **state)
 }
 
 
-/* Its client has left before its backend could be called: who asks for the same
- * begins it. */
+/* The first client leaves before its backend is invoked: the waiting request
+ * begins the call. */
 static void
 test_not_called(void **state)
 {
@@ -265,7 +269,7 @@ test_not_called(void **state)
 }
 
 
-/* Rounds of questions are calls of their own. */
+/* A request with inputResponses is a new call. */
 static void
 test_rounds(void **state)
 {
@@ -280,7 +284,8 @@ test_rounds(void **state)
 }
 
 
-/* Who has joined is told of what comes in the way of a response. */
+/* A joined request gets an error if the call is cancelled, or if the call's
+ * process dies. */
 static void
 test_no_response(void **state)
 {
@@ -328,7 +333,7 @@ share(void *ctx, const mcp_stream_ref_t *ref, uint32_t limit)
 }
 
 
-/* The reply does not come. */
+/* A hook await_replication that sends no answer. */
 static int
 safe(void *ctx, const mcp_stream_ref_t *ref, mcp_operation_t *ask)
 {
@@ -341,8 +346,8 @@ safe(void *ctx, const mcp_stream_ref_t *ref, mcp_operation_t *ask)
 }
 
 
-/* Who waits for a call that waits for the cluster does so as long as that can
- * be reached. */
+/* A call waits for its replication: a joining request waits, too, as long as
+ * the cluster is reachable, and gets 503 when it is not. */
 static void
 test_held(void **state)
 {

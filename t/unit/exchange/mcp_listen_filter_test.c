@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* What a subscription asks for, and what is honoured of it. */
+/* Tests of the filters of subscriptions, and of the parts that are
+ * honoured. */
 
 #include "task_cases.h"
 
@@ -15,7 +16,7 @@ asks(const char *filter)
 }
 
 
-/* The catalog has tools only. */
+/* The catalog has tools only: the other parts of a filter are not honoured. */
 static void
 test_honoured(void **state)
 {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Subscriptions to tasks: each notification is what tasks/get would say. */
+/* Tests of subscriptions to tasks: each notification has the members that
+ * tasks/get returns. */
 
 #include "task_cases.h"
 
@@ -31,7 +32,7 @@ listens_to(unsigned process)
 }
 
 
-/* What came since; it begins anew. */
+/* Returns the text that l has received since the last call, and empties l. */
 static const char *
 heard(void)
 {
@@ -46,7 +47,8 @@ heard(void)
 }
 
 
-/* The last notification has the members that tasks/get has now. */
+/* Checks that the last notification has the members that tasks/get returns
+ * now. */
 static void
 same(unsigned process)
 {
@@ -61,7 +63,7 @@ same(unsigned process)
     snprintf(expected, sizeof(expected), "\"_meta\":{\"io.modelcontextprotocol/"
              "subscriptionId\":7},%s", p);
 
-    /* the last one, behind a result's own */
+    /* the last occurrence: the result of the call has the same members */
 
     end = NULL;
 
@@ -105,7 +107,7 @@ test_changes(void **state)
     has(l.text, "\"status\":\"working\"");
     same(1);
 
-    /* others are heard between them, too */
+    /* other notifications arrive in between */
 
     publish(0, &b, "/publish/static-token", CHANGED);
     has(heard(), "notifications/tools/list_changed");
@@ -119,7 +121,8 @@ test_changes(void **state)
 }
 
 
-/* Of a quick one not each step, but how it has become. */
+/* 100 status messages within a second: one notification at once, and one with
+ * the newest message later. */
 static void
 test_status(void **state)
 {
@@ -153,7 +156,7 @@ test_status(void **state)
     driver_wait(&d, 5000);
     assert_int_equal(l.len, 0);
 
-    /* one that was cancelled, or lost */
+    /* a task that is cancelled, and a task whose process dies */
 
     task_does(1, "tasks/cancel", "");
     has(l.text, "\"status\":\"cancelled\"");
@@ -202,7 +205,7 @@ test_refused(void **state)
     has(l.text, "\"notifications\":{}}}");
     client_close(&d, &l);
 
-    /* another's */
+    /* a task of another principal */
 
     round_principal = "alice";
     (void) task_begin(0);
@@ -214,7 +217,7 @@ test_refused(void **state)
     task_does(1, "tasks/cancel", "");
     round_principal = NULL;
 
-    /* nobody has any here */
+    /* an endpoint without tasks */
 
     d.endpoint.catalog = d.catalog;
     d.endpoint.task_after = 0;
@@ -225,7 +228,7 @@ test_refused(void **state)
 }
 
 
-/* Several tasks; one whose time is over is told of no more. */
+/* Two tasks in one subscription, until their time is over. */
 static void
 test_several(void **state)
 {

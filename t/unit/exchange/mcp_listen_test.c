@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Subscriptions: their filter, what they hear, and how they end. */
+/* Tests of subscriptions: filters, notifications, ends. */
 
 #include "core_cases.h"
 
@@ -52,7 +52,7 @@ listens(unsigned process, client_t *c, const char *body)
 }
 
 
-/* Nothing is left of those who have gone. */
+/* Checks that no call, listener or subscription is left. */
 static void
 all_gone(void)
 {
@@ -93,7 +93,8 @@ test_messages(void **state)
 }
 
 
-/* Two subscriptions of one client are told apart by their ids, as they came. */
+/* Two subscriptions of one client: each notification has the subscription's
+ * id, spelled as in the request. */
 static void
 test_ids(void **state)
 {
@@ -126,7 +127,7 @@ test_filters(void **state)
 
     static const struct {
         const char  *filter;
-        const char  *honoured;         /* NULL: it is wrong */
+        const char  *honoured;         /* NULL: an error */
     } cases[] = {
         { "{}", "" },
         { "{\"unknown\":1}", "" },
@@ -175,7 +176,7 @@ test_filters(void **state)
     has(a.text, "\"id\":1,\"error\":{\"code\":-32602,");
     client_close(&d, &a);
 
-    /* a session has no such method */
+    /* the method does not exist in a session */
 
     client_post(&d, 0, &a, session, LISTEN("1", "{}"));
     assert_true(a.status != 200 || strstr(a.text, "\"error\"") != NULL);
@@ -183,7 +184,7 @@ test_filters(void **state)
 }
 
 
-/* What the endpoint does not have is not honoured. */
+/* Parts of a filter that the endpoint does not offer are not honoured. */
 static void
 test_subset(void **state)
 {
@@ -214,7 +215,7 @@ test_subset(void **state)
 }
 
 
-/* A request with n URIs; it is to be freed. */
+/* Returns a request with n URIs, which the caller frees. */
 static char *
 many_uris(unsigned n)
 {
@@ -290,7 +291,7 @@ test_quota(void **state)
     has(b.text, "\"id\":2,\"error\":{\"code\":-32603,");
     client_close(&d, &b);
 
-    /* as soon as the first one has gone there is room again */
+    /* after the end of the first subscription there is room again */
 
     client_close(&d, &a);
     client_init(&b, NULL);
@@ -313,8 +314,8 @@ test_quota(void **state)
 }
 
 
-/* It ends with a result, but first come the changes of the next
- * configuration. */
+/* A process stops: a subscription first gets the notifications about the next
+ * configuration, then its result. */
 static void
 test_reload(void **state)
 {
@@ -345,7 +346,7 @@ test_reload(void **state)
     assert_int_equal(a.ended, 1);
     client_close(&d, &a);
 
-    /* and one that comes too late */
+    /* a subscription at a stopping process ends immediately */
 
     listens(0, &a, LISTEN("2", "{" TOOLS "}"));
     assert_string_equal(a.text, ACK("2", TOOLS) END("2"));
@@ -356,8 +357,8 @@ test_reload(void **state)
 }
 
 
-/* Nothing follows: it ends all the same; so it does when its thread is needed
- * for something else. */
+/* A process stops without a next configuration: a subscription ends after 5
+ * seconds. mcp_exchange_close() ends it immediately. */
 static void
 test_ends(void **state)
 {
@@ -382,7 +383,7 @@ test_ends(void **state)
 }
 
 
-/* Who does not read what is published is told that it is over. */
+/* A subscription with more than 64 unsent events ends with its result. */
 static void
 test_overrun(void **state)
 {
@@ -418,7 +419,7 @@ test_overrun(void **state)
 }
 
 
-/* A client that takes its stream byte by byte, or nearly so. */
+/* A client that reads at most MCP_PULL_MIN bytes at a time. */
 static void
 test_slow(void **state)
 {
@@ -443,7 +444,8 @@ test_slow(void **state)
 }
 
 
-/* Its process dies: others free it in their time. */
+/* The process of a subscription dies: another process frees the subscription
+ * later. */
 static void
 test_killed(void **state)
 {
@@ -460,7 +462,8 @@ test_killed(void **state)
 }
 
 
-/* Without memory it is answered, or not at all, and nothing is left. */
+/* Out of memory: the request is answered, or fails, and nothing is left
+ * behind. */
 static void
 test_memory(void **state)
 {

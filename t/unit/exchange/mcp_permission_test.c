@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* What callers may see and call. */
+/* Tests of the rules and scopes that decide which items callers see and
+ * use. */
 
 #include "round_cases.h"
 
@@ -49,7 +50,7 @@ drop_rules(void)
 }
 
 
-/* Rules with their values, and the scopes. */
+/* Sets the rules, their values, and the caller's scopes. */
 static void
 use_rules(const char *const patterns[4], const char *const values[4],
     const char *scopes)
@@ -96,7 +97,8 @@ static const char *const  nobody[4] = { "0", "", NULL, "1" };
 static const char *const  admin[4] = { "1", "alice", "1", "1" };
 
 
-/* What a request is answered, until the next one. */
+/* Sends a request. Returns the body of its response, valid until the next
+ * call. */
 static const char *
 answer_to(const char *name, const char *method, const char *params)
 {
@@ -124,7 +126,8 @@ test_lists(void **state)
     has_not(text, "admin");
     has(text, "\"cacheScope\":\"private\"");
 
-    /* each rule once, however many items it is for; none that is for none */
+    /* a rule is evaluated once for all its items, and not at all without
+     * any */
 
     assert_int_equal(driver_evaluated[0], 1);
     assert_int_equal(driver_evaluated[1], 0);
@@ -143,7 +146,8 @@ test_lists(void **state)
 }
 
 
-/* Pages have as many items as others', and end where no more are shown. */
+/* A page has page_size visible items. There is no next page if no visible item
+ * is left. */
 static void
 test_pages(void **state)
 {
@@ -178,7 +182,8 @@ test_pages(void **state)
 }
 
 
-/* Without its name, all that is hidden looks like what does not exist. */
+/* The error for a hidden item equals that for an unknown item, except for the
+ * name. */
 static void
 test_hidden(void **state)
 {
@@ -230,7 +235,7 @@ test_hidden(void **state)
 
     client_close(&d, &a);
 
-    /* who may, calls */
+    /* the rules allow the items: the backend is invoked */
 
     use_rules(guarded, admin, "");
     modern(0, &a, "tools/call", "admin_a", "\"name\":\"admin_a\"");
@@ -250,7 +255,7 @@ test_hidden(void **state)
 }
 
 
-/* Of a name for which there is no rule nobody knows. */
+/* An item without a matching rule is hidden. */
 static void
 test_no_rule(void **state)
 {
@@ -302,7 +307,7 @@ test_scopes(void **state)
                         "Bearer error=\"insufficient_scope\", scope=\"o\"");
     client_close(&d, &a);
 
-    /* who has no token that says so has none; whose has, calls */
+    /* a caller without scopes, and one with all required scopes */
 
     driver_values[1] = NULL;
     (void) answer_to("pay", "tools/call", "\"name\":\"pay\"");
@@ -314,7 +319,7 @@ test_scopes(void **state)
     backend_json(&d, RESULT);
     client_close(&d, &a);
 
-    /* a session's, the code of its revision */
+    /* in a session: the error code of its revision */
 
     driver_values[1] = "";
     ask(session, REQUEST("7", "tools/call", "{\"name\":\"pay\"}"), 403,
@@ -324,7 +329,7 @@ test_scopes(void **state)
 }
 
 
-/* Only what may be read is listened to. */
+/* A subscription contains only resources that its caller may read. */
 static void
 test_listen(void **state)
 {
