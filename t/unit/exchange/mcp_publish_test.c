@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* The publish endpoint: who is let in, what bodies it takes, where messages
- * go. */
+/* Tests of the publish endpoint: access, bodies, and the receivers of
+ * messages. */
 
 #include "core_cases.h"
 
@@ -12,7 +12,8 @@
 static char  url[512];
 
 
-/* A call whose backend has said 202; its publish endpoint. */
+/* Starts a call whose backend answers 202. Returns the path of its publish
+ * URL. */
 static const char *
 detached(unsigned process)
 {
@@ -43,7 +44,7 @@ finish(const char *path)
 }
 
 
-/* Sends a body of that type. */
+/* POSTs a body with this Content-Type, or without one. Returns the status. */
 static int
 send_as(const char *path, const char *type, const char *body)
 {
@@ -72,7 +73,7 @@ test_detached(void **state)
     breq = d.jobs[0];
     path = publish_url_of(breq, url, sizeof(url));
 
-    /* faster than the 202: to come again */
+    /* before the backend has answered: 503, to be sent again */
 
     publish(1, &b, path, PROGRESS(1));
     assert_int_equal(b.status, 503);
@@ -101,7 +102,7 @@ test_detached(void **state)
 }
 
 
-/* What may come last, as on a stream. */
+/* Messages that end a call, as they do on a backend's stream. */
 static void
 test_last(void **state)
 {
@@ -137,7 +138,7 @@ test_last(void **state)
 }
 
 
-/* A backend may publish while it still runs. */
+/* A backend publishes while its request runs. */
 static void
 test_while_running(void **state)
 {
@@ -163,7 +164,8 @@ test_while_running(void **state)
 }
 
 
-/* A detached call asks, and is invoked anew. */
+/* A detached call asks for input: its backend is invoked again with the
+ * answers. */
 static void
 test_input(void **state)
 {
@@ -176,7 +178,7 @@ test_input(void **state)
     publish(1, &b, path, ASK);
     assert_int_equal(b.status, 202);
 
-    /* who waits for the client takes nothing else */
+    /* a result is ignored while the call waits for its client */
 
     publish(1, &b, path, RESULT);
     has_not(a.text, ANSWER);
@@ -214,7 +216,7 @@ test_bodies(void **state)
         const char  *type;
         const char  *body;
         int          status;
-        unsigned     n;            /* messages that arrive */
+        unsigned     n;            /* messages that reach the client */
     } cases[] = {
         { "application/json", PROGRESS(1), 202, 1 },
         { "Application/JSON; charset=utf-8", PROGRESS(1), 202, 1 },
@@ -270,7 +272,7 @@ test_bodies(void **state)
 }
 
 
-/* An event that is too large is said to be, wherever its end is. */
+/* An event that is too large is refused with 413, with and without its end. */
 static void
 test_too_large(void **state)
 {
@@ -290,7 +292,7 @@ test_too_large(void **state)
         assert_int_equal(send_as(path, "text/event-stream", body), 413);
     }
 
-    /* too large only with its last line, which nothing ends */
+    /* too large because of the last line, which has no end */
 
     snprintf(body, sizeof(body), "data: [\"%010000d\",\n"
              "data: \"%010000d\"]", 0, 0);
@@ -324,7 +326,7 @@ test_who(void **state)
         client_close(&d, &b);
     }
 
-    /* tokens: none, a wrong one, one cut, one of another kind */
+    /* tokens: none, wrong, truncated, a session id, changed */
 
     publish(1, &b, "/publish/", PROGRESS(1));
     assert_int_equal(b.status, 403);
@@ -345,7 +347,7 @@ test_who(void **state)
         assert_int_equal(b.status, 403);
     }
 
-    /* a bearer's token goes before the path's */
+    /* the token in Authorization takes precedence over that in the path */
 
     client_init(&b, NULL);
     snprintf(bad, sizeof(bad), "bearer %s", path + strlen("/publish/"));
@@ -367,7 +369,8 @@ test_who(void **state)
     assert_int_equal(b.status, 202);
     client_close(&d, &b);
 
-    /* from afar only where it is open (cap says so here); from no browser */
+    /* a client at another machine is accepted if the endpoint is open (b.cap
+     * is 1), a browser never */
 
     client_init(&b, NULL);
     b.far = 1;
@@ -396,7 +399,7 @@ test_who(void **state)
 }
 
 
-/* What goes to those who listen. */
+/* Notifications for a session's listener. */
 static void
 test_subscribers(void **state)
 {
@@ -414,7 +417,7 @@ test_subscribers(void **state)
         { NOTE("notifications/resources/updated", "{}"), 202, 0 },
         { NOTE("notifications/resources/updated", "{\"uri\":1}"), 202, 0 },
 
-        /* the static token opens no call */
+        /* the static token gives no access to calls */
 
         { PROGRESS(1), 403, 0 },
         { RESULT, 403, 0 },
@@ -438,12 +441,14 @@ test_subscribers(void **state)
                          cases[i].arrives);
     }
 
-    /* also what nobody hears, and what came before what was refused */
+    /* the counter includes notifications without a receiver, and those in
+     * front of a refused message */
 
     assert_int_equal(stats().counter[MCP_COUNT_PUBLISHED], 8);
     client_close(&d, &a);
 
-    /* a call's token can tell them as well, and then it is no event of it */
+    /* with the token of a call: the listener gets the notification, the call's
+     * stream does not */
 
     path = detached(0);
     publish(1, &b, path, CHANGED);
@@ -458,7 +463,8 @@ test_subscribers(void **state)
 }
 
 
-/* The call has ended in another way: its publish endpoint is shut. */
+/* The call is cancelled, its session is deleted, or the call times out: its
+ * publish URL is answered with 404. */
 static void
 test_over(void **state)
 {
@@ -491,7 +497,7 @@ test_over(void **state)
 }
 
 
-/* Each request of a batch has its own. */
+/* Each request of a batch has its own publish URL. */
 static void
 test_batch(void **state)
 {
@@ -554,8 +560,8 @@ test_no_memory(void **state)
             memset(&b, 0, sizeof(b));
             client_header(&b, "Content-Type", types[i]);
 
-            /* the publish endpoint's own only: what the call does without
-             * memory is another matter */
+            /* out of memory only in the publish endpoint at process 1, not in
+             * the call at process 0, which is paused */
 
             driver_pause(&d, 0, 1);
             d.te.tm.fail_at = k;
@@ -569,7 +575,7 @@ test_no_memory(void **state)
                 break;
             }
 
-            /* never said to be taken when it was not */
+            /* 202 only if the message reaches the call */
 
             if (b.rc == MCP_OK && b.status == 202) {
                 assert_int_equal(count(a.text, PROGRESS(1)), before + 1);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Who answers a request: the catalog, the routes. */
+/* Tests of routing: which requests the catalog answers, and which a
+ * backend. */
 
 #include "core_cases.h"
 
@@ -42,7 +43,7 @@ test_pages(void **state)
     client_close(&d, &a);
     assert_int_equal(pages, 1);
 
-    /* one list's cursor is none of another's */
+    /* the cursor of one list is invalid for another list */
 
     snprintf(body, sizeof(body),
              REQUEST("1", "prompts/list", "{\"cursor\":\"%s\"}"), cursor);
@@ -50,7 +51,7 @@ test_pages(void **state)
 }
 
 
-/* A catalog of templates only. */
+/* A catalog with nothing but resource templates. */
 static void
 test_offers(void **state)
 {
@@ -74,7 +75,7 @@ test_offers(void **state)
                          "{\"ref\":{\"type\":\"ref/prompt\","
                          "\"name\":\"p\"}}"), 200, "-32601");
 
-    /* one capability announces resources and templates */
+    /* the capability "resources" includes the methods of templates */
 
     ask(session, REQUEST("1", "resources/list", "{}"), 200,
         "\"result\":{\"resources\":[]}");
@@ -91,7 +92,7 @@ test_offers(void **state)
 }
 
 
-/* Without a catalog the backend has the lists and knows the names. */
+/* Without a catalog the backend answers all lists, and judges all names. */
 static void
 test_no_catalog(void **state)
 {
@@ -124,7 +125,7 @@ test_no_catalog(void **state)
 
     ask(session, REQUEST("7", "tools/call", "{}"), 200, "-32602");
 
-    /* and with no backend either, there is nothing */
+    /* no catalog and no backend: the methods do not exist */
 
     d.endpoint.target = MCP_NO_TARGET;
 

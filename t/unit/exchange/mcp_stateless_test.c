@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* The entrance of stateless requests: each check in its turn, with status, code
- * and data; what such a client gets of a call; what its leaving ends. */
+/* Tests of requests without a session: each check with its status, code and
+ * data; the responses of their calls; a client that leaves. */
 
 #include "core_cases.h"
 
@@ -23,7 +23,7 @@
 
 
 typedef struct {
-    const char  *version;      /* of the headers; NULL: absent */
+    const char  *version;      /* MCP-Protocol-Version, NULL: none */
     const char  *method;
     const char  *name;
     const char  *body;
@@ -34,7 +34,7 @@ typedef struct {
 
 static const entrance_case_t  entrance_cases[] = {
 
-    /* what says that a request is of this era */
+    /* header and _meta that make a request stateless */
 
     { MODERN, "server/discover", NULL, MESSAGE("server/discover", OK), 200,
       "\"supportedVersions\":[\"2026-07-28\"]" },
@@ -47,7 +47,7 @@ static const entrance_case_t  entrance_cases[] = {
     { "2027-01-01", "ping", NULL, MESSAGE("ping", ""), 400,
       "Mcp-Session-Id header is required" },
 
-    /* who asks */
+    /* the client's properties in _meta */
 
     { MODERN, "tools/list", NULL, MESSAGE("tools/list", "\"_meta\":1"), 400,
       "-32602" },
@@ -71,7 +71,7 @@ static const entrance_case_t  entrance_cases[] = {
       MESSAGE("tools/list", META_AND("\"io.modelcontextprotocol/logLevel\":"
                                  "\"info\"")), 200, "\"tools\":" },
 
-    /* its revision: the header first, then whether it is served */
+    /* the revision: first compared with the header, then checked */
 
     { MODERN, "tools/list", NULL, MESSAGE("tools/list", META("\"v999\"")), 400,
       "-32020" },
@@ -82,13 +82,10 @@ static const entrance_case_t  entrance_cases[] = {
       MESSAGE("tools/list", META("\"2025-11-25\"")), 400, "-32022" },
     { " " MODERN "\t", "tools/list", NULL, MESSAGE("tools/list", OK), 200,
       "\"tools\":" },
-
-    /* its method */
-
     { " " MODERN "\t", "tools/list", NULL, MESSAGE("tools/list", OK), 200,
       "\"tools\":" },
 
-    /* its method */
+    /* Mcp-Method, and the method */
 
     { MODERN, NULL, NULL, MESSAGE("tools/list", OK), 400, "-32020" },
     { MODERN, "TOOLS/LIST", NULL, MESSAGE("tools/list", OK), 400, "-32020" },
@@ -101,13 +98,10 @@ static const entrance_case_t  entrance_cases[] = {
     { MODERN, "stream/poll", NULL, MESSAGE("stream/poll", OK), 404, "-32601" },
     { MODERN, "requests/getStatus", NULL, MESSAGE("requests/getStatus", OK),
       404, "-32601" },
-
-    /* its name */
-
     { MODERN, "requests/getStatus", NULL, MESSAGE("requests/getStatus", OK),
       404, "-32601" },
 
-    /* its name */
+    /* Mcp-Name */
 
     { MODERN, "tools/call", NULL,
       MESSAGE("tools/call", "\"name\":\"echo\"," OK), 400, "-32020" },
@@ -119,13 +113,10 @@ static const entrance_case_t  entrance_cases[] = {
       MESSAGE("resources/read", "\"uri\":\"x:y\"," OK), 400, "-32020" },
     { MODERN, "tools/list", "whatever", MESSAGE("tools/list", OK), 200,
       "\"tools\":" },
-
-    /* behind the entrance */
-
     { MODERN, "tools/list", "whatever", MESSAGE("tools/list", OK), 200,
       "\"tools\":" },
 
-    /* behind the entrance */
+    /* errors after these checks */
 
     { MODERN, "tools/call", NULL, MESSAGE("tools/call", OK), 200, "-32602" },
     { MODERN, "tools/call", "none",
@@ -137,7 +128,7 @@ static const entrance_case_t  entrance_cases[] = {
       "\"code\":-32602,\"message\":\"Resource not found: no:such\","
       "\"data\":{\"uri\":\"no:such\"}" },
 
-    /* neither batches nor responses; notifications do nothing */
+    /* batches and responses are rejected, notifications do nothing */
 
     { MODERN, NULL, NULL, "[" MESSAGE("tools/list", OK) "]", 400, "-32600" },
     { MODERN, NULL, NULL, "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}", 400,
@@ -203,7 +194,8 @@ test_entrance(void **state)
 }
 
 
-/* A header that mirrors the body stands once; other eras do not look. */
+/* A header that mirrors the body must not be repeated. In a session Mcp-Method
+ * is ignored. */
 static void
 test_twice(void **state)
 {
@@ -246,7 +238,8 @@ test_twice(void **state)
 }
 
 
-/* The log says once in a process that a proxy may drop headers. */
+/* The first request without Mcp-Method is logged, because a proxy may drop the
+ * header; each process logs this once. */
 static void
 test_dropped_headers(void **state)
 {
@@ -274,7 +267,8 @@ test_dropped_headers(void **state)
 }
 
 
-/* There is neither a stream of a session nor its end. */
+/* GET without Last-Event-ID and DELETE are rejected: there is no listening
+ * stream and no session. */
 static void
 test_methods_of_http(void **state)
 {
@@ -294,7 +288,7 @@ test_methods_of_http(void **state)
         client_close(&d, &a);
     }
 
-    /* the session is alive */
+    /* DELETE has not deleted the session */
 
     client_post(&d, 0, &a, session, PING);
     assert_int_equal(a.status, 200);
@@ -302,7 +296,7 @@ test_methods_of_http(void **state)
 }
 
 
-/* A session that has ended, or never was, is nobody's business. */
+/* A request of a stateless revision ignores Mcp-Session-Id. */
 static void
 test_session_is_ignored(void **state)
 {
@@ -316,7 +310,7 @@ test_session_is_ignored(void **state)
     assert_int_equal(a.status, 200);
     client_close(&d, &a);
 
-    /* but a client of a session may write into _meta what it likes */
+    /* a request in a session may have any protocolVersion in _meta */
 
     client_post(&d, 0, &a, session, MESSAGE("ping", META("\"2025-11-25\"")));
     assert_int_equal(a.status, 200);
@@ -324,7 +318,7 @@ test_session_is_ignored(void **state)
 }
 
 
-/* An endpoint serves what it is told to. */
+/* An endpoint supports only the revisions of mcp_revisions. */
 static void
 test_revisions_of_an_endpoint(void **state)
 {
@@ -339,7 +333,8 @@ test_revisions_of_an_endpoint(void **state)
     has(a.text, "it serves: [\\\"2026-07-28\\\"]");
     client_close(&d, &a);
 
-    /* nothing else is of a session there */
+    /* no revision with sessions: a request in a session is taken as a
+     * stateless one */
 
     client_post(&d, 0, &a, session, REQUEST("7", "tools/list", "{}"));
     assert_int_equal(a.status, 400);
@@ -364,7 +359,7 @@ test_revisions_of_an_endpoint(void **state)
     has(a.text, "\"code\":-32000");
     client_close(&d, &a);
 
-    /* the session is of another one */
+    /* the session has a revision that the endpoint does not support */
 
     client_post(&d, 0, &a, session, PING);
     assert_int_equal(a.status, 404);
@@ -372,7 +367,7 @@ test_revisions_of_an_endpoint(void **state)
 }
 
 
-/* initialize never agrees on a revision that has none. */
+/* initialize never negotiates a revision without sessions. */
 static void
 test_initialize(void **state)
 {
@@ -406,7 +401,8 @@ test_discover(void **state)
 }
 
 
-/* A list says how long it is good; where callers are told apart, for one. */
+/* A list has mcp_cache_ttl as "ttlMs", and is private if the endpoint has a
+ * principal. */
 static void
 test_lists(void **state)
 {
@@ -444,8 +440,8 @@ test_quick_call(void **state)
 }
 
 
-/* How long a resource is good does not hold for what a client was asked for on
- * the way. */
+/* The "ttlMs" of a resource does not apply to a result that depends on
+ * inputResponses. */
 static void
 test_retried_read(void **state)
 {
@@ -470,8 +466,8 @@ test_retried_read(void **state)
 }
 
 
-/* A backend's errors have no code that this era forbids; one about a capability
- * is the request's fault. */
+/* A backend's error code that this revision forbids becomes -32603. Error
+ * -32021, a missing client capability, has status 400. */
 static void
 test_errors_of_backends(void **state)
 {
@@ -495,8 +491,8 @@ test_errors_of_backends(void **state)
 }
 
 
-/* Its stream has a comment first and no event ids; of log messages it has those
- * that it asked for. */
+/* A call's stream begins with a comment, and has no event ids. It has log
+ * messages from the requested level upwards. */
 static void
 test_stream(void **state)
 {
@@ -527,7 +523,7 @@ test_stream(void **state)
 }
 
 
-/* Without a level there are no log messages at all. */
+/* A request without a log level gets no log messages. */
 static void
 test_no_log(void **state)
 {
@@ -548,7 +544,8 @@ test_no_log(void **state)
 }
 
 
-/* Leaving cancels, before a stream has begun and after. */
+/* A client leaves, before its stream begins or after that: the call is
+ * cancelled. */
 static void
 test_leaving_cancels(void **state)
 {
@@ -581,8 +578,8 @@ test_leaving_cancels(void **state)
     "\"io.modelcontextprotocol/clientCapabilities\":{" more "}"
 
 
-/* A client that declared how it comes back keeps its call, and gets event
- * ids. */
+/* A client that declared resumable requests gets event ids, and its call
+ * continues when it leaves. */
 static void
 test_declared(void **state)
 {
@@ -605,7 +602,7 @@ test_declared(void **state)
 }
 
 
-/* A GET in this era, whose answer is to have this status. */
+/* Sends a GET with Last-Event-ID in this revision, and checks its status. */
 static void
 get(const char *id, unsigned expected)
 {
@@ -621,9 +618,8 @@ get(const char *id, unsigned expected)
 }
 
 
-/* A GET resumes a stream only if the client that began it was to get ids: one
- * that has declared another way, or none, knows no id that it could guess
- * from. */
+/* GET resumes a stream if its client declared resumable requests. A client
+ * that declared only resume tokens gets no ids, and 404 for a guessed one. */
 static void
 test_get(void **state)
 {
@@ -668,8 +664,8 @@ test_get(void **state)
 }
 
 
-/* mcp_resume_stateless all: a call runs on for mcp_reconnect_wait without its
- * client, if an id was sent. */
+/* mcp_resume_stateless all: a call continues for mcp_reconnect_wait without
+ * its client, if the client has received an event id. */
 static void
 test_reconnect_wait(void **state)
 {
@@ -720,9 +716,9 @@ test_reconnect_wait(void **state)
 }
 
 
-/* A slow call gets an interim result, goes on meanwhile, and gives its result
- * to whoever brings the token: where the client has declared that, and where
- * the endpoint takes it as declared. */
+/* A slow call gets an interim result, and a request with its resume token gets
+ * the result, if the client declared resume tokens, or with mcp_resume_tokens
+ * on. */
 static void
 test_resume_tokens(void **state)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Random clients, backends, time and deaths of processes against a simple model
- * of tasks: whatever process is asked, a task is what the model says, and a
- * subscription that has read all ends with the same.  MCP_SEED repeats a run,
- * MCP_STEPS makes it longer.
+ * Random actions of clients and backends, random times and deaths of
+ * processes, compared with a simple model of tasks. Every process must return
+ * the task that the model predicts, and so must the last notification of a
+ * subscription. MCP_SEED repeats a run, MCP_STEPS sets its length.
  */
 
 #include <time.h>
@@ -14,7 +14,8 @@
 
 
 #define SLOTS  6
-#define KEYS   4                       /* questions of a round, at most */
+#define KEYS   4                       /* maximum number of questions in a
+                                          round */
 
 
 typedef enum {
@@ -33,11 +34,11 @@ typedef struct {
     unsigned                owner;
     uint64_t                created;
     status_e                status;
-    mcp_backend_request_t  *breq;      /* NULL: none now */
-    unsigned                said;      /* its last progress; 0: none */
-    unsigned                events;    /* of its log, ever */
+    mcp_backend_request_t  *breq;      /* NULL: no backend request runs */
+    unsigned                said;      /* last progress, 0: none */
+    unsigned                events;    /* events in its log */
     unsigned                n_keys;
-    unsigned                given;     /* bits of these */
+    unsigned                given;     /* bit k: key k is answered */
     client_t               *listener;
     size_t                  read;
 } slot_t;
@@ -68,7 +69,8 @@ wrong(const slot_t *s, const char *what, const char *text)
 
 /* --- what it should be --- */
 
-/* The members of a task that the model knows, one after the other. */
+/* Checks that text contains each member of the task that the model
+ * predicts. */
 static void
 expect(const slot_t *s, const char *text)
 {
@@ -133,7 +135,7 @@ check(slot_t *s)
 }
 
 
-/* What a subscription has heard last, if it has heard anything. */
+/* Checks the last notification that a subscription has received, if any. */
 static void
 check_listener(slot_t *s)
 {
@@ -156,7 +158,7 @@ check_listener(slot_t *s)
         s->read = (size_t) (last - s->listener->text) + 1;
     }
 
-    /* its text is not endless */
+    /* empty the buffer before it is full */
 
     if (s->listener->len > sizeof(s->listener->text) / 2) {
         s->listener->len = 0;
@@ -253,7 +255,8 @@ backend_asks(slot_t *s)
 }
 
 
-/* Some of the answers, and some that are nobody's. */
+/* Sends some of the answers, and a key that does not exist; sometimes the keys
+ * belong to another round. */
 static void
 answer(slot_t *s)
 {
@@ -282,7 +285,7 @@ answer(slot_t *s)
 
     if (s->given == (1u << s->n_keys) - 1) {
 
-        /* its backend is called again */
+        /* all questions are answered: the backend is invoked again */
 
         s->status = WORKING;
         s->breq = d.jobs[d.n_jobs - 1];
@@ -327,7 +330,7 @@ die(void)
 
     process = roll(2);
 
-    /* subscriptions go with their process */
+    /* a subscription ends with its process: close all subscriptions */
 
     for (s = slots; s < slots + SLOTS; s++) {
         if (s->listener) {
@@ -447,7 +450,7 @@ run(void)
             die();
         }
 
-        /* what is told late has been told */
+        /* after 1001 ms all delayed notifications have been sent */
 
         late = roll(4) == 0;
         pass_time(late ? 1001 : 0);

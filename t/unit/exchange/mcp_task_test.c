@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Tasks as their clients see them, and who sees them. */
+/* Tests of tasks: the methods that clients use, and who may use them. */
 
 #include "task_cases.h"
 
@@ -10,7 +10,7 @@ static const char *const  methods[] = {
 };
 
 
-/* Whatever is wrong with an id, it is not told. */
+/* Every invalid task id gets the same error. */
 static void
 test_unknown(void **state)
 {
@@ -31,7 +31,7 @@ test_unknown(void **state)
         for (k = 0; k < ITEMS(ids) + 2; k++) {
             strcpy(task_id, k < ITEMS(ids) ? ids[k] : right);
 
-            /* changed, or of another principal */
+            /* a changed id; the id of another principal's task */
 
             if (k == ITEMS(ids)) {
                 task_id[20] = task_id[20] == 'A' ? 'B' : 'A';
@@ -62,7 +62,7 @@ test_unknown(void **state)
         client_close(&d, &b);
     }
 
-    /* the stream of a call that is none has no id that is good */
+    /* the task itself is still there */
 
     strcpy(task_id, right);
     task_is(1, "\"status\":\"completed\"");
@@ -70,7 +70,7 @@ test_unknown(void **state)
 }
 
 
-/* It is the principal's that made it. */
+/* A task belongs to the principal that created it. */
 static void
 test_principal(void **state)
 {
@@ -87,8 +87,8 @@ test_principal(void **state)
 }
 
 
-/* Who does not declare the extension is told so before the id is looked at;
- * where there are no tasks there are no such methods. */
+/* Without the extension in the request: -32021, before the id is checked. At
+ * an endpoint without tasks: -32601. */
 static void
 test_declared(void **state)
 {
@@ -118,7 +118,7 @@ test_declared(void **state)
         client_close(&d, &b);
         d.endpoint.catalog = task_tools;
 
-        /* nor are there any of 2025-11-25 */
+        /* the methods of 2025-11-25 do not exist either */
 
         modern(1, &b, i ? "tasks/list" : "tasks/result", NULL, "\"x\":1");
         assert_int_equal(b.status, 404);
@@ -140,7 +140,8 @@ test_declared(void **state)
 }
 
 
-/* Sessions know nothing of it. */
+/* In a session there are no methods of tasks, and a tool that requires a task
+ * is a stream. */
 static void
 test_session(void **state)
 {
@@ -176,7 +177,7 @@ test_cancel(void **state)
     task_does(1, "tasks/cancel", "");
     task_does(1, "tasks/update", ",\"inputResponses\":{\"x\":{}}");
 
-    /* it stays so until its time is over */
+    /* the task stays cancelled until its time is over */
 
     driver_wait(&d, TTL - 100);
     task_is(0, "\"status\":\"cancelled\"");
@@ -214,7 +215,7 @@ test_times(void **state)
 }
 
 
-/* The endpoint says whether it has tasks. */
+/* server/discover lists the extension if the endpoint has tasks. */
 static void
 test_discover(void **state)
 {
@@ -239,7 +240,7 @@ test_discover(void **state)
 #define JOIN(name, key)  "\"name\":\"" name "\",\"idempotencyKey\":\"" key "\""
 
 
-/* b asks for a call again, and is told of the same task. */
+/* Repeats a call, and checks that client b gets the same task. */
 static void
 same_task(unsigned process, const char *name, const char *params,
     const char *status)
@@ -256,8 +257,8 @@ same_task(unsigned process, const char *name, const char *params,
 }
 
 
-/* A call that is asked for again with its key is the same task, for clients
- * that know of tasks; others get its response. */
+/* A call that is repeated with its key is the same task for a client that
+ * declares the extension; another client gets the call's response. */
 static void
 test_joined(void **state)
 {
@@ -305,7 +306,7 @@ test_joined(void **state)
 }
 
 
-/* Without a key nobody knows whether its client got the id. */
+/* A call that is repeated without a key is another task. */
 static void
 test_asked_again(void **state)
 {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Answers to a task's questions: what they may be, and what is left. */
+/* Tests of answers to a task's questions: their form, and the remaining
+ * questions. */
 
 #include "exchange/mcp_task_update.h"
 #include "store/mcp_store_replication.h"
@@ -63,8 +64,7 @@ test_questions(void **state)
 }
 
 
-/* Writes n questions, with the keys "0#3", "1#3" ..., from the one numbered
- * first. */
+/* Writes the questions from first to n - 1, with the keys "0#3", "1#3" .... */
 static const char *
 many_questions(char *text, size_t size, unsigned first, unsigned n)
 {
@@ -105,7 +105,8 @@ test_many_questions(void **state)
 }
 
 
-/* More than the inbox holds. */
+/* Answers that exceed the inbox of the call: 503, and they may be sent
+ * again. */
 static void
 test_large(void **state)
 {
@@ -137,8 +138,9 @@ test_large(void **state)
 }
 
 
-/* Answers to what a client was asked at another node, before this one, where
- * the call runs, knows that others have it. */
+/* A client got a question at another node. Its answers are accepted at the
+ * call's own node, which has not received the acknowledgement of the
+ * question's replication yet. */
 static void
 test_behind(void **state)
 {
@@ -224,7 +226,8 @@ static const mcp_cluster_hooks_t  away_hooks = {
 };
 
 
-/* How the task is, as the cluster has it. */
+/* Answers the lookup of the task with its state and the number of its last
+ * event in Redis. */
 static void
 away_answer(mcp_stream_state_e state, uint64_t seq)
 {
@@ -252,7 +255,8 @@ away_answer(mcp_stream_state_e state, uint64_t seq)
 }
 
 
-/* A task of another node. */
+/* Creates a task, removes it from the store, and sets hooks as if another node
+ * had it. */
 static void
 away_begin(void)
 {
@@ -293,7 +297,8 @@ away_done(void)
 }
 
 
-/* Answers to what the cluster is about to know. */
+/* Answers to questions that Redis does not have yet: the lookup is repeated
+ * until it has them. */
 static void
 test_ahead(void **state)
 {
@@ -316,8 +321,8 @@ test_ahead(void **state)
 }
 
 
-/* An event from Redis has more questions than a task may have: responses to
- * those after the limit are ignored, and do not count as other responses. */
+/* An event from Redis has more questions than a task may have. Responses to
+ * the questions after the limit are ignored; other responses are sent. */
 static void
 test_many_responses(void **state)
 {
@@ -343,7 +348,9 @@ test_many_responses(void **state)
 }
 
 
-/* It never is, or the task is over. */
+/* Redis never gets the question: the request is acknowledged after several
+ * lookups. A key without a later event number, or a task that is over: it is
+ * acknowledged after the first lookup. */
 static void
 test_not_ahead(void **state)
 {
@@ -381,7 +388,7 @@ test_not_ahead(void **state)
 }
 
 
-/* It is a task, but the cluster does not know that yet. */
+/* The call is a task, but Redis has an older state: the lookup is repeated. */
 static void
 test_young(void **state)
 {
@@ -399,7 +406,7 @@ test_young(void **state)
     has(b.text, "\"status\":\"working\"");
     away_done();
 
-    /* nor ever will */
+    /* Redis never gets a newer state: the id is unknown */
 
     away_begin();
     away_is.info.expires = 0;
@@ -416,7 +423,7 @@ test_young(void **state)
 }
 
 
-/* A task of this node asks two things. */
+/* Creates a task of this node, replicated, which asks two questions. */
 static mcp_stream_info_t
 own_begin(void)
 {
@@ -453,8 +460,8 @@ own_begin(void)
 }
 
 
-/* What was brought to another node counts here before it has arrived, and what
- * is brought here is told to the others. */
+/* An answer that was sent to another node counts before this node has received
+ * it. An answer that is sent here is sent to the cluster. */
 static void
 test_own(void **state)
 {
@@ -478,7 +485,8 @@ test_own(void **state)
     client_close(&d, &b);
     assert_int_equal(d.n_jobs, 0);
 
-    /* this arrives, and what was done already once more */
+    /* both answers arrive from Redis: the second one is there already, the
+     * first one completes the round */
 
     assert_int_equal(mcp_store_answer(&d.process[0].store, &info.ref,
                                       info.last_seq, 2, 3,
@@ -498,8 +506,7 @@ test_own(void **state)
 }
 
 
-/* The cluster knows nothing of it, or cannot be reached: what is here
- * counts. */
+/* Redis lacks the task, or is unreachable: the state of this node counts. */
 static void
 test_own_alone(void **state)
 {
