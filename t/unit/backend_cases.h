@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * What the tests of decoders have in common.  Each case is an answer and the
- * transcript of the messages it gives; it is played whole, one byte at a time,
- * unread until its end, cut in two at every place, and with every allocation
- * failing once.
+ * Helpers for the tests of decoders. A case consists of a backend's answer and
+ * the expected transcript of messages. The answer is written as a whole, byte
+ * by byte with and without reading in between, divided in two at each
+ * position, and with each allocation failing in turn.
  */
 
 
@@ -48,20 +48,20 @@ typedef struct {
     const char          *body;
     size_t               len;
     const char          *expected;
-    mcp_fault_e          fault;        /* how it ends */
-    size_t               max;          /* 0: plenty */
+    mcp_fault_e          fault;        /* how the answer ends */
+    size_t               max;          /* maximum size of a message, 0: 1 MB */
     const char          *uri;
 } answer_t;
 
 
-/* designated, so that the fields behind may be left out */
+/* designated initializers: the fields after them may be left out */
 #define BODY(text)  .body = text, .len = sizeof(text) - 1
 
 
 typedef enum {
     WHOLE = 0,
-    BYTES,                             /* one at a time, read in between */
-    UNREAD,                            /* one at a time, read at the end */
+    BYTES,                             /* byte by byte, read after each byte */
+    UNREAD,                            /* byte by byte, read at the end */
     PIECES
 } how_e;
 
@@ -175,7 +175,7 @@ note_message(transcript_t *t, const mcp_backend_msg_t *msg)
             assert_true(msg->body.data[i] != '\r');
         }
 
-        /* whatever is handed out is one JSON object */
+        /* the body of every message is one JSON object */
 
         test_mem_init(&tm);
         mem = tm.mem;
@@ -193,7 +193,7 @@ note_message(transcript_t *t, const mcp_backend_msg_t *msg)
 }
 
 
-/* MCP_OK, or MCP_ERR_MEMORY as soon as that is met. */
+/* Reads all messages into the transcript. Returns MCP_OK or MCP_ERR_MEMORY. */
 
 static inline int
 drain(mcp_backend_t *b, transcript_t *t)
@@ -212,7 +212,7 @@ drain(mcp_backend_t *b, transcript_t *t)
 
     if (rc == MCP_ERR_MEMORY) {
 
-        /* and it stays so */
+        /* the next call returns MCP_ERR_MEMORY, too */
 
         assert_int_equal(mcp_backend_read(b, &msg), MCP_ERR_MEMORY);
         return rc;
@@ -231,7 +231,8 @@ play_piece(mcp_backend_t *b, const answer_t *a, size_t from, size_t to,
     int    rc;
     char  *copy;
 
-    /* bytes of its own, so that a look beyond them is seen */
+    /* a copy of exactly the right size: memory checkers detect reads after its
+     * end */
 
     copy = malloc(to - from + 1);
     assert_non_null(copy);
@@ -317,7 +318,7 @@ play(test_mem_t *tm, const answer_t *a, how_e how, size_t cut,
                          MCP_OK);
         assert_int_equal(mcp_backend_read(b, &msg), MCP_DONE);
 
-        /* nothing but itself is kept once it is done */
+        /* after MCP_DONE only the decoder itself is still allocated */
 
         assert_int_equal(tm->live, 1);
 

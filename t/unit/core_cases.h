@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* What the tests of exchanges, calls and their like have in common: messages,
- * a driver with a session, and how things are looked at. */
+/* Helpers for the tests of exchanges and calls: messages, a driver with a
+ * session, and checks. */
 
 
 #ifndef CORE_CASES_H_INCLUDED
@@ -49,7 +49,7 @@
 
 #define CANCEL7  NOTE("notifications/cancelled", "{\"requestId\":7}")
 
-/* A progress notification with a message of n bytes, and its line end. */
+/* A progress notification with a message of n bytes, and a line feed. */
 #define BIG(n)   NOTE("notifications/progress", "{\"progressToken\":\"t\","   \
                       "\"progress\":1,\"message\":\"%0" #n "d\"}") "\n"
 
@@ -135,7 +135,8 @@ count(const char *text, const char *part)
 }
 
 
-/* What stands between the last "before" and the quote after it. */
+/* Copies the text between the last occurrence of "before" and the next
+ * quote. */
 static inline void
 quoted(const char *text, const char *before, char *out, size_t size)
 {
@@ -155,7 +156,7 @@ quoted(const char *text, const char *before, char *out, size_t size)
 }
 
 
-/* Nobody is there any more, nothing runs. */
+/* Checks that no backend request, call or consumer is left. */
 static inline void
 quiet(void)
 {
@@ -186,7 +187,7 @@ fact_is(const mcp_variables_t *variables, mcp_variable_e variable,
 }
 
 
-/* A POST that is answered at once, and closed. */
+/* POSTs a body in the session "of", checks status and body, and closes. */
 static inline void
 ask(const char *of, const char *body, int status, const char *part)
 {
@@ -208,7 +209,7 @@ ask(const char *of, const char *body, int status, const char *part)
 }
 
 
-/* A call of a's, whose backend answers with a stream. */
+/* Starts CALL for client a, and sends the head of its backend's stream. */
 static inline mcp_backend_request_t *
 call(unsigned process)
 {
@@ -223,7 +224,7 @@ call(unsigned process)
 }
 
 
-/* Its last message. */
+/* Sends the last message of a backend, and ends the backend request. */
 static inline void
 end_with(mcp_backend_request_t *breq, const char *message)
 {
@@ -239,7 +240,8 @@ end_with_result(mcp_backend_request_t *breq)
 }
 
 
-/* Speaks until the stream has no room; the number of messages taken. */
+/* Sends messages of a backend until one is not taken. Returns the number of
+ * messages that were taken. */
 static inline int
 fill(mcp_backend_request_t *breq)
 {
@@ -255,8 +257,8 @@ fill(mcp_backend_request_t *breq)
 }
 
 
-/* A stream that takes all the room there is, the reserve too; it goes with
- * mcp_store_free(). */
+/* Creates a stream that uses up all memory of the zone, the reserve included,
+ * until mcp_store_free(). */
 static inline void
 hog(mcp_stream_ref_t *ref)
 {
@@ -311,7 +313,7 @@ cancel(unsigned process, const char *of, const char *id)
 }
 
 
-/* DELETE of a session. */
+/* Deletes the session "of". */
 static inline void
 end_session(unsigned process, const char *of)
 {
@@ -322,7 +324,7 @@ end_session(unsigned process, const char *of)
 }
 
 
-/* The id of the last request of that method to the client. */
+/* Copies the id of the last question with this method to id. */
 static inline void
 question_id(const char *text, const char *method, char *id)
 {
@@ -344,7 +346,8 @@ question_id(const char *text, const char *method, char *id)
 }
 
 
-/* How many questions there are; the id of each is that of its event. */
+/* Returns the number of questions, and checks that each has the id of its
+ * event. */
 static inline unsigned
 questions(const char *text)
 {
@@ -368,7 +371,7 @@ questions(const char *text)
 }
 
 
-/* A client answers a question; what: "result":... or "error":... */
+/* Answers a question with the member "result" or "error" of the response. */
 static inline void
 reply(unsigned process, const char *of, const char *id, const char *what)
 {
@@ -382,7 +385,7 @@ reply(unsigned process, const char *of, const char *id, const char *what)
 }
 
 
-/* The path of a job's publish URL. */
+/* Copies the publish URL of a backend request to url, and returns its path. */
 static inline const char *
 publish_url_of(mcp_backend_request_t *breq, char *url, size_t size)
 {
@@ -396,8 +399,9 @@ publish_url_of(mcp_backend_request_t *breq, char *url, size_t size)
 }
 
 
-/* A request at the publish endpoint; headers of c may have been set before.  Out of memory
- * shows in c->rc. */
+/* Sends a request to the publish endpoint, with the headers that c already
+ * has. If c->cap is not 0, the endpoint is open to other machines. Out of
+ * memory: c->rc is MCP_ERR_MEMORY. */
 static inline void
 knock(unsigned process, client_t *c, const char *method, const char *url,
     const char *body)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * A server without a server: drives worker, exchanges, calls and store the way
- * a glue does, with fake clients and fake backends.  Two nodes on one store
- * stand for two processes.
+ * A test driver in place of a server: uses workers, exchanges, calls and the
+ * store as a glue does, with fake clients and fake backends. Each of the
+ * DRIVER_NODES workers on one store represents a process.
  */
 
 
@@ -32,29 +32,34 @@
 #define DRIVER_JOBS   64
 
 
-/* A client's connection as its glue sees it. */
+/* The connection of a client, as the glue has it. */
 typedef struct {
     mcp_exchange_t  *x;
     const char      *principal;    /* may be NULL */
-    mcp_str_t        address;      /* in network order, may be empty */
+    mcp_str_t        address;      /* binary, network byte order; may be
+                                      empty */
     const char      *target;       /* NULL: /mcp */
-    const char      *origin;       /* of URLs, NULL: from secure and Host */
+    const char      *origin;       /* origin of URLs, NULL: from secure and
+                                      Host */
     int              secure;
-    int              far;          /* not on this machine */
-    int              slow;         /* pulls only when told, see client_pull() */
-    size_t           cap;          /* of one pull; 0: as it comes */
-    const mcp_mem_t *ahead;        /* with this its body is parsed before its
-                                      turn; NULL: it is not */
+    int              far;          /* 1: not on this machine */
+    int              slow;         /* 1: only client_pull() reads the stream */
+    size_t           cap;          /* size of the buffer of a pull, 0:
+                                      default */
+    const mcp_mem_t *ahead;        /* memory for mcp_exchange_parse(), NULL: do
+                                      not parse in advance */
     mcp_header_t     headers[16];
     size_t           n_headers;
-    int              rc;           /* of head or body */
-    int              status;       /* 0: no answer yet */
+    int              rc;           /* last value of the head or body
+                                      function */
+    int              status;       /* 0: no response yet */
     int              streaming;
     int              ended;
     size_t           len;
     char             session[MCP_SESSION_TEXT_MAX];
-    char             text[262144]; /* body, or what the stream brought; last:
-                                      it is not cleared, see client_init() */
+    char             text[262144]; /* body of the response, or received part of
+                                      the stream; the last field, because
+                                      client_init() does not clear it */
 } client_t;
 
 
@@ -63,10 +68,11 @@ typedef struct {
     mcp_worker_t    *worker;
     struct driver_s *driver;
     uint64_t         pid;
-    void            *scratch;      /* what a dead process sees */
-    unsigned         dies_in;      /* so many holds of the lock; 0: no */
+    void            *scratch;      /* store of a dead process, NULL: alive */
+    unsigned         dies_in;      /* dies after this number of unlocks, 0:
+                                      never */
     int              woken;
-    int              paused;       /* does not get to run */
+    int              paused;       /* 1: does not run */
 } process_t;
 
 
@@ -77,20 +83,24 @@ typedef struct driver_s {
     mcp_catalog_t          *catalog;
     mcp_endpoint_t          endpoint;
     process_t               process[DRIVER_NODES];
-    mcp_backend_request_t  *jobs[DRIVER_JOBS];  /* invoked, not ended */
+    mcp_backend_request_t  *jobs[DRIVER_JOBS];  /* running ones */
     size_t                  n_jobs;
     unsigned                aborts;
     unsigned                resumes;
     unsigned                forgets;
-    unsigned                kept;               /* calls that are to be
-                                                   forgotten */
-    unsigned                locks;              /* holds of the store's lock */
-    unsigned                unlockable;         /* the next ones, which fail */
-    unsigned                orphaned;           /* the next one's holder
-                                                   before has died with it */
-    char                    last_body[8192];    /* of the last job invoked */
-    int                     glue;               /* its address goes with
-                                                   calls */
+    unsigned                kept;               /* calls for which FORGET is
+                                                   expected */
+    unsigned                locks;              /* number of locks of the
+                                                   store */
+    unsigned                unlockable;         /* number of next locks that
+                                                   fail */
+    unsigned                orphaned;           /* 1: the next lock returns
+                                                   MCP_AGAIN, as if its last
+                                                   holder had died */
+    char                    last_body[8192];    /* of the last backend
+                                                   request */
+    int                     glue;               /* its address is the glue
+                                                   pointer of calls */
 } driver_t;
 
 
@@ -106,7 +116,7 @@ static const char  driver_catalog[] =
     "\"instructions\":\"Be kind.\"}";
 
 
-/* A hook of a cluster: all nodes have the same time. */
+/* The hook "clock" of a cluster whose nodes have the same time. */
 static inline int
 clock_agrees(void *ctx)
 {
@@ -138,8 +148,8 @@ driver_lock(void *ctx)
 }
 
 
-/* It may be the last that its process does: what it goes on to do is done to
- * a copy, which nobody else sees; see driver_kill(). */
+/* Unlocks the store. If the process dies now, it continues with a copy of the
+ * store, which no other process sees; see driver_kill(). */
 static inline void
 driver_unlock(void *ctx)
 {
@@ -159,7 +169,7 @@ driver_wake(void *ctx, unsigned slot)
 {
     process_t  *p = ctx;
 
-    /* the dead ring no bells */
+    /* a dead process wakes no other one */
 
     if (slot < DRIVER_NODES
         && (p->scratch == NULL || p == &p->driver->process[slot]))
@@ -192,7 +202,7 @@ driver_attach(driver_t *d, unsigned slot, uint64_t pid)
         return -1;
     }
 
-    /* a process that finds no memory does not start */
+    /* no allocation fails while a process starts */
 
     fail_at = d->te.tm.fail_at;
     d->te.tm.fail_at = 0;
@@ -282,7 +292,7 @@ driver_destroy(driver_t *d)
 }
 
 
-/* One pull, of which MCP_OK may leave more behind. */
+/* Pulls once. If it returns MCP_OK, there may be more data. */
 static inline int
 client_pull(client_t *c)
 {
@@ -308,7 +318,7 @@ client_pull(client_t *c)
 }
 
 
-/* Pulls like a glue that always can write. */
+/* Pulls until there is no more data, as if the socket were always writable. */
 static inline void
 driver_pull(client_t *c)
 {
@@ -363,7 +373,7 @@ driver_act(driver_t *d, process_t *p, mcp_action_t *a)
     c = a->exchange ? mcp_exchange_glue(a->exchange) : NULL;
 
     if (p->scratch && a->type < MCP_ACT_INVOKE) {
-        return;                            /* nothing reaches a client */
+        return;                            /* a dead process has no clients */
     }
 
     switch (a->type) {
@@ -418,7 +428,7 @@ driver_act(driver_t *d, process_t *p, mcp_action_t *a)
 }
 
 
-/* Runs everything that is due, in both processes, until all is quiet. */
+/* Runs wake-ups and actions in all processes until there are none left. */
 static inline void
 driver_pump(driver_t *d)
 {
@@ -458,7 +468,8 @@ driver_pump(driver_t *d)
 }
 
 
-/* While a process is paused nothing happens in it. */
+/* Pauses a process (on is 1) or continues it (0). A paused process handles no
+ * wake-ups and no actions. */
 static inline void
 driver_pause(driver_t *d, unsigned slot, int on)
 {
@@ -467,7 +478,7 @@ driver_pause(driver_t *d, unsigned slot, int on)
 }
 
 
-/* Lets time pass, timers included. */
+/* Advances the clock by ms, and runs the timers that expire. */
 static inline void
 driver_wait(driver_t *d, uint64_t ms)
 {
@@ -509,7 +520,7 @@ driver_wait(driver_t *d, uint64_t ms)
 }
 
 
-/* The value of a response header, or NULL. */
+/* Returns the value of a response header, or NULL. */
 static inline const char *
 client_answer_header(client_t *c, const char *name)
 {
@@ -532,9 +543,9 @@ client_answer_header(client_t *c, const char *name)
 
 
 /*
- * A process dies: from now on it sees another, empty store, so that whatever
- * is done to clean up behind it cannot be seen by the living.  Its clients
- * are to be closed before driver_killed() frees the rest.
+ * Lets a process die: it gets another, empty store, so that no other process
+ * sees how its objects are freed. The test must close its clients before it
+ * calls driver_killed(), which frees the worker.
  */
 static inline void
 driver_kill(driver_t *d, unsigned slot)
@@ -582,7 +593,8 @@ driver_is_dead(uint64_t pid)
 }
 
 
-/* The survivor notices, and a new process takes the slot. */
+/* Lets the surviving process detect the death, and starts a new process in the
+ * slot. */
 static inline void
 driver_killed(driver_t *d, unsigned slot, unsigned survivor)
 {
@@ -590,7 +602,7 @@ driver_killed(driver_t *d, unsigned slot, unsigned survivor)
     process_t     *p = &d->process[slot];
     mcp_handle_t  *h;
 
-    /* what has become durable since has no stream, either */
+    /* streams that began after driver_kill() do not exist either */
 
     driver_kill(d, slot);
 
@@ -618,8 +630,8 @@ driver_killed(driver_t *d, unsigned slot, unsigned survivor)
 }
 
 
-/* A process without calls and clients ends in an orderly way, and a new one
- * takes its slot. */
+/* Ends a process without calls and clients in order, and starts a new one in
+ * its slot. */
 static inline void
 driver_restart(driver_t *d, unsigned slot)
 {
@@ -655,8 +667,8 @@ client_init(client_t *c, const char *session)
 }
 
 
-/* Values of rules and, behind them, the caller's scopes; NULL: there is none.
- * How often each was asked for. */
+/* Values of the rules, and after them the scopes of the caller; NULL: no
+ * value. driver_evaluated has the number of evaluations of each. */
 static const char  *driver_values[8] __attribute__((unused));
 static unsigned     driver_evaluated[8];
 
@@ -680,8 +692,8 @@ driver_evaluate(void *glue, size_t i, const void *value, mcp_str_t *text)
 }
 
 
-/* Sends a request with the headers that were added.  Out of memory shows in
- * c->rc. */
+/* Sends a request with the headers of client_header(). Out of memory: c->rc is
+ * MCP_ERR_MEMORY. */
 static inline void
 client_send(driver_t *d, unsigned process, client_t *c, const char *method,
     const char *body)
@@ -766,7 +778,7 @@ client_close(driver_t *d, client_t *c)
 }
 
 
-/* A whole POST of a client that has a session, of a principal or of none. */
+/* POSTs a body in a session, as a principal; both may be NULL. */
 static inline void
 client_post_as(driver_t *d, unsigned process, client_t *c,
     const char *session, const char *principal, const char *body)
@@ -799,7 +811,8 @@ client_resume(driver_t *d, unsigned process, client_t *c,
 }
 
 
-/* initialize, of a principal or of none; session gets the id. */
+/* Sends initialize as a principal, which may be NULL, and copies the session's
+ * id to session. */
 static inline void
 client_open_as(driver_t *d, char *session, const char *principal,
     const char *revision, const char *capabilities)
@@ -833,7 +846,7 @@ client_open(driver_t *d, char *session, const char *revision,
 }
 
 
-/* What a backend does. */
+/* Sends output of a backend. Returns the number of bytes that were taken. */
 static inline size_t
 backend_say(driver_t *d, mcp_backend_request_t *breq, const char *text)
 {
@@ -864,7 +877,7 @@ backend_end(driver_t *d, mcp_backend_request_t *breq, mcp_fault_e fault)
 }
 
 
-/* Answers a job with JSON. */
+/* Answers a backend request with JSON, and ends it. */
 static inline void
 backend_answer(driver_t *d, mcp_backend_request_t *breq, const char *text)
 {
@@ -874,7 +887,7 @@ backend_answer(driver_t *d, mcp_backend_request_t *breq, const char *text)
 }
 
 
-/* The one job there is. */
+/* Answers the only backend request with JSON. */
 static inline void
 backend_json(driver_t *d, const char *text)
 {
@@ -883,7 +896,7 @@ backend_json(driver_t *d, const char *text)
 }
 
 
-/* The id of the last event in a client's stream. */
+/* Copies the id of the last event in a client's stream to id. */
 static inline void
 client_last_id(client_t *c, char *id)
 {

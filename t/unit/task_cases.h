@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* What the tests of tasks have in common: clients that know of them, and tools
- * that are some. */
+/* Helpers for the tests of tasks: a client that declares the extension, and a
+ * catalog with tools that are tasks. */
 
 
 #ifndef TASK_CASES_H_INCLUDED
@@ -89,7 +89,8 @@ task_teardown(void **state)
     cmocka_unit_test_setup_teardown(f, task_setup, task_teardown)
 
 
-/* Calls a tool; its backend, if it is asked, answers with a stream. */
+/* Calls a tool, and sends the head of its backend's stream. Returns NULL if no
+ * backend was invoked. */
 static inline mcp_backend_request_t *
 task_call(unsigned process, const char *tool)
 {
@@ -110,7 +111,7 @@ task_call(unsigned process, const char *tool)
 }
 
 
-/* a was told of a task, whose id is task_id from now on. */
+/* Checks that client a got a task, copies its id to task_id, and closes a. */
 static inline void
 task_told(void)
 {
@@ -121,7 +122,7 @@ task_told(void)
 }
 
 
-/* Starts a task of a tool that is always one. */
+/* Starts a task of the tool "always". */
 static inline mcp_backend_request_t *
 task_begin(unsigned process)
 {
@@ -137,7 +138,7 @@ task_begin(unsigned process)
 }
 
 
-/* Asks something of task_id; the answer is b's. */
+/* Sends a request about task_id; client b gets the response. */
 static inline void
 task_ask(unsigned process, const char *method, const char *more)
 {
@@ -158,7 +159,7 @@ task_is(unsigned process, const char *part)
 }
 
 
-/* Of update and cancel the answer says nothing. */
+/* Sends tasks/update or tasks/cancel, and checks the empty acknowledgement. */
 static inline void
 task_does(unsigned process, const char *method, const char *more)
 {

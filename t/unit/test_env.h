@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * What the unit tests give the core: memory that is counted and fails when
- * asked, a clock that stands still, randomness that repeats.
+ * The environment of unit tests: memory that is counted and can fail, a clock
+ * that the test sets, and reproducible randomness.
  *
  *     test_mem_t  tm;
  *
@@ -11,7 +11,8 @@
  *     ... &tm.mem ...
  *     assert_int_equal(tm.live, 0);
  *
- * Neither structure may move after its init: they point into themselves.
+ * Neither structure may be moved after its init function: it contains pointers
+ * to itself.
  */
 
 
@@ -35,22 +36,22 @@
 typedef struct {
     mcp_mem_t      mem;
     long           live;           /* allocations not freed */
-    unsigned long  total;          /* allocations asked for */
-    unsigned long  fail_at;        /* 0 never, 1 the next one, ... */
-    unsigned long  failed;         /* allocations refused */
+    unsigned long  total;          /* number of allocations */
+    unsigned long  fail_at;        /* 0: none fails, 1: the next one, ... */
+    unsigned long  failed;         /* allocations that failed */
 } test_mem_t;
 
 
 typedef struct {
     mcp_env_t      env;
-    test_mem_t     tm;             /* behind env.mem */
+    test_mem_t     tm;             /* the memory of env.mem */
     uint64_t       now;
     uint64_t       seed;
-    int            random_rc;      /* what env.random returns */
+    int            random_rc;      /* return value of env.random */
     unsigned       logged;
-    char           last[512];      /* the last line logged, but for info */
+    char           last[512];      /* last line at notice or above */
     char           debug[8192];   /* lines at debug, as many as fit */
-    char           info[512];      /* the last one of info */
+    char           info[512];      /* last line at info */
 } test_env_t;
 
 
@@ -72,7 +73,7 @@ test_mem_alloc(void *ctx, size_t size)
         abort();
     }
 
-    /* what is not set shows */
+    /* a fixed value, which shows reads of memory that was not initialized */
     memset(p, 0xa5, size);
     tm->live++;
 
@@ -166,7 +167,7 @@ test_env_init(test_env_t *te)
 }
 
 
-/* A C string as a slice, and a slice against a C string. */
+/* Returns a C string as a slice. */
 static inline mcp_str_t
 test_str(const char *text)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* What the tests of resume tokens have in common. */
+/* Helpers for the tests of resume tokens. */
 
 
 #ifndef TOKEN_CASES_H_INCLUDED
@@ -17,7 +17,7 @@
                  "\"nextResumeToken\":\"p2\"}}"
 
 
-/* As it comes to the request of again(). */
+/* A progress notification with the progress token of again(). */
 #define AGAIN(n)                                                              \
                  NOTE("notifications/progress",                               \
                       "{\"progressToken\":\"u\",\"progress\":" #n "}")
@@ -36,7 +36,7 @@ begin(const char *revision)
 }
 
 
-/* The call again, with a token, under another id. */
+/* Returns CALL with a resume token, another id and another progress token. */
 static inline const char *
 again(const char *key)
 {
@@ -55,7 +55,8 @@ token_of(client_t *client)
 }
 
 
-/* A call that was answered with an interim result. */
+/* Starts a call that is answered with an interim result, whose token is then
+ * in "token". */
 static inline mcp_backend_request_t *
 slow(void)
 {
@@ -80,7 +81,8 @@ slow(void)
 }
 
 
-/* A call that a backend answered with a token. */
+/* Makes a call whose result has a backend's token, which is then in
+ * "token". */
 static inline void
 page(void)
 {
@@ -91,7 +93,7 @@ page(void)
 }
 
 
-/* Who reads the rest gets its result. */
+/* Ends the call with a result, and checks that the client gets it. */
 static inline void
 end_of_rest(mcp_backend_request_t *breq, client_t *client)
 {
