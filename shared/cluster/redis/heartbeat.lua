@@ -1,9 +1,13 @@
 -- SPDX-License-Identifier: Apache-2.0
 --
--- A member lives.
+-- Records a heartbeat of a member.
 --
--- ARGV: node; time after which silence is death, ms.  Returns what answer()
--- does, {"DEAD"}, or {"GONE"}: nobody knows the node, it has to say hello.
+-- ARGV[1] node
+-- ARGV[2] node timeout, ms
+--
+-- Returns the values of answer() in members.lua, or
+--   {"DEAD"}  the node was declared dead
+--   {"GONE"}  Redis lacks the data of the node, which has to register again
 
 local node, dead_after = ARGV[1], tonumber(ARGV[2])
 

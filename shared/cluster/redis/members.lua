@@ -1,39 +1,59 @@
 -- SPDX-License-Identifier: Apache-2.0
 --
--- What stands before each of the other scripts: the nodes of a cluster.
+-- Common functions for the members of a cluster. scripts/embed puts this file
+-- in front of each script except event.lua. The header of a script lists its
+-- arguments and its replies.
 --
--- KEYS[1] is PREFIX:1:nodes, a sorted set of all nodes by their number of beats;
--- PREFIX:1:n:NODE says who a node is, when it beat last, by this server's clock,
--- and after which silence it is dead; PREFIX:1:x:NODE, that it was declared dead;
--- PREFIX:1:layout, the layout that members write.  It goes up only, to the highest
--- that all of them read, as what was written stays for a while.  All keys have one
--- hash slot, and those named here never change their form.
+-- Arguments that all scripts have:
+--   KEYS[1] PREFIX:1:nodes
+--   ARGV[1] id of the node that runs the script
+--   ARGV[2] node timeout of this node, ms
 --
--- PREFIX:1:run is the run id of the server at which the members have said hello.
--- PREFIX:1:since is the time (ms) at which a member detected that Redis had lost
--- keys, or may lack the last writes; 0 if none ever did.
+-- Keys. All keys have the same hash slot. The form of the first four never
+-- changes, so that builds of any release find each other.
+--   PREFIX:1:nodes   sorted set of all nodes; the score of a node is the number
+--                    of its heartbeats
+--   PREFIX:1:n:NODE  the data of a node: at time of its last heartbeat by the
+--                    clock of Redis, ms; low and high range of layouts that it
+--                    reads; label; build; keys fingerprints of its signing
+--                    keys; dead its node timeout, ms; endpoints fingerprints of
+--                    its endpoints' identities
+--   PREFIX:1:x:NODE  mark that the node was declared dead; its value is the
+--                    node that has declared it dead
+--   PREFIX:1:layout  the layout that the members write. It is raised to the
+--                    highest layout that all live members read. It is never
+--                    lowered, because keys in the higher layout still exist.
+--   PREFIX:1:run     run id of the server at which the members have registered
+--   PREFIX:1:since   when a member last detected that Redis has lost keys, or
+--                    may lack the last writes, ms; 0: never
 
 local prefix = string.sub(KEYS[1], 1, -6)
+-- ms: the time to live of the keys above
 local DAY = 86400000
 
--- in units of the time after which a node that is silent is dead: who counts.
--- Who does not is told of all the same, until others have taken its streams over.
+-- A node is live if its last heartbeat is at most this number of node timeouts
+-- ago. The list of members also contains other nodes, until their streams were
+-- taken over.
 local LIVE = 4
 
--- beats after which a member has seen all others that live
+-- number of heartbeats of a node from which on it may raise the layout: by then
+-- KEYS[1] contains all live nodes
 local SETTLED = 12
 
+-- maximum number of members in a reply
 local MEMBERS = 32
 local SINCE, RUN = prefix .. 'since', prefix .. 'run'
+-- maximum number of nodes that a script reads
 local LOOK = 256
 
+-- Returns the time by the clock of Redis, ms.
 local function clock()
     local time = redis.call('TIME')
 
     return time[1] * 1000 + math.floor(time[2] / 1000)
 end
 
--- the node has beaten, at most a moment ago
+-- Records a heartbeat of a node, and renews the keys of the members.
 local function keep(node, now)
     local key = prefix .. 'n:' .. node
 
@@ -44,14 +64,15 @@ local function keep(node, now)
     redis.call('PEXPIRE', RUN, DAY)
 end
 
--- Notes that Redis has lost keys, so that a key that is missing proves nothing
--- until every member that lives has written its own again.
+-- Records that Redis has lost keys. For one node timeout a missing key proves
+-- nothing, because live members are still writing their keys again.
 local function note_loss()
     redis.call('SET', SINCE, string.format('%.0f', clock()), 'PX', DAY)
 end
 
--- Returns whether a key that is missing proves nothing.  A member whose own key
--- is missing, or that finds no SINCE, is the first one to detect the loss.
+-- Returns true if a missing key proves nothing: if the node was declared dead,
+-- or if a loss was detected less than a node timeout ago. The node detects a
+-- loss itself if SINCE or its own data is missing.
 local function is_doubtful()
     local since = tonumber(redis.call('GET', SINCE) or '')
 
@@ -67,14 +88,17 @@ local function is_doubtful()
     return clock() - since < tonumber(ARGV[2])
 end
 
--- A node has something that others are to take over when it is dead.  Redis may
--- have lost it since it said hello, and it may die before it does so again.
+-- Adds a node that owns or reads a stream to KEYS[1], with 0 heartbeats, unless
+-- KEYS[1] contains the node. Only a node in KEYS[1] can be declared dead. Redis
+-- may have lost the registration of the node, and the node may die before it
+-- registers again.
 local function known(node)
     if redis.call('ZADD', KEYS[1], 'NX', 0, node) == 1 then
         redis.call('PEXPIRE', KEYS[1], DAY)
     end
 end
 
+-- Returns the nodes with the most heartbeats, and their data.
 local function members(now)
     local found = {}
 
@@ -83,7 +107,7 @@ local function members(now)
             'at', 'low', 'high', 'label', 'build', 'keys', 'dead',
             'endpoints')
 
-        -- of some nothing but their streams is known: see known()
+        -- known() has added a node without data: its age is DAY
         found[#found + 1] = {
             node = node, age = said[1] and math.max(now - said[1], 0) or DAY,
             low = tonumber(said[2]), high = tonumber(said[3]),
@@ -95,12 +119,15 @@ local function members(now)
     return found
 end
 
--- which layout was written here, if any
+-- Returns the layout of the data in Redis, or nil if there is none.
 local function written()
     return tonumber(redis.call('GET', prefix .. 'layout') or '')
 end
 
--- {"OK", time, layout, members}
+-- Raises the layout if possible. Returns {"OK", time by the clock of Redis in
+-- ms, layout, members}. Each member is {node, ms since its last heartbeat,
+-- label, build, number of its heartbeats, its node timeout in ms or 0 if
+-- unknown}.
 local function answer(now, dead_after)
     local beats = tonumber(redis.call('ZSCORE', KEYS[1], ARGV[1]))
     local layout, first, list = nil, nil, {}

@@ -1,16 +1,34 @@
 -- SPDX-License-Identifier: Apache-2.0
 --
--- A node joins, or is refused; a member may say hello again.
+-- Adds a node to the members, or rejects it. A member registers on each new
+-- connection.
 --
--- ARGV: node; time after which silence is death, ms; lowest and highest layout
--- that it reads; build; label; fingerprints of its signing keys, with commas; 1 if
--- it has been a member under this id; its time, ms, or nothing if it has been a
--- member since its zone began; digests of its endpoints' identities, with commas.
--- Returns what answer() does, with a fifth element {node, label} if that node has
--- endpoints, but none of this node's; {"DEAD"}, {"CLOCK", time}: the node's clock and this
--- server's differ by more than SKEW, {"LAYOUT", node, label, low, high},
--- {"WRITTEN", layout}, which it does not read, or {"KEYS", node, label}.
+-- ARGV[1] node
+-- ARGV[2] node timeout, ms
+-- ARGV[3] lowest layout that the node reads
+-- ARGV[4] highest layout that the node reads
+-- ARGV[5] build
+-- ARGV[6] label
+-- ARGV[7] fingerprints of its signing keys, separated by commas
+-- ARGV[8] "1" if the process has been a member with this node id; empty: it
+--         has not
+-- ARGV[9] time by the clock of the node, ms; empty: its zone has been a member
+-- ARGV[10] fingerprints of its endpoints' identities, separated by commas
+--
+-- Returns the values of answer() in members.lua, with a fifth element
+-- {node, label} if that live node has endpoints, but none in common with this
+-- node; or
+--   {"DEAD"}                            the node was declared dead
+--   {"CLOCK", time}                     the clocks of the node and of Redis
+--                                       differ by more than SKEW; time by the
+--                                       clock of Redis, ms
+--   {"LAYOUT", node, label, low, high}  a live node reads only other layouts
+--   {"WRITTEN", layout}                 the node does not read the layout of
+--                                       the data in Redis
+--   {"KEYS", node, label}               a live node has no signing key in
+--                                       common with the node
 
+-- maximum difference between the clocks, ms
 local SKEW = 300000
 
 local node, dead_after = ARGV[1], tonumber(ARGV[2])
@@ -18,6 +36,7 @@ local low, high = tonumber(ARGV[3]), tonumber(ARGV[4])
 local now = clock()
 local apart
 
+-- Returns true if two lists of fingerprints have one in common.
 local function share(mine, theirs)
     for key in string.gmatch(mine, '%x+') do
         if string.find(',' .. theirs .. ',', ',' .. key .. ',', 1, true) then
@@ -60,8 +79,8 @@ if layout and (layout < low or layout > high) then
     return {'WRITTEN', layout}
 end
 
--- A server that replaces another one, or was restarted, may lack its last writes.
--- Where nobody was a member before, nothing is missing.
+-- After a restart or a failover the server may lack its last writes. Without
+-- RUN no node has been a member before, so nothing can be missing.
 local info = redis.pcall('INFO', 'server')
 local run = type(info) == 'string' and string.match(info, 'run_id:(%x+)')
 local before = redis.call('GET', RUN)
@@ -78,7 +97,8 @@ if run then
     redis.call('SET', RUN, run)
 end
 
--- who says hello lives, however often it loses its connection
+-- a registration counts as a heartbeat, so that a node which often loses its
+-- connection is not declared dead
 redis.call('ZINCRBY', KEYS[1], 1, node)
 redis.call('HSET', prefix .. 'n:' .. node, 'low', low, 'high', high,
     'build', ARGV[5], 'label', ARGV[6], 'keys', ARGV[7], 'dead', dead_after,

@@ -1,42 +1,77 @@
 -- SPDX-License-Identifier: Apache-2.0
 --
--- What stands before the scripts of shared streams, behind members.lua.
+-- Common functions of the scripts for streams. scripts/embed puts this file
+-- between members.lua and the script. ARGV[3] is the id of the stream, except
+-- in scripts for a session (list.lua, quota.lua) or for many streams
+-- (keep.lua).
 --
--- Of a stream S there are
---   PREFIX:1:c:S  what never changes, packed by the core
---   PREFIX:1:h:S  o its owner's node, l number of its last event, f of the first
---                 one kept, t of the last one sent, k confirmed, x how it stands
---                 (packed), n its reader's node, or nothing, w the number of that
---                 reader, r that number and until when it counts as there
---                 though it says nothing, g its session, p its principal, i and s see client_input.lua,
---                 h the last of s that its owner is through with, d its turn, z how long it lasts while nobody reads, ms,
---                 v what it is as a task (packed), b the same as its owner said
---                 it last, q how far its owner had heard the others, of a
---                 session's own stream; of a call that others may join u the
---                 digest by which they find it, a as redis/append.lua is told;
---                 y see ends_before(), e bytes of its longest event
---   PREFIX:1:e:S  its events, each under its number: m message, r what it answers
---   PREFIX:1:t:S  a session's own stream: its topics
---   PREFIX:1:b:S  a task: nodes whose clients listen to it
---   PREFIX:1:k:S  nodes where others have joined it
--- of what is asked for, by its digest
---   PREFIX:1:j:DIGEST  the stream that others find by it
--- of a session, by its digest
+-- Keys of a stream S:
+--   PREFIX:1:c:S  its constant values (mcp_codec_pack_spec())
+--   PREFIX:1:h:S  a hash with the fields below
+--   PREFIX:1:e:S  its events, each with its number as the entry id: m message,
+--                 r its answers (mcp_codec_pack_answers())
+--   PREFIX:1:t:S  the topics of a session's own stream
+--   PREFIX:1:b:S  of a task: the nodes whose clients listen to the task
+--   PREFIX:1:k:S  the nodes where requests have joined the call
+--
+-- Fields of PREFIX:1:h:S:
+--   o  node of the owner
+--   l  number of the last event
+--   f  number of the first event that is kept
+--   t  number of the last event that was sent to a client
+--   k  number of the last event that a client has confirmed
+--   x  state (mcp_codec_pack_state())
+--   n  node of the reader; empty: there is no reader
+--   w  number of the last reader
+--   r  number of a reader at another node than the owner's, and the time until
+--      which it counts as present without another report, ms
+--   g  session
+--   p  principal
+--   i  bytes of client input since the owner last appended (append.lua or
+--      event.lua)
+--   s  number of the last client input
+--   h  number of the last client input that the owner has processed
+--   d  generation of the stream's URLs
+--   z  time to live of the keys as of the last append.lua, ms
+--   v  values of a task (mcp_codec_pack_task())
+--   b  values of a task when its listeners were last notified
+--   q  of a session's own stream: position of the last broadcast that its owner
+--      has received
+--   j  exists while the stream is in g:NODE, see takeover.lua
+--   u  of a call that requests may join: the digest of the request
+--   a  of such a call: ARGV[21] of append.lua
+--   y  a query for an event that Redis does not have, see ends_before()
+--   e  size of the longest event, bytes
+--
+-- Keys of a request, by its digest:
+--   PREFIX:1:j:DIGEST  the stream that equal calls join
+--
+-- Keys of a session, by its digest:
 --   PREFIX:1:s:SESSION  its streams, and some that were freed
---   PREFIX:1:a:SESSION  its calls that go on, and some that were lost
---   PREFIX:1:q:SESSION  nodes were told lately that it has many of these
--- and of a node N
---   PREFIX:1:m:N  what it is to hear of streams that it owns, or reads
+--   PREFIX:1:a:SESSION  its active calls, and some that were lost
+--   PREFIX:1:q:SESSION  exists after a broadcast that the session has at least
+--                       half of the allowed calls
+--
+-- Key of a node N:
+--   PREFIX:1:m:N  the node queue: entries about streams that the node owns,
+--                 reads, has joined or listens to; field s is the stream, k the
+--                 kind of entry (mcp_node_queue_e in mcp_cluster_node_queue.c)
 
+-- maximum number of entries of a node queue, and of PREFIX:1:heard
 local MAIL, HEARD = 16384, 4096
+-- ms: the time to live of PREFIX:1:heard and the lifetime of a broadcast about
+-- a topic; the lifetime of a broadcast about a session with many calls; the
+-- lifetime of the result of a query, see ends_before()
 local MINUTE, CROWDED, ASKED = 60000, 600000, 2000
+-- number of calls that is_crowded() checks
 local SWEEP = 64
 
--- the least that how a stream stands begins with when it is over
+-- The first byte of a state is a digit of mcp_stream_state_e. The stream is
+-- over if the digit is at least OVER, which is MCP_STATE_COMPLETED.
 local OVER = string.byte('2')
 local CANCELLED = string.byte('4')
 
--- what it begins with while its call asks
+-- MCP_STATE_INPUT_REQUIRED
 local ASKS = string.byte('1')
 
 local head, log = prefix .. 'h:' .. ARGV[3], prefix .. 'e:' .. ARGV[3]
@@ -44,10 +79,12 @@ local spec, topics = prefix .. 'c:' .. ARGV[3], prefix .. 't:' .. ARGV[3]
 local listeners = prefix .. 'b:' .. ARGV[3]
 local joined = prefix .. 'k:' .. ARGV[3]
 
+-- Returns a number as decimal text without an exponent.
 local function whole(number)
     return string.format('%.0f', number)
 end
 
+-- Appends an entry about the stream id to the queue of a node.
 local function tell(to, id, ...)
     local key = prefix .. 'm:' .. to
 
@@ -55,17 +92,20 @@ local function tell(to, id, ...)
     redis.call('PEXPIRE', key, 2 * ARGV[2])
 end
 
+-- Appends an entry about the stream ARGV[3] to the queue of a node.
 local function mail(to, ...)
     tell(to, ARGV[3], ...)
 end
 
+-- Sets the time to live of the keys of a stream, ms.
 local function keep_stream(id, ms)
     for _, kind in ipairs({'h:', 'e:', 'c:', 't:', 'b:'}) do
         redis.call('PEXPIRE', prefix .. kind .. id, ms)
     end
 end
 
--- tells all nodes, in the form of broadcast.lua
+-- Sends a broadcast to all nodes, with the fields that broadcast.lua describes.
+-- good is the lifetime of the broadcast, ms.
 local function announce(from, purpose, topic, session, value, good)
     local key = prefix .. 'heard'
 
@@ -78,7 +118,8 @@ local function announce(from, purpose, topic, session, value, good)
     end
 end
 
--- drops a few of a set of streams that are gone
+-- Checks n random streams of a set, and removes from the set those that do not
+-- exist.
 local function sweep(all, n)
     for _, id in ipairs(redis.call('SRANDMEMBER', all, n)) do
         if redis.call('EXISTS', prefix .. 'h:' .. id) == 0 then
@@ -87,7 +128,8 @@ local function sweep(all, n)
     end
 end
 
--- whether a session has as many calls that go on as it may have
+-- Returns true if a session has at least limit active calls. limit 0 means that
+-- there is no limit.
 local function is_crowded(session, limit)
     local calls = prefix .. 'a:' .. session
 
@@ -100,7 +142,9 @@ local function is_crowded(session, limit)
     return redis.call('SCARD', calls) >= limit
 end
 
--- who has half of what it may have is asked for, before its next call begins
+-- Sends a broadcast that a session has at least half of the allowed calls, so
+-- that nodes run quota.lua before the next call of this session begins. The
+-- broadcast is repeated after half of its lifetime at the earliest.
 local function tell_crowded(session, limit)
     if limit > 0 and 2 * redis.call('SCARD', prefix .. 'a:' .. session) >= limit
         and redis.call('SET', prefix .. 'q:' .. session, '1', 'NX', 'PX',
@@ -110,24 +154,27 @@ local function tell_crowded(session, limit)
     end
 end
 
--- 1 if clients have brought what its owner is not through with, or 0
+-- Returns 1 if there is client input that the owner has not processed,
+-- otherwise 0. brought and taken are the fields s and h.
 local function is_posted(brought, taken)
     return (tonumber(brought) or 0) > (tonumber(taken) or 0) and 1 or 0
 end
 
--- what a stream is as a task, with bits of questions that have their answers
+-- Returns the values of a task with the bits of more answered questions.
 local function with_answers(task, bits)
     local times, given = string.match(task, '^(.* )(%d+)$')
 
     return times .. whole(bit.bor(given, bits) % 4294967296)
 end
 
+-- Sets the time to live of the keys of the stream ARGV[3], ms.
 local function last_for(ms)
     keep_stream(ARGV[3], ms)
 end
 
--- who reads shows that somebody does; but what is over and was sent goes in its
--- time, however often it is read
+-- Extends the time to live of the stream's keys to at least two node timeouts,
+-- because a client reads the stream. Does nothing if the stream is over and its
+-- last event was sent: such a stream expires, no matter how often it is read.
 local function is_read(stands, sent, last)
     if string.byte(stands) >= OVER and tonumber(sent) >= tonumber(last) then
         return
@@ -138,25 +185,32 @@ local function is_read(stands, sent, last)
     end
 end
 
--- a node that reads elsewhere says so three times in the time after which its
--- silence is death
+-- Records that a reader is present for the next two node timeouts. The node of
+-- the reader runs read_position.lua at least three times in a node timeout.
 local function reads(number)
     redis.call('HSET', head, 'r', whole(number) .. ' '
         .. whole(clock() + 2 * ARGV[2]))
 end
 
--- whether who reads has gone without a word
+-- Returns true if the reader with this number has not been reported in time.
+-- stamp is the field r.
 local function is_silent(stamp, number)
     local of, ends = string.match(stamp or '', '^(%d+) (%d+)$')
 
     return tonumber(of) == number and tonumber(ends) < clock()
 end
 
--- An event that is not there.  Of what is over there is no other; of what goes on
--- the owner may have it, if Redis has lost it.  So it is asked, and writes " yet"
--- behind the number and the time when it has nothing to add, and " no" when it has
--- nothing once more: then there never was such an event, nor one that would follow
--- it.  That holds for a while: it may give one later.
+-- Handles the number of an event that Redis does not have. A stream that is
+-- over has no further events. The owner of an active stream may have the event
+-- if Redis has lost it, so the owner is queried by its node queue. Field y
+-- contains the number of the event and the time of the query, ms. The first
+-- append.lua without events after the query adds " yet" to the field, and the
+-- second one replaces " yet" with " no": then neither the event nor a later one
+-- exists. The result is used once, and at most two seconds after the query,
+-- because the owner may append the event later.
+--
+-- Returns "NONE" if the stream does not have the event, or "AHEAD" if the owner
+-- has not answered yet, so that the node has to repeat its command.
 local function ends_before(owner, stands, last, after)
     if string.byte(stands) >= OVER then
         return 'NONE'
