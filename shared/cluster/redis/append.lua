@@ -1,26 +1,59 @@
 -- SPDX-License-Identifier: Apache-2.0
 --
--- The owner copies events, or says that its stream goes on.
+-- Appends events and other changes of a stream, or renews its keys, for the
+-- replicator of its owner.
 --
--- ARGV: node; time after which silence is death, ms; stream; how long it lasts,
--- ms; number of the first event that follows; first one kept; last one sent, or
--- nothing if its reader is elsewhere; confirmed; how it stands; number of its
--- reader; its turn; what it is as a task; then nothing, or to begin it with that
--- event: what never changes, session, principal; topics to add, one after the
--- other, how far the owner had heard the others before it looked for events, or
--- nothing; how many calls its session may have if it is a new one, 0 for any
--- number, or nothing if it is no call of a session; of a call that others may
--- join the digest by which they find it, "k" to be found by it from now on unless
--- another one is, "o" the same but for one that is over and was sent, or nothing,
--- and "h" while nobody may join it yet, 1 if it has a consumer, or 0; number of the
--- last of what clients have brought that it is through with; for each event its
--- message and what it answers.
--- What is there already is passed over.  Returns {"OK", last, 1 if the reader is
--- here, 0 if elsewhere, 2 if there is none, its number, sent}, {"GONE"}, {"GAP",
--- last}, {"FENCED"}, {"DEAD"}: the node was taken for dead, and Redis does not have
--- the stream, {"LIMIT"}: its session has too many, {"TAKEN", stream}: that one is
--- to be joined, or {"LATER"}: Redis has lost keys, and whether there is another one
--- is not known.
+-- ARGV[1] node
+-- ARGV[2] node timeout, ms
+-- ARGV[3] stream
+-- ARGV[4] time to live of the stream's keys, ms
+-- ARGV[5] number of the event ARGV[23]; without events, that of the next event
+-- ARGV[6] number of the first event that the owner keeps
+-- ARGV[7] number of the last event that was sent to a client at this node;
+--         empty: the reader is at another node
+-- ARGV[8] number of the last confirmed event
+-- ARGV[9] state
+-- ARGV[10] number of the reader
+-- ARGV[11] generation of the stream's URLs
+-- ARGV[12] values of a task; the first one is 0 if the stream is not a task
+-- ARGV[13] constant values, to create the stream with the event ARGV[5]; empty:
+--          Redis has the stream
+-- ARGV[14] session, used only with ARGV[13]
+-- ARGV[15] principal, used only with ARGV[13]
+-- ARGV[16] topics to add, TOPIC bytes each; empty: none
+-- ARGV[17] of a session's own stream: position of the last broadcast that the
+--          owner had received before it read the events; empty: unchanged
+-- ARGV[18] maximum number of active calls of the session, 0: no limit; empty:
+--          the stream is not a new call of a session
+-- ARGV[19] digest by which equal calls join the stream; empty: they cannot, or
+--          Redis has the digest
+-- ARGV[20] "k": claim the digest, unless another stream has it and was not
+--          cancelled; "o": claim it also from a stream that is over and was
+--          sent completely; empty: ARGV[13] claims it if no stream has it
+-- ARGV[21] "h": the call cannot be joined yet; "1": it has a consumer; "0": it
+--          has none; empty: equal calls cannot join it
+-- ARGV[22] number of the last client input that the owner has processed
+-- ARGV[23] message of the first event
+-- ARGV[24] answers of the first event, and so on for each event
+--
+-- Events that Redis has are ignored.
+--
+-- Returns one of
+--   {"OK", last, where, number, sent}
+--                      last is the number of the last event; where is 1 if the
+--                      reader is at this node, 0 at another node, 2 if there is
+--                      none; number is the number of the reader; sent is the
+--                      last event that was sent according to Redis, before this
+--                      command
+--   {"GONE"}           Redis does not have the stream
+--   {"GAP", last}      events between last and ARGV[5] are missing
+--   {"FENCED"}         another node owns the stream, or the node was declared
+--                      dead and Redis has the stream
+--   {"DEAD"}           the node was declared dead, and Redis does not have the
+--                      stream
+--   {"LIMIT"}          the session has ARGV[18] active calls
+--   {"TAKEN", stream}  another stream has the claim and has to be joined
+--   {"LATER"}          Redis has lost keys, perhaps the claim of another stream
 
 local owned = prefix .. 'o:' .. ARGV[1]
 local node, lasts, first = ARGV[1], ARGV[4], tonumber(ARGV[5])
@@ -31,7 +64,7 @@ local TOPIC = 16
 local said = redis.call('HMGET', head, 'o', 'l', 'n', 'w', 't', 'x', 'k',
     'f', 'g', 'j', 'b', 'u', 'a', 'y', 'e', 'h', 's', 'v', 'r')
 
--- what was begun by halves, as Redis did not do the rest, is begun anew
+-- a script failed after it had created h:S: the stream is created again
 if said[1] and not said[2] then
     redis.call('DEL', head)
     said = {}
@@ -45,18 +78,19 @@ if said[1] and said[1] ~= node then
     return {'FENCED'}
 end
 
--- nobody looks any more after what a node begins that was taken for dead
+-- the node was declared dead: no other node takes over a stream that it creates
+-- from now on
 if ARGV[13] ~= '' and redis.call('EXISTS', prefix .. 'x:' .. node) == 1 then
     return {said[1] and 'FENCED' or 'DEAD'}
 end
 
--- it was given to this node, which knows it now
+-- the stream was assigned to this node by takeover.lua, and is replicated now
 if said[10] then
     redis.call('HDEL', head, 'j')
     redis.call('SREM', prefix .. 'g:' .. node, ARGV[3])
 end
 
--- Whether it can be joined.
+-- Returns true if requests can join a stream that has the claim.
 local function is_open(id)
     local other = redis.call('HMGET', prefix .. 'h:' .. id, 'x', 't', 'l')
     local state = other[1] and string.byte(other[1])
@@ -76,7 +110,7 @@ if not said[1] and ARGV[20] ~= '' then
         return {'TAKEN', id}
     end
 
-    -- another node may be running that call, and not have written it again
+    -- another node may run that call, and may not have replicated it again yet
     if not id and is_doubtful() then
         return {'LATER'}
     end
@@ -84,13 +118,15 @@ if not said[1] and ARGV[20] ~= '' then
     redis.call('SET', found, ARGV[3], 'PX', lasts)
 end
 
--- a client may have dropped more, elsewhere
+-- a client may have dropped more events at another node
 local floor = math.max(tonumber(ARGV[6]), tonumber(said[8]) or 0)
 
 local stand, task = ARGV[9], ARGV[12]
 local over = string.byte(stand) >= OVER
 
--- answers to what a task asks that its owner does not know yet
+-- The owner has not processed the last client input for the task. This command
+-- must not undo the answers, so the bits of the answered questions and the
+-- first byte of the state remain.
 if said[1] and string.sub(task, 1, 2) ~= '0 ' and #ARGV < EVENTS
     and string.byte(stand) == ASKS and is_posted(said[17], ARGV[22]) == 1
 then
@@ -98,7 +134,8 @@ then
     stand = string.sub(said[6], 1, 1) .. string.sub(stand, 2)
 end
 
--- it was sent before the stream was over, on a connection that was lost since
+-- a late command from a lost connection, sent before the stream was over: no
+-- effect
 if said[1] and not over and string.byte(said[6]) >= OVER then
     return {'OK', last, 2, number, said[5]}
 end
@@ -112,12 +149,14 @@ then
     return {'LIMIT'}
 end
 
--- what begins it may come late as well
+-- The command that creates the stream may be late, too. Then an existing stream
+-- keeps its log and its constant values, unless events are missing.
 if ARGV[13] ~= '' and (not said[1] or first > last + 1) then
     if not said[1] and ARGV[7] ~= '' then
         reader, number = node, tonumber(ARGV[10])
     elseif not said[1] then
-        -- who reads elsewhere says so soon, and has a higher number
+        -- the node of the reader soon reports the reader's number ARGV[10],
+        -- which has to be higher than the number in Redis
         reader, number = '', tonumber(ARGV[10]) - 1
     end
 
@@ -144,8 +183,9 @@ elseif first > last + 1 then
     return {'GAP', last}
 end
 
--- Somebody has asked for an event that is not there.  The owner may have given it
--- while this was on its way, but not if it has nothing to add the next time either.
+-- A client has requested an event that Redis does not have, see ends_before().
+-- The owner may have appended that event after it sent this command. So only a
+-- second command without events proves that the event does not exist.
 if said[14] and #ARGV < EVENTS then
     local asked, heard = string.match(said[14], '^(%d+ %d+)(.*)$')
 
@@ -191,7 +231,7 @@ end
 
 local sent = said[5] or '0'
 
--- who has joined may have got more
+-- a joined request may have been sent more events than the consumer
 if reader == node and ARGV[7] ~= ''
     and (digest == '' or tonumber(ARGV[7]) > tonumber(sent))
 then
@@ -199,7 +239,8 @@ then
     redis.call('HSET', head, 't', sent)
 end
 
--- nothing stays without a time if that key is somebody else's
+-- the keys get their time to live before SADD, which fails if the key of the
+-- topics has a wrong type
 if ARGV[16] ~= '' then
     last_for(lasts)
 
@@ -227,8 +268,9 @@ if digest ~= '' then
     end
 end
 
--- while its owner says more, some of the time that it has in reserve may pass;
--- the first event makes a key
+-- Renews the keys if the command creates, ends or only renews the stream, or
+-- if more than a node timeout of their time to live has passed. A log that XADD
+-- has just created has no time to live, so the keys are renewed then as well.
 if ARGV[13] ~= '' or #ARGV < EVENTS or over
     or redis.call('PTTL', log) < lasts - ARGV[2]
 then
@@ -265,7 +307,7 @@ elseif ARGV[13] ~= '' or #ARGV < EVENTS then
     redis.call('PEXPIRE', owned, DAY)
 end
 
--- who read there does no more
+-- the reader's node was declared dead, or did not report the reader in time
 if reader ~= node and reader ~= ''
     and (redis.call('EXISTS', prefix .. 'x:' .. reader) == 1
         or is_silent(said[19], number))
@@ -292,7 +334,7 @@ if reader ~= node and reader ~= '' and stands then
     mail(reader, unpack(news))
 end
 
--- a task has changed
+-- the task has changed: notify the nodes that listen to it
 if string.sub(task, 1, 2) ~= '0 ' and (said[11] ~= task
     or tonumber(said[2]) ~= last or said[6] ~= stand)
 then
@@ -304,6 +346,8 @@ then
 end
 
 if digest ~= '' and (stands or said[13] ~= ARGV[21] or said[5] ~= sent) then
+    -- nodes where requests have joined get the entry, unless it was sent to the
+    -- node as the reader's node above
     for _, other in ipairs(redis.call('SMEMBERS', joined)) do
         if redis.call('EXISTS', prefix .. 'x:' .. other) == 1 then
             redis.call('SREM', joined, other)

@@ -1,15 +1,28 @@
 -- SPDX-License-Identifier: Apache-2.0
 --
--- The owner copies events, and nothing else of their stream is new: the same as
--- redis/append.lua does then, for a fraction of its time.  What stands before the
--- other scripts would take as long as the rest, so constants are here once more.
+-- Appends events of a stream of which nothing else has changed. The effect is
+-- that of append.lua, at less than half the cost. The common functions of
+-- members.lua and streams.lua would cost as much as the rest of this script, so
+-- it runs without them and repeats their constants.
 --
--- ARGV: node; time after which silence is death, ms; stream; number of the first
--- event; last one sent, or nothing if its reader is elsewhere; how far the owner
--- of a listener had heard the others, or nothing; for each event its message and
--- what it answers.  What is there already is passed over.  Returns what
--- redis/append.lua does with "OK", or {"APPEND"}: that is to be run instead, and
--- nothing was done.
+-- ARGV[1] node
+-- ARGV[2] node timeout, ms
+-- ARGV[3] stream
+-- ARGV[4] number of the event ARGV[7]
+-- ARGV[5] number of the last event that was sent to a client at this node;
+--         empty: the reader is at another node
+-- ARGV[6] of a session's own stream: position of the last broadcast that the
+--         owner had received before it read the events; empty: unchanged
+-- ARGV[7] message of the first event
+-- ARGV[8] answers of the first event, and so on for each event
+--
+-- Events that Redis has are ignored.
+--
+-- Returns one of
+--   {"OK", last, where, number, sent}  as append.lua; number and sent are 0 if
+--                                      the reader is at this node
+--   {"APPEND"}                         nothing was done, and append.lua has to
+--                                      be run instead
 
 local prefix = string.sub(KEYS[1], 1, -6)
 local node, id, first = ARGV[1], ARGV[3], tonumber(ARGV[4])
@@ -36,7 +49,7 @@ for i = EVENTS, #ARGV, 2 do
     if seq > last then
         local number = string.format('%.0f', seq)
 
-        -- what it makes would stay for ever
+        -- without NOMKSTREAM, XADD would create a log without a time to live
         if not redis.call('XADD', log, 'NOMKSTREAM', number .. '-0', 'm',
             ARGV[i], 'r', ARGV[i + 1])
         then

@@ -1,9 +1,14 @@
 -- SPDX-License-Identifier: Apache-2.0
 --
--- The owner has freed its stream.
+-- Removes a stream that its owner has freed, and notifies the nodes that read
+-- it or have joined it. Has no effect on a stream of another owner.
 --
--- ARGV: node; time after which silence is death, ms; stream; 1 if it stays when
--- it is over.  Returns {"OK"}.
+-- ARGV[1] node
+-- ARGV[2] node timeout, ms
+-- ARGV[3] stream
+-- ARGV[4] "1": keep the stream if it is over; empty: remove it in any state
+--
+-- Returns {"OK"}.
 
 local said = redis.call('HMGET', head, 'o', 'n', 'g', 'u', 'x')
 

@@ -1,12 +1,18 @@
 -- SPDX-License-Identifier: Apache-2.0
 --
--- The owner says of many streams that they go on, and that nothing of them is new:
--- what redis/append.lua does then, in one script for all.
+-- Renews the keys of many idle streams for the replicators of their owner's
+-- process, as append.lua does for one.
 --
--- ARGV: node; time after which silence is death, ms; for each stream its id, the
--- number of its last event, and how long it lasts, ms.  Returns {"OK", then for each
--- stream what redis/append.lua does with "OK", or {"APPEND"}: that is to be run for
--- this one, and nothing was done}.
+-- ARGV[1] node
+-- ARGV[2] node timeout, ms
+-- ARGV[3] id of the first stream
+-- ARGV[4] number of its last event
+-- ARGV[5] time to live of its keys, ms, and so on for each stream
+--
+-- Returns {"OK", reply, ...} with a reply for each stream, one of
+--   {"OK", last, where, number, sent}  as append.lua
+--   {"APPEND"}                         nothing was done for this stream, and
+--                                      append.lua has to be run for it
 
 local node = ARGV[1]
 local owned = prefix .. 'o:' .. node
