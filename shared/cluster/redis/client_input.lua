@@ -1,17 +1,31 @@
 -- SPDX-License-Identifier: Apache-2.0
 --
--- A client answers what a call has asked, or cancels a task, at whatever node.
+-- Accepts client input for a call and puts it into the node queue of the owner:
+-- answers to the call's questions, or the cancellation of a task. Input that
+-- the owner's own node accepts takes the same way, because the queue keeps the
+-- order of all input, and because the process that accepts the input may die.
 --
--- ARGV: node; time after which silence is death, ms; stream; session that it has
--- to be of, or nothing; principal that it has to be of, or nothing; least turn
--- from now on; kind of the mail to its owner; the answers; three numbers for its
--- owner.  Returns {"OK", its number}, {"NONE"}: there is none, or it is over;
--- {"LATER"}, as of redis/resume.lua; or {"FULL"}.
+-- ARGV[1] node
+-- ARGV[2] node timeout, ms
+-- ARGV[3] stream
+-- ARGV[4] session that the stream must have; empty: any
+-- ARGV[5] principal that the stream must have; empty: any
+-- ARGV[6] minimum generation from now on; 0: unchanged
+-- ARGV[7] kind of the queue entry: "p" answers, "u" answers to questions of a
+--         task, "x" cancellation of a task
+-- ARGV[8] the answers
+-- ARGV[9] of "u": bits of the answered questions
+-- ARGV[10] of "u": number of the event with the questions
+-- ARGV[11] of "u": bits of all questions of the event
 --
--- i of the stream counts the bytes since its owner spoke last, s what clients have
--- brought, which is how it is numbered.  The owner gets it by mail, in this order,
--- also what was brought to its own node: whoever brought it may be dead by now.
+-- Returns one of
+--   {"OK", number}  number of the client input
+--   {"NONE"}        there is no such stream, or it is over
+--   {"LATER"}       Redis has lost keys, perhaps those of the stream
+--   {"FULL"}        the client input since the owner last appended would exceed
+--                   INBOX
 
+-- bytes
 local INBOX = 1048576
 
 local said = redis.call('HMGET', head, 'o', 'g', 'x', 'i', 'd', 'p', 'v', 'l')
@@ -36,8 +50,9 @@ redis.call('HINCRBY', head, 'i', #ARGV[8])
 redis.call('HSET', head, 'd', whole(math.max(tonumber(said[5]),
     tonumber(ARGV[6]))))
 
--- a question of a task that is answered is not asked any more; a late answer is to
--- another one
+-- Marks questions of a task as answered, unless the answers are late and belong
+-- to an earlier event. If all questions are answered, the task is processing
+-- again.
 if ARGV[7] == 'u' and said[8] == ARGV[10] then
     local task = with_answers(said[7], ARGV[9])
     local all = bit.tobit(ARGV[11])

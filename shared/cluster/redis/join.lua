@@ -1,14 +1,28 @@
 -- SPDX-License-Identifier: Apache-2.0
 --
--- A node where others have joined a call fetches what follows, and says how far
--- they have read.
+-- Adds this node to the nodes where requests have joined a call, records how
+-- far they have read, and returns the missing events for the mirror.
 --
--- ARGV: node; time after which silence is death, ms; stream; number of the last
--- event that is there, or nothing: they join it now; last one sent; 1 if all
--- have left.  Returns {"OK", as redis/append.lua was told, sent, last, first one
--- kept, confirmed, how it stands, what never changes, number of the first event
--- that follows, turn, what it is as a task, and for each event its message and
--- what it answers}, {"LEFT"}, or {"NONE"}.
+-- ARGV[1] node
+-- ARGV[2] node timeout, ms
+-- ARGV[3] stream
+-- ARGV[4] number of the last event of the mirror; empty: there is no mirror yet
+-- ARGV[5] number of the last event that was sent to joined requests
+-- ARGV[6] "1": no joined request is left at this node; empty: some read
+--
+-- Returns one of
+--   {"OK", joined, sent, last, first, confirmed, state, constant values, from,
+--    generation, task values, message, answers, ...}
+--     joined     ARGV[21] of append.lua
+--     sent       number of the last event that was sent to a client
+--     last       number of the last event
+--     first      number of the first event that Redis keeps
+--     confirmed  number of the last confirmed event
+--     from       number of the first returned event
+--     message, answers   of each returned event: at most EVENTS events and
+--                BYTES bytes, or one longer event
+--   {"LEFT"}  the node was removed
+--   {"NONE"}  there is no such stream, or requests cannot join it
 
 local node = ARGV[1]
 local BYTES, EVENTS = 262144, 256
@@ -24,7 +38,7 @@ local last, first = tonumber(said[2]), tonumber(said[3])
 local state, sent = string.byte(said[5]), tonumber(said[6])
 local has = math.min(tonumber(ARGV[5]), last)
 
--- where there is a consumer, only what that one has counts
+-- while the stream has a consumer, events sent to joined requests do not count
 if said[9] == '0' and has > sent then
     sent = has
     redis.call('HSET', head, 't', whole(sent))
@@ -40,8 +54,9 @@ end
 redis.call('SADD', joined, node)
 redis.call('PEXPIRE', joined, math.max(redis.call('PTTL', head), 1))
 
--- its response alone; else all that is kept, as the client that began the call may
--- resume it at that node
+-- A new mirror of a stream that is over needs only the response. Otherwise it
+-- begins with the first event that is kept, because the client that began the
+-- call may resume the call at this node.
 local after = tonumber(ARGV[4])
     or state >= OVER and last - 1
     or first - 1

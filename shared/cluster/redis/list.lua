@@ -1,11 +1,18 @@
 -- SPDX-License-Identifier: Apache-2.0
 --
--- A client asks how all streams of its session stand.
+-- Returns the state of the streams of a session and principal that other nodes
+-- own, and restarts their time without a reader.
 --
--- ARGV: node; time after which silence is death, ms; session; principal.
--- Returns {"OK", {the same as lookup.lua}, ...}, without those that this node
--- owns, or {"LATER"}, as of redis/resume.lua: some may be missing.
+-- ARGV[1] node
+-- ARGV[2] node timeout, ms
+-- ARGV[3] session
+-- ARGV[4] principal
+--
+-- Returns one of
+--   {"OK", stream, ...}  each stream is a reply of lookup.lua without an event
+--   {"LATER"}            Redis has lost keys, perhaps those of some streams
 
+-- maximum number of streams that are examined, chosen at random
 local STREAMS = 256
 
 local all = prefix .. 's:' .. ARGV[3]
@@ -25,8 +32,8 @@ for _, id in ipairs(redis.call('SRANDMEMBER', all, STREAMS)) do
     elseif said[1] ~= ARGV[1] and said[6] == ARGV[4] then
         local last = tonumber(said[2])
 
-        -- what is over and was sent goes in its time, however often a client
-        -- asks
+        -- a stream that is over expires after its last event was sent, no
+        -- matter how often clients look it up
         if string.byte(said[5]) < OVER or tonumber(said[9]) < last then
             tell(said[1], id, 'k', 'o', 'a', '0')
             keep_stream(id, said[10])

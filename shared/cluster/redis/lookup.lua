@@ -1,15 +1,31 @@
 -- SPDX-License-Identifier: Apache-2.0
 --
--- A client asks how a stream stands: at a node that is not the owner, or at the
--- owner, which others may have brought answers for.
+-- Returns the state of a stream, records that a client has confirmed an event,
+-- and restarts the stream's time without a reader. The owner's node uses this
+-- script, too, because other nodes may have accepted client input.
 --
--- ARGV: node; time after which silence is death, ms; stream; number of the last
--- event that it confirms; session that it has to be of, or nothing; principal; 1
--- for the last event, too, 2 if the node is also to hear when that changes.
--- Returns {"OK", last, first one kept, confirmed, how it stands, what never
--- changes, turn, 1 if answers are on their way, or 0, what it is as a task, then,
--- if there is one, the last event and what that answers}, {"NONE"}, {"LATER"}, as
--- of redis/resume.lua, or {"AHEAD"}: there is no such event yet.
+-- ARGV[1] node
+-- ARGV[2] node timeout, ms
+-- ARGV[3] stream
+-- ARGV[4] number of the last event that the client confirms; 0: none
+-- ARGV[5] session that the stream must have; empty: any
+-- ARGV[6] principal that the stream must have
+-- ARGV[7] "1": return the last event as well; "2": also notify this node when
+--         the task changes; empty: neither
+--
+-- Returns one of
+--   {"OK", last, first, confirmed, state, constant values, generation, pending,
+--    task values, message, answers}
+--     last       number of the last event
+--     first      number of the first event that Redis keeps
+--     confirmed  number of the last confirmed event
+--     pending    1 if there is client input that the owner has not processed,
+--                otherwise 0
+--     message, answers   of the last event, if requested and kept
+--   {"NONE"}   there is no such stream, or it does not have the event ARGV[4]
+--   {"LATER"}  Redis has lost keys, perhaps those of the stream
+--   {"AHEAD"}  the event ARGV[4] does not exist yet: the node has to repeat the
+--              command
 
 local after = tonumber(ARGV[4])
 
@@ -37,7 +53,8 @@ if said[1] ~= ARGV[1] then
     mail(said[1], 'k', 'o', 'a', ARGV[4])
 end
 
--- what is over and was sent goes in its time, however often a client asks
+-- a stream that is over expires after its last event was sent, no matter how
+-- often clients look it up
 if string.byte(said[5]) < OVER or tonumber(said[10]) < last then
     last_for(said[11])
 end

@@ -27,8 +27,8 @@
 --   PREFIX:1:since   when a member last detected that Redis has lost keys, or
 --                    may lack the last writes, ms; 0: never
 
+-- prefix of all keys; time to live of the keys above, ms
 local prefix = string.sub(KEYS[1], 1, -6)
--- ms: the time to live of the keys above
 local DAY = 86400000
 
 -- A node is live if its last heartbeat is at most this number of node timeouts
@@ -40,10 +40,10 @@ local LIVE = 4
 -- KEYS[1] contains all live nodes
 local SETTLED = 12
 
--- maximum number of members in a reply
+-- maximum number of members in a reply; names of keys; maximum number of nodes
+-- that a script reads
 local MEMBERS = 32
 local SINCE, RUN = prefix .. 'since', prefix .. 'run'
--- maximum number of nodes that a script reads
 local LOOK = 256
 
 -- Returns the time by the clock of Redis, ms.

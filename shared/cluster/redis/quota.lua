@@ -1,9 +1,15 @@
 -- SPDX-License-Identifier: Apache-2.0
 --
--- A session is to begin a call, and has many already.
+-- Checks whether a session may begin another call.
 --
--- ARGV: node; time after which silence is death, ms; session; how many it may
--- have.  Returns {"OK"}, or {"LIMIT"}: it has as many.
+-- ARGV[1] node
+-- ARGV[2] node timeout, ms
+-- ARGV[3] session
+-- ARGV[4] maximum number of its active calls; 0: no limit
+--
+-- Returns one of
+--   {"OK"}     it may
+--   {"LIMIT"}  it has that number of active calls
 
 if is_crowded(ARGV[3], tonumber(ARGV[4])) then
     return {'LIMIT'}

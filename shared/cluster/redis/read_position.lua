@@ -1,11 +1,21 @@
 -- SPDX-License-Identifier: Apache-2.0
 --
--- The node of a reader says what was sent, or that it reads no more.
+-- Records how far a reader at this node has read a stream, or that it has left.
 --
--- ARGV: node; time after which silence is death, ms; stream; number of the
--- reader; last event sent; 1 if it has left.  Returns {"OK", last, confirmed,
--- how it stands, number of the last of what clients have brought that its owner is
--- through with}, {"NONE"}, or {"TAKEN", number}: there is a later reader.
+-- ARGV[1] node
+-- ARGV[2] node timeout, ms
+-- ARGV[3] stream
+-- ARGV[4] number of the reader
+-- ARGV[5] number of the last event that was sent to the reader
+-- ARGV[6] "1": the reader has left; any other value: it reads
+--
+-- Returns one of
+--   {"OK", last, confirmed, state, processed}
+--                      numbers of the last event and of the last confirmed
+--                      event; processed is the number of the last client input
+--                      that the owner has processed
+--   {"NONE"}           there is no such stream
+--   {"TAKEN", number}  a later reader with this number exists
 
 local node, number = ARGV[1], tonumber(ARGV[4])
 local left = ARGV[6] == '1'
@@ -23,7 +33,7 @@ end
 
 is_read(said[4], ARGV[5], said[2])
 
--- it may have been silent for so long that it counted as gone
+-- append.lua has removed the reader if its position was not reported in time
 if left or known < number or tonumber(said[6]) < tonumber(ARGV[5])
     or said[8] ~= node
 then

@@ -1,19 +1,41 @@
 -- SPDX-License-Identifier: Apache-2.0
 --
--- A client reads a stream at this node from now on; or a node that reads it
--- fetches more.
+-- Makes a client at this node the reader of a stream, and returns the missing
+-- events; or only returns events, for a feeding process.
 --
--- ARGV: node; time after which silence is death, ms; stream; number of the last
--- event that is there, or nothing: the last one sent; session that it has to be
--- of, or nothing; principal, or nothing to fetch; least turn from now on, or
--- nothing, and the one above which there is no such stream; 1 to drop what is
--- there already; 1 if the stream itself is at this node.  Returns {"OK", number
--- of this reader, 1 if the node is its owner, last, first one kept, confirmed,
--- how it stands, what never changes, number of the first event that follows,
--- turn, numbers of the last of what clients have brought and of what its owner is
--- through with, bytes of its longest event, and for each event its message and what
--- it answers}, {"NONE"}, {"LATER"}: Redis has lost keys, perhaps those of
--- the stream, or {"AHEAD"}: there is no such event yet.
+-- ARGV[1] node
+-- ARGV[2] node timeout, ms
+-- ARGV[3] stream
+-- ARGV[4] number of the last event that the client or the mirror has; empty:
+--         that of the last event that was sent, for a session's own stream
+-- ARGV[5] session that the stream must have; empty: any
+-- ARGV[6] principal that the stream must have; empty: only return events, and
+--         ignore ARGV[5] and all arguments after ARGV[6]
+-- ARGV[7] minimum generation from now on; empty: unchanged, and no maximum
+-- ARGV[8] maximum generation: a stream above it is not found
+-- ARGV[9] "1": drop the events up to ARGV[4]; empty: keep them
+-- ARGV[10] "1": the stream itself is at this node; empty: it is not
+--
+-- Returns one of
+--   {"OK", number, own, last, first, confirmed, state, constant values, from,
+--    generation, input, processed, longest, message, answers, ...}
+--     number     number of the reader
+--     own        1 if the stream itself is at this node, or the node is taking
+--                it over; otherwise 0
+--     last       number of the last event
+--     first      number of the first event that Redis keeps
+--     confirmed  number of the last event that was confirmed before
+--     from       number of the first returned event
+--     input      number of the last client input
+--     processed  number of the last client input that the owner has processed
+--     longest    size of the longest event, bytes
+--     message, answers   of each returned event: at most EVENTS events and
+--                BYTES bytes, or one longer event; none if a client resumes
+--                and own is 1
+--   {"NONE"}   there is no such stream, or it does not have the event ARGV[4]
+--   {"LATER"}  Redis has lost keys, perhaps those of the stream
+--   {"AHEAD"}  the event ARGV[4] does not exist yet: the node has to repeat the
+--              command
 
 local node = ARGV[1]
 local BYTES, EVENTS = 262144, 256
@@ -24,7 +46,8 @@ local owner, last, first = said[1], tonumber(said[2]), tonumber(said[3])
 local number, turn = tonumber(said[7]), tonumber(said[11])
 local claims = ARGV[6] ~= ''
 
--- a session's own stream is begun anew, and the owner of the other one ends it
+-- not for a session's own stream, which the node creates again: if the first
+-- one still exists, its owner ends it
 if not owner and claims and ARGV[4] ~= '' and is_doubtful() then
     return {'LATER'}
 end
@@ -36,11 +59,12 @@ then
     return {'NONE'}
 end
 
--- what is over its node may have freed before others
+-- a stream that is over may have been freed at its owner's node, which then
+-- needs a mirror like other nodes
 local own = owner == node
     and (ARGV[10] == '1' or string.byte(said[5]) < OVER)
 
--- what Redis has lost was not sent
+-- events that Redis has lost were not sent
 local after = tonumber(ARGV[4]) or math.min(tonumber(said[10]), last)
 
 if after > last then
@@ -49,7 +73,8 @@ end
 
 local confirmed = math.max(tonumber(ARGV[4]) or 0, tonumber(said[4]))
 
--- somebody has deleted a part of it: its owner, if it lives, begins it anew
+-- A key of the stream was deleted. The others are removed, so that the owner,
+-- if it is alive, creates the stream again.
 if redis.call('EXISTS', spec) == 0
     or last >= first and redis.call('EXISTS', log) == 0
 then
@@ -97,7 +122,8 @@ local answer = {
     tonumber(said[12]) or 0, tonumber(said[14]) or 0, tonumber(said[13]) or 0
 }
 
--- who owns it has them, unless it has just taken it over from a dead node
+-- The owner's node has the events. If it is still taking over the stream from a
+-- dead node, it fetches them for its mirror.
 if claims and own then
     return answer
 end
