@@ -1,16 +1,32 @@
 -- SPDX-License-Identifier: Apache-2.0
 --
--- A node tells all others.
+-- Sends a broadcast to all nodes.
 --
--- ARGV: node; a time that other scripts want; what is told; its key; the
--- session that it is about; a value; how long it is good, ms; a message, or
--- nothing; of a notification also the name of the process that tells it, and its
--- number there, as one is told again if nobody knows whether it was told.  Returns
--- {"OK"}.
+-- ARGV[1] node
+-- ARGV[2] node timeout, ms; not used
+-- ARGV[3] purpose, a character of mcp_broadcast_e
+-- ARGV[4] key of the value, or topic
+-- ARGV[5] session
+-- ARGV[6] value
+-- ARGV[7] lifetime of the broadcast, ms
+-- ARGV[8] message of a notification; empty: not a notification
+-- ARGV[9] name of the sending process; missing: not a notification
+-- ARGV[10] number of the notification among those that the process has sent;
+--          missing: not a notification
 --
--- PREFIX:1:told has what a node that joins must know, as long as it is good;
--- PREFIX:1:heard, what concerns only the moment.  Each entry: n node, p purpose,
--- k key, s session, v value, e when it ends by this server's clock, m message.
+-- A notification is sent again with the same number if its reply was lost. The
+-- script ignores a number that is not above the last one of the process.
+--
+-- Returns {"OK"}.
+--
+-- Keys:
+--   PREFIX:1:told       broadcasts that a joining node needs: ended sessions
+--                       ("d") and log levels ("l")
+--   PREFIX:1:heard      all other broadcasts
+--   PREFIX:1:i:PROCESS  number of the last notification of a process
+--
+-- Fields of a broadcast: n node, p purpose, k key, s session, v value, e end of
+-- its lifetime by the clock of Redis in ms, m message.
 
 local TOLD, HEARD = 262144, 4096
 local MINUTE = 60000
@@ -25,7 +41,7 @@ if last and tonumber(redis.call('GET', last) or 0) >= tonumber(ARGV[10]) then
     return {'OK'}
 end
 
--- what is over goes, from the oldest on
+-- removes expired broadcasts from the beginning, at most 8
 for _, entry in ipairs(redis.call('XRANGE', key, '-', '+', 'COUNT', 8)) do
     local fields = entry[2]
     local over = true

@@ -57,13 +57,11 @@
 --                 reads, has joined or listens to; field s is the stream, k the
 --                 kind of entry (mcp_node_queue_e in mcp_cluster_node_queue.c)
 
--- MAIL     maximum number of entries of a node queue
--- HEARD    maximum number of entries of the Redis stream of announce()
--- MINUTE   time to live of this Redis stream, and lifetime of a broadcast about
---          a topic, ms
--- CROWDED  lifetime of a broadcast about a session with many calls, ms
--- ASKED    lifetime of the result of a query, ms, see ends_before()
--- SWEEP    number of calls that is_crowded() checks
+-- First line: maximum number of entries of a node queue, and of the Redis
+-- stream of announce(). Second line, in ms: time to live of this Redis stream
+-- and lifetime of a broadcast about a topic; lifetime of a broadcast about a
+-- session with many calls; lifetime of the result of a query, see
+-- ends_before(). Third line: number of calls that is_crowded() checks.
 local MAIL, HEARD = 16384, 4096
 local MINUTE, CROWDED, ASKED = 60000, 600000, 2000
 local SWEEP = 64

@@ -1,25 +1,40 @@
 -- SPDX-License-Identifier: Apache-2.0
 --
--- A node takes over what another one owned that is dead: a few streams at a
--- time, until there are none; or asks again for what it was given so, and has
--- said nothing of yet.
+-- Declares a node dead and assigns its streams to the caller, at most STREAMS
+-- at a time; or returns streams that were assigned to the caller and that the
+-- caller has not replicated yet, if ARGV[3] is the caller.
 --
--- ARGV: node; time after which silence is death, ms; the dead one, or the node
--- itself; its number of beats, as it was seen.  Returns {"OK", {stream, number
--- of its reader, last, first one kept, confirmed, how it stands, what never
--- changes, how far the dead one had heard the others, turn, what it is as a task},
--- ...}, with none at the end, {"MORE"}: none yet, {"ALIVE"}: it has beaten since,
--- or {"FENCED"}: the node itself was taken for dead.
+-- ARGV[1] node
+-- ARGV[2] node timeout, ms
+-- ARGV[3] the dead node, or the caller
+-- ARGV[4] number of heartbeats of the dead node in the last reply of
+--         heartbeat.lua to the caller
 --
--- PREFIX:1:o:NODE is the set of streams that a node owns and that go on,
--- PREFIX:1:g:NODE of those among them that it was given and has said nothing of
--- yet; field j of such a stream is there.
+-- Returns one of
+--   {"OK", stream, ...}  streams of the dead node that were just assigned, or
+--                        streams that were assigned before; without a stream
+--                        none is left
+--   {"MORE"}             the streams of ROUNDS rounds do not exist any more:
+--                        run the script again
+--   {"ALIVE"}            the node has sent a heartbeat in the meantime: its
+--                        number of heartbeats is not ARGV[4]
+--   {"FENCED"}           the caller was declared dead
+--
+-- Each stream is {id, number of its reader, last event, first kept event, last
+-- confirmed event, state, constant values, position of the last broadcast that
+-- the owner of a session's own stream had received, generation, task values}.
+--
+-- Keys:
+--   PREFIX:1:o:NODE  the active streams that a node owns
+--   PREFIX:1:g:NODE  the active streams that were assigned to a node and that
+--                    the node has not replicated yet; their field j exists
 
 local node, dead = ARGV[1], ARGV[3]
 local STREAMS, ROUNDS = 16, 64
 
 local owned, given = prefix .. 'o:' .. node, prefix .. 'g:' .. node
 
+-- Returns the values of a stream for the reply.
 local function described(id)
     local head = prefix .. 'h:' .. id
     local said = redis.call('HMGET', head, 'w', 'l', 'f', 'k', 'x', 'q', 'd',
@@ -62,6 +77,8 @@ if redis.call('EXISTS', mark) == 0 then
     redis.call('SET', mark, node, 'PX', DAY)
 end
 
+-- Assigns a stream to the caller and adds it to the reply, unless the stream
+-- does not exist or has another owner.
 local function take_over(id)
     local head = prefix .. 'h:' .. id
     local said = redis.pcall('HMGET', head, 'o', 'n')
@@ -81,7 +98,7 @@ local function take_over(id)
     end
 end
 
--- some that are named there may have expired: they are passed over
+-- all streams of a round may have expired: try again, up to ROUNDS times
 for _ = 1, ROUNDS do
     local ids = redis.call('SRANDMEMBER', left, STREAMS)
 

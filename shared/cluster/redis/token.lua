@@ -1,16 +1,27 @@
 -- SPDX-License-Identifier: Apache-2.0
 --
--- A token that is good for one call is taken, by one node; or what became of it.
+-- Records the use of a resume token that is valid for one call.
 --
--- ARGV: node; time after which silence is death, ms; the token's digest; t to
--- take it, g to give it back unused, s to say which stream its call is, d that
--- its call came to nothing; that stream, a number; how long the token is good,
--- ms.  Returns {"OK"}, {"USED", stream}: another node has it, or the stream is
--- known, which is 0 until then, {"LATER"}, as of redis/resume.lua, or {"FENCED"}:
--- the node was taken for dead.
+-- ARGV[1] node
+-- ARGV[2] node timeout, ms
+-- ARGV[3] digest of the token
+-- ARGV[4] "t": use the token; "g": release it unused; "s": set the stream of
+--         its call; "d": its call has failed
+-- ARGV[5] for "s": a number by which the stream is found; otherwise ignored
+-- ARGV[6] time for which the token is valid, ms
 --
--- PREFIX:1:v:TOKEN has n its node, v the stream, and c how many requests of that
--- node have taken it: its zone says which of them uses it.
+-- Returns one of
+--   {"OK"}            for "t": the node may use the token
+--   {"USED", number}  the token was used, or another node is using it; ARGV[5]
+--                     of its call, or 0 if that is not known yet
+--   {"LATER"}         Redis has lost keys, perhaps that of the token
+--   {"FENCED"}        the node was declared dead
+--
+-- Key:
+--   PREFIX:1:v:TOKEN  a used token: n the node that has used it; v the number
+--                     of its stream, 0 if not known yet; c the number of
+--                     requests of this node that use it, of which the zone of
+--                     the node admits one
 
 local used = prefix .. 'v:' .. ARGV[3]
 local node, what = ARGV[1], ARGV[4]
@@ -20,7 +31,7 @@ local running = said[2] == '0'
 local mine = said[1] == node
 
 if what == 't' then
-    -- others would take it as well, from a node that they know to be dead
+    -- other nodes would accept the token as well, because its node is dead
     if redis.call('EXISTS', prefix .. 'x:' .. node) == 1 then
         return {'FENCED'}
     end
@@ -28,7 +39,7 @@ if what == 't' then
     local dead = running and not mine
         and redis.call('EXISTS', prefix .. 'x:' .. said[1]) == 1
 
-    -- it may have been taken, and Redis have lost that
+    -- Redis may have lost the use of the token
     if not said[1] and is_doubtful() then
         return {'LATER'}
     end

@@ -1,11 +1,18 @@
 -- SPDX-License-Identifier: Apache-2.0
 --
--- A session subscribes its own stream to a topic, or unsubscribes it, at any
+-- Subscribes a session's own stream to a topic, or unsubscribes it, at any
 -- node.
 --
--- ARGV: node; time after which silence is death, ms; stream; session that it has
--- to be of; topic; 1, or 0 to unsubscribe.  Returns {"OK"}: its owner hears of it
--- before all that is told from now on; or {"NONE"}.
+-- ARGV[1] node
+-- ARGV[2] node timeout, ms
+-- ARGV[3] stream
+-- ARGV[4] session that the stream must have
+-- ARGV[5] topic
+-- ARGV[6] "1": subscribe; "0": unsubscribe
+--
+-- Returns one of
+--   {"OK"}    the owner receives the change before all later broadcasts
+--   {"NONE"}  there is no such stream
 
 local said = redis.call('HMGET', head, 'o', 'g')
 
