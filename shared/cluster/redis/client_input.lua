@@ -2,7 +2,7 @@
 --
 -- Accepts client input for a call and puts it into the node queue of the owner:
 -- answers to the call's questions, or the cancellation of a task. Input that
--- the owner's own node accepts takes the same way, because the queue keeps the
+-- the owner's own node accepts is queued as well, because the queue keeps the
 -- order of all input, and because the process that accepts the input may die.
 --
 -- ARGV[1] node
@@ -25,7 +25,7 @@
 --   {"FULL"}        the client input since the owner last appended would exceed
 --                   INBOX
 
--- bytes
+-- maximum size of the client input between two appends of the owner, bytes
 local INBOX = 1048576
 
 local said = redis.call('HMGET', head, 'o', 'g', 'x', 'i', 'd', 'p', 'v', 'l')

@@ -122,8 +122,8 @@ local answer = {
     tonumber(said[12]) or 0, tonumber(said[14]) or 0, tonumber(said[13]) or 0
 }
 
--- The owner's node has the events. If it is still taking over the stream from a
--- dead node, it fetches them for its mirror.
+-- The owner's node has the events. If the node is still taking over the stream
+-- from a dead node, its mirror fetches them.
 if claims and own then
     return answer
 end

@@ -57,11 +57,11 @@
 --                 reads, has joined or listens to; field s is the stream, k the
 --                 kind of entry (mcp_node_queue_e in mcp_cluster_node_queue.c)
 
--- First line: maximum number of entries of a node queue, and of the Redis
--- stream of announce(). Second line, in ms: time to live of this Redis stream
--- and lifetime of a broadcast about a topic; lifetime of a broadcast about a
--- session with many calls; lifetime of the result of a query, see
--- ends_before(). Third line: number of calls that is_crowded() checks.
+-- Maximum number of entries of a node queue, and of the Redis stream of
+-- announce(). Next line, ms: time to live of this Redis stream and lifetime of
+-- a broadcast about a topic; lifetime of a broadcast about a session with many
+-- calls; lifetime of the result of a query in ends_before(). Last line: number
+-- of calls that is_crowded() checks.
 local MAIL, HEARD = 16384, 4096
 local MINUTE, CROWDED, ASKED = 60000, 600000, 2000
 local SWEEP = 64
