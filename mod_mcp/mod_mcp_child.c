@@ -134,7 +134,7 @@ void mod_mcp_child_rang(void)
     }
 }
 
-/* --- the end --- */
+/* --- process exit --- */
 
 /* Ends backend requests, streams and the worker, in this order. */
 static apr_status_t child_exit(void *data)
@@ -219,7 +219,7 @@ void mod_mcp_child_stopping(apr_pool_t *pchild, int graceful)
     mod_mcp_unlock();
 }
 
-/* --- the start --- */
+/* --- process start --- */
 
 static void query_mpm(mod_mcp_child_t *child)
 {

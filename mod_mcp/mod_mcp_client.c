@@ -43,7 +43,7 @@ typedef struct {
     conn_rec *c;
 } left_exchange_t;
 
-/* --- its end --- */
+/* --- the end of a client --- */
 
 static void free_exchange(mod_mcp_client_t *client)
 {
@@ -141,7 +141,7 @@ static void leave_request(mod_mcp_client_t *client)
     mod_mcp_unlock();
 }
 
-/* --- its beginning --- */
+/* --- the creation of a client --- */
 
 /* Clean-up of the connection's pool, which any thread may destroy. */
 static apr_status_t connection_cleanup(void *data)
@@ -215,7 +215,7 @@ mod_mcp_client_t *mod_mcp_client_create(request_rec *r)
     return client;
 }
 
-/* --- its states --- */
+/* --- states of a client --- */
 
 static const char *const state_names[] = {
     "attended",

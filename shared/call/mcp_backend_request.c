@@ -443,7 +443,7 @@ mcp_backend_request_end(mcp_backend_request_t *breq, mcp_fault_e fault,
 }
 
 
-/* --- its caller's share --- */
+/* --- quota of the caller --- */
 
 const unsigned char *
 mcp_backend_request_tenant(const mcp_backend_request_t *breq)
@@ -483,7 +483,7 @@ mcp_backend_request_refuse(mcp_backend_request_t *breq, const char *detail)
 }
 
 
-/* --- its time --- */
+/* --- timeouts --- */
 
 static void
 mcp_backend_request_timeout(mcp_request_t *req)

@@ -18,7 +18,7 @@ static void mcp_cluster_down(mcp_cluster_t *cluster);
 static void mcp_cluster_tick(void *data);
 
 
-/* --- its life --- */
+/* --- creation and destruction --- */
 
 mcp_cluster_t *
 mcp_cluster_create(mcp_worker_t *worker, const mcp_cluster_conf_t *conf)
@@ -201,7 +201,7 @@ mcp_cluster_error(mcp_cluster_t *cluster, const char *fmt, ...)
 }
 
 
-/* --- hello --- */
+/* --- registration --- */
 
 static void
 mcp_cluster_set_state(mcp_cluster_t *cluster, mcp_cluster_state_e state)
@@ -446,7 +446,7 @@ mcp_cluster_registered(mcp_cluster_t *cluster)
 }
 
 
-/* --- beats --- */
+/* --- heartbeats --- */
 
 static void
 mcp_cluster_beaten(void *data, const mcp_reply_t *reply)
@@ -589,7 +589,7 @@ mcp_cluster_tick(void *data)
 }
 
 
-/* --- the link --- */
+/* --- links --- */
 
 void
 mcp_cluster_reloaded(mcp_cluster_t *cluster)

@@ -26,7 +26,7 @@
 static void mcp_broadcast_listen(mcp_cluster_t *cluster);
 
 
-/* --- telling --- */
+/* --- sending broadcasts --- */
 
 int
 mcp_broadcast_taken(mcp_cluster_t *cluster, const mcp_reply_t *reply)

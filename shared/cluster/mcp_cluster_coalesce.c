@@ -126,7 +126,7 @@ mcp_coalesce_feed(mcp_cluster_t *cluster,
 }
 
 
-/* --- to join a stream --- */
+/* --- joining a stream --- */
 
 /* Creates a mirror of the stream for the requests that join it. */
 static int

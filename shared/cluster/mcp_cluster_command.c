@@ -291,7 +291,7 @@ mcp_cluster_run(mcp_cluster_t *cluster, mcp_script_e script,
 }
 
 
-/* --- what is written --- */
+/* --- output --- */
 
 mcp_str_t
 mcp_link_output(mcp_link_t *link)

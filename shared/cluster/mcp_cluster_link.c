@@ -24,7 +24,7 @@ static const char *const  mcp_link_states[] = {
 };
 
 
-/* --- its life --- */
+/* --- creation and destruction --- */
 
 static void
 mcp_link_set_state(mcp_link_t *link, mcp_link_state_e state)
@@ -346,7 +346,7 @@ mcp_link_name(const mcp_link_t *link, char name[MCP_LINK_NAME_MAX])
 }
 
 
-/* --- what it is open for --- */
+/* --- scripts and login --- */
 
 int
 mcp_link_reload(mcp_link_t *link)
@@ -411,7 +411,7 @@ mcp_link_settled(mcp_link_t *link)
 }
 
 
-/* --- silence --- */
+/* --- timeouts of a connection --- */
 
 static void
 mcp_link_pong(void *data, const mcp_reply_t *reply)
@@ -498,7 +498,7 @@ mcp_link_timeout(void *data)
 }
 
 
-/* --- what the glue says --- */
+/* --- reports of the glue --- */
 
 const mcp_cluster_seed_t *
 mcp_link_target(const mcp_link_t *link)

@@ -151,7 +151,7 @@ mcp_cluster_check_endpoints(mcp_cluster_t *cluster, const mcp_reply_t *other)
 }
 
 
-/* --- refused --- */
+/* --- rejections by Redis --- */
 
 void
 mcp_cluster_denied(mcp_link_t *link, const mcp_reply_t *error)

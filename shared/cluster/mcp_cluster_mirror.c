@@ -194,7 +194,7 @@ mcp_mirror_fetch(mcp_replication_t *repl, uint64_t after)
 }
 
 
-/* --- telling --- */
+/* --- reporting the position --- */
 
 static void
 mcp_mirror_position_sent(void *data, const mcp_reply_t *reply)

@@ -134,7 +134,7 @@ mcp_token_done(void *data, const mcp_reply_t *reply)
 }
 
 
-/* --- which stream it is --- */
+/* --- the stream of a token --- */
 
 static void
 mcp_token_update_free(mcp_token_update_t *update)

@@ -34,7 +34,7 @@ struct mcp_replay_s {
 static void mcp_replay_go_on(mcp_replay_t *replay);
 
 
-/* --- subscribing --- */
+/* --- subscriptions --- */
 
 /* Returns the result without Redis: if replication is not required, there is no
  * stream at another node that this node could reach. */
@@ -115,7 +115,7 @@ mcp_cluster_topic(void *data, const mcp_operation_topic_t *topic,
 }
 
 
-/* --- what a dead node leaves --- */
+/* --- topics of a dead node --- */
 
 static void
 mcp_topic_promote(mcp_replication_t *repl, const mcp_reply_t *reply)

@@ -45,7 +45,7 @@ mcp_wire_command(mcp_buf_t *buf, const mcp_str_t *argv, size_t n)
 }
 
 
-/* --- what hiredis calls --- */
+/* --- functions that hiredis calls --- */
 
 /* Creates a reply with len bytes behind it and adds it to its parent. Returns
  * NULL to end parsing. */
@@ -255,7 +255,7 @@ static const redisReplyObjectFunctions  mcp_wire_functions = {
 };
 
 
-/* --- the reader --- */
+/* --- the reader of replies --- */
 
 mcp_wire_t *
 mcp_wire_create(const mcp_mem_t *mem, size_t max)

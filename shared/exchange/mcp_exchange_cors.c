@@ -213,7 +213,7 @@ mcp_exchange_cors(mcp_exchange_t *x, const mcp_head_t *head)
 }
 
 
-/* --- without an exchange --- */
+/* --- responses without an exchange --- */
 
 /* Returns the value of the only header with that name, or a null string. */
 static mcp_str_t

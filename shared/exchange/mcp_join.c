@@ -63,7 +63,7 @@ static const mcp_resume_method_t  mcp_join_resume_method = {
 };
 
 
-/* --- what is asked for --- */
+/* --- the requested call --- */
 
 /* Sets x->join; see mcp_join_ask(). */
 static int
@@ -93,7 +93,7 @@ mcp_join_set(mcp_exchange_t *x, const mcp_routing_t *v)
 }
 
 
-/* --- those who have joined --- */
+/* --- joined requests --- */
 
 /* A joined reader is not displaced. */
 static int
@@ -224,7 +224,7 @@ mcp_join_attach(mcp_exchange_t *x, const mcp_stream_info_t *info)
 }
 
 
-/* --- those who wait --- */
+/* --- waiting requests --- */
 
 static int
 mcp_join_find(mcp_exchange_t *x, mcp_stream_info_t *info)

@@ -30,7 +30,7 @@
 #define MCP_LISTEN_READ    4096
 
 
-/* --- the stream --- */
+/* --- the stream of a subscription --- */
 
 static int
 mcp_listen_create(mcp_exchange_t *x, mcp_stream_ref_t *ref)

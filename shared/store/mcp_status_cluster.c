@@ -366,7 +366,7 @@ mcp_status_cluster_prometheus(const mcp_status_t *status, mcp_buf_t *buf)
 }
 
 
-/* --- without a script --- */
+/* --- the table without a script --- */
 
 void
 mcp_status_cluster_html(const mcp_status_t *status, mcp_buf_t *buf)

@@ -527,7 +527,7 @@ int mcp_store_read(mcp_store_t *store, const mcp_stream_ref_t *ref,
     size_t cap, size_t *len);
 
 
-/* --- those who join a call: who reads a stream beside its consumer --- */
+/* --- joined requests: readers of a stream beside its consumer --- */
 
 /* Maximum number of joined readers of a stream. */
 #define MCP_STORE_READERS  32

@@ -504,7 +504,7 @@ typedef struct {
 } mcp_store_entries_t;
 
 
-/* --- what became of calls --- */
+/* --- call statistics --- */
 
 /* A row is valid if its index is below head->n_tallies. */
 typedef struct {

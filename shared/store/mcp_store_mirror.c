@@ -110,7 +110,7 @@ mcp_store_mirror_fetch(mcp_store_op_t *op, mcp_store_stream_t *st)
 }
 
 
-/* --- what comes from elsewhere --- */
+/* --- events and states from the owner --- */
 
 void
 mcp_store_mirror_count(mcp_store_stream_t *st,
@@ -433,7 +433,7 @@ mcp_store_mirror_joined(mcp_store_t *store,
 }
 
 
-/* --- its end --- */
+/* --- the end of a mirror --- */
 
 void
 mcp_store_mirror_displaced(mcp_store_t *store,

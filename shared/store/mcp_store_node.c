@@ -33,7 +33,7 @@ mcp_store_node_renew(mcp_store_t *store, uint64_t old, uint64_t id)
 }
 
 
-/* --- who speaks --- */
+/* --- the leader --- */
 
 static int
 mcp_store_node_is(mcp_store_head_t *head, unsigned slot, uint64_t pid)

@@ -345,7 +345,7 @@ mcp_store_repair_copiers(mcp_store_op_t *op)
 }
 
 
-/* --- sharing --- */
+/* --- start and end of replication --- */
 
 void
 mcp_store_replication_fill(mcp_store_op_t *op, mcp_store_replication_t *repl,

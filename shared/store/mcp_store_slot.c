@@ -10,7 +10,7 @@
 _Static_assert(sizeof(mcp_store_slot_t) == 64, "slot");
 
 
-/* --- what waits for a process --- */
+/* --- wake-ups of a process --- */
 
 void
 mcp_store_wake_slot(mcp_store_op_t *op, unsigned slot)

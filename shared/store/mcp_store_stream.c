@@ -15,7 +15,7 @@ _Static_assert(sizeof(mcp_store_stream_t) <= MCP_STORE_CHUNK, "stream");
 #define MCP_STORE_IDLE_AFTER  10000
 
 
-/* --- its end --- */
+/* --- the end of a stream --- */
 
 /* revoked: the owner has to be notified, even if it is this process. */
 static void

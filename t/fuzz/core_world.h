@@ -193,7 +193,7 @@ marks_check(const char *text, unsigned person)
 }
 
 
-/* --- what a client learns that it may come back with --- */
+/* --- tokens that a client has received --- */
 
 static token_t *
 learn(char kind, unsigned person, unsigned request, const char *text,
@@ -459,7 +459,7 @@ stream_event(stream_t *s, unsigned n, const char *data)
 }
 
 
-/* --- what a connection brings --- */
+/* --- the output of a connection --- */
 
 static void
 conn_event(conn_t *conn, const char *id, const char *data)

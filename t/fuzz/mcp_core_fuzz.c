@@ -224,7 +224,7 @@ reclaim(unsigned slot)
 }
 
 
-/* --- what is looked at after whatever has happened --- */
+/* --- checks after each step --- */
 
 static unsigned
 request_of(const mcp_backend_request_t *breq)

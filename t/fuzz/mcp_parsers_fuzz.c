@@ -256,7 +256,7 @@ lookup(const habit_t *h, slice_t from, const char *const *path, slice_t *found)
 }
 
 
-/* --- what the server decides by --- */
+/* --- fields that the server reads --- */
 
 #define OWN  "io.modelcontextprotocol/"
 
