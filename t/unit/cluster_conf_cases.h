@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* What the tests of a cluster's configuration have in common. */
+/* Helpers for the tests of a cluster's configuration. */
 
 
 #ifndef CLUSTER_CONF_CASES_H_INCLUDED
@@ -24,7 +24,7 @@ cluster_new(void)
 }
 
 
-/* A word that names no file. */
+/* Sets a parameter that names no file, and returns the result. */
 static inline int
 say(mcp_cluster_setup_t *s, const char *word)
 {

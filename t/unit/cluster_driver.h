@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Processes of a cluster without servers: each has a worker, a zone of its own
- * or another one's, and a link whose other end is the test:
+ * Processes of a cluster without a Redis server. Each process has a worker, a
+ * zone (new or shared with another process), and a link on which the test
+ * plays Redis:
  *
- *     process_open(&p);                   CONNECT was pulled: it is open
- *     assert_command(&p, "HELLO 2");      the next command that was written
- *     process_say(&p, "+OK\r\n");         a reply
+ *     process_open(&p);                   opens the link that CONNECT requests
+ *     assert_command(&p, "HELLO 2");      checks the next command on the link
+ *     process_say(&p, "+OK\r\n");         sends a reply
  */
 
 
@@ -41,24 +42,27 @@
 typedef struct {
     test_env_t          te;
     void               *zone;
-    int                 borrowed;      /* zone */
+    int                 borrowed;      /* 1 if zone is another process's */
     mcp_store_t         store;
     mcp_worker_t       *worker;
     mcp_cluster_t      *cluster;
     mcp_cluster_conf_t  conf;
-    mcp_link_t         *link;          /* of the last action */
+    mcp_link_t         *link;          /* the link of the last CONNECT */
     unsigned            connects;
     unsigned            disconnects;
-    int                 connected;     /* CONNECT was the last of these */
-    int                 stuck;         /* nothing can be written */
-    size_t              step;          /* bytes written, or read, at once */
-    size_t              taken;         /* of sent */
+    int                 connected;     /* 1 from CONNECT until DISCONNECT or
+                                          process_lose() */
+    int                 stuck;         /* 1 if no output is taken from the
+                                          link */
+    size_t              step;          /* maximum bytes per write and per
+                                          read */
+    size_t              taken;         /* bytes of sent that were checked */
     size_t              len;
     char                sent[2097152];
 
-    int                 hears;         /* the test is the other end of the
-                                          connection on which it hears; else
-                                          nothing is ever heard there */
+    int                 hears;         /* 1 if the test plays Redis on the
+                                          inbound connection; 0:
+                                          process_no_news() does */
 
     struct {
         int             connected;
@@ -66,7 +70,8 @@ typedef struct {
         size_t          taken;
         size_t          len;
         char            sent[262144];
-    } inbound;                         /* the connection on which it hears */
+    } inbound;                         /* the inbound connection, for
+                                          broadcasts */
 } process_t;
 
 
@@ -101,7 +106,8 @@ process_ready(void *ctx)
 }
 
 
-/* zone: another process's, or NULL. */
+/* Initializes a process in a slot of a zone: another process's zone, or a new
+ * one if zone is NULL. */
 static inline void
 process_init(process_t *p, void *zone, unsigned slot)
 {
@@ -139,7 +145,7 @@ process_init(process_t *p, void *zone, unsigned slot)
 }
 
 
-/* Takes an action of the connection on which it hears. */
+/* Carries out an action of the inbound connection. */
 static inline void
 process_ear(process_t *p, const mcp_action_t *a)
 {
@@ -174,7 +180,8 @@ process_ear(process_t *p, const mcp_action_t *a)
 }
 
 
-/* The other end of that connection, where there is never any news. */
+/* Plays Redis on the inbound connection if the test does not: completes the
+ * login, and answers every command that there is no broadcast. */
 static inline void
 process_no_news(process_t *p)
 {
@@ -202,7 +209,8 @@ process_no_news(process_t *p)
 static inline void process_actions(process_t *p);
 
 
-/* Takes all actions. */
+/* Carries out all queued actions, including those that follow from them on the
+ * inbound connection. */
 static inline void
 process_pump(process_t *p)
 {
@@ -327,7 +335,7 @@ process_say(process_t *p, const char *text)
 }
 
 
-/* The server has closed the connection, or never opened it. */
+/* Closes the link as if Redis had closed it or could not be reached. */
 static inline void
 process_lose(process_t *p, const char *why)
 {
@@ -338,7 +346,7 @@ process_lose(process_t *p, const char *why)
 }
 
 
-/* Lets time pass, timers included. */
+/* Advances the process's time by ms and calls the timers that expire. */
 static inline void
 process_wait(process_t *p, uint64_t ms)
 {
@@ -366,7 +374,7 @@ process_wait(process_t *p, uint64_t ms)
 }
 
 
-/* What was written on one connection. */
+/* The bytes that were written on one connection. */
 typedef struct {
     const char  *sent;
     size_t       len;
@@ -390,8 +398,9 @@ process_number(written_t *w, char kind)
 }
 
 
-/* Takes the next command, with blanks between its words; scripts are cut, and
- * of what is no text there are hex digits. */
+/* Takes the next command and separates its words by spaces. Words of more than
+ * 300 bytes, the scripts, are cut to 3 bytes. Bytes that are not printable
+ * ASCII become a backslash and hex digits. */
 static inline void
 process_take(written_t *w, char *out, size_t size)
 {
@@ -436,7 +445,7 @@ process_command(process_t *p, char *out, size_t size)
 }
 
 
-/* The same of what was written on the connection on which it hears. */
+/* Checks the next command on the inbound connection. */
 #define assert_inbound(p, text)                                                \
     do {                                                                       \
         char command_[1024];                                                   \
@@ -457,7 +466,8 @@ process_command(process_t *p, char *out, size_t size)
     } while (0)
 
 
-/* Opens the link and has it greeted; the next command is "hello". */
+/* Opens the link and completes its login. The next command is that of
+ * redis/register.lua. */
 static inline void
 process_greet(process_t *p)
 {
@@ -478,7 +488,7 @@ process_greet(process_t *p)
 }
 
 
-/* A reply on the connection on which it hears. */
+/* Sends a reply on the inbound connection. */
 static inline void
 process_tell(process_t *p, const char *text, size_t len)
 {
@@ -487,8 +497,8 @@ process_tell(process_t *p, const char *text, size_t len)
 }
 
 
-/* Opens that one, which is asked for by who speaks for a node, and has it
- * greeted; the next command waits for news. */
+/* Opens the inbound connection, which the leader of a node has requested, and
+ * completes its login. The next command waits for broadcasts. */
 static inline void
 process_hear(process_t *p)
 {

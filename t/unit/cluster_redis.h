@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Nodes of a cluster without servers, each of one process, and a Redis of their
- * own.  Where redis-server is not installed there is nothing to test.
+ * Nodes of a cluster, each with one process and without a web server, and a
+ * Redis server of the test. Where redis-server is not installed the tests are
+ * skipped.
  *
- *     begin(0, KEY1);                     it has joined
- *     command(0, "XLEN {mcp}:1:told");    what an operator would ask
- *     UNTIL(stand(0).seq == 3);           bytes are carried, on all connections
+ *     begin(0, KEY1);                     starts node 0, which registers
+ *     command(0, "DBSIZE");               sends a command as an operator would
+ *     UNTIL(n_updates == 3);              transfers bytes on all connections
  */
 
 
@@ -37,16 +38,19 @@ static int        fds[NODES];
 static int        ears[NODES];
 
 
-/* ms that pass between two looks at the clock, at most */
+/* Maximum ms by which node_time advances from one call of real_now() to the
+ * next */
 #define STEP  20
 
 
-/* The time of all nodes, ms, and of the machine when it was looked at. */
+/* The time of all nodes, and the machine's time at the last call of
+ * real_now(), ms. */
 static uint64_t   node_time, seen_time;
 
 
-/* It passes as it does, but not while this process stands still: so a slow
- * machine makes nobody seem late who is not. */
+/* Returns the time of the nodes. It advances like the machine's time, but by
+ * at most STEP per call, so that no node misses its heartbeats because a slow
+ * machine paused this process. */
 static inline uint64_t
 real_now(void)
 {
@@ -68,7 +72,7 @@ real_now(void)
 }
 
 
-/* Redis's time passes, and that of the nodes. */
+/* Waits for ms, by which the time of Redis and of the nodes advances. */
 static inline void
 wait_for(unsigned ms)
 {
@@ -163,8 +167,8 @@ stop(void **state)
 }
 
 
-/* Carries bytes until all commands have their replies, or the link is closed;
- * opens it if it is to be opened. */
+/* Transfers bytes on the link of node i until all its commands have replies or
+ * the link is closed. Opens the connection if the link requests it. */
 static inline void
 run(int i)
 {
@@ -221,8 +225,9 @@ run(int i)
 }
 
 
-/* Opens a connection, writes what is to be written, and reads what is there;
- * returns 0 if it is closed. */
+/* Opens a connection, or writes the pending bytes and reads those that have
+ * arrived, without waiting. Returns the number of bytes read; 0 if there are
+ * none or the connection is closed or was just opened. */
 static inline ssize_t
 carry_bytes(int *fd, mcp_link_t *link, int connected, const char *sent,
     size_t *taken, size_t len, char *buf, size_t size)
@@ -266,12 +271,13 @@ carry_bytes(int *fd, mcp_link_t *link, int connected, const char *sent,
 }
 
 
-/* What was carried to Redis, if it is to be kept, but for what is heard. */
+/* If kept is not NULL, carry() appends to it all bytes that it writes on the
+ * links, but not the bytes for the inbound connections. */
 static char    *kept;
 static size_t   kept_len;
 
 
-/* Carries what there is, on both connections of a node. */
+/* Transfers the pending bytes of both connections of node i once. */
 static inline void
 carry(int i)
 {
@@ -317,7 +323,7 @@ carry(int i)
 }
 
 
-/* Carries, for all nodes that live, until something is true. */
+/* Transfers bytes of all running nodes until a condition is true. */
 #define UNTIL(true)                                                           \
     do {                                                                      \
         int  tries_, i_;                                                      \
@@ -336,7 +342,8 @@ carry(int i)
     } while (0)
 
 
-/* The connection was closed: until it is open again. */
+/* Transfers bytes of node i, whose link was closed, until the link is up
+ * again. */
 static inline void
 rerun(int i)
 {
@@ -353,8 +360,10 @@ rerun(int i)
 }
 
 
-static int         hears;              /* nodes that begin now do: else nobody
-                                          opens that connection */
+static int         hears;              /* 1 if the test opens the inbound
+                                          connections of nodes that start, by
+                                          carry(); 0 if it does not, so their
+                                          timeout is long */
 static unsigned    n_updates;
 static mcp_broadcast_t  told[8];
 
@@ -383,7 +392,8 @@ begin(int i, const char *secret)
     fds[i] = -1;
     ears[i] = -1;
     nodes[i].te.now = real_now();
-    nodes[i].te.seed = ++names;                /* no two nodes draw one id */
+    nodes[i].te.seed = ++names;                /* so that no two nodes draw the
+                                                  same id */
     nodes[i].conf.node_timeout = 500;
     nodes[i].conf.sync = MCP_CLUSTER_SYNC_ON;
 
@@ -392,7 +402,7 @@ begin(int i, const char *secret)
 
     nodes[i].cluster = mcp_cluster_create(nodes[i].worker, &nodes[i].conf);
     assert_int_equal(mcp_cluster_keys(nodes[i].cluster, &keys), MCP_OK);
-    nodes[i].cluster->sender = names;      /* as if random */
+    nodes[i].cluster->sender = names;      /* in place of a random name */
     run(i);
 }
 
@@ -433,7 +443,8 @@ say(void *data, const mcp_reply_t *reply)
 }
 
 
-/* A command of an operator, on the link of a node. */
+/* Sends a command to Redis on the link of node i, as an operator would, and
+ * returns the reply as text. */
 static inline const char *
 command(int i, const char *text)
 {
@@ -457,7 +468,8 @@ command(int i, const char *text)
 }
 
 
-/* Lets a node do what it does from time to time. */
+/* Calls the handler of the heartbeat timer of node i and waits for the
+ * replies. */
 static inline void
 tick(int i)
 {

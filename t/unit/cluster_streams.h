@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* A stream that the nodes of cluster_redis.h share; it has one letter. */
+/* Streams that the nodes of cluster_redis.h share. All bytes of a stream's id
+ * are the same letter. */
 
 
 #ifndef CLUSTER_STREAMS_H_INCLUDED
@@ -26,7 +27,8 @@ id_of(char c)
 }
 
 
-/* "TYPE PREFIX:1:KIND:STREAM REST", for command(). */
+/* Runs the command "WHAT PREFIX:1:KIND:STREAM REST" by command() and returns
+ * its reply. */
 static inline const char *
 about(int i, const char *what, char kind, char c, const char *rest)
 {
@@ -68,7 +70,8 @@ info_of(int i, char c)
 }
 
 
-/* What the process that has to do with it knows. */
+/* Returns the state of the replication of stream c at node i, or that of its
+ * mirror. */
 static inline mcp_store_replicating_t
 copying(int i, char c)
 {
@@ -90,7 +93,8 @@ fill_spec(mcp_stream_spec_t *spec, char c)
     memset(spec->session, 's', MCP_DIGEST_LEN);
     memset(spec->principal, 'p', MCP_DIGEST_LEN);
 
-    /* one tenant has all streams, so that none is evicted for another one */
+    /* all streams have the same tenant, so that none is evicted for another
+     * tenant */
 
     memset(spec->tenant.id, 't', MCP_DIGEST_LEN);
     spec->tenant.streams = MCP_QUOTA_OFF;
@@ -107,7 +111,8 @@ fill_spec(mcp_stream_spec_t *spec, char c)
 }
 
 
-/* Makes a stream that its client reads here, and shares it. */
+/* Creates stream c with a consumer at node i, and replicates it. limit is the
+ * maximum number of calls of its session, 0 for none. */
 static inline void
 make_of(int i, char c, uint32_t limit)
 {
@@ -156,8 +161,9 @@ add_events(int i, char c, unsigned n)
 }
 
 
-/* A client comes to a node: what it has, its session.  come() waits for the
- * reply. */
+/* Describes that a client resumes stream c: the last event that it has, and
+ * the letter of its session. ask_for_this() and ask_for() send such a request
+ * at node i; come() also waits for the reply. */
 static inline void
 describe(mcp_operation_stream_t *stream, char c, uint64_t after, char session)
 {
@@ -203,7 +209,8 @@ come(int i, char c, uint64_t after, char session)
 }
 
 
-/* What a process has of streams. */
+/* Returns the number of streams and mirrors that the process of node i
+ * replicates or feeds. */
 static inline unsigned
 n_copies(int i)
 {
@@ -221,7 +228,8 @@ n_copies(int i)
 }
 
 
-/* Redis does what a process has to say; its replies are there, but not read. */
+/* Sends the pending commands of node i to Redis and waits for the first reply,
+ * which is not read. */
 static inline void
 deliver(int i)
 {
@@ -237,7 +245,7 @@ deliver(int i)
 }
 
 
-/* The connection is lost, with all that waits for a reply. */
+/* Closes the link of node i: all pending commands stay without a reply. */
 static inline void
 cut_off(int i)
 {
@@ -249,8 +257,9 @@ cut_off(int i)
 }
 
 
-/* It reads all that there is after an event; returns what the last read says,
- * and the number of the last event. */
+/* Attaches a consumer after an event and reads all later events. Returns the
+ * value of the last mcp_store_watch() or mcp_store_read(), and sets *seq to
+ * the number of the last event. */
 static inline int
 read_from(int i, char c, uint64_t after, uint64_t *seq)
 {
@@ -283,8 +292,8 @@ leave(int i, char c, uint64_t sent)
 }
 
 
-/* Empties Redis as an operator does before a cluster begins: nobody misses
- * anything. */
+/* Empties Redis, and sets PREFIX:1:since to 0, so that no node finds that keys
+ * were lost. */
 static inline void
 empty_redis(int i)
 {

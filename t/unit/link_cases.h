@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* What the tests of streams with a URL have in common. */
+/* Helpers for the tests of streams with a URL. */
 
 
 #ifndef LINK_CASES_H_INCLUDED
@@ -21,7 +21,8 @@ begin(const char *revision)
 }
 
 
-/* The target in a Link header, NULL without one. */
+/* Copies the path of the URL in a response's Link header to out. Returns the
+ * header, or NULL if there is none. */
 static inline const char *
 link_of(client_t *client, char *out)
 {
@@ -71,7 +72,8 @@ send_to(unsigned process, client_t *client, const char *of,
 }
 
 
-/* A call whose backend says n things; url is its stream's. */
+/* Starts a call whose backend sends n progress notifications, and sets url to
+ * the URL of its stream. */
 static inline mcp_backend_request_t *
 linked(int n)
 {
@@ -92,7 +94,8 @@ linked(int n)
 }
 
 
-/* What is no stream may be another answer the next time. */
+/* Checks Cache-Control: "no-cache" for a stream, "no-store" for any other
+ * response, because a later request for that URL may get a different one. */
 static inline void
 cached_as_it_must(client_t *client)
 {
@@ -115,7 +118,8 @@ get_is(const char *of, const char *target, const char *after, int status)
 }
 
 
-/* The array of answers to the first n questions of ids, in line. */
+/* Writes the answers to the first n questions of ids to line, as a JSON
+ * array. */
 static inline const char *
 answers(int n)
 {
@@ -140,7 +144,8 @@ answers(int n)
 }
 
 
-/* The ids of both questions that ASK is. */
+/* Sets ids to the ids of the two questions that the backend's result ASK
+ * contains. */
 static inline void
 read_ids(void)
 {
@@ -149,7 +154,8 @@ read_ids(void)
 }
 
 
-/* A backend asks two questions, and a's connection ends. */
+/* The backend ends with two questions, and the connection of client a is
+ * closed. */
 static inline void
 asked(mcp_backend_request_t *breq)
 {
@@ -161,7 +167,7 @@ asked(mcp_backend_request_t *breq)
 }
 
 
-/* One of them, by itself. */
+/* Returns the answer to question i, as a single message. */
 static inline const char *
 answer_of(int i)
 {
