@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* A client comes to a node: the stream is there, or it is not its. */
+/* Resuming a stream of another node: its mirror, or the reason why there is
+ * none. */
 
 #include "cluster_streams.h"
 
@@ -9,7 +10,8 @@ static mcp_operation_stream_t  wanted;
 static int               answered;
 
 
-/* The root of who comes: notes the answer, and waits for ever. */
+/* The entry function of a resuming request: stores the result, and always
+ * waits. */
 static int
 root(mcp_exchange_t *x)
 {
@@ -19,7 +21,7 @@ root(mcp_exchange_t *x)
 }
 
 
-/* The same as come(); returns the answer. */
+/* Resumes a stream as come() does, but returns the result. */
 static int
 comes(int i, char c, uint64_t after, char session)
 {
@@ -38,7 +40,7 @@ comes(int i, char c, uint64_t after, char session)
 }
 
 
-/* "o NODE". */
+/* Returns "o NODE", which makes node i the owner. */
 static const char *
 own(int i)
 {
@@ -76,20 +78,22 @@ test_mirror(void **state)
     assert_int_equal(read_from(1, 'a', 2, &seq), MCP_AGAIN);
     assert_int_equal(seq, 4);
 
-    /* again, from before what is here */
+    /* resumed again, from an event before the mirror's first one: the mirror
+     * has all */
 
     come(1, 'a', 0, 's');
     assert_int_equal(read_from(1, 'a', 0, &seq), MCP_AGAIN);
     assert_int_equal(seq, 4);
 
-    /* at a third one: that of the second ends */
+    /* resumed at a third node: the consumer at the second node is detached */
 
     come(2, 'a', 3, 's');
     assert_int_equal(read_from(2, 'a', 3, &seq), MCP_AGAIN);
     UNTIL(info_of(1, 'a').consumer_slot == MCP_STORE_NO_SLOT);
     assert_string_equal(about(0, "HGET", 'h', 'a', "w"), "4");
 
-    /* and at its own again */
+    /* resumed at the owner's node: the consumer at the third node is
+     * detached */
 
     come(0, 'a', 4, 's');
     assert_int_equal(read_from(0, 'a', 4, &seq), MCP_AGAIN);
@@ -109,7 +113,8 @@ test_refused(void **state)
     add_events(0, 'a', 1);
     UNTIL(copying(0, 'a').acked.seq == 1);
 
-    /* another session; an event that is not there; another stream */
+    /* another session; an event that does not exist; another stream: no
+     * mirror */
 
     come(1, 'a', 0, 'x');
     assert_false(is_at(1, 'a'));
@@ -119,7 +124,8 @@ test_refused(void **state)
     assert_false(is_at(1, 'b'));
     assert_string_equal(about(0, "HGET", 'h', 'a', "w"), "1");
 
-    /* what in Redis is none of ours */
+    /* the stream's constant values in Redis are invalid: an error, and no
+     * mirror */
 
     (void) about(0, "SET", 'c', 'a', "x EX 60");
     come(1, 'a', 0, 's');
@@ -129,8 +135,8 @@ test_refused(void **state)
 }
 
 
-/* An event that is not there may be at its owner's, unless the stream is
- * over. */
+/* Redis lacks the client's last event: the owner may have it, so the request
+ * waits, unless the stream is over. */
 static void
 test_ahead(void **state)
 {
@@ -153,7 +159,8 @@ test_ahead(void **state)
 }
 
 
-/* Its node has freed it, and Redis has it still. */
+/* The owner's node has freed a stream that was over, but Redis still has it:
+ * the node gets a mirror. */
 static void
 test_over(void **state)
 {
@@ -180,7 +187,8 @@ test_over(void **state)
 }
 
 
-/* The stream is this node's, and not here yet: it was a dead node's. */
+/* Redis has assigned a dead node's stream to this node, which does not have it
+ * yet: MCP_ERR_UNREACHABLE. */
 static void
 test_inherited(void **state)
 {
@@ -196,7 +204,8 @@ test_inherited(void **state)
 }
 
 
-/* The link is lost before the reply. */
+/* The link is lost before the reply: there is no mirror until the client
+ * resumes again. */
 static void
 test_lost(void **state)
 {
@@ -215,7 +224,8 @@ test_lost(void **state)
     come(1, 'a', 0, 's');
     assert_int_equal(read_from(1, 'a', 0, &seq), MCP_AGAIN);
 
-    /* and while it fetches, or tells */
+    /* the link is lost while the mirror fetches events or reports its
+     * position: it gets all events, or Redis drops its reader */
 
     add_events(0, 'a', 900);
     UNTIL(info_of(1, 'a').last_seq > 1);
@@ -226,7 +236,8 @@ test_lost(void **state)
 }
 
 
-/* A URL of a turn is good until one of a later turn was used, wherever. */
+/* A stream's URL of one generation is valid until a URL of a later generation
+ * was used at any node. */
 static void
 test_turn(void **state)
 {
@@ -255,7 +266,8 @@ test_turn(void **state)
     assert_string_equal(about(0, "HGET", 'h', 'a', "w"), "2");
     assert_int_equal(info_of(0, 'a').generation, 0);
 
-    /* its own node learns of it as who reads there comes */
+    /* the owner's node gets the generation when a client resumes the stream
+     * there */
 
     come(0, 'a', 1, 's');
     assert_int_equal(info_of(0, 'a').generation, 4);
@@ -263,7 +275,7 @@ test_turn(void **state)
 }
 
 
-/* What a client drops at one node is nowhere any more. */
+/* A client drops events at one node: no node has them any more. */
 static void
 test_drops(void **state)
 {
@@ -287,7 +299,8 @@ test_drops(void **state)
     assert_int_equal(info_of(1, 'a').first_seq, 4);
     UNTIL(info_of(0, 'a').first_seq == 4);
 
-    /* the owner says no other thing */
+    /* the owner's next command does not change the first event that Redis
+     * keeps */
 
     add_events(0, 'a', 1);
     UNTIL(copying(0, 'a').acked.seq == 5);
@@ -296,8 +309,8 @@ test_drops(void **state)
 }
 
 
-/* Mail says that it is read elsewhere before Redis has replied to one who would
- * read it here: the later one does. */
+/* The node queue reports a later reader at another node before Redis replies
+ * to a request at this node: that request is denied. */
 static void
 test_overtaken(void **state)
 {
@@ -320,7 +333,8 @@ test_overtaken(void **state)
 }
 
 
-/* What was asked of the owner, and its answer, without the time. */
+/* Returns the event for which Redis has queried the owner, and the owner's
+ * answer, without the time. */
 static const char *
 asked(void)
 {
@@ -357,8 +371,8 @@ asks(const char *text)
 }
 
 
-/* An event that was never given: its owner is asked, as Redis may have lost
- * it. */
+/* The client's last event never existed: the owner is queried, because Redis
+ * may have lost the event. */
 static void
 test_never_given(void **state)
 {
@@ -374,12 +388,13 @@ test_never_given(void **state)
     assert_int_equal(comes(1, 'a', 4, 's'), MCP_AGAIN);
     UNTIL(strcmp(asked(), "4 no") == 0);
 
-    /* nor was one that would follow it */
+    /* an event after one that does not exist: it does not exist either */
 
     assert_int_equal(comes(1, 'a', 6, 's'), MCP_OK);
     assert_false(is_at(1, 'a'));
 
-    /* the next one asks again; what is here by then is no answer */
+    /* the owner is queried again; a query for an event that exists by now is
+     * not an answer for a later event */
 
     assert_int_equal(comes(1, 'a', 3, 's'), MCP_AGAIN);
     add_events(0, 'a', 1);
@@ -387,7 +402,7 @@ test_never_given(void **state)
     assert_int_equal(comes(1, 'a', 4, 's'), MCP_AGAIN);
     assert_string_equal(asked(), "4");
 
-    /* what was right a while ago need not be any more */
+    /* an answer that is older than two seconds: the owner is queried again */
 
     asks("4 1 no");
     assert_int_equal(comes(1, 'a', 4, 's'), MCP_AGAIN);
@@ -396,8 +411,8 @@ test_never_given(void **state)
 }
 
 
-/* Its owner gives the event while its word that it goes on is on its way to
- * Redis: that says nothing about the event. */
+/* The owner appends the event while its command that renews the stream is on
+ * the way to Redis: that command is not an answer about the event. */
 static void
 test_given_meanwhile(void **state)
 {
@@ -413,8 +428,7 @@ test_given_meanwhile(void **state)
     UNTIL(copying(0, 'a').acked.seq == 2);
     (void) mcp_stream_id_print(name, id_of('a'));
 
-    /* it says so of this stream alone, as it does not know that Redis has
-     * all */
+    /* whole is 0, so the owner renews this stream by a separate command */
 
     assert_true(mcp_replication_has(p->cluster, id_of('a'), &info));
     mcp_replication_get(p->cluster, &info.ref)->whole = 0;
@@ -453,8 +467,8 @@ test_given_meanwhile(void **state)
 }
 
 
-/* A stream that lacks a part in Redis cannot be read until its owner has
- * written it again; what else is missing may have been lost, too. */
+/* Redis has lost one key of a stream: no stream can be resumed until the owner
+ * has replicated its stream again, because other keys may be lost, too. */
 static void
 test_part(void **state)
 {
@@ -482,8 +496,8 @@ test_part(void **state)
 }
 
 
-/* Redis is emptied: nobody is told that there is no stream, until every node
- * has had the time to write its own again. */
+/* Redis is emptied: no request gets the result that a stream does not exist
+ * until every node has had the time to replicate its streams again. */
 static void
 test_emptied(void **state)
 {
@@ -504,7 +518,7 @@ test_emptied(void **state)
     assert_true(is_at(1, 'a'));
     assert_int_equal(comes(1, 'b', 1, 's'), MCP_ERR_UNREACHABLE);
 
-    /* each member has said hello again, and there was time */
+    /* every member has registered again, and that time is over */
 
     UNTIL(comes(1, 'b', 1, 's') != MCP_ERR_UNREACHABLE);
     assert_int_equal(answered, MCP_OK);
@@ -513,8 +527,9 @@ test_emptied(void **state)
 }
 
 
-/* A member reaches a Redis with another run id: the same, though all keys are
- * there.  A node that was never a member misses nothing. */
+/* A member connects to a Redis with another run id: the result is the same as
+ * when Redis is emptied, although all keys are there. A node that was never a
+ * member finds no loss. */
 static void
 test_replaced(void **state)
 {
@@ -533,8 +548,8 @@ test_replaced(void **state)
 }
 
 
-/* Its client comes back to its own node, and is gone before the reply: nobody
- * reads it, here or there. */
+/* The client resumes at the owner's node and leaves before the reply: the
+ * stream has no consumer at any node. */
 static void
 test_own_left(void **state)
 {

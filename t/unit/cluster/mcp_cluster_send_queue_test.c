@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Streams wait for room on the link, and none is forgotten. */
+/* The list of streams that wait for room on the link. */
 
 #include "cluster_streams.h"
 
@@ -29,7 +29,7 @@ ignore(void *data, const mcp_reply_t *reply)
 }
 
 
-/* Commands fill what copiers have of the window. */
+/* Sends commands until the link has no room for a replicator. */
 static void
 fill_window(int i)
 {
@@ -44,7 +44,7 @@ fill_window(int i)
 }
 
 
-/* Frees it; its process is told when it looks. */
+/* Frees a stream. Its replicator detects that at its next wake-up. */
 static void
 lose(int i, char c)
 {
@@ -55,8 +55,8 @@ lose(int i, char c)
 }
 
 
-/* When there is no room on the link streams wait for it, one after the other,
- * and go on as soon as replies have come. */
+/* The link has no room: streams wait, and continue one after the other when
+ * replies have arrived. */
 static void
 test_room(void **state)
 {
@@ -74,7 +74,8 @@ test_room(void **state)
     mcp_worker_wake(nodes[0].worker);
     assert_int_equal(n_waiting(0), 5);
 
-    /* what changes meanwhile keeps its place, and what is gone leaves it */
+    /* a waiting stream changes: it keeps its place; a waiting stream is freed:
+     * it leaves the list */
 
     add_events(0, 'a', 1);
     mcp_worker_wake(nodes[0].worker);
@@ -83,7 +84,7 @@ test_room(void **state)
                         MCP_STREAM_ID_LEN);
     lose(0, 'e');
 
-    /* what a client's command depends on goes before it */
+    /* a client's command depends on a stream: its changes are sent at once */
 
     mcp_replication_flush(nodes[0].cluster, id_of('c'));
     assert_int_equal(n_waiting(0), 4);
@@ -98,8 +99,8 @@ test_room(void **state)
 }
 
 
-/* Who has waited goes first: what comes meanwhile takes no place from it,
- * though there is room by now. */
+/* The link has room again, but the waiting streams were not checked yet: a new
+ * stream waits behind them. */
 static void
 test_turn(void **state)
 {
@@ -114,7 +115,7 @@ test_turn(void **state)
     mcp_worker_wake(nodes[0].worker);
     assert_int_equal(n_waiting(0), 1);
 
-    /* the replies come, and it is not looked at */
+    /* the replies arrive, but the waiting streams are not checked */
 
     nodes[0].cluster->state = MCP_CLUSTER_ASKING;
     run(0);
@@ -159,7 +160,8 @@ wants(int i, char c, int *rc)
 }
 
 
-/* What a client waits for does not wait for others' events. */
+/* A client waits for the replication of a stream: that stream is sent before
+ * the waiting ones. */
 static void
 test_wanted(void **state)
 {
@@ -178,7 +180,7 @@ test_wanted(void **state)
     assert_int_equal(n_waiting(0), 1);
     assert_int_equal(link->n_pending, MCP_LINK_REPLICATIONS + 1);
 
-    /* one that waits already leaves the row */
+    /* the stream is already in the list: it leaves the list and is sent */
 
     wants(0, 'a', &first);
     assert_int_equal(n_waiting(0), 0);
@@ -187,8 +189,8 @@ test_wanted(void **state)
 }
 
 
-/* A stream that is gone is forgotten in Redis at once: one with its id may
- * follow. */
+/* A freed stream is removed from Redis even if the link has no room, because
+ * another stream may get its id. */
 static void
 test_forget(void **state)
 {
@@ -214,7 +216,7 @@ test_forget(void **state)
 }
 
 
-/* A node that is refused has nobody wait for room. */
+/* The node is rejected and serves alone: no stream waits for room any more. */
 static void
 test_room_alone(void **state)
 {
@@ -233,7 +235,7 @@ test_room_alone(void **state)
 }
 
 
-/* The link knows what is a copier's. */
+/* The link counts the unsent bytes of replicators. */
 static void
 test_copied(void **state)
 {
@@ -253,7 +255,7 @@ test_copied(void **state)
 }
 
 
-/* Nobody waits for room on a link that is lost. */
+/* The link is lost: the waiting streams are sent on the next link. */
 static void
 test_room_lost(void **state)
 {
@@ -278,7 +280,8 @@ test_room_lost(void **state)
 }
 
 
-/* What comes after it has its id has nothing of it. */
+/* Creates stream c again, with one event, and checks that Redis has no event
+ * of an earlier stream with that id. */
 static void
 made_anew(int i, char c)
 {
@@ -290,7 +293,8 @@ made_anew(int i, char c)
 }
 
 
-/* One that is gone while Redis cannot be told is forgotten later. */
+/* A stream is freed while Redis is unreachable: it is removed from Redis
+ * later. */
 static void
 test_forget_away(void **state)
 {
@@ -314,7 +318,8 @@ test_forget_away(void **state)
 }
 
 
-/* One that is gone while it waits for room is forgotten without waiting. */
+/* A stream is freed while it waits for room: it is removed from Redis at
+ * once. */
 static void
 test_forget_waiting(void **state)
 {
@@ -337,7 +342,8 @@ test_forget_waiting(void **state)
 }
 
 
-/* What was on its way says nothing of what has its id by then. */
+/* A stream is freed while its command is pending: the reply has no effect on
+ * the next stream with that id. */
 static void
 test_forget_sending(void **state)
 {
@@ -357,7 +363,8 @@ test_forget_sending(void **state)
 }
 
 
-/* What is over stays, also if Redis has it and its reply was lost. */
+/* A stream that was over is freed, and Redis has its end: Redis keeps the
+ * stream, even if the reply was lost. */
 static void
 test_over(void **state)
 {
@@ -382,7 +389,8 @@ test_over(void **state)
 }
 
 
-/* What was over is forgotten, if Redis has not got that. */
+/* A stream that was over is freed, but Redis lacks its end: it is removed from
+ * Redis. */
 static void
 test_over_lost(void **state)
 {
@@ -403,7 +411,8 @@ test_over_lost(void **state)
 }
 
 
-/* Clients that keep the link busy do not keep streams from going on. */
+/* Other commands fill the link: after each reply, one waiting stream is
+ * sent. */
 static void
 test_room_busy(void **state)
 {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* The node: it says hello, one process beats, and what is heard is noted. */
+/* The node as a member of its cluster: registration, the leader's heartbeats,
+ * and the list of members. */
 
 #include "mcp_version.h"
 #include "cluster_driver.h"
@@ -79,7 +80,7 @@ test_join(void **state)
     assert_int_equal(mcp_cluster_keys(p.cluster, &keys), MCP_OK);
     assert_int_equal(p.cluster->keys.len, 34);
 
-    /* no key can be read from what is told of it */
+    /* the fingerprints do not contain the keys */
 
     assert_null(strstr(p.cluster->keys.text, "0123456789abcdef"));
 
@@ -117,7 +118,7 @@ test_join(void **state)
 }
 
 
-/* Two processes of the node; the first one speaks for it. */
+/* Starts two processes of the node; p is its leader. */
 static void
 start_both(void)
 {
@@ -135,11 +136,12 @@ start_both(void)
 }
 
 
-/* It was given nothing of a dead node. */
+/* A reply of redis/takeover.lua: no stream was assigned to this node. */
 #define NOTHING  "*1\r\n$2\r\nOK\r\n"
 
 
-/* Of a node's processes one beats; another one when it cannot any more. */
+/* One process of a node, the leader, sends the heartbeats. If it loses its
+ * link or ends, another process does. */
 static void
 test_beats(void **state)
 {
@@ -169,7 +171,8 @@ test_beats(void **state)
         assert_command(&q, "");
         process_say(&p, WELCOME("1700000020000"));
 
-        /* once it asks what it was given of dead nodes */
+        /* after its first heartbeat the leader requests the streams of dead
+         * nodes that were assigned to this node */
 
         if (i == 0) {
             assert_command(&p,
@@ -180,7 +183,7 @@ test_beats(void **state)
         }
     }
 
-    /* its reply is late: no other one before */
+    /* the reply to a heartbeat is pending: the leader sends no other one */
 
     process_wait(&p, 5001);
     p.taken = p.len;
@@ -194,7 +197,7 @@ test_beats(void **state)
     assert_command(&q, "EVALSHA bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb 1 "
                        "{mcp}:1:nodes 1111111111111111 15000");
 
-    /* or has ended */
+    /* the leader has ended: p becomes the leader */
 
     mcp_cluster_destroy(q.cluster);
     q.cluster = NULL;
@@ -207,8 +210,8 @@ test_beats(void **state)
     "1111111111111111 15000"
 
 
-/* The one that beats stands still: another one beats before others take the
- * node for dead. */
+/* The leader is paused: another process becomes the leader and sends a
+ * heartbeat before the node's timeout. */
 static void
 test_stands_still(void **state)
 {
@@ -220,7 +223,8 @@ test_stands_still(void **state)
     process_wait(&q, 5001);
     assert_command(&q, BEAT);
 
-    /* it goes on, and finds that out */
+    /* the paused process continues: it detects that it is not the leader any
+     * more */
 
     process_wait(&p, 10002);
     assert_command(&p, "");
@@ -228,7 +232,8 @@ test_stands_still(void **state)
 }
 
 
-/* The one that beats stops: one that does not is to beat, if there is one. */
+/* The leader shuts down: another process becomes the leader. When there is no
+ * other process, the one that shuts down sends the heartbeats. */
 static void
 test_stops(void **state)
 {
@@ -249,7 +254,8 @@ test_stops(void **state)
 }
 
 
-/* Refused, it serves alone and asks again. */
+/* The node is rejected: it serves alone, and registers again until it is
+ * accepted. */
 static void
 test_refused(void **state)
 {
@@ -287,8 +293,9 @@ test_refused(void **state)
 }
 
 
-/* To a node that was in the cluster Redis is out of reach when it refuses it:
- * it does not serve alone what others know of. */
+/* Redis rejects the credentials of a node that was a member: Redis counts as
+ * unreachable. The node does not serve alone, because other nodes have its
+ * streams. */
 static void
 test_denied(void **state)
 {
@@ -312,13 +319,14 @@ test_denied(void **state)
     assert_string_equal(node_info().standalone, "");
     assert_string_equal(node_info().error, "one:6379: HELLO: WRONGPASS no");
 
-    /* that is told, although the loss of the link was just now */
+    /* the error is logged, although the loss of the link was logged just
+     * before */
 
     assert_string_equal(q.te.last, "cluster: one:6379: HELLO: WRONGPASS no");
     q.te.now += 5000;
     assert_int_equal(mcp_cluster_is_unreachable(q.cluster), 1);
 
-    /* nor when nobody is a member any more */
+    /* no process is a member any more: the node still does not serve alone */
 
     mcp_worker_expire(q.worker);
     process_pump(&q);
@@ -335,7 +343,8 @@ test_denied(void **state)
 }
 
 
-/* Who may connect, but has no right to the keys, is refused as well. */
+/* The Redis user may connect but has no right to the keys: the node is
+ * rejected. */
 static void
 test_no_right(void **state)
 {
@@ -357,7 +366,7 @@ test_no_right(void **state)
     p.te.now += 5000;
     assert_int_equal(mcp_cluster_is_unreachable(p.cluster), 0);
 
-    /* nor may its scripts do what they have to */
+    /* the Redis user has no right to the commands of the scripts */
 
     process_wait(&p, 1);
     process_greet(&p);
@@ -371,7 +380,8 @@ test_no_right(void **state)
     assert_int_equal(p.cluster->state, MCP_CLUSTER_MEMBER);
     assert_string_equal(node_info().standalone, "");
 
-    /* it has been in */
+    /* another process of a node that was a member: Redis counts as
+     * unreachable */
 
     process_start(&q);
     process_greet(&q);
@@ -381,7 +391,7 @@ test_no_right(void **state)
     q.te.now += 5000;
     assert_int_equal(mcp_cluster_is_unreachable(q.cluster), 1);
 
-    /* it is in, and has the right no more */
+    /* a member loses its rights: Redis counts as unreachable */
 
     p.cluster->heartbeat.handler(p.cluster);
     process_pump(&p);
@@ -395,7 +405,8 @@ test_no_right(void **state)
 }
 
 
-/* So is the connection on which it hears: it is opened again. */
+/* Redis rejects the credentials on the inbound connection: the node stays a
+ * member, and the connection is opened again. */
 static void
 test_denied_ear(void **state)
 {
@@ -424,7 +435,8 @@ test_denied_ear(void **state)
 }
 
 
-/* What no script of ours says is an error, and nothing else. */
+/* A reply that the script cannot give is reported as an error and has no other
+ * effect. */
 static void
 test_strange(void **state)
 {
@@ -443,7 +455,7 @@ test_strange(void **state)
     process_start(&p);
     process_greet(&p);
 
-    /* the last one refuses it, see test_no_right() */
+    /* without the last reply, which rejects the node, see test_no_right() */
 
     for (i = 0; i < sizeof(says) / sizeof(says[0]) - 1; i++) {
         process_say(&p, says[i]);
@@ -462,7 +474,7 @@ test_strange(void **state)
         assert_non_null(strstr(node_info().error, "script heartbeat: "));
     }
 
-    /* members that are none, or too many */
+    /* entries of the list of members that are invalid: they are ignored */
 
     process_wait(&p, 5001);
     process_say(&p, "*4\r\n$2\r\nOK\r\n:1\r\n:1\r\n*4\r\n:1\r\n*0\r\n"
@@ -480,8 +492,9 @@ test_strange(void **state)
     "1111111111111111 15000 " ID(id) " 7"
 
 
-/* Of nodes that died at once one is reaped after the other; one that may be
- * silent for longer than this one is not. */
+/* Two nodes die at the same time: their streams are taken over one node
+ * after the other. A silent node whose own timeout is longer is not
+ * declared dead. */
 static void
 test_reaps(void **state)
 {
@@ -517,7 +530,8 @@ test_reaps(void **state)
 }
 
 
-/* Declared dead, the node is another one, for all its processes. */
+/* The node was declared dead: all its processes register again with a new
+ * id. */
 static void
 test_dead(void **state)
 {
@@ -541,7 +555,7 @@ test_dead(void **state)
     assert_true(q.cluster->node == node_info().id);
     assert_int_equal(q.cluster->state, MCP_CLUSTER_ASKING);
 
-    /* nobody knows it any more */
+    /* Redis has lost the node's registration: the node registers again */
 
     process_wait(&p, 5001);
     process_say(&p, "*1\r\n$4\r\nGONE\r\n");
@@ -549,7 +563,8 @@ test_dead(void **state)
 }
 
 
-/* Clocks that differ are warned of once. */
+/* A warning about clocks that differ is logged once, and again after they had
+ * agreed in the meantime. */
 static void
 test_clocks(void **state)
 {

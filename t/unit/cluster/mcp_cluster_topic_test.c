@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* A session's own stream is one at all nodes: where it is read, where something
- * is published or subscribed, and who has it, may be others each time. */
+/* Topics and notifications of a session's own stream, whose reader, owner,
+ * publishers and subscribers may be at different nodes. */
 
 #include "cluster_streams.h"
 
@@ -42,7 +42,8 @@ asks(int i)
 }
 
 
-/* What a node hears. */
+/* Processes a broadcast that a node has received: a notification, or a change
+ * of the stream's topics. */
 static void
 hear(mcp_worker_t *worker, const mcp_broadcast_t *broadcast)
 {
@@ -78,7 +79,8 @@ begin_listening(int n)
 }
 
 
-/* A session's own stream, made here. */
+/* Creates the session's own stream, "a", at node i and subscribes it to
+ * changes of lists. */
 static void
 listen_at(int i)
 {
@@ -102,7 +104,8 @@ listen_at(int i)
 }
 
 
-/* A client listens there, and has named no event. */
+/* The client resumes its session's own stream at node i without an event id.
+ * Returns the result. */
 static int
 come_listening(int i)
 {
@@ -130,7 +133,8 @@ come_listening(int i)
 }
 
 
-/* Sends it; MCP_AGAIN: the answer is to come. */
+/* Subscribes the stream to the resource x://y at node i if on is 1, or
+ * unsubscribes it if on is 0. Returns MCP_AGAIN if the result is pending. */
 static int
 subscribe_ask(int i, unsigned on)
 {
@@ -203,8 +207,9 @@ last(int i)
 }
 
 
-/* What was published before is there, and nothing else: as it was heard in
- * order, by all. */
+/* Publishes a notification at node n and checks that the stream at node i gets
+ * exactly this one. Each node receives broadcasts in order, so the stream has
+ * all earlier notifications by then. */
 static void
 settled(int i, int n)
 {
@@ -228,7 +233,7 @@ test_listen(void **state)
     assert_int_equal(come_listening(0), MCP_ERR_NOT_FOUND);
     assert_int_equal(subscribe(0, 1), MCP_ERR_NOT_FOUND);
 
-    /* what was made a moment ago is there for who asks next */
+    /* a stream that was created just before: the client can resume it */
 
     listen_at(0);
     assert_int_equal(come_listening(0), MCP_OK);
@@ -236,7 +241,7 @@ test_listen(void **state)
     assert_string_equal(about(0, "SCARD", 't', 'a', ""), "1");
     all_expire(0);
 
-    /* published anywhere, it comes once */
+    /* a notification published at any node: the stream gets it once */
 
     changed(1);
     UNTIL(last(0) == 1);
@@ -244,7 +249,8 @@ test_listen(void **state)
     UNTIL(last(0) == 2);
     settled(0, 2);
 
-    /* read elsewhere, from where it was sent */
+    /* resumed at another node without an event id: continues after the last
+     * event that was sent */
 
     assert_int_equal(read_from(0, 'a', 2, &seq), MCP_AGAIN);
     leave(0, 'a', 3);
@@ -257,19 +263,20 @@ test_listen(void **state)
     changed(2);
     UNTIL(last(2) == 4);
 
-    /* and by number */
+    /* resumed at a third node after event 2 */
 
     come(1, 'a', 2, 's');
     assert_int_equal(read_from(1, 'a', 2, &seq), MCP_AGAIN);
     assert_int_equal(seq, 4);
     settled(1, 0);
 
-    /* nobody else's */
+    /* resumed by another session: no effect */
 
     come(2, 'a', 2, 'x');
     assert_int_equal(last(0), 5);
 
-    /* it ends */
+    /* the owner frees the stream: the mirror and the topics in Redis are
+     * removed */
 
     info = info_of(0, 'a');
     mcp_store_free(&nodes[0].store, &info.ref);
@@ -279,7 +286,8 @@ test_listen(void **state)
 }
 
 
-/* Whoever hears a notification has heard of the subscriptions before it. */
+/* A node that receives a notification has received all changes of topics that
+ * were made before. */
 static void
 test_subscribe(void **state)
 {
@@ -312,7 +320,8 @@ test_subscribe(void **state)
 }
 
 
-/* Two nodes make it at once: the one whose word comes first has it. */
+/* Two nodes create the stream at the same time: one of them becomes its owner
+ * (whose command reaches Redis first), the other node gets a mirror. */
 static void
 test_race(void **state)
 {
@@ -330,7 +339,8 @@ test_race(void **state)
 }
 
 
-/* Its node dies: another one has it then, and what was told meanwhile. */
+/* The owner's node dies: another node takes the stream over and adds the
+ * notifications published in the meantime. */
 static void
 test_killed(void **state)
 {
@@ -362,7 +372,8 @@ test_killed(void **state)
     settled(1, 2);
     assert_int_equal(last(1), 4);
 
-    /* it is read, wherever, and so lives */
+    /* the stream has a consumer, here or at another node, so the successor
+     * keeps it */
 
     UNTIL(info_of(successor, 'a').consumer_slot != MCP_STORE_NO_SLOT);
     come(2, 'a', 2, 's');
@@ -373,7 +384,8 @@ test_killed(void **state)
 }
 
 
-/* Node 2 subscribes; node 1 hears of it before it reads any reply. */
+/* Changes the topics at node 2. Node 1 receives the broadcast about that
+ * before it reads a reply on its link. */
 static void
 subscribe_heard(unsigned on)
 {
@@ -395,8 +407,8 @@ subscribe_heard(unsigned on)
 }
 
 
-/* Node 0 is dead: Redis has given what it had to node 1, which has not read
- * that. */
+/* Node 0 dies. Redis has assigned its stream to node 1, which has not read
+ * that reply yet. on is 1 if the stream is subscribed to x://y. */
 static void
 leave_to_successor(unsigned on)
 {
@@ -410,8 +422,8 @@ leave_to_successor(unsigned on)
     dead = node_info(0).id;
     end(0);
 
-    /* node 2 lives, so that it is not the one found dead, and finds nobody dead
-     * itself */
+    /* node 2 sends heartbeats, so that node 1 does not declare it dead, but
+     * itself declares no node dead */
 
     while (nodes[1].cluster->takeover.node != dead) {
         mcp_cluster_blind(nodes[2].cluster);
@@ -425,7 +437,8 @@ leave_to_successor(unsigned on)
 }
 
 
-/* The heir has that subscription, or not. */
+/* Checks that the stream at its successor, node 1, is subscribed to x://y if
+ * on is 1, and is not if on is 0. */
 static void
 inherited(unsigned on)
 {
@@ -449,7 +462,8 @@ inherited(unsigned on)
 }
 
 
-/* What is subscribed while the heir does not know yet that it is one. */
+/* The topics change before the successor has read that the stream was assigned
+ * to it: it has the change. */
 static void
 test_heir(void **state)
 {
@@ -459,13 +473,13 @@ test_heir(void **state)
 
     for (on = 0; on < 2; on++) {
 
-        /* at another node */
+        /* changed at another node */
 
         leave_to_successor(!on);
         subscribe_heard(on);
         inherited(on);
 
-        /* at its own: nobody is told */
+        /* changed at the successor itself: there is no broadcast */
 
         leave_to_successor(!on);
         assert_int_equal(subscribe_ask(1, on), MCP_AGAIN);
@@ -475,7 +489,8 @@ test_heir(void **state)
 }
 
 
-/* What is subscribed while it reads what there is. */
+/* The topics change while the successor fetches them from Redis: it has the
+ * change. */
 static void
 test_heir_reads(void **state)
 {
@@ -502,7 +517,8 @@ test_heir_reads(void **state)
 }
 
 
-/* What an heir is to hear of before is asked for until it has been heard. */
+/* The link is lost while the successor requests missed broadcasts: it requests
+ * them again on the next link. */
 static void
 test_replayed(void **state)
 {
@@ -526,7 +542,7 @@ test_replayed(void **state)
     UNTIL(last(0) == 2);
     assert_null(nodes[0].cluster->replays);
 
-    /* or is no more when the process ends */
+    /* the process ends before: the unfinished replay is freed */
 
     copy->replays = 1;
     mcp_topic_replay(copy);
@@ -536,7 +552,7 @@ test_replayed(void **state)
 }
 
 
-/* Redis is emptied: the owner has it, and its topics. */
+/* Redis is emptied: the owner replicates the stream and its topics again. */
 static void
 test_emptied(void **state)
 {
@@ -556,7 +572,8 @@ test_emptied(void **state)
 }
 
 
-/* What the owner has dropped a mirror does not wait for: its reader is told. */
+/* The owner drops events that a slow reader of a mirror lacks: the mirror is
+ * removed, and the reader gets MCP_ERR_PURGED when it resumes. */
 static void
 test_slow(void **state)
 {
@@ -591,7 +608,8 @@ test_slow(void **state)
 }
 
 
-/* A cluster that is away. */
+/* Redis is unreachable: resuming and subscribing fail, unless mcp_cluster_sync
+ * is off. */
 static void
 test_away(void **state)
 {
@@ -605,7 +623,7 @@ test_away(void **state)
     assert_int_equal(come_listening(0), MCP_OK);
     assert_int_equal(subscribe(0, 1), MCP_ERR_NOT_FOUND);
 
-    /* nobody else hears it */
+    /* a notification: the stream at this node gets it at once */
 
     listen_at(0);
     changed(0);
@@ -614,8 +632,8 @@ test_away(void **state)
 }
 
 
-/* Topics at a key that is somebody else's: nothing of the stream stays without
- * a time. */
+/* The key of the topics has a wrong type: all keys of the stream have a time
+ * of expiry nevertheless. */
 static void
 test_foreign(void **state)
 {
