@@ -1,19 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* What the copier has to tell Redis besides events.  Redis keeps how long a
- * stream lasts, "z", whenever it is told all; so what a test writes there is
- * still there after events were told alone. */
+/*
+ * When the replicator sends the complete state of a stream (redis/append.lua),
+ * and when it sends only events (redis/event.lua). Only redis/append.lua
+ * writes field "z" of the stream, so a test writes a mark there, which remains
+ * if only events are sent.
+ */
 
 #include "cluster_streams.h"
 
 
 #define MARK  "12345"
 
-/* All of its session. */
+/* The set of the session's streams in Redis. */
 #define STREAMS  "{mcp}:1:s:ssssssssssssssss"
 
 
-/* A stream of one event, of which Redis was told all. */
+/* Starts n nodes. Creates a stream of one event at node 0, waits until Redis
+ * has its complete state, and writes the mark. */
 static void
 begin_told(int n)
 {
@@ -32,7 +36,8 @@ begin_told(int n)
 }
 
 
-/* Whether Redis was told of an event alone. */
+/* Waits until Redis has acknowledged event seq. Returns 1 if only events were
+ * sent since the mark was written. */
 static int
 event_alone(uint64_t seq)
 {
@@ -57,7 +62,7 @@ test_events(void **state)
     assert_string_equal(about(0, "HGET", 'h', 'a', "l"), "102");
     all_expire(0);
 
-    /* more than Redis knows of how long one may be */
+    /* an event that is longer than the longest one in Redis: complete state */
 
     add(0, 'a', "{\"method\":\"longer\"}", -1, MCP_STATE_PROCESSING);
     assert_false(event_alone(103));
@@ -66,7 +71,7 @@ test_events(void **state)
     add(0, 'a', "{\"method\":\"longer\"}", -1, MCP_STATE_PROCESSING);
     assert_true(event_alone(104));
 
-    /* the answer */
+    /* the response: complete state */
 
     add(0, 'a', "{\"result\":{}}", 0, MCP_STATE_COMPLETED);
     assert_false(event_alone(105));
@@ -77,8 +82,8 @@ test_events(void **state)
 }
 
 
-/* However many events there are, all is told from time to time, and nothing
- * about the stream expires. */
+/* Events are frequent: the complete state is sent at intervals nevertheless,
+ * and no key of the stream expires. */
 static void
 test_time(void **state)
 {
@@ -111,7 +116,8 @@ test_time(void **state)
 }
 
 
-/* Who reads at another node gets them, and so does who reads here again. */
+/* The stream has a reader at another node, and later at its own: only events
+ * are sent, and the reader gets them. */
 static void
 test_reader(void **state)
 {
@@ -128,7 +134,7 @@ test_reader(void **state)
     UNTIL(info_of(1, 'a').last_seq == 2);
     all_expire(0);
 
-    /* it leaves, and comes back here */
+    /* the client leaves, and resumes at the owner's node */
 
     leave(1, 'a', 2);
     UNTIL(copying(0, 'a').consumer_slot == MCP_STORE_NO_SLOT);
@@ -147,7 +153,8 @@ test_reader(void **state)
 }
 
 
-/* Its node is dead: all has to be told. */
+/* The reader's node was declared dead: the complete state is sent, and Redis
+ * removes the reader. */
 static void
 test_dead_reader(void **state)
 {
@@ -168,7 +175,8 @@ test_dead_reader(void **state)
 }
 
 
-/* Redis has lost some of it, or all. */
+/* Redis has lost events of the stream, its log, or all keys: the complete
+ * state is sent. */
 static void
 test_lost(void **state)
 {
@@ -204,7 +212,8 @@ test_lost(void **state)
 }
 
 
-/* What Redis knows of how long an event may be is lost with the rest. */
+/* Redis is emptied: the size of the longest event in Redis is that of the
+ * events sent since. */
 static void
 test_longest(void **state)
 {
@@ -229,7 +238,8 @@ test_longest(void **state)
 }
 
 
-/* Another node has it. */
+/* Another node owns the stream in Redis: the stream is dropped here, and Redis
+ * gets no event. */
 static void
 test_fenced(void **state)
 {
@@ -245,7 +255,9 @@ test_fenced(void **state)
 }
 
 
-/* A stream of a client that waits at most so long, ms, and reads it there. */
+/* Creates a stream with 100 events at node owner, and attaches a consumer at
+ * node reader, which reads nothing yet. wait is the stream's max_wait and
+ * linger, ms. */
 static void
 make_read(int owner, int reader, uint64_t wait)
 {
@@ -285,8 +297,8 @@ is_kept(int reader)
 }
 
 
-/* It is over, and its client takes longer than it would be kept if nobody read
- * it: it is kept, here as in Redis, until the client has left. */
+/* A stream is over, and its client reads for longer than its linger (300 ms):
+ * the nodes and Redis keep the stream until the client has left. */
 static void
 read_slowly(int reader)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* What nodes tell each other, and what becomes of it when Redis cannot be
- * reached, or says something else. */
+/* Broadcasts: sending and receiving, also when Redis is unreachable or sends
+ * unexpected replies. */
 
 #include "cluster_driver.h"
 
@@ -13,7 +13,8 @@
 
 #define TEXT(len, text)   "$" #len "\r\n" text "\r\n"
 
-/* An entry of a stream, of a node, that is good until then. */
+/* An entry of a stream of broadcasts: its id, the sending node, and when it
+ * expires, ms. */
 #define ENTRY(id, node, ends)                                                 \
     "*2\r\n$15\r\n" id "\r\n*12\r\n"                                          \
     TEXT(1, "n") TEXT(16, node) TEXT(1, "p") TEXT(1, "d")                     \
@@ -108,7 +109,8 @@ tell(mcp_operation_t *op)
     "\\00\\00\\00\\00\\00\\00\\00\\00\\00\\00\\00\\00\\00\\00\\00\\00 1 5000 "
 
 
-/* Nobody waits: the answer is Redis's alone. */
+/* A broadcast without an operation: MCP_OK at once; an error reply is
+ * logged. */
 static void
 test_tell(void **state)
 {
@@ -126,8 +128,8 @@ test_tell(void **state)
 }
 
 
-/* Somebody waits, whose exchange has gone meanwhile: what he waited with is
- * freed by each kind of end (mcp_operation.h). */
+/* Returns an operation whose exchange was freed. Each kind of result has to
+ * free the operation, see mcp_operation.h. */
 static mcp_operation_t *
 waiter(void)
 {
@@ -160,7 +162,7 @@ test_answers(void **state)
         process_say(&p, replies[i]);
     }
 
-    /* the connection is lost, or the process ends, before */
+    /* the link is lost before the reply; the process ends before the reply */
 
     assert_int_equal(tell(waiter()), MCP_AGAIN);
     process_lose(&p, "it is gone");
@@ -181,13 +183,13 @@ test_away(void **state)
     process_start(&p);
     assert_int_equal(tell(&op), MCP_ERR_UNREACHABLE);
 
-    /* nothing is promised without sync */
+    /* mcp_cluster_sync is off: MCP_OK, although Redis is unreachable */
 
     p.conf.sync = MCP_CLUSTER_SYNC_OFF;
     assert_int_equal(tell(&op), MCP_OK);
     p.conf.sync = MCP_CLUSTER_SYNC_ON;
 
-    /* whoever was refused is alone */
+    /* the node was rejected and serves alone: MCP_OK */
 
     process_greet(&p);
     process_say(&p, "*3\r\n$4\r\nKEYS\r\n$16\r\n" ID("2")
@@ -196,7 +198,8 @@ test_away(void **state)
 }
 
 
-/* Without sync nobody waits, but it is said. */
+/* mcp_cluster_sync is off: the broadcast is sent, but the operation does not
+ * wait for the reply. */
 static void
 test_off(void **state)
 {
@@ -241,7 +244,8 @@ test_hear(void **state)
     assert_int_equal(broadcast.expires, 1700000004900);
     assert_inbound(&p, XREAD("1700000000000-0"));
 
-    /* nothing, and what it has said itself */
+    /* a reply without entries; an entry that this node has sent: it is
+     * skipped */
 
     say("*-1\r\n");
     assert_inbound(&p, XREAD("1700000000000-0"));
@@ -253,7 +257,8 @@ test_hear(void **state)
     mcp_store_node_position(&p.store, MCP_NODE_SENT, &place);
     assert_true(place.ms == 1700000000001 && place.n == 7);
 
-    /* lost, and opened again: it goes on */
+    /* the inbound connection is lost: the next one continues after the last
+     * entry */
 
     p.inbound.connected = 0;
     mcp_link_closed(&p.cluster->inbound, "it is gone");
@@ -272,7 +277,7 @@ test_hear(void **state)
     TEXT(1, "m") "$" #len "\r\n%0" #len "d\r\n"
 
 
-/* A message is heard as it was told, up to a limit. */
+/* A notification of 8192 bytes is received; a longer one is skipped. */
 static void
 test_message(void **state)
 {
@@ -301,8 +306,9 @@ test_message(void **state)
 }
 
 
-/* Mail to what this node was when it asked for it comes late: what was mailed
- * to the one that it is now is neither passed over nor thrown away. */
+/* The node gets a new id while it waits for entries, and then receives an
+ * entry of the queue of its old id: that entry neither changes the position in
+ * the new queue nor removes entries from it. */
 static void
 test_former(void **state)
 {
@@ -329,7 +335,8 @@ test_former(void **state)
 }
 
 
-/* A process that stood still gets what another one has heard meanwhile. */
+/* The leader was paused, and another process of the node has received the same
+ * entries in the meantime: they are not processed twice. */
 static void
 test_stood_still(void **state)
 {
@@ -342,14 +349,16 @@ test_stood_still(void **state)
     join();
     process_hear(&p);
 
-    /* it did so until a moment ago */
+    /* the paused process is the leader again: it skips the entries up to the
+     * position in the zone */
 
     mcp_store_node_set_position(&p.store, MCP_NODE_SENT, &place);
     say(NEWS(2, ENTRY("1700000000005-0", ID("2"), "1700000005000")
                 ENTRY("1700000000006-0", ID("2"), "1700000005000")));
     assert_int_equal(n_updates, 1);
 
-    /* it still does */
+    /* another process is the leader: the paused one ignores the reply, and
+     * then closes its inbound connection */
 
     process_init(&q, p.zone, 1);
     mcp_store_node_resign(&p.store);
@@ -365,7 +374,8 @@ test_stood_still(void **state)
 }
 
 
-/* Nothing of a stranger's harms: it is passed by, once. */
+/* Replies and entries that no node writes are skipped, and the next XREAD is
+ * sent. */
 static void
 test_strange(void **state)
 {
@@ -402,7 +412,7 @@ test_strange(void **state)
 
     assert_int_equal(n_updates, 0);
 
-    /* an error is not asked for again at once */
+    /* an error reply: the next XREAD is sent with the next heartbeat only */
 
     say("-WRONGTYPE no stream\r\n");
     assert_int_equal(p.cluster->reading, 0);
@@ -412,7 +422,7 @@ test_strange(void **state)
 }
 
 
-/* Only who speaks for a node hears. */
+/* Only the leader of a node receives broadcasts. */
 static void
 test_others(void **state)
 {
@@ -441,8 +451,8 @@ test_others(void **state)
 #define test(f)  cmocka_unit_test_setup_teardown(f, setup, teardown)
 
 
-/* However often the connection was lost: who has heard on it hears again
- * soon. */
+/* The inbound connection is lost several times, each time after a reply to
+ * XREAD: the delay before the next one stays at its minimum. */
 static void
 test_lost(void **state)
 {
@@ -462,7 +472,7 @@ test_lost(void **state)
         process_wait(&p, 101);
     }
 
-    /* one that answers nothing is waited for longer and longer */
+    /* lost without a reply to XREAD: each delay is twice the previous one */
 
     for (i = 0; i < 2; i++) {
         process_hear(&p);

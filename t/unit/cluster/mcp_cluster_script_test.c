@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* The scripts by which nodes know, and tell, each other. */
+/* The scripts for members and broadcasts, run by Redis. */
 
 #include "cluster_redis.h"
 
 
-/* Nodes join, beat, and know each other; nothing that they write stays. */
+/* Two nodes register, send heartbeats, and get each other as members. All keys
+ * that they write have a time of expiry. */
 static void
 test_join(void **state)
 {
@@ -36,7 +37,7 @@ test_join(void **state)
     tick(0);
     tick(0);
 
-    /* its beats are counted, and that it joined */
+    /* Redis counts the registration and three heartbeats of node 0 */
 
     assert_string_equal(command(1, "ZCARD {mcp}:1:nodes"), "2");
     snprintf(text, sizeof(text), "ZSCORE {mcp}:1:nodes %016llx",
@@ -44,7 +45,7 @@ test_join(void **state)
     assert_string_equal(command(1, text), "4");
     all_expire(0);
 
-    /* each knows how long another one may be silent */
+    /* node 0 gets the timeout of node 1, 500 ms */
 
     assert_int_equal(nodes[0].cluster->n_heartbeats, 1);
     assert_int_equal(nodes[0].cluster->heartbeats[0].node_timeout, 500);
@@ -54,8 +55,8 @@ test_join(void **state)
 }
 
 
-/* A node that shares no key with one that lives is refused, and let in when
- * that one has gone. */
+/* A node that has no key in common with a live node is rejected, and is
+ * accepted when the other node does not live any more. */
 static void
 test_keys(void **state)
 {
@@ -73,7 +74,7 @@ test_keys(void **state)
                            "(here) has no mcp_key in common"));
     assert_non_null(strstr(nodes[1].te.last, "serves alone"));
 
-    /* the other one does not know it */
+    /* the rejected node is not in the list of members */
 
     tick(0);
     assert_int_equal(node_info(0).view.n_members, 1);
@@ -88,7 +89,7 @@ test_keys(void **state)
 }
 
 
-/* Who was declared dead goes on as another node. */
+/* The node was declared dead: it registers again with a new id. */
 static void
 test_dead(void **state)
 {
@@ -115,7 +116,9 @@ test_dead(void **state)
 }
 
 
-/* What was there is gone: all of it, the scripts, or it is something else. */
+/* Redis loses all keys: the node registers again. Redis loses the scripts:
+ * they are loaded again on the open link. The key of the members has a wrong
+ * type: an error, until the key is deleted. */
 static void
 test_lost(void **state)
 {
@@ -148,7 +151,8 @@ test_lost(void **state)
 }
 
 
-/* Passwords, users and what they may do. */
+/* A wrong password, a user without the right to ROLE, and a user with the
+ * rules that the documentation names. */
 static void
 test_users(void **state)
 {
@@ -180,7 +184,7 @@ test_users(void **state)
     run(1);
     assert_int_equal(nodes[1].cluster->link.state, MCP_LINK_UP);
 
-    /* without a key it has none in common with anybody */
+    /* this node has no signing key, so it has none in common with node 0 */
 
     assert_int_equal(nodes[1].cluster->state, MCP_CLUSTER_APART);
 
@@ -189,7 +193,8 @@ test_users(void **state)
 }
 
 
-/* Carries what a node hears, until it has heard n words in all. */
+/* Opens the inbound connection of node i and transfers its bytes until n
+ * broadcasts in all have been received. Then closes the connection. */
 static void
 listen_for(int i, unsigned n)
 {
@@ -230,7 +235,7 @@ listen_for(int i, unsigned n)
 }
 
 
-/* The connection on which a node hears is to be opened again. */
+/* Waits until node i requests its inbound connection again. */
 static void
 rest(int i)
 {
@@ -261,8 +266,8 @@ tell(int i, mcp_broadcast_e purpose, char c, uint64_t good)
 }
 
 
-/* What one tells the others hear, once; a node that joins later, what is still
- * good. */
+/* Each other node receives a broadcast once. A node that joins later receives
+ * all broadcasts that Redis still has. */
 static void
 test_tell(void **state)
 {
@@ -286,7 +291,8 @@ test_tell(void **state)
     assert_int_equal(told[1].session[0], '\n');
     all_expire(0);
 
-    /* it goes on where it was; what it says itself it knows */
+    /* the next inbound connection continues after the last broadcast; a
+     * broadcast from this node itself is skipped */
 
     tell(1, MCP_BROADCAST_SESSION_ENDED, 'B', 60000);
     tell(0, MCP_BROADCAST_LOG_LEVEL, 'C', 1);
@@ -296,7 +302,8 @@ test_tell(void **state)
     assert_int_equal(told[2].value, 'C');
     assert_int_equal(told[3].value, 'D');
 
-    /* the oldest goes when it is over */
+    /* a node that joins receives all five broadcasts; sending a broadcast
+     * removes the oldest ones if they have expired */
 
     end(1);
     n_updates = 0;
@@ -310,8 +317,7 @@ test_tell(void **state)
     tell(0, MCP_BROADCAST_LOG_LEVEL, 'F', 60000);
     assert_string_equal(command(0, "XLEN {mcp}:1:told"), "1");
 
-    /* a foreign key in its place: an error, and nobody is told that it went
-     * well */
+    /* the key of the broadcasts has a wrong type: an error */
 
     (void) command(0, "SET {mcp}:1:told x EX 60");
     tell(0, MCP_BROADCAST_LOG_LEVEL, 'G', 60000);
