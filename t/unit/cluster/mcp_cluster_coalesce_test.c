@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Of several that ask for the same, at whatever node, one is the first; the
- * others join it. */
+/* Equal calls at different nodes: one is the first, and the other requests
+ * join it. */
 
 #include "cluster_streams.h"
 
@@ -20,7 +20,9 @@ said_first(void *data, int rc)
 }
 
 
-/* Makes a stream for a client that asks, and claims it. */
+/* Creates a held stream for a request, and claims that its call is the first
+ * of equal ones. The result for node i is stored: MCP_OK if it is the first,
+ * or MCP_ERR_EXISTS if the request has to join another stream. */
 static void
 claim(int i, char c, unsigned once)
 {
@@ -70,7 +72,8 @@ goes(int i, char c)
 }
 
 
-/* Finds what is joined at a node, as who has just asked does. */
+/* Returns the result of mcp_store_join_find() for an equal request at node
+ * i. */
 static int
 found(int i, unsigned once, mcp_stream_info_t *info)
 {
@@ -97,7 +100,8 @@ joins(int i, char c, uint64_t after)
 }
 
 
-/* It is held until its call begins; who has joined elsewhere makes it go on. */
+/* A request at another node joins a stream that is held until its call begins,
+ * and gets its events. The owner gets how far that request has read. */
 static void
 test_joined(void **state)
 {
@@ -125,7 +129,8 @@ test_joined(void **state)
     add_events(0, 'a', 2);
     UNTIL(info_of(1, 'a').last_seq == 2);
 
-    /* its client has left: what is read elsewhere counts */
+    /* the client of the call has left: the events that the joined request was
+     * sent count as sent */
 
     leave(0, 'a', 0);
     UNTIL(!info_of(1, 'a').attended);
@@ -136,7 +141,7 @@ test_joined(void **state)
     mcp_store_unwatch(&nodes[1].store, &info.ref, READER, 3, real_now());
     UNTIL(info_of(0, 'a').sent_seq == 3);
 
-    /* it can be joined as long as it is kept */
+    /* the call is over: the stream can be joined until it is freed */
 
     claim(1, 'c', 0);
     UNTIL(says[1] == MCP_ERR_EXISTS);
@@ -145,8 +150,8 @@ test_joined(void **state)
 }
 
 
-/* What is found at its own node by the time when Redis is to be asked takes its
- * place. */
+/* A stream of an equal call becomes available at the node before the claim is
+ * sent to Redis: the request joins that stream. */
 static void
 test_hidden(void **state)
 {
@@ -178,7 +183,8 @@ test_hidden(void **state)
 }
 
 
-/* Once it was sent the next one is the first. */
+/* join_once: when the response has been sent, the next equal call is the
+ * first. */
 static void
 test_once(void **state)
 {
@@ -204,7 +210,8 @@ test_once(void **state)
 }
 
 
-/* What somebody else has read does not count while its client is there. */
+/* join_once, and the call still has its client: a response that was sent only
+ * to a joined request does not count as sent. */
 static void
 test_attended(void **state)
 {
@@ -232,7 +239,8 @@ test_attended(void **state)
 }
 
 
-/* A call that was never begun, or was ended, is joined by nobody. */
+/* A stream is freed before its call begins: the joined requests lose their
+ * mirror, and the next equal call is the first. */
 static void
 test_gone(void **state)
 {
@@ -254,8 +262,8 @@ test_gone(void **state)
 }
 
 
-/* Redis has lost keys: no call is the first one of its key until every node has
- * had the time to write its own again. */
+/* Redis is emptied: no claim is granted until every node has had the time to
+ * replicate its streams again. Then the request joins the earlier call. */
 static void
 test_emptied(void **state)
 {
@@ -281,7 +289,8 @@ test_emptied(void **state)
 }
 
 
-/* The node of a call is dead: who has joined gets what comes of it. */
+/* The node of a joined call dies: the mirror ends or is removed, or a node
+ * takes the stream over. */
 static void
 test_dead(void **state)
 {

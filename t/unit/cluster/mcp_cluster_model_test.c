@@ -1,53 +1,65 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Three nodes and one history: streams are made, grow and end at their owners,
- * and are read at whatever node their clients come to, while links are cut,
- * Redis is emptied, and nodes stand still and die.  What a client reads is the
- * history of its stream, each event once and in order, and then its end: as
- * its owner gave it, or the error of whoever found that one dead.
+ * A random test of three nodes. Streams are created, get events and end at
+ * their owners. Their clients read them at any node, while links are lost,
+ * Redis is emptied, and nodes are paused or die. A client has to read each
+ * event of its stream once and in order, and then the end: the owner's
+ * response, or an error from the node that took the stream over.
  *
- * CLUSTER_SEED repeats a run, as far as Redis and the clock do; CLUSTER_ROUNDS
- * makes it longer.
+ * CLUSTER_SEED repeats a run, except for the timing of Redis and of the
+ * machine. CLUSTER_ROUNDS is the number of steps.
  */
 
 #include "cluster_streams.h"
 
 
-#define ALL      3                     /* nodes */
-#define STREAMS  5                     /* at a time */
-#define FIRST    33                    /* letter */
+#define ALL      3                     /* number of nodes */
+#define STREAMS  5                     /* maximum number of streams at a
+                                          time */
+#define FIRST    33                    /* letter of the first stream */
 #define LAST     126
-#define TEXT     300                   /* bytes of an event, at most */
+#define TEXT     300                   /* maximum number of padding bytes of an
+                                          event */
 #define BUFFER   8192
 
-/* ms: a node that stands still for as long is dead to the others, or is not */
+/* durations of pauses, ms: after LONG the other nodes have declared the node
+ * dead; after less than SHORT they have not */
 
 #define LONG     1500
 #define SHORT    150
 
-/* ms: one that has not beaten for as long, as it stood still more than once or
- * the machine is busy, may be taken for dead, too */
+/* ms without a heartbeat after which a node may be declared dead, because it
+ * was paused several times or the machine is busy */
 
 #define LATE     250
 
-/* ms: a stream that has not come to its end by then never will */
+/* ms after which the test fails if a stream has not ended */
 
 #define PATIENCE 60000
 
 
 typedef struct {
-    char           letter;             /* '\0': there is none */
-    int            owner;              /* -1: it has died */
-    uint64_t       last;               /* events of its history */
-    int            over;               /* the last one is its end */
-    int            risk;               /* its owner died, or stood still */
+    char           letter;             /* letter of the stream; '\0': no
+                                          stream */
+    int            owner;              /* node that owns it; -1: that node has
+                                          died */
+    uint64_t       last;               /* number of events that the owner has
+                                          appended */
+    int            over;               /* 1 if the last event is the
+                                          response */
+    int            risk;               /* 1 if the owner has died or may have
+                                          been declared dead */
 
-    uint64_t       read;               /* by its client */
-    int            failed;             /* it was told that it failed */
-    int            at;                 /* its node; -1: none */
-    int            asking;             /* at that node; -1: it is not */
-    unsigned       asked;              /* the number of that question */
+    uint64_t       read;               /* number of events that the client has
+                                          read */
+    int            failed;             /* 1 if the client has read the error of
+                                          a dead node's stream */
+    int            at;                 /* node at which the client reads; -1:
+                                          none */
+    int            asking;             /* node at which the client's request
+                                          waits; -1: none */
+    unsigned       asked;              /* number of the waiting request */
     uint64_t       handle;
     mcp_cursor_t   cursor;
     char           text[BUFFER];
@@ -67,7 +79,7 @@ static unsigned  questions;
 static char      letter;
 static uint64_t  handles;
 
-/* what has come about */
+/* statistics of a run */
 
 static struct {
     unsigned  made, events, ended, read, failed, refused, elsewhere;
@@ -84,7 +96,8 @@ draw(unsigned n)
 }
 
 
-/* What its streams had not told Redis is lost, and its clients come back. */
+/* Marks the streams of node i: if the node is declared dead, their events that
+ * Redis lacks are lost, and their clients have to resume. */
 static void
 risk(int i)
 {
@@ -98,12 +111,13 @@ risk(int i)
 }
 
 
-/* When a node asked what Redis has answered last: it was heard then, or
- * later. */
+/* When each node sent its last heartbeat that was answered. Redis received it
+ * at that time or later. */
 static uint64_t  beaten[ALL];
 
 
-/* It may have been taken for dead by now. */
+/* Marks the streams of node i if the node may have been declared dead by
+ * now. */
 static void
 doubt(int i)
 {
@@ -118,7 +132,7 @@ carry_one(int i)
 {
     uint64_t  at, asked;
 
-    /* it may be answered and ask anew before it comes back */
+    /* carry() may process a reply and send the next heartbeat */
 
     at = node_info(i).view.at;
     asked = nodes[i].cluster->registered;
@@ -156,7 +170,8 @@ carry_all(void)
 /* --- owners --- */
 
 
-/* Returns 1 if the owner still has it. */
+/* Returns 1 if the owner is neither dead nor paused and still has the
+ * stream. */
 static int
 owned(const model_t *m)
 {
@@ -182,11 +197,11 @@ make_one(model_t *m)
 
     fill_spec(&spec, letter);
 
-    /* none goes by itself, however slow the machine is */
+    /* so that no stream expires, however slow the machine is */
 
     spec.linger = spec.max_wait;
 
-    /* the zone is small */
+    /* the zone, which is small, is full: no stream is created */
 
     if (mcp_store_create(&nodes[i].store, &spec, real_now(), &ref) != MCP_OK) {
         return;
@@ -224,7 +239,8 @@ append_one(model_t *m, int ends)
                           ends ? MCP_STATE_COMPLETED : MCP_STATE_PROCESSING,
                           real_now(), &seq);
 
-    /* a slow reader, or none */
+    /* the client reads slowly or not at all, so there is no room for the
+     * event */
 
     if (rc == MCP_ERR_LIMIT || rc == MCP_ERR_FULL) {
         return;
@@ -258,7 +274,8 @@ leave_one(model_t *m)
 }
 
 
-/* What it reads is what its owner said. */
+/* Checks the next event that a client has read: it has to be the one that the
+ * owner appended, or the error of a stream that was taken over. */
 static void
 take_event(model_t *m, const char *text)
 {
@@ -276,7 +293,7 @@ take_event(model_t *m, const char *text)
         }
     }
 
-    /* some of what it said before it died may not have reached Redis */
+    /* the owner's last events may not have reached Redis before it died */
 
     if (strstr(text, "-32603") == NULL || !m->risk) {
         fail_msg("stream %c, event %d of %d: %s", m->letter, (int) m->read,
@@ -346,7 +363,8 @@ read_one(model_t *m)
 }
 
 
-/* Its node has it, or has not. */
+/* Handles the result of a request that resumes a stream: attaches the client
+ * if its node has the stream. */
 static void
 answered(void *data, int rc)
 {
@@ -382,8 +400,8 @@ answered(void *data, int rc)
 }
 
 
-/* A client comes to some node, having left the one where it was, or before
- * that one knows. */
+/* The client of a stream resumes it at a random node. It has left its previous
+ * node, or that node has not detected it yet. */
 static void
 come_one(model_t *m)
 {
@@ -489,7 +507,7 @@ stop_one(void)
 }
 
 
-/* Redis was told how far it goes. */
+/* Returns 1 if Redis has the number of the stream's last event. */
 static int
 is_written(const model_t *m)
 {
@@ -499,7 +517,8 @@ is_written(const model_t *m)
 }
 
 
-/* Redis has all that its owner has, and no more. */
+/* Returns 1 if Redis has acknowledged the stream's last event and state, or if
+ * the owner does not have the stream. */
 static int
 is_copied(model_t *m)
 {
@@ -541,7 +560,8 @@ is_up(void)
     } while (0)
 
 
-/* The owners live, and write it all again. */
+/* Empties Redis, unless an owner may have been declared dead, and waits until
+ * the owners have replicated their streams again. */
 static void
 empty(void)
 {
@@ -677,8 +697,9 @@ stuck(const model_t *m)
 }
 
 
-/* Each stream ends, and its client reads all of it; but one that Redis never
- * had, and that no client has ever read, may have gone with its node. */
+/* Ends a stream, and waits until its client has read all events. If the owner
+ * may have been declared dead and no client has read any event, Redis may
+ * never have had the stream, and it may be lost. */
 static void
 finish(model_t *m)
 {

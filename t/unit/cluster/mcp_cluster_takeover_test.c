@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* A node that is dead: others take its streams over, once, and end them. */
+/* Take-over: other nodes take the streams of a dead node over, each stream
+ * once, and end them with an error. */
 
 #include "cluster_streams.h"
 
@@ -20,20 +21,22 @@ test_reap(void **state)
     make(0, 'b');
     UNTIL(copying(0, 'a').acked.seq == 300 && copying(0, 'b').created);
 
-    /* what has expired long ago is passed over at once */
+    /* 1500 expired streams in the dead node's set, more than one call of the
+     * script checks (1024): they are skipped */
 
     snprintf(text, sizeof(text), "EVAL for\ti=1,1500\tdo\t"
              "redis.call('SADD','{mcp}:1:o:%016llx',i)\tend 0",
              (unsigned long long) node_info(0).id);
     (void) command(1, text);
 
-    /* one is read at another node, which goes on */
+    /* stream "a" has a reader at node 1, which does not die */
 
     come(1, 'a', 299, 's');
     assert_int_equal(read_from(1, 'a', 299, &seq), MCP_AGAIN);
     end(0);
 
-    /* also when a link is lost while it is about it */
+    /* the link of the successor is lost during the take-over: it is
+     * continued */
 
     UNTIL(nodes[1].cluster->takeover.node || nodes[2].cluster->takeover.node);
     cut_off(nodes[1].cluster->takeover.node ? 1 : 2);
@@ -48,7 +51,7 @@ test_reap(void **state)
     assert_int_equal(read_from(1, 'a', 299, &seq), MCP_DONE);
     assert_int_equal(seq, 301);
 
-    /* and is no member any more */
+    /* the dead node is not a member any more */
 
     UNTIL(strcmp(command(successor, "ZCARD {mcp}:1:nodes"), "2") == 0);
     assert_string_equal(about(successor, "HGET", 'h', 'a', "l"), "301");
@@ -57,8 +60,8 @@ test_reap(void **state)
 }
 
 
-/* Its heir has a reader that is slow, and a mirror that is as full as one may
- * be: what the dead node had kept beyond that is not lost. */
+/* The successor has a slow reader and a full mirror: the events that the dead
+ * node had stored beyond a mirror's limit are not lost. */
 static void
 test_slow_reader(void **state)
 {
@@ -71,7 +74,8 @@ test_slow_reader(void **state)
 
     needs_redis();
 
-    /* twice what a mirror takes: half of it was sent once */
+    /* twice as many events as a mirror accepts; the client was sent the first
+     * four */
 
     begin_all(2);
     fill_spec(&spec, 'a');
@@ -87,7 +91,8 @@ test_slow_reader(void **state)
     UNTIL(copying(0, 'a').acked.seq == 8);
     leave(0, 'a', 4);
 
-    /* which the client has lost */
+    /* the client has not got these four events and resumes from the
+     * beginning */
 
     come(1, 'a', 0, 's');
     info = info_of(1, 'a');
@@ -104,7 +109,8 @@ test_slow_reader(void **state)
 }
 
 
-/* The heir makes room for others before it has all of it: it begins anew. */
+/* The mirror is removed before the successor has all events: the take-over
+ * creates it again. */
 static void
 test_displaced(void **state)
 {
@@ -133,7 +139,8 @@ test_displaced(void **state)
 }
 
 
-/* Redis has given its streams to a node that has not got the reply. */
+/* Redis assigns the dead node's stream to node 1, but the reply is lost: node
+ * 1 requests its assigned streams again. */
 static void
 test_reply_lost(void **state)
 {
@@ -173,8 +180,8 @@ test_reply_lost(void **state)
 }
 
 
-/* A key of one stream is somebody else's: the other streams end all the
- * same. */
+/* A key of stream "f" has a wrong type. The streams from "a" to last end with
+ * an error nevertheless. kind names the key. */
 static void
 foreign(void **state, char kind, char last)
 {
@@ -234,8 +241,8 @@ noted(void *data, int rc)
 }
 
 
-/* A client that has more than the heir has yet, which another process of this
- * node fetches. */
+/* A client resumes after an event that another process of the successor is
+ * still fetching: MCP_ERR_UNREACHABLE. */
 static void
 test_half(void **state)
 {
@@ -296,8 +303,8 @@ test_half(void **state)
 }
 
 
-/* Redis has lost everything, and a node dies that has written its streams
- * again, before it says hello. */
+/* Redis is emptied. A node that has replicated its stream again, but has not
+ * registered again, dies: its stream is taken over. */
 static void
 test_unknown(void **state)
 {
@@ -319,7 +326,8 @@ test_unknown(void **state)
 }
 
 
-/* Who was only slow finds out. */
+/* A node that was only paused detects that it was declared dead, and registers
+ * again. */
 static void
 test_back(void **state)
 {
@@ -332,14 +340,15 @@ test_back(void **state)
     add_events(0, 'a', 2);
     UNTIL(copying(0, 'a').acked.seq == 2);
 
-    /* it does nothing for a while */
+    /* node 0 is paused until node 1 has ended its stream */
 
     while (!is_at(1, 'a') || info_of(1, 'a').state != MCP_STATE_FAILED) {
         carry(1);
         usleep(1000);
     }
 
-    /* what it begins before it finds out goes on as the next node's */
+    /* a stream that node 0 creates before it detects that: replicated under
+     * the node's new id */
 
     make(0, 'b');
     UNTIL(!is_at(0, 'a') && copying(0, 'b').created);
@@ -352,8 +361,9 @@ test_back(void **state)
 }
 
 
-/* What another node has ended is not begun anew, though Redis has forgotten it
- * by the time at which its node comes back. */
+/* A node was paused and declared dead, and another node has ended its stream.
+ * When the node continues, Redis does not have the stream any more: it is not
+ * replicated again. */
 static void
 test_back_late(void **state)
 {
