@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Answers for a call at another node arrive, once Redis has them. */
+/* Client input for a call at another node: answers, updates of a task, and its
+ * cancellation. */
 
 #include "cluster_streams.h"
 
@@ -29,7 +30,8 @@ answer(int i, char c, char session, const char *text)
 }
 
 
-/* Takes what has arrived. */
+/* Takes the next input from the inbox of stream c, and returns its text; empty
+ * if there is none. */
 static const char *
 taken(int i, char c)
 {
@@ -65,7 +67,8 @@ test_post(void **state)
     make(0, 'a');
     UNTIL(copying(0, 'a').created);
 
-    /* of another session; to nobody */
+    /* an answer from another session; for a stream that does not exist:
+     * ignored */
 
     answer(1, 'a', 'x', "\"wrong\"");
     answer(1, 'b', 's', "\"wrong\"");
@@ -75,7 +78,7 @@ test_post(void **state)
     UNTIL(strcmp(taken(0, 'a'), "\"two\"") == 0);
     all_expire(0);
 
-    /* over */
+    /* an answer for a call that is over: ignored */
 
     add(0, 'a', "{\"result\":{}}", 0, MCP_STATE_COMPLETED);
     UNTIL(copying(0, 'a').acked.state == MCP_STATE_COMPLETED);
@@ -86,8 +89,8 @@ test_post(void **state)
 }
 
 
-/* Who reads its stream, at whatever node, knows that an answer is on its way
- * until its owner is through with it. */
+/* From the time when Redis has an answer until the owner has processed it, the
+ * stream and its mirrors count as having an answer (posted is 1). */
 static void
 test_posted(void **state)
 {
@@ -109,7 +112,7 @@ test_posted(void **state)
         assert_int_equal(info_of(i, 'a').posted, 0);
     }
 
-    /* news of before do not make it forgotten */
+    /* a late report about earlier input: posted stays 1 */
 
     answer(2, 'a', 's', "\"one\"");
     mcp_store_remote_inputs(&nodes[1].store, id_of('a'), 1);
@@ -123,7 +126,8 @@ test_posted(void **state)
     assert_string_equal(taken(0, 'a'), "\"one\"");
     assert_int_equal(info_of(0, 'a').posted, 1);
 
-    /* it finds that there is nothing more, and has ignored what there was */
+    /* the owner finds the inbox empty: the answer was processed, without
+     * effect */
 
     assert_string_equal(taken(0, 'a'), "");
     assert_int_equal(info_of(0, 'a').posted, 0);
@@ -134,7 +138,8 @@ test_posted(void **state)
 }
 
 
-/* A node that knows of an answer before it has arrived waits for it. */
+/* The owner's node is informed of an answer before the answer arrives: posted
+ * is 1 until the owner has processed the answer. */
 static void
 test_posted_here(void **state)
 {
@@ -158,8 +163,8 @@ test_posted_here(void **state)
 }
 
 
-/* What is brought to the owner's node arrives in the same order, whatever has
- * become of the process that brought it. */
+/* An answer at the owner's node is sent through Redis as well: the order of
+ * answers is kept, even if the process that received one has died. */
 static void
 test_own(void **state)
 {
@@ -179,7 +184,8 @@ test_own(void **state)
 }
 
 
-/* A failover has lost their numbers: the next ones are new all the same. */
+/* A failover of Redis has lost the numbers of the answers: the owner restores
+ * them, and the next answer gets a new number. */
 static void
 test_lost(void **state)
 {
@@ -205,7 +211,8 @@ test_lost(void **state)
 }
 
 
-/* Answers to a task's questions, which nobody is asked again; its end. */
+/* Answers to the questions of a task: when both have arrived, the task
+ * continues. Then the task is cancelled. */
 static void
 test_task(void **state)
 {
@@ -232,13 +239,14 @@ test_task(void **state)
     post.all = 3;
     post.data = mcp_str("{\"1\":{}}");
 
-    /* another principal's */
+    /* an answer from another principal: ignored */
 
     bring(1, &post);
     run(1);
     assert_non_null(strstr(about(0, "HGET", 'h', 'a', "v"), " 0"));
 
-    /* to what it had asked before */
+    /* an answer to the questions of another event: no question counts as
+     * answered */
 
     memset(post.principal, 'p', MCP_DIGEST_LEN);
     post.seq = 7;
@@ -264,7 +272,8 @@ test_task(void **state)
 }
 
 
-/* Nobody can fill Redis by answers that nobody takes. */
+/* The owner does not take the answers: Redis stores at most 1 MiB for a
+ * call. */
 static void
 test_full(void **state)
 {

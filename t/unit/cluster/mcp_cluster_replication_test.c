@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* What a process has of shared streams: as much as there is to do. */
+/* The streams and mirrors that a process replicates and feeds. */
 
 #include "cluster_streams.h"
 
@@ -22,7 +22,8 @@ test_life(void **state)
     come(1, 'a', 0, 's');
     assert_int_equal(n_copies(1), 1);
 
-    /* nobody watches: it is told that there is nobody */
+    /* the mirror gets no consumer: node 1 reports that, and Redis removes the
+     * reader */
 
     UNTIL(strcmp(about(0, "HGET", 'h', 'a', "n"), "") == 0);
 
@@ -31,7 +32,7 @@ test_life(void **state)
     UNTIL(n_copies(0) == 1 && strcmp(about(0, "EXISTS", 'h', 'a', ""),
                                      "0") == 0);
 
-    /* nor is it among those that the node has */
+    /* Redis has removed the freed stream from the set of the node's streams */
 
     snprintf(text, sizeof(text), "SCARD {mcp}:1:o:%016llx",
              (unsigned long long) node_info(0).id);
@@ -40,7 +41,7 @@ test_life(void **state)
 }
 
 
-/* Redis is told of each stream, again and again, so that it stays there. */
+/* The keys of a stream in Redis are renewed at intervals. */
 static void
 test_refresh(void **state)
 {
@@ -55,7 +56,8 @@ test_refresh(void **state)
 }
 
 
-/* A node that is refused serves alone, and nobody waits for Redis. */
+/* A node is rejected and serves alone: a reader gets events that Redis
+ * lacks. */
 static void
 test_alone(void **state)
 {
@@ -67,7 +69,7 @@ test_alone(void **state)
     make(0, 'a');
     UNTIL(copying(0, 'a').created);
 
-    /* meanwhile the cluster is others', who have another key */
+    /* Redis is emptied, and the only member is a node with another key */
 
     (void) command(0, "FLUSHALL");
     hears = 0;
@@ -83,7 +85,7 @@ test_alone(void **state)
 }
 
 
-/* It goes with its process. */
+/* The process ends while a command is pending: its replications are freed. */
 static void
 test_end(void **state)
 {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* The copier: all that a stream gets is in Redis, whatever Redis loses. */
+/* The replicator: Redis gets all events of a stream, even if it loses some. */
 
 #include "cluster_streams.h"
 
 
-/* Nobody reads what Redis does not have. */
+/* Readers get only the events that Redis has acknowledged. */
 static void
 test_gate(void **state)
 {
@@ -26,7 +26,7 @@ test_gate(void **state)
     assert_int_equal(seq, 3);
     assert_string_equal(about(0, "XLEN", 'e', 'a', ""), "3");
 
-    /* its first event may come later */
+    /* the first event is appended when Redis has the stream already */
 
     make(0, 'b');
     UNTIL(copying(0, 'b').created);
@@ -34,7 +34,8 @@ test_gate(void **state)
     UNTIL(copying(0, 'b').acked.seq == 1);
     all_expire(0);
 
-    /* the answer ends it, once Redis has it */
+    /* the response ends the stream for its reader when Redis has acknowledged
+     * it */
 
     add(0, 'a', "{\"result\":{}}", 0, MCP_STATE_COMPLETED);
     assert_int_equal(read_from(0, 'a', 3, &seq), MCP_AGAIN);
@@ -65,7 +66,8 @@ test_many(void **state)
 }
 
 
-/* What was sent on a connection that was lost arrives after all. */
+/* Commands that were sent on a lost connection reach Redis after later ones:
+ * they change nothing. */
 static void
 test_late(void **state)
 {
@@ -107,7 +109,7 @@ test_late(void **state)
 }
 
 
-/* What Redis has lost it gets again, as far as it is kept. */
+/* Redis has lost events: the replicator sends them again. */
 static void
 test_lost(void **state)
 {
@@ -125,7 +127,7 @@ test_lost(void **state)
     UNTIL(copying(0, 'a').acked.seq == 4);
     assert_string_equal(about(0, "XLEN", 'e', 'a', ""), "4");
 
-    /* the last writes: a failover has lost them */
+    /* a failover of Redis has lost the last events */
 
     (void) about(0, "XDEL", 'e', 'a', "3-0 4-0");
     (void) about(0, "HSET", 'h', 'a', "l 2");
@@ -140,7 +142,8 @@ test_lost(void **state)
 }
 
 
-/* Events that came while the link was lost, and a command without a reply. */
+/* The link is lost while a command is pending, and another event is appended:
+ * Redis gets both events once. */
 static void
 test_link(void **state)
 {
@@ -161,7 +164,7 @@ test_link(void **state)
 }
 
 
-/* Another node has it: here it is gone. */
+/* Another node owns the stream in Redis: the stream is dropped here. */
 static void
 test_fenced(void **state)
 {
@@ -198,8 +201,9 @@ test_forgotten(void **state)
 }
 
 
-/* Nobody has beaten for it: who begins a call finds out, and the call goes on as
- * one of the node that it becomes. */
+/* The node was declared dead and has sent no heartbeat since: it detects
+ * that when it replicates a new stream, which gets the node's new id as its
+ * owner. */
 static void
 test_reborn(void **state)
 {
@@ -228,8 +232,8 @@ test_reborn(void **state)
 }
 
 
-/* A foreign key in its place: an error line, and nothing that is kept here is
- * lost. */
+/* A key of a new stream has a wrong type: an error; no event is lost, and the
+ * stream is replicated when the key was deleted. */
 static void
 test_foreign(void **state)
 {
@@ -246,7 +250,9 @@ test_foreign(void **state)
 }
 
 
-/* It stays there: the call is given up. */
+/* A key of the stream has a wrong type for longer than
+ * mcp_cluster_outage_timeout: the stream is abandoned. kind names the key;
+ * left is 1 if the stream's head (key "h") stays in Redis. */
 static void
 displaced(void **state, char kind, const char *left)
 {
@@ -274,7 +280,8 @@ test_displaced(void **state)
 }
 
 
-/* What of it is ours is forgotten. */
+/* The key of the log has a wrong type: the other keys of the stream are
+ * removed. */
 static void
 test_displaced_events(void **state)
 {
@@ -282,7 +289,8 @@ test_displaced_events(void **state)
 }
 
 
-/* Nothing waits for Redis then. */
+/* mcp_cluster_sync is off, so no reader waits for Redis: the stream is not
+ * abandoned. */
 static void
 test_displaced_off(void **state)
 {
@@ -300,7 +308,8 @@ test_displaced_off(void **state)
 }
 
 
-/* Redis is full: it is as if it were away, until there is room. */
+/* Redis is out of memory: no event is acknowledged until there is memory
+ * again. */
 static void
 test_full(void **state)
 {
@@ -319,7 +328,7 @@ test_full(void **state)
 }
 
 
-/* Without so many replicas nothing is safe. */
+/* Redis has fewer replicas than configured: no event is acknowledged. */
 static void
 test_replicas(void **state)
 {
@@ -338,7 +347,8 @@ test_replicas(void **state)
 }
 
 
-/* What Redis has begun by halves, as it refused the rest, is begun anew. */
+/* An error of Redis has left an incomplete stream, which has only an owner:
+ * the stream is created again. */
 static void
 test_half(void **state)
 {
