@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* A client asks about a stream at a node that does not have it. */
+/* Lookups of streams at a node that does not have them. */
 
 #include "cluster_streams.h"
 
@@ -12,7 +12,7 @@ static char               listed[16], event[64];
 static mcp_store_lookup_t  look_of;
 
 
-/* The root of who asks: notes the answer, and waits for ever. */
+/* The entry function of a lookup: stores the result, and always waits. */
 static int
 look_root(mcp_exchange_t *x)
 {
@@ -37,7 +37,9 @@ look_root(mcp_exchange_t *x)
 }
 
 
-/* Asks, as a client that has event "after"; returns the answer. */
+/* Runs an entry function at node i for a client that has event "after", and
+ * returns the result. Session '*' looks up a task, which may belong to any
+ * session. */
 static int
 op(int i, int (*root)(mcp_exchange_t *x), char c, uint64_t after, char session,
     char principal)
@@ -106,17 +108,18 @@ test_look(void **state)
     assert_string_equal(found.name, "count");
     assert_false(is_at(1, 'a'));
 
-    /* its owner knows what is confirmed, and its time starts anew */
+    /* the owner gets the confirmed event, and the stream's time without a
+     * consumer starts anew */
 
     UNTIL(info_of(0, 'a').confirmed_seq == 3);
     UNTIL(info_of(0, 'a').unattended > since);
 
-    /* less is not taken back */
+    /* a lookup with an earlier event: the confirmed event stays */
 
     assert_int_equal(lookup(1, 'a', 0, '*', 'p'), MCP_OK);
     assert_int_equal(found.confirmed_seq, 3);
 
-    /* answers are on their way; it is over */
+    /* answers are pending; the owner has processed them; the stream is over */
 
     (void) about(0, "HSET", 'h', 'a', "s 7");
     assert_int_equal(lookup(1, 'a', 0, 's', 'p'), MCP_OK);
@@ -134,7 +137,7 @@ test_look(void **state)
 }
 
 
-/* A task, with what it asks. */
+/* A lookup of a task returns its last event, which contains its questions. */
 static void
 test_task(void **state)
 {
@@ -163,11 +166,11 @@ test_task(void **state)
     assert_int_equal(look_of.given, 0);
     assert_string_equal(event, "{\"a\":1,\"b\":2}");
 
-    /* as long as it is a task */
+    /* Redis keeps the stream until the task expires */
 
     assert_true(strtol(about(0, "PTTL", 'h', 'a', ""), NULL, 10) > 590000);
 
-    /* one question has its answer */
+    /* one of the two questions was answered */
 
     assert_int_equal(mcp_store_answer(&nodes[0].store, &info.ref, 2, 1, 3,
                                       mcp_str("{\"0\":{}}"), real_now()),
@@ -189,7 +192,7 @@ test_refused(void **state)
     add_events(0, 'a', 1);
     UNTIL(copying(0, 'a').acked.seq == 1);
 
-    /* another session, another principal, another stream */
+    /* another session, another principal, another stream: not found */
 
     assert_int_equal(lookup(1, 'a', 0, 'x', 'p'), MCP_OK);
     assert_int_equal(found.last_seq, 0);
@@ -198,17 +201,17 @@ test_refused(void **state)
     assert_int_equal(lookup(1, 'b', 0, 's', 'p'), MCP_OK);
     assert_int_equal(found.last_seq, 0);
 
-    /* an event that Redis does not have, yet or any more */
+    /* an event that Redis lacks: the request waits for the owner */
 
     assert_int_equal(lookup(1, 'a', 2, 's', 'p'), MCP_AGAIN);
 
-    /* what in Redis is none of ours */
+    /* the stream's constant values in Redis are invalid: an error */
 
     (void) about(0, "SET", 'c', 'a', "x EX 60");
     assert_int_equal(lookup(1, 'a', 0, 's', 'p'), MCP_ERR_UNREACHABLE);
     assert_non_null(strstr(node_info(1).error, "script lookup"));
 
-    /* nobody can be asked */
+    /* the link is lost: MCP_ERR_UNREACHABLE */
 
     cut_off(1);
     assert_int_equal(lookup(1, 'a', 0, 's', 'p'), MCP_ERR_UNREACHABLE);
@@ -216,7 +219,8 @@ test_refused(void **state)
 }
 
 
-/* The root of who asks for all. */
+/* The entry function that looks up all streams of a session: stores their
+ * letters, and always waits. */
 static int
 list_root(mcp_exchange_t *x)
 {
@@ -254,7 +258,7 @@ test_list(void **state)
     UNTIL(copying(0, 'a').created && copying(0, 'b').created
           && copying(1, 'c').created);
 
-    /* those of the other node */
+    /* the result has the streams of other nodes only */
 
     assert_int_equal(list(1, 's', 'p'), MCP_OK);
     assert_int_equal(strlen(listed), 2);
@@ -267,7 +271,8 @@ test_list(void **state)
     assert_int_equal(list(1, 's', 'x'), MCP_OK);
     assert_string_equal(listed, "");
 
-    /* one is freed; one is over, and stays */
+    /* "a" is freed: it is not listed any more; "b" is over: it is still
+     * listed */
 
     info = info_of(0, 'a');
     mcp_store_free(&nodes[0].store, &info.ref);
@@ -278,7 +283,7 @@ test_list(void **state)
     assert_string_equal(listed, "b");
     all_expire(0);
 
-    /* what in Redis is none of ours */
+    /* the constant values of "b" in Redis are invalid: an error */
 
     (void) about(0, "SET", 'c', 'b', "x EX 60");
     assert_int_equal(list(1, 's', 'p'), MCP_ERR_UNREACHABLE);
@@ -287,7 +292,7 @@ test_list(void **state)
 }
 
 
-/* Redis is emptied: what is missing may be lost. */
+/* Redis is emptied: MCP_ERR_UNREACHABLE, because the streams may be lost. */
 static void
 test_emptied(void **state)
 {

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Nodes of builds that read other layouts of what is in Redis: they go together
- * while they can, and nobody reads what it does not know. */
+/* Nodes whose builds read different layouts of the data in Redis, or whose
+ * clocks differ from Redis's clock. */
 
 #include "cluster_redis.h"
 
 
-/* A node becomes one of a build that reads these layouts, and says hello. */
+/* Makes node i read the layouts from low to high, as another build would, and
+ * registers it again. */
 static void
 reads(int i, unsigned low, unsigned high)
 {
@@ -26,7 +27,8 @@ test_layouts(void **state)
     (void) command(0, "FLUSHALL");
     reads(0, 1, 2);
 
-    /* of two builds, both write what both read */
+    /* node 0 reads layouts 1 and 2, node 1 reads layout 1: both write
+     * layout 1 */
 
     begin(1, KEY1);
     tick(0);
@@ -34,7 +36,7 @@ test_layouts(void **state)
     assert_int_equal(node_info(0).view.layout, 1);
     assert_int_equal(node_info(1).view.layout, 1);
 
-    /* one that reads no such thing serves alone */
+    /* a node that reads neither layout: serves alone */
 
     begin(2, KEY1);
     reads(2, 3, 4);
@@ -48,8 +50,9 @@ test_layouts(void **state)
 }
 
 
-/* A cluster is upgraded, node by node; what it has written then no older build
- * reads, as long as it may be there. */
+/* The nodes of a cluster are upgraded one after the other: the cluster changes
+ * to layout 2. A node that does not read it is then rejected while Redis may
+ * have data in that layout. */
 static void
 test_upgrade(void **state)
 {
@@ -65,7 +68,8 @@ test_upgrade(void **state)
     tick(1);
     assert_int_equal(node_info(1).view.layout, 1);
 
-    /* the last of the old ones is upgraded, and a while later all know it */
+    /* the last node is upgraded: all nodes write layout 2 after twelve
+     * heartbeats */
 
     reads(0, 1, 2);
     assert_int_equal(node_info(0).view.layout, 1);
@@ -78,7 +82,7 @@ test_upgrade(void **state)
     assert_int_equal(node_info(0).view.layout, 2);
     assert_int_equal(node_info(1).view.layout, 2);
 
-    /* one that was away comes back */
+    /* a node that was not upgraded registers: rejected */
 
     begin(2, KEY1);
     assert_int_equal(nodes[2].cluster->state, MCP_CLUSTER_APART);
@@ -87,7 +91,7 @@ test_upgrade(void **state)
                                         "node reads 1 to 1");
     assert_non_null(strstr(nodes[2].te.last, "serves alone"));
 
-    /* so it is when nobody else lives */
+    /* no other node lives any more: still rejected */
 
     end(0);
     end(1);
@@ -104,7 +108,8 @@ test_upgrade(void **state)
 }
 
 
-/* Members that write what this one does not read have come to be meanwhile. */
+/* The layout in Redis becomes one that a member does not read: the member
+ * serves alone until Redis is emptied. */
 static void
 test_later(void **state)
 {
@@ -130,7 +135,8 @@ test_later(void **state)
 }
 
 
-/* Sets the clock of node i "ms" ahead of Redis's, in a new zone. */
+/* Starts node i with a new zone and a clock that is ms ahead of Redis's
+ * clock. */
 static void
 set_ahead(int i, int64_t ms)
 {
@@ -150,7 +156,8 @@ test_clock(void **state)
     tick(0);
     assert_int_equal(mcp_cluster_clock(nodes[0].cluster), MCP_OK);
 
-    /* 200 s off: it joins, 400 s off: not, and it is no member for others */
+    /* a clock 200 s behind: the node joins; 400 s behind, or a day ahead:
+     * rejected, and not in the list of members */
 
     set_ahead(1, -200000);
     assert_int_equal(nodes[1].cluster->state, MCP_CLUSTER_MEMBER);
@@ -168,7 +175,7 @@ test_clock(void **state)
     assert_string_equal(node_info(3).standalone, "");
     assert_string_equal(command(0, "ZCARD {mcp}:1:nodes"), "2");
 
-    /* the clocks agree: it joins */
+    /* the clocks agree: the node joins */
 
     nodes[2].te.now = real_now();
     tick(2);
@@ -182,7 +189,8 @@ test_clock(void **state)
 }
 
 
-/* Redis's clock is set while a node is a member, whose own is steady. */
+/* The clock of Redis is changed while a node is a member: the node stays a
+ * member, because the clock of its zone is steady. */
 static void
 test_clock_later(void **state)
 {

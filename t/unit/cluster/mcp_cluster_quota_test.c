@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* How many calls of a session may go on at all nodes together. */
+/* The limit of a session's active calls at all nodes. */
 
 #include "cluster_streams.h"
 
@@ -16,7 +16,8 @@ note(void *data, int rc)
 }
 
 
-/* Asks whether one more of limit may begin. */
+/* Returns MCP_OK if one more call of a session may begin at node i, or
+ * MCP_ERR_LIMIT if the session has limit active calls. */
 static int
 quota(int i, char session, uint32_t limit)
 {
@@ -46,7 +47,8 @@ quota(int i, char session, uint32_t limit)
 }
 
 
-/* What the owner's inbox has; 0: nothing. */
+/* Takes the next item from the inbox of stream c, and returns its type; 0 if
+ * there is none. */
 static int
 posted(int i, char c)
 {
@@ -73,7 +75,8 @@ free_stream(int i, char c)
 }
 
 
-/* One too many is its node's alone, and its owner hears of it. */
+/* A call beyond the limit is not replicated, and its owner gets
+ * MCP_INBOX_LIMIT. */
 static void
 test_refused(void **state)
 {
@@ -101,7 +104,7 @@ test_refused(void **state)
     assert_int_equal(seq, 1);
     assert_string_equal(about(0, "EXISTS", 'h', 'c', ""), "0");
 
-    /* one that is over, and one that was freed, do not count */
+    /* a call that is over, and a call that was freed: they do not count */
 
     add(0, 'a', "{\"result\":{}}", 0, MCP_STATE_COMPLETED);
     UNTIL(copying(0, 'a').acked.state == MCP_STATE_COMPLETED);
@@ -116,8 +119,8 @@ test_refused(void **state)
 }
 
 
-/* Nodes hear of a session when it has half of what it may have, and not
- * again and again. */
+/* A session reaches half of its limit: all nodes receive one broadcast about
+ * it, and no second one for the next call. */
 static void
 test_told(void **state)
 {
@@ -132,7 +135,7 @@ test_told(void **state)
     make_of(1, 'c', 4);
     UNTIL(copying(0, 'b').created && copying(1, 'c').created);
 
-    /* who has caused it, too */
+    /* the node whose call has caused the broadcast receives it, too */
 
     UNTIL(n_updates == 2);
     assert_int_equal(told[0].what, MCP_BROADCAST_CROWDED);
@@ -146,8 +149,8 @@ test_told(void **state)
 }
 
 
-/* What was lost does not count; what Redis has had is not refused when it has
- * lost it. */
+/* A call that Redis has lost does not count. Redis is emptied: a call that
+ * Redis had before is replicated again, even beyond the limit. */
 static void
 test_lost(void **state)
 {
@@ -173,7 +176,7 @@ test_lost(void **state)
 }
 
 
-/* Without Redis nobody is refused. */
+/* Redis replies with an error or is unreachable: no call is rejected. */
 static void
 test_away(void **state)
 {
