@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Many events that a mirror lacks: they come in batches, and whatever is wrong
- * with those, a script says it. */
+/* Fetching many events of a mirror by XRANGE. After any error a script is
+ * used, which reports the reason. */
 
 #include "cluster_streams.h"
 
@@ -22,7 +22,7 @@ copy_of(int i, char c)
 }
 
 
-/* A stream of the first node has many events. */
+/* Starts n nodes, and creates stream "a" with MANY events at node 0. */
 static void
 begin_many(int n, const char *text)
 {
@@ -39,7 +39,8 @@ begin_many(int n, const char *text)
 }
 
 
-/* It comes to the second one, which has some of them, and is to get more. */
+/* A client resumes stream "a" at node 1, whose mirror has some of the events
+ * and is fetching others. */
 static void
 come_some(void)
 {
@@ -70,7 +71,8 @@ test_batches(void **state)
     assert_int_equal(copy_of(1, 'a')->batch, 256);
     assert_int_equal(copy_of(1, 'a')->ranges, 0);
 
-    /* what comes later may be longer, and is asked for anew */
+    /* events that are appended later may be longer, so a script is run before
+     * the next XRANGE */
 
     add_events(0, 'a', 1400);
     add(0, 'a', "{\"result\":{}}", 0, MCP_STATE_COMPLETED);
@@ -80,7 +82,8 @@ test_batches(void **state)
 }
 
 
-/* Long events come as the script counts their bytes. */
+/* Long events are fetched by the script, which limits the bytes of its
+ * reply. */
 static void
 test_long(void **state)
 {
@@ -110,7 +113,8 @@ test_long(void **state)
 }
 
 
-/* Redis loses the rest of it: its owner says that again. */
+/* Redis is emptied: the mirror gets the remaining events when the owner has
+ * replicated them again. */
 static void
 test_lost(void **state)
 {
@@ -129,7 +133,8 @@ test_lost(void **state)
 }
 
 
-/* The connection is lost: it goes on over the next one. */
+/* The link is lost: the mirror fetches the remaining events on the next
+ * link. */
 static void
 test_link(void **state)
 {
@@ -143,7 +148,7 @@ test_link(void **state)
 }
 
 
-/* Its client has gone: nothing more is fetched for it. */
+/* The client leaves: no other events are fetched. */
 static void
 test_left(void **state)
 {
@@ -164,7 +169,8 @@ test_left(void **state)
 }
 
 
-/* Somebody else has written into it: nothing of that reaches the client. */
+/* The log in Redis has an invalid entry: the mirror gets the events before
+ * that entry only. */
 static void
 test_foreign(void **state)
 {

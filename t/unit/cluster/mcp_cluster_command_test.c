@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Commands: how many, how they are written, and what servers say instead of a
- * reply. */
+/* Commands on a link: how many are accepted, how they are written, and replies
+ * that end the link. */
 
 #include "cluster_driver.h"
 
@@ -53,8 +53,8 @@ send_word(const char *text)
 }
 
 
-/* What a server says that cannot serve now: another attempt later, and whoever
- * waits for a reply learns that there is none. */
+/* The server cannot serve now, or its reply is invalid: the link is closed and
+ * opened again after a delay, and pending commands get no reply. */
 static void
 test_faults(void **state)
 {
@@ -103,7 +103,7 @@ test_faults(void **state)
 }
 
 
-/* A reply that nobody waits for. */
+/* A reply without a pending command: the link is closed. */
 static void
 test_too_many(void **state)
 {
@@ -116,7 +116,8 @@ test_too_many(void **state)
 }
 
 
-/* Cluster: where the slot is, without delay, but not for ever. */
+/* The server redirects to another server: the link is opened there at once,
+ * but at most five times in a row. */
 static void
 test_moved(void **state)
 {
@@ -145,7 +146,8 @@ test_moved(void **state)
     assert_str_is(mcp_link_target(p.link)->host, "::1");
     assert_int_equal(mcp_link_target(p.link)->port, 6383);
 
-    /* it is not there: the seeds again */
+    /* the other server cannot be reached: the link is opened at a seed
+     * again */
 
     process_lose(&p, "connection refused");
     process_wait(&p, 0);
@@ -153,7 +155,7 @@ test_moved(void **state)
     process_wait(&p, 200);
     assert_str_is(mcp_link_target(p.link)->host, "one");
 
-    /* in circles, while it is greeting */
+    /* redirected again and again during the login: a seed, after a delay */
 
     for (i = 0; p.connected; i++) {
         assert_true(i < 10);
@@ -168,7 +170,8 @@ test_moved(void **state)
 }
 
 
-/* Too many commands without a reply, or too many bytes not written. */
+/* Too many commands without a reply, or too many unwritten bytes: no other
+ * command is accepted. */
 static void
 test_window(void **state)
 {
@@ -215,7 +218,8 @@ test_window(void **state)
 }
 
 
-/* Who comes behind a long answer of another client is not refused. */
+/* Long commands of one client are unwritten: commands of other clients are
+ * accepted. */
 static void
 test_behind(void **state)
 {
@@ -243,7 +247,8 @@ test_behind(void **state)
 }
 
 
-/* One of any length is sent, and its memory is given back. */
+/* A command that fills the whole limit of bytes is accepted, and its buffer is
+ * freed when it was written. */
 static void
 test_long(void **state)
 {
@@ -268,13 +273,14 @@ test_long(void **state)
                      MCP_OK);
     assert_int_equal(send_word("X"), MCP_AGAIN);
 
-    /* but what a copier sends is no reason to refuse a client */
+    /* the same bytes, counted as bytes of a replicator: other commands are
+     * accepted */
 
     mcp_link_copied(&p.cluster->link, 0);
     assert_int_equal(send_word("X"), MCP_OK);
     assert_false(mcp_link_has_room(&p.cluster->link));
 
-    /* while it is written, no answer is due */
+    /* while the command is being written, the link does not expect a reply */
 
     for (left = mcp_link_output(&p.cluster->link); left.len > 0;
          left = mcp_link_output(&p.cluster->link))
@@ -295,7 +301,7 @@ test_long(void **state)
 }
 
 
-/* Bytes stay where they are while they are written, whatever comes behind. */
+/* Bytes that are being written do not move when other commands are added. */
 static void
 test_output(void **state)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Many streams of which nothing is new, in one command.  Redis keeps how long a
- * stream lasts, "z", whenever it is told all of it; so what a test writes there
- * is still there after the stream was only kept. */
+/* Renewal of many idle streams by one command (redis/keep.lua). Only
+ * redis/append.lua writes field "z" of a stream, so a test writes a mark
+ * there, which remains if the stream is only renewed. */
 
 #include "cluster_streams.h"
 
@@ -10,8 +10,8 @@
 #define MARK  "12345"
 
 
-/* Three idle streams of one event each, of which Redis was told all some time
- * ago. */
+/* Creates three idle streams of one event each. Their complete state was sent
+ * 100 s ago, and their keys expire in a second. Writes the mark. */
 static void
 begin_idle(void)
 {
@@ -42,7 +42,7 @@ is_kept(int name)
 }
 
 
-/* Whether Redis was told no more of it than that it goes on. */
+/* Returns 1 if the keys of a stream were renewed and nothing else was sent. */
 static int
 is_only_kept(int name)
 {
@@ -77,13 +77,13 @@ test_idle(void **state)
 
     all_expire(0);
 
-    /* none is due */
+    /* no stream is due: no command is sent */
 
     mcp_keep_all(nodes[0].cluster);
     assert_int_equal(nodes[0].cluster->keeping, 0);
     assert_int_equal(nodes[0].cluster->link.n_pending, 0);
 
-    /* events follow as before */
+    /* an event is replicated as before */
 
     add_events(0, 'a', 1);
     UNTIL(copying(0, 'a').acked.seq == 2);
@@ -92,8 +92,9 @@ test_idle(void **state)
 }
 
 
-/* Redis has lost one of them, another node has got one, and a client waits for
- * an event of one. */
+/* Redis has lost a stream, a client queries the owner about an event, or
+ * another node owns a stream: redis/append.lua is run for this stream, and the
+ * other streams are only renewed. */
 static void
 test_news(void **state)
 {
@@ -121,7 +122,8 @@ test_news(void **state)
 }
 
 
-/* Something else stands in the place of one of them. */
+/* A key of one stream has a wrong type: an error; the other streams are
+ * renewed. */
 static void
 test_foreign(void **state)
 {
@@ -138,7 +140,8 @@ test_foreign(void **state)
 }
 
 
-/* The link is lost: each of them is told when it is up. */
+/* The link is lost before the reply: the complete state of each stream is sent
+ * on the next link. */
 static void
 test_lost(void **state)
 {
