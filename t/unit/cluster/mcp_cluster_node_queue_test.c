@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Mail: what is right does what it says, and nothing else does anything. */
+/* Entries of the node queue: valid entries have their effect, others have
+ * none. */
 
 #include "cluster_streams.h"
 
@@ -12,7 +13,8 @@ static mcp_reply_t  *list[32];
 static mcp_reply_t   mail;
 
 
-/* "k=t w=2": fields behind that of the stream. */
+/* Processes an entry about a stream. text has its other fields, for example "k
+ * t w 2"; "-" becomes the value "1 0". */
 static void
 take(const char *stream, const char *text)
 {
@@ -66,7 +68,9 @@ test_owner(void **state)
     assert_int_equal(info_of(0, 'a').consumer_slot, MCP_STORE_REMOTE_CONSUMER);
     assert_int_equal(info_of(0, 'a').sent_seq, 2);
 
-    /* of one before it; of itself; beyond what there is */
+    /* from an earlier reader: ignored; from the present reader; after the last
+     * event: limited to the last event; an earlier reader leaves: ignored; the
+     * present reader leaves */
 
     take(name_of('a'), "k t w 2 a 4");
     assert_int_equal(info_of(0, 'a').sent_seq, 2);
@@ -82,7 +86,8 @@ test_owner(void **state)
 }
 
 
-/* Clients of a node listen to a task that is another node's. */
+/* A client at node 1 listens to a task of node 0: it gets an event for each
+ * change of the task. */
 static void
 test_listeners(void **state)
 {

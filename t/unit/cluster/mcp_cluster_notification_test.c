@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* A notification is heard once and in order, by its own node, too, though the
- * link is lost at any moment. */
+/* Notifications for all nodes: each node, including the sender's, receives
+ * them once and in order, even if the link is lost. */
 
 #include "cluster_streams.h"
 
@@ -11,7 +11,8 @@
 #define TOLD  "*1\r\n$2\r\nOK\r\n"
 
 
-/* What each node has heard, a letter each: a small one it has told itself. */
+/* The notifications that each node has received, one letter each; a lowercase
+ * letter if the node itself has sent it. */
 static char       all[NODES][16];
 
 static process_t  p;
@@ -66,7 +67,9 @@ begin_hearing(void)
 }
 
 
-/* What is told last is heard last: so nothing else comes. */
+/* Sends the notification "Z" from node 0. Checks that both nodes receive it
+ * after the notifications in before, all from node 0, and have received no
+ * others: notifications arrive in order. */
 static void
 settled(const char *before)
 {
@@ -91,7 +94,8 @@ settled(const char *before)
 }
 
 
-/* Redis has them, and nobody was told so. */
+/* Redis has two notifications, but the link is lost before the replies: each
+ * notification is received once. */
 static void
 test_replies_lost(void **state)
 {
@@ -103,7 +107,7 @@ test_replies_lost(void **state)
     deliver(0);
     cut_off(0);
 
-    /* behind those that wait */
+    /* a notification without a link: queued behind the waiting ones */
 
     assert_int_equal(notify(&nodes[0], 'C'), MCP_AGAIN);
     settled("ABC");
@@ -112,7 +116,8 @@ test_replies_lost(void **state)
 }
 
 
-/* Redis never got them, or it is not known which. */
+/* Redis has the first notification but not the second one, and the link is
+ * lost before any reply: each notification is received once. */
 static void
 test_commands_lost(void **state)
 {
@@ -125,7 +130,8 @@ test_commands_lost(void **state)
     cut_off(0);
     settled("AB");
 
-    /* two processes have numbers of their own */
+    /* a notification of the other node, whose process counts separately:
+     * received, although it has a lower number */
 
     assert_int_equal(notify(&nodes[1], 'C'), MCP_AGAIN);
     UNTIL(strchr(all[0], 'C') && strchr(all[1], 'c'));
@@ -134,7 +140,8 @@ test_commands_lost(void **state)
 }
 
 
-/* Redis has a key of another kind there: they stay here. */
+/* The key with the sender's last number has a wrong type: the notification is
+ * delivered at the sender's node only. */
 static void
 test_refused(void **state)
 {
@@ -182,7 +189,8 @@ join(mcp_cluster_sync_e sync)
 }
 
 
-/* The link stays away: others have no use for them after a minute. */
+/* The link stays down: each notification is delivered at the sender's node
+ * when it expires, after a minute. */
 static void
 test_late(void **state)
 {
@@ -204,7 +212,8 @@ test_late(void **state)
 }
 
 
-/* Nothing waits for Redis then. */
+/* mcp_cluster_sync is off: a notification without a reply is delivered at the
+ * sender's node as soon as the link is lost. */
 static void
 test_off(void **state)
 {
@@ -222,7 +231,8 @@ test_off(void **state)
 }
 
 
-/* The link takes no more: they go when there is room, in their order. */
+/* The link accepts no other command: the notifications are sent in order when
+ * it does. */
 static void
 test_full(void **state)
 {
@@ -274,7 +284,8 @@ count(mcp_worker_t *worker, const mcp_broadcast_t *broadcast)
 }
 
 
-/* So many wait at most; a process that ends lets none of them be lost. */
+/* At most MCP_LINK_WINDOW notifications wait. When the process ends, its node
+ * delivers each waiting notification. */
 static void
 test_many(void **state)
 {

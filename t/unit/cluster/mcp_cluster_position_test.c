@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* What is told is heard, though Redis's clock is behind what was heard. */
+/* Positions in the node queue that are ahead of Redis's clock: all new entries
+ * are received. */
 
 #include "cluster_streams.h"
 
@@ -31,7 +32,8 @@ place_of(mcp_node_position_e which)
 }
 
 
-/* Node 0 has heard an entry whose id is far beyond Redis's clock. */
+/* Node 0 receives an entry of its queue with the id "ms-3", which is far ahead
+ * of Redis's clock. */
 static void
 hear_beyond(uint64_t ms)
 {
@@ -74,7 +76,7 @@ answer(void)
 }
 
 
-/* It was lost: what comes has lower ids. */
+/* The queue is lost, so new entries have lower ids: they are received. */
 static void
 test_lost(void **state)
 {
@@ -91,7 +93,8 @@ test_lost(void **state)
 }
 
 
-/* The same, and something has come already. */
+/* The queue is lost and has a new entry before the node joins again: that
+ * entry and later ones are received. */
 static void
 test_lost_anew(void **state)
 {
@@ -109,7 +112,8 @@ test_lost_anew(void **state)
 }
 
 
-/* It is there, and goes on from where it was: nothing is heard twice. */
+/* The queue is not lost: reading continues after the position, so no entry is
+ * received twice. */
 static void
 test_there(void **state)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Replicas are asked for all streams at once, and a link on which they are
- * waited for is not kept from all else. */
+/* Acknowledgements of Redis's replicas: one WAIT serves many streams, and
+ * other commands are not delayed for long. */
 
 #include "cluster_streams.h"
 
@@ -9,8 +9,8 @@
 #define STREAMS  30
 
 
-/* Sends an operator's commands on a connection of their own, and returns what
- * Redis says to them all. */
+/* Sends commands on a separate connection, which QUIT has to end, and returns
+ * all replies. */
 static const char *
 ask_beside(const char *text)
 {
@@ -47,7 +47,8 @@ n_waits(void)
 }
 
 
-/* A connection that Redis takes for a replica, which has all there will be. */
+/* Opens a connection that Redis takes for a replica, and acknowledges all
+ * future data on it. */
 static int
 be_replica(void)
 {
@@ -85,7 +86,8 @@ be_replica(void)
 }
 
 
-/* Streams that Redis has, and which all get an event then. */
+/* Creates STREAMS streams at node i. When Redis has them, requires one replica
+ * and appends an event to each stream. */
 static void
 make_streams(int i)
 {
@@ -122,8 +124,8 @@ n_safe(int i)
 }
 
 
-/* Without so many replicas nothing is safe; the node's beat is answered all the
- * same, however many streams wait. */
+/* Redis has no replica: no event is acknowledged, but heartbeats get their
+ * replies in time, however many streams wait. */
 static void
 test_none(void **state)
 {
@@ -146,7 +148,7 @@ test_none(void **state)
     waits = n_waits();
     assert_true(waits >= 2 && waits < STREAMS / 2);
 
-    /* none is forgotten */
+    /* no replica is required any more: all events are acknowledged */
 
     nodes[0].conf.replicas = 0;
     UNTIL(n_safe(0) == STREAMS);
@@ -154,7 +156,8 @@ test_none(void **state)
 }
 
 
-/* All are safe when the replica has what they have sent. */
+/* Redis has a replica: all events are acknowledged, with fewer WAITs than half
+ * the number of streams. */
 static void
 test_all(void **state)
 {
@@ -169,7 +172,7 @@ test_all(void **state)
     assert_true(n_waits() >= 1 && n_waits() < STREAMS / 2);
     assert_null(nodes[0].cluster->ack_waiters);
 
-    /* one that comes alone waits for nobody */
+    /* a single event: acknowledged as well */
 
     add_events(0, 'A', 1);
     UNTIL(copying(0, 'A').acked.seq == 2);
@@ -178,7 +181,8 @@ test_all(void **state)
 }
 
 
-/* A link that is lost has all begin again. */
+/* The link is lost while streams wait for a replica: their events are sent
+ * again on the next link. */
 static void
 test_link(void **state)
 {
@@ -199,8 +203,9 @@ test_link(void **state)
 }
 
 
-/* What replicas have says nothing of a stream whose id was another one's; and
- * one that is gone is freed when they have replied. */
+/* A stream is freed while it waits for a replica: its replication is freed
+ * after the reply to WAIT, which has no effect on the next stream with that
+ * id. */
 static void
 test_gone(void **state)
 {
@@ -232,7 +237,7 @@ test_gone(void **state)
 }
 
 
-/* The process ends while they are waited for. */
+/* The process ends while streams wait for a replica. */
 static void
 test_end(void **state)
 {
@@ -245,7 +250,8 @@ test_end(void **state)
 }
 
 
-/* A user who may not ask: that is an error, and nothing is safe. */
+/* The Redis user has no right to WAIT: an error, and no event is
+ * acknowledged. */
 static void
 test_not_allowed(void **state)
 {
