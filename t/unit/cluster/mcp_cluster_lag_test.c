@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* How far Redis is behind, as the status has it. */
+/* The replication lag in the status. */
 
 #include "cluster_streams.h"
 
@@ -8,7 +8,8 @@
 #define EVENT  (sizeof("{\"method\":\"x\"}") - 1)
 
 
-/* What waits while Redis stands still is told of, and that it waits no more. */
+/* Redis is paused: the status has the number, bytes and age of the
+ * unacknowledged events. Redis continues: the lag is 0. */
 static void
 test_lag(void **state)
 {
@@ -41,7 +42,8 @@ test_lag(void **state)
 }
 
 
-/* What Redis takes slowly is as old as its oldest event that is not there. */
+/* Redis acknowledges events slowly: the age of the lag is that of the oldest
+ * unacknowledged event. */
 static void
 test_progress(void **state)
 {
@@ -65,13 +67,13 @@ test_progress(void **state)
     first = copy->behind;
     assert_int_not_equal(first, 0);
 
-    /* none is there */
+    /* no event was acknowledged: the lag began with the first event */
 
     nodes[0].te.now += 20;
     mcp_lag_check(copy, &now);
     assert_int_equal(copy->behind, first);
 
-    /* one is, of those that were there when Redis was told */
+    /* an event was acknowledged: the lag began with the last command */
 
     copy->time = first + 10;
     now.acked.seq++;
@@ -85,7 +87,7 @@ test_progress(void **state)
 }
 
 
-/* It goes with its process. */
+/* The process ends while the timer of the lag is armed. */
 static void
 test_end(void **state)
 {

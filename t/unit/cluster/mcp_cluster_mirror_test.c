@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* The feeder of a mirror: it has what there is, and says what was read. */
+/* Feeding of a mirror: it gets all events, and reports how far it was read. */
 
 #include "cluster_streams.h"
 
 
-/* More than one mail takes is fetched; what was sent is known to the owner. */
+/* More events are appended than one entry of the node queue contains: the
+ * mirror fetches the others, and the owner gets how far they were sent. */
 static void
 test_fetch(void **state)
 {
@@ -35,7 +36,7 @@ test_fetch(void **state)
 }
 
 
-/* Nobody reads any more: the owner knows it. */
+/* The mirror's reader leaves: the owner's stream has no consumer any more. */
 static void
 test_leave(void **state)
 {
@@ -54,7 +55,8 @@ test_leave(void **state)
           && info_of(0, 'a').sent_seq == 2);
     assert_string_equal(about(0, "HGET", 'h', 'a', "n"), "");
 
-    /* somebody does after all, who has not said so: it is fed */
+    /* a reader attaches to the mirror without a request to Redis: the mirror
+     * is fed */
 
     assert_int_equal(read_from(1, 'a', 2, &seq), MCP_AGAIN);
     add_events(0, 'a', 3);
@@ -63,8 +65,9 @@ test_leave(void **state)
 }
 
 
-/* Redis has lost the stream: its owner writes it again, and the reader is known
- * as before.  If nobody does, the mirror goes. */
+/* Redis is emptied: when the owner has replicated the stream again, the mirror
+ * gets its events, and Redis has its reader again. If the owner does not, the
+ * mirror is removed. */
 static void
 test_lost(void **state)
 {

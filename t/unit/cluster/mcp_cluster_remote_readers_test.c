@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Who reads elsewhere, as the copier hears. */
+/* Readers at other nodes, which the owner gets from the replies to its
+ * commands. */
 
 #include "cluster_streams.h"
 
 
-/* Redis has lost who reads elsewhere, and nobody says it again: who is missed
- * for a while has left. */
+/* Redis has lost a remote reader, and the reader's node has died: the owner
+ * drops the reader after a while. */
 static void
 test_missed(void **state)
 {
@@ -31,7 +32,9 @@ test_missed(void **state)
 }
 
 
-/* A client comes, and Redis knows, but not its node, whose link is lost. */
+/* A client resumes stream "a" at node i. Redis makes it the reader with this
+ * number, but the node's link is lost before the reply. other is a node whose
+ * link is up. */
 static void
 come_unheard(int i, int other, const char *number)
 {
@@ -46,7 +49,8 @@ come_unheard(int i, int other, const char *number)
 }
 
 
-/* The reply that a client reads here was lost, and it does not come again. */
+/* The reply to a resuming request was lost, and the client does not resume
+ * again: the owner drops the reader. */
 static void
 test_unheard(void **state)
 {
@@ -63,7 +67,9 @@ test_unheard(void **state)
 }
 
 
-/* The same at its own node, when it was read elsewhere before. */
+/* The stream has a remote reader. The reply to a resuming request at the
+ * owner's node is lost, and the client does not resume again: the owner drops
+ * the remote reader. */
 static void
 test_unheard_own(void **state)
 {
@@ -84,8 +90,8 @@ test_unheard_own(void **state)
 }
 
 
-/* A node that says nothing of its reader for long counts as if that had left,
- * until it says something. */
+/* A node does not report its reader for too long: the owner drops the reader,
+ * and gets it again with the next report. */
 static void
 test_silent(void **state)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* A token that is good for one call is one node's. */
+/* Resume tokens that are valid for one call: only one node can use a token. */
 
 #include "cluster_streams.h"
 
@@ -30,7 +30,8 @@ word(mcp_operation_token_t *token, mcp_operation_token_e what, char c)
 }
 
 
-/* A request takes one; x: its client is still there. */
+/* A request at node i uses token c. x is its exchange, NULL if its client has
+ * disconnected. Returns the result. */
 static int
 take_for(int i, char c, mcp_exchange_t *x)
 {
@@ -60,7 +61,7 @@ take_for(int i, char c, mcp_exchange_t *x)
     run(i);
     assert_int_not_equal(answered, MCP_AGAIN);
 
-    /* one of an exchange is freed with that */
+    /* the operation of an exchange is freed with the exchange */
 
     if (x) {
         nodes[i].te.env.mem.free(nodes[i].te.env.mem.ctx, op);
@@ -112,13 +113,14 @@ test_taken(void **state)
     assert_int_equal(take(1, 'b'), MCP_OK);
     all_expire(0);
 
-    /* its own node knows which request has it */
+    /* another request at the same node: MCP_OK, because the node's zone
+     * records which request uses the token */
 
     assert_int_equal(take(0, 'a'), MCP_OK);
     say_token(0, MCP_OPERATION_TOKEN_GIVE, 'a', 0);
     assert_int_equal(take(1, 'a'), MCP_ERR_DENIED);
 
-    /* only who has it says what became of it */
+    /* updates from a node that does not use the token: ignored */
 
     say_token(1, MCP_OPERATION_TOKEN_GIVE, 'a', 0);
     say_token(1, MCP_OPERATION_TOKEN_DROP, 'a', 0);
@@ -150,7 +152,7 @@ test_given_back(void **state)
     say_token(1, MCP_OPERATION_TOKEN_DROP, 'a', 0);
     assert_int_equal(take(0, 'a'), MCP_OK);
 
-    /* by who has left before it knew */
+    /* the client disconnects before the reply: the token is released */
 
     assert_int_equal(take_for(1, 'b', NULL), MCP_OK);
     run(1);
@@ -159,7 +161,8 @@ test_given_back(void **state)
 }
 
 
-/* A node that is dead has nothing in use. */
+/* A node was declared dead: another node can use its token, unless the token's
+ * call has a stream. */
 static void
 test_dead(void **state)
 {
@@ -178,7 +181,8 @@ test_dead(void **state)
     assert_int_equal(take(1, 'b'), MCP_ERR_DENIED);
     assert_int_equal(value, 5);
 
-    /* nor does it take one, which is how it finds that out */
+    /* the dead node cannot use a token; the reply makes it find out that it
+     * was declared dead */
 
     nodes[0].conf.node_timeout = 600000;
     assert_int_equal(take(0, 'c'), MCP_ERR_UNREACHABLE);
@@ -188,7 +192,7 @@ test_dead(void **state)
 }
 
 
-/* Who finds a stream named finds the stream. */
+/* When the stream of a token's call is set, Redis has that stream already. */
 static void
 test_stream(void **state)
 {
@@ -204,7 +208,8 @@ test_stream(void **state)
 }
 
 
-/* Which stream it is is said when Redis can be reached. */
+/* Redis is unreachable: the stream of a token's call is set on the next
+ * link. */
 static void
 test_set_later(void **state)
 {
@@ -222,7 +227,7 @@ test_set_later(void **state)
     assert_int_equal(take(1, 'a'), MCP_ERR_DENIED);
     assert_int_equal(value, 7);
 
-    /* or again, if the reply was lost */
+    /* the reply is lost: the stream is set again */
 
     tell_token(0, MCP_OPERATION_TOKEN_SET, 'b', 8);
     cut_off(0);
@@ -231,7 +236,7 @@ test_set_later(void **state)
     assert_int_equal(take(1, 'b'), MCP_ERR_DENIED);
     assert_int_equal(value, 8);
 
-    /* unless it has expired, or the process ends */
+    /* the token expires, or the process ends: the update is dropped */
 
     cut_off(0);
     word(&token, MCP_OPERATION_TOKEN_SET, 'c');
@@ -264,7 +269,8 @@ test_away(void **state)
 }
 
 
-/* Redis is emptied: whether a token was used is not known. */
+/* Redis is emptied: MCP_ERR_UNREACHABLE, because it is unknown whether a token
+ * was used. */
 static void
 test_emptied(void **state)
 {
