@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Forms of what stands in Redis. */
+/* Text forms of values in Redis. */
 
 #include "test_env.h"
 
@@ -150,7 +150,7 @@ test_spec(void **state)
     assert_true(mcp_str_eq(out.name, in.name));
     assert_true(mcp_str_eq(out.request, in.request));
 
-    /* cut after each byte, or longer */
+    /* cut after each byte, or one byte too long: MCP_ERR_SYNTAX */
 
     for (i = 0; i < buf.len; i++) {
         assert_int_equal(mcp_codec_unpack_spec(&te.env.mem,
@@ -165,7 +165,8 @@ test_spec(void **state)
                                            &out),
                      MCP_ERR_SYNTAX);
 
-    /* another form */
+    /* the form of a call that others may join, but without the digest of such
+     * calls: MCP_ERR_SYNTAX */
 
     buf.len--;
     buf.data[0] = '2';
@@ -179,7 +180,7 @@ test_spec(void **state)
 }
 
 
-/* Nothing that would end a line of a stream, or is no JSON, becomes an
+/* A text with a line end, or one that is not JSON, is not accepted as an
  * event. */
 static void
 test_message(void **state)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* A link: how it is opened, watched, lost and opened again. */
+/* The life cycle of a link: it is opened, checked, lost and opened again. */
 
 #include "cluster_driver.h"
 
@@ -30,7 +30,7 @@ teardown(void **state)
 }
 
 
-/* Any cut of what comes and goes is the same. */
+/* The login succeeds, however its bytes are cut. */
 static void
 test_bytes(void **state)
 {
@@ -52,7 +52,7 @@ test_bytes(void **state)
 }
 
 
-/* Between attempts it waits longer and longer, but for some seconds at most. */
+/* The delay between attempts to connect grows, up to 5 s. */
 static void
 test_delays(void **state)
 {
@@ -83,8 +83,7 @@ test_delays(void **state)
     assert_true(sum > 15000);
     assert_int_equal(p.te.logged, 13 - 1);
 
-    /* a server that does nothing else is none; one that does: all begins
-     * anew */
+    /* a login does not reset the delay; a successful registration does */
 
     process_greet(&p);
     process_say(&p, "-CLUSTERDOWN Hash slot not served\r\n");
@@ -103,7 +102,7 @@ test_delays(void **state)
 }
 
 
-/* The log has an outage once, and again after a minute. */
+/* The error of an outage is logged once, and again after a minute. */
 static void
 test_log(void **state)
 {
@@ -127,7 +126,7 @@ test_log(void **state)
 }
 
 
-/* A time limit for each step. */
+/* Connecting and the login have a time limit each. */
 static void
 test_limits(void **state)
 {
@@ -151,7 +150,7 @@ test_limits(void **state)
     assert_string_equal(p.te.info, "cluster: one:6379: no answer within "
                                    "1000 ms");
 
-    /* what the glue says too late is of the past */
+    /* the glue reports something about the closed connection: ignored */
 
     mcp_link_opened(p.link);
     mcp_link_input(p.link, "+OK\r\n", 5);
@@ -161,7 +160,8 @@ test_limits(void **state)
 }
 
 
-/* A CONNECT that nobody has pulled yet needs no DISCONNECT. */
+/* A link that fails before the glue has pulled CONNECT: no DISCONNECT is
+ * queued. */
 static void
 test_not_pulled(void **state)
 {
@@ -181,7 +181,8 @@ test_not_pulled(void **state)
     process_pump(&p);
     assert_true(p.connected);
 
-    /* nor one that the glue has closed before it pulled that */
+    /* the connection is closed before the glue has pulled DISCONNECT:
+     * DISCONNECT is not queued any more */
 
     process_open(&p);
     mcp_link_input(p.link, "-ERR no\r\n", 9);
@@ -193,7 +194,7 @@ test_not_pulled(void **state)
 }
 
 
-/* A silent server is asked, and given up when it does not answer. */
+/* A silent server gets a PING. If there is no reply, the link fails. */
 static void
 test_silence(void **state)
 {
@@ -223,7 +224,8 @@ test_silence(void **state)
     assert_int_equal(p.disconnects, 1);
     assert_string_equal(p.te.last, "cluster: one:6379: no answer for 2000 ms");
 
-    /* a process that did not run for long asks before it judges */
+    /* the process was paused for a long time: it sends a PING before the link
+     * may fail */
 
     process_wait(&p, 101);
     process_greet(&p);
@@ -244,7 +246,7 @@ ignore(void *data, const mcp_reply_t *reply)
 }
 
 
-/* Fills the window, which leaves no room for a PING. */
+/* Fills the window with commands, so that no PING can be sent. */
 static void
 fill(void)
 {
@@ -259,8 +261,9 @@ fill(void)
 }
 
 
-/* With a full window an answer is due as well; once it has come, a server that
- * is silent later is asked anew. */
+/* The window is full: the link fails unless one of the pending replies
+ * arrives. When it has arrived and the server is silent again, a PING is
+ * sent. */
 static void
 test_full(void **state)
 {
@@ -299,7 +302,7 @@ test_full(void **state)
 }
 
 
-/* All seeds in turn before the delay grows. */
+/* All seeds are tried before the delay grows. */
 static void
 test_seeds(void **state)
 {
@@ -325,7 +328,7 @@ test_seeds(void **state)
 }
 
 
-/* Without memory it is an outage like others. */
+/* There is no memory: the link fails and is opened again. */
 static void
 test_memory(void **state)
 {

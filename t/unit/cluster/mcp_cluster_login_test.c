@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* What is said first on a link, and what servers answer that cannot be used. */
+/* The login on a link: its commands, and replies that end it. */
 
 #include "cluster_driver.h"
 
@@ -69,7 +69,7 @@ test_password(void **state)
 }
 
 
-/* Each ends the attempt with one line of its own, which has no secret. */
+/* A reply that ends the login: the log gets one line with the reason. */
 static void
 test_bad(void **state)
 {
@@ -136,8 +136,8 @@ test_bad(void **state)
 }
 
 
-/* A server that throws keys away is warned of; one that does not tell is
- * not. */
+/* Redis may evict keys: a warning. The Redis user has no right to INFO: no
+ * warning. */
 static void
 test_info(void **state)
 {
@@ -161,7 +161,8 @@ test_info(void **state)
 }
 
 
-/* A Sentinel leads to the master, each time anew. */
+/* A Sentinel returns the address of the master, which is queried again for
+ * each new link. */
 static void
 test_sentinel(void **state)
 {
@@ -187,8 +188,8 @@ test_sentinel(void **state)
     process_say(&p, GOOD_ALL);
     assert_int_equal(p.cluster->link.state, MCP_LINK_UP);
 
-    /* it is not a master any more: another Sentinel is asked, which is asked by
-     * a Unix socket */
+    /* the server is not a master any more: the next Sentinel is queried, on a
+     * Unix socket */
 
     process_say(&p,
                 "-READONLY You can't write against a read only replica.\r\n");

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Commands as bytes, replies from bytes: whole and cut anywhere, and what no
- * server should send. */
+/* The Redis protocol: writing commands, and parsing replies, which may be cut
+ * anywhere or be invalid. */
 
 #include "test_env.h"
 
@@ -11,7 +11,7 @@
 static test_mem_t  tm;
 
 
-/* Writes a reply in a form that can be compared. */
+/* Appends a readable form of a reply to out. */
 static void
 print(char *out, size_t size, const mcp_reply_t *reply)
 {
@@ -52,8 +52,8 @@ print(char *out, size_t size, const mcp_reply_t *reply)
 }
 
 
-/* Reads everything, step bytes at a time, into out; what mcp_wire_next() says
- * in the end. */
+/* Parses all bytes, step at a time, and writes the replies to out. Returns the
+ * last value of mcp_wire_next(). */
 static int
 read_all(char *out, size_t size, const char *in, size_t len, size_t step,
     size_t max)
@@ -141,7 +141,8 @@ test_replies(void **state)
 }
 
 
-/* What is no reply, or of another version of the protocol, or a trap. */
+/* Bytes that are not a reply, replies of RESP3, and extreme sizes: an
+ * error. */
 static void
 test_bad(void **state)
 {
@@ -187,7 +188,7 @@ test_bad(void **state)
 }
 
 
-/* Nothing makes it keep more than it may. */
+/* A reply that exceeds the limit is an error. */
 static void
 test_limits(void **state)
 {
@@ -200,7 +201,7 @@ test_limits(void **state)
 
     test_mem_init(&tm);
 
-    /* a text, a line without end, many small things */
+    /* a long text; a line without an end; an array of many numbers */
 
     memset(in, 'x', sizeof(in));
     memcpy(in, "$3000\r\n", 7);
@@ -224,7 +225,8 @@ test_limits(void **state)
     assert_int_equal(read_all(out, sizeof(out), in, i, 7, 16384),
                      MCP_ERR_LIMIT);
 
-    /* what is within it goes on for ever */
+    /* 1000 replies within the limit: all are accepted, and memory does not
+     * grow */
 
     wire = mcp_wire_create(&tm.mem, 2048);
 
