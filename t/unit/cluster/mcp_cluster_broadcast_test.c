@@ -349,8 +349,8 @@ test_stood_still(void **state)
     join();
     process_hear(&p);
 
-    /* the paused process is the leader again: it skips the entries up to the
-     * position in the zone */
+    /* no other process is the leader: entries up to the position in the zone
+     * are skipped, the next one is received */
 
     mcp_store_node_set_position(&p.store, MCP_NODE_SENT, &place);
     say(NEWS(2, ENTRY("1700000000005-0", ID("2"), "1700000005000")

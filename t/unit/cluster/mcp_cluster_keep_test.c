@@ -11,7 +11,7 @@
 
 
 /* Creates three idle streams of one event each. Their complete state was sent
- * 100 s ago, and their keys expire in a second. Writes the mark. */
+ * 100 s ago, and their heads (key "h") expire in a second. Writes the mark. */
 static void
 begin_idle(void)
 {

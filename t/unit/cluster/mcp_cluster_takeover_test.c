@@ -35,8 +35,8 @@ test_reap(void **state)
     assert_int_equal(read_from(1, 'a', 299, &seq), MCP_AGAIN);
     end(0);
 
-    /* the link of the successor is lost during the take-over: it is
-     * continued */
+    /* the link of the successor is lost during the take-over: the take-over
+     * continues on the next link */
 
     UNTIL(nodes[1].cluster->takeover.node || nodes[2].cluster->takeover.node);
     cut_off(nodes[1].cluster->takeover.node ? 1 : 2);

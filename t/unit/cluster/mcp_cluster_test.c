@@ -294,7 +294,7 @@ test_refused(void **state)
 
 
 /* Redis rejects the credentials of a node that was a member: Redis counts as
- * unreachable. The node does not serve alone, because other nodes have its
+ * unreachable. The node does not serve alone, because other nodes may use its
  * streams. */
 static void
 test_denied(void **state)

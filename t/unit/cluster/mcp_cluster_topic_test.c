@@ -320,8 +320,8 @@ test_subscribe(void **state)
 }
 
 
-/* Two nodes create the stream at the same time: one of them becomes its owner
- * (whose command reaches Redis first), the other node gets a mirror. */
+/* Two nodes create the stream at the same time: the node whose command reaches
+ * Redis first becomes its owner, and the second node gets a mirror. */
 static void
 test_race(void **state)
 {
