@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Checks every invariant of a store's region, under the lock.  The type bytes
- * of chunks that are no roots serve as marks meanwhile.
+ * Checks every invariant of a store's region while the lock is held. During
+ * the check, the type bytes of chunks that are not roots mark the chunks that
+ * were already found.
  */
 
 
@@ -19,22 +20,27 @@ typedef struct {
     uint32_t           values;
     uint32_t           subs;
     uint32_t           groups;
-    uint32_t           members;        /* of groups */
-    uint32_t           calls;          /* that do not linger */
+    uint32_t           members;        /* members of groups, minus those the
+                                          groups count */
+    uint32_t           calls;          /* calls that do not linger */
     uint32_t           evictable;
     uint32_t           unread;
     uint32_t           ranked;
     uint32_t           blocked;
-    uint32_t           joins;          /* less streams that can be joined */
-    uint32_t           readers;        /* less those of calls */
-    uint32_t           shares;         /* less streams that are shared */
-    uint32_t           dirty;          /* links that say so */
+    uint32_t           joins;          /* JOIN entries, minus streams that can
+                                          be joined */
+    uint32_t           readers;        /* READER entries, minus those the JOIN
+                                          entries count */
+    uint32_t           shares;         /* SHARE chunks with a stream, minus
+                                          replicated streams */
+    uint32_t           dirty;          /* links that are in some dirty list or
+                                          in the list of orphans */
     uint32_t           roots;
     uint32_t           data;
 } store_verify_t;
 
 
-/* Remembers the first thing found. */
+/* Stores the first broken invariant. */
 static void
 store_expect(store_verify_t *v, int ok, const char *why)
 {
@@ -44,7 +50,7 @@ store_expect(store_verify_t *v, int ok, const char *why)
 }
 
 
-/* Length of a list whose links are sound, or -1. */
+/* Returns the length of a list, or -1 if one of its links is broken. */
 static int64_t
 store_verify_list(store_verify_t *v, const mcp_store_list_t *list)
 {
@@ -132,8 +138,9 @@ store_verify_log(store_verify_t *v, const mcp_store_log_t *log)
 }
 
 
-/* Whether a link is in its slot's list is seen from the other side: here it
- * only must be in one that may be. */
+/* Checks one link of a stream. A link that is in a list must belong to a slot
+ * with a process, or to the orphans. store_verify_slots() compares the number
+ * of such links with the lengths of the lists. */
 static void
 store_verify_side(store_verify_t *v, const mcp_store_stream_t *st,
     unsigned role, uint32_t slot)
@@ -223,7 +230,8 @@ store_verify_stream(store_verify_t *v, mcp_store_stream_t *st,
 }
 
 
-/* One of a session's two lists, of n streams. */
+/* Checks one of a session's two lists, which must have n streams: those that
+ * linger, or all others. */
 static void
 store_verify_session(store_verify_t *v, const mcp_store_entry_t *e,
     const mcp_store_list_t *list, int lingering, int64_t n)
@@ -253,7 +261,7 @@ store_verify_session(store_verify_t *v, const mcp_store_entry_t *e,
 }
 
 
-/* Whether a party's group, or one that it is within, is that one. */
+/* Returns 1 if the tenant group at ref is "group" or contains it. */
 static int
 store_verify_within(store_verify_t *v, uint32_t group, uint32_t ref)
 {
@@ -272,8 +280,9 @@ store_verify_within(store_verify_t *v, uint32_t group, uint32_t ref)
 }
 
 
-/* What is counted of a party, by looking at everything that there is; next: its
- * own streams. */
+/* Counts everything that belongs to a tenant group, by a scan of all chunks.
+ * sum->next counts the streams of this group itself, without those of the
+ * groups within it. */
 static void
 store_verify_members(store_verify_t *v, uint32_t ref,
     mcp_store_entry_t *sum)
@@ -334,7 +343,8 @@ store_verify_members(store_verify_t *v, uint32_t ref,
 }
 
 
-/* The first one of a party's ring of n streams is in the party's rank. */
+/* Checks that a tenant's ring k has n streams, and that its first stream is in
+ * the list of the tenant's rank. */
 static void
 store_verify_rank(store_verify_t *v, const mcp_store_entry_t *e,
     unsigned k, uint32_t n)
@@ -374,7 +384,7 @@ store_verify_rank(store_verify_t *v, const mcp_store_entry_t *e,
 }
 
 
-/* Who is in a party's ring: n pushed values. */
+/* Checks that a tenant's ring of pushed values has n members. */
 static void
 store_verify_ring(store_verify_t *v, const mcp_store_entry_t *tenant,
     uint32_t n)
@@ -461,7 +471,7 @@ store_verify_topic(store_verify_t *v, const mcp_store_entry_t *e)
 }
 
 
-/* An entry by which a call can be joined, and those who have. */
+/* Checks a JOIN entry: its stream, and its list of joined readers. */
 static void
 store_verify_join(store_verify_t *v, const mcp_store_entry_t *e)
 {
@@ -586,7 +596,8 @@ store_verify_entries(store_verify_t *v, uint32_t index)
 }
 
 
-/* A mirror has no owner, and what is known of it counts when it is here. */
+/* Checks a mirror: it has no owner, and the owner's answers count for all
+ * events that the mirror has. */
 static void
 store_verify_mirror(store_verify_t *v, const mcp_store_replication_t *share,
     const mcp_store_stream_t *st)
@@ -611,7 +622,8 @@ store_verify_mirror(store_verify_t *v, const mcp_store_replication_t *share,
 }
 
 
-/* What a shared stream has in addition, or what is left of it. */
+/* Checks the SHARE chunk of a replicated stream, which may outlive the stream
+ * until its replicator is notified. */
 static void
 store_verify_share(store_verify_t *v, uint32_t index)
 {
@@ -759,7 +771,7 @@ store_verify_free(store_verify_t *v)
 }
 
 
-/* Nothing else is in the ranks. */
+/* Checks that the rank lists contain only the first streams of rings. */
 static void
 store_verify_ranks(store_verify_t *v)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* What an endpoint offers, and where its calls go. */
+/* Endpoints: routes, capabilities, server info, and cache hints of results. */
 
 #include "test_env.h"
 
@@ -66,7 +66,7 @@ test_route(void **state)
                      MCP_NO_TARGET);
     assert_int_equal(mcp_endpoint_route(&e, mcp_str("one")), 1);
 
-    /* the first one that fits */
+    /* two routes match: the first one is used */
 
     routes[0].target = 7;
     routes[1].target = 8;
@@ -93,10 +93,10 @@ test_offers(void **state)
     mcp_endpoint_t  e;
 
     static const struct {
-        const char  *catalog;          /* NULL: none */
+        const char  *catalog;          /* NULL: the endpoint has no catalog */
         unsigned     target;
         const char  *capabilities;
-        int          kinds[4];         /* in the order below */
+        int          kinds[4];         /* 1: offered; order of kinds[] below */
         int          completes;
     } cases[] = {
         { NULL, 0,
@@ -173,7 +173,7 @@ test_offers(void **state)
 }
 
 
-/* The faces that clients may ask for, or are given. */
+/* The capabilities list the resumption methods that the endpoint offers. */
 static void
 test_faces(void **state)
 {
@@ -225,7 +225,7 @@ catalog_of(const char *text)
 }
 
 
-/* A revision is told what it knows. */
+/* The server info has only the fields that the revision defines. */
 static void
 test_info(void **state)
 {
@@ -281,7 +281,8 @@ test_info(void **state)
 }
 
 
-/* How long a result is good, and for whom. */
+/* Results have the time to live and the cache scope of the endpoint or of the
+ * catalog's item. */
 static void
 test_result(void **state)
 {
@@ -351,7 +352,7 @@ test_result(void **state)
         assert_int_equal(add.is_public, cases[i].is_public);
     }
 
-    /* who is somebody gets a list of their own */
+    /* client with a principal: its list is not public */
 
     e.has_principal = 0;
     client.principal[0] = 1;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* The status page: what it shows without its script, and its headers. */
+/* The status page: its content without the script, and its headers. */
 
 
 #include "store_driver.h"
@@ -57,7 +57,7 @@ render(mcp_buf_t *buf)
 }
 
 
-/* Sets page and head. */
+/* Renders the status into "page" and "head". */
 static void
 show(void)
 {
@@ -109,7 +109,7 @@ test_page(void **state)
     assert_non_null(strstr(page, "<td>Requests of revision 2026-07-28</td>"));
     assert_null(strstr(page, "<!--plain-->"));
 
-    /* needs nothing from elsewhere */
+    /* the page loads nothing from other addresses and has no inline styles */
 
     assert_null(strstr(page, "http:"));
     assert_null(strstr(page, "https:"));
@@ -152,7 +152,7 @@ test_tools(void **state)
 }
 
 
-/* The header's value as a C string, to be freed. */
+/* Returns the value of a header as a C string that the caller frees. */
 static char *
 header_of(const char *name)
 {
@@ -176,7 +176,8 @@ header_of(const char *name)
 }
 
 
-/* What the page has between two tags is what the policy allows. */
+/* Checks that the policy allows the text between two tags of the page, by the
+ * hash of that text. */
 static void
 check_hash(const char *policy, const char *source, const char *opening,
     const char *closing)

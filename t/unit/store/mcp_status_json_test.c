@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* The status as JSON. */
+/* The status in JSON format. */
 
 
 #include "store_driver.h"
@@ -16,7 +16,7 @@ static store_driver_t  d;
 static uint32_t        echo;
 
 
-/* Two processes, and a tool that was called. */
+/* Opens a zone with two processes and the statistics of one called tool. */
 static int
 setup(void **state)
 {
@@ -76,7 +76,7 @@ teardown(void **state)
 }
 
 
-/* The status as a C string, to be freed. */
+/* Returns the status as a C string that the caller frees. */
 static char *
 render(const char *format, const char *type, unsigned details)
 {
@@ -156,7 +156,8 @@ test_json(void **state)
         /* void */
     }
 
-    /* a row for every counter, and six of the zone; then the revisions */
+    /* numbers: one for each counter before MCP_COUNT_REVISION, and six about
+     * the zone; the object "revisions" follows */
 
     assert_int_equal(n, MCP_COUNT_REVISION + 6);
     assert_str_is(key, "\"revisions\"");
@@ -203,7 +204,7 @@ has(const char *text, const char *part, int yes)
 }
 
 
-/* What became of calls; names of single ones only where they are wanted. */
+/* Call statistics: always shown; principals only with details. */
 static void
 test_calls(void **state)
 {

@@ -27,7 +27,8 @@ mirrors(uint64_t after, uint64_t number, mcp_stream_ref_t *ref)
 }
 
 
-/* An event from elsewhere, made of one letter: a for the first one. */
+/* Appends an event of one letter to the mirror: "a" for event 1, "b" for event
+ * 2. */
 static int
 arrives(mcp_store_t *store, uint64_t seq, unsigned answers,
     mcp_stream_state_e state)
@@ -66,7 +67,7 @@ known(uint64_t seq, mcp_stream_state_e state, uint64_t answered,
 }
 
 
-/* Whether exactly one wake waits for the feeder, or none. */
+/* Checks that a process has one wake-up, as the feeder, or none. */
 static void
 feeds(unsigned slot, int woken, uint32_t index)
 {
@@ -82,7 +83,8 @@ feeds(unsigned slot, int woken, uint32_t index)
 }
 
 
-/* The events after "after" that a consumer gets, and what ends that. */
+/* Checks that a consumer reads these events after its cursor, and then gets
+ * rc. */
 static void
 gets(const mcp_stream_ref_t *ref, uint64_t handle, mcp_cursor_t *cursor,
     const char *letters, int rc)
@@ -134,7 +136,8 @@ copying_of(const mcp_stream_ref_t *ref, mcp_store_replicating_t *copying)
 }
 
 
-/* Each event once, in order; what is missing is asked for. */
+/* A mirror takes each event once and in order; if one is missing, its feeder
+ * is woken. */
 static void
 test_order(void **state)
 {
@@ -172,7 +175,8 @@ test_order(void **state)
 }
 
 
-/* A state, and answers, count when all before them is here. */
+/* The owner's state and answers count as soon as the mirror has all events
+ * before them. */
 static void
 test_known(void **state)
 {
@@ -201,7 +205,7 @@ test_known(void **state)
     assert_int_equal(info.confirmed_seq, 2);
     assert_int_equal(info.replicated, 1);
 
-    /* what is older does nothing */
+    /* an older state arrives: no effect */
 
     assert_int_equal(known(2, MCP_STATE_INPUT_REQUIRED, 2, 1), MCP_OK);
     assert_int_equal(known(3, MCP_STATE_PROCESSING, 6, 1), MCP_OK);
@@ -219,8 +223,9 @@ test_known(void **state)
 }
 
 
-/* The stream ended before an event that is known here, as its machine was lost
- * together with that event: the consumer gets the end, or nothing more. */
+/* The stream ended before an event that the mirror already counts as known,
+ * because the owner's node was lost together with that event. The consumer
+ * gets the earlier end, or loses the stream if it has read the lost event. */
 static void
 test_cut(void **state)
 {
@@ -238,7 +243,7 @@ test_cut(void **state)
     copying_of(&ref, &copying);
     assert_int_equal(copying.known.seq, 5);
 
-    /* of those that are lost none is here */
+    /* the mirror has none of the lost events: the end counts */
 
     assert_int_equal(known(3, MCP_STATE_FAILED, 1, 0), MCP_OK);
     assert_int_equal(known(5, MCP_STATE_PROCESSING, 0, 0), MCP_OK);
@@ -247,13 +252,13 @@ test_cut(void **state)
     assert_int_equal(arrives(S0, 3, 1, MCP_STATE_FAILED), MCP_OK);
     gets(&ref, 5, &cursor, "bc", MCP_DONE);
 
-    /* a mirror that has its end keeps it */
+    /* the mirror already has its end: an earlier end has no effect */
 
     assert_int_equal(known(2, MCP_STATE_FAILED, 1, 0), MCP_OK);
     mcp_store_unwatch(S0, &ref, 5, 3, 30);
     mcp_store_mirror_forget(S1, spec.id);
 
-    /* one is, and was read */
+    /* the mirror has a lost event, which was read: the mirror is freed */
 
     mirrors(1, 8, &ref);
     watches(&ref, 5, 1, &cursor);
@@ -265,7 +270,8 @@ test_cut(void **state)
 }
 
 
-/* A state without an event, whose consumer is told, if it is one. */
+/* A change of state without an event wakes the consumer, and only the change
+ * does. */
 static void
 test_turns(void **state)
 {
@@ -285,7 +291,7 @@ test_turns(void **state)
     info_of(&ref, &info);
     assert_int_equal(info.state, MCP_STATE_INPUT_REQUIRED);
 
-    /* an event that follows has its own */
+    /* the next event sets its own state */
 
     assert_int_equal(event(3), MCP_OK);
     info_of(&ref, &info);
@@ -298,7 +304,8 @@ test_turns(void **state)
 }
 
 
-/* What was sent makes room, of which the feeder learns. */
+/* A mirror at its limit rejects events; sent events make room, and the feeder
+ * is woken. */
 static void
 test_limit(void **state)
 {
@@ -332,7 +339,7 @@ test_limit(void **state)
     assert_int_equal(event(4), MCP_OK);
     gets(&ref, 5, &cursor, "cd", MCP_AGAIN);
 
-    /* its end goes beyond the limit */
+    /* the event with the last answer may exceed the limit */
 
     assert_int_equal(event(5), MCP_OK);
     assert_int_equal(event(6), MCP_OK);
@@ -342,7 +349,7 @@ test_limit(void **state)
 }
 
 
-/* So does the region. */
+/* Room in a full region also wakes the feeder. */
 static void
 test_full(void **state)
 {
@@ -390,7 +397,7 @@ test_full(void **state)
 }
 
 
-/* What nobody reads gives way, and the feeder learns of that. */
+/* A mirror without a consumer may be evicted, and its feeder is woken. */
 static void
 test_evicted(void **state)
 {
@@ -426,7 +433,8 @@ sweep(uint64_t now)
 }
 
 
-/* And it is freed, sooner when it is over and was sent. */
+/* A mirror without a consumer is freed after half a minute, or after "linger"
+ * if it is over and sent. */
 static void
 test_swept(void **state)
 {
@@ -453,7 +461,7 @@ test_swept(void **state)
     assert_int_equal(sweep(200 + spec.linger - 1), 0);
     assert_int_equal(sweep(200 + spec.linger), 1);
 
-    /* one that is about to be freed is as good as any */
+    /* a mirror that is due to be freed gets a new reader: it stays */
 
     mirrors(0, 9, &ref);
     assert_int_equal(mcp_store_mirror(S0, &spec, 1, 0, 10, 60000, &ref),
@@ -462,7 +470,8 @@ test_swept(void **state)
 }
 
 
-/* It stays without its feeder, until another process feeds it. */
+/* The feeder's process dies: the mirror stays, and another process may become
+ * its feeder. */
 static void
 test_feeder(void **state)
 {
@@ -495,7 +504,7 @@ test_feeder(void **state)
     assert_int_equal(copying.known.seq, 4);
     assert_int_equal(copying.reader, 8);
 
-    /* and the next one from then on */
+    /* another process names the next reader: it is the feeder from then on */
 
     store_attach(&d, 0, 700);
     mirrors(2, 9, &again);
@@ -509,7 +518,8 @@ test_feeder(void **state)
 }
 
 
-/* Or the process of its consumer does, if that is another one. */
+/* The feeder's process dies: the consumer's process becomes the feeder if it
+ * is another one. */
 static void
 test_heir(void **state)
 {
@@ -525,7 +535,7 @@ test_heir(void **state)
     assert_int_equal(mcp_store_mirror(S1, &spec, 1, 0, 8, 10, &ref), MCP_OK);
 
     for (i = 0; i < 2; i++) {
-        d.died = i;                    /* with the lock */
+        d.died = i;                    /* 1: while it held the lock */
         mcp_store_reclaim(S0, 1, S1->pid);
         assert_int_equal(store_drain(&d, 0, &wake), 1 + i);
         assert_int_equal(wake.kind, MCP_WAKE_REPLICATOR);
@@ -542,7 +552,8 @@ test_heir(void **state)
 }
 
 
-/* The latest of all readers counts, here or elsewhere. */
+/* The reader with the highest number, at this node or another one, displaces
+ * all others. */
 static void
 test_displaced(void **state)
 {
@@ -572,7 +583,8 @@ test_displaced(void **state)
     copying_of(&ref, &copying);
     assert_int_equal(copying.consumer_slot, MCP_STORE_NO_SLOT);
 
-    /* nor can it come back under that number, or begin to watch */
+    /* a displaced reader can neither resume with its number nor begin to
+     * watch */
 
     rc = mcp_store_watch(S0, &ref, 5, 1, &cursor, &taken);
     assert_int_equal(rc, MCP_ERR_DENIED);
@@ -589,7 +601,8 @@ test_displaced(void **state)
 }
 
 
-/* One that does not go on from where its reader begins makes place. */
+/* A mirror that lacks the events after the new reader's position is
+ * replaced. */
 static void
 test_anew(void **state)
 {
@@ -612,13 +625,13 @@ test_anew(void **state)
                                   ? MCP_ERR_DENIED : MCP_ERR_NOT_FOUND);
     store_drain(&d, 0, NULL);
 
-    /* another process's feeder learns of it */
+    /* another process replaces the mirror: the previous feeder is woken */
 
     assert_int_equal(mcp_store_mirror(S1, &spec, 1, 6, 9, 10, &ref), MCP_OK);
     feeds(0, 1, 0);
     feeds(1, 0, 0);
 
-    /* what is kept nowhere is missing here as well */
+    /* events that the owner has removed are purged at the mirror as well */
 
     assert_int_equal(mcp_store_mirror(S1, &spec, 9, 2, 10, 10, &ref), MCP_OK);
     assert_int_equal(mcp_store_watch(S1, &ref, 5, 2, &cursor, &taken),
@@ -629,7 +642,8 @@ test_anew(void **state)
 }
 
 
-/* It is no call of here. */
+/* A mirror has no owner: functions for calls and replicated streams reject
+ * it. */
 static void
 test_ownerless(void **state)
 {
@@ -669,7 +683,7 @@ test_ownerless(void **state)
     mcp_store_replication_end(S0, &ref);
     assert_int_equal(event(1), MCP_OK);
 
-    /* nor is a call of here a mirror */
+    /* a call of this node: functions for mirrors reject it */
 
     store_spec(&spec, 2, 1);
     store_create(&d, 0, &spec, &own);
@@ -682,7 +696,7 @@ test_ownerless(void **state)
 }
 
 
-/* A request of any length. */
+/* A mirror stores a request of any length, if there is room. */
 static void
 test_request(void **state)
 {

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Random operations on the store, each also done on a simple model in
- * ordinary memory, and compared: results, events byte by byte, inboxes,
- * values, subscriptions, quotas.  Repairs and deaths of processes are thrown
- * in.
+ * Random operations on a store and on a simple model in ordinary memory. After
+ * each operation both are compared: results, events byte by byte, inboxes,
+ * values, subscriptions, quotas. Some operations kill a process or start a
+ * repair.
+ *
  * STORE_SEED repeats a run, STORE_ROUNDS makes it longer.
  */
 
@@ -19,10 +20,12 @@
 #define SESSIONS   4
 #define KEYS       40
 #define TOPICS     5
-#define EVENTS     4000                /* at most, of one stream */
+#define EVENTS     4000                /* maximum number of events of a
+                                          stream */
 #define POSTS      64
-#define CONSUMERS  3                   /* handles for each stream */
-#define PARTIES    4                   /* the first is nobody */
+#define CONSUMERS  3                   /* number of consumer handles of a
+                                          stream */
+#define PARTIES    4                   /* tenant 0: none, without quotas */
 
 
 typedef struct {
@@ -30,9 +33,10 @@ typedef struct {
     mcp_stream_ref_t    ref;
     mcp_stream_spec_t   spec;
     mcp_stream_state_e  state;
-    unsigned            number;        /* of all ever made */
+    unsigned            number;        /* number among all streams ever
+                                          created */
     uint32_t            len[EVENTS];
-    uint8_t             text[EVENTS];  /* which, of store_message() */
+    uint8_t             text[EVENTS];  /* argument n of store_message() */
     uint64_t            first;
     uint64_t            last;
     uint64_t            sent;
@@ -43,12 +47,13 @@ typedef struct {
     uint64_t            created;
     uint64_t            unattended;
     uint64_t            ended;
-    unsigned            owner;         /* process; or STORE_PROCESSES */
+    unsigned            owner;         /* process; STORE_PROCESSES: none */
 
-    int                 consumer;      /* -1: none */
-    unsigned            slot;          /* the consumer's */
+    int                 consumer;      /* handle; -1: none */
+    unsigned            slot;          /* process of the consumer */
     mcp_cursor_t        cursor[CONSUMERS];
-    size_t              pos[CONSUMERS];    /* within the event being read */
+    size_t              pos[CONSUMERS];    /* bytes read of the current
+                                              event */
 
     unsigned            n_posts;
     struct {
@@ -65,8 +70,9 @@ static store_driver_t  d;
 static model_t         model[STREAMS];
 static uint64_t        seed, now;
 static unsigned        numbers;
-static int             tight;          /* the region is small */
-static int             shared;         /* among parties */
+static int             tight;          /* 1: the region is small */
+static int             shared;         /* 1: streams and values belong to
+                                          different tenants */
 static mcp_tenant_t    tenants[PARTIES];
 
 static struct {
@@ -110,7 +116,7 @@ settled(const model_t *m)
 }
 
 
-/* A listener that nobody reads, and that has nothing to bring. */
+/* Returns 1 for a listener without a consumer and without unsent events. */
 static int
 idle(const model_t *m)
 {
@@ -119,7 +125,8 @@ idle(const model_t *m)
 }
 
 
-/* A call that nobody reads: it makes room for other calls. */
+/* Returns 1 for a call without a consumer, which may be evicted for another
+ * call. */
 static int
 unread(const model_t *m)
 {
@@ -127,7 +134,7 @@ unread(const model_t *m)
 }
 
 
-/* Payload of the events from..to. */
+/* Returns the bytes of payload of the events from..to. */
 static uint64_t
 bytes(const model_t *m, uint64_t from, uint64_t to)
 {
@@ -148,7 +155,7 @@ sent_kept(const model_t *m)
 }
 
 
-/* What was not sent yet, the first of it. */
+/* Returns the number of the first unsent event. */
 static uint64_t
 unsent(const model_t *m)
 {
@@ -166,7 +173,8 @@ over(const model_t *m, size_t len)
 }
 
 
-/* The event as it goes out. */
+/* Writes an event in the form in which a consumer reads it, and returns its
+ * length. */
 static size_t
 render(const model_t *m, uint64_t seq, char *buf)
 {
@@ -184,8 +192,8 @@ render(const model_t *m, uint64_t seq, char *buf)
 }
 
 
-/* In a tight region streams are evicted that may be, and events dropped that
- * were sent; nothing else. */
+/* Updates the model after operations in a tight region, where the store may
+ * evict streams and remove sent events. Fails if it did anything else. */
 static void
 resync(void)
 {
@@ -217,9 +225,10 @@ resync(void)
 }
 
 
-/* --- parties --- */
+/* --- tenants --- */
 
-/* Nobody; one with numbers; one with shares; one with a number of bytes. */
+/* Tenant 0 has no quotas; tenant 1 has numbers; tenant 2 has shares; tenant 3
+ * has only a number of bytes. */
 static void
 make_parties(void)
 {
@@ -260,7 +269,8 @@ has_quotas(const mcp_tenant_t *tenant)
 }
 
 
-/* What the store counts for a party, as store_verify() knows to be right. */
+/* Returns the store's accounting of a tenant. store_verify() checks that it is
+ * right. */
 static mcp_store_entry_t
 counted(const mcp_tenant_t *tenant)
 {
@@ -277,7 +287,8 @@ counted(const mcp_tenant_t *tenant)
 }
 
 
-/* A number is never exceeded by what has just been admitted. */
+/* Checks after a successful operation that the tenant does not exceed its
+ * number of bytes. */
 static void
 expect_within(const mcp_tenant_t *tenant)
 {
@@ -292,7 +303,7 @@ expect_within(const mcp_tenant_t *tenant)
 }
 
 
-/* Streams of a kind that a party has and that do not linger. */
+/* Returns the number of a tenant's streams of a kind that do not linger. */
 static unsigned
 party_streams(const mcp_tenant_t *tenant, mcp_stream_kind_e kind)
 {
@@ -309,7 +320,8 @@ party_streams(const mcp_tenant_t *tenant, mcp_stream_kind_e kind)
 }
 
 
-/* Whether a number says that a party may not create a stream of a kind. */
+/* Returns 1 if a tenant's quota is a number and allows no more streams of a
+ * kind. */
 static int
 has_all(const mcp_tenant_t *tenant, mcp_stream_kind_e kind)
 {
@@ -322,7 +334,8 @@ has_all(const mcp_tenant_t *tenant, mcp_stream_kind_e kind)
 }
 
 
-/* How long after its end. */
+/* Returns the time for which a stream without a consumer is kept after its
+ * end, ms. */
 static uint64_t
 kept_for(const model_t *m)
 {
@@ -367,7 +380,8 @@ due(const model_t *m)
 }
 
 
-/* Frees what is due; the store learns times that it was not told. */
+/* Frees streams that are due. The sweep also sets the times without a consumer
+ * that are unknown after the death of a process. */
 static void
 sweep(void)
 {
@@ -422,7 +436,8 @@ do_create(model_t *m)
 
     if (crowded || (m->spec.session_limit && count >= m->spec.session_limit)) {
 
-        /* room for a big text may have been made of some of them */
+        /* the store may have evicted some of these streams to make room for a
+         * long request */
 
         if (!(tight && len > MCP_STORE_BIG && rc == MCP_OK)) {
             assert_int_equal(rc, MCP_ERR_LIMIT);
@@ -431,7 +446,7 @@ do_create(model_t *m)
     }
 
     if (rc == MCP_ERR_LIMIT && has_quotas(&m->spec.tenant)) {
-        return;                        /* a share, or bytes */
+        return;                        /* share or number of bytes reached */
     }
 
     assert_int_equal(rc, MCP_OK);
@@ -447,7 +462,8 @@ do_create(model_t *m)
 }
 
 
-/* What the store does to make room, in the plainest way; 0: LIMIT. */
+/* Makes room for an event of len bytes in the simplest way. Returns 0 if the
+ * store has to return MCP_ERR_LIMIT. */
 static int
 admit(model_t *m, size_t len, int answers)
 {
@@ -538,7 +554,8 @@ do_append(model_t *m)
 
     assert_int_equal(rc, MCP_OK);
 
-    /* an answer may exceed the quota, and so may a listener that was idle */
+    /* an answer may exceed the quota of bytes, and so may a listener that was
+     * idle */
 
     if (answers < 0 && m->spec.kind == MCP_STREAM_CALL) {
         expect_within(&m->spec.tenant);
@@ -620,7 +637,7 @@ do_read(model_t *m)
     k = m->consumer;
 
     if (draw(20) == 0) {
-        /* one that is not the consumer (any more) */
+        /* a process that is not the consumer reads: denied */
         rc = mcp_store_read(&d.store[1 - m->slot], &m->ref, (uint64_t) k,
                             &m->cursor[k], 0, buf, 64, &len);
         assert_int_equal(rc, MCP_ERR_DENIED);
@@ -928,7 +945,7 @@ do_value(void)
         rc = mcp_store_value_set(some_process(), k % 2 ? 'x' : 'y', key,
                                  values[k].value, values[k].expires, tenant);
 
-        /* what is there already is never refused */
+        /* a value that exists can always be set again */
 
         values[k].there = (rc == MCP_OK);
         assert_true(rc == MCP_OK || (tight && rc == MCP_ERR_FULL)
@@ -970,7 +987,8 @@ do_sweep(void)
 }
 
 
-/* A process dies; its successor takes the slot, and the other the calls. */
+/* Kills a process. Another process gets its slot, and the remaining one adopts
+ * its calls. */
 static void
 do_death(void)
 {
