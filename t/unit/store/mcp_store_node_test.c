@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* The zone as a node: its id, who speaks for it, what is noted. */
+/* The zone as a node of a cluster: its id, its leader process, and the
+ * recorded state. */
 
 #include "test_env.h"
 
@@ -95,20 +96,20 @@ test_id(void **state)
     assert_true(id != 0);
     assert_true(mcp_store_node_id(&store[1]) == id);
 
-    /* of two who renew it one does */
+    /* two processes renew the id: the first one succeeds */
 
     mcp_store_node_renew(&store[0], id, 7);
     mcp_store_node_renew(&store[1], id, 8);
     assert_true(mcp_store_node_id(&store[1]) == 7);
 
-    /* another zone is another node */
+    /* a new zone has another id */
 
     assert_int_equal(mcp_store_format(zone, ZONE), MCP_OK);
     assert_true(mcp_store_node_id(&store[0]) != id);
 }
 
 
-/* One process speaks, until it resigns or is buried. */
+/* One process is the leader until it resigns or is declared dead. */
 static void
 test_speaks(void **state)
 {
@@ -130,14 +131,14 @@ test_speaks(void **state)
     assert_int_equal(mcp_store_node_lead(&store[0], 0, 0), 1);
     assert_int_equal(mcp_store_node_lead(&store[2], 0, 0), 0);
 
-    /* who has that slot next is somebody else */
+    /* a new process in the slot of the previous leader: not the leader */
 
     mcp_store_reclaim(&store[1], 0, 100);
     attach(0, 200);
     assert_int_equal(mcp_store_node_lead(&store[1], 0, 0), 1);
     assert_int_equal(mcp_store_node_lead(&store[0], 0, 0), 0);
 
-    /* nobody speaks without the lock */
+    /* the lock cannot be taken: no leader */
 
     mcp_store_node_resign(&store[1]);
     unlockable = 1;
@@ -145,7 +146,7 @@ test_speaks(void **state)
 }
 
 
-/* One that stands still is given up. */
+/* A leader that is silent for too long is replaced. */
 static void
 test_silence(void **state)
 {
@@ -161,7 +162,8 @@ test_silence(void **state)
     assert_int_equal(mcp_store_node_is_leader(&store[0]), 0);
     assert_int_equal(mcp_store_node_lead(&store[2], 1111, 50), 0);
 
-    /* who else may */
+    /* mcp_store_node_has_other(): only live processes with MCP_NODE_LINK_LEADS
+     * count */
 
     assert_int_equal(mcp_store_node_has_other(&store[0]), 0);
     mcp_store_node_link(&store[0], MCP_NODE_LINK_LEADS, 0);
@@ -196,7 +198,8 @@ test_links(void **state)
     assert_int_equal(mcp_store_node_info(&store[0], &info), MCP_OK);
     assert_int_equal(info.round_trip, 0x1fffffff);
 
-    /* what they have to copy is as old as the oldest of it */
+    /* the replication lag is the sum of all processes; its time is the
+     * earliest one */
 
     mcp_store_node_lag(&store[0], &lag[0]);
     mcp_store_node_lag(&store[1], &lag[1]);
@@ -207,7 +210,7 @@ test_links(void **state)
     assert_int_equal(info.lag.since, 80);
     assert_int_equal(info.counts[MCP_NODE_REAPED], 1);
 
-    /* a process takes its note with it */
+    /* a process ends: its link and its lag are removed */
 
     mcp_store_reclaim(&store[0], 1, 101);
     mcp_store_node_link(&store[1], MCP_NODE_LINK_IS_UP, 5);
@@ -262,7 +265,8 @@ test_notes(void **state)
     assert_int_equal(mcp_store_node_info(&store[0], &info), MCP_OK);
     assert_string_equal(info.standalone, "");
 
-    /* who died while it noted */
+    /* texts and list without an end, as if a process had died while writing
+     * them: reads stay within bounds */
 
     head = zone;
     memset(&head->node.view, 0xff, sizeof(view));
@@ -282,7 +286,7 @@ test_notes(void **state)
 }
 
 
-/* Of all processes one tells the log, once for a while. */
+/* Only one process of the node logs an error in each interval. */
 static void
 test_told(void **state)
 {
@@ -300,7 +304,7 @@ test_told(void **state)
     assert_int_equal(mcp_store_node_well(&store[1]), 1);
     assert_int_equal(mcp_store_node_well(&store[1]), 0);
 
-    /* a link that flaps: one line for each interval */
+    /* link that goes down repeatedly: one log line per interval */
 
     assert_int_equal(mcp_store_node_error(&store[0], 1102, 100, "f", &held), 0);
     assert_int_equal(held, 0);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* mcp_store_quota.c: shares, and numbers instead of them. */
+/* mcp_store_quota.c: shares, and numbers that operators set instead. */
 
 
 #include "store_tenant.h"
@@ -12,7 +12,8 @@
 static mcp_stream_ref_t  refs[N];
 
 
-/* Streams that a party gets before it is refused. */
+/* Creates streams of a tenant until one is rejected, and returns their
+ * number. */
 static unsigned
 crowd(unsigned id, mcp_stream_kind_e kind)
 {
@@ -29,7 +30,8 @@ crowd(unsigned id, mcp_stream_kind_e kind)
 }
 
 
-/* However many are greedy, something is left for the next. */
+/* Ten tenants create as many streams as they can: the next tenant may still
+ * create one. */
 static void
 test_share(void **state)
 {
@@ -57,7 +59,8 @@ test_share(void **state)
         assert_int_equal(make(1, kind, &refs[0]), MCP_ERR_LIMIT);
         assert_int_equal(make(11, kind, &refs[0]), MCP_OK);
 
-        /* the kinds have nothing to do with each other but the room */
+        /* begin with an empty region, because calls and listeners share the
+         * room */
 
         teardown(NULL);
         setup_numbers(NULL);
@@ -65,7 +68,8 @@ test_share(void **state)
 }
 
 
-/* Of bytes, too: an append waits, and is woken when it may. */
+/* A tenant that has its share of bytes: appends are rejected, and the owner is
+ * woken when there is room. */
 static void
 test_bytes(void **state)
 {
@@ -95,21 +99,23 @@ test_bytes(void **state)
     assert_int_equal(admits(1), MCP_ERR_LIMIT);
     assert_int_equal(make(1, MCP_STREAM_CALL, &more), MCP_ERR_LIMIT);
 
-    /* a big one waits in the same way; one that never may is refused */
+    /* a long message waits for room as well; one that exceeds the whole quota
+     * never gets room */
 
     assert_int_equal(store_say(&d, 0, &a, store_message(1, 70000), -1,
                                MCP_STATE_PROCESSING), MCP_ERR_FULL);
     assert_int_equal(store_say(&d, 0, &a, store_message(1, 1100000), -1,
                                MCP_STATE_PROCESSING), MCP_ERR_LARGE);
 
-    /* what is over goes out, if it is small */
+    /* a short answer may exceed the quota, a long one may not */
 
     assert_int_equal(store_say(&d, 0, &b, store_message(1, 3000), 0,
                                MCP_STATE_PROCESSING), MCP_OK);
     assert_int_equal(store_say(&d, 0, &b, store_message(1, 30000), 1,
                                MCP_STATE_PROCESSING), MCP_ERR_FULL);
 
-    /* others are not concerned, and leave less */
+    /* another tenant is not affected, and its use reduces the share of the
+     * first one */
 
     assert_int_equal(admits(2), MCP_OK);
     made(2, MCP_STREAM_CALL, &more);
@@ -122,10 +128,11 @@ test_bytes(void **state)
     store_drain(&d, 0, NULL);
     store_drain(&d, 1, NULL);
     mcp_store_free(S1, &more);
-    assert_int_equal(store_drain(&d, 0, &wake), 1);    /* of its end */
+    assert_int_equal(store_drain(&d, 0, &wake), 1);    /* the stream was
+                                                          freed */
     assert_int_equal(wake.ref.index, more.index);
 
-    /* what is sent makes room for what is said next */
+    /* the tenant's other stream is freed: its own waiting owner is woken */
 
     mcp_store_free(S0, &b);
     assert_int_equal(store_drain(&d, 0, &wake), 1);
@@ -136,7 +143,7 @@ test_bytes(void **state)
 }
 
 
-/* What the operator says instead of a share. */
+/* Quotas that are numbers. */
 static void
 test_numbers(void **state)
 {
@@ -186,7 +193,8 @@ test_numbers(void **state)
 }
 
 
-/* Ten that end sessions as fast as they can leave as much for the eleventh. */
+/* Ten tenants store as many values as they can: the eleventh may still store
+ * one. */
 static void
 test_values(void **state)
 {
@@ -211,7 +219,7 @@ test_values(void **state)
     d.died = 1;
     store_sound(&d);
     assert_int_equal(keep(5, most + 1000), MCP_ERR_LIMIT);
-    assert_int_equal(keep(5, 0), MCP_OK);          /* it is there */
+    assert_int_equal(keep(5, 0), MCP_OK);          /* replaces a value */
     assert_int_equal(keep(11, 0), MCP_OK);
 
     p = tenant(11);
@@ -226,7 +234,7 @@ test_values(void **state)
     assert_int_equal(mcp_store_value_add(S0, 'x', key, 1, 100, 1, &p),
                      MCP_ERR_LIMIT);
 
-    /* nobody in particular has all that is left */
+    /* values without a tenant get all the remaining room */
 
     for (n = 0; (rc = keep(0, n)) == MCP_OK; n++) { /* void */ }
 
@@ -235,11 +243,12 @@ test_values(void **state)
 }
 
 
-/* --- many parties --- */
+/* --- many tenants --- */
 
 enum { FAMILY4, FAMILY6, FAMILY6_ONE, FAMILIES };
 
-/* The i-th address of a family: IPv4; IPv6 in a /48 each; in one /48. */
+/* Returns a tenant with address i of a family: IPv4; IPv6, each in its own
+ * /48; IPv6, all in one /48. */
 static mcp_tenant_t
 address(unsigned family, unsigned i)
 {
@@ -263,8 +272,8 @@ address(unsigned family, unsigned i)
 }
 
 
-/* A call of such a party that becomes a task, is over, or goes on without a
- * client. */
+/* Creates a call of a tenant whose client has disconnected. how is 0: active;
+ * 1: active task; 2: finished task. */
 static int
 leave(const mcp_tenant_t *p, unsigned how, mcp_stream_ref_t *ref)
 {
@@ -290,8 +299,9 @@ leave(const mcp_tenant_t *p, unsigned how, mcp_stream_ref_t *ref)
 }
 
 
-/* However many take all they can, a newcomer's quick call is admitted, and its
- * first call with a stream has room: it takes the place of another one. */
+/* Up to 4096 tenants create as many streams as they can: a new tenant's calls
+ * are still admitted, and its first stream is created in the place of an
+ * evicted one. */
 static void
 test_newcomers(void **state)
 {
@@ -332,7 +342,7 @@ test_newcomers(void **state)
 }
 
 
-/* A running call that a client reads. */
+/* Creates an active call with a client. */
 static int
 make_of(const mcp_tenant_t *p)
 {
@@ -346,7 +356,8 @@ make_of(const mcp_tenant_t *p)
 }
 
 
-/* Streams of one /64 after the other, until all of them are refused. */
+/* Creates streams for n addresses, one after the other, until each address is
+ * rejected. Returns the number of created streams. */
 static unsigned
 networks(unsigned family, unsigned from, unsigned n)
 {
@@ -365,7 +376,8 @@ networks(unsigned family, unsigned from, unsigned n)
 }
 
 
-/* A /64 has half of what others leave, a /56 two thirds, a /48 four fifths. */
+/* In an empty region, a /64 gets half of the calls, its /56 two thirds, and its
+ * /48 four fifths. */
 static void
 test_networks(void **state)
 {

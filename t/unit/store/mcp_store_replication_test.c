@@ -24,7 +24,8 @@ say(const mcp_stream_ref_t *ref, const char *text, int answers,
 }
 
 
-/* Copies all there is from where it stood. */
+/* Copies everything after *at, which must be that number of events, and
+ * advances *at. */
 static void
 copy_all(mcp_store_t *store, const mcp_stream_ref_t *ref,
     mcp_store_checkpoint_t *at, size_t events)
@@ -57,7 +58,8 @@ visible(const mcp_stream_ref_t *ref, mcp_stream_state_e state)
 }
 
 
-/* Whether exactly one wake waits, and that is to copy. */
+/* Checks that a process has exactly one wake-up, as the replicator of a
+ * stream. */
 static void
 to_copy(unsigned slot, uint32_t index)
 {
@@ -70,7 +72,8 @@ to_copy(unsigned slot, uint32_t index)
 }
 
 
-/* Readers see what is acked, the owner what it has done. */
+/* With "sync", readers see the acknowledged events only, and the owner sees
+ * all. */
 static void
 test_gate(void **state)
 {
@@ -105,7 +108,8 @@ test_gate(void **state)
     same(&got, &want);
     store_sound(&d);
 
-    /* who was never told of an event can neither ask for more nor confirm */
+    /* a reader can neither resume after an unacknowledged event nor confirm
+     * it */
 
     assert_int_equal(mcp_store_watch(S1, &ref, 5, 2, &cursor, &taken),
                      MCP_ERR_NOT_FOUND);
@@ -128,7 +132,7 @@ test_gate(void **state)
 }
 
 
-/* Without "sync" the copier lags behind, and nobody waits. */
+/* Without "sync", readers see events that are not acknowledged yet. */
 static void
 test_off(void **state)
 {
@@ -147,7 +151,8 @@ test_off(void **state)
 }
 
 
-/* Nobody is told of a stream before it is elsewhere. */
+/* With "sync", a stream counts as not replicated until its creation is
+ * acknowledged. */
 static void
 test_safe(void **state)
 {
@@ -183,7 +188,8 @@ test_safe(void **state)
 }
 
 
-/* One wake for whatever happened, also for the end of all. */
+/* The replicator gets one wake-up for any number of changes, and one when the
+ * stream is freed. */
 static void
 test_wakes(void **state)
 {
@@ -221,7 +227,8 @@ test_wakes(void **state)
 }
 
 
-/* What is sent and over lingers, and may be evicted, once it is safe. */
+/* A stream that is over and sent lingers, and may be evicted, only after its
+ * end is acknowledged. */
 static void
 test_kept(void **state)
 {
@@ -260,7 +267,7 @@ test_kept(void **state)
 }
 
 
-/* A task keeps its last event, and those that are not safe. */
+/* A task keeps its last event and all unacknowledged events. */
 static void
 test_task(void **state)
 {
@@ -300,7 +307,8 @@ test_task(void **state)
 }
 
 
-/* Who adopts the stream copies it, and one that is over is adopted for that. */
+/* The process that adopts a stream becomes its replicator. A finished stream
+ * that is not acknowledged yet is adopted for its replication only. */
 static void
 test_death(void **state)
 {
@@ -337,7 +345,8 @@ test_death(void **state)
     assert_int_equal(mcp_store_acked(S0, &ref, &at), MCP_OK);
     store_sound(&d);
 
-    /* nobody learns of the end of one whose copier has gone */
+    /* the replicator's process has ended and the stream is freed: nothing to
+     * adopt */
 
     store_attach(&d, 0, 501);
     store_attach(&d, 1, 502);
@@ -346,7 +355,8 @@ test_death(void **state)
 }
 
 
-/* A stream that is shared no more is as any other. */
+/* The replication of a stream ends: readers see all events, and nothing is
+ * replicated. */
 static void
 test_unshare(void **state)
 {
@@ -388,8 +398,8 @@ publish(const char *text)
 }
 
 
-/* A listener has no owner: who shares it copies it, and who comes after that
- * one. */
+/* A listener has no owner: the first process that starts its replication is
+ * its replicator, until another process adopts this role. */
 static void
 test_listener(void **state)
 {
@@ -411,7 +421,7 @@ test_listener(void **state)
     assert_int_equal(mcp_store_replication_start(S1, &ref, 1), MCP_ERR_DENIED);
     to_copy(0, ref.index);
 
-    /* what exceeds its limits is dropped, copied or not */
+    /* a listener at its limit drops its oldest events, replicated or not */
 
     publish("one");
     publish("two");
@@ -425,7 +435,8 @@ test_listener(void **state)
     assert_int_equal(mcp_store_acked(S0, &ref, &at), MCP_OK);
     assert_int_equal(visible(&ref, MCP_STATE_PROCESSING), 3);
 
-    /* this role alone is adopted, also by who repairs the region */
+    /* the replicator's process ends: another one adopts the replication, and
+     * the listener still has no owner */
 
     mcp_store_reclaim(S1, 0, d.store[0].pid);
     store_attach(&d, 0, 501);

@@ -1,22 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* What only all nodes together can allow. */
+/* Calls that need the permission of the whole cluster: quotas of sessions, and
+ * resume tokens. */
 
 
 #include "token_cases.h"
 #include "worker/mcp_operation.h"
 
 
-/* A cluster that does what a test wants. */
+/* A cluster whose results the test chooses. */
 static struct {
     mcp_broadcast_t        broadcast;
     mcp_operation_t       *op;
     unsigned               shared;
     unsigned               watched;
-    uint32_t               limit;  /* of what was shared, or asked for */
-    unsigned               asked;  /* for room for one more call, or a token */
-    mcp_operation_token_t  token;  /* what became of one, */
-    unsigned               told;   /* so often */
+    uint32_t               limit;  /* last limit that "replicate" or "quota"
+                                      got */
+    unsigned               asked;  /* number of "quota" operations, and of
+                                      tokens to be used */
+    mcp_operation_token_t  token;  /* argument of the last "token" */
+    unsigned               told;   /* number of reports about used tokens */
 } cluster;
 
 
@@ -134,8 +137,8 @@ answer(int rc)
 }
 
 
-/* A session that has many calls at all nodes is asked for before its next one
- * begins; where that is refused it is as at one node. */
+/* The cluster reports that a session has many calls: its next calls wait for a
+ * "quota" operation, and get 429 if that fails. */
 static void
 test_quota(void **state)
 {
@@ -176,7 +179,7 @@ test_quota(void **state)
     client_close(&d, &b);
     cancel(1, session, "7");
 
-    /* what is not known in time is no reason to refuse it */
+    /* no result within MCP_OPERATION_TIME: the call begins */
 
     client_post(&d, 1, &b, session, CALL);
     driver_wait(&d, MCP_OPERATION_TIME);
@@ -194,7 +197,8 @@ test_quota(void **state)
 }
 
 
-/* A batch is one more call, and what needs no backend is answered with it. */
+/* A batch needs one "quota" operation; its messages that need no backend wait
+ * for the result as well. */
 static void
 test_batch(void **state)
 {
@@ -215,7 +219,7 @@ test_batch(void **state)
     cluster.broadcast = broadcast;
     mcp_operation_receive(d.process[1].worker, &broadcast);
 
-    /* nothing that begins no call asks for room */
+    /* a batch without a request: no "quota" operation */
 
     client_post(&d, 1, &b, old, "[" CANCEL7 "]");
     assert_int_equal(b.status, 202);
@@ -249,7 +253,8 @@ became(unsigned n, mcp_operation_token_e what)
 }
 
 
-/* A backend's token is one node's; what became of it is told. */
+/* A resume token of a backend is used by one node, which reports the fate of
+ * its call. */
 static void
 test_token(void **state)
 {
@@ -266,7 +271,8 @@ test_token(void **state)
     answer(MCP_OK);
     assert_int_equal(d.n_jobs, 1);
 
-    /* at this node another request waits */
+    /* the token is in use at this node: the second request waits for that
+     * call */
 
     client_post(&d, 1, &b, session, again(token));
     answer(MCP_OK);
@@ -283,7 +289,7 @@ test_token(void **state)
     has(b.text, RESULT);
     client_close(&d, &b);
 
-    /* a call that comes to nothing */
+    /* the call fails: the token is dropped */
 
     page();
     client_post(&d, 1, &a, session, again(token));
@@ -295,7 +301,8 @@ test_token(void **state)
 }
 
 
-/* One that is another node's is waited for. */
+/* A token is in use at another node: the request repeats its operation every
+ * 500 ms. */
 static void
 test_token_away(void **state)
 {
@@ -317,7 +324,7 @@ test_token_away(void **state)
         assert_int_equal(a.status, 0);
     }
 
-    /* its call is a stream, which is there, or not */
+    /* the call has a stream, which is resumed and not found: error */
 
     cluster.op->value = 0x01020305;
     answer(MCP_ERR_DENIED);
@@ -326,7 +333,8 @@ test_token_away(void **state)
     has(a.text, REFUSED);
     client_close(&d, &a);
 
-    /* no longer than any other */
+    /* the token remains in use: the request ends with an interim result, as at
+     * one node */
 
     client_post(&d, 1, &a, session, again(token));
 
@@ -338,7 +346,8 @@ test_token_away(void **state)
     has(a.text, INTERIM);
     client_close(&d, &a);
 
-    /* it has come to nothing; its client leaves meanwhile */
+    /* the other node's call fails, and one client has disconnected: the next
+     * request gets the token */
 
     client_post(&d, 1, &a, session, again(token));
     answer(MCP_ERR_DENIED);
@@ -353,7 +362,7 @@ test_token_away(void **state)
     backend_json(&d, RESULT);
     client_close(&d, &a);
 
-    /* nobody knows */
+    /* the cluster is unreachable: 503 */
 
     page();
     client_post(&d, 1, &a, session, again(token));
