@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* What the tests of the store's crashes have in common: a region that processes
- * share, and events whose content tells whose they are. */
+/* Common parts of the store's crash tests: a region that processes share, and
+ * events whose content identifies their stream and number. */
 
 
 #ifndef STORE_CRASH_H_INCLUDED
@@ -39,8 +39,8 @@ shared_wake(void *ctx, unsigned slot)
 }
 
 
-/* A message is made of its stream's id and its number: nothing else must ever
- * be read under these. */
+/* The message of an event depends on the id of its stream and on its number,
+ * so that a misplaced event is detected. */
 static inline size_t
 text_len(const unsigned char *id, uint64_t seq)
 {
@@ -68,9 +68,9 @@ text_fill(char *p, const unsigned char *id, uint64_t seq, size_t len)
 
 
 /*
- * Reads from the cursor on, up to n buffers, and compares.  The number of
- * the last event seen whole, or -1 when it is not what was written.  *rc is
- * that of the last read.
+ * Reads from the cursor, at most n buffers, and compares the events with
+ * text_fill(). Returns the number of the last complete event, or -1 if an
+ * event differs. Sets *rc to the result of the last mcp_store_read().
  */
 static inline int64_t
 check_read(mcp_store_t *store, const mcp_stream_ref_t *ref, uint64_t handle,

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Processes that die at any instant: test_kills runs workers that append,
- * read, take over, post, publish, and kills them at random; what an append has
- * acknowledged must be there, once, in order.  STORE_KILLS and STORE_SECONDS
- * make it longer, STORE_SEED repeats.  test_threads runs the same workers as
- * threads, for the thread sanitizer.
+ * Processes that die at any instruction. test_kills runs workers that append,
+ * read, take over, post and publish, and kills them at random; each
+ * acknowledged event must remain, once and in order. STORE_KILLS and
+ * STORE_SECONDS make the test longer, STORE_SEED repeats a run. test_threads
+ * runs the same workers as threads, for the thread sanitizer.
  */
 
 
@@ -21,18 +21,21 @@
 
 
 #define WORKERS   4
-#define ENTRIES   8                    /* streams of a worker */
-#define MIRRORS   4                    /* of all workers */
+#define ENTRIES   8                    /* streams per worker */
+#define MIRRORS   4                    /* mirrors, shared by all workers */
 #define SPEC_MAX_EVENTS  300
 
 
-/* What a worker knows of one of its streams, where the others see it. */
+/* A worker's record of one of its streams, in memory that the other processes
+ * see. */
 typedef struct {
-    _Atomic uint64_t    id;            /* of the stream, for other workers */
+    _Atomic uint64_t    id;            /* of the stream; other workers read
+                                          it */
     mcp_stream_ref_t    ref;
-    volatile uint64_t   started;       /* being appended */
+    volatile uint64_t   started;       /* last event whose append has begun */
     volatile uint64_t   acked;
-    volatile int        live;          /* 1: created, 2: being freed or ended */
+    volatile int        live;          /* 0: none; 1: created; 2: being freed
+                                          or ended */
 } entry_t;
 
 
@@ -48,7 +51,7 @@ typedef struct {
 
 
 typedef struct {
-    void         *memory;              /* lock and region */
+    void         *memory;              /* the lock, then the region */
     journal_t    *journal;
     mcp_store_t   store;
     unsigned      worker;
@@ -106,7 +109,7 @@ worker_fail(worker_t *w, const char *why, uint64_t n)
 
 /* --- workers --- */
 
-/* The stream of a worker, also another's. */
+/* Finds the stream of an entry, which may belong to another worker. */
 static int
 worker_find(worker_t *w, entry_t *e, mcp_stream_info_t *info)
 {
@@ -310,7 +313,8 @@ worker_inbox(worker_t *w, entry_t *other, entry_t *own)
 }
 
 
-/* Copies a stream of this worker to nowhere, and checks what it copies. */
+/* Replicates a stream of this worker: checks the copied events, discards them,
+ * and acknowledges them. */
 static void
 worker_copy(worker_t *w, entry_t *own)
 {
@@ -324,8 +328,9 @@ worker_copy(worker_t *w, entry_t *own)
         mcp_store_replication_end(&w->store, &own->ref);
     }
 
-    /* with "sync" only before there is what a reader may have, and not have
-     * said yet */
+    /* "sync" only before the first append: later, a reader may have been
+     * sent events without having reported that, and they must not become
+     * invisible */
 
     if (mcp_store_copying(&w->store, &own->ref, &copying) != MCP_OK) {
         mcp_store_replication_start(&w->store, &own->ref,
@@ -341,7 +346,8 @@ worker_copy(worker_t *w, entry_t *own)
     copy.cap = sizeof(buf);
 
     if (mcp_store_copy(&w->store, &own->ref, &copy) != MCP_OK) {
-        return;                        /* dropped, without "sync" */
+        return;                        /* events were dropped, which requires
+                                          that "sync" is off */
     }
 
     for (i = 0; i < copy.n; i++) {
@@ -367,7 +373,7 @@ worker_copy(worker_t *w, entry_t *own)
 }
 
 
-/* Reads a mirror, and says who does so elsewhere. */
+/* Reads a mirror and compares its events. */
 static void
 worker_mirror_read(worker_t *w, const mcp_stream_info_t *info)
 {
@@ -603,7 +609,7 @@ zone_new(size_t size)
 }
 
 
-/* What a dead worker's stream must be like. */
+/* Checks a stream whose worker was killed. */
 static void
 check_entry(mcp_store_t *store, entry_t *e)
 {
@@ -613,12 +619,13 @@ check_entry(mcp_store_t *store, entry_t *e)
     mcp_stream_info_t  info;
 
     if (!e->live && e->ref.index != 0) {
-        return;                        /* over, or freed */
+        return;                        /* the stream is over or was freed */
     }
 
     rc = mcp_store_find(store, e->ref.id, 0, &info);
 
-    /* what was written counts, whether it was copied or not */
+    /* ends the replication, so that unacknowledged events can be read as
+     * well */
 
     if (rc == MCP_OK) {
         mcp_store_replication_end(store, &info.ref);
@@ -647,8 +654,8 @@ check_entry(mcp_store_t *store, entry_t *e)
         fail_msg("dropped before it was sent");
     }
 
-    /* others may take the stream over meanwhile, and confirm events, which
-     * drops them */
+    /* other workers may take the stream over during this read, or confirm
+     * events, which removes them */
 
     rc = mcp_store_watch(store, &info.ref, 77, info.first_seq - 1, &cursor,
                          &taken);
@@ -734,7 +741,7 @@ test_kills(void **state)
     printf("STORE_SEED=%llu\n", (unsigned long long) seed);
     fflush(stdout);
 
-    /* the parent's slot is beyond the workers' */
+    /* the parent's slot has the next number after those of the workers */
     worker_init(&w, memory, journal, WORKERS, seed, 1);
 
     for (i = 0; i < WORKERS; i++) {

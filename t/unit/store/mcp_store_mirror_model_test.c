@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Streams that run on one machine and are read on two: random operations on two
- * stores, with what would be Redis between them, and mail that is late, out of
- * order, or lost.  Processes die on both sides.  Copiers, feeders and consumers
- * act only when they were woken.  Each connection must get every event once, in
- * order, and nothing that might still be lost.
+ * Streams of one node that are read at two nodes: random operations on two
+ * stores. A model of Redis and messages that are late, out of order or lost
+ * connect them. Processes of both nodes die. Replicators, feeders and
+ * consumers act only after a wake-up. Each connection must get every event
+ * once, in order, and no event that may still be lost.
+ *
  * STORE_SEED repeats a run, STORE_ROUNDS makes it longer.
  */
 
@@ -17,18 +18,20 @@
 
 
 #define STREAMS  5
-#define EVENTS   400                   /* at most, of one stream */
+#define EVENTS   400                   /* maximum number of events of a
+                                          stream */
 #define MAILS    64
-#define OWN      0                     /* the owners' machine */
+#define OWN      0                     /* the node of the owners */
 #define FAR      1
 
 
 typedef enum {
-    MAIL_WATCHED = 0,                  /* to the owner's: number, after */
+    MAIL_WATCHED = 0,                  /* to the owner's node; uses number and
+                                          seq */
     MAIL_SENT,
     MAIL_LEFT,
     MAIL_CONFIRMED,
-    MAIL_EVENT,                        /* to the mirror's */
+    MAIL_EVENT,                        /* to the mirror's node */
     MAIL_STAND,
     MAIL_DISPLACED
 } mail_e;
@@ -45,36 +48,38 @@ typedef struct {
 } mail_t;
 
 
-/* A connection, on either machine. */
+/* A client's connection to a node. */
 typedef struct {
     int               open;
-    int               ready;           /* it was woken */
+    int               ready;           /* 1: it was woken */
     int               done;
     unsigned          process;
     uint64_t          number;
     mcp_stream_ref_t  ref;
     mcp_cursor_t      cursor;
-    size_t            pos;             /* within the event being read */
+    size_t            pos;             /* bytes read of the current event */
 } connection_t;
 
 
 typedef struct {
     mcp_stream_spec_t       spec;
     mcp_stream_ref_t        ref;
-    unsigned                owner;     /* process */
-    int                     stuck;     /* at its limits, not woken yet */
+    unsigned                owner;     /* number of its process */
+    int                     stuck;     /* 1: at its limits, and not woken
+                                          yet */
 
     uint64_t                last;
     mcp_stream_state_e      state;
     uint32_t                len[EVENTS];
 
-    /* in Redis; and what the copier was told last */
+    /* the data in Redis; the replicator may lack the reply for the last
+     * ones */
     mcp_store_raw_t         raw[EVENTS];
     mcp_store_checkpoint_t  there;
     uint64_t                readers;
     uint64_t                confirmed;
 
-    uint64_t                got;       /* by the client */
+    uint64_t                got;       /* last event that the client got */
     connection_t            at[2];
 
     mail_t                  mail[MAILS];
@@ -84,7 +89,7 @@ typedef struct {
 
 static store_driver_t  far[2];
 static stream_t        streams[STREAMS];
-static unsigned char   woken[2][2][STREAMS];   /* machine, process */
+static unsigned char   woken[2][2][STREAMS];   /* [node][process] */
 static uint64_t        seed, now;
 static unsigned        numbers;
 static uint64_t        seen, resumed;
@@ -132,7 +137,7 @@ sound(void)
 }
 
 
-/* --- mail --- */
+/* --- messages between the nodes --- */
 
 static void
 post(stream_t *s, mail_e type, uint64_t number, uint64_t seq)
@@ -141,7 +146,8 @@ post(stream_t *s, mail_e type, uint64_t number, uint64_t seq)
 
     if (s->n_mail == MAILS) {
 
-        /* only what makes up for itself is ever lost */
+        /* only messages that a later one of the same kind makes up for are
+         * lost */
 
         if (type == MAIL_SENT || type == MAIL_EVENT || type == MAIL_STAND) {
             return;
@@ -206,7 +212,7 @@ deliver(stream_t *s, unsigned i)
 }
 
 
-/* --- who is woken --- */
+/* --- wake-ups --- */
 
 static stream_t *
 stream_of(const unsigned char id[MCP_STREAM_ID_LEN])
@@ -337,7 +343,8 @@ turn(stream_t *s)
 }
 
 
-/* Writes what follows to Redis; whose answer may be lost. */
+/* Replicates the next events to Redis. Unless "sure" is set, the
+ * acknowledgement may be lost. */
 static void
 copy(stream_t *s, unsigned slot, int sure)
 {
@@ -429,8 +436,8 @@ feed(stream_t *s, unsigned slot)
         post(s, MAIL_SENT, copying.reader, copying.sent_seq);
     }
 
-    /* its client went on elsewhere, and confirmed what is not here: that is
-     * not kept any more */
+    /* the client resumed at the other node and confirmed events that this
+     * mirror lacks; they are no longer stored */
 
     if (copying.own.seq < s->confirmed) {
         assert_true(copying.reader < s->readers);
@@ -477,7 +484,7 @@ leave(stream_t *s, unsigned machine)
 }
 
 
-/* Comes back, to whatever machine, with an event that it has. */
+/* The client resumes at a node after one of the events that it has. */
 static void
 resume(stream_t *s, unsigned machine)
 {
@@ -520,8 +527,8 @@ resume(stream_t *s, unsigned machine)
 
     if (rc != MCP_OK) {
 
-        /* the owner has not heard yet of what was sent elsewhere, or does
-         * not keep it */
+        /* the owner has no acknowledgement yet of events that the other node
+         * sent, or has removed them */
 
         assert_int_equal(machine, OWN);
         assert_true(rc == MCP_ERR_NOT_FOUND || rc == MCP_ERR_PURGED);
@@ -597,7 +604,7 @@ read_some(stream_t *s, unsigned machine)
                         &c->cursor, before, buf, 64 + draw(sizeof(buf) - 64),
                         &len);
 
-    /* nothing goes out that is not safe */
+    /* a reader gets only events that are in Redis */
 
     assert_true(c->cursor.seq <= s->there.seq);
 
@@ -686,7 +693,7 @@ die(unsigned machine)
 
 /* --- a run --- */
 
-/* Everybody does what there is to do. */
+/* Processes all wake-ups and messages, and reads. */
 static void
 settle(stream_t *s)
 {
@@ -714,7 +721,7 @@ settle(stream_t *s)
 }
 
 
-/* The stream ends, and a client on another machine gets all of it. */
+/* Ends a stream: a client at the other node must get all events. */
 static void
 end(stream_t *s)
 {
