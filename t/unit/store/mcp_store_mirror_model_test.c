@@ -146,8 +146,8 @@ post(stream_t *s, mail_e type, uint64_t number, uint64_t seq)
 
     if (s->n_mail == MAILS) {
 
-        /* only messages that a later one of the same kind makes up for are
-         * lost */
+        /* the queue is full: messages that a later one of the same kind
+         * replaces are lost, others displace the first one */
 
         if (type == MAIL_SENT || type == MAIL_EVENT || type == MAIL_STAND) {
             return;
