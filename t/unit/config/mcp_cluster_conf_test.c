@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* What operators may write about a cluster, and what results. */
+/* Directives of a cluster: accepted values, errors, and the resulting
+ * configuration. */
 
 
 #include "cluster_conf_cases.h"
@@ -248,7 +249,7 @@ inherits(void **state)
 }
 
 
-/* Each allocation fails once. */
+/* Each allocation fails once: no leak. */
 static void
 no_memory(void **state)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Where Redis is, and who we are there. */
+/* Parameters of a cluster: URLs of Redis, users, databases, passwords. */
 
 
 #include "cluster_conf_cases.h"
@@ -139,7 +139,8 @@ several(void **state)
     assert_int_equal(conf->seeds[1].tls, 0);
     mcp_cluster_setup_free(s);
 
-    /* they do not contradict each other */
+    /* several URLs with the same user and database: accepted; others:
+     * rejected */
 
     s = cluster_new();
     taken(say(s, "redis://joe@a/3"));

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* mcp_store_append.c: room, and owners that wait for it. */
+/* mcp_store_append.c: room in the region, and owners that wait for it. */
 
 
 #include "store_fixture.h"
 
 
-/* Whether a new call of nobody in particular would be kept. */
+/* Returns MCP_OK if a new call without a tenant may begin. */
 static int
 admits(void)
 {
@@ -32,7 +32,7 @@ test_full(void **state)
 
     (void) state;
 
-    /* five are over and read, five run */
+    /* five streams are over and will be sent; five are active */
 
     for (i = 0; i < 5; i++) {
         store_spec(&spec, i, 1);
@@ -51,7 +51,8 @@ test_full(void **state)
         mcp_store_unwatch(S1, &over[i], 5, 1, 10);
     }
 
-    /* what is over goes, the first to linger first */
+    /* appends need room: lingering streams are evicted, the first to linger
+     * first */
 
     store_spec(&spec, 200, 3);
     store_create(&d, 0, &spec, &ref);
@@ -67,7 +68,7 @@ test_full(void **state)
     assert_int_equal(mcp_store_info(S0, &over[2], &info), MCP_OK);
     store_sound(&d);
 
-    /* one that is read again stays */
+    /* a lingering stream gets a consumer: it stays */
 
     assert_int_equal(mcp_store_watch(S1, &over[2], 5, 0, &cursor, &taken),
                      MCP_OK);
@@ -94,7 +95,8 @@ test_full(void **state)
     assert_int_equal(store_say(&d, 0, &run[0], store_message(n, 100000), -1,
                                MCP_STATE_PROCESSING), MCP_ERR_FULL);
 
-    /* but those that run can end, be cancelled, taken over */
+    /* full region: active calls can still be cancelled, taken over and
+     * answered */
 
     for (i = 1; i < 5; i++) {
         assert_int_equal(mcp_store_cancel(S0, &run[i], 1), MCP_OK);
@@ -113,7 +115,7 @@ test_full(void **state)
     mcp_store_value_delete(S0, 'd', spec.session);
     store_sound(&d);
 
-    /* owners that wait are woken when there is room, once */
+    /* there is room again: a waiting owner is woken once */
 
     store_drain(&d, 0, NULL);
     store_drain(&d, 1, NULL);
@@ -130,7 +132,8 @@ test_full(void **state)
 }
 
 
-/* Takes all but so many chunks, whatever the reserve; one event fills one. */
+/* Appends events of one chunk each until "room" chunks are left, not counting
+ * the reserve. */
 static void
 leave_room(const mcp_stream_ref_t *ref, uint32_t room)
 {
@@ -143,8 +146,8 @@ leave_room(const mcp_stream_ref_t *ref, uint32_t room)
 }
 
 
-/* An owner is woken when there is as much as its message takes: less would
- * wake it again and again. */
+/* A waiting owner is woken when there is enough room for its message, not
+ * before: otherwise it would be woken again and again. */
 static void
 test_hunger(void **state)
 {
@@ -167,7 +170,8 @@ test_hunger(void **state)
         store_spec(&spec, 2, 1);
         store_create(&d, 0, &spec, &ref);
 
-        /* its last chunk has room, for which a big message has no use */
+        /* the last chunk of the stream has room, which a long message does not
+         * use */
 
         assert_int_equal(store_say(&d, 0, &ref, store_message(1, 100), -1,
                                    MCP_STATE_PROCESSING), MCP_OK);
@@ -185,7 +189,7 @@ test_hunger(void **state)
         assert_int_equal(store_drain(&d, 0, NULL), 0);
         store_sound(&d);
 
-        /* one more, and it goes through */
+        /* one more chunk becomes free: the append succeeds */
 
         assert_int_equal(mcp_store_confirm(S0, &hog, 1), MCP_OK);
         assert_int_equal(mcp_store_room(d.store[0].head, 0), takes);
@@ -202,7 +206,7 @@ test_hunger(void **state)
 }
 
 
-/* All that there is to read goes out. */
+/* Reads all events of a stream, which then count as sent. */
 static void
 send_all(const mcp_stream_ref_t *ref, mcp_cursor_t *cursor)
 {
@@ -217,8 +221,8 @@ send_all(const mcp_stream_ref_t *ref, mcp_cursor_t *cursor)
 }
 
 
-/* A stream that fills the region, and whose client keeps up, goes on, and ends
- * with a response of whatever length. */
+/* A stream fills the region and its client keeps up: appends succeed, and so
+ * does a response of any length. */
 static void
 test_full_of_sent(void **state)
 {
@@ -264,8 +268,8 @@ test_full_of_sent(void **state)
 }
 
 
-/* Of events that were sent no more goes than is needed; nothing that was not
- * sent does; and the owner tries again whenever more has been sent. */
+/* A stream fills the region: no more sent events are removed than necessary,
+ * no unsent ones, and the owner is woken each time that more was sent. */
 static void
 test_full_of_own(void **state)
 {
@@ -297,7 +301,7 @@ test_full_of_own(void **state)
                          MCP_OK);
         store_drain(&d, 0, NULL);
 
-        /* one event goes out, and one chunk is had */
+        /* one event is sent: one chunk becomes free */
 
         assert_int_equal(mcp_store_read(S1, &ref, 5, &cursor, 0, buf, 520,
                                         &len), MCP_OK);
@@ -333,7 +337,8 @@ test_full_of_own(void **state)
 }
 
 
-/* What is written to streams is counted, and nothing else. */
+/* MCP_COUNT_EVENTS counts the successful appends to streams, and nothing
+ * else. */
 static void
 test_counted(void **state)
 {
@@ -368,7 +373,8 @@ test_counted(void **state)
                                MCP_STATE_COMPLETED), MCP_OK);
     assert_int_equal(store_counter(&d, MCP_COUNT_EVENTS), 3);
 
-    /* nobody listens there; here one, for whom the first is dropped */
+    /* topic without a listener: not counted; topic with one listener at its
+     * limit: its first event is dropped */
 
     position = 0;
     assert_int_equal(mcp_store_publish(S1, TOPIC(2), mcp_str("m"), 10,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* mcp_store_consumer.c: following a stream, taking it over. */
+/* mcp_store_consumer.c: reading a stream, and taking it over. */
 
 
 #include "store_fixture.h"
@@ -10,8 +10,8 @@
 #define KNOWN    64
 
 
-/* Reading while the stream grows, its start is dropped, and the store is
- * repaired in between. */
+/* A consumer reads while events are appended, the oldest ones are removed, and
+ * the store is repaired: it gets all events. */
 static void
 test_follow(void **state)
 {
@@ -92,7 +92,8 @@ test_takeover(void **state)
 
     assert_int_equal(mcp_store_watch(S0, &ref, 1, 0, &a, &taken), MCP_OK);
     assert_int_equal(taken, 0);
-    assert_int_equal(store_drain(&d, 0, &wake), 1);    /* the owner */
+    assert_int_equal(store_drain(&d, 0, &wake), 1);    /* wake-up of the
+                                                          owner */
     assert_int_equal(wake.kind, MCP_WAKE_OWNER);
 
     assert_int_equal(mcp_store_read(S0, &ref, 1, &a, 0, buf, sizeof(buf),
@@ -101,7 +102,7 @@ test_takeover(void **state)
                                MCP_STATE_PROCESSING), MCP_OK);
     assert_int_equal(d.woken[0], 1);
 
-    /* twice before the first has looked */
+    /* two more consumers take over before the first one is woken */
 
     assert_int_equal(mcp_store_watch(S1, &ref, 2, 0, &b, &taken), MCP_OK);
     assert_int_equal(taken, 1);
@@ -113,7 +114,9 @@ test_takeover(void **state)
     assert_int_equal(wake.kind, MCP_WAKE_CONSUMER);
     assert_int_equal(wake.handle, 2);
     assert_int_equal(wake.ref.index, ref.index);
-    assert_int_equal(store_drain(&d, 0, NULL), 2);     /* owner, handle 1 */
+    assert_int_equal(store_drain(&d, 0, NULL), 2);     /* the owner, and the
+                                                          consumer with handle
+                                                          1 */
 
     assert_int_equal(mcp_store_read(S0, &ref, 1, &a, 0, buf, sizeof(buf),
                                     &len), MCP_ERR_DENIED);
@@ -132,7 +135,7 @@ test_takeover(void **state)
     assert_int_equal(info.sent_seq, 1);
     assert_int_equal(info.consumer_slot, MCP_STORE_NO_SLOT);
 
-    /* freed under a consumer, which is told */
+    /* a stream with a consumer is freed: the consumer is woken */
 
     assert_int_equal(mcp_store_watch(S1, &ref, 4, 1, &b, &taken), MCP_OK);
     mcp_store_free(S0, &ref);
@@ -144,7 +147,7 @@ test_takeover(void **state)
                                     &len), MCP_ERR_NOT_FOUND);
     mcp_store_free(S0, &ref);
 
-    /* freed by another than its owner, which is told, too */
+    /* another process than the owner's frees a stream: the owner is woken */
 
     store_create(&d, 0, &spec, &ref);
     store_drain(&d, 0, NULL);
@@ -155,8 +158,8 @@ test_takeover(void **state)
 }
 
 
-/* Only bytes of that stream: what each says is one byte, which no other
- * does. */
+/* Checks that a text contains only bytes of one stream: the messages of each
+ * stream repeat one byte of its own. */
 static void
 only_of(const char *text, size_t len, unsigned stream)
 {
@@ -180,7 +183,8 @@ random_next(uint64_t *random)
 }
 
 
-/* What a cursor might be: another's, one of before, or any numbers. */
+/* Modifies a cursor: with values of another cursor, old values, or random
+ * ones. */
 static void
 cursor_distort(mcp_cursor_t *cursor, const mcp_cursor_t *other,
     uint64_t *random)
@@ -201,8 +205,8 @@ cursor_distort(mcp_cursor_t *cursor, const mcp_cursor_t *other,
 }
 
 
-/* Cursors that nobody has made: nothing is read but what is the stream's, or
- * nothing at all, and nothing is spoilt. */
+/* Modified cursors: reads return bytes of the right stream or an error, and
+ * the store stays intact. */
 static void
 test_hostile(void **state)
 {
@@ -244,7 +248,7 @@ test_hostile(void **state)
         assert_true(rc == MCP_OK || rc == MCP_ERR_PURGED
                     || rc == MCP_ERR_NOT_FOUND);
 
-        /* one good step, which may end in the middle of an event */
+        /* one read with an unmodified cursor, which may end within an event */
 
         cap = MCP_STORE_READ_MIN + random_next(&random) % 1000;
         buf = malloc(cap);
@@ -288,7 +292,7 @@ test_hostile(void **state)
             store_sound(&d);
         }
 
-        /* one with the same id again, as a listener has */
+        /* a new stream with the same id */
 
         if (round % 61 == 0) {
             mcp_store_free(S0, &ref[i]);
@@ -305,8 +309,8 @@ test_hostile(void **state)
 }
 
 
-/* A reader that has all events need not say that they were sent before it is
- * woken, by an event or by an owner that waits for room. */
+/* A reader with all events (cursor.all) need not report that they were sent
+ * before it is woken by an event, or because the owner waits for room. */
 static void
 test_all(void **state)
 {
@@ -337,7 +341,7 @@ test_all(void **state)
         assert_int_equal(info.sent_seq, i - 1);
     }
 
-    /* what is known of a part of them is not known of all */
+    /* not all events were read: cursor.all is 0 */
 
     for ( ; i <= 9; i++) {
         assert_int_equal(store_say(&d, 0, &ref, store_message(i, 100), -1,
@@ -359,7 +363,7 @@ test_all(void **state)
     assert_int_equal(wake.kind, MCP_WAKE_CONSUMER);
     assert_int_equal(wake.handle, 5);
 
-    /* while an owner waits nothing is put off */
+    /* the owner waits for room: the reader has to report at once */
 
     assert_int_equal(mcp_store_read(S1, &ref, 5, &cursor, 3, buf, sizeof(buf),
                                     &len), MCP_OK);
@@ -371,7 +375,7 @@ test_all(void **state)
     assert_int_equal(store_drain(&d, 0, &wake), 1);
     assert_int_equal(wake.kind, MCP_WAKE_OWNER);
 
-    /* nor at the end */
+    /* the stream is over: the reader has to report at once */
 
     assert_int_equal(store_say(&d, 0, &ref, mcp_str("end"), 0,
                                MCP_STATE_COMPLETED), MCP_OK);

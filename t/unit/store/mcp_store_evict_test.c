@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* mcp_store_evict.c: who goes for whom. */
+/* mcp_store_evict.c: which streams are evicted, and for which tenant. */
 
 
 #include "store_tenant.h"
 
 
-/* Idle listeners first, one's own before others'; then one's own streams that
- * linger; then those of the largest, never of who has less than oneself. */
+/* Order of eviction: idle listeners, first those of the same tenant; then
+ * lingering streams of the same tenant; then lingering streams of the largest
+ * tenant, but never of one that has less. */
 static void
 test_order(void **state)
 {
@@ -18,7 +19,7 @@ test_order(void **state)
 
     quota = MCP_QUOTA_OFF;
 
-    /* party 1 makes room for itself, 2 has more and 3 has less than it */
+    /* tenant 1 needs room; tenant 2 has more than tenant 1, tenant 3 less */
 
     made(1, MCP_STREAM_CALL, &held);
     assert_int_equal(store_say(&d, 0, &held, store_message(1, 20000), -1,
@@ -37,13 +38,13 @@ test_order(void **state)
     made(0, MCP_STREAM_CALL, &all);
     fill(&all, 3);
 
-    made(1, MCP_STREAM_LISTEN, &made_now);         /* new: not idle yet */
+    made(1, MCP_STREAM_LISTEN, &made_now);         /* new, so not idle yet */
     assert_false(there(&idle[0]));
     assert_true(there(&idle[1]) && there(&idle[2]));
     fill(&all, 3);
 
     made(1, MCP_STREAM_LISTEN, &made_now);
-    assert_false(there(&idle[1]));                 /* of who has more */
+    assert_false(there(&idle[1]));                 /* tenant 2 has more */
     fill(&all, 3);
     made(1, MCP_STREAM_LISTEN, &made_now);
     assert_false(there(&idle[2]));
@@ -60,11 +61,11 @@ test_order(void **state)
     assert_true(there(&large[1]) && there(&small));
     fill(&all, 3);
 
-    /* 2 has less than 1 by now, like 3 */
+    /* tenants 2 and 3 have less than tenant 1 now: no room */
 
     assert_int_equal(make(1, MCP_STREAM_LISTEN, &made_now), MCP_ERR_FULL);
 
-    /* a call that needs no room may begin all the same */
+    /* a call may still begin, because it may need no room */
 
     assert_int_equal(admits(1), MCP_OK);
     assert_int_equal(admits(4), MCP_OK);
@@ -76,8 +77,7 @@ test_order(void **state)
 }
 
 
-/* A listener that has missed something is not idle, nor is one that is read, or
- * that was made just now. */
+/* A listener is not idle if it has unsent events or a consumer, or is new. */
 static void
 test_idle(void **state)
 {
@@ -97,7 +97,7 @@ test_idle(void **state)
     fill(&all, 3);
     assert_int_equal(make(1, MCP_STREAM_LISTEN, &other), MCP_ERR_FULL);
 
-    /* nobody came for it */
+    /* 10 seconds without a consumer: the new listener is idle */
 
     mcp_store_sweep(S0, 11000, UINT32_MAX, NULL, NULL);
     store_sound(&d);
@@ -112,7 +112,8 @@ test_idle(void **state)
     mcp_store_unwatch(S1, &other, 5, 0, 12000);
     store_sound(&d);
 
-    /* what is published needs room itself, and does not push out who gets it */
+    /* a publication needs room, but does not evict a listener that receives
+     * it */
 
     position = 0;
     assert_int_equal(mcp_store_publish(S0, TOPIC(1), store_message(1, 300), 9,
@@ -146,8 +147,9 @@ attended(unsigned id, unsigned principal, mcp_stream_ref_t *ref)
 }
 
 
-/* Only when nothing else is left: what nobody reads, first what is over and of
- * no principal; a task of a principal never is, nor what is read. */
+/* If nothing else is left, calls without a consumer are evicted, first those
+ * that are over and have no principal. Tasks of a principal and streams with a
+ * consumer stay. */
 static void
 test_unread(void **state)
 {
@@ -191,7 +193,7 @@ test_unread(void **state)
         made(10 + i, MCP_STREAM_LISTEN, &made_now);
         assert_false(there(order[i]));
 
-        /* the owner, which is this process, learns of it */
+        /* the owner is woken, even in this process */
 
         if (i >= 2) {
             assert_int_equal(store_drain(&d, 0, &wake), 1);
@@ -209,8 +211,8 @@ test_unread(void **state)
 }
 
 
-/* Streams that nobody reads make room for who has less, not for who has as
- * much or more; without parties for each other. */
+/* Calls without a consumer are evicted for tenants that have less than theirs,
+ * and not for others. Streams without a tenant are evicted for each other. */
 static void
 test_unread_whose(void **state)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* mcp_store_slot.c: processes, and what wakes them. */
+/* mcp_store_slot.c: processes and their wake-ups. */
 
 
 #include "store_fixture.h"
@@ -26,8 +26,8 @@ test_processes(void **state)
     assert_int_equal(mcp_store_slot_pid(S0, 2), 0);
     assert_int_equal(mcp_store_slot_pid(S0, MCP_STORE_SLOTS), 0);
 
-    /* 0-2 owned by process 1, one of them over, one consumed by 0; 3-5 owned
-     * by 0 and consumed by 1 */
+    /* streams 0 to 2: owner is process 1, consumer is process 0, and stream 2
+     * is over; streams 3 to 5: owner is process 0, consumer is process 1 */
 
     for (i = 0; i < 6; i++) {
         store_spec(&spec, i, 1);
@@ -38,7 +38,7 @@ test_processes(void **state)
 
     store_say(&d, 1, &ref[2], mcp_str("x"), 0, MCP_STATE_COMPLETED);
 
-    /* and a ghost for it */
+    /* displaced consumer: leaves a tombstone for process 1 */
     assert_int_equal(mcp_store_watch(S0, &ref[5], 6, 0, &cursor, &taken),
                      MCP_OK);
 
@@ -51,7 +51,8 @@ test_processes(void **state)
     d.woken[0] = 0;
     store_sound(&d);
 
-    mcp_store_reclaim(S0, 1, 100);                     /* not that one */
+    mcp_store_reclaim(S0, 1, 100);                     /* another pid: no
+                                                          effect */
     assert_int_equal(mcp_store_slot_pid(S0, 1), 101);
     mcp_store_reclaim(S0, 1, 101);
     assert_int_equal(mcp_store_slot_pid(S0, 1), 0);
@@ -62,14 +63,14 @@ test_processes(void **state)
     mcp_store_count(S1, MCP_COUNT_CALLS_ACTIVE, -3);
     assert_int_equal(store_counter(&d, MCP_COUNT_CALLS_ACTIVE), 2);
 
-    /* its consumers have gone: the owners hear of it */
+    /* the consumers of process 1 are gone: the owners are woken */
 
     assert_true(d.woken[0] > 0);
     assert_int_equal(store_drain(&d, 0, &wake), 2);
     assert_int_equal(mcp_store_info(S0, &ref[3], &info), MCP_OK);
     assert_int_equal(info.consumer_slot, MCP_STORE_NO_SLOT);
 
-    /* its calls wait, also through a repair */
+    /* the calls of process 1 remain orphans, even after a repair */
 
     d.died = 1;
     assert_int_equal(mcp_store_info(S0, &ref[0], &info), MCP_OK);
@@ -88,7 +89,8 @@ test_processes(void **state)
     assert_str_is(((mcp_str_t) { request.data, request.len }), "77");
     mcp_buf_free(&request);
 
-    /* a new one in the slot of an old one, which nobody has buried */
+    /* a new process attaches to the slot of an old one that was not declared
+     * dead: the calls of the old one become orphans */
 
     store_attach(&d, 1, 500);
     store_spec(&spec, 7, 1);
@@ -99,7 +101,7 @@ test_processes(void **state)
     assert_int_equal(mcp_store_adopt(S0, 700, &info, NULL), MCP_OK);
     assert_int_equal(info.unattended, 1);
 
-    /* in good order */
+    /* the process detaches */
 
     mcp_store_detach(S1);
     assert_int_equal(mcp_store_slot_pid(S0, 1), 0);
@@ -111,8 +113,8 @@ test_processes(void **state)
 }
 
 
-/* A process that dies after it has let the lock go and before it has woken
- * others. */
+/* A process dies after it has released the lock and before it has sent its
+ * wake-ups: they are sent when it is declared dead. */
 static void
 test_lost_wake(void **state)
 {
@@ -152,7 +154,8 @@ test_wakes(void **state)
 
     assert_int_equal(mcp_store_drain(S0, out, 4), 0);
 
-    /* once for all, in order, each once */
+    /* 20 posts to 10 streams: one wake-up of the process, and each stream is
+     * reported once, in the order of the first posts */
 
     for (i = 0; i < 20; i++) {
         assert_int_equal(mcp_store_inbox_put(S1, &ref[i % 10], MCP_INBOX_INPUT,
@@ -166,7 +169,7 @@ test_wakes(void **state)
     assert_int_equal(out[0].ref.index, ref[0].index);
     assert_int_equal(out[3].handle, 1003);
 
-    /* not emptied yet: no second wake */
+    /* the dirty list is not empty yet: no second wake-up */
 
     assert_int_equal(mcp_store_inbox_put(S1, &ref[0], MCP_INBOX_INPUT, 1,
                                     mcp_str("x")), MCP_OK);
@@ -194,7 +197,8 @@ note(void *noter, uint64_t handle)
 }
 
 
-/* Who appends to a stream that its own process reads need not drain. */
+/* A process appends to a stream that it also consumes: note() gets the
+ * consumer, and there is no wake-up. */
 static void
 test_notes(void **state)
 {
@@ -221,7 +225,7 @@ test_notes(void **state)
     assert_int_equal(d.woken[0], 0);
     assert_int_equal(store_drain(&d, 0, NULL), 0);
 
-    /* it takes no more of them */
+    /* note() returns 0: wake-up */
 
     takes_notes = 0;
     assert_int_equal(store_say(&d, 0, &ref, mcp_str("b"), -1,
@@ -230,7 +234,7 @@ test_notes(void **state)
     assert_int_equal(store_drain(&d, 0, &wake), 1);
     assert_int_equal(wake.handle, 5);
 
-    /* another process reads it */
+    /* the consumer is in another process: wake-up of that process */
 
     noted = 0;
     takes_notes = 1;

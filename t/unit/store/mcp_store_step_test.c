@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Single operations through a debugger's eyes: after every instruction that has
- * changed the region, a copy of it is repaired and verified, and must hold what
- * was there before the operation or after it.  STORE_STEPS makes it longer.
+ * Single operations under ptrace: after each instruction that has changed the
+ * region, a copy of the region is repaired and verified. It must have the
+ * content before or after the operation. STORE_STEPS makes the test longer.
  */
 
 
@@ -23,7 +23,7 @@
 typedef struct {
     mcp_stream_ref_t  ref[STREAMS];
     mcp_cursor_t      cursor;
-    uint64_t          last[STREAMS];   /* before the operation */
+    uint64_t          last[STREAMS];   /* last event before the operation */
 } scene_t;
 
 
@@ -74,8 +74,9 @@ scene_append(mcp_store_t *store, const mcp_stream_ref_t *ref, uint64_t seq,
 }
 
 
-/* Streams 0 and 1 run, 2 has a consumer and is at its limit, 3 is over and
- * lingers, 4 and 5 listen.  3 and 6 can be joined, and 6 was. */
+/* Streams 0 and 1 are active, 2 has a consumer and is at its limit, 3
+ * lingers, 4 and 5 are listeners. Streams 3 and 6 can be joined; 6 has a
+ * joined reader. */
 static void
 scene_make(scene_t *scene, void *region)
 {
@@ -157,7 +158,8 @@ scene_make(scene_t *scene, void *region)
 typedef struct {
     const char  *name;
     void       (*run)(mcp_store_t *a, scene_t *scene);
-    unsigned     may_append;           /* bit per stream */
+    unsigned     may_append;           /* a bit for each stream; also
+                                          may_free */
     unsigned     may_free;
 } operation_t;
 
@@ -190,14 +192,15 @@ static void
 op_append_big(mcp_store_t *a, scene_t *s)
 {
     uint64_t     seq;
-    static char  text[65537];          /* making one up takes many steps */
+    static char  text[65537];          /* static, because filling it takes many
+                                          steps */
 
     mcp_store_append(a, &s->ref[1], (mcp_str_t) { text, sizeof(text) }, -1,
                      MCP_STATE_PROCESSING, 1, &seq);
 }
 
 
-/* At its limit, with what was sent dropped. */
+/* Appends to the stream at its limit: sent events are removed. */
 static void
 op_append_trim(mcp_store_t *a, scene_t *s)
 {
@@ -216,7 +219,8 @@ op_append_evict(mcp_store_t *a, scene_t *s)
 }
 
 
-/* Nothing lingers: what was sent of its own makes room. */
+/* Appends in a full region without a lingering stream: the stream's own sent
+ * events are removed. */
 static void
 op_append_spare(mcp_store_t *a, scene_t *s)
 {
@@ -235,7 +239,8 @@ op_append_spare(mcp_store_t *a, scene_t *s)
 }
 
 
-/* Not even with that. */
+/* Appends a message for which removing the sent events does not make enough
+ * room: the owner waits. */
 static void
 op_append_hungry(mcp_store_t *a, scene_t *s)
 {
@@ -329,7 +334,7 @@ op_touch(mcp_store_t *a, scene_t *s)
 }
 
 
-/* Of a call that is attended nothing comes. */
+/* Expires stream 2, which stays because it has a consumer, and stream 1. */
 static void
 op_expire(mcp_store_t *a, scene_t *s)
 {
@@ -507,7 +512,7 @@ op_join_create(mcp_store_t *a, scene_t *s)
 }
 
 
-/* In the place of a call that is over. */
+/* Creates a joinable call that replaces one that is over. */
 static void
 op_join_replace(mcp_store_t *a, scene_t *s)
 {
@@ -534,7 +539,8 @@ op_join_free(mcp_store_t *a, scene_t *s)
 }
 
 
-/* The gate closes, and is opened in two steps. */
+/* Starts a replication with "sync", which hides the events, and acknowledges
+ * them in two steps. */
 static void
 op_share(mcp_store_t *a, scene_t *s)
 {
@@ -576,7 +582,7 @@ op_share_free(mcp_store_t *a, scene_t *s)
 }
 
 
-/* One that is elsewhere takes over and leaves again. */
+/* A consumer at another node takes over and leaves again. */
 static void
 op_remote(mcp_store_t *a, scene_t *s)
 {
@@ -595,7 +601,8 @@ op_remote(mcp_store_t *a, scene_t *s)
 }
 
 
-/* It is over, but not copied when its process goes. */
+/* The owner's process detaches while the end of its stream is not
+ * acknowledged. */
 static void
 op_share_orphan(mcp_store_t *a, scene_t *s)
 {
@@ -605,7 +612,7 @@ op_share_orphan(mcp_store_t *a, scene_t *s)
 }
 
 
-/* A mirror of a stream that begins after "after". */
+/* Creates a mirror of the events after "after". */
 static mcp_stream_ref_t
 mirror(mcp_store_t *a, mcp_stream_spec_t *spec, uint64_t after,
     uint64_t number)
@@ -636,7 +643,8 @@ mirror_event(mcp_store_t *a, const mcp_stream_spec_t *spec, uint64_t seq,
 }
 
 
-/* It knows more than it has, and then has it. */
+/* A mirror gets the owner's state before the last events, and then these
+ * events. */
 static void
 op_mirror(mcp_store_t *a, scene_t *s)
 {
@@ -659,7 +667,7 @@ op_mirror(mcp_store_t *a, scene_t *s)
 }
 
 
-/* One gives place to another one, whose reader is displaced. */
+/* A mirror is replaced by another one, and its reader is displaced. */
 static void
 op_mirror_anew(mcp_store_t *a, scene_t *s)
 {
@@ -681,7 +689,7 @@ op_mirror_anew(mcp_store_t *a, scene_t *s)
 }
 
 
-/* Its feeder goes. */
+/* The feeder's process detaches. */
 static void
 op_mirror_left(mcp_store_t *a, scene_t *s)
 {
@@ -740,7 +748,7 @@ static const operation_t  operations[] = {
 #define N_OPERATIONS  (sizeof(operations) / sizeof(operations[0]))
 
 
-/* A copy of the region, as another process would find it. */
+/* Checks a copy of the region, as another process would find it. */
 static void
 scene_check(const operation_t *op, const scene_t *scene, void *copy,
     unsigned long step)
@@ -778,7 +786,7 @@ scene_check(const operation_t *op, const scene_t *scene, void *copy,
                      i, (unsigned long long) info.own_seq);
         }
 
-        /* of the streams 0 and 3 the text is known */
+        /* only streams 0 and 3 have messages of text_fill() */
 
         if (i != 0 && i != 3) {
             continue;
@@ -819,8 +827,8 @@ scene_check(const operation_t *op, const scene_t *scene, void *copy,
 }
 
 
-/* Runs an operation in a child, instruction by instruction; 0 if this machine
- * does not let us. */
+/* Runs an operation in a child process, instruction by instruction. Returns 0
+ * if ptrace is not permitted. */
 static int
 scene_step(const operation_t *op, scene_t *scene, void *region, void *copy,
     void *before, unsigned long *steps, unsigned long *states)
@@ -830,7 +838,7 @@ scene_step(const operation_t *op, scene_t *scene, void *region, void *copy,
     mcp_store_t    a;
     unsigned long  first, limit;
 
-    /* repair takes too many for every day */
+    /* the limit keeps the operation "repair" short */
     limit = setting("STORE_STEPS", 50000);
 
     scene_attach(&a, region, 0);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Workers: handles, the queue, timers, what is done for the dead, winding
- * up. */
+/* Workers: handles, the queue of actions, timers, dead processes, shutdown. */
 
 #include "core_cases.h"
 
@@ -35,7 +34,7 @@ test_handles(void **state)
 
     worker = d.process[0].worker;
 
-    /* more than the table begins with, all different, none 0 */
+    /* more handles than the table has at first: all differ, and none is 0 */
 
     for (i = 0; i < N; i++) {
         h[i] = mcp_worker_handle(worker, &x[i], i % 2 ? wake_one : wake_other,
@@ -49,7 +48,7 @@ test_handles(void **state)
                          i % 2 ? wake_one : wake_other);
     }
 
-    /* one that was dropped never comes back, though its place does */
+    /* dropped handle: its index is used again, its value is not */
 
     mcp_worker_drop_handle(worker, h[7]);
     again = mcp_worker_handle(worker, &x[8], wake_one, NULL);
@@ -60,7 +59,7 @@ test_handles(void **state)
     assert_ptr_equal(worker->handles[(uint32_t) again].object, &x[8]);
     mcp_worker_drop_handle(worker, again);
 
-    /* nonsense is nobody's */
+    /* invalid handles: no effect */
 
     mcp_worker_drop_handle(worker, 0);
     mcp_worker_drop_handle(worker, UINT64_MAX);
@@ -74,7 +73,7 @@ test_handles(void **state)
         assert_null(worker->handles[i].object);
     }
 
-    /* without memory there is none, and nothing is lost */
+    /* no memory: no new handle, and the existing ones remain */
 
     for (i = 0; i < N; i++) {
         h[i] = mcp_worker_handle(worker, &x[i], wake_one, NULL);
@@ -104,7 +103,8 @@ count_ready(void *ctx)
 }
 
 
-/* First in, first out; one place each; ready when there is a first one. */
+/* Actions leave the queue in their order, each once; the glue is notified when
+ * the queue is no longer empty. */
 static void
 test_queue(void **state)
 {
@@ -159,7 +159,7 @@ test_deadline(void **state)
 
     (void) state;
 
-    /* the sweep, if nothing else */
+    /* idle worker: the deadline is the next sweep */
 
     first = mcp_worker_deadline(d.process[0].worker, &busy);
     assert_int_equal(first, d.te.now + 1000);
@@ -180,7 +180,7 @@ test_deadline(void **state)
 }
 
 
-/* A stream that nobody fetched is told of when it goes. */
+/* An expired stream with unread events is logged. */
 static void
 test_report(void **state)
 {
@@ -199,7 +199,7 @@ test_report(void **state)
 }
 
 
-/* The process dies that a client is connected to, not the call's. */
+/* The consumer's process dies: the call continues in its own process. */
 static void
 test_reader_dies(void **state)
 {
@@ -248,7 +248,7 @@ test_wind_up(void **state)
     assert_int_equal(a.ended, 1);
     client_close(&d, &a);
 
-    /* the call keeps it, until it is over */
+    /* a stopping worker is busy until its call is over */
 
     mcp_worker_deadline(d.process[0].worker, &busy);
     assert_int_equal(busy, 1);
@@ -271,7 +271,8 @@ static struct {
 } mischief;
 
 
-/* Whenever process 0 lets the lock go, process 1 has news for its call. */
+/* Makes process 1 take over the stream of process 0 whenever process 0
+ * releases the lock, so that there is always another wake-up. */
 static void
 wake_again(void *ctx)
 {
@@ -290,7 +291,8 @@ wake_again(void *ctx)
 }
 
 
-/* Woken without an end it takes its turns, and loses nothing. */
+/* Wake-ups without end: each mcp_worker_wake() returns, and no wake-up is
+ * lost. */
 static void
 test_woken_for_ever(void **state)
 {
@@ -317,7 +319,7 @@ test_woken_for_ever(void **state)
         mcp_worker_wake(p->worker);
     }
 
-    /* what is left comes with the next wake */
+    /* the last wake-up is still in the store's list */
 
     p->store.glue.unlock = driver_unlock;
     assert_int_equal(p->woken, 1);
@@ -327,7 +329,8 @@ test_woken_for_ever(void **state)
 }
 
 
-/* One turn wakes so many; the others have theirs with another wake. */
+/* mcp_worker_wake() processes 64 wake-ups, and wakes its own process for the
+ * others. */
 static void
 test_woken_in_turns(void **state)
 {
@@ -374,8 +377,8 @@ count_wake(void *object)
 }
 
 
-/* Who is noted is woken when the queue is empty, once; there is room for some,
- * and the store remembers the others. */
+/* Noted consumers are woken once when the queue is empty. At most
+ * MCP_WORKER_NOTED are noted; the others stay in the store's list. */
 static void
 test_noted(void **state)
 {
