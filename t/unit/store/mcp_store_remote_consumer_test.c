@@ -47,7 +47,8 @@ reads(const mcp_stream_ref_t *ref, unsigned slot, uint64_t handle,
 }
 
 
-/* It is the consumer, whose pace is the owner's, across a repair, too. */
+/* A consumer at another node: its reports make room for the owner, even after
+ * a repair. */
 static void
 test_pace(void **state)
 {
@@ -82,20 +83,21 @@ test_pace(void **state)
     assert_int_equal(mcp_store_info(S1, &ref, &info), MCP_OK);
     assert_int_equal(info.unattended, 44);
 
-    /* what was read there is safe, and so is how the stream stands by it */
+    /* events that were sent at another node count as acknowledged, with the
+     * state after them */
 
     assert_int_equal(info.last_seq, 5);
     assert_int_equal(info.state, MCP_STATE_COMPLETED);
     assert_int_equal(info.answered, 1);
 
-    /* who has left does not come back under that number */
+    /* a consumer that has left cannot return with the same number */
 
     assert_int_equal(mcp_store_remote_consumer(S1, &ref, 3, 0), MCP_OK);
     reads(&ref, MCP_STORE_NO_SLOT, 0, 5);
 }
 
 
-/* Of two who read the later one wins, wherever it is. */
+/* The reader with the higher number displaces the other one, at any node. */
 static void
 test_takeover(void **state)
 {
@@ -124,7 +126,8 @@ test_takeover(void **state)
     assert_int_equal(read_all(1, &ref, 5, &cursor, 100, &out),
                      MCP_ERR_DENIED);
 
-    /* who was named here, and comes later than one elsewhere, is told so */
+    /* a local reader was announced before a later one at another node: its
+     * first attempt is denied */
 
     assert_int_equal(mcp_store_remote_consumer(S0, &ref, 7, 0), MCP_OK);
     assert_int_equal(mcp_store_watch(S1, &ref, 5, 0, &cursor, &taken),
@@ -138,7 +141,8 @@ test_takeover(void **state)
 }
 
 
-/* Nobody is left elsewhere of a stream that is not shared. */
+/* The replication of a stream ends: it has no consumer at another node any
+ * more. */
 static void
 test_unshared(void **state)
 {
@@ -162,8 +166,8 @@ test_unshared(void **state)
 }
 
 
-/* What was read elsewhere is safe: who read it comes back, even if the copier
- * has not heard of it. */
+/* A client read events at another node, so they are replicated: it can resume
+ * after them, even if the replicator lacks the acknowledgement. */
 static void
 test_safe(void **state)
 {

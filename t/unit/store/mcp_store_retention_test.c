@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* mcp_store_retention.c: limits, and what is kept of what was sent. */
+/* mcp_store_retention.c: limits of streams, and which sent events are kept. */
 
 
 #include "store_fixture.h"
@@ -35,7 +35,7 @@ test_back_pressure(void **state)
     assert_int_equal(mcp_store_watch(S1, &ref, 5, 0, &cursor, &taken), MCP_OK);
     store_drain(&d, 0, NULL);
 
-    /* the owner is woken once a quarter has gone out, not before */
+    /* the owner is woken when a quarter of the limit was sent, not before */
 
     while (cursor.seq < 48) {
         assert_int_equal(mcp_store_read(S1, &ref, 5, &cursor, cursor.seq, buf,
@@ -54,8 +54,8 @@ test_back_pressure(void **state)
     assert_int_equal(wake.kind, MCP_WAKE_OWNER);
     assert_int_equal(wake.handle, spec.handle);
 
-    /* with all of it out, as much as may wait is kept for a client that lost
-     * it */
+    /* all events were sent: as many as the limit are kept for a client that
+     * has lost them */
 
     assert_int_equal(mcp_store_read(S1, &ref, 5, &cursor, cursor.seq, buf,
                                     sizeof(buf), &len), MCP_OK);
@@ -82,7 +82,8 @@ test_back_pressure(void **state)
     assert_int_equal(info.first_seq, 137);
     assert_int_equal(info.last_seq, 337);
 
-    /* an older cursor is told so; one that is still there goes on */
+    /* a client resumes after a removed event: error; after a kept one: it
+     * continues */
 
     mcp_store_unwatch(S1, &ref, 5, 336, 9);
     assert_int_equal(mcp_store_watch(S1, &ref, 5, 135, &cursor, &taken),
@@ -90,7 +91,7 @@ test_back_pressure(void **state)
     assert_int_equal(mcp_store_watch(S1, &ref, 5, 136, &cursor, &taken),
                      MCP_OK);
 
-    /* which makes those events count as not sent */
+    /* the events after that count as unsent again */
 
     assert_int_equal(store_say(&d, 0, &ref, mcp_str("x"), -1,
                                MCP_STATE_PROCESSING), MCP_ERR_LIMIT);
@@ -123,7 +124,7 @@ test_bytes(void **state)
     spec.max_bytes = 1000;
     store_create(&d, 0, &spec, &ref);
 
-    /* alone it goes through, larger than the limit or not */
+    /* a message without other unsent ones may exceed the limit */
 
     assert_int_equal(store_say(&d, 0, &ref, store_message(1, 3000), -1,
                                MCP_STATE_PROCESSING), MCP_OK);
@@ -149,7 +150,7 @@ test_bytes(void **state)
     assert_int_equal(info.first_seq, 2);
     assert_int_equal(info.bytes, 1000);
 
-    /* 600 of 1000 sent: room for the next */
+    /* 600 of 1000 bytes are sent: room for the next message */
 
     assert_int_equal(store_say(&d, 0, &ref, store_message(1, 300), -1,
                                MCP_STATE_PROCESSING), MCP_ERR_LIMIT);
@@ -163,7 +164,7 @@ test_bytes(void **state)
 }
 
 
-/* What a client confirms goes, whether it counted as sent or not. */
+/* Confirmed events are removed, sent or not. */
 static void
 test_confirm(void **state)
 {
@@ -205,7 +206,7 @@ test_confirm(void **state)
     assert_int_equal(info.confirmed_seq, 4);
     store_sound(&d);
 
-    /* an older cursor is told, and there is room again */
+    /* a client resumes after a removed event: error; there is room again */
 
     assert_int_equal(mcp_store_watch(S1, &ref, 5, 3, &cursor, &taken),
                      MCP_ERR_PURGED);
@@ -216,7 +217,8 @@ test_confirm(void **state)
     assert_int_equal(mcp_store_read(S1, &ref, 5, &cursor, 4, buf, sizeof(buf),
                                     &len), MCP_OK);
 
-    /* all of it, twice, under a reader; then on */
+    /* all events are confirmed twice while a consumer reads; another event
+     * follows */
 
     assert_int_equal(mcp_store_confirm(S0, &ref, 11), MCP_OK);
     assert_int_equal(mcp_store_confirm(S0, &ref, 11), MCP_OK);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* mcp_store_stream.c: states, notes, time. */
+/* mcp_store_stream.c: states, alias and generation, times. */
 
 
 #include "store_fixture.h"
@@ -41,7 +41,7 @@ test_states(void **state)
     assert_int_equal(mcp_store_read(S1, &ref, 5, &cursor, 0, buf, sizeof(buf),
                                     &len), MCP_DONE);
 
-    /* that was it */
+    /* the stream is over: appends, posts and other states are rejected */
 
     assert_int_equal(store_say(&d, 0, &ref, mcp_str("x"), -1,
                                MCP_STATE_PROCESSING), MCP_ERR_NOT_FOUND);
@@ -56,8 +56,8 @@ test_states(void **state)
 }
 
 
-/* Who owns a stream is not told that it was freed here, but that it was
- * revoked. */
+/* The owner's process is not woken when it frees a stream itself, but it is
+ * when the stream is revoked. */
 static void
 test_revoke(void **state)
 {
@@ -85,7 +85,7 @@ test_revoke(void **state)
 }
 
 
-/* What users of a stream note down in it. */
+/* Alias and generation. */
 static void
 test_notes(void **state)
 {
@@ -102,7 +102,8 @@ test_notes(void **state)
     store_spec(&spec, 2, 1);
     store_create(&d, 1, &spec, &ref[1]);
 
-    /* one of each, that of who has it; no matter whose the stream is */
+    /* only the consumer can set the alias: calls with another handle or from
+     * another process have no effect */
 
     mcp_store_watch(S1, &ref[0], 5, 0, &cursor, &taken);
     assert_int_equal(mcp_store_set_alias(S1, &ref[0], 5, 7), MCP_OK);
@@ -114,7 +115,7 @@ test_notes(void **state)
     assert_int_equal(mcp_store_info(S1, &ref[0], &info), MCP_OK);
     assert_int_equal(info.alias, 8);
 
-    /* one of two changes it */
+    /* two processes change the generation from 0: the first one succeeds */
 
     assert_int_equal(info.generation, 0);
     assert_int_equal(mcp_store_set_generation(S1, &ref[0], 0, 3), MCP_OK);
@@ -128,7 +129,7 @@ test_notes(void **state)
     assert_int_equal(info.alias, 0);
     store_sound(&d);
 
-    /* it goes with the stream */
+    /* the stream is freed: alias and generation of its successor are 0 */
 
     mcp_store_free(S0, &ref[0]);
     assert_int_equal(mcp_store_set_alias(S0, &ref[0], 6, 9),
@@ -144,8 +145,8 @@ test_notes(void **state)
 }
 
 
-/* Asking after a stream starts its time anew, unless there is none to
- * start. */
+/* mcp_store_touch() restarts the time without a consumer, if that is
+ * running. */
 static void
 test_touch(void **state)
 {
@@ -175,7 +176,7 @@ test_touch(void **state)
     assert_int_equal(mcp_store_info(S0, &ref, &info), MCP_OK);
     assert_int_equal(info.unattended, taken + 777);
 
-    /* it is kept for as long as if its client had just left */
+    /* kept for max_wait from then on */
 
     mcp_store_sweep(S0, info.unattended + spec.max_wait - 1, UINT32_MAX, NULL,
                     NULL);
@@ -186,7 +187,7 @@ test_touch(void **state)
     assert_int_equal(mcp_store_info(S0, &ref, &info), MCP_OK);
     assert_int_equal(info.unattended, 0);
 
-    /* over and sent: nobody needs it any more */
+    /* over and sent: no effect */
 
     mcp_store_unwatch(S1, &ref, 5, 1, 1000000);
     assert_int_equal(mcp_store_touch(S0, &ref, 2000000), MCP_OK);
@@ -196,8 +197,9 @@ test_touch(void **state)
 }
 
 
-/* What was sent goes after linger, unless its client was promised more: then
- * when that is over, or it has said that it has the end. */
+/* A stream that is over and sent is freed after "linger". With
+ * MCP_PROMISE_TIME it is kept for max_wait until the client has confirmed its
+ * last event. */
 static void
 test_promised(void **state)
 {
@@ -225,7 +227,7 @@ test_promised(void **state)
         mcp_store_unwatch(S1, &ref, 5, 1, 1000000);
 
         if (promised == 2) {
-            /* asked after, which changes nothing any more, and confirmed */
+            /* touched, which has no effect any more, and confirmed */
 
             mcp_store_touch(S0, &ref, 1055000);
             assert_int_equal(mcp_store_acknowledge(S0, &ref, 2),
@@ -242,7 +244,7 @@ test_promised(void **state)
             assert_int_equal(mcp_store_find(S0, spec.id, 1059999, &info),
                              MCP_OK);
 
-            /* gone for who finds it, whether a sweep has come by or not */
+            /* a stream that is due is not found, even before the sweep */
 
             assert_int_equal(mcp_store_find(S0, spec.id, 1060000, &info),
                              MCP_ERR_NOT_FOUND);
@@ -261,7 +263,8 @@ test_promised(void **state)
 }
 
 
-/* Freed only if nobody has come, or asked, since. */
+/* mcp_store_expire() frees a stream only if it had no consumer and was not
+ * touched since the given time. */
 static void
 test_expire(void **state)
 {
@@ -294,8 +297,8 @@ test_expire(void **state)
     assert_int_equal(mcp_store_expire(S0, &ref, &since), MCP_AGAIN);
     assert_int_equal(since, 0);
 
-    /* its process dies, at a time not known before the next sweep, which has
-     * the owner woken */
+    /* the consumer's process dies: its time without a consumer is unknown
+     * until the next sweep, which wakes the owner */
 
     mcp_store_reclaim(S0, 1, 101);
     store_drain(&d, 0, NULL);
