@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Exchanges that read a stream: how they begin, go on and end; GET. */
+/* Exchanges that read a stream: start, closing, end; GET requests. */
 
 #include "core_cases.h"
 
@@ -8,8 +8,8 @@
 #define RETRY  "retry: 2000\n\n"
 
 
-/* However fast events come, the connection is closed between two of them, and
- * the client goes on where it was. */
+/* close_after closes the connection between two events, however fast they
+ * come, and the client resumes after the last one. */
 static void
 test_close_after(void **state)
 {
@@ -53,7 +53,7 @@ test_close_after(void **state)
 
     has(b.text, PROGRESS(99));
 
-    /* the resumed one is closed, too */
+    /* the resumed connection is closed as well */
 
     driver_wait(&d, 3100);
     assert_int_equal(b.ended, 1);
@@ -69,8 +69,8 @@ test_close_after(void **state)
 }
 
 
-/* A client that is slower than its backend is not kept until it has caught
- * up. */
+/* A client that is slower than the backend is disconnected before it has read
+ * all events. */
 static void
 test_close_behind(void **state)
 {
@@ -120,7 +120,7 @@ test_close_behind(void **state)
 }
 
 
-/* Close at will with half an event written: the rest of it goes first. */
+/* close_after passes within an event: the rest of the event is sent first. */
 static void
 test_close_in_the_middle(void **state)
 {
@@ -155,7 +155,8 @@ test_close_in_the_middle(void **state)
 }
 
 
-/* Clients that know no polling, and listeners, are never closed at will. */
+/* close_after does not apply to revisions without polling, and to
+ * listeners. */
 static void
 test_close_whom(void **state)
 {
@@ -189,8 +190,8 @@ test_close_whom(void **state)
 }
 
 
-/* A process that winds up closes listening streams.  The stream of a running
- * call stays open until its client has shown that it comes back. */
+/* A stopping process closes listeners. The stream of an active call stays open
+ * until its client has resumed once. */
 static void
 test_stop(void **state)
 {
@@ -212,7 +213,8 @@ test_stop(void **state)
     client_close(&d, &a);
     client_close(&d, &b);
 
-    /* who comes to the old process is sent on, with what there is */
+    /* a client resumes at the stopping process: it gets the stored events, and
+     * the connection is closed */
 
     backend_say(&d, breq, PROGRESS(2) "\n");
     client_resume(&d, 0, &a, session, id);
@@ -233,7 +235,7 @@ test_stop(void **state)
 }
 
 
-/* One is sent on, the others stay. */
+/* mcp_exchange_close() closes one connection; the others stay open. */
 static void
 test_close_one(void **state)
 {
@@ -253,7 +255,7 @@ test_close_one(void **state)
     ends_with(a.text, RETRY);
     assert_int_equal(b.ended, 0);
 
-    /* it is over: no PULL follows any more */
+    /* connection that has ended: no further PULL */
 
     mcp_exchange_close(a.x);
     driver_pump(&d);
@@ -275,7 +277,8 @@ test_close_one(void **state)
 }
 
 
-/* A client that has seen no id stays until it has one. */
+/* The connection of a client without an event id stays open until the client
+ * has one. */
 static void
 test_close_without_id(void **state)
 {
@@ -290,7 +293,7 @@ test_close_without_id(void **state)
     breq = d.jobs[0];
     mcp_backend_request_head(breq, 200, mcp_str("application/x-ndjson"));
 
-    /* it waits for its answer: nothing to close yet */
+    /* the response has not begun: nothing to close */
 
     mcp_exchange_close(a.x);
     driver_pump(&d);
@@ -313,7 +316,7 @@ test_close_without_id(void **state)
 }
 
 
-/* The session ends while its streams are read. */
+/* The session is deleted while its streams are read. */
 static void
 test_session_ends(void **state)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* A session's own stream, and who is told when something changes. */
+/* Listeners of sessions, and notifications about changes. */
 
 #include "core_cases.h"
 
@@ -14,7 +14,7 @@ static struct {
 } other;
 
 
-/* When process 0 lets the lock go, process 1 makes the same listener. */
+/* Creates the same listener in process 1 when process 0 releases the lock. */
 static void
 listen_first(void *ctx)
 {
@@ -44,7 +44,7 @@ test_listener(void **state)
     assert_int_equal(b.status, 202);
     has(a.text, ".1\ndata: " CHANGED "\n\n");
 
-    /* not subscribed to this one */
+    /* the session is not subscribed to this resource */
 
     publish(1, &b, "/publish/static-token", UPDATED);
     has_not(a.text, UPDATED);
@@ -59,7 +59,8 @@ test_listener(void **state)
     client_close(&d, &a);
     publish(1, &b, "/publish/static-token", UPDATED);
 
-    /* missed while away: by id, and without one from where it was left */
+    /* events of the time without a client: with an event id, those after it;
+     * without one, the unsent ones */
 
     client_resume(&d, 1, &a, session, id);
     has(a.text, CHANGED);
@@ -71,14 +72,14 @@ test_listener(void **state)
     publish(0, &b, "/publish/static-token", UPDATED);
     assert_int_equal(count(a.text, UPDATED), 1);
 
-    /* a second listener of the session takes it over */
+    /* a second GET of the session takes its listener over */
 
     client_resume(&d, 0, &b, session, NULL);
     assert_int_equal(a.ended, 1);
     assert_int_equal(b.ended, 0);
     client_close(&d, &b);
 
-    /* another session's is its own */
+    /* another session has a listener of its own */
 
     client_resume(&d, 0, &b, second, NULL);
     assert_string_equal(b.text, ":\n\n");
@@ -88,7 +89,7 @@ test_listener(void **state)
     assert_int_equal(b.status, 404);
     client_close(&d, &b);
 
-    /* unsubscribed */
+    /* unsubscribed: no notification about the resource */
 
     client_post(&d, 1, &b, session,
                 REQUEST("1", "resources/unsubscribe",
@@ -101,7 +102,7 @@ test_listener(void **state)
     has(a.text, CHANGED);
     client_close(&d, &a);
 
-    /* and gone with its session */
+    /* the sessions are deleted, and their listeners with them */
 
     end_session(0, session);
     end_session(0, second);
@@ -111,8 +112,8 @@ test_listener(void **state)
 }
 
 
-/* A listener to which nobody comes back goes after max wait, whatever it is
- * subscribed to, and not before. */
+/* A listener without a client is freed after max_wait, with its subscriptions,
+ * and not before. */
 static void
 test_listener_abandoned(void **state)
 {
@@ -127,7 +128,7 @@ test_listener_abandoned(void **state)
                         "{\"uri\":\"test://a\"}"));
     client_close(&d, &b);
 
-    /* attended, it stays */
+    /* with a client it stays */
 
     driver_wait(&d, 2 * d.endpoint.max_wait);
     assert_int_equal(stats().listeners, 1);
@@ -152,8 +153,8 @@ test_listener_abandoned(void **state)
 }
 
 
-/* The session's subscription is found by any spelling of the URI, and one that
- * the catalog does not have is refused. */
+/* Another spelling of the subscribed URI: accepted. A URI that is not in the
+ * catalog: rejected. */
 static void
 test_subscription_spelling(void **state)
 {
@@ -179,8 +180,9 @@ test_subscription_spelling(void **state)
 }
 
 
-/* A catalog's resource needs no backend.  Without a catalog the backend decides,
- * and a subscription that it refuses is none. */
+/* A subscription to a resource of the catalog needs no backend. Without a
+ * catalog the backend decides: if it answers with an error, there is no
+ * subscription. */
 static void
 test_subscription_refused(void **state)
 {
@@ -203,8 +205,8 @@ test_subscription_refused(void **state)
 }
 
 
-/* Nor is one for which there is no room, or which would be one stream too
- * many; and its client is told what it is. */
+/* No room for a listener, or the tenant has too many: no subscription, and the
+ * client gets the reason. */
 static void
 test_subscription_not_kept(void **state)
 {
@@ -270,8 +272,9 @@ test_listener_at_once(void **state)
 }
 
 
-/* More was published than a listener may keep: by id it is told, without one
- * it gets what is left. */
+/* A listener has dropped events: a client with an older event id gets 404.
+ * One without an id gets a log message with their number and the remaining
+ * events. */
 static void
 test_listener_overrun(void **state)
 {
@@ -312,7 +315,8 @@ test_listener_overrun(void **state)
     has_not(a.text, "notifications/message");
     client_close(&d, &a);
 
-    /* not to who does not want to hear of it */
+    /* the session's log level is "critical": no log message about the dropped
+     * events */
 
     client_post(&d, 0, &b, session, REQUEST("1", "logging/setLevel",
                                             "{\"level\":\"critical\"}"));
@@ -330,7 +334,7 @@ test_listener_overrun(void **state)
 }
 
 
-/* A stream of a subscription's, for a list of the driver's endpoint. */
+/* Creates a listener that is subscribed to one list of the endpoint. */
 static mcp_stream_ref_t
 subscribed(unsigned char number, mcp_topic_e list)
 {
@@ -364,8 +368,9 @@ events(const mcp_stream_ref_t *ref)
 }
 
 
-/* A list of a place is of those who listen there, one that is published of
- * all; and a subscription is of one list, while a session has all. */
+/* A change of one endpoint's list reaches the listeners of that endpoint; a
+ * published one reaches those of all endpoints. A subscription is for one
+ * list, a session gets changes of all. */
 static void
 test_lists(void **state)
 {

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* A request that other nodes must know of waits for them, no longer than its
- * client can, and does nothing before. */
+/* Cluster operations: a request waits for the result, at most for
+ * MCP_OPERATION_TIME, and has no effect before. */
 
 
 #include "core_cases.h"
 #include "worker/mcp_operation.h"
 
 
-/* A cluster that does what a test wants. */
+/* A cluster whose results the test chooses. */
 static struct {
-    int               says;    /* what tell() returns */
+    int               says;    /* value that tell() returns */
     unsigned          told;
     mcp_broadcast_t   broadcast;
     mcp_operation_t  *op;
@@ -116,7 +116,7 @@ answer(int rc)
 {
     mcp_operation_t  *op;
 
-    /* it may ask again */
+    /* the entry function may start another operation */
 
     op = cluster.op;
     cluster.op = NULL;
@@ -125,7 +125,7 @@ answer(int rc)
 }
 
 
-/* Whether the process waits when it winds up. */
+/* Returns 1 if process 1 would wait before it exits. */
 static int
 is_busy(void)
 {
@@ -173,7 +173,7 @@ test_answered(void **state)
 }
 
 
-/* For a client that has left a process does not wait when it winds up. */
+/* A process does not wait for an operation whose client has disconnected. */
 static void
 test_left(void **state)
 {
@@ -238,12 +238,12 @@ test_silence(void **state)
     assert_int_equal(cluster.told, 1);
     client_close(&d, &b);
 
-    /* the answer comes after all */
+    /* a late result: ignored */
 
     answer(MCP_OK);
     lives(200);
 
-    /* while the exchange is still there */
+    /* a late result while the exchange still exists: ignored */
 
     end();
     driver_wait(&d, MCP_OPERATION_TIME);
@@ -251,7 +251,7 @@ test_silence(void **state)
     answer(MCP_OK);
     client_close(&d, &b);
 
-    /* and when its client has left before */
+    /* the client disconnects before the result: ignored */
 
     end();
     op = cluster.op;
@@ -263,7 +263,7 @@ test_silence(void **state)
 }
 
 
-/* Nobody waits for what is told only. */
+/* Broadcasts that need no confirmation: no request waits. */
 static void
 test_nobody(void **state)
 {
@@ -284,7 +284,7 @@ test_nobody(void **state)
     assert_null(cluster.op);
     assert_int_equal(cluster.broadcast.what, MCP_BROADCAST_CANCELLED);
 
-    /* a call that is found here is nobody else's */
+    /* the cancelled call is local: no broadcast */
 
     call(0);
     driver_wait(&d, 1500);
@@ -299,7 +299,8 @@ test_nobody(void **state)
 #define EVENT  "AAAAAAAAAAAAAAAAAAAAAA.3"
 
 
-/* A stream that is not here, or is not known where it is. */
+/* A client resumes a stream that is not at this node: the status depends on
+ * the result of "resume". */
 static void
 test_stream(void **state)
 {
@@ -336,7 +337,7 @@ listens(int rc)
 }
 
 
-/* A session's own stream: one at all nodes. */
+/* A session has one listener in the whole cluster. */
 static void
 test_listens(void **state)
 {
@@ -350,7 +351,8 @@ test_listens(void **state)
     assert_int_equal(b.status, 503);
     client_close(&d, &b);
 
-    /* there is none: it is made, and asked for again */
+    /* no node has the listener: it is created and replicated, and "resume" is
+     * repeated */
 
     listens(MCP_ERR_NOT_FOUND);
     assert_int_equal(b.status, 0);
@@ -360,7 +362,7 @@ test_listens(void **state)
     assert_int_equal(b.status, 200);
     client_close(&d, &b);
 
-    /* it is here */
+    /* the listener is local */
 
     listens(MCP_OK);
     assert_int_equal(b.status, 200);
@@ -378,7 +380,8 @@ test_listens(void **state)
 }
 
 
-/* An answer to a call that is not here. */
+/* A client answers a question of a call that is not at this node: the status
+ * depends on the result of "send_input". */
 static void
 test_post(void **state)
 {
@@ -408,8 +411,8 @@ test_post(void **state)
 }
 
 
-/* Nothing new is begun while others would not know of it; else they do, once
- * it is a stream. */
+/* The cluster is unreachable: a new call is rejected. Otherwise the stream of
+ * a new call is replicated. */
 static void
 test_call(void **state)
 {
