@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* One configuration after the other: changed lists, and processes that wind
- * up. */
+/* Successive configurations: notifications about changed lists, and processes
+ * that stop. */
 
 #include "core_cases.h"
 
@@ -16,7 +16,7 @@
 #define LIST(name)  "\"method\":\"notifications/" name "/list_changed\"}"
 
 
-/* Both processes begin with another configuration of the endpoint. */
+/* Makes both processes begin with a new configuration of the endpoint. */
 static void
 reload(uint32_t number, const char *text)
 {
@@ -46,7 +46,8 @@ reload(uint32_t number, const char *text)
 }
 
 
-/* Since the last time, the listener was told so often of each list. */
+/* Checks how many notifications about each list the listener got since the
+ * last call. */
 static void
 told(int tools, int prompts, int resources)
 {
@@ -82,7 +83,7 @@ test_lists(void **state)
     reload(2, TOOLS PROMPTS "}");
     told(0, 0, 0);
 
-    /* written otherwise, or what clients do not see */
+    /* another spelling, or changes that clients do not see: no notification */
 
     reload(3, "{\"prompts\":[{\"name\" : \"\\u0070\",\"x-mcp-stream-after\":1}],"
               "\"instructions\":\"new\","
@@ -103,7 +104,7 @@ test_lists(void **state)
     reload(9, NULL);
     told(0, 0, 0);
 
-    /* another place's listeners are told nothing */
+    /* another endpoint: its changes do not concern the listener */
 
     for (place = 2; place < 200; place++) {
         d.endpoint.catalog_key[0] = place;
@@ -134,8 +135,8 @@ leaves(unsigned process, int leaving)
 }
 
 
-/* Who winds up leaves as soon as another configuration has told all, and at the
- * latest after five seconds. */
+/* A stopping process exits as soon as the next configuration has sent all
+ * notifications, and after five seconds at the latest. */
 static void
 test_stay(void **state)
 {
@@ -151,8 +152,8 @@ test_stay(void **state)
     begin(1, 1);
     leaves(0, 0);
 
-    /* the first one is about it, and another one does not know when it is done
-     */
+    /* only the first process of a configuration sends the notifications, and
+     * another one cannot finish for it */
 
     mcp_worker_begin(d.process[1].worker, 2);
     leaves(0, 0);

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* The rest of a call, as the request reads it that asks for it. */
+/* The rest of a call, as read by the request that resumes it with a token. */
 
 #include "token_cases.h"
 
 
-/* The call's request with a token and this as its progress token, or none. */
+/* Returns a request for the call with a resume token, and with a progress
+ * token unless progress is NULL. */
 static const char *
 asking(const char *key, const char *progress)
 {
@@ -19,8 +20,8 @@ asking(const char *key, const char *progress)
 }
 
 
-/* Progress has the token of who reads it, as it was written; all else in it,
- * and every other message, comes as it is. */
+/* Progress notifications get the progress token of their reader in its own
+ * spelling. All other bytes and messages are unchanged. */
 static void
 test_progress(void **state)
 {
@@ -53,7 +54,7 @@ test_progress(void **state)
         client_close(&d, &a);
     }
 
-    /* a question's own */
+    /* the progress token in the params of a question is unchanged */
 
     end_with(breq, "{\"resultType\":\"input_required\","
              "\"inputRequests\":{\"k\":{\"method\":\"elicitation/create\","
@@ -70,8 +71,8 @@ test_progress(void **state)
 }
 
 
-/* Who did not ask for progress gets all but that, and nothing waits for what
- * is left out. */
+/* A reader without a progress token gets no progress notifications, and these
+ * do not delay the call. */
 static void
 test_progress_left_out(void **state)
 {
@@ -86,7 +87,7 @@ test_progress_left_out(void **state)
     backend_say(&d, breq, PROGRESS(1) "\n");
     client_post(&d, 1, &a, session, asking(token, NULL));
 
-    /* more than the stream has room for */
+    /* more events than the stream has room for */
 
     for (i = 0; i < 20; i++) {
         assert_int_not_equal(backend_say(&d, breq, PROGRESS(2) "\n"), 0);
@@ -96,7 +97,8 @@ test_progress_left_out(void **state)
     has_not(a.text, "data:");
     assert_in_range(count(a.text, ":\n\n"), 1, 22);
 
-    /* time is up: what follows is the rest from here */
+    /* the request ends after its maximum time: its successor reads the events
+     * after these */
 
     driver_wait(&d, 5100);
     assert_int_equal(a.ended, 1);
@@ -109,8 +111,8 @@ test_progress_left_out(void **state)
     assert_string_equal(a.text, ":\n\n");
     client_close(&d, &a);
 
-    /* true is not a token, so no request has joined; the response is the one
-     * event that is not left out */
+    /* "true" is not a valid progress token: error, and the request does not
+     * read the call; the response is the only event that is not left out */
 
     backend_say(&d, breq, PROGRESS(3) "\n");
     end_with_result(breq);
@@ -124,7 +126,8 @@ test_progress_left_out(void **state)
 }
 
 
-/* At a process that winds up: one round of what is left out, then sent on. */
+/* A stopping process: the request reads once, leaves the progress out, and
+ * ends with a new token. */
 static void
 test_progress_winding_up(void **state)
 {
@@ -150,7 +153,7 @@ test_progress_winding_up(void **state)
 }
 
 
-/* A result that is as deep as may be. */
+/* A result with the maximum depth. */
 static void
 test_deep(void **state)
 {
@@ -184,7 +187,7 @@ test_deep(void **state)
 }
 
 
-/* Large messages are rewritten like small ones. */
+/* Long messages are rewritten like short ones. */
 static void
 test_large(void **state)
 {

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* What the log at debug tells of a call: every change of state, from the head
- * of its request to the last byte of its stream. */
+/* The debug log of a call: every change of state, from the head of its request
+ * to the last byte of its stream. */
 
 #include "core_cases.h"
 
 
-/* The lines are there in this order, whatever stands between them. */
+/* Checks that the log contains these lines in this order; other lines may be
+ * between them. */
 static void
 told(const char *const *lines)
 {
@@ -70,8 +71,8 @@ test_stream(void **state)
 }
 
 
-/* A connection that is to be closed is closed when its client can come back,
- * or at once; and never later than it was asked to. */
+/* A connection closes as soon as its client can resume, or at once. A later
+ * request to close cannot delay an earlier one. */
 static void
 test_close(void **state)
 {
@@ -93,7 +94,7 @@ test_close(void **state)
 }
 
 
-/* Nothing is told where nobody wants to know. */
+/* At log level "info" there are no debug messages. */
 static void
 test_silence(void **state)
 {
