@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* What an item of the catalog says of how it is to be called. */
+/* Policies: the keys of a catalog's item that control its calls. */
 
 
 #include "test_env.h"
@@ -22,7 +22,7 @@ test_values(void **state)
         const char       *key;
         mcp_json_type_e   type;
         const char       *raw;
-        const char       *error;       /* NULL: fine */
+        const char       *error;       /* NULL: accepted */
     } cases[] = {
         { "x-mcp-resumable", MCP_JSON_BOOL, "true", NULL },
         { "x-mcp-resumable", MCP_JSON_BOOL, "false", NULL },
@@ -185,7 +185,7 @@ test_apply(void **state)
     assert_int_equal(p.close_after, 7);
     assert_int_equal(p.resumable, 1);
 
-    /* two words for the same: nobody is waited for, or sent away */
+    /* "x-mcp-resumable": false and "x-mcp-max-wait": 0 have the same effect */
 
     read_one(&rule, "x-mcp-resumable", MCP_JSON_BOOL, "false");
     mcp_policy_apply(&p, &rule);
@@ -203,7 +203,7 @@ test_apply(void **state)
 }
 
 
-/* What a tool says of tasks: a word, or a time. */
+/* "x-mcp-task" is a word or a time. */
 static void
 test_task(void **state)
 {
@@ -211,7 +211,7 @@ test_task(void **state)
         mcp_json_type_e   type;
         const char       *raw;
         unsigned          task;
-        uint64_t          after;       /* of what was 7 */
+        uint64_t          after;       /* task_after, which was 7, ms */
     } cases[] = {
         { MCP_JSON_STRING, "\"never\"", MCP_TASK_NEVER, 7 },
         { MCP_JSON_STRING, "\"auto\"", MCP_TASK_AUTO, 7 },
@@ -274,7 +274,7 @@ test_task(void **state)
 }
 
 
-/* Who gets one. */
+/* Clients whose calls become tasks. */
 static void
 test_is_task(void **state)
 {

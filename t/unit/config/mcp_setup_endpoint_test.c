@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* What sections inherit, and what becomes of it. */
+/* Inheritance between sections, and the resulting endpoint. */
 
 
 #include "setup_cases.h"
@@ -60,7 +60,7 @@ identities(void **state)
     assert_int_equal(mcp_setup_path(inner, mcp_str("/inner")), MCP_OK);
     assert_int_equal(mcp_setup_has_cluster_endpoint(s), 0);
 
-    /* the inner path, unless any level has a name */
+    /* the identity is the inner path, unless a level has a name */
 
     mcp_setup_merge(inner, s);
     endpoint(inner);
@@ -105,7 +105,7 @@ places(void **state)
     endpoint(s);
     assert_memory_equal(e.catalog_key, place, MCP_DIGEST_LEN);
 
-    /* with the catalog */
+    /* the catalog key is inherited together with the catalog */
 
     mcp_setup_merge(inner, s);
     endpoint(inner);
@@ -142,7 +142,7 @@ room(void **state)
     s = setup_new();
     inner = setup_new();
 
-    /* the default is 8m, at most an eighth of the zone */
+    /* mcp_stream_buffer is 8m by default, but at most an eighth of the zone */
 
     assert_int_equal(mcp_setup_fills_zone(s, 64 << 20), 0);
     assert_int_equal(mcp_setup_fills_zone(s, 16 << 20), 0);
@@ -195,7 +195,8 @@ short_tasks(void **state)
 }
 
 
-/* Headers that never arrive are named, with the file of whoever has it. */
+/* Headers that the server drops: the message names the header, and the catalog
+ * that requires it. */
 static void
 headers(void **state)
 {
@@ -223,7 +224,7 @@ headers(void **state)
     c = '.';
     assert_int_equal(mcp_setup_check_headers(inner, drops, &c, error), MCP_OK);
 
-    /* nobody sends them who cannot be of a revision with them */
+    /* only revisions without these headers: accepted */
 
     c = '_';
     taken(mcp_setup_revision(inner, mcp_str("2025-11-25"), error));
@@ -273,7 +274,8 @@ merge(void **state)
     inner = setup_new();
     leaf = setup_new();
 
-    /* nothing said: all is inherited, over a level that says nothing */
+    /* section without directives: inherits everything, even across an empty
+     * level */
 
     taken(say_all(outer, "1"));
     mcp_setup_merge(inner, outer);
@@ -283,7 +285,7 @@ merge(void **state)
     mcp_setup_free(leaf);
     mcp_setup_free(inner);
 
-    /* all said: nothing is */
+    /* section with all directives: inherits nothing */
 
     inner = setup_new();
     taken(say_all(inner, "2"));
@@ -291,7 +293,8 @@ merge(void **state)
     is_all(inner, "2");
     is_all(outer, "1");
 
-    /* as by a server that makes a third out of two */
+    /* two merges into a new section, as Apache does: the first one takes
+     * precedence */
 
     leaf = setup_new();
     mcp_setup_merge(leaf, inner);
@@ -304,7 +307,8 @@ merge(void **state)
 }
 
 
-/* What goes together is inherited together, what is empty counts as said. */
+/* Related directives are inherited together, and an empty value counts as
+ * set. */
 static void
 merge_parts(void **state)
 {
@@ -335,7 +339,7 @@ merge_parts(void **state)
     assert_int_equal(e.retry, 1000);
     mcp_setup_free(s);
 
-    /* "*" is inherited, and a list takes it back */
+    /* "*" is inherited; a list of origins replaces it */
 
     taken(mcp_setup_origin(outer, mcp_str("*"), error));
     s = setup_new();
@@ -357,7 +361,7 @@ merge_parts(void **state)
 }
 
 
-/* Nothing of the caller's text is kept. */
+/* A setup copies all texts of its caller. */
 static void
 repls(void **state)
 {

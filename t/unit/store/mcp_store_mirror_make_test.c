@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Mirrors for those who join a stream of another machine. */
+/* Mirrors for requests that join a stream of another node. */
 
 #include "store_fixture.h"
 
@@ -42,7 +42,8 @@ found(unsigned known, mcp_stream_info_t *info)
 }
 
 
-/* It counts while it is kept up, and has what was heard of it. */
+/* A mirror can be joined while it is new or has a reader; it shows the state
+ * that mcp_store_mirror_joined() has set. */
 static void
 test_found(void **state)
 {
@@ -76,8 +77,8 @@ test_found(void **state)
 }
 
 
-/* One that is read stays as it is, and its feeder, too; else it is fed by who
- * asks. */
+/* The mirror has a reader: it and its feeder stay. It has none: the process
+ * that requests it again becomes the feeder. */
 static void
 test_again(void **state)
 {
@@ -101,7 +102,7 @@ test_again(void **state)
     assert_int_equal(mcp_store_copying(S0, &ref, &copying), MCP_OK);
     assert_int_equal(copying.readers, 0);
 
-    /* it does not go on from there */
+    /* no reader, and the mirror does not reach that event: it is replaced */
 
     mirrors(S0, 9, &again);
     assert_int_equal(mcp_store_copying(S0, &again, &copying), MCP_OK);
@@ -109,7 +110,8 @@ test_again(void **state)
 }
 
 
-/* It is found in the place of a stream that is held, which stays. */
+/* A mirror is found instead of an equal stream that is held; that stream
+ * remains. */
 static void
 test_place(void **state)
 {
@@ -135,7 +137,7 @@ test_place(void **state)
     mcp_store_free(S0, &held);
     assert_int_equal(found(1, &info), MCP_OK);
 
-    /* the stream itself is no mirror */
+    /* a stream of this node: no mirror of it can be created */
 
     spec = own;
     spec.id[0] ^= 1;
@@ -149,8 +151,8 @@ test_place(void **state)
 }
 
 
-/* The client that began the call resumes it here, after an event that is not
- * here: those who have joined are not dropped, and it comes again. */
+/* The client of the call resumes after an event that the mirror lacks: denied,
+ * so that joined readers keep the mirror. The client has to repeat that. */
 static void
 test_resumed(void **state)
 {
@@ -169,7 +171,7 @@ test_resumed(void **state)
                      MCP_OK);
     assert_int_equal(again.index, ref.index);
 
-    /* nobody reads it any more */
+    /* the last reader has left: the mirror is replaced */
 
     mcp_store_unwatch(S0, &ref, 5, 4, 30);
     assert_int_equal(mcp_store_mirror(S0, &spec, 1, 2, 8, 10, &again),
@@ -179,7 +181,8 @@ test_resumed(void **state)
 }
 
 
-/* Who has joined feeds it when its feeder has died. */
+/* The feeder's process dies: the process of a joined reader becomes the
+ * feeder. */
 static void
 test_heir(void **state)
 {
