@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * A store and the processes that use it, for tests: a region with a lock in
- * front, handles for a few slots, and short names for what tests do most.
+ * A store and the processes that use it, for tests: a region with a lock
+ * before it, handles for up to STORE_PROCESSES slots, and short functions for
+ * frequent operations.
  */
 
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * What the tests of the store's files share: one region with two processes,
- * d, which after each test must be sound and give back everything.
+ * Common parts of the tests of the store's files: the region d with two
+ * processes. After each test it must be intact and empty.
  */
 
 

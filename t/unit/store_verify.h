@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Checks every invariant of a store; linked with all unit tests and fuzz
- * targets, and with neither module. */
+/* Checks every invariant of a store. Linked with all unit tests and fuzz
+ * targets, but with neither module. */
 
 
 #ifndef STORE_VERIFY_H_INCLUDED

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Requests that run: seen by all processes, and gone with their own. */
+/* Active requests: all processes see them, and they end with their process. */
 
 
 #include "store_fixture.h"
@@ -66,7 +66,7 @@ test_one(void **state)
     assert_int_equal(page[0].elsewhere, 0);
     assert_string_equal(page[0].principal, "alice");
 
-    /* with a stream */
+    /* the call has a stream: its state and events are shown */
 
     store_spec(&spec, 7, 1);
     store_create(&d, 1, &spec, &ref);
@@ -78,7 +78,7 @@ test_one(void **state)
     assert_int_equal(page[0].state, MCP_STATE_PROCESSING);
     assert_int_equal(page[0].events, 1);
 
-    /* a reader at another node has no process here */
+    /* a reader at another node: no process, but "elsewhere" is set */
 
     assert_int_equal(mcp_store_replication_start(S1, &ref, 1), MCP_OK);
     assert_int_equal(mcp_store_remote_consumer(S1, &ref, 3, 0), MCP_OK);
@@ -93,7 +93,7 @@ test_one(void **state)
 }
 
 
-/* Pages end, whatever there is. */
+/* An iteration over pages ends after all active requests. */
 static void
 test_pages(void **state)
 {
@@ -126,7 +126,8 @@ test_pages(void **state)
     assert_int_equal(all, n);
     assert_int_equal(running(1), n);
 
-    /* a process looks only so far for room: the rest runs unseen */
+    /* a process searches a limited number of records for a free one, so some
+     * requests have none */
 
     assert_true(n > max / 2);
 
@@ -142,7 +143,7 @@ test_pages(void **state)
 }
 
 
-/* What a dead process ran is lost; what it has counted is not. */
+/* A process dies: its active requests count as lost, and its counts remain. */
 static void
 test_killed(void **state)
 {
@@ -167,7 +168,7 @@ test_killed(void **state)
     mcp_store_call_stats_count(S1, row, MCP_OUTCOME_OK, 5);
     assert_int_equal(running(row), 3);
 
-    /* killed while it took a record: nothing is known of that one */
+    /* a record that was being taken when its process died: not counted */
 
     atomic_store(&mcp_store_active_records(S0->head)[200].owner,
                  (uint64_t) 1 << 32 | 2 << 1);
@@ -189,7 +190,7 @@ test_killed(void **state)
     assert_int_equal(failure.result, MCP_OUTCOME_LOST);
     assert_string_equal(failure.principal, "alice");
 
-    /* it does not know yet that it is dead */
+    /* the process continues after it was declared dead: no effect */
 
     assert_int_equal(begin(S1, 4, row), 0);
     mcp_store_active_end(S1, mine);
@@ -202,7 +203,7 @@ test_killed(void **state)
 }
 
 
-/* A place is another's after it was given back. */
+/* A released record is used again. */
 static void
 test_turns(void **state)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Rows of counters and failures of late, and what a process leaves of them that
- * is killed. */
+/* Rows of counters, the latest failures, and the remains of a killed process
+ * in both. */
 
 
 #include "store_fixture.h"
@@ -61,7 +61,8 @@ test_rows(void **state)
 }
 
 
-/* Names are what pages and metrics can show, and differ as the items do. */
+/* Names contain only characters that pages and metrics can show. Different
+ * items have different names. */
 static void
 test_names(void **state)
 {
@@ -103,7 +104,7 @@ test_names(void **state)
     assert_int_equal(strlen(stats.name), MCP_CALL_STATS_NAME - 1);
     assert_int_equal(stats.name[MCP_CALL_STATS_NAME - 10], '~');
 
-    /* no half of a character */
+    /* truncation does not split a character */
 
     for (i = 0; i < 150; i++) {
         memcpy(a + 2 * i, "\xc3\xbc", 2);
@@ -215,7 +216,7 @@ test_failures(void **state)
     assert_int_equal(out[1].reason, MCP_REASON_BACKEND_TIMEOUT);
     assert_int_equal(mcp_store_call_stats_recent(S1, out, 1), 1);
 
-    /* what was refused is no call */
+    /* a rejected request: not counted in the row */
 
     mcp_store_call_stats_get(S0, row, &stats);
     assert_int_equal(stats.failed_at, 1000);
@@ -233,7 +234,7 @@ test_failures(void **state)
 }
 
 
-/* A process dies with the lock, in the middle of a row, and of a failure. */
+/* A process dies while it holds the lock and writes a row and a failure. */
 static void
 test_killed(void **state)
 {

@@ -30,7 +30,7 @@ test_chains(void **state)
     assert_int_equal(b.first, b.last);
     assert_int_equal(mcp_store_room(op.head, 1), room - 6);
 
-    /* across all its chunks and back */
+    /* writes all chunks of a chain, and reads them */
 
     pos.chunk = a.first;
     pos.offset = MCP_CHUNK_HEAD;
@@ -46,7 +46,8 @@ test_chains(void **state)
     assert_memory_equal(out, store_message(2, 1200).data, 1200);
     assert_int_equal(mcp_store_copy_out(op.head, &pos, out, 1), 0);
 
-    /* given back whole, or by walking; then all there is can be had */
+    /* one chain is freed as a whole, the other one chunk by chunk: then one
+     * chain can take all chunks */
 
     mcp_store_chain_free(&op, a.first, a.last, a.count);
     mcp_store_chain_drop(&op, b.first);
@@ -83,7 +84,7 @@ test_lists(void **state)
     mcp_store_list_remove(op.head, &list, &link[0]);
     assert_false(mcp_store_linked(&link[0]));
 
-    /* 2 1 0 3 4 */
+    /* the list is 2 1 0 3 4 */
 
     for (i = 0; i < 3; i++) {
         mcp_store_list_prepend(op.head, &list, &link[i]);
@@ -94,7 +95,7 @@ test_lists(void **state)
     assert_int_equal(list.first, mcp_store_ref(op.head, &link[2]));
     assert_int_equal(list.last, mcp_store_ref(op.head, &link[4]));
 
-    /* the middle, the ends, what is alone */
+    /* remove a link in the middle, both ends, and the only one */
 
     mcp_store_list_remove(op.head, &list, &link[0]);
     assert_int_equal(link[1].next, mcp_store_ref(op.head, &link[3]));
@@ -127,7 +128,8 @@ test_private(void **state)
 
     room = mcp_store_room(S0->head, 1);
     parts[0] = mcp_str("tag");
-    parts[1] = store_message(1, 700000);       /* several holds of the lock */
+    parts[1] = store_message(1, 700000);       /* takes the lock several
+                                                  times */
 
     assert_int_equal(mcp_store_private_make(S0, parts, 2, 16, 0, NULL, &a),
                      MCP_OK);
@@ -135,14 +137,14 @@ test_private(void **state)
                      MCP_OK);
     store_sound(&d);
 
-    /* there is no room for a third: nothing of it stays */
+    /* no room for a third chain: its chunks are freed */
 
     assert_int_equal(mcp_store_private_make(S0, parts, 2, 16, 0, NULL, &c),
                      MCP_ERR_FULL);
     store_sound(&d);
     assert_int_equal(mcp_store_room(S0->head, 1), room - a.count - b.count);
 
-    /* a repair leaves them to a process that lives */
+    /* a repair keeps the private chains of a live process */
 
     d.died = 1;
     store_sound(&d);
@@ -153,7 +155,7 @@ test_private(void **state)
     mcp_store_chain_free(&op, a.first, a.last, a.count);
     mcp_store_leave(&op);
 
-    /* one that was declared dead has lost them */
+    /* the process is declared dead: its private chains are freed */
 
     mcp_store_reclaim(S1, 0, 100);
     assert_int_equal(mcp_store_room(S0->head, 1), room);

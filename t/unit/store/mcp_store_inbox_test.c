@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* mcp_store_inbox.c */
+/* mcp_store_inbox.c: posts and cancellations. */
 
 
 #include "store_fixture.h"
@@ -38,7 +38,7 @@ test_inbox(void **state)
     assert_int_equal(wake.kind, MCP_WAKE_OWNER);
     store_sound(&d);
 
-    /* no memory: it stays */
+    /* no memory: the post remains */
 
     d.tm.fail_at = 1;
     tag = 99;
@@ -62,7 +62,7 @@ test_inbox(void **state)
 
     assert_int_equal(mcp_store_take(S0, &ref, &type, &tag, &data), MCP_AGAIN);
 
-    /* the limit; a cancel has none */
+    /* posts have a limit; cancellations do not */
 
     while (mcp_store_inbox_put(S1, &ref, MCP_INBOX_INPUT, 1,
                store_message(1, 1000))
@@ -90,7 +90,8 @@ test_inbox(void **state)
     assert_int_equal(mcp_store_take_cancelled(S0, &ref), info.cancelled);
     assert_int_equal(mcp_store_take_cancelled(S0, &ref), 0);
 
-    /* its owner is not through with it before it has looked into the inbox */
+    /* a cancellation counts as processed when its owner finds the inbox
+     * empty */
 
     do {
         assert_int_equal(mcp_store_info(S0, &ref, &info), MCP_OK);
@@ -102,7 +103,7 @@ test_inbox(void **state)
     assert_int_equal(mcp_store_info(S0, &ref, &info), MCP_OK);
     assert_int_equal(info.posted, 0);
 
-    /* one that is over forgets it */
+    /* the stream is over: its cancellations are discarded */
 
     assert_int_equal(mcp_store_cancel(S1, &ref, 1), MCP_OK);
     assert_int_equal(mcp_store_set_state(S0, &ref, MCP_STATE_CANCELLED, 0),
@@ -115,7 +116,7 @@ test_inbox(void **state)
 }
 
 
-/* For what is not taken nobody has to go. */
+/* A post that is rejected evicts no stream. */
 static void
 test_refused(void **state)
 {
@@ -176,7 +177,7 @@ test_refused(void **state)
     assert_int_equal(store_counter(&d, MCP_COUNT_STREAMS_EVICTED), 0);
     assert_int_equal(mcp_store_info(S0, &over, &info), MCP_OK);
 
-    /* but for what is */
+    /* an accepted post evicts the lingering stream */
 
     assert_int_equal(mcp_store_inbox_put(S1, &run, MCP_INBOX_INPUT, 1,
                                     store_message(1, 140000)), MCP_OK);

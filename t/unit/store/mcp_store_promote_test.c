@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* A mirror becomes the stream itself: it has an owner, and readers see all. */
+/* mcp_store_promote(): a mirror becomes the stream itself, with an owner, and
+ * its readers see all events. */
 
 #include "store_fixture.h"
 
@@ -41,7 +42,7 @@ test_inherit(void **state)
     mcp_buf_free(&request);
     assert_int_equal(mcp_store_adopt(S1, 30, &info, NULL), MCP_DONE);
 
-    /* its owner goes on, and is who copies it */
+    /* the new owner appends an event and replicates it */
 
     assert_int_equal(mcp_store_append(S1, &ref, message, 0, MCP_STATE_FAILED,
                                       40, &seq),
@@ -72,7 +73,7 @@ published(const char *text)
 }
 
 
-/* A listener goes on here, with its topics. */
+/* A promoted listener receives messages to its topics. */
 static void
 test_listener(void **state)
 {
@@ -90,8 +91,7 @@ test_listener(void **state)
     assert_int_equal(mcp_store_mirror(S1, &spec, 1, 4, 7, 10, &ref), MCP_OK);
     assert_int_equal(mcp_store_subscribe(S1, &ref, TOPIC(1)), MCP_OK);
 
-    /* until then it is what its own machine says: nothing is published to it,
-     * and nothing dropped */
+    /* not promoted yet: messages are not appended, and no event is dropped */
 
     assert_int_equal(published("a"), 0);
     raw.state = MCP_STATE_PROCESSING;

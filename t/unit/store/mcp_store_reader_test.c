@@ -18,7 +18,8 @@ joinable(mcp_stream_ref_t *ref)
 }
 
 
-/* Each reads on its own, and nobody ends another one. */
+/* A consumer and joined readers read independently, and none displaces
+ * another. */
 static void
 test_beside(void **state)
 {
@@ -67,8 +68,8 @@ test_beside(void **state)
 }
 
 
-/* The stream goes on as fast as its consumer, or without one as its fastest
- * reader. */
+/* The consumer's sent events make room; without a consumer, those of the
+ * fastest joined reader do. */
 static void
 test_pace(void **state)
 {
@@ -100,7 +101,7 @@ test_pace(void **state)
     assert_int_equal(mcp_store_info(S1, &ref, &info), MCP_OK);
     assert_int_equal(info.sent_seq, 0);
 
-    /* the consumer has gone */
+    /* the consumer leaves */
 
     mcp_store_unwatch(S0, &ref, 1, 0, 5);
     store_drain(&d, 0, NULL);
@@ -134,7 +135,8 @@ test_gone(void **state)
     assert_int_equal(mcp_store_watch(S0, &ref, 1, 0, &first, &taken), MCP_OK);
     store_drain(&d, 0, NULL);
 
-    /* it learns that the consumer has gone, and keeps the call from ending */
+    /* the consumer leaves: the joined reader is woken, and its presence keeps
+     * the stream from expiring */
 
     mcp_store_unwatch(S0, &ref, 1, 0, 5);
     assert_int_equal(store_drain(&d, 1, &wake), 1);
@@ -156,7 +158,7 @@ test_gone(void **state)
 }
 
 
-/* With its process. */
+/* A joined reader ends with its process. */
 static void
 test_death(void **state)
 {

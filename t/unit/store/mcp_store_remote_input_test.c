@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* What comes to a shared stream from other machines: numbered posts, and the
- * question how it stands. */
+/* Input from other nodes for a replicated stream: numbered client input, and
+ * requests for its state. */
 
 #include "store_fixture.h"
 
@@ -61,7 +61,8 @@ take(void)
 }
 
 
-/* Known of before it arrives, or after; the numbers only grow. */
+/* A number may be announced before or after its input arrives; lower numbers
+ * have no effect. */
 static void
 test_posts(void **state)
 {
@@ -85,7 +86,7 @@ test_posts(void **state)
 }
 
 
-/* The owner is through with a post when it finds nothing more. */
+/* Client input counts as processed when its owner finds the inbox empty. */
 static void
 test_taken(void **state)
 {
@@ -108,7 +109,7 @@ test_taken(void **state)
     assert_int_equal(take(), MCP_AGAIN);
     assert_int_equal(copying().taken, 1);
 
-    /* its copier says so */
+    /* the replicator is woken */
 
     assert_int_equal(store_drain(&d, 0, &wake), 1);
     assert_int_equal(wake.kind, MCP_WAKE_REPLICATOR);
@@ -151,13 +152,13 @@ test_nothing(void **state)
     mcp_store_replication_query(S1, ref.id);
     assert_int_equal(posted(), 0);
 
-    /* of another one */
+    /* an unknown stream: no effect */
 
     memset(other, 'x', sizeof(other));
     mcp_store_remote_inputs(S1, other, 1);
     mcp_store_replication_got(S1, other, 1);
 
-    /* nobody copies a mirror */
+    /* a mirror has no replicator: requests for its state are ignored */
 
     store_spec(&spec, 2, 2);
     assert_int_equal(mcp_store_mirror(S0, &spec, 1, 0, 1, 1, &ref), MCP_OK);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* mcp_store_task.c, and answers to tasks: mcp_store_inbox.c */
+/* mcp_store_task.c; and mcp_store_inbox.c: answers to tasks. */
 
 
 #include "store_fixture.h"
@@ -20,7 +20,7 @@ task(unsigned n, mcp_stream_ref_t *ref, uint64_t expires)
 }
 
 
-/* The last event is there, of whatever length, and no other. */
+/* A task keeps its last event, of any length, and no other one. */
 static void
 test_last(void **state)
 {
@@ -58,7 +58,7 @@ test_last(void **state)
         store_sound(&d);
     }
 
-    /* no memory, or no room for it */
+    /* no memory, or the event exceeds the limit of the buffer */
 
     assert_int_equal(store_say(&d, 0, &ref, store_message(1, 70000), 0,
                                MCP_STATE_COMPLETED), MCP_OK);
@@ -76,7 +76,8 @@ test_last(void **state)
 }
 
 
-/* What other nodes may not know yet is nobody's but its owner's. */
+/* mcp_store_lookup() returns the acknowledged state, mcp_store_lookup_ahead()
+ * the owner's. */
 static void
 test_ahead(void **state)
 {
@@ -111,7 +112,7 @@ test_ahead(void **state)
 }
 
 
-/* Its time is fixed: it neither lingers nor is evicted, nor outlives it. */
+/* A task is kept until it expires: it does not linger, and is not evicted. */
 static void
 test_time(void **state)
 {
@@ -127,7 +128,7 @@ test_time(void **state)
     assert_int_equal(store_say(&d, 0, &ref, mcp_str("r"), 0,
                                MCP_STATE_COMPLETED), MCP_OK);
 
-    /* even one that was read */
+    /* even if it was read */
 
     assert_int_equal(mcp_store_watch(S1, &ref, 5, 0, &cursor, &taken), MCP_OK);
     mcp_store_unwatch(S1, &ref, 5, 1, 10);
@@ -146,7 +147,7 @@ test_time(void **state)
     assert_int_equal(mcp_store_sweep(S0, 1000, UINT32_MAX, NULL, NULL), 1);
     assert_int_equal(mcp_store_info(S0, &ref, &info), MCP_ERR_NOT_FOUND);
 
-    /* one that runs goes as well */
+    /* an active task expires as well */
 
     mcp_store_free(S0, &hog);
     task(3, &ref, 2000);
@@ -160,7 +161,8 @@ test_time(void **state)
 }
 
 
-/* What has its answer is not asked again, and the last one is told at once. */
+/* Each question of an event is answered once. The last answer sets the state
+ * to PROCESSING. */
 static void
 test_answers(void **state)
 {
@@ -190,7 +192,7 @@ test_answers(void **state)
     assert_int_equal(mcp_store_answer(S1, &ref, 1, 3, 7, mcp_str("b"), 7),
                      MCP_AGAIN);
 
-    /* more than the inbox holds */
+    /* answers that exceed max_bytes: rejected */
 
     assert_int_equal(mcp_store_answer(S1, &ref, 1, 2, 7,
                                       store_message(1, 1000), 7),
@@ -216,7 +218,7 @@ test_answers(void **state)
     assert_memory_equal(buf.data, "abb", 3);
     assert_int_equal(mcp_store_take(S0, &ref, &type, &tag, &buf), MCP_AGAIN);
 
-    /* another round begins without answers */
+    /* the next event has no answers yet */
 
     assert_int_equal(store_say(&d, 0, &ref, mcp_str("{}"), 0 | MCP_STORE_ABOUT,
                                MCP_STATE_INPUT_REQUIRED), MCP_OK);

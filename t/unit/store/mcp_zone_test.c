@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* A zone's region: format, key, the store with the region's own lock.  Takes
- * no memory of its own. */
+/* A zone's region: format, key, and the store with the lock of the region.
+ * Nothing is allocated outside of the region. */
 
 
 #include <signal.h>
@@ -18,7 +18,7 @@
 #define EPOCH  1700000000000ULL
 
 
-/* Shared with children. */
+/* Returns memory that child processes share. */
 static unsigned char *
 region_new(void)
 {
@@ -66,7 +66,7 @@ format(void **state)
     assert_int_equal(mcp_zone_format(p + 8, MCP_ZONE_MIN_SIZE, EPOCH),
                      MCP_ERR_CONFIG);
 
-    /* nothing beyond its end */
+    /* nothing is written after the end of the zone */
 
     memset(p, 0x5a, SIZE);
     assert_int_equal(mcp_zone_format(p, MCP_ZONE_MIN_SIZE, EPOCH), MCP_OK);
@@ -96,7 +96,7 @@ check(void **state)
     memset(p, 0xa5, SIZE);
     assert_int_equal(mcp_zone_check(p), MCP_ERR_CONFIG);
 
-    /* what does not fit is left alone, and so is what does */
+    /* mcp_zone_check() changes neither a valid zone nor an invalid one */
 
     assert_int_equal(mcp_zone_format(p, SIZE, EPOCH), MCP_OK);
     memcpy(copy, p, SIZE);
@@ -115,7 +115,7 @@ check(void **state)
 }
 
 
-/* One zone has one key, another zone another. */
+/* A zone keeps its key; a new zone has another one. */
 static void
 keys(void **state)
 {
@@ -187,7 +187,8 @@ attach(void **state)
     assert_int_equal(mcp_zone_attach(&two, p, wake, &woken, 2, 200), MCP_OK);
     assert_int_equal(mcp_store_slot_pid(&one, 2), 200);
 
-    /* what one writes the other finds, and is woken for */
+    /* one process creates a stream and appends to it: the other one finds the
+     * stream and is woken */
 
     create(&one, 1, &ref);
     assert_int_equal(mcp_store_find(&two, ref.id, 0, &info), MCP_OK);
@@ -225,8 +226,8 @@ children(pid_t *pids, int n)
 }
 
 
-/* The lock keeps processes apart, and one that dies with it does not keep it
- * for ever. */
+/* The lock excludes other processes. If a process dies while it holds the
+ * lock, others can take it. */
 static void
 lock(void **state)
 {
