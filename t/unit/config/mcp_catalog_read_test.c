@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Catalog files: which are taken, and who owns what becomes of them. */
+/* Catalog files: accepted and rejected texts, and the memory of a catalog. */
 
 
 #include "catalog_cases.h"
@@ -50,7 +50,7 @@ catalog_empty(void **state)
 }
 
 
-/* The text is copied: the caller's may go. */
+/* A catalog copies its text. */
 static void
 catalog_owns_its_text(void **state)
 {
@@ -103,7 +103,7 @@ too_deep_and_too_long(void **state)
     assert_string_equal(error, "line 2: nested too deep");
     assert_int_equal(tm.live, 0);
 
-    /* a name of 128, one of 129 */
+    /* a name of 128 bytes: accepted; one of 129: rejected */
 
     for (i = 128; i <= 129; i++) {
         n = (size_t) snprintf(text, sizeof(text), "{\"tools\":[{\"name\":\"");
@@ -129,7 +129,8 @@ too_deep_and_too_long(void **state)
 }
 
 
-/* rc: what comes out when no allocation fails */
+/* Creates a catalog while each allocation fails once. "expected" is the result
+ * without a failure. */
 
 static void
 fail_each(mcp_str_t text, int expected)
@@ -158,7 +159,7 @@ fail_each(mcp_str_t text, int expected)
             return;
         }
 
-        /* a pattern goes without JIT if there is no memory for it */
+        /* a pattern works without JIT if there is no memory for that */
 
         assert_true(rc == MCP_ERR_MEMORY || rc == MCP_OK);
     }
@@ -186,7 +187,7 @@ allocations_fail(void **state)
 }
 
 
-/* What is larger than a block of the arena has an allocation of its own. */
+/* Texts that exceed a block of the arena are allocated separately. */
 static void
 large_allocations_fail(void **state)
 {
@@ -202,7 +203,7 @@ large_allocations_fail(void **state)
     memset(longer, 'n', sizeof(longer));
     test_mem_init(&tm);
 
-    /* a name, a key of ours and another one, with an escape each */
+    /* a name, a known "x-mcp-" key and another key, each with an escape */
 
     mcp_buf_init(&buf, &tm.mem, 1024 * 1024);
     mcp_buf_lit(&buf, "{\"prompts\":[{\"name\":\"\\u0061");
@@ -214,7 +215,7 @@ large_allocations_fail(void **state)
     assert_int_equal(buf.failed, MCP_OK);
     fail_each((mcp_str_t) { buf.data, buf.len }, MCP_OK);
 
-    /* a key of ours that there is not, and one that is in no catalog */
+    /* an unknown "x-mcp-" key, and an unknown key of the catalog */
 
     buf.len = 0;
     mcp_buf_lit(&buf, "{\"prompts\":[{\"name\":\"n\",\"x-mcp-\\u0061");

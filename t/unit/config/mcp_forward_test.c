@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* What of a client's head goes to backends. */
+/* The headers of a client that are forwarded to backends. */
 
 
 #include <ctype.h>
@@ -46,7 +46,7 @@ skips(void **state)
 
         assert_int_equal(mcp_forward_skips(&none, (mcp_str_t) { name, k }), 1);
 
-        /* no prefix of it */
+        /* a prefix of such a name is forwarded */
 
         assert_int_equal(mcp_forward_skips(&none, (mcp_str_t) { name, k - 1 }),
                          0);
@@ -60,7 +60,8 @@ skips(void **state)
 }
 
 
-/* Programs that make variables of headers take "_" for "-". */
+/* Names with "_" instead of "-" are not forwarded, because CGI variables do
+ * not distinguish them. */
 static void
 mimics(void **state)
 {
@@ -95,7 +96,7 @@ header_of(mcp_str_t env)
 }
 
 
-/* A client cannot send a header that looks like a parameter of the call. */
+/* A client cannot send a header that a backend takes for an MCP_* variable. */
 static void
 parameters(void **state)
 {
@@ -119,7 +120,7 @@ parameters(void **state)
 }
 
 
-/* What is sent itself is not passed on besides. */
+/* Headers that the server sends itself are not forwarded. */
 static void
 headers(void **state)
 {
@@ -142,7 +143,7 @@ headers(void **state)
 }
 
 
-/* Who the client is, and by what it proves it, is for this server. */
+/* Credentials are forwarded only if the endpoint permits that. */
 static void
 secrets(void **state)
 {

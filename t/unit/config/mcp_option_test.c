@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* The options' texts, bounds and defaults. */
+/* Options: texts, bounds, defaults. */
 
 
 #include "test_env.h"
@@ -14,7 +14,7 @@
 
 typedef struct {
     const char  *text;
-    int64_t      value;                /* -1: none */
+    int64_t      value;                /* -1: invalid */
 } case_t;
 
 
@@ -68,13 +68,13 @@ times(void **state)
         { " 5", 5000 },
         { "h5", 5000 },
 
-        /* nothing, or no number at all */
+        /* empty, or without a number */
         { "", -1 },
         { " ", -1 },
         { "s", -1 },
         { "off", -1 },
 
-        /* other units */
+        /* unknown units, signs and fractions */
         { "1M", -1 },
         { "1y", -1 },
         { "5S", -1 },
@@ -86,7 +86,7 @@ times(void **state)
         { "0x5", -1 },
         { "5\t", -1 },
 
-        /* not falling, or twice */
+        /* units that are repeated or not in descending order */
         { "1m 1h", -1 },
         { "1s 1s", -1 },
         { "1ms 1s", -1 },
@@ -97,7 +97,7 @@ times(void **state)
         { "5 5 5", -1 },
         { " 5s", -1 },
 
-        /* as much as there is */
+        /* largest values */
         { MAX "ms", INT64_MAX },
         { "9223372036854775s 807ms", INT64_MAX },
         { "9223372036854775s 808ms", -1 },
@@ -116,7 +116,7 @@ times(void **state)
 
     parse_all(mcp_option_time, cases, sizeof(cases) / sizeof(cases[0]));
 
-    /* its end is where the slice ends */
+    /* the text ends at its length, not at a NUL */
 
     assert_int_equal(mcp_option_time((mcp_str_t) { "5ms", 2 }, &value),
                      MCP_OK);
@@ -268,7 +268,7 @@ set(void **state)
             assert_int_equal(rc, MCP_ERR_CONFIG);
             assert_string_equal(error, cases[i].error);
 
-            /* as if nothing had been said */
+            /* an invalid value leaves the option unset */
 
             assert_int_equal(o.set, 0);
             continue;
@@ -278,7 +278,7 @@ set(void **state)
         assert_int_equal(o.value[cases[i].option], cases[i].value);
         assert_int_equal(o.set, (uint64_t) 1 << cases[i].option);
 
-        /* whatever the second one says */
+        /* a second value, even an invalid one: duplicate */
 
         assert_int_equal(mcp_option_set(&o, cases[i].option, mcp_str("?"),
                                         &error),
@@ -319,7 +319,7 @@ merge(void **state)
     assert_int_equal(e.page_size, 0);
     assert_int_equal(e.max_wait, 600000);
 
-    /* what a level inherits it hands on */
+    /* a level passes inherited values on */
 
     memset(&parent, 0, sizeof(parent));
     mcp_options_merge(&parent, &o);
@@ -330,7 +330,7 @@ merge(void **state)
 }
 
 
-/* The values that the manual names. */
+/* The default values, as in the manual. */
 static void
 defaults(void **state)
 {
@@ -373,8 +373,8 @@ defaults(void **state)
 }
 
 
-/* "mcp_page_size" and "MCPPageSize" are the same words; a default is within
- * its bounds. */
+/* Names of both servers have the same words, and each default is within its
+ * bounds. */
 static void
 table(void **state)
 {
