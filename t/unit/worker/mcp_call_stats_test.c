@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Which row of the zone counts what, from a client's request to its end. */
+/* The rows of call statistics in which requests are counted. */
 
 #include "core_cases.h"
 
@@ -57,7 +57,7 @@ teardown_catalog(void **state)
 }
 
 
-/* The row of that name and kind. */
+/* Returns the row with this kind and name. */
 static mcp_call_stats_t
 stats_of(mcp_call_stats_kind_e kind, const char *name)
 {
@@ -135,7 +135,7 @@ test_kinds(void **state)
         client_close(&d, &a);
     }
 
-    /* without a backend */
+    /* a request without a backend */
 
     client_post(&d, 0, &a, session,
                 REQUEST("5", "resources/subscribe", "{\"uri\":\"a:b\"}"));
@@ -147,7 +147,7 @@ test_kinds(void **state)
 }
 
 
-/* What is not there, is refused, and named with the rest. */
+/* An unknown tool: the failure is stored, but not counted in a row. */
 static void
 test_refused(void **state)
 {
@@ -170,7 +170,7 @@ test_refused(void **state)
 }
 
 
-/* An HTTP status, and a call that its client cancels. */
+/* A backend's HTTP status, and a call that its client cancels. */
 static void
 test_reasons(void **state)
 {

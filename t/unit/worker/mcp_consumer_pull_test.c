@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* What a consumer writes: first bytes, pieces, comments, last bytes. */
+/* The bytes that a consumer writes: the first ones, parts of events, comments,
+ * the last ones. */
 
 #include "core_cases.h"
 
 
-/* The first bytes of a stream, new and resumed, by revision. */
+/* The first bytes of a new and of a resumed stream, by revision. */
 static void
 test_priming(void **state)
 {
@@ -56,7 +57,8 @@ test_priming(void **state)
 }
 
 
-/* Comments come when nothing else does, and move no cursor. */
+/* Comments are written when there are no events for the keepalive time. They
+ * do not change the position of the client. */
 static void
 test_keepalive(void **state)
 {
@@ -74,7 +76,7 @@ test_keepalive(void **state)
     driver_wait(&d, 2000);
     assert_int_equal(count(a.text, "\n:\n"), 1);
 
-    /* an event counts as a sign of life */
+    /* an event restarts the keepalive time */
 
     driver_wait(&d, 10000);
     backend_say(&d, breq, PROGRESS(2) "\n");
@@ -100,7 +102,7 @@ test_keepalive(void **state)
 }
 
 
-/* With small pulls an event comes in pieces, whole all the same. */
+/* Pulls that are smaller than an event: it is written in parts. */
 static void
 test_pieces(void **state)
 {
@@ -124,7 +126,8 @@ test_pieces(void **state)
     client_last_id(&a, id);
     assert_string_equal(id + 22, ".1");
 
-    /* a comment in the middle of an event would break it */
+    /* the keepalive time ends within an event: no comment, which would break
+     * the event */
 
     a.slow = 1;
     said[strlen(said)] = '\n';
@@ -143,7 +146,8 @@ test_pieces(void **state)
 }
 
 
-/* Newer and newer connections: only the newest reads on. */
+/* Several connections resume the same stream: only the newest one gets further
+ * events. */
 static void
 test_take_over(void **state)
 {
@@ -179,7 +183,7 @@ test_take_over(void **state)
     assert_int_equal(stats().counter[MCP_COUNT_TAKEOVERS], 6);
     assert_int_equal(stats().counter[MCP_COUNT_RESUMES], 6);
 
-    /* the ones that lost it go away, which is nobody's business */
+    /* the displaced connections close: no effect */
 
     for (i = 0; i < 5; i++) {
         client_close(&d, &c[i]);
@@ -212,8 +216,8 @@ sent(const mcp_stream_ref_t *ref)
 }
 
 
-/* That events were sent is said with the next pull that something asks for, not
- * by one more pull each. */
+/* A consumer reports sent events at its next pull; there is no additional pull
+ * for that. */
 static void
 test_sent(void **state)
 {

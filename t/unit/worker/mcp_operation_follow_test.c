@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Who listens to a task of another node asks how it is whenever that
- * changes. */
+/* A client listens to a task of another node: after each change, its exchange
+ * looks the task up. */
 
 
 #include "task_cases.h"
@@ -76,7 +76,9 @@ changes(mcp_stream_state_e state)
 }
 
 
-/* The task was made here, by a node that has gone; the other one is asked. */
+/* Creates a task in process 0, stores its state, and frees it, so that it
+ * counts as a task of another node. Then a client of process 1 listens to
+ * it. */
 static void
 begin(void)
 {
@@ -124,14 +126,14 @@ test_follow(void **state)
     has(l.text, task_id);
     has_not(l.text, "notifications/tasks");
 
-    /* nothing new */
+    /* same state: no notification */
 
     changes(is.info.state);
     assert_int_equal(asks, 2);
     answer(MCP_OK);
     has_not(l.text, "notifications/tasks");
 
-    /* it changes again before the answer */
+    /* more changes before the result: one more lookup */
 
     changes(MCP_STATE_INPUT_REQUIRED);
     assert_int_equal(asks, 3);
@@ -145,7 +147,7 @@ test_follow(void **state)
     answer(MCP_OK);
     assert_int_equal(count(l.text, "notifications/tasks"), 1);
 
-    /* what could not be asked is asked the next time */
+    /* the lookup fails: repeated after the next change */
 
     changes(MCP_STATE_FAILED);
     answer(MCP_ERR_UNREACHABLE);
@@ -160,7 +162,7 @@ test_follow(void **state)
 }
 
 
-/* Its client leaves before the answer, or there is none. */
+/* The client disconnects before the result; or the first lookup fails: 503. */
 static void
 test_left(void **state)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* A call that others may join begins when its cluster says so, and its answer
- * is given when all nodes can give it. */
+/* A call that other requests may join: it begins after the result of
+ * "await_replication", and its response is sent after the replication of
+ * that. */
 
 #include "join_cases.h"
 #include "store/mcp_store_replication.h"
@@ -109,7 +110,7 @@ test_first(void **state)
     answer(MCP_OK);
     assert_int_equal(d.n_jobs, 1);
 
-    /* others have it before the client has */
+    /* the response waits for its replication */
 
     backend_json(&d, RESULT);
     assert_int_equal(a.status, 0);
@@ -120,7 +121,8 @@ test_first(void **state)
 }
 
 
-/* The answer becomes a stream where Redis does not say anything. */
+/* No result from the cluster within MCP_OPERATION_TIME: the response is sent
+ * as a stream. */
 static void
 test_late(void **state)
 {
@@ -156,7 +158,8 @@ test_refused(void **state)
 }
 
 
-/* Another one was the first, and is gone when it is looked for. */
+/* Another equal call was the first one, but its stream no longer exists: the
+ * call is created again. */
 static void
 test_again(void **state)
 {
@@ -177,7 +180,7 @@ test_again(void **state)
 }
 
 
-/* Its client leaves before: nothing has begun. */
+/* The client disconnects before the result: the call does not begin. */
 static void
 test_left(void **state)
 {

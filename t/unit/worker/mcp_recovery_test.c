@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Calls of dead processes: each request gets an answer. */
+/* Calls of dead processes: each request gets a response. */
 
 #include "core_cases.h"
 
 
-/* The process that owns a call dies; b reads it at the other one. */
+/* The owner's process dies: client b reads the call at the other process. */
 static void
 test_owner_dies(void **state)
 {
@@ -57,7 +57,7 @@ test_owner_dies(void **state)
 }
 
 
-/* Of a batch each request gets its answer: those that have none yet an
+/* The owner's process of a batch dies: each request without a response gets an
  * error. */
 static void
 test_batch_dies(void **state)
@@ -101,7 +101,7 @@ test_batch_dies(void **state)
 }
 
 
-/* Adopting without memory: the call ends all the same. */
+/* The adopting process has no memory: the call ends all the same. */
 static void
 test_adopt_no_memory(void **state)
 {
