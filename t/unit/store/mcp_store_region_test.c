@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * mcp_store_region.c: format, time, counters.  Random operations against a
- * model are in mcp_store_model_test.c, processes that are killed in
- * mcp_store_crash_test.c, single instructions in mcp_store_step_test.c.
+ * mcp_store_region.c: format, sweep, counters. Random operations are in
+ * mcp_store_model_test.c, killed processes in mcp_store_crash_test.c, single
+ * instructions in mcp_store_step_test.c.
  */
 
 
@@ -32,7 +32,7 @@ test_format(void **state)
     assert_int_equal(mcp_store_check(p, MCP_STORE_MIN_SIZE),
                      MCP_ERR_NOT_FOUND);
 
-    /* all sizes, and nothing beyond their end */
+    /* regions of many sizes: nothing is written after their end */
 
     for (size = MCP_STORE_MIN_SIZE; size < 8 * 1024 * 1024;
          size += 12345 + size / 8)
@@ -43,7 +43,7 @@ test_format(void **state)
         assert_int_equal(mcp_store_check(p, size + 8), MCP_ERR_NOT_FOUND);
         assert_memory_equal(p + size, "\x77\x77\x77\x77\x77\x77\x77\x77", 8);
 
-        /* most of it is for chunks */
+        /* at least 90 % of the region is chunks, apart from 96 KiB */
         assert_true(((mcp_store_head_t *) p)->chunks
                     > (size - 96 * 1024) / 512 * 90 / 100);
     }
@@ -76,7 +76,7 @@ sweep(uint64_t now)
 
     reported = 0;
 
-    /* in small steps, round and round */
+    /* 1000 sweeps of 10 chunks each */
 
     for (n = 0, i = 0; i < 1000; i++) {
         n += mcp_store_sweep(S0, now, 10, report, &reported);
@@ -97,7 +97,7 @@ test_sweep(void **state)
 
     (void) state;
 
-    /* 0-5: over, not sent; 6-11: over, sent */
+    /* streams 0 to 5 are over and not sent; 6 to 11 have a consumer */
 
     for (i = 0; i < 12; i++) {
         store_spec(&spec, i, i);
@@ -121,7 +121,8 @@ test_sweep(void **state)
         store_create(&d, 0, &spec, &listen[i]);
     }
 
-    /* 0, 1: have a subscription; 2: a consumer; 3: nothing */
+    /* listeners 0 and 1 have a subscription; 2 has a consumer; 3 has
+     * neither */
 
     assert_int_equal(mcp_store_subscribe(S0, &listen[0], TOPIC(1)), MCP_OK);
     assert_int_equal(mcp_store_subscribe(S0, &listen[1], TOPIC(1)), MCP_OK);
@@ -137,17 +138,19 @@ test_sweep(void **state)
     assert_int_equal(sweep(60000), 0);
     assert_int_equal(sweep(60001), 3);                 /* listeners */
     assert_int_equal(reported, 0);
-    assert_int_equal(sweep(60002), 6);                 /* not sent */
+    assert_int_equal(sweep(60002), 6);                 /* streams that were not
+                                                          sent */
     assert_int_equal(reported, 6);
     assert_int_equal(sweep(63999), 0);
-    assert_int_equal(sweep(64000), 6);                 /* sent */
+    assert_int_equal(sweep(64000), 6);                 /* sent streams */
     assert_int_equal(reported, 0);
     assert_int_equal(sweep(199999), 0);
-    assert_int_equal(sweep(200000), 1);                /* session's end */
+    assert_int_equal(sweep(200000), 1);                /* expired session */
     store_sound(&d);
     assert_int_equal(store_counter(&d, MCP_COUNT_STREAMS_EXPIRED), 16);
 
-    /* ended without a time: from the next sweep on */
+    /* stream that ended at an unknown time: kept for "linger" after the next
+     * sweep */
 
     assert_int_equal(mcp_store_set_state(S0, &live, MCP_STATE_CANCELLED, 0),
                      MCP_OK);

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* mcp_store_repair_link.c: lists that a repair has made anew. */
+/* mcp_store_repair_link.c: lists that a repair has rebuilt. */
 
 
 #include "store_fixture.h"
 
 
-/* Who walks through a session's streams stays in the list, though repair has
- * put the one that was met last into the other. */
+/* An iteration over a session's streams continues in its list, although a
+ * repair has moved the last found stream to the other list. */
 static void
 test_walk(void **state)
 {
@@ -34,7 +34,8 @@ test_walk(void **state)
                                             &info, NULL), MCP_OK);
     assert_int_equal(info.ref.index, ref[4].index);
 
-    /* killed when the consumer had gone, but nothing had come of it */
+    /* a process has detached the consumer and was killed before the next
+     * instruction */
 
     mcp_store_stream(S0->head, ref[4].index)->consumer_slot =
         MCP_STORE_NO_SLOT;

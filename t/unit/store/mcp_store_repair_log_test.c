@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* mcp_store_repair_log.c: logs that make no sense. */
+/* mcp_store_repair_log.c: broken logs. */
 
 
 #include "store_fixture.h"
 
 
-/* What no crash can leave, but a stray write might: the repair gets rid of
- * it and ends. */
+/* Damage that no crash causes, but a stray write might: the repair removes it
+ * and ends. */
 static void
 test_broken(void **state)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * mcp_store_repair.c, where no crash is needed; for those see
+ * mcp_store_repair.c, as far as no crash is needed; for crashes see
  * mcp_store_step_test.c.
  */
 
@@ -9,7 +9,8 @@
 #include "store_fixture.h"
 
 
-/* Death with the lock where the lock itself does not tell. */
+/* The holder of the lock has died, but the lock does not report that:
+ * head->holder shows it. */
 static void
 test_holder(void **state)
 {

@@ -24,7 +24,7 @@ say(const mcp_stream_ref_t *ref, const char *text, int answers,
 }
 
 
-/* Whole events, within the caller's bounds. */
+/* mcp_store_copy() copies complete events within the caller's limits. */
 static void
 test_copy(void **state)
 {
@@ -72,7 +72,7 @@ test_copy(void **state)
 }
 
 
-/* What it was created from can be read back. */
+/* mcp_store_replication_spec() returns the spec of the stream. */
 static void
 test_spec(void **state)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* mcp_store_session.c: walks of a session's streams. */
+/* mcp_store_session.c: iteration over the streams of a session. */
 
 
 #include "store_fixture.h"
@@ -23,7 +23,7 @@ test_session_walk(void **state)
         store_create(&d, i % 2, &spec, &ref[i]);
     }
 
-    /* newest first, and only this session's */
+    /* the latest stream first, and no stream of another session */
 
     mcp_buf_init(&request, &d.tm.mem, 100);
     position = 0;
@@ -38,7 +38,7 @@ test_session_walk(void **state)
     assert_str_is(((mcp_str_t) { request.data, request.len }), "7777777777");
     mcp_buf_free(&request);
 
-    /* those at and around the position go, others come */
+    /* streams at and near the position are freed, and others are created */
 
     position = 0;
     n = 0;
@@ -57,7 +57,8 @@ test_session_walk(void **state)
 }
 
 
-/* The streams of session 1 that are met, by their numbers in ref. */
+/* Checks the streams of session 1 that an iteration finds, by their index in
+ * ref. */
 static void
 expect_walk(const mcp_stream_ref_t *ref, int sent, const char *numbers)
 {
@@ -80,8 +81,8 @@ expect_walk(const mcp_stream_ref_t *ref, int sent, const char *numbers)
 }
 
 
-/* Those that are over and sent are in nobody's way, and met the latest first
- * that became so; also after a repair. */
+/* Lingering streams are in a list of their own, the latest to linger first,
+ * even after a repair. */
 static void
 test_session_sent(void **state)
 {
@@ -110,7 +111,8 @@ test_session_sent(void **state)
     expect_walk(ref, 0, "42");
     expect_walk(ref, 1, "013");
 
-    /* one that is read again is the latest, there and then here */
+    /* a lingering stream gets a consumer and loses it: it is the first one in
+     * each list */
 
     assert_int_equal(mcp_store_watch(S0, &ref[3], 1, 0, &cursor, &taken),
                      MCP_OK);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* mcp_store_tenant.c: values that give way for others of their party. */
+/* mcp_store_tenant.c: pushed values, which newer values of the tenant
+ * replace. */
 
 
 #include "store_tenant.h"
@@ -33,7 +34,8 @@ kept(unsigned id, unsigned n)
 }
 
 
-/* What is pushed has room: the oldest one of the same party gives way. */
+/* A pushed value always has room: at the quota, the tenant's oldest pushed
+ * value is removed. */
 static void
 test_push(void **state)
 {
@@ -42,7 +44,7 @@ test_push(void **state)
 
     (void) state;
 
-    /* settings do not give way, and the first is asked for no quota */
+    /* a value that was set stays, and no quota rejects the first pushed one */
 
     assert_int_equal(keep(1, 0), MCP_OK);
     assert_int_equal(push(1, 1, 1), MCP_OK);
@@ -54,7 +56,7 @@ test_push(void **state)
         assert_int_equal(push(3, n, 3), MCP_OK);
     }
 
-    /* one is pushed again, and keeps its place */
+    /* a value is pushed again: it remains the oldest */
 
     assert_int_equal(push(3, 0, 3), MCP_OK);
     store_sound(&d);
@@ -62,7 +64,7 @@ test_push(void **state)
     assert_int_equal(push(3, 3, 3), MCP_OK);
     assert_true(!kept(3, 0) && kept(3, 1) && kept(3, 2) && kept(3, 3));
 
-    /* out of the middle, and the newest */
+    /* deletes a value in the middle of the ring, and the newest */
 
     memcpy(key + 4, &(unsigned) { 2 }, sizeof(n));
     mcp_store_value_delete(S0, 'd', key);
@@ -76,14 +78,14 @@ test_push(void **state)
     assert_true(!kept(3, 1) && kept(3, 4) && kept(3, 5) && kept(3, 6));
     assert_true(kept(2, 0) && kept(2, 1) && kept(2, 2));
 
-    /* after a death there is still one that gives way */
+    /* after a repair, one of the older values is removed */
 
     d.died = 1;
     store_sound(&d);
     assert_int_equal(push(3, 7, 3), MCP_OK);
     assert_true(kept(3, 4) + kept(3, 5) + kept(3, 6) == 2 && kept(3, 7));
 
-    /* what expired is out of the ring */
+    /* expired values leave the ring */
 
     mcp_store_sweep(S0, 105, UINT32_MAX, NULL, NULL);
     assert_true(!kept(2, 0) && !kept(3, 4) && !kept(3, 5) && kept(3, 7));
@@ -93,7 +95,8 @@ test_push(void **state)
 }
 
 
-/* A region full of values has room for who has some that give way. */
+/* The region is full of values: a pushed value replaces an older pushed
+ * one. */
 static void
 test_push_full(void **state)
 {
@@ -110,7 +113,8 @@ test_push_full(void **state)
     assert_int_equal(push(1, 1, MCP_QUOTA_OFF), MCP_OK);
     assert_true(!kept(1, 0) && kept(1, 1));
 
-    /* a party without any: the oldest one of another party goes */
+    /* the tenant has no pushed value: the oldest one of another tenant is
+     * removed */
 
     assert_int_equal(push(2, 0, MCP_QUOTA_OFF), MCP_OK);
     assert_true(!kept(1, 1) && kept(2, 0));
@@ -127,7 +131,8 @@ test_push_full(void **state)
 }
 
 
-/* Every party's first pushed value has room, and those with the most pay. */
+/* Each tenant's first pushed value has room, at the expense of the tenants
+ * with the most values. */
 static void
 test_push_crowd(void **state)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* mcp_store_topic.c: subscriptions, publishing, a listener that is slow. */
+/* mcp_store_topic.c: subscriptions, publication, slow listeners. */
 
 
 #include "store_fixture.h"
@@ -44,7 +44,8 @@ test_publish(void **state)
     assert_int_equal(stats.streams, 11);
     store_sound(&d);
 
-    /* every budget, and subscribers that come and go meanwhile */
+    /* publications with each budget, and with subscriptions that change
+     * between two calls */
 
     for (i = 1; i < 12; i++) {
         position = 0;
@@ -66,7 +67,8 @@ test_publish(void **state)
                                            &position, &n),
                          i == 7 ? MCP_OK : MCP_AGAIN);
 
-        /* the last one served, the next one, and one served before */
+        /* unsubscribes the listener that got the message last, frees the next
+         * one, and replaces one that got it earlier */
 
         if (i == 8) {
             assert_int_equal(mcp_store_unsubscribe(S0, &ref[7], TOPIC(1)),
@@ -96,7 +98,7 @@ test_publish(void **state)
     assert_int_equal(mcp_store_info(S0, &ref[9], &info), MCP_OK);
     assert_int_equal(info.last_seq, 0);
 
-    /* big ones */
+    /* a long message */
 
     position = 0;
     i = 0;
@@ -120,7 +122,7 @@ test_publish(void **state)
 }
 
 
-/* Subscriptions are paid for by their party, as events are. */
+/* Subscriptions count towards the tenant's bytes. */
 static void
 test_quota(void **state)
 {
@@ -154,7 +156,7 @@ test_quota(void **state)
                     40 * MCP_STORE_ENTRIES / 2);
     store_sound(&d);
 
-    /* room comes back, and all of it in the end */
+    /* unsubscribing makes room, and the freed listener leaves nothing */
 
     for (i = 0; i < 4; i++) {
         memcpy(topic, &i, sizeof(i));
@@ -211,7 +213,7 @@ test_slow_listener(void **state)
     assert_int_equal(mcp_store_read(S1, &ref, 5, &cursor, 0, buf, sizeof(buf),
                                     &len), MCP_OK);
 
-    /* a message for which there is no room at all leaves a gap */
+    /* a message for which there is never room: the listener loses it */
 
     position = 0;
     store_spec(&spec, 2, 1);
@@ -237,8 +239,7 @@ test_slow_listener(void **state)
 }
 
 
-/* A listener that is shared hears what all machines are told, the others what
- * is published here. */
+/* Publications to replicated listeners, to the others, and to all. */
 static void
 test_shared(void **state)
 {
@@ -281,7 +282,7 @@ test_shared(void **state)
                      MCP_OK);
     assert_int_equal(n, 2);
 
-    /* its topics */
+    /* mcp_store_topics() returns the topics of a listener */
 
     assert_int_equal(mcp_store_subscribe(S0, &ref[1], TOPIC(2)), MCP_OK);
     mcp_buf_init(&topics, &d.tm.mem, 4096);
