@@ -22,10 +22,12 @@
 
 typedef struct {
     void         *memory;
-    size_t        size;                /* of the region behind the lock */
+    size_t        size;                /* bytes of the region, without the
+                                          lock */
     mcp_store_t   store[STORE_PROCESSES];
     unsigned      woken[STORE_PROCESSES];
-    int           died;                /* the next lock says so */
+    int           died;                /* 1: the next lock reports the death of
+                                          its last holder */
     int           held;
     test_mem_t    tm;
 } store_driver_t;
@@ -152,7 +154,8 @@ store_counter(store_driver_t *d, mcp_counter_e counter)
 }
 
 
-/* A stream's spec: id, session and principal are made of small numbers. */
+/* Initializes a stream's spec. Its id, session and principal are derived from
+ * the two numbers. */
 static inline void
 store_spec(mcp_stream_spec_t *spec, unsigned id, unsigned session)
 {
@@ -180,8 +183,9 @@ store_create(store_driver_t *d, unsigned slot, const mcp_stream_spec_t *spec,
 }
 
 
-/* Returns a message of `len` bytes whose content depends on `n` alone, so that
- * threads may call this at once with the same `n`.  Valid until the next call. */
+/* Returns a message of len bytes whose content depends only on n, so that
+ * threads may call this at the same time with the same n. Valid until the next
+ * call. */
 static inline mcp_str_t
 store_message(unsigned n, size_t len)
 {
@@ -209,7 +213,8 @@ store_say(store_driver_t *d, unsigned slot, const mcp_stream_ref_t *ref,
 }
 
 
-/* Drains; returns how many, and the last one in *wake. */
+/* Drains a process, sets *wake to the last wake-up, and returns the number of
+ * wake-ups. */
 static inline unsigned
 store_drain(store_driver_t *d, unsigned slot, mcp_store_wake_t *wake)
 {

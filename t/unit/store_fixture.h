@@ -23,8 +23,8 @@ static store_driver_t  d;
 #define store_test(f)  cmocka_unit_test_setup_teardown(f, setup, teardown)
 
 
-/* Lengths of messages that end, with their head, at and around the end of a
- * chunk, or are copied without the lock. */
+/* Lengths of messages that, with their heads, end at or near the end of a
+ * chunk, or that are copied without the lock. */
 static const size_t  lengths[] = {
     0, 1, 7, 8, 200, 440, 447, 448, 449, 456, 462, 463, 464, 465, 472, 479,
     480, 481, 500, 928, 943, 944, 945, 960, 1000, 4000, 65536, 65537, 66000,
@@ -45,7 +45,8 @@ setup(void **state)
 }
 
 
-/* Everything is given back, and sound to the end. */
+/* Frees all streams and values. The store must be intact before and after
+ * that, and use no chunks at the end. */
 static inline int
 teardown(void **state)
 {
@@ -89,7 +90,8 @@ teardown(void **state)
 }
 
 
-/* Reads until there is no more, with a cap; the result code that ended it. */
+/* Reads with buffers of cap bytes until there are no more events. Returns the
+ * last result. */
 static inline int
 read_all(unsigned slot, const mcp_stream_ref_t *ref, uint64_t handle,
     mcp_cursor_t *cursor, size_t cap, mcp_buf_t *out)

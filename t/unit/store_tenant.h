@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* What the tests of parties share: streams and values of parties that are small
- * numbers, all with the same quota. */
+/* Common parts of the tests of tenants: streams and values of numbered
+ * tenants, all with the same quota. */
 
 
 #ifndef STORE_PARTY_H_INCLUDED
@@ -12,7 +12,7 @@
 
 
 static unsigned  numbers;
-static uint64_t  quota;                /* of all parties */
+static uint64_t  quota;                /* of each tenant */
 
 
 static inline int
@@ -44,8 +44,8 @@ tenant(unsigned id)
 }
 
 
-/* A stream of a party, whose sessions are a few: teardown looks through
- * them. */
+/* Creates a stream of a tenant. It uses only low numbers of sessions, because
+ * teardown() searches these. */
 static inline int
 make(unsigned id, mcp_stream_kind_e kind, mcp_stream_ref_t *ref)
 {
@@ -77,7 +77,7 @@ left(const mcp_stream_ref_t *ref, uint64_t sent)
 }
 
 
-/* One that is over and was sent. */
+/* Creates a stream that is over and sent. */
 static inline void
 lingering(unsigned id, size_t len, mcp_stream_ref_t *ref)
 {
@@ -97,7 +97,7 @@ there(const mcp_stream_ref_t *ref)
 }
 
 
-/* One stream takes all room but so many chunks. */
+/* Appends to a stream until "room" chunks are left. */
 static inline void
 fill(const mcp_stream_ref_t *ref, uint32_t room)
 {

@@ -12,8 +12,8 @@
 
 
 /*
- * Returns MCP_OK with *why NULL, or
- *   MCP_ERR_INTERNAL  *why says which invariant is broken, the first found
+ * Returns MCP_OK and sets *why to NULL, or
+ *   MCP_ERR_INTERNAL  an invariant is broken; *why describes the first one
  */
 int store_verify(mcp_store_t *store, const char **why);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* mcp_lock.c: exclusion between processes, and death with the lock. */
+/* mcp_lock.c: mutual exclusion of processes, and the death of the lock's
+ * holder. */
 
 
 #include <signal.h>
@@ -85,7 +86,8 @@ test_death(void **state)
         pid = fork();
 
         if (pid == 0) {
-            /* the first death, then deaths while the one before is repaired */
+            /* the first death, then deaths of processes that repair after the
+             * previous one */
             if (mcp_lock(s->lock) != (i ? MCP_AGAIN : MCP_OK)) {
                 _exit(1);
             }

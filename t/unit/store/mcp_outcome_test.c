@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Endings: their names and counters, and what the store says of a stream that
- * is over. */
+/* Outcomes: their names and counters, and the outcome of a stream that is
+ * over. */
 
 #include "core_cases.h"
 
@@ -55,7 +55,7 @@ test_count(void **state)
 }
 
 
-/* Nothing is known of what is no call. */
+/* A request that is not a call has no outcome. */
 static void
 test_none(void **state)
 {

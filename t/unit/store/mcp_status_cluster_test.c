@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* What the status says of a cluster. */
+/* The cluster in the status. */
 
 
 #include "store_driver.h"
@@ -38,7 +38,7 @@ teardown(void **state)
 }
 
 
-/* The status as a C string, to be freed. */
+/* Returns the status as a C string that the caller frees. */
 static char *
 render(const char *format)
 {
@@ -106,7 +106,8 @@ notes(void)
 }
 
 
-/* A stream of another node, what two processes have to copy, two errors. */
+/* Creates a mirror, the replication lag of two processes, and two unexpected
+ * replies. */
 static void
 counts(void)
 {
@@ -128,7 +129,7 @@ counts(void)
 }
 
 
-/* Nothing where there is no cluster. */
+/* Without a cluster, the status does not mention one. */
 static void
 test_none(void **state)
 {

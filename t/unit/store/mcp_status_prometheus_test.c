@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* The status as metrics. */
+/* The status as metrics in Prometheus format. */
 
 
 #include "store_driver.h"
@@ -15,7 +15,7 @@ static store_driver_t  d;
 static uint32_t        echo;
 
 
-/* Two processes, and a tool that was called. */
+/* Opens a zone with two processes and the statistics of one called tool. */
 static int
 setup(void **state)
 {
@@ -77,7 +77,7 @@ teardown(void **state)
 }
 
 
-/* The status as a C string, to be freed. */
+/* Returns the status as a C string that the caller frees. */
 static char *
 render(const char *format, const char *type, unsigned details)
 {
@@ -127,8 +127,8 @@ rest_has(const char *text, const char *part)
 }
 
 
-/* Checks the samples of mcp_requests_refused_total, the first of which was
- * read. */
+/* Checks the five samples of mcp_requests_refused_total, the first of which is
+ * "line". */
 static void
 test_refused(const char *line, char **rest)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* What the status page says, in all its formats. */
+/* The status in all its formats. */
 
 
 #include "store_driver.h"

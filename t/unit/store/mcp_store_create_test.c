@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* mcp_store_create.c: how many streams a session and a party may have. */
+/* mcp_store_create.c: limits of the streams of a session and of a tenant. */
 
 
 #include "store_fixture.h"
@@ -35,13 +35,13 @@ test_crowd(void **state)
     spec.tenant.streams = 3;
     assert_int_equal(mcp_store_create(S0, &spec, 1, &ref[3]), MCP_ERR_LIMIT);
 
-    /* nobody in particular has no limit */
+    /* without a session and a tenant there is no limit */
     memset(spec.tenant.id, 0, MCP_DIGEST_LEN);
     memset(spec.session, 0, MCP_DIGEST_LEN);
     assert_int_equal(mcp_store_create(S0, &spec, 1, &ref[3]), MCP_OK);
     mcp_store_free(S0, &ref[3]);
 
-    /* nor does one count that is over and was read */
+    /* a lingering stream does not count */
 
     store_spec(&spec, 9, 1);
     spec.session_limit = 3;
@@ -55,7 +55,7 @@ test_crowd(void **state)
     mcp_store_unwatch(S1, &ref[1], 5, 1, 3);
     assert_int_equal(mcp_store_create(S0, &spec, 1, &ref[3]), MCP_OK);
 
-    /* read once more it counts again */
+    /* a lingering stream gets a consumer: it counts again */
 
     store_spec(&spec, 10, 1);
     spec.session_limit = 4;

@@ -6,7 +6,7 @@
 #include "store_fixture.h"
 
 
-/* Seven to a chunk; a place that becomes free is taken again. */
+/* A chunk has seven entries; a freed entry is used again. */
 static void
 test_chunks(void **state)
 {
@@ -42,7 +42,8 @@ test_chunks(void **state)
                                          0));
     }
 
-    /* the last chunk is filled first; with it full, the place of e[3] */
+    /* free entries of the last chunk are taken first, then the freed entry
+     * e[3] */
 
     mcp_store_entry_free(&op, e[3]);
     key[0] = 3;
@@ -59,7 +60,7 @@ test_chunks(void **state)
     assert_int_equal(op.head->partial.first, 0);
     mcp_store_entry_publish(op.head, again, MCP_ENTRY_VALUE);
 
-    /* a chunk without an entry is free */
+    /* a chunk is freed with its last entry */
 
     for (i = 0; i < 3 * MCP_STORE_ENTRIES; i++) {
         assert_int_equal(op.head->n_free, i / MCP_STORE_ENTRIES);
@@ -73,7 +74,7 @@ test_chunks(void **state)
 }
 
 
-/* One group for each kind and key, until its last member leaves. */
+/* Each kind and key has one group, until its last member leaves. */
 static void
 test_groups(void **state)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* mcp_store_find.c: streams found, and what is known of them. */
+/* mcp_store_find.c: finding streams, and their info. */
 
 
 #include "store_fixture.h"
@@ -19,7 +19,7 @@ test_create_and_find(void **state)
 
     memset(name, 'n', sizeof(name));
 
-    /* the cut falls into a sequence of two bytes */
+    /* truncation would split a character of two bytes */
     memcpy(name + 126, "\xc3\xa4", 2);
 
     store_spec(&spec, 1, 1);
@@ -57,7 +57,7 @@ test_create_and_find(void **state)
     other.index = UINT32_MAX;
     assert_int_equal(mcp_store_info(S1, &other, &info), MCP_ERR_NOT_FOUND);
 
-    /* its request comes back whole, also when it is big */
+    /* mcp_store_adopt() returns the complete request, even a long one */
 
     store_spec(&spec, 2, 2);
     spec.request = store_message(4, 300000);

@@ -30,7 +30,7 @@ test_found(void **state)
                      MCP_ERR_NOT_FOUND);
     store_create(&d, 0, &spec, &ref);
 
-    /* wherever it is looked for */
+    /* a process finds the call of another process */
 
     assert_int_equal(mcp_store_join_find(S1, &spec, 1, &info), MCP_OK);
     assert_memory_equal(&info.ref, &ref, sizeof(ref));
@@ -50,7 +50,7 @@ test_found(void **state)
     store_create(&d, 1, &spec, &other);
     store_sound(&d);
 
-    /* it goes with the stream */
+    /* the stream is freed: no longer found */
 
     mcp_store_free(S1, &ref);
     spec_join(&spec, 3, 0);
@@ -60,7 +60,8 @@ test_found(void **state)
 }
 
 
-/* There is no moment at which its client would be taken for lost. */
+/* A stream that is created with a consumer has one from the beginning, so that
+ * it never counts as abandoned. */
 static void
 test_consumer(void **state)
 {
@@ -92,7 +93,7 @@ test_consumer(void **state)
 }
 
 
-/* By a key a call is found as long as it lingers. */
+/* Without join_once, a finished call is found as long as it is kept. */
 static void
 test_over(void **state)
 {
@@ -112,13 +113,13 @@ test_over(void **state)
     store_say(&d, 0, &ref, mcp_str("over"), 0, MCP_STATE_COMPLETED);
     mcp_store_unwatch(S0, &ref, 1, 0, 100);
 
-    /* not sent: longer than its max_wait */
+    /* not sent: kept for longer than max_wait */
 
     assert_int_equal(mcp_store_join_find(S1, &spec, 5099, &info), MCP_OK);
     assert_int_equal(mcp_store_join_find(S1, &spec, 5100, &info),
                      MCP_ERR_NOT_FOUND);
 
-    /* sent */
+    /* sent: kept for "linger" */
 
     assert_int_equal(mcp_store_watch(S0, &ref, 1, 0, &cursor, &taken),
                      MCP_OK);
@@ -128,7 +129,7 @@ test_over(void **state)
     assert_int_equal(mcp_store_join_find(S1, &spec, 5200, &info),
                      MCP_ERR_NOT_FOUND);
 
-    /* so another one may take its place */
+    /* then another stream may be created in its place */
 
     spec_join(&spec, 2, 0);
     assert_int_equal(mcp_store_create(S0, &spec, 5200, &ref), MCP_OK);
@@ -140,7 +141,7 @@ test_over(void **state)
 }
 
 
-/* Without one only until its response was sent. */
+/* With join_once, a call is found until its response was sent. */
 static void
 test_once(void **state)
 {
@@ -162,7 +163,7 @@ test_once(void **state)
     mcp_store_unwatch(S0, &ref, 1, 0, 2);
     assert_int_equal(mcp_store_join_find(S1, &spec, 2, &info), MCP_OK);
 
-    /* whoever has joined it goes on, when it cannot be found any more */
+    /* joined readers continue although the call is no longer found */
 
     assert_int_equal(mcp_store_join(S1, &ref, 7, 0, &cursor), MCP_OK);
     assert_int_equal(mcp_store_join(S1, &ref, 8, 0, &cursor), MCP_OK);
@@ -185,7 +186,7 @@ test_once(void **state)
 }
 
 
-/* A repair finds them again. */
+/* Calls and their joined readers survive a repair. */
 static void
 test_repair(void **state)
 {

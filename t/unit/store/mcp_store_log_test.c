@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* mcp_store_log.c: every cursor, with every size of buffer. */
+/* mcp_store_log.c: reading from each position, with buffers of several
+ * sizes. */
 
 
 #include "store_fixture.h"

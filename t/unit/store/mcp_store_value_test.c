@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* mcp_store_value.c: values of all purposes, and their time. */
+/* mcp_store_value.c: values of all purposes, and their expiry. */
 
 
 #include "store_fixture.h"
@@ -47,7 +47,7 @@ test_values(void **state)
                      MCP_ERR_NOT_FOUND);
     mcp_store_value_delete(S1, 'z', key);
 
-    /* anew, once, and no more */
+    /* mcp_store_value_add(): denied until the existing value expires */
 
     assert_int_equal(mcp_store_value_set(S0, 'a', key, 7, 50, NULL), MCP_OK);
     assert_int_equal(mcp_store_value_get(S1, 'a', key, 1, &value), MCP_OK);
@@ -77,7 +77,8 @@ test_values(void **state)
 }
 
 
-/* Of two who swap, one finds what was there before. */
+/* Two processes swap the same value: the second one gets the value of the
+ * first. */
 static void
 test_swap(void **state)
 {
@@ -103,7 +104,7 @@ test_swap(void **state)
                      MCP_OK);
     assert_int_equal(old, 8);
 
-    /* the oldest gives way */
+    /* at the quota, the tenant's oldest value is removed */
 
     for (i = 1; i <= 3; i++) {
         key[0] = (unsigned char) i;
@@ -119,7 +120,7 @@ test_swap(void **state)
     assert_int_equal(mcp_store_value_get(S0, 'a', key, 1, &old),
                      MCP_ERR_NOT_FOUND);
 
-    /* the server's own are not counted for anybody to see */
+    /* values of the purpose MCP_VALUE_LIST are not in the statistics */
 
     assert_int_equal(mcp_store_value_swap(S0, MCP_VALUE_LIST, key, 7, NULL,
                                           &old),

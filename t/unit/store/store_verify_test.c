@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * store_verify.c: other tests rely on it, so that each kind of damage is
- * seen here to be noticed.  What a repair can mend is mended by one after.
+ * store_verify.c: it reports each kind of damage, and a repair mends the
+ * damage. Other tests rely on these reports.
  */
 
 
