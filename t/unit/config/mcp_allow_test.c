@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Rules about names. */
+/* Rules about the names of items. */
 
 
 #include "test_env.h"
@@ -93,7 +93,7 @@ test_find(void **state)
 }
 
 
-/* A name that a rule cannot be told of is not left to the next one. */
+/* A pattern cannot be compared with a name: no later rule applies. */
 static void
 test_unsure(void **state)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Which document is meant, and challenges. */
+/* The metadata document for a target, and challenges. */
 
 
 #include "test_env.h"
@@ -138,7 +138,7 @@ challenges(void **state)
 }
 
 
-/* A 403 to a token that lacks something, and to others. */
+/* Challenges with 403, to requests with and without a token. */
 static void
 forbidden(void **state)
 {

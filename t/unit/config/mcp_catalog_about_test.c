@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* What a catalog says of the server itself, and what is wrong with it. */
+/* The members of a catalog that describe the server, and the messages for
+ * invalid ones. */
 
 
 #include "catalog_cases.h"

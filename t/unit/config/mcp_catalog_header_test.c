@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* "x-mcp-header" (2026-07-28, server/tools): which annotations are taken, and
- * what is said of the others. */
+/* "x-mcp-header" (2026-07-28, server/tools): accepted annotations, and the
+ * messages for rejected ones. */
 
 
 #include "catalog_cases.h"
@@ -10,7 +10,7 @@
 #define REGION  "{\"type\":\"string\",\"x-mcp-header\":\"Region\"}"
 
 
-/* A catalog of one tool "t", whose inputSchema has these members. */
+/* Returns a catalog with one tool "t", whose inputSchema has these members. */
 static char *
 tool(const char *members)
 {
@@ -29,7 +29,7 @@ tool(const char *members)
 }
 
 
-/* The headers of a tool as "name=a/b,...". */
+/* Returns the headers of a tool as "name=a/b,...". */
 static const char *
 headers_of(const mcp_catalog_t *catalog, const char *name)
 {
@@ -74,7 +74,7 @@ taken(void **state)
           "{\"properties\":{\"c\":" REGION "}},\"d\":{\"type\":\"string\","
           "\"x-mcp-header\":\"D\"}}}}", "Region=a/b/c,D=a/d" },
 
-        /* any token, and escapes in keys and values */
+        /* any token; escapes in keys and values */
 
         { "\"properties\":{\"a\":{\"type\":\"string\","
           "\"x-mcp-header\":\"!#$%&'*+-.^_`|~09azAZ\"}}",
@@ -82,7 +82,7 @@ taken(void **state)
         { "\"pr\\u006fperties\":{\"\\u0061\":{\"t\\u0079pe\":\"str\\u0069ng\","
           "\"x-mcp-h\\u0065ader\":\"\\u0041\"}}", "A=a" },
 
-        /* names of properties are no keywords, nor is what values have */
+        /* keywords as names of properties, and within values: no effect */
 
         { "\"properties\":{\"x-mcp-header\":" REGION "}",
           "Region=x-mcp-header" },
@@ -97,7 +97,8 @@ taken(void **state)
           "\"$defs\":{\"x-mcp-header\":{\"type\":\"string\"}},"
           "\"patternProperties\":{\"x-mcp-header\":true}", "" },
 
-        /* schemas that are none, and those beside an annotated property */
+        /* members that are not schemas, and keywords beside an annotated
+         * property */
 
         { "\"properties\":{\"a\":true,\"b\":" REGION "},\"items\":false,"
           "\"oneOf\":[{\"properties\":{\"b\":{\"minLength\":1}}}]",
@@ -215,7 +216,8 @@ refused(void **state)
         { "\"properties\":{\"a\":{\"type\":\"string\",\"x-mcp-header\":\"A\","
           "\"x-mcp-header\":\"B\"}}", TWICE },
 
-        /* a client that takes the last of two does not see it */
+        /* a key that occurs twice: a client that uses the last one would miss
+         * the header */
 
         { "\"properties\":{\"a\":" REGION ",\"a\":{}}", TWICE },
         { "\"properties\":{\"a\":" REGION "},\"properties\":{}", TWICE }
@@ -246,7 +248,7 @@ refused(void **state)
 }
 
 
-/* So many in a tool, and no more. */
+/* A tool may have MCP_CATALOG_HEADERS_MAX headers, and no more. */
 static void
 limit(void **state)
 {
@@ -301,7 +303,7 @@ limit(void **state)
     "\"x-mcp-header\":\"S_s\"}}}}]}"
 
 
-/* Each tool has its own, and clients see them. */
+/* Each tool has its own headers, and clients get the annotations. */
 static void
 listed(void **state)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Items: which are taken. */
+/* Items of a catalog: accepted and rejected texts. */
 
 
 #include "catalog_cases.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Scopes that items of a catalog need. */
+/* "x-mcp-scope": the scopes that items of a catalog require. */
 
 
 #include "catalog_cases.h"

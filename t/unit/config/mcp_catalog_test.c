@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* What a catalog has: its items, and how pages follow. */
+/* Catalogs: items, and their pages. */
 
 
 #include "catalog_cases.h"
@@ -35,7 +35,7 @@ catalog_of_all(void **state)
                   "\"Say \\\"please\\\".\"");
     assert_int_equal(mcp_catalog_completions(catalog), 1);
 
-    /* in the file's order, without white space between tokens */
+    /* order of the file, without white space between tokens */
 
     assert_string_equal(page_of(catalog, MCP_LIST_TOOLS, "", 0),
         "{\"tools\":[{\"name\":\"b.2\"," SCHEMA ",\"extra\":[1,2]},"
@@ -51,7 +51,7 @@ catalog_of_all(void **state)
         "{\"uriTemplate\":\"file:///x/{a}\",\"name\":\"first\"},"
         "{\"uriTemplate\":\"file:///{+a}\",\"name\":\"second\"}]}");
 
-    /* by the decoded name */
+    /* items are found by the decoded name */
 
     assert_str_is(mcp_catalog_find(catalog, MCP_LIST_TOOLS,
                                    mcp_str("a-1")),
@@ -67,7 +67,8 @@ catalog_of_all(void **state)
     assert_non_null(mcp_catalog_find(catalog, MCP_LIST_PROMPTS,
                                      mcp_str("Greet me")).data);
 
-    /* resources by URI, not by name; templates in their order */
+    /* resources are found by URI, not by name; the first matching template is
+     * found */
 
     assert_non_null(mcp_catalog_find(catalog, MCP_LIST_RESOURCES,
                                      mcp_str("file:///y")).data);
@@ -146,7 +147,7 @@ pages_follow(void **state)
         assert_int_equal(pages, page ? (5 + page - 1) / page : 1);
     }
 
-    /* the size of a page may change while a client reads on */
+    /* the page size may change between two pages */
 
     next_cursor(page_of(catalog, MCP_LIST_PROMPTS, "", 2), cursor);
     assert_string_equal(page_of(catalog, MCP_LIST_PROMPTS, cursor, 0),
@@ -212,7 +213,7 @@ cursors_of_others(void **state)
                          MCP_ERR_NOT_FOUND);
     }
 
-    /* another position, kind or digest */
+    /* cursor with another position, kind or digest: not found */
 
     for (i = 0; i < 16; i++) {
         strcpy(changed, cursor);
@@ -222,7 +223,8 @@ cursors_of_others(void **state)
                          MCP_ERR_NOT_FOUND);
     }
 
-    /* positions are not secret, but there is none at 0 or behind the end */
+    /* cursor with another valid position: accepted; with position 0 or one
+     * after the end: not found */
 
     strcpy(changed, cursor);
     changed[5] = 'Q';

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* What clients see of items: not the keys that are ours, nor what their
- * revision does not know. */
+/* The text of items as clients get it: without the "x-mcp-" keys, and without
+ * members that their revision does not define. */
 
 
 #include "catalog_cases.h"
@@ -59,14 +59,14 @@ private_keys_are_removed(void **state)
 #define BOTH  (MCP_REVISION_FILTER_OUTPUT|MCP_REVISION_FILTER_EXECUTION)
 
 
-/* Tools from left to right, as clients of sessions and those without see
+/* The tools of a file, as clients with a session and stateless clients get
  * them. */
 static void
 revisions_differ(void **state)
 {
     static const struct {
-        const char  *tools;            /* in the file */
-        const char  *session;          /* NULL: the same */
+        const char  *tools;            /* tools in the file */
+        const char  *session;          /* NULL: unchanged */
         const char  *stateless;
     } cases[] = {
         { "{\"name\":\"a\"," SCHEMA ",\"outputSchema\":{\"type\":\"object\"}}",
@@ -116,7 +116,7 @@ revisions_differ(void **state)
 }
 
 
-/* Each text has pages of its own; other kinds than tools are not looked at. */
+/* Each filter has separate pages. Items other than tools are not filtered. */
 static void
 pages_of_texts(void **state)
 {

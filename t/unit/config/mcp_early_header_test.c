@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* What is known of a request before its body, and when nothing is. */
+/* Variables that have their value before the body is read, from headers of the
+ * request. */
 
 
 #include "test_env.h"
@@ -18,10 +19,11 @@ static mcp_endpoint_t  endpoint;
 static test_mem_t      tm;
 
 
-/* Memory of a request: it goes as a whole. */
+/* The memory of a request, which is freed as a whole. */
 typedef struct {
     mcp_arena_t  arena;
-    unsigned     fail_at;      /* 0: never */
+    unsigned     fail_at;      /* number of the allocation that fails; 0:
+                                  none */
 } pool_t;
 
 static pool_t  pool;
@@ -69,9 +71,9 @@ teardown(void **state)
 
 
 typedef struct {
-    const char  *headers[10];          /* pairs */
+    const char  *headers[10];          /* names and values */
     const char  *variable;
-    const char  *value;                /* "": it is empty */
+    const char  *value;                /* "": the variable is empty */
 } sent_case_t;
 
 
@@ -89,7 +91,7 @@ static const sent_case_t  cases[] = {
     { { VERSION, "Mcp-Param-Dry-Run", "true" }, "mcp_param_dry_run", "true" },
     { { VERSION, "Mcp-Param-Dry_Run", "true" }, "mcp_param_dry_run", "true" },
 
-    /* not of a revision that has them checked */
+    /* revisions whose headers are not compared with the body */
 
     { { "Mcp-Method", "tools/call" }, "mcp_header_method", "" },
     { { "MCP-Protocol-Version", "2025-11-25", "Mcp-Method", "tools/call" },
@@ -104,7 +106,7 @@ static const sent_case_t  cases[] = {
     { { VERSION, "MCP-Protocol-Version", "2025-11-25", "Mcp-Param-Region",
         "eu" }, PARAM, "" },
 
-    /* absent, malformed, never encoded */
+    /* absent or malformed headers, and a header that is never encoded */
 
     { { VERSION }, "mcp_header_name", "" },
     { { VERSION, "Mcp-Name", "" }, "mcp_header_name", "" },
@@ -119,7 +121,7 @@ static const sent_case_t  cases[] = {
     { { VERSION, "Mcp-Param-Region", "eu" }, "mcp_other", "" },
     { { VERSION, "Mcp-Param-Region", "=?base64?ZXUKdXM=?=" }, PARAM, "?" },
 
-    /* a task id is a secret */
+    /* the name of a task's method is a task id, which is secret */
 
     { { VERSION, "Mcp-Method", "tasks/get", "Mcp-Name", "T" },
      "mcp_header_name",
@@ -133,7 +135,7 @@ static const sent_case_t  cases[] = {
     { { VERSION, "Mcp-Method", "tools/call", "Mcp-Name", "tasks/get" },
       "mcp_header_name", "tasks/get" },
 
-    /* two lines */
+    /* the same header twice */
 
     { { VERSION, "Mcp-Name", "echo", "mcp-name", "echo" }, "mcp_header_name",
       "" },
@@ -195,7 +197,8 @@ variables(void **state)
 }
 
 
-/* The glue need not look at others. */
+/* Names of all relevant headers begin with MCP_EARLY_HEADER_INITIAL: the glue
+ * may skip others. */
 static void
 initial(void **state)
 {
@@ -215,7 +218,7 @@ initial(void **state)
 }
 
 
-/* An endpoint that does not serve the revision knows nothing. */
+/* The endpoint does not serve the revision: the variables are empty. */
 static void
 not_served(void **state)
 {

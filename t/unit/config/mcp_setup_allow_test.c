@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Setups: who may see and call what. */
+/* Setups: rules about names, and granted scopes. */
 
 
 #include "setup_cases.h"
@@ -31,7 +31,7 @@ test_rules(void **state)
 
     assert_int_equal(mcp_setup_allow(other, mcp_str("*"), yes, error), MCP_OK);
 
-    /* all rules of the section, or all of that around it */
+    /* a section with rules has only its own; one without inherits all */
 
     mcp_setup_merge(inner, outer);
     mcp_setup_merge(other, outer);

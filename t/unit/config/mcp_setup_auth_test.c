@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* What operators may write about authorization, and the document. */
+/* Authorization: the values that directives accept and reject, and the
+ * metadata document. */
 
 
 #include "setup_cases.h"
@@ -42,7 +43,7 @@ resources(void **state)
         refused(mcp_setup_auth_server(s, test_str(uris[i]), error), text);
     }
 
-    /* the longest, and one more */
+    /* a URI of 1024 bytes: accepted; one of 1025: rejected */
 
     memset(text, 'a', sizeof(text));
     memcpy(text, "https://a/", 10);
@@ -143,13 +144,13 @@ documents(void **state)
     assert_int_equal(e.auth->etag.data[0], '"');
     assert_int_equal(e.auth->etag.data[17], '"');
 
-    /* it is made once */
+    /* the document is created once */
 
     taken(mcp_setup_auth(s, &auth, error));
     assert_ptr_equal(auth, e.auth);
     mcp_setup_free(s);
 
-    /* a slash alone is no path */
+    /* the path "/" counts as none */
 
     s = resource("http://a/", NULL);
     assert_str_is(e.auth->path, MCP_AUTH_WELL_KNOWN);
@@ -161,7 +162,7 @@ documents(void **state)
     assert_str_is(e.auth->url, "http://a" MCP_AUTH_WELL_KNOWN);
     mcp_setup_free(s);
 
-    /* the name of the server, and lists */
+    /* the server's title, several authorization servers and scopes */
 
     s = setup_new();
     taken(mcp_setup_auth_resource(s, mcp_str("http://a/b/"), error));
@@ -231,7 +232,7 @@ inherits(void **state)
 }
 
 
-/* Each allocation fails once. */
+/* Each allocation fails once: no leak. */
 static void
 no_memory(void **state)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Directives without effect: which ones are found, and in whose section. */
+/* Directives without effect: the warnings, and the sections that they name. */
 
 
 #include "setup_cases.h"

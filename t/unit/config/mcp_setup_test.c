@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* What operators may write. */
+/* Setups: the values that directives accept and reject. */
 
 
 #include "setup_cases.h"
@@ -218,13 +218,14 @@ routes(void **state)
     endpoint(s);
     assert_int_equal(e.n_routes, 5);
 
-    /* each target once, the default first */
+    /* each target is listed once, the default one first */
 
     assert_int_equal(mcp_setup_targets(s), 4);
     assert_int_equal(e.target, 0);
     assert_str_is(mcp_setup_target(s, 0), "@default");
 
-    /* exact names before expressions, in either the order of the file */
+    /* exact names take precedence over expressions, and both have the order of
+     * the file */
 
 #define goes_to(name, to)                                                     \
     assert_str_is(mcp_setup_target(s, mcp_endpoint_route(&e, mcp_str(name))), \
@@ -237,7 +238,7 @@ routes(void **state)
     goes_to("y", "@default");
     goes_to("yx", "@never");
 
-    /* made again: the same */
+    /* the endpoint is created again: no new targets */
 
     endpoint(s);
     assert_int_equal(mcp_setup_targets(s), 4);
@@ -245,7 +246,7 @@ routes(void **state)
 
     mcp_setup_free(s);
 
-    /* nowhere else */
+    /* no default: other names have no target */
 
     s = setup_new();
     taken(mcp_setup_route(s, mcp_str("a"), mcp_str("@a"), error));
@@ -312,7 +313,7 @@ origins(void **state)
     assert_int_equal(mcp_match(e.origins[1], mcp_str("https://b.example")), 1);
     assert_int_equal(mcp_match(e.origins[2], mcp_str("null")), 1);
 
-    /* "*" goes with others */
+    /* "*" may be combined with other origins */
 
     taken(mcp_setup_origin(s, mcp_str("*"), error));
     taken(mcp_setup_origin(s, mcp_str("*"), error));
@@ -348,7 +349,8 @@ publish(void **state)
 }
 
 
-/* Texts that are longer than an error may be: it has its reason still. */
+/* Texts that exceed the length of an error message: the message still contains
+ * the reason. */
 static void
 long_texts(void **state)
 {
@@ -385,7 +387,7 @@ long_texts(void **state)
 }
 
 
-/* Every allocation fails once: nothing breaks, nothing leaks. */
+/* Each allocation fails once: no leak. */
 static void
 allocations_fail(void **state)
 {
@@ -425,7 +427,7 @@ allocations_fail(void **state)
             return;
         }
 
-        /* an expression may do without what only makes it faster */
+        /* an expression works without JIT if there is no memory for that */
 
         assert_true(rc == MCP_ERR_MEMORY || rc == MCP_OK);
         failed += (rc == MCP_ERR_MEMORY);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Who is one party. */
+/* The tenant of a request: which requests have the same one. */
 
 
 #include "test_env.h"
@@ -50,7 +50,7 @@ is_nobody(const unsigned char *p, mcp_str_t at)
 }
 
 
-/* Two callers, and whether they are one party. */
+/* Two requests; 1: they have the same tenant. */
 typedef struct {
     const unsigned char  *principal[2];
     mcp_str_t             address[2];
@@ -104,7 +104,7 @@ test_address(void **state)
         { { alice, alice }, { V6, V6_SAME }, 1 },
         { { alice, alice }, { V6, V6_NEXT }, 0 },
 
-        /* a missing address is a party, too */
+        /* requests without an address have a tenant of their own */
 
         { { nobody, alice }, { mcp_null_str, mcp_null_str }, 1 },
         { { nobody, nobody }, { mcp_null_str, V4 }, 0 },
@@ -134,8 +134,8 @@ test_off(void **state)
 }
 
 
-/* An IPv6 address is within its /56, that within its /48; nothing else is
- * within anything. */
+/* An IPv6 address is in its /56, and that in its /48. No other tenant is in
+ * another one. */
 static void
 test_parent(void **state)
 {
