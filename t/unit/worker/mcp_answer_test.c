@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Answers: headers, status, JSON, faults. */
+/* Responses: headers, status, JSON, faults. */
 
 #include "core_cases.h"
 
@@ -17,7 +17,7 @@ waiting(void)
 }
 
 
-/* There are as many headers as there is room for, and no more. */
+/* More headers than MCP_RESPONSE_HEADERS: the others are left out. */
 static void
 test_headers(void **state)
 {
@@ -38,7 +38,7 @@ test_headers(void **state)
 }
 
 
-/* Who is refused for now is told when to try again. */
+/* A temporary rejection has a Retry-After header. */
 static void
 test_retry_after(void **state)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* A notification for many listeners: how many are served at a time, and that
- * each gets all, in order. */
+/* A notification for many listeners: the number of appends per turn, and the
+ * order of notifications for each listener. */
 
 
 #define DRIVER_ZONE  (16 * 1024 * 1024)
@@ -17,7 +17,7 @@
 static mcp_stream_ref_t  refs[LISTENERS + 1];
 
 
-/* Creates a listener of the list of tools. */
+/* Creates a listener that is subscribed to the list of tools. */
 static void
 listen_as(unsigned n)
 {
@@ -51,7 +51,7 @@ listen_all(void)
 }
 
 
-/* Returns the number of listeners that have at least `events` events. */
+/* Returns the number of listeners that have at least this number of events. */
 static unsigned
 served(uint64_t events)
 {
@@ -103,8 +103,8 @@ a_turn_serves_at_most_one_slice(void **state)
 }
 
 
-/* The second notification waits for the first, and is not for a listener that
- * comes meanwhile. */
+/* A second notification begins after the first one. A listener that is created
+ * after it does not get it. */
 static void
 notifications_keep_their_order(void **state)
 {

@@ -79,7 +79,7 @@ test_listener(void **state)
     assert_int_equal(b.ended, 0);
     client_close(&d, &b);
 
-    /* another session has a listener of its own */
+    /* another session has another listener */
 
     client_resume(&d, 0, &b, second, NULL);
     assert_string_equal(b.text, ":\n\n");
@@ -368,9 +368,9 @@ events(const mcp_stream_ref_t *ref)
 }
 
 
-/* A change of one endpoint's list reaches the listeners of that endpoint; a
- * published one reaches those of all endpoints. A subscription is for one
- * list, a session gets changes of all. */
+/* A change of an endpoint's list reaches the listeners of this endpoint; a
+ * published change reaches the listeners of all endpoints. A subscription is
+ * for one list; a session gets the changes of all lists. */
 static void
 test_lists(void **state)
 {

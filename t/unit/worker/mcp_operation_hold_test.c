@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /* A call that other requests may join: it begins after the result of
- * "await_replication", and its response is sent after the replication of
- * that. */
+ * "await_replication", and its response is sent after the response is
+ * replicated. */
 
 #include "join_cases.h"
 #include "store/mcp_store_replication.h"

@@ -10,7 +10,7 @@
 
 /* A cluster whose results the test chooses. */
 static struct {
-    int               says;    /* value that tell() returns */
+    int               says;    /* result of the hook "send_broadcast" */
     unsigned          told;
     mcp_broadcast_t   broadcast;
     mcp_operation_t  *op;

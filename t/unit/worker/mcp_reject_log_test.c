@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* What the log tells of refused requests. */
+/* Log messages about rejected requests. */
 
 #include "core_cases.h"
 
@@ -55,7 +55,7 @@ test_reasons(void **state)
 }
 
 
-/* Nothing is made up for a log that does not want it. */
+/* At log level "notice" no message is logged. */
 static void
 test_quiet(void **state)
 {
@@ -73,7 +73,8 @@ test_quiet(void **state)
 }
 
 
-/* At once, and then once a minute, whichever process is asked. */
+/* A full zone is logged at the first rejected request, and then once a minute,
+ * by any process. */
 static void
 test_full(void **state)
 {

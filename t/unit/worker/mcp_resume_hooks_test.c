@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Methods of faces exist only for clients that know them. */
+/* Hooks of resumption methods: a client gets only the methods that it
+ * supports. */
 
 #include "core_cases.h"
 
@@ -31,7 +32,8 @@ test_methods(void **state)
 }
 
 
-/* Each face finds what it keeps, and nothing before it keeps something. */
+/* Each resumption method has its own state in an exchange, and none before it
+ * creates one. */
 static void
 test_states(void **state)
 {
@@ -66,7 +68,7 @@ test_states(void **state)
 }
 
 
-/* A request that concerns no face is passed to none. */
+/* A request without a resumption method is passed to none. */
 static void
 test_none(void **state)
 {
@@ -117,8 +119,8 @@ static const mcp_resume_method_t  counts = { .url = &counts_url,
                                          .call = &counts_call };
 
 
-/* No face sees a quick call unless its client, its endpoint or its message asks
- * for a way of coming back. */
+/* A call is passed to the resumption methods only if the capabilities of its
+ * client, its message or its endpoint require that. */
 static void
 test_quick_call(void **state)
 {
