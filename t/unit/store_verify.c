@@ -281,8 +281,8 @@ store_verify_within(store_verify_t *v, uint32_t group, uint32_t ref)
 
 
 /* Counts everything that belongs to a tenant group, by a scan of all chunks.
- * sum->next counts the streams of this group itself, without those of the
- * groups within it. */
+ * sum->next counts only the streams that belong to the group directly, and not
+ * to a group within it. */
 static void
 store_verify_members(store_verify_t *v, uint32_t ref,
     mcp_store_entry_t *sum)

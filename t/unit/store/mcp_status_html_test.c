@@ -176,8 +176,8 @@ header_of(const char *name)
 }
 
 
-/* Checks that the policy allows the text between two tags of the page, by the
- * hash of that text. */
+/* Checks that the policy contains the hash of the text between two tags of the
+ * page. */
 static void
 check_hash(const char *policy, const char *source, const char *opening,
     const char *closing)

@@ -46,8 +46,8 @@ test_chains(void **state)
     assert_memory_equal(out, store_message(2, 1200).data, 1200);
     assert_int_equal(mcp_store_copy_out(op.head, &pos, out, 1), 0);
 
-    /* one chain is freed as a whole, the other one chunk by chunk: then one
-     * chain can take all chunks */
+    /* chain a is freed as a whole, chain b chunk by chunk: then a new chain
+     * can take all chunks */
 
     mcp_store_chain_free(&op, a.first, a.last, a.count);
     mcp_store_chain_drop(&op, b.first);

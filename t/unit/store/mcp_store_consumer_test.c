@@ -158,8 +158,8 @@ test_takeover(void **state)
 }
 
 
-/* Checks that a text contains only bytes of one stream: the messages of each
- * stream repeat one byte of its own. */
+/* Checks that a text contains only bytes of one stream: its messages repeat
+ * one byte that no other stream uses. */
 static void
 only_of(const char *text, size_t len, unsigned stream)
 {

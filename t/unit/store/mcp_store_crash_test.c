@@ -741,7 +741,7 @@ test_kills(void **state)
     printf("STORE_SEED=%llu\n", (unsigned long long) seed);
     fflush(stdout);
 
-    /* the parent's slot has the next number after those of the workers */
+    /* the parent's slot has the number after the last worker's */
     worker_init(&w, memory, journal, WORKERS, seed, 1);
 
     for (i = 0; i < WORKERS; i++) {

@@ -6,9 +6,9 @@
 #include "store_tenant.h"
 
 
-/* Order of eviction: idle listeners, first those of the same tenant; then
- * lingering streams of the same tenant; then lingering streams of the largest
- * tenant, but never of one that has less. */
+/* Order of eviction: idle listeners, beginning with the tenant's own; then the
+ * tenant's lingering streams; then lingering streams of the largest tenant,
+ * but never of a tenant that has less. */
 static void
 test_order(void **state)
 {

@@ -93,7 +93,7 @@ test_consumer(void **state)
 }
 
 
-/* Without join_once, a finished call is found as long as it is kept. */
+/* Without join_once, a finished call is found until it is due to be freed. */
 static void
 test_over(void **state)
 {
@@ -113,7 +113,8 @@ test_over(void **state)
     store_say(&d, 0, &ref, mcp_str("over"), 0, MCP_STATE_COMPLETED);
     mcp_store_unwatch(S0, &ref, 1, 0, 100);
 
-    /* not sent: kept for longer than max_wait */
+    /* not sent: kept for "linger", because it can be joined and its max_wait
+     * is shorter */
 
     assert_int_equal(mcp_store_join_find(S1, &spec, 5099, &info), MCP_OK);
     assert_int_equal(mcp_store_join_find(S1, &spec, 5100, &info),

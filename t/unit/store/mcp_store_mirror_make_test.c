@@ -137,7 +137,7 @@ test_place(void **state)
     mcp_store_free(S0, &held);
     assert_int_equal(found(1, &info), MCP_OK);
 
-    /* a stream of this node: no mirror of it can be created */
+    /* a stream of this node cannot have a mirror */
 
     spec = own;
     spec.id[0] ^= 1;

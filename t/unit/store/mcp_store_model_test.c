@@ -436,8 +436,8 @@ do_create(model_t *m)
 
     if (crowded || (m->spec.session_limit && count >= m->spec.session_limit)) {
 
-        /* the store may have evicted some of these streams to make room for a
-         * long request */
+        /* the store may have evicted streams of the session or tenant to make
+         * room for a long request */
 
         if (!(tight && len > MCP_STORE_BIG && rc == MCP_OK)) {
             assert_int_equal(rc, MCP_ERR_LIMIT);

@@ -99,8 +99,8 @@ test_bytes(void **state)
     assert_int_equal(admits(1), MCP_ERR_LIMIT);
     assert_int_equal(make(1, MCP_STREAM_CALL, &more), MCP_ERR_LIMIT);
 
-    /* a long message waits for room as well; one that exceeds the whole quota
-     * never gets room */
+    /* a long message waits for room as well; a message that exceeds the whole
+     * quota never gets room */
 
     assert_int_equal(store_say(&d, 0, &a, store_message(1, 70000), -1,
                                MCP_STATE_PROCESSING), MCP_ERR_FULL);

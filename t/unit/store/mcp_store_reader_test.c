@@ -68,8 +68,8 @@ test_beside(void **state)
 }
 
 
-/* The consumer's sent events make room; without a consumer, those of the
- * fastest joined reader do. */
+/* The consumer's sent events make room; without a consumer, the events sent to
+ * the fastest joined reader do. */
 static void
 test_pace(void **state)
 {

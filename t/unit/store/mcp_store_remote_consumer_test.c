@@ -97,7 +97,8 @@ test_pace(void **state)
 }
 
 
-/* The reader with the higher number displaces the other one, at any node. */
+/* The reader with the higher number displaces the previous reader, at any
+ * node. */
 static void
 test_takeover(void **state)
 {

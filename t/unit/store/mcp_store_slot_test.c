@@ -234,7 +234,7 @@ test_notes(void **state)
     assert_int_equal(store_drain(&d, 0, &wake), 1);
     assert_int_equal(wake.handle, 5);
 
-    /* the consumer is in another process: wake-up of that process */
+    /* the consumer is in another process, which is woken */
 
     noted = 0;
     takes_notes = 1;

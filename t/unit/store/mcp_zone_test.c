@@ -187,8 +187,8 @@ attach(void **state)
     assert_int_equal(mcp_zone_attach(&two, p, wake, &woken, 2, 200), MCP_OK);
     assert_int_equal(mcp_store_slot_pid(&one, 2), 200);
 
-    /* one process creates a stream and appends to it: the other one finds the
-     * stream and is woken */
+    /* process 1 creates a stream and appends to it: process 2 finds the stream
+     * and is woken */
 
     create(&one, 1, &ref);
     assert_int_equal(mcp_store_find(&two, ref.id, 0, &info), MCP_OK);
