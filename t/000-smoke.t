@@ -13,7 +13,7 @@ run_tests();
 
 __DATA__
 
-=== TEST 1: a plain answer
+=== TEST 1: return directive: body and Content-Type are as expected
 --- config
     location = /t {
         return 200 "hello\n";
@@ -30,7 +30,7 @@ Content-Type: text/plain
 
 
 
-=== TEST 2: a body is sent, trimmed, with its length
+=== TEST 2: POST with a body: sent with its length, without the empty line
 --- http_config
     log_format t '$request_method|$content_length|$http_x_a|$request_body';
 --- config
@@ -56,7 +56,7 @@ GET
 
 
 
-=== TEST 3: several requests, lists of expectations
+=== TEST 3: several requests in one test: each has its own expectations
 --- config
     location = /a { return 200 "a"; }
     location = /b { return 404 "b"; }
@@ -71,7 +71,7 @@ GET
 
 
 
-=== TEST 4: pipelined requests on one connection
+=== TEST 4: pipelined requests on one connection: a response for each
 --- config
     location = /a { return 200 "a"; }
     location = /b { return 201 "b"; }
@@ -84,7 +84,7 @@ GET
 
 
 
-=== TEST 5: a request in packets
+=== TEST 5: request in three packets with delays: one response
 --- config
     location = /t { return 200 "$http_host"; }
 --- request eval
@@ -96,7 +96,7 @@ Host: example.org
 
 
 
-=== TEST 6: a raw request, the log, a file of ours
+=== TEST 6: raw request for a missing file: 410, a line in the error log
 --- config
     location /a/ { root html; error_page 404 = @missing; }
     location @missing { return 410; }
@@ -116,7 +116,7 @@ No such file
 
 
 
-=== TEST 7: a configuration that is refused
+=== TEST 7: invalid configuration: nginx does not start, the error log has the reason
 --- config
     no_such_directive;
 --- must_die: 1
@@ -128,7 +128,7 @@ unknown directive "no_such_directive"
 
 
 
-=== TEST 8: chunked answers are joined
+=== TEST 8: chunked response: its chunks are joined
 --- config
     location = /t {
         proxy_http_version 1.1;
@@ -146,7 +146,7 @@ Transfer-Encoding: chun.*
 
 
 
-=== TEST 9: an endless answer is aborted
+=== TEST 9: response without an end: aborted after the timeout
 --- config
     location = /t {
         proxy_buffering off;

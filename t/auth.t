@@ -36,7 +36,7 @@ run_tests();
 
 __DATA__
 
-=== TEST 1: the document is public, whatever stands at its path
+=== TEST 1: metadata document: sent to any origin, although a location denies its path
 --- config eval
 "location = /mcp { $::Auth }
  location ^~ /.well-known/ { deny all; return 404; }"
@@ -53,7 +53,7 @@ ETag: "08388674b0ec144d"
 
 
 
-=== TEST 2: and without a path, if it is the only one
+=== TEST 2: one protected endpoint: its metadata is also at the path without a suffix
 --- config eval
 "location = /mcp { $::Auth } location ^~ /.well-known/ { deny all; }"
 --- request eval: "GET $::WellKnown?x=y"
@@ -63,7 +63,7 @@ ETag: "08388674b0ec144d"
 
 
 
-=== TEST 3: HEAD
+=== TEST 3: HEAD of the metadata document: headers without a body
 --- config eval
 "location = /mcp { $::Auth } location ^~ /.well-known/ { deny all; }"
 --- request eval: "HEAD $::WellKnown/mcp"
@@ -76,7 +76,7 @@ Content-Length: 184
 
 
 
-=== TEST 4: a preflight, and what is no reading
+=== TEST 4: metadata document: a preflight gets 204, POST gets 405
 --- config eval
 "location = /mcp { $::Auth } location ^~ /.well-known/ { deny all; }"
 --- cases eval
@@ -100,7 +100,7 @@ Allow: GET, HEAD, OPTIONS
 
 
 
-=== TEST 5: a client that has it
+=== TEST 5: metadata document with a matching If-None-Match: 304
 --- config eval
 "location = /mcp { $::Auth }"
 --- request eval: "GET $::WellKnown/mcp"
@@ -113,7 +113,7 @@ Access-Control-Allow-Origin: *
 
 
 
-=== TEST 6: two endpoints: no document without a path, none below one
+=== TEST 6: several protected endpoints: a document for each path, none without a path
 --- config eval
 "location = /mcp { $::Auth if (\$arg_x) { } }
  location = /two { $::Auth }
@@ -134,7 +134,7 @@ Access-Control-Allow-Origin: *
 
 
 
-=== TEST 7: off, and inherited
+=== TEST 7: mcp_auth_resource: inherited from the http level, off removes the document
 --- http_config
     mcp_auth_server https://outer.example;
     mcp_auth_resource https://mcp.example/a;
@@ -155,7 +155,7 @@ Access-Control-Allow-Origin: *
 
 
 
-=== TEST 8: a challenge beside that of auth_basic
+=== TEST 8: 401 of auth_basic: the Bearer challenge is added
 --- config eval
 "location = /mcp { $::Auth auth_basic secret; auth_basic_user_file /dev/null; }"
 --- request eval: $::Ping = MCP::rpc('ping')
@@ -173,7 +173,7 @@ qr/WWW-Authenticate: Basic realm="secret"\r\n(?:.*\r\n)*?WWW-Authenticate: Beare
 
 
 
-=== TEST 9: an origin that is not allowed learns nothing
+=== TEST 9: 403 for an origin that is not allowed: a challenge, but no CORS headers
 --- config eval
 "location = /mcp { $::Auth deny all; }"
 --- cases eval
@@ -194,7 +194,7 @@ qr/WWW-Authenticate: Basic realm="secret"\r\n(?:.*\r\n)*?WWW-Authenticate: Beare
 
 
 
-=== TEST 10: a preflight before access rules, limits and authentication
+=== TEST 10: preflight: answered before access rules and authentication
 --- config eval
 "location = /mcp { $::Auth deny all; auth_basic secret;
                    auth_basic_user_file /dev/null; auth_request /none; }"
@@ -215,7 +215,7 @@ Access-Control-Allow-Headers: Accept, Authorization, Content-Type, Last-Event-ID
 
 
 
-=== TEST 11: OPTIONS that is no preflight
+=== TEST 11: OPTIONS without Access-Control-Request-Method: access rules apply
 --- config eval
 "location = /mcp { $::Auth deny all; }"
 --- request
@@ -232,7 +232,7 @@ Access-Control-Allow-Origin: https://a.example
 
 
 
-=== TEST 12: error pages elsewhere
+=== TEST 12: 403 with an error_page: challenge and CORS headers are kept
 --- config eval
 "location = /mcp { $::Auth deny all; error_page 403 /error; }
  location = /named { $::Auth deny all; error_page 403 \@error; }
@@ -251,7 +251,7 @@ Access-Control-Allow-Origin: https://a.example" } 1 .. 2]
 
 
 
-=== TEST 13: what the core refuses has no challenge
+=== TEST 13: Origin not allowed: 403 of the module has no challenge
 --- config eval
 "location = /mcp { $::Auth }"
 --- request eval: MCP::rpc('ping')
@@ -264,7 +264,7 @@ Access-Control-Allow-Origin: https://a.example" } 1 .. 2]
 
 
 
-=== TEST 14: errors of nginx can be read
+=== TEST 14: 413 of nginx: an allowed origin can read it, no challenge
 --- config eval
 "location = /mcp { $::Auth client_max_body_size 10; }"
 --- request eval: MCP::rpc('ping')
@@ -279,7 +279,7 @@ Access-Control-Allow-Origin: https://a.example
 
 
 
-=== TEST 15: the challenge that auth_request gets is completed
+=== TEST 15: challenge from auth_request: resource_metadata is added
 --- config eval
 "location = /mcp { $::Auth auth_request /check; }
  location = /check { internal;
@@ -305,7 +305,7 @@ Access-Control-Allow-Origin: https://a.example
 
 
 
-=== TEST 16: with pages, but not a resource server
+=== TEST 16: mcp_allow_origin without mcp_auth_resource: 403 has no challenge
 --- config
     location = /mcp { mcp mcp; mcp_allow_origin *; deny all; }
 --- request eval: MCP::rpc('ping')
@@ -320,7 +320,7 @@ Access-Control-Allow-Origin: https://b.example
 
 
 
-=== TEST 17: a resource without an authorization server
+=== TEST 17: mcp_auth_resource without mcp_auth_server: rejected
 --- config
     location = /mcp { mcp mcp; mcp_auth_resource https://a/mcp; }
 --- must_die
@@ -329,7 +329,7 @@ qr{\[emerg\] .*"mcp" in .*nginx\.conf:\d+: the resource "https://a/mcp" has no a
 
 
 
-=== TEST 18: two that say different things at one path
+=== TEST 18: two endpoints, different metadata at one path: rejected
 --- config
     location = /a { mcp mcp; mcp_auth_resource https://a/mcp;
                     mcp_auth_server https://b; }
@@ -341,7 +341,7 @@ qr{\[emerg\] .*"mcp" in .*nginx\.conf:\d+ has the same resource path as another 
 
 
 
-=== TEST 19: no resource
+=== TEST 19: mcp_auth_resource without a scheme: rejected
 --- config
     location = /mcp { mcp mcp; mcp_auth_resource mcp.example.com; }
 --- must_die
@@ -350,7 +350,7 @@ qr{\[emerg\] .*"mcp\.example\.com" is not the URI of a resource: http:// or http
 
 
 
-=== TEST 20: no issuer
+=== TEST 20: mcp_auth_server with a fragment: rejected
 --- config
     location = /mcp { mcp mcp; mcp_auth_server https://a https://b#c; }
 --- must_die
@@ -359,7 +359,7 @@ qr{\[emerg\] .*"https://b#c" is not the URI of an issuer: http:// or https://, a
 
 
 
-=== TEST 21: no scope
+=== TEST 21: mcp_auth_scopes with a space in a scope: rejected
 --- config
     location = /mcp { mcp mcp; mcp_auth_scopes a "b c"; }
 --- must_die
@@ -368,7 +368,7 @@ qr{\[emerg\] .*"b c" is not a scope: printable ASCII without spaces, quotes and 
 
 
 
-=== TEST 22: a scope of clients and issuers
+=== TEST 22: mcp_auth_scopes with offline_access: rejected
 --- config
     location = /mcp { mcp mcp; mcp_auth_scopes a offline_access; }
 --- must_die

@@ -87,7 +87,7 @@ run_tests();
 
 __DATA__
 
-=== TEST 1: a result, a response
+=== TEST 1: JSON from a backend, a bare result or a response: sent as the result
 --- config eval
 ::mcp(CORE::join '',
     ::tool('bare', 'application/json', MCP::text('x')),
@@ -114,7 +114,7 @@ __DATA__
 
 
 
-=== TEST 2: a JSON-RPC error, whatever the status
+=== TEST 2: JSON-RPC error from a backend: passed on, whichever status it has
 --- config eval
 my $error = '{"code":-32602,"message":"Unknown city","data":{"c":"\u00e4"}}';
 ::mcp(CORE::join '', map { ::tool("s$_", 'application/json',
@@ -127,7 +127,7 @@ my $error = '{"code":-32602,"message":"Unknown city","data":{"c":"\u00e4"}}';
 
 
 
-=== TEST 3: NDJSON with nothing before the result is plain JSON
+=== TEST 3: NDJSON that begins with the result: answered as plain JSON
 --- config eval
 ::mcp(CORE::join '', map { ::tool(@$_) }
     ['one', 'application/x-ndjson', MCP::text('x') . "\n"],
@@ -142,7 +142,7 @@ my $error = '{"code":-32602,"message":"Unknown city","data":{"c":"\u00e4"}}';
 
 
 
-=== TEST 4: an event stream with nothing before the result
+=== TEST 4: event stream that begins with the result: answered as plain JSON
 --- config eval
 ::mcp(CORE::join '', map { ::tool($_->[0], 'text/event-stream', $_->[1]) }
     ['one', 'data: ' . MCP::text('x') . "\n\n"],
@@ -164,7 +164,7 @@ my $error = '{"code":-32602,"message":"Unknown city","data":{"c":"\u00e4"}}';
 
 
 
-=== TEST 5: text becomes a text
+=== TEST 5: text from a tool: becomes text content in UTF-8
 --- config eval
 ::mcp(CORE::join '', map { ::tool(@$_) }
     ['plain', 'text/plain', "say \"hi\"\n\ttab \\ end\n"],
@@ -194,7 +194,7 @@ my $error = '{"code":-32602,"message":"Unknown city","data":{"c":"\u00e4"}}';
 
 
 
-=== TEST 6: images, sounds, files
+=== TEST 6: images, audio, other files from a tool: become content of their type
 --- config eval
 ::mcp(CORE::join '', map { ::tool(@$_) }
     ['png', 'image/png', "\x89PNG\x01"],
@@ -230,7 +230,7 @@ my $blob = sub { $resource->($_[0], '"blob":"' . encode_base64($_[1], '')
 
 
 
-=== TEST 7: files of the server
+=== TEST 7: static files as answers of a tool: become text content
 --- config eval
 ::mcp('location /b/ { alias html/; proxy_method GET; }', '',
     'proxy_method GET;')
@@ -246,7 +246,7 @@ my $blob = sub { $resource->($_[0], '"blob":"' . encode_base64($_[1], '')
 
 
 
-=== TEST 8: prompts
+=== TEST 8: answer to prompts/get: becomes a message of the prompt
 --- config eval
 ::mcp(CORE::join '', map { ::tool(@$_) }
     ['text', 'text/plain', 'hi'],
@@ -269,7 +269,7 @@ my $message = sub { MCP::answer(
 
 
 
-=== TEST 9: resources
+=== TEST 9: answer to resources/read: becomes contents with the URI
 --- config eval
 ::mcp(CORE::join '', map { ::tool(@$_) }
     ['a:text', 'text/plain; charset=utf-8', 'hi'],
@@ -300,7 +300,7 @@ my $contents = sub { MCP::answer("{\"contents\":[{\"uri\":\"$_[0]\","
 
 
 
-=== TEST 10: nothing at all
+=== TEST 10: empty answer of a tool: a result with empty content
 --- config eval
 ::mcp(::tool('text', 'text/plain', '') . ::tool('png', 'image/png', '')
     . 'location = /b/204 { return 204; }')
@@ -309,7 +309,7 @@ my $contents = sub { MCP::answer("{\"contents\":[{\"uri\":\"$_[0]\","
 
 
 
-=== TEST 11: error statuses with a text
+=== TEST 11: HTTP error status with a text: a result with isError
 --- config eval
 ::mcp(CORE::join '', map { ::tool(@$_) }
     ['s400', 'text/plain', 'no such city', 400],
@@ -336,7 +336,7 @@ my $contents = sub { MCP::answer("{\"contents\":[{\"uri\":\"$_[0]\","
 
 
 
-=== TEST 12: error statuses with a result
+=== TEST 12: HTTP error status with a result: isError is added unless it is there
 --- config eval
 ::mcp(CORE::join '', map { ::tool(@$_) }
     ['plain', 'application/json', MCP::text('x'), 500],
@@ -350,7 +350,7 @@ my $error = MCP::answer('{"isError":true,' . substr MCP::text('x'), 1);
 
 
 
-=== TEST 13: of a long error page the beginning
+=== TEST 13: HTTP error page of 160 kB: the result has its first 64 kB
 --- config
     location = /mcp { mcp mcp; mcp_backend @b; }
     location @b {
@@ -367,7 +367,7 @@ my $error = MCP::answer('{"isError":true,' . substr MCP::text('x'), 1);
 
 
 
-=== TEST 14: error statuses of prompts and resources
+=== TEST 14: HTTP error status for a prompt or a resource: a JSON-RPC error
 --- config eval
 ::mcp(CORE::join '', map { ::tool(@$_) }
     ['p', 'text/plain', 'x', 404], ['q', 'text/plain', 'x', 500],
@@ -385,7 +385,7 @@ in its backend: HTTP
 
 
 
-=== TEST 15: other methods want JSON
+=== TEST 15: answer to tools/list that is not JSON: -32603
 --- config eval
 ::mcp('location /b/ { default_type text/plain; return 200 "[]"; }')
 --- request eval: MCP::rpc('tools/list')
@@ -396,7 +396,7 @@ its Content-Type is not JSON
 
 
 
-=== TEST 16: redirects
+=== TEST 16: backend that sends a redirect: -32603
 --- config eval
 ::mcp('location /b/ { return 302 /elsewhere; }')
 --- request eval: MCP::call('x')
@@ -407,7 +407,7 @@ of "x" failed in its backend: redirect
 
 
 
-=== TEST 17: a location that redirects inside
+=== TEST 17: internal rewrite in the backend's location: its target answers
 --- config
     location = /mcp { mcp mcp; mcp_backend @b; }
     location @b { rewrite ^ /inside last; }
@@ -418,7 +418,7 @@ of "x" failed in its backend: redirect
 
 
 
-=== TEST 18: a location without a backend of its own
+=== TEST 18: backend's location with only a return: its text or status is the answer
 --- config
     location = /mcp { mcp mcp; mcp_backend @b; mcp_route e @e; mcp_route f @f; }
     location @b { default_type text/plain; return 200 "$mcp_name!"; }
@@ -432,7 +432,7 @@ of "x" failed in its backend: redirect
 
 
 
-=== TEST 19: access rules of the backend's location
+=== TEST 19: deny all in the backend's location: a result with isError
 --- config
     location = /mcp { mcp mcp; mcp_backend @b; }
     location @b {
@@ -447,7 +447,7 @@ access forbidden by rule
 
 
 
-=== TEST 20: error_page of the backend's location
+=== TEST 20: error_page in the backend's location: the other location answers
 --- config
     location = /mcp { mcp mcp; mcp_backend @b; }
     location @b {
@@ -463,7 +463,7 @@ Connection refused
 
 
 
-=== TEST 21: an upstream that refuses
+=== TEST 21: upstream that refuses the connection: -32603
 --- config
     location = /mcp { mcp mcp; mcp_backend @b; }
     location @b { proxy_pass http://127.0.0.1:$TEST_NGINX_RAND_PORT_1; }
@@ -475,7 +475,7 @@ Connection refused
 
 
 
-=== TEST 22: an upstream group whose first server is down
+=== TEST 22: first server of an upstream group is down: the second one answers
 --- http_config
     upstream tools {
         server 127.0.0.1:$TEST_NGINX_RAND_PORT_1;
@@ -493,7 +493,7 @@ Connection refused
 
 
 
-=== TEST 23: auth_request in the backend's location
+=== TEST 23: auth_request in the backend's location: the call succeeds
 --- config
     location = /mcp { mcp mcp; mcp_backend @b; }
     location @b {
@@ -508,7 +508,7 @@ Connection refused
 
 
 
-=== TEST 24: auth_request before the endpoint
+=== TEST 24: auth_request at the endpoint: its variable can be the principal
 --- config
     location = /mcp {
         auth_request /auth;
@@ -532,7 +532,7 @@ Connection refused
 
 
 
-=== TEST 25: broken JSON
+=== TEST 25: backend sends broken JSON: -32603
 --- config eval
 ::broken('{"content":')
 --- request eval: MCP::call('x')
@@ -543,7 +543,7 @@ of "x" failed in its backend: broken JSON
 
 
 
-=== TEST 26: JSON with something behind it
+=== TEST 26: backend sends text after the JSON: -32603
 --- config eval
 ::broken('{} x')
 --- request eval: MCP::call('x')
@@ -554,7 +554,7 @@ of "x" failed in its backend: broken JSON
 
 
 
-=== TEST 27: a warning before the JSON
+=== TEST 27: backend sends a warning before the JSON: -32603
 --- config eval
 ::broken("Warning: x\n{}")
 --- request eval: MCP::call('x')
@@ -565,7 +565,7 @@ of "x" failed in its backend: broken JSON
 
 
 
-=== TEST 28: an empty body that is said to be JSON
+=== TEST 28: backend sends an empty body as JSON: -32603
 --- config eval
 ::broken('')
 --- request eval: MCP::call('x')
@@ -576,7 +576,7 @@ of "x" failed in its backend: empty body
 
 
 
-=== TEST 29: JSON that is no object
+=== TEST 29: backend sends a JSON array: -32603
 --- config eval
 ::broken('[]')
 --- request eval: MCP::call('x')
@@ -587,7 +587,7 @@ of "x" failed in its backend: not a JSON object
 
 
 
-=== TEST 30: nesting beyond mcp_max_depth
+=== TEST 30: backend sends JSON nested deeper than mcp_max_depth: -32603
 --- config eval
 ::mcp(::tool('x', 'application/json', '{"a":' . '[' x 10 . ']' x 10 . '}'), 'mcp_max_depth 8;')
 --- request eval: MCP::call('x')
@@ -598,7 +598,7 @@ of "x" failed in its backend: JSON nested too deep
 
 
 
-=== TEST 31: another jsonrpc
+=== TEST 31: backend sends jsonrpc 1.0: -32603
 --- config eval
 ::broken('{"jsonrpc":"1.0","result":{}}')
 --- request eval: MCP::call('x')
@@ -609,7 +609,7 @@ of "x" failed in its backend: jsonrpc is not "2.0"
 
 
 
-=== TEST 32: a result and an error
+=== TEST 32: backend sends a result with an error: -32603
 --- config eval
 ::broken('{"jsonrpc":"2.0","result":{},"error":{"code":1,"message":""}}')
 --- request eval: MCP::call('x')
@@ -620,7 +620,7 @@ of "x" failed in its backend: not exactly one of method, result and error
 
 
 
-=== TEST 33: neither result nor error
+=== TEST 33: backend sends neither result nor error: -32603
 --- config eval
 ::broken('{"jsonrpc":"2.0","id":1}')
 --- request eval: MCP::call('x')
@@ -631,7 +631,7 @@ of "x" failed in its backend: not exactly one of method, result and error
 
 
 
-=== TEST 34: a result that is no object
+=== TEST 34: backend sends a string as the result: -32603
 --- config eval
 ::broken('{"jsonrpc":"2.0","result":"x"}')
 --- request eval: MCP::call('x')
@@ -642,7 +642,7 @@ of "x" failed in its backend: result is not an object
 
 
 
-=== TEST 35: an error without a message
+=== TEST 35: backend sends an error without a message: -32603
 --- config eval
 ::broken('{"jsonrpc":"2.0","error":{"code":1}}')
 --- request eval: MCP::call('x')
@@ -653,7 +653,7 @@ of "x" failed in its backend: error without code and message
 
 
 
-=== TEST 36: an error code that is a fraction
+=== TEST 36: backend sends an error code with a fraction: -32603
 --- config eval
 ::broken('{"jsonrpc":"2.0","error":{"code":1.5,"message":"x"}}')
 --- request eval: MCP::call('x')
@@ -664,7 +664,7 @@ of "x" failed in its backend: error code is not an integer
 
 
 
-=== TEST 37: a notification where one answer is due
+=== TEST 37: backend sends a notification as JSON: -32603
 --- config eval
 ::broken(MCP::progress(1))
 --- request eval: MCP::call('x')
@@ -675,7 +675,7 @@ of "x" failed in its backend: not a response
 
 
 
-=== TEST 38: two results
+=== TEST 38: backend sends two results in one object: -32603
 --- config eval
 ::broken('{"jsonrpc":"2.0","result":{},"result":{}}')
 --- request eval: MCP::call('x')
@@ -686,7 +686,7 @@ of "x" failed in its backend: a field is there twice
 
 
 
-=== TEST 39: a stream without a response
+=== TEST 39: NDJSON without a response: -32603
 --- config eval
 ::broken("\n\n", 'application/x-ndjson')
 --- request eval: MCP::call('x')
@@ -697,7 +697,7 @@ of "x" failed in its backend: ended without a response
 
 
 
-=== TEST 40: an event stream without a response
+=== TEST 40: event stream without a response: -32603
 --- config eval
 ::broken(":c\n\n", 'text/event-stream')
 --- request eval: MCP::call('x')
@@ -708,7 +708,7 @@ of "x" failed in its backend: ended without a response
 
 
 
-=== TEST 41: a broken line
+=== TEST 41: NDJSON with a line of broken JSON: -32603
 --- config eval
 ::broken("{\n" . MCP::text('x') . "\n", 'application/x-ndjson')
 --- request eval: MCP::call('x')
@@ -719,7 +719,7 @@ of "x" failed in its backend: broken JSON
 
 
 
-=== TEST 42: a line without jsonrpc
+=== TEST 42: NDJSON with a line without jsonrpc: -32603
 --- config eval
 ::broken("{\"method\":\"notifications/progress\"}\n", 'application/x-ndjson')
 --- request eval: MCP::call('x')
@@ -730,7 +730,7 @@ of "x" failed in its backend: message without jsonrpc
 
 
 
-=== TEST 43: a request
+=== TEST 43: NDJSON with a request: -32603
 --- config eval
 ::broken(MCP::message('ping') . "\n", 'application/x-ndjson')
 --- request eval: MCP::call('x')
@@ -741,7 +741,7 @@ of "x" failed in its backend: a request; a backend asks the client by a result w
 
 
 
-=== TEST 44: a method that is no name
+=== TEST 44: NDJSON with a number as the method: -32603
 --- config eval
 ::broken("{\"jsonrpc\":\"2.0\",\"method\":1}\n", 'application/x-ndjson')
 --- request eval: MCP::call('x')
@@ -752,7 +752,7 @@ of "x" failed in its backend: method is not a name
 
 
 
-=== TEST 45: params that are no object
+=== TEST 45: NDJSON with an array as params: -32603
 --- config eval
 ::broken("{\"jsonrpc\":\"2.0\",\"method\":\"notifications/x\",\"params\":[]}\n", 'application/x-ndjson')
 --- request eval: MCP::call('x')
@@ -763,7 +763,7 @@ of "x" failed in its backend: params is not an object
 
 
 
-=== TEST 46: a body beyond mcp_max_message
+=== TEST 46: JSON body larger than mcp_max_message: -32603
 --- config eval
 ::mcp(::tool('x', 'application/json', '{"a":"' . 'x' x 1100 . '"}'), 'mcp_max_message 1k;')
 --- request eval: MCP::call('x')
@@ -774,7 +774,7 @@ of "x" failed in its backend: body too large
 
 
 
-=== TEST 47: a line beyond mcp_max_message
+=== TEST 47: NDJSON line larger than mcp_max_message: -32603
 --- config eval
 ::mcp(::tool('x', 'application/x-ndjson', '{"a":"' . 'x' x 1100 . "\"}\n"), 'mcp_max_message 1k;')
 --- request eval: MCP::call('x')
@@ -785,7 +785,7 @@ of "x" failed in its backend: message too large
 
 
 
-=== TEST 48: an event beyond mcp_max_message
+=== TEST 48: SSE event larger than mcp_max_message: -32603
 --- config eval
 ::mcp(::tool('x', 'text/event-stream', 'data: {"a":"' . 'x' x 1100 . "\"}\n\n"), 'mcp_max_message 1k;')
 --- request eval: MCP::call('x')
@@ -796,7 +796,7 @@ of "x" failed in its backend: message too large
 
 
 
-=== TEST 49: a text beyond mcp_max_message once it is wrapped
+=== TEST 49: text larger than mcp_max_message after escaping: -32603
 --- config eval
 ::mcp(::tool('x', 'text/plain', "\x01" x 1000), 'mcp_max_message 1k;')
 --- request eval: MCP::call('x')
@@ -807,7 +807,7 @@ of "x" failed in its backend: too large as the text of a result
 
 
 
-=== TEST 50: input_required without anything
+=== TEST 50: input_required without requests or state: -32603
 --- config eval
 ::broken('{"resultType":"input_required"}')
 --- request eval: MCP::call('x')
@@ -818,7 +818,7 @@ of "x" failed in its backend: input_required without requests and state
 
 
 
-=== TEST 51: input_required with a list
+=== TEST 51: input_required with an array of requests: -32603
 --- config eval
 ::broken('{"resultType":"input_required","inputRequests":[]}')
 --- request eval: MCP::call('x')
@@ -829,7 +829,7 @@ of "x" failed in its backend: inputRequests is not an object of requests
 
 
 
-=== TEST 52: input_required with a number as state
+=== TEST 52: input_required with a number as requestState: -32603
 --- config eval
 ::broken('{"resultType":"input_required","requestState":1}')
 --- request eval: MCP::call('x')
@@ -840,7 +840,7 @@ of "x" failed in its backend: requestState is not a string
 
 
 
-=== TEST 53: an answer that is cut off, by Content-Length
+=== TEST 53: body shorter than its Content-Length: -32603
 --- config eval: $::Own
 --- init
 my $backend = MCP::backend();
@@ -856,7 +856,7 @@ of "x" failed in its backend:
 
 
 
-=== TEST 54: an answer that is cut off, by chunks
+=== TEST 54: chunked body without its last chunk: -32603
 --- config eval: $::Own
 --- init
 my $backend = MCP::backend();
@@ -871,7 +871,7 @@ of "x" failed in its backend:
 
 
 
-=== TEST 55: a stream that breaks off after its response
+=== TEST 55: NDJSON cut after its response: the client gets the result
 --- config eval: $::Own
 --- init
 my $backend = MCP::backend();
@@ -886,7 +886,7 @@ $client->rest =~ /\Q$::Result\E\z/ or die $client->in;
 
 
 
-=== TEST 56: a stream that breaks off before it
+=== TEST 56: NDJSON cut before its response: the stream ends with -32603
 --- config eval: $::Own
 --- init
 my $backend = MCP::backend();
@@ -903,7 +903,7 @@ of "x" failed in its backend:
 
 
 
-=== TEST 57: a backend that hangs up without a word
+=== TEST 57: backend closes the connection without an answer: -32603
 --- config eval: $::Own
 --- init
 my $backend = MCP::backend();
@@ -918,7 +918,7 @@ of "x" failed in its backend:
 
 
 
-=== TEST 58: a backend that speaks no HTTP
+=== TEST 58: backend sends something other than HTTP: the call is answered
 --- config eval: $::Own
 --- init
 my $backend = MCP::backend();
@@ -933,7 +933,7 @@ $client->rest =~ /"jsonrpc".*"id":1,/ or die $client->in;
 
 
 
-=== TEST 59: no backend there
+=== TEST 59: backend's socket does not exist: -32603
 --- config eval: $::Own
 --- request eval: MCP::call('x')
 --- more_headers eval: MCP::post()
@@ -945,7 +945,7 @@ of "x" failed in its backend:
 
 
 
-=== TEST 60: a backend that is silent for too long
+=== TEST 60: backend slower than proxy_read_timeout: -32603, Backend timed out
 --- config eval
 $::Own =~ s/proxy_buffering off;/proxy_read_timeout 50ms;/r
 --- init
@@ -959,7 +959,7 @@ of "x" failed in its backend:
 
 
 
-=== TEST 61: a call that takes longer than mcp_call_timeout
+=== TEST 61: call longer than mcp_call_timeout: -32603, Backend timed out
 --- config eval
 $::Own =~ s/mcp mcp;/mcp mcp; mcp_call_timeout 50ms;/r
 --- init
@@ -972,7 +972,7 @@ of "x" timed out
 
 
 
-=== TEST 62: pieces of any size
+=== TEST 62: event stream in chunks of one byte: each message is complete
 --- config eval: $::Own
 --- init
 my $backend = MCP::backend();
@@ -989,7 +989,7 @@ MCP::plain_ids($client->rest) =~ /data: \Q@{[MCP::progress(1)]}\E\n\n\Q@{[
 
 
 
-=== TEST 63: an answer in pieces, within nginx's buffers and beyond
+=== TEST 63: text larger than nginx's buffers: the result is complete
 --- config eval
 $::Own =~ s/proxy_buffering off;/proxy_buffering on; proxy_buffers 2 4k;
     proxy_buffer_size 4k; proxy_busy_buffers_size 4k;/r
@@ -1007,7 +1007,7 @@ $client->rest =~ /"text":"$text"/ or die length $client->in;
 
 
 
-=== TEST 64: HTTP/1.0, to the end of the connection
+=== TEST 64: HTTP/1.0 answer without a length: the result is complete
 --- config eval
 $::Own =~ s/proxy_http_version 1.1;//r
 --- init
@@ -1022,7 +1022,7 @@ $client->rest =~ /\Q$::Result\E\z/ or die $client->in;
 
 
 
-=== TEST 65: gzip of a backend is not asked for
+=== TEST 65: client accepts gzip: the backend's answer is not compressed
 --- config
     location = /mcp { mcp mcp; mcp_backend @b; }
     location @b {
@@ -1042,7 +1042,7 @@ $client->rest =~ /\Q$::Result\E\z/ or die $client->in;
 
 
 
-=== TEST 66: a FastCGI backend
+=== TEST 66: FastCGI backend: the call gets its answer
 --- config
     location = /mcp { mcp mcp; mcp_backend @f; }
     location @f {
@@ -1069,7 +1069,7 @@ $client->rest =~ /\Q$::Result\E\z/ or die $client->in;
 
 
 
-=== TEST 67: a FastCGI backend that dies in the middle
+=== TEST 67: FastCGI backend dies in the middle of its answer: -32603
 --- config
     location = /mcp { mcp mcp; mcp_backend @f; }
     location @f {
@@ -1094,7 +1094,7 @@ of "x" failed in its backend:
 
 
 
-=== TEST 68: FastCGI requests are those of nginx
+=== TEST 68: FastCGI request made by the module: the same bytes as nginx would send
 The location of "theirs" names its backend by a variable, so that nginx makes
 its request; "ours" fails once after its request, which is sent once more.
 --- http_config
@@ -1187,7 +1187,7 @@ upstream prematurely closed connection
 
 
 
-=== TEST 69: a batch of calls, some of which fail
+=== TEST 69: batch with failing calls: each call has its own response
 --- config eval
 ::mcp(::tool('a', 'text/plain', 'x') . ::tool('b', 'text/plain', 'no', 500)
     . ::tool('c', 'application/json', '{'))

@@ -110,7 +110,7 @@ run_tests();
 
 __DATA__
 
-=== TEST 1: tools/list is the file, less what is ours
+=== TEST 1: tools/list: the tools of the catalog without their x-mcp- members
 --- config eval: $::Mcp
 --- user_files eval: ::file($::All)
 --- request eval: MCP::rpc('tools/list')
@@ -125,7 +125,7 @@ MCP::answer('{"tools":[{"name":"greet","title":"Greet",'
 
 
 
-=== TEST 2: the other lists
+=== TEST 2: prompts, resources, templates: listed as in the catalog
 --- config eval: $::Mcp
 --- user_files eval: ::file($::All)
 --- cases eval
@@ -145,7 +145,7 @@ MCP::answer('{"tools":[{"name":"greet","title":"Greet",'
 
 
 
-=== TEST 3: what initialize tells of it
+=== TEST 3: catalog with all lists: initialize has their capabilities, instructions
 --- config eval: $::Mcp
 --- user_files eval: ::file($::All)
 --- request eval: MCP::initialize()
@@ -155,7 +155,7 @@ qr/"capabilities":\{"tools":\{"listChanged":true\},"prompts":\{"listChanged":tru
 
 
 
-=== TEST 4: only tools
+=== TEST 4: catalog with only tools: other methods get -32601
 --- config eval: $::Mcp
 --- user_files eval: ::file(::tools('a'))
 --- cases eval
@@ -172,7 +172,7 @@ qr/"capabilities":\{"tools":\{"listChanged":true\},"prompts":\{"listChanged":tru
 
 
 
-=== TEST 5: resources without templates, templates without resources
+=== TEST 5: catalog with only resources or only templates: the other list is empty
 --- config
     location = /r { mcp mcp; mcp_catalog ../html/r.json; mcp_backend @none; }
     location = /t { mcp mcp; mcp_catalog ../html/t.json; mcp_backend @none; }
@@ -199,7 +199,7 @@ qr/"capabilities":\{"tools":\{"listChanged":true\},"prompts":\{"listChanged":tru
 
 
 
-=== TEST 6: empty lists, an empty catalog
+=== TEST 6: catalog with empty lists: empty results; empty catalog: -32601
 --- config
     location = /mcp { mcp mcp; mcp_catalog ../html/e.json; mcp_backend @no; }
     location = /none { mcp mcp; mcp_catalog ../html/n.json; mcp_backend @no; }
@@ -222,7 +222,7 @@ qr/"capabilities":\{"tools":\{"listChanged":true\},"prompts":\{"listChanged":tru
 
 
 
-=== TEST 7: neither catalog nor backend
+=== TEST 7: neither catalog nor backend: lists and calls get -32601
 --- config
     location = /mcp { mcp mcp; }
 --- cases eval
@@ -234,7 +234,7 @@ qr/"capabilities":\{"tools":\{"listChanged":true\},"prompts":\{"listChanged":tru
 
 
 
-=== TEST 8: no catalog: the backend knows all
+=== TEST 8: no catalog: lists are requested from the backend
 --- config
     location = /mcp { mcp mcp; mcp_backend @all; }
     location @all {
@@ -261,7 +261,7 @@ qr/"capabilities":\{"tools":\{"listChanged":true\},"prompts":\{"listChanged":tru
 
 
 
-=== TEST 9: unknown names
+=== TEST 9: names that the catalog lacks: -32602, for resources -32002
 --- config eval: $::Mcp
 --- user_files eval: ::file($::All)
 --- cases eval
@@ -282,7 +282,7 @@ qr/"capabilities":\{"tools":\{"listChanged":true\},"prompts":\{"listChanged":tru
 
 
 
-=== TEST 10: known ones
+=== TEST 10: names in the catalog: calls reach the backend
 --- config eval: $::Mcp
 --- user_files eval: ::file($::All)
 --- cases eval
@@ -302,7 +302,7 @@ qr/"capabilities":\{"tools":\{"listChanged":true\},"prompts":\{"listChanged":tru
 
 
 
-=== TEST 11: resources, exact and by template
+=== TEST 11: resources/read by exact URI or by template: reaches the backend
 --- config eval: $::Mcp
 --- user_files eval: ::file($::All)
 --- cases eval
@@ -314,7 +314,7 @@ qr/"capabilities":\{"tools":\{"listChanged":true\},"prompts":\{"listChanged":tru
 
 
 
-=== TEST 12: completion/complete needs "completions"
+=== TEST 12: catalog with completions false: completion/complete gets -32601
 --- config eval: $::Mcp
 --- user_files eval: ::file('{"completions": false, "prompts": []}')
 --- request eval
@@ -325,7 +325,7 @@ MCP::fault(-32601, 'Method not found: completion/complete', 1)
 
 
 
-=== TEST 13: pages
+=== TEST 13: mcp_page_size 2: lists in pages of two, linked by cursors
 --- config
     location = /mcp { mcp mcp; mcp_catalog ../html/catalog.json; mcp_page_size 2; }
 --- user_files eval: ::file(::tools('a' .. 'e'))
@@ -348,7 +348,7 @@ my $next = sub {
 
 
 
-=== TEST 14: cursors that are not ours
+=== TEST 14: cursor that is altered or from another catalog: -32602
 --- config
     location = /mcp { mcp mcp; mcp_catalog ../html/catalog.json; mcp_page_size 2; }
 --- user_files eval: ::file(::tools('a' .. 'e'))
@@ -365,7 +365,7 @@ my $text = ::tools('a' .. 'e');
 
 
 
-=== TEST 15: page sizes that fit exactly, and none
+=== TEST 15: mcp_page_size equal to the length of the list, off or 0: one page
 --- config
     mcp_catalog ../html/catalog.json;
     location = /5 { mcp mcp; mcp_page_size 5; }
@@ -383,7 +383,7 @@ my $text = ::tools('a' .. 'e');
 
 
 
-=== TEST 16: 100 to a page
+=== TEST 16: default page size: 100 items
 --- config
     location = /mcp { mcp mcp; mcp_catalog ../html/catalog.json; }
 --- user_files eval: ::file(::tools(map { "t$_" } 1 .. 250))
@@ -398,7 +398,7 @@ my $text = ::tools(map { "t$_" } 1 .. 250);
 
 
 
-=== TEST 17: a byte order mark is no JSON, white space is
+=== TEST 17: catalog with white space around the JSON text: accepted
 --- config
     location = /mcp { mcp mcp; mcp_catalog ../html/catalog.json; }
 --- user_files eval: ::file(" \r\n\t{ } \n\n")
@@ -408,7 +408,7 @@ my $text = ::tools(map { "t$_" } 1 .. 250);
 
 
 
-=== TEST 18: the catalog of the level above
+=== TEST 18: mcp_catalog: inherited from the http level, replaced in a location
 --- http_config
     mcp_catalog ../html/catalog.json;
 --- config
@@ -424,7 +424,7 @@ my $text = ::tools(map { "t$_" } 1 .. 250);
 
 
 
-=== TEST 19: a catalog that is not there
+=== TEST 19: catalog file that does not exist: rejected
 --- config
     location = /mcp { mcp mcp; mcp_catalog ../html/missing.json; }
 --- must_die
@@ -433,7 +433,7 @@ qr{\[emerg\] .*open\(\) ".*/html/missing\.json" failed \(2: No such file or dire
 
 
 
-=== TEST 20: a catalog that is a directory
+=== TEST 20: catalog that is a directory: rejected
 --- config
     location = /mcp { mcp mcp; mcp_catalog ../html; }
 --- must_die
@@ -443,7 +443,7 @@ is not a regular file
 
 
 
-=== TEST 21: not JSON
+=== TEST 21: catalog that is not JSON: rejected with the line
 --- config eval: $::Broken
 --- user_files
 >>> catalog.json
@@ -456,7 +456,7 @@ qr{\[emerg\] .*/catalog\.json: line 3: not valid JSON near column \d+ in}
 
 
 
-=== TEST 22: cut off
+=== TEST 22: catalog that is cut off: rejected
 --- config eval: $::Broken
 --- user_files
 >>> catalog.json
@@ -467,7 +467,7 @@ qr{\[emerg\] .*/catalog\.json: line 1: not valid JSON near column \d+ in}
 
 
 
-=== TEST 23: empty
+=== TEST 23: catalog that is an empty file: rejected
 --- config eval: $::Broken
 --- user_files eval: ::file('')
 --- must_die
@@ -476,7 +476,7 @@ qr{\[emerg\] .*/catalog\.json: line 1: the file is empty: an empty catalog is \{
 
 
 
-=== TEST 24: two texts
+=== TEST 24: catalog with two JSON texts: rejected
 --- config eval: $::Broken
 --- user_files
 >>> catalog.json
@@ -488,7 +488,7 @@ qr{\[emerg\] .*/catalog\.json: line 2: not valid JSON near column \d+ in}
 
 
 
-=== TEST 25: no object
+=== TEST 25: catalog that is an array: rejected
 --- config eval: $::Broken
 --- user_files
 >>> catalog.json
@@ -499,7 +499,7 @@ qr{\[emerg\] .*/catalog\.json: line 1: a catalog must be an object in}
 
 
 
-=== TEST 26: a key that is unknown
+=== TEST 26: catalog with an unknown key: rejected
 --- config eval: $::Broken
 --- user_files
 >>> catalog.json
@@ -512,7 +512,7 @@ qr{\[emerg\] .*/catalog\.json: line 3: unknown key "tool" in}
 
 
 
-=== TEST 27: a key that stands twice
+=== TEST 27: catalog with a duplicate key: rejected
 --- config eval: $::Broken
 --- user_files
 >>> catalog.json
@@ -524,7 +524,7 @@ qr{\[emerg\] .*/catalog\.json: line 2: duplicate key "tools" in}
 
 
 
-=== TEST 28: a list that is none
+=== TEST 28: catalog with an object as tools: rejected
 --- config eval: $::Broken
 --- user_files
 >>> catalog.json
@@ -537,7 +537,7 @@ qr{\[emerg\] .*/catalog\.json: line 3: "tools" must be an array in}
 
 
 
-=== TEST 29: prompts that are none
+=== TEST 29: catalog with null as prompts: rejected
 --- config eval: $::Broken
 --- user_files
 >>> catalog.json
@@ -548,7 +548,7 @@ qr{\[emerg\] .*/catalog\.json: line 1: "prompts" must be an array in}
 
 
 
-=== TEST 30: instructions that are no string
+=== TEST 30: catalog with an array as instructions: rejected
 --- config eval: $::Broken
 --- user_files
 >>> catalog.json
@@ -560,7 +560,7 @@ qr{\[emerg\] .*/catalog\.json: line 2: "instructions" must be a string in}
 
 
 
-=== TEST 31: completions that are neither
+=== TEST 31: catalog with a string as completions: rejected
 --- config eval: $::Broken
 --- user_files
 >>> catalog.json
@@ -571,7 +571,7 @@ qr{\[emerg\] .*/catalog\.json: line 1: "completions" must be true or false in}
 
 
 
-=== TEST 32: a tool that is no object
+=== TEST 32: catalog with a number as a tool: rejected
 --- config eval: $::Broken
 --- user_files
 >>> catalog.json
@@ -583,7 +583,7 @@ qr{\[emerg\] .*/catalog\.json: line 2: a tool must be an object in}
 
 
 
-=== TEST 33: a prompt that is no object
+=== TEST 33: catalog with an array as a prompt: rejected
 --- config eval: $::Broken
 --- user_files
 >>> catalog.json
@@ -594,7 +594,7 @@ qr{\[emerg\] .*/catalog\.json: line 1: a prompt must be an object in}
 
 
 
-=== TEST 34: a tool without a name
+=== TEST 34: catalog with a tool without a name: rejected
 --- config eval: $::Broken
 --- user_files
 >>> catalog.json
@@ -606,7 +606,7 @@ qr{\[emerg\] .*/catalog\.json: line 2: tool without "name" in}
 
 
 
-=== TEST 35: a tool without a schema
+=== TEST 35: catalog with a tool without inputSchema: rejected
 --- config eval: $::Broken
 --- user_files
 >>> catalog.json
@@ -617,7 +617,7 @@ qr{\[emerg\] .*/catalog\.json: line 1: tool without "inputSchema" in}
 
 
 
-=== TEST 36: a schema of another type
+=== TEST 36: catalog with an inputSchema of type array: rejected
 --- config eval: $::Broken
 --- user_files
 >>> catalog.json
@@ -629,7 +629,7 @@ qr{\[emerg\] .*/catalog\.json: line 2: "inputSchema" must have "type": "object" 
 
 
 
-=== TEST 37: a schema that is true
+=== TEST 37: catalog with true as inputSchema: rejected
 --- config eval: $::Broken
 --- user_files
 >>> catalog.json
@@ -640,7 +640,7 @@ qr{\[emerg\] .*/catalog\.json: line 1: "inputSchema" must be an object in}
 
 
 
-=== TEST 38: an output schema that is true
+=== TEST 38: catalog with true as outputSchema: rejected
 --- config eval: $::Broken
 --- user_files
 >>> catalog.json
@@ -652,7 +652,7 @@ qr{\[emerg\] .*/catalog\.json: line 2: "outputSchema" must be an object in}
 
 
 
-=== TEST 39: a name that is a number
+=== TEST 39: catalog with a number as a tool's name: rejected
 --- config eval: $::Broken
 --- user_files
 >>> catalog.json
@@ -663,7 +663,7 @@ qr{\[emerg\] .*/catalog\.json: line 1: "name" must be a string in}
 
 
 
-=== TEST 40: an empty name
+=== TEST 40: catalog with an empty prompt name: rejected
 --- config eval: $::Broken
 --- user_files
 >>> catalog.json
@@ -674,7 +674,7 @@ qr{\[emerg\] .*/catalog\.json: line 1: "name" must not be empty in}
 
 
 
-=== TEST 41: a tool name with a space
+=== TEST 41: catalog with a space in a tool's name: rejected
 --- config eval: $::Broken
 --- user_files
 >>> catalog.json
@@ -685,7 +685,7 @@ qr{\[emerg\] .*/catalog\.json: line 1: a tool's name is 1 to 128 of A\-Z a\-z 0\
 
 
 
-=== TEST 42: a tool name of 129 characters
+=== TEST 42: catalog with a tool's name of 129 characters: rejected
 --- config eval: $::Broken
 --- user_files eval: ::file(::tools('x' x 129))
 --- must_die
@@ -694,7 +694,7 @@ qr{\[emerg\] .*/catalog\.json: line 1: a tool's name is 1 to 128 of A\-Z a\-z 0\
 
 
 
-=== TEST 43: a member that stands twice
+=== TEST 43: catalog with a duplicate member in a prompt: rejected
 --- config eval: $::Broken
 --- user_files
 >>> catalog.json
@@ -706,7 +706,7 @@ qr{\[emerg\] .*/catalog\.json: line 2: duplicate key "name" in}
 
 
 
-=== TEST 44: two tools of one name
+=== TEST 44: catalog with two tools of one name: rejected
 --- config eval: $::Broken
 --- user_files
 >>> catalog.json
@@ -718,7 +718,7 @@ qr{\[emerg\] .*/catalog\.json: line 2: duplicate tool "x" in}
 
 
 
-=== TEST 45: two resources of one URI
+=== TEST 45: catalog with two resources of one URI: rejected
 --- config eval: $::Broken
 --- user_files
 >>> catalog.json
@@ -731,7 +731,7 @@ qr{\[emerg\] .*/catalog\.json: line 3: duplicate resource "a:b" in}
 
 
 
-=== TEST 46: a resource without a URI
+=== TEST 46: catalog with a resource without a URI: rejected
 --- config eval: $::Broken
 --- user_files
 >>> catalog.json
@@ -742,7 +742,7 @@ qr{\[emerg\] .*/catalog\.json: line 1: resource without "uri" in}
 
 
 
-=== TEST 47: a template without a template
+=== TEST 47: catalog with a resource template without uriTemplate: rejected
 --- config eval: $::Broken
 --- user_files
 >>> catalog.json
@@ -753,7 +753,7 @@ qr{\[emerg\] .*/catalog\.json: line 1: resource template without "uriTemplate" i
 
 
 
-=== TEST 48: a template that is not closed
+=== TEST 48: catalog with an unclosed URI template: rejected
 --- config eval: $::Broken
 --- user_files
 >>> catalog.json
@@ -765,7 +765,7 @@ qr{\[emerg\] .*/catalog\.json: line 2: .+}
 
 
 
-=== TEST 49: arguments of a prompt that are none
+=== TEST 49: catalog with an object as a prompt's arguments: rejected
 --- config eval: $::Broken
 --- user_files
 >>> catalog.json
@@ -776,7 +776,7 @@ qr{\[emerg\] .*/catalog\.json: line 1: "arguments" must be an array in}
 
 
 
-=== TEST 50: an argument without a name
+=== TEST 50: catalog with a prompt argument without a name: rejected
 --- config eval: $::Broken
 --- user_files
 >>> catalog.json
@@ -788,7 +788,7 @@ qr{\[emerg\] .*/catalog\.json: line 2: a prompt's argument must be an object wit
 
 
 
-=== TEST 51: nested too deep
+=== TEST 51: catalog nested too deep: rejected
 --- config eval: $::Broken
 --- user_files eval: ::file('{"instructions":' . '[' x 200)
 --- must_die
@@ -797,7 +797,7 @@ qr{\[emerg\] .*/catalog\.json: line 1: nested too deep in}
 
 
 
-=== TEST 52: invalid UTF-8
+=== TEST 52: catalog with invalid UTF-8: rejected
 --- config eval: $::Broken
 --- user_files eval: ::file("{\"instructions\":\"\xff\"}")
 --- must_die
@@ -806,7 +806,7 @@ qr{\[emerg\] .*/catalog\.json: line 1: column \d+: byte 0x[0-9a-f]{2} is not UTF
 
 
 
-=== TEST 53: what the server says of itself
+=== TEST 53: description, icons, extensions in the catalog: sent where the revision has them
 --- config
     location = /mcp { mcp mcp; mcp_server me 1; mcp_catalog ../html/catalog.json; }
 --- user_files
@@ -835,7 +835,7 @@ my $server = quotemeta('{"name":"me","version":"1",'
 
 
 
-=== TEST 54: what only some revisions know of a tool
+=== TEST 54: tool members that a revision lacks: left out of its tools/list
 --- config eval: $::Mcp
 --- user_files
 >>> catalog.json
@@ -854,7 +854,7 @@ my $server = quotemeta('{"name":"me","version":"1",'
 
 
 
-=== TEST 55: how long what is read is good, and for whom
+=== TEST 55: x-mcp-cache-ttl, x-mcp-cache-scope: sent with resources/read in 2026-07-28
 --- config
     location = /mcp {
         mcp mcp;
@@ -892,7 +892,7 @@ my @reads = map { my ($uri, $hints) = @$_;
 
 
 
-=== TEST 56: a scope that is none
+=== TEST 56: catalog with an unknown x-mcp-cache-scope: rejected
 --- config eval: $::Broken
 --- user_files
 >>> catalog.json
@@ -904,7 +904,7 @@ qr{\[emerg\] .*/catalog\.json: line 2: "x-mcp-cache-scope" must be "public" or "
 
 
 
-=== TEST 57: joined by what is not
+=== TEST 57: catalog with x-mcp-join true: rejected
 --- config eval: $::Broken
 --- user_files
 >>> catalog.json
@@ -916,7 +916,7 @@ qr{\[emerg\] .*/catalog\.json: line 2: "x-mcp-join" must be "key" or "arguments"
 
 
 
-=== TEST 58: only calls of tools are joined
+=== TEST 58: catalog with x-mcp-join in a prompt: rejected
 --- config eval: $::Broken
 --- user_files
 >>> catalog.json
@@ -928,7 +928,7 @@ qr{\[emerg\] .*/catalog\.json: line 2: "x-mcp-join" is for tools in}
 
 
 
-=== TEST 59: an extension without a prefix
+=== TEST 59: catalog with an extension without a prefix: rejected
 --- config eval: $::Broken
 --- user_files
 >>> catalog.json

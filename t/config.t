@@ -19,7 +19,7 @@ run_tests();
 
 __DATA__
 
-=== TEST 1: every directive, on every level
+=== TEST 1: every directive at every level: accepted
 --- http_config
     mcp_zone other 2M;
     mcp_server outer 1;
@@ -141,7 +141,7 @@ __DATA__
 
 
 
-=== TEST 2: the zone behind the server
+=== TEST 2: mcp_zone after the server that uses it: accepted
 --- bare
 --- http_config
     server {
@@ -160,7 +160,7 @@ __DATA__
 
 
 
-=== TEST 3: named locations belong to the server
+=== TEST 3: mcp_backend with a named location of another server: rejected
 --- http_config
     server {
         listen 127.0.0.1:$TEST_NGINX_RAND_PORT_1;
@@ -174,7 +174,7 @@ qr{\[emerg\] .*"mcp" in .*nginx\.conf:\d+ uses named location "\@b", which its s
 
 
 
-=== TEST 4: a named location of a route that is not there
+=== TEST 4: mcp_route to an unknown named location: rejected
 --- config
     location = /mcp { mcp mcp; mcp_route x @nowhere; }
 --- must_die
@@ -184,7 +184,7 @@ uses named location "@nowhere", which its server does not have
 
 
 
-=== TEST 5: a level without an endpoint may name what only others have
+=== TEST 5: mcp_backend at the http level, a server without an endpoint: accepted
 --- http_config
     mcp_backend @b;
     server {
@@ -200,7 +200,7 @@ uses named location "@nowhere", which its server does not have
 
 
 
-=== TEST 6: a zone keeps its kind
+=== TEST 6: mcp_zone with the name of a limit_req zone: rejected
 --- http_config
     limit_req_zone $binary_remote_addr zone=shared:1m rate=1r/s;
     mcp_zone shared 1m;
@@ -211,7 +211,7 @@ uses named location "@nowhere", which its server does not have
 
 
 
-=== TEST 7: nothing of ours needs nothing
+=== TEST 7: configuration without MCP directives: accepted
 --- bare
 --- config
     location = /t { return 200 ok; }
@@ -221,7 +221,7 @@ GET /t
 
 
 
-=== TEST 8: several zones of the least size
+=== TEST 8: two zones, one of the smallest size: accepted
 --- http_config
     mcp_zone a 288k;
     mcp_zone b 1024k;
@@ -234,7 +234,7 @@ GET /t
 
 
 
-=== TEST 9: duplicates in a level below are none
+=== TEST 9: directives repeated at a lower level: accepted
 --- http_config
     mcp_retry 1s;
     mcp_keepalive off;
@@ -250,7 +250,7 @@ GET /t
 
 
 
-=== TEST 10: mcp_zone without a size
+=== TEST 10: mcp_zone without a size: rejected
 --- http_config
     mcp_zone x;
 --- config
@@ -261,7 +261,7 @@ invalid number of arguments in "mcp_zone" directive
 
 
 
-=== TEST 11: mcp_zone with too much
+=== TEST 11: mcp_zone with three parameters: rejected
 --- http_config
     mcp_zone x 1m 2;
 --- config
@@ -272,7 +272,7 @@ invalid number of arguments in "mcp_zone" directive
 
 
 
-=== TEST 12: mcp_zone with a size that is none
+=== TEST 12: mcp_zone with a size that is not a number: rejected
 --- http_config
     mcp_zone x big;
 --- config
@@ -283,7 +283,7 @@ invalid zone size "big"
 
 
 
-=== TEST 13: mcp_zone that is too small
+=== TEST 13: mcp_zone with a size of 100k: rejected as too small
 --- http_config
     mcp_zone x 100k;
 --- config
@@ -294,7 +294,7 @@ zone "x" is too small, it needs at least
 
 
 
-=== TEST 14: mcp_zone without a name
+=== TEST 14: mcp_zone without a name: rejected
 --- http_config
     mcp_zone "" 1m;
 --- config
@@ -305,7 +305,7 @@ empty zone name
 
 
 
-=== TEST 15: mcp_zone that stands twice
+=== TEST 15: mcp_zone twice with one name: rejected
 --- http_config
     mcp_zone mcp 2m;
 --- config
@@ -316,7 +316,7 @@ duplicate zone "mcp"
 
 
 
-=== TEST 16: mcp_zone in a server
+=== TEST 16: mcp_zone in a server: rejected
 --- config
     mcp_zone x 1m;
 --- must_die
@@ -326,7 +326,7 @@ duplicate zone "mcp"
 
 
 
-=== TEST 17: mcp_zone in a location
+=== TEST 17: mcp_zone in a location: rejected
 --- config
     location = /mcp { mcp mcp; mcp_zone x 1m; }
 --- must_die
@@ -336,7 +336,7 @@ duplicate zone "mcp"
 
 
 
-=== TEST 18: mcp with an unknown zone
+=== TEST 18: mcp with an unknown zone: rejected
 --- config
     location = /x { mcp nowhere; }
 --- must_die
@@ -345,7 +345,7 @@ qr{\[emerg\] .*unknown MCP zone "nowhere" in .*nginx\.conf:\d+}
 
 
 
-=== TEST 19: mcp in a server
+=== TEST 19: mcp in a server: rejected
 --- config
     mcp mcp;
 --- must_die
@@ -355,7 +355,7 @@ qr{\[emerg\] .*unknown MCP zone "nowhere" in .*nginx\.conf:\d+}
 
 
 
-=== TEST 20: mcp on the http level
+=== TEST 20: mcp at the http level: rejected
 --- http_config
     mcp mcp;
 --- config
@@ -366,7 +366,7 @@ qr{\[emerg\] .*unknown MCP zone "nowhere" in .*nginx\.conf:\d+}
 
 
 
-=== TEST 21: mcp twice
+=== TEST 21: mcp twice: rejected
 --- config
     location = /x { mcp mcp; mcp mcp; }
 --- must_die
@@ -376,7 +376,7 @@ qr{\[emerg\] .*unknown MCP zone "nowhere" in .*nginx\.conf:\d+}
 
 
 
-=== TEST 22: mcp without a zone
+=== TEST 22: mcp without a zone: rejected
 --- config
     location = /x { mcp; }
 --- must_die
@@ -386,7 +386,7 @@ invalid number of arguments in "mcp" directive
 
 
 
-=== TEST 23: mcp in "if"
+=== TEST 23: mcp in "if": rejected
 --- config
     location = /x { if ($arg_a) { mcp mcp; } }
 --- must_die
@@ -396,7 +396,7 @@ invalid number of arguments in "mcp" directive
 
 
 
-=== TEST 24: mcp_publish with an unknown zone
+=== TEST 24: mcp_publish with an unknown zone: rejected
 --- config
     location = /x { mcp_publish nowhere; }
 --- must_die
@@ -405,7 +405,7 @@ qr{\[emerg\] .*unknown MCP zone "nowhere" in .*nginx\.conf:\d+}
 
 
 
-=== TEST 25: mcp_publish in a server
+=== TEST 25: mcp_publish in a server: rejected
 --- config
     mcp_publish mcp;
 --- must_die
@@ -415,7 +415,7 @@ qr{\[emerg\] .*unknown MCP zone "nowhere" in .*nginx\.conf:\d+}
 
 
 
-=== TEST 26: mcp_publish on the http level
+=== TEST 26: mcp_publish at the http level: rejected
 --- http_config
     mcp_publish mcp;
 --- config
@@ -426,7 +426,7 @@ qr{\[emerg\] .*unknown MCP zone "nowhere" in .*nginx\.conf:\d+}
 
 
 
-=== TEST 27: mcp_publish twice
+=== TEST 27: mcp_publish twice: rejected
 --- config
     location = /x { mcp_publish mcp; mcp_publish mcp; }
 --- must_die
@@ -436,7 +436,7 @@ qr{\[emerg\] .*unknown MCP zone "nowhere" in .*nginx\.conf:\d+}
 
 
 
-=== TEST 28: mcp_publish without a zone
+=== TEST 28: mcp_publish without a zone: rejected
 --- config
     location = /x { mcp_publish; }
 --- must_die
@@ -446,7 +446,7 @@ invalid number of arguments in "mcp_publish" directive
 
 
 
-=== TEST 29: mcp_publish in "if"
+=== TEST 29: mcp_publish in "if": rejected
 --- config
     location = /x { if ($arg_a) { mcp_publish mcp; } }
 --- must_die
@@ -456,7 +456,7 @@ invalid number of arguments in "mcp_publish" directive
 
 
 
-=== TEST 30: mcp_status with an unknown zone
+=== TEST 30: mcp_status with an unknown zone: rejected
 --- config
     location = /x { mcp_status nowhere; }
 --- must_die
@@ -465,7 +465,7 @@ qr{\[emerg\] .*unknown MCP zone "nowhere" in .*nginx\.conf:\d+}
 
 
 
-=== TEST 31: mcp_status in a server
+=== TEST 31: mcp_status in a server: rejected
 --- config
     mcp_status mcp;
 --- must_die
@@ -475,7 +475,7 @@ qr{\[emerg\] .*unknown MCP zone "nowhere" in .*nginx\.conf:\d+}
 
 
 
-=== TEST 32: mcp_status on the http level
+=== TEST 32: mcp_status at the http level: rejected
 --- http_config
     mcp_status mcp;
 --- config
@@ -486,7 +486,7 @@ qr{\[emerg\] .*unknown MCP zone "nowhere" in .*nginx\.conf:\d+}
 
 
 
-=== TEST 33: mcp_status twice
+=== TEST 33: mcp_status twice: rejected
 --- config
     location = /x { mcp_status mcp; mcp_status mcp; }
 --- must_die
@@ -496,7 +496,7 @@ qr{\[emerg\] .*unknown MCP zone "nowhere" in .*nginx\.conf:\d+}
 
 
 
-=== TEST 34: mcp_status without a zone
+=== TEST 34: mcp_status without a zone: rejected
 --- config
     location = /x { mcp_status; }
 --- must_die
@@ -506,7 +506,7 @@ invalid number of arguments in "mcp_status" directive
 
 
 
-=== TEST 35: mcp_status in "if"
+=== TEST 35: mcp_status in "if": rejected
 --- config
     location = /x { if ($arg_a) { mcp_status mcp; } }
 --- must_die
@@ -516,7 +516,7 @@ invalid number of arguments in "mcp_status" directive
 
 
 
-=== TEST 36: mcp and mcp_publish in one location
+=== TEST 36: mcp and mcp_publish in one location: rejected
 --- config
     location = /x { mcp mcp; mcp_publish mcp; }
 --- must_die
@@ -526,7 +526,7 @@ invalid number of arguments in "mcp_status" directive
 
 
 
-=== TEST 37: mcp_publish and mcp_status in one location
+=== TEST 37: mcp_publish and mcp_status in one location: rejected
 --- config
     location = /x { mcp_publish mcp; mcp_status mcp; }
 --- must_die
@@ -536,7 +536,7 @@ invalid number of arguments in "mcp_status" directive
 
 
 
-=== TEST 38: mcp_status and mcp in one location
+=== TEST 38: mcp_status and mcp in one location: rejected
 --- config
     location = /x { mcp_status mcp; mcp mcp; }
 --- must_die
@@ -546,7 +546,7 @@ invalid number of arguments in "mcp_status" directive
 
 
 
-=== TEST 39: mcp_publish with a parameter that is unknown
+=== TEST 39: mcp_publish with an unknown parameter: rejected
 --- config
     location = /x { mcp_publish mcp closed; }
 --- must_die
@@ -556,7 +556,7 @@ invalid parameter "closed"
 
 
 
-=== TEST 40: mcp_server without a version
+=== TEST 40: mcp_server without a version: rejected
 --- config
     location = /mcp { mcp mcp; mcp_server x; }
 --- must_die
@@ -566,7 +566,7 @@ invalid number of arguments in "mcp_server" directive
 
 
 
-=== TEST 41: mcp_server with too much
+=== TEST 41: mcp_server with four parameters: rejected
 --- config
     location = /mcp { mcp mcp; mcp_server a b c d; }
 --- must_die
@@ -576,7 +576,7 @@ invalid number of arguments in "mcp_server" directive
 
 
 
-=== TEST 42: mcp_server twice
+=== TEST 42: mcp_server twice: rejected
 --- config
     location = /mcp { mcp mcp; mcp_server a 1; mcp_server b 2; }
 --- must_die
@@ -586,7 +586,7 @@ invalid number of arguments in "mcp_server" directive
 
 
 
-=== TEST 43: mcp_server with an empty name
+=== TEST 43: mcp_server with an empty name: rejected
 --- config
     location = /mcp { mcp mcp; mcp_server "" 1; }
 --- must_die
@@ -596,7 +596,7 @@ invalid number of arguments in "mcp_server" directive
 
 
 
-=== TEST 44: mcp_catalog twice
+=== TEST 44: mcp_catalog twice: rejected
 --- config
     location = /mcp { mcp mcp; mcp_catalog ../html/c.json; mcp_catalog ../html/c.json; }
 --- user_files
@@ -609,7 +609,7 @@ invalid number of arguments in "mcp_server" directive
 
 
 
-=== TEST 45: mcp_backend that is no named location
+=== TEST 45: mcp_backend with a name without @: rejected
 --- config
     location = /mcp { mcp mcp; mcp_backend tools; }
 --- must_die
@@ -619,7 +619,7 @@ invalid number of arguments in "mcp_server" directive
 
 
 
-=== TEST 46: mcp_backend that is a URL
+=== TEST 46: mcp_backend with a URL: rejected
 --- config
     location = /mcp { mcp mcp; mcp_backend http://127.0.0.1/; }
 --- must_die
@@ -629,7 +629,7 @@ invalid number of arguments in "mcp_server" directive
 
 
 
-=== TEST 47: mcp_backend with an at-sign only
+=== TEST 47: mcp_backend with only @: rejected
 --- config
     location = /mcp { mcp mcp; mcp_backend @; }
 --- must_die
@@ -639,7 +639,7 @@ invalid number of arguments in "mcp_server" directive
 
 
 
-=== TEST 48: mcp_backend twice
+=== TEST 48: mcp_backend twice: rejected
 --- config
     location = /mcp { mcp mcp; mcp_backend @a; mcp_backend @b; }
 --- must_die
@@ -649,7 +649,7 @@ invalid number of arguments in "mcp_server" directive
 
 
 
-=== TEST 49: mcp_route without a location
+=== TEST 49: mcp_route without a location: rejected
 --- config
     location = /mcp { mcp mcp; mcp_route x; }
 --- must_die
@@ -659,7 +659,7 @@ invalid number of arguments in "mcp_route" directive
 
 
 
-=== TEST 50: mcp_route to no named location
+=== TEST 50: mcp_route to a path: rejected
 --- config
     location = /mcp { mcp mcp; mcp_route x /x; }
 --- must_die
@@ -669,7 +669,7 @@ invalid number of arguments in "mcp_route" directive
 
 
 
-=== TEST 51: mcp_route with a broken expression
+=== TEST 51: mcp_route with an invalid regular expression: rejected
 --- config
     location = /mcp { mcp mcp; mcp_route ~( @b; }
 --- must_die
@@ -678,7 +678,7 @@ qr{\[emerg\] .*invalid pattern "~\(": .+ in}
 
 
 
-=== TEST 52: mcp_route with an empty expression
+=== TEST 52: mcp_route with an empty regular expression: rejected
 --- config
     location = /mcp { mcp mcp; mcp_route ~ @b; }
 --- must_die
@@ -688,7 +688,7 @@ invalid pattern "~": empty regular expression
 
 
 
-=== TEST 53: mcp_route with an empty expression, whatever the case
+=== TEST 53: mcp_route with an empty regular expression that ignores case: rejected
 --- config
     location = /mcp { mcp mcp; mcp_route ~* @b; }
 --- must_die
@@ -698,7 +698,7 @@ invalid pattern "~*": empty regular expression
 
 
 
-=== TEST 54: mcp_route with an empty pattern
+=== TEST 54: mcp_route with an empty pattern: rejected
 --- config
     location = /mcp { mcp mcp; mcp_route "" @b; }
 --- must_die
@@ -708,7 +708,7 @@ invalid pattern "": empty pattern
 
 
 
-=== TEST 55: mcp_key without a file
+=== TEST 55: mcp_key without a file: rejected
 --- config
     location = /mcp { mcp mcp; mcp_key; }
 --- must_die
@@ -718,7 +718,7 @@ invalid number of arguments in "mcp_key" directive
 
 
 
-=== TEST 56: mcp_key that is not there
+=== TEST 56: mcp_key with a missing file: rejected
 --- config
     location = /mcp { mcp mcp; mcp_key ../html/nokey; }
 --- must_die
@@ -727,7 +727,7 @@ qr{\[emerg\] .*open\(\) ".*/html/nokey" failed \(2: No such file or directory\)}
 
 
 
-=== TEST 57: mcp_key that is too short
+=== TEST 57: mcp_key with a key of 31 bytes: rejected
 --- config
     location = /mcp { mcp mcp; mcp_key ../html/short.key; }
 --- user_files eval
@@ -738,7 +738,7 @@ qr{\[emerg\] .*key in ".*/html/short\.key" is shorter than 32 bytes}
 
 
 
-=== TEST 58: mcp_key that is empty
+=== TEST 58: mcp_key with an empty second file: rejected
 --- config
     location = /mcp { mcp mcp; mcp_key ../html/mcp.key ../html/empty.key; }
 --- user_files eval
@@ -749,7 +749,7 @@ qr{\[emerg\] .*key in ".*/html/empty\.key" is shorter than 32 bytes}
 
 
 
-=== TEST 59: mcp_key that is too large
+=== TEST 59: mcp_key with a file of 4097 bytes: rejected
 --- config
     location = /mcp { mcp mcp; mcp_key ../html/large.key; }
 --- user_files eval
@@ -760,7 +760,7 @@ qr{\[emerg\] .*".*/html/large\.key" is larger than 4096 bytes}
 
 
 
-=== TEST 60: more keys than there may be
+=== TEST 60: mcp_key with nine files: rejected
 --- config
     location = /mcp { mcp mcp; mcp_key ../html/0.key ../html/1.key ../html/2.key ../html/3.key ../html/4.key ../html/5.key ../html/6.key ../html/7.key ../html/8.key; }
 --- user_files eval
@@ -772,7 +772,7 @@ more than 8 keys
 
 
 
-=== TEST 61: mcp_key twice
+=== TEST 61: mcp_key twice: rejected
 --- config
     location = /mcp { mcp mcp; mcp_key ../html/mcp.key; mcp_key ../html/mcp.key; }
 --- must_die
@@ -782,7 +782,7 @@ more than 8 keys
 
 
 
-=== TEST 62: mcp_principal with an unknown variable
+=== TEST 62: mcp_principal with an unknown variable: rejected
 --- config
     location = /mcp { mcp mcp; mcp_principal $nothing; }
 --- must_die
@@ -792,7 +792,7 @@ unknown "nothing" variable
 
 
 
-=== TEST 63: mcp_principal twice
+=== TEST 63: mcp_principal twice: rejected
 --- config
     location = /mcp { mcp mcp; mcp_principal a; mcp_principal b; }
 --- must_die
@@ -802,7 +802,7 @@ unknown "nothing" variable
 
 
 
-=== TEST 64: mcp_allow_origin without a pattern
+=== TEST 64: mcp_allow_origin without a pattern: rejected
 --- config
     location = /mcp { mcp mcp; mcp_allow_origin; }
 --- must_die
@@ -812,7 +812,7 @@ invalid number of arguments in "mcp_allow_origin" directive
 
 
 
-=== TEST 65: mcp_allow_origin that is a host
+=== TEST 65: mcp_allow_origin with a host name: rejected
 --- config
     location = /mcp { mcp mcp; mcp_allow_origin https://a.example example.com; }
 --- must_die
@@ -822,7 +822,7 @@ invalid number of arguments in "mcp_allow_origin" directive
 
 
 
-=== TEST 66: mcp_allow_origin with a broken expression
+=== TEST 66: mcp_allow_origin with an invalid regular expression: rejected
 --- config
     location = /mcp { mcp mcp; mcp_allow_origin ~[; }
 --- must_die
@@ -831,7 +831,7 @@ qr{\[emerg\] .*invalid pattern "~\[": .+ in}
 
 
 
-=== TEST 67: mcp_publish_token twice
+=== TEST 67: mcp_publish_token twice: rejected
 --- config
     location = /mcp { mcp mcp; mcp_publish_token a; mcp_publish_token b; }
 --- must_die
@@ -841,7 +841,7 @@ qr{\[emerg\] .*invalid pattern "~\[": .+ in}
 
 
 
-=== TEST 68: mcp_publish_token without a value
+=== TEST 68: mcp_publish_token without a value: rejected
 --- config
     location = /mcp { mcp mcp; mcp_publish_token; }
 --- must_die
@@ -851,7 +851,7 @@ invalid number of arguments in "mcp_publish_token" directive
 
 
 
-=== TEST 69: mcp_publish_url twice
+=== TEST 69: mcp_publish_url twice: rejected
 --- config
     location = /mcp { mcp mcp; mcp_publish_url a; mcp_publish_url b; }
 --- must_die
@@ -861,7 +861,7 @@ invalid number of arguments in "mcp_publish_token" directive
 
 
 
-=== TEST 70: mcp_publish_url without a value
+=== TEST 70: mcp_publish_url without a value: rejected
 --- config
     location = /mcp { mcp mcp; mcp_publish_url; }
 --- must_die
@@ -871,7 +871,7 @@ invalid number of arguments in "mcp_publish_url" directive
 
 
 
-=== TEST 71: mcp_session_lifetime that is no time
+=== TEST 71: mcp_session_lifetime that is not a time: rejected
 --- config
     location = /mcp { mcp mcp; mcp_session_lifetime soon; }
 --- must_die
@@ -881,7 +881,7 @@ invalid number of arguments in "mcp_publish_url" directive
 
 
 
-=== TEST 72: mcp_session_lifetime cannot be switched off
+=== TEST 72: mcp_session_lifetime off: rejected
 --- config
     location = /mcp { mcp mcp; mcp_session_lifetime off; }
 --- must_die
@@ -891,7 +891,7 @@ invalid number of arguments in "mcp_publish_url" directive
 
 
 
-=== TEST 73: mcp_session_lifetime twice
+=== TEST 73: mcp_session_lifetime twice: rejected
 --- config
     location = /mcp { mcp mcp; mcp_session_lifetime 1s; mcp_session_lifetime 2s; }
 --- must_die
@@ -901,7 +901,7 @@ invalid number of arguments in "mcp_publish_url" directive
 
 
 
-=== TEST 74: mcp_stream_after that is no time
+=== TEST 74: mcp_stream_after that is not a time: rejected
 --- config
     location = /mcp { mcp mcp; mcp_stream_after soon; }
 --- must_die
@@ -911,7 +911,7 @@ invalid number of arguments in "mcp_publish_url" directive
 
 
 
-=== TEST 75: mcp_stream_after cannot be switched off
+=== TEST 75: mcp_stream_after off: rejected
 --- config
     location = /mcp { mcp mcp; mcp_stream_after off; }
 --- must_die
@@ -921,7 +921,7 @@ invalid number of arguments in "mcp_publish_url" directive
 
 
 
-=== TEST 76: mcp_stream_after twice
+=== TEST 76: mcp_stream_after twice: rejected
 --- config
     location = /mcp { mcp mcp; mcp_stream_after 1s; mcp_stream_after 2s; }
 --- must_die
@@ -931,7 +931,7 @@ invalid number of arguments in "mcp_publish_url" directive
 
 
 
-=== TEST 77: mcp_retry that is no time
+=== TEST 77: mcp_retry that is not a time: rejected
 --- config
     location = /mcp { mcp mcp; mcp_retry soon; }
 --- must_die
@@ -941,7 +941,7 @@ invalid number of arguments in "mcp_publish_url" directive
 
 
 
-=== TEST 78: mcp_retry cannot be switched off
+=== TEST 78: mcp_retry off: rejected
 --- config
     location = /mcp { mcp mcp; mcp_retry off; }
 --- must_die
@@ -951,7 +951,7 @@ invalid number of arguments in "mcp_publish_url" directive
 
 
 
-=== TEST 79: mcp_retry twice
+=== TEST 79: mcp_retry twice: rejected
 --- config
     location = /mcp { mcp mcp; mcp_retry 1s; mcp_retry 2s; }
 --- must_die
@@ -961,7 +961,7 @@ invalid number of arguments in "mcp_publish_url" directive
 
 
 
-=== TEST 80: mcp_max_wait that is no time
+=== TEST 80: mcp_max_wait that is not a time: rejected
 --- config
     location = /mcp { mcp mcp; mcp_max_wait soon; }
 --- must_die
@@ -971,7 +971,7 @@ invalid number of arguments in "mcp_publish_url" directive
 
 
 
-=== TEST 81: mcp_max_wait cannot be switched off
+=== TEST 81: mcp_max_wait off: rejected
 --- config
     location = /mcp { mcp mcp; mcp_max_wait off; }
 --- must_die
@@ -981,7 +981,7 @@ invalid number of arguments in "mcp_publish_url" directive
 
 
 
-=== TEST 82: mcp_max_wait twice
+=== TEST 82: mcp_max_wait twice: rejected
 --- config
     location = /mcp { mcp mcp; mcp_max_wait 1s; mcp_max_wait 2s; }
 --- must_die
@@ -991,7 +991,7 @@ invalid number of arguments in "mcp_publish_url" directive
 
 
 
-=== TEST 83: mcp_linger that is no time
+=== TEST 83: mcp_linger that is not a time: rejected
 --- config
     location = /mcp { mcp mcp; mcp_linger soon; }
 --- must_die
@@ -1001,7 +1001,7 @@ invalid number of arguments in "mcp_publish_url" directive
 
 
 
-=== TEST 84: mcp_linger cannot be switched off
+=== TEST 84: mcp_linger off: rejected
 --- config
     location = /mcp { mcp mcp; mcp_linger off; }
 --- must_die
@@ -1011,7 +1011,7 @@ invalid number of arguments in "mcp_publish_url" directive
 
 
 
-=== TEST 85: mcp_linger twice
+=== TEST 85: mcp_linger twice: rejected
 --- config
     location = /mcp { mcp mcp; mcp_linger 1s; mcp_linger 2s; }
 --- must_die
@@ -1021,7 +1021,7 @@ invalid number of arguments in "mcp_publish_url" directive
 
 
 
-=== TEST 86: mcp_call_timeout that is no time
+=== TEST 86: mcp_call_timeout that is not a time: rejected
 --- config
     location = /mcp { mcp mcp; mcp_call_timeout soon; }
 --- must_die
@@ -1031,7 +1031,7 @@ invalid number of arguments in "mcp_publish_url" directive
 
 
 
-=== TEST 87: mcp_call_timeout cannot be switched off
+=== TEST 87: mcp_call_timeout off: rejected
 --- config
     location = /mcp { mcp mcp; mcp_call_timeout off; }
 --- must_die
@@ -1041,7 +1041,7 @@ invalid number of arguments in "mcp_publish_url" directive
 
 
 
-=== TEST 88: mcp_call_timeout twice
+=== TEST 88: mcp_call_timeout twice: rejected
 --- config
     location = /mcp { mcp mcp; mcp_call_timeout 1s; mcp_call_timeout 2s; }
 --- must_die
@@ -1051,7 +1051,7 @@ invalid number of arguments in "mcp_publish_url" directive
 
 
 
-=== TEST 89: mcp_input_timeout that is no time
+=== TEST 89: mcp_input_timeout that is not a time: rejected
 --- config
     location = /mcp { mcp mcp; mcp_input_timeout soon; }
 --- must_die
@@ -1061,7 +1061,7 @@ invalid number of arguments in "mcp_publish_url" directive
 
 
 
-=== TEST 90: mcp_input_timeout cannot be switched off
+=== TEST 90: mcp_input_timeout off: rejected
 --- config
     location = /mcp { mcp mcp; mcp_input_timeout off; }
 --- must_die
@@ -1071,7 +1071,7 @@ invalid number of arguments in "mcp_publish_url" directive
 
 
 
-=== TEST 91: mcp_input_timeout twice
+=== TEST 91: mcp_input_timeout twice: rejected
 --- config
     location = /mcp { mcp mcp; mcp_input_timeout 1s; mcp_input_timeout 2s; }
 --- must_die
@@ -1081,7 +1081,7 @@ invalid number of arguments in "mcp_publish_url" directive
 
 
 
-=== TEST 92: mcp_close_after that is no time
+=== TEST 92: mcp_close_after that is not a time: rejected
 --- config
     location = /mcp { mcp mcp; mcp_close_after -1; }
 --- must_die
@@ -1091,7 +1091,7 @@ invalid number of arguments in "mcp_publish_url" directive
 
 
 
-=== TEST 93: mcp_close_after twice
+=== TEST 93: mcp_close_after twice: rejected
 --- config
     location = /mcp { mcp mcp; mcp_close_after off; mcp_close_after 2s; }
 --- must_die
@@ -1101,7 +1101,7 @@ invalid number of arguments in "mcp_publish_url" directive
 
 
 
-=== TEST 94: mcp_close_after twice, off behind
+=== TEST 94: mcp_close_after twice, the second time off: rejected
 --- config
     location = /mcp { mcp mcp; mcp_close_after 2s; mcp_close_after off; }
 --- must_die
@@ -1111,7 +1111,7 @@ invalid number of arguments in "mcp_publish_url" directive
 
 
 
-=== TEST 95: mcp_keepalive that is no time
+=== TEST 95: mcp_keepalive that is not a time: rejected
 --- config
     location = /mcp { mcp mcp; mcp_keepalive -1; }
 --- must_die
@@ -1121,7 +1121,7 @@ invalid number of arguments in "mcp_publish_url" directive
 
 
 
-=== TEST 96: mcp_keepalive twice
+=== TEST 96: mcp_keepalive twice: rejected
 --- config
     location = /mcp { mcp mcp; mcp_keepalive off; mcp_keepalive 2s; }
 --- must_die
@@ -1131,7 +1131,7 @@ invalid number of arguments in "mcp_publish_url" directive
 
 
 
-=== TEST 97: mcp_keepalive twice, off behind
+=== TEST 97: mcp_keepalive twice, the second time off: rejected
 --- config
     location = /mcp { mcp mcp; mcp_keepalive 2s; mcp_keepalive off; }
 --- must_die
@@ -1141,7 +1141,7 @@ invalid number of arguments in "mcp_publish_url" directive
 
 
 
-=== TEST 98: mcp_stream_buffer that is no size
+=== TEST 98: mcp_stream_buffer that is not a size: rejected
 --- config
     location = /mcp { mcp mcp; mcp_stream_buffer 1x; }
 --- must_die
@@ -1151,7 +1151,7 @@ invalid number of arguments in "mcp_publish_url" directive
 
 
 
-=== TEST 99: mcp_stream_buffer twice
+=== TEST 99: mcp_stream_buffer twice: rejected
 --- config
     location = /mcp { mcp mcp; mcp_stream_buffer 1m; mcp_stream_buffer 2m; }
 --- must_die
@@ -1161,7 +1161,7 @@ invalid number of arguments in "mcp_publish_url" directive
 
 
 
-=== TEST 100: mcp_max_message that is no size
+=== TEST 100: mcp_max_message that is not a size: rejected
 --- config
     location = /mcp { mcp mcp; mcp_max_message 1x; }
 --- must_die
@@ -1171,7 +1171,7 @@ invalid number of arguments in "mcp_publish_url" directive
 
 
 
-=== TEST 101: mcp_max_message twice
+=== TEST 101: mcp_max_message twice: rejected
 --- config
     location = /mcp { mcp mcp; mcp_max_message 1m; mcp_max_message 2m; }
 --- must_die
@@ -1181,7 +1181,7 @@ invalid number of arguments in "mcp_publish_url" directive
 
 
 
-=== TEST 102: mcp_max_events that is no number
+=== TEST 102: mcp_max_events that is not a number: rejected
 --- config
     location = /mcp { mcp mcp; mcp_max_events many; }
 --- must_die
@@ -1191,7 +1191,7 @@ invalid number of arguments in "mcp_publish_url" directive
 
 
 
-=== TEST 103: mcp_max_events off
+=== TEST 103: mcp_max_events off: rejected
 --- config
     location = /mcp { mcp mcp; mcp_max_events off; }
 --- must_die
@@ -1201,7 +1201,7 @@ invalid number of arguments in "mcp_publish_url" directive
 
 
 
-=== TEST 104: mcp_max_events below its bounds
+=== TEST 104: mcp_max_events below its minimum: rejected
 --- config
     location = /mcp { mcp mcp; mcp_max_events 0; }
 --- must_die
@@ -1211,7 +1211,7 @@ value must be between 1 and
 
 
 
-=== TEST 105: mcp_max_events above its bounds
+=== TEST 105: mcp_max_events above its maximum: rejected
 --- config
     location = /mcp { mcp mcp; mcp_max_events 1073741825; }
 --- must_die
@@ -1221,7 +1221,7 @@ value must be between 1 and 1073741824
 
 
 
-=== TEST 106: mcp_max_events twice
+=== TEST 106: mcp_max_events twice: rejected
 --- config
     location = /mcp { mcp mcp; mcp_max_events 1; mcp_max_events 1; }
 --- must_die
@@ -1231,7 +1231,7 @@ value must be between 1 and 1073741824
 
 
 
-=== TEST 107: mcp_max_depth that is no number
+=== TEST 107: mcp_max_depth that is not a number: rejected
 --- config
     location = /mcp { mcp mcp; mcp_max_depth many; }
 --- must_die
@@ -1241,7 +1241,7 @@ value must be between 1 and 1073741824
 
 
 
-=== TEST 108: mcp_max_depth off
+=== TEST 108: mcp_max_depth off: rejected
 --- config
     location = /mcp { mcp mcp; mcp_max_depth off; }
 --- must_die
@@ -1251,7 +1251,7 @@ value must be between 1 and 1073741824
 
 
 
-=== TEST 109: mcp_max_depth below its bounds
+=== TEST 109: mcp_max_depth below its minimum: rejected
 --- config
     location = /mcp { mcp mcp; mcp_max_depth 3; }
 --- must_die
@@ -1261,7 +1261,7 @@ value must be between 4 and 512
 
 
 
-=== TEST 110: mcp_max_depth above its bounds
+=== TEST 110: mcp_max_depth above its maximum: rejected
 --- config
     location = /mcp { mcp mcp; mcp_max_depth 513; }
 --- must_die
@@ -1271,7 +1271,7 @@ value must be between 4 and 512
 
 
 
-=== TEST 111: mcp_max_depth twice
+=== TEST 111: mcp_max_depth twice: rejected
 --- config
     location = /mcp { mcp mcp; mcp_max_depth 4; mcp_max_depth 4; }
 --- must_die
@@ -1281,7 +1281,7 @@ value must be between 4 and 512
 
 
 
-=== TEST 112: mcp_max_batch that is no number
+=== TEST 112: mcp_max_batch that is not a number: rejected
 --- config
     location = /mcp { mcp mcp; mcp_max_batch many; }
 --- must_die
@@ -1291,7 +1291,7 @@ value must be between 4 and 512
 
 
 
-=== TEST 113: mcp_max_batch off
+=== TEST 113: mcp_max_batch off: rejected
 --- config
     location = /mcp { mcp mcp; mcp_max_batch off; }
 --- must_die
@@ -1301,7 +1301,7 @@ value must be between 4 and 512
 
 
 
-=== TEST 114: mcp_max_batch below its bounds
+=== TEST 114: mcp_max_batch below its minimum: rejected
 --- config
     location = /mcp { mcp mcp; mcp_max_batch 0; }
 --- must_die
@@ -1311,7 +1311,7 @@ value must be between 1 and
 
 
 
-=== TEST 115: mcp_max_batch above its bounds
+=== TEST 115: mcp_max_batch above its maximum: rejected
 --- config
     location = /mcp { mcp mcp; mcp_max_batch 65; }
 --- must_die
@@ -1321,7 +1321,7 @@ value must be between 1 and 64
 
 
 
-=== TEST 116: mcp_max_batch twice
+=== TEST 116: mcp_max_batch twice: rejected
 --- config
     location = /mcp { mcp mcp; mcp_max_batch 1; mcp_max_batch 1; }
 --- must_die
@@ -1331,7 +1331,7 @@ value must be between 1 and 64
 
 
 
-=== TEST 117: mcp_max_session_streams that is no number
+=== TEST 117: mcp_max_session_streams that is not a number: rejected
 --- config
     location = /mcp { mcp mcp; mcp_max_session_streams -5; }
 --- must_die
@@ -1341,7 +1341,7 @@ value must be between 1 and 64
 
 
 
-=== TEST 118: mcp_max_session_streams above its bounds
+=== TEST 118: mcp_max_session_streams above its maximum: rejected
 --- config
     location = /mcp { mcp mcp; mcp_max_session_streams 1073741825; }
 --- must_die
@@ -1351,7 +1351,7 @@ value must be between 0 and 1073741824
 
 
 
-=== TEST 119: mcp_max_session_streams twice
+=== TEST 119: mcp_max_session_streams twice: rejected
 --- config
     location = /mcp { mcp mcp; mcp_max_session_streams off; mcp_max_session_streams 1; }
 --- must_die
@@ -1361,7 +1361,7 @@ value must be between 0 and 1073741824
 
 
 
-=== TEST 120: mcp_quota_streams -5: rejected, not a number
+=== TEST 120: mcp_quota_streams -5: rejected
 --- config
     location = /mcp { mcp mcp; mcp_quota_streams -5; }
 --- must_die
@@ -1371,7 +1371,7 @@ value must be between 0 and 1073741824
 
 
 
-=== TEST 121: mcp_quota_streams above its bounds: rejected
+=== TEST 121: mcp_quota_streams above its maximum: rejected
 --- config
     location = /mcp { mcp mcp; mcp_quota_streams 1073741825; }
 --- must_die
@@ -1391,7 +1391,7 @@ value must be between 0 and 1073741824
 
 
 
-=== TEST 123: mcp_page_size that is no number
+=== TEST 123: mcp_page_size that is not a number: rejected
 --- config
     location = /mcp { mcp mcp; mcp_page_size -5; }
 --- must_die
@@ -1401,7 +1401,7 @@ value must be between 0 and 1073741824
 
 
 
-=== TEST 124: mcp_page_size above its bounds
+=== TEST 124: mcp_page_size above its maximum: rejected
 --- config
     location = /mcp { mcp mcp; mcp_page_size 1073741825; }
 --- must_die
@@ -1411,7 +1411,7 @@ value must be between 0 and 1073741824
 
 
 
-=== TEST 125: mcp_page_size twice
+=== TEST 125: mcp_page_size twice: rejected
 --- config
     location = /mcp { mcp mcp; mcp_page_size off; mcp_page_size 1; }
 --- must_die
@@ -1421,7 +1421,7 @@ value must be between 0 and 1073741824
 
 
 
-=== TEST 126: a directive of another name
+=== TEST 126: unknown directive mcp_backends: rejected
 --- config
     location = /mcp { mcp mcp; mcp_backends @b; }
 --- must_die
@@ -1431,7 +1431,7 @@ unknown directive "mcp_backends"
 
 
 
-=== TEST 127: mcp_stream_buffer that is nothing, which would be no limit
+=== TEST 127: mcp_stream_buffer 0: rejected
 --- config
     location = /mcp { mcp mcp; mcp_stream_buffer 0; }
 --- must_die
@@ -1441,7 +1441,7 @@ unknown directive "mcp_backends"
 
 
 
-=== TEST 128: mcp_link_origin with a path
+=== TEST 128: mcp_link_origin with a path: rejected
 --- config
     location = /mcp { mcp mcp; mcp_link_origin https://a.example/; }
 --- must_die
@@ -1451,7 +1451,7 @@ unknown directive "mcp_backends"
 
 
 
-=== TEST 129: mcp_link_origin that is no URL
+=== TEST 129: mcp_link_origin that is not a URL: rejected
 --- config
     location = /mcp { mcp mcp; mcp_link_origin "a b"; }
 --- must_die
@@ -1461,7 +1461,7 @@ unknown directive "mcp_backends"
 
 
 
-=== TEST 130: mcp_link_origin of another scheme
+=== TEST 130: mcp_link_origin with the scheme ftp: rejected
 --- config
     location = /mcp { mcp mcp; mcp_link_origin ftp://a.example; }
 --- must_die
@@ -1471,7 +1471,7 @@ unknown directive "mcp_backends"
 
 
 
-=== TEST 131: mcp_link_origin twice
+=== TEST 131: mcp_link_origin twice: rejected
 --- config
     location = /mcp {
         mcp mcp;
@@ -1485,7 +1485,7 @@ unknown directive "mcp_backends"
 
 
 
-=== TEST 132: a catalog without a backend
+=== TEST 132: catalog without a backend: warning at start, error for each call
 --- config
     location = /mcp { mcp mcp; mcp_catalog ../html/c.json; if ($arg_x) { } }
 --- user_files
@@ -1500,7 +1500,7 @@ unknown directive "mcp_backends"
 
 
 
-=== TEST 133: an endpoint as a backend
+=== TEST 133: mcp_backend with the location of an endpoint: rejected
 --- config
     location = /mcp { try_files /none @mcp; }
     location @mcp { mcp mcp; mcp_backend @mcp; }
@@ -1510,7 +1510,7 @@ qr{\[emerg\] .*uses named location "\@mcp", which is an endpoint itself}
 
 
 
-=== TEST 134: mcp_policy_after that is no time
+=== TEST 134: mcp_policy_after that is not a time: rejected
 --- config
     location = /mcp { mcp mcp; mcp_policy_after soon; }
 --- must_die
@@ -1520,7 +1520,7 @@ qr{\[emerg\] .*uses named location "\@mcp", which is an endpoint itself}
 
 
 
-=== TEST 135: mcp_policy_after cannot be switched off
+=== TEST 135: mcp_policy_after off: rejected
 --- config
     location = /mcp { mcp mcp; mcp_policy_after off; }
 --- must_die
@@ -1530,7 +1530,7 @@ qr{\[emerg\] .*uses named location "\@mcp", which is an endpoint itself}
 
 
 
-=== TEST 136: mcp_policy_after twice
+=== TEST 136: mcp_policy_after twice: rejected
 --- config
     location = /mcp { mcp mcp; mcp_policy_after 1s; mcp_policy_after 2s; }
 --- must_die
@@ -1540,7 +1540,7 @@ qr{\[emerg\] .*uses named location "\@mcp", which is an endpoint itself}
 
 
 
-=== TEST 137: an endpoint that knows who its clients are, and does not say
+=== TEST 137: auth_basic or auth_request without mcp_principal: warning
 --- http_config
     server {
         listen unix:$TEST_NGINX_HTML_DIR/other.sock;
@@ -1570,7 +1570,7 @@ qr/\A.*has "auth_basic", but no.*\n.*has "auth_request", but no.*\n\z/
 
 
 
-=== TEST 138: mcp_principal off, and a name
+=== TEST 138: mcp_principal off, then a value: rejected
 --- config
     location = /mcp { mcp mcp; mcp_principal off; mcp_principal $remote_user; }
 --- must_die
@@ -1579,7 +1579,7 @@ qr/\A.*has "auth_basic", but no.*\n.*has "auth_request", but no.*\n\z/
 
 
 
-=== TEST 139: mcp_quota_key that is none of its words
+=== TEST 139: mcp_quota_key with an unknown value: rejected
 --- config
     location = /mcp { mcp mcp; mcp_quota_key user; }
 --- must_die
@@ -1589,7 +1589,7 @@ qr/\A.*has "auth_basic", but no.*\n.*has "auth_request", but no.*\n\z/
 
 
 
-=== TEST 140: mcp_quota_bytes that is no size
+=== TEST 140: mcp_quota_bytes that is not a size: rejected
 --- config
     location = /mcp { mcp mcp; mcp_quota_bytes half; }
 --- must_die
@@ -1599,7 +1599,7 @@ invalid value "half": a size is 65536, 64k, 8m or 1g, or it is share or off
 
 
 
-=== TEST 141: mcp_stream_buffer with which one stream may have half of the zone
+=== TEST 141: mcp_stream_buffer that lets one stream use half of the zone: warning
 --- http_config
     mcp_zone big 40m;
     mcp_zone small 300k;
@@ -1619,7 +1619,7 @@ qr/\A.*half of zone "mcp" or.*\n.*half of zone "small" or.*\n\z/
 
 
 
-=== TEST 142: a header of the catalog that nginx drops
+=== TEST 142: x-mcp-header with an underscore: rejected, because nginx drops it
 --- config
     location = /mcp { mcp mcp; mcp_catalog ../html/c.json; mcp_backend @b; }
     location @b { return 204; }
@@ -1633,7 +1633,7 @@ qr/\[emerg\].*c\.json: line 2: the header "Mcp-Param-A_b" is removed by nginx fr
 
 
 
-=== TEST 143: one that it passes, and one for which it is told to
+=== TEST 143: x-mcp-header with an underscore, underscores_in_headers on: accepted
 --- http_config
     underscores_in_headers on;
 --- config
@@ -1650,7 +1650,7 @@ qr/\[emerg\].*c\.json: line 2: the header "Mcp-Param-A_b" is removed by nginx fr
 
 
 
-=== TEST 144: a dot, and no revision that has headers
+=== TEST 144: x-mcp-header with a dot, only revisions with sessions: accepted
 --- config
     location = /mcp {
         mcp mcp; mcp_catalog ../html/c.json; mcp_backend @b;
@@ -1667,7 +1667,7 @@ qr/\[emerg\].*c\.json: line 2: the header "Mcp-Param-A_b" is removed by nginx fr
 
 
 
-=== TEST 145: proxy_pass behind mcp: refused
+=== TEST 145: proxy_pass after mcp: rejected
 --- config
     location @b { return 204; }
     location = /mcp { mcp mcp; mcp_backend @b; proxy_pass http://127.0.0.1:1; }
@@ -1677,7 +1677,7 @@ qr{\[emerg\] .*"mcp" in .*nginx\.conf:\d+ has no effect, because another directi
 
 
 
-=== TEST 146: proxy_pass in front of mcp: refused
+=== TEST 146: proxy_pass before mcp: rejected
 --- config
     location @b { return 204; }
     location = /mcp { proxy_pass http://127.0.0.1:1; mcp mcp; mcp_backend @b; }
@@ -1687,7 +1687,7 @@ qr{\[emerg\] .*"mcp" directive is in a location that has another content handler
 
 
 
-=== TEST 147: fastcgi_pass behind mcp: refused
+=== TEST 147: fastcgi_pass after mcp: rejected
 --- config
     location @b { return 204; }
     location = /mcp { mcp mcp; mcp_backend @b; fastcgi_pass 127.0.0.1:1; }
@@ -1697,7 +1697,7 @@ qr{\[emerg\] .*"mcp" in .*nginx\.conf:\d+ has no effect, because another directi
 
 
 
-=== TEST 148: fastcgi_pass in front of mcp: refused
+=== TEST 148: fastcgi_pass before mcp: rejected
 --- config
     location @b { return 204; }
     location = /mcp { fastcgi_pass 127.0.0.1:1; mcp mcp; mcp_backend @b; }
@@ -1707,7 +1707,7 @@ qr{\[emerg\] .*"mcp" directive is in a location that has another content handler
 
 
 
-=== TEST 149: empty_gif behind mcp: refused
+=== TEST 149: empty_gif after mcp: rejected
 --- config
     location @b { return 204; }
     location = /mcp { mcp mcp; mcp_backend @b; empty_gif; }
@@ -1717,7 +1717,7 @@ qr{\[emerg\] .*"mcp" in .*nginx\.conf:\d+ has no effect, because another directi
 
 
 
-=== TEST 150: empty_gif in front of mcp: refused
+=== TEST 150: empty_gif before mcp: rejected
 --- config
     location @b { return 204; }
     location = /mcp { empty_gif; mcp mcp; mcp_backend @b; }
@@ -1727,7 +1727,7 @@ qr{\[emerg\] .*"mcp" directive is in a location that has another content handler
 
 
 
-=== TEST 151: proxy_pass behind mcp_publish: refused
+=== TEST 151: proxy_pass after mcp_publish: rejected
 --- config
     location @b { return 204; }
     location /publish { mcp_publish mcp; proxy_pass http://127.0.0.1:1; }
@@ -1737,7 +1737,7 @@ qr{\[emerg\] .*"mcp_publish" in .*nginx\.conf:\d+ has no effect}
 
 
 
-=== TEST 152: proxy_pass behind mcp_status: refused
+=== TEST 152: proxy_pass after mcp_status: rejected
 --- config
     location @b { return 204; }
     location /status { mcp_status mcp; proxy_pass http://127.0.0.1:1; }
@@ -1747,7 +1747,7 @@ qr{\[emerg\] .*"mcp_status" in .*nginx\.conf:\d+ has no effect}
 
 
 
-=== TEST 153: mcp_publish in an exact location without a token: refused
+=== TEST 153: mcp_publish in an exact location without a token: rejected
 --- config
     location @b { return 204; }
     location = /publish { mcp_publish mcp; }
@@ -1757,7 +1757,7 @@ qr{\[emerg\] .*"mcp_publish" in .*nginx\.conf:\d+ has no effect in exact locatio
 
 
 
-=== TEST 154: mcp_publish in an exact location with a token, proxy_pass in an if
+=== TEST 154: mcp_publish with a token in an exact location, proxy_pass in an if: accepted
 --- config
     location @b { return 204; }
     location = /publish { mcp_publish mcp; mcp_publish_token t; }

@@ -29,7 +29,7 @@ run_tests();
 
 __DATA__
 
-=== TEST 1: POST
+=== TEST 1: POST: 200 with a JSON response
 --- config eval: $::Mcp
 --- request eval: $::Ping
 --- more_headers eval: MCP::post()
@@ -45,7 +45,7 @@ Content-Length: 36
 
 
 
-=== TEST 2: methods that do not exist here
+=== TEST 2: methods other than GET, POST, DELETE: 405 with Allow
 --- config eval: $::Mcp
 --- cases eval
 [map { ["$_ /mcp", MCP::post(), 405, $::NotAllowed] }
@@ -55,7 +55,7 @@ Content-Length: 36
 
 
 
-=== TEST 3: HEAD
+=== TEST 3: HEAD: 405 without a body
 --- config eval: $::Mcp
 --- request
 HEAD /mcp
@@ -68,7 +68,7 @@ Content-Type: application/json
 
 
 
-=== TEST 4: a method that is refused has its body read and dropped
+=== TEST 4: 405 for a request with a body: the next pipelined request is answered
 --- config eval: $::Mcp
 --- pipelined_requests eval
 ["PUT /mcp\n" . 'x' x 3000, $::Ping]
@@ -80,7 +80,7 @@ Content-Type: application/json
 
 
 
-=== TEST 5: other URLs are not the endpoint's
+=== TEST 5: exact location: other paths get 404, a query string is ignored
 --- config eval: $::Mcp
 --- cases eval
 [
@@ -96,7 +96,7 @@ Content-Type: application/json
 
 
 
-=== TEST 6: Accept of a POST names both types
+=== TEST 6: POST whose Accept allows JSON and event streams: accepted
 --- config eval: $::Mcp
 --- cases eval
 [map { [$::Ping, MCP::post(accept => $_), 200, $::Pong] }
@@ -116,7 +116,7 @@ Content-Type: application/json
 
 
 
-=== TEST 7: Accept of a POST that lacks one
+=== TEST 7: POST whose Accept lacks JSON or event streams: 406
 --- config eval: $::Mcp
 --- cases eval
 [map { [$::Ping, MCP::post(accept => $_), 406, $::NotAcceptable] }
@@ -137,7 +137,7 @@ Content-Type: application/json
 
 
 
-=== TEST 8: Accept in several lines
+=== TEST 8: Accept in several header lines: all lines count
 --- config eval: $::Mcp
 --- cases eval
 [
@@ -152,7 +152,7 @@ Content-Type: application/json
 
 
 
-=== TEST 9: Accept of a GET
+=== TEST 9: GET whose Accept lacks event streams: 406
 --- config eval: $::Mcp
 --- cases eval
 [
@@ -170,7 +170,7 @@ Content-Type: application/json
 
 
 
-=== TEST 10: Content-Type that is JSON
+=== TEST 10: Content-Type application/json with parameters: accepted
 --- config eval: $::Mcp
 --- cases eval
 [map { [$::Ping, MCP::post(type => $_), 200, $::Pong] }
@@ -184,7 +184,7 @@ Content-Type: application/json
 
 
 
-=== TEST 11: Content-Type that is not
+=== TEST 11: Content-Type that is not JSON in UTF-8: 415
 --- config eval: $::Mcp
 --- cases eval
 [map { [$::Ping, MCP::post(type => $_), 415, $::MediaType] }
@@ -202,7 +202,7 @@ Content-Type: application/json
 
 
 
-=== TEST 12: what is refused by its head does not depend on the body
+=== TEST 12: wrong Content-Type or Accept with a broken body: 415 or 406
 --- config eval: $::Mcp
 --- cases eval
 [
@@ -215,7 +215,7 @@ Content-Type: application/json
 
 
 
-=== TEST 13: a body beyond client_max_body_size
+=== TEST 13: body larger than client_max_body_size: 413
 --- config
     location = /mcp { mcp mcp; client_max_body_size 1k; }
 --- cases eval
@@ -229,7 +229,7 @@ Content-Type: application/json
 
 
 
-=== TEST 14: a body that nginx puts into a file
+=== TEST 14: body larger than client_body_buffer_size: read from a file
 --- config
     location = /mcp { mcp mcp; client_body_buffer_size 1k; }
 --- request eval
@@ -241,7 +241,7 @@ a client request body is buffered to a temporary file
 
 
 
-=== TEST 15: a body in memory and a file
+=== TEST 15: body partly in memory, partly in a file: accepted
 --- config
     location = /mcp { mcp mcp; client_body_buffer_size 1k; }
 --- request eval
@@ -254,7 +254,7 @@ a client request body is buffered to a temporary file
 
 
 
-=== TEST 16: client_body_in_file_only
+=== TEST 16: client_body_in_file_only: the body is read from a file
 --- config
     location = /mcp { mcp mcp; client_body_in_file_only clean; }
 --- request eval: $::Ping
@@ -265,7 +265,7 @@ a client request body is buffered to a temporary file
 
 
 
-=== TEST 17: a chunked body
+=== TEST 17: chunked body: accepted
 --- config eval: $::Mcp
 --- request eval
 my $body = MCP::message('ping');
@@ -277,7 +277,7 @@ MCP::post(more => 'Transfer-Encoding: chunked')
 
 
 
-=== TEST 18: a body in packets
+=== TEST 18: body in packets of one byte: accepted
 --- config eval: $::Mcp
 --- request eval
 my $body = MCP::message('ping', undef, '"\u00e4"');
@@ -288,7 +288,7 @@ my $body = MCP::message('ping', undef, '"\u00e4"');
 
 
 
-=== TEST 19: a body that does not come whole
+=== TEST 19: body shorter than its Content-Length: no response
 --- config eval: $::Mcp
 --- raw_request eval
 "POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n"
@@ -299,7 +299,7 @@ my $body = MCP::message('ping', undef, '"\u00e4"');
 
 
 
-=== TEST 20: Expect: 100-continue
+=== TEST 20: Expect: 100-continue: 100, then 200
 --- config eval: $::Mcp
 --- request eval: $::Ping
 --- more_headers eval: MCP::post(more => 'Expect: 100-continue')
@@ -308,7 +308,7 @@ my $body = MCP::message('ping', undef, '"\u00e4"');
 
 
 
-=== TEST 21: HTTP/1.0
+=== TEST 21: HTTP/1.0: answered with Content-Length, then closed
 --- config eval: $::Mcp
 --- request eval
 "POST /mcp HTTP/1.0\n" . MCP::message('ping')
@@ -320,7 +320,7 @@ Content-Length: 36
 
 
 
-=== TEST 22: many requests on one connection
+=== TEST 22: eight pipelined requests on one connection: eight responses
 --- config eval: $::Mcp
 --- pipelined_requests eval
 [map { MCP::rpc('ping', undef, $_) } 1 .. 8]
@@ -332,7 +332,7 @@ Content-Length: 36
 
 
 
-=== TEST 23: a connection outlives refusals
+=== TEST 23: errors on a connection: the next requests are answered
 --- config eval: $::Mcp
 --- pipelined_requests eval
 [$::Ping, $::Ping, 'GET /mcp', "POST /mcp\n{", 'DELETE /mcp', $::Ping]
@@ -349,7 +349,7 @@ Content-Length: 36
 
 
 
-=== TEST 24: headers that may come once
+=== TEST 24: headers that may appear only once, sent twice: 400
 --- config eval: $::Mcp
 --- cases eval
 [map { [$::Ping, MCP::post(@$_), 400, qr/Bad Request/] }
@@ -364,7 +364,7 @@ Content-Length: 36
 
 
 
-=== TEST 25: header names in any case
+=== TEST 25: header names in any case: accepted
 --- config eval: $::Mcp
 --- request eval: $::Ping
 --- more_headers eval
@@ -374,7 +374,7 @@ Content-Length: 36
 
 
 
-=== TEST 26: a page of the same origin
+=== TEST 26: Origin equal to Host on this machine: 200 with CORS headers
 --- config eval: $::Mcp
 --- cases eval
 [map { [$::Ping, MCP::post(more => $_), 200, $::Pong] }
@@ -397,7 +397,7 @@ Content-Length: 36
 
 
 
-=== TEST 27: a page of another origin
+=== TEST 27: Origin different from Host: 403
 --- config eval: $::Mcp
 --- cases eval
 [map { [$::Ping, MCP::post(more => $_), 403, $::Forbidden] }
@@ -417,7 +417,7 @@ Content-Length: 36
 
 
 
-=== TEST 28: a foreign page is told nothing
+=== TEST 28: Origin of a foreign page: 403 without CORS headers
 --- config eval: $::Mcp
 --- request eval: $::Ping
 --- more_headers eval: MCP::post(more => 'Origin: http://example.com')
@@ -428,7 +428,7 @@ Content-Length: 36
 
 
 
-=== TEST 29: a name that was bound anew (DNS rebinding)
+=== TEST 29: Origin equal to a foreign Host (DNS rebinding): 403
 --- config eval: $::Mcp
 --- cases eval
 [map { [$::Ping, MCP::post(more => "Host: $_\nOrigin: http://$_"), 403,
@@ -445,7 +445,7 @@ Content-Length: 36
 
 
 
-=== TEST 30: the server's own name is no foreign one
+=== TEST 30: Origin equal to the server's name: accepted
 --- server_name: mcp.example
 --- config eval: $::Mcp
 --- cases eval
@@ -461,7 +461,7 @@ Content-Length: 36
 
 
 
-=== TEST 31: nor are its other names
+=== TEST 31: Origin equal to any of the names in server_name: accepted
 --- config
     server_name one.example *.two.example .three.example;
     location = /mcp { mcp mcp; }
@@ -478,7 +478,7 @@ Content-Length: 36
 
 
 
-=== TEST 32: a program sends no Origin and may use any name
+=== TEST 32: foreign Host without Origin: accepted
 --- config eval: $::Mcp
 --- request eval: $::Ping
 --- more_headers eval: MCP::post(more => 'Host: evil.example')
@@ -486,7 +486,7 @@ Content-Length: 36
 
 
 
-=== TEST 33: mcp_allow_origin
+=== TEST 33: mcp_allow_origin: listed and matching origins only
 --- config
     location = /mcp {
         mcp mcp;
@@ -505,7 +505,7 @@ Content-Length: 36
 
 
 
-=== TEST 34: mcp_allow_origin, without regard to case
+=== TEST 34: mcp_allow_origin with ~*: case does not matter
 --- config
     location = /mcp { mcp mcp; mcp_allow_origin ~*^HTTPS://a\.example$; }
 --- request eval: $::Ping
@@ -514,7 +514,7 @@ Content-Length: 36
 
 
 
-=== TEST 35: "null" must have been written down
+=== TEST 35: mcp_allow_origin with ~.: null is rejected, because it must be listed
 --- config
     location = /mcp { mcp mcp; mcp_allow_origin ~.; }
 --- cases eval
@@ -525,7 +525,7 @@ Content-Length: 36
 
 
 
-=== TEST 36: any origin
+=== TEST 36: mcp_allow_origin *: any origin is accepted
 --- config
     location = /mcp { mcp mcp; mcp_allow_origin *; }
 --- cases eval
@@ -538,7 +538,7 @@ Content-Length: 36
 
 
 
-=== TEST 37: mcp_allow_origin of the level above
+=== TEST 37: mcp_allow_origin: inherited from the server level, replaced in a location
 --- config
     mcp_allow_origin https://a.example;
 
@@ -556,7 +556,7 @@ Content-Length: 36
 
 
 
-=== TEST 38: a preflight
+=== TEST 38: preflight from an allowed origin: 204 with CORS headers
 --- config
     location = /mcp { mcp mcp; mcp_allow_origin https://a.example; }
 --- request
@@ -577,7 +577,7 @@ Vary: Origin
 
 
 
-=== TEST 39: a preflight from elsewhere
+=== TEST 39: preflight from another origin: 403
 --- config
     location = /mcp { mcp mcp; mcp_allow_origin https://a.example; }
 --- request
@@ -593,7 +593,7 @@ Access-Control-Request-Method: POST
 
 
 
-=== TEST 40: refusals and errors can be read by the page, too
+=== TEST 40: errors for a page of an allowed origin: CORS headers are there
 --- config
     location = /mcp { mcp mcp; mcp_allow_origin https://a.example; }
 --- cases eval
@@ -611,7 +611,7 @@ Access-Control-Request-Method: POST
 
 
 
-=== TEST 41: access rules come first
+=== TEST 41: deny all: nginx answers 403
 --- config
     location = /mcp { deny all; mcp mcp; }
 --- request eval: $::Ping
@@ -623,7 +623,7 @@ access forbidden by rule
 
 
 
-=== TEST 42: rewrites and prefix locations
+=== TEST 42: endpoint in a prefix location, reached by a rewrite: accepted
 --- config
     rewrite ^/old$ /new/mcp last;
     location /new/ { mcp mcp; }
@@ -635,7 +635,7 @@ access forbidden by rule
 
 
 
-=== TEST 43: several endpoints, several zones
+=== TEST 43: two endpoints in two zones: each has its own name
 --- http_config
     mcp_zone other 1m;
 --- config
@@ -653,7 +653,7 @@ access forbidden by rule
 
 
 
-=== TEST 44: the content handler also in "if" and "limit_except"
+=== TEST 44: endpoint with if or limit_except in its location: still answers
 --- config
     location = /if {
         mcp mcp;
