@@ -41,7 +41,7 @@ run_tests();
 
 __DATA__
 
-=== TEST 1: no link, unless it is asked for
+=== TEST 1: mcp_link not set: a stream has no Link header
 --- config eval: ::own()
 --- init
 my ($call, $client) = ::begun();
@@ -51,7 +51,7 @@ die if $client->rest =~ /^Link:/im;
 
 
 
-=== TEST 2: a link, of the origin and path that the client used
+=== TEST 2: mcp_link on: Link has the origin and path of the request
 --- config eval: ::own('mcp_link on;')
 --- init
 my ($call, $client) = ::begun();
@@ -63,7 +63,7 @@ $client->rest;
 
 
 
-=== TEST 3: a link of a configured origin
+=== TEST 3: mcp_link_origin: Link has the configured origin
 --- config eval: ::own('mcp_link on; mcp_link_origin https://$http_x_host;')
 --- init
 my ($call, $client) = ::begun(more => 'X-Host: api.example');
@@ -75,7 +75,7 @@ $client->rest;
 
 
 
-=== TEST 4: an unknown URL
+=== TEST 4: stream URL with an unknown token: 404
 --- config eval: ::own('mcp_link on;')
 --- request
 GET /mcp?mcp-stream=AAAA
@@ -85,7 +85,7 @@ GET /mcp?mcp-stream=AAAA
 
 
 
-=== TEST 5: without links that is an argument like any other
+=== TEST 5: mcp_link not set: the argument mcp-stream is ignored
 --- config eval: ::own()
 --- request
 GET /mcp?mcp-stream=AAAA
@@ -96,7 +96,7 @@ MCP::fault(-32000, 'Bad Request: Mcp-Session-Id header is required')
 
 
 
-=== TEST 6: mcp_link takes on and off
+=== TEST 6: mcp_link maybe: rejected
 --- config
     location = /mcp { mcp mcp; mcp_link maybe; }
 --- must_die
@@ -105,7 +105,7 @@ MCP::fault(-32000, 'Bad Request: Mcp-Session-Id header is required')
 
 
 
-=== TEST 7: mcp_link twice
+=== TEST 7: mcp_link twice: rejected
 --- config
     location = /mcp { mcp mcp; mcp_link on; mcp_link off; }
 --- must_die
@@ -114,7 +114,7 @@ MCP::fault(-32000, 'Bad Request: Mcp-Session-Id header is required')
 
 
 
-=== TEST 8: mcp_resume_after that is no time
+=== TEST 8: mcp_resume_after that is not a time: rejected
 --- config
     location = /mcp { mcp mcp; mcp_resume_after late; }
 --- must_die
@@ -123,7 +123,7 @@ MCP::fault(-32000, 'Bad Request: Mcp-Session-Id header is required')
 
 
 
-=== TEST 9: a wrong policy of a tool
+=== TEST 9: catalog with a string as x-mcp-max-wait: rejected
 --- config
     location = /mcp { mcp mcp; mcp_catalog ../html/catalog.json; }
 --- user_files
@@ -139,7 +139,7 @@ line 4: "x-mcp-max-wait" must be a number of seconds, with three decimals at mos
 
 
 
-=== TEST 10: policies of a client that knows both
+=== TEST 10: resumable requests with streams: both policies have the configured waits
 --- config eval: ::own('mcp_max_wait 90s; mcp_min_wait 2500ms;')
 --- init
 my ($call, $client) = ::begun(::every());
@@ -153,7 +153,7 @@ $client->rest;
 
 
 
-=== TEST 11: methods that do not exist for others
+=== TEST 11: stream/poll/all without the capability: -32601
 --- config eval: ::own()
 --- request eval: MCP::rpc('stream/poll/all', '{}')
 --- more_headers eval: MCP::post()
@@ -162,7 +162,7 @@ MCP::fault(-32601, 'Method not found: stream/poll/all', 1)
 
 
 
-=== TEST 12: and do for those who asked
+=== TEST 12: stream/poll/all with the capability: a result
 --- config eval: ::own()
 --- request eval: MCP::rpc('stream/poll/all', '{}')
 --- more_headers eval: MCP::post(::every())
@@ -171,7 +171,7 @@ MCP::answer('{"statuses":[]}')
 
 
 
-=== TEST 13: refused
+=== TEST 13: requests/resume with an unknown token: -32602, refused
 --- config eval: ::own()
 --- request eval: MCP::rpc('requests/resume', '{"resumeToken":"x"}')
 --- more_headers eval: MCP::post(::every())
@@ -181,7 +181,7 @@ MCP::fault(-32602, 'Unknown or expired resume token', 1)
 
 
 
-=== TEST 14: a tool that is a stream at once
+=== TEST 14: x-mcp-stream-after 0, x-mcp-max-wait: stream at once, own maxWait
 --- config eval: ::own('mcp_catalog ../html/catalog.json; mcp_stream_after 1h;')
 --- user_files
 >>> catalog.json
@@ -198,7 +198,7 @@ $client->rest;
 
 
 
-=== TEST 15: an interim result
+=== TEST 15: mcp_resume_after: interim result, its token resumes the call
 --- config eval
 ::own('mcp_resume_tokens on; mcp_resume_after 50ms; mcp_stream_after 1h;')
 --- init
@@ -215,7 +215,7 @@ index($again->rest, 'data: ' . MCP::answer(MCP::text('x'), 2)) >= 0
 
 
 
-=== TEST 16: no token in a log: one line for the access log, one for the error log
+=== TEST 16: token in a stream URL: hidden in the access log, hidden in the error log
 --- log_level: info
 --- http_config eval: $::Logs
 --- config eval
@@ -236,7 +236,7 @@ S3CRET
 
 
 
-=== TEST 17: of arguments that the server has rewritten
+=== TEST 17: token in a rewritten request's arguments: hidden in the access log
 --- http_config eval: $::Logs
 --- config eval
 ::own('mcp_link on;')
@@ -254,7 +254,7 @@ S3CRET
 
 
 
-=== TEST 18: where there are no links nothing is hidden
+=== TEST 18: mcp_link not set: the argument mcp-stream is logged unchanged
 --- http_config eval: $::Logs
 --- config eval: ::own()
 --- request
@@ -266,7 +266,7 @@ GET /mcp?mcp-stream=AAAA
 
 
 
-=== TEST 19: an origin that is nothing is that of the request
+=== TEST 19: mcp_link_origin "": Link has the request's origin
 --- config eval
 'mcp_link_origin https://a.example;'
     . ::own('mcp_link on; mcp_link_origin "";')

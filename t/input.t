@@ -55,7 +55,7 @@ run_tests();
 
 __DATA__
 
-=== TEST 1: one question
+=== TEST 1: one question on the stream: its answer reaches the backend
 --- config eval: $::Own
 --- init
 my $backend = MCP::backend();
@@ -77,7 +77,7 @@ MCP::same($client->body, qr/id: S\.2\ndata: \Q$::Result\E\n\n\z/);
 
 
 
-=== TEST 2: several questions and a state
+=== TEST 2: two questions with a state: answers in any order reach the backend with it
 --- config eval: $::Own
 --- init
 my $backend = MCP::backend();
@@ -98,7 +98,7 @@ MCP::same($client->body, qr/id: S\.3\ndata: \Q$::Result\E\n\n\z/);
 
 
 
-=== TEST 3: rounds, with progress between them
+=== TEST 3: three rounds of questions with progress between them: then the result
 --- config eval: $::Own
 --- init
 my $backend = MCP::backend();
@@ -116,7 +116,7 @@ MCP::same($client->body, qr/id: S\.7\ndata: \Q$::Result\E\n\n\z/);
 
 
 
-=== TEST 4: only a state: invoked again after a while
+=== TEST 4: input_required with only a state: the backend is called again
 --- config eval: $::Own
 --- init
 my $backend = MCP::backend();
@@ -130,7 +130,7 @@ MCP::same($client->body, qr/\Q$::Result\E\s*\z/);
 
 
 
-=== TEST 5: what the client did not declare
+=== TEST 5: question that the client's capabilities lack: a result with isError
 --- config eval: $::Own
 --- init
 my $backend = MCP::backend();
@@ -150,7 +150,7 @@ for my $case (
 
 
 
-=== TEST 6: elicitation is not of 2025-03-26
+=== TEST 6: elicitation for a client of 2025-03-26: a result with isError
 --- config eval: $::Own
 --- init
 my $backend = MCP::backend();
@@ -161,7 +161,7 @@ MCP::same($client->body, qr/"isError":true/);
 
 
 
-=== TEST 7: a client that answers with an error
+=== TEST 7: client answers a question with an error: a result with isError
 --- config eval: $::Own
 --- init
 my $backend = MCP::backend();
@@ -174,7 +174,7 @@ MCP::same($client->body, qr/id: S\.2\ndata: .*"isError":true/);
 
 
 
-=== TEST 8: another session cannot answer
+=== TEST 8: answer from another session: ignored
 --- config eval: $::Own
 --- init
 my $backend = MCP::backend();
@@ -191,7 +191,7 @@ MCP::same($client->body, qr/\Q$::Result\E\n\n\z/);
 
 
 
-=== TEST 9: a second answer to one question
+=== TEST 9: second answer to one question: accepted, the first one counts
 --- config eval: $::Own
 --- init
 my $backend = MCP::backend();
@@ -208,7 +208,7 @@ MCP::same($client->body, qr/id: S\.2\ndata: \Q$::Result\E\n\n\z/);
 
 
 
-=== TEST 10: the question is replayed, and answered by a client that came back
+=== TEST 10: resumed stream: the question is sent again, its answer is accepted
 --- config eval: $::Own
 --- init
 my $backend = MCP::backend();
@@ -226,7 +226,7 @@ MCP::same($again->body, qr/id: S\.2\ndata: \Q$::Result\E\n\n\z/);
 
 
 
-=== TEST 11: mcp_input_timeout
+=== TEST 11: no answer within mcp_input_timeout: a result with isError
 --- config eval
 $::Own =~ s/mcp mcp;/mcp mcp; mcp_input_timeout 30ms;/r
 --- init
@@ -238,7 +238,7 @@ MCP::same($client->body, qr/id: S\.2\ndata: .*did not answer.*"isError":true/);
 
 
 
-=== TEST 12: methods that nobody can answer
+=== TEST 12: question with a method that is not a question: an error or isError
 --- config eval: $::Own
 --- init
 my $backend = MCP::backend();

@@ -40,7 +40,7 @@ run_tests();
 
 __DATA__
 
-=== TEST 1: what is not JSON
+=== TEST 1: body that is not JSON: 400, -32700
 --- config eval: $::Mcp
 --- cases eval
 [map { [::post_text($_), undef, 400, $::Parse] }
@@ -53,7 +53,7 @@ __DATA__
 
 
 
-=== TEST 2: more than one text
+=== TEST 2: body with more than one JSON text: 400, -32700
 --- config eval: $::Mcp
 --- cases eval
 [map { [::post_text($_), undef, 400, $::Parse] }
@@ -62,7 +62,7 @@ __DATA__
 
 
 
-=== TEST 3: an empty body
+=== TEST 3: empty body: 400, -32700
 --- config eval: $::Mcp
 --- cases eval
 [
@@ -73,7 +73,7 @@ __DATA__
 
 
 
-=== TEST 4: white space around it
+=== TEST 4: white space around the message: accepted
 --- config eval: $::Mcp
 --- request eval
 "POST /mcp\n \t\r\n" . ::ping(1) . " \r\n\t "
@@ -83,7 +83,7 @@ MCP::post(more => 'Content-Length: ' . (8 + length ::ping(1)))
 
 
 
-=== TEST 5: white space inside, any order, members we do not know
+=== TEST 5: white space, member order, unknown members: accepted
 --- config eval: $::Mcp
 --- cases eval
 [map { [::post_text($_), undef, 200, MCP::answer('{}')] }
@@ -95,7 +95,7 @@ MCP::post(more => 'Content-Length: ' . (8 + length ::ping(1)))
 
 
 
-=== TEST 6: a byte order mark
+=== TEST 6: byte order mark before the message: 400, -32700
 --- config eval: $::Mcp
 --- request eval
 ::post_text("\xef\xbb\xbf" . ::ping(1))
@@ -105,7 +105,7 @@ MCP::post(more => 'Content-Length: ' . (8 + length ::ping(1)))
 
 
 
-=== TEST 7: UTF-16
+=== TEST 7: message in UTF-16: 400, -32700
 --- config eval: $::Mcp
 --- request eval
 ::post_text(CORE::join '', map { "$_\0" } split //, ::ping(1))
@@ -115,7 +115,7 @@ MCP::post(more => 'Content-Length: ' . (8 + length ::ping(1)))
 
 
 
-=== TEST 8: UTF-8
+=== TEST 8: valid UTF-8 in an id: accepted; invalid: 400, -32700
 --- config eval: $::Mcp
 --- cases eval
 [
@@ -131,7 +131,7 @@ MCP::post(more => 'Content-Length: ' . (8 + length ::ping(1)))
 
 
 
-=== TEST 9: ids come back byte for byte
+=== TEST 9: id of a request: the same bytes in the result
 --- config eval: $::Mcp
 --- cases eval
 [map { [::post_text(::ping($_)), undef, 200, MCP::answer('{}', $_)] }
@@ -142,7 +142,7 @@ MCP::post(more => 'Content-Length: ' . (8 + length ::ping(1)))
 
 
 
-=== TEST 10: ids come back in errors, too
+=== TEST 10: id of a request: the same bytes in the error
 --- config eval: $::Mcp
 --- cases eval
 [map { [::post_text(MCP::message('nothing', undef, $_)), undef, 200,
@@ -151,7 +151,7 @@ MCP::post(more => 'Content-Length: ' . (8 + length ::ping(1)))
 
 
 
-=== TEST 11: ids that are none
+=== TEST 11: id of a wrong type or too long: 400, -32600
 --- config eval: $::Mcp
 --- cases eval
 [map { [::post_text(::ping($_)), undef, 400, $::BadId] }
@@ -160,7 +160,7 @@ MCP::post(more => 'Content-Length: ' . (8 + length ::ping(1)))
 
 
 
-=== TEST 12: what is no message
+=== TEST 12: JSON that is not a JSON-RPC message: 400, -32600
 --- config eval: $::Mcp
 --- cases eval
 [map { [::post_text($_), undef, 400, $::Invalid] }
@@ -172,7 +172,7 @@ MCP::post(more => 'Content-Length: ' . (8 + length ::ping(1)))
 
 
 
-=== TEST 13: what is none, but has an id
+=== TEST 13: invalid message with an id: 400, -32600 with the id
 --- config eval: $::Mcp
 --- cases eval
 [map { [::post_text($_), undef, 400, ::invalid('"i"')] }
@@ -189,7 +189,7 @@ MCP::post(more => 'Content-Length: ' . (8 + length ::ping(1)))
 
 
 
-=== TEST 14: a member that is wrong, twice there or spelled otherwise: named
+=== TEST 14: member that is invalid, duplicate or misspelled: the error names it
 --- config eval: $::Mcp
 --- cases eval
 [
@@ -217,7 +217,7 @@ MCP::post(more => 'Content-Length: ' . (8 + length ::ping(1)))
 
 
 
-=== TEST 15: no answer ever has "id": null
+=== TEST 15: invalid messages: no response has "id": null
 --- config eval: $::Mcp
 --- cases eval
 [map { [::post_text($_), undef, 400, qr/\A(?!.*"id")/s] }
@@ -226,7 +226,7 @@ MCP::post(more => 'Content-Length: ' . (8 + length ::ping(1)))
 
 
 
-=== TEST 16: nesting
+=== TEST 16: nesting deeper than the default mcp_max_depth of 64: 400, -32700
 --- config eval: $::Mcp
 --- cases eval
 [
@@ -240,7 +240,7 @@ MCP::post(more => 'Content-Length: ' . (8 + length ::ping(1)))
 
 
 
-=== TEST 17: mcp_max_depth
+=== TEST 17: mcp_max_depth 4: deeper messages get 400, -32700
 --- config
     location = /mcp { mcp mcp; mcp_max_depth 4; }
 --- cases eval
@@ -257,7 +257,7 @@ MCP::post(more => 'Content-Length: ' . (8 + length ::ping(1)))
 
 
 
-=== TEST 18: a long message
+=== TEST 18: messages of 5 MB: accepted
 --- config eval: $::Mcp
 --- cases eval
 [
@@ -271,7 +271,7 @@ MCP::post(more => 'Content-Length: ' . (8 + length ::ping(1)))
 
 
 
-=== TEST 19: unknown methods
+=== TEST 19: unknown method: -32601
 --- config eval: $::Mcp
 --- cases eval
 [
@@ -285,7 +285,7 @@ MCP::post(more => 'Content-Length: ' . (8 + length ::ping(1)))
 
 
 
-=== TEST 20: notifications have no answer
+=== TEST 20: notification: 202 without a body
 --- config eval: $::Mcp
 --- cases eval
 [map { [::post_text("{\"jsonrpc\":\"2.0\",\"method\":\"$_\"}"), undef, 202,
@@ -296,7 +296,7 @@ MCP::post(more => 'Content-Length: ' . (8 + length ::ping(1)))
 
 
 
-=== TEST 21: 202 has neither a body nor a type
+=== TEST 21: 202 for a notification: no Content-Type
 --- config eval: $::Mcp
 --- request eval
 ::post_text('{"jsonrpc":"2.0","method":"notifications/initialized"}')
@@ -309,7 +309,7 @@ Content-Length: 0
 
 
 
-=== TEST 22: cancelling what does not exist
+=== TEST 22: cancellation of a request that does not exist: 202
 --- config eval: $::Mcp
 --- cases eval
 [map { [::post_text('{"jsonrpc":"2.0","method":"notifications/cancelled",'
@@ -319,7 +319,7 @@ Content-Length: 0
 
 
 
-=== TEST 23: responses to questions that nobody asked
+=== TEST 23: response to a question that was never sent: 202
 --- config eval: $::Mcp
 --- cases eval
 [map { [::post_text($_), undef, 202, ''] }
@@ -333,7 +333,7 @@ Content-Length: 0
 
 
 
-=== TEST 24: a notification without a session
+=== TEST 24: notification without a session: 400
 --- config eval: $::Mcp
 --- request eval
 ::post_text('{"jsonrpc":"2.0","method":"notifications/initialized"}')
@@ -344,7 +344,7 @@ MCP::fault(-32000, 'Bad Request: Mcp-Session-Id header is required')
 
 
 
-=== TEST 25: batches of a session of 2025-03-26
+=== TEST 25: batch in a session of 2025-03-26: a response for each request
 --- config eval: $::Mcp
 --- cases eval
 [
@@ -368,7 +368,7 @@ MCP::fault(-32000, 'Bad Request: Mcp-Session-Id header is required')
 
 
 
-=== TEST 26: batches with what is no message
+=== TEST 26: batch with invalid messages: an error for each
 --- config eval: $::Mcp
 --- cases eval
 [
@@ -386,7 +386,7 @@ MCP::fault(-32000, 'Bad Request: Mcp-Session-Id header is required')
 
 
 
-=== TEST 27: initialize is not part of a batch
+=== TEST 27: initialize in a batch: -32600
 --- config eval: $::Mcp
 --- cases eval
 [
@@ -401,7 +401,7 @@ MCP::fault(-32000, 'Bad Request: Mcp-Session-Id header is required')
 
 
 
-=== TEST 28: later revisions have no batches
+=== TEST 28: batch in a later revision: 400, -32600
 --- config eval: $::Mcp
 --- cases eval
 [map { [::post_text($_), MCP::post(revision => '2025-06-18'), 400,
@@ -412,7 +412,7 @@ MCP::fault(-32000, 'Bad Request: Mcp-Session-Id header is required')
 
 
 
-=== TEST 29: mcp_max_batch
+=== TEST 29: batch of more than mcp_max_batch messages: 400, -32600
 --- config
     location = /mcp { mcp mcp; mcp_max_batch 3; }
 --- cases eval
@@ -428,7 +428,7 @@ MCP::fault(-32000, 'Bad Request: Mcp-Session-Id header is required')
 
 
 
-=== TEST 30: the default of mcp_max_batch
+=== TEST 30: default of mcp_max_batch: 50 messages
 --- config eval: $::Mcp
 --- cases eval
 [
@@ -440,7 +440,7 @@ MCP::fault(-32000, 'Bad Request: Mcp-Session-Id header is required')
 
 
 
-=== TEST 31: parameters of the wrong type
+=== TEST 31: params of the wrong type: -32602
 --- config
     location = /mcp { mcp mcp; mcp_backend @none; }
     location @none { return 500; }
@@ -472,7 +472,7 @@ MCP::fault(-32000, 'Bad Request: Mcp-Session-Id header is required')
 
 
 
-=== TEST 32: log levels
+=== TEST 32: logging/setLevel with each level: accepted
 --- config eval: $::Mcp
 --- cases eval
 [map { [MCP::rpc('logging/setLevel', "{\"level\":\"$_\"}"), undef, 200,
@@ -481,7 +481,7 @@ MCP::fault(-32000, 'Bad Request: Mcp-Session-Id header is required')
 
 
 
-=== TEST 33: members that a client of these revisions must not send
+=== TEST 33: requestState or inputResponses in a revision with sessions: -32602
 --- config
     location = /mcp { mcp mcp; mcp_backend @none; }
     location @none { return 500; }

@@ -49,7 +49,7 @@ run_tests();
 
 __DATA__
 
-=== TEST 1: an answer does not wait for a mirror, whose body stays
+=== TEST 1: mirror in a backend's location: does not delay the answer, gets the whole body
 --- config eval
 MCP::own('mcp_max_message 8m;', 'mirror /mirror; client_body_buffer_size 8m;')
 . <<'END'
@@ -76,7 +76,7 @@ $mirror->reply('text/plain', 'ignored');
 
 
 
-=== TEST 2: the worker's end does not wait for a call whose answer was given
+=== TEST 2: mirror still waits after the answer: the call is no longer active
 --- config eval
 MCP::own('', 'mirror /mirror;') . <<'END'
 location = /mirror {
@@ -97,7 +97,7 @@ $mirror->reply('text/plain', 'ignored');
 
 
 
-=== TEST 3: a stream whose request's body comes late knows when its client left
+=== TEST 3: GET with a late body: the end of its connection ends the listener
 --- config eval
 MCP::own('mcp_keepalive off;') . "location = /status { mcp_status mcp; }\n"
 --- init
@@ -121,7 +121,7 @@ until (MCP::ask('GET /status?format=json', '') =~ /"consumers_live":0,/) {
 
 
 
-=== TEST 4: a backend's location that leads to an endpoint
+=== TEST 4: backend's location that leads to an endpoint: -32603
 --- config
     location = /mcp { mcp mcp; mcp_backend @b; }
     location @b { rewrite ^ /other last; }
@@ -137,7 +137,7 @@ the location of an MCP backend leads to an MCP location
 
 
 
-=== TEST 5: where a backend may redirect to
+=== TEST 5: X-Accel-Redirect from a backend: only to locations of MCP backends
 --- config
     error_page 404 /secret;
     location = /mcp {
@@ -191,7 +191,7 @@ X-Accel-Redirect to "/mcp" leaves the locations of MCP backends
 
 
 
-=== TEST 6: what is logged after the answer names the call, too
+=== TEST 6: error log after the answer: names the call
 --- config eval
 MCP::own('', 'mirror /mirror;') . <<'END'
 location = /mirror {

@@ -45,7 +45,7 @@ run_tests();
 
 __DATA__
 
-=== TEST 1: a rule hides from lists, by its value
+=== TEST 1: mcp_allow with a value of 0 or "": the tool is not listed
 --- http_config
     map $http_x_user $may { root 1; none 0; default ""; }
 --- config eval: ::config('mcp_allow admin_* $may; mcp_allow * 1;')
@@ -59,7 +59,7 @@ __DATA__
 
 
 
-=== TEST 2: what is hidden is as unknown as any other name
+=== TEST 2: call of a hidden tool: -32602, as for an unknown name
 --- config eval: ::config('mcp_allow echo 1;')
 --- user_files eval: ::catalog()
 --- cases eval
@@ -72,7 +72,7 @@ qr/refused with 200: Unknown tool: "(?:admin_drop|nothing)"/
 
 
 
-=== TEST 3: the first rule that fits decides, and none means no
+=== TEST 3: several mcp_allow: the first match decides, no match hides
 --- config eval: ::config('mcp_allow tools/echo 1; mcp_allow ~^echo 0;')
 --- user_files eval: ::catalog()
 --- request eval: MCP::rpc('tools/list')
@@ -81,7 +81,7 @@ qr/refused with 200: Unknown tool: "(?:admin_drop|nothing)"/
 
 
 
-=== TEST 4: scopes do not hide
+=== TEST 4: missing scope: the tool is listed, its call gets 403
 --- config eval: ::config('mcp_granted_scopes $http_x_scopes;')
 --- user_files eval
 ::catalog($::Tools =~ s/"admin_drop"/"admin_drop","x-mcp-scope":"a b"/r)
@@ -97,7 +97,7 @@ qr/refused with 200: Unknown tool: "(?:admin_drop|nothing)"/
 
 
 
-=== TEST 5: mcp_allow without a value
+=== TEST 5: mcp_allow without a value: rejected
 --- config eval: ::config('mcp_allow echo;')
 --- user_files eval: ::catalog()
 --- must_die
@@ -106,7 +106,7 @@ qr{\[emerg\] .*invalid number of arguments in "mcp_allow" directive in .+:\d+}
 
 
 
-=== TEST 6: mcp_allow with an empty pattern, of all and of a kind
+=== TEST 6: mcp_allow with an empty pattern after a kind: rejected
 --- config eval: ::config('mcp_allow tools/ 1;')
 --- user_files eval: ::catalog()
 --- must_die
@@ -115,7 +115,7 @@ qr{\[emerg\] .*invalid pattern "tools/": it is empty; "\*" matches all names in 
 
 
 
-=== TEST 7: mcp_allow with a star in the middle
+=== TEST 7: mcp_allow with a star in the middle: rejected
 --- config eval: ::config('mcp_allow a*b 1;')
 --- user_files eval: ::catalog()
 --- must_die
@@ -124,7 +124,7 @@ qr{\[emerg\] .*invalid pattern "a\*b": "\*" is allowed only at the end; "~" begi
 
 
 
-=== TEST 8: mcp_allow with a broken expression
+=== TEST 8: mcp_allow with an invalid regular expression: rejected
 --- config eval: ::config('mcp_allow ~[ 1;')
 --- user_files eval: ::catalog()
 --- must_die
@@ -133,7 +133,7 @@ qr{\[emerg\] .*invalid pattern "~\[": .+ in .+:\d+}
 
 
 
-=== TEST 9: mcp_allow with a variable that is not there
+=== TEST 9: mcp_allow with an unknown variable: rejected
 --- config eval: ::config('mcp_allow echo $nothing;')
 --- user_files eval: ::catalog()
 --- must_die
@@ -142,7 +142,7 @@ qr{\[emerg\] .*unknown "nothing" variable}
 
 
 
-=== TEST 10: mcp_granted_scopes twice
+=== TEST 10: mcp_granted_scopes twice: rejected
 --- config eval: ::config('mcp_granted_scopes a; mcp_granted_scopes b;')
 --- user_files eval: ::catalog()
 --- must_die
@@ -151,7 +151,7 @@ qr{\[emerg\] .*"mcp_granted_scopes" directive is duplicate in .+:\d+}
 
 
 
-=== TEST 11: x-mcp-scope that is no string of scopes
+=== TEST 11: x-mcp-scope with two spaces between scopes: rejected
 --- config eval: ::config('')
 --- user_files eval
 ::catalog($::Tools =~ s/"admin_drop"/"admin_drop","x-mcp-scope":"a  b"/r)
@@ -161,7 +161,7 @@ qr{\[emerg\] .*c\.json: line 1: "x-mcp-scope" must be a string of scopes with a 
 
 
 
-=== TEST 12: x-mcp-scope that is a number
+=== TEST 12: x-mcp-scope that is a number: rejected
 --- config eval: ::config('')
 --- user_files eval
 ::catalog($::Tools =~ s/"admin_drop"/"admin_drop","x-mcp-scope":1/r)
@@ -171,7 +171,7 @@ qr{\[emerg\] .*c\.json: line 1: "x-mcp-scope" must be a string of scopes}
 
 
 
-=== TEST 13: x-mcp-scope of the issuer's own
+=== TEST 13: x-mcp-scope with offline_access: rejected
 --- config eval: ::config('')
 --- user_files eval
 ::catalog($::Tools =~ s/"admin_drop"/"admin_drop","x-mcp-scope":"offline_access"/r)
@@ -181,7 +181,7 @@ qr{\[emerg\] .*c\.json: line 1: "x-mcp-scope" must not ask for "offline_access" 
 
 
 
-=== TEST 14: scopes that nobody grants
+=== TEST 14: x-mcp-scope without mcp_granted_scopes: warning
 --- config eval: ::config('')
 --- user_files eval
 ::catalog($::Tools =~ s/"admin_drop"/"admin_drop","x-mcp-scope":"a"/r)
@@ -193,7 +193,7 @@ qr{\[warn\] .*has a catalog with "x-mcp-scope", }
 
 
 
-=== TEST 15: a rule for what the catalog does not have
+=== TEST 15: mcp_allow for a tool that is not in the catalog: warning
 --- config eval: ::config('mcp_allow tools/ecco 1; mcp_allow * 1;')
 --- user_files eval: ::catalog()
 --- request eval: MCP::rpc('tools/list')
@@ -204,7 +204,7 @@ qr{\[warn\] .*has "mcp_allow tools/ecco", which its }
 
 
 
-=== TEST 16: mcp_debug: the reason of -32603
+=== TEST 16: mcp_debug on: -32603 has the reason
 --- config eval: ::config('mcp_debug on;') =~ s/return 500/fastcgi_pass unix:..\/html\/none.sock/r
 --- user_files eval: ::catalog()
 --- request eval: MCP::call('echo')
@@ -216,7 +216,7 @@ failed in its backend
 
 
 
-=== TEST 17: and without it none
+=== TEST 17: mcp_debug off: -32603 has no reason
 --- config eval: ::config('mcp_debug off;') =~ s/return 500/fastcgi_pass unix:..\/html\/none.sock/r
 --- user_files eval: ::catalog()
 --- request eval: MCP::call('echo')
@@ -228,7 +228,7 @@ failed in its backend
 
 
 
-=== TEST 18: mcp_debug: no backend
+=== TEST 18: mcp_debug on, no backend: -32603 has the reason
 --- config eval: ::config('mcp_debug on;') =~ s/mcp_backend \@b;//r
 --- user_files eval: ::catalog()
 --- request eval: MCP::call('echo')
@@ -240,7 +240,7 @@ qr/neither "mcp_backend" nor "mcp_route"/
 
 
 
-=== TEST 19: mcp_debug with another value
+=== TEST 19: mcp_debug yes: rejected
 --- config eval: ::config('mcp_debug yes;')
 --- user_files eval: ::catalog()
 --- must_die

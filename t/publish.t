@@ -100,7 +100,7 @@ run_tests();
 
 __DATA__
 
-=== TEST 1: who has the token may publish
+=== TEST 1: publish with the token in Authorization or in the path: 202
 --- config eval: ::door()
 --- cases eval
 [
@@ -116,7 +116,7 @@ __DATA__
 
 
 
-=== TEST 2: nobody else
+=== TEST 2: publish with a wrong token or none: 403
 --- config eval: ::door()
 --- cases eval
 [map { [::publish($::Changed), $_, 403, $::Forbidden] }
@@ -129,7 +129,7 @@ __DATA__
 
 
 
-=== TEST 3: without mcp_publish_token not even an empty one
+=== TEST 3: publish without mcp_publish_token: 403, even with an empty token
 --- config
     location /publish { mcp_publish mcp; }
 --- cases eval
@@ -138,7 +138,7 @@ __DATA__
 
 
 
-=== TEST 4: methods
+=== TEST 4: publish with another method: 405, Allow: POST
 --- config eval: ::door()
 --- cases eval
 [map { ["$_ /publish", $::Token, 405,
@@ -149,7 +149,7 @@ __DATA__
 
 
 
-=== TEST 5: pages of a browser are no publishers
+=== TEST 5: publish with an Origin: 403
 --- config eval: ::door('open')
 --- cases eval
 [map { [::publish($::Changed), ::head('the token', more => "Origin: $_"), 403,
@@ -158,7 +158,7 @@ __DATA__
 
 
 
-=== TEST 6: only this machine
+=== TEST 6: publish from another machine: 403
 --- config eval
 'set_real_ip_from 127.0.0.1; real_ip_header X-Real-IP;' . ::door()
 --- cases eval
@@ -174,7 +174,7 @@ __DATA__
 
 
 
-=== TEST 7: open: from anywhere, with a token
+=== TEST 7: mcp_publish open: accepted from any address with the token
 --- config eval
 'set_real_ip_from 127.0.0.1; real_ip_header X-Real-IP;' . ::door('open')
 --- cases eval
@@ -187,7 +187,7 @@ __DATA__
 
 
 
-=== TEST 8: Content-Type
+=== TEST 8: publish with JSON, NDJSON or events: 202, other types 415
 --- config eval: ::door()
 --- cases eval
 [
@@ -203,7 +203,7 @@ __DATA__
 
 
 
-=== TEST 9: what is no message
+=== TEST 9: publish of something other than messages: 400
 --- config eval: ::door()
 --- cases eval
 [
@@ -220,7 +220,7 @@ __DATA__
 
 
 
-=== TEST 10: who has no call has only notifications for subscribers
+=== TEST 10: general token, message for a call: 403
 --- config eval: ::door()
 --- cases eval
 [map { [::publish($_), $::Token, 403, $::Forbidden] }
@@ -230,7 +230,7 @@ __DATA__
 
 
 
-=== TEST 11: several at once
+=== TEST 11: publish of several messages at once: 202
 --- config eval: ::door()
 --- cases eval
 [
@@ -245,7 +245,7 @@ __DATA__
 
 
 
-=== TEST 12: a call that is over, or never was
+=== TEST 12: publish for a call that ended or never existed: 404
 --- config eval: ::door()
 --- cases eval
 [
@@ -258,7 +258,7 @@ __DATA__
 
 
 
-=== TEST 13: a call that has only just begun
+=== TEST 13: publish for a call that has not detached yet: 503
 --- config eval: ::door()
 --- request eval: ::publish(MCP::text('x'))
 --- more_headers eval: ::head(::call_token((time + 60) * 1000))
@@ -269,7 +269,7 @@ Retry-After: \d+
 
 
 
-=== TEST 14: the token of a call also publishes to subscribers
+=== TEST 14: publish with the token of a call: list changes are accepted
 --- config eval: ::door()
 --- request eval: ::publish($::Changed)
 --- more_headers eval: ::head(::call_token(0))
@@ -278,7 +278,7 @@ Retry-After: \d+
 
 
 
-=== TEST 15: a listening client
+=== TEST 15: list changes are published: the listener gets them
 --- config eval: ::door()
 --- init
 my $client = ::listen();
@@ -295,7 +295,7 @@ $client->in =~ /^id: @{[MCP::listener()]}\.3$/m or die;
 
 
 
-=== TEST 16: all who listen
+=== TEST 16: five listeners: each gets the published message
 --- config eval: ::door()
 --- init
 my @clients = map { ::listen(id => $_) } 1 .. 5;
@@ -306,7 +306,7 @@ MCP::same(MCP::ask('GET /status?format=json', ''),
 
 
 
-=== TEST 17: nobody listens
+=== TEST 17: publish without listeners: 202, nothing is stored
 --- config eval: ::door()
 --- init
 ::deliver('/publish', $::Changed, $::Token) == 202 or die;
@@ -319,7 +319,7 @@ MCP::same($client->in =~ s/.*?\r\n\r\n//sr,
 
 
 
-=== TEST 18: a listener comes back by its id
+=== TEST 18: listener resumes by Last-Event-ID: gets the events since
 --- config eval: ::door()
 --- init
 my $client = ::listen();
@@ -339,7 +339,7 @@ MCP::same($again->body, qr/id: S\.3\n[^\n]*\n\nretry: 2000\n\n\z/);
 
 
 
-=== TEST 19: or without it, and goes on where it was
+=== TEST 19: listener returns without Last-Event-ID: continues after the last event sent
 --- config eval: ::door()
 --- init
 my $client = ::listen();
@@ -353,7 +353,7 @@ MCP::same($again->in, qr/id: S\.2\n/);
 
 
 
-=== TEST 20: mcp_close_after does not concern listeners
+=== TEST 20: mcp_close_after: listeners stay open
 --- config eval: ::door('', 'mcp_close_after 1ms; mcp_keepalive 20ms;')
 --- init
 my $client = ::listen();
@@ -363,7 +363,7 @@ $client->upto(1);
 
 
 
-=== TEST 21: a listener of an older revision
+=== TEST 21: listener of 2025-03-26: begins with a comment
 --- config eval: ::door()
 --- init
 my $client = MCP::begin('GET /mcp', MCP::get(revision => '2025-03-26'));
@@ -375,7 +375,7 @@ MCP::same($client->in =~ s/.*?\r\n\r\n//sr, ":\n\n"
 
 
 
-=== TEST 22: events that nobody fetched are dropped, and that is told
+=== TEST 22: listener away beyond mcp_max_events: 404 by id, otherwise a message
 --- config eval: ::door('', 'mcp_max_events 3;')
 --- init
 my $client = ::listen();
@@ -395,7 +395,7 @@ MCP::same($late->in =~ s/.*?\r\n\r\n//sr, MCP::priming(8)
 
 
 
-=== TEST 23: the end of a session ends its listener
+=== TEST 23: DELETE of a session: its listener ends
 --- config eval: ::door()
 --- init
 my $client = ::listen();
@@ -409,7 +409,7 @@ GET /mcp
 
 
 
-=== TEST 24: subscriptions
+=== TEST 24: resources/updated: only subscribers get it
 --- config eval: ::door()
 --- init
 my $backend = MCP::backend();
@@ -438,7 +438,7 @@ MCP::same($clients[0]->in, qr/id: S\.3\ndata: \Q$::Changed\E\n\n\z/);
 
 
 
-=== TEST 25: a backend that refuses a subscription
+=== TEST 25: backend rejects a subscription: no updates
 --- config eval: ::door()
 --- init
 my $backend = MCP::backend();
@@ -454,7 +454,7 @@ MCP::same($listener->in, qr/id: S\.1\ndata: \Q$::Changed\E/);
 
 
 
-=== TEST 26: a subscriber that begins to listen later
+=== TEST 26: update before the subscriber listens: sent when it does
 --- config eval: ::door()
 --- init
 my $backend = MCP::backend();
@@ -468,7 +468,7 @@ MCP::same($listener->in, qr/id: S\.1\ndata: \Q@{[::updated('a:b')]}\E/);
 
 
 
-=== TEST 27: a call that is answered later
+=== TEST 27: backend answers 202: later messages reach the client
 --- config eval: ::door()
 --- init
 my ($client, $path) = ::detached();
@@ -480,7 +480,7 @@ MCP::same($client->body, MCP::priming() . MCP::event(1, MCP::progress(1))
 
 
 
-=== TEST 28: in any form
+=== TEST 28: late messages in JSON, NDJSON or SSE: reach the client
 --- config eval: ::door()
 --- init
 for my $form (
@@ -498,7 +498,7 @@ for my $form (
 
 
 
-=== TEST 29: with the token in a header line
+=== TEST 29: late response with the token in Authorization: reaches the client
 --- config eval: ::door()
 --- init
 my ($client, $path) = ::detached();
@@ -508,7 +508,7 @@ MCP::same($client->body, MCP::priming() . MCP::event(1, $::Result));
 
 
 
-=== TEST 30: an error, later
+=== TEST 30: late error: reaches the client
 --- config eval: ::door()
 --- init
 my ($client, $path) = ::detached();
@@ -518,7 +518,7 @@ MCP::same($client->body, MCP::priming() . MCP::event(1,
 
 
 
-=== TEST 31: to a client that has left and comes back
+=== TEST 31: late response while the client is away: the resumed stream has it
 --- config eval: ::door()
 --- init
 my ($client, $path) = ::detached();
@@ -533,7 +533,7 @@ MCP::same($again->body, MCP::priming() . MCP::event(1, MCP::progress(1))
 
 
 
-=== TEST 32: what breaks the contract ends the call
+=== TEST 32: late response with an invalid result: -32603
 --- config eval: ::door()
 --- init
 my ($client, $path) = ::detached();
@@ -545,7 +545,7 @@ of "x" failed in its backend: result is not an object
 
 
 
-=== TEST 33: a message that is no JSON is refused, the call goes on
+=== TEST 33: late message that is not JSON: 400, the call continues
 --- config eval: ::door()
 --- init
 my ($client, $path) = ::detached();
@@ -555,7 +555,7 @@ MCP::same($client->body, MCP::priming() . MCP::event(1, $::Result));
 
 
 
-=== TEST 34: mcp_call_timeout goes on
+=== TEST 34: detached call: mcp_call_timeout still ends it
 --- config eval: ::door('', 'mcp_call_timeout 1s;')
 --- init
 my ($client, $path) = ::detached();
@@ -566,7 +566,7 @@ of "x" timed out
 
 
 
-=== TEST 35: log messages and others, later
+=== TEST 35: late log message: passed on; progress without its token: dropped
 --- config eval: ::door()
 --- init
 my ($client, $path) = ::detached();

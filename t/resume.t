@@ -92,7 +92,7 @@ run_tests();
 
 __DATA__
 
-=== TEST 1: a running call, from the event that was last
+=== TEST 1: resume of a running call by the last event's id: later events follow
 --- config eval: ::own()
 --- init
 my ($call, $id) = ::begun(1);
@@ -106,7 +106,7 @@ MCP::same($client->body, MCP::priming(1) . ::events(2, 2)
 
 
 
-=== TEST 2: what came while nobody was there
+=== TEST 2: resume after the call has ended: the missed events are replayed
 --- config eval: ::own()
 --- init
 my ($call, $id) = ::begun(1);
@@ -124,7 +124,7 @@ X-Accel-Buffering: no
 
 
 
-=== TEST 3: from any event, again and again
+=== TEST 3: resume from each event, twice: the later events are replayed
 --- config eval: ::own()
 --- init
 my $id = ::ended(3);
@@ -138,7 +138,7 @@ for my $round (1 .. 2) {
 
 
 
-=== TEST 4: nothing is left: 204
+=== TEST 4: resume when every event was sent: 204
 --- config eval: ::own()
 --- init
 MCP::then_request('GET /mcp', MCP::get(after => ::ended(2)));
@@ -151,7 +151,7 @@ GET /mcp
 
 
 
-=== TEST 5: malformed ids
+=== TEST 5: malformed ids: 400
 --- config eval: ::own()
 --- cases eval
 my $s = 'A' x 22;
@@ -163,7 +163,7 @@ my $s = 'A' x 22;
 
 
 
-=== TEST 6: an empty id is none: the listening stream
+=== TEST 6: empty Last-Event-ID: the session's listening stream
 --- config eval: ::own()
 --- init
 my $client = MCP::begin('GET /mcp', MCP::get(after => ''));
@@ -171,7 +171,7 @@ $client->until(qr/^id: @{[MCP::listener()]}\.0$/m);
 
 
 
-=== TEST 7: unknown ids
+=== TEST 7: unknown ids: 404
 --- config eval: ::own()
 --- cases eval
 my $s = 'A' x 22;
@@ -181,7 +181,7 @@ my $s = 'A' x 22;
 
 
 
-=== TEST 8: an event that is still to come
+=== TEST 8: id of an event that does not exist yet: 404
 --- config eval: ::own()
 --- init
 my ($call, $id) = ::begun(2);
@@ -201,7 +201,7 @@ GET /mcp
 
 
 
-=== TEST 9: another session
+=== TEST 9: resume from another session: 404
 --- config eval: ::own()
 --- init
 my ($call, $id) = ::begun(1);
@@ -223,7 +223,7 @@ GET /mcp
 
 
 
-=== TEST 10: the same session in another token
+=== TEST 10: resume with another token of the same session: accepted
 --- config eval: ::own()
 --- init
 my ($call, $id) = ::begun(1);
@@ -237,7 +237,7 @@ GET /mcp
 
 
 
-=== TEST 11: another principal with the same session id
+=== TEST 11: resume by another principal with the same session id: 404
 --- config eval: ::own('mcp_principal $http_x_user;')
 --- init
 my ($call, $id) = ::begun(1, MCP::post(principal => 'ada',
@@ -255,7 +255,7 @@ GET /mcp
 
 
 
-=== TEST 12: without a session, with a session that is unknown
+=== TEST 12: resume without a session: 400; with an unknown session: 404
 --- config eval: ::own()
 --- init
 my ($call, $id) = ::begun(1);
@@ -267,7 +267,7 @@ $call->ndjson(MCP::text('x'));
 
 
 
-=== TEST 13: events that were dropped
+=== TEST 13: resume from events that were dropped: 404
 --- config eval: ::own('mcp_max_events 3;')
 --- init
 my ($call, $id) = ::begun(20);
@@ -283,7 +283,7 @@ MCP::same($client->body, MCP::priming(20) . MCP::event(21, $::Result));
 
 
 
-=== TEST 14: what was not sent is not dropped: the backend waits
+=== TEST 14: mcp_max_events with unsent events: none is dropped, the backend waits
 --- config eval: ::own('mcp_max_events 3;')
 --- init
 my ($call, $id) = ::begun(1);
@@ -294,7 +294,7 @@ MCP::same(MCP::begin('GET /mcp', MCP::get(after => $id))->body,
 
 
 
-=== TEST 15: older revisions
+=== TEST 15: resume in 2025-03-26: begins with a comment
 --- config eval: ::own()
 --- init
 my ($call, $id) = ::begun(1, MCP::post(revision => '2025-03-26'));
@@ -307,7 +307,7 @@ MCP::same($client->body, ":\n\n" . ::events(2, 2)
 
 
 
-=== TEST 16: a later connection takes over
+=== TEST 16: two connections for one stream: the later one takes over
 --- config eval: ::own()
 --- init
 my ($call, $id) = ::begun(1);
@@ -326,7 +326,7 @@ MCP::same($third->body, MCP::priming(0) . ::events(1, 1)
 
 
 
-=== TEST 17: also from the POST itself
+=== TEST 17: resume while the POST is open: the POST's stream ends
 --- config eval: ::own()
 --- init
 my $backend = MCP::backend();
@@ -342,7 +342,7 @@ MCP::same($again->body, MCP::priming(1) . MCP::event(2, $::Result));
 
 
 
-=== TEST 18: a client that leaves before anything was sent
+=== TEST 18: client leaves before the first event: the call continues
 --- config eval: ::own()
 --- init
 my $backend = MCP::backend();
@@ -356,7 +356,7 @@ $call->ndjson(MCP::text('x'))->last;
 
 
 
-=== TEST 19: a stream that mcp_stream_after began
+=== TEST 19: stream by mcp_stream_after, client left: resumed with the response
 --- config eval: ::own('mcp_stream_after 10ms;')
 --- init
 my ($call, $id) = ::begun(0);
@@ -369,7 +369,7 @@ GET /mcp
 
 
 
-=== TEST 20: cancelling a call that streams
+=== TEST 20: cancellation of a streaming call: the backend is aborted
 --- config eval: ::own()
 --- init
 my $backend = MCP::backend();
@@ -385,7 +385,7 @@ $call->closed;
 
 
 
-=== TEST 21: cancelling a call that nobody reads
+=== TEST 21: cancellation of a call without a consumer: the backend is aborted
 --- config eval: ::own()
 --- init
 my ($call, $id) = ::begun(1);
@@ -400,7 +400,7 @@ GET /mcp
 
 
 
-=== TEST 22: cancelling before there is a stream
+=== TEST 22: cancellation before the stream begins: the backend is aborted
 --- config eval: ::own('mcp_stream_after 30ms;')
 --- init
 my $backend = MCP::backend();
@@ -415,7 +415,7 @@ MCP::same($client->in, qr/\A(?!.*result)/s);
 
 
 
-=== TEST 23: nobody cancels the calls of others
+=== TEST 23: cancellation with another id or session: the call continues
 --- config eval: ::own()
 --- init
 my ($call, $id) = ::begun(1);
@@ -436,7 +436,7 @@ GET /mcp
 
 
 
-=== TEST 24: the end of a session ends its calls
+=== TEST 24: DELETE of the session: its calls are aborted
 --- config eval: ::own()
 --- init
 my ($call, $id) = ::begun(1);
@@ -454,7 +454,7 @@ GET /mcp
 
 
 
-=== TEST 25: mcp_max_wait
+=== TEST 25: no consumer for mcp_max_wait: the call is cancelled, resume gets 404
 --- config eval: ::own('mcp_max_wait 30ms;')
 --- init
 my ($call, $id) = ::begun(1);
@@ -471,7 +471,7 @@ of "x" cancelled: no client came back within max wait
 
 
 
-=== TEST 26: mcp_max_wait runs only while nobody is there
+=== TEST 26: mcp_max_wait with a consumer: the call continues
 --- config eval: ::own('mcp_max_wait 30ms; mcp_keepalive 50ms;')
 --- init
 my $backend = MCP::backend();
@@ -484,7 +484,7 @@ MCP::same($client->body =~ s/^:\n\n//mgr, MCP::priming() . ::events(1, 1)
 
 
 
-=== TEST 27: mcp_linger
+=== TEST 27: mcp_linger after the response: the stream is freed
 --- config eval: ::own('mcp_linger 1ms;')
 --- init
 my $id = ::ended(1);
@@ -497,7 +497,7 @@ GET /mcp
 
 
 
-=== TEST 28: mcp_max_session_streams
+=== TEST 28: more than mcp_max_session_streams: 429, other sessions continue
 --- config eval: ::own('mcp_max_session_streams 2;')
 --- init
 my $backend = MCP::backend();
@@ -520,7 +520,7 @@ $_->ndjson(MCP::text('x')) for @kept;
 
 
 
-=== TEST 29: mcp_quota_streams
+=== TEST 29: more than mcp_quota_streams: 429, other principals continue
 --- config eval
 ::own('mcp_quota_streams 1; mcp_principal $http_x_user;')
 --- init
@@ -541,7 +541,7 @@ $_->ndjson(MCP::text('x')) for @kept;
 
 
 
-=== TEST 30: a zone that is full
+=== TEST 30: zone is full: streams get -32603, quick calls are answered
 --- bare
 --- http_config
     mcp_zone mcp 288k;
@@ -572,7 +572,7 @@ $_->ndjson(MCP::text('x')) for @calls;
 
 
 
-=== TEST 31: many come back at once
+=== TEST 31: twenty connections resume at once: one gets the response
 --- config eval: ::own()
 --- init
 my ($call, $id) = ::begun(1);
@@ -588,7 +588,7 @@ GET /mcp
 
 
 
-=== TEST 32: a batch, resumed
+=== TEST 32: batch resumed: the responses that were missed
 --- config eval: ::own()
 --- init
 my $backend = MCP::backend();

@@ -50,7 +50,7 @@ run_tests();
 
 __DATA__
 
-=== TEST 1: the default
+=== TEST 1: mcp_backend without routes: gets every call
 --- config eval
 'location = /mcp { mcp mcp; mcp_backend @default; }' . $::Named
 --- cases eval
@@ -64,7 +64,7 @@ __DATA__
 
 
 
-=== TEST 2: exact names
+=== TEST 2: mcp_route with a name: exact match, otherwise mcp_backend
 --- config eval
 'location = /mcp {
     mcp mcp;
@@ -87,7 +87,7 @@ __DATA__
 
 
 
-=== TEST 3: regular expressions, in their order
+=== TEST 3: mcp_route with regular expressions: the first match wins
 --- config eval
 'location = /mcp {
     mcp mcp;
@@ -110,7 +110,7 @@ __DATA__
 
 
 
-=== TEST 4: exact names win, wherever they stand
+=== TEST 4: mcp_route with a name after matching expressions: the name wins
 --- config eval
 'location = /mcp {
     mcp mcp;
@@ -128,7 +128,7 @@ __DATA__
 
 
 
-=== TEST 5: the same location for several
+=== TEST 5: several routes to one location: each works
 --- config eval
 'location = /mcp {
     mcp mcp;
@@ -145,7 +145,7 @@ __DATA__
 
 
 
-=== TEST 6: no default
+=== TEST 6: routes without mcp_backend: routed names work, unknown ones get -32602
 --- config eval
 'location = /mcp {
     mcp mcp;
@@ -164,7 +164,7 @@ __DATA__
 
 
 
-=== TEST 7: routes of the level above, as a whole or not at all
+=== TEST 7: routes of the http level: inherited unless the location has its own
 --- http_config
     mcp_route x @a;
     mcp_route y @a;
@@ -185,7 +185,7 @@ location = /own/default { mcp mcp; mcp_backend @c; }' . $::Named
 
 
 
-=== TEST 8: completion goes by what is completed
+=== TEST 8: completion/complete: routed by the prompt or resource
 --- config eval
 'location = /mcp { mcp mcp; mcp_backend @default; mcp_route p @json; }
 location @json {
@@ -205,7 +205,7 @@ location = /json { default_type application/json; return 200 \'{"c":1}\'; }'
 
 
 
-=== TEST 9: lists without a catalog go to the default
+=== TEST 9: tools/list without a catalog: goes to mcp_backend
 --- config eval
 'location = /mcp { mcp mcp; mcp_backend @json; mcp_route ~. @a; }
 location @json {
@@ -219,7 +219,7 @@ location = /json { default_type application/json; return 200 \'{"c":1}\'; }'
 
 
 
-=== TEST 10: the backends of a batch
+=== TEST 10: batch: each call goes to its own backend
 --- config eval
 'location = /mcp { mcp mcp; mcp_backend @default; mcp_route x @a; mcp_route y @b; }'
 . $::Named
@@ -233,7 +233,7 @@ location = /json { default_type application/json; return 200 \'{"c":1}\'; }'
 
 
 
-=== TEST 11: MCP_METHOD
+=== TEST 11: MCP_METHOD: the method of the request
 --- config eval: ::fact('mcp_method')
 --- cases eval
 [
@@ -246,7 +246,7 @@ location = /json { default_type application/json; return 200 \'{"c":1}\'; }'
 
 
 
-=== TEST 12: MCP_NAME, decoded
+=== TEST 12: MCP_NAME: the decoded name or URI
 --- config eval: ::fact('mcp_name')
 --- cases eval
 [
@@ -259,7 +259,7 @@ location = /json { default_type application/json; return 200 \'{"c":1}\'; }'
 
 
 
-=== TEST 13: MCP_REQUEST_ID, as it stands
+=== TEST 13: MCP_REQUEST_ID: the id, byte for byte
 --- config eval: ::fact('mcp_request_id')
 --- cases eval
 [
@@ -273,7 +273,7 @@ location = /json { default_type application/json; return 200 \'{"c":1}\'; }'
 
 
 
-=== TEST 14: MCP_SESSION
+=== TEST 14: MCP_SESSION: the id of the session
 --- config eval: ::fact('mcp_session_id')
 --- cases eval
 [
@@ -286,7 +286,7 @@ location = /json { default_type application/json; return 200 \'{"c":1}\'; }'
 
 
 
-=== TEST 15: MCP_PRINCIPAL
+=== TEST 15: MCP_PRINCIPAL: the principal, or empty
 --- config eval: ::fact('mcp_principal')
 --- cases eval
 [
@@ -297,7 +297,7 @@ location = /json { default_type application/json; return 200 \'{"c":1}\'; }'
 
 
 
-=== TEST 16: MCP_PROTOCOL_VERSION is the session's
+=== TEST 16: MCP_PROTOCOL_VERSION: the session's revision, not the header's
 --- config eval: ::fact('mcp_protocol_version')
 --- cases eval
 [
@@ -309,7 +309,7 @@ location = /json { default_type application/json; return 200 \'{"c":1}\'; }'
 
 
 
-=== TEST 17: MCP_CLIENT_CAPABILITIES
+=== TEST 17: MCP_CLIENT_CAPABILITIES: the session's capabilities
 --- config eval: ::fact('mcp_client_capabilities')
 --- cases eval
 [map { [MCP::call('x'), MCP::post(capabilities => $_->[0]), 200,
@@ -327,7 +327,7 @@ location = /json { default_type application/json; return 200 \'{"c":1}\'; }'
 
 
 
-=== TEST 18: MCP_CLIENT_CAPABILITIES, as initialize had them
+=== TEST 18: MCP_CLIENT_CAPABILITIES: the capabilities that initialize declared
 --- config eval: ::fact('mcp_client_capabilities')
 --- init
 my ($token) = MCP::ask(MCP::initialize('2025-11-25',
@@ -341,7 +341,7 @@ MCP::then_request(MCP::call('x'), MCP::post(session => $token));
 
 
 
-=== TEST 19: MCP_PROGRESS_TOKEN, as it stands
+=== TEST 19: MCP_PROGRESS_TOKEN: the token, byte for byte, or empty
 --- config eval: ::fact('mcp_progress_token')
 --- cases eval
 [
@@ -354,7 +354,7 @@ MCP::then_request(MCP::call('x'), MCP::post(session => $token));
 
 
 
-=== TEST 20: MCP_CALL
+=== TEST 20: MCP_CALL: an id of eight characters
 --- config eval: ::fact('mcp_call')
 --- request eval: MCP::call('x')
 --- more_headers eval: MCP::post()
@@ -362,7 +362,7 @@ MCP::then_request(MCP::call('x'), MCP::post(session => $token));
 
 
 
-=== TEST 21: MCP_PUBLISH_URL
+=== TEST 21: MCP_PUBLISH_URL: mcp_publish_url with a token
 --- config eval: ::fact('mcp_publish_url')
 --- request eval: MCP::call('x')
 --- more_headers eval: MCP::post()
@@ -371,7 +371,7 @@ MCP::then_request(MCP::call('x'), MCP::post(session => $token));
 
 
 
-=== TEST 22: no MCP_PUBLISH_URL without mcp_publish_url
+=== TEST 22: MCP_PUBLISH_URL without mcp_publish_url: empty
 --- config eval
 ::fact('mcp_publish_url') =~ s/mcp_publish_url .*//r
 --- request eval: MCP::call('x')
@@ -380,7 +380,7 @@ MCP::then_request(MCP::call('x'), MCP::post(session => $token));
 
 
 
-=== TEST 23: what an ordinary backend sees of the request
+=== TEST 23: HTTP backend: gets the message and other headers, but no credentials
 --- config
     location = /mcp { mcp mcp; mcp_backend @own; }
     location @own {
@@ -412,7 +412,7 @@ $client->rest =~ /"text":"ok"/ or die $client->in;
 
 
 
-=== TEST 24: mcp_proxy_params
+=== TEST 24: mcp_proxy_params: the backend gets an Mcp- header for each variable
 --- config eval
 "location = /mcp {
     mcp mcp;
@@ -448,7 +448,7 @@ $client->rest =~ /"text":"ok"/ or die $client->in;
 
 
 
-=== TEST 25: variables of the client's request in the backend's location
+=== TEST 25: variables of the client's request: available in the backend's location
 --- config
     location = /mcp { mcp mcp; mcp_backend @own; }
     location @own {
@@ -465,7 +465,7 @@ $client->rest =~ /"text":"ok"/ or die $client->in;
 
 
 
-=== TEST 26: no default, and no route that fits
+=== TEST 26: no mcp_backend, no route matches: -32603
 --- config eval
 'location = /mcp {
     mcp mcp;

@@ -37,7 +37,7 @@ run_tests();
 
 __DATA__
 
-=== TEST 1: initialize
+=== TEST 1: initialize: revision, capabilities, serverInfo, a session id
 --- config eval: $::Mcp
 --- request eval: MCP::initialize()
 --- more_headers eval: MCP::first()
@@ -51,7 +51,7 @@ Content-Type: application/json
 
 
 
-=== TEST 2: the revision that was asked for
+=== TEST 2: initialize with a known revision: the same revision
 --- config eval: $::Mcp
 --- cases eval
 [map { [MCP::initialize($_), MCP::first(), 200,
@@ -60,7 +60,7 @@ Content-Type: application/json
 
 
 
-=== TEST 3: revisions that are unknown get the latest
+=== TEST 3: initialize with an unknown revision: 2025-11-25
 --- config eval: $::Mcp
 --- cases eval
 [map { [MCP::initialize($_), MCP::first(), 200,
@@ -70,7 +70,7 @@ Content-Type: application/json
 
 
 
-=== TEST 4: initialize without a revision
+=== TEST 4: initialize without a valid protocolVersion: -32602, no session
 --- config eval: $::Mcp
 --- cases eval
 [map { [MCP::rpc('initialize', $_), MCP::first(), 200,
@@ -83,7 +83,7 @@ Content-Type: application/json
 
 
 
-=== TEST 5: whatever stands in clientInfo and capabilities
+=== TEST 5: initialize with odd clientInfo or capabilities: accepted
 --- config eval: $::Mcp
 --- cases eval
 [map { [MCP::rpc('initialize', "{\"protocolVersion\":\"2025-06-18\"$_}"),
@@ -95,7 +95,7 @@ Content-Type: application/json
 
 
 
-=== TEST 6: a title, for revisions that know of it
+=== TEST 6: title in mcp_server: sent to revisions that have titles
 --- config
     location = /mcp { mcp mcp; mcp_server acme 1.4.0 "Acme \"Tools\" \\ ä"; }
 --- cases eval
@@ -109,7 +109,7 @@ Content-Type: application/json
 
 
 
-=== TEST 7: the defaults of mcp_server
+=== TEST 7: mcp_server not set: nginx and its version
 --- config
     location = /mcp { mcp mcp; }
 --- request eval: MCP::initialize()
@@ -119,7 +119,7 @@ Content-Type: application/json
 
 
 
-=== TEST 8: initialize within a session begins another
+=== TEST 8: initialize within a session: begins another one
 --- config eval: $::Mcp
 --- cases eval
 [
@@ -134,7 +134,7 @@ Content-Type: application/json
 
 
 
-=== TEST 9: the session that was given works
+=== TEST 9: session id from initialize: accepted
 --- config eval: $::Mcp
 --- init
 my ($token) = MCP::ask(MCP::initialize('2025-06-18'), MCP::first())
@@ -145,7 +145,7 @@ MCP::then_request(MCP::rpc('ping'), MCP::post(session => $token));
 
 
 
-=== TEST 10: two sessions are not the same
+=== TEST 10: two sessions: deleting one leaves the other
 --- config eval: $::Mcp
 --- init
 my ($one, $two) = map {
@@ -160,7 +160,7 @@ MCP::then_request(MCP::rpc('ping'), MCP::post(session => $two));
 
 
 
-=== TEST 11: no session
+=== TEST 11: request without a session: 400
 --- config eval: $::Mcp
 --- cases eval
 [
@@ -175,7 +175,7 @@ MCP::then_request(MCP::rpc('ping'), MCP::post(session => $two));
 
 
 
-=== TEST 12: tokens that are none
+=== TEST 12: malformed session ids: 404
 --- config eval: $::Mcp
 --- cases eval
 [map {
@@ -189,7 +189,7 @@ MCP::then_request(MCP::rpc('ping'), MCP::post(session => $two));
 
 
 
-=== TEST 13: tokens that were changed
+=== TEST 13: session id with one character changed: 404
 --- config eval: $::Mcp
 --- cases eval
 [map { [$::Ping, MCP::post(session => ::forged(MCP::session(), $_)), 404,
@@ -197,7 +197,7 @@ MCP::then_request(MCP::rpc('ping'), MCP::post(session => $two));
 
 
 
-=== TEST 14: tokens of another purpose, layout, revision
+=== TEST 14: session id of another purpose, layout or revision: 404
 --- config eval: $::Mcp
 --- cases eval
 [map { [$::Ping, MCP::post(session => $_), 404, $::UnknownId] }
@@ -212,7 +212,7 @@ MCP::then_request(MCP::rpc('ping'), MCP::post(session => $two));
 
 
 
-=== TEST 15: a session that has expired
+=== TEST 15: expired session: 404
 --- config eval: $::Mcp
 --- cases eval
 [
@@ -225,7 +225,7 @@ MCP::then_request(MCP::rpc('ping'), MCP::post(session => $two));
 
 
 
-=== TEST 16: mcp_session_lifetime, as it stands in the token
+=== TEST 16: mcp_session_lifetime: stored in the session id, 24 hours by default
 --- config
     location = /mcp { mcp mcp; mcp_session_lifetime 1h; }
     location = /default { mcp mcp; }
@@ -249,7 +249,7 @@ $check->('/default', 24 * 3600);
 
 
 
-=== TEST 17: MCP-Protocol-Version
+=== TEST 17: MCP-Protocol-Version: known revisions are accepted, others get 400
 --- config eval: $::Mcp
 --- cases eval
 [
@@ -263,7 +263,7 @@ $check->('/default', 24 * 3600);
 
 
 
-=== TEST 18: an unknown session comes before an unknown revision
+=== TEST 18: unknown session with an unknown revision: 404
 --- config eval: $::Mcp
 --- request eval: $::Ping
 --- more_headers eval: MCP::post(session => 'x', version => 'y')
@@ -272,7 +272,7 @@ $check->('/default', 24 * 3600);
 
 
 
-=== TEST 19: a deleted session
+=== TEST 19: deleted session: 404
 --- config eval: $::Mcp
 --- cases eval
 [
@@ -289,7 +289,7 @@ $check->('/default', 24 * 3600);
 
 
 
-=== TEST 20: DELETE answers neither body nor type
+=== TEST 20: DELETE: 204 without a body
 --- config eval: $::Mcp
 --- request
 DELETE /mcp
@@ -300,7 +300,7 @@ DELETE /mcp
 
 
 
-=== TEST 21: the session is known before the message is looked at
+=== TEST 21: unknown session: checked before the method, after the JSON
 --- config eval: $::Mcp
 --- cases eval
 [
@@ -311,7 +311,7 @@ DELETE /mcp
 
 
 
-=== TEST 22: the session of another principal
+=== TEST 22: session of another principal: 404
 --- config
     location = /mcp { mcp mcp; mcp_principal $http_x_user; }
 --- cases eval
@@ -335,7 +335,7 @@ DELETE /mcp
 
 
 
-=== TEST 23: initialize binds to the principal
+=== TEST 23: initialize with a principal: other principals get 404
 --- config
     location = /mcp { mcp mcp; mcp_principal "$http_x_user@$server_name"; }
 --- init
@@ -351,7 +351,7 @@ MCP::then_request(MCP::rpc('ping'), MCP::post(session => $token,
 
 
 
-=== TEST 24: a principal that HTTP authentication found
+=== TEST 24: auth_basic user as the principal: other users get 404
 --- config
     location = /mcp {
         auth_basic mcp;
@@ -375,7 +375,7 @@ use MIME::Base64 qw( encode_base64 );
 
 
 
-=== TEST 25: a token signed with a key that is not ours
+=== TEST 25: session id signed with another key: 404
 --- config eval: $::Mcp
 --- request eval: $::Ping
 --- more_headers eval: MCP::post(key => $MCP::OTHER_KEY)
@@ -384,7 +384,7 @@ use MIME::Base64 qw( encode_base64 );
 
 
 
-=== TEST 26: rotation: the first key signs, all verify
+=== TEST 26: mcp_key with two files: the first one signs, both verify
 --- config
     location = /mcp { mcp mcp; mcp_key ../html/new.key ../html/mcp.key; }
     location = /after { mcp mcp; mcp_key ../html/new.key; }
@@ -406,7 +406,7 @@ MCP::ask(MCP::rpc('ping', undef, 1, '/after'), MCP::post(session => $token))
 
 
 
-=== TEST 27: without a key file there is a key, too
+=== TEST 27: mcp_key not set: a random key signs
 --- bare
 --- http_config
     mcp_zone mcp 1m;
@@ -421,7 +421,7 @@ MCP::then_request(MCP::rpc('ping'), MCP::post(session => $token));
 
 
 
-=== TEST 28: endpoints of one key share sessions
+=== TEST 28: two endpoints with one key: sessions are shared
 --- config
     location = /mcp { mcp mcp; }
     location = /two { mcp mcp; }
@@ -435,7 +435,7 @@ MCP::then_request(MCP::rpc('ping'), MCP::post(session => $token));
 
 
 
-=== TEST 29: sessions with capabilities of all kinds
+=== TEST 29: session ids with any capabilities: accepted
 --- config eval: $::Mcp
 --- cases eval
 [map { [$::Ping, MCP::post(capabilities => $_), 200, $::Pong] }

@@ -61,7 +61,7 @@ run_tests();
 
 __DATA__
 
-=== TEST 1: JSON
+=== TEST 1: status by default: JSON with every counter
 --- config eval: $::Config
 --- request
 GET /status
@@ -75,7 +75,7 @@ Content-Type: application/json
 
 
 
-=== TEST 2: formats by name
+=== TEST 2: format argument: JSON, Prometheus or HTML
 --- config eval: $::Config
 --- cases eval
 [
@@ -94,7 +94,7 @@ Content-Type: application/json
 
 
 
-=== TEST 3: formats that do not exist
+=== TEST 3: unknown format argument: 400
 --- config eval: $::Config
 --- cases eval
 [map { ["GET /status?format=$_", '', 400, qr/400 Bad Request/] }
@@ -102,7 +102,7 @@ Content-Type: application/json
 
 
 
-=== TEST 4: formats by Accept
+=== TEST 4: Accept header: chooses the format
 --- config eval: $::Config
 --- cases eval
 [map { ['GET /status', $_->[0], 200, $_->[1]] }
@@ -115,7 +115,7 @@ Content-Type: application/json
 
 
 
-=== TEST 5: every line of Prometheus' format
+=== TEST 5: Prometheus format: each metric with HELP, TYPE and a value
 --- config eval: $::Config
 --- request
 GET /status?format=prometheus
@@ -140,7 +140,7 @@ GET /status?format=prometheus
 
 
 
-=== TEST 6: methods
+=== TEST 6: POST or DELETE of the status: 405
 --- config eval: $::Config
 --- cases eval
 [
@@ -150,7 +150,7 @@ GET /status?format=prometheus
 
 
 
-=== TEST 7: HEAD
+=== TEST 7: HEAD of the status: headers without a body
 --- config eval: $::Config
 --- request
 HEAD /status
@@ -160,7 +160,7 @@ Content-Type: application/json
 
 
 
-=== TEST 8: access rules
+=== TEST 8: access rules of the status: apply
 --- config
     location = /status { deny all; mcp_status mcp; }
 --- request
@@ -172,7 +172,7 @@ access forbidden by rule
 
 
 
-=== TEST 9: the size of the zone
+=== TEST 9: zone_size_bytes: the size of the zone
 --- config eval: $::Config
 --- request
 GET /status
@@ -181,7 +181,7 @@ qr/"zone_size_bytes":(?:3[5-9]|4[01])\d{5},"zone_used_bytes":\d+,/
 
 
 
-=== TEST 10: zones are told apart
+=== TEST 10: two zones: each status has its own counters
 --- http_config
     mcp_zone other 1m;
 --- config
@@ -200,7 +200,7 @@ qr/"zone_size_bytes":(?:3[5-9]|4[01])\d{5},"zone_used_bytes":\d+,/
 
 
 
-=== TEST 11: requests, messages, sessions, errors
+=== TEST 11: requests, messages, sessions, errors: counted
 --- config eval: $::Config
 --- cases eval
 [
@@ -221,7 +221,7 @@ qr/"zone_size_bytes":(?:3[5-9]|4[01])\d{5},"zone_used_bytes":\d+,/
 
 
 
-=== TEST 12: a call that is answered at once
+=== TEST 12: call answered as plain JSON: counted without a stream
 --- config eval: $::Config
 --- init
 my $backend = MCP::backend();
@@ -235,7 +235,7 @@ $client->rest;
 
 
 
-=== TEST 13: one that streams
+=== TEST 13: streaming call that is resumed: events, consumers, resumptions are counted
 --- config eval: $::Config
 --- init
 my $backend = MCP::backend();
@@ -255,7 +255,7 @@ $again->rest;
 
 
 
-=== TEST 14: one that fails
+=== TEST 14: call that fails in its backend: counted in calls_failed
 --- config eval: $::Config
 --- init
 my $backend = MCP::backend();
@@ -268,7 +268,7 @@ of "x" failed in its backend: broken JSON
 
 
 
-=== TEST 15: a tool that did not succeed has not failed
+=== TEST 15: call with isError: not counted in calls_failed
 --- config eval: $::Config
 --- init
 my $backend = MCP::backend();
@@ -279,7 +279,7 @@ MCP::same($client->body, qr/"isError":true/);
 
 
 
-=== TEST 16: listeners, subscriptions, values
+=== TEST 16: listeners, values, subscriptions: counted until the session is deleted
 --- config eval: $::Config
 --- init
 my $backend = MCP::backend();
@@ -297,7 +297,7 @@ $listener->closed;
 
 
 
-=== TEST 17: nothing is left behind
+=== TEST 17: ten calls have ended: zone_used_bytes is as before
 --- config eval
 $::Config =~ s/mcp mcp;/mcp mcp; mcp_linger 1ms;/r
 --- init
@@ -315,7 +315,7 @@ for my $n (1 .. 10) {
 
 
 
-=== TEST 18: names and principals, with "details" only
+=== TEST 18: principals: shown only with details
 --- config eval
 $::Config =~ s/mcp mcp;/mcp mcp; mcp_principal \$http_x_user;/r
     . "location = /details { mcp_status mcp details; }\n"
@@ -334,7 +334,7 @@ $client->rest;
 
 
 
-=== TEST 19: another word
+=== TEST 19: mcp_status with an unknown parameter: rejected
 --- config
     location = /status { mcp_status mcp detail; }
 --- must_die

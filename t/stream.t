@@ -48,7 +48,7 @@ run_tests();
 
 __DATA__
 
-=== TEST 1: a message before the response makes a stream
+=== TEST 1: message before the response: the answer is a stream
 --- config eval: ::files()
 --- user_files eval: ::file(@::Two)
 --- request eval: MCP::progress_call('x')
@@ -64,7 +64,7 @@ Transfer-Encoding: chunked
 
 
 
-=== TEST 2: revisions that know no empty data get a comment
+=== TEST 2: revisions without empty data: a stream begins with a comment
 --- config eval: ::files()
 --- user_files eval: ::file(@::Two)
 --- cases eval
@@ -73,7 +73,7 @@ Transfer-Encoding: chunked
 
 
 
-=== TEST 3: HTTP/1.0
+=== TEST 3: stream to a client of HTTP/1.0: ends with the connection
 --- config eval: ::files()
 --- user_files eval: ::file(@::Two)
 --- request eval: MCP::progress_call('x') =~ s{/mcp}{/mcp HTTP/1.0}r
@@ -85,7 +85,7 @@ Connection: close
 
 
 
-=== TEST 4: pipelined requests before and behind a stream: each is answered
+=== TEST 4: pipelined requests around a stream: each is answered
 --- config eval: ::files()
 --- user_files eval: ::file(@::Two)
 --- pipelined_requests eval
@@ -99,7 +99,7 @@ Connection: close
 
 
 
-=== TEST 5: mcp_retry
+=== TEST 5: mcp_retry: the priming event has it
 --- config eval: ::files('mcp_retry 1500ms;')
 --- user_files eval: ::file(@::Two)
 --- request eval: MCP::progress_call('x')
@@ -108,7 +108,7 @@ Connection: close
 
 
 
-=== TEST 6: mcp_retry 0: the client may choose
+=== TEST 6: mcp_retry 0: no retry is sent
 --- config eval: ::files('mcp_retry 0;')
 --- user_files eval: ::file(@::Two)
 --- request eval: MCP::progress_call('x')
@@ -117,7 +117,7 @@ Connection: close
 
 
 
-=== TEST 7: progress that nobody asked for
+=== TEST 7: progress without the request's token: dropped
 --- config eval: ::files()
 --- user_files eval
 ::file(MCP::progress(1, '"q"'), MCP::progress(1, 1), MCP::progress(1, 'null'),
@@ -134,7 +134,7 @@ Connection: close
 
 
 
-=== TEST 8: log messages, by the level of the session
+=== TEST 8: log messages: sent from the session's level on
 --- config eval: ::files()
 --- user_files eval
 ::file((map { ::logged($_) } qw( debug info warning error emergency )),
@@ -167,7 +167,7 @@ my $level = sub {
 
 
 
-=== TEST 9: messages that a level lets none of through are no reason to stream
+=== TEST 9: log messages below the session's level: the answer is plain JSON
 --- config eval: ::files()
 --- user_files eval: ::file(::logged('debug'), MCP::text('x'))
 --- cases eval
@@ -179,7 +179,7 @@ my $level = sub {
 
 
 
-=== TEST 10: other notifications are passed on
+=== TEST 10: unknown notification from a backend: passed on
 --- config eval: ::files()
 --- user_files eval
 ::file('{"jsonrpc": "2.0", "method": "notifications/x"}', MCP::text('x'))
@@ -192,7 +192,7 @@ MCP::priming() . MCP::event(1,
 
 
 
-=== TEST 11: what is for subscribers is not for this client
+=== TEST 11: list changes from a backend: not sent on the call's stream
 --- config eval: ::files()
 --- user_files eval
 ::file((map { "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/$_\"}" }
@@ -204,7 +204,7 @@ MCP::priming() . MCP::event(1,
 
 
 
-=== TEST 12: an error at the end
+=== TEST 12: error as the last message: the last event
 --- config eval: ::files()
 --- user_files eval
 ::file(MCP::progress(1),
@@ -217,7 +217,7 @@ MCP::priming() . MCP::event(1, MCP::progress(1)) . MCP::event(2,
 
 
 
-=== TEST 13: a fault at the end
+=== TEST 13: broken JSON after progress: the last event is -32603
 --- config eval: ::files()
 --- user_files eval: ::file(MCP::progress(1), '{')
 --- request eval: MCP::progress_call('x')
@@ -230,7 +230,7 @@ of "x" failed in its backend: broken JSON
 
 
 
-=== TEST 14: a message of several lines becomes one
+=== TEST 14: message of several data lines: becomes one line
 --- config eval
 ::files() =~ s{application/x-ndjson}{text/event-stream}r
 --- user_files eval
@@ -245,7 +245,7 @@ MCP::priming() . MCP::event(1,
 
 
 
-=== TEST 15: many events
+=== TEST 15: stream of 3001 events: complete
 --- config eval: ::files()
 --- user_files eval
 ::file((map { MCP::progress($_) } 1 .. 3000), MCP::text('x'))
@@ -257,7 +257,7 @@ MCP::priming() . CORE::join('', map { MCP::event($_, MCP::progress($_)) }
 
 
 
-=== TEST 16: more events than a stream keeps
+=== TEST 16: more events than a stream keeps: all are sent
 --- config eval: ::files('mcp_max_events 4;')
 --- user_files eval
 ::file((map { MCP::progress($_) } 1 .. 500), MCP::text('x'))
@@ -269,7 +269,7 @@ MCP::priming() . CORE::join('', map { MCP::event($_, MCP::progress($_)) }
 
 
 
-=== TEST 17: more bytes than a stream keeps
+=== TEST 17: more bytes than a stream keeps: all are sent
 --- config eval: ::files('mcp_stream_buffer 8k;')
 --- user_files eval
 ::file((map { MCP::progress("1$_," . '"message":"' . 'x' x 1000 . '"') }
@@ -281,7 +281,7 @@ qr/\A(?:id: .*\n(?:retry: .*\n)?data: .*\n\n){101}id: S\.101\ndata: \Q$::Result\
 
 
 
-=== TEST 18: a long message
+=== TEST 18: result of 800 kB on a stream: complete
 --- config eval: ::files()
 --- user_files eval
 ::file(MCP::progress(1), MCP::text('abcdefgh' x 100_000))
@@ -293,7 +293,7 @@ MCP::priming() . MCP::event(1, MCP::progress(1)) . MCP::event(2,
 
 
 
-=== TEST 19: each message at once
+=== TEST 19: messages one by one: each is sent at once
 --- config eval: MCP::own()
 --- init
 my $backend = MCP::backend();
@@ -309,7 +309,7 @@ MCP::same($client->body, MCP::priming() . CORE::join('', map {
 
 
 
-=== TEST 20: a response that waits for nothing behind it
+=== TEST 20: response while the backend's connection stays open: sent at once
 --- config eval: MCP::own()
 --- init
 my $backend = MCP::backend();
@@ -320,7 +320,7 @@ $call->last;
 
 
 
-=== TEST 21: a response whose backend goes on talking
+=== TEST 21: messages after the response: dropped
 --- config eval: MCP::own()
 --- init
 my $backend = MCP::backend();
@@ -330,7 +330,7 @@ MCP::same($client->body, $::Result);
 
 
 
-=== TEST 22: mcp_stream_after
+=== TEST 22: mcp_stream_after: the call becomes a stream without a message
 --- config eval: MCP::own('mcp_stream_after 20ms;')
 --- init
 my $backend = MCP::backend();
@@ -342,7 +342,7 @@ MCP::same($client->body, MCP::priming() . MCP::event(1, $::Result));
 
 
 
-=== TEST 23: mcp_stream_after 0: a stream from the beginning
+=== TEST 23: mcp_stream_after 0: the call is a stream from the beginning
 --- config eval: MCP::own('mcp_stream_after 0;')
 --- init
 my $backend = MCP::backend();
@@ -354,7 +354,7 @@ MCP::same($client->body, MCP::priming() . MCP::event(1, $::Result));
 
 
 
-=== TEST 24: a stream that began by time, of an older revision
+=== TEST 24: mcp_stream_after in 2025-06-18: the stream begins with a comment
 --- config eval: MCP::own('mcp_stream_after 20ms;')
 --- init
 my $backend = MCP::backend();
@@ -366,7 +366,7 @@ MCP::same($client->body, ":\n\n" . MCP::event(1, $::Result));
 
 
 
-=== TEST 25: mcp_keepalive
+=== TEST 25: mcp_keepalive: comments are sent between events
 --- config eval: MCP::own('mcp_keepalive 20ms;')
 --- init
 my $backend = MCP::backend();
@@ -378,7 +378,7 @@ MCP::same($client->body =~ s/^:\n\n//mgr, MCP::priming() . $::Two);
 
 
 
-=== TEST 26: mcp_close_after
+=== TEST 26: mcp_close_after: the connection ends with a retry, resumptions get the rest
 --- config eval: MCP::own('mcp_close_after 20ms; mcp_retry 300ms;')
 --- init
 my $backend = MCP::backend();
@@ -400,7 +400,7 @@ MCP::same($rest, qr/id: S\.2\ndata: \Q$::Result\E\n\n\z/);
 
 
 
-=== TEST 27: mcp_close_after does not concern older revisions
+=== TEST 27: mcp_close_after in 2025-06-18: the connection stays open
 --- config eval: MCP::own('mcp_close_after 1ms; mcp_keepalive 20ms;')
 --- init
 my $backend = MCP::backend();
@@ -413,7 +413,7 @@ MCP::same($client->body =~ s/^:\n\n//mgr, $::Two);
 
 
 
-=== TEST 28: a batch that streams
+=== TEST 28: batch that streams: responses in the order in which they are ready
 --- config eval: MCP::own()
 --- init
 my $backend = MCP::backend();
@@ -439,7 +439,7 @@ MCP::same($client->body, ":\n\n" . MCP::event(1, MCP::answer('{}', 7))
 
 
 
-=== TEST 29: compression leaves streams alone
+=== TEST 29: gzip on: streams are not compressed
 --- config eval
 'gzip on; gzip_types *; gzip_min_length 1;' . ::files()
 --- user_files eval: ::file(@::Two)
@@ -449,7 +449,7 @@ MCP::same($client->body, ":\n\n" . MCP::event(1, MCP::answer('{}', 7))
 
 
 
-=== TEST 30: header lines that the operator adds
+=== TEST 30: add_header at the endpoint: a stream has the header
 --- config eval
 'add_header X-Added "$mcp_method" always;' . ::files()
 --- user_files eval: ::file(@::Two)
@@ -461,7 +461,7 @@ X-Added: tools/call
 
 
 
-=== TEST 31: two streams at once
+=== TEST 31: two streams at once: each gets its own messages
 --- config eval: MCP::own()
 --- init
 my $backend = MCP::backend();

@@ -18,7 +18,7 @@ run_tests();
 
 __DATA__
 
-=== TEST 1: SCGI, a stream
+=== TEST 1: SCGI backend that streams: each message is sent at once
 --- config eval
 "location = /mcp { mcp mcp; mcp_backend \@s; }
 location \@s {
@@ -45,7 +45,7 @@ $client->rest =~ /\Q$::Result\E\n\n/ or die $client->in;
 
 
 
-=== TEST 2: uwsgi, an answer
+=== TEST 2: uwsgi backend: the call gets its answer
 --- config eval
 "location = /mcp { mcp mcp; mcp_backend \@u; }
 location \@u {
@@ -66,7 +66,7 @@ $client->rest =~ /\Q$::Result\E\z/ or die $client->in;
 
 
 
-=== TEST 3: uwsgi, nobody answers
+=== TEST 3: uwsgi backend closes without an answer: -32603
 --- config
     location = /mcp { mcp mcp; mcp_backend @u; }
     location @u {
@@ -88,7 +88,7 @@ of "x" failed in its backend:
 
 
 
-=== TEST 4: gRPC, an answer over HTTP/2
+=== TEST 4: gRPC backend over HTTP/2: the call gets its answer
 --- http_config
     server {
         listen unix:$TEST_NGINX_HTML_DIR/h2.sock http2;

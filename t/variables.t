@@ -49,7 +49,7 @@ run_tests();
 
 __DATA__
 
-=== TEST 1: a message that is answered here
+=== TEST 1: ping in the access log: method, id, outcome ok
 --- http_config eval: $::Log
 --- config eval: ::logged('location = /mcp { mcp mcp; }')
 --- request eval: MCP::rpc('ping', undef, '"a\u0041"')
@@ -60,7 +60,7 @@ __DATA__
 
 
 
-=== TEST 2: initialize
+=== TEST 2: initialize in the access log: the new session, its revision
 --- http_config eval: $::Log
 --- config eval: ::logged('location = /mcp { mcp mcp; }')
 --- request eval: MCP::initialize('2025-06-18')
@@ -71,7 +71,7 @@ qr/LOG 200 \[initialize\] \[-\] \[0\] \[([\w-]{8})\] \[\1[\w-]{14}\] \[-\] \[202
 
 
 
-=== TEST 3: a refusal by the head
+=== TEST 3: 405 in the access log: outcome error without a session
 --- http_config eval: $::Log
 --- config eval: ::logged('location = /mcp { mcp mcp; }')
 --- request
@@ -82,7 +82,7 @@ PUT /mcp
 
 
 
-=== TEST 4: an error
+=== TEST 4: unknown method in the access log: outcome error
 --- http_config eval: $::Log
 --- config eval: ::logged('location = /mcp { mcp mcp; }')
 --- request eval: MCP::rpc('nothing', undef, 5)
@@ -93,7 +93,7 @@ PUT /mcp
 
 
 
-=== TEST 5: a notification
+=== TEST 5: notification in the access log: outcome accepted
 --- http_config eval: $::Log
 --- config eval: ::logged('location = /mcp { mcp mcp; }')
 --- request
@@ -106,7 +106,7 @@ POST /mcp
 
 
 
-=== TEST 6: the end of a session
+=== TEST 6: DELETE in the access log: outcome deleted
 --- http_config eval: $::Log
 --- config eval: ::logged('location = /mcp { mcp mcp; }')
 --- request
@@ -118,7 +118,7 @@ DELETE /mcp
 
 
 
-=== TEST 7: a preflight
+=== TEST 7: preflight in the access log: outcome preflight
 --- http_config eval: $::Log
 --- config eval: ::logged('location = /mcp { mcp mcp; }')
 --- request
@@ -131,7 +131,7 @@ Origin: http://localhost
 
 
 
-=== TEST 8: a batch
+=== TEST 8: batch in the access log: method batch
 --- http_config eval: $::Log
 --- config eval: ::logged('location = /mcp { mcp mcp; }')
 --- request eval
@@ -143,7 +143,7 @@ Origin: http://localhost
 
 
 
-=== TEST 9: a call with plain JSON
+=== TEST 9: plain JSON call in the access log: name, principal, result
 --- http_config eval: $::Log
 --- config eval: ::logged($::Own)
 --- init
@@ -158,7 +158,7 @@ $client->rest;
 
 
 
-=== TEST 10: a call that streams
+=== TEST 10: streaming call in the access log: outcome complete, events, method of resumption
 --- http_config eval: $::Log
 --- config eval: ::logged($::Own)
 --- init
@@ -173,7 +173,7 @@ $client->rest;
 
 
 
-=== TEST 11: one whose client leaves, and comes back
+=== TEST 11: resumed call in the access log: a line for each connection
 --- http_config eval: $::Log
 --- config eval: ::logged($::Own)
 --- init
@@ -193,7 +193,7 @@ $again->rest;
 
 
 
-=== TEST 12: outcomes of streams
+=== TEST 12: take-over in the access log: outcomes taken-over, complete, finished
 --- http_config eval: $::Log
 --- config eval: ::logged($::Own)
 --- init
@@ -216,7 +216,7 @@ MCP::ask('GET /mcp', MCP::get(after => $again->last_id));
 
 
 
-=== TEST 13: one that was closed at will
+=== TEST 13: mcp_close_after in the access log: outcome closed
 --- http_config eval: $::Log
 --- config eval
 ::logged($::Own =~ s/mcp mcp;/mcp mcp; mcp_close_after 10ms;/r)
@@ -232,7 +232,7 @@ $call->ndjson(MCP::text('x'))->last;
 
 
 
-=== TEST 14: $mcp_call is the same in all connections of a call
+=== TEST 14: $mcp_call: the same in all connections of a call
 --- http_config eval: $::Log
 --- config eval: ::logged($::Own, 'ids')
 --- init
@@ -250,7 +250,7 @@ MCP::expect_access_log(map { 'LOG [' . substr($id, 0, 8) . "] [$_]" }
 
 
 
-=== TEST 15: the access log tells of clients
+=== TEST 15: backend request of a call: no line in the access log
 --- http_config eval: $::Log
 --- config eval
 ::logged($::Own =~ s/access_log off;//r)
@@ -267,7 +267,7 @@ $client->rest;
 
 
 
-=== TEST 16: in header lines
+=== TEST 16: variables in add_header: have their values
 --- config
     add_header X-Mcp "$mcp_method $mcp_name $mcp_session_id $mcp_outcome" always;
     location = /mcp { mcp mcp; }
@@ -279,7 +279,7 @@ $client->rest;
 
 
 
-=== TEST 17: outside of an endpoint they are empty
+=== TEST 17: variables outside of an endpoint: empty
 --- config
     location = /t {
         return 200 "[$mcp_method$mcp_name$mcp_request_id$mcp_session$mcp_session_id$mcp_principal$mcp_protocol_version$mcp_client_capabilities$mcp_progress_token$mcp_call$mcp_publish_url$mcp_outcome$mcp_result$mcp_resumed$mcp_events$mcp_resume_method$mcp_joined][$mcp_version]";
@@ -291,7 +291,7 @@ GET /t
 
 
 
-=== TEST 18: in a map, a condition of access_log
+=== TEST 18: $mcp_method in a map for access_log: selects requests
 --- http_config
     map $mcp_method $loggable { tools/call 1; default 0; }
     log_format m 'LOG $mcp_method';
@@ -310,7 +310,7 @@ LOG ping
 
 
 
-=== TEST 19: the session's token is not in the log
+=== TEST 19: error log at level debug: no session id
 --- config
     location = /mcp { mcp mcp; }
 --- log_level: debug
@@ -321,7 +321,7 @@ LOG ping
 
 
 
-=== TEST 20: the error log knows the call
+=== TEST 20: error log of a failed call: names the call
 --- config eval: $::Own
 --- init
 my $backend = MCP::backend();
