@@ -71,7 +71,7 @@ async function cancelled(session, members) {
 }
 
 
-suite('a call that is cancelled', async () => {
+suite('cancelled calls', async () => {
     const members = await Promise.all(['one', 'three', 'two'].map(member));
     const location = { mcp_catalog: await catalog('who', 'silent'),
                        mcp_stream_after: '50ms', mcp_close_after: 'off' };
@@ -93,7 +93,7 @@ suite('a call that is cancelled', async () => {
 
     // were all of them in error, mod_proxy would take them back: one is left
 
-    test('leaves the members of a balancer in peace', async () => {
+    test('cancelled calls: no member of the balancer is disabled', async () => {
         await (await cancelled(session, members)).over;
 
         const seen = [];
@@ -105,13 +105,13 @@ suite('a call that is cancelled', async () => {
         assert.deepEqual([...new Set(seen)].sort(), ['one', 'three', 'two']);
     });
 
-    test('is no error', async () => {
+    test('cancelled calls: no error in the log', async () => {
         assert.deepEqual(errors(await server.log()), []);
     });
 
     // which mod_proxy notices only when the call is there
 
-    test('is cut though the kept connection was closed', {
+    test('backend has closed the kept connection: a cancelled call is cut', {
         skip: MPM === 'prefork' && 'each process keeps its own',
     }, async () => {
         const [one] = members;
@@ -152,7 +152,8 @@ suite('a call that is cancelled', async () => {
 
     // a copy of mod_proxy's structures would be too short, or too long
 
-    test('is not cut with a mod_proxy of another release', async () => {
+    test('mod_proxy of another release: a cancelled call ends at its next output',
+         async () => {
         const other = await Fixture.start({
             location: { ...location, apache: 'MCPBackend /mcp-backend/one' },
             server: `
@@ -180,12 +181,12 @@ suite('a call that is cancelled', async () => {
 });
 
 
-suite('what httpd logs of a backend', async () => {
+suite('log lines of httpd about a backend', async () => {
     const server = await Fixture.use({ http: `
         ErrorLogFormat "[%l] %P#%-T: %m: (%L) %M"` });
     const session = await server.session();
 
-    test('names the call', async () => {
+    test('log lines of httpd about a backend: name the call', async () => {
         assert.equal((await session.response('tools/call', { name: 'crash',
             arguments: { after: 0, format: 'sse' } })).error?.code, -32603);
 
@@ -237,14 +238,15 @@ suite('interim responses of an HTTP backend', async () => {
     const session = await server.session();
 
     for (const name of ['early', 'insisting']) {
-        test(`are not the answer: ${name}`, async () => {
+        test(`interim responses, backend ${name}: the final response is the answer`,
+             async () => {
             assert.equal(textOf(await session.tool(name)), 'whole');
         });
     }
 });
 
 
-suite('a backend that speaks TLS', async () => {
+suite('a TLS backend', async () => {
     const events = new EventEmitter();
     let connections = 0;
     let port = 0;
@@ -296,20 +298,20 @@ suite('a backend that speaks TLS', async () => {
             </Location>` });
     const session = await server.session();
 
-    test('gets one connection for a call', async () => {
+    test('TLS backend: one connection for a call', async () => {
         connections = 0;
         assert.equal(textOf(await session.tool('who')), 'who');
         assert.equal(connections, 1);
     });
 
-    test('is cut off when its call is cancelled', async () => {
+    test('TLS backend: its connection ends with a cancelled call', async () => {
         await (await cancelled(session, [events])).over;
         assert.deepEqual(errors(await server.log()), []);
     });
 });
 
 
-suite('calls of a client that came over TLS', async () => {
+suite('calls of a client over TLS', async () => {
     const key = `${dir}/key.pem`;
     const certificate = `${dir}/certificate.pem`;
 
@@ -375,26 +377,28 @@ suite('calls of a client that came over TLS', async () => {
     const session = await server.session({ send: (options) => request(
         server.port, { ...options, secure: true }) });
 
-    test('have it, for rewriting, rules and backends', async () => {
+    test('client over TLS: rewriting, rules, the backend see HTTPS',
+         async () => {
         assert.deepEqual((await session.tool('seen')).structuredContent,
                          { seen: ['on', 'https', 'on-https-on'] });
     });
 
-    test('have no certificate that was not shown', async () => {
+    test('client without a certificate, Require ssl-verify-client: 403',
+         async () => {
         const { isError, content } = await session.tool('verified');
 
         assert.equal(isError, true);
         assert.match(content[0].text, /403/);
     });
 
-    test('SSLRequireSSL for a backend: calls are refused, with a warning',
+    test('SSLRequireSSL for a backend: calls are rejected, with a warning',
         async () => {
             assert.match(textOf(await session.tool('strict')), /403/);
             assert.match(await server.log(),
                 /\[warn\].* SSLRequireSSL also applies .* \/calls\/strict /);
         });
 
-    test('without it have none', async () => {
+    test('client without TLS, Require ssl: 403', async () => {
         const other = await server.session({ send: (options) => request(
             plain, options) });
 
@@ -405,7 +409,7 @@ suite('calls of a client that came over TLS', async () => {
 
 // Others of the same child go on meanwhile
 
-suite('a stream that somebody waits for', async () => {
+suite('streams that a program holds up', async () => {
     const gates = ['filter', 'log'].map((name) => `${dir}/${name}-gate`);
 
     if (SERVER === 'apache') {
@@ -449,7 +453,7 @@ cat > /dev/null
                      'notifications/tools/list_changed');
     }
 
-    test('for a program that filters it', async () => {
+    test('filter program holds up one stream: others continue', async () => {
         const listener = await session.get();
 
         await listener.block();
@@ -469,7 +473,8 @@ cat > /dev/null
         listener.close();
     });
 
-    test('for a program that logs it', { skip }, async () => {
+    test('log program holds up one stream: others continue',
+         { skip }, async () => {
         const listener = await session.get();
 
         await listener.block();
@@ -490,13 +495,13 @@ cat > /dev/null
         listener.close();
     });
 
-    test('knows the MPM that it runs in', async () => {
+    test('event MPM: the log has no warning about it', async () => {
         assert.doesNotMatch(await server.log(), /event MPM is unknown/);
     });
 });
 
 
-suite('a CGI program that writes much', async () => {
+suite('a CGI program with 48 MB of output', async () => {
     const PIECES = 1500;
     const gate = `${dir}/gate`;
 
@@ -533,7 +538,8 @@ print 'data: {"content":[]}', "\n\n";
     const skip = process.env.SUITE_PREFIX || MPM === 'prefork'
         ? 'tells nothing here' : false;
 
-    test('does not pile up in the child', { skip }, async () => {
+    test('CGI program with 48 MB of output: the child grows by less than 16 MB',
+         { skip }, async () => {
         const session = await server.session();
         const used = async () => Math.max(...await Promise.all(
             (await server.workers()).map(async (pid) => Number((await
@@ -584,7 +590,8 @@ suite('HTTP backend that is silent for longer than ProxyTimeout', async () => {
         ['before', 'before its answer'],
         ['amid', 'in the middle of its answer'],
     ]) {
-        test(`${reason}: the log and the client see a timeout`, async () => {
+        test(`silence ${reason}: the log and the client have a timeout`,
+             async () => {
             const { response } = await session.follow(
                 await session.call(name, {}));
 
@@ -600,7 +607,7 @@ suite('HTTP backend that is silent for longer than ProxyTimeout', async () => {
 // SCRIPT_FILENAME of a handler with a path is that path; of another handler it is
 // the file name that the URL of the backend maps to
 
-suite('a handler that names its script', async () => {
+suite('FastCGI handlers with and without a path', async () => {
     const port = await freePort();
     const backend = await fastcgi(String(port), (x) => {
         const { SCRIPT_FILENAME, PATH_INFO, REQUEST_URI, MCP_NAME } = x.params;
@@ -639,7 +646,8 @@ suite('a handler that names its script', async () => {
     const seen = async (name) => (await session.follow(
         await session.call(name, {}))).response;
 
-    test('is its SCRIPT_FILENAME, without a PATH_INFO', async () => {
+    test('handler with a path: the path is SCRIPT_FILENAME, no PATH_INFO',
+         async () => {
         assert.deepEqual((await seen('script')).result.structuredContent, {
             SCRIPT_FILENAME: `proxy:fcgi://127.0.0.1:${port}/srv/tools.php`,
             REQUEST_URI: '/calls/script', MCP_NAME: 'script' });
@@ -656,7 +664,7 @@ suite('a handler that names its script', async () => {
             assert.equal(PATH_INFO, undefined);
         });
 
-    test('is under the rules of its location', async () => {
+    test('handler whose location denies all: 403', async () => {
         const { result } = await seen('denied');
 
         assert.equal(result.isError, true);

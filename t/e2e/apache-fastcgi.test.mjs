@@ -50,27 +50,27 @@ const replies = {
         bytes(Buffer.from(JSON_HEAD + RESULT)).map(out))), over),
     'a head in a record of its own': whole(out(JSON_HEAD), out(RESULT), over),
     'a head in two records': whole(out(JSON_HEAD.slice(0, 9)),
-                                   out(JSON_HEAD.slice(9) + RESULT), over),
+        out(JSON_HEAD.slice(9) + RESULT), over),
     'lines that end with LF': whole(...answer(
         `Content-Type: application/json\n\n${RESULT}`)),
-    'lines that end with both': whole(...answer(
+    'lines that end with CR LF or LF': whole(...answer(
         `X: y\r\nContent-Type: application/json\n\n${RESULT}`)),
-    'a line with CR, and one with LF': whole(...answer(
+    'a line with CR LF, then one with LF': whole(...answer(
         `Content-Type: application/json\r\n\n${RESULT}\r\n\r\n`)),
     'a body with empty lines': whole(...answer(
         `${JSON_HEAD}\n\n\r\n\r\n${RESULT}\r\n\r\n`)),
-    'a type without a space': whole(...answer(
+    'a Content-Type without a space': whole(...answer(
         `content-type:application/json\r\n\r\n${RESULT}`)),
-    'a type with spaces around': whole(...answer(
+    'a Content-Type with spaces around it': whole(...answer(
         `Content-Type:  application/json \r\n\r\n${RESULT}`)),
-    'a type in capitals': whole(...answer(
+    'a Content-Type in capitals': whole(...answer(
         `Content-Type: Application/JSON; Charset=UTF-8\r\n\r\n${RESULT}`)),
-    'a type of a kilobyte': whole(...answer(
+    'a Content-Type of a kilobyte': whole(...answer(
         `Content-Type: application/json; x=${'y'.repeat(1000)}\r\n\r\n${RESULT}`)),
-    'no type': whole(...answer(`X-Y: z\r\n\r\n${RESULT}`)),
-    'two types': whole(...answer(
+    'no Content-Type': whole(...answer(`X-Y: z\r\n\r\n${RESULT}`)),
+    'two Content-Types': whole(...answer(
         `Content-Type: text/plain\r\n${JSON_HEAD}${RESULT}`)),
-    'a status': whole(...answer(`Status: 200 OK\r\n${JSON_HEAD}${RESULT}`)),
+    'a status of 200': whole(...answer(`Status: 200 OK\r\n${JSON_HEAD}${RESULT}`)),
     'a status of 404': whole(...answer(
         'Status: 404 Not Found\r\nContent-Type: text/plain\r\n\r\nnot there')),
     'a status of 429': whole(...answer(
@@ -82,60 +82,63 @@ const replies = {
     'a status of 204': whole(...answer(
         'Status: 204\r\nContent-Type: application/json\r\n\r\n')),
     'a status of 103': whole(...answer(`Status: 103\r\n${JSON_HEAD}${RESULT}`)),
-    'a status that is none': whole(...answer(
+    'a status that is not a number': whole(...answer(
         `Status: abc\r\n${JSON_HEAD}${RESULT}`)),
-    'a location': whole(...answer(
+    'a Location': whole(...answer(
         `Location: http://localhost/\r\n${JSON_HEAD}${RESULT}`)),
     'a redirect': whole(...answer(
         'Status: 302\r\nLocation: /\r\nContent-Type: text/plain\r\n\r\n')),
-    'a length that is wrong': whole(...answer(
+    'a wrong Content-Length': whole(...answer(
         `Content-Length: 3\r\n${JSON_HEAD}${RESULT}`)),
-    'many lines': whole(...answer(
+    '4000 header lines': whole(...answer(
         `${'X-Y: z\r\nSet-Cookie: a=b\r\n'.repeat(2000)}${JSON_HEAD}${RESULT}`)),
-    'a long line': whole(...answer(
+    'a header line of 8000 bytes': whole(...answer(
         `X: ${'y'.repeat(8000)}\r\n${JSON_HEAD}${RESULT}`)),
-    'a line that is too long': whole(...answer(
+    'a header line of 8200 bytes': whole(...answer(
         `X: ${'y'.repeat(8200)}\r\n${JSON_HEAD}${RESULT}`)),
-    'a line without a colon': whole(...answer(`oops\r\n${JSON_HEAD}${RESULT}`)),
-    'a head with NUL': whole(...answer(`X: y\0z\r\n${JSON_HEAD}${RESULT}`)),
-    'a line that begins with NUL': whole(...answer(
+    'a header line without a colon': whole(...answer(
+        `oops\r\n${JSON_HEAD}${RESULT}`)),
+    'a header line with NUL': whole(...answer(`X: y\0z\r\n${JSON_HEAD}${RESULT}`)),
+    'a header line that begins with NUL': whole(...answer(
         `\0X: y\r\n${JSON_HEAD}${RESULT}`)),
-    'a body alone': whole(...answer(RESULT)),
-    'an empty line': whole(...answer(`\r\n${RESULT}`)),
-    'no body': whole(...answer(JSON_HEAD)),
-    'an end in the head': whole(...answer('Content-Type: application/json\r\n')),
-    'nothing': whole(over),
-    'no end of the output': whole(out(JSON_HEAD + RESULT),
-                                  record(END, 1, Buffer.alloc(8))),
-    'an end alone': whole(record(END, 1, Buffer.alloc(8))),
-    'it is overloaded': whole(record(END, 1, Buffer.from([0, 0, 0, 0, 2, 0, 0,
-                                                          0]))),
-    'an end without content': whole(out(JSON_HEAD + RESULT), record(STDOUT, 1),
-                                    record(END, 1)),
-    'output after its end': whole(out(JSON_HEAD + RESULT), record(STDOUT, 1),
-                                  out('more'), over),
+    'a body without a head': whole(...answer(RESULT)),
+    'an empty head': whole(...answer(`\r\n${RESULT}`)),
+    'no body after the head': whole(...answer(JSON_HEAD)),
+    'an unfinished head': whole(...answer('Content-Type: application/json\r\n')),
+    'no output': whole(over),
+    'no end of STDOUT': whole(out(JSON_HEAD + RESULT),
+        record(END, 1, Buffer.alloc(8))),
+    'an END_REQUEST alone': whole(record(END, 1, Buffer.alloc(8))),
+    'FCGI_OVERLOADED': whole(
+        record(END, 1, Buffer.from([0, 0, 0, 0, 2, 0, 0, 0]))),
+    'an END_REQUEST without content': whole(
+        out(JSON_HEAD + RESULT), record(STDOUT, 1), record(END, 1)),
+    'STDOUT after its end': whole(out(JSON_HEAD + RESULT), record(STDOUT, 1),
+        out('more'), over),
     'a large body': whole(out(JSON_HEAD + RESULT.slice(0, -1)),
         ...Array(6).fill(out(' '.repeat(60000))), out('}'), over),
-    'a stream': whole(out('Content-Type: text/event-stream\r\n\r\n'),
+    'an event stream': whole(out('Content-Type: text/event-stream\r\n\r\n'),
         out(': one\n\n'), out(`data: ${RESULT}\n`), out('\n'), over),
-    'a message': whole(err('first\n'), out(JSON_HEAD), err('PHP message: x'),
-                       out(RESULT), record(STDERR, 1), over),
-    'a record of another kind': whole(record(10, 1, Buffer.from('ignored')),
-                                      ...answer(JSON_HEAD + RESULT)),
+    'messages on STDERR': whole(
+        err('first\n'), out(JSON_HEAD), err('PHP message: x'),
+        out(RESULT), record(STDERR, 1), over),
+    'a record of an unknown type': whole(record(10, 1, Buffer.from('ignored')),
+        ...answer(JSON_HEAD + RESULT)),
     'a record of another request': whole(changed(out('x'), 3, 2),
-                                         ...answer(JSON_HEAD + RESULT)),
+        ...answer(JSON_HEAD + RESULT)),
     'a record of another version': whole(out(JSON_HEAD), out('{'),
         changed(out('}'), 0, 2)),
-    'not FastCGI': cut(Buffer.from('HTTP/1.1 400 Bad Request\r\n\r\n')),
-    'an end of the connection': cut(),
-    'an end in a record\'s head': cut(out(JSON_HEAD), Buffer.from([1, STDOUT])),
-    'an end before the body': cut(out(JSON_HEAD)),
-    'an end in the body': cut(out(JSON_HEAD), out('{'),
-                              out(RESULT).subarray(0, 20)),
-    'an end in what pads the body': cut(out(JSON_HEAD),
+    'HTTP instead of FastCGI': cut(Buffer.from('HTTP/1.1 400 Bad Request\r\n\r\n')),
+    'a closed connection': cut(),
+    'a connection closed in a record\'s head': cut(
+        out(JSON_HEAD), Buffer.from([1, STDOUT])),
+    'a connection closed before the body': cut(out(JSON_HEAD)),
+    'a connection closed in the body': cut(out(JSON_HEAD), out('{'),
+        out(RESULT).subarray(0, 20)),
+    'a connection closed in the padding': cut(out(JSON_HEAD),
         out('12345').subarray(0, 14)),
-    'an end of the connection only': cut(out(JSON_HEAD + RESULT),
-                                         record(STDOUT, 1)),
+    'a connection closed without END_REQUEST': cut(out(JSON_HEAD + RESULT),
+        record(STDOUT, 1)),
 };
 
 // Sections of backends, by the name of a tool; %s: the backend's address
@@ -352,7 +355,8 @@ suite('a FastCGI backend', async () => {
     }
 
     for (const name of Object.keys(sections)) {
-        test(`gets the same variables: ${name}`, async () => {
+        test(`section ${name}: the same parameters as from mod_proxy_fcgi`,
+             async () => {
             await same(name, { a: 'b' });
 
             const [first, second] = servers.map((server) => {
@@ -371,13 +375,13 @@ suite('a FastCGI backend', async () => {
         });
     }
 
-    test('gets all in one piece', async () => {
+    test('request of 7 kB: arrives in one piece', async () => {
         await sessions[0].tool('root', { text: 'x'.repeat(7000) });
         assert.equal(of(own).at(-1).pieces, 1);
         assert.equal(of(own).at(-1).body.length > 7000, true);
     });
 
-    test('gets a long body, too', async () => {
+    test('request of 100 kB: arrives whole', async () => {
         const text = 'x'.repeat(100000);
 
         await sessions[0].tool('root', { text });
@@ -385,34 +389,37 @@ suite('a FastCGI backend', async () => {
     });
 
     for (const [tool, name] of Object.entries(names)) {
-        test(`replies: ${name}`, () => same(tool));
+        test(`reply with ${name}: the same result as with mod_proxy_fcgi`,
+             () => same(tool));
     }
 
-    test('replies at last', async () => {
+    test('call after all these replies: answered', async () => {
         assert.equal(textOf(await sessions[0].tool('reply_0')), 'done');
     });
 
-    test('is filtered', async () => {
+    test('output filter at the backend: applied to its reply', async () => {
         assert.equal(textOf((await same('filtered')).result), 'changed');
     });
 
-    test('is overridden', async () => {
+    test('ProxyErrorOverride On: the same result as with mod_proxy_fcgi',
+         async () => {
         calls.script.overridden = replies['a status of 404'];
         await same('overridden');
     });
 
-    test('is silent', async () => {
+    test('backend that is silent: both modules time out', async () => {
         calls.script.silent = whole();
         assert.match((await same('silent')).log.at(-1), /timed out/);
     });
 
-    test('gets stuck', async () => {
+    test('backend that stops in its answer: both modules time out',
+         async () => {
         calls.script.stuck = whole(out(JSON_HEAD), out('{'));
         assert.match((await same('stuck')).log.at(-1),
                      /timed out in the middle of its answer/);
     });
 
-    test('has closed its connection between two calls', {
+    test('kept connection closed between two calls: the next call opens another', {
         skip: MPM === 'prefork' && 'each process keeps its own',
     }, async () => {
         for (let i = 0; i < 3; i++) {
@@ -432,7 +439,7 @@ suite('a FastCGI backend', async () => {
         assert.notEqual(of(own).at(-1).socket, socket);
     });
 
-    test('a backend sends data after its reply: the connection is closed', {
+    test('backend sends data after its reply: the connection is closed', {
         skip: MPM === 'prefork' && 'each process keeps its own',
     }, async () => {
         calls.script.root = whole(Buffer.concat([
@@ -448,8 +455,8 @@ suite('a FastCGI backend', async () => {
 
     // the next call does not get it
 
-    for (const [i, which] of ['own', 'theirs'].entries()) {
-        test(`says more after its reply: ${which}`, {
+    for (const [i, which] of ['mod_mcp', 'mod_proxy_fcgi'].entries()) {
+        test(`stray reply between two calls, ${which}: dropped`, {
             skip: MPM === 'prefork' && 'each process keeps its own',
         }, async () => {
             const stray = JSON_HEAD + RESULT.replace('done', 'another\'s');
@@ -467,8 +474,9 @@ suite('a FastCGI backend', async () => {
         });
     }
 
-    for (const name of ['nothing', 'an end alone', 'it is overloaded']) {
-        test(`is mute: ${name}`, async () => {
+    for (const name of ['no output', 'an END_REQUEST alone', 'FCGI_OVERLOADED']) {
+        test(`reply with ${name}: -32603, the log has "ended without an answer"`,
+             async () => {
             const tool = Object.keys(names).find((key) => names[key] === name);
             const { error, log } = await same(tool);
 
@@ -513,7 +521,8 @@ suite('sockets of one worker', async () => {
     });
     const session = await fixture.session();
 
-    test('each call goes to its own', async () => {
+    test('two sockets of one worker: each call reaches its own backend',
+         async () => {
         for (const name of ['one', 'other', 'other', 'one', 'one', 'other']) {
             assert.equal(textOf(await session.tool(name)), name);
         }

@@ -197,7 +197,7 @@ suite('below a DocumentRoot with .htaccess files', async () => {
     });
     const session = await server.session();
 
-    test('endpoint, backends, PATH_INFO: nothing is looked up', async () => {
+    test('endpoint, backends, PATH_INFO: no file is looked up', async () => {
         let info;
         const calls = await traced(server, `${dir}/site`, async () => {
             await session.tool('echo', { text: 'x' });
@@ -217,7 +217,7 @@ suite('below a DocumentRoot with .htaccess files', async () => {
         assert.match(info.PATH_TRANSLATED, /\/site\/info\/$/);
     });
 
-    test('a file: the trace shows its lookup', async () => {
+    test('request for a file: strace shows its lookup', async () => {
         const calls = await traced(server, `${dir}/site`, async () => {
             assert.equal(await (await get(server, '/index.html')).text(),
                          'index');
@@ -244,7 +244,7 @@ suite('below a DocumentRoot with .htaccess files', async () => {
 });
 
 
-suite('ProxyPass and RewriteRule that take the requests of others', async () => {
+suite('ProxyPass and RewriteRule in front of an endpoint', async () => {
     await file('front/index.html', 'front');
 
     const nobody = await freePort();
@@ -300,7 +300,7 @@ suite('slow calls from one address', async () => {
         send: (options) => request(server.port, { ...options, localAddress }),
     }).request('tools/call', { name: 'count', arguments: args });
 
-    test('above half of the threads: 429, and others are served', {
+    test('slow calls on half of the threads: 429, other addresses are served', {
         skip: MPM === 'prefork' && 'a process has one thread',
     }, async () => {
         const gate = 'slow';
@@ -330,7 +330,7 @@ const directives = (text) => manual.split('\n').filter((line) =>
     /^(LogFormat|CustomLog) /.test(line) && line.includes(text)).join('\n')
     .replaceAll('${APACHE_LOG_DIR}', '${PREFIX}');
 
-suite('what the manual says', async () => {
+suite('directives of the manual', async () => {
     const users = await file('manual-users', `ada:{SHA}${
         crypto.createHash('sha1').update('1').digest('base64')}\n`);
     const basic = `AuthType Basic
@@ -356,7 +356,8 @@ suite('what the manual says', async () => {
     const linesOf = async (name) => (await fs.readFile(
         `${server.prefix}/${name}`, 'utf8')).trim().split('\n');
 
-    test('both logs: one line of a call in each', async () => {
+    test('log directives of the manual: one line of a call in each log',
+         async () => {
         assert.equal(textOf(await session.tool('echo', { text: 'logged' })),
                      'logged');
         await session.request('ping');
@@ -371,7 +372,7 @@ suite('what the manual says', async () => {
         assert.match(calls[0], /^\d{4}-\d\d-\d\dT[\d:]{8}[+-]\d{4} call=/);
     });
 
-    test('backend that requires a user: the endpoint\'s user counts',
+    test('backend that requires a user: the endpoint\'s user is accepted',
         async () => {
             assert.equal((await session.tool('env')).structuredContent
                 .MCP_PRINCIPAL, 'ada');
@@ -387,7 +388,7 @@ suite('what the manual says', async () => {
                          /\[error\].* larger than MCPMaxBody 4096/);
         });
 
-    test('endpoint without MCPServer: the version of the running httpd',
+    test('endpoint without MCPServer: has the version of the running httpd',
         async () => {
             const { server: info } = await server.session({
                 send: (options) => request(server.port, { ...options,

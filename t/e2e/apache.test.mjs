@@ -75,7 +75,7 @@ async function lines(name, pattern, n = 1) {
 }
 
 
-suite('backends are closed to clients', async () => {
+suite('closed backends', async () => {
     await file('closed/page.shtml', '<!--#include '
                + 'virtual="/mcp-backend/tools" -->');
 
@@ -110,7 +110,7 @@ suite('backends are closed to clients', async () => {
         '/mcp-backend/refused', '/MCP-backend/tools', '/rewritten', '/deep',
         '/missing'])
     {
-        test(where, async () => {
+        test(`${where}: closed to clients`, async () => {
             for (const method of ['POST', 'GET', 'HEAD', 'PUT']) {
                 const answer = await request(server.port, {
                     method, path: where,
@@ -128,7 +128,8 @@ suite('backends are closed to clients', async () => {
         });
     }
 
-    test('included in a page', async () => {
+    test('backend included in a page: no response of it in the page',
+         async () => {
         const answer = await request(server.port, { method: 'GET',
             path: '/closed/page.shtml' });
 
@@ -136,7 +137,7 @@ suite('backends are closed to clients', async () => {
         assert.doesNotMatch(await answer.text(), /jsonrpc/);
     });
 
-    test('none of these has reached a backend', async () => {
+    test('requests for closed backends: no backend was called', async () => {
         assert.equal((await session.running('closed')).started, 0);
         await session.tool('count', { n: 0, tag: 'closed' });
         assert.equal((await session.running('closed')).started, 1);
@@ -202,7 +203,8 @@ printf 'data: {"content":[{"type":"text","text":"%s"}]}\\n\\n' "$MCP_METHOD $SER
     });
     const session = await server.session();
 
-    test('a CGI script', async () => {
+    test('CGI script as a backend: its messages and its result arrive',
+         async () => {
         const { messages, response } = await session.follow(
             await session.call('cgi'));
 
@@ -210,16 +212,17 @@ printf 'data: {"content":[{"type":"text","text":"%s"}]}\\n\\n' "$MCP_METHOD $SER
         assert.equal(textOf(response.result), `tools/call ${server.port}`);
     });
 
-    test('a file', async () => assert.equal(
+    test('file as a backend: its contents are the result',
+         async () => assert.equal(
         textOf(await session.tool('file')), 'from a file'));
 
-    test('an answer that is cut off is none', async () => {
+    test('HTTP backend that is cut: -32603', async () => {
         const { response } = await session.follow(await session.call('cut'));
 
         assert.equal(response.error.code, -32603);
     });
 
-    test('nothing there, and no access', async () => {
+    test('backend path that is absent or denied: isError', async () => {
         for (const [name, code] of [['absent', 404], ['forbidden', 403]]) {
             const result = await session.tool(name);
 
@@ -234,7 +237,8 @@ printf 'data: {"content":[{"type":"text","text":"%s"}]}\\n\\n' "$MCP_METHOD $SER
 
 suite('a client that leaves before its stream begins', () => {
     for (const mpm of ['worker', 'prefork']) {
-        test(mpm, async () => {
+        test(`${mpm}, client leaves before its stream: the call is found`,
+             async () => {
             const server = await Fixture.start({
                 workers: mpm === 'prefork' ? 8 : 2,
                 location: { mcp_stream_after: '60s', mcp_policy_after: '60s',
@@ -305,7 +309,7 @@ suite('users', async () => {
         return [mine, other];
     }
 
-    test('of Basic authentication cannot read each other\'s streams',
+    test('users of Basic authentication: cannot read each other\'s streams',
         async () => {
             const server = await Fixture.start({ location: {
                 mcp_close_after: 'off', apache: basic } });
@@ -321,7 +325,8 @@ suite('users', async () => {
             await server.stop();
         });
 
-    test('of an expression', async () => {
+    test('principals of MCPPrincipal: cannot read each other\'s streams',
+         async () => {
         const server = await Fixture.start({ location: {
             mcp_close_after: 'off',
             apache: 'MCPPrincipal "%{HTTP:X-Tenant}/%{HTTP:X-User}"' } });
@@ -393,7 +398,8 @@ suite('sections', async () => {
     const nameOf = async (answer) => (await answer.json()).result.serverInfo
         .name;
 
-    test('<If> with an option in it', async () => {
+    test('<If> around MCPPageSize: applies if its condition is true',
+         async () => {
         const names = async (headers) => (await (await session.request(
             'tools/list', {}, { headers })).json()).result.tools.length;
 
@@ -402,12 +408,13 @@ suite('sections', async () => {
         assert.ok(await names({}) > 3);
     });
 
-    test('two endpoints of a virtual host', async () => {
+    test('two endpoints of a virtual host: each has its own name', async () => {
         assert.equal(await nameOf(await hello(server, '/mcp')), 'fixture');
         assert.equal(await nameOf(await hello(server, '/second')), 'second');
     });
 
-    test('an endpoint with a path below, and one with a pattern', async () => {
+    test('endpoints of paths, patterns, wildcards: other paths below get 404',
+         async () => {
         assert.equal(await nameOf(await hello(server, '/second/deep')),
                      'deep');
         assert.equal((await hello(server, '/second/deep/x')).status, 404);
@@ -418,14 +425,16 @@ suite('sections', async () => {
         assert.match(await server.log(), /\/second\/other is below an MCP end/);
     });
 
-    test('SetHandler in .htaccess, but no directives', async () => {
+    test('.htaccess: SetHandler is accepted, other directives are not',
+         async () => {
         assert.equal(await nameOf(await hello(server, '/docs/allowed/x')),
                      'htaccess');
         assert.equal((await hello(server, '/docs/refused/x')).status, 500);
         assert.equal((await hello(server, '/docs/x')).status, 404);
     });
 
-    test('notes in the access log', async () => {
+    test('notes in the access log: method, name, outcome, resumption',
+         async () => {
         const log = `${server.prefix}/mcp.log`;
         const gate = 'logged';
         const answer = await session.call('count', { n: 1, gate });
@@ -451,7 +460,7 @@ suite('sections', async () => {
 });
 
 
-suite('modules beside it', async () => {
+suite('other modules at the endpoint', async () => {
     const server = await Fixture.use({
         location: { mcp_keepalive: '200ms', mcp_close_after: 'off',
                     mcp_stream_after: '100ms' },
@@ -476,7 +485,7 @@ suite('modules beside it', async () => {
     const session = await server.session();
     const gzip = { headers: { 'Accept-Encoding': 'gzip' } };
 
-    test('JSON is compressed, a stream is not', async () => {
+    test('mod_deflate: JSON is compressed, a stream is not', async () => {
         const list = await session.request('tools/list', {}, gzip);
 
         assert.equal(list.headers['content-encoding'], 'gzip');
@@ -496,7 +505,7 @@ suite('modules beside it', async () => {
         assert.ok((await session.follow(answer)).response.result);
     });
 
-    test('rewritten, with headers', async () => {
+    test('mod_rewrite and mod_headers: apply to the endpoint', async () => {
         const answer = await hello(server, '/alias');
 
         assert.equal(answer.status, 200);
@@ -506,7 +515,7 @@ suite('modules beside it', async () => {
         assert.equal(direct.headers['x-beside'], 'yes');
     });
 
-    test('slowed down', async () => {
+    test('mod_ratelimit: a slow stream is complete', async () => {
         const slow = { headers: { 'X-Slow': 'yes' } };
         const n = 20;
         const { messages, response } = await session.follow(
@@ -519,7 +528,8 @@ suite('modules beside it', async () => {
     // a connection that may take a second to send its request may take any
     // time to read its stream
 
-    test('a stream outlives the time for requests', async () => {
+    test('RequestReadTimeout of one second: a stream lasts longer',
+         async () => {
         const listener = await session.get();
 
         await listener.block();
@@ -531,7 +541,7 @@ suite('modules beside it', async () => {
         listener.close();
     });
 
-    test('publishers are known by mod_remoteip\'s address', async () => {
+    test('publisher behind mod_remoteip: its own address counts', async () => {
         const knock = async (headers) => (await request(server.port, {
             path: '/publish',
             headers: { 'Content-Type': 'application/json',
@@ -611,7 +621,8 @@ suite('TLS and HTTP/2 (fronts.test.mjs has the rest)', async () => {
 
         // one connection for all: who opens the gate comes after who leaves
 
-        test(`${name}: left before its stream begins`, async () => {
+        test(`${name}, client leaves before its stream: the call is found`,
+             async () => {
             const caller = await server.session({ send,
                 capabilities: { streams: {} } });
 
@@ -620,7 +631,7 @@ suite('TLS and HTTP/2 (fronts.test.mjs has the rest)', async () => {
         });
     }
 
-    test('HTTP/2: an idle stream holds its thread for so long only',
+    test('HTTP/2, MCPHold 1s: an idle stream ends after it, then resumes',
         { skip: MPM === 'prefork' && 'mod_http2 does not run in prefork' },
         async () => {
             const session = await server.session({ send: faces['HTTP/2'] });
@@ -649,7 +660,7 @@ suite('restarts', async () => {
     });
     const session = await server.session();
 
-    test('graceful, under load: nothing is lost, and nothing comes twice',
+    test('graceful restarts under load: each event arrives once',
         async () => {
             const n = 100;
             const gate = 'load';
@@ -713,7 +724,8 @@ suite('restarts', async () => {
         assert.equal(response.error.code, -32603);
     }
 
-    test('not graceful', () => interrupted(
+    test('restart that is not graceful: its call ends with an error',
+         () => interrupted(
         async function hangup() {
             await server.reload('SIGHUP');
         }));
@@ -723,7 +735,8 @@ suite('restarts', async () => {
     const killed = (log) => log.split('\n')
         .filter((line) => /sending a SIGKILL/.test(line));
 
-    test('not graceful, while a child winds up', () => interrupted(
+    test('two restarts, the second not graceful: its call ends with an error',
+         () => interrupted(
         async function both(worker) {
             await server.reload();
             assert.equal(await server.works(worker), true);
@@ -734,7 +747,8 @@ suite('restarts', async () => {
 
     for (const [what, tool] of [['runs', 'count'], ['is detached', 'detach']])
     {
-        test(`a stop, while a child winds up whose call ${what}`, async () => {
+        test(`stop after a graceful restart, a call ${what}: no child is killed`,
+             async () => {
             const stopped = await Fixture.start();
             const session = await stopped.session();
 
@@ -755,12 +769,12 @@ suite('restarts', async () => {
         });
     }
 
-    test('a child that is killed', () => interrupted(
+    test('child that is killed: its call ends with an error', () => interrupted(
         async function kill(worker) {
             process.kill(worker, 'SIGKILL');
         }));
 
-    test('and all is well', async () => {
+    test('call after all restarts: complete', async () => {
         const { messages } = await session.follow(
             await session.call('count', { n: 50 }));
 
@@ -769,13 +783,13 @@ suite('restarts', async () => {
 });
 
 
-suite('what operators see', async () => {
+suite('warnings, status', async () => {
     const server = await Fixture.use({});
     const session = await server.session();
     const get = (where, headers = {}) => request(server.port, {
         method: 'GET', path: where, headers });
 
-    test('status, as JSON and for Prometheus', async () => {
+    test('status page: JSON, Prometheus, HTML', async () => {
         await session.tool('echo', { text: 'x' });
 
         const json = await get('/status', { Accept: 'application/json' });
@@ -795,14 +809,14 @@ suite('what operators see', async () => {
                      405);
     });
 
-    test('a line of mod_status', async () => {
+    test('mod_status: has a line about MCP', async () => {
         assert.match(await (await get('/server-status?auto')).text(),
                      /^MCP: .*\d/m);
         assert.match(await (await get('/server-status')).text(),
                      /<h2>MCP<\/h2>/);
     });
 
-    test('warnings at the start', async () => {
+    test('two threads: a warning at the start', async () => {
         const small = await Fixture.start({ threads: 2 });
         const log = await small.log();
 
@@ -820,7 +834,7 @@ suite('what operators see', async () => {
 
     // a thread of 25 is idle: 25 + 200 connections, and no more
 
-    test('of a factor that does while all threads are idle',
+    test('AsyncRequestWorkerFactor 200 with 25 threads: a warning',
         { skip: MPM !== 'event' && 'suspends nothing' }, async () => {
             const busy = await Fixture.start({ threads: 25,
                 http: 'AsyncRequestWorkerFactor 200' });
@@ -831,7 +845,8 @@ suite('what operators see', async () => {
             assert.doesNotMatch(await server.log(), /AsyncRequestWorkerFactor/);
         });
 
-    test('a catalog without a backend', async () => {
+    test('catalog without a backend: warning at start, error for a call',
+         async () => {
         const bare = await Fixture.start({ server: `
             <Location "/bare">
                 SetHandler mcp
@@ -851,7 +866,8 @@ suite('what operators see', async () => {
         assert.match(log, /\[error\].*no backend for tools\/call of "echo"/);
     });
 
-    test('a stream that may have half of the room', async () => {
+    test('MCPStreamBuffer that lets one stream use half of the zone: warning',
+         async () => {
         const small = await Fixture.start({ zone: '1m', server: `
             <Location "/more">
                 SetHandler mcp
@@ -873,7 +889,8 @@ suite('what operators see', async () => {
         assert.doesNotMatch(log, /endpoint \/default has an MCPStreamBuffer/);
     });
 
-    test('a backend that nothing handles', async () => {
+    test('MCPRoute to a path without a handler: isError, a warning',
+         async () => {
         const nowhere = await Fixture.start({
             env: { FIXTURE_LOG: 'warn' },
             location: { apache: 'MCPRoute echo /nowhere' } });
@@ -890,24 +907,24 @@ suite('what operators see', async () => {
     for (const line of ['MCPStore shm:8m', 'MCPThreads 4', 'MCPHold Off']) {
         const name = line.split(' ')[0];
 
-        test(`${name} twice`, () => assert.rejects(Fixture.start({
+        test(`${name} twice: rejected`, () => assert.rejects(Fixture.start({
             http: name === 'MCPStore' ? line : `${line}\n${line}` }),
         new RegExp(`${name} is duplicate`)));
     }
 
     for (const [what, options] of Object.entries({
-        'by its own directive': { location: { apache: 'MCPBackend /mcp' } },
-        'by another\'s': { server: `
+        'its own': { location: { apache: 'MCPBackend /mcp' } },
+        'another endpoint\'s': { server: `
             <Location "/other">
                 MCPRoute x /mcp
             </Location>` },
-        'with all below a path': { server: `
+        'the server\'s': { server: `
             MCPBackend /deep
             <Location "/deep/mcp">
                 SetHandler mcp
             </Location>` },
     })) {
-        test(`an endpoint that is closed as a backend, ${what}`, () =>
+        test(`endpoint that is a backend, ${what} directive: rejected`, () =>
             assert.rejects(Fixture.start(options), /would reject all clients/));
     }
 });

@@ -283,7 +283,8 @@ for (const [name, guard] of Object.entries(GUARDS)) {
         const fixture = await use(guard);
         const from = { Origin: ORIGIN };
 
-        test('its document is public', async () => {
+        test('metadata document: public, cacheable, readable by any origin',
+             async () => {
             const answer = await fetch(metadataOf(fixture));
 
             assert.equal(answer.status, 200);
@@ -321,7 +322,7 @@ for (const [name, guard] of Object.entries(GUARDS)) {
                          '*');
         });
 
-        test('no token: 401, with a challenge that a page can read',
+        test('no token: 401 with a challenge that a page can read',
              async () => {
             const { status, challenge, allowed, exposed }
                 = await ask(fixture, { headers: from, body: PING() });
@@ -336,7 +337,7 @@ for (const [name, guard] of Object.entries(GUARDS)) {
             assert.equal(scope, 'files:read');
         });
 
-        test('no good token: 401', async () => {
+        test('invalid token: 401, invalid_token', async () => {
             const { status, challenge }
                 = await ask(fixture, { token: 'abc', body: PING() });
 
@@ -346,7 +347,7 @@ for (const [name, guard] of Object.entries(GUARDS)) {
                          metadataOf(fixture));
         });
 
-        test('a token for another audience: 401', async () => {
+        test('token for another audience: 401', async () => {
             const other = 'http://127.0.0.1:1/other';
 
             if (guard.jwt) {
@@ -361,7 +362,7 @@ for (const [name, guard] of Object.entries(GUARDS)) {
                          metadataOf(fixture));
         });
 
-        test('a token that lacks the scope: 403', async () => {
+        test('token without the scope of the endpoint: 403', async () => {
             const { status, challenge, allowed } = await ask(fixture, {
                 token: await token(fixture.url, 'files:write'),
                 headers: from, body: INITIALIZE });
@@ -373,7 +374,7 @@ for (const [name, guard] of Object.entries(GUARDS)) {
                 resource_metadata: metadataOf(fixture) });
         });
 
-        test('a good token', async () => {
+        test('valid token: 200 that a page can read', async () => {
             const { status, allowed, exposed } = await ask(fixture, {
                 token: await token(fixture.url), headers: from,
                 body: INITIALIZE });
@@ -383,7 +384,8 @@ for (const [name, guard] of Object.entries(GUARDS)) {
             assert.match(exposed, /Mcp-Session-Id/);
         });
 
-        test('a preflight needs no token', async () => {
+        test('preflight without a token: 204 for the allowed origin alone',
+             async () => {
             const preflight = (origin) => ask(fixture, {
                 method: 'OPTIONS',
                 headers: {
@@ -405,7 +407,8 @@ for (const [name, guard] of Object.entries(GUARDS)) {
             assert.equal(other.allowed, null);
         });
 
-        test('another origin learns nothing', async () => {
+        test('page of another origin: 401 or 403 without CORS headers',
+             async () => {
             const headers = { Origin: 'http://other.example' };
             const none = await ask(fixture, { headers, body: PING() });
 
@@ -421,7 +424,7 @@ for (const [name, guard] of Object.entries(GUARDS)) {
             assert.equal(good.challenge, null);
         });
 
-        test('what is too large can be read by the page', async () => {
+        test('body of 40 MB: 413 that a page can read', async () => {
             const { status, allowed } = await ask(fixture, {
                 token: await token(fixture.url), headers: from,
                 body: 'x'.repeat(40 * 1024 * 1024) });
@@ -430,7 +433,8 @@ for (const [name, guard] of Object.entries(GUARDS)) {
             assert.equal(allowed, ORIGIN);
         });
 
-        test('no token reaches a backend or a log', async () => {
+        test('token of a request: reaches neither a backend nor a log',
+             async () => {
             const bearer = await token(fixture.url);
             const session = await fixture.session({
                 headers: { Authorization: `Bearer ${bearer}` } });
@@ -445,7 +449,8 @@ for (const [name, guard] of Object.entries(GUARDS)) {
             await assertSecret(fixture);
         });
 
-        test('sessions belong to the principal', async () => {
+        test('session with a token: the backend gets its principal',
+             async () => {
             const session = await fixture.session({ headers: {
                 Authorization: `Bearer ${await token(fixture.url)}` } });
             const { structuredContent } = await session.tool('env',
@@ -454,7 +459,8 @@ for (const [name, guard] of Object.entries(GUARDS)) {
             assert.equal(structuredContent.MCP_PRINCIPAL, 'machine');
         });
 
-        test('as in the manual', async () => {
+        test('commands of the manual: the results that it promises',
+             async () => {
             assert.match(await shell('try-challenge', fixture),
                          /^www-authenticate: Bearer .*resource_metadata=/i);
             assert.equal(JSON.parse(await shell('try-document', fixture))
@@ -490,7 +496,7 @@ for (const [name, guard] of Object.entries(GUARDS)) {
 
         for (const [method, member, key] of [['tools/list', 'tools', 'env'],
                                              ['prompts/list', 'prompts']]) {
-            test(method, async () => {
+            test(`${method}: each principal has its own list`, async () => {
 
                 // by turns, so that nobody gets what was made for another
 
@@ -512,7 +518,8 @@ for (const [name, guard] of Object.entries(GUARDS)) {
             });
         }
 
-        test('and calls', async () => {
+        test('tools/call of a hidden tool: -32602; by its principal: a result',
+             async () => {
             for (const client of clients.other) {
                 const { error } = await client.response('tools/call',
                     { name: 'env', arguments: { prefix: '' } });
@@ -542,7 +549,7 @@ for (const [name, guard] of Object.entries(GUARDS)) {
                        'Mcp-Method': 'tools/call', 'Mcp-Name': tool },
             body: CALL(tool, tool === 'echo' ? { text: 'x' } : {}) });
 
-        test('a tool that needs no more', async () => {
+        test('tool without further scopes: 200', async () => {
             assert.equal((await call('echo', 'files:read')).status, 200);
         });
 
@@ -592,11 +599,11 @@ for (const [name, guard] of Object.entries(GUARDS)) {
                 arguments: tool === 'echo' ? { text: 'x' } : {} });
         };
 
-        test('an item without a scope: called', async () => {
+        test('call of an item without a scope: 200', async () => {
             assert.equal((await call('echo', 'files:read')).status, 200);
         });
 
-        test('a token without the scope of an item: 403', async () => {
+        test('token without the scope of an item: 403', async () => {
             const { status, headers } = await call('env', 'files:read');
             const { error, scope } = paramsOf(headers['www-authenticate']);
 
@@ -605,7 +612,7 @@ for (const [name, guard] of Object.entries(GUARDS)) {
             assert.equal(scope, 'files:write');
         });
 
-        test('a token with the scope of an item: called', async () => {
+        test('token with the scope of an item: 200', async () => {
             assert.equal((await call('env', 'files:read files:write')).status,
                          200);
         });
@@ -613,7 +620,7 @@ for (const [name, guard] of Object.entries(GUARDS)) {
 }
 
 
-test('a server that is busy: a page can read its 503', async () => {
+test('busy server: a page can read its 503', async () => {
     const fixture = await Fixture.use({
         allow: /limiting requests/,
         http: {
@@ -651,7 +658,8 @@ test('a server that is busy: a page can read its 503', async () => {
 });
 
 
-test('behind auth_basic', async () => {
+test('endpoint with Basic authentication: its 401 has both challenges',
+     async () => {
     const port = await freePort();
     const users = `${dir}/users`;
 
@@ -693,7 +701,7 @@ test('behind auth_basic', async () => {
 });
 
 
-test('a page finds the issuer, logs in, lists, calls and resumes',
+test('page in Chromium: finds the issuer, logs in, lists, calls, resumes',
      async () => {
     const [guard] = Object.values(GUARDS);
     const fixture = await use(guard);
@@ -732,7 +740,8 @@ test('a page finds the issuer, logs in, lists, calls and resumes',
 });
 
 
-test('an issuer that cannot be reached stops no server', async () => {
+test('issuer that is unreachable: the server starts, reloads, answers',
+     async () => {
     const fixture = await Fixture.use({ location: {
         mcp_auth_resource: 'https://mcp.example.com/mcp',
         mcp_auth_server: 'http://127.0.0.1:1',

@@ -132,26 +132,28 @@ test('outputSchema without structuredContent: a warning', async () => {
     assert.deepEqual(warnings(await call('failed')), []);
 });
 
-test('progress with another token: one warning that names both', async () => {
+test('progress with another token: one warning that names both tokens',
+     async () => {
     const found = warnings(await call('token', { meta: { progressToken: 7 } }));
 
     assert.equal(found.length, 1, found.join('\n'));
     assert.match(found[0], /progress with the token "7", but its client's is 7/);
 });
 
-test('an empty text/html body: a warning', async () => {
+test('empty text/html body from a backend: a warning', async () => {
     assert.match(warnings(await call('empty')).join('\n'),
                  /answered with an empty text\/html body/);
 });
 
-test('a call without a session: the log says so', async () => {
+test('call without a session: the log has "session (none)"', async () => {
     const log = (await call('structured')).join('\n');
 
     assert.match(log, /began: tools\/call, session \(none\)/);
     assert.doesNotMatch(log, /AAAAAAAA/);
 });
 
-test('a backend that closes, or is not there: two reasons', async () => {
+test('backend that closes or does not exist: the status has each reason',
+     async () => {
     await call('dies');
     await call('absent');
 
@@ -163,14 +165,15 @@ test('a backend that closes, or is not there: two reasons', async () => {
     assert.match(await detail('absent'), reasons[1]);
 });
 
-test('a question that the client cannot answer: log and status name the capability',
+test('question that the client cannot answer: log and status name the capability',
     async () => {
         assert.match(warnings(await call('asks')).join('\n'),
                      /did not declare: .*"elicitation"/);
         assert.match(await detail('asks'), /did not declare: .*"elicitation"/);
     });
 
-test('broken output: the status quotes it only with details', async () => {
+test('broken output of a backend: the status quotes it only with details',
+     async () => {
     await call('broken');
 
     assert.match(await detail('broken'), /at byte 0: "debug: secret/);

@@ -336,7 +336,7 @@ async function reached(kind) {
         return { answer, call: await backend.next() };
     };
 
-    test('an answer', async () => {
+    test('JSON answer of a backend: reaches the client', async () => {
         const { answer, call } = await begin({ a: 'ü' });
 
         assert.equal(call.message.method, 'tools/call');
@@ -361,7 +361,7 @@ async function reached(kind) {
         assertForwarded(call.fields);
     });
 
-    test('large ones', async () => {
+    test('request and answer of 300 kB: complete', async () => {
         const text = 'large '.repeat(50000);
         const { answer, call } = await begin({ text });
 
@@ -375,7 +375,7 @@ async function reached(kind) {
         assert.equal(textOf(response.result), text);
     });
 
-    test('a stream, whose client leaves and comes back', async () => {
+    test('stream whose client leaves: resumed with the rest', async () => {
         const { answer, call } = await begin();
 
         call.head(STREAM);
@@ -398,7 +398,7 @@ async function reached(kind) {
         assert.equal(textOf(response.result), 'end');
     });
 
-    test('questions', async () => {
+    test('questions of a backend: it gets the answers', async () => {
         const { answer, call } = await begin();
 
         call.head(STREAM);
@@ -427,7 +427,7 @@ async function reached(kind) {
         assert.equal(textOf((await followed).response.result), 'thanks');
     });
 
-    test('cut short', async () => {
+    test('stream that is cut: -32603', async () => {
         const { answer, call } = await begin();
 
         call.head(STREAM);
@@ -443,7 +443,7 @@ async function reached(kind) {
         assert.equal(response.error.code, -32603);
     });
 
-    test('cancelled: its connection is closed', async () => {
+    test('cancelled stream: the backend\'s connection is closed', async () => {
         const { answer, call } = await begin();
 
         call.head(STREAM);
@@ -460,7 +460,8 @@ async function reached(kind) {
         await call.closed;
     });
 
-    test('cancelled while it is silent', async () => {
+    test('cancelled silent call: the backend\'s connection is closed',
+         async () => {
         const { answer, call } = await begin();
 
         await session.notify('notifications/cancelled',

@@ -21,7 +21,8 @@ const session = await server.session();
 
 for (const { name, connect } of clients) {
     describe(name, () => {
-        test('tools, prompts, resources', async () => {
+        test('tools, prompts, resources, an error: as the server has them',
+             async () => {
             const client = await connect(server);
 
             assert.ok((await client.listTools()).tools.length > 30);
@@ -40,7 +41,7 @@ for (const { name, connect } of clients) {
             await client.end();
         });
 
-        test('progress', async () => {
+        test('progress: each notification arrives, in order', async () => {
             const client = await connect(server);
             const seen = [];
 
@@ -51,7 +52,7 @@ for (const { name, connect } of clients) {
             await client.end();
         });
 
-        test('logging', async () => {
+        test('log messages: each arrives, in order', async () => {
             const seen = [];
             const client = await connect(server, { notifications: {
                 'notifications/message': ({ data }) => seen.push(data) } });
@@ -63,7 +64,8 @@ for (const { name, connect } of clients) {
             await client.end();
         });
 
-        test('sampling, elicitation, roots', async () => {
+        test('sampling, elicitation, roots: the answers reach the backend',
+             async () => {
             const client = await connect(server, { requests: {
                 'sampling/createMessage': ({ messages }) => ({
                     role: 'assistant', model: 'm',
@@ -83,7 +85,8 @@ for (const { name, connect } of clients) {
             await client.end();
         });
 
-        test('a call closed at will five times', async () => {
+        test('server closes a call\'s stream five times: the call is complete',
+             async () => {
             const client = await connect(server);
             const gate = `closed ${name}`;
             const seen = [];
@@ -103,7 +106,8 @@ for (const { name, connect } of clients) {
             await client.end();
         });
 
-        test('a question while the stream is closed at will', async () => {
+        test('question while the server closes the stream: answered',
+             async () => {
             let ask;
             const client = await connect(server, { requests: {
                 'elicitation/create': () => new Promise((resolve) => {
@@ -121,7 +125,8 @@ for (const { name, connect } of clients) {
 
         // which knows nothing of the URL, and finds its stream closed
 
-        test('questions on a stream with a URL', async () => {
+        test('questions on a stream with a URL that the client ignores: answered',
+             async () => {
             const client = await connect(linked, { requests: {
                 'elicitation/create': ({ message }) => ({
                     action: 'accept', content: { value: message } }),
@@ -133,7 +138,8 @@ for (const { name, connect } of clients) {
             await client.end();
         });
 
-        test('an error after the stream was closed', async () => {
+        test('error after the server closed the stream: the client gets it',
+             async () => {
             const client = await connect(server);
             const gate = `error ${name}`;
             const failed = client.call('count', { n: 1, gate, tag: gate });
@@ -148,7 +154,7 @@ for (const { name, connect } of clients) {
             await client.end();
         });
 
-        test('cancelled', async () => {
+        test('cancelled call: the backend is aborted', async () => {
             const client = await connect(server);
             const tag = `cancel ${name}`;
             const controller = new AbortController();
@@ -164,7 +170,8 @@ for (const { name, connect } of clients) {
             await client.end();
         });
 
-        test('list_changed on the standalone stream', async () => {
+        test('list_changed on the standalone stream: the client gets it',
+             async () => {
             let changed;
             const seen = new Promise((resolve) => { changed = resolve; });
             const client = await connect(server, { notifications: {

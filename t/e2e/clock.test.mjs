@@ -19,9 +19,10 @@ const HOUR = 3600;
 
 describe('the wall clock', { skip, concurrency: true }, () => {
     for (const [name, first, second] of [
-        ['is set back by an hour', -HOUR, -HOUR],
-        ['is set forward by an hour', HOUR, HOUR],
-        ['is set forward by a year, and back again', 365 * 24 * HOUR, 0],
+        ['wall clock set back by an hour: calls, sessions continue', -HOUR, -HOUR],
+        ['wall clock set forward by an hour: calls, sessions continue', HOUR, HOUR],
+        ['wall clock set forward by a year, then back: calls, sessions continue',
+         365 * 24 * HOUR, 0],
     ]) {
         test(name, () => jump(first, second));
     }
