@@ -66,8 +66,8 @@ describe('a node', { skip, concurrency: true }, () => {
     for (const [how, sign, word] of [
         ['ahead of', 1, 'ahead of'], ['behind', -1, 'behind'],
     ]) {
-        test(`its clock is a day ${how} Redis's: it does not join, and answers `
-             + 'with 503', async (t) => {
+        test(`node with a clock a day ${how} Redis's: it does not `
+             + 'join, it answers with 503', async (t) => {
             const { fixture: here, words } = await cuttable(t);
             const session = await here.session();
             const there = await skewed(t, words, sign * DAY);
@@ -97,7 +97,7 @@ describe('a node', { skip, concurrency: true }, () => {
         });
     }
 
-    test('its clock is a day ahead, and Redis is out of reach at its start: a '
+    test('node with a clock two days ahead, Redis unreachable at its start: a '
          + 'session of another node gets 503', async (t) => {
         const { cut, fixture: here, words } = await cuttable(t);
         const session = await here.session();
@@ -109,7 +109,7 @@ describe('a node', { skip, concurrency: true }, () => {
         await refuses(() => at(there, session).request('tools/list', {}));
     });
 
-    test('its clock is four minutes ahead: it joins', async (t) => {
+    test('node with a clock four minutes ahead: it joins', async (t) => {
         const { fixture: here, words } = await cuttable(t);
         const session = await here.session();
         const there = await skewed(t, words, 240);

@@ -28,49 +28,51 @@ const URL = 'redis://127.0.0.1';
 const LINE = /\.conf:\d+|on line \d+ of/;
 
 
-describe('refused', { concurrency: 2 }, () => {
+describe('mistakes in the settings of a cluster', { concurrency: 2 }, () => {
     for (const [name, http, why] of [
-        ['another scheme', cluster('http://a'), /not the URL of a Redis/],
-        ['a port that there is not', cluster('redis://a:65536'),
+        ['URL with the scheme http', cluster('http://a'), /not the URL of a Redis/],
+        ['URL with the port 65536', cluster('redis://a:65536'),
             /not the URL of a Redis/],
-        ['a password in a URL', cluster('redis://u:p@a'), /password_file=/],
-        ['a user without a password', cluster('redis://u@127.0.0.1'),
+        ['URL with a password', cluster('redis://u:p@a'), /password_file=/],
+        ['URL with a user, no password', cluster('redis://u@127.0.0.1'),
             /user "u" has no password/],
-        ['a password that cannot be read',
+        ['missing password file',
             cluster(`${URL} password_file=${nothing}`), /nothing"/],
-        ['an empty password', cluster(`${URL} password_file=${empty}`),
+        ['empty password file', cluster(`${URL} password_file=${empty}`),
             /contains no password/],
-        ['a prefix with a space in it', cluster(`${URL} "prefix=a b"`),
+        ['prefix with a space', cluster(`${URL} "prefix=a b"`),
             /"a b" is not a prefix/],
-        ['a parameter twice', cluster(`${URL} node=a node=b`),
+        ['node= twice', cluster(`${URL} node=a node=b`),
             /node= stands twice/],
-        ['no URL', cluster('node=a'), /no URL of a Redis/],
-        ['a cluster twice', { nginx: `mcp_cluster mcp ${URL};
+        ['cluster without a URL', cluster('node=a'), /no URL of a Redis/],
+        ['one cluster twice', { nginx: `mcp_cluster mcp ${URL};
                                       mcp_cluster mcp ${URL};`,
                               apache: `MCPCluster ${URL}\nMCPCluster ${URL}` },
             /is duplicate/],
-        ['a time that is none', cluster(URL, { mcp_cluster_timeout: 'soon' }),
+        ['mcp_cluster_timeout that is not a time',
+         cluster(URL, { mcp_cluster_timeout: 'soon' }),
             /"soon" is not a time/],
-        ['a strange mode', cluster(URL, { mcp_cluster_sync: 'maybe' }),
+        ['mcp_cluster_sync maybe', cluster(URL, { mcp_cluster_sync: 'maybe' }),
             /neither "on" nor "off"/],
-        ['replicas without a number',
+        ['replicas= without a number',
             cluster(URL, { mcp_cluster_sync: 'on replicas=' }),
             /"replicas=" and a number/],
-        ['authorities that cannot be read',
+        ['missing file of mcp_cluster_ca',
             cluster('rediss://127.0.0.1', { mcp_cluster_ca: nothing }),
             /nothing"/],
-        ['authorities that are none',
+        ['mcp_cluster_ca without a certificate',
             cluster('rediss://127.0.0.1', { mcp_cluster_ca: empty }),
             /no TLS/],
-        ['a certificate without its key',
+        ['mcp_cluster_certificate without its key',
             cluster('rediss://127.0.0.1',
                     { mcp_cluster_certificate: tls.certificate }),
             /set both a certificate and its key/],
-        ['a setting without a cluster', { mcp_cluster_outage_timeout: '1s' },
+        ['mcp_cluster_outage_timeout without a cluster',
+         { mcp_cluster_outage_timeout: '1s' },
             SERVER === 'nginx' ? /"mcp_cluster_outage_timeout"/
                                : /MCPClusterOutageTimeout/],
     ]) {
-        test(name, async () => {
+        test(`${name}: rejected`, async () => {
             await assert.rejects(Fixture.start({ http }), (error) => {
                 assert.match(error.message, why);
                 assert.match(error.message, LINE);
@@ -80,11 +82,12 @@ describe('refused', { concurrency: 2 }, () => {
     }
 
     if (SERVER === 'nginx') {
-        test('a zone that there is not', () => assert.rejects(
+        test('mcp_cluster for an unknown zone: rejected', () => assert.rejects(
             Fixture.start({ http: `mcp_cluster other ${URL};` }),
             /unknown MCP zone "other"/));
 
-        test('a name that stands for nothing', () => assert.rejects(
+        test('Redis host that cannot be resolved: rejected',
+             () => assert.rejects(
             Fixture.start({ http: cluster('redis://nobody.invalid') }),
             /host not found.*"nobody\.invalid"/));
     }
@@ -98,7 +101,8 @@ await fs.writeFile(`${empty}.key`, 'a key of 32 bytes at the very least\n');
 for (const [words, warned] of [['redis://192.0.2.1', true], [URL, false],
     [`redis://192.0.2.1 password_file=${password}`, false]])
 {
-    test(`${words.replace(password, 'FILE')}: warning ${warned}`, async () => {
+    test(`${words.replace(password, 'FILE')}: ${warned ? 'a' : 'no'} password warning`,
+         async () => {
         const fixture = await Fixture.start({ http: cluster(words),
                                               server: KEY });
 
@@ -130,7 +134,7 @@ const both = (...names) => ({
     apache: `MCPCluster ${URL}\n${twice(...names).apache}`,
 });
 
-test('two endpoints of one path: refused, and both are named', () =>
+test('two endpoints of one path in a cluster: rejected, both are named', () =>
     assert.rejects(Fixture.start({ http: both(), server: KEY }),
         SERVER === 'nginx'
             ? /in \S+:\d+ and \S+:\d+ of server "\S*" are both "\/mcp"/
@@ -145,7 +149,7 @@ test('mcp_cluster_endpoint for one of two endpoints: accepted', async () => {
     await fixture.stop();
 });
 
-test('mcp_cluster_endpoint without a cluster: refused', () => assert.rejects(
+test('mcp_cluster_endpoint without a cluster: rejected', () => assert.rejects(
     Fixture.start({ location: { mcp_cluster_endpoint: 'shop' } }),
     SERVER === 'nginx' ? /is in no cluster: set "mcp_cluster"/
                        : /no cluster is configured: set MCPCluster/));
@@ -153,14 +157,14 @@ test('mcp_cluster_endpoint without a cluster: refused', () => assert.rejects(
 
 // a directive of the location, even in a comment, replaces the fixture's own
 
-test('an endpoint without a key is refused', () => assert.rejects(
+test('endpoint without a key in a cluster: rejected', () => assert.rejects(
     Fixture.start({ http: cluster(URL),
                     location: { nginx: '#; mcp_key \n',
                                 apache: '#; MCPKey \n' } }),
     SERVER === 'nginx' ? /has no "mcp_key"/ : /has no MCPKey/));
 
 
-test('all that may be said is accepted', async () => {
+test('every setting of a cluster: accepted', async () => {
     const fixture = await Fixture.start({
         http: cluster(`rediss://u@127.0.0.1:1/3 unix:${dir}/a "prefix=x{y}"
                        sentinel=main node=here password_file=${password}`

@@ -78,8 +78,9 @@ function test(name, run, { of = () => true } = {}) {
 }
 
 
-describe('a client of each face', { concurrency: true }, () => {
-    test('drops after every message', async (face) => {
+describe('clients of each resumption method', { concurrency: true }, () => {
+    test('client drops after every message, resumes at the other node: complete',
+         async (face) => {
         const n = 6;
         const caller = await client(face, count(n));
 
@@ -96,7 +97,8 @@ describe('a client of each face', { concurrency: true }, () => {
         await caller.again();
     });
 
-    test('drops, and does not say what it has', async (face) => {
+    test('client drops, resumes at the other node without an id: complete',
+         async (face) => {
         const n = 4;
         const caller = await client(face, count(n));
 
@@ -114,7 +116,8 @@ describe('a client of each face', { concurrency: true }, () => {
         await caller.end();
     }, { of: ({ cursor }) => cursor === 'may' });
 
-    test('comes back when all is over', async (face) => {
+    test('client resumes after the end at another node: complete',
+         async (face) => {
         const caller = await client(face, count(20));
 
         await caller.open(3);
@@ -127,7 +130,8 @@ describe('a client of each face', { concurrency: true }, () => {
         await caller.again();
     });
 
-    test('is asked, and answers', async (face) => {
+    test('question of a call: read and answered at different nodes',
+         async (face) => {
         const caller = await client(face, ask);
 
         await caller.open();
@@ -147,7 +151,7 @@ describe('a client of each face', { concurrency: true }, () => {
         await caller.end();
     });
 
-    test('asks how it fares', async (face) => {
+    test('status requests at each node: the call\'s state', async (face) => {
         const caller = await client(face, count(3));
 
         await caller.open(2);
@@ -162,7 +166,8 @@ describe('a client of each face', { concurrency: true }, () => {
 
     // each POST at another node than the one before
 
-    test('asks in a batch how it fares', async (face) => {
+    test('status requests in a batch at each node: the call\'s state',
+         async (face) => {
         const caller = await client(face, count(3), '2025-03-26');
         const from = { request: (method, params, options) =>
             caller.session.post([
@@ -187,7 +192,8 @@ describe('a client of each face', { concurrency: true }, () => {
         await fares({ over: true });
     }, { of: ({ face }) => face === 'requests' || face === 'streams' });
 
-    test('lists what it has, at whatever nodes', async (face) => {
+    test('stream/poll/all at each node: all streams of the session',
+         async (face) => {
         const first = await client(face, count(3));
         const { server, session } = first;
         const mine = [first];
@@ -213,7 +219,8 @@ describe('a client of each face', { concurrency: true }, () => {
         assert.deepEqual(await listed(), all);
     }, { of: ({ face }) => face === 'streams' });
 
-    test('cancels', async (face) => {
+    test('cancellation at another node: the backend is aborted',
+         async (face) => {
         const caller = await client(face, count(9));
 
         await caller.open(2);
@@ -222,7 +229,8 @@ describe('a client of each face', { concurrency: true }, () => {
         assert.equal((await caller.running('aborted')).aborted, 1);
     });
 
-    test('is refused what is not its own', async (face) => {
+    test('wrong token or another session at another node: refused',
+         async (face) => {
         const caller = await client(face, count(3));
 
         await caller.open(2);

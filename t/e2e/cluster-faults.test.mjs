@@ -31,8 +31,9 @@ async function clusterOf(fixture) {
 }
 
 
-describe('a call, while', { concurrency: true }, () => {
-    test('its node is cut off for so long that it is dead', async (t) => {
+describe('a call that is read at two nodes', { concurrency: true }, () => {
+    test('node of a call cut off beyond the node timeout: it ends with -32603',
+         async (t) => {
         const { cut, here, there } = await pair(t, {
             http: { mcp_cluster_node_timeout: '2s' } });
         const session = await here.session();
@@ -61,7 +62,8 @@ describe('a call, while', { concurrency: true }, () => {
         await until(async () => (await clusterOf(here)).streams_fenced > 0);
     });
 
-    test('Redis refuses its node, since the password was changed', async (t) => {
+    test('Redis rejects a changed password: events wait until it is accepted',
+         async (t) => {
         const redis = await Redis.start();
 
         t.after(() => redis.stop());
@@ -100,7 +102,8 @@ describe('a call, while', { concurrency: true }, () => {
         await counting.finish();
     });
 
-    test('Redis is late: nobody is told that there is none', async (t) => {
+    test('Redis answers late: a resume elsewhere gets 503, never 404',
+         async (t) => {
         const { cut, fixture: there, redis } = await cuttable(t, {
             kind: OTHER, http: { mcp_cluster_timeout: '10s' } });
         const here = await node(redis.url);
@@ -163,7 +166,8 @@ describe('a call, while', { concurrency: true }, () => {
         });
     }
 
-    test('Redis fails over, and its last writes are lost', async (t) => {
+    test('Redis fails over without its last writes: each event arrives once',
+         async (t) => {
         const redis = await Redis.start();
 
         t.after(() => redis.stop());
@@ -205,7 +209,7 @@ describe('a call, while', { concurrency: true }, () => {
         await counting.finish();
     });
 
-    test('its node and the last writes of Redis are lost together: its reader '
+    test('node of a call and last writes of Redis lost: a client that reads '
          + 'at another node gets the end, then 404', async (t) => {
         const redis = await Redis.start();
 
@@ -262,7 +266,7 @@ describe('a call, while', { concurrency: true }, () => {
         await here.stop({ kills: true });
     });
 
-    test('Redis is full', async (t) => {
+    test('Redis is full: events wait until it has memory', async (t) => {
         const { redis, here, there } = await pair(t);
         const session = await here.session();
         const counting = await Counting.start(session, 12, 3);
@@ -279,7 +283,7 @@ describe('a call, while', { concurrency: true }, () => {
         await counting.finish();
     });
 
-    test('Redis forgets the scripts', async (t) => {
+    test('Redis loses its scripts: each event arrives once', async (t) => {
         const { redis, here, there } = await pair(t);
         const session = await here.session();
         const counting = await Counting.start(session, 12, 3);
@@ -294,7 +298,8 @@ describe('a call, while', { concurrency: true }, () => {
         await counting.finish();
     });
 
-    test('somebody\'s script keeps Redis busy', async (t) => {
+    test('foreign script keeps Redis busy: events wait until it ends',
+         async (t) => {
         const { redis, here, there } = await pair(t);
         const session = await here.session();
         const counting = await Counting.start(session, 12, 3);
@@ -314,7 +319,8 @@ describe('a call, while', { concurrency: true }, () => {
         await counting.finish();
     });
 
-    test('Redis starts, and loads what it had', async (t) => {
+    test('Redis restarts slowly: events wait until it has loaded its data',
+         async (t) => {
         const { redis, here, there } = await pair(t);
         const session = await here.session();
         const counting = await Counting.start(session, 12, 3);
@@ -340,7 +346,8 @@ describe('a call, while', { concurrency: true }, () => {
         await counting.finish();
     });
 
-    test('somebody deletes each key in turn', async (t) => {
+    test('keys are deleted kind by kind: each event arrives once',
+         async (t) => {
         const { redis, here, there } = await pair(t, {
             http: { mcp_cluster_node_timeout: '2s' } });
         const session = await here.session();
@@ -376,7 +383,8 @@ describe('a call, while', { concurrency: true }, () => {
         assert.equal(await redis.endless(), '');
     });
 
-    test('something else stands in its place', async (t) => {
+    test('stream key has a foreign type: the stream is abandoned, others continue',
+         async (t) => {
         const { redis, here, there } = await pair(t, {
             http: { mcp_cluster_outage_timeout: '1s' } });
         const session = await here.session();
@@ -423,7 +431,8 @@ describe('a call, while', { concurrency: true }, () => {
         await next.finish();
     });
 
-    test('it is read at both nodes at once', async (t) => {
+    test('call is resumed at both nodes at once: one of them continues',
+         async (t) => {
         const { here, there } = await pair(t);
         const session = await here.session();
         const counting = await Counting.start(session, 40, 3);

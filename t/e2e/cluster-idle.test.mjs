@@ -35,7 +35,7 @@ async function beaten(redis, times) {
 
 
 describe('idle streams', () => {
-    test('one script tells Redis of many that they go on, and none is lost',
+    test('idle streams: one script refreshes many of them, none expires',
          async (t) => {
         const redis = await Redis.start();
 

@@ -117,7 +117,8 @@ const lost = (fixture, tag, options, lose) =>
 
 describe('at two nodes', { concurrency: true }, () => {
     for (const [first, second] of [[0, 1], [1, 0]]) {
-        test(`at once one is executed, ${first}`, async () => {
+        test(`equal calls at once, first at node ${first}: one is executed`,
+             async () => {
             const tag = key();
             const all = upTo(8).map((i) =>
                 ask(nodes[i % 2 ? first : second], tag, { id: tag }));
@@ -132,7 +133,8 @@ describe('at two nodes', { concurrency: true }, () => {
             assert.equal(executed(tag), 1);
         });
 
-        test(`whose client was lost, ${first}`, async () => {
+        test(`client of node ${first} lost, call repeated at the other: runs once`,
+             async () => {
             const tag = key();
 
             await lost(nodes[first], tag, { meta: { idempotencyKey: tag } },
@@ -150,7 +152,8 @@ describe('at two nodes', { concurrency: true }, () => {
             assert.equal(executed(tag), 1);
         });
 
-        test(`whose client resumes where it was joined, ${first}`, async () => {
+        test(`call of node ${first} joined at the other: its client resumes there`,
+             async () => {
             const tag = key();
             const here = await nodes[first].session();
             const there = at(nodes[second], here);
@@ -194,7 +197,8 @@ describe('at two nodes', { concurrency: true }, () => {
             assert.equal(executed(tag), 1);
         });
 
-        test(`without a key one after the other, ${first}`, async () => {
+        test(`equal calls without a key, first at node ${first}: both are executed`,
+             async () => {
             const tag = key();
             const one = ask(nodes[first], tag, { name: 'arguments' });
 
@@ -231,7 +235,8 @@ test('another mcp_cluster_endpoint: each endpoint executes a key', async (t) => 
 });
 
 
-test('the node of the call dies: who has joined is told', async () => {
+test('node of a joined call dies: the request that joined gets -32603',
+     async () => {
     const http = { mcp_cluster_node_timeout: '2s' };
     const [dying, there] = await Promise.all([start(SERVER, http),
                                               start(OTHER, http)]);
@@ -255,7 +260,7 @@ test('the node of the call dies: who has joined is told', async () => {
 });
 
 
-test('Redis does not answer: 503, and nothing is executed', async (t) => {
+test('Redis does not answer: 503, nothing is executed', async (t) => {
     const { cut, fixture } = await cuttable(t, OPTIONS);
     const tag = key();
     const options = { meta: { idempotencyKey: tag } };
@@ -318,8 +323,8 @@ test('Redis is emptied: an equal call elsewhere gets 503, then the response',
 });
 
 
-test('Redis fails over to a replica without the last second: a key that was '
-     + 'begun in it is executed once', async (t) => {
+test('Redis fails over to a replica without the last second: a key '
+     + 'from this second is executed once', async (t) => {
     const master = await Redis.start();
 
     t.after(() => master.stop());
@@ -373,6 +378,6 @@ test('Redis fails over to a replica without the last second: a key that was '
 });
 
 
-test('all keys have an end', async () => {
+test('keys of joined calls in Redis: all expire', async () => {
     assert.equal(await redis.endless(), '');
 });

@@ -57,7 +57,7 @@ async function isMaster(redis) {
 }
 
 
-describe('with a Sentinel, a master', { concurrency: true }, () => {
+describe('Redis with a Sentinel', { concurrency: true }, () => {
     async function start(t) {
         const master = await Redis.start();
 
@@ -78,7 +78,8 @@ describe('with a Sentinel, a master', { concurrency: true }, () => {
                  both: await nodes(t, [words, words]) };
     }
 
-    test('dies', async (t) => {
+    test('Sentinel, the master dies: the call continues at its replica',
+         async (t) => {
         const { master, replica, sentinel, both } = await start(t);
 
         await readAtBoth(both, async () => {
@@ -90,7 +91,8 @@ describe('with a Sentinel, a master', { concurrency: true }, () => {
         assert.equal(await replica.endless(), '');
     });
 
-    test('stands still, and goes on as a replica', async (t) => {
+    test('Sentinel, the master is paused: the call continues at its replica',
+         async (t) => {
         const { master, replica, both } = await start(t);
 
         await readAtBoth(both, async () => {
@@ -103,7 +105,8 @@ describe('with a Sentinel, a master', { concurrency: true }, () => {
         await readAtBoth(both);
     });
 
-    test('becomes a replica by order', async (t) => {
+    test('Sentinel, ordered failover: the call continues at the replica',
+         async (t) => {
         const { master, replica, sentinel, both } = await start(t);
 
         await readAtBoth(both, async () => {
@@ -130,7 +133,7 @@ describe('a Redis Cluster', { concurrency: true }, () => {
             all.redis.map(({ url }) => url).reverse().join(' ')]) };
     }
 
-    test('is as good as one', async (t) => {
+    test('Redis Cluster: a call is read at two nodes', async (t) => {
         const { all, both } = await start(t);
 
         await readAtBoth(both);
@@ -139,7 +142,8 @@ describe('a Redis Cluster', { concurrency: true }, () => {
         assert.equal(await all.owner.endless(), '');
     });
 
-    test('gives what is theirs to another one', async (t) => {
+    test('Redis Cluster moves the slot: the call continues at the other master',
+         async (t) => {
         const { all, both } = await start(t);
         const { stranger } = all;
 
@@ -148,7 +152,8 @@ describe('a Redis Cluster', { concurrency: true }, () => {
         assert.equal(await stranger.endless(), '');
     });
 
-    test('loses the one that has it, but for its replica', async (t) => {
+    test('Redis Cluster, the master dies: the call continues at its replica',
+         async (t) => {
         const { all, both } = await start(t);
 
         await readAtBoth(both, async () => {
@@ -160,7 +165,7 @@ describe('a Redis Cluster', { concurrency: true }, () => {
 });
 
 
-test('events that a replica has', async (t) => {
+test('replicas=1, the replica restarts: each event arrives once', async (t) => {
     const redis = await Redis.start();
 
     t.after(() => redis.stop());
@@ -193,7 +198,7 @@ test('events that a replica has', async (t) => {
 });
 
 
-test('TLS, and a user that can do no more', async (t) => {
+test('TLS and a restricted user: a call is read at two nodes', async (t) => {
     const tls = await certify(dir);
     const password = `${dir}/password`;
 

@@ -121,7 +121,7 @@ describe('a node', { concurrency: true }, () => {
         return { redis, fixture };
     }
 
-    test('joins with each process, over TCP', async (t) => {
+    test('node with a TCP address of Redis: each process joins', async (t) => {
         const { redis, fixture } = await start(t);
 
         await joined(fixture);
@@ -130,7 +130,7 @@ describe('a node', { concurrency: true }, () => {
         await serves(fixture);
     });
 
-    test('joins by a name', async (t) => {
+    test('node with a host name of Redis: joins', async (t) => {
         const { fixture } = await start(t, {},
             (redis) => `redis://localhost:${redis.port}/2`);
 
@@ -141,7 +141,8 @@ describe('a node', { concurrency: true }, () => {
 
     const skip = SERVER === 'nginx' ? false : 'nginx only';
 
-    test('joins by a name of its resolver', { skip }, async (t) => {
+    test('node with a name that nginx resolves: joins when it is known',
+         { skip }, async (t) => {
         const dns = await NameServer.start();
 
         t.after(() => dns.stop());
@@ -164,14 +165,14 @@ describe('a node', { concurrency: true }, () => {
         await joined(fixture);
     });
 
-    test('joins over a Unix socket', async (t) => {
+    test('node with a Unix socket of Redis: joins', async (t) => {
         const { fixture } = await start(t, { unix: true },
                                         (redis) => `unix:${redis.socket}`);
 
         await joined(fixture);
     });
 
-    test('joins as a user that can do no more', async (t) => {
+    test('node with a restricted user: joins', async (t) => {
         const password = `${dir}/password`;
 
         await fs.writeFile(password, 'secret\n');
@@ -183,7 +184,7 @@ describe('a node', { concurrency: true }, () => {
         assert.equal(await count(fixture, /NOPERM|NOAUTH|secret/), 0);
     });
 
-    test('joins over TLS', async (t) => {
+    test('node with TLS to Redis: joins', async (t) => {
         const { fixture } = await start(t, { tls }, undefined,
                                         { mcp_cluster_ca: tls.certificate });
 
@@ -191,7 +192,7 @@ describe('a node', { concurrency: true }, () => {
         await serves(fixture);
     });
 
-    test('joins over TLS, by a name of its own', async (t) => {
+    test('node with TLS and mcp_cluster_server_name: joins', async (t) => {
         const { fixture } = await start(t, { tls }, undefined,
             { mcp_cluster_ca: tls.certificate,
               mcp_cluster_server_name: 'localhost' });
@@ -199,7 +200,7 @@ describe('a node', { concurrency: true }, () => {
         await joined(fixture);
     });
 
-    test('joins over TLS that is not verified', async (t) => {
+    test('node with TLS, mcp_cluster_verify off: joins', async (t) => {
         const { fixture } = await start(t, { tls }, undefined,
                                         { mcp_cluster_verify: 'off' });
 
@@ -220,31 +221,32 @@ describe('a node', { concurrency: true }, () => {
             redis: { tls },
             options: { mcp_cluster_ca: other.certificate },
             why: /certificate|self.signed/i }],
-        ['the wrong name', {
+        ['the wrong server name', {
             redis: { tls },
             options: { mcp_cluster_ca: tls.certificate,
                        mcp_cluster_server_name: 'redis.example' },
             why: /[Hh]ostname mismatch/ }],
-        ['TLS where there is none', {
+        ['TLS to a Redis without it', {
             redis: {},
             words: (redis) => redis.replace('redis:', 'rediss:'),
             why: /no connection within/ }],
-        ['no TLS where there is', {
+        ['no TLS to a Redis with it', {
             redis: { tls },
             words: (redis) => redis.replace('rediss:', 'redis:'),
             why: /write rediss:\/\/ instead of redis:\/\// }],
-        ['no certificate where Redis requires one', {
+        ['no client certificate', {
             redis: { tls, clients: 'yes' },
             options: { mcp_cluster_ca: tls.certificate },
             why: /TLS alert from Redis: .*certificate required/ }],
-        ['a user without a right', {
+        ['a user without rights', {
             redis: { user: 'mcp', password: 'secret' },
             words: (redis) => `${redis} user=mcp prefix=other
                                password_file=${right}`
                 .replaceAll(/\s+/g, ' '),
             why: /NOPERM .* user "mcp" needs the rules ~\{other\}:\* \+@all/ }],
     ]) {
-        test(`serves alone with ${name}`, async (t) => {
+        test(`node with ${name}: serves requests without a cluster`,
+             async (t) => {
             const redis = await Redis.start(redisOptions);
 
             t.after(() => redis.stop());
@@ -293,7 +295,7 @@ describe('Redis', { concurrency: true }, () => {
         return { redis, cut, fixture };
     }
 
-    test('is killed, and comes back empty', async (t) => {
+    test('Redis is killed, restarts empty: the node joins again', async (t) => {
         const { redis, cut, fixture } = await start(t);
 
         await redis.kill();
@@ -306,7 +308,8 @@ describe('Redis', { concurrency: true }, () => {
         await serves(fixture);
     });
 
-    test('loses its scripts: they are loaded on the same link', async (t) => {
+    test('Redis loses its scripts: they are loaded on the same connection',
+         async (t) => {
         const { redis, cut, fixture } = await start(t);
         const { connects } = cut;
         const session = await fixture.session();
@@ -320,7 +323,8 @@ describe('Redis', { concurrency: true }, () => {
         assert.equal((await clusterOf(fixture)).links_lost, 0);
     });
 
-    test('flaps: one line at level error', async (t) => {
+    test('Redis drops its connections three times: one line at level error',
+         async (t) => {
         const { cut, fixture } = await start(t);
 
         for (let i = 0; i < 3; i++) {
@@ -333,7 +337,7 @@ describe('Redis', { concurrency: true }, () => {
         assert.equal(await count(fixture, /[[:]error\].*cluster: /), 1);
     });
 
-    test('stops answering, and goes on', async (t) => {
+    test('Redis is paused: the node serves, then joins again', async (t) => {
         const { redis, cut, fixture } = await start(t);
 
         redis.pause();
@@ -345,7 +349,8 @@ describe('Redis', { concurrency: true }, () => {
         await serves(fixture);
     });
 
-    test('is out of reach for a while', async (t) => {
+    test('Redis is unreachable for a time: the node serves, then joins again',
+         async (t) => {
         const { cut, fixture } = await start(t);
 
         cut.refused = true;
@@ -356,7 +361,7 @@ describe('Redis', { concurrency: true }, () => {
         await joined(fixture, 2);
     });
 
-    test('answers late', async (t) => {
+    test('Redis answers late: the node serves, then joins again', async (t) => {
         const { cut, fixture } = await start(t);
 
         cut.hold();
@@ -366,7 +371,8 @@ describe('Redis', { concurrency: true }, () => {
         await back(fixture);
     });
 
-    test('is not there at the start', async (t) => {
+    test('Redis is down at the start: the node serves, joins later',
+         async (t) => {
         const redis = await Redis.start();
 
         t.after(() => redis.stop());
@@ -382,7 +388,8 @@ describe('Redis', { concurrency: true }, () => {
         await joined(fixture);
     });
 
-    test('is cut off after any number of bytes', async (t) => {
+    test('Redis is cut off after any number of bytes: no socket is left over',
+         async (t) => {
         const { cut, fixture } = await start(t);
 
         const open = await sockets(fixture);
@@ -421,7 +428,7 @@ describe('a process', { concurrency: true }, () => {
         return { redis, fixture };
     }
 
-    test('of a new configuration is of the same node', async (t) => {
+    test('reload: the new processes belong to the same node', async (t) => {
         const { redis, fixture } = await start(t);
 
         await fixture.reload();
@@ -432,7 +439,7 @@ describe('a process', { concurrency: true }, () => {
         await serves(fixture);
     });
 
-    test('is killed, and another one joins', async (t) => {
+    test('process is killed: another one joins', async (t) => {
         const { redis, fixture } = await start(t);
         const [victim] = await fixture.workers();
 
@@ -447,7 +454,8 @@ describe('a process', { concurrency: true }, () => {
 // What a node of another build says that it reads, in the place of a real one;
 // who reads nothing of that serves alone, until it is gone.
 
-test('a node of another build', async (t) => {
+test('node with layouts that another node lacks: serves standalone',
+     async (t) => {
     const redis = await Redis.start();
 
     t.after(() => redis.stop());
@@ -508,7 +516,7 @@ test('a node of another build', async (t) => {
 });
 
 
-test('nodes of both servers find each other', async (t) => {
+test('nodes of both servers: each has the other as a member', async (t) => {
     const redis = await Redis.start();
 
     t.after(() => redis.stop());

@@ -115,7 +115,7 @@ describe('a session\'s own stream', { concurrency: true }, () => {
         await redis?.stop();
     });
 
-    test('is resumed at another node', async () => {
+    test('session stream: resumed at another node', async () => {
         const listening = await Listening.start(nodes);
 
         await listening.open(0);
@@ -132,7 +132,8 @@ describe('a session\'s own stream', { concurrency: true }, () => {
         listening.answer.close();
     });
 
-    test('goes on where it was, without an event\'s id', async () => {
+    test('session stream without an event id: continues after the last event read',
+         async () => {
         const listening = await Listening.start(nodes);
 
         await listening.open(1);
@@ -157,7 +158,8 @@ describe('a session\'s own stream', { concurrency: true }, () => {
         listening.answer.close();
     });
 
-    test('is read at each of them in turn', async () => {
+    test('session stream read at each node in turn: each notification once',
+         async () => {
         const listening = await Listening.start(nodes);
 
         await listening.open(0);
@@ -173,7 +175,8 @@ describe('a session\'s own stream', { concurrency: true }, () => {
         listening.answer.close();
     });
 
-    test('has what is published behind a subscription', async () => {
+    test('publication after a subscription, at any two nodes: arrives',
+         async () => {
         const listening = await Listening.start(nodes);
 
         await listening.open(0);
@@ -190,7 +193,7 @@ describe('a session\'s own stream', { concurrency: true }, () => {
         listening.answer.close();
     });
 
-    test('is made by a subscription, at any node', async () => {
+    test('subscription at any node: creates the session stream', async () => {
         const listening = await Listening.start(nodes);
 
         await listening.subscribe(2);
@@ -200,7 +203,8 @@ describe('a session\'s own stream', { concurrency: true }, () => {
         listening.answer.close();
     });
 
-    test('is one, though it is opened and made at once', async () => {
+    test('session stream opened and created at once: there is one',
+         async () => {
         for (const i of upTo(4)) {
             const listening = await Listening.start(nodes);
 
@@ -218,7 +222,8 @@ describe('a session\'s own stream', { concurrency: true }, () => {
         }
     });
 
-    test('has one reader in all', async () => {
+    test('session stream opened at three nodes: the newest has it',
+         async () => {
         const listening = await Listening.start(nodes);
 
         await listening.open(0);
@@ -238,7 +243,7 @@ describe('a session\'s own stream', { concurrency: true }, () => {
         listening.answer.close();
     });
 
-    test('ends with its session, wherever that ends', async () => {
+    test('session deleted at another node: its stream ends', async () => {
         const listening = await Listening.start(nodes);
 
         await listening.open(0);
@@ -249,13 +254,14 @@ describe('a session\'s own stream', { concurrency: true }, () => {
             (await listening.twins[0].get(listening.lastId)).status === 404);
     });
 
-    test('has keys that all have an end', async () => {
+    test('keys of session streams in Redis: all expire', async () => {
         assert.equal(await redis.endless(), '');
     });
 });
 
 
-test('the node of a session\'s own stream dies', async (t) => {
+test('node of a session stream dies: each notification arrives once',
+     async (t) => {
     const redis = await Redis.start();
 
     t.after(() => redis.stop());
@@ -305,8 +311,10 @@ test('the node of a session\'s own stream dies', async (t) => {
 });
 
 
-describe('a session\'s own stream, while Redis', { concurrency: true }, () => {
-    test('is out of reach', async (t) => {
+describe('a session\'s own stream, faults of Redis',
+         { concurrency: true }, () => {
+    test('Redis is unreachable: new session streams get 503, others continue',
+         async (t) => {
         const { redis, cut, fixture } = await cuttable(t);
         const listening = await Listening.start([fixture]);
         const late = await fixture.session();
@@ -329,7 +337,8 @@ describe('a session\'s own stream, while Redis', { concurrency: true }, () => {
         assert.equal(await redis.endless(), '');
     });
 
-    test('is out of reach, and nothing is promised', async (t) => {
+    test('Redis is unreachable, mcp_cluster_sync off: notifications arrive',
+         async (t) => {
         const { cut, fixture } = await cuttable(t, { sync: 'off' });
         const listening = await Listening.start([fixture]);
 
@@ -342,7 +351,8 @@ describe('a session\'s own stream, while Redis', { concurrency: true }, () => {
         listening.answer.close();
     });
 
-    test('loses all it has', async (t) => {
+    test('Redis is emptied: the session stream continues at both nodes',
+         async (t) => {
         const { redis, cut, fixture, words } = await cuttable(t);
         const other = await node(words, { kind: OTHER });
 

@@ -373,7 +373,8 @@ async function run(t, seconds, of, may) {
 }
 
 
-test('each event comes once, and in order', async (t) => {
+test('connections to Redis are cut at random: each event arrives once',
+     async (t) => {
     await run(t, SECONDS / 4, {}, false);
     assert.equal(counts.failed, undefined);
     assert.equal(counts.unknown, undefined);
@@ -381,7 +382,8 @@ test('each event comes once, and in order', async (t) => {
 });
 
 
-test('and so it does while all may die', async (t) => {
+test('processes, nodes, Redis die at random: each event arrives once',
+     async (t) => {
     await run(t, SECONDS * 3 / 4, faults, true);
 });
 
@@ -395,7 +397,7 @@ const longest = () => redis.command('EVAL', `local ms = 0
     return ms`, '0').then(Number);
 
 
-test('nothing stays in Redis', async (t) => {
+test('keys of streams in Redis after random faults: all expire', async (t) => {
     assert.equal(await redis.endless(), '');
     assert.ok(await longest() <= KEPT + 2 * DEAD_AFTER);
 

@@ -86,8 +86,9 @@ describe('the log of a node that joins', { concurrency: true }, () => {
 });
 
 
-describe('the status says', { concurrency: true }, () => {
-    test('what Redis does not have yet', async (t) => {
+describe('the status of a cluster', { concurrency: true }, () => {
+    test('Redis is unreachable: lag counts the events that it lacks',
+         async (t) => {
         const { cut, fixture } = await cuttable(t);
         const session = await fixture.session();
         const counting = await Counting.start(session, 6, 3);
@@ -118,7 +119,7 @@ describe('the status says', { concurrency: true }, () => {
             && cluster.events_copied > copied);
     });
 
-    test('what is read at another node', async (t) => {
+    test('call read at another node: its reader is "elsewhere"', async (t) => {
         const { nodes: [here, there] } = await pair(t);
 
         t.after(() => Promise.all([here.stop(), there.stop()]));
@@ -143,7 +144,7 @@ describe('the status says', { concurrency: true }, () => {
         await counting.finish();
     });
 
-    test('what Redis had lost', async (t) => {
+    test('Redis is emptied: streams_refilled counts', async (t) => {
         const { redis, nodes: [here, there] } = await pair(t);
 
         t.after(() => Promise.all([here.stop(), there.stop()]));
@@ -157,7 +158,7 @@ describe('the status says', { concurrency: true }, () => {
         await says(here, (cluster) => cluster.streams_refilled > 0);
     });
 
-    test('what was refused', async (t) => {
+    test('Redis is unreachable: requests_refused counts the 503', async (t) => {
         const { cut, fixture } = await cuttable(t, {
             http: { mcp_cluster_outage_timeout: '100ms' } });
         const session = await fixture.session();
@@ -173,7 +174,7 @@ describe('the status says', { concurrency: true }, () => {
 
     // where much else runs, who lives may be silent for a while
 
-    test('what was taken over', async (t) => {
+    test('node dies: nodes_reaped, streams_inherited count', async (t) => {
         const { nodes: [dying, there] } = await pair(t, {
             mcp_cluster_node_timeout: '5s' });
 
@@ -188,7 +189,8 @@ describe('the status says', { concurrency: true }, () => {
             && cluster.streams_inherited === 1);
     });
 
-    test('that it was taken for dead', async (t) => {
+    test('paused node that was declared dead: deaths, streams_fenced count',
+         async (t) => {
         const { nodes: [still, there] } = await pair(t, {
             mcp_cluster_node_timeout: '2s' });
 

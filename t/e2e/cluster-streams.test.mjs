@@ -28,7 +28,7 @@ describe('a call', { concurrency: true }, () => {
         await redis?.stop();
     });
 
-    test('is read at another node', async () => {
+    test('call resumed at another node: each event arrives once', async () => {
         const session = await here.session();
         const counting = await Counting.start(session, 20, 3);
 
@@ -38,7 +38,8 @@ describe('a call', { concurrency: true }, () => {
         await counting.finish();
     });
 
-    test('that is over is read at another node', async () => {
+    test('call resumed at another node after its end: each event arrives once',
+         async () => {
         const session = await here.session();
         const counting = await Counting.start(session, 20, 3);
 
@@ -49,7 +50,8 @@ describe('a call', { concurrency: true }, () => {
         await counting.finish();
     });
 
-    test('is read at each of them in turn', async () => {
+    test('call read at each node in turn: each event arrives once',
+         async () => {
         const session = await here.session();
         const twin = at(there, session);
         const counting = await Counting.start(session, 60, 1);
@@ -64,7 +66,7 @@ describe('a call', { concurrency: true }, () => {
         await counting.finish();
     });
 
-    test('has one reader in all', async () => {
+    test('call resumed at another node: the older consumer ends', async () => {
         const session = await here.session();
         const counting = await Counting.start(session, 9, 3);
         const first = counting.answer;
@@ -83,7 +85,8 @@ describe('a call', { concurrency: true }, () => {
         await counting.finish();
     });
 
-    test('that has long messages, and many', async () => {
+    test('call of 2000 messages, resumed at another node: complete',
+         async () => {
         const session = await here.session();
         const counting = await Counting.start(session, 2000, 1);
 
@@ -93,7 +96,7 @@ describe('a call', { concurrency: true }, () => {
         await counting.finish();
     });
 
-    test('whose messages have megabytes', async () => {
+    test('messages of 2.5 MB, resumed at another node: complete', async () => {
         const session = await here.session();
         const gate = `cluster ${process.pid} long`;
         const size = 2500000;
@@ -115,7 +118,7 @@ describe('a call', { concurrency: true }, () => {
         assert.equal(textOf(response.result), 'counted to 3');
     });
 
-    test('asks, and is answered at another node', async () => {
+    test('questions answered at other nodes: the call continues', async () => {
         const session = await here.session({
             capabilities: { elicitation: {} } });
         const twin = at(there, session);
@@ -136,7 +139,8 @@ describe('a call', { concurrency: true }, () => {
         assert.equal(posts, 4);
     });
 
-    test('asks, and is read and answered elsewhere', async () => {
+    test('question read and answered at another node: the call continues',
+         async () => {
         const session = await here.session({
             capabilities: { elicitation: {} } });
         const twin = at(there, session);
@@ -165,7 +169,8 @@ describe('a call', { concurrency: true }, () => {
 
     // more than Redis keeps of what is on its way to a call
 
-    test('asks, and is answered at length', async () => {
+    test('answer of 1.5 MB: 503 at another node, accepted at its own',
+         async () => {
         const session = await here.session({
             capabilities: { elicitation: {} } });
         const value = 'y'.repeat(1500000);
@@ -182,7 +187,7 @@ describe('a call', { concurrency: true }, () => {
         assert.equal(textOf(response.result), `asked 1 times: ${value}`);
     });
 
-    test('is nobody else\'s', async () => {
+    test('resume by another session at another node: 404', async () => {
         const session = await here.session();
         const other = await here.session();
         const counting = await Counting.start(session, 6, 3);
@@ -196,14 +201,15 @@ describe('a call', { concurrency: true }, () => {
         await counting.finish();
     });
 
-    test('whose keys all have an end', async () => {
+    test('keys of calls in Redis: all expire', async () => {
         assert.equal(await redis.endless(), '');
     });
 });
 
 
 describe('a node', { concurrency: true }, () => {
-    test('dies, and nothing that it had said is lost', async (t) => {
+    test('node dies: its calls end with their events, then -32603',
+         async (t) => {
         const redis = await Redis.start();
 
         t.after(() => redis.stop());
@@ -248,8 +254,8 @@ describe('a node', { concurrency: true }, () => {
 });
 
 
-describe('a call, while Redis', { concurrency: true }, () => {
-    test('is out of reach, waits', async (t) => {
+describe('a call, faults of Redis', { concurrency: true }, () => {
+    test('Redis is unreachable for a time: events wait for it', async (t) => {
         const { cut, fixture } = await cuttable(t);
         const session = await fixture.session();
         const counting = await Counting.start(session, 6, 3);
@@ -262,7 +268,8 @@ describe('a call, while Redis', { concurrency: true }, () => {
         await counting.finish();
     });
 
-    test('answers late, gets no id that nobody knows', async (t) => {
+    test('Redis answers late: a stream has no event id before it',
+         async (t) => {
         const { cut, fixture } = await cuttable(t);
         const session = await fixture.session();
 
@@ -277,7 +284,7 @@ describe('a call, while Redis', { concurrency: true }, () => {
         assert.notEqual(counting.lastId, undefined);
     });
 
-    test('answers late, gets no URL that nobody knows', async (t) => {
+    test('Redis is paused: a stream with a URL begins after it', async (t) => {
         const redis = await Redis.start();
 
         t.after(() => redis.stop());
@@ -318,7 +325,8 @@ describe('a call, while Redis', { concurrency: true }, () => {
         await counting.finish();
     });
 
-    test('loses all it has, and its owner has it still', async (t) => {
+    test('Redis is emptied: the owner replicates its streams again',
+         async (t) => {
         const { redis, cut, fixture, words } = await cuttable(t);
         const session = await fixture.session();
         const counting = await Counting.start(session, 9, 3);
@@ -339,7 +347,8 @@ describe('a call, while Redis', { concurrency: true }, () => {
         await counting.finish();
     });
 
-    test('is out of reach, is not begun', async (t) => {
+    test('Redis is unreachable beyond the outage timeout: a call gets 503',
+         async (t) => {
         const { cut, fixture } = await cuttable(t, {
             http: { mcp_cluster_outage_timeout: '100ms' } });
         const session = await fixture.session();
@@ -360,7 +369,8 @@ describe('a call, while Redis', { concurrency: true }, () => {
             { text: 'hello' })).status === 200);
     });
 
-    test('does not wait for it where nothing is promised', async (t) => {
+    test('Redis is unreachable, mcp_cluster_sync off: a call does not wait',
+         async (t) => {
         const { cut, fixture } = await cuttable(t, { sync: 'off' });
         const session = await fixture.session();
 

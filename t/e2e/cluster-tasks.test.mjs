@@ -92,7 +92,8 @@ function client(servers = nodes, first = 0) {
 
 describe('a task', { concurrency: true }, () => {
     for (const first of [0, 1]) {
-        test(`is what it is at any node, ${first}`, async () => {
+        test(`task created at node ${first}: the same state at each node`,
+             async () => {
             const k = key();
             const tasks = client(nodes, first);
             const { taskId } = await tasks.create('work', { key: k });
@@ -114,7 +115,7 @@ describe('a task', { concurrency: true }, () => {
         });
     }
 
-    test('says how it goes on', async () => {
+    test('progress of a task: its statusMessage at each node', async () => {
         const k = key();
         const tasks = client();
         const { taskId } = await tasks.create('steps', { key: k },
@@ -128,7 +129,8 @@ describe('a task', { concurrency: true }, () => {
         assert.equal(textOf((await tasks.settled(taskId)).result), 'stepped');
     });
 
-    test('is answered in parts, at any node', async () => {
+    test('questions of a task: answered in parts at different nodes',
+         async () => {
         const tasks = client();
         const { taskId } = await tasks.create('asks', { key: key() });
         const asked = (task) => Object.keys(task.inputRequests ?? {});
@@ -149,7 +151,7 @@ describe('a task', { concurrency: true }, () => {
             a: { action: 'decline' }, b: { action: 'cancel' } });
     });
 
-    test('is cancelled at another node', async () => {
+    test('task cancelled at another node: the backend is aborted', async () => {
         const k = key();
         const tasks = client();
         const { taskId } = await tasks.create('work', { key: k });
@@ -160,7 +162,7 @@ describe('a task', { concurrency: true }, () => {
         await tasks.status(taskId, 'cancelled');
     });
 
-    test('is nobody else\'s', async () => {
+    test('altered task id at another node: -32602', async () => {
         const k = key();
         const { taskId } = await client().create('work', { key: k });
         const { response } = await client(nodes, 1).ask('tasks/get', {
@@ -173,7 +175,8 @@ describe('a task', { concurrency: true }, () => {
 });
 
 
-test('a node dies: what its tasks had said stays, and they fail', async () => {
+test('node dies: its completed tasks are kept, its working tasks fail',
+     async () => {
     const http = { mcp_cluster_node_timeout: '2s' };
     const [dying, there] = await Promise.all([start(SERVER, http),
                                               start(OTHER, http)]);
@@ -227,6 +230,6 @@ test('Redis is emptied: tasks/get elsewhere gets 503, never -32602', async (t) =
 });
 
 
-test('all keys have an end', async () => {
+test('keys of tasks in Redis: all expire', async () => {
     assert.equal(await redis.endless(), '');
 });

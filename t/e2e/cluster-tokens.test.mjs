@@ -75,7 +75,8 @@ async function page(i, args, token) {
 }
 
 
-test('its answer is given again at any node', async () => {
+test('page token sent again at any node: the same answer, executed once',
+     async () => {
     const args = { key: 'again' };
     let { next } = await page(0, args);
 
@@ -94,7 +95,8 @@ test('its answer is given again at any node', async () => {
 });
 
 
-test('of two nodes at once one calls, the other waits', async () => {
+test('page token at two nodes at once: executed once, both get the answer',
+     async () => {
     for (const i of [0, 1]) {
         const args = { key: `once-${i}`, gated: true };
         const { next } = await page(0, args);
@@ -116,7 +118,7 @@ test('of two nodes at once one calls, the other waits', async () => {
 });
 
 
-test('one whose call came to nothing is good at any node', async () => {
+test('page token whose call failed: valid at any node', async () => {
     const args = { key: 'fails' };
     const { next } = await page(0, args);
     const of = call('fails 1');

@@ -43,7 +43,8 @@ describe('a session of several nodes', { concurrency: true }, () => {
         await redis?.stop();
     });
 
-    test('ends at all of them', async () => {
+    test('session deleted at one node: 404 at all, its calls are aborted',
+         async () => {
         const session = await here.session();
         const twin = at(there, session);
 
@@ -66,7 +67,7 @@ describe('a session of several nodes', { concurrency: true }, () => {
         await answer.ended;
     });
 
-    test('has one log level', async () => {
+    test('log level set at one node: used at all', async () => {
         const session = await here.session();
         const twin = at(there, session);
 
@@ -79,7 +80,7 @@ describe('a session of several nodes', { concurrency: true }, () => {
         await until(async () => await logs(session) === 0);
     });
 
-    test('cancels a call that runs at another one', async () => {
+    test('cancellation at another node: the call is aborted', async () => {
         const session = await here.session();
         const twin = at(there, session);
         const answer = await session.call('count', { n: 5, gate: 'cancelled',
@@ -95,7 +96,7 @@ describe('a session of several nodes', { concurrency: true }, () => {
         assert.equal(await answer.message(), null);
     });
 
-    test('hears what is published at another one', async () => {
+    test('publication at another node: the session stream has it', async () => {
         const session = await here.session();
         const twin = at(there, session);
         const listener = await session.get();
@@ -134,7 +135,8 @@ describe('a session of several nodes', { concurrency: true }, () => {
         await session.delete();
     });
 
-    test('so does a subscription without one', async () => {
+    test('publication at another node: subscriptions/listen has it',
+         async () => {
         const modern = new Modern(here);
         const answer = await modern.request('subscriptions/listen', {
             notifications: { toolsListChanged: true } });
@@ -146,7 +148,8 @@ describe('a session of several nodes', { concurrency: true }, () => {
         answer.close();
     });
 
-    test('has ended for a node that joins later', async (t) => {
+    test('session deleted before a node joins: 404 at the new node',
+         async (t) => {
         const session = await here.session();
 
         assert.equal((await session.delete()).status, 204);
@@ -157,14 +160,15 @@ describe('a session of several nodes', { concurrency: true }, () => {
         await until(async () => await ping(at(late, session)) === 404);
     });
 
-    test('whose keys all have an end', async () => {
+    test('keys of sessions in Redis: all expire', async () => {
         assert.equal(await redis.endless(), '');
     });
 });
 
 
-describe('without Redis', { concurrency: true }, () => {
-    test('a session does not end, and its client is told so', async (t) => {
+describe('a session, faults of Redis', { concurrency: true }, () => {
+    test('Redis does not answer: DELETE gets 503, the session continues',
+         async (t) => {
         const { cut, fixture } = await cuttable(t);
         const session = await fixture.session();
 
@@ -183,7 +187,8 @@ describe('without Redis', { concurrency: true }, () => {
         assert.equal(await ping(session), 404);
     });
 
-    test('it ends here where nothing is promised', async (t) => {
+    test('Redis is unreachable, mcp_cluster_sync off: DELETE ends the session',
+         async (t) => {
         const { cut, fixture } = await cuttable(t, { sync: 'off' });
         const session = await fixture.session();
 
