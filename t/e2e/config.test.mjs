@@ -44,7 +44,7 @@ function endpoint(at, settings) {
 }
 
 
-describe('error', { concurrency: 2 }, () => {
+describe('rejected settings', { concurrency: 2 }, () => {
     const cluster = { mcp_cluster_dead_after: 'mcp_cluster_node_timeout',
                        mcp_cluster_patience: 'mcp_cluster_outage_timeout' };
 
@@ -97,7 +97,7 @@ describe('error', { concurrency: 2 }, () => {
             { mcp_route: ['a', '~^b', 'a'].map((pattern) =>
                 `${pattern} ${backend.mcp_backend}`) },
             /an earlier route matches "a"/],
-        ['mcp_allow behind *',
+        ['mcp_allow after *',
             { mcp_allow: [`* ${YES}`, `tools/read ${NO}`] },
             /an earlier rule matches all names of rule "tools\/read"/],
         ['mcp_allow twice for one name',
@@ -115,7 +115,7 @@ describe('error', { concurrency: 2 }, () => {
             { mcp_catalog: file('syntax', '{\n  "tools": [}\n}') },
             /line 2: not valid JSON near column \d+/],
     ]) {
-        test(name, () => assert.rejects(
+        test(`${name}: rejected`, () => assert.rejects(
             Fixture.start({ server: endpoint('bad', settings) }),
             (error) => {
                 assert.match(error.message, why);
@@ -126,7 +126,7 @@ describe('error', { concurrency: 2 }, () => {
 });
 
 
-test('neither error nor warning for what has an effect', async () => {
+test('settings that have an effect: neither errors nor warnings', async () => {
     const fixture = await Fixture.start({ zone: '128m',
         server: endpoint('good', {
         ...backend, mcp_catalog: tools,
@@ -142,7 +142,7 @@ test('neither error nor warning for what has an effect', async () => {
 });
 
 
-test('warnings', async (t) => {
+test('settings without effect: a warning for each', async (t) => {
     const settings = {
         nothing: {},
         hidden: { ...backend, mcp_catalog: tools,
@@ -196,9 +196,9 @@ test('warnings', async (t) => {
     await fixture.stop();
 
     for (const [name, why] of [
-        ['neither catalog nor backend: the endpoint offers nothing',
+        ['neither catalog nor backend',
             /has neither .* nor .* nor .*: clients find nothing there/],
-        ['mcp_allow that hides all others: named with one of them',
+        ['mcp_allow that hides all other items',
             /hides "write" from all callers, because no .* matches it/],
         ['mcp_min_wait beyond mcp_max_wait',
             /has an .* that exceeds .*: clients that wait for it/],
@@ -214,7 +214,7 @@ test('warnings', async (t) => {
             idle(d, 'is off')),
         idle('mcp_policy_after', 'calls get a stream earlier'),
         idle('mcp_granted_scopes', 'no item of a catalog has "x-mcp-scope"'),
-        ['mcp_route for a name that the catalog does not have',
+        ['mcp_route for a name that the catalog lacks',
             /has "?(?:mcp_route|MCPRoute)"? for "raed", which its catalog does/],
         idle('mcp_link_origin', 'is off'),
         ['mcp_auth_scopes without effect',
@@ -222,13 +222,13 @@ test('warnings', async (t) => {
         ...NGINX ? [['two servers of one name and path',
             /has the path "\/same" of another endpoint.*server_name" "a"/],
         ['zone that no location uses', /zone "unused" in .* has no effect/],
-        ['location without a handler: its directives have no effect',
+        ['location with directives, no handler',
             /location "\/silent" has directives of this module/],
         ['quotas beyond worker_connections',
             /let one caller hold 120000 connections, but the "worker_connections"/]]
             : [],
     ]) {
-        await t.test(name, () => {
+        await t.test(`${name}: a warning`, () => {
             const found = new Set(log.split('\n').filter((l) => why.test(l))
                 .map((l) => l.replace(/.*?(?=")/, '').trim()));
 

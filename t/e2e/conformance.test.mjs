@@ -86,7 +86,7 @@ for (const [name, { scored, skipped, sizes = [1, 4], location }]
         const names = new Set(lines.map(([, , name]) => name));
 
         describe(`${name}, ${workers} workers`, () => {
-            test('the suite ran, and all that is scored has passed', () => {
+            test('official suite: every scored scenario passes', () => {
                 assert.equal(run.status, 0,
                              run.stdout.slice(-2000) + run.stderr);
                 assert.match(run.stdout, new RegExp(
@@ -96,7 +96,7 @@ for (const [name, { scored, skipped, sizes = [1, 4], location }]
             });
 
             for (const [, mark, scenario, counts] of lines) {
-                test(scenario, () => {
+                test(`scenario ${scenario}: passes`, () => {
                     assert.deepEqual(complaints(checks.get(scenario) ?? [],
                         'FAILURE', 'WARNING',
                         ...(skipped.includes(scenario) ? []

@@ -93,7 +93,8 @@ describe('10,000 events', async () => {
     const session = await server.session();
     const n = 10000;
 
-    test('dropped 100 times', async () => {
+    test('10,000 events, 100 lost connections: each event arrives once',
+         async () => {
         const rand = random(seed);
         const seen = await dropped(session,
             await session.call('count', { n, size: 20 }), n, 100, rand);
@@ -102,14 +103,16 @@ describe('10,000 events', async () => {
         exactlyOnce(seen, n);
     });
 
-    test('dropped 100 times, over HTTP and as NDJSON', async () => {
+    test('10,000 events over HTTP, 100 lost connections: each arrives once',
+         async () => {
         const rand = random(seed + 1);
 
         exactlyOnce(await dropped(session, await session.call('http_count',
             { n, size: 20, format: 'ndjson' }), n, 100, rand), n);
     });
 
-    test('in 20 calls at once', async () => {
+    test('20 calls at once, 20 lost connections each: each event arrives once',
+         async () => {
         const rand = random(seed + 2);
 
         await Promise.all(upTo(20).map(async () => exactlyOnce(
@@ -117,7 +120,7 @@ describe('10,000 events', async () => {
                           500, 20, rand), 500)));
     });
 
-    test('across five reloads', async () => {
+    test('10,000 events, five reloads: each event arrives once', async () => {
         const rand = random(seed + 3);
         const gate = 'reloads';
 
@@ -154,7 +157,7 @@ describe('a reload', async () => {
     // have seen an event id
 
     for (const version of ['2025-03-26', '2025-06-18', '2025-11-25']) {
-        test(`${version}: ends a listening stream, not that of a running call`,
+        test(`reload, ${version}: a listening stream ends, that of a call does not`,
              async () => {
             const session = await server.session({ version });
             const gate = `reload ${version}`;
@@ -208,7 +211,8 @@ describe('a worker dies', async () => {
                                        kills: true });
     const session = await server.session();
 
-    test('while it produces: what was stored, then an error', async () => {
+    test('worker of a call is killed: its stored events, then an error',
+         async () => {
         for (let round = 0; round < 5; round++) {
             const gate = `dies ${round}`;
 
@@ -270,7 +274,8 @@ describe('a worker dies', async () => {
         }
     });
 
-    test('while it consumes: the call goes on elsewhere', async () => {
+    test('worker of a consumer is killed: the call continues at another one',
+         async () => {
         let other = 0;
 
         for (let round = 0; round < 20 && other < 3; round++) {
@@ -310,7 +315,7 @@ describe('a worker dies', async () => {
         assert.ok(other > 0);
     });
 
-    test('the zone still works', async () => {
+    test('call after killed workers: complete', async () => {
         const { messages } = await session.follow(
             await session.call('count', { n: 100 }));
 

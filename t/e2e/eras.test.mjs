@@ -29,7 +29,7 @@ const HANDLERS = {
 function scenarios({ name: who, modern, connect }) {
     const on = (handlers) => connect(server, handlers);
 
-    test('finds its era', async () => {
+    test('client at an endpoint of both eras: uses its own era', async () => {
         const client = await on();
 
         assert.equal(client.modern, modern);
@@ -40,7 +40,7 @@ function scenarios({ name: who, modern, connect }) {
         await client.end();
     });
 
-    test('lists', async () => {
+    test('lists: complete', async () => {
         const client = await on();
 
         assert.ok((await client.listTools()).tools.length > 30);
@@ -51,7 +51,7 @@ function scenarios({ name: who, modern, connect }) {
         await client.end();
     });
 
-    test('calls', async () => {
+    test('20 calls at once: each has its own result', async () => {
         const client = await on();
 
         await Promise.all(upTo(20).map(async (i) => {
@@ -67,7 +67,7 @@ function scenarios({ name: who, modern, connect }) {
         await client.end();
     });
 
-    test('headers of parameters', async () => {
+    test('arguments in headers: the backend gets their values', async () => {
         const client = await on();
 
         await client.listTools();
@@ -82,7 +82,7 @@ function scenarios({ name: who, modern, connect }) {
         await client.end();
     });
 
-    test('progress', async () => {
+    test('progress: each notification arrives, in order', async () => {
         const client = await on();
         const seen = [];
 
@@ -93,7 +93,7 @@ function scenarios({ name: who, modern, connect }) {
         await client.end();
     });
 
-    test('errors', async () => {
+    test('errors: the codes that the era allows', async () => {
         const client = await on();
         const result = await client.call('test_error_handling', {});
 
@@ -114,7 +114,7 @@ function scenarios({ name: who, modern, connect }) {
         await client.end();
     });
 
-    test('log messages', async () => {
+    test('log messages: from the requested level on', async () => {
         const seen = [];
         const client = await on({ notifications: {
             'notifications/message': ({ data }) => seen.push(data) } });
@@ -129,7 +129,8 @@ function scenarios({ name: who, modern, connect }) {
         await client.end();
     });
 
-    test('elicitation, sampling, roots', async () => {
+    test('elicitation, sampling, roots: the answers reach the backend',
+         async () => {
         const client = await on({ requests: HANDLERS });
 
         assert.equal(textOf(await client.call('ask', { rounds: 3 })),
@@ -142,7 +143,7 @@ function scenarios({ name: who, modern, connect }) {
         await client.end();
     });
 
-    test('a question that is declined', async () => {
+    test('declined question: the backend gets the refusal', async () => {
         const client = await on({ requests: {
             'elicitation/create': () => ({ action: 'decline' }) } });
 
@@ -151,7 +152,7 @@ function scenarios({ name: who, modern, connect }) {
         await client.end();
     });
 
-    test('resources', async () => {
+    test('resources: text, binary, by template', async () => {
         const client = await on();
         const read = async (uri) =>
             (await client.readResource({ uri })).contents[0];
@@ -164,7 +165,7 @@ function scenarios({ name: who, modern, connect }) {
         await client.end();
     });
 
-    test('prompts', async () => {
+    test('prompt with arguments: contains them', async () => {
         const client = await on();
         const { messages } = await client.getPrompt({
             name: 'test_prompt_with_arguments',
@@ -174,7 +175,7 @@ function scenarios({ name: who, modern, connect }) {
         await client.end();
     });
 
-    test('completion', async () => {
+    test('completion: the backend\'s values', async () => {
         const client = await on();
         const { completion } = await client.complete({
             ref: { type: 'ref/prompt', name: 'test_prompt_with_arguments' },
@@ -187,7 +188,8 @@ function scenarios({ name: who, modern, connect }) {
 
     // on the session's own stream, or on one that is asked for
 
-    test('changed lists, updated resources', async () => {
+    test('changed lists, updated resources: the client is notified',
+         async () => {
         const seen = { tools: 0, updated: [] };
         const client = await on({ notifications: {
             'notifications/tools/list_changed': () => { seen.tools++; },
@@ -216,7 +218,7 @@ function scenarios({ name: who, modern, connect }) {
     });
 
     for (const onprogress of [undefined, () => {}]) {
-        test(`cancelled, ${onprogress ? 'with' : 'without'} progress`,
+        test(`cancelled ${onprogress ? 'with' : 'without'} progress: backend is aborted`,
             async () => {
                 const client = await on();
                 const tag = `cancel ${who} ${onprogress}`;
@@ -241,15 +243,16 @@ function scenarios({ name: who, modern, connect }) {
 }
 
 
-describe('at one endpoint, at the same time', { concurrency: true }, () => {
+describe('clients of both eras at one endpoint', { concurrency: true }, () => {
     for (const client of eras) {
         describe(client.name, () => scenarios(client));
     }
 });
 
 
-describe('at an endpoint of one era', () => {
-    test('auto takes what is there, pinned insists', async () => {
+describe('an endpoint of one era', () => {
+    test('endpoint of one era: auto adapts to it, a pinned client fails',
+         async () => {
         const [v1, legacy, auto, pinned] = eras;
         const older = await Fixture.use({ location: {
             mcp_revisions: '2025-03-26 2025-06-18 2025-11-25' } });

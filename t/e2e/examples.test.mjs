@@ -71,7 +71,7 @@ describe('demo', async () => {
     const server = await use();
     const session = await server.session({ capabilities });
 
-    test('a plain result', async () => {
+    test('demo, dice: a result with the requested rolls', async () => {
         const { rolls, sum } = (await session.tool('dice',
             { count: 5, sides: 4 })).structuredContent;
 
@@ -79,7 +79,7 @@ describe('demo', async () => {
         assert.equal(sum, rolls.reduce((a, b) => a + b));
     });
 
-    test('progress', async () => {
+    test('demo, countdown: progress, then the result', async () => {
         const { messages, response } = await session.follow(
             await session.call('countdown', { seconds: 1 }));
 
@@ -87,7 +87,7 @@ describe('demo', async () => {
         assert.equal(textOf(response.result), 'Lift-off!');
     });
 
-    test('a question', async () => {
+    test('demo, book_table: a question, then the result', async () => {
         const { response } = await session.follow(
             await session.call('book_table', { people: 3 }), {
                 onMessage: (m) => session.respond(m.id, {
@@ -99,7 +99,8 @@ describe('demo', async () => {
                      'A table for 3 at 18:00 under the name of Ada.');
     });
 
-    test('a question, without a session', async () => {
+    test('demo, book_table without a session: questions, then the result',
+         async () => {
         const modern = new Modern(server, { capabilities });
         const asked = await modern.tool('book_table', { people: 3 });
 
@@ -119,7 +120,7 @@ describe('demo', async () => {
                      'A table for 3 at 18:00 under the name of Ada.');
     });
 
-    test('a question that ends the stream: back soon, then as usual',
+    test('demo, question that ends the stream: retry 100, then the usual one',
         async () => {
             const linked = await open({ mcp_link: 'on', mcp_retry: '3s' });
             const retries = ({ blocks }) => blocks.filter((b) => b.retry)
@@ -142,7 +143,7 @@ describe('demo', async () => {
             assert.deepEqual(retries(back), [3000]);
         });
 
-    test('an image', async () => {
+    test('demo, chart: a PNG image', async () => {
         const [image] = (await session.tool('chart',
             { values: [1, 2, 3] })).content;
 
@@ -151,7 +152,7 @@ describe('demo', async () => {
                      /^\x89PNG/);
     });
 
-    test('a resource template, a prompt, a completion', async () => {
+    test('demo, resource template, prompt, completion: answered', async () => {
         const { contents } = (await session.response('resources/read',
             { uri: 'demo://weather/Oslo' })).result;
 
@@ -166,7 +167,8 @@ describe('demo', async () => {
 
     // there are no handlers of them, of which one could run into the other
 
-    test('signals that end it come together', async () => {
+    test('demo, SIGINT with SIGTERM: exits with 0, removes its socket',
+         async () => {
         const other = `${dir}/other.sock`;
         const { child, ended } = await run(
             path.join(root, 'examples/demo/backend'), [other], other);
@@ -232,7 +234,7 @@ describe('run', async () => {
     const roll = async (session) => (await session.tool('dice',
         { count: 3, sides: 1 })).structuredContent.sum;
 
-    test('twice, and Ctrl-C', async () => {
+    test('make run twice: two ports, Ctrl-C ends each', async () => {
         const first = await demonstration();
         const session = await Session.open(first);
         const second = await demonstration();
@@ -282,7 +284,8 @@ describe('client', { concurrency: 3 }, async () => {
 
     for (const [face, comesBack] of Object.entries(returns)) {
         for (const kill of [false, true]) {
-            test(`${face}${kill ? ', killed' : ''}`, async () => {
+            test(`${face}${kill ? ', client killed' : ''}: nothing lost, nothing twice`,
+                 async () => {
                 const child = spawn(process.execPath, [
                     path.join(root, 'examples/client/resume.mjs'),
                     '--face', face, ...(kill ? ['--kill'] : []),
@@ -318,7 +321,7 @@ async function twoTools(name, backend) {
         clients.push(await server.session({ version }));
     }
 
-    test('a plain result', async () => {
+    test(`${name}, hello: the result in each revision`, async () => {
         for (const client of clients) {
             assert.equal(textOf(await client.tool(`${name}_hello`,
                                                   { name: 'Ada' })),
@@ -328,7 +331,8 @@ async function twoTools(name, backend) {
         }
     });
 
-    test('progress', () => Promise.all(clients.map(async (client) => {
+    test(`${name}, slow: progress, then the result in each revision`,
+         () => Promise.all(clients.map(async (client) => {
         const { messages, response } = await client.follow(
             await client.request('tools/call', {
                 name: `${name}_slow`, arguments: { steps: 2 },

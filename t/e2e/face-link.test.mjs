@@ -51,7 +51,8 @@ async function questions(answer) {
 }
 
 
-test('every stream has a URL of the same origin, nothing else has', async () => {
+test('every stream: has a URL of the endpoint\'s origin, other answers have none',
+     async () => {
     const call = await held(session, 1);
     const url = urlOf(call.answer);
 
@@ -75,7 +76,8 @@ test('every stream has a URL of the same origin, nothing else has', async () => 
 });
 
 
-test('requests in absolute form', async () => {
+test('request in absolute form: its host is the origin of the stream\'s URL',
+     async () => {
     const own = `http://localhost:${server.port}`;
     const post = (path, body, headers = {}) => session.send({ path,
         headers: session.headers({ 'Content-Type': 'application/json',
@@ -114,7 +116,8 @@ test('requests in absolute form', async () => {
 });
 
 
-test('what cannot stand in a URL is in it in other words', async () => {
+test('bytes that a URL cannot contain: percent-encoded, the URL works',
+     async () => {
     const first = await session.send({ method: 'GET',
         path: '/mcp?a="<b>"&c=d',
         headers: session.headers({ Accept: 'text/event-stream' }) });
@@ -133,7 +136,8 @@ test('what cannot stand in a URL is in it in other words', async () => {
 });
 
 
-test('an invalid origin: rejected, or logged at the first request', async () => {
+test('invalid mcp_link_origin: rejected, or logged at the first request',
+     async () => {
     for (const origin of ['https://a.example/', '"a b"', 'ftp://a.example']) {
         await assert.rejects(
             Fixture.start({ workers: 1, location: {
@@ -163,7 +167,8 @@ test('an invalid origin: rejected, or logged at the first request', async () => 
 });
 
 
-test('turn after turn', async () => {
+test('rounds of questions: each has a new URL, the used one gets 404',
+     async () => {
     let answer = await session.call('ask', { rounds: 3, count: 2 });
     const { id } = answer;
     let url = urlOf(answer);
@@ -212,7 +217,8 @@ test('turn after turn', async () => {
 });
 
 
-test('asked, and back soon', async () => {
+test('question that ends the stream: retry 100, then the usual one',
+     async () => {
     const answer = await session.call('ask', { rounds: 1 });
     const retry = ({ blocks }) => blocks.filter((b) => b.retry)
         .map((b) => Number(b.retry));
@@ -230,7 +236,7 @@ test('asked, and back soon', async () => {
 });
 
 
-test('one answer at a time', async () => {
+test('one answer at a time: the remaining questions are sent', async () => {
     const first = await session.call('ask', { rounds: 1, count: 3 });
     const asked = await questions(first);
     const ids = asked.map((m) => m.id);
@@ -263,7 +269,7 @@ test('one answer at a time', async () => {
 
 // Whatever becomes of the call in its own process meanwhile
 
-test('an error among the answers', async () => {
+test('error among the answers: a result with isError', async () => {
     for (let i = 0; i < 12; i++) {
         const answer = await session.call('ask', { rounds: 1, count: 2 });
         const [first, second] = await questions(answer);
@@ -279,7 +285,7 @@ test('an error among the answers', async () => {
 });
 
 
-test('the same answers at the same time', async () => {
+test('equal answers at once: both accepted, used once', async () => {
     for (let i = 0; i < 12; i++) {
         const answer = await session.call('ask', { rounds: 1, count: 1 });
         const url = urlOf(answer);
@@ -313,7 +319,7 @@ test('the same answers at the same time', async () => {
 
 // Its URL is not known: the old one is good, and the endpoint knows the event
 
-test('the answer to the answers is lost', async () => {
+test('lost response to the answers: the old URL is still valid', async () => {
     const first = await session.call('ask', { rounds: 1 });
     const asked = await questions(first);
     const body = asked.map(accept);
@@ -347,7 +353,8 @@ test('the answer to the answers is lost', async () => {
 });
 
 
-test('whatever its revision', async () => {
+test('question in an older revision: the stream ends, its URL works',
+     async () => {
     for (const version of ['2025-03-26', '2025-06-18']) {
         const old = await server.session({ version,
             capabilities: { elicitation: {}, roots: {} } });
@@ -367,7 +374,8 @@ test('whatever its revision', async () => {
 });
 
 
-test('percent-encoded by somebody on the way', async () => {
+test('percent-encoded token: valid; of two tokens the last one counts',
+     async () => {
     const call = await held(session, 1, 1);
     const url = urlOf(call.answer);
     const token = url.searchParams.get('mcp-stream');
@@ -391,7 +399,7 @@ test('percent-encoded by somebody on the way', async () => {
 });
 
 
-test('a client that knows nothing of it', async () => {
+test('client that ignores the URL: resumes by event id', async () => {
     const asked = [];
     const { response, resumed } = await session.follow(
         await session.call('ask', { rounds: 2 }), {
@@ -407,7 +415,8 @@ test('a client that knows nothing of it', async () => {
 });
 
 
-test('what is no answer', async () => {
+test('POST of something other than answers to a stream\'s URL: 400',
+     async () => {
     const call = await held(session, 1, 1);
     const url = urlOf(call.answer);
 
@@ -515,7 +524,7 @@ async function noTokenInAnyLog(fixture, send) {
 }
 
 
-test('no token in any log', async () => {
+test('token of a stream\'s URL: in no log', async () => {
     const fixture = await Fixture.use({ workers: 1, ...logs });
     const { token, path } = await noTokenInAnyLog(fixture);
 
@@ -545,7 +554,7 @@ test('no token in any log', async () => {
 });
 
 
-test('no token in any log: HTTP/2',
+test('token of a stream\'s URL over HTTP/2: in no log',
      { skip: SERVER === 'apache' && process.env.FIXTURE_MPM === 'prefork'
              && 'mod_http2 does not run in prefork' }, async (t) => {
     const port = await freePort();

@@ -32,7 +32,7 @@ const resume = (of, { id, said }, last) => of.request(
 
 // each has its own messages and its own response, once
 
-test('the requests of a batch, one by one', async () => {
+test('batch of resumable requests: each resumes its own messages', async () => {
     const old = await patient.session({ capabilities, version: '2025-03-26' });
     const gate = `batch ${process.pid}`;
     const ids = ['b1', 'b2'];
@@ -73,7 +73,7 @@ test('the requests of a batch, one by one', async () => {
 });
 
 
-test('the policy is the first event', async () => {
+test('resume policy: the first event', async () => {
     const { answer, said, gate, id } = await held(session, 1);
 
     assert.deepEqual(said[POLICY], { requestId: id, minWait: 2, maxWait: 2,
@@ -85,7 +85,8 @@ test('the policy is the first event', async () => {
 });
 
 
-test('nobody else sees any of it', async () => {
+test('client without the capability: no policy, its methods get -32601',
+     async () => {
     const plain = await server.session();
     const call = await held(session, 1);
     const { answer, said, gate, id } = await held(plain, 1);
@@ -100,7 +101,7 @@ test('nobody else sees any of it', async () => {
 });
 
 
-test('by event id as well as by token', async () => {
+test('resumed by event id as well as by token: each message once', async () => {
     const call = await held(lasting, 4, 1);
 
     call.answer.close();
@@ -126,7 +127,7 @@ test('by event id as well as by token', async () => {
 });
 
 
-test('time passes while nobody asks, and not while somebody does',
+test('status requests: the call is kept; without them it expires',
     async () => {
         const call = await held(session, 1);
 

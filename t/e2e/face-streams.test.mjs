@@ -40,7 +40,8 @@ const resume = (of, call, last) => of.request('stream/resume', names(call),
     { headers: last && { 'Last-Event-ID': last } });
 
 
-test('create comes first, end comes last', async () => {
+test('messages of a stream: stream/create first, stream/end last',
+     async () => {
     const call = await held(session, 2);
     const { streamId, resumeToken } = call.said[CREATE];
 
@@ -56,7 +57,7 @@ test('create comes first, end comes last', async () => {
 });
 
 
-test('nobody else sees any of it', async () => {
+test('client without the capability: no stream/create, -32601', async () => {
     const plain = await server.session();
     const { answer, said, gate, id } = await held(plain, 1);
 
@@ -71,7 +72,7 @@ test('nobody else sees any of it', async () => {
 });
 
 
-test('resumed by what is no request, too', async () => {
+test('stream/resume as a notification: the stream; invalid: 400', async () => {
     const call = await held(lasting, 2, 1);
 
     call.answer.close();
@@ -93,7 +94,7 @@ test('resumed by what is no request, too', async () => {
 });
 
 
-test('all of a session, and of no other', async () => {
+test('stream/poll/all: all streams of the session, no others', async () => {
     const one = await patient.session({ capabilities });
     const calls = [await held(one, 1), await held(one, 1)];
     const { statuses } = await one.response('stream/poll/all')
@@ -115,7 +116,7 @@ test('all of a session, and of no other', async () => {
 });
 
 
-test('an error at the end', async () => {
+test('call that ended with an error: stream/poll has hasError', async () => {
     const answer = await lasting.call('crash', { after: 2 });
     const { params } = await answer.message();
     let status;
@@ -135,7 +136,8 @@ test('an error at the end', async () => {
 
 // one of a batch has failed, the other goes on
 
-test('an error in a batch', async () => {
+test('batch with an error: stream/poll has hasError until it is read',
+     async () => {
     const old = await patient.session({ capabilities, version: '2025-03-26' });
     const gate = `batch ${process.pid}`;
     const call = (id, name, args) => ({ jsonrpc: '2.0', id,
@@ -178,7 +180,7 @@ test('an error in a batch', async () => {
 });
 
 
-test('abandoned, unless somebody asks', async () => {
+test('stream/poll: the stream is kept; without polls it expires', async () => {
     const call = await held(session, 1);
 
     call.answer.close();
@@ -194,7 +196,8 @@ test('abandoned, unless somebody asks', async () => {
 });
 
 
-test('several faces on one call, after a reload', async () => {
+test('three resumption methods for one call, after a reload: each works',
+     async () => {
     const every = await patient.session({ capabilities: {
         streams: {}, resumableRequests: {}, resumeTokens: {} } });
     const call = await held(every, 5, 1);

@@ -92,7 +92,8 @@ async function slow(n) {
 
 // by Last-Event-ID a request that has its interim result gets no other one
 
-test('answered once, whatever face comes back', async () => {
+test('call with an interim result: no second response by any method',
+     async () => {
     const gate = `tokens ${gates++}`;
     const args = { n: 2, gate };
 
@@ -115,7 +116,8 @@ test('answered once, whatever face comes back', async () => {
 
 
 for (const top of [false, true]) {
-    test(`pages${top ? ', tokens at the top' : ''}`, async () => {
+    test(`pages${top ? ', tokens at the top' : ''}: a token works until the next one`,
+         async () => {
         const args = { n: 4, top };
         let answer = await session.call('pages', args);
         let before;
@@ -161,7 +163,7 @@ for (const top of [false, true]) {
 // the connection is reset when the head of an answer arrives; whoever repeats
 // the request may have parsed and written its params anew
 
-test('an answer that is lost comes again, to params of any spelling',
+test('lost answer to a token: sent again, to params of any spelling',
      async () => {
     const args = { n: 4, a: 3, b: { c: 'x/y', d: [1, 0.5] } };
     const spelled = '{"arguments":{"b":{"d":[1.0,5e-1],"c":"x\\/\\u0079"},'
@@ -192,7 +194,8 @@ test('an answer that is lost comes again, to params of any spelling',
 // as above: the request of the connection that is dead may be taken up first,
 // or last
 
-test('pages: two requests with one token, of which one is dead', async () => {
+test('two requests with one page token, one of them dead: the page arrives',
+     async () => {
     const args = { n: 4 };
 
     await Promise.all(Array.from({ length: 30 }, async (_, i) => {
@@ -220,7 +223,7 @@ test('pages: two requests with one token, of which one is dead', async () => {
 
 // results of one moment: what uses up one token leaves the others as they are
 
-test('pages that are alike', async () => {
+test('40 equal pages at once: each token works', async () => {
     const args = { n: 2 };
     const of = () => session.call('pages', args).then((a) => a.json());
     const all = await Promise.all(Array.from({ length: 40 }, of));
@@ -236,7 +239,7 @@ test('pages that are alike', async () => {
 });
 
 
-test('a page that nobody waited for goes on, and is had again', async () => {
+test('page whose client left: executed once, sent again', async () => {
     const one = await still.session({ capabilities });
     const porter = await still.session();
     const gate = `tokens ${gates++}`;
@@ -269,7 +272,7 @@ test('a page that nobody waited for goes on, and is had again', async () => {
 // what is after an event of the attempt that failed is that attempt's error,
 // also when the token has been used again
 
-test('pages: another attempt is another stream', async () => {
+test('page token used again after a failure: another stream', async () => {
     const one = await still.session({ capabilities });
     const porter = await still.session();
     const gate = `tokens ${gates++}`;
@@ -313,7 +316,8 @@ test('pages: another attempt is another stream', async () => {
 });
 
 
-test('who asked for no tokens sees none of a backend as it is', async () => {
+test('client without the capability: a backend\'s token is sealed',
+     async () => {
     const args = { n: 3 };
     const { result } = await (await plain.call('pages', args)).json();
     const { nextResumeToken: token, ...rest } = result._meta;
@@ -336,7 +340,7 @@ test('who asked for no tokens sees none of a backend as it is', async () => {
 });
 
 
-test('a slow call: interim, then the rest', async () => {
+test('slow call: an interim result, then the rest', async () => {
     const { args, token } = await slow(3);
     const answer = await again(session, 'count', args, token);
 
@@ -360,7 +364,7 @@ test('a slow call: interim, then the rest', async () => {
 // two requests with one token, both alive: the one before is not told that its
 // token is unknown, but to come back with it when its time is over
 
-test('superseded: an interim result with the same token', async () => {
+test('superseded request: an interim result with the same token', async () => {
     const { args, token } = await slow(2);
     const older = await again(session, 'count', args, token);
     const newer = await again(session, 'count', args, token);
@@ -420,7 +424,7 @@ test('superseded by a request of a dead connection: never refused',
 });
 
 
-test('in rounds, with what there is', async () => {
+test('slow call in rounds: each message arrives once', async () => {
     const { args } = { args: { n: 5, gate: `tokens ${gates++}` } };
 
     await session.open(args.gate, 1);
@@ -447,7 +451,7 @@ test('in rounds, with what there is', async () => {
 });
 
 
-test('who does not ask for progress gets none, and nothing waits', async () => {
+test('request without a progress token: no progress, no delay', async () => {
     const { args, token } = await slow(5);
 
     // said before it asks: it has all of that before it has waited too long
@@ -473,7 +477,7 @@ test('who does not ask for progress gets none, and nothing waits', async () => {
 });
 
 
-test('expired', async () => {
+test('expired token: refused', async () => {
     const one = await brief.session({ capabilities });
     const { result } = await (await one.call('pages', { n: 2 })).json();
 
@@ -485,9 +489,10 @@ test('expired', async () => {
 
 // a client without a session: its call goes on although its connection ended
 
-for (const [how, to, declared] of [['declares it', quick, capabilities],
-                                   ['is offered it', offered, {}]]) {
-    test(`who has no session and ${how}`, async () => {
+for (const [how, to, declared] of [['declares tokens', quick, capabilities],
+                                   ['is offered tokens', offered, {}]]) {
+    test(`client without a session, ${how}: each message arrives once`,
+         async () => {
         const modern = new Modern(to, { capabilities: declared });
         const gate = `tokens ${gates++}`;
         const params = { name: 'count', arguments: { n: 5, gate, tag: gate } };

@@ -116,7 +116,7 @@ async function empty(server) {
 }
 
 
-test('nothing happens', async (face) => {
+test('no loss: each message arrives once', async (face) => {
     const caller = await begin(face, count(3));
 
     await caller.open();
@@ -125,7 +125,8 @@ test('nothing happens', async (face) => {
 });
 
 
-test('told how to come back while its backend is silent', async (face) => {
+test('connection lost while its backend is silent: the client can resume',
+     async (face) => {
     const caller = await begin(face, count(0), face.link ? linked : hasty);
 
     caller.drop();
@@ -138,7 +139,7 @@ test('told how to come back while its backend is silent', async (face) => {
 
 // a client may have got anything of what was written, until it says what
 
-test('pending until it is confirmed', async (face) => {
+test('sent messages: pending until the client confirms them', async (face) => {
     const caller = await begin(face, count(2), main);
     const pending = async (last) => {
         const { result } = await (await caller.poll({ last })).json();
@@ -169,7 +170,8 @@ test('pending until it is confirmed', async (face) => {
 
 // it may have read on on another connection
 
-test('resumed without an id, and told none', async (face) => {
+test('resumed without an event id: the stream begins without an id',
+     async (face) => {
     const caller = await begin(face, count(2));
 
     await caller.open(1);
@@ -184,7 +186,7 @@ test('resumed without an id, and told none', async (face) => {
 }, { of: ({ cursor }) => cursor === 'may' });
 
 
-test('named in the capabilities', async (face) => {
+test('initialize: the capability of the method is declared', async (face) => {
     const { session } = await face.of(serverOf(face));
     const { experimental } = session.server.capabilities;
     const name = Object.keys(face.capabilities)[0];
@@ -198,7 +200,8 @@ test('named in the capabilities', async (face) => {
 
 // one whose connection is kept gets an error when its call times out
 
-test('closed at will, whatever its revision', async (face) => {
+test('server closes the stream in an older revision: it is resumed',
+     async (face) => {
     const caller = await begin(face, count(2), willing,
         await face.session(willing, 'ann', '2025-06-18'));
 
@@ -213,7 +216,7 @@ test('closed at will, whatever its revision', async (face) => {
                              || face === 'streams' });
 
 
-test('answered before it would be told', async (face) => {
+test('quick call: plain JSON, nothing is stored', async (face) => {
     const { session } = await face.of(slow);
     const { streams, events } = await status(slow);
     const answer = await session.request('tools/call',
@@ -227,7 +230,8 @@ test('answered before it would be told', async (face) => {
                              || face === 'streams' });
 
 
-test('dropped before the first byte', async (face) => {
+test('connection lost before the first byte: the call continues',
+     async (face) => {
     const server = serverOf(face);
     const caller = await face.of(server);
     const other = await begin(face, count(2), server, caller.session);
@@ -244,7 +248,8 @@ test('dropped before the first byte', async (face) => {
 });
 
 
-test('dropped before its stream begins', async (face) => {
+test('connection lost before its stream begins: the call continues',
+     async (face) => {
     const caller = await face.of(slow);
     const before = await status(slow);
 
@@ -256,7 +261,8 @@ test('dropped before its stream begins', async (face) => {
 });
 
 
-test('dropped before its stream begins, and nothing waits', async (face) => {
+test('connection lost before its stream begins, mcp_max_wait 0: backend is aborted',
+     async (face) => {
     const caller = await face.of(strict);
 
     await caller.lose(count(0));
@@ -264,7 +270,8 @@ test('dropped before its stream begins, and nothing waits', async (face) => {
 });
 
 
-test('dropped after the first event', async (face) => {
+test('connection lost after the first event: everything arrives',
+     async (face) => {
     const caller = await begin(face, count(3));
 
     caller.drop();
@@ -274,7 +281,7 @@ test('dropped after the first event', async (face) => {
 });
 
 
-test('dropped after every message', async (face) => {
+test('connection lost after every message: the rest arrives', async (face) => {
     const n = 4;
 
     for (let drop = 0; drop <= n; drop++) {
@@ -295,7 +302,8 @@ test('dropped after every message', async (face) => {
 });
 
 
-test('dropped after every message, without Last-Event-ID', async (face) => {
+test('connection lost after every message, resumed without Last-Event-ID: all arrives',
+     async (face) => {
     const n = 4;
 
     for (let drop = 0; drop <= n; drop++) {
@@ -316,7 +324,8 @@ test('dropped after every message, without Last-Event-ID', async (face) => {
 }, { of: (face) => face.cursor === 'may' });
 
 
-test('dropped while it is asked', async (face) => {
+test('connection lost before and after the answer to a question: the call continues',
+     async (face) => {
     const caller = await begin(face, ask);
 
     await caller.open();
@@ -337,7 +346,8 @@ test('dropped while it is asked', async (face) => {
 });
 
 
-test('dropped after the response, before it arrived', async (face) => {
+test('connection lost with the response on its way: the response arrives',
+     async (face) => {
     const caller = await begin(face, count(2));
 
     caller.answer.pause();
@@ -350,7 +360,7 @@ test('dropped after the response, before it arrived', async (face) => {
 
 // what these faces tell a client: how long it may take to come back
 
-test('dropped after the response, kept for as long as was told',
+test('connection lost with the response on its way: kept for the declared time',
     async (face) => {
         const caller = await begin(face, count(2), hasty);
 
@@ -376,7 +386,8 @@ test('dropped after the response, kept for as long as was told',
     }, { of: ({ face }) => face === 'requests' || face === 'streams' });
 
 
-test('resumed twice', async (face) => {
+test('resumed three times during a stream: the newest connection has it',
+     async (face) => {
     const caller = await begin(face, count(3));
 
     await caller.open(1);
@@ -395,7 +406,7 @@ test('resumed twice', async (face) => {
 });
 
 
-test('resumed at another worker', async (face) => {
+test('resumed at another worker: the rest arrives', async (face) => {
     const caller = await begin(face, count(4));
 
     await caller.open(1);
@@ -418,7 +429,8 @@ test('resumed at another worker', async (face) => {
 });
 
 
-test('looked at while it is read', async (face) => {
+test('status requests during a stream: its client loses nothing',
+     async (face) => {
     const caller = await begin(face, count(3));
     const other = await begin(face, count(1), caller.server, caller.session);
 
@@ -458,20 +470,20 @@ async function attempted(face, what, wrong) {
 }
 
 
-test('a wrong token', (face) => attempted(face, 'token',
+test('wrong token: refused', (face) => attempted(face, 'token',
     (caller) => caller.attempts({ token: true })));
 
 
-test('a wrong id', (face) => attempted(face, 'id',
+test('wrong id: refused', (face) => attempted(face, 'id',
     (caller) => caller.attempts({ id: true })));
 
 
-test('another session', (face) => attempted(face, 'session',
+test('another session: refused', (face) => attempted(face, 'session',
     async (caller) => caller.attempts({
         from: await face.session(caller.server) })));
 
 
-test('another principal', (face) => attempted(face, 'principal',
+test('another principal: refused', (face) => attempted(face, 'principal',
     async (caller) => {
         // with a session of his own; with one of another he has none
 
@@ -489,7 +501,7 @@ test('another principal', (face) => attempted(face, 'principal',
     }));
 
 
-test('cancelled', async (face) => {
+test('cancelled call: refused', async (face) => {
     const caller = await begin(face, count(2));
 
     await caller.open(1);
@@ -548,7 +560,7 @@ async function filler(server) {
     };
 }
 
-test('the store is full', async (face) => {
+test('full store: stored calls are resumed', async (face) => {
     const going = await begin(face, count(5), full);
     const ended = await begin(face, count(2), full);
 
@@ -593,8 +605,9 @@ test('the store is full', async (face) => {
 });
 
 
-describe('nobody comes back', { concurrency: true }, () => {
-    test('expired', async (face) => {
+describe('calls without a client', { concurrency: true }, () => {
+    test('no client within mcp_max_wait: aborted, then refused',
+         async (face) => {
         const caller = await begin(face, count(2), brief);
 
         await caller.open(1);
@@ -607,7 +620,8 @@ describe('nobody comes back', { concurrency: true }, () => {
         }
     });
 
-    test('expired before it was fetched', async (face) => {
+    test('no client after the end of the call: expired, then refused',
+         async (face) => {
         const caller = await begin(face, count(2), brief);
 
         caller.drop();
@@ -620,7 +634,8 @@ describe('nobody comes back', { concurrency: true }, () => {
         }
     });
 
-    test('expired, dropped before the first byte', async (face) => {
+    test('connection lost before the first byte, no client returns: aborted',
+         async (face) => {
         const caller = await face.of(brief);
 
         await caller.lose(count(2));
@@ -630,7 +645,7 @@ describe('nobody comes back', { concurrency: true }, () => {
 
 
 describe('reloads', () => {
-    test('a reload while it runs', async (face) => {
+    test('reload during a call: the rest arrives', async (face) => {
         const caller = await begin(face, count(4));
 
         await caller.open(1);
@@ -645,7 +660,7 @@ describe('reloads', () => {
         await caller.server.settled();
     });
 
-    test('a reload after it ended', async (face) => {
+    test('reload after a call: the rest arrives', async (face) => {
         const caller = await begin(face, count(3));
 
         await caller.open(1);

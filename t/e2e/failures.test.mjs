@@ -70,7 +70,7 @@ async function tiny() {
 }
 
 
-test('a full disk: what has to be written there fails, all else goes on',
+test('full disk: bodies that need a file fail, everything else continues',
     async (t) => {
         const disk = await tiny();
 
@@ -137,11 +137,11 @@ test('a full disk: what has to be written there fails, all else goes on',
     });
 
 
-describe('a process is stopped with the lock of the zone', { skip: sanitized },
+describe('a process that is stopped with the lock of the zone', { skip: sanitized },
     () => {
         for (const [signal, ending] of [
-            ['SIGCONT', 'goes on: all go on, nothing is lost'],
-            ['SIGKILL', 'is killed: the others mend the zone, and go on'],
+            ['SIGCONT', 'process with the lock continues: each call is complete'],
+            ['SIGKILL', 'process with the lock is killed: the others repair the zone'],
         ]) {
             test(ending, () => stopped(signal));
         }
@@ -238,7 +238,8 @@ async function stopped(signal) {
 
 const fixed = SERVER !== 'nginx' || sanitized;
 
-test('nginx: a new binary', { skip: fixed }, async () => {
+test('new binary of nginx: sessions continue, old streams get 404',
+     { skip: fixed }, async () => {
     const fixture = await Fixture.use({ location: { mcp_close_after: 'off' } });
     const port = await freePort();
     const dir = fixture.prefix;

@@ -138,7 +138,7 @@ async function halfway() {
 
 // nginx before 1.27.1 says nothing of itself to a connection like that
 
-test('HTTP/2, begun with a reload: the client is sent elsewhere', {
+test('HTTP/2 connection begun during a reload: the call is complete', {
     skip: skip2,
 }, async () => {
     const session = await server.session({ send: fronts['TLS, HTTP/1.1'] });
@@ -186,7 +186,7 @@ function front(name, send) {
     const open = (options = {}) => server.session({ send, ...options });
     const gateOf = (what) => `${name} ${what}`;
 
-    test('calls', async () => {
+    test('calls with JSON, with a stream: complete', async () => {
         const session = await open();
 
         assert.equal(textOf(await session.tool('echo', { text: 'a' })), 'a');
@@ -198,14 +198,14 @@ function front(name, send) {
         assert.ok(response.result);
     });
 
-    test('large ones, both ways', async () => {
+    test('request and answer of 600 kB: complete', async () => {
         const session = await open();
         const text = 'large '.repeat(100000);
 
         assert.equal(textOf(await session.tool('echo', { text })), text);
     });
 
-    test('events come at once', async () => {
+    test('events of a stream: sent at once', async () => {
         const session = await open();
         const gate = gateOf('at once');
         const answer = await session.call('count', { n: 20, gate });
@@ -219,7 +219,8 @@ function front(name, send) {
         assert.ok((await session.follow(answer)).response.result);
     });
 
-    test('dropped and resumed', async () => {
+    test('lost after every event, resumed: each event arrives once',
+         async () => {
         const session = await open();
 
         for (let drop = 0; drop <= 5; drop++) {
@@ -247,7 +248,8 @@ function front(name, send) {
         }
     });
 
-    test('left: the call goes on, and is found again', async () => {
+    test('client that leaves: the call continues, stream/poll/all finds it',
+         async () => {
         const session = await open({ capabilities: { streams: {} } });
         const porter = await open();
         const gate = gateOf('left');
@@ -271,7 +273,7 @@ function front(name, send) {
         assert.ok(response.result);
     });
 
-    test('asked in the middle', async () => {
+    test('questions on a stream: the answers reach the call', async () => {
         const session = await open({ capabilities: { elicitation: {} } });
         const { response } = await session.follow(
             await session.call('ask_streaming', { rounds: 2 }), {
@@ -286,7 +288,7 @@ function front(name, send) {
         assert.ok(response.result);
     });
 
-    test('many at once', async () => {
+    test('40 streams at once: complete', async () => {
         const session = await open();
 
         await Promise.all(upTo(40).map(async () => {
@@ -298,7 +300,8 @@ function front(name, send) {
         }));
     });
 
-    test('cancelled', async () => {
+    test('cancelled call: the backend is aborted, the stream ends',
+         async () => {
         const session = await open();
         const gate = gateOf('cancelled');
         const answer = await session.call('count', { n: 1, gate, tag: gate });
@@ -311,7 +314,7 @@ function front(name, send) {
         assert.equal(answer.ending, 'end');
     });
 
-    test('a listening stream', async () => {
+    test('listening stream: gets a published message', async () => {
         const session = await open();
         const other = await open();
         const listener = await other.get();
@@ -324,7 +327,8 @@ function front(name, send) {
         listener.close();
     });
 
-    test('a reload: streams are sent on, and nothing is lost', async () => {
+    test('reload: streams end in order, resumed ones lose nothing',
+         async () => {
         const session = await open({
             capabilities: { resumableRequests: {} } });
         const gate = gateOf('reload');

@@ -121,7 +121,8 @@ async function check(send, entry) {
 
 describe('HTTP/1.1', { concurrency: 8 }, () => {
     for (const entry of cases) {
-        test(entry.name, () => check(send1, entry));
+        test(`mirrored headers, ${entry.name}: ${entry.status}`,
+             () => check(send1, entry));
     }
 });
 
@@ -130,7 +131,8 @@ const skip2 = SERVER === 'apache' && MPM === 'prefork'
 
 describe('HTTP/2', { concurrency: 8, skip: skip2 }, () => {
     for (const entry of cases.filter((c) => !c.http1)) {
-        test(entry.name, () => check(send2, entry));
+        test(`mirrored headers, ${entry.name}: ${entry.status}`,
+             () => check(send2, entry));
     }
 });
 
@@ -141,23 +143,23 @@ const VERSION = 'MCP-Protocol-Version: 2026-07-28';
 const TOOL = 'test_x_mcp_header';
 
 const sent = [
-    ['all', [VERSION, 'Mcp-Method: tools/call', `Mcp-Name: ${TOOL}`,
+    ['plain values', [VERSION, 'Mcp-Method: tools/call', `Mcp-Name: ${TOOL}`,
              'Mcp-Param-Region: eu'], `tools/call|${TOOL}|eu`],
-    ['decoded', [VERSION, 'Mcp-Method: tools/call',
+    ['encoded values', [VERSION, 'Mcp-Method: tools/call',
                  `Mcp-Name: =?base64?${Buffer.from(TOOL).toString('base64')}?=`,
                  'Mcp-Param-Region: =?base64?ZXU=?='], `tools/call|${TOOL}|eu`],
-    ['of an older revision', ['MCP-Protocol-Version: 2025-11-25',
+    ['an older revision', ['MCP-Protocol-Version: 2025-11-25',
                               'Mcp-Method: tools/call', `Mcp-Name: ${TOOL}`,
                               'Mcp-Param-Region: eu'], '||'],
-    ['of no revision', ['Mcp-Method: tools/call', `Mcp-Name: ${TOOL}`,
+    ['no revision', ['Mcp-Method: tools/call', `Mcp-Name: ${TOOL}`,
                         'Mcp-Param-Region: eu'], '||'],
-    ['malformed', [VERSION, 'Mcp-Method: tools/call',
+    ['malformed encoding', [VERSION, 'Mcp-Method: tools/call',
                    'Mcp-Name: =?base64?ZXU?=',
                    'Mcp-Param-Region: =?base64?/w==?='], 'tools/call||'],
     ['control characters', [VERSION, 'Mcp-Method: tools/call',
                             'Mcp-Param-Region: =?base64?YQ0KWDogYg==?='],
      'tools/call||?'],
-    ['two lines', [VERSION, 'Mcp-Method: tools/call', 'Mcp-Name: a',
+    ['two lines for a name', [VERSION, 'Mcp-Method: tools/call', 'Mcp-Name: a',
                    'Mcp-Name: b', 'Mcp-Param-Region: eu'],
      { nginx: 'tools/call||eu', apache: 'tools/call|a, b|eu' }[SERVER]],
 ];
@@ -166,18 +168,18 @@ const body = bodyOf({ method: 'tools/call',
                       params: { name: TOOL, arguments: { region: 'eu' } } });
 
 for (const [name, lines, expected] of sent) {
-    test(`variables: ${name}`, async () => {
+    test(`variables from early headers: ${name}`, async () => {
         assert.equal((await send1({ lines }, body)).sent, expected);
     });
 }
 
-test('variables: over HTTP/2', { skip: skip2 }, async () => {
+test('variables from early headers: HTTP/2', { skip: skip2 }, async () => {
     const [, lines, expected] = sent[0];
 
     assert.equal((await send2({ lines }, body)).sent, expected);
 });
 
-test('a request is refused by a header before its body comes', async () => {
+test('header that the operator rejects: 403 before the body', async () => {
     const lines = [VERSION, 'Mcp-Method: tools/call', `Mcp-Name: ${TOOL}`,
                    'Mcp-Param-Region: blocked'];
 

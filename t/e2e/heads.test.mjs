@@ -132,7 +132,7 @@ const BAD = ['[\r\n\r\n1]', '[1,\n2]', '{\r\n"a":1}', '[\r\n"X-Evil: 1"]',
              `"${'x'.repeat(1 << 20)}"`];
 
 
-test('a progress token is a string or an integer, and short', async () => {
+test('progress token of another type or too long: -32602', async () => {
     const before = heads.length;
 
     for (const [i, token] of BAD.entries()) {
@@ -146,7 +146,8 @@ test('a progress token is a string or an integer, and short', async () => {
 });
 
 
-test('in a batch, too', async () => {
+test('batch with an invalid progress token: -32602 for its request alone',
+     async () => {
     const of = await server.session({ version: '2025-03-26' });
 
     for (const token of BAD) {
@@ -163,7 +164,7 @@ test('in a batch, too', async () => {
 });
 
 
-test('what is allowed arrives as it is spelled', async () => {
+test('progress tokens and ids: reach the backend byte for byte', async () => {
     for (const token of ['""', '7', '-7', '"a b"', '"\\r\\nX: 1"',
                          `"${'x'.repeat(254)}"`])
     {
@@ -184,7 +185,7 @@ test('what is allowed arrives as it is spelled', async () => {
 });
 
 
-test('a principal with control characters is nobody', async () => {
+test('principal with control characters: 403', async () => {
     const as = (name) => ({
         'Authorization': `Basic ${Buffer.from(`${name}:x`)
             .toString('base64')}`,

@@ -261,7 +261,8 @@ async function honest(headers) {
 }
 
 
-test('callers who take all they can get leave enough for others', async () => {
+test('callers that take all they can get: two others lose nothing',
+     async () => {
     let going = true;
     let rounds = 0;
 
@@ -350,7 +351,7 @@ const from = (fixture, localAddress) => fixture.session({
 describe('many addresses that begin and end sessions', async () => {
     const small = await Fixture.use({ workers: 2, zone: '1m' });
 
-    test('a newcomer ends its session: 204, and the session is over',
+    test('newcomer among many ended sessions: its own session ends, 204',
         async () => {
             const codes = {};
 
@@ -487,14 +488,15 @@ describe('many addresses that create tasks until they are refused', () => {
 });
 
 
-describe('a zone full of calls whose clients have left', async () => {
+describe('a zone full of calls without clients', async () => {
     const full = await Fixture.use({
         workers: 2, zone: '1m', threads: 64,
         location: { mcp_quota_key: 'off', mcp_close_after: 'off',
                     mcp_max_wait: '10m', mcp_stream_buffer: '128k' },
     });
 
-    test('new calls have room, some of the others are aborted', async () => {
+    test('zone full of calls without clients: new calls run, old ones are aborted',
+         async () => {
         const session = await full.session();
         const tag = 'left';
 

@@ -76,7 +76,8 @@ const threads = SERVER === 'apache'
     && (process.env.FIXTURE_MPM ?? 'event') !== 'event'
     && 'an idle stream holds a thread with this MPM';
 
-test(`${n} idle listening streams`, { skip: threads }, async (t) => {
+test(`${n} idle listening streams: others are served, each gets two messages`,
+     { skip: threads }, async (t) => {
     const ids = await sessions(server.port, n);
 
     assert.equal(new Set(ids).size, n);

@@ -39,7 +39,7 @@ async function answering(answer, reply, from = session) {
 
 
 for (const name of ['ask', 'ask_streaming', 'http_ask']) {
-    test(`${name}: three rounds on one stream`, async () => {
+    test(`${name}, three rounds of questions: on one stream`, async () => {
         const { asked, response, blocks } = await answering(
             await session.call(name, { rounds: 3 }), (m) => accept(
                 m.params.message));
@@ -57,7 +57,7 @@ for (const name of ['ask', 'ask_streaming', 'http_ask']) {
 }
 
 
-test('several questions at once, answered in any order', async () => {
+test('three questions at once: answered in any order', async () => {
     const answer = await session.call('ask', { count: 3 });
     const asked = [];
 
@@ -76,7 +76,7 @@ test('several questions at once, answered in any order', async () => {
 });
 
 
-test('sampling and roots', async () => {
+test('sampling and roots: the answers reach the backend', async () => {
     const sampled = await answering(await session.call('ask_sampling'),
         () => ({ role: 'assistant', content: { type: 'text', text: 'said' },
                  model: 'm', stopReason: 'endTurn' }));
@@ -92,7 +92,7 @@ test('sampling and roots', async () => {
 });
 
 
-test('declined', async () => {
+test('declined question: the backend gets the refusal', async () => {
     const { response } = await answering(await session.call('ask'),
                                          () => ({ action: 'decline' }));
 
@@ -100,7 +100,8 @@ test('declined', async () => {
 });
 
 
-test('the client drops between the question and its answer', async () => {
+test('client lost between question and answer: the question is sent again',
+     async () => {
     const answer = await session.call('ask', { rounds: 2 });
     const first = await answer.message();
 
@@ -124,7 +125,7 @@ test('the client drops between the question and its answer', async () => {
 });
 
 
-test('answers that fit no question', async () => {
+test('answers of another session, to no question, twice: ignored', async () => {
     const other = await server.session({ capabilities: { elicitation: {} } });
     const answer = await session.call('ask');
     const question = await answer.message();
@@ -142,7 +143,7 @@ test('answers that fit no question', async () => {
 });
 
 
-test('the client answers with an error', async () => {
+test('client answers with an error: the call ends with an error', async () => {
     const answer = await session.call('ask');
     const question = await answer.message();
     const posted = await session.post({ jsonrpc: '2.0', id: question.id,
@@ -156,7 +157,8 @@ test('the client answers with an error', async () => {
 });
 
 
-test('a client is not asked for what it did not declare', async () => {
+test('question that the client did not declare: not sent, an error',
+     async () => {
     const silent = await server.session({ capabilities: { roots: {} } });
 
     for (const name of ['ask', 'ask_sampling']) {
@@ -173,7 +175,7 @@ test('a client is not asked for what it did not declare', async () => {
 });
 
 
-test('a prompt that asks', async () => {
+test('prompt with a question: the answer reaches the backend', async () => {
     const { response } = await answering(
         await session.request('prompts/get',
             { name: 'test_input_required_result_prompt' }),
@@ -183,7 +185,7 @@ test('a prompt that asks', async () => {
 });
 
 
-test('cancelled while it waits for input', async () => {
+test('call cancelled while it waits for input: the stream ends', async () => {
     const answer = await session.call('ask');
 
     await answer.message();
@@ -193,7 +195,8 @@ test('cancelled while it waits for input', async () => {
 });
 
 
-test('asked before a reload, answered after it', async () => {
+test('question before a reload, answer after it: the call continues',
+     async () => {
     const answer = await session.call('ask');
     const asked = await answer.message();
 

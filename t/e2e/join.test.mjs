@@ -148,7 +148,8 @@ async function begun(tag, n = 1) {
 
 for (const [era, open] of Object.entries(eras)) {
     describe(era, () => {
-        test(`${CALLS} calls, cut at random, with keys`, async () => {
+        test(`${CALLS} calls with keys, cut at random: each is executed once`,
+             async () => {
             const client = await open('ann');
             const chance = random(7);
             let lost = 0;
@@ -187,7 +188,8 @@ for (const [era, open] of Object.entries(eras)) {
             assert.ok(lost > CALLS);
         });
 
-        test('cut at random, without keys: never two at a time', async () => {
+        test('calls without keys, cut at random: never two executions at a time',
+             async () => {
             const client = await open('ann');
             const chance = random(8);
 
@@ -210,7 +212,8 @@ for (const [era, open] of Object.entries(eras)) {
             });
         });
 
-        test('both connections live: each has the response', async () => {
+        test('five equal requests with one key: each has the response',
+             async () => {
             const client = await open('ann');
             const tag = `${era} both`;
             const args = { tag, gated: true };
@@ -240,7 +243,8 @@ for (const [era, open] of Object.entries(eras)) {
             assert.equal(executed(tag), 1);
         });
 
-        test('many at the same instant: one is executed', async () => {
+        test('eight equal requests at the same instant: one is executed',
+             async () => {
             const client = await open('ann');
 
             for (const i of upTo(20)) {
@@ -254,7 +258,8 @@ for (const [era, open] of Object.entries(eras)) {
             }
         });
 
-        test(`never a stranger's`, async () => {
+        test(`equal requests of another principal: executed for each`,
+             async () => {
             const [ann, bob] = await Promise.all([open('ann'), open('bob')]);
             const tag = `${era} stranger`;
             const args = { tag, gated: true };
@@ -276,7 +281,8 @@ for (const [era, open] of Object.entries(eras)) {
             assert.equal(executed(tag), 4);
         });
 
-        test('a second call after a complete first one', async () => {
+        test('equal request after a complete call: executed again',
+             async () => {
             const client = await open('ann');
 
             for (const i of upTo(20)) {
@@ -288,7 +294,7 @@ for (const [era, open] of Object.entries(eras)) {
             }
         });
 
-        test('two without a key at the same time: one after the other',
+        test('three equal requests without a key: one after the other',
             async () => {
                 const client = await open('ann');
                 const tag = `${era} two`;
@@ -300,7 +306,7 @@ for (const [era, open] of Object.entries(eras)) {
                 assert.equal(most[tag], 1);
             });
 
-        test('a key of other parameters, and wrong keys', async () => {
+        test('key with other parameters, invalid keys: -32602', async () => {
             const client = await open('ann');
             const tag = `${era} other`;
             const key = tag.replace(/ /g, '-');
@@ -318,7 +324,7 @@ for (const [era, open] of Object.entries(eras)) {
             assert.equal(executed(tag), 1);
         });
 
-        test('who does not allow it is not joined', async () => {
+        test('tool without x-mcp-join: executed for each request', async () => {
             const client = await open('ann');
             const tag = `${era} alone`;
             const args = { tag, gated: true };
@@ -334,7 +340,7 @@ for (const [era, open] of Object.entries(eras)) {
     });
 }
 
-test('nothing is left', async () => {
+test('after all joined calls: no call or consumer is left', async () => {
     const nothing = { calls_live: 0, consumers_live: 0 };
     const now = await settle(() => status(server), nothing, 30000);
 

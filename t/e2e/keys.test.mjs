@@ -24,7 +24,7 @@ const URL = 'rediss://127.0.0.1';
 const NOBODY = 'rediss://u@127.0.0.1';
 
 
-describe('no regular file: refused at once', { concurrency: 2 }, () => {
+describe('files that are not regular', { concurrency: 2 }, () => {
     for (const [name, file] of [['a FIFO', fifo], ['a directory', dir]]) {
         for (const [what, options] of [
             ['a key', { location: { mcp_key: file } }],
@@ -35,7 +35,7 @@ describe('no regular file: refused at once', { concurrency: 2 }, () => {
                 mcp_cluster_certificate: file,
                 mcp_cluster_certificate_key: tls.key }) }],
         ]) {
-            test(`${name} as ${what}`, () => assert.rejects(
+            test(`${name} as ${what}: rejected`, () => assert.rejects(
                 Fixture.start(options),
                 new RegExp(`${file}" is not a regular file`)));
         }
@@ -43,7 +43,7 @@ describe('no regular file: refused at once', { concurrency: 2 }, () => {
 });
 
 
-describe('keys that others may know: a warning', { concurrency: 2 }, () => {
+describe('keys that others may know', { concurrency: 2 }, () => {
     const random = '0123456789abcdefghijklmnopqrstuvwxyz';
 
     for (const [name, contents, mode, warning] of [
@@ -53,7 +53,7 @@ describe('keys that others may know: a warning', { concurrency: 2 }, () => {
             /key file ".*" is readable for every user/],
         ['random, and readable for root and a group', random, 0o640, null],
     ]) {
-        test(name, async () => {
+        test(`key, ${name}: ${warning ? 'a' : 'no'} warning`, async () => {
             const key = `${dir}/${name}`.replaceAll(' ', '-');
 
             await fs.writeFile(key, contents);
@@ -74,7 +74,7 @@ describe('keys that others may know: a warning', { concurrency: 2 }, () => {
 });
 
 
-test('the zone: left out of core dumps of each process', async () => {
+test('zone: left out of core dumps of each process', async () => {
     const server = await Fixture.use({ zone: '37m' });
 
     for (const pid of [await server.master(), ...await server.workers()]) {

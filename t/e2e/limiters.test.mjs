@@ -94,7 +94,8 @@ async function say(client, name = 'echo', args = { text: 'a' }) {
     return result;
 }
 
-test('a caller that calls a tool too often is told so', async () => {
+test('caller above its limit for a tool: isError, others are served',
+     async () => {
     const alice = callers.modern('alice');
 
     // two in a minute
@@ -118,7 +119,7 @@ test('a caller that calls a tool too often is told so', async () => {
     assert.ok(!(await say(alice, 'count', { to: 1 })).isError);
 });
 
-test('a backend says when', async () => {
+test('503 with Retry-After from a backend: isError with the time', async () => {
     const result = await say(callers.modern('bob'), 'sleep', {});
 
     assert.equal(result.isError, true);
@@ -128,7 +129,8 @@ test('a backend says when', async () => {
 
 // httpd's own limiter, as in the manual
 
-test('mod_qos', { skip: SERVER === 'nginx' && 'Apache only' }, async () => {
+test('mod_qos as in the manual: limits calls at once and in an hour',
+     { skip: SERVER === 'nginx' && 'Apache only' }, async () => {
     const manual = await fs.readFile(`${root}/docs/operations.md`, 'utf8');
     const [, rules] = /<!-- run: qos -->\n```apache\n([^]*?)```/.exec(manual);
 
@@ -174,7 +176,7 @@ test('mod_qos', { skip: SERVER === 'nginx' && 'Apache only' }, async () => {
     assert.ok(!(await say(alice, 'count', { n: 1 })).isError);
 });
 
-test('the reason of an error, for authors', async () => {
+test('mcp_debug on: -32603 has the reason', async () => {
     const { error } = await callers.modern('bob').response('tools/call',
         { name: 'refused', arguments: {} });
 

@@ -20,7 +20,8 @@ describe('ends of calls', async () => {
     });
     const session = await server.session();
 
-    test('cancelled', async () => {
+    test('cancelled call: the backend is aborted, the stream ends',
+         async () => {
         for (const format of ['sse', 'ndjson']) {
             const tag = `cancelled ${format}`;
             const answer = await session.call('count', { n: 10, gate: tag,
@@ -43,7 +44,8 @@ describe('ends of calls', async () => {
         }
     });
 
-    test('cancelled before anything was sent', async () => {
+    test('call cancelled before its first byte: the backend is aborted',
+         async () => {
         const tag = 'cancelled early';
         const answer = session.call('count', { n: 1, gate: tag, tag },
                                     { id: 4711 });
@@ -56,7 +58,8 @@ describe('ends of calls', async () => {
 
     // whichever worker is told, and whichever runs it
 
-    test('cancelled long before it would be a stream', async () => {
+    test('call cancelled long before its stream, at any worker: aborted',
+         async () => {
         const of = await late.session();
 
         for (let i = 0; i < 12; i++) {
@@ -71,7 +74,7 @@ describe('ends of calls', async () => {
         }
     });
 
-    test('only a session itself cancels its calls', async () => {
+    test('cancellation by another session: the call continues', async () => {
         const other = await server.session();
         const tag = 'not cancelled';
         const answer = await session.call('count', { n: 1, gate: tag, tag });
@@ -85,7 +88,7 @@ describe('ends of calls', async () => {
         assert.equal(textOf(response.result), 'counted to 1');
     });
 
-    test('nobody comes back within max wait: the backend is aborted',
+    test('no client within mcp_max_wait: the backend is aborted',
         async () => {
             const tag = 'max wait';
             const answer = await session.call('count', { n: 1, gate: tag,
@@ -99,7 +102,7 @@ describe('ends of calls', async () => {
             assert.equal((await session.get(id)).status, 404);
         });
 
-    test('a deleted session takes its calls with it', async () => {
+    test('deleted session: its calls are aborted', async () => {
         const other = await server.session();
         const tag = 'deleted';
         const answer = await other.call('count', { n: 1, gate: tag, tag });
@@ -117,7 +120,8 @@ describe('a call that takes too long', async () => {
         location: { mcp_call_timeout: '1s' } });
     const session = await server.session();
 
-    test('gets an error', async () => {
+    test('call longer than mcp_call_timeout: -32603, the backend is aborted',
+         async () => {
         const tag = 'timeout';
         const { response } = await session.follow(
             await session.call('count', { n: 1, gate: tag, tag }));
@@ -140,7 +144,7 @@ describe('back-pressure', async () => {
     // of the sockets between; the rest must wait for the reader.
 
     for (const name of ['count', 'http_count']) {
-        test(`${name}: a slow reader holds the backend`, async () => {
+        test(`${name}, slow reader: the backend waits`, async () => {
             const size = 16384;
             const n = 4000;
             const tag = `slow ${name}`;
@@ -172,7 +176,7 @@ describe('back-pressure', async () => {
         });
     }
 
-    test('a call without a reader stops at its buffer, and goes on',
+    test('call without a reader: stops at its buffer, continues with a reader',
         async () => {
             const tag = 'nobody reads';
             const n = 3000;
@@ -215,7 +219,7 @@ describe('a full store', async () => {
     });
     const session = await server.session();
 
-    test('answers quick calls, refuses streams and keeps what it has',
+    test('full store: quick calls are answered, streams refused, others kept',
         async () => {
         const gate = 'full';
         const calls = [];
@@ -277,7 +281,7 @@ describe('a full store', async () => {
 });
 
 
-describe('a call of more than the zone holds', async () => {
+describe('calls larger than the zone', async () => {
     const server = await Fixture.use({
         workers: 2, zone: '1m',
         location: { mcp_stream_buffer: '8m', mcp_close_after: 'off' },
@@ -287,7 +291,7 @@ describe('a call of more than the zone holds', async () => {
     // what was sent makes room, of messages of either kind
 
     for (const [n, size] of [[1000, 3000], [50, 60000], [40, 100000]]) {
-        test(`${n} messages of ${size} bytes arrive, and its end`,
+        test(`${n} messages of ${size} bytes in a zone of 1 MB: complete`,
             async () => {
                 // the end of the call before counts as sent a moment after it
                 // has arrived
@@ -313,10 +317,10 @@ describe('a flood of resumptions', async () => {
 
     const ways = {
         'by event id': ({ last }) => session.get(last),
-        'of a request': ({ id, said }) => session.request('requests/resume', {
+        'by requests/resume': ({ id, said }) => session.request('requests/resume', {
             resumeToken: said['notifications/requests/resumePolicy']
                 .resumeToken }, { id }),
-        'of a stream': ({ said }) => session.request('stream/resume', {
+        'by stream/resume': ({ said }) => session.request('stream/resume', {
             streamId: said['notifications/stream/create'].streamId,
             resumeToken: said['notifications/stream/create'].resumeToken }),
     };
@@ -324,7 +328,7 @@ describe('a flood of resumptions', async () => {
     // one stream, one consumer, however often it is asked for
 
     for (const [name, resume] of Object.entries(ways)) {
-        test(name, async () => {
+        test(`1000 resumptions ${name}: one consumer`, async () => {
             const call = await held(session, 3);
             const before = await settle(() => status(server),
                                         { consumers_live: 1 });
@@ -374,7 +378,8 @@ describe('a thousand streams', async () => {
     });
     const session = await server.session();
 
-    test('in one session at once', async () => {
+    test('1000 streams in one session, half of them resumed: complete',
+         async () => {
         const gate = 'thousand';
         const n = 1000;
 
@@ -427,7 +432,8 @@ describe('too many streams', async () => {
     });
     const session = await server.session();
 
-    test('of one session are refused', async () => {
+    test('streams of one session above mcp_max_session_streams: 429',
+         async () => {
         const gate = 'many';
         const calls = [];
         let refused;

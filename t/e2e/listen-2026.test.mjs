@@ -93,7 +93,7 @@ const modern = new Modern(server);
 const publish = (message) => modern.tool('publish', { message });
 
 
-test('a subscription hears what it asked for', async () => {
+test('subscription: gets the notifications that its filter names', async () => {
     const uri = 'test://watched-resource';
     const answer = await listen(modern, {
         toolsListChanged: true, promptsListChanged: false,
@@ -114,7 +114,7 @@ test('a subscription hears what it asked for', async () => {
 });
 
 
-test('the id is told as it came', async () => {
+test('subscription id of any kind: the same in each notification', async () => {
     for (const id of ['a "b" \u00e9', '', 0, -7, 9007199254740991, '7']) {
         const answer = await listen(modern, { toolsListChanged: true },
                                     { id });
@@ -126,7 +126,7 @@ test('the id is told as it came', async () => {
 });
 
 
-test('what is published keeps its own _meta', async () => {
+test('published message with _meta: keeps it', async () => {
     const answer = await listen(modern, { toolsListChanged: true });
 
     await publish(note('tools/list_changed', {
@@ -140,7 +140,7 @@ test('what is published keeps its own _meta', async () => {
 });
 
 
-test('every worker\'s subscribers hear it', async () => {
+test('subscriptions at every worker: each gets the message', async () => {
     const n = THREADS ? 24 : 200;
     const answers = [];
     const workers = new Set();
@@ -168,7 +168,7 @@ test('every worker\'s subscribers hear it', async () => {
 });
 
 
-test('only what the endpoint has is honoured', async () => {
+test('filter for lists that the catalog lacks: not acknowledged', async () => {
     const file = `${dir}/tools.json`;
 
     await fs.writeFile(file, JSON.stringify({ tools: [tool('a')] }));
@@ -184,7 +184,7 @@ test('only what the endpoint has is honoured', async () => {
 });
 
 
-test('a wrong filter is refused', async () => {
+test('invalid filter: -32602', async () => {
     const uris = Array.from({ length: 1001 }, (_, i) => `test://${i}`);
 
     for (const notifications of [undefined, null, [], true,
@@ -211,7 +211,8 @@ test('a wrong filter is refused', async () => {
 });
 
 
-test('a party has so many subscriptions, and no more', async () => {
+test('subscriptions above mcp_quota_listeners: 429 until one ends',
+     async () => {
     const few = new Modern(await Fixture.use({
         location: { mcp_quota_key: 'address', mcp_quota_listeners: '2' } }));
     const first = await listen(few, { toolsListChanged: true });
@@ -240,7 +241,7 @@ test('a party has so many subscriptions, and no more', async () => {
 });
 
 
-test('comments keep it open', async () => {
+test('idle subscription: comments keep it open', async () => {
     const answer = await listen(modern, {});
 
     assert.deepEqual(answer.honoured, {});
@@ -253,7 +254,7 @@ test('comments keep it open', async () => {
 });
 
 
-test('who holds a thread is sent away with a result', {
+test('MCPHold 1s: a subscription ends with a result', {
     skip: !THREADS && 'none is held' }, async () => {
     const held = new Modern(await Fixture.use({
         http: { apache: 'MCPHold 1s' } }));
@@ -265,7 +266,8 @@ test('who holds a thread is sent away with a result', {
 
 // Sessions hear of it, too; two endpoints, of which one has changed.
 
-test('a reload tells of lists that have changed, and ends', async () => {
+test('reload with changed lists: each subscription is notified, then ends',
+     async () => {
     const n = THREADS ? 24 : 1000;
     const files = [`${dir}/one.json`, `${dir}/two.json`];
     const write = (i, more, prompts = base.prompts) => fs.writeFile(files[i],
@@ -364,7 +366,7 @@ test('a reload tells of lists that have changed, and ends', async () => {
 });
 
 
-test('a shutdown in order ends with a result', async () => {
+test('graceful shutdown: a subscription ends with a result', async () => {
     const fixture = await Fixture.use();
     const answer = await listen(new Modern(fixture),
                                 { toolsListChanged: true });

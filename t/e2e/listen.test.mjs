@@ -17,7 +17,7 @@ const CHANGED = { jsonrpc: '2.0',
                   method: 'notifications/tools/list_changed' };
 
 
-test('list_changed reaches every listener, at every worker', async () => {
+test('list_changed: reaches every listener, at every worker', async () => {
     const listeners = [];
     const workers = new Set();
 
@@ -44,7 +44,7 @@ test('list_changed reaches every listener, at every worker', async () => {
 });
 
 
-test('a listening stream is resumed', async () => {
+test('listener resumed by event id: gets the messages since', async () => {
     const other = await server.session();
     const listener = await other.get();
     const first = await listener.block();
@@ -76,7 +76,7 @@ test('a listening stream is resumed', async () => {
 });
 
 
-test('an updated resource reaches those who subscribed to it', async () => {
+test('updated resource: only its subscribers are notified', async () => {
     const uri = 'test://watched-resource';
     const updated = { jsonrpc: '2.0',
                       method: 'notifications/resources/updated',
@@ -104,7 +104,7 @@ test('an updated resource reaches those who subscribed to it', async () => {
 });
 
 
-test('messages of a call stay on the call\'s stream', async () => {
+test('messages of a call: not on the session\'s listening stream', async () => {
     const other = await server.session();
     const listener = await other.get();
 
@@ -116,7 +116,7 @@ test('messages of a call stay on the call\'s stream', async () => {
 });
 
 
-test('a detached call is delivered through the door', async () => {
+test('detached call: its published messages arrive', async () => {
     for (const n of [0, 1, 5]) {
         const { messages, response } = await session.follow(
             await session.call('detach', { n }));
@@ -127,7 +127,7 @@ test('a detached call is delivered through the door', async () => {
 });
 
 
-test('a detached call is delivered all at once', async () => {
+test('detached call, published at once: its messages arrive', async () => {
     for (const as of ['batch', 'ndjson', 'sse']) {
         const { messages, response } = await session.follow(
             await session.call('detach', { n: 3, as }));
@@ -138,7 +138,7 @@ test('a detached call is delivered all at once', async () => {
 });
 
 
-test('a detached call is resumed', async () => {
+test('detached call whose client left: resumed', async () => {
     const answer = await session.call('detach', { n: 3, gate: 'detached' });
 
     for (let i = 0; i < 2; i++) {
@@ -159,7 +159,7 @@ test('a detached call is resumed', async () => {
 });
 
 
-test('the door stays shut without its token', async () => {
+test('publish endpoint without the right token: 4xx', async () => {
     const url = (await session.tool('env')).structuredContent.MCP_PUBLISH_URL;
     const path = new URL(url).pathname + new URL(url).search;
     const knock = async (where) => (await request(server.port, {
@@ -176,7 +176,7 @@ test('the door stays shut without its token', async () => {
 });
 
 
-test('a listener that nobody reads goes after max wait', async () => {
+test('listener without a client: freed after mcp_max_wait', async () => {
     const forgetful = await Fixture.use({ location: { mcp_max_wait: '1s' } });
     const listener = await (await forgetful.session()).get();
 

@@ -1233,7 +1233,8 @@ async function run(seed) {
 
 
 for (const seed of SEEDS) {
-    test(`${ROUNDS} steps, MCP_SEED=${seed}`, { timeout: 3600000 },
+    test(`${ROUNDS} random steps, MCP_SEED=${seed}: as the model predicts`,
+        { timeout: 3600000 },
         async (t) => {
             t.diagnostic(JSON.stringify(await run(seed)));
             await settled();

@@ -11,11 +11,11 @@ export const known = [
         why: 'the status page, and its numbers, are each node\'s',
         cases: [
             ...of('requests', [
-                'pending until it is confirmed',
+                'sent messages: pending until the client confirms them',
             ]),
             ...of('streams', [
-                'pending until it is confirmed',
-                'dropped before the first byte',
+                'sent messages: pending until the client confirms them',
+                'connection lost before the first byte: the call continues',
             ]),
         ],
     },
@@ -24,7 +24,7 @@ export const known = [
         why: 'resumed at once by many, some are to come again',
         sometimes: true,
         cases: [
-            'by event id',
+            '1000 resumptions by event id: one consumer',
         ],
     },
     {
@@ -32,8 +32,8 @@ export const known = [
         why: 'numbers of the status page are each node\'s, and of many who resume '
             + 'at once some are told 503',
         cases: [
-            'of a request',
-            'of a stream',
+            '1000 resumptions by requests/resume: one consumer',
+            '1000 resumptions by stream/resume: one consumer',
         ],
     },
     {
@@ -41,7 +41,7 @@ export const known = [
         why: 'that a call is gone is known at another node a moment later',
         sometimes: true,
         cases: [
-            'nobody comes back within max wait: the backend is aborted',
+            'no client within mcp_max_wait: the backend is aborted',
         ],
     },
     {
@@ -57,12 +57,21 @@ export const known = [
         why: 'numbers of the status page are each node\'s',
         sometimes: true,
         cases: [
-            ...of('requests', ['dropped after the response, before it arrived']),
-            ...of('streams', ['dropped after the response, before it arrived']),
-            ...of('tokens', ['dropped before the first byte',
-                             'dropped after the response, before it arrived',
-                             'expired', 'expired before it was fetched']),
-            ...of('Last-Event-ID', ['expired before it was fetched']),
+            ...of('requests', [
+                'connection lost with the response on its way: the response arrives',
+            ]),
+            ...of('streams', [
+                'connection lost with the response on its way: the response arrives',
+            ]),
+            ...of('tokens', [
+                'connection lost before the first byte: the call continues',
+                'connection lost with the response on its way: the response arrives',
+                'no client within mcp_max_wait: aborted, then refused',
+                'no client after the end of the call: expired, then refused',
+            ]),
+            ...of('Last-Event-ID', [
+                'no client after the end of the call: expired, then refused',
+            ]),
         ],
     },
 ];
