@@ -128,7 +128,7 @@ suite('closed backends', async () => {
         });
     }
 
-    test('backend included in a page: no response of it in the page',
+    test('backend included in a page: the page has no response',
          async () => {
         const answer = await request(server.port, { method: 'GET',
             path: '/closed/page.shtml' });

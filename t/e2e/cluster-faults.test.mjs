@@ -431,7 +431,7 @@ describe('a call that is read at two nodes', { concurrency: true }, () => {
         await next.finish();
     });
 
-    test('call is resumed at both nodes at once: one of them continues',
+    test('call is resumed at both nodes at once: one stream continues',
          async (t) => {
         const { here, there } = await pair(t);
         const session = await here.session();

@@ -194,7 +194,7 @@ test('lost answer to a token: sent again, to params of any spelling',
 // as above: the request of the connection that is dead may be taken up first,
 // or last
 
-test('two requests with one page token, one of them dead: the page arrives',
+test('two requests with one page token, one dead: the page arrives',
      async () => {
     const args = { n: 4 };
 

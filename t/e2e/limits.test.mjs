@@ -378,7 +378,7 @@ describe('a thousand streams', async () => {
     });
     const session = await server.session();
 
-    test('1000 streams in one session, half of them resumed: complete',
+    test('1000 streams in one session, 500 resumed: complete',
          async () => {
         const gate = 'thousand';
         const n = 1000;

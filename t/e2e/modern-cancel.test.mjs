@@ -77,11 +77,11 @@ async function kept(modern, earlier) {
 }
 
 
-describe('a connection that is closed', () => {
+describe('closed connections', () => {
     for (const [when, server] of [['before anything was sent', late],
-                                  ['when there is nothing but the head', soon]])
+                                  ['after the head of the stream', soon]])
     {
-        test(when, async () => {
+        test(`connection closed ${when}: the backend is aborted`, async () => {
             const modern = new Modern(server);
 
             for (const i of upTo(8)) {
@@ -106,7 +106,8 @@ describe('a connection that is closed', () => {
     }
 
     for (const tool of ['count', 'http_count']) {
-        test(`in the middle of a stream, ${tool}`, async () => {
+        test(`connection closed in the middle of a stream, ${tool}: aborted`,
+             async () => {
             const modern = new Modern(soon);
 
             for (const i of upTo(8)) {
@@ -124,7 +125,8 @@ describe('a connection that is closed', () => {
             }
         });
 
-        test(`before its first message, ${tool}`, async () => {
+        test(`connection closed before the first message, ${tool}: aborted`,
+             async () => {
             const modern = new Modern(late);
             const tag = `first ${tool}`;
 
@@ -137,7 +139,7 @@ describe('a connection that is closed', () => {
     // by a client that has called before on the same connection, or has not
 
     for (const earlier of [0, 1, 3]) {
-        test(`that is closed for writing only, after ${earlier} calls`,
+        test(`connection closed for writing only, after ${earlier} calls: aborted`,
              async () => {
             const modern = new Modern(soon);
             const tag = `half ${earlier}`;
@@ -150,7 +152,7 @@ describe('a connection that is closed', () => {
             socket.destroy();
         });
 
-        test(`for writing with its last request, after ${earlier} calls`,
+        test(`closed for writing with the last request, after ${earlier} calls: aborted`,
              async () => {
             const modern = new Modern(soon);
             const { socket, post, call } = await kept(modern, earlier);
@@ -173,7 +175,8 @@ describe('a connection that is closed', () => {
 
     // a stream of a connection that goes on
 
-    test('over HTTP/2', { skip: SERVER === 'apache' && MPM === 'prefork'
+    test('HTTP/2 stream closed: its call is aborted, another one continues', {
+        skip: SERVER === 'apache' && MPM === 'prefork'
             && 'mod_http2 does not run in prefork' }, async (t) => {
         const port = await freePort();
         const modules = process.env.APACHE_MODULES
@@ -214,7 +217,8 @@ describe('a connection that is closed', () => {
         assert.equal(textOf(response.result), 'counted to 1');
     });
 
-    test('while a call is detached: its late answer finds nobody', async () => {
+    test('connection closed while a call is detached: its late answer is dropped',
+         async () => {
         const modern = new Modern(soon);
         const tag = 'detached';
         const answer = await modern.call('detach', { gate: tag, tag });
@@ -226,7 +230,8 @@ describe('a connection that is closed', () => {
         assert.equal(textOf(await modern.tool('echo', { text: 'a' })), 'a');
     });
 
-    test('many of them leave nothing behind', async () => {
+    test('20 connections closed: no call, consumer, stream is left',
+         async () => {
         const modern = new Modern(soon);
         const tag = 'many';
         const answers = await Promise.all(upTo(20).map(() => modern.call(
@@ -240,8 +245,9 @@ describe('a connection that is closed', () => {
 });
 
 
-describe('what goes on', () => {
-    test('the call of another client with the same id', async () => {
+describe('calls that continue', () => {
+    test('other client with the same request id: its call continues',
+         async () => {
         const one = new Modern(soon);
         const other = new Modern(soon);
         const calls = [];
@@ -262,7 +268,8 @@ describe('what goes on', () => {
         assert.equal(textOf(response.result), 'counted to 1');
     });
 
-    test('a call whose id a session cancels', async () => {
+    test('cancellation by a session with the same request id: the call continues',
+         async () => {
         const modern = new Modern(soon);
         const session = await soon.session();
         const gate = 'foreign';
@@ -281,7 +288,8 @@ describe('what goes on', () => {
     // they exist to outlive a connection
 
     for (const capability of ['resumableRequests', 'resumeTokens']) {
-        test(`calls of clients that declared ${capability}`, async () => {
+        test(`client that declared ${capability}: its call continues`,
+             async () => {
             const modern = new Modern(soon, {
                 capabilities: { [capability]: {} } });
             const tag = `kept ${capability}`;

@@ -107,7 +107,7 @@ const times = (text, part) => text.split(part).length - 1;
 
 
 describe('results', () => {
-    test('a tool\'s: resultType and who the server is', async () => {
+    test('result of a tool: resultType and serverInfo are added', async () => {
         const { status, result } = await call(PLAIN);
 
         assert.equal(status, 200);
@@ -115,7 +115,8 @@ describe('results', () => {
             resultType: 'complete', _meta: { [META.server]: SERVER } });
     });
 
-    test('the rest stays as the backend has written it', async () => {
+    test('result of a backend: everything else stays byte for byte',
+         async () => {
         const content = '"content":[ {"type":"text", "text":"\\u00e9\\/",'
             + '"annotations":{"priority" : 0.50}} ]';
         const own = '"com.example/n":1.50,"x":[1e2, "\\u00e9"]';
@@ -145,7 +146,8 @@ describe('results', () => {
 
     // who the server is, a backend does not say
 
-    test('what the backend says itself is not said twice', async () => {
+    test('resultType and serverInfo from a backend: not duplicated',
+         async () => {
         const theirs = { name: 'behind', version: '2' };
         const { text, result } = await call(JSON.stringify({
             resultType: 'complete', content: [],
@@ -157,7 +159,7 @@ describe('results', () => {
         assert.deepEqual(result._meta, { [META.server]: SERVER, a: 1 });
     });
 
-    test('a resultType that there is not: -32603', async () => {
+    test('unknown resultType: -32603', async () => {
         for (const resultType of ['task', 'partial', '', 5, null, {}]) {
             const { error } = await call(JSON.stringify({ resultType,
                                                           content: [] }));
@@ -184,7 +186,7 @@ describe('results', () => {
             });
     }
 
-    test('structuredContent that is an object: for all', async () => {
+    test('structuredContent that is an object: for all clients', async () => {
         const text = '{"structuredContent":{"a":1.50,"b":[]},"content":[]}';
 
         assert.ok((await call(text)).text
@@ -193,7 +195,8 @@ describe('results', () => {
                          { a: 1.5, b: [] });
     });
 
-    test('prompts and completions', async () => {
+    test('prompts/get, completion/complete: resultType, serverInfo, no cache hints',
+         async () => {
         const messages = '[{"role":"user","content":{"type":"text",'
             + '"text":"\\u00e9"}}]';
         const prompt = await ask(`{"messages":${messages}}`, 'prompts/get',
@@ -214,7 +217,7 @@ describe('results', () => {
         assert.ok(completion.text.includes('"total":1.0'));
     });
 
-    test('input_required of a method that asks nobody: -32603', async () => {
+    test('input_required for a method without questions: -32603', async () => {
         const asking = JSON.stringify({ resultType: 'input_required',
             inputRequests: { r: { method: 'roots/list', params: {} } } });
         const { error } = await ask(asking, 'completion/complete',
@@ -241,12 +244,13 @@ describe('caching', () => {
         return [result.ttlMs, result.cacheScope];
     };
 
-    test('a read of which nothing is known: not at all', async () => {
+    test('resources/read without cache hints: ttlMs 0, private', async () => {
         assert.deepEqual(await read(''), [0, 'private']);
         assert.deepEqual(await read('', 'test://t/1'), [0, 'private']);
     });
 
-    test('what the backend says', async () => {
+    test('resources/read with cache hints of the backend: passed on',
+         async () => {
         assert.deepEqual(await read(',"ttlMs":60000,"cacheScope":"public"'),
                          [60000, 'public']);
         assert.deepEqual(await read(',"cacheScope":"private","ttlMs":0'),
@@ -255,7 +259,8 @@ describe('caching', () => {
         assert.deepEqual(await read(',"cacheScope":"public"'), [0, 'public']);
     });
 
-    test('values that are none are not believed', async () => {
+    test('resources/read with invalid cache hints: ttlMs 0, private',
+         async () => {
         for (const ttl of ['-1', '"5"', '1.5', 'null', '{}', 'true']) {
             assert.deepEqual(await read(`,"ttlMs":${ttl}`), [0, 'private'],
                              ttl);
@@ -302,7 +307,8 @@ describe('caching', () => {
             }
         });
 
-    test('lists of a backend', async () => {
+    test('lists of a backend: its cache hints, else ttlMs 0, private',
+         async () => {
         const plain = await ask('{"tools":[]}', 'tools/list', {}, bare);
 
         assert.deepEqual([plain.result.ttlMs, plain.result.cacheScope],
@@ -315,7 +321,7 @@ describe('caching', () => {
                          [7, 'public']);
     });
 
-    test('no hints on questions', async () => {
+    test('questions of resources/read: no cache hints', async () => {
         const { result } = await ask(JSON.stringify({
             resultType: 'input_required',
             inputRequests: { r: { method: 'roots/list', params: {} } } }),
@@ -335,13 +341,15 @@ describe('lists', () => {
         ['resources/templates/list', ITEMS.template]];
 
     for (const [method, item] of lists) {
-        test(`${method}: ${item.slice(0, 30)}, byte for byte`, async () => {
+        test(`${method} of the catalog, ${item.slice(0, 30)}: byte for byte`,
+             async () => {
             const { text } = await ask('', method);
 
             assert.ok(text.includes(item), text);
         });
 
-        test(`${method}: ${item.slice(0, 30)}, of a backend`, async () => {
+        test(`${method} of a backend, ${item.slice(0, 30)}: byte for byte`,
+             async () => {
             const kind = { 'resources/templates/list': 'resourceTemplates' }[
                 method] ?? method.replace('/list', '');
             const { text } = await ask(`{"${kind}":[${item}]}`, method, {},
@@ -351,7 +359,7 @@ describe('lists', () => {
         });
     }
 
-    test('an outputSchema that is no object: not for older clients',
+    test('outputSchema that is not an object: left out for older clients',
         async () => {
             const old = (await session.response('tools/list')).result.tools;
 
@@ -361,7 +369,7 @@ describe('lists', () => {
             assert.deepEqual(old[0], JSON.parse(ITEMS.tool));
         });
 
-    test('execution is of the era before', async () => {
+    test('execution of a tool: for older clients only', async () => {
         const { tools } = (await modern.response('tools/list')).result;
         const old = (await session.response('tools/list')).result.tools;
 
@@ -369,7 +377,7 @@ describe('lists', () => {
         assert.deepEqual(old[2].execution, { taskSupport: 'optional' });
     });
 
-    test('the same for every connection', async () => {
+    test('tools/list on several connections: the same bytes', async () => {
         const texts = new Set();
 
         for (let i = 0; i < 8; i++) {
@@ -382,7 +390,7 @@ describe('lists', () => {
 });
 
 
-describe('what the backend gets', () => {
+describe('requests at the backend', () => {
     const send = async (text, method, name) => {
         next = () => (name ? PLAIN : '{"completion":{"values":[]}}');
 
@@ -395,7 +403,8 @@ describe('what the backend gets', () => {
         return backend.calls.at(-1);
     };
 
-    test('the request, with its _meta and its trace context', async () => {
+    test('request with _meta, trace context: the backend gets them byte for byte',
+         async () => {
         const trace = '"traceparent":"00-0af7651916cd43dd8448eb211c80319c-'
             + '00f067aa0ba902b7-01","tracestate" : "a=1","baggage":"u=\\u00e9"';
         const args = '{"a" : 1.50, "b":"\\u00e9\\/", "c":[1e2]}';
@@ -409,7 +418,8 @@ describe('what the backend gets', () => {
         assert.ok(got.includes(args), got);
     });
 
-    test('the context of a completion', async () => {
+    test('context of a completion: the backend gets it byte for byte',
+         async () => {
         const context = '{"arguments":{"language" : "python"}}';
         const text = JSON.stringify(modern.message('completion/complete', {
             ref: { type: 'ref/prompt', name: 'p' },
@@ -420,7 +430,7 @@ describe('what the backend gets', () => {
             .includes(context));
     });
 
-    test('who asks: the revision, capabilities as they were declared',
+    test('revision, declared capabilities: the backend gets them',
         async () => {
             const declared = '{"sampling":{"tools":{}},"extensions":'
                 + '{"com.example/x":{"a":1.50}},"experimental":{"y":{}}}';
@@ -451,7 +461,8 @@ describe('errors of a backend', () => {
     for (const code of [-32000, -32001, -32002, -32004, -32019, -32042, -32050,
                         -32099])
     {
-        test(`${code} is none of this era`, async () => {
+        test(`error ${code} of a backend: replaced by -32602 or -32603`,
+             async () => {
             const got = await fails(code);
 
             assert.equal(got.status, 200);
@@ -462,7 +473,8 @@ describe('errors of a backend', () => {
     for (const code of [-32600, -32601, -32602, -32603, 1, -1, 4711, -31999,
                         -33000])
     {
-        test(`${code} passes, with its data`, async () => {
+        test(`error ${code} of a backend: passed on with its data`,
+             async () => {
             const got = await fails(code, '{"a":[1.50]}');
 
             assert.deepEqual(got, { status: 200, code, message: 'as asked',
@@ -470,7 +482,7 @@ describe('errors of a backend', () => {
         });
     }
 
-    test('a resource that is not there: -32602 with its URI', async () => {
+    test('missing resource: -32602 with its URI', async () => {
         const missing = (data) => {
             next = ({ message }) => error(-32002, data)
                 .replace('"ID"', JSON.stringify(message.id));
@@ -486,7 +498,7 @@ describe('errors of a backend', () => {
         }
     });
 
-    test('older clients see what the backend says', async () => {
+    test('missing resource, older client: -32002', async () => {
         next = ({ message }) => error(-32002)
             .replace('"ID"', JSON.stringify(message.id));
 
@@ -494,7 +506,7 @@ describe('errors of a backend', () => {
             { uri: 'test://r' })).error.code, -32002);
     });
 
-    test('no answer at all: -32603', async () => {
+    test('backend without a valid answer: -32603', async () => {
         for (const text of ['', 'oops', '{"content"', '[]', '5']) {
             next = () => text;
             assert.equal((await modern.refused('resources/read',
@@ -516,12 +528,12 @@ describe('streams', () => {
         return modern.request('tools/call', { name: 'any' }, options);
     };
 
-    test('a quick answer is plain JSON', async () => {
+    test('quick answer: plain JSON', async () => {
         next = () => PLAIN;
         assert.equal((await modern.call('any')).type, 'application/json');
     });
 
-    test('a comment follows the head, and nothing has an id', async () => {
+    test('stream: begins with a comment, has no event ids', async () => {
         const gate = Promise.withResolvers();
 
         next = (c) => {
@@ -557,7 +569,7 @@ describe('streams', () => {
         assert.ok(answer.blocks.every((b) => !('id' in b) && !('retry' in b)));
     });
 
-    test('progress, with its token as it was sent', async () => {
+    test('progress: has the token of the request', async () => {
         for (const token of [7, '7', 'a"\\b', 0, -1]) {
             const answer = await stream([...upTo(3).map(
                 (n) => progress(token, n)), done],
@@ -568,7 +580,7 @@ describe('streams', () => {
         }
     });
 
-    test('no request of a backend reaches the client', async () => {
+    test('requests from a backend: not sent to the client', async () => {
         const answer = await stream([
             { jsonrpc: '2.0', id: 1, method: 'sampling/createMessage',
               params: { messages: [], maxTokens: 1 } },
@@ -583,7 +595,7 @@ describe('streams', () => {
         method: 'notifications/message',
         params: { level, logger: 'l', data: { at: level } } }));
 
-    test('log messages: none unless a level is asked for', async () => {
+    test('log messages, no level requested: none', async () => {
         await session.response('logging/setLevel', { level: 'debug' });
 
         const { messages } = await modern.follow(await stream([...logs, done]));
@@ -592,7 +604,8 @@ describe('streams', () => {
     });
 
     for (const [i, level] of LEVELS.entries()) {
-        test(`log messages: ${level} and above`, async () => {
+        test(`log messages, ${level} requested: this level and above`,
+             async () => {
             const { messages, response } = await modern.follow(
                 await stream([...logs, done],
                              { meta: { [META.level]: level } }));
@@ -602,7 +615,7 @@ describe('streams', () => {
         });
     }
 
-    test('a level is of its own request', async () => {
+    test('log level of a request: not used for the next request', async () => {
         await modern.follow(await stream([...logs, done],
                                          { meta: { [META.level]: 'debug' } }));
 

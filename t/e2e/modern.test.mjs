@@ -52,7 +52,8 @@ async function accepts(method, params, options) {
 
 
 describe('era', () => {
-    test('both at the same endpoint, at the same time', async () => {
+    test('requests of both eras at once: each is answered in its own way',
+         async () => {
         const [old, young] = await Promise.all([
             session.tool('echo', { text: 'old' }),
             modern.tool('echo', { text: 'young' })]);
@@ -64,20 +65,21 @@ describe('era', () => {
         assert.equal(young.resultType, 'complete');
     });
 
-    test('_meta makes a request modern, whatever its header says', async () => {
+    test('_meta with a missing or older version header: 400, -32020',
+         async () => {
         await refuses(400, HEADER, 'tools/list', {}, {
             headers: { 'MCP-Protocol-Version': null } });
         await refuses(400, HEADER, 'tools/list', {}, {
             headers: { 'MCP-Protocol-Version': '2025-11-25' } });
     });
 
-    test('the header makes a request modern that has no _meta', async () => {
+    test('version header without _meta: 400, -32602', async () => {
         const message = { jsonrpc: '2.0', id: 'x', method: 'tools/list' };
 
         await refusal(await modern.post(message), 400, PARAMS, 'x');
     });
 
-    test('_meta of an older revision, with a session: it is older',
+    test('_meta of an older revision, with a session: handled as older',
         async () => {
             const { result } = await session.response('tools/list', {
                 _meta: { [META.version]: '2025-11-25' } });
@@ -86,7 +88,7 @@ describe('era', () => {
             assert.equal(result.resultType, undefined);
         });
 
-    test('_meta of an older revision, without a session: not served',
+    test('_meta of an older revision, without a session: 400, -32022',
         async () => {
             const { data } = await refuses(400, VERSION, 'tools/list', {}, {
                 meta: { [META.version]: '2025-11-25' },
@@ -96,20 +98,21 @@ describe('era', () => {
                                      requested: '2025-11-25' });
         });
 
-    test('initialize with _meta is an unknown method', async () => {
+    test('initialize with _meta: 404, -32601', async () => {
         await refuses(404, METHOD, 'initialize', {
             protocolVersion: '2025-11-25', capabilities: {},
             clientInfo: { name: 'e2e', version: '1' } });
     });
 
-    test('initialize never agrees on it', async () => {
+    test('initialize with 2026-07-28: a session of 2025-11-25', async () => {
         const other = await server.session({ version: MODERN });
 
         assert.equal(other.version, '2025-11-25');
         assert.notEqual(other.id, undefined);
     });
 
-    test('initialize with the header of an older revision', async () => {
+    test('initialize with the version header of an older revision: a session',
+         async () => {
         const answer = await session.send({
             headers: { 'Content-Type': 'application/json',
                        Accept: 'application/json, text/event-stream',
@@ -125,7 +128,7 @@ describe('era', () => {
         assert.notEqual(answer.headers['mcp-session-id'], undefined);
     });
 
-    test('nothing is taken from an earlier request', async () => {
+    test('capabilities of an earlier request: not used', async () => {
         const able = new Modern(server, { capabilities: { elicitation: {} } });
 
         assert.equal((await able.tool('ask', {})).resultType,
@@ -165,7 +168,7 @@ describe('the envelope', () => {
     };
 
     for (const [name, message] of Object.entries(wrong)) {
-        test(`${name}: -32602, 400`, async () => {
+        test(`envelope with ${name}: 400, -32602`, async () => {
             await refusal(await modern.post(message), 400, PARAMS, 7);
         });
     }
@@ -174,17 +177,17 @@ describe('the envelope', () => {
                           'resources/read', 'completion/complete',
                           'subscriptions/listen', 'no/such'])
     {
-        test(`${method} needs one`, async () => {
+        test(`${method} without an envelope: 400, -32602`, async () => {
             await refusal(await modern.post({ jsonrpc: '2.0', id: 'a', method,
                                               params: {} }), 400, PARAMS, 'a');
         });
     }
 
-    test('the client need not say who it is', async () => {
+    test('envelope without clientInfo: accepted', async () => {
         await accepts('tools/list', {}, { meta: { [META.info]: undefined } });
     });
 
-    test('clientInfo changes nothing', async () => {
+    test('other clientInfo: the same result', async () => {
         const one = await accepts('tools/list');
         const other = await accepts('tools/list', {}, {
             meta: { [META.info]: { name: 'other', version: '9',
@@ -193,13 +196,13 @@ describe('the envelope', () => {
         assert.deepEqual(one, other);
     });
 
-    test('other keys are nobody\'s business', async () => {
+    test('unknown keys in _meta: accepted', async () => {
         await accepts('tools/list', {}, { meta: {
             'io.modelcontextprotocol/unheard-of': { a: [1] },
             'com.example/x': null, progressToken: 'p' } });
     });
 
-    test('keys may be written with escapes', async () => {
+    test('keys of _meta with escapes: accepted', async () => {
         const text = JSON.stringify(modern.message('tools/list', {},
                                                    { id: 'e' }))
             .replaceAll('io.modelcontextprotocol/',
@@ -214,7 +217,7 @@ describe('the envelope', () => {
 
 
 describe('the version', () => {
-    test('header and _meta differ: 400, -32020, before it is looked up',
+    test('version header differs from _meta: 400, -32020, before the lookup',
         async () => {
             await refuses(400, HEADER, 'server/discover', {}, {
                 meta: { [META.version]: 'v999.0.0' } });
@@ -224,14 +227,14 @@ describe('the version', () => {
                 headers: { 'MCP-Protocol-Version': '2026-07-28 x' } });
         });
 
-    test('two headers: 400, -32020', async () => {
+    test('two version headers: 400, -32020', async () => {
         for (const other of [MODERN, '2025-11-25']) {
             await refuses(400, HEADER, 'server/discover', {}, {
                 headers: { 'mcp-protocol-version': other } });
         }
     });
 
-    test('not served: 400, -32022, those that are, and which was asked for',
+    test('unknown version: 400, -32022 with supported and requested',
         async () => {
             for (const requested of ['v999.0.0', '1900-01-01', '2025-06-18',
                                      '2024-11-05', 'a"b'])
@@ -244,14 +247,14 @@ describe('the version', () => {
             }
         });
 
-    test('not served comes before the method and its headers', async () => {
+    test('unknown version, unknown method: 400, -32022', async () => {
         await refuses(400, VERSION, 'no/such', {}, {
             meta: { [META.version]: '2030-01-01' },
             headers: { 'MCP-Protocol-Version': '2030-01-01',
                        'Mcp-Method': null } });
     });
 
-    test('the envelope comes before the header', async () => {
+    test('incomplete envelope, no version header: 400, -32602', async () => {
         await refuses(400, PARAMS, 'tools/list', {}, {
             meta: { [META.capabilities]: undefined },
             headers: { 'MCP-Protocol-Version': null } });
@@ -272,7 +275,7 @@ describe('the method', () => {
         });
     }
 
-    test('Mcp-Method is absent, or another: 400, -32020', async () => {
+    test('Mcp-Method missing or different: 400, -32020', async () => {
         const base64 = Buffer.from('tools/list').toString('base64');
 
         for (const value of [null, '', 'tools/call', 'TOOLS/LIST',
@@ -289,12 +292,13 @@ describe('the method', () => {
             headers: { 'mcp-method': 'tools/call' } });
     });
 
-    test('Mcp-Method is compared before the method is looked up', async () => {
+    test('Mcp-Method different, unknown method: 400, -32020', async () => {
         await refuses(400, HEADER, 'no/such', {}, {
             headers: { 'Mcp-Method': 'tools/list' } });
     });
 
-    test('names of headers in any case, spaces around values', async () => {
+    test('header names in any case, spaces around values: accepted',
+         async () => {
         for (const name of ['mcp-method', 'MCP-METHOD', 'mCp-mEtHoD']) {
             await accepts('tools/list', {}, {
                 headers: { 'Mcp-Method': null, [name]: '  tools/list \t' } });
@@ -313,7 +317,8 @@ describe('Mcp-Name', () => {
         ['resources/read', { uri: URI }, URI]];
 
     for (const [method, params, name] of named) {
-        test(`${method}: absent, or another: 400, -32020`, async () => {
+        test(`${method}, Mcp-Name missing or different: 400, -32020`,
+             async () => {
             for (const value of [null, '', `${name}x`, name.toUpperCase(),
                                  `${name}, ${name}`])
             {
@@ -325,7 +330,8 @@ describe('Mcp-Name', () => {
                 headers: { 'mcp-name': 'other' } });
         });
 
-        test(`${method}: the same, plain or encoded`, async () => {
+        test(`${method}, Mcp-Name equal, plain or encoded: accepted`,
+             async () => {
             const base64 = Buffer.from(name).toString('base64');
 
             await accepts(method, params);
@@ -336,13 +342,14 @@ describe('Mcp-Name', () => {
         });
     }
 
-    test('it is of no interest elsewhere', async () => {
+    test('Mcp-Name for a method without a name: ignored', async () => {
         await accepts('tools/list', {}, { headers: { 'Mcp-Name': 'echo' } });
         await accepts('server/discover', {}, {
             headers: { 'Mcp-Name': '=?base64?!?=' } });
     });
 
-    test('without a name in the body, that is what is wrong', async () => {
+    test('no name in the body: -32602, although Mcp-Name is there',
+         async () => {
         for (const [method] of named) {
             await refuses(200, PARAMS, method, {}, {
                 headers: { 'Mcp-Name': 'x' } });
@@ -350,7 +357,7 @@ describe('Mcp-Name', () => {
         }
     });
 
-    test('an unknown method is told before', async () => {
+    test('unknown method with Mcp-Name: 404, -32601', async () => {
         await refuses(404, METHOD, 'tools/get', { name: 'echo' }, {
             headers: { 'Mcp-Name': 'other' } });
     });
@@ -358,24 +365,24 @@ describe('Mcp-Name', () => {
 
 
 describe('params', () => {
-    test('an unknown tool: -32602', async () => {
+    test('unknown tool: -32602', async () => {
         await refuses(200, PARAMS, 'tools/call', { name: 'nobody' });
         await refuses(200, PARAMS, 'tools/call', { name: '' });
         await refuses(200, PARAMS, 'tools/call', { name: 'ünbekannt' });
     });
 
-    test('arguments that are none: -32602', async () => {
+    test('arguments of the wrong type: -32602', async () => {
         for (const args of [5, 'x', []]) {
             await refuses(200, PARAMS, 'tools/call',
                           { name: 'echo', arguments: args });
         }
     });
 
-    test('an unknown prompt: -32602', async () => {
+    test('unknown prompt: -32602', async () => {
         await refuses(200, PARAMS, 'prompts/get', { name: 'nobody' });
     });
 
-    test('an unknown resource: -32602 with its URI', async () => {
+    test('unknown resource: -32602 with its URI', async () => {
         for (const uri of ['test://nobody', 'test://näh', 'x:"\\y"']) {
             const { data } = await refuses(200, PARAMS, 'resources/read',
                                            { uri });
@@ -384,7 +391,7 @@ describe('params', () => {
         }
     });
 
-    test('an unknown cursor: -32602', async () => {
+    test('unknown cursor: -32602', async () => {
         for (const method of ['tools/list', 'prompts/list', 'resources/list',
                               'resources/templates/list'])
         {
@@ -394,7 +401,7 @@ describe('params', () => {
         }
     });
 
-    test('completion of nothing that is there: -32602', async () => {
+    test('completion of an unknown reference: -32602', async () => {
         const argument = { name: 'a', value: 'b' };
 
         await refuses(200, PARAMS, 'completion/complete', { argument });
@@ -406,7 +413,7 @@ describe('params', () => {
 });
 
 
-describe('what is no request', () => {
+describe('messages that are not requests', () => {
     test('GET without Last-Event-ID, and DELETE: 405, Allow: POST', async () => {
         for (const [method, headers] of [
             ['GET', {}], ['GET', { 'Mcp-Session-Id': session.id }],
@@ -426,13 +433,13 @@ describe('what is no request', () => {
         assert.deepEqual((await session.response('ping')).result, {});
     });
 
-    test('an array: 400, -32600', async () => {
+    test('array: 400, -32600', async () => {
         for (const list of [[modern.message('tools/list')], []]) {
             await refusal(await modern.post(list), 400, INVALID, undefined);
         }
     });
 
-    test('a response: 400, -32600 without an id', async () => {
+    test('response: 400, -32600 without an id', async () => {
         for (const message of [{ result: {} },
                                { error: { code: 1, message: 'x' } }])
         {
@@ -442,7 +449,7 @@ describe('what is no request', () => {
         }
     });
 
-    test('no JSON: 400, -32700 without an id', async () => {
+    test('body that is not JSON: 400, -32700 without an id', async () => {
         for (const text of ['', '{', '{"jsonrpc":"2.0"', '\u0000']) {
             await refusal(await modern.post(text, {
                 headers: { 'Mcp-Method': 'tools/list' } }), 400, PARSE,
@@ -450,7 +457,7 @@ describe('what is no request', () => {
         }
     });
 
-    test('no JSON-RPC: 400, -32600', async () => {
+    test('JSON that is not JSON-RPC: 400, -32600', async () => {
         for (const text of ['{}', '1', 'null', '"tools/list"',
                             '{"jsonrpc":"1.0","id":1,"method":"tools/list"}',
                             '{"jsonrpc":"2.0","id":null,"method":"x"}',
@@ -464,7 +471,7 @@ describe('what is no request', () => {
         }
     });
 
-    test('a notification: 202, and nothing happens', async () => {
+    test('notification: 202 without an effect', async () => {
         const gate = 'not cancelled';
         const answer = await modern.call('count', { n: 1, gate, tag: gate },
             { meta: { progressToken: 'p' } });
@@ -502,7 +509,7 @@ describe('what is no request', () => {
 
 
 describe('HTTP', () => {
-    test('ids come back as they were sent', async () => {
+    test('request ids: the same bytes in the response', async () => {
         for (const id of ['1', '0', '-7', '9007199254740993', '""', '"a\\u00e9"',
                           '"\\/"', '"ü"'])
         {
@@ -520,7 +527,7 @@ describe('HTTP', () => {
         }
     });
 
-    test('session headers are not looked at, and none is made', async () => {
+    test('session headers: ignored, no session is made', async () => {
         for (const headers of [{ 'Mcp-Session-Id': 'dead' },
                                { 'Mcp-Session-Id': session.id },
                                { 'Mcp-Session-Id': '' },
@@ -534,14 +541,14 @@ describe('HTTP', () => {
         }
     });
 
-    test('a page of another origin: 403', async () => {
+    test('Origin of another site: 403', async () => {
         const answer = await modern.request('tools/list', {}, {
             headers: { Origin: 'http://evil.example.com' } });
 
         assert.equal(answer.status, 403);
     });
 
-    test('a name that was bound anew (DNS rebinding): 403', async () => {
+    test('foreign Host equal to Origin (DNS rebinding): 403', async () => {
         const answer = await modern.request('server/discover', {}, {
             headers: { Host: 'evil.example.com',
                        Origin: 'http://evil.example.com' } });
@@ -549,14 +556,14 @@ describe('HTTP', () => {
         assert.equal(answer.status, 403);
     });
 
-    test('the endpoint\'s own origin', async () => {
+    test('Origin of the endpoint: accepted', async () => {
         await accepts('server/discover', {}, {
             headers: { Origin: `http://127.0.0.1:${server.port}` } });
     });
 
     // no code of these is of the range that the revision forbids (schema.mjs)
 
-    test('what HTTP refuses', async () => {
+    test('wrong Content-Type, Accept, size: 415, 406, 413', async () => {
         const status = async (headers, body) => {
             const answer = await modern.post(body
                 ?? modern.message('tools/list'), { headers });
@@ -572,7 +579,7 @@ describe('HTTP', () => {
             'tools/list', { x: 'x'.repeat(1.1 * 1024 * 1024) }))), 413);
     });
 
-    test('other methods: 405', async () => {
+    test('PUT: 405', async () => {
         const answer = await modern.send({ method: 'PUT', headers: {
             'MCP-Protocol-Version': MODERN } });
 
@@ -582,7 +589,7 @@ describe('HTTP', () => {
 
 
 describe('discovery', () => {
-    test('versions, capabilities, and who the server is', async () => {
+    test('server/discover: versions, capabilities, serverInfo', async () => {
         const { supportedVersions, capabilities, instructions, _meta,
                 ...rest } = await accepts('server/discover');
 
@@ -612,7 +619,8 @@ describe('discovery', () => {
         return { status: answer.status, ...await answer.json() };
     };
 
-    test('no revision is named: -32022 with those that are served', async () => {
+    test('server/discover without a version: -32022 with the supported ones',
+         async () => {
         const { status, id, error } = await bare(server,
             { jsonrpc: '2.0', id: 5, method: 'server/discover' });
 
@@ -622,7 +630,8 @@ describe('discovery', () => {
         assert.deepEqual(error.data, { supported: [MODERN], requested: '' });
     });
 
-    test('no revision without sessions is served: -32601', async () => {
+    test('server/discover, only revisions with sessions: 404, -32601',
+         async () => {
         const old = await Fixture.use({ location: {
             mcp_revisions: '2025-06-18 2025-11-25' } });
         const { status, error } = await bare(old,
@@ -632,7 +641,7 @@ describe('discovery', () => {
         assert.equal(error.code, METHOD);
     });
 
-    test('initialize with a stale version header: -32020, which names it',
+    test('initialize with the version header 2026-07-28: -32020 that names it',
         async () => {
             const { status, error } = await bare(server, {
                 jsonrpc: '2.0', id: 5, method: 'initialize', params: {
@@ -645,7 +654,8 @@ describe('discovery', () => {
             assert.match(error.message, /MCP-Protocol-Version/);
         });
 
-    test('an endpoint that offers little', async () => {
+    test('catalog with only prompts: other methods get 404, -32601',
+         async () => {
         const little = new Modern(await Fixture.use({
             location: { mcp_catalog: await catalog({ prompts: [] }) } }));
         const { capabilities, instructions } = (await little.response(
@@ -676,7 +686,8 @@ describe('discovery', () => {
 
     // nothing of it comes from a backend, or takes room
 
-    test('with a full store and without a backend', async () => {
+    test('full store: server/discover and tools/list are answered',
+         async () => {
         const small = await Fixture.use({
             workers: 2, zone: '1m',
             location: { mcp_stream_buffer: '128k', mcp_close_after: 'off',
@@ -715,7 +726,8 @@ describe('discovery', () => {
 
 
 describe('mcp_revisions', () => {
-    test('without the revisions that have sessions', async () => {
+    test('mcp_revisions 2026-07-28: requests of older revisions fail',
+         async () => {
         const only = await Fixture.use({ location: { mcp_revisions: MODERN } });
         const client = new Modern(only);
 
@@ -763,7 +775,8 @@ describe('mcp_revisions', () => {
         }
     });
 
-    test('without the stateless one', async () => {
+    test('mcp_revisions without 2026-07-28: sessions work, server/discover fails',
+         async () => {
         const older = await Fixture.use({ location: {
             mcp_revisions: '2025-03-26 2025-06-18' } });
 
@@ -794,7 +807,8 @@ describe('mcp_revisions', () => {
         assert.equal((await old.delete()).status, 204);
     });
 
-    test('a session of a revision that is not served', async () => {
+    test('version header of a revision that mcp_revisions lacks: 400',
+         async () => {
         const one = await Fixture.use({ location: {
             mcp_revisions: ['2025-11-25', MODERN] } });
         const old = await one.session({ version: '2025-03-26' });

@@ -113,13 +113,13 @@ function behind(name, swallows, send) {
     const text = (n) => (name === 'subs' ? `reached ${n}`
                                          : `counted to ${n}`);
 
-    test('a JSON answer: arrives whole', async () => {
+    test('JSON answer through the filter: arrives whole', async () => {
         const session = await ready;
 
         assert.equal(textOf(await session.tool('echo', { text: 'x' })), 'x');
     });
 
-    test('a stream that idles between its events: each event arrives',
+    test('stream that idles between its events: each event arrives',
          async () => {
         const session = await ready;
         const gate = `filter ${process.pid} ${gates++}`;
@@ -144,7 +144,7 @@ function behind(name, swallows, send) {
         assert.equal(ending, 'end');
     });
 
-    test('a long stream and a client that pauses: every byte arrives',
+    test('long stream, a client that pauses: every byte arrives',
          async () => {
         const session = await ready;
         const n = 64;
@@ -166,7 +166,7 @@ function behind(name, swallows, send) {
         assert.equal(ending, 'end');
     });
 
-    test('a listener without events: its head arrives', async () => {
+    test('listener without events: its head arrives', async () => {
         const session = await ready;
         const answer = await session.get();
 
@@ -182,7 +182,7 @@ function behind(name, swallows, send) {
 }
 
 
-test('a filter that keeps all it gets: an error names it, memory is limited',
+test('filter that keeps all its input: an error names it, memory is limited',
      async () => {
     const session = await Session.open(server, {
         send: (options) => request(server.port, { ...options,

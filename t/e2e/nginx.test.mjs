@@ -36,7 +36,7 @@ async function descriptors(eventfds) {
 }
 
 
-test('the first stream of a connection goes without Nagle\'s algorithm',
+test('first stream of a connection: Nagle\'s algorithm is off',
      { skip }, async () => {
     const { file, env } = await descriptors(-1);
     const server = await Fixture.use({ env });
@@ -61,7 +61,7 @@ test('the first stream of a connection goes without Nagle\'s algorithm',
 });
 
 
-test('workers that have no bell serve, hear of others, and wind up',
+test('workers without an eventfd: calls continue over a reload',
      { skip }, async () => {
     const { env } = await descriptors(1);
     const server = await Fixture.use({
@@ -102,7 +102,7 @@ test('workers that have no bell serve, hear of others, and wind up',
 
 const KEEP = { headers: { Connection: 'keep-alive' } };
 
-test('a connection is kept only as long as its worker', async () => {
+test('kept connection: closed with the last answer of its worker', async () => {
     const server = await Fixture.use({
         workers: 1,
         location: { mcp_stream_after: '30s', mcp_close_after: 'off' } });

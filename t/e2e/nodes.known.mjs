@@ -49,7 +49,7 @@ export const known = [
         why: 'other nodes learn a moment later that its time is over',
         sometimes: true,
         cases: [
-            'its time is over',
+            'end of mcp_task_ttl: -32602, the backend is aborted',
         ],
     },
     {

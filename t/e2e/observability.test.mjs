@@ -225,7 +225,7 @@ async function seen(tool, result, { endpoint = '/first', inLog = true } = {}) {
 
 
 for (const how of Object.keys(answers)) {
-    test(how, async () => {
+    test(`result ${how}: in the log, the status, the metrics`, async () => {
         const tool = `tool-${next++}`;
 
         await modern().request('tools/call', { name: tool,
@@ -236,7 +236,8 @@ for (const how of Object.keys(answers)) {
 }
 
 
-test('cancelled, and seen while it ran', async () => {
+test('cancelled call: listed while it runs, then counted as cancelled',
+     async () => {
     const tool = `tool-${next++}`;
     const answer = await Promise.race([
         modern().request('tools/call', { name: tool,
@@ -296,7 +297,7 @@ async function session(endpoint) {
 }
 
 
-test('expired: nobody came back', async () => {
+test('no client within mcp_max_wait: counted as expired', async () => {
     const tool = `tool-${next++}`;
     const answer = await (await session('hasty')).call(tool, { gate: tool });
 
@@ -305,7 +306,8 @@ test('expired: nobody came back', async () => {
 });
 
 
-test('lost: its process was killed, and took no counter with it', async () => {
+test('killed process: its call is counted as lost, other counters stay',
+     async () => {
     const tool = `tool-${next++}`;
     const before = (await json()).tools;
 
@@ -342,7 +344,7 @@ test('lost: its process was killed, and took no counter with it', async () => {
 });
 
 
-test('unknown tools are refusals', async () => {
+test('unknown tool: listed as refused', async () => {
     await modern().request('tools/call', { name: 'nothing' });
 
     const { recent } = await json();
@@ -353,7 +355,7 @@ test('unknown tools are refusals', async () => {
 });
 
 
-test('trace context: of _meta, else of HTTP', async () => {
+test('trace context: from _meta, else from HTTP headers', async () => {
     const id = '4bf92f3577b34da6a3ce929d0e0e4736';
     const parent = (n) => `00-${id}-00f067aa0ba902b${n}-01`;
     const call = async (name, meta, headers) => {
@@ -387,7 +389,7 @@ test('trace context: of _meta, else of HTTP', async () => {
 });
 
 
-test('50 tools in two endpoints, and 70 calls in pages', async () => {
+test('50 tools, 70 active calls: listed in pages of 64', async () => {
     const { tools, endpoints: all, server: name, zone } = await json();
 
     for (const endpoint of ['/first', '/hasty']) {
@@ -430,7 +432,7 @@ test('50 tools in two endpoints, and 70 calls in pages', async () => {
 });
 
 
-test('promtool finds nothing wrong', async () => {
+test('promtool: accepts the metrics', async () => {
     const text = await metrics();
 
     execFileSync('promtool', ['check', 'metrics'], { input: text });
@@ -449,7 +451,7 @@ test('promtool finds nothing wrong', async () => {
 });
 
 
-test('every sample has a zone label', async () => {
+test('metrics: every sample has a zone label', async () => {
     const samples = (await metrics()).split('\n')
         .filter((l) => l && !l.startsWith('#'));
 
@@ -459,7 +461,7 @@ test('every sample has a zone label', async () => {
 });
 
 
-test('alerts: promtool accepts them, and they fire when they should', () => {
+test('alerts: promtool accepts the rules, the tests of the rules pass', () => {
     const cwd = `${root}/examples/prometheus`;
 
     execFileSync('promtool', ['check', 'rules', 'alerts.yml'], { cwd });
@@ -482,7 +484,7 @@ for (const file of ['prometheus/alerts.yml', 'grafana/mcp.json']) {
 }
 
 
-test('version: status, metrics and log have the same one', async () => {
+test('version: the same in status, metrics, log', async () => {
     const { version } = await json();
 
     assert.match(version, /^\d+\.\d+\.\d+(-dev(\+[0-9a-f]{7,})?)?$/);

@@ -132,7 +132,8 @@ for (const row of rows) {
         before(async () => { peer = await at(server, row); });
         after(() => peer.end());
 
-        test('lists and calls', async () => {
+        test('client lists and calls: complete, in the expected revision',
+             async () => {
             const { client, way } = peer;
             const call = counting(peer, 3);
 
@@ -143,13 +144,13 @@ for (const row of rows) {
             await comes(row, peer, call, 3);
         });
 
-        test('answers a question', async () => {
+        test('question: the client answers', async () => {
             assert.equal(await peer.client.ask(), peer.client.question.text);
         });
 
         for (const how of ['reset', 'fin']) {
             for (const cuts of cut ? [1, 3] : [1]) {
-                test(`${cuts} × ${how}: ${cut ? 'result' : 'timeout'}`,
+                test(`connection cut, ${cuts} × ${how}: ${cut ? 'result' : 'timeout'}`,
                      async () => {
                     const n = cuts + 2;
                     const call = counting(peer, n,
@@ -175,7 +176,7 @@ for (const row of rows) {
             }
         }
 
-        test('a reload: result', async () => {
+        test('reload during a call: result', async () => {
             const call = counting(peer, 3);
 
             await call.started;
@@ -186,7 +187,7 @@ for (const row of rows) {
         });
 
         if (cut) {
-            test('reset, then a reload: result', async () => {
+            test('reset, then a reload during a call: result', async () => {
                 const call = counting(peer, 4);
 
                 await call.started;
@@ -200,7 +201,7 @@ for (const row of rows) {
             });
         }
 
-        test(`cancels: the call ends ${cancel}`, async () => {
+        test(`cancelled call: ends ${cancel}`, async () => {
             const controller = new AbortController();
             const call = counting(peer, 3, { signal: controller.signal });
 
@@ -222,7 +223,7 @@ for (const row of rows) {
 }
 
 
-test('mcp_reconnect_wait: a call that its client cancels ends after it',
+test('mcp_reconnect_wait: a cancelled call ends after it',
      async () => {
     const peer = await at(servers['mcp_reconnect_wait 200ms'],
                           { name: 'TypeScript client 2.4.0, auto' });

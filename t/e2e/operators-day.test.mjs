@@ -138,7 +138,7 @@ async function audit() {
 }
 
 
-test('250 calls of 12 tools over 15 reloads', async () => {
+test('250 calls of 12 tools over 15 reloads: all are sent', async () => {
     const per = Math.ceil(CALLS / RELOADS);
 
     for (let n = 0; n < RELOADS; n++) {
@@ -153,7 +153,8 @@ test('250 calls of 12 tools over 15 reloads', async () => {
 });
 
 
-test('what is slow, failing and refused, and for whom', async () => {
+test('status and log after 250 calls: show slow, failing, refused calls',
+     async () => {
     const calls = CALLS - sent.get('secret');
     let lines, rows;
 

@@ -197,7 +197,8 @@ class Peer {
 const peers = await Promise.all(KINDS.map((kind) => Peer.start(kind)));
 
 for (const { name: group, list } of groups()) {
-    test(`${group}: ${list.length} requests`, async () => {
+    test(`${group}, ${list.length} requests: both servers answer alike`,
+         async () => {
         const wrong = [];
 
         for (const entry of list) {

@@ -98,7 +98,7 @@ const lists = [
 
 describe('lists', () => {
     for (const [method, member, key, few, all] of lists) {
-        test(method, async () => {
+        test(`${method}: each caller has its own list`, async () => {
             assert.deepEqual(await names(user, method, member, key), few);
             assert.deepEqual(await names(root, method, member, key), all);
 
@@ -110,7 +110,7 @@ describe('lists', () => {
     }
 });
 
-describe('what is hidden is unknown', () => {
+describe('hidden items', () => {
     const cases = [
         ['tools/call', { name: 'admin_drop' }, { name: 'admin_none' }],
         ['prompts/get', { name: 'secret' }, { name: 'secreu' }],
@@ -128,7 +128,8 @@ describe('what is hidden is unknown', () => {
     ];
 
     for (const [method, hidden, unknown] of cases) {
-        test(`${method} ${JSON.stringify(hidden)}`, async () => {
+        test(`${method} of hidden ${JSON.stringify(hidden)}: as of an unknown one`,
+             async () => {
             const { error: a } = await user.response(method, hidden);
             const { error: b } = await user.response(method, unknown);
 
@@ -138,7 +139,8 @@ describe('what is hidden is unknown', () => {
         });
     }
 
-    test('subscriptions', async () => {
+    test('subscription to a hidden resource: as to an unknown one',
+         async () => {
         const session = await Session.open(server,
             { headers: { 'X-User': 'user' } });
 
@@ -160,7 +162,7 @@ describe('what is hidden is unknown', () => {
         answer.close();
     });
 
-    test('the log says why', async () => {
+    test('log of a hidden tool: names the rule that hides it', async () => {
         const log = await server.log();
 
         assert.match(log, /tool "admin_drop" is hidden from its caller: the value of mcp_allow "tools\/admin_\*" is empty or 0/);
@@ -182,7 +184,7 @@ describe('scopes', () => {
         assert.match(error.message, new RegExp(`scopes: ${scopes}$`));
     }
 
-    test('a tool needs all of them', async () => {
+    test('tool with two scopes: 403 unless both are granted', async () => {
         const args = { name: 'open', arguments: { gate: 'none' } };
 
         await lacks(await having().request('tools/call', args), 'see count');
@@ -197,7 +199,8 @@ describe('scopes', () => {
         assert.ok(result.content);
     });
 
-    test('resources and subscriptions', async () => {
+    test('resource with a scope: 403 for read and subscription without it',
+         async () => {
         await lacks(await having().request('resources/read',
                                            { uri: 'test://s' }), 'read');
         await lacks(await having('see').request('subscriptions/listen',
@@ -205,7 +208,7 @@ describe('scopes', () => {
                     'read');
     });
 
-    test('clients with sessions', async () => {
+    test('session without the scope of a tool: 403', async () => {
         const session = await Session.open(server,
             { headers: { 'X-User': 'user' } });
 
@@ -213,7 +216,8 @@ describe('scopes', () => {
             { name: 'open', arguments: {} }), 'see count');
     });
 
-    test('a batch', async () => {
+    test('batch with a missing scope and a hidden tool: an error for each',
+         async () => {
         const session = await Session.open(server,
             { version: '2025-03-26', headers: { 'X-User': 'user' } });
         const call = (id, name) => ({ jsonrpc: '2.0', id, method: 'tools/call',
@@ -240,7 +244,7 @@ describe('scopes', () => {
     });
 });
 
-test('a call that was allowed goes on', async () => {
+test('allowed call: completes', async () => {
     const answer = await root.call('count', { to: 3 }, {});
     const { response } = await root.follow(answer);
 
@@ -294,7 +298,7 @@ describe('a request with two names for the tool', () => {
                      /"PARAMS" must be "params"/);
     });
 
-    test('Name in arguments: no business of the server', async () => {
+    test('Name in arguments: accepted', async () => {
         const result = await user.tool('echo', { text: 'a', Name: 'b' });
 
         assert.equal(result.isError, undefined);
@@ -303,14 +307,14 @@ describe('a request with two names for the tool', () => {
 
 // Clients write null for a member that they leave out.
 
-describe('null for an optional member: counts as absent', () => {
+describe('null for optional members', () => {
     for (const [method, params] of [
         ['tools/list', { cursor: null }],
         ['tools/call', { name: 'echo', arguments: null }],
         ['tools/call', { name: 'echo', arguments: {},
                          _meta: { progressToken: null } }],
     ]) {
-        test(`${method} ${JSON.stringify(params)}`, async () => {
+        test(`${method} ${JSON.stringify(params)}: accepted`, async () => {
             const session = await Session.open(server,
                 { headers: { 'X-User': 'user' } });
             const { error } = await session.response(method, params);
@@ -319,7 +323,7 @@ describe('null for an optional member: counts as absent', () => {
         });
     }
 
-    test('params of ping', async () => {
+    test('ping with params null: accepted', async () => {
         const session = await Session.open(server,
             { headers: { 'X-User': 'user' } });
         const answer = await session.post(

@@ -75,7 +75,7 @@ const code = async (method, uri) =>
 
 describe('resources/read', () => {
     const cases = [
-        ['non-ASCII as it is', 'file:///docs/café.txt', PASSED],
+        ['non-ASCII, plain', 'file:///docs/café.txt', PASSED],
         ['non-ASCII percent-encoded', 'file:///docs/caf%C3%A9.txt', PASSED],
         ['hex digits in lower case', 'file:///docs/caf%c3%a9.txt', PASSED],
         ['a letter percent-encoded', 'file:///d%6Fcs/café.txt', PASSED],
@@ -84,8 +84,8 @@ describe('resources/read', () => {
         ['a slash percent-encoded', 'file:///docs%2Fcafé.txt', REFUSED],
         ['scheme and host in lower case', 'http://example.com/A', PASSED],
         ['host in upper case', 'http://EXAMPLE.COM/A', PASSED],
-        ['path of that in lower case', 'http://example.com/a', REFUSED],
-        ['template, literal as it is', 'file:///t/café/1', PASSED],
+        ['path in lower case', 'http://example.com/a', REFUSED],
+        ['template, literal plain', 'file:///t/café/1', PASSED],
         ['template, literal encoded', 'file:///t/caf%c3%A9/1', PASSED],
         ['template, value of one character', 'file:///t/café/%C3%A9', PASSED],
         ['template, empty value', 'file:///t/café/', REFUSED],
@@ -120,7 +120,7 @@ describe('permission', () => {
         assert.equal(answer.status, 403);
     });
 
-    test('subscriptions/listen: judged in each spelling', async () => {
+    test('subscriptions/listen: hidden in each spelling', async () => {
         const uris = ['file:///docs/caf%c3%a9.txt', 'file:///%73ecret/été'];
         const answer = await modern.request('subscriptions/listen', {
             notifications: { resourceSubscriptions: uris } });
@@ -138,7 +138,8 @@ const CHANGED = { jsonrpc: '2.0',
                   method: 'notifications/tools/list_changed' };
 
 describe('resources/subscribe', () => {
-    test('with a catalog: answered without a backend', async () => {
+    test('resources/subscribe with a catalog: answered without a backend',
+         async () => {
         assert.equal(session.server.capabilities.resources.subscribe, true);
 
         for (const what of ['subscribe', 'unsubscribe']) {
@@ -152,7 +153,8 @@ describe('resources/subscribe', () => {
                      REFUSED);
     });
 
-    test('an update in another spelling reaches the stream', async () => {
+    test('resources/subscribe, update in another spelling: arrives',
+         async () => {
         const subscriber = await server.session();
         const listening = await subscriber.get();
 
@@ -175,7 +177,8 @@ describe('resources/subscribe', () => {
         listening.close();
     });
 
-    test('subscriptions/listen: an update in another spelling', async () => {
+    test('subscriptions/listen, update in another spelling: arrives',
+         async () => {
         const answer = await modern.request('subscriptions/listen', {
             notifications: { resourceSubscriptions:
                 ['file:///docs/caf%c3%a9.txt'] } });
@@ -189,7 +192,7 @@ describe('resources/subscribe', () => {
     });
 });
 
-test('without a catalog: resources/subscribe is not announced, and passed on',
+test('resources/subscribe without a catalog: not announced, passed on',
     async () => {
         const bare = await Session.open(server, {
             send: (options) => request(server.port,

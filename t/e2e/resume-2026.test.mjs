@@ -124,7 +124,7 @@ describe('a client that declares resumableRequests', () => {
     const client = new Modern(declared, DECLARES);
 
     for (const [how, lose] of Object.entries(LOSE)) {
-        test(`connection ${how}: GET brings the rest`, async () => {
+        test(`connection ${how}: GET has the rest`, async () => {
             const call = await begun(client);
 
             lose(call.answer);
@@ -143,7 +143,7 @@ describe('a client that declares resumableRequests', () => {
         });
     }
 
-    test('connection lost three times: each message comes once', async () => {
+    test('connection lost three times: each message arrives once', async () => {
         const call = await begun(client, 5);
         const seen = [1];
         let { answer, last } = call;
@@ -173,7 +173,8 @@ describe('a client that declares resumableRequests', () => {
         assert.equal(textOf(messages.at(-1).result), 'counted to 5');
     });
 
-    test('GET while the first connection reads: that one ends', async () => {
+    test('GET while the first connection reads: the first one ends',
+         async () => {
         const call = await begun(client);
         const second = await get(client, call.last);
 
@@ -206,7 +207,7 @@ describe('a client that declares resumableRequests', () => {
         await completes(client, call);
     });
 
-    test('GET with an id of nothing: 404; malformed: 400; without: 405',
+    test('GET with an unknown id: 404; malformed: 400; without: 405',
          async () => {
         await refused(await get(client, `${'A'.repeat(22)}.1`), 404);
 
@@ -242,7 +243,8 @@ describe('a client that declares resumableRequests', () => {
 describe('mcp_resume_stateless declared', () => {
     const client = new Modern(declared);
 
-    test('a client that declares nothing: no ids, closing cancels', async () => {
+    test('client that declares nothing: no event ids, closing cancels',
+         async () => {
         const call = await begun(client);
 
         assert.ok(call.blocks.every(({ id }) => id === undefined));
@@ -256,7 +258,8 @@ describe('mcp_resume_stateless declared', () => {
 describe('mcp_resume_stateless all', () => {
     const client = new Modern(all, { ids: true });
 
-    test('an event stream: begins with an id', async () => {
+    test('mcp_resume_stateless all: an event stream begins with an id',
+         async () => {
         const { answer, blocks, gate } = await begun(client);
 
         assert.equal(blocks[0].data, '');
@@ -271,7 +274,7 @@ describe('mcp_resume_stateless all', () => {
     });
 
     for (const tool of ['count', 'http_count']) {
-        test(`${tool}, connection lost: GET brings the rest`, async () => {
+        test(`${tool}, connection lost: GET has the rest`, async () => {
             const call = await begun(client, 3, tool);
 
             LOSE.reset(call.answer);
@@ -279,7 +282,8 @@ describe('mcp_resume_stateless all', () => {
         });
     }
 
-    test('connection lost after the priming event: all comes', async () => {
+    test('connection lost after the priming event: everything arrives',
+         async () => {
         const call = await begun(client);
 
         call.answer.close();
@@ -294,7 +298,7 @@ describe('mcp_resume_stateless all', () => {
         assert.equal(textOf(messages.at(-1).result), 'counted to 3');
     });
 
-    test('a client that does not come back: its call is cancelled', async () => {
+    test('client that does not resume: its call is cancelled', async () => {
         const other = new Modern(brief, { ids: true });
         const before = await status(brief);
         const call = await begun(other);
@@ -320,7 +324,7 @@ describe('mcp_resume_stateless all', () => {
         assert.match(recent[0].remedy, /mcp_resume_stateless all/);
     });
 
-    test('a client that leaves before its stream begins: cancelled at once',
+    test('client that leaves before its stream begins: cancelled at once',
          async () => {
         const gate = `2026 early ${process.pid}`;
         const late = new Modern(await Fixture.use({ workers: 1, location: {
@@ -332,7 +336,8 @@ describe('mcp_resume_stateless all', () => {
         assert.equal((await late.running(gate, 'aborted', 1)).aborted, 1);
     });
 
-    test('subscriptions/listen: no ids', async () => {
+    test('subscriptions/listen with mcp_resume_stateless all: no event ids',
+         async () => {
         const answer = await client.request('subscriptions/listen',
             { notifications: { toolsListChanged: true } });
         const block = await answer.block();
@@ -348,7 +353,7 @@ describe('mcp_resume_stateless all', () => {
 describe('a reload', () => {
     after(() => Promise.all([declared.settled(), all.settled()]));
 
-    test('a client that declares resumableRequests: stream ends after retry',
+    test('reload, client that declares resumableRequests: stream ends after retry',
          async () => {
         const client = new Modern(declared, DECLARES);
         const call = await begun(client);
@@ -362,7 +367,8 @@ describe('a reload', () => {
         await completes(client, call);
     });
 
-    test('a client that has not come back yet: stream stays open', async () => {
+    test('reload, client that has not resumed yet: the stream stays open',
+         async () => {
         const client = new Modern(all, { ids: true });
         const call = await begun(client);
 
@@ -375,7 +381,7 @@ describe('a reload', () => {
         assert.equal(textOf(messages.at(-1).result), 'counted to 3');
     });
 
-    test('a client that has come back to the stream: it ends after retry',
+    test('reload, client that has resumed: the stream ends after retry',
          async () => {
         const client = new Modern(all, { ids: true });
         const call = await begun(client);

@@ -40,7 +40,7 @@ async function held(n, limit = 0, args = {}) {
 }
 
 
-test('a stream begins with a priming event and a retry', async () => {
+test('stream: begins with a priming event and a retry', async () => {
     const { answer, blocks, gate } = await held(1);
 
     assert.equal(answer.sse, true);
@@ -53,7 +53,7 @@ test('a stream begins with a priming event and a retry', async () => {
 });
 
 
-test('dropped after every event, and resumed', async () => {
+test('connection lost after every event, resumed: complete', async () => {
     const n = 8;
 
     for (let drop = 0; drop <= n; drop++) {
@@ -71,7 +71,7 @@ test('dropped after every event, and resumed', async () => {
 });
 
 
-test('cut after every byte, and resumed', async () => {
+test('connection cut after every byte, resumed: complete', async () => {
     const whole = await session.follow(await session.call('count', { n: 2 }));
     const size = whole.blocks.reduce((sum, block) => sum
         + Object.entries(block).reduce(
@@ -111,7 +111,7 @@ test('cut after every byte, and resumed', async () => {
 });
 
 
-test('a resumed stream begins with a priming event of the same id',
+test('resumed stream: begins with a priming event of the same id',
     async () => {
         const { answer, gate, last } = await held(3, 2);
 
@@ -140,7 +140,7 @@ test('a resumed stream begins with a priming event of the same id',
     });
 
 
-test('any worker resumes', async () => {
+test('stream resumed at different workers: complete', async () => {
     const { answer, gate, last } = await held(40, 3);
     const workers = new Set([answer.headers['x-worker']]);
     const seen = [];
@@ -185,7 +185,7 @@ test('any worker resumes', async () => {
 });
 
 
-test('the server closes at will, the call goes on', async () => {
+test('mcp_close_after: the connection ends, the call continues', async () => {
     const other = await closing.session();
     const gate = newGate();
     const answer = await other.call('count', { n: 2, gate });
@@ -211,7 +211,7 @@ test('the server closes at will, the call goes on', async () => {
 });
 
 
-test('a second consumer takes the stream over', async () => {
+test('second consumer: takes the stream over', async () => {
     const { answer, gate, last } = await held(4, 2);
 
     for (let i = 0, older = answer; i < 5; i++) {
@@ -235,7 +235,7 @@ test('a second consumer takes the stream over', async () => {
 });
 
 
-test('a finished stream can be read again from any of its events',
+test('ended stream: resumed from each of its events',
     async () => {
         const gate = newGate();
         const answer = await session.call('count', { n: 5, gate });
@@ -260,7 +260,7 @@ test('a finished stream can be read again from any of its events',
     });
 
 
-test('event ids that are not ours, not known or not event ids', async () => {
+test('event ids of others, unknown, malformed: 404 or 400', async () => {
     const { answer, gate, last } = await held(1);
     const other = await server.session();
     const [stream, seq] = [last.slice(0, last.lastIndexOf('.')),
@@ -292,7 +292,7 @@ test('event ids that are not ours, not known or not event ids', async () => {
 });
 
 
-test('a call goes on while nobody watches', async () => {
+test('call without a consumer: runs to its end', async () => {
     const tag = newGate();
     const answer = await session.call('count', { n: 20, tag });
     const first = answer.sse && await answer.block();
@@ -312,7 +312,8 @@ test('a call goes on while nobody watches', async () => {
 // The next request may come while a call is still to be answered; the end of a
 // connection behind it is seen all the same.
 
-test('a client that sends on has not left, one that ends has', async () => {
+test('second request during a call: answered; closed connection: client left',
+     async () => {
     const [caller, porter] = [await slow.session(), await slow.session()];
     const options = { port: slow.port, host: '127.0.0.1', allowHalfOpen: true };
 

@@ -59,14 +59,14 @@ for (const version of ['2025-03-26', '2025-06-18', '2025-11-25']) {
 }
 
 
-test('an unknown revision is answered with one of ours', async () => {
+test('unknown revision: answered with a known one', async () => {
     const session = await server.session({ version: '2001-01-01' });
 
     assert.match(session.server.protocolVersion, /^2025-/);
 });
 
 
-test('2025-03-26: a batch', async () => {
+test('2025-03-26, batch: a response for each request', async () => {
     const session = await server.session({ version: '2025-03-26' });
     const call = (id, name, args) => ({
         jsonrpc: '2.0', id, method: 'tools/call',
@@ -102,7 +102,7 @@ test('2025-03-26: a batch', async () => {
 });
 
 
-test('2025-03-26: a batch without requests', async () => {
+test('2025-03-26, batch of notifications: 202', async () => {
     const session = await server.session({ version: '2025-03-26' });
     const answer = await session.post([
         { jsonrpc: '2.0', method: 'notifications/roots/list_changed' },
@@ -114,7 +114,7 @@ test('2025-03-26: a batch without requests', async () => {
 });
 
 
-test('2025-06-18 and later have no batches', async () => {
+test('2025-06-18 and later, batch: 400, -32600', async () => {
     for (const version of ['2025-06-18', '2025-11-25']) {
         const session = await server.session({ version });
         const answer = await session.post([

@@ -155,7 +155,7 @@ const SESSIONS = [
 ];
 
 for (const [version, can] of SESSIONS) {
-    test(`${version}: requests on the stream, each answered by a POST`,
+    test(`${version}: questions on the stream, each answered by a POST`,
         async () => {
             const session = await sessionOf(server, version, can);
 
@@ -201,7 +201,8 @@ for (const [version, can] of SESSIONS) {
 }
 
 
-test('2025-11-25, stream URLs: questions, 204, answers to the URL', async () => {
+test('2025-11-25, stream URLs: questions end the stream, the URL takes answers',
+     async () => {
     const session = await sessionOf(linked, '2025-11-25', ALL);
 
     await onOtherWorkers(async () => {
@@ -280,7 +281,7 @@ class Asked extends Modern {
 }
 
 
-test('2026-07-28: the questions are the response', async () => {
+test('2026-07-28, questions: are the response', async () => {
     for (const can of [ALL, { elicitation: {} }, { sampling: {}, roots: {} }]) {
         const modern = new Asked(server, { capabilities: can });
 
@@ -302,7 +303,7 @@ test('2026-07-28: the questions are the response', async () => {
 });
 
 
-test('2026-07-28, tasks: the questions stand in the task', async () => {
+test('2026-07-28, questions of a task: are in the task', async () => {
     for (const can of [ALL, { sampling: {}, roots: {} }]) {
         const client = new Tasks(server, { capabilities: can });
 
@@ -337,7 +338,7 @@ test('2026-07-28, tasks: the questions stand in the task', async () => {
 });
 
 
-test('2026-07-28: a state comes back with its own request only', async () => {
+test('2026-07-28, request state: valid for its own request only', async () => {
     const modern = new Asked(server, { capabilities: ALL });
     const params = { name: 'book', arguments: { a: 1, b: ['x', { c: 2 }] } };
     const { result } = await modern.followed('tools/call', params);
@@ -386,7 +387,8 @@ test('2026-07-28: a state comes back with its own request only', async () => {
 });
 
 
-test('2026-07-28: what was not declared is not asked', async () => {
+test('2026-07-28, question that the client did not declare: 400, -32021',
+     async () => {
     const cases = [
         [form('When?'), {}, { elicitation: {} }],
         [url, { elicitation: {} }, { elicitation: { url: {} } }],
@@ -415,7 +417,8 @@ test('2026-07-28: what was not declared is not asked', async () => {
 });
 
 
-test('a round that asks nothing', async () => {
+test('round without questions: the backend is called again, later each time',
+     async () => {
     // who speaks 2026-07-28 waits as it likes
 
     const modern = new Asked(server);
@@ -442,7 +445,7 @@ test('a round that asks nothing', async () => {
 });
 
 
-test('a resultType that nobody knows', async () => {
+test('backend with an unknown resultType: -32603', async () => {
     const { error } = await new Asked(server).followed('tools/call',
                                                        { name: 'odd' });
 

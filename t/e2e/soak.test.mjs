@@ -192,7 +192,8 @@ async function round(part) {
 }
 
 
-test(`${calls} calls, ${drops} dropped connections`, async (t) => {
+test(`${calls} calls, ${drops} dropped connections: nothing is left over`,
+     async (t) => {
     const empty = (await settle(state, IDLE)).zone_used_bytes;
 
     // the first is to warm up

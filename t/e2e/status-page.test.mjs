@@ -209,7 +209,7 @@ function assertQuiet(server) {
 }
 
 
-test('its headers, which the other forms do not have', { skip: threads },
+test('HTML status: security headers; other formats: none', { skip: threads },
      async () => {
     const server = await use({ zone: '4m' });
     const page = await get(server, '/status', { Accept: 'text/html' });
@@ -244,7 +244,8 @@ test('its headers, which the other forms do not have', { skip: threads },
 });
 
 
-test(`${n} streams`, { skip: threads }, async (t) => {
+test(`status page with ${n} streams: figures, tables, light, dark, phone`,
+     { skip: threads }, async (t) => {
     const server = await use({ zone: '128m' });
     const began = Date.now();
 
@@ -381,7 +382,7 @@ test(`${n} streams`, { skip: threads }, async (t) => {
 });
 
 
-test('a page that is not seen asks for nothing', { skip: threads },
+test('hidden status page: sends no requests', { skip: threads },
      async () => {
     const server = await use({ zone: '4m' });
     const hide = (hidden) => browser.value(`Object.defineProperty(document,
@@ -410,7 +411,8 @@ test('a page that is not seen asks for nothing', { skip: threads },
 });
 
 
-test('a full zone, and a hostile name', { skip: threads }, async () => {
+test('full zone, hostile name: alerts, no injected HTML',
+     { skip: threads }, async () => {
     const server = await use({ zone: '4m' });
     const open = [];
 
@@ -458,7 +460,8 @@ test('a full zone, and a hostile name', { skip: threads }, async () => {
 });
 
 
-test('a server that does not answer', { skip: threads }, async () => {
+test('server does not answer: the status page shows this, then recovers',
+     { skip: threads }, async () => {
     const server = await use({ zone: '4m' });
     const offline = (value) => browser.send('Network.emulateNetworkConditions',
         { offline: value, latency: 0, downloadThroughput: -1,

@@ -187,7 +187,8 @@ let keys = 0;
 const key = () => `key-${++keys}`;
 
 
-test('working, completed: by its time, at every worker', async () => {
+test('slow call: a task, working, then completed, at every worker',
+     async () => {
     const k = key();
     const before = Date.now();
     const task = await tasks.create('work', { key: k });
@@ -214,7 +215,7 @@ test('working, completed: by its time, at every worker', async () => {
 });
 
 
-test('a quick one is none', async () => {
+test('quick call: not a task', async () => {
     const k = key();
 
     gate(k).open();
@@ -226,7 +227,8 @@ test('a quick one is none', async () => {
 });
 
 
-test('progress is the status, and on a stream the task comes last', async () => {
+test('progress of a task: its status; on a stream the task comes last',
+     async () => {
     const k = key();
     const task = await tasks.create('later_steps', { key: k, n: 3 }, META);
 
@@ -248,7 +250,7 @@ test('progress is the status, and on a stream the task comes last', async () => 
 });
 
 
-test('failed: the error as it came', async () => {
+test('failed task: the error of its backend', async () => {
     const k = key();
     const { taskId } = await tasks.create('always_breaks', { key: k });
 
@@ -266,7 +268,7 @@ test('failed: the error as it came', async () => {
 });
 
 
-test('the result is what the call would have been answered with', async () => {
+test('result of a task: that of the call, byte for byte', async () => {
     const k = key();
     const { taskId } = await tasks.create('always_odd', { key: k });
 
@@ -287,7 +289,8 @@ test('the result is what the call would have been answered with', async () => {
 });
 
 
-test('input, in parts, at whatever worker', async () => {
+test('questions of a task: answered in parts at different workers',
+     async () => {
     const k = key();
     const { taskId } = await tasks.create('two', { key: k });
 
@@ -331,7 +334,7 @@ test('input, in parts, at whatever worker', async () => {
 });
 
 
-test('a hundred answers at once: each counts once', async () => {
+test('hundred answers at once: each question is answered once', async () => {
     const k = key();
     const { taskId } = await tasks.create('always_two', { key: k });
 
@@ -352,7 +355,7 @@ test('a hundred answers at once: each counts once', async () => {
 });
 
 
-test('cancelled: the backend is told, and the task stays', async () => {
+test('cancelled task: the backend is aborted, the task is kept', async () => {
     const k = key();
     const { taskId } = await tasks.create('work', { key: k });
 
@@ -367,7 +370,7 @@ test('cancelled: the backend is told, and the task stays', async () => {
 });
 
 
-test('a backend that answers 202', async () => {
+test('backend that answers 202: a task until the late response', async () => {
     const k = key();
     const task = await tasks.create('late', { key: k });
 
@@ -379,7 +382,7 @@ test('a backend that answers 202', async () => {
 });
 
 
-test('a result of 5 MB', async () => {
+test('task with a result of 5 MB: complete', async () => {
     const k = key();
     const { taskId } = await tasks.create('always_big', { key: k });
     const listener = await tasks.listen(taskId);
@@ -396,7 +399,8 @@ test('a result of 5 MB', async () => {
 });
 
 
-test('who may see it', async () => {
+test('client without tasks: -32021, its calls stream; wrong id: -32602',
+     async () => {
     const k = key();
     const { taskId } = await tasks.create('work', { key: k });
     const other = new Modern(server);
@@ -448,7 +452,7 @@ test('who may see it', async () => {
 });
 
 
-test('server/discover announces it', async () => {
+test('server/discover: announces tasks', async () => {
     const { result } = await tasks.response('server/discover');
 
     assert.deepEqual(result.capabilities.extensions, { [TASKS]: {} });
@@ -456,7 +460,7 @@ test('server/discover announces it', async () => {
 });
 
 
-test('notifications are what tasks/get says', async () => {
+test('notifications of a task: equal to tasks/get', async () => {
     const k = key();
     const { taskId } = await tasks.create('always_two', { key: k });
     const listeners = await Promise.all(upTo(6).map(() =>
@@ -490,7 +494,8 @@ test('notifications are what tasks/get says', async () => {
 });
 
 
-test('its client goes, and comes back', async () => {
+test('client that leaves: its task continues; before the task: aborted',
+     async () => {
     const k = key();
     const answer = await tasks.call('always_work', { key: k });
     const { response } = await tasks.follow(answer);
@@ -518,7 +523,7 @@ test('its client goes, and comes back', async () => {
 const executed = (k) => backend.calls
     .filter(({ message }) => message.params.arguments.key === k).length;
 
-test('asked again with its key it is the same task', async () => {
+test('call repeated with its key: the same task', async () => {
     for (const name of ['keyed_work', 'joined_work']) {
         const k = key();
         const options = { meta: { idempotencyKey: k } };
@@ -561,7 +566,7 @@ test('asked again with its key it is the same task', async () => {
 });
 
 
-test('a client that lost the task asks again for it', async () => {
+test('call repeated after the task was lost: the same task', async () => {
     const k = key();
     const options = { meta: { idempotencyKey: k } };
 
@@ -577,7 +582,7 @@ test('a client that lost the task asks again for it', async () => {
 });
 
 
-test('a thousand polls a second while its owner works', async () => {
+test('polls while a task works: its progress never decreases', async () => {
     const k = key();
     const { taskId } = await tasks.create('always_steps',
         { key: k, n: 200, ms: 10 }, META);
@@ -605,7 +610,7 @@ test('a thousand polls a second while its owner works', async () => {
 });
 
 
-test('a reload does not touch it', async () => {
+test('reload: tasks continue', async () => {
     const fixture = await Fixture.start(options);
 
     try {
@@ -638,7 +643,7 @@ test('a reload does not touch it', async () => {
 });
 
 
-test('its time is over', async () => {
+test('end of mcp_task_ttl: -32602, the backend is aborted', async () => {
     const ttl = 3000;
     const fixture = await Fixture.start({ ...options, location: {
         ...options.location, mcp_task_ttl: `${ttl}ms` },
@@ -684,7 +689,7 @@ test('its time is over', async () => {
 });
 
 
-test('a worker is killed: its owner, and another one', async () => {
+test('worker is killed: its tasks fail, others continue', async () => {
     const fixture = await Fixture.start(options);
 
     try {

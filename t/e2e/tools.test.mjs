@@ -15,7 +15,7 @@ const server = await Fixture.use({ workers: 2 });
 const session = await server.session();
 
 
-test('initialize says who the server is and what it can do', () => {
+test('initialize: serverInfo, capabilities, instructions', () => {
     const { serverInfo, capabilities, instructions } = session.server;
 
     assert.deepEqual(serverInfo, { name: 'fixture', version: '1.0.0' });
@@ -31,7 +31,7 @@ test('initialize says who the server is and what it can do', () => {
 });
 
 
-test('the catalog is listed as it is written', async () => {
+test('lists: as in the catalog', async () => {
     const { result } = await session.response('tools/list', {});
 
     assert.equal(result.tools[0].name, 'test_simple_text');
@@ -47,13 +47,13 @@ test('the catalog is listed as it is written', async () => {
 });
 
 
-test('ping, and a method that nobody knows', async () => {
+test('ping: a result; unknown method: -32601', async () => {
     assert.deepEqual((await session.response('ping')).result, {});
     assert.equal((await session.response('no/such')).error.code, -32601);
 });
 
 
-test('a quick answer is one JSON response', async () => {
+test('quick answer: one JSON response', async () => {
 
     // the first call of a process may take it long
 
@@ -74,7 +74,7 @@ test('a quick answer is one JSON response', async () => {
 });
 
 
-test('a whole JSON-RPC response of a backend is passed on', async () => {
+test('JSON-RPC response of a backend: passed on', async () => {
     assert.equal(textOf(await session.tool('echo',
         { text: 'x', envelope: true })), 'x');
 
@@ -86,7 +86,7 @@ test('a whole JSON-RPC response of a backend is passed on', async () => {
 });
 
 
-test('prompts, resources, templates and completions', async () => {
+test('prompts, resources, templates, completions: answered', async () => {
     const { messages } = (await session.response('prompts/get', {
         name: 'test_prompt_with_arguments',
         arguments: { arg1: 'a', arg2: 'b' } })).result;
@@ -109,7 +109,7 @@ test('prompts, resources, templates and completions', async () => {
 });
 
 
-test('a backend is told about the call', async () => {
+test('parameters of a call: the backend gets them', async () => {
     for (const name of ['env', 'http_env']) {
         const env = (await session.tool(name)).structuredContent;
 
@@ -126,7 +126,7 @@ test('a backend is told about the call', async () => {
 });
 
 
-test('an HTTP backend gets the path that its location says', async () => {
+test('HTTP backend: gets the path of its location', async () => {
     const backend = http.createServer((req, res) => {
         res.setHeader('Content-Type', 'text/plain');
         req.resume().on('end', () => res.end(req.url));
@@ -170,7 +170,7 @@ test('an HTTP backend gets the path that its location says', async () => {
 });
 
 
-test('messages arrive before the result, from every kind of stream',
+test('stream of a backend of any kind: messages arrive before the result',
     async () => {
         for (const name of ['count', 'http_count']) {
             for (const format of ['sse', 'ndjson']) {
@@ -186,7 +186,7 @@ test('messages arrive before the result, from every kind of stream',
     });
 
 
-test('progress tokens keep their type', async () => {
+test('progress tokens: keep their type', async () => {
     for (const token of [7, 'seven', 0, '']) {
         const { messages } = await session.follow(
             await session.call('count', { n: 1 }, { token }));
@@ -196,7 +196,7 @@ test('progress tokens keep their type', async () => {
 });
 
 
-test('request ids keep their type', async () => {
+test('request ids: keep their type', async () => {
     for (const id of ['a"\\b', 'ü', 1e15, -4, '']) {
         const answer = await session.call('echo', { text: 'x' }, { id });
 
@@ -205,7 +205,7 @@ test('request ids keep their type', async () => {
 });
 
 
-test('log messages obey the level', async () => {
+test('log messages: none below the session\'s level', async () => {
     const other = await server.session();
 
     assert.deepEqual((await other.response('logging/setLevel',
@@ -224,7 +224,7 @@ test('log messages obey the level', async () => {
 });
 
 
-test('other content types are wrapped', async () => {
+test('text, images, audio, files of a backend: become content', async () => {
     const wrapped = async (args) => (await session.tool('raw', args))
         .content[0];
     const body = Buffer.from([0, 255, 1, 254, 2]).toString('base64');
@@ -252,7 +252,7 @@ test('other content types are wrapped', async () => {
 });
 
 
-test('an HTTP error is a tool error', async () => {
+test('HTTP error of a backend: a result with isError', async () => {
     for (const code of [400, 404, 500, 503]) {
         const result = await session.tool('status', { code, body: 'sorry' });
 
@@ -262,7 +262,7 @@ test('an HTTP error is a tool error', async () => {
 });
 
 
-test('an answer that is none is -32603', async () => {
+test('invalid answer of a backend: -32603', async () => {
     const errorOf = async (name, args) => (await session.follow(
         await session.call(name, args))).response.error;
 
@@ -285,7 +285,7 @@ test('an answer that is none is -32603', async () => {
 });
 
 
-test('a tool that the catalog does not have', async () => {
+test('tool that the catalog lacks: -32602', async () => {
     const answer = await session.call('no_such_tool');
     const { error } = (await session.follow(answer)).response;
 
@@ -293,7 +293,7 @@ test('a tool that the catalog does not have', async () => {
 });
 
 
-test('bodies that are no request', async () => {
+test('invalid bodies: 400, -32700 or -32600', async () => {
     const error = async (body, status, code) => {
         const answer = await session.post(body);
 
@@ -308,7 +308,7 @@ test('bodies that are no request', async () => {
 });
 
 
-test('an endpoint is one resource', async () => {
+test('paths other than the endpoint\'s: 404', async () => {
     for (const path of ['/mcp/', '/mcp/x', '/mcpx']) {
         const answer = await request(server.port, { path,
             headers: session.headers({ 'Content-Type': 'application/json' }),
@@ -319,7 +319,8 @@ test('an endpoint is one resource', async () => {
 });
 
 
-test('HTTP around it', async () => {
+test('unknown session: 404; unknown version: 400; foreign Origin: 403',
+     async () => {
     const bad = async (status, options) => assert.equal(
         (await session.post({ jsonrpc: '2.0', id: 1, method: 'ping' },
                             options)).status, status);
@@ -332,7 +333,7 @@ test('HTTP around it', async () => {
 });
 
 
-test('a deleted session is gone, on every worker', async () => {
+test('deleted session: 404 at every worker', async () => {
     const other = await server.session();
     const { status } = await other.delete();
 
@@ -347,7 +348,7 @@ test('a deleted session is gone, on every worker', async () => {
 });
 
 
-test('what a client proves itself with reaches those backends that shall have it',
+test('credentials of a client: reach backends only with mcp_pass_*',
      async () => {
     const proofs = { Authorization: 'Bearer e2e', Cookie: 'a=b' };
     const open = await Fixture.use({
@@ -373,7 +374,7 @@ test('what a client proves itself with reaches those backends that shall have it
 });
 
 
-test('the status page is for those who know the server by its name', async () => {
+test('status page with a foreign Host: 403', async () => {
     const named = await Fixture.use({ server: {
         nginx: 'server_name a.example *.b.example;',
         apache: 'ServerName a.example\nServerAlias *.b.example' } });
@@ -406,7 +407,7 @@ const CONDITIONS = {
 };
 
 for (const [name, value] of Object.entries(CONDITIONS)) {
-    test(`${name}: answers and streams are whole, and calls are answered`,
+    test(`${name}: ignored, answers are whole`,
          async () => {
         const headers = { [name]: value };
         const whole = async (answer) => {
@@ -432,7 +433,7 @@ for (const [name, value] of Object.entries(CONDITIONS)) {
     });
 }
 
-test('If-Range and Range: the answer is whole', async () => {
+test('If-Range with Range: ignored, the answer is whole', async () => {
     const answer = await session.request('ping', {}, { headers: {
         'If-Range': 'Mon, 01 Jan 2001 00:00:00 GMT', 'Range': 'bytes=0-3' } });
 
@@ -441,7 +442,7 @@ test('If-Range and Range: the answer is whole', async () => {
 });
 
 
-test('the status page and an absolute target: its host decides, not Host',
+test('status page with an absolute target: its host decides, not Host',
      async () => {
     const ask = async (path, host) => (await request(server.port, {
         method: 'GET', path, headers: { Host: host } })).status;

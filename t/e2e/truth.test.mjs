@@ -127,7 +127,8 @@ const CASES = [
 ];
 
 for (const [how, outcome, result, field, line] of CASES) {
-    test(`${how}: ${result}`, async () => {
+    test(`result of a backend, ${how}: ${result} in logs, counters`,
+         async () => {
         await counted(async () => {
             await session.follow(await session.call('count', { how }));
             await holds('results.log',
@@ -142,7 +143,8 @@ for (const [how, outcome, result, field, line] of CASES) {
                     new RegExp(`of "count" ended: ${result}, after \\d+ ms`));
     });
 
-    test(`${how}, in a stream: ${result}`, async () => {
+    test(`result of a backend in a stream, ${how}: ${result} in logs, counters`,
+         async () => {
         const gate = `stream ${how}`;
 
         await counted(async () => {
@@ -158,7 +160,7 @@ for (const [how, outcome, result, field, line] of CASES) {
 }
 
 
-test('cancelled', () => counted(async () => {
+test('cancelled call: cancelled in logs, counters', () => counted(async () => {
     const answer = await session.call('count', { how: 'ok', gate: 'cancel' });
 
     await session.notify('notifications/cancelled', { requestId: answer.id });
@@ -168,7 +170,7 @@ test('cancelled', () => counted(async () => {
 }, 'calls_cancelled'));
 
 
-test('refusals say why', async () => {
+test('rejected requests: the log has the reason', async () => {
     await session.get(undefined, { headers: { Origin: 'http://evil.example' } });
     await holds('error.log', /403: Forbidden: Origin not allowed: "http:\/\/evil/);
     await session.get(undefined, { headers: { 'Mcp-Session-Id': 'nonsense' } });
@@ -182,7 +184,7 @@ test('refusals say why', async () => {
 });
 
 
-test('lost: its process was killed', () => counted(async () => {
+test('killed process: lost in logs, counters', () => counted(async () => {
     const answer = await session.call('count', { how: 'ok', gate: 'lost' });
 
     // the event that it can come back after
@@ -201,7 +203,7 @@ test('lost: its process was killed', () => counted(async () => {
 }, 'calls_lost'));
 
 
-test('expired: nobody came back', async () => {
+test('no client within mcp_max_wait: expired in logs, counters', async () => {
     const hasty = await Fixture.use({
         location: { mcp_max_wait: '1s', mcp_close_after: 'off' } });
     const answer = await (await hasty.session()).call('count',

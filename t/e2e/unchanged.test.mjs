@@ -195,7 +195,8 @@ const all = [
 
 
 for (const { name: group, list, peer: to } of all) {
-    test(`${group}: ${list.length} requests`, async () => {
+    test(`${group}, ${list.length} requests: answered as recorded`,
+         async () => {
         const wrong = [];
 
         recorded[group] ??= [];
@@ -223,6 +224,6 @@ for (const { name: group, list, peer: to } of all) {
 }
 
 if (RECORD) {
-    test('the record', () => fs.writeFile(FILE,
+    test('RECORD=1: the record is written', () => fs.writeFile(FILE,
         `${JSON.stringify(recorded, null, 1)}\n`));
 }
