@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What becomes of Apache httpd's own machinery for backends: balancers, workers,
-// interim responses, pipes, and what it logs of them.
+// Apache httpd's own machinery for backends: balancers, workers, interim
+// responses, pipes, log lines.
 
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
@@ -23,9 +23,9 @@ const errors = (log) => log.split('\n')
     .filter((line) => /\[(error|crit|alert|emerg)\]/.test(line));
 
 /*
- * A FastCGI backend of two tools: `who` answers with its name, `silent` says
- * nothing.  Emits 'answered' with the connection of an answer, 'silent' with the
- * exchange, and 'over' once that is given up.
+ * A FastCGI backend with two tools: `who` answers with the backend's name,
+ * `silent` never answers. Emits 'answered' with the connection of an answer,
+ * 'silent' with the exchange, 'over' when the call of `silent` is aborted.
  */
 
 async function member(name) {
@@ -51,8 +51,7 @@ async function member(name) {
     return events;
 }
 
-// A call of `silent` that is cancelled while its backend, which any of the
-// members may be, says nothing
+// Calls `silent`, which any of the members may get, and cancels the call.
 
 async function cancelled(session, members) {
     const started = Promise.race(members.map(async (one) => {
@@ -91,7 +90,8 @@ suite('cancelled calls', async () => {
     });
     const session = await server.session();
 
-    // were all of them in error, mod_proxy would take them back: one is left
+    // One member stays unused: if all were in error, mod_proxy would enable
+    // them again.
 
     test('cancelled calls: no member of the balancer is disabled', async () => {
         await (await cancelled(session, members)).over;
@@ -109,7 +109,7 @@ suite('cancelled calls', async () => {
         assert.deepEqual(errors(await server.log()), []);
     });
 
-    // which mod_proxy notices only when the call is there
+    // mod_proxy notices the closed connection only when it sends the call.
 
     test('backend has closed the kept connection: a cancelled call is cut', {
         skip: MPM === 'prefork' && 'each process keeps its own',
@@ -150,7 +150,7 @@ suite('cancelled calls', async () => {
         await other.stop();
     });
 
-    // a copy of mod_proxy's structures would be too short, or too long
+    // mod_mcp must not use a copy of mod_proxy's structures with another size.
 
     test('mod_proxy of another release: a cancelled call ends at its next output',
          async () => {
@@ -167,7 +167,7 @@ suite('cancelled calls', async () => {
         assert.equal(textOf(await (await other.session()).tool('who')), 'one');
         assert.equal(x.signal.aborted, false);
 
-        // with the next thing that it writes
+        // the next output of the backend fails
 
         x.head(200, 'text/event-stream');
         x.write(': \n\n');
@@ -200,7 +200,7 @@ suite('log lines of httpd about a backend', async () => {
             assert.ok(line.includes(`(${id})`), line);
         }
 
-        // whatever the format
+        // any log format: the next line names the call
 
         const [where] = httpds[0].match(/\d+#[\d-]+/);
         const next = lines[lines.indexOf(httpds[0]) + 1];
@@ -407,7 +407,7 @@ suite('calls of a client over TLS', async () => {
 });
 
 
-// Others of the same child go on meanwhile
+// Other streams of the same child continue meanwhile.
 
 suite('streams that a program holds up', async () => {
     const gates = ['filter', 'log'].map((name) => `${dir}/${name}-gate`);
@@ -424,7 +424,8 @@ read line < ${gates[0]}
 read line < ${gates[1]}
 cat > /dev/null
 `, 0o755);
-    // ThreadSanitizer comes into the program of a log, too, and crashes there
+    // ThreadSanitizer is preloaded into the log program as well, and crashes
+    // there
 
     const skip = (process.env.SUITE_PREFIX ?? '').startsWith('tsan');
     const server = await Fixture.use({
@@ -444,7 +445,7 @@ cat > /dev/null
         path: '/status', headers: { Accept: 'application/json' } })).json();
     const release = (gate) => fs.writeFile(gate, '\n');
 
-    // a stream that goes on, without a thread of its own
+    // Publishes a message, which a listener without a thread receives.
 
     async function goes(listener) {
         await session.tool('publish', { message: { jsonrpc: '2.0',
@@ -458,7 +459,8 @@ cat > /dev/null
 
         await listener.block();
 
-        // its end waits until the program has ended
+        // DELETE returns, but the response ends only when the filter program
+        // has ended
 
         const other = await server.session();
         const filtered = other.get(undefined,
@@ -479,7 +481,7 @@ cat > /dev/null
 
         await listener.block();
 
-        // more than a pipe holds
+        // more than a pipe can buffer
 
         for (let i = 0; i < 12; i++) {
             const other = await server.session();
@@ -533,7 +535,8 @@ print 'data: {"content":[]}', "\n\n";
             </Directory>`,
         server: `ScriptAlias /mcp-backend/much ${script}` });
 
-    // sanitizers keep what is freed; a process of many serves it in prefork
+    // Sanitizers keep freed memory; with prefork one process of many runs the
+    // call.
 
     const skip = process.env.SUITE_PREFIX || MPM === 'prefork'
         ? 'tells nothing here' : false;
@@ -604,8 +607,8 @@ suite('HTTP backend that is silent for longer than ProxyTimeout', async () => {
 });
 
 
-// SCRIPT_FILENAME of a handler with a path is that path; of another handler it is
-// the file name that the URL of the backend maps to
+// The SCRIPT_FILENAME of a handler with a path is that path; of a handler
+// without a path, the file name to which the backend's URL maps.
 
 suite('FastCGI handlers with and without a path', async () => {
     const port = await freePort();

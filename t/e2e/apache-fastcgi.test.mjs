@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The module calls FastCGI backends itself.  Nothing may differ from what
-// mod_proxy_fcgi does, to which a second server leaves it, as it has one of its
-// directives: what a backend gets, what becomes of its reply, what is logged.
+// FastCGI backends, which mod_mcp calls itself. A second server has a ProxyFCGI
+// directive and therefore uses mod_proxy_fcgi; parameters, results and log
+// lines must be the same.
 
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
@@ -33,7 +33,8 @@ const changed = (buffer, at, value) => {
     return copy;
 };
 
-// A reply is what is written, and whether the connection is closed behind that.
+// A reply: the pieces to write, and whether the connection is closed after
+// them.
 
 const cut = (...pieces) => ({ pieces, closes: true });
 const whole = (...pieces) => ({ pieces });
@@ -42,8 +43,8 @@ const bytes = (buffer) => Array.from(buffer, (_, i) => buffer.subarray(i, i + 1)
 const replies = {
     'a head and a body': whole(...answer(JSON_HEAD + RESULT)),
 
-    // but for the last record, of which mod_proxy_fcgi would leave some to the
-    // next call
+    // The last record stays in one piece, because mod_proxy_fcgi would leave a
+    // part of it to the next call.
 
     'single bytes': whole(...bytes(out(JSON_HEAD + RESULT)), over),
     'single bytes of records of one byte': whole(...bytes(Buffer.concat(
@@ -141,7 +142,7 @@ const replies = {
         record(STDOUT, 1)),
 };
 
-// Sections of backends, by the name of a tool; %s: the backend's address
+// Sections of backends, by the name of the tool; %s is the backend's address.
 
 const sections = {
     root: 'SetHandler "proxy:fcgi://%s/"',
@@ -185,15 +186,15 @@ const sections = {
              SetHandler "proxy:fcgi://%s/"`,
 };
 
-// as the same call has other ones each time
+// Parameters that differ between two equal calls.
 
 const OTHERS = ['MCP_CALL', 'MCP_REQUEST_ID', 'MCP_PUBLISH_URL', 'MCP_WORKER',
                 'MCP_SESSION', 'REMOTE_PORT'];
 
 
 /*
- * The backend.  `calls` has what came: { name, port (of the server), params,
- * body, pieces, socket }.
+ * The backend. Returns the calls that it got: { name, port (of the server),
+ * params, body, pieces, socket }.
  */
 
 async function responder() {
@@ -260,7 +261,7 @@ const calls = await responder();
 const tools = (names) => JSON.stringify({
     tools: names.map((name) => ({ name, inputSchema: { type: 'object' } })) });
 
-// "reply_7": the seventh one
+// "reply_7" is the reply with index 7.
 
 const names = Object.fromEntries(Object.keys(replies)
     .map((name, i) => [`reply_${i}`, name]));
@@ -322,14 +323,14 @@ suite('a FastCGI backend', async () => {
     const of = (server) => calls.filter(({ port }) =>
         port === String(server.port));
 
-    // without what differs anyway
+    // Replaces the ports, paths and call ids in which the two servers differ.
 
     const even = (server, text) => text
         .replaceAll(String(server.port), 'PORT')
         .replace(/\/fixture\.\w+/g, '/fixture')
         .replace(/\bcall [\w-]+/g, 'call ID');
 
-    // what the client gets and what the log says, of mod_proxy_fcgi too
+    // Returns the client's result or error, and the new log lines from warn up.
 
     async function outcome(i, name, args) {
         const before = (await servers[i].log()).length;
@@ -453,7 +454,7 @@ suite('a FastCGI backend', async () => {
         assert.notEqual(of(own).at(-1).socket, socket);
     });
 
-    // the next call does not get it
+    // The stray reply must not reach the next call.
 
     for (const [i, which] of ['mod_mcp', 'mod_proxy_fcgi'].entries()) {
         test(`stray reply between two calls, ${which}: dropped`, {

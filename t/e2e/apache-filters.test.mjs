@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Answers that pass an output filter of httpd which keeps its input
-// (t/fixtures/mod_keeping.c); nginx-filters.test.mjs has the same for nginx.
+// Responses that pass an output filter of httpd which keeps its input
+// (t/fixtures/mod_keeping.c); nginx-filters.test.mjs is the same for nginx.
 
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
@@ -19,7 +19,7 @@ execFileSync('sh', ['-c', `gcc -O1 -fPIC -shared ${apxs('EXTRA_CPPFLAGS')} \
     -I${apxs('INCLUDEDIR')} -I${apxs('APR_INCLUDEDIR')} -o ${module} \
     ${root}/t/fixtures/mod_keeping.c`]);
 
-// what the filter keeps is pushed out by the comments of mcp_keepalive
+// The comments of mcp_keepalive push out the bytes that the filter keeps.
 
 const server = await Fixture.use({
     workers: 1,

@@ -117,7 +117,8 @@ suite('filters on every response', async () => {
 });
 
 
-// the system calls about files below a path that a server makes during an action
+// Returns the system calls on files below a path that a server makes during an
+// action.
 
 async function traced(server, below, action) {
     const log = `${dir}/strace`;
@@ -287,8 +288,8 @@ suite('ProxyPass and RewriteRule in front of an endpoint', async () => {
 });
 
 
-// Slow calls from one address leave threads to others: the process runs 14 calls
-// on threads of requests and 16 on its own, half of which one address may have
+// Slow calls from one address leave threads for others: the process runs 14
+// calls on request threads and 16 on its own threads; one address may use half.
 
 suite('slow calls from one address', async () => {
     const server = await Fixture.use({
@@ -323,7 +324,7 @@ suite('slow calls from one address', async () => {
 });
 
 
-// the directives of the manual that begin with a word and contain a text
+// Returns the manual's LogFormat and CustomLog lines that contain the text.
 
 const manual = await fs.readFile(`${root}/docs/operations.md`, 'utf8');
 const directives = (text) => manual.split('\n').filter((line) =>

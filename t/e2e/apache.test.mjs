@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What only Apache httpd has: sections, handlers and modules beside mod_mcp.
+// Features of Apache httpd alone: sections, handlers, other modules.
 
 import assert from 'node:assert/strict';
 import crypto from 'node:crypto';
@@ -25,8 +25,8 @@ const hello = (fixture, where, headers = {}) => request(fixture.port, {
                   clientInfo: { name: 'e2e', version: '1' } } }),
 });
 
-// A call that would be answered as JSON, whose client leaves before: it is
-// found again, in a stream of its own.
+// Begins a call that would be answered as JSON and closes its connection first:
+// stream/poll/all must find the call in a stream of its own.
 
 async function left(session, porter, gate, headers) {
     const lose = porter.running(gate, 'running', 1);
@@ -36,7 +36,7 @@ async function left(session, porter, gate, headers) {
     await porter.open(gate);
     assert.equal((await porter.running(gate, 'finished', 1)).aborted, 0);
 
-    // the backend has ended before the server knows
+    // the backend may have ended before the server has noticed
 
     let statuses;
 
@@ -56,7 +56,7 @@ async function left(session, porter, gate, headers) {
     answer.close();
 }
 
-// the lines of a log, once 'n' of them match
+// Returns the lines of a log that match, once there are n.
 
 async function lines(name, pattern, n = 1) {
     const watcher = fs.watch(path.dirname(name));
@@ -119,7 +119,7 @@ suite('closed backends', async () => {
 
                 await answer.ended;
 
-                // a method may be refused before anything is looked for
+                // httpd may reject a method before it looks up the path
 
                 assert.ok([404, 405].includes(answer.status),
                           `${method}: ${answer.status}`);
@@ -146,7 +146,7 @@ suite('closed backends', async () => {
 
 
 suite('backends of other kinds', async () => {
-    // leaves its input unread, as many do
+    // exits without reading its input
 
     const script = await file('cgi/tool', `#!/bin/sh
 printf 'Content-Type: text/event-stream\\n\\n'
@@ -233,7 +233,7 @@ printf 'data: {"content":[{"type":"text","text":"%s"}]}\\n\\n' "$MCP_METHOD $SER
 });
 
 
-// the event MPM is what other tests have
+// The other tests run with the event MPM.
 
 suite('a client that leaves before its stream begins', () => {
     for (const mpm of ['worker', 'prefork']) {
@@ -272,7 +272,7 @@ suite('users', async () => {
                    AuthUserFile ${users}
                    Require valid-user`;
 
-    // another's streams are not found, whatever ids he knows
+    // Another principal gets 404 for a stream, even with its event id.
 
     async function apart(server, one, two) {
         const mine = await server.session({ headers: one });
@@ -289,7 +289,7 @@ suite('users', async () => {
 
         assert.equal((await other.get(id)).status, 404);
 
-        // with the session of the first, even
+        // with the first client's session as well: 404
 
         const stolen = await mine.get(id, { headers: two });
 
@@ -525,8 +525,8 @@ suite('other modules at the endpoint', async () => {
         assert.ok(response.result);
     });
 
-    // a connection that may take a second to send its request may take any
-    // time to read its stream
+    // A connection with one second to send its request may read its stream for
+    // longer.
 
     test('RequestReadTimeout of one second: a stream lasts longer',
          async () => {
@@ -560,7 +560,7 @@ suite('other modules at the endpoint', async () => {
 suite('TLS and HTTP/2 (fronts.test.mjs has the rest)', async () => {
     const { key, certificate } = SERVER === 'apache' ? certify(dir) : {};
 
-    // backends do not speak TLS
+    // backends publish without TLS
 
     const door = await freePort();
     const server = await Fixture.use({
@@ -587,14 +587,15 @@ suite('TLS and HTTP/2 (fronts.test.mjs has the rest)', async () => {
         allow: /AH10034|AH01909/,
     });
     let client;
-    // one connection for all, made anew when the server has closed it
+    // Returns the one connection for all requests; opens another if the server
+    // has closed it.
 
     function connection() {
         if (!client || client.closed || client.destroyed) {
             client = http2.connect(`https://127.0.0.1:${server.port}`,
                                    { rejectUnauthorized: false });
 
-            // requests have errors of their own
+            // each request reports its own errors
 
             client.on('error', () => {});
         }
@@ -619,7 +620,8 @@ suite('TLS and HTTP/2 (fronts.test.mjs has the rest)', async () => {
         const session = await server.session({ send });
         const gateOf = (what) => `${name} ${what}`;
 
-        // one connection for all: who opens the gate comes after who leaves
+        // One connection serves all requests, so the gate opens after the
+        // client has left.
 
         test(`${name}, client leaves before its stream: the call is found`,
              async () => {
@@ -641,7 +643,7 @@ suite('TLS and HTTP/2 (fronts.test.mjs has the rest)', async () => {
             assert.equal(listener.ending, 'end');
             assert.match(listener.blocks.at(-1).retry, /^\d+$/);
 
-            // and is resumed
+            // the stream is resumed
 
             const again = await session.get(listener.lastId);
 
@@ -669,7 +671,7 @@ suite('restarts', async () => {
             let over = false;
             let quick = 0;
 
-            // others come and go meanwhile
+            // short calls run meanwhile
 
             const others = Promise.all(upTo(4).map(async () => {
                 while (!over) {
@@ -700,7 +702,7 @@ suite('restarts', async () => {
             assert.ok(quick > 0);
         });
 
-    // its backend's answer is lost with the process: an error says so
+    // A call whose backend's answer is lost with its process ends with -32603.
 
     async function interrupted(disturb) {
         const gate = `interrupted ${disturb.name}`;
@@ -730,7 +732,7 @@ suite('restarts', async () => {
             await server.reload('SIGHUP');
         }));
 
-    // httpd kills a child that does not end when it is told to
+    // httpd kills a child that does not exit when asked to.
 
     const killed = (log) => log.split('\n')
         .filter((line) => /sending a SIGKILL/.test(line));
@@ -832,7 +834,7 @@ suite('warnings, status', async () => {
         assert.doesNotMatch(await server.log(), /neither MCPBackend nor/);
     });
 
-    // a thread of 25 is idle: 25 + 200 connections, and no more
+    // One of 25 threads is idle: 25 + 200 connections at most.
 
     test('AsyncRequestWorkerFactor 200 with 25 threads: a warning',
         { skip: MPM !== 'event' && 'suspends nothing' }, async () => {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The endpoint as a resource server, behind each module that checks tokens, with
-// a real issuer, and a page in Chromium that finds it and logs in.  What is
-// configured and tried is what docs/authorization.md says.
+// The endpoint as a resource server, behind each module that checks tokens,
+// with a real issuer and a page in Chromium that finds the issuer and logs in.
+// Configurations and commands come from docs/authorization.md.
 
 import assert from 'node:assert/strict';
 import { execFile, spawn } from 'node:child_process';
@@ -53,7 +53,7 @@ after(async () => {
 });
 
 
-// --- what the manual says
+// --- the manual
 
 const manual = await fs.readFile(`${root}/docs/authorization.md`, 'utf8');
 const blocks = Object.fromEntries(
@@ -61,7 +61,7 @@ const blocks = Object.fromEntries(
         .map(([, name, text]) => [name, text]));
 const used = new Set();
 
-// a block of it, with the names of this machine
+// Returns a marked block of the manual with the addresses of this test.
 
 function said(name, { url, checker }) {
     assert.notEqual(blocks[name], undefined, name);
@@ -134,7 +134,7 @@ const GUARDS = {
     },
 }[SERVER];
 
-// starts the program that asks the issuer for nginx
+// Starts the program that checks tokens for nginx.
 
 async function check(at) {
     const [command, ...args] = said('check', at).replaceAll('\\\n', ' ')
@@ -157,7 +157,7 @@ async function check(at) {
     }
 }
 
-// `machine` may do more than others
+// The client `machine` may use items that others may not.
 
 const ALLOW = {
     http: { nginx: 'map $mcp_principal $is_machine { machine 1; default 0; }',
@@ -184,7 +184,7 @@ async function use(guard, { step, allow } = {}) {
         issuer.jwt.add(at.url);
     }
 
-    // what a page asks for outside of the endpoint has rules, too
+    // the metadata document and preflights are outside of the endpoint
 
     const options = guard.configure(at, step);
 
@@ -234,7 +234,7 @@ async function ask(fixture, { method = 'POST', token, headers, body } = {}) {
              headers: answer.headers };
 }
 
-// the parameters of a Bearer challenge
+// Returns the parameters of a Bearer challenge.
 
 function paramsOf(challenge) {
     assert.match(challenge, /(^|, )Bearer /);
@@ -498,7 +498,7 @@ for (const [name, guard] of Object.entries(GUARDS)) {
                                              ['prompts/list', 'prompts']]) {
             test(`${method}: each principal has its own list`, async () => {
 
-                // by turns, so that nobody gets what was made for another
+                // in turns: no client may get a list made for another one
 
                 for (let i = 0; i < 3; i++) {
                     for (const [modern, client] of [0, 1].flatMap((era) =>
@@ -570,7 +570,7 @@ for (const [name, guard] of Object.entries(GUARDS)) {
 }
 
 
-// the same catalog, with a tool that needs another scope
+// The fixture's catalog, with a scope on one tool.
 
 const scoped = JSON.parse(await fs.readFile(`${root}/t/fixtures/catalog.json`,
                                             'utf8'));
@@ -710,7 +710,7 @@ test('page in Chromium: finds the issuer, logs in, lists, calls, resumes',
     app.page = pageOf(fixture.url);
     await browser.open(`${ORIGIN}/`);
 
-    // the issuer's own pages: who it is, and whether that page may
+    // the issuer's own pages: a login form, then a consent form
 
     await browser.until('!!document.querySelector("input[name=login]")');
     assert.equal(await browser.value('location.origin'), issuer.url);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What the log and the status tell the author of a tool who has made a mistake.
+// Log lines and status for mistakes of a tool's author.
 
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
@@ -22,7 +22,8 @@ const result = (members) => JSON.stringify({ content: [], ...members });
 const lines = (...messages) => messages.map((m) =>
     `${JSON.stringify({ jsonrpc: '2.0', ...m })}\n`).join('');
 
-// what the backend answers for each tool: head and body; null: it closes
+// The backend's answer for each tool: head and body; null closes the
+// connection.
 
 const answers = {
     structured: [json, result({ structuredContent: { n: 1 } })],

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Backends that are reached in other ways than the fixture's: HTTP over TLS,
-// uwsgi, SCGI, and with nginx gRPC.  The tests play the backend themselves,
-// step by step.
+// Backends over HTTP with TLS, uwsgi, SCGI, and with nginx gRPC. The tests play
+// the backend themselves, step by step.
 
 import assert from 'node:assert/strict';
 import fs from 'node:fs/promises';
@@ -28,7 +27,7 @@ await fs.writeFile(`${dir}/catalog.json`, JSON.stringify({
 after(() => fs.rm(dir, { recursive: true, force: true }));
 
 
-// A call as its backend sees it.
+// A call as the backend receives it.
 
 class Call {
     constructor(body, fields, { head, write, end, cut }) {
@@ -51,7 +50,7 @@ class Call {
 }
 
 
-// Header fields under the names that CGI has for them.
+// Returns header fields under their CGI names.
 
 function cgi(headers) {
     return Object.fromEntries(Object.entries(headers).map(([name, value]) =>
@@ -59,7 +58,7 @@ function cgi(headers) {
 }
 
 
-// Those that come, in order.
+// A backend with a queue of the calls that it has received.
 
 class Backend {
     constructor() {
@@ -92,7 +91,7 @@ class Backend {
     }
 }
 
-// http.Server's, http2.Server's
+// Collects the body of a request of http.Server or http2.Server.
 
 function collect(stream, done) {
     const chunks = [];
@@ -143,8 +142,8 @@ async function overGrpc() {
     return backend.listen(server);
 }
 
-// Protocols of one request for each connection, in a head of pairs; "read" has
-// the pairs of a head that is whole, and its length
+// Protocols with one request for each connection, whose head is a list of
+// pairs. read() returns the pairs and the length of a complete head, or null.
 
 async function overPairs(status, read) {
     const backend = new Backend();
@@ -178,7 +177,7 @@ async function overPairs(status, read) {
     }));
 }
 
-// "LENGTH:name\0value\0...,"
+// SCGI: "LENGTH:name\0value\0...,"
 
 function readScgi(bytes) {
     const colon = bytes.indexOf(':');
@@ -198,7 +197,8 @@ function readScgi(bytes) {
     return { pairs, end };
 }
 
-// modifier, length of the pairs, modifier; each of a length and the text
+// uwsgi: modifier, length of the pairs, modifier; a length before each name and
+// value
 
 function readUwsgi(bytes) {
     const end = bytes.length < 4 ? Infinity : 4 + bytes.readUInt16LE(1);
@@ -228,9 +228,9 @@ function readUwsgi(bytes) {
 
 
 /*
- * How a server gets there: the lines of a location; Apache's module; and what
- * "cut" is to the protocol: these two end with their connection, whether their
- * answer is whole or not.
+ * The kinds of backends: how to start one, the lines of nginx's location,
+ * Apache's section and module. SCGI and uwsgi answers end with the connection,
+ * so cut() resets it.
  */
 
 const kinds = {
@@ -279,8 +279,8 @@ for (const [name, kind] of Object.entries(kinds)) {
 }
 
 
-// what a client says about a proxy, and of what the server itself says to
-// backends; the last one is nobody's but the client's
+// Headers of a client that imitate a proxy and the server's own headers for
+// backends. Only the last one is a header that reaches the backend.
 
 const FORGED = {
     Proxy: 'http://forged.example/', 'Mcp-Principal': 'forged',

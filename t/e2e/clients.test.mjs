@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The two official TypeScript clients, as anybody would use them.
+// The two official TypeScript clients in ordinary use.
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
@@ -123,7 +123,7 @@ for (const { name, connect } of clients) {
             await client.end();
         });
 
-        // which knows nothing of the URL, and finds its stream closed
+        // The client ignores the URL and finds its stream closed.
 
         test('questions on a stream with a URL that the client ignores: answered',
              async () => {
@@ -177,7 +177,7 @@ for (const { name, connect } of clients) {
             const client = await connect(server, { notifications: {
                 'notifications/tools/list_changed': changed } });
 
-            // the GET may have to come first: publish until it was heard
+            // the client's GET may come later: publish until it has the message
 
             let heard = false;
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Somebody sets the wall clock back, or forward: calls, streams, questions and
-// sessions do not care.
+// The wall clock is set back or forward: calls, streams, questions and sessions
+// continue.
 
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
@@ -10,7 +10,7 @@ import { describe, test } from 'node:test';
 import { held } from './lib/faces.mjs';
 import { Fixture, root } from './lib/fixture.mjs';
 
-// the sanitizers insist on being the first to be preloaded
+// A sanitizer must be the first preloaded library.
 
 const skip = process.env.SUITE_PREFIX ? 'with a sanitizer' : false;
 
@@ -62,7 +62,8 @@ async function jump(first, second) {
         await session.running(tag, 'started', 1);
         await set(first);
 
-        // it says nothing, becomes a stream all the same, and is closed at will
+        // a silent call becomes a stream, which the server closes after
+        // mcp_close_after
 
         const silent = await begun;
 
@@ -75,7 +76,7 @@ async function jump(first, second) {
             await session.resume(silent.lastId), { id: silent.id })))
             .response.result);
 
-        // what waited all the while goes on
+        // the waiting calls continue
 
         await session.open(call.gate);
         assert.ok((await session.follow(Object.assign(call.answer,
@@ -89,7 +90,7 @@ async function jump(first, second) {
             },
         })).response.result);
 
-        // and a session is good for as long as it was to
+        // the session is valid as long as before
 
         const later = await server.session();
 

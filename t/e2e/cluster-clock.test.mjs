@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// A node whose clock differs from Redis's by more than five minutes: it gives no
-// answer that a client takes for final.
+// A node whose clock differs from Redis's by more than five minutes: it sends
+// 503, never an answer that a client takes for final.
 
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
@@ -11,7 +11,7 @@ import { at, common, cuttable, joined } from './lib/cluster.mjs';
 import { Fixture, SERVER, root } from './lib/fixture.mjs';
 import { until } from './lib/redis.mjs';
 
-// the sanitizers insist on being the first to be preloaded
+// A sanitizer must be the first preloaded library.
 
 const skip = process.env.SUITE_PREFIX ? 'with a sanitizer' : false;
 
@@ -27,7 +27,7 @@ async function clusterOf(fixture) {
 }
 
 
-// a node whose clock is so many seconds ahead
+// Starts a node whose clock is ahead by this number of seconds.
 
 async function skewed(t, words, seconds) {
     const file = `/tmp/skew.${process.pid}.${clocks++}`;

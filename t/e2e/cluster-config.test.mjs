@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What a configuration may say about a cluster: nobody starts with a mistake
-// that can be seen then.
+// Settings of a cluster: the server does not start with a detectable mistake.
 
 import assert from 'node:assert/strict';
 import fs from 'node:fs/promises';
@@ -113,7 +112,7 @@ for (const [words, warned] of [['redis://192.0.2.1', true], [URL, false],
 }
 
 
-// a second endpoint of the same path, in another virtual server
+// A second endpoint with the same path in another virtual server.
 
 const twice = (...names) => ({
     nginx: `server { listen 127.0.0.1:1; server_name second.example;
@@ -155,7 +154,7 @@ test('mcp_cluster_endpoint without a cluster: rejected', () => assert.rejects(
                        : /no cluster is configured: set MCPCluster/));
 
 
-// a directive of the location, even in a comment, replaces the fixture's own
+// A directive in the location, even in a comment, replaces the fixture's own.
 
 test('endpoint without a key in a cluster: rejected', () => assert.rejects(
     Fixture.start({ http: cluster(URL),

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Every face at nodes of both servers in turn: each request of a client goes to
-// another one than the request before.
+// Every resumption method at nodes of both servers in turn: each request of a
+// client goes to another node than the one before.
 
 import assert from 'node:assert/strict';
 import { after, describe, test as one } from 'node:test';
@@ -27,8 +27,8 @@ const [plain, linked] = await Promise.all([
 after(() => Promise.all([...plain, ...linked].map((server) => server.stop())));
 
 
-// comes back after it has answered; until the node of the call has heard that,
-// its URL says that there is nothing to read
+// Resumes after an answer. The URL returns 204 until the node of the call has
+// received the answer.
 
 const answered = (caller) => until(() => caller.back().then(() => true,
     (error) => {
@@ -37,7 +37,8 @@ const answered = (caller) => until(() => caller.back().then(() => true,
     }));
 
 
-// a client of one face, whose requests go to one node after the other
+// Returns a client of one resumption method whose requests go to the nodes in
+// turn.
 
 async function client(face, call, version) {
     const nodes = face.link ? linked : plain;
@@ -48,13 +49,13 @@ async function client(face, call, version) {
 
     session.send = (options) => request(next(), options);
 
-    // the next one goes to the first node, whose backend knows all gates
+    // the next request goes to the first node, whose backend has all gates
 
     session.home = () => { turn = 0; };
 
     const caller = await face.of(server, session);
 
-    // a URL has the node that gave it out
+    // the URL has the port of the node that sent it
 
     if (face.link) {
         const asks = caller.ask;
@@ -164,7 +165,7 @@ describe('clients of each resumption method', { concurrency: true }, () => {
         await caller.look({ over: true });
     }, { of: ({ face }) => face === 'requests' || face === 'streams' });
 
-    // each POST at another node than the one before
+    // Each POST goes to another node than the one before.
 
     test('status requests in a batch at each node: the call\'s state',
          async (face) => {

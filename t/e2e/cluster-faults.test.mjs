@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What Redis or the way to it does to a call that is read at two nodes: each
-// event comes once, and in order, or the call ends with an error.
+// Faults of Redis, or of the connection to it, during a call that is read at
+// two nodes: each event arrives once, in order, or the call ends with an error.
 
 import assert from 'node:assert/strict';
 import fs from 'node:fs/promises';
@@ -13,7 +13,7 @@ import { Redis, until } from './lib/redis.mjs';
 import { assertCounted, counted } from './lib/session.mjs';
 
 
-// a node that reaches Redis by a proxy, and one that does not need it
+// Starts a node that reaches Redis through a proxy, and one that does not.
 
 async function pair(t, { http } = {}) {
     const { redis, cut, fixture: here } = await cuttable(t, { http });
@@ -45,7 +45,7 @@ describe('a call that is read at two nodes', { concurrency: true }, () => {
         cut.drop();
         await counting.open(10);
 
-        // it ends at the other one, after all that Redis had
+        // the stream ends at the other node, after all events that Redis had
 
         for (let message; (message = await counting.answer.message());) {
             counting.take(message);
@@ -54,7 +54,7 @@ describe('a call that is read at two nodes', { concurrency: true }, () => {
         assertCounted(counted(counting.messages), 5);
         assert.equal(counting.error.code, -32603);
 
-        // and its node learns that
+        // the node learns that it was declared dead
 
         cut.refused = false;
         await until(async () => (await clusterOf(here)).deaths > 0);
@@ -92,7 +92,7 @@ describe('a call that is read at two nodes', { concurrency: true }, () => {
         await until(async () => /\berror\b.*WRONGPASS/.test(await here.log()));
         await counting.open(6);
 
-        // it is not served without those that know of it
+        // the stream's events wait, because no other node could resume them
 
         await until(async () => (await clusterOf(here)).lag.events >= 4);
         assert.equal(counting.answer.queue.length, 0);
@@ -146,7 +146,7 @@ describe('a call that is read at two nodes', { concurrency: true }, () => {
             await counting.read(3);
             counting.answer.close();
 
-            // the node of the call cannot write its stream again yet
+            // the node of the call cannot replicate its stream again yet
 
             cut.refused = true;
             cut.drop();
@@ -197,7 +197,7 @@ describe('a call that is read at two nodes', { concurrency: true }, () => {
             `{mcp}:1:h:${stream}`, 'l') === last);
         await replica.command('REPLICAOF', 'NO', 'ONE');
 
-        // what its client has now the next master never had
+        // the next master never gets the events that the client has now
 
         await counting.open(6);
         await counting.read(3);
@@ -252,8 +252,8 @@ describe('a call that is read at two nodes', { concurrency: true }, () => {
             cut.drop();
         });
 
-        // the third node takes the stream over, and ends it before the last event
-        // that its client has
+        // the third node takes the stream over and ends it before the client's
+        // last event
 
         await until(async () => Number(await has('l')) === Number(last) + 1);
         cuts[1].refused = false;
@@ -327,7 +327,7 @@ describe('a call that is read at two nodes', { concurrency: true }, () => {
 
         await counting.read(3);
 
-        // it loads a key in so many us, and listens after so many bytes
+        // a delay for each key, so that Redis stays in the state LOADING
 
         await redis.command('CONFIG', 'SET', 'rdbcompression', 'no');
         await redis.command('EVAL', `for i = 1, 20 do
@@ -368,7 +368,7 @@ describe('a call that is read at two nodes', { concurrency: true }, () => {
 
         counting.answer.close();
 
-        // when Redis has all of it again, it is there for the other one
+        // once Redis has the stream again, the other node can read it
 
         await until(async () => {
             const answer = await at(there, session).get(counting.lastId);
@@ -399,7 +399,7 @@ describe('a call that is read at two nodes', { concurrency: true }, () => {
         await counting.open(6);
         await until(async () => /abandoned/.test(await here.log()));
 
-        // its client learns that, and is not told anything else
+        // the stream ends without a response
 
         assert.equal(await counting.answer.message(), null);
         assert.equal((await session.get(counting.lastId)).status, 503);
@@ -409,7 +409,8 @@ describe('a call that is read at two nodes', { concurrency: true }, () => {
                 redis.call('DEL', key)
             end`, '0');
 
-        // a node whose link to Redis was lost says 503 until that is back
+        // a node that has lost its connection to Redis sends 503 until it is
+        // back
 
         for (const client of [session, twin]) {
             assert.equal(await until(async () => {
@@ -419,7 +420,7 @@ describe('a call that is read at two nodes', { concurrency: true }, () => {
             }), 404);
         }
 
-        // other calls go on
+        // other calls continue
 
         await counting.open(12);
 
@@ -446,8 +447,8 @@ describe('a call that is read at two nodes', { concurrency: true }, () => {
             const answers = await Promise.all(nodes.map(
                 (twin) => twin.get(counting.lastId)));
 
-            // who comes too late is told so; of two that are served one ends
-            // without a word, and the other one goes on
+            // a late resumption gets 503; if both get 200, one stream ends in
+            // order and the other continues
 
             const served = answers.filter(({ status }) => status === 200);
 

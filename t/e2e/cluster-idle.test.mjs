@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What streams cost Redis of which nothing is new.  LISTENERS: how many there
-// are, for measurements.
+// The cost of idle streams in Redis. LISTENERS sets their number, for
+// measurements.
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
@@ -12,7 +12,7 @@ const LISTENERS = Number(process.env.LISTENERS ?? 100);
 const BEATS = 8;
 
 
-// scripts that Redis has run
+// Returns the number of scripts that Redis has run.
 
 async function scripts(redis) {
     const { cmdstat_evalsha: text } = await redis.info('commandstats');
@@ -20,7 +20,7 @@ async function scripts(redis) {
     return Number(/^calls=(\d+)/.exec(text)[1]);
 }
 
-// heartbeats of the only node
+// Returns the time of the only node's last heartbeat.
 
 async function beats(redis) {
     return Number((await redis.command('ZRANGE', '{mcp}:1:nodes', '0', '0',
@@ -70,11 +70,11 @@ describe('idle streams', () => {
         t.diagnostic(`${count} scripts for ${LISTENERS} streams in ${BEATS} `
                      + 'heartbeats');
 
-        // one for each stream and heartbeat would be eight hundred
+        // one script for each stream and heartbeat would be 800
 
         assert.ok(count < LISTENERS, `${count} scripts`);
 
-        // each of them is there, and is kept
+        // each stream is in Redis, and its expiry was renewed
 
         const lasts = (await redis.command('EVAL', `
             local found = {}
@@ -87,7 +87,7 @@ describe('idle streams', () => {
         assert.equal(lasts.length, LISTENERS);
         assert.ok(lasts.every((is) => is === '1'));
 
-        // and what comes after that is heard
+        // a later publication reaches every listener
 
         await last.tool('publish', { message: {
             jsonrpc: '2.0', method: 'notifications/tools/list_changed' } });

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Calls that are asked for again at another node, of nodes of both servers: the
-// backend's own journal says how often a tool was executed.
+// Equal calls at nodes of both servers. The backend's journal shows how often a
+// tool was executed.
 
 import assert from 'node:assert/strict';
 import { after, describe, test } from 'node:test';
@@ -67,7 +67,7 @@ const redis = await Redis.start();
 after(() => redis.stop());
 
 const OPTIONS = {
-    // the servers of the nodes have different names
+    // the nodes' servers have different names
 
     server: { nginx: 'server_name nginx.example;',
               apache: 'ServerName apache.example' },
@@ -96,7 +96,7 @@ const client = (fixture) => new Modern(fixture, {
     headers: { 'X-User': 'ann' },
     send: (options) => request(fixture.port, options) });
 
-// what a request is answered with in the end
+// Sends a call and returns its final response.
 
 async function ask(fixture, tag, { name = 'key', id } = {}) {
     const modern = client(fixture);
@@ -106,7 +106,7 @@ async function ask(fixture, tag, { name = 'key', id } = {}) {
     return (await modern.follow(answer)).response;
 }
 
-// how many requests have joined a call, as a node's log says
+// Returns how many requests have joined a call, from a node's log.
 
 const joinsOf = (log) => log.split('joined by another request').length;
 
@@ -145,7 +145,7 @@ describe('at two nodes', { concurrency: true }, () => {
             gate(tag).resolve('done');
             assert.equal(textOf((await again).result), 'done');
 
-            // and as long as it is kept
+            // the response is kept: the next request gets it as well
 
             assert.equal(textOf((await ask(nodes[second], tag,
                                            { id: tag })).result), 'done');
@@ -161,7 +161,7 @@ describe('at two nodes', { concurrency: true }, () => {
                            _meta: { progressToken: tag, idempotencyKey: tag } };
             const one = await here.request('tools/call', args);
 
-            // its connection is cut when it has two events of six
+            // the client has read two of six events when its connection is cut
 
             await one.message();
             await one.message();
@@ -251,7 +251,7 @@ test('node of a joined call dies: the request that joined gets -32603',
     await one;
     assert.equal((await two).error.code, -32603);
 
-    // it is not executed again while that is kept
+    // not executed again while the failed call is kept
 
     assert.equal((await ask(there, tag, { id: tag })).error.code, -32603);
     assert.equal(executed(tag), 1);
@@ -272,7 +272,7 @@ test('Redis does not answer: 503, nothing is executed', async (t) => {
     assert.equal(refused.status, 503);
     assert.equal(executed(tag), 0);
 
-    // it comes back
+    // Redis answers again
 
     cut.release();
     gate(tag).resolve('done');
@@ -350,7 +350,7 @@ test('Redis fails over to a replica without the last second: a key '
 
     await begun(tag);
 
-    // the node of the call reaches the new master later than the other one
+    // the node of the call reaches the new master later than the other node
 
     await master.kill();
     cuts[0].refused = true;

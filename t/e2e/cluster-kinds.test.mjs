@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Each kind of Redis that a cluster may have: with a Sentinel, as a Redis
-// Cluster, with replicas that count, with TLS and a user that can do no more.
-// A call is read at two nodes of both servers; masters go, and it goes on.
+// The kinds of Redis that a cluster may use: with a Sentinel, as a Redis
+// Cluster, with required replicas, with TLS and a restricted user. A call is
+// read at two nodes of both servers while masters disappear.
 
 import assert from 'node:assert/strict';
 import fs from 'node:fs/promises';
@@ -22,7 +22,7 @@ await fs.chmod(dir, 0o755);
 after(() => fs.rm(dir, { recursive: true, force: true }));
 
 
-// a node of each server
+// Starts a node of each server.
 
 async function nodes(t, [here, there], options) {
     const both = await Promise.all([
@@ -33,8 +33,8 @@ async function nodes(t, [here, there], options) {
     return both;
 }
 
-// A call at one node that is read at the other one, where something happens, and
-// then at its own: each event comes once, and in order.
+// Reads a call at another node, runs between(), then reads the rest at the
+// call's own node: each event must arrive once, in order.
 
 async function readAtBoth([here, there], between = () => {}) {
     const session = await here.session();
@@ -121,7 +121,7 @@ describe('Redis with a Sentinel', { concurrency: true }, () => {
 
 
 describe('a Redis Cluster', { concurrency: true }, () => {
-    // each node begins at one that does not have what is theirs
+    // Each node's first address is a master that does not have the zone's slot.
 
     async function start(t) {
         const all = await RedisCluster.start();
@@ -179,7 +179,7 @@ test('replicas=1, the replica restarts: each event arrives once', async (t) => {
     const both = await nodes(t, [redis.url, redis.url],
                              { sync: 'on replicas=1' });
 
-    // without it all wait, and what was said is not said again
+    // without the replica all streams wait, and no event is sent twice
 
     await readAtBoth(both);
     await readAtBoth(both, async () => {
@@ -187,7 +187,7 @@ test('replicas=1, the replica restarts: each event arrives once', async (t) => {
         await replica.begin();
     });
 
-    // what is longer than the link takes at once is confirmed as well
+    // messages larger than the connection's send queue are acknowledged as well
 
     const session = await both[0].session();
     const answer = await session.call('count', { n: 2, size: 2500000 });

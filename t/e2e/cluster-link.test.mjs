@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Connections to Redis: what becomes of them when it, the way to it, or the
-// configuration fails, and that requests are served all the time.
+// Connections to Redis: faults of Redis, of the way to it, of the
+// configuration. The node serves requests all the time.
 
 import assert from 'node:assert/strict';
 import fs from 'node:fs/promises';
@@ -35,7 +35,7 @@ after(() => fs.rm(dir, { recursive: true, force: true }));
 
 
 async function node(words, options = {}, { kind = SERVER } = {}) {
-    // it is not about patience, however slow the machine is
+    // a timeout that no slow machine reaches
 
     return Fixture.start({ kind, workers: WORKERS,
                            http: cluster(words, { mcp_cluster_outage_timeout: '1h',
@@ -44,7 +44,7 @@ async function node(words, options = {}, { kind = SERVER } = {}) {
                                        mcp_stream_after: '60s' } });
 }
 
-// the endpoint serves a call, whatever becomes of Redis meanwhile
+// The endpoint serves a call in any state of Redis.
 
 async function serves(fixture) {
     const session = await fixture.session();
@@ -63,7 +63,7 @@ function says(fixture, pattern, n = 1) {
                  { hint: pattern });
 }
 
-// what the status page says of the cluster
+// Returns the cluster part of the status.
 
 async function clusterOf(fixture) {
     const answer = await fetch(new URL('/status', fixture.url),
@@ -72,8 +72,8 @@ async function clusterOf(fixture) {
     return (await answer.json()).cluster;
 }
 
-// how many sockets the processes have: one of them has another connection, by
-// which its node hears the others
+// Returns the number of sockets of all processes. One process has a second
+// connection, on which the node receives broadcasts.
 
 async function sockets(fixture) {
     const files = await Promise.all((await fixture.workers()).map(
@@ -83,7 +83,7 @@ async function sockets(fixture) {
     return files.flat().filter((file) => file.startsWith('socket:')).length;
 }
 
-// all processes have joined, so many times
+// Waits until every process has joined this number of times.
 
 const JOINED = /cluster: joined/;
 
@@ -91,7 +91,7 @@ async function joined(fixture, times = 1) {
     await says(fixture, JOINED, WORKERS * times);
 }
 
-// one of them has joined again, at least, and all are connected
+// Waits until a process has joined again and all are connected.
 
 async function back(fixture) {
     await says(fixture, JOINED, WORKERS + 1);
@@ -137,7 +137,7 @@ describe('a node', { concurrency: true }, () => {
         await joined(fixture);
     });
 
-    // Apache asks the system's resolver
+    // Apache uses the resolver of the system.
 
     const skip = SERVER === 'nginx' ? false : 'nginx only';
 
@@ -207,7 +207,7 @@ describe('a node', { concurrency: true }, () => {
         await joined(fixture);
     });
 
-    // none of them ends in a busy loop: the time between attempts grows
+    // The time between attempts grows: no node connects in a busy loop.
 
     for (const [name, { redis: redisOptions, words, options, why }] of [
         ['the wrong password', {
@@ -407,7 +407,7 @@ describe('Redis', { concurrency: true }, () => {
         cut.drop();
         await says(fixture, JOINED, before + WORKERS);
 
-        // none is left behind; those of our own clients may be
+        // no socket is left over, except for those of this test's own clients
 
         assert.ok(await sockets(fixture) <= open + WORKERS);
     });
@@ -451,8 +451,8 @@ describe('a process', { concurrency: true }, () => {
 });
 
 
-// What a node of another build says that it reads, in the place of a real one;
-// who reads nothing of that serves alone, until it is gone.
+// A real node whose entry in Redis is changed to other layouts. A node that
+// reads none of these layouts serves standalone until the entry is gone.
 
 test('node with layouts that another node lacks: serves standalone',
      async (t) => {
@@ -485,7 +485,7 @@ test('node with layouts that another node lacks: serves standalone',
     await serves(other);
     assert.equal(await count(other, /\berror\b.*serves alone/), 1);
 
-    // both read one of them, and it is what they write
+    // both nodes read layout 1 and write it
 
     await says(1, 9);
     await joined(other);
@@ -500,7 +500,7 @@ test('node with layouts that another node lacks: serves standalone',
         await serves(fixture);
     }
 
-    // what is there is nothing that either of them reads
+    // the data in Redis has a layout that neither node reads
 
     await redis.command('SET', '{mcp}:1:layout', '8');
 
@@ -530,7 +530,7 @@ test('nodes of both servers: each has the other as a member', async (t) => {
     assert.equal(await redis.nodes(), 2);
     await Promise.all(nodes.map(serves));
 
-    // each of them knows it
+    // each node has the other as a member
 
     for (const fixture of nodes) {
         const cluster = await until(async () => {
@@ -546,7 +546,7 @@ test('nodes of both servers: each has the other as a member', async (t) => {
                          ['apache', 'nginx']);
     }
 
-    // Redis goes, and comes back
+    // Redis is killed and restarted
 
     await redis.kill();
 

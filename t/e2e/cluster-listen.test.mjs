@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// A session's own stream is one at all nodes: opened at one, subscribed at a
-// second, published at a third, and resumed anywhere, whatever becomes of the
-// node that has it.
+// The session's own stream is one for all nodes: opened at one node, subscribed
+// at a second, published at a third, resumed anywhere, also if its node dies.
 
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
@@ -17,13 +16,14 @@ let tests = 0;
 
 async function ends(answer) {
     while (await answer.message()) {
-        // of another test
+        // a message of another test
     }
 }
 
 
-// A session that listens at several nodes.  What is published has a number: all
-// come, once; at different nodes no order is promised; other tests publish, too.
+// A session that listens at several nodes. Publications are numbered and must
+// each arrive once; between nodes no order is promised, and other tests publish
+// as well.
 
 class Listening {
     static async start(fixtures) {
@@ -52,8 +52,9 @@ class Listening {
             params: { uri, test: this.test, n: this.published++ } } });
     }
 
-    // at a node; after what it has, or as a client that does not know; patient:
-    // not each of the node's processes may have joined again
+    // Opens the stream at node i. knows: resumes by the last event id. leave:
+    // closes the current connection first. patient: repeats the request while
+    // it gets 503, because a process may not have joined again yet.
 
     async open(i, { knows = true, leave = true, patient = false } = {}) {
         if (leave) {
@@ -75,7 +76,8 @@ class Listening {
         this.lastId = this.answer.lastId;
     }
 
-    // all that was published; again: a node to come back to
+    // Reads until every publication has arrived. again: the node at which to
+    // resume if the stream ends.
 
     async hear({ again } = {}) {
         while (this.read.size < this.published) {
@@ -146,7 +148,7 @@ describe('a session\'s own stream', { concurrency: true }, () => {
 
         listening.answer.close();
 
-        // its node has been told how far it was read
+        // Redis has the position of the last event that was read
 
         const [id, n] = listening.lastId.split('.');
 
@@ -215,7 +217,7 @@ describe('a session\'s own stream', { concurrency: true }, () => {
                 await listening.publish(j);
             }
 
-            // of two that were made, one ends
+            // of two streams that were created, one ends
 
             await listening.hear({ again: 0 });
             listening.answer.close();
@@ -274,7 +276,7 @@ test('node of a session stream dies: each notification arrives once',
     t.after(() => nodes[0].stop({ kills: true }));
     t.after(() => Promise.all(nodes.slice(1).map((n) => n.stop())));
 
-    // one is read elsewhere, one by nobody
+    // the first stream is read at another node, the second is not read
 
     const all = [await Listening.start(nodes), await Listening.start(nodes)];
 
@@ -290,7 +292,7 @@ test('node of a session stream dies: each notification arrives once',
     await all[1].publish(2);
     await kill(nodes[0]);
 
-    // while nobody has it
+    // no node has the streams now
 
     for (const i of [1, 2, 1]) {
         await all[0].publish(i);
@@ -326,7 +328,7 @@ describe('a session\'s own stream, faults of Redis',
         cut.refused = true;
         cut.drop();
 
-        // one that is not there is not begun, one that is waits
+        // a new stream is not begun without Redis, an existing one waits
 
         await until(async () => (await late.get()).status === 503);
         await listening.open(0);

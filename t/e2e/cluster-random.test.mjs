@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Many calls at three nodes of both servers, whose clients drop at random and
-// come back to any node, while connections to Redis are cut and held up; then
-// while processes, nodes and Redis die, stand still and are cut off as well.
-// Each event comes once, and in order, and each call ends.
+// resume at any node, while connections to Redis are cut and delayed; then also
+// while processes, nodes and Redis are killed, paused and cut off. Each event
+// arrives once, in order, and each call ends.
 //
-// CLUSTER_SECONDS and CLUSTER_CLIENTS make it longer and wider, SEED=n repeats
-// its choices.
+// CLUSTER_SECONDS and CLUSTER_CLIENTS set the time and the number of clients,
+// SEED=n repeats the random choices.
 
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
@@ -24,9 +24,9 @@ const CLIENTS = Number(process.env.CLUSTER_CLIENTS ?? 24);
 
 const ENDURES = SECONDS >= 600;
 
-// ms: as the nodes are configured; how long a stream is kept; a client leaves a
-// connection that says nothing, but, while nothing dies, only if it has a place in
-// its call to come back to; all that goes on has an end
+// Times in ms: the node timeout; how long a stream is kept; after which silence
+// a client leaves (while no fault kills anything, only with an event id to
+// resume from); the limit for a call.
 
 const DEAD_AFTER = ENDURES ? 4000 : 8000;
 const KEPT = 60000;
@@ -59,28 +59,28 @@ const nodes = await Promise.all([0, 1, 2].map((i) => start(i)));
 after(() => Promise.all(nodes.map((fixture) => fixture.stop(DISTURBED))));
 
 
-// What has been done, and may be: when the last of it was over, how often Redis
-// lost all it had, and what it was, with its times in ms.
+// The faults so far: whether faults may occur, when the last one ended, how
+// often Redis lost its data, and a list with times in ms.
 
 const done = { may: false, at: 0, emptied: 0, faults: [] };
 
 const when = (time = performance.now()) => Math.round(time);
 
-// what has become of calls
+// Outcomes of calls, and faults, counted by name.
 
 const counts = {};
 
 const count = (what) => { counts[what] = (counts[what] ?? 0) + 1; };
 
 
-// what a connection that is lost before its head says
+// True for the error of a connection that is lost before its response's head.
 
 const gone = (error) => /closed before|ECONNRE|EPIPE|hang up/
     .test(`${error.code} ${error.message}`);
 
 const patience = (lastId) => (done.may || lastId ? SILENT : END);
 
-// a request whose client leaves if there is no head in time
+// Sends a request whose client leaves if no head arrives in time.
 
 async function patient(port, options) {
     let wait;
@@ -101,7 +101,7 @@ const sender = (i) => ({ port: nodes[i].port,
 const at = (i, session) => Object.assign(
     Object.create(Object.getPrototypeOf(session)), session, sender(i));
 
-// the next message, or null; undefined: there was none for so long
+// Returns the next message, null at the end, undefined after ms of silence.
 
 const heard = (answer, ms) => {
     const silence = new AbortController();
@@ -113,7 +113,7 @@ const heard = (answer, ms) => {
 };
 
 
-// the stream again, at some node: one that is cut off says so
+// Resumes the stream at a random node; a node that is cut off sends 503.
 
 function anywhere(session, lastId) {
     return until(async () => {
@@ -134,8 +134,8 @@ function anywhere(session, lastId) {
 }
 
 
-// One call: what became of it.  "unknown": it was lost before its client knew
-// a place in it.
+// Makes one call and returns its outcome. "unknown": it was lost before its
+// client had an event id.
 
 async function call() {
     const began = performance.now();
@@ -169,7 +169,7 @@ async function call() {
             read = performance.now();
         }
 
-        // what arrives while the client leaves it has not read
+        // a client that leaves has not read a message that arrives meanwhile
 
         if (message || lastId === undefined) {
             lastId = answer.lastId ?? lastId;
@@ -192,7 +192,8 @@ async function call() {
             left = 1 + below(2 * n);
             answer = await anywhere(session, lastId);
 
-            // its node and Redis may have gone at the same time
+            // the node of the call and Redis may have been killed at the same
+            // time
 
             if (answer.status === 404 && emptied !== done.emptied) {
                 return 'gone';
@@ -234,8 +235,8 @@ async function call() {
 }
 
 
-// What may be done to node i.  Nobody else does something meanwhile, but for
-// what is done to links.
+// Faults for node i. One of these runs at a time, but faults of links also run
+// beside it.
 
 const links = {
     drop: (i) => cuts[i].drop(),
@@ -247,7 +248,7 @@ const links = {
     },
 };
 
-// longer than others wait for it, or not
+// Waits for a random time, shorter or longer than the node timeout.
 
 const away = () => pause(below(1.5 * DEAD_AFTER));
 
@@ -304,7 +305,7 @@ const one = (of) => {
 };
 
 
-// what Redis and the logs have of a stream
+// Returns the entries of a stream in Redis, and its lines in the nodes' logs.
 
 async function known(lastId) {
     const id = lastId.split('.')[0];
@@ -324,7 +325,7 @@ async function known(lastId) {
 }
 
 
-// so many clients, while something is done every now and then
+// Runs the clients for this number of seconds while faults occur.
 
 async function run(t, seconds, of, may) {
     const end = performance.now() + seconds * 1000;
@@ -388,7 +389,7 @@ test('processes, nodes, Redis die at random: each event arrives once',
 });
 
 
-// the longest that a key of a stream has still to live, in ms
+// Returns the longest time, in ms, until a key of a stream expires.
 
 const longest = () => redis.command('EVAL', `local ms = 0
     for _, key in ipairs(redis.call('KEYS', '{mcp}:1:[ceh]:*')) do
@@ -401,7 +402,7 @@ test('keys of streams in Redis after random faults: all expire', async (t) => {
     assert.equal(await redis.endless(), '');
     assert.ok(await longest() <= KEPT + 2 * DEAD_AFTER);
 
-    // nodes may have to write again what Redis has lost
+    // nodes may have to replicate again what Redis has lost
 
     if (ENDURES) {
         const end = performance.now();

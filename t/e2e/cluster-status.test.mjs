@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What the status of a node says of its cluster: what Redis does not have yet,
-// what is read elsewhere, what was refused, refilled and taken over.
+// The cluster part of a node's status: replication lag, remote consumers,
+// rejected requests, refilled streams, take-overs.
 
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
@@ -19,7 +19,7 @@ async function status(fixture, format = 'json') {
     return format === 'json' ? answer.json() : answer.text();
 }
 
-// what it says of the cluster, once that is so
+// Waits until the cluster part of the status satisfies a condition; returns it.
 
 function says(fixture, is) {
     let last;
@@ -43,7 +43,8 @@ async function pair(t, http) {
 }
 
 
-// connections to a port with bytes that its server has not read
+// Returns the number of connections to a port whose server has not read all
+// bytes.
 
 function waiting(port) {
     const hex = port.toString(16).toUpperCase().padStart(4, '0');
@@ -55,7 +56,7 @@ function waiting(port) {
 }
 
 
-// what the log of the second of two nodes has, of which each has one endpoint
+// Starts two nodes with one endpoint each; returns the log of the second node.
 
 async function secondLog(t, ...names) {
     const redis = await Redis.start();
@@ -172,7 +173,7 @@ describe('the status of a cluster', { concurrency: true }, () => {
                      /^mcp_requests_refused_total\{zone="[^"]+",reason="redis_unreachable"\} [1-9]/m);
     });
 
-    // where much else runs, who lives may be silent for a while
+    // On a loaded machine a live node may be silent for a while.
 
     test('node dies: nodes_reaped, streams_inherited count', async (t) => {
         const { nodes: [dying, there] } = await pair(t, {
@@ -218,7 +219,7 @@ describe('the status of a cluster', { concurrency: true }, () => {
         await says(still, (cluster) => cluster.deaths > 0
             && cluster.state === 'member');
 
-        // its client comes back, and learns what has become of the call
+        // the client resumes at the other node and gets the error
 
         await counting.resume(at(there, counting.session));
 
@@ -229,8 +230,8 @@ describe('the status of a cluster', { concurrency: true }, () => {
         assert.equal(counting.error.code, -32603);
         await says(still, (cluster) => cluster.streams_fenced > 0);
 
-        // what it begins before it has found out has no id, or one that others
-        // know
+        // a call that the node began before it noticed has no event id, or one
+        // that other nodes can resume
 
         for (const answer of await Promise.all(calls)) {
             let message = await answer.message();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// A call that runs at one node is read at others, by Last-Event-ID: all of it,
-// once, and in order; whatever becomes of Redis meanwhile.
+// A call of one node, read at others by Last-Event-ID: each event arrives once,
+// in order, also with faults of Redis.
 
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
@@ -167,7 +167,7 @@ describe('a call', { concurrency: true }, () => {
         assert.equal(textOf(response.result), 'asked 1 times: z');
     });
 
-    // more than Redis keeps of what is on its way to a call
+    // More than a node queue in Redis may hold.
 
     test('answer of 1.5 MB: 503 at another node, accepted at its own',
          async () => {
@@ -235,7 +235,7 @@ describe('a node', { concurrency: true }, () => {
         await read.resume(twin);
         await kill(dying);
 
-        // one is read meanwhile, the other one later
+        // one stream is read meanwhile, the other one later
 
         for (const counting of [read, unread]) {
             if (counting === unread) {

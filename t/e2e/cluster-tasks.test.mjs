@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Tasks at nodes of both servers in turn: each request of a client goes to
-// another one than the request before.
+// another node than the one before.
 
 import assert from 'node:assert/strict';
 import { after, describe, test } from 'node:test';
@@ -30,7 +30,8 @@ function gate(of) {
     return gates.get(of);
 }
 
-// what the tools do: by a gate of the test, by questions, by what they say
+// The tools: one waits at a gate of the test, one sends progress, one asks
+// questions.
 
 const backend = await scripted(async ({ x, message, signal }) => {
     const { name, arguments: args, inputResponses,
@@ -79,7 +80,7 @@ after(() => Promise.all(nodes.map((fixture) => fixture.stop())));
 after(() => gates.forEach(({ resolve }) => resolve('over')));
 
 
-// a client whose requests go to one node after the other
+// Returns a client whose requests go to the nodes in turn.
 
 function client(servers = nodes, first = 0) {
     let turn = first;
@@ -98,7 +99,7 @@ describe('a task', { concurrency: true }, () => {
             const tasks = client(nodes, first);
             const { taskId } = await tasks.create('work', { key: k });
 
-            // known elsewhere as soon as its client knows of it
+            // other nodes have the task as soon as its client does
 
             for (let i = 0; i < 4; i++) {
                 assert.equal((await tasks.get(taskId)).status, 'working');

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// A backend's own tokens at nodes of both servers: each is good for one call,
-// whose answer is found at all of them.
+// A backend's own tokens at nodes of both servers: each token makes one call,
+// and every node has its answer.
 
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
@@ -22,7 +22,7 @@ function call(page) {
     return begun.get(page);
 }
 
-// a page says what the token of its call was, and has the next one
+// A page whose text is the token of its call, with a token for the next page.
 
 const backend = await scripted(async ({ message }) => {
     const { arguments: args, _meta: meta } = message.params;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What one node is told all nodes do: the end of a session, its log level, a
-// cancellation, notifications; also a node of the other server, and one that
-// comes later.
+// Changes that one node broadcasts to all nodes: the end of a session, its log
+// level, a cancellation, notifications. One node is of the other server, one
+// joins later.
 
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
@@ -11,7 +11,8 @@ import { Modern } from './lib/modern.mjs';
 import { Redis, until } from './lib/redis.mjs';
 
 
-// the next message of that method: the other tests publish, too
+// Returns the listener's next message of this method, because other tests
+// publish as well.
 
 async function next(listener, method) {
     let message;
@@ -59,7 +60,7 @@ describe('a session of several nodes', { concurrency: true }, () => {
         assert.equal(await ping(twin), 404);
         await until(async () => await ping(session) === 404);
 
-        // and the calls that run elsewhere
+        // the session's calls at other nodes are aborted
 
         const other = await here.session();
 
@@ -123,7 +124,7 @@ describe('a session of several nodes', { concurrency: true }, () => {
         assert.equal(params.uri, uri);
         listener.close();
 
-        // and later, at the node that has its stream
+        // a later publication, read at the node of the stream
 
         await twin.tool('publish', { message: {
             jsonrpc: '2.0', method: 'notifications/prompts/list_changed' } });
@@ -180,7 +181,7 @@ describe('a session, faults of Redis', { concurrency: true }, () => {
         assert.equal(answer.headers['retry-after'], '1');
         assert.equal(await ping(session), 200);
 
-        // later it does
+        // once Redis answers, DELETE succeeds
 
         cut.release();
         await until(async () => (await session.delete()).status === 204);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Settings that can never have an effect, or one that is hardly meant: the test
-// of the configuration refuses them or warns.
+// Settings that have no effect, or an effect that is hardly intended: the
+// configuration test rejects them or warns.
 
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
@@ -27,7 +27,8 @@ const backend = { mcp_backend: NGINX ? '@tools' : '/mcp-backend/tools' };
 const NO = NGINX ? '0' : 'false';
 const YES = NGINX ? '1' : 'true';
 
-// mcp_max_wait is MCPMaxWait in Apache
+// Returns the directive's name for this server: mcp_max_wait is MCPMaxWait in
+// Apache.
 
 const directive = (name) => (NGINX ? name
     : `MCP${name.slice(4).split('_').map((word) =>

@@ -12,7 +12,7 @@ import { after, describe, test } from 'node:test';
 import { root, SERVER } from './lib/fixture.mjs';
 import { lines as directives } from './lib/servers.mjs';
 
-// skipped: what the suite itself never does, with any server
+// skipped: scenarios that the suite skips with every server
 
 const REVISIONS = {
     '2025-11-25': { scored: 30, skipped: [] },
@@ -21,7 +21,7 @@ const REVISIONS = {
         skipped: ['tasks-status-notifications'],
     },
 
-    // departs from the letter of the revision: event ids, later cancellation
+    // an intended deviation from the revision: event ids, later cancellation
 
     '2026-07-28, mcp_resume_stateless all': {
         scored: 37,
@@ -30,7 +30,7 @@ const REVISIONS = {
         location: { mcp_resume_stateless: 'all' },
     },
 
-    // all that the suite has; an extension that is not offered is skipped
+    // every scenario; those of extensions that are not offered are skipped
 
     all: {
         scored: 65,
@@ -45,8 +45,8 @@ const output = fs.mkdtempSync(path.join(os.tmpdir(), 'mcp-conformance-'));
 after(() => fs.rmSync(output, { recursive: true, force: true }));
 
 
-// The checks of each scenario, from the files that the suite has written; one
-// that broke off has none
+// Returns the checks of each scenario from the suite's files; a scenario that
+// broke off has none.
 
 function checksOf(directory) {
     return new Map(fs.readdirSync(directory)
