@@ -43,8 +43,8 @@ const bytes = (buffer) => Array.from(buffer, (_, i) => buffer.subarray(i, i + 1)
 const replies = {
     'a head and a body': whole(...answer(JSON_HEAD + RESULT)),
 
-    // The last record stays in one piece, because mod_proxy_fcgi would leave a
-    // part of it to the next call.
+    // The last record stays in one piece, because mod_proxy_fcgi would leave
+    // its tail to the next call.
 
     'single bytes': whole(...bytes(out(JSON_HEAD + RESULT)), over),
     'single bytes of records of one byte': whole(...bytes(Buffer.concat(

@@ -26,7 +26,7 @@ const hello = (fixture, where, headers = {}) => request(fixture.port, {
 });
 
 // Begins a call that would be answered as JSON and closes its connection first:
-// stream/poll/all must find the call in a stream of its own.
+// stream/poll/all must find the call in a new stream.
 
 async function left(session, porter, gate, headers) {
     const lose = porter.running(gate, 'running', 1);

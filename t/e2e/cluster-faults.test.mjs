@@ -54,7 +54,7 @@ describe('a call that is read at two nodes', { concurrency: true }, () => {
         assertCounted(counted(counting.messages), 5);
         assert.equal(counting.error.code, -32603);
 
-        // the node learns that it was declared dead
+        // the node notices that it was declared dead
 
         cut.refused = false;
         await until(async () => (await clusterOf(here)).deaths > 0);

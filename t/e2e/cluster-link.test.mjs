@@ -452,7 +452,7 @@ describe('a process', { concurrency: true }, () => {
 
 
 // A real node whose entry in Redis is changed to other layouts. A node that
-// reads none of these layouts serves standalone until the entry is gone.
+// lacks these layouts serves standalone until the entry is gone.
 
 test('node with layouts that another node lacks: serves standalone',
      async (t) => {

@@ -235,8 +235,8 @@ async function call() {
 }
 
 
-// Faults for node i. One of these runs at a time, but faults of links also run
-// beside it.
+// Faults for node i. These run one at a time, but faults of links run beside
+// them.
 
 const links = {
     drop: (i) => cuts[i].drop(),
@@ -402,7 +402,7 @@ test('keys of streams in Redis after random faults: all expire', async (t) => {
     assert.equal(await redis.endless(), '');
     assert.ok(await longest() <= KEPT + 2 * DEAD_AFTER);
 
-    // nodes may have to replicate again what Redis has lost
+    // nodes may have to replicate again the data that Redis has lost
 
     if (ENDURES) {
         const end = performance.now();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Changes that one node broadcasts to all nodes: the end of a session, its log
-// level, a cancellation, notifications. One node is of the other server, one
+// level, a cancellation, notifications. One node runs the other server, one
 // joins later.
 
 import assert from 'node:assert/strict';

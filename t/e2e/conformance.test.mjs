@@ -30,7 +30,7 @@ const REVISIONS = {
         location: { mcp_resume_stateless: 'all' },
     },
 
-    // every scenario; those of extensions that are not offered are skipped
+    // every scenario; scenarios of extensions that are not offered are skipped
 
     all: {
         scored: 65,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Many events, many losses: across workers, reloads and deaths of workers.
-// SEED=n repeats a run.
+// Many events and many lost connections, across workers, reloads and killed
+// workers. SEED=n repeats a run.
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
@@ -29,9 +29,9 @@ function random(state) {
 
 
 /*
- * Reads a call of 'n' events to its end and drops the connection 'drops'
- * times: once at random in each of as many equal parts of the call, with some
- * more events received or not; 'disturb' is awaited at each drop.
+ * Reads a call of n events to its end and drops the connection `drops` times:
+ * once at a random event in each of `drops` equal parts of the call, sometimes
+ * with more events received. Awaits disturb() at each drop.
  */
 
 async function dropped(session, call, n, drops, rand, disturb = () => {}) {
@@ -70,8 +70,7 @@ async function dropped(session, call, n, drops, rand, disturb = () => {}) {
 
         messages.push(message);
 
-        // of the blocks that are here already some are lost with the
-        // connection
+        // some of the blocks already received are lost with the connection
 
         if (messages.length > at[next]) {
             next++;
@@ -124,7 +123,7 @@ describe('10,000 events', async () => {
         const rand = random(seed + 3);
         const gate = 'reloads';
 
-        // every fifth of the call is behind a reload
+        // each fifth of the call waits for a reload
 
         let reloads = 0;
 
@@ -153,8 +152,8 @@ describe('a reload', async () => {
     const server = await Fixture.use({ workers: 1,
                                        location: { mcp_close_after: 'off' } });
 
-    // some clients take an orderly end for the end of the call, although they
-    // have seen an event id
+    // Some clients take an orderly end of a stream for the end of the call,
+    // even after an event id.
 
     for (const version of ['2025-03-26', '2025-06-18', '2025-11-25']) {
         test(`reload, ${version}: a listening stream ends, that of a call does not`,
@@ -163,7 +162,7 @@ describe('a reload', async () => {
             const gate = `reload ${version}`;
             const listener = await session.get();
 
-            // a listener, too, is only ended after an event id
+            // a listener, too, ends only after an event id
 
             await session.tool('publish', { message: CHANGED });
             assert.equal((await listener.message()).method, CHANGED.method);
@@ -239,7 +238,7 @@ describe('a worker dies', async () => {
 
             answer.close();
 
-            // the last of the hundred is stored once it can be read
+            // the last of the 100 events is stored once it can be read
 
             const reader = await session.resume(lastId);
 
@@ -266,7 +265,7 @@ describe('a worker dies', async () => {
             assert.deepEqual(counted(rest.messages), all.slice(20));
             assert.equal(rest.response.error.code, -32603);
 
-            // that was the last event
+            // the error was the last event
 
             const after = await session.get(rest.lastId);
 

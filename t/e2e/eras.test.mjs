@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The official clients of both eras, at one endpoint, at the same time: the
-// same scenarios for each of them.
+// The official clients of both eras at one endpoint at the same time, each with
+// the same scenarios.
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
@@ -107,7 +107,7 @@ function scenarios({ name: who, modern, connect }) {
         await assert.rejects(client.readResource({ uri: 'test://nobody' }),
             (error) => error.code === -32602 || error.code === -32002);
 
-        // a code that the later revision forbids
+        // a code that 2026-07-28 forbids
 
         await assert.rejects(client.call('error', { code: -32001 }),
             (error) => error.code === (modern ? -32603 : -32001));
@@ -186,7 +186,7 @@ function scenarios({ name: who, modern, connect }) {
         await client.end();
     });
 
-    // on the session's own stream, or on one that is asked for
+    // On the session's own stream, or on a subscription.
 
     test('changed lists, updated resources: the client is notified',
          async () => {
@@ -200,7 +200,7 @@ function scenarios({ name: who, modern, connect }) {
             toolsListChanged: true, resourceSubscriptions: [uri] })
             : await client.subscribeResource({ uri });
 
-        // a GET may have to come first: publish until it was heard
+        // the client's GET may come later: publish until it has the message
 
         while (seen.tools === 0 || seen.updated.length === 0) {
             for (const [method, params] of [
@@ -262,7 +262,7 @@ describe('an endpoint of one era', () => {
         for (const [client, endpoint] of [[v1, older], [legacy, older],
             [auto, older], [auto, modern], [pinned, modern]])
         {
-            // a probe is answered in the words of the only era there is
+            // an endpoint of the older era answers a probe in its own way
 
             const c = await client.connect(endpoint, {},
                                            { unchecked: endpoint === older });

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The programs in examples/ do what they show.
+// The programs in examples/.
 
 import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
@@ -17,13 +17,13 @@ import { Session, textOf } from './lib/session.mjs';
 
 const dir = await fs.mkdtemp(path.join(os.tmpdir(), 'mcp-examples-'));
 
-// Apache's children are not who runs the tests
+// Apache's children run as another user
 
 await fs.chmod(dir, 0o755);
 
 
-// starts a program and waits for its socket; returns its process, and what it
-// will have said when it has ended
+// Starts a program and waits for its socket. Returns the process and a promise
+// of its exit status and error output.
 
 async function run(command, args, socket) {
     const child = spawn(command, args, { stdio: ['ignore', 'ignore', 'pipe'] });
@@ -165,7 +165,8 @@ describe('demo', async () => {
             .completion.values, ['terse']);
     });
 
-    // there are no handlers of them, of which one could run into the other
+    // The program blocks these signals instead of handling them, so that no
+    // handler interrupts another one.
 
     test('demo, SIGINT with SIGTERM: exits with 0, removes its socket',
          async () => {
@@ -189,7 +190,7 @@ describe('demo', async () => {
 });
 
 
-// make run, or make run-apache: two of them in one tree
+// `make run` or `make run-apache`: two in one source tree.
 
 describe('run', async () => {
     const kind = SERVER === 'nginx' ? 'run' : 'run-apache';
@@ -199,7 +200,8 @@ describe('run', async () => {
         const port = await freePort();
         const prefix = path.join(root, `build/${kind}-${port}`);
 
-        // a make above this one has words for one below it that has jobs, too
+        // an outer make passes its jobs in MAKEFLAGS, which an inner make must
+        // not get
 
         const child = spawn(path.join(root, 'scripts/run'), [SERVER], {
             env: { ...process.env, PORT: String(port), MAKEFLAGS: '' },
@@ -257,7 +259,7 @@ describe('run', async () => {
         assert.match(again.stderr, /is taken/);
         assert.equal(again.status, 1);
 
-        // as a terminal does: every process of it has the signal
+        // Ctrl-C in a terminal: every process of the group gets the signal
 
         assert.deepEqual(await second.interrupt(),
                          { closed: [0, null], errors: '' });
@@ -272,7 +274,7 @@ describe('client', { concurrency: 3 }, async () => {
     const server = await Fixture.use({ location: {
         mcp_close_after: 'off', mcp_link: 'on', mcp_resume_after: '1s' } });
 
-    // what comes back with it, in each face
+    // The requests with which each resumption method resumes.
 
     const returns = {
         sse: /^> GET \/mcp Last-Event-ID/m,
@@ -307,7 +309,7 @@ describe('client', { concurrency: 3 }, async () => {
 });
 
 
-// what the same two tools do in each language, for clients of each revision
+// The same two tools in each language, for clients of each revision.
 
 async function twoTools(name, backend) {
     const server = await Fixture.use({

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Streams with a URL in a Link header: what they have for themselves
-// (faces.test.mjs has the rest).
+// Streams with a URL in a Link header: the cases of this resumption method
+// alone (faces.test.mjs has the common ones).
 
 import assert from 'node:assert/strict';
 import fs from 'node:fs/promises';
@@ -35,7 +35,7 @@ const nothing = (answer) => {
 };
 
 
-// the questions of a stream that the server has ended
+// Reads the questions of a stream until the server ends it.
 
 async function questions(answer) {
     const asked = [];
@@ -102,7 +102,7 @@ test('request in absolute form: its host is the origin of the stream\'s URL',
 
     assert.equal(textOf(response.result), 'asked 1 times: Question 0.0');
 
-    // the origin of a page is compared with that, too
+    // the Origin of a page is compared with the target's host as well
 
     const ping = { jsonrpc: '2.0', id: 1, method: 'ping' };
 
@@ -125,7 +125,7 @@ test('bytes that a URL cannot contain: percent-encoded, the URL works',
 
     assert.ok(url.search.startsWith('?a=%22%3Cb%3E%22&c=d&mcp-stream='));
 
-    // the same stream, which has one reader
+    // the same stream: the older connection ends
 
     const again = await at(url);
 
@@ -183,7 +183,7 @@ test('rounds of questions: each has a new URL, the used one gets 404',
             nothing(await at(url, { last: answer.lastId }));
         }
 
-        // whoever has not seen them asks from the beginning
+        // a client that has not read the questions gets them again
 
         const lost = await questions(await at(url));
 
@@ -197,7 +197,7 @@ test('rounds of questions: each has a new URL, the used one gets 404',
         url = urlOf(answer);
         assert.notEqual(url.href, spent.href);
 
-        // it is used, and goes on where the other one does
+        // GET uses the new URL: the stream continues after the same event
 
         answer = Object.assign(await at(url, { last }), { id });
         assert.equal(answer.status, 200);
@@ -245,7 +245,7 @@ test('one answer at a time: the remaining questions are sent', async () => {
 
     assert.deepEqual(ids, first.blocks.filter((b) => b.data).map((b) => b.id));
 
-    // the one answered has arrived, and what was before it
+    // the answered question, and those before it, have arrived
 
     const second = await post(urlOf(first), 1);
 
@@ -267,7 +267,7 @@ test('one answer at a time: the remaining questions are sent', async () => {
 });
 
 
-// Whatever becomes of the call in its own process meanwhile
+// In any state of the call in its own process.
 
 test('error among the answers: a result with isError', async () => {
     for (let i = 0; i < 12; i++) {
@@ -298,7 +298,7 @@ test('equal answers at once: both accepted, used once', async () => {
             return rest(one, answer.id);
         }));
 
-        // one has taken the stream from the other, if that was not through
+        // one connection may have taken the stream over from the other
 
         const ended = both.filter(({ response }) => response);
 
@@ -317,7 +317,8 @@ test('equal answers at once: both accepted, used once', async () => {
 });
 
 
-// Its URL is not known: the old one is good, and the endpoint knows the event
+// The client lacks the new URL: the old one is valid, and the endpoint accepts
+// the event id.
 
 test('lost response to the answers: the old URL is still valid', async () => {
     const first = await session.call('ask', { rounds: 1 });
@@ -330,7 +331,8 @@ test('lost response to the answers: the old URL is still valid', async () => {
 
     (await at(url, { method: 'POST', body })).close();
 
-    // one after the other, as each takes the stream from the one before
+    // in turn, because each connection takes the stream over from the one
+    // before
 
     for (const ask of [() => at(url, { last: first.lastId }),
                        () => at(url, { method: 'POST', body }),
@@ -343,7 +345,7 @@ test('lost response to the answers: the old URL is still valid', async () => {
                      said);
     }
 
-    // until one that came after it was used
+    // until a newer URL was used
 
     const last = await at(url, { method: 'POST', body });
 
@@ -431,7 +433,7 @@ test('POST of something other than answers to a stream\'s URL: 400',
 });
 
 
-// The servers' own lines, with all that they know of a URL
+// The servers' own log lines, with every variable that contains a URL.
 
 const logs = {
     http: {
@@ -445,7 +447,7 @@ const logs = {
     },
     server: {
 
-        // a variable that is looked at before the location is known
+        // a variable that is read before the location is known
 
         nginx: 'if ($request_uri = /nothing) { return 404; }',
     },
@@ -499,7 +501,7 @@ async function noTokenInAnyLog(fixture, send) {
     await session.open(call.gate);
     await rest(await ask(200, {}), call.id);
 
-    // the line of the one that was dropped is there once the server has seen it
+    // the server logs the dropped request once it has noticed
 
     let lines;
 
@@ -532,8 +534,8 @@ test('token of a stream\'s URL: in no log', async () => {
         return;
     }
 
-    // what a thread is at, while it waits for a body; others show what they
-    // were at
+    // the status shows the request of a thread that waits for a body; idle
+    // threads show their last request
 
     const waiting = path.replace('?', '?waits&');
     const socket = net.connect(fixture.port, '127.0.0.1');

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Resumable requests: what they have for themselves (faces.test.mjs has the
-// rest).
+// Resumable requests: the cases of this resumption method alone (faces.test.mjs
+// has the common ones).
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -30,7 +30,7 @@ const resume = (of, { id, said }, last) => of.request(
     { id, headers: last && { 'Last-Event-ID': last } });
 
 
-// each has its own messages and its own response, once
+// Each request gets its own messages and its own response, once.
 
 test('batch of resumable requests: each resumes its own messages', async () => {
     const old = await patient.session({ capabilities, version: '2025-03-26' });

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Resumable streams: what they have for themselves (faces.test.mjs has the
-// rest).
+// Resumable streams: the cases of this resumption method alone (faces.test.mjs
+// has the common ones).
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -17,8 +17,7 @@ const server = await Fixture.use({ workers: 4,
                 mcp_max_wait: '2s',
                 mcp_min_wait: '2s' } });
 
-// the call that opens a gate must not become a stream itself, however long it
-// takes
+// The call that opens a gate must not become a stream, even on a slow machine.
 
 const patient = await Fixture.use({ workers: 2,
     location: { mcp_close_after: 'off', mcp_stream_after: '60s' } });
@@ -134,7 +133,7 @@ test('call that ended with an error: stream/poll has hasError', async () => {
 });
 
 
-// one of a batch has failed, the other goes on
+// One request of a batch has failed, the other one still runs.
 
 test('batch with an error: stream/poll has hasError until it is read',
      async () => {
@@ -160,7 +159,7 @@ test('batch with an error: stream/poll has hasError until it is read',
     assert.equal(status.status, 'live');
     assert.equal(status.pendingMessages, true);
 
-    // who has the error is not told of it again
+    // a client that names the error's event id does not get the error again
 
     const again = await resume(old, of);
     let message;

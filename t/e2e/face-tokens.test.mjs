@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Resume tokens: what they have for themselves (faces.test.mjs has the rest):
-// pages of a backend, interim results of slow calls.
+// Resume tokens: the cases of this resumption method alone (faces.test.mjs has
+// the common ones): pages of a backend, interim results of slow calls.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -31,8 +31,8 @@ let gates = 0;
 let asked = 0;
 
 
-// the same request again, with the token of the answer before and a progress
-// token of its own, unless it is quiet
+// Sends a request again with the token of its last answer, and with a new
+// progress token unless it is quiet.
 
 async function again(of, name, args, token, { quiet, ...options } = {}) {
     const progressToken = quiet ? undefined : `again ${asked++}`;
@@ -43,7 +43,8 @@ async function again(of, name, args, token, { quiet, ...options } = {}) {
 }
 
 
-// what it brings: all progress is its own
+// Reads a repeated request to its end; all progress must have its own progress
+// token.
 
 async function restOf(answer) {
     const seen = await rest(answer, answer.id);
@@ -65,7 +66,7 @@ function interim({ result }) {
 }
 
 
-// the answer to a page's token, as JSON or as a stream
+// Returns text and next token of the answer to a page's token, JSON or stream.
 
 async function pageOf(answer) {
     const { result, error } = await responseOf(answer, answer.id);
@@ -77,7 +78,7 @@ async function pageOf(answer) {
 }
 
 
-// a call that was answered with an interim result
+// Begins a call and returns its arguments and the token of its interim result.
 
 async function slow(n) {
     const gate = `tokens ${gates++}`;
@@ -90,7 +91,7 @@ async function slow(n) {
 }
 
 
-// by Last-Event-ID a request that has its interim result gets no other one
+// Last-Event-ID resumes no stream of a request that has its interim result.
 
 test('call with an interim result: no second response by any method',
      async () => {
@@ -141,8 +142,7 @@ for (const top of [false, true]) {
                 name: 'pages', arguments: args, resumeToken: token })
                 : await again(session, 'pages', args, token);
 
-            // the answer may have been lost: the same again, until its token
-            // is used
+            // the answer may have been lost: sent again until its token is used
 
             const repeated = await pageOf(await again(session, 'pages', args,
                                                       token));
@@ -160,8 +160,8 @@ for (const top of [false, true]) {
 }
 
 
-// the connection is reset when the head of an answer arrives; whoever repeats
-// the request may have parsed and written its params anew
+// The connection is reset when the head of an answer arrives; a client that
+// repeats the request may have parsed and written its params anew.
 
 test('lost answer to a token: sent again, to params of any spelling',
      async () => {
@@ -191,8 +191,7 @@ test('lost answer to a token: sent again, to params of any spelling',
 });
 
 
-// as above: the request of the connection that is dead may be taken up first,
-// or last
+// The server may handle the request of the dead connection first, or last.
 
 test('two requests with one page token, one dead: the page arrives',
      async () => {
@@ -221,7 +220,7 @@ test('two requests with one page token, one dead: the page arrives',
 });
 
 
-// results of one moment: what uses up one token leaves the others as they are
+// Equal results of one moment: using one token leaves the others valid.
 
 test('40 equal pages at once: each token works', async () => {
     const args = { n: 2 };
@@ -253,7 +252,7 @@ test('page whose client left: executed once, sent again', async () => {
 
     await assert.rejects(again(one, 'pages', args, token, { lose }));
 
-    // while it runs, and when it is over
+    // while the page runs, then after its end
 
     const running = again(one, 'pages', args, token);
 
@@ -269,8 +268,8 @@ test('page whose client left: executed once, sent again', async () => {
 });
 
 
-// what is after an event of the attempt that failed is that attempt's error,
-// also when the token has been used again
+// An event id of the failed attempt leads to that attempt's error, even after
+// the token was used again.
 
 test('page token used again after a failure: another stream', async () => {
     const one = await still.session({ capabilities });
@@ -332,7 +331,7 @@ test('client without the capability: a backend\'s token is sealed',
     assert.equal(next.text, 'page 2');
     assert.match(next.token, /^p\./);
 
-    // and brings none that was not given to it
+    // a token that was not issued to this client is refused
 
     await refused(await again(plain, 'pages', args, 'page 2'));
     await refused(await again(session, 'pages', args, next.token));
@@ -351,7 +350,7 @@ test('slow call: an interim result, then the rest', async () => {
     assert.deepEqual(counted(messages), upTo(3));
     assert.equal(textOf(response.result), 'counted to 3');
 
-    // nobody knows whether it arrived: it may be asked for again
+    // the response may be lost: the same token gets it again
 
     const repeated = await again(session, 'count', args, token);
     const second = await restOf(repeated);
@@ -361,8 +360,8 @@ test('slow call: an interim result, then the rest', async () => {
 });
 
 
-// two requests with one token, both alive: the one before is not told that its
-// token is unknown, but to come back with it when its time is over
+// Two live requests with one token: when its time is over, the older one gets
+// an interim result with the same token, not an error.
 
 test('superseded request: an interim result with the same token', async () => {
     const { args, token } = await slow(2);
@@ -375,7 +374,7 @@ test('superseded request: an interim result with the same token', async () => {
 
     await session.open(args.gate);
 
-    // whoever comes with it has all, once the other is through or superseded
+    // once the other request is over, a request with the token gets everything
 
     const last = await restOf(await again(session, 'count', args, token));
 
@@ -385,14 +384,14 @@ test('superseded request: an interim result with the same token', async () => {
 });
 
 
-// of a client that has lost its connection, and repeats its request at once,
-// the request of the dead connection may be taken up last
+// A client that lost its connection repeats the request at once; the server may
+// handle the request of the dead connection last.
 
 test('superseded by a request of a dead connection: never refused',
      async () => {
     const one = await quick.session({ capabilities });
 
-    // which waits as long as it takes
+    // waits without an interim result
 
     const other = await quick.session();
 
@@ -429,7 +428,7 @@ test('slow call in rounds: each message arrives once', async () => {
 
     await session.open(args.gate, 1);
 
-    // its first message makes it a stream
+    // the first message makes the call a stream
 
     let answer = await session.call('count', args);
     let seen = await rest(answer, answer.id);
@@ -454,7 +453,7 @@ test('slow call in rounds: each message arrives once', async () => {
 test('request without a progress token: no progress, no delay', async () => {
     const { args, token } = await slow(5);
 
-    // said before it asks: it has all of that before it has waited too long
+    // three messages from before the request: sent without a wait for more
 
     await session.open(args.gate, 3);
     await session.running(args.tag, 'sent', 3);
@@ -464,7 +463,7 @@ test('request without a progress token: no progress, no delay', async () => {
 
     assert.deepEqual(first.messages, []);
 
-    // the interim result is behind what was left out
+    // the token continues after the messages that were left out
 
     const next = await again(session, 'count', args, interim(first.response));
 
@@ -487,7 +486,7 @@ test('expired token: refused', async () => {
 });
 
 
-// a client without a session: its call goes on although its connection ended
+// A client without a session: its call continues although the connection ended.
 
 for (const [how, to, declared] of [['declares tokens', quick, capabilities],
                                    ['is offered tokens', offered, {}]]) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What must be true of every face, whatever happens to its client: each case is
-// a test for each of them.  What a face has for itself is in its own file.
+// Cases that hold for every resumption method: each case is a test for each
+// method. Cases of one method alone are in face-*.test.mjs.
 
 import assert from 'node:assert/strict';
 import { describe, test as one } from 'node:test';
@@ -15,11 +15,11 @@ const COMMON = { mcp_close_after: 'off', mcp_stream_after: '100ms',
                  nginx: 'mcp_principal $http_x_user;',
                  apache: 'MCPPrincipal "%{HTTP:X-User}"' };
 
-// On Apache a caller has at most half of the threads that others leave.  The
-// server whose cases run at the same time has threads for all of them.
+// On Apache one caller has at most half of the threads that others leave; the
+// server whose cases run at the same time has enough threads for all.
 
-// Who is told how to come back is told soon, though all others wait for a
-// minute; a stream with a URL is closed while it asks, whoever reads it
+// Each method with a policy announces it soon, although other calls wait for a
+// minute; a stream with a URL is closed at a question, whoever reads it.
 
 const [main, linked, brief, hasty, full, slow, strict,
     willing] = await Promise.all([
@@ -55,7 +55,7 @@ const serverOf = (face) => (face.link ? linked : main);
 const begin = async (face, call, server = serverOf(face), session) =>
     (await face.of(server, session)).begin(call);
 
-// a case: a test for each face that it has a meaning for
+// Defines a case: a test for each method to which the case applies.
 
 function test(name, run, { of = () => true } = {}) {
     for (const face of faces.filter(of)) {
@@ -64,7 +64,7 @@ function test(name, run, { of = () => true } = {}) {
 }
 
 
-// Of one face all refusals are the same, but for the id of what is refused.
+// All refusals of one method are equal except for the id.
 
 const refusals = new Map();
 
@@ -74,7 +74,7 @@ async function refused(face, answer, why) {
 
     assert.equal(typeof body.error?.code, 'number', why);
 
-    // by its id it is that of the call, where there is one
+    // a JSON-RPC error has the id of the request
 
     if (answer.status === 200) {
         assert.deepEqual(body.error.data, { resume: 'refused' }, why);
@@ -83,7 +83,8 @@ async function refused(face, answer, why) {
     refusals.set(face, text);
 }
 
-// the call may end, and has its end in the store; 'others' still run
+// Lets the call end and waits until the store has its end; `others` calls still
+// run.
 
 async function over(server, caller, others = 0) {
     await caller.open();
@@ -94,8 +95,8 @@ async function over(server, caller, others = 0) {
 }
 
 
-// A call without a client has a stream: before that, the server may not have
-// noticed that the connection is gone, and would write the response to it.
+// Waits until a call without a client has a stream: before that, the server may
+// not have noticed the lost connection and would write the response to it.
 
 async function noticed(server, before) {
     const made = (now) => now.streams + now.streams_expired
@@ -107,7 +108,7 @@ async function noticed(server, before) {
 }
 
 
-// the store has given up all that it had
+// Waits until the store has freed all streams.
 
 async function empty(server) {
     while ((await status(server)).streams > 0) {
@@ -137,7 +138,7 @@ test('connection lost while its backend is silent: the client can resume',
                              || face === 'streams' });
 
 
-// a client may have got anything of what was written, until it says what
+// Everything that was written is pending until the client confirms an event id.
 
 test('sent messages: pending until the client confirms them', async (face) => {
     const caller = await begin(face, count(2), main);
@@ -154,7 +155,7 @@ test('sent messages: pending until the client confirms them', async (face) => {
     assert.equal(await pending(caller.last), false);
     assert.equal(await pending(null), false);
 
-    // any GET does
+    // any GET with an event id confirms
 
     const other = await begin(face, count(2), main, caller.session);
 
@@ -168,7 +169,7 @@ test('sent messages: pending until the client confirms them', async (face) => {
 }, { of: ({ face }) => face === 'requests' || face === 'streams' });
 
 
-// it may have read on on another connection
+// The client may have read further on another connection.
 
 test('resumed without an event id: the stream begins without an id',
      async (face) => {
@@ -198,7 +199,8 @@ test('initialize: the capability of the method is declared', async (face) => {
 });
 
 
-// one whose connection is kept gets an error when its call times out
+// A client whose connection was kept would get an error when its call times
+// out.
 
 test('server closes the stream in an older revision: it is resumed',
      async (face) => {
@@ -291,7 +293,7 @@ test('connection lost after every message: the rest arrives', async (face) => {
         await caller.read(drop);
         caller.drop();
 
-        // the next one comes while nobody is there
+        // the next message arrives while there is no client
 
         await caller.open(drop + 1);
         await caller.back();
@@ -358,7 +360,7 @@ test('connection lost with the response on its way: the response arrives',
 });
 
 
-// what these faces tell a client: how long it may take to come back
+// These methods declare how long a client may stay away.
 
 test('connection lost with the response on its way: kept for the declared time',
     async (face) => {
@@ -369,7 +371,7 @@ test('connection lost with the response on its way: kept for the declared time',
         await settle(() => status(hasty), { consumers_live: 0 });
         caller.drop();
 
-        // one that was told nothing, and goes
+        // the stream of a client without a declared time is freed
 
         const plain = await hasty.session();
         const call = await held(plain, 1);
@@ -451,7 +453,7 @@ test('status requests during a stream: its client loses nothing',
 });
 
 
-// None of it touches the call, whose owner reads on.
+// None of the attempts disturbs the call, which its owner reads to the end.
 
 async function attempted(face, what, wrong) {
     const caller = await begin(face, count(2));
@@ -485,7 +487,7 @@ test('another session: refused', (face) => attempted(face, 'session',
 
 test('another principal: refused', (face) => attempted(face, 'principal',
     async (caller) => {
-        // with a session of his own; with one of another he has none
+        // with bob's session; with another principal's session he gets 404
 
         const from = Object.assign(Object.create(caller.session),
                                    { extra: { 'X-User': 'bob' } });
@@ -520,8 +522,8 @@ test('cancelled call: refused', async (face) => {
 });
 
 
-// Many calls that are held when the store has no room for what they say.  Their
-// gate is opened by a call as well, before there is no room for that one.
+// Fills the store with held calls. Their gate is opened by a call, too, which
+// must run before the store is full.
 
 async function filler(server) {
     const session = await server.session({ headers: { 'X-User': 'cy' } });
@@ -536,7 +538,7 @@ async function filler(server) {
                 const answer = await session.call('count',
                     { n: 51, size: 2000, gate });
 
-                // 200: it had begun before there was no room
+                // status 200: the call began before the store was full
 
                 if (!answer.sse) {
                     assert.ok([200, 429, 503].includes(answer.status));
@@ -587,7 +589,8 @@ test('full store: stored calls are resumed', async (face) => {
 
         assert.ok(result, 'a quick call of another principal');
 
-        // nothing of its calls is lost, while the zone is full and afterwards
+        // the principal's calls lose nothing, while the zone is full and
+        // afterwards
 
         await going.back();
         await going.read(3);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What goes wrong around the server: a disk that is full, a process that is
-// stopped with the zone's lock in its hands; and a new binary of nginx.
+// Failures around the server: a full disk, a process stopped while it holds the
+// zone's lock; and a new binary of nginx.
 
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
@@ -13,7 +13,7 @@ import { held, pause } from './lib/faces.mjs';
 import { Fixture, SERVER, freePort, root } from './lib/fixture.mjs';
 import { Session, assertCounted, counted, textOf } from './lib/session.mjs';
 
-// the sanitizers insist on being the first to be preloaded
+// A sanitizer must be the first preloaded library.
 
 const sanitized = process.env.SUITE_PREFIX ? 'with a sanitizer' : false;
 
@@ -30,7 +30,7 @@ async function until(condition) {
 }
 
 
-// A tiny file system of our own; null where we may not have one.
+// Mounts a small file system; returns null where mounting is not permitted.
 
 async function tiny() {
     const dir = await fs.mkdtemp(path.join(os.tmpdir(), 'mcp-full-'));
@@ -79,7 +79,7 @@ test('full disk: bodies that need a file fail, everything else continues',
             return;
         }
 
-        // its logs, and bodies that do not fit into a buffer
+        // the server's logs, and bodies larger than a buffer
 
         const options = {
             location: { nginx: `client_body_buffer_size 16k;
@@ -103,7 +103,7 @@ test('full disk: bodies that need a file fail, everything else continues',
                          large);
             await disk.fill();
 
-            // a large body has no place to be: an error, at once
+            // a large body needs a file: an error at once
 
             const answer = await session.call('echo', { text: large });
             const expected = SERVER === 'nginx' ? 500 : 200;
@@ -111,7 +111,7 @@ test('full disk: bodies that need a file fail, everything else continues',
             assert.equal(answer.status, expected);
             await answer.text();
 
-            // the rest does not touch the disk
+            // small requests need no file
 
             assert.equal(textOf(await session.tool('echo', { text: 'small' })),
                          'small');
@@ -148,7 +148,7 @@ describe('a process that is stopped with the lock of the zone', { skip: sanitize
     });
 
 async function stopped(signal) {
-    // who stops takes the file away, and Apache's children are another user
+    // the stopped process removes the file, as another user in Apache
 
     const dir = await fs.mkdtemp(path.join(os.tmpdir(), 'mcp-stop-'));
     const file = `${dir}/stop`;
@@ -191,7 +191,7 @@ async function stopped(signal) {
 
         await fs.writeFile(file, '');
 
-        // what comes next needs the lock, of whichever process
+        // the next call needs the lock, in any process
 
         const waiting = session.call('count', { n: 3, interval_ms: 100 })
             .catch(() => null);
@@ -199,7 +199,7 @@ async function stopped(signal) {
 
         process.kill(pid, signal);
 
-        // a client whose process it was calls again
+        // a client of the killed process repeats its call
 
         const later = await waiting ?? await session.call('count', { n: 3 });
         const ends = await Promise.all(calls.map(async (call) => {
@@ -231,10 +231,9 @@ async function stopped(signal) {
 }
 
 
-// A zone does not pass from one master to another: sessions do, by their key.
-// An nginx that is no daemon is never replaced, so this is one of its own,
-// beside that of the fixture; and the new one does not get the sanitizers'
-// options.
+// A new master gets another zone, but sessions are valid there by their key.
+// Only a daemon is replaced, so this test starts a second nginx; the new one
+// would lack the sanitizers' options.
 
 const fixed = SERVER !== 'nginx' || sanitized;
 
@@ -251,7 +250,7 @@ test('new binary of nginx: sessions continue, old streams get 404',
 
     await fs.writeFile(`${dir}/daemon.conf`, config);
 
-    // it starts the new one by the name that it was started by
+    // nginx starts the new binary by the path in its own arguments
 
     const nginx = process.env.NGINX_BIN
         ?? execFileSync('sh', ['-c', 'command -v nginx'], { encoding: 'utf8' })
@@ -282,13 +281,12 @@ test('new binary of nginx: sessions continue, old streams get 404',
         running.add(next);
         process.kill(old, 'SIGWINCH');
 
-        // its workers take no more connections; a stream that is read is
-        // closed in order
+        // old workers accept no more connections and close streams in order
 
         while (await read.answer.block()) { /* until it is closed */ }
         assert.equal(read.answer.ending, 'end');
 
-        // the new one does not have what the old one has, and says so
+        // the new master lacks the old streams: 404
 
         for (const call of [read, left]) {
             const answer = await until(async () => {
@@ -301,7 +299,7 @@ test('new binary of nginx: sessions continue, old streams get 404',
                          /Unknown event ID/);
         }
 
-        // the session goes on there, and so do calls and their streams
+        // the session is valid at the new master, with new calls and streams
 
         const again = await held(session, 20);
 
@@ -311,7 +309,7 @@ test('new binary of nginx: sessions continue, old streams get 404',
             await session.get(again.last), { id: again.id })))
             .response.result);
 
-        // no backend is cut: the old one ends when its calls have
+        // no backend is cut: the old master ends after its calls
 
         process.kill(old, 'SIGQUIT');
         await session.open(read.gate);

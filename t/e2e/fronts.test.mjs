@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Clients that come by TLS and by HTTP/2: calls, streams, questions, what
-// becomes of them when the client leaves, and how it comes back.
+// Clients over TLS and HTTP/2: calls, streams, questions, lost connections,
+// resumption.
 
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
@@ -25,8 +25,8 @@ const { key, certificate } = certify(dir);
 
 after(() => fs.rm(dir, { recursive: true, force: true }));
 
-// On nginx the endpoint has more ports; on Apache its only one speaks TLS, and
-// backends, which do not, have another to publish at
+// In nginx the endpoint has a second port with TLS; in Apache its only port has
+// TLS, and backends publish at another one.
 
 const secure = await freePort();
 const door = await freePort();
@@ -65,14 +65,15 @@ const server = await Fixture.use({
 const port = SERVER === 'apache' ? server.port : secure;
 let client;
 
-// one connection for all, made anew when the server has closed it
+// Returns the one connection for all requests; opens another if the server has
+// closed it.
 
 function connection() {
     if (!client || client.closed || client.destroyed) {
         client = http2.connect(`https://127.0.0.1:${port}`,
                                { rejectUnauthorized: false });
 
-        // requests have errors of their own
+        // each request reports its own errors
 
         client.on('error', () => {});
     }
@@ -98,8 +99,8 @@ for (const [name, send] of Object.entries(fronts)) {
 }
 
 
-// A handshake that stops where the server has answered the client's hello, so
-// that a process of it has the connection, until go() is called.
+// Begins a TLS handshake and stops after the server's first answer, when a
+// process of the server has the connection, until go() is called.
 
 async function halfway() {
     const socket = net.connect(port, '127.0.0.1');
@@ -136,7 +137,7 @@ async function halfway() {
     return { secured, go };
 }
 
-// nginx before 1.27.1 says nothing of itself to a connection like that
+// nginx before 1.27.1 sends no GOAWAY on such a connection.
 
 test('HTTP/2 connection begun during a reload: the call is complete', {
     skip: skip2,
@@ -148,7 +149,7 @@ test('HTTP/2 connection begun during a reload: the call is complete', {
     await session.open(gate, 3);
     await server.reload();
 
-    // a child of Apache does not show that it has been told
+    // a child of Apache shows no sign of the reload
 
     while (SERVER === 'nginx' && (await server.serving()).length) {
         await new Promise((resolve) => { setTimeout(resolve, 10); });
@@ -162,7 +163,7 @@ test('HTTP/2 connection begun during a reload: the call is complete', {
     const other = session.send;
     const count = () => session.call('count', { n: 6, gate });
 
-    // a server may also send the client away before it has taken a request
+    // the server may close the connection before it accepts a request
 
     late.on('error', () => {});
     session.send = (options) => request2(late, options);
@@ -347,7 +348,7 @@ function front(name, send) {
         while (await answer.block()) { /* until it is closed */ }
         assert.equal(answer.ending, 'end');
 
-        // an old worker refuses what is new on its connection
+        // an old worker rejects new requests on its connection
 
         client?.close();
         await session.open(gate);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Headers that repeat what the body of a request says: recorded cases, byte by
-// byte, the same for both servers and both versions of HTTP; and what operators
-// know by them before the body is there.
+// Headers that mirror the body of a request: recorded cases, equal for both
+// servers and both versions of HTTP; and the variables that operators have
+// before the body arrives.
 
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
@@ -14,9 +14,9 @@ import { META, MODERN } from './lib/modern.mjs';
 import { request2 } from './lib/wire.mjs';
 
 /*
- * A case: `lines` of the head as they are sent, a byte for each character;
- * method and params of the body, or its arguments as text; then the status, and
- * the error's code and a part of its message.  `http1`: HTTP/2 cannot say it.
+ * A case: `lines` of the head, one byte for each character; method and params
+ * of the body, or its arguments as text; the expected status, error code and a
+ * part of the error message. `http1`: impossible with HTTP/2.
  */
 
 const cases = JSON.parse(fs.readFileSync(
@@ -62,8 +62,8 @@ function bodyOf({ method, params, bodyArguments }) {
     return text.replace('"?"', () => bodyArguments);
 }
 
-// the answer as status, X-Sent and text; length: what the head says of a body
-// that may not come
+// Returns the answer's status, X-Sent and text. length: the Content-Length,
+// also of a body that does not come.
 
 function send1({ lines }, body, length = Buffer.byteLength(body)) {
     return new Promise((resolve, reject) => {
@@ -102,7 +102,7 @@ async function send2({ lines }, body) {
     return { status: answer.status, sent: answer.headers['x-sent'], text };
 }
 
-// one object, in a chunk or not
+// Returns the JSON object of a plain or chunked body.
 
 const jsonOf = (text) => JSON.parse(/\{.*\}/s.exec(text)[0]);
 
@@ -137,7 +137,7 @@ describe('HTTP/2', { concurrency: 8, skip: skip2 }, () => {
 });
 
 
-// --- what is known before the body ---
+// --- variables before the body
 
 const VERSION = 'MCP-Protocol-Version: 2026-07-28';
 const TOOL = 'test_x_mcp_header';
@@ -183,13 +183,13 @@ test('header that the operator rejects: 403 before the body', async () => {
     const lines = [VERSION, 'Mcp-Method: tools/call', `Mcp-Name: ${TOOL}`,
                    'Mcp-Param-Region: blocked'];
 
-    // Apache waits for the body unless the client does
+    // Apache waits for the body unless the client expects 100 Continue
 
     assert.equal((await send1({ lines: [...lines, 'Expect: 100-continue'] },
                               '', 1000)).status, 403);
     assert.equal((await send1({ lines }, body)).status, 403);
 
-    // nobody gets around it by saying one thing and meaning another
+    // a header that differs from the body cannot evade the rule
 
     lines[3] = 'Mcp-Param-Region: us';
     assert.equal((await send1({ lines }, bodyOf({

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What a client says, in the heads of its calls at a backend: facts about the
-// call, one line each, whatever the client made of them.
+// Values from clients in the heads of backend requests: one line each, with any
+// bytes.
 
 import assert from 'node:assert/strict';
 import net from 'node:net';
@@ -9,8 +9,8 @@ import { after, test } from 'node:test';
 import { Fixture, root } from './lib/fixture.mjs';
 import { textOf } from './lib/session.mjs';
 
-// A backend that believes nothing: each head is read line by line, and what no
-// HTTP/1.1 client would send is remembered.
+// A strict backend: reads each head line by line and records everything that an
+// HTTP/1.1 client would not send.
 
 const heads = [];
 const wrong = [];
@@ -72,7 +72,7 @@ after(() => backend.close());
 
 const { port } = backend.address();
 
-// the project's own parameters, and a line behind them that must arrive
+// the project's own parameters, followed by a line that must arrive
 
 const server = await Fixture.use({
     workers: 1,

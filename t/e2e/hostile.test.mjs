@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Callers who fill the zone as fast as they can, each from an address of his
-// own, and two who only want their answers meanwhile.
+// Ten callers that fill the zone as fast as they can, each from its own
+// address, and two others that use the server normally.
 
 import assert from 'node:assert/strict';
 import net from 'node:net';
@@ -24,7 +24,7 @@ const INITIALIZE = JSON.stringify({
     params: { protocolVersion: '2025-06-18', capabilities: {},
               clientInfo: { name: 'hostile', version: '1' } } });
 
-// nobody waits in vain for what is never to come
+// long times, so that no held entry expires during the test
 
 const server = await Fixture.use({
     workers: 2, zone: '16m', threads: 64,
@@ -52,8 +52,8 @@ const named = (method, id) => Buffer.from(`${method} /mcp HTTP/1.1\r\n`
         Accept: 'text/event-stream', 'Mcp-Session-Id': id }));
 
 
-// A connection on which many requests are under way at once; only the status
-// and the session of an answer matter.
+// A connection with many requests under way; only the status and the session of
+// an answer are read.
 
 class Pipeline {
     constructor(localAddress, { port } = server) {
@@ -81,7 +81,8 @@ class Pipeline {
             this.socket = undefined;
             this.waiting = [];
 
-            // asked again: a connection may be closed after so many requests
+            // sent again, because the server may close a connection after a
+            // number of requests
 
             waiting.forEach(({ resolve }) => resolve(undefined));
         });
@@ -111,8 +112,8 @@ class Pipeline {
         }
     }
 
-    // again: it was asked more than once, and the answer to the first time may
-    // have been lost with its connection
+    // Sends a request until it is answered. again: it was sent more than once,
+    // and the first answer may have been lost.
 
     async ask(bytes) {
         for (let again = false;; again = true) {
@@ -140,7 +141,7 @@ class Pipeline {
 }
 
 
-// nobody goes on once the test has failed
+// Set once the test has failed: all clients stop.
 
 let failed;
 
@@ -151,7 +152,7 @@ function aborted() {
 }
 
 
-// a session listens, and nobody is there any more
+// Opens a session's listening stream and resets the connection.
 
 function listen(localAddress, id) {
     return new Promise((resolve) => {
@@ -173,7 +174,7 @@ function tally(counts, code) {
     counts[code] = (counts[code] ?? 0) + 1;
 }
 
-// n times from each address, some at once
+// Runs a job n times in all, from each address, `width` at once.
 
 async function flood(n, width, job) {
     const counts = {};
@@ -192,7 +193,7 @@ async function flood(n, width, job) {
     return counts;
 }
 
-// a call with 20 MB of answers, of which nobody reads more than the first
+// Begins a call with 20 MB of messages and reads only the first one.
 
 async function big(localAddress) {
     const send = (options) => request(server.port,
@@ -209,13 +210,13 @@ async function big(localAddress) {
 }
 
 
-// Quick calls, one that is dropped and resumed, one fetched after its end, and
-// a session ended.
+// A quick call, a call that is dropped and resumed, a call resumed after its
+// end, and the end of a session.
 
 async function honest(headers) {
     const session = await server.session({ headers });
 
-    // as JSON or, if the backend was not quick, as a stream
+    // JSON or, if the backend was slow, a stream
 
     assert.equal(textOf(await session.tool('echo', { text: 'honest' })),
                  'honest');
@@ -249,7 +250,7 @@ async function honest(headers) {
     assert.deepEqual(counted([...before, ...messages]), upTo(5));
     assert.equal(textOf(response.result), 'counted to 5');
 
-    // again from the start: it was not evicted while it lingers
+    // from an earlier event: the stream is still there
 
     const again = await session.get(before[0].eventId);
 
@@ -275,14 +276,14 @@ test('callers that take all they can get: two others lose nothing',
             return again && status === 404 ? 204 : status;
         }),
 
-        // first those who listen, or the calls would leave nothing for them
+        // listeners first, because calls would leave no memory for them
 
         listeners().then((before) => Promise.all([
             before, listeners(), ...ADDRESSES.map(big),
         ])),
     ]).finally(() => { going = false; });
 
-    // some more when all is taken
+    // three more rounds after the flood
 
     const client = async (headers) => {
         for (let last = 3; last; last -= !going) {
@@ -302,7 +303,8 @@ test('callers that take all they can get: two others lose nothing',
     ].map((promise) => promise.catch(fail)));
     const after = await status(server);
 
-    // who has ended more sessions than are remembered of him can end one more
+    // a caller that has ended more sessions than its quota remembers can end
+    // another one
 
     const last = await server.session({
         send: (options) => request(server.port, {
@@ -313,7 +315,7 @@ test('callers that take all they can get: two others lose nothing',
 
     assert.ok(rounds >= 6);
 
-    // nobody is left without an answer, and whoever is ended is
+    // every request is answered, and every ended session is unknown
 
     const sum = (counts) => Object.values(counts).reduce((a, b) => a + b, 0);
     const unknown = (counts) => Object.keys(counts)
@@ -326,7 +328,7 @@ test('callers that take all they can get: two others lose nothing',
     assert.ok(sum(before) + sum(during) >= LISTENERS);
     assert.deepEqual(began, ADDRESSES.map(() => 200));
 
-    // calls have the room of listeners whom nobody reads, and quotas refuse the
+    // calls get the memory of listeners without a client, and quotas reject the
     // rest before the zone is full
 
     assert.ok(before[200] > 0);
@@ -342,7 +344,7 @@ test('callers that take all they can get: two others lose nothing',
 }, { timeout: 280000 });
 
 
-// a client that came from nowhere else yet
+// Opens a session from an address that no other client has used.
 
 const from = (fixture, localAddress) => fixture.session({
     send: (options) => request(fixture.port, { ...options, localAddress }) });
@@ -380,8 +382,8 @@ describe('many addresses that begin and end sessions', async () => {
 });
 
 
-// Clients at addresses that a proxy names.  quick: its answer is JSON; talks: a
-// stream; task: a task from the start, which is over at once.
+// Clients at addresses that a proxy names. quick: a JSON answer; talks: a
+// stream; task: a task from the start, over at once.
 
 const progress = JSON.stringify({ jsonrpc: '2.0',
     method: 'notifications/progress',
@@ -426,7 +428,7 @@ async function proxied(zone, location) {
 const at = (fixture, address) => new Tasks(fixture, {
     headers: { 'X-Forwarded-For': address } });
 
-// tasks until one is refused, at most n
+// Creates tasks until one is rejected, at most n; returns their number.
 
 async function crowd(client, n) {
     for (const i of upTo(n)) {
@@ -500,7 +502,7 @@ describe('a zone full of calls without clients', async () => {
         const session = await full.session();
         const tag = 'left';
 
-        // each fills its stream, and all of them would not fit
+        // each call fills its stream; the zone has no room for all
 
         for (const i of upTo(12)) {
             const answer = await session.call('count',

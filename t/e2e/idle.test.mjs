@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// 10,000 sessions listen at one worker, and nothing happens for long; then one
-// message is published to all of them.  IDLE_STREAMS says how many.
+// 10,000 sessions listen idly at one worker, then a message is published to
+// all. IDLE_STREAMS sets the number.
 
 import assert from 'node:assert/strict';
 import fs from 'node:fs/promises';
@@ -10,8 +10,8 @@ import { Fixture, SERVER } from './lib/fixture.mjs';
 import { SANITIZED, listening, many, memory, sessions, settle, status }
     from './lib/load.mjs';
 
-// Both ends of each connection are files, here and at the worker.  nginx closes
-// new and idle connections when less than a sixteenth of them is free.
+// Each connection needs a file here and one at the worker. nginx closes new and
+// idle connections when less than a sixteenth of its connections is free.
 
 const limit = Number(/^Max open files +\S+ +(\d+)/m.exec(
     await fs.readFile('/proc/self/limits', 'utf8'))?.[1] ?? 4096);
@@ -34,7 +34,8 @@ const PROMPTS = { jsonrpc: '2.0',
                   method: 'notifications/prompts/list_changed' };
 
 
-// A listener counts what it hears; `opened` is when its stream has begun.
+// A listener counts its messages by method; `opened` is resolved when its
+// stream begins.
 
 class Listener {
     constructor(id) {
@@ -101,7 +102,7 @@ test(`${n} idle listening streams: others are served, each gets two messages`,
     const private_kb = await memory(server) - before;
     const zone = held.zone_used_bytes - used;
 
-    // others are served
+    // other clients are served
 
     at = Date.now();
 
@@ -111,7 +112,7 @@ test(`${n} idle listening streams: others are served, each gets two messages`,
 
     const served = Date.now() - at;
 
-    // once to each, and the one after it also comes
+    // each listener gets each message once
 
     const all = (method) => async () => ({
         n: listeners.filter((l) => l.heard.has(method)).length });

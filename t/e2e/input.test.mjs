@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Input in the middle of a call: requests to the client on the call's stream,
-// responses in POSTs of their own, and the backend invoked again.
+// Questions during a call: requests on the call's stream, answers by POST, and
+// a second request to the backend.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -18,7 +18,7 @@ const session = await server.session({
 const accept = (value) => ({ action: 'accept', content: { value } });
 
 
-// follows a call and answers what it is asked
+// Follows a call and answers its questions.
 
 async function answering(answer, reply, from = session) {
     const asked = [];
@@ -107,7 +107,7 @@ test('client lost between question and answer: the question is sent again',
 
     answer.close();
 
-    // the question is asked again to one who has not seen it
+    // a client that has not seen the question gets it again
 
     const before = await session.get(answer.blocks[0].id);
     const again = await before.message();
@@ -130,7 +130,7 @@ test('answers of another session, to no question, twice: ignored', async () => {
     const answer = await session.call('ask');
     const question = await answer.message();
 
-    // of another session, and of an id that nobody gave
+    // answers from another session and with an unknown id
 
     await other.respond(question.id, accept('foreign'));
     await session.respond('no such id', accept('x'));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Calls that are asked for again: connections are lost at any moment, and the
-// backend's own journal says how often a tool was executed.
+// Equal calls: connections are lost at any moment, and the backend's journal
+// shows how often a tool was executed.
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
@@ -14,8 +14,8 @@ import { Session, upTo } from './lib/session.mjs';
 const CALLS = 1000;
 const WIDTH = 16;
 
-const running = {};            // executions of a tag that go on at present
-const most = {};               // and how many have, at a time
+const running = {};            // executions of each tag that run now
+const most = {};               // the largest number at one time
 const gates = {};
 
 function gate(tag) {
@@ -24,7 +24,7 @@ function gate(tag) {
     return gates[tag];
 }
 
-// says something in between, if it is to, and its tag in the end
+// The backend: sends the requested messages, then its tag as the result.
 
 async function work({ message: { params }, x }) {
     const { tag, messages = 0, ms = 0, gated } = params.arguments;
@@ -67,7 +67,7 @@ const server = await Fixture.use({ workers: 2, threads: 64, location,
 const executed = (tag) => backend.calls
     .filter(({ message }) => message.params.arguments.tag === tag).length;
 
-// one client of each era, of a user
+// A client of each era, for a user.
 
 const eras = {
     '2025-11-25': (user) => Session.open(server, {
@@ -87,7 +87,8 @@ function message(client, name, args, key) {
         : { jsonrpc: '2.0', id, method: 'tools/call', params };
 }
 
-// all that comes of a request: its response, or undefined if it was lost
+// Reads a request to its end; returns the response, or undefined if it was
+// lost.
 
 async function responseOf(answer, id, cut) {
     if (!answer.sse) {
@@ -138,7 +139,7 @@ function assertOf(response, tag) {
                  JSON.stringify(response));
 }
 
-// until the backend has so many calls of that tag
+// Waits until the backend has got n calls of this tag.
 
 async function begun(tag, n = 1) {
     await settle(async () => ({ n: executed(tag) }), { n }, 10000);
@@ -162,7 +163,7 @@ for (const [era, open] of Object.entries(eras)) {
 
                 for (let left = Math.floor(chance() * 4);; left--) {
 
-                    // before the head, in the middle, after the response
+                    // before the head, during the stream, after the response
 
                     const how = left ? Math.floor(chance() * 3) : 3;
                     const response = await ask(client, name, args, {
@@ -222,8 +223,8 @@ for (const [era, open] of Object.entries(eras)) {
 
             await begun(tag);
 
-            // a head comes once a call has joined: a stream's, as there is no
-            // response yet
+            // a request that has joined gets the head of a stream at once,
+            // because there is no response yet
 
             const others = await Promise.all(upTo(4).map(async () => {
                 const request = message(client, 'by_key', args, key);
@@ -346,8 +347,8 @@ test('after all joined calls: no call or consumer is left', async () => {
 
     assert.deepEqual({ ...now, ...nothing }, now);
 
-    // what goes in its time is not written again, but for what was said of it in
-    // its last moment
+    // an expired stream is not replicated again, unless an event came in its
+    // last moment
 
     assert.ok((now.cluster?.streams_refilled ?? 0) * 100 <= now.streams_expired,
               JSON.stringify(now.cluster));

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Limits by tool and caller in the location of a backend: what is refused is a
-// tool's error, which says when to try again.  And what authors are told of an
-// error.
+// Limits by tool and caller in a backend's location: a rejected call is a tool
+// error that contains the time to wait. And mcp_debug.
 
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
@@ -21,7 +20,7 @@ const modules = process.env.APACHE_MODULES ?? '/usr/lib/apache2/modules';
 const dir = await fs.mkdtemp(path.join(os.tmpdir(), 'mcp-limiters-'));
 const socket = path.join(dir, 'busy.sock');
 
-// a backend that says itself when it can be asked again
+// A backend that answers 503 with Retry-After.
 
 const busy = http.createServer((request, response) => {
     request.resume();
@@ -32,7 +31,7 @@ const busy = http.createServer((request, response) => {
 
 await new Promise((resolve) => busy.listen(socket, resolve));
 
-// the server may run as somebody else
+// the server may run as another user
 
 await fs.chmod(dir, 0o755);
 await fs.chmod(socket, 0o777);
@@ -42,7 +41,8 @@ after(async () => {
     await fs.rm(dir, { recursive: true });
 });
 
-// in Apache this file says that a caller has used up what it may
+// In Apache the existence of this file means that the caller is above its
+// limit.
 
 const closed = path.join(dir, 'closed');
 const server = await Fixture.use({
@@ -98,7 +98,7 @@ test('caller above its limit for a tool: isError, others are served',
      async () => {
     const alice = callers.modern('alice');
 
-    // two in a minute
+    // two calls in a minute are allowed
 
     for (let i = 0; i < 2; i++) {
         assert.ok(!(await say(alice)).isError);
@@ -113,7 +113,7 @@ test('caller above its limit for a tool: isError, others are served',
         assert.equal(textOf(result), 'Too many calls: try again later.');
     }
 
-    // another caller, and another tool
+    // another caller and another tool are served
 
     assert.ok(!(await say(callers.modern('bob'))).isError);
     assert.ok(!(await say(alice, 'count', { to: 1 })).isError);
@@ -127,15 +127,15 @@ test('503 with Retry-After from a backend: isError with the time', async () => {
                  + 'try again in 9 seconds.');
 });
 
-// httpd's own limiter, as in the manual
+// httpd's own limiter, configured as in the manual.
 
 test('mod_qos as in the manual: limits calls at once and in an hour',
      { skip: SERVER === 'nginx' && 'Apache only' }, async () => {
     const manual = await fs.readFile(`${root}/docs/operations.md`, 'utf8');
     const [, rules] = /<!-- run: qos -->\n```apache\n([^]*?)```/.exec(manual);
 
-    // Debian 12's module needs the old PCRE, as the manual says; Debian 13's
-    // does not, and has none
+    // Debian 12's mod_qos needs the old PCRE, see the manual; Debian 13's
+    // mod_qos does not
 
     const pcre = /^libpcre\.so\.3 .*=> (\S+)$/m.exec(
         (await run('/sbin/ldconfig', ['-p'])).stdout.replaceAll('\t', ''))?.[1];
@@ -149,7 +149,7 @@ test('mod_qos as in the manual: limits calls at once and in an hour',
     });
     const alice = new Modern(limited);
 
-    // at once; those that ended are not counted, soon after
+    // concurrent calls: ended calls are soon not counted
 
     for (let i = 0; i < 3; i++) {
         const results = await Promise.all([0, 1, 2].map(() =>
@@ -164,7 +164,7 @@ test('mod_qos as in the manual: limits calls at once and in an hour',
         }
     }
 
-    // in an hour
+    // calls in an hour
 
     let said = 0;
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Cancellation, waiting, back-pressure, and what is full.
+// Cancellation, waiting times, back-pressure, full stores.
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
@@ -56,7 +56,7 @@ describe('ends of calls', async () => {
         await (await answer).ended;
     });
 
-    // whichever worker is told, and whichever runs it
+    // The cancellation may reach any worker, and the call may run at any other.
 
     test('call cancelled long before its stream, at any worker: aborted',
          async () => {
@@ -140,8 +140,8 @@ describe('back-pressure', async () => {
     });
     const session = await server.session();
 
-    // What the backend could send may lie in the stream's buffer and in those
-    // of the sockets between; the rest must wait for the reader.
+    // Messages ahead of the reader are in the stream's buffer and in the
+    // sockets between; the backend must wait with the rest.
 
     for (const name of ['count', 'http_count']) {
         test(`${name}, slow reader: the backend waits`, async () => {
@@ -181,8 +181,8 @@ describe('back-pressure', async () => {
             const tag = 'nobody reads';
             const n = 3000;
 
-            // all but one message comes when nobody reads any more: what is
-            // lost with a connection would count as sent
+            // all messages but one come without a reader, because bytes lost
+            // with a connection would count as sent
 
             await session.open(tag, 1);
 
@@ -227,7 +227,7 @@ describe('a full store', async () => {
 
         await session.open(gate, 50);
 
-        // calls that go on may yet do without some of what was sent
+        // running calls may free events that were sent
 
         while (!refused && calls.length < 200) {
             const answer = await session.call('count',
@@ -241,7 +241,7 @@ describe('a full store', async () => {
 
             refused = await answer.json();
 
-            // a call that has begun is not one to be repeated
+            // a call that has begun is not to be repeated: no Retry-After
 
             assert.equal(refused.id, answer.id);
             assert.equal(answer.status, 200);
@@ -254,7 +254,7 @@ describe('a full store', async () => {
         assert.equal(textOf(await session.tool('echo', { text: 'quick' })),
                      'quick');
 
-        // what is given up makes room
+        // cancelled calls free memory
 
         for (const answer of calls.splice(-5)) {
             await session.notify('notifications/cancelled',
@@ -271,7 +271,7 @@ describe('a full store', async () => {
             assert.ok(response.result);
         }
 
-        // and there is room again
+        // new calls have room again
 
         const { messages } = await session.follow(
             await session.call('count', { n: 51, size: 2000 }));
@@ -288,13 +288,13 @@ describe('calls larger than the zone', async () => {
     });
     const session = await server.session();
 
-    // what was sent makes room, of messages of either kind
+    // Sent events free memory, with messages of either size.
 
     for (const [n, size] of [[1000, 3000], [50, 60000], [40, 100000]]) {
         test(`${n} messages of ${size} bytes in a zone of 1 MB: complete`,
             async () => {
-                // the end of the call before counts as sent a moment after it
-                // has arrived
+                // the end of the last call counts as sent a moment after its
+                // arrival
 
                 await settle(() => status(server), { consumers_live: 0 });
 
@@ -325,7 +325,7 @@ describe('a flood of resumptions', async () => {
             resumeToken: said['notifications/stream/create'].resumeToken }),
     };
 
-    // one stream, one consumer, however often it is asked for
+    // One stream has one consumer, however often it is resumed.
 
     for (const [name, resume] of Object.entries(ways)) {
         test(`1000 resumptions ${name}: one consumer`, async () => {
@@ -359,7 +359,7 @@ describe('a flood of resumptions', async () => {
             const whole = (await Promise.all(ends))
                 .filter(({ response }) => response);
 
-            // a worker that is not needed any more may have sent its client on
+            // an old worker may have sent its client to another one
 
             if (whole.length === 0) {
                 whole.push(await rest(await resume(call), call.id));
@@ -394,8 +394,8 @@ describe('a thousand streams', async () => {
 
         assert.equal((await session.running(gate, 'running', n)).running, n);
 
-        // half of them lose their connection now; a process that is not needed
-        // any more may have sent its clients on before they had a message
+        // half of the connections are lost; an old worker may have ended
+        // streams before their first message
 
         const seen = await Promise.all(calls.map(async (answer, i) => {
             const first = await answer.message();

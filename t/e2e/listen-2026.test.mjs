@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Subscriptions (2026-07-28, basic/patterns/subscriptions): what is honoured,
-// what is heard at every worker, and how they end: at a reload each of a
-// thousand hears of the lists that have changed, and gets its result.
+// Subscriptions (2026-07-28, basic/patterns/subscriptions): acknowledged
+// filters, notifications at every worker, and the result at the end; at a
+// reload each of 1,000 subscriptions is notified of changed lists.
 
 import assert from 'node:assert/strict';
 import fs from 'node:fs/promises';
@@ -13,7 +13,7 @@ import { Fixture, SERVER, root } from './lib/fixture.mjs';
 import { many, settle, status } from './lib/load.mjs';
 import { META, Modern } from './lib/modern.mjs';
 
-// with these MPMs each subscription holds a thread
+// With these MPMs each subscription holds a thread.
 
 const THREADS = SERVER === 'apache'
     && ['prefork', 'worker'].includes(process.env.FIXTURE_MPM);
@@ -33,7 +33,7 @@ const PROMPTS = note('prompts/list_changed');
 const updated = (uri) => note('resources/updated', { uri });
 
 
-// A subscription whose acknowledgement is there: { id, notifications }.
+// Subscribes and reads the acknowledgement; returns the answer with `honoured`.
 
 async function listen(modern, notifications, options) {
     const answer = await modern.request('subscriptions/listen',
@@ -49,7 +49,8 @@ async function listen(modern, notifications, options) {
     return Object.assign(answer, { honoured: first.params.notifications });
 }
 
-// the next message, which is this subscription's; without its id
+// Returns the next message without its subscription id, which must be this
+// subscription's.
 
 async function heard(answer) {
     const { method, params: { _meta: meta, ...params }, eventId }
@@ -61,7 +62,8 @@ async function heard(answer) {
     return { method, params };
 }
 
-// what comes until the end, whose last message is the result
+// Reads to the end: returns the methods of the messages; the last message must
+// be the result.
 
 async function rest(answer) {
     const messages = [];
@@ -223,7 +225,7 @@ test('subscriptions above mcp_quota_listeners: 429 until one ends',
     assert.deepEqual([error.status, error.code], [429, -32603]);
     first.close();
 
-    // as soon as the server knows that it has gone
+    // once the server has noticed the closed connection
 
     for (;;) {
         const answer = await few.request('subscriptions/listen', {
@@ -264,7 +266,7 @@ test('MCPHold 1s: a subscription ends with a result', {
 });
 
 
-// Sessions hear of it, too; two endpoints, of which one has changed.
+// Sessions are notified as well. Two endpoints, one of which changes.
 
 test('reload with changed lists: each subscription is notified, then ends',
      async () => {
@@ -281,7 +283,7 @@ test('reload with changed lists: each subscription is notified, then ends',
         workers: 4,
         location: { mcp_catalog: files[0], mcp_quota_key: 'off' },
 
-        // new children need not wait until old ones have gone
+        // new children need not wait for the end of old ones
 
         http: process.env.FIXTURE_MPM === 'worker'
             ? { apache: 'MaxRequestWorkers 250' } : {},
@@ -325,7 +327,8 @@ test('reload with changed lists: each subscription is notified, then ends',
 
     await older.block();
 
-    // tools of the one endpoint; the prompts are only written otherwise
+    // one endpoint has a new tool; its prompts change only in the order of
+    // members
 
     await write(0, ['new'], base.prompts.map((prompt) =>
         Object.fromEntries(Object.entries(prompt).reverse())));
@@ -338,7 +341,7 @@ test('reload with changed lists: each subscription is notified, then ends',
                          `${answer.id} at ${place}`);
     }
 
-    // a session hears of it, before it is sent away or when it is back
+    // the session is notified before its stream ends or when it returns
 
     let told = await older.message();
 
@@ -355,7 +358,7 @@ test('reload with changed lists: each subscription is notified, then ends',
     assert.deepEqual((await settle(() => status(fixture), { listeners: 1 }))
         .subscriptions, 0);
 
-    // the next ones hear of nothing old, and of the next change
+    // new subscriptions get only the next change
 
     const next = await listen(clients[0], filters[2]);
 
@@ -375,13 +378,13 @@ test('graceful shutdown: a subscription ends with a result', async () => {
                  SERVER === 'nginx' ? 'SIGQUIT' : 'SIGWINCH');
     assert.deepEqual(await rest(answer), []);
 
-    // who is stopped meanwhile complains about open sockets
+    // a server that is stopped meanwhile logs open sockets
 
     await fixture.exited;
 });
 
 
-// the publisher's process serves 1,024 listeners at a time
+// The publisher's process serves 1,024 listeners in one step.
 
 test('more listeners than one slice: each gets both changes, in order',
      { skip: THREADS && 'each subscription holds a thread' }, async () => {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// A session's own stream, and the door for publishers.
+// A session's own stream, and the publish endpoint.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -21,7 +21,8 @@ test('list_changed: reaches every listener, at every worker', async () => {
     const listeners = [];
     const workers = new Set();
 
-    // which worker accepts a connection is not ours to say
+    // until two workers have listeners: the kernel chooses the worker of a
+    // connection
 
     while (listeners.length < 12
            || (workers.size === 1 && listeners.length < 500)) {
@@ -56,7 +57,7 @@ test('listener resumed by event id: gets the messages since', async () => {
 
     listener.close();
 
-    // published while nobody listens
+    // published while there is no client
 
     await other.tool('publish', { message: {
         jsonrpc: '2.0', method: 'notifications/prompts/list_changed' } });
@@ -92,7 +93,7 @@ test('updated resource: only its subscribers are notified', async () => {
     await session.tool('publish', { message: updated });
     assert.deepEqual((await subscribed.message()).params, { uri });
 
-    // what comes next to the other is not the update
+    // the next message of the other listener is not the update
 
     await subscriber.response('resources/unsubscribe', { uri });
     await session.tool('publish', { message: updated });

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Calls through arbitrary mixtures of faces, drops, workers and reloads, against
-// a model of their logs (lib/model.mjs).
+// Calls through random mixtures of resumption methods, drops, workers and
+// reloads, compared with a model of their logs (lib/model.mjs).
 //
 //   MCP_SEED        repeats a run (without it: one fixed seed, one fresh one)
 //   MIXTURE_ROUNDS  steps for each seed (3000)
@@ -18,17 +18,17 @@ const ROUNDS = Number(process.env.MIXTURE_ROUNDS ?? 3000);
 const SEEDS = process.env.MCP_SEED ? [Number(process.env.MCP_SEED)]
     : [20251125, Date.now() % 1000000];
 const LANES = 8;                       // calls at once
-const SESSIONS = 5;                    // at each server
+const SESSIONS = 5;                    // sessions of each server
 const LATE = 30000;
-const RELOAD = 200;                    // steps between two
+const RELOAD = 200;                    // steps between two reloads
 const USERS = ['ann', 'bob', 'cy'];
 const FACES = ['requests', 'streams', 'tokens'];
 const PATIENT = { mcp_max_wait: '120s', mcp_linger: '120s',
                   mcp_call_timeout: '300s', nginx: 'mcp_principal $http_x_user;',
                   apache: 'MCPPrincipal "%{HTTP:X-User}"' };
 
-// streams that begin early, have URLs and are closed at will; and streams that
-// begin late, and last
+// The first server: streams that begin early, have URLs and are closed by the
+// server. The second one: streams that begin late and stay open.
 
 const worlds = await Promise.all([
     { mcp_link: 'on', mcp_stream_after: '50ms', mcp_close_after: '700ms',
@@ -39,7 +39,7 @@ const worlds = await Promise.all([
     const server = await Fixture.use({ workers: 3, location: { ...PATIENT,
                                                                ...location } });
 
-    // gates are opened by somebody who can always come back by event id
+    // this session opens gates; it can always resume by event id
 
     return { server, porter: await server.session(),
              link: location.mcp_link === 'on',
@@ -61,7 +61,7 @@ async function within(ms, promises) {
 }
 
 
-// All refusals of a kind are the same.
+// All refusals of a kind are equal.
 
 async function refusal(kind, answer) {
     const body = await answer.text();
@@ -99,7 +99,7 @@ class Lane {
         this.history.push(text);
     }
 
-    // a session of some user that can some of what there is
+    // Opens a session of a random user with random capabilities.
 
     async newSession() {
         const faces = Object.fromEntries(FACES.map((f) => [f,
@@ -215,7 +215,8 @@ class Lane {
                                    limit > this.call.args.n ? undefined : limit);
     }
 
-    // an answer, or undefined if the connection was dropped before its head
+    // Sends a request; returns undefined if the connection was dropped before
+    // the head.
 
     async send(job, lose) {
         try {
@@ -229,7 +230,7 @@ class Lane {
         }
     }
 
-    // turn: of the link that it has
+    // Begins to read a stream. turn: the number of its URL, as a range.
 
     reads(answer, options, turn = this.call.turn) {
         const { call } = this;
@@ -260,7 +261,8 @@ class Lane {
         return reader && !reader.over ? reader : undefined;
     }
 
-    // what the reader that is open has read so far belongs to the call's stream
+    // The stream that the current reader has seen belongs to the call's
+    // session.
 
     known() {
         const { call } = this;
@@ -285,7 +287,8 @@ class Lane {
         ];
     }
 
-    // the number of an event id that the client has seen: the last, or another
+    // Returns the number of an event id that the client has seen: the last one,
+    // or any.
 
     cursor() {
         const ids = this.call.cursors;
@@ -298,12 +301,12 @@ class Lane {
     }
 
     /*
-     * One attempt: { way, last, token, from: session, url, lose } makes
-     * { answer, options } and what the answer must be:
+     * Plans one attempt to resume: { way, c (the event), id, options (of the
+     * reader), go(lose) (sends the request) }, and which answers are right:
      *
-     *   yes    may be the stream
-     *   no     may be refused
-     *   empty  may be 204
+     *   yes    the stream is possible
+     *   no     a refusal is possible
+     *   empty  204 is possible
      */
 
     attempt(way) {
@@ -320,8 +323,9 @@ class Lane {
                                            : this.pick(call.tokens);
             const all = call.available === call.length;
 
-            // good for as long as the stream is there; it begins where the
-            // interim result with it came, which bare readers do not know
+            // the token is valid while the stream is stored; its stream begins
+            // at the interim result, whose position a stream without ids does
+            // not show
 
             plan.no = all && call.sent[1] >= call.length;
             plan.id = call.session.next++;
@@ -335,7 +339,7 @@ class Lane {
             return plan;
         }
 
-        // of what was dropped there is nothing any more
+        // events before the floor may have been dropped
 
         const dropped = (from) => {
             plan.yes = from >= least;
@@ -347,7 +351,7 @@ class Lane {
                 ? call.links.at(-1) : this.pick(call.links));
             const start = c === undefined ? link.reader.start : [c, c];
 
-            // who names no event gets what is kept
+            // without an event id the client gets the events that are kept
 
             if (c === undefined) {
                 plan.options = { start: start.map((seq, i) => Math.max(seq,
@@ -373,8 +377,8 @@ class Lane {
                 plan.yes &&= start[0] < call.length;
             }
 
-            // answers that were taken are given to the call a little later:
-            // until then it is not known whether they are all
+            // accepted answers reach the call a little later: until then the
+            // model does not know whether any question is left
 
             if (way === 'link' && call.last && start[1] >= call.last
                 && call.log[call.last][0] === 'question')
@@ -384,7 +388,7 @@ class Lane {
                 plan.yes &&= !plan.waits || call.gave;
             }
 
-            // bare readers do not know where they began
+            // the position of a stream without ids is not known exactly
 
             if (start[1] > start[0]) {
                 plan.yes = true;
@@ -424,7 +428,7 @@ class Lane {
         return plan;
     }
 
-    // a URL with a session or without one
+    // Sends a request to a URL, with or without a session.
 
     at(url, { last = {}, lose, session, user = this.call.session.user,
               method = 'GET', body } = {}) {
@@ -434,7 +438,8 @@ class Lane {
                              'Mcp-Protocol-Version': session.version }) } });
     }
 
-    // what such a request says to the server, if it came to it
+    // Updates the model by the event or URL that a request confirms or uses.
+    // surely: the server has processed the request.
 
     told({ link, c }, surely) {
         if (link) {
@@ -455,7 +460,7 @@ class Lane {
             : `after ${plan.c}`}, ${JSON.stringify(plan.options.start)}${
             lose === undefined ? '' : ', lost'}`);
 
-        // it may be there whatever its client sees of it
+        // the server may process the request even if its client leaves
 
         const answer = await this.send(() => plan.go(lose), lose);
 
@@ -503,7 +508,7 @@ class Lane {
             await this.replaced(before);
         }
 
-        // some were given, and there is nothing to wait for but the others
+        // some questions are answered, and only the others are left
 
         if (plan.waits && !reader.over) {
             await reader.read(Infinity);
@@ -528,15 +533,15 @@ class Lane {
             await refusal('resume', answer);
         } else {
 
-            // the token is good: who names an event is told that what follows
-            // it was dropped
+            // the token is valid: the error means that the events after this
+            // one were dropped
 
             await refusal(answer.status === 400 ? 'dropped, no request'
                                                 : 'dropped', answer);
         }
     }
 
-    // the connection before ends in order, with what was on its way
+    // The older connection ends in order, after the events already written.
 
     async replaced(reader) {
         if (this.chance(0.5)) {
@@ -560,13 +565,13 @@ class Lane {
         const plans = [this.attempt(this.pick(ways)),
                        this.attempt(this.pick(ways))];
 
-        // one that confirms may make the other one too old
+        // a confirmation may drop the other attempt's events
 
         if (plans.some((p) => p.no || p.empty || p.confirms !== undefined)) {
             return;
         }
 
-        // a URL is spent when one of a later turn comes before it
+        // a URL is used up when one of a later turn is used before it
 
         const spent = (link, by) => link !== by && link?.turn[0] < by?.turn[1];
 
@@ -580,7 +585,7 @@ class Lane {
         const tries = await Promise.all(plans.map(async (plan) => ({
             plan, answer: await plan.go() })));
 
-        // each may have come before the other's URL was used
+        // either request may have been processed before the other URL was used
 
         plans.forEach((plan) => this.told(plan, false));
 
@@ -622,7 +627,9 @@ class Lane {
     }
 
 
-    /* --- what does not change anything --- */
+    /*
+     * --- requests that change nothing
+     */
 
     async poll() {
         const { call } = this;
@@ -661,7 +668,7 @@ class Lane {
             seen.push(this.status(kind, result, c));
         }
 
-        // without anybody who reads, and with nothing that is on its way
+        // equal, if nothing is read and nothing is on its way
 
         if (call.settled && !this.reader && !call.perhaps) {
             assert.deepEqual(seen[0], seen[1]);
@@ -725,7 +732,8 @@ class Lane {
         return status;
     }
 
-    // somebody else, or with what is wrong: sees nothing, disturbs nobody
+    // Another client, or a damaged token: refused, without an effect on the
+    // call.
 
     async foreign() {
         const { call, world } = this;
@@ -788,7 +796,7 @@ class Lane {
         if (way === 'token') {
             const token = this.pick(call.tokens);
 
-            // for who does not know tokens it is a call like any other
+            // to a client without tokens this is an ordinary call
 
             if (other && !other.faces.tokens) {
                 return;
@@ -837,7 +845,9 @@ class Lane {
     }
 
 
-    /* --- what does --- */
+    /*
+     * --- requests that change the call
+     */
 
     async answer() {
         const { call } = this;
@@ -868,7 +878,7 @@ class Lane {
             call.confirm(some[i], true);
         }
 
-        // once more: it has been answered
+        // a second answer to the same question
 
         if (this.chance(0.3)) {
             assert.equal((await call.session.post(list[0])).status, 202);
@@ -885,7 +895,7 @@ class Lane {
         const lose = this.chance(0.1) ? this.rand() * 10 : undefined;
         const before = this.reader;
 
-        // after what is proven to have arrived, of what is kept
+        // begins after the events that must have arrived
 
         const proven = Math.max(c ?? 0, ...some);
         const start = [0, 1].map((i) => Math.max(proven, reader.start[i],
@@ -909,7 +919,7 @@ class Lane {
 
         if (!answer) {
 
-            // they are given again, by themselves
+            // the client answers again by POSTs
 
             call.newest++;
             call.sent = [Math.min(call.sent[0], start[0]), Infinity];
@@ -970,7 +980,7 @@ class Lane {
                    : reader.read(1 + Math.floor(this.rand() * left)));
     }
 
-    // what is on its way is lost: some of it, or the response as well
+    // Drops the connection; events on their way, or the response, are lost.
 
     async drop() {
         const { reader, call } = this;
@@ -995,8 +1005,8 @@ class Lane {
         reader.close();
     }
 
-    // as long as it takes until connections are closed at will, and requests
-    // answered with interim results
+    // Waits until connections are closed by the server and requests get interim
+    // results.
 
     async wait() {
         this.note('wait: ');
@@ -1021,7 +1031,7 @@ class Lane {
             await this.reader.read(Infinity);
         }
 
-        // whoever has the call hears of it
+        // every method ends or is refused
 
         for (const way of new Set(this.ways())) {
             const until = Date.now() + 30000;
@@ -1041,7 +1051,7 @@ class Lane {
                     break;
                 }
 
-                // what there was, by event id, and no response
+                // by event id: the older events, without a response
 
                 if (way === 'get') {
                     const blocks = [];
@@ -1064,9 +1074,8 @@ class Lane {
         this.call = undefined;
     }
 
-    // It is forgotten.  One that asks would wait for as long as it may, and an
-    // old process with it: there is room for some of those only, and none for
-    // new ones then.
+    // Forgets the call and lets it end. A client that waited for it would keep
+    // an old process alive, and the server has room for few such clients.
 
     async end() {
         const { call } = this;
@@ -1081,7 +1090,7 @@ class Lane {
         this.call = undefined;
     }
 
-    // whichever way, to the end
+    // Reads the call to its end by any method.
 
     async finish() {
         const { call } = this;
@@ -1124,7 +1133,8 @@ class Lane {
         this.call = undefined;
     }
 
-    // a response that was written to a connection with nothing to come back by
+    // True if the response was written to a connection that has nothing to
+    // resume from.
 
     lostBare() {
         const { call } = this;
@@ -1133,7 +1143,7 @@ class Lane {
                && call.available === call.length;
     }
 
-    // whoever could come back by event id has seen all, once each
+    // A call that was read by event ids: each event has arrived.
 
     check() {
         const { call } = this;

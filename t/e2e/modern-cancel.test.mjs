@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Closing a connection cancels its call, in the stateless era: at any moment,
-// and the backend, whose own counters are the witness, is told.
+// Closing a connection cancels its call in 2026-07-28, at any moment. The
+// backend's counters show that the call was aborted.
 
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
@@ -23,7 +23,7 @@ const soon = await Fixture.use({
 
 const META = { meta: { progressToken: 'p' } };
 
-// what the backend says of the calls of that tag, in the end
+// Waits until the backend has n aborted calls of this tag, and no others.
 
 async function cancelled(modern, tag, n = 1) {
     const { aborted } = await modern.running(tag, 'aborted', n);
@@ -36,7 +36,7 @@ async function cancelled(modern, tag, n = 1) {
     assert.equal(finished, 0);
 }
 
-// nothing of any call is left
+// Waits until no call, consumer or stream is left.
 
 async function empty() {
     const nothing = { calls_live: 0, consumers_live: 0, streams: 0 };
@@ -46,7 +46,7 @@ async function empty() {
 }
 
 
-// a connection on which so many calls were answered
+// Opens a connection on which `earlier` calls are answered.
 
 async function kept(modern, earlier) {
     const socket = net.connect({ port: soon.port, host: '127.0.0.1',
@@ -136,7 +136,7 @@ describe('closed connections', () => {
         });
     }
 
-    // by a client that has called before on the same connection, or has not
+    // On a connection with earlier calls, or without.
 
     for (const earlier of [0, 1, 3]) {
         test(`connection closed for writing only, after ${earlier} calls: aborted`,
@@ -157,7 +157,7 @@ describe('closed connections', () => {
             const modern = new Modern(soon);
             const { socket, post, call } = await kept(modern, earlier);
 
-            // these take longer than the connection's end takes to arrive
+            // these requests take longer than the end of the connection
 
             socket.cork();
             upTo(50).forEach(() => post('tools/list', {}));
@@ -173,7 +173,7 @@ describe('closed connections', () => {
         });
     }
 
-    // a stream of a connection that goes on
+    // One stream of a connection that stays open.
 
     test('HTTP/2 stream closed: its call is aborted, another one continues', {
         skip: SERVER === 'apache' && MPM === 'prefork'
@@ -285,7 +285,7 @@ describe('calls that continue', () => {
         assert.equal(textOf(response.result), 'counted to 1');
     });
 
-    // they exist to outlive a connection
+    // These capabilities let a call outlive its connection.
 
     for (const capability of ['resumableRequests', 'resumeTokens']) {
         test(`client that declared ${capability}: its call continues`,
@@ -296,8 +296,8 @@ describe('calls that continue', () => {
             const answer = await modern.call('count', { n: 1, gate: tag, tag },
                                              META);
 
-            // the observer declares nothing: its answers have no event ids,
-            // even if a slow machine makes streams of them
+            // the observer declares no capability: its answers have no event
+            // ids, even if they become streams on a slow machine
 
             const observer = new Modern(soon);
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What clients of the stateless era, revision 2026-07-28, get: results, with
-// what the revision adds to them, and everything else as the backend has
-// written it; errors; streams; log messages.
+// Answers to clients of revision 2026-07-28: results with the members that the
+// revision adds, all else as the backend has written it; errors; streams; log
+// messages.
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
@@ -17,7 +17,7 @@ const LEVELS = ['debug', 'info', 'notice', 'warning', 'error', 'critical',
 const SERVER = { name: 'fixture', version: '1.0.0' };
 const PLAIN = '{"content":[{"type":"text","text":"x"}]}';
 
-// What the backend says next, as text, or as an array of SSE messages
+// The backend's next answer, as text, or as an array of SSE messages.
 
 let next = () => PLAIN;
 
@@ -38,7 +38,7 @@ const backend = await scripted((call) => {
 const ICONS = '[{"src":"https://example.com/i.png","mimeType":"image/png",'
     + '"sizes":["48x48"],"theme":"dark"}]';
 
-// items as a catalog may have them, in bytes that nobody would print like that
+// Items of a catalog, written in a way that no serializer would choose.
 
 const ITEMS = {
     tool: `{"name":"any","title":"T\\u00eftel","icons":${ICONS},`
@@ -86,7 +86,8 @@ const bare = new Modern(server, {
     send: (options) => request(server.port, { path: '/bare', ...options }) });
 const session = await server.session();
 
-// the answer to a request, as text, with the backend's answer before
+// Sends a request whose backend sends `answer`; returns status, text and
+// members of the response.
 
 async function ask(answer, method, params, client = modern, options) {
     next = () => answer;
@@ -144,7 +145,7 @@ describe('results', () => {
         assert.deepEqual(empty.result._meta, { [META.server]: SERVER });
     });
 
-    // who the server is, a backend does not say
+    // The server replaces a serverInfo from the backend.
 
     test('resultType and serverInfo from a backend: not duplicated',
          async () => {
@@ -562,7 +563,7 @@ describe('streams', () => {
         assert.equal(textOf(response.result), 'x');
         assert.equal(response.result.resultType, 'complete');
 
-        // which ends it
+        // the response ends the stream
 
         assert.equal(await answer.block(), null);
         assert.equal(answer.ending, 'end');

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The entrance of the stateless era, revision 2026-07-28: which request is of
-// it, in what order it is checked, and what it is refused with.
+// The entrance of revision 2026-07-28: which requests belong to it, the order
+// of its checks, the errors.
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
@@ -19,7 +19,7 @@ const INVALID = -32600, METHOD = -32601, PARAMS = -32602, PARSE = -32700;
 
 const URI = 'test://static-text';
 
-// the answer is an error in JSON, and has the id of its request
+// The answer must be a JSON error with the id of its request.
 
 async function refusal(answer, status, code, id) {
     assert.equal(answer.type, 'application/json');
@@ -561,7 +561,7 @@ describe('HTTP', () => {
             headers: { Origin: `http://127.0.0.1:${server.port}` } });
     });
 
-    // no code of these is of the range that the revision forbids (schema.mjs)
+    // None of the codes is in the range that the revision forbids (schema.mjs).
 
     test('wrong Content-Type, Accept, size: 415, 406, 413', async () => {
         const status = async (headers, body) => {
@@ -684,7 +684,7 @@ describe('discovery', () => {
             .prompts, []);
     });
 
-    // nothing of it comes from a backend, or takes room
+    // These answers need no backend and no memory of the zone.
 
     test('full store: server/discover and tools/list are answered',
          async () => {
@@ -735,7 +735,7 @@ describe('mcp_revisions', () => {
             .supportedVersions, [MODERN]);
         assert.equal(textOf(await client.tool('echo', { text: 'a' })), 'a');
 
-        // all that a client of those may show to anybody
+        // the requests with which a client of an older revision begins
 
         const hello = await client.send({
             headers: { 'Content-Type': 'application/json',
@@ -789,7 +789,7 @@ describe('mcp_revisions', () => {
             assert.equal(version, got);
         }
 
-        // nothing that a client would take for the stateless era
+        // the error is none that means 2026-07-28 to a client
 
         const client = new Modern(older, { unchecked: true });
         const answer = await client.request('server/discover');
@@ -798,7 +798,7 @@ describe('mcp_revisions', () => {
         assert.ok(![HEADER, CAPABILITY, VERSION].includes(
             (await answer.json()).error?.code));
 
-        // and nothing is in the way of sessions
+        // sessions work
 
         const old = await older.session();
 

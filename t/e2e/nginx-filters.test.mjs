@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Answers that pass nginx body filters which keep their input: the filter of
+// Responses that pass nginx body filters which keep their input: the filter of
 // t/fixtures/keeping_filter.c in each of its modes, and subs_filter.
 
 import assert from 'node:assert/strict';
@@ -19,7 +19,7 @@ const SUBS = '/usr/lib/nginx/modules/ngx_http_subs_filter_module.so';
 const module = process.env.MCP_MODULE
                ?? `${root}/build/nginx/ngx_http_mcp_module.so`;
 
-// in the source tree that the module was built with, with the same options
+// Builds the filter in the source tree of the module, with the same options.
 
 async function build(dir) {
     const file = `${dir}/keeping_filter.so`;
@@ -41,14 +41,14 @@ const dir = await fs.mkdtemp(path.join(os.tmpdir(), 'mcp-filters-'));
 
 after(() => fs.rm(dir, { recursive: true, force: true }));
 
-// Debian's module needs Debian's nginx
+// Debian's module needs Debian's nginx.
 
 const skip = !process.env.SUITE_PREFIX
              && await fs.access(SUBS).then(() => false, () => true);
 const subs = !skip && !process.env.SUITE_PREFIX;
 
-// swallows: the filter also keeps a buffer that only asks for a flush.  What
-// "next" keeps is pushed out by the comments of mcp_keepalive.
+// swallows: the filter also keeps a buffer that only requests a flush. The
+// comments of mcp_keepalive push out the bytes that "next" keeps.
 
 const filters = {
     next: { lines: 'keeping_filter next; mcp_keepalive 30ms;',
@@ -188,7 +188,7 @@ test('filter that keeps all its input: an error names it, memory is limited',
         send: (options) => request(server.port, { ...options,
                                                   path: '/mute' }) });
 
-    // not even its head has come by then
+    // not even the head of the response has arrived
 
     await assert.rejects(session.call('count', { n: 64, size: 50000 }),
                          /closed before the response head/);

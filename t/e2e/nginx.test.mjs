@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What only nginx has: its sockets' options, its processes and what they lack.
+// Features of nginx alone: options of its sockets, workers without an eventfd,
+// kept connections.
 
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
@@ -11,12 +12,13 @@ import { after, test } from 'node:test';
 import { held } from './lib/faces.mjs';
 import { Fixture, root } from './lib/fixture.mjs';
 
-// the sanitizers insist on being the first to be preloaded
+// A sanitizer must be the first preloaded library.
 
 const skip = process.env.SUITE_PREFIX ? 'with a sanitizer' : false;
 
 
-// the library t/fixtures/descriptors.c, and the file that it writes
+// Builds t/fixtures/descriptors.c; returns the environment and the file that
+// the library writes.
 
 async function descriptors(eventfds) {
     const file = `/tmp/descriptors.${process.pid}.${eventfds}`;
@@ -79,7 +81,7 @@ test('workers without an eventfd: calls continue over a reload',
 
     await server.reload();
 
-    // each stream ends with an advice, and goes on at another worker
+    // each stream ends with a retry, and continues at another worker
 
     await Promise.all(calls.map(async ({ answer, id, gate }) => {
         while (await answer.block()) { /* until it is closed */ }
@@ -98,7 +100,7 @@ test('workers without an eventfd: calls continue over a reload',
 });
 
 
-// the head of an answer on a connection that the client would keep
+// Headers of a request whose client would keep the connection.
 
 const KEEP = { headers: { Connection: 'keep-alive' } };
 
@@ -145,13 +147,13 @@ test('kept connection: closed with the last answer of its worker', async () => {
     assert.equal(streamed.headers.connection, 'close');
     assert.ok((await session.follow(streamed)).response.result);
 
-    // or it is stopped with the connections that it still lingers on
+    // a server with connections in lingering close would be stopped too early
 
     await server.settled();
 });
 
 
-// node:http by one connection; the answer's whole body is read
+// Sends a request over the agent's one connection and reads the whole body.
 
 async function ask(agent, port, session, message) {
     const req = http.request({ port, agent, method: 'POST', path: '/mcp',

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Cases of the files that run against several nodes, too, which are not true
-// there, and why.  sometimes: whether one of them passes is chance.
+// Cases that do not hold for several nodes, of the files that also run against
+// them, and the reasons. sometimes: the case may pass by chance.
 
 const of = (face, cases) => cases.map((name) => `${face}: ${name}`);
 

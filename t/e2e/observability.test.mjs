@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What operators see of calls: each $mcp_result, made on purpose, in the line
-// of the call, in JSON, in Prometheus' metrics and on the page; trace context at the
-// backend; what a process leaves that is killed.
+// Calls as operators see them: each $mcp_result in the log line of the call, in
+// JSON, in Prometheus' metrics and on the page; trace context at the backend; a
+// killed process.
 
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
@@ -24,7 +24,7 @@ const answers = {
     fault: 'debug: here',
 };
 
-// a backend that does as it is told; a gate keeps it waiting
+// A backend whose answer is chosen by the call's arguments; a gate delays it.
 
 const gates = new Map();
 const heads = [];
@@ -49,7 +49,7 @@ const backend = http.createServer((req, res) => {
 await new Promise((resolve) => { backend.listen(0, '127.0.0.1', resolve); });
 after(() => { backend.closeAllConnections(); backend.close(); });
 
-// 50 tools, in two endpoints
+// Two endpoints with 50 tools each.
 
 const directory = await fs.mkdtemp(path.join(os.tmpdir(), 'mcp-observe-'));
 const catalog = path.join(directory, 'catalog.json');
@@ -156,7 +156,8 @@ async function lines(file) {
         .catch(() => '')).split('\n').slice(0, -1);
 }
 
-// the line of a call; arguments are JSON in JSON, in which httpd escapes more
+// Returns the log line of a call. Its arguments are JSON in a JSON string, in
+// which httpd escapes more bytes.
 
 async function line(tool, result) {
     const [text] = await until(async () => (await lines('audit.log'))
@@ -176,7 +177,8 @@ const modern = (endpoint = 'first', user = 'alice') => new Modern(server, {
 let next = 0;
 
 
-// how many calls of a tool ended how, as the page says without its script
+// Returns the numbers of results of a tool from the status page without its
+// script.
 
 async function shown(tool, endpoint) {
     const page = await (await get('/status?format=html')).text();
@@ -253,7 +255,7 @@ test('cancelled call: listed while it runs, then counted as cancelled',
     assert.ok((await server.workers()).includes(call.reader));
     assert.ok(call.age >= 0 && call.age < 60000);
 
-    // names and principals are for those who may know
+    // names and principals are shown only with details
 
     const plain = (await json('/status?format=json')).running
         .find((c) => c.call === call.call);
@@ -323,7 +325,8 @@ test('killed process: its call is counted as lost, other counters stay',
     process.kill(pid, 'SIGKILL');
     await answer.ended;
 
-    // its line went with it; that of the request which reads its end does not
+    // the killed process wrote no line for its call; the resuming request has
+    // one
 
     await seen(tool, 'lost', { inLog: false });
 
@@ -498,7 +501,7 @@ test('version: the same in status, metrics, log', async () => {
 });
 
 
-// the version's commit: a copy of the script in a tree of its own
+// Returns a new source tree with a copy of scripts/commit.
 
 async function tree(version) {
     const top = await fs.realpath(await fs.mkdtemp(`${directory}/tree-`));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What official clients, and clients that people use, do when a connection is
-// cut or the server reloads.  docs/resumption.md has the outcomes as a table.
+// Official and popular clients when a connection is cut or the server reloads.
+// docs/resumption.md has the outcomes as a table.
 
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
@@ -14,7 +14,7 @@ const COMMON = { mcp_stream_after: '0', mcp_retry: '50ms',
                  mcp_close_after: 'off', mcp_max_wait: '10m' };
 const ALL = { ...COMMON, mcp_resume_stateless: 'all' };
 
-// before the servers are stopped
+// Runs before the servers are stopped.
 
 after(() => Promise.all(Object.values(servers)
     .map((server) => server.settled())));
@@ -27,16 +27,16 @@ const servers = {
         ...ALL, mcp_reconnect_wait: '200ms' } }),
 };
 
-// how long a test waits for a client that never comes back
+// ms that a test waits for a client that never resumes
 
 const LOST = 2000;
 
 /*
- * cut          1: the client ends with the result although its connection was
- *              cut; 0: it waits for its own timeout
- * cancel       what ends the call when its client cancels: 'at once', or
- *              'later', which may be mcp_max_wait
- * progress     0: messages of a resumed stream may be missing
+ *   cut       1: the client gets the result although its connection was cut;
+ *             0: it waits for its own timeout
+ *   cancel    when a cancelled call ends: 'at once', or 'later', which may be
+ *             after mcp_max_wait
+ *   progress  0: messages of a resumed stream may be missing
  */
 
 const rows = [
@@ -56,7 +56,7 @@ const rows = [
 
 let gates = 0;
 
-// a client at the end of a way that can be cut
+// Connects a client through a proxy that can cut connections.
 
 async function at(server, row) {
     const way = await Way.open(server.port);
@@ -72,8 +72,9 @@ async function at(server, row) {
     };
 }
 
-// a call of `count` with n messages, behind a gate; reached(i): the client has
-// message i, or, if it shows none, that message has passed the way
+// Begins a call of `count` with n messages behind a gate. reached(i): the
+// client has message i or, for a client that shows no progress, the message has
+// passed the proxy.
 
 function counting({ client, way, session }, n, options) {
     const gate = `official ${process.pid} ${gates++}`;
@@ -101,7 +102,8 @@ function counting({ client, way, session }, n, options) {
     return call;
 }
 
-// an old worker of nginx closes idle connections, perhaps under a new request
+// Reloads, and waits in nginx until old workers have closed their idle
+// connections.
 
 async function reload(server) {
     await server.reload();

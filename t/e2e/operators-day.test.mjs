@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// A day of an operator: 250 calls of 12 tools over 15 reloads.  What is slow,
-// failing and refused, and for whom, is found in the status and in the log.
+// A day of an operator: 250 calls of 12 tools over 15 reloads. Status and log
+// show the slow, failing and refused calls, and their users.
 
 import assert from 'node:assert/strict';
 import fs from 'node:fs/promises';
@@ -18,7 +18,7 @@ const TOOLS = 12;
 const CALLS = 250;
 const RELOADS = 15;
 
-// what is wrong with some of the tools; all others are well
+// The answers of the tools with mistakes; all other tools succeed.
 
 const answers = {
     'tool-1': [200, '{"content":[],"isError":true}'],
@@ -106,7 +106,8 @@ const server = await Fixture.use({
 
 const sent = new Map();
 
-// eve asks for what is not there; others call what there is, one after another
+// Makes call i: eve calls a tool that does not exist, other users call each
+// tool in turn.
 
 async function call(i) {
     const tool = i % 25 === 0 ? 'secret' : `tool-${i % TOOLS}`;
@@ -158,7 +159,7 @@ test('status and log after 250 calls: show slow, failing, refused calls',
     const calls = CALLS - sent.get('secret');
     let lines, rows;
 
-    // the last ones may end behind their clients' backs
+    // the last calls may end after their clients have left
 
     for (const end = Date.now() + 30000; ;) {
         lines = await audit();
@@ -180,14 +181,14 @@ test('status and log after 250 calls: show slow, failing, refused calls',
                                          : expected[row.tool] ?? 'ok';
         const own = lines.filter(([tool]) => tool === row.tool);
 
-        // the counters are of all processes of all generations
+        // the counters include the processes of all generations
 
         assert.equal(row.results[result], sent.get(row.tool), row.tool);
         assert.equal(row.seconds.count, sent.get(row.tool));
         assert.equal(row.last_error?.reason,
                      row.tool === LEFT ? 'left' : reasons[row.tool]);
 
-        // and so are the lines
+        // so do the log lines
 
         assert.equal(own.length, sent.get(row.tool));
         assert.ok(own.every(([, how, who]) => how === result

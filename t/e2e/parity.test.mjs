@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Both servers are asked the same and have to answer the same.
+// Both servers must answer the same requests alike.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -10,19 +10,21 @@ import { request } from './lib/wire.mjs';
 
 const KINDS = ['nginx', 'apache'];
 
-// Headers that count, besides all that begin with mcp- and access-control-
+// Headers that are compared, besides all that begin with mcp- and
+// access-control-.
 
 const HEADERS = ['content-type', 'allow', 'cache-control', 'www-authenticate',
                  'link', 'retry-after', 'vary', 'x-accel-buffering',
                  'location', 'content-encoding'];
 
-// What is allowed to differ: pages for errors that the server itself has found,
-// before or instead of the module.  Their status is compared alone.
+// Error pages that the server makes before or instead of the module may differ;
+// only their status is compared.
 
 const PAGE = /^text\/html/;
 
 
-// What is different in every run becomes a name: the n-th of its kind.
+// Replaces each value that differs between runs by a name: the n-th of its
+// kind.
 
 class Names {
     constructor() {
@@ -154,11 +156,11 @@ class Peer {
             return this.text(key, value);
         }
 
-        // a question of the server has an id of its own
+        // a request of the server has its own id
 
         const own = value.method !== undefined && value.id !== undefined;
 
-        // a variable that is empty is a variable that is not there
+        // an empty variable counts as absent
 
         return Object.fromEntries(Object.entries(value)
             .filter(([k, v]) => v !== '' || !k.startsWith('MCP_'))
@@ -181,7 +183,7 @@ class Peer {
             return value;
         }
 
-        // JSON in text, as the tool env makes it
+        // JSON in a string, as the tool env sends it
 
         if (/^\{"MCP_/.test(value)) {
             return this.json(JSON.parse(value));

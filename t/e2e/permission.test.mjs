@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Who may see and call what: rules of mcp_allow, scopes that items need, for
-// each kind of item and clients of both eras.
+// Permission: rules of mcp_allow and scopes of items, for each kind of item and
+// clients of both eras.
 
 import assert from 'node:assert/strict';
 import fs from 'node:fs/promises';
@@ -60,7 +60,7 @@ const server = await Fixture.use({
 const user = new Modern(server, { headers: { 'X-User': 'user' } });
 const root = new Modern(server, { headers: { 'X-User': 'root' } });
 
-// all pages, none with more than two
+// Returns the names on all pages; no page may have more than two.
 
 async function names(client, method, member, key = 'name') {
     const found = [];
@@ -252,7 +252,7 @@ test('allowed call: completes', async () => {
 });
 
 // A backend whose JSON parser ignores the case of names, or takes the last of
-// two equal ones, would execute admin_drop, which the caller may not call.
+// two equal names, would execute admin_drop, which the caller may not call.
 
 describe('a request with two names for the tool', () => {
     const spellings = ['name', 'Name', 'NAME', 'n\\u0061me', '\\u004eame',

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// URIs of resources: their spellings, templates, and subscriptions that the
-// server answers itself.
+// URIs of resources: spellings, templates, and subscriptions that the server
+// answers itself.
 
 import assert from 'node:assert/strict';
 import fs from 'node:fs/promises';
@@ -64,8 +64,8 @@ const server = await Fixture.use({
 const session = await server.session();
 const modern = new Modern(server);
 
-// the backend has none of these resources, and says so with another code than
-// the server: -32602 means that the request was passed on
+// The backend has none of these resources; its error -32602, which differs from
+// the server's -32002, shows that the request was passed on.
 
 const PASSED = -32602;
 const REFUSED = -32002;

@@ -41,7 +41,8 @@ const get = (client, last, headers = {}) => client.send({
                               'Last-Event-ID': last, ...client.extra,
                               ...headers } });
 
-// a call of `count` after its first progress message; last: its event id
+// Begins a call of `count` and reads to its first progress message; last: the
+// id of that event.
 
 async function begun(client, n = 3, tool = 'count') {
     const gate = `2026 ${process.pid} ${gates++}`;
@@ -62,7 +63,8 @@ async function begun(client, n = 3, tool = 'count') {
     return { answer, blocks, gate, id: answer.id, last: answer.lastId };
 }
 
-// what follows on a stream: its blocks, its messages, and how it ended
+// Reads the rest of a stream: returns its blocks, its messages and the way it
+// ended.
 
 async function rest(answer) {
     const blocks = [];
@@ -81,8 +83,8 @@ const progress = (messages) => messages
     .filter(({ method }) => method === 'notifications/progress')
     .map(({ params }) => params.progress);
 
-// the stream goes on behind its first progress message, to the response; an old
-// worker that has not closed its socket yet sends the client on
+// Resumes after the first progress message until the response. An old worker
+// whose socket is still open may send the client on.
 
 async function completes(client, call) {
     const seen = { blocks: [], messages: [], last: call.last };
@@ -131,7 +133,8 @@ describe('a client that declares resumableRequests', () => {
 
             const { blocks, last } = await completes(client, call);
 
-            // a connection that ends early has an id to resume from
+            // the stream begins with an id, from which the client could resume
+            // again
 
             assert.deepEqual([blocks[0].id, blocks[0].data, blocks[0].retry],
                              [call.last, '', '70']);
@@ -314,7 +317,7 @@ describe('mcp_resume_stateless all', () => {
         assert.deepEqual({ ...now, ...after }, now);
         await refused(await get(other, call.last), 404);
 
-        // what an operator is told
+        // the status names the reason and the remedy
 
         const recent = brief.all ? (await brief.each(status))
             .flatMap((one) => one.recent) : now.recent;

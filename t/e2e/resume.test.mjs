@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Losing the connection at every point and coming back.
+// Connections lost at every point of a stream, and resumed.
 
 import assert from 'node:assert/strict';
 import net from 'node:net';
@@ -22,7 +22,8 @@ let gates = 0;
 const newGate = () => `resume ${gates++}`;
 
 
-// a call that stands after its first 'limit' messages, all of them read
+// Begins a call that waits at a gate after `limit` messages, all of which are
+// read.
 
 async function held(n, limit = 0, args = {}) {
     const gate = newGate();
@@ -90,7 +91,7 @@ test('connection cut after every byte, resumed: complete', async () => {
         const seen = answer.blocks.filter((block) => block.data);
         const last = answer.blocks.findLast((block) => block.id)?.id;
 
-        // nothing to come back with before the first event is complete
+        // without a complete event there is no id to resume from
 
         if (last === undefined) {
             continue;
@@ -119,7 +120,7 @@ test('resumed stream: begins with a priming event of the same id',
 
         let cursor = last;
 
-        // three times without an event of its own in between
+        // three times, without a new event in between
 
         for (let i = 0; i < 3; i++) {
             const resumed = await session.get(cursor);
@@ -149,8 +150,9 @@ test('stream resumed at different workers: complete', async () => {
 
     answer.close();
 
-    // The kernel chooses the process that accepts a connection.  With others at
-    // the same moment it chooses another one sooner or later.
+    // The kernel chooses the process that accepts a connection. With other
+    // connections at the same moment it sooner or later chooses another
+    // process.
 
     while (workers.size < 2 || limit < 8) {
         if (limit < 40) {
@@ -285,7 +287,7 @@ test('event ids of others, unknown, malformed: 404 or 400', async () => {
         await refused(session, id);
     }
 
-    // none of which has disturbed the stream
+    // these requests have not disturbed the stream
 
     await session.open(gate);
     assert.equal((await session.follow(answer)).resumed, 0);
@@ -309,8 +311,8 @@ test('call without a consumer: runs to its end', async () => {
 });
 
 
-// The next request may come while a call is still to be answered; the end of a
-// connection behind it is seen all the same.
+// A pipelined request may come before the first one is answered; the server
+// notices the end of a connection behind it all the same.
 
 test('second request during a call: answered; closed connection: client left',
      async () => {
@@ -334,7 +336,7 @@ test('second request during a call: answered; closed connection: client left',
         const socket = net.connect(options);
         let text = '';
 
-        // until the second answer, or its end in one way or the other
+        // until the second answer, or the end of the connection
 
         const read = new Promise((resolve) => {
             socket.on('error', () => {});
@@ -379,7 +381,7 @@ test('second request during a call: answered; closed connection: client left',
 });
 
 
-// what fetch makes of a stream whose connection is lost behind its first event
+// The way fetch ends a stream whose connection is lost after the first event.
 
 for (const how of ['resetAndDestroy', 'destroy']) {
     test(`a stream in fetch, ${how === 'destroy' ? 'closed' : 'reset'} in its `
@@ -409,7 +411,7 @@ for (const how of ['resetAndDestroy', 'destroy']) {
                     _meta: { progressToken: 'cut' } } }),
         });
 
-        // with it, Node.js 20 takes each end for the proper one
+        // with "Connection: close", Node.js 20 takes any end for a proper one
 
         assert.notEqual(answer.headers.get('connection'), 'close');
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What the revisions of the protocol change.
+// Differences between the revisions of the protocol.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -28,7 +28,7 @@ for (const version of ['2025-03-26', '2025-06-18', '2025-11-25']) {
             const answer = await session.call('count', { n: 4, gate });
             let first = await answer.block();
 
-            // an event without data would be too much for older clients
+            // older clients do not accept an event without data
 
             if (version >= '2025-11-25') {
                 assert.equal(first.data, '');

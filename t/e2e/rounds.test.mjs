@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// One backend that asks in three rounds, and clients of all eras: each gets the
-// questions in the way of its revision, and every round may be another
-// worker's.
+// A backend that asks questions in three rounds, and clients of all eras: each
+// gets the questions in the form of its revision, and each round may run at
+// another worker.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -31,7 +31,7 @@ const sample = (tools) => ({ method: 'sampling/createMessage', params: {
     ...(tools && { tools: [{ name: 'look', inputSchema: { type: 'object' } }],
                    toolChoice: { mode: 'auto' } }) } });
 
-// what each round asks of a client that can do so much
+// The questions of each round, for a client with these capabilities.
 
 const ROUNDS = [
     (can) => ({ ...(can.elicitation && { when: form('When?') }),
@@ -48,7 +48,7 @@ const asks = (inputRequests, state) => ({
     ...(state !== undefined && { requestState: JSON.stringify(state) }) });
 
 const tools = {
-    // all that it needs to know is in the request and in its state
+    // Keeps all of its state in the request and in requestState.
 
     book({ message: { params }, params: { MCP_CLIENT_CAPABILITIES: can } }) {
         const { round, got } = JSON.parse(params.requestState
@@ -62,7 +62,8 @@ const tools = {
             : asks(ROUNDS[round](JSON.parse(can)), { round: round + 1, got });
     },
 
-    // asks for nothing but to be called again, and says when that was
+    // Sends input_required without questions; the result has the times of its
+    // calls.
 
     busy({ message: { params } }) {
         const times = [...JSON.parse(params.requestState ?? '[]'),
@@ -71,7 +72,7 @@ const tools = {
         return times.length > 3 ? said(times) : asks(undefined, times);
     },
 
-    // needs what its argument says
+    // Asks the question in its arguments.
 
     needs: ({ message: { params } }) => (params.inputResponses
         ? said(params.inputResponses)
@@ -122,8 +123,9 @@ const bare = ({ method, params: { elicitationId, ...params } = {} }) => ({
     method, ...(Object.keys(params).length && { params }) });
 
 
-// Runs until each round of one run came to another worker than the one before;
-// several at once, so that no worker is quick enough to take them all.
+// Repeats a run until each of its rounds came to another worker than the round
+// before; several runs at once, because one worker could take all of few
+// requests.
 
 async function onOtherWorkers(run, width = 6) {
     for (let i = 0; i < 60; i++) {
@@ -186,7 +188,8 @@ for (const [version, can] of SESSIONS) {
                 assert.deepEqual(asked.map(bare),
                     ROUNDS.flatMap((round) => Object.values(round(can))));
 
-                // the id is ours, and so is the word that it is settled
+                // the module makes the elicitation id and announces its
+                // completion
 
                 const urls = asked.filter((m) => m.params?.mode === 'url');
 
@@ -237,7 +240,7 @@ test('2025-11-25, stream URLs: questions end the stream, the URL takes answers',
 });
 
 
-// Nothing of what the backend keeps in it can be read: as it is, or in base64.
+// The backend's state must not be readable, neither plain nor in base64.
 
 function sealed(state) {
     assert.doesNotMatch(Buffer.from(state, 'base64url').toString('latin1'),
@@ -246,7 +249,7 @@ function sealed(state) {
 }
 
 
-// One request after the other; answers: what the last one of them wanted.
+// Makes the requests of all rounds in turn; returns the result.
 
 async function rounds(modern, args, seen = () => {}) {
     let more = {};
@@ -347,7 +350,7 @@ test('2026-07-28, request state: valid for its own request only', async () => {
     const again = (more) => modern.followed('tools/call',
         { ...params, inputResponses, requestState, ...more });
 
-    // as it is, and as often as the client likes, with arguments in any order
+    // the same state is valid repeatedly, with arguments in any order
 
     for (const args of [params.arguments, { b: ['x', { c: 2 }], a: 1 }]) {
         const next = await again({ arguments: args });
@@ -419,7 +422,7 @@ test('2026-07-28, question that the client did not declare: 400, -32021',
 
 test('round without questions: the backend is called again, later each time',
      async () => {
-    // who speaks 2026-07-28 waits as it likes
+    // a client of 2026-07-28 chooses its own pauses
 
     const modern = new Asked(server);
     let more = {};
@@ -434,7 +437,7 @@ test('round without questions: the backend is called again, later each time',
 
     assert.equal(result.resultType, 'complete');
 
-    // for others the server calls the backend again, later each time
+    // for other clients the server calls the backend again, later each time
 
     const session = await sessionOf(server, '2025-06-18', {});
     const times = JSON.parse(textOf(await session.tool('busy')));

@@ -3,8 +3,8 @@
 // Very many calls and dropped connections leave nothing behind: not in the
 // workers' memory, not in the server's counters, not in the zone.
 //
-// SOAK_CALLS and SOAK_DROPS say how many, SEED=n repeats the moments at which
-// connections are dropped.
+// SOAK_CALLS and SOAK_DROPS set the numbers, SEED=n repeats the moments at
+// which connections are dropped.
 
 import assert from 'node:assert/strict';
 import { execFileSync, spawn } from 'node:child_process';
@@ -15,22 +15,22 @@ import { Fixture, SERVER, root } from './lib/fixture.mjs';
 import { KeepAlive, SANITIZED, connections, many, memory, post, random, settle,
          status } from './lib/load.mjs';
 
-// where a call takes a thread, so many take three times as long
+// On Apache a call takes a thread, and this number of calls takes three times
+// as long.
 
 const FULL = SERVER === 'apache' ? 30000 : 100000;
 const calls = Number(process.env.SOAK_CALLS ?? (SANITIZED ? 2000 : FULL));
 const drops = Number(process.env.SOAK_DROPS ?? (SANITIZED ? 400 : FULL / 10));
 const seed = Number(process.env.SEED ?? Date.now() % 1000000);
 
-// What malloc keeps is as much as the calls that were alive at the same time
-// have ever needed, which is a matter of chance.  A leak grows in every round:
-// so the round that grew least must not have grown by more than this for each
-// worker (10 bytes a call, 100 bytes a dropped connection in a full run on
-// nginx).
+// malloc keeps as much memory as the largest number of concurrent calls ever
+// needed, which varies by chance. A leak grows in every round: so the round
+// with the least growth must not grow by more than this for each worker (10
+// bytes a call, 100 bytes a dropped connection in a full run on nginx).
 
 const TOLERANCE_KB = 128;
 
-// each thread has memory of its own, and takes its time to have met all
+// Each thread has its own memory, which needs several rounds to reach its size.
 
 const ROUNDS = SERVER === 'apache' ? 10 : 4;
 const WORKERS = 2;
@@ -109,7 +109,7 @@ async function quick(n) {
 }
 
 
-// Half of them somewhere in the request or just after it, half after some
+// Drops a connection: half in the request or just after it, half after some
 // bytes of the stream.
 
 let broken;
@@ -136,7 +136,7 @@ function drop(i) {
             socket.write(request.subarray(0, part), () => {
                 cut.before++;
 
-                // now, soon, or a little later
+                // at once, soon, or a little later
 
                 if (delay === 0) {
                     socket.destroy();
@@ -156,7 +156,7 @@ function drop(i) {
 
             broken ??= /"error":.*/.exec(text)?.[0];
 
-            // a call that hangs has one event: all that there will be
+            // a call of the tool `hang` has only one event
 
             const all = request === STREAMS[3]
                         && text.includes('"progress":1');
@@ -175,7 +175,7 @@ function drop(i) {
 }
 
 
-// what is to be as before, once all that lingers is gone
+// The counters that must be as before once all lingering streams are gone.
 
 const state = async () => ({ ...await connections(server),
                              ...await status(server) });
@@ -196,7 +196,7 @@ test(`${calls} calls, ${drops} dropped connections: nothing is left over`,
      async (t) => {
     const empty = (await settle(state, IDLE)).zone_used_bytes;
 
-    // the first is to warm up
+    // the first round is a warm-up
 
     const sizes = [];
     const started = Date.now();
@@ -230,7 +230,7 @@ test(`${calls} calls, ${drops} dropped connections: nothing is left over`,
                   `every round grew: ${growth} KB`);
     }
 
-    // and it works
+    // the server still works
 
     const lane = new KeepAlive(server.port);
 

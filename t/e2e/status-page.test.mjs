@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // The status page in Chromium: 10,000 streams (STATUS_STREAMS), light, dark, on
-// a phone, with a full zone, and without scripts.  What it looks like is left in
+// a phone, with a full zone, and without scripts. Screenshots go to
 // build/screens; STATUS_PICTURE=FILE writes the picture of the README.
 
 import assert from 'node:assert/strict';
@@ -16,7 +16,7 @@ import { SANITIZED, listening, many, sessions, settle } from './lib/load.mjs';
 import { Modern } from './lib/modern.mjs';
 import { request } from './lib/wire.mjs';
 
-// both ends of each connection are files, here and at the worker
+// Each connection needs a file here and one at the worker.
 
 const limit = Number(/^Max open files +\S+ +(\d+)/m.exec(
     await fs.readFile('/proc/self/limits', 'utf8'))?.[1] ?? 4096);
@@ -36,7 +36,8 @@ const answers = {
 };
 
 
-// --- a backend that does as it is told, and never ends what is to hang
+// --- a backend whose answer is chosen by the call's arguments; "hang" never
+// ends
 
 const backend = http.createServer((req, res) => {
     let body = '';
@@ -88,7 +89,7 @@ process.env.FIXTURE_CONNECTIONS = String(Math.ceil(n * 1.25) + 512);
 
 const { port } = backend.address();
 
-// the page is left before its server is stopped
+// The browser leaves the page before its server is stopped.
 
 function use(options) {
     after(async () => {
@@ -328,13 +329,13 @@ test(`status page with ${n} streams: figures, tables, light, dark, phone`,
         await fs.writeFile(process.env.STATUS_PICTURE, picture);
     }
 
-    // what was not called is there if wanted
+    // tools without calls are shown on request
 
     assert.equal(tools.length, 5);
     await browser.value(`document.querySelector('#idle button').click()`);
     assert.ok((await rows('tools')).length > 20);
 
-    // sorted by name, with the keyboard; it stays so
+    // sorted by name with the keyboard; the order stays
 
     await browser.value(`document.querySelector('#tools button').focus()`);
     await browser.send('Input.dispatchKeyEvent', { type: 'keyDown',
@@ -346,7 +347,7 @@ test(`status page with ${n} streams: figures, tables, light, dark, phone`,
     assert.equal(await browser.value(
         `document.querySelector('#tools th').ariaSort`), 'ascending');
 
-    // what happens shows by itself
+    // a new call appears without a reload
 
     await (await call(server, 'search', 'ok')).ended;
     await browser.until(`[...document.querySelectorAll('#tools tr')].some(
@@ -357,7 +358,7 @@ test(`status page with ${n} streams: figures, tables, light, dark, phone`,
     assert.equal(await browser.value('document.activeElement.innerText'),
                  'Name');
 
-    // dark, and on a phone
+    // dark, then on a phone
 
     await theme('dark');
     assert.ok(await brightness() < light / 3);
@@ -367,7 +368,7 @@ test(`status page with ${n} streams: figures, tables, light, dark, phone`,
     await screen('phone');
     assertQuiet(server);
 
-    // names are for those who may know
+    // names are shown only with details
 
     await window(1280, 1000);
     await browser.open(`http://127.0.0.1:${server.port}/status`);
@@ -394,7 +395,7 @@ test('hidden status page: sends no requests', { skip: threads },
     await shown();
     await hide(true);
 
-    // one may be under way
+    // one request may be under way
 
     await new Promise((resolve) => { setTimeout(resolve, 1000); });
     browser.requested.length = 0;

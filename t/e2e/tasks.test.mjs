@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Tasks (extension io.modelcontextprotocol/tasks): each state at every worker,
-// and what becomes of a task while its client, a worker or its owner goes.
+// and tasks whose client, worker or owner is gone.
 
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
@@ -25,7 +25,7 @@ const form = (message) => ({ method: 'elicitation/create', params: {
 const asks = (inputRequests, requestState) => ({
     resultType: 'input_required', inputRequests, requestState });
 
-// what the test lets a call do: by its argument "key"
+// Gates of the calls, by their argument "key".
 
 const gates = new Map();
 
@@ -83,7 +83,7 @@ const tools = {
         return said('done');
     },
 
-    // says that it has begun, then how it goes on
+    // Sends n progress messages, then waits at its gate.
 
     async steps(call) {
         const { n = 1, ms = 0 } = call.message.params.arguments;
@@ -275,7 +275,7 @@ test('result of a task: that of the call, byte for byte', async () => {
     gate(k).open();
     await tasks.settled(taskId);
 
-    // as it was written, also if it took so long that it is an event
+    // the bytes of the result, also if the call became a stream
 
     const body = async (answer) => await answer.text()
         || answer.blocks.map(({ data }) => data).join('');
@@ -309,7 +309,7 @@ test('questions of a task: answered in parts at different workers',
             seen.add(name);
         });
 
-        // gone at once, wherever it is looked for
+        // an answered question is gone at once, at every worker
 
         await tasks.update(taskId, { [a]: { action: 'accept',
                                             content: { name: 'x' } },
@@ -436,7 +436,7 @@ test('client without tasks: -32021, its calls stream; wrong id: -32602',
     assert.equal(errors[0].code, -32602);
     gate(k).open();
 
-    // who does not know of tasks gets the same call as a stream
+    // a client without the capability gets the same call as a stream
 
     const session = await server.session();
     const l = key();
@@ -508,7 +508,7 @@ test('client that leaves: its task continues; before the task: aborted',
     assert.equal((await again.settled(response.result.taskId)).status,
                  'completed');
 
-    // before it knows of the task, its call goes with it
+    // before the client has the task, the call ends with its connection
 
     const l = key();
     const lost = tasks.call('later_work', { key: l },
@@ -543,7 +543,7 @@ test('call repeated with its key: the same task', async () => {
         assert.equal((await tasks.refused('tools/call',
             { name, arguments: { key: k, other: 1 } }, options)).code, -32602);
 
-        // who does not know of tasks gets the response
+        // a client without the capability gets the response
 
         const plain = new Modern(server);
         const answer = await plain.call(name, { key: k }, options);
@@ -554,7 +554,7 @@ test('call repeated with its key: the same task', async () => {
                      'done');
         await tasks.settled(taskId);
 
-        // other nodes know it a moment later
+        // other nodes have the end a moment later
 
         while (!await same('completed')) {
             assert.ok(process.env.FIXTURE_NODES);
@@ -659,7 +659,7 @@ test('end of mcp_task_ttl: -32602, the backend is aborted', async () => {
         gate(l).open();
         await client.settled(over.taskId);
 
-        // however often it is asked for
+        // polls do not prolong the task
 
         for (const { taskId, createdAt } of [runs, over]) {
             const end = Date.parse(createdAt) + ttl;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Tools, prompts and resources, and what becomes of each kind of answer that
-// a backend may give.
+// Tools, prompts and resources, with each kind of answer of a backend.
 
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
@@ -55,7 +54,7 @@ test('ping: a result; unknown method: -32601', async () => {
 
 test('quick answer: one JSON response', async () => {
 
-    // the first call of a process may take it long
+    // the first call of a process may be slow
 
     const patient = await (await Fixture.use({
         location: { mcp_stream_after: '30s' } })).session();
@@ -136,7 +135,7 @@ test('HTTP backend: gets the path of its location', async () => {
     await once(backend, 'listening');
     after(() => backend.close());
 
-    // as docs/backends.md has it
+    // configured as in docs/backends.md
 
     const address = `127.0.0.1:${backend.address().port}`;
     const paths = { echo: '/', count: '/tools/count' };

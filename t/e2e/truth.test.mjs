@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What is said of calls afterwards: each $mcp_result in the access log, in both
-// forms of the status page, and why in the error log.
+// Calls in logs and counters: each $mcp_result in the access log, in both
+// formats of the status, and the reason in the error log.
 
 import assert from 'node:assert/strict';
 import fs from 'node:fs/promises';
@@ -10,7 +10,7 @@ import { after, test } from 'node:test';
 import { Fixture } from './lib/fixture.mjs';
 import { request } from './lib/wire.mjs';
 
-// a backend that fails in every way
+// The answers of a backend with each kind of mistake.
 
 const answers = {
     ok: [200, 'application/json', '{"content":[]}'],
@@ -83,7 +83,7 @@ async function counters({ port } = server) {
     return json;
 }
 
-// the file once it holds this, written when its request is over
+// Waits until a log file matches; the line is written when its request is over.
 
 async function holds(file, pattern, { prefix } = server) {
     for (;;) {
@@ -187,7 +187,7 @@ test('rejected requests: the log has the reason', async () => {
 test('killed process: lost in logs, counters', () => counted(async () => {
     const answer = await session.call('count', { how: 'ok', gate: 'lost' });
 
-    // the event that it can come back after
+    // the event from which the client resumes
 
     assert.notEqual((await answer.block()).id, undefined);
 

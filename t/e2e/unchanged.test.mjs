@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Clients that do not know the faces see, byte for byte, what they saw before
-// there were any: recorded/*.json was made with the code before.  But for one
-// thing: a backend's resume tokens leave sealed, and no others come to it.
+// Clients that use no resumption method get the same bytes as before there were
+// any: recorded/*.json was made with the older code. One exception: a backend's
+// resume tokens are sealed for the client, and the backend gets no others.
 //
-// RECORD=1 makes the records anew.  With that older code, that is, for requests
-// that are new here:
+// RECORD=1 makes the records anew. With the older code, for requests that are
+// new here:
 //
-//   RECORD=1 MCP_SERVER=nginx MCP_MODULE=/older/ngx_http_mcp_module.so \
-//       scripts/node --test t/e2e/unchanged.test.mjs
-//   RECORD=1 MCP_SERVER=apache MCP_APACHE_MODULE=/older/mod_mcp.so \
-//       scripts/node --test t/e2e/unchanged.test.mjs
+//     RECORD=1 MCP_SERVER=nginx MCP_MODULE=/older/ngx_http_mcp_module.so \
+//         scripts/node --test t/e2e/unchanged.test.mjs
+//     RECORD=1 MCP_SERVER=apache MCP_APACHE_MODULE=/older/mod_mcp.so \
+//         scripts/node --test t/e2e/unchanged.test.mjs
 
 import assert from 'node:assert/strict';
 import fs from 'node:fs/promises';
@@ -30,14 +30,14 @@ const call = (name, args = {}, more = {}) => request('tools/call', {
     name, arguments: args, ...more,
     _meta: { progressToken: 'token', ...more._meta } });
 
-// what begins a session is part of the transcript
+// The requests that begin a session are part of the transcript.
 
 const hello = ({ version = '2025-11-25', capabilities = {} }) => request(
     'initialize', { protocolVersion: version, capabilities,
                     clientInfo: { name: 'e2e', version: '1' } }, 0);
 
 
-// What the faces would do for others
+// Requests of the resumption methods.
 
 function faces() {
     const methods = ['requests/getStatus', 'requests/resume', 'stream/poll',
@@ -81,8 +81,8 @@ function faces() {
 }
 
 
-// Streams that are closed at will, that begin before their first message, and
-// calls that take long
+// Streams that the server closes, streams that begin before their first
+// message, and slow calls.
 
 function slow() {
     const last = (name) => (kept) => ({ 'Last-Event-ID':
@@ -153,7 +153,8 @@ class Peer {
         return [answer, ack].flatMap((a) => this.normal.answer(a, 'POST'));
     }
 
-    // the lines of the answer, behind those of the session if it is a new one
+    // Returns the lines of the answer, after the lines of its session if that
+    // is new.
 
     async send(entry) {
         const get = (value) => (typeof value === 'function' ? value(this.kept)
