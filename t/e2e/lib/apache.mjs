@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What the tests of Apache httpd alone have in common.
+// Files and settings that the tests of Apache httpd share.
 
 import fs from 'node:fs/promises';
 import os from 'node:os';
@@ -13,7 +13,8 @@ export const MPM = process.env.FIXTURE_MPM ?? 'event';
 export const suite = SERVER === 'apache' ? describe : (name) => describe(name,
     { skip: 'a server that is not Apache httpd' });
 
-// Files for the server's children, who are not who runs the tests
+// A directory for files that Apache's children read: they may run as a user
+// other than the one that runs the tests.
 
 export const dir = await fs.mkdtemp(path.join(os.tmpdir(), 'mcp-apache-'));
 

@@ -1,26 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// A balancer that asks another node at every request.  What goes through it is
-// the same, byte by byte, and at once; whoever leaves, the other side hears of
-// it.
+// A balancer that sends each request to the next node. It passes all bytes on
+// unchanged and at once. When one side closes its connection, the balancer
+// closes the other one.
 
 import { once } from 'node:events';
 import net from 'node:net';
 
 
-// How much of some bytes belongs to a message, whose head has been seen or not
-// yet.
+// Finds the end of an HTTP message in the bytes that arrive, before and after
+// its head is complete.
 
 class Message {
 
-    // bodiless: of a response to HEAD
+    // bodiless: the response to a HEAD request, which has no body
 
     constructor({ isResponse = false, bodiless = false } = {}) {
         Object.assign(this, { isResponse, bodiless, done: false, lines: [],
                               line: '', state: this.head });
     }
 
-    // the number of bytes, from the first on; all of them unless it is done
+    // Returns the number of leading bytes that belong to the message: all of
+    // them unless the message ends among them.
 
     take(bytes) {
         let at = 0;
@@ -59,7 +60,7 @@ class Message {
 
         const [, status] = this.lines[0].split(' ').map(Number);
 
-        // an interim response
+        // an interim response: the final one follows
 
         if (this.isResponse && status < 200) {
             this.lines = [];
@@ -95,7 +96,7 @@ class Message {
         return this.lines[0]?.startsWith('HEAD ');
     }
 
-    // the next line is a size, the rest of a chunk, or a trailer
+    // the next line is a chunk size, the rest of a chunk, or a trailer
 
     size(line) {
         this.left = parseInt(line, 16);
@@ -112,8 +113,8 @@ class Message {
 }
 
 
-// A client's connection: one request at a time, each on a new connection to
-// the node that is next.
+// A client's connection. It carries one request at a time; each request goes
+// over a new connection to the next node.
 
 class Lane {
     constructor(client, nextPort) {
@@ -200,7 +201,7 @@ class Lane {
         behind.forEach((bytes) => this.ask(bytes));
     }
 
-    // the node has left before its answer was complete
+    // the node closed its connection before its answer was complete
 
     leave(node, tell) {
         if (this.node === node) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Debian's Chromium without a window, by its own protocol.
+// Debian's Chromium without a window, controlled through the Chrome DevTools
+// Protocol.
 
 import { spawn } from 'node:child_process';
 import fs from 'node:fs/promises';
@@ -54,7 +55,7 @@ export class Browser {
                                     maxRetries: 5 });
     }
 
-    // opens a URL in the one page that there is
+    // Opens a URL in the only page.
 
     async open(url) {
         await this.begin();
@@ -70,8 +71,8 @@ export class Browser {
         }
     }
 
-    // keeps what the page complains of in `complaints`, and the URLs that it
-    // asks for in `requested`
+    // Collects the page's console errors and violations in `complaints` and the
+    // URLs that the page requests in `requested`.
 
     async watch() {
         this.complaints = [];
@@ -95,7 +96,7 @@ export class Browser {
         }
     }
 
-    // a PNG of what is seen
+    // Returns a screenshot of the page as a PNG.
 
     async screen() {
         const { data } = await this.send('Page.captureScreenshot');
@@ -129,7 +130,8 @@ export class Browser {
         return new Promise((resolve) => { this.waiting.set(id, resolve); });
     }
 
-    // the value of an expression in the page; undefined while it navigates
+    // Returns the value of an expression in the page; undefined while the page
+    // navigates.
 
     async value(expression) {
         const { result } = await this.send('Runtime.evaluate',
@@ -138,7 +140,7 @@ export class Browser {
         return result?.value;
     }
 
-    // waits until an expression is true, and returns its value
+    // Waits until an expression is true and returns its value.
 
     async until(expression, ms = 20000) {
         const end = Date.now() + ms;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Clients with a call, one kind for each face: what such a client remembers,
-// how it comes back, what it is refused with.  faces.test.mjs has the cases,
-// which know no face.
+// Clients with one call, a class for each resumption method: the state that the
+// client keeps, the request that resumes the call, and the refusals that it
+// expects. The cases are in faces.test.mjs and are the same for all methods.
 //
-// A call's log is a list of names (see nameOf), known before.  Whatever is read
-// is compared with it at the place where it must stand, so that nothing can be
-// lost and nothing can come twice.
+// The log of a call is a list of names (see nameOf) that the test knows in
+// advance. Each message that a client reads is compared with the name at its
+// position, so a lost or repeated message fails the test.
 
 import assert from 'node:assert/strict';
 import { isDeepStrictEqual } from 'node:util';
@@ -20,8 +20,8 @@ const END = 'notifications/stream/end';
 let gates = 0;
 
 
-// What a call is, and what its log holds of it: progress from 0 to n - 1, or
-// progress and two questions.
+// The calls and their logs: progress from 0 to n - 1, or progress and two
+// questions.
 
 export const count = (n) => ({ name: 'count', args: { n },
     log: [...upTo(n).map(String), `counted to ${n}`] });
@@ -48,25 +48,25 @@ function nameOf({ method, params, result, error }) {
     }
 }
 
-// another string of the same kind
+// Returns another string of the same length and alphabet.
 
 const altered = (text) => (text[0] === 'A' ? 'B' : 'A') + text.slice(1);
 
 
 /*
- * A face is a class; what is said here is true of Last-Event-ID.
+ * A resumption method is a class. This base class is that of Last-Event-ID.
  *
- *   face          its name in those of the tests
- *   capabilities  what its sessions declare
- *   link          its servers give out URLs
- *   cursor        whether it knows Last-Event-ID: must (it has nothing else),
+ *   face          the name of the method in the names of the tests
+ *   capabilities  the capabilities that its sessions declare
+ *   link          whether the server sends URLs of streams (Link header)
+ *   cursor        whether the method uses Last-Event-ID: must (no other way),
  *                 may, or never (its connections have no event ids)
- *   first         what it puts at the beginning of a log
- *   cancelled     the names of what a client that reads is still told when its
+ *   first         the names of the events at the beginning of the log
+ *   cancelled     the names that a connected client still receives after its
  *                 call is cancelled
- *   over          what it is answered when it comes back although it has all:
- *                 a status, or names
- *   gone          the same for a call that was cancelled; undefined: refused
+ *   over          the answer to a client that resumes although it has the whole
+ *                 log: a status, or names
+ *   gone          the same for a cancelled call; undefined: an error
  */
 
 export class Caller {
@@ -84,8 +84,8 @@ export class Caller {
                               progress: 'p' });
     }
 
-    // a client with a session of its own, or another one of a session; who
-    // opens gates is somebody else
+    // Returns a client with a session of its own, or a further client of the
+    // given session. The client that opens gates is a separate one, "porter".
 
     static async of(server, session) {
         server.porter ??= await server.session({
@@ -110,7 +110,8 @@ export class Caller {
                         _meta: { progressToken: this.progress } };
     }
 
-    // asks for the call, and reads until it could come back
+    // Sends the call and reads the answer up to the point from which the client
+    // can resume.
 
     async begin(call) {
         this.prepare(call);
@@ -124,7 +125,8 @@ export class Caller {
         return this;
     }
 
-    // asks for the call, and is gone when it runs, having read nothing
+    // Sends the call and drops the connection when the call runs, before any
+    // message is read.
 
     async lose(call) {
         this.prepare(call);
@@ -145,7 +147,7 @@ export class Caller {
         return this.server.porter.open(this.gate, limit);
     }
 
-    // the first answer
+    // Reads the first answer up to the point from which the client can resume.
 
     async known(answer) {
         this.take(answer, 0);
@@ -158,13 +160,15 @@ export class Caller {
         this.last = id;
     }
 
-    // the face whose refusal it gets for what is wrong
+    // Returns the method whose refusals this client gets for a wrong token, a
+    // wrong id or another session.
 
     static refusedAs() {
         return this;
     }
 
-    // a connection that begins behind the log's first 'from' messages
+    // Continues with a connection that begins after the first `from` messages
+    // of the log.
 
     take(answer, from) {
         assert.equal(answer.status, 200);
@@ -197,7 +201,7 @@ export class Caller {
         this.last = eventId;
     }
 
-    // the next message; one that is wrong, or none, is an error
+    // Reads the next message. A wrong or missing message fails the test.
 
     async next() {
         let message = await this.answer.message();
@@ -212,14 +216,16 @@ export class Caller {
         return message;
     }
 
-    // a process that winds up may send it to another one
+    // Reloads the server. From then on the old worker may end the stream, and
+    // the client resumes it at another worker.
 
     async reload() {
         this.moves = true;
         await this.server.reload();
     }
 
-    // up to the call's n-th message, its first events not counted
+    // Reads up to the n-th message of the call, without the events that the
+    // method puts in front.
 
     async read(n) {
         let message;
@@ -231,7 +237,7 @@ export class Caller {
         return message;
     }
 
-    // the rest, and nothing else
+    // Reads the rest of the log and checks that nothing else follows.
 
     async end() {
         while (this.at < this.log.length) {
@@ -241,7 +247,8 @@ export class Caller {
         assert.deepEqual(await this.leftovers(this.answer), this.tail());
     }
 
-    // what a connection still brings until it is ended in order
+    // Returns the names of the messages that a connection brings until the
+    // server ends it in order.
 
     async leftovers(answer) {
         const names = [];
@@ -256,13 +263,14 @@ export class Caller {
         return names;
     }
 
-    // what is no part of the log
+    // Returns the names of the messages after the log.
 
     tail() {
         return [];
     }
 
-    // a connection that another one has taken the stream from
+    // Checks the end of an older connection, whose stream a newer connection
+    // has taken.
 
     async superseded(older) {
         assert.deepEqual(await this.leftovers(older), []);
@@ -278,7 +286,8 @@ export class Caller {
         return from.get(last);
     }
 
-    // comes back, with Last-Event-ID if it is known and the face knows it
+    // Resumes the call, with Last-Event-ID if the client has one and the method
+    // uses it.
 
     async back({ cursor = true } = {}) {
         const last = cursor && this.is.cursor !== 'never' ? this.last : null;
@@ -287,13 +296,14 @@ export class Caller {
         this.take(answer, last ? this.at : this.start());
     }
 
-    // where the log begins for who brings no Last-Event-ID
+    // Returns the position in the log at which a resumption without
+    // Last-Event-ID begins.
 
     start() {
         return 0;
     }
 
-    // comes back although there is nothing more
+    // Resumes the call although the client has the whole log.
 
     async again() {
         const answer = await this.ask();
@@ -305,7 +315,8 @@ export class Caller {
         }
     }
 
-    // asks how the call fares, or at least for another stream
+    // Polls the state of the call if the method can, and always opens and
+    // closes the session's GET stream.
 
     async look() {
         const listener = await this.session.get();
@@ -314,8 +325,8 @@ export class Caller {
         listener.close();
     }
 
-    // answers all that it was asked; where the face does that on a connection
-    // of its own this becomes the current one
+    // Answers all questions. If the method sends answers on a connection of its
+    // own, that connection becomes the current one.
 
     async reply(questions) {
         for (const { id, params } of questions) {
@@ -326,17 +337,18 @@ export class Caller {
         }
     }
 
-    // what no log must show
+    // the secret, which must not appear in any log file
 
     get secret() {
         return this.last;
     }
 
-    // finds a call of which it has seen nothing, as far as that can be done
+    // Finds a call of which the client has read nothing, if the method can.
 
     async find() {}
 
-    // answers to attempts with a token, an id that is wrong, or as another
+    // Returns the answers to resumptions with a wrong token, a wrong id or
+    // another session.
 
     async attempts({ token, id, from }) {
         const [stream, seq] = this.last.split('.');
@@ -358,13 +370,13 @@ class Link extends Caller {
     static cursor = 'may';
     static gone = undefined;
 
-    // its GET is one with Last-Event-ID
+    // a GET with a wrong event id is refused like one with Last-Event-ID
 
     static refusedAs(what) {
         return what === 'id' ? Caller : this;
     }
 
-    // the head is enough
+    // the Link header is enough to resume
 
     async known(answer) {
         this.take(answer, 0);
@@ -384,7 +396,7 @@ class Link extends Caller {
         return this.url.searchParams.get('mcp-stream');
     }
 
-    // without a session the principal decides
+    // a request without a session is checked by its principal
 
     ask({ from, user = 'ann', url = this.url, last = this.last, method,
           body } = {}) {
@@ -393,7 +405,7 @@ class Link extends Caller {
             : { 'X-User': user } });
     }
 
-    // while it is asked there is nothing more to read
+    // while a question is open, no further event exists
 
     async look({ asks } = {}) {
         await super.look();
@@ -428,7 +440,7 @@ class Link extends Caller {
             answers.push(await this.ask({ from, last }));
         }
 
-        // without a session it is the principal alone that is wrong
+        // without a session, only the principal is wrong
 
         const user = from?.extra['X-User'] ?? 'ann';
 
@@ -436,14 +448,14 @@ class Link extends Caller {
             answers.push(await this.ask({ user }));
         }
 
-        // POST looks at Last-Event-ID when there is something to answer
+        // a POST checks Last-Event-ID only if its body has an answer
 
         return answers;
     }
 }
 
 
-// What requests and streams have in common: a first event with a token.
+// The common part of `requests` and `streams`, whose first event has a token.
 
 class Policy extends Caller {
     static cursor = 'may';
@@ -472,7 +484,7 @@ class Policy extends Caller {
         this.confirmed = this.from;
     }
 
-    // how the call fares, for a client that has all that was read
+    // Polls the state of the call, once with and once without Last-Event-ID.
 
     async look(state = {}) {
         const wanted = this.status({ over: false, pending: false, asks: false,
@@ -480,8 +492,8 @@ class Policy extends Caller {
 
         assert.deepEqual((await (await this.poll()).json()).result, wanted);
 
-        // without Last-Event-ID it goes by what was written, which is known a
-        // moment after it was
+        // Without Last-Event-ID the server goes by what it has written to the
+        // connection. It records that a moment later.
 
         await this.until(wanted, async () =>
             (await (await this.poll({ last: null })).json()).result);
@@ -554,7 +566,7 @@ class Streams extends Policy {
     static over = ['{}', 'end'];
     static cancelled = ['end'];
 
-    // the request for the rest is answered when there is no more
+    // a request that resumed the stream is answered itself after the last event
 
     tail() {
         return this.resumed ? ['{}', 'end'] : ['end'];
@@ -592,7 +604,7 @@ class Streams extends Policy {
             .statuses.filter(({ streamId }) => streamId === this.stream));
     }
 
-    // the stream's id is the first part of its event ids
+    // the stream id is the first part of its event ids
 
     async find() {
         const { statuses } = (await this.session.response('stream/poll/all'))
@@ -624,7 +636,7 @@ class Streams extends Policy {
             answers.push(await this.ask({ last: `${altered(this.stream)}.1` }));
         }
 
-        // the id alone is worth nothing
+        // the stream id without the token is refused
 
         if (token) {
             answers.push(
@@ -638,9 +650,9 @@ class Streams extends Policy {
 
 
 /*
- * A connection of this client ends with an interim result every now and then,
- * and it comes back.  What came since the last one comes again when it comes
- * back after a loss.
+ * The server ends a connection of this client with an interim result from time
+ * to time, and the client resumes. After a lost connection, all messages since
+ * the last interim result come again.
  */
 
 class Tokens extends Caller {
@@ -650,7 +662,8 @@ class Tokens extends Caller {
     static cancelled = ['error -32602'];
     static gone = undefined;
 
-    // an interim result, which is a response to the first request
+    // Reads up to the first interim result, which is a response to the first
+    // request.
 
     async known(answer) {
         let message;
@@ -680,7 +693,7 @@ class Tokens extends Caller {
         this.mark = this.at;
     }
 
-    // the rest has no event ids
+    // only the first connection has event ids
 
     checkId(message, where) {
         if (this.request === this.id) {
@@ -696,7 +709,8 @@ class Tokens extends Caller {
         this.progress = answer.progress ?? this.progress;
     }
 
-    // its request is answered, unless that was just done
+    // The superseded request gets an error, or an interim result if that was
+    // just written.
 
     async superseded(older) {
         const names = await this.leftovers(older);
@@ -728,7 +742,7 @@ class Tokens extends Caller {
         return this.mark;
     }
 
-    // each request has a progress token of its own
+    // each request has its own progress token
 
     async ask({ from = this.session, token = this.token, params } = {}) {
         const progress = `${this.progress}'`;
@@ -739,7 +753,7 @@ class Tokens extends Caller {
         return Object.assign(answer, { progress });
     }
 
-    // all that came since its token comes again
+    // all messages since the token was issued come again
 
     async again() {
         await this.back();
@@ -760,7 +774,8 @@ class Tokens extends Caller {
             answers.push(await this.ask({ token: wrong }));
         }
 
-        // it is of one request, and of no other
+        // a token is valid only for the tool and arguments that it was issued
+        // for
 
         for (const params of id
             ? [{ name: 'sleep' }, { arguments: { n: 4711 } }] : [])

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// A certificate of our own, for 127.0.0.1 and localhost.
+// A self-made certificate for 127.0.0.1 and localhost.
 
 import { execFileSync } from 'node:child_process';
 

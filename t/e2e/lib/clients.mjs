@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Both official TypeScript clients behind one face: in sessions (clients), and
-// as the era has it that each of them is made for (eras).
+// Both official TypeScript clients with the same interface: with sessions
+// (clients), and in the era that each client is made for (eras).
 
 import { Client as ClientV1 } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport as TransportV1 }
@@ -30,13 +30,13 @@ const V1_NOTIFICATIONS = {
 
 
 /*
- * connect({url}, {requests, notifications}) -> client, whose
+ * connect({url}, {requests, notifications}) returns a client:
  *
  *   call(name, args, options)   calls a tool; options.meta: its _meta
- *   gets                        the Last-Event-ID of every GET so far
- *   onGet                       is called after each of them
+ *   gets                        the Last-Event-ID of each GET so far
+ *   onGet                       called after each GET
  *
- * `options` are more of the Client's, `send` is instead of fetch().
+ * `options` are further options of the Client, `send` replaces fetch().
  */
 
 async function connect(Client, Transport, set, { url },
@@ -138,12 +138,12 @@ export const clients = [v1, v2];
 
 
 /*
- * { name, modern, connect }: modern, if it is to find the stateless era where
- * that is served.  Whatever it gets is held against the schema, unless it is
- * unchecked.
+ * Returns { name, modern, connect }. modern: the client uses the stateless era
+ * if the server offers it. All messages are checked against the schema unless
+ * the connection is `unchecked`.
  *
- *   logged(level)   resolves to the _meta of requests whose log messages are
- *                   wanted from that level on
+ *   logged(level)   resolves to the _meta of requests that receive log messages
+ *                   from that level on
  */
 
 function era(client, name, mode) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Nodes of a cluster, which have a key in common.
+// Nodes of a cluster, which share one key.
 
 import fs from 'node:fs/promises';
 import os from 'node:os';
@@ -25,7 +25,8 @@ await fs.writeFile(key, 'one key for all nodes, 32 bytes at least\n',
 after(() => fs.rm(dir, { recursive: true, force: true }));
 
 
-// what is the same of all nodes; words: of mcp_cluster
+// Returns the options that all nodes share. words: the arguments of
+// mcp_cluster.
 
 export const common = (words) => ({
     http: cluster(words, { mcp_cluster_timeout: '500ms',
@@ -34,7 +35,8 @@ export const common = (words) => ({
 });
 
 
-// how often a process of a node has joined; all of them have
+// joins() counts the "cluster: joined" lines of a node's processes; joined()
+// waits until all processes have joined.
 
 export const joins = async (fixture) => (await fixture.log()).split('\n')
     .filter((line) => line.includes('cluster: joined')).length;
@@ -43,7 +45,7 @@ export const joined = (fixture, workers = WORKERS) =>
     until(async () => await joins(fixture) >= workers);
 
 
-// a node, once all its processes have joined
+// Starts a node and returns once all its processes have joined.
 
 export async function node(words, { kind = SERVER, port, sync = 'on', http = {},
                                     location = {}, server, backends } = {}) {
@@ -61,7 +63,7 @@ export async function node(words, { kind = SERVER, port, sync = 'on', http = {},
 }
 
 
-// the same session at another node
+// Returns the same session at another node.
 
 export function at(fixture, session) {
     return Object.assign(Object.create(Object.getPrototypeOf(session)),
@@ -71,7 +73,7 @@ export function at(fixture, session) {
 }
 
 
-// a Redis of its own, and a node that reaches it by a proxy
+// Starts a Redis server of its own and a node that reaches it through a proxy.
 
 export async function cuttable(t, options) {
     const redis = await Redis.start();
@@ -91,7 +93,7 @@ export async function cuttable(t, options) {
 }
 
 
-// all processes of a node's server, at once and without a word
+// Kills all processes of a node at once with SIGKILL.
 
 export async function kill(fixture) {
     const pids = [await fixture.master(), ...await fixture.workers()];

@@ -6,8 +6,8 @@ import { assertCounted, counted } from './session.mjs';
 let gates = 0;
 
 
-// A call at one node that counts to n, as far as its gate is open, and its
-// client, which may read it anywhere.
+// A call at one node that counts to n as far as its gate is open, with a client
+// that may read the stream at any node.
 
 export class Counting {
     static async start(session, n, limit = n) {
@@ -25,13 +25,13 @@ export class Counting {
         return counting;
     }
 
-    // the last one opens it for good
+    // limit n or more: opens the gate for good
 
     open(limit) {
         return this.session.open(this.gate, limit < this.n ? limit : undefined);
     }
 
-    // reads so many messages more
+    // Reads `count` more messages.
 
     async read(count) {
         const more = this.messages.length + count;
@@ -56,8 +56,8 @@ export class Counting {
         }
     }
 
-    // Resumes the stream at a node.  503 is tried again, as a client does: on a
-    // loaded machine Redis may take longer than a request waits for it.
+    // Resumes the stream at a node. An answer of 503 is retried, as a client
+    // does: on a slow machine, Redis may take longer than a request waits.
 
     async resume(twin, { leave = true } = {}) {
         if (leave) {
@@ -71,7 +71,7 @@ export class Counting {
         assert.equal(this.answer.status, 200);
     }
 
-    // the rest of the stream has come, and all of it was right
+    // Reads the rest of the stream and checks all of it.
 
     async finish() {
         for (let message; (message = await this.answer.message());) {

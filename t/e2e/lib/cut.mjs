@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// A proxy between a server and Redis, at which connections can be counted,
-// held up and cut off.
+// A proxy between a server and Redis, which can count, stall and close
+// connections.
 
 import { once } from 'node:events';
 import net from 'node:net';
@@ -9,11 +9,11 @@ import { until } from './redis.mjs';
 
 
 /*
- * connects      connections that came so far
- * held          bytes of Redis wait here, until release()
- * cutAfter      each connection is closed after that many bytes of Redis
- * refused       each connection is closed at once
- * target        the port that the next connections lead to
+ *   connects      the number of connections so far
+ *   held          bytes from Redis wait here until release()
+ *   cutAfter      each connection closes after this number of bytes from Redis
+ *   refused       each connection is closed at once
+ *   target        the port that new connections lead to
  */
 
 export class Cut {
@@ -81,7 +81,7 @@ export class Cut {
         this.pairs.delete(pair);
     }
 
-    // the next to come waits
+    // Stalls the bytes that come next from Redis.
 
     hold() {
         this.held = true;
@@ -95,13 +95,13 @@ export class Cut {
         }
     }
 
-    // cuts off all connections that there are
+    // Closes all connections.
 
     drop() {
         [...this.pairs].forEach((pair) => this.close(pair));
     }
 
-    // n more connections have come
+    // Waits for n more connections.
 
     more(n) {
         const before = this.connects;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// A name server that knows one address: 127.0.0.1.
+// A name server that has only one address, 127.0.0.1.
 
 import dgram from 'node:dgram';
 import { once } from 'node:events';
@@ -10,8 +10,8 @@ const NO_SUCH_NAME = 3;
 
 
 /*
- * known      whether it knows any name
- * asked      questions that came so far
+ *   known      whether any name resolves
+ *   asked      the number of questions so far
  */
 
 export class NameServer {
@@ -32,7 +32,7 @@ export class NameServer {
         return dns;
     }
 
-    // a question has a head of 12 bytes, labels up to an empty one, type, class
+    // a question: a head of 12 bytes, labels up to an empty one, type, class
 
     answer(message) {
         const end = message.indexOf(0, 12) + 5;
@@ -45,7 +45,8 @@ export class NameServer {
         head.writeUInt16BE(1, 4);
         head.writeUInt16BE(found ? 1 : 0, 6);
 
-        // the name is the question's; a class of 1, 1 second, 4 bytes
+        // the name is a pointer to the question's; class 1, TTL 1 second, 4
+        // bytes
 
         const record = Buffer.from([0xc0, 12, 0, TYPE_A, 0, 1, 0, 0, 0, 1,
                                     0, 4, 127, 0, 0, 1]);

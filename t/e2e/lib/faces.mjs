@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Calls that stand at a gate, read up to some point, for the tests of faces.
+// Calls that a gate holds, read up to a given event, for the tests of
+// resumption methods.
 
 import assert from 'node:assert/strict';
 import { request } from './wire.mjs';
@@ -8,8 +9,9 @@ import { request } from './wire.mjs';
 let gates = 0;
 
 
-// A call of "count" that is a stream, after its first 'limit' messages: what
-// its faces said first, and the last event id.
+// Starts a call of "count" that becomes a stream and reads its first `limit`
+// messages. Returns the first events of the resumption methods, too, and the
+// last event id.
 
 export async function held(session, n, limit = 1, options = {}) {
     const gate = `face ${process.pid} ${gates++}`;
@@ -33,8 +35,8 @@ export async function held(session, n, limit = 1, options = {}) {
 }
 
 
-// The rest of a stream: its messages, its response under that id, and whether
-// it ended in order.
+// Reads the rest of a stream: its messages, the response with that id, and
+// whether the stream ended in order.
 
 export async function rest(answer, id) {
     const seen = { messages: [], response: undefined };
@@ -65,7 +67,7 @@ export async function refused(answer, code = -32602) {
 }
 
 
-// Requests to a URL of a Link header, at any worker.
+// Sends requests to the URL of a Link header, at any worker.
 
 export function urlOf(answer) {
     const [, url] = /^<([^>]+)>; rel="stream"$/.exec(answer.headers.link);
@@ -94,7 +96,7 @@ export const pause = (ms) => new Promise((resolve) => {
     setTimeout(resolve, ms);
 });
 
-// The worker that had the call before a reload has nothing more to do: one that
-// is stopped while it winds up complains about open sockets.
+// Waits until the worker that had the call before a reload has finished: a
+// worker that is stopped while it shuts down logs open sockets.
 
 export const settled = () => pause(500);

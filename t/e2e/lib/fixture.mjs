@@ -16,28 +16,29 @@ import { Session } from './session.mjs';
 
 export { SERVER, root };
 
-// the servers of a cluster, which lib/nodes.mjs makes of most fixtures
+// the servers of a cluster, with which lib/nodes.mjs replaces most fixtures
 
 const NODES = process.env.FIXTURE_NODES;
 
-// what no log must hold, whatever the server
+// lines that no server's log may hold
 
 const SERIOUS = /AddressSanitizer|runtime error:/;
 
-// the backend that the tool "refused" has: nginx calls that critical
+// the tool "refused" has a backend that does not exist: nginx logs that as
+// critical
 
 const EXPECTED = /\/nobody\.sock failed/;
 
-// nginx kills workers that take more than a second to exit, and those that
-// look for leaks do
+// nginx kills workers that take longer than a second to exit, which the leak
+// check of AddressSanitizer does
 
 const SLOW = process.env.SUITE_PREFIX === 'asan-'
     ? /exited on signal 9/ : /^$/;
 
 
-// Not one of those that the system gives to connections: among the thousands
-// that some tests open, one might take it before the server does.  Processes
-// that run at the same time look at different places.
+// The ports are outside the range from which the system takes the ports of
+// connections: a test with thousands of connections could otherwise take the
+// port before the server does. Each process begins its search at another port.
 
 const PORTS = { first: 12000, count: 20000, each: 64 };
 let ports = process.pid * PORTS.each;
@@ -143,7 +144,8 @@ export class Fixture {
         return fixture;
     }
 
-    // for the tests of one file or suite: started now, stopped after them
+    // Starts a fixture for the tests of one file or suite and stops it after
+    // them.
 
     static async use(options = {}) {
         const fixture = await Fixture.start(options);
@@ -162,7 +164,8 @@ export class Fixture {
                                         'utf8'));
     }
 
-    // the workers that accept connections, not those of older generations
+    // Returns the workers that accept connections, without those of older
+    // generations.
 
     async workers() {
         const master = await this.master();
@@ -178,8 +181,8 @@ export class Fixture {
             .map(([pid]) => pid);
     }
 
-    // reloads, and returns once most workers are new ones: in prefork, old ones
-    // that are busy keep their places
+    // Reloads the server. Returns once most workers are new: with the prefork
+    // MPM, busy old processes keep their slots.
 
     async reload(signal = this.is.reload) {
         const before = await this.workers();
@@ -192,8 +195,8 @@ export class Fixture {
         }
     }
 
-    // the workers of older generations have gone: one that is stopped while it
-    // winds up complains about open sockets
+    // Waits until the workers of older generations have exited: a worker that
+    // is stopped while it shuts down logs open sockets.
 
     async settled() {
         for (const pid of this.retired) {
@@ -203,7 +206,8 @@ export class Fixture {
         }
     }
 
-    // the workers of older generations that do not yet know it
+    // Returns the workers of older generations that have not yet stopped
+    // accepting connections.
 
     async serving() {
         const names = await Promise.all([...this.retired].map(

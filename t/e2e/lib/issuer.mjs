@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// A small authorization server (oidc-provider) on a free port, for the time of
-// a test file.  Its tokens are JWTs for the resources in `jwt`, and opaque ones,
-// which /token/introspection knows, for all others.
+// A small authorization server (oidc-provider) on a free port, which runs as
+// long as its test file. For the resources in `jwt` its tokens are JWTs. For
+// all others they are opaque, and /token/introspection checks them.
 
 import http from 'node:http';
 import { after } from 'node:test';
@@ -107,7 +107,7 @@ export class Issuer {
         return new Promise((resolve) => { this.server.close(resolve); });
     }
 
-    // a token of the client "machine" or "other", for a resource
+    // Returns a token of the client "machine" or "other" for a resource.
 
     async token(resource, scope = 'files:read', client = 'machine') {
         const answer = await fetch(`${this.url}/token`, {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Cases that are not true of several nodes (nodes.known.mjs) are left out.  With
-// FIXTURE_KNOWN=only they alone are run, and each of them has to fail: one that
-// passes is to be taken off the list.
+// Skips the cases that do not hold for several nodes (nodes.known.mjs). With
+// FIXTURE_KNOWN=only, only these cases run, and each of them must fail: a case
+// that passes is to be removed from the list.
 //
-// `node --import` makes this the node:test of all test files.
+// `node --import` replaces the node:test of all test files with this module.
 
 import { registerHooks } from 'node:module';
 import { after, test as real } from 'node:test';
@@ -23,7 +23,7 @@ registerHooks({
 
 const ONLY = process.env.FIXTURE_KNOWN === 'only';
 
-// ms after which a case that should fail has done so
+// the time in ms within which a listed case must fail
 
 const LIMIT = 10000;
 
@@ -62,8 +62,8 @@ export function test(name, run) {
                                     : real(name, { skip: entry.why }, run);
 }
 
-// what a case leaves behind that has failed, or goes on after its time, is no
-// more than that
+// with FIXTURE_KNOWN=only, errors that a failed or late case causes later do
+// not change the exit code
 
 if (ONLY) {
     process.on('exit', () => {

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Loads in the thousands: connections that are kept and reused, memory of
-// workers, counters.
+// Loads of thousands of requests: kept connections, memory of workers, counters
+// of the server.
 
 import fs from 'node:fs/promises';
 import net from 'node:net';
 import { request } from './wire.mjs';
 
-// sanitizers keep what is freed: memory says nothing then
+// sanitizers keep freed memory, so the memory of workers shows nothing
 
 export const SANITIZED = process.env.ASAN_OPTIONS !== undefined;
 
 
-// mulberry32
+// the generator mulberry32
 
 export function random(state) {
     return () => {
@@ -39,8 +39,8 @@ export function post(session, message) {
 }
 
 
-// One connection, one request at a time.  What a slow machine makes a stream ends
-// with its connection.
+// A connection that sends one request at a time. If a slow machine turns an
+// answer into a stream, the connection closes after it.
 
 const CLOSES = /^HTTP(?:.+\r\n)+connection: *close\r\n(?:.+\r\n)*\r\n/i;
 
@@ -115,7 +115,7 @@ export class KeepAlive {
 }
 
 
-// the ids of n new sessions
+// Opens n sessions and returns their ids.
 
 export async function sessions(port, n) {
     const lanes = Array.from({ length: 16 }, () => new KeepAlive(port));
@@ -137,7 +137,7 @@ export async function sessions(port, n) {
     return ids;
 }
 
-// a connection on which a session listens
+// Opens a connection with the GET stream of a session.
 
 export function listening(port, id) {
     const socket = net.connect(port, '127.0.0.1');
@@ -152,7 +152,7 @@ export function listening(port, id) {
 }
 
 
-// does 'n' times what 'job' does, 'width' at a time
+// Calls `job` n times, `width` calls at once.
 
 export async function many(n, width, job) {
     let i = 0;
@@ -166,8 +166,7 @@ export async function many(n, width, job) {
 }
 
 
-// Polls until 'state' has nothing to complain of; it returns an object whose
-// values are to be those of 'expected'.
+// Polls until `state` returns an object whose values equal those of `expected`.
 
 export async function settle(state, expected, ms = 60000) {
     const until = Date.now() + ms;
@@ -186,7 +185,7 @@ export async function settle(state, expected, ms = 60000) {
 }
 
 
-// of several nodes the sums
+// for several nodes: the sums of their values
 
 export async function status(fixture) {
     if (fixture.all) {
@@ -202,8 +201,8 @@ export async function status(fixture) {
         path: '/status?format=json' })).json();
 }
 
-// the server's own counters of connections: fixture.is.idle when none is open
-// but the one that asks
+// Returns the server's own counters of connections. They equal fixture.is.idle
+// when the asking connection is the only one.
 
 export async function connections(fixture) {
     const text = await (await request(fixture.port, {
@@ -213,8 +212,9 @@ export async function connections(fixture) {
 }
 
 
-// Private memory of the workers in KB.  The zone's pages are left out: those
-// that only one worker has touched yet count as its private ones.
+// Returns the private memory of the workers in KB. The pages of the shared zone
+// are left out: a page that only one worker has touched so far would count as
+// private.
 
 export async function memory(fixture) {
     let total = 0;
