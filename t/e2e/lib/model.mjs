@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// A call as the model has it: what its log must be, what its client has of it,
-// and what the server may think that it has; and connections that read it.
+// The model of a call: the log that the call must have, the events that its
+// client has read, and the events that the server may take for sent. A Reader
+// is a connection that reads the call's stream.
 
 import assert from 'node:assert/strict';
 import { textOf } from './session.mjs';
@@ -12,7 +13,8 @@ const END = 'notifications/stream/end';
 const LATE = 30000;
 
 
-// What an event must be; ids and tokens are the server's.
+// Compares an event with its entry in the log. Ids and tokens are the server's
+// choice.
 
 const SAYS = {
     policy: (m, call) => m.method === POLICY && m.params.requestId === call.id,
@@ -65,30 +67,31 @@ export class Call {
                 (_, i) => `Question ${rounds - 1}.${i}`).join()}`]);
 
         this.length = log.length - 1;
-        this.released = 0;             // of the gate
+        this.released = 0;             // limit of the gate
         this.answered = new Set();     // numbers of questions
-        this.gave = false;             // answers, now or before
-        this.seen = new Map();         // number of an event: what it says
-        this.ids = new Set();          // numbers that came as event ids
+        this.gave = false;             // whether any answer was sent
+        this.seen = new Map();         // number of an event: its content
+        this.ids = new Set();          // numbers of received event ids
         this.links = [];
         this.tokens = [];
         this.floor = [0, 0];           // dropped up to: surely, perhaps
-        this.turn = [0, 0];            // links of turns before are spent
+        this.turn = [0, 0];            // links of older turns are invalid
         this.confirmed = [0, 0];       // up to: surely, perhaps
         this.sent = [0, 0];            // according to the server
-        this.newest = 0;               // the connection that has the stream
+        this.newest = 0;               // the connection with the stream
         this.completed = false;
         this.ghosts = 0;
     }
 
-    // a request whose connection was dropped at once may come to the server
-    // after those that follow it
+    // A request whose connection was dropped at once may reach the server after
+    // later requests.
 
     lost() {
         this.ghosts = Date.now() + 5000;
     }
 
-    // its client has said that it has what is up to seq, or has used a link
+    // The client has confirmed all events up to seq, by Last-Event-ID or by the
+    // use of a link.
 
     confirm(seq, surely) {
         this.confirmed[1] = Math.max(this.confirmed[1], seq);
@@ -110,7 +113,7 @@ export class Call {
         return Date.now() < this.ghosts;
     }
 
-    // how many events there are, or are about to be
+    // Returns the number of events that exist or are about to exist.
 
     get available() {
         const { n, questions } = this.args;
@@ -135,7 +138,8 @@ export class Call {
         return Math.max(0, ...this.seen.keys());
     }
 
-    // the event ids that the client may send: up to there it has all
+    // Returns the event ids that the client may send: it has all events up to
+    // them.
 
     get cursors() {
         let seq = 0;
@@ -147,7 +151,8 @@ export class Call {
         return [...this.ids].filter((id) => id <= seq);
     }
 
-    // the server surely has got so far
+    // Tells whether the client has read all events that the server can have by
+    // now.
 
     get settled() {
         return this.last === this.available;
@@ -157,14 +162,15 @@ export class Call {
         return this.seen.has(this.length);
     }
 
-    // questions that the client has and has not answered
+    // Returns the questions that the client has read and not answered.
 
     get open() {
         return [...this.seen.keys()].filter((seq) =>
             this.log[seq][0] === 'question' && !this.answered.has(seq));
     }
 
-    // all questions are there and none is answered, or some
+    // Tells whether the call waits for answers: the client has read all
+    // questions and has not answered all.
 
     get waits() {
         return this.settled && this.open.length > 0;
@@ -181,8 +187,8 @@ export class Call {
                   `event ${seq} is ${JSON.stringify(message)}, not ${kind} ${
                       text}`);
 
-        // who reads the rest by resume tokens sees no event id: a question's id
-        // may be the first to name the stream
+        // a client that resumes by resume tokens sees no event ids: the id of a
+        // question may be the first to show the stream's id
 
         if (kind === 'question') {
             this.stream ??= message.id.slice(0, -`.${seq}`.length);
@@ -191,7 +197,8 @@ export class Call {
 
         assert.ok(seq <= this.available, `event ${seq} is not there yet`);
 
-        // under whose id, and to whose progress token, the reader knows
+        // the response id and the progress token differ between connections;
+        // the Reader checks them
 
         const says = kind === 'response' ? { ...message, id: undefined }
             : kind === 'progress' ? { ...message, params: { ...message.params,
@@ -220,7 +227,7 @@ export class Call {
 }
 
 
-// when there is a block, or the end; false after a long time
+// Waits for a block or for the end of the stream. Returns false after `ms`.
 
 async function waiting(answer, ms) {
     const until = Date.now() + ms;
@@ -247,10 +254,13 @@ async function waiting(answer, ms) {
 
 
 /*
- * A connection that reads a call's stream.  start: the events between which the
- * first may be, less one; bare: events have no ids; id: of its response;
- * progress: its progress token; asks: the request for the rest is answered
- * itself, under this id.
+ * A connection that reads a call's stream.
+ *
+ *   start      the numbers between which the event before the first one lies
+ *   bare       the events have no ids
+ *   id         the id that the response must have
+ *   progress   the progress token that events must have
+ *   asks       the id of the resuming request, which is answered itself
  */
 
 export class Reader {
@@ -263,7 +273,8 @@ export class Reader {
         this.tail = [];
         this.events = 0;
 
-        // what is written to its connection, the server may think it has
+        // the server may take everything that it writes to this connection for
+        // sent
 
         call.sent = [start[0], Infinity];
     }
@@ -304,7 +315,8 @@ export class Reader {
         assert.equal(this.interim, undefined, 'nothing after an interim result');
         assert.equal(this.refused, undefined, 'nothing after an error');
 
-        // its id says that the request is answered: GET has nothing behind it
+        // The id of an interim result tells that the request is answered: a GET
+        // with that id finds no further event.
 
         if (message.result?.nextResumeToken && (block.id === undefined
             || this.begin(block.id) >= 2 ** 62)) {
@@ -321,7 +333,8 @@ export class Reader {
             return;
         }
 
-        // a call that was cancelled has no rest, nor has who is superseded
+        // a cancelled call and a superseded connection get an error instead of
+        // the rest
 
         if (this.bare && message.id === this.id && message.error) {
             assert.equal(message.error.code, -32602);
@@ -329,7 +342,7 @@ export class Reader {
             return;
         }
 
-        // behind the response, of which there was nothing left to say
+        // messages without an id come after the response only
 
         if (block.id === undefined && !this.bare) {
             if (this.cursor === undefined && !call.cancelled) {
@@ -372,7 +385,8 @@ export class Reader {
         }
     }
 
-    // 'n' more events, or to the end; it is an error if they do not come
+    // Reads `n` more events, or to the end of the stream. Fails if they do not
+    // come.
 
     async read(n) {
         const enough = this.events + n;
@@ -391,8 +405,9 @@ export class Reader {
         return undefined;
     }
 
-    // All there is; the response ends the connection.  Where a bare one begins
-    // its first event tells, or none comes before its interim result.
+    // Reads all events that are available; the response ends the connection. If
+    // events have no ids, the first event shows where the stream begins, or the
+    // interim result comes without any.
 
     async all() {
         const { call } = this;
@@ -416,7 +431,7 @@ export class Reader {
         this.over = 'dropped';
     }
 
-    // how it has ended
+    // Determines how the connection ended.
 
     finish() {
         const { answer, call } = this;
@@ -429,7 +444,7 @@ export class Reader {
             { jsonrpc: '2.0', method: END,
               params: { streamId: call.stream } }] : [];
 
-        // a call that was cancelled has a stream that ends
+        // after a cancellation the stream ends without the response
 
         if (call.cancelled) {
             if (this.tail.length && !this.bare) {
@@ -443,7 +458,8 @@ export class Reader {
 
         if (this.response || (this.cursor === call.length && !this.bare)) {
 
-            // who was replaced when all was said may not hear that it was all
+            // a connection that was superseded after the last event may lack
+            // the closing messages
 
             if (this.tail.length || this.number === call.newest
                 && !call.perhaps)

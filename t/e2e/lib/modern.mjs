@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Requests of the stateless era by hand, on a new connection for every one, so
-// that any worker may get any of them.
+// Requests of the stateless era, made by hand. Each request uses a new
+// connection, so that any worker may get it.
 //
 //     const modern = new Modern(fixture, { capabilities: { sampling: {} } });
 //     const { result } = await modern.response('tools/list');
@@ -11,10 +11,10 @@
 //         { meta: { progressToken: 1 }, headers: { 'Mcp-Name': null } });
 //     const { messages, response } = await modern.follow(answer);
 //
-// The headers and the _meta that a request needs are there by themselves; what
-// a test gives takes their place, and null (undefined in _meta) leaves one
-// out.  post() takes a body that is no message of its own, or text.  Whatever
-// the server sends is held against the schema (schema.mjs).
+// The headers and the _meta that a request needs are added. Values from the
+// test replace them; null (undefined in _meta) removes one. post() takes any
+// body: an object or text. All messages from the server are checked against the
+// schema (schema.mjs).
 
 import assert from 'node:assert/strict';
 import { MODERN, watched } from './schema.mjs';
@@ -35,7 +35,7 @@ export const META = {
     subscription: `${PREFIX}subscriptionId`,
 };
 
-// where a method has what Mcp-Name repeats
+// the parameter that Mcp-Name repeats, by method
 
 const NAMES = {
     'tools/call': 'name',
@@ -56,10 +56,10 @@ export function encoded(value) {
 
 export class Modern {
 
-    // headers, meta: more of them, with every request; send: instead of
-    // request() on the fixture's port; the answers of `unchecked` ones are not
-    // held against the schema; ids: events may have ids, which they have not
-    // elsewhere
+    // headers, meta: added to each request; send: replaces request() on the
+    // fixture's port; unchecked: the answers are not checked against the
+    // schema; ids: events may have ids, which the stateless era does not have
+    // otherwise
 
     constructor(fixture, { capabilities = {}, version = MODERN, headers = {},
                            meta = {}, send, unchecked = false, ids = false } = {}) {
@@ -84,7 +84,7 @@ export class Modern {
                                     ...meta } } };
     }
 
-    // those of a message, less those that are null
+    // Returns the headers of a message, without those that are null.
 
     headers(message, extra = {}) {
         const name = message?.params?.[NAMES[message.method]];
@@ -116,7 +116,8 @@ export class Modern {
                              { id: message.id });
     }
 
-    // { status, messages, response }: what came before the response, and it
+    // Returns { status, messages, response }; `messages` come before the
+    // response.
 
     async follow(answer) {
         const messages = [];
@@ -151,7 +152,7 @@ export class Modern {
         return (await this.follow(answer)).response;
     }
 
-    // the error of a request, with its status
+    // Returns the error of a request and its status.
 
     async refused(method, params, options) {
         const { status, response } = await this.follow(
@@ -166,7 +167,8 @@ export class Modern {
         return this.request('tools/call', { name, arguments: args }, options);
     }
 
-    // a call of a tool to its end, with nothing in its way
+    // Calls a tool and returns its result; the call must neither fail nor ask
+    // for input.
 
     async tool(name, args, options) {
         const { response } = await this.follow(

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The test endpoint as a cluster: nodes that share a Redis and a backend, behind
-// a balancer.  FIXTURE_NODES=nginx,apache,nginx makes one of each Fixture whose
-// test does not say which server it is to be; it has the same methods.
+// The test endpoint as a cluster: nodes that share a Redis server and a
+// backend, behind a balancer. With FIXTURE_NODES=nginx,apache,nginx,
+// Fixture.start() starts such a cluster unless the test names a server. Nodes
+// has the methods of Fixture.
 
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -48,7 +49,8 @@ export class Nodes {
         return nodes;
     }
 
-    // the backend of all, whose sockets Apache's children may use, too
+    // Starts the backend that all nodes share. Its sockets are open to Apache's
+    // children, which run as another user.
 
     async begin() {
         this.dir = await fs.mkdtemp(path.join(os.tmpdir(), 'mcp-backend-'));
@@ -74,7 +76,8 @@ export class Nodes {
         return (await this.each((node) => node.workers())).flat();
     }
 
-    // until it has joined, a process sends its clients away
+    // Reloads all nodes and waits until their processes have joined: before
+    // that, a process refuses its clients.
 
     reload(signal) {
         return this.each(async (node) => {

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Official clients, and clients that people use, by their exact versions
-// (package.json): official[name](url, capabilities) resolves to
+// Official and widely used clients in exact versions (package.json).
+// official[name](url, capabilities) resolves to a client:
 //
-//   list()                     the names of the tools
+//   list()                     returns the names of the tools
 //   call(name, args, { onprogress, signal, timeout })
-//   question, ask()            a tool that asks the client; calls that tool and
-//                              resolves to the text of its result
+//   question                   a tool that asks the client
+//   ask()                      calls that tool and returns the text of its
+//                              result
 //   end()
 
 import { createMCPClient, ElicitationRequestSchema as AiElicitation }
@@ -30,7 +31,7 @@ const sampled = ({ messages }) => ({
 const elicited = ({ message }) => ({ action: 'accept',
                                      content: { value: message } });
 
-// how a client asks: what the fixture's tools answer in the end
+// a tool that asks the client, and its final text
 
 const SAMPLING = { tool: 'test_sampling', args: { prompt: 'hi' },
                    text: 'LLM response: re: hi' };
@@ -38,7 +39,7 @@ const ELICITATION = { tool: 'ask', args: { rounds: 1 },
                       text: 'asked 1 times: Question 0.0' };
 
 
-// a Client of the SDK, version 1, with any transport
+// Connects a Client of the SDK, version 1, over any transport.
 
 async function sdk1(name, transport, elicitation) {
     const { Client } = await import(`${name}/client/index.js`);
@@ -99,8 +100,8 @@ function http2(options) {
     };
 }
 
-// the bridge as a process of its own, between a client with stdio and the
-// server
+// Starts the bridge mcp-remote as a process between a stdio client and the
+// server.
 
 async function remote(url) {
     const { StdioClientTransport } = await import(
@@ -154,8 +155,8 @@ async function ai(url) {
     };
 }
 
-// shows: 1 if the client reports progress; revision(way): the one that its
-// requests have had
+// shows: whether the client reports progress; revision(way): the revision of
+// its requests, which the proxy `way` has seen
 
 const client = (connect, question, shows = true) => async (url, declares) => {
     const c = await connect(url, declares);
@@ -167,7 +168,7 @@ const client = (connect, question, shows = true) => async (url, declares) => {
     });
 };
 
-// what an application adds to the capabilities of its client
+// the capability that an application adds to those of its client
 
 export const DECLARES = { experimental: { resumableRequests: {} } };
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// A client in a page of its own origin, in plain JavaScript: it knows nothing
-// but the endpoint's URL, and its client id at the issuer.  What becomes of it
-// is window.result, as JSON.
+// A client in a page of its own origin, in plain JavaScript. It knows only the
+// URL of the endpoint and its client id at the issuer. window.result has its
+// result as JSON.
 
 const client = async (endpoint) => {
     const result = {};
@@ -69,7 +69,8 @@ const client = async (endpoint) => {
         result.token = (await answer.json()).access_token;
     }
 
-    // reads the messages of a stream until one is the response, or stop()
+    // Reads the messages of a stream up to the response, or until stop() is
+    // true.
 
     async function read(answer, stop) {
         const reader = answer.body.pipeThrough(new TextDecoderStream())
@@ -132,7 +133,7 @@ const client = async (endpoint) => {
 
         result.principal = env.result.structuredContent.MCP_PRINCIPAL;
 
-        // the first half, then the connection is lost
+        // the first half of the stream; then the connection is dropped
 
         result.progress = [];
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// A real redis-server in a directory of its own.
+// A redis-server process with a directory of its own.
 
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -14,7 +14,7 @@ import { freePort } from './fixture.mjs';
 const run = promisify(execFile);
 
 
-// waits until f() is true, and returns what it is
+// Waits until f() is true and returns its value.
 
 export async function until(f, { limit = 60000, hint = f } = {}) {
     const end = performance.now() + limit;
@@ -35,7 +35,8 @@ export async function until(f, { limit = 60000, hint = f } = {}) {
 }
 
 
-// the configuration of a node, for Fixture's http: words of mcp_cluster
+// Returns a node's configuration for the `http` option of Fixture. words: the
+// arguments of mcp_cluster.
 
 export function cluster(words, options = {}) {
     return { nginx: `mcp_cluster mcp ${words};`,
@@ -45,9 +46,13 @@ export function cluster(words, options = {}) {
 
 
 /*
- * user, password: all others are refused; tls: { key, certificate } of
- * lib/certificate.mjs: the port takes TLS only; clients: tls-auth-clients; unix: a socket besides; of: it
- * is a replica of that Redis; slots: it is a node of a Redis Cluster.
+ *   user, password   the only login that is accepted
+ *   tls              { key, certificate } of certificate.mjs: the port takes TLS
+ *                    only
+ *   clients          the value of tls-auth-clients
+ *   unix             listens on a Unix socket, too
+ *   of               the Redis server of which this one is a replica
+ *   slots            makes it a node of a Redis Cluster
  */
 
 export class Redis {
@@ -88,7 +93,7 @@ user ${user} on >${password} ~{mcp}:* +@all -@admin -@dangerous +info +role
             redis.args.push('--aclfile', redis.acl);
         }
 
-        // the children of Apache are somebody else
+        // Apache's children run as another user
 
         await fs.chmod(redis.dir, 0o755);
         await redis.begin();
@@ -101,7 +106,7 @@ user ${user} on >${password} ~{mcp}:* +@all -@admin -@dangerous +info +role
     }
 
     async begin() {
-        // it ends with the test, however that ends
+        // redis-server is killed when the test process ends in any way
 
         this.process = spawn('setpriv', ['--pdeathsig', 'KILL', 'redis-server',
                                          ...this.args],
@@ -138,8 +143,8 @@ user ${user} on >${password} ~{mcp}:* +@all -@admin -@dangerous +info +role
         this.process.kill('SIGCONT');
     }
 
-    // A server whose role is changed closes all connections, this one among them:
-    // so what is asked for may be asked for again, and no command minds.
+    // A server whose role changes closes all connections, also this one. The
+    // command is then sent again: all commands of the tests may run twice.
 
     async command(...words) {
         for (let again = 5; ; again--) {
@@ -163,7 +168,7 @@ user ${user} on >${password} ~{mcp}:* +@all -@admin -@dangerous +info +role
         }
     }
 
-    // keys that never end
+    // Returns the keys that have no expiry.
 
     endless() {
         return this.command('EVAL', `local found = {}
@@ -175,13 +180,13 @@ user ${user} on >${password} ~{mcp}:* +@all -@admin -@dangerous +info +role
             return table.concat(found, ' ')`, '0');
     }
 
-    // how many connections there are, our own aside
+    // Returns the number of connections except this one.
 
     async clients() {
         return (await this.command('CLIENT', 'LIST')).split('\n').length - 1;
     }
 
-    // what a section of INFO says
+    // Returns the fields of a section of INFO.
 
     async info(section) {
         return Object.fromEntries((await this.command('INFO', section))
@@ -207,8 +212,8 @@ user ${user} on >${password} ~{mcp}:* +@all -@admin -@dangerous +info +role
 
 
 /*
- * A Sentinel, which watches a master by the name "mcp", and puts a replica of it
- * in its place when it is away.
+ * A Sentinel that watches a master named "mcp". It promotes a replica when the
+ * master is unreachable.
  */
 
 export class Sentinel extends Redis {
@@ -234,7 +239,7 @@ sentinel failover-timeout mcp 2000
         return sentinel;
     }
 
-    // it knows a replica that may take the master's place
+    // Waits until the Sentinel knows a replica that it may promote.
 
     knows() {
         return until(async () => /^flags\nslave$/m.test(
@@ -250,15 +255,15 @@ sentinel failover-timeout mcp 2000
 }
 
 
-// the one that all keys of a cluster of ours are in: that of "mcp"
+// the slot of all keys of the cluster "mcp"
 
 const SLOT = 14804;
 const LAST_SLOT = 16383;
 
 
 /*
- * A Redis Cluster of three masters, of which "owner" has the slot of our keys,
- * and no other one, and a replica of that.
+ * A Redis Cluster of three masters. The master "owner" has only the slot of our
+ * keys, and it has a replica.
  */
 
 export class RedisCluster {
@@ -295,7 +300,7 @@ export class RedisCluster {
         return all;
     }
 
-    // all know all others, and who has what
+    // Waits until all nodes know each other and the owners of all slots.
 
     agree() {
         return until(async () => (await Promise.all(this.redis.map(
@@ -307,7 +312,7 @@ export class RedisCluster {
             }))).every((is) => is));
     }
 
-    // the slot goes from its owner to another one, with all keys at once
+    // Moves the slot with all its keys from its owner to another master.
 
     async move(to) {
         await run('redis-cli', ['--cluster', 'reshard',

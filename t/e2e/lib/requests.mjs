@@ -1,22 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The requests that both servers are asked in parity.test.mjs, good and bad.
+// The valid and invalid requests that parity.test.mjs sends to both servers.
 //
-// groups() makes [{ name, list }], to be sent in order; each of a list is
+// groups() returns [{ name, list }]. The requests of a list are sent in order:
 //
-//   name              what it is about
-//   as                the session it belongs to; null: none.  One that is named
-//                     for the first time is begun as SESSIONS says
+//   name              the subject of the request
+//   as                the session of the request; null: none.  A session is
+//                     opened at its first use as SESSIONS says
 //   method, path      POST, /mcp
-//   headers           more of them, or instead of the usual ones; null: not
-//                     this one
+//   headers           added to the usual headers, or replacing them; null
+//                     removes a header
 //   body              an object (sent as JSON), text or bytes
-//   blocks            takes so many SSE blocks, then closes
-//   reads             reads so many instead, if it is to be sure what was sent
-//   keep              the answer is kept under this name
+//   blocks            the number of SSE blocks to read before closing
+//   reads             the number to read instead if the blocks must have been
+//                     written
+//   keep              the name under which the answer is kept
 //
-// path, headers and body may be functions of what was kept:
-// { name: { headers, ids, body } }, with the ids of its events, and `sessions`.
+// path, headers and body may be functions of the kept answers:
+// { name: { headers, ids, body } }, where `ids` has the event ids, and
+// `sessions`.
 
 export const SESSIONS = {
     a: {},
@@ -285,7 +287,7 @@ function http() {
     return [
         ...vary('Accept', accepts),
         ...vary('Accept', accepts, { body: call('count', { n: 1 }) }),
-        // the first one reads what there is, so that it was sent
+        // the first request reads all events, so that all are written
 
         ...vary('Accept', accepts, { method: 'GET', body: undefined,
                                      blocks: 1 })

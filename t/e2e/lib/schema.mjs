@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Everything that servers send, against the schemas of the specification.
+// Checks all messages from servers against the schemas of the specification.
 //
 //     const send = watched((options) => request(port, options), '2026-07-28');
 //     const answer = await send({ headers, body });
 //
-// As soon as a file imports this, a hook at its end looks at all answers that
-// came through send(), also at what no test has read of them, and fails if a
-// message does not conform.  Session and Modern (session.mjs, modern.mjs) take
-// such a function as `send`; watchedFetch() is for the official clients.
+// A test file that imports this module gets a hook at its end. The hook checks
+// all answers that came through send(), also the parts that no test has read,
+// and fails if a message does not conform. Session and Modern (session.mjs,
+// modern.mjs) take such a function as `send`; watchedFetch() is for the
+// official clients.
 
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
@@ -22,19 +23,19 @@ import { Answer } from './wire.mjs';
 
 export const MODERN = '2026-07-28';
 
-// what an error of the modern era never has: codes that others than the
-// specification define, and what older revisions said with them
+// error codes that the modern era never has: codes that other documents define,
+// and codes of older revisions only
 
 const foreign = (code) => (code <= -32000 && code >= -32019)
                           || code === -32042;
 
-// what the faces announce, to those who have declared them
+// the notifications of resumption methods, sent to clients that declare them
 
 const ours = /^notifications\/(requests|stream)\//;
 
 
-// The suite brings the schemas along, as object literals in its bundle: plain
-// data, each one behind its $schema.
+// The conformance suite has the schemas as object literals in its bundle: plain
+// data after each $schema.
 
 function literalAt(text, start) {
     for (let i = start, depth = 0; i < text.length; i++) {
@@ -69,7 +70,8 @@ function schemas() {
     const found = heads.map(({ index }) => JSON.parse(JSON.stringify(
         vm.runInNewContext(`(${literalAt(text, index + 1)})`))));
 
-    // numbers that the two before the last one have as integers by mistake
+    // the two revisions before the last one define these numbers as integers by
+    // mistake
 
     for (const { definitions, $defs } of found.slice(1, 3)) {
         for (const field of ['minimum', 'maximum', 'default']) {
@@ -86,7 +88,8 @@ function schemas() {
                                MODERN].map((name, i) => [name, found[i]]));
 }
 
-// The extension io.modelcontextprotocol/tasks, over the schema of 2026-07-28
+// The schema of the extension io.modelcontextprotocol/tasks, based on that of
+// 2026-07-28
 
 const ref = (name) => ({ $ref: `mcp#/$defs/${name}` });
 const time = { type: 'string',
@@ -161,7 +164,7 @@ class Schema {
         }
     }
 
-    // the errors of a value, as lines
+    // Returns the errors of a value as lines.
 
     errors(name, value) {
         const validate = this.ajv.getSchema(name.includes('#') ? name
@@ -176,8 +179,8 @@ class Schema {
         return names.find((name) => name in this.defs) ?? names.at(-1);
     }
 
-    // what a message should be; `method` is that of the request which a
-    // response belongs to
+    // Checks a message. method: the method of the request to which a response
+    // belongs.
 
     message(message, method) {
         const modern = this.version === MODERN;
@@ -251,7 +254,7 @@ class Schema {
         return this.first(name, method === 'ping' ? 'EmptyResult' : 'Result');
     }
 
-    // errors whose data has a form of its own
+    // Checks error messages whose data has a schema of its own.
 
     special(message) {
         const name = Object.keys(this.defs).find((key) =>
@@ -271,7 +274,7 @@ export function errorsOf(version, message, method) {
 }
 
 
-// Answers that are looked at in the end
+// The answers to check at the end of the file
 
 const seen = [];
 
@@ -296,7 +299,7 @@ function wrong(version, method, text) {
                             + text.slice(0, 1000)] : [];
 }
 
-// The version that a session speaks is known after its initialize only
+// The revision of a session is known only after its initialize.
 
 function versionOf(version, answer, texts) {
     if (version) {
@@ -317,7 +320,8 @@ function textsOf(answer) {
         ? [Buffer.concat(answer.chunks).toString()] : [];
 }
 
-// A question's method, by the request that the client has sent
+// Collects an answer for the check at the end. A response is checked against
+// the method of the client's request.
 
 function watch(answer, version, asked, body) {
     const { method, id } = parse(body) ?? {};
@@ -327,7 +331,7 @@ function watch(answer, version, asked, body) {
         const texts = textsOf(answer);
         const is = versionOf(version, answer, texts);
 
-        // a stream that was resumed has the response of another request
+        // a resumed stream has the response of another request
 
         return versions.has(is) ? texts.flatMap((text) => wrong(is,
             id !== undefined && parse(text)?.id === id ? method : undefined,
@@ -345,8 +349,8 @@ export function watched(send, version) {
         header(options.headers, 'mcp-protocol-version'), options.body);
 }
 
-// fetch() for the official clients; version: that of all messages, else what
-// is agreed on
+// fetch() for the official clients. version: the revision of all messages;
+// without it, the negotiated one.
 
 export function watchedFetch(version, inner = fetch) {
     return async (input, init) => {

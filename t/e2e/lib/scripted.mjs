@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// A backend that says what a test wants, and remembers what came to it.
+// A backend that answers with the function of a test and records the calls.
 //
 //     const backend = await scripted((call) => ({ content: [] }));
 //     const server = await Fixture.use({
@@ -8,9 +8,10 @@
 //                     mcp_backend: 'scripted' },
 //         backends: { scripted: backend.address } });
 //
-// The function gets { message, text, params, signal, x }: the request, as it
-// came, the variables, and the exchange of fixtures/fastcgi.mjs.  It returns
-// an answer, as text or to be made JSON, or undefined if it writes one itself.
+// The function gets { message, text, params, signal, x }: the request as it
+// arrived, the variables, and the exchange of fixtures/fastcgi.mjs. It returns
+// an answer (text, or a value that is sent as JSON), or undefined if it writes
+// the answer itself.
 
 import { after } from 'node:test';
 import { fastcgi } from '../../fixtures/fastcgi.mjs';
@@ -43,7 +44,7 @@ export async function scripted(reply) {
     return { calls, address: { fastcgi: port } };
 }
 
-// A catalog of its own, as object or as text, in a file
+// Writes a catalog, given as an object or as text, to a file of its own.
 
 let files = 0;
 

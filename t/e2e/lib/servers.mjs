@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What differs between the servers that the tests run on, in one place.
+// The differences between the servers that the tests run on.
 //
-// Options are written in nginx's words and units; the other names are those of
-// shared/include/mcp_option.h.
+// Tests write options with nginx's names and units. The names for Apache come
+// from shared/include/mcp_option.h.
 
 import fs from 'node:fs';
 import { fileURLToPath } from 'node:url';
@@ -12,7 +12,7 @@ export const root = fileURLToPath(new URL('../../..', import.meta.url))
     .replace(/\/$/, '');
 
 
-// Directives that are no option of the table
+// Directives that are not in the table of options
 
 const OTHERS = {
     mcp_server: 'MCPServer',
@@ -56,19 +56,24 @@ function apacheName(name) {
 /*
  * A server:
  *
- *   directive(name, value)   one line of configuration
- *   backend(name)            how a directive names a backend
- *   section(name, backend)   the location of a backend:
+ *   directive(name, value)   returns a line of configuration
+ *   backend(name)            returns the name of a backend for directives
+ *   section(name, backend)   returns the location of a backend:
  *                            { fastcgi: socket or port, keep, script }, or
  *                            { http: socket }
- *   worker                   puts the process that answers into X-Worker
- *   sndbuf(bytes)            { listen, http }, for the sockets of clients
- *   pidfile, reload          of the master process, the signal
- *   counters, count(text)    where its own counters are, what they say
- *   idle                     what they say when nobody else is there
- *   serves(name)             a child with that command line takes connections
- *   serious, killed          lines that a log must not hold, unless a test
- *                            kills workers
+ *   worker                   sets X-Worker to the process that answers
+ *   sndbuf(bytes)            returns { listen, http }, which set the send
+ *                            buffer of client sockets
+ *   pidfile, reload          the pid file of the master process, the signal
+ *                            that reloads it
+ *   counters, count(text)    the path of the server's own counters, their
+ *                            values
+ *   idle                     their values with only the asking connection
+ *   serves(name)             whether a child with that command line accepts
+ *                            connections
+ *   serious                  lines that a log must not have
+ *   killed                   those of them that a test which kills workers
+ *                            may cause
  */
 
 const nginx = {
@@ -82,7 +87,7 @@ const nginx = {
     serious: /\[(emerg|alert|crit)\]/,
     killed: /exited on signal 9/,
 
-    // from "location = /stub { stub_status; }"
+    // a test that reads the counters adds "location = /stub { stub_status; }"
 
     counters: '/stub',
     idle: { active: 1, reading: 0, writing: 1, waiting: 0 },
@@ -133,12 +138,12 @@ const apache = {
     reload: 'SIGUSR1',
     serves: (name) => name !== '',
 
-    // a child that crashed is a notice there
+    // Apache logs a crashed child as a notice
 
     serious: /\[(emerg|alert|crit)\]|exit signal/,
     killed: /exit signal Killed/,
 
-    // those of asynchronous connections are there with the event MPM only
+    // only the event MPM has the counters of asynchronous connections
 
     counters: '/server-status?auto',
     idle: { BusyWorkers: 1, ConnsAsyncWriting: 0, ConnsAsyncKeepAlive: 0 },
@@ -187,11 +192,11 @@ export function serverOf(kind = SERVER) {
 }
 
 /*
- * What a test configures, for the server `kind`:
+ * Returns the configuration lines of a test's options for the server `kind`:
  *
- *   { mcp_stream_after: '100ms' }    directives; an array is several of one
- *   { nginx: '...', apache: '...' }  lines in the servers' own syntax
- *   '...'                            the same for a server that is given
+ *   { mcp_stream_after: '100ms' }    directives; an array repeats a directive
+ *   { nginx: '...', apache: '...' }  lines in the syntax of each server
+ *   '...'                            lines in the syntax of `kind`
  */
 
 export function lines(options = '', kind = SERVER) {

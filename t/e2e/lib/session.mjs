@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// An MCP session by hand, on a new connection for every request, so that any
-// worker may get any of them.
+// An MCP session, made by hand. Each request uses a new connection, so that any
+// worker may get it.
 
 import assert from 'node:assert/strict';
 import { request } from './wire.mjs';
@@ -11,8 +11,8 @@ const ACCEPT = 'application/json, text/event-stream';
 
 export class Session {
 
-    // headers: more of them, with every request; send: instead of request() on
-    // the fixture's port
+    // headers: added to each request; send: replaces request() on the fixture's
+    // port
 
     static async open(fixture, { version = '2025-11-25', capabilities = {},
                                  initialized = true, headers = {},
@@ -103,7 +103,7 @@ export class Session {
         return this.post({ jsonrpc: '2.0', id, result });
     }
 
-    // starts a call of a tool, with a progress token
+    // Starts a tool call with a progress token.
 
     call(name, args = {}, { token = `token-${this.next}`, ...options } = {}) {
         return this.request('tools/call', {
@@ -111,7 +111,7 @@ export class Session {
         }, options);
     }
 
-    // a call of a tool to its end, with nothing in its way
+    // Calls a tool and returns its result; the call must not fail.
 
     async tool(name, args) {
         const { response } = await this.follow(await this.call(name, args));
@@ -125,7 +125,8 @@ export class Session {
         return (await this.follow(await this.request(method, params))).response;
     }
 
-    // how the calls with a tag fare, once 'field' has reached 'count'
+    // Returns the counters of the calls with the tag `of`, once `field` has
+    // reached `count`.
 
     async running(of, field, count) {
         return (await this.tool('running', { of, field, count }))
@@ -137,9 +138,9 @@ export class Session {
     }
 
     /*
-     * Reads an answer until its response is there, and comes back for more
-     * whenever the stream ends before.  Returns the messages before the
-     * response, the response, all blocks and the number of resumptions.
+     * Reads an answer up to its response, and resumes the stream whenever it
+     * ends before that. Returns the messages before the response, the response,
+     * all blocks and the number of resumptions.
      *
      * onMessage is awaited for each message before the response.
      */
@@ -182,7 +183,7 @@ export class Session {
         }
     }
 
-    // a GET that does not mind a worker that has just been killed
+    // Sends a GET again if its worker has just been killed.
 
     async resume(lastEventId, options) {
         for (let tries = 0; ; tries++) {
@@ -198,7 +199,8 @@ export class Session {
 }
 
 
-// The response with that id, from JSON or from a stream that is not cut.
+// Returns the response with that id, from a JSON body or from a stream that is
+// read to its end.
 
 export async function responseOf(answer, id) {
     if (!answer.sse) {
@@ -215,7 +217,7 @@ export async function responseOf(answer, id) {
 }
 
 
-// The numbers that the tool 'count' sent, in the order they came.
+// Returns the numbers from the tool `count` in the order of their arrival.
 
 export function counted(messages) {
     return messages.filter((m) => m.method === 'notifications/progress')
@@ -226,7 +228,8 @@ export function upTo(n) {
     return Array.from({ length: n }, (_, i) => i);
 }
 
-// Every number below n, once and in order; says which one is not.
+// Checks that each number below n came once and in order, and names the first
+// one that did not.
 
 export function assertCounted(numbers, n, hint = '') {
     const wrong = upTo(n).find((i) => numbers[i] !== i);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// A client of tasks (extension io.modelcontextprotocol/tasks), each of whose
-// requests may come to another worker.
+// A client for tasks (extension io.modelcontextprotocol/tasks). Each request
+// uses a new connection, so that any worker may get it.
 //
 //     const tasks = new Tasks(fixture);
 //     const task = await tasks.create('slow', { ms: 1000 });
@@ -24,7 +24,7 @@ export const pause = (ms) => new Promise((resolve) => {
 const NODES = process.env.FIXTURE_NODES;
 
 
-// a task without what differs from one moment to the next
+// Returns a task without the fields that differ between two polls.
 
 export const stable = ({ resultType: _, _meta: __, ...task }) => task;
 
@@ -35,7 +35,7 @@ export class Tasks extends Modern {
                          ...options });
     }
 
-    // the result of a call that may have become a task
+    // Returns the result of a call that may have become a task.
 
     async started(name, args, options) {
         const { messages, response } = await this.follow(
@@ -86,7 +86,7 @@ export class Tasks extends Modern {
         return this.does('tasks/cancel', { taskId });
     }
 
-    // polls until the task is as wanted
+    // Polls a task until it has the wanted state.
 
     async until(taskId, wanted, ms = 10000) {
         for (const end = Date.now() + ms;;) {
@@ -109,9 +109,10 @@ export class Tasks extends Modern {
         return this.until(taskId, ({ status }) => OVER.includes(status), ms);
     }
 
-    // what each of n workers says of a task, which are to agree, but for when it
-    // changed, which other nodes are told a moment later; many at once, so that
-    // no worker is quick enough to take them all
+    // Polls a task at n workers and checks that they all return the same. In a
+    // cluster, lastUpdatedAt may differ, because other nodes receive it a
+    // moment later. Sends `width` requests at once, so that one fast worker
+    // cannot take them all.
 
     async everywhere(taskId, n, { width = WIDTH, ms = 20000 } = {}) {
         const seen = new Map();
@@ -135,7 +136,7 @@ export class Tasks extends Modern {
         return first;
     }
 
-    // a subscription: { honoured, next() }
+    // Opens a subscription. Returns the answer with { honoured, next() }.
 
     async listen(...taskIds) {
         const answer = await this.request('subscriptions/listen',

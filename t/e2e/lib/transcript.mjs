@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What a server answers, byte for byte, with names in place of what is
-// different in every run.
+// The answers of a server, byte for byte, with names in place of the values
+// that differ in each run.
 
 import net from 'node:net';
 
 
-// The body of an answer without its transfer coding; complete: 1 if all of it
-// is there.
+// Returns the body of an answer without its transfer coding. complete: whether
+// all of it has arrived.
 
 function bodyOf(rest, head) {
     if (!/^transfer-encoding: *chunked/im.test(head)) {
@@ -37,7 +37,7 @@ function bodyOf(rest, head) {
     }
 }
 
-// the first n SSE blocks, or undefined if there are fewer yet
+// Returns the first n SSE blocks, or undefined if fewer have arrived.
 
 function firstBlocks(body, n) {
     const text = body.toString();
@@ -55,8 +55,8 @@ function firstBlocks(body, n) {
 }
 
 
-// A request on a connection of its own: { head, body } as text.  Of SSE so many
-// blocks, if that is given.
+// Sends a request on a connection of its own. Returns { head, body } as text.
+// blocks: the number of SSE blocks to read.
 
 export function exchange(port, { method, path, headers, body, blocks }) {
     return new Promise((resolve, reject) => {
@@ -92,7 +92,7 @@ export function exchange(port, { method, path, headers, body, blocks }) {
         socket.on('data', (data) => {
             all.push(data);
 
-            // long answers are looked at when they end
+            // long answers are parsed only at their end
 
             if (data.length < 65536) {
                 look(false);
@@ -111,8 +111,8 @@ export function exchange(port, { method, path, headers, body, blocks }) {
 }
 
 
-// What becomes a name: where it stands, as one group, and its kind.  All that
-// is equal to it elsewhere gets the name, too.
+// The values that become names: the kind, and a pattern whose group is the
+// value. All other occurrences of the value are replaced, too.
 
 const NAMED = [
     ['session', /^mcp-session-id: (.+)$/gim],
@@ -125,7 +125,7 @@ const NAMED = [
     ['door', /\/publish\/([\w.-]{20,})/g],
 ];
 
-// What is different and means nothing
+// Values that differ in each run and have no meaning
 
 const BLANK = [
     [/^(date|server|x-worker): .*$/gim, '$1: <$1>'],
@@ -157,7 +157,7 @@ export class Normal {
             }
         }
 
-        // one may be part of another
+        // longer values first: one value may be part of another
 
         for (const value of [...this.names.keys()].sort(
             (a, b) => b.length - a.length))
@@ -172,9 +172,9 @@ export class Normal {
         return text.replaceAll(`:${this.port}`, ':<port>');
     }
 
-    // lines: the head, an empty one, the body.  A page for an error that the
-    // server itself has found is not looked at; where "Connection" stands is
-    // a matter of time in Apache.
+    // Returns lines: the head, an empty line, the body. An error page that the
+    // server itself made is replaced. The header "Connection" is moved to the
+    // end, because its position varies in Apache.
 
     answer({ head, body }, method) {
         const length = /^content-length: *(\d+)$/im.exec(head)?.[1];

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The way between a client and a server: a TCP proxy that can be cut at any
-// moment, and that knows what has passed.  revision: the last that a header of
-// the client named, or the result of initialize.
+// The path between a client and a server: a TCP proxy that can be cut at any
+// moment and that parses the data. revision: that of the last
+// MCP-Protocol-Version header, or the one in the result of initialize.
 
 import { once } from 'node:events';
 import net from 'node:net';
@@ -10,7 +10,7 @@ import net from 'node:net';
 
 export class Way {
 
-    // connections of clients lead to that port
+    // Starts a proxy that connects its clients to this port.
 
     static async open(port) {
         const way = new Way();
@@ -61,7 +61,7 @@ export class Way {
         this.pairs.delete(pair);
     }
 
-    // resolves once an answer that has passed since now matches the pattern
+    // Resolves once an answer that arrives from now on matches the pattern.
 
     passes(pattern) {
         return new Promise((resolve) => {
@@ -70,8 +70,8 @@ export class Way {
         });
     }
 
-    // cuts all connections that carry an event stream, in the client's sight by a
-    // reset or a FIN
+    // Cuts all connections with an event stream. The client sees a reset or a
+    // FIN.
 
     cut(how) {
         for (const pair of [...this.pairs]) {

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // HTTP/1.1 by hand: one request per connection, a body that can be cut after
-// any byte, and an SSE parser that shows every block as it was sent.
+// any byte, and an SSE parser that keeps each block as it was sent.
 
 import net from 'node:net';
 import tls from 'node:tls';
 
 
-// What a stream of bytes says, block by block.  A block holds the fields that
-// were there, so that `data: ''` and no data at all are told apart.
+// Parses a stream of bytes block by block. A block has only the fields that
+// were sent, so that an empty `data` field differs from a missing one.
 
 export class SseParser {
     constructor(emit) {
@@ -52,7 +52,7 @@ export class SseParser {
 }
 
 
-// Reads the head, then the body in either transfer coding.
+// Parses the head, then the body in either transfer coding.
 
 class Body {
     constructor(onHead, onData, onEnd) {
@@ -160,9 +160,9 @@ class Body {
 }
 
 
-// An answer whose head is there.  `ending` becomes 'end' (a whole body),
-// 'cut' (by us) or 'lost' (by the server, in the middle); `lastId` is the id of
-// the last event that was taken.
+// An answer whose head has arrived. `ending` becomes 'end' (the whole body),
+// 'cut' (by the test) or 'lost' (by the server, within the body); `lastId` is
+// the id of the last event that was taken.
 
 export class Answer {
     constructor(socket, cut) {
@@ -218,7 +218,7 @@ export class Answer {
         }
     }
 
-    // drops the connection; nothing that comes later is seen
+    // Drops the connection. Bytes that arrive later are ignored.
 
     close() {
         this.end('cut');
@@ -233,7 +233,7 @@ export class Answer {
         this.socket.resume();
     }
 
-    // the next SSE block, or null once there is none
+    // Returns the next SSE block, or null at the end.
 
     async block() {
         while (!this.queue.length) {
@@ -251,7 +251,7 @@ export class Answer {
         return block;
     }
 
-    // the next JSON-RPC message of the stream, or null
+    // Returns the next JSON-RPC message of the stream, or null at the end.
 
     async message() {
         for (let block; (block = await this.block());) {
@@ -274,8 +274,9 @@ export class Answer {
 }
 
 
-// cut: so many bytes of the body are taken; lose: the connection is dropped
-// after so many ms, or once that is resolved; localAddress: of the client
+// cut: the number of body bytes after which the connection is dropped; lose:
+// drops the connection after that many ms, or once that promise is resolved;
+// localAddress: the address of the client
 
 export function request(port, { method = 'POST', path = '/mcp', headers = {},
                                 body = '', cut, lose, secure,
@@ -323,7 +324,7 @@ export function request(port, { method = 'POST', path = '/mcp', headers = {},
 }
 
 
-// The same over HTTP/2, as a stream of a client of node:http2.
+// Sends a request over HTTP/2, as a stream of a node:http2 client.
 
 export function request2(client, { method = 'POST', path = '/mcp',
                                    headers = {}, body = '', cut,
@@ -337,7 +338,7 @@ export function request2(client, { method = 'POST', path = '/mcp',
         stream.on('response', ({ ':status': status, ...fields }) => {
             answer.head(status, fields);
 
-            // not before: data may be told of earlier than the head
+            // only after the head: 'data' may be emitted before it
 
             stream.on('data', (bytes) => answer.data(bytes));
             stream.on('end', () => answer.end('end'));
