@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-# The loader itself: needs nginx, not the module.
+# The loader of these tests. Needs nginx, but not the module.
 
 use Test::Nginx::Socket;
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 
-# The endpoint as a resource server: its document, challenges, and what pages of
-# allowed origins can read of the answers of others.
+# The endpoint as a resource server: its metadata document, its challenges, and
+# which headers of an answer CORS allows pages to read.
 
 use Test::Nginx::Socket;
 use lib 't/lib';

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-# What backends answer: forms of JSON, streams, content, statuses, and what
-# goes wrong.
+# Answers of backends: JSON, streams, content, statuses and failures.
 
 use Test::Nginx::Socket;
 use lib 't/lib';
@@ -46,7 +45,7 @@ sub tool {
     return "location = /b/$name { $type; return $status '$body'; }\n";
 }
 
-# an endpoint whose backend is the test
+# an endpoint whose backend is in the test
 
 our $Own = MCP::own();
 
@@ -66,7 +65,7 @@ sub error_text {
         . '"isError":true}');
 }
 
-# one tool after the other, each with the answer that its client gets
+# Calls one tool after the other, each with the answer that the client gets.
 
 sub answers {
     my %answers = @_;
@@ -75,7 +74,7 @@ sub answers {
         sort keys %answers];
 }
 
-# fails, and says why in the log
+# the configuration of a tool whose answer is invalid
 
 sub broken {
     my ($body, $type, $status) = @_;

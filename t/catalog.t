@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-# The catalog: lists, pages, what is unknown, what a broken file is told.
+# The catalog: lists, pages, unknown names, and messages for invalid files.
 
 use Test::Nginx::Socket;
 use lib 't/lib';
@@ -36,7 +36,7 @@ sub tools {
 
 sub file { return [['catalog.json', shift]] }
 
-# the list that nginx makes of n tools
+# the list that nginx returns for these tools
 
 sub names {
     return MCP::answer('{"tools":[' . join(',', map {
@@ -69,7 +69,7 @@ sub cursor {
         . substr MCP::digest($text), 0, 7);
 }
 
-# capabilities that each server has, whatever its catalog says
+# capabilities of each server, independent of its catalog
 
 our $Always = qr/"logging":\{\},"experimental":\{"resumableRequests":\{\},/
     . qr/"streams":\{\},"resumeTokens":\{\}\}\}/;

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-# Directives: where they stand, what they take, what they say otherwise.
+# Directives: their contexts, their values, and their error messages.
 
 use Test::Nginx::Socket;
 use lib 't/lib';

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-# Other ways to come back: their directives, and what a tool says of itself.
+# Resumption methods: their directives, and the tool properties for them.
 
 use Test::Nginx::Socket;
 use lib 't/lib';
@@ -22,7 +22,8 @@ our $Logs = q{
 our $Result = MCP::answer(MCP::text('x'));
 our $Unknown = MCP::fault(-32000, 'Unknown stream URL');
 
-# A call that has sent one event: its backend's side, and its client.
+# Starts a call that has sent one event. Returns the backend's side and the
+# client.
 
 sub begun {
     our $Backend = MCP::backend();

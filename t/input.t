@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-# Asking the client in the middle of a call.
+# Questions to the client during a call.
 
 use Test::Nginx::Socket;
 use lib 't/lib';
@@ -16,7 +16,7 @@ our $Own = MCP::own();
 
 our $Result = MCP::answer(MCP::text('x'));
 
-# what a backend says that wants to know
+# the answer of a backend that needs input
 
 sub asks {
     my %requests = @_;
@@ -35,7 +35,7 @@ our $Asked = $Form =~ s/^\{//r;
 
 sub can { return MCP::post(capabilities => [@_]) }
 
-# the client's response to the n-th question on its stream
+# Sends the client's response to the n-th question on its stream.
 
 sub respond {
     my ($client, $n, $result, $headers) = @_;

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-# JSON and JSON-RPC: what is a message, whose id comes back, batches.
+# JSON and JSON-RPC: valid and invalid messages, ids of responses, batches.
 
 use Test::Nginx::Socket;
 use lib 't/lib';
@@ -22,7 +22,7 @@ our $NoBatch = MCP::fault(-32600, 'Invalid Request: batching is not supported');
 
 sub invalid { return MCP::fault(-32600, 'Invalid Request', shift) }
 
-# the same, with what is wrong
+# the same error with a detail
 
 sub named {
     my ($detail, $id) = @_;

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 
-# Where the module meets the rest of nginx: what else a backend's location
-# does, clients that are slow, events.
+# The module together with other parts of nginx: directives in a backend's
+# location, slow clients, event methods.
 
 use Test::Nginx::Socket 'no_plan';
 use lib 't/lib';
@@ -13,13 +13,13 @@ no_long_string();
 
 our $Result = MCP::answer(MCP::text('x'));
 
-# a large one, so that sockets cannot hold it
+# a request too large for the buffers of sockets
 
 our $Padding = 'a' x (4 << 20);
 our $Large = MCP::message('tools/call',
     "{\"name\":\"x\",\"arguments\":{\"a\":\"$Padding\"}}");
 
-# what came on a connection is the request's whole body
+# Reads from a connection and checks that it has the request's whole body.
 
 sub whole {
     my $peer = shift;
@@ -33,7 +33,7 @@ sub whole {
     $peer->in =~ s/\A.*?\r\n\r\n//sr eq $::Large or die "another body\n";
 }
 
-# two requests that come at the same time: the one to that path first
+# Accepts two concurrent requests and returns the one for the path first.
 
 sub both {
     my ($backend, $path) = @_;

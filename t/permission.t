@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 
-# Who may see and call what (mcp_allow, x-mcp-scope), what authors are told
-# (mcp_debug), and what they say of wrong values.
+# Permissions (mcp_allow, x-mcp-scope), details for developers (mcp_debug), and
+# the messages for invalid values.
 
 use Test::Nginx::Socket;
 use lib 't/lib';

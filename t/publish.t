@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-# The publish door, listening clients, calls that are answered later.
+# The publish endpoint, listening clients, and calls that are answered later.
 
 use Test::Nginx::Socket;
 use lib 't/lib';
@@ -70,7 +70,8 @@ sub listen {
     return $client;
 }
 
-# a call whose backend has said 202: client, path of its door
+# Starts a call whose backend has answered 202. Returns the client and the path
+# of the publish URL.
 
 sub detached {
     our $Backend = MCP::backend();

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 
-# Coming back: Last-Event-ID, replay, taking over, cancelling, time.
+# Resumption: Last-Event-ID, replay, superseded connections, cancellation, time
+# limits.
 
 use Test::Nginx::Socket;
 use lib 't/lib';
@@ -29,8 +30,8 @@ sub events {
         $from .. $to;
 }
 
-# A call that has sent n events to a client which then left: backend's side,
-# last event id, client.
+# Starts a call that has sent n events to a client, which then leaves. Returns
+# the backend's side, the last event id and the client.
 
 sub begun {
     my ($n, $headers) = @_;
@@ -71,7 +72,7 @@ sub ended {
 
 sub at { return $_[0] =~ s/\.\d+\z/.$_[1]/r }
 
-# what the status says, once it says so
+# Waits until a field of the status has this value.
 
 sub await {
     my ($name, $value) = @_;

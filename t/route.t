@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-# Which backend gets a call, and what it is told.
+# Routes: the backend of a call, and the variables that the backend receives.
 
 use Test::Nginx::Socket;
 use lib 't/lib';
@@ -12,7 +12,7 @@ plan tests => repeat_each() * 234;
 
 no_long_string();
 
-# named locations that say their name
+# named locations that answer with their names
 
 our $Named = join '', map { <<"END" } qw( default a b c );
     location \@$_ {
@@ -26,7 +26,7 @@ END
 
 sub routed { return MCP::answer(MCP::text(shift)) }
 
-# a location that says a header line which it got
+# a location that answers with a header line of its request
 
 sub fact {
     my ($variable, $more) = @_;

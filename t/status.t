@@ -29,7 +29,7 @@ our %Gauge = map { $_ => 1 } qw( calls_live consumers_live zone_size_bytes
 our %Refused = map { $_ => 1 } qw( refused_full refused_limit header_mismatches
     unsupported_versions states_refused );
 
-# these values, in the order of the page
+# a pattern for these values in the order of the page
 
 sub values_of {
     my %values = @_;
@@ -40,7 +40,7 @@ sub values_of {
     return qr/$pattern/;
 }
 
-# waits until the page says so
+# Waits until the status has these values.
 
 sub await {
     my %values = @_;

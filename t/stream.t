@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-# Calls that are answered by an event stream.
+# Calls whose answer is an event stream.
 
 use Test::Nginx::Socket;
 use lib 't/lib';

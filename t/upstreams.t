@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-# Backends behind the other protocols that nginx speaks: a location is a
-# location.
+# Backends behind the other upstream protocols of nginx.
 
 use Test::Nginx::Socket 'no_plan';
 use lib 't/lib';

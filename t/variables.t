@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-# $mcp_* in logs and header lines.
+# The variables $mcp_* in logs and headers.
 
 use Test::Nginx::Socket;
 use lib 't/lib';
@@ -27,11 +27,12 @@ sub logged {
         . ($format // 'mcp') . ";\n$config";
 }
 
-# an endpoint whose backend is the test; the backend's side is not logged
+# an endpoint whose backend is in the test; requests to the backend are not
+# logged
 
 our $Own = MCP::own('mcp_principal $http_x_user;', 'access_log off;');
 
-# a line of the log; fields as they are in the format
+# a line of the access log, with the fields of its format
 
 sub line {
     my ($status, %fact) = @_;

@@ -2,31 +2,31 @@
 
 package MCP;
 
-# What the files in t/ share.  To be loaded after Test::Nginx::Socket, so that
-# the directory with this file, which has a small Test::Nginx of its own, is
-# not searched for that one:
+# Functions that the files in t/ share. Load this module after
+# Test::Nginx::Socket: its directory also has a small loader for Test::Nginx
+# files, which must not replace openresty's:
 #
 #     use Test::Nginx::Socket;
 #     use lib 't/lib';
 #     use MCP;
 #
-# Every block gets the zone "mcp" and a key (unless it says --- bare), so that
-# session tokens can be made here, and must not log errors unless it has
-# --- error_log.  A list of requests may be written as a table:
+# Each block without --- bare gets the zone "mcp" and a key, from which tests
+# make session tokens. Each block without --- error_log must not log errors. A
+# list of requests may be written as a table:
 #
 #     --- cases eval
 #     [
 #         [request, header lines, status, body],
 #     ]
 #
-# Header lines are MCP::post(), get() or end() by the method if undef.  The
-# body is compared if it is a string, matched if it is a regular expression.
+# Undefined header lines are MCP::post(), get() or end(), by the method. A body
+# is compared if it is a string and matched if it is a regular expression.
 # Random stream ids at the beginning of event ids are replaced by "S" before
-# bodies are looked at.
+# bodies are compared.
 #
-# --- init has a client and a backend at its disposal that do nothing by
-# themselves: MCP::begin() and MCP::backend().  It is one test, which fails if
-# it dies; a block that has no request besides it ends with a ping.
+# Code in --- init can use a client, MCP::begin(), and a backend,
+# MCP::backend(). The code is one test, which fails if it dies. A block without
+# a request sends a ping after it.
 
 use v5.14;
 use strict;
@@ -43,7 +43,7 @@ our $OTHER_KEY = 'another secret, of which nginx knows nothing yet';
 our $LATEST = '2025-11-25';
 our $TIMEOUT = 10;
 
-# who writes to a closed connection is told so by an error
+# a write to a closed connection returns an error instead of ending the test
 
 $SIG{PIPE} = 'IGNORE';
 
@@ -85,7 +85,7 @@ sub sign {
 sub digest { return substr sha256(join "\0", @_), 0, 16 }
 
 
-# the 16 bytes that are the session's name among us
+# the 16 bytes of the session's internal id
 
 sub session_id {
     my %o = @_;
@@ -107,18 +107,18 @@ sub session {
 }
 
 
-# the session as backends and logs know it
+# the session id that backends and logs get
 
 sub session_name { return encode_base64url(session_id(@_)) }
 
 
-# the stream of a session's GET
+# the stream id of a session's GET
 
 sub listener { return encode_base64url(digest('listen', session_id(@_))) }
 
 
-# Header lines; options are those of session(), and
-
+# Header lines. Options: those of session(), and
+#
 #   session    the token, or undef for none
 #   version    MCP-Protocol-Version
 #   accept, type, after (Last-Event-ID), more (lines)
@@ -149,7 +149,7 @@ sub get { return lines(accept => 'text/event-stream', @_) }
 
 sub end { return lines(@_) }
 
-# without a session
+# for a request without a session
 
 sub first { return post(session => undef, @_) }
 
@@ -178,7 +178,7 @@ sub call {
 }
 
 
-# a call that wants progress under the token "p"
+# a call with the progress token "p"
 
 sub progress_call {
     return call(shift, ',"_meta":{"progressToken":"p"}', @_);
@@ -318,7 +318,7 @@ sub run {
 }
 
 
-# what --- init found out, for the request that follows
+# Sets the request of the block from code in --- init.
 
 sub then_request {
     my ($request, $headers) = @_;
@@ -328,7 +328,7 @@ sub then_request {
 }
 
 
-# dies, and tells why, if these are not the same; event ids as "S"
+# Dies with both texts if they differ. Event ids become "S".
 
 sub same {
     my ($got, $expected) = @_;
@@ -341,7 +341,7 @@ sub same {
 }
 
 
-# waits for these lines, which are written after an answer has been sent
+# Waits for these lines of the access log, which are written after the answer.
 
 sub expect_access_log {
     my @lines = @_;
@@ -380,7 +380,7 @@ sub priming {
 }
 
 
-# Sockets under the test's control; whatever does not come in time ends it
+# Sockets that the test controls; each read dies after $TIMEOUT
 
 sub peer {
     my $sock = shift;
@@ -391,8 +391,8 @@ sub peer {
 }
 
 
-# Sends a request and returns at once.  HTTP/1.0: an answer is what comes
-# until the end, without chunks.
+# Sends a request and returns at once. With HTTP/1.0 the answer has no chunks
+# and ends with the connection.
 
 sub begin {
     my ($request, $headers) = @_;
@@ -415,13 +415,13 @@ sub begin {
 }
 
 
-# The whole answer: head and body.
+# Sends a request and returns the whole answer: head and body.
 
 sub ask { return begin(@_)->rest }
 
 
-# An endpoint whose backend is the server below, with more directives of its
-# own and of the location that asks it.
+# The configuration of an endpoint whose backend is backend(), with further
+# directives for the endpoint and for the backend's location.
 
 sub own {
     my ($endpoint, $location) = map { $_ // '' } @_[0, 1];
@@ -438,7 +438,7 @@ END
 }
 
 
-# A server at the socket backend.sock in the directory html.
+# Starts a backend at the Unix socket html/backend.sock.
 
 sub backend {
     my $path = "$ENV{TEST_NGINX_HTML_DIR}/backend.sock";
@@ -463,7 +463,7 @@ sub connection {
     return MCP::peer(scalar $self->{sock}->accept);
 }
 
-# the next connection, its request read
+# Accepts the next connection and reads its request.
 
 sub call {
     my $peer = shift->connection;
@@ -479,7 +479,7 @@ sub call {
     return $peer;
 }
 
-# whether a connection comes, and not an answer to the client
+# Returns true if a backend connection arrives before the client's answer.
 
 sub wanted {
     my ($self, $client) = @_;
@@ -509,7 +509,7 @@ sub send {
     return $self;
 }
 
-# the head of an answer of the type, with chunks to follow, or with a body
+# Sends the head of an answer; the body follows in chunks.
 
 sub head {
     my ($self, $type, $status) = @_;
@@ -536,7 +536,7 @@ sub last {
     return $self->close;
 }
 
-# an answer that is forgotten comes to an end that is in order
+# ends an unfinished chunked answer in order
 
 sub DESTROY {
     my $self = shift;
@@ -554,7 +554,7 @@ sub ndjson {
     return $self->chunk(map { "$_\n" } @lines);
 }
 
-# one whole answer
+# Sends a whole answer.
 
 sub reply {
     my ($self, $type, $body, $status) = @_;
@@ -575,7 +575,7 @@ sub read {
     return $n;
 }
 
-# what has come when the pattern matches
+# Reads until the pattern matches and returns the bytes.
 
 sub until {
     my ($self, $pattern) = @_;
@@ -587,7 +587,7 @@ sub until {
     return $self->{in};
 }
 
-# all until the other side closes
+# Reads until the other side closes.
 
 sub rest {
     my $self = shift;
@@ -601,11 +601,11 @@ sub in { return shift->{in} }
 
 sub status { return shift->until(qr{\AHTTP/1\.\d (\d+) }) =~ / (\d+) / && $1 }
 
-# what stands behind the head, once all has come
+# Reads until the other side closes and returns the body.
 
 sub body { return shift->rest =~ s/\A.*?\r\n\r\n//sr }
 
-# waits for the other side to close
+# Waits until the other side closes.
 
 sub closed {
     my $self = shift;
@@ -624,7 +624,7 @@ sub close {
     return $self;
 }
 
-# the last event id that came
+# Returns the last event id that arrived.
 
 sub last_id {
     my $self = shift;
@@ -634,7 +634,7 @@ sub last_id {
     return $ids[-1] // die "no event id in \"$self->{in}\"\n";
 }
 
-# waits for an event id with this number
+# Waits for the event with this number.
 
 sub upto {
     my ($self, $seq) = @_;

@@ -2,9 +2,9 @@
 
 package Test::Nginx::Socket;
 
-# The client's half of our small loader for Test::Nginx files: builds the
-# requests of a block, sends them over a plain socket and checks the answers
-# and the logs.  See Test::Nginx::Util for the server's half.
+# The client side of a small loader for Test::Nginx files: makes the requests of
+# a block, sends them over a plain socket and checks the answers and the logs.
+# The server side is Test::Nginx::Util.
 
 use v5.14;
 use strict;
@@ -53,7 +53,7 @@ sub is_str (@) {
 }
 
 
-# a failure that the plan does not count
+# Reports a failure that the plan does not count.
 
 sub fail_unplanned {
     my $tb = Test::More->builder;
@@ -67,7 +67,8 @@ sub fail_unplanned {
 #
 # A request is a list of packets: { value => bytes, delay_before => seconds }.
 
-# "Key: value" lines as a head; tells whether the body is chunked.
+# Turns "Key: value" lines into a head. Also returns whether the body is
+# chunked.
 
 sub parse_more_headers {
     my $text = shift;
@@ -89,9 +90,9 @@ sub parse_more_headers {
 }
 
 
-# Completes a request written as "METHOD [URL [VERSION]]", newline, body: the
-# head is filled in, the body trimmed.  The text may be given in several
-# packets; what stood in the n-th comes out in the n-th.
+# Completes a request written as "METHOD [URL [VERSION]]", newline, body: adds
+# the headers and trims the body. The text may come in several packets; the
+# result is split at the same places.
 
 sub build_request {
     my ($name, $more, $connection, @packets) = @_;
@@ -115,7 +116,7 @@ sub build_request {
     $head = "Connection: $connection\r\n$head" if $head !~ /^Connection/mi;
     $head = "Host: $ServerName\r\n$head" if $head !~ /^Host:/mi;
 
-    # what was written, and what it becomes
+    # pairs of the text as written and the text as sent
 
     my @parts = (
         [$lead, ''],
@@ -148,7 +149,7 @@ sub build_request {
 }
 
 
-# where an offset of the written text lies in what it has become
+# Maps an offset in the written text to the text that is sent.
 
 sub map_offset {
     my ($offset, @parts) = @_;
@@ -172,7 +173,7 @@ sub map_offset {
 }
 
 
-# the n-th of a section that may be a list
+# Returns the n-th entry of --- more_headers, which may be a list.
 
 sub more_headers_of {
     my ($block, $i) = @_;
@@ -243,8 +244,8 @@ sub requests_of {
 
 # The socket
 #
-# Everything that arrives until the server closes, or until nothing has moved
-# for the block's timeout.
+# Sends the packets. Reads until the server closes, or until no byte moves
+# within the block's timeout.
 
 sub send_request {
     my ($block, $packets) = @_;
@@ -335,8 +336,8 @@ sub send_request {
 
 # Responses
 
-# Returns the body of a chunked message and what follows it, or the reason
-# why it is none.
+# Returns the body of a chunked message and the bytes after it, or the reason
+# why the message is invalid.
 
 sub decode_chunked {
     my ($raw, @trailers) = @_;
@@ -384,7 +385,7 @@ sub decode_chunked {
 }
 
 
-# (response, raw head, bytes after it)
+# Returns the response, its raw head and the bytes after it.
 
 sub parse_response {
     my ($block, $raw, $is_head) = @_;
@@ -622,7 +623,8 @@ sub check_body {
 
 # Logs
 
-# lines of text, a regular expression, or a list of either
+# Returns the patterns of a section: lines of text, a regular expression, or a
+# list of both.
 
 sub patterns_of {
     my $value = shift;
@@ -640,8 +642,8 @@ sub line_matches {
 }
 
 
-# Log lines are written after the client has its answer: waits until all
-# patterns have come, at least for as long as a late line needs that must not.
+# Log lines are written after the client has its answer. Waits until all wanted
+# lines have come; if lines are unwanted, waits long enough for a late one.
 
 sub wait_for_lines {
     my ($read, $wanted, $unwanted) = @_;
@@ -680,7 +682,7 @@ sub check_log {
 
     return [] if !@wanted && !@unwanted && !defined $grep && $file ne 'error';
 
-    # a line that comes late is seen after the block's next request
+    # a late unwanted line is found after the block's next request
 
     my $late = defined $grep || @unwanted && !$at->{more};
     my $lines = wait_for_lines($read, \@wanted, $late);
@@ -709,7 +711,8 @@ sub check_log {
 }
 
 
-# --- grep_error_log and --- grep_error_log_out: what a pattern has matched
+# --- grep_error_log with --- grep_error_log_out: the parts of the log that a
+# pattern matches
 
 sub check_grep {
     my ($block, $at, $pattern, $lines) = @_;
@@ -761,9 +764,9 @@ sub check_logs {
 }
 
 
-# --- tcp_listen: a port, or the path of a unix socket (*.sock); a server of
-# our own answers one connection there with --- tcp_reply, once --- tcp_query_len
-# bytes (default: some) have come.
+# --- tcp_listen: a port, or the path of a Unix socket (*.sock). A server process
+# answers one connection there with --- tcp_reply, after it has read the number
+# of bytes in --- tcp_query_len (default: any).
 
 sub start_tcp_server {
     my $block = shift;
@@ -874,7 +877,7 @@ sub stop_tcp_server {
 }
 
 
-# A block, once: all its requests and their checks.
+# Runs a block once: all its requests and their checks.
 
 sub run_requests {
     my ($block, $repeat, $log_only) = @_;
@@ -929,7 +932,7 @@ sub run_requests {
 }
 
 
-# returns the bytes that follow the response
+# Checks a response and returns the bytes after it.
 
 sub check_response {
     my ($block, $raw, $is_head, $at) = @_;

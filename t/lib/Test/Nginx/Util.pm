@@ -2,11 +2,11 @@
 
 package Test::Nginx::Util;
 
-# The server's half of our small loader for Test::Nginx files: settings, the
-# server root, nginx.conf, starting and stopping nginx, its logs.
+# The server side of a small loader for Test::Nginx files: settings, the server
+# root, nginx.conf, starting and stopping nginx, logs.
 #
-# It speaks the language of openresty's Test::Nginx, so that the files in t/
-# run under either; it knows the part of that language that they use.
+# The loader knows those sections of openresty's Test::Nginx that the files in
+# t/ use, so that these run with either loader.
 
 use v5.14;
 use strict;
@@ -36,7 +36,7 @@ our @EXPORT = qw(
 );
 
 
-# settings
+# Settings
 
 our $Randomize = $ENV{TEST_NGINX_RANDOMIZE};
 our $ServerPort = $ENV{TEST_NGINX_SERVER_PORT} || $ENV{TEST_NGINX_PORT} || 1984;
@@ -62,7 +62,7 @@ our $RepeatEach = 1;
 our $NoLongString;
 our $NginxVersion;
 
-# what each request of a block is checked with; Test::Nginx::Socket sets it
+# checks the requests of a block; set by Test::Nginx::Socket
 our $RunTestHelper;
 
 my $log_dir = "$ServRoot/logs";
@@ -135,7 +135,7 @@ sub bail_out (@) {
 }
 
 
-# "300ms", "2s" and "2" as seconds
+# Converts "300ms", "2s" and "2" to seconds.
 
 sub parse_time ($) {
     my $text = shift;
@@ -172,8 +172,8 @@ sub free_port {
 }
 
 
-# $TEST_NGINX_* in configurations; $TEST_NGINX_RAND_PORT_<n> is a free port,
-# the same one throughout a block
+# Expands $TEST_NGINX_* in configurations. $TEST_NGINX_RAND_PORT_<n> is a free
+# port, which is the same throughout a block.
 
 my %rand_ports;
 
@@ -201,7 +201,7 @@ sub setting {
 }
 
 
-# versions
+# Versions
 
 sub get_canon_version (@) {
     return sprintf '%d.%03d%03d', @_;
@@ -217,7 +217,7 @@ sub get_nginx_version () {
 }
 
 
-# the server root
+# The server root
 
 sub setup_server_root {
     remove_tree($ServRoot) if -d $ServRoot;
@@ -240,8 +240,8 @@ sub write_file {
 }
 
 
-# --- user_files: ">>> name [date]" lines, each followed by its content, or
-# an array of [name, content, date]
+# --- user_files: lines ">>> name [date]", each followed by the content, or an
+# array of [name, content, date]
 
 sub write_user_files {
     my $block = shift;
@@ -291,7 +291,7 @@ sub write_config_file {
     my $level = $block->log_level || $log_level;
     my $log = expand_env_in_text($block->error_log_file || $error_log, $name);
 
-    # a section that is not there is an empty list in list context
+    # in list context a missing section is an empty list
 
     my ($main, $http, $post_main)
         = map { expand_env_in_text($block->$_ // '', $name) }
@@ -357,8 +357,8 @@ END
 }
 
 
-# nginx runs in the foreground as our child, in a process group of its own:
-# its pid is known, and only what we started is ever signalled
+# nginx runs in the foreground as a child of this process, in a process group of
+# its own. So its pid is known, and signals reach only our own processes.
 
 my $nginx_pid;
 my $nginx_status;
@@ -383,7 +383,7 @@ sub start_nginx {
 }
 
 
-# whether our nginx has ended; its wait status is then in $nginx_status
+# Tells whether nginx has ended; its wait status is then in $nginx_status.
 
 sub nginx_ended {
     return 1 if !$nginx_pid;
@@ -469,7 +469,7 @@ sub file_tail {
 sub start_or_bail_out {
     my $name = shift;
 
-    # the port may still be held by somebody who is about to end
+    # an nginx that is about to end may still hold the port
 
     for my $try (1 .. 5) {
         start_nginx();
@@ -485,14 +485,14 @@ sub start_or_bail_out {
     my @reasons = grep { /\[(?:emerg|alert)\]|ERROR:/ }
         file_tail($stderr_log), file_tail($error_log);
 
-    # a bail-out is one line
+    # a bail-out message is one line
 
     bail_out("$name - cannot start nginx: "
         . ($reasons[0] // 'see ' . $error_log) =~ s/\s+/ /gr);
 }
 
 
-# --- must_die: the configuration is refused, optionally by an exit code
+# --- must_die: nginx refuses the configuration, optionally with an exit code
 
 sub expect_death {
     my $block = shift;
@@ -529,7 +529,7 @@ sub expect_death {
 }
 
 
-# logs
+# Logs
 
 my $error_log_pos = 0;
 
@@ -553,8 +553,8 @@ sub access_log_data () {
 }
 
 
-# The lines since the last call that passed a true value: what the current
-# request has logged.
+# Returns the lines that the current request has logged: those since the last
+# call with a true argument.
 
 sub error_log_data {
     my $forget = shift;
@@ -567,7 +567,7 @@ sub error_log_data {
 }
 
 
-# blocks
+# Blocks
 
 sub version_matches {
     my ($op, $version) = @_;
@@ -583,7 +583,8 @@ sub version_matches {
 }
 
 
-# (number of tests to skip, reason) by --- skip_nginx or --- skip_eval
+# Returns the number of tests to skip and the reason, from --- skip_nginx or
+# --- skip_eval.
 
 sub skip_of {
     my $block = shift;
