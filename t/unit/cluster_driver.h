@@ -479,7 +479,7 @@ process_greet(process_t *p)
     assert_command(p, "INFO memory");
 
     for (i = 0; i < MCP_SCRIPTS; i++) {
-        assert_command(p, "SCRIPT LOAD -- ");
+        assert_command(p, "SCRIPT LOAD loc");
     }
 
     assert_command(p, "");
@@ -513,7 +513,7 @@ process_hear(process_t *p)
     assert_inbound(p, "INFO memory");
 
     for (i = 0; i < MCP_SCRIPTS; i++) {
-        assert_inbound(p, "SCRIPT LOAD -- ");
+        assert_inbound(p, "SCRIPT LOAD loc");
     }
 
     process_tell(p, GOOD_ALL, sizeof(GOOD_ALL) - 1);
