@@ -243,7 +243,7 @@ mcp_cluster_clock(void *data)
     cluster = data;
     store = cluster->worker->store;
 
-    if (cluster->skewed) {
+    if (mcp_store_node_is_skewed(store)) {
         return MCP_ERR_DENIED;
     }
 
@@ -340,7 +340,7 @@ mcp_cluster_joined(mcp_cluster_t *cluster, const mcp_reply_t *reply)
     mcp_link_settled(&cluster->link);
     mcp_cluster_set_state(cluster, MCP_CLUSTER_MEMBER);
     cluster->member = cluster->node;
-    cluster->skewed = 0;
+    mcp_store_node_set_skewed(store, 0);
     mcp_store_node_standalone(store, "");
     news = mcp_store_node_well(store);
 

@@ -255,9 +255,6 @@ struct mcp_cluster_s {
                                                      to find out */
     unsigned                      far:1;  /* 1 if the log has the warning about
                                              different clocks */
-    unsigned                      skewed:1;       /* 1 if Redis rejected the
-                                                     node because their clocks
-                                                     differ too much */
 
     mcp_heartbeats_t              heartbeats[MCP_NODE_MEMBERS];
     size_t                        n_heartbeats;

@@ -226,9 +226,9 @@ mcp_cluster_set_skewed(mcp_cluster_t *cluster, const mcp_reply_t *reply)
     cluster->offset = mcp_cluster_offset(cluster,
                           mcp_reply_number(mcp_reply_item(reply, 1)),
                           mcp_worker_now(cluster->worker));
-    cluster->skewed = 1;
     seconds = (long long) cluster->offset / 1000;
 
+    mcp_store_node_set_skewed(cluster->worker->store, 1);
     mcp_store_node_standalone(cluster->worker->store, "");
     mcp_cluster_error(cluster, "this node's clock is %lld s %s that of Redis: "
                       "set both by NTP, then stop and start this server; until "
@@ -255,7 +255,7 @@ mcp_cluster_refused(mcp_cluster_t *cluster, const mcp_reply_t *reply)
         return 1;
     }
 
-    cluster->skewed = 0;
+    mcp_store_node_set_skewed(cluster->worker->store, 0);
 
     if (mcp_reply_is(kind, "KEYS")) {
         snprintf(why, sizeof(why), "node %s (%s) has no mcp_key in common with "

@@ -582,14 +582,16 @@ typedef struct {
 } mcp_store_slot_t;
 
 
-/* The zone as a node of a cluster. Everything but the first four members and
- * the counters is accessed under the lock. */
+/* The zone as a node of a cluster. Everything but the atomic members is accessed
+ * under the lock. */
 typedef struct {
     _Atomic uint64_t     id;
     _Atomic uint64_t     leader_pid;
     _Atomic uint64_t     spoken;       /* when the leader was last known to be
                                           active, ms */
     _Atomic uint32_t     leader;       /* slot + 1 of the leader; 0: none */
+    _Atomic uint32_t     skewed;       /* 1 if the node's clock differs too much
+                                          from that of Redis */
     uint32_t             failing;      /* 1 after an error, until the node
                                           joins again */
     uint64_t             error_at;

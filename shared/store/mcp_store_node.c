@@ -337,6 +337,20 @@ mcp_store_node_view(mcp_store_t *store, const mcp_node_view_t *view)
 }
 
 
+void
+mcp_store_node_set_skewed(mcp_store_t *store, int skewed)
+{
+    atomic_store(&store->head->node.skewed, skewed != 0);
+}
+
+
+int
+mcp_store_node_is_skewed(mcp_store_t *store)
+{
+    return atomic_load(&store->head->node.skewed) != 0;
+}
+
+
 int
 mcp_store_node_has_joined(mcp_store_t *store)
 {

@@ -165,6 +165,11 @@ int mcp_store_node_has_joined(mcp_store_t *store);
 void mcp_store_node_standalone(mcp_store_t *store, const char *why);
 int mcp_store_node_is_standalone(mcp_store_t *store);
 
+/* mcp_store_node_set_skewed() records whether the node's clock differs too much
+ * from that of Redis, mcp_store_node_is_skewed() returns 1 if so. */
+void mcp_store_node_set_skewed(mcp_store_t *store, int skewed);
+int mcp_store_node_is_skewed(mcp_store_t *store);
+
 /* Set and get the position up to which the node has received or sent: {0, 0} in
  * a new zone, or if the lock cannot be taken. */
 void mcp_store_node_set_position(mcp_store_t *store, mcp_node_position_e which,

@@ -199,7 +199,6 @@ test_beats(void **state)
 
     /* the leader has ended: p becomes the leader */
 
-    mcp_cluster_destroy(q.cluster);
     q.cluster = NULL;
     assert_int_equal(mcp_store_node_lead(&p.store, p.te.now, 0), 1);
 }
@@ -595,6 +594,33 @@ test_clocks(void **state)
 }
 
 
+/* Redis rejects one process because of the node's clock: no process of the node
+ * serves requests. A member's do. */
+static void
+test_skewed(void **state)
+{
+    (void) state;
+
+    process_start(&p);
+    process_start(&q);
+    process_greet(&p);
+    assert_int_equal(mcp_operation_clock(q.worker), MCP_ERR_UNREACHABLE);
+
+    process_say(&p, "*2\r\n$5\r\nCLOCK\r\n:1700086400000\r\n");
+    assert_string_equal(p.te.last, "cluster: this node's clock is 86400 s behind "
+                                   "that of Redis: set both by NTP, then stop "
+                                   "and start this server; until then it "
+                                   "answers with 503");
+    assert_int_equal(mcp_operation_clock(p.worker), MCP_ERR_DENIED);
+    assert_int_equal(mcp_operation_clock(q.worker), MCP_ERR_DENIED);
+
+    process_greet(&q);
+    process_say(&q, WELCOME("1700000000000"));
+    assert_int_equal(mcp_operation_clock(p.worker), MCP_OK);
+    assert_int_equal(mcp_operation_clock(q.worker), MCP_OK);
+}
+
+
 static void
 test_keys_limit(void **state)
 {
@@ -634,6 +660,7 @@ main(void)
         cmocka_unit_test_setup_teardown(test_reaps, setup, teardown),
         cmocka_unit_test_setup_teardown(test_dead, setup, teardown),
         cmocka_unit_test_setup_teardown(test_clocks, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_skewed, setup, teardown),
         cmocka_unit_test_setup_teardown(test_keys_limit, setup, teardown),
     };
 
