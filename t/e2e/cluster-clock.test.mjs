@@ -88,10 +88,8 @@ describe('a node', { skip, concurrency: true }, () => {
                 protocolVersion: '2025-11-25', capabilities: {},
                 clientInfo: { name: 'e2e', version: '1' } }));
 
-            const { state, members } = await clusterOf(here);
-
-            assert.equal(state, 'member');
-            assert.equal(members.length, 1);
+            await until(async () => (await clusterOf(here)).state === 'member');
+            assert.equal((await clusterOf(here)).members.length, 1);
             assert.notEqual((await clusterOf(there)).state, 'member');
             await session.tool('echo', { text: 'x' });
         });
