@@ -35,7 +35,7 @@ static mcp_str_t
 mcp_status_cluster_state(const mcp_node_info_t *info)
 {
     if (info->standalone[0]) {
-        return mcp_str("alone");
+        return mcp_str("standalone");
     }
 
     if (info->up == 0) {

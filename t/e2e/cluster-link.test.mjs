@@ -276,7 +276,7 @@ describe('a node', { concurrency: true }, () => {
 
 
 describe('Redis', { concurrency: true }, () => {
-    async function start(t) {
+    async function start(t, timeout = '500ms') {
         const redis = await Redis.start();
 
         t.after(() => redis.stop());
@@ -286,7 +286,7 @@ describe('Redis', { concurrency: true }, () => {
         t.after(() => cut.stop());
 
         const fixture = await node(`redis://127.0.0.1:${cut.port}`,
-                                   { mcp_cluster_timeout: '500ms' });
+                                   { mcp_cluster_timeout: timeout });
 
         t.after(() => fixture.stop());
 
@@ -310,7 +310,7 @@ describe('Redis', { concurrency: true }, () => {
 
     test('Redis loses its scripts: they are loaded on the same connection',
          async (t) => {
-        const { redis, cut, fixture } = await start(t);
+        const { redis, cut, fixture } = await start(t, '60s');
         const { connects } = cut;
         const session = await fixture.session();
 
@@ -460,7 +460,7 @@ test('node with layouts that another node lacks: serves standalone',
 
     t.after(() => redis.stop());
 
-    const options = { mcp_cluster_node_timeout: '2s' };
+    const options = { mcp_cluster_node_timeout: '10s' };
     const older = await node(`${redis.url} node=older`, options);
 
     t.after(() => older.stop());
@@ -480,7 +480,7 @@ test('node with layouts that another node lacks: serves standalone',
     const why = await until(async () => (await clusterOf(other)).refused);
 
     assert.match(why, new RegExp(`^node ${id} \\(older\\) reads the layouts 7 to 9`));
-    assert.equal((await clusterOf(other)).state, 'alone');
+    assert.equal((await clusterOf(other)).state, 'standalone');
     assert.equal(await redis.nodes(), 1);
     await serves(other);
     assert.equal(await count(other, /\berror\b.*serves alone/), 1);

@@ -199,6 +199,7 @@ test_beats(void **state)
 
     /* the leader has ended: p becomes the leader */
 
+    mcp_cluster_destroy(q.cluster);
     q.cluster = NULL;
     assert_int_equal(mcp_store_node_lead(&p.store, p.te.now, 0), 1);
 }

@@ -192,7 +192,7 @@ test_json(void **state)
     says("json", "\"deaths\":1,\"errors\":2,");
 
     mcp_store_node_standalone(&d.store[1], "no key");
-    says("json", "\"state\":\"alone\"");
+    says("json", "\"state\":\"standalone\"");
     says("json", "\"refused\":\"no key\"");
 }
 
