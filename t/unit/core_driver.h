@@ -88,6 +88,8 @@ typedef struct driver_s {
     unsigned                aborts;
     unsigned                resumes;
     unsigned                forgets;
+    unsigned                kept;               /* calls for which FORGET is
+                                                   expected */
     unsigned                locks;              /* number of locks of the
                                                    store */
     unsigned                unlockable;         /* number of next locks that
@@ -395,6 +397,7 @@ driver_act(driver_t *d, process_t *p, mcp_action_t *a)
         memcpy(d->last_body, a->breq->body.data, a->breq->body.len);
         d->last_body[a->breq->body.len] = '\0';
         d->jobs[d->n_jobs++] = a->breq;
+        d->kept += (mcp_call_glue(a->breq->call) == NULL);
         mcp_call_set_glue(a->breq->call, &d->glue);
         break;
 
