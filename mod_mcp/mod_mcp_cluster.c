@@ -353,7 +353,7 @@ static void written(connection_t *c, size_t len)
  * Marks a connection that has used up its rounds, because more data may be
  * pending.
  */
-static void look_again(connection_t *c)
+static void lookup_again(connection_t *c)
 {
     mod_mcp_lock();
     c->todo = 1;
@@ -390,7 +390,7 @@ static int write_some(connection_t *c)
         written(c, (size_t)n);
     }
 
-    look_again(c);
+    lookup_again(c);
     return 1;
 }
 
@@ -423,7 +423,7 @@ static int read_some(connection_t *c)
         }
     }
 
-    look_again(c);
+    lookup_again(c);
     return 1;
 }
 

@@ -91,7 +91,7 @@ my $client = MCP::begin(MCP::call('x'));
 my ($mirror, $call) = ::both($backend, '/mirror');
 $call->reply('application/json', MCP::text('x'));
 MCP::same($client->body, $::Result);
-MCP::ask('GET /status?format=json', '') =~ /"calls_live":0,/
+MCP::ask('GET /status?format=json', '') =~ /"calls_active":0,/
     or die 'the call goes on';
 $mirror->reply('text/plain', 'ignored');
 

@@ -112,7 +112,7 @@ MCP::same($client->body, MCP::priming(1) . ::events(2, 2)
 --- init
 my ($call, $id) = ::begun(1);
 $call->ndjson(MCP::progress(2), MCP::progress(3), MCP::text('x'))->last;
-::await('calls_live', 0);
+::await('calls_active', 0);
 MCP::then_request('GET /mcp', MCP::get(after => $id));
 --- request
 GET /mcp
@@ -191,7 +191,7 @@ for my $n (3, 4, 1000, '9223372036854775807') {
         $::Unknown);
 }
 $call->ndjson(MCP::text('x'))->last;
-::await('calls_live', 0);
+::await('calls_active', 0);
 MCP::same(MCP::begin('GET /mcp', MCP::get(after => ::at($id, 3)))->status,
     204);
 MCP::then_request('GET /mcp', MCP::get(after => ::at($id, 4)));
@@ -229,7 +229,7 @@ GET /mcp
 --- init
 my ($call, $id) = ::begun(1);
 $call->ndjson(MCP::text('x'))->last;
-::await('calls_live', 0);
+::await('calls_active', 0);
 MCP::then_request('GET /mcp', MCP::get(expires => time + 60,
     revision => '2025-06-18', after => $id));
 --- request
@@ -247,7 +247,7 @@ MCP::same(MCP::begin('GET /mcp', MCP::get(principal => 'bob',
     more => 'X-User: bob', after => $id))->body, $::Unknown);
 MCP::same(MCP::begin('GET /mcp', MCP::get(after => $id))->body, $::Unknown);
 $call->ndjson(MCP::text('x'))->last;
-::await('calls_live', 0);
+::await('calls_active', 0);
 MCP::then_request('GET /mcp', MCP::get(principal => 'ada',
     more => 'X-User: ada', after => $id));
 --- request
@@ -352,7 +352,7 @@ my $call = $backend->call;
 $client->close;
 ::await('streams', 1);
 $call->ndjson(MCP::text('x'))->last;
-::await('calls_live', 0);
+::await('calls_active', 0);
 ::await('calls_cancelled', 0);
 
 
@@ -362,7 +362,7 @@ $call->ndjson(MCP::text('x'))->last;
 --- init
 my ($call, $id) = ::begun(0);
 $call->reply('text/plain', 'x');
-::await('calls_live', 0);
+::await('calls_active', 0);
 MCP::then_request('GET /mcp', MCP::get(after => $id));
 --- request
 GET /mcp
@@ -382,7 +382,7 @@ MCP::same(MCP::begin("POST /mcp\n{\"jsonrpc\":\"2.0\",\"method\":"
 MCP::same($client->body, MCP::priming() . ::events(1, 1));
 $call->closed;
 ::await('calls_cancelled', 1);
-::await('calls_live', 0);
+::await('calls_active', 0);
 
 
 
@@ -393,7 +393,7 @@ my ($call, $id) = ::begun(1);
 MCP::begin("POST /mcp\n{\"jsonrpc\":\"2.0\",\"method\":"
     . '"notifications/cancelled","params":{"requestId":1}}')->status;
 $call->closed;
-::await('calls_live', 0);
+::await('calls_active', 0);
 MCP::then_request('GET /mcp', MCP::get(after => $id));
 --- request
 GET /mcp
@@ -428,7 +428,7 @@ MCP::begin("POST /mcp\n{\"jsonrpc\":\"2.0\",\"method\":"
     . '"notifications/cancelled","params":{"requestId":1}}',
     MCP::post(id => 2))->rest;
 $call->ndjson(MCP::text('x'))->last;
-::await('calls_live', 0);
+::await('calls_active', 0);
 ::await('calls_cancelled', 0);
 MCP::then_request('GET /mcp', MCP::get(after => $id));
 --- request
@@ -446,7 +446,7 @@ $client->upto(1);
 MCP::same(MCP::begin('DELETE /mcp')->status, 204);
 $client->closed;
 $call->closed;
-::await('calls_live', 0);
+::await('calls_active', 0);
 MCP::then_request(MCP::rpc('ping'), MCP::post());
 --- request
 GET /mcp
@@ -461,7 +461,7 @@ GET /mcp
 my ($call, $id) = ::begun(1);
 $call->closed;
 ::await('calls_expired', 1);
-::await('calls_live', 0);
+::await('calls_active', 0);
 MCP::then_request('GET /mcp', MCP::get(after => $id));
 --- request
 GET /mcp
@@ -608,7 +608,7 @@ $client->close;
 $call{a}->ndjson(MCP::text('a'))->last;
 ::await('events', 2);
 $call{b}->ndjson(MCP::text('b'))->last;
-::await('calls_live', 0);
+::await('calls_active', 0);
 MCP::then_request('GET /mcp', MCP::get(revision => '2025-03-26',
     after => $id));
 --- request

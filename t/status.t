@@ -14,7 +14,7 @@ no_long_string();
 
 our $Config = MCP::own() . "location = /status { mcp_status mcp; }\n";
 
-our @Names = qw( requests messages sessions sessions_deleted calls_live calls
+our @Names = qw( requests messages sessions sessions_deleted calls_active calls
     calls_failed calls_tool_errors calls_cancelled calls_expired calls_lost consumers_live events
     events_dropped resumes takeovers streams_expired streams_evicted
     refused_full refused_limit errors published inputs repairs
@@ -23,7 +23,7 @@ our @Names = qw( requests messages sessions sessions_deleted calls_live calls
 
 our @Revisions = qw( 2025-03-26 2025-06-18 2025-11-25 2026-07-28 );
 
-our %Gauge = map { $_ => 1 } qw( calls_live consumers_live zone_size_bytes
+our %Gauge = map { $_ => 1 } qw( calls_active consumers_live zone_size_bytes
     zone_used_bytes streams listeners values subscriptions );
 
 our %Refused = map { $_ => 1 } qw( refused_full refused_limit header_mismatches
@@ -227,10 +227,10 @@ qr/"zone_size_bytes":(?:3[5-9]|4[01])\d{5},"zone_used_bytes":\d+,/
 my $backend = MCP::backend();
 my $client = MCP::begin(MCP::call('x'));
 my $call = $backend->call;
-::await(calls_live => 1, calls => 1, streams => 0);
+::await(calls_active => 1, calls => 1, streams => 0);
 $call->reply('text/plain', 'x');
 $client->rest;
-::await(calls_live => 0, calls => 1, calls_failed => 0, events => 0,
+::await(calls_active => 0, calls => 1, calls_failed => 0, events => 0,
     streams => 0);
 
 
@@ -242,7 +242,7 @@ my $backend = MCP::backend();
 my $client = MCP::begin(MCP::progress_call('x'));
 my $call = $backend->call->ndjson(MCP::progress(1), MCP::progress(2));
 $client->upto(2);
-::await(calls_live => 1, consumers_live => 1, events => 2, resumes => 0,
+::await(calls_active => 1, consumers_live => 1, events => 2, resumes => 0,
     streams => 1, listeners => 0);
 $client->close;
 ::await(consumers_live => 0);
@@ -251,7 +251,7 @@ $again->upto(2);
 ::await(consumers_live => 1, resumes => 1);
 $call->ndjson(MCP::text('x'))->last;
 $again->rest;
-::await(calls_live => 0, consumers_live => 0, events => 3, streams => 1);
+::await(calls_active => 0, consumers_live => 0, events => 3, streams => 1);
 
 
 
@@ -262,7 +262,7 @@ my $backend = MCP::backend();
 my $client = MCP::begin(MCP::call('x'));
 $backend->call->reply('application/json', '{');
 $client->rest;
-::await(calls_live => 0, calls => 1, calls_failed => 1);
+::await(calls_active => 0, calls => 1, calls_failed => 1);
 --- error_log
 of "x" failed in its backend: broken JSON
 
@@ -275,7 +275,7 @@ my $backend = MCP::backend();
 my $client = MCP::begin(MCP::call('x'));
 $backend->call->reply('text/plain', 'no', 500);
 MCP::same($client->body, qr/"isError":true/);
-::await(calls_live => 0, calls => 1, calls_failed => 0);
+::await(calls_active => 0, calls => 1, calls_failed => 0);
 
 
 
@@ -310,7 +310,7 @@ for my $n (1 .. 10) {
     $call->ndjson(MCP::text('x' x 10_000))->last;
     $client->rest;
 }
-::await(calls_live => 0, calls => 10, consumers_live => 0, events => 1010,
+::await(calls_active => 0, calls => 10, consumers_live => 0, events => 1010,
     zone_used_bytes => $before, streams => 0);
 
 
@@ -324,7 +324,7 @@ my $backend = MCP::backend();
 my $client = MCP::begin(MCP::call('deploy'), MCP::post(
     session => MCP::session(principal => 'alice'), more => 'X-User: alice'));
 my $call = $backend->call;
-::await(calls_live => 1);
+::await(calls_active => 1);
 my $plain = MCP::ask('GET /status?format=json', '');
 my $details = MCP::ask('GET /details?format=json', '');
 MCP::same($details, qr/"running":\[\{"call":"[\w-]{8}",.*"tool":"[^"]+","principal":"alice"/);

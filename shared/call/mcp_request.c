@@ -85,7 +85,7 @@ mcp_request_why(mcp_request_t *req, const char *why)
 
 /* Counts a request that has ended. */
 static void
-mcp_request_tally(mcp_request_t *req, mcp_outcome_e how)
+mcp_request_count(mcp_request_t *req, mcp_outcome_e how)
 {
     uint64_t                  now;
     mcp_call_t               *call;
@@ -176,7 +176,7 @@ mcp_request_ends(mcp_request_t *req, mcp_outcome_e how)
     mcp_variable_set(&req->breq.variables, MCP_VARIABLE_RESULT,
                      mcp_outcome_name(how));
     mcp_outcome_count(call->worker->store, how);
-    mcp_request_tally(req, how);
+    mcp_request_count(req, how);
 
     /* for a batch, the outcome is that of the last request */
 

@@ -206,7 +206,7 @@ mcp_cluster_error(mcp_cluster_t *cluster, const char *fmt, ...)
 static void
 mcp_cluster_set_state(mcp_cluster_t *cluster, mcp_cluster_state_e state)
 {
-    static const char *const  names[] = { "apart", "asking", "member" };
+    static const char *const  names[] = { "apart", "registering", "member" };
 
     mcp_worker_log(cluster->worker, MCP_LOG_DEBUG, "cluster: %s, was %s",
                    names[state], names[cluster->state]);
@@ -369,7 +369,7 @@ mcp_cluster_joined(mcp_cluster_t *cluster, const mcp_reply_t *reply)
 
 
 static void
-mcp_cluster_greeted(void *data, const mcp_reply_t *reply)
+mcp_cluster_logged_in(void *data, const mcp_reply_t *reply)
 {
     mcp_cluster_t  *cluster;
 
@@ -438,10 +438,10 @@ mcp_cluster_registered(mcp_cluster_t *cluster)
     args[7] = mcp_cluster_prints_text(&cluster->endpoints);
 
     if (mcp_cluster_run(cluster, MCP_SCRIPT_REGISTER, args, 8,
-                        mcp_cluster_greeted, cluster)
+                        mcp_cluster_logged_in, cluster)
         == MCP_OK)
     {
-        mcp_cluster_set_state(cluster, MCP_CLUSTER_ASKING);
+        mcp_cluster_set_state(cluster, MCP_CLUSTER_REGISTERING);
     }
 }
 

@@ -9,9 +9,10 @@
 
 
 static int
-mcp_append_policy_is_read(const mcp_store_replicating_t *copying)
+mcp_append_policy_is_read(const mcp_store_replication_state_t *repl_state)
 {
-    return copying->consumer_slot != MCP_STORE_NO_SLOT || copying->readers;
+    return repl_state->consumer_slot != MCP_STORE_NO_SLOT
+           || repl_state->readers;
 }
 
 
@@ -19,11 +20,11 @@ mcp_append_policy_is_read(const mcp_store_replicating_t *copying)
  * it has a reader. */
 static int
 mcp_append_policy_stays(const mcp_replication_t *repl,
-    const mcp_store_replicating_t *copying, uint64_t now)
+    const mcp_store_replication_state_t *repl_state, uint64_t now)
 {
-    return copying->end && !copying->expires
-           && mcp_append_policy_is_read(copying)
-           && copying->end < now + repl->cluster->conf->node_timeout;
+    return repl_state->end && !repl_state->expires
+           && mcp_append_policy_is_read(repl_state)
+           && repl_state->end < now + repl->cluster->conf->node_timeout;
 }
 
 
@@ -60,38 +61,38 @@ mcp_append_policy_is_unchanged(const mcp_store_checkpoint_t *before,
 /* Returns 1 if Redis has to get a change other than events and renewals. */
 static int
 mcp_append_policy_has_news(const mcp_replication_t *repl,
-    const mcp_store_replicating_t *copying)
+    const mcp_store_replication_state_t *repl_state)
 {
-    return repl->time == 0 || repl->refills || copying->state_requests
-           || repl->at.state != copying->own.state
-           || repl->expires != copying->expires
-           || repl->given != copying->given
-           || repl->taken != copying->taken
-           || (repl->stays && !mcp_append_policy_is_read(copying))
-           || (copying->own.state >= MCP_STATE_COMPLETED
-               && copying->sent_seq >= copying->own.seq
-               && copying->sent_seq != repl->sent)
-           || mcp_coalesce_is_due(repl, copying)
-           || (copying->listener
-               && copying->consumer_slot == MCP_STORE_NO_SLOT
-               && copying->sent_seq != repl->sent);
+    return repl->time == 0 || repl->refills || repl_state->state_requests
+           || repl->at.state != repl_state->own.state
+           || repl->expires != repl_state->expires
+           || repl->given != repl_state->given
+           || repl->taken != repl_state->taken
+           || (repl->stays && !mcp_append_policy_is_read(repl_state))
+           || (repl_state->own.state >= MCP_STATE_COMPLETED
+               && repl_state->sent_seq >= repl_state->own.seq
+               && repl_state->sent_seq != repl->sent)
+           || mcp_coalesce_is_due(repl, repl_state)
+           || (repl_state->listener
+               && repl_state->consumer_slot == MCP_STORE_NO_SLOT
+               && repl_state->sent_seq != repl->sent);
 }
 
 
 int
 mcp_append_policy_is_idle(const mcp_replication_t *repl,
-    const mcp_store_replicating_t *copying)
+    const mcp_store_replication_state_t *repl_state)
 {
-    return !copying->mirror && !copying->held && !copying->joins
-           && copying->end == 0 && copying->expires == 0
+    return !repl_state->mirror && !repl_state->held && !repl_state->joins
+           && repl_state->end == 0 && repl_state->expires == 0
            && repl->whole && !repl->begin
-           && repl->at.seq == copying->own.seq
-           && mcp_append_policy_is_unchanged(&repl->at, &copying->own)
-           && repl->floor == copying->first_seq
-           && repl->confirmed == copying->confirmed_seq
-           && (copying->consumer_slot == MCP_STORE_REMOTE_CONSUMER
-               || repl->sent == copying->sent_seq)
-           && !mcp_append_policy_has_news(repl, copying);
+           && repl->at.seq == repl_state->own.seq
+           && mcp_append_policy_is_unchanged(&repl->at, &repl_state->own)
+           && repl->floor == repl_state->first_seq
+           && repl->confirmed == repl_state->confirmed_seq
+           && (repl_state->consumer_slot == MCP_STORE_REMOTE_CONSUMER
+               || repl->sent == repl_state->sent_seq)
+           && !mcp_append_policy_has_news(repl, repl_state);
 }
 
 
@@ -99,10 +100,10 @@ mcp_append_policy_is_idle(const mcp_replication_t *repl,
  * mcp_cluster_keep.c renews idle streams earlier. */
 static uint64_t
 mcp_append_policy_period(const mcp_replication_t *repl,
-    const mcp_store_replicating_t *copying)
+    const mcp_store_replication_state_t *repl_state)
 {
     return repl->cluster->conf->node_timeout
-           / (mcp_append_policy_is_idle(repl, copying) ? 2 : 3);
+           / (mcp_append_policy_is_idle(repl, repl_state) ? 2 : 3);
 }
 
 
@@ -110,20 +111,21 @@ mcp_append_policy_period(const mcp_replication_t *repl,
  * expire is not renewed. */
 static int
 mcp_append_policy_continues(const mcp_replication_t *repl,
-    const mcp_store_replicating_t *copying, uint64_t now)
+    const mcp_store_replication_state_t *repl_state, uint64_t now)
 {
-    return now >= repl->time + mcp_append_policy_period(repl, copying)
-           && (copying->end == 0 || now < copying->end || copying->expires
-               || mcp_append_policy_is_read(copying));
+    return now >= repl->time + mcp_append_policy_period(repl, repl_state)
+           && (repl_state->end == 0 || now < repl_state->end
+               || repl_state->expires
+               || mcp_append_policy_is_read(repl_state));
 }
 
 
 int
 mcp_append_policy_is_due(const mcp_replication_t *repl,
-    const mcp_store_replicating_t *copying)
+    const mcp_store_replication_state_t *repl_state)
 {
-    return mcp_append_policy_has_news(repl, copying)
-           || mcp_append_policy_continues(repl, copying,
+    return mcp_append_policy_has_news(repl, repl_state)
+           || mcp_append_policy_continues(repl, repl_state,
                                           mcp_worker_now(
                                               repl->cluster->worker));
 }
@@ -131,16 +133,16 @@ mcp_append_policy_is_due(const mcp_replication_t *repl,
 
 uint64_t
 mcp_append_policy_within(const mcp_replication_t *repl,
-    const mcp_store_replicating_t *copying)
+    const mcp_store_replication_state_t *repl_state)
 {
     uint64_t  now, when;
 
-    if (!mcp_append_policy_is_idle(repl, copying)) {
+    if (!mcp_append_policy_is_idle(repl, repl_state)) {
         return repl->cluster->conf->node_timeout / 3;
     }
 
     now = mcp_worker_now(repl->cluster->worker);
-    when = repl->time + mcp_append_policy_period(repl, copying);
+    when = repl->time + mcp_append_policy_period(repl, repl_state);
 
     return when > now ? when - now : repl->cluster->conf->node_timeout / 3;
 }
@@ -148,7 +150,8 @@ mcp_append_policy_within(const mcp_replication_t *repl,
 
 int
 mcp_append_policy_is_short(const mcp_replication_t *repl,
-    const mcp_store_replicating_t *copying, const mcp_store_replicator_t *from)
+    const mcp_store_replication_state_t *repl_state,
+    const mcp_store_replicator_t *from)
 {
     uint64_t  now;
 
@@ -158,32 +161,34 @@ mcp_append_policy_is_short(const mcp_replication_t *repl,
            && now < repl->whole + repl->cluster->conf->node_timeout / 3
            && !repl->begin && !repl->refills && repl->time
            && mcp_append_policy_is_unchanged(&repl->at, &from->at)
-           && copying->end == 0 && !copying->joins && copying->expires == 0
-           && repl->expires == 0 && repl->taken == copying->taken
-           && repl->floor == copying->first_seq
-           && repl->confirmed == copying->confirmed_seq
+           && repl_state->end == 0 && !repl_state->joins
+                  && repl_state->expires == 0
+           && repl->expires == 0 && repl->taken == repl_state->taken
+           && repl->floor == repl_state->first_seq
+           && repl->confirmed == repl_state->confirmed_seq
            && mcp_append_policy_longest(from) <= repl->longest;
 }
 
 
 void
 mcp_append_policy_sent(mcp_replication_t *repl,
-    const mcp_store_replicating_t *copying, const mcp_store_replicator_t *from)
+    const mcp_store_replication_state_t *repl_state,
+    const mcp_store_replicator_t *from)
 {
     size_t  longest;
 
     longest = mcp_append_policy_longest(from);
 
     repl->whole = repl->time;
-    repl->expires = copying->expires;
-    repl->given = copying->given;
-    repl->taken = copying->taken;
-    repl->joined = mcp_coalesce_how(copying);
-    repl->claims = mcp_coalesce_claims(copying) != 0;
-    repl->floor = copying->first_seq;
-    repl->confirmed = copying->confirmed_seq;
+    repl->expires = repl_state->expires;
+    repl->given = repl_state->given;
+    repl->taken = repl_state->taken;
+    repl->joined = mcp_coalesce_how(repl_state);
+    repl->claims = mcp_coalesce_claims(repl_state) != 0;
+    repl->floor = repl_state->first_seq;
+    repl->confirmed = repl_state->confirmed_seq;
     repl->over = from->at.state >= MCP_STATE_COMPLETED;
-    repl->stays = mcp_append_policy_stays(repl, copying, repl->time);
+    repl->stays = mcp_append_policy_stays(repl, repl_state, repl->time);
 
     /* Redis has no earlier event, or may have lost them */
 
@@ -195,7 +200,7 @@ mcp_append_policy_sent(mcp_replication_t *repl,
 
 uint64_t
 mcp_append_policy_lasts(const mcp_replication_t *repl,
-    const mcp_store_replicating_t *copying)
+    const mcp_store_replication_state_t *repl_state)
 {
     uint64_t  now, until, slack;
 
@@ -203,25 +208,27 @@ mcp_append_policy_lasts(const mcp_replication_t *repl,
     until = now + repl->max_wait;
     slack = 2 * repl->cluster->conf->node_timeout;
 
-    if (copying->expires) {
-        until = copying->expires;
+    if (repl_state->expires) {
+        until = repl_state->expires;
 
-    } else if (copying->end) {
-        until = copying->end;
+    } else if (repl_state->end) {
+        until = repl_state->end;
     }
 
     until = until > now ? until - now : 1;
 
-    if (mcp_append_policy_stays(repl, copying, now)) {
+    if (mcp_append_policy_stays(repl, repl_state, now)) {
         until = repl->cluster->conf->node_timeout;
     }
 
     /* the node may die before it knows that its call is the first; requests
      * that join have to be informed */
 
-    if (copying->held || (copying->joins && !copying->end && until < slack)) {
+    if (repl_state->held || (repl_state->joins && !repl_state->end
+                             && until < slack))
+    {
         until = slack;
     }
 
-    return copying->end ? until : until + slack;
+    return repl_state->end ? until : until + slack;
 }

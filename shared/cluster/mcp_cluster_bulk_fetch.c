@@ -141,12 +141,13 @@ mcp_bulk_fetch_feed(mcp_replication_t *repl, const mcp_reply_t *reply)
 static int
 mcp_bulk_fetch_is_wanted(const mcp_replication_t *repl)
 {
-    mcp_store_replicating_t  copying;
+    mcp_store_replication_state_t  repl_state;
 
-    return mcp_store_copying(repl->cluster->worker->store, &repl->ref,
-                             &copying)
+    return mcp_store_replication_state(repl->cluster->worker->store, &repl->ref,
+                             &repl_state)
            == MCP_OK
-           && (repl->inherits || copying.consumer_slot != MCP_STORE_NO_SLOT);
+           && (repl->takes_over
+               || repl_state.consumer_slot != MCP_STORE_NO_SLOT);
 }
 
 

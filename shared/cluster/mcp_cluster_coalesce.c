@@ -29,9 +29,9 @@ typedef struct {
 
 
 int
-mcp_coalesce_claims(const mcp_store_replicating_t *copying)
+mcp_coalesce_claims(const mcp_store_replication_state_t *repl_state)
 {
-    return copying->held && !copying->created;
+    return repl_state->held && !repl_state->created;
 }
 
 
@@ -45,26 +45,26 @@ mcp_coalesce_is_late(const mcp_replication_t *repl)
 
 
 char
-mcp_coalesce_how(const mcp_store_replicating_t *copying)
+mcp_coalesce_how(const mcp_store_replication_state_t *repl_state)
 {
-    if (!copying->joins) {
+    if (!repl_state->joins) {
         return '\0';
     }
 
-    if (copying->held) {
+    if (repl_state->held) {
         return 'h';
     }
 
-    return copying->consumer_slot == MCP_STORE_NO_SLOT ? '0' : '1';
+    return repl_state->consumer_slot == MCP_STORE_NO_SLOT ? '0' : '1';
 }
 
 
 /* The end of the hold is usually sent with the next event. */
 int
 mcp_coalesce_is_due(const mcp_replication_t *repl,
-    const mcp_store_replicating_t *copying)
+    const mcp_store_replication_state_t *repl_state)
 {
-    return mcp_coalesce_how(copying) != repl->joined
+    return mcp_coalesce_how(repl_state) != repl->joined
            && (repl->joined != 'h'
                || mcp_worker_now(repl->cluster->worker)
                   >= repl->time + MCP_REPLICATION_SEND_TIME);
@@ -103,9 +103,9 @@ mcp_coalesce_feed(mcp_cluster_t *cluster,
     now = mcp_worker_now(cluster->worker);
     checkpoint.seq = mcp_reply_number(mcp_reply_item(reply, 3));
 
-    if (mcp_codec_unpack_state(mcp_reply_item(reply, 6)->text,
+    if (mcp_codec_decode_state(mcp_reply_item(reply, 6)->text,
                                &checkpoint) != MCP_OK
-        || mcp_codec_unpack_task(mcp_reply_item(reply, 10)->text, &task)
+        || mcp_codec_decode_task(mcp_reply_item(reply, 10)->text, &task)
                != MCP_OK)
     {
         return MCP_ERR_SYNTAX;
@@ -142,7 +142,7 @@ mcp_coalesce_mirror(mcp_cluster_t *cluster,
     from = mcp_reply_number(mcp_reply_item(reply, 8));
 
     if (from == 0
-        || mcp_codec_unpack_spec(&cluster->worker->env->mem,
+        || mcp_codec_decode_spec(&cluster->worker->env->mem,
                                  mcp_reply_item(reply, 7)->text, &spec)
            != MCP_OK
         || spec.join == NULL || memcmp(spec.id, id, MCP_STREAM_ID_LEN) != 0)
@@ -299,9 +299,10 @@ mcp_coalesce_join(mcp_cluster_t *cluster,
 
 int
 mcp_coalesce_gives_way(mcp_replication_t *repl,
-    const mcp_store_replicating_t *copying)
+    const mcp_store_replication_state_t *repl_state)
 {
-    if (!copying->hidden || !mcp_coalesce_claims(copying) || repl->ops == NULL
+    if (!repl_state->hidden || !mcp_coalesce_claims(repl_state)
+        || repl->ops == NULL
         || repl->cluster->state != MCP_CLUSTER_MEMBER)
     {
         return 0;
@@ -358,12 +359,12 @@ static void
 mcp_coalesce_missed(mcp_replication_t *repl)
 {
     mcp_store_t             *store;
-    mcp_store_replicating_t  copying;
+    mcp_store_replication_state_t  repl_state;
 
     store = repl->cluster->worker->store;
 
-    if (mcp_store_copying(store, &repl->ref, &copying) == MCP_OK
-        && !copying.held)
+    if (mcp_store_replication_state(store, &repl->ref, &repl_state) == MCP_OK
+        && !repl_state.held)
     {
         mcp_mirror_missed(repl);
         return;
@@ -425,31 +426,32 @@ mcp_coalesce_fetched(void *data, const mcp_reply_t *reply)
 
 static void
 mcp_coalesce_fetch(mcp_replication_t *repl,
-    const mcp_store_replicating_t *copying, int left)
+    const mcp_store_replication_state_t *repl_state, int left)
 {
     char       texts[2][20];
     mcp_str_t  argv[3];
 
-    mcp_coalesce_arguments(texts, copying->own.seq, copying->sent_seq, left,
+    mcp_coalesce_arguments(texts, repl_state->own.seq, repl_state->sent_seq,
+                           left,
                            argv);
     mcp_replication_run(repl, MCP_SCRIPT_JOIN, argv, 3, mcp_coalesce_fetched);
 
     if (repl->sending) {
         repl->coalesced = !left;
-        repl->sent = copying->sent_seq;
+        repl->sent = repl_state->sent_seq;
     }
 }
 
 
 void
 mcp_coalesce_check(mcp_replication_t *repl,
-    const mcp_store_replicating_t *copying)
+    const mcp_store_replication_state_t *repl_state)
 {
     uint64_t  now, refresh;
 
-    if (copying->readers == 0) {
+    if (repl_state->readers == 0) {
         if (repl->coalesced) {
-            mcp_coalesce_fetch(repl, copying, 1);
+            mcp_coalesce_fetch(repl, repl_state, 1);
         }
 
         return;
@@ -458,23 +460,23 @@ mcp_coalesce_check(mcp_replication_t *repl,
     now = mcp_worker_now(repl->cluster->worker);
     refresh = repl->cluster->conf->node_timeout;
 
-    if (copying->max_wait && copying->max_wait < refresh) {
-        refresh = copying->max_wait;
+    if (repl_state->max_wait && repl_state->max_wait < refresh) {
+        refresh = repl_state->max_wait;
     }
 
     refresh = refresh / MCP_COALESCE_TOUCHES + 1;
 
     if (!repl->coalesced || now >= repl->time + refresh
-        || (copying->known.seq > copying->own.seq && !repl->full)
-        || copying->sent_seq >= repl->sent + MCP_REPLICATION_SEND_EVENTS
-        || (copying->sent_seq > repl->sent
+        || (repl_state->known.seq > repl_state->own.seq && !repl->full)
+        || repl_state->sent_seq >= repl->sent + MCP_REPLICATION_SEND_EVENTS
+        || (repl_state->sent_seq > repl->sent
             && now >= repl->time + MCP_REPLICATION_SEND_TIME))
     {
-        mcp_coalesce_fetch(repl, copying, 0);
+        mcp_coalesce_fetch(repl, repl_state, 0);
         return;
     }
 
-    mcp_replication_within(repl, copying->sent_seq > repl->sent
+    mcp_replication_within(repl, repl_state->sent_seq > repl->sent
                                      ? MCP_REPLICATION_SEND_TIME
                                      : refresh);
 }

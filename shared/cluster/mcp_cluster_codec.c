@@ -13,14 +13,14 @@
 #define MCP_CODEC_FORM    1
 #define MCP_CODEC_JOINED  2
 
-#define MCP_CODEC_PACK_NUMBERS  12
+#define MCP_CODEC_ENCODE_NUMBERS  12
 
 /* Maximum depth of JSON; no endpoint accepts more. */
 #define MCP_CODEC_DEPTH   1024
 
 
 static char *
-mcp_codec_pack_numbers(char *p, const uint64_t *numbers, size_t n)
+mcp_codec_encode_numbers(char *p, const uint64_t *numbers, size_t n)
 {
     size_t  i;
 
@@ -39,7 +39,7 @@ mcp_codec_pack_numbers(char *p, const uint64_t *numbers, size_t n)
 /* Parses n numbers, each followed by a space or the end, and removes them from
  * text. */
 static int
-mcp_codec_unpack_numbers(mcp_str_t *text, uint64_t *numbers, size_t n)
+mcp_codec_decode_numbers(mcp_str_t *text, uint64_t *numbers, size_t n)
 {
     size_t     i, len;
     mcp_str_t  number;
@@ -68,22 +68,22 @@ mcp_codec_unpack_numbers(mcp_str_t *text, uint64_t *numbers, size_t n)
 
 
 char *
-mcp_codec_pack_state(char *p, const mcp_store_checkpoint_t *checkpoint)
+mcp_codec_encode_state(char *p, const mcp_store_checkpoint_t *checkpoint)
 {
     uint64_t  numbers[4] =
         { checkpoint->state, checkpoint->answered, checkpoint->failed,
                              checkpoint->failed_seq };
 
-    return mcp_codec_pack_numbers(p, numbers, 4);
+    return mcp_codec_encode_numbers(p, numbers, 4);
 }
 
 
 int
-mcp_codec_unpack_state(mcp_str_t text, mcp_store_checkpoint_t *checkpoint)
+mcp_codec_decode_state(mcp_str_t text, mcp_store_checkpoint_t *checkpoint)
 {
     uint64_t  numbers[4];
 
-    if (mcp_codec_unpack_numbers(&text, numbers, 4) != MCP_OK || text.len
+    if (mcp_codec_decode_numbers(&text, numbers, 4) != MCP_OK || text.len
         || numbers[0] > MCP_STATE_CANCELLED)
     {
         return MCP_ERR_SYNTAX;
@@ -99,20 +99,20 @@ mcp_codec_unpack_state(mcp_str_t text, mcp_store_checkpoint_t *checkpoint)
 
 
 char *
-mcp_codec_pack_answers(char *p, const mcp_store_raw_t *raw)
+mcp_codec_encode_answers(char *p, const mcp_store_raw_t *raw)
 {
     uint64_t  numbers[2] = { raw->answers, raw->state };
 
-    return mcp_codec_pack_numbers(p, numbers, 2);
+    return mcp_codec_encode_numbers(p, numbers, 2);
 }
 
 
 int
-mcp_codec_unpack_answers(mcp_str_t text, mcp_store_raw_t *raw)
+mcp_codec_decode_answers(mcp_str_t text, mcp_store_raw_t *raw)
 {
     uint64_t  numbers[2];
 
-    if (mcp_codec_unpack_numbers(&text, numbers, 2) != MCP_OK || text.len
+    if (mcp_codec_decode_numbers(&text, numbers, 2) != MCP_OK || text.len
         || numbers[0] > UINT16_MAX || numbers[1] > MCP_STATE_CANCELLED)
     {
         return MCP_ERR_SYNTAX;
@@ -126,21 +126,21 @@ mcp_codec_unpack_answers(mcp_str_t text, mcp_store_raw_t *raw)
 
 
 char *
-mcp_codec_pack_task(char *p, const mcp_codec_task_t *task)
+mcp_codec_encode_task(char *p, const mcp_codec_task_t *task)
 {
     uint64_t  numbers[4] = { task->expires, task->kept, task->changed,
                              task->given };
 
-    return mcp_codec_pack_numbers(p, numbers, 4);
+    return mcp_codec_encode_numbers(p, numbers, 4);
 }
 
 
 int
-mcp_codec_unpack_task(mcp_str_t text, mcp_codec_task_t *task)
+mcp_codec_decode_task(mcp_str_t text, mcp_codec_task_t *task)
 {
     uint64_t  numbers[4];
 
-    if (mcp_codec_unpack_numbers(&text, numbers, 4) != MCP_OK || text.len
+    if (mcp_codec_decode_numbers(&text, numbers, 4) != MCP_OK || text.len
         || numbers[3] > UINT32_MAX)
     {
         return MCP_ERR_SYNTAX;
@@ -156,17 +156,17 @@ mcp_codec_unpack_task(mcp_str_t text, mcp_codec_task_t *task)
 
 
 void
-mcp_codec_pack_spec(mcp_buf_t *buf, const mcp_stream_spec_t *spec)
+mcp_codec_encode_spec(mcp_buf_t *buf, const mcp_stream_spec_t *spec)
 {
-    char      text[MCP_CODEC_PACK_NUMBERS * 21], *p;
-    uint64_t  numbers[MCP_CODEC_PACK_NUMBERS] = {
+    char      text[MCP_CODEC_ENCODE_NUMBERS * 21], *p;
+    uint64_t  numbers[MCP_CODEC_ENCODE_NUMBERS] = {
         spec->join ? MCP_CODEC_JOINED : MCP_CODEC_FORM, spec->kind,
         spec->revision, spec->expires,
         spec->max_wait, spec->linger, spec->promised, spec->max_events,
         spec->max_bytes, spec->method.len, spec->name.len, spec->request.len
     };
 
-    p = mcp_codec_pack_numbers(text, numbers, MCP_CODEC_PACK_NUMBERS);
+    p = mcp_codec_encode_numbers(text, numbers, MCP_CODEC_ENCODE_NUMBERS);
     *p++ = ' ';
 
     mcp_buf_add(buf, text, (size_t) (p - text));
@@ -209,7 +209,7 @@ mcp_codec_is_message(const mcp_mem_t *mem, mcp_str_t text)
 
 /* Removes the first len bytes from text and returns them. */
 static mcp_str_t
-mcp_codec_unpack_text(mcp_str_t *text, size_t len)
+mcp_codec_decode_text(mcp_str_t *text, size_t len)
 {
     mcp_str_t  part;
 
@@ -223,7 +223,7 @@ mcp_codec_unpack_text(mcp_str_t *text, size_t len)
 
 /* Copies the numbers and the fields of fixed length. */
 static void
-mcp_codec_unpack_fixed(mcp_stream_spec_t *spec, const uint64_t *numbers,
+mcp_codec_decode_fixed(mcp_stream_spec_t *spec, const uint64_t *numbers,
     mcp_str_t *text)
 {
     spec->kind = (mcp_stream_kind_e) numbers[1];
@@ -235,17 +235,17 @@ mcp_codec_unpack_fixed(mcp_stream_spec_t *spec, const uint64_t *numbers,
     spec->max_events = (uint32_t) numbers[7];
     spec->max_bytes = numbers[8];
 
-    memcpy(spec->id, mcp_codec_unpack_text(text, MCP_STREAM_ID_LEN).data,
+    memcpy(spec->id, mcp_codec_decode_text(text, MCP_STREAM_ID_LEN).data,
            MCP_STREAM_ID_LEN);
-    memcpy(spec->session, mcp_codec_unpack_text(text, MCP_DIGEST_LEN).data,
+    memcpy(spec->session, mcp_codec_decode_text(text, MCP_DIGEST_LEN).data,
            MCP_DIGEST_LEN);
-    memcpy(spec->principal, mcp_codec_unpack_text(text, MCP_DIGEST_LEN).data,
+    memcpy(spec->principal, mcp_codec_decode_text(text, MCP_DIGEST_LEN).data,
            MCP_DIGEST_LEN);
-    memcpy(spec->params, mcp_codec_unpack_text(text, MCP_DIGEST_LEN).data,
+    memcpy(spec->params, mcp_codec_decode_text(text, MCP_DIGEST_LEN).data,
            MCP_DIGEST_LEN);
 
     if (numbers[0] == MCP_CODEC_JOINED) {
-        memcpy(spec->joins, mcp_codec_unpack_text(text, MCP_DIGEST_LEN).data,
+        memcpy(spec->joins, mcp_codec_decode_text(text, MCP_DIGEST_LEN).data,
                MCP_DIGEST_LEN);
         spec->join = spec->joins;
     }
@@ -253,15 +253,15 @@ mcp_codec_unpack_fixed(mcp_stream_spec_t *spec, const uint64_t *numbers,
 
 
 int
-mcp_codec_unpack_spec(const mcp_mem_t *mem, mcp_str_t text,
+mcp_codec_decode_spec(const mcp_mem_t *mem, mcp_str_t text,
     mcp_stream_spec_t *spec)
 {
-    uint64_t  numbers[MCP_CODEC_PACK_NUMBERS];
+    uint64_t  numbers[MCP_CODEC_ENCODE_NUMBERS];
     uint64_t  rest;
 
     memset(spec, 0, sizeof(mcp_stream_spec_t));
 
-    if (mcp_codec_unpack_numbers(&text, numbers, MCP_CODEC_PACK_NUMBERS)
+    if (mcp_codec_decode_numbers(&text, numbers, MCP_CODEC_ENCODE_NUMBERS)
             != MCP_OK
         || numbers[0] < MCP_CODEC_FORM || numbers[0] > MCP_CODEC_JOINED
         || numbers[1] > MCP_STREAM_LISTEN
@@ -284,10 +284,10 @@ mcp_codec_unpack_spec(const mcp_mem_t *mem, mcp_str_t text,
         return MCP_ERR_SYNTAX;
     }
 
-    mcp_codec_unpack_fixed(spec, numbers, &text);
-    spec->method = mcp_codec_unpack_text(&text, (size_t) numbers[9]);
-    spec->name = mcp_codec_unpack_text(&text, (size_t) numbers[10]);
-    spec->request = mcp_codec_unpack_text(&text, (size_t) numbers[11]);
+    mcp_codec_decode_fixed(spec, numbers, &text);
+    spec->method = mcp_codec_decode_text(&text, (size_t) numbers[9]);
+    spec->name = mcp_codec_decode_text(&text, (size_t) numbers[10]);
+    spec->request = mcp_codec_decode_text(&text, (size_t) numbers[11]);
 
     /* a session's own stream has no request */
 

@@ -103,7 +103,7 @@
 typedef enum {
     MCP_LINK_DOWN = 0,         /* closed until the timer expires */
     MCP_LINK_OPENING,          /* CONNECT is queued or was pulled */
-    MCP_LINK_GREETING,         /* connected, see mcp_cluster_login.c */
+    MCP_LINK_LOGIN,         /* connected, see mcp_cluster_login.c */
     MCP_LINK_UP,
     MCP_LINK_CLOSING           /* DISCONNECT is queued */
 } mcp_link_state_e;
@@ -199,7 +199,7 @@ typedef struct {
 /* The state of this node's registration in Redis. */
 typedef enum {
     MCP_CLUSTER_APART = 0,     /* not a member: no connection, or rejected */
-    MCP_CLUSTER_ASKING,        /* the reply of redis/register.lua is pending */
+    MCP_CLUSTER_REGISTERING,   /* the reply of redis/register.lua is pending */
     MCP_CLUSTER_MEMBER
 } mcp_cluster_state_e;
 
@@ -415,7 +415,7 @@ void mcp_link_start(mcp_link_t *link);
 void mcp_link_stop(mcp_link_t *link);
 
 /* Ends the login successfully. */
-void mcp_link_greeted(mcp_link_t *link);
+void mcp_link_logged_in(mcp_link_t *link);
 
 /*
  * Loads the scripts, which Redis has lost, again on the open connection.
@@ -474,7 +474,7 @@ int mcp_link_is_open(const mcp_link_t *link);
 int mcp_link_login(mcp_link_t *link, const mcp_str_t *argv, size_t n,
     mcp_link_reply_cb handler);
 
-/* Sends the scripts; mcp_link_greeted() follows. */
+/* Sends the scripts; mcp_link_logged_in() follows. */
 void mcp_link_send_scripts(mcp_link_t *link);
 
 /* Passes a reply to the handler of the oldest pending command. */
@@ -560,7 +560,7 @@ void mcp_position_check(mcp_cluster_t *cluster, uint64_t now);
 
 /* --- mcp_cluster_login.c --- */
 
-/* Runs the login on a connection, which ends with mcp_link_greeted(),
+/* Runs the login on a connection, which ends with mcp_link_logged_in(),
  * mcp_link_fail() or mcp_link_redirect(). */
 void mcp_link_register(mcp_link_t *link);
 

@@ -68,20 +68,21 @@ mcp_keep_done(void *data, const mcp_reply_t *reply)
  * was not renewed for a twelfth of the node's timeout. */
 static int
 mcp_keep_is_due(const mcp_replication_t *repl, uint64_t now,
-    mcp_store_replicating_t *copying)
+    mcp_store_replication_state_t *repl_state)
 {
     return !repl->sending && !repl->waits && repl->time
            && now >= repl->time + repl->cluster->conf->node_timeout / 12
-           && mcp_store_copying(repl->cluster->worker->store, &repl->ref,
-                                copying)
+           && mcp_store_replication_state(repl->cluster->worker->store,
+                                          &repl->ref,
+                                repl_state)
               == MCP_OK
-           && mcp_append_policy_is_idle(repl, copying);
+           && mcp_append_policy_is_idle(repl, repl_state);
 }
 
 
 static void
 mcp_keep_add(mcp_keep_t *keep, mcp_keep_argv_t *argv, mcp_replication_t *repl,
-    const mcp_store_replicating_t *copying)
+    const mcp_store_replication_state_t *repl_state)
 {
     char       *text;
     mcp_str_t  *args;
@@ -98,7 +99,8 @@ mcp_keep_add(mcp_keep_t *keep, mcp_keep_argv_t *argv, mcp_replication_t *repl,
     text = argv->numbers[keep->n][1];
     args[2].data = text;
     args[2].len =
-        (size_t) (mcp_uint_print(text, mcp_append_policy_lasts(repl, copying))
+        (size_t) (mcp_uint_print(text, mcp_append_policy_lasts(repl,
+                                                               repl_state))
                   - text);
 
     keep->repls[keep->n++] = repl;
@@ -113,14 +115,14 @@ mcp_keep_take(mcp_keep_t *keep, mcp_keep_argv_t *argv)
     uint64_t                 now;
     mcp_replication_t       *repl;
     mcp_cluster_t           *cluster;
-    mcp_store_replicating_t  copying;
+    mcp_store_replication_state_t  repl_state;
 
     cluster = keep->cluster;
     now = mcp_worker_now(cluster->worker);
 
     for ( ; cluster->kept < MCP_CLUSTER_BUCKETS; cluster->kept++) {
         for (repl = cluster->repls[cluster->kept]; repl; repl = repl->next) {
-            if (!mcp_keep_is_due(repl, now, &copying)) {
+            if (!mcp_keep_is_due(repl, now, &repl_state)) {
                 continue;
             }
 
@@ -128,7 +130,7 @@ mcp_keep_take(mcp_keep_t *keep, mcp_keep_argv_t *argv)
                 return;
             }
 
-            mcp_keep_add(keep, argv, repl, &copying);
+            mcp_keep_add(keep, argv, repl, &repl_state);
         }
     }
 }

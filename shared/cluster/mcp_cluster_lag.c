@@ -76,14 +76,15 @@ mcp_lag_init(mcp_cluster_t *cluster)
 
 
 void
-mcp_lag_check(mcp_replication_t *repl, const mcp_store_replicating_t *copying)
+mcp_lag_check(mcp_replication_t *repl,
+              const mcp_store_replication_state_t *repl_state)
 {
     uint64_t        now;
     mcp_cluster_t  *cluster;
 
     cluster = repl->cluster;
 
-    if (copying->acked.seq >= copying->own.seq) {
+    if (repl_state->acked.seq >= repl_state->own.seq) {
         repl->behind = 0;
         return;
     }
@@ -93,14 +94,14 @@ mcp_lag_check(mcp_replication_t *repl, const mcp_store_replicating_t *copying)
     if (repl->behind == 0) {
         repl->behind = now;
 
-    } else if (copying->acked.seq > repl->acked && repl->time) {
+    } else if (repl_state->acked.seq > repl->acked && repl->time) {
 
         /* the unacknowledged events came after the last command */
 
         repl->behind = repl->time;
     }
 
-    repl->acked = copying->acked.seq;
+    repl->acked = repl_state->acked.seq;
 
     if (!mcp_timer_armed(&cluster->lag)) {
         mcp_timer_set(&cluster->worker->timers, &cluster->lag,

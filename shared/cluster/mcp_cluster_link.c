@@ -18,7 +18,7 @@ static void mcp_link_timeout(void *data);
 static const char *const  mcp_link_states[] = {
     [MCP_LINK_DOWN] = "down",
     [MCP_LINK_OPENING] = "opening",
-    [MCP_LINK_GREETING] = "greeting",
+    [MCP_LINK_LOGIN] = "login",
     [MCP_LINK_UP] = "up",
     [MCP_LINK_CLOSING] = "closing"
 };
@@ -371,7 +371,7 @@ mcp_link_reload(mcp_link_t *link)
     link->pinged = 0;
     link->pings = 0;
 
-    mcp_link_set_state(link, MCP_LINK_GREETING);
+    mcp_link_set_state(link, MCP_LINK_LOGIN);
     mcp_link_set_timer(link, link->cluster->conf->timeout);
     mcp_link_abandon(link);
     mcp_link_send_scripts(link);
@@ -383,12 +383,12 @@ mcp_link_reload(mcp_link_t *link)
 int
 mcp_link_is_open(const mcp_link_t *link)
 {
-    return link->state == MCP_LINK_GREETING || link->state == MCP_LINK_UP;
+    return link->state == MCP_LINK_LOGIN || link->state == MCP_LINK_UP;
 }
 
 
 void
-mcp_link_greeted(mcp_link_t *link)
+mcp_link_logged_in(mcp_link_t *link)
 {
     mcp_link_set_state(link, MCP_LINK_UP);
     mcp_link_set_timer(link, link->cluster->conf->timeout);
@@ -485,7 +485,7 @@ mcp_link_timeout(void *data)
         mcp_link_fail(link, "no connection within %llu ms",
                       (unsigned long long) link->cluster->conf->timeout);
         return;
-    case MCP_LINK_GREETING:
+    case MCP_LINK_LOGIN:
         mcp_link_fail(link, "no answer within %llu ms",
                       (unsigned long long) link->cluster->conf->timeout);
         return;
@@ -543,7 +543,7 @@ mcp_link_opened(mcp_link_t *link)
     link->pinged = 0;
     link->pings = 0;
 
-    mcp_link_set_state(link, MCP_LINK_GREETING);
+    mcp_link_set_state(link, MCP_LINK_LOGIN);
     mcp_link_set_timer(link, link->cluster->conf->timeout);
     mcp_link_register(link);
 }
@@ -614,7 +614,7 @@ mcp_link_closed(mcp_link_t *link, const char *why)
     /* Redis closes a connection without TLS at a TLS port without sending
      * anything */
 
-    if (link->state == MCP_LINK_GREETING && !link->answered
+    if (link->state == MCP_LINK_LOGIN && !link->answered
         && !link->target.tls && link->target.path.len == 0)
     {
         mcp_cluster_error(link->cluster, "%s: %s before any reply: if the port "

@@ -314,7 +314,7 @@ mcp_login_loaded(void *data, const mcp_reply_t *reply)
     memcpy(id, reply->text.data, MCP_SCRIPT_ID_LEN);
 
     if (link->loaded == MCP_SCRIPTS) {
-        mcp_link_greeted(link);
+        mcp_link_logged_in(link);
     }
 }
 

@@ -26,11 +26,11 @@ mcp_lookup_read(const mcp_mem_t *mem, const mcp_reply_t *reply,
     mcp_stream_spec_t       spec;
     mcp_stream_info_t      *info;
 
-    if (mcp_codec_unpack_state(mcp_reply_item(reply, 4)->text,
+    if (mcp_codec_decode_state(mcp_reply_item(reply, 4)->text,
                                &checkpoint) != MCP_OK
-        || mcp_codec_unpack_spec(mem, mcp_reply_item(reply, 5)->text, &spec)
+        || mcp_codec_decode_spec(mem, mcp_reply_item(reply, 5)->text, &spec)
                != MCP_OK
-        || mcp_codec_unpack_task(mcp_reply_item(reply, 8)->text, &task)
+        || mcp_codec_decode_task(mcp_reply_item(reply, 8)->text, &task)
                != MCP_OK)
     {
         return MCP_ERR_SYNTAX;
@@ -82,7 +82,7 @@ mcp_lookup_event(const mcp_mem_t *mem, const mcp_reply_t *reply,
 
     event = mcp_reply_item(reply, 9)->text;
 
-    if (mcp_codec_unpack_answers(mcp_reply_item(reply, 10)->text, &raw)
+    if (mcp_codec_decode_answers(mcp_reply_item(reply, 10)->text, &raw)
             != MCP_OK
         || !mcp_codec_is_message(mem, event))
     {

@@ -19,7 +19,7 @@ mcp_mirror_event(mcp_cluster_t *cluster,
     raw.seq = seq;
     raw.len = message.len;
 
-    if (mcp_codec_unpack_answers(answers, &raw) != MCP_OK
+    if (mcp_codec_decode_answers(answers, &raw) != MCP_OK
         || !mcp_codec_is_message(&cluster->worker->env->mem, message))
     {
         return MCP_ERR_SYNTAX;
@@ -53,7 +53,7 @@ mcp_mirror_feed(mcp_cluster_t *cluster,
 static void
 mcp_mirror_lost(mcp_replication_t *repl)
 {
-    if (repl->inherits && !repl->lost) {
+    if (repl->takes_over && !repl->lost) {
         repl->lost = 1;
         mcp_worker_log(repl->cluster->worker, MCP_LOG_ERROR,
                        "cluster: a stream of a dead node is lost: %s",
@@ -90,7 +90,7 @@ mcp_mirror_known(mcp_replication_t *repl, const mcp_reply_t *reply, size_t i,
 
     checkpoint.seq = mcp_reply_number(mcp_reply_item(reply, i));
 
-    if (mcp_codec_unpack_state(mcp_reply_item(reply, i + 2)->text, &checkpoint)
+    if (mcp_codec_decode_state(mcp_reply_item(reply, i + 2)->text, &checkpoint)
         == MCP_OK)
     {
         (void) mcp_store_mirror_known(repl->cluster->worker->store,
@@ -106,12 +106,12 @@ mcp_mirror_known(mcp_replication_t *repl, const mcp_reply_t *reply, size_t i,
 static int
 mcp_mirror_is_at(const mcp_replication_t *repl, uint64_t seq)
 {
-    mcp_store_replicating_t  copying;
+    mcp_store_replication_state_t  repl_state;
 
-    return mcp_store_copying(repl->cluster->worker->store, &repl->ref,
-                             &copying)
+    return mcp_store_replication_state(repl->cluster->worker->store, &repl->ref,
+                             &repl_state)
            == MCP_OK
-           && copying.own.seq == seq;
+           && repl_state.own.seq == seq;
 }
 
 
@@ -273,7 +273,7 @@ mcp_mirror_promote(mcp_replication_t *repl)
 
     worker = repl->cluster->worker;
 
-    repl->inherits = 0;
+    repl->takes_over = 0;
     repl->number = 0;
     repl->time = 0;
 
@@ -307,9 +307,9 @@ mcp_mirror_may_wait(mcp_replication_t *repl)
 
 static void
 mcp_mirror_check_promoted(mcp_replication_t *repl,
-    const mcp_store_replicating_t *copying)
+    const mcp_store_replication_state_t *repl_state)
 {
-    if (repl->full && copying->known.seq > copying->own.seq) {
+    if (repl->full && repl_state->known.seq > repl_state->own.seq) {
         if (mcp_mirror_may_wait(repl)) {
             repl->full = 0;
             mcp_replication_within(repl, repl->cluster->conf->node_timeout / 3);
@@ -320,10 +320,10 @@ mcp_mirror_check_promoted(mcp_replication_t *repl,
         mcp_store_mirror_forget(repl->cluster->worker->store, repl->ref.id);
         mcp_replication_check(repl);
 
-    } else if (copying->known.seq > copying->own.seq) {
-        mcp_mirror_fetch(repl, copying->own.seq);
+    } else if (repl_state->known.seq > repl_state->own.seq) {
+        mcp_mirror_fetch(repl, repl_state->own.seq);
 
-    } else if (copying->listener && !repl->has_topics) {
+    } else if (repl_state->listener && !repl->has_topics) {
         mcp_topic_fetch(repl);
 
     } else {
@@ -334,50 +334,50 @@ mcp_mirror_check_promoted(mcp_replication_t *repl,
 
 void
 mcp_mirror_check(mcp_replication_t *repl,
-    const mcp_store_replicating_t *copying)
+    const mcp_store_replication_state_t *repl_state)
 {
     uint64_t  now, refresh;
 
     now = mcp_worker_now(repl->cluster->worker);
     refresh = repl->cluster->conf->node_timeout / 3;
 
-    if (repl->inherits) {
-        mcp_mirror_check_promoted(repl, copying);
+    if (repl->takes_over) {
+        mcp_mirror_check_promoted(repl, repl_state);
         return;
     }
 
     /* the mirror may have been fed by a process that has died, or have a reader
      * that came after this process's reader left */
 
-    if (copying->consumer_slot != MCP_STORE_NO_SLOT) {
-        repl->number = copying->reader;
+    if (repl_state->consumer_slot != MCP_STORE_NO_SLOT) {
+        repl->number = repl_state->reader;
     }
 
     if (repl->number == 0) {
         /* a mirror without joined requests expires */
-        mcp_coalesce_check(repl, copying);
+        mcp_coalesce_check(repl, repl_state);
         return;
     }
 
-    if (copying->consumer_slot == MCP_STORE_NO_SLOT) {
-        mcp_mirror_send_position(repl, copying->sent_seq, 1);
+    if (repl_state->consumer_slot == MCP_STORE_NO_SLOT) {
+        mcp_mirror_send_position(repl, repl_state->sent_seq, 1);
         return;
     }
 
-    if (copying->known.seq > copying->own.seq && !repl->full) {
-        mcp_mirror_fetch(repl, copying->own.seq);
+    if (repl_state->known.seq > repl_state->own.seq && !repl->full) {
+        mcp_mirror_fetch(repl, repl_state->own.seq);
         return;
     }
 
-    if (copying->sent_seq >= repl->sent + MCP_REPLICATION_SEND_EVENTS
+    if (repl_state->sent_seq >= repl->sent + MCP_REPLICATION_SEND_EVENTS
         || now >= repl->time + refresh
-        || (copying->sent_seq > repl->sent
+        || (repl_state->sent_seq > repl->sent
             && now >= repl->time + MCP_REPLICATION_SEND_TIME))
     {
-        mcp_mirror_send_position(repl, copying->sent_seq, 0);
+        mcp_mirror_send_position(repl, repl_state->sent_seq, 0);
         return;
     }
 
-    mcp_replication_within(repl, copying->sent_seq > repl->sent
+    mcp_replication_within(repl, repl_state->sent_seq > repl->sent
                           ? MCP_REPLICATION_SEND_TIME : refresh);
 }

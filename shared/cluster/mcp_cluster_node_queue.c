@@ -164,7 +164,7 @@ mcp_node_queue_joined(mcp_cluster_t *cluster, const mcp_node_queue_t *entry)
     mcp_store_joined_t  joined;
 
     if (entry->joined.len
-        && mcp_codec_unpack_task(entry->task, &task) == MCP_OK) {
+        && mcp_codec_decode_task(entry->task, &task) == MCP_OK) {
         mcp_coalesce_read(entry->joined, entry->sent, &task, &joined);
         mcp_store_mirror_joined(cluster->worker->store, entry->id, &joined);
     }
@@ -190,7 +190,7 @@ mcp_node_queue_events(mcp_cluster_t *cluster, const mcp_reply_t *fields,
         item = (const mcp_reply_t **) &fields->items[i];
 
         if (!mcp_reply_is(item[0], "q") || !mcp_reply_is(item[2], "m")
-            || mcp_codec_unpack_answers(item[5]->text, &raw) != MCP_OK
+            || mcp_codec_decode_answers(item[5]->text, &raw) != MCP_OK
             || !mcp_codec_is_message(&cluster->worker->env->mem,
                                      item[3]->text))
         {
@@ -209,7 +209,7 @@ mcp_node_queue_events(mcp_cluster_t *cluster, const mcp_reply_t *fields,
 
     checkpoint.seq = entry->last;
 
-    if (mcp_codec_unpack_state(entry->checkpoint, &checkpoint) == MCP_OK) {
+    if (mcp_codec_decode_state(entry->checkpoint, &checkpoint) == MCP_OK) {
         (void) mcp_store_mirror_known(cluster->worker->store, entry->id,
                                       &checkpoint,
                                       entry->confirmed, now);

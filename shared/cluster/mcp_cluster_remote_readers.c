@@ -23,14 +23,14 @@ mcp_remote_readers_missed(mcp_replication_t *repl, uint64_t number)
 {
     uint64_t                 now;
     mcp_store_t             *store;
-    mcp_store_replicating_t  copying;
+    mcp_store_replication_state_t  repl_state;
 
     store = repl->cluster->worker->store;
     now = mcp_worker_now(repl->cluster->worker);
 
-    if (mcp_store_copying(store, &repl->ref, &copying) != MCP_OK
-        || copying.consumer_slot != MCP_STORE_REMOTE_CONSUMER
-        || copying.reader <= number)
+    if (mcp_store_replication_state(store, &repl->ref, &repl_state) != MCP_OK
+        || repl_state.consumer_slot != MCP_STORE_REMOTE_CONSUMER
+        || repl_state.reader <= number)
     {
         repl->missed = 0;
 
@@ -39,8 +39,8 @@ mcp_remote_readers_missed(mcp_replication_t *repl, uint64_t number)
 
     } else if (now - repl->missed > repl->cluster->conf->node_timeout) {
         repl->missed = 0;
-        mcp_store_remote_consumer_left(store, &repl->ref, copying.reader,
-                                       copying.sent_seq, now);
+        mcp_store_remote_consumer_left(store, &repl->ref, repl_state.reader,
+                                       repl_state.sent_seq, now);
     }
 }
 
@@ -51,16 +51,16 @@ static void
 mcp_remote_readers_back(mcp_replication_t *repl, uint64_t number)
 {
     mcp_store_t             *store;
-    mcp_store_replicating_t  copying;
+    mcp_store_replication_state_t  repl_state;
 
     store = repl->cluster->worker->store;
 
-    if (mcp_store_copying(store, &repl->ref, &copying) == MCP_OK
-        && copying.consumer_slot == MCP_STORE_REMOTE_CONSUMER
-        && copying.reader < number)
+    if (mcp_store_replication_state(store, &repl->ref, &repl_state) == MCP_OK
+        && repl_state.consumer_slot == MCP_STORE_REMOTE_CONSUMER
+        && repl_state.reader < number)
     {
-        mcp_store_remote_consumer_left(store, &repl->ref, copying.reader,
-                                       copying.sent_seq,
+        mcp_store_remote_consumer_left(store, &repl->ref, repl_state.reader,
+                                       repl_state.sent_seq,
                                        mcp_worker_now(repl->cluster->worker));
     }
 }

@@ -181,7 +181,7 @@ mcp_remote_resume_mirror(mcp_cluster_t *cluster,
     mcp_stream_ref_t    ref;
     mcp_stream_spec_t   spec;
 
-    if (mcp_codec_unpack_spec(&cluster->worker->env->mem,
+    if (mcp_codec_decode_spec(&cluster->worker->env->mem,
                               mcp_reply_item(reply, 7)->text, &spec)
         != MCP_OK
         || memcmp(spec.id, resume->stream.id, MCP_STREAM_ID_LEN) != 0)
@@ -296,7 +296,7 @@ mcp_remote_resume_take(mcp_cluster_t *cluster, mcp_remote_resume_t *resume,
     checkpoint.seq = mcp_reply_number(mcp_reply_item(reply, 3));
 
     if (!mcp_reply_is(kind, "OK")
-        || mcp_codec_unpack_state(mcp_reply_item(reply, 6)->text, &checkpoint)
+        || mcp_codec_decode_state(mcp_reply_item(reply, 6)->text, &checkpoint)
                != MCP_OK)
     {
         if (!mcp_reply_is(kind, "LATER")) {
@@ -362,10 +362,12 @@ mcp_remote_resume_args(const mcp_cluster_t *cluster,
                             stream->any_session ? 0 : MCP_DIGEST_LEN };
     args[3] = (mcp_str_t) { (const char *) stream->principal,
                             MCP_DIGEST_LEN };
-    args[4] = stream->has_turn ? mcp_remote_resume_number(argv->numbers[1],
+    args[4] = stream->has_generation
+           ? mcp_remote_resume_number(argv->numbers[1],
                                                           stream->generation)
                                : mcp_str("");
-    args[5] = mcp_remote_resume_number(argv->numbers[2], stream->turn_max);
+    args[5] = mcp_remote_resume_number(argv->numbers[2],
+                                       stream->generation_max);
     args[6] = stream->drops ? mcp_str("1") : mcp_str("");
     args[7] = mcp_replication_has(cluster, stream->id, &info) ? mcp_str("1")
                                                        : mcp_str("");

@@ -254,7 +254,7 @@ void
 mcp_replication_check(mcp_replication_t *repl)
 {
     int                      rc;
-    mcp_store_replicating_t  copying;
+    mcp_store_replication_state_t  repl_state;
 
     /* the pending reply, or the list of waiting streams, causes the next
      * check */
@@ -269,7 +269,8 @@ mcp_replication_check(mcp_replication_t *repl)
 
     mcp_timer_del(&repl->cluster->worker->timers, &repl->timer);
 
-    rc = mcp_store_copying(repl->cluster->worker->store, &repl->ref, &copying);
+    rc = mcp_store_replication_state(repl->cluster->worker->store, &repl->ref,
+                                     &repl_state);
 
     if (rc == MCP_ERR_NOT_FOUND) {
         mcp_replication_gone(repl);
@@ -289,14 +290,14 @@ mcp_replication_check(mcp_replication_t *repl)
         mcp_replication_renew(repl);
     }
 
-    repl->mirrors = (copying.mirror != 0);
+    repl->mirrors = (repl_state.mirror != 0);
 
-    if (copying.mirror) {
-        mcp_mirror_check(repl, &copying);
+    if (repl_state.mirror) {
+        mcp_mirror_check(repl, &repl_state);
 
     } else {
-        mcp_lag_check(repl, &copying);
-        mcp_replicator_check(repl, &copying);
+        mcp_lag_check(repl, &repl_state);
+        mcp_replicator_check(repl, &repl_state);
     }
 }
 
@@ -422,7 +423,7 @@ mcp_cluster_replicated(void *data, const mcp_stream_ref_t *ref,
     int                      rc;
     mcp_replication_t       *repl;
     mcp_cluster_t           *cluster;
-    mcp_store_replicating_t  copying;
+    mcp_store_replication_state_t  repl_state;
 
     cluster = data;
 
@@ -431,7 +432,8 @@ mcp_cluster_replicated(void *data, const mcp_stream_ref_t *ref,
     rc = cluster->state != MCP_CLUSTER_MEMBER
          && cluster->conf->sync == MCP_CLUSTER_SYNC_OFF
          ? MCP_ERR_DENIED
-         : mcp_store_copying(cluster->worker->store, ref, &copying);
+         : mcp_store_replication_state(cluster->worker->store, ref,
+                                       &repl_state);
 
     if (rc != MCP_OK) {
         return rc == MCP_ERR_DENIED ? MCP_OK : rc;

@@ -105,8 +105,8 @@ struct mcp_replication_s {
     mcp_node_position_t     received;     /* of a dead node's stream: position
                                              up to which the node had received
                                              broadcasts */
-    unsigned topics_received;             /* value of the cluster's topics_heard
-                                          when the topics were requested */
+    unsigned topics_received;             /* the cluster's topics_received when
+                                             the topics were requested */
     uint64_t                behind;       /* since when Redis lacks an event
                                              that is here, ms; 0: it has all */
     uint64_t                acked;        /* last event that Redis had
@@ -157,9 +157,9 @@ struct mcp_replication_s {
                                              stream */
     unsigned                refills:1;    /* 1 if Redis has lost a part: "at" is
                                              the part that it still has */
-    unsigned                inherits:1;   /* 1 if the stream's node is dead and
-                                             this node takes it over once it has
-                                             all events */
+    unsigned                takes_over:1;   /* 1 if the stream's node is dead
+                                               and this node takes it over once
+                                               it has all events */
     unsigned                replays:1;    /* 1 if "received" is valid */
     unsigned                has_topics:1; /* 1 if all topics of a dead node's
                                              stream are known */
@@ -246,9 +246,9 @@ void mcp_replication_free_all(mcp_cluster_t *cluster);
 /* --- mcp_cluster_replicator.c, mcp_cluster_lag.c, mcp_cluster_mirror.c --- */
 
 void mcp_replicator_check(mcp_replication_t *repl,
-    const mcp_store_replicating_t *copying);
+    const mcp_store_replication_state_t *repl_state);
 void mcp_mirror_check(mcp_replication_t *repl,
-    const mcp_store_replicating_t *copying);
+    const mcp_store_replication_state_t *repl_state);
 
 /* Ends the pending command of a replicator. rc is a value of
  * mcp_replicator_taken(), or the result of the acknowledgement of replicas. */
@@ -260,7 +260,7 @@ void mcp_replicator_done(void *data, const mcp_reply_t *reply);
 /* Updates the replication lag of a stream, and starts reporting it to the
  * status if Redis lacks events. */
 void mcp_lag_check(mcp_replication_t *repl,
-    const mcp_store_replicating_t *copying);
+    const mcp_store_replication_state_t *repl_state);
 
 /* Adds the events of a reply from item i on to a mirror; the first one has the
  * number seq. Returns the values of mcp_store_mirror_append(). */
@@ -294,33 +294,35 @@ void mcp_replica_ack(mcp_replication_t *repl);
 
 /* Returns 1 if changes other than events have to be sent to Redis. */
 int mcp_append_policy_is_due(const mcp_replication_t *repl,
-    const mcp_store_replicating_t *copying);
+    const mcp_store_replication_state_t *repl_state);
 
 /* Returns 1 if the events can be sent by redis/event.lua alone, because
  * redis/append.lua has sent everything else recently and nothing else has
  * changed. */
 int mcp_append_policy_is_short(const mcp_replication_t *repl,
-    const mcp_store_replicating_t *copying, const mcp_store_replicator_t *from);
+    const mcp_store_replication_state_t *repl_state,
+    const mcp_store_replicator_t *from);
 
 /* Returns 1 if Redis has the complete state of an active stream, so that its
  * keys only have to be renewed. */
 int mcp_append_policy_is_idle(const mcp_replication_t *repl,
-    const mcp_store_replicating_t *copying);
+    const mcp_store_replication_state_t *repl_state);
 
 /* Returns the ms until the keys of a stream have to be renewed if it does not
  * change. */
 uint64_t mcp_append_policy_within(const mcp_replication_t *repl,
-    const mcp_store_replicating_t *copying);
+    const mcp_store_replication_state_t *repl_state);
 
 /* Records that the complete state was sent to Redis. */
 void mcp_append_policy_sent(mcp_replication_t *repl,
-    const mcp_store_replicating_t *copying, const mcp_store_replicator_t *from);
+    const mcp_store_replication_state_t *repl_state,
+    const mcp_store_replicator_t *from);
 
 /* Returns the ms after which the stream's keys in Redis expire without renewal.
  * For an active stream that includes the time in which other nodes declare its
  * node dead. */
 uint64_t mcp_append_policy_lasts(const mcp_replication_t *repl,
-    const mcp_store_replicating_t *copying);
+    const mcp_store_replication_state_t *repl_state);
 
 
 /* --- mcp_cluster_keep.c --- */
@@ -458,9 +460,9 @@ typedef struct {
 
 /* Write the fields "x", "r" and "v" of redis/streams.lua, and return the
  * end. */
-char *mcp_codec_pack_state(char *p, const mcp_store_checkpoint_t *checkpoint);
-char *mcp_codec_pack_answers(char *p, const mcp_store_raw_t *raw);
-char *mcp_codec_pack_task(char *p, const mcp_codec_task_t *task);
+char *mcp_codec_encode_state(char *p, const mcp_store_checkpoint_t *checkpoint);
+char *mcp_codec_encode_answers(char *p, const mcp_store_raw_t *raw);
+char *mcp_codec_encode_task(char *p, const mcp_codec_task_t *task);
 
 /*
  * Parse these fields.
@@ -468,15 +470,15 @@ char *mcp_codec_pack_task(char *p, const mcp_codec_task_t *task);
  * Return MCP_OK, or
  *   MCP_ERR_SYNTAX  the text does not have that form
  */
-int mcp_codec_unpack_state(mcp_str_t text, mcp_store_checkpoint_t *checkpoint);
-int mcp_codec_unpack_answers(mcp_str_t text, mcp_store_raw_t *raw);
-int mcp_codec_unpack_task(mcp_str_t text, mcp_codec_task_t *task);
+int mcp_codec_decode_state(mcp_str_t text, mcp_store_checkpoint_t *checkpoint);
+int mcp_codec_decode_answers(mcp_str_t text, mcp_store_raw_t *raw);
+int mcp_codec_decode_task(mcp_str_t text, mcp_codec_task_t *task);
 
-/* mcp_codec_pack_spec() appends the constant values of a stream.
- * mcp_codec_unpack_spec() parses them into a spec whose texts point into
+/* mcp_codec_encode_spec() appends the constant values of a stream.
+ * mcp_codec_decode_spec() parses them into a spec whose texts point into
  * text. */
-void mcp_codec_pack_spec(mcp_buf_t *buf, const mcp_stream_spec_t *spec);
-int mcp_codec_unpack_spec(const mcp_mem_t *mem, mcp_str_t text,
+void mcp_codec_encode_spec(mcp_buf_t *buf, const mcp_stream_spec_t *spec);
+int mcp_codec_decode_spec(const mcp_mem_t *mem, mcp_str_t text,
     mcp_stream_spec_t *spec);
 
 /* Returns 1 if a text can be an event: JSON without a line end. */
@@ -486,7 +488,7 @@ int mcp_codec_is_message(const mcp_mem_t *mem, mcp_str_t text);
 /* --- mcp_cluster_coalesce.c --- */
 
 /* Returns 1 if Redis decides which of equal calls is the first. */
-int mcp_coalesce_claims(const mcp_store_replicating_t *copying);
+int mcp_coalesce_claims(const mcp_store_replication_state_t *repl_state);
 
 /* Returns 1 if the reply to a claim came so late that the claim may have
  * expired: it has to be repeated. */
@@ -495,9 +497,9 @@ int mcp_coalesce_is_late(const mcp_replication_t *repl);
 /* mcp_coalesce_how() returns the stream's state for remote joins as
  * redis/append.lua takes it; mcp_coalesce_is_due() returns 1 if that has to be
  * sent now. */
-char mcp_coalesce_how(const mcp_store_replicating_t *copying);
+char mcp_coalesce_how(const mcp_store_replication_state_t *repl_state);
 int mcp_coalesce_is_due(const mcp_replication_t *repl,
-    const mcp_store_replicating_t *copying);
+    const mcp_store_replication_state_t *repl_state);
 
 /* Lets the requests that wait for this stream join another stream: they are
  * answered MCP_ERR_EXISTS when that is available here, or with the error that
@@ -508,12 +510,12 @@ void mcp_coalesce_taken(mcp_replication_t *repl, const mcp_reply_t *reply);
  * asked about this stream: the requests that wait for it are answered
  * MCP_ERR_EXISTS. */
 int mcp_coalesce_gives_way(mcp_replication_t *repl,
-    const mcp_store_replicating_t *copying);
+    const mcp_store_replication_state_t *repl_state);
 
 /* Does the next step for the requests that have joined a mirror which has no
  * other reader. */
 void mcp_coalesce_check(mcp_replication_t *repl,
-    const mcp_store_replicating_t *copying);
+    const mcp_store_replication_state_t *repl_state);
 
 /* Parses the values for joins of redis/append.lua. */
 void mcp_coalesce_read(mcp_str_t joined, uint64_t sent,

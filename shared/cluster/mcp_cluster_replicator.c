@@ -90,11 +90,11 @@ mcp_replicator_number(mcp_replicator_t *a, uint64_t number)
  * its last event is part of this command; otherwise an empty word. */
 static mcp_str_t
 mcp_replicator_position(mcp_replicator_t *a,
-    const mcp_store_replicating_t *copying)
+    const mcp_store_replication_state_t *repl_state)
 {
     char  *end;
 
-    if (!copying->listener || a->from.at.seq < copying->own.seq) {
+    if (!repl_state->listener || a->from.at.seq < repl_state->own.seq) {
         return mcp_str("");
     }
 
@@ -113,7 +113,7 @@ mcp_replicator_take(mcp_replication_t *repl, mcp_replicator_t *a, uint64_t last)
     int                      rc;
     size_t                   cap;
     mcp_store_t             *store;
-    mcp_store_replicating_t  now;
+    mcp_store_replication_state_t  now;
 
     store = repl->cluster->worker->store;
 
@@ -129,13 +129,13 @@ mcp_replicator_take(mcp_replication_t *repl, mcp_replicator_t *a, uint64_t last)
         }
 
         a->from.cap = cap;
-        rc = mcp_store_copy(store, &repl->ref, &a->from);
+        rc = mcp_store_replicator_read(store, &repl->ref, &a->from);
 
         if (rc == MCP_ERR_PURGED) {
 
             /* Redis has lost events that are no longer stored here */
 
-            rc = mcp_store_copying(store, &repl->ref, &now);
+            rc = mcp_store_replication_state(store, &repl->ref, &now);
             repl->begin = 1;
             a->from.at.seq = now.first_seq - 1;
             a->from.len = cap;
@@ -158,23 +158,23 @@ mcp_replicator_take(mcp_replication_t *repl, mcp_replicator_t *a, uint64_t last)
  * had before is not rejected any more. */
 static mcp_str_t
 mcp_replicator_limit(mcp_replication_t *repl, mcp_replicator_t *a,
-    const mcp_store_replicating_t *copying)
+    const mcp_store_replication_state_t *repl_state)
 {
     static const unsigned char  nobody[MCP_DIGEST_LEN];
 
-    if (!repl->begin || copying->listener
+    if (!repl->begin || repl_state->listener
         || memcmp(a->about.session, nobody, MCP_DIGEST_LEN) == 0)
     {
         return mcp_str("");
     }
 
-    return mcp_replicator_number(a, copying->created ? 0 : repl->limit);
+    return mcp_replicator_number(a, repl_state->created ? 0 : repl->limit);
 }
 
 
 static void
 mcp_replicator_join_arguments(const mcp_replication_t *repl,
-    mcp_replicator_t *a, const mcp_store_replicating_t *copying)
+    mcp_replicator_t *a, const mcp_store_replication_state_t *repl_state)
 {
     mcp_str_t  *argv;
 
@@ -182,27 +182,28 @@ mcp_replicator_join_arguments(const mcp_replication_t *repl,
 
     argv[MCP_REPLICATOR_DIGEST] = mcp_str("");
     argv[MCP_REPLICATOR_CLAIMS] = mcp_str("");
-    a->joined = mcp_coalesce_how(copying);
+    a->joined = mcp_coalesce_how(repl_state);
     argv[MCP_REPLICATOR_JOINED] =
         (mcp_str_t) { &a->joined, a->joined != '\0' };
 
-    if (copying->joins && repl->begin) {
+    if (repl_state->joins && repl->begin) {
         argv[MCP_REPLICATOR_DIGEST] =
-            (mcp_str_t) { (const char *) copying->join, MCP_DIGEST_LEN };
+            (mcp_str_t) { (const char *) repl_state->join, MCP_DIGEST_LEN };
     }
 
-    if (mcp_coalesce_claims(copying)) {
+    if (mcp_coalesce_claims(repl_state)) {
         argv[MCP_REPLICATOR_CLAIMS] =
-            copying->once ? mcp_str("o") : mcp_str("k");
+            repl_state->once ? mcp_str("o") : mcp_str("k");
     }
 }
 
 
 static mcp_str_t
-mcp_replicator_sent(mcp_replicator_t *a, const mcp_store_replicating_t *copying)
+mcp_replicator_sent(mcp_replicator_t *a,
+                    const mcp_store_replication_state_t *repl_state)
 {
-    return copying->consumer_slot == MCP_STORE_REMOTE_CONSUMER
-           ? mcp_str("") : mcp_replicator_number(a, copying->sent_seq);
+    return repl_state->consumer_slot == MCP_STORE_REMOTE_CONSUMER
+           ? mcp_str("") : mcp_replicator_number(a, repl_state->sent_seq);
 }
 
 
@@ -218,7 +219,7 @@ mcp_replicator_events(mcp_replicator_t *a)
         *argv++ = (mcp_str_t) { a->from.buf + a->raw[i].offset,
                                  a->raw[i].len };
         *argv++ =
-            mcp_replicator_text(a, mcp_codec_pack_answers(a->numbers.data
+            mcp_replicator_text(a, mcp_codec_encode_answers(a->numbers.data
                                                               + a->numbers.len,
                                                           &a->raw[i]));
     }
@@ -230,41 +231,42 @@ mcp_replicator_events(mcp_replicator_t *a)
 /* Fills in the arguments of redis/event.lua. */
 static void
 mcp_replicator_short(mcp_replicator_t *a,
-    const mcp_store_replicating_t *copying, uint64_t first)
+    const mcp_store_replication_state_t *repl_state, uint64_t first)
 {
     a->argv[0] = mcp_replicator_number(a, first);
-    a->argv[1] = mcp_replicator_sent(a, copying);
-    a->argv[2] = mcp_replicator_position(a, copying);
+    a->argv[1] = mcp_replicator_sent(a, repl_state);
+    a->argv[2] = mcp_replicator_position(a, repl_state);
     a->n = 3;
 }
 
 
 static void
 mcp_replicator_arguments(mcp_replication_t *repl, mcp_replicator_t *a,
-    const mcp_store_replicating_t *copying, uint64_t first)
+    const mcp_store_replication_state_t *repl_state, uint64_t first)
 {
     uint64_t          number;
     mcp_str_t        *argv;
-    mcp_codec_task_t  task = { copying->expires, copying->kept,
-                              copying->changed, copying->given };
+    mcp_codec_task_t  task = { repl_state->expires, repl_state->kept,
+                              repl_state->changed, repl_state->given };
 
     argv = a->argv;
-    number = copying->reader ? copying->reader : 1;
+    number = repl_state->reader ? repl_state->reader : 1;
 
     argv[MCP_REPLICATOR_LASTS] =
-        mcp_replicator_number(a, mcp_append_policy_lasts(repl, copying));
+        mcp_replicator_number(a, mcp_append_policy_lasts(repl, repl_state));
     argv[MCP_REPLICATOR_FIRST] = mcp_replicator_number(a, first);
-    argv[MCP_REPLICATOR_FLOOR] = mcp_replicator_number(a, copying->first_seq);
-    argv[MCP_REPLICATOR_SENT] = mcp_replicator_sent(a, copying);
+    argv[MCP_REPLICATOR_FLOOR] = mcp_replicator_number(a,
+                                                       repl_state->first_seq);
+    argv[MCP_REPLICATOR_SENT] = mcp_replicator_sent(a, repl_state);
     argv[MCP_REPLICATOR_CONFIRMED] =
-        mcp_replicator_number(a, copying->confirmed_seq);
+        mcp_replicator_number(a, repl_state->confirmed_seq);
     argv[MCP_REPLICATOR_STATE] = mcp_replicator_text(a,
-        mcp_codec_pack_state(a->numbers.data + a->numbers.len, &a->from.at));
+        mcp_codec_encode_state(a->numbers.data + a->numbers.len, &a->from.at));
     argv[MCP_REPLICATOR_NUMBER] = mcp_replicator_number(a, number);
     argv[MCP_REPLICATOR_GENERATION] =
-        mcp_replicator_number(a, copying->generation);
+        mcp_replicator_number(a, repl_state->generation);
     argv[MCP_REPLICATOR_TASK] = mcp_replicator_text(a,
-        mcp_codec_pack_task(a->numbers.data + a->numbers.len, &task));
+        mcp_codec_encode_task(a->numbers.data + a->numbers.len, &task));
     argv[MCP_REPLICATOR_SPEC] = (mcp_str_t) { a->spec.data, a->spec.len };
     argv[MCP_REPLICATOR_SESSION] = (mcp_str_t) {
         (const char *) a->about.session, MCP_DIGEST_LEN };
@@ -272,11 +274,11 @@ mcp_replicator_arguments(mcp_replication_t *repl, mcp_replicator_t *a,
         (const char *) a->about.principal, MCP_DIGEST_LEN };
     argv[MCP_REPLICATOR_TOPICS] =
         (mcp_str_t) { a->topics.data, a->topics.len };
-    argv[MCP_REPLICATOR_POSITION] = mcp_replicator_position(a, copying);
-    argv[MCP_REPLICATOR_LIMIT] = mcp_replicator_limit(repl, a, copying);
-    argv[MCP_REPLICATOR_TAKEN] = mcp_replicator_number(a, copying->taken);
+    argv[MCP_REPLICATOR_POSITION] = mcp_replicator_position(a, repl_state);
+    argv[MCP_REPLICATOR_LIMIT] = mcp_replicator_limit(repl, a, repl_state);
+    argv[MCP_REPLICATOR_TAKEN] = mcp_replicator_number(a, repl_state->taken);
 
-    mcp_replicator_join_arguments(repl, a, copying);
+    mcp_replicator_join_arguments(repl, a, repl_state);
     a->n = MCP_REPLICATOR_ARGS;
 }
 
@@ -297,7 +299,7 @@ mcp_replicator_specify(mcp_replication_t *repl, mcp_replicator_t *a)
     }
 
     if (rc == MCP_OK && repl->begin) {
-        mcp_codec_pack_spec(&a->spec, &a->about);
+        mcp_codec_encode_spec(&a->spec, &a->about);
         rc = a->spec.failed;
     }
 
@@ -307,7 +309,7 @@ mcp_replicator_specify(mcp_replication_t *repl, mcp_replicator_t *a)
 
 static int
 mcp_replicator_make(mcp_replication_t *repl, mcp_replicator_t *a,
-    const mcp_store_replicating_t *copying)
+    const mcp_store_replication_state_t *repl_state)
 {
     int       rc;
     uint64_t  first;
@@ -320,7 +322,7 @@ mcp_replicator_make(mcp_replication_t *repl, mcp_replicator_t *a,
     a->from.raw = a->raw;
     a->from.max = MCP_REPLICATION_EVENTS;
 
-    rc = mcp_replicator_take(repl, a, copying->own.seq);
+    rc = mcp_replicator_take(repl, a, repl_state->own.seq);
     if (rc != MCP_OK) {
         return rc;
     }
@@ -336,7 +338,7 @@ mcp_replicator_make(mcp_replication_t *repl, mcp_replicator_t *a,
 
     /* including topics that were added while Redis was unreachable */
 
-    if (copying->listener && (repl->begin || repl->time == 0)) {
+    if (repl_state->listener && (repl->begin || repl->time == 0)) {
         rc = mcp_store_topics(repl->cluster->worker->store, &repl->ref,
                               &a->topics);
         if (rc != MCP_OK) {
@@ -344,13 +346,13 @@ mcp_replicator_make(mcp_replication_t *repl, mcp_replicator_t *a,
         }
     }
 
-    if (mcp_append_policy_is_short(repl, copying, &a->from)) {
+    if (mcp_append_policy_is_short(repl, repl_state, &a->from)) {
         a->script = MCP_SCRIPT_EVENT;
-        mcp_replicator_short(a, copying, first);
+        mcp_replicator_short(a, repl_state, first);
 
     } else {
         a->script = MCP_SCRIPT_APPEND;
-        mcp_replicator_arguments(repl, a, copying, first);
+        mcp_replicator_arguments(repl, a, repl_state, first);
     }
 
     mcp_replicator_events(a);
@@ -554,7 +556,7 @@ mcp_replicator_done(void *data, const mcp_reply_t *reply)
 
 static void
 mcp_replicator_send(mcp_replication_t *repl,
-    const mcp_store_replicating_t *copying)
+    const mcp_store_replication_state_t *repl_state)
 {
     int                rc;
     mcp_mem_t          mem;
@@ -574,7 +576,7 @@ mcp_replicator_send(mcp_replication_t *repl,
     mcp_buf_init(&a->request, &mem, SIZE_MAX / 2);
     mcp_buf_init(&a->topics, &mem, SIZE_MAX / 2);
 
-    rc = mcp_replicator_make(repl, a, copying);
+    rc = mcp_replicator_make(repl, a, repl_state);
 
     if (rc == MCP_OK) {
         mcp_replication_run(repl, a->script, a->argv, a->n,
@@ -585,13 +587,13 @@ mcp_replicator_send(mcp_replication_t *repl,
         mcp_replica_ack_wait(repl->cluster);
 
         if (a->script == MCP_SCRIPT_APPEND) {
-            mcp_append_policy_sent(repl, copying, &a->from);
+            mcp_append_policy_sent(repl, repl_state, &a->from);
         }
 
         repl->refills = 0;
         repl->at = a->from.at;
-        repl->sent = copying->sent_seq;
-        repl->reports_state = (copying->state_requests && a->from.n == 0);
+        repl->sent = repl_state->sent_seq;
+        repl->reports_state = (repl_state->state_requests && a->from.n == 0);
 
     } else if (rc != MCP_OK) {
         mcp_replication_within(repl, MCP_REPLICATION_LATER);
@@ -604,24 +606,25 @@ mcp_replicator_send(mcp_replication_t *repl,
 
 void
 mcp_replicator_check(mcp_replication_t *repl,
-    const mcp_store_replicating_t *copying)
+    const mcp_store_replication_state_t *repl_state)
 {
     if (repl->time == 0 && !repl->refills) {
-        repl->at = copying->acked;
-        repl->begin = !copying->created;
+        repl->at = repl_state->acked;
+        repl->begin = !repl_state->created;
     }
 
-    if (repl->at.seq >= copying->own.seq
-        && !mcp_append_policy_is_due(repl, copying))
+    if (repl->at.seq >= repl_state->own.seq
+        && !mcp_append_policy_is_due(repl, repl_state))
     {
-        mcp_replication_within(repl, mcp_coalesce_how(copying) != repl->joined
+        mcp_replication_within(repl,
+                               mcp_coalesce_how(repl_state) != repl->joined
                               ? MCP_REPLICATION_SEND_TIME
-                              : mcp_append_policy_within(repl, copying));
+                              : mcp_append_policy_within(repl, repl_state));
         return;
     }
 
-    if (!mcp_coalesce_gives_way(repl, copying)
+    if (!mcp_coalesce_gives_way(repl, repl_state)
         && mcp_replication_may_send(repl)) {
-        mcp_replicator_send(repl, copying);
+        mcp_replicator_send(repl, repl_state);
     }
 }

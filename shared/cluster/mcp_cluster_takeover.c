@@ -53,7 +53,7 @@ mcp_takeover_promote(mcp_replication_t *repl, const mcp_reply_t *item,
     repl->replays =
         mcp_broadcast_position(mcp_reply_item(item, 7)->text, &repl->received)
         != 0;
-    repl->inherits = 1;
+    repl->takes_over = 1;
     repl->full = 0;
     repl->has_topics = 0;
 }
@@ -93,12 +93,12 @@ mcp_takeover_take(mcp_cluster_t *cluster, const mcp_reply_t *item)
     }
 
     if (first == 0
-        || mcp_codec_unpack_state(mcp_reply_item(item, 5)->text, &checkpoint)
+        || mcp_codec_decode_state(mcp_reply_item(item, 5)->text, &checkpoint)
                != MCP_OK
-        || mcp_codec_unpack_spec(&cluster->worker->env->mem,
+        || mcp_codec_decode_spec(&cluster->worker->env->mem,
                                  mcp_reply_item(item, 6)->text, &spec)
                != MCP_OK
-        || mcp_codec_unpack_task(mcp_reply_item(item, 9)->text, &task)
+        || mcp_codec_decode_task(mcp_reply_item(item, 9)->text, &task)
                != MCP_OK)
     {
         mcp_cluster_unexpected_reply(cluster, "takeover", item);
@@ -209,7 +209,7 @@ mcp_takeover_done(void *data, const mcp_reply_t *reply)
         }
 
         if (!own) {
-            mcp_store_node_count(cluster->worker->store, MCP_NODE_REAPED);
+            mcp_store_node_count(cluster->worker->store, MCP_NODE_TAKEN_OVER);
         }
 
     } else if (mcp_reply_is(kind, "MORE")) {

@@ -247,7 +247,7 @@ mcp_task_write_over(mcp_exchange_t *x, const mcp_task_t *task,
 
 
 static void
-mcp_task_write_look(mcp_exchange_t *x, const mcp_task_t *task,
+mcp_task_write_lookup(mcp_exchange_t *x, const mcp_task_t *task,
     const mcp_store_lookup_t *lookup, mcp_str_t event, mcp_buf_t *out)
 {
     if (mcp_task_write_over(x, task, lookup, event, out)) {
@@ -286,7 +286,7 @@ mcp_task_write(mcp_exchange_t *x, const mcp_task_t *task, mcp_buf_t *out)
     mcp_store_lookup_t  lookup;
 
     if (task->found) {
-        mcp_task_write_look(x, task, &task->found->lookup, task->found->event,
+        mcp_task_write_lookup(x, task, &task->found->lookup, task->found->event,
                             out);
         return out->failed;
     }
@@ -297,7 +297,7 @@ mcp_task_write(mcp_exchange_t *x, const mcp_task_t *task, mcp_buf_t *out)
 
     if (rc == MCP_OK) {
         mcp_buf_reserve(out, event.len + 1024);
-        mcp_task_write_look(x, task, &lookup,
+        mcp_task_write_lookup(x, task, &lookup,
                             (mcp_str_t) { event.data, event.len }, out);
         rc = out->failed;
     }

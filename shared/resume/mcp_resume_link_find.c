@@ -107,9 +107,9 @@ mcp_resume_link_fetch(mcp_exchange_t *x, const mcp_resume_link_t *link,
 
     mcp_resume_describe(x, data, mcp_be_get(data + MCP_RESUME_LINK_AFTER, 8),
                         &stream);
-    stream.has_turn = 1;
+    stream.has_generation = 1;
     stream.generation = 2 * link->generation;
-    stream.turn_max = 2 * link->generation + 1;
+    stream.generation_max = 2 * link->generation + 1;
 
     rc = mcp_operation_stream(x, &stream);
 

@@ -43,7 +43,7 @@ const mcp_status_row_t  mcp_status_rows[MCP_STATUS_ROWS] = {
     mcp_status_counter(MCP_COUNT_SESSIONS_DELETED, "sessions_deleted",
                        "Sessions ended by their clients"),
 
-    mcp_status_active_calls(MCP_COUNT_CALLS_ACTIVE, "calls_live",
+    mcp_status_active_calls(MCP_COUNT_CALLS_ACTIVE, "calls_active",
                             "Backend calls running now"),
     mcp_status_counter(MCP_COUNT_CALLS, "calls",
                        "Backend calls begun"),

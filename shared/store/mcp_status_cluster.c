@@ -52,8 +52,8 @@ static const struct {
     mcp_str_t  help;
 } mcp_status_cluster_rows[MCP_NODE_COUNTS] = {
 
-    [MCP_NODE_COPIED] = {
-        mcp_str("events_copied"),
+    [MCP_NODE_REPLICATED] = {
+        mcp_str("events_replicated"),
         mcp_str("Events that Redis has acknowledged") },
     [MCP_NODE_REFILLED] = {
         mcp_str("streams_refilled"),
@@ -65,11 +65,11 @@ static const struct {
     [MCP_NODE_UNREACHABLE] = {
         mcp_str("requests_refused"),
         mcp_str("Requests refused because Redis could not be reached") },
-    [MCP_NODE_REAPED] = {
-        mcp_str("nodes_reaped"),
+    [MCP_NODE_TAKEN_OVER] = {
+        mcp_str("nodes_taken_over"),
         mcp_str("Nodes whose streams this one took over") },
     [MCP_NODE_PROMOTED] = {
-        mcp_str("streams_inherited"),
+        mcp_str("streams_taken_over"),
         mcp_str("Streams that were taken over from dead nodes") },
     [MCP_NODE_DROPPED] = {
         mcp_str("dropped"),

@@ -201,9 +201,9 @@ mcp_status_prometheus_active_calls(const mcp_status_t *status, mcp_buf_t *buf)
     mcp_call_stats_t  stats;
 
     mcp_buf_lit(buf,
-        "# HELP mcp_tool_calls_live Calls of each tool, prompt and resource "
+        "# HELP mcp_tool_calls_active Calls of each tool, prompt and resource "
         "running now\n"
-        "# TYPE mcp_tool_calls_live gauge\n");
+        "# TYPE mcp_tool_calls_active gauge\n");
 
     memset(active, 0, sizeof(active));
     mcp_store_active_count(status->store, active, MCP_CALL_STATS_ROWS_MAX);
@@ -212,7 +212,7 @@ mcp_status_prometheus_active_calls(const mcp_status_t *status, mcp_buf_t *buf)
     for (i = 0; i < n && i < MCP_CALL_STATS_ROWS_MAX; i++) {
         mcp_store_call_stats_get(status->store, i, &stats);
 
-        mcp_buf_lit(buf, "mcp_tool_calls_live");
+        mcp_buf_lit(buf, "mcp_tool_calls_active");
         mcp_status_labels(status, &stats, buf);
         mcp_buf_lit(buf, "} ");
         mcp_buf_int(buf, (int64_t) active[i]);

@@ -101,7 +101,7 @@ mcp_store_call_stats_format(mcp_store_head_t *head)
     memcpy(row->name, "(other)", 8);
     row->kind = MCP_CALL_STATS_KIND_OTHER;
 
-    atomic_store(&head->n_tallies, 1);
+    atomic_store(&head->n_call_stats, 1);
 }
 
 
@@ -144,7 +144,7 @@ mcp_call_stats_make(mcp_store_head_t *head, uint32_t n,
     row->kind = (uint8_t) item->kind;
 
     mcp_store_barrier();
-    atomic_store(&head->n_tallies, n + 1);
+    atomic_store(&head->n_call_stats, n + 1);
 }
 
 
@@ -168,7 +168,7 @@ mcp_store_call_stats_row(mcp_store_t *store, const mcp_call_stats_item_t *item,
 
     rc = MCP_OK;
     rows = mcp_store_call_stats_all(op.head);
-    n = atomic_load(&op.head->n_tallies);
+    n = atomic_load(&op.head->n_call_stats);
 
     for (i = 1; i < n; i++) {
         if (memcmp(rows[i].key, key, MCP_DIGEST_LEN) == 0) {
@@ -176,7 +176,7 @@ mcp_store_call_stats_row(mcp_store_t *store, const mcp_call_stats_item_t *item,
         }
     }
 
-    if (i == n && n == op.head->max_tallies) {
+    if (i == n && n == op.head->max_call_stats) {
         rc = MCP_ERR_FULL;
 
     } else {
@@ -262,7 +262,7 @@ mcp_store_call_stats_failed(mcp_store_t *store,
 uint32_t
 mcp_store_call_stats_rows(mcp_store_t *store)
 {
-    return atomic_load(&store->head->n_tallies);
+    return atomic_load(&store->head->n_call_stats);
 }
 
 

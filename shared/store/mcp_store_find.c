@@ -219,7 +219,7 @@ mcp_store_stream_info(mcp_store_op_t *op, mcp_store_stream_t *st,
     info->cancelled = st->cancelled;
     info->consumer_slot = st->consumer_slot;
     info->consumer_handle = st->consumer_handle;
-    info->owner_slot = st->owner_slot == MCP_STORE_ORPHAN ? MCP_STORE_NO_SLOT
+    info->owner_slot = st->owner_slot == MCP_STORE_OWNERLESS ? MCP_STORE_NO_SLOT
                                                           : st->owner_slot;
 
     mcp_store_stream_names(op->head, st, info);

@@ -102,7 +102,7 @@
 #define MCP_STORE_NO_QUOTA     UINT32_MAX
 
 /* The owner_slot of a stream whose owner died. */
-#define MCP_STORE_ORPHAN     0xfffffffeu
+#define MCP_STORE_OWNERLESS     0xfffffffeu
 
 /* Ends a list; a link with 0 is in no list. */
 #define MCP_STORE_END        0xffffffffu
@@ -506,7 +506,7 @@ typedef struct {
 
 /* --- call statistics --- */
 
-/* A row is valid if its index is below head->n_tallies. */
+/* A row is valid if its index is below head->n_call_stats. */
 typedef struct {
     unsigned char      key[MCP_DIGEST_LEN];
     char               endpoint[MCP_CALL_STATS_ENDPOINT];
@@ -582,12 +582,12 @@ typedef struct {
 } mcp_store_slot_t;
 
 
-/* The zone as a node of a cluster. Everything but the atomic members is accessed
+/* The zone as a node of a cluster. All members but the atomic ones are accessed
  * under the lock. */
 typedef struct {
     _Atomic uint64_t     id;
     _Atomic uint64_t     leader_pid;
-    _Atomic uint64_t     spoken;       /* when the leader was last known to be
+    _Atomic uint64_t     leader_at;    /* when the leader was last known to be
                                           active, ms */
     _Atomic uint32_t     leader;       /* slot + 1 of the leader; 0: none */
     _Atomic uint32_t     skewed;       /* 1 if the node's clock differs too much
@@ -613,7 +613,7 @@ typedef struct mcp_store_head_s {
     uint64_t           size;
     uint64_t           seed[2];        /* seed of the hash functions */
 
-    uint64_t           tallies;        /* this and the following are offsets
+    uint64_t           call_stats;        /* this and the following are offsets
                                           from the region's start */
     uint64_t           lives;
     uint64_t           failures;
@@ -627,10 +627,10 @@ typedef struct mcp_store_head_s {
     uint32_t           chunks;         /* number of chunks; indices are 1 to
                                           this */
     uint32_t           reserve;
-    uint32_t           max_tallies;
+    uint32_t           max_call_stats;
     uint32_t           max_active;
 
-    _Atomic uint32_t   n_tallies;
+    _Atomic uint32_t   n_call_stats;
     _Atomic uint32_t   n_failures;     /* number of failures ever noted; may
                                           wrap */
     _Atomic uint64_t   seen;           /* time of the last sweep */
@@ -654,12 +654,12 @@ typedef struct mcp_store_head_s {
                                           rings IDLE and LINGER */
     uint32_t           n_unread;       /* number of streams in the rings OVER
                                           and LEFT */
-    _Atomic uint32_t   n_orphans;
+    _Atomic uint32_t   n_ownerless;
     _Atomic uint32_t   hint_room;      /* free chunks when the lock was last
                                           released */
     _Atomic uint32_t   hint_calls;
 
-    mcp_store_list_t   orphans;
+    mcp_store_list_t   ownerless;
     mcp_store_list_t   rank[MCP_EVICT_MAX][MCP_STORE_RANKS];
     mcp_store_list_t   blocked;
     mcp_store_list_t   partial;
@@ -727,7 +727,7 @@ mcp_store_types(mcp_store_head_t *head)
 static inline mcp_store_call_stats_t *
 mcp_store_call_stats_all(mcp_store_head_t *head)
 {
-    return (mcp_store_call_stats_t *) ((char *) head + head->tallies);
+    return (mcp_store_call_stats_t *) ((char *) head + head->call_stats);
 }
 
 
@@ -889,7 +889,7 @@ void mcp_store_mark_consumer(mcp_store_op_t *op, mcp_store_stream_t *st);
 void mcp_store_notify_consumer(mcp_store_op_t *op, mcp_store_stream_t *st);
 
 /* Adds a stream without an owner to the list of orphans. */
-void mcp_store_orphan(mcp_store_op_t *op, mcp_store_stream_t *st);
+void mcp_store_disown(mcp_store_op_t *op, mcp_store_stream_t *st);
 
 /* Removes a stream from the dirty list of a role, MCP_LINK_OWNER or
  * MCP_LINK_CONSUMER. */

@@ -46,18 +46,19 @@ mcp_store_node_is(mcp_store_head_t *head, unsigned slot, uint64_t pid)
 /* Returns 1 if the leader is a process that was neither declared dead nor is
  * paused. */
 static int
-mcp_store_node_spoken(mcp_store_head_t *head, uint64_t now, uint64_t silence)
+mcp_store_node_has_leader(mcp_store_head_t *head, uint64_t now,
+                          uint64_t silence)
 {
     uint32_t  leader;
-    uint64_t  spoken;
+    uint64_t  leader_at;
 
     leader = atomic_load(&head->node.leader);
-    spoken = atomic_load(&head->node.spoken);
+    leader_at = atomic_load(&head->node.leader_at);
 
     return leader > 0 && leader <= MCP_STORE_SLOTS
            && atomic_load(&head->slots[leader - 1].pid)
               == atomic_load(&head->node.leader_pid)
-           && (now <= spoken || now - spoken <= silence);
+           && (now <= leader_at || now - leader_at <= silence);
 }
 
 
@@ -81,7 +82,7 @@ mcp_store_node_lead(mcp_store_t *store, uint64_t now, uint64_t silence)
         return 1;
     }
 
-    if (mcp_store_node_spoken(head, now, silence)
+    if (mcp_store_node_has_leader(head, now, silence)
         || mcp_store_enter(store, &op) != MCP_OK)
     {
         return 0;
@@ -89,12 +90,12 @@ mcp_store_node_lead(mcp_store_t *store, uint64_t now, uint64_t silence)
 
     is = 0;
 
-    if (!mcp_store_node_spoken(head, now, silence)
+    if (!mcp_store_node_has_leader(head, now, silence)
         && head->slots[store->slot].pid == store->pid)
     {
         atomic_store(&head->node.leader, 0);
         atomic_store(&head->node.leader_pid, store->pid);
-        atomic_store(&head->node.spoken, now);
+        atomic_store(&head->node.leader_at, now);
         atomic_store(&head->node.leader, store->slot + 1);
         is = 1;
     }
@@ -109,7 +110,7 @@ void
 mcp_store_node_spoke(mcp_store_t *store, uint64_t now)
 {
     if (mcp_store_node_is_leader(store)) {
-        atomic_store(&store->head->node.spoken, now);
+        atomic_store(&store->head->node.leader_at, now);
     }
 }
 

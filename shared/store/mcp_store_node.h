@@ -53,12 +53,12 @@ typedef struct {
 
 /* Counters since the zone was created. */
 typedef enum {
-    MCP_NODE_COPIED = 0,        /* events that Redis has acknowledged */
+    MCP_NODE_REPLICATED = 0,        /* events that Redis has acknowledged */
     MCP_NODE_REFILLED,          /* streams of which Redis had lost a part */
     MCP_NODE_LINKS_LOST,
     MCP_NODE_UNREACHABLE,       /* requests rejected because Redis was
                                    unreachable */
-    MCP_NODE_REAPED,            /* nodes that this node declared dead */
+    MCP_NODE_TAKEN_OVER,            /* nodes that this node declared dead */
     MCP_NODE_PROMOTED,          /* streams taken over from such nodes */
     MCP_NODE_DROPPED,           /* data from other nodes for which there was no
                                    room */

@@ -25,7 +25,7 @@ mcp_store_promote_pass(mcp_store_op_t *op, mcp_store_stream_t *st,
         mcp_store_replication_pass(op, repl, op->store->slot);
 
     } else {
-        mcp_store_orphan(op, st);
+        mcp_store_disown(op, st);
     }
 
     mcp_store_stream_settle(op, st);

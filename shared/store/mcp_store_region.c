@@ -71,15 +71,16 @@ mcp_store_place_call_stats(mcp_store_head_t *head, uint32_t n)
 
     size = (uint64_t) n * MCP_STORE_CHUNK;
 
-    head->max_tallies = mcp_store_clamp(size / MCP_STORE_CALL_STATS_PER,
+    head->max_call_stats = mcp_store_clamp(size / MCP_STORE_CALL_STATS_PER,
                                         MCP_STORE_CALL_STATS_ALL_MIN,
                                         MCP_CALL_STATS_ROWS_MAX);
     head->max_active = mcp_store_clamp(size / MCP_STORE_ACTIVE_PER,
                                       MCP_STORE_LIVES_MIN,
                                       MCP_STORE_LIVES_MAX);
 
-    head->tallies = mcp_store_align64(sizeof(mcp_store_head_t));
-    end = head->tallies + head->max_tallies * sizeof(mcp_store_call_stats_t);
+    head->call_stats = mcp_store_align64(sizeof(mcp_store_head_t));
+    end = head->call_stats
+          + head->max_call_stats * sizeof(mcp_store_call_stats_t);
     head->lives = mcp_store_align64(end);
     end = head->lives + head->max_active * sizeof(mcp_store_active_t);
     head->failures = mcp_store_align64(end);
@@ -173,8 +174,8 @@ mcp_store_format(void *region, size_t size)
 
     memset(head, 0, sizeof(mcp_store_head_t));
     (void) mcp_store_place(head, n);
-    memset((char *) head + head->tallies, 0,
-           head->base + MCP_STORE_CHUNK - head->tallies);
+    memset((char *) head + head->call_stats, 0,
+           head->base + MCP_STORE_CHUNK - head->call_stats);
     mcp_store_call_stats_format(head);
 
     head->version = MCP_STORE_VERSION;

@@ -61,7 +61,7 @@ mcp_store_repair_reset(mcp_store_head_t *head)
     memset((char *) head + head->entry_hash, 0,
            ((size_t) head->entry_mask + 1) * 4);
 
-    memset(&head->orphans, 0, sizeof(mcp_store_list_t));
+    memset(&head->ownerless, 0, sizeof(mcp_store_list_t));
     memset(head->rank, 0, sizeof(head->rank));
     memset(&head->blocked, 0, sizeof(mcp_store_list_t));
     memset(&head->partial, 0, sizeof(mcp_store_list_t));
@@ -76,7 +76,7 @@ mcp_store_repair_reset(mcp_store_head_t *head)
     head->n_calls = 0;
     head->evictable = 0;
     head->n_unread = 0;
-    atomic_store(&head->n_orphans, 0);
+    atomic_store(&head->n_ownerless, 0);
 
     for (i = 0; i < MCP_STORE_SLOTS; i++) {
         memset(&head->slots[i].dirty, 0, sizeof(mcp_store_list_t));

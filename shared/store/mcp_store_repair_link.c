@@ -74,17 +74,17 @@ mcp_store_repair_tenants(mcp_store_op_t *op, mcp_store_stream_t *st)
         st->unattended = 0;
     }
 
-    if (st->owner_slot == MCP_STORE_ORPHAN
+    if (st->owner_slot == MCP_STORE_OWNERLESS
         || (st->owner_slot < MCP_STORE_SLOTS
             && head->slots[st->owner_slot].pid == 0)
         || (st->owner_slot == MCP_STORE_NO_SLOT
             && st->kind == MCP_STREAM_CALL && !mcp_store_final(st)
             && !mcp_store_is_mirror(head, st)))
     {
-        st->owner_slot = MCP_STORE_ORPHAN;
-        mcp_store_list_append(head, &head->orphans,
+        st->owner_slot = MCP_STORE_OWNERLESS;
+        mcp_store_list_append(head, &head->ownerless,
                               &st->link[MCP_LINK_OWNER]);
-        atomic_fetch_add(&head->n_orphans, 1);
+        atomic_fetch_add(&head->n_ownerless, 1);
 
     } else {
         mcp_store_mark_owner(op, st);

@@ -102,7 +102,7 @@ mcp_store_replication_mark(mcp_store_op_t *op, mcp_store_stream_t *st)
 
     repl = mcp_store_replication_of(op->head, st->repl);
 
-    if (repl->slot != MCP_STORE_ORPHAN) {
+    if (repl->slot != MCP_STORE_OWNERLESS) {
         mcp_store_mark(op, &repl->link, repl->slot);
         return;
     }
@@ -113,8 +113,8 @@ mcp_store_replication_mark(mcp_store_op_t *op, mcp_store_stream_t *st)
     if ((mcp_store_final(st) || st->kind == MCP_STREAM_LISTEN)
         && !mcp_store_linked(&repl->link))
     {
-        mcp_store_list_append(op->head, &op->head->orphans, &repl->link);
-        atomic_fetch_add(&op->head->n_orphans, 1);
+        mcp_store_list_append(op->head, &op->head->ownerless, &repl->link);
+        atomic_fetch_add(&op->head->n_ownerless, 1);
     }
 }
 
@@ -130,9 +130,9 @@ mcp_store_replication_unmark(mcp_store_op_t *op, mcp_store_replication_t *repl)
         return;
     }
 
-    if (repl->slot == MCP_STORE_ORPHAN) {
-        mcp_store_list_remove(head, &head->orphans, &repl->link);
-        atomic_fetch_sub(&head->n_orphans, 1);
+    if (repl->slot == MCP_STORE_OWNERLESS) {
+        mcp_store_list_remove(head, &head->ownerless, &repl->link);
+        atomic_fetch_sub(&head->n_ownerless, 1);
 
     } else {
         mcp_store_list_remove(head, &head->slots[repl->slot].dirty,
@@ -160,7 +160,7 @@ mcp_store_replication_leave(mcp_store_op_t *op, mcp_store_stream_t *st)
     st->repl = 0;
     repl->stream = 0;
 
-    if (repl->slot == MCP_STORE_ORPHAN) {
+    if (repl->slot == MCP_STORE_OWNERLESS) {
         mcp_store_replication_free(op, repl);
         return;
     }
@@ -216,7 +216,7 @@ mcp_store_replication_successor(mcp_store_op_t *op,
     mcp_store_stream_t  *st;
 
     if (!repl->mirror || repl->stream == 0) {
-        return repl->mirror ? MCP_STORE_NO_SLOT : MCP_STORE_ORPHAN;
+        return repl->mirror ? MCP_STORE_NO_SLOT : MCP_STORE_OWNERLESS;
     }
 
     st = mcp_store_stream(op->head, repl->stream);

@@ -90,7 +90,7 @@ typedef struct {
                                                has processed */
     uint32_t                state_requests; /* see
                                                mcp_store_replication_query() */
-} mcp_store_replicating_t;
+} mcp_store_replication_state_t;
 
 
 /* An event in the form in which it was appended. */
@@ -165,8 +165,8 @@ int mcp_store_topics(mcp_store_t *store, const mcp_stream_ref_t *ref,
  *   MCP_ERR_DENIED     it is not replicated, or another process replicates it
  *   MCP_ERR_NOT_FOUND  the stream does not exist
  */
-int mcp_store_copying(mcp_store_t *store, const mcp_stream_ref_t *ref,
-    mcp_store_replicating_t *copying);
+int mcp_store_replication_state(mcp_store_t *store, const mcp_stream_ref_t *ref,
+    mcp_store_replication_state_t *repl_state);
 
 /*
  * Copies the complete events after replicator->at and advances that position.
@@ -178,10 +178,10 @@ int mcp_store_copying(mcp_store_t *store, const mcp_stream_ref_t *ref,
  *   MCP_ERR_PURGED     the next event is no longer kept: continue with the
  *                      first one that is
  *   MCP_ERR_LIMIT      the next message is longer than cap
- *   MCP_ERR_DENIED     see mcp_store_copying()
+ *   MCP_ERR_DENIED     see mcp_store_replication_state()
  *   MCP_ERR_NOT_FOUND
  */
-int mcp_store_copy(mcp_store_t *store, const mcp_stream_ref_t *ref,
+int mcp_store_replicator_read(mcp_store_t *store, const mcp_stream_ref_t *ref,
     mcp_store_replicator_t *replicator);
 
 /*
@@ -189,7 +189,7 @@ int mcp_store_copy(mcp_store_t *store, const mcp_stream_ref_t *ref,
  * than the acknowledged one has no effect.
  *
  * Returns MCP_OK, or
- *   MCP_ERR_DENIED     see mcp_store_copying()
+ *   MCP_ERR_DENIED     see mcp_store_replication_state()
  *   MCP_ERR_NOT_FOUND
  */
 int mcp_store_acked(mcp_store_t *store, const mcp_stream_ref_t *ref,

@@ -123,37 +123,38 @@ mcp_store_replication_spec(mcp_store_t *store, const mcp_stream_ref_t *ref,
 /* Fills in the state of a mirror's stream at its owner. */
 static void
 mcp_store_replicating_mirror(const mcp_store_stream_t *st,
-    const mcp_store_replication_t *repl, mcp_store_replicating_t *copying)
+    const mcp_store_replication_t *repl,
+    mcp_store_replication_state_t *repl_state)
 {
-    copying->reader = repl->here;
-    copying->known = repl->known[repl->which];
-    copying->known.seq = repl->last > st->events.last ? repl->last
+    repl_state->reader = repl->here;
+    repl_state->known = repl->known[repl->which];
+    repl_state->known.seq = repl->last > st->events.last ? repl->last
                                                        : st->events.last;
-    copying->held = repl->joined.held && !mcp_store_final(st);
+    repl_state->held = repl->joined.held && !mcp_store_final(st);
 }
 
 
 /* Fills in the data for requests that join. */
 static void
 mcp_store_replicating_join(mcp_store_op_t *op, const mcp_store_stream_t *st,
-    mcp_store_replicating_t *copying)
+    mcp_store_replication_state_t *repl_state)
 {
     const mcp_store_entry_t  *e;
 
     e = mcp_store_at(op->head, st->join);
 
-    copying->joins = 1;
-    copying->held |= st->held && !mcp_store_final(st);
-    copying->once = st->held == 2;
-    copying->readers = e->u.join.count;
-    memcpy(copying->join, e->key, MCP_DIGEST_LEN);
-    copying->hidden = memcmp(e->key, st->id, MCP_DIGEST_LEN) == 0;
+    repl_state->joins = 1;
+    repl_state->held |= st->held && !mcp_store_final(st);
+    repl_state->once = st->held == 2;
+    repl_state->readers = e->u.join.count;
+    memcpy(repl_state->join, e->key, MCP_DIGEST_LEN);
+    repl_state->hidden = memcmp(e->key, st->id, MCP_DIGEST_LEN) == 0;
 }
 
 
 int
-mcp_store_copying(mcp_store_t *store, const mcp_stream_ref_t *ref,
-    mcp_store_replicating_t *copying)
+mcp_store_replication_state(mcp_store_t *store, const mcp_stream_ref_t *ref,
+    mcp_store_replication_state_t *repl_state)
 {
     int                       rc;
     mcp_store_op_t            op;
@@ -165,28 +166,28 @@ mcp_store_copying(mcp_store_t *store, const mcp_stream_ref_t *ref,
         return rc;
     }
 
-    memset(copying, 0, sizeof(mcp_store_replicating_t));
-    mcp_store_replication_claim(st, &copying->own);
-    copying->acked = repl->acked;
-    copying->first_seq = st->events.first;
-    copying->sent_seq = st->sent_seq;
-    copying->confirmed_seq = st->confirmed_seq;
-    copying->alias = st->alias;
-    copying->generation = st->generation;
-    copying->expires = mcp_store_is_task(st) ? st->expires : 0;
-    copying->kept = st->created + st->kept_after;
-    copying->changed = st->changed;
-    copying->given = st->given;
-    copying->end = mcp_store_final(st) ? mcp_store_stream_end(st) : 0;
-    copying->reader = repl->reader;
-    copying->consumer_slot = st->consumer_slot;
-    copying->sync = repl->sync;
-    copying->created = repl->created;
-    copying->mirror = repl->mirror;
-    copying->listener = st->kind == MCP_STREAM_LISTEN;
+    memset(repl_state, 0, sizeof(mcp_store_replication_state_t));
+    mcp_store_replication_claim(st, &repl_state->own);
+    repl_state->acked = repl->acked;
+    repl_state->first_seq = st->events.first;
+    repl_state->sent_seq = st->sent_seq;
+    repl_state->confirmed_seq = st->confirmed_seq;
+    repl_state->alias = st->alias;
+    repl_state->generation = st->generation;
+    repl_state->expires = mcp_store_is_task(st) ? st->expires : 0;
+    repl_state->kept = st->created + st->kept_after;
+    repl_state->changed = st->changed;
+    repl_state->given = st->given;
+    repl_state->end = mcp_store_final(st) ? mcp_store_stream_end(st) : 0;
+    repl_state->reader = repl->reader;
+    repl_state->consumer_slot = st->consumer_slot;
+    repl_state->sync = repl->sync;
+    repl_state->created = repl->created;
+    repl_state->mirror = repl->mirror;
+    repl_state->listener = st->kind == MCP_STREAM_LISTEN;
 
-    copying->max_wait = st->max_wait;
-    copying->state_requests = repl->state_requests;
+    repl_state->max_wait = st->max_wait;
+    repl_state->state_requests = repl->state_requests;
 
     /* the posts that it has taken may take effect only after all were taken */
 
@@ -194,14 +195,14 @@ mcp_store_copying(mcp_store_t *store, const mcp_stream_ref_t *ref,
         repl->taken = repl->got;
     }
 
-    copying->taken = repl->taken;
+    repl_state->taken = repl->taken;
 
     if (repl->mirror) {
-        mcp_store_replicating_mirror(st, repl, copying);
+        mcp_store_replicating_mirror(st, repl, repl_state);
     }
 
     if (st->join) {
-        mcp_store_replicating_join(&op, st, copying);
+        mcp_store_replicating_join(&op, st, repl_state);
     }
 
     mcp_store_leave(&op);
@@ -239,7 +240,8 @@ mcp_store_replicator_apply(mcp_store_checkpoint_t *at,
  *   MCP_ERR_INTERNAL  the log is broken
  */
 static int
-mcp_store_copy_one(mcp_store_head_t *head, mcp_store_replicator_t *replicator,
+mcp_store_replicator_read_one(mcp_store_head_t *head,
+                              mcp_store_replicator_t *replicator,
     mcp_store_pos_t *pos)
 {
     mcp_store_raw_t     *raw;
@@ -311,7 +313,7 @@ mcp_store_replicator_locked(mcp_store_op_t *op, mcp_store_stream_t *st,
     while (rc == MCP_OK && replicator->n < replicator->max
            && replicator->at.seq < st->events.last)
     {
-        rc = mcp_store_copy_one(op->head, replicator, &pos);
+        rc = mcp_store_replicator_read_one(op->head, replicator, &pos);
     }
 
     /* a state may change without an event */
@@ -325,7 +327,7 @@ mcp_store_replicator_locked(mcp_store_op_t *op, mcp_store_stream_t *st,
 
 
 int
-mcp_store_copy(mcp_store_t *store, const mcp_stream_ref_t *ref,
+mcp_store_replicator_read(mcp_store_t *store, const mcp_stream_ref_t *ref,
     mcp_store_replicator_t *replicator)
 {
     int                       rc;
@@ -423,7 +425,7 @@ mcp_store_replication_reach(mcp_store_op_t *op, mcp_store_stream_t *st,
         }
     }
 
-    mcp_store_node_add(op->head, MCP_NODE_COPIED, seq - repl->acked.seq);
+    mcp_store_node_add(op->head, MCP_NODE_REPLICATED, seq - repl->acked.seq);
 
     checkpoint.seq = seq;
     mcp_store_replicator_set(&repl->acked, &checkpoint);
@@ -446,7 +448,7 @@ mcp_store_replication_ack(mcp_store_op_t *op, mcp_store_stream_t *st,
         return MCP_OK;
     }
 
-    mcp_store_node_add(op->head, MCP_NODE_COPIED,
+    mcp_store_node_add(op->head, MCP_NODE_REPLICATED,
                        checkpoint->seq - repl->acked.seq);
 
     repl->created = 1;

@@ -100,9 +100,9 @@ mcp_store_unmark(mcp_store_op_t *op, mcp_store_stream_t *st, unsigned role)
 
     slot = role == MCP_LINK_OWNER ? st->owner_slot : st->consumer_slot;
 
-    if (slot == MCP_STORE_ORPHAN) {
-        mcp_store_list_remove(head, &head->orphans, &st->link[role]);
-        atomic_fetch_sub(&head->n_orphans, 1);
+    if (slot == MCP_STORE_OWNERLESS) {
+        mcp_store_list_remove(head, &head->ownerless, &st->link[role]);
+        atomic_fetch_sub(&head->n_ownerless, 1);
 
     } else {
         mcp_store_list_remove(head, &head->slots[slot].dirty,
@@ -226,15 +226,15 @@ mcp_store_drain(mcp_store_t *store, mcp_store_wake_t *out, size_t n)
 /* --- processes --- */
 
 void
-mcp_store_orphan(mcp_store_op_t *op, mcp_store_stream_t *st)
+mcp_store_disown(mcp_store_op_t *op, mcp_store_stream_t *st)
 {
     mcp_store_unmark(op, st, MCP_LINK_OWNER);
 
-    st->owner_slot = MCP_STORE_ORPHAN;
+    st->owner_slot = MCP_STORE_OWNERLESS;
 
-    mcp_store_list_append(op->head, &op->head->orphans,
+    mcp_store_list_append(op->head, &op->head->ownerless,
                           &st->link[MCP_LINK_OWNER]);
-    atomic_fetch_add(&op->head->n_orphans, 1);
+    atomic_fetch_add(&op->head->n_ownerless, 1);
 }
 
 
@@ -246,7 +246,7 @@ mcp_store_retire_stream(mcp_store_op_t *op, mcp_store_stream_t *st,
     if (st->live == MCP_STREAM_LIVE) {
 
         if (st->owner_slot == slot) {
-            mcp_store_orphan(op, st);
+            mcp_store_disown(op, st);
         }
 
         if (st->consumer_slot == slot) {
@@ -426,13 +426,13 @@ mcp_store_adopt_first(mcp_store_op_t *op, uint64_t now)
     store = op->store;
     head = op->head;
 
-    if (head->orphans.first == 0
+    if (head->ownerless.first == 0
         || head->slots[store->slot].pid != store->pid)
     {
         return NULL;
     }
 
-    index = mcp_store_index(head, mcp_store_at(head, head->orphans.first));
+    index = mcp_store_index(head, mcp_store_at(head, head->ownerless.first));
 
     if (mcp_store_types(head)[index] == MCP_CHUNK_REPLICATION) {
         return mcp_store_replication_adopt(op, index);
@@ -465,7 +465,7 @@ mcp_store_adopt(mcp_store_t *store, uint64_t now, mcp_stream_info_t *info,
     mcp_store_op_t       op;
     mcp_store_stream_t  *st;
 
-    if (atomic_load(&store->head->n_orphans) == 0) {
+    if (atomic_load(&store->head->n_ownerless) == 0) {
         return MCP_DONE;
     }
 

@@ -56,7 +56,7 @@ mcp_store_stream_take(mcp_store_op_t *op, mcp_store_stream_t *st, int revoked)
 
     /* an owner in another process must be notified, and the consumer as well */
 
-    if (st->owner_slot == MCP_STORE_ORPHAN
+    if (st->owner_slot == MCP_STORE_OWNERLESS
         || (st->owner_slot == op->store->slot && !revoked))
     {
         mcp_store_unmark(op, st, MCP_LINK_OWNER);

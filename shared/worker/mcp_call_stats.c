@@ -26,7 +26,7 @@ mcp_call_stats_entry(mcp_worker_t *worker, const unsigned char *catalog_key)
         return p;
     }
 
-    for (p = worker->tallies; p; p = p->next) {
+    for (p = worker->call_stats; p; p = p->next) {
         if (memcmp(p->catalog_key, catalog_key, MCP_DIGEST_LEN) == 0) {
             worker->tallied = p;
             return p;
@@ -77,7 +77,7 @@ mcp_call_stats_forget(mcp_worker_t *worker, mcp_call_stats_entry_t *p)
 {
     mcp_call_stats_entry_t  **link;
 
-    for (link = &worker->tallies; *link != p; link = &(*link)->next) {
+    for (link = &worker->call_stats; *link != p; link = &(*link)->next) {
         /* void */
     }
 
@@ -113,16 +113,16 @@ mcp_call_stats_offer(mcp_worker_t *worker, const mcp_endpoint_t *endpoint)
     p->catalog = endpoint->catalog;
     mcp_call_stats_rows(worker, endpoint, p);
 
-    p->next = worker->tallies;
-    worker->tallies = p;
+    p->next = worker->call_stats;
+    worker->call_stats = p;
 }
 
 
 void
 mcp_call_stats_free(mcp_worker_t *worker)
 {
-    while (worker->tallies) {
-        mcp_call_stats_forget(worker, worker->tallies);
+    while (worker->call_stats) {
+        mcp_call_stats_forget(worker, worker->call_stats);
     }
 }
 

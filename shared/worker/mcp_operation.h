@@ -83,11 +83,12 @@ typedef struct {
     unsigned               task:1;     /* 1: return the last event of the task
                                           as well */
     unsigned               drops:1;    /* 1: drop the events up to "after" */
-    unsigned               has_turn:1; /* 1: the next two values are set */
+    unsigned               has_generation:1; /* 1: generation and
+                                                generation_max are set */
     uint32_t               generation; /* the stream's generation is raised to
-                                          this value, */
-    uint32_t               turn_max;   /* unless it is above this: then the
-                                          stream is not found */
+                                          this value */
+    uint32_t               generation_max;   /* above this generation, the
+                                                stream is not found */
 } mcp_operation_stream_t;
 
 

@@ -92,8 +92,9 @@ struct mcp_worker_s {
 
     mcp_call_t                        *tracked; /* list of calls that are
                                                    neither durable nor over */
-    mcp_call_stats_entry_t            *tallies; /* rows of the call statistics,
-                                                   see mcp_call_stats.h */
+    mcp_call_stats_entry_t            *call_stats; /* rows of the call
+                                                      statistics, see
+                                                      mcp_call_stats.h */
     mcp_call_stats_entry_t            *tallied; /* the row used last */
     unsigned                           exchanges;      /* number of exchanges
                                                           since the start */

@@ -96,8 +96,8 @@ describe('the status of a cluster', { concurrency: true }, () => {
 
         await counting.read(3);
 
-        const { events_copied: copied } = await says(fixture,
-            (cluster) => cluster.events_copied >= 3);
+        const { events_replicated: copied } = await says(fixture,
+            (cluster) => cluster.events_replicated >= 3);
 
         cut.refused = true;
         cut.drop();
@@ -117,7 +117,7 @@ describe('the status of a cluster', { concurrency: true }, () => {
         await counting.finish();
         await says(fixture, (cluster) => cluster.lag.events === 0
             && cluster.lag.bytes === 0 && cluster.lag.age === 0
-            && cluster.events_copied > copied);
+            && cluster.events_replicated > copied);
     });
 
     test('call read at another node: its reader is "elsewhere"', async (t) => {
@@ -175,7 +175,7 @@ describe('the status of a cluster', { concurrency: true }, () => {
 
     // On a loaded machine a live node may be silent for a while.
 
-    test('node dies: nodes_reaped, streams_inherited count', async (t) => {
+    test('node dies: nodes_taken_over, streams_taken_over count', async (t) => {
         const { nodes: [dying, there] } = await pair(t, {
             mcp_cluster_node_timeout: '5s' });
 
@@ -186,8 +186,8 @@ describe('the status of a cluster', { concurrency: true }, () => {
 
         await counting.read(3);
         await kill(dying);
-        await says(there, (cluster) => cluster.nodes_reaped === 1
-            && cluster.streams_inherited === 1);
+        await says(there, (cluster) => cluster.nodes_taken_over === 1
+            && cluster.streams_taken_over === 1);
     });
 
     test('paused node that was declared dead: deaths, streams_fenced count',
@@ -208,7 +208,7 @@ describe('the status of a cluster', { concurrency: true }, () => {
         await counting.read(3);
         stands = true;
         all('SIGSTOP');
-        await says(there, (cluster) => cluster.nodes_reaped === 1);
+        await says(there, (cluster) => cluster.nodes_taken_over === 1);
 
         const calls = Array.from({ length: 8 },
             () => counting.session.call('count', { n: 2 }));

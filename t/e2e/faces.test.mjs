@@ -89,7 +89,7 @@ async function refused(face, answer, why) {
 async function over(server, caller, others = 0) {
     await caller.open();
 
-    while ((await status(server)).calls_live > others) {
+    while ((await status(server)).calls_active > others) {
         await pause(5);
     }
 }
@@ -150,7 +150,7 @@ test('sent messages: pending until the client confirms them', async (face) => {
 
     await caller.open();
     await caller.end();
-    await settle(() => status(main), { consumers_live: 0, calls_live: 0 });
+    await settle(() => status(main), { consumers_live: 0, calls_active: 0 });
     assert.equal(await pending(null), true);
     assert.equal(await pending(caller.last), false);
     assert.equal(await pending(null), false);

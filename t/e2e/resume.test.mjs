@@ -372,7 +372,7 @@ test('second request during a call: answered; closed connection: client left',
         assert.equal(text.includes('counted to 0'), !ends);
         assert.equal(text.includes('the next one'), !ends);
 
-        while ((await status(slow)).calls_live > 0) {
+        while ((await status(slow)).calls_active > 0) {
             await pause(5);
         }
 

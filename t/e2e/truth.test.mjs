@@ -75,7 +75,7 @@ async function counters({ port } = server) {
     const text = await ask('prometheus');
 
     for (const [name, value] of Object.entries(json)) {
-        if (name.startsWith('calls_') && name !== 'calls_live') {
+        if (name.startsWith('calls_') && name !== 'calls_active') {
             assert.match(text, new RegExp(`^mcp_${name}_total\\{zone="[^"]+"\\} ${value}$`, 'm'));
         }
     }

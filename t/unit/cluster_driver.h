@@ -469,7 +469,7 @@ process_command(process_t *p, char *out, size_t size)
 /* Opens the link and completes its login. The next command is that of
  * redis/register.lua. */
 static inline void
-process_greet(process_t *p)
+process_login(process_t *p)
 {
     unsigned  i;
 

@@ -72,13 +72,14 @@ info_of(int i, char c)
 
 /* Returns the state of the replication of stream c at node i, or that of its
  * mirror. */
-static inline mcp_store_replicating_t
-copying(int i, char c)
+static inline mcp_store_replication_state_t
+repl_state(int i, char c)
 {
     mcp_stream_info_t        info = info_of(i, c);
-    mcp_store_replicating_t  out;
+    mcp_store_replication_state_t  out;
 
-    assert_int_equal(mcp_store_copying(&nodes[i].store, &info.ref, &out),
+    assert_int_equal(mcp_store_replication_state(&nodes[i].store, &info.ref,
+                                                 &out),
                      MCP_OK);
 
     return out;

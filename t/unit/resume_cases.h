@@ -4,8 +4,8 @@
  * methods, and values that are read out of streams. */
 
 
-#ifndef FACE_CASES_H_INCLUDED
-#define FACE_CASES_H_INCLUDED
+#ifndef RESUME_CASES_H_INCLUDED
+#define RESUME_CASES_H_INCLUDED
 
 
 #include "core_cases.h"
@@ -191,4 +191,4 @@ fail_each(void (*f)(void))
 }
 
 
-#endif /* FACE_CASES_H_INCLUDED */
+#endif /* RESUME_CASES_H_INCLUDED */

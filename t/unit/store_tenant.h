@@ -4,8 +4,8 @@
  * tenants, all with the same quota. */
 
 
-#ifndef STORE_PARTY_H_INCLUDED
-#define STORE_PARTY_H_INCLUDED
+#ifndef STORE_TENANT_H_INCLUDED
+#define STORE_TENANT_H_INCLUDED
 
 
 #include "store_fixture.h"
@@ -131,4 +131,4 @@ keep(unsigned id, unsigned n)
 }
 
 
-#endif /* STORE_PARTY_H_INCLUDED */
+#endif /* STORE_TENANT_H_INCLUDED */

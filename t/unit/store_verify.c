@@ -146,13 +146,13 @@ store_verify_side(store_verify_t *v, const mcp_store_stream_t *st,
     unsigned role, uint32_t slot)
 {
     if (!mcp_store_linked(&st->link[role])) {
-        store_expect(v, slot != MCP_STORE_ORPHAN, "an orphan is lost");
+        store_expect(v, slot != MCP_STORE_OWNERLESS, "an orphan is lost");
         return;
     }
 
     v->dirty++;
 
-    store_expect(v, slot == MCP_STORE_ORPHAN
+    store_expect(v, slot == MCP_STORE_OWNERLESS
                     || (slot < MCP_STORE_SLOTS
                         && v->head->slots[slot].pid != 0),
                  "something waits for nobody");
@@ -637,7 +637,7 @@ store_verify_share(store_verify_t *v, uint32_t index)
     store_expect(v, share->slot < MCP_STORE_SLOTS
                     ? v->head->slots[share->slot].pid != 0
                     : share->slot == (share->mirror ? MCP_STORE_NO_SLOT
-                                                    : MCP_STORE_ORPHAN),
+                                                    : MCP_STORE_OWNERLESS),
                  "a copier's process");
 
     if (share->stream == 0) {
@@ -655,7 +655,7 @@ store_verify_share(store_verify_t *v, uint32_t index)
     store_expect(v, share->acked.seq <= st->events.last, "acked");
     store_expect(v, !share->sync || st->sent_seq <= share->acked.seq,
                  "sent before it was acked");
-    store_expect(v, share->slot != MCP_STORE_ORPHAN
+    store_expect(v, share->slot != MCP_STORE_OWNERLESS
                     || mcp_store_linked(&share->link) == mcp_store_final(st),
                  "a stream that nobody copies");
 
@@ -720,8 +720,8 @@ store_verify_slots(store_verify_t *v)
     uint32_t           first, chunks;
     mcp_store_slot_t  *slot;
 
-    dirty = store_verify_list(v, &v->head->orphans);
-    store_expect(v, dirty == atomic_load(&v->head->n_orphans), "orphans");
+    dirty = store_verify_list(v, &v->head->ownerless);
+    store_expect(v, dirty == atomic_load(&v->head->n_ownerless), "orphans");
 
     for (i = 0; i < MCP_STORE_SLOTS; i++) {
         slot = &v->head->slots[i];

@@ -6,10 +6,10 @@
 -- (keep.lua).
 --
 -- Keys of a stream S:
---   PREFIX:1:c:S  its constant values (mcp_codec_pack_spec())
+--   PREFIX:1:c:S  its constant values (mcp_codec_encode_spec())
 --   PREFIX:1:h:S  a hash with the fields below
 --   PREFIX:1:e:S  its events, each with its number as the entry id: m message,
---                 r its answers (mcp_codec_pack_answers())
+--                 r its answers (mcp_codec_encode_answers())
 --   PREFIX:1:t:S  the topics of a session's own stream
 --   PREFIX:1:b:S  of a task: the nodes whose clients listen to the task
 --   PREFIX:1:k:S  the nodes where requests have joined the call
@@ -20,7 +20,7 @@
 --   f  number of the first event that is kept
 --   t  number of the last event that was sent to a client
 --   k  number of the last event that a client has confirmed
---   x  state (mcp_codec_pack_state())
+--   x  state (mcp_codec_encode_state())
 --   n  node of the reader; empty: there is no reader
 --   w  number of the last reader
 --   r  number of a reader at another node than the owner's, and the time until
@@ -33,7 +33,7 @@
 --   h  number of the last client input that the owner has processed
 --   d  generation of the stream's URLs
 --   z  time to live of the keys as of the last append.lua, ms
---   v  values of a task (mcp_codec_pack_task())
+--   v  values of a task (mcp_codec_encode_task())
 --   b  values of a task when its listeners were last notified
 --   q  of a session's own stream: position of the last broadcast that its owner
 --      has received

@@ -31,7 +31,7 @@ begin_told(int n)
 
     make(0, 'a');
     add_events(0, 'a', 1);
-    UNTIL(copying(0, 'a').acked.seq == 1);
+    UNTIL(repl_state(0, 'a').acked.seq == 1);
     (void) about(0, "HSET", 'h', 'a', "z " MARK);
 }
 
@@ -41,7 +41,7 @@ begin_told(int n)
 static int
 event_alone(uint64_t seq)
 {
-    UNTIL(copying(0, 'a').acked.seq == seq);
+    UNTIL(repl_state(0, 'a').acked.seq == seq);
 
     return strcmp(about(0, "HGET", 'h', 'a', "z"), MARK) == 0;
 }
@@ -99,7 +99,7 @@ test_time(void **state)
     for (i = 2; strcmp(about(0, "HGET", 'h', 'a', "z"), MARK) == 0; i++) {
         assert_true(real_now() < end);
         add_events(0, 'a', 1);
-        UNTIL(copying(0, 'a').acked.seq == (uint64_t) i);
+        UNTIL(repl_state(0, 'a').acked.seq == (uint64_t) i);
     }
 
     (void) command(0, "PEXPIRE " STREAMS " 100");
@@ -107,7 +107,7 @@ test_time(void **state)
 
     for ( ; atoi(about(0, "PTTL", 'e', 'a', "")) <= 100; i++) {
         add_events(0, 'a', 1);
-        UNTIL(copying(0, 'a').acked.seq == (uint64_t) i);
+        UNTIL(repl_state(0, 'a').acked.seq == (uint64_t) i);
     }
 
     assert_true(atoi(command(0, "PTTL " STREAMS)) > 100);
@@ -128,7 +128,7 @@ test_reader(void **state)
     begin_told(2);
     come(1, 'a', 0, 's');
     assert_int_equal(read_from(1, 'a', 0, &seq), MCP_AGAIN);
-    UNTIL(copying(0, 'a').consumer_slot == MCP_STORE_REMOTE_CONSUMER);
+    UNTIL(repl_state(0, 'a').consumer_slot == MCP_STORE_REMOTE_CONSUMER);
     add_events(0, 'a', 1);
     assert_true(event_alone(2));
     UNTIL(info_of(1, 'a').last_seq == 2);
@@ -137,16 +137,16 @@ test_reader(void **state)
     /* the client leaves, and resumes at the owner's node */
 
     leave(1, 'a', 2);
-    UNTIL(copying(0, 'a').consumer_slot == MCP_STORE_NO_SLOT);
+    UNTIL(repl_state(0, 'a').consumer_slot == MCP_STORE_NO_SLOT);
     add_events(0, 'a', 1);
     assert_true(event_alone(3));
-    assert_int_equal(copying(0, 'a').consumer_slot, MCP_STORE_NO_SLOT);
+    assert_int_equal(repl_state(0, 'a').consumer_slot, MCP_STORE_NO_SLOT);
     assert_string_equal(about(0, "HGET", 'h', 'a', "t"), "2");
 
     come(0, 'a', 3, 's');
     assert_int_equal(read_from(0, 'a', 3, &seq), MCP_AGAIN);
     add_events(0, 'a', 1);
-    UNTIL(copying(0, 'a').acked.seq == 4);
+    UNTIL(repl_state(0, 'a').acked.seq == 4);
     assert_string_equal(about(0, "HGET", 'h', 'a', "t"), "3");
 
     end_all();
@@ -276,7 +276,7 @@ make_read(int owner, int reader, uint64_t wait)
     nodes[owner].worker->cluster_hooks->replicate(nodes[owner].cluster, &ref,
         0);
     add_events(owner, 'a', 100);
-    UNTIL(copying(owner, 'a').acked.seq == 100);
+    UNTIL(repl_state(owner, 'a').acked.seq == 100);
 
     if (reader != owner) {
         come(reader, 'a', 0, 's');
@@ -306,10 +306,10 @@ read_slowly(int reader)
 
     begin_all(3);
     make_read(0, reader, 300);
-    UNTIL(copying(0, 'a').consumer_slot
+    UNTIL(repl_state(0, 'a').consumer_slot
           == (reader ? MCP_STORE_REMOTE_CONSUMER : nodes[0].store.slot));
     add(0, 'a', "{\"result\":{}}", 0, MCP_STATE_COMPLETED);
-    UNTIL(copying(0, 'a').acked.seq == 101);
+    UNTIL(repl_state(0, 'a').acked.seq == 101);
     end = real_now() + (reader ? 3000 : 1000);
 
     UNTIL(!is_kept(reader) || real_now() >= end);

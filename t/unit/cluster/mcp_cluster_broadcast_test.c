@@ -77,7 +77,7 @@ static void
 join(void)
 {
     process_start(&p);
-    process_greet(&p);
+    process_login(&p);
     process_say(&p, WELCOME);
     p.taken = p.len;
     assert_int_equal(p.cluster->state, MCP_CLUSTER_MEMBER);
@@ -167,7 +167,7 @@ test_answers(void **state)
     assert_int_equal(tell(waiter()), MCP_AGAIN);
     process_lose(&p, "it is gone");
     process_wait(&p, 200);
-    process_greet(&p);
+    process_login(&p);
     process_say(&p, WELCOME);
     assert_int_equal(tell(waiter()), MCP_AGAIN);
 }
@@ -191,7 +191,7 @@ test_away(void **state)
 
     /* the node was rejected and serves alone: MCP_OK */
 
-    process_greet(&p);
+    process_login(&p);
     process_say(&p, "*3\r\n$4\r\nKEYS\r\n$16\r\n" ID("2")
                     "\r\n$5\r\nother\r\n");
     assert_int_equal(tell(&op), MCP_OK);
@@ -434,7 +434,7 @@ test_others(void **state)
     process_init(&q, p.zone, 1);
     q.hears = 1;
     process_start(&q);
-    process_greet(&q);
+    process_login(&q);
     process_say(&q, WELCOME);
     assert_int_equal(q.cluster->state, MCP_CLUSTER_MEMBER);
     assert_int_equal(q.inbound.connects, 0);

@@ -35,7 +35,7 @@ begin_many(int n, const char *text)
         add(0, 'a', text, -1, MCP_STATE_PROCESSING);
     }
 
-    UNTIL(copying(0, 'a').acked.seq == MANY);
+    UNTIL(repl_state(0, 'a').acked.seq == MANY);
 }
 
 
@@ -100,7 +100,7 @@ test_long(void **state)
     make(0, 'a');
     add(0, 'a', text, -1, MCP_STATE_PROCESSING);
     add_events(0, 'a', 600);
-    UNTIL(copying(0, 'a').acked.seq == 601);
+    UNTIL(repl_state(0, 'a').acked.seq == 601);
     assert_string_equal(about(0, "HGET", 'h', 'a', "e"), "4999");
 
     come(1, 'a', 0, 's');
@@ -160,7 +160,7 @@ test_left(void **state)
     come_some();
     (void) read_from(1, 'a', 0, &seq);
     leave(1, 'a', seq);
-    UNTIL(copying(0, 'a').own.seq == MANY
+    UNTIL(repl_state(0, 'a').own.seq == MANY
           && info_of(0, 'a').consumer_slot == MCP_STORE_NO_SLOT
           && info_of(0, 'a').sent_seq == seq);
     assert_in_range(info_of(1, 'a').last_seq, seq, MANY - 1);
@@ -189,7 +189,7 @@ test_foreign(void **state)
         begin_all(2);
         make(0, 'a');
         add_events(0, 'a', 600);
-        UNTIL(copying(0, 'a').acked.seq == 600);
+        UNTIL(repl_state(0, 'a').acked.seq == 600);
         (void) about(0, "XADD", 'e', 'a', what[i]);
         (void) about(0, "HSET", 'h', 'a', "l 602");
 

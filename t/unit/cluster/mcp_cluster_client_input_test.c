@@ -65,7 +65,7 @@ test_post(void **state)
 
     begin_all(2);
     make(0, 'a');
-    UNTIL(copying(0, 'a').created);
+    UNTIL(repl_state(0, 'a').created);
 
     /* an answer from another session; for a stream that does not exist:
      * ignored */
@@ -81,7 +81,7 @@ test_post(void **state)
     /* an answer for a call that is over: ignored */
 
     add(0, 'a', "{\"result\":{}}", 0, MCP_STATE_COMPLETED);
-    UNTIL(copying(0, 'a').acked.state == MCP_STATE_COMPLETED);
+    UNTIL(repl_state(0, 'a').acked.state == MCP_STATE_COMPLETED);
     answer(1, 'a', 's', "\"late\"");
     run(1);
     assert_int_equal(strtol(about(0, "HGET", 'h', 'a', "i"), NULL, 10), 0);
@@ -103,7 +103,7 @@ test_posted(void **state)
     make(0, 'a');
     add(0, 'a', "{\"id\":1,\"method\":\"x\"}", -1,
         MCP_STATE_INPUT_REQUIRED);
-    UNTIL(copying(0, 'a').acked.seq == 1);
+    UNTIL(repl_state(0, 'a').acked.seq == 1);
     come(1, 'a', 0, 's');
     assert_int_equal(read_from(1, 'a', 0, &seq), MCP_AGAIN);
 
@@ -149,7 +149,7 @@ test_posted_here(void **state)
     make(0, 'a');
     add(0, 'a', "{\"id\":1,\"method\":\"x\"}", -1,
         MCP_STATE_INPUT_REQUIRED);
-    UNTIL(copying(0, 'a').acked.seq == 1);
+    UNTIL(repl_state(0, 'a').acked.seq == 1);
     assert_int_equal(info_of(0, 'a').shared, 1);
     assert_int_equal(info_of(0, 'a').posted, 0);
     mcp_store_remote_inputs(&nodes[0].store, id_of('a'), 1);
@@ -172,7 +172,7 @@ test_own(void **state)
 
     begin_all(2);
     make(0, 'a');
-    UNTIL(copying(0, 'a').created);
+    UNTIL(repl_state(0, 'a').created);
     answer(0, 'a', 's', "\"one\"");
     UNTIL(strcmp(about(0, "HGET", 'h', 'a', "s"), "1") == 0);
     answer(1, 'a', 's', "\"two\"");
@@ -193,7 +193,7 @@ test_lost(void **state)
 
     begin_all(2);
     make(0, 'a');
-    UNTIL(copying(0, 'a').created);
+    UNTIL(repl_state(0, 'a').created);
     answer(1, 'a', 's', "\"one\"");
     UNTIL(strcmp(taken(0, 'a'), "\"one\"") == 0);
     assert_string_equal(taken(0, 'a'), "");
@@ -228,7 +228,7 @@ test_task(void **state)
                                     real_now() + 60000, real_now()),
                      MCP_OK);
     add(0, 'a', "{\"a\":1,\"b\":2}", -1, MCP_STATE_INPUT_REQUIRED);
-    UNTIL(copying(0, 'a').acked.seq == 1);
+    UNTIL(repl_state(0, 'a').acked.seq == 1);
 
     memset(&post, 0, sizeof(post));
     post.what = MCP_OPERATION_INPUT_TASK;
@@ -253,11 +253,11 @@ test_task(void **state)
     bring(1, &post);
     UNTIL(strcmp(about(0, "HGET", 'h', 'a', "h"), "1") == 0);
     assert_non_null(strstr(about(0, "HGET", 'h', 'a', "v"), " 0"));
-    assert_int_equal(copying(0, 'a').given, 0);
+    assert_int_equal(repl_state(0, 'a').given, 0);
 
     post.seq = 1;
     bring(1, &post);
-    UNTIL(copying(0, 'a').given == 2);
+    UNTIL(repl_state(0, 'a').given == 2);
     assert_int_equal(info_of(0, 'a').state, MCP_STATE_INPUT_REQUIRED);
     post.bits = 1;
     post.data = mcp_str("{\"0\":{}}");
@@ -284,7 +284,7 @@ test_full(void **state)
 
     begin_all(2);
     make(0, 'a');
-    UNTIL(copying(0, 'a').created);
+    UNTIL(repl_state(0, 'a').created);
     memset(text, 'x', sizeof(text) - 1);
     text[0] = '"';
     text[sizeof(text) - 2] = '"';

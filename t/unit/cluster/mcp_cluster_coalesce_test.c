@@ -274,13 +274,13 @@ test_emptied(void **state)
     UNTIL(says[0] == MCP_OK);
     begins(0, 'a');
     add_events(0, 'a', 1);
-    UNTIL(copying(0, 'a').acked.seq == 1);
+    UNTIL(repl_state(0, 'a').acked.seq == 1);
 
     (void) command(1, "FLUSHALL");
     claim(1, 'b', 0);
     run(1);
     assert_int_equal(says[1], MCP_AGAIN);
-    assert_int_equal(copying(1, 'b').created, 0);
+    assert_int_equal(repl_state(1, 'b').created, 0);
     UNTIL(says[1] != MCP_AGAIN);
     assert_int_equal(says[1], MCP_ERR_EXISTS);
     goes(1, 'b');

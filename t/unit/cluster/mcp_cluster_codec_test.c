@@ -18,9 +18,9 @@ test_stand(void **state)
     (void) state;
 
     memset(&out, 0, sizeof(out));
-    end = mcp_codec_pack_state(text, &in);
+    end = mcp_codec_encode_state(text, &in);
     assert_true(end <= text + sizeof(text));
-    assert_int_equal(mcp_codec_unpack_state((mcp_str_t) { text,
+    assert_int_equal(mcp_codec_decode_state((mcp_str_t) { text,
                                                     (size_t) (end - text) },
                                             &out),
                      MCP_OK);
@@ -28,19 +28,19 @@ test_stand(void **state)
     assert_true(out.answered == in.answered && out.failed == in.failed
                 && out.failed_seq == in.failed_seq);
 
-    assert_int_equal(mcp_codec_unpack_state(mcp_str("1 2 3 4"), &out), MCP_OK);
+    assert_int_equal(mcp_codec_decode_state(mcp_str("1 2 3 4"), &out), MCP_OK);
     assert_int_equal(out.state, MCP_STATE_INPUT_REQUIRED);
     assert_int_equal(out.failed_seq, 4);
-    assert_int_equal(mcp_codec_unpack_state(mcp_str(""), &out), MCP_ERR_SYNTAX);
-    assert_int_equal(mcp_codec_unpack_state(mcp_str("1 2 3"), &out),
+    assert_int_equal(mcp_codec_decode_state(mcp_str(""), &out), MCP_ERR_SYNTAX);
+    assert_int_equal(mcp_codec_decode_state(mcp_str("1 2 3"), &out),
                      MCP_ERR_SYNTAX);
-    assert_int_equal(mcp_codec_unpack_state(mcp_str("1 2 3 4 5"), &out),
+    assert_int_equal(mcp_codec_decode_state(mcp_str("1 2 3 4 5"), &out),
                      MCP_ERR_SYNTAX);
-    assert_int_equal(mcp_codec_unpack_state(mcp_str("5 2 3 4"), &out),
+    assert_int_equal(mcp_codec_decode_state(mcp_str("5 2 3 4"), &out),
                      MCP_ERR_SYNTAX);
-    assert_int_equal(mcp_codec_unpack_state(mcp_str("1  2 3"), &out),
+    assert_int_equal(mcp_codec_decode_state(mcp_str("1  2 3"), &out),
                      MCP_ERR_SYNTAX);
-    assert_int_equal(mcp_codec_unpack_state(mcp_str("1 2 x 4"), &out),
+    assert_int_equal(mcp_codec_decode_state(mcp_str("1 2 x 4"), &out),
                      MCP_ERR_SYNTAX);
 }
 
@@ -57,18 +57,18 @@ test_answers(void **state)
     memset(&out, 0, sizeof(out));
     in.answers = UINT16_MAX;
     in.state = MCP_STATE_CANCELLED;
-    end = mcp_codec_pack_answers(text, &in);
+    end = mcp_codec_encode_answers(text, &in);
     assert_true(end <= text + sizeof(text));
-    assert_int_equal(mcp_codec_unpack_answers((mcp_str_t) { text,
+    assert_int_equal(mcp_codec_decode_answers((mcp_str_t) { text,
                                                       (size_t) (end - text) },
                                               &out),
                      MCP_OK);
     assert_memory_equal(&in, &out, sizeof(in));
-    assert_int_equal(mcp_codec_unpack_answers(mcp_str("65536 0"), &out),
+    assert_int_equal(mcp_codec_decode_answers(mcp_str("65536 0"), &out),
                      MCP_ERR_SYNTAX);
-    assert_int_equal(mcp_codec_unpack_answers(mcp_str("1 5"), &out),
+    assert_int_equal(mcp_codec_decode_answers(mcp_str("1 5"), &out),
                      MCP_ERR_SYNTAX);
-    assert_int_equal(mcp_codec_unpack_answers(mcp_str("1"), &out),
+    assert_int_equal(mcp_codec_decode_answers(mcp_str("1"), &out),
                      MCP_ERR_SYNTAX);
 }
 
@@ -83,23 +83,23 @@ test_task(void **state)
 
     (void) state;
 
-    end = mcp_codec_pack_task(text, &in);
+    end = mcp_codec_encode_task(text, &in);
     assert_true(end <= text + sizeof(text));
-    assert_int_equal(mcp_codec_unpack_task((mcp_str_t) { text,
+    assert_int_equal(mcp_codec_decode_task((mcp_str_t) { text,
                                                    (size_t) (end - text) },
                                            &out),
                      MCP_OK);
     assert_true(out.expires == in.expires && out.kept == in.kept
                 && out.changed == in.changed && out.given == in.given);
 
-    assert_int_equal(mcp_codec_unpack_task(mcp_str("0 2 3 4"), &out), MCP_OK);
+    assert_int_equal(mcp_codec_decode_task(mcp_str("0 2 3 4"), &out), MCP_OK);
     assert_int_equal(out.expires, 0);
-    assert_int_equal(mcp_codec_unpack_task(mcp_str(""), &out), MCP_ERR_SYNTAX);
-    assert_int_equal(mcp_codec_unpack_task(mcp_str("1 2 3"), &out),
+    assert_int_equal(mcp_codec_decode_task(mcp_str(""), &out), MCP_ERR_SYNTAX);
+    assert_int_equal(mcp_codec_decode_task(mcp_str("1 2 3"), &out),
                      MCP_ERR_SYNTAX);
-    assert_int_equal(mcp_codec_unpack_task(mcp_str("1 2 3 4 5"), &out),
+    assert_int_equal(mcp_codec_decode_task(mcp_str("1 2 3 4 5"), &out),
                      MCP_ERR_SYNTAX);
-    assert_int_equal(mcp_codec_unpack_task(mcp_str("1 2 3 4294967296"), &out),
+    assert_int_equal(mcp_codec_decode_task(mcp_str("1 2 3 4294967296"), &out),
                      MCP_ERR_SYNTAX);
 }
 
@@ -133,10 +133,10 @@ test_spec(void **state)
     in.name = mcp_str("a b");
     in.request = mcp_str("\"1 2\"");
 
-    mcp_codec_pack_spec(&buf, &in);
+    mcp_codec_encode_spec(&buf, &in);
     assert_int_equal(buf.failed, MCP_OK);
     text = (mcp_str_t) { buf.data, buf.len };
-    assert_int_equal(mcp_codec_unpack_spec(&te.env.mem, text, &out), MCP_OK);
+    assert_int_equal(mcp_codec_decode_spec(&te.env.mem, text, &out), MCP_OK);
     assert_memory_equal(out.id, in.id, sizeof(in.id));
     assert_memory_equal(out.session, in.session, sizeof(in.session));
     assert_memory_equal(out.principal, in.principal, sizeof(in.principal));
@@ -153,14 +153,14 @@ test_spec(void **state)
     /* cut after each byte, or one byte too long: MCP_ERR_SYNTAX */
 
     for (i = 0; i < buf.len; i++) {
-        assert_int_equal(mcp_codec_unpack_spec(&te.env.mem,
+        assert_int_equal(mcp_codec_decode_spec(&te.env.mem,
                                                (mcp_str_t) { buf.data, i },
                                                &out),
                          MCP_ERR_SYNTAX);
     }
 
     mcp_buf_lit(&buf, "x");
-    assert_int_equal(mcp_codec_unpack_spec(&te.env.mem,
+    assert_int_equal(mcp_codec_decode_spec(&te.env.mem,
                                            (mcp_str_t) { buf.data, buf.len },
                                            &out),
                      MCP_ERR_SYNTAX);
@@ -170,7 +170,7 @@ test_spec(void **state)
 
     buf.len--;
     buf.data[0] = '2';
-    assert_int_equal(mcp_codec_unpack_spec(&te.env.mem,
+    assert_int_equal(mcp_codec_decode_spec(&te.env.mem,
                                            (mcp_str_t) { buf.data, buf.len },
                                            &out),
                      MCP_ERR_SYNTAX);

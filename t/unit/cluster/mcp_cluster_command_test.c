@@ -82,7 +82,7 @@ test_faults(void **state)
     process_start(&p);
 
     for (i = 0; i < sizeof(faults) / sizeof(faults[0]); i++) {
-        process_greet(&p);
+        process_login(&p);
         process_say(&p, "*4\r\n$2\r\nOK\r\n:0\r\n:1\r\n*0\r\n");
         assert_int_equal(send_word("A"), MCP_OK);
         assert_int_equal(send_word("B"), MCP_OK);
@@ -110,7 +110,7 @@ test_too_many(void **state)
     (void) state;
 
     process_start(&p);
-    process_greet(&p);
+    process_login(&p);
     process_say(&p, "*4\r\n$2\r\nOK\r\n:0\r\n:1\r\n*0\r\n+OK\r\n");
     assert_int_equal(p.disconnects, 1);
 }
@@ -126,7 +126,7 @@ test_moved(void **state)
     (void) state;
 
     process_start(&p);
-    process_greet(&p);
+    process_login(&p);
     process_say(&p, "-MOVED 3999 10.0.0.7:6381\r\n");
     assert_int_equal(p.disconnects, 1);
     process_wait(&p, 0);
@@ -134,13 +134,13 @@ test_moved(void **state)
     assert_str_is(mcp_link_target(p.link)->host, "10.0.0.7");
     assert_int_equal(mcp_link_target(p.link)->port, 6381);
 
-    process_greet(&p);
+    process_login(&p);
     process_say(&p, "-MOVED 3999 ::1:6382\r\n");
     process_wait(&p, 0);
     assert_str_is(mcp_link_target(p.link)->host, "::1");
     assert_int_equal(mcp_link_target(p.link)->port, 6382);
 
-    process_greet(&p);
+    process_login(&p);
     process_say(&p, "-MOVED 3999 :6383\r\n");
     process_wait(&p, 0);
     assert_str_is(mcp_link_target(p.link)->host, "::1");
@@ -183,7 +183,7 @@ test_window(void **state)
 
     p.conf.node_timeout = 600000;
     process_start(&p);
-    process_greet(&p);
+    process_login(&p);
     process_say(&p, "*4\r\n$2\r\nOK\r\n:0\r\n:1\r\n*0\r\n");
 
     for (i = 0; send_word("X") == MCP_OK; i++) {
@@ -234,7 +234,7 @@ test_behind(void **state)
     word = (mcp_str_t) { big, 2000000 };
 
     process_start(&p);
-    process_greet(&p);
+    process_login(&p);
     process_say(&p, "*4\r\n$2\r\nOK\r\n:0\r\n:1\r\n*0\r\n");
 
     for (i = 0; i < 4; i++) {
@@ -266,7 +266,7 @@ test_long(void **state)
 
     p.conf.node_timeout = 600000;
     process_start(&p);
-    process_greet(&p);
+    process_login(&p);
     process_say(&p, "*4\r\n$2\r\nOK\r\n:0\r\n:1\r\n*0\r\n");
 
     assert_int_equal(mcp_link_send(&p.cluster->link, &word, 1, count, NULL),
@@ -313,7 +313,7 @@ test_output(void **state)
 
     p.conf.node_timeout = 600000;
     process_start(&p);
-    process_greet(&p);
+    process_login(&p);
     process_say(&p, "*4\r\n$2\r\nOK\r\n:0\r\n:1\r\n*0\r\n");
 
     p.stuck = 1;

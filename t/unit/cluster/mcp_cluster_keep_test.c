@@ -25,7 +25,7 @@ begin_idle(void)
     for (i = 'a'; i <= 'c'; i++) {
         make(0, i);
         add_events(0, i, 1);
-        UNTIL(copying(0, i).acked.seq == 1);
+        UNTIL(repl_state(0, i).acked.seq == 1);
         (void) about(0, "HSET", 'h', i, "z " MARK);
         (void) about(0, "PEXPIRE", 'h', i, "1000");
         assert_true(mcp_replication_has(nodes[0].cluster, id_of(i), &info));
@@ -86,7 +86,7 @@ test_idle(void **state)
     /* an event is replicated as before */
 
     add_events(0, 'a', 1);
-    UNTIL(copying(0, 'a').acked.seq == 2);
+    UNTIL(repl_state(0, 'a').acked.seq == 2);
     assert_string_equal(about(0, "HGET", 'h', 'a', "l"), "2");
     end_all();
 }

@@ -21,8 +21,8 @@ test_lag(void **state)
     make(0, 'a');
     make(0, 'b');
     add_events(0, 'a', 2);
-    UNTIL(copying(0, 'a').acked.seq == 2 && copying(0, 'b').created);
-    UNTIL(node_info(0).counts[MCP_NODE_COPIED] == 2);
+    UNTIL(repl_state(0, 'a').acked.seq == 2 && repl_state(0, 'b').created);
+    UNTIL(node_info(0).counts[MCP_NODE_REPLICATED] == 2);
 
     kill(redis, SIGSTOP);
     since = real_now();
@@ -37,7 +37,7 @@ test_lag(void **state)
     UNTIL(node_info(0).lag.events == 0);
     assert_int_equal(node_info(0).lag.bytes, 0);
     assert_int_equal(node_info(0).lag.since, 0);
-    assert_int_equal(node_info(0).counts[MCP_NODE_COPIED], 6);
+    assert_int_equal(node_info(0).counts[MCP_NODE_REPLICATED], 6);
     end_all();
 }
 
@@ -50,19 +50,19 @@ test_progress(void **state)
     uint64_t                 first;
     mcp_replication_t       *copy;
     mcp_stream_info_t        info;
-    mcp_store_replicating_t  now;
+    mcp_store_replication_state_t  now;
 
     needs_redis();
 
     begin_all(1);
     make(0, 'a');
-    UNTIL(copying(0, 'a').created);
+    UNTIL(repl_state(0, 'a').created);
 
     info = info_of(0, 'a');
     copy = mcp_replication_get(nodes[0].cluster, &info.ref);
     add_events(0, 'a', 3);
 
-    now = copying(0, 'a');
+    now = repl_state(0, 'a');
     mcp_lag_check(copy, &now);
     first = copy->behind;
     assert_int_not_equal(first, 0);

@@ -42,7 +42,7 @@ test_bytes(void **state)
     for (step = 1; step < 40; step++) {
         p.step = step;
         process_start(&p);
-        process_greet(&p);
+        process_login(&p);
         mcp_cluster_destroy(p.cluster);
         p.cluster = NULL;
         p.connected = 0;
@@ -85,7 +85,7 @@ test_delays(void **state)
 
     /* a login does not reset the delay; a successful registration does */
 
-    process_greet(&p);
+    process_login(&p);
     process_say(&p, "-CLUSTERDOWN Hash slot not served\r\n");
     process_wait(&p, 2499);
     assert_false(p.connected);
@@ -94,7 +94,7 @@ test_delays(void **state)
         process_wait(&p, 1);
     }
 
-    process_greet(&p);
+    process_login(&p);
     process_say(&p, "*4\r\n$2\r\nOK\r\n:0\r\n:1\r\n*0\r\n");
     process_lose(&p, "gone");
     process_wait(&p, 101);
@@ -204,7 +204,7 @@ test_silence(void **state)
 
     p.conf.node_timeout = 600000;
     process_start(&p);
-    process_greet(&p);
+    process_login(&p);
     process_say(&p, "*4\r\n$2\r\nOK\r\n:0\r\n:1\r\n*0\r\n");
     p.taken = p.len;
 
@@ -228,7 +228,7 @@ test_silence(void **state)
      * may fail */
 
     process_wait(&p, 101);
-    process_greet(&p);
+    process_login(&p);
     p.taken = p.len;
     p.te.now += 100000;
     mcp_worker_expire(p.worker);
@@ -273,7 +273,7 @@ test_full(void **state)
 
     p.conf.node_timeout = 600000;
     process_start(&p);
-    process_greet(&p);
+    process_login(&p);
     process_say(&p, "*4\r\n$2\r\nOK\r\n:0\r\n:1\r\n*0\r\n");
     fill();
 
@@ -353,7 +353,7 @@ test_memory(void **state)
 
         if (!p.connected) {
             process_wait(&p, 101);
-            process_greet(&p);
+            process_login(&p);
         }
 
         mcp_cluster_destroy(p.cluster);

@@ -36,7 +36,7 @@ test_good(void **state)
     (void) state;
 
     process_start(&p);
-    process_greet(&p);
+    process_login(&p);
     assert_int_equal(p.te.logged, 1);
     assert_string_equal(p.te.info, "cluster: connected to one:6379");
     assert_memory_equal(p.cluster->script[MCP_SCRIPT_REGISTER],

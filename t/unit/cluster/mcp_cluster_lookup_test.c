@@ -90,7 +90,7 @@ test_look(void **state)
     begin_all(2);
     make(0, 'a');
     add_events(0, 'a', 4);
-    UNTIL(copying(0, 'a').acked.seq == 4);
+    UNTIL(repl_state(0, 'a').acked.seq == 4);
     info = info_of(0, 'a');
     since = real_now() - 1000;
     mcp_store_unwatch(&nodes[0].store, &info.ref, HANDLE, 2, since);
@@ -128,7 +128,7 @@ test_look(void **state)
     assert_int_equal(lookup(1, 'a', 0, 's', 'p'), MCP_OK);
     assert_int_equal(found.posted, 0);
     add(0, 'a', "{\"error\":{}}", MCP_STORE_ERROR, MCP_STATE_FAILED);
-    UNTIL(copying(0, 'a').acked.state == MCP_STATE_FAILED);
+    UNTIL(repl_state(0, 'a').acked.state == MCP_STATE_FAILED);
     assert_int_equal(lookup(1, 'a', 0, 's', 'p'), MCP_OK);
     assert_int_equal(found.state, MCP_STATE_FAILED);
     assert_int_equal(found.last_seq, 5);
@@ -155,7 +155,7 @@ test_task(void **state)
                      MCP_OK);
     add(0, 'a', "\"begins\"", -1, MCP_STATE_PROCESSING);
     add(0, 'a', "{\"a\":1,\"b\":2}", -1, MCP_STATE_INPUT_REQUIRED);
-    UNTIL(copying(0, 'a').acked.seq == 2);
+    UNTIL(repl_state(0, 'a').acked.seq == 2);
 
     assert_int_equal(lookup(1, 'a', 0, '*', 'p'), MCP_OK);
     assert_int_equal(found.expires, expires);
@@ -190,7 +190,7 @@ test_refused(void **state)
     begin_all(2);
     make(0, 'a');
     add_events(0, 'a', 1);
-    UNTIL(copying(0, 'a').acked.seq == 1);
+    UNTIL(repl_state(0, 'a').acked.seq == 1);
 
     /* another session, another principal, another stream: not found */
 
@@ -255,8 +255,8 @@ test_list(void **state)
     make(0, 'a');
     make(0, 'b');
     make(1, 'c');
-    UNTIL(copying(0, 'a').created && copying(0, 'b').created
-          && copying(1, 'c').created);
+    UNTIL(repl_state(0, 'a').created && repl_state(0, 'b').created
+          && repl_state(1, 'c').created);
 
     /* the result has the streams of other nodes only */
 
@@ -277,7 +277,7 @@ test_list(void **state)
     info = info_of(0, 'a');
     mcp_store_free(&nodes[0].store, &info.ref);
     add(0, 'b', "{\"result\":{}}", 0, MCP_STATE_COMPLETED);
-    UNTIL(copying(0, 'b').acked.state == MCP_STATE_COMPLETED);
+    UNTIL(repl_state(0, 'b').acked.state == MCP_STATE_COMPLETED);
     UNTIL(strcmp(about(1, "EXISTS", 'h', 'a', ""), "0") == 0);
     assert_int_equal(list(1, 's', 'p'), MCP_OK);
     assert_string_equal(listed, "b");

@@ -17,7 +17,7 @@ test_fetch(void **state)
     begin_all(2);
     make(0, 'a');
     add_events(0, 'a', 2);
-    UNTIL(copying(0, 'a').acked.seq == 2);
+    UNTIL(repl_state(0, 'a').acked.seq == 2);
     come(1, 'a', 1, 's');
     assert_int_equal(read_from(1, 'a', 1, &seq), MCP_AGAIN);
     assert_int_equal(seq, 2);
@@ -47,7 +47,7 @@ test_leave(void **state)
     begin_all(2);
     make(0, 'a');
     add_events(0, 'a', 2);
-    UNTIL(copying(0, 'a').acked.seq == 2);
+    UNTIL(repl_state(0, 'a').acked.seq == 2);
     come(1, 'a', 0, 's');
     (void) read_from(1, 'a', 0, &seq);
     leave(1, 'a', 2);
@@ -79,7 +79,7 @@ test_lost(void **state)
     begin_all(2);
     make(0, 'a');
     add_events(0, 'a', 2);
-    UNTIL(copying(0, 'a').acked.seq == 2);
+    UNTIL(repl_state(0, 'a').acked.seq == 2);
     come(1, 'a', 0, 's');
     (void) read_from(1, 'a', 0, &seq);
     UNTIL(info_of(0, 'a').consumer_slot == MCP_STORE_REMOTE_CONSUMER);

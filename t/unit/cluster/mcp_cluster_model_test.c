@@ -522,13 +522,13 @@ is_written(const model_t *m)
 static int
 is_copied(model_t *m)
 {
-    mcp_store_replicating_t  c;
+    mcp_store_replication_state_t  c;
 
     if (!owned(m)) {
         return 1;
     }
 
-    c = copying(m->owner, m->letter);
+    c = repl_state(m->owner, m->letter);
 
     return c.created && c.acked.seq == m->last && c.acked.state == c.own.state;
 }

@@ -62,7 +62,7 @@ test_owner(void **state)
     begin_all(1);
     make(0, 'a');
     add_events(0, 'a', 4);
-    UNTIL(copying(0, 'a').acked.seq == 4);
+    UNTIL(repl_state(0, 'a').acked.seq == 4);
 
     take(name_of('a'), "k w w 3 a 2");
     assert_int_equal(info_of(0, 'a').consumer_slot, MCP_STORE_REMOTE_CONSUMER);
@@ -105,7 +105,7 @@ test_listeners(void **state)
     assert_int_equal(mcp_store_keep(&nodes[0].store, &ref, real_now() + 60000,
                                     real_now()),
                      MCP_OK);
-    UNTIL(copying(0, 'a').created);
+    UNTIL(repl_state(0, 'a').created);
 
     fill_spec(&spec, 'l');
     spec.kind = MCP_STREAM_LISTEN;
@@ -155,7 +155,7 @@ test_strange(void **state)
     begin_all(1);
     make(0, 'a');
     add_events(0, 'a', 1);
-    UNTIL(copying(0, 'a').acked.seq == 1);
+    UNTIL(repl_state(0, 'a').acked.seq == 1);
 
     for (i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
         take(name_of('a'), texts[i]);

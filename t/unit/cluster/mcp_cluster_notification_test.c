@@ -183,7 +183,7 @@ join(mcp_cluster_sync_e sync)
     p.te.now = 1700000000000;
     process_start(&p);
     assert_int_equal(notify(&p, 'X'), MCP_ERR_UNREACHABLE);
-    process_greet(&p);
+    process_login(&p);
     process_say(&p, WELCOME);
     assert_int_equal(p.cluster->state, MCP_CLUSTER_MEMBER);
 }

@@ -41,7 +41,7 @@ hear_beyond(uint64_t ms)
 
     begin_all(2);
     make(0, 'a');
-    UNTIL(copying(0, 'a').created);
+    UNTIL(repl_state(0, 'a').created);
     snprintf(text, sizeof(text), " %llu-3 s x k q", (unsigned long long) ms);
     (void) mail(1, "XADD", text);
     UNTIL(place_of(MCP_NODE_QUEUE).ms == ms);

@@ -82,14 +82,14 @@ test_refused(void **state)
 {
     uint64_t                 seq;
     mcp_stream_info_t        info;
-    mcp_store_replicating_t  out;
+    mcp_store_replication_state_t  out;
 
     needs_redis();
 
     begin_all(2);
     make_of(0, 'a', 2);
     make_of(1, 'b', 2);
-    UNTIL(copying(0, 'a').created && copying(1, 'b').created);
+    UNTIL(repl_state(0, 'a').created && repl_state(1, 'b').created);
     assert_int_equal(quota(1, 's', 2), MCP_ERR_LIMIT);
     assert_int_equal(quota(1, 's', 3), MCP_OK);
     assert_int_equal(quota(1, 'x', 1), MCP_OK);
@@ -98,7 +98,8 @@ test_refused(void **state)
     add_events(0, 'c', 1);
     UNTIL(posted(0, 'c') == MCP_INBOX_LIMIT);
     info = info_of(0, 'c');
-    assert_int_equal(mcp_store_copying(&nodes[0].store, &info.ref, &out),
+    assert_int_equal(mcp_store_replication_state(&nodes[0].store, &info.ref,
+                                                 &out),
                      MCP_ERR_DENIED);
     assert_int_equal(read_from(0, 'c', 0, &seq), MCP_AGAIN);
     assert_int_equal(seq, 1);
@@ -107,10 +108,10 @@ test_refused(void **state)
     /* a call that is over, and a call that was freed: they do not count */
 
     add(0, 'a', "{\"result\":{}}", 0, MCP_STATE_COMPLETED);
-    UNTIL(copying(0, 'a').acked.state == MCP_STATE_COMPLETED);
+    UNTIL(repl_state(0, 'a').acked.state == MCP_STATE_COMPLETED);
     assert_int_equal(quota(0, 's', 2), MCP_OK);
     make_of(1, 'd', 2);
-    UNTIL(copying(1, 'd').created);
+    UNTIL(repl_state(1, 'd').created);
     assert_int_equal(quota(0, 's', 2), MCP_ERR_LIMIT);
     free_stream(1, 'd');
     UNTIL(quota(0, 's', 2) == MCP_OK);
@@ -129,11 +130,11 @@ test_told(void **state)
     n_updates = 0;
     begin_all(2);
     make_of(0, 'a', 4);
-    UNTIL(copying(0, 'a').created);
+    UNTIL(repl_state(0, 'a').created);
     assert_string_equal(command(0, "EXISTS {mcp}:1:heard"), "0");
     make_of(0, 'b', 4);
     make_of(1, 'c', 4);
-    UNTIL(copying(0, 'b').created && copying(1, 'c').created);
+    UNTIL(repl_state(0, 'b').created && repl_state(1, 'c').created);
 
     /* the node whose call has caused the broadcast receives it, too */
 
@@ -158,7 +159,7 @@ test_lost(void **state)
 
     begin_all(1);
     make_of(0, 'a', 1);
-    UNTIL(copying(0, 'a').created);
+    UNTIL(repl_state(0, 'a').created);
     assert_int_equal(quota(0, 's', 1), MCP_ERR_LIMIT);
     (void) about(0, "DEL", 'h', 'a', "");
     assert_int_equal(quota(0, 's', 1), MCP_OK);
@@ -166,9 +167,9 @@ test_lost(void **state)
     (void) command(0, "FLUSHALL");
     tick(0);
     make_of(0, 'b', 2);
-    UNTIL(copying(0, 'b').created);
+    UNTIL(repl_state(0, 'b').created);
     add_events(0, 'a', 1);
-    UNTIL(copying(0, 'a').acked.seq == 1);
+    UNTIL(repl_state(0, 'a').acked.seq == 1);
     assert_int_equal(posted(0, 'a'), 0);
     assert_int_equal(quota(0, 's', 2), MCP_ERR_LIMIT);
     n_updates = 0;
@@ -184,7 +185,7 @@ test_away(void **state)
 
     begin_all(1);
     make_of(0, 'a', 1);
-    UNTIL(copying(0, 'a').created);
+    UNTIL(repl_state(0, 'a').created);
     (void) command(0, "SET {mcp}:1:a:ssssssssssssssss x EX 60");
     assert_int_equal(quota(0, 's', 1), MCP_OK);
     assert_non_null(strstr(node_info(0).error, "script quota"));

@@ -16,17 +16,17 @@ test_missed(void **state)
     begin_all(2);
     make(0, 'a');
     add_events(0, 'a', 1);
-    UNTIL(copying(0, 'a').acked.seq == 1);
+    UNTIL(repl_state(0, 'a').acked.seq == 1);
     come(1, 'a', 0, 's');
-    UNTIL(copying(0, 'a').consumer_slot == MCP_STORE_REMOTE_CONSUMER);
-    assert_int_equal(copying(0, 'a').reader, 2);
+    UNTIL(repl_state(0, 'a').consumer_slot == MCP_STORE_REMOTE_CONSUMER);
+    assert_int_equal(repl_state(0, 'a').reader, 2);
 
     end(1);
     (void) command(0, "FLUSHALL");
     add_events(0, 'a', 1);
-    UNTIL(copying(0, 'a').acked.seq == 2);
+    UNTIL(repl_state(0, 'a').acked.seq == 2);
     assert_string_equal(about(0, "HGET", 'h', 'a', "w"), "1");
-    UNTIL(copying(0, 'a').consumer_slot == MCP_STORE_NO_SLOT);
+    UNTIL(repl_state(0, 'a').consumer_slot == MCP_STORE_NO_SLOT);
     assert_int_not_equal(info_of(0, 'a').unattended, 0);
     end_all();
 }
@@ -59,7 +59,7 @@ test_unheard(void **state)
     begin_all(2);
     make(0, 'a');
     add_events(0, 'a', 3);
-    UNTIL(copying(0, 'a').acked.seq == 3);
+    UNTIL(repl_state(0, 'a').acked.seq == 3);
     come_unheard(1, 0, "2");
     UNTIL(info_of(0, 'a').consumer_slot == MCP_STORE_REMOTE_CONSUMER);
     UNTIL(info_of(0, 'a').consumer_slot == MCP_STORE_NO_SLOT);
@@ -80,7 +80,7 @@ test_unheard_own(void **state)
     begin_all(3);
     make(0, 'a');
     add_events(0, 'a', 3);
-    UNTIL(copying(0, 'a').acked.seq == 3);
+    UNTIL(repl_state(0, 'a').acked.seq == 3);
     come(1, 'a', 1, 's');
     assert_int_equal(read_from(1, 'a', 1, &seq), MCP_AGAIN);
     UNTIL(info_of(0, 'a').consumer_slot == MCP_STORE_REMOTE_CONSUMER);
@@ -102,7 +102,7 @@ test_silent(void **state)
     begin_all(2);
     make(0, 'a');
     add_events(0, 'a', 3);
-    UNTIL(copying(0, 'a').acked.seq == 3);
+    UNTIL(repl_state(0, 'a').acked.seq == 3);
     come(1, 'a', 1, 's');
     assert_int_equal(read_from(1, 'a', 1, &seq), MCP_AGAIN);
     UNTIL(info_of(0, 'a').consumer_slot == MCP_STORE_REMOTE_CONSUMER);

@@ -63,7 +63,7 @@ test_mirror(void **state)
     begin_all(3);
     make(0, 'a');
     add_events(0, 'a', 4);
-    UNTIL(copying(0, 'a').acked.seq == 4);
+    UNTIL(repl_state(0, 'a').acked.seq == 4);
 
     come(1, 'a', 2, 's');
     info = info_of(1, 'a');
@@ -111,7 +111,7 @@ test_refused(void **state)
     begin_all(2);
     make(0, 'a');
     add_events(0, 'a', 1);
-    UNTIL(copying(0, 'a').acked.seq == 1);
+    UNTIL(repl_state(0, 'a').acked.seq == 1);
 
     /* another session; an event that does not exist; another stream: no
      * mirror */
@@ -145,13 +145,13 @@ test_ahead(void **state)
     begin_all(2);
     make(0, 'a');
     add_events(0, 'a', 1);
-    UNTIL(copying(0, 'a').acked.seq == 1);
+    UNTIL(repl_state(0, 'a').acked.seq == 1);
 
     assert_int_equal(comes(1, 'a', 2, 's'), MCP_AGAIN);
     assert_int_equal(comes(0, 'a', 2, 's'), MCP_OK);
 
     add(0, 'a', "{\"result\":{}}", 0, MCP_STATE_COMPLETED);
-    UNTIL(copying(0, 'a').acked.state == MCP_STATE_COMPLETED);
+    UNTIL(repl_state(0, 'a').acked.state == MCP_STATE_COMPLETED);
 
     assert_int_equal(comes(1, 'a', 3, 's'), MCP_OK);
     assert_false(is_at(1, 'a'));
@@ -173,7 +173,7 @@ test_over(void **state)
     make(0, 'a');
     add_events(0, 'a', 2);
     add(0, 'a', "{\"result\":{}}", 0, MCP_STATE_COMPLETED);
-    UNTIL(copying(0, 'a').acked.state == MCP_STATE_COMPLETED);
+    UNTIL(repl_state(0, 'a').acked.state == MCP_STATE_COMPLETED);
 
     info = info_of(0, 'a');
     mcp_store_free(&nodes[0].store, &info.ref);
@@ -197,7 +197,7 @@ test_inherited(void **state)
     begin_all(2);
     make(0, 'a');
     add_events(0, 'a', 2);
-    UNTIL(copying(0, 'a').acked.seq == 2);
+    UNTIL(repl_state(0, 'a').acked.seq == 2);
     (void) about(1, "HSET", 'h', 'a', own(1));
     assert_int_equal(comes(1, 'a', 1, 's'), MCP_ERR_UNREACHABLE);
     end_all();
@@ -216,7 +216,7 @@ test_lost(void **state)
     begin_all(2);
     make(0, 'a');
     add_events(0, 'a', 1);
-    UNTIL(copying(0, 'a').acked.seq == 1);
+    UNTIL(repl_state(0, 'a').acked.seq == 1);
     ask_for(1, 'a', 0, 's');
     cut_off(1);
     assert_false(is_at(1, 'a'));
@@ -248,19 +248,19 @@ test_turn(void **state)
     begin_all(2);
     make(0, 'a');
     add_events(0, 'a', 2);
-    UNTIL(copying(0, 'a').acked.seq == 2);
+    UNTIL(repl_state(0, 'a').acked.seq == 2);
 
     describe(&stream, 'a', 1, 's');
-    stream.has_turn = 1;
+    stream.has_generation = 1;
     stream.generation = 4;
-    stream.turn_max = 5;
+    stream.generation_max = 5;
     ask_for_this(1, &stream);
     run(1);
     assert_int_equal(info_of(1, 'a').generation, 4);
     assert_string_equal(about(0, "HGET", 'h', 'a', "d"), "4");
 
     stream.generation = 2;
-    stream.turn_max = 3;
+    stream.generation_max = 3;
     ask_for_this(0, &stream);
     run(0);
     assert_string_equal(about(0, "HGET", 'h', 'a', "w"), "2");
@@ -286,7 +286,7 @@ test_drops(void **state)
     begin_all(3);
     make(0, 'a');
     add_events(0, 'a', 4);
-    UNTIL(copying(0, 'a').acked.seq == 4);
+    UNTIL(repl_state(0, 'a').acked.seq == 4);
     come(1, 'a', 0, 's');
     assert_int_equal(info_of(1, 'a').first_seq, 1);
 
@@ -303,7 +303,7 @@ test_drops(void **state)
      * keeps */
 
     add_events(0, 'a', 1);
-    UNTIL(copying(0, 'a').acked.seq == 5);
+    UNTIL(repl_state(0, 'a').acked.seq == 5);
     assert_string_equal(about(0, "HGET", 'h', 'a', "f"), "4");
     end_all();
 }
@@ -320,7 +320,7 @@ test_overtaken(void **state)
 
     begin_all(1);
     make(0, 'a');
-    UNTIL(copying(0, 'a').created);
+    UNTIL(repl_state(0, 'a').created);
     assert_int_equal(comes(0, 'a', 0, 's'), MCP_OK);
 
     info = info_of(0, 'a');
@@ -381,7 +381,7 @@ test_never_given(void **state)
     begin_all(2);
     make(0, 'a');
     add_events(0, 'a', 2);
-    UNTIL(copying(0, 'a').acked.seq == 2);
+    UNTIL(repl_state(0, 'a').acked.seq == 2);
 
     assert_int_equal(comes(1, 'a', 5, 's'), MCP_AGAIN);
     UNTIL(strcmp(asked(), "5 no") == 0);
@@ -398,7 +398,7 @@ test_never_given(void **state)
 
     assert_int_equal(comes(1, 'a', 3, 's'), MCP_AGAIN);
     add_events(0, 'a', 1);
-    UNTIL(copying(0, 'a').acked.seq == 3);
+    UNTIL(repl_state(0, 'a').acked.seq == 3);
     assert_int_equal(comes(1, 'a', 4, 's'), MCP_AGAIN);
     assert_string_equal(asked(), "4");
 
@@ -425,7 +425,7 @@ test_given_meanwhile(void **state)
     begin_all(2);
     make(0, 'a');
     add_events(0, 'a', 2);
-    UNTIL(copying(0, 'a').acked.seq == 2);
+    UNTIL(repl_state(0, 'a').acked.seq == 2);
     (void) mcp_stream_id_print(name, id_of('a'));
 
     /* whole is 0, so the owner renews this stream by a separate command */
@@ -460,7 +460,7 @@ test_given_meanwhile(void **state)
 
     assert_int_equal(comes(1, 'a', 3, 's'), MCP_AGAIN);
 
-    UNTIL(copying(0, 'a').acked.seq == 3);
+    UNTIL(repl_state(0, 'a').acked.seq == 3);
     assert_int_equal(comes(1, 'a', 3, 's'), MCP_OK);
     assert_true(is_at(1, 'a'));
     end_all();
@@ -481,7 +481,7 @@ test_part(void **state)
     begin_all(2);
     make(0, 'a');
     add_events(0, 'a', 2);
-    UNTIL(copying(0, 'a').acked.seq == 2);
+    UNTIL(repl_state(0, 'a').acked.seq == 2);
 
     for (i = 0; i < 2; i++) {
         (void) about(0, "DEL", kinds[i], 'a', "");
@@ -507,7 +507,7 @@ test_emptied(void **state)
     assert_int_equal(comes(1, 'b', 1, 's'), MCP_OK);
     make(0, 'a');
     add_events(0, 'a', 2);
-    UNTIL(copying(0, 'a').acked.seq == 2);
+    UNTIL(repl_state(0, 'a').acked.seq == 2);
 
     (void) command(1, "FLUSHALL");
     assert_int_equal(comes(1, 'a', 1, 's'), MCP_ERR_UNREACHABLE);
@@ -560,7 +560,7 @@ test_own_left(void **state)
     begin_all(2);
     make(0, 'a');
     add_events(0, 'a', 3);
-    UNTIL(copying(0, 'a').acked.seq == 3);
+    UNTIL(repl_state(0, 'a').acked.seq == 3);
     come(1, 'a', 1, 's');
     assert_int_equal(read_from(1, 'a', 1, &seq), MCP_AGAIN);
     UNTIL(info_of(0, 'a').consumer_slot == MCP_STORE_REMOTE_CONSUMER);

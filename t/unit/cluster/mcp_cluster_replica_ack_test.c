@@ -98,7 +98,7 @@ make_streams(int i)
     }
 
     for (n = 0; n < STREAMS; n++) {
-        UNTIL(copying(i, (char) ('A' + n)).created);
+        UNTIL(repl_state(i, (char) ('A' + n)).created);
     }
 
     nodes[i].conf.replicas = 1;
@@ -117,7 +117,7 @@ n_safe(int i)
     unsigned  safe = 0;
 
     for (n = 0; n < STREAMS; n++) {
-        safe += copying(i, (char) ('A' + n)).acked.seq == 1;
+        safe += repl_state(i, (char) ('A' + n)).acked.seq == 1;
     }
 
     return safe;
@@ -175,7 +175,7 @@ test_all(void **state)
     /* a single event: acknowledged as well */
 
     add_events(0, 'A', 1);
-    UNTIL(copying(0, 'A').acked.seq == 2);
+    UNTIL(repl_state(0, 'A').acked.seq == 2);
     close(fd);
     end_all();
 }
@@ -216,7 +216,7 @@ test_gone(void **state)
     begin_all(1);
     make(0, 'a');
     make(0, 'b');
-    UNTIL(copying(0, 'a').created && copying(0, 'b').created);
+    UNTIL(repl_state(0, 'a').created && repl_state(0, 'b').created);
     nodes[0].conf.replicas = 1;
     add_events(0, 'a', 3);
     add_events(0, 'b', 3);
@@ -230,8 +230,8 @@ test_gone(void **state)
     mcp_worker_wake(nodes[0].worker);
     make(0, 'a');
     nodes[0].conf.replicas = 0;
-    UNTIL(copying(0, 'a').created);
-    assert_int_equal(copying(0, 'a').acked.seq, 0);
+    UNTIL(repl_state(0, 'a').created);
+    assert_int_equal(repl_state(0, 'a').acked.seq, 0);
     UNTIL(n_copies(0) == 1);
     end_all();
 }
@@ -259,15 +259,15 @@ test_not_allowed(void **state)
 
     begin_all(1);
     make(0, 'A');
-    UNTIL(copying(0, 'A').created);
+    UNTIL(repl_state(0, 'A').created);
     nodes[0].conf.replicas = 1;
     assert_string_equal(command(0, "ACL SETUSER default -wait"), "OK");
     add_events(0, 'A', 1);
     UNTIL(strstr(node_info(0).error, "WAIT: NOPERM"));
-    assert_int_equal(copying(0, 'A').acked.seq, 0);
+    assert_int_equal(repl_state(0, 'A').acked.seq, 0);
     assert_string_equal(command(0, "ACL SETUSER default +@all"), "OK");
     nodes[0].conf.replicas = 0;
-    UNTIL(copying(0, 'A').acked.seq == 1);
+    UNTIL(repl_state(0, 'A').acked.seq == 1);
     end_all();
 }
 

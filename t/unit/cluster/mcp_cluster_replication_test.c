@@ -16,7 +16,7 @@ test_life(void **state)
     begin_all(2);
     make(0, 'a');
     make(0, 'b');
-    UNTIL(copying(0, 'a').created && copying(0, 'b').created);
+    UNTIL(repl_state(0, 'a').created && repl_state(0, 'b').created);
     assert_int_equal(n_copies(0), 2);
 
     come(1, 'a', 0, 's');
@@ -49,7 +49,7 @@ test_refresh(void **state)
 
     begin_all(1);
     make(0, 'a');
-    UNTIL(copying(0, 'a').created);
+    UNTIL(repl_state(0, 'a').created);
     (void) about(0, "PEXPIRE", 'h', 'a', "5000");
     UNTIL(strtol(about(0, "PTTL", 'h', 'a', ""), NULL, 10) > 50000);
     end_all();
@@ -67,7 +67,7 @@ test_alone(void **state)
 
     begin_all(1);
     make(0, 'a');
-    UNTIL(copying(0, 'a').created);
+    UNTIL(repl_state(0, 'a').created);
 
     /* Redis is emptied, and the only member is a node with another key */
 

@@ -20,7 +20,7 @@ test_gate(void **state)
     assert_int_equal(read_from(0, 'a', 0, &seq), MCP_AGAIN);
     assert_int_equal(seq, 0);
 
-    UNTIL(copying(0, 'a').acked.seq == 3);
+    UNTIL(repl_state(0, 'a').acked.seq == 3);
     assert_int_equal(info_of(0, 'a').replicated, 1);
     assert_int_equal(read_from(0, 'a', 0, &seq), MCP_AGAIN);
     assert_int_equal(seq, 3);
@@ -29,9 +29,9 @@ test_gate(void **state)
     /* the first event is appended when Redis has the stream already */
 
     make(0, 'b');
-    UNTIL(copying(0, 'b').created);
+    UNTIL(repl_state(0, 'b').created);
     add_events(0, 'b', 1);
-    UNTIL(copying(0, 'b').acked.seq == 1);
+    UNTIL(repl_state(0, 'b').acked.seq == 1);
     all_expire(0);
 
     /* the response ends the stream for its reader when Redis has acknowledged
@@ -39,7 +39,7 @@ test_gate(void **state)
 
     add(0, 'a', "{\"result\":{}}", 0, MCP_STATE_COMPLETED);
     assert_int_equal(read_from(0, 'a', 3, &seq), MCP_AGAIN);
-    UNTIL(copying(0, 'a').acked.state == MCP_STATE_COMPLETED);
+    UNTIL(repl_state(0, 'a').acked.state == MCP_STATE_COMPLETED);
     assert_int_equal(read_from(0, 'a', 3, &seq), MCP_DONE);
     assert_int_equal(seq, 4);
     assert_string_equal(about(0, "HGET", 'h', 'a', "x"), "2 1 0 0");
@@ -59,7 +59,7 @@ test_many(void **state)
     begin_all(1);
     make(0, 'a');
     add_events(0, 'a', 300);
-    UNTIL(copying(0, 'a').acked.seq == 300);
+    UNTIL(repl_state(0, 'a').acked.seq == 300);
     assert_int_equal(read_from(0, 'a', 0, &seq), MCP_AGAIN);
     assert_int_equal(seq, 300);
     end_all();
@@ -82,12 +82,12 @@ test_late(void **state)
     kept_len = 0;
     make(0, 'a');
     add_events(0, 'a', 1);
-    UNTIL(copying(0, 'a').acked.seq == 1);
+    UNTIL(repl_state(0, 'a').acked.seq == 1);
     add_events(0, 'a', 100);
-    UNTIL(copying(0, 'a').acked.seq == 101);
+    UNTIL(repl_state(0, 'a').acked.seq == 101);
     len = kept_len;
     add(0, 'a', "{\"result\":{}}", 0, MCP_STATE_COMPLETED);
-    UNTIL(copying(0, 'a').acked.state == MCP_STATE_COMPLETED);
+    UNTIL(repl_state(0, 'a').acked.state == MCP_STATE_COMPLETED);
 
     fd = dial();
     assert_int_equal(write(fd, kept, len), len);
@@ -120,11 +120,11 @@ test_lost(void **state)
     begin_all(1);
     make(0, 'a');
     add_events(0, 'a', 3);
-    UNTIL(copying(0, 'a').acked.seq == 3);
+    UNTIL(repl_state(0, 'a').acked.seq == 3);
 
     (void) command(0, "FLUSHALL");
     add_events(0, 'a', 1);
-    UNTIL(copying(0, 'a').acked.seq == 4);
+    UNTIL(repl_state(0, 'a').acked.seq == 4);
     assert_string_equal(about(0, "XLEN", 'e', 'a', ""), "4");
 
     /* a failover of Redis has lost the last events */
@@ -133,7 +133,7 @@ test_lost(void **state)
     (void) about(0, "HSET", 'h', 'a', "l 2");
     (void) about(0, "DEL", 'e', 'a', "");
     add_events(0, 'a', 1);
-    UNTIL(copying(0, 'a').acked.seq == 5);
+    UNTIL(repl_state(0, 'a').acked.seq == 5);
     assert_string_equal(about(0, "HGET", 'h', 'a', "l"), "5");
     assert_string_equal(about(0, "XLEN", 'e', 'a', ""), "3");
     assert_int_equal(read_from(0, 'a', 0, &seq), MCP_AGAIN);
@@ -152,13 +152,13 @@ test_link(void **state)
     begin_all(1);
     make(0, 'a');
     add_events(0, 'a', 1);
-    UNTIL(copying(0, 'a').acked.seq == 1);
+    UNTIL(repl_state(0, 'a').acked.seq == 1);
     add_events(0, 'a', 1);
     mcp_worker_wake(nodes[0].worker);
     assert_int_equal(nodes[0].cluster->link.n_pending, 1);
     cut_off(0);
     add_events(0, 'a', 1);
-    UNTIL(copying(0, 'a').acked.seq == 3);
+    UNTIL(repl_state(0, 'a').acked.seq == 3);
     assert_string_equal(about(0, "XLEN", 'e', 'a', ""), "3");
     end_all();
 }
@@ -172,7 +172,7 @@ test_fenced(void **state)
 
     begin_all(1);
     make(0, 'a');
-    UNTIL(copying(0, 'a').created);
+    UNTIL(repl_state(0, 'a').created);
     (void) about(0, "HSET", 'h', 'a', "o another");
     add_events(0, 'a', 1);
     UNTIL(!is_at(0, 'a'));
@@ -191,7 +191,7 @@ test_forgotten(void **state)
 
     begin_all(1);
     make(0, 'a');
-    UNTIL(copying(0, 'a').created);
+    UNTIL(repl_state(0, 'a').created);
     assert_string_equal(about(0, "EXISTS", 'h', 'a', ""), "1");
     info = info_of(0, 'a');
     mcp_store_free(&nodes[0].store, &info.ref);
@@ -222,12 +222,12 @@ test_reborn(void **state)
     make(0, 'a');
     add_events(0, 'a', 1);
     UNTIL(node_info(0).id != id);
-    UNTIL(copying(0, 'a').acked.seq == 1);
+    UNTIL(repl_state(0, 'a').acked.seq == 1);
     assert_int_equal(node_info(0).counts[MCP_NODE_REBORN], 1);
     tick(0);
     make(0, 'b');
     add_events(0, 'b', 1);
-    UNTIL(copying(0, 'b').acked.seq == 1);
+    UNTIL(repl_state(0, 'b').acked.seq == 1);
     end_all();
 }
 
@@ -245,7 +245,7 @@ test_foreign(void **state)
     UNTIL(strstr(node_info(0).error, "script append"));
     add_events(0, 'a', 1);
     (void) about(0, "DEL", 'h', 'a', "");
-    UNTIL(copying(0, 'a').acked.seq == 1);
+    UNTIL(repl_state(0, 'a').acked.seq == 1);
     end_all();
 }
 
@@ -261,7 +261,7 @@ displaced(void **state, char kind, const char *left)
     begin_all(1);
     nodes[0].conf.outage_timeout = 50;
     make(0, 'a');
-    UNTIL(copying(0, 'a').created);
+    UNTIL(repl_state(0, 'a').created);
     (void) about(0, "DEL", kind, 'a', "");
     (void) about(0, "SET", kind, 'a', "x EX 60");
     add_events(0, 'a', 1);
@@ -317,13 +317,13 @@ test_full(void **state)
 
     begin_all(1);
     make(0, 'a');
-    UNTIL(copying(0, 'a').created);
+    UNTIL(repl_state(0, 'a').created);
     assert_string_equal(command(0, "CONFIG SET maxmemory 1"), "OK");
     add_events(0, 'a', 1);
     UNTIL(strstr(node_info(0).error, "OOM"));
-    assert_int_equal(copying(0, 'a').acked.seq, 0);
+    assert_int_equal(repl_state(0, 'a').acked.seq, 0);
     assert_string_equal(command(0, "CONFIG SET maxmemory 0"), "OK");
-    UNTIL(copying(0, 'a').acked.seq == 1);
+    UNTIL(repl_state(0, 'a').acked.seq == 1);
     end_all();
 }
 
@@ -340,9 +340,9 @@ test_replicas(void **state)
     make(0, 'a');
     add_events(0, 'a', 1);
     UNTIL(strcmp(about(0, "XLEN", 'e', 'a', ""), "1") == 0);
-    assert_int_equal(copying(0, 'a').acked.seq, 0);
+    assert_int_equal(repl_state(0, 'a').acked.seq, 0);
     nodes[0].conf.replicas = 0;
-    UNTIL(copying(0, 'a').acked.seq == 1);
+    UNTIL(repl_state(0, 'a').acked.seq == 1);
     end_all();
 }
 
@@ -362,7 +362,7 @@ test_half(void **state)
     (void) about(0, "HSET", 'h', 'a', owner);
     make(0, 'a');
     add_events(0, 'a', 2);
-    UNTIL(copying(0, 'a').acked.seq == 2);
+    UNTIL(repl_state(0, 'a').acked.seq == 2);
     assert_string_equal(node_info(0).error, "");
     all_expire(0);
     end_all();

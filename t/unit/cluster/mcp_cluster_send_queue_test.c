@@ -92,8 +92,8 @@ test_room(void **state)
                      MCP_LINK_REPLICATIONS + 1);
 
     UNTIL(n_waiting(0) == 0);
-    UNTIL(copying(0, 'a').acked.seq == 1 && copying(0, 'b').created
-          && copying(0, 'c').created && copying(0, 'd').created);
+    UNTIL(repl_state(0, 'a').acked.seq == 1 && repl_state(0, 'b').created
+          && repl_state(0, 'c').created && repl_state(0, 'd').created);
     assert_int_equal(n_copies(0), 4);
     end_all();
 }
@@ -117,7 +117,7 @@ test_turn(void **state)
 
     /* the replies arrive, but the waiting streams are not checked */
 
-    nodes[0].cluster->state = MCP_CLUSTER_ASKING;
+    nodes[0].cluster->state = MCP_CLUSTER_REGISTERING;
     run(0);
     nodes[0].cluster->state = MCP_CLUSTER_MEMBER;
     assert_int_equal(link->n_pending, 0);
@@ -130,7 +130,7 @@ test_turn(void **state)
     mcp_replication_continue(nodes[0].cluster);
     assert_int_equal(n_waiting(0), 0);
     assert_int_equal(link->n_pending, 2);
-    UNTIL(copying(0, 'a').created && copying(0, 'b').created);
+    UNTIL(repl_state(0, 'a').created && repl_state(0, 'b').created);
     end_all();
 }
 
@@ -201,7 +201,7 @@ test_forget(void **state)
 
     begin_all(1);
     make(0, 'a');
-    UNTIL(copying(0, 'a').created);
+    UNTIL(repl_state(0, 'a').created);
     info = info_of(0, 'a');
     copy = mcp_replication_get(nodes[0].cluster, &info.ref);
     fill_window(0);
@@ -249,7 +249,7 @@ test_copied(void **state)
     mcp_worker_wake(nodes[0].worker);
     assert_true(link->copied > 0);
     assert_int_equal(link->copied, mcp_link_bytes(link));
-    UNTIL(copying(0, 'a').created);
+    UNTIL(repl_state(0, 'a').created);
     assert_int_equal(link->copied, 0);
     end_all();
 }
@@ -269,7 +269,7 @@ test_room_lost(void **state)
     assert_int_equal(n_waiting(0), 2);
 
     mcp_link_fail(&nodes[0].cluster->link, "as a test says");
-    UNTIL(copying(0, 'a').created && copying(0, 'b').created);
+    UNTIL(repl_state(0, 'a').created && repl_state(0, 'b').created);
     assert_int_equal(n_waiting(0), 0);
 
     fill_window(0);
@@ -287,7 +287,7 @@ made_anew(int i, char c)
 {
     make(i, c);
     add_events(i, c, 1);
-    UNTIL(copying(i, c).acked.seq == 1);
+    UNTIL(repl_state(i, c).acked.seq == 1);
     assert_string_equal(about(i, "HGET", 'h', c, "l"), "1");
     assert_string_equal(about(i, "XLEN", 'e', c, ""), "1");
 }
@@ -305,7 +305,8 @@ test_forget_away(void **state)
     make(0, 'b');
     add_events(0, 'a', 3);
     add_events(0, 'b', 3);
-    UNTIL(copying(0, 'a').acked.seq == 3 && copying(0, 'b').acked.seq == 3);
+    UNTIL(repl_state(0, 'a').acked.seq == 3 && repl_state(0,
+                                                          'b').acked.seq == 3);
     cut_off(0);
     lose(0, 'a');
     lose(0, 'b');
@@ -328,7 +329,7 @@ test_forget_waiting(void **state)
     begin_all(1);
     make(0, 'a');
     add_events(0, 'a', 3);
-    UNTIL(copying(0, 'a').acked.seq == 3);
+    UNTIL(repl_state(0, 'a').acked.seq == 3);
     fill_window(0);
     add_events(0, 'a', 1);
     mcp_worker_wake(nodes[0].worker);
@@ -352,7 +353,7 @@ test_forget_sending(void **state)
     begin_all(1);
     make(0, 'a');
     add_events(0, 'a', 3);
-    UNTIL(copying(0, 'a').acked.seq == 3);
+    UNTIL(repl_state(0, 'a').acked.seq == 3);
     add_events(0, 'a', 1);
     mcp_worker_wake(nodes[0].worker);
     assert_int_equal(nodes[0].cluster->link.n_pending, 1);
@@ -376,7 +377,7 @@ test_over(void **state)
     begin_all(1);
     make(0, 'a');
     add(0, 'a', "{\"result\":{}}", 0, MCP_STATE_COMPLETED);
-    UNTIL(copying(0, 'a').acked.state == MCP_STATE_COMPLETED);
+    UNTIL(repl_state(0, 'a').acked.state == MCP_STATE_COMPLETED);
     info = info_of(0, 'a');
     copy = mcp_replication_get(nodes[0].cluster, &info.ref);
     copy->time = 0;
@@ -399,7 +400,7 @@ test_over_lost(void **state)
     begin_all(1);
     make(0, 'a');
     add_events(0, 'a', 2);
-    UNTIL(copying(0, 'a').acked.seq == 2);
+    UNTIL(repl_state(0, 'a').acked.seq == 2);
     add(0, 'a', "{\"result\":{}}", 0, MCP_STATE_COMPLETED);
     mcp_worker_wake(nodes[0].worker);
     cut_off(0);

@@ -19,7 +19,7 @@ test_reap(void **state)
     make(0, 'a');
     add_events(0, 'a', 300);
     make(0, 'b');
-    UNTIL(copying(0, 'a').acked.seq == 300 && copying(0, 'b').created);
+    UNTIL(repl_state(0, 'a').acked.seq == 300 && repl_state(0, 'b').created);
 
     /* 1500 expired streams in the dead node's set, more than one call of the
      * script checks (1024): they are skipped */
@@ -85,10 +85,10 @@ test_slow_reader(void **state)
                      MCP_OK);
     nodes[0].worker->cluster_hooks->replicate(nodes[0].cluster, &ref, 0);
     add_events(0, 'a', 4);
-    UNTIL(copying(0, 'a').acked.seq == 4);
+    UNTIL(repl_state(0, 'a').acked.seq == 4);
     assert_int_equal(read_from(0, 'a', 0, &seq), MCP_AGAIN);
     add_events(0, 'a', 4);
-    UNTIL(copying(0, 'a').acked.seq == 8);
+    UNTIL(repl_state(0, 'a').acked.seq == 8);
     leave(0, 'a', 4);
 
     /* the client has not got these four events and resumes from the
@@ -121,11 +121,11 @@ test_displaced(void **state)
     begin_all(2);
     make(0, 'a');
     add_events(0, 'a', 300);
-    UNTIL(copying(0, 'a').acked.seq == 300);
+    UNTIL(repl_state(0, 'a').acked.seq == 300);
     end(0);
 
     while (find(1, 'a', &info) != MCP_OK
-           || !mcp_replication_get(nodes[1].cluster, &info.ref)->inherits)
+           || !mcp_replication_get(nodes[1].cluster, &info.ref)->takes_over)
     {
         carry(1);
         usleep(1000);
@@ -151,7 +151,7 @@ test_reply_lost(void **state)
     begin_all(2);
     make(0, 'a');
     add_events(0, 'a', 3);
-    UNTIL(copying(0, 'a').acked.seq == 3);
+    UNTIL(repl_state(0, 'a').acked.seq == 3);
     begin(2, KEY1);
     end(0);
 
@@ -197,7 +197,7 @@ foreign(void **state, char kind, char last)
     }
 
     for (c = 'a'; c <= 'f'; c++) {
-        UNTIL(copying(0, c).acked.seq == 2);
+        UNTIL(repl_state(0, c).acked.seq == 2);
     }
 
     UNTIL(nodes[1].cluster->settled);
@@ -259,7 +259,7 @@ test_half(void **state)
     begin_all(2);
     make(0, 'a');
     add_events(0, 'a', 3);
-    UNTIL(copying(0, 'a').acked.seq == 3);
+    UNTIL(repl_state(0, 'a').acked.seq == 3);
     end(0);
 
     while (!is_at(1, 'a')) {
@@ -312,11 +312,11 @@ test_unknown(void **state)
 
     begin_all(2);
     make(0, 'a');
-    UNTIL(copying(0, 'a').created);
+    UNTIL(repl_state(0, 'a').created);
     mcp_timer_del(&nodes[0].worker->timers, &nodes[0].cluster->heartbeat);
     (void) command(1, "FLUSHALL");
     add_events(0, 'a', 2);
-    UNTIL(copying(0, 'a').acked.seq == 2);
+    UNTIL(repl_state(0, 'a').acked.seq == 2);
     end(0);
 
     UNTIL(is_at(1, 'a') && info_of(1, 'a').state == MCP_STATE_FAILED);
@@ -338,7 +338,7 @@ test_back(void **state)
     begin_all(2);
     make(0, 'a');
     add_events(0, 'a', 2);
-    UNTIL(copying(0, 'a').acked.seq == 2);
+    UNTIL(repl_state(0, 'a').acked.seq == 2);
 
     /* node 0 is paused until node 1 has ended its stream */
 
@@ -351,7 +351,7 @@ test_back(void **state)
      * the node's new id */
 
     make(0, 'b');
-    UNTIL(!is_at(0, 'a') && copying(0, 'b').created);
+    UNTIL(!is_at(0, 'a') && repl_state(0, 'b').created);
     snprintf(text, sizeof(text), "%016llx",
              (unsigned long long) node_info(0).id);
     assert_string_equal(about(1, "HGET", 'h', 'b', "o"), text);
@@ -372,7 +372,7 @@ test_back_late(void **state)
     begin_all(2);
     make(0, 'a');
     add_events(0, 'a', 2);
-    UNTIL(copying(0, 'a').acked.seq == 2);
+    UNTIL(repl_state(0, 'a').acked.seq == 2);
 
     while (!is_at(1, 'a') || info_of(1, 'a').state != MCP_STATE_FAILED) {
         carry(1);

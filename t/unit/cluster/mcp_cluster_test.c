@@ -92,7 +92,7 @@ test_join(void **state)
     assert_int_equal(mcp_cluster_endpoint(p.cluster, mcp_str("/mcp")), MCP_OK);
     assert_int_equal(p.cluster->endpoints.len, 17);
     memset(p.cluster->endpoints.text, 'e', 16);
-    process_greet(&p);
+    process_login(&p);
     assert_command(&p, "EVALSHA aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa 1 "
                        "{mcp}:1:nodes 1111111111111111 15000 1 1 " MCP_VERSION " here "
                        "ffffffffffffffff,ffffffffffffffff  "
@@ -126,10 +126,10 @@ start_both(void)
     q.conf.timeout = 100000;
 
     process_start(&p);
-    process_greet(&p);
+    process_login(&p);
     process_say(&p, WELCOME("1700000000000"));
     process_start(&q);
-    process_greet(&q);
+    process_login(&q);
     process_say(&q, WELCOME("1700000000000"));
     p.taken = p.len;
     q.taken = q.len;
@@ -153,10 +153,10 @@ test_beats(void **state)
     q.conf.timeout = 100000;
 
     process_start(&p);
-    process_greet(&p);
+    process_login(&p);
     process_say(&p, WELCOME("1700000000000"));
     process_start(&q);
-    process_greet(&q);
+    process_login(&q);
     process_say(&q, WELCOME("1700000000000"));
     assert_string_equal(q.te.info, "cluster: joined as node 1111111111111111, "
                                    "one of 2");
@@ -263,7 +263,7 @@ test_refused(void **state)
 
     p.conf.timeout = 100000;
     process_start(&p);
-    process_greet(&p);
+    process_login(&p);
     process_say(&p, "*3\r\n$4\r\nKEYS\r\n$16\r\n" ID("2") "\r\n$3\r\na\nb\r\n");
     assert_int_equal(p.cluster->state, MCP_CLUSTER_APART);
     assert_string_equal(node_info().standalone,
@@ -305,10 +305,10 @@ test_denied(void **state)
     p.conf.sync = MCP_CLUSTER_SYNC_ON;
     q.conf = p.conf;
     process_start(&p);
-    process_greet(&p);
+    process_login(&p);
     process_say(&p, WELCOME("1700000000000"));
     process_start(&q);
-    process_greet(&q);
+    process_login(&q);
     process_say(&q, WELCOME("1700000000000"));
 
     process_lose(&q, "gone");
@@ -337,7 +337,7 @@ test_denied(void **state)
     assert_int_equal(mcp_cluster_is_unreachable(q.cluster), 1);
 
     process_wait(&p, 101);
-    process_greet(&p);
+    process_login(&p);
     process_say(&p, WELCOME("1700000000000"));
     assert_string_equal(node_info().standalone, "");
 }
@@ -354,7 +354,7 @@ test_no_right(void **state)
     p.conf.sync = MCP_CLUSTER_SYNC_ON;
     q.conf = p.conf;
     process_start(&p);
-    process_greet(&p);
+    process_login(&p);
     process_say(&p, "-NOPERM no\r\n");
     assert_int_equal(p.cluster->state, MCP_CLUSTER_APART);
     assert_string_equal(node_info().standalone, "NOPERM no");
@@ -369,13 +369,13 @@ test_no_right(void **state)
     /* the Redis user has no right to the commands of the scripts */
 
     process_wait(&p, 1);
-    process_greet(&p);
+    process_login(&p);
     process_say(&p, "-ERR The user executing the script can't run this command "
                     "or subcommand\r\n");
     assert_memory_equal(node_info().standalone, "ERR The user", 12);
 
     process_wait(&p, 5001);
-    process_greet(&p);
+    process_login(&p);
     process_say(&p, WELCOME("1700000000000"));
     assert_int_equal(p.cluster->state, MCP_CLUSTER_MEMBER);
     assert_string_equal(node_info().standalone, "");
@@ -384,7 +384,7 @@ test_no_right(void **state)
      * unreachable */
 
     process_start(&q);
-    process_greet(&q);
+    process_login(&q);
     process_say(&q, "-NOPERM no\r\n");
     assert_int_equal(q.cluster->state, MCP_CLUSTER_APART);
     assert_string_equal(node_info().standalone, "");
@@ -415,7 +415,7 @@ test_denied_ear(void **state)
     p.conf.timeout = 100000;
     p.hears = 1;
     process_start(&p);
-    process_greet(&p);
+    process_login(&p);
     process_say(&p, WELCOME("1700000000000"));
     assert_true(p.inbound.connected);
 
@@ -453,7 +453,7 @@ test_strange(void **state)
 
     p.conf.timeout = 100000;
     process_start(&p);
-    process_greet(&p);
+    process_login(&p);
 
     /* without the last reply, which rejects the node, see test_no_right() */
 
@@ -504,7 +504,7 @@ test_reaps(void **state)
 
     p.conf.timeout = 100000;
     process_start(&p);
-    process_greet(&p);
+    process_login(&p);
 
     for (i = 0; i < 5; i++) {
         process_say(&p, "*4\r\n$2\r\nOK\r\n:1700000000000\r\n:1\r\n*4\r\n"
@@ -543,7 +543,7 @@ test_dead(void **state)
     process_say(&p, "*1\r\n$4\r\nDEAD\r\n");
     assert_true(node_info().id != 0x1111111111111111);
     assert_true(p.cluster->node == node_info().id);
-    assert_int_equal(p.cluster->state, MCP_CLUSTER_ASKING);
+    assert_int_equal(p.cluster->state, MCP_CLUSTER_REGISTERING);
     assert_string_equal(p.te.last, "cluster: another node declared this node "
                                    "dead: it joins again with a new id");
     process_say(&p, "*1\r\n$4\r\nDEAD\r\n");
@@ -553,13 +553,13 @@ test_dead(void **state)
 
     process_wait(&q, 5001);
     assert_true(q.cluster->node == node_info().id);
-    assert_int_equal(q.cluster->state, MCP_CLUSTER_ASKING);
+    assert_int_equal(q.cluster->state, MCP_CLUSTER_REGISTERING);
 
     /* Redis has lost the node's registration: the node registers again */
 
     process_wait(&p, 5001);
     process_say(&p, "*1\r\n$4\r\nGONE\r\n");
-    assert_int_equal(p.cluster->state, MCP_CLUSTER_ASKING);
+    assert_int_equal(p.cluster->state, MCP_CLUSTER_REGISTERING);
 }
 
 
@@ -572,7 +572,7 @@ test_clocks(void **state)
 
     p.conf.timeout = 100000;
     process_start(&p);
-    process_greet(&p);
+    process_login(&p);
     process_say(&p, WELCOME("1700000002001"));
     assert_int_equal(node_info().view.offset, 2001);
     p.te.last[0] = '\0';
@@ -604,7 +604,7 @@ test_skewed(void **state)
 
     process_start(&p);
     process_start(&q);
-    process_greet(&p);
+    process_login(&p);
     assert_int_equal(mcp_operation_clock(q.worker), MCP_ERR_UNREACHABLE);
 
     process_say(&p, "*2\r\n$5\r\nCLOCK\r\n:1700086400000\r\n");
@@ -615,7 +615,7 @@ test_skewed(void **state)
     assert_int_equal(mcp_operation_clock(p.worker), MCP_ERR_DENIED);
     assert_int_equal(mcp_operation_clock(q.worker), MCP_ERR_DENIED);
 
-    process_greet(&q);
+    process_login(&q);
     process_say(&q, WELCOME("1700000000000"));
     assert_int_equal(mcp_operation_clock(p.worker), MCP_OK);
     assert_int_equal(mcp_operation_clock(q.worker), MCP_OK);

@@ -202,7 +202,7 @@ whole(void **state)
 
 
 static void
-inherits(void **state)
+takes_over(void **state)
 {
     mcp_cluster_setup_t       *s, *outer;
     const mcp_cluster_conf_t  *conf;
@@ -293,7 +293,7 @@ main(void)
 {
     const struct CMUnitTest  tests[] = {
         test(defaults), test(options), test(replicas), test(whole),
-        test(inherits), test(no_memory)
+        test(takes_over), test(no_memory)
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -186,7 +186,7 @@ documents(void **state)
 
 
 static void
-inherits(void **state)
+takes_over(void **state)
 {
     mcp_setup_t       *outer, *s;
     const mcp_auth_t  *auth;
@@ -274,7 +274,7 @@ main(void)
         test(resources),
         test(scopes),
         test(documents),
-        test(inherits),
+        test(takes_over),
         test(no_memory)
     };
 

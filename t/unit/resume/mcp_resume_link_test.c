@@ -1074,12 +1074,13 @@ changed(void *ctx, const mcp_stream_ref_t *ref)
 static void
 known(void)
 {
-    mcp_store_replicating_t  copying;
+    mcp_store_replication_state_t  repl_state;
 
-    assert_int_equal(mcp_store_copying(&d.process[0].store, &shared, &copying),
+    assert_int_equal(mcp_store_replication_state(&d.process[0].store, &shared,
+                                                 &repl_state),
                      MCP_OK);
     assert_int_equal(mcp_store_acked(&d.process[0].store, &shared,
-                                     &copying.own), MCP_OK);
+                                     &repl_state.own), MCP_OK);
     driver_pump(&d);
 }
 

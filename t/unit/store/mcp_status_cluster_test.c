@@ -163,9 +163,10 @@ test_json(void **state)
     says("json", ",\"cluster\":{\"node\":\"0000000000001abc\","
                  "\"state\":\"unreachable\",\"processes\":1,\"connected\":0,"
                  "\"round_trip\":0,\"offset\":0,\"layout\":0,"
-                 NO_LAG "\"events_copied\":0,\"streams_refilled\":0,"
+                 NO_LAG "\"events_replicated\":0,\"streams_refilled\":0,"
                  "\"links_lost\":0,\"requests_refused\":0,"
-                 "\"nodes_reaped\":0,\"streams_inherited\":0,\"dropped\":0,"
+                 "\"nodes_taken_over\":0,\"streams_taken_over\":0,"
+                 "\"dropped\":0,"
                  "\"readers_displaced\":0,\"streams_fenced\":0,"
                  "\"deaths\":0,\"errors\":0,\"refused\":null,"
                  "\"last_error\":null,\"members\":[]}}\n");
@@ -188,7 +189,7 @@ test_json(void **state)
 
     counts();
     says("json", ",\"mirrors\":1,\"lag\":{\"events\":7,\"bytes\":300,"
-                 "\"age\":4000},\"events_copied\":0,");
+                 "\"age\":4000},\"events_replicated\":0,");
     says("json", "\"deaths\":1,\"errors\":2,");
 
     mcp_store_node_standalone(&d.store[1], "no key");

@@ -172,7 +172,7 @@ test_json(void **state)
     assert_false(mcp_json_iter_next(&iter, &key, &value));
 
     assert_non_null(strstr(text, "\"requests\":8,"));
-    assert_non_null(strstr(text, "\"calls_live\":3,"));
+    assert_non_null(strstr(text, "\"calls_active\":3,"));
     assert_non_null(strstr(text, "\"streams\":0,"));
 
     mcp_arena_destroy(&arena);

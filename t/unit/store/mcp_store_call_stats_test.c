@@ -127,7 +127,7 @@ test_full(void **state)
 
     (void) state;
 
-    max = S0->head->max_tallies;
+    max = S0->head->max_call_stats;
     assert_in_range(max, 100, 128);
 
     for (i = 1; i < max; i++) {

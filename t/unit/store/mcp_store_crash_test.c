@@ -322,7 +322,7 @@ worker_copy(worker_t *w, entry_t *own)
     static __thread char     buf[70000], want[70000];
     mcp_store_raw_t          raw[4];
     mcp_store_replicator_t   copy = { 0 };
-    mcp_store_replicating_t  copying;
+    mcp_store_replication_state_t  repl_state;
 
     if (draw(&w->seed) % 8 == 0) {
         mcp_store_replication_end(&w->store, &own->ref);
@@ -332,20 +332,22 @@ worker_copy(worker_t *w, entry_t *own)
      * sent events without having reported that, and they must not become
      * invisible */
 
-    if (mcp_store_copying(&w->store, &own->ref, &copying) != MCP_OK) {
+    if (mcp_store_replication_state(&w->store, &own->ref,
+                                    &repl_state) != MCP_OK)
+    {
         mcp_store_replication_start(&w->store, &own->ref,
                                     own->started == 0
                                     && draw(&w->seed) % 2 == 0);
         return;
     }
 
-    copy.at = copying.acked;
+    copy.at = repl_state.acked;
     copy.raw = raw;
     copy.max = 4;
     copy.buf = buf;
     copy.cap = sizeof(buf);
 
-    if (mcp_store_copy(&w->store, &own->ref, &copy) != MCP_OK) {
+    if (mcp_store_replicator_read(&w->store, &own->ref, &copy) != MCP_OK) {
         return;                        /* events were dropped, which requires
                                           that "sync" is off */
     }
@@ -365,9 +367,10 @@ worker_copy(worker_t *w, entry_t *own)
     mcp_store_acked(&w->store, &own->ref, &copy.at);
 
     if (draw(&w->seed) % 4 == 0) {
-        mcp_store_remote_consumer(&w->store, &own->ref, copying.reader + 1,
+        mcp_store_remote_consumer(&w->store, &own->ref, repl_state.reader + 1,
                                   copy.at.seq);
-        mcp_store_remote_consumer_left(&w->store, &own->ref, copying.reader + 1,
+        mcp_store_remote_consumer_left(&w->store, &own->ref,
+                                       repl_state.reader + 1,
                                        copy.at.seq, clock_ms());
     }
 }

@@ -84,7 +84,7 @@ test_again(void **state)
 {
     mcp_cursor_t             cursor;
     mcp_stream_ref_t         ref, again;
-    mcp_store_replicating_t  copying;
+    mcp_store_replication_state_t  repl_state;
 
     (void) state;
 
@@ -92,21 +92,25 @@ test_again(void **state)
     assert_int_equal(mcp_store_join(S0, &ref, 5, 4, &cursor), MCP_OK);
     mirrors(S0, 9, &again);
     assert_int_equal(ref.index, again.index);
-    assert_int_equal(mcp_store_copying(S1, &ref, &copying), MCP_OK);
-    assert_int_equal(copying.readers, 1);
-    assert_int_equal(mcp_store_copying(S0, &ref, &copying), MCP_ERR_DENIED);
+    assert_int_equal(mcp_store_replication_state(S1, &ref, &repl_state),
+                     MCP_OK);
+    assert_int_equal(repl_state.readers, 1);
+    assert_int_equal(mcp_store_replication_state(S0, &ref, &repl_state),
+                     MCP_ERR_DENIED);
 
     mcp_store_unwatch(S0, &ref, 5, 4, 30);
     mirrors(S0, 4, &again);
     assert_int_equal(ref.index, again.index);
-    assert_int_equal(mcp_store_copying(S0, &ref, &copying), MCP_OK);
-    assert_int_equal(copying.readers, 0);
+    assert_int_equal(mcp_store_replication_state(S0, &ref, &repl_state),
+                     MCP_OK);
+    assert_int_equal(repl_state.readers, 0);
 
     /* no reader, and the mirror does not reach that event: it is replaced */
 
     mirrors(S0, 9, &again);
-    assert_int_equal(mcp_store_copying(S0, &again, &copying), MCP_OK);
-    assert_int_equal(copying.own.seq, 9);
+    assert_int_equal(mcp_store_replication_state(S0, &again, &repl_state),
+                     MCP_OK);
+    assert_int_equal(repl_state.own.seq, 9);
 }
 
 
@@ -188,16 +192,17 @@ test_heir(void **state)
 {
     mcp_cursor_t             cursor;
     mcp_stream_ref_t         ref;
-    mcp_store_replicating_t  copying;
+    mcp_store_replication_state_t  repl_state;
 
     (void) state;
 
     mirrors(S1, 4, &ref);
     assert_int_equal(mcp_store_join(S0, &ref, 5, 4, &cursor), MCP_OK);
     mcp_store_reclaim(S0, 1, mcp_store_slot_pid(S0, 1));
-    assert_int_equal(mcp_store_copying(S0, &ref, &copying), MCP_OK);
-    assert_int_equal(copying.readers, 1);
-    assert_memory_equal(copying.join, key, MCP_DIGEST_LEN);
+    assert_int_equal(mcp_store_replication_state(S0, &ref, &repl_state),
+                     MCP_OK);
+    assert_int_equal(repl_state.readers, 1);
+    assert_memory_equal(repl_state.join, key, MCP_DIGEST_LEN);
     mcp_store_unwatch(S0, &ref, 5, 4, 30);
 }
 

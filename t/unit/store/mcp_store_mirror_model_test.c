@@ -354,27 +354,27 @@ copy(stream_t *s, unsigned slot, int sure)
     mcp_store_t             *store;
     mcp_store_raw_t          raw[4];
     mcp_store_replicator_t   out = { 0 };
-    mcp_store_replicating_t  copying;
+    mcp_store_replication_state_t  repl_state;
 
     store = process(OWN, slot);
 
-    if (mcp_store_copying(store, &s->ref, &copying) != MCP_OK) {
+    if (mcp_store_replication_state(store, &s->ref, &repl_state) != MCP_OK) {
         return;
     }
 
-    assert_true(copying.acked.seq <= s->there.seq);
-    assert_int_equal(copying.own.seq, s->last);
+    assert_true(repl_state.acked.seq <= s->there.seq);
+    assert_int_equal(repl_state.own.seq, s->last);
 
     out.at = s->there;
     out.raw = raw;
     out.max = 1 + draw(4);
     out.buf = buf;
     out.cap = draw(4) ? sizeof(buf) : 1 + draw(2000);
-    rc = mcp_store_copy(store, &s->ref, &out);
+    rc = mcp_store_replicator_read(store, &s->ref, &out);
 
     if (rc == MCP_ERR_LIMIT) {
         out.cap = out.len;
-        rc = mcp_store_copy(store, &s->ref, &out);
+        rc = mcp_store_replicator_read(store, &s->ref, &out);
     }
 
     assert_int_equal(rc, MCP_OK);
@@ -413,42 +413,42 @@ feed(stream_t *s, unsigned slot)
     mcp_store_t             *store;
     connection_t            *c;
     mcp_stream_info_t        info;
-    mcp_store_replicating_t  copying;
+    mcp_store_replication_state_t  repl_state;
 
     store = process(FAR, slot);
     c = &s->at[FAR];
     woken[FAR][slot][s - streams] = 0;
 
     if (mcp_store_find(store, s->spec.id, 0, &info) != MCP_OK
-        || mcp_store_copying(store, &info.ref, &copying) != MCP_OK)
+        || mcp_store_replication_state(store, &info.ref, &repl_state) != MCP_OK)
     {
         return;
     }
 
-    assert_true(copying.mirror);
+    assert_true(repl_state.mirror);
 
-    if (copying.consumer_slot == MCP_STORE_NO_SLOT
-        && copying.reader == c->number && !c->open)
+    if (repl_state.consumer_slot == MCP_STORE_NO_SLOT
+        && repl_state.reader == c->number && !c->open)
     {
-        post(s, MAIL_LEFT, copying.reader, copying.sent_seq);
+        post(s, MAIL_LEFT, repl_state.reader, repl_state.sent_seq);
 
     } else {
-        post(s, MAIL_SENT, copying.reader, copying.sent_seq);
+        post(s, MAIL_SENT, repl_state.reader, repl_state.sent_seq);
     }
 
     /* the client resumed at the other node and confirmed events that this
      * mirror lacks; they are no longer stored */
 
-    if (copying.own.seq < s->confirmed) {
-        assert_true(copying.reader < s->readers);
+    if (repl_state.own.seq < s->confirmed) {
+        assert_true(repl_state.reader < s->readers);
         mcp_store_mirror_forget(store, s->spec.id);
         return;
     }
 
     rc = MCP_OK;
 
-    for (n = 0, seq = copying.own.seq + 1;
-         n < 3 && rc == MCP_OK && seq <= copying.known.seq
+    for (n = 0, seq = repl_state.own.seq + 1;
+         n < 3 && rc == MCP_OK && seq <= repl_state.known.seq
          && seq <= s->there.seq;
          n++, seq++)
     {
@@ -458,7 +458,7 @@ feed(stream_t *s, unsigned slot)
 
     assert_true(rc == MCP_OK || rc == MCP_ERR_LIMIT || rc == MCP_DONE);
 
-    if (rc == MCP_OK && seq <= copying.known.seq) {
+    if (rc == MCP_OK && seq <= repl_state.known.seq) {
         woken[FAR][slot][s - streams] = 1;
     }
 

@@ -129,10 +129,11 @@ info_of(const mcp_stream_ref_t *ref, mcp_stream_info_t *info)
 
 
 static void
-copying_of(const mcp_stream_ref_t *ref, mcp_store_replicating_t *copying)
+copying_of(const mcp_stream_ref_t *ref,
+           mcp_store_replication_state_t *repl_state)
 {
-    assert_int_equal(mcp_store_copying(S0, ref, copying), MCP_OK);
-    assert_int_equal(copying->mirror, 1);
+    assert_int_equal(mcp_store_replication_state(S0, ref, repl_state), MCP_OK);
+    assert_int_equal(repl_state->mirror, 1);
 }
 
 
@@ -143,7 +144,7 @@ test_order(void **state)
 {
     mcp_cursor_t             cursor;
     mcp_stream_ref_t         ref;
-    mcp_store_replicating_t  copying;
+    mcp_store_replication_state_t  repl_state;
 
     (void) state;
 
@@ -158,12 +159,12 @@ test_order(void **state)
 
     assert_int_equal(event(7), MCP_AGAIN);
     feeds(0, 1, ref.index);
-    copying_of(&ref, &copying);
-    assert_int_equal(copying.own.seq, 4);
-    assert_int_equal(copying.known.seq, 7);
-    assert_int_equal(copying.first_seq, 4);
-    assert_int_equal(copying.reader, 7);
-    assert_int_equal(copying.consumer_slot, 0);
+    copying_of(&ref, &repl_state);
+    assert_int_equal(repl_state.own.seq, 4);
+    assert_int_equal(repl_state.known.seq, 7);
+    assert_int_equal(repl_state.first_seq, 4);
+    assert_int_equal(repl_state.reader, 7);
+    assert_int_equal(repl_state.consumer_slot, 0);
 
     assert_int_equal(event(5), MCP_OK);
     assert_int_equal(event(6), MCP_OK);
@@ -183,7 +184,7 @@ test_known(void **state)
     mcp_cursor_t             cursor;
     mcp_stream_ref_t         ref;
     mcp_stream_info_t        info;
-    mcp_store_replicating_t  copying;
+    mcp_store_replication_state_t  repl_state;
 
     (void) state;
 
@@ -209,9 +210,9 @@ test_known(void **state)
 
     assert_int_equal(known(2, MCP_STATE_INPUT_REQUIRED, 2, 1), MCP_OK);
     assert_int_equal(known(3, MCP_STATE_PROCESSING, 6, 1), MCP_OK);
-    copying_of(&ref, &copying);
-    assert_int_equal(copying.known.seq, 3);
-    assert_int_equal(copying.known.state, MCP_STATE_CANCELLED);
+    copying_of(&ref, &repl_state);
+    assert_int_equal(repl_state.known.seq, 3);
+    assert_int_equal(repl_state.known.state, MCP_STATE_CANCELLED);
     gets(&ref, 5, &cursor, "b", MCP_AGAIN);
 
     assert_int_equal(event(3), MCP_OK);
@@ -231,7 +232,7 @@ test_cut(void **state)
 {
     mcp_cursor_t             cursor;
     mcp_stream_ref_t         ref;
-    mcp_store_replicating_t  copying;
+    mcp_store_replication_state_t  repl_state;
 
     (void) state;
 
@@ -240,15 +241,15 @@ test_cut(void **state)
     assert_int_equal(event(2), MCP_OK);
     assert_int_equal(known(5, MCP_STATE_PROCESSING, 0, 0), MCP_OK);
     assert_int_equal(known(3, MCP_STATE_PROCESSING, 0, 0), MCP_OK);
-    copying_of(&ref, &copying);
-    assert_int_equal(copying.known.seq, 5);
+    copying_of(&ref, &repl_state);
+    assert_int_equal(repl_state.known.seq, 5);
 
     /* the mirror has none of the lost events: the end counts */
 
     assert_int_equal(known(3, MCP_STATE_FAILED, 1, 0), MCP_OK);
     assert_int_equal(known(5, MCP_STATE_PROCESSING, 0, 0), MCP_OK);
-    copying_of(&ref, &copying);
-    assert_int_equal(copying.known.seq, 3);
+    copying_of(&ref, &repl_state);
+    assert_int_equal(repl_state.known.seq, 3);
     assert_int_equal(arrives(S0, 3, 1, MCP_STATE_FAILED), MCP_OK);
     gets(&ref, 5, &cursor, "bc", MCP_DONE);
 
@@ -311,7 +312,7 @@ test_limit(void **state)
 {
     mcp_cursor_t             cursor;
     mcp_stream_ref_t         ref;
-    mcp_store_replicating_t  copying;
+    mcp_store_replication_state_t  repl_state;
 
     (void) state;
 
@@ -327,13 +328,13 @@ test_limit(void **state)
     assert_int_equal(event(4), MCP_AGAIN);
     assert_int_equal(known(4, MCP_STATE_PROCESSING, 0, 0), MCP_OK);
     feeds(0, 0, 0);
-    copying_of(&ref, &copying);
-    assert_int_equal(copying.known.seq, 4);
+    copying_of(&ref, &repl_state);
+    assert_int_equal(repl_state.known.seq, 4);
 
     gets(&ref, 5, &cursor, "ab", MCP_AGAIN);
     feeds(0, 1, ref.index);
-    copying_of(&ref, &copying);
-    assert_int_equal(copying.sent_seq, 2);
+    copying_of(&ref, &repl_state);
+    assert_int_equal(repl_state.sent_seq, 2);
 
     assert_int_equal(event(3), MCP_OK);
     assert_int_equal(event(4), MCP_OK);
@@ -478,13 +479,14 @@ test_feeder(void **state)
     mcp_cursor_t             cursor;
     mcp_stream_ref_t         ref, again;
     mcp_stream_info_t        info;
-    mcp_store_replicating_t  copying;
+    mcp_store_replication_state_t  repl_state;
 
     (void) state;
 
     mirrors(0, 7, &ref);
     assert_int_equal(event(1), MCP_OK);
-    assert_int_equal(mcp_store_copying(S1, &ref, &copying), MCP_ERR_DENIED);
+    assert_int_equal(mcp_store_replication_state(S1, &ref, &repl_state),
+                     MCP_ERR_DENIED);
 
     mcp_store_reclaim(S1, 0, S0->pid);
     store_sound(&d);
@@ -493,23 +495,26 @@ test_feeder(void **state)
     assert_int_equal(mcp_store_adopt(S1, 9, &info, NULL), MCP_DONE);
     assert_int_equal(event(2), MCP_OK);
     assert_int_equal(event(4), MCP_AGAIN);
-    assert_int_equal(mcp_store_copying(S1, &ref, &copying), MCP_ERR_DENIED);
+    assert_int_equal(mcp_store_replication_state(S1, &ref, &repl_state),
+                     MCP_ERR_DENIED);
     assert_int_equal(store_drain(&d, 1, NULL), 0);
 
     assert_int_equal(mcp_store_mirror(S1, &spec, 1, 1, 8, 10, &again), MCP_OK);
     assert_int_equal(again.index, ref.index);
     feeds(1, 1, ref.index);
-    assert_int_equal(mcp_store_copying(S1, &ref, &copying), MCP_OK);
-    assert_int_equal(copying.own.seq, 2);
-    assert_int_equal(copying.known.seq, 4);
-    assert_int_equal(copying.reader, 8);
+    assert_int_equal(mcp_store_replication_state(S1, &ref, &repl_state),
+                     MCP_OK);
+    assert_int_equal(repl_state.own.seq, 2);
+    assert_int_equal(repl_state.known.seq, 4);
+    assert_int_equal(repl_state.reader, 8);
 
     /* another process names the next reader: it is the feeder from then on */
 
     store_attach(&d, 0, 700);
     mirrors(2, 9, &again);
     feeds(0, 1, ref.index);
-    assert_int_equal(mcp_store_copying(S1, &ref, &copying), MCP_ERR_DENIED);
+    assert_int_equal(mcp_store_replication_state(S1, &ref, &repl_state),
+                     MCP_ERR_DENIED);
     watches(&ref, 5, 2, &cursor);
     mcp_store_mirror_forget(S1, spec.id);
     mcp_store_mirror_forget(S1, spec.id);
@@ -561,7 +566,7 @@ test_displaced(void **state)
     mcp_cursor_t             cursor, other;
     mcp_stream_ref_t         ref;
     mcp_store_wake_t         wake;
-    mcp_store_replicating_t  copying;
+    mcp_store_replication_state_t  repl_state;
 
     (void) state;
 
@@ -580,8 +585,8 @@ test_displaced(void **state)
     assert_int_equal(store_drain(&d, 0, &wake), 2);
     gets(&ref, 5, &cursor, "", MCP_ERR_DENIED);
     mcp_store_unwatch(S0, &ref, 5, 1, 30);
-    copying_of(&ref, &copying);
-    assert_int_equal(copying.consumer_slot, MCP_STORE_NO_SLOT);
+    copying_of(&ref, &repl_state);
+    assert_int_equal(repl_state.consumer_slot, MCP_STORE_NO_SLOT);
 
     /* a displaced reader can neither resume with its number nor begin to
      * watch */
@@ -675,7 +680,8 @@ test_ownerless(void **state)
     copy.max = 2;
     copy.buf = text;
     copy.cap = sizeof(text);
-    assert_int_equal(mcp_store_copy(S0, &ref, &copy), MCP_ERR_DENIED);
+    assert_int_equal(mcp_store_replicator_read(S0, &ref, &copy),
+                     MCP_ERR_DENIED);
     mcp_buf_init(&request, &d.tm.mem, 100);
     assert_int_equal(mcp_store_replication_spec(S0, &ref, &same, &info,
                                                 &request),

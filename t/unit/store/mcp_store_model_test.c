@@ -993,12 +993,12 @@ static void
 do_death(void)
 {
     size_t             n;
-    unsigned           slot, i, orphans;
+    unsigned           slot, i, ownerless;
     mcp_stream_info_t  info;
     static uint64_t    pid = 1000;
 
     slot = (unsigned) draw(2);
-    orphans = 0;
+    ownerless = 0;
 
     for (i = 0; i < STREAMS; i++) {
         if (!model[i].there) {
@@ -1007,7 +1007,7 @@ do_death(void)
 
         if (model[i].owner == slot) {
             model[i].owner = 1 - slot;
-            orphans++;
+            ownerless++;
         }
 
         if (model[i].consumer != -1 && model[i].slot == slot) {
@@ -1028,7 +1028,7 @@ do_death(void)
         assert_int_equal(info.owner_slot, 1 - slot);
     }
 
-    assert_int_equal(n, orphans);
+    assert_int_equal(n, ownerless);
     sweep();
 }
 

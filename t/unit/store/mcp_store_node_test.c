@@ -203,12 +203,12 @@ test_links(void **state)
 
     mcp_store_node_lag(&store[0], &lag[0]);
     mcp_store_node_lag(&store[1], &lag[1]);
-    mcp_store_node_count(&store[0], MCP_NODE_REAPED);
+    mcp_store_node_count(&store[0], MCP_NODE_TAKEN_OVER);
     assert_int_equal(mcp_store_node_info(&store[2], &info), MCP_OK);
     assert_int_equal(info.lag.events, 3 + (uint64_t) UINT32_MAX);
     assert_int_equal(info.lag.bytes, 50);
     assert_int_equal(info.lag.since, 80);
-    assert_int_equal(info.counts[MCP_NODE_REAPED], 1);
+    assert_int_equal(info.counts[MCP_NODE_TAKEN_OVER], 1);
 
     /* a process ends: its link and its lag are removed */
 

@@ -16,7 +16,7 @@ test_inherit(void **state)
     mcp_stream_ref_t    ref;
     mcp_stream_info_t   info;
     mcp_stream_spec_t   spec;
-    mcp_store_replicating_t copying;
+    mcp_store_replication_state_t repl_state;
 
     (void) state;
 
@@ -48,12 +48,13 @@ test_inherit(void **state)
                                       40, &seq),
                      MCP_OK);
     assert_int_equal(seq, 6);
-    assert_int_equal(mcp_store_copying(S1, &ref, &copying), MCP_OK);
-    assert_int_equal(copying.mirror, 0);
-    assert_int_equal(copying.acked.seq, 5);
-    assert_int_equal(copying.own.seq, 6);
-    assert_int_equal(copying.reader, 7);
-    assert_int_equal(mcp_store_acked(S1, &ref, &copying.own), MCP_OK);
+    assert_int_equal(mcp_store_replication_state(S1, &ref, &repl_state),
+                     MCP_OK);
+    assert_int_equal(repl_state.mirror, 0);
+    assert_int_equal(repl_state.acked.seq, 5);
+    assert_int_equal(repl_state.own.seq, 6);
+    assert_int_equal(repl_state.reader, 7);
+    assert_int_equal(mcp_store_acked(S1, &ref, &repl_state.own), MCP_OK);
     assert_int_equal(mcp_store_promote(S0, spec.id, 1), MCP_ERR_NOT_FOUND);
 }
 
@@ -81,7 +82,7 @@ test_listener(void **state)
     mcp_stream_ref_t         ref;
     mcp_stream_info_t        info;
     mcp_stream_spec_t        spec;
-    mcp_store_replicating_t  copying;
+    mcp_store_replication_state_t  repl_state;
 
     (void) state;
 
@@ -113,11 +114,12 @@ test_listener(void **state)
     store_sound(&d);
 
     assert_int_equal(published("c"), 1);
-    assert_int_equal(mcp_store_copying(S0, &ref, &copying), MCP_OK);
-    assert_int_equal(copying.mirror, 0);
-    assert_int_equal(copying.own.seq, 7);
-    assert_int_equal(copying.acked.seq, 6);
-    assert_int_equal(copying.first_seq, 6);
+    assert_int_equal(mcp_store_replication_state(S0, &ref, &repl_state),
+                     MCP_OK);
+    assert_int_equal(repl_state.mirror, 0);
+    assert_int_equal(repl_state.own.seq, 7);
+    assert_int_equal(repl_state.acked.seq, 6);
+    assert_int_equal(repl_state.first_seq, 6);
 }
 
 

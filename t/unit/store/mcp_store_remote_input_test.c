@@ -34,14 +34,15 @@ posted(void)
 }
 
 
-static mcp_store_replicating_t
-copying(void)
+static mcp_store_replication_state_t
+repl_state(void)
 {
-    mcp_store_replicating_t  copying;
+    mcp_store_replication_state_t  repl_state;
 
-    assert_int_equal(mcp_store_copying(S0, &ref, &copying), MCP_OK);
+    assert_int_equal(mcp_store_replication_state(S0, &ref, &repl_state),
+                     MCP_OK);
 
-    return copying;
+    return repl_state;
 }
 
 
@@ -95,19 +96,19 @@ test_taken(void **state)
     (void) state;
 
     begin(1);
-    assert_int_equal(copying().taken, 0);
+    assert_int_equal(repl_state().taken, 0);
     assert_int_equal(mcp_store_inbox_put(S1, &ref, MCP_INBOX_INPUT, 0,
                                     mcp_str("{}")),
                      MCP_OK);
     mcp_store_replication_got(S1, ref.id, 1);
-    assert_int_equal(copying().taken, 0);
+    assert_int_equal(repl_state().taken, 0);
     assert_int_equal(take(), MCP_OK);
-    assert_int_equal(copying().taken, 0);
+    assert_int_equal(repl_state().taken, 0);
 
     while (store_drain(&d, 0, &wake)) { /* void */ }
 
     assert_int_equal(take(), MCP_AGAIN);
-    assert_int_equal(copying().taken, 1);
+    assert_int_equal(repl_state().taken, 1);
 
     /* the replicator is woken */
 
@@ -130,12 +131,12 @@ test_asked(void **state)
     mcp_store_replication_query(S1, ref.id);
     assert_int_equal(store_drain(&d, 0, &wake), 1);
     assert_int_equal(wake.kind, MCP_WAKE_REPLICATOR);
-    assert_int_equal(copying().state_requests, 2);
+    assert_int_equal(repl_state().state_requests, 2);
     mcp_store_replication_sent(S0, &ref);
-    assert_int_equal(copying().state_requests, 1);
+    assert_int_equal(repl_state().state_requests, 1);
     mcp_store_replication_sent(S0, &ref);
     mcp_store_replication_sent(S0, &ref);
-    assert_int_equal(copying().state_requests, 0);
+    assert_int_equal(repl_state().state_requests, 0);
 }
 
 
@@ -163,7 +164,7 @@ test_nothing(void **state)
     store_spec(&spec, 2, 2);
     assert_int_equal(mcp_store_mirror(S0, &spec, 1, 0, 1, 1, &ref), MCP_OK);
     mcp_store_replication_query(S1, ref.id);
-    assert_int_equal(copying().state_requests, 0);
+    assert_int_equal(repl_state().state_requests, 0);
     mcp_store_remote_inputs(S1, ref.id, 1);
     assert_int_equal(posted(), 1);
     mcp_store_replication_got(S1, ref.id, 1);

@@ -40,7 +40,7 @@ copy_all(mcp_store_t *store, const mcp_stream_ref_t *ref,
     copy.buf = buf;
     copy.cap = sizeof(buf);
 
-    assert_int_equal(mcp_store_copy(store, ref, &copy), MCP_OK);
+    assert_int_equal(mcp_store_replicator_read(store, ref, &copy), MCP_OK);
     assert_int_equal(copy.n, events);
     *at = copy.at;
 }
@@ -137,17 +137,18 @@ static void
 test_off(void **state)
 {
     mcp_stream_ref_t         ref;
-    mcp_store_replicating_t  copying;
+    mcp_store_replication_state_t  repl_state;
 
     (void) state;
 
     shared(&ref, 0);
     say(&ref, "one", 0, MCP_STATE_COMPLETED);
     assert_int_equal(visible(&ref, MCP_STATE_COMPLETED), 1);
-    assert_int_equal(mcp_store_copying(S0, &ref, &copying), MCP_OK);
-    assert_int_equal(copying.acked.seq, 0);
-    assert_int_equal(copying.own.seq, 1);
-    assert_int_equal(copying.sync, 0);
+    assert_int_equal(mcp_store_replication_state(S0, &ref, &repl_state),
+                     MCP_OK);
+    assert_int_equal(repl_state.acked.seq, 0);
+    assert_int_equal(repl_state.own.seq, 1);
+    assert_int_equal(repl_state.sync, 0);
 }
 
 
@@ -160,7 +161,7 @@ test_safe(void **state)
     mcp_stream_ref_t         ref;
     mcp_stream_spec_t        spec;
     mcp_stream_info_t        info;
-    mcp_store_replicating_t  copying;
+    mcp_store_replication_state_t  repl_state;
 
     (void) state;
 
@@ -177,14 +178,16 @@ test_safe(void **state)
     assert_int_equal(info.replicated, 1);
 
     assert_int_equal(mcp_store_replication_start(S0, &ref, 1), MCP_OK);
-    assert_int_equal(mcp_store_copying(S0, &ref, &copying), MCP_OK);
-    assert_int_equal(copying.created, 0);
+    assert_int_equal(mcp_store_replication_state(S0, &ref, &repl_state),
+                     MCP_OK);
+    assert_int_equal(repl_state.created, 0);
     assert_int_equal(mcp_store_acked(S0, &ref, &at), MCP_OK);
     assert_int_equal(mcp_store_info(S1, &ref, &info), MCP_OK);
     assert_int_equal(info.replicated, 1);
-    assert_int_equal(mcp_store_copying(S0, &ref, &copying), MCP_OK);
-    assert_int_equal(copying.created, 1);
-    assert_int_equal(copying.mirror, 0);
+    assert_int_equal(mcp_store_replication_state(S0, &ref, &repl_state),
+                     MCP_OK);
+    assert_int_equal(repl_state.created, 1);
+    assert_int_equal(repl_state.mirror, 0);
 }
 
 
@@ -275,7 +278,7 @@ test_task(void **state)
     mcp_store_lookup_t       lookup;
     mcp_store_checkpoint_t   at = { 0 };
     mcp_stream_ref_t         ref;
-    mcp_store_replicating_t  copying;
+    mcp_store_replication_state_t  repl_state;
 
     (void) state;
 
@@ -296,8 +299,9 @@ test_task(void **state)
 
     copy_all(S0, &ref, &at, 2);
     assert_int_equal(mcp_store_acked(S0, &ref, &at), MCP_OK);
-    assert_int_equal(mcp_store_copying(S0, &ref, &copying), MCP_OK);
-    assert_int_equal(copying.first_seq, 3);
+    assert_int_equal(mcp_store_replication_state(S0, &ref, &repl_state),
+                     MCP_OK);
+    assert_int_equal(repl_state.first_seq, 3);
 
     buf.len = 0;
     assert_int_equal(mcp_store_lookup(S1, &ref, &lookup, &buf), MCP_OK);
@@ -362,14 +366,15 @@ test_unshare(void **state)
 {
     mcp_stream_ref_t         ref;
     mcp_store_checkpoint_t   at = { 0 };
-    mcp_store_replicating_t  copying;
+    mcp_store_replication_state_t  repl_state;
 
     (void) state;
 
     shared(&ref, 1);
     say(&ref, "one", -1, MCP_STATE_PROCESSING);
     assert_int_equal(visible(&ref, MCP_STATE_PROCESSING), 0);
-    assert_int_equal(mcp_store_copying(S1, &ref, &copying), MCP_ERR_DENIED);
+    assert_int_equal(mcp_store_replication_state(S1, &ref, &repl_state),
+                     MCP_ERR_DENIED);
     assert_int_equal(mcp_store_replication_start(S1, &ref, 1), MCP_ERR_DENIED);
 
     mcp_store_replication_end(S1, &ref);
@@ -407,7 +412,7 @@ test_listener(void **state)
     mcp_stream_ref_t         ref;
     mcp_stream_info_t        info;
     mcp_stream_spec_t        spec;
-    mcp_store_replicating_t  copying;
+    mcp_store_replication_state_t  repl_state;
 
     (void) state;
 
@@ -429,8 +434,9 @@ test_listener(void **state)
     assert_int_equal(visible(&ref, MCP_STATE_PROCESSING), 0);
     copy_all(S0, &ref, &at, 2);
     publish("three");
-    assert_int_equal(mcp_store_copying(S0, &ref, &copying), MCP_OK);
-    assert_int_equal(copying.first_seq, 2);
+    assert_int_equal(mcp_store_replication_state(S0, &ref, &repl_state),
+                     MCP_OK);
+    assert_int_equal(repl_state.first_seq, 2);
     copy_all(S0, &ref, &at, 1);
     assert_int_equal(mcp_store_acked(S0, &ref, &at), MCP_OK);
     assert_int_equal(visible(&ref, MCP_STATE_PROCESSING), 3);

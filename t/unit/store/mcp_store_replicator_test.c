@@ -24,7 +24,8 @@ say(const mcp_stream_ref_t *ref, const char *text, int answers,
 }
 
 
-/* mcp_store_copy() copies complete events within the caller's limits. */
+/* mcp_store_replicator_read() reads complete events within the caller's
+ * limits. */
 static void
 test_copy(void **state)
 {
@@ -46,7 +47,7 @@ test_copy(void **state)
     copy.buf = buf;
     copy.cap = sizeof(buf);
 
-    assert_int_equal(mcp_store_copy(S0, &ref, &copy), MCP_OK);
+    assert_int_equal(mcp_store_replicator_read(S0, &ref, &copy), MCP_OK);
     assert_int_equal(copy.n, 2);
     assert_memory_equal(buf, "abcde", 5);
     assert_int_equal(raw[1].offset, 3);
@@ -56,18 +57,20 @@ test_copy(void **state)
     assert_int_equal(copy.at.failed, 2);
     assert_int_equal(copy.at.failed_seq, 2);
 
-    assert_int_equal(mcp_store_copy(S0, &ref, &copy), MCP_OK);
+    assert_int_equal(mcp_store_replicator_read(S0, &ref, &copy), MCP_OK);
     assert_int_equal(copy.n, 1);
-    assert_int_equal(mcp_store_copy(S0, &ref, &copy), MCP_ERR_LIMIT);
+    assert_int_equal(mcp_store_replicator_read(S0, &ref, &copy), MCP_ERR_LIMIT);
     assert_int_equal(copy.len, 8);
 
     assert_int_equal(mcp_store_acked(S0, &ref, &copy.at), MCP_OK);
     assert_int_equal(mcp_store_confirm(S1, &ref, 3), MCP_OK);
     copy.at.seq = 1;
-    assert_int_equal(mcp_store_copy(S0, &ref, &copy), MCP_ERR_PURGED);
+    assert_int_equal(mcp_store_replicator_read(S0, &ref, &copy),
+                     MCP_ERR_PURGED);
 
     copy.at.seq = 9;
-    assert_int_equal(mcp_store_copy(S0, &ref, &copy), MCP_ERR_NOT_FOUND);
+    assert_int_equal(mcp_store_replicator_read(S0, &ref, &copy),
+                     MCP_ERR_NOT_FOUND);
     assert_int_equal(mcp_store_acked(S0, &ref, &copy.at), MCP_ERR_NOT_FOUND);
 }
 

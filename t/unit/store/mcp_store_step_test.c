@@ -559,7 +559,8 @@ op_share(mcp_store_t *a, scene_t *s)
     }
 
     for (i = 0; i < 2; i++) {
-        if (mcp_store_copy(a, &s->ref[0], &copy) != MCP_OK || copy.n != 3
+        if (mcp_store_replicator_read(a, &s->ref[0], &copy) != MCP_OK
+            || copy.n != 3
             || mcp_store_acked(a, &s->ref[0], &copy.at) != MCP_OK)
         {
             abort();

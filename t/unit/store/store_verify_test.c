@@ -34,7 +34,7 @@ static void harm_streams(void) { S0->head->n_streams++; }
 static void harm_values(void) { S0->head->n_values--; }
 static void harm_subs(void) { S0->head->n_subs++; }
 static void harm_purpose(void) { atomic_fetch_add(&S0->head->purpose[9], 1); }
-static void harm_orphans(void) { atomic_store(&S0->head->n_orphans, 1); }
+static void harm_orphans(void) { atomic_store(&S0->head->n_ownerless, 1); }
 static void harm_partial(void) { S0->head->partial.last = 77; }
 static void harm_reserved(void) { S0->head->slots[9].reserved = 1; }
 static void harm_bytes(void) { stream(0)->events.bytes++; }
