@@ -43,7 +43,7 @@ sub line {
 
     return CORE::join ' ', "LOG $status", map { '[' . ($fact{$_} // '-')
         . ']' } qw( method name id session session_id principal version
-        outcome result resumed events face );
+        outcome result resumed events resume_method );
 }
 
 run_tests();
@@ -170,7 +170,7 @@ $backend->call->ndjson(MCP::progress(1), MCP::progress(2), MCP::text('x'))
 $client->rest;
 --- access_log eval
 ::line(200, method => 'tools/call', name => 'x', id => 1,
-    outcome => 'complete', result => 'ok', events => 3, face => 'polling')
+    outcome => 'complete', result => 'ok', events => 3, resume_method => 'polling')
 
 
 
@@ -190,7 +190,7 @@ $again->rest;
 --- access_log eval
 [qr/LOG (?:200|499) \[tools\/call\] \[x\] \[1\] .* \[stream\] \[-\] \[-\] \[1\] \[polling\]/,
     ::line(200, outcome => 'complete', result => 'ok', resumed => 1, events => 2,
-        face => 'polling')]
+        resume_method => 'polling')]
 
 
 
@@ -210,9 +210,9 @@ $again->rest;
 MCP::ask('GET /mcp', MCP::get(after => $again->last_id));
 --- access_log eval
 [::line(200, method => 'tools/call', name => 'x', id => 1,
-    outcome => 'taken-over', events => 1, face => 'polling'),
+    outcome => 'taken-over', events => 1, resume_method => 'polling'),
     ::line(200, outcome => 'complete', result => 'ok', resumed => 1, events => 1,
-        face => 'polling'),
+        resume_method => 'polling'),
     ::line(204, outcome => 'finished', result => 'ok')]
 
 
@@ -229,7 +229,7 @@ $client->closed;
 $call->ndjson(MCP::text('x'))->last;
 --- access_log eval
 ::line(200, method => 'tools/call', name => 'x', id => 1,
-    outcome => 'closed', events => 1, face => 'polling')
+    outcome => 'closed', events => 1, resume_method => 'polling')
 
 
 

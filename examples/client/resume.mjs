@@ -5,7 +5,7 @@
 //
 //     node resume.mjs [OPTION]... [URL]
 //
-//     --face NAME     sse (default), link, requests, streams or tokens
+//     --method NAME   sse (default), link, requests, streams or tokens
 //     --kill          the connection is a process of its own, and is killed
 //     --after N       ... after so many messages (3)
 //     --away SECONDS  before it comes back (2)
@@ -22,7 +22,7 @@ import { StreamableHTTPClientTransport }
     from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import { EventSourceParserStream } from 'eventsource-parser/stream';
 import { inProcesses, inThisProcess } from './connection.mjs';
-import { faces } from './faces.mjs';
+import { resumptions } from './methods.mjs';
 
 const say = (...words) => console.log(words.filter(Boolean).join(' '));
 
@@ -36,9 +36,9 @@ const short = (value) => JSON.stringify(value,
 
 
 class Example {
-    constructor(url, face, { kill, after, away, tool, args }) {
+    constructor(url, resumption, { kill, after, away, tool, args }) {
         this.url = new URL(url);
-        this.face = face;
+        this.resumption = resumption;
         this.after = Number(after);
         this.pause = Number(away) * 1000;
         this.tool = { name: tool, arguments: JSON.parse(args) };
@@ -49,12 +49,12 @@ class Example {
 
     async run() {
         this.sdk = new Client({ name: 'resume', version: '1' },
-            { capabilities: { experimental: this.face.capabilities } });
+            { capabilities: { experimental: this.resumption.capabilities } });
         this.transport = new StreamableHTTPClientTransport(this.url,
             { fetch: (url, init) => this.fetch(url, init) });
         await this.sdk.connect(this.transport);
 
-        const { content } = await this.face.call(this);
+        const { content } = await this.resumption.call(this);
 
         say(`\n  result: ${content[0].text}\n`);
         await this.transport.terminateSession();
@@ -89,7 +89,7 @@ class Example {
         const type = response.headers.get('content-type') ?? '';
         const link = response.headers.get('link');
 
-        say(`< ${response.status}`, type, link && this.face === faces.link
+        say(`< ${response.status}`, type, link && this.resumption === resumptions.link
             && `Link: ${clip(link, 52)}`);
 
         if (type.startsWith('application/json') && what.method !== 'initialize')
@@ -100,7 +100,7 @@ class Example {
         return response;
     }
 
-    // --- for the faces ---
+    // --- for the resumption methods ---
 
     params({ resumeToken } = {}) {
         return { ...this.tool, _meta: { progressToken: 'p',
@@ -228,7 +228,7 @@ class Example {
 const { values, positionals } = parseArgs({
     allowPositionals: true,
     options: {
-        face: { type: 'string', default: 'sse' },
+        method: { type: 'string', default: 'sse' },
         kill: { type: 'boolean' },
         after: { type: 'string', default: '3' },
         away: { type: 'string', default: '2' },
@@ -238,13 +238,13 @@ const { values, positionals } = parseArgs({
 });
 const [url = `http://127.0.0.1:${process.env.PORT || 8080}/mcp`] = positionals;
 
-if (!Object.hasOwn(faces, values.face)) {
-    console.error(`--face is one of ${Object.keys(faces).join(', ')}`);
+if (!Object.hasOwn(resumptions, values.method)) {
+    console.error(`--method is one of ${Object.keys(resumptions).join(', ')}`);
     process.exit(2);
 }
 
 try {
-    process.exit(await new Example(url, faces[values.face], values).run());
+    process.exit(await new Example(url, resumptions[values.method], values).run());
 } catch (error) {
     console.error(error.cause?.code === 'ECONNREFUSED'
         ? `nobody listens at ${url}: is it running (make run)?`

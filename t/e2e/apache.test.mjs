@@ -557,7 +557,7 @@ suite('other modules at the endpoint', async () => {
 });
 
 
-suite('TLS and HTTP/2 (fronts.test.mjs has the rest)', async () => {
+suite('TLS and HTTP/2 (tls-http2.test.mjs has the rest)', async () => {
     const { key, certificate } = SERVER === 'apache' ? certify(dir) : {};
 
     // backends publish without TLS
@@ -603,7 +603,7 @@ suite('TLS and HTTP/2 (fronts.test.mjs has the rest)', async () => {
         return client;
     }
 
-    const faces = {
+    const protocols = {
         'HTTP/1.1': (options) => request(server.port, { ...options,
                                                         secure: true }),
         'HTTP/2': (options) => request2(connection(), options),
@@ -611,7 +611,7 @@ suite('TLS and HTTP/2 (fronts.test.mjs has the rest)', async () => {
 
     after(() => client?.destroy());
 
-    for (const [name, send] of Object.entries(faces)) {
+    for (const [name, send] of Object.entries(protocols)) {
         if (name === 'HTTP/2' && MPM === 'prefork') {
             test(name, { skip: 'mod_http2 does not run in prefork' });
             continue;
@@ -636,7 +636,7 @@ suite('TLS and HTTP/2 (fronts.test.mjs has the rest)', async () => {
     test('HTTP/2, MCPHold 1s: an idle stream ends after it, then resumes',
         { skip: MPM === 'prefork' && 'mod_http2 does not run in prefork' },
         async () => {
-            const session = await server.session({ send: faces['HTTP/2'] });
+            const session = await server.session({ send: protocols['HTTP/2'] });
             const listener = await session.get();
 
             assert.equal(await listener.message(), null);

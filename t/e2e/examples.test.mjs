@@ -11,7 +11,7 @@ import path from 'node:path';
 import { text } from 'node:stream/consumers';
 import { after, describe, test } from 'node:test';
 import { Fixture, SERVER, freePort, root } from './lib/fixture.mjs';
-import { at, rest, urlOf } from './lib/faces.mjs';
+import { at, rest, urlOf } from './lib/methods.mjs';
 import { Modern } from './lib/modern.mjs';
 import { Session, textOf } from './lib/session.mjs';
 
@@ -284,13 +284,13 @@ describe('client', { concurrency: 3 }, async () => {
         tokens: /Interim result.*^x .*^> POST tools\/call with /ms,
     };
 
-    for (const [face, comesBack] of Object.entries(returns)) {
+    for (const [resumption, comesBack] of Object.entries(returns)) {
         for (const kill of [false, true]) {
-            test(`${face}${kill ? ', client killed' : ''}: nothing lost, nothing twice`,
+            test(`${resumption}${kill ? ', client killed' : ''}: nothing lost, nothing twice`,
                  async () => {
                 const child = spawn(process.execPath, [
                     path.join(root, 'examples/client/resume.mjs'),
-                    '--face', face, ...(kill ? ['--kill'] : []),
+                    '--method', resumption, ...(kill ? ['--kill'] : []),
                     '--away', '0.7', '--tool', 'count',
                     '--args', '{"n":8,"interval_ms":300}', server.url]);
                 const [output, errors, [status]] = await Promise.all([

@@ -5,7 +5,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { pause, settled } from './lib/faces.mjs';
+import { pause, settled } from './lib/methods.mjs';
 import { Fixture } from './lib/fixture.mjs';
 import { textOf } from './lib/session.mjs';
 

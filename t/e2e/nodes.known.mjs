@@ -3,11 +3,11 @@
 // Cases that do not hold for several nodes, of the files that also run against
 // them, and the reasons. sometimes: the case may pass by chance.
 
-const of = (face, cases) => cases.map((name) => `${face}: ${name}`);
+const of = (resumption, cases) => cases.map((name) => `${resumption}: ${name}`);
 
 export const known = [
     {
-        file: 'faces',
+        file: 'resume-methods',
         why: 'the status page, and its numbers, are each node\'s',
         cases: [
             ...of('requests', [
@@ -53,7 +53,7 @@ export const known = [
         ],
     },
     {
-        file: 'faces',
+        file: 'resume-methods',
         why: 'numbers of the status page are each node\'s',
         sometimes: true,
         cases: [

@@ -2,7 +2,7 @@
 
 // Clients with one call, a class for each resumption method: the state that the
 // client keeps, the request that resumes the call, and the refusals that it
-// expects. The cases are in faces.test.mjs and are the same for all methods.
+// expects. The cases are in resume-methods.test.mjs and are the same for all methods.
 //
 // The log of a call is a list of names (see nameOf) that the test knows in
 // advance. Each message that a client reads is compared with the name at its
@@ -10,7 +10,7 @@
 
 import assert from 'node:assert/strict';
 import { isDeepStrictEqual } from 'node:util';
-import { at, pause, urlOf } from './faces.mjs';
+import { at, pause, urlOf } from './methods.mjs';
 import { textOf, upTo } from './session.mjs';
 
 const POLICY = 'notifications/requests/resumePolicy';
@@ -56,7 +56,7 @@ const altered = (text) => (text[0] === 'A' ? 'B' : 'A') + text.slice(1);
 /*
  * A resumption method is a class. This base class is that of Last-Event-ID.
  *
- *   face          the name of the method in the names of the tests
+ *   resumption          the name of the method in the names of the tests
  *   capabilities  the capabilities that its sessions declare
  *   link          whether the server sends URLs of streams (Link header)
  *   cursor        whether the method uses Last-Event-ID: must (no other way),
@@ -70,7 +70,7 @@ const altered = (text) => (text[0] === 'A' ? 'B' : 'A') + text.slice(1);
  */
 
 export class Caller {
-    static face = 'Last-Event-ID';
+    static method = 'Last-Event-ID';
     static capabilities = {};
     static link = false;
     static cursor = 'must';
@@ -365,7 +365,7 @@ export class Caller {
 
 
 class Link extends Caller {
-    static face = 'link';
+    static method = 'link';
     static link = true;
     static cursor = 'may';
     static gone = undefined;
@@ -515,7 +515,7 @@ class Policy extends Caller {
 
 
 class Requests extends Policy {
-    static face = 'requests';
+    static method = 'requests';
     static capabilities = { resumableRequests: {} };
     static first = ['policy'];
     static over = [];
@@ -560,7 +560,7 @@ class Requests extends Policy {
 
 
 class Streams extends Policy {
-    static face = 'streams';
+    static method = 'streams';
     static capabilities = { streams: {} };
     static first = ['create'];
     static over = ['{}', 'end'];
@@ -656,7 +656,7 @@ class Streams extends Policy {
  */
 
 class Tokens extends Caller {
-    static face = 'tokens';
+    static method = 'tokens';
     static capabilities = { resumeTokens: {} };
     static cursor = 'never';
     static cancelled = ['error -32602'];
@@ -792,4 +792,4 @@ class Tokens extends Caller {
 }
 
 
-export const faces = [Caller, Link, Requests, Streams, Tokens];
+export const resumptions = [Caller, Link, Requests, Streams, Tokens];

@@ -29,18 +29,18 @@ const SAYS = {
 
 
 export class Call {
-    constructor(session, faces, args) {
+    constructor(session, resumptions, args) {
         const { n, rounds, questions } = args;
         const log = [];
 
-        Object.assign(this, { session, faces, args, log });
+        Object.assign(this, { session, resumptions, args, log });
         log.push(undefined);
 
-        if (faces.requests) {
+        if (resumptions.requests) {
             this.policy = { seq: log.push(['policy']) - 1 };
         }
 
-        if (faces.streams) {
+        if (resumptions.streams) {
             this.create = { seq: log.push(['create']) - 1 };
         }
 
@@ -320,7 +320,7 @@ export class Reader {
 
         if (message.result?.nextResumeToken && (block.id === undefined
             || this.begin(block.id) >= 2 ** 62)) {
-            assert.ok(call.faces.interims);
+            assert.ok(call.resumptions.interims);
             assert.equal(message.id, this.id);
             this.interim = message.result.nextResumeToken;
             call.tokens.push(this.interim);
@@ -438,7 +438,7 @@ export class Reader {
 
         assert.equal(answer.ending, 'end', 'ends in order');
 
-        const last = call.faces.streams ? [
+        const last = call.resumptions.streams ? [
             ...(this.asks !== undefined
                 ? [{ jsonrpc: '2.0', id: this.asks, result: {} }] : []),
             { jsonrpc: '2.0', method: END,

@@ -14,7 +14,7 @@ let gates = 0;
 // last event id.
 
 export async function held(session, n, limit = 1, options = {}) {
-    const gate = `face ${process.pid} ${gates++}`;
+    const gate = `resumption ${process.pid} ${gates++}`;
 
     await session.open(gate, limit);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Streams with a URL in a Link header: the cases of this resumption method
-// alone (faces.test.mjs has the common ones).
+// alone (resume-methods.test.mjs has the common ones).
 
 import assert from 'node:assert/strict';
 import fs from 'node:fs/promises';
@@ -9,7 +9,7 @@ import http2 from 'node:http2';
 import net from 'node:net';
 import { test } from 'node:test';
 import { Fixture, SERVER, freePort } from './lib/fixture.mjs';
-import { at, held, pause, rest, urlOf } from './lib/faces.mjs';
+import { at, held, pause, rest, urlOf } from './lib/methods.mjs';
 import { textOf } from './lib/session.mjs';
 import { request, request2 } from './lib/wire.mjs';
 

@@ -5,7 +5,7 @@
 
 import { ResultSchema } from '@modelcontextprotocol/sdk/types.js';
 
-export const faces = {
+export const resumptions = {
 
     // Last-Event-ID, revision 2025-11-25: the SDK does it all.
 

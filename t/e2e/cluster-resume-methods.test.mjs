@@ -5,7 +5,7 @@
 
 import assert from 'node:assert/strict';
 import { after, describe, test as one } from 'node:test';
-import { ask, count, faces } from './lib/callers.mjs';
+import { ask, count, resumptions } from './lib/callers.mjs';
 import { OTHER, node } from './lib/cluster.mjs';
 import { SERVER } from './lib/fixture.mjs';
 import { Redis, until } from './lib/redis.mjs';
@@ -40,10 +40,10 @@ const answered = (caller) => until(() => caller.back().then(() => true,
 // Returns a client of one resumption method whose requests go to the nodes in
 // turn.
 
-async function client(face, call, version) {
-    const nodes = face.link ? linked : plain;
+async function client(resumption, call, version) {
+    const nodes = resumption.link ? linked : plain;
     const [server] = nodes;
-    const session = await face.session(server, 'ann', version);
+    const session = await resumption.session(server, 'ann', version);
     let turn = 0;
     const next = () => nodes[turn++ % nodes.length].port;
 
@@ -53,11 +53,11 @@ async function client(face, call, version) {
 
     session.home = () => { turn = 0; };
 
-    const caller = await face.of(server, session);
+    const caller = await resumption.of(server, session);
 
     // the URL has the port of the node that sent it
 
-    if (face.link) {
+    if (resumption.link) {
         const asks = caller.ask;
 
         caller.ask = function at({ url = this.url, ...options } = {}) {
@@ -73,17 +73,17 @@ async function client(face, call, version) {
 }
 
 function test(name, run, { of = () => true } = {}) {
-    for (const face of faces.filter(of)) {
-        one(`${face.face}: ${name}`, () => run(face));
+    for (const resumption of resumptions.filter(of)) {
+        one(`${resumption.method}: ${name}`, () => run(resumption));
     }
 }
 
 
 describe('clients of each resumption method', { concurrency: true }, () => {
     test('client drops after every message, resumes at the other node: complete',
-         async (face) => {
+         async (resumption) => {
         const n = 6;
-        const caller = await client(face, count(n));
+        const caller = await client(resumption, count(n));
 
         for (let drop = 0; drop <= n; drop++) {
             await caller.open(drop);
@@ -99,9 +99,9 @@ describe('clients of each resumption method', { concurrency: true }, () => {
     });
 
     test('client drops, resumes at the other node without an id: complete',
-         async (face) => {
+         async (resumption) => {
         const n = 4;
-        const caller = await client(face, count(n));
+        const caller = await client(resumption, count(n));
 
         for (let drop = 0; drop <= n; drop++) {
             await caller.open(drop);
@@ -118,8 +118,8 @@ describe('clients of each resumption method', { concurrency: true }, () => {
     }, { of: ({ cursor }) => cursor === 'may' });
 
     test('client resumes after the end at another node: complete',
-         async (face) => {
-        const caller = await client(face, count(20));
+         async (resumption) => {
+        const caller = await client(resumption, count(20));
 
         await caller.open(3);
         await caller.read(3);
@@ -132,8 +132,8 @@ describe('clients of each resumption method', { concurrency: true }, () => {
     });
 
     test('question of a call: read and answered at different nodes',
-         async (face) => {
-        const caller = await client(face, ask);
+         async (resumption) => {
+        const caller = await client(resumption, ask);
 
         await caller.open();
 
@@ -152,8 +152,8 @@ describe('clients of each resumption method', { concurrency: true }, () => {
         await caller.end();
     });
 
-    test('status requests at each node: the call\'s state', async (face) => {
-        const caller = await client(face, count(3));
+    test('status requests at each node: the call\'s state', async (resumption) => {
+        const caller = await client(resumption, count(3));
 
         await caller.open(2);
         await caller.read(2);
@@ -163,13 +163,13 @@ describe('clients of each resumption method', { concurrency: true }, () => {
         await caller.end();
         await caller.look({ over: true });
         await caller.look({ over: true });
-    }, { of: ({ face }) => face === 'requests' || face === 'streams' });
+    }, { of: ({ method }) => method === 'requests' || method === 'streams' });
 
     // Each POST goes to another node than the one before.
 
     test('status requests in a batch at each node: the call\'s state',
-         async (face) => {
-        const caller = await client(face, count(3), '2025-03-26');
+         async (resumption) => {
+        const caller = await client(resumption, count(3), '2025-03-26');
         const from = { request: (method, params, options) =>
             caller.session.post([
                 { jsonrpc: '2.0', id: 'ping', method: 'ping' },
@@ -191,11 +191,11 @@ describe('clients of each resumption method', { concurrency: true }, () => {
         await caller.end();
         await fares({ over: true });
         await fares({ over: true });
-    }, { of: ({ face }) => face === 'requests' || face === 'streams' });
+    }, { of: ({ method }) => method === 'requests' || method === 'streams' });
 
     test('stream/poll/all at each node: all streams of the session',
-         async (face) => {
-        const first = await client(face, count(3));
+         async (resumption) => {
+        const first = await client(resumption, count(3));
         const { server, session } = first;
         const mine = [first];
         const listed = async () => (await session.response('stream/poll/all'))
@@ -203,7 +203,7 @@ describe('clients of each resumption method', { concurrency: true }, () => {
 
         for (let i = 0; i < 3; i++) {
             session.home();
-            mine.push(await (await face.of(server, session)).begin(count(2)));
+            mine.push(await (await resumption.of(server, session)).begin(count(2)));
         }
 
         const all = mine.map(({ stream }) => stream).sort();
@@ -218,11 +218,11 @@ describe('clients of each resumption method', { concurrency: true }, () => {
         await Promise.all(mine.map((caller) => caller.end()));
         assert.deepEqual(await listed(), all);
         assert.deepEqual(await listed(), all);
-    }, { of: ({ face }) => face === 'streams' });
+    }, { of: ({ method }) => method === 'streams' });
 
     test('cancellation at another node: the backend is aborted',
-         async (face) => {
-        const caller = await client(face, count(9));
+         async (resumption) => {
+        const caller = await client(resumption, count(9));
 
         await caller.open(2);
         await caller.read(2);
@@ -231,13 +231,13 @@ describe('clients of each resumption method', { concurrency: true }, () => {
     });
 
     test('wrong token or another session at another node: refused',
-         async (face) => {
-        const caller = await client(face, count(3));
+         async (resumption) => {
+        const caller = await client(resumption, count(3));
 
         await caller.open(2);
         await caller.read(2);
 
-        const other = await face.session(caller.server, 'eve');
+        const other = await resumption.session(caller.server, 'eve');
 
         for (const what of [{ token: true }, { from: other }]) {
             for (const answer of await caller.attempts(what)) {

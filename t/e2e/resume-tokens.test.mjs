@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Resume tokens: the cases of this resumption method alone (faces.test.mjs has
+// Resume tokens: the cases of this resumption method alone (resume-methods.test.mjs has
 // the common ones): pages of a backend, interim results of slow calls.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Fixture } from './lib/fixture.mjs';
-import { pause, refused, rest } from './lib/faces.mjs';
+import { pause, refused, rest } from './lib/methods.mjs';
 import { Modern } from './lib/modern.mjs';
 import { counted, responseOf, textOf, upTo } from './lib/session.mjs';
 

@@ -8,9 +8,9 @@
 // new here:
 //
 //     RECORD=1 MCP_SERVER=nginx MCP_MODULE=/older/ngx_http_mcp_module.so \
-//         scripts/node --test t/e2e/unchanged.test.mjs
+//         scripts/node --test t/e2e/recorded-responses.test.mjs
 //     RECORD=1 MCP_SERVER=apache MCP_APACHE_MODULE=/older/mod_mcp.so \
-//         scripts/node --test t/e2e/unchanged.test.mjs
+//         scripts/node --test t/e2e/recorded-responses.test.mjs
 
 import assert from 'node:assert/strict';
 import fs from 'node:fs/promises';
@@ -39,7 +39,7 @@ const hello = ({ version = '2025-11-25', capabilities = {} }) => request(
 
 // Requests of the resumption methods.
 
-function faces() {
+function resumptions() {
     const methods = ['requests/getStatus', 'requests/resume', 'stream/poll',
                      'stream/poll/all', 'stream/resume'];
     const params = [undefined, {}, { resumeToken: 'x' },
@@ -190,7 +190,7 @@ const slowly = new Peer(await Fixture.use({ location: {
 
 const all = [
     ...groups().map((group) => ({ ...group, peer })),
-    { name: 'faces', list: faces(), peer },
+    { name: 'resumption methods', list: resumptions(), peer },
     { name: 'slow calls', list: slow(), peer: slowly },
 ];
 

@@ -8,7 +8,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { at, pause, settled, urlOf } from './lib/faces.mjs';
+import { at, pause, settled, urlOf } from './lib/methods.mjs';
 import { Fixture } from './lib/fixture.mjs';
 import { random } from './lib/load.mjs';
 import { Call, Reader } from './lib/model.mjs';
@@ -22,7 +22,7 @@ const SESSIONS = 5;                    // sessions of each server
 const LATE = 30000;
 const RELOAD = 200;                    // steps between two reloads
 const USERS = ['ann', 'bob', 'cy'];
-const FACES = ['requests', 'streams', 'tokens'];
+const METHODS = ['requests', 'streams', 'tokens'];
 const PATIENT = { mcp_max_wait: '120s', mcp_linger: '120s',
                   mcp_call_timeout: '300s', nginx: 'mcp_principal $http_x_user;',
                   apache: 'MCPPrincipal "%{HTTP:X-User}"' };
@@ -102,22 +102,22 @@ class Lane {
     // Opens a session of a random user with random capabilities.
 
     async newSession() {
-        const faces = Object.fromEntries(FACES.map((f) => [f,
+        const resumptions = Object.fromEntries(METHODS.map((f) => [f,
                                                            this.chance(0.5)]));
         const capabilities = {
             elicitation: {},
-            ...(faces.requests && { resumableRequests: {} }),
-            ...(faces.streams && { streams: {} }),
-            ...(faces.tokens && { experimental: { resumeTokens: {} } }),
+            ...(resumptions.requests && { resumableRequests: {} }),
+            ...(resumptions.streams && { streams: {} }),
+            ...(resumptions.tokens && { experimental: { resumeTokens: {} } }),
         };
         const user = this.pick(USERS);
         const session = await Session.open(this.world.server, { capabilities,
             version: this.chance(0.8) ? '2025-11-25' : '2025-06-18',
             headers: { 'X-User': user } });
 
-        faces.interims = faces.tokens && !faces.requests && !faces.streams;
+        resumptions.interims = resumptions.tokens && !resumptions.requests && !resumptions.streams;
 
-        return Object.assign(session, { user, faces });
+        return Object.assign(session, { user, resumptions });
     }
 
     async session() {
@@ -148,7 +148,7 @@ class Lane {
             ? { rounds: 1 + Math.floor(this.rand() * 3),
                 questions: 1 + Math.floor(this.rand() * 2) }
             : { n: 1 + Math.floor(this.rand() * 12) };
-        const call = new Call(session, session.faces, args);
+        const call = new Call(session, session.resumptions, args);
 
         call.id = session.next++;
         call.gate = `mixture ${process.pid} ${gates++}`;
@@ -158,11 +158,11 @@ class Lane {
         this.call = call;
         this.readers = [];
         this.note(`begin: ${call.what} ${JSON.stringify(args)} ${
-            Object.keys(session.faces).filter((f) => session.faces[f])} ${
+            Object.keys(session.resumptions).filter((f) => session.resumptions[f])} ${
             session.version}`);
 
         if (!asks) {
-            const limit = this.world.early || session.faces.interims
+            const limit = this.world.early || session.resumptions.interims
                 ? Math.floor(this.rand() * 3) : 1 + Math.floor(this.rand() * 3);
 
             await this.open(Math.min(limit, args.n + 1));
@@ -180,7 +180,7 @@ class Lane {
 
         if (answer.sse) {
             const reader = this.reads(answer, { start: [0, 0],
-                exact: session.faces.interims });
+                exact: session.resumptions.interims });
 
             if (lose !== undefined) {
                 reader.close();
@@ -194,7 +194,7 @@ class Lane {
         assert.ok(result || lose !== undefined);
 
         if (result?.nextResumeToken) {
-            assert.ok(session.faces.interims);
+            assert.ok(session.resumptions.interims);
             call.tokens.push(result.nextResumeToken);
             this.note('interim as JSON');
         } else {
@@ -402,21 +402,21 @@ class Lane {
             return plan;
         }
 
-        const face = way === 'request' ? call.policy : call.create;
+        const resumption = way === 'request' ? call.policy : call.create;
         const asked = way === 'request' || this.chance(0.7);
 
         plan.id = way === 'request' ? call.id : call.session.next++;
         plan.confirms = c;
         plan.options = { asks: way === 'stream' && asked ? plan.id : undefined,
-            start: c === undefined ? [Math.max(face.seq, least),
-                                      Math.max(face.seq, most)] : [c, c] };
+            start: c === undefined ? [Math.max(resumption.seq, least),
+                                      Math.max(resumption.seq, most)] : [c, c] };
 
         if (c !== undefined) {
             dropped(c);
         }
 
-        const params = way === 'request' ? { resumeToken: face.token }
-            : { streamId: call.stream, resumeToken: face.token };
+        const params = way === 'request' ? { resumeToken: resumption.token }
+            : { streamId: call.stream, resumeToken: resumption.token };
         const method = way === 'request' ? 'requests/resume' : 'stream/resume';
 
         plan.go = (lose) => (asked
@@ -798,7 +798,7 @@ class Lane {
 
             // to a client without tokens this is an ordinary call
 
-            if (other && !other.faces.tokens) {
+            if (other && !other.resumptions.tokens) {
                 return;
             }
 
@@ -809,10 +809,10 @@ class Lane {
             return;
         }
 
-        const face = way === 'request' ? 'requests' : 'streams';
+        const resumption = way === 'request' ? 'requests' : 'streams';
 
-        if (other && !other.faces[face]) {
-            const method = face === 'requests' ? 'requests/getStatus'
+        if (other && !other.resumptions[resumption]) {
+            const method = resumption === 'requests' ? 'requests/getStatus'
                                                : 'stream/poll/all';
 
             await refusal(`no ${method}`, await other.request(method, {}));
@@ -1149,7 +1149,7 @@ class Lane {
         const { call } = this;
 
         if (call.done && this.ways().some((way) => way !== 'token')
-            && !call.faces.interims)
+            && !call.resumptions.interims)
         {
             for (let seq = call.heads + 1; seq <= call.length; seq++) {
                 assert.ok(call.seen.has(seq), `event ${seq} is lost`);

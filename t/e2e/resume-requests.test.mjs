@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Resumable requests: the cases of this resumption method alone (faces.test.mjs
+// Resumable requests: the cases of this resumption method alone (resume-methods.test.mjs
 // has the common ones).
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Fixture } from './lib/fixture.mjs';
-import { held, pause, refused, rest } from './lib/faces.mjs';
+import { held, pause, refused, rest } from './lib/methods.mjs';
 import { counted } from './lib/session.mjs';
 
 const POLICY = 'notifications/requests/resumePolicy';

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Cases that hold for every resumption method: each case is a test for each
-// method. Cases of one method alone are in face-*.test.mjs.
+// method. Cases of one method alone are in resume-*.test.mjs.
 
 import assert from 'node:assert/strict';
 import { describe, test as one } from 'node:test';
 import { Fixture } from './lib/fixture.mjs';
-import { ask, count, faces } from './lib/callers.mjs';
-import { held, pause, rest } from './lib/faces.mjs';
+import { ask, count, resumptions } from './lib/callers.mjs';
+import { held, pause, rest } from './lib/methods.mjs';
 import { settle, status } from './lib/load.mjs';
 
 const COMMON = { mcp_close_after: 'off', mcp_stream_after: '100ms',
@@ -51,15 +51,15 @@ const [main, linked, brief, hasty, full, slow, strict,
                               mcp_call_timeout: '20s' } }),
 ]);
 
-const serverOf = (face) => (face.link ? linked : main);
-const begin = async (face, call, server = serverOf(face), session) =>
-    (await face.of(server, session)).begin(call);
+const serverOf = (resumption) => (resumption.link ? linked : main);
+const begin = async (resumption, call, server = serverOf(resumption), session) =>
+    (await resumption.of(server, session)).begin(call);
 
 // Defines a case: a test for each method to which the case applies.
 
 function test(name, run, { of = () => true } = {}) {
-    for (const face of faces.filter(of)) {
-        one(`${face.face}: ${name}`, () => run(face));
+    for (const resumption of resumptions.filter(of)) {
+        one(`${resumption.method}: ${name}`, () => run(resumption));
     }
 }
 
@@ -68,7 +68,7 @@ function test(name, run, { of = () => true } = {}) {
 
 const refusals = new Map();
 
-async function refused(face, answer, why) {
+async function refused(resumption, answer, why) {
     const { id, ...body } = await answer.json();
     const text = JSON.stringify([answer.status, answer.type, body]);
 
@@ -79,8 +79,8 @@ async function refused(face, answer, why) {
     if (answer.status === 200) {
         assert.deepEqual(body.error.data, { resume: 'refused' }, why);
     }
-    assert.equal(text, refusals.get(face) ?? text, why);
-    refusals.set(face, text);
+    assert.equal(text, refusals.get(resumption) ?? text, why);
+    refusals.set(resumption, text);
 }
 
 // Lets the call end and waits until the store has its end; `others` calls still
@@ -117,8 +117,8 @@ async function empty(server) {
 }
 
 
-test('no loss: each message arrives once', async (face) => {
-    const caller = await begin(face, count(3));
+test('no loss: each message arrives once', async (resumption) => {
+    const caller = await begin(resumption, count(3));
 
     await caller.open();
     await caller.end();
@@ -127,21 +127,21 @@ test('no loss: each message arrives once', async (face) => {
 
 
 test('connection lost while its backend is silent: the client can resume',
-     async (face) => {
-    const caller = await begin(face, count(0), face.link ? linked : hasty);
+     async (resumption) => {
+    const caller = await begin(resumption, count(0), resumption.link ? linked : hasty);
 
     caller.drop();
     await caller.back();
     await caller.open();
     await caller.end();
-}, { of: ({ face, link }) => link || face === 'requests'
-                             || face === 'streams' });
+}, { of: ({ resumption, link }) => link || method === 'requests'
+                             || method === 'streams' });
 
 
 // Everything that was written is pending until the client confirms an event id.
 
-test('sent messages: pending until the client confirms them', async (face) => {
-    const caller = await begin(face, count(2), main);
+test('sent messages: pending until the client confirms them', async (resumption) => {
+    const caller = await begin(resumption, count(2), main);
     const pending = async (last) => {
         const { result } = await (await caller.poll({ last })).json();
 
@@ -157,7 +157,7 @@ test('sent messages: pending until the client confirms them', async (face) => {
 
     // any GET with an event id confirms
 
-    const other = await begin(face, count(2), main, caller.session);
+    const other = await begin(resumption, count(2), main, caller.session);
 
     await other.open();
     await other.end();
@@ -166,14 +166,14 @@ test('sent messages: pending until the client confirms them', async (face) => {
         ?.statuses.every((s) => s.pendingMessages === false)
         ?? (await (await other.poll({ last: null })).json()).result
             .hasPendingMessage === false, true);
-}, { of: ({ face }) => face === 'requests' || face === 'streams' });
+}, { of: ({ method }) => method === 'requests' || method === 'streams' });
 
 
 // The client may have read further on another connection.
 
 test('resumed without an event id: the stream begins without an id',
-     async (face) => {
-    const caller = await begin(face, count(2));
+     async (resumption) => {
+    const caller = await begin(resumption, count(2));
 
     await caller.open(1);
     await caller.read(1);
@@ -187,14 +187,14 @@ test('resumed without an event id: the stream begins without an id',
 }, { of: ({ cursor }) => cursor === 'may' });
 
 
-test('initialize: the capability of the method is declared', async (face) => {
-    const { session } = await face.of(serverOf(face));
+test('initialize: the capability of the method is declared', async (resumption) => {
+    const { session } = await resumption.of(serverOf(resumption));
     const { experimental } = session.server.capabilities;
-    const name = Object.keys(face.capabilities)[0];
+    const name = Object.keys(resumption.capabilities)[0];
 
     assert.deepEqual(experimental, {
         resumableRequests: {}, streams: {}, resumeTokens: {},
-        ...(face.link && { streamLinks: {} }),
+        ...(resumption.link && { streamLinks: {} }),
         ...(name && { [name]: {} }) });
 });
 
@@ -203,9 +203,9 @@ test('initialize: the capability of the method is declared', async (face) => {
 // out.
 
 test('server closes the stream in an older revision: it is resumed',
-     async (face) => {
-    const caller = await begin(face, count(2), willing,
-        await face.session(willing, 'ann', '2025-06-18'));
+     async (resumption) => {
+    const caller = await begin(resumption, count(2), willing,
+        await resumption.session(willing, 'ann', '2025-06-18'));
 
     assert.deepEqual(await caller.leftovers(caller.answer), []);
     await caller.back();
@@ -214,12 +214,12 @@ test('server closes the stream in an older revision: it is resumed',
     caller.moves = true;
     await caller.open();
     await caller.end();
-}, { of: ({ face, link }) => link || face === 'requests'
-                             || face === 'streams' });
+}, { of: ({ resumption, link }) => link || method === 'requests'
+                             || method === 'streams' });
 
 
-test('quick call: plain JSON, nothing is stored', async (face) => {
-    const { session } = await face.of(slow);
+test('quick call: plain JSON, nothing is stored', async (resumption) => {
+    const { session } = await resumption.of(slow);
     const { streams, events } = await status(slow);
     const answer = await session.request('tools/call',
                                          { name: 'echo', arguments: {} });
@@ -228,15 +228,15 @@ test('quick call: plain JSON, nothing is stored', async (face) => {
     assert.ok((await answer.json()).result);
     assert.deepEqual([(await status(slow)).streams,
                       (await status(slow)).events], [streams, events]);
-}, { of: ({ face, link }) => link || face === 'requests'
-                             || face === 'streams' });
+}, { of: ({ resumption, link }) => link || method === 'requests'
+                             || method === 'streams' });
 
 
 test('connection lost before the first byte: the call continues',
-     async (face) => {
-    const server = serverOf(face);
-    const caller = await face.of(server);
-    const other = await begin(face, count(2), server, caller.session);
+     async (resumption) => {
+    const server = serverOf(resumption);
+    const caller = await resumption.of(server);
+    const other = await begin(resumption, count(2), server, caller.session);
     const before = await status(server);
 
     await caller.lose(count(3));
@@ -251,8 +251,8 @@ test('connection lost before the first byte: the call continues',
 
 
 test('connection lost before its stream begins: the call continues',
-     async (face) => {
-    const caller = await face.of(slow);
+     async (resumption) => {
+    const caller = await resumption.of(slow);
     const before = await status(slow);
 
     await caller.lose(count(0));
@@ -264,8 +264,8 @@ test('connection lost before its stream begins: the call continues',
 
 
 test('connection lost before its stream begins, mcp_max_wait 0: backend is aborted',
-     async (face) => {
-    const caller = await face.of(strict);
+     async (resumption) => {
+    const caller = await resumption.of(strict);
 
     await caller.lose(count(0));
     assert.equal((await caller.running('aborted')).aborted, 1);
@@ -273,8 +273,8 @@ test('connection lost before its stream begins, mcp_max_wait 0: backend is abort
 
 
 test('connection lost after the first event: everything arrives',
-     async (face) => {
-    const caller = await begin(face, count(3));
+     async (resumption) => {
+    const caller = await begin(resumption, count(3));
 
     caller.drop();
     await caller.open();
@@ -283,11 +283,11 @@ test('connection lost after the first event: everything arrives',
 });
 
 
-test('connection lost after every message: the rest arrives', async (face) => {
+test('connection lost after every message: the rest arrives', async (resumption) => {
     const n = 4;
 
     for (let drop = 0; drop <= n; drop++) {
-        const caller = await begin(face, count(n));
+        const caller = await begin(resumption, count(n));
 
         await caller.open(drop);
         await caller.read(drop);
@@ -305,11 +305,11 @@ test('connection lost after every message: the rest arrives', async (face) => {
 
 
 test('connection lost after every message, resumed without Last-Event-ID: all arrives',
-     async (face) => {
+     async (resumption) => {
     const n = 4;
 
     for (let drop = 0; drop <= n; drop++) {
-        const caller = await begin(face, count(n));
+        const caller = await begin(resumption, count(n));
 
         await caller.open(drop);
         await caller.read(drop);
@@ -323,12 +323,12 @@ test('connection lost after every message, resumed without Last-Event-ID: all ar
         await caller.back({ cursor: false });
         await caller.end();
     }
-}, { of: (face) => face.cursor === 'may' });
+}, { of: (resumption) => resumption.cursor === 'may' });
 
 
 test('connection lost before and after the answer to a question: the call continues',
-     async (face) => {
-    const caller = await begin(face, ask);
+     async (resumption) => {
+    const caller = await begin(resumption, ask);
 
     await caller.open();
 
@@ -349,8 +349,8 @@ test('connection lost before and after the answer to a question: the call contin
 
 
 test('connection lost with the response on its way: the response arrives',
-     async (face) => {
-    const caller = await begin(face, count(2));
+     async (resumption) => {
+    const caller = await begin(resumption, count(2));
 
     caller.answer.pause();
     await over(caller.server, caller);
@@ -363,8 +363,8 @@ test('connection lost with the response on its way: the response arrives',
 // These methods declare how long a client may stay away.
 
 test('connection lost with the response on its way: kept for the declared time',
-    async (face) => {
-        const caller = await begin(face, count(2), hasty);
+    async (resumption) => {
+        const caller = await begin(resumption, count(2), hasty);
 
         caller.answer.pause();
         await over(hasty, caller);
@@ -385,12 +385,12 @@ test('connection lost with the response on its way: kept for the declared time',
 
         await caller.back();
         await caller.end();
-    }, { of: ({ face }) => face === 'requests' || face === 'streams' });
+    }, { of: ({ method }) => method === 'requests' || method === 'streams' });
 
 
 test('resumed three times during a stream: the newest connection has it',
-     async (face) => {
-    const caller = await begin(face, count(3));
+     async (resumption) => {
+    const caller = await begin(resumption, count(3));
 
     await caller.open(1);
     await caller.read(1);
@@ -408,8 +408,8 @@ test('resumed three times during a stream: the newest connection has it',
 });
 
 
-test('resumed at another worker: the rest arrives', async (face) => {
-    const caller = await begin(face, count(4));
+test('resumed at another worker: the rest arrives', async (resumption) => {
+    const caller = await begin(resumption, count(4));
 
     await caller.open(1);
     await caller.read(1);
@@ -432,9 +432,9 @@ test('resumed at another worker: the rest arrives', async (face) => {
 
 
 test('status requests during a stream: its client loses nothing',
-     async (face) => {
-    const caller = await begin(face, count(3));
-    const other = await begin(face, count(1), caller.server, caller.session);
+     async (resumption) => {
+    const caller = await begin(resumption, count(3));
+    const other = await begin(resumption, count(1), caller.server, caller.session);
 
     await other.open();
     await other.end();
@@ -455,14 +455,14 @@ test('status requests during a stream: its client loses nothing',
 
 // None of the attempts disturbs the call, which its owner reads to the end.
 
-async function attempted(face, what, wrong) {
-    const caller = await begin(face, count(2));
+async function attempted(resumption, what, wrong) {
+    const caller = await begin(resumption, count(2));
 
     await caller.open(1);
     await caller.read(1);
 
     for (const answer of await wrong(caller)) {
-        await refused(face.refusedAs(what), answer, what);
+        await refused(resumption.refusedAs(what), answer, what);
     }
 
     assert.ok(!(await caller.server.log()).includes(caller.secret));
@@ -472,20 +472,20 @@ async function attempted(face, what, wrong) {
 }
 
 
-test('wrong token: refused', (face) => attempted(face, 'token',
+test('wrong token: refused', (resumption) => attempted(resumption, 'token',
     (caller) => caller.attempts({ token: true })));
 
 
-test('wrong id: refused', (face) => attempted(face, 'id',
+test('wrong id: refused', (resumption) => attempted(resumption, 'id',
     (caller) => caller.attempts({ id: true })));
 
 
-test('another session: refused', (face) => attempted(face, 'session',
+test('another session: refused', (resumption) => attempted(resumption, 'session',
     async (caller) => caller.attempts({
-        from: await face.session(caller.server) })));
+        from: await resumption.session(caller.server) })));
 
 
-test('another principal: refused', (face) => attempted(face, 'principal',
+test('another principal: refused', (resumption) => attempted(resumption, 'principal',
     async (caller) => {
         // with bob's session; with another principal's session he gets 404
 
@@ -499,24 +499,24 @@ test('another principal: refused', (face) => attempted(face, 'principal',
         }
 
         return caller.attempts({
-            from: await face.session(caller.server, 'bob') });
+            from: await resumption.session(caller.server, 'bob') });
     }));
 
 
-test('cancelled call: refused', async (face) => {
-    const caller = await begin(face, count(2));
+test('cancelled call: refused', async (resumption) => {
+    const caller = await begin(resumption, count(2));
 
     await caller.open(1);
     await caller.read(1);
     assert.equal((await caller.cancel()).status, 202);
     assert.equal((await caller.running('aborted')).aborted, 1);
-    assert.deepEqual(await caller.leftovers(caller.answer), face.cancelled);
+    assert.deepEqual(await caller.leftovers(caller.answer), resumption.cancelled);
 
     for (const answer of await caller.attempts({})) {
-        if (face.gone) {
-            assert.equal(answer.status, face.gone);
+        if (resumption.gone) {
+            assert.equal(answer.status, resumption.gone);
         } else {
-            await refused(face, answer, 'cancelled');
+            await refused(resumption, answer, 'cancelled');
         }
     }
 });
@@ -562,9 +562,9 @@ async function filler(server) {
     };
 }
 
-test('full store: stored calls are resumed', async (face) => {
-    const going = await begin(face, count(5), full);
-    const ended = await begin(face, count(2), full);
+test('full store: stored calls are resumed', async (resumption) => {
+    const going = await begin(resumption, count(5), full);
+    const ended = await begin(resumption, count(2), full);
 
     going.drop();
 
@@ -610,8 +610,8 @@ test('full store: stored calls are resumed', async (face) => {
 
 describe('calls without a client', { concurrency: true }, () => {
     test('no client within mcp_max_wait: aborted, then refused',
-         async (face) => {
-        const caller = await begin(face, count(2), brief);
+         async (resumption) => {
+        const caller = await begin(resumption, count(2), brief);
 
         await caller.open(1);
         await caller.read(1);
@@ -619,13 +619,13 @@ describe('calls without a client', { concurrency: true }, () => {
         assert.equal((await caller.running('aborted')).aborted, 1);
 
         for (const answer of await caller.attempts({})) {
-            await refused(face, answer, 'expired');
+            await refused(resumption, answer, 'expired');
         }
     });
 
     test('no client after the end of the call: expired, then refused',
-         async (face) => {
-        const caller = await begin(face, count(2), brief);
+         async (resumption) => {
+        const caller = await begin(resumption, count(2), brief);
 
         caller.drop();
         await caller.open();
@@ -633,13 +633,13 @@ describe('calls without a client', { concurrency: true }, () => {
         await empty(brief);
 
         for (const answer of await caller.attempts({})) {
-            await refused(face, answer, 'expired');
+            await refused(resumption, answer, 'expired');
         }
     });
 
     test('connection lost before the first byte, no client returns: aborted',
-         async (face) => {
-        const caller = await face.of(brief);
+         async (resumption) => {
+        const caller = await resumption.of(brief);
 
         await caller.lose(count(2));
         assert.equal((await caller.running('aborted')).aborted, 1);
@@ -648,8 +648,8 @@ describe('calls without a client', { concurrency: true }, () => {
 
 
 describe('reloads', () => {
-    test('reload during a call: the rest arrives', async (face) => {
-        const caller = await begin(face, count(4));
+    test('reload during a call: the rest arrives', async (resumption) => {
+        const caller = await begin(resumption, count(4));
 
         await caller.open(1);
         await caller.read(1);
@@ -663,8 +663,8 @@ describe('reloads', () => {
         await caller.server.settled();
     });
 
-    test('reload after a call: the rest arrives', async (face) => {
-        const caller = await begin(face, count(3));
+    test('reload after a call: the rest arrives', async (resumption) => {
+        const caller = await begin(resumption, count(3));
 
         await caller.open(1);
         await caller.read(1);
