@@ -27,8 +27,9 @@ struct mod_mcp_backend_request_t {
     /* written under the lock */
     mcp_backend_request_t *breq;        /* NULL after it has ended for the
                                            core */
-    mcp_backend_request_t *kept;        /* "job" for the log, also after its
-                                           end; its call is retained */
+    mcp_backend_request_t *kept;        /* the backend request for log lines,
+                                           also after its end; its call is
+                                           retained */
     const unsigned char *tenant;        /* quota key of its call, or NULL */
     mod_mcp_backend_request_t *next;
     mod_mcp_cond_t *cond;            /* signalled when the core has room

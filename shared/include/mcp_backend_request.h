@@ -92,7 +92,7 @@ size_t mcp_backend_request_data(mcp_backend_request_t *breq, const char *data,
 
 /* Ends a backend request; to be called exactly once for each one that was
  * pulled. fault is MCP_FAULT_NONE if the reply is complete. detail is static
- * text for the log. Frees job. */
+ * text for the log. Frees breq. */
 void mcp_backend_request_end(mcp_backend_request_t *breq, mcp_fault_e fault,
     const char *detail);
 

@@ -28,7 +28,7 @@ typedef struct {
 
 
 /* Returns an allocator that caches memory of below in *list. *below is copied;
- * *spare must outlive the allocator. */
+ * *list must outlive the allocator. */
 mcp_mem_t mcp_free_list_init(mcp_free_list_t *list, const mcp_mem_t *below);
 
 /* Frees the cached memory. */

@@ -308,7 +308,7 @@ typedef struct {
                                           than once */
     uint32_t           quota;          /* quota of its tenant, chunks; 0: a
                                           share */
-    uint32_t           repl;           /* index of its SHARE chunk, see
+    uint32_t           repl;           /* index of its replication chunk, see
                                           mcp_store_replication.c; 0: not
                                           replicated; derived */
     uint32_t           takeovers;      /* number of consumers that were
@@ -1511,9 +1511,12 @@ mcp_store_mark_replication(mcp_store_op_t *op, mcp_store_stream_t *st)
 /* Frees a replicated stream and notifies its replicator. */
 void mcp_store_replication_leave(mcp_store_op_t *op, mcp_store_stream_t *st);
 
-/* mcp_store_replication_drain() removes the link of a SHARE chunk from its
- * slot's list and reports it to that process. mcp_store_replication_adopt()
- * removes it from the orphans and makes this process its replicator. */
+/*
+ * mcp_store_replication_drain() removes the link of a replication chunk from
+ * its slot's list and reports it to that process.
+ * mcp_store_replication_adopt() removes the chunk from the list of those
+ * without an owner and makes this process its replicator.
+ */
 void mcp_store_replication_drain(mcp_store_op_t *op, uint32_t index,
     mcp_store_wake_t *out);
 mcp_store_stream_t *mcp_store_replication_adopt(mcp_store_op_t *op,
@@ -1523,15 +1526,15 @@ mcp_store_stream_t *mcp_store_replication_adopt(mcp_store_op_t *op,
 void mcp_store_replication_pass(mcp_store_op_t *op,
     mcp_store_replication_t *repl, uint32_t slot);
 
-/* Removes a slot that has ended from a SHARE chunk. */
+/* Removes a slot that has ended from a replication chunk. */
 void mcp_store_replication_retire(mcp_store_op_t *op, uint32_t index,
     uint32_t slot);
 
-/* mcp_store_repair_replications() finds the streams of SHARE chunks again,
- * before streams are linked; mcp_store_repair_copiers() wakes the replicators
- * after that. */
+/* mcp_store_repair_replications() finds the streams of replication chunks
+ * again, before streams are linked; mcp_store_repair_replicators() wakes the
+ * replicators after that. */
 void mcp_store_repair_replications(mcp_store_op_t *op);
-void mcp_store_repair_copiers(mcp_store_op_t *op);
+void mcp_store_repair_replicators(mcp_store_op_t *op);
 
 
 /* --- mcp_store_mirror.c --- */

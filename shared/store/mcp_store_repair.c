@@ -339,7 +339,7 @@ mcp_store_repair(mcp_store_op_t *op)
     mcp_store_repair_replications(op);
     mcp_store_repair_links(op);
     mcp_store_repair_readers(op);
-    mcp_store_repair_copiers(op);
+    mcp_store_repair_replicators(op);
 
     for (i = 0; i < MCP_STORE_SLOTS; i++) {
         if (head->slots[i].dirty.first != 0) {

@@ -309,7 +309,7 @@ mcp_store_repair_replications(mcp_store_op_t *op)
 
 
 void
-mcp_store_repair_copiers(mcp_store_op_t *op)
+mcp_store_repair_replicators(mcp_store_op_t *op)
 {
     uint32_t                  i;
     mcp_store_head_t         *head;

@@ -20,7 +20,7 @@ mcp_call_stats_entry(mcp_worker_t *worker, const unsigned char *catalog_key)
 {
     mcp_call_stats_entry_t  *p;
 
-    p = worker->tallied;
+    p = worker->last_call_stats;
 
     if (p && memcmp(p->catalog_key, catalog_key, MCP_DIGEST_LEN) == 0) {
         return p;
@@ -28,7 +28,7 @@ mcp_call_stats_entry(mcp_worker_t *worker, const unsigned char *catalog_key)
 
     for (p = worker->call_stats; p; p = p->next) {
         if (memcmp(p->catalog_key, catalog_key, MCP_DIGEST_LEN) == 0) {
-            worker->tallied = p;
+            worker->last_call_stats = p;
             return p;
         }
     }
@@ -82,7 +82,7 @@ mcp_call_stats_forget(mcp_worker_t *worker, mcp_call_stats_entry_t *p)
     }
 
     *link = p->next;
-    worker->tallied = NULL;
+    worker->last_call_stats = NULL;
     worker->env->mem.free(worker->env->mem.ctx, p);
 }
 

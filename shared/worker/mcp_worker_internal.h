@@ -95,7 +95,7 @@ struct mcp_worker_s {
     mcp_call_stats_entry_t            *call_stats; /* rows of the call
                                                       statistics, see
                                                       mcp_call_stats.h */
-    mcp_call_stats_entry_t            *tallied; /* the row used last */
+    mcp_call_stats_entry_t            *last_call_stats; /* the row used last */
     unsigned                           exchanges;      /* number of exchanges
                                                           since the start */
     mcp_notify_part_t                 *notify;  /* queue of notifications, see
