@@ -445,7 +445,7 @@ listener(int port, const char *path, const char *session, int modern)
 
 /* Returns the microseconds until each of n sockets has received more data. */
 static double
-heard(int ep, int n)
+on_broadcast(int ep, int n)
 {
     int                 i, k;
     uint64_t            begin;
@@ -481,7 +481,7 @@ heard(int ep, int n)
 
 
 static void
-do_hear(const char *ports, const char *path, const char *sessions, int n,
+do_listen(const char *ports, const char *path, const char *sessions, int n,
     int modern)
 {
     int                 i, ep, fd;
@@ -516,7 +516,7 @@ do_hear(const char *ports, const char *path, const char *sessions, int n,
     fflush(stdout);
 
     while (fgets(session, sizeof(session), stdin)) {
-        printf("heard_us %.1f\n", heard(ep, n));
+        printf("heard_us %.1f\n", on_broadcast(ep, n));
         fflush(stdout);
     }
 }
@@ -603,7 +603,7 @@ main(int argc, char **argv)
         do_ping(port, atoi(argv[5]), atoi(argv[6]));
 
     } else if (strcmp(argv[4], "hear") == 0 && argc >= 7) {
-        do_hear(argv[1], argv[2], argv[3], atoi(argv[5]),
+        do_listen(argv[1], argv[2], argv[3], atoi(argv[5]),
                 strcmp(argv[6], "listen") == 0);
 
     } else if (strcmp(argv[4], "hold") == 0 && argc >= 7) {

@@ -578,7 +578,7 @@ conn_plain(const char *text)
 
 /* Checks the complete blocks that arrived since the last call. */
 static void
-conn_look(conn_t *conn)
+conn_check(conn_t *conn)
 {
     char      *p, *end;
     client_t  *c;

@@ -19,9 +19,9 @@
 /* Bits of the first byte: the link is logged in; the node has joined, owns a
  * stream, has a mirror, and queries a third stream; the bytes arrive on the
  * inbound connection. */
-#define GREETED  0x01
+#define LOGGED_IN  0x01
 #define MEMBER   0x02
-#define HEARS    0x04
+#define INBOUND    0x04
 
 #define GOOD_JOIN  "*4\r\n$2\r\nOK\r\n:1000\r\n:1\r\n*0\r\n"
 
@@ -229,7 +229,7 @@ streams(void)
     mcp_stream_ref_t    ref;
     mcp_stream_spec_t   spec;
 
-    process_say(&p, GOOD_JOIN);
+    process_receive(&p, GOOD_JOIN);
     must(p.cluster->state == MCP_CLUSTER_MEMBER);
 
     specify(&spec, 'a');
@@ -262,18 +262,18 @@ streams(void)
 static void
 say(const char *in, size_t len, unsigned how)
 {
-    if (!(how & HEARS)) {
+    if (!(how & INBOUND)) {
         process_input(&p, in, len);
         return;
     }
 
-    p.hears = 1;
+    p.has_inbound = 1;
 
     if (p.inbound.connected) {
         mcp_link_opened(&p.cluster->inbound);
         process_pump(&p);
-        process_tell(&p, GOOD_ALL, sizeof(GOOD_ALL) - 1);
-        process_tell(&p, in, len);
+        process_inbound_receive(&p, GOOD_ALL, sizeof(GOOD_ALL) - 1);
+        process_inbound_receive(&p, in, len);
     }
 
     mcp_worker_wake(p.worker);
@@ -288,21 +288,21 @@ node(const char *in, size_t len, size_t step, unsigned how)
     process_init(&p, NULL, 0);
     p.te.env.log_level = MCP_LOG_INFO;
     p.conf.sync = MCP_CLUSTER_SYNC_ON;
-    p.hears = (how & HEARS) != 0;
+    p.has_inbound = (how & INBOUND) != 0;
 
-    if (!(how & GREETED) && len % 2) {
+    if (!(how & LOGGED_IN) && len % 2) {
         p.conf.sentinel = mcp_str("main");
     }
 
     process_start(&p);
     process_open(&p);
 
-    if (how & GREETED) {
-        process_say(&p, GOOD_ALL);
+    if (how & LOGGED_IN) {
+        process_receive(&p, GOOD_ALL);
         must(p.cluster->link.state == MCP_LINK_UP);
     }
 
-    if ((how & GREETED) && (how & MEMBER)) {
+    if ((how & LOGGED_IN) && (how & MEMBER)) {
         streams();
     }
 

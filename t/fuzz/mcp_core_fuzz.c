@@ -184,7 +184,7 @@ any_process(void)
 static void
 end_client(conn_t *conn)
 {
-    conn_look(conn);
+    conn_check(conn);
     client_close(&d, &conn->c);
     conn->used = 0;
 }
@@ -211,7 +211,7 @@ reclaim(unsigned slot)
         }
     }
 
-    driver_end_jobs(&d, slot);
+    driver_end_breqs(&d, slot);
     survivor = (slot + 1) % DRIVER_NODES;
 
     if (d.process[survivor].scratch) {
@@ -246,7 +246,7 @@ request_of(const mcp_backend_request_t *breq)
 
 
 static void
-look_at_job(mcp_backend_request_t *breq)
+check_breq(mcp_backend_request_t *breq)
 {
     char        text[8192];
     record_t   *r;
@@ -288,7 +288,7 @@ look(void)
         if (conns[i].used
             && d.process[conns[i].process].scratch == NULL)
         {
-            conn_look(&conns[i]);
+            conn_check(&conns[i]);
         }
     }
 
@@ -303,17 +303,17 @@ look(void)
             continue;
         }
 
-        for (i = 0; i < d.n_jobs && d.jobs[i] != records[k].breq; i++) {
+        for (i = 0; i < d.n_breqs && d.breqs[i] != records[k].breq; i++) {
             /* void */
         }
 
-        if (i == d.n_jobs) {
+        if (i == d.n_breqs) {
             records[k].breq = NULL;
         }
     }
 
-    for (i = 0; i < d.n_jobs; i++) {
-        look_at_job(d.jobs[i]);
+    for (i = 0; i < d.n_breqs; i++) {
+        check_breq(d.breqs[i]);
     }
 
     for (i = 0; i < CLIENTS; i++) {
@@ -493,7 +493,7 @@ do_call(void)
     person = any_person();
     how = next();
 
-    if (n_records + 4 >= RECORDS || d.n_jobs + 4 >= DRIVER_JOBS) {
+    if (n_records + 4 >= RECORDS || d.n_breqs + 4 >= DRIVER_BREQS) {
         return;
     }
 
@@ -656,7 +656,7 @@ do_resume_request(void)
 
 /* Sends a notification or response of a client. */
 static void
-do_tell(void)
+do_notify(void)
 {
     token_t   *q;
     conn_t    *conn;
@@ -778,7 +778,7 @@ do_raw(void)
 /* --- backends and publishers --- */
 
 static record_t *
-any_job(void)
+any_breq(void)
 {
     record_t               *r;
     mcp_backend_request_t  *breq;
@@ -786,8 +786,8 @@ any_job(void)
 
     k = next();
 
-    for (i = 0; i < d.n_jobs; i++) {
-        breq = d.jobs[(k + i) % d.n_jobs];
+    for (i = 0; i < d.n_breqs; i++) {
+        breq = d.breqs[(k + i) % d.n_breqs];
         r = &records[request_of(breq)];
 
         if (breq->call->worker->store->head == d.zone
@@ -803,7 +803,7 @@ any_job(void)
 
 
 static void
-job_head(record_t *r, unsigned how)
+breq_head(record_t *r, unsigned how)
 {
     static const char *const  types[] = {
         "application/x-ndjson", "text/event-stream", "application/json",
@@ -824,7 +824,7 @@ job_head(record_t *r, unsigned how)
 
 
 static size_t
-job_say(record_t *r, const char *text)
+breq_send(record_t *r, const char *text)
 {
     size_t       n;
     static char  event[sizeof(line) + 16];
@@ -843,20 +843,20 @@ job_say(record_t *r, const char *text)
 
 
 static void
-do_say(void)
+do_send(void)
 {
     char       mark[64];
     unsigned   how, n;
     record_t  *r;
 
-    r = any_job();
+    r = any_breq();
     how = next();
 
     if (r == NULL) {
         return;
     }
 
-    job_head(r, how & 1 ? 0 : 13);
+    breq_head(r, how & 1 ? 0 : 13);
 
     if (r->cut || r->type > 1) {
         return;
@@ -874,7 +874,7 @@ do_say(void)
 
     r->said++;
 
-    if (job_say(r, line) == 0) {
+    if (breq_send(r, line) == 0) {
         r->said--;
     }
 }
@@ -887,7 +887,7 @@ do_end(void)
     unsigned   how, n;
     record_t  *r;
 
-    r = any_job();
+    r = any_breq();
     how = next();
 
     if (r == NULL) {
@@ -895,7 +895,7 @@ do_end(void)
     }
 
     n = (unsigned) (r - records);
-    job_head(r, how >> 4);
+    breq_head(r, how >> 4);
     mark_print(mark, r->person, n, 'r', r->said);
 
     switch (r->cut ? 6 : how % 8) {
@@ -904,13 +904,13 @@ do_end(void)
     case 1:
         snprintf(line, sizeof(line), "{\"content\":[{\"type\":\"text\","
                  "\"text\":\"%s\"}]}\n", mark);
-        job_say(r, line);
+        breq_send(r, line);
         break;
 
     case 2:
         snprintf(line, sizeof(line), "{\"jsonrpc\":\"2.0\",\"id\":%u,"
                  "\"error\":{\"code\":-1,\"message\":\"%s\"}}\n", n, mark);
-        job_say(r, line);
+        breq_send(r, line);
         break;
 
     case 3:
@@ -921,13 +921,13 @@ do_end(void)
                  "\"params\":{\"message\":\"%s\"}}%s},\"requestState\":\"s\"}"
                  "\n", mark, how & 8 ? ",\"r\":{\"method\":\"roots/list\"}"
                  : "");
-        job_say(r, line);
+        breq_send(r, line);
         break;
 
     case 5:
         snprintf(line, sizeof(line), "{\"content\":[],\"_meta\":{"
                  "\"nextResumeToken\":\"page %u\"}}\n", n);
-        job_say(r, line);
+        breq_send(r, line);
         break;
 
     default:
@@ -943,9 +943,9 @@ do_end(void)
         return;
     }
 
-    for (n = 0; n < d.n_jobs && d.jobs[n] != r->breq; n++) { /* void */ }
+    for (n = 0; n < d.n_breqs && d.breqs[n] != r->breq; n++) { /* void */ }
 
-    if (n < d.n_jobs) {
+    if (n < d.n_breqs) {
         backend_end(&d, r->breq, how & 128 ? MCP_FAULT_BACKEND_FAILED
                                           : MCP_FAULT_NONE);
     }
@@ -959,14 +959,14 @@ do_cut(void)
     size_t     i, len;
     record_t  *r;
 
-    r = any_job();
+    r = any_breq();
     len = choose(48);
 
     if (r == NULL) {
         return;
     }
 
-    job_head(r, next());
+    breq_head(r, next());
 
     for (i = 0; i < len; i++) {
         line[i] = (char) next();
@@ -975,7 +975,7 @@ do_cut(void)
 
     line[len] = '\0';
     r->cut = 1;
-    job_say(r, line);
+    breq_send(r, line);
 }
 
 
@@ -1175,9 +1175,10 @@ do_misfortune(void)
 /* --- the run --- */
 
 static void (*const  events[])(void) = {
-    do_call, do_say, do_end, do_get, do_client, do_wait, do_resume_request, do_link,
-    do_tell, do_publish, do_say, do_cut, do_misfortune, do_die, do_stop,
-    do_delete, do_raw, do_call, do_say, do_end, do_get
+    do_call, do_send, do_end, do_get, do_client, do_wait, do_resume_request,
+    do_link,
+    do_notify, do_publish, do_send, do_cut, do_misfortune, do_die, do_stop,
+    do_delete, do_raw, do_call, do_send, do_end, do_get
 };
 
 
@@ -1201,7 +1202,7 @@ call_before(unsigned person)
         return;
     }
 
-    job_head(r, 0);
+    breq_head(r, 0);
 
     for (i = 0; i < 2 && r->breq; i++) {
         mark_print(mark, person, n, 'b', ++r->said);
@@ -1209,7 +1210,7 @@ call_before(unsigned person)
                  "\"notifications/progress\",\"params\":{"
                  "\"progressToken\":\"t%u\",\"progress\":%u,\"message\":"
                  "\"%s%012000d\"}}\n", n, r->said, mark, 0);
-        job_say(r, line);
+        breq_send(r, line);
         look();
     }
 
@@ -1220,7 +1221,7 @@ call_before(unsigned person)
     mark_print(mark, person, n, 'r', r->said);
     snprintf(line, sizeof(line), "{\"content\":[{\"type\":\"text\","
              "\"text\":\"%s\"}]}\n", mark);
-    job_say(r, line);
+    breq_send(r, line);
     r->cut = 1;
     look();
 
@@ -1333,12 +1334,12 @@ finish(void)
         }
     }
 
-    for (i = 0; i < 200 && d.n_jobs; i++) {
-        backend_end(&d, d.jobs[0], i & 1 ? MCP_FAULT_BACKEND_FAILED
+    for (i = 0; i < 200 && d.n_breqs; i++) {
+        backend_end(&d, d.breqs[0], i & 1 ? MCP_FAULT_BACKEND_FAILED
                                          : MCP_FAULT_NONE);
     }
 
-    must(d.n_jobs == 0);
+    must(d.n_breqs == 0);
     verify();
 
     /* each sweep checks a part of the store */
@@ -1355,7 +1356,7 @@ finish(void)
     }
 
     driver_wait(&d, 1);
-    must(d.n_jobs == 0);
+    must(d.n_breqs == 0);
     verify();
     check_empty();
     driver_destroy(&d);

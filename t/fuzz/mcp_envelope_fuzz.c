@@ -151,17 +151,17 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     client_send(&d, 0, &c, "POST", body);
 
     must(c.rc == MCP_OK || c.rc == MCP_DONE || c.rc == MCP_AGAIN);
-    must(c.status != 0 || d.n_jobs > 0);
+    must(c.status != 0 || d.n_breqs > 0);
 
-    for (i = 0; i < d.n_jobs; i++) {
-        check_call(d.jobs[i]->call);
+    for (i = 0; i < d.n_breqs; i++) {
+        check_call(d.breqs[i]->call);
     }
 
     if (mcp_client_is_stateless(&c.x->client)) {
         check_code(c.text);
     }
 
-    while (d.n_jobs) {
+    while (d.n_breqs) {
         backend_json(&d, "{\"content\":[]}");
     }
 

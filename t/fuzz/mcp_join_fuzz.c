@@ -72,11 +72,11 @@ again(void)
     client_post(&d, 0, &b, session, body);
 
     if (a.x->join == NULL) {
-        must(d.n_jobs == 2);
+        must(d.n_breqs == 2);
         return;
     }
 
-    must(d.n_jobs == 1 && b.streaming);
+    must(d.n_breqs == 1 && b.streaming);
     check_key(msg->meta_key.type != MCP_JSON_NONE ? &msg->meta_key
                                                   : &msg->key);
 }
@@ -96,15 +96,15 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     begin();
     client_post(&d, 0, &a, session, body);
 
-    if (d.n_jobs) {
+    if (d.n_breqs) {
         again();
 
     } else {
         must(a.status != 0);
     }
 
-    while (d.n_jobs) {
-        backend_answer(&d, d.jobs[0], "{\"content\":[]}");
+    while (d.n_breqs) {
+        backend_answer(&d, d.breqs[0], "{\"content\":[]}");
     }
 
     must(a.ended);

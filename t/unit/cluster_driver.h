@@ -7,7 +7,7 @@
  *
  *     process_open(&p);                   opens the link that CONNECT requests
  *     assert_command(&p, "HELLO 2");      checks the next command on the link
- *     process_say(&p, "+OK\r\n");         sends a reply
+ *     process_receive(&p, "+OK\r\n");         sends a reply
  */
 
 
@@ -60,7 +60,7 @@ typedef struct {
     size_t              len;
     char                sent[2097152];
 
-    int                 hears;         /* 1 if the test plays Redis on the
+    int                 has_inbound;         /* 1 if the test plays Redis on the
                                           inbound connection; 0:
                                           process_no_news() does */
 
@@ -147,7 +147,7 @@ process_init(process_t *p, void *zone, unsigned slot)
 
 /* Carries out an action of the inbound connection. */
 static inline void
-process_ear(process_t *p, const mcp_action_t *a)
+process_inbound_action(process_t *p, const mcp_action_t *a)
 {
     mcp_str_t  out;
 
@@ -188,7 +188,7 @@ process_no_news(process_t *p)
     unsigned     n;
     mcp_link_t  *inbound = &p->cluster->inbound;
 
-    if (p->hears || !p->inbound.connected) {
+    if (p->has_inbound || !p->inbound.connected) {
         return;
     }
 
@@ -236,7 +236,7 @@ process_actions(process_t *p)
         if (a.type != MCP_ACT_NONE && p->cluster
             && a.link == &p->cluster->inbound)
         {
-            process_ear(p, &a);
+            process_inbound_action(p, &a);
             continue;
         }
 
@@ -329,7 +329,7 @@ process_input(process_t *p, const char *data, size_t len)
 
 
 static inline void
-process_say(process_t *p, const char *text)
+process_receive(process_t *p, const char *text)
 {
     process_input(p, text, strlen(text));
 }
@@ -483,14 +483,14 @@ process_login(process_t *p)
     }
 
     assert_command(p, "");
-    process_say(p, GOOD_ALL);
+    process_receive(p, GOOD_ALL);
     assert_int_equal(p->cluster->link.state, MCP_LINK_UP);
 }
 
 
 /* Sends a reply on the inbound connection. */
 static inline void
-process_tell(process_t *p, const char *text, size_t len)
+process_inbound_receive(process_t *p, const char *text, size_t len)
 {
     mcp_link_input(&p->cluster->inbound, text, len);
     process_pump(p);
@@ -500,7 +500,7 @@ process_tell(process_t *p, const char *text, size_t len)
 /* Opens the inbound connection, which the leader of a node has requested, and
  * completes its login. The next command waits for broadcasts. */
 static inline void
-process_hear(process_t *p)
+process_inbound_login(process_t *p)
 {
     unsigned  i;
 
@@ -516,7 +516,7 @@ process_hear(process_t *p)
         assert_inbound(p, "SCRIPT LOAD loc");
     }
 
-    process_tell(p, GOOD_ALL, sizeof(GOOD_ALL) - 1);
+    process_inbound_receive(p, GOOD_ALL, sizeof(GOOD_ALL) - 1);
 }
 
 

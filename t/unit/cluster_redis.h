@@ -35,7 +35,7 @@ static char       path[64];
 static pid_t      redis;
 static process_t  nodes[NODES];
 static int        fds[NODES];
-static int        ears[NODES];
+static int        inbound_fds[NODES];
 
 
 /* Maximum ms by which node_time advances from one call of real_now() to the
@@ -306,12 +306,12 @@ carry(int i)
     memmove(p->sent, p->sent + p->taken, p->len);
     p->taken = 0;
 
-    n = carry_bytes(&ears[i], &p->cluster->inbound, p->inbound.connected,
+    n = carry_bytes(&inbound_fds[i], &p->cluster->inbound, p->inbound.connected,
                     p->inbound.sent,
                     &p->inbound.taken, p->inbound.len, buf, sizeof(buf));
 
     if (n > 0) {
-        process_tell(p, buf, (size_t) n);
+        process_inbound_receive(p, buf, (size_t) n);
     }
 
     if (p->inbound.taken == p->inbound.len) {
@@ -360,7 +360,7 @@ rerun(int i)
 }
 
 
-static int         hears;              /* 1 if the test opens the inbound
+static int         has_inbound;              /* 1 if the test opens the inbound
                                           connections of nodes that start, by
                                           carry(); 0 if it does not, so their
                                           timeout is long */
@@ -369,7 +369,7 @@ static mcp_broadcast_t  told[8];
 
 
 static inline void
-heard(mcp_worker_t *worker, const mcp_broadcast_t *broadcast)
+on_broadcast(mcp_worker_t *worker, const mcp_broadcast_t *broadcast)
 {
     (void) worker;
 
@@ -386,11 +386,11 @@ begin(int i, const char *secret)
     static uint64_t  names;
 
     process_init(&nodes[i], NULL, 0);
-    nodes[i].hears = 1;
-    nodes[i].conf.timeout = hears ? 1000 : 60000;
-    nodes[i].worker->on_broadcast = heard;
+    nodes[i].has_inbound = 1;
+    nodes[i].conf.timeout = has_inbound ? 1000 : 60000;
+    nodes[i].worker->on_broadcast = on_broadcast;
     fds[i] = -1;
-    ears[i] = -1;
+    inbound_fds[i] = -1;
     nodes[i].te.now = real_now();
     nodes[i].te.seed = ++names;                /* so that no two nodes draw the
                                                   same id */
@@ -417,8 +417,8 @@ end(int i)
         close(fds[i]);
     }
 
-    if (ears[i] >= 0) {
-        close(ears[i]);
+    if (inbound_fds[i] >= 0) {
+        close(inbound_fds[i]);
     }
 }
 

@@ -213,7 +213,7 @@ come(int i, char c, uint64_t after, char session)
 /* Returns the number of streams and mirrors that the process of node i
  * replicates or feeds. */
 static inline unsigned
-n_copies(int i)
+n_replications(int i)
 {
     size_t              k;
     unsigned            n = 0;
@@ -309,7 +309,7 @@ begin_all(int n)
 {
     int  i;
 
-    hears = 1;
+    has_inbound = 1;
 
     for (i = 0; i < n; i++) {
         begin(i, KEY1);

@@ -160,7 +160,7 @@ quoted(const char *text, const char *before, char *out, size_t size)
 static inline void
 quiet(void)
 {
-    assert_int_equal(d.n_jobs, 0);
+    assert_int_equal(d.n_breqs, 0);
     assert_int_equal(d.process[0].worker->calls, 0);
     assert_int_equal(d.process[1].worker->calls, 0);
     assert_int_equal(d.process[0].worker->consumers, 0);
@@ -180,7 +180,7 @@ stats(void)
 
 
 static inline void
-fact_is(const mcp_variables_t *variables, mcp_variable_e variable,
+variable_is(const mcp_variables_t *variables, mcp_variable_e variable,
     const char *text)
 {
     assert_str_is(variables->value[variable], text);
@@ -216,8 +216,8 @@ call(unsigned process)
     mcp_backend_request_t  *breq;
 
     client_post(&d, process, &a, session, CALL);
-    assert_int_equal(d.n_jobs, 1);
-    breq = d.jobs[0];
+    assert_int_equal(d.n_breqs, 1);
+    breq = d.breqs[0];
     mcp_backend_request_head(breq, 200, mcp_str("application/x-ndjson"));
 
     return breq;
@@ -228,7 +228,7 @@ call(unsigned process)
 static inline void
 end_with(mcp_backend_request_t *breq, const char *message)
 {
-    backend_say(&d, breq, message);
+    backend_send(&d, breq, message);
     backend_end(&d, breq, MCP_FAULT_NONE);
 }
 
@@ -249,7 +249,7 @@ fill(mcp_backend_request_t *breq)
 
     snprintf(line, sizeof(line), BIG(900), 0);
 
-    for (i = 0; backend_say(&d, breq, line); i++) {
+    for (i = 0; backend_send(&d, breq, line); i++) {
         assert_true(i < 1000);
     }
 

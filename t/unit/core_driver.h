@@ -29,7 +29,7 @@
 #define DRIVER_ZONE   (512 * 1024)
 #endif
 
-#define DRIVER_JOBS   64
+#define DRIVER_BREQS   64
 
 
 /* The connection of a client, as the glue has it. */
@@ -83,8 +83,8 @@ typedef struct driver_s {
     mcp_catalog_t          *catalog;
     mcp_endpoint_t          endpoint;
     process_t               process[DRIVER_NODES];
-    mcp_backend_request_t  *jobs[DRIVER_JOBS];  /* running ones */
-    size_t                  n_jobs;
+    mcp_backend_request_t  *breqs[DRIVER_BREQS];  /* running ones */
+    size_t                  n_breqs;
     unsigned                aborts;
     unsigned                resumes;
     unsigned                forgets;
@@ -392,19 +392,19 @@ driver_act(driver_t *d, process_t *p, mcp_action_t *a)
         break;
 
     case MCP_ACT_INVOKE:
-        assert_true(d->n_jobs < DRIVER_JOBS);
+        assert_true(d->n_breqs < DRIVER_BREQS);
         assert_true(a->breq->body.len < sizeof(d->last_body));
         memcpy(d->last_body, a->breq->body.data, a->breq->body.len);
         d->last_body[a->breq->body.len] = '\0';
-        d->jobs[d->n_jobs++] = a->breq;
+        d->breqs[d->n_breqs++] = a->breq;
         d->kept += (mcp_call_glue(a->breq->call) == NULL);
         mcp_call_set_glue(a->breq->call, &d->glue);
         break;
 
     case MCP_ACT_ABORT:
-        for (i = 0; i < d->n_jobs; i++) {
-            if (d->jobs[i] == a->breq) {
-                d->jobs[i] = d->jobs[--d->n_jobs];
+        for (i = 0; i < d->n_breqs; i++) {
+            if (d->breqs[i] == a->breq) {
+                d->breqs[i] = d->breqs[--d->n_breqs];
                 break;
             }
         }
@@ -566,16 +566,16 @@ driver_kill(driver_t *d, unsigned slot)
 
 
 static inline void
-driver_end_jobs(driver_t *d, unsigned slot)
+driver_end_breqs(driver_t *d, unsigned slot)
 {
     size_t                  i;
     mcp_backend_request_t  *breq;
 
-    for (i = 0; i < d->n_jobs; i++) {
-        breq = d->jobs[i];
+    for (i = 0; i < d->n_breqs; i++) {
+        breq = d->breqs[i];
 
         if (breq->call->worker == d->process[slot].worker) {
-            d->jobs[i--] = d->jobs[--d->n_jobs];
+            d->breqs[i--] = d->breqs[--d->n_breqs];
             mcp_backend_request_end(breq, MCP_FAULT_BACKEND_FAILED, "died");
         }
     }
@@ -615,7 +615,7 @@ driver_killed(driver_t *d, unsigned slot, unsigned survivor)
     }
 
     driver_pump(d);
-    driver_end_jobs(d, slot);
+    driver_end_breqs(d, slot);
     assert_int_equal(p->worker->calls, 0);
     mcp_worker_destroy(p->worker);
     free(p->scratch);
@@ -848,7 +848,7 @@ client_open(driver_t *d, char *session, const char *revision,
 
 /* Sends output of a backend. Returns the number of bytes that were taken. */
 static inline size_t
-backend_say(driver_t *d, mcp_backend_request_t *breq, const char *text)
+backend_send(driver_t *d, mcp_backend_request_t *breq, const char *text)
 {
     size_t  n;
 
@@ -864,9 +864,9 @@ backend_end(driver_t *d, mcp_backend_request_t *breq, mcp_fault_e fault)
 {
     size_t  i;
 
-    for (i = 0; i < d->n_jobs; i++) {
-        if (d->jobs[i] == breq) {
-            d->jobs[i] = d->jobs[--d->n_jobs];
+    for (i = 0; i < d->n_breqs; i++) {
+        if (d->breqs[i] == breq) {
+            d->breqs[i] = d->breqs[--d->n_breqs];
             break;
         }
     }
@@ -882,7 +882,7 @@ static inline void
 backend_answer(driver_t *d, mcp_backend_request_t *breq, const char *text)
 {
     mcp_backend_request_head(breq, 200, mcp_str("application/json"));
-    backend_say(d, breq, text);
+    backend_send(d, breq, text);
     backend_end(d, breq, MCP_FAULT_NONE);
 }
 
@@ -891,8 +891,8 @@ backend_answer(driver_t *d, mcp_backend_request_t *breq, const char *text)
 static inline void
 backend_json(driver_t *d, const char *text)
 {
-    assert_int_equal(d->n_jobs, 1);
-    backend_answer(d, d->jobs[0], text);
+    assert_int_equal(d->n_breqs, 1);
+    backend_answer(d, d->breqs[0], text);
 }
 
 

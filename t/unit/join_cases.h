@@ -59,8 +59,8 @@ join_teardown(void **state)
 {
     client_close(&d, &a);
     client_close(&d, &b);
-    driver_end_jobs(&d, 0);
-    driver_end_jobs(&d, 1);
+    driver_end_breqs(&d, 0);
+    driver_end_breqs(&d, 1);
     memset(&a, 0, sizeof(a));
     memset(&b, 0, sizeof(b));
 

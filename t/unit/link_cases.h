@@ -80,11 +80,11 @@ linked(int n)
     mcp_backend_request_t  *breq;
 
     send_to(0, &a, session, "POST", "/mcp", NULL, CALL);
-    breq = d.jobs[0];
+    breq = d.breqs[0];
     mcp_backend_request_head(breq, 200, mcp_str("application/x-ndjson"));
 
     while (n--) {
-        backend_say(&d, breq, PROGRESS(1) "\n");
+        backend_send(&d, breq, PROGRESS(1) "\n");
     }
 
     driver_wait(&d, 1500);

@@ -53,7 +53,7 @@ durable(int n)
     breq = call(0);
 
     while (n--) {
-        backend_say(&d, breq, PROGRESS(1) "\n");
+        backend_send(&d, breq, PROGRESS(1) "\n");
     }
 
     driver_wait(&d, 1500);
@@ -72,9 +72,9 @@ call_as(const char *principal, const char *capabilities)
 
     client_open_as(&d, session, principal, NEW, capabilities);
     client_post_as(&d, 0, &a, session, principal, CALL);
-    breq = d.jobs[0];
+    breq = d.breqs[0];
     mcp_backend_request_head(breq, 200, mcp_str("application/x-ndjson"));
-    backend_say(&d, breq, PROGRESS(1) "\n");
+    backend_send(&d, breq, PROGRESS(1) "\n");
     assert_true(told());
 
     return breq;
@@ -109,7 +109,7 @@ flood(mcp_backend_request_t *breq, int n)
         snprintf(text, sizeof(text),
                  NOTE("notifications/progress", "{\"progressToken\":\"t\","
                       "\"progress\":%d,\"message\":\"%0900d\"}") "\n", i, 0);
-        assert_int_equal(backend_say(&d, breq, text), strlen(text));
+        assert_int_equal(backend_send(&d, breq, text), strlen(text));
     }
 }
 
@@ -117,7 +117,7 @@ flood(mcp_backend_request_t *breq, int n)
 /* Checks a stream that lost some of its "all" progress messages: in front of
  * the remaining ones, a message counts the missing ones. */
 static inline void
-told_of_gap(const char *text, int all)
+gap_reported(const char *text, int all)
 {
     int          kept;
     const char  *p;
@@ -160,8 +160,8 @@ give_up(unsigned ms)
 {
     size_t  i;
 
-    for (i = d.n_jobs; i-- > 0; ) {
-        backend_end(&d, d.jobs[i], MCP_FAULT_BACKEND_FAILED);
+    for (i = d.n_breqs; i-- > 0; ) {
+        backend_end(&d, d.breqs[i], MCP_FAULT_BACKEND_FAILED);
     }
 
     driver_wait(&d, ms);

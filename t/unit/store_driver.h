@@ -203,7 +203,8 @@ store_message(unsigned n, size_t len)
 
 
 static inline int
-store_say(store_driver_t *d, unsigned slot, const mcp_stream_ref_t *ref,
+store_append(store_driver_t *d, unsigned slot,
+                   const mcp_stream_ref_t *ref,
     mcp_str_t message, int answers, mcp_stream_state_e state)
 {
     uint64_t  seq;

@@ -25,7 +25,7 @@ setup_numbers(void **state)
 }
 
 
-#define party_test(f)                                                         \
+#define tenant_test(f)                                                         \
     cmocka_unit_test_setup_teardown(f, setup_numbers, teardown)
 
 
@@ -82,7 +82,7 @@ static inline void
 lingering(unsigned id, size_t len, mcp_stream_ref_t *ref)
 {
     made(id, MCP_STREAM_CALL, ref);
-    assert_int_equal(store_say(&d, 0, ref, store_message(1, len), 0,
+    assert_int_equal(store_append(&d, 0, ref, store_message(1, len), 0,
                                MCP_STATE_COMPLETED), MCP_OK);
     left(ref, 1);
 }
@@ -102,7 +102,8 @@ static inline void
 fill(const mcp_stream_ref_t *ref, uint32_t room)
 {
     while (mcp_store_room(d.store[0].head, 0) > room) {
-        assert_int_equal(store_say(&d, 0, ref, store_message(1, 460), -1,
+        assert_int_equal(store_append(&d, 0, ref, store_message(1, 460),
+                                            -1,
                                    MCP_STATE_PROCESSING), MCP_OK);
     }
 }

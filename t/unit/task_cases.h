@@ -100,11 +100,11 @@ task_call(unsigned process, const char *tool)
     snprintf(params, sizeof(params), "\"name\":\"%s\"", tool);
     modern(process, &a, "tools/call", tool, params);
 
-    if (d.n_jobs == 0) {
+    if (d.n_breqs == 0) {
         return NULL;
     }
 
-    breq = d.jobs[d.n_jobs - 1];
+    breq = d.breqs[d.n_breqs - 1];
     mcp_backend_request_head(breq, 200, mcp_str("application/x-ndjson"));
 
     return breq;
@@ -113,7 +113,7 @@ task_call(unsigned process, const char *tool)
 
 /* Checks that client a got a task, copies its id to task_id, and closes a. */
 static inline void
-task_told(void)
+begin_status_listener(void)
 {
     has(a.text, "\"resultType\":\"task\"");
     has(a.text, "\"status\":\"working\"");
@@ -132,7 +132,7 @@ task_begin(unsigned process)
     assert_non_null(breq);
     driver_wait(&d, 2);
     assert_int_equal(a.status, 200);
-    task_told();
+    begin_status_listener();
 
     return breq;
 }
@@ -140,7 +140,7 @@ task_begin(unsigned process)
 
 /* Sends a request about task_id; client b gets the response. */
 static inline void
-task_ask(unsigned process, const char *method, const char *more)
+task_request(unsigned process, const char *method, const char *more)
 {
     char  params[4096];
 
@@ -152,7 +152,7 @@ task_ask(unsigned process, const char *method, const char *more)
 static inline void
 task_is(unsigned process, const char *part)
 {
-    task_ask(process, "tasks/get", "");
+    task_request(process, "tasks/get", "");
     assert_int_equal(b.status, 200);
     has(b.text, part);
     client_close(&d, &b);
@@ -163,7 +163,7 @@ task_is(unsigned process, const char *part)
 static inline void
 task_does(unsigned process, const char *method, const char *more)
 {
-    task_ask(process, method, more);
+    task_request(process, method, more);
     assert_int_equal(b.status, 200);
     assert_string_equal(b.text,
                         "{\"jsonrpc\":\"2.0\",\"id\":7,\"result\":{"
@@ -178,7 +178,7 @@ static inline void
 task_refused(unsigned process, const char *method, const char *more,
     const char *part)
 {
-    task_ask(process, method, more);
+    task_request(process, method, more);
     has(b.text, part);
     client_close(&d, &b);
 }

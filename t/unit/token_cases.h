@@ -64,7 +64,7 @@ slow(void)
 
     d.endpoint.stream_after = 20000;
     client_post(&d, 0, &a, session, CALL);
-    breq = d.jobs[0];
+    breq = d.breqs[0];
     mcp_backend_request_head(breq, 200, mcp_str("application/x-ndjson"));
     driver_wait(&d, 5100);
     assert_int_equal(a.status, 200);
@@ -74,7 +74,7 @@ slow(void)
     token_of(&a);
     assert_int_equal(count(a.text, token), 2);
     has(a.text, ",\"_meta\":{\"nextResumeToken\":\"");
-    fact_is(mcp_exchange_variables(a.x), MCP_VARIABLE_OUTCOME, "interim");
+    variable_is(mcp_exchange_variables(a.x), MCP_VARIABLE_OUTCOME, "interim");
     client_close(&d, &a);
 
     return breq;

@@ -32,12 +32,12 @@ test_progress_tokens(void **state)
         snprintf(body, sizeof(body), REQUEST("7", "tools/call",
                  "{\"name\":\"echo\",%s}"), cases[i].meta);
         client_post(&d, 0, &a, session, body);
-        breq = d.jobs[0];
+        breq = d.breqs[0];
         mcp_backend_request_head(breq, 200, mcp_str("application/x-ndjson"));
         snprintf(body, sizeof(body), NOTE("notifications/progress",
                  "{\"progressToken\":%s,\"progress\":1}") "\n",
                  cases[i].token);
-        backend_say(&d, breq, body);
+        backend_send(&d, breq, body);
         assert_int_equal(a.streaming, cases[i].wanted);
         end_with_result(breq);
         assert_int_equal(count(a.text, "notifications/progress"),
@@ -75,7 +75,7 @@ test_log_level(void **state)
             snprintf(body, sizeof(body), NOTE("notifications/message",
                      "{\"level\":\"%s\",\"data\":\"n%zu\"}") "\n",
                      levels[k], k);
-            backend_say(&d, breq, body);
+            backend_send(&d, breq, body);
         }
 
         end_with_result(breq);
@@ -103,7 +103,7 @@ test_broadcast(void **state)
 
     client_resume(&d, 1, &b, session, NULL);
     breq = call(0);
-    backend_say(&d, breq, CHANGED "\n" UPDATED "\n");
+    backend_send(&d, breq, CHANGED "\n" UPDATED "\n");
     has(b.text, CHANGED);
     has_not(b.text, UPDATED);
     assert_int_equal(a.status, 0);
@@ -123,14 +123,14 @@ test_backend_failures(void **state)
     (void) state;
 
     client_post(&d, 0, &a, session, CALL);
-    backend_end(&d, d.jobs[0], MCP_FAULT_BACKEND_FAILED);
+    backend_end(&d, d.breqs[0], MCP_FAULT_BACKEND_FAILED);
     assert_int_equal(a.status, 200);
     has(a.text, "-32603");
     has(a.text, "\"id\":7");
     client_close(&d, &a);
 
     breq = call(0);
-    backend_say(&d, breq, PROGRESS(1) "\n");
+    backend_send(&d, breq, PROGRESS(1) "\n");
     backend_end(&d, breq, MCP_FAULT_BACKEND_FAILED);
     has(a.text, PROGRESS(1));
     has(a.text, "-32603");
@@ -161,9 +161,9 @@ test_oversized(void **state)
     (void) state;
 
     breq = call(0);
-    backend_say(&d, breq, PROGRESS(1) "\n");
+    backend_send(&d, breq, PROGRESS(1) "\n");
     snprintf(line, sizeof(line), BIG(17000), 0);
-    backend_say(&d, breq, line);
+    backend_send(&d, breq, line);
     has(a.text, "Backend response too large");
     assert_int_equal(a.ended, 1);
     client_close(&d, &a);
@@ -173,8 +173,8 @@ test_oversized(void **state)
     d.endpoint.stream_buffer = 4 * 1024;
     breq = call(0);
     snprintf(line, sizeof(line), BIG(9000), 0);
-    assert_int_equal(backend_say(&d, breq, line), strlen(line));
-    assert_int_equal(backend_say(&d, breq, line), strlen(line));
+    assert_int_equal(backend_send(&d, breq, line), strlen(line));
+    assert_int_equal(backend_send(&d, breq, line), strlen(line));
     line[strlen(line) - 1] = '\0';
     assert_int_equal(count(a.text, line), 2);
     end_with_result(breq);
@@ -205,7 +205,7 @@ test_output(void **state)
     client_close(&d, &a);
 
     breq = call(0);
-    backend_say(&d, breq, PROGRESS(1) "\n");
+    backend_send(&d, breq, PROGRESS(1) "\n");
     end_with(breq, "{\"content\":[],\"structuredContent\":null}\n");
     has(a.text, "\"result\":{\"content\":[]}}");
     client_close(&d, &a);
@@ -244,7 +244,7 @@ test_debug(void **state)
     client_close(&d, &a);
 
     client_post(&d, 0, &a, session, CALL);
-    backend_end(&d, d.jobs[0], MCP_FAULT_BACKEND_FAILED);
+    backend_end(&d, d.breqs[0], MCP_FAULT_BACKEND_FAILED);
     has(a.text, "\"data\":{\"reason\":");
     client_close(&d, &a);
 

@@ -30,7 +30,7 @@ topic(void *ctx, const mcp_operation_topic_t *of, mcp_operation_t *op)
 
 
 static int
-is_away(void *ctx)
+is_unreachable(void *ctx)
 {
     (void) ctx;
 
@@ -51,7 +51,7 @@ share(void *ctx, const mcp_stream_ref_t *ref, uint32_t limit)
 
 static const mcp_cluster_hooks_t  hooks = {
     .topic = topic,
-    .is_unreachable = is_away,
+    .is_unreachable = is_unreachable,
     .clock = clock_agrees,
     .replicate = share
 };
@@ -197,7 +197,7 @@ test_nowhere(void **state)
 /* Redis is unreachable: subscriptions of local streams succeed, others
  * fail. */
 static void
-test_away(void **state)
+test_unreachable(void **state)
 {
     (void) state;
 
@@ -225,7 +225,7 @@ main(void)
         test(test_elsewhere),
         test(test_late),
         test(test_nowhere),
-        test(test_away),
+        test(test_unreachable),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -18,7 +18,7 @@ test_back_pressure(void **state)
     d.endpoint.stream_buffer = 8 * 1024;
 
     breq = call(0);
-    backend_say(&d, breq, PROGRESS(0) "\n");
+    backend_send(&d, breq, PROGRESS(0) "\n");
     client_last_id(&a, id);
     client_close(&d, &a);
 
@@ -29,7 +29,7 @@ test_back_pressure(void **state)
                  "{\"progressToken\":\"t\",\"progress\":%u,"
                  "\"message\":\"%0900d\"}") "\n", i, 0);
 
-        if (backend_say(&d, breq, line) == 0) {
+        if (backend_send(&d, breq, line) == 0) {
             break;
         }
 
@@ -45,7 +45,7 @@ test_back_pressure(void **state)
         snprintf(line, sizeof(line), NOTE("notifications/progress",
                  "{\"progressToken\":\"t\",\"progress\":%u,"
                  "\"message\":\"%0900d\"}") "\n", i, 0);
-        assert_int_equal(backend_say(&d, breq, line), strlen(line));
+        assert_int_equal(backend_send(&d, breq, line), strlen(line));
     }
 
     end_with_result(breq);
@@ -72,7 +72,7 @@ test_back_pressure(void **state)
 static void
 test_held(void **state)
 {
-    enum { LEAVE, RESULT_COMES, JOB_BREAKS, TIMEOUT, NOBODY_COMES, THINGS };
+    enum { LEAVE, RESULT_COMES, BACKEND_BREAKS, TIMEOUT, NOBODY_COMES, THINGS };
 
     int                     thing, n;
     char                    id[64];
@@ -87,7 +87,7 @@ test_held(void **state)
         client_open(&d, session, NEW, ALL);
         d.resumes = 0;
         breq = call(0);
-        backend_say(&d, breq, PROGRESS(1) "\n");
+        backend_send(&d, breq, PROGRESS(1) "\n");
         client_last_id(&a, id);
         client_close(&d, &a);
         n = fill(breq);
@@ -103,21 +103,21 @@ test_held(void **state)
             client_send(&d, 1, &a, "GET", "");
             client_pull(&a);
             client_close(&d, &a);
-            assert_int_equal(d.n_jobs, 1);
+            assert_int_equal(d.n_breqs, 1);
             break;
 
         case RESULT_COMES:
             /* the message is not accepted: the backend has to wait */
-            assert_int_equal(backend_say(&d, breq, RESULT "\n"), 0);
+            assert_int_equal(backend_send(&d, breq, RESULT "\n"), 0);
             break;
 
-        case JOB_BREAKS:
+        case BACKEND_BREAKS:
             backend_end(&d, breq, MCP_FAULT_BACKEND_FAILED);
             break;
 
         case TIMEOUT:
             driver_wait(&d, 31000);
-            assert_int_equal(d.n_jobs, 0);
+            assert_int_equal(d.n_breqs, 0);
             break;
 
         case NOBODY_COMES:
@@ -137,7 +137,7 @@ test_held(void **state)
 
         assert_int_equal(count(b.text, line), thing == TIMEOUT ? n - 1 : n);
 
-        if (d.n_jobs) {
+        if (d.n_breqs) {
             assert_int_equal(d.resumes, 1);
             end_with_result(breq);
             has(b.text, ANSWER);
@@ -175,7 +175,7 @@ test_no_room_for_answer(void **state)
         driver_wait(&d, 1500);
         client_last_id(&a, id);
         client_close(&d, &a);
-        breq = d.jobs[0];
+        breq = d.breqs[0];
         hog(&ref);
 
         switch (way) {
@@ -194,7 +194,7 @@ test_no_room_for_answer(void **state)
             backend_json(&d, RESULT);
         }
 
-        assert_int_equal(d.n_jobs, 0);
+        assert_int_equal(d.n_breqs, 0);
         assert_int_equal(d.process[0].worker->calls, 1);
 
         if (way == LATE) {
@@ -252,7 +252,7 @@ test_again_before_start(void **state)
 
     driver_wait(&d, 6000);
     driver_pause(&d, 0, 0);
-    assert_int_equal(d.n_jobs, 1);
+    assert_int_equal(d.n_breqs, 1);
     has(d.last_body, "\"inputResponses\":{\"r\":{\"roots\":[]}}");
     backend_json(&d, RESULT);
     quiet();
@@ -274,11 +274,11 @@ test_after_the_end(void **state)
         breq = call(0);
 
         if (!fast) {
-            backend_say(&d, breq, PROGRESS(1) "\n");
+            backend_send(&d, breq, PROGRESS(1) "\n");
         }
 
-        backend_say(&d, breq, RESULT "\n" PROGRESS(2) "\n" RESULT "\n");
-        assert_int_equal(backend_say(&d, breq, PROGRESS(3) "\n"),
+        backend_send(&d, breq, RESULT "\n" PROGRESS(2) "\n" RESULT "\n");
+        assert_int_equal(backend_send(&d, breq, PROGRESS(3) "\n"),
                          strlen(PROGRESS(3) "\n"));
         has(a.text, ANSWER);
         assert_int_equal(count(a.text, "\"id\":7"), 1);
@@ -344,7 +344,7 @@ test_refused(void **state)
     assert_null(mcp_backend_request_tenant(breq));
 
     mcp_backend_request_refuse(breq, "test");
-    d.n_jobs--;                                  /* the backend request has
+    d.n_breqs--;                                  /* the backend request has
                                                     ended */
     driver_pump(&d);
     assert_int_equal(a.status, 429);

@@ -42,17 +42,19 @@ test_calls(void **state)
                  calls[i].method, calls[i].params);
         client_post(&d, i % 2, &a, session, body);
 
-        if (d.n_jobs != 1) {
+        if (d.n_breqs != 1) {
             fail_msg("%s: %s", body, a.text);
         }
 
         assert_string_equal(d.last_body, body);
-        fact_is(&d.jobs[0]->variables, MCP_VARIABLE_METHOD, calls[i].method);
-        fact_is(&d.jobs[0]->variables, MCP_VARIABLE_NAME, calls[i].name);
-        fact_is(&d.jobs[0]->variables, MCP_VARIABLE_REQUEST_ID, "\"q\"");
-        fact_is(&d.jobs[0]->variables, MCP_VARIABLE_PROGRESS_TOKEN, "");
-        fact_is(&d.jobs[0]->variables, MCP_VARIABLE_PROTOCOL_VERSION, NEW);
-        fact_is(&d.jobs[0]->variables, MCP_VARIABLE_CLIENT_CAPABILITIES, ALL);
+        variable_is(&d.breqs[0]->variables, MCP_VARIABLE_METHOD,
+                    calls[i].method);
+        variable_is(&d.breqs[0]->variables, MCP_VARIABLE_NAME, calls[i].name);
+        variable_is(&d.breqs[0]->variables, MCP_VARIABLE_REQUEST_ID, "\"q\"");
+        variable_is(&d.breqs[0]->variables, MCP_VARIABLE_PROGRESS_TOKEN, "");
+        variable_is(&d.breqs[0]->variables, MCP_VARIABLE_PROTOCOL_VERSION, NEW);
+        variable_is(&d.breqs[0]->variables, MCP_VARIABLE_CLIENT_CAPABILITIES,
+                    ALL);
 
         backend_json(&d, calls[i].result);
         snprintf(body, sizeof(body),
@@ -67,7 +69,7 @@ test_calls(void **state)
 
 
 static void
-test_capabilities_fact(void **state)
+test_capabilities_variable(void **state)
 {
     static const struct {
         const char  *declared;
@@ -90,7 +92,7 @@ test_capabilities_fact(void **state)
     for (i = 0; i < ITEMS(cases); i++) {
         client_open(&d, own, NEW, cases[i].declared);
         client_post(&d, 0, &a, own, CALL);
-        fact_is(&d.jobs[0]->variables, MCP_VARIABLE_CLIENT_CAPABILITIES,
+        variable_is(&d.breqs[0]->variables, MCP_VARIABLE_CLIENT_CAPABILITIES,
                 cases[i].variable);
         backend_json(&d, RESULT);
         client_close(&d, &a);
@@ -101,7 +103,7 @@ test_capabilities_fact(void **state)
 /* Capabilities that a request declares are passed as one line; those that do
  * not fit into a line are reduced to the known ones. */
 static void
-test_declared_fact(void **state)
+test_declared_variable(void **state)
 {
     size_t  i;
     char    big[6000];
@@ -122,7 +124,7 @@ test_declared_fact(void **state)
     for (i = 0; i < ITEMS(cases); i++) {
         round_can = cases[i].declared;
         modern_call(0, &a, "");
-        fact_is(&d.jobs[0]->variables, MCP_VARIABLE_CLIENT_CAPABILITIES,
+        variable_is(&d.breqs[0]->variables, MCP_VARIABLE_CLIENT_CAPABILITIES,
                 cases[i].variable);
         backend_json(&d, RESULT);
         client_close(&d, &a);
@@ -133,7 +135,7 @@ test_declared_fact(void **state)
     big[strlen(big) - 2] = '"';
     round_can = big;
     modern_call(0, &a, "");
-    fact_is(&d.jobs[0]->variables, MCP_VARIABLE_CLIENT_CAPABILITIES,
+    variable_is(&d.breqs[0]->variables, MCP_VARIABLE_CLIENT_CAPABILITIES,
             "{\"sampling\":{}}");
     backend_json(&d, RESULT);
     client_close(&d, &a);
@@ -147,8 +149,8 @@ main(void)
 {
     const struct CMUnitTest  tests[] = {
         test(test_calls),
-        test(test_capabilities_fact),
-        test(test_declared_fact)
+        test(test_capabilities_variable),
+        test(test_declared_variable)
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

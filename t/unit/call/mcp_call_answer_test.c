@@ -13,7 +13,7 @@ test_fast_path(void **state)
     client_post(&d, 0, &a, session, CALL);
     assert_int_equal(a.status, 0);
     assert_string_equal(d.last_body, CALL);
-    fact_is(&d.jobs[0]->variables, MCP_VARIABLE_PROGRESS_TOKEN, "\"t\"");
+    variable_is(&d.breqs[0]->variables, MCP_VARIABLE_PROGRESS_TOKEN, "\"t\"");
     backend_json(&d, RESULT);
 
     assert_int_equal(a.status, 200);
@@ -42,14 +42,14 @@ test_one_answer(void **state)
     client_open(&d, old, OLD, ALL);
     client_post(&d, 0, &a, old, "[" CALL "," CALL8 "]");
     driver_wait(&d, 1500);
-    call = d.jobs[0]->call;
+    call = d.breqs[0]->call;
 
-    mcp_backend_request_head(d.jobs[0], 200, mcp_str("application/x-ndjson"));
-    backend_say(&d, d.jobs[0], RESULT "\n");
+    mcp_backend_request_head(d.breqs[0], 200, mcp_str("application/x-ndjson"));
+    backend_send(&d, d.breqs[0], RESULT "\n");
     assert_int_equal(call->pending, 1);
-    mcp_call_fail(&call->requests[d.jobs[0]->request], MCP_FAULT_INTERNAL);
+    mcp_call_fail(&call->requests[d.breqs[0]->request], MCP_FAULT_INTERNAL);
     assert_int_equal(call->pending, 1);
-    backend_end(&d, d.jobs[0], MCP_FAULT_NONE);
+    backend_end(&d, d.breqs[0], MCP_FAULT_NONE);
     backend_json(&d, RESULT);
     assert_int_equal(count(a.text, "\"id\":7"), 1);
     assert_int_equal(count(a.text, "\"id\":8"), 1);

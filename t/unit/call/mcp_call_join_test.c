@@ -31,7 +31,7 @@ test_answers(void **state)
     sent(&a);
 
     client_post(&d, 0, &a, session, KEYED("1", "other", "\"m\""));
-    backend_end(&d, d.jobs[0], MCP_FAULT_BACKEND_FAILED);
+    backend_end(&d, d.breqs[0], MCP_FAULT_BACKEND_FAILED);
     has(a.text, "\"id\":1,\"error\":{\"code\":-32603");
     sent(&a);
     client_post(&d, 1, &a, session, KEYED("2", "other", "\"m\""));
@@ -69,13 +69,13 @@ test_refused(void **state)
 
     hog(&ref);
     ask(session, KEYED("1", "other", "\"k\""), 503, "\"error\":{");
-    assert_int_equal(d.n_jobs, 0);
+    assert_int_equal(d.n_breqs, 0);
     mcp_store_free(&d.process[0].store, &ref);
 
     d.endpoint.max_session_streams = 1;
     client_post(&d, 0, &a, session, KEYED("1", "other", "\"k\""));
     ask(session, KEYED("2", "other", "\"l\""), 429, "\"error\":{");
-    assert_int_equal(d.n_jobs, 1);
+    assert_int_equal(d.n_breqs, 1);
 }
 
 
@@ -93,8 +93,8 @@ test_memory(void **state)
         client_post(&d, 1, &b, session, KEYED("2", "other", "\"k\""));
         d.te.tm.fail_at = 0;
 
-        while (d.n_jobs) {
-            backend_answer(&d, d.jobs[0], RESULT);
+        while (d.n_breqs) {
+            backend_answer(&d, d.breqs[0], RESULT);
         }
 
         client_close(&d, &a);

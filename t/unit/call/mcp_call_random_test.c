@@ -77,8 +77,8 @@ alive(mcp_backend_request_t *breq)
 {
     size_t  i;
 
-    for (i = 0; i < d.n_jobs; i++) {
-        if (d.jobs[i] == breq) {
+    for (i = 0; i < d.n_breqs; i++) {
+        if (d.breqs[i] == breq) {
             return 1;
         }
     }
@@ -290,7 +290,7 @@ lookup(slot_t *s)
 
 
 static void
-look_all(void)
+check_all(void)
 {
     size_t  i;
 
@@ -335,11 +335,11 @@ act_start(slot_t *s)
 
     snprintf(id, sizeof(id), "%u", s->number);
 
-    for (i = 0; i < d.n_jobs; i++) {
-        if (mcp_str_eq(d.jobs[i]->variables.value[MCP_VARIABLE_REQUEST_ID],
+    for (i = 0; i < d.n_breqs; i++) {
+        if (mcp_str_eq(d.breqs[i]->variables.value[MCP_VARIABLE_REQUEST_ID],
                        test_str(id)))
         {
-            s->breq = d.jobs[i];
+            s->breq = d.breqs[i];
             mcp_backend_request_head(s->breq, 200,
                                      mcp_str("application/x-ndjson"));
         }
@@ -348,7 +348,7 @@ act_start(slot_t *s)
 
 
 static void
-act_say(slot_t *s)
+act_send(slot_t *s)
 {
     char  message[4096];
     int   size;
@@ -554,7 +554,7 @@ act_die(void)
         }
     }
 
-    driver_end_jobs(&d, slot);
+    driver_end_breqs(&d, slot);
     driver_killed(&d, slot, !slot);
 
     for (i = 0; i < SLOTS; i++) {
@@ -580,7 +580,7 @@ act_wind_up(void)
     slot = roll(2);
     mcp_worker_stop(d.process[slot].worker, 0);
     driver_pump(&d);
-    look_all();
+    check_all();
 
     for (i = 0; i < SLOTS; i++) {
         if (slots[i].c && slots[i].at == slot && slots[i].c->streaming
@@ -643,7 +643,7 @@ one_step(void)
         switch (roll(24)) {
 
         case 0: case 1: case 2: case 3: case 4: case 5: case 6: case 7:
-            act_say(s);
+            act_send(s);
             break;
 
         case 8: case 9:
@@ -699,7 +699,7 @@ one_step(void)
         }
     }
 
-    look_all();
+    check_all();
 
     /* the stream is gone, or the client has no event id */
 

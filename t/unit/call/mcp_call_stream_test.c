@@ -14,7 +14,7 @@ test_stream(void **state)
     (void) state;
 
     breq = call(0);
-    backend_say(&d, breq, PROGRESS(1) "\n" PROGRESS(2) "\n");
+    backend_send(&d, breq, PROGRESS(1) "\n" PROGRESS(2) "\n");
 
     assert_int_equal(a.status, 200);
     assert_int_equal(a.streaming, 1);
@@ -22,7 +22,7 @@ test_stream(void **state)
     has(a.text, ".2\ndata: " PROGRESS(2) "\n\n");
     assert_int_equal(a.ended, 0);
 
-    backend_say(&d, breq, RESULT "\n");
+    backend_send(&d, breq, RESULT "\n");
     has(a.text, ".3\ndata: " ANSWER "\n\n");
     assert_int_equal(a.ended, 1);
 
@@ -42,7 +42,7 @@ test_kept_answers(void **state)
 
     client_open(&d, old, OLD, ALL);
     client_post(&d, 0, &a, old, "[" CALL "," CALL8 "]");
-    backend_answer(&d, d.jobs[0], RESULT);
+    backend_answer(&d, d.breqs[0], RESULT);
     assert_int_equal(stats().counter[MCP_COUNT_EVENTS], 0);
 
     driver_wait(&d, 1500);
@@ -66,7 +66,7 @@ test_client_leaves_early(void **state)
     client_post(&d, 0, &a, session, CALL);
     client_close(&d, &a);
     assert_int_equal(stats().streams, 1);
-    assert_int_equal(d.n_jobs, 1);
+    assert_int_equal(d.n_breqs, 1);
 
     backend_json(&d, RESULT);
     quiet();
@@ -88,20 +88,20 @@ test_full_store(void **state)
     d.endpoint.stream_buffer = 64 * 1024 * 1024;
 
     breq = call(0);
-    backend_say(&d, breq, PROGRESS(1) "\n");
+    backend_send(&d, breq, PROGRESS(1) "\n");
     a.slow = 1;
     fill(breq);
 
     client_post(&d, 1, &b, session, CALL8);
-    assert_int_equal(d.n_jobs, 2);
-    breq = d.jobs[1];
+    assert_int_equal(d.n_breqs, 2);
+    breq = d.breqs[1];
     mcp_backend_request_head(breq, 200, mcp_str("application/json"));
-    backend_say(&d, breq, RESULT);
+    backend_send(&d, breq, RESULT);
     backend_end(&d, breq, MCP_FAULT_NONE);
     assert_int_equal(b.status, 200);
     has(b.text, "\"id\":8,\"result\"");
     client_close(&d, &b);
-    assert_int_equal(d.n_jobs, 1);
+    assert_int_equal(d.n_breqs, 1);
     assert_int_equal(stats().counter[MCP_COUNT_REFUSED_FULL], 0);
 
     client_close(&d, &a);
@@ -129,9 +129,9 @@ test_full_later(void **state)
 
     client_post(&d, 1, &b, session, CALL8);
     client_post(&d, 0, &a, session, CALL);
-    breq = d.jobs[1];
+    breq = d.breqs[1];
     mcp_backend_request_head(breq, 200, mcp_str("application/x-ndjson"));
-    backend_say(&d, breq, PROGRESS(1) "\n");
+    backend_send(&d, breq, PROGRESS(1) "\n");
     a.slow = 1;
     fill(breq);
 
@@ -144,7 +144,7 @@ test_full_later(void **state)
     has(b.text, "there is no room for its stream");
     assert_int_equal(stats().counter[MCP_COUNT_REFUSED_FULL], 1);
     assert_int_equal(b.ended, 1);
-    assert_int_equal(d.n_jobs, 1);
+    assert_int_equal(d.n_breqs, 1);
     client_close(&d, &b);
     client_close(&d, &a);
     cancel(1, session, "7");
@@ -165,16 +165,16 @@ test_full_left(void **state)
     d.endpoint.stream_buffer = 64 * 1024 * 1024;
 
     breq = call(0);
-    backend_say(&d, breq, PROGRESS(1) "\n");
+    backend_send(&d, breq, PROGRESS(1) "\n");
     client_last_id(&a, id);
     client_close(&d, &a);
     fill(breq);
 
     client_post(&d, 1, &b, session, CALL8);
-    assert_int_equal(d.n_jobs, 2);
+    assert_int_equal(d.n_breqs, 2);
     driver_wait(&d, 1100);
     assert_int_equal(b.streaming, 1);
-    assert_int_equal(d.n_jobs, 1);
+    assert_int_equal(d.n_breqs, 1);
     assert_int_equal(stats().counter[MCP_COUNT_STREAMS_EVICTED], 1);
     assert_int_equal(stats().counter[MCP_COUNT_REFUSED_FULL], 0);
 
@@ -184,7 +184,7 @@ test_full_left(void **state)
     assert_int_equal(a.status, 404);
     client_close(&d, &a);
 
-    end_with_result(d.jobs[0]);
+    end_with_result(d.breqs[0]);
     client_close(&d, &b);
     quiet();
 }
@@ -208,7 +208,7 @@ test_full_of_own(void **state)
     snprintf(line, sizeof(line), BIG(15000), 0);
 
     for (i = 0; i < 100; i++) {
-        assert_true(backend_say(&d, breq, line) > 0);
+        assert_true(backend_send(&d, breq, line) > 0);
         a.len = 0;
     }
 
@@ -263,7 +263,7 @@ test_too_many_streams(void **state)
     client_post(&d, 1, &b, session, CALL8);
     assert_int_equal(b.status, 429);
     has(b.text, "\"id\":8");
-    assert_int_equal(d.n_jobs, 1);
+    assert_int_equal(d.n_breqs, 1);
     assert_int_equal(stats().counter[MCP_COUNT_REJECTED_LIMIT], 1);
     client_close(&d, &b);
 
@@ -281,7 +281,7 @@ test_too_many_streams(void **state)
     client_close(&d, &c);
     assert_int_equal(stats().counter[MCP_COUNT_REJECTED_LIMIT], 2);
 
-    backend_answer(&d, d.jobs[1], RESULT);
+    backend_answer(&d, d.breqs[1], RESULT);
     client_close(&d, &b);
     backend_json(&d, RESULT);
     has(a.text, ANSWER);

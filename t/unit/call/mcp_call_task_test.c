@@ -21,11 +21,11 @@ begin(unsigned process)
            "\"io.modelcontextprotocol/protocolVersion\":\"" MODERN "\","
            "\"io.modelcontextprotocol/clientCapabilities\":" TASK_CAN "}},"
            "\"other\":{\"a\":1");
-    assert_int_equal(d.n_jobs, 1);
-    breq = d.jobs[0];
+    assert_int_equal(d.n_breqs, 1);
+    breq = d.breqs[0];
     mcp_backend_request_head(breq, 200, mcp_str("application/x-ndjson"));
     driver_wait(&d, 2);
-    task_told();
+    begin_status_listener();
 
     return breq;
 }
@@ -43,18 +43,18 @@ test_status(void **state)
     d.endpoint.max_events = 4;
     breq = begin(0);
     task_is(1, "\"status\":\"working\",\"createdAt\"");
-    backend_say(&d, breq, SAYS("\"progress\":1,\"message\":\"one \\u00e9\""));
+    backend_send(&d, breq, SAYS("\"progress\":1,\"message\":\"one \\u00e9\""));
     task_is(1, "\"statusMessage\":\"one \xc3\xa9\",");
-    backend_say(&d, breq, SAYS("\"progress\":2,\"total\":10"));
+    backend_send(&d, breq, SAYS("\"progress\":2,\"total\":10"));
     task_is(0, "\"statusMessage\":\"2 of 10\",");
-    backend_say(&d, breq, SAYS("\"progress\":3"));
+    backend_send(&d, breq, SAYS("\"progress\":3"));
     task_is(0, "\"statusMessage\":\"3\",");
-    backend_say(&d, breq, SAYS("\"none\":0"));
+    backend_send(&d, breq, SAYS("\"none\":0"));
     task_is(0, "\"statusMessage\":\"3\",");
 
     /* progress with another token and log messages do not change the status */
 
-    backend_say(&d, breq, NOTE("notifications/progress",
+    backend_send(&d, breq, NOTE("notifications/progress",
                               "{\"progressToken\":\"u\",\"progress\":9}") "\n"
                          NOTE("notifications/message",
                               "{\"level\":\"error\",\"data\":1}") "\n"
@@ -71,8 +71,8 @@ test_status(void **state)
     snprintf(line, sizeof(line), NOTE("notifications/progress",
              "{\"progressToken\":\"t\",\"progress\":4,\"message\":\"x%s\"}")
              "\n", text);
-    backend_say(&d, breq, line);
-    task_ask(0, "tasks/get", "");
+    backend_send(&d, breq, line);
+    task_request(0, "tasks/get", "");
     assert_int_equal(count(b.text, "\xc3\xa9"), 511);
     client_close(&d, &b);
 
@@ -80,7 +80,7 @@ test_status(void **state)
      * kept */
 
     for (i = 0; i < 3000; i++) {
-        assert_int_not_equal(backend_say(&d, breq, SAYS("\"progress\":5")), 0);
+        assert_int_not_equal(backend_send(&d, breq, SAYS("\"progress\":5")), 0);
     }
 
     task_is(0, "\"statusMessage\":\"5\",");
@@ -102,7 +102,7 @@ test_time(void **state)
 
     (void) begin(0);
     d.endpoint.call_timeout = 600000;
-    d.jobs[0]->call->requests[0].deadline = UINT64_MAX;
+    d.breqs[0]->call->requests[0].deadline = UINT64_MAX;
 
     for (i = 0; i < 59; i++) {
         driver_wait(&d, 1000);
@@ -157,7 +157,7 @@ test_ends(void **state)
     /* its process dies while the backend works, or before the task was read */
 
     breq = begin(0);
-    backend_say(&d, breq, SAYS("\"progress\":1"));
+    backend_send(&d, breq, SAYS("\"progress\":1"));
     driver_killed(&d, 0, 1);
     task_is(1, "\"status\":\"failed\"");
     task_is(0, "\"error\":{\"code\":-32603,\"message\":\"Call lost");
@@ -176,15 +176,15 @@ test_no_room(void **state)
     (void) state;
 
     breq = begin(0);
-    backend_say(&d, breq, SAYS("\"progress\":1"));
+    backend_send(&d, breq, SAYS("\"progress\":1"));
     hog(&ref);
     snprintf(line, sizeof(line), NOTE("notifications/progress",
              "{\"progressToken\":\"t\",\"progress\":2,\"message\":\"%0900d\"}")
              "\n", 0);
-    assert_int_not_equal(backend_say(&d, breq, line), 0);
+    assert_int_not_equal(backend_send(&d, breq, line), 0);
     task_is(1, "\"status\":\"working\"");
     mcp_store_free(&d.process[1].store, &ref);
-    backend_say(&d, breq, SAYS("\"progress\":3"));
+    backend_send(&d, breq, SAYS("\"progress\":3"));
     task_is(1, "\"statusMessage\":\"3\"");
     end_with_result(breq);
     task_is(1, "\"status\":\"completed\"");

@@ -15,7 +15,7 @@
 enum {
     LEAVE,                     /* the client */
     RESULT_COMES,
-    JOB_BREAKS,
+    BACKEND_BREAKS,
     CANCEL,
     TIMEOUT,
     SESSION_ENDS,
@@ -33,7 +33,7 @@ happen(int thing, mcp_backend_request_t *breq)
 {
     int  live;
 
-    live = (d.n_jobs == 1 && d.jobs[0] == breq);
+    live = (d.n_breqs == 1 && d.breqs[0] == breq);
 
     switch (thing) {
 
@@ -48,7 +48,7 @@ happen(int thing, mcp_backend_request_t *breq)
 
         break;
 
-    case JOB_BREAKS:
+    case BACKEND_BREAKS:
         if (live) {
             backend_end(&d, breq, MCP_FAULT_BACKEND_FAILED);
         }
@@ -94,7 +94,7 @@ test_orders(void **state)
                 breq = call(0);
 
                 if (!early) {
-                    backend_say(&d, breq, PROGRESS(1) "\n");
+                    backend_send(&d, breq, PROGRESS(1) "\n");
                     has(a.text, PROGRESS(1));
                 }
 
@@ -106,14 +106,14 @@ test_orders(void **state)
                 if (one == RESULT_COMES) {
                     has(a.text, ANSWER);
 
-                } else if (one == JOB_BREAKS || one == TIMEOUT) {
+                } else if (one == BACKEND_BREAKS || one == TIMEOUT) {
                     has(a.text, "-32603");
                     has(a.text, "\"id\":7");
 
                 } else if ((one == CANCEL || one == SESSION_ENDS) && !early) {
                     assert_int_equal(a.ended, 1);
                     has_not(a.text, "\"id\":7");
-                    assert_int_equal(d.n_jobs, 0);
+                    assert_int_equal(d.n_breqs, 0);
                 }
 
                 happen(two, breq);
@@ -123,7 +123,7 @@ test_orders(void **state)
 
                 driver_wait(&d, 2000);
 
-                if (d.n_jobs) {
+                if (d.n_breqs) {
                     fail_msg("%s, then %s: runs on", things[one],
                              things[two]);
                 }
@@ -172,14 +172,14 @@ test_left_before_start(void **state)
         }
 
         client_close(&d, &a);
-        assert_int_equal(d.n_jobs, 0);
+        assert_int_equal(d.n_breqs, 0);
 
         switch (way) {
 
         case PULLED:
             driver_pause(&d, 0, 0);
-            assert_int_equal(d.n_jobs, 1);
-            backend_end(&d, d.jobs[0], MCP_FAULT_BACKEND_FAILED);
+            assert_int_equal(d.n_breqs, 1);
+            backend_end(&d, d.breqs[0], MCP_FAULT_BACKEND_FAILED);
             assert_int_equal(stats().counter[MCP_COUNT_CALLS_FAILED], 1);
             break;
 
@@ -226,12 +226,12 @@ finish_all(void)
 {
     size_t  i;
 
-    for (i = d.n_jobs; i; i = d.n_jobs) {
-        mcp_backend_request_head(d.jobs[0], 200, mcp_str("application/json"));
-        backend_say(&d, d.jobs[0], RESULT);
+    for (i = d.n_breqs; i; i = d.n_breqs) {
+        mcp_backend_request_head(d.breqs[0], 200, mcp_str("application/json"));
+        backend_send(&d, d.breqs[0], RESULT);
 
-        if (d.n_jobs == i) {
-            backend_end(&d, d.jobs[0], MCP_FAULT_NONE);
+        if (d.n_breqs == i) {
+            backend_end(&d, d.breqs[0], MCP_FAULT_NONE);
         }
     }
 }
@@ -245,12 +245,12 @@ scenario_input(void)
 
     client_post(&d, 0, &a, session, CALL);
 
-    if (d.n_jobs) {
-        breq = d.jobs[0];
+    if (d.n_breqs) {
+        breq = d.breqs[0];
         mcp_backend_request_head(breq, 200, mcp_str("application/x-ndjson"));
-        backend_say(&d, breq, PROGRESS(1) "\n" ASK "\n");
+        backend_send(&d, breq, PROGRESS(1) "\n" ASK "\n");
 
-        if (d.n_jobs) {
+        if (d.n_breqs) {
             backend_end(&d, breq, MCP_FAULT_NONE);
         }
     }
@@ -288,16 +288,16 @@ scenario_held(void)
     client_post(&d, 0, &a, session, CALL);
     url[0] = '\0';
 
-    if (d.n_jobs) {
-        breq = d.jobs[0];
+    if (d.n_breqs) {
+        breq = d.breqs[0];
         variable = breq->variables.value[MCP_VARIABLE_PUBLISH_URL];
         snprintf(url, sizeof(url), "%.*s", (int) variable.len, variable.data);
         mcp_backend_request_head(breq, 200, mcp_str("application/x-ndjson"));
         client_close(&d, &a);
         snprintf(line, sizeof(line), BIG(900), 0);
 
-        for (i = 0; i < 10 && d.n_jobs; i++) {
-            backend_say(&d, breq, line);
+        for (i = 0; i < 10 && d.n_breqs; i++) {
+            backend_send(&d, breq, line);
         }
     }
 

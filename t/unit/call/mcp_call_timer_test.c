@@ -53,9 +53,9 @@ test_timer(void **state)
         call->refs++;
 
         if (way == ASKED) {
-            mcp_backend_request_head(d.jobs[0], 200,
+            mcp_backend_request_head(d.breqs[0], 200,
                                      mcp_str("application/x-ndjson"));
-            backend_say(&d, d.jobs[0], ASK "\n");
+            backend_send(&d, d.breqs[0], ASK "\n");
         }
 
         if (way == LEFT || way == LEFT_NO_WAIT) {
@@ -234,8 +234,8 @@ test_timeout(void **state)
 
     breq = call(0);
 
-    while (d.n_jobs) {
-        backend_say(&d, breq, PROGRESS(1) "\n");
+    while (d.n_breqs) {
+        backend_send(&d, breq, PROGRESS(1) "\n");
         driver_wait(&d, 1000);
         assert_true(count(a.text, PROGRESS(1)) < 32);
     }
@@ -285,14 +285,14 @@ test_unwritten(void **state)
 
     for (i = 0; i < 2; i++) {
         breq = call(0);
-        backend_say(&d, breq, PROGRESS(1) "\n");
+        backend_send(&d, breq, PROGRESS(1) "\n");
         has(a.text, PROGRESS(1));
 
         d.te.last[0] = '\0';
         d.unlockable = 1;
 
         if (i == 0) {
-            backend_say(&d, breq, PROGRESS(2) "\n");
+            backend_send(&d, breq, PROGRESS(2) "\n");
             assert_int_equal(d.aborts, 1);
 
         } else {
@@ -326,7 +326,7 @@ test_larger_than_the_region(void **state)
 
     for (i = 0; i < 2; i++) {
         breq = call(0);
-        backend_say(&d, breq, PROGRESS(1) "\n");
+        backend_send(&d, breq, PROGRESS(1) "\n");
         d.te.last[0] = '\0';
 
         len = (size_t) sprintf(text, i
@@ -335,9 +335,9 @@ test_larger_than_the_region(void **state)
               "\"params\":{\"level\":\"info\",\"data\":\"");
         memset(text + len, 'x', DRIVER_ZONE);
         strcpy(text + len + DRIVER_ZONE, "\"}}\n");
-        backend_say(&d, breq, text);
+        backend_send(&d, breq, text);
 
-        if (d.n_jobs) {
+        if (d.n_breqs) {
             backend_end(&d, breq, MCP_FAULT_NONE);
         }
 

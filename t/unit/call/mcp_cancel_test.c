@@ -100,12 +100,12 @@ test_cancel_spelled(void **state)
                              "\"_meta\":{\"progressToken\":\"t\"}}"),
                      cases[i].id);
             client_post(&d, 0, &a, session, body);
-            breq = d.jobs[0];
+            breq = d.breqs[0];
             mcp_backend_request_head(breq, 200,
                 mcp_str("application/x-ndjson"));
 
             if (durable) {
-                backend_say(&d, breq, PROGRESS(1) "\n");
+                backend_send(&d, breq, PROGRESS(1) "\n");
             }
 
             cancel(1, session, cases[i].spelled);

@@ -21,7 +21,7 @@ stuck(char *id, char *url, size_t size)
     d.endpoint.stream_buffer = 8 * 1024;
     breq = call(0);
     publish_url_of(breq, url, size);
-    backend_say(&d, breq, PROGRESS(1) "\n");
+    backend_send(&d, breq, PROGRESS(1) "\n");
     client_last_id(&a, id);
     client_close(&d, &a);
     fill(breq);
@@ -54,7 +54,7 @@ test_cancel_held(void **state)
             cancel(1, session, "7");
         }
 
-        assert_int_equal(d.n_jobs, 0);
+        assert_int_equal(d.n_breqs, 0);
         quiet();
     }
 }
@@ -75,7 +75,7 @@ test_cancel_full(void **state)
     for (way = 0; way < 2; way++) {
         client_open(&d, old, OLD, ALL);
         client_post(&d, 0, &a, old, "[" CALL "," CALL8 "]");
-        path = publish_url_of(d.jobs[0], url, sizeof(url));
+        path = publish_url_of(d.breqs[0], url, sizeof(url));
         driver_wait(&d, 1500);
         client_close(&d, &a);
 
@@ -101,9 +101,9 @@ test_cancel_full(void **state)
             cancel(1, old, "8");
         }
 
-        assert_int_equal(d.n_jobs, 2);
+        assert_int_equal(d.n_breqs, 2);
         driver_pause(&d, 0, 0);
-        assert_int_equal(d.n_jobs, 0);
+        assert_int_equal(d.n_breqs, 0);
         quiet();
     }
 }
@@ -121,7 +121,7 @@ test_limit(void **state)
 
     client_open(&d, session, NEW, ALL);
     breq = call(0);
-    backend_say(&d, breq, PROGRESS(1) "\n");
+    backend_send(&d, breq, PROGRESS(1) "\n");
     assert_int_equal(mcp_store_find(&d.process[1].store, breq->call->id, 0,
                                     &info),
                      MCP_OK);
@@ -132,7 +132,7 @@ test_limit(void **state)
     has(a.text, "-32603");
     has(a.text, "too many streams");
     assert_int_equal(a.ended, 1);
-    assert_int_equal(d.n_jobs, 0);
+    assert_int_equal(d.n_breqs, 0);
     client_close(&d, &a);
     quiet();
 }
@@ -179,7 +179,7 @@ test_publish_no_room(void **state)
     (void) state;
 
     client_post(&d, 0, &a, session, CALL);
-    path = publish_url_of(d.jobs[0], url, sizeof(url));
+    path = publish_url_of(d.breqs[0], url, sizeof(url));
     driver_wait(&d, 1500);
     client_last_id(&a, id);
     client_close(&d, &a);
@@ -218,7 +218,7 @@ test_publish_between_rounds(void **state)
     d.endpoint.stream_buffer = 8 * 1024;
     breq = call(0);
     path = publish_url_of(breq, url, sizeof(url));
-    backend_say(&d, breq, ASK_ROOTS "\n");
+    backend_send(&d, breq, ASK_ROOTS "\n");
     question_id(a.text, "roots/list", question);
     client_last_id(&a, id);
     client_close(&d, &a);
@@ -233,11 +233,11 @@ test_publish_between_rounds(void **state)
     }
 
     backend_end(&d, breq, MCP_FAULT_NONE);
-    assert_int_equal(d.n_jobs, 0);
+    assert_int_equal(d.n_breqs, 0);
 
     client_resume(&d, 1, &a, session, id);
     assert_int_equal(count(a.text, line), 12);
-    assert_int_equal(d.n_jobs, 1);
+    assert_int_equal(d.n_breqs, 1);
     has(d.last_body, "\"inputResponses\":{\"r\":{\"roots\":[]}}");
     backend_json(&d, RESULT);
     has(a.text, ANSWER);
@@ -257,16 +257,16 @@ test_answer_between_rounds(void **state)
 
     client_open(&d, old, OLD, ALL);
     client_post(&d, 0, &a, old, "[" CALL "," CALL8 "]");
-    breq = d.jobs[0];
+    breq = d.breqs[0];
     mcp_backend_request_head(breq, 200, mcp_str("application/x-ndjson"));
-    backend_say(&d, breq, ASK_ROOTS "\n");
+    backend_send(&d, breq, ASK_ROOTS "\n");
     question_id(a.text, "roots/list", id);
     reply(1, old, id, "\"result\":{\"roots\":[]}");
     publish(1, &b, publish_url_of(breq, url, sizeof(url)), RESULT);
     assert_int_equal(count(a.text, ANSWER), 1);
 
     backend_end(&d, breq, MCP_FAULT_NONE);
-    assert_int_equal(d.n_jobs, 1);
+    assert_int_equal(d.n_breqs, 1);
     backend_json(&d, RESULT);
     has(a.text, "\"id\":8,\"result\"");
     assert_int_equal(count(a.text, ANSWER), 1);

@@ -36,7 +36,7 @@ test_no_room(void **state)
     assert_string_equal(client_answer_header(&b, "Retry-After"), "5");
     has(b.text, "\"error\":");
     client_close(&d, &b);
-    assert_int_equal(d.n_jobs, 0);
+    assert_int_equal(d.n_breqs, 0);
     mcp_store_free(&d.process[1].store, &ref);
 
     client_post(&d, 1, &b, session, answer);
@@ -79,7 +79,7 @@ test_no_memory_for_it(void **state)
             reply(1, session, id, "\"result\":{\"roots\":[]}");
         }
 
-        if (d.n_jobs) {
+        if (d.n_breqs) {
             backend_json(&d, RESULT);
             has(a.text, ANSWER);
 
@@ -115,7 +115,7 @@ test_at_once(void **state)
     d.endpoint.stream_buffer = 2 * 1024;
     client_open(&d, old, OLD, ALL);
     client_post(&d, 0, &a, old, "[" CALL "," CALL8 "]");
-    backend_answer(&d, d.jobs[0], ASK_ONE("a", "roots/list", "one"));
+    backend_answer(&d, d.breqs[0], ASK_ONE("a", "roots/list", "one"));
     backend_json(&d, ASK_ONE("b", "sampling/createMessage", "two"));
     question_id(a.text, "roots/list", id);
     question_id(a.text, "sampling/createMessage", second);
@@ -130,8 +130,8 @@ test_at_once(void **state)
     has(b.text, PONG);
     client_close(&d, &b);
 
-    assert_int_equal(d.n_jobs, 2);
-    backend_answer(&d, d.jobs[0], RESULT);
+    assert_int_equal(d.n_breqs, 2);
+    backend_answer(&d, d.breqs[0], RESULT);
     backend_json(&d, RESULT);
     assert_int_equal(a.ended, 1);
     has(a.text, ANSWER);

@@ -22,7 +22,7 @@ answered(const char *can, const char *answer, int status)
     round_can = EVERYTHING;
     assert_int_equal(a.status, status);
     assert_int_equal(a.streaming, 0);
-    assert_int_equal(d.n_jobs, 0);
+    assert_int_equal(d.n_breqs, 0);
 }
 
 
@@ -124,7 +124,7 @@ test_stream(void **state)
     (void) state;
 
     modern_call(0, &a, "");
-    breq = d.jobs[0];
+    breq = d.breqs[0];
     mcp_backend_request_head(breq, 200, mcp_str("application/x-ndjson"));
     driver_wait(&d, 1001);
     assert_int_equal(a.streaming, 1);
@@ -138,7 +138,7 @@ test_stream(void **state)
     round_can = "{}";
     modern_call(0, &a, "");
     round_can = EVERYTHING;
-    breq = d.jobs[0];
+    breq = d.breqs[0];
     mcp_backend_request_head(breq, 200, mcp_str("application/x-ndjson"));
     driver_wait(&d, 1001);
     end_with(breq, ROUND(ONE(FORM)) "\n");
@@ -215,7 +215,7 @@ test_methods(void **state)
 
     for (i = 0; i < ITEMS(cases); i++) {
         modern(0, &a, cases[i].method, cases[i].name, cases[i].params);
-        assert_int_equal(d.n_jobs, 1);
+        assert_int_equal(d.n_breqs, 1);
         backend_json(&d, ROUND(ONE(FORM) STATE("s")));
         assert_int_equal(a.status, 200);
 

@@ -16,11 +16,11 @@ static void
 paused(uint64_t ms)
 {
     backend_json(&d, EMPTY);
-    assert_int_equal(d.n_jobs, 0);
+    assert_int_equal(d.n_breqs, 0);
     driver_wait(&d, ms - 1);
-    assert_int_equal(d.n_jobs, 0);
+    assert_int_equal(d.n_breqs, 0);
     driver_wait(&d, 1);
-    assert_int_equal(d.n_jobs, 1);
+    assert_int_equal(d.n_breqs, 1);
     has(d.last_body, ",\"requestState\":\"e\"}}");
     has_not(d.last_body, "inputResponses");
 }
@@ -71,7 +71,7 @@ test_goes_on(void **state)
     backend_json(&d, ONE);
     question_id(a.text, "roots/list", id);
     reply(1, session, id, "\"result\":{}");
-    assert_int_equal(d.n_jobs, 1);
+    assert_int_equal(d.n_breqs, 1);
     has(d.last_body, "\"inputResponses\":{\"k\":{}},\"requestState\":\"s\"");
     paused(250);
     backend_json(&d, RESULT);
@@ -107,7 +107,7 @@ test_given_up(void **state)
         assert_int_equal(a.ended, 1);
         has_not(a.text, "\"id\":7");
         driver_wait(&d, 10000);
-        assert_int_equal(d.n_jobs, 0);
+        assert_int_equal(d.n_breqs, 0);
         client_close(&d, &a);
         quiet();
     }
@@ -119,7 +119,7 @@ test_given_up(void **state)
     backend_json(&d, EMPTY);
     cancel(0, session, "7");
     driver_wait(&d, 10000);
-    assert_int_equal(d.n_jobs, 0);
+    assert_int_equal(d.n_breqs, 0);
     client_close(&d, &a);
     quiet();
 
@@ -146,12 +146,12 @@ test_slow_end(void **state)
     (void) state;
 
     breq = call(0);
-    backend_say(&d, breq, EMPTY "\n");
+    backend_send(&d, breq, EMPTY "\n");
     driver_wait(&d, 250);
-    assert_int_equal(d.n_jobs, 1);
-    assert_ptr_equal(d.jobs[0], breq);
+    assert_int_equal(d.n_breqs, 1);
+    assert_ptr_equal(d.breqs[0], breq);
     backend_end(&d, breq, MCP_FAULT_NONE);
-    assert_int_equal(d.n_jobs, 1);
+    assert_int_equal(d.n_breqs, 1);
     has(d.last_body, "\"requestState\":\"e\"");
     backend_json(&d, RESULT);
     has(a.text, ANSWER);
@@ -161,10 +161,10 @@ test_slow_end(void **state)
     /* too late: it is aborted */
 
     breq = call(0);
-    backend_say(&d, breq, EMPTY "\n");
+    backend_send(&d, breq, EMPTY "\n");
     driver_wait(&d, 5250);
     assert_int_equal(d.aborts, 1);
-    assert_int_equal(d.n_jobs, 1);
+    assert_int_equal(d.n_breqs, 1);
     backend_json(&d, RESULT);
     has(a.text, ANSWER);
     client_close(&d, &a);

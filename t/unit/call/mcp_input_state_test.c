@@ -13,7 +13,7 @@ static void
 ask_with(unsigned process, const char *question)
 {
     modern_call(process, &a, "");
-    assert_int_equal(d.n_jobs, 1);
+    assert_int_equal(d.n_breqs, 1);
     backend_json(&d, question);
     assert_int_equal(a.status, 200);
     state_of(&a, sealed, sizeof(sealed));
@@ -28,7 +28,7 @@ refused(const char *method, const char *name, const char *params)
 {
     modern(0, &a, method, name, params);
     assert_int_equal(a.status, 200);
-    assert_int_equal(d.n_jobs, 0);
+    assert_int_equal(d.n_breqs, 0);
     has(a.text, REFUSED);
     client_close(&d, &a);
     quiet();
@@ -51,7 +51,7 @@ test_comes_back(void **state)
         snprintf(more, sizeof(more), ",\"inputResponses\":{\"k\":{\"action\":"
                  "\"accept\"}},\"requestState\":%s", sealed);
         modern_call(i % 2, &a, more);
-        assert_int_equal(d.n_jobs, 1);
+        assert_int_equal(d.n_breqs, 1);
         has(d.last_body, "\"params\":{\"name\":\"echo\",\"arguments\":{\"a\":1}"
             ",\"inputResponses\":{\"k\":{\"action\":\"accept\"}},"
             "\"requestState\":\"s \\u00e9\\n\",\"_meta\":{");
@@ -197,7 +197,7 @@ test_expires(void **state)
 
     driver_wait(&d, 59000);
     modern_call(0, &a, more);
-    assert_int_equal(d.n_jobs, 1);
+    assert_int_equal(d.n_breqs, 1);
     backend_json(&d, RESULT);
     client_close(&d, &a);
 

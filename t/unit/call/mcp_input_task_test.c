@@ -14,7 +14,7 @@
 static void
 asks(mcp_backend_request_t *breq, const char *what)
 {
-    backend_say(&d, breq, what);
+    backend_send(&d, breq, what);
     backend_end(&d, breq, MCP_FAULT_NONE);
 }
 
@@ -47,16 +47,16 @@ test_parts(void **state)
 
     task_does(1, "tasks/update", RESPONSES("\"\\u0072#1\":{\"roots\":[]}"));
     task_is(1, "\"status\":\"working\"");
-    assert_int_equal(d.n_jobs, 0);
+    assert_int_equal(d.n_breqs, 0);
     driver_pause(&d, 0, 0);
-    assert_int_equal(d.n_jobs, 1);
+    assert_int_equal(d.n_breqs, 1);
     has(d.last_body, "\"inputResponses\":{\"k\":{\"action\":\"accept\"},"
                      "\"r\":{\"roots\":[]}},\"requestState\":\"s1\"");
 
     /* the next round has other keys */
 
-    mcp_backend_request_head(d.jobs[0], 200, mcp_str("application/x-ndjson"));
-    asks(d.jobs[0], ROUND(ONE(FORM)) "\n");
+    mcp_backend_request_head(d.breqs[0], 200, mcp_str("application/x-ndjson"));
+    asks(d.breqs[0], ROUND(ONE(FORM)) "\n");
     task_is(0, "\"inputRequests\":{\"k#2\":" FORM "}");
     task_does(0, "tasks/update", RESPONSES("\"k#1\":{\"action\":\"accept\"}"));
     task_is(0, "\"status\":\"input_required\"");
@@ -81,8 +81,8 @@ test_before(void **state)
 
     (void) task_call(0, "echo");
     driver_wait(&d, 1001);
-    task_told();
-    asks(d.jobs[0], ROUND(TWO) "\n");
+    begin_status_listener();
+    asks(d.breqs[0], ROUND(TWO) "\n");
     task_is(1, "\"status\":\"input_required\"");
     task_does(1, "tasks/cancel", "");
     task_is(1, "\"status\":\"cancelled\"");
@@ -184,9 +184,9 @@ test_again(void **state)
 
     asks(task_begin(0), ROUND(STATE("later")) "\n");
     task_is(1, "\"status\":\"working\"");
-    assert_int_equal(d.n_jobs, 0);
+    assert_int_equal(d.n_breqs, 0);
     driver_wait(&d, 250);
-    assert_int_equal(d.n_jobs, 1);
+    assert_int_equal(d.n_breqs, 1);
     has(d.last_body, "\"requestState\":\"later\"");
     backend_json(&d, RESULT);
     task_is(1, "\"status\":\"completed\"");
@@ -205,12 +205,12 @@ test_progress(void **state)
     (void) state;
 
     modern(0, &a, "tools/call", "always", "\"name\":\"always\"");
-    breq = d.jobs[0];
+    breq = d.breqs[0];
     path = publish_url_of(breq, url, sizeof(url));
     mcp_backend_request_head(breq, 202, mcp_null_str);
     backend_end(&d, breq, MCP_FAULT_NONE);
     driver_wait(&d, 2);
-    task_told();
+    begin_status_listener();
 
     publish(1, &b, path, "{\"jsonrpc\":\"2.0\",\"id\":7,\"result\":"
                          ROUND(TWO) "}");

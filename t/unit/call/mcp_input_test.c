@@ -36,11 +36,11 @@ test_round(void **state)
 
     question_id(a.text, "elicitation/create", id);
     reply(1, session, id, "\"result\":{\"action\":\"accept\"}");
-    assert_int_equal(d.n_jobs, 0);
+    assert_int_equal(d.n_breqs, 0);
     question_id(a.text, "roots/list", last);
     snprintf(id, sizeof(id), "\\u%04x%s", (unsigned) last[0], last + 1);
     reply(0, session, id, "\"result\":{\"roots\":[]}");
-    assert_int_equal(d.n_jobs, 1);
+    assert_int_equal(d.n_breqs, 1);
 
     /* the question's event was sent: the client that answers has received
      * it */
@@ -82,12 +82,12 @@ test_rounds(void **state)
     last[0] = '\0';
 
     for (i = 0; i < 25; i++) {
-        breq = d.jobs[0];
+        breq = d.breqs[0];
         mcp_backend_request_head(breq, 200, mcp_str("application/x-ndjson"));
         snprintf(ask_body, sizeof(ask_body),
                  PROGRESS(1) "\n" ASK_ONE("k%d", "roots/list", "s%d") "\n",
                  i, i);
-        backend_say(&d, breq, ask_body);
+        backend_send(&d, breq, ask_body);
 
         if (i % 2) {
             backend_end(&d, breq, MCP_FAULT_NONE);
@@ -103,12 +103,12 @@ test_rounds(void **state)
          * ended */
 
         if (i % 2 == 0) {
-            assert_int_equal(d.n_jobs, 1);
-            assert_ptr_equal(d.jobs[0], breq);
+            assert_int_equal(d.n_breqs, 1);
+            assert_ptr_equal(d.breqs[0], breq);
             backend_end(&d, breq, MCP_FAULT_NONE);
         }
 
-        assert_int_equal(d.n_jobs, 1);
+        assert_int_equal(d.n_breqs, 1);
         snprintf(expected, sizeof(expected),
                  ",\"inputResponses\":{\"k%d\":{\"n\":%d}},"
                  "\"requestState\":\"s%d\"}}", i, i, i);
@@ -236,7 +236,7 @@ test_answers(void **state)
     reply(0, session, wrong, "\"result\":{\"who\":3}");
     snprintf(wrong, sizeof(wrong), "%sx", id);
     reply(0, session, wrong, "\"result\":{\"who\":4}");
-    assert_int_equal(d.n_jobs, 0);
+    assert_int_equal(d.n_breqs, 0);
     has_not(a.text, "isError");
 
     /* the first response counts, a second one does not */
@@ -244,20 +244,20 @@ test_answers(void **state)
     reply(0, session, id, "\"result\":{\"who\":\"first\"}");
     reply(1, session, id, "\"result\":{\"who\":\"second\"}");
     reply(1, session, id, "\"error\":{\"code\":1,\"message\":\"\"}");
-    assert_int_equal(d.n_jobs, 0);
+    assert_int_equal(d.n_breqs, 0);
     reply(1, session, last, "\"result\":{}");
-    assert_int_equal(d.n_jobs, 1);
+    assert_int_equal(d.n_breqs, 1);
     has(d.last_body, "{\"k\":{\"who\":\"first\"},\"r\":{}}");
     has_not(d.last_body, "second");
 
     /* a response after the end of the round */
 
     reply(0, session, id, "\"result\":{}");
-    assert_int_equal(d.n_jobs, 1);
+    assert_int_equal(d.n_breqs, 1);
     backend_json(&d, RESULT);
     has(a.text, ANSWER);
     reply(0, session, id, "\"result\":{}");
-    assert_int_equal(d.n_jobs, 0);
+    assert_int_equal(d.n_breqs, 0);
     client_close(&d, &a);
     quiet();
 }
@@ -325,7 +325,7 @@ test_given_up(void **state)
 
         assert_int_equal(a.ended, 1);
         has_not(a.text, "\"id\":7");
-        assert_int_equal(d.n_jobs, 0);
+        assert_int_equal(d.n_breqs, 0);
         client_close(&d, &a);
         quiet();
     }
@@ -341,7 +341,7 @@ test_resumed(void **state)
     (void) state;
 
     breq = call(0);
-    backend_say(&d, breq, PROGRESS(1) "\n");
+    backend_send(&d, breq, PROGRESS(1) "\n");
     client_last_id(&a, last);
     client_close(&d, &a);
     end_with(breq, ASK "\n");
@@ -376,7 +376,7 @@ test_held(void **state)
     d.endpoint.stream_buffer = 8 * 1024;
 
     breq = call(0);
-    backend_say(&d, breq, PROGRESS(1) "\n");
+    backend_send(&d, breq, PROGRESS(1) "\n");
     client_last_id(&a, last);
     client_close(&d, &a);
 
@@ -384,7 +384,7 @@ test_held(void **state)
         snprintf(body, sizeof(body), NOTE("notifications/progress",
                  "{\"progressToken\":\"t\",\"progress\":1,"
                  "\"message\":\"%0900d\"}") "\n", i);
-        assert_true(backend_say(&d, breq, body) > 0);
+        assert_true(backend_send(&d, breq, body) > 0);
     }
 
     snprintf(body, sizeof(body),
@@ -392,7 +392,7 @@ test_held(void **state)
              "\"method\":\"roots/list\",\"params\":{\"x\":\"%03000d\"}},"
              "\"b\":{\"method\":\"sampling/createMessage\",\"params\":{"
              "\"x\":\"%03000d\"}}}}\n", 1, 2);
-    backend_say(&d, breq, body);
+    backend_send(&d, breq, body);
     backend_end(&d, breq, MCP_FAULT_NONE);
 
     /* a client that has received only the first */
@@ -411,7 +411,7 @@ test_held(void **state)
     has_not(a.text, "sampling/createMessage");
     question_id(a.text, "roots/list", id);
     reply(0, session, id, "\"result\":{\"first\":1}");
-    assert_int_equal(d.n_jobs, 0);
+    assert_int_equal(d.n_breqs, 0);
 
     a.slow = 0;
     driver_pull(&a);
@@ -421,7 +421,7 @@ test_held(void **state)
     assert_int_equal(questions(a.text), 2);
     question_id(a.text, "sampling/createMessage", id);
     reply(0, session, id, "\"result\":{\"second\":2}");
-    assert_int_equal(d.n_jobs, 1);
+    assert_int_equal(d.n_breqs, 1);
     has(d.last_body, "{\"a\":{\"first\":1},\"b\":{\"second\":2}}");
     backend_json(&d, RESULT);
     has(a.text, ANSWER);
@@ -441,7 +441,7 @@ test_batch(void **state)
     client_open(&d, old, OLD, ALL);
     client_post(&d, 0, &a, old, "[" CALL "," CALL8 "]");
 
-    backend_answer(&d, d.jobs[0], ASK_ONE("a", "roots/list", "one"));
+    backend_answer(&d, d.breqs[0], ASK_ONE("a", "roots/list", "one"));
     backend_json(&d, ASK_ONE("b", "sampling/createMessage", "two"));
 
     question_id(a.text, "sampling/createMessage", id);
@@ -479,23 +479,23 @@ test_overtaken(void **state)
     client_open(&d, old, OLD, ALL);
     client_post(&d, 0, &a, old, "[" CALL "," CALL8 "]");
     a.slow = 1;
-    slow = d.jobs[0];
-    breq = d.jobs[1];
+    slow = d.breqs[0];
+    breq = d.breqs[1];
     mcp_backend_request_head(slow, 200, mcp_str("application/x-ndjson"));
     mcp_backend_request_head(breq, 200, mcp_str("application/x-ndjson"));
     snprintf(line, sizeof(line), BIG(900), 0);
 
     for (i = 0; i < 4; i++) {
-        assert_true(backend_say(&d, slow, line) > 0);
+        assert_true(backend_send(&d, slow, line) > 0);
     }
 
     snprintf(line, sizeof(line),
              "{\"resultType\":\"input_required\",\"inputRequests\":{\"a\":{"
              "\"method\":\"roots/list\",\"params\":{\"x\":\"%05000d\"}}}}\n",
              1);
-    backend_say(&d, slow, line);
+    backend_send(&d, slow, line);
     backend_end(&d, slow, MCP_FAULT_NONE);
-    backend_say(&d, breq, NOTE("notifications/message",
+    backend_send(&d, breq, NOTE("notifications/message",
                               "{\"level\":\"info\",\"data\":8}") "\n");
 
     a.slow = 0;

@@ -168,7 +168,7 @@ test_settled_by_publishing(void **state)
     for (before = 0; before < 2; before++) {
         client_open(&d, own, NEW, CAN);
         client_post(&d, 0, &a, own, CALL);
-        publish_url_of(d.jobs[0], url, sizeof(url));
+        publish_url_of(d.breqs[0], url, sizeof(url));
         backend_json(&d, ROUND("\"k\":" URL("")));
         question_id(a.text, "elicitation/create", id);
 
@@ -203,8 +203,8 @@ test_other_notifications(void **state)
 
     client_open(&d, session, NEW, CAN);
     breq = call(0);
-    backend_say(&d, breq, NOTE(COMPLETE, "{}") "\n");
-    backend_say(&d, breq, NOTE(COMPLETE, "{\"elicitationId\":\"own\"}") "\n");
+    backend_send(&d, breq, NOTE(COMPLETE, "{}") "\n");
+    backend_send(&d, breq, NOTE(COMPLETE, "{\"elicitationId\":\"own\"}") "\n");
     has(a.text, "data: " NOTE(COMPLETE, "{\"elicitationId\":\"own\"}") "\n");
     assert_int_equal(count(a.text, COMPLETE), 1);
     end_with_result(breq);
@@ -213,7 +213,7 @@ test_other_notifications(void **state)
 
     client_open(&d, session, MIDDLE, CAN);
     breq = call(0);
-    backend_say(&d, breq, NOTE(COMPLETE, "{}") "\n");
+    backend_send(&d, breq, NOTE(COMPLETE, "{}") "\n");
     has(a.text, NOTE(COMPLETE, "{}"));
     end_with_result(breq);
     client_close(&d, &a);

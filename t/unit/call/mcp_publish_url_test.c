@@ -13,15 +13,16 @@ test_no_publish_url(void **state)
 
     d.endpoint.publish_url = mcp_null_str;
     client_post(&d, 0, &a, session, CALL);
-    fact_is(&d.jobs[0]->variables, MCP_VARIABLE_PUBLISH_URL, "");
+    variable_is(&d.breqs[0]->variables, MCP_VARIABLE_PUBLISH_URL, "");
     backend_json(&d, RESULT);
     client_close(&d, &a);
 
     d.endpoint.publish_url = mcp_str("http://h/p/");
     client_post(&d, 0, &a, session, CALL);
-    assert_memory_equal(d.jobs[0]->variables.value[MCP_VARIABLE_PUBLISH_URL].data,
+    assert_memory_equal(d.breqs[0]->variables
+                            .value[MCP_VARIABLE_PUBLISH_URL].data,
                         "http://h/p/", 11);
-    assert_true(d.jobs[0]->variables.value[MCP_VARIABLE_PUBLISH_URL].data[11]
+    assert_true(d.breqs[0]->variables.value[MCP_VARIABLE_PUBLISH_URL].data[11]
                 != '/');
     backend_json(&d, RESULT);
     client_close(&d, &a);

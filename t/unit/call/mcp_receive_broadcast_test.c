@@ -28,7 +28,7 @@ tell(void *ctx, const mcp_broadcast_t *said, mcp_operation_t *op)
 
 
 static int
-is_away(void *ctx)
+is_unreachable(void *ctx)
 {
     (void) ctx;
 
@@ -47,7 +47,7 @@ share(void *ctx, const mcp_stream_ref_t *ref, uint32_t limit)
 
 static const mcp_cluster_hooks_t  hooks = {
     .send_broadcast = tell,
-    .is_unreachable = is_away,
+    .is_unreachable = is_unreachable,
     .clock = clock_agrees,
     .replicate = share
 };

@@ -48,12 +48,12 @@ test_answers(void **state)
         before = stats();
 
         client_post(&d, 0, &a, session, CALL);
-        fact_is(mcp_exchange_variables(a.x), MCP_VARIABLE_RESULT, "");
-        mcp_backend_request_head(d.jobs[0], 200, mcp_str("application/json"));
-        end_with(d.jobs[0], cases[i].text);
-        fact_is(mcp_exchange_variables(a.x), MCP_VARIABLE_RESULT,
+        variable_is(mcp_exchange_variables(a.x), MCP_VARIABLE_RESULT, "");
+        mcp_backend_request_head(d.breqs[0], 200, mcp_str("application/json"));
+        end_with(d.breqs[0], cases[i].text);
+        variable_is(mcp_exchange_variables(a.x), MCP_VARIABLE_RESULT,
                 cases[i].ending);
-        fact_is(mcp_exchange_variables(a.x), MCP_VARIABLE_OUTCOME,
+        variable_is(mcp_exchange_variables(a.x), MCP_VARIABLE_OUTCOME,
                 cases[i].outcome);
         snprintf(text, sizeof(text), "of \"echo\" ended: %s, after 0 ms",
                  cases[i].ending);
@@ -61,16 +61,17 @@ test_answers(void **state)
         client_close(&d, &a);
 
         breq = call(0);
-        backend_say(&d, breq, PROGRESS(1) "\n");
+        backend_send(&d, breq, PROGRESS(1) "\n");
         client_last_id(&a, id);
-        fact_is(mcp_exchange_variables(a.x), MCP_VARIABLE_RESULT, "");
+        variable_is(mcp_exchange_variables(a.x), MCP_VARIABLE_RESULT, "");
         driver_wait(&d, 250);
         snprintf(line, sizeof(line), "%s\n", cases[i].text);
         end_with(breq, line);
         assert_int_equal(a.ended, 1);
-        fact_is(mcp_exchange_variables(a.x), MCP_VARIABLE_RESULT,
+        variable_is(mcp_exchange_variables(a.x), MCP_VARIABLE_RESULT,
                 cases[i].ending);
-        fact_is(mcp_exchange_variables(a.x), MCP_VARIABLE_OUTCOME, "complete");
+        variable_is(mcp_exchange_variables(a.x), MCP_VARIABLE_OUTCOME,
+                    "complete");
         snprintf(text, sizeof(text), "ended: %s, after 250 ms",
                  cases[i].ending);
         has(d.te.info, text);
@@ -80,7 +81,7 @@ test_answers(void **state)
          * values */
 
         client_resume(&d, 1, &a, session, id);
-        fact_is(mcp_exchange_variables(a.x), MCP_VARIABLE_RESULT,
+        variable_is(mcp_exchange_variables(a.x), MCP_VARIABLE_RESULT,
                 cases[i].ending);
         client_close(&d, &a);
 
@@ -110,7 +111,7 @@ test_cancelled(void **state)
     driver_wait(&d, 1500);
     cancel(1, session, "7");
     assert_int_equal(a.ended, 1);
-    fact_is(mcp_exchange_variables(a.x), MCP_VARIABLE_RESULT, "cancelled");
+    variable_is(mcp_exchange_variables(a.x), MCP_VARIABLE_RESULT, "cancelled");
     has(d.te.info, "ended: cancelled, after 1500 ms");
     client_close(&d, &a);
 
@@ -119,7 +120,7 @@ test_cancelled(void **state)
     driver_wait(&d, 1500);
     end_session(1, other);
     assert_int_equal(a.ended, 1);
-    fact_is(mcp_exchange_variables(a.x), MCP_VARIABLE_RESULT, "cancelled");
+    variable_is(mcp_exchange_variables(a.x), MCP_VARIABLE_RESULT, "cancelled");
     client_close(&d, &a);
 
     assert_int_equal(counted(MCP_COUNT_CALLS_CANCELLED), 2);
@@ -138,9 +139,9 @@ test_expired(void **state)
     d.endpoint.max_wait = 5000;
 
     call(0);
-    backend_say(&d, d.jobs[0], PROGRESS(1) "\n");
+    backend_send(&d, d.breqs[0], PROGRESS(1) "\n");
     mcp_exchange_last(a.x);
-    fact_is(mcp_exchange_variables(a.x), MCP_VARIABLE_RESULT, "");
+    variable_is(mcp_exchange_variables(a.x), MCP_VARIABLE_RESULT, "");
     client_close(&d, &a);
     driver_wait(&d, d.endpoint.max_wait + 1500);
     assert_int_equal(counted(MCP_COUNT_CALLS_EXPIRED), 1);
@@ -152,10 +153,10 @@ test_expired(void **state)
 
     d.endpoint.max_wait = 0;
     call(0);
-    backend_say(&d, d.jobs[0], PROGRESS(1) "\n");
-    fact_is(mcp_exchange_variables(a.x), MCP_VARIABLE_RESULT, "");
+    backend_send(&d, d.breqs[0], PROGRESS(1) "\n");
+    variable_is(mcp_exchange_variables(a.x), MCP_VARIABLE_RESULT, "");
     mcp_exchange_last(a.x);
-    fact_is(mcp_exchange_variables(a.x), MCP_VARIABLE_RESULT, "expired");
+    variable_is(mcp_exchange_variables(a.x), MCP_VARIABLE_RESULT, "expired");
     client_close(&d, &a);
     driver_wait(&d, 10);
     assert_int_equal(counted(MCP_COUNT_CALLS_EXPIRED), 2);
@@ -163,7 +164,7 @@ test_expired(void **state)
 
     client_post(&d, 0, &a, session, CALL);
     mcp_exchange_last(a.x);
-    fact_is(mcp_exchange_variables(a.x), MCP_VARIABLE_RESULT, "expired");
+    variable_is(mcp_exchange_variables(a.x), MCP_VARIABLE_RESULT, "expired");
     client_close(&d, &a);
     driver_wait(&d, 10);
     assert_int_equal(counted(MCP_COUNT_CALLS_EXPIRED), 3);
@@ -180,14 +181,14 @@ test_left(void **state)
     (void) state;
 
     breq = call(0);
-    backend_say(&d, breq, PROGRESS(1) "\n");
+    backend_send(&d, breq, PROGRESS(1) "\n");
     a.slow = 1;
     end_with(breq, TOOL_ERROR "\n");
     assert_int_equal(a.ended, 0);
-    fact_is(mcp_exchange_variables(a.x), MCP_VARIABLE_RESULT, "");
+    variable_is(mcp_exchange_variables(a.x), MCP_VARIABLE_RESULT, "");
     mcp_exchange_last(a.x);
-    fact_is(mcp_exchange_variables(a.x), MCP_VARIABLE_RESULT, "tool_error");
-    fact_is(mcp_exchange_variables(a.x), MCP_VARIABLE_OUTCOME, "stream");
+    variable_is(mcp_exchange_variables(a.x), MCP_VARIABLE_RESULT, "tool_error");
+    variable_is(mcp_exchange_variables(a.x), MCP_VARIABLE_OUTCOME, "stream");
     client_close(&d, &a);
     quiet();
 }
@@ -207,19 +208,20 @@ test_batch(void **state)
 
     for (durable = 0; durable <= 1; durable++) {
         client_post(&d, 0, &a, old, "[" CALL "," CALL8 "," PING "]");
-        assert_int_equal(d.n_jobs, 2);
-        one = d.jobs[0];
-        two = d.jobs[1];
+        assert_int_equal(d.n_breqs, 2);
+        one = d.breqs[0];
+        two = d.breqs[1];
 
         if (durable) {
             driver_wait(&d, 1500);
         }
 
         backend_answer(&d, two, TOOL_ERROR);
-        fact_is(mcp_exchange_variables(a.x), MCP_VARIABLE_RESULT,
+        variable_is(mcp_exchange_variables(a.x), MCP_VARIABLE_RESULT,
                 "");
         backend_answer(&d, one, RESULT);
-        fact_is(mcp_exchange_variables(a.x), MCP_VARIABLE_RESULT, "tool_error");
+        variable_is(mcp_exchange_variables(a.x), MCP_VARIABLE_RESULT,
+                    "tool_error");
         client_close(&d, &a);
         quiet();
     }
@@ -268,11 +270,11 @@ test_told(void **state)
     for (i = 0; i < ITEMS(cases); i++) {
         d.te.last[0] = '\0';
         client_post(&d, 0, &a, session, CALL);
-        mcp_backend_request_head(d.jobs[0], cases[i].status,
+        mcp_backend_request_head(d.breqs[0], cases[i].status,
                                  test_str(cases[i].type));
-        end_with(d.jobs[0], cases[i].body);
+        end_with(d.breqs[0], cases[i].body);
         has(d.te.last, cases[i].line);
-        fact_is(mcp_exchange_variables(a.x), MCP_VARIABLE_RESULT,
+        variable_is(mcp_exchange_variables(a.x), MCP_VARIABLE_RESULT,
                 cases[i].ending);
         client_close(&d, &a);
     }
@@ -282,12 +284,12 @@ test_told(void **state)
     d.te.last[0] = '\0';
     client_post(&d, 0, &a, session, CALL);
     has(d.te.info, "of \"echo\" began: tools/call, session ");
-    mcp_backend_request_head(d.jobs[0], 200, mcp_str("text/html"));
-    end_with(d.jobs[0], "<b>{}</b>");
+    mcp_backend_request_head(d.breqs[0], 200, mcp_str("text/html"));
+    end_with(d.breqs[0], "<b>{}</b>");
     client_close(&d, &a);
     client_post(&d, 0, &a, session, CALL);
-    mcp_backend_request_head(d.jobs[0], 200, mcp_str("application/json"));
-    end_with(d.jobs[0], TOOL_ERROR);
+    mcp_backend_request_head(d.breqs[0], 200, mcp_str("application/json"));
+    end_with(d.breqs[0], TOOL_ERROR);
     client_close(&d, &a);
     assert_string_equal(d.te.last, "");
     quiet();

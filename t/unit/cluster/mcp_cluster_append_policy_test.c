@@ -19,7 +19,7 @@
 /* Starts n nodes. Creates a stream of one event at node 0, waits until Redis
  * has its complete state, and writes the mark. */
 static void
-begin_told(int n)
+begin_replicated(int n)
 {
     int  i;
 
@@ -52,7 +52,7 @@ test_events(void **state)
 {
     needs_redis();
 
-    begin_told(1);
+    begin_replicated(1);
 
     add_events(0, 'a', 1);
     assert_true(event_alone(2));
@@ -92,7 +92,7 @@ test_time(void **state)
 
     needs_redis();
 
-    begin_told(1);
+    begin_replicated(1);
     nodes[0].conf.node_timeout = 60;
     end = real_now() + 10000;
 
@@ -125,7 +125,7 @@ test_reader(void **state)
 
     needs_redis();
 
-    begin_told(2);
+    begin_replicated(2);
     come(1, 'a', 0, 's');
     assert_int_equal(read_from(1, 'a', 0, &seq), MCP_AGAIN);
     UNTIL(repl_state(0, 'a').consumer_slot == MCP_STORE_REMOTE_CONSUMER);
@@ -160,7 +160,7 @@ test_dead_reader(void **state)
 {
     needs_redis();
 
-    begin_told(1);
+    begin_replicated(1);
     (void) about(0, "HSET", 'h', 'a', "n another w 2");
     add_events(0, 'a', 1);
     assert_true(event_alone(2));
@@ -182,7 +182,7 @@ test_lost(void **state)
 {
     needs_redis();
 
-    begin_told(1);
+    begin_replicated(1);
     add_events(0, 'a', 2);
     assert_true(event_alone(3));
 
@@ -221,7 +221,7 @@ test_longest(void **state)
 
     needs_redis();
 
-    begin_told(1);
+    begin_replicated(1);
     add(0, 'a', "{\"method\":\"longer\"}", -1, MCP_STATE_PROCESSING);
     assert_false(event_alone(2));
     info = info_of(0, 'a');
@@ -245,7 +245,7 @@ test_fenced(void **state)
 {
     needs_redis();
 
-    begin_told(1);
+    begin_replicated(1);
     (void) about(0, "HSET", 'h', 'a', "o another");
     add_events(0, 'a', 1);
     UNTIL(!is_at(0, 'a'));

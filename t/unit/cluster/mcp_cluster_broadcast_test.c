@@ -35,7 +35,7 @@ static mcp_broadcast_t  broadcast;
 
 
 static void
-heard(mcp_worker_t *worker, const mcp_broadcast_t *said)
+on_broadcast(mcp_worker_t *worker, const mcp_broadcast_t *said)
 {
     assert_ptr_equal(worker, p.worker);
 
@@ -52,7 +52,7 @@ setup(void **state)
     process_init(&p, NULL, 0);
     mcp_store_node_renew(&p.store, mcp_store_node_id(&p.store),
                          0x1111111111111111);
-    p.worker->on_broadcast = heard;
+    p.worker->on_broadcast = on_broadcast;
     p.conf.sync = MCP_CLUSTER_SYNC_ON;
     p.conf.node_timeout = 600000;
     p.te.now = 1700000000000;
@@ -78,7 +78,7 @@ join(void)
 {
     process_start(&p);
     process_login(&p);
-    process_say(&p, WELCOME);
+    process_receive(&p, WELCOME);
     p.taken = p.len;
     assert_int_equal(p.cluster->state, MCP_CLUSTER_MEMBER);
 }
@@ -112,18 +112,18 @@ tell(mcp_operation_t *op)
 /* A broadcast without an operation: MCP_OK at once; an error reply is
  * logged. */
 static void
-test_tell(void **state)
+test_broadcast(void **state)
 {
     (void) state;
 
     join();
     assert_int_equal(tell(NULL), MCP_OK);
     assert_command(&p, TOLD);
-    process_say(&p, "*1\r\n$2\r\nOK\r\n");
+    process_receive(&p, "*1\r\n$2\r\nOK\r\n");
     assert_null(strstr(p.te.last, "tell"));
 
     assert_int_equal(tell(NULL), MCP_OK);
-    process_say(&p, "-OOM no room\r\n");
+    process_receive(&p, "-OOM no room\r\n");
     assert_non_null(strstr(p.te.last, "script broadcast: OOM no room"));
 }
 
@@ -159,7 +159,7 @@ test_answers(void **state)
 
     for (i = 0; i < sizeof(replies) / sizeof(replies[0]); i++) {
         assert_int_equal(tell(waiter()), MCP_AGAIN);
-        process_say(&p, replies[i]);
+        process_receive(&p, replies[i]);
     }
 
     /* the link is lost before the reply; the process ends before the reply */
@@ -168,13 +168,13 @@ test_answers(void **state)
     process_lose(&p, "it is gone");
     process_wait(&p, 200);
     process_login(&p);
-    process_say(&p, WELCOME);
+    process_receive(&p, WELCOME);
     assert_int_equal(tell(waiter()), MCP_AGAIN);
 }
 
 
 static void
-test_away(void **state)
+test_unreachable(void **state)
 {
     mcp_operation_t  op;
 
@@ -192,7 +192,7 @@ test_away(void **state)
     /* the node was rejected and serves alone: MCP_OK */
 
     process_login(&p);
-    process_say(&p, "*3\r\n$4\r\nKEYS\r\n$16\r\n" ID("2")
+    process_receive(&p, "*3\r\n$4\r\nKEYS\r\n$16\r\n" ID("2")
                     "\r\n$5\r\nother\r\n");
     assert_int_equal(tell(&op), MCP_OK);
 }
@@ -211,28 +211,28 @@ test_off(void **state)
     join();
     assert_int_equal(tell(&op), MCP_OK);
     assert_command(&p, TOLD);
-    process_say(&p, "*1\r\n$2\r\nOK\r\n");
+    process_receive(&p, "*1\r\n$2\r\nOK\r\n");
 }
 
 
 static void
 say(const char *text)
 {
-    process_tell(&p, text, strlen(text));
+    process_inbound_receive(&p, text, strlen(text));
 }
 
 
 static void
-test_hear(void **state)
+test_received(void **state)
 {
     mcp_node_position_t  place;
 
     (void) state;
 
-    p.hears = 1;
+    p.has_inbound = 1;
     join();
     p.cluster->offset = 100;
-    process_hear(&p);
+    process_inbound_login(&p);
     assert_inbound(&p, XREAD("0-0"));
 
     say(NEWS(1, ENTRY("1700000000000-0", ID("2"), "1700000005000")));
@@ -264,7 +264,7 @@ test_hear(void **state)
     mcp_link_closed(&p.cluster->inbound, "it is gone");
     process_wait(&p, 200);
     assert_int_equal(p.inbound.connects, 2);
-    process_hear(&p);
+    process_inbound_login(&p);
     assert_inbound(&p, XREAD("1700000000001-7"));
 }
 
@@ -285,9 +285,9 @@ test_message(void **state)
 
     (void) state;
 
-    p.hears = 1;
+    p.has_inbound = 1;
     join();
-    process_hear(&p);
+    process_inbound_login(&p);
 
     snprintf(text, sizeof(text), NEWS(1, NOTIFICATION("1700000000001-0", 8192)),
              7);
@@ -316,9 +316,9 @@ test_former(void **state)
 
     (void) state;
 
-    p.hears = 1;
+    p.has_inbound = 1;
     join();
-    process_hear(&p);
+    process_inbound_login(&p);
     assert_inbound(&p, XREAD("0-0"));
     mcp_store_node_renew(&p.store, 0x1111111111111111, 0x2222222222222222);
     p.cluster->node = 0x2222222222222222;
@@ -338,16 +338,16 @@ test_former(void **state)
 /* The leader was paused, and another process of the node has received the same
  * entries in the meantime: they are not processed twice. */
 static void
-test_stood_still(void **state)
+test_was_paused(void **state)
 {
     process_t            q;
     mcp_node_position_t  place = { 1700000000005, 0 };
 
     (void) state;
 
-    p.hears = 1;
+    p.has_inbound = 1;
     join();
-    process_hear(&p);
+    process_inbound_login(&p);
 
     /* no other process is the leader: entries up to the position in the zone
      * are skipped, the next one is received */
@@ -377,7 +377,7 @@ test_stood_still(void **state)
 /* Replies and entries that no node writes are skipped, and the next XREAD is
  * sent. */
 static void
-test_strange(void **state)
+test_unexpected(void **state)
 {
     size_t  i;
 
@@ -400,9 +400,9 @@ test_strange(void **state)
 
     (void) state;
 
-    p.hears = 1;
+    p.has_inbound = 1;
     join();
-    process_hear(&p);
+    process_inbound_login(&p);
 
     for (i = 0; i < sizeof(replies) / sizeof(replies[0]); i++) {
         p.inbound.taken = p.inbound.len;
@@ -432,10 +432,10 @@ test_others(void **state)
 
     join();
     process_init(&q, p.zone, 1);
-    q.hears = 1;
+    q.has_inbound = 1;
     process_start(&q);
     process_login(&q);
-    process_say(&q, WELCOME);
+    process_receive(&q, WELCOME);
     assert_int_equal(q.cluster->state, MCP_CLUSTER_MEMBER);
     assert_int_equal(q.inbound.connects, 0);
 
@@ -460,13 +460,13 @@ test_lost(void **state)
 
     (void) state;
 
-    p.hears = 1;
+    p.has_inbound = 1;
     join();
 
     for (i = 0; i < 9; i++) {
-        process_hear(&p);
+        process_inbound_login(&p);
         assert_inbound(&p, XREAD("0-0"));
-        process_tell(&p, "*-1\r\n", 5);
+        process_inbound_receive(&p, "*-1\r\n", 5);
         mcp_link_closed(&p.cluster->inbound, "gone");
         p.inbound.connected = 0;
         process_wait(&p, 101);
@@ -475,13 +475,13 @@ test_lost(void **state)
     /* lost without a reply to XREAD: each delay is twice the previous one */
 
     for (i = 0; i < 2; i++) {
-        process_hear(&p);
+        process_inbound_login(&p);
         mcp_link_closed(&p.cluster->inbound, "gone");
         p.inbound.connected = 0;
         process_wait(&p, (200 << i) + 1);
     }
 
-    process_hear(&p);
+    process_inbound_login(&p);
     mcp_link_closed(&p.cluster->inbound, "gone");
     p.inbound.connected = 0;
     process_wait(&p, 101);
@@ -493,15 +493,15 @@ int
 main(void)
 {
     const struct CMUnitTest  tests[] = {
-        test(test_tell),
+        test(test_broadcast),
         test(test_answers),
-        test(test_away),
+        test(test_unreachable),
         test(test_off),
-        test(test_hear),
+        test(test_received),
         test(test_message),
         test(test_former),
-        test(test_stood_still),
-        test(test_strange),
+        test(test_was_paused),
+        test(test_unexpected),
         test(test_others),
         test(test_lost),
     };

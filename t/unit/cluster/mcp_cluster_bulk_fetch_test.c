@@ -10,7 +10,7 @@
 
 
 static mcp_replication_t *
-copy_of(int i, char c)
+replication_of(int i, char c)
 {
     mcp_replication_t  *copy;
     mcp_stream_info_t   info = info_of(i, c);
@@ -50,7 +50,7 @@ come_some(void)
     (void) read_from(1, 'a', 0, &seq);
     UNTIL(info_of(1, 'a').last_seq > 300);
     assert_in_range(info_of(1, 'a').last_seq, 301, MANY - 1);
-    assert_in_range(copy_of(1, 'a')->ranges, 1, 2);
+    assert_in_range(replication_of(1, 'a')->ranges, 1, 2);
 }
 
 
@@ -68,8 +68,8 @@ test_batches(void **state)
     UNTIL(info_of(1, 'a').last_seq == MANY);
     assert_int_equal(read_from(1, 'a', 0, &seq), MCP_AGAIN);
     assert_int_equal(seq, MANY);
-    assert_int_equal(copy_of(1, 'a')->batch, 256);
-    assert_int_equal(copy_of(1, 'a')->ranges, 0);
+    assert_int_equal(replication_of(1, 'a')->batch, 256);
+    assert_int_equal(replication_of(1, 'a')->ranges, 0);
 
     /* events that are appended later may be longer, so a script is run before
      * the next XRANGE */
@@ -104,7 +104,7 @@ test_long(void **state)
     assert_string_equal(about(0, "HGET", 'h', 'a', "e"), "4999");
 
     come(1, 'a', 0, 's');
-    assert_int_equal(copy_of(1, 'a')->batch, 0);
+    assert_int_equal(replication_of(1, 'a')->batch, 0);
     (void) read_from(1, 'a', 0, &seq);
     UNTIL(info_of(1, 'a').last_seq == 601);
     assert_int_equal(read_from(1, 'a', 0, &seq), MCP_AGAIN);
@@ -164,7 +164,7 @@ test_left(void **state)
           && info_of(0, 'a').consumer_slot == MCP_STORE_NO_SLOT
           && info_of(0, 'a').sent_seq == seq);
     assert_in_range(info_of(1, 'a').last_seq, seq, MANY - 1);
-    assert_int_equal(copy_of(1, 'a')->ranges, 0);
+    assert_int_equal(replication_of(1, 'a')->ranges, 0);
     end_all();
 }
 
@@ -195,8 +195,8 @@ test_foreign(void **state)
 
         come(1, 'a', 0, 's');
         (void) read_from(1, 'a', 0, &seq);
-        UNTIL(copy_of(1, 'a')->full);
-        assert_int_equal(copy_of(1, 'a')->ranges, 0);
+        UNTIL(replication_of(1, 'a')->full);
+        assert_int_equal(replication_of(1, 'a')->ranges, 0);
         assert_int_equal(info_of(1, 'a').last_seq, 600);
         end_all();
     }

@@ -8,7 +8,7 @@
 
 
 static void
-test_stand(void **state)
+test_checkpoint(void **state)
 {
     char                    text[MCP_CODEC_STATE_MAX], *end;
     mcp_store_checkpoint_t  in = { 0, MCP_STATE_FAILED, UINT64_MAX, UINT64_MAX - 1,
@@ -215,7 +215,7 @@ int
 main(void)
 {
     const struct CMUnitTest  tests[] = {
-        cmocka_unit_test(test_stand),
+        cmocka_unit_test(test_checkpoint),
         cmocka_unit_test(test_answers),
         cmocka_unit_test(test_task),
         cmocka_unit_test(test_spec),

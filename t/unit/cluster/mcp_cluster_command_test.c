@@ -83,11 +83,11 @@ test_faults(void **state)
 
     for (i = 0; i < sizeof(faults) / sizeof(faults[0]); i++) {
         process_login(&p);
-        process_say(&p, "*4\r\n$2\r\nOK\r\n:0\r\n:1\r\n*0\r\n");
+        process_receive(&p, "*4\r\n$2\r\nOK\r\n:0\r\n:1\r\n*0\r\n");
         assert_int_equal(send_word("A"), MCP_OK);
         assert_int_equal(send_word("B"), MCP_OK);
         lost = 0;
-        process_say(&p, faults[i]);
+        process_receive(&p, faults[i]);
         assert_int_equal(p.disconnects, i + 1);
         assert_int_equal(p.cluster->link.state, MCP_LINK_DOWN);
         assert_int_equal(lost, 2);
@@ -111,7 +111,7 @@ test_too_many(void **state)
 
     process_start(&p);
     process_login(&p);
-    process_say(&p, "*4\r\n$2\r\nOK\r\n:0\r\n:1\r\n*0\r\n+OK\r\n");
+    process_receive(&p, "*4\r\n$2\r\nOK\r\n:0\r\n:1\r\n*0\r\n+OK\r\n");
     assert_int_equal(p.disconnects, 1);
 }
 
@@ -127,7 +127,7 @@ test_moved(void **state)
 
     process_start(&p);
     process_login(&p);
-    process_say(&p, "-MOVED 3999 10.0.0.7:6381\r\n");
+    process_receive(&p, "-MOVED 3999 10.0.0.7:6381\r\n");
     assert_int_equal(p.disconnects, 1);
     process_wait(&p, 0);
     assert_true(p.connected);
@@ -135,13 +135,13 @@ test_moved(void **state)
     assert_int_equal(mcp_link_target(p.link)->port, 6381);
 
     process_login(&p);
-    process_say(&p, "-MOVED 3999 ::1:6382\r\n");
+    process_receive(&p, "-MOVED 3999 ::1:6382\r\n");
     process_wait(&p, 0);
     assert_str_is(mcp_link_target(p.link)->host, "::1");
     assert_int_equal(mcp_link_target(p.link)->port, 6382);
 
     process_login(&p);
-    process_say(&p, "-MOVED 3999 :6383\r\n");
+    process_receive(&p, "-MOVED 3999 :6383\r\n");
     process_wait(&p, 0);
     assert_str_is(mcp_link_target(p.link)->host, "::1");
     assert_int_equal(mcp_link_target(p.link)->port, 6383);
@@ -160,7 +160,7 @@ test_moved(void **state)
     for (i = 0; p.connected; i++) {
         assert_true(i < 10);
         process_open(&p);
-        process_say(&p, "-MOVED 1 b:1\r\n");
+        process_receive(&p, "-MOVED 1 b:1\r\n");
         process_wait(&p, 0);
     }
 
@@ -184,20 +184,20 @@ test_window(void **state)
     p.conf.node_timeout = 600000;
     process_start(&p);
     process_login(&p);
-    process_say(&p, "*4\r\n$2\r\nOK\r\n:0\r\n:1\r\n*0\r\n");
+    process_receive(&p, "*4\r\n$2\r\nOK\r\n:0\r\n:1\r\n*0\r\n");
 
     for (i = 0; send_word("X") == MCP_OK; i++) {
         process_pump(&p);
     }
 
     assert_int_equal(i, MCP_LINK_WINDOW);
-    process_say(&p, "+OK\r\n");
+    process_receive(&p, "+OK\r\n");
     assert_int_equal(replies, 1);
     assert_int_equal(send_word("X"), MCP_OK);
     assert_int_equal(send_word("X"), MCP_AGAIN);
 
     while (replies < MCP_LINK_WINDOW + 1) {
-        process_say(&p, "+OK\r\n-ERR x\r\n");
+        process_receive(&p, "+OK\r\n-ERR x\r\n");
     }
 
     p.stuck = 1;
@@ -235,7 +235,7 @@ test_behind(void **state)
 
     process_start(&p);
     process_login(&p);
-    process_say(&p, "*4\r\n$2\r\nOK\r\n:0\r\n:1\r\n*0\r\n");
+    process_receive(&p, "*4\r\n$2\r\nOK\r\n:0\r\n:1\r\n*0\r\n");
 
     for (i = 0; i < 4; i++) {
         assert_int_equal(mcp_link_send(&p.cluster->link, &word, 1, count, NULL),
@@ -267,7 +267,7 @@ test_long(void **state)
     p.conf.node_timeout = 600000;
     process_start(&p);
     process_login(&p);
-    process_say(&p, "*4\r\n$2\r\nOK\r\n:0\r\n:1\r\n*0\r\n");
+    process_receive(&p, "*4\r\n$2\r\nOK\r\n:0\r\n:1\r\n*0\r\n");
 
     assert_int_equal(mcp_link_send(&p.cluster->link, &word, 1, count, NULL),
                      MCP_OK);
@@ -314,7 +314,7 @@ test_output(void **state)
     p.conf.node_timeout = 600000;
     process_start(&p);
     process_login(&p);
-    process_say(&p, "*4\r\n$2\r\nOK\r\n:0\r\n:1\r\n*0\r\n");
+    process_receive(&p, "*4\r\n$2\r\nOK\r\n:0\r\n:1\r\n*0\r\n");
 
     p.stuck = 1;
     assert_int_equal(send_word("FIRST"), MCP_OK);

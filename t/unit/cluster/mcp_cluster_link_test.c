@@ -86,7 +86,7 @@ test_delays(void **state)
     /* a login does not reset the delay; a successful registration does */
 
     process_login(&p);
-    process_say(&p, "-CLUSTERDOWN Hash slot not served\r\n");
+    process_receive(&p, "-CLUSTERDOWN Hash slot not served\r\n");
     process_wait(&p, 2499);
     assert_false(p.connected);
 
@@ -95,7 +95,7 @@ test_delays(void **state)
     }
 
     process_login(&p);
-    process_say(&p, "*4\r\n$2\r\nOK\r\n:0\r\n:1\r\n*0\r\n");
+    process_receive(&p, "*4\r\n$2\r\nOK\r\n:0\r\n:1\r\n*0\r\n");
     process_lose(&p, "gone");
     process_wait(&p, 101);
     assert_true(p.connected);
@@ -142,7 +142,7 @@ test_limits(void **state)
 
     process_wait(&p, 101);
     process_open(&p);
-    process_say(&p, GOOD_HELLO GOOD_ROLE);
+    process_receive(&p, GOOD_HELLO GOOD_ROLE);
     process_wait(&p, 999);
     assert_int_equal(p.disconnects, 1);
     process_wait(&p, 1);
@@ -205,14 +205,14 @@ test_silence(void **state)
     p.conf.node_timeout = 600000;
     process_start(&p);
     process_login(&p);
-    process_say(&p, "*4\r\n$2\r\nOK\r\n:0\r\n:1\r\n*0\r\n");
+    process_receive(&p, "*4\r\n$2\r\nOK\r\n:0\r\n:1\r\n*0\r\n");
     p.taken = p.len;
 
     for (i = 0; i < 5; i++) {
         process_wait(&p, 1000);
         assert_command(&p, "PING");
         process_wait(&p, 300 + i);
-        process_say(&p, "+PONG\r\n");
+        process_receive(&p, "+PONG\r\n");
         assert_int_equal(p.cluster->link.round_trip, 300 + i);
     }
 
@@ -274,7 +274,7 @@ test_full(void **state)
     p.conf.node_timeout = 600000;
     process_start(&p);
     process_login(&p);
-    process_say(&p, "*4\r\n$2\r\nOK\r\n:0\r\n:1\r\n*0\r\n");
+    process_receive(&p, "*4\r\n$2\r\nOK\r\n:0\r\n:1\r\n*0\r\n");
     fill();
 
     process_wait(&p, 1000);
@@ -282,14 +282,14 @@ test_full(void **state)
     process_wait(&p, 300);
 
     for (i = 0; i < MCP_LINK_WINDOW; i++) {
-        process_say(&p, "+OK\r\n");
+        process_receive(&p, "+OK\r\n");
     }
 
     process_wait(&p, 1000);
     assert_true(p.connected);
     assert_command(&p, "PING");
     process_wait(&p, 300);
-    process_say(&p, "+PONG\r\n");
+    process_receive(&p, "+PONG\r\n");
     assert_int_equal(p.cluster->link.round_trip, 300);
 
     fill();
@@ -346,7 +346,7 @@ test_memory(void **state)
         process_open(&p);
 
         if (p.connected) {
-            process_say(&p, GOOD_ALL);
+            process_receive(&p, GOOD_ALL);
         }
 
         p.te.tm.fail_at = 0;

@@ -58,7 +58,7 @@ test_password(void **state)
     assert_command(&p, "HELLO 2 AUTH default secret");
     assert_command(&p, "SELECT 3");
     assert_command(&p, "ROLE");
-    process_say(&p, GOOD_HELLO "+OK\r\n" GOOD_ROLE GOOD_INFO GOOD_SHAS);
+    process_receive(&p, GOOD_HELLO "+OK\r\n" GOOD_ROLE GOOD_INFO GOOD_SHAS);
     assert_int_equal(p.cluster->link.state, MCP_LINK_UP);
 
     process_lose(&p, "gone");
@@ -124,7 +124,7 @@ test_bad(void **state)
         p.te.last[0] = '\0';
         mcp_store_node_insist(&p.store);
         process_open(&p);
-        process_say(&p, bad[i].says);
+        process_receive(&p, bad[i].says);
         assert_int_equal(p.cluster->link.state, MCP_LINK_DOWN);
         assert_int_equal(p.disconnects, i + 1);
         snprintf(line, sizeof(line), "cluster: one:6379: %s", bad[i].line);
@@ -145,7 +145,7 @@ test_info(void **state)
 
     process_start(&p);
     process_open(&p);
-    process_say(&p, GOOD_HELLO GOOD_ROLE
+    process_receive(&p, GOOD_HELLO GOOD_ROLE
                     "$30\r\nmaxmemory_policy:allkeys-lru\r\n\r\n" GOOD_SHAS);
     assert_int_equal(p.cluster->link.state, MCP_LINK_UP);
     assert_string_equal(p.te.last, "cluster: one:6379 may evict keys: set "
@@ -155,7 +155,7 @@ test_info(void **state)
     process_wait(&p, 101);
     p.te.last[0] = '\0';
     process_open(&p);
-    process_say(&p, GOOD_HELLO GOOD_ROLE "-NOPERM no\r\n" GOOD_SHAS);
+    process_receive(&p, GOOD_HELLO GOOD_ROLE "-NOPERM no\r\n" GOOD_SHAS);
     assert_int_equal(p.cluster->link.state, MCP_LINK_UP);
     assert_null(strstr(p.te.last, "evict"));
 }
@@ -177,7 +177,7 @@ test_sentinel(void **state)
     process_open(&p);
     assert_command(&p, "SENTINEL get-master-addr-by-name main");
     assert_command(&p, "");
-    process_say(&p, "*2\r\n$8\r\n10.0.0.7\r\n$4\r\n6380\r\n");
+    process_receive(&p, "*2\r\n$8\r\n10.0.0.7\r\n$4\r\n6380\r\n");
     assert_int_equal(p.disconnects, 1);
     process_wait(&p, 0);
     assert_str_is(mcp_link_target(p.link)->host, "10.0.0.7");
@@ -185,32 +185,32 @@ test_sentinel(void **state)
 
     process_open(&p);
     assert_command(&p, "HELLO 2 AUTH default secret");
-    process_say(&p, GOOD_ALL);
+    process_receive(&p, GOOD_ALL);
     assert_int_equal(p.cluster->link.state, MCP_LINK_UP);
 
     /* the server is not a master any more: the next Sentinel is queried, on a
      * Unix socket */
 
-    process_say(&p,
+    process_receive(&p,
                 "-READONLY You can't write against a read only replica.\r\n");
     process_wait(&p, 101);
     assert_int_equal(mcp_link_target(p.link)->host.len, 0);
     assert_str_is(mcp_link_target(p.link)->path, "/run/sentinel");
     process_open(&p);
     assert_command(&p, "SENTINEL get-master-addr-by-name main");
-    process_say(&p, "*-1\r\n");
+    process_receive(&p, "*-1\r\n");
     assert_string_equal(p.te.info, "cluster: /run/sentinel: it has no master "
                                    "with that name");
 
     process_wait(&p, 201);
     process_open(&p);
-    process_say(&p, "*1\r\n$1\r\na\r\n");
+    process_receive(&p, "*1\r\n$1\r\na\r\n");
     assert_string_equal(p.te.info, "cluster: one:6379: SENTINEL: not a reply "
                                    "of Redis");
 
     process_wait(&p, 201);
     process_open(&p);
-    process_say(&p, "-ERR unknown command\r\n");
+    process_receive(&p, "-ERR unknown command\r\n");
     assert_string_equal(p.te.info, "cluster: /run/sentinel: SENTINEL: ERR "
                                    "unknown command");
 }

@@ -9,12 +9,12 @@ static mcp_operation_stream_t  stream;
 static mcp_stream_info_t  found;
 static int                answered;
 static char               listed[16], event[64];
-static mcp_store_lookup_t  look_of;
+static mcp_store_lookup_t  lookup_of;
 
 
 /* The entry function of a lookup: stores the result, and always waits. */
 static int
-look_root(mcp_exchange_t *x)
+lookup_entry(mcp_exchange_t *x)
 {
     const mcp_found_t  *it;
 
@@ -27,7 +27,7 @@ look_root(mcp_exchange_t *x)
 
         if (it) {
             found = it->lookup.info;
-            look_of = it->lookup;
+            lookup_of = it->lookup;
             snprintf(event, sizeof(event), "%.*s", (int) it->event.len,
                      it->event.len ? it->event.data : "");
         }
@@ -75,12 +75,12 @@ op(int i, int (*root)(mcp_exchange_t *x), char c, uint64_t after, char session,
 static int
 lookup(int i, char c, uint64_t after, char session, char principal)
 {
-    return op(i, look_root, c, after, session, principal);
+    return op(i, lookup_entry, c, after, session, principal);
 }
 
 
 static void
-test_look(void **state)
+test_lookup(void **state)
 {
     uint64_t           since;
     mcp_stream_info_t  info;
@@ -161,9 +161,9 @@ test_task(void **state)
     assert_int_equal(found.expires, expires);
     assert_int_equal(found.state, MCP_STATE_INPUT_REQUIRED);
     assert_true(found.kept > 0 && found.changed > 0);
-    assert_int_equal(look_of.seq, 2);
-    assert_int_equal(look_of.state, MCP_STATE_INPUT_REQUIRED);
-    assert_int_equal(look_of.given, 0);
+    assert_int_equal(lookup_of.seq, 2);
+    assert_int_equal(lookup_of.state, MCP_STATE_INPUT_REQUIRED);
+    assert_int_equal(lookup_of.given, 0);
     assert_string_equal(event, "{\"a\":1,\"b\":2}");
 
     /* Redis keeps the stream until the task expires */
@@ -175,7 +175,7 @@ test_task(void **state)
     assert_int_equal(mcp_store_answer(&nodes[0].store, &info.ref, 2, 1, 3,
                                       mcp_str("{\"0\":{}}"), real_now()),
                      MCP_OK);
-    UNTIL(lookup(1, 'a', 0, '*', 'p') == MCP_OK && look_of.given == 1);
+    UNTIL(lookup(1, 'a', 0, '*', 'p') == MCP_OK && lookup_of.given == 1);
     assert_int_equal(found.state, MCP_STATE_INPUT_REQUIRED);
     all_expire(0);
     end_all();
@@ -313,7 +313,7 @@ int
 main(void)
 {
     const struct CMUnitTest  tests[] = {
-        cmocka_unit_test(test_look),
+        cmocka_unit_test(test_lookup),
         cmocka_unit_test(test_task),
         cmocka_unit_test(test_refused),
         cmocka_unit_test(test_list),

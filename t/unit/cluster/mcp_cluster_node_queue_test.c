@@ -139,7 +139,7 @@ test_listeners(void **state)
 
 
 static void
-test_strange(void **state)
+test_unexpected(void **state)
 {
     size_t  i;
 
@@ -175,7 +175,7 @@ main(void)
     const struct CMUnitTest  tests[] = {
         cmocka_unit_test(test_owner),
         cmocka_unit_test(test_listeners),
-        cmocka_unit_test(test_strange),
+        cmocka_unit_test(test_unexpected),
     };
 
     return cmocka_run_group_tests(tests, start, stop);

@@ -19,7 +19,7 @@ static process_t  p;
 
 
 static void
-hear_letter(mcp_worker_t *worker, const mcp_broadcast_t *broadcast)
+receive_letter(mcp_worker_t *worker, const mcp_broadcast_t *broadcast)
 {
     int  i;
 
@@ -53,7 +53,7 @@ notify(process_t *from, char letter)
 
 
 static void
-begin_hearing(void)
+begin_receiving(void)
 {
     int  i;
 
@@ -61,7 +61,7 @@ begin_hearing(void)
     begin_all(2);
 
     for (i = 0; i < 2; i++) {
-        nodes[i].worker->on_broadcast = hear_letter;
+        nodes[i].worker->on_broadcast = receive_letter;
         UNTIL(nodes[i].cluster->reading);
     }
 }
@@ -101,7 +101,7 @@ test_replies_lost(void **state)
 {
     needs_redis();
 
-    begin_hearing();
+    begin_receiving();
     assert_int_equal(notify(&nodes[0], 'A'), MCP_AGAIN);
     assert_int_equal(notify(&nodes[0], 'B'), MCP_AGAIN);
     deliver(0);
@@ -123,7 +123,7 @@ test_commands_lost(void **state)
 {
     needs_redis();
 
-    begin_hearing();
+    begin_receiving();
     assert_int_equal(notify(&nodes[0], 'A'), MCP_AGAIN);
     deliver(0);
     assert_int_equal(notify(&nodes[0], 'B'), MCP_AGAIN);
@@ -149,7 +149,7 @@ test_refused(void **state)
 
     needs_redis();
 
-    begin_hearing();
+    begin_receiving();
     assert_int_equal(notify(&nodes[0], 'A'), MCP_AGAIN);
     UNTIL(strchr(all[0], 'a') && strchr(all[1], 'A'));
 
@@ -177,14 +177,14 @@ join(mcp_cluster_sync_e sync)
     memset(all, 0, sizeof(all));
     memset(nodes, 0, sizeof(nodes));
     process_init(&p, NULL, 0);
-    p.worker->on_broadcast = hear_letter;
+    p.worker->on_broadcast = receive_letter;
     p.conf.sync = sync;
     p.conf.node_timeout = 600000;
     p.te.now = 1700000000000;
     process_start(&p);
     assert_int_equal(notify(&p, 'X'), MCP_ERR_UNREACHABLE);
     process_login(&p);
-    process_say(&p, WELCOME);
+    process_receive(&p, WELCOME);
     assert_int_equal(p.cluster->state, MCP_CLUSTER_MEMBER);
 }
 
@@ -223,7 +223,7 @@ test_off(void **state)
     assert_int_equal(notify(&p, 'A'), MCP_AGAIN);
     assert_int_equal(notify(&p, 'B'), MCP_AGAIN);
     process_pump(&p);
-    process_say(&p, TOLD);
+    process_receive(&p, TOLD);
     assert_string_equal(all[0], "");
     process_lose(&p, "it is gone");
     assert_string_equal(all[0], "b");
@@ -254,24 +254,24 @@ test_full(void **state)
     assert_int_equal(notify(&p, 'C'), MCP_AGAIN);
     assert_int_equal(p.cluster->notifications_sending, 1);
     process_pump(&p);
-    process_say(&p, TOLD);
+    process_receive(&p, TOLD);
     assert_int_equal(p.cluster->notifications_sending, 1);
 
     for (i = 1; i < MCP_LINK_WINDOW; i++) {
-        process_say(&p, "+PONG\r\n");
+        process_receive(&p, "+PONG\r\n");
     }
 
-    process_say(&p, TOLD);
+    process_receive(&p, TOLD);
     assert_int_equal(p.cluster->notifications_sending, 1);
     assert_int_equal(p.cluster->n_notifications, 1);
-    process_say(&p, TOLD);
+    process_receive(&p, TOLD);
     assert_null(p.cluster->notifications);
 
     process_free(&p);
 }
 
 
-static unsigned  n_heard;
+static unsigned  n_received;
 
 
 static void
@@ -280,7 +280,7 @@ count(mcp_worker_t *worker, const mcp_broadcast_t *broadcast)
     (void) worker;
     (void) broadcast;
 
-    n_heard++;
+    n_received++;
 }
 
 
@@ -295,7 +295,7 @@ test_many(void **state)
 
     join(MCP_CLUSTER_SYNC_ON);
     p.worker->on_broadcast = count;
-    n_heard = 0;
+    n_received = 0;
 
     for (i = 0; i < MCP_LINK_WINDOW; i++) {
         assert_int_equal(notify(&p, 'A'), MCP_AGAIN);
@@ -305,7 +305,7 @@ test_many(void **state)
     process_lose(&p, "it is gone");
     assert_int_equal(notify(&p, 'B'), MCP_ERR_UNREACHABLE);
     process_free(&p);
-    assert_int_equal(n_heard, MCP_LINK_WINDOW);
+    assert_int_equal(n_received, MCP_LINK_WINDOW);
 }
 
 

@@ -35,7 +35,7 @@ place_of(mcp_node_position_e which)
 /* Node 0 receives an entry of its queue with the id "ms-3", which is far ahead
  * of Redis's clock. */
 static void
-hear_beyond(uint64_t ms)
+receive_beyond(uint64_t ms)
 {
     char  text[80];
 
@@ -84,7 +84,7 @@ test_lost(void **state)
 
     needs_redis();
 
-    hear_beyond(beyond);
+    receive_beyond(beyond);
     (void) mail(1, "DEL", "");
     rejoin();
     answer();
@@ -102,7 +102,7 @@ test_lost_anew(void **state)
 
     needs_redis();
 
-    hear_beyond(beyond);
+    receive_beyond(beyond);
     (void) mail(1, "DEL", "");
     (void) mail(1, "XADD", " * s x k q");
     rejoin();
@@ -121,7 +121,7 @@ test_there(void **state)
 
     needs_redis();
 
-    hear_beyond(beyond);
+    receive_beyond(beyond);
     rejoin();
     answer();
     assert_int_equal(place_of(MCP_NODE_QUEUE).ms, beyond);

@@ -179,7 +179,7 @@ test_lost(void **state)
 
 /* Redis replies with an error or is unreachable: no call is rejected. */
 static void
-test_away(void **state)
+test_unreachable(void **state)
 {
     needs_redis();
 
@@ -203,7 +203,7 @@ main(void)
         cmocka_unit_test(test_refused),
         cmocka_unit_test(test_told),
         cmocka_unit_test(test_lost),
-        cmocka_unit_test(test_away),
+        cmocka_unit_test(test_unreachable),
     };
 
     return cmocka_run_group_tests(tests, start, stop);

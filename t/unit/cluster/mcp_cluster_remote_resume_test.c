@@ -190,7 +190,7 @@ test_over(void **state)
 /* Redis has assigned a dead node's stream to this node, which does not have it
  * yet: MCP_ERR_UNREACHABLE. */
 static void
-test_inherited(void **state)
+test_taken_over(void **state)
 {
     needs_redis();
 
@@ -239,7 +239,7 @@ test_lost(void **state)
 /* A stream's URL of one generation is valid until a URL of a later generation
  * was used at any node. */
 static void
-test_turn(void **state)
+test_generation(void **state)
 {
     mcp_operation_stream_t  stream;
 
@@ -580,9 +580,9 @@ main(void)
         cmocka_unit_test(test_refused),
         cmocka_unit_test(test_ahead),
         cmocka_unit_test(test_over),
-        cmocka_unit_test(test_inherited),
+        cmocka_unit_test(test_taken_over),
         cmocka_unit_test(test_lost),
-        cmocka_unit_test(test_turn),
+        cmocka_unit_test(test_generation),
         cmocka_unit_test(test_drops),
         cmocka_unit_test(test_overtaken),
         cmocka_unit_test(test_never_given),

@@ -12,7 +12,7 @@
 /* Sends commands on a separate connection, which QUIT has to end, and returns
  * all replies. */
 static const char *
-ask_beside(const char *text)
+ask_coalesced(const char *text)
 {
     int          fd;
     size_t       len = 0;
@@ -39,7 +39,7 @@ n_waits(void)
 {
     const char  *p;
 
-    p = strstr(ask_beside("INFO commandstats\r\nQUIT\r\n"),
+    p = strstr(ask_coalesced("INFO commandstats\r\nQUIT\r\n"),
                "cmdstat_wait:calls=");
 
     return p ? (unsigned) strtoul(p + strlen("cmdstat_wait:calls="), NULL, 10)
@@ -60,7 +60,7 @@ be_replica(void)
     static const char  second[] = "PSYNC ? -1\r\n";
     static const char  ack[] = "REPLCONF ACK 1000000000000\r\n";
 
-    (void) ask_beside("CONFIG SET repl-diskless-sync-delay 0\r\nQUIT\r\n");
+    (void) ask_coalesced("CONFIG SET repl-diskless-sync-delay 0\r\nQUIT\r\n");
     fd = dial();
     assert_true(fd >= 0);
     assert_int_equal(write(fd, first, strlen(first)), strlen(first));
@@ -76,7 +76,7 @@ be_replica(void)
         }
 
         assert_int_equal(write(fd, ack, strlen(ack)), strlen(ack));
-    } while (strstr(ask_beside("INFO replication\r\nQUIT\r\n"),
+    } while (strstr(ask_coalesced("INFO replication\r\nQUIT\r\n"),
                     "state=online")
              == NULL);
 
@@ -102,7 +102,7 @@ make_streams(int i)
     }
 
     nodes[i].conf.replicas = 1;
-    (void) ask_beside("CONFIG RESETSTAT\r\nQUIT\r\n");
+    (void) ask_coalesced("CONFIG RESETSTAT\r\nQUIT\r\n");
 
     for (n = 0; n < STREAMS; n++) {
         add_events(i, (char) ('A' + n), 1);
@@ -232,7 +232,7 @@ test_gone(void **state)
     nodes[0].conf.replicas = 0;
     UNTIL(repl_state(0, 'a').created);
     assert_int_equal(repl_state(0, 'a').acked.seq, 0);
-    UNTIL(n_copies(0) == 1);
+    UNTIL(n_replications(0) == 1);
     end_all();
 }
 

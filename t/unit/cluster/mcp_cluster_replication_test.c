@@ -17,10 +17,10 @@ test_life(void **state)
     make(0, 'a');
     make(0, 'b');
     UNTIL(repl_state(0, 'a').created && repl_state(0, 'b').created);
-    assert_int_equal(n_copies(0), 2);
+    assert_int_equal(n_replications(0), 2);
 
     come(1, 'a', 0, 's');
-    assert_int_equal(n_copies(1), 1);
+    assert_int_equal(n_replications(1), 1);
 
     /* the mirror gets no consumer: node 1 reports that, and Redis removes the
      * reader */
@@ -29,7 +29,7 @@ test_life(void **state)
 
     info = info_of(0, 'a');
     mcp_store_free(&nodes[0].store, &info.ref);
-    UNTIL(n_copies(0) == 1 && strcmp(about(0, "EXISTS", 'h', 'a', ""),
+    UNTIL(n_replications(0) == 1 && strcmp(about(0, "EXISTS", 'h', 'a', ""),
                                      "0") == 0);
 
     /* Redis has removed the freed stream from the set of the node's streams */
@@ -59,7 +59,7 @@ test_refresh(void **state)
 /* A node is rejected and serves alone: a reader gets events that Redis
  * lacks. */
 static void
-test_alone(void **state)
+test_standalone(void **state)
 {
     uint64_t  seq;
 
@@ -72,9 +72,9 @@ test_alone(void **state)
     /* Redis is emptied, and the only member is a node with another key */
 
     (void) command(0, "FLUSHALL");
-    hears = 0;
+    has_inbound = 0;
     begin(1, KEY2);
-    hears = 1;
+    has_inbound = 1;
     assert_int_equal(nodes[1].cluster->state, MCP_CLUSTER_MEMBER);
     add_events(0, 'a', 1);
     tick(0);
@@ -106,7 +106,7 @@ main(void)
     const struct CMUnitTest  tests[] = {
         cmocka_unit_test(test_life),
         cmocka_unit_test(test_refresh),
-        cmocka_unit_test(test_alone),
+        cmocka_unit_test(test_standalone),
         cmocka_unit_test(test_end),
     };
 

@@ -267,7 +267,7 @@ displaced(void **state, char kind, const char *left)
     add_events(0, 'a', 1);
     UNTIL(!is_at(0, 'a'));
     UNTIL(strstr(nodes[0].te.last, "abandoned"));
-    UNTIL(n_copies(0) == 0);
+    UNTIL(n_replications(0) == 0);
     assert_string_equal(about(0, "EXISTS", 'h', 'a', ""), left);
     end_all();
 }

@@ -224,7 +224,7 @@ listen_for(int i, unsigned n)
         len = read(fd, buf, sizeof(buf));
         assert_true(len > 0);
         p->te.now = real_now();
-        process_tell(p, buf, (size_t) len);
+        process_inbound_receive(p, buf, (size_t) len);
     }
 
     close(fd);
@@ -269,11 +269,11 @@ tell(int i, mcp_broadcast_e purpose, char c, uint64_t good)
 /* Each other node receives a broadcast once. A node that joins later receives
  * all broadcasts that Redis still has. */
 static void
-test_tell(void **state)
+test_broadcast(void **state)
 {
     needs_redis();
 
-    hears = 1;
+    has_inbound = 1;
     begin(0, KEY1);
     (void) command(0, "FLUSHALL");
     tick(0);
@@ -323,7 +323,7 @@ test_tell(void **state)
     tell(0, MCP_BROADCAST_LOG_LEVEL, 'G', 60000);
     assert_non_null(strstr(node_info(0).error, "script broadcast: "));
 
-    hears = 0;
+    has_inbound = 0;
     end(0);
     end(1);
 }
@@ -338,7 +338,7 @@ main(void)
         cmocka_unit_test(test_dead),
         cmocka_unit_test(test_lost),
         cmocka_unit_test(test_users),
-        cmocka_unit_test(test_tell),
+        cmocka_unit_test(test_broadcast),
     };
 
     return cmocka_run_group_tests(tests, start, stop);

@@ -94,7 +94,7 @@ test_room(void **state)
     UNTIL(n_waiting(0) == 0);
     UNTIL(repl_state(0, 'a').acked.seq == 1 && repl_state(0, 'b').created
           && repl_state(0, 'c').created && repl_state(0, 'd').created);
-    assert_int_equal(n_copies(0), 4);
+    assert_int_equal(n_replications(0), 4);
     end_all();
 }
 
@@ -102,7 +102,7 @@ test_room(void **state)
 /* The link has room again, but the waiting streams were not checked yet: a new
  * stream waits behind them. */
 static void
-test_turn(void **state)
+test_generation(void **state)
 {
     mcp_link_t  *link;
 
@@ -209,7 +209,7 @@ test_forget(void **state)
     mcp_replication_check(copy);
     assert_int_equal(nodes[0].cluster->link.n_pending,
                      MCP_LINK_REPLICATIONS + 1);
-    assert_int_equal(n_copies(0), 0);
+    assert_int_equal(n_replications(0), 0);
     run(0);
     assert_string_equal(about(0, "EXISTS", 'h', 'a', ""), "0");
     end_all();
@@ -230,7 +230,7 @@ test_room_alone(void **state)
     assert_int_equal(n_waiting(0), 2);
     mcp_replication_standalone(nodes[0].cluster);
     assert_null(nodes[0].cluster->waiting);
-    UNTIL(n_copies(0) == 0);
+    UNTIL(n_replications(0) == 0);
     end_all();
 }
 
@@ -296,7 +296,7 @@ made_anew(int i, char c)
 /* A stream is freed while Redis is unreachable: it is removed from Redis
  * later. */
 static void
-test_forget_away(void **state)
+test_forget_unreachable(void **state)
 {
     needs_redis();
 
@@ -311,9 +311,9 @@ test_forget_away(void **state)
     lose(0, 'a');
     lose(0, 'b');
     mcp_worker_wake(nodes[0].worker);
-    assert_int_equal(n_copies(0), 2);
+    assert_int_equal(n_replications(0), 2);
     made_anew(0, 'a');
-    UNTIL(n_copies(0) == 1);
+    UNTIL(n_replications(0) == 1);
     assert_string_equal(about(0, "EXISTS", 'h', 'b', ""), "0");
     end_all();
 }
@@ -337,7 +337,7 @@ test_forget_waiting(void **state)
     lose(0, 'a');
     mcp_worker_wake(nodes[0].worker);
     assert_int_equal(n_waiting(0), 0);
-    assert_int_equal(n_copies(0), 0);
+    assert_int_equal(n_replications(0), 0);
     made_anew(0, 'a');
     end_all();
 }
@@ -383,7 +383,7 @@ test_over(void **state)
     copy->time = 0;
     lose(0, 'a');
     mcp_worker_wake(nodes[0].worker);
-    UNTIL(n_copies(0) == 0);
+    UNTIL(n_replications(0) == 0);
     run(0);
     assert_string_equal(about(0, "EXISTS", 'h', 'a', ""), "1");
     end_all();
@@ -406,7 +406,8 @@ test_over_lost(void **state)
     cut_off(0);
     lose(0, 'a');
     mcp_worker_wake(nodes[0].worker);
-    UNTIL(nodes[0].cluster->state == MCP_CLUSTER_MEMBER && n_copies(0) == 0);
+    UNTIL(nodes[0].cluster->state == MCP_CLUSTER_MEMBER
+          && n_replications(0) == 0);
     assert_string_equal(about(0, "EXISTS", 'h', 'a', ""), "0");
     end_all();
 }
@@ -436,13 +437,13 @@ main(void)
 {
     const struct CMUnitTest  tests[] = {
         cmocka_unit_test(test_room),
-        cmocka_unit_test(test_turn),
+        cmocka_unit_test(test_generation),
         cmocka_unit_test(test_wanted),
         cmocka_unit_test(test_forget),
         cmocka_unit_test(test_room_alone),
         cmocka_unit_test(test_copied),
         cmocka_unit_test(test_room_lost),
-        cmocka_unit_test(test_forget_away),
+        cmocka_unit_test(test_forget_unreachable),
         cmocka_unit_test(test_forget_waiting),
         cmocka_unit_test(test_forget_sending),
         cmocka_unit_test(test_over),

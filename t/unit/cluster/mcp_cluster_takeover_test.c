@@ -7,7 +7,7 @@
 
 
 static void
-test_reap(void **state)
+test_takeover_script(void **state)
 {
     int       successor;
     char      text[160];
@@ -399,7 +399,7 @@ int
 main(void)
 {
     const struct CMUnitTest  tests[] = {
-        cmocka_unit_test(test_reap),
+        cmocka_unit_test(test_takeover_script),
         cmocka_unit_test(test_slow_reader),
         cmocka_unit_test(test_displaced),
         cmocka_unit_test(test_reply_lost),

@@ -99,7 +99,7 @@ test_join(void **state)
                        "1700000000000 eeeeeeeeeeeeeeee");
 
     p.te.now += 20;
-    process_say(&p, WELCOME("1700000000110"));
+    process_receive(&p, WELCOME("1700000000110"));
     assert_int_equal(p.cluster->state, MCP_CLUSTER_MEMBER);
     assert_string_equal(p.te.last, "cluster: joined as node 1111111111111111, "
                                    "one of 2");
@@ -127,10 +127,10 @@ start_both(void)
 
     process_start(&p);
     process_login(&p);
-    process_say(&p, WELCOME("1700000000000"));
+    process_receive(&p, WELCOME("1700000000000"));
     process_start(&q);
     process_login(&q);
-    process_say(&q, WELCOME("1700000000000"));
+    process_receive(&q, WELCOME("1700000000000"));
     p.taken = p.len;
     q.taken = q.len;
 }
@@ -143,7 +143,7 @@ start_both(void)
 /* One process of a node, the leader, sends the heartbeats. If it loses its
  * link or ends, another process does. */
 static void
-test_beats(void **state)
+test_heartbeats(void **state)
 {
     unsigned  i;
 
@@ -154,10 +154,10 @@ test_beats(void **state)
 
     process_start(&p);
     process_login(&p);
-    process_say(&p, WELCOME("1700000000000"));
+    process_receive(&p, WELCOME("1700000000000"));
     process_start(&q);
     process_login(&q);
-    process_say(&q, WELCOME("1700000000000"));
+    process_receive(&q, WELCOME("1700000000000"));
     assert_string_equal(q.te.info, "cluster: joined as node 1111111111111111, "
                                    "one of 2");
     p.taken = p.len;
@@ -169,7 +169,7 @@ test_beats(void **state)
         assert_command(&p, "EVALSHA bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb 1 "
                            "{mcp}:1:nodes 1111111111111111 15000");
         assert_command(&q, "");
-        process_say(&p, WELCOME("1700000020000"));
+        process_receive(&p, WELCOME("1700000020000"));
 
         /* after its first heartbeat the leader requests the streams of dead
          * nodes that were assigned to this node */
@@ -179,7 +179,7 @@ test_beats(void **state)
                            "EVALSHA 8888888888888888888888888888888888888888"
                            " 1 {mcp}:1:nodes 1111111111111111 15000 "
                            "1111111111111111 0");
-            process_say(&p, NOTHING);
+            process_receive(&p, NOTHING);
         }
     }
 
@@ -205,7 +205,7 @@ test_beats(void **state)
 }
 
 
-#define BEAT                                                                  \
+#define HEARTBEAT                                                             \
     "EVALSHA bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb 1 {mcp}:1:nodes "       \
     "1111111111111111 15000"
 
@@ -213,7 +213,7 @@ test_beats(void **state)
 /* The leader is paused: another process becomes the leader and sends a
  * heartbeat before the node's timeout. */
 static void
-test_stands_still(void **state)
+test_paused(void **state)
 {
     (void) state;
 
@@ -221,7 +221,7 @@ test_stands_still(void **state)
     process_wait(&q, 5001);
     assert_command(&q, "");
     process_wait(&q, 5001);
-    assert_command(&q, BEAT);
+    assert_command(&q, HEARTBEAT);
 
     /* the paused process continues: it detects that it is not the leader any
      * more */
@@ -246,11 +246,11 @@ test_stops(void **state)
     assert_command(&p, "");
     process_wait(&q, 1);
     process_wait(&q, 5001);
-    assert_command(&q, BEAT);
+    assert_command(&q, HEARTBEAT);
 
     mcp_store_reclaim(&p.store, 1, 101);
     process_wait(&p, 5001);
-    assert_command(&p, BEAT);
+    assert_command(&p, HEARTBEAT);
 }
 
 
@@ -264,7 +264,8 @@ test_refused(void **state)
     p.conf.timeout = 100000;
     process_start(&p);
     process_login(&p);
-    process_say(&p, "*3\r\n$4\r\nKEYS\r\n$16\r\n" ID("2") "\r\n$3\r\na\nb\r\n");
+    process_receive(&p,
+                    "*3\r\n$4\r\nKEYS\r\n$16\r\n" ID("2") "\r\n$3\r\na\nb\r\n");
     assert_int_equal(p.cluster->state, MCP_CLUSTER_APART);
     assert_string_equal(node_info().standalone,
                         "node " ID("2") " (a?b) has no mcp_key in "
@@ -278,7 +279,7 @@ test_refused(void **state)
     p.taken = p.len;
     process_wait(&p, 5001);
     assert_true(p.taken < p.len);
-    process_say(&p,
+    process_receive(&p,
                 "*5\r\n$6\r\nLAYOUT\r\n$16\r\n" ID("2") "\r\n$0\r\n\r\n:7\r\n"
                                                         ":9\r\n");
     assert_string_equal(node_info().standalone,
@@ -287,7 +288,7 @@ test_refused(void **state)
                                        "to 1");
 
     process_wait(&p, 5001);
-    process_say(&p, WELCOME("1700000000000"));
+    process_receive(&p, WELCOME("1700000000000"));
     assert_int_equal(p.cluster->state, MCP_CLUSTER_MEMBER);
     assert_string_equal(node_info().standalone, "");
 }
@@ -306,15 +307,15 @@ test_denied(void **state)
     q.conf = p.conf;
     process_start(&p);
     process_login(&p);
-    process_say(&p, WELCOME("1700000000000"));
+    process_receive(&p, WELCOME("1700000000000"));
     process_start(&q);
     process_login(&q);
-    process_say(&q, WELCOME("1700000000000"));
+    process_receive(&q, WELCOME("1700000000000"));
 
     process_lose(&q, "gone");
     process_wait(&q, 101);
     process_open(&q);
-    process_say(&q, "-WRONGPASS no\r\n");
+    process_receive(&q, "-WRONGPASS no\r\n");
     assert_false(q.connected);
     assert_string_equal(node_info().standalone, "");
     assert_string_equal(node_info().error, "one:6379: HELLO: WRONGPASS no");
@@ -332,13 +333,13 @@ test_denied(void **state)
     process_pump(&q);
     process_lose(&p, "gone");
     process_open(&q);
-    process_say(&q, "-WRONGPASS no\r\n");
+    process_receive(&q, "-WRONGPASS no\r\n");
     assert_string_equal(node_info().standalone, "");
     assert_int_equal(mcp_cluster_is_unreachable(q.cluster), 1);
 
     process_wait(&p, 101);
     process_login(&p);
-    process_say(&p, WELCOME("1700000000000"));
+    process_receive(&p, WELCOME("1700000000000"));
     assert_string_equal(node_info().standalone, "");
 }
 
@@ -355,7 +356,7 @@ test_no_right(void **state)
     q.conf = p.conf;
     process_start(&p);
     process_login(&p);
-    process_say(&p, "-NOPERM no\r\n");
+    process_receive(&p, "-NOPERM no\r\n");
     assert_int_equal(p.cluster->state, MCP_CLUSTER_APART);
     assert_string_equal(node_info().standalone, "NOPERM no");
     assert_string_equal(p.te.last,
@@ -370,13 +371,14 @@ test_no_right(void **state)
 
     process_wait(&p, 1);
     process_login(&p);
-    process_say(&p, "-ERR The user executing the script can't run this command "
+    process_receive(&p,
+                    "-ERR The user executing the script can't run this command "
                     "or subcommand\r\n");
     assert_memory_equal(node_info().standalone, "ERR The user", 12);
 
     process_wait(&p, 5001);
     process_login(&p);
-    process_say(&p, WELCOME("1700000000000"));
+    process_receive(&p, WELCOME("1700000000000"));
     assert_int_equal(p.cluster->state, MCP_CLUSTER_MEMBER);
     assert_string_equal(node_info().standalone, "");
 
@@ -385,7 +387,7 @@ test_no_right(void **state)
 
     process_start(&q);
     process_login(&q);
-    process_say(&q, "-NOPERM no\r\n");
+    process_receive(&q, "-NOPERM no\r\n");
     assert_int_equal(q.cluster->state, MCP_CLUSTER_APART);
     assert_string_equal(node_info().standalone, "");
     q.te.now += 5000;
@@ -395,7 +397,7 @@ test_no_right(void **state)
 
     p.cluster->heartbeat.handler(p.cluster);
     process_pump(&p);
-    process_say(&p, "-NOPERM not now\r\n");
+    process_receive(&p, "-NOPERM not now\r\n");
     assert_int_equal(p.cluster->state, MCP_CLUSTER_APART);
     assert_non_null(strstr(p.te.info, "beat: NOPERM not now"));
     assert_false(p.connected);
@@ -408,20 +410,20 @@ test_no_right(void **state)
 /* Redis rejects the credentials on the inbound connection: the node stays a
  * member, and the connection is opened again. */
 static void
-test_denied_ear(void **state)
+test_denied_inbound(void **state)
 {
     (void) state;
 
     p.conf.timeout = 100000;
-    p.hears = 1;
+    p.has_inbound = 1;
     process_start(&p);
     process_login(&p);
-    process_say(&p, WELCOME("1700000000000"));
+    process_receive(&p, WELCOME("1700000000000"));
     assert_true(p.inbound.connected);
 
     mcp_link_opened(&p.cluster->inbound);
     process_pump(&p);
-    process_tell(&p, "-WRONGPASS no\r\n", 15);
+    process_inbound_receive(&p, "-WRONGPASS no\r\n", 15);
     assert_false(p.inbound.connected);
     assert_string_equal(node_info().standalone, "");
     assert_string_equal(p.te.last, "cluster: one:6379: HELLO: WRONGPASS no");
@@ -429,7 +431,7 @@ test_denied_ear(void **state)
 
     p.te.last[0] = '\0';
     process_wait(&p, 101);
-    process_hear(&p);
+    process_inbound_login(&p);
     assert_int_equal(p.cluster->reading, 1);
     assert_string_equal(p.te.last, "");
 }
@@ -438,7 +440,7 @@ test_denied_ear(void **state)
 /* A reply that the script cannot give is reported as an error and has no other
  * effect. */
 static void
-test_strange(void **state)
+test_unexpected(void **state)
 {
     unsigned  i;
 
@@ -458,18 +460,18 @@ test_strange(void **state)
     /* without the last reply, which rejects the node, see test_no_right() */
 
     for (i = 0; i < sizeof(says) / sizeof(says[0]) - 1; i++) {
-        process_say(&p, says[i]);
+        process_receive(&p, says[i]);
         assert_int_equal(p.cluster->state, MCP_CLUSTER_APART);
         assert_non_null(strstr(node_info().error, "script register: "));
         process_wait(&p, 5001);
     }
 
-    process_say(&p, WELCOME("1700000000000"));
+    process_receive(&p, WELCOME("1700000000000"));
     assert_int_equal(p.cluster->state, MCP_CLUSTER_MEMBER);
 
     for (i = 0; i < sizeof(says) / sizeof(says[0]) - 1; i++) {
         process_wait(&p, 5001);
-        process_say(&p, says[i]);
+        process_receive(&p, says[i]);
         assert_int_equal(p.cluster->state, MCP_CLUSTER_MEMBER);
         assert_non_null(strstr(node_info().error, "script heartbeat: "));
     }
@@ -477,7 +479,7 @@ test_strange(void **state)
     /* entries of the list of members that are invalid: they are ignored */
 
     process_wait(&p, 5001);
-    process_say(&p, "*4\r\n$2\r\nOK\r\n:1\r\n:1\r\n*4\r\n:1\r\n*0\r\n"
+    process_receive(&p, "*4\r\n$2\r\nOK\r\n:1\r\n:1\r\n*4\r\n:1\r\n*0\r\n"
                     "*4\r\n$3\r\nabc\r\n:1\r\n+a\r\n+b\r\n"
                     "*4\r\n$16\r\n0000000000000g00\r\n:1\r\n+a\r\n+b\r\n");
     assert_int_equal(node_info().view.n_members, 0);
@@ -487,7 +489,7 @@ test_strange(void **state)
 #define SILENT(id, dead)                                                      \
     "*6\r\n$16\r\n" ID(id) "\r\n:0\r\n+x\r\n+x\r\n:7\r\n:" #dead "\r\n"
 
-#define REAP(id)                                                              \
+#define TAKEOVER(id)                                                          \
     "EVALSHA 8888888888888888888888888888888888888888 1 {mcp}:1:nodes "       \
     "1111111111111111 15000 " ID(id) " 7"
 
@@ -496,7 +498,7 @@ test_strange(void **state)
  * after the other. A silent node whose own timeout is longer is not
  * declared dead. */
 static void
-test_reaps(void **state)
+test_takes_over(void **state)
 {
     unsigned  i;
 
@@ -507,12 +509,12 @@ test_reaps(void **state)
     process_login(&p);
 
     for (i = 0; i < 5; i++) {
-        process_say(&p, "*4\r\n$2\r\nOK\r\n:1700000000000\r\n:1\r\n*4\r\n"
+        process_receive(&p, "*4\r\n$2\r\nOK\r\n:1700000000000\r\n:1\r\n*4\r\n"
                         MEMBER(ID("1"), 0, "first") SILENT("2", 60000)
                         SILENT("3", 15000) SILENT("4", 14000));
 
         if (i == 1) {
-            process_say(&p, NOTHING);
+            process_receive(&p, NOTHING);
         }
 
         if (i < 4) {
@@ -521,10 +523,10 @@ test_reaps(void **state)
         }
     }
 
-    assert_command(&p, REAP("3"));
-    process_say(&p, NOTHING);
-    assert_command(&p, REAP("4"));
-    process_say(&p, NOTHING);
+    assert_command(&p, TAKEOVER("3"));
+    process_receive(&p, NOTHING);
+    assert_command(&p, TAKEOVER("4"));
+    process_receive(&p, NOTHING);
     assert_command(&p, "");
     assert_int_equal(p.cluster->takeover.node, 0);
 }
@@ -540,16 +542,16 @@ test_dead(void **state)
     start_both();
 
     process_wait(&p, 5001);
-    process_say(&p, "*1\r\n$4\r\nDEAD\r\n");
+    process_receive(&p, "*1\r\n$4\r\nDEAD\r\n");
     assert_true(node_info().id != 0x1111111111111111);
     assert_true(p.cluster->node == node_info().id);
     assert_int_equal(p.cluster->state, MCP_CLUSTER_REGISTERING);
     assert_string_equal(p.te.last, "cluster: another node declared this node "
                                    "dead: it joins again with a new id");
-    process_say(&p, "*1\r\n$4\r\nDEAD\r\n");
+    process_receive(&p, "*1\r\n$4\r\nDEAD\r\n");
     assert_int_equal(p.cluster->state, MCP_CLUSTER_APART);
     process_wait(&p, 5001);
-    process_say(&p, WELCOME("1700000000000"));
+    process_receive(&p, WELCOME("1700000000000"));
 
     process_wait(&q, 5001);
     assert_true(q.cluster->node == node_info().id);
@@ -558,7 +560,7 @@ test_dead(void **state)
     /* Redis has lost the node's registration: the node registers again */
 
     process_wait(&p, 5001);
-    process_say(&p, "*1\r\n$4\r\nGONE\r\n");
+    process_receive(&p, "*1\r\n$4\r\nGONE\r\n");
     assert_int_equal(p.cluster->state, MCP_CLUSTER_REGISTERING);
 }
 
@@ -573,23 +575,23 @@ test_clocks(void **state)
     p.conf.timeout = 100000;
     process_start(&p);
     process_login(&p);
-    process_say(&p, WELCOME("1700000002001"));
+    process_receive(&p, WELCOME("1700000002001"));
     assert_int_equal(node_info().view.offset, 2001);
     p.te.last[0] = '\0';
 
     process_wait(&p, 5001);
-    process_say(&p, WELCOME("1700000000001"));
-    process_say(&p, NOTHING);
+    process_receive(&p, WELCOME("1700000000001"));
+    process_receive(&p, NOTHING);
     assert_int_equal(node_info().view.offset, -5000);
     assert_string_equal(p.te.last, "");
 
     process_wait(&p, 4999);
     process_wait(&p, 2);
-    process_say(&p, WELCOME("1700000010002"));
+    process_receive(&p, WELCOME("1700000010002"));
     assert_int_equal(node_info().view.offset, 0);
 
     process_wait(&p, 5001);
-    process_say(&p, WELCOME("1700000000000"));
+    process_receive(&p, WELCOME("1700000000000"));
     assert_string_equal(p.te.last, "cluster: the clock of Redis differs from "
                                    "this node's by -15003 ms");
 }
@@ -607,8 +609,9 @@ test_skewed(void **state)
     process_login(&p);
     assert_int_equal(mcp_operation_clock(q.worker), MCP_ERR_UNREACHABLE);
 
-    process_say(&p, "*2\r\n$5\r\nCLOCK\r\n:1700086400000\r\n");
-    assert_string_equal(p.te.last, "cluster: this node's clock is 86400 s behind "
+    process_receive(&p, "*2\r\n$5\r\nCLOCK\r\n:1700086400000\r\n");
+    assert_string_equal(p.te.last,
+                        "cluster: this node's clock is 86400 s behind "
                                    "that of Redis: set both by NTP, then stop "
                                    "and start this server; until then it "
                                    "answers with 503");
@@ -616,7 +619,7 @@ test_skewed(void **state)
     assert_int_equal(mcp_operation_clock(q.worker), MCP_ERR_DENIED);
 
     process_login(&q);
-    process_say(&q, WELCOME("1700000000000"));
+    process_receive(&q, WELCOME("1700000000000"));
     assert_int_equal(mcp_operation_clock(p.worker), MCP_OK);
     assert_int_equal(mcp_operation_clock(q.worker), MCP_OK);
 }
@@ -650,15 +653,15 @@ main(void)
 {
     const struct CMUnitTest  tests[] = {
         cmocka_unit_test_setup_teardown(test_join, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_beats, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_stands_still, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_heartbeats, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_paused, setup, teardown),
         cmocka_unit_test_setup_teardown(test_stops, setup, teardown),
         cmocka_unit_test_setup_teardown(test_refused, setup, teardown),
         cmocka_unit_test_setup_teardown(test_denied, setup, teardown),
         cmocka_unit_test_setup_teardown(test_no_right, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_denied_ear, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_strange, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_reaps, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_denied_inbound, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_unexpected, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_takes_over, setup, teardown),
         cmocka_unit_test_setup_teardown(test_dead, setup, teardown),
         cmocka_unit_test_setup_teardown(test_clocks, setup, teardown),
         cmocka_unit_test_setup_teardown(test_skewed, setup, teardown),

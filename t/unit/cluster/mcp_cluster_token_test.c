@@ -251,7 +251,7 @@ test_set_later(void **state)
 
 
 static void
-test_away(void **state)
+test_unreachable(void **state)
 {
     needs_redis();
 
@@ -295,7 +295,7 @@ main(void)
         cmocka_unit_test(test_dead),
         cmocka_unit_test(test_stream),
         cmocka_unit_test(test_set_later),
-        cmocka_unit_test(test_away),
+        cmocka_unit_test(test_unreachable),
         cmocka_unit_test(test_emptied),
     };
 

@@ -387,7 +387,7 @@ test_killed(void **state)
 /* Changes the topics at node 2. Node 1 receives the broadcast about that
  * before it reads a reply on its link. */
 static void
-subscribe_heard(unsigned on)
+subscribe_received(unsigned on)
 {
     char                 buf[4096];
     ssize_t              n;
@@ -399,9 +399,9 @@ subscribe_heard(unsigned on)
     assert_int_equal(answer, MCP_OK);
 
     do {
-        n = read(ears[1], buf, sizeof(buf));
+        n = read(inbound_fds[1], buf, sizeof(buf));
         assert_true(n > 0);
-        process_tell(&nodes[1], buf, (size_t) n);
+        process_inbound_receive(&nodes[1], buf, (size_t) n);
         mcp_store_node_position(&nodes[1].store, MCP_NODE_RECEIVED, &place);
     } while (memcmp(&place, &before, sizeof(place)) == 0);
 }
@@ -440,7 +440,7 @@ leave_to_successor(unsigned on)
 /* Checks that the stream at its successor, node 1, is subscribed to x://y if
  * on is 1, and is not if on is 0. */
 static void
-inherited(unsigned on)
+taken_over(unsigned on)
 {
     int       i;
     uint64_t  seq;
@@ -465,7 +465,7 @@ inherited(unsigned on)
 /* The topics change before the successor has read that the stream was assigned
  * to it: it has the change. */
 static void
-test_heir(void **state)
+test_successor(void **state)
 {
     unsigned  on;
 
@@ -476,15 +476,15 @@ test_heir(void **state)
         /* changed at another node */
 
         leave_to_successor(!on);
-        subscribe_heard(on);
-        inherited(on);
+        subscribe_received(on);
+        taken_over(on);
 
         /* changed at the successor itself: there is no broadcast */
 
         leave_to_successor(!on);
         assert_int_equal(subscribe_ask(1, on), MCP_AGAIN);
         UNTIL(answer == MCP_OK);
-        inherited(on);
+        taken_over(on);
     }
 }
 
@@ -492,7 +492,7 @@ test_heir(void **state)
 /* The topics change while the successor fetches them from Redis: it has the
  * change. */
 static void
-test_heir_reads(void **state)
+test_successor_reads(void **state)
 {
     char      buf[4096];
     ssize_t   n;
@@ -510,9 +510,9 @@ test_heir_reads(void **state)
         }
 
         deliver(1);
-        subscribe_heard(on);
+        subscribe_received(on);
         assert_int_equal(info_of(1, 'a').mirror, 1);
-        inherited(on);
+        taken_over(on);
     }
 }
 
@@ -611,7 +611,7 @@ test_slow(void **state)
 /* Redis is unreachable: resuming and subscribing fail, unless mcp_cluster_sync
  * is off. */
 static void
-test_away(void **state)
+test_unreachable(void **state)
 {
     needs_redis();
 
@@ -656,12 +656,12 @@ main(void)
         cmocka_unit_test(test_subscribe),
         cmocka_unit_test(test_race),
         cmocka_unit_test(test_killed),
-        cmocka_unit_test(test_heir),
-        cmocka_unit_test(test_heir_reads),
+        cmocka_unit_test(test_successor),
+        cmocka_unit_test(test_successor_reads),
         cmocka_unit_test(test_replayed),
         cmocka_unit_test(test_emptied),
         cmocka_unit_test(test_slow),
-        cmocka_unit_test(test_away),
+        cmocka_unit_test(test_unreachable),
         cmocka_unit_test(test_foreign),
     };
 

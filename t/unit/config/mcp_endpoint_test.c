@@ -175,7 +175,7 @@ test_offers(void **state)
 
 /* The capabilities list the resumption methods that the endpoint offers. */
 static void
-test_faces(void **state)
+test_resume_methods(void **state)
 {
     mcp_buf_t       buf;
     test_env_t      local;
@@ -371,7 +371,7 @@ main(void)
     const struct CMUnitTest  tests[] = {
         cmocka_unit_test(test_route),
         cmocka_unit_test(test_offers),
-        cmocka_unit_test(test_faces),
+        cmocka_unit_test(test_resume_methods),
         cmocka_unit_test(test_info),
         cmocka_unit_test(test_result)
     };

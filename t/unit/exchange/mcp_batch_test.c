@@ -20,12 +20,12 @@ test_batch_mix(void **state)
 
     client_post(&d, 0, &a, old,
                 "[" PING "," N "," CALL "," CALL8 ",{\"id\":1}]");
-    assert_int_equal(d.n_jobs, 2);
-    one = d.jobs[0];
-    two = d.jobs[1];
-    fact_is(&one->variables, MCP_VARIABLE_REQUEST_ID, "7");
-    fact_is(&two->variables, MCP_VARIABLE_REQUEST_ID, "8");
-    fact_is(mcp_exchange_variables(a.x), MCP_VARIABLE_METHOD, "batch");
+    assert_int_equal(d.n_breqs, 2);
+    one = d.breqs[0];
+    two = d.breqs[1];
+    variable_is(&one->variables, MCP_VARIABLE_REQUEST_ID, "7");
+    variable_is(&two->variables, MCP_VARIABLE_REQUEST_ID, "8");
+    variable_is(mcp_exchange_variables(a.x), MCP_VARIABLE_METHOD, "batch");
 
     backend_answer(&d, two, RESULT);
     assert_int_equal(a.status, 0);
@@ -52,9 +52,9 @@ test_batch_streams(void **state)
     client_open(&d, old, OLD, ALL);
 
     client_post(&d, 0, &a, old, "[" PING "," CALL "]");
-    breq = d.jobs[0];
+    breq = d.breqs[0];
     mcp_backend_request_head(breq, 200, mcp_str("application/x-ndjson"));
-    backend_say(&d, breq, PROGRESS(1) "\n");
+    backend_send(&d, breq, PROGRESS(1) "\n");
     has(a.text, ".1\ndata: " PONG "\n\n");
     has(a.text, ".2\ndata: " PROGRESS(1) "\n\n");
     end_with_result(breq);
@@ -86,7 +86,7 @@ test_batch_cancel(void **state)
 
         if (late == 1) {
             driver_wait(&d, 1500);
-            assert_int_equal(d.n_jobs, 2);
+            assert_int_equal(d.n_breqs, 2);
         }
 
         if (late != 2) {
@@ -94,10 +94,10 @@ test_batch_cancel(void **state)
         }
 
         driver_wait(&d, 1500);
-        assert_int_equal(d.n_jobs, 1);
+        assert_int_equal(d.n_breqs, 1);
         assert_int_equal(d.aborts, late + 1);
-        breq = d.jobs[0];
-        fact_is(&breq->variables, MCP_VARIABLE_REQUEST_ID, "8");
+        breq = d.breqs[0];
+        variable_is(&breq->variables, MCP_VARIABLE_REQUEST_ID, "8");
         assert_int_equal(a.ended, 0);
 
         backend_json(&d, RESULT);

@@ -201,17 +201,18 @@ test_progress_tokens(void **state)
         }
 
         client_post(&d, 0, &a, session, body);
-        assert_int_equal(d.n_jobs, 1);
-        backend_answer(&d, d.jobs[0], RESULT);
+        assert_int_equal(d.n_breqs, 1);
+        backend_answer(&d, d.breqs[0], RESULT);
         client_close(&d, &a);
     }
 
     for (i = 0; i < ITEMS(good); i++) {
         snprintf(body, sizeof(body), TOKEN("%s"), good[i]);
         client_post(&d, 0, &a, session, body);
-        assert_int_equal(d.n_jobs, 1);
-        fact_is(&d.jobs[0]->variables, MCP_VARIABLE_PROGRESS_TOKEN, good[i]);
-        backend_answer(&d, d.jobs[0], RESULT);
+        assert_int_equal(d.n_breqs, 1);
+        variable_is(&d.breqs[0]->variables, MCP_VARIABLE_PROGRESS_TOKEN,
+                    good[i]);
+        backend_answer(&d, d.breqs[0], RESULT);
         client_close(&d, &a);
     }
 
@@ -221,9 +222,9 @@ test_progress_tokens(void **state)
     client_open(&d, old, OLD, ALL);
     client_post(&d, 0, &a, old, "[" TOKEN("[\r\n1]") "," CALL8 ","
                 NOTE("ping", "{\"_meta\":{\"progressToken\":[]}}") "]");
-    assert_int_equal(d.n_jobs, 1);
-    fact_is(&d.jobs[0]->variables, MCP_VARIABLE_REQUEST_ID, "8");
-    backend_answer(&d, d.jobs[0], RESULT);
+    assert_int_equal(d.n_breqs, 1);
+    variable_is(&d.breqs[0]->variables, MCP_VARIABLE_REQUEST_ID, "8");
+    backend_answer(&d, d.breqs[0], RESULT);
     has(a.text, "[" BAD_TOKEN ",{\"jsonrpc\":\"2.0\",\"id\":8,\"result\":");
     client_close(&d, &a);
 
@@ -339,12 +340,12 @@ many(const char *of, const char *body)
 
     client_post(&d, 0, &a, of, body);
 
-    for (i = d.n_jobs; i; i = d.n_jobs) {
-        mcp_backend_request_head(d.jobs[0], 200, mcp_str("application/json"));
-        backend_say(&d, d.jobs[0], RESULT);
+    for (i = d.n_breqs; i; i = d.n_breqs) {
+        mcp_backend_request_head(d.breqs[0], 200, mcp_str("application/json"));
+        backend_send(&d, d.breqs[0], RESULT);
 
-        if (d.n_jobs == i) {
-            backend_end(&d, d.jobs[0], MCP_FAULT_NONE);
+        if (d.n_breqs == i) {
+            backend_end(&d, d.breqs[0], MCP_FAULT_NONE);
         }
     }
 

@@ -86,7 +86,7 @@ test_cors(void **state)
                             preflight[i + 1]);
     }
 
-    fact_is(mcp_exchange_variables(a.x), MCP_VARIABLE_OUTCOME, "preflight");
+    variable_is(mcp_exchange_variables(a.x), MCP_VARIABLE_OUTCOME, "preflight");
     client_close(&d, &a);
 
     /* an origin that is not allowed: 403 without CORS headers */

@@ -368,7 +368,7 @@ test_call(void **state)
 
     call_with("2026-07-28", "us", 400, "\"id\":5,\"error\":{\"code\":-32020");
     has(a.text, "Mcp-Param-Region");
-    assert_int_equal(d.n_jobs, 0);
+    assert_int_equal(d.n_breqs, 0);
 
     /* a version with tabs around it: the headers are checked */
 
@@ -379,8 +379,8 @@ test_call(void **state)
     client_send(&d, 0, &a, "POST",
                 REQUEST("5", "tools/call", "{\"name\":\"t\",\"arguments\":{"
                         "\"region\":\"eu\"}}"));
-    assert_int_equal(d.n_jobs, 1);
-    backend_answer(&d, d.jobs[0], RESULT);
+    assert_int_equal(d.n_breqs, 1);
+    backend_answer(&d, d.breqs[0], RESULT);
     assert_int_equal(a.status, 200);
     client_close(&d, &a);
 }

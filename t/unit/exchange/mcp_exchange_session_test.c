@@ -116,7 +116,7 @@ test_principal(void **state)
     client_open_as(&d, own, "ada", NEW, "{}");
     client_post_as(&d, 1, &a, own, "ada", PING);
     assert_int_equal(a.status, 200);
-    fact_is(mcp_exchange_variables(a.x), MCP_VARIABLE_PRINCIPAL, "ada");
+    variable_is(mcp_exchange_variables(a.x), MCP_VARIABLE_PRINCIPAL, "ada");
     client_close(&d, &a);
 
     /* another principal, or none, cannot use or delete the session */

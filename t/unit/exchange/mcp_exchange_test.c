@@ -24,8 +24,8 @@ lasts_with(const char *revision, const char *capabilities, const char *body)
     assert_int_equal(a.streaming, 1);
     assert_int_equal(mcp_exchange_lasts(a.x), lasts);
 
-    while (d.n_jobs) {
-        backend_answer(&d, d.jobs[0], RESULT);
+    while (d.n_breqs) {
+        backend_answer(&d, d.breqs[0], RESULT);
     }
 
     client_close(&d, &a);
@@ -101,9 +101,9 @@ test_lasts_without_backend(void **state)
     client_close(&d, &b);
 
     client_post(&d, 0, &a, own, CALL);
-    breq = d.jobs[0];
+    breq = d.breqs[0];
     mcp_backend_request_head(breq, 200, mcp_str("application/x-ndjson"));
-    backend_say(&d, breq, PROGRESS(1) "\n");
+    backend_send(&d, breq, PROGRESS(1) "\n");
     assert_int_equal(mcp_exchange_lasts(a.x), 0);
     client_last_id(&a, id);
 
@@ -117,7 +117,7 @@ test_lasts_without_backend(void **state)
     /* the backend answers 202: the call lasts until a response is published */
 
     client_post(&d, 0, &a, own, CALL);
-    breq = d.jobs[0];
+    breq = d.breqs[0];
     path = publish_url_of(breq, url, sizeof(url));
     assert_int_equal(mcp_exchange_lasts(a.x), 0);
     mcp_backend_request_head(breq, 202, mcp_null_str);
@@ -185,8 +185,8 @@ same_ahead(const char *body, const mcp_mem_t *mem)
 
     assert_int_equal(b.rc, a.rc);
 
-    while (d.n_jobs) {
-        backend_answer(&d, d.jobs[0], RESULT);
+    while (d.n_breqs) {
+        backend_answer(&d, d.breqs[0], RESULT);
     }
 
     r = mcp_exchange_response(a.x);

@@ -20,7 +20,7 @@ test_principal_with_control(void **state)
         client_post_as(&d, 1, &a, session, who[i], PING);
         assert_int_equal(a.status, 403);
         has(a.text, "Forbidden");
-        fact_is(mcp_exchange_variables(a.x), MCP_VARIABLE_PRINCIPAL, "?");
+        variable_is(mcp_exchange_variables(a.x), MCP_VARIABLE_PRINCIPAL, "?");
         client_close(&d, &a);
 
         client_init(&a, session);
@@ -35,7 +35,7 @@ test_principal_with_control(void **state)
 
 
 static void
-test_facts(void **state)
+test_variables(void **state)
 {
     mcp_backend_request_t  *breq;
     const mcp_variables_t  *variables;
@@ -44,38 +44,38 @@ test_facts(void **state)
 
     client_post(&d, 0, &a, session, PING);
     variables = mcp_exchange_variables(a.x);
-    fact_is(variables, MCP_VARIABLE_METHOD, "ping");
-    fact_is(variables, MCP_VARIABLE_REQUEST_ID, "1");
-    fact_is(variables, MCP_VARIABLE_PROTOCOL_VERSION, NEW);
-    fact_is(variables, MCP_VARIABLE_OUTCOME, "ok");
-    fact_is(variables, MCP_VARIABLE_CALL, "");
+    variable_is(variables, MCP_VARIABLE_METHOD, "ping");
+    variable_is(variables, MCP_VARIABLE_REQUEST_ID, "1");
+    variable_is(variables, MCP_VARIABLE_PROTOCOL_VERSION, NEW);
+    variable_is(variables, MCP_VARIABLE_OUTCOME, "ok");
+    variable_is(variables, MCP_VARIABLE_CALL, "");
     assert_int_equal(variables->value[MCP_VARIABLE_SESSION].len, 8);
     assert_int_equal(variables->value[MCP_VARIABLE_SESSION_ID].len, 22);
     client_close(&d, &a);
 
     client_post(&d, 0, &a, "nonsense", PING);
     variables = mcp_exchange_variables(a.x);
-    fact_is(variables, MCP_VARIABLE_OUTCOME, "error");
-    fact_is(variables, MCP_VARIABLE_SESSION, "");
+    variable_is(variables, MCP_VARIABLE_OUTCOME, "error");
+    variable_is(variables, MCP_VARIABLE_SESSION, "");
     client_close(&d, &a);
 
     breq = call(0);
     variables = mcp_exchange_variables(a.x);
-    fact_is(variables, MCP_VARIABLE_OUTCOME, "pending");
-    fact_is(variables, MCP_VARIABLE_NAME, "echo");
+    variable_is(variables, MCP_VARIABLE_OUTCOME, "pending");
+    variable_is(variables, MCP_VARIABLE_NAME, "echo");
     assert_int_equal(variables->value[MCP_VARIABLE_CALL].len, 8);
     assert_memory_equal(variables->value[MCP_VARIABLE_CALL].data,
                         breq->variables.value[MCP_VARIABLE_CALL].data, 8);
-    backend_say(&d, breq, PROGRESS(1) "\n" PROGRESS(2) "\n");
+    backend_send(&d, breq, PROGRESS(1) "\n" PROGRESS(2) "\n");
     variables = mcp_exchange_variables(a.x);
-    fact_is(variables, MCP_VARIABLE_OUTCOME, "stream");
-    fact_is(variables, MCP_VARIABLE_EVENTS, "2");
-    fact_is(variables, MCP_VARIABLE_RESUME_METHOD, "polling");
-    fact_is(variables, MCP_VARIABLE_RESUMED, "");
-    backend_say(&d, breq, RESULT "\n");
-    fact_is(mcp_exchange_variables(a.x), MCP_VARIABLE_OUTCOME, "complete");
+    variable_is(variables, MCP_VARIABLE_OUTCOME, "stream");
+    variable_is(variables, MCP_VARIABLE_EVENTS, "2");
+    variable_is(variables, MCP_VARIABLE_RESUME_METHOD, "polling");
+    variable_is(variables, MCP_VARIABLE_RESUMED, "");
+    backend_send(&d, breq, RESULT "\n");
+    variable_is(mcp_exchange_variables(a.x), MCP_VARIABLE_OUTCOME, "complete");
     backend_end(&d, breq, MCP_FAULT_NONE);
-    fact_is(mcp_exchange_variables(a.x), MCP_VARIABLE_EVENTS, "3");
+    variable_is(mcp_exchange_variables(a.x), MCP_VARIABLE_EVENTS, "3");
     client_close(&d, &a);
     quiet();
 }
@@ -86,7 +86,7 @@ main(void)
 {
     const struct CMUnitTest  tests[] = {
         test(test_principal_with_control),
-        test(test_facts)
+        test(test_variables)
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

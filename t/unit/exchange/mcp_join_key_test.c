@@ -35,13 +35,13 @@ test_keys(void **state)
     ask(session, REQUEST("1", "tools/call", "{\"name\":\"other\","
         "\"idempotencyKey\":\"a\",\"_meta\":{\"idempotencyKey\":\"b\"}}"),
         200, "\"code\":-32602");
-    assert_int_equal(d.n_jobs, 0);
+    assert_int_equal(d.n_breqs, 0);
 
     key[255] = '\0';
     snprintf(text, sizeof(text), REQUEST("1", "tools/call", "{\"name\":"
              "\"other\",\"idempotencyKey\":\"%s\"}"), key);
     client_post(&d, 0, &a, session, text);
-    assert_int_equal(d.n_jobs, 1);
+    assert_int_equal(d.n_breqs, 1);
     client_close(&d, &a);
 
     /* a key again: with other params an error, with the same params in another
@@ -56,14 +56,14 @@ test_keys(void **state)
     client_post(&d, 0, &b, session, REQUEST("4", "tools/call", "{\"name\":"
                 "\"other\",\"_meta\":{\"idempotencyKey\":\"k\"},"
                 "\"arguments\":{\"b\":2.0,\"\\u0061\":1}}"));
-    assert_int_equal(d.n_jobs, 2);
+    assert_int_equal(d.n_breqs, 2);
     assert_int_equal(joined(), 1);
 
     /* a tool without x-mcp-join ignores the key */
 
     client_close(&d, &b);
     client_post(&d, 0, &b, session, KEYED("5", "p", "7"));
-    assert_int_equal(d.n_jobs, 3);
+    assert_int_equal(d.n_breqs, 3);
 }
 
 

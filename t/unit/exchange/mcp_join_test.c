@@ -14,11 +14,11 @@ test_both(void **state)
 
     client_post(&d, 0, &a, session, KEYED("1", "other", "\"k\""));
     client_post(&d, 1, &b, session, KEYED("\"2\"", "other", "\"k\""));
-    assert_int_equal(d.n_jobs, 1);
+    assert_int_equal(d.n_breqs, 1);
     assert_int_equal(b.streaming, 1);
     assert_int_equal(joined(), 1);
-    fact_is(mcp_exchange_variables(b.x), MCP_VARIABLE_JOINED, "1");
-    fact_is(mcp_exchange_variables(a.x), MCP_VARIABLE_JOINED, "");
+    variable_is(mcp_exchange_variables(b.x), MCP_VARIABLE_JOINED, "1");
+    variable_is(mcp_exchange_variables(a.x), MCP_VARIABLE_JOINED, "");
 
     backend_json(&d, RESULT);
     assert_string_equal(a.text, "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":"
@@ -34,10 +34,10 @@ test_both(void **state)
     client_post(&d, 0, &a, session, KEYED("3", "other", "\"k\""));
     has(a.text, JOINED_ANSWER("3"));
     sent(&a);
-    assert_int_equal(d.n_jobs, 0);
+    assert_int_equal(d.n_breqs, 0);
     driver_wait(&d, 5001);
     client_post(&d, 0, &a, session, KEYED("4", "other", "\"k\""));
-    assert_int_equal(d.n_jobs, 1);
+    assert_int_equal(d.n_breqs, 1);
     backend_json(&d, RESULT);
     sent(&a);
     driver_wait(&d, 60001);
@@ -53,14 +53,14 @@ test_messages(void **state)
     (void) state;
 
     client_post(&d, 0, &a, session, KEYED("1", "other", "\"k\""));
-    breq = d.jobs[0];
+    breq = d.breqs[0];
     mcp_backend_request_head(breq, 200, mcp_str("application/x-ndjson"));
-    backend_say(&d, breq, NOTE("notifications/progress", "{\"progressToken\":"
+    backend_send(&d, breq, NOTE("notifications/progress", "{\"progressToken\":"
                 "1,\"progress\":1}") "\n");
     client_post(&d, 1, &b, session, KEYED("2", "other", "\"k\""));
-    backend_say(&d, breq, NOTE("notifications/progress", "{\"progressToken\":"
+    backend_send(&d, breq, NOTE("notifications/progress", "{\"progressToken\":"
                 "1,\"progress\":2}") "\n");
-    backend_say(&d, breq, NOTE("notifications/progress", "{\"progressToken\":"
+    backend_send(&d, breq, NOTE("notifications/progress", "{\"progressToken\":"
                 "1,\"progress\":3}") "\n");
     has(a.text, "\"progressToken\":1,\"progress\":1");
     has(a.text, "\"progressToken\":1,\"progress\":2");
@@ -91,13 +91,13 @@ test_lost(void **state)
     driver_wait(&d, 1001);
     assert_int_equal(a.streaming, 1);
     mcp_exchange_last(a.x);
-    fact_is(mcp_exchange_variables(a.x), MCP_VARIABLE_RESULT, "");
+    variable_is(mcp_exchange_variables(a.x), MCP_VARIABLE_RESULT, "");
     client_close(&d, &a);
     assert_int_equal(d.aborts, 0);
     driver_wait(&d, 20000);
 
     modern_call(1, &a, KEY("k"));
-    assert_int_equal(d.n_jobs, 1);
+    assert_int_equal(d.n_breqs, 1);
     client_close(&d, &a);
     modern_call(0, &a, KEY("k"));
     backend_json(&d, RESULT);
@@ -108,11 +108,11 @@ test_lost(void **state)
 
     round_principal = "you";
     modern_call(0, &a, KEY("k"));
-    assert_int_equal(d.n_jobs, 1);
+    assert_int_equal(d.n_breqs, 1);
     modern_call(0, &b, KEY("k2"));
-    assert_int_equal(d.n_jobs, 2);
-    backend_answer(&d, d.jobs[0], RESULT);
-    backend_answer(&d, d.jobs[0], RESULT);
+    assert_int_equal(d.n_breqs, 2);
+    backend_answer(&d, d.breqs[0], RESULT);
+    backend_answer(&d, d.breqs[0], RESULT);
     sent(&a);
     sent(&b);
     driver_wait(&d, 60001);
@@ -130,7 +130,7 @@ test_arguments(void **state)
     modern_call(0, &a, "");
     client_close(&d, &a);
     modern_call(1, &a, "");
-    assert_int_equal(d.n_jobs, 1);
+    assert_int_equal(d.n_breqs, 1);
     assert_int_equal(a.streaming, 1);
     backend_json(&d, RESULT);
     sent(&a);
@@ -139,14 +139,14 @@ test_arguments(void **state)
     /* the first client has its response: a new call */
 
     modern_call(0, &a, "");
-    assert_int_equal(d.n_jobs, 1);
+    assert_int_equal(d.n_breqs, 1);
     backend_json(&d, RESULT);
     client_close(&d, &a);
 
     /* that call's response was not written: the next request joins it */
 
     modern_call(1, &a, "");
-    assert_int_equal(d.n_jobs, 0);
+    assert_int_equal(d.n_breqs, 0);
     assert_int_equal(a.streaming, 1);
     sent(&a);
     assert_int_equal(joined(), 2);
@@ -156,7 +156,7 @@ test_arguments(void **state)
     modern_call(0, &a, "");
     round_principal = NULL;
     modern_call(0, &b, "");
-    assert_int_equal(d.n_jobs, 2);
+    assert_int_equal(d.n_breqs, 2);
     client_close(&d, &a);
     client_close(&d, &b);
     assert_int_equal(d.aborts, 1);
@@ -178,13 +178,13 @@ test_waits(void **state)
 
     modern_call(0, &a, "");
     modern_call(1, &b, "");
-    assert_int_equal(d.n_jobs, 1);
+    assert_int_equal(d.n_breqs, 1);
     assert_int_equal(b.status, 0);
     backend_json(&d, RESULT);
     assert_int_equal(a.ended, 1);
     assert_int_equal(b.status, 0);
     sent(&a);
-    assert_int_equal(d.n_jobs, 1);
+    assert_int_equal(d.n_breqs, 1);
     backend_json(&d, RESULT);
     assert_int_equal(b.ended, 1);
     assert_int_equal(b.streaming, 0);
@@ -196,7 +196,7 @@ test_waits(void **state)
     modern_call(0, &a, "");
     modern_call(1, &b, "");
     client_close(&d, &a);
-    assert_int_equal(d.n_jobs, 1);
+    assert_int_equal(d.n_breqs, 1);
     assert_int_equal(b.streaming, 1);
     backend_json(&d, RESULT);
     has(b.text, "\"id\":7,\"result\":");
@@ -209,7 +209,7 @@ test_waits(void **state)
     modern_call(0, &a, "");
     modern_call(1, &b, "");
     driver_wait(&d, 10001);
-    assert_int_equal(d.n_jobs, 2);
+    assert_int_equal(d.n_breqs, 2);
     client_close(&d, &b);
     driver_wait(&d, 0);
     assert_int_equal(d.aborts, 1);
@@ -232,7 +232,7 @@ test_abandoned(void **state)
     assert_int_equal(d.aborts, 0);
     driver_wait(&d, 2);
     assert_int_equal(d.aborts, 1);
-    driver_end_jobs(&d, 0);
+    driver_end_breqs(&d, 0);
     driver_wait(&d, 1);
     quiet();
 
@@ -255,11 +255,11 @@ test_not_called(void **state)
     driver_pause(&d, 0, 1);
     client_post(&d, 0, &a, session, KEYED("1", "other", "\"k\""));
     client_post(&d, 1, &b, session, KEYED("2", "other", "\"k\""));
-    assert_int_equal(d.n_jobs, 0);
+    assert_int_equal(d.n_breqs, 0);
     client_close(&d, &a);
     driver_pause(&d, 0, 0);
     driver_wait(&d, 1);
-    assert_int_equal(d.n_jobs, 1);
+    assert_int_equal(d.n_breqs, 1);
 
     backend_json(&d, RESULT);
     has(b.text, "\"id\":2,\"result\":" RESULT);
@@ -277,7 +277,7 @@ test_rounds(void **state)
 
     modern_call(0, &a, KEY("k"));
     modern_call(1, &b, KEY("k") ",\"inputResponses\":{}");
-    assert_int_equal(d.n_jobs, 2);
+    assert_int_equal(d.n_breqs, 2);
     assert_int_equal(joined(), 0);
     client_close(&d, &b);
     assert_int_equal(d.aborts, 1);
@@ -297,13 +297,13 @@ test_no_response(void **state)
     has(b.text, "\"id\":2,\"error\":{\"code\":-32603");
     client_close(&d, &a);
     client_close(&d, &b);
-    driver_end_jobs(&d, 0);
+    driver_end_breqs(&d, 0);
 
     client_post(&d, 0, &a, session, KEYED("3", "other", "\"k\""));
-    assert_int_equal(d.n_jobs, 1);
+    assert_int_equal(d.n_breqs, 1);
     client_post(&d, 1, &b, session, KEYED("4", "other", "\"k\""));
     driver_kill(&d, 0);
-    driver_end_jobs(&d, 0);
+    driver_end_breqs(&d, 0);
     client_close(&d, &a);
     driver_killed(&d, 0, 1);
     has(b.text, "\"id\":4,\"error\":{\"code\":-32603");
@@ -316,7 +316,7 @@ static mcp_operation_t  *asked;
 
 
 static int
-is_away(void *ctx)
+is_unreachable(void *ctx)
 {
     (void) ctx;
 
@@ -352,7 +352,7 @@ static void
 test_held(void **state)
 {
     static const mcp_cluster_hooks_t  hooks = {
-        .is_unreachable = is_away,
+        .is_unreachable = is_unreachable,
         .clock = clock_agrees,
         .replicate = share,
         .await_replication = safe
@@ -368,7 +368,7 @@ test_held(void **state)
 
     client_post(&d, 1, &a, session, KEYED("1", "other", "\"k\""));
     client_post(&d, 0, &b, session, KEYED("2", "other", "\"k\""));
-    assert_int_equal(d.n_jobs, 0);
+    assert_int_equal(d.n_breqs, 0);
 
     d.te.now += 10000;
     mcp_worker_expire(d.process[0].worker);

@@ -34,7 +34,7 @@ listens_to(unsigned process)
 
 /* Returns the text that l has received since the last call, and empties l. */
 static const char *
-heard(void)
+on_broadcast(void)
 {
     static char  text[16384];
 
@@ -57,7 +57,7 @@ same(unsigned process)
 
     static const char  tail[] = ",\"resultType\":\"complete\",\"_meta\":{";
 
-    task_ask(process, "tasks/get", "");
+    task_request(process, "tasks/get", "");
     p = strstr(b.text, "\"taskId\"");
     assert_non_null(p);
     snprintf(expected, sizeof(expected), "\"_meta\":{\"io.modelcontextprotocol/"
@@ -74,7 +74,7 @@ same(unsigned process)
     assert_non_null(end);
     strcpy(end, "}}\n\n");
     client_close(&d, &b);
-    ends_with(heard(), expected);
+    ends_with(on_broadcast(), expected);
 }
 
 
@@ -90,9 +90,10 @@ test_changes(void **state)
     has(l.text, "\"notifications\":{\"toolsListChanged\":true,\"taskIds\":[\"");
     has(l.text, task_id);
     has_not(l.text, "other");
-    (void) heard();
+    (void) on_broadcast();
 
-    backend_say(&d, breq, ROUND(",\"inputRequests\":{\"k\":" FORM ",\"l\":" FORM
+    backend_send(&d, breq,
+                 ROUND(",\"inputRequests\":{\"k\":" FORM ",\"l\":" FORM
                                "}") "\n");
     backend_end(&d, breq, MCP_FAULT_NONE);
     has(l.text, "\"method\":\"notifications/tasks\"");
@@ -110,7 +111,7 @@ test_changes(void **state)
     /* other notifications arrive in between */
 
     publish(0, &b, "/publish/static-token", CHANGED);
-    has(heard(), "notifications/tools/list_changed");
+    has(on_broadcast(), "notifications/tools/list_changed");
 
     backend_json(&d, RESULT);
     has(l.text, "\"status\":\"completed\"");
@@ -136,20 +137,20 @@ test_status(void **state)
            "\"io.modelcontextprotocol/protocolVersion\":\"" MODERN "\","
            "\"io.modelcontextprotocol/clientCapabilities\":" TASK_CAN "}},"
            "\"other\":{\"a\":1");
-    breq = d.jobs[0];
+    breq = d.breqs[0];
     mcp_backend_request_head(breq, 200, mcp_str("application/x-ndjson"));
     driver_wait(&d, 2);
-    task_told();
+    begin_status_listener();
     driver_wait(&d, 2000);
     listens_to(1);
-    (void) heard();
+    (void) on_broadcast();
 
     for (i = 0; i < 100; i++) {
-        backend_say(&d, breq, i < 99 ? PROGRESS(1) "\n" : PROGRESS(2) "\n");
+        backend_send(&d, breq, i < 99 ? PROGRESS(1) "\n" : PROGRESS(2) "\n");
     }
 
     assert_int_equal(count(l.text, "notifications/tasks"), 1);
-    (void) heard();
+    (void) on_broadcast();
     driver_wait(&d, 1100);
     has(l.text, "\"statusMessage\":\"2\"");
     same(1);
@@ -165,7 +166,7 @@ test_status(void **state)
 
     (void) task_begin(0);
     listens_to(1);
-    (void) heard();
+    (void) on_broadcast();
     driver_killed(&d, 0, 1);
     has(l.text, "\"status\":\"failed\"");
     same(1);
@@ -243,7 +244,7 @@ test_several(void **state)
     snprintf(filter, sizeof(filter), "\"taskIds\":[\"%s\",\"%s\"]", first,
              task_id);
     listens(0, filter);
-    (void) heard();
+    (void) on_broadcast();
 
     l.slow = 1;
     end_with_result(one);

@@ -230,7 +230,7 @@ test_hidden(void **state)
                  answer_to(cases[i].no_name, cases[i].method,
                            cases[i].no_params));
         assert_int_equal(strlen(hidden), strlen(unknown));
-        assert_int_equal(d.n_jobs, 0);
+        assert_int_equal(d.n_breqs, 0);
     }
 
     client_close(&d, &a);
@@ -239,7 +239,7 @@ test_hidden(void **state)
 
     use_rules(guarded, admin, "");
     modern(0, &a, "tools/call", "admin_a", "\"name\":\"admin_a\"");
-    assert_int_equal(d.n_jobs, 1);
+    assert_int_equal(d.n_breqs, 1);
     backend_json(&d, RESULT);
     assert_int_equal(a.status, 200);
     assert_int_equal(driver_evaluated[0], 1);
@@ -247,7 +247,7 @@ test_hidden(void **state)
     client_close(&d, &a);
 
     modern(0, &a, "resources/read", "db:users", "\"uri\":\"db:users\"");
-    assert_int_equal(d.n_jobs, 1);
+    assert_int_equal(d.n_breqs, 1);
     backend_json(&d, "{\"contents\":[],\"cacheScope\":\"public\"}");
     has(a.text, "\"cacheScope\":\"private\"");
     has_not(a.text, "public");
@@ -315,7 +315,7 @@ test_scopes(void **state)
 
     driver_values[1] = "x read  pay";
     (void) answer_to("pay", "tools/call", "\"name\":\"pay\"");
-    assert_int_equal(d.n_jobs, 1);
+    assert_int_equal(d.n_breqs, 1);
     backend_json(&d, RESULT);
     client_close(&d, &a);
 

@@ -21,7 +21,7 @@ detached(unsigned process)
     const char             *path;
 
     client_post(&d, process, &a, session, CALL);
-    breq = d.jobs[0];
+    breq = d.breqs[0];
     path = publish_url_of(breq, url, sizeof(url));
     mcp_backend_request_head(breq, 202, mcp_null_str);
     backend_end(&d, breq, MCP_FAULT_NONE);
@@ -70,7 +70,7 @@ test_detached(void **state)
     (void) state;
 
     client_post(&d, 0, &a, session, CALL);
-    breq = d.jobs[0];
+    breq = d.breqs[0];
     path = publish_url_of(breq, url, sizeof(url));
 
     /* before the backend has answered: 503, to be sent again */
@@ -149,14 +149,14 @@ test_while_running(void **state)
 
     breq = call(0);
     path = publish_url_of(breq, url, sizeof(url));
-    backend_say(&d, breq, PROGRESS(1) "\n");
+    backend_send(&d, breq, PROGRESS(1) "\n");
     publish(1, &b, path, PROGRESS(2));
     has(a.text, PROGRESS(2));
-    backend_say(&d, breq, PROGRESS(3) "\n");
+    backend_send(&d, breq, PROGRESS(3) "\n");
     publish(1, &b, path, RESULT);
     has(a.text, ANSWER);
     assert_int_equal(a.ended, 1);
-    backend_say(&d, breq, RESULT "\n");
+    backend_send(&d, breq, RESULT "\n");
     assert_int_equal(count(a.text, ANSWER), 1);
     client_close(&d, &a);
     backend_end(&d, breq, MCP_FAULT_NONE);
@@ -187,8 +187,8 @@ test_input(void **state)
     reply(1, session, id, "\"result\":{}");
     question_id(a.text, "roots/list", id);
     reply(1, session, id, "\"result\":{}");
-    assert_int_equal(d.n_jobs, 1);
-    assert_true(d.jobs[0]->variables.value[MCP_VARIABLE_PUBLISH_URL].len > 0);
+    assert_int_equal(d.n_breqs, 1);
+    assert_true(d.breqs[0]->variables.value[MCP_VARIABLE_PUBLISH_URL].len > 0);
     backend_json(&d, RESULT);
     has(a.text, ANSWER);
     client_close(&d, &a);
@@ -508,8 +508,8 @@ test_batch(void **state)
 
     client_open(&d, old, OLD, ALL);
     client_post(&d, 0, &a, old, "[" CALL "," CALL8 "]");
-    one = d.jobs[0];
-    two = d.jobs[1];
+    one = d.breqs[0];
+    two = d.breqs[1];
     publish_url_of(one, url, sizeof(url));
     publish_url_of(two, second, sizeof(second));
     assert_string_not_equal(url, second);

@@ -156,12 +156,12 @@ test_routes(void **state)
     d.endpoint.target = 5;
 
     client_post(&d, 0, &a, session, CALL8);
-    assert_int_equal(d.jobs[0]->target, 3);
+    assert_int_equal(d.breqs[0]->target, 3);
     backend_json(&d, RESULT);
     client_close(&d, &a);
 
     client_post(&d, 0, &a, session, CALL);
-    assert_int_equal(d.jobs[0]->target, 5);
+    assert_int_equal(d.breqs[0]->target, 5);
     backend_json(&d, RESULT);
     client_close(&d, &a);
 

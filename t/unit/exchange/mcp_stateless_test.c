@@ -183,7 +183,7 @@ test_entrance(void **state)
         client_close(&d, &a);
     }
 
-    assert_int_equal(d.n_jobs, 0);
+    assert_int_equal(d.n_breqs, 0);
     quiet();
 }
 
@@ -497,12 +497,12 @@ test_stream(void **state)
     send_modern(&a, "tools/call", "echo",
         ECHO_META("\"progressToken\":\"t\",\"io.modelcontextprotocol/"
                   "logLevel\":\"warning\""));
-    breq = d.jobs[0];
+    breq = d.breqs[0];
     mcp_backend_request_head(breq, 200, mcp_str("application/x-ndjson"));
-    backend_say(&d, breq, PROGRESS(1) "\n");
-    backend_say(&d, breq, NOTE("notifications/message",
+    backend_send(&d, breq, PROGRESS(1) "\n");
+    backend_send(&d, breq, NOTE("notifications/message",
                               "{\"level\":\"info\",\"data\":1}") "\n");
-    backend_say(&d, breq, NOTE("notifications/message",
+    backend_send(&d, breq, NOTE("notifications/message",
                               "{\"level\":\"error\",\"data\":2}") "\n");
     assert_true(strncmp(a.text, ":\n\n", 3) == 0);
     has_not(a.text, "id: ");
@@ -526,9 +526,9 @@ test_no_log(void **state)
     (void) state;
 
     send_modern(&a, "tools/call", "echo", ECHO);
-    breq = d.jobs[0];
+    breq = d.breqs[0];
     mcp_backend_request_head(breq, 200, mcp_str("application/x-ndjson"));
-    backend_say(&d, breq, NOTE("notifications/message",
+    backend_send(&d, breq, NOTE("notifications/message",
                               "{\"level\":\"emergency\",\"data\":1}") "\n");
     end_with_result(breq);
     assert_int_equal(a.status, 200);
@@ -550,11 +550,11 @@ test_leaving_cancels(void **state)
     for (streams = 0; streams < 2; streams++) {
         send_modern(&a, "tools/call", "echo",
             ECHO_META("\"progressToken\":\"t\""));
-        mcp_backend_request_head(d.jobs[0], 200,
+        mcp_backend_request_head(d.breqs[0], 200,
                                  mcp_str("application/x-ndjson"));
 
         if (streams) {
-            backend_say(&d, d.jobs[0], PROGRESS(1) "\n");
+            backend_send(&d, d.breqs[0], PROGRESS(1) "\n");
         }
 
         client_close(&d, &a);
@@ -589,7 +589,7 @@ test_declared(void **state)
     driver_wait(&d, 60);
     has(a.text, "id: ");
     has(a.text, "resumeToken");
-    breq = d.jobs[0];
+    breq = d.breqs[0];
     client_close(&d, &a);
     assert_int_equal(d.aborts, 0);
     end_with_result(breq);
@@ -625,9 +625,9 @@ test_get(void **state)
     send_modern(&a, "tools/call", "echo",
         MESSAGE("tools/call", "\"name\":\"echo\"," TOKENS(
             "\"experimental\":{\"resumeTokens\":{}}") ",\"progressToken\":\"t\"}"));
-    breq = d.jobs[0];
+    breq = d.breqs[0];
     mcp_backend_request_head(breq, 200, mcp_str("application/x-ndjson"));
-    backend_say(&d, breq, PROGRESS(1) "\n");
+    backend_send(&d, breq, PROGRESS(1) "\n");
     has(a.text, PROGRESS(1));
     has_not(a.text, "id: ");
     (void) mcp_sse_event_head(id, a.x->reader.ref.id, 0);
@@ -640,9 +640,9 @@ test_get(void **state)
     send_modern(&a, "tools/call", "echo",
         MESSAGE("tools/call", "\"name\":\"echo\"," TOKENS(
             "\"experimental\":{\"resumableRequests\":{}}") ",\"progressToken\":\"t\"}"));
-    breq = d.jobs[0];
+    breq = d.breqs[0];
     mcp_backend_request_head(breq, 200, mcp_str("application/x-ndjson"));
-    backend_say(&d, breq, PROGRESS(1) "\n");
+    backend_send(&d, breq, PROGRESS(1) "\n");
     client_last_id(&a, id);
     d.endpoint.resume_stateless = MCP_RESUME_STATELESS_OFF;
     get(id, 405);
@@ -682,9 +682,9 @@ test_reconnect_wait(void **state)
         d.aborts = 0;
         send_modern(&a, "tools/call", "echo",
             ECHO_META("\"progressToken\":\"t\""));
-        breq = d.jobs[0];
+        breq = d.breqs[0];
         mcp_backend_request_head(breq, 200, mcp_str("application/x-ndjson"));
-        backend_say(&d, breq, PROGRESS(1) "\n");
+        backend_send(&d, breq, PROGRESS(1) "\n");
         client_last_id(&a, id);
         client_close(&d, &a);
         driver_wait(&d, 2000);
@@ -742,7 +742,7 @@ test_resume_tokens(void **state)
         d.endpoint.resume_tokens = (unsigned) i & 1;
 
         send_modern(&a, "tools/call", "echo", calls[i]);
-        breq = d.jobs[0];
+        breq = d.breqs[0];
         mcp_backend_request_head(breq, 200, mcp_str("application/x-ndjson"));
         driver_wait(&d, 5100);
         assert_int_equal(a.status, 200);

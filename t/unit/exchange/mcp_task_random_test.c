@@ -121,7 +121,7 @@ check(slot_t *s)
     strcpy(task_id, s->id);
 
     for (process = 0; process < 2; process++) {
-        task_ask(process, "tasks/get", "");
+        task_request(process, "tasks/get", "");
 
         if (s->status == GONE) {
             has(b.text, UNKNOWN);
@@ -194,11 +194,11 @@ create(slot_t *s)
            "\"io.modelcontextprotocol/protocolVersion\":\"" MODERN "\","
            "\"io.modelcontextprotocol/clientCapabilities\":" TASK_CAN "}},"
            "\"other\":{\"a\":1");
-    s->breq = d.jobs[d.n_jobs - 1];
+    s->breq = d.breqs[d.n_breqs - 1];
     mcp_backend_request_head(s->breq, 200, mcp_str("application/x-ndjson"));
     s->created = d.te.now;
     driver_wait(&d, 2);
-    task_told();
+    begin_status_listener();
     strcpy(s->id, task_id);
 }
 
@@ -224,7 +224,7 @@ say(slot_t *s)
     s->events++;
     snprintf(line, sizeof(line), NOTE("notifications/progress",
              "{\"progressToken\":\"t\",\"progress\":%u}") "\n", s->said);
-    backend_say(&d, s->breq, line);
+    backend_send(&d, s->breq, line);
 }
 
 
@@ -249,7 +249,7 @@ backend_asks(slot_t *s)
     }
 
     strcpy(p, "}}\n");
-    backend_say(&d, s->breq, line);
+    backend_send(&d, s->breq, line);
     backend_end(&d, s->breq, MCP_FAULT_NONE);
     s->breq = NULL;
 }
@@ -288,7 +288,7 @@ answer(slot_t *s)
         /* all questions are answered: the backend is invoked again */
 
         s->status = WORKING;
-        s->breq = d.jobs[d.n_jobs - 1];
+        s->breq = d.breqs[d.n_breqs - 1];
         has(d.last_body, "\"inputResponses\":{\"k0\":");
         mcp_backend_request_head(s->breq, 200, mcp_str("application/x-ndjson"));
     }

@@ -40,7 +40,7 @@ test_unknown(void **state)
                 round_principal = "mallory";
             }
 
-            task_ask(1, methods[i], ",\"inputResponses\":{}");
+            task_request(1, methods[i], ",\"inputResponses\":{}");
             assert_int_equal(b.status, 200);
             has(b.text, UNKNOWN);
 
@@ -100,7 +100,7 @@ test_declared(void **state)
 
     for (i = 0; i < ITEMS(methods); i++) {
         round_can = "{\"extensions\":{\"io.modelcontextprotocol/tasks\":1}}";
-        task_ask(1, methods[i], "");
+        task_request(1, methods[i], "");
         assert_int_equal(b.status, 400);
         has(b.text, REQUIRED);
         client_close(&d, &b);
@@ -112,7 +112,7 @@ test_declared(void **state)
         round_can = TASK_CAN;
         d.endpoint.catalog = d.catalog;
         d.endpoint.task_after = 0;
-        task_ask(1, methods[i], "");
+        task_request(1, methods[i], "");
         assert_int_equal(b.status, 404);
         has(b.text, "\"code\":-32601");
         client_close(&d, &b);
@@ -154,8 +154,8 @@ test_session(void **state)
                 REQUEST("7", "tools/call", "{\"name\":\"required\"}"));
     driver_wait(&d, 1001);
     assert_int_equal(a.streaming, 1);
-    mcp_backend_request_head(d.jobs[0], 200, mcp_str("application/json"));
-    end_with_result(d.jobs[0]);
+    mcp_backend_request_head(d.breqs[0], 200, mcp_str("application/json"));
+    end_with_result(d.breqs[0]);
     has(a.text, RESULT);
     client_close(&d, &a);
     quiet();
@@ -208,7 +208,7 @@ test_times(void **state)
                "\"2026-07-28T09:05:01.252Z\"");
 
     d.endpoint.retry = 0;
-    task_ask(0, "tasks/get", "");
+    task_request(0, "tasks/get", "");
     has_not(b.text, "pollIntervalMs");
     client_close(&d, &b);
     quiet();
@@ -252,7 +252,7 @@ same_task(unsigned process, const char *name, const char *params,
              task_id, status);
     has(b.text, "\"resultType\":\"task\"");
     has(b.text, text);
-    fact_is(mcp_exchange_variables(b.x), MCP_VARIABLE_JOINED, "1");
+    variable_is(mcp_exchange_variables(b.x), MCP_VARIABLE_JOINED, "1");
     client_close(&d, &b);
 }
 
@@ -273,7 +273,7 @@ test_joined(void **state)
 
     for (i = 0; i < ITEMS(calls); i++) {
         modern(0, &a, "tools/call", calls[i][0], calls[i][1]);
-        mcp_backend_request_head(d.jobs[0], 200,
+        mcp_backend_request_head(d.breqs[0], 200,
                                  mcp_str("application/x-ndjson"));
         driver_wait(&d, 1001);
 
@@ -281,17 +281,17 @@ test_joined(void **state)
             has(a.text, "data: ");
         }
 
-        task_told();
+        begin_status_listener();
         same_task(1, calls[i][0], calls[i][1], "working");
 
         round_can = "{}";
         modern(1, &b, "tools/call", calls[i][0], calls[i][1]);
         assert_int_equal(b.streaming, 1);
-        backend_say(&d, d.jobs[0], NOTE("notifications/progress",
+        backend_send(&d, d.breqs[0], NOTE("notifications/progress",
                     "{\"progressToken\":1,\"progress\":1}") "\n");
         has_not(b.text, "\"progress\"");
-        assert_int_equal(d.n_jobs, 1);
-        end_with_result(d.jobs[0]);
+        assert_int_equal(d.n_breqs, 1);
+        end_with_result(d.breqs[0]);
         has(b.text, "\"id\":7,\"result\":{\"content\"");
         assert_int_equal(b.ended, 1);
         client_close(&d, &b);
@@ -317,13 +317,13 @@ test_asked_again(void **state)
     round_principal = "me";
     modern(0, &a, "tools/call", "key_always", "\"name\":\"key_always\"");
     driver_wait(&d, 2);
-    task_told();
+    begin_status_listener();
     strcpy(first, task_id);
     modern(0, &a, "tools/call", "key_always", "\"name\":\"key_always\"");
     driver_wait(&d, 2);
-    task_told();
+    begin_status_listener();
     assert_string_not_equal(first, task_id);
-    assert_int_equal(d.n_jobs, 2);
+    assert_int_equal(d.n_breqs, 2);
 
     driver_wait(&d, TTL + 1);
     round_principal = NULL;

@@ -116,7 +116,8 @@ test_large(void **state)
 
     d.endpoint.stream_buffer = 2048;
     breq = task_begin(0);
-    backend_say(&d, breq, ROUND(",\"inputRequests\":{\"k\":" FORM ",\"l\":" FORM
+    backend_send(&d, breq,
+                 ROUND(",\"inputRequests\":{\"k\":" FORM ",\"l\":" FORM
                                "}") "\n");
     backend_end(&d, breq, MCP_FAULT_NONE);
     driver_pause(&d, 0, 1);
@@ -125,7 +126,7 @@ test_large(void **state)
     task_does(1, "tasks/update", line);
     snprintf(line, sizeof(line), ",\"inputResponses\":{\"l#1\":{\"a\":"
              "\"%01500d\"}}", 0);
-    task_ask(1, "tasks/update", line);
+    task_request(1, "tasks/update", line);
     assert_int_equal(b.status, 503);
     has(b.text, "\"code\":-32603");
     client_close(&d, &b);
@@ -157,13 +158,13 @@ test_behind(void **state)
                                       d.te.now), MCP_OK);
     assert_int_equal(mcp_store_find(store, id.stream, 0, &info), MCP_OK);
     assert_int_equal(mcp_store_replication_start(store, &info.ref, 1), MCP_OK);
-    backend_say(&d, breq, ROUND(",\"inputRequests\":{\"k\":" FORM "}") "\n");
+    backend_send(&d, breq, ROUND(",\"inputRequests\":{\"k\":" FORM "}") "\n");
     backend_end(&d, breq, MCP_FAULT_NONE);
     task_is(1, "\"status\":\"working\"");
-    assert_int_equal(d.n_jobs, 0);
+    assert_int_equal(d.n_breqs, 0);
 
     task_does(1, "tasks/update", ",\"inputResponses\":{\"k#1\":{}}");
-    assert_int_equal(d.n_jobs, 1);
+    assert_int_equal(d.n_breqs, 1);
     backend_json(&d, RESULT);
     quiet();
 }
@@ -218,7 +219,7 @@ away_is_not(void *ctx)
 }
 
 
-static const mcp_cluster_hooks_t  away_hooks = {
+static const mcp_cluster_hooks_t  elsewhere_hooks = {
     .lookup = away_look,
     .send_input = away_post,
     .is_unreachable = away_is_not,
@@ -282,7 +283,7 @@ away_begin(void)
     mcp_store_free(&d.process[0].store, &info.ref);
     driver_wait(&d, 2000);
 
-    d.process[1].worker->cluster_hooks = &away_hooks;
+    d.process[1].worker->cluster_hooks = &elsewhere_hooks;
     d.process[1].worker->cluster = away_id;
 }
 
@@ -306,7 +307,7 @@ test_ahead(void **state)
 
     away_begin();
     away_event = "{\"k#1\":{}}";
-    task_ask(1, "tasks/update", ",\"inputResponses\":{\"k#3\":{}}");
+    task_request(1, "tasks/update", ",\"inputResponses\":{\"k#3\":{}}");
     away_answer(MCP_STATE_INPUT_REQUIRED, 1);
     assert_null(away_asked);
     assert_int_equal(b.status, 0);
@@ -332,7 +333,7 @@ test_many_responses(void **state)
 
     away_begin();
     away_event = many_questions(text, sizeof(text), 0, 70);
-    task_ask(1, "tasks/update", ",\"inputResponses\":{\"32#3\":{},"
+    task_request(1, "tasks/update", ",\"inputResponses\":{\"32#3\":{},"
              "\"33#3\":{},\"69#3\":{}}");
     away_answer(MCP_STATE_INPUT_REQUIRED, 3);
     assert_int_equal(away_posts, 0);
@@ -340,7 +341,7 @@ test_many_responses(void **state)
 
     away_begin();
     away_bits = 2;
-    task_ask(1, "tasks/update",
+    task_request(1, "tasks/update",
              ",\"inputResponses\":{\"1#3\":{},\"33#3\":{}}");
     away_answer(MCP_STATE_INPUT_REQUIRED, 3);
     assert_int_equal(away_posts, 1);
@@ -362,7 +363,7 @@ test_not_ahead(void **state)
 
     away_begin();
     away_event = "{\"k#2\":{}}";
-    task_ask(1, "tasks/update", ",\"inputResponses\":{\"k#3\":{}}");
+    task_request(1, "tasks/update", ",\"inputResponses\":{\"k#3\":{}}");
 
     while (b.status == 0) {
         away_answer(MCP_STATE_PROCESSING, 2);
@@ -377,7 +378,7 @@ test_not_ahead(void **state)
         away_begin();
         snprintf(line, sizeof(line), ",\"inputResponses\":{\"%s\":{}}",
                  i < ITEMS(keys) ? keys[i] : "k#3");
-        task_ask(1, "tasks/update", line);
+        task_request(1, "tasks/update", line);
         away_answer(i < ITEMS(keys) ? MCP_STATE_PROCESSING
                                     : MCP_STATE_COMPLETED, 2);
         assert_int_equal(away_asks, 1);
@@ -397,7 +398,7 @@ test_young(void **state)
     away_begin();
     away_event = "{\"method\":\"notifications/progress\"}";
     away_is.info.expires = 0;
-    task_ask(1, "tasks/get", "");
+    task_request(1, "tasks/get", "");
     away_answer(MCP_STATE_PROCESSING, 2);
     assert_int_equal(b.status, 0);
     driver_wait(&d, 60);
@@ -410,7 +411,7 @@ test_young(void **state)
 
     away_begin();
     away_is.info.expires = 0;
-    task_ask(1, "tasks/get", "");
+    task_request(1, "tasks/get", "");
 
     while (b.status == 0) {
         away_answer(MCP_STATE_PROCESSING, 2);
@@ -439,7 +440,8 @@ own_begin(void)
     memcpy(away_id, id.stream, MCP_STREAM_ID_LEN);
     assert_int_equal(mcp_store_find(store, id.stream, 0, &info), MCP_OK);
     assert_int_equal(mcp_store_replication_start(store, &info.ref, 0), MCP_OK);
-    backend_say(&d, breq, ROUND(",\"inputRequests\":{\"k\":" FORM ",\"l\":" FORM
+    backend_send(&d, breq,
+                 ROUND(",\"inputRequests\":{\"k\":" FORM ",\"l\":" FORM
                                "}") "\n");
     backend_end(&d, breq, MCP_FAULT_NONE);
     assert_int_equal(mcp_store_find(store, id.stream, 0, &info), MCP_OK);
@@ -453,7 +455,7 @@ own_begin(void)
     away_bits = 2;
     away_rc = MCP_OK;
     away_event = "{\"k#1\":{},\"l#1\":{}}";
-    d.process[1].worker->cluster_hooks = &away_hooks;
+    d.process[1].worker->cluster_hooks = &elsewhere_hooks;
     d.process[1].worker->cluster = away_id;
 
     return info;
@@ -471,19 +473,19 @@ test_own(void **state)
 
     info = own_begin();
     away_is.given = 1;
-    task_ask(1, "tasks/get", "");
+    task_request(1, "tasks/get", "");
     away_answer(MCP_STATE_INPUT_REQUIRED, info.last_seq);
     assert_null(strstr(b.text, "\"k#1\""));
     has(b.text, "\"l#1\"");
     client_close(&d, &b);
 
-    task_ask(1, "tasks/update",
+    task_request(1, "tasks/update",
              ",\"inputResponses\":{\"k#1\":{\"late\":1},\"l#1\":{}}");
     away_answer(MCP_STATE_INPUT_REQUIRED, info.last_seq);
     assert_int_equal(away_posts, 1);
     assert_int_equal(b.status, 200);
     client_close(&d, &b);
-    assert_int_equal(d.n_jobs, 0);
+    assert_int_equal(d.n_breqs, 0);
 
     /* both answers arrive from Redis: the second one is there already, the
      * first one completes the round */
@@ -497,7 +499,7 @@ test_own(void **state)
                                       mcp_str("{\"0\":{}}"), d.te.now),
                      MCP_OK);
     driver_pump(&d);
-    assert_int_equal(d.n_jobs, 1);
+    assert_int_equal(d.n_breqs, 1);
     d.process[1].worker->cluster_hooks = NULL;
     d.process[1].worker->cluster = NULL;
     backend_json(&d, RESULT);
@@ -521,26 +523,26 @@ test_own_alone(void **state)
         info = own_begin();
         away_rc = rcs[i];
         away_bits = 1;
-        task_ask(1, "tasks/update", ",\"inputResponses\":{\"k#1\":{}}");
+        task_request(1, "tasks/update", ",\"inputResponses\":{\"k#1\":{}}");
         away_answer(MCP_STATE_INPUT_REQUIRED, info.last_seq);
         assert_int_equal(away_posts, 1);
         assert_int_equal(b.status, 200);
         client_close(&d, &b);
 
-        task_ask(1, "tasks/get", "");
+        task_request(1, "tasks/get", "");
         mcp_operation_answer(away_asked, MCP_ERR_UNREACHABLE);
         driver_pump(&d);
         assert_null(strstr(b.text, "\"k#1\""));
         has(b.text, "\"l#1\"");
         client_close(&d, &b);
 
-        task_ask(1, "tasks/update", ",\"inputResponses\":{\"l#1\":{}}");
+        task_request(1, "tasks/update", ",\"inputResponses\":{\"l#1\":{}}");
         mcp_operation_answer(away_asked, MCP_ERR_UNREACHABLE);
         driver_pump(&d);
         assert_int_equal(away_posts, 1);
         assert_int_equal(b.status, 200);
         client_close(&d, &b);
-        assert_int_equal(d.n_jobs, 1);
+        assert_int_equal(d.n_breqs, 1);
         d.process[1].worker->cluster_hooks = NULL;
         d.process[1].worker->cluster = NULL;
         backend_json(&d, RESULT);

@@ -188,7 +188,7 @@ test_quiet(void **state)
     d.endpoint.resume_lifetime = 1000;
     client_open(&d, session, NEW, ALL);
     breq = call(0);
-    backend_say(&d, breq, PROGRESS(1) "\n");
+    backend_send(&d, breq, PROGRESS(1) "\n");
     driver_wait(&d, 3000);
     end_with_result(breq);
     assert_int_equal(a.len, strlen(a.text));
@@ -261,7 +261,7 @@ test_not_resumable(void **state)
 
     client_open(&d, session, NEW, "{" INPUT "," EVERY "}");
     breq = call(0);
-    backend_say(&d, breq, PROGRESS(1) "\n");
+    backend_send(&d, breq, PROGRESS(1) "\n");
     has_not(a.text, "resumePolicy");
     has(a.text, "\"resumeInterval\":{\"max\":0}");
     driver_wait(&d, 20000);
@@ -280,7 +280,7 @@ test_not_resumable(void **state)
                 REQUEST("7", "resources/read", "{\"uri\":\"t://x\","
                         "\"_meta\":{\"progressToken\":\"t\"}}"));
     a.slow = 1;
-    breq = d.jobs[0];
+    breq = d.breqs[0];
     mcp_backend_request_head(breq, 200, mcp_str("application/x-ndjson"));
     assert_int_equal(fill(breq), 3);        /* 2 are stored, 1 waits */
     client_close(&d, &a);
@@ -331,7 +331,7 @@ test_policy_holds(void **state)
     use_catalog("{\"tools\":[{\"name\":\"echo\","
                 "\"x-mcp-resumable\":false," TOOL "}]}");
     breq = call(0);
-    backend_say(&d, breq, PROGRESS(1) "\n");
+    backend_send(&d, breq, PROGRESS(1) "\n");
     use_catalog("{\"tools\":[{\"name\":\"echo\"," TOOL "}]}");
     ask(session, REQUEST("1", "stream/poll/all", "{}"), 200,
         "{\"statuses\":[]}");
@@ -378,7 +378,7 @@ test_kept_as_told(void **state)
         snprintf(text, sizeof(text), "{%s}", cases[i].knows);
         client_open(&d, session, NEW, text);
         breq = call(0);
-        backend_say(&d, breq, PROGRESS(1) "\n");
+        backend_send(&d, breq, PROGRESS(1) "\n");
 
         if (cases[i].resume) {
             quoted(a.text, "\"resumeToken\":\"", token, sizeof(token));
@@ -435,7 +435,7 @@ test_not_resumable_taken(void **state)
     d.endpoint.link = 1;
     client_open(&d, session, NEW, "{" INPUT "," EVERY "}");
     breq = call(0);
-    backend_say(&d, breq, PROGRESS(1) "\n");
+    backend_send(&d, breq, PROGRESS(1) "\n");
     assert_null(client_answer_header(&a, "Link"));
     client_last_id(&a, last);
 

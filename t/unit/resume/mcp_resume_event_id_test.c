@@ -31,7 +31,7 @@ test_resume_answers(void **state)
 
     client_open(&d, other, NEW, ALL);
     breq = call(0);
-    backend_say(&d, breq, PROGRESS(1) "\n");
+    backend_send(&d, breq, PROGRESS(1) "\n");
     client_last_id(&a, id);
 
     /* an event of another session, a future event, an unknown stream: the same
@@ -63,7 +63,7 @@ test_resume_answers(void **state)
     client_resume(&d, 1, &b, session, id);
     assert_int_equal(b.status, 204);
     assert_int_equal(b.len, 0);
-    fact_is(mcp_exchange_variables(b.x), MCP_VARIABLE_OUTCOME, "finished");
+    variable_is(mcp_exchange_variables(b.x), MCP_VARIABLE_OUTCOME, "finished");
     client_close(&d, &b);
 
     /* the call is over, and has events after the named one */
@@ -74,7 +74,7 @@ test_resume_answers(void **state)
     assert_int_equal(b.ended, 1);
     has(b.text, ".1\ndata: " PROGRESS(1));
     has(b.text, ".2\ndata: " ANSWER);
-    fact_is(mcp_exchange_variables(b.x), MCP_VARIABLE_RESUMED, "1");
+    variable_is(mcp_exchange_variables(b.x), MCP_VARIABLE_RESUMED, "1");
     client_close(&d, &b);
 
     driver_wait(&d, 10000);
@@ -98,14 +98,14 @@ test_purged(void **state)
 
     d.endpoint.stream_buffer = 8 * 1024;
     breq = call(0);
-    backend_say(&d, breq, PROGRESS(0) "\n");
+    backend_send(&d, breq, PROGRESS(0) "\n");
     client_last_id(&a, first);
 
     for (i = 1; i < 50; i++) {
         snprintf(said, sizeof(said),
                  NOTE("notifications/progress", "{\"progressToken\":\"t\","
                       "\"progress\":%d,\"message\":\"%0900d\"}") "\n", i, 0);
-        assert_int_equal(backend_say(&d, breq, said), strlen(said));
+        assert_int_equal(backend_send(&d, breq, said), strlen(said));
     }
 
     client_last_id(&a, id);
@@ -138,9 +138,9 @@ test_due(void **state)
 
     for (phase = 0; phase < 1000; phase += 250) {
         client_post(&d, 0, &a, session, CALL);
-        breq = d.jobs[0];
+        breq = d.breqs[0];
         mcp_backend_request_head(breq, 200, mcp_str("application/x-ndjson"));
-        backend_say(&d, breq, PROGRESS(1) "\n");
+        backend_send(&d, breq, PROGRESS(1) "\n");
         client_last_id(&a, id);
         driver_wait(&d, 1000 + (uint64_t) phase);
         end_with_result(breq);

@@ -12,7 +12,7 @@ static char  old[4096];
  * GET is answered with 204 until the client has answered, which begins a new
  * stream with a new URL. The old URL is valid until the new one is used. */
 static void
-test_turns(void **state)
+test_generations(void **state)
 {
     int                     turn;
     mcp_backend_request_t  *breq;
@@ -80,10 +80,10 @@ test_turns(void **state)
         client_close(&d, &b);
         assert_int_equal(a.ended, 0);
 
-        assert_int_equal(d.n_jobs, 1);
-        breq = d.jobs[0];
+        assert_int_equal(d.n_breqs, 1);
+        breq = d.breqs[0];
         mcp_backend_request_head(breq, 200, mcp_str("application/x-ndjson"));
-        backend_say(&d, breq, PROGRESS(2) "\n");
+        backend_send(&d, breq, PROGRESS(2) "\n");
         assert_int_equal(a.ended, 0);
     }
 
@@ -120,7 +120,7 @@ test_spent(void **state)
     begin(NEW);
     linked(0);
     strcpy(old, url);
-    asked(d.jobs[0]);
+    asked(d.breqs[0]);
     send_to(1, &a, session, "POST", url, NULL, answers(2));
     assert_non_null(link_of(&a, url));
     client_close(&d, &a);
@@ -156,7 +156,7 @@ test_spent_meanwhile(void **state)
     begin(MIDDLE);
     linked(0);
     strcpy(old, url);
-    end_with(d.jobs[0], ASK "\n");
+    end_with(d.breqs[0], ASK "\n");
     client_last_id(&a, last);
     read_ids();
     client_close(&d, &a);
@@ -189,7 +189,7 @@ int
 main(void)
 {
     const struct CMUnitTest  tests[] = {
-        test(test_turns),
+        test(test_generations),
         test(test_spent),
         test(test_spent_meanwhile)
     };

@@ -29,7 +29,7 @@ test_gap(void **state)
 
     send_to(1, &b, NULL, "GET", url, NULL, "");
     assert_int_equal(b.status, 200);
-    told_of_gap(b.text, 50);
+    gap_reported(b.text, 50);
     end_with_result(breq);
     has(b.text, ANSWER);
     client_close(&d, &b);
@@ -57,14 +57,15 @@ test_get(void **state)
     assert_int_equal(a.ended, 1);
     client_close(&d, &a);
     assert_int_equal(count(b.text, PROGRESS(1)), 2);
-    fact_is(mcp_exchange_variables(b.x), MCP_VARIABLE_RESUME_METHOD, "link");
-    fact_is(mcp_exchange_variables(b.x), MCP_VARIABLE_RESUMED, "1");
+    variable_is(mcp_exchange_variables(b.x), MCP_VARIABLE_RESUME_METHOD,
+                "link");
+    variable_is(mcp_exchange_variables(b.x), MCP_VARIABLE_RESUMED, "1");
     assert_non_null(link_of(&b, old));
     client_close(&d, &b);
 
     send_to(1, &b, session, "GET", old, last, "");
     assert_int_equal(count(b.text, PROGRESS(1)), 0);
-    backend_say(&d, breq, PROGRESS(2) "\n");
+    backend_send(&d, breq, PROGRESS(2) "\n");
     assert_int_equal(count(b.text, PROGRESS(2)), 1);
 
     /* the URL of this answer begins at the event at which the answer began */
@@ -148,7 +149,7 @@ test_answers_under_way(void **state)
     client_close(&d, &a);
 
     driver_pause(&d, 0, 0);
-    end_with_result(d.jobs[0]);
+    end_with_result(d.breqs[0]);
     has(b.text, ANSWER);
     client_close(&d, &b);
     quiet();
@@ -169,7 +170,7 @@ test_asked_meanwhile(void **state)
     assert_int_equal(count(a.text, PROGRESS(1)), 1);
 
     driver_pause(&d, 1, 1);
-    end_with(d.jobs[0], ASK "\n");
+    end_with(d.breqs[0], ASK "\n");
     assert_int_equal(client_pull(&a), MCP_AGAIN);
     driver_pause(&d, 1, 0);
 
@@ -179,7 +180,7 @@ test_asked_meanwhile(void **state)
     client_close(&d, &a);
 
     send_to(1, &a, session, "POST", url, NULL, answers(2));
-    end_with_result(d.jobs[0]);
+    end_with_result(d.breqs[0]);
     has(a.text, ANSWER);
     client_close(&d, &a);
     quiet();
@@ -234,7 +235,7 @@ test_batch(void **state)
 
     begin(OLD);
     send_to(0, &a, session, "POST", "/mcp", NULL, "[" CALL "," CALL8 "]");
-    breq = d.jobs[1];
+    breq = d.breqs[1];
     mcp_backend_request_head(breq, 200, mcp_str("application/x-ndjson"));
     end_with(breq, "{\"resultType\":\"input_required\","
              "\"inputRequests\":{\"r\":{\"method\":\"roots/list\"}},"
@@ -252,7 +253,7 @@ test_batch(void **state)
 
     send_to(1, &b, session, "GET", url, last, "");
     assert_int_equal(b.status, 200);
-    backend_answer(&d, d.jobs[0], RESULT);
+    backend_answer(&d, d.breqs[0], RESULT);
     has(b.text, "\"id\":7,");
     client_close(&d, &b);
     quiet();
@@ -270,7 +271,7 @@ test_some_answers(void **state)
 
     begin(NEW);
     linked(1);
-    asked(d.jobs[0]);
+    asked(d.breqs[0]);
     strcpy(old, url);
 
     /* the answer to the first question does not prove that the second one has
@@ -278,7 +279,7 @@ test_some_answers(void **state)
 
     send_to(1, &a, session, "POST", url, NULL, answers(1));
     assert_int_equal(a.status, 200);
-    assert_int_equal(d.n_jobs, 0);
+    assert_int_equal(d.n_breqs, 0);
     assert_int_equal(questions(a.text), 1);
     question_id(a.text, "roots/list", second);
     assert_string_equal(second, ids[1]);
@@ -295,7 +296,7 @@ test_some_answers(void **state)
     strcpy(ids[0], ids[1]);
     send_to(0, &a, session, "POST", url, NULL, answers(1));
     assert_int_equal(a.status, 200);
-    assert_int_equal(d.n_jobs, 1);
+    assert_int_equal(d.n_breqs, 1);
     assert_int_equal(questions(a.text), 0);
     backend_json(&d, RESULT);
     has(a.text, ANSWER);
@@ -318,13 +319,13 @@ test_last_answer(void **state)
 
     begin(NEW);
     linked(1);
-    asked(d.jobs[0]);
+    asked(d.breqs[0]);
     strcpy(first, ids[0]);
     strcpy(ids[0], ids[1]);
 
     send_to(1, &a, session, "POST", url, NULL, answers(1));
     assert_int_equal(a.status, 200);
-    assert_int_equal(d.n_jobs, 0);
+    assert_int_equal(d.n_breqs, 0);
     assert_int_equal(questions(a.text), 0);
     assert_non_null(link_of(&a, old));
     client_close(&d, &a);
@@ -333,7 +334,7 @@ test_last_answer(void **state)
     strcpy(ids[0], first);
     send_to(0, &a, session, "POST", old, NULL, answers(1));
     assert_int_equal(a.status, 200);
-    assert_int_equal(d.n_jobs, 1);
+    assert_int_equal(d.n_breqs, 1);
     assert_int_equal(questions(a.text), 0);
     assert_non_null(link_of(&a, url));
     assert_string_not_equal(old, url);
@@ -402,7 +403,7 @@ test_proven(void **state)
         }
 
         client_close(&d, &a);
-        assert_int_equal(d.n_jobs, 1);
+        assert_int_equal(d.n_breqs, 1);
         backend_json(&d, RESULT);
     }
 
@@ -420,7 +421,7 @@ answered_again(const char *body)
     assert_int_equal(a.ended, 0);
     assert_int_equal(questions(a.text), 0);
     assert_non_null(link_of(&a, old));
-    assert_int_equal(d.n_jobs, 1);
+    assert_int_equal(d.n_breqs, 1);
     client_close(&d, &a);
 }
 
@@ -436,7 +437,7 @@ test_answer_lost(void **state)
 
     begin(NEW);
     linked(1);
-    asked(d.jobs[0]);
+    asked(d.breqs[0]);
     driver_pause(&d, 0, 1);
     send_to(1, &a, session, "POST", url, NULL, answers(2));
     assert_int_equal(a.status, 200);
@@ -451,7 +452,7 @@ test_answer_lost(void **state)
     assert_int_equal(a.status, 200);
     client_close(&d, &a);
     driver_pause(&d, 0, 0);
-    assert_int_equal(d.n_jobs, 1);
+    assert_int_equal(d.n_breqs, 1);
     has(d.last_body, "\"inputResponses\":{\"k\":{\"action\":\"accept\"},");
 
     snprintf(old, sizeof(old), "[{\"jsonrpc\":\"2.0\",\"id\":\"%s\","
@@ -475,17 +476,17 @@ test_answer_lost(void **state)
     /* new questions, and answers of the round before: the new questions are
      * sent */
 
-    end_with(d.jobs[0], ASK "\n");
+    end_with(d.breqs[0], ASK "\n");
     send_to(0, &a, session, "POST", url, NULL, answers(2));
     assert_int_equal(questions(a.text), 2);
     assert_int_equal(a.ended, 1);
-    assert_int_equal(d.n_jobs, 0);
+    assert_int_equal(d.n_breqs, 0);
     assert_non_null(link_of(&a, url));
     client_last_id(&a, last);
     read_ids();
     client_close(&d, &a);
     send_to(0, &a, session, "POST", url, NULL, answers(2));
-    assert_int_equal(d.n_jobs, 1);
+    assert_int_equal(d.n_breqs, 1);
     client_close(&d, &a);
 
     backend_json(&d, RESULT);
@@ -541,7 +542,7 @@ test_ignored(void **state)
 
     begin(NEW);
     linked(0);
-    end_with(d.jobs[0], ASK "\n");
+    end_with(d.breqs[0], ASK "\n");
     assert_int_equal(a.ended, 1);
     read_ids();
     client_last_id(&a, last);
@@ -576,7 +577,7 @@ test_revisions(void **state)
         d.endpoint.close_after = 0;
         begin(revisions[i]);
         linked(0);
-        end_with(d.jobs[0], "{\"resultType\":\"input_required\","
+        end_with(d.breqs[0], "{\"resultType\":\"input_required\","
                  "\"inputRequests\":{\"r\":{\"method\":\"roots/list\"}}}\n");
         assert_int_equal(a.ended, 1);
         question_id(a.text, "roots/list", ids[0]);
@@ -604,7 +605,7 @@ test_revisions(void **state)
         snprintf(line, sizeof(line), "[{\"jsonrpc\":\"2.0\",\"id\":\"%s\","
                  "\"result\":{\"roots\":[]}}]", ids[0]);
         send_to(1, &a, NULL, "POST", url, NULL, line);
-        assert_int_equal(d.n_jobs, 1);
+        assert_int_equal(d.n_breqs, 1);
         driver_wait(&d, 3100);
         assert_int_equal(a.ended, 1);
         assert_non_null(link_of(&a, url));
@@ -880,7 +881,7 @@ test_full(void **state)
 
     begin(NEW);
     linked(0);
-    end_with(d.jobs[0], ASK "\n");
+    end_with(d.breqs[0], ASK "\n");
     read_ids();
     client_close(&d, &a);
 
@@ -898,7 +899,7 @@ test_full(void **state)
 
     send_to(1, &b, session, "POST", url, NULL, old);
     assert_int_equal(b.status, 200);
-    assert_int_equal(d.n_jobs, 1);
+    assert_int_equal(d.n_breqs, 1);
     backend_json(&d, RESULT);
     has(b.text, ANSWER);
     client_close(&d, &b);
@@ -929,7 +930,7 @@ test_large(void **state)
     }
 
     strcpy(line + len, "}}\n");
-    end_with(d.jobs[0], line);
+    end_with(d.breqs[0], line);
     question_id(a.text, "roots/list", last);
     client_close(&d, &a);
 
@@ -945,7 +946,7 @@ test_large(void **state)
     strcpy(line + len, "]");
     send_to(1, &b, session, "POST", url, NULL, line);
     assert_int_equal(b.status, 200);
-    assert_int_equal(d.n_jobs, 1);
+    assert_int_equal(d.n_breqs, 1);
     assert_int_equal(count(d.last_body, "\"roots\":[]"), 5);
     backend_json(&d, RESULT);
     has(b.text, ANSWER);
@@ -1007,18 +1008,18 @@ no_memory(void)
 
     send_to(0, &a, session, "POST", "/mcp", NULL, CALL);
 
-    if (d.n_jobs) {
-        breq = d.jobs[0];
+    if (d.n_breqs) {
+        breq = d.breqs[0];
         mcp_backend_request_head(breq, 200, mcp_str("application/x-ndjson"));
-        backend_say(&d, breq, PROGRESS(1) "\n");
+        backend_send(&d, breq, PROGRESS(1) "\n");
 
         if (a.x && a.streaming && link_of(&a, url)) {
             client_close(&d, &a);
             send_to(1, &b, NULL, "GET", url, NULL, "");
             client_close(&d, &b);
 
-            if (d.n_jobs) {
-                backend_say(&d, breq, ASK "\n");
+            if (d.n_breqs) {
+                backend_send(&d, breq, ASK "\n");
             }
 
             send_to(1, &b, NULL, "GET", url, NULL, "");
@@ -1054,7 +1055,7 @@ share(void *ctx, const mcp_stream_ref_t *ref, uint32_t limit)
 
 
 static int
-is_away(void *ctx)
+is_unreachable(void *ctx)
 {
     (void) ctx;
 
@@ -1093,10 +1094,10 @@ unknown(void)
     mcp_backend_request_t  *breq;
 
     send_to(0, &a, session, "POST", "/mcp", NULL, CALL);
-    breq = d.jobs[0];
+    breq = d.breqs[0];
     mcp_backend_request_head(breq, 200, mcp_str("application/x-ndjson"));
-    backend_say(&d, breq, PROGRESS(1) "\n");
-    backend_say(&d, breq, PROGRESS(2) "\n");
+    backend_send(&d, breq, PROGRESS(1) "\n");
+    backend_send(&d, breq, PROGRESS(2) "\n");
     assert_int_equal(a.streaming, 0);
 
     return breq;
@@ -1111,7 +1112,7 @@ test_unknown(void **state)
     mcp_backend_request_t  *breq;
 
     static const mcp_cluster_hooks_t  hooks = {
-        .is_unreachable = is_away,
+        .is_unreachable = is_unreachable,
         .clock = clock_agrees,
         .replicate = share,
         .changed = changed

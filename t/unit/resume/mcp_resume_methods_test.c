@@ -21,7 +21,7 @@ test_first_events(void **state)
     d.endpoint.stream_buffer = 100;
     client_open(&d, session, OLD, "{" INPUT "," EVERY "}");
     breq = call(0);
-    backend_say(&d, breq, PROGRESS(1) "\n");
+    backend_send(&d, breq, PROGRESS(1) "\n");
     assert_int_equal(a.streaming, 1);
     has(a.text, "resumePolicy");
     has(a.text, "stream/create");
@@ -30,13 +30,13 @@ test_first_events(void **state)
     client_close(&d, &a);
 
     client_post(&d, 0, &a, session, "[" CALL "," CALL8 "]");
-    assert_int_equal(d.n_jobs, 2);
+    assert_int_equal(d.n_breqs, 2);
     driver_wait(&d, 2000);
     assert_int_equal(a.streaming, 1);
     assert_int_equal(count(a.text, "resumePolicy"), 2);
 
-    while (d.n_jobs) {
-        breq = d.jobs[0];
+    while (d.n_breqs) {
+        breq = d.breqs[0];
         mcp_backend_request_head(breq, 200, mcp_str("application/x-ndjson"));
         end_with_result(breq);
     }

@@ -81,7 +81,7 @@ test_policy(void **state)
 
     client_open(&d, session, NEW, ALL);
     breq = call(0);
-    backend_say(&d, breq, PROGRESS(1) "\n");
+    backend_send(&d, breq, PROGRESS(1) "\n");
     has(a.text, ".1\ndata: " PROGRESS(1));
     has_not(a.text, POLICY);
     ask(session, status_of("7", token), 200, "\"code\":-32601");
@@ -116,7 +116,7 @@ test_status(void **state)
     has(b.text, "\"hasPendingMessage\":false");
     client_close(&d, &b);
     ask(session, status_of("7", token), 200, "\"hasPendingMessage\":false");
-    backend_say(&d, breq, PROGRESS(2) "\n");
+    backend_send(&d, breq, PROGRESS(2) "\n");
     ask(session, status_of("7", token), 200, "\"hasPendingMessage\":true,"
         "\"hasInputRequest\":false");
 
@@ -171,13 +171,13 @@ test_resume(void **state)
     breq = durable(2);
     client_last_id(&a, last);
     client_close(&d, &a);
-    backend_say(&d, breq, PROGRESS(3) "\n");
+    backend_send(&d, breq, PROGRESS(3) "\n");
 
     post_after(1, &a, session, resume_of("7", token), last);
     assert_int_equal(a.streaming, 1);
     has_not(a.text, PROGRESS(1));
     has(a.text, ".4\ndata: " PROGRESS(3));
-    fact_is(mcp_exchange_variables(a.x), MCP_VARIABLE_RESUME_METHOD,
+    variable_is(mcp_exchange_variables(a.x), MCP_VARIABLE_RESUME_METHOD,
             "requests");
 
     /* the confirmed events are removed */
@@ -229,7 +229,7 @@ test_gap(void **state)
     post_after(1, &a, session, resume_of("7", token), NULL);
     assert_int_equal(a.streaming, 1);
     has_not(a.text, PROGRESS(1));
-    told_of_gap(a.text, 52);
+    gap_reported(a.text, 52);
     client_close(&d, &a);
 
     /* Last-Event-ID names an event before the dropped ones: an error */
@@ -323,7 +323,7 @@ busy_lock(void *ctx)
     busy = NULL;
 
     if (breq && looks-- > 0) {
-        (void) backend_say(&d, breq, PROGRESS(1) "\n");
+        (void) backend_send(&d, breq, PROGRESS(1) "\n");
         busy = breq;
     }
 
@@ -346,7 +346,7 @@ test_busy(void **state)
     breq = call(1);
 
     for (i = 0; i < 20; i++) {
-        backend_say(&d, breq, PROGRESS(1) "\n");
+        backend_send(&d, breq, PROGRESS(1) "\n");
     }
 
     quoted(a.text, "\"resumeToken\":\"", token, sizeof(token));
@@ -513,7 +513,7 @@ test_ids(void **state)
     begin(NEW);
     client_post(&d, 0, &a, session,
                 REQUEST("\"\\u0061/b\"", "tools/call", "{\"name\":\"echo\"}"));
-    breq = d.jobs[0];
+    breq = d.breqs[0];
     driver_wait(&d, 1500);
     has(a.text, "\"requestId\":\"\\u0061/b\"");
     quoted(a.text, "\"resumeToken\":\"", token, sizeof(token));
@@ -552,7 +552,7 @@ test_batch(void **state)
 
     begin(OLD);
     client_post(&d, 0, &a, session, "[" CALL "," PING "," CALL8 "]");
-    assert_int_equal(d.n_jobs, 2);
+    assert_int_equal(d.n_breqs, 2);
     driver_wait(&d, 1500);
     assert_int_equal(count(a.text, POLICY), 2);
     has(a.text, "\"requestId\":8");
@@ -573,17 +573,17 @@ test_batch(void **state)
 
     /* each token brings the messages and the response of one request */
 
-    mcp_backend_request_head(d.jobs[1], 200, mcp_str("application/x-ndjson"));
-    backend_say(&d, d.jobs[1], OTHERS "\n");
+    mcp_backend_request_head(d.breqs[1], 200, mcp_str("application/x-ndjson"));
+    backend_send(&d, d.breqs[1], OTHERS "\n");
     post_after(1, &b, session, resume_of("7", first), NULL);
     has_not(b.text, OTHERS);
     has_not(b.text, POLICY);
-    mcp_backend_request_head(d.jobs[0], 200, mcp_str("application/x-ndjson"));
-    backend_say(&d, d.jobs[0], PROGRESS(1) "\n");
+    mcp_backend_request_head(d.breqs[0], 200, mcp_str("application/x-ndjson"));
+    backend_send(&d, d.breqs[0], PROGRESS(1) "\n");
     has(b.text, "\n\ndata: " PROGRESS(1) "\n\n");
-    backend_say(&d, d.jobs[1], OTHERS "\n");
+    backend_send(&d, d.breqs[1], OTHERS "\n");
     assert_int_equal(b.ended, 0);
-    end_with_result(d.jobs[0]);
+    end_with_result(d.breqs[0]);
     has(b.text, "\"id\":7,\"result\"");
     has_not(b.text, OTHERS);
     has_not(b.text, "id: ");
@@ -597,7 +597,7 @@ test_batch(void **state)
     post_after(0, &b, session, resume_of("8", token), NULL);
     assert_int_equal(count(b.text, OTHERS), 2);
     assert_int_equal(b.ended, 0);
-    end_with_result(d.jobs[0]);
+    end_with_result(d.breqs[0]);
     has(b.text, "\"id\":8,\"result\"");
     has_not(b.text, PROGRESS(1));
     has_not(b.text, "\"id\":7");
@@ -625,7 +625,7 @@ static void
 batch(const char *body)
 {
     client_post(&d, 0, &a, session, body);
-    assert_int_equal(d.n_jobs, 2);
+    assert_int_equal(d.n_breqs, 2);
     driver_wait(&d, 1500);
     both_tokens();
     client_close(&d, &a);
@@ -638,7 +638,7 @@ batch_asks(void)
 {
     mcp_backend_request_t  *breq;
 
-    breq = d.jobs[1];
+    breq = d.breqs[1];
     mcp_backend_request_head(breq, 200, mcp_str("application/x-ndjson"));
     end_with(breq, "{\"resultType\":\"input_required\","
              "\"inputRequests\":{\"r\":{\"method\":\"roots/list\"}},"
@@ -657,7 +657,7 @@ test_batch_status(void **state)
     begin(OLD);
     batch("[" PING "," CALL "," CALL8 "]");
     batch_asks();
-    breq = d.jobs[0];
+    breq = d.breqs[0];
     ask(session, status_of("7", first), 200, "\"status\":\"processing\"");
 
     /* request 7 fails while request 8 waits for its client */
@@ -680,8 +680,8 @@ test_batch_status(void **state)
     /* request 8 fails after request 7 was completed */
 
     batch("[" CALL "," CALL8 "]");
-    breq = d.jobs[1];
-    backend_answer(&d, d.jobs[0], RESULT);
+    breq = d.breqs[1];
+    backend_answer(&d, d.breqs[0], RESULT);
     ask(session, status_of("7", first), 200, "\"status\":\"completed\"");
     ask(session, status_of("8", token), 200, "\"status\":\"processing\"");
     backend_end(&d, breq, MCP_FAULT_BACKEND_FAILED);
@@ -729,7 +729,7 @@ test_batch_asked(void **state)
         ask(session, status_of("7", first), 200, "\"status\":\"processing\"");
         ask(session, status_of("7", first), 200,
             "\"hasInputRequest\":false");
-        backend_answer(&d, d.jobs[0], RESULT);
+        backend_answer(&d, d.breqs[0], RESULT);
         ask(session, status_of("7", first), 200, "\"status\":\"completed\"");
     }
 
@@ -746,7 +746,7 @@ test_batch_cancelled(void **state)
 
     begin(OLD);
     batch("[" CALL "," CALL8 "]");
-    backend_answer(&d, d.jobs[0], RESULT);
+    backend_answer(&d, d.breqs[0], RESULT);
     cancel(1, session, "8");
     ask(session, status_of("7", first), 200, "\"status\":\"completed\","
         "\"hasPendingMessage\":true");
@@ -762,7 +762,7 @@ test_batch_cancelled(void **state)
     batch("[" CALL "," CALL8 "]");
     cancel(1, session, "8");
     ask(session, status_of("7", first), 200, "\"status\":\"processing\"");
-    backend_answer(&d, d.jobs[0], RESULT);
+    backend_answer(&d, d.breqs[0], RESULT);
     ask(session, status_of("7", first), 200, "\"status\":\"completed\"");
     ask(session, status_of("8", token), 200, REFUSED);
     quiet();
@@ -803,7 +803,7 @@ test_full(void **state)
     begin(NEW);
     breq = call(0);
     hog(&ref);
-    backend_say(&d, breq, PROGRESS(1) "\n");
+    backend_send(&d, breq, PROGRESS(1) "\n");
     assert_int_equal(a.status, 200);
     has(a.text, "there is no room for its stream");
     client_close(&d, &a);
@@ -821,10 +821,10 @@ no_memory(void)
 
     client_post(&d, 0, &a, session, CALL);
 
-    if (d.n_jobs) {
-        breq = d.jobs[0];
+    if (d.n_breqs) {
+        breq = d.breqs[0];
         mcp_backend_request_head(breq, 200, mcp_str("application/x-ndjson"));
-        backend_say(&d, breq, PROGRESS(1) "\n");
+        backend_send(&d, breq, PROGRESS(1) "\n");
 
         (void) told();
         client_close(&d, &a);

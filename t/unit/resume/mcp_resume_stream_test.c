@@ -80,7 +80,7 @@ test_create(void **state)
 
     client_open(&d, session, NEW, ALL);
     breq = call(0);
-    backend_say(&d, breq, PROGRESS(1) "\n");
+    backend_send(&d, breq, PROGRESS(1) "\n");
     ask(session, poll_it(), 200, "\"code\":-32601");
     ask(session, resume_it(), 200, "\"code\":-32601");
     ask(session, REQUEST("1", "stream/poll/all", "{}"), 200,
@@ -214,9 +214,9 @@ test_poll_many(void **state)
     for (i = 0; i < 300; i++) {
         client_post(&d, 0, &b, session, CALL8);
         driver_wait(&d, 10);
-        mcp_backend_request_head(d.jobs[1], 200,
+        mcp_backend_request_head(d.breqs[1], 200,
                                  mcp_str("application/x-ndjson"));
-        end_with_result(d.jobs[1]);
+        end_with_result(d.breqs[1]);
         assert_int_equal(b.ended, 1);
         client_close(&d, &b);
 
@@ -323,13 +323,14 @@ test_resume(void **state)
     breq = durable(2);
     client_last_id(&a, last);
     client_close(&d, &a);
-    backend_say(&d, breq, PROGRESS(3) "\n");
+    backend_send(&d, breq, PROGRESS(3) "\n");
 
     post_after(1, &a, session, resume_it(), last);
     has_not(a.text, PROGRESS(1));
     has(a.text, ".4\ndata: " PROGRESS(3));
     has_not(a.text, "\"id\":9");
-    fact_is(mcp_exchange_variables(a.x), MCP_VARIABLE_RESUME_METHOD, "streams");
+    variable_is(mcp_exchange_variables(a.x), MCP_VARIABLE_RESUME_METHOD,
+                "streams");
 
     snprintf(line, sizeof(line), NOTE("stream/resume",
              "{\"streamId\":\"%s\",\"resumeToken\":\"%s\"}"), stream, token);
@@ -540,7 +541,7 @@ test_refused(void **state)
     ask(session, line, 202, NULL);
 
     backend_end(&d, breq, MCP_FAULT_BACKEND_FAILED);
-    backend_end(&d, d.jobs[0], MCP_FAULT_BACKEND_FAILED);
+    backend_end(&d, d.breqs[0], MCP_FAULT_BACKEND_FAILED);
     driver_wait(&d, 70000);
     quiet();
 }
@@ -628,10 +629,10 @@ test_named(void **state)
     driver_wait(&d, 1500);
     quoted(b.text, "\"streamId\":\"", stream, sizeof(stream));
     assert_string_not_equal(stream, first);
-    mcp_backend_request_head(d.jobs[1], 200, mcp_str("application/x-ndjson"));
-    backend_say(&d, d.jobs[1], OTHERS "\n");
+    mcp_backend_request_head(d.breqs[1], 200, mcp_str("application/x-ndjson"));
+    backend_send(&d, d.breqs[1], OTHERS "\n");
     has(b.text, OTHERS);
-    end_with_result(d.jobs[1]);
+    end_with_result(d.breqs[1]);
     has(b.text, "\"id\":8,\"result\":" RESULT);
     assert_int_equal(b.ended, 1);
     client_close(&d, &b);
@@ -647,7 +648,7 @@ test_named(void **state)
              "\"pendingMessages\":true,", first);
     ask(session, of("stream/poll", first, token), 200, line);
 
-    backend_say(&d, breq, PROGRESS(3) "\n");
+    backend_send(&d, breq, PROGRESS(3) "\n");
     end_with_result(breq);
     client_last_id(&a, last);
     assert_memory_equal(last, first, 22);
@@ -706,9 +707,9 @@ test_batch(void **state)
     client_close(&d, &a);
 
     post_after(1, &b, session, resume_it(), NULL);
-    backend_end(&d, d.jobs[0], MCP_FAULT_BACKEND_FAILED);
+    backend_end(&d, d.breqs[0], MCP_FAULT_BACKEND_FAILED);
     has_not(b.text, END);
-    backend_end(&d, d.jobs[0], MCP_FAULT_BACKEND_FAILED);
+    backend_end(&d, d.breqs[0], MCP_FAULT_BACKEND_FAILED);
     assert_int_equal(count(b.text, "\"code\":-32603"), 2);
     has(b.text, END);
     client_close(&d, &b);
@@ -729,7 +730,7 @@ test_batch_error(void **state)
     assert_true(told());
     client_close(&d, &a);
 
-    backend_end(&d, d.jobs[0], MCP_FAULT_BACKEND_FAILED);
+    backend_end(&d, d.breqs[0], MCP_FAULT_BACKEND_FAILED);
     ask(session, poll_it(), 200, "\"status\":\"live\","
         "\"pendingMessages\":true,\"hasRequest\":false,\"hasError\":true");
     ask(session, REQUEST("1", "stream/poll/all", "{}"), 200,
@@ -762,10 +763,10 @@ no_memory(void)
 
     client_post(&d, 0, &a, session, CALL);
 
-    if (d.n_jobs) {
-        breq = d.jobs[0];
+    if (d.n_breqs) {
+        breq = d.breqs[0];
         mcp_backend_request_head(breq, 200, mcp_str("application/x-ndjson"));
-        backend_say(&d, breq, PROGRESS(1) "\n");
+        backend_send(&d, breq, PROGRESS(1) "\n");
 
         (void) told();
         client_close(&d, &a);
@@ -777,8 +778,8 @@ no_memory(void)
         client_close(&d, &b);
         post_after(1, &b, session, resume_it(), NULL);
 
-        if (d.n_jobs) {
-            backend_say(&d, breq, RESULT "\n");
+        if (d.n_breqs) {
+            backend_send(&d, breq, RESULT "\n");
         }
 
         client_close(&d, &b);

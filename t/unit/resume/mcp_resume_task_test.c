@@ -25,7 +25,7 @@ test_slow(void **state)
                             ->value[MCP_VARIABLE_OUTCOME]
                             .data,
                         "task");
-    task_told();
+    begin_status_listener();
 
     task_is(1, "\"status\":\"working\"");
     end_with_result(breq);
@@ -54,7 +54,7 @@ test_stream(void **state)
     has(a.text, "data: {\"jsonrpc\":\"2.0\",\"id\":7,\"result\":{"
                 "\"resultType\":\"task\"");
     has_not(a.text, "id: ");
-    task_told();
+    begin_status_listener();
 
     /* the call continues without a connection */
 
@@ -80,7 +80,7 @@ test_in_time(void **state)
 
     (void) task_call(0, "echo");
     driver_wait(&d, 500);
-    end_with_result(d.jobs[0]);
+    end_with_result(d.breqs[0]);
     assert_int_equal(a.ended, 1);
     has_not(a.text, "task");
     client_close(&d, &a);
@@ -96,11 +96,11 @@ test_detached(void **state)
     (void) state;
 
     modern_call(0, &a, "");
-    breq = d.jobs[0];
+    breq = d.breqs[0];
     mcp_backend_request_head(breq, 202, mcp_null_str);
     backend_end(&d, breq, MCP_FAULT_NONE);
     assert_int_equal(a.status, 200);
-    task_told();
+    begin_status_listener();
     task_is(1, "\"status\":\"working\"");
     driver_wait(&d, TTL);
     quiet();
@@ -122,7 +122,7 @@ test_tools(void **state)
     (void) task_call(0, "never");
     driver_wait(&d, 1500);
     assert_int_equal(a.streaming, 1);
-    end_with_result(d.jobs[0]);
+    end_with_result(d.breqs[0]);
     has_not(a.text, "taskId");
     client_close(&d, &a);
 
@@ -130,8 +130,8 @@ test_tools(void **state)
     driver_wait(&d, 2400);
     assert_int_equal(a.ended, 0);
     driver_wait(&d, 200);
-    task_told();
-    end_with_result(d.jobs[0]);
+    begin_status_listener();
+    end_with_result(d.breqs[0]);
 
     round_can = "{}";
     assert_null(task_call(0, "required"));
@@ -144,7 +144,7 @@ test_tools(void **state)
     (void) task_call(0, "always");
     driver_wait(&d, 2);
     assert_int_equal(a.status, 0);
-    end_with_result(d.jobs[0]);
+    end_with_result(d.breqs[0]);
     has(a.text, "\"resultType\":\"complete\"");
     client_close(&d, &a);
     quiet();
@@ -159,7 +159,7 @@ test_over_at_once(void **state)
 
     end_with_result(task_call(1, "always"));
     assert_int_equal(a.status, 200);
-    task_told();
+    begin_status_listener();
     task_is(0, "\"status\":\"completed\"");
     quiet();
 }
@@ -169,7 +169,7 @@ test_over_at_once(void **state)
  * that is always a task for all clients ("required"). A client that declared
  * resume tokens gets them only for calls that do not become tasks. */
 static void
-test_other_faces(void **state)
+test_other_methods(void **state)
 {
     (void) state;
 
@@ -180,26 +180,26 @@ test_other_faces(void **state)
     driver_wait(&d, 1100);
     assert_int_equal(a.streaming, 1);
     has_not(a.text, "taskId");
-    end_with_result(d.jobs[0]);
+    end_with_result(d.breqs[0]);
     client_close(&d, &a);
 
     (void) task_call(0, "required");
     driver_wait(&d, 2);
-    task_told();
-    end_with_result(d.jobs[0]);
+    begin_status_listener();
+    end_with_result(d.breqs[0]);
 
     round_can = "{\"experimental\":{\"resumeTokens\":{}}," EXTENSION "}";
     (void) task_call(0, "echo");
     driver_wait(&d, 900);
     assert_int_equal(a.status, 0);
     driver_wait(&d, 200);
-    task_told();
-    end_with_result(d.jobs[0]);
+    begin_status_listener();
+    end_with_result(d.breqs[0]);
 
     (void) task_call(0, "never");
     driver_wait(&d, 501);
     has(a.text, "nextResumeToken");
-    end_with_result(d.jobs[0]);
+    end_with_result(d.breqs[0]);
     client_close(&d, &a);
     quiet();
 }
@@ -258,7 +258,7 @@ main(void)
         task_test(test_detached),
         task_test(test_tools),
         task_test(test_over_at_once),
-        task_test(test_other_faces),
+        task_test(test_other_methods),
         task_test(test_leaving),
         task_test(test_full)
     };

@@ -18,7 +18,7 @@ gets_again(unsigned process, const char *key, const char *part)
     has(b.text, part);
     assert_int_equal(count(b.text, "data: "), 1);
     has_not(b.text, "id: ");
-    assert_int_equal(d.n_jobs, 0);
+    assert_int_equal(d.n_breqs, 0);
     client_close(&d, &b);
 }
 
@@ -234,13 +234,13 @@ test_pages_superseded(void **state)
     strcpy(key, token);
 
     client_post(&d, 0, &a, session, again(key));
-    breq = d.jobs[0];
+    breq = d.breqs[0];
     mcp_backend_request_head(breq, 200, mcp_str("application/x-ndjson"));
-    backend_say(&d, breq, AGAIN(1) "\n");
+    backend_send(&d, breq, AGAIN(1) "\n");
     assert_int_equal(a.streaming, 1);
     client_post(&d, 1, &b, session, again(key));
     has(b.text, "data: " AGAIN(1));
-    backend_say(&d, breq, AGAIN(2) "\n");
+    backend_send(&d, breq, AGAIN(2) "\n");
     has_not(a.text, AGAIN(2));
     assert_int_equal(a.ended, 0);
     driver_wait(&d, 5100);
@@ -266,9 +266,9 @@ test_pages_superseded(void **state)
 
     page();
     client_post(&d, 0, &a, session, again(token));
-    breq = d.jobs[0];
+    breq = d.breqs[0];
     mcp_backend_request_head(breq, 200, mcp_str("application/x-ndjson"));
-    backend_say(&d, breq, AGAIN(1) "\n");
+    backend_send(&d, breq, AGAIN(1) "\n");
     a.slow = 1;
     end_with_result(breq);
     assert_int_equal(client_pull(&a), MCP_OK);
@@ -293,7 +293,8 @@ come_again(client_t *client, const char *key)
     has(client->text, "{\"jsonrpc\":\"2.0\",\"id\":8,\"result\":{\"content\":"
                       "[{\"type\":\"text\",\"text\":\"" INTERIM);
     assert_int_equal(count(client->text, key), 2);
-    fact_is(mcp_exchange_variables(client->x), MCP_VARIABLE_OUTCOME, "interim");
+    variable_is(mcp_exchange_variables(client->x), MCP_VARIABLE_OUTCOME,
+                "interim");
     client_close(&d, client);
 }
 
@@ -318,12 +319,12 @@ test_pages_running(void **state)
 
     client_post(&d, 0, &a, session, again(key));
     client_post(&d, 1, &b, session, again(key));
-    assert_int_equal(d.n_jobs, 1);
+    assert_int_equal(d.n_breqs, 1);
     assert_int_equal(b.status, 0);
     client_close(&d, &a);
     driver_wait(&d, 60);
     assert_int_equal(b.streaming, 1);
-    assert_int_equal(d.n_jobs, 1);
+    assert_int_equal(d.n_breqs, 1);
     backend_json(&d, RESULT);
     has(b.text, "\"id\":8,\"result\":" RESULT);
     assert_int_equal(b.ended, 1);
@@ -350,7 +351,7 @@ test_pages_running(void **state)
     strcpy(key, token);
     client_post(&d, 0, &a, session, again(key));
     client_post(&d, 1, &b, session, again(key));
-    backend_end(&d, d.jobs[0], MCP_FAULT_BACKEND_FAILED);
+    backend_end(&d, d.breqs[0], MCP_FAULT_BACKEND_FAILED);
     driver_wait(&d, 60);
     client_close(&d, &a);
     come_again(&b, key);
@@ -369,7 +370,7 @@ test_pages_running(void **state)
     driver_wait(&d, 60);
     come_again(&b, key);
     assert_int_equal(a.status, 0);
-    breq = d.jobs[0];
+    breq = d.breqs[0];
     driver_wait(&d, 100);
     has(a.text, INTERIM);
     client_close(&d, &a);
@@ -441,7 +442,7 @@ test_pages_batch(void **state)
     snprintf(line, sizeof(line), "[%s," PING "]", again(token));
     ask(session, line, 200, "\"id\":8," REFUSED);
     has(b.text, PONG);
-    assert_int_equal(d.n_jobs, 0);
+    assert_int_equal(d.n_breqs, 0);
 
     client_post(&d, 0, &a, session, again(token));
     has(d.last_body, "\"resumeToken\":\"p2\"}");
@@ -530,7 +531,7 @@ gets_all(const char *key, const char *first)
     assert_int_equal(strncmp(b.text + strcspn(b.text, "{"), first,
                              strlen(first)), 0);
     has(b.text, "\"id\":8,\"result\":" RESULT);
-    assert_int_equal(d.n_jobs, 0);
+    assert_int_equal(d.n_breqs, 0);
     client_close(&d, &b);
 }
 
@@ -549,7 +550,7 @@ test_pages_again(void **state)
     /* the backend failed */
 
     client_post(&d, 0, &a, session, again(token));
-    backend_end(&d, d.jobs[0], MCP_FAULT_BACKEND_FAILED);
+    backend_end(&d, d.breqs[0], MCP_FAULT_BACKEND_FAILED);
     has(a.text, "-32603");
     client_close(&d, &a);
 
@@ -559,7 +560,7 @@ test_pages_again(void **state)
     client_post(&d, 0, &a, session, again(token));
     client_close(&d, &a);
     client_post(&d, 1, &a, session, again(token));
-    assert_int_equal(d.n_jobs, 1);
+    assert_int_equal(d.n_breqs, 1);
     assert_int_equal(a.streaming, 1);
     backend_json(&d, RESULT);
     has(a.text, "\"id\":8,\"result\":" RESULT);
@@ -567,9 +568,9 @@ test_pages_again(void **state)
 
     page();
     client_post(&d, 0, &a, session, again(token));
-    breq = d.jobs[0];
+    breq = d.breqs[0];
     mcp_backend_request_head(breq, 200, mcp_str("application/x-ndjson"));
-    backend_say(&d, breq, AGAIN(1) "\n");
+    backend_send(&d, breq, AGAIN(1) "\n");
     assert_int_equal(a.streaming, 1);
     client_close(&d, &a);
     client_post(&d, 1, &a, session, again(token));
@@ -583,14 +584,14 @@ test_pages_again(void **state)
     client_post(&d, 0, &a, session, again(token));
     driver_wait(&d, 1100);
     assert_int_equal(a.streaming, 1);
-    backend_end(&d, d.jobs[0], MCP_FAULT_BACKEND_FAILED);
+    backend_end(&d, d.breqs[0], MCP_FAULT_BACKEND_FAILED);
     has(a.text, "-32603");
     client_close(&d, &a);
 
     /* cancelled */
 
     client_post(&d, 0, &a, session, again(token));
-    assert_int_equal(d.n_jobs, 1);
+    assert_int_equal(d.n_breqs, 1);
     driver_wait(&d, 1100);
     cancel(0, session, "8");
     client_close(&d, &a);
@@ -612,10 +613,10 @@ says(client_t *client, char *id, const char *message)
     mcp_backend_request_t  *breq;
 
     client_post(&d, 0, client, session, again(token));
-    assert_int_equal(d.n_jobs, 1);
-    breq = d.jobs[0];
+    assert_int_equal(d.n_breqs, 1);
+    breq = d.breqs[0];
     mcp_backend_request_head(breq, 200, mcp_str("application/x-ndjson"));
-    backend_say(&d, breq, message);
+    backend_send(&d, breq, message);
     client_last_id(client, id);
 
     return breq;
@@ -644,7 +645,7 @@ test_pages_again_ids(void **state)
     /* after the first event only the error of the first attempt follows */
 
     client_resume(&d, 1, &b, session, first);
-    backend_say(&d, breq, AGAIN(3) "\n");
+    backend_send(&d, breq, AGAIN(3) "\n");
     end_with_result(breq);
     assert_int_equal(b.ended, 1);
     has(b.text, "\"id\":8,\"error\":{\"code\":-32603,");
@@ -698,9 +699,9 @@ test_full(void **state)
 
     client_post(&d, 1, &a, session, again(key));
     has(d.last_body, "\"resumeToken\":\"p2\"}");
-    mcp_backend_request_head(d.jobs[1], 200, mcp_str("application/json"));
-    backend_say(&d, d.jobs[1], RESULT);
-    backend_end(&d, d.jobs[1], MCP_FAULT_NONE);
+    mcp_backend_request_head(d.breqs[1], 200, mcp_str("application/json"));
+    backend_send(&d, d.breqs[1], RESULT);
+    backend_end(&d, d.breqs[1], MCP_FAULT_NONE);
     has(a.text, "\"id\":8,\"result\":" RESULT);
     client_close(&d, &a);
 
@@ -720,9 +721,9 @@ static void
 passes(const char *key)
 {
     client_post(&d, 0, &b, session, again(key));
-    assert_int_equal(d.n_jobs, 1);
+    assert_int_equal(d.n_breqs, 1);
     has(d.last_body, "\"resumeToken\":\"p2\"}");
-    backend_end(&d, d.jobs[0], MCP_FAULT_BACKEND_FAILED);
+    backend_end(&d, d.breqs[0], MCP_FAULT_BACKEND_FAILED);
     client_close(&d, &b);
 }
 
@@ -744,8 +745,8 @@ test_pages_unmade(void **state)
         client_post(&d, 0, &a, session, again(token));
         d.te.tm.fail_at = 0;
 
-        if (d.n_jobs) {
-            backend_end(&d, d.jobs[0], MCP_FAULT_BACKEND_FAILED);
+        if (d.n_breqs) {
+            backend_end(&d, d.breqs[0], MCP_FAULT_BACKEND_FAILED);
         }
 
         client_close(&d, &a);
@@ -769,7 +770,7 @@ test_pages_unmade(void **state)
             break;
         }
 
-        backend_end(&d, d.jobs[0], MCP_FAULT_BACKEND_FAILED);
+        backend_end(&d, d.breqs[0], MCP_FAULT_BACKEND_FAILED);
         client_close(&d, &a);
     }
 
@@ -829,11 +830,11 @@ test_pages_unanswered(void **state)
     /* the interim result may be lost: the same token joins the call */
 
     client_post(&d, 1, &a, session, again(key));
-    assert_int_equal(d.n_jobs, 1);
+    assert_int_equal(d.n_breqs, 1);
     assert_int_equal(a.streaming, 1);
     client_close(&d, &a);
     driver_wait(&d, 11000);
-    assert_int_equal(d.n_jobs, 0);
+    assert_int_equal(d.n_breqs, 0);
     passes(key);
     quiet();
 }

@@ -17,7 +17,7 @@ test_slow(void **state)
 
     begin(NEW);
     breq = slow();
-    backend_say(&d, breq, PROGRESS(1) "\n");
+    backend_send(&d, breq, PROGRESS(1) "\n");
 
     /* the rest, at another process: the new request's id, and no event ids */
 
@@ -25,8 +25,9 @@ test_slow(void **state)
     assert_int_equal(a.streaming, 1);
     has(a.text, ":\n\ndata: " AGAIN(1));
     has_not(a.text, "id: ");
-    fact_is(mcp_exchange_variables(a.x), MCP_VARIABLE_RESUME_METHOD, "tokens");
-    backend_say(&d, breq, PROGRESS(2) "\n");
+    variable_is(mcp_exchange_variables(a.x), MCP_VARIABLE_RESUME_METHOD,
+                "tokens");
+    backend_send(&d, breq, PROGRESS(2) "\n");
     end_with_result(breq);
     has(a.text, "data: " AGAIN(2) "\n\ndata: {\"jsonrpc\":\"2.0\",\"id\":8,"
                 "\"result\":" RESULT "}\n\n");
@@ -69,7 +70,7 @@ test_gap(void **state)
     client_close(&d, &a);
 
     client_post(&d, 1, &a, session, again(token));
-    told_of_gap(a.text, 50);
+    gap_reported(a.text, 50);
     has_not(a.text, "id: ");
     end_with_result(breq);
     has(a.text, "{\"jsonrpc\":\"2.0\",\"id\":8,\"result\":" RESULT "}\n\n");
@@ -98,7 +99,7 @@ test_rounds(void **state)
         client_post(&d, i % 2, &a, session, again(token));
         snprintf(line, sizeof(line), NOTE("notifications/progress",
                  "{\"progressToken\":\"t\",\"progress\":%d}") "\n", i);
-        backend_say(&d, breq, line);
+        backend_send(&d, breq, line);
         snprintf(said, sizeof(said), NOTE("notifications/progress",
                  "{\"progressToken\":\"u\",\"progress\":%d}"), i);
         driver_wait(&d, 5100);
@@ -151,7 +152,7 @@ test_streaming(void **state)
 
     begin(NEW);
     breq = call(0);
-    backend_say(&d, breq, PROGRESS(1) "\n");
+    backend_send(&d, breq, PROGRESS(1) "\n");
     driver_wait(&d, 5100);
     assert_int_equal(a.ended, 1);
     has(a.text, "\ndata: {\"jsonrpc\":\"2.0\",\"id\":7,\"result\":{"
@@ -176,7 +177,7 @@ test_streaming(void **state)
     assert_int_equal(a.status, 200);
     client_close(&d, &a);
 
-    backend_say(&d, breq, PROGRESS(2) "\n");
+    backend_send(&d, breq, PROGRESS(2) "\n");
     client_post(&d, 0, &a, session, again(token));
     has_not(a.text, "\"progress\":1}");
     end_of_rest(breq, &a);
@@ -229,13 +230,14 @@ test_lost(void **state)
     assert_int_equal(a.ended, 0);
     driver_wait(&d, 4900);
     assert_int_equal(a.ended, 0);
-    backend_say(&d, breq, PROGRESS(1) "\n");
+    backend_send(&d, breq, PROGRESS(1) "\n");
     has(b.text, AGAIN(1));
     has_not(a.text, AGAIN(1));
     client_close(&d, &b);
     driver_wait(&d, 200);
     same_again(&a, key);
-    fact_is(mcp_exchange_variables(a.x), MCP_VARIABLE_OUTCOME, "taken-over");
+    variable_is(mcp_exchange_variables(a.x), MCP_VARIABLE_OUTCOME,
+                "taken-over");
     client_close(&d, &a);
 
     /* the same token again: all messages again */
@@ -333,7 +335,7 @@ test_superseded_and_stopping(void **state)
     breq = slow();
     strcpy(key, token);
     client_post(&d, 1, &a, session, again(key));
-    backend_say(&d, breq, PROGRESS(1) "\n");
+    backend_send(&d, breq, PROGRESS(1) "\n");
     has(a.text, AGAIN(1));
 
     driver_pause(&d, 1, 1);
@@ -475,7 +477,7 @@ test_stop(void **state)
     begin(NEW);
     breq = slow();
     client_post(&d, 1, &a, session, again(token));
-    backend_say(&d, breq, PROGRESS(1) "\n");
+    backend_send(&d, breq, PROGRESS(1) "\n");
     mcp_worker_stop(d.process[1].worker, 0);
     driver_pump(&d);
     assert_int_equal(a.ended, 1);
@@ -706,7 +708,7 @@ test_refused(void **state)
     refused(key);
 
     client_post(&d, 0, &a, session, CALL);
-    backend_answer(&d, d.jobs[1], PAGE);
+    backend_answer(&d, d.breqs[1], PAGE);
     token_of(&a);
     client_close(&d, &a);
     refused(token);
@@ -715,8 +717,8 @@ test_refused(void **state)
 
     driver_wait(&d, 59000);
     client_post(&d, 0, &a, session, again(token));
-    assert_int_equal(d.n_jobs, 2);
-    backend_end(&d, d.jobs[1], MCP_FAULT_BACKEND_FAILED);
+    assert_int_equal(d.n_breqs, 2);
+    backend_end(&d, d.breqs[1], MCP_FAULT_BACKEND_FAILED);
     client_close(&d, &a);
     driver_wait(&d, 2000);
     ask(session, again(token), 200, REFUSED);
@@ -760,8 +762,8 @@ no_memory(void)
 
     client_post(&d, 0, &a, session, CALL);
 
-    if (d.n_jobs) {
-        breq = d.jobs[0];
+    if (d.n_breqs) {
+        breq = d.breqs[0];
         mcp_backend_request_head(breq, 200, mcp_str("application/x-ndjson"));
         driver_wait(&d, 5100);
 
@@ -772,12 +774,12 @@ no_memory(void)
         client_close(&d, &a);
         client_post(&d, 1, &b, session, again(token));
 
-        if (d.n_jobs == 1) {
-            backend_say(&d, breq, PROGRESS(1) "\n");
+        if (d.n_breqs == 1) {
+            backend_send(&d, breq, PROGRESS(1) "\n");
         }
 
-        if (d.n_jobs == 1) {
-            backend_say(&d, breq, PAGE "\n");
+        if (d.n_breqs == 1) {
+            backend_send(&d, breq, PAGE "\n");
         }
 
         if (strstr(b.text, NEXT)) {

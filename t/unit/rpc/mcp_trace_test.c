@@ -14,7 +14,7 @@
 
 
 static void
-fact_is(const mcp_variables_t *variables, mcp_variable_e variable,
+variable_is(const mcp_variables_t *variables, mcp_variable_e variable,
     const char *text)
 {
     assert_int_equal(variables->value[variable].len, strlen(text));
@@ -72,9 +72,9 @@ test_parent(void **state)
 
     for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         set(&variables, cases[i].text, "a=1", "");
-        fact_is(&variables, MCP_VARIABLE_TRACEPARENT,
+        variable_is(&variables, MCP_VARIABLE_TRACEPARENT,
                 cases[i].good ? cases[i].text : "");
-        fact_is(&variables, MCP_VARIABLE_TRACESTATE, cases[i].good ? "a=1"
+        variable_is(&variables, MCP_VARIABLE_TRACESTATE, cases[i].good ? "a=1"
                 : "");
     }
 }
@@ -101,8 +101,8 @@ test_state(void **state)
 
     for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         set(&variables, PARENT, cases[i].text, "");
-        fact_is(&variables, MCP_VARIABLE_TRACEPARENT, PARENT);
-        fact_is(&variables, MCP_VARIABLE_TRACESTATE,
+        variable_is(&variables, MCP_VARIABLE_TRACEPARENT, PARENT);
+        variable_is(&variables, MCP_VARIABLE_TRACESTATE,
                 cases[i].good ? cases[i].text : "");
     }
 
@@ -113,19 +113,19 @@ test_state(void **state)
     }
 
     set(&variables, PARENT, text, "");
-    fact_is(&variables, MCP_VARIABLE_TRACESTATE, "");
+    variable_is(&variables, MCP_VARIABLE_TRACESTATE, "");
     text[strlen(text) - 6] = '\0';
     set(&variables, PARENT, text, "");
-    fact_is(&variables, MCP_VARIABLE_TRACESTATE, text);
+    variable_is(&variables, MCP_VARIABLE_TRACESTATE, text);
 
     memset(text, 'x', 513);
     memcpy(text, "a=", 2);
     text[513] = '\0';
     set(&variables, PARENT, text, "");
-    fact_is(&variables, MCP_VARIABLE_TRACESTATE, "");
+    variable_is(&variables, MCP_VARIABLE_TRACESTATE, "");
     text[512] = '\0';
     set(&variables, PARENT, text, "");
-    fact_is(&variables, MCP_VARIABLE_TRACESTATE, text);
+    variable_is(&variables, MCP_VARIABLE_TRACESTATE, text);
 }
 
 
@@ -150,14 +150,14 @@ test_baggage(void **state)
 
     for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         set(&variables, "", "a=1", cases[i].text);
-        fact_is(&variables, MCP_VARIABLE_TRACESTATE, "");
+        variable_is(&variables, MCP_VARIABLE_TRACESTATE, "");
 
         if (cases[i].good) {
-            fact_is(&variables, MCP_VARIABLE_BAGGAGE,
+            variable_is(&variables, MCP_VARIABLE_BAGGAGE,
                     strchr(cases[i].text, '\t') ? "?" : cases[i].text);
 
         } else {
-            fact_is(&variables, MCP_VARIABLE_BAGGAGE, "");
+            variable_is(&variables, MCP_VARIABLE_BAGGAGE, "");
         }
     }
 }
@@ -210,9 +210,9 @@ test_meta(void **state)
                          MCP_OK);
         mcp_trace_of_meta(&trace, &arena, &msg);
         mcp_trace_set(&variables, &trace);
-        fact_is(&variables, MCP_VARIABLE_TRACEPARENT, cases[i].parent);
-        fact_is(&variables, MCP_VARIABLE_TRACESTATE, cases[i].state);
-        fact_is(&variables, MCP_VARIABLE_BAGGAGE, cases[i].baggage);
+        variable_is(&variables, MCP_VARIABLE_TRACEPARENT, cases[i].parent);
+        variable_is(&variables, MCP_VARIABLE_TRACESTATE, cases[i].state);
+        variable_is(&variables, MCP_VARIABLE_BAGGAGE, cases[i].baggage);
     }
 
     mcp_arena_destroy(&arena);

@@ -62,17 +62,17 @@ test_none(void **state)
     (void) state;
 
     client_post(&d, 0, &a, session, PING);
-    fact_is(mcp_exchange_variables(a.x), MCP_VARIABLE_RESULT, "");
+    variable_is(mcp_exchange_variables(a.x), MCP_VARIABLE_RESULT, "");
     client_close(&d, &a);
 
     client_post(&d, 0, &a, session,
                 REQUEST("1", "tools/call", "{\"name\":\"none\"}"));
-    fact_is(mcp_exchange_variables(a.x), MCP_VARIABLE_RESULT, "");
+    variable_is(mcp_exchange_variables(a.x), MCP_VARIABLE_RESULT, "");
     client_close(&d, &a);
 
     client_resume(&d, 0, &a, session, NULL);
     mcp_exchange_last(a.x);
-    fact_is(mcp_exchange_variables(a.x), MCP_VARIABLE_RESULT, "");
+    variable_is(mcp_exchange_variables(a.x), MCP_VARIABLE_RESULT, "");
     client_close(&d, &a);
     quiet();
 }

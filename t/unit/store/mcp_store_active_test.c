@@ -70,7 +70,7 @@ test_one(void **state)
 
     store_spec(&spec, 7, 1);
     store_create(&d, 1, &spec, &ref);
-    assert_int_equal(store_say(&d, 1, &ref, mcp_str("{}"), -1,
+    assert_int_equal(store_append(&d, 1, &ref, mcp_str("{}"), -1,
                                MCP_STATE_PROCESSING),
                      MCP_OK);
 
@@ -205,7 +205,7 @@ test_killed(void **state)
 
 /* A released record is used again. */
 static void
-test_turns(void **state)
+test_generations(void **state)
 {
     unsigned  i;
     uint32_t  handle;
@@ -229,7 +229,7 @@ main(void)
         store_test(test_one),
         store_test(test_pages),
         store_test(test_killed),
-        store_test(test_turns),
+        store_test(test_generations),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -37,11 +37,11 @@ test_full(void **state)
     for (i = 0; i < 5; i++) {
         store_spec(&spec, i, 1);
         store_create(&d, 0, &spec, &over[i]);
-        store_say(&d, 0, &over[i], store_message(i, 10000), 0,
+        store_append(&d, 0, &over[i], store_message(i, 10000), 0,
                   MCP_STATE_COMPLETED);
         store_spec(&spec, 100 + i, 2);
         store_create(&d, i % 2, &spec, &run[i]);
-        store_say(&d, 0, &run[i], store_message(i, 100), -1,
+        store_append(&d, 0, &run[i], store_message(i, 100), -1,
                   MCP_STATE_PROCESSING);
     }
 
@@ -59,7 +59,8 @@ test_full(void **state)
     assert_int_equal(admits(), MCP_OK);
 
     for (n = 0; store_counter(&d, MCP_COUNT_STREAMS_EVICTED) < 2; n++) {
-        assert_int_equal(store_say(&d, 0, &ref, store_message(n, 3000), -1,
+        assert_int_equal(store_append(&d, 0, &ref, store_message(n, 3000),
+                                            -1,
                                    MCP_STATE_PROCESSING), MCP_OK);
     }
 
@@ -73,7 +74,7 @@ test_full(void **state)
     assert_int_equal(mcp_store_watch(S1, &over[2], 5, 0, &cursor, &taken),
                      MCP_OK);
 
-    while (store_say(&d, 0, &ref, store_message(n, 1000), -1,
+    while (store_append(&d, 0, &ref, store_message(n, 1000), -1,
                      MCP_STATE_PROCESSING) == MCP_OK)
     {
         /* void */
@@ -82,7 +83,7 @@ test_full(void **state)
     assert_int_equal(mcp_store_info(S0, &over[2], &info), MCP_OK);
     assert_int_equal(mcp_store_info(S0, &over[0], &info), MCP_ERR_NOT_FOUND);
 
-    while (store_say(&d, 0, &ref, store_message(n, 10), -1,
+    while (store_append(&d, 0, &ref, store_message(n, 10), -1,
                      MCP_STATE_PROCESSING) == MCP_OK)
     {
         /* void */
@@ -92,7 +93,7 @@ test_full(void **state)
     store_spec(&spec, 300, 4);
     assert_int_equal(mcp_store_create(S0, &spec, 1, &other), MCP_ERR_FULL);
     assert_int_equal(admits(), MCP_OK);
-    assert_int_equal(store_say(&d, 0, &run[0], store_message(n, 100000), -1,
+    assert_int_equal(store_append(&d, 0, &run[0], store_message(n, 100000), -1,
                                MCP_STATE_PROCESSING), MCP_ERR_FULL);
 
     /* full region: active calls can still be cancelled, taken over and
@@ -106,7 +107,7 @@ test_full(void **state)
                          MCP_OK);
         assert_int_equal(mcp_store_watch(S0, &run[i], 6, 0, &cursor, &taken),
                          MCP_OK);
-        assert_int_equal(store_say(&d, 0, &run[i], store_message(i, 5000), 0,
+        assert_int_equal(store_append(&d, 0, &run[i], store_message(i, 5000), 0,
                                    MCP_STATE_COMPLETED), MCP_OK);
     }
 
@@ -126,7 +127,7 @@ test_full(void **state)
     assert_int_equal(store_drain(&d, 0, &wake), 1);
     assert_int_equal(wake.kind, MCP_WAKE_OWNER);
     assert_int_equal(wake.ref.index, run[0].index);
-    assert_int_equal(store_say(&d, 0, &run[0], store_message(n, 100000), -1,
+    assert_int_equal(store_append(&d, 0, &run[0], store_message(n, 100000), -1,
                                MCP_STATE_PROCESSING), MCP_OK);
     assert_int_equal(admits(), MCP_OK);
 }
@@ -138,7 +139,8 @@ static void
 leave_room(const mcp_stream_ref_t *ref, uint32_t room)
 {
     while (mcp_store_room(d.store[0].head, 0) > room) {
-        assert_int_equal(store_say(&d, 0, ref, store_message(1, 460), -1,
+        assert_int_equal(store_append(&d, 0, ref, store_message(1, 460),
+                                            -1,
                                    MCP_STATE_PROCESSING), MCP_OK);
     }
 
@@ -149,7 +151,7 @@ leave_room(const mcp_stream_ref_t *ref, uint32_t room)
 /* A waiting owner is woken when there is enough room for its message, not
  * before: otherwise it would be woken again and again. */
 static void
-test_hunger(void **state)
+test_blocked_on_space(void **state)
 {
     size_t             len, k;
     uint32_t           takes;
@@ -173,7 +175,8 @@ test_hunger(void **state)
         /* the last chunk of the stream has room, which a long message does not
          * use */
 
-        assert_int_equal(store_say(&d, 0, &ref, store_message(1, 100), -1,
+        assert_int_equal(store_append(&d, 0, &ref, store_message(1, 100),
+                                            -1,
                                    MCP_STATE_PROCESSING), MCP_OK);
 
         takes = (uint32_t) ((len + (len > 65536 ? 16 : 0)
@@ -181,10 +184,12 @@ test_hunger(void **state)
         leave_room(&hog, takes - 1);
         store_drain(&d, 0, NULL);
 
-        assert_int_equal(store_say(&d, 0, &ref, store_message(2, len), -1,
+        assert_int_equal(store_append(&d, 0, &ref, store_message(2, len),
+                                            -1,
                                    MCP_STATE_PROCESSING), MCP_ERR_FULL);
         assert_int_equal(store_drain(&d, 0, NULL), 0);
-        assert_int_equal(store_say(&d, 0, &ref, store_message(2, len), -1,
+        assert_int_equal(store_append(&d, 0, &ref, store_message(2, len),
+                                            -1,
                                    MCP_STATE_PROCESSING), MCP_ERR_FULL);
         assert_int_equal(store_drain(&d, 0, NULL), 0);
         store_sound(&d);
@@ -195,7 +200,8 @@ test_hunger(void **state)
         assert_int_equal(mcp_store_room(d.store[0].head, 0), takes);
         assert_int_equal(store_drain(&d, 0, &wake), 1);
         assert_int_equal(wake.handle, spec.handle);
-        assert_int_equal(store_say(&d, 0, &ref, store_message(2, len), -1,
+        assert_int_equal(store_append(&d, 0, &ref, store_message(2, len),
+                                            -1,
                                    MCP_STATE_PROCESSING), MCP_OK);
         assert_int_equal(mcp_store_room(d.store[0].head, 0), 0);
         store_sound(&d);
@@ -251,13 +257,13 @@ test_full_of_sent(void **state)
                          MCP_OK);
 
         for (i = 0; i < sizes[k][1]; i++) {
-            assert_int_equal(store_say(&d, 0, &ref,
+            assert_int_equal(store_append(&d, 0, &ref,
                                        store_message(i, sizes[k][0]), -1,
                                        MCP_STATE_PROCESSING), MCP_OK);
             send_all(&ref, &cursor);
         }
 
-        assert_int_equal(store_say(&d, 0, &ref, store_message(i, sizes[k][2]),
+        assert_int_equal(store_append(&d, 0, &ref, store_message(i, sizes[k][2]),
                                    0, MCP_STATE_COMPLETED), MCP_OK);
         assert_int_equal(cursor.seq, sizes[k][1]);
         send_all(&ref, &cursor);
@@ -295,7 +301,7 @@ test_full_of_own(void **state)
         assert_int_equal(mcp_store_info(S0, &ref, &info), MCP_OK);
         n = (unsigned) info.last_seq;
 
-        assert_int_equal(store_say(&d, 0, &ref, store_message(1, sizes[k]), -1,
+        assert_int_equal(store_append(&d, 0, &ref, store_message(1, sizes[k]), -1,
                                    MCP_STATE_PROCESSING), MCP_ERR_FULL);
         assert_int_equal(mcp_store_watch(S1, &ref, 5, 0, &cursor, &taken),
                          MCP_OK);
@@ -312,7 +318,7 @@ test_full_of_own(void **state)
         assert_int_equal(store_drain(&d, 0, &wake), 1);
         assert_int_equal(wake.kind, MCP_WAKE_OWNER);
 
-        assert_int_equal(store_say(&d, 0, &ref, store_message(1, sizes[k]), -1,
+        assert_int_equal(store_append(&d, 0, &ref, store_message(1, sizes[k]), -1,
                                    MCP_STATE_PROCESSING),
                          sizes[k] == 400 ? MCP_OK : MCP_ERR_FULL);
         assert_int_equal(mcp_store_info(S0, &ref, &info), MCP_OK);
@@ -322,7 +328,7 @@ test_full_of_own(void **state)
         if (sizes[k] != 400) {
             send_all(&ref, &cursor);
             assert_int_equal(store_drain(&d, 0, NULL), 1);
-            assert_int_equal(store_say(&d, 0, &ref,
+            assert_int_equal(store_append(&d, 0, &ref,
                                        store_message(1, sizes[k]), -1,
                                        MCP_STATE_PROCESSING), MCP_OK);
             assert_int_equal(mcp_store_info(S0, &ref, &info), MCP_OK);
@@ -360,16 +366,17 @@ test_counted(void **state)
     assert_int_equal(mcp_store_subscribe(S0, &listener, TOPIC(1)), MCP_OK);
     assert_int_equal(store_counter(&d, MCP_COUNT_EVENTS), 0);
 
-    assert_int_equal(store_say(&d, 0, &ref, mcp_str("x"), -1,
+    assert_int_equal(store_append(&d, 0, &ref, mcp_str("x"), -1,
                                MCP_STATE_PROCESSING), MCP_OK);
-    assert_int_equal(store_say(&d, 0, &ref, store_message(1, 100000), -1,
+    assert_int_equal(store_append(&d, 0, &ref, store_message(1, 100000),
+                                        -1,
                                MCP_STATE_PROCESSING), MCP_OK);
     assert_int_equal(store_counter(&d, MCP_COUNT_EVENTS), 2);
 
-    assert_int_equal(store_say(&d, 0, &ref, mcp_str("x"), -1,
+    assert_int_equal(store_append(&d, 0, &ref, mcp_str("x"), -1,
                                MCP_STATE_PROCESSING), MCP_ERR_LIMIT);
     assert_int_equal(store_counter(&d, MCP_COUNT_EVENTS), 2);
-    assert_int_equal(store_say(&d, 0, &ref, mcp_str("end"), 0,
+    assert_int_equal(store_append(&d, 0, &ref, mcp_str("end"), 0,
                                MCP_STATE_COMPLETED), MCP_OK);
     assert_int_equal(store_counter(&d, MCP_COUNT_EVENTS), 3);
 
@@ -405,7 +412,7 @@ main(void)
 {
     const struct CMUnitTest  tests[] = {
         store_test(test_full),
-        store_test(test_hunger),
+        store_test(test_blocked_on_space),
         store_test(test_full_of_sent),
         store_test(test_full_of_own),
         store_test(test_counted),

@@ -38,7 +38,7 @@ test_follow(void **state)
         mcp_str_t  message = store_message(i, i * 37 % 1500);
 
         d.died = i % 13 == 0;
-        rc = store_say(&d, 0, &ref, message, -1, MCP_STATE_PROCESSING);
+        rc = store_append(&d, 0, &ref, message, -1, MCP_STATE_PROCESSING);
 
         if (rc == MCP_ERR_LIMIT) {
             i--;
@@ -98,7 +98,7 @@ test_takeover(void **state)
 
     assert_int_equal(mcp_store_read(S0, &ref, 1, &a, 0, buf, sizeof(buf),
                                     &len), MCP_AGAIN);
-    assert_int_equal(store_say(&d, 0, &ref, mcp_str("one"), -1,
+    assert_int_equal(store_append(&d, 0, &ref, mcp_str("one"), -1,
                                MCP_STATE_PROCESSING), MCP_OK);
     assert_int_equal(d.woken[0], 1);
 
@@ -239,7 +239,7 @@ test_hostile(void **state)
         if (round % 4 == 0) {
             n = random_next(&random) % (round % 3 ? 100 : sizeof(text));
             memset(text, (int) (0x80 | i), n);
-            store_say(&d, 0, &ref[i], (mcp_str_t) { text, n }, -1,
+            store_append(&d, 0, &ref[i], (mcp_str_t) { text, n }, -1,
                       MCP_STATE_PROCESSING);
         }
 
@@ -332,7 +332,8 @@ test_all(void **state)
     assert_int_equal(mcp_store_watch(S1, &ref, 5, 0, &cursor, &taken), MCP_OK);
 
     for (i = 1; i <= 2; i++) {
-        assert_int_equal(store_say(&d, 0, &ref, store_message(i, 100), -1,
+        assert_int_equal(store_append(&d, 0, &ref, store_message(i, 100),
+                                            -1,
                                    MCP_STATE_PROCESSING), MCP_OK);
         assert_int_equal(mcp_store_read(S1, &ref, 5, &cursor, cursor.seq, buf,
                                         sizeof(buf), &len), MCP_OK);
@@ -344,7 +345,8 @@ test_all(void **state)
     /* not all events were read: cursor.all is 0 */
 
     for ( ; i <= 9; i++) {
-        assert_int_equal(store_say(&d, 0, &ref, store_message(i, 100), -1,
+        assert_int_equal(store_append(&d, 0, &ref, store_message(i, 100),
+                                            -1,
                                    MCP_STATE_PROCESSING), MCP_OK);
     }
 
@@ -354,10 +356,10 @@ test_all(void **state)
     store_drain(&d, 0, NULL);
     store_drain(&d, 1, NULL);
 
-    assert_int_equal(store_say(&d, 0, &ref, store_message(10, 100), -1,
+    assert_int_equal(store_append(&d, 0, &ref, store_message(10, 100), -1,
                                MCP_STATE_PROCESSING), MCP_OK);
     store_drain(&d, 1, NULL);
-    assert_int_equal(store_say(&d, 0, &ref, store_message(11, 100), -1,
+    assert_int_equal(store_append(&d, 0, &ref, store_message(11, 100), -1,
                                MCP_STATE_PROCESSING), MCP_ERR_LIMIT);
     assert_int_equal(store_drain(&d, 1, &wake), 1);
     assert_int_equal(wake.kind, MCP_WAKE_CONSUMER);
@@ -377,7 +379,7 @@ test_all(void **state)
 
     /* the stream is over: the reader has to report at once */
 
-    assert_int_equal(store_say(&d, 0, &ref, mcp_str("end"), 0,
+    assert_int_equal(store_append(&d, 0, &ref, mcp_str("end"), 0,
                                MCP_STATE_COMPLETED), MCP_OK);
     assert_int_equal(mcp_store_read(S1, &ref, 5, &cursor, cursor.seq, buf,
                                     sizeof(buf), &len), MCP_OK);

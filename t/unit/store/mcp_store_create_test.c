@@ -47,7 +47,7 @@ test_crowd(void **state)
     spec.session_limit = 3;
     memset(spec.tenant.id, 8, MCP_DIGEST_LEN);
     spec.tenant.streams = 3;
-    assert_int_equal(store_say(&d, 0, &ref[1], mcp_str("{}"), 0,
+    assert_int_equal(store_append(&d, 0, &ref[1], mcp_str("{}"), 0,
                                MCP_STATE_COMPLETED), MCP_OK);
     assert_int_equal(mcp_store_create(S0, &spec, 1, &ref[3]), MCP_ERR_LIMIT);
     assert_int_equal(mcp_store_watch(S1, &ref[1], 5, 0, &cursor, &taken),

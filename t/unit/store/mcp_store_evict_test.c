@@ -22,7 +22,8 @@ test_order(void **state)
     /* tenant 1 needs room; tenant 2 has more than tenant 1, tenant 3 less */
 
     made(1, MCP_STREAM_CALL, &held);
-    assert_int_equal(store_say(&d, 0, &held, store_message(1, 20000), -1,
+    assert_int_equal(store_append(&d, 0, &held, store_message(1, 20000),
+                                        -1,
                                MCP_STATE_PROCESSING), MCP_OK);
     lingering(3, 200, &small);
     lingering(1, 2000, &own);
@@ -141,7 +142,7 @@ attended(unsigned id, unsigned principal, mcp_stream_ref_t *ref)
     spec.tenant = tenant(id);
     memset(spec.principal, (int) principal, MCP_DIGEST_LEN);
     store_create(&d, 0, &spec, ref);
-    assert_int_equal(store_say(&d, 0, ref, store_message(1, 100), -1,
+    assert_int_equal(store_append(&d, 0, ref, store_message(1, 100), -1,
                                MCP_STATE_PROCESSING), MCP_OK);
     assert_int_equal(mcp_store_watch(S1, ref, 5, 0, &cursor, &taken), MCP_OK);
 }
@@ -178,8 +179,10 @@ test_unread(void **state)
     mcp_store_unwatch(S1, &kept, 5, 0, 10);
     assert_int_equal(mcp_store_keep(S0, &task, 1000, 1), MCP_OK);
     assert_int_equal(mcp_store_keep(S0, &kept, 1000, 1), MCP_OK);
-    store_say(&d, 0, &over, store_message(1, 20), 0, MCP_STATE_COMPLETED);
-    store_say(&d, 0, &kept, store_message(1, 20), 0, MCP_STATE_COMPLETED);
+    store_append(&d, 0, &over, store_message(1, 20), 0,
+                       MCP_STATE_COMPLETED);
+    store_append(&d, 0, &kept, store_message(1, 20), 0,
+                       MCP_STATE_COMPLETED);
     store_sound(&d);
 
     const mcp_stream_ref_t  *order[] = {
@@ -249,10 +252,10 @@ int
 main(void)
 {
     const struct CMUnitTest  tests[] = {
-        party_test(test_order),
-        party_test(test_idle),
-        party_test(test_unread),
-        party_test(test_unread_whose),
+        tenant_test(test_order),
+        tenant_test(test_idle),
+        tenant_test(test_unread),
+        tenant_test(test_unread_whose),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

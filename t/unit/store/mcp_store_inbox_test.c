@@ -131,7 +131,8 @@ test_refused(void **state)
 
     store_spec(&spec, 1, 1);
     store_create(&d, 0, &spec, &over);
-    store_say(&d, 0, &over, store_message(1, 300000), 0, MCP_STATE_COMPLETED);
+    store_append(&d, 0, &over, store_message(1, 300000), 0,
+                       MCP_STATE_COMPLETED);
     assert_int_equal(mcp_store_watch(S1, &over, 5, 0, &cursor, &taken),
                      MCP_OK);
     mcp_store_unwatch(S1, &over, 5, 1, 10);
@@ -149,7 +150,8 @@ test_refused(void **state)
     store_create(&d, 0, &spec, &hog);
 
     while (mcp_store_room(d.store[0].head, 1) > 200) {
-        assert_int_equal(store_say(&d, 0, &hog, store_message(1, 460), 0,
+        assert_int_equal(store_append(&d, 0, &hog, store_message(1, 460),
+                                            0,
                                    MCP_STATE_PROCESSING), MCP_OK);
     }
 

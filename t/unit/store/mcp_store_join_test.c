@@ -110,7 +110,7 @@ test_over(void **state)
     store_create(&d, 0, &spec, &ref);
     assert_int_equal(mcp_store_watch(S0, &ref, 1, 0, &cursor, &taken),
                      MCP_OK);
-    store_say(&d, 0, &ref, mcp_str("over"), 0, MCP_STATE_COMPLETED);
+    store_append(&d, 0, &ref, mcp_str("over"), 0, MCP_STATE_COMPLETED);
     mcp_store_unwatch(S0, &ref, 1, 0, 100);
 
     /* not sent: kept for "linger", because it can be joined and its max_wait
@@ -159,7 +159,7 @@ test_once(void **state)
     assert_int_equal(mcp_store_watch(S0, &ref, 1, 0, &cursor, &taken),
                      MCP_OK);
     assert_int_equal(mcp_store_join_find(S1, &spec, 1, &info), MCP_OK);
-    store_say(&d, 0, &ref, mcp_str("over"), 0, MCP_STATE_COMPLETED);
+    store_append(&d, 0, &ref, mcp_str("over"), 0, MCP_STATE_COMPLETED);
     assert_int_equal(mcp_store_join_find(S1, &spec, 1, &info), MCP_OK);
     mcp_store_unwatch(S0, &ref, 1, 0, 2);
     assert_int_equal(mcp_store_join_find(S1, &spec, 2, &info), MCP_OK);

@@ -27,7 +27,7 @@ test_every_cursor(void **state)
     store_create(&d, 0, &spec, &ref);
 
     for (i = 0; i < N_LENGTHS; i++) {
-        assert_int_equal(store_say(&d, 0, &ref,
+        assert_int_equal(store_append(&d, 0, &ref,
                                    store_message((unsigned) i, lengths[i]),
                                    i == N_LENGTHS - 1 ? 0 : -1,
                                    i == N_LENGTHS - 1 ? MCP_STATE_COMPLETED

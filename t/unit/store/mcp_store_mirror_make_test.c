@@ -188,7 +188,7 @@ test_resumed(void **state)
 /* The feeder's process dies: the process of a joined reader becomes the
  * feeder. */
 static void
-test_heir(void **state)
+test_successor(void **state)
 {
     mcp_cursor_t             cursor;
     mcp_stream_ref_t         ref;
@@ -215,7 +215,7 @@ main(void)
         mirror_test(test_resumed),
         mirror_test(test_again),
         mirror_test(test_place),
-        mirror_test(test_heir)
+        mirror_test(test_successor)
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

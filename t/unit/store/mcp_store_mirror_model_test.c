@@ -26,26 +26,26 @@
 
 
 typedef enum {
-    MAIL_WATCHED = 0,                  /* to the owner's node; uses number and
+    ENTRY_WATCHED = 0,                  /* to the owner's node; uses number and
                                           seq */
-    MAIL_SENT,
-    MAIL_LEFT,
-    MAIL_CONFIRMED,
-    MAIL_EVENT,                        /* to the mirror's node */
-    MAIL_STAND,
-    MAIL_DISPLACED
-} mail_e;
+    ENTRY_SENT,
+    ENTRY_LEFT,
+    ENTRY_CONFIRMED,
+    ENTRY_EVENT,                        /* to the mirror's node */
+    ENTRY_STATE,
+    ENTRY_DISPLACED
+} entry_e;
 
 
 static const mcp_store_checkpoint_t  nothing;
 
 
 typedef struct {
-    mail_e                  type;
+    entry_e                  type;
     uint64_t                number;
     uint64_t                seq;
     mcp_store_checkpoint_t  checkpoint;
-} mail_t;
+} entry_t;
 
 
 /* A client's connection to a node. */
@@ -82,8 +82,8 @@ typedef struct {
     uint64_t                got;       /* last event that the client got */
     connection_t            at[2];
 
-    mail_t                  mail[MAILS];
-    unsigned                n_mail;
+    entry_t                  mail[MAILS];
+    unsigned                n_entries;
 } stream_t;
 
 
@@ -140,23 +140,23 @@ sound(void)
 /* --- messages between the nodes --- */
 
 static void
-post(stream_t *s, mail_e type, uint64_t number, uint64_t seq)
+post(stream_t *s, entry_e type, uint64_t number, uint64_t seq)
 {
-    mail_t  *mail;
+    entry_t  *mail;
 
-    if (s->n_mail == MAILS) {
+    if (s->n_entries == MAILS) {
 
         /* the queue is full: messages that a later one of the same kind
          * replaces are lost, others displace the first one */
 
-        if (type == MAIL_SENT || type == MAIL_EVENT || type == MAIL_STAND) {
+        if (type == ENTRY_SENT || type == ENTRY_EVENT || type == ENTRY_STATE) {
             return;
         }
 
-        s->mail[0] = s->mail[--s->n_mail];
+        s->mail[0] = s->mail[--s->n_entries];
     }
 
-    mail = &s->mail[s->n_mail++];
+    mail = &s->mail[s->n_entries++];
     mail->type = type;
     mail->number = number;
     mail->seq = seq;
@@ -176,36 +176,36 @@ arrive(stream_t *s, uint64_t seq)
 static void
 deliver(stream_t *s, unsigned i)
 {
-    mail_t        mail;
+    entry_t        mail;
     mcp_store_t  *own, *mirror;
 
     mail = s->mail[i];
-    s->mail[i] = s->mail[--s->n_mail];
+    s->mail[i] = s->mail[--s->n_entries];
     own = process(OWN, (unsigned) draw(2));
     mirror = process(FAR, (unsigned) draw(2));
 
     switch (mail.type) {
-    case MAIL_WATCHED:
+    case ENTRY_WATCHED:
         (void) mcp_store_remote_consumer(own, &s->ref, mail.number, mail.seq);
         break;
-    case MAIL_SENT:
+    case ENTRY_SENT:
         mcp_store_remote_consumer_sent(own, &s->ref, mail.number, mail.seq);
         break;
-    case MAIL_LEFT:
+    case ENTRY_LEFT:
         mcp_store_remote_consumer_left(own, &s->ref, mail.number, mail.seq,
                                        now);
         break;
-    case MAIL_CONFIRMED:
+    case ENTRY_CONFIRMED:
         (void) mcp_store_confirm(own, &s->ref, mail.seq);
         break;
-    case MAIL_EVENT:
+    case ENTRY_EVENT:
         arrive(s, mail.seq);
         break;
-    case MAIL_STAND:
+    case ENTRY_STATE:
         (void) mcp_store_mirror_known(mirror, s->spec.id, &mail.checkpoint,
                                       s->confirmed, now);
         break;
-    case MAIL_DISPLACED:
+    case ENTRY_DISPLACED:
         mcp_store_mirror_displaced(mirror, s->spec.id, mail.number);
         break;
     }
@@ -385,7 +385,7 @@ copy(stream_t *s, unsigned slot, int sure)
         assert_int_equal(raw[i].len, text.len);
         assert_memory_equal(buf + raw[i].offset, text.data, text.len);
         s->raw[raw[i].seq] = raw[i];
-        post(s, MAIL_EVENT, 0, raw[i].seq);
+        post(s, ENTRY_EVENT, 0, raw[i].seq);
     }
 
     if (out.at.seq == s->last) {
@@ -393,7 +393,7 @@ copy(stream_t *s, unsigned slot, int sure)
     }
 
     s->there = out.at;
-    post(s, MAIL_STAND, 0, 0);
+    post(s, ENTRY_STATE, 0, 0);
 
     if (sure || draw(4)) {
         assert_int_equal(mcp_store_acked(store, &s->ref, &s->there), MCP_OK);
@@ -430,10 +430,10 @@ feed(stream_t *s, unsigned slot)
     if (repl_state.consumer_slot == MCP_STORE_NO_SLOT
         && repl_state.reader == c->number && !c->open)
     {
-        post(s, MAIL_LEFT, repl_state.reader, repl_state.sent_seq);
+        post(s, ENTRY_LEFT, repl_state.reader, repl_state.sent_seq);
 
     } else {
-        post(s, MAIL_SENT, repl_state.reader, repl_state.sent_seq);
+        post(s, ENTRY_SENT, repl_state.reader, repl_state.sent_seq);
     }
 
     /* the client resumed at the other node and confirmed events that this
@@ -509,14 +509,14 @@ resume(stream_t *s, unsigned machine)
     store = process(machine, c->process);
 
     if (machine == FAR) {
-        post(s, MAIL_WATCHED, c->number, after);
+        post(s, ENTRY_WATCHED, c->number, after);
         assert_int_equal(mcp_store_mirror(store, &s->spec, s->confirmed + 1,
                                           after, c->number, now, &c->ref),
                          MCP_OK);
-        post(s, MAIL_STAND, 0, 0);
+        post(s, ENTRY_STATE, 0, 0);
 
     } else {
-        post(s, MAIL_DISPLACED, c->number, 0);
+        post(s, ENTRY_DISPLACED, c->number, 0);
         assert_int_equal(mcp_store_remote_consumer_over(store, &s->ref,
                                                         c->number, &nothing),
                          MCP_OK);
@@ -649,7 +649,7 @@ confirm(stream_t *s)
 
     seq = s->confirmed + draw(s->got + 1 - s->confirmed);
     s->confirmed = seq;
-    post(s, MAIL_CONFIRMED, 0, seq);
+    post(s, ENTRY_CONFIRMED, 0, seq);
 
     if (mcp_store_find(process(FAR, 0), s->spec.id, 0, &info) == MCP_OK) {
         (void) mcp_store_confirm(process(FAR, 1), &info.ref, seq);
@@ -712,8 +712,8 @@ settle(stream_t *s)
         }
     }
 
-    for (i = s->n_mail; i > 0; i--) {
-        deliver(s, (unsigned) draw(s->n_mail));
+    for (i = s->n_entries; i > 0; i--) {
+        deliver(s, (unsigned) draw(s->n_entries));
     }
 
     read_some(s, OWN);
@@ -806,8 +806,8 @@ operate(stream_t *s)
 
         break;
     case 8:
-        if (s->n_mail > 0) {
-            s->n_mail -= s->mail[s->n_mail - 1].type == MAIL_EVENT;
+        if (s->n_entries > 0) {
+            s->n_entries -= s->mail[s->n_entries - 1].type == ENTRY_EVENT;
         }
 
         break;
@@ -850,8 +850,8 @@ operate(stream_t *s)
     case 24:
     case 25:
     case 26:
-        if (s->n_mail > 0) {
-            deliver(s, (unsigned) draw(s->n_mail));
+        if (s->n_entries > 0) {
+            deliver(s, (unsigned) draw(s->n_entries));
         }
 
         break;

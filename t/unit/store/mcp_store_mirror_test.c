@@ -129,7 +129,7 @@ info_of(const mcp_stream_ref_t *ref, mcp_stream_info_t *info)
 
 
 static void
-copying_of(const mcp_stream_ref_t *ref,
+repl_state_of(const mcp_stream_ref_t *ref,
            mcp_store_replication_state_t *repl_state)
 {
     assert_int_equal(mcp_store_replication_state(S0, ref, repl_state), MCP_OK);
@@ -159,7 +159,7 @@ test_order(void **state)
 
     assert_int_equal(event(7), MCP_AGAIN);
     feeds(0, 1, ref.index);
-    copying_of(&ref, &repl_state);
+    repl_state_of(&ref, &repl_state);
     assert_int_equal(repl_state.own.seq, 4);
     assert_int_equal(repl_state.known.seq, 7);
     assert_int_equal(repl_state.first_seq, 4);
@@ -210,7 +210,7 @@ test_known(void **state)
 
     assert_int_equal(known(2, MCP_STATE_INPUT_REQUIRED, 2, 1), MCP_OK);
     assert_int_equal(known(3, MCP_STATE_PROCESSING, 6, 1), MCP_OK);
-    copying_of(&ref, &repl_state);
+    repl_state_of(&ref, &repl_state);
     assert_int_equal(repl_state.known.seq, 3);
     assert_int_equal(repl_state.known.state, MCP_STATE_CANCELLED);
     gets(&ref, 5, &cursor, "b", MCP_AGAIN);
@@ -241,14 +241,14 @@ test_cut(void **state)
     assert_int_equal(event(2), MCP_OK);
     assert_int_equal(known(5, MCP_STATE_PROCESSING, 0, 0), MCP_OK);
     assert_int_equal(known(3, MCP_STATE_PROCESSING, 0, 0), MCP_OK);
-    copying_of(&ref, &repl_state);
+    repl_state_of(&ref, &repl_state);
     assert_int_equal(repl_state.known.seq, 5);
 
     /* the mirror has none of the lost events: the end counts */
 
     assert_int_equal(known(3, MCP_STATE_FAILED, 1, 0), MCP_OK);
     assert_int_equal(known(5, MCP_STATE_PROCESSING, 0, 0), MCP_OK);
-    copying_of(&ref, &repl_state);
+    repl_state_of(&ref, &repl_state);
     assert_int_equal(repl_state.known.seq, 3);
     assert_int_equal(arrives(S0, 3, 1, MCP_STATE_FAILED), MCP_OK);
     gets(&ref, 5, &cursor, "bc", MCP_DONE);
@@ -274,7 +274,7 @@ test_cut(void **state)
 /* A change of state without an event wakes the consumer, and only the change
  * does. */
 static void
-test_turns(void **state)
+test_generations(void **state)
 {
     mcp_cursor_t        cursor;
     mcp_stream_ref_t    ref;
@@ -328,12 +328,12 @@ test_limit(void **state)
     assert_int_equal(event(4), MCP_AGAIN);
     assert_int_equal(known(4, MCP_STATE_PROCESSING, 0, 0), MCP_OK);
     feeds(0, 0, 0);
-    copying_of(&ref, &repl_state);
+    repl_state_of(&ref, &repl_state);
     assert_int_equal(repl_state.known.seq, 4);
 
     gets(&ref, 5, &cursor, "ab", MCP_AGAIN);
     feeds(0, 1, ref.index);
-    copying_of(&ref, &repl_state);
+    repl_state_of(&ref, &repl_state);
     assert_int_equal(repl_state.sent_seq, 2);
 
     assert_int_equal(event(3), MCP_OK);
@@ -371,7 +371,7 @@ test_full(void **state)
     store_create(&d, 1, &filler, &other);
 
     while (mcp_store_room(d.store[0].head, 0) > 20) {
-        assert_int_equal(store_say(&d, 1, &other, store_message(1, 460), -1,
+        assert_int_equal(store_append(&d, 1, &other, store_message(1, 460), -1,
                                    MCP_STATE_PROCESSING), MCP_OK);
     }
 
@@ -418,7 +418,7 @@ test_evicted(void **state)
     store_spec(&filler, 2, 2);
     store_create(&d, 1, &filler, &other);
 
-    while (store_say(&d, 1, &other, store_message(1, 460), -1,
+    while (store_append(&d, 1, &other, store_message(1, 460), -1,
                      MCP_STATE_PROCESSING) == MCP_OK) { /* void */ }
 
     assert_int_equal(event(2), MCP_ERR_NOT_FOUND);
@@ -526,7 +526,7 @@ test_feeder(void **state)
 /* The feeder's process dies: the consumer's process becomes the feeder if it
  * is another one. */
 static void
-test_heir(void **state)
+test_successor(void **state)
 {
     unsigned           i;
     mcp_cursor_t       cursor;
@@ -585,7 +585,7 @@ test_displaced(void **state)
     assert_int_equal(store_drain(&d, 0, &wake), 2);
     gets(&ref, 5, &cursor, "", MCP_ERR_DENIED);
     mcp_store_unwatch(S0, &ref, 5, 1, 30);
-    copying_of(&ref, &repl_state);
+    repl_state_of(&ref, &repl_state);
     assert_int_equal(repl_state.consumer_slot, MCP_STORE_NO_SLOT);
 
     /* a displaced reader can neither resume with its number nor begin to
@@ -730,13 +730,13 @@ main(void)
         mirror_test(test_order),
         mirror_test(test_known),
         mirror_test(test_cut),
-        mirror_test(test_turns),
+        mirror_test(test_generations),
         mirror_test(test_limit),
         mirror_test(test_full),
         mirror_test(test_evicted),
         mirror_test(test_swept),
         mirror_test(test_feeder),
-        mirror_test(test_heir),
+        mirror_test(test_successor),
         mirror_test(test_displaced),
         mirror_test(test_anew),
         mirror_test(test_ownerless),

@@ -25,7 +25,7 @@
 #define POSTS      64
 #define CONSUMERS  3                   /* number of consumer handles of a
                                           stream */
-#define PARTIES    4                   /* tenant 0: none, without quotas */
+#define TENANTS    4                   /* tenant 0: none, without quotas */
 
 
 typedef struct {
@@ -73,7 +73,7 @@ static unsigned        numbers;
 static int             tight;          /* 1: the region is small */
 static int             shared;         /* 1: streams and values belong to
                                           different tenants */
-static mcp_tenant_t    tenants[PARTIES];
+static mcp_tenant_t    tenants[TENANTS];
 
 static struct {
     int                 there;
@@ -230,13 +230,13 @@ resync(void)
 /* Tenant 0 has no quotas; tenant 1 has numbers; tenant 2 has shares; tenant 3
  * has only a number of bytes. */
 static void
-make_parties(void)
+make_tenants(void)
 {
     unsigned  i;
 
     memset(tenants, 0, sizeof(tenants));
 
-    for (i = 1; i < PARTIES; i++) {
+    for (i = 1; i < TENANTS; i++) {
         memset(tenants[i].id, (int) i, MCP_DIGEST_LEN);
         tenants[i].streams = MCP_QUOTA_SHARE;
         tenants[i].listeners = MCP_QUOTA_SHARE;
@@ -256,9 +256,9 @@ make_parties(void)
 
 
 static const mcp_tenant_t *
-some_party(void)
+some_tenant(void)
 {
-    return &tenants[shared ? draw(PARTIES) : 0];
+    return &tenants[shared ? draw(TENANTS) : 0];
 }
 
 
@@ -305,7 +305,7 @@ expect_within(const mcp_tenant_t *tenant)
 
 /* Returns the number of a tenant's streams of a kind that do not linger. */
 static unsigned
-party_streams(const mcp_tenant_t *tenant, mcp_stream_kind_e kind)
+tenant_streams(const mcp_tenant_t *tenant, mcp_stream_kind_e kind)
 {
     unsigned  i, n;
 
@@ -330,7 +330,7 @@ has_all(const mcp_tenant_t *tenant, mcp_stream_kind_e kind)
     quota = kind == MCP_STREAM_CALL ? tenant->streams : tenant->listeners;
 
     return has_quotas(tenant) && quota != MCP_QUOTA_SHARE
-           && party_streams(tenant, kind) >= quota;
+           && tenant_streams(tenant, kind) >= quota;
 }
 
 
@@ -418,7 +418,7 @@ do_create(model_t *m)
     m->spec.expires = draw(2) ? now + draw(100000) : 0;
     m->spec.promised = (unsigned) draw(2);
     m->spec.linger = draw(2) ? 5000 : 90000;
-    m->spec.tenant = *some_party();
+    m->spec.tenant = *some_tenant();
 
     for (i = 0, count = 0; i < STREAMS; i++) {
         count += model[i].there && !settled(&model[i])
@@ -941,7 +941,7 @@ do_value(void)
     case 0:
         values[k].value = (uint32_t) draw(1000);
         values[k].expires = draw(3) ? now + draw(3000) : 0;
-        tenant = shared ? &tenants[k % PARTIES] : &tenants[0];
+        tenant = shared ? &tenants[k % TENANTS] : &tenants[0];
         rc = mcp_store_value_set(some_process(), k % 2 ? 'x' : 'y', key,
                                  values[k].value, values[k].expires, tenant);
 
@@ -1187,7 +1187,7 @@ run(uint64_t with, size_t size, unsigned rounds)
     numbers = 0;
     memset(model, 0, sizeof(model));
     memset(values, 0, sizeof(values));
-    make_parties();
+    make_tenants();
     store_open(&d, size, 2);
 
     for (i = 0; i < rounds; i++) {

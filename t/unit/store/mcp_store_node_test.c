@@ -111,7 +111,7 @@ test_id(void **state)
 
 /* One process is the leader until it resigns or is declared dead. */
 static void
-test_speaks(void **state)
+test_leads(void **state)
 {
     (void) state;
 
@@ -320,7 +320,7 @@ main(void)
 {
     const struct CMUnitTest  tests[] = {
         cmocka_unit_test_setup_teardown(test_id, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_speaks, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_leads, setup, teardown),
         cmocka_unit_test_setup_teardown(test_silence, setup, teardown),
         cmocka_unit_test_setup_teardown(test_links, setup, teardown),
         cmocka_unit_test_setup_teardown(test_notes, setup, teardown),

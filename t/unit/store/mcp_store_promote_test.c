@@ -7,7 +7,7 @@
 
 
 static void
-test_inherit(void **state)
+test_promote(void **state)
 {
     uint64_t            seq;
     mcp_str_t           message = mcp_str("a");
@@ -127,7 +127,7 @@ int
 main(void)
 {
     const struct CMUnitTest  tests[] = {
-        cmocka_unit_test_setup_teardown(test_inherit, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_promote, setup, teardown),
         cmocka_unit_test_setup_teardown(test_listener, setup, teardown),
     };
 

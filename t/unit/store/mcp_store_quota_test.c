@@ -85,7 +85,8 @@ test_bytes(void **state)
     made(1, MCP_STREAM_CALL, &b);
 
     for (n = 0; ; n++) {
-        rc = store_say(&d, 0, n % 2 ? &a : &b, store_message(n, 460), -1,
+        rc = store_append(&d, 0, n % 2 ? &a : &b, store_message(n, 460),
+                                -1,
                        MCP_STATE_PROCESSING);
         if (rc != MCP_OK) {
             break;
@@ -102,16 +103,17 @@ test_bytes(void **state)
     /* a long message waits for room as well; a message that exceeds the whole
      * quota never gets room */
 
-    assert_int_equal(store_say(&d, 0, &a, store_message(1, 70000), -1,
+    assert_int_equal(store_append(&d, 0, &a, store_message(1, 70000), -1,
                                MCP_STATE_PROCESSING), MCP_ERR_FULL);
-    assert_int_equal(store_say(&d, 0, &a, store_message(1, 1100000), -1,
+    assert_int_equal(store_append(&d, 0, &a, store_message(1, 1100000),
+                                        -1,
                                MCP_STATE_PROCESSING), MCP_ERR_LARGE);
 
     /* a short answer may exceed the quota, a long one may not */
 
-    assert_int_equal(store_say(&d, 0, &b, store_message(1, 3000), 0,
+    assert_int_equal(store_append(&d, 0, &b, store_message(1, 3000), 0,
                                MCP_STATE_PROCESSING), MCP_OK);
-    assert_int_equal(store_say(&d, 0, &b, store_message(1, 30000), 1,
+    assert_int_equal(store_append(&d, 0, &b, store_message(1, 30000), 1,
                                MCP_STATE_PROCESSING), MCP_ERR_FULL);
 
     /* another tenant is not affected, and its use reduces the share of the
@@ -121,7 +123,7 @@ test_bytes(void **state)
     made(2, MCP_STREAM_CALL, &more);
 
     for (i = 0; i < 20; i++) {
-        assert_int_equal(store_say(&d, 0, &more, store_message(i, 5000), -1,
+        assert_int_equal(store_append(&d, 0, &more, store_message(i, 5000), -1,
                                    MCP_STATE_PROCESSING), MCP_OK);
     }
 
@@ -137,7 +139,7 @@ test_bytes(void **state)
     mcp_store_free(S0, &b);
     assert_int_equal(store_drain(&d, 0, &wake), 1);
     assert_int_equal(wake.ref.index, a.index);
-    assert_int_equal(store_say(&d, 0, &a, store_message(1, 70000), -1,
+    assert_int_equal(store_append(&d, 0, &a, store_message(1, 70000), -1,
                                MCP_STATE_PROCESSING), MCP_OK);
     assert_int_equal(admits(1), MCP_OK);
 }
@@ -157,11 +159,11 @@ test_numbers(void **state)
     spec.tenant.streams = MCP_QUOTA_OFF;
     spec.tenant.bytes = 8 * MCP_STORE_CHUNK;
     store_create(&d, 0, &spec, &ref);
-    assert_int_equal(store_say(&d, 0, &ref, store_message(1, 2000), -1,
+    assert_int_equal(store_append(&d, 0, &ref, store_message(1, 2000), -1,
                                MCP_STATE_PROCESSING), MCP_OK);
-    assert_int_equal(store_say(&d, 0, &ref, store_message(1, 2000), -1,
+    assert_int_equal(store_append(&d, 0, &ref, store_message(1, 2000), -1,
                                MCP_STATE_PROCESSING), MCP_ERR_FULL);
-    assert_int_equal(store_say(&d, 0, &ref, store_message(1, 9000), -1,
+    assert_int_equal(store_append(&d, 0, &ref, store_message(1, 9000), -1,
                                MCP_STATE_PROCESSING), MCP_ERR_LARGE);
 
     store_spec(&spec, ++numbers, 1);
@@ -291,7 +293,7 @@ leave(const mcp_tenant_t *p, unsigned how, mcp_stream_ref_t *ref)
     }
 
     if (rc == MCP_OK && how > 1) {
-        rc = store_say(&d, 0, ref, store_message(1, 100), 0,
+        rc = store_append(&d, 0, ref, store_message(1, 100), 0,
                        MCP_STATE_COMPLETED);
     }
 
@@ -407,12 +409,12 @@ int
 main(void)
 {
     const struct CMUnitTest  tests[] = {
-        party_test(test_share),
-        party_test(test_bytes),
-        party_test(test_numbers),
-        party_test(test_values),
-        party_test(test_newcomers),
-        party_test(test_networks),
+        tenant_test(test_share),
+        tenant_test(test_bytes),
+        tenant_test(test_numbers),
+        tenant_test(test_values),
+        tenant_test(test_newcomers),
+        tenant_test(test_networks),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

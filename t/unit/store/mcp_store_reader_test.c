@@ -21,7 +21,7 @@ joinable(mcp_stream_ref_t *ref)
 /* A consumer and joined readers read independently, and none displaces
  * another. */
 static void
-test_beside(void **state)
+test_joined_readers(void **state)
 {
     int                taken;
     mcp_buf_t          a, b;
@@ -36,13 +36,13 @@ test_beside(void **state)
     mcp_buf_init(&b, &d.tm.mem, SIZE_MAX / 2);
 
     assert_int_equal(mcp_store_watch(S0, &ref, 1, 0, &first, &taken), MCP_OK);
-    store_say(&d, 0, &ref, mcp_str("one"), -1, MCP_STATE_PROCESSING);
+    store_append(&d, 0, &ref, mcp_str("one"), -1, MCP_STATE_PROCESSING);
     assert_int_equal(mcp_store_join(S1, &ref, 2, 0, &second), MCP_OK);
     assert_int_equal(mcp_store_join(S0, &ref, 3, 1, &third), MCP_OK);
     store_drain(&d, 0, NULL);
     store_drain(&d, 1, NULL);
 
-    store_say(&d, 0, &ref, mcp_str("two"), 0, MCP_STATE_COMPLETED);
+    store_append(&d, 0, &ref, mcp_str("two"), 0, MCP_STATE_COMPLETED);
     assert_int_equal(store_drain(&d, 0, NULL), 2);
     assert_int_equal(store_drain(&d, 1, NULL), 1);
     store_sound(&d);
@@ -88,7 +88,7 @@ test_pace(void **state)
     assert_int_equal(mcp_store_join(S1, &ref, 2, 0, &second), MCP_OK);
 
     for (i = 0; i < 4; i++) {
-        assert_int_equal(store_say(&d, 0, &ref, mcp_str("x"), -1,
+        assert_int_equal(store_append(&d, 0, &ref, mcp_str("x"), -1,
                                    MCP_STATE_PROCESSING), MCP_OK);
     }
 
@@ -96,7 +96,7 @@ test_pace(void **state)
                                     &len), MCP_OK);
     assert_int_equal(mcp_store_read(S1, &ref, 2, &second, second.seq, buf,
                                     sizeof(buf), &len), MCP_AGAIN);
-    assert_int_equal(store_say(&d, 0, &ref, mcp_str("x"), -1,
+    assert_int_equal(store_append(&d, 0, &ref, mcp_str("x"), -1,
                                MCP_STATE_PROCESSING), MCP_ERR_LIMIT);
     assert_int_equal(mcp_store_info(S1, &ref, &info), MCP_OK);
     assert_int_equal(info.sent_seq, 0);
@@ -110,7 +110,7 @@ test_pace(void **state)
     assert_int_equal(mcp_store_info(S1, &ref, &info), MCP_OK);
     assert_int_equal(info.sent_seq, 4);
     assert_int_equal(store_drain(&d, 0, NULL), 1);
-    assert_int_equal(store_say(&d, 0, &ref, mcp_str("x"), -1,
+    assert_int_equal(store_append(&d, 0, &ref, mcp_str("x"), -1,
                                MCP_STATE_PROCESSING), MCP_OK);
 
     mcp_store_unwatch(S1, &ref, 2, 4, 6);
@@ -206,7 +206,7 @@ int
 main(void)
 {
     const struct CMUnitTest  tests[] = {
-        store_test(test_beside),
+        store_test(test_joined_readers),
         store_test(test_pace),
         store_test(test_gone),
         store_test(test_death),

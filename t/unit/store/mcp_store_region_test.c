@@ -102,7 +102,7 @@ test_sweep(void **state)
     for (i = 0; i < 12; i++) {
         store_spec(&spec, i, i);
         store_create(&d, 0, &spec, &ref[i]);
-        assert_int_equal(store_say(&d, 0, &ref[i], mcp_str("x"), 0,
+        assert_int_equal(store_append(&d, 0, &ref[i], mcp_str("x"), 0,
                                    MCP_STATE_COMPLETED), MCP_OK);
 
         if (i >= 6) {

@@ -18,11 +18,11 @@ shared(mcp_stream_ref_t *ref)
     assert_int_equal(mcp_store_replication_start(S0, ref, 1), MCP_OK);
 
     for (i = 0; i < 4; i++) {
-        assert_int_equal(store_say(&d, 0, ref, mcp_str("x"), -1,
+        assert_int_equal(store_append(&d, 0, ref, mcp_str("x"), -1,
                                    MCP_STATE_PROCESSING), MCP_OK);
     }
 
-    assert_int_equal(store_say(&d, 0, ref, mcp_str("x"), -1,
+    assert_int_equal(store_append(&d, 0, ref, mcp_str("x"), -1,
                                MCP_STATE_PROCESSING), MCP_ERR_LIMIT);
     store_drain(&d, 0, NULL);
 }
@@ -73,7 +73,7 @@ test_pace(void **state)
     assert_int_equal(info.last_seq, 2);
     assert_int_equal(info.state, MCP_STATE_PROCESSING);
     assert_int_equal(store_drain(&d, 0, NULL), 1);
-    assert_int_equal(store_say(&d, 0, &ref, mcp_str("x"), 0,
+    assert_int_equal(store_append(&d, 0, &ref, mcp_str("x"), 0,
                                MCP_STATE_COMPLETED), MCP_OK);
 
     mcp_store_remote_consumer_left(S1, &ref, 2, 5, 44);

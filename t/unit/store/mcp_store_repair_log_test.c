@@ -25,9 +25,9 @@ test_broken(void **state)
     for (i = 0; i < 8; i++) {
         store_spec(&spec, i, i);
         store_create(&d, 0, &spec, &ref[i]);
-        store_say(&d, 0, &ref[i], store_message(i, 2000), -1,
+        store_append(&d, 0, &ref[i], store_message(i, 2000), -1,
                   MCP_STATE_PROCESSING);
-        store_say(&d, 0, &ref[i], store_message(i, 2000), -1,
+        store_append(&d, 0, &ref[i], store_message(i, 2000), -1,
                   MCP_STATE_PROCESSING);
     }
 

@@ -20,7 +20,8 @@ say(const mcp_stream_ref_t *ref, const char *text, int answers,
 {
     mcp_str_t  message = { (char *) text, strlen(text) };
 
-    assert_int_equal(store_say(&d, 0, ref, message, answers, state), MCP_OK);
+    assert_int_equal(store_append(&d, 0, ref, message, answers, state),
+                     MCP_OK);
 }
 
 
@@ -334,7 +335,7 @@ test_death(void **state)
     assert_int_equal(info.own_answered, 2);
     to_copy(1, ref.index);
     assert_int_equal(mcp_store_replication_start(S1, &ref, 1), MCP_OK);
-    assert_int_equal(store_say(&d, 1, &ref, mcp_str("end"), 0,
+    assert_int_equal(store_append(&d, 1, &ref, mcp_str("end"), 0,
                                MCP_STATE_FAILED), MCP_OK);
     to_copy(1, ref.index);
 

@@ -20,7 +20,8 @@ say(const mcp_stream_ref_t *ref, const char *text, int answers,
 {
     mcp_str_t  message = { (char *) text, strlen(text) };
 
-    assert_int_equal(store_say(&d, 0, ref, message, answers, state), MCP_OK);
+    assert_int_equal(store_append(&d, 0, ref, message, answers, state),
+                     MCP_OK);
 }
 
 

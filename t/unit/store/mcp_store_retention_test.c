@@ -26,11 +26,12 @@ test_back_pressure(void **state)
     store_create(&d, 0, &spec, &ref);
 
     for (i = 0; i < 200; i++) {
-        assert_int_equal(store_say(&d, 0, &ref, store_message(i, 100), -1,
+        assert_int_equal(store_append(&d, 0, &ref, store_message(i, 100),
+                                            -1,
                                    MCP_STATE_PROCESSING), MCP_OK);
     }
 
-    assert_int_equal(store_say(&d, 0, &ref, mcp_str("x"), -1,
+    assert_int_equal(store_append(&d, 0, &ref, mcp_str("x"), -1,
                                MCP_STATE_PROCESSING), MCP_ERR_LIMIT);
     assert_int_equal(mcp_store_watch(S1, &ref, 5, 0, &cursor, &taken), MCP_OK);
     store_drain(&d, 0, NULL);
@@ -63,7 +64,8 @@ test_back_pressure(void **state)
                                     sizeof(buf), &len), MCP_AGAIN);
 
     for (i = 0; i < 136; i++) {
-        assert_int_equal(store_say(&d, 0, &ref, store_message(i, 100), -1,
+        assert_int_equal(store_append(&d, 0, &ref, store_message(i, 100),
+                                            -1,
                                    MCP_STATE_PROCESSING), MCP_OK);
     }
 
@@ -76,7 +78,7 @@ test_back_pressure(void **state)
                             sizeof(buf), &len);
     } while (rc == MCP_OK);
 
-    assert_int_equal(store_say(&d, 0, &ref, mcp_str("x"), -1,
+    assert_int_equal(store_append(&d, 0, &ref, mcp_str("x"), -1,
                                MCP_STATE_PROCESSING), MCP_OK);
     assert_int_equal(mcp_store_info(S0, &ref, &info), MCP_OK);
     assert_int_equal(info.first_seq, 137);
@@ -93,11 +95,12 @@ test_back_pressure(void **state)
 
     /* the events after that count as unsent again */
 
-    assert_int_equal(store_say(&d, 0, &ref, mcp_str("x"), -1,
+    assert_int_equal(store_append(&d, 0, &ref, mcp_str("x"), -1,
                                MCP_STATE_PROCESSING), MCP_ERR_LIMIT);
-    assert_int_equal(store_say(&d, 0, &ref, mcp_str("e"), 63 | MCP_STORE_ERROR,
+    assert_int_equal(store_append(&d, 0, &ref, mcp_str("e"),
+                                        63 | MCP_STORE_ERROR,
                                MCP_STATE_PROCESSING), MCP_OK);
-    assert_int_equal(store_say(&d, 0, &ref, mcp_str("end"), 3,
+    assert_int_equal(store_append(&d, 0, &ref, mcp_str("end"), 3,
                                MCP_STATE_COMPLETED), MCP_OK);
     assert_int_equal(mcp_store_info(S0, &ref, &info), MCP_OK);
     assert_int_equal(info.answered, 1ULL << 63 | 8);
@@ -126,9 +129,9 @@ test_bytes(void **state)
 
     /* a message without other unsent ones may exceed the limit */
 
-    assert_int_equal(store_say(&d, 0, &ref, store_message(1, 3000), -1,
+    assert_int_equal(store_append(&d, 0, &ref, store_message(1, 3000), -1,
                                MCP_STATE_PROCESSING), MCP_OK);
-    assert_int_equal(store_say(&d, 0, &ref, mcp_str("x"), -1,
+    assert_int_equal(store_append(&d, 0, &ref, mcp_str("x"), -1,
                                MCP_STATE_PROCESSING), MCP_ERR_LIMIT);
 
     assert_int_equal(mcp_store_watch(S1, &ref, 5, 0, &cursor, &taken), MCP_OK);
@@ -140,11 +143,11 @@ test_bytes(void **state)
                                     &len), MCP_AGAIN);
     assert_int_equal(store_drain(&d, 0, NULL), 1);
 
-    assert_int_equal(store_say(&d, 0, &ref, store_message(1, 600), -1,
+    assert_int_equal(store_append(&d, 0, &ref, store_message(1, 600), -1,
                                MCP_STATE_PROCESSING), MCP_OK);
-    assert_int_equal(store_say(&d, 0, &ref, store_message(1, 401), -1,
+    assert_int_equal(store_append(&d, 0, &ref, store_message(1, 401), -1,
                                MCP_STATE_PROCESSING), MCP_ERR_LIMIT);
-    assert_int_equal(store_say(&d, 0, &ref, store_message(1, 400), -1,
+    assert_int_equal(store_append(&d, 0, &ref, store_message(1, 400), -1,
                                MCP_STATE_PROCESSING), MCP_OK);
     assert_int_equal(mcp_store_info(S0, &ref, &info), MCP_OK);
     assert_int_equal(info.first_seq, 2);
@@ -152,14 +155,14 @@ test_bytes(void **state)
 
     /* 600 of 1000 bytes are sent: room for the next message */
 
-    assert_int_equal(store_say(&d, 0, &ref, store_message(1, 300), -1,
+    assert_int_equal(store_append(&d, 0, &ref, store_message(1, 300), -1,
                                MCP_STATE_PROCESSING), MCP_ERR_LIMIT);
     assert_int_equal(mcp_store_read(S1, &ref, 5, &cursor, 1, buf, sizeof(buf),
                                     &len), MCP_OK);
     assert_int_equal(mcp_store_read(S1, &ref, 5, &cursor, 2, buf, sizeof(buf),
                                     &len), MCP_AGAIN);
     assert_int_equal(store_drain(&d, 0, NULL), 1);
-    assert_int_equal(store_say(&d, 0, &ref, store_message(1, 300), -1,
+    assert_int_equal(store_append(&d, 0, &ref, store_message(1, 300), -1,
                                MCP_STATE_PROCESSING), MCP_OK);
 }
 
@@ -184,7 +187,8 @@ test_confirm(void **state)
     store_create(&d, 0, &spec, &ref);
 
     for (i = 1; i <= 10; i++) {
-        assert_int_equal(store_say(&d, 0, &ref, store_message(i, 300), -1,
+        assert_int_equal(store_append(&d, 0, &ref, store_message(i, 300),
+                                            -1,
                                    MCP_STATE_PROCESSING), MCP_OK);
     }
 
@@ -210,7 +214,7 @@ test_confirm(void **state)
 
     assert_int_equal(mcp_store_watch(S1, &ref, 5, 3, &cursor, &taken),
                      MCP_ERR_PURGED);
-    assert_int_equal(store_say(&d, 0, &ref, store_message(11, 300), -1,
+    assert_int_equal(store_append(&d, 0, &ref, store_message(11, 300), -1,
                                MCP_STATE_PROCESSING), MCP_OK);
     assert_int_equal(mcp_store_watch(S1, &ref, 5, 4, &cursor, &taken),
                      MCP_OK);
@@ -227,7 +231,7 @@ test_confirm(void **state)
     assert_int_equal(info.first_seq, 12);
     assert_int_equal(info.bytes, 0);
 
-    assert_int_equal(store_say(&d, 0, &ref, store_message(12, 300), 0,
+    assert_int_equal(store_append(&d, 0, &ref, store_message(12, 300), 0,
                                MCP_STATE_COMPLETED), MCP_OK);
     mcp_store_unwatch(S1, &ref, 5, 11, 9);
     assert_int_equal(mcp_store_confirm(S0, &ref, 12), MCP_OK);

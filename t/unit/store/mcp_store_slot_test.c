@@ -36,7 +36,7 @@ test_processes(void **state)
                                          &cursor, &taken), MCP_OK);
     }
 
-    store_say(&d, 1, &ref[2], mcp_str("x"), 0, MCP_STATE_COMPLETED);
+    store_append(&d, 1, &ref[2], mcp_str("x"), 0, MCP_STATE_COMPLETED);
 
     /* displaced consumer: leaves a tombstone for process 1 */
     assert_int_equal(mcp_store_watch(S0, &ref[5], 6, 0, &cursor, &taken),
@@ -219,7 +219,7 @@ test_notes(void **state)
     assert_int_equal(mcp_store_watch(S0, &ref, 5, 0, &cursor, &taken), MCP_OK);
     store_drain(&d, 0, NULL);
 
-    assert_int_equal(store_say(&d, 0, &ref, mcp_str("a"), -1,
+    assert_int_equal(store_append(&d, 0, &ref, mcp_str("a"), -1,
                                MCP_STATE_PROCESSING), MCP_OK);
     assert_int_equal(noted, 5);
     assert_int_equal(d.woken[0], 0);
@@ -228,7 +228,7 @@ test_notes(void **state)
     /* note() returns 0: wake-up */
 
     takes_notes = 0;
-    assert_int_equal(store_say(&d, 0, &ref, mcp_str("b"), -1,
+    assert_int_equal(store_append(&d, 0, &ref, mcp_str("b"), -1,
                                MCP_STATE_PROCESSING), MCP_OK);
     assert_int_equal(d.woken[0], 1);
     assert_int_equal(store_drain(&d, 0, &wake), 1);
@@ -242,7 +242,7 @@ test_notes(void **state)
     store_drain(&d, 0, NULL);
     store_drain(&d, 1, NULL);
 
-    assert_int_equal(store_say(&d, 0, &ref, mcp_str("c"), -1,
+    assert_int_equal(store_append(&d, 0, &ref, mcp_str("c"), -1,
                                MCP_STATE_PROCESSING), MCP_OK);
     assert_int_equal(noted, 0);
     assert_int_equal(d.woken[0], 0);

@@ -605,7 +605,7 @@ op_remote(mcp_store_t *a, scene_t *s)
 /* The owner's process detaches while the end of its stream is not
  * acknowledged. */
 static void
-op_share_orphan(mcp_store_t *a, scene_t *s)
+op_replicate_ownerless(mcp_store_t *a, scene_t *s)
 {
     mcp_store_replication_start(a, &s->ref[0], 1);
     mcp_store_set_state(a, &s->ref[0], MCP_STATE_CANCELLED, 2);
@@ -738,7 +738,7 @@ static const operation_t  operations[] = {
     { "free what was joined", op_join_free, 0, 1 << 6 },
     { "share and copy", op_share, 0, 0 },
     { "free what is shared", op_share_free, 0, 1 },
-    { "leave what is shared", op_share_orphan, 0, 0 },
+    { "leave what is shared", op_replicate_ownerless, 0, 0 },
     { "read from elsewhere", op_remote, 0, 0 },
     { "mirror", op_mirror, 0, 0 },
     { "mirror anew", op_mirror_anew, 0, 0 },
@@ -806,7 +806,7 @@ scene_check(const operation_t *op, const scene_t *scene, void *copy,
             || (i == 3 && info.state != MCP_STATE_COMPLETED)
             || (i == 0 && info.state != MCP_STATE_PROCESSING
                 && op->run != op_append_last && op->run != op_set_state
-                && op->run != op_share_orphan))
+                && op->run != op_replicate_ownerless))
         {
             fail_msg("%s, step %lu: stream %u is in state %d", op->name, step,
                      i, info.state);

@@ -43,7 +43,7 @@ test_states(void **state)
 
     /* the stream is over: appends, posts and other states are rejected */
 
-    assert_int_equal(store_say(&d, 0, &ref, mcp_str("x"), -1,
+    assert_int_equal(store_append(&d, 0, &ref, mcp_str("x"), -1,
                                MCP_STATE_PROCESSING), MCP_ERR_NOT_FOUND);
     assert_int_equal(mcp_store_set_state(S0, &ref, MCP_STATE_PROCESSING, 0),
                      MCP_ERR_NOT_FOUND);
@@ -160,7 +160,7 @@ test_touch(void **state)
 
     store_spec(&spec, 1, 1);
     store_create(&d, 0, &spec, &ref);
-    assert_int_equal(store_say(&d, 0, &ref, mcp_str("1"), 0,
+    assert_int_equal(store_append(&d, 0, &ref, mcp_str("1"), 0,
                                MCP_STATE_COMPLETED), MCP_OK);
 
     none = ref;
@@ -218,7 +218,7 @@ test_promised(void **state)
         spec.promised = (promised > 0);
         spec.max_wait = promised == 3 ? 100 : 60000;
         store_create(&d, 0, &spec, &ref);
-        assert_int_equal(store_say(&d, 0, &ref, mcp_str("1"), 0,
+        assert_int_equal(store_append(&d, 0, &ref, mcp_str("1"), 0,
                                    MCP_STATE_COMPLETED), MCP_OK);
         assert_int_equal(mcp_store_watch(S1, &ref, 5, 0, &cursor, &taken),
                          MCP_OK);

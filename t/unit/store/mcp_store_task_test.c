@@ -41,7 +41,7 @@ test_last(void **state)
 
     for (i = 0; i < N_LENGTHS; i++) {
         d.died = i % 5 == 0;
-        assert_int_equal(store_say(&d, 0, &ref,
+        assert_int_equal(store_append(&d, 0, &ref,
                                    store_message((unsigned) i, lengths[i]),
                                    0 | MCP_STORE_ABOUT,
                                    MCP_STATE_PROCESSING), MCP_OK);
@@ -60,7 +60,7 @@ test_last(void **state)
 
     /* no memory, or the event exceeds the limit of the buffer */
 
-    assert_int_equal(store_say(&d, 0, &ref, store_message(1, 70000), 0,
+    assert_int_equal(store_append(&d, 0, &ref, store_message(1, 70000), 0,
                                MCP_STATE_COMPLETED), MCP_OK);
     mcp_buf_free(&buf);
     d.tm.fail_at = 1;
@@ -91,7 +91,7 @@ test_ahead(void **state)
     assert_int_equal(mcp_store_replication_start(S0, &ref, 1), MCP_OK);
     mcp_buf_init(&buf, &d.tm.mem, 1 << 24);
 
-    assert_int_equal(store_say(&d, 0, &ref, store_message(1, 70000),
+    assert_int_equal(store_append(&d, 0, &ref, store_message(1, 70000),
                                0 | MCP_STORE_ABOUT, MCP_STATE_INPUT_REQUIRED),
                      MCP_OK);
 
@@ -125,7 +125,7 @@ test_time(void **state)
     (void) state;
 
     task(1, &ref, 1000);
-    assert_int_equal(store_say(&d, 0, &ref, mcp_str("r"), 0,
+    assert_int_equal(store_append(&d, 0, &ref, mcp_str("r"), 0,
                                MCP_STATE_COMPLETED), MCP_OK);
 
     /* even if it was read */
@@ -137,7 +137,7 @@ test_time(void **state)
     store_spec(&spec, 2, 2);
     store_create(&d, 0, &spec, &hog);
 
-    while (store_say(&d, 0, &hog, store_message(1, 60000), 0,
+    while (store_append(&d, 0, &hog, store_message(1, 60000), 0,
                      MCP_STATE_PROCESSING) == MCP_OK) { /* void */ }
 
     assert_int_equal(mcp_store_find(S1, ref.id, 999, &info), MCP_OK);
@@ -179,7 +179,8 @@ test_answers(void **state)
     mcp_buf_init(&buf, &d.tm.mem, 1 << 20);
     assert_int_equal(mcp_store_answer(S1, &ref, 0, 1, 1, mcp_str("a"), 6),
                      MCP_AGAIN);
-    assert_int_equal(store_say(&d, 0, &ref, mcp_str("{}"), 0 | MCP_STORE_ABOUT,
+    assert_int_equal(store_append(&d, 0, &ref, mcp_str("{}"),
+                                        0 | MCP_STORE_ABOUT,
                                MCP_STATE_INPUT_REQUIRED), MCP_OK);
     assert_int_equal(mcp_store_answer(S1, &ref, 2, 1, 7, mcp_str("a"), 6),
                      MCP_AGAIN);
@@ -220,7 +221,8 @@ test_answers(void **state)
 
     /* the next event has no answers yet */
 
-    assert_int_equal(store_say(&d, 0, &ref, mcp_str("{}"), 0 | MCP_STORE_ABOUT,
+    assert_int_equal(store_append(&d, 0, &ref, mcp_str("{}"),
+                                        0 | MCP_STORE_ABOUT,
                                MCP_STATE_INPUT_REQUIRED), MCP_OK);
     assert_int_equal(mcp_store_lookup(S0, &ref, &lookup, &buf), MCP_OK);
     assert_int_equal(lookup.given, 0);

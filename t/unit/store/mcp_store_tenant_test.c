@@ -159,9 +159,9 @@ int
 main(void)
 {
     const struct CMUnitTest  tests[] = {
-        party_test(test_push),
-        party_test(test_push_full),
-        party_test(test_push_crowd),
+        tenant_test(test_push),
+        tenant_test(test_push_full),
+        tenant_test(test_push_crowd),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

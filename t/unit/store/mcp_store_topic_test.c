@@ -219,7 +219,7 @@ test_slow_listener(void **state)
     store_spec(&spec, 2, 1);
     store_create(&d, 0, &spec, &ref);
 
-    while (store_say(&d, 0, &ref, store_message(2, 4000), -1,
+    while (store_append(&d, 0, &ref, store_message(2, 4000), -1,
                      MCP_STATE_PROCESSING) == MCP_OK)
     {
         /* void */

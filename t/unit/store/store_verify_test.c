@@ -97,11 +97,12 @@ make(void)
         store_spec(&spec, i, i);
         spec.kind = i == 3 ? MCP_STREAM_LISTEN : MCP_STREAM_CALL;
         store_create(&d, 1, &spec, &ref[i]);
-        store_say(&d, 1, &ref[i], store_message(i, 900), -1,
+        store_append(&d, 1, &ref[i], store_message(i, 900), -1,
                   MCP_STATE_PROCESSING);
     }
 
-    store_say(&d, 1, &ref[2], store_message(1, 10), 0, MCP_STATE_COMPLETED);
+    store_append(&d, 1, &ref[2], store_message(1, 10), 0,
+                       MCP_STATE_COMPLETED);
     assert_int_equal(mcp_store_watch(S0, &ref[2], 1, 0, &cursor, &taken),
                      MCP_OK);
     mcp_store_unwatch(S0, &ref[2], 1, 2, 1);

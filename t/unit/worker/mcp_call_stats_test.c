@@ -125,8 +125,8 @@ test_kinds(void **state)
     for (i = 0; i < ITEMS(cases); i++) {
         client_post(&d, i % 2, &a, session, cases[i].text);
         assert_int_equal(running(), 1);
-        mcp_backend_request_head(d.jobs[0], 200, mcp_str("application/json"));
-        end_with(d.jobs[0], "{");
+        mcp_backend_request_head(d.breqs[0], 200, mcp_str("application/json"));
+        end_with(d.breqs[0], "{");
         assert_int_equal(running(), 0);
         assert_int_equal(stats_of(cases[i].kind, cases[i].name)
                          .results[MCP_OUTCOME_FAULT], 1);
@@ -180,8 +180,8 @@ test_reasons(void **state)
     (void) state;
 
     client_post(&d, 0, &a, session, CALL8);
-    mcp_backend_request_head(d.jobs[0], 500, mcp_str("text/plain"));
-    end_with(d.jobs[0], "no");
+    mcp_backend_request_head(d.breqs[0], 500, mcp_str("text/plain"));
+    end_with(d.breqs[0], "no");
     client_close(&d, &a);
 
     t = stats_of(MCP_CALL_STATS_KIND_TOOL, "other");
@@ -189,7 +189,7 @@ test_reasons(void **state)
     assert_int_equal(t.reason, MCP_REASON_STATUS);
 
     breq = call(0);
-    backend_say(&d, breq, PROGRESS(1) "\n");
+    backend_send(&d, breq, PROGRESS(1) "\n");
     driver_wait(&d, 250);
     client_post(&d, 0, &b, session, CANCEL7);
     driver_pump(&d);

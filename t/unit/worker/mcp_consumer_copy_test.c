@@ -35,10 +35,10 @@ test_progress(void **state)
 
     begin(NEW);
     breq = slow();
-    backend_say(&d, breq, "{\"jsonrpc\":\"2.0\",\"params\" : {\"_meta\":{"
+    backend_send(&d, breq, "{\"jsonrpc\":\"2.0\",\"params\" : {\"_meta\":{"
                 "\"progressToken\":\"t\"}, \"progressToken\": \"\\u0074\" ,"
                 "\"x\":\"t\"},\"method\":\"notifications/progress\"}\n");
-    backend_say(&d, breq, NOTE("notifications/message", "{\"data\":\"t\","
+    backend_send(&d, breq, NOTE("notifications/message", "{\"data\":\"t\","
                 "\"progressToken\":\"t\"}") "\n");
 
     for (i = 0; i < ITEMS(tokens); i++) {
@@ -84,13 +84,13 @@ test_progress_left_out(void **state)
     begin(NEW);
     d.endpoint.max_events = 4;
     breq = slow();
-    backend_say(&d, breq, PROGRESS(1) "\n");
+    backend_send(&d, breq, PROGRESS(1) "\n");
     client_post(&d, 1, &a, session, asking(token, NULL));
 
     /* more events than the stream has room for */
 
     for (i = 0; i < 20; i++) {
-        assert_int_not_equal(backend_say(&d, breq, PROGRESS(2) "\n"), 0);
+        assert_int_not_equal(backend_send(&d, breq, PROGRESS(2) "\n"), 0);
     }
 
     assert_int_equal(a.ended, 0);
@@ -114,7 +114,7 @@ test_progress_left_out(void **state)
     /* "true" is not a valid progress token: error, and the request does not
      * read the call; the response is the only event that is not left out */
 
-    backend_say(&d, breq, PROGRESS(3) "\n");
+    backend_send(&d, breq, PROGRESS(3) "\n");
     end_with_result(breq);
     ask(session, asking(token, "true"), 200, "-32602");
     client_post(&d, 1, &a, session, asking(token, NULL));
@@ -137,7 +137,7 @@ test_progress_winding_up(void **state)
 
     begin(NEW);
     breq = slow();
-    backend_say(&d, breq, PROGRESS(1) "\n");
+    backend_send(&d, breq, PROGRESS(1) "\n");
     mcp_worker_stop(d.process[1].worker, 0);
     client_post(&d, 1, &a, session, asking(token, NULL));
     assert_int_equal(a.ended, 1);
@@ -176,7 +176,7 @@ test_deep(void **state)
     }
 
     strcpy(line + n, "}\n");
-    backend_say(&d, breq, line);
+    backend_send(&d, breq, line);
     backend_end(&d, breq, MCP_FAULT_NONE);
     line[n + 1] = '\0';
     client_post(&d, 1, &a, session, again(token));
@@ -198,12 +198,12 @@ test_large(void **state)
     begin(NEW);
     breq = slow();
     snprintf(line, sizeof(line), BIG(7000), 1);
-    backend_say(&d, breq, line);
+    backend_send(&d, breq, line);
     snprintf(line, sizeof(line), "{\"content\":[],\"x\":\"%09000d\"}\n", 7);
     client_init(&a, session);
     a.cap = MCP_PULL_MIN;
     client_send(&d, 1, &a, "POST", again(token));
-    backend_say(&d, breq, line);
+    backend_send(&d, breq, line);
     backend_end(&d, breq, MCP_FAULT_NONE);
     line[strlen(line) - 1] = '\0';
     has(a.text, line);

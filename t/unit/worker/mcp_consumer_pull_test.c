@@ -25,9 +25,9 @@ test_priming(void **state)
         client_open(&d, own, cases[i].revision, ALL);
 
         client_post(&d, 0, &a, own, CALL);
-        breq = d.jobs[0];
+        breq = d.breqs[0];
         mcp_backend_request_head(breq, 200, mcp_str("application/x-ndjson"));
-        backend_say(&d, breq, PROGRESS(1) "\n");
+        backend_send(&d, breq, PROGRESS(1) "\n");
         client_last_id(&a, id);
         client_close(&d, &a);
 
@@ -68,7 +68,7 @@ test_keepalive(void **state)
     (void) state;
 
     breq = call(0);
-    backend_say(&d, breq, PROGRESS(1) "\n");
+    backend_send(&d, breq, PROGRESS(1) "\n");
     client_last_id(&a, before);
 
     driver_wait(&d, 14000);
@@ -79,13 +79,13 @@ test_keepalive(void **state)
     /* an event restarts the keepalive time */
 
     driver_wait(&d, 10000);
-    backend_say(&d, breq, PROGRESS(2) "\n");
+    backend_send(&d, breq, PROGRESS(2) "\n");
     driver_wait(&d, 3000);
     assert_int_equal(count(a.text, "\n:\n"), 1);
 
     client_close(&d, &a);
     client_resume(&d, 1, &a, session, before);
-    backend_say(&d, breq, PROGRESS(3) "\n");
+    backend_send(&d, breq, PROGRESS(3) "\n");
     client_last_id(&a, id);
     assert_string_equal(id + 22, ".3");
     has(a.text, ".2\ndata: " PROGRESS(2));
@@ -118,9 +118,9 @@ test_pieces(void **state)
     client_init(&a, session);
     a.cap = MCP_PULL_MIN;
     client_send(&d, 0, &a, "POST", CALL);
-    breq = d.jobs[0];
+    breq = d.breqs[0];
     mcp_backend_request_head(breq, 200, mcp_str("application/x-ndjson"));
-    backend_say(&d, breq, said);
+    backend_send(&d, breq, said);
     said[strlen(said) - 1] = '\0';
     has(a.text, said);
     client_last_id(&a, id);
@@ -131,7 +131,7 @@ test_pieces(void **state)
 
     a.slow = 1;
     said[strlen(said)] = '\n';
-    backend_say(&d, breq, said);
+    backend_send(&d, breq, said);
     assert_int_equal(client_pull(&a), MCP_OK);
     driver_wait(&d, 20000);
     a.slow = 0;
@@ -162,7 +162,7 @@ test_take_over(void **state)
     assert_non_null(c);
 
     breq = call(0);
-    backend_say(&d, breq, PROGRESS(1) "\n");
+    backend_send(&d, breq, PROGRESS(1) "\n");
     client_last_id(&a, id);
 
     for (i = 0; i < 6; i++) {
@@ -174,7 +174,8 @@ test_take_over(void **state)
             snprintf(retry, sizeof(retry), "\n\nretry: %d\n\n",
                      i < 4 ? 2000 << i : 30000);
             has(c[i - 1].text + c[i - 1].len - strlen(retry), retry);
-            fact_is(mcp_exchange_variables(c[i - 1].x), MCP_VARIABLE_OUTCOME,
+            variable_is(mcp_exchange_variables(c[i - 1].x),
+                        MCP_VARIABLE_OUTCOME,
                     "taken-over");
         }
     }
@@ -227,10 +228,10 @@ test_sent(void **state)
     (void) state;
 
     breq = call(0);
-    backend_say(&d, breq, PROGRESS(1) "\n");
+    backend_send(&d, breq, PROGRESS(1) "\n");
     ref = breq->call->ref;
     has(a.text, PROGRESS(1));
-    backend_say(&d, breq, PROGRESS(2) "\n");
+    backend_send(&d, breq, PROGRESS(2) "\n");
     has(a.text, PROGRESS(2));
     assert_int_equal(sent(&ref), 1);
 
@@ -238,7 +239,7 @@ test_sent(void **state)
     assert_int_equal(count(a.text, "\n:\n"), 1);
     assert_int_equal(sent(&ref), 2);
 
-    backend_say(&d, breq, PROGRESS(3) "\n");
+    backend_send(&d, breq, PROGRESS(3) "\n");
     assert_int_equal(sent(&ref), 2);
     client_close(&d, &a);
     assert_int_equal(sent(&ref), 3);

@@ -23,13 +23,13 @@ test_close_after(void **state)
     sent = 0;
 
     breq = call(0);
-    backend_say(&d, breq, PROGRESS(0) "\n");
+    backend_send(&d, breq, PROGRESS(0) "\n");
 
     for (i = 0; i < 40; i++) {
         snprintf(said, sizeof(said),
                  NOTE("notifications/progress", "{\"progressToken\":\"t\","
                       "\"progress\":%d}") "\n", ++sent);
-        backend_say(&d, breq, said);
+        backend_send(&d, breq, said);
         driver_wait(&d, 100);
 
         if (a.ended) {
@@ -39,12 +39,12 @@ test_close_after(void **state)
 
     assert_true(i >= 29 && i <= 31);
     ends_with(a.text, "}}\n\n" RETRY);
-    fact_is(mcp_exchange_variables(a.x), MCP_VARIABLE_OUTCOME, "closed");
+    variable_is(mcp_exchange_variables(a.x), MCP_VARIABLE_OUTCOME, "closed");
     client_last_id(&a, id);
     client_close(&d, &a);
 
     client_resume(&d, 1, &b, session, id);
-    backend_say(&d, breq, PROGRESS(99) "\n");
+    backend_send(&d, breq, PROGRESS(99) "\n");
 
     for (i = 1; i <= sent; i++) {
         snprintf(pattern, sizeof(pattern), "\"progress\":%d}", i);
@@ -83,7 +83,7 @@ test_close_behind(void **state)
     d.endpoint.close_after = 3000;
 
     breq = call(0);
-    backend_say(&d, breq, PROGRESS(0) "\n");
+    backend_send(&d, breq, PROGRESS(0) "\n");
     a.slow = 1;
     a.cap = MCP_PULL_MIN;
 
@@ -91,7 +91,7 @@ test_close_behind(void **state)
         snprintf(said, sizeof(said), NOTE("notifications/progress",
                  "{\"progressToken\":\"t\",\"progress\":%d,"
                  "\"message\":\"%0400d\"}") "\n", i, 0);
-        backend_say(&d, breq, said);
+        backend_send(&d, breq, said);
     }
 
     for (i = 0; i < 5; i++) {
@@ -136,13 +136,13 @@ test_close_in_the_middle(void **state)
                   "\"progress\":1,\"message\":\"%07000d\"}") "\n", 5);
 
     breq = call(0);
-    backend_say(&d, breq, PROGRESS(1) "\n");
+    backend_send(&d, breq, PROGRESS(1) "\n");
     a.slow = 1;
     a.cap = MCP_PULL_MIN;
-    backend_say(&d, breq, said);
+    backend_send(&d, breq, said);
     assert_int_equal(client_pull(&a), MCP_OK);
     driver_wait(&d, 5000);
-    backend_say(&d, breq, PROGRESS(3) "\n");
+    backend_send(&d, breq, PROGRESS(3) "\n");
     a.slow = 0;
     driver_pull(&a);
     assert_int_equal(a.ended, 1);
@@ -169,9 +169,9 @@ test_close_whom(void **state)
     client_open(&d, own, MIDDLE, ALL);
 
     client_post(&d, 0, &a, own, CALL);
-    breq = d.jobs[0];
+    breq = d.breqs[0];
     mcp_backend_request_head(breq, 200, mcp_str("application/x-ndjson"));
-    backend_say(&d, breq, PROGRESS(1) "\n");
+    backend_send(&d, breq, PROGRESS(1) "\n");
     client_resume(&d, 0, &b, session, NULL);
     driver_wait(&d, 10000);
     assert_int_equal(a.ended, 0);
@@ -201,7 +201,7 @@ test_stop(void **state)
     (void) state;
 
     breq = call(0);
-    backend_say(&d, breq, PROGRESS(1) "\n");
+    backend_send(&d, breq, PROGRESS(1) "\n");
     client_resume(&d, 0, &b, session, NULL);
 
     mcp_worker_stop(d.process[0].worker, 0);
@@ -216,7 +216,7 @@ test_stop(void **state)
     /* a client resumes at the stopping process: it gets the stored events, and
      * the connection is closed */
 
-    backend_say(&d, breq, PROGRESS(2) "\n");
+    backend_send(&d, breq, PROGRESS(2) "\n");
     client_resume(&d, 0, &a, session, id);
     assert_int_equal(a.status, 200);
     assert_int_equal(a.ended, 1);
@@ -245,7 +245,7 @@ test_close_one(void **state)
     (void) state;
 
     breq = call(0);
-    backend_say(&d, breq, PROGRESS(1) "\n");
+    backend_send(&d, breq, PROGRESS(1) "\n");
     client_resume(&d, 0, &b, session, NULL);
 
     mcp_exchange_close(a.x);
@@ -290,7 +290,7 @@ test_close_without_id(void **state)
     client_open(&d, own, MIDDLE, ALL);
 
     client_post(&d, 0, &a, own, CALL);
-    breq = d.jobs[0];
+    breq = d.breqs[0];
     mcp_backend_request_head(breq, 200, mcp_str("application/x-ndjson"));
 
     /* the response has not begun: nothing to close */
@@ -305,7 +305,7 @@ test_close_without_id(void **state)
     driver_pump(&d);
     assert_int_equal(a.ended, 0);
 
-    backend_say(&d, breq, PROGRESS(1) "\n");
+    backend_send(&d, breq, PROGRESS(1) "\n");
     assert_int_equal(a.ended, 1);
     has(a.text, PROGRESS(1));
     ends_with(a.text, RETRY);
@@ -326,7 +326,7 @@ test_session_ends(void **state)
     (void) state;
 
     breq = call(0);
-    backend_say(&d, breq, PROGRESS(1) "\n");
+    backend_send(&d, breq, PROGRESS(1) "\n");
     client_resume(&d, 1, &b, session, NULL);
 
     assert_int_equal(b.ended, 0);
@@ -341,7 +341,7 @@ test_session_ends(void **state)
 
     assert_int_equal(a.ended, 1);
     assert_int_equal(b.ended, 1);
-    fact_is(mcp_exchange_variables(b.x), MCP_VARIABLE_OUTCOME, "gone");
+    variable_is(mcp_exchange_variables(b.x), MCP_VARIABLE_OUTCOME, "gone");
     assert_int_equal(d.aborts, 1);
     client_close(&d, &a);
     client_close(&d, &b);
@@ -359,7 +359,7 @@ test_no_memory(void **state)
     (void) state;
 
     breq = call(0);
-    backend_say(&d, breq, PROGRESS(1) "\n");
+    backend_send(&d, breq, PROGRESS(1) "\n");
     client_last_id(&a, id);
     client_close(&d, &a);
 

@@ -63,7 +63,7 @@ test_stream(void **state)
 
     d.te.debug[0] = '\0';
     breq = call(0);
-    backend_say(&d, breq, PROGRESS(1) "\n");
+    backend_send(&d, breq, PROGRESS(1) "\n");
     end_with_result(breq);
     client_close(&d, &a);
     told(lines);
@@ -81,7 +81,7 @@ test_close(void **state)
     (void) state;
 
     breq = call(0);
-    backend_say(&d, breq, PROGRESS(1) "\n");
+    backend_send(&d, breq, PROGRESS(1) "\n");
 
     mcp_consumer_set_close(a.x, MCP_CONSUMER_CLOSE_SOON);
     mcp_consumer_set_close(a.x, MCP_CONSUMER_CLOSE_NOW);

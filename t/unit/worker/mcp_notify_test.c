@@ -165,7 +165,7 @@ test_subscription_spelling(void **state)
                 REQUEST("1", "resources/subscribe",
                         "{\"uri\":\"TEST://%61\"}"));
     has(b.text, "\"result\":{}");
-    assert_int_equal(d.n_jobs, 0);
+    assert_int_equal(d.n_breqs, 0);
     client_close(&d, &b);
     publish(1, &b, "/publish/static-token", UPDATED);
     has(a.text, UPDATED);
@@ -193,7 +193,7 @@ test_subscription_refused(void **state)
     client_post(&d, 1, &b, session,
                 REQUEST("1", "resources/subscribe",
                         "{\"uri\":\"test://a\"}"));
-    assert_int_equal(d.n_jobs, 1);
+    assert_int_equal(d.n_breqs, 1);
     backend_json(&d, "{\"jsonrpc\":\"2.0\",\"id\":1,\"error\":"
                      "{\"code\":-1,\"message\":\"no\"}}");
     has(b.text, "\"error\"");

@@ -49,7 +49,7 @@ watch(void *ctx, const mcp_operation_stream_t *wanted, mcp_operation_t *op)
 
 
 static int
-is_away(void *ctx)
+is_unreachable(void *ctx)
 {
     (void) ctx;
 
@@ -107,7 +107,7 @@ take(void *ctx, const mcp_operation_token_t *what, mcp_operation_t *op)
 static const mcp_cluster_hooks_t  hooks = {
     .send_broadcast = tell,
     .resume = watch,
-    .is_unreachable = is_away,
+    .is_unreachable = is_unreachable,
     .clock = clock_agrees,
     .replicate = share,
     .quota = quota,
@@ -166,7 +166,7 @@ test_quota(void **state)
 
     client_post(&d, 1, &b, session, CALL);
     assert_int_equal(b.status, 0);
-    assert_int_equal(d.n_jobs, 0);
+    assert_int_equal(d.n_breqs, 0);
     assert_true(mcp_exchange_is_open(b.x));
     answer(MCP_ERR_LIMIT);
     assert_int_equal(b.status, 429);
@@ -175,7 +175,7 @@ test_quota(void **state)
     client_post(&d, 1, &b, session, CALL);
     assert_int_equal(cluster.asked, 2);
     answer(MCP_OK);
-    assert_int_equal(d.n_jobs, 1);
+    assert_int_equal(d.n_breqs, 1);
     client_close(&d, &b);
     cancel(1, session, "7");
 
@@ -183,7 +183,7 @@ test_quota(void **state)
 
     client_post(&d, 1, &b, session, CALL);
     driver_wait(&d, MCP_OPERATION_TIME);
-    assert_int_equal(d.n_jobs, 1);
+    assert_int_equal(d.n_breqs, 1);
     client_close(&d, &b);
     cancel(1, session, "7");
     answer(MCP_OK);
@@ -191,7 +191,7 @@ test_quota(void **state)
     driver_wait(&d, 60000);
     client_post(&d, 1, &b, session, CALL);
     assert_int_equal(cluster.asked, 3);
-    assert_int_equal(d.n_jobs, 1);
+    assert_int_equal(d.n_breqs, 1);
     client_close(&d, &b);
     cancel(1, session, "7");
 }
@@ -232,13 +232,13 @@ test_batch(void **state)
     assert_int_equal(b.status, 0);
     answer(MCP_ERR_LIMIT);
     assert_int_equal(b.status, 429);
-    assert_int_equal(d.n_jobs, 0);
+    assert_int_equal(d.n_breqs, 0);
     client_close(&d, &b);
 
     client_post(&d, 1, &b, old, "[" PING "," CALL "]");
     assert_int_equal(cluster.asked, 2);
     answer(MCP_OK);
-    assert_int_equal(d.n_jobs, 1);
+    assert_int_equal(d.n_breqs, 1);
     backend_json(&d, RESULT);
     has(b.text, "[" PONG "," ANSWER "]");
     client_close(&d, &b);
@@ -267,9 +267,9 @@ test_token(void **state)
     client_post(&d, 1, &a, session, again(token));
     assert_int_equal(cluster.asked, 1);
     assert_int_equal(a.status, 0);
-    assert_int_equal(d.n_jobs, 0);
+    assert_int_equal(d.n_breqs, 0);
     answer(MCP_OK);
-    assert_int_equal(d.n_jobs, 1);
+    assert_int_equal(d.n_breqs, 1);
 
     /* the token is in use at this node: the second request waits for that
      * call */
@@ -277,7 +277,7 @@ test_token(void **state)
     client_post(&d, 1, &b, session, again(token));
     answer(MCP_OK);
     became(1, MCP_OPERATION_TOKEN_GIVE);
-    assert_int_equal(d.n_jobs, 1);
+    assert_int_equal(d.n_breqs, 1);
 
     backend_json(&d, RESULT);
     became(2, MCP_OPERATION_TOKEN_SET);
@@ -294,10 +294,10 @@ test_token(void **state)
     page();
     client_post(&d, 1, &a, session, again(token));
     answer(MCP_OK);
-    backend_end(&d, d.jobs[0], MCP_FAULT_BACKEND_FAILED);
+    backend_end(&d, d.breqs[0], MCP_FAULT_BACKEND_FAILED);
     became(3, MCP_OPERATION_TOKEN_DROP);
     client_close(&d, &a);
-    assert_int_equal(d.n_jobs, 0);
+    assert_int_equal(d.n_breqs, 0);
 }
 
 
@@ -358,7 +358,7 @@ test_token_away(void **state)
     answer(MCP_ERR_DENIED);
     driver_wait(&d, 500);
     answer(MCP_OK);
-    assert_int_equal(d.n_jobs, 1);
+    assert_int_equal(d.n_breqs, 1);
     backend_json(&d, RESULT);
     client_close(&d, &a);
 
@@ -369,7 +369,7 @@ test_token_away(void **state)
     answer(MCP_ERR_UNREACHABLE);
     assert_int_equal(a.status, 503);
     client_close(&d, &a);
-    assert_int_equal(d.n_jobs, 0);
+    assert_int_equal(d.n_breqs, 0);
 }
 
 

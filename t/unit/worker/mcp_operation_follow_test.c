@@ -32,7 +32,7 @@ looks(void *ctx, const mcp_operation_stream_t *wanted, mcp_operation_t *op)
 
 
 static int
-is_away(void *ctx)
+is_unreachable(void *ctx)
 {
     (void) ctx;
 
@@ -42,7 +42,7 @@ is_away(void *ctx)
 
 static const mcp_cluster_hooks_t  hooks = {
     .lookup = looks,
-    .is_unreachable = is_away,
+    .is_unreachable = is_unreachable,
     .clock = clock_agrees
 };
 
@@ -98,7 +98,7 @@ begin(void)
     is.info.ref.index = 0;
 
     task_does(0, "tasks/cancel", "");
-    assert_int_equal(d.n_jobs, 0);
+    assert_int_equal(d.n_breqs, 0);
     mcp_store_free(&d.process[0].store, &info.ref);
     driver_wait(&d, 2000);
 

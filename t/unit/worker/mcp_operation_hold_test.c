@@ -14,7 +14,7 @@ static unsigned    n_asked;
 
 
 static int
-is_away(void *ctx)
+is_unreachable(void *ctx)
 {
     (void) ctx;
 
@@ -55,7 +55,7 @@ changed(void *ctx, const mcp_stream_ref_t *ref)
 
 
 static const mcp_cluster_hooks_t  hooks = {
-    .is_unreachable = is_away,
+    .is_unreachable = is_unreachable,
     .clock = clock_agrees,
     .replicate = share,
     .await_replication = safe,
@@ -92,7 +92,7 @@ static void
 refused(int status)
 {
     assert_int_equal(a.status, status);
-    assert_int_equal(d.n_jobs, 0);
+    assert_int_equal(d.n_breqs, 0);
     client_close(&d, &a);
     d.process[1].worker->cluster = NULL;
     quiet();
@@ -105,10 +105,10 @@ test_first(void **state)
     (void) state;
 
     asks("1");
-    assert_int_equal(d.n_jobs, 0);
+    assert_int_equal(d.n_breqs, 0);
     assert_int_equal(mcp_exchange_is_open(a.x), 1);
     answer(MCP_OK);
-    assert_int_equal(d.n_jobs, 1);
+    assert_int_equal(d.n_breqs, 1);
 
     /* the response waits for its replication */
 
@@ -175,7 +175,7 @@ test_again(void **state)
     answer(MCP_ERR_NOT_FOUND);
     assert_int_equal(n_asked, n + 2);
     answer(MCP_OK);
-    assert_int_equal(d.n_jobs, 1);
+    assert_int_equal(d.n_breqs, 1);
     client_close(&d, &a);
 }
 
@@ -190,7 +190,7 @@ test_left(void **state)
     client_close(&d, &a);
     mcp_operation_answer(asked, MCP_OK);
     driver_pump(&d);
-    assert_int_equal(d.n_jobs, 0);
+    assert_int_equal(d.n_breqs, 0);
     d.process[1].worker->cluster = NULL;
     quiet();
 }

@@ -63,7 +63,7 @@ post(void *ctx, const mcp_operation_client_input_t *answers,
 
 
 static int
-is_away(void *ctx)
+is_unreachable(void *ctx)
 {
     (void) ctx;
 
@@ -86,7 +86,7 @@ static const mcp_cluster_hooks_t  hooks = {
     .send_broadcast = tell,
     .resume = watch,
     .send_input = post,
-    .is_unreachable = is_away,
+    .is_unreachable = is_unreachable,
     .clock = clock_agrees,
     .replicate = share
 };
@@ -202,7 +202,7 @@ test_at_once(void **state)
 
 
 static void
-test_away(void **state)
+test_unreachable(void **state)
 {
     (void) state;
 
@@ -475,7 +475,7 @@ main(void)
         test(test_answered),
         test(test_left),
         test(test_at_once),
-        test(test_away),
+        test(test_unreachable),
         test(test_silence),
         test(test_nobody),
         test(test_stream),

@@ -17,7 +17,7 @@ test_owner_dies(void **state)
 
     for (attached = 0; attached < 2; attached++) {
         breq = call(0);
-        backend_say(&d, breq, PROGRESS(1) "\n" PROGRESS(2) "\n");
+        backend_send(&d, breq, PROGRESS(1) "\n" PROGRESS(2) "\n");
         snprintf(id, sizeof(id), "%.22s.1", a.text + 4);
 
         if (attached) {
@@ -26,7 +26,7 @@ test_owner_dies(void **state)
 
         driver_kill(&d, 0);
         client_close(&d, &a);
-        driver_end_jobs(&d, 0);
+        driver_end_breqs(&d, 0);
         driver_killed(&d, 0, 1);
 
         if (!attached) {
@@ -38,13 +38,13 @@ test_owner_dies(void **state)
         has(b.text, ".3\ndata: {\"jsonrpc\":\"2.0\",\"id\":7,\"error\":"
                     "{\"code\":-32603,\"message\":\"Call lost");
         assert_int_equal(b.ended, 1);
-        fact_is(mcp_exchange_variables(b.x), MCP_VARIABLE_RESULT, "lost");
+        variable_is(mcp_exchange_variables(b.x), MCP_VARIABLE_RESULT, "lost");
         client_last_id(&b, id);
         client_close(&d, &b);
 
         client_resume(&d, 1, &b, session, id);
         assert_int_equal(b.status, 204);
-        fact_is(mcp_exchange_variables(b.x), MCP_VARIABLE_RESULT, "lost");
+        variable_is(mcp_exchange_variables(b.x), MCP_VARIABLE_RESULT, "lost");
         client_close(&d, &b);
         assert_int_equal(stats().counter[MCP_COUNT_CALLS_LOST],
                          attached + 1);
@@ -76,13 +76,13 @@ test_batch_dies(void **state)
         client_last_id(&a, id);
 
         if (n) {
-            breq = d.jobs[n - 1];
+            breq = d.breqs[n - 1];
             backend_answer(&d, breq, RESULT);
         }
 
         driver_kill(&d, 0);
         client_close(&d, &a);
-        driver_end_jobs(&d, 0);
+        driver_end_breqs(&d, 0);
         driver_killed(&d, 0, 1);
 
         id[23] = '0';
@@ -113,12 +113,12 @@ test_adopt_no_memory(void **state)
 
     for (k = 1; k < 10; k++) {
         breq = call(0);
-        backend_say(&d, breq, PROGRESS(1) "\n");
+        backend_send(&d, breq, PROGRESS(1) "\n");
         client_last_id(&a, id);
 
         driver_kill(&d, 0);
         client_close(&d, &a);
-        driver_end_jobs(&d, 0);
+        driver_end_breqs(&d, 0);
         d.te.tm.failed = 0;
         d.te.tm.fail_at = k;
         driver_killed(&d, 0, 1);

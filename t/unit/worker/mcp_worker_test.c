@@ -209,7 +209,7 @@ test_reader_dies(void **state)
     (void) state;
 
     breq = call(0);
-    backend_say(&d, breq, PROGRESS(1) "\n");
+    backend_send(&d, breq, PROGRESS(1) "\n");
     client_last_id(&a, id);
     client_close(&d, &a);
     client_resume(&d, 1, &b, session, id);
@@ -218,7 +218,7 @@ test_reader_dies(void **state)
     client_close(&d, &b);
     driver_killed(&d, 1, 0);
 
-    backend_say(&d, breq, PROGRESS(2) "\n");
+    backend_send(&d, breq, PROGRESS(2) "\n");
     client_resume(&d, 1, &b, session, id);
     has(b.text, PROGRESS(2));
     end_with_result(breq);
@@ -239,7 +239,7 @@ test_wind_up(void **state)
     (void) state;
 
     breq = call(0);
-    backend_say(&d, breq, PROGRESS(1) "\n");
+    backend_send(&d, breq, PROGRESS(1) "\n");
     client_last_id(&a, id);
     client_close(&d, &a);
     client_resume(&d, 0, &a, session, id);
