@@ -7,7 +7,7 @@ import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { test } from 'node:test';
 import { file } from './lib/apache.mjs';
-import { rest } from './lib/methods.mjs';
+import { rest } from './lib/held-calls.mjs';
 import { Fixture, root } from './lib/fixture.mjs';
 import { assertCounted, counted, textOf } from './lib/session.mjs';
 

@@ -7,7 +7,7 @@ import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import fs from 'node:fs/promises';
 import { describe, test } from 'node:test';
-import { held } from './lib/methods.mjs';
+import { held } from './lib/held-calls.mjs';
 import { Fixture, root } from './lib/fixture.mjs';
 
 // A sanitizer must be the first preloaded library.

@@ -7,7 +7,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { OTHER, at, cuttable, kill, node } from './lib/cluster.mjs';
 import { Counting } from './lib/counting.mjs';
-import { at as get, pause, urlOf } from './lib/methods.mjs';
+import { at as get, pause, urlOf } from './lib/held-calls.mjs';
 import { SERVER } from './lib/fixture.mjs';
 import { Redis, until } from './lib/redis.mjs';
 import { assertCounted, counted, textOf } from './lib/session.mjs';

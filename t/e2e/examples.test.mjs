@@ -11,7 +11,7 @@ import path from 'node:path';
 import { text } from 'node:stream/consumers';
 import { after, describe, test } from 'node:test';
 import { Fixture, SERVER, freePort, root } from './lib/fixture.mjs';
-import { at, rest, urlOf } from './lib/methods.mjs';
+import { at, rest, urlOf } from './lib/held-calls.mjs';
 import { Modern } from './lib/modern.mjs';
 import { Session, textOf } from './lib/session.mjs';
 

@@ -9,7 +9,7 @@ import fs from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { describe, test } from 'node:test';
-import { held, pause } from './lib/methods.mjs';
+import { held, pause } from './lib/held-calls.mjs';
 import { Fixture, SERVER, freePort, root } from './lib/fixture.mjs';
 import { Session, assertCounted, counted, textOf } from './lib/session.mjs';
 

@@ -6,7 +6,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { at, rest, urlOf } from './lib/methods.mjs';
+import { at, rest, urlOf } from './lib/held-calls.mjs';
 import { Fixture } from './lib/fixture.mjs';
 import { Modern } from './lib/modern.mjs';
 import { watched } from './lib/schema.mjs';

@@ -5,7 +5,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { pause, settled } from './lib/methods.mjs';
+import { pause, settled } from './lib/held-calls.mjs';
 import { Fixture } from './lib/fixture.mjs';
 import { textOf } from './lib/session.mjs';
 

@@ -4,7 +4,7 @@
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { held, rest } from './lib/methods.mjs';
+import { held, rest } from './lib/held-calls.mjs';
 import { Fixture } from './lib/fixture.mjs';
 import { many, settle, status } from './lib/load.mjs';
 import { assertCounted, counted, textOf, upTo } from './lib/session.mjs';

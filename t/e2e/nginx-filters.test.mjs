@@ -10,7 +10,7 @@ import http2 from 'node:http2';
 import os from 'node:os';
 import path from 'node:path';
 import { after, describe, test } from 'node:test';
-import { rest } from './lib/methods.mjs';
+import { rest } from './lib/held-calls.mjs';
 import { Fixture, freePort, root } from './lib/fixture.mjs';
 import { Session, assertCounted, counted, textOf } from './lib/session.mjs';
 import { request, request2 } from './lib/wire.mjs';

@@ -9,7 +9,7 @@ import { once } from 'node:events';
 import fs from 'node:fs/promises';
 import http from 'node:http';
 import { after, test } from 'node:test';
-import { held } from './lib/methods.mjs';
+import { held } from './lib/held-calls.mjs';
 import { Fixture, root } from './lib/fixture.mjs';
 
 // A sanitizer must be the first preloaded library.

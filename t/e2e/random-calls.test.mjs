@@ -8,7 +8,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { at, pause, settled, urlOf } from './lib/methods.mjs';
+import { at, pause, settled, urlOf } from './lib/held-calls.mjs';
 import { Fixture } from './lib/fixture.mjs';
 import { random } from './lib/load.mjs';
 import { Call, Reader } from './lib/model.mjs';

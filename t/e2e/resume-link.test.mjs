@@ -9,7 +9,7 @@ import http2 from 'node:http2';
 import net from 'node:net';
 import { test } from 'node:test';
 import { Fixture, SERVER, freePort } from './lib/fixture.mjs';
-import { at, held, pause, rest, urlOf } from './lib/methods.mjs';
+import { at, held, pause, rest, urlOf } from './lib/held-calls.mjs';
 import { textOf } from './lib/session.mjs';
 import { request, request2 } from './lib/wire.mjs';
 

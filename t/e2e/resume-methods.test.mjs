@@ -7,7 +7,7 @@ import assert from 'node:assert/strict';
 import { describe, test as one } from 'node:test';
 import { Fixture } from './lib/fixture.mjs';
 import { ask, count, resumptions } from './lib/callers.mjs';
-import { held, pause, rest } from './lib/methods.mjs';
+import { held, pause, rest } from './lib/held-calls.mjs';
 import { settle, status } from './lib/load.mjs';
 
 const COMMON = { mcp_close_after: 'off', mcp_stream_after: '100ms',

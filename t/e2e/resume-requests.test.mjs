@@ -6,7 +6,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Fixture } from './lib/fixture.mjs';
-import { held, pause, refused, rest } from './lib/methods.mjs';
+import { held, pause, refused, rest } from './lib/held-calls.mjs';
 import { counted } from './lib/session.mjs';
 
 const POLICY = 'notifications/requests/resumePolicy';

@@ -6,7 +6,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Fixture } from './lib/fixture.mjs';
-import { pause, refused, rest } from './lib/methods.mjs';
+import { pause, refused, rest } from './lib/held-calls.mjs';
 import { Modern } from './lib/modern.mjs';
 import { counted, responseOf, textOf, upTo } from './lib/session.mjs';
 

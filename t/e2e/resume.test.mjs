@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict';
 import net from 'node:net';
 import { test } from 'node:test';
-import { pause } from './lib/methods.mjs';
+import { pause } from './lib/held-calls.mjs';
 import { Fixture } from './lib/fixture.mjs';
 import { status } from './lib/load.mjs';
 import { counted, textOf, upTo } from './lib/session.mjs';

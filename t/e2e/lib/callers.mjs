@@ -10,7 +10,7 @@
 
 import assert from 'node:assert/strict';
 import { isDeepStrictEqual } from 'node:util';
-import { at, pause, urlOf } from './methods.mjs';
+import { at, pause, urlOf } from './held-calls.mjs';
 import { textOf, upTo } from './session.mjs';
 
 const POLICY = 'notifications/requests/resumePolicy';

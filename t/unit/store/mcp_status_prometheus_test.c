@@ -223,7 +223,7 @@ test_prometheus(void **state)
     rest_has(rest, "\nmcp_tool_calls_total" LABELS ",result=\"ok\"} 1\n"
                    "mcp_tool_calls_total" LABELS ",result=\"fault\"} 1\n");
     rest_has(rest, "\nmcp_tool_calls_total" OTHER ",result=\"ok\"} 0\n");
-    rest_has(rest, "\nmcp_tool_calls_live" LABELS "} 1\n");
+    rest_has(rest, "\nmcp_tool_calls_active" LABELS "} 1\n");
     rest_has(rest, "\nmcp_tool_call_duration_seconds_bucket" LABELS
                    ",le=\"0.02\"} 0\n"
                    "mcp_tool_call_duration_seconds_bucket" LABELS
