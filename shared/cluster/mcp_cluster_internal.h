@@ -34,11 +34,11 @@
 
 
 /*
- * Limits of a connection: commands without a reply, and bytes that wait to be
- * written. Beyond either limit, other commands are not sent. The limit of bytes
- * allows many long answers of clients, so that a client behind them is not
- * rejected. Bytes of replicators do not count towards MCP_LINK_BYTES, so that
- * no client is rejected because of them; MCP_LINK_BYTES_MAX limits all bytes.
+ * Limits of a connection. No command is sent while MCP_LINK_WINDOW commands
+ * have no reply, or while the growing output buffer has MCP_LINK_BYTES bytes
+ * of commands other than those of replications, or MCP_LINK_BYTES_MAX bytes in
+ * all. MCP_LINK_BYTES allows many long answers of clients, and does not count
+ * the bytes of replications, so that neither causes a client to be rejected.
  */
 #define MCP_LINK_WINDOW      4096
 #define MCP_LINK_BYTES       (16 * 1024 * 1024)
@@ -47,13 +47,14 @@
 /* An output buffer larger than this is freed after it was written. */
 #define MCP_LINK_BYTES_KEPT  (1024 * 1024)
 
-/* With this many pending commands or bytes, no replicator sends more, because
- * the replies to clients' commands would have to wait for its replies. */
+/* With this many pending commands, or bytes in the growing output buffer, no
+ * replication sends a command, because clients' commands would have to wait
+ * behind it. */
 #define MCP_LINK_REPLICATIONS       512
 #define MCP_LINK_REPLICATION_BYTES  (128 * 1024)
 
-/* The same limit of pending commands for a replicator that a client waits
- * for. */
+/* The limit of pending commands, instead of MCP_LINK_REPLICATIONS, for a
+ * replication that a client's request waits for. */
 #define MCP_LINK_QUERIED     2048
 
 /* Maximum size of a reply, bytes. */
@@ -72,7 +73,8 @@
 /* Maximum length of an error with the name of the server. */
 #define MCP_CLUSTER_ERROR_MAX  (MCP_LINK_HOST_MAX + MCP_LINK_REASON_MAX + 16)
 
-/* Number of heartbeats within the timeout after which a silent node is dead. */
+/* Number of heartbeats that the leader of a node sends within the node
+ * timeout. */
 #define MCP_CLUSTER_HEARTBEATS  3
 
 /* Interval after which a persisting error is logged again, ms. */
@@ -82,7 +84,8 @@
 #define MCP_CLUSTER_LAYOUT_MIN  1
 #define MCP_CLUSTER_LAYOUT_MAX  1
 
-/* Maximum number of different signing keys of all endpoints. */
+/* Maximum number of fingerprints in a set: of the signing keys, or of the
+ * endpoints. */
 #define MCP_CLUSTER_KEYS_MAX         64
 #define MCP_CLUSTER_ID_LEN           16  /* hex digits of a node id */
 #define MCP_CLUSTER_FINGERPRINT_LEN  16  /* hex digits of a fingerprint */
@@ -93,24 +96,28 @@
 /* Buckets of the hash table of a process's replicated streams. */
 #define MCP_CLUSTER_BUCKETS     1024
 
-/* Rules that the Redis user needs besides its keys, as in docs/cluster.md. */
+/* ACL rules that the Redis user needs besides the rule for its keys; the same
+ * as in docs/cluster.md. */
 #define MCP_CLUSTER_RIGHTS      "+@all -@admin -@dangerous +info +role"
 
-/* Larger differences between clocks cause a warning, ms. */
+/* Larger differences between the clocks of Redis and of this node cause a
+ * warning, ms. */
 #define MCP_CLUSTER_OFFSET_MAX  2000
 
 
 typedef enum {
     MCP_LINK_DOWN = 0,         /* closed until the timer expires */
-    MCP_LINK_OPENING,          /* CONNECT is queued or was pulled */
+    MCP_LINK_OPENING,          /* MCP_ACT_CONNECT is queued, or the glue is
+                                  connecting */
     MCP_LINK_LOGIN,         /* connected, see mcp_cluster_login.c */
     MCP_LINK_UP,
-    MCP_LINK_CLOSING           /* DISCONNECT is queued */
+    MCP_LINK_CLOSING           /* MCP_ACT_DISCONNECT is queued */
 } mcp_link_state_e;
 
 
-/* Takes the reply to a command. reply is NULL if the connection was lost
- * before; then it is unknown whether Redis has executed the command. */
+/* Takes the reply to a command. "reply" is NULL if the connection was lost
+ * before the reply, or if the command was abandoned because Redis had lost its
+ * scripts; then it is unknown whether Redis has executed the command. */
 typedef void (*mcp_link_reply_cb)(void *data, const mcp_reply_t *reply);
 
 
@@ -128,7 +135,9 @@ struct mcp_link_s {
     void                *glue;
     mcp_link_state_e     state;        /* changed by mcp_link_set_state()
                                           only */
-    mcp_timer_t          timer;        /* timer of the state */
+    mcp_timer_t          timer;        /* DOWN: next attempt to connect;
+                                          OPENING and LOGIN: timeout; UP: next
+                                          check */
 
     mcp_cluster_seed_t   target;
     unsigned             seed;         /* index of the seed to try next */
@@ -137,7 +146,8 @@ struct mcp_link_s {
     unsigned             redirects;
     unsigned             redirected:1; /* 1 if target is not a seed but the
                                           target of a redirection */
-    unsigned             at_once:1;    /* 1 if the next attempt does not wait */
+    unsigned             at_once:1;    /* 1 if the next attempt to connect
+                                          begins without a delay */
     unsigned             rests:1;      /* 1 if the link must not be opened
                                           again */
     unsigned             at_sentinel:1; /* 1 if target is a Sentinel */
@@ -149,13 +159,14 @@ struct mcp_link_s {
 
     mcp_wire_t          *wire;
     mcp_buf_t            out[2];       /* output buffers: one is being written,
-                                          the other collects new commands */
+                                          the other, growing one collects new
+                                          commands */
     unsigned             writing;      /* index of the buffer that is being
                                           written */
-    size_t               written;      /* number of its bytes that were
-                                          written */
-    size_t               copied;       /* bytes of replicators in the growing
-                                          buffer */
+    size_t               written;      /* number of bytes of out[writing] that
+                                          were written */
+    size_t               copied;       /* bytes of replications' commands in
+                                          the growing buffer */
 
     mcp_link_pending_t   pending[MCP_LINK_WINDOW];     /* ring of the commands
                                                           without a reply */
@@ -166,15 +177,18 @@ struct mcp_link_s {
     unsigned             skips;        /* number of replies to ignore: their
                                           commands were abandoned when the
                                           scripts were lost */
-    uint64_t             reloaded;     /* when the scripts were loaded again,
-                                          ms */
+    uint64_t             reloaded;     /* when lost scripts were last loaded
+                                          again, ms; 0: never */
 
     uint64_t             received;     /* when bytes were last received, ms */
-    uint64_t             pinged;       /* when the oldest pending answer became
-                                          due, ms; 0: none is pending */
-    unsigned             pings:1;      /* 1 if the pending answer is that to a
-                                          PING */
-    uint64_t             round_trip;   /* duration of the last round trip, ms */
+    uint64_t             pinged;       /* when a PING was sent to the silent
+                                          server, or could not be sent because
+                                          the window was full, ms; 0: the
+                                          server is not silent */
+    unsigned             pings:1;      /* 1 while the reply to a PING is
+                                          pending */
+    uint64_t             round_trip;   /* time between the last PING and its
+                                          reply, ms */
 };
 
 
@@ -188,11 +202,11 @@ typedef struct mcp_cluster_notification_s  mcp_cluster_notification_t;
 typedef struct {
     uint64_t                   node;
     uint64_t                   count;
-    uint64_t                   since;  /* when its number of heartbeats last
-                                          changed, ms */
+    uint64_t                   since;  /* when "count", its number of
+                                          heartbeats, last changed, ms */
     uint64_t                   node_timeout;   /* the node's own timeout, ms */
-    unsigned                   seen;   /* number of consecutive checks without a
-                                          change */
+    unsigned                   seen;   /* number of consecutive checks with
+                                          this count */
 } mcp_heartbeats_t;
 
 
@@ -224,61 +238,74 @@ struct mcp_cluster_s {
     unsigned                      high;
     mcp_cluster_state_e           state;
     mcp_timer_t                   heartbeat;
-    mcp_timer_t                   lag;    /* see mcp_cluster_lag.c */
-    uint64_t                      node;   /* id of the node that was last sent
+    mcp_timer_t                   lag;    /* next report of the replication
+                                             lag */
+    uint64_t                      node;   /* id of this node that was last sent
                                              to Redis */
     uint64_t                      member; /* id under which this process last
                                              joined; 0: never */
     uint64_t                      registered; /* when the last registration or
                                              heartbeat was sent, ms */
-    uint64_t                      unreachable; /* when the node ceased to be a
-                                             member, ms */
+    uint64_t                      unreachable; /* when "state" ceased to be
+                                                  MCP_CLUSTER_MEMBER, or when
+                                                  the process started, ms */
     uint64_t                      denied; /* when the log last got the error
-                                             that Redis rejects the node, ms */
+                                             that Redis denies this node
+                                             access, ms; 0: never */
     int64_t                       offset;         /* clock of Redis minus the
                                                      clock of this node, ms */
-    mcp_node_position_t           beyond[MCP_NODE_POSITIONS];  /* time of
-                                                                  Redis when
-                                                                  the
-                                                                  positions
+    mcp_node_position_t           beyond[MCP_NODE_POSITIONS];  /* positions
+                                                                  that were
+                                                                  later than
+                                                                  the clock
+                                                                  of Redis
+                                                                  when they
                                                                   were last
                                                                   checked */
     unsigned                      leads:1;        /* 1 if this process is the
                                                      leader of its node */
-    unsigned                      reading:1;      /* 1 while a command waits for
-                                                     new broadcasts */
+    unsigned                      reading:1;      /* 1 while the reply to
+                                                     XREAD, with new
+                                                     broadcasts, is pending */
     unsigned                      heartbeat_pending:1; /* 1 while the reply to a
                                                      heartbeat is pending */
-    unsigned                      doubts:1;       /* 1 if the node may have been
-                                                     declared dead, so that a
-                                                     heartbeat is sent at once
-                                                     to find out */
-    unsigned                      far:1;  /* 1 if the log has the warning about
-                                             different clocks */
+    unsigned                      doubts:1;       /* 1 while the reply to a
+                                                     self-check is pending */
+    unsigned                      far:1;  /* 1 if "offset" exceeded
+                                             MCP_CLUSTER_OFFSET_MAX when it was
+                                             last measured */
 
     mcp_heartbeats_t              heartbeats[MCP_NODE_MEMBERS];
     size_t                        n_heartbeats;
     mcp_heartbeats_t              takeover;  /* the dead node whose streams are
-                                                taken over, or this node itself;
-                                                node 0: none */
-    unsigned                      settled:1;      /* 1 if this node knows all
-                                                     streams of dead nodes that
-                                                     were assigned to it */
+                                                being taken over; this node
+                                                itself while the streams are
+                                                requested that were assigned to
+                                                it before; node 0: neither */
+    unsigned                      settled:1;      /* 1 if this node has
+                                                     replicated all streams of
+                                                     dead nodes that were
+                                                     assigned to it */
 
     mcp_replication_t            *repls[MCP_CLUSTER_BUCKETS];
-    size_t                        kept;   /* bucket at which the next command
-                                             for idle streams begins */
-    unsigned                      keeping:1;      /* 1 while such a command is
+    size_t                        kept;   /* bucket of "repls" at which the
+                                             next redis/keep.lua for idle
+                                             streams begins */
+    unsigned                      keeping:1;      /* 1 while the reply of
+                                                     redis/keep.lua is
                                                      pending */
     mcp_replication_t            *waiting;        /* list of replications that
                                                      wait for room on the link,
                                                      in their order */
     mcp_replication_t           **waiting_end;
-    const mcp_replication_t      *allowed;       /* the replication in that list
-                                                    that may send now */
-    unsigned                      at_once:1;      /* 1 if replications that are
-                                                     checked do not wait for
-                                                     room */
+    const mcp_replication_t      *allowed;       /* the replication, just
+                                                    removed from that list,
+                                                    that may send now; NULL:
+                                                    none */
+    unsigned                      at_once:1;      /* 1 while
+                                                     mcp_replication_flush()
+                                                     runs: its replication does
+                                                     not wait for room */
     mcp_replication_t            *ack_waiters;    /* list of replications that
                                                      wait for the reply to WAIT,
                                                      see mcp_replica_ack_*() */
@@ -291,16 +318,17 @@ struct mcp_cluster_s {
     mcp_token_update_t *updates; /* updates of resume tokens that Redis
                                   has not acknowledged */
     unsigned                      n_updates;
-    unsigned                      updates_again:1; /* 1 while these updates are
-                                                     sent again */
+    unsigned                      updates_again:1; /* 1 while mcp_token_retry()
+                                                      runs */
     mcp_cluster_notification_t   *notifications;  /* list of notifications that
                                                      Redis may lack, in their
                                                      order */
     mcp_cluster_notification_t  **notifications_end;
     unsigned                      n_notifications;
     unsigned                      notifications_sending; /* number of
-                                                          notifications that are
-                                                          being sent */
+                                                            notifications
+                                                            whose replies
+                                                            are pending */
     mcp_timer_t                   notification_timer; /* expires when the oldest
                                                      notification is too old */
     uint64_t                      sender;         /* random name of this
@@ -312,8 +340,9 @@ struct mcp_cluster_s {
     unsigned                      topics_received; /* number of received
                                                      broadcasts about topics */
     mcp_replay_t                 *replays;        /* replays of missed
-                                                     broadcasts that are not
-                                                     finished */
+                                                     broadcasts that wait
+                                                     until Redis can be
+                                                     queried again */
 
     char                          script[MCP_SCRIPTS][MCP_SCRIPT_ID_LEN];
     mcp_cluster_fingerprints_t    keys;       /* fingerprints of the signing
@@ -322,34 +351,40 @@ struct mcp_cluster_s {
                                                  identities */
     unsigned                      apart:1;    /* 1 if the log has the warning
                                                  that another node has none of
-                                                 the endpoints */
+                                                 this node's endpoints */
 };
 
 
 /* --- mcp_cluster.c --- */
 
-/* Returns 1 if Redis has been unreachable for longer than
- * mcp_cluster_outage_timeout, see mcp_operation.h. */
+/* Returns 1 if this process has not been a member of the cluster for
+ * mcp_cluster_outage_timeout, although replication is required
+ * (mcp_cluster_sync) and the node is not standalone. */
 int mcp_cluster_is_unreachable(void *data);
 
-/* Compares the clocks of Redis and of this node, see mcp_operation.h. */
+/* Compares the clocks of Redis and of this node, see the hook "clock" in
+ * mcp_operation.h. */
 int mcp_cluster_clock(void *data);
 
-/* Handles a reply that suggests that this node was declared dead: if this
- * process is the leader, sends a heartbeat at once to find out. */
+/* Handles a reply that suggests that this node was declared dead: sends a
+ * heartbeat at once to find out, if this process is a member and no self-check
+ * is pending. */
 void mcp_cluster_self_check(mcp_cluster_t *cluster);
 
-/* Logs an error reply, or a reply that the script cannot give. */
+/* Counts and logs an error, or a reply that "script", the name of a script or
+ * of a Redis command, cannot give. */
 void mcp_cluster_unexpected_reply(mcp_cluster_t *cluster, const char *script,
     const mcp_reply_t *reply);
 
-/* Handles an error that denies this node its rights: the node serves alone, and
- * the link fails with a log line that names the user and the rules it needs. */
+/* Handles an error that denies this node its rights: calls
+ * mcp_cluster_denied(), and fails the link with a log line that contains the
+ * error and, if it is NOPERM, the rules that the user needs. */
 void mcp_cluster_barred(mcp_link_t *link, const char *command,
     const mcp_reply_t *error);
 
-/* Continues after lost scripts were loaded again: sends the abandoned commands
- * again. */
+/* Continues after lost scripts were loaded again, which has abandoned all
+ * pending commands: checks all replications, or, if the process was not a
+ * member, registers it again. */
 void mcp_cluster_reloaded(mcp_cluster_t *cluster);
 
 /* Passes an error to the status page, and to the log once for all processes of
@@ -360,22 +395,26 @@ void mcp_cluster_error(mcp_cluster_t *cluster, const char *fmt, ...)
 
 /* --- mcp_cluster_members.c --- */
 
-/* Stores the list of members from the reply {"OK", time, layout, members}, so
- * that every process can show it. */
+/* Stores the list of members from the reply {"OK", time, layout, members} to a
+ * registration or heartbeat, so that every process can show it. */
 void mcp_cluster_note(mcp_cluster_t *cluster, const mcp_reply_t *reply);
 
-/* Logs a warning, once in a process, if other is an array: the id and the label
- * of a node that has endpoints, but none of this node's. */
+/* Logs a warning, once in a process and only by the leader, if "other" is an
+ * array: the id and the label of a node that has endpoints, but none of this
+ * node's. "other" is the last element of a reply of redis/register.lua. */
 void mcp_cluster_check_endpoints(mcp_cluster_t *cluster,
     const mcp_reply_t *other);
 
-/* Returns 1 if this build reads that layout. Otherwise logs the reason, makes
- * the node serve alone, and returns 0. */
+/* Returns 1 if this build reads "layout", the layout of the data in Redis.
+ * Otherwise logs the reason, makes the node serve alone, and returns 0. */
 int mcp_cluster_reads(mcp_cluster_t *cluster, const mcp_reply_t *layout);
 
-/* Handles an error that Redis denies this node access. If the node has never
+/*
+ * Handles an error that Redis denies this node access. If the node has never
  * joined, it serves alone until Redis accepts it; otherwise Redis counts as
- * unreachable. The next error is logged again. */
+ * unreachable. The next error is logged even if it is a repeated one, at most
+ * once in MCP_CLUSTER_AGAIN ms.
+ */
 void mcp_cluster_denied(mcp_link_t *link, const mcp_reply_t *error);
 
 /* Handles a reply of redis/register.lua that rejects the node, and returns 1.
@@ -385,7 +424,8 @@ int mcp_cluster_refused(mcp_cluster_t *cluster, const mcp_reply_t *reply);
 
 /* --- mcp_cluster_lag.c --- */
 
-/* Starts measuring the replication lag. */
+/* Initializes the timer that measures the replication lag, and resets the lag
+ * of this process in the status. */
 void mcp_lag_init(mcp_cluster_t *cluster);
 
 
@@ -403,8 +443,8 @@ void mcp_cluster_blind(mcp_cluster_t *cluster);
 
 /* --- mcp_cluster_link.c --- */
 
-/* Initializes a link. up and down are called when it is established and when it
- * is lost. */
+/* Initializes a link. "up" is called when the link is established, and "down"
+ * when it is lost. */
 void mcp_link_init(mcp_link_t *link, mcp_cluster_t *cluster,
     void (*up)(mcp_cluster_t *cluster), void (*down)(mcp_cluster_t *cluster));
 void mcp_link_free(mcp_link_t *link);
@@ -419,9 +459,9 @@ void mcp_link_logged_in(mcp_link_t *link);
 
 /*
  * Loads the scripts, which Redis has lost, again on the open connection.
- * Abandons the commands without a reply; those that need one are sent again
- * afterwards. Returns 0 if the scripts were loaded less than "timeout" ago: the
- * link must then be closed.
+ * Abandons all pending commands: their handlers get NULL and send them again
+ * if necessary. Returns 0 if the link is not established, or if lost scripts
+ * were loaded less than mcp_cluster_timeout ago: the link must then be closed.
  */
 int mcp_link_reload(mcp_link_t *link);
 
@@ -452,32 +492,38 @@ void mcp_link_queue(mcp_link_t *link, mcp_action_e type);
  * has returned.
  *
  * Returns MCP_OK, or, without calling the handler,
- *   MCP_AGAIN  the link is not established, or its window is full
+ *   MCP_AGAIN  the link is not established, a limit of pending commands or
+ *              bytes is reached, or there is no memory
  */
 int mcp_link_send(mcp_link_t *link, const mcp_str_t *argv, size_t n,
     mcp_link_reply_cb handler, void *data);
 
-/* Returns 1 if a replicator may send a command. */
+/* Returns 1 if a replication may send a command: the link has not reached
+ * MCP_LINK_REPLICATIONS or MCP_LINK_REPLICATION_BYTES. */
 int mcp_link_has_room(const mcp_link_t *link);
 
 /* Returns the number of bytes in the growing output buffer. */
 size_t mcp_link_bytes(const mcp_link_t *link);
 
-/* Counts the bytes after position before of the growing buffer as bytes of a
- * replicator. */
+/* Counts the bytes after position "before" of the growing output buffer as
+ * bytes of a replication. */
 void mcp_link_copied(mcp_link_t *link, size_t before);
 
 /* Returns 1 if the connection is established, even if the login is not over. */
 int mcp_link_is_open(const mcp_link_t *link);
 
-/* Sends a command during the login; otherwise as mcp_link_send(). */
+/* Sends a command during the login. The handler gets the link as data.
+ * Otherwise the same as mcp_link_send(). */
 int mcp_link_login(mcp_link_t *link, const mcp_str_t *argv, size_t n,
     mcp_link_reply_cb handler);
 
-/* Sends the scripts; mcp_link_logged_in() follows. */
+/* Sends all scripts to Redis for loading. After the last reply
+ * mcp_link_logged_in() is called. */
 void mcp_link_send_scripts(mcp_link_t *link);
 
-/* Passes a reply to the handler of the oldest pending command. */
+/* Passes a reply to the handler of the oldest pending command, unless the
+ * command was abandoned or the reply is an error that concerns the whole
+ * link. */
 void mcp_link_reply(mcp_link_t *link, const mcp_reply_t *reply);
 
 /* Write the id of this node, or of another one, with a NUL. */
@@ -503,16 +549,16 @@ extern const mcp_cluster_hooks_t  mcp_cluster_hooks;
  * the reason and returns MCP_ERR_UNREACHABLE. */
 int mcp_broadcast_taken(mcp_cluster_t *cluster, const mcp_reply_t *reply);
 
-/* Sends a broadcast. as is {name of the sending process, number of the
- * message}, by which Redis detects a repeated message, or NULL. Returns the
- * values of mcp_link_send(). */
+/* Sends a broadcast. "as" is {name of the sending process, number of the
+ * notification}, by which Redis detects a repeated notification, or NULL for
+ * any other broadcast. Returns the values of mcp_link_send(). */
 int mcp_broadcast_send_queued(mcp_cluster_t *cluster,
     const mcp_broadcast_t *broadcast, const mcp_str_t *as,
     mcp_link_reply_cb handler, void *data);
 
-/* mcp_broadcast_read() parses the fields of an entry, mcp_broadcast_position()
- * the id of an entry, "ms-n". Both return 0 if the text does not have that
- * form. */
+/* mcp_broadcast_read() parses the fields of an entry of a Redis stream with
+ * broadcasts, mcp_broadcast_position() the id of an entry, "ms-n". Both return
+ * 0 if the text does not have that form. */
 int mcp_broadcast_read(mcp_cluster_t *cluster, const mcp_reply_t *fields,
     mcp_broadcast_t *broadcast);
 int mcp_broadcast_position(mcp_str_t text, mcp_node_position_t *position);
@@ -545,16 +591,16 @@ int mcp_cluster_notification_broadcast(mcp_cluster_t *cluster,
 /* Sends the notifications again that Redis may lack. */
 void mcp_cluster_notification_resend(mcp_cluster_t *cluster);
 
-/* Frees the unsent notifications when the process ends. Whether other nodes
- * receive them is unknown. */
+/* Delivers the notifications that Redis has not acknowledged locally and frees
+ * them, when the process ends. Whether other nodes receive them is unknown. */
 void mcp_cluster_notification_free_all(mcp_cluster_t *cluster);
 
 
 /* --- mcp_cluster_position.c --- */
 
-/* Compares the positions with Redis's clock, now: a stream of broadcasts
- * whose position is in the future has begun anew, so it is read from its
- * beginning. */
+/* Queries Redis about each Redis stream whose position is later than "now",
+ * the clock of Redis. A Redis stream that does not exist, or whose last id is
+ * below the position, has begun anew, so it is read from its beginning. */
 void mcp_position_check(mcp_cluster_t *cluster, uint64_t now);
 
 

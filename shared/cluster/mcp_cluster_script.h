@@ -17,7 +17,7 @@
 
 typedef enum {
     MCP_SCRIPT_REGISTER = 0,   /* adds a node to the members */
-    MCP_SCRIPT_HEARTBEAT,      /* renews a member */
+    MCP_SCRIPT_HEARTBEAT,      /* records a heartbeat of a node */
     MCP_SCRIPT_BROADCAST,      /* sends a message to all nodes */
     MCP_SCRIPT_APPEND,         /* appends events and other changes of a stream,
                                   for its owner */
@@ -33,8 +33,9 @@ typedef enum {
     MCP_SCRIPT_QUOTA,          /* counts the calls of a session */
     MCP_SCRIPT_TOKEN,          /* consumes a resume token that is valid once */
     MCP_SCRIPT_TAKEOVER,       /* assigns the streams of a dead node */
-    MCP_SCRIPT_JOIN,           /* finds a call to join */
-    MCP_SCRIPT_KEEP,           /* renews many idle streams */
+    MCP_SCRIPT_JOIN,           /* adds a node to those where requests have
+                                  joined a call */
+    MCP_SCRIPT_KEEP,           /* renews the keys of many idle streams */
     MCP_SCRIPTS
 } mcp_script_e;
 
