@@ -5,10 +5,12 @@
  *
  * The owner's node has the stream itself; its replicator appends new events to
  * Redis. A node with a reader of that stream has a mirror of it. The mirror is
- * fed from the node queue, in which the owner puts new events, and by fetching
- * events that the queue did not bring. Entries of a node queue may be lost, so
- * each side also reports its position to Redis from time to time, and the reply
- * contains whatever it lacks.
+ * fed from the queue of its node, to which redis/append.lua and
+ * redis/event.lua add new events, and by fetching events that the queue did
+ * not bring. Entries of a node queue may be lost, so each side also reports
+ * its state to Redis from time to time: the replies to the owner contain the
+ * reader and its position, and the replies to the reader's node the owner's
+ * state.
  *
  *   mcp_cluster_replication.c     a process's replicated streams and mirrors
  *   mcp_cluster_send_queue.c      streams that wait for room on the link
@@ -42,14 +44,15 @@
 #include "store/mcp_store_replication.h"
 
 
-/* Limits of one command: number of events, and their bytes unless the first
- * event is longer. BYTES_ONE is the buffer for a single event. */
+/* Limits of one command of a replicator: number of events, and their bytes
+ * unless the first event is longer. MCP_REPLICATION_BYTES_ONE is the size of
+ * the buffer if only one event is new. */
 #define MCP_REPLICATION_EVENTS     64
 #define MCP_REPLICATION_BYTES      65536
 #define MCP_REPLICATION_BYTES_ONE  2048
 
-/* A reader's node reports its position after this many events, or after this
- * many ms. */
+/* A reader's node reports the reader's position to Redis after this many
+ * events, or after this many ms. */
 #define MCP_REPLICATION_SEND_EVENTS  64
 #define MCP_REPLICATION_SEND_TIME  200
 
@@ -59,64 +62,73 @@
 /* Delay before a failed operation is tried again, ms. */
 #define MCP_REPLICATION_LATER  200
 
-/* A stream that Redis lacks in this many consecutive replies counts as gone. */
+/* Number of consecutive replies that Redis does not have a mirror's stream,
+ * after which the stream counts as gone. */
 #define MCP_REPLICATION_MISSES  3
 
 
-/* The task of this process for a stream: to replicate it, or to feed its
- * mirror. At most one command is pending for it, or several of
- * mcp_cluster_bulk_fetch.c. */
+/* The replication of one stream by this process: it copies the stream to
+ * Redis, or feeds its mirror. At most one command is pending for it, or
+ * several XRANGE commands of mcp_cluster_bulk_fetch.c. */
 struct mcp_replication_s {
-    mcp_replication_t      *next;         /* next one in the same bucket */
-    mcp_replication_t      *waits_next;   /* next one that waits for room on the
-                                             link */
-    mcp_replication_t     **waits;        /* the pointer to this one in that
-                                             list; NULL: not in the list */
-    mcp_replication_t      *ack_next;          /* next one that waits for
-                                                  replicas */
+    mcp_replication_t      *next;         /* next replication in the same
+                                             bucket */
+    mcp_replication_t      *waits_next;   /* next replication that waits for
+                                             room on the link */
+    mcp_replication_t     **waits;        /* the pointer to this replication
+                                             in that list; NULL: not in the
+                                             list */
+    mcp_replication_t      *ack_next;          /* next replication that waits
+                                                  for the reply to WAIT */
     mcp_cluster_t          *cluster;
     mcp_stream_ref_t        ref;
     mcp_timer_t             timer;        /* time of the next check at the
                                              latest */
-    uint64_t                time;         /* when the last command was sent, ms;
-                                             0: never */
+    uint64_t                time;         /* when the last command was sent,
+                                             ms; 0: never, or the next one has
+                                             to be sent without delay */
     uint64_t                number;       /* number of the reader at this node;
                                              0: none */
     uint64_t                sent;         /* last event that the reader has been
                                              sent, as last reported to Redis */
-    uint64_t                fetched;      /* fetch continues after this event */
+    uint64_t                fetched;      /* the last redis/resume.lua fetched
+                                             the events after this one */
     uint64_t                requested;    /* last event requested by XRANGE */
-    uint64_t                upto;         /* last event that the requested range
-                                             can contain */
-    uint32_t                batch;        /* events of one XRANGE; 0: XRANGE is
-                                             not used */
+    uint64_t                upto;         /* last event according to
+                                             redis/resume.lua: XRANGE does not
+                                             fetch beyond it */
+    uint32_t                batch;        /* maximum number of events of one
+                                             XRANGE; 0: XRANGE is not used */
     uint32_t                ranges;       /* number of pending replies to
                                              XRANGE */
     uint64_t                missed;       /* since when Redis lacks the remote
-                                             reader, ms; 0: it has it */
+                                             reader that the owner has, ms; 0:
+                                             it has the reader */
     uint64_t                displaced;    /* since when a key of the stream has
-                                             a wrong type in Redis, ms; 0: it
-                                             has not */
-    uint64_t                cramped;      /* since when a stream of a dead
-                                             node finds no room here, ms; 0:
-                                             it does */
+                                             a wrong type in Redis, ms; 0: no
+                                             key has one */
+    uint64_t                cramped;      /* since when this zone has no room
+                                             for events of a dead node's
+                                             stream, ms; 0: it has room */
     mcp_store_checkpoint_t  at;           /* state of the stream that was last
                                              sent to Redis */
     mcp_node_position_t     received;     /* of a dead node's stream: position
-                                             up to which the node had received
+                                             up to which its node had received
                                              broadcasts */
     unsigned topics_received;             /* the cluster's topics_received when
                                              the topics were requested */
     uint64_t                behind;       /* since when Redis lacks an event
                                              that is here, ms; 0: it has all */
     uint64_t                acked;        /* last event that Redis had
-                                             acknowledged then */
+                                             acknowledged at the last
+                                             mcp_lag_check() */
     uint64_t                max_wait;     /* max_wait of the replicated stream,
                                              ms */
     uint64_t                whole;        /* when the complete state was last
                                              sent, ms; 0: never */
-    uint64_t                expires;      /* copies of the replicated stream's
-                                             values when the complete state was
+    uint64_t                expires;      /* this field and the next four:
+                                             copies of the stream's values
+                                             when the complete state was
                                              last sent */
     uint32_t                given;
     uint64_t                taken;
@@ -134,13 +146,14 @@ struct mcp_replication_s {
                                              joined here */
     uint64_t                node;         /* id that this node had when Redis
                                              last acknowledged; 0: never */
-    unsigned                mirrors:1;    /* 1 if the stream was a mirror
-                                             before */
+    unsigned                mirrors:1;    /* 1 if the stream was a mirror when
+                                             it was last checked */
     unsigned                claims:1;     /* 1 if Redis was asked which of equal
                                              calls is the first, and may grant
                                              the claim */
-    unsigned                announced:1;  /* 1 if Redis may have the stream from
-                                             this process */
+    unsigned                announced:1;  /* 1 if this process has sent the
+                                             stream, so that Redis may have
+                                             it */
     unsigned                over:1;       /* 1 if the stream was over when last
                                              sent, even if the reply is lost */
     unsigned                stays:1;      /* 1 if Redis was asked to keep the
@@ -155,26 +168,30 @@ struct mcp_replication_s {
                                              command is pending */
     unsigned                begin:1;      /* 1 if Redis does not have the
                                              stream */
-    unsigned                refills:1;    /* 1 if Redis has lost a part: "at" is
-                                             the part that it still has */
+    unsigned                refills:1;    /* 1 if Redis has lost events:
+                                             "at" is the last one that it
+                                             still has */
     unsigned                takes_over:1;   /* 1 if the stream's node is dead
                                                and this node takes it over once
                                                it has all events */
     unsigned                replays:1;    /* 1 if "received" is valid */
     unsigned                has_topics:1; /* 1 if all topics of a dead node's
                                              stream are known */
-    unsigned                full:1;       /* 1 if the mirror accepts no events
-                                             at the moment */
-    unsigned                tight:1;      /* 1 if the reason is a lack of
-                                             room */
+    unsigned                full:1;       /* 1 if no events are fetched at the
+                                             moment, because the mirror accepts
+                                             none or Redis has no more */
+    unsigned                tight:1;      /* 1 if "full" is set because of a
+                                             lack of room */
     unsigned                lost:1;       /* 1 if events of a dead node's stream
                                              are missing permanently */
-    unsigned                reports_state:1; /* 1 if the pending command has no
-                                             event but answers a query for the
-                                             state */
+    unsigned                reports_state:1; /* 1 if the pending command
+                                                contains no event, and answers
+                                                another node's query for the
+                                                stream's state */
     unsigned                misses:2;
     mcp_operation_t        *ops;          /* operations that wait until Redis
-                                             has the stream */
+                                             has the stream, or one of its
+                                             events */
 };
 
 
@@ -185,47 +202,52 @@ struct mcp_replication_s {
 mcp_replication_t *mcp_replication_get(mcp_cluster_t *cluster,
     const mcp_stream_ref_t *ref);
 
-/* Does the next step for a stream. May free repl, which must not be used
+/* Does the next step for a stream. May free "repl", which must not be used
  * afterwards. */
 void mcp_replication_check(mcp_replication_t *repl);
 
-/* Schedules the next check within ms. */
+/* Schedules the next check within "ms" milliseconds. */
 void mcp_replication_within(mcp_replication_t *repl, uint64_t ms);
 
 /* Returns 1 and sets *info if this node has the stream itself, not a mirror. */
 int mcp_replication_has(const mcp_cluster_t *cluster,
     const unsigned char id[MCP_STREAM_ID_LEN], mcp_stream_info_t *info);
 
-/* Sends the pending changes of a stream now, before the next command. */
+/* Sends the pending changes of a stream that this node has itself, without
+ * waiting for room on the link, so that Redis gets them before later commands.
+ * Has no effect while a command for the stream is pending. */
 void mcp_replication_flush(mcp_cluster_t *cluster,
     const unsigned char id[MCP_STREAM_ID_LEN]);
 
 /*
  * Runs a script with the stream's id and n arguments, at most 2 *
- * MCP_REPLICATION_EVENTS + 20. The handler gets copy as data and must call
- * mcp_replication_returned(), which returns 0 if the stream was freed in the
- * meantime; repl is then freed.
+ * MCP_REPLICATION_EVENTS + 20. The handler gets "repl" as data and must call
+ * mcp_replication_returned(), which returns 0 and frees "repl" if the stream
+ * was freed in the meantime. If the script cannot be sent now, "sending"
+ * remains 0 and the stream is checked again later.
  */
 void mcp_replication_run(mcp_replication_t *repl, mcp_script_e script,
     const mcp_str_t *args, size_t n, mcp_link_reply_cb handler);
 int mcp_replication_returned(mcp_replication_t *repl);
 
-/* Removes the stream from Redis, because it was freed at its owner before it
- * was over. Returns the values of mcp_link_send(). */
+/* Sends the command by which Redis removes a freed stream. If the stream's end
+ * was sent in a command, Redis keeps the stream if it has that end. Returns
+ * the values of mcp_link_send(). */
 int mcp_replication_forget(mcp_replication_t *repl);
 
 /*
  * mcp_replication_acknowledged() removes and returns the operations that wait
- * for an event up to seq, which Redis has now. mcp_replication_answer() answers
- * them; to be called when repl is no longer used, because an answered request
- * continues at once and may free it.
+ * for an event up to "seq", which Redis has now. mcp_replication_answer()
+ * answers them with "rc"; to be called when "repl" is no longer used, because
+ * an answered request continues at once and may free it.
  */
 mcp_operation_t *mcp_replication_acknowledged(mcp_replication_t *repl,
     uint64_t seq);
 void mcp_replication_answer(mcp_operation_t *ops, int rc);
 
-/* Starts replication again after the process has joined on a new link, because
- * Redis may lack the commands sent before. */
+/* Starts all replications again after the process has joined on a new link, or
+ * after lost scripts were loaded again, because Redis may lack the commands
+ * sent before. */
 void mcp_replication_link_up(mcp_cluster_t *cluster);
 
 /* Ends all waiting for Redis, because the node was rejected and serves
@@ -250,11 +272,14 @@ void mcp_replicator_check(mcp_replication_t *repl,
 void mcp_mirror_check(mcp_replication_t *repl,
     const mcp_store_replication_state_t *repl_state);
 
-/* Ends the pending command of a replicator. rc is a value of
- * mcp_replicator_taken(), or the result of the acknowledgement of replicas. */
+/* Ends the pending command of a replicator. "rc" is a value of
+ * mcp_replicator_taken() in mcp_cluster_replicator.c, or the result of the
+ * acknowledgement of replicas. */
 void mcp_replicator_over(mcp_replication_t *repl, int rc);
 
-/* Takes the reply of redis/append.lua for a replication, or NULL. */
+/* Takes the reply of redis/append.lua or redis/event.lua, or the part of a
+ * reply of redis/keep.lua for one stream, for the replication "data". reply is
+ * NULL if there is none. */
 void mcp_replicator_done(void *data, const mcp_reply_t *reply);
 
 /* Updates the replication lag of a stream, and starts reporting it to the
@@ -262,26 +287,28 @@ void mcp_replicator_done(void *data, const mcp_reply_t *reply);
 void mcp_lag_check(mcp_replication_t *repl,
     const mcp_store_replication_state_t *repl_state);
 
-/* Adds the events of a reply from item i on to a mirror; the first one has the
- * number seq. Returns the values of mcp_store_mirror_append(). */
+/* Adds the events of a reply from item "i" on to a mirror; the first one has
+ * the number "seq". Returns the values of mcp_store_mirror_append(), but
+ * MCP_OK instead of MCP_DONE, or MCP_ERR_SYNTAX. */
 int mcp_mirror_feed(mcp_cluster_t *cluster,
     const unsigned char id[MCP_STREAM_ID_LEN], const mcp_reply_t *reply,
     size_t i, uint64_t seq);
 
-/* Adds one event to a mirror; otherwise as mcp_mirror_feed(). */
+/* Adds one event to a mirror. Returns the values of mcp_mirror_feed(). */
 int mcp_mirror_event(mcp_cluster_t *cluster,
     const unsigned char id[MCP_STREAM_ID_LEN], uint64_t seq, mcp_str_t message,
     mcp_str_t answers);
 
-/* Counts a reply that Redis does not have the mirror's stream; after several in
- * a row the stream counts as gone. */
+/* Counts a reply that Redis does not have the mirror's stream; after
+ * MCP_REPLICATION_MISSES consecutive ones, frees the mirror. */
 void mcp_mirror_missed(mcp_replication_t *repl);
 
 
 /* --- mcp_cluster_replica_ack.c --- */
 
-/* Asks Redis for acknowledgements of its replicas by WAIT, if they are
- * configured and no WAIT is pending. */
+/* Sends WAIT to Redis, if acknowledgements of its replicas are configured,
+ * no WAIT is pending, and none has failed in the last MCP_REPLICATION_LATER
+ * ms. */
 void mcp_replica_ack_wait(mcp_cluster_t *cluster);
 
 /* Handles Redis's acknowledgement of a replicator's command: calls
@@ -292,7 +319,8 @@ void mcp_replica_ack(mcp_replication_t *repl);
 
 /* --- mcp_cluster_append_policy.c --- */
 
-/* Returns 1 if changes other than events have to be sent to Redis. */
+/* Returns 1 if redis/append.lua has to be run even without new events: for
+ * another change, or to renew the stream's keys. */
 int mcp_append_policy_is_due(const mcp_replication_t *repl,
     const mcp_store_replication_state_t *repl_state);
 
@@ -313,7 +341,8 @@ int mcp_append_policy_is_idle(const mcp_replication_t *repl,
 uint64_t mcp_append_policy_within(const mcp_replication_t *repl,
     const mcp_store_replication_state_t *repl_state);
 
-/* Records that the complete state was sent to Redis. */
+/* Records that redis/append.lua with the events in "from" and the complete
+ * state was sent to Redis. */
 void mcp_append_policy_sent(mcp_replication_t *repl,
     const mcp_store_replication_state_t *repl_state,
     const mcp_store_replicator_t *from);
@@ -327,7 +356,7 @@ uint64_t mcp_append_policy_lasts(const mcp_replication_t *repl,
 
 /* --- mcp_cluster_keep.c --- */
 
-/* Renews the keys of all idle streams. */
+/* Renews the keys of all idle streams of this process. */
 void mcp_keep_all(mcp_cluster_t *cluster);
 
 
@@ -351,8 +380,9 @@ void mcp_replication_wait_no_more(mcp_replication_t *repl);
  * XRANGE. */
 void mcp_bulk_fetch_note(mcp_replication_t *repl, const mcp_reply_t *reply);
 
-/* Fetches the events after an event by XRANGE and returns 1, or returns 0 if a
- * script has to do it. */
+/* Requests the events after the event "after" by XRANGE and returns 1. Returns
+ * 0 if XRANGE is not used or cannot be sent: redis/resume.lua has to fetch
+ * them. */
 int mcp_bulk_fetch_fetch(mcp_replication_t *repl, uint64_t after);
 
 
@@ -376,7 +406,8 @@ int mcp_cluster_list(void *data, const mcp_operation_stream_t *stream,
 int mcp_cluster_client_input(void *data,
     const mcp_operation_client_input_t *input, mcp_operation_t *op);
 
-/* Raises the generation of the local stream or mirror. */
+/* Raises the generation of the local stream or mirror to "generation", unless
+ * it is higher. */
 void mcp_cluster_generation(mcp_cluster_t *cluster,
     const unsigned char id[MCP_STREAM_ID_LEN], uint32_t generation);
 
@@ -387,18 +418,19 @@ int mcp_cluster_topic(void *data, const mcp_operation_topic_t *topic,
     mcp_operation_t *op);
 
 /* Requests the topics of a dead node's listener whose mirror is at this node,
- * and sets has_topics when they are complete. Later subscriptions reach the
- * mirror by broadcasts, so none is missed. */
+ * and sets has_topics when they are complete. Changes of topics after the
+ * request reach the mirror by broadcasts, so none is missed. */
 void mcp_topic_fetch(mcp_replication_t *repl);
 
-/* Delivers the broadcasts that nodes received while a dead node's listener had
- * no owner, up to this node's own position. */
+/* Delivers the notifications that were broadcast while a dead node's listener
+ * had no owner, up to this node's own position. */
 void mcp_topic_replay(mcp_replication_t *repl);
 
-/* Repeats requests for topics that could not be sent. */
+/* Continues the replays of missed broadcasts whose requests could not be sent,
+ * or got no reply. */
 void mcp_topic_again(mcp_cluster_t *cluster);
 
-/* Discards unfinished replays. */
+/* Frees the replays that wait until Redis can be queried again. */
 void mcp_topic_free_all(mcp_cluster_t *cluster);
 
 
@@ -408,21 +440,22 @@ int mcp_cluster_quota(void *data,
     const unsigned char session[MCP_DIGEST_LEN], uint32_t limit,
     mcp_operation_t *op);
 
-/* Makes the stream local to this node, because its session has too many calls;
- * its owner then ends it. */
+/* Ends the replication of the stream, because its session has too many active
+ * calls, and notifies the stream's owner by its inbox, so that it ends the
+ * call. */
 void mcp_quota_refused(mcp_replication_t *repl);
 
 
 /* --- mcp_cluster_takeover.c --- */
 
-/* Drops the local stream, because other nodes declared this node dead and one
- * of them took the stream over. Its backend request finds it gone, and its
- * client resumes at the other node. */
+/* Drops the local stream, because another node owns it now: that node has
+ * declared this one dead and has taken the stream over. The backend request of
+ * the call finds the stream gone, and the client resumes at the other node. */
 void mcp_takeover_fenced(mcp_replication_t *repl);
 
-/* Handles a script error. If a key of the stream has a wrong type in Redis, the
- * command is repeated for mcp_cluster_outage_timeout, and then the stream is
- * abandoned. Returns 1 if the stream was abandoned. */
+/* Handles an error of a script. If a key of the stream has a wrong type in
+ * Redis, the command is repeated for mcp_cluster_outage_timeout, and then the
+ * stream is abandoned. Returns 1 if the stream was abandoned. */
 int mcp_takeover_displaced(mcp_replication_t *repl, const mcp_reply_t *error);
 
 
@@ -458,14 +491,15 @@ typedef struct {
     uint32_t  given;
 } mcp_codec_task_t;
 
-/* Write the fields "x", "r" and "v" of redis/streams.lua, and return the
- * end. */
+/* Write the values of the fields "x" (state), "r" (answers of an event) and
+ * "v" (task) of redis/streams.lua to p, and return their end. */
 char *mcp_codec_encode_state(char *p, const mcp_store_checkpoint_t *checkpoint);
 char *mcp_codec_encode_answers(char *p, const mcp_store_raw_t *raw);
 char *mcp_codec_encode_task(char *p, const mcp_codec_task_t *task);
 
 /*
- * Parse these fields.
+ * Parse the values that mcp_codec_encode_state(), _answers() and _task()
+ * write.
  *
  * Return MCP_OK, or
  *   MCP_ERR_SYNTAX  the text does not have that form
@@ -474,9 +508,9 @@ int mcp_codec_decode_state(mcp_str_t text, mcp_store_checkpoint_t *checkpoint);
 int mcp_codec_decode_answers(mcp_str_t text, mcp_store_raw_t *raw);
 int mcp_codec_decode_task(mcp_str_t text, mcp_codec_task_t *task);
 
-/* mcp_codec_encode_spec() appends the constant values of a stream.
- * mcp_codec_decode_spec() parses them into a spec whose texts point into
- * text. */
+/* mcp_codec_encode_spec() appends the constant values of a stream to buf.
+ * mcp_codec_decode_spec() parses them into a spec whose strings point into
+ * "text". */
 void mcp_codec_encode_spec(mcp_buf_t *buf, const mcp_stream_spec_t *spec);
 int mcp_codec_decode_spec(const mcp_mem_t *mem, mcp_str_t text,
     mcp_stream_spec_t *spec);
@@ -487,37 +521,43 @@ int mcp_codec_is_message(const mcp_mem_t *mem, mcp_str_t text);
 
 /* --- mcp_cluster_coalesce.c --- */
 
-/* Returns 1 if Redis decides which of equal calls is the first. */
+/* Returns 1 if Redis still has to decide whether this stream is the first of
+ * those for equal calls. */
 int mcp_coalesce_claims(const mcp_store_replication_state_t *repl_state);
 
 /* Returns 1 if the reply to a claim came so late that the claim may have
  * expired: it has to be repeated. */
 int mcp_coalesce_is_late(const mcp_replication_t *repl);
 
-/* mcp_coalesce_how() returns the stream's state for remote joins as
- * redis/append.lua takes it; mcp_coalesce_is_due() returns 1 if that has to be
- * sent now. */
+/*
+ * mcp_coalesce_how() returns the stream's state for requests at other nodes
+ * that join it, ARGV[21] of redis/append.lua, or NUL for an empty one.
+ * mcp_coalesce_is_due() returns 1 if that state has changed and has to be sent
+ * now.
+ */
 char mcp_coalesce_how(const mcp_store_replication_state_t *repl_state);
 int mcp_coalesce_is_due(const mcp_replication_t *repl,
     const mcp_store_replication_state_t *repl_state);
 
-/* Lets the requests that wait for this stream join another stream: they are
- * answered MCP_ERR_EXISTS when that is available here, or with the error that
- * occurs before. */
+/* Lets the requests that wait for this stream join the stream that the reply
+ * "TAKEN" names. They are answered MCP_ERR_EXISTS when that stream or a mirror
+ * of it is at this node, or with the error that prevents this. */
 void mcp_coalesce_taken(mcp_replication_t *repl, const mcp_reply_t *reply);
 
-/* Returns 1 if an equal call can be joined at this node before Redis was
- * asked about this stream: the requests that wait for it are answered
- * MCP_ERR_EXISTS. */
+/* Returns 1 if the requests that wait for this stream have to join another
+ * stream at this node instead, and Redis has not decided yet which is the
+ * first: the requests are then answered MCP_ERR_EXISTS. */
 int mcp_coalesce_gives_way(mcp_replication_t *repl,
     const mcp_store_replication_state_t *repl_state);
 
 /* Does the next step for the requests that have joined a mirror which has no
- * other reader. */
+ * consumer. */
 void mcp_coalesce_check(mcp_replication_t *repl,
     const mcp_store_replication_state_t *repl_state);
 
-/* Parses the values for joins of redis/append.lua. */
+/* Fills *out with the values for requests that have joined: "joined" is
+ * ARGV[21] of redis/append.lua, and "sent" the last event that was sent to a
+ * reader. */
 void mcp_coalesce_read(mcp_str_t joined, uint64_t sent,
     const mcp_codec_task_t *task, mcp_store_joined_t *out);
 
