@@ -292,7 +292,8 @@ mcp_cluster_unexpected_reply(mcp_cluster_t *cluster, const char *script,
     text = reply->text;
     mcp_store_node_count(cluster->worker->store, MCP_NODE_UNEXPECTED_REPLY);
 
-    /* commands are in capital letters, scripts in small ones */
+    /* names of commands are in capital letters, names of scripts in small
+     * ones */
 
     kind = script[0] >= 'A' && script[0] <= 'Z' ? "" : "script ";
 
@@ -306,9 +307,9 @@ mcp_cluster_unexpected_reply(mcp_cluster_t *cluster, const char *script,
 }
 
 
-/* Returns 1 if this process is the leader of its node. A process that shuts
- * down leaves that to the others, which may have another configuration and will
- * live longer. */
+/* Returns 1 if this process is the leader of its node, or becomes it. A
+ * process that shuts down leaves that to the node's other processes, if there
+ * are any: they may have another configuration and will live longer. */
 static int
 mcp_cluster_may_lead(mcp_cluster_t *cluster)
 {
@@ -326,8 +327,9 @@ mcp_cluster_may_lead(mcp_cluster_t *cluster)
 }
 
 
-/* Handles a successful registration. The log gets it at level notice once, at
- * the start and after an error, and at level info for each process. */
+/* Handles a successful registration. The log line has level notice at the
+ * start, after an error, and if this process becomes the leader; otherwise it
+ * has level info. */
 static void
 mcp_cluster_joined(mcp_cluster_t *cluster, const mcp_reply_t *reply)
 {
@@ -427,8 +429,8 @@ mcp_cluster_registered(mcp_cluster_t *cluster)
 
     cluster->registered = mcp_worker_now(cluster->worker);
 
-    /* the clock of a zone is steady, so the clock of a member is not checked
-     * again */
+    /* the clock of a zone is steady, so the clock of a node that has joined is
+     * not checked again */
 
     args[6].data = now;
     args[6].len =
@@ -478,7 +480,8 @@ mcp_cluster_beaten(void *data, const mcp_reply_t *reply)
 
     } else if (cluster->state != MCP_CLUSTER_MEMBER) {
 
-        /* the node has noticed in the meantime and is registering */
+        /* this process is no longer a member: it registers again in any
+         * case */
 
     } else if (mcp_reply_is(kind, "GONE")) {
         mcp_cluster_registered(cluster);
@@ -515,7 +518,7 @@ mcp_cluster_doubted(void *data, const mcp_reply_t *reply)
 }
 
 
-/* The node remains a member in the meantime: usually only one stream was taken
+/* The node remains a member until the reply: usually only one stream was taken
  * over by another node. */
 void
 mcp_cluster_self_check(mcp_cluster_t *cluster)
@@ -540,7 +543,7 @@ mcp_cluster_heartbeat(mcp_cluster_t *cluster)
         mcp_cluster_blind(cluster);
     }
 
-    /* another process has given the node a new id */
+    /* another process has given the node a new id: register under this id */
 
     if (cluster->node != mcp_store_node_id(store)) {
         mcp_cluster_registered(cluster);
@@ -599,7 +602,8 @@ mcp_cluster_reloaded(mcp_cluster_t *cluster)
 
     } else {
 
-        /* the registration was abandoned, too */
+        /* the command that registers the process was abandoned with the
+         * others */
 
         mcp_cluster_set_state(cluster, MCP_CLUSTER_APART);
     }
@@ -630,7 +634,7 @@ mcp_cluster_down(mcp_cluster_t *cluster)
 
     mcp_cluster_blind(cluster);
 
-    /* another process may be able to reach Redis */
+    /* another process may be able to reach Redis, and becomes the leader */
 
     cluster->leads = 0;
     mcp_cluster_listen(cluster);

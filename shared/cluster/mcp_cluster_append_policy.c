@@ -16,8 +16,8 @@ mcp_append_policy_is_read(const mcp_store_replication_state_t *repl_state)
 }
 
 
-/* Returns 1 if the stream's end is reached or near, but it is kept here because
- * it has a reader. */
+/* Returns 1 if the stream, not of a task, would expire within a node timeout
+ * or earlier, but is kept here because it has a reader. */
 static int
 mcp_append_policy_stays(const mcp_replication_t *repl,
     const mcp_store_replication_state_t *repl_state, uint64_t now)
@@ -28,7 +28,7 @@ mcp_append_policy_stays(const mcp_replication_t *repl,
 }
 
 
-/* Returns the size of the longest of some events. */
+/* Returns the size of the longest event in "from", or 0 without events. */
 static size_t
 mcp_append_policy_longest(const mcp_store_replicator_t *from)
 {
@@ -46,7 +46,8 @@ mcp_append_policy_longest(const mcp_store_replicator_t *from)
 }
 
 
-/* Returns 1 if two states differ in their last event only. */
+/* Returns 1 if two checkpoints differ in their event number at most, and the
+ * call is not over. */
 static int
 mcp_append_policy_is_unchanged(const mcp_store_checkpoint_t *before,
     const mcp_store_checkpoint_t *now)
@@ -107,8 +108,9 @@ mcp_append_policy_period(const mcp_replication_t *repl,
 }
 
 
-/* Returns 1 if it is time to renew the stream's keys. A stream that is about to
- * expire is not renewed. */
+/* Returns 1 if it is time to renew the stream's keys. A stream whose time
+ * of expiry has passed is renewed only if it belongs to a task or has a
+ * reader. */
 static int
 mcp_append_policy_continues(const mcp_replication_t *repl,
     const mcp_store_replication_state_t *repl_state, uint64_t now)
@@ -190,7 +192,8 @@ mcp_append_policy_sent(mcp_replication_t *repl,
     repl->over = from->at.state >= MCP_STATE_COMPLETED;
     repl->stays = mcp_append_policy_stays(repl, repl_state, repl->time);
 
-    /* Redis has no earlier event, or may have lost them */
+    /* Redis has no earlier events, or may have lost them; or an event is
+     * longer than all earlier ones */
 
     if (repl->begin || repl->refills || longest > repl->longest) {
         repl->longest = longest;
@@ -221,8 +224,9 @@ mcp_append_policy_lasts(const mcp_replication_t *repl,
         until = repl->cluster->conf->node_timeout;
     }
 
-    /* the node may die before it knows that its call is the first; requests
-     * that join have to be informed */
+    /* The node may die before it knows whether its call is the first, or while
+     * requests at other nodes have joined the call. The keys must last until
+     * another node has taken the stream over and informed these requests. */
 
     if (repl_state->held || (repl_state->joins && !repl_state->end
                              && until < slack))

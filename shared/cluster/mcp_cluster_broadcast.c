@@ -2,10 +2,10 @@
 
 /*
  * Broadcasts: messages to all nodes, with values of the store that all nodes
- * need, and notifications (mcp_cluster_notification.c). Every process sends on
- * its own link. The leader of a node receives them on a second connection, on
- * which one command waits for new messages; the position up to which they were
- * received is in the zone.
+ * need, and notifications (mcp_cluster_notification.c). Every process sends
+ * broadcasts on its own link. The leader of a node receives them on a second
+ * connection, on which one command waits for new broadcasts; the position up
+ * to which they were received is in the zone.
  */
 
 
@@ -62,8 +62,9 @@ mcp_broadcast_sent_to_none(void *data, const mcp_reply_t *reply)
 }
 
 
-/* Returns the result without Redis. A node that was rejected and serves alone
- * has no other nodes to inform. */
+/* Returns the result of a broadcast that cannot be sent: MCP_OK if replication
+ * is not required, or if the node serves alone and has no other nodes to
+ * inform; otherwise MCP_ERR_UNREACHABLE. */
 static int
 mcp_broadcast_unreachable(const mcp_cluster_t *cluster)
 {
@@ -228,7 +229,7 @@ mcp_broadcast_position(mcp_str_t text, mcp_node_position_t *position)
 }
 
 
-/* Processes a message to all nodes. */
+/* Passes a broadcast to the worker. */
 static void
 mcp_broadcast_decode(mcp_cluster_t *cluster, const mcp_reply_t *fields,
     const mcp_node_position_t *position)
@@ -248,8 +249,8 @@ mcp_broadcast_decode(mcp_cluster_t *cluster, const mcp_reply_t *fields,
     broadcast.n = position->n;
     cluster->topics_received += broadcast.what == MCP_BROADCAST_TOPIC;
 
-    /* a node's other messages have already been applied to its zone by the
-     * sending process */
+    /* the process of this node that has sent a broadcast has already applied
+     * it to the zone, unless it is a notification */
 
     if (!broadcast.own || broadcast.what == MCP_BROADCAST_NOTIFICATION) {
         mcp_operation_receive(cluster->worker, &broadcast);
@@ -282,7 +283,8 @@ mcp_broadcast_receive(mcp_cluster_t *cluster, mcp_node_position_e which,
 
     for (i = 0; i < entries->n; i++) {
 
-        /* another process may have been the leader in the meantime */
+        /* skips an entry that another process of this node has processed when
+         * it was the leader */
 
         if (!mcp_broadcast_position(mcp_reply_item(entries->items[i], 0)->text,
                                     &position)
@@ -436,8 +438,9 @@ mcp_broadcast_received(void *data, const mcp_reply_t *reply)
 }
 
 
-/* Waits for new messages. The time limit is so short that the connection is
- * never silent for the link's timeout. */
+/* Waits for new broadcasts and entries of the node queue. The time limit is
+ * half of mcp_cluster_timeout, so that the connection is never silent for
+ * longer than the link allows. */
 static void
 mcp_broadcast_listen(mcp_cluster_t *cluster)
 {

@@ -2,9 +2,9 @@
 
 /*
  * Fetching many events of a mirror. An event costs Redis four times as much by
- * a script as by XRANGE, so a script only reports the last event and the size
- * of the longest one. While one reply is added to the mirror, Redis prepares
- * the next.
+ * redis/resume.lua as by XRANGE, so the script fetches only the first of many
+ * events, and reports the last event and the size of the longest one. While
+ * one reply to XRANGE is added to the mirror, Redis prepares the next.
  */
 
 
@@ -13,13 +13,14 @@
 #include "cluster/mcp_cluster_replication.h"
 
 
-/* Limits of one reply: events and bytes; and the number of events below which
- * XRANGE is not used. */
+/* Limits of one reply to XRANGE: events and bytes. XRANGE is not used if
+ * MCP_BULK_FETCH_BYTES have no room for MCP_BULK_FETCH_FEW events of the
+ * longest size. */
 #define MCP_BULK_FETCH_EVENTS  256
 #define MCP_BULK_FETCH_BYTES   262144
 #define MCP_BULK_FETCH_FEW     64
 
-/* Maximum number of pending replies. */
+/* Maximum number of pending replies to XRANGE for one mirror. */
 #define MCP_BULK_FETCH_AHEAD  2
 
 #define MCP_BULK_FETCH_KEY_MAX  256
@@ -37,7 +38,8 @@ mcp_bulk_fetch_note(mcp_replication_t *repl, const mcp_reply_t *reply)
         mcp_reply_number(mcp_reply_item(reply, MCP_REMOTE_RESUME_EVENTS - 1));
     n = longest ? MCP_BULK_FETCH_BYTES / longest : 0;
 
-    /* events after the last one may be longer */
+    /* XRANGE ends at the last event of this reply: later events may be
+     * longer */
 
     repl->upto = mcp_reply_number(mcp_reply_item(reply, 3));
     repl->batch =
@@ -78,7 +80,8 @@ mcp_bulk_fetch_send(mcp_replication_t *repl, uint64_t first, uint64_t last)
 }
 
 
-/* Sends as many requests as may be pending. */
+/* Sends XRANGE commands until MCP_BULK_FETCH_AHEAD replies are pending, or all
+ * events up to "upto" were requested. */
 static void
 mcp_bulk_fetch_more(mcp_replication_t *repl)
 {
@@ -159,13 +162,15 @@ mcp_bulk_fetch_fetched(void *data, const mcp_reply_t *reply)
 
     repl = data;
 
-    /* the last reply frees a dropped replication */
+    /* if the stream was freed, replies are ignored, and the last one frees the
+     * replication */
 
     if (--repl->ranges ? repl->gone : !mcp_replication_returned(repl)) {
         return;
     }
 
-    /* events after one that found no room cannot be added */
+    /* after an event for which the mirror had no room, no later event can be
+     * added */
 
     if (repl->full) {
         rc = MCP_ERR_FULL;
@@ -175,7 +180,8 @@ mcp_bulk_fetch_fetched(void *data, const mcp_reply_t *reply)
              ? mcp_bulk_fetch_feed(repl, reply) : MCP_ERR_NOT_FOUND;
     }
 
-    /* on any error the script is used next, which reports the reason */
+    /* on any error redis/resume.lua is used next, whose reply contains the
+     * reason */
 
     if (rc != MCP_OK || !mcp_bulk_fetch_is_wanted(repl)) {
         repl->batch = 0;

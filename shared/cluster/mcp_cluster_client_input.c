@@ -7,7 +7,7 @@
 #include "cluster/mcp_cluster_replication.h"
 
 
-/* A request that waits for the reply. */
+/* A request that waits for the reply of redis/client_input.lua. */
 typedef struct {
     mcp_operation_t  *op;
     uint32_t          generation;
@@ -28,7 +28,7 @@ mcp_client_input_tenant(const unsigned char digest[MCP_DIGEST_LEN], int matters)
 }
 
 
-/* Returns the result for the client. */
+/* Returns the result of the operation. */
 static int
 mcp_client_input_taken(mcp_cluster_t *cluster, const mcp_reply_t *reply)
 {
@@ -62,7 +62,8 @@ mcp_client_input_taken(mcp_cluster_t *cluster, const mcp_reply_t *reply)
 }
 
 
-/* Handles the reply: the input is in the queue of the owner's node. */
+/* Handles the reply. "OK" means that the input is in the queue of the owner's
+ * node. */
 static void
 mcp_client_input_done(void *data, const mcp_reply_t *reply)
 {
@@ -98,8 +99,8 @@ mcp_client_input_done_unknown(void *data, const mcp_reply_t *reply)
 }
 
 
-/* Sends the input. If it returns MCP_OK, mcp_client_input_done() gets waits,
- * unless that is NULL. */
+/* Sends the input. The reply is passed to mcp_client_input_done() with
+ * "waits", or, if "waits" is NULL, is only checked for an error. */
 static int
 mcp_client_input_send(mcp_cluster_t *cluster,
     const mcp_operation_client_input_t *input, mcp_client_input_t *waits)

@@ -4,9 +4,10 @@
  * Calls that requests at other nodes join. Redis decides which of several
  * equal calls is the first: the replicator of a held stream claims this when
  * it creates the stream in Redis. If another stream has the claim, this node
- * gets a mirror of the other stream for the requests that join; they displace
- * no reader. The mirror fetches the events that the node queue did not bring,
- * and reports its readers and their position, so that the owner continues.
+ * gets a mirror of the other stream for the requests that join; these displace
+ * no reader of that stream. The process that feeds the mirror fetches the
+ * events that the node queue did not bring, and reports the joined requests
+ * and their position, so that the owner continues.
  */
 
 
@@ -16,12 +17,12 @@
 /* Index of the first event in a reply of redis/join.lua. */
 #define MCP_COALESCE_EVENTS  11
 
-/* Number of reports within the time after which an unread stream is
- * abandoned. */
+/* Number of reports about joined requests within a node timeout, or within the
+ * call's max_wait if that is shorter. */
 #define MCP_COALESCE_TOUCHES  3
 
 
-/* A request that waits for the stream that it joins. */
+/* A request that waits for a mirror of the stream that it joins. */
 typedef struct {
     mcp_operation_t  *op;
     unsigned char     id[MCP_STREAM_ID_LEN];
@@ -59,7 +60,8 @@ mcp_coalesce_how(const mcp_store_replication_state_t *repl_state)
 }
 
 
-/* The end of the hold is usually sent with the next event. */
+/* The change that ends the hold waits for MCP_REPLICATION_SEND_TIME, because
+ * it is usually sent with the next event. */
 int
 mcp_coalesce_is_due(const mcp_replication_t *repl,
     const mcp_store_replication_state_t *repl_state)
@@ -164,13 +166,14 @@ mcp_coalesce_mirror(mcp_cluster_t *cluster,
         repl->coalesced = 1;
         repl->full = 0;
 
-        /* events may have been queued before the mirror existed: they are
-         * fetched when it gets a reader */
+        /* events may have arrived in the node queue before the mirror existed:
+         * they are fetched when the mirror gets a reader */
 
         repl->time = 0;
         mcp_replication_within(repl, MCP_OPERATION_TIME);
 
-        /* events without room are fetched when there is room */
+        /* events for which the mirror has no room are fetched when it has
+         * room */
 
         return mcp_coalesce_feed(cluster, id, reply) == MCP_ERR_SYNTAX
                ? MCP_ERR_SYNTAX : MCP_OK;
@@ -270,7 +273,8 @@ mcp_coalesce_join(mcp_cluster_t *cluster,
     coalesce->op = op;
     memcpy(coalesce->id, id, MCP_STREAM_ID_LEN);
 
-    /* the stream may have been read here before without Redis knowing it */
+    /* Redis may lack the last event that was sent here to earlier readers of
+     * the mirror */
 
     if (mcp_store_find(cluster->worker->store, id, 0, &info) != MCP_OK
         || !info.mirror)
@@ -333,7 +337,7 @@ mcp_coalesce_taken(mcp_replication_t *repl, const mcp_reply_t *reply)
         return;
     }
 
-    /* the request that has made the claim is gone */
+    /* the request for whose call the claim was made is gone */
 
     if (repl->ops == NULL) {
         mcp_store_free(cluster->worker->store, &repl->ref);
@@ -353,8 +357,9 @@ mcp_coalesce_taken(mcp_replication_t *repl, const mcp_reply_t *reply)
 
 /* --- for those who have joined --- */
 
-/* Handles a stream that Redis lacks. If its call was not started, the requests
- * that have joined start one themselves. */
+/* Handles the reply that Redis does not have the mirror's stream. If its call
+ * was not started, the mirror is freed, and the requests that have joined
+ * start a call themselves. */
 static void
 mcp_coalesce_missed(mcp_replication_t *repl)
 {
@@ -413,8 +418,7 @@ mcp_coalesce_fetched(void *data, const mcp_reply_t *reply)
     repl->misses = 0;
     repl->full = (rc != MCP_OK || reply->n <= MCP_COALESCE_EVENTS);
 
-    /* forget the mirror: the next event is no longer stored, or can never
-     * fit */
+    /* free the mirror: the next event is no longer stored, or can never fit */
 
     if (rc == MCP_ERR_LARGE || rc == MCP_AGAIN) {
         mcp_store_mirror_forget(repl->cluster->worker->store, repl->ref.id);

@@ -8,14 +8,15 @@
 #include "json/mcp_json.h"
 
 
-/* The form of a stream's constant values, which is their first number.
- * MCP_CODEC_JOINED adds the digest of a call that others may join. */
+/* The first number of a stream's constant values: their form. With
+ * MCP_CODEC_JOINED they contain the digest by which equal calls join the
+ * stream. */
 #define MCP_CODEC_FORM    1
 #define MCP_CODEC_JOINED  2
 
 #define MCP_CODEC_ENCODE_NUMBERS  12
 
-/* Maximum depth of JSON; no endpoint accepts more. */
+/* Maximum depth of a message's JSON; no endpoint accepts a deeper one. */
 #define MCP_CODEC_DEPTH   1024
 
 
@@ -221,7 +222,7 @@ mcp_codec_decode_text(mcp_str_t *text, size_t len)
 }
 
 
-/* Copies the numbers and the fields of fixed length. */
+/* Copies the numbers and the fields of fixed length into the spec. */
 static void
 mcp_codec_decode_fixed(mcp_stream_spec_t *spec, const uint64_t *numbers,
     mcp_str_t *text)

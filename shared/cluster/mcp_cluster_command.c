@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Commands on a link, which are queued with the handlers of their replies. An
- * error that means that the server cannot serve now ends the link: all pending
- * commands then have to be sent again, which is possible for each command. */
+/*
+ * Commands on a link, which are queued with the handlers of their replies. An
+ * error that means that the server cannot serve now closes the link: all
+ * pending commands then have to be sent again, and each command can be
+ * repeated.
+ */
 
 
 #include <stdio.h>
@@ -40,7 +43,8 @@ mcp_link_command(mcp_link_t *link, const mcp_str_t *argv, size_t n,
     out = &link->out[!link->writing];
     before = out->len;
 
-    /* a command of any length is accepted if enough was written before */
+    /* only the bytes before a command count, so a command may have any
+     * length */
 
     if (link->n_pending == MCP_LINK_WINDOW
         || before - link->copied >= MCP_LINK_BYTES
@@ -52,7 +56,7 @@ mcp_link_command(mcp_link_t *link, const mcp_str_t *argv, size_t n,
     mcp_wire_command(out, argv, n);
 
     if (out->failed) {
-        /* the earlier commands remain valid */
+        /* remove the incomplete command; the earlier ones remain valid */
 
         out->len = before;
         out->failed = MCP_OK;
@@ -141,8 +145,8 @@ mcp_link_moved(mcp_link_t *link, mcp_str_t text)
 }
 
 
-/* Checks an error for one that concerns the whole link. Returns 1 if the link
- * was closed. */
+/* Closes the link if the error concerns the whole link, and returns 1. Returns
+ * 0 for any other error. */
 static int
 mcp_link_judge(mcp_link_t *link, const mcp_reply_t *error)
 {
@@ -199,7 +203,8 @@ mcp_link_reply(mcp_link_t *link, const mcp_reply_t *reply)
         return;
     }
 
-    /* the handlers of all pending commands then get NULL */
+    /* if the link was closed, the handlers of all pending commands have got
+     * NULL */
 
     if (reply->type == MCP_REPLY_ERROR && mcp_link_judge(link, reply)) {
         return;
@@ -338,7 +343,8 @@ mcp_link_written(mcp_link_t *link, size_t len)
     left = link->out[link->writing].len - link->written;
     link->written += len < left ? len : left;
 
-    /* no reply is expected while a long command is being written */
+    /* while a long command is being written no reply is expected, so written
+     * bytes count like received ones */
 
     if (len && len < left) {
         link->received = mcp_worker_now(link->cluster->worker);

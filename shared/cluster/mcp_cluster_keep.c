@@ -12,8 +12,8 @@
 #define MCP_KEEP_ARGS  3
 
 
-/* The command whose reply is pending.  Its streams are not freed before the
- * reply, because they are "sending". */
+/* A redis/keep.lua whose reply is pending. The replications of its streams are
+ * not freed before the reply, because "sending" is set. */
 typedef struct {
     mcp_cluster_t      *cluster;
     size_t              n;
@@ -45,7 +45,8 @@ mcp_keep_done(void *data, const mcp_reply_t *reply)
     cluster = keep->cluster;
     cluster->keeping = 0;
 
-    /* on an error each stream is renewed by its own append, which reports it */
+    /* on an error each stream is renewed by its own redis/append.lua, whose
+     * reply contains the reason */
 
     is_good = reply && mcp_reply_is(mcp_reply_item(reply, 0), "OK")
               && reply->n == 1 + keep->n;
@@ -64,8 +65,8 @@ mcp_keep_done(void *data, const mcp_reply_t *reply)
 }
 
 
-/* Returns 1 and fills copying if the stream is idle, has no command pending and
- * was not renewed for a twelfth of the node's timeout. */
+/* Returns 1 and fills *repl_state if the stream is idle, has no command
+ * pending, and was not renewed for a twelfth of the node timeout. */
 static int
 mcp_keep_is_due(const mcp_replication_t *repl, uint64_t now,
     mcp_store_replication_state_t *repl_state)
@@ -107,7 +108,7 @@ mcp_keep_add(mcp_keep_t *keep, mcp_keep_argv_t *argv, mcp_replication_t *repl,
 }
 
 
-/* Adds the next streams that are due.  If the command is full, the next call
+/* Adds the next streams that are due. If the command is full, the next command
  * begins with the same bucket again. */
 static void
 mcp_keep_take(mcp_keep_t *keep, mcp_keep_argv_t *argv)
@@ -170,8 +171,8 @@ mcp_keep_send(mcp_keep_t *keep, const mcp_keep_argv_t *argv)
 }
 
 
-/* Sends the next command unless one is pending: clients' commands on the same
- * connection wait for one renewal at most. */
+/* Sends the next redis/keep.lua unless one is pending, so that clients'
+ * commands on the same connection wait for one of them at most. */
 static void
 mcp_keep_go_on(mcp_cluster_t *cluster)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /* The replication lag: the events of this process that Redis has not
- * acknowledged. While there are any, it is reported to the status at
- * intervals. */
+ * acknowledged. While there are such events, the lag is reported to the status
+ * at intervals. */
 
 
 #include "cluster/mcp_cluster_replication.h"
@@ -96,7 +96,8 @@ mcp_lag_check(mcp_replication_t *repl,
 
     } else if (repl_state->acked.seq > repl->acked && repl->time) {
 
-        /* the unacknowledged events came after the last command */
+        /* Redis has acknowledged events since the last check: the remaining
+         * ones were appended after the last command was sent */
 
         repl->behind = repl->time;
     }

@@ -148,7 +148,7 @@ mcp_link_delay(mcp_link_t *link)
 }
 
 
-/* Frees everything of a closed connection and schedules the next attempt. */
+/* Frees the buffers of a closed connection and schedules the next attempt. */
 static void
 mcp_link_rest(mcp_link_t *link)
 {
@@ -181,7 +181,7 @@ mcp_link_rest(mcp_link_t *link)
 }
 
 
-/* Calls the handlers of all pending commands without a reply. */
+/* Calls the handlers of all pending commands with NULL instead of a reply. */
 static void
 mcp_link_abandon(mcp_link_t *link)
 {
@@ -217,7 +217,8 @@ mcp_link_free(mcp_link_t *link)
 }
 
 
-/* Closes the connection on this side. */
+/* Ends the link: abandons its commands, and lets the glue close the
+ * connection, unless it is closed already ("gone"). */
 static void
 mcp_link_end(mcp_link_t *link, int gone)
 {
@@ -236,7 +237,7 @@ mcp_link_end(mcp_link_t *link, int gone)
         link->down(link->cluster);
     }
 
-    /* CONNECT was not pulled: the glue has nothing to close */
+    /* CONNECT was not pulled: the glue has no connection to close */
 
     if (gone || unknown) {
         mcp_link_rest(link);
@@ -310,7 +311,7 @@ mcp_link_redirect(mcp_link_t *link, mcp_str_t host, mcp_str_t port)
         return;
     }
 
-    /* without a host it is another port of the same host */
+    /* an address without a host is another port of the same host */
 
     if (host.len) {
         memcpy(link->host, host.data, host.len);
@@ -441,7 +442,7 @@ mcp_link_check(mcp_link_t *link)
     now = mcp_worker_now(link->cluster->worker);
     timeout = link->cluster->conf->timeout;
 
-    /* the reply that was expected instead of a PING has arrived */
+    /* no PING could be sent, but bytes were received since */
 
     if (!link->pings && link->received >= link->pinged) {
         link->pinged = 0;
@@ -458,7 +459,8 @@ mcp_link_check(mcp_link_t *link)
         return;
     }
 
-    /* with a full window a reply is expected as well */
+    /* if the full window prevents a PING, the reply to a pending command is
+     * expected instead */
 
     if (link->pinged == 0) {
         link->pinged = now;
@@ -611,8 +613,8 @@ mcp_link_closed(mcp_link_t *link, const char *why)
 
     mcp_link_name(link, name);
 
-    /* Redis closes a connection without TLS at a TLS port without sending
-     * anything */
+    /* at a port that requires TLS, Redis closes a connection without TLS
+     * without sending anything */
 
     if (link->state == MCP_LINK_LOGIN && !link->answered
         && !link->target.tls && link->target.path.len == 0)

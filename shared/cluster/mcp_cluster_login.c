@@ -47,14 +47,15 @@ mcp_login_denies(mcp_str_t text)
         }
     }
 
-    /* a script lacks a right: Redis 6.2 has this somewhere in its text, 7.0
-     * after "ERR The " */
+    /* a script lacks a right: Redis 6.2 has these words somewhere in the
+     * error, 7.0 after "ERR The " */
 
     return mcp_login_mentions(text, "user executing the script can't ");
 }
 
 
-/* Fails the link if the reply is an error, and returns 1. */
+/* Returns 1 if the reply is an error, after failing the link, or if the link
+ * is lost. */
 static int
 mcp_login_failed(mcp_link_t *link, const mcp_reply_t *reply,
     const char *command)
@@ -94,7 +95,8 @@ mcp_login_confused(mcp_link_t *link, const char *command)
 
 /* --- HELLO --- */
 
-/* Returns 1 if a version such as "7.0.15" is not older than required. */
+/* Returns 1 if a version such as "7.0.15" is not older than MCP_REDIS_MAJOR
+ * and MCP_REDIS_MINOR. */
 static int
 mcp_login_version_ok(mcp_str_t version)
 {
@@ -209,7 +211,7 @@ mcp_login_role(void *data, const mcp_reply_t *reply)
 }
 
 
-/* Returns 1 if INFO contains the line. */
+/* Returns 1 if the text of INFO contains the line. */
 static int
 mcp_login_reply_is(mcp_str_t info, mcp_str_t line)
 {
@@ -243,7 +245,7 @@ mcp_login_info(void *data, const mcp_reply_t *reply)
 
     link = data;
 
-    /* a user without the right to ask gets no warning */
+    /* a user without the right to run INFO gets no warning */
 
     if (reply == NULL || reply->type != MCP_REPLY_TEXT
         || mcp_login_reply_is(reply->text,

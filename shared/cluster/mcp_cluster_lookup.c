@@ -104,8 +104,8 @@ mcp_lookup_event(const mcp_mem_t *mem, const mcp_reply_t *reply,
 }
 
 
-/* Stores the states in n items, each of which has the form of a reply of
- * redis/lookup.lua, with the operation. */
+/* Stores the states in n items in op->found. Each item has the form of a reply
+ * of redis/lookup.lua. */
 static int
 mcp_lookup_note(mcp_cluster_t *cluster, mcp_operation_t *op,
     const mcp_reply_t *const *items, size_t n)
@@ -229,7 +229,8 @@ mcp_list_done(void *data, const mcp_reply_t *reply)
 }
 
 
-/* Runs a script. Without a link, the result depends on the node's state. */
+/* Runs a script for an operation. Returns MCP_AGAIN if its reply follows, or
+ * MCP_OK if the node serves alone, or MCP_ERR_UNREACHABLE. */
 static int
 mcp_lookup_run(mcp_cluster_t *cluster, mcp_script_e script,
     const mcp_str_t *args, size_t n, mcp_link_reply_cb handler,
