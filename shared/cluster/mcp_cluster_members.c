@@ -10,8 +10,8 @@
 #include "cluster/mcp_cluster_replication.h"
 
 
-/* Copies a text of another node, or an empty one, and replaces characters that
- * are not printable ASCII. */
+/* Copies the text of a reply, cut to size - 1 bytes, with a NUL, and replaces
+ * characters that are not printable ASCII. */
 static void
 mcp_cluster_text(char *to, size_t size, const mcp_reply_t *reply)
 {
@@ -42,8 +42,9 @@ mcp_cluster_refuse(mcp_cluster_t *cluster, const char *why)
 }
 
 
-/* Returns Redis's clock minus the local clock, ms. Redis read its clock between
- * the command and the reply. */
+/* Returns Redis's clock "theirs" minus the local clock, ms. Redis read its
+ * clock between the command and the reply, so it is compared with the middle
+ * of both times. */
 static int64_t
 mcp_cluster_offset(mcp_cluster_t *cluster, uint64_t theirs, uint64_t now)
 {
@@ -162,8 +163,8 @@ mcp_cluster_denied(mcp_link_t *link, const mcp_reply_t *error)
 
     cluster = link->cluster;
 
-    /* the log may just have got the error of the lost link, which does not have
-     * this reason */
+    /* the log may just have got the error that the link was lost, which does
+     * not name this reason */
 
     now = mcp_worker_now(cluster->worker);
 
@@ -172,8 +173,9 @@ mcp_cluster_denied(mcp_link_t *link, const mcp_reply_t *error)
         mcp_store_node_insist(cluster->worker->store);
     }
 
-    /* streams that other nodes know continue only with Redis: if they continued
-     * here alone, their events would get other contents */
+    /* After the node has joined, its streams wait for Redis: if they
+     * continued here alone, their events could differ from those that other
+     * nodes have. */
 
     if (link != &cluster->link
         || mcp_store_node_has_joined(cluster->worker->store))

@@ -48,8 +48,9 @@ mcp_mirror_feed(mcp_cluster_t *cluster,
 }
 
 
-/* Handles a stream of a dead node that lacks events or room: it is removed from
- * Redis when the mirror is freed, because no other node would end it. */
+/* Handles a stream of a dead node of which events are missing or have no room:
+ * the stream is removed from Redis when the mirror is freed, because no other
+ * node would end it. */
 static void
 mcp_mirror_lost(mcp_replication_t *repl)
 {
@@ -65,7 +66,8 @@ mcp_mirror_lost(mcp_replication_t *repl)
 }
 
 
-/* The owner may be about to replicate the stream again. */
+/* The mirror is freed only after several such replies, because the owner may
+ * be about to replicate the stream again. */
 void
 mcp_mirror_missed(mcp_replication_t *repl)
 {
@@ -102,7 +104,7 @@ mcp_mirror_known(mcp_replication_t *repl, const mcp_reply_t *reply, size_t i,
 
 /* --- fetching --- */
 
-/* Returns 1 if seq is the last event of the mirror. */
+/* Returns 1 if the event "seq" is the last one of the mirror. */
 static int
 mcp_mirror_is_at(const mcp_replication_t *repl, uint64_t seq)
 {
@@ -148,8 +150,8 @@ mcp_mirror_fetched(void *data, const mcp_reply_t *reply)
                          MCP_REMOTE_RESUME_EVENTS,
                          mcp_reply_number(mcp_reply_item(reply, 8)));
 
-    /* full: until there is room, or forever; or the reply has no more events
-     * than before */
+    /* fetch no more for now: the mirror has no room, or the reply has no
+     * event */
 
     repl->full = (rc != MCP_OK || reply->n < MCP_REMOTE_RESUME_EVENTS + 2);
     repl->tight = (rc == MCP_ERR_LIMIT || rc == MCP_ERR_FULL);
@@ -158,8 +160,8 @@ mcp_mirror_fetched(void *data, const mcp_reply_t *reply)
         repl->cramped = 0;
     }
 
-    /* forget the mirror if the event can never fit, or if the next event is no
-     * longer stored and the mirror was not created anew in the meantime */
+    /* free the mirror if the event can never fit, or if Redis no longer has
+     * the next event and the mirror was not created anew since the command */
 
     if (rc == MCP_ERR_LARGE
         || (rc == MCP_AGAIN && mcp_mirror_is_at(repl, repl->fetched)))
@@ -187,7 +189,8 @@ mcp_mirror_fetch(mcp_replication_t *repl, uint64_t after)
     argv[1] = mcp_str("");
     argv[2] = mcp_str("");
 
-    /* without a principal the script ignores the remaining arguments */
+    /* with an empty principal redis/resume.lua ignores the remaining
+     * arguments */
 
     mcp_replication_run(repl, MCP_SCRIPT_RESUME, argv, 3, mcp_mirror_fetched);
     repl->fetched = after;
@@ -287,8 +290,8 @@ mcp_mirror_promote(mcp_replication_t *repl)
 }
 
 
-/* Returns 1 if a dead node's stream may wait for room: until twice the node
- * timeout has passed. */
+/* Returns 1 if a dead node's stream lacks room and may wait for it: until two
+ * node timeouts have passed. */
 static int
 mcp_mirror_may_wait(mcp_replication_t *repl)
 {
@@ -346,15 +349,16 @@ mcp_mirror_check(mcp_replication_t *repl,
         return;
     }
 
-    /* the mirror may have been fed by a process that has died, or have a reader
-     * that came after this process's reader left */
+    /* another process may have fed the mirror and died, or a new reader may
+     * have attached after this process's reader left */
 
     if (repl_state->consumer_slot != MCP_STORE_NO_SLOT) {
         repl->number = repl_state->reader;
     }
 
     if (repl->number == 0) {
-        /* a mirror without joined requests expires */
+        /* only joined requests, if any, need the mirror: without them it
+         * expires */
         mcp_coalesce_check(repl, repl_state);
         return;
     }

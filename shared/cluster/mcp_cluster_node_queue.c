@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Entries of this node's queue in Redis: messages of other nodes about a stream
- * that this node owns or reads. Any process takes them; the store wakes the
- * process concerned. An entry that arrives too late, or concerns an unknown
- * stream, is ignored.
+ * Entries of this node's queue in Redis: messages about a stream that this
+ * node owns, reads, has joined or listens to. The leader processes them; the
+ * store wakes the process concerned. An entry that arrives too late, or
+ * concerns an unknown stream, is ignored.
  */
 
 
@@ -15,32 +15,34 @@
 /* Values of the field "k", as the scripts write them, with their other
  * fields. */
 typedef enum {
-    MCP_NODE_QUEUE_EVENTS = 'e',     /* for the reader. For each event: q
-                                        number, m message, r its answers. Then l
-                                        last event, x state, c confirmed event,
-                                        h number of the last client input that
-                                        the owner has processed. If others may
-                                        join the call: y the value for joins of
-                                        redis/append.lua, t sent event, v task
-                                        fields. */
+    MCP_NODE_QUEUE_EVENTS = 'e',     /* for the reader, and nodes that have
+                                        joined. For each event: q number, m
+                                        message, r its answers. Then l last
+                                        event, x state, c confirmed event, h
+                                        number of the last client input that
+                                        the owner has processed. If equal calls
+                                        may join the stream: y ARGV[21] of
+                                        redis/append.lua, t last sent event, v
+                                        task fields. */
     MCP_NODE_QUEUE_DISPLACED = 'd',  /* for the reader: w number of a later
                                         reader */
-    MCP_NODE_QUEUE_FORGOTTEN = 'f',  /* for the reader: the stream was freed */
+    MCP_NODE_QUEUE_FORGOTTEN = 'f',  /* for the reader, and nodes that have
+                                        joined: the stream was freed */
     MCP_NODE_QUEUE_WATCHED = 'w',    /* for the owner: w number of a reader at
                                         another node, a last event that it has,
-                                        c event that it has confirmed, f 1 to
-                                        drop events up to that */
-    MCP_NODE_QUEUE_LOOKUP = 'o',     /* for the owner: a last event of a
-                                        client that looks the stream up at
-                                        another node */
-    MCP_NODE_QUEUE_SENT = 't',       /* for the owner: w number of the reader, a
-                                        last event sent */
+                                        c last event that it has confirmed, f 1
+                                        to drop the events up to c */
+    MCP_NODE_QUEUE_LOOKUP = 'o',     /* for the owner: a client looks the
+                                        stream up at another node; a last event
+                                        that the client has confirmed */
+    MCP_NODE_QUEUE_SENT = 't',       /* for the owner: w number of the reader,
+                                        a last event that it was sent */
     MCP_NODE_QUEUE_LEFT = 'g',
     MCP_NODE_QUEUE_JOINED = 'b',     /* for the owner: a last event sent to
                                         requests that have joined at another
                                         node */
-    MCP_NODE_QUEUE_INPUT = 'p',       /* for the owner: m answers, n their
-                                        number */
+    MCP_NODE_QUEUE_INPUT = 'p',       /* for the owner: m answers, n number of
+                                         the input */
     MCP_NODE_QUEUE_TASK = 'u',       /* for the owner of a task: m answers to
                                         questions of event a, w their bits, l
                                         the bits of all questions, n number of
@@ -49,7 +51,8 @@ typedef enum {
                                         input */
     MCP_NODE_QUEUE_REQUESTED = 'q',  /* for the owner: a client has requested an
                                     event that Redis does not have */
-    MCP_NODE_QUEUE_CHANGED = 'n'     /* for listeners to a task */
+    MCP_NODE_QUEUE_CHANGED = 'n'     /* for a node with listeners to a task:
+                                        the task has changed */
 } mcp_node_queue_e;
 
 
@@ -221,7 +224,8 @@ mcp_node_queue_events(mcp_cluster_t *cluster, const mcp_reply_t *fields,
 }
 
 
-/* Handles a reader at another node, which has the events before. */
+/* Makes a reader at another node the consumer of the events after its
+ * position, and records the events that it has confirmed. */
 static void
 mcp_node_queue_watched(mcp_cluster_t *cluster, const mcp_node_queue_t *entry,
     const mcp_stream_ref_t *ref)
@@ -262,8 +266,9 @@ mcp_node_queue_looked(mcp_cluster_t *cluster, const mcp_node_queue_t *entry,
 }
 
 
-/* Handles a lack of room. The client has already got the acknowledgement of its
- * answer, so the call waits for another answer or for its end. */
+/* Logs that an answer is lost if there was no room for it. The client has
+ * already got the acknowledgement of its answer, so the call waits for another
+ * answer or for its end. */
 static void
 mcp_node_queue_input_stored(mcp_cluster_t *cluster,
     const mcp_node_queue_t *entry, int rc)

@@ -41,8 +41,8 @@ mcp_cluster_notification_init(mcp_cluster_t *cluster)
 
 
 /* Chooses a random name for this process, by which Redis distinguishes its
- * numbers from other processes' numbers. Returns 0 if there are no random
- * bytes. */
+ * notification numbers from those of other processes. Returns 0 if there are
+ * no random bytes. */
 static int
 mcp_cluster_notification_has_name(mcp_cluster_t *cluster)
 {
@@ -128,7 +128,8 @@ mcp_cluster_notification_sent(void *data, const mcp_reply_t *reply)
 
     if (reply == NULL) {
 
-        /* without sync nothing waits for Redis */
+        /* if replication is not required, the notification does not wait until
+         * Redis can be reached again */
 
         if (cluster->conf->sync == MCP_CLUSTER_SYNC_OFF) {
             mcp_cluster_notification_receive(notification);

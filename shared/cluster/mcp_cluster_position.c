@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Compares the positions up to which broadcasts were received with Redis's
- * clock. That clock may have been set back, or belong to another server that
- * lacks the broadcasts. Then a stream of broadcasts begins anew with ids below
- * the position, and the node would ignore new messages until the clock has
- * passed it.
+ * Compares the positions up to which broadcasts and the node queue were
+ * received with Redis's clock. That clock may have been set back, or belong to
+ * another server that lacks the broadcasts. Then a Redis stream begins anew
+ * with ids below the position, and the node would ignore new entries until the
+ * clock has passed the position.
  */
 
 
 #include "cluster/mcp_cluster_replication.h"
 
 
-/* Handles the state of a Redis stream whose position is after the clock: the
- * stream may continue from there all the same. */
+/* Handles the state of a Redis stream whose position is later than the clock.
+ * The position remains if the last id of the Redis stream is not below it;
+ * otherwise the Redis stream is read from its beginning. */
 static void
 mcp_position_checked(mcp_cluster_t *cluster, mcp_node_position_e which,
     const mcp_reply_t *reply)
@@ -23,7 +24,8 @@ mcp_position_checked(mcp_cluster_t *cluster, mcp_node_position_e which,
 
     mcp_store_node_position(cluster->worker->store, which, &position);
 
-    /* broadcasts received in the meantime show that the stream exists */
+    /* a position that has changed since the command shows that the Redis
+     * stream exists */
 
     if (reply == NULL || position.ms != cluster->beyond[which].ms
         || position.n != cluster->beyond[which].n)

@@ -2,9 +2,9 @@
 
 /*
  * The number of active calls of a session at all nodes. Redis counts them, and
- * rejects a call when its stream is to be replicated. This file queries the
- * count before the call starts, when it can still be rejected as at a single
- * node, only for sessions that have many calls according to a broadcast.
+ * rejects a call when its stream is to be replicated. Before a call starts, it
+ * can still be rejected as at a single node. So this file queries the count
+ * then, but only for sessions that have many calls according to a broadcast.
  */
 
 
@@ -19,8 +19,8 @@ mcp_quota_refused(mcp_replication_t *repl)
     store = repl->cluster->worker->store;
     mcp_store_replication_end(store, &repl->ref);
 
-    /* without room in the inbox the call continues, one more than allowed; a
-     * finished call needs no end */
+    /* if the inbox has no room, the call continues, and the session has one
+     * more than allowed; a call that is over need not be ended */
 
     (void) mcp_store_inbox_put(store, &repl->ref, MCP_INBOX_LIMIT, 0,
         mcp_str("{}"));

@@ -7,16 +7,17 @@
 #include "cluster/mcp_cluster_replication.h"
 
 
-/* The place of the reader in the reply: another node, or none. */
+/* Where the reader is, in a reply of redis/append.lua: at another node, or
+ * nowhere. Any other value means at this node. */
 #define MCP_REMOTE_READERS_READ_ELSEWHERE  0
 #define MCP_REMOTE_READERS_READ_NOWHERE    2
 
 
 /*
- * Handles a reply without a remote reader while the owner has one: Redis may
- * have lost it. The reader's node reports it again soon; otherwise the node is
- * dead, or the reader left before Redis was reachable again, and after the node
- * timeout the owner drops it.
+ * Handles a reply without a reader while the owner has a remote one: Redis may
+ * have lost it. The reader's node reports it again soon, unless that node is
+ * dead or the reader left while Redis was unreachable. Then the owner drops
+ * the reader after the node timeout.
  */
 static void
 mcp_remote_readers_missed(mcp_replication_t *repl, uint64_t number)
@@ -46,7 +47,8 @@ mcp_remote_readers_missed(mcp_replication_t *repl, uint64_t number)
 
 
 /* Handles a reply that the reader is at this node while the owner has a remote
- * one: the reader returned here, and the earlier reply was lost. */
+ * one: the reader returned to this node, and the reply to its resuming was
+ * lost. */
 static void
 mcp_remote_readers_back(mcp_replication_t *repl, uint64_t number)
 {

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Resuming a stream of another node: Redis returns its owner and state, and
- * records this node as the reader's. */
+/* Resuming a stream of another node: Redis returns the stream's state and
+ * events, and records this node as the reader's. */
 
 
 #include "cluster/mcp_cluster_replication.h"
 
 
-/* A request that waits for the reply. */
+/* A request that waits for the reply of redis/resume.lua. */
 typedef struct {
     mcp_operation_t        *op;
     mcp_operation_stream_t  stream;
@@ -40,7 +40,7 @@ mcp_cluster_generation(mcp_cluster_t *cluster,
 
     store = cluster->worker->store;
 
-    /* another process may raise it in the meantime */
+    /* another process may raise the generation at the same time */
 
     while (mcp_store_find(store, id, 0, &info) == MCP_OK
            && info.generation < generation
@@ -53,7 +53,8 @@ mcp_cluster_generation(mcp_cluster_t *cluster,
 }
 
 
-/* Handles a stream of this node itself: its consumer will be a local one. */
+/* Makes the client the local consumer of a stream that this node owns. Returns
+ * MCP_OK, MCP_ERR_UNREACHABLE, or MCP_ERR_DENIED. */
 static int
 mcp_remote_resume_own(mcp_cluster_t *cluster, const mcp_remote_resume_t *resume,
     uint64_t number, const mcp_store_checkpoint_t *checkpoint)
@@ -93,7 +94,8 @@ mcp_remote_resume_own(mcp_cluster_t *cluster, const mcp_remote_resume_t *resume,
 }
 
 
-/* Drops the events before first, which a client has confirmed at any node. */
+/* Drops the events before "first", because a client has confirmed them, at
+ * this node or another one. */
 static void
 mcp_remote_resume_drop(mcp_cluster_t *cluster,
     const mcp_remote_resume_t *resume, uint64_t first)
@@ -158,8 +160,8 @@ mcp_remote_resume_feed(mcp_cluster_t *cluster, const mcp_stream_ref_t *ref,
     repl->full = 0;
     mcp_bulk_fetch_note(repl, reply);
 
-    /* report soon that the stream is read: its client may not come after all,
-     * and an entry about a later reader may have arrived before the mirror
+    /* report soon that the stream is read: the client may have disconnected,
+     * or an entry about a later reader may have arrived before the mirror
      * existed */
 
     repl->time = 0;
@@ -170,7 +172,7 @@ mcp_remote_resume_feed(mcp_cluster_t *cluster, const mcp_stream_ref_t *ref,
 }
 
 
-/* Creates the mirror, or extends it. */
+/* Creates the mirror, or finds it, and adds the events of the reply. */
 static int
 mcp_remote_resume_mirror(mcp_cluster_t *cluster,
     const mcp_remote_resume_t *resume, const mcp_reply_t *reply,
@@ -200,7 +202,7 @@ mcp_remote_resume_mirror(mcp_cluster_t *cluster,
         return MCP_ERR_FULL;
     }
 
-    /* another client was faster, or nodes disagree about the owner */
+    /* a later reader exists, or nodes disagree about the owner */
 
     if (rc != MCP_OK) {
         return MCP_ERR_UNREACHABLE;
@@ -212,7 +214,7 @@ mcp_remote_resume_mirror(mcp_cluster_t *cluster,
         return rc;
     }
 
-    /* events without room are fetched when there is room */
+    /* events for which the mirror has no room are fetched when it has room */
 
     (void) mcp_mirror_feed(cluster, spec.id, reply, MCP_REMOTE_RESUME_EVENTS,
                            mcp_reply_number(mcp_reply_item(reply, 8)));
@@ -220,8 +222,8 @@ mcp_remote_resume_mirror(mcp_cluster_t *cluster,
                                 mcp_reply_number(mcp_reply_item(reply, 5)),
                                 now);
 
-    /* the mirror is from before Redis lost its last events; it is created anew
-     * when the client resumes again */
+    /* the mirror has events that Redis has lost: it was freed, and is created
+     * anew when the client resumes again */
 
     if (rc != MCP_OK) {
         return MCP_ERR_UNREACHABLE;
@@ -246,7 +248,8 @@ mcp_remote_resume_unreachable(const mcp_cluster_t *cluster,
 }
 
 
-/* Applies the remaining values of a reply to the stream that is read here. */
+/* Applies the number of the last client input, the first kept event and the
+ * generation in a reply to the stream or mirror of this node. */
 static void
 mcp_remote_resume_taken(mcp_cluster_t *cluster,
     const mcp_remote_resume_t *resume, const mcp_reply_t *reply)
@@ -281,7 +284,8 @@ mcp_remote_resume_take(mcp_cluster_t *cluster, mcp_remote_resume_t *resume,
 
     kind = mcp_reply_item(reply, 0);
 
-    /* only the owner's node knows whether the event exists */
+    /* Redis does not have the event: only the owner's node knows whether it
+     * exists */
 
     if (mcp_reply_is(kind, "AHEAD")) {
         return mcp_replication_has(cluster, resume->stream.id, &info) ? MCP_OK

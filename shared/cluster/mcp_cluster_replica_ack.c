@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Acknowledgements of Redis's replicas. WAIT returns the number of replicas
- * that have all earlier commands of its connection, and blocks the connection
- * until then. So at most one WAIT is pending for all streams, and after a
- * failed one other commands get the link for a while.
+ * Acknowledgements of Redis's replicas. WAIT blocks its connection until
+ * enough replicas have all earlier commands of that connection, or until a
+ * timeout, and returns the number of these replicas. So at most one WAIT is
+ * pending for all streams, and after a failed one none is sent for a while.
  */
 
 
@@ -51,14 +51,14 @@ mcp_replica_ack_waited(void *data, const mcp_reply_t *reply)
         cluster->ack_failed = mcp_worker_now(cluster->worker);
     }
 
-    /* a replication that waits for this is not freed before */
+    /* "sending" is set for each replication in the list, so none was freed */
 
     while (row) {
         repl = row;
         row = repl->ack_next;
         repl->ack_next = NULL;
 
-        /* if the stream was freed, another one may have its id */
+        /* if the stream was freed, another stream may have its id */
 
         mcp_replicator_over(repl, repl->forgets ? MCP_ERR_UNREACHABLE : rc);
     }
@@ -110,8 +110,8 @@ mcp_replica_ack(mcp_replication_t *repl)
 
     mcp_replica_ack_wait(cluster);
 
-    /* no room on the link, or too early after a failure: the events are sent
-     * again */
+    /* no WAIT can be sent, because the link has no room or a WAIT has just
+     * failed: the events are sent again */
 
     if (!cluster->ack_pending) {
         mcp_replicator_over(repl, MCP_ERR_UNREACHABLE);

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* The replicated streams of a process and its mirrors. An entry is found by the
- * stream's id. It is checked when the store reports a change, when Redis has
- * replied, and at intervals. */
+/* The replications of a process: of its streams, and of mirrors that it feeds.
+ * A replication is found by the stream's id. It is checked when the store
+ * reports a change, when Redis has replied, and at intervals. */
 
 
 #include "cluster/mcp_cluster_replication.h"
 
 
-/* Maximum number of arguments besides the events' arguments. */
+/* Maximum number of arguments of a script besides those of the events. */
 #define MCP_REPLICATION_ARGS  20
 
 
@@ -101,7 +101,8 @@ mcp_replication_answer(mcp_operation_t *ops, int rc)
 }
 
 
-/* Frees a replication, now or when the pending reply arrives. */
+/* Frees a replication, now or when the pending reply arrives, and answers its
+ * operations MCP_OK. */
 static void
 mcp_replication_drop(mcp_replication_t *repl)
 {
@@ -170,7 +171,7 @@ mcp_replication_forget(mcp_replication_t *repl)
     args[0] = (mcp_str_t) { id, MCP_STREAM_TEXT_LEN };
     args[1] = repl->over && !repl->claims ? mcp_str("1") : mcp_str("");
 
-    /* if the command is lost, the key expires */
+    /* if the command is lost, the stream's keys expire */
 
     return cluster->state == MCP_CLUSTER_MEMBER
            ? mcp_cluster_run(cluster, MCP_SCRIPT_FORGET, args, 2,
@@ -180,10 +181,10 @@ mcp_replication_forget(mcp_replication_t *repl)
 
 
 /*
- * Returns 1 if Redis has to remove a freed stream. A stream that was over stays
- * if Redis knows of its end, which is uncertain if the reply was lost. A stream
- * of a dead node that could not be taken over completely is removed, because no
- * other node would end it.
+ * Returns 1 if Redis has to remove a freed stream: a stream that this process
+ * has sent to Redis, unless Redis has replied to the command with the stream's
+ * end; or one that may have a claim; or one of a dead node that could not be
+ * taken over completely, because no other node would end it.
  */
 static int
 mcp_replication_is_forgotten(const mcp_replication_t *repl)
@@ -195,8 +196,8 @@ mcp_replication_is_forgotten(const mcp_replication_t *repl)
 
 
 /* Sends the command that removes a freed stream from Redis, if necessary.
- * Returns MCP_OK if it is sent before all later commands. Without a link, the
- * stream is checked again when there is one. */
+ * Returns MCP_OK if the command was sent, before all later ones, or is not
+ * necessary. Without a link, the stream is checked again when there is one. */
 static int
 mcp_replication_forget_now(mcp_replication_t *repl)
 {
@@ -214,9 +215,9 @@ mcp_replication_forget_now(mcp_replication_t *repl)
 }
 
 
-/* Handles a freed stream of this owner: Redis has to remove it, too. Otherwise
- * requests at other nodes would wait for it, or would take its data for those
- * of a later stream with the same id. */
+/* Handles a freed stream that this process has replicated, by removing it from
+ * Redis. Otherwise requests at other nodes would wait for it, or would mistake
+ * its data for those of a later stream with the same id. */
 static void
 mcp_replication_gone(mcp_replication_t *repl)
 {
@@ -232,7 +233,7 @@ mcp_replication_gone(mcp_replication_t *repl)
 }
 
 
-/* Resets an entry for a new stream with the same id. */
+/* Resets a replication for a new stream with the same id. */
 static void
 mcp_replication_renew(mcp_replication_t *repl)
 {
@@ -256,8 +257,8 @@ mcp_replication_check(mcp_replication_t *repl)
     int                      rc;
     mcp_store_replication_state_t  repl_state;
 
-    /* the pending reply, or the list of waiting streams, causes the next
-     * check */
+    /* the stream is checked again after the pending reply, or when it is the
+     * first in the list of waiting streams */
 
     if (repl->sending
         || (repl->waits && repl->cluster->state == MCP_CLUSTER_MEMBER))
@@ -427,7 +428,8 @@ mcp_cluster_replicated(void *data, const mcp_stream_ref_t *ref,
 
     cluster = data;
 
-    /* without replication being required, the node works alone */
+    /* if replication is not required, a process that is not a member does not
+     * wait for Redis */
 
     rc = cluster->state != MCP_CLUSTER_MEMBER
          && cluster->conf->sync == MCP_CLUSTER_SYNC_OFF
@@ -468,8 +470,8 @@ mcp_replication_changed(void *data, const mcp_stream_ref_t *ref)
         return;
     }
 
-    /* the stream was freed: that needs no room on the link and must not be
-     * missed */
+    /* the stream was freed: its removal from Redis needs no room on the link
+     * and must not be omitted */
 
     if (ref->index == 0) {
         mcp_replication_wait_no_more(repl);

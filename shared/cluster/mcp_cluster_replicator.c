@@ -39,8 +39,7 @@ typedef enum {
 
 /* A command that is being built. */
 typedef struct {
-    mcp_buf_t               numbers;   /* storage of the numbers among the
-                                          words */
+    mcp_buf_t               numbers;   /* storage of the numbers in argv */
     mcp_buf_t               messages;
     mcp_buf_t               spec;
     mcp_buf_t               request;
@@ -51,20 +50,21 @@ typedef struct {
     mcp_stream_info_t       info;
     char                    joined;
     mcp_script_e            script;
-    size_t                  n;         /* number of words */
+    size_t                  n;         /* number of arguments in argv */
     mcp_str_t               argv[MCP_REPLICATOR_ARGS
                                   + 2 * MCP_REPLICATION_EVENTS];
 } mcp_replicator_t;
 
 
 /* Size of the storage for all numbers of a command, which must not move while
- * words point into it. */
+ * arguments point into it. */
 #define MCP_REPLICATOR_NUMBERS                                                \
     (MCP_REPLICATOR_ARGS * 42 + MCP_CODEC_STATE_MAX + MCP_CODEC_TASK_MAX      \
      + MCP_REPLICATION_EVENTS * MCP_CODEC_ANSWERS_MAX)
 
 
-/* Returns the text from the end of the numbers to end, as a word. */
+/* Adds the text up to "end", which was written behind the numbers, to them,
+ * and returns it as an argument. */
 static mcp_str_t
 mcp_replicator_text(mcp_replicator_t *a, char *end)
 {
@@ -87,7 +87,7 @@ mcp_replicator_number(mcp_replicator_t *a, uint64_t number)
 
 
 /* Returns the position of the last broadcast that a listener has received, if
- * its last event is part of this command; otherwise an empty word. */
+ * its last event is part of this command; otherwise an empty text. */
 static mcp_str_t
 mcp_replicator_position(mcp_replicator_t *a,
     const mcp_store_replication_state_t *repl_state)
@@ -105,8 +105,8 @@ mcp_replicator_position(mcp_replicator_t *a,
 }
 
 
-/* Reads the next events from the store; an event that exceeds the buffer is
- * read alone. */
+/* Reads the next events from the store. If the next event exceeds the buffer,
+ * the buffer is enlarged. */
 static int
 mcp_replicator_take(mcp_replication_t *repl, mcp_replicator_t *a, uint64_t last)
 {
@@ -117,7 +117,7 @@ mcp_replicator_take(mcp_replication_t *repl, mcp_replicator_t *a, uint64_t last)
 
     store = repl->cluster->worker->store;
 
-    /* usually there is one short event */
+    /* usually there is one short event, for which a small buffer suffices */
 
     cap = last - repl->at.seq > 1 ? MCP_REPLICATION_BYTES
                                   : MCP_REPLICATION_BYTES_ONE;
@@ -133,7 +133,8 @@ mcp_replicator_take(mcp_replication_t *repl, mcp_replicator_t *a, uint64_t last)
 
         if (rc == MCP_ERR_PURGED) {
 
-            /* Redis has lost events that are no longer stored here */
+            /* Redis lacks events that are no longer stored here: create the
+             * stream in Redis from the first stored event on */
 
             rc = mcp_store_replication_state(store, &repl->ref, &now);
             repl->begin = 1;
@@ -154,8 +155,9 @@ mcp_replicator_take(mcp_replication_t *repl, mcp_replicator_t *a, uint64_t last)
 }
 
 
-/* Returns the limit of calls for the stream's session; a stream that Redis has
- * had before is not rejected any more. */
+/* Returns the limit of active calls for the stream's session, as an argument:
+ * empty unless a call's stream is created in Redis; 0 if Redis has had the
+ * stream before, which is then not rejected any more. */
 static mcp_str_t
 mcp_replicator_limit(mcp_replication_t *repl, mcp_replicator_t *a,
     const mcp_store_replication_state_t *repl_state)
@@ -283,8 +285,8 @@ mcp_replicator_arguments(mcp_replication_t *repl, mcp_replicator_t *a,
 }
 
 
-/* Reads the constant values of the stream, once, and when the stream is created
- * in Redis. */
+/* Reads the constant values of the stream, when its first command is made and
+ * when it is created in Redis. */
 static int
 mcp_replicator_specify(mcp_replication_t *repl, mcp_replicator_t *a)
 {
@@ -336,7 +338,8 @@ mcp_replicator_make(mcp_replication_t *repl, mcp_replicator_t *a,
         }
     }
 
-    /* including topics that were added while Redis was unreachable */
+    /* send all topics, because some may have been added while Redis was
+     * unreachable */
 
     if (repl_state->listener && (repl->begin || repl->time == 0)) {
         rc = mcp_store_topics(repl->cluster->worker->store, &repl->ref,
@@ -382,9 +385,9 @@ mcp_replicator_is_lost(const mcp_replication_t *repl)
 }
 
 
-/* Handles the reply that this node was declared dead. A stream that Redis never
- * had is replicated again under the node's new id; another one was taken over
- * and is dropped here. */
+/* Handles the reply that this node was declared dead. A stream that Redis
+ * never had is replicated again under the node's new id; any other stream was
+ * taken over by another node and is dropped here. */
 static int
 mcp_replicator_dead(mcp_replication_t *repl)
 {
@@ -424,20 +427,22 @@ mcp_replicator_refused(mcp_replication_t *repl, const mcp_reply_t *reply)
 
 
 /*
- * Handles the reply of the script.
+ * Handles the reply for a stream from redis/append.lua, redis/event.lua or
+ * redis/keep.lua.
  *
  * Returns MCP_OK if Redis has the events, or
  *   MCP_DONE             another stream has to be joined instead
  *   MCP_AGAIN            the next command has to be sent at once
- *   MCP_ERR_UNREACHABLE  Redis cannot take it now
+ *   MCP_ERR_UNREACHABLE  there is no reply, or Redis cannot execute the command
+ *                        now
  */
 static int
 mcp_replicator_taken(mcp_replication_t *repl, const mcp_reply_t *reply)
 {
     const mcp_reply_t  *kind;
 
-    /* no reply, or one about a freed stream: another stream may have its id by
-     * now */
+    /* there is no reply, or it is about a freed stream, whose id another
+     * stream may have by now */
 
     if (reply == NULL || repl->forgets) {
         return MCP_ERR_UNREACHABLE;
@@ -464,8 +469,8 @@ mcp_replicator_taken(mcp_replication_t *repl, const mcp_reply_t *reply)
 
     } else if (mcp_reply_is(kind, "GONE") || mcp_reply_is(kind, "GAP")) {
 
-        /* send the stream again from what is stored here, or continue after the
-         * last event in Redis */
+        /* GONE: send the stream again from the first stored event on; GAP:
+         * continue after the last event in Redis */
 
         mcp_store_node_count(repl->cluster->worker->store, MCP_NODE_REFILLED);
         repl->begin |= mcp_reply_is(kind, "GONE") != 0;
@@ -503,9 +508,9 @@ mcp_replicator_over(mcp_replication_t *repl, int rc)
 
     if (rc == MCP_ERR_UNREACHABLE || rc == MCP_DONE) {
 
-        /* remove the stream; or start again after the last acknowledged
-         * event, now or when the link is up; or wait until the joined
-         * request frees it */
+        /* The next check removes a freed stream from Redis, or sends the
+         * events after the last acknowledged one again. After MCP_DONE it
+         * waits until the joining request has freed the stream. */
 
         repl->time = 0;
         mcp_replication_within(repl, repl->forgets ? 0 : rc == MCP_DONE

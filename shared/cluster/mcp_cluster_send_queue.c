@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* The list of streams that wait for room on their process's link to Redis. They
- * send in the order of the list. */
+/* The list of streams that wait for room on their process's link to Redis.
+ * They send commands in the order of the list. */
 
 
 #include "cluster/mcp_cluster_replication.h"
@@ -56,14 +56,14 @@ mcp_replication_may_send(mcp_replication_t *repl)
 
     cluster = repl->cluster;
 
-    /* when the process is a member again, all streams are checked */
+    /* all streams are checked when the process is a member again */
 
     if (cluster->state != MCP_CLUSTER_MEMBER) {
         return 0;
     }
 
-    /* a client's request waits for this stream; otherwise the waiting streams
-     * come first */
+    /* a stream for which a client's request waits may send; any other stream
+     * sends after those in the list */
 
     if (cluster->at_once || cluster->allowed == repl
         || (repl->ops && cluster->link.n_pending < MCP_LINK_QUERIED)
@@ -78,9 +78,10 @@ mcp_replication_may_send(mcp_replication_t *repl)
 }
 
 
-/* Returns 1 if the first waiting stream may send now. n is the number of
- * streams that were allowed since the last replies: at least one may send after
- * each reply, even if other commands fill the link. */
+/* Returns 1 if the first stream in the list may send now. "n" is the number
+ * of streams in the list that were allowed to send since the last replies.
+ * At least one may send after each reply, even if other commands fill the
+ * link. */
 static int
 mcp_send_queue_is_first(const mcp_cluster_t *cluster, unsigned n)
 {

@@ -5,16 +5,17 @@
  *
  * Redis counts the heartbeats of each node. The leader of a node declares
  * another node dead if its count has not changed for that node's own timeout,
- * and at several consecutive checks, while the leader's own link was up all the
- * time. So neither Redis's clock nor an outage of Redis causes a node to be
- * declared dead.
+ * and at several consecutive checks, while the leader's own link was up all
+ * the time. So neither Redis's clock nor an outage of Redis causes a node to
+ * be declared dead.
  *
  * The leader then takes the streams over: it fetches the stored events of each
  * stream and becomes its owner. The call's backend request is lost, so its
  * client gets an error, after all earlier events.
  *
- * The process may die before it has done so, or the reply may be lost. So every
- * leader requests the streams that were assigned to its node and that it has
+ * The leader may die before it has taken over all streams that were assigned
+ * to its node, or the reply that contains them may be lost. So every leader
+ * requests the streams that were assigned to its node and that the node has
  * not replicated since, until there are none.
  */
 
@@ -22,7 +23,8 @@
 #include "cluster/mcp_cluster_replication.h"
 
 
-/* Consecutive checks without a heartbeat before a node is dead. */
+/* Number of consecutive checks with the same number of heartbeats, after which
+ * a node may be declared dead. */
 #define MCP_TAKEOVER_CHECKS  (MCP_CLUSTER_HEARTBEATS + 1)
 
 
@@ -86,7 +88,7 @@ mcp_takeover_take(mcp_cluster_t *cluster, const mcp_reply_t *item)
     seq = mcp_reply_number(mcp_reply_item(item, 4));
     checkpoint.seq = mcp_reply_number(mcp_reply_item(item, 2));
 
-    /* the stream is here, and is about to be replicated */
+    /* the stream itself is here, and is about to be replicated */
 
     if (mcp_takeover_has(cluster, mcp_reply_item(item, 0)->text)) {
         return;
@@ -105,8 +107,8 @@ mcp_takeover_take(mcp_cluster_t *cluster, const mcp_reply_t *item)
         return;
     }
 
-    /* the limits in the spec count unsent events only; the owner stored as many
-     * sent ones besides */
+    /* the limits in the spec are for unsent events only; the owner may have
+     * stored the same amount of sent events besides */
 
     spec.max_events = spec.max_events > UINT32_MAX / 2
                       ? UINT32_MAX : 2 * spec.max_events;
@@ -241,7 +243,7 @@ mcp_takeover_continue(mcp_cluster_t *cluster)
                         mcp_takeover_done, cluster)
         != MCP_OK)
     {
-        /* the node will be found dead again */
+        /* later replies to heartbeats show again that the node is dead */
 
         cluster->takeover.node = 0;
     }
@@ -265,8 +267,8 @@ mcp_takeover_begin(mcp_cluster_t *cluster, const mcp_heartbeats_t *heartbeat)
 }
 
 
-/* Updates the observation of a node; it continues if the node has sent no
- * heartbeat since. */
+/* Continues the observation of a node if the node has sent no heartbeat since
+ * the last check. */
 static void
 mcp_cluster_feel(const mcp_cluster_t *cluster, mcp_heartbeats_t *heartbeat)
 {
@@ -352,8 +354,8 @@ mcp_takeover_fenced(mcp_replication_t *repl)
     repl->at.state = MCP_STATE_CANCELLED;
     mcp_store_revoke(worker->store, &repl->ref);
 
-    /* if the stream was replicated under the node's present id, the node itself
-     * may have been declared dead */
+    /* if the stream was replicated under this node's present id, the node
+     * itself may have been declared dead */
 
     if (repl->node == 0 || repl->node == repl->cluster->node) {
         mcp_cluster_self_check(repl->cluster);
@@ -371,7 +373,7 @@ mcp_takeover_displaced(mcp_replication_t *repl, const mcp_reply_t *error)
     cluster = repl->cluster;
     now = mcp_worker_now(cluster->worker);
 
-    /* a key of the stream has another type */
+    /* any error but that a key of the stream has a wrong type */
 
     if (error->type != MCP_REPLY_ERROR
         || !mcp_login_mentions(error->text, "WRONGTYPE "))

@@ -2,16 +2,16 @@
 
 /*
  * Resume tokens that are valid for one call: Redis records which node has used
- * a token. The stream of the token's call is sent to Redis until it is
- * acknowledged; otherwise the token would be valid again after the death of
- * this node.
+ * a token. The update that names the stream of the token's call is sent to
+ * Redis until Redis acknowledges it; otherwise the token would be valid again
+ * after the death of this node.
  */
 
 
 #include "cluster/mcp_cluster_replication.h"
 
 
-/* A request that waits for the reply. */
+/* A request that waits for the reply of redis/token.lua. */
 typedef struct {
     mcp_operation_t       *op;
     mcp_operation_token_t  token;
@@ -103,7 +103,7 @@ mcp_token_taken(mcp_cluster_t *cluster, mcp_taking_t *taking,
         return MCP_ERR_UNREACHABLE;
     }
 
-    /* the client has disconnected: the token is not used */
+    /* the client has disconnected: release the token unused */
 
     if (taking->op->x == NULL) {
         taking->token.what = MCP_OPERATION_TOKEN_GIVE;
@@ -180,7 +180,8 @@ mcp_token_update_send(mcp_token_update_t *update)
 
     } else if (cluster->state == MCP_CLUSTER_MEMBER) {
 
-        /* replicate the stream first, so that it is found by its id */
+        /* replicate the stream first, so that other nodes find it when they
+         * get its number */
 
         mcp_replication_flush(cluster, update->token.stream);
         update->sending = mcp_token_run(cluster, &update->token,
@@ -256,8 +257,9 @@ mcp_token_free_all(mcp_cluster_t *cluster)
 }
 
 
-/* Returns the result without Redis: if replication is not required, or the node
- * serves alone, a token is valid once at each node. */
+/* Returns the result without Redis: MCP_OK, with which a token is valid once
+ * at each node, if replication is not required or the node serves alone;
+ * otherwise MCP_ERR_UNREACHABLE. */
 static int
 mcp_token_unreachable(const mcp_cluster_t *cluster)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /* Topics of a session's own stream. Redis stores them for the node that takes
- * the stream over, and broadcasts each change, so that the owner knows of a
+ * the stream over, and broadcasts each change, so that the owner applies a
  * subscription before it receives notifications that were published later. */
 
 
@@ -11,7 +11,7 @@
 #include "worker/mcp_notify.h"
 
 
-/* Maximum number of broadcasts in one reply, as a word. */
+/* Maximum number of broadcasts in one reply to XRANGE. */
 #define MCP_TOPIC_ARGUMENTS  "128"
 
 /* Length of "(ms-n". */
@@ -22,8 +22,8 @@
 
 /* The replay of missed broadcasts for a listener that was taken over. */
 struct mcp_replay_s {
-    mcp_replay_t        *next;         /* next replay that could not send its
-                                          request */
+    mcp_replay_t        *next;         /* next replay that waits until Redis
+                                          can be queried again */
     mcp_cluster_t       *cluster;
     mcp_stream_ref_t     ref;
     mcp_node_position_t  at;
@@ -36,8 +36,9 @@ static void mcp_replay_go_on(mcp_replay_t *replay);
 
 /* --- subscriptions --- */
 
-/* Returns the result without Redis: if replication is not required, there is no
- * stream at another node that this node could reach. */
+/* Returns the result without Redis: MCP_ERR_NOT_FOUND if replication is not
+ * required or the node serves alone, because then there is no stream at
+ * another node that this node could reach; otherwise MCP_ERR_UNREACHABLE. */
 static int
 mcp_topic_unreachable(const mcp_cluster_t *cluster)
 {
@@ -143,8 +144,8 @@ mcp_topic_promote(mcp_replication_t *repl, const mcp_reply_t *reply)
 }
 
 
-/* Handles the reply to SMEMBERS. A broadcast about topics that was received in
- * the meantime may be newer than the reply and must not be undone, so the
+/* Handles the reply to SMEMBERS. A broadcast about topics that was received
+ * since the command may be newer than the reply and must not be undone, so the
  * topics are then requested again. */
 static void
 mcp_topic_fetched(void *data, const mcp_reply_t *reply)

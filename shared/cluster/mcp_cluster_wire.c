@@ -324,7 +324,7 @@ mcp_wire_next(mcp_wire_t *wire, const mcp_reply_t **reply)
 
     reader = wire->reader;
 
-    /* between two replies: none has begun */
+    /* no reply has begun: free the previous one */
 
     if (reader->ridx == -1) {
         mcp_arena_reset(&wire->arena);
