@@ -64,7 +64,7 @@ local TOPIC = 16
 local said = redis.call('HMGET', head, 'o', 'l', 'n', 'w', 't', 'x', 'k',
     'f', 'g', 'j', 'b', 'u', 'a', 'y', 'e', 'h', 's', 'v', 'r')
 
--- a script failed after it had created h:S: the stream is created again
+-- an earlier script failed after it had created h:S: create the stream again
 if said[1] and not said[2] then
     redis.call('DEL', head)
     said = {}
@@ -110,7 +110,8 @@ if not said[1] and ARGV[20] ~= '' then
         return {'TAKEN', id}
     end
 
-    -- another node may run that call, and may not have replicated it again yet
+    -- another node may run an equal call, and may not have replicated its
+    -- stream again yet
     if not id and is_doubtful() then
         return {'LATER'}
     end
@@ -118,15 +119,15 @@ if not said[1] and ARGV[20] ~= '' then
     redis.call('SET', found, ARGV[3], 'PX', lasts)
 end
 
--- a client may have dropped more events at another node
+-- a client may have confirmed and dropped more events at another node
 local floor = math.max(tonumber(ARGV[6]), tonumber(said[8]) or 0)
 
 local stand, task = ARGV[9], ARGV[12]
 local over = string.byte(stand) >= OVER
 
--- The owner has not processed the last client input for the task. This command
--- must not undo the answers, so the bits of the answered questions and the
--- first byte of the state remain.
+-- If the owner has not processed the last client input for the task, this
+-- command must not undo the answers. So the bits of the answered questions and
+-- the first byte of the state remain.
 if said[1] and string.sub(task, 1, 2) ~= '0 ' and #ARGV < EVENTS
     and string.byte(stand) == ASKS and is_posted(said[17], ARGV[22]) == 1
 then
@@ -134,8 +135,8 @@ then
     stand = string.sub(said[6], 1, 1) .. string.sub(stand, 2)
 end
 
--- a late command from a lost connection, sent before the stream was over: no
--- effect
+-- a command from a lost connection, which was sent before the stream was over
+-- and has arrived afterwards: no effect
 if said[1] and not over and string.byte(said[6]) >= OVER then
     return {'OK', last, 2, number, said[5]}
 end
@@ -149,8 +150,9 @@ then
     return {'LIMIT'}
 end
 
--- The command that creates the stream may be late, too. Then an existing stream
--- keeps its log and its constant values, unless events are missing.
+-- A command from a lost connection may also be the one that creates the stream,
+-- and arrive when Redis has the stream already. Then the stream keeps its log
+-- and its constant values, unless events are missing.
 if ARGV[13] ~= '' and (not said[1] or first > last + 1) then
     if not said[1] and ARGV[7] ~= '' then
         reader, number = node, tonumber(ARGV[10])
@@ -183,9 +185,10 @@ elseif first > last + 1 then
     return {'GAP', last}
 end
 
--- A client has requested an event that Redis does not have, see ends_before().
--- The owner may have appended that event after it sent this command. So only a
--- second command without events proves that the event does not exist.
+-- A client may have requested an event that Redis does not have, see
+-- ends_before(). The owner may have appended that event after it sent this
+-- command. So only a second command without events proves that the event does
+-- not exist.
 if said[14] and #ARGV < EVENTS then
     local asked, heard = string.match(said[14], '^(%d+ %d+)(.*)$')
 
@@ -307,7 +310,8 @@ elseif ARGV[13] ~= '' or #ARGV < EVENTS then
     redis.call('PEXPIRE', owned, DAY)
 end
 
--- the reader's node was declared dead, or did not report the reader in time
+-- remove a reader whose node was declared dead, or did not report the reader in
+-- time
 if reader ~= node and reader ~= ''
     and (redis.call('EXISTS', prefix .. 'x:' .. reader) == 1
         or is_silent(said[19], number))

@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 --
 -- Returns the state of the streams of a session and principal that other nodes
--- own, and restarts their time without a reader.
+-- own, and restarts the time for which they are kept without a reader.
 --
 -- ARGV[1] node
 -- ARGV[2] node timeout, ms

@@ -1,8 +1,9 @@
 -- SPDX-License-Identifier: Apache-2.0
 --
 -- Returns the state of a stream, records that a client has confirmed an event,
--- and restarts the stream's time without a reader. The owner's node uses this
--- script, too, because other nodes may have accepted client input.
+-- and restarts the time for which the stream is kept without a reader. The
+-- owner's node runs this script like other nodes, because these may have
+-- accepted client input.
 --
 -- ARGV[1] node
 -- ARGV[2] node timeout, ms

@@ -8,8 +8,8 @@
 -- ARGV[4] maximum number of its active calls; 0: no limit
 --
 -- Returns one of
---   {"OK"}     it may
---   {"LIMIT"}  it has that number of active calls
+--   {"OK"}     the session may begin another call
+--   {"LIMIT"}  the session has ARGV[4] active calls
 
 if is_crowded(ARGV[3], tonumber(ARGV[4])) then
     return {'LIMIT'}

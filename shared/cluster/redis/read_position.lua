@@ -33,7 +33,8 @@ end
 
 is_read(said[4], ARGV[5], said[2])
 
--- append.lua has removed the reader if its position was not reported in time
+-- field n differs if append.lua has removed the reader, because its position
+-- was not reported in time
 if left or known < number or tonumber(said[6]) < tonumber(ARGV[5])
     or said[8] ~= node
 then

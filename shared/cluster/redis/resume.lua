@@ -46,8 +46,8 @@ local owner, last, first = said[1], tonumber(said[2]), tonumber(said[3])
 local number, turn = tonumber(said[7]), tonumber(said[11])
 local claims = ARGV[6] ~= ''
 
--- not for a session's own stream, which the node creates again: if the first
--- one still exists, its owner ends it
+-- ARGV[4] is empty for a session's own stream. The node creates a missing one
+-- again; if the old stream still exists at its owner, the owner ends it.
 if not owner and claims and ARGV[4] ~= '' and is_doubtful() then
     return {'LATER'}
 end
@@ -64,7 +64,7 @@ end
 local own = owner == node
     and (ARGV[10] == '1' or string.byte(said[5]) < OVER)
 
--- events that Redis has lost were not sent
+-- Redis may have lost events that were sent: they count as not sent
 local after = tonumber(ARGV[4]) or math.min(tonumber(said[10]), last)
 
 if after > last then

@@ -71,7 +71,7 @@ local SWEEP = 64
 local OVER = string.byte('2')
 local CANCELLED = string.byte('4')
 
--- MCP_STATE_INPUT_REQUIRED
+-- the digit of MCP_STATE_INPUT_REQUIRED
 local ASKS = string.byte('1')
 
 local head, log = prefix .. 'h:' .. ARGV[3], prefix .. 'e:' .. ARGV[3]
@@ -160,7 +160,8 @@ local function is_posted(brought, taken)
     return (tonumber(brought) or 0) > (tonumber(taken) or 0) and 1 or 0
 end
 
--- Returns the values of a task with the bits of more answered questions.
+-- Returns the values of a task after adding the bits of answered questions to
+-- the last value, which has the bits of all answered questions.
 local function with_answers(task, bits)
     local times, given = string.match(task, '^(.* )(%d+)$')
 
@@ -192,8 +193,8 @@ local function reads(number)
         .. whole(clock() + 2 * ARGV[2]))
 end
 
--- Returns true if the reader with this number has not been reported in time.
--- stamp is the field r.
+-- Returns true if reads() has not been called in time for the reader with this
+-- number. stamp is the field r.
 local function is_silent(stamp, number)
     local of, ends = string.match(stamp or '', '^(%d+) (%d+)$')
 

@@ -12,8 +12,8 @@
 --
 -- Returns one of
 --   {"OK"}            for "t": the node may use the token
---   {"USED", number}  the token was used, or another node is using it; ARGV[5]
---                     of its call, or 0 if that is not known yet
+--   {"USED", number}  the token was used, or another node is using it; number
+--                     is ARGV[5] of "s" for its call, or 0 before "s"
 --   {"LATER"}         Redis has lost keys, perhaps that of the token
 --   {"FENCED"}        the node was declared dead
 --
@@ -31,7 +31,8 @@ local running = said[2] == '0'
 local mine = said[1] == node
 
 if what == 't' then
-    -- other nodes would accept the token as well, because its node is dead
+    -- this node was declared dead, so that other nodes would accept the token
+    -- as well
     if redis.call('EXISTS', prefix .. 'x:' .. node) == 1 then
         return {'FENCED'}
     end
