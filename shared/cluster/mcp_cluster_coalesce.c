@@ -4,10 +4,10 @@
  * Calls that requests at other nodes join. Redis decides which of several
  * equal calls is the first: the replicator of a held stream claims this when
  * it creates the stream in Redis. If another stream has the claim, this node
- * gets a mirror of the other stream for the requests that join; these displace
- * no reader of that stream. The process that feeds the mirror fetches the
- * events that the node queue did not bring, and reports the joined requests
- * and their position, so that the owner continues.
+ * gets a mirror of the other stream for the requests that join, which displace
+ * no reader. The process that feeds the mirror fetches the events that the
+ * node queue did not bring, and reports the joined requests and their
+ * position, so that the owner continues.
  */
 
 

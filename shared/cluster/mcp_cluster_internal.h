@@ -35,10 +35,11 @@
 
 /*
  * Limits of a connection. No command is sent while MCP_LINK_WINDOW commands
- * have no reply, or while the growing output buffer has MCP_LINK_BYTES bytes
- * of commands other than those of replications, or MCP_LINK_BYTES_MAX bytes in
- * all. MCP_LINK_BYTES allows many long answers of clients, and does not count
- * the bytes of replications, so that neither causes a client to be rejected.
+ * have no reply. No command is sent either while the growing output buffer has
+ * MCP_LINK_BYTES bytes without the commands of replications, or
+ * MCP_LINK_BYTES_MAX bytes in all. MCP_LINK_BYTES allows many long answers of
+ * clients, and does not count the bytes of replications, so that neither
+ * causes a client to be rejected.
  */
 #define MCP_LINK_WINDOW      4096
 #define MCP_LINK_BYTES       (16 * 1024 * 1024)

@@ -41,7 +41,7 @@ mcp_cluster_notification_init(mcp_cluster_t *cluster)
 
 
 /* Chooses a random name for this process, by which Redis distinguishes its
- * notification numbers from those of other processes. Returns 0 if there are
+ * notification numbers from other processes' numbers. Returns 0 if there are
  * no random bytes. */
 static int
 mcp_cluster_notification_has_name(mcp_cluster_t *cluster)

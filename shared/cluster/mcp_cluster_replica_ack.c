@@ -2,7 +2,7 @@
 
 /*
  * Acknowledgements of Redis's replicas. WAIT blocks its connection until
- * enough replicas have all earlier commands of that connection, or until a
+ * enough replicas have all earlier commands of the connection, or until a
  * timeout, and returns the number of these replicas. So at most one WAIT is
  * pending for all streams, and after a failed one none is sent for a while.
  */

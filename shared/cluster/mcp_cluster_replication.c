@@ -8,7 +8,7 @@
 #include "cluster/mcp_cluster_replication.h"
 
 
-/* Maximum number of arguments of a script besides those of the events. */
+/* Maximum number of arguments of a script, without the events' arguments. */
 #define MCP_REPLICATION_ARGS  20
 
 
@@ -217,7 +217,7 @@ mcp_replication_forget_now(mcp_replication_t *repl)
 
 /* Handles a freed stream that this process has replicated, by removing it from
  * Redis. Otherwise requests at other nodes would wait for it, or would mistake
- * its data for those of a later stream with the same id. */
+ * its data for the data of a later stream with the same id. */
 static void
 mcp_replication_gone(mcp_replication_t *repl)
 {

@@ -521,8 +521,8 @@ int mcp_codec_is_message(const mcp_mem_t *mem, mcp_str_t text);
 
 /* --- mcp_cluster_coalesce.c --- */
 
-/* Returns 1 if Redis still has to decide whether this stream is the first of
- * those for equal calls. */
+/* Returns 1 if Redis still has to decide whether this stream is the first
+ * among the streams for equal calls. */
 int mcp_coalesce_claims(const mcp_store_replication_state_t *repl_state);
 
 /* Returns 1 if the reply to a claim came so late that the claim may have
@@ -540,8 +540,8 @@ int mcp_coalesce_is_due(const mcp_replication_t *repl,
     const mcp_store_replication_state_t *repl_state);
 
 /* Lets the requests that wait for this stream join the stream that the reply
- * "TAKEN" names. They are answered MCP_ERR_EXISTS when that stream or a mirror
- * of it is at this node, or with the error that prevents this. */
+ * "TAKEN" names. They are answered MCP_ERR_EXISTS when that stream or its
+ * mirror is at this node, or with the error that prevents this. */
 void mcp_coalesce_taken(mcp_replication_t *repl, const mcp_reply_t *reply);
 
 /* Returns 1 if the requests that wait for this stream have to join another
