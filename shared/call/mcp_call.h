@@ -16,21 +16,23 @@
 #include "worker/mcp_worker_internal.h"
 
 
-/* Time for a backend to close its connection after its last message, ms. */
+/* Time from the last message of a backend until its connection is closed by
+ * the server, ms. */
 #define MCP_CALL_GRACE  5000
 
-/* Time after which a message that found no room is tried again, if the wake-up
- * was missed, ms. */
+/* Time after which the call tries again to append a held message or a response
+ * to its stream, in case the wake-up for free room was missed, ms. */
 #define MCP_CALL_RETRY  1000
 
 
-/* Generation of a stream whose client does not have its id: it only stores the
- * response. */
+/* Generation that marks a stream as the store of a response which was sent as
+ * plain JSON (mcp_call_keep()): the client never got the stream's id. */
 #define MCP_CALL_KEPT  UINT32_MAX
 
 
 typedef enum {
-    MCP_CALL_TRANSIENT = 0,    /* only its process has it */
+    MCP_CALL_TRANSIENT = 0,    /* without a stream, except for a call with
+                                  "join" */
     MCP_CALL_DURABLE,          /* its stream is in the store */
     MCP_CALL_OVER              /* all requests are answered, or need no
                                   response */
@@ -39,9 +41,9 @@ typedef enum {
 
 typedef enum {
     MCP_REQUEST_RUN = 0,       /* a backend works on it */
-    MCP_REQUEST_INPUT,         /* waits for the client's responses */
-    MCP_REQUEST_PAUSE,         /* its backend only wants to be called again
-                                  after a while */
+    MCP_REQUEST_INPUT,         /* waits for the client's answers */
+    MCP_REQUEST_PAUSE,         /* its backend has asked no question and will be
+                                  called again */
     MCP_REQUEST_DETACHED,      /* remaining messages come by the publish
                                   endpoint */
     MCP_REQUEST_OVER           /* has its response, or needs none */
@@ -52,10 +54,10 @@ typedef enum {
 typedef struct {
     mcp_str_t  key;            /* raw JSON */
     mcp_str_t  method;
-    mcp_str_t  params;         /* raw JSON, may be empty */
-    mcp_str_t  answer;         /* raw JSON; empty: no answer yet */
+    mcp_str_t  params;         /* raw JSON object, may be empty */
+    mcp_str_t  answer;         /* raw JSON; empty: not answered yet */
     uint64_t   number;         /* number of its event; 0: not sent yet */
-    unsigned   url:1;          /* 1: it has an elicitationId of the server */
+    unsigned   url:1;          /* 1: this server has added an elicitationId */
 } mcp_question_t;
 
 
@@ -70,69 +72,82 @@ struct mcp_request_s {
     mcp_str_t              raw;
     mcp_str_t              id;
     mcp_str_t              name;        /* name of the tool or prompt, or the
-                                           URI in normal form */
-    mcp_str_t              raw_uri;     /* URI as the client wrote it, may be
-                                           empty */
+                                           resource's URI in normal form */
+    mcp_str_t              raw_uri;     /* the resource's URI as the client
+                                           wrote it, may be empty */
     mcp_str_t              params;
     mcp_str_t              progress_token;
-    mcp_trace_t            trace;       /* from _meta, unchecked */
+    mcp_trace_t            trace;       /* trace context from _meta,
+                                           unchecked */
     unsigned               target;
     uint32_t               stats;       /* its row in the call statistics */
     uint32_t               running;     /* handle from
                                            mcp_store_active_begin() */
-    mcp_reason_e           reason;      /* reason of a failure; NONE: the reason
-                                           that its outcome implies */
-    mcp_str_t              why;         /* text of the failure in the log, may
-                                           be empty */
-    mcp_str_t              response;    /* response of a request that is not
-                                           durable */
+    mcp_reason_e           reason;      /* exact reason of a failure; NONE: the
+                                           reason follows from the outcome */
+    mcp_str_t              why;         /* text of the failure for the status
+                                           page, may be empty */
+    mcp_str_t              response;    /* the response, if it was set before
+                                           the call was durable */
     uint64_t               deadline;
 
     mcp_backend_t         *backend;
-    mcp_backend_msg_t      msg;         /* the message that waits for room */
-    mcp_fault_e            end_fault;   /* fault of a backend request that ended
-                                           in the meantime */
+    mcp_backend_msg_t      msg;         /* the held message, if "held" is
+                                           set */
+    mcp_fault_e            end_fault;   /* fault with which the backend request
+                                           ended, if "ended" is set */
     const char            *end_detail;
 
     /* questions to the client */
-    mcp_arena_t            round;       /* memory of one round of questions */
+    mcp_arena_t            round;       /* memory of the questions of one
+                                           message and their answers */
     mcp_question_t        *questions;
     size_t                 n_questions;
     size_t                 n_asked;
     size_t                 n_answered;
     mcp_str_t              request_state;
     mcp_buf_t              body;        /* body of the next backend request */
-    uint64_t               pause;       /* ms until the backend is called again;
-                                           0: it asked for input */
-    uint64_t               pause_until; /* time of the last such call */
-    int                    subscribed;  /* result of the other nodes for a
-                                           subscription */
-    unsigned               token_warned:1;     /* 1: the log has the warning
-                                                  about a wrong progress
-                                                  token */
-    mcp_buf_t              urls;        /* numbers (uint64_t) of the events that
-                                           sent the user to a URL and are not
-                                           completed */
+    uint64_t               pause;       /* length of the next pause of state
+                                           PAUSE, ms; 0: the request has not
+                                           paused since its last question */
+    uint64_t               pause_until; /* when pauses without a question time
+                                           out, ms */
+    int                    subscribed;  /* result of the cluster operation that
+                                           subscribes or unsubscribes at all
+                                           nodes */
+    unsigned               token_warned:1;     /* 1: the warning about a wrong
+                                                  progress token was logged */
+    mcp_buf_t              urls;        /* event numbers (uint64_t) of the
+                                           questions with "url" whose
+                                           completion was not reported to the
+                                           client yet */
 
     unsigned               active:1;    /* 1: the glue runs the backend
                                            request */
     unsigned               held:1;      /* 1: msg waits for room in the
                                            stream */
-    unsigned               ended:1;     /* 1: end_fault and end_detail are
-                                           set */
+    unsigned               ended:1;     /* 1: the backend request has ended,
+                                           but the decoder was not notified
+                                           yet */
     unsigned               starved:1;   /* 1: mcp_backend_request_data()
-                                           accepted less than it got */
-    unsigned               again:1;     /* 1: call the backend again when the
-                                           backend request has ended */
-    unsigned subscribe_tries:2;         /* number of attempts to subscribe */
-    unsigned               late:1;      /* 1: its deadline has passed, which the
-                                           log has */
-    unsigned               retry:1;     /* 1: part of a multi round-trip
-                                           request */
+                                           rejected bytes, so the glue needs a
+                                           RESUME action */
+    unsigned               again:1;     /* 1: the backend is called again when
+                                           this backend request has ended and
+                                           no message is held */
+    unsigned subscribe_tries:2;         /* number of attempts to subscribe at
+                                           all nodes */
+    unsigned               late:1;      /* 1: the timeout of the backend was
+                                           logged */
+    unsigned               retry:1;     /* 1: the client's request contains
+                                           answers or the request state of an
+                                           earlier request (2026-07-28, multi
+                                           round-trip) */
 };
 
 
-/* A post that was taken from the inbox while a message was held. */
+/* A post that was taken from the inbox while a message was held, and is
+ * processed after that message. */
 typedef struct mcp_kept_s  mcp_kept_t;
 
 struct mcp_kept_s {
@@ -148,26 +163,31 @@ struct mcp_call_s {
     mcp_queued_action_t         forget;
     mcp_worker_t               *worker;
     const mcp_endpoint_t       *endpoint;
-    mcp_arena_t                 arena;      /* contains the request's text as
-                                               well */
+    mcp_arena_t                 arena;      /* memory of the call, of its
+                                               requests and of their text */
     unsigned                    refs;
     void                       *glue;
 
     unsigned char               id[MCP_STREAM_ID_LEN];
     char                        id_text[9];    /* beginning of the id's text */
     mcp_client_t                client;
-    unsigned char               tenant[MCP_DIGEST_LEN];  /* digest for the
-                                                            client's quotas */
+    unsigned char               tenant[MCP_DIGEST_LEN];  /* digest of the
+                                                            client's tenant,
+                                                            for quotas */
     mcp_policy_t                policy;
-    const unsigned char        *decisions;  /* decisions of the exchange; NULL:
-                                               none */
-    mcp_exchange_t             *x;          /* exchange of the client until it
-                                               streams */
+    const unsigned char        *decisions;  /* results of the rules of
+                                               mcp_allow, from the exchange;
+                                               NULL: no rule was evaluated */
+    mcp_exchange_t             *x;          /* exchange of the client that
+                                               waits for the response; NULL: it
+                                               reads the stream, or has left */
     mcp_resume_state_t         *states;     /* states of the resumption methods
                                                that take part in the call */
-    const mcp_join_t           *join;       /* digests by which others join its
-                                               stream, which exists from the
-                                               start; or NULL */
+    const mcp_join_t           *join;       /* digests by which other
+                                               requests find and join the
+                                               call, whose stream exists
+                                               from the start; NULL: the
+                                               call cannot be joined */
     mcp_variables_t             variables;
 
     mcp_request_t              *requests;
@@ -179,26 +199,31 @@ struct mcp_call_s {
                                                requests */
 
     mcp_stream_ref_t            ref;
-    mcp_stream_state_e          stream_state;  /* last state that was logged */
+    mcp_stream_state_e          stream_state;  /* last state of the stream that
+                                                  was logged */
     uint64_t                    handle;
     uint64_t                    began;
-    uint64_t                    stream_at;  /* when the call becomes durable */
+    uint64_t                    stream_at;  /* when the call becomes durable,
+                                               ms */
     uint64_t                    part_at;    /* when the client gets an interim
-                                               response; 0: never */
-    const mcp_resume_method_t  *part_by;    /* method of the partial
-                                               response */
-    uint64_t                    unattended; /* since when there is no consumer,
-                                               ms; 0: there is one */
-    mcp_kept_t                 *kept;       /* list of posts, oldest first */
+                                               response, ms; 0: never */
+    const mcp_resume_method_t  *part_by;    /* resumption method that writes
+                                               the interim response */
+    uint64_t                    unattended; /* since when the stream has no
+                                               consumer, ms; 0: it has one */
+    mcp_kept_t                 *kept;       /* posts taken from the inbox but
+                                               not processed, oldest first */
     mcp_kept_t                **kept_last;
     uint64_t                    kept_bytes;
     uint64_t                    task_created;
-    uint64_t                    notified;   /* when its listeners were last
-                                               notified, ms */
+    uint64_t                    notified;   /* when the listeners of the task
+                                               were last notified, ms */
     mcp_timer_t                 timer;
 
     mcp_call_t                 *next;       /* next one in worker->tracked */
-    mcp_call_t                **link;       /* NULL: not in that list */
+    mcp_call_t                **link;       /* address of the pointer to this
+                                               call in worker->tracked; NULL:
+                                               not in that list */
 
     mcp_call_phase_e            phase;      /* see mcp_call_set_phase() */
     int                         status;     /* HTTP status of a response that is
@@ -208,18 +233,21 @@ struct mcp_call_s {
                                                response and resumes for the
                                                rest */
     unsigned                    may_be_task:1;
-    unsigned                    part_first:1;  /* 1: the interim response
-                                                  precedes the backend
-                                                  request */
+    unsigned                    part_first:1;  /* 1: the client gets a task as
+                                                  the interim response before a
+                                                  backend is called */
     unsigned                    task:1;
-    unsigned                    to_notify:1; /* 1: its listeners have to be
-                                               notified of its status */
-    unsigned                    joinable:1; /* 1: others may join it now */
+    unsigned                    to_notify:1; /* 1: the listeners of the task
+                                                have to be notified of its new
+                                                status */
+    unsigned                    joinable:1; /* 1: other requests may join the
+                                               call, because a backend was
+                                               called */
 };
 
 
-/* Returns the arena of the message of x: its own, or that of the call that was
- * made from the message. */
+/* Returns the arena with the message of x: that of x, or of the call that was
+ * created from the message. */
 mcp_arena_t *mcp_call_arena(mcp_exchange_t *x);
 
 /* Calls are reference-counted: the exchange has one reference, and the call
@@ -227,10 +255,11 @@ mcp_arena_t *mcp_call_arena(mcp_exchange_t *x);
  * free it, unless its caller has a reference. */
 
 /*
- * Creates a call, which takes over the arena of the exchange with the text in
- * it. Returns NULL when out of memory. The caller fills in the requests: raw,
- * id, method, name, params, progress_token and target; or response, for a
- * request that is answered already.
+ * Creates a call with n requests for the message of x. The arena of x, which
+ * contains the text of the message, moves to the call. Returns NULL when out
+ * of memory. The caller fills in raw, id, method, name, params, progress_token
+ * and target of each request, or only the response of a request that is
+ * answered already.
  */
 mcp_call_t *mcp_call_create(mcp_exchange_t *x, size_t n);
 void mcp_call_start(mcp_call_t *call);
@@ -238,27 +267,25 @@ void mcp_call_discard(mcp_call_t *call);       /* frees a call that was not
                                                   started */
 
 /*
- * Creates the stream of a call that others may join by x->join, before it
- * starts.
+ * Creates the stream of a call that has not started, so that other requests
+ * find it by the digests in x->join.
  *
- * Returns MCP_OK, or
- *   MCP_ERR_EXISTS  there is another call to join: this call is freed, and its
- *                   exchange is as before
- *   MCP_ERR_DENIED, MCP_ERR_LIMIT, MCP_ERR_FULL, MCP_ERR_MEMORY  the call is
- *                                                                freed as well;
- *                                                                see mcp_store_
- *                                                                create()
+ * Returns MCP_OK, or an error after freeing the call and returning the message
+ * to its exchange:
+ *   MCP_ERR_EXISTS  there is an equal call, which can be joined
+ *   MCP_ERR_DENIED, MCP_ERR_LIMIT, MCP_ERR_FULL, MCP_ERR_MEMORY
+ *                   see mcp_store_create()
  */
 int mcp_call_reserve(mcp_call_t *call);
 
-/* Frees a call with such a stream instead of starting it; its exchange is as
- * before. */
+/* Frees a call for which mcp_call_reserve() has succeeded and which has not
+ * started, with its stream. The message returns to the exchange. */
 void mcp_call_undo(mcp_call_t *call);
 
 uint64_t mcp_call_now(const mcp_call_t *call);
 
-/* Logs a step of a call at level debug. A macro, so that it costs nothing
- * otherwise. */
+/* Logs a step of a call at level debug. A macro, because the arguments are
+ * then evaluated at that log level only. */
 #define mcp_call_trace(call, ...)                                             \
     do {                                                                      \
         if (mcp_worker_logs((call)->worker, MCP_LOG_DEBUG)) {                 \
@@ -269,42 +296,51 @@ uint64_t mcp_call_now(const mcp_call_t *call);
 void mcp_call_trace_line(const mcp_call_t *call, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* what continues "call ..."; why may be NULL. */
+/* Logs "call ID of NAME", then "what", which is the predicate, and "why" after
+ * a colon. why may be NULL. */
 void mcp_call_log(mcp_call_t *call, mcp_log_level_e level, const char *what,
     const char *why);
 
-/* Returns 1 if the call belongs to a client without a session that has not
- * declared that it resumes. The end of its connection cancels the call: at once
- * if it has no event id, otherwise after policy.max_wait without a consumer. */
+/*
+ * Returns 1 if the end of the client's connection cancels the call: other
+ * requests cannot join it, its client has no session, and the policy does not
+ * allow resumption or the client has not declared that it resumes. A call
+ * without an event id at the client is cancelled at once, another one after
+ * policy.max_wait without a consumer.
+ */
 int mcp_call_is_bound(const mcp_call_t *call);
 
 
 /* --- mcp_call_stream.c --- */
 
-/* Detaches the exchange x, which keeps its reference, and makes the call
- * durable. */
+/* Handles the end of the client's connection while the client waits for plain
+ * JSON. Ends a call that the client cannot resume, and makes any other call
+ * durable. The exchange keeps its reference to the call. */
 void mcp_call_leave(mcp_call_t *call);
 
-/* Stores a response that the client gets as plain JSON in a stream that is over
- * and was sent, for as long as such streams are kept; does nothing if there is
- * no room. */
+/*
+ * Stores a response that the client gets as plain JSON in a new stream, which
+ * is over and whose events count as sent, so that the client can fetch it
+ * again. Does nothing if the policy does not allow resumption, if other
+ * requests may join the call, or if the store has no room.
+ */
 void mcp_call_keep(mcp_call_t *call, mcp_str_t answer, mcp_outcome_e how);
 
-/* Schedules the interim response of a resumption method; 0: never. The earliest
- * time of all methods counts. */
+/* Schedules an interim response by a resumption method at the time "when", ms;
+ * 0: does nothing. The earliest time of all methods counts. */
 void mcp_call_part_at(mcp_call_t *call, const mcp_resume_method_t *resumption,
     uint64_t when);
 
-/* Appends an event of a request that is not its response. Returns the values of
- * mcp_store_append(). */
+/* Appends an event that is not a response to the stream, for a request, with
+ * the new state of the stream. Returns the values of mcp_store_append(). */
 int  mcp_call_append(mcp_request_t *req, mcp_str_t message,
     mcp_stream_state_e state);
 
 
 /* --- mcp_call_task.c --- */
 
-/* Makes a durable call a task. Returns MCP_OK, also if it is one, or the values
- * of mcp_store_keep(). */
+/* Makes a durable call a task. Returns MCP_OK, also if the call is a task
+ * already, or the values of mcp_store_keep(). */
 int  mcp_call_promote(mcp_call_t *call);
 
 

@@ -10,28 +10,31 @@
 #include "call/mcp_call.h"
 
 
-/* Cancels a request of the exchange's session (notifications/cancelled); id is
- * raw JSON. Returns MCP_OK, also if there is no such request, or an error of
- * mcp_store_cancel() or mcp_store_value_set(). */
+/* Cancels a request of the session of x (notifications/cancelled); id is the
+ * request's id, raw JSON. Returns MCP_OK, also if there is no such request, or
+ * an error of mcp_store_cancel() or mcp_store_value_set(). */
 int  mcp_cancel_request(mcp_exchange_t *x, mcp_str_t id);
 
-/* Records that the request of x reads the stream of another request: the id of
- * x cancels the other request, until a newer request reads its stream. */
+/* Records that the request of x has joined the stream of another request and
+ * reads it. From now on a cancellation with the id of x's request cancels the
+ * other request, until a later request reads the stream instead. */
 void mcp_cancel_set_alias(mcp_exchange_t *x, const mcp_stream_ref_t *ref);
 
 /*
- * Cancels a request of this node. word has the session, and the key and expiry
- * of the mark for a call that is not durable yet.
+ * Cancels a request at this node, as a client or a broadcast demands. The
+ * broadcast contains the session, the key of the request, and the expiry of
+ * the mark that is set if the call is not durable yet. The mark counts for the
+ * quota of tenant, which may be NULL.
  *
  * Returns MCP_OK, or
- *   MCP_ERR_NOT_FOUND  there is no durable call; a mark was set
- * or an error of mcp_store_cancel() or mcp_store_value_set().
+ *   MCP_ERR_NOT_FOUND  this node has no durable call with the request: a mark
+ *   was set or an error of mcp_store_cancel() or mcp_store_value_set().
  */
 int  mcp_cancel(mcp_worker_t *worker, const mcp_broadcast_t *broadcast,
         const mcp_tenant_t *tenant);
 
-/* Cancels all calls of a session, frees its own stream and removes its log
- * level, at this node. */
+/* Ends a session at this node: cancels all its calls, frees its other streams,
+ * and removes its log level. */
 void mcp_cancel_session(mcp_worker_t *worker,
     const unsigned char session[MCP_DIGEST_LEN]);
 

@@ -11,7 +11,7 @@
 #include "call/mcp_call.h"
 
 
-/* The contents of the token. */
+/* The contents of the token in a publish URL. */
 typedef struct {
     unsigned char  id[MCP_STREAM_ID_LEN];      /* id of the call */
     unsigned       request;
@@ -19,12 +19,12 @@ typedef struct {
 } mcp_publish_target_t;
 
 
-/* Returns the URL for one request of a call, in the call's arena; empty when
- * out of memory. */
+/* Returns the publish URL for one request of a call, in the call's arena;
+ * empty when out of memory. */
 mcp_str_t mcp_publish_url(mcp_call_t *call, unsigned request);
 
-/* Opens a token. Returns MCP_OK, or MCP_ERR_DENIED: it is not one of the
- * server's. */
+/* Opens the token of a publish URL. Returns MCP_OK, or MCP_ERR_DENIED: the
+ * token was not signed with one of the keys, or is of another kind. */
 int mcp_publish_url_open(const mcp_keys_t *keys, mcp_str_t token,
     mcp_publish_target_t *target);
 

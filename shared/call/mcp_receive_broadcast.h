@@ -10,9 +10,13 @@
 #include "worker/mcp_operation.h"
 
 
-/* Applies a broadcast at this node: ends a session, sets its log level, cancels
- * a request, or notifies subscribers. May be repeated for the same broadcast;
- * unknown ones are ignored. Its values count towards no tenant's quota. */
+/*
+ * Applies a broadcast at this node: ends a session, sets the log level of a
+ * session, marks a session as having many calls, cancels a request, subscribes
+ * a session's own stream, or notifies subscribers. May be called again for the
+ * same broadcast. Unknown and expired broadcasts are ignored. The stored
+ * values do not count for any tenant's quota.
+ */
 void mcp_receive_broadcast(mcp_worker_t *worker,
     const mcp_broadcast_t *broadcast);
 

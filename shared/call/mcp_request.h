@@ -11,21 +11,22 @@
 #include "call/mcp_call.h"
 
 
-/* Sets the state, and logs the change at level debug. */
+/* Sets the state of a request, and logs the change at level debug. */
 void mcp_request_set_state(mcp_request_t *req, mcp_request_state_e state);
 
-/* Stores the log's reason of a failure for the status page. */
+/* Stores the text with which a failure was logged, for the status page. */
 void mcp_request_why(mcp_request_t *req, const char *why);
 
-/* Records that a backend starts to work on the request: in the log at level
+/* Records the start of a request whose backend is called: in the log at level
  * info, and in the zone. */
 void mcp_request_begins(mcp_request_t *req);
 
-/* Records the outcome of a request, once, before its call is over, and passes
- * it to the waiting exchange. */
+/* Records the outcome of a request for counters, log and variables, and passes
+ * it to the waiting exchange. Called once for each request that has begun,
+ * before its call is over. */
 void mcp_request_ends(mcp_request_t *req, mcp_outcome_e how);
 
-/* Records the outcome for all requests of a call that have none. */
+/* Records the outcome of all requests of a call that are not over. */
 void mcp_request_ends_all(mcp_call_t *call, mcp_outcome_e how);
 
 
