@@ -18,7 +18,8 @@
 static void mcp_backend_request_invoke_again(mcp_request_t *req);
 
 
-/* Sets the trace context, which is that of the client's request. */
+/* Copies the trace context of the client's HTTP request from one set of
+ * variables to another. */
 static void
 mcp_backend_request_put_trace(const mcp_variables_t *from, mcp_variables_t *to)
 {
@@ -31,8 +32,9 @@ mcp_backend_request_put_trace(const mcp_variables_t *from, mcp_variables_t *to)
 }
 
 
-/* Sets the variables of the call and of this request. A URL that an earlier
- * backend request has got stays valid. */
+/* Sets the variables of a backend request: those of the call, and those of its
+ * own request. A publish URL that an earlier backend request has received is
+ * kept, because it stays valid. */
 static void
 mcp_backend_request_set_variables(mcp_request_t *req)
 {
@@ -117,7 +119,8 @@ mcp_backend_request_start(mcp_request_t *req)
 }
 
 
-/* From now on the call continues when its client disconnects. */
+/* Allows other requests to join the call, because its backend is called: from
+ * now on the call continues if its client disconnects. */
 static void
 mcp_backend_request_join(mcp_call_t *call)
 {
@@ -128,7 +131,7 @@ mcp_backend_request_join(mcp_call_t *call)
 }
 
 
-/* Answers a request without a backend with an empty result. */
+/* Answers a request that needs no backend with an empty result. */
 static void
 mcp_backend_request_answer(mcp_backend_request_t *breq)
 {
@@ -169,7 +172,8 @@ mcp_backend_request_taken(mcp_queued_action_t *queued, mcp_action_t *action)
 }
 
 
-/* A backend request that has not started is freed at once. */
+/* Aborts a backend request. Without an action of the glue if the backend
+ * request has not started. */
 static void
 mcp_backend_request_abort(mcp_request_t *req)
 {
@@ -220,7 +224,8 @@ mcp_backend_request_stop_all(mcp_call_t *call)
 }
 
 
-/* Marks a message as logged. */
+/* Removes the details from a message that were logged, so that they are not
+ * logged again when the held message is processed. */
 static void
 mcp_backend_request_mark_logged(mcp_backend_msg_t *msg)
 {
@@ -314,8 +319,9 @@ mcp_backend_request_continue(mcp_request_t *req)
 }
 
 
-/* Calls the backend again if that was postponed and no message is held: a held
- * message is in the decoder, which the next backend request replaces. */
+/* Calls the backend again if that was postponed until the previous backend
+ * request has ended and no message is held: a held message is in the decoder,
+ * which the next backend request replaces. */
 static void
 mcp_backend_request_invoke_again(mcp_request_t *req)
 {
@@ -428,7 +434,7 @@ mcp_backend_request_end(mcp_backend_request_t *breq, mcp_fault_e fault,
             mcp_backend_request_process(req);
         }
 
-        /* no later event of the backend request wakes the call for the held
+        /* nothing else of the backend request wakes the call for the held
          * message */
 
         if (req->held) {
@@ -496,7 +502,8 @@ mcp_backend_request_timeout(mcp_request_t *req)
                                                "the request for input in "
                                                "time"));
     } else {
-        /* set once: this is repeated until there is room for the response */
+        /* logged once: this function is repeated until the stream has room for
+         * the response */
 
         if (!req->late) {
             req->late = 1;
@@ -523,7 +530,7 @@ mcp_backend_request_deadline(mcp_request_t *req)
     call = req->call;
     was_active = req->active;
 
-    /* the deadline passes once */
+    /* each deadline is handled once */
 
     req->deadline = UINT64_MAX;
 
@@ -547,7 +554,8 @@ mcp_backend_request_deadline(mcp_request_t *req)
 
     if (req->again) {
 
-        /* the backend has asked, was answered, and does not end */
+        /* the backend has asked questions, which are answered, but its backend
+         * request has not ended within MCP_CALL_GRACE */
 
         mcp_backend_request_abort(req);
         mcp_backend_request_invoke_again(req);
@@ -556,7 +564,7 @@ mcp_backend_request_deadline(mcp_request_t *req)
 
     if (req->held && req->msg.kind != MCP_BACKEND_NOTIFICATION) {
 
-        /* the response has arrived and only waits for room */
+        /* the response has arrived and waits for room in the stream */
 
         req->deadline = mcp_call_now(call) + MCP_CALL_RETRY;
         return;

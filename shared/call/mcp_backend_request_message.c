@@ -13,7 +13,8 @@
 #include "worker/mcp_notify.h"
 
 
-/* Appends a notification to the stream, which is created if there is none. */
+/* Appends a notification to the stream of the call, which becomes durable.
+ * Returns MCP_AGAIN if there is no room, otherwise MCP_OK. */
 static int
 mcp_backend_request_append(mcp_request_t *req, mcp_str_t message)
 {
@@ -32,8 +33,9 @@ mcp_backend_request_append(mcp_request_t *req, mcp_str_t message)
         return MCP_AGAIN;
     }
 
-    /* without a stream no client waits for it; otherwise an event would be
-     * missing */
+    /* MCP_ERR_NOT_FOUND: the stream was freed, so no client waits for the
+     * notification. Any other error ends the call, because an event would be
+     * missing. */
 
     if (rc != MCP_OK && rc != MCP_ERR_NOT_FOUND) {
         mcp_call_log(call, MCP_LOG_ERROR, "failed",
@@ -50,8 +52,8 @@ mcp_backend_request_append(mcp_request_t *req, mcp_str_t message)
     (int) ((s).len > (n) ? (n) : (s).len), (s).data ? (s).data : ""
 
 
-/* Logs the first progress notification with a token that is not the client's,
- * because clients would ignore it. */
+/* Logs the first progress notification of a request whose token is not the
+ * client's. It is dropped, because clients would ignore it. */
 static void
 mcp_backend_request_warn_token(mcp_request_t *req, mcp_str_t token)
 {
@@ -87,8 +89,8 @@ mcp_backend_request_notification(mcp_request_t *req,
 
     if (mcp_str_eq(msg->method, mcp_str("notifications/progress"))) {
 
-        /* only for clients that have requested progress, with their token
-         * (basic/utilities/progress) */
+        /* sent only to a client that has requested progress, and only with its
+         * token (basic/utilities/progress) */
 
         if (req->progress_token.len == 0) {
             return MCP_OK;
@@ -127,7 +129,8 @@ mcp_backend_request_notification(mcp_request_t *req,
 }
 
 
-/* Sets the result without the members that its client's revision lacks. */
+/* Sets the result of a request, without the members that the client's revision
+ * does not accept. */
 static int
 mcp_backend_request_finish_filter(mcp_request_t *req,
     const mcp_backend_msg_t *msg, mcp_str_t result)
@@ -167,7 +170,8 @@ mcp_backend_request_finish_filter(mcp_request_t *req,
 }
 
 
-/* Sets the result without the items that are hidden from its client. */
+/* Sets the result of a request. The items that the rules hide from the client
+ * are removed if it is a list. */
 static int
 mcp_backend_request_finish(mcp_request_t *req, const mcp_backend_msg_t *msg,
     mcp_str_t result)
@@ -205,7 +209,7 @@ mcp_backend_request_result(mcp_request_t *req, const mcp_backend_msg_t *msg)
     mcp_buf_t    buf;
     mcp_fault_e  fault;
 
-    /* the user has completed the question */
+    /* the result shows that the user has completed the URLs */
 
     if (mcp_input_url_settle(req) == MCP_AGAIN) {
         return MCP_AGAIN;
@@ -263,7 +267,8 @@ mcp_backend_request_log(const mcp_request_t *req, mcp_log_level_e level,
 
 #define MCP_BACKEND_REQUEST_REASON  300
 
-/* Writes the position of a JSON error and the text there. */
+/* Writes a JSON error of a backend's response: the detail, its position, and
+ * the text at that position with escapes. */
 static void
 mcp_backend_request_broken(const mcp_backend_msg_t *msg,
     char text[MCP_BACKEND_REQUEST_REASON])
@@ -314,7 +319,8 @@ mcp_backend_request_broken(const mcp_backend_msg_t *msg,
 }
 
 
-/* Writes the reason why a backend's response is invalid, for its author. */
+/* Returns the reason why a backend's response is invalid, for the log; text is
+ * memory for it. */
 static const char *
 mcp_backend_request_reason(const mcp_backend_msg_t *msg,
     char text[MCP_BACKEND_REQUEST_REASON])
@@ -329,8 +335,8 @@ mcp_backend_request_reason(const mcp_backend_msg_t *msg,
 }
 
 
-/* Returns 1 if clients would reject the result, because its tool has an
- * outputSchema and the result has no structuredContent. */
+/* Returns 1 if clients would reject a result of tools/call: the tool has an
+ * outputSchema, and the result is no error and has no structuredContent. */
 static int
 mcp_backend_request_lacks_output(const mcp_request_t *req,
     const mcp_backend_msg_t *msg)
@@ -345,7 +351,8 @@ mcp_backend_request_lacks_output(const mcp_request_t *req,
 }
 
 
-/* Logs warnings about a backend's response for the operator. */
+/* Logs the failure or the faults of a backend's message for the operator, and
+ * stores a failure for the status page. */
 static void
 mcp_backend_request_log_answer(mcp_request_t *req, const mcp_backend_msg_t *msg)
 {
@@ -379,7 +386,8 @@ mcp_backend_request_log_answer(mcp_request_t *req, const mcp_backend_msg_t *msg)
 }
 
 
-/* The reason is in the log only, unless mcp_debug is on. */
+/* Sets the fault of the backend as the response. The client gets the reason
+ * only if mcp_debug is on. */
 static int
 mcp_backend_request_fault(mcp_request_t *req, const mcp_backend_msg_t *msg)
 {

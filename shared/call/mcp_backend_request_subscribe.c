@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* resources/subscribe and resources/unsubscribe: the server subscribes the
- * session once the backend has agreed. In a cluster the result is held until
- * the session's own stream, at any node, has the subscription. */
+/*
+ * resources/subscribe and resources/unsubscribe: the server subscribes or
+ * unsubscribes the session after the backend has returned a result. In a
+ * cluster that result is held until the session's own stream, at any node, has
+ * the change.
+ */
 
 
 #include "call/mcp_call_internal.h"
@@ -12,8 +15,8 @@
 #include "worker/mcp_notify.h"
 
 
-/* Number of attempts: if no node has the stream, it is created here, and the
- * cluster is queried again. */
+/* Number of attempts to subscribe at all nodes. After the first one, if no
+ * node has the session's own stream, the stream is created at this node. */
 #define MCP_BACKEND_REQUEST_SUBSCRIBE_TRIES 2
 
 
@@ -24,7 +27,8 @@ mcp_backend_request_subscribes(const mcp_request_t *req)
 }
 
 
-/* Subscribes the session's own stream, which is created if it is not here. */
+/* Subscribes or unsubscribes the session's own stream at this node, which is
+ * created if it does not exist. */
 static int
 mcp_backend_request_subscribe_here(mcp_request_t *req,
     const unsigned char topic[MCP_DIGEST_LEN])
@@ -51,7 +55,8 @@ mcp_backend_request_subscribe_here(mcp_request_t *req,
 }
 
 
-/* Handles the result of the cluster operation: the held result continues. */
+/* Handler of the cluster operation: stores its result, and processes the held
+ * result of the backend again. */
 static void
 mcp_backend_request_subscribe_done(void *data, int rc)
 {
@@ -74,8 +79,12 @@ mcp_backend_request_subscribe_done(void *data, int rc)
 }
 
 
-/* Starts the cluster operation. This node's own stream is subscribed before,
- * because it receives later broadcasts. */
+/*
+ * Starts the cluster operation that subscribes or unsubscribes at all nodes.
+ * This node's copy of the session's own stream is changed first, so that it
+ * takes broadcasts which arrive in the meantime. Returns the values of
+ * mcp_operation_topic().
+ */
 static int
 mcp_backend_request_subscribe_start(mcp_request_t *req,
     const unsigned char topic[MCP_DIGEST_LEN])
@@ -112,7 +121,8 @@ mcp_backend_request_subscribe_start(mcp_request_t *req,
 }
 
 
-/* Creates the stream at this node, because no node has it. */
+/* Creates the session's own stream at this node with the subscription, because
+ * no node has the stream. */
 static int
 mcp_backend_request_subscribe_make(mcp_request_t *req,
     const unsigned char topic[MCP_DIGEST_LEN])
@@ -125,7 +135,7 @@ mcp_backend_request_subscribe_make(mcp_request_t *req,
         return rc;
     }
 
-    /* the mirror's stream does not exist any more */
+    /* a mirror here has no original any more */
 
     mcp_store_mirror_forget(req->call->worker->store, id);
 
@@ -133,8 +143,9 @@ mcp_backend_request_subscribe_make(mcp_request_t *req,
 }
 
 
-/* Redis is unreachable. Returns MCP_OK if the listener is local: the
- * subscription takes effect now and is published later. */
+/* Redis is unreachable. Returns MCP_OK if the session's own stream belongs to
+ * this node: its subscription was changed, and is published later. Otherwise
+ * MCP_ERR_UNREACHABLE. */
 static int
 mcp_backend_request_subscribe_standalone(mcp_request_t *req)
 {

@@ -6,12 +6,13 @@
 #include "rpc/mcp_revision.h"
 
 
-/* Maximum length of a value that becomes a header or a parameter. */
+/* Maximum length of the client's capabilities, bytes, because they become a
+ * header or a parameter of the backend request. */
 #define MCP_BACKEND_REQUEST_DECLARED_MAX  4096
 
 
-/* Returns the capabilities object of a request on one line, or an empty text if
- * that is impossible. */
+/* Returns the capabilities object of a client without a session on one line,
+ * or an empty text if it is too long, contains DEL, or there is no memory. */
 static mcp_str_t
 mcp_backend_request_declared(mcp_call_t *call)
 {
@@ -34,7 +35,8 @@ mcp_backend_request_declared(mcp_call_t *call)
         return mcp_null_str;
     }
 
-    /* control characters in JSON are white space, except DEL */
+    /* control characters below 0x20 are white space, because this is valid
+     * JSON */
 
     for (i = 0; i < declared.len; i++) {
         text[i] = (unsigned char) declared.data[i] < 0x20 ? ' '
@@ -47,8 +49,8 @@ mcp_backend_request_declared(mcp_call_t *call)
 }
 
 
-/* Returns the capabilities object: that of the request, or one built from the
- * bits that a session stores. */
+/* Returns the client's capabilities object: that of the request, or one built
+ * from the bits that a session token contains. */
 static mcp_str_t
 mcp_backend_request_client_capabilities(mcp_call_t *call)
 {

@@ -15,8 +15,8 @@
  * an error of mcp_store_cancel() or mcp_store_value_set(). */
 int  mcp_cancel_request(mcp_exchange_t *x, mcp_str_t id);
 
-/* Records that the request of x has joined the stream of another request and
- * reads it. From now on a cancellation with the id of x's request cancels the
+/* Records that the request of x resumes another request: it reads that one's
+ * stream. From now on a cancellation with the id of x's request cancels the
  * other request, until a later request reads the stream instead. */
 void mcp_cancel_set_alias(mcp_exchange_t *x, const mcp_stream_ref_t *ref);
 
@@ -26,9 +26,9 @@ void mcp_cancel_set_alias(mcp_exchange_t *x, const mcp_stream_ref_t *ref);
  * the mark that is set if the call is not durable yet. The mark counts for the
  * quota of tenant, which may be NULL.
  *
- * Returns MCP_OK, or
+ * Returns MCP_OK, an error of mcp_store_cancel() or mcp_store_value_set(), or
  *   MCP_ERR_NOT_FOUND  this node has no durable call with the request: a mark
- *   was set or an error of mcp_store_cancel() or mcp_store_value_set().
+ *                      was set
  */
 int  mcp_cancel(mcp_worker_t *worker, const mcp_broadcast_t *broadcast,
         const mcp_tenant_t *tenant);
