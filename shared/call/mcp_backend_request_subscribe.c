@@ -81,9 +81,9 @@ mcp_backend_request_subscribe_done(void *data, int rc)
 
 /*
  * Starts the cluster operation that subscribes or unsubscribes at all nodes.
- * This node's copy of the session's own stream is changed first, so that it
- * takes broadcasts which arrive in the meantime. Returns the values of
- * mcp_operation_topic().
+ * If this node has the session's own stream, the stream is changed first,
+ * because it takes broadcasts that arrive during the operation. Returns the
+ * values of mcp_operation_topic().
  */
 static int
 mcp_backend_request_subscribe_start(mcp_request_t *req,

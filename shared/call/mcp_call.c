@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* The life of a call: it is made of a message, started, and over when all its
- * requests have their responses, or need none, and no backend request runs. In
- * between: mcp_call_stream.c, mcp_call_answer.c, mcp_call_timer.c. */
+/*
+ * The life of a call: it is created from a message, started, and over when
+ * each of its requests has its response, or needs none. It is freed when no
+ * backend request of it runs any more. For the time between start and end see
+ * mcp_call_stream.c, mcp_call_answer.c and mcp_call_timer.c.
+ */
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -166,7 +169,7 @@ mcp_call_destroy(mcp_call_t *call)
 
     mcp_inbox_drop(call);
 
-    /* the call is in its own arena */
+    /* the memory of the call is part of its own arena */
 
     arena = call->arena;
     mcp_arena_destroy(&arena);
@@ -212,7 +215,7 @@ mcp_call_release(mcp_call_t *call)
 void
 mcp_call_discard(mcp_call_t *call)
 {
-    /* its exchange still has the text, and has nothing to leave */
+    /* the call was not started: nothing to stop, no client to notify */
 
     mcp_call_set_phase(call, MCP_CALL_OVER);
     mcp_call_release(call);
@@ -243,10 +246,11 @@ mcp_call_invoke(mcp_request_t *req)
 
 
 /*
- * Limits the time for which a call continues without its client, if the client
- * has not declared that it resumes: the end of the connection cancels the call
- * (2026-07-28, basic/transports/streamable-http, "Cancellation"), at once or
- * after mcp_reconnect_wait.
+ * Limits the time for which a call continues without a consumer, because its
+ * client has not declared that it resumes: the end of the connection cancels
+ * the call (2026-07-28, basic/transports/streamable-http, "Cancellation"). The
+ * limit is mcp_reconnect_wait if the client can resume by an event id,
+ * otherwise 0.
  */
 static void
 mcp_call_limit_wait(mcp_call_t *call)
@@ -263,8 +267,8 @@ mcp_call_limit_wait(mcp_call_t *call)
 }
 
 
-/* A batch is one stream: if one of its requests may not be resumed, the stream
- * may not. */
+/* A batch has one stream: if one of its requests must not be resumed, the
+ * stream cannot be resumed. */
 void
 mcp_call_take_policy(mcp_call_t *call)
 {
@@ -309,8 +313,9 @@ mcp_call_take_policy(mcp_call_t *call)
 }
 
 
-/* Returns the ms after which the call gets a stream even if its backend has
- * sent nothing; less if the stream gives its client a resume policy. */
+/* Returns the time after which the call becomes durable even if its backend
+ * has sent nothing, ms. The time is shorter if the client gets a resume policy
+ * with the stream. */
 static uint64_t
 mcp_call_stream_after(const mcp_call_t *call)
 {
@@ -404,8 +409,9 @@ mcp_call_check_end(mcp_call_t *call)
 }
 
 
-/* Ends a call whose responses were all sent, or are no longer needed. The
- * caller has a backend request or calls mcp_call_check_end(). */
+/* Ends a call whose responses were all sent, or are no longer needed, but does
+ * not free it: one of its backend requests still runs, or the caller calls
+ * mcp_call_check_end(). */
 static void
 mcp_call_over(mcp_call_t *call)
 {
@@ -416,7 +422,7 @@ mcp_call_over(mcp_call_t *call)
     mcp_call_set_phase(call, MCP_CALL_OVER);
     mcp_cancel_untrack(call);
 
-    /* it has ended before its client got the task id */
+    /* a task that has ended before its client got the task's id */
 
     if (call->x && call->task) {
         mcp_call_send_interim(call);
@@ -477,7 +483,7 @@ mcp_call_cancelled(mcp_call_t *call)
 }
 
 
-/* Sends the complete response to the waiting client as plain JSON. */
+/* Sends the responses of all requests to the waiting client as plain JSON. */
 static void
 mcp_call_respond(mcp_call_t *call)
 {
@@ -539,8 +545,8 @@ mcp_call_done(mcp_call_t *call)
         return;
     }
 
-    /* only a durable call can be cancelled, so here each request has its
-     * response */
+    /* no request was cancelled, because only durable calls can be: each
+     * request has its response */
 
     if (call->phase == MCP_CALL_TRANSIENT && call->x) {
         mcp_call_respond(call);

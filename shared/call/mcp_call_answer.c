@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Responses of a call's requests: each is the last event of its request in the
- * stream, or is kept until a waiting client gets the complete batch. */
+/* Responses of a call's requests. In a durable call, each is the last event of
+ * its request in the stream. Otherwise it is kept until the waiting client
+ * gets all responses of the call. */
 
 #include "call/mcp_call_internal.h"
 #include "call/mcp_request.h"
@@ -11,7 +12,8 @@
 #include "worker/mcp_resume_hooks.h"
 
 
-/* Returns the state without one of its requests, which may be NULL. */
+/* Returns the stream state of an active call, ignoring one of its requests;
+ * req may be NULL. */
 static mcp_stream_state_e
 mcp_call_state_without(const mcp_call_t *call, const mcp_request_t *req)
 {
@@ -44,7 +46,8 @@ mcp_call_answers(const mcp_request_t *req, mcp_outcome_e how)
     answers = (int) req->breq.request
               | (how >= MCP_OUTCOME_RPC_ERROR ? MCP_STORE_ERROR : 0);
 
-    /* a request of a batch that was answered locally is not a call */
+    /* a request of a batch that was answered without a backend does not count
+     * as a call */
 
     return answers | (req->backend ? MCP_STORE_RESULT((int) how) : 0);
 }
@@ -80,13 +83,14 @@ mcp_call_answer_stored(mcp_request_t *req, mcp_str_t text, mcp_outcome_e how)
         mcp_call_note_stream_state(call, state);
     }
 
-    /* without a stream no client waits for it */
+    /* the stream was freed: no client waits for the response */
 
     return rc == MCP_ERR_NOT_FOUND ? MCP_OK : rc;
 }
 
 
-/* Keeps a response for the waiting client. Returns MCP_OK or MCP_ERR_MEMORY. */
+/* Keeps a response until the waiting client gets it. Returns MCP_OK or
+ * MCP_ERR_MEMORY. */
 static int
 mcp_call_answer_kept(mcp_request_t *req, mcp_buf_t *buf)
 {
@@ -96,7 +100,8 @@ mcp_call_answer_kept(mcp_request_t *req, mcp_buf_t *buf)
 
     if (call->x && !call->batch) {
 
-        /* a single request's response is the response of the call */
+        /* not a batch: the text becomes the body of the HTTP response, without
+         * a copy */
 
         mcp_buf_free(&call->x->answer.out);
         call->x->answer.out = *buf;
@@ -115,8 +120,8 @@ mcp_call_answer_kept(mcp_request_t *req, mcp_buf_t *buf)
 }
 
 
-/* Passes the outcome of a request to the counters, the resumption methods and
- * the exchange. */
+/* Passes the outcome of a request to the counters of the zone, the resumption
+ * methods, and the exchange that waits. */
 static void
 mcp_call_note_answer(mcp_request_t *req, mcp_outcome_e how)
 {
@@ -140,8 +145,9 @@ mcp_call_note_answer(mcp_request_t *req, mcp_outcome_e how)
 }
 
 
-/* Sets the response of a request, which is in buf. Returns MCP_AGAIN if there
- * is no room: to be repeated. */
+/* Sets the response of a request, whose text is in buf. Returns MCP_OK, also
+ * if the call has failed, or MCP_AGAIN: the stream has no room, to be
+ * repeated. */
 static int
 mcp_call_answer(mcp_request_t *req, mcp_buf_t *buf, mcp_outcome_e how)
 {
@@ -218,7 +224,8 @@ mcp_call_finish_plain(mcp_request_t *req, mcp_str_t result, mcp_outcome_e how)
 
     add = mcp_call_adds(req, &space);
 
-    /* the result may have its own lifetime */
+    /* the result may contain ttlMs and cacheScope already, so it has to be
+     * parsed */
 
     if (add && add->caches) {
         return mcp_call_finish(req, result, how);
@@ -287,8 +294,9 @@ mcp_call_finish_fault_data(mcp_request_t *req, mcp_fault_e fault,
 
     req->reason = mcp_reason_of_fault(fault);
 
-    /* a capability that the request did not declare is the client's fault in
-     * each case (2026-07-28, basic/index, "_meta") */
+    /* a capability that the request has not declared is always the client's
+     * error, so that the HTTP status is the one for clients without a session
+     * (2026-07-28, basic/index, "_meta") */
 
     if (fault == MCP_FAULT_CAPABILITY) {
         req->call->status = mcp_fault(fault)->stateless.status;
@@ -324,7 +332,7 @@ mcp_call_finish_fault_why(mcp_request_t *req, mcp_fault_e fault, mcp_str_t why)
     mcp_buf_json(&data, why);
     mcp_buf_lit(&data, "}");
 
-    /* without memory the reason is omitted */
+    /* out of memory: the response has no reason */
 
     if (data.failed) {
         data.len = 0;

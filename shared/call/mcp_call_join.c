@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * A call that others may join (exchange/mcp_join.c). It has its stream before a
- * backend is called, so that requests in any process find it; of two created at
- * the same time one succeeds. Its client still waits for plain JSON, and is the
- * stream's consumer in the meantime, which shows that it is connected.
+ * A call that other requests may join (exchange/mcp_join.c). It has its stream
+ * before a backend is called, so that requests in any process find it; if two
+ * processes create equal calls at the same time, one of them succeeds. The
+ * client that has begun the call waits for plain JSON. Until then it is the
+ * stream's consumer, without reading, so that the store does not consider the
+ * client lost.
  */
 
 
@@ -24,7 +26,8 @@ mcp_call_join_wait(const mcp_call_t *call, uint64_t max_wait)
 }
 
 
-/* Returns the arena with the message's text to the exchange. */
+/* Returns the arena with the message's text from the call to its exchange,
+ * which no longer has a call. */
 static void
 mcp_call_give_back(mcp_call_t *call)
 {
@@ -44,8 +47,8 @@ mcp_call_give_back(mcp_call_t *call)
 }
 
 
-/* The stream has its consumer as soon as it can be found: otherwise its client
- * would count as lost. */
+/* The stream has its consumer from its creation on, because otherwise its
+ * client would count as lost as soon as other processes find the stream. */
 int
 mcp_call_reserve(mcp_call_t *call)
 {

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Filters a backend's lists: removes the items that are hidden from the
- * caller. */
+/* Removes the items that are hidden from the caller from a backend's lists of
+ * tools, prompts, resources and resource templates. */
 
 #include "call/mcp_call_internal.h"
 
 
-/* The member with the items of a kind, and the member with an item's name. */
+/* For a kind of list: the member of the result that contains the items, and
+ * the member of an item that contains its name. */
 typedef struct {
     mcp_str_t  items;
     mcp_str_t  name;
@@ -20,7 +21,8 @@ static const mcp_call_list_member_t  mcp_call_list_members[MCP_LIST_COUNT] = {
 };
 
 
-/* The rules were evaluated when the call began: see mcp_permission.h. */
+/* Returns 1 if the caller may see the item. The rules were evaluated when the
+ * call began, see mcp_permission.h. */
 static int
 mcp_call_list_shows(const mcp_call_t *call, mcp_list_e kind, mcp_str_t name)
 {
@@ -34,8 +36,8 @@ mcp_call_list_shows(const mcp_call_t *call, mcp_list_e kind, mcp_str_t name)
 }
 
 
-/* Returns 1, 0 or MCP_ERR_MEMORY. An item without a name cannot be called and
- * is removed. */
+/* Returns 1 if the caller may see the item, 0 if not or if the item has no
+ * name, or MCP_ERR_MEMORY. */
 static int
 mcp_call_list_shows_item(mcp_call_t *call, mcp_list_e kind,
     const mcp_json_value_t *item)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* A call becomes durable: its stream in the store, which its client reads from
- * then on. */
+/* The stream of a call, which it gets when it becomes durable: from then on
+ * the client reads its events from the stream. */
 
 #include "call/mcp_call_internal.h"
 #include "worker/mcp_operation.h"
@@ -9,7 +9,8 @@
 #include "worker/mcp_resume_hooks.h"
 
 
-/* Bytes of a first event besides the id of its request. */
+/* Maximum length of the first event that a resumption method writes for a
+ * request, bytes, without the request's id. */
 #define MCP_CALL_FIRST_MAX  (512 + MCP_TOKEN_TEXT_MAX)
 
 
@@ -72,7 +73,8 @@ mcp_call_append_reason(int rc)
 }
 
 
-/* Writes the request id, or the array of ids, for the store. */
+/* Writes the request id of the call, or the JSON array of the ids of a batch,
+ * in the form in which the store has them. */
 static int
 mcp_call_request_ids(mcp_call_t *call, mcp_buf_t *buf)
 {
@@ -100,8 +102,9 @@ mcp_call_request_ids(mcp_call_t *call, mcp_buf_t *buf)
 }
 
 
-/* Applies the promises of the first events of resumption methods, and raises
- * the limits by the size of those events, because there is no reader yet. */
+/* Sets in the spec what the client is promised with the first events. Raises
+ * the limits of the stream by the maximum size of those events, which are
+ * appended before it has a reader. */
 static void
 mcp_call_promise(const mcp_call_t *call, mcp_stream_spec_t *spec)
 {
@@ -119,7 +122,8 @@ mcp_call_promise(const mcp_call_t *call, mcp_stream_spec_t *spec)
         return;
     }
 
-    /* the event contains the time that the client has to resume */
+    /* the first event contains the time for which the call waits for the
+     * client */
 
     spec->promised |= MCP_PROMISE_TIME;
 
@@ -137,8 +141,8 @@ mcp_call_promise(const mcp_call_t *call, mcp_stream_spec_t *spec)
 }
 
 
-/* Sets the spec of the stream without its request ids, and creates its
- * handle. */
+/* Sets the spec of the call's stream, except its request ids, and creates the
+ * handle by which the store wakes the call. */
 static int
 mcp_call_specify(mcp_call_t *call, int promised, mcp_stream_spec_t *spec)
 {
@@ -220,8 +224,9 @@ mcp_call_create_stream(mcp_call_t *call, int promised)
 }
 
 
-/* Creates the stream with the existing responses as its first events, and with
- * the client, if it is connected, as its consumer. */
+/* Creates the stream of a call that becomes durable. Responses that exist
+ * become its first events. A client that waits becomes its consumer, unless it
+ * gets an interim response. */
 static int
 mcp_call_make_stream(mcp_call_t *call)
 {
@@ -297,7 +302,8 @@ mcp_call_keep(mcp_call_t *call, mcp_str_t answer, mcp_outcome_e how)
                                   &seq);
         }
 
-        /* written to the socket counts as sent, in any form */
+        /* attaches a consumer and detaches it again, so that the event counts
+         * as sent */
 
         if (rc == MCP_OK) {
             rc = mcp_store_watch(store, &call->ref, call->handle, 0, &cursor,
@@ -352,7 +358,7 @@ mcp_call_refuse(mcp_call_t *call, int rc)
 }
 
 
-/* Makes the client's exchange read the stream from now on. */
+/* Makes the exchange that waits for the call a reader of the stream. */
 static void
 mcp_call_stream_to_client(mcp_call_t *call)
 {

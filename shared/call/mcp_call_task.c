@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* A call that is a task: no client reads its stream, and messages from its
- * backend before the end only set its status. */
+/* A call that is a task: no client reads its stream. Until the task ends,
+ * progress notifications of its backend set its status message, and other
+ * notifications for the stream are ignored. */
 
 #include "call/mcp_call_internal.h"
 #include "call/mcp_request.h"
@@ -94,7 +95,8 @@ mcp_call_task_changed(mcp_call_t *call)
 }
 
 
-/* Truncates a text in front of a character that does not fit. */
+/* Truncates a text to MCP_CALL_STATUS_MAX bytes, or less, because a UTF-8
+ * character is not divided. */
 static mcp_str_t
 mcp_call_status_cut(mcp_str_t text)
 {
@@ -112,8 +114,9 @@ mcp_call_status_cut(mcp_str_t text)
 }
 
 
-/* Writes the text of a progress notification as a JSON string: its message, or
- * otherwise its numbers. */
+/* Writes the status text of a progress notification as a JSON string: the
+ * member "message", or else "progress" and "total". Writes nothing if there is
+ * neither. */
 static int
 mcp_call_status_text(mcp_call_t *call, mcp_str_t body, mcp_buf_t *out)
 {
@@ -156,8 +159,8 @@ mcp_call_status_text(mcp_call_t *call, mcp_str_t body, mcp_buf_t *out)
 }
 
 
-/* Notifies listeners of a status that was stored, but not of each step of a
- * fast task. */
+/* Notifies the listeners of a task of its new status. If they were notified
+ * less than MCP_CALL_STATUS_NOTIFY ago, that is delayed. */
 static void
 mcp_call_status_notify(mcp_call_t *call)
 {
@@ -187,7 +190,8 @@ mcp_call_status(mcp_request_t *req, const mcp_backend_msg_t *msg)
 
     call = req->call;
 
-    /* while it asks for input, the questions are the last event */
+    /* while the task waits for answers, the questions have to remain its last
+     * event */
 
     if (req->state == MCP_REQUEST_INPUT
         || !mcp_str_eq(msg->method, mcp_str("notifications/progress")))
@@ -197,7 +201,7 @@ mcp_call_status(mcp_request_t *req, const mcp_backend_msg_t *msg)
 
     mcp_buf_init(&text, &call->worker->env->mem, SIZE_MAX / 2);
 
-    /* without room the task keeps its previous status */
+    /* if the stream has no room, the task keeps its previous status */
 
     if (mcp_call_status_text(call, msg->body, &text) == MCP_OK && text.len
         && mcp_call_append(req, (mcp_str_t) { text.data, text.len },

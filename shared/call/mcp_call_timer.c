@@ -10,7 +10,8 @@
 #include "worker/mcp_resume_hooks.h"
 
 
-/* Returns the next deadline of the call in its present phase. */
+/* Returns the next deadline of a call that is not over, except the deadlines
+ * of its requests. */
 static uint64_t
 mcp_call_phase_due(const mcp_call_t *call)
 {
@@ -40,8 +41,9 @@ mcp_call_phase_due(const mcp_call_t *call)
 }
 
 
-/* One timer for everything: becoming durable, deadlines, max_wait, and held
- * messages. */
+/* A call has one timer for all deadlines: becoming durable, the interim
+ * response, expiry without a consumer, expiry and notification of a task,
+ * deadlines of requests, and the repetition of held messages. */
 void
 mcp_call_set_timer(mcp_call_t *call)
 {
@@ -72,7 +74,8 @@ mcp_call_set_timer(mcp_call_t *call)
         }
     }
 
-    /* a timer that is due while timers run is run again at once */
+    /* a timer set to the present time would run again in the same run of the
+     * timers */
 
     if (when <= now) {
         when = now + 1;
@@ -87,7 +90,7 @@ mcp_call_set_timer(mcp_call_t *call)
 }
 
 
-/* Handles that no client resumed the stream in time. */
+/* Ends a call whose client has not resumed the stream within max_wait. */
 static void
 mcp_call_expire(mcp_call_t *call)
 {
@@ -131,9 +134,8 @@ mcp_call_is_started(const mcp_call_t *call)
 }
 
 
-/* Sends the interim response to a client that has waited long enough: the call
- * becomes a stream without a reader, and the response is the resumption
- * method's. */
+/* The call becomes durable, and its client gets the response that a resumption
+ * method writes, instead of becoming a consumer. */
 void
 mcp_call_send_interim(mcp_call_t *call)
 {
@@ -142,7 +144,8 @@ mcp_call_send_interim(mcp_call_t *call)
     call->interim = 1;
     (void) mcp_call_durable(call);
 
-    /* the call may have ended at that, with or without a response */
+    /* the call may have ended in mcp_call_durable(), with or without a
+     * response */
 
     x = call->x;
     call->x = NULL;
@@ -211,7 +214,8 @@ mcp_call_due(mcp_call_t *call, uint64_t now)
 }
 
 
-/* Handles the deadlines of a call that is not over. */
+/* Handles the deadlines of a call that is not over, except those of its
+ * requests. */
 static void
 mcp_call_phase_timer(mcp_call_t *call, uint64_t now)
 {
