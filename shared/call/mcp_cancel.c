@@ -2,13 +2,15 @@
 
 /*
  * Cancellation (2025-11-25, basic/utilities/cancellation), and the end of a
- * session, which cancels its calls. A durable call is found in the store and
- * woken. Another one has no inbox: its cancellation leaves a mark in the store,
- * for which its process polls.
+ * session, which cancels its calls. A durable call is found in the store,
+ * which wakes its owner. For a call that is not durable, the cancellation
+ * leaves a mark in the store, and each process polls for the marks of its
+ * calls.
  *
- * A mark concerns requests that began before it: a client may use the id of a
- * request again once it has the response, and a cancellation that crosses the
- * response on the wire must not cancel the next request.
+ * A mark concerns only requests that began before the cancellation: a client
+ * may use the id of a request again once it has the response, and a
+ * cancellation that crosses the response on the wire must not cancel the next
+ * request.
  */
 
 #include "call/mcp_call_internal.h"
@@ -21,22 +23,23 @@
 #include "worker/mcp_resume_hooks.h"
 
 
-/* Bits of a call's requests. */
+/* The bits of all requests of a call. */
 #define MCP_CANCEL_ALL       UINT64_MAX
 
-/* Time for which a mark is kept in addition to the polling interval, so that
- * its call can become known, ms. */
+/* Time for which a mark is kept in addition to the time until a call becomes
+ * durable, so that the owner of the call finds it, ms. */
 #define MCP_CANCEL_MARK      10000
 
-/* Interval of polling, which bounds the cost of marks, ms. */
+/* Interval at which a process polls for marks, ms. */
 #define MCP_CANCEL_INTERVAL  200
 
 
 static void mcp_cancel_poll(void *data);
 
 
-/* Returns the state after the last request was cancelled: the responses of the
- * others still have to be read. */
+/* Returns the final state of a stream whose last pending request was
+ * cancelled: CANCELLED if no request has a response, otherwise FAILED or
+ * COMPLETED, because the client still has to read the responses. */
 static mcp_stream_state_e
 mcp_cancel_state(mcp_call_t *call)
 {
@@ -52,7 +55,6 @@ mcp_cancel_state(mcp_call_t *call)
 }
 
 
-/* Cancelled requests get no response. */
 void
 mcp_cancel_requests(mcp_call_t *call, uint64_t requests)
 {
@@ -92,7 +94,8 @@ mcp_cancel_requests(mcp_call_t *call, uint64_t requests)
 }
 
 
-/* Writes the key of the mark for a cancelled request of this session. */
+/* Writes the key of a request, by which its mark is found: a digest of the
+ * session and the request's id. */
 static int
 mcp_cancel_key(const mcp_worker_t *worker,
     const unsigned char session[MCP_DIGEST_LEN], mcp_str_t id,
@@ -104,8 +107,9 @@ mcp_cancel_key(const mcp_worker_t *worker,
 }
 
 
-/* Returns the bit of the request with this key among the stored id or array of
- * ids, 0 if there is none. */
+/* Returns the bit of the request with this key. stored is the request id, or
+ * the array of ids, that the store has for the call. Returns 0 if the call has
+ * no such request. */
 static uint64_t
 mcp_cancel_find_key(const mcp_worker_t *worker,
     const unsigned char session[MCP_DIGEST_LEN], mcp_str_t stored,
@@ -135,8 +139,8 @@ mcp_cancel_find_key(const mcp_worker_t *worker,
 }
 
 
-/* Returns 1 and sets key, that of the mark, if a request was cancelled after it
- * began. */
+/* Returns 1 and sets key, the key of the mark, if there is a mark that was set
+ * after the request began. */
 static int
 mcp_cancel_has_mark(const mcp_call_t *call, const mcp_request_t *req,
     unsigned char key[MCP_DIGEST_LEN])
@@ -151,8 +155,8 @@ mcp_cancel_has_mark(const mcp_call_t *call, const mcp_request_t *req,
 }
 
 
-/* Returns 1 if the call's session has ended, or one of its requests is
- * cancelled. */
+/* Returns 1 if the call's session has ended, or one of its pending requests
+ * has a mark. */
 static int
 mcp_cancel_is_marked(mcp_call_t *call)
 {
@@ -184,9 +188,9 @@ mcp_cancel_is_marked(mcp_call_t *call)
 }
 
 
-/* Returns the short form of a request's key that the store has for a request
- * that reads another one's stream: enough to distinguish requests of its
- * session. */
+/* Returns the first 32 bits of a request's key, never 0. The store keeps them
+ * for a request that reads the stream of another request; they suffice to
+ * distinguish the requests of one session. */
 static uint32_t
 mcp_cancel_alias(const unsigned char key[MCP_DIGEST_LEN])
 {
@@ -259,7 +263,8 @@ mcp_cancel_untrack(mcp_call_t *call)
 }
 
 
-/* Cancels the marked calls: they notice the mark when they become durable. */
+/* Makes calls with a mark durable, which cancels the marked requests. Checks
+ * all polled calls of the process, or those of one session. */
 static void
 mcp_cancel_scan(mcp_worker_t *worker, const unsigned char *session)
 {
@@ -294,9 +299,13 @@ mcp_cancel_poll(void *data)
 }
 
 
-/* Finds the durable call with this request, and its ids. Returns the request's
- * bit, or 0 if there is no such call. For a mirror, only this node knows that
- * another request reads it. */
+/*
+ * Finds the active durable call that contains the request with this key.
+ * Returns the request's bit and sets *info and ids, the ids of the call's
+ * requests; returns 0 if there is no such call. The call may be that of
+ * another request whose stream the request reads. If the stream is a mirror,
+ * only that case is checked here, because only this node knows of that reader.
+ */
 static uint64_t
 mcp_cancel_find(mcp_worker_t *worker,
     const unsigned char session[MCP_DIGEST_LEN],
@@ -339,8 +348,8 @@ mcp_cancel_find(mcp_worker_t *worker,
 }
 
 
-/* Passes the cancellation to the node of the call, with the id of the original
- * request. */
+/* Sends the cancellation to the other nodes, with the key of the request that
+ * has begun the call. */
 static int
 mcp_cancel_elsewhere(mcp_worker_t *worker, const mcp_broadcast_t *broadcast,
     mcp_str_t id)
@@ -379,14 +388,14 @@ mcp_cancel(mcp_worker_t *worker, const mcp_broadcast_t *broadcast,
              : mcp_store_cancel(worker->store, &info.ref, request);
         mcp_buf_free(&ids);
 
-        /* the call has ended: there is nothing to cancel */
+        /* the call has ended in the meantime: there is nothing to cancel */
 
         return rc == MCP_ERR_NOT_FOUND ? MCP_OK : rc;
     }
 
     mcp_buf_free(&ids);
 
-    /* not durable yet: its process finds the mark */
+    /* no durable call: the owner of the call finds the mark */
 
     rc = mcp_store_value_set(worker->store, MCP_VALUE_CANCELLED, broadcast->key,
                              mcp_store_count_cancel(worker->store),
@@ -426,7 +435,7 @@ mcp_cancel_request(mcp_exchange_t *x, mcp_str_t id)
         return rc;
     }
 
-    /* its call may run at another node */
+    /* the call may run at another node */
 
     (void) mcp_operation_unknown(x->worker, &broadcast);
 
@@ -458,7 +467,8 @@ mcp_cancel_session(mcp_worker_t *worker,
             position = next;
 
         } else {
-            /* continue after the previous stream, which still exists */
+            /* frees the stream, and continues after the last call, because its
+             * position remains valid */
 
             mcp_store_free(store, &info.ref);
             next = position;

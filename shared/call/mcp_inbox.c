@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* The inbox of a call's stream: posts of other processes with the client's
- * answers and published messages, and cancellations, which the stream records.
- * They wake the process that owns the call. */
+/* The inbox of a call's stream: other processes post the client's answers and
+ * published messages to the process that owns the call. The stream also
+ * records cancellations. Both wake the owner. */
 
 #include "call/mcp_call_internal.h"
 #include "call/mcp_request.h"
@@ -25,8 +25,9 @@ mcp_inbox_is_held(const mcp_call_t *call)
 }
 
 
-/* Keeps a post until no message is held. Without memory the call ends, because
- * its publishers have got an acknowledgement. */
+/* Keeps a post until no message of the call is held. If there is no memory,
+ * the call ends, because the sender of the post was told that it was
+ * accepted. */
 static void
 mcp_inbox_keep(mcp_call_t *call, mcp_inbox_item_e type, uint64_t tag,
     mcp_str_t text)
@@ -57,7 +58,8 @@ mcp_inbox_keep(mcp_call_t *call, mcp_inbox_item_e type, uint64_t tag,
 }
 
 
-/* Removes the oldest kept post, which the caller frees. */
+/* Removes the oldest kept post and returns it to be freed by the caller.
+ * Returns NULL if there is none. */
 static mcp_kept_t *
 mcp_inbox_unkeep(mcp_call_t *call)
 {
@@ -110,8 +112,8 @@ mcp_inbox_publish(mcp_call_t *call, uint64_t tag, mcp_str_t text)
         return;
     }
 
-    /* while a question is open, only the next backend request can end the
-     * request */
+    /* While the request waits for the client's answers, only the next backend
+     * request may end it. */
 
     if (req->state == MCP_REQUEST_INPUT
         && msg.kind != MCP_BACKEND_NOTIFICATION)
@@ -150,7 +152,8 @@ mcp_inbox_posted(mcp_call_t *call, mcp_inbox_item_e type, uint64_t tag,
 }
 
 
-/* A message that finds no room keeps later posts waiting. */
+/* Processes kept posts, then those of the inbox. While a message of the call
+ * is held, posts are taken from the inbox and kept. */
 static void
 mcp_inbox_read(mcp_call_t *call)
 {
@@ -176,7 +179,7 @@ mcp_inbox_read(mcp_call_t *call)
             continue;
         }
 
-        /* the same limit as that of the inbox itself */
+        /* kept posts have the limit of the inbox itself */
 
         if (held && call->policy.stream_buffer
             && call->kept_bytes >= call->policy.stream_buffer)
@@ -233,7 +236,7 @@ mcp_inbox_wake(void *data)
 
     call = data;
 
-    /* a call that waits for its start reads the inbox then */
+    /* A call that has not started reads the inbox after its start. */
 
     if (call->phase == MCP_CALL_OVER || call->began == 0) {
         return;
@@ -260,8 +263,8 @@ mcp_inbox_wake(void *data)
     call->unattended = (info.consumer_slot == MCP_STORE_NO_SLOT)
                        ? info.unattended : 0;
 
-    /* a client that cancels does not read: its cancellation does not wait for
-     * held messages */
+    /* A client that cancels need not read, so no room may become free: the
+     * cancellation does not wait until held messages are processed. */
 
     if (info.cancelled && mcp_call_durable(call) == MCP_OK) {
         mcp_cancel_requests(call, mcp_store_take_cancelled(call->worker->store,

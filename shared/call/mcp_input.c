@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Questions to the client during a call. Backends ask in the form of 2026-07-28
- * (an input_required result, which clients of that revision get:
- * mcp_input_respond.c). Clients of earlier revisions get JSON-RPC requests on
- * the call's stream and POST their responses. The id of such a request is that
- * of its event: by it the call is found, in whatever process the response
- * arrives, and it proves that the client has the earlier events.
+ * Questions to the client during a call. Backends ask in the form of
+ * 2026-07-28, by an input_required result, which clients of that revision get
+ * (mcp_input_respond.c). Clients of earlier revisions get the questions as
+ * JSON-RPC requests on the call's stream and POST their responses. The id of
+ * such a JSON-RPC request is the id of its event. Therefore any process that
+ * gets the response finds the call, and the response proves that the client
+ * has the earlier events.
  */
 
 #include "call/mcp_call_internal.h"
@@ -15,7 +16,7 @@
 #include "rpc/mcp_id.h"
 
 
-/* Reads one of inputRequests by its key. */
+/* Reads one member of inputRequests, with its key, into *q. */
 static mcp_fault_e
 mcp_input_read_question(mcp_request_t *req, mcp_str_t key,
     const mcp_json_value_t *value, mcp_question_t *q)
@@ -49,7 +50,8 @@ mcp_input_read_question(mcp_request_t *req, mcp_str_t key,
 }
 
 
-/* Reads inputRequests into req->questions, which may be empty. */
+/* Reads the object inputRequests into req->questions, which is empty if there
+ * is no such object. */
 static mcp_fault_e
 mcp_input_read(mcp_request_t *req, const mcp_json_value_t *requests)
 {
@@ -120,7 +122,8 @@ mcp_input_unsupported(mcp_request_t *req, mcp_str_t method)
 }
 
 
-/* Writes one question as a JSON-RPC request, the stream's next event. */
+/* Writes a question as a JSON-RPC request, which becomes the next event of the
+ * stream, and sets its number. */
 static int
 mcp_input_ask(mcp_call_t *call, mcp_question_t *q, mcp_buf_t *buf)
 {
@@ -157,7 +160,9 @@ mcp_input_ask(mcp_call_t *call, mcp_question_t *q, mcp_buf_t *buf)
 }
 
 
-/* Sends the unsent questions. Returns MCP_AGAIN if there is no room. */
+/* Appends the questions that are not sent yet to the stream, and waits for the
+ * answers. Returns MCP_AGAIN if there is no room, otherwise the values of
+ * mcp_call_finish(). */
 static int
 mcp_input_send(mcp_request_t *req)
 {
@@ -167,7 +172,8 @@ mcp_input_send(mcp_request_t *req)
 
     call = req->call;
 
-    /* the questions of the previous round are completed */
+    /* the user has completed the URLs of earlier questions, because the
+     * backend asks new ones */
 
     if (req->n_asked == 0 && mcp_input_url_settle(req) == MCP_AGAIN) {
         return MCP_AGAIN;
@@ -183,7 +189,8 @@ mcp_input_send(mcp_request_t *req)
 
         if (rc == MCP_OK) {
 
-            /* the last question: readers of the new state have all questions */
+            /* only the last question changes the state, so that a client which
+             * reads INPUT_REQUIRED has all questions */
 
             rc = mcp_call_append(req, (mcp_str_t) { buf.data, buf.len },
                                  req->n_asked + 1 == req->n_questions
@@ -249,8 +256,8 @@ mcp_input_read_round(mcp_request_t *req, const mcp_backend_msg_t *msg)
 }
 
 
-/* Ends a request whose backend asks a question that the client does not
- * support. */
+/* Ends a request whose backend asks a question that this client, or any
+ * client, does not support. */
 static int
 mcp_input_refuse(mcp_request_t *req, const mcp_question_t *q)
 {
@@ -276,7 +283,7 @@ mcp_input_begin(mcp_request_t *req, const mcp_backend_msg_t *msg)
                                : mcp_input_respond(req, msg);
     }
 
-    /* held before: the questions were read already */
+    /* the message was held: its questions were read before */
 
     if (req->n_questions && req->n_asked < req->n_questions) {
         return mcp_input_send(req);
@@ -296,7 +303,7 @@ mcp_input_begin(mcp_request_t *req, const mcp_backend_msg_t *msg)
 
     req->pause = 0;
 
-    /* never ask a client a question for which it has not declared the
+    /* a client must not be asked a question for which it has not declared the
      * capability */
 
     for (i = 0; i < req->n_questions; i++) {

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Capabilities for questions: those that the client has declared and its
- * revision has. */
+/* Capabilities for questions. A capability counts if the client has declared
+ * it and the client's revision defines it. */
 
 #include "call/mcp_call_internal.h"
 #include "call/mcp_input.h"
 
 
-/* 2025-11-25, client/sampling, "Capabilities". */
+/* Returns the capabilities that a question of the method
+ * sampling/createMessage needs (2025-11-25, client/sampling,
+ * "Capabilities"). */
 static unsigned
 mcp_input_needs_sampling(const mcp_json_value_t *params)
 {
@@ -33,7 +35,8 @@ mcp_input_needs_sampling(const mcp_json_value_t *params)
 }
 
 
-/* Returns the capabilities that a question needs, 0 if it is unknown. */
+/* Returns the bits of the capabilities that a question needs, 0 if its method
+ * is unknown. */
 static unsigned
 mcp_input_needs(const mcp_question_t *q)
 {
@@ -56,7 +59,8 @@ mcp_input_needs(const mcp_question_t *q)
 }
 
 
-/* Returns the declared capabilities that the client's revision has. */
+/* Returns the bits of the declared capabilities that the client's revision
+ * defines. */
 static unsigned
 mcp_input_declared(const mcp_client_t *client)
 {

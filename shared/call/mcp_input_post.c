@@ -15,7 +15,7 @@ mcp_input_names(const mcp_mem_t *mem, mcp_str_t id,
     int          rc;
     mcp_arena_t  arena;
 
-    /* ids of the server's requests are strings */
+    /* the ids of questions are strings */
 
     if (id.len < 3 || id.data[0] != '"') {
         return MCP_ERR_NOT_FOUND;
@@ -48,7 +48,7 @@ mcp_input_is_answer(mcp_exchange_t *x, const mcp_rpc_t *msg,
 }
 
 
-/* Returns 1 if msgs contain a response for that stream. */
+/* Returns 1 if msgs contain a response to a question of the stream. */
 static int
 mcp_input_has(mcp_exchange_t *x, const mcp_rpc_t *msgs, size_t n,
     const unsigned char stream[MCP_STREAM_ID_LEN])
@@ -68,7 +68,8 @@ mcp_input_has(mcp_exchange_t *x, const mcp_rpc_t *msgs, size_t n,
 }
 
 
-/* Records that a client which answers a question has the events before it. */
+/* Records in the stream that the client has all events up to the last question
+ * which msgs answer. */
 static void
 mcp_input_confirm(mcp_exchange_t *x, const mcp_stream_info_t *info,
     const mcp_rpc_t *msgs, size_t n)
@@ -97,7 +98,7 @@ mcp_input_confirm(mcp_exchange_t *x, const mcp_stream_info_t *info,
 }
 
 
-/* Passes text to a call by the cluster. */
+/* Passes responses to a call by the cluster. */
 static int
 mcp_input_deliver_unreachable(mcp_exchange_t *x,
     const unsigned char stream[MCP_STREAM_ID_LEN], mcp_str_t text,
@@ -115,9 +116,9 @@ mcp_input_deliver_unreachable(mcp_exchange_t *x,
 }
 
 
-/* Text for a call of this node also goes by the cluster, so that afterwards
- * every node knows that the question was answered. If that is impossible, it is
- * posted to the inbox directly. */
+/* Responses for a replicated call of this node also pass through the cluster,
+ * so that all nodes know afterwards that the question was answered. If that is
+ * impossible, they are posted to the inbox directly. */
 int
 mcp_input_deliver(mcp_exchange_t *x, const mcp_stream_info_t *info,
     mcp_str_t text, uint32_t generation)
@@ -140,7 +141,8 @@ mcp_input_deliver(mcp_exchange_t *x, const mcp_stream_info_t *info,
 }
 
 
-/* Passes text to the call, which may run at another node. */
+/* Passes responses in text to the call of a stream, here or at another node.
+ * msgs are the messages of the POST. */
 static int
 mcp_input_bring(mcp_exchange_t *x, const mcp_rpc_t *msgs, size_t n,
     const unsigned char stream[MCP_STREAM_ID_LEN], mcp_str_t text)
@@ -168,7 +170,8 @@ mcp_input_bring(mcp_exchange_t *x, const mcp_rpc_t *msgs, size_t n,
 }
 
 
-/* Returns all responses for that stream as one text. */
+/* Passes all responses for a stream to its call together: msgs[0] alone, or a
+ * JSON array of the responses. */
 static int
 mcp_input_gather(mcp_exchange_t *x, const mcp_rpc_t *msgs, size_t n,
     const unsigned char stream[MCP_STREAM_ID_LEN])

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Questions of a backend as the response to the client's request: the client
- * answers with its next request, so the server does not wait (2026-07-28,
+/* Questions of a backend as the response to the client's request. The call
+ * ends: the client sends its answers with a new request (2026-07-28,
  * basic/patterns/mrtr). */
 
 #include <stdio.h>
@@ -10,7 +10,7 @@
 #include "call/mcp_request.h"
 
 
-/* Ends a request with a fault of its backend. */
+/* Ends a request with the fault BACKEND_OUTPUT, and logs why. */
 static int
 mcp_input_respond_fail(mcp_request_t *req, const char *why)
 {
@@ -54,9 +54,9 @@ mcp_input_refuse_lacks(mcp_request_t *req, unsigned lacks)
 }
 
 
-/* Returns 1 for a member that a result with questions must not have: it is
- * neither cached nor continued by a token (2026-07-28,
- * server/utilities/caching). */
+/* Returns 1 for a member that is removed from a result with questions, because
+ * such a result is neither cached (2026-07-28, server/utilities/caching) nor
+ * continued by a resume token. */
 static int
 mcp_input_respond_skips(mcp_str_t key)
 {
@@ -66,8 +66,9 @@ mcp_input_respond_skips(mcp_str_t key)
 }
 
 
-/* Copies an object without these members. At the root the state is sealed, and
- * _meta is copied in the same way. */
+/* Copies an object without the members for which mcp_input_respond_skips() is
+ * 1. root is 1 for the result itself: its request state is sealed, and its
+ * _meta is copied by this function as well. */
 static int
 mcp_input_respond_copy(mcp_request_t *req, mcp_str_t object, int root,
     mcp_buf_t *out)

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* The next call of a backend that has asked for input: with the client's
- * answers, or, if it has asked no question, after a pause. */
+/* The next backend request for a request whose backend has asked for input:
+ * with the client's answers, or after a pause if the backend has asked no
+ * question. */
 
 #include "call/mcp_call_internal.h"
 #include "call/mcp_request.h"
 
 
-/* First and maximum length of the pause, which doubles each time, ms. */
+/* First and maximum length of the pause between two backend requests, ms. It
+ * doubles each time. */
 #define MCP_INPUT_PAUSE_MIN  250
 #define MCP_INPUT_PAUSE_MAX  5000
 
@@ -50,7 +52,8 @@ mcp_input_add_responses(mcp_buf_t *body, const mcp_request_t *req)
 }
 
 
-/* Builds the next request: the original one with additional params. */
+/* Builds the body of the next backend request: the client's request with
+ * inputResponses and requestState added to its params. */
 static int
 mcp_input_body(mcp_request_t *req)
 {
@@ -65,8 +68,8 @@ mcp_input_body(mcp_request_t *req)
     mcp_buf_free(body);
     mcp_buf_init(body, &req->call->worker->env->mem, SIZE_MAX / 2);
 
-    /* up to the brace that closes params; a comma is needed unless params are
-     * empty */
+    /* head is the length up to the brace that closes params; a comma is needed
+     * there unless params are empty */
 
     comma = mcp_input_has_members(params);
     head = (size_t) (params.data - req->raw.data) + params.len - 1;

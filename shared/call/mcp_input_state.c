@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* A backend's request state, which a client of a revision without sessions
- * stores: it is sealed on its way to the client, and opened when the client's
- * next request contains it. */
+/* A backend's request state for a client without a session, which stores it:
+ * it is sealed for the client, and opened when the client's next request
+ * contains it. */
 
 #include "call/mcp_call_internal.h"
 #include "call/mcp_input.h"
 #include "rpc/mcp_request_state.h"
 
 
-/* Returns the last part of a backend's name, because the servers of one cluster
- * write it in different ways: "@tools" or "/mcp-backend/tools". */
+/* Returns the name of a backend without its prefix, because the servers of one
+ * cluster may write it in different ways: "@tools" and "/mcp-backend/tools"
+ * are both "tools". */
 static mcp_str_t
 mcp_input_state_target(const mcp_endpoint_t *endpoint, unsigned target)
 {
@@ -69,7 +70,8 @@ mcp_input_state_seal(mcp_request_t *req, mcp_str_t state, mcp_buf_t *out)
 }
 
 
-/* Puts the backend's own state into the request. */
+/* Replaces the sealed request state in the message of x with the backend's own
+ * state, and parses the message again. */
 static mcp_fault_e
 mcp_input_state_replace(mcp_exchange_t *x, mcp_str_t state)
 {

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Questions of a backend whose call is a task: the task has them until its
- * client has answered each one (io.modelcontextprotocol/tasks, "Task Update
- * Requests"). They are one event, the inputRequests in the form for the client.
- * The number of that event makes their keys unique for the lifetime of the
- * task, because a backend may use the same keys in each round.
+ * Questions of a backend whose call is a task. They remain in the task until
+ * the client has answered each one (io.modelcontextprotocol/tasks, "Task
+ * Update Requests"). The questions of one message are one event, whose text is
+ * inputRequests in the form for the client. Each key gets the number of that
+ * event as a suffix, because keys must be unique for the lifetime of the task,
+ * but a backend may use the same keys again.
  */
 
 #include "call/mcp_call_internal.h"
@@ -13,7 +14,8 @@
 #include "call/mcp_request.h"
 
 
-/* Appends the questions in the form for the client. */
+/* Appends the object inputRequests in the form for the client, as event
+ * "number". */
 static void
 mcp_input_task_write(const mcp_request_t *req, uint64_t number, mcp_buf_t *out)
 {
@@ -42,8 +44,8 @@ mcp_input_task_write(const mcp_request_t *req, uint64_t number, mcp_buf_t *out)
 }
 
 
-/* Appends the questions to the task's stream. Returns the values of
- * mcp_store_append(). */
+/* Appends the questions to the task's stream and sets *number, that of their
+ * event. Returns the values of mcp_store_append(). */
 static int
 mcp_input_task_append(mcp_request_t *req, uint64_t *number)
 {
@@ -54,7 +56,8 @@ mcp_input_task_append(mcp_request_t *req, uint64_t *number)
 
     call = req->call;
 
-    /* only this process appends to the stream */
+    /* only this process appends to the stream, so own_seq cannot change before
+     * the append */
 
     rc = mcp_store_info(call->worker->store, &call->ref, &info);
     if (rc != MCP_OK) {
@@ -121,7 +124,7 @@ mcp_input_task_begin(mcp_request_t *req, const mcp_backend_msg_t *msg)
     unsigned     lacks;
     mcp_fault_e  fault;
 
-    /* held before: the questions were read already */
+    /* the message was held: its questions were read before */
 
     if (req->n_questions && req->n_asked < req->n_questions) {
         return mcp_input_task_send(req);
@@ -182,7 +185,7 @@ mcp_input_task_answer(mcp_call_t *call, uint64_t number, mcp_str_t text)
            && req->questions[0].number == number
            && mcp_json_iter_next(&iter, &key, &value))
     {
-        /* the key is the index of the question */
+        /* removes the quotes of the key */
 
         key.data++;
         key.len -= 2;

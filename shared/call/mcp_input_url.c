@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* The parts of questions that send the user to a URL which 2025-11-25 has in
- * addition to 2026-07-28: see mcp_call_internal.h. */
+/* The elicitationId of questions that send the user to a URL, and the
+ * notification of their completion, which 2025-11-25 has and 2026-07-28 lacks:
+ * see mcp_call_internal.h. */
 
 #include "call/mcp_call_internal.h"
 #include "http/mcp_event_id.h"
@@ -21,7 +22,8 @@ mcp_input_url_id(const mcp_call_t *call, uint64_t number, mcp_buf_t *out)
 }
 
 
-/* Returns 1 if the server has to add an id: the backend's own id is kept. */
+/* Returns 1 if the question sends the user to a URL and has no elicitationId
+ * of the backend. */
 static int
 mcp_input_url_lacks_id(const mcp_question_t *q)
 {
@@ -49,7 +51,7 @@ mcp_input_url_params(const mcp_call_t *call, mcp_question_t *q,
         return;
     }
 
-    /* after its "mode" */
+    /* the params have a member already, "mode", so a comma is needed */
 
     mcp_buf_add(out, q->params.data, q->params.len - 1);
     mcp_buf_lit(out, ",\"elicitationId\":");
@@ -61,7 +63,8 @@ mcp_input_url_params(const mcp_call_t *call, mcp_question_t *q,
 void
 mcp_input_url_asked(mcp_request_t *req, const mcp_question_t *q)
 {
-    /* without memory the client gets no notification, which is optional */
+    /* without memory the client gets no notification of the completion, which
+     * is optional */
 
     if (q->url) {
         mcp_buf_add(&req->urls, &q->number, sizeof(q->number));
@@ -140,7 +143,8 @@ mcp_input_url_settle(mcp_request_t *req)
 
     mcp_buf_free(&buf);
 
-    /* after any other error the next event cannot be appended either */
+    /* an error other than a lack of room is not reported here: the append of
+     * the next event fails with it as well */
 
     return rc == MCP_ERR_LIMIT || rc == MCP_ERR_FULL ? MCP_AGAIN : MCP_OK;
 }
@@ -164,7 +168,7 @@ mcp_input_url_is_settled(const mcp_request_t *req,
     params = mcp_json_get(&root, mcp_str("params"));
     revision = mcp_revision(req->call->client.revision);
 
-    /* 2026-07-28 has no such notification */
+    /* 2026-07-28 has no notification of a completion */
 
     return revision->stateless
            || (revision->url_mode

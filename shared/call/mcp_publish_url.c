@@ -3,7 +3,8 @@
 #include "call/mcp_publish_url.h"
 
 
-/* Length of the token's payload: stream id, number of the request, time. */
+/* Length of the token's payload: stream id, number of the request in its call,
+ * time of creation. */
 #define MCP_PUBLISH_PAYLOAD  (MCP_STREAM_ID_LEN + 1 + 8)
 
 

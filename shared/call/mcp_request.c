@@ -24,7 +24,8 @@ mcp_request_set_state(mcp_request_t *req, mcp_request_state_e state)
 }
 
 
-/* Shows in the zone that the request is active. */
+/* Records in the zone that a backend works on the request, and finds its row
+ * in the call statistics. */
 static void
 mcp_request_run(mcp_request_t *req)
 {
@@ -47,7 +48,8 @@ mcp_request_run(mcp_request_t *req)
 }
 
 
-/* Returns the reason of a failure: the exact one, if it is known. */
+/* Returns the reason of a failure: req->reason, or the general reason of the
+ * outcome. */
 static mcp_reason_e
 mcp_request_reason(const mcp_request_t *req, mcp_outcome_e how)
 {
@@ -83,7 +85,8 @@ mcp_request_why(mcp_request_t *req, const char *why)
 }
 
 
-/* Counts a request that has ended. */
+/* Counts the outcome of a request in the call statistics, with its duration,
+ * and records a failure there. */
 static void
 mcp_request_count(mcp_request_t *req, mcp_outcome_e how)
 {
@@ -178,7 +181,7 @@ mcp_request_ends(mcp_request_t *req, mcp_outcome_e how)
     mcp_outcome_count(call->worker->store, how);
     mcp_request_count(req, how);
 
-    /* for a batch, the outcome is that of the last request */
+    /* For a batch, mcp_call_respond() sets the outcome. */
 
     if (call->x && !call->batch) {
         call->x->answer.call_outcome = how;
