@@ -107,7 +107,8 @@ mcp_resume_here(mcp_exchange_t *x, int cluster_rc,
 
     rc = mcp_store_find(x->worker->store, id, mcp_worker_now(x->worker), info);
 
-    /* the missing events and the reader of a mirror are unknown */
+    /* without the cluster, it is unknown which events the mirror lacks, and
+     * which client reads the stream */
 
     if (cluster_rc != MCP_OK
         && (rc == MCP_ERR_NOT_FOUND || (rc == MCP_OK && info->mirror)))
@@ -127,7 +128,7 @@ mcp_resume_fetch(mcp_exchange_t *x, const unsigned char id[MCP_STREAM_ID_LEN],
     uint64_t                after;
     mcp_operation_stream_t  stream;
 
-    /* do not displace the reader for a request that will be rejected */
+    /* a request that will be rejected must not displace the consumer */
 
     if (mcp_resume_names(x, id, &after) != MCP_FAULT_NONE) {
         return MCP_ERR_NOT_FOUND;
@@ -228,7 +229,7 @@ mcp_resume_poll(mcp_exchange_t *x, const mcp_stream_info_t *info, uint64_t seq,
         return MCP_ERR_NOT_FOUND;
     }
 
-    /* the owner at another node was informed by the lookup */
+    /* for a mirror, the lookup has restarted the time at the owner's node */
 
     if (!info->mirror
         && mcp_store_touch(x->worker->store, &info->ref,
@@ -249,7 +250,7 @@ mcp_resume_fault(mcp_exchange_t *x, mcp_fault_e fault)
 
     rc = mcp_answer_fault(x, fault, x->msg->id, mcp_null_str);
 
-    /* clients read only the status of a response to a notification
+    /* for a notification, clients read only the status of the HTTP response
      * (basic/transports, "Sending Messages to the Server") */
 
     if (rc == MCP_OK && x->msg->kind == MCP_RPC_NOTIFICATION) {
@@ -288,8 +289,9 @@ mcp_resume_refuse_for(mcp_exchange_t *x, int rc)
 }
 
 
-/* Starts after the events that Last-Event-ID confirms, otherwise after event
- * "least", or with the oldest stored event. */
+/* Makes the exchange the consumer of the stream: after the event of
+ * Last-Event-ID, without that header after event "least", or with the oldest
+ * stored event. Returns the values of mcp_consumer_start(). */
 static int
 mcp_resume_start(mcp_exchange_t *x, const mcp_stream_info_t *info,
     uint64_t least)
@@ -330,8 +332,9 @@ mcp_resume_resume(mcp_exchange_t *x, const mcp_resume_method_t *resumption,
 
     case MCP_ERR_PURGED:
 
-        /* the token is valid: without Last-Event-ID the client gets the stored
-         * events */
+        /* Events after that of Last-Event-ID are missing. The token is valid:
+         * the client may repeat the request without the header to get the
+         * stored events. */
 
         return mcp_resume_fault(x, MCP_FAULT_RESUME_PURGED);
 

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* GET with Last-Event-ID (2025-11-25, basic/transports, "Resumability and
- * Redelivery"), which all clients support: resumes the stream of the event.
- * Without an event id the client listens to its session's own stream. */
+/*
+ * GET of the endpoint. With Last-Event-ID it resumes the stream of that event
+ * (2025-11-25, basic/transports, "Resumability and Redelivery"), which all
+ * clients support. Without the header the client listens to its session's own
+ * stream.
+ */
 
 
 #include "resume/mcp_resume_common.h"
@@ -45,8 +48,8 @@ mcp_resume_event_id_refuse(mcp_exchange_t *x, int rc)
 }
 
 
-/* Finds the stream, which must belong to the client and its session. asked: see
- * mcp_resume_here(). */
+/* Finds the stream of an event id, if this client may resume it by an event
+ * id. cluster_rc: see mcp_resume_here(). */
 static int
 mcp_resume_event_id_find(mcp_exchange_t *x, int cluster_rc,
     const unsigned char id[MCP_STREAM_ID_LEN], mcp_stream_info_t *info)
@@ -55,8 +58,8 @@ mcp_resume_event_id_find(mcp_exchange_t *x, int cluster_rc,
 
     rc = mcp_resume_here(x, cluster_rc, id, info);
 
-    /* a call without max_wait cannot be resumed, not even while it has a
-     * connection */
+    /* a call without max_wait cannot be resumed, even while it has a
+     * consumer */
 
     if (rc == MCP_OK
         && (memcmp(info->session, x->client.id, MCP_DIGEST_LEN) != 0
@@ -72,8 +75,9 @@ mcp_resume_event_id_find(mcp_exchange_t *x, int cluster_rc,
 }
 
 
-/* Returns 1 if the client has all events that the stream will ever have for
- * it. */
+/* Returns 1 if the client needs no further events: the event id is that of an
+ * interim result (MCP_EVENT_ANSWERED), which was its response, or that of the
+ * last event of a stream that is over. */
 static int
 mcp_resume_event_id_is_last(const mcp_stream_info_t *info, uint64_t after)
 {
@@ -93,7 +97,8 @@ mcp_resume_event_id_read(mcp_exchange_t *x, const mcp_stream_info_t *info,
 
     x->reader.listener = (info->kind == MCP_STREAM_LISTEN);
 
-    /* a GET has no body that could declare a capability */
+    /* a GET has no body that declares capabilities: they follow from the first
+     * events that the client got */
 
     if (mcp_client_is_stateless(&x->client)) {
         x->client.capabilities = info->promised & MCP_PROMISE_TIME
@@ -148,8 +153,8 @@ mcp_resume_event_id_resume(mcp_exchange_t *x)
         (void) mcp_store_acknowledge(x->worker->store, &info.ref, after);
     }
 
-    /* 204 makes a client stop reconnecting (WHATWG HTML, 9.2), while an empty
-     * stream would make it poll forever */
+    /* 204 makes a client stop reconnecting (WHATWG HTML, 9.2), whereas it
+     * would resume an empty stream again and again */
 
     if (mcp_resume_event_id_is_last(&info, after)) {
         x->answer.outcome = "finished";
@@ -159,8 +164,8 @@ mcp_resume_event_id_resume(mcp_exchange_t *x)
 
     rc = mcp_resume_event_id_read(x, &info, after);
 
-    /* another node may have sent the event to the client, which is unknown
-     * here */
+    /* the cluster operation has failed, so the event that is missing here may
+     * exist at another node */
 
     if (rc == MCP_ERR_NOT_FOUND && cluster_rc != MCP_OK) {
         rc = cluster_rc;
@@ -180,7 +185,8 @@ mcp_resume_event_id_get(mcp_exchange_t *x)
         return mcp_resume_event_id_resume(x);
     }
 
-    /* a listener without a reader has dropped the events beyond its limit */
+    /* starts after the last event sent; if the stream has dropped later ones
+     * while it had no reader, starts with the oldest stored event */
 
     rc = mcp_notify_here(x, &info);
 

@@ -2,18 +2,19 @@
 
 /*
  * Streams with a URL (SEP-1335): each SSE response has a Link header with
- * rel="stream". GET of the URL resumes the stream; POST takes the array of
- * responses for which the call waits.
+ * rel="stream". GET of the URL resumes the stream. POST of the URL answers the
+ * questions for whose answers the call waits: the body is the array of
+ * responses.
  *
  * The token in the URL consists of the stream id (16 bytes), the number of the
  * event after which the URL's stream begins (8), the generation (4), and the
  * client's capabilities (2). A URL needs no session, but its stream has one.
  *
- * A client that answers questions gets a URL of the next generation, which may
- * be lost: URLs of a generation are valid until one of a later generation is
- * used. The lowest valid generation is stored in the stream, doubled; adding
- * one means that the questions were answered by a URL of that generation, so
- * that the same answers may be repeated.
+ * A client that answers questions gets a URL of the next generation, but the
+ * response with that URL may be lost. Therefore the URLs of a generation
+ * remain valid until one of a later generation is used. The store has twice
+ * the lowest valid generation of the stream, plus 1 if the questions were
+ * answered by a URL of that generation: then the same answers may be repeated.
  */
 
 
@@ -54,7 +55,7 @@ mcp_resume_link_lookup(mcp_exchange_t *x, const mcp_head_t *head)
 }
 
 
-/* Returns the value of the header; empty when out of memory. */
+/* Returns the value of the Link header; empty when out of memory. */
 static mcp_str_t
 mcp_resume_link_value(mcp_exchange_t *x, const mcp_resume_link_t *link)
 {
@@ -123,8 +124,8 @@ mcp_resume_link_head(mcp_exchange_t *x)
 
     x->reader.has_url = 1;
 
-    /* a client that has resumed by an event id does not use URLs: it answers at
-     * the endpoint, and its connection stays open */
+    /* A client that has resumed by an event id does not use URLs: it answers
+     * questions at the endpoint, so its connection stays open. */
 
     if (x->resumption == &mcp_resume_link || x->call) {
         link->closes = 1;
@@ -132,9 +133,9 @@ mcp_resume_link_head(mcp_exchange_t *x)
 }
 
 
-/* Returns 1 if the stream continues after an answer of the client, and no
- * answer has been posted or processed: a request for later events then has to
- * wait. */
+/* Returns 1 if the call continues only when the client answers, and no answer
+ * is in the inbox or was processed. Until then the stream gets no further
+ * events. */
 static int
 mcp_resume_link_waits_for_input(const mcp_stream_info_t *info)
 {
@@ -143,8 +144,9 @@ mcp_resume_link_waits_for_input(const mcp_stream_info_t *info)
 }
 
 
-/* Returns 1 if all questions were sent, so that there is nothing to wait for.
- * Questions that came after the connection last read its stream were not. */
+/* Returns 1 to close the connection: the client has all questions and has to
+ * answer them by a POST. Questions that were appended since the connection
+ * last read the stream are not sent yet. */
 static int
 mcp_resume_link_idle(mcp_exchange_t *x)
 {
@@ -160,7 +162,8 @@ mcp_resume_link_idle(mcp_exchange_t *x)
 }
 
 
-/* The next response at the same URL may be a different one. */
+/* Forbids caches to store the response, because the next response at the same
+ * URL may be different. */
 static void
 mcp_resume_link_no_store(mcp_exchange_t *x)
 {
@@ -225,9 +228,12 @@ mcp_resume_link_start(mcp_exchange_t *x, const mcp_stream_info_t *info,
 }
 
 
-/* Without Last-Event-ID reads from the event at which the URL's stream begins,
- * because only the client knows which written events it has. Responds with 204
- * if there will be no further events before the client acts. */
+/*
+ * Entry function of GET. Without Last-Event-ID the client gets all events
+ * after the event in the URL, because only the client knows which of them it
+ * has. Responds with 204 if there will be no further events, or none before
+ * the client answers.
+ */
 static int
 mcp_resume_link_read_on(mcp_exchange_t *x)
 {
@@ -278,8 +284,9 @@ mcp_resume_link_get(mcp_exchange_t *x)
 }
 
 
-/* Reads the responses, which cannot be more than events: each must answer a
- * request of this stream. Raises *after to the last of these requests. */
+/* Splits the body into *n responses, and checks that each one answers a
+ * question of this stream. Raises *after to the last event with such a
+ * question. There cannot be more responses than events. */
 static mcp_fault_e
 mcp_resume_link_read(mcp_exchange_t *x, mcp_str_t text,
     const mcp_stream_info_t *info, size_t *n, uint64_t *after)
@@ -329,10 +336,11 @@ mcp_resume_link_read(mcp_exchange_t *x, mcp_str_t text,
 
 
 /*
- * Handles answered questions: a new stream begins after them, with a URL of its
- * own. The call, which may be over, ignores repeated answers; later events are
- * on the new stream. The generation is set before the answers are posted,
- * because a client that repeats them may find that the call has continued.
+ * Passes the answers to the call, and starts the response: a stream that
+ * begins after the questions, with a URL of the next generation. The call,
+ * which may be over, ignores repeated answers. The generation is set before
+ * the answers are posted, because a client that repeats them must be accepted
+ * even if the call has continued already.
  */
 static int
 mcp_resume_link_answer(mcp_exchange_t *x, mcp_stream_info_t *info,
@@ -365,8 +373,9 @@ mcp_resume_link_answer(mcp_exchange_t *x, mcp_stream_info_t *info,
 }
 
 
-/* The new stream begins after the events that are known to have arrived: a
- * client that answers a question has it and all earlier events. */
+/* Entry function of POST. The response begins after the events that the client
+ * certainly has: a client that answers a question has the question and all
+ * earlier events. */
 static int
 mcp_resume_link_take(mcp_exchange_t *x)
 {

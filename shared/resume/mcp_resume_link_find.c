@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Finds the stream that a URL names, and checks whether the URL is still valid
- * for it. */
+/* Finding the stream of a URL, and checking whether the URL is still valid for
+ * it. */
 
 
 #include "resume/mcp_resume_link.h"
@@ -48,7 +48,8 @@ mcp_resume_link_set_generation(mcp_exchange_t *x, mcp_stream_info_t *info,
 }
 
 
-/* Opens the token of the URL. */
+/* Checks the session or the revision of the request, opens the token of the
+ * URL, and copies its payload to data. */
 static mcp_fault_e
 mcp_resume_link_open(mcp_exchange_t *x, mcp_resume_link_t *link,
     unsigned char data[MCP_RESUME_LINK_LEN])
@@ -80,7 +81,9 @@ mcp_resume_link_open(mcp_exchange_t *x, mcp_resume_link_t *link,
 }
 
 
-/* Returns 1 if a URL of this generation is valid for the stream. */
+/* Returns 1 if the URL is valid for the stream: the client may read the
+ * stream, the URL's generation is not below the lowest valid one, and the
+ * session has not ended. */
 static int
 mcp_resume_link_is_good(mcp_exchange_t *x, const mcp_resume_link_t *link,
     const mcp_stream_info_t *info)
@@ -97,7 +100,8 @@ mcp_resume_link_is_good(mcp_exchange_t *x, const mcp_resume_link_t *link,
 }
 
 
-/* Makes the stream available at this node, if another node has it. */
+/* Makes the stream available at this node, and checks whether the URL is valid
+ * for it. Returns the values of mcp_resume_fetch(). */
 static int
 mcp_resume_link_fetch(mcp_exchange_t *x, const mcp_resume_link_t *link,
     const unsigned char data[MCP_RESUME_LINK_LEN], mcp_stream_info_t *info)
@@ -135,7 +139,7 @@ mcp_resume_link_find(mcp_exchange_t *x, mcp_resume_link_t *link,
         return MCP_OK;
     }
 
-    /* do not displace the reader for a request that will be rejected */
+    /* a request that will be rejected must not displace the consumer */
 
     *fault = mcp_resume_names(x, data, after);
 
@@ -160,7 +164,8 @@ mcp_resume_link_find(mcp_exchange_t *x, mcp_resume_link_t *link,
             (unsigned) mcp_be_get(data + MCP_RESUME_LINK_CAN, 2);
     }
 
-    /* the client has this URL: earlier generations are no longer valid */
+    /* the client uses this URL: those of earlier generations are no longer
+     * valid */
 
     mcp_resume_link_set_generation(x, info, 2 * link->generation);
 

@@ -12,10 +12,12 @@
     (sizeof("https:///&" MCP_RESUME_LINK_URL_ARG) + MCP_HTTP_AUTHORITY_MAX)
 
 #define MCP_RESUME_LINK_URL_QUOTE_MAX   100
-#define MCP_RESUME_LINK_URL_WARN_AFTER  60000  /* interval of the warning, ms */
+#define MCP_RESUME_LINK_URL_WARN_AFTER  60000  /* minimum time between two log
+                                                  lines, ms */
 
 
-/* Returns 1 for visible ASCII that does not end a URL between "<" and ">". */
+/* Returns 1 for a visible ASCII character that may stand between "<" and ">"
+ * of a Link header without percent-encoding. */
 static int
 mcp_resume_link_url_is_plain(unsigned char c)
 {
@@ -24,7 +26,8 @@ mcp_resume_link_url_is_plain(unsigned char c)
 }
 
 
-/* A path, which may be empty, and a query; no fragment. */
+/* Returns 1 if s is a path, which may be empty, and an optional query, without
+ * a fragment and not too long. */
 static int
 mcp_resume_link_url_is_target(mcp_str_t s)
 {
@@ -35,8 +38,8 @@ mcp_resume_link_url_is_target(mcp_str_t s)
 }
 
 
-/* Percent-encodes characters that the header must not contain; the URL stays
- * the same for the server (RFC 3986, 2.1). */
+/* Appends s, with those characters percent-encoded that a Link header must not
+ * contain. For the server, this is the same URL (RFC 3986, 2.1). */
 static char *
 mcp_resume_link_url_put(char *p, mcp_str_t s)
 {
@@ -75,9 +78,9 @@ mcp_resume_link_url_hex(char c)
 }
 
 
-/* Reads the first character of s, which is not empty, and returns its length
- * in bytes. A percent-encoded character equals the character (RFC 3986,
- * 6.2.2.2). */
+/* Sets *c to the first character of s, decoded if it is percent-encoded (RFC
+ * 3986, 6.2.2.2), and returns the number of its bytes in s. s must not be
+ * empty. */
 static size_t
 mcp_resume_link_url_char(const char *s, size_t len, char *c)
 {
@@ -99,8 +102,8 @@ mcp_resume_link_url_char(const char *s, size_t len, char *c)
 }
 
 
-/* Returns the length of the argument's name and "=" at s, 0 if there is another
- * name. */
+/* Returns the length of "mcp-stream=" at s, whose characters may be
+ * percent-encoded; 0 if s begins with something else. */
 static size_t
 mcp_resume_link_url_name(const char *s, size_t len)
 {
@@ -146,8 +149,8 @@ mcp_resume_link_url_decode(mcp_str_t s, char *buf, size_t size)
 }
 
 
-/* Removes the next argument from a query. Returns 0 at the end. Sets *value if
- * it is the token's argument; of several, the last one counts. */
+/* Removes the next argument from the query *rest and sets *arg. Returns 0 if
+ * there is none. If it is the argument with the token, sets *value. */
 static int
 mcp_resume_link_url_arg(mcp_str_t *rest, mcp_str_t *arg, mcp_str_t *value)
 {
@@ -176,7 +179,8 @@ mcp_resume_link_url_arg(mcp_str_t *rest, mcp_str_t *arg, mcp_str_t *value)
 }
 
 
-/* Splits a target: returns the part before the query. */
+/* Returns the part of a target before "?", and sets *query to the part after
+ * it. */
 static mcp_str_t
 mcp_resume_link_url_path(mcp_str_t target, mcp_str_t *query)
 {
@@ -263,7 +267,7 @@ mcp_resume_link_url_secret(const mcp_endpoint_t *endpoint, mcp_str_t *rest,
 }
 
 
-/* Warns, at intervals, about a configured expression that does not yield an
+/* Logs a warning, at intervals, that the value of mcp_link_origin is not an
  * origin. */
 static void
 mcp_resume_link_url_warn(mcp_worker_t *worker, mcp_str_t origin)

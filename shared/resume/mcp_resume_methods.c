@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* The list of all resumption methods. Each has a file and a row here; a method
- * that clients declare also has its capability's name in mcp_session.c. */
+/* The list of all resumption methods. Each method has a file and a row here.
+ * The names of the capabilities by which clients declare a method are in
+ * mcp_session.c. */
 
 
 #include "call/mcp_receive_broadcast.h"

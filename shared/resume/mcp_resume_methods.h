@@ -18,8 +18,9 @@ extern const mcp_resume_method_t  mcp_resume_task;
 extern const mcp_resume_method_t  mcp_resume_token;
 
 
-/* In the order of their first events in a stream. The first one is for clients
- * that declare nothing. Ends with NULL. */
+/* The methods, in the order in which they append their first events to a
+ * stream, up to NULL. Clients use the first one (GET with Last-Event-ID)
+ * without declaring it. */
 extern const mcp_resume_method_t *const  mcp_resume_methods[];
 
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Resumable requests (MCP PR #925, SEP-975): the first event of a call's stream
- * states the policy of the call and has a token, which requests/getStatus and
- * requests/resume use.
+ * Resumable requests (MCP PR #925, SEP-975): the first event of a call's
+ * stream contains the resume policy of the call and a token, with which the
+ * client sends requests/getStatus and requests/resume.
  *
  * The token consists of the stream id (16 bytes), a digest of the request's id
- * (16), the number of the event with which it was sent (4), and the number of
+ * (16), the number of the event that contains the token (4), and the number of
  * the request in its call (1). It is valid as long as the stream exists.
  */
 
@@ -21,10 +21,11 @@
 #define MCP_RESUME_REQUEST_OF_NUMBER  (MCP_RESUME_REQUEST_OF_SEQ + 4)
 
 
-/* The contents of a token. */
+/* The request that a token names. */
 typedef struct {
     mcp_stream_info_t  info;
-    uint64_t           seq;            /* the client has this event */
+    uint64_t           seq;            /* event that contains the token, so the
+                                          client has it */
     unsigned           number;         /* index of the request in its call */
 } mcp_resume_request_t;
 
@@ -98,7 +99,8 @@ mcp_resume_request_begin(mcp_call_t *call)
 }
 
 
-/* Opens the token of a message, which must be for this id. */
+/* Opens the token of a message and copies its payload to data. The token must
+ * be for the request with this id, which is raw JSON. */
 static int
 mcp_resume_request_open(mcp_exchange_t *x, const mcp_rpc_t *msg, mcp_str_t id,
     unsigned char data[MCP_RESUME_REQUEST_LEN])
@@ -128,8 +130,9 @@ mcp_resume_request_open(mcp_exchange_t *x, const mcp_rpc_t *msg, mcp_str_t id,
 }
 
 
-/* Finds the request that a token and an id name; with "fetch", for reading its
- * stream. Returns MCP_OK, or an error for mcp_resume_refuse_for(). */
+/* Finds the request that the token of a message and an id name. If fetch is 1,
+ * makes its stream available for reading. Returns MCP_OK, or an error for
+ * mcp_resume_refuse_for(). */
 static int
 mcp_resume_request_find(mcp_exchange_t *x, const mcp_rpc_t *msg, mcp_str_t id,
     int fetch, mcp_resume_request_t *out)
@@ -149,7 +152,8 @@ mcp_resume_request_find(mcp_exchange_t *x, const mcp_rpc_t *msg, mcp_str_t id,
     rc = fetch ? mcp_resume_fetch(x, data, out->seq, &out->info)
                : mcp_resume_find(x, data, &out->info);
 
-    /* a cancelled request of a batch will never be answered */
+    /* the call is over, but the request of its batch was cancelled and will
+     * never have a response */
 
     bit = (uint64_t) 1 << out->number;
 
@@ -163,8 +167,8 @@ mcp_resume_request_find(mcp_exchange_t *x, const mcp_rpc_t *msg, mcp_str_t id,
 }
 
 
-/* Returns the state of the request itself: others of a batch may be active or
- * have failed. */
+/* Returns the state of the request itself, because other requests of its batch
+ * may be active or have failed. */
 static mcp_stream_state_e
 mcp_resume_request_state(const mcp_resume_request_t *request)
 {
@@ -211,7 +215,7 @@ mcp_resume_request_start(mcp_exchange_t *x, const mcp_rpc_t *msg,
 }
 
 
-/* requests/getStatus. */
+/* Answers requests/getStatus. */
 static mcp_fault_e
 mcp_resume_request_status(mcp_exchange_t *x, const mcp_rpc_t *msg,
     mcp_method_e method, mcp_buf_t *out)
@@ -248,9 +252,12 @@ mcp_resume_request_status(mcp_exchange_t *x, const mcp_rpc_t *msg,
 }
 
 
-/* Handles requests/resume, with the id of the request that it resumes. For a
- * batch it returns only the messages of that request, without event ids,
- * because an id would also confirm events of the others. */
+/*
+ * Handles requests/resume, whose id is that of the request to resume. If that
+ * request belongs to a batch, the response contains only its own messages,
+ * without event ids, because a client that returns an event id also confirms
+ * the events of the other requests.
+ */
 static int
 mcp_resume_request_resume(mcp_exchange_t *x)
 {

@@ -2,11 +2,12 @@
 
 /*
  * Resumable streams (MCP PR #899): notifications/stream/create begins a call's
- * stream, notifications/stream/end ends it; in between the client may send
- * stream/poll, stream/poll/all and stream/resume.
+ * stream, and notifications/stream/end ends it. Between them, the client may
+ * send stream/poll, stream/poll/all and stream/resume.
  *
- * The stream id is that of the log, and not secret. The token consists of the
- * stream id (16 bytes) and the number of the event with which it was sent (4).
+ * The stream id is that of the stream in the store, and not secret. The token
+ * consists of the stream id (16 bytes) and the number of the event that
+ * contains the token (4).
  */
 
 
@@ -17,8 +18,8 @@
 
 #define mcp_resume_stream_of(data)  mcp_be_get((data) + MCP_STREAM_ID_LEN, 4)
 
-/* Maximum number of finished, sent streams in one response: their number is
- * unlimited, but they are freed after a while. */
+/* Maximum number of streams in one response that are over and sent. A session
+ * may have any number of them, but they are freed after a while. */
 #define MCP_RESUME_STREAM_SENT_MAX  256
 
 
@@ -36,8 +37,8 @@ mcp_resume_stream_add_id(mcp_buf_t *buf,
 }
 
 
-/* Returns the number of the next event, because earlier resumption methods may
- * have appended some. */
+/* Returns the number of the next event of the stream, which may already have
+ * first events of other resumption methods. */
 static uint64_t
 mcp_resume_stream_seq(mcp_call_t *call)
 {
@@ -77,7 +78,7 @@ mcp_resume_stream_create(const mcp_request_t *req, mcp_buf_t *buf)
         mcp_buf_lit(buf, ",");
     }
 
-    /* 0 is also the value for a stream that ends with its connection */
+    /* max_wait is 0 for a stream that ends with its connection */
 
     mcp_buf_lit(buf, "\"max\":");
     mcp_resume_seconds(buf, call->policy.max_wait);
@@ -85,8 +86,8 @@ mcp_resume_stream_create(const mcp_request_t *req, mcp_buf_t *buf)
 }
 
 
-/* Appends one event for each unanswered request of a batch, which all have the
- * same stream. */
+/* Appends notifications/stream/create for each request without a response; the
+ * requests of a batch have the same stream. */
 static int
 mcp_resume_stream_begin(mcp_call_t *call)
 {
@@ -114,7 +115,8 @@ mcp_resume_stream_begin(mcp_call_t *call)
 }
 
 
-/* Opens the token, which must be for the stream in streamId. */
+/* Opens the token of a message and copies its payload to data. The token must
+ * be for the stream in streamId. */
 static int
 mcp_resume_stream_token(mcp_exchange_t *x, const mcp_rpc_t *msg,
     unsigned char data[MCP_RESUME_STREAM_LEN])
@@ -149,7 +151,7 @@ mcp_resume_stream_start(mcp_exchange_t *x, const mcp_rpc_t *msg,
                ? mcp_resume_lookup(x, data) : MCP_OK;
     }
 
-    /* the request is for all streams */
+    /* stream/poll/all */
 
     mcp_resume_describe(x, x->client.id, 0, &stream);
 
@@ -201,9 +203,9 @@ mcp_resume_stream_poll(mcp_exchange_t *x, const mcp_rpc_t *msg, mcp_buf_t *out)
 }
 
 
-/* Appends the status of one stream, if the client may resume it and has its id.
- * Streams that were sent are freed after a while, however often the client
- * polls. */
+/* Appends the status of one stream, if the client may resume the stream and
+ * got its id. sent is 1 for a stream that is over and sent: the poll does not
+ * extend its time. start is the offset in out at which the list begins. */
 static void
 mcp_resume_stream_list(mcp_exchange_t *x, const mcp_stream_info_t *info,
     int sent, size_t start, mcp_buf_t *out)
@@ -212,7 +214,8 @@ mcp_resume_stream_list(mcp_exchange_t *x, const mcp_stream_info_t *info,
         return;
     }
 
-    /* a mirror's state may be older than that of its node */
+    /* a mirror: mcp_resume_stream_list_found() appends the state from the
+     * owner's node, which may be newer */
 
     if (info->mirror && info->ref.index != 0 && mcp_operation_found_at(x, 0)) {
         return;
@@ -234,7 +237,8 @@ mcp_resume_stream_list(mcp_exchange_t *x, const mcp_stream_info_t *info,
 }
 
 
-/* Returns 1 if the list, which begins at start, contains the stream. */
+/* Returns 1 if the list, which begins at offset start of out, contains the
+ * stream. */
 static int
 mcp_resume_stream_is_listed(const mcp_stream_info_t *info, size_t start,
     const mcp_buf_t *out)
@@ -254,8 +258,9 @@ mcp_resume_stream_is_listed(const mcp_stream_info_t *info, size_t start,
 }
 
 
-/* Lists the streams that are over and sent. Those that became so after "newest"
- * may be in the list already. */
+/* Appends the streams that are over and sent. "newest" is the position of the
+ * latest one before the list began. Later ones may be in the list already,
+ * because they were not over then. */
 static void
 mcp_resume_stream_list_sent(mcp_exchange_t *x, uint64_t newest, size_t start,
     mcp_buf_t *out)
@@ -285,7 +290,8 @@ mcp_resume_stream_list_sent(mcp_exchange_t *x, uint64_t newest, size_t start,
 }
 
 
-/* Lists the streams of other nodes for which this node has no newer state. */
+/* Appends the streams that the cluster operation has found at other nodes and
+ * that are not in the list yet. */
 static void
 mcp_resume_stream_list_found(mcp_exchange_t *x, size_t start, mcp_buf_t *out)
 {
@@ -300,8 +306,8 @@ mcp_resume_stream_list_found(mcp_exchange_t *x, size_t start, mcp_buf_t *out)
 }
 
 
-/* stream/poll/all needs no token, because the session gives access to all of
- * its streams. */
+/* Answers stream/poll/all. It has no token, because the session gives access
+ * to all of its streams. */
 static mcp_fault_e
 mcp_resume_stream_poll_all(mcp_exchange_t *x, mcp_buf_t *out)
 {
@@ -347,7 +353,7 @@ mcp_resume_stream_answer(mcp_exchange_t *x, const mcp_rpc_t *msg,
 }
 
 
-/* Handles stream/resume, which may be a notification: an error is then only a
+/* Handles stream/resume. If it is a notification, an error is only an HTTP
  * status. */
 static int
 mcp_resume_stream_open(mcp_exchange_t *x)
@@ -371,8 +377,8 @@ mcp_resume_stream_open(mcp_exchange_t *x)
 }
 
 
-/* Writes the end of the stream. This is not an event of the log: a client that
- * resumes an ended stream gets it again. */
+/* Writes notifications/stream/end. This is not an event of the stream: a
+ * client that resumes a stream that is over gets it each time. */
 static void
 mcp_resume_stream_tail(mcp_exchange_t *x, mcp_tail_e how)
 {
@@ -382,7 +388,7 @@ mcp_resume_stream_tail(mcp_exchange_t *x, mcp_tail_e how)
         return;
     }
 
-    /* stream/resume gets its response after all other events */
+    /* the response to stream/resume itself follows all events */
 
     if (x->resumption == &mcp_resume_stream && x->msg->id.len) {
         mcp_buf_lit(&x->answer.out, "data: {\"jsonrpc\":\"2.0\",\"id\":");

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Tasks (extension io.modelcontextprotocol/tasks): a call that takes long, or
- * whose backend continues it elsewhere, is answered with the id of a task,
- * which the client polls. Clients do not read its events; mcp_task.c reads its
- * state, and mcp_call_task.c makes a call a task.
+ * Tasks (extension io.modelcontextprotocol/tasks): if a call takes long, or
+ * its backend will publish the remaining messages, the client gets the id of a
+ * task as the response, and polls the task. Clients do not read the events of
+ * a task: mcp_task.c reads its state, and mcp_call_task.c makes a call a task.
  */
 
 
@@ -33,8 +33,9 @@ mcp_resume_task_request(mcp_exchange_t *x)
     mcp_endpoint_policy(x->endpoint, x->msg->method,
                         x->variables.value[MCP_VARIABLE_NAME], &policy);
 
-    /* a request joins a call by its arguments if the call's client got no
-     * response, and it is unknown whether that client got this one */
+    /* Not a task: a request without a key joins a call by its arguments, and
+     * only until the call's client has got the response. For a task it is
+     * unknown whether its client has got it. */
 
     if ((x->join && x->join->once)
         || !mcp_policy_is_task(&policy, x->client.capabilities))
@@ -76,7 +77,7 @@ mcp_resume_task_refused(mcp_exchange_t *x)
 }
 
 
-/* Makes the call a task and writes the response with its id. */
+/* Makes the call a task and writes the response with the task's id. */
 static int
 mcp_resume_task_create(mcp_exchange_t *x)
 {
@@ -141,8 +142,8 @@ mcp_resume_task_answer(mcp_exchange_t *x, const mcp_rpc_t *msg,
 }
 
 
-/* For a client that reads a stream and has waited long enough, the task is the
- * response on that connection. */
+/* If the call's client reads its stream until the call becomes a task, the
+ * response with the task's id is the last message on that connection. */
 static void
 mcp_resume_task_tail(mcp_exchange_t *x, mcp_tail_e how)
 {
@@ -152,7 +153,7 @@ mcp_resume_task_tail(mcp_exchange_t *x, mcp_tail_e how)
         return;
     }
 
-    /* the call no longer ends with the connection */
+    /* from now on the end of the connection does not end the call */
 
     mcp_buf_lit(&x->answer.out, "data: ");
     mcp_resume_task_interim(x);
