@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Resume tokens in parameters and results (MCP PR #1003). There are two kinds;
- * a backend's own tokens are in mcp_resume_token_backend.c. The server's are
- * for clients that declare resumeTokens: a long call is answered with an
- * interim result, and the same request with the token in it gets the rest.
+ * Resume tokens in params and results (MCP PR #1003). There are two kinds. The
+ * server's own tokens are for clients that declare resumeTokens: if a call
+ * takes long, the client gets an interim result with a token, and repeats the
+ * request with the token to get the rest. Backends' tokens are in
+ * mcp_resume_token_backend.c.
  *
  * The server's token is signed: 'm' (1 byte), expiry in ms (8), digest of the
  * client and the request (16), stream id (16), the last event before the
  * interim result (8). It is valid until it expires or the stream is freed. A
- * client that has it has the events before it, and gets all later ones again,
- * because events that were written to a connection may have been lost with it.
+ * client that has the token has the events before the interim result. It gets
+ * all later ones, even those that were written to another connection, because
+ * they may have been lost.
  */
 
 
@@ -24,8 +26,8 @@
 #define MCP_RESUME_TOKEN_AT_STREAM  (9 + MCP_DIGEST_LEN)
 #define MCP_RESUME_TOKEN_AT_SEQ     (9 + 2 * MCP_DIGEST_LEN)
 
-/* Time for which a superseded connection is kept if no interim result is due,
- * ms. */
+/* Time for which a displaced connection stays open if it gets no interim
+ * result before, ms. */
 #define MCP_RESUME_TOKEN_STAY     10000
 
 #define MCP_RESUME_TOKEN_TEXT                                                 \
@@ -67,7 +69,7 @@ mcp_resume_token_bind(const mcp_endpoint_t *endpoint, const mcp_mem_t *mem,
 }
 
 
-/* Writes the payload of a token. */
+/* Writes the payload of a token of the server. */
 static void
 mcp_resume_token_payload(unsigned char data[MCP_RESUME_TOKEN_LEN],
     uint64_t expires, const unsigned char bind[MCP_DIGEST_LEN],
@@ -81,8 +83,9 @@ mcp_resume_token_payload(unsigned char data[MCP_RESUME_TOKEN_LEN],
 }
 
 
-/* Returns when an interim result is due for a request, 0 if never. Clients with
- * a better way to wait do not need one, and must get one response only. */
+/* Returns when a request gets an interim result, ms, 0 if never. Clients that
+ * have declared resumable requests or streams, and tasks, do not get one,
+ * because they wait in another way. */
 static uint64_t
 mcp_resume_token_due(mcp_exchange_t *x)
 {
@@ -137,7 +140,8 @@ mcp_resume_token_request(mcp_exchange_t *x)
 }
 
 
-/* Handles a request with a token, which is at n places in it. */
+/* Handles a request with a token of either kind, which is at n places in
+ * it. */
 static int
 mcp_resume_token_brought(mcp_exchange_t *x, mcp_resume_token_t *part,
     const mcp_json_value_t *places, size_t n)
@@ -146,7 +150,7 @@ mcp_resume_token_brought(mcp_exchange_t *x, mcp_resume_token_t *part,
     mcp_str_t      text;
     unsigned char  bind[MCP_DIGEST_LEN];
 
-    /* two tokens must be equal */
+    /* the tokens in _meta and beside it must be equal */
 
     if (places[0].type != MCP_JSON_STRING
         || (n == 2 && !mcp_str_eq(places[0].raw, places[1].raw)))
@@ -172,7 +176,8 @@ mcp_resume_token_brought(mcp_exchange_t *x, mcp_resume_token_t *part,
 }
 
 
-/* Opens a token of the server. */
+/* Handles a request with a token of the server: responds with the rest of the
+ * call. */
 static int
 mcp_resume_token_open(mcp_exchange_t *x, mcp_resume_token_t *part,
     const unsigned char bind[MCP_DIGEST_LEN])
@@ -283,8 +288,8 @@ mcp_resume_token_interim(mcp_exchange_t *x)
 }
 
 
-/* Writes an interim response, which has the form of a final one with a token.
- * token is a JSON string. */
+/* Writes an interim result, which is a tool result with nextResumeToken. token
+ * is a JSON string. */
 static void
 mcp_resume_token_interim_write(mcp_exchange_t *x, mcp_str_t token)
 {
@@ -338,8 +343,9 @@ mcp_resume_token_interim_again(mcp_exchange_t *x,
 }
 
 
-/* The interim result of a stream that was resumed by an event id has an id as
- * well: a client that names it has its response and gets no second one. */
+/* Writes an event id in front of the interim result on a call's stream. A
+ * client that resumes by this event id has its response already, and gets no
+ * second one. */
 static void
 mcp_resume_token_interim_id(mcp_exchange_t *x)
 {
@@ -354,7 +360,7 @@ mcp_resume_token_interim_id(mcp_exchange_t *x)
 }
 
 
-/* Returns 1 if a request with a token still waits for its response. */
+/* Returns 1 if the request has a token and its response is not written yet. */
 static int
 mcp_resume_token_waits(mcp_exchange_t *x, const mcp_resume_token_t *part)
 {
@@ -372,11 +378,12 @@ mcp_resume_token_waits(mcp_exchange_t *x, const mcp_resume_token_t *part)
 
 
 /*
- * The superseded connection may be the living one: of two requests that a
- * client sends one after the other, the one on the lost connection may be
- * processed last. The client does not get the error for an unknown token, and
- * gets the interim result at its time, so that two living connections do not
- * displace each other endlessly.
+ * Another connection has displaced this one. This one may still be the only
+ * living one, because the request of a lost connection may be processed after
+ * that of the next connection. Therefore it stays open instead of getting an
+ * error, and gets the interim result at its time; if the client then repeats
+ * its request at once, two living connections would displace each other
+ * endlessly.
  */
 static int
 mcp_resume_token_stays(mcp_exchange_t *x)
@@ -394,9 +401,12 @@ mcp_resume_token_stays(mcp_exchange_t *x)
 }
 
 
-/* Writes the end of a connection without a response: its time is over, its
- * process shuts down, or it was superseded. The stream of a rest cannot be
- * resumed by an event id; others can. */
+/*
+ * Writes the last bytes of a connection that ends without the response: an
+ * interim result if the request continues, or an error if the rest of the call
+ * is lost. Only the stream of the request's own call can be resumed by an
+ * event id, so only there the interim result has one.
+ */
 static void
 mcp_resume_token_tail(mcp_exchange_t *x, mcp_tail_e how)
 {
@@ -442,8 +452,9 @@ mcp_resume_token_tail(mcp_exchange_t *x, mcp_tail_e how)
 }
 
 
-/* The rest has no response: the call was cancelled, its response was for
- * another request, or the stream was freed. */
+/* Writes the error for a request that reads the rest of a call without a
+ * response for it: the call was cancelled, the response belongs to another
+ * request, or the stream was freed. */
 static void
 mcp_resume_token_refuse(mcp_exchange_t *x)
 {

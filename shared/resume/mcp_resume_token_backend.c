@@ -1,23 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * A backend's own tokens: its nextResumeToken is sealed on its way to the
- * client, whether or not the client has declared tokens, and is unchanged when
- * it returns to the backend.
+ * Backends' tokens: the nextResumeToken of a backend is sealed for the client,
+ * whether or not the client has declared tokens. When the client repeats the
+ * request with it, the backend gets its own token unchanged.
  *
  * The client's token is "p." and the sealed data: expiry in ms (8 bytes), the
- * id of the call that returned it if that call had such a token itself (16),
- * and the backend's token as JSON. It is bound to the client and to the
- * request.
+ * id of the call that has returned the token if the request of that call had a
+ * backend's token as well (16), and the backend's token as JSON. The token is
+ * bound to the client and the request.
  *
- * The response to a call with a token is kept as the call's stream: the same
- * token gets it again, until the token in that response is used. The stream's
- * id is the token's digest except for its first bytes, which are random; the
- * store has these under the digest. So a call that replaces a failed one has
- * another stream, and no event gets the id of one that a client may have seen
- * (2025-11-25, basic/transports, "Resumability and Redelivery"). In a cluster
- * one node has a token, and all nodes find the response; at that node the store
- * records which request has it (mcp_operation_token()).
+ * The response to a request with a token is kept in the stream of its call: a
+ * repeated request with the same token gets it again, until the token in that
+ * response is used. The id of the stream consists of the token's digest,
+ * except its first bytes, which are random; the store has them as the value
+ * with the digest as key. Therefore a call that is started again after a
+ * failure has another stream, and no event id is used twice (2025-11-25,
+ * basic/transports, "Resumability and Redelivery"). In a cluster only one node
+ * may use a token, and all nodes find the response. At that node the store
+ * records by which request the token is used (mcp_operation_token()).
  */
 
 
@@ -27,19 +28,22 @@
 #define MCP_RESUME_TOKEN_BACKEND_MARK  mcp_str("p.")
 #define MCP_RESUME_TOKEN_BACKEND_HEAD  (8 + MCP_STREAM_ID_LEN)
 
-/* maximum length of a backend's token; longer ones are not passed on */
+/* Maximum length of a backend's token, bytes. A longer one is an error of the
+ * backend. */
 #define MCP_RESUME_TOKEN_BACKEND_MAX  2048
 
-/* time to wait for the call of another request with the same token if no
- * interim result is due, ms */
+/* Time for which a request waits for the call of another request with the same
+ * token if it gets no interim result before, ms. */
 #define MCP_RESUME_TOKEN_WAIT        10000
 
-/* interval of the lookups of the call at this node, and at another node, ms */
+/* Intervals at which a waiting request looks for the stream of that call: at
+ * this node, and at another node, ms. */
 #define MCP_RESUME_TOKEN_CHECK              50
 #define MCP_RESUME_TOKEN_CHECK_UNREACHABLE  500
 
-/* The store's value for a used token whose call has no stream yet. Any other
- * value is the beginning of the id of its call's stream. */
+/* RUNNING is the value in the store for a used token whose call has no stream
+ * yet. Any other value has the first bytes, RANDOM in number, of the id of the
+ * call's stream. */
 #define MCP_RESUME_TOKEN_BACKEND_RUNNING  0
 #define MCP_RESUME_TOKEN_BACKEND_RANDOM   4
 
@@ -56,9 +60,9 @@ mcp_resume_token_backend_is(mcp_str_t token)
 }
 
 
-/* Decrypts the token into the arena, and derives the key of the store's
- * value for it. Returns MCP_ERR_NOT_FOUND if it is for another request, or
- * expired. */
+/* Decrypts a token into the arena, and sets *key, see mcp_resume_token_t.
+ * Returns MCP_OK, MCP_ERR_NOT_FOUND if the token is invalid, expired or for
+ * another request, or MCP_ERR_MEMORY. */
 static int
 mcp_resume_token_backend_open(mcp_exchange_t *x, mcp_str_t token,
     const unsigned char bind[MCP_DIGEST_LEN], mcp_str_t *data,
@@ -102,7 +106,7 @@ mcp_resume_token_backend_open(mcp_exchange_t *x, mcp_str_t token,
 }
 
 
-/* Allows a token to be used again. */
+/* Allows a token to be used again, at all nodes. */
 static void
 mcp_resume_token_backend_free(mcp_worker_t *worker, const unsigned char *key)
 {
@@ -111,7 +115,7 @@ mcp_resume_token_backend_free(mcp_worker_t *worker, const unsigned char *key)
 }
 
 
-/* Frees a stream of this client with a kept response. */
+/* Frees a stream with a kept response, if it belongs to this client. */
 static void
 mcp_resume_token_backend_drop(mcp_exchange_t *x,
     const unsigned char id[MCP_STREAM_ID_LEN])
@@ -126,8 +130,12 @@ mcp_resume_token_backend_drop(mcp_exchange_t *x,
 }
 
 
-/* Uses a token for the first time, or again after its call has failed. The
- * response with the token has arrived, so its stream is freed. */
+/*
+ * Starts a call with a token that was never used, or whose call has failed.
+ * The client has got the response that contained the token, so the stream with
+ * that response is freed. Returns MCP_AGAIN, as the hook "request" for a new
+ * call, or MCP_ERR_MEMORY.
+ */
 static int
 mcp_resume_token_backend_first(mcp_exchange_t *x,
     const mcp_json_value_t *places, size_t n, mcp_str_t data,
@@ -149,8 +157,9 @@ mcp_resume_token_backend_first(mcp_exchange_t *x,
 }
 
 
-/* Responds with all events of the token's call, at this node or another one:
- * the id of its stream begins with value. */
+/* Responds with all events of the call that has used the token. value has the
+ * first bytes of the id of its stream; away is 1 if another node has used the
+ * token. */
 static int
 mcp_resume_token_backend_repeat(mcp_exchange_t *x, mcp_resume_token_t *part,
     const unsigned char *key, uint32_t value, int away)
@@ -173,7 +182,8 @@ mcp_resume_token_backend_repeat(mcp_exchange_t *x, mcp_resume_token_t *part,
 }
 
 
-/* Sends a response of a request that the dispatcher has finished. */
+/* Sends the response of an exchange that was left waiting. rc is MCP_DONE for
+ * a stream, MCP_OK for another response, or an error. */
 static void
 mcp_resume_token_backend_respond(mcp_exchange_t *x, int rc)
 {
@@ -186,8 +196,12 @@ mcp_resume_token_backend_respond(mcp_exchange_t *x, int rc)
 }
 
 
-/* Checks whether the token's call has a stream now, or the waiting time is
- * over; after a failed call the client may start again. */
+/*
+ * Handler of the timer of a waiting request: responds with the events of the
+ * call that has used the token, as soon as it has a stream. When the call has
+ * failed or the waiting time is over, responds with an interim result, so that
+ * the client repeats the request.
+ */
 static void
 mcp_resume_token_backend_poll(void *data)
 {
@@ -222,8 +236,9 @@ mcp_resume_token_backend_poll(void *data)
 }
 
 
-/* Two requests have the same token, and one is active, but its connection may
- * be dead: the other one waits until the call is resumed or ends. */
+/* Another request at this node has used the token, and its call has no stream
+ * yet. The client's connection for that request may be lost, so this request
+ * waits until the call has a stream or fails. */
 static int
 mcp_resume_token_backend_wait(mcp_exchange_t *x, mcp_resume_token_t *part,
     unsigned char *key, uint64_t now)
@@ -241,8 +256,9 @@ mcp_resume_token_backend_wait(mcp_exchange_t *x, mcp_resume_token_t *part,
 }
 
 
-/* Another node has the token: responds with the state of its call, or waits for
- * it. */
+/* Another node has used the token: responds with the events of its call, or
+ * waits until the call has a stream. When the waiting time is over, responds
+ * with an interim result. */
 static int
 mcp_resume_token_backend_unreachable(mcp_exchange_t *x,
     mcp_resume_token_t *part, const unsigned char *key, uint32_t value)
@@ -269,7 +285,8 @@ mcp_resume_token_backend_unreachable(mcp_exchange_t *x,
 }
 
 
-/* Marks a token as used. Returns MCP_ERR_DENIED if it was used before. */
+/* Marks a token as used at this node. Returns the values of
+ * mcp_store_value_add(): MCP_ERR_DENIED if the token was used before. */
 static int
 mcp_resume_token_backend_take(mcp_exchange_t *x, const unsigned char *key,
     uint64_t now)
@@ -285,7 +302,8 @@ mcp_resume_token_backend_take(mcp_exchange_t *x, const unsigned char *key,
 }
 
 
-/* This node has the token, for one of its requests. */
+/* No other node has used the token: starts a call with it, or responds with
+ * the call of an earlier request at this node. */
 static int
 mcp_resume_token_backend_here(mcp_exchange_t *x, mcp_resume_token_t *part,
     const mcp_json_value_t *places, size_t n, mcp_str_t data,
@@ -294,7 +312,7 @@ mcp_resume_token_backend_here(mcp_exchange_t *x, mcp_resume_token_t *part,
     int       rc;
     uint32_t  value;
 
-    /* a rejected call does not use up the token */
+    /* a request that cannot start a call does not use the token */
 
     if (x->answer.fault == MCP_FAULT_NONE) {
         rc = mcp_resume_token_backend_take(x, key, now);
@@ -371,7 +389,9 @@ mcp_resume_token_backend_request(mcp_exchange_t *x, mcp_resume_token_t *part,
 }
 
 
-/* Appends the data that are sealed with a backend's token. */
+/* Appends the data that are sealed in front of a backend's token: its
+ * expiry and the id of the call, zeros if the call's request had no
+ * backend's token. */
 static void
 mcp_resume_token_backend_head(mcp_request_t *req, mcp_buf_t *out)
 {
@@ -394,7 +414,8 @@ mcp_resume_token_backend_head(mcp_request_t *req, mcp_buf_t *out)
 }
 
 
-/* Appends the sealed token as a JSON string. */
+/* Appends the client's token, in which the backend's token inner is sealed, as
+ * a JSON string. */
 static int
 mcp_resume_token_backend_seal(mcp_request_t *req, mcp_str_t inner,
     mcp_buf_t *out)
@@ -463,7 +484,7 @@ mcp_resume_token_backend_result(mcp_request_t *req,
     mcp_buf_init(&token, &call->worker->env->mem, SIZE_MAX / 2);
     rc = MCP_OK;
 
-    /* an error never has a token; "null" is not one */
+    /* a result with isError has no token, and null is not a token */
 
     if (next.type != MCP_JSON_NULL
         && !mcp_str_eq(mcp_json_get(&result, mcp_str("isError")).raw,
@@ -491,7 +512,8 @@ mcp_resume_token_backend_result(mcp_request_t *req,
 }
 
 
-/* Records the stream of the token's call. */
+/* Records in the store and in the cluster the stream of the call that has used
+ * the token. */
 static void
 mcp_resume_token_backend_remember(mcp_call_t *call, const unsigned char *key)
 {
@@ -522,7 +544,7 @@ mcp_resume_token_backend_start(mcp_call_t *call, const mcp_resume_token_t *part)
            part->key + MCP_RESUME_TOKEN_BACKEND_RANDOM,
            MCP_STREAM_ID_LEN - MCP_RESUME_TOKEN_BACKEND_RANDOM);
 
-    /* so that the random bytes differ from MCP_RESUME_TOKEN_BACKEND_RUNNING */
+    /* makes the random bytes differ from MCP_RESUME_TOKEN_BACKEND_RUNNING */
 
     call->id[0] |= 1;
     mcp_stream_id_short(call->id_text, call->id);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* The members with resume tokens: resumeToken in the parameters of a request,
- * nextResumeToken in a result; in _meta, beside it, or in both. */
+/* The members that contain resume tokens: resumeToken in the params of a
+ * request, and nextResumeToken in a result. Each may be in _meta, beside
+ * _meta, or at both places. */
 
 
 #include "resume/mcp_resume_token.h"
@@ -29,7 +30,8 @@ mcp_resume_token_find(const mcp_rpc_t *msg, mcp_json_value_t places[2])
 }
 
 
-/* Appends text with another token at its places, which may be in any order. */
+/* Appends a copy of text in which the n places contain another token. The
+ * places may be in any order. */
 static void
 mcp_resume_token_splice(mcp_buf_t *buf, mcp_str_t text,
     const mcp_json_value_t *places, size_t n, mcp_str_t token)
@@ -114,8 +116,9 @@ mcp_resume_token_comma(mcp_buf_t *out, int *first)
 }
 
 
-/* Appends the members of an object except the token, and except "_meta" if the
- * object is the result itself. */
+/* Appends the members of an object except nextResumeToken, and except _meta if
+ * is_meta is 0: the object is the result itself. *first is 1 as long as no
+ * member was appended. */
 static void
 mcp_resume_token_members(mcp_buf_t *out, mcp_str_t object, int is_meta,
     int *first)
@@ -141,7 +144,8 @@ mcp_resume_token_members(mcp_buf_t *out, mcp_str_t object, int is_meta,
 }
 
 
-/* Appends the members of an object and another token, unless that is empty. */
+/* Appends the members of an object, and nextResumeToken with the other token,
+ * unless token is empty. */
 static void
 mcp_resume_token_object(mcp_buf_t *out, const mcp_json_value_t *object,
     int is_meta, mcp_str_t token, int *first)
