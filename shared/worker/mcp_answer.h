@@ -11,14 +11,15 @@
 #include "worker/mcp_worker_internal.h"
 
 
-/* Appends a header. Headers beyond the limit of a response are dropped. */
+/* Appends a header to the response. Headers beyond MCP_RESPONSE_HEADERS are
+ * dropped. */
 void mcp_answer_header(mcp_exchange_t *x, mcp_str_t name, mcp_str_t value);
 
 /* Responds without a body. Returns MCP_OK. */
 int mcp_answer_status(mcp_exchange_t *x, int status);
 
-/* Responds with 200 and x->answer.out as JSON. Returns MCP_OK, or the error of
- * the buffer. */
+/* Responds with 200 and the JSON in x->answer.out. Returns MCP_OK, or the
+ * error of the buffer. */
 int mcp_answer_json(mcp_exchange_t *x);
 
 /* Responds with a fault, which is counted and logged. id and detail may be
@@ -26,11 +27,13 @@ int mcp_answer_json(mcp_exchange_t *x);
 int mcp_answer_fault(mcp_exchange_t *x, mcp_fault_e fault, mcp_str_t id,
     mcp_str_t detail);
 
-/* Responds with a fault and error.data, which is raw JSON. */
+/* Does the same as mcp_answer_fault(), with the raw JSON "data" as
+ * error.data. */
 int mcp_answer_fault_data(mcp_exchange_t *x, mcp_fault_e fault, mcp_str_t id,
     mcp_str_t detail, mcp_str_t data);
 
-/* Notifies the waiting glue that the response is ready. */
+/* Queues the action RESPOND or STREAM for an exchange whose glue waits for the
+ * response. */
 void mcp_answer_ready(mcp_exchange_t *x, mcp_action_e action);
 
 

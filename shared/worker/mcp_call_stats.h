@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* The rows of the call statistics: a worker looks up the rows of its
- * configuration when it starts. */
+/* The rows of the call statistics. A worker looks up the rows of the catalog
+ * items of its configuration when it starts. */
 
 
 #ifndef MCP_CALL_STATS_H_INCLUDED
@@ -12,8 +12,8 @@
 #include "worker/mcp_worker_internal.h"
 
 
-/* Looks up the rows of an endpoint. Without memory or room, its calls are
- * counted in a row for others. */
+/* Looks up the rows of an endpoint's catalog items. Without memory or room for
+ * them, the calls are counted in a common row. */
 void mcp_call_stats_offer(mcp_worker_t *worker, const mcp_endpoint_t *endpoint);
 
 void mcp_call_stats_free(mcp_worker_t *worker);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Exchanges that read a stream. */
+/* Exchanges that are the consumer or a joined reader of a stream. */
 
 
 #ifndef MCP_CONSUMER_H_INCLUDED
@@ -10,95 +10,111 @@
 #include "worker/mcp_worker_internal.h"
 
 
-/* In the number of an event id: the id names not an event but the interim
- * result that was sent after that event in response to the request of a
- * stream. */
+/* Flag in the number of an event id. The event id then belongs to an interim
+ * result, which was sent to the client after the event with the number without
+ * the flag. */
 #define MCP_EVENT_ANSWERED  ((uint64_t) 1 << 62)
 
 
-/* Gives x the handle that it will have as the consumer of a stream that is
- * created afterwards. Returns MCP_OK or MCP_ERR_MEMORY. */
+/* Creates the handle of x as a consumer before its stream is created, so that
+ * the stream has its consumer from the start. Returns MCP_OK or
+ * MCP_ERR_MEMORY. */
 int mcp_consumer_announce(mcp_exchange_t *x);
 
-/* Frees that handle, if the stream was not created. */
+/* Frees the handle of x, because it is not, or no longer, the consumer of a
+ * stream. */
 void mcp_consumer_forget(mcp_exchange_t *x);
 
 /*
- * Makes x the stream's consumer, or a joined reader if x->reader.joins is set,
- * without reading. Returns MCP_OK, MCP_ERR_MEMORY, or the values of
- * mcp_store_watch() or mcp_store_join(), except that MCP_ERR_UNREACHABLE means
- * that a client that came later reads the stream at another node.
+ * Makes x the stream's consumer after the event "after", or a joined reader if
+ * x->reader.joins is set, but does not start an SSE response. Returns MCP_OK,
+ * MCP_ERR_MEMORY, or the values of mcp_store_watch() or mcp_store_join(), but
+ * MCP_ERR_UNREACHABLE instead of MCP_ERR_DENIED: a client that came later
+ * reads the stream at another node.
  */
 int mcp_consumer_attach(mcp_exchange_t *x, const mcp_stream_ref_t *ref,
     uint64_t after);
 void mcp_consumer_detach(mcp_exchange_t *x);
 
-/* Makes the glue pull, because there are bytes that are not in the stream. */
+/* Queues the action PULL for a consumer that has bytes to write or may read
+ * events. */
 void mcp_consumer_ready(mcp_exchange_t *x);
 
-/* Delays the first bytes until other nodes have the stream. */
+/* Delays the first bytes of a consumer until other nodes have its stream, and
+ * meanwhile writes comments. */
 void mcp_consumer_hold(mcp_exchange_t *x);
 
 /*
- * Checks whether other nodes have the stream: before that its client gets
- * neither an id nor a URL. If it takes long, the client gets the head and
- * comments.
+ * Checks whether other nodes have the stream of x. Before that, the client
+ * must not get an event id or a URL of the stream. If it takes longer than
+ * MCP_OPERATION_TIME, the client gets the head of the response, and comments.
  *
- * Returns MCP_OK if they have it, or if the connection, which has its head, has
- * to be closed; or
+ * Returns MCP_OK if other nodes have the stream, or if the connection has its
+ * head and has to be closed; or
  *   MCP_AGAIN  not yet
- *   MCP_DONE   they never will: this node was declared dead
+ *   MCP_DONE   never, because the stream does not exist any more: this node
+ *   was declared dead
  */
 int mcp_consumer_known(mcp_exchange_t *x);
 
-/* Makes the glue send the head of a started consumer as soon as other nodes
- * have the stream. */
+/* Queues the action STREAM for a started consumer, so that the glue sends the
+ * head of the response. If the head contains a URL, other nodes must have the
+ * stream before, see mcp_consumer_known(). */
 void mcp_consumer_begin(mcp_exchange_t *x);
 
-/* Makes x the stream's consumer, if it is not; on success the response of x is
- * the head of an SSE response. */
+/* Makes x the stream's consumer after the event "after", if it is not attached
+ * yet, and sets the response of x to the head of an SSE response. Returns the
+ * values of mcp_consumer_attach(). */
 int mcp_consumer_start(mcp_exchange_t *x, const mcp_stream_ref_t *ref,
     uint64_t after);
 
 /*
- * Starts a consumer for a client that names no event and must not be rejected
- * for events that it does not know: reads from the first stored event after
- * "after". The client gets a notifications/message about unconfirmed events in
- * between.
+ * Does the same as mcp_consumer_start() for a client that has not named an
+ * event, and so must not be rejected because events are missing: if the event
+ * after "after" is no longer stored, starts with the first stored event. If
+ * some of the missing events were not confirmed, the client gets a
+ * notifications/message about them.
  */
 int mcp_consumer_start_kept(mcp_exchange_t *x, const mcp_stream_info_t *info,
     uint64_t after);
 
 void mcp_consumer_leave(mcp_exchange_t *x);
 
-/* Appends events, "data: ...\n\n" each, the last one completely. Returns the
- * values of mcp_store_read(), or MCP_ERR_MEMORY. */
+/* Appends the next events of the stream to *events, each as "data: ...\n\n".
+ * Reads on until the last event is complete. Returns the values of
+ * mcp_store_read(), or MCP_ERR_MEMORY. */
 int mcp_consumer_fetch(mcp_exchange_t *x, mcp_buf_t *events);
 
-/* The hook "read" for a request that has joined a call: events of the log
- * without ids, and the response with the id of the joining request. */
+/* The hook "read" for a request that reads the stream of another request's
+ * call: writes the messages of the stream without event ids, and the response
+ * with the id of the reading request. */
 int mcp_consumer_copy(mcp_exchange_t *x);
 
-/* Returns 1 if mcp_close_after may close the connection: the client's revision
- * has polling, the client has declared a capability for it, or it has a URL. */
+/* Returns 1 if mcp_close_after may close the connection, because the client
+ * can resume: its revision has polling, it has declared a capability for
+ * resumption, or it has a URL of the stream. */
 int mcp_consumer_may_be_closed(const mcp_exchange_t *x);
 
 /*
- * Returns 1 if the client is known to resume after a normal end: it has
- * declared that, or has resumed this stream before by its URL, or by an event
- * id if streams begin with one. A revision alone is no evidence (some clients
- * of 2025-11-25 never resume), nor is the possession of a URL.
+ * Returns 1 if the client is known to resume when the server closes the
+ * connection: it has declared that it resumes, or this connection has resumed
+ * the stream, by a URL or by an event id in a revision whose streams begin
+ * with one. A revision alone is not sufficient, because some clients of
+ * 2025-11-25 never resume, nor is the possession of a URL.
  */
 int mcp_consumer_comes_back(const mcp_exchange_t *x);
 
-/* Returns 1 if the stream begins with an empty event that has an id. */
+/* Returns 1 if the client's revision has priming events: a stream begins with
+ * an empty event that has an id. */
 int mcp_consumer_is_primed(const mcp_exchange_t *x);
 
-/* Schedules the end of the connection of a consumer that has resumed. */
+/* Schedules the end of the connection of a consumer that has resumed, after
+ * mcp_close_after, if mcp_consumer_may_be_closed(). */
 void mcp_consumer_close_at_will(mcp_exchange_t *x,
     const mcp_stream_info_t *info);
 
-/* Schedules the end of the connection at when at the latest; 0: no end. */
+/* Schedules the end of the connection at the time "when", ms, if it is not
+ * scheduled earlier; 0: does nothing. */
 void mcp_consumer_close_at(mcp_exchange_t *x, uint64_t when);
 
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Changes of the states of exchanges and consumers. Each is logged at level
- * debug, with the number of the exchange in this process and, if there is one,
- * its call. */
+/* Changes of the states of exchanges and consumers. Each change is logged at
+ * level debug, with the number of the exchange in this process and the id of
+ * its call, if it has one. */
 
 
 #ifndef MCP_EXCHANGE_STATE_H_INCLUDED
@@ -16,8 +16,8 @@ void mcp_exchange_set_state(mcp_exchange_t *x, mcp_exchange_state_e state);
 
 void mcp_consumer_set_state(mcp_exchange_t *x, mcp_consumer_state_e state);
 
-/* Requests the end of the connection; an earlier, more urgent request
- * remains. */
+/* Requests the end of the connection. An earlier request remains if it is more
+ * urgent. */
 void mcp_consumer_set_close(mcp_exchange_t *x, mcp_consumer_close_e close);
 
 

@@ -10,16 +10,18 @@
 #include "worker/mcp_worker_internal.h"
 
 
-/* Number of subscribers that are served without a pause. */
+/* Number of subscribers that get a notification before the process does other
+ * work. */
 #define MCP_NOTIFY_SLICE  1024
 
 
 /*
- * Appends a message to the streams that are subscribed to a topic now: to the
- * first MCP_NOTIFY_SLICE of them before the return, to the others by a timer.
- * Notifications reach each stream in the order of the calls. If the process
- * shuts down, or there is no memory to store the message, everything is
- * delivered before the return.
+ * Appends a message to the streams that are subscribed to a topic at this
+ * time: to the first MCP_NOTIFY_SLICE of them before the function returns, to
+ * the others by a timer. Each stream gets the messages in the order of the
+ * calls of this function. All streams get the message before the function
+ * returns if the process shuts down or there is no memory to queue the
+ * message.
  */
 void mcp_notify_slices(mcp_worker_t *worker,
     const unsigned char topic[MCP_DIGEST_LEN], mcp_str_t message,
