@@ -188,7 +188,7 @@ void mcp_call_hold_fault(mcp_request_t *req, mcp_fault_e fault);
  *
  * Returns MCP_OK, or
  *   MCP_DONE        the method is not a list method, or the endpoint has no
- *   rules: out is unchanged
+ *                   rules: out is unchanged
  *   MCP_ERR_MEMORY
  */
 int mcp_call_list_filter(mcp_request_t *req, mcp_str_t result, mcp_buf_t *out);

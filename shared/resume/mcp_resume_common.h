@@ -83,7 +83,7 @@ void mcp_resume_describe(const mcp_exchange_t *x,
  * Returns MCP_OK, or
  *   MCP_ERR_NOT_FOUND
  *   MCP_ERR_UNREACHABLE  the stream may be at a node that is unreachable, or a
- *   client that came later reads it at another node
+ *                        client that came later reads it at another node
  *   MCP_ERR_FULL         this node has no room for a mirror
  *   MCP_ERR_MEMORY
  */
@@ -120,7 +120,7 @@ mcp_fault_e mcp_resume_names(const mcp_exchange_t *x,
  * Returns MCP_FAULT_NONE, or
  *   MCP_FAULT_EVENT_ID_MALFORMED
  *   MCP_FAULT_EVENT_ID_UNKNOWN    the event belongs to another stream, or does
- *   not exist
+ *                                 not exist
  */
 mcp_fault_e mcp_resume_cursor(mcp_exchange_t *x, const mcp_stream_info_t *info,
     uint64_t *after);
@@ -147,7 +147,7 @@ int mcp_resume_resume(mcp_exchange_t *x, const mcp_resume_method_t *resumption,
  *
  * Returns MCP_OK, or
  *   MCP_ERR_NOT_FOUND  Last-Event-ID is not valid for the stream, or the
- *   stream does not exist
+ *                      stream does not exist
  */
 int mcp_resume_poll(mcp_exchange_t *x, const mcp_stream_info_t *info,
     uint64_t seq, uint64_t *seen);

@@ -53,7 +53,7 @@ void mcp_consumer_hold(mcp_exchange_t *x);
  * head and has to be closed; or
  *   MCP_AGAIN  not yet
  *   MCP_DONE   never, because the stream does not exist any more: this node
- *   was declared dead
+ *              was declared dead
  */
 int mcp_consumer_known(mcp_exchange_t *x);
 

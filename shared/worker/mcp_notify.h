@@ -33,9 +33,10 @@ int mcp_notify_listener(mcp_worker_t *worker, const mcp_endpoint_t *endpoint,
  * Returns MCP_OK, or
  *   MCP_AGAIN            the entry function has to return this value
  *   MCP_ERR_UNREACHABLE  the cluster is unreachable, and this node does not
- *   have the stream itself; or a client that came later reads it at another
- *   node or the values of mcp_store_create(), mcp_store_subscribe() and
- *   mcp_operation_stream().
+ *                        have the stream itself; or a client that came later
+ *                        reads it at another node
+ * or the values of mcp_store_create(), mcp_store_subscribe() and
+ * mcp_operation_stream().
  */
 int mcp_notify_here(mcp_exchange_t *x, mcp_stream_info_t *info);
 
