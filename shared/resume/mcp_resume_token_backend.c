@@ -158,8 +158,8 @@ mcp_resume_token_backend_first(mcp_exchange_t *x,
 
 
 /* Responds with all events of the call that has used the token. value has the
- * first bytes of the id of its stream; away is 1 if another node has used the
- * token. */
+ * first bytes of the id of its stream; away is 1 if the stream may be at
+ * another node. */
 static int
 mcp_resume_token_backend_repeat(mcp_exchange_t *x, mcp_resume_token_t *part,
     const unsigned char *key, uint32_t value, int away)
@@ -256,9 +256,9 @@ mcp_resume_token_backend_wait(mcp_exchange_t *x, mcp_resume_token_t *part,
 }
 
 
-/* Another node has used the token: responds with the events of its call, or
- * waits until the call has a stream. When the waiting time is over, responds
- * with an interim result. */
+/* Another node uses the token, or its call has a stream at any node: responds
+ * with the events of the call, or waits until it has a stream. When the
+ * waiting time is over, responds with an interim result. */
 static int
 mcp_resume_token_backend_unreachable(mcp_exchange_t *x,
     mcp_resume_token_t *part, const unsigned char *key, uint32_t value)
@@ -302,8 +302,8 @@ mcp_resume_token_backend_take(mcp_exchange_t *x, const unsigned char *key,
 }
 
 
-/* No other node has used the token: starts a call with it, or responds with
- * the call of an earlier request at this node. */
+/* No other node uses the token: starts a call with it, or responds with the
+ * call of an earlier request at this node. */
 static int
 mcp_resume_token_backend_here(mcp_exchange_t *x, mcp_resume_token_t *part,
     const mcp_json_value_t *places, size_t n, mcp_str_t data,

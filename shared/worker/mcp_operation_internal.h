@@ -10,52 +10,58 @@
 #include "worker/mcp_operation.h"
 
 
-/* The pending operations of an exchange. */
+/* The operations of an exchange, and its entry function. */
 struct mcp_asking_s {
     int         (*entry)(mcp_exchange_t *x);
     mcp_operation_t  *first;
-    unsigned          found[MCP_OPERATION_TOKEN + 1];  /* number of results of
-                                                          each kind that were
-                                                          used in this run */
-    size_t            headers;  /* number of the response's headers before the
-                                   first run */
-    mcp_resume_state_t  *states; /* resumption states of the exchange before the
-                                    first run */
+    unsigned          found[MCP_OPERATION_TOKEN + 1];  /* for each kind: number
+                                                          of operations that
+                                                          the entry function
+                                                          has started in this
+                                                          run */
+    size_t            headers;  /* number of headers of the response before the
+                                   first run, to which each run returns */
+    mcp_resume_state_t  *states; /* states of the resumption methods before the
+                                    first run, to which each run returns */
     mcp_timer_t       timer;
-    void        (*then)(mcp_exchange_t *x, int rc);    /* called with the result
-                                                          of an operation that
-                                                          holds the exchange */
+    void        (*then)(mcp_exchange_t *x, int rc);    /* called with the
+                                                          result of the
+                                                          operation whose
+                                                          "holds" is 1 */
     uint64_t          begun;    /* when the entry function was stored, ms */
-    unsigned          late:1;   /* 1: results are no longer awaited */
-    unsigned          again:1;  /* 1: the entry function runs again after a
-                                   delay */
-    unsigned          quota:2;  /* 1: the session has many calls; 2: it has not;
-                                   found in the first run */
+    unsigned          late:1;   /* 1: a result was not available in time: all
+                                   operations are MCP_ERR_UNREACHABLE */
+    unsigned          again:1;  /* 1: the exchange waits in
+                                   mcp_operation_later() */
+    unsigned          quota:2;  /* whether the session has many calls: 0: not
+                                   looked up yet, 1: yes, 2: no */
 };
 
 
 /*
- * Finds the next operation of this kind.
+ * Finds the operation of this kind that the entry function is about to start,
+ * among those of earlier runs.
  *
- * Returns MCP_OK and a new one in *ask if there is none, or
- *   MCP_DONE        *rc is its result
+ * Returns MCP_OK and a new operation in *op if there is none, or
+ *   MCP_DONE        *rc is its result, or the result without a cluster
  *   MCP_ERR_MEMORY
  */
 int mcp_operation_next(mcp_exchange_t *x, mcp_operation_kind_e kind,
     mcp_operation_t **op, int *rc);
 
-/* Stores a started operation, and its result if it is available at once. */
+/* Adds an operation to its exchange after the start; rc is the return value of
+ * the hook. If rc is MCP_AGAIN, the exchange waits. Returns rc. */
 int mcp_operation_is_started(mcp_exchange_t *x, mcp_operation_t *op, int rc);
 
 
-/* Create an operation of x, which returns NULL when out of memory, and free a
- * finished one. */
+/* mcp_operation_create() returns an operation of x, or NULL when out of
+ * memory. mcp_operation_free() frees a finished operation. */
 mcp_operation_t *mcp_operation_create(mcp_exchange_t *x);
 void mcp_operation_free(mcp_operation_t *op);
 
-/* mcp_operation_drop() discards all operations of an exchange;
- * mcp_operation_go_on() continues an exchange whose operation with
- * mcp_operation_t.holds is finished. */
+/* mcp_operation_drop() discards all operations of an exchange.
+ * mcp_operation_go_on() calls then() of an exchange whose operation with
+ * "holds" is finished. */
 void mcp_operation_drop(mcp_asking_t *asking);
 void mcp_operation_go_on(mcp_exchange_t *x, int rc);
 

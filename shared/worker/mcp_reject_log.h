@@ -11,11 +11,13 @@
 #include "worker/mcp_worker_internal.h"
 
 
-/* Logs a rejected request, or a rejected message, at level info. */
+/* Logs a rejected request, or a rejected message of a POST, at level info.
+ * detail is logged if the fault has no text of its own, and may be empty. */
 void mcp_reject_log(mcp_exchange_t *x, mcp_fault_e fault, mcp_str_t detail);
 
-/* Logs, once a minute for all processes of the zone, the number of requests
- * that were rejected since then because the zone was full. */
+/* Logs the number of requests that were rejected because the zone was full,
+ * since the last such line. At most one line a minute for all processes of the
+ * zone. */
 void mcp_reject_log_full(mcp_worker_t *worker);
 
 

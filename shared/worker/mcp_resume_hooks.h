@@ -2,10 +2,10 @@
 
 /*
  * Resumption methods: the wire forms in which clients resume a call. Each
- * method is a file of its own (resume/) on top of the call's one log. The rest
- * of the core uses them through these hooks; the worker has the list of all
- * methods (docs/internals/resume.md). The first method, GET with Last-Event-ID,
- * is for clients that declare nothing.
+ * method is a file in resume/, and all methods read the same stream of the
+ * call. The rest of the core calls them only by these hooks. The worker has
+ * the list of all methods (docs/internals/resume.md). The first one, GET with
+ * Last-Event-ID, is for clients that declare no method.
  */
 
 
@@ -22,127 +22,138 @@
 typedef struct mcp_request_s  mcp_request_t;
 
 
-/* How a connection that reads a stream ends normally. */
+/* The way in which a connection that reads a stream ends, if it ends by the
+ * server. */
 typedef enum {
     MCP_TAIL_OVER = 0,         /* the stream is over, and all events were
                                   read */
     MCP_TAIL_CLOSED,           /* the stream continues, and the client is
                                   expected to resume */
-    MCP_TAIL_TAKEN,            /* another connection reads the stream now */
+    MCP_TAIL_TAKEN,            /* another connection has displaced this one */
     MCP_TAIL_LOST              /* the stream does not exist any more */
 } mcp_tail_e;
 
 
-/* The hooks are grouped by the kind of method. A method outside a group has
- * NULL for the group; a method inside it has all hooks of the group. */
+/* The hooks of a method are grouped. If a method does not have a group, the
+ * pointer to the group is NULL. If it has a group, it has all hooks of the
+ * group that are not marked as optional. */
 
 
-/* A method with URLs. */
+/* The hooks of a method that gives streams a URL. */
 typedef struct {
 
     unsigned        wanted_by;         /* MCP_CLIENT_... bits: see
                                           mcp_resume_call_t */
 
-    /* See mcp_exchange_secret(). Only one method can have this hook. */
+    /* Finds the secret in a URL, see mcp_exchange_secret(). Only one method
+     * can have this group. */
     int           (*secret)(const mcp_endpoint_t *endpoint, mcp_str_t *rest,
                       mcp_str_t *secret);
 
     /* Checks the head of a request.
      *
-     * Returns MCP_OK if get or post of this method has to handle it, or
-     *   MCP_DONE        it does not concern this method
+     * Returns MCP_OK if the request is for a URL of this method, whose "get"
+     * or "post" then handles it, or
+     *   MCP_DONE        the request does not concern this method
      *   MCP_ERR_MEMORY */
     int           (*lookup)(mcp_exchange_t *x, const mcp_head_t *head);
 
-    /* Handle the request in place of the endpoint, which would check its
-     * session. */
+    /* Handle a GET or POST of such a URL, in place of the code for the
+     * endpoint, which would require a session. */
     int           (*get)(mcp_exchange_t *x);
     int           (*post)(mcp_exchange_t *x, mcp_str_t text);
 
-    /* Adds headers to an SSE response; x->reader is set. */
+    /* Adds headers to an SSE response, after x->reader was set. */
     void          (*head)(mcp_exchange_t *x);
 
     /* Called when a consumer has read all events. Returns 1 to close its
-     * connection. Not called if no method has a state. */
+     * connection. Not called for an exchange without a state of any method. */
     int           (*idle)(mcp_exchange_t *x);
 
 } mcp_resume_url_t;
 
 
-/* A method that takes part in the calls for which "request" has created a state
- * (see below). */
+/* The hooks of a method that takes part in calls. All hooks except "request"
+ * and "result" are called only for calls for which "request" has created a
+ * state (see mcp_hook_state_create()). */
 typedef struct {
 
-    /* MCP_CLIENT_... bits: the method ignores requests whose client has
-     * declared none of these bits */
+    /* MCP_CLIENT_... bits: the hook "request" is called if the client has
+     * declared one of them */
     unsigned        wanted_by;
 
-    /* Handles a request for a backend that is the only message of its POST.
-     * Returns MCP_AGAIN to make it a call, or the values of
-     * mcp_exchange_body(); the exchange may be left waiting. */
+    /* Called for a request that needs a backend and is the only message of its
+     * POST. Returns MCP_AGAIN to let the request start a call, or the values
+     * of mcp_exchange_body() if this method responds; with MCP_OK, the
+     * exchange may still wait, in the state MCP_EXCHANGE_WAIT. */
     int           (*request)(mcp_exchange_t *x);
 
-    /* The call was created and is about to start; or it could not be
-     * created. */
+    /* "start" is called when the call was created and is about to start,
+     * "refused" when it could not be created. */
     void          (*start)(mcp_call_t *call);
     void          (*refused)(mcp_exchange_t *x);
 
     /* Writes an interim response to x->answer.out, because the client has
-     * waited until call->part_at; call->part_by is this method. */
+     * waited until call->part_at, which this method has scheduled. */
     void          (*interim)(mcp_exchange_t *x);
 
-    /* Handles a backend's result with a nextResumeToken. Called for every
-     * method, even if it does not take part in the call.
+    /* Handles a backend's result with a nextResumeToken. Called for each
+     * method with this group, even if it does not take part in the call.
      *
-     * Returns MCP_OK if out has a result to use instead, or
-     *   MCP_DONE        the result is used as it is
+     * Returns MCP_OK if the result is replaced with that in out, or
+     *   MCP_DONE        the result is used unchanged
      *   MCP_ERR_SYNTAX  the result is not valid; the log has the reason
      *   MCP_ERR_MEMORY */
     int           (*result)(mcp_request_t *req, const mcp_backend_msg_t *msg,
                       mcp_buf_t *out);
 
-    /* The request has a result that is about to be sent to its client; or it
-     * ends with an error or without a response. */
+    /* "answered" is called when a request has its result, before the client
+     * gets it; "failed" when the request ends with an error or without a
+     * response. */
     void          (*answered)(mcp_request_t *req, mcp_outcome_e how);
     void          (*failed)(mcp_request_t *req);
 
 } mcp_resume_call_t;
 
 
-/* A method whose clients do not read the log unchanged. */
+/* The hooks of a method whose clients do not get the events of the stream
+ * unchanged. */
 typedef struct {
 
-    /* Replaces mcp_store_read() for a consumer with x->resumption set to this
-     * method; writes to x->answer.out. */
+    /* Called instead of mcp_store_read() if x->resumption is this method.
+     * Writes to x->answer.out. Returns the values of mcp_store_read(), or
+     * MCP_ERR_MEMORY. */
     int           (*read)(mcp_exchange_t *x);
 
-    /* Called when another connection has displaced this one. Returns 1 to keep
-     * this one open, without reading, until it is closed by the server's
-     * choice. */
+    /* Called when another connection has displaced that of x. Returns 1 to
+     * keep the connection of x open, without reading, until the server closes
+     * it for another reason. */
     int           (*stays)(mcp_exchange_t *x);
 
-    /* Writes the last bytes of the connection to x->answer.out, in place of the
-     * "tail" hooks of all methods. May be NULL. */
+    /* Writes the last bytes of the connection to x->answer.out; then the
+     * "tail" hooks are not called. Optional. */
     void          (*last)(mcp_exchange_t *x);
 
 } mcp_resume_reader_t;
 
 
-/* Each hook outside a group may be NULL. */
+/* A resumption method. Each hook outside a group may be NULL. */
 struct mcp_resume_method_s {
     mcp_str_t                   name;  /* for logs */
-    unsigned                    capability;      /* of the rows of its JSON-RPC
-                                                    methods, or 0 */
-    unsigned                    names_events:1;  /* 1: its clients name the last
-                                                    event that they have by an
-                                                    event id */
+    unsigned                    capability;      /* MCP_CLIENT_... bit of its
+                                                    JSON-RPC methods in the
+                                                    table of methods; 0: it has
+                                                    none */
+    unsigned                    names_events:1;  /* 1: a client that resumes
+                                                    names the last event that
+                                                    it has by an event id */
 
-    /* Handles GET of the endpoint, whose session was checked. Only the first
-     * method has this hook. */
+    /* Handles GET of the endpoint after the session was checked. Only the
+     * first method of the list has this hook. */
     int                     (*get)(mcp_exchange_t *x);
 
-    /* Appends the first events of a new stream of a call. Returns the values of
-     * mcp_store_append(). */
+    /* Appends the first events to the new stream of a call. Returns the values
+     * of mcp_store_append(). */
     int                     (*begin)(mcp_call_t *call);
 
     /* Starts the cluster operations whose results "answer" needs. Returns the
@@ -150,15 +161,16 @@ struct mcp_resume_method_s {
     int                     (*start)(mcp_exchange_t *x, const mcp_rpc_t *msg,
                                 mcp_method_e method);
 
-    /* Appends the result of one of its JSON-RPC methods to out. */
+    /* Appends the result of a message to out, for a JSON-RPC method of this
+     * resumption method. */
     mcp_fault_e             (*answer)(mcp_exchange_t *x, const mcp_rpc_t *msg,
                                 mcp_method_e method, mcp_buf_t *out);
 
-    /* Handles one of its JSON-RPC methods whose response is a stream. Returns
-     * the values of mcp_exchange_body(). */
+    /* Handles a message whose response is a stream, for a JSON-RPC method of
+     * this resumption method. Returns the values of mcp_exchange_body(). */
     int                     (*open)(mcp_exchange_t *x);
 
-    /* Writes the last bytes of a connection that ends normally to
+    /* Writes the last bytes of a connection that ends by the server to
      * x->answer.out. */
     void                    (*tail)(mcp_exchange_t *x, mcp_tail_e how);
 
@@ -170,12 +182,13 @@ struct mcp_resume_method_s {
 
 /* --- state of a method, kept with an exchange and its call --- */
 
-/* Creates a method's state: size bytes, set to zero, in the arena of the
- * message. Returns NULL when out of memory. */
+/* Creates the state of a method for an exchange: size bytes, set to zero, in
+ * the arena of the message. Returns NULL when out of memory. */
 void *mcp_hook_state_create(mcp_exchange_t *x, const mcp_resume_method_t *hooks,
     size_t size);
 
-/* Returns a method's state, or NULL if it has none. */
+/* Returns the state of a method among the states of an exchange or a call, or
+ * NULL if there is none. */
 void *mcp_hook_state(mcp_resume_state_t *states,
     const mcp_resume_method_t *hooks);
 
@@ -200,12 +213,14 @@ void mcp_hook_failed(mcp_resume_state_t *states, mcp_request_t *req);
 
 int  mcp_hook_stays(mcp_exchange_t *x);
 
-/* Starts the cluster operations that the response to a message needs, for a
- * message of any method. */
+/* Starts the cluster operations that the response to a message needs, if its
+ * JSON-RPC method belongs to a resumption method with the hook "start".
+ * Returns the values of mcp_operation(). */
 int  mcp_hook_handle_method(mcp_exchange_t *x, const mcp_rpc_t *msg);
 
 /* Returns the resumption method to which a JSON-RPC method belongs, if the
- * client has declared it; otherwise NULL: the method does not exist. */
+ * client has declared it. Otherwise returns NULL: for this client, the
+ * JSON-RPC method does not exist. */
 const mcp_resume_method_t *mcp_hook_find(const mcp_exchange_t *x,
     const mcp_method_t *method);
 
