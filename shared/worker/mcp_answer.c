@@ -60,8 +60,8 @@ mcp_answer_fault(mcp_exchange_t *x, mcp_fault_e fault, mcp_str_t id,
 }
 
 
-/* Counts a fault that has a counter, and adds Retry-After if the fault is
- * temporary. */
+/* Counts a fault in the counters of the zone, if it has one, and adds a
+ * Retry-After header if the fault is temporary. */
 static void
 mcp_answer_fault_note(mcp_exchange_t *x, mcp_fault_e fault)
 {

@@ -4,12 +4,12 @@
 #include "worker/mcp_call_stats.h"
 
 
-/* The rows of one catalog: a row for each item, by index, and one for all
- * other names. */
+/* The rows of the call statistics for one catalog: one row for each item, in
+ * the order of the catalog, and "other" for all other names. */
 struct mcp_call_stats_entry_s {
     mcp_call_stats_entry_t  *next;
     unsigned char            catalog_key[MCP_DIGEST_LEN];
-    const mcp_catalog_t     *catalog;  /* NULL: there is none */
+    const mcp_catalog_t     *catalog;  /* NULL: the endpoint has no catalog */
     uint32_t                 other;
     uint32_t                 rows[];
 };
@@ -71,7 +71,7 @@ mcp_call_stats_rows(mcp_worker_t *worker, const mcp_endpoint_t *endpoint,
 }
 
 
-/* Removes a place, whose catalog may have been freed. */
+/* Removes the entry of a catalog, which may have been freed. */
 static void
 mcp_call_stats_forget(mcp_worker_t *worker, mcp_call_stats_entry_t *p)
 {

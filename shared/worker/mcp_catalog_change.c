@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Announces changes of lists after a reload. The store outlives a configuration
- * and has a digest of each list by the list's place. The first process of the
- * next configuration replaces the digest and publishes the change. A process of
- * the old configuration that shuts down waits for that, so that its listeners
- * get the notification: it may have to end before the new configuration is even
+ * Announces changes of lists after a reload. The zone outlives a
+ * configuration, and has a digest of each list of each endpoint. The first
+ * process of the next configuration replaces the digests and notifies the
+ * listeners of each changed list. A process of the old configuration that
+ * shuts down waits for that, because its listeners have to get the
+ * notification, and it may have to end before the new configuration was even
  * read.
  */
 
@@ -14,20 +15,22 @@
 #include "worker/mcp_call_stats.h"
 
 
-#define MCP_CATALOG_CHANGE_STAY   5000  /* maximum time of the wait, ms */
+#define MCP_CATALOG_CHANGE_STAY   5000  /* maximum time for which a process
+                                           waits, ms */
 #define MCP_CATALOG_CHANGE_CHECK  50
 
-/* Maximum number of digests; beyond it the oldest are removed. */
+/* Maximum number of digests in the zone. Above it, the oldest are removed. */
 #define MCP_CATALOG_CHANGE_LISTS  3072
 
 
-/* Keys of the configuration that has started, and of the one that has announced
- * all changes. */
+/* Keys of two values in the store: the number of the configuration that has
+ * started last, and that of the configuration that has announced all its
+ * changes. */
 static const unsigned char  mcp_catalog_change_begun[MCP_DIGEST_LEN] = { 1 };
 static const unsigned char  mcp_catalog_change_announced[MCP_DIGEST_LEN] =
     { 2 };
 
-/* The kinds of catalog items in each list. */
+/* For each list that has notifications: the kinds of catalog items in it. */
 static const mcp_list_e  mcp_catalog_change_kinds[MCP_TOPIC_LISTS][2] = {
     { MCP_LIST_TOOLS, MCP_LIST_TOOLS },
     { MCP_LIST_PROMPTS, MCP_LIST_PROMPTS },
@@ -35,7 +38,7 @@ static const mcp_list_e  mcp_catalog_change_kinds[MCP_TOPIC_LISTS][2] = {
 };
 
 
-/* The digests of all zones count towards the quota of one tenant. */
+/* Sets the tenant for whose quota all digests in a zone count. */
 static void
 mcp_catalog_change_tenant(mcp_tenant_t *tenant)
 {
@@ -46,7 +49,8 @@ mcp_catalog_change_tenant(mcp_tenant_t *tenant)
 }
 
 
-/* Returns a part of the digest of a list, 0 for a list of the backend. */
+/* Sets *value to the first 32 bits of the digest of a list, 0 if the endpoint
+ * has no catalog, so that its backend has the list. */
 static int
 mcp_catalog_change_digest(const mcp_endpoint_t *endpoint, mcp_topic_e list,
     uint32_t *value)
@@ -133,7 +137,8 @@ mcp_worker_offer(mcp_worker_t *worker, const mcp_endpoint_t *endpoint)
             return;
         }
 
-        /* a new place has no listeners */
+        /* MCP_ERR_NOT_FOUND: a list without a digest is new, so it has no
+         * listeners */
 
         if (mcp_store_value_swap(worker->store, MCP_VALUE_LIST, topic, value,
                                  &tenant, &old)
@@ -145,8 +150,9 @@ mcp_worker_offer(mcp_worker_t *worker, const mcp_endpoint_t *endpoint)
 }
 
 
-/* The other processes compare lists as well, in case the first one dies
- * half-way. But only the first one knows when all changes are published. */
+/* All processes of a configuration compare the digests, in case the first
+ * process dies before it has finished. Only the first process records that all
+ * changes were announced. */
 void
 mcp_worker_begun(mcp_worker_t *worker)
 {
@@ -158,8 +164,7 @@ mcp_worker_begun(mcp_worker_t *worker)
 }
 
 
-/* Returns 1 if processes of another configuration have published its
- * changes. */
+/* Returns 1 if another configuration has announced all its changes. */
 static int
 mcp_catalog_change_is_done(mcp_worker_t *worker, uint64_t now)
 {
@@ -171,7 +176,8 @@ mcp_catalog_change_is_done(mcp_worker_t *worker, uint64_t now)
 }
 
 
-/* Lets all objects check whether they have to end. */
+/* Calls the stop functions of all objects, which check whether they have to
+ * end. */
 static void
 mcp_catalog_change_start(mcp_worker_t *worker)
 {

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Consumers: start (priming), continuation (keepalive comments), and end
- * (response sent, close by the server, take-over). 2025-11-25,
+ * Consumers: start, keepalive comments, and end. See 2025-11-25,
  * basic/transports, "Sending Messages to the Server" and "Resumability and
- * Redelivery".
+ * Redelivery". mcp_consumer_pull.c writes their bytes.
  */
 
 #include "rpc/mcp_id.h"
@@ -20,8 +19,8 @@ static void mcp_consumer_timer(void *data);
 static void mcp_consumer_wake(void *data);
 
 
-/* Returns when a comment is due if nothing else is written; UINT64_MAX:
- * never. */
+/* Returns when the next comment has to be written if nothing else is, ms;
+ * UINT64_MAX: never. */
 static uint64_t
 mcp_consumer_comments_at(const mcp_exchange_t *x)
 {
@@ -54,11 +53,13 @@ mcp_consumer_arm(mcp_exchange_t *x)
 void
 mcp_consumer_ready(mcp_exchange_t *x)
 {
-    /* each pull reads the store, whatever woke the consumer */
+    /* The next pull has to read the store, because anything may have
+     * changed. */
 
     x->reader.cursor.all = 0;
 
-    /* a queued STREAM action leads to a pull as well */
+    /* an action is queued already: after a STREAM action the glue pulls as
+     * well */
 
     if (x->queued.link || x->reader.state == MCP_CONSUMER_DONE) {
         return;
@@ -74,9 +75,12 @@ mcp_consumer_ready(mcp_exchange_t *x)
 }
 
 
-/* A comment is due when the head was delayed long enough. A connection without
- * its head is not closed: mcp_consumer_known() checks the state, so it is set
- * before. */
+/*
+ * If the head contains a URL, it is delayed until other nodes have the stream.
+ * If a comment has to be written, it was delayed long enough and is sent.
+ * headless is set before mcp_consumer_known(), which reads it, because a
+ * connection without its head is not closed.
+ */
 void
 mcp_consumer_begin(mcp_exchange_t *x)
 {
@@ -207,8 +211,8 @@ mcp_consumer_attach(mcp_exchange_t *x, const mcp_stream_ref_t *ref,
 }
 
 
-/* A response that is not a stream was written completely, or counts as
- * unsent. */
+/* Events count as sent only if the response, which is not a stream, was
+ * written completely. */
 void
 mcp_consumer_detach(mcp_exchange_t *x)
 {
@@ -260,9 +264,9 @@ mcp_consumer_start(mcp_exchange_t *x, const mcp_stream_ref_t *ref,
 }
 
 
-/* Reports events that the client may lack and that are no longer stored, to the
- * client and to the operator. The message has no event id, because it concerns
- * this client only and is not in the log. */
+/* Reports to the client and to the operator that events which the client may
+ * lack are no longer stored. The message to the client has no event id,
+ * because it is not an event of the stream. */
 static void
 mcp_consumer_report_gap(mcp_exchange_t *x, uint64_t events)
 {
@@ -303,7 +307,7 @@ mcp_consumer_start_kept(mcp_exchange_t *x, const mcp_stream_info_t *info,
 
     now = *info;
 
-    /* another reader may remove events in the meantime */
+    /* repeated if another reader has removed events in the meantime */
 
     do {
         start = after + 1 < now.first_seq ? now.first_seq - 1 : after;
@@ -346,8 +350,8 @@ mcp_consumer_leave(mcp_exchange_t *x)
 }
 
 
-/* There is something to read, or the process shuts down: the next pull finds
- * out. */
+/* Handler of a wake-up: there are events, another connection reads the stream,
+ * or the process shuts down. The next pull finds out which. */
 static void
 mcp_consumer_wake(void *data)
 {
@@ -398,7 +402,7 @@ mcp_consumer_is_primed(const mcp_exchange_t *x)
 }
 
 
-/* The configured time, for the tool of the call. */
+/* Uses the policy of the method and the name of the stream's call. */
 void
 mcp_consumer_close_at_will(mcp_exchange_t *x, const mcp_stream_info_t *info)
 {

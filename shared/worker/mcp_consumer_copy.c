@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Reads a call for a request that has joined it: the messages of the log
- * without event ids, rewritten for that request. */
+/* Reads the stream of a call for the request of another client or connection:
+ * the messages of the stream without event ids, rewritten for that request. */
 
 
 #include "http/mcp_sse.h"
@@ -10,7 +10,7 @@
 #include "worker/mcp_notify.h"
 
 
-/* A response gets the id of the request that reads it. */
+/* Writes the response of the call with the id of the reading request. */
 static void
 mcp_consumer_copy_response(mcp_exchange_t *x, const mcp_rpc_t *msg)
 {
@@ -32,9 +32,12 @@ mcp_consumer_copy_response(mcp_exchange_t *x, const mcp_rpc_t *msg)
 }
 
 
-/* Progress is for a request that is active and has asked for it
- * (basic/utilities/progress, "Behavior Requirements"): it gets the progress
- * token of the request that reads it, or is left out. */
+/*
+ * Writes a progress notification of the call with the progress token of the
+ * reading request. Writes nothing if that request has no token, because
+ * progress is sent only to requests that have asked for it
+ * (basic/utilities/progress, "Behavior Requirements").
+ */
 static void
 mcp_consumer_copy_progress(mcp_exchange_t *x, mcp_str_t text, mcp_str_t token)
 {
@@ -57,8 +60,12 @@ mcp_consumer_copy_progress(mcp_exchange_t *x, mcp_str_t text, mcp_str_t token)
 }
 
 
-/* Returns 1 if a message is for joined requests: not if it is the resume policy
- * of the other client, or something that only that client has requested. */
+/*
+ * Returns 1 if a joined reader gets the message. It does not get what only
+ * concerns the client that has begun the call: its resume policy, and
+ * questions unless both have the same session. Log messages need the reader's
+ * own level.
+ */
 static int
 mcp_consumer_copy_wanted(mcp_exchange_t *x, const mcp_rpc_t *msg)
 {
@@ -68,8 +75,9 @@ mcp_consumer_copy_wanted(mcp_exchange_t *x, const mcp_rpc_t *msg)
 
     switch (msg->kind) {
 
-    case MCP_RPC_INVALID:              /* a mark about a task's state, which is
-                                          not a message */
+    case MCP_RPC_INVALID:              /* a mark about a task
+                                          (MCP_NOTIFY_MARK), which is not a
+                                          message */
         return 0;
 
     case MCP_RPC_REQUEST:
@@ -92,8 +100,9 @@ mcp_consumer_copy_wanted(mcp_exchange_t *x, const mcp_rpc_t *msg)
 }
 
 
-/* Writes a message of the log as an event without an id. A progress token in a
- * request to the client belongs to the client and is not changed. */
+/* Writes a message of the stream as an event without an id, rewritten for the
+ * reading request. In a question, a progress token belongs to the client and
+ * is not changed. */
 static int
 mcp_consumer_copy_message(mcp_exchange_t *x, mcp_str_t text)
 {
@@ -103,7 +112,8 @@ mcp_consumer_copy_message(mcp_exchange_t *x, mcp_str_t text)
 
     mcp_arena_init(&arena, &x->worker->env->mem);
 
-    /* a result is one level deeper in its response */
+    /* the limit is for the result, which is one level deeper in the
+     * response */
 
     rc = mcp_rpc_parse(&arena, text, x->endpoint->max_depth + 1,
                        MCP_RPC_FROM_BACKEND, &msg);
@@ -138,7 +148,8 @@ mcp_consumer_copy_message(mcp_exchange_t *x, mcp_str_t text)
 }
 
 
-/* Writes the messages of events, "data: ...\n\n"; a message is one line. */
+/* Writes the messages in *events, which has each as "data: ...\n\n"; a message
+ * is one line. */
 static int
 mcp_consumer_copy_events(mcp_exchange_t *x, const mcp_buf_t *events)
 {
@@ -194,8 +205,9 @@ mcp_consumer_fetch(mcp_exchange_t *x, mcp_buf_t *events)
 }
 
 
-/* A joined reader may be too slow for its stream: it continues with the stored
- * events, the last of which is the response. */
+/* Called when events were removed before x has read them. A joined reader was
+ * too slow, and continues with the stored events, of which the last one is the
+ * response. Returns MCP_ERR_PURGED for other readers. */
 static int
 mcp_consumer_copy_skip(mcp_exchange_t *x)
 {
@@ -235,8 +247,8 @@ mcp_consumer_copy(mcp_exchange_t *x)
 
     mcp_buf_free(&events);
 
-    /* if all events were left out, a comment lets the reader continue and shows
-     * proxies that the connection is alive */
+    /* No message was for this request: a comment, so that the pull returns
+     * bytes and is repeated, and proxies see that the connection is alive. */
 
     if (rc == MCP_OK && x->answer.out.len == 0) {
         mcp_buf_lit(&x->answer.out, MCP_SSE_COMMENT);

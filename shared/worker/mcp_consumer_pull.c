@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* The bytes of a consumer: the first ones of its connection, events, keepalive
- * comments, and the last ones, for each way in which it can end. */
+/* The bytes that a consumer writes: the first ones after the head, events,
+ * keepalive comments, and the last ones, which depend on how the connection
+ * ends. */
 
 #include "http/mcp_sse.h"
 #include "worker/mcp_consumer.h"
@@ -9,15 +10,19 @@
 #include "worker/mcp_resume_hooks.h"
 
 
-#define MCP_CONSUMER_ASKED_RETRY  100          /* retry after a question, ms */
-#define MCP_CONSUMER_TAKEN_RETRY  30000        /* maximum retry after a
-                                                  take-over, ms */
+#define MCP_CONSUMER_ASKED_RETRY  100          /* "retry" while the call waits
+                                                  for answers, ms */
+#define MCP_CONSUMER_TAKEN_RETRY  30000        /* maximum "retry" after another
+                                                  connection has displaced this
+                                                  one, ms */
 
 
-/* Returns 1 if a process that winds up ends this stream: its client resumes
- * after an orderly end, or the stream has no call.  Other clients may take an
- * orderly end for the end of their call, so the stream of a running call stays
- * open for them. */
+/*
+ * Returns 1 if a process that shuts down closes this connection: its client is
+ * known to resume, or its stream has no call. Other clients may take the end
+ * of the connection for the end of their call, so their connections stay open
+ * until the call has ended.
+ */
 static int
 mcp_consumer_is_released(const mcp_exchange_t *x)
 {
@@ -30,11 +35,12 @@ mcp_consumer_is_released(const mcp_exchange_t *x)
 
 
 /*
- * Returns 1 if the connection is to be closed now although its stream goes on:
- * the process winds up, or the glue needs the connection's thread.  The client
- * must have received an event id or a URL on this connection: without one it
- * cannot resume.  A stream of the connection's own cannot be resumed: it stays
- * until the next configuration was announced.
+ * Returns 1 if the connection has to be closed now, although its stream
+ * continues: the process shuts down, or the glue has requested it. Before
+ * CLOSE_NOW, the client must have got an event id or a URL on this connection,
+ * because otherwise it cannot resume. A stream that was created for its
+ * connection cannot be resumed: when the process shuts down, it stays open
+ * until the next configuration has announced its changes.
  */
 static int
 mcp_consumer_is_closing(const mcp_exchange_t *x)
@@ -59,9 +65,8 @@ mcp_consumer_is_closing(const mcp_exchange_t *x)
 }
 
 
-/* Returns 1 if the client cannot have events after the one at which its
- * connection begins, because its resumption method or the client itself has
- * named that event. */
+/* Returns 1 if the client is known to have no events after the one with which
+ * its connection begins, because it has named that event. */
 static int
 mcp_consumer_is_placed(const mcp_exchange_t *x)
 {
@@ -70,13 +75,16 @@ mcp_consumer_is_placed(const mcp_exchange_t *x)
 
 
 /*
- * Writes the first bytes of a stream at once, so that no client waits for a
- * head. A revision with priming events gets one, also on resumed streams,
- * because the official clients forget their position on a connection without an
- * id. A client that named no event may have later events than those that it
- * gets again: it gets no id and keeps its position. Older clients may fail on
- * empty data and get a comment. A client that resumes gets the retry time
- * again, because the last one may have been shorter.
+ * Writes the first bytes after the head at once, because some clients wait for
+ * the first bytes of the body. known is 1 if other nodes have the stream.
+ *
+ * A revision with priming events gets one, also on resumed streams, because
+ * the official clients forget their position on a connection without an event
+ * id. A client that has not named an event may have later events than those
+ * that it gets again: it gets no event id, so that it keeps its position.
+ * Clients of other revisions get a comment, because they may fail on empty
+ * data. A client that resumes gets "retry" again, because the last value may
+ * have been shorter.
  */
 static char *
 mcp_consumer_prime(mcp_exchange_t *x, char *p, int known)
@@ -128,7 +136,7 @@ mcp_consumer_known(mcp_exchange_t *x)
         return MCP_DONE;
     }
 
-    /* without a head there is nothing to close */
+    /* a connection without its head cannot be closed */
 
     if (info.replicated || (mcp_consumer_is_closing(x) && !x->reader.headless))
     {
@@ -141,7 +149,8 @@ mcp_consumer_known(mcp_exchange_t *x)
 }
 
 
-/* Writes as many of the bytes that are not in the log as fit. */
+/* Writes the bytes of answer.out that fit, which are not events of the stream,
+ * and returns the end. */
 static char *
 mcp_consumer_flush(mcp_exchange_t *x, char *p, char *end)
 {
@@ -165,7 +174,8 @@ mcp_consumer_flush(mcp_exchange_t *x, char *p, char *end)
 }
 
 
-/* Reads further events of the log, or of the consumer's resumption method. */
+/* Reads further events, from the stream or by the hook "read" of the
+ * exchange's resumption method. Returns the values of mcp_store_read(). */
 static int
 mcp_consumer_read(mcp_exchange_t *x, char *p, size_t cap, size_t *len)
 {
@@ -195,7 +205,8 @@ mcp_consumer_read(mcp_exchange_t *x, char *p, size_t cap, size_t *len)
 }
 
 
-/* Without memory the last bytes are omitted. */
+/* Calls the hooks that write the last bytes of the connection. Without memory,
+ * these bytes are omitted. */
 static void
 mcp_consumer_tail(mcp_exchange_t *x, mcp_tail_e how)
 {
@@ -213,8 +224,8 @@ mcp_consumer_tail(mcp_exchange_t *x, mcp_tail_e how)
 }
 
 
-/* Returns the retry time. After a question it is short, because the call waits
- * for the answer. */
+/* Returns the value for "retry", ms. It is short while the call waits for
+ * answers, because the client resumes to read on. */
 static uint64_t
 mcp_consumer_retry(mcp_exchange_t *x)
 {
@@ -231,8 +242,8 @@ mcp_consumer_retry(mcp_exchange_t *x)
 }
 
 
-/* Writes the end of a connection whose stream continues, with the retry time
- * for the client. */
+/* Writes the last bytes of a connection that is closed while its stream
+ * continues: those of the hooks, or "retry". */
 static char *
 mcp_consumer_close(mcp_exchange_t *x, char *p)
 {
@@ -243,9 +254,9 @@ mcp_consumer_close(mcp_exchange_t *x, char *p)
 }
 
 
-/* Writes the end of a connection whose stream another connection reads. If that
- * is another client, and this one resumes as well, the retry time grows each
- * time. */
+/* Writes the last bytes of a connection that another one has displaced. If two
+ * clients resume the same stream again and again, "retry" doubles with each
+ * displacement. */
 static char *
 mcp_consumer_yield(mcp_exchange_t *x, char *p)
 {
@@ -255,7 +266,8 @@ mcp_consumer_yield(mcp_exchange_t *x, char *p)
 
     mcp_consumer_tail(x, MCP_TAIL_TAKEN);
 
-    /* within an event, the comment would become a part of the event */
+    /* "retry" must not be written after a part of an event, because it would
+     * become a part of that event */
 
     if (x->answer.out.len || x->reader.cursor.done
         || mcp_store_info(x->worker->store, &x->reader.ref, &info) != MCP_OK)
@@ -278,8 +290,9 @@ mcp_consumer_yield(mcp_exchange_t *x, char *p)
 }
 
 
-/* Returns 1 if the connection has to be closed although its stream continues. A
- * stream that is over, or has another consumer, ends in that way instead. */
+/* Returns 1 if the connection has to be closed while its stream continues.
+ * Returns 0 if the stream is over and was read, or another connection reads
+ * it, because the next read then detects that end. */
 static int
 mcp_consumer_must_close(mcp_exchange_t *x)
 {
@@ -294,7 +307,8 @@ mcp_consumer_must_close(mcp_exchange_t *x)
 }
 
 
-/* Writes a comment if one is due, because there is nothing to read. */
+/* Called when there is nothing to read. Writes a comment if the timer has
+ * requested one. */
 static char *
 mcp_consumer_idle(mcp_exchange_t *x, char *p)
 {
@@ -308,9 +322,9 @@ mcp_consumer_idle(mcp_exchange_t *x, char *p)
 }
 
 
-/* Returns 1 if the connection has to end because another one reads the stream.
- * Between two events, a resumption method may keep it open until the server
- * closes it. */
+/* Another connection reads the stream. Returns 1 if this one has to end.
+ * Otherwise the hook "stays" keeps it open, unless an event is written only
+ * partly or the server closes the connection. */
 static int
 mcp_consumer_is_taken(mcp_exchange_t *x)
 {
@@ -336,8 +350,8 @@ mcp_consumer_ended(mcp_exchange_t *x)
 }
 
 
-/* Continues to read, unless the connection has to be closed between two
- * events. */
+/* Reads further events, or returns MCP_AGAIN if the connection has to be
+ * closed between two events. */
 static int
 mcp_consumer_read_on(mcp_exchange_t *x, char **p, char *end)
 {
@@ -355,7 +369,8 @@ mcp_consumer_read_on(mcp_exchange_t *x, char **p, char *end)
     rc = mcp_consumer_read(x, *p, (size_t) (end - *p) - MCP_SSE_RETRY_MAX, &n);
     *p += n;
 
-    /* close between two events, however fast events arrive */
+    /* checked after each read, because events may arrive faster than they are
+     * written */
 
     if (rc == MCP_OK && x->reader.cursor.done == 0 && !x->reader.exact
         && mcp_consumer_must_close(x))
@@ -367,12 +382,14 @@ mcp_consumer_read_on(mcp_exchange_t *x, char **p, char *end)
 }
 
 
-/* Reads once; *p is then the end of the written bytes. */
+/* Reads once and writes events, a comment, or the last bytes of the
+ * connection. Returns the end of the written bytes. *rc is MCP_OK, MCP_AGAIN
+ * (nothing to read), or MCP_DONE (the connection ends). */
 static char *
 mcp_consumer_fill(mcp_exchange_t *x, char *p, char *end, int *rc)
 {
-    /* all bytes that were pulled before are in the socket, except skipped
-     * events */
+    /* A pull means that all bytes of the earlier pulls are in the socket.
+     * Events from the first skipped one on do not count as sent. */
 
     x->reader.sent = x->reader.cursor.seq;
 
@@ -426,7 +443,8 @@ mcp_consumer_fill(mcp_exchange_t *x, char *p, char *end, int *rc)
 }
 
 
-/* Handles the result of a pull. A waiting consumer keeps no buffer. */
+/* Handles the result of a pull. The buffer of a consumer that waits for events
+ * is freed. */
 static void
 mcp_consumer_pulled(mcp_exchange_t *x, int rc)
 {

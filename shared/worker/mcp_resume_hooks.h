@@ -78,8 +78,9 @@ typedef struct {
  * state (see mcp_hook_state_create()). */
 typedef struct {
 
-    /* MCP_CLIENT_... bits: the hook "request" is called if the client has
-     * declared one of them */
+    /* MCP_CLIENT_... bits: the hook "request" is called only if the client has
+     * declared one of them, the endpoint offers it to all clients, or the
+     * message contains a resume token */
     unsigned        wanted_by;
 
     /* Called for a request that needs a backend and is the only message of its
