@@ -75,8 +75,9 @@ mcp_consumer_is_placed(const mcp_exchange_t *x)
 
 
 /*
- * Writes the first bytes after the head at once, because some clients wait for
- * the first bytes of the body. known is 1 if other nodes have the stream.
+ * Writes the first bytes after the head at once, so that no client waits for
+ * the head. known is 1 if other nodes have the stream; before that, no event
+ * id is written.
  *
  * A revision with priming events gets one, also on resumed streams, because
  * the official clients forget their position on a connection without an event

@@ -10,11 +10,10 @@
 #include "worker/mcp_notify_slice.h"
 
 
-/* Time for which a broadcast notification can be delivered at other nodes,
- * ms. */
+/* Time for which a broadcast of a notification is valid, ms. */
 #define MCP_NOTIFY_GOOD    60000
 
-/* Maximum depth of a notification from another node. */
+/* Maximum depth of the JSON of a notification from another node. */
 #define MCP_NOTIFY_DEPTH   64
 
 
@@ -33,10 +32,12 @@ static const mcp_json_field_t  mcp_notify_fields[MCP_NOTIFY_FIELDS] = {
 };
 
 
-/* The receivers of a notification. */
+/* The subscribers that get a notification. */
 typedef struct {
     mcp_publish_to_t         to;
-    const mcp_stream_ref_t  *only;     /* NULL: all streams */
+    const mcp_stream_ref_t  *only;     /* the only stream that gets it, if
+                                          subscribed; NULL: all streams that
+                                          "to" selects */
 } mcp_notify_to_t;
 
 
@@ -46,7 +47,8 @@ mcp_notify_listener_id(const unsigned char session[MCP_DIGEST_LEN],
 {
     mcp_str_t  parts[2];
 
-    /* found without an index: the id is derived from the session's */
+    /* the id is derived from the session's, so that the stream is found
+     * without an index */
 
     parts[0] = mcp_str("listen");
     parts[1].data = (const char *) session;
@@ -116,7 +118,7 @@ mcp_notify_listener(mcp_worker_t *worker, const mcp_endpoint_t *endpoint,
         return rc;
     }
 
-    /* another process may create it in the meantime */
+    /* repeated if another process has created the stream in the meantime */
 
     do {
         rc = mcp_store_find(worker->store, spec.id, 0, info);
@@ -154,7 +156,8 @@ mcp_notify_receive_topic(mcp_worker_t *worker,
     unsigned char      id[MCP_STREAM_ID_LEN];
     mcp_stream_info_t  info;
 
-    /* also a mirror, which may be about to be promoted */
+    /* a mirror is subscribed as well, because it may be about to be
+     * promoted */
 
     if (mcp_notify_listener_id(session, id) != MCP_OK
         || mcp_store_find(worker->store, id, 0, &info) != MCP_OK
@@ -171,7 +174,9 @@ mcp_notify_receive_topic(mcp_worker_t *worker,
 }
 
 
-/* Sets *stream for a session that listens here and has named no event. */
+/* Makes the session's own stream available at this node, for a client that has
+ * not named an event. Returns the values of mcp_operation_stream(), or
+ * MCP_ERR_MEMORY. */
 static int
 mcp_notify_poll(mcp_exchange_t *x)
 {
@@ -201,8 +206,9 @@ mcp_notify_here(mcp_exchange_t *x, mcp_stream_info_t *info)
 
     if (rc == MCP_ERR_NOT_FOUND) {
 
-        /* the stream is created here, and Redis decides which node was first; a
-         * mirror's stream does not exist any more */
+        /* No node has the stream: it is created here, after a mirror without
+         * an original was freed. Another node may create it at the same time;
+         * Redis decides which of them was first. */
 
         if (mcp_notify_listener_id(x->client.id, id) == MCP_OK) {
             mcp_store_mirror_forget(x->worker->store, id);
@@ -222,7 +228,8 @@ mcp_notify_here(mcp_exchange_t *x, mcp_stream_info_t *info)
                                    x->head.tenant, info);
     }
 
-    /* a node without a cluster continues with its own stream */
+    /* the cluster is unreachable: a node that has the stream itself continues
+     * with it */
 
     if (rc == MCP_ERR_UNREACHABLE
         && mcp_notify_listener_id(x->client.id, id) == MCP_OK
@@ -247,7 +254,8 @@ mcp_notify_send(mcp_worker_t *worker, const mcp_notify_to_t *to,
         return;
     }
 
-    /* behind the earlier notifications in the queue */
+    /* the stream gets the queued notifications first, because they are
+     * earlier */
 
     mcp_notify_flush(worker);
     mcp_store_publish_one(worker->store, to->only, topic, message);
@@ -338,7 +346,8 @@ mcp_notify_resource(mcp_worker_t *worker, const mcp_notify_to_t *to,
 }
 
 
-/* Returns 1 if a notification is for subscribers. */
+/* Returns 1 if a notification of this method is for subscribers, not for a
+ * call's stream. */
 static int
 mcp_notify_is(mcp_str_t method)
 {
@@ -347,7 +356,8 @@ mcp_notify_is(mcp_str_t method)
 }
 
 
-/* Delivers such a notification to the subscribers of this node. */
+/* Delivers a notification for subscribers to those of this node that "to"
+ * selects. uri is raw JSON, for resources/updated. */
 static void
 mcp_notify_deliver(mcp_worker_t *worker, const mcp_notify_to_t *to,
     mcp_str_t method, mcp_str_t uri, mcp_str_t message)
@@ -365,8 +375,9 @@ mcp_notify_deliver(mcp_worker_t *worker, const mcp_notify_to_t *to,
 }
 
 
-/* Sends a notification to all nodes; returns 1 if this node will receive it as
- * well. */
+/* Sends a notification to all nodes. Returns 1 if this node will receive it as
+ * well, 0 if there is no cluster, or the notification is too long or cannot be
+ * sent. */
 static int
 mcp_notify_send_broadcast(mcp_worker_t *worker, mcp_str_t message)
 {
@@ -395,8 +406,9 @@ mcp_notify_broadcast(mcp_worker_t *worker, mcp_str_t method, mcp_str_t uri,
         return 0;
     }
 
-    /* replicated streams get it in the order of the broadcasts, after the
-     * subscriptions that were broadcast before */
+    /* now only for streams that are not replicated: the others get it when
+     * this node receives the broadcast, after the subscriptions that were
+     * broadcast before */
 
     if (mcp_notify_send_broadcast(worker, message)) {
         to.to.which = MCP_PUBLISH_UNSHARED;
@@ -466,7 +478,8 @@ mcp_notify_receive_for(mcp_worker_t *worker, const mcp_stream_ref_t *ref,
 }
 
 
-/* Returns the minimum level that is wanted; MCP_LOG_LEVELS: none. */
+/* Returns the minimum level of log messages that the client wants; 0: all,
+ * MCP_LOG_LEVELS: none. */
 static uint32_t
 mcp_notify_log_least(mcp_worker_t *worker, const mcp_client_t *client)
 {

@@ -3,28 +3,31 @@
 #include "worker/mcp_notify_slice.h"
 
 
-/* Subscribers that are served while the lock is held once. */
+/* Maximum number of subscribers that get a notification while the store's lock
+ * is held once. */
 #define MCP_NOTIFY_BUDGET  256
 
-/* Bytes in the queue beyond which a publisher waits for the delivery. */
+/* Maximum size of the queue, bytes. Above it, mcp_notify_slices() delivers all
+ * queued notifications before it returns. */
 #define MCP_NOTIFY_QUEUE   (4 * 1024 * 1024)
 
 
-/* A notification that some subscribers do not have yet. */
+/* A queued notification, which some subscribers have not got yet. */
 struct mcp_notify_part_s {
     mcp_notify_part_t  *next;
     unsigned char       topic[MCP_DIGEST_LEN];
     mcp_publish_to_t    to;
     uint64_t            position;      /* see mcp_store_publish_to() */
-    mcp_str_t           message;       /* after this structure */
+    mcp_str_t           message;       /* the text is stored after this
+                                          structure */
 };
 
 
 static void mcp_notify_turn(void *data);
 
 
-/* Serves at most *left subscribers and subtracts their number.  Returns
- * MCP_AGAIN if there are more. */
+/* Delivers a notification to at most *left subscribers, and subtracts their
+ * number from *left. Returns MCP_AGAIN if there are more subscribers. */
 static int
 mcp_notify_serve(mcp_worker_t *worker, mcp_notify_part_t *part,
     unsigned *left)
@@ -75,7 +78,8 @@ mcp_notify_remove(mcp_worker_t *worker)
 }
 
 
-/* Appends a copy to the queue.  Returns 0 when out of memory. */
+/* Appends a copy of a notification to the queue. Returns 0 when out of
+ * memory. */
 static int
 mcp_notify_keep(mcp_worker_t *worker, const mcp_notify_part_t *part)
 {
@@ -133,7 +137,7 @@ mcp_notify_turn(void *data)
 }
 
 
-/* Serves all subscribers. */
+/* Delivers a notification to all subscribers that have not got it yet. */
 static void
 mcp_notify_serve_all(mcp_worker_t *worker, mcp_notify_part_t *part)
 {
@@ -186,7 +190,7 @@ mcp_notify_slices(mcp_worker_t *worker,
 
     if (worker->notify != NULL) {
 
-        /* streams that subscribe while the message is queued do not get it */
+        /* streams that subscribe from now on do not get the message */
 
         part.position = mcp_store_publish_start(worker->store);
 

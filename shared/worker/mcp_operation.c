@@ -5,8 +5,8 @@
 #include "worker/mcp_exchange_state.h"
 
 
-/* Interval after which the cluster is queried again for an event that it
- * lacked, ms. */
+/* Time after which an entry function runs again because the cluster lacked the
+ * event that the client has, ms. */
 #define MCP_OPERATION_AHEAD_LOOKUP  25
 
 
@@ -31,7 +31,8 @@ mcp_broadcast_make(mcp_broadcast_t *broadcast, mcp_broadcast_e what,
 }
 
 
-/* Stores an entry function. */
+/* Stores the entry function of an exchange, with the state to which each run
+ * returns. */
 static int
 mcp_operation_note(mcp_exchange_t *x, int (*entry)(mcp_exchange_t *x))
 {
@@ -82,7 +83,8 @@ mcp_operation_now(mcp_exchange_t *x, int (*entry)(mcp_exchange_t *x))
 }
 
 
-/* The response of a run that was stopped is not sent. */
+/* An earlier run may have written a part of a response and has then stopped:
+ * its headers, body and states are dropped. */
 int
 mcp_operation_entry(mcp_exchange_t *x)
 {
@@ -122,7 +124,8 @@ mcp_operation_free(mcp_operation_t *op)
 }
 
 
-/* A pending operation is freed by its result. */
+/* Finished operations are freed; a pending one is detached, and is freed when
+ * its result arrives. */
 void
 mcp_operation_drop(mcp_asking_t *asking)
 {
@@ -257,8 +260,8 @@ mcp_operation_is_started(mcp_exchange_t *x, mcp_operation_t *op, int rc)
     op->rc = rc;
 
     for (link = &asking->first; *link; link = &(*link)->next) {
-        /* run the function to its end, because other operations for the same
-         * purpose follow */
+        /* to the end of the list: results are found by the order of the
+         * operations */
     }
 
     *link = op;
@@ -294,7 +297,8 @@ mcp_operation(mcp_exchange_t *x, const mcp_broadcast_t *broadcast)
 }
 
 
-/* Starts an operation on a stream by that hook. */
+/* Starts an operation of a kind on a stream by a hook, or returns its result.
+ * Returns the values of the hook. */
 static int
 mcp_operation_for_exchange(mcp_exchange_t *x, mcp_operation_kind_e kind,
     const mcp_operation_stream_t *stream, int (*hook)(void *cluster,
@@ -313,9 +317,12 @@ mcp_operation_for_exchange(mcp_exchange_t *x, mcp_operation_kind_e kind,
 }
 
 
-/* Handles an event that the client has and the cluster lacks: the node that
- * numbers the events was asked whether it exists, and replies soon. An exchange
- * with other operations does not repeat them. */
+/*
+ * Called if the client has an event that the cluster lacks. The owner's node
+ * was asked whether the event exists, and replies soon: runs the entry
+ * function again later, unless it has other operations, which must not be
+ * repeated. Returns MCP_AGAIN, or MCP_ERR_UNREACHABLE.
+ */
 static int
 mcp_operation_ahead(mcp_exchange_t *x)
 {
@@ -328,7 +335,8 @@ mcp_operation_ahead(mcp_exchange_t *x)
 }
 
 
-/* The same for an event of a stream of which the client may have more. */
+/* Does the same as mcp_operation_for_exchange(), for a hook with the result
+ * MCP_ERR_AHEAD. */
 static int
 mcp_operation_for_event(mcp_exchange_t *x, mcp_operation_kind_e kind,
     const mcp_operation_stream_t *stream, int (*hook)(void *cluster,
@@ -517,7 +525,8 @@ mcp_operation_unknown(mcp_worker_t *worker, const mcp_broadcast_t *broadcast)
 }
 
 
-/* Runs the entry function again; the server now waits for its response. */
+/* Runs the entry function again, and sends the response if there is one,
+ * because the glue waits for an action. */
 static void
 mcp_operation_retry(mcp_exchange_t *x)
 {
@@ -556,7 +565,8 @@ mcp_operation_answer(mcp_operation_t *op, int rc)
         op->rc = rc;
         op->handler(op->data, rc);
 
-        /* an operation of mcp_operation_follow() is freed with its exchange */
+        /* an operation of mcp_operation_follow() belongs to its exchange,
+         * which frees it */
 
         if (op->x == NULL) {
             mcp_operation_free(op);

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Operations that only all nodes together can allow: one more call of a
- * session, the use of a resume token. */
+/* Permissions that depend on all nodes: one more call of a session, and the
+ * use of a resume token. */
 
 
 #include "worker/mcp_operation_internal.h"
 
 
-/* Returns 1 if the session has many calls; the result is the same in each run
- * of the entry function. */
+/* Returns 1 if a broadcast has marked the session as having many calls. The
+ * result of the first run is kept for the later runs of the entry function. */
 static int
 mcp_operation_is_crowded(mcp_exchange_t *x)
 {

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Exchanges that observe a stream of another node. */
+/* Lookups of a stream of another node for an exchange whose entry function has
+ * returned. */
 
 
 #include "worker/mcp_operation_internal.h"
 
 
-/* Removes a finished operation from the list of x. */
+/* Removes a finished operation from the list of x, and frees it. */
 static void
 mcp_operation_remove(mcp_exchange_t *x, mcp_operation_t *op)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /* Exchanges that wait until other nodes have a stream of this node, or an
- * event in it: with a finished response, or with a call that is to be
- * started. */
+ * event of the stream. The exchange has a response to send, or a call to
+ * start. */
 
 
 #include "worker/mcp_answer.h"
@@ -27,8 +27,12 @@ mcp_operation_held(void *data)
 }
 
 
-/* Returns MCP_AGAIN if then() will be called when the cluster has an event of
- * the stream; otherwise the result. */
+/*
+ * Waits until the cluster has event seq of the stream; 0: the stream itself.
+ * Returns MCP_AGAIN if then() will be called with the result, or
+ * MCP_ERR_UNREACHABLE after MCP_OPERATION_TIME. Otherwise returns the result,
+ * MCP_OK without a cluster.
+ */
 static int
 mcp_operation_hold(mcp_exchange_t *x, const mcp_stream_ref_t *ref, uint64_t seq,
     void (*then)(mcp_exchange_t *x, int rc))

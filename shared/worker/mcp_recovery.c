@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Calls of processes that died: each request without a response gets an
- * error. */
+/* Recovery of the calls of dead processes: each of their requests without a
+ * response gets an error. */
 
 #include "json/mcp_json.h"
 #include "rpc/mcp_fault.h"
@@ -10,7 +10,8 @@
 #include "worker/mcp_worker_internal.h"
 
 
-/* Appends the error response for one request of an orphaned call. */
+/* Appends the error response for request k of a lost call, with the new state
+ * of its stream. id is the request's id, raw JSON. */
 static int
 mcp_recovery_fail(mcp_worker_t *worker, const mcp_stream_info_t *info,
     mcp_str_t id, unsigned k, mcp_stream_state_e state)
@@ -103,7 +104,7 @@ mcp_worker_adopt(mcp_worker_t *worker)
             break;
         }
 
-        /* over: it only has to be replicated */
+        /* its call is over: the stream was adopted only to be replicated */
 
         if (info.owner_slot == MCP_STORE_NO_SLOT) {
             continue;
@@ -128,8 +129,8 @@ mcp_worker_adopt(mcp_worker_t *worker)
             mcp_notify_task(worker, info.ref.id);
         }
 
-        /* free it, so that its client gets 404 instead of a stream without an
-         * end */
+        /* without the error the stream would never end, so it is freed: its
+         * client gets 404 */
 
         if (rc != MCP_OK) {
             mcp_store_free(worker->store, &info.ref);

@@ -1,19 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* The reasons of rejected requests, in more detail than their clients get: an
- * attacker must not learn what would be accepted, the operator may. */
+/* Log lines about rejected requests. They contain more details than the client
+ * gets: an attacker must not learn what would be accepted, but the operator
+ * may. */
 
 #include "worker/mcp_reject_log.h"
 
 
-#define MCP_REJECT_LOG_INTERVAL  60000  /* interval of lines about a full zone,
-                                           ms */
-#define MCP_REJECT_LOG_TEXT      128    /* maximum length of a text from a
-                                           client */
+#define MCP_REJECT_LOG_INTERVAL  60000  /* minimum time between two lines about
+                                           a full zone, ms */
+#define MCP_REJECT_LOG_TEXT      128    /* maximum length of a client's text in
+                                           a line, bytes */
 
 
-/* An Origin that equals the request's host is not trusted for this reason
- * alone: see mcp_http_origin_allowed(). */
+/* Returns the reason why an Origin was rejected. An Origin that equals the
+ * request's Host is not accepted for that alone, see
+ * mcp_http_origin_allowed(). */
 static const char *
 mcp_reject_log_origin(const mcp_exchange_t *x)
 {
@@ -61,7 +63,8 @@ mcp_reject_log_session(const mcp_exchange_t *x)
 }
 
 
-/* Returns the text from the client that is invalid, and the reason. */
+/* Returns the invalid text from the request, which may be empty, and sets *why
+ * to the reason, NULL if the fault says enough. */
 static mcp_str_t
 mcp_reject_log_reason(const mcp_exchange_t *x, mcp_fault_e fault,
     const char **why)

@@ -9,7 +9,7 @@ struct mcp_resume_state_s {
 };
 
 
-/* aligned like the arena's memory */
+/* size of the structure, rounded up to the alignment of the arena's memory */
 #define MCP_HOOK_STATE_HEAD  ((sizeof(mcp_resume_state_t) + 7) & ~(size_t) 7)
 
 
@@ -78,9 +78,9 @@ mcp_hook_tail(mcp_exchange_t *x, mcp_tail_e how)
 
 /* --- with a URL --- */
 
-/* Returns the resumption methods that an exchange may use, as bits of
- * MCP_CLIENT_...: those that its client has declared, those that its endpoint
- * offers to all clients, and that of a token in its message. */
+/* Returns the resumption methods that an exchange may use, as MCP_CLIENT_...
+ * bits: those that its client has declared, those that its endpoint offers to
+ * all clients, and resume tokens if its message contains one. */
 static unsigned
 mcp_hook_wanted(const mcp_exchange_t *x)
 {
@@ -149,8 +149,8 @@ mcp_hook_idle(mcp_exchange_t *x)
 {
     const mcp_resume_method_t *const  *hooks;
 
-    /* a connection without a state of any resumption method waits for its
-     * stream */
+    /* without a state of any method, no method wants to close the
+     * connection */
 
     if (x->states == NULL) {
         return 0;

@@ -11,15 +11,16 @@
 #include "worker/mcp_call_stats.h"
 
 
-/* Every second a part of the store is checked for deadlines, in slices that
- * hold the lock briefly. */
+/* Every MCP_WORKER_SWEEP_INTERVAL ms, a part of the store is checked for
+ * expired streams and values: SLICES times CHUNKS. The store's lock is
+ * released between two slices. */
 #define MCP_WORKER_SWEEP_INTERVAL  1000
 #define MCP_WORKER_SWEEP_SLICES    8
 #define MCP_WORKER_SWEEP_CHUNKS    4096
 
-/* Maximum number of wake-ups in one turn: their data are then still in the
- * processor's cache, and the process can do other work even if the store
- * reports wake-ups endlessly. */
+/* Maximum number of wake-ups that mcp_worker_wake() handles at once: their
+ * data are then still in the processor's cache, and the process also does
+ * other work if the store has wake-ups endlessly. */
 #define MCP_WORKER_DRAIN           64
 
 
@@ -129,7 +130,8 @@ mcp_worker_log(mcp_worker_t *worker, mcp_log_level_e level, const char *fmt,
     vsnprintf(line, sizeof(line), fmt, args);
     va_end(args);
 
-    /* names come from clients: none must forge a line */
+    /* a client's name must not contain a line break or another control
+     * character, by which it could forge a line */
 
     for (p = line; *p; p++) {
         if ((unsigned char) *p < 0x20 || *p == 0x7f) {
@@ -146,7 +148,7 @@ mcp_stream_id_short(char out[9], const unsigned char id[MCP_STREAM_ID_LEN])
 {
     char  *end;
 
-    /* six bytes are eight characters */
+    /* six bytes of the id are eight characters of base64url */
 
     end = mcp_base64url_encode(out, id, 6);
     *end = '\0';
@@ -200,7 +202,8 @@ mcp_worker_next(mcp_worker_t *worker, mcp_action_t *action)
 {
     mcp_queued_action_t  *queued;
 
-    /* an entry without an action is processed by its handler */
+    /* an entry without an action for the glue is handled by its function
+     * "taken" alone */
 
     do {
         if (worker->head == NULL && worker->n_noted != 0) {
@@ -299,7 +302,8 @@ mcp_worker_drop_handle(mcp_worker_t *worker, uint64_t handle)
 }
 
 
-/* Wakes an object, unless its handle was freed in the meantime. */
+/* Wakes the object of a handle, unless the handle was freed in the
+ * meantime. */
 static void
 mcp_worker_wake_handle(mcp_worker_t *worker, uint64_t handle)
 {
@@ -320,8 +324,8 @@ mcp_worker_wake_handle(mcp_worker_t *worker, uint64_t handle)
 }
 
 
-/* The function note() of the store: a consumer of this process has something to
- * read. */
+/* The function note() of the store: a consumer of this process has to be
+ * woken. Returns 0 if there is no space to note it. */
 static int
 mcp_worker_note(void *noter, uint64_t handle)
 {
@@ -481,8 +485,8 @@ mcp_worker_sweep(void *data)
 
     mcp_reject_log_full(worker);
 
-    /* streams that a process left behind at its normal end; costs nothing if
-     * there are none */
+    /* adopts the streams that another process had when it ended normally;
+     * costs little if there are none */
 
     mcp_worker_adopt(worker);
 
