@@ -32,9 +32,9 @@ mcp_backend_request_put_trace(const mcp_variables_t *from, mcp_variables_t *to)
 }
 
 
-/* Sets the variables of a backend request: those of the call, and those of its
- * own request. A publish URL that an earlier backend request has received is
- * kept, because it stays valid. */
+/* Sets the variables of a backend request: the variables of the call and of
+ * the request. Keeps a publish URL of an earlier backend request, because the
+ * backend may still use the URL. */
 static void
 mcp_backend_request_set_variables(mcp_request_t *req)
 {

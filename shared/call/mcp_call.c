@@ -2,9 +2,9 @@
 
 /*
  * The life of a call: it is created from a message, started, and over when
- * each of its requests has its response, or needs none. It is freed when no
- * backend request of it runs any more. For the time between start and end see
- * mcp_call_stream.c, mcp_call_answer.c and mcp_call_timer.c.
+ * each of its requests has its response, or needs none. The call is freed when
+ * none of its backend requests runs any more. For the time between start and
+ * end see mcp_call_stream.c, mcp_call_answer.c and mcp_call_timer.c.
  */
 
 #include <stdarg.h>
@@ -169,7 +169,7 @@ mcp_call_destroy(mcp_call_t *call)
 
     mcp_inbox_drop(call);
 
-    /* the memory of the call is part of its own arena */
+    /* the call's structure is in its own arena */
 
     arena = call->arena;
     mcp_arena_destroy(&arena);

@@ -273,7 +273,8 @@ void mcp_call_discard(mcp_call_t *call);       /* frees a call that was not
  * Returns MCP_OK, or an error after freeing the call and returning the message
  * to its exchange:
  *   MCP_ERR_EXISTS  there is an equal call, which can be joined
- *   MCP_ERR_DENIED, MCP_ERR_LIMIT, MCP_ERR_FULL, MCP_ERR_MEMORY
+ *                   MCP_ERR_DENIED, MCP_ERR_LIMIT, MCP_ERR_FULL,
+ *                   MCP_ERR_MEMORY
  *                   see mcp_store_create()
  */
 int mcp_call_reserve(mcp_call_t *call);
@@ -296,8 +297,8 @@ uint64_t mcp_call_now(const mcp_call_t *call);
 void mcp_call_trace_line(const mcp_call_t *call, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* Logs "call ID of NAME", then "what", which is the predicate, and "why" after
- * a colon. why may be NULL. */
+/* Logs "call ID of NAME" with the predicate "what", and a reason after a
+ * colon: why, or nothing if that is NULL. */
 void mcp_call_log(mcp_call_t *call, mcp_log_level_e level, const char *what,
     const char *why);
 

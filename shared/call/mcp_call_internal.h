@@ -201,7 +201,7 @@ int mcp_call_list_filter(mcp_request_t *req, mcp_str_t result, mcp_buf_t *out);
  * call has ended. */
 int  mcp_call_promote_first(mcp_call_t *call);
 
-/* mcp_call_expires() returns when a task expires, ms, whatever its state;
+/* mcp_call_expires() returns when a task expires in any state, ms;
  * mcp_call_expire_task() ends a task at that time and frees its stream. */
 uint64_t mcp_call_expires(const mcp_call_t *call);
 void mcp_call_expire_task(mcp_call_t *call);
@@ -270,8 +270,8 @@ void mcp_backend_request_hold(mcp_request_t *req, const mcp_backend_msg_t *msg);
 void mcp_backend_request_process(mcp_request_t *req);
 
 
-/* Processes the messages of a request again if one is held. If none is held
- * then, tells the glue to pass the bytes again that were rejected before. */
+/* Processes the messages of a request again if one is held. If no message is
+ * held after that, the glue passes rejected bytes again. */
 void mcp_backend_request_continue(mcp_request_t *req);
 
 
@@ -355,8 +355,7 @@ int  mcp_input_capability(const mcp_client_t *client, const mcp_question_t *q);
 unsigned mcp_input_lacks(const mcp_client_t *client, const mcp_question_t *q,
     size_t n);
 
-/* Appends the ClientCapabilities object for the bits, which are those of
- * MCP_CLIENT_INPUT. */
+/* Appends the ClientCapabilities object for bits of MCP_CLIENT_INPUT. */
 void mcp_input_capabilities(unsigned bits, mcp_buf_t *out);
 
 

@@ -3,10 +3,10 @@
 /*
  * A call that other requests may join (exchange/mcp_join.c). It has its stream
  * before a backend is called, so that requests in any process find it; if two
- * processes create equal calls at the same time, one of them succeeds. The
- * client that has begun the call waits for plain JSON. Until then it is the
- * stream's consumer, without reading, so that the store does not consider the
- * client lost.
+ * processes create equal calls at the same time, only one succeeds. The client
+ * that has begun the call waits for plain JSON. Until then it is the stream's
+ * consumer, without reading, so that the store does not consider the client
+ * lost.
  */
 
 

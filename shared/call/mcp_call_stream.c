@@ -102,9 +102,9 @@ mcp_call_request_ids(mcp_call_t *call, mcp_buf_t *buf)
 }
 
 
-/* Sets in the spec what the client is promised with the first events. Raises
+/* Sets in the spec which promises the first events make to the client. Raises
  * the limits of the stream by the maximum size of those events, which are
- * appended before it has a reader. */
+ * appended before the stream has a reader. */
 static void
 mcp_call_promise(const mcp_call_t *call, mcp_stream_spec_t *spec)
 {

@@ -214,8 +214,8 @@ mcp_call_due(mcp_call_t *call, uint64_t now)
 }
 
 
-/* Handles the deadlines of a call that is not over, except those of its
- * requests. */
+/* Handles the deadlines of a call that is not over, except the requests' own
+ * deadlines. */
 static void
 mcp_call_phase_timer(mcp_call_t *call, uint64_t now)
 {

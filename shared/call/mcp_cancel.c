@@ -264,7 +264,8 @@ mcp_cancel_untrack(mcp_call_t *call)
 
 
 /* Makes calls with a mark durable, which cancels the marked requests. Checks
- * all polled calls of the process, or those of one session. */
+ * all polled calls of the process; if session is not NULL, only the calls of
+ * that session. */
 static void
 mcp_cancel_scan(mcp_worker_t *worker, const unsigned char *session)
 {
@@ -302,9 +303,10 @@ mcp_cancel_poll(void *data)
 /*
  * Finds the active durable call that contains the request with this key.
  * Returns the request's bit and sets *info and ids, the ids of the call's
- * requests; returns 0 if there is no such call. The call may be that of
- * another request whose stream the request reads. If the stream is a mirror,
- * only that case is checked here, because only this node knows of that reader.
+ * requests; returns 0 if there is no such call. The call may have been begun
+ * by another request whose stream the request reads. If the stream is a
+ * mirror, only that case is checked here, because only this node knows of that
+ * reader.
  */
 static uint64_t
 mcp_cancel_find(mcp_worker_t *worker,

@@ -15,9 +15,10 @@
  * an error of mcp_store_cancel() or mcp_store_value_set(). */
 int  mcp_cancel_request(mcp_exchange_t *x, mcp_str_t id);
 
-/* Records that the request of x resumes another request: it reads that one's
- * stream. From now on a cancellation with the id of x's request cancels the
- * other request, until a later request reads the stream instead. */
+/* Records that the request of x resumes another request by reading the
+ * other request's stream. From now on a cancellation with the id of x's
+ * request cancels the other request, until a later request reads the stream
+ * instead. */
 void mcp_cancel_set_alias(mcp_exchange_t *x, const mcp_stream_ref_t *ref);
 
 /*

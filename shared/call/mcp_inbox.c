@@ -26,8 +26,7 @@ mcp_inbox_is_held(const mcp_call_t *call)
 
 
 /* Keeps a post until no message of the call is held. If there is no memory,
- * the call ends, because the sender of the post was told that it was
- * accepted. */
+ * the call ends, because the sender of the post has got an acknowledgement. */
 static void
 mcp_inbox_keep(mcp_call_t *call, mcp_inbox_item_e type, uint64_t tag,
     mcp_str_t text)
@@ -152,8 +151,8 @@ mcp_inbox_posted(mcp_call_t *call, mcp_inbox_item_e type, uint64_t tag,
 }
 
 
-/* Processes kept posts, then those of the inbox. While a message of the call
- * is held, posts are taken from the inbox and kept. */
+/* Processes kept posts, then the posts in the inbox. While a message of the
+ * call is held, posts are taken from the inbox and kept. */
 static void
 mcp_inbox_read(mcp_call_t *call)
 {

@@ -22,8 +22,8 @@ int mcp_input_names(const mcp_mem_t *mem, mcp_str_t id,
 
 /*
  * Opens the sealed request state in the message of x. It is replaced with the
- * backend's own state, and the message is parsed again. name and target are
- * those of the request.
+ * backend's own state, and the message is parsed again. name and target belong
+ * to the request.
  *
  * Returns MCP_FAULT_NONE, MCP_FAULT_REQUEST_STATE for an invalid state, or
  * MCP_FAULT_INTERNAL.

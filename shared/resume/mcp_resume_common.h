@@ -78,7 +78,8 @@ void mcp_resume_describe(const mcp_exchange_t *x,
 
 /*
  * Finds the stream or mirror that mcp_operation_stream() has made available.
- * cluster_rc is the return value of that function, other than MCP_AGAIN.
+ * cluster_rc is the return value of mcp_operation_stream(), other than
+ * MCP_AGAIN.
  *
  * Returns MCP_OK, or
  *   MCP_ERR_NOT_FOUND
@@ -126,10 +127,10 @@ mcp_fault_e mcp_resume_cursor(mcp_exchange_t *x, const mcp_stream_info_t *info,
     uint64_t *after);
 
 /*
- * Makes the exchange of a POST the consumer of a stream. With Last-Event-ID it
- * reads the events after that one, and the earlier events are removed from the
- * stream. Otherwise it reads the events after "least", or from the oldest
- * stored one.
+ * Makes the exchange of a POST the consumer of a stream. With Last-Event-ID,
+ * the exchange reads the events after that event, and all others are removed
+ * from the stream. Otherwise the exchange reads the events after "least", or
+ * from the oldest stored one.
  *
  * Returns MCP_DONE, or
  *   MCP_OK  the response is a fault
@@ -141,9 +142,9 @@ int mcp_resume_resume(mcp_exchange_t *x, const mcp_resume_method_t *resumption,
 /*
  * Common part of requests/getStatus and stream/poll: restarts the stream's
  * time without a consumer, and sets *seen to the last event that the client
- * certainly has: at least seq, or what it has confirmed or names by
- * Last-Event-ID. Other events that were written to a connection do not count,
- * because it may have been lost.
+ * certainly has: at least seq, the last event that the client has confirmed,
+ * and the event that Last-Event-ID names. Other events that were written to a
+ * connection do not count, because it may have been lost.
  *
  * Returns MCP_OK, or
  *   MCP_ERR_NOT_FOUND  Last-Event-ID is not valid for the stream, or the

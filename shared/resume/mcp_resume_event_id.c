@@ -3,8 +3,8 @@
 /*
  * GET of the endpoint. With Last-Event-ID it resumes the stream of that event
  * (2025-11-25, basic/transports, "Resumability and Redelivery"), which all
- * clients support. Without the header the client listens to its session's own
- * stream.
+ * clients support. If the header is missing, the client listens to its
+ * session's own stream.
  */
 
 

@@ -230,7 +230,7 @@ mcp_resume_link_start(mcp_exchange_t *x, const mcp_stream_info_t *info,
 
 /*
  * Entry function of GET. Without Last-Event-ID the client gets all events
- * after the event in the URL, because only the client knows which of them it
+ * after the event in the URL, because only the client knows which events it
  * has. Responds with 204 if there will be no further events, or none before
  * the client answers.
  */

@@ -164,7 +164,7 @@ mcp_resume_link_find(mcp_exchange_t *x, mcp_resume_link_t *link,
             (unsigned) mcp_be_get(data + MCP_RESUME_LINK_CAN, 2);
     }
 
-    /* the client uses this URL: those of earlier generations are no longer
+    /* the client uses this URL: URLs of earlier generations are no longer
      * valid */
 
     mcp_resume_link_set_generation(x, info, 2 * link->generation);

@@ -19,7 +19,7 @@
 #define mcp_resume_stream_of(data)  mcp_be_get((data) + MCP_STREAM_ID_LEN, 4)
 
 /* Maximum number of streams in one response that are over and sent. A session
- * may have any number of them, but they are freed after a while. */
+ * may have more such streams, but they are freed after a while. */
 #define MCP_RESUME_STREAM_SENT_MAX  256
 
 

@@ -17,8 +17,9 @@
  * with the digest as key. Therefore a call that is started again after a
  * failure has another stream, and no event id is used twice (2025-11-25,
  * basic/transports, "Resumability and Redelivery"). In a cluster only one node
- * may use a token, and all nodes find the response. At that node the store
- * records by which request the token is used (mcp_operation_token()).
+ * may use a token, and all nodes find the response. At the node that uses a
+ * token, the store records which of its requests does so
+ * (mcp_operation_token()).
  */
 
 
@@ -36,8 +37,8 @@
  * token if it gets no interim result before, ms. */
 #define MCP_RESUME_TOKEN_WAIT        10000
 
-/* Intervals at which a waiting request looks for the stream of that call: at
- * this node, and at another node, ms. */
+/* Intervals at which a waiting request looks for the stream of the other
+ * request's call: at this node, and at another node, ms. */
 #define MCP_RESUME_TOKEN_CHECK              50
 #define MCP_RESUME_TOKEN_CHECK_UNREACHABLE  500
 

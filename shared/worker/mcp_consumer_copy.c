@@ -61,8 +61,8 @@ mcp_consumer_copy_progress(mcp_exchange_t *x, mcp_str_t text, mcp_str_t token)
 
 
 /*
- * Returns 1 if a joined reader gets the message. It does not get what only
- * concerns the client that has begun the call: its resume policy, and
+ * Returns 1 if a joined reader gets the message. Messages that only concern
+ * the client which has begun the call are left out: its resume policy, and
  * questions unless both have the same session. Log messages need the reader's
  * own level.
  */

@@ -244,7 +244,7 @@ mcp_consumer_retry(mcp_exchange_t *x)
 
 
 /* Writes the last bytes of a connection that is closed while its stream
- * continues: those of the hooks, or "retry". */
+ * continues: the bytes of the hooks, or "retry". */
 static char *
 mcp_consumer_close(mcp_exchange_t *x, char *p)
 {
@@ -267,8 +267,8 @@ mcp_consumer_yield(mcp_exchange_t *x, char *p)
 
     mcp_consumer_tail(x, MCP_TAIL_TAKEN);
 
-    /* "retry" must not be written after a part of an event, because it would
-     * become a part of that event */
+    /* "retry" must not be written after a part of an event, because "retry"
+     * would then belong to the event */
 
     if (x->answer.out.len || x->reader.cursor.done
         || mcp_store_info(x->worker->store, &x->reader.ref, &info) != MCP_OK)

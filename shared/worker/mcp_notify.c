@@ -208,7 +208,7 @@ mcp_notify_here(mcp_exchange_t *x, mcp_stream_info_t *info)
 
         /* No node has the stream: it is created here, after a mirror without
          * an original was freed. Another node may create it at the same time;
-         * Redis decides which of them was first. */
+         * Redis decides which node was first. */
 
         if (mcp_notify_listener_id(x->client.id, id) == MCP_OK) {
             mcp_store_mirror_forget(x->worker->store, id);
@@ -356,8 +356,8 @@ mcp_notify_is(mcp_str_t method)
 }
 
 
-/* Delivers a notification for subscribers to those of this node that "to"
- * selects. uri is raw JSON, for resources/updated. */
+/* Delivers a notification to the subscribers at this node that "to" selects.
+ * uri is raw JSON, for resources/updated. */
 static void
 mcp_notify_deliver(mcp_worker_t *worker, const mcp_notify_to_t *to,
     mcp_str_t method, mcp_str_t uri, mcp_str_t message)

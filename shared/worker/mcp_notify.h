@@ -41,15 +41,15 @@ int mcp_notify_listener(mcp_worker_t *worker, const mcp_endpoint_t *endpoint,
 int mcp_notify_here(mcp_exchange_t *x, mcp_stream_info_t *info);
 
 /* Subscribes a session's own stream at this node to a topic, or unsubscribes
- * it. Does nothing if this node does not have the stream or a mirror of it.
- * Returns the values of mcp_store_subscribe(). */
+ * it. Does nothing if this node has neither the stream nor its mirror. Returns
+ * the values of mcp_store_subscribe(). */
 int mcp_notify_receive_topic(mcp_worker_t *worker,
     const unsigned char session[MCP_DIGEST_LEN],
     const unsigned char topic[MCP_DIGEST_LEN], unsigned subscribe);
 
-/* Subscribes a listener to changes of a list: those of this endpoint, and
- * those of the list at all endpoints of the zone. Returns the values of
- * mcp_store_subscribe(). */
+/* Subscribes a listener to changes of a list, under two topics: the list of
+ * this endpoint, and the list of any endpoint of the zone. Returns the values
+ * of mcp_store_subscribe(). */
 int mcp_notify_subscribe(mcp_worker_t *worker, const mcp_endpoint_t *endpoint,
     const mcp_stream_ref_t *ref, mcp_topic_e list);
 

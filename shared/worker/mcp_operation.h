@@ -383,8 +383,8 @@ const mcp_found_t *mcp_operation_found_at(const mcp_exchange_t *x, size_t i);
 /*
  * Looks a stream up for an exchange whose entry function has returned. The
  * handler gets the result, unless the exchange is freed before. *op is set to
- * the operation. If it was the operation of an earlier call, that one is
- * freed.
+ * the operation. If *op was the operation of an earlier call, the earlier
+ * operation is freed.
  *
  * Returns MCP_AGAIN if the handler will be called, or
  *   MCP_ERR_UNREACHABLE  the cluster is unreachable
@@ -479,7 +479,7 @@ int mcp_operation_quota(mcp_exchange_t *x, uint32_t limit);
 int mcp_operation_token(mcp_exchange_t *x,
     const unsigned char key[MCP_DIGEST_LEN], uint64_t expires, uint32_t *value);
 
-/* mcp_operation_token_sent() sends GIVE or DROP ("what") for a token.
+/* mcp_operation_token_sent() sends GIVE or DROP for a token.
  * mcp_operation_token_set() sends SET with the stream of the token's call and
  * a value other than 0. Neither waits for a result. */
 void mcp_operation_token_sent(mcp_worker_t *worker, mcp_operation_token_e what,

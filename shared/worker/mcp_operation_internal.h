@@ -40,7 +40,7 @@ struct mcp_asking_s {
 
 /*
  * Finds the operation of this kind that the entry function is about to start,
- * among those of earlier runs.
+ * if an earlier run has started it.
  *
  * Returns MCP_OK and a new operation in *op if there is none, or
  *   MCP_DONE        *rc is its result, or the result without a cluster

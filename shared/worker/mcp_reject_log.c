@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /* Log lines about rejected requests. They contain more details than the client
- * gets: an attacker must not learn what would be accepted, but the operator
- * may. */
+ * gets: an attacker must not learn which requests would be accepted, but the
+ * operator may. */
 
 #include "worker/mcp_reject_log.h"
 
@@ -64,7 +64,7 @@ mcp_reject_log_session(const mcp_exchange_t *x)
 
 
 /* Returns the invalid text from the request, which may be empty, and sets *why
- * to the reason, NULL if the fault says enough. */
+ * to the reason, NULL if the text of the fault is sufficient. */
 static mcp_str_t
 mcp_reject_log_reason(const mcp_exchange_t *x, mcp_fault_e fault,
     const char **why)

@@ -12,7 +12,8 @@
 
 
 /* Logs a rejected request, or a rejected message of a POST, at level info.
- * detail is logged if the fault has no text of its own, and may be empty. */
+ * detail is logged if the request has no invalid text to log, and may be
+ * empty. */
 void mcp_reject_log(mcp_exchange_t *x, mcp_fault_e fault, mcp_str_t detail);
 
 /* Logs the number of requests that were rejected because the zone was full,

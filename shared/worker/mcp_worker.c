@@ -11,9 +11,12 @@
 #include "worker/mcp_call_stats.h"
 
 
-/* Every MCP_WORKER_SWEEP_INTERVAL ms, a part of the store is checked for
- * expired streams and values: SLICES times CHUNKS. The store's lock is
- * released between two slices. */
+/*
+ * Every MCP_WORKER_SWEEP_INTERVAL ms, a part of the store is checked for
+ * expired streams and values: MCP_WORKER_SWEEP_SLICES slices of
+ * MCP_WORKER_SWEEP_CHUNKS chunks. The store's lock is released between two
+ * slices.
+ */
 #define MCP_WORKER_SWEEP_INTERVAL  1000
 #define MCP_WORKER_SWEEP_SLICES    8
 #define MCP_WORKER_SWEEP_CHUNKS    4096
