@@ -270,12 +270,9 @@ void mcp_call_discard(mcp_call_t *call);       /* frees a call that was not
  * Creates the stream of a call that has not started, so that other requests
  * find it by the digests in x->join.
  *
- * Returns MCP_OK, or an error after freeing the call and returning the message
- * to its exchange:
- *   MCP_ERR_EXISTS  there is an equal call, which can be joined
- *                   MCP_ERR_DENIED, MCP_ERR_LIMIT, MCP_ERR_FULL,
- *                   MCP_ERR_MEMORY
- *                   see mcp_store_create()
+ * Returns MCP_OK. Otherwise frees the call, returns the message to its
+ * exchange, and returns an error of mcp_store_create(), or MCP_ERR_EXISTS:
+ * there is an equal call, which can be joined.
  */
 int mcp_call_reserve(mcp_call_t *call);
 

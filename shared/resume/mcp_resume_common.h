@@ -128,9 +128,9 @@ mcp_fault_e mcp_resume_cursor(mcp_exchange_t *x, const mcp_stream_info_t *info,
 
 /*
  * Makes the exchange of a POST the consumer of a stream. With Last-Event-ID,
- * the exchange reads the events after that event, and all others are removed
- * from the stream. Otherwise the exchange reads the events after "least", or
- * from the oldest stored one.
+ * the exchange reads the events after that event, and the event and all
+ * earlier ones are removed from the stream. Otherwise the exchange reads the
+ * events after "least", or from the oldest stored one.
  *
  * Returns MCP_DONE, or
  *   MCP_OK  the response is a fault
@@ -142,13 +142,14 @@ int mcp_resume_resume(mcp_exchange_t *x, const mcp_resume_method_t *resumption,
 /*
  * Common part of requests/getStatus and stream/poll: restarts the stream's
  * time without a consumer, and sets *seen to the last event that the client
- * certainly has: at least seq, the last event that the client has confirmed,
- * and the event that Last-Event-ID names. Other events that were written to a
- * connection do not count, because it may have been lost.
+ * certainly has. With Last-Event-ID that is the event in the header, otherwise
+ * the greater of seq and the last confirmed event. Events that were only
+ * written to a connection do not count, because the connection may have been
+ * lost.
  *
  * Returns MCP_OK, or
- *   MCP_ERR_NOT_FOUND  Last-Event-ID is not valid for the stream, or the
- *                      stream does not exist
+ *   MCP_ERR_NOT_FOUND  Last-Event-ID is not valid for the stream, or the stream
+ *                      does not exist
  */
 int mcp_resume_poll(mcp_exchange_t *x, const mcp_stream_info_t *info,
     uint64_t seq, uint64_t *seen);
