@@ -30,7 +30,7 @@
 /* time that backend requests may continue after an immediate stop */
 #define MERCY  apr_time_from_sec(1)
 
-/* all under the lock */
+/* all under mod_mcp_lock() */
 static mod_mcp_backend_request_t *queue_head, **queue_tail;
 static mod_mcp_backend_request_t *running;  /* backend requests that have a
                                                thread */

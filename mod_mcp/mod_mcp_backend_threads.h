@@ -9,7 +9,8 @@
 
 #include "mcp_backend_request.h"
 
-/* The parts of a finished backend request that are released under the lock. */
+/* The parts of a finished backend request that are released under
+ * mod_mcp_lock(). */
 typedef struct {
     apr_pool_t *pool;                   /* NULL if there is nothing to
                                            release; cleared already */
@@ -21,7 +22,7 @@ void mod_mcp_backend_threads_init(apr_pool_t *pchild);
 
 /*
  * Carry out the actions INVOKE, ABORT and RESUME. client is the client whose
- * exchange made the call, or NULL.  Called under the lock.
+ * exchange made the call, or NULL.  Called under mod_mcp_lock().
  */
 void mod_mcp_backend_threads_invoke(mcp_backend_request_t *breq,
     mod_mcp_client_t *client);
@@ -29,27 +30,28 @@ void mod_mcp_backend_threads_abort(mcp_backend_request_t *breq);
 void mod_mcp_backend_threads_resume(mcp_backend_request_t *breq);
 
 /*
- * Ends all backend requests immediately, with an error.  Called under the
- * lock.
+ * Ends all backend requests immediately, with an error.  Called under
+ * mod_mcp_lock().
  */
 void mod_mcp_backend_threads_interrupt(void);
 
 /*
  * Runs a backend request on the current thread and reports its end to the
- * core.  Called without the lock; returns with the lock held.
+ * core.  Called without mod_mcp_lock(); returns under mod_mcp_lock().
  */
 void mod_mcp_backend_threads_run(mod_mcp_backend_request_t *req);
 
 /*
  * Writes the log line of a backend request, if req->logs is set, and frees the
- * backend request.  Called without the lock; returns with the lock held.
+ * backend request.  Called without mod_mcp_lock(); returns under
+ * mod_mcp_lock().
  */
 void mod_mcp_backend_threads_free(mod_mcp_backend_request_t *req);
 
 /*
- * mod_mcp_backend_threads_free() in two steps, for callers that take the lock
- * later anyway. _clear() is called without the lock; _release() under the
- * lock, and does nothing if remains->pool is NULL.
+ * mod_mcp_backend_threads_free() in two steps, for callers that call
+ * mod_mcp_lock() later anyway. _clear() is called without mod_mcp_lock();
+ * _release() under mod_mcp_lock(), and does nothing if remains->pool is NULL.
  */
 void mod_mcp_backend_threads_clear(mod_mcp_backend_request_t *req,
     mod_mcp_remains_t *remains);

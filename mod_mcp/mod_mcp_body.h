@@ -9,15 +9,15 @@
 
 /*
  * Stores the announced length of the body in client->expected, and gets memory
- * for a small body from the exchange.  Called under the lock, after the core
- * has taken the head.
+ * for a small body from the exchange.  Called under mod_mcp_lock(), after the
+ * core has taken the head.
  */
 void mod_mcp_body_expect(mod_mcp_client_t *client);
 
 /*
  * Reads the body into the exchange and lets the core parse it; *length is its
- * length in bytes.  Takes the lock only to get memory.  Returns OK, or an HTTP
- * status.
+ * length in bytes.  Calls mod_mcp_lock() only to get memory.  Returns OK, or
+ * an HTTP status.
  */
 int mod_mcp_body_read(mod_mcp_client_t *client, mod_mcp_dir_t *dir,
                       apr_size_t *length);

@@ -26,7 +26,7 @@ typedef struct {
                                            for env.mem */
     apr_uint64_t epoch;                 /* ms, see mcp_zone_epoch() */
     mcp_store_t store;                  /* store and worker are used under
-                                           the lock */
+                                           mod_mcp_lock() */
     mcp_worker_t *worker;
     int wakeup_fd;                      /* eventfd by which other processes,
                                            and threads of this one, wake the
@@ -37,9 +37,9 @@ typedef struct {
     int threaded;                       /* 0 for the prefork MPM */
     int async;                          /* 1 if the MPM can suspend
                                            connections */
-    mod_mcp_end_e end;                  /* written under the lock,
-                                           atomically, because one reader
-                                           does not hold the lock */
+    mod_mcp_end_e end;                  /* written under mod_mcp_lock(),
+                                           atomically, because one reader does
+                                           not hold the lock */
 } mod_mcp_child_t;
 
 extern mod_mcp_child_t mod_mcp_child;
@@ -47,7 +47,7 @@ extern mod_mcp_child_t mod_mcp_child;
 void mod_mcp_child_init(apr_pool_t *pchild, server_rec *s);
 void mod_mcp_child_stopping(apr_pool_t *pchild, int graceful);
 
-/* For the event loop: this process was woken.  Called under the lock. */
+/* For the event loop: this process was woken. Called under mod_mcp_lock(). */
 void mod_mcp_child_rang(void);
 
 /*

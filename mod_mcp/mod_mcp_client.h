@@ -50,7 +50,7 @@ struct mod_mcp_client_t {
     const char **values;                /* values of the endpoint's
                                            expressions, see mod_mcp_rules.h */
 
-    /* written under the lock */
+    /* written under mod_mcp_lock() */
     mod_mcp_state_e state;
     unsigned todo;
     mod_mcp_backend_request_t *req;     /* backend request for the client's
@@ -65,8 +65,8 @@ struct mod_mcp_client_t {
     apr_uint32_t index;                 /* index in the poller's table; 0 if
                                            the socket is not polled */
     unsigned queued:1;
-    unsigned busy:1;                    /* 1 while a thread serves it
-                                           without the lock */
+    unsigned busy:1;                    /* 1 while a thread serves it without
+                                           mod_mcp_lock() */
     unsigned own:1;                     /* 1 while its own thread serves it */
     unsigned recall:1;                  /* 1 while its own thread waits for
                                            the event loop to return it */
@@ -84,8 +84,8 @@ struct mod_mcp_client_t {
                                            thread, ended but not freed; or
                                            NULL */
     mod_mcp_remains_t remains;          /* parts of its freed backend
-                                           request, to be released under the
-                                           lock */
+                                           request, to be released under
+                                           mod_mcp_lock() */
     apr_off_t expected;                 /* announced length of the body,
                                            bytes; -1 if unknown */
     char *space;                        /* memory for the announced body, or
@@ -136,7 +136,7 @@ mod_mcp_client_t *mod_mcp_client_of(conn_rec *c);
  */
 mod_mcp_client_t *mod_mcp_client(request_rec *r);
 
-/* The functions below are called under the lock. */
+/* The functions below are called under mod_mcp_lock(). */
 
 /*
  * Changes the state and logs the change at a debug level.  No other function

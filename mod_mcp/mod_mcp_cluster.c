@@ -5,9 +5,9 @@
  * connect, what to write, and how long each step may take (mcp_cluster.h).
  *
  * The core's actions may be carried out by any thread and only mark a
- * connection; the event loop does the work.  It reads and writes without the
- * lock, and calls the core under it.  Each host name is resolved by a thread
- * of its own, because that blocks.
+ * connection; the event loop does the work.  It reads and writes without
+ * mod_mcp_lock(), and calls the core under it.  Each host name is resolved by
+ * a thread of its own, because that blocks.
  */
 
 #include "mod_mcp_cluster.h"
@@ -61,8 +61,8 @@ typedef enum {
 typedef struct connection_t connection_t;
 
 struct connection_t {
-    connection_t *next;                 /* next, link and todo: under the
-                                           lock */
+    connection_t *next;                 /* next, link and todo: under
+                                           mod_mcp_lock() */
     mcp_link_t *link;                   /* NULL after DISCONNECT */
     int todo;                           /* 1 if the event loop has work for
                                            it */
@@ -83,7 +83,7 @@ struct connection_t {
                                            if none */
 };
 
-static mcp_cluster_t *cluster;          /* these three under the lock */
+static mcp_cluster_t *cluster;          /* these three under mod_mcp_lock() */
 static connection_t *connections;
 static apr_uint32_t last_id;
 
@@ -185,7 +185,8 @@ static void free_connection(connection_t *c)
     free(c);
 }
 
-/* Removes a connection from the list and frees it.  Called under the lock. */
+/* Removes a connection from the list and frees it.  Called under
+ * mod_mcp_lock(). */
 static void forget(connection_t *c)
 {
     connection_t **link;

@@ -13,7 +13,7 @@
 
 /*
  * Creates this child's cluster object, if a cluster is configured.  Called
- * under the lock.
+ * under mod_mcp_lock().
  */
 void mod_mcp_cluster_start(server_rec *s);
 
@@ -31,20 +31,20 @@ int mod_mcp_cluster_is_naming(void);
 
 /*
  * Mark work for the event loop: for the actions CONNECT, WRITE and DISCONNECT,
- * and for an event of the socket with this id.  Called under the lock.
+ * and for an event of the socket with this id.  Called under mod_mcp_lock().
  */
 void mod_mcp_cluster_act(const mcp_action_t *action);
 void mod_mcp_cluster_event(apr_uint32_t id);
 
 /*
- * Returns 1 if mod_mcp_cluster_work() has something to do.  Called under the
- * lock.
+ * Returns 1 if mod_mcp_cluster_work() has something to do.  Called under
+ * mod_mcp_lock().
  */
 int mod_mcp_cluster_has_work(void);
 
 /*
  * Opens, reads and writes connections.  Called by the event loop only, without
- * the lock.
+ * mod_mcp_lock().
  */
 void mod_mcp_cluster_work(void);
 

@@ -176,7 +176,7 @@ static apr_interval_time_t hold_left(mod_mcp_client_t *client)
     return left > 0 ? left : 0;
 }
 
-/* Waits for work.  Called under the lock. */
+/* Waits for work. Called under mod_mcp_lock(). */
 static void hold(mod_mcp_client_t *client)
 {
     apr_interval_time_t left = hold_left(client);
@@ -277,7 +277,7 @@ static int needs_no_thread(mod_mcp_client_t *client)
 }
 
 /*
- * Runs the backend request.  Called under the lock, which it releases
+ * Runs the backend request.  Called under mod_mcp_lock(), which it releases
  * meanwhile.
  */
 static void start_call(mod_mcp_client_t *client)
@@ -306,7 +306,7 @@ static void start_call(mod_mcp_client_t *client)
 }
 
 /*
- * Frees the finished backend request.  Called under the lock, which it
+ * Frees the finished backend request.  Called under mod_mcp_lock(), which it
  * releases meanwhile.
  */
 static void free_call(mod_mcp_client_t *client)
@@ -330,8 +330,9 @@ static int is_done(mod_mcp_client_t *client, mod_mcp_backend_request_t *req)
 
 /*
  * Does the pending work, or waits for some.  Frees a finished backend request
- * after its response has been sent.  Called under the lock.  Returns 0 with
- * the lock held, or 1 without the lock if the response is complete.
+ * after its response has been sent.  Called under mod_mcp_lock().  Returns 0
+ * under mod_mcp_lock(), or 1 without mod_mcp_lock() if the response is
+ * complete.
  */
 static int do_next(mod_mcp_client_t *client)
 {

@@ -9,13 +9,13 @@
 
 /*
  * Serves the client until its response is complete (returns OK), or needs no
- * thread (returns SUSPENDED).  Called under the lock, which it releases.
+ * thread (returns SUSPENDED).  Called under mod_mcp_lock(), which it releases.
  */
 int mod_mcp_connection_attend(mod_mcp_client_t *client);
 
 /*
  * Begins the response if todo contains MOD_MCP_RESPOND and nothing was sent
- * before.  Called under the lock.
+ * before.  Called under mod_mcp_lock().
  */
 void mod_mcp_connection_begin(mod_mcp_client_t *client, unsigned todo);
 

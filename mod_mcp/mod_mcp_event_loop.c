@@ -54,7 +54,7 @@ static apr_thread_t *thread;
 static int ended;
 static apr_uint64_t patrol_at;          /* ms; used by the event loop only */
 
-/* under the lock */
+/* under mod_mcp_lock() */
 static mod_mcp_client_t *queue_head, **queue_tail = &queue_head;
 static mcp_timers_t timers;
 static apr_uint64_t until;              /* time at which the event loop will

@@ -15,7 +15,7 @@ apr_status_t mod_mcp_event_loop_start(apr_pool_t *pchild);
 void mod_mcp_event_loop_stop(void);
 apr_thread_t *mod_mcp_event_loop_thread(void);
 
-/* The functions below are called under the lock. */
+/* The functions below are called under mod_mcp_lock(). */
 
 /* Add a client to the event loop's queue, or remove it. */
 void mod_mcp_event_loop_queue(mod_mcp_client_t *client);

@@ -177,7 +177,7 @@ static int has_answered(const mod_mcp_backend_request_t *req)
 
 /*
  * Passes Retry-After to the core.  Modules that reject a request set it in
- * either table.  Called under the lock.
+ * either table.  Called under mod_mcp_lock().
  */
 static void feed_retry_after(mod_mcp_backend_request_t *req, request_rec *r)
 {
@@ -197,7 +197,8 @@ static void feed_retry_after(mod_mcp_backend_request_t *req, request_rec *r)
 }
 
 /*
- * Passes the head of the response to the core, once.  Called under the lock.
+ * Passes the head of the response to the core, once.  Called under
+ * mod_mcp_lock().
  */
 static void feed_head(mod_mcp_backend_request_t *req)
 {
@@ -222,7 +223,7 @@ static void feed_head(mod_mcp_backend_request_t *req)
 
 /*
  * Passes output to the core, and waits until the core has taken all.  Called
- * under the lock.
+ * under mod_mcp_lock().
  */
 static void feed_data(mod_mcp_backend_request_t *req, const char *data,
     apr_size_t len)
@@ -271,8 +272,8 @@ static int is_interim(const request_rec *r)
 /*
  * Keeps a small piece of JSON, usually the complete response, until the next
  * piece or the end of the backend request.  The core needs complete JSON
- * anyway, and this saves taking the lock once.  Returns 1 if the piece was
- * kept.
+ * anyway, and this saves calling mod_mcp_lock() once.  Returns 1 if the piece
+ * was kept.
  */
 static int put_pending(mod_mcp_backend_request_t *req, const char *data,
     apr_size_t len)

@@ -24,7 +24,7 @@ struct mod_mcp_backend_request_t {
                                            Content-Length */
     apr_table_t *env;                   /* MCP_* */
 
-    /* written under the lock */
+    /* written under mod_mcp_lock() */
     mcp_backend_request_t *breq;        /* NULL after it has ended for the
                                            core */
     mcp_backend_request_t *kept;        /* the backend request for log lines,
@@ -105,14 +105,14 @@ apr_status_t mod_mcp_fetch_pass(mod_mcp_backend_request_t *req,
 void mod_mcp_fetch_end(mod_mcp_backend_request_t *req);
 
 /*
- * Passes the pending output to the core.  Called under the lock, before the
- * backend request ends.
+ * Passes the pending output to the core.  Called under mod_mcp_lock(), before
+ * the backend request ends.
  */
 void mod_mcp_fetch_feed(mod_mcp_backend_request_t *req);
 
 /*
  * Sets the notes for the log, after the backend request has ended.  Returns 1
- * if mod_mcp_fetch_log() must be called.  Called under the lock.
+ * if mod_mcp_fetch_log() must be called.  Called under mod_mcp_lock().
  */
 int mod_mcp_fetch_note(mod_mcp_backend_request_t *req);
 

@@ -83,7 +83,8 @@ static mcp_exchange_t *create_exchange(mod_mcp_client_t *client,
                                        dir->publish_open == 1, client);
 }
 
-/* Begins the response as soon as the core has one.  Called under the lock. */
+/* Begins the response as soon as the core has one.  Called under
+ * mod_mcp_lock(). */
 static void begin(mod_mcp_client_t *client, int rc)
 {
     if (rc == MCP_OK) {

@@ -15,7 +15,7 @@
 static apr_thread_t *thread;            /* NULL if the MPM cannot suspend
                                            connections */
 
-/* under the lock */
+/* under mod_mcp_lock() */
 static mod_mcp_client_t *queue_head, **queue_tail = &queue_head;
 static mod_mcp_cond_t *work;
 static int ended;

@@ -16,7 +16,7 @@ void mod_mcp_logger_stop(void);
 
 /*
  * Passes a client to the logger, which returns it to the event loop as
- * CLOSING.  Called under the lock.
+ * CLOSING.  Called under mod_mcp_lock().
  */
 void mod_mcp_logger_queue(mod_mcp_client_t *client);
 

@@ -9,7 +9,8 @@
 
 #include "mcp_backend_request.h"
 
-/* Sets the notes mcp-... of a client's request.  Called under the lock. */
+/* Sets the notes mcp-... of a client's request.  Called under
+ * mod_mcp_lock(). */
 void mod_mcp_note(mod_mcp_client_t *client);
 
 /*
@@ -24,7 +25,7 @@ int mod_mcp_note_log(request_rec *r);
 /*
  * Sets the notes of a backend's internal request after the backend request has
  * ended; with the arguments of the call if "arguments" is set.  Called under
- * the lock.
+ * mod_mcp_lock().
  */
 void mod_mcp_note_backend_request(request_rec *r,
                                   const mcp_backend_request_t *breq,

@@ -40,7 +40,7 @@ typedef struct {
 static int epoll_fd = -1;
 
 /*
- * under the lock; event data with index 0 is the wake-up, or, with an id
+ * under mod_mcp_lock(); event data with index 0 is the wake-up, or, with an id
  * instead of the generation, a socket that belongs to no client
  */
 static entry_t *table;
@@ -243,8 +243,8 @@ static int has_left(mod_mcp_client_t *client)
 }
 
 /*
- * Returns 1 if no thread uses the client, and none will before it takes the
- * lock.
+ * Returns 1 if no thread uses the client, and none will before it calls
+ * mod_mcp_lock().
  */
 static int is_at_rest(mod_mcp_client_t *client)
 {
@@ -330,7 +330,7 @@ static void take_event(const struct epoll_event *event)
         return;
     }
 
-    /* the client's thread uses the client without the lock */
+    /* the client's thread uses the client without mod_mcp_lock() */
 
     if (entry->resting) {
         entry->left |= (unsigned)left;

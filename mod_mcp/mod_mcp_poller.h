@@ -15,26 +15,26 @@ int mod_mcp_poller_fd(mod_mcp_client_t *client);
 
 /*
  * Start and stop polling for the disconnection of the client.  Called under
- * the lock.
+ * mod_mcp_lock().
  */
 void mod_mcp_poller_add(mod_mcp_client_t *client);
 void mod_mcp_poller_remove(mod_mcp_client_t *client);
 
 /*
  * Pauses polling until the connection's next call.  If the client disconnects
- * meanwhile, mod_mcp_poller_add() notices.  Called under the lock.
+ * meanwhile, mod_mcp_poller_add() notices.  Called under mod_mcp_lock().
  */
 void mod_mcp_poller_rest(mod_mcp_client_t *client);
 
 /*
  * Drops the entry of a client whose socket is closed, or is about to be.
- * Called under the lock.
+ * Called under mod_mcp_lock().
  */
 void mod_mcp_poller_forget(mod_mcp_client_t *client);
 
 /*
  * Polls for the disconnection of the client, and for these events of epoll.
- * Takes the lock.
+ * Calls mod_mcp_lock().
  */
 void mod_mcp_poller_for(mod_mcp_client_t *client, apr_uint32_t events);
 
@@ -47,8 +47,8 @@ int mod_mcp_poller_socket(int fd, apr_uint32_t id);
 
 /*
  * Notices whether the client (may be NULL) has disconnected, although no event
- * has arrived yet.  Called under the lock, before the core gets output or the
- * end of a backend request.
+ * has arrived yet.  Called under mod_mcp_lock(), before the core gets output
+ * or the end of a backend request.
  */
 void mod_mcp_poller_check(mod_mcp_client_t *client);
 

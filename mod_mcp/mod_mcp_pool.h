@@ -3,7 +3,7 @@
 /*
  * Pools that calls reuse one after the other, because getting memory from the
  * system for each call would cost more than the call.  All functions are
- * called under the lock.
+ * called under mod_mcp_lock().
  */
 
 #ifndef MOD_MCP_POOL_H

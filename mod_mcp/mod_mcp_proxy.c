@@ -151,9 +151,9 @@ static mod_mcp_duplicate_t *duplicate_of(proxy_conn_rec *conn)
 }
 
 /*
- * Makes the connection available to ABORT, without the lock: either ABORT
- * finds the socket, or this function finds that ABORT has come.  Returns 0
- * after ABORT, else 1.
+ * Makes the connection available to ABORT, without mod_mcp_lock(): either
+ * ABORT finds the socket, or this function finds that ABORT has come.  Returns
+ * 0 after ABORT, else 1.
  */
 static int expose(mod_mcp_backend_request_t *req, proxy_conn_rec *conn,
                   struct ap_logconf *log)

@@ -29,7 +29,7 @@ void mod_mcp_proxy_check(server_rec *s);
  */
 void mod_mcp_proxy_renew(mod_mcp_backend_request_t *req);
 
-/* Shuts down the connection to the backend.  Called under the lock. */
+/* Shuts down the connection to the backend. Called under mod_mcp_lock(). */
 void mod_mcp_proxy_abort(mod_mcp_backend_request_t *req);
 
 #endif /* MOD_MCP_PROXY_H */

@@ -12,7 +12,7 @@
 /* Sets status, content type and headers; also for the head of a stream. */
 void mod_mcp_response_head(request_rec *r, const mcp_response_t *response);
 
-/* Begins the exchange's response.  Called under the lock. */
+/* Begins the exchange's response. Called under mod_mcp_lock(). */
 void mod_mcp_response_begin(mod_mcp_client_t *client);
 
 /*

@@ -15,7 +15,7 @@
 
 #include "mcp_endpoint.h"
 
-/* Evaluates all expressions of the endpoint.  Called without the lock. */
+/* Evaluates all expressions of the endpoint. Called without mod_mcp_lock(). */
 void mod_mcp_rules_evaluate(mod_mcp_client_t *client,
                             const mcp_endpoint_t *endpoint);
 

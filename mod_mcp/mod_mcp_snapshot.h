@@ -13,7 +13,7 @@
 
 struct mod_mcp_snapshot_t {
     apr_uint32_t refs;                  /* refs and client: written under
-                                           the lock */
+                                           mod_mcp_lock() */
     mod_mcp_client_t *client;           /* NULL after the call has ended or
                                            the client has disconnected */
     apr_pool_t *pool;
@@ -35,8 +35,8 @@ struct mod_mcp_snapshot_t {
 };
 
 /*
- * The functions below are called under the lock.  A client has at most one
- * snapshot, that of its call. _create() returns NULL if memory is out.
+ * The functions below are called under mod_mcp_lock().  A client has at most
+ * one snapshot, that of its call. _create() returns NULL if memory is out.
  */
 mod_mcp_snapshot_t *mod_mcp_snapshot_create(mod_mcp_client_t *client);
 void mod_mcp_snapshot_retain(mod_mcp_snapshot_t *snapshot);

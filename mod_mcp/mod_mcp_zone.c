@@ -234,7 +234,8 @@ static int is_dead(uint64_t pid)
 }
 
 /*
- * Wakes the process in a slot.  Callback of the store, called under the lock.
+ * Wakes the process in a slot.  Callback of the store, called under
+ * mod_mcp_lock().
  */
 static void ring(void *ctx, unsigned other)
 {

@@ -34,7 +34,8 @@ void mod_mcp_zone_release(void);
  */
 int mod_mcp_zone_attach(mcp_store_t *store);
 
-/* Finds slots whose process has died.  Called periodically, under the lock. */
+/* Finds slots whose process has died.  Called periodically, under
+ * mod_mcp_lock(). */
 void mod_mcp_zone_patrol(void);
 
 #endif /* MOD_MCP_ZONE_H */
