@@ -12,8 +12,8 @@
 /* The parts of a finished backend request that are released under
  * mod_mcp_lock(). */
 typedef struct {
-    apr_pool_t *pool;                   /* NULL if there is nothing to
-                                           release; cleared already */
+    apr_pool_t *pool;                   /* NULL if there is nothing to release;
+                                           otherwise already cleared */
     mod_mcp_snapshot_t *snapshot;
     mcp_call_t *call;
 } mod_mcp_remains_t;
@@ -36,14 +36,14 @@ void mod_mcp_backend_threads_resume(mcp_backend_request_t *breq);
 void mod_mcp_backend_threads_interrupt(void);
 
 /*
- * Runs a backend request on the current thread and reports its end to the
- * core.  Called without mod_mcp_lock(); returns under mod_mcp_lock().
+ * Runs a backend request on the current thread, and reports to the core that
+ * it has ended.  Called without mod_mcp_lock(); returns under mod_mcp_lock().
  */
 void mod_mcp_backend_threads_run(mod_mcp_backend_request_t *req);
 
 /*
- * Writes the log line of a backend request, if req->logs is set, and frees the
- * backend request.  Called without mod_mcp_lock(); returns under
+ * Writes the access log line of a backend request, if req->logs is set, and
+ * frees the backend request.  Called without mod_mcp_lock(); returns under
  * mod_mcp_lock().
  */
 void mod_mcp_backend_threads_free(mod_mcp_backend_request_t *req);
@@ -58,8 +58,9 @@ void mod_mcp_backend_threads_clear(mod_mcp_backend_request_t *req,
 void mod_mcp_backend_threads_release(mod_mcp_remains_t *remains);
 
 /*
- * Ends the threads.  During a graceful stop waits until their backend requests
- * have ended, otherwise only for a short time.
+ * Ends the threads that run backend requests.  During a graceful stop of the
+ * process waits until the backend requests have ended, otherwise only for a
+ * short time.
  */
 void mod_mcp_backend_threads_stop(void);
 

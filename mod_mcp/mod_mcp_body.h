@@ -8,16 +8,16 @@
 #include "mod_mcp.h"
 
 /*
- * Stores the announced length of the body in client->expected, and gets memory
- * for a small body from the exchange.  Called under mod_mcp_lock(), after the
- * core has taken the head.
+ * Stores the Content-Length in client->expected, and gets memory for a small
+ * body from the exchange.  Called under mod_mcp_lock(), after the head was
+ * passed to the core.
  */
 void mod_mcp_body_expect(mod_mcp_client_t *client);
 
 /*
- * Reads the body into the exchange and lets the core parse it; *length is its
- * length in bytes.  Calls mod_mcp_lock() only to get memory.  Returns OK, or
- * an HTTP status.
+ * Reads the body into the exchange and lets the core parse it.  Sets *length
+ * to the length of the body, bytes.  Calls mod_mcp_lock() only to get memory.
+ * Returns OK, or an HTTP status.
  */
 int mod_mcp_body_read(mod_mcp_client_t *client, mod_mcp_dir_t *dir,
                       apr_size_t *length);

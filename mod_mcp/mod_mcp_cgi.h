@@ -9,9 +9,9 @@
 
 /*
  * Parses a complete head at the beginning of *text, removes it from *text, and
- * sets status, content type and headers of the request.  Returns OK, or the
- * HTTP status for an invalid head; errors are logged for the module
- * module_index.
+ * sets status, content type and headers of the request.  Returns OK, or an
+ * HTTP status if the head is invalid.  Errors are logged for the module whose
+ * index is "module_index".
  */
 int mod_mcp_cgi_head(request_rec *r, mcp_str_t *text, int module_index);
 

@@ -8,8 +8,8 @@
 #include "mod_mcp.h"
 
 /*
- * Hook check_config: finds mistakes that show only in the complete
- * configuration.
+ * Hook check_config: reports mistakes that can be detected only when the whole
+ * configuration has been read.
  */
 int mod_mcp_check_config(apr_pool_t *pconf, apr_pool_t *plog,
                          apr_pool_t *ptemp, server_rec *s);

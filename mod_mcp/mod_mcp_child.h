@@ -32,14 +32,14 @@ typedef struct {
                                            and threads of this one, wake the
                                            event loop */
     int threads;                        /* ThreadsPerChild */
-    int ready;                          /* 1 after attaching to the store,
-                                           while the event loop runs */
+    int ready;                          /* 1 between attaching to the store and
+                                           the end of the event loop */
     int threaded;                       /* 0 for the prefork MPM */
     int async;                          /* 1 if the MPM can suspend
                                            connections */
     mod_mcp_end_e end;                  /* written under mod_mcp_lock(),
-                                           atomically, because one reader does
-                                           not hold the lock */
+                                           atomically, because one reader reads
+                                           it without mod_mcp_lock() */
 } mod_mcp_child_t;
 
 extern mod_mcp_child_t mod_mcp_child;

@@ -11,13 +11,14 @@
 #include "mcp_timer.h"
 
 /*
- * Which thread serves a client.  One thread at a time uses its connection and
- * request:
+ * Which thread serves a client.  One thread at a time uses the client's
+ * connection and request:
  *
  *   ATTENDED      the request's own thread
- *   LENT          none: that thread runs a backend request
- *   EVENT_LOOPED  the event loop, while that thread runs a backend request; or
- *                 the thread itself, while it sends its backend's output
+ *   LENT          none: the request's thread runs a backend request
+ *   EVENT_LOOPED  the event loop, while the request's thread runs a backend
+ *                 request; or the request's thread, while it sends output of
+ *                 its backend request to the client
  *   SUSPENDING    the request's thread, while it returns to the MPM
  *   SUSPENDED     the event loop; the client has no thread
  *   LOGGING       the logger: the response has been sent
@@ -38,10 +39,10 @@ typedef enum {
 #define MOD_MCP_STREAM   2u
 #define MOD_MCP_PULL     4u
 #define MOD_MCP_WRITE    8u             /* the socket is writable */
-#define MOD_MCP_EXPIRED  16u            /* the timer has expired */
+#define MOD_MCP_EXPIRED  16u            /* the client's timer has expired */
 #define MOD_MCP_GONE     32u            /* the client has disconnected */
 
-/* One for each connection, or for each stream of HTTP/2. */
+/* The client of a connection, or of a stream of HTTP/2. */
 struct mod_mcp_client_t {
     conn_rec *c;
     request_rec *r;
@@ -53,33 +54,37 @@ struct mod_mcp_client_t {
     /* written under mod_mcp_lock() */
     mod_mcp_state_e state;
     unsigned todo;
-    mod_mcp_backend_request_t *req;     /* backend request for the client's
-                                           own thread to run */
-    mod_mcp_snapshot_t *snapshot;       /* snapshot of its call; NULL if
-                                           there is none, or when the call
-                                           has ended */
+    mod_mcp_backend_request_t *req;     /* backend request that the client's
+                                           own thread will run; NULL if none */
+    mod_mcp_snapshot_t *snapshot;       /* snapshot of the client's call; NULL
+                                           if there is no call, or when it has
+                                           ended */
     mod_mcp_cond_t *cond;
-    mod_mcp_client_t *next;             /* in the queue of the event loop,
-                                           or of the logger if LOGGING */
-    mcp_timer_t timer;                  /* timer of the event loop */
+    mod_mcp_client_t *next;             /* next client in the queue of the
+                                           event loop, or of the logger in
+                                           state LOGGING */
+    mcp_timer_t timer;                  /* the client's timer, in the event
+                                           loop */
     apr_uint32_t index;                 /* index in the poller's table; 0 if
                                            the socket is not polled */
     unsigned queued:1;
-    unsigned busy:1;                    /* 1 while a thread serves it without
-                                           mod_mcp_lock() */
-    unsigned own:1;                     /* 1 while its own thread serves it */
-    unsigned recall:1;                  /* 1 while its own thread waits for
-                                           the event loop to return it */
+    unsigned busy:1;                    /* 1 while a thread serves the client
+                                           without mod_mcp_lock() */
+    unsigned own:1;                     /* 1 while its own thread serves it
+                                           instead of the event loop */
+    unsigned recall:1;                  /* 1 while its own thread waits until
+                                           the event loop stops serving it */
     unsigned holding:1;                 /* 1 while its own thread waits for
                                            work */
     unsigned ahead:1;                   /* 1 if the snapshot was made before
                                            the call */
 
-    /* for the thread that serves it: no bit shares a word with those above */
+    /* for the thread that serves the client, without mod_mcp_lock(): no bit
+     * shares a word with the bits above */
     apr_bucket_brigade *bb;
-    apr_bucket_brigade *head;           /* brigade of
-                                           mod_mcp_stream_filter.c; NULL
-                                           without that filter */
+    apr_bucket_brigade *head;           /* response head that
+                                           mod_mcp_stream_filter.c holds back;
+                                           NULL if that filter was not added */
     mod_mcp_backend_request_t *over;    /* a backend request of the client's
                                            thread, ended but not freed; or
                                            NULL */
@@ -92,27 +97,28 @@ struct mod_mcp_client_t {
                                            NULL */
     char *buf;                          /* buffer of the stream; NULL while
                                            the stream is idle */
-    apr_size_t size;                    /* bytes, of buf or of the next
-                                           buffer */
+    apr_size_t size;                    /* size of buf, or of the next buffer
+                                           if buf is NULL, bytes */
     apr_time_t suspended;               /* time of suspension, mod_mcp_now() */
-    const mod_mcp_event_t *part;        /* the MPM's data at that time */
-    apr_time_t held;                    /* mod_mcp_now() when its thread
-                                           began to wait; 0 after output */
+    const mod_mcp_event_t *part;        /* the MPM's data of the connection at
+                                           the time of suspension */
+    apr_time_t held;                    /* mod_mcp_now() when its thread began
+                                           to wait for work; 0 after output */
     const char *rest;                   /* unsent rest of a response's body */
     apr_size_t left;                    /* bytes in rest */
     unsigned responding:1;              /* 1 if a response has begun */
     unsigned streaming:1;               /* 1 if the head of a stream was
                                            sent */
-    unsigned finished:1;                /* 1 if all bytes were passed to the
-                                           filters */
+    unsigned finished:1;                /* 1 if all bytes of the response were
+                                           passed to the filters */
     unsigned patient:1;                 /* 1 if the response was sent, but
-                                           its thread still runs the backend
+                                           its thread still runs a backend
                                            request */
     unsigned blocked:1;                 /* 1 if the socket's buffer is full */
-    unsigned written:1;                 /* 1 if some bytes were passed to
-                                           the filters */
-    unsigned direct:1;                  /* 1 while its stream bypasses the
-                                           core's filter */
+    unsigned written:1;                 /* 1 if some bytes of the response were
+                                           passed to the filters */
+    unsigned direct:1;                  /* 1 while its stream bypasses httpd's
+                                           core output filter */
     unsigned lingering:1;
     unsigned broken:1;                  /* 1 after an error: nothing more
                                            can be sent */
@@ -139,14 +145,14 @@ mod_mcp_client_t *mod_mcp_client(request_rec *r);
 /* The functions below are called under mod_mcp_lock(). */
 
 /*
- * Changes the state and logs the change at a debug level.  No other function
+ * Changes the state and logs the change at level debug.  No other function
  * writes the state.
  */
 void mod_mcp_client_set_state(mod_mcp_client_t *client, mod_mcp_state_e state);
 
 /*
  * Adds work (MOD_MCP_RESPOND, ...) for the client and wakes the thread that
- * does it. client may be NULL.
+ * serves it. client may be NULL.
  */
 void mod_mcp_client_notify(mod_mcp_client_t *client, unsigned what);
 

@@ -12,14 +12,14 @@
 #include "mcp_worker.h"
 
 /*
- * Creates this child's cluster object, if a cluster is configured.  Called
- * under mod_mcp_lock().
+ * Creates the core's cluster object of this child, if a cluster is configured.
+ * Called under mod_mcp_lock().
  */
 void mod_mcp_cluster_start(server_rec *s);
 
 /*
- * Destroys the cluster object and its connections.  Called after the event
- * loop has ended.
+ * Destroys the core's cluster object and the connections to Redis.  Called
+ * after the event loop has ended.
  */
 void mod_mcp_cluster_stop(void);
 
@@ -30,8 +30,9 @@ void mod_mcp_cluster_stop(void);
 int mod_mcp_cluster_is_naming(void);
 
 /*
- * Mark work for the event loop: for the actions CONNECT, WRITE and DISCONNECT,
- * and for an event of the socket with this id.  Called under mod_mcp_lock().
+ * Mark a connection for the event loop: _act() for an action CONNECT, WRITE or
+ * DISCONNECT, _event() for an event of the connection with this id.  Called
+ * under mod_mcp_lock().
  */
 void mod_mcp_cluster_act(const mcp_action_t *action);
 void mod_mcp_cluster_event(apr_uint32_t id);
@@ -43,8 +44,8 @@ void mod_mcp_cluster_event(apr_uint32_t id);
 int mod_mcp_cluster_has_work(void);
 
 /*
- * Opens, reads and writes connections.  Called by the event loop only, without
- * mod_mcp_lock().
+ * Opens, reads and writes the marked connections.  Called by the event loop
+ * only, without mod_mcp_lock().
  */
 void mod_mcp_cluster_work(void);
 

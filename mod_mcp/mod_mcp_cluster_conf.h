@@ -9,13 +9,13 @@
 
 #ifdef MCP_CLUSTER
 
-/* The cluster of the main server. */
+/* The cluster configuration, which only the main server has. */
 struct mod_mcp_cluster_conf_t {
     mcp_mem_t mem;
     mcp_cluster_setup_t *setup;
     const mcp_cluster_conf_t *conf;
-    const char *file;                   /* file and line of the first
-                                           directive */
+    const char *file;                   /* file and line of the first directive
+                                           of the cluster */
     int line;
     void *tls;                          /* SSL_CTX, or NULL without TLS */
     apr_array_header_t *endpoints;      /* see

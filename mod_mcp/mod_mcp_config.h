@@ -48,12 +48,13 @@ struct mod_mcp_dir_t {
                                            the request */
     int publish_open;                   /* 1 if open, 0 if not, -1 if not
                                            set */
-    int shares_catalog_key;             /* 1 if another catalog has the same
-                                           server and path */
+    int shares_catalog_key;             /* 1 if another section's catalog has
+                                           the same server and path */
     apr_off_t max_body;                 /* bytes; -1 if not set */
 
-    mod_mcp_dir_t *add;                 /* this result was merged from its
-                                           parent and "add" */
+    mod_mcp_dir_t *add;                 /* section that was merged into the
+                                           parent to get this result; NULL if
+                                           this is not a result of merging */
     mod_mcp_dir_t *children;            /* results of merging other sections
                                            into this one */
     mod_mcp_dir_t *next;
@@ -66,8 +67,8 @@ void *mod_mcp_config_create_dir(apr_pool_t *p, char *dir);
 void *mod_mcp_config_merge_dir(apr_pool_t *p, void *base, void *add);
 
 /*
- * Hook pre_config: begins a new configuration, unless loading the module has
- * done so.
+ * Hook pre_config: begins a new configuration, unless it began when the module
+ * was loaded.
  */
 int mod_mcp_config_reset(apr_pool_t *pconf);
 
@@ -94,9 +95,9 @@ const mcp_endpoint_t *mod_mcp_config_endpoint(mod_mcp_dir_t *dir,
 int mod_mcp_config_set_catalog_key(mod_mcp_dir_t *dir, const cmd_parms *cmd);
 
 /*
- * Calls add() for the keys of each section, until add() returns a value other
- * than MCP_OK.  Returns the last value of add(), or MCP_OK if there are no
- * keys.
+ * Calls add() for the signing keys of each section, until add() returns a
+ * value other than MCP_OK.  Returns the last value of add(), or MCP_OK if
+ * there are no keys.
  */
 int mod_mcp_config_keys(int (*add)(void *ctx, const mcp_keys_t *keys),
                         void *ctx);

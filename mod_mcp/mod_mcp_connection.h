@@ -14,15 +14,15 @@
 int mod_mcp_connection_attend(mod_mcp_client_t *client);
 
 /*
- * Begins the response if todo contains MOD_MCP_RESPOND and nothing was sent
- * before.  Called under mod_mcp_lock().
+ * Begins to send the response if todo contains MOD_MCP_RESPOND and nothing was
+ * sent before.  Called under mod_mcp_lock().
  */
 void mod_mcp_connection_begin(mod_mcp_client_t *client, unsigned todo);
 
-/* Sends the response that has begun, or the stream. */
+/* Sends bytes of the response that has begun, or of the stream. */
 void mod_mcp_connection_serve(mod_mcp_client_t *client, unsigned todo);
 
-/* Returns 1 if the connection can be suspended. */
+/* Returns 1 if the client's connection can be suspended. */
 int mod_mcp_connection_can_suspend(mod_mcp_client_t *client);
 
 /*

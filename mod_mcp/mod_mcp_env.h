@@ -14,15 +14,17 @@
 void mod_mcp_env_make(mod_mcp_backend_request_t *req, request_rec *r);
 
 /*
- * Returns 1 if the handler for the URL will call this module's hook while it
- * makes its variables, that is, after it has got its connection.
+ * Returns 1 if the handler for a backend's URL will call this module's hook
+ * http_scheme after it has got its connection to the backend, while it makes
+ * the environment.
  */
 int mod_mcp_env_is_revealed(const char *url);
 
 /*
- * Hides the environment of a request from the server's functions, which merge
- * it with their variables, if the result stays the same.  "reveals" is 1 if the
- * hook is going to show it again.
+ * Hides the environment of a request from the server's functions, which would
+ * merge it with their variables slowly.  Does nothing if the result could
+ * differ by more than the order of the variables.  "reveals" is 1 if the hook
+ * http_scheme will append the hidden variables again.
  */
 void mod_mcp_env_hide(mod_mcp_backend_request_t *req, request_rec *r,
                       int reveals);
@@ -35,7 +37,8 @@ void mod_mcp_env_show(mod_mcp_backend_request_t *req);
 
 void mod_mcp_env_register(void);
 
-/* Initializes a child, after hooks have been sorted. */
+/* Initializes the functions of this header in a child, after hooks have been
+ * sorted. */
 void mod_mcp_env_init(void);
 
 #endif /* MOD_MCP_ENV_H */

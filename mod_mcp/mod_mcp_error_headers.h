@@ -22,8 +22,8 @@ int mod_mcp_error_headers_preflight(request_rec *r);
 void mod_mcp_error_headers_error(request_rec *r);
 
 /*
- * Hook insert_filter: adds these headers to an ErrorDocument, which is a
- * separate request.
+ * Hook insert_filter: adds CORS headers and authentication challenges to an
+ * ErrorDocument, which is a separate request.
  */
 void mod_mcp_error_headers_document(request_rec *r);
 

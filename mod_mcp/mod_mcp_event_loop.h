@@ -31,7 +31,7 @@ void mod_mcp_event_loop_timer(mod_mcp_client_t *client,
 /*
  * For the client's own thread, after its backend request has received data:
  * carries out the core's actions and sends the resulting output itself, which
- * saves waking the event loop.  Releases the lock while it sends.
+ * saves waking the event loop.  Calls mod_mcp_unlock() while it sends.
  */
 void mod_mcp_event_loop_own(mod_mcp_client_t *client);
 

@@ -13,42 +13,42 @@
 struct mod_mcp_backend_request_t {
     apr_pool_t *pool;
     mod_mcp_snapshot_t *snapshot;
-    mod_mcp_client_t *client;           /* client whose thread runs it; NULL
-                                           on a backend thread */
+    mod_mcp_client_t *client;           /* client whose own thread runs the
+                                           request; NULL on a backend thread */
     const char *id;                     /* id of the call, for logs */
     const char *target;                 /* URI of the backend */
     const char *line;                   /* request line with that URI */
     const char *body;
     apr_size_t length;
-    char length_text[24];               /* length as text, for
+    char length_text[24];               /* "length" as text, for
                                            Content-Length */
     apr_table_t *env;                   /* MCP_* */
 
     /* written under mod_mcp_lock() */
-    mcp_backend_request_t *breq;        /* NULL after it has ended for the
-                                           core */
+    mcp_backend_request_t *breq;        /* NULL after the core considers it
+                                           ended */
     mcp_backend_request_t *kept;        /* the backend request for log lines,
                                            also after its end; its call is
                                            retained */
     const unsigned char *tenant;        /* quota key of its call, or NULL */
     mod_mcp_backend_request_t *next;
-    mod_mcp_cond_t *cond;            /* signalled when the core has room
-                                        again */
+    mod_mcp_cond_t *cond;            /* signalled when the core has room for
+                                        more of the response */
     unsigned queued:1;
     unsigned resumed:1;
 
     /* atomic, see mod_mcp_proxy.c */
     int socket;                         /* duplicate of the socket to the
                                            backend, or -1 */
-    int cut;                            /* 1 after ABORT */
+    int cut;                            /* 1 after the action ABORT */
 
-    /* for the thread that runs it */
+    /* for the thread that runs the backend request */
     request_rec *r;
     void *conn;                         /* proxy_conn_rec while mod_proxy's
                                            handler runs, or NULL */
     mod_mcp_duplicate_t *duplicate;     /* duplicated socket of conn, or
                                            NULL */
-    struct ap_logconf *log;             /* log levels of its request;
+    struct ap_logconf *log;             /* log levels of the internal request;
                                            written by the thread that took
                                            "socket" */
     apr_bucket_brigade *input;
@@ -62,18 +62,22 @@ struct mod_mcp_backend_request_t {
                                            response that the core has not
                                            got yet */
     apr_size_t pending_out_len;
-    unsigned head:1;                    /* 1 after
-                                           mcp_backend_request_head() */
+    unsigned head:1;                    /* 1 after mcp_backend_request_head()
+                                           was called */
     unsigned eos:1;
-    unsigned failed:1;                  /* 1 after an error bucket */
-    unsigned reveals:1;                 /* 1 if the hook shows the hidden
-                                           variables */
+    unsigned failed:1;                  /* 1 after an error bucket, or an error
+                                           while reading or passing the
+                                           response */
+    unsigned reveals:1;                 /* 1 if the hook http_scheme appends
+                                           the hidden variables */
     unsigned proxied:1;                 /* 1 while mod_proxy's handler runs */
-    unsigned fcgi:1;                    /* 1 if that handler is for FastCGI */
+    unsigned fcgi:1;                    /* 1 if mod_proxy's handler is the one
+                                           for FastCGI */
     unsigned timed_out:1;               /* 1 if a module has logged a timeout */
     unsigned named:1;                   /* 1 if a log line has named the
                                            call */
-    unsigned logs:1;                    /* 1 if an access log line follows */
+    unsigned logs:1;                    /* 1 if an access log line is to be
+                                           written at the end */
 };
 
 void mod_mcp_fetch_register(void);
@@ -81,24 +85,24 @@ apr_status_t mod_mcp_fetch_init(apr_pool_t *pchild);
 
 /*
  * Makes the internal request and passes its output to the core.  Returns the
- * fault with which the backend request ended, and sets *detail to a text or
- * NULL.
+ * fault with which the backend request ended, and sets *detail to a text about
+ * the fault, or to NULL.
  */
 mcp_fault_e mod_mcp_fetch(mod_mcp_backend_request_t *req, const char **detail);
 
 /*
- * For a handler of the internal request that works without brigades.  The
- * first returns 1 if the body has not been read and no other filter would
- * change it; the second returns 1 if no other filter would change the
- * response.
+ * For a handler of the internal request that works without brigades.
+ * _is_unread() returns 1 if the body has not been read and no other filter
+ * would change it; _is_unfiltered() returns 1 if no other filter would change
+ * the response.
  */
 int mod_mcp_fetch_is_unread(const mod_mcp_backend_request_t *req,
     const request_rec *r);
 int mod_mcp_fetch_is_unfiltered(const request_rec *r);
 
 /*
- * Pass a piece of the response; end the response.  The first fails if the core
- * does not need more.
+ * _pass() passes a piece of the response to the core; it fails if the core
+ * does not need more. _end() marks the response as complete.
  */
 apr_status_t mod_mcp_fetch_pass(mod_mcp_backend_request_t *req,
     const char *data, apr_size_t len);
@@ -111,8 +115,9 @@ void mod_mcp_fetch_end(mod_mcp_backend_request_t *req);
 void mod_mcp_fetch_feed(mod_mcp_backend_request_t *req);
 
 /*
- * Sets the notes for the log, after the backend request has ended.  Returns 1
- * if mod_mcp_fetch_log() must be called.  Called under mod_mcp_lock().
+ * Sets the notes of the internal request for the access log, after the backend
+ * request has ended.  Returns 1 if mod_mcp_fetch_log() must be called.  Called
+ * under mod_mcp_lock().
  */
 int mod_mcp_fetch_note(mod_mcp_backend_request_t *req);
 
@@ -123,8 +128,8 @@ void mod_mcp_fetch_log(mod_mcp_backend_request_t *req);
 void mod_mcp_fetch_free(mod_mcp_backend_request_t *req);
 
 /*
- * Returns the backend request that made the request, or the request that led
- * to it; NULL for other requests.
+ * Returns the backend request for which r, or the request that led to r by
+ * redirects or subrequests, was made; NULL for other requests.
  */
 mod_mcp_backend_request_t *mod_mcp_fetch_backend_request(request_rec *r);
 
@@ -141,8 +146,8 @@ mod_mcp_backend_request_t *mod_mcp_fetch_current(const conn_rec *c);
 int mod_mcp_fetch_check_access(request_rec *r);
 
 /*
- * Hook error_log: names the call after another module has logged a message
- * during its backend request.
+ * Hook error_log: after another module has logged a message during its backend
+ * request, logs a line that names the call.
  */
 void mod_mcp_fetch_logged(const ap_errorlog_info *info, const char *line);
 

@@ -7,7 +7,7 @@
 
 #include "mod_mcp.h"
 
-/* Called in child_init: finds the filters that do not block. */
+/* Called in child_init: looks up the filters that do not block. */
 void mod_mcp_filter_init(void);
 
 /*
@@ -17,8 +17,8 @@ void mod_mcp_filter_init(void);
 int mod_mcp_filter_blocks(request_rec *r);
 
 /*
- * Returns the number of bytes that can be passed at once without waiting for
- * the socket.
+ * Returns the number of bytes that can be passed at once to output filters of
+ * the connection without waiting for the socket.
  */
 apr_size_t mod_mcp_filter_piece(const conn_rec *c);
 

@@ -8,18 +8,19 @@
 #include "mod_mcp.h"
 
 /*
- * Hook translate_name: marks requests that no file answers.  Later hooks do
- * not have the configuration of <Location>.
+ * Hook translate_name: marks requests that no file answers.  It must run here,
+ * because later hooks do not have the configuration of <Location>.
  */
 int mod_mcp_map_find(request_rec *r);
 
 /*
- * Hook map_to_storage: applies <Directory> and <Files> sections to a marked
- * request by its name only.
+ * Hook map_to_storage: applies <Directory> and <Files> sections to a request
+ * that mod_mcp_map_find() has marked, by its name only.
  */
 int mod_mcp_map(request_rec *r);
 
-/* Hook type_checker: skips the lookup of a file's type. */
+/* Hook type_checker: skips the lookup of a file's type for requests that
+ * mod_mcp_map_find() has marked. */
 int mod_mcp_map_type(request_rec *r);
 
 /*
@@ -29,8 +30,8 @@ int mod_mcp_map_type(request_rec *r);
 int mod_mcp_map_check(request_rec *r);
 
 /*
- * Hooks dirwalk_stat and open_htaccess: answer for marked requests without
- * using the file system.
+ * Hooks dirwalk_stat and open_htaccess: answer for requests that
+ * mod_mcp_map_find() has marked, without using the file system.
  */
 apr_status_t mod_mcp_map_stat(apr_finfo_t *finfo, request_rec *r,
                               apr_int32_t wanted);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* The core's variables as notes and environment. */
+/* The core's variables as notes of requests and as environment variables. */
 
 #ifndef MOD_MCP_NOTE_H
 #define MOD_MCP_NOTE_H

@@ -15,13 +15,14 @@ void mod_mcp_path_forget(void);
 int mod_mcp_path_is_below(const char *uri, const char *path);
 
 /*
- * Returns 1 if the section's path is a pattern (regular expression or
+ * Returns 1 if the path of the section is a pattern (regular expression or
  * wildcards).
  */
 int mod_mcp_path_is_pattern(const core_dir_config *core);
 
 /*
- * Adds the backend that a directive names.  Returns NULL, or an error message.
+ * Adds the path of a backend that a directive names.  Returns NULL, or an
+ * error message.
  */
 const char *mod_mcp_path_add_backend(cmd_parms *cmd, const char *target);
 
@@ -34,7 +35,7 @@ const char **mod_mcp_path_backends(int *n);
 /* Returns 1 if uri equals the path of a backend or is below it. */
 int mod_mcp_path_is_backend(const char *uri);
 
-/* Adds the <Location> of an endpoint. */
+/* Adds the <Location> of an endpoint to the list of endpoints. */
 void mod_mcp_path_add_endpoint(server_rec *s, const core_dir_config *core);
 
 /*

@@ -21,20 +21,21 @@ void mod_mcp_poller_add(mod_mcp_client_t *client);
 void mod_mcp_poller_remove(mod_mcp_client_t *client);
 
 /*
- * Pauses polling until the connection's next call.  If the client disconnects
- * meanwhile, mod_mcp_poller_add() notices.  Called under mod_mcp_lock().
+ * Pauses polling until the next call on the client's connection.  If the
+ * client disconnects meanwhile, mod_mcp_poller_add() notices.  Called under
+ * mod_mcp_lock().
  */
 void mod_mcp_poller_rest(mod_mcp_client_t *client);
 
 /*
- * Drops the entry of a client whose socket is closed, or is about to be.
- * Called under mod_mcp_lock().
+ * Frees the entry of a client whose socket is closed, or is about to be
+ * closed. Called under mod_mcp_lock().
  */
 void mod_mcp_poller_forget(mod_mcp_client_t *client);
 
 /*
- * Polls for the disconnection of the client, and for these events of epoll.
- * Calls mod_mcp_lock().
+ * Polls for the disconnection of the client, and for the given events of
+ * epoll.  Calls mod_mcp_lock().
  */
 void mod_mcp_poller_for(mod_mcp_client_t *client, apr_uint32_t events);
 
@@ -46,9 +47,9 @@ void mod_mcp_poller_for(mod_mcp_client_t *client, apr_uint32_t events);
 int mod_mcp_poller_socket(int fd, apr_uint32_t id);
 
 /*
- * Notices whether the client (may be NULL) has disconnected, although no event
- * has arrived yet.  Called under mod_mcp_lock(), before the core gets output
- * or the end of a backend request.
+ * Checks whether the client (may be NULL) has disconnected, although no event
+ * has arrived yet, and then frees its exchange.  Called under mod_mcp_lock(),
+ * before the core gets output or the end of a backend request.
  */
 void mod_mcp_poller_check(mod_mcp_client_t *client);
 

@@ -12,8 +12,8 @@
 #include "mod_mcp.h"
 
 /*
- * _get() returns a pool without a parent, or NULL. _put() gives it back; the
- * caller has cleared it.
+ * _get() returns a pool without a parent, or NULL. _put() gives back a pool
+ * that the caller has cleared.
  */
 apr_pool_t *mod_mcp_pool_get(void);
 void mod_mcp_pool_put(apr_pool_t *p);

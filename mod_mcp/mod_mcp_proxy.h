@@ -11,8 +11,8 @@
 void mod_mcp_proxy_init(void);
 
 /*
- * Returns 1 if httpd calls only modules of mod_proxy before this module to
- * handle a scheme.  Called after hooks have been sorted.
+ * Returns 1 if "module" handles schemes, and only this module and modules of
+ * mod_proxy are called before it.  Called after hooks have been sorted.
  */
 int mod_mcp_proxy_leads_to(const char *module);
 
@@ -25,11 +25,12 @@ void mod_mcp_proxy_check(server_rec *s);
 /*
  * For the thread that runs the backend request, while a FastCGI handler makes
  * its variables: if the handler has replaced its connection to the backend,
- * makes the new one available to ABORT.
+ * makes the new connection available to mod_mcp_proxy_abort().
  */
 void mod_mcp_proxy_renew(mod_mcp_backend_request_t *req);
 
-/* Shuts down the connection to the backend. Called under mod_mcp_lock(). */
+/* Carries out the action ABORT: shuts down the connection to the backend.
+ * Called under mod_mcp_lock(). */
 void mod_mcp_proxy_abort(mod_mcp_backend_request_t *req);
 
 #endif /* MOD_MCP_PROXY_H */

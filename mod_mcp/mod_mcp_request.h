@@ -10,17 +10,17 @@
 #include "mcp_exchange.h"
 
 typedef struct {
-    mod_mcp_backend_request_t *req;     /* backend request that made it, or
-                                           NULL */
-    const char *target;                 /* target as the client sent it, if
-                                           it had secrets; else NULL */
-    const char *handler;                /* handler of its <Location>, if that
-                                         * needs no file; else NULL */
+    mod_mcp_backend_request_t *req;     /* backend request for which this
+                                           request was made, or NULL */
+    const char *target;                 /* target as the client sent it, if it
+                                           contained secrets; else NULL */
+    const char *handler;                /* handler of its <Location>, if the
+                                           handler needs no file; else NULL */
     const mcp_auth_t *document;         /* resource whose metadata document
                                          * the request fetches, or NULL */
     unsigned secure:1;                  /* 1 if received over TLS */
-    unsigned guarded:1;                 /* 1 after mod_mcp_error_headers.c
-                                           has handled it */
+    unsigned guarded:1;                 /* 1 after mod_mcp_error_headers.c has
+                                           added its headers */
     unsigned verified:1;                /* 1 if the client has a verified
                                            certificate */
     unsigned fileless:1;                /* 1 if no file answers it, see
@@ -36,9 +36,9 @@ mod_mcp_request_t *mod_mcp_request(request_rec *r);
 const char *mod_mcp_request_handler(request_rec *r);
 
 /*
- * Returns the header lines whose names begin with a letter, given in lower
- * case; all lines if initial is '\0'. *n is their number.  The array is in the
- * request's pool.
+ * Returns the header lines whose names begin with the letter "initial", in
+ * lower case; all lines if it is '\0'. *n is their number.  The array is in
+ * the request's pool.
  */
 const mcp_header_t *mod_mcp_request_headers(request_rec *r, char initial,
                                             size_t *n);

@@ -9,14 +9,15 @@
 
 #include "mcp_exchange.h"
 
-/* Sets status, content type and headers; also for the head of a stream. */
+/* Sets status, content type and headers of the response; also for a stream. */
 void mod_mcp_response_head(request_rec *r, const mcp_response_t *response);
 
-/* Begins the exchange's response. Called under mod_mcp_lock(). */
+/* Begins to send the response of the client's exchange.  Called under
+ * mod_mcp_lock(). */
 void mod_mcp_response_begin(mod_mcp_client_t *client);
 
 /*
- * Writes the body, or a piece of the body.  Returns
+ * Writes the body of a response, or a piece of it.  Returns
  *   APR_EOF     everything is written
  *   APR_EAGAIN  the socket's buffer is full (never if wait is 1)
  *   other       the connection is broken

@@ -2,8 +2,8 @@
 
 /*
  * Values of MCPAllow and MCPGrantedScopes for a request.  Because an
- * expression may be slow, all are evaluated before the lock is taken; the core
- * then gets the results.
+ * expression may be slow, all are evaluated before mod_mcp_lock() is called;
+ * the core then gets the values.
  */
 
 #ifndef MOD_MCP_RULES_H

@@ -8,12 +8,13 @@
 #include "mod_mcp.h"
 
 /*
- * Hook post_perdir_config: hides them if SetHandler names a handler of this
- * module.
+ * Hook post_perdir_config: hides the secrets of the request's URL from logs if
+ * SetHandler names a handler of this module.
  */
 int mod_mcp_secret_early(request_rec *r);
 
-/* Hides them, unless that has been done.  Returns OK, or an HTTP status. */
+/* Hides the secrets of the request's URL from logs, unless that has been done.
+ * Returns OK, or an HTTP status. */
 int mod_mcp_secret_hide(request_rec *r);
 
 /* Returns the target as the client sent it, with its secrets. */

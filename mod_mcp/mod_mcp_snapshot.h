@@ -18,19 +18,22 @@ struct mod_mcp_snapshot_t {
                                            the client has disconnected */
     apr_pool_t *pool;
     server_rec *server;
-    mod_mcp_dir_t *dir;                 /* has the targets of backends */
+    mod_mcp_dir_t *dir;                 /* sections that apply to the request;
+                                           they have the targets of backends */
     apr_sockaddr_t *client_addr;
     apr_sockaddr_t *local_addr;
     const char *local_ip;
     const char *hostname;
-    const char *port_str;               /* port of Host as text, or NULL */
+    const char *port_str;               /* port in the header Host, as text, or
+                                           NULL */
     apr_port_t port;
     const char *user;
     const char *auth_type;
     const char *useragent_ip;
     apr_table_t *headers;
     apr_table_t *env;
-    unsigned secure:1;                  /* see mod_mcp_request_t */
+    unsigned secure:1;                  /* secure and verified: see
+                                           mod_mcp_request_t */
     unsigned verified:1;
 };
 

@@ -11,12 +11,13 @@
 void mod_mcp_stream_head(mod_mcp_client_t *client);
 
 /*
- * Pulls bytes from the core and writes them.  Sets client->finished when all
- * were passed to the filters, even if the socket's buffer is full.  Returns
+ * Pulls bytes of the stream from the core and writes them.  Sets
+ * client->finished when all bytes were passed to the filters, even if the
+ * socket's buffer is full.  Returns
  *   APR_SUCCESS     more is available, but other clients get their turn
  *   APR_EAGAIN      the socket's buffer is full (never if wait is 1)
  *   APR_INCOMPLETE  nothing more is available now
- *   APR_EOF         all is written
+ *   APR_EOF         all bytes of the stream are written
  *   other           the connection is broken
  */
 apr_status_t mod_mcp_stream_step(mod_mcp_client_t *client, int wait);
@@ -42,7 +43,8 @@ int mod_mcp_stream_is_nudge(const apr_bucket *b);
  */
 apr_status_t mod_mcp_stream_flush(mod_mcp_client_t *client);
 
-/* Sends TLS's close_notify, after all data has been written. */
+/* Sends the close_notify alert if the connection has TLS, after all data has
+ * been written. */
 void mod_mcp_stream_bye(mod_mcp_client_t *client);
 
 #endif /* MOD_MCP_STREAM_H */

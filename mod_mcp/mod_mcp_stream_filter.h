@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Writes a stream to the socket without the core's output filter. */
+/* Writes a stream to the socket without httpd's core output filter. */
 
 #ifndef MOD_MCP_STREAM_FILTER_H
 #define MOD_MCP_STREAM_FILTER_H
@@ -11,7 +11,7 @@
 
 void mod_mcp_stream_filter_register(void);
 
-/* Called in child_init. */
+/* Called in child_init: looks up httpd's filters and functions. */
 void mod_mcp_stream_filter_init(void);
 
 /* Adds the filter to a client's connection, unless it is there already. */

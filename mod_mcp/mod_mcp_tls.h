@@ -12,7 +12,7 @@ void mod_mcp_tls_init(apr_pool_t *pconf);
 
 /*
  * Stores whether a client's request was received over TLS.  Called on the
- * request's own thread, before its call.
+ * request's own thread, before it creates a call.
  */
 void mod_mcp_tls_note(request_rec *r);
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * The core's worker.  The core is not thread-safe: every use is between
- * mod_mcp_lock() and mod_mcp_unlock().
+ * The core's worker in this process.  The core is not thread-safe, so it is
+ * used only between mod_mcp_lock() and mod_mcp_unlock(), called "the lock"
+ * below.
  */
 
 #ifndef MOD_MCP_WORKER_H
@@ -23,13 +24,13 @@ apr_time_t mod_mcp_now(void);
 apr_uint64_t mod_mcp_now_ms(void);
 
 /*
- * Creates the lock, attaches to the zone and creates the worker.  Returns 1 on
- * success.
+ * Creates the lock of mod_mcp_lock(), attaches to the zone and creates the
+ * worker.  Returns 1 on success.
  */
 int mod_mcp_worker_init(void);
 
 /*
- * Called when the child ends: clears mod_mcp_child.ready under the lock,
+ * Called when the child ends: clears mod_mcp_child.ready under mod_mcp_lock(),
  * detaches from the store, and gives up the slot.  The worker must not be used
  * afterwards; its memory is freed with the process.
  */
@@ -38,33 +39,33 @@ void mod_mcp_worker_exit(void);
 void mod_mcp_lock(void);
 
 /*
- * Takes the lock and returns 1, or returns 0 without the lock if the worker
- * has ended.
+ * Like mod_mcp_lock(), and returns 1; or returns 0 without the lock if the
+ * worker has ended.
  */
 int mod_mcp_lock_ready(void);
 
 /*
- * Returns 1 if the lock can be taken within 100 ms.  The lock is released
+ * Returns 1 if mod_mcp_lock() succeeds within 100 ms.  Releases the lock
  * again.
  */
 int mod_mcp_can_lock(void);
 
 /*
- * Carries out the core's actions, lets the event loop wake for the core's next
- * deadline, and releases the lock.
+ * Carries out the core's actions, makes the event loop wake for the core's
+ * next deadline, and releases the lock of mod_mcp_lock().
  */
 void mod_mcp_unlock(void);
 
 /*
- * Carries out the core's actions and keeps the lock.  Returns 1 if there were
- * actions.
+ * Carries out the core's actions, under mod_mcp_lock().  Returns 1 if there
+ * were actions.
  */
 int mod_mcp_drain(void);
 
 /*
- * Carries out the core's actions, then releases the lock, waits for a
- * condition and takes the lock again. timeout: microseconds, 0: no limit.  May
- * return although the condition was not signalled.
+ * Carries out the core's actions, then releases the lock of mod_mcp_lock(),
+ * waits for a condition and takes the lock again. timeout: microseconds, 0: no
+ * limit.  May return although the condition was not signalled.
  */
 void mod_mcp_wait(mod_mcp_cond_t *cond, apr_interval_time_t timeout);
 
@@ -79,8 +80,8 @@ void mod_mcp_signal(mod_mcp_cond_t *cond);
 void mod_mcp_broadcast(mod_mcp_cond_t *cond);
 
 /*
- * The worker's slot was woken: the next drain calls mcp_worker_wake().  Called
- * under the lock.
+ * Records that the worker's slot was woken: the next mod_mcp_drain() calls
+ * mcp_worker_wake().  Called under mod_mcp_lock().
  */
 void mod_mcp_worker_woken(void);
 

@@ -22,20 +22,20 @@ const mcp_keys_t *mod_mcp_zone_keys(void);
 apr_uint64_t mod_mcp_zone_epoch(void);
 
 /*
- * Claims a slot for this process.  Returns 1 with the slot's eventfd in
- * *wakeup_fd, or 0 after an error in the log.
+ * Claims a slot for this process.  Returns 1 and sets *wakeup_fd to the slot's
+ * eventfd, or returns 0 after an error in the log.
  */
 int mod_mcp_zone_claim(int *wakeup_fd);
 void mod_mcp_zone_release(void);
 
 /*
- * Attaches to the store in this slot.  Returns the result of
- * mcp_zone_attach().
+ * Attaches the worker to the store, in the slot of this process.  Returns the
+ * result of mcp_zone_attach().
  */
 int mod_mcp_zone_attach(mcp_store_t *store);
 
-/* Finds slots whose process has died.  Called periodically, under
- * mod_mcp_lock(). */
+/* Reclaims slots whose process has died, among some of the slots in each call.
+ * Called periodically, under mod_mcp_lock(). */
 void mod_mcp_zone_patrol(void);
 
 #endif /* MOD_MCP_ZONE_H */
