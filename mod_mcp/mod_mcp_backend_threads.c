@@ -5,10 +5,10 @@
  *
  * The first call of a client's request runs on that request's thread.  All
  * other backend requests (the rest of a batch, a call that continues after
- * input from its client, a call of an HTTP/2 client) run on threads of the
- * module, at most MCPThreads, or wait for one.  Some threads of the MPM are
- * reserved for requests without a backend, because clients need them to resume
- * their streams.
+ * input from its client, a call of an HTTP/2 client) are queued, and run on
+ * threads of the module, at most MCPThreads.  Some threads of the MPM never
+ * run backend requests: they are reserved for requests without a backend,
+ * because clients need them to resume their streams.
  */
 
 #include "mod_mcp_backend_threads.h"
@@ -30,21 +30,22 @@
 /* time that backend requests may continue after an immediate stop */
 #define MERCY  apr_time_from_sec(1)
 
-/* all under mod_mcp_lock() */
+/* all variables below: under mod_mcp_lock() */
 static mod_mcp_backend_request_t *queue_head, **queue_tail;
 static mod_mcp_backend_request_t *running;  /* backend requests that have a
                                                thread */
 static mod_mcp_cond_t *work;         /* signalled when a backend request is
-                                        queued, and when "ended" is set */
+                                        queued, and when "ended" is set to 1 */
 static mod_mcp_cond_t *idle;         /* signalled when a thread has ended */
-static apr_pool_t *pool;                /* of the threads, which are
-                                           detached */
+static apr_pool_t *pool;                /* pool of the threads of this file,
+                                           which are detached */
 static int threads, waiting, queued, lent;
 static int ended;
 
 /*
- * mod_proxy does not lock its connections if the MPM has no threads: backend
- * requests then run one at a time
+ * locked while a backend request runs; NULL if the MPM has threads.  Without
+ * threads of the MPM, mod_proxy does not lock its connections, so backend
+ * requests run one at a time.
  */
 static apr_thread_mutex_t *single;
 
@@ -97,7 +98,8 @@ void mod_mcp_backend_threads_init(apr_pool_t *pchild)
 
 /* --- a backend request --- */
 
-/* Sets the URI, and the request line that contains it. */
+/* Sets the backend's URI of the request, and the request line that contains
+ * it. */
 static void set_target(mod_mcp_backend_request_t *req, mcp_str_t target)
 {
     static const mcp_str_t begin = mcp_str("POST "), end = mcp_str(" HTTP/1.1");
@@ -134,10 +136,8 @@ static mod_mcp_backend_request_t *request_create(mcp_backend_request_t *breq,
     req->id = apr_pstrmemdup(p, id.data, id.len);
     set_target(req, mcp_setup_target(snapshot->dir->setup, breq->target));
 
-    /*
-     * a copy, because ABORT may end the backend request for the core while a
-     * thread still runs it
-     */
+    /* a copy of the id, because ABORT may end the backend request for the core
+     * while a thread still runs it */
 
     req->body = apr_pmemdup(p, breq->body.data, breq->body.len);
     req->length = breq->body.len;
@@ -186,7 +186,7 @@ static void request_leave(mod_mcp_backend_request_t *req)
     mod_mcp_backend_request_t **link;
 
     for (link = &running; *link != req; link = &(*link)->next) {
-        /* it is in the list */
+        /* req is in the list */
     }
 
     *link = req->next;
@@ -325,8 +325,9 @@ static int thread_limit(void)
 }
 
 /*
- * Wakes or starts a thread for queued backend requests, unless the limit is
- * reached.  Returns an error if there is no thread at all.
+ * Wakes or starts a thread for queued backend requests, unless there are
+ * already thread_limit() threads.  Returns an error if there is no thread at
+ * all.
  */
 static apr_status_t thread_start(void)
 {
@@ -395,7 +396,7 @@ void mod_mcp_backend_threads_stop(void)
 
     if (threads + lent > 0) {
 
-        /* these threads use memory that is about to be freed */
+        /* the remaining threads use memory that is about to be freed */
 
         _exit(0);
     }
@@ -433,7 +434,7 @@ static void dequeue(mod_mcp_backend_request_t *req)
     mod_mcp_backend_request_t **link;
 
     for (link = &queue_head; *link != req; link = &(*link)->next) {
-        /* it is in the queue */
+        /* req is in the queue */
     }
 
     *link = req->next;
@@ -447,8 +448,9 @@ static void dequeue(mod_mcp_backend_request_t *req)
 }
 
 /*
- * Returns the call's snapshot; creates it for the first backend request.
- * Returns NULL if memory is out, or if the client cannot be used.
+ * Returns the snapshot of the call of a backend request; creates it for the
+ * first backend request of the call.  Returns NULL if memory is out, or if the
+ * client cannot be used.
  */
 static mod_mcp_snapshot_t *get_snapshot(mcp_backend_request_t *breq,
                                         mod_mcp_client_t *client)
@@ -470,8 +472,8 @@ static mod_mcp_snapshot_t *get_snapshot(mcp_backend_request_t *breq,
 }
 
 /*
- * Creates the structure for a backend request of the core.  On failure ends
- * that with an error and returns NULL.
+ * Creates the glue's structure for a backend request of the core.  On failure
+ * ends the backend request with an error and returns NULL.
  */
 static mod_mcp_backend_request_t *make_request(mcp_backend_request_t *breq,
     mod_mcp_client_t *client)
@@ -514,8 +516,8 @@ static void lend(mod_mcp_client_t *client, mod_mcp_backend_request_t *req)
 }
 
 /*
- * Returns the number of backend requests in a list, and adds the number with
- * this quota key to *own.
+ * Returns the number of backend requests in a list, and adds the number of
+ * those with the quota key "tenant" to *own.
  */
 static int count_runs(const mod_mcp_backend_request_t *req,
     const unsigned char *tenant, int *own)
@@ -531,8 +533,8 @@ static int count_runs(const mod_mcp_backend_request_t *req,
 }
 
 /*
- * Returns 1 if a new call would give its caller more than half of the threads
- * that other callers leave.  Each caller may have one call.
+ * Returns 1 if a new call would give its tenant more than half of the threads
+ * that calls of other tenants leave.  Each tenant may have one call.
  */
 static int exceeds_share(const mcp_backend_request_t *breq)
 {
@@ -602,10 +604,8 @@ static void cut(mod_mcp_backend_request_t *req, const char *detail)
         return;
     }
 
-    /*
-     * its thread ends it at the next output of the backend, or when the socket
-     * is shut down
-     */
+    /* a thread runs the backend request; it ends at the next output of the
+     * backend, or when the socket is shut down */
 
     mod_mcp_proxy_abort(req);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Reads a request's body completely into memory of the core: directly, if a
- * small length is announced; otherwise by way of a brigade.
+ * Reads a request's body completely into memory of the core: directly, if the
+ * Content-Length is small; otherwise by way of a brigade.
  */
 
 #include "mod_mcp_body.h"
@@ -11,32 +11,32 @@
 #include "mod_mcp_config.h"
 #include "mod_mcp_worker.h"
 
-/* data shorter than this is copied, bytes */
+/* data of a bucket is copied if it is shorter than this, bytes */
 #define SCRAP  256
 
 /*
- * bodies up to this length, bytes, get their memory before they are read, so
- * that clients that do not send the announced body do not occupy more
+ * bodies up to this length, bytes, get their memory before they are read; only
+ * these, because a client that does not send its body occupies the memory
  */
 #define SMALL  16384
 
-/* more than any limit, bytes */
+/* more than any limit of a body's length, bytes */
 #define HUGE_BODY  ((apr_off_t)1 << 48)
 
-/* size of the pieces in which scraps are collected */
+/* size of the pieces in which data shorter than SCRAP is collected, bytes */
 #define PIECE  APR_BUCKET_BUFF_SIZE
 
 typedef struct {
     request_rec *r;
     mod_mcp_dir_t *dir;
-    char *space;                        /* memory for the announced body;
-                                           NULL if none */
-    apr_off_t room;                     /* size of space, bytes */
+    char *space;                        /* memory for a body of the length in
+                                           Content-Length; NULL if none */
+    apr_off_t room;                     /* size of "space", bytes */
     apr_bucket_brigade *body;           /* data that has arrived, if the
                                            body does not fit into "space";
                                            else NULL */
-    apr_bucket *scraps;                 /* last bucket of body with room for
-                                           scraps, or NULL */
+    apr_bucket *scraps;                 /* last bucket of "body" if it has room
+                                           for short data; else NULL */
     apr_off_t length;
 } reader_t;
 
@@ -56,8 +56,9 @@ static int too_large(request_rec *r, mod_mcp_dir_t *dir, apr_off_t length)
 }
 
 /*
- * Collects short data in pieces.  The body may arrive in chunks of one byte,
- * and a bucket for each would take more than a hundred times the memory.
+ * Collects data shorter than SCRAP in pieces.  The body may arrive in chunks
+ * of one byte, and a bucket for each would take more than a hundred times the
+ * memory.
  */
 static void add_scrap(reader_t *reader, const char *data, apr_size_t len)
 {
@@ -77,8 +78,8 @@ static void add_scrap(reader_t *reader, const char *data, apr_size_t len)
 }
 
 /*
- * The body is longer than announced, or no length was announced: continues
- * with a brigade.
+ * Continues reading with a brigade, because the body does not fit into
+ * reader->space, or there is no such memory.
  */
 static void collect(reader_t *reader)
 {
@@ -191,7 +192,8 @@ static int read_all(reader_t *reader, apr_bucket_brigade *bb)
 
 /*
  * Returns the Content-Length, or -1 if there is none. httpd has rejected
- * values that are not numbers.  Stops reading digits at HUGE_BODY.
+ * values that are not numbers.  Stops reading digits when the value exceeds
+ * HUGE_BODY.
  */
 static apr_off_t announced(request_rec *r)
 {
@@ -246,8 +248,8 @@ static int flatten(mod_mcp_client_t *client, reader_t *reader)
 }
 
 /*
- * The body may be shorter or longer than announced, if an input filter changes
- * it.
+ * If an input filter changes the body, it may be shorter or longer than the
+ * Content-Length.
  */
 int mod_mcp_body_read(mod_mcp_client_t *client, mod_mcp_dir_t *dir,
                       apr_size_t *length)

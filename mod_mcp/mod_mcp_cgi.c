@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * The head of a CGI or FastCGI program's response.  The server's function
+ * The head of a CGI or FastCGI program's response.  Usually httpd's parser
  * parses it and gets the lines from get_line().
  */
 
@@ -9,13 +9,14 @@
 
 #include "util_script.h"
 
-/* bytes; longer content types are left to the server's function */
+/* size of a buffer for a content type, bytes; longer content types are left to
+ * httpd's parser */
 #define TYPE  128
 
 /*
- * Callback of the server's parser.  Returns 1 with the next line, without CR,
- * and removes the line from the text.  Returns 0 with the beginning of the
- * line if it has no end or is too long.
+ * Callback of httpd's parser.  Returns 1 with the next line, without CR, and
+ * removes the line from the text.  Returns 0 with the beginning of the line if
+ * it has no end or is too long.
  */
 static int get_line(char *buffer, int size, void *data)
 {
@@ -61,9 +62,9 @@ static int is_plain(char c)
 }
 
 /*
- * Fast path for a head that contains only a content type, because the server's
- * function is slow.  Returns 1 and removes the head from the text, or returns
- * 0.
+ * Fast path for a head that contains only a content type, because httpd's
+ * parser is slow.  Returns 1 and removes the head from the text, or returns 0
+ * if the head is a different one.
  */
 static int take_type(request_rec *r, mcp_str_t *text)
 {

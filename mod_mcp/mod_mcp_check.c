@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Warnings and errors at startup: mistakes that show only in the complete
- * configuration, and settings of the MPM that leave too few threads for
- * streams or calls.
+ * Warnings and errors at startup: mistakes that can be detected only when the
+ * whole configuration has been read, and settings of the MPM that leave too
+ * few threads for streams or calls.
  */
 
 #include "mod_mcp_check.h"
@@ -15,13 +15,14 @@
 
 #include "ap_mpm.h"
 
-/* below these values a warning is logged */
+/* a warning is logged below these values: number of connections that a child
+ * of the event MPM accepts while calls run, ThreadsPerChild */
 #define BUSY_MIN     256
 #define THREADS_MIN  8
 
 /* --- locations --- */
 
-/* Returns argument n (from 0) of a directive. */
+/* Returns the argument number n (from 0) of a directive. */
 static const char *argument(apr_pool_t *p, const ap_directive_t *d, int n)
 {
     char *args = apr_pstrdup(p, d->args), *end = strrchr(args, '>');
@@ -58,9 +59,9 @@ static int is_location(apr_pool_t *p, const ap_directive_t *d,
 }
 
 /*
- * Returns 1 if <Location path> sets the endpoint handler.  The configuration
- * tree is searched, because httpd turns the argument of SetHandler into an
- * expression, which only a request can evaluate.
+ * Returns 1 if <Location path> sets the endpoint handler.  This searches the
+ * configuration tree, because httpd turns the argument of SetHandler into an
+ * expression, which can be evaluated only for a request.
  */
 static int is_endpoint(apr_pool_t *p, const ap_directive_t *d,
                        const char *path, int inside)
@@ -135,8 +136,8 @@ static void warn_endpoint(server_rec *s, const char *path, mod_mcp_dir_t *dir)
 }
 
 /*
- * Adds the metadata document of a protected resource.  Returns 1, or 0 after
- * an error in the log.
+ * Adds the metadata document of the endpoint at a path, if it has one.
+ * Returns 1, or 0 after an error in the log.
  */
 static int add_document(server_rec *s, const char *path, mod_mcp_dir_t *dir)
 {
@@ -230,7 +231,8 @@ static int check_location(apr_pool_t *pconf, apr_pool_t *p, server_rec *s,
 /* --- mod_ssl --- */
 
 /*
- * Returns 1 if <Location> or <Directory> d applies to requests to a backend.
+ * Returns 1 if the <Location> or <Directory> section d applies to requests to
+ * the backend.
  */
 static int covers(apr_pool_t *p, server_rec *s, const ap_directive_t *d,
                   const char *backend)
@@ -259,8 +261,9 @@ static int covers(apr_pool_t *p, server_rec *s, const ap_directive_t *d,
 }
 
 /*
- * Warns about SSLRequireSSL: it asks mod_ssl about the internal connection,
- * and so rejects all requests to backends.
+ * Warns about each SSLRequireSSL that applies to a backend: it checks the
+ * internal connection, which has no TLS, and so rejects all requests to that
+ * backend.
  */
 static void check_tls(apr_pool_t *p, server_rec *s, const ap_directive_t *d,
                       const ap_directive_t *section)
@@ -291,8 +294,8 @@ static void check_tls(apr_pool_t *p, server_rec *s, const ap_directive_t *d,
 /* --- all locations of all servers --- */
 
 /*
- * Returns 1 if conf belongs to the main server, of whose list virtual hosts
- * have a copy.
+ * Returns 1 if s is a virtual host and conf is a section of the main server:
+ * virtual hosts have a copy of the main server's list of sections.
  */
 static int is_inherited(server_rec *main, server_rec *s,
                         const ap_conf_vector_t *conf)
@@ -361,7 +364,7 @@ int mod_mcp_check_config(apr_pool_t *pconf, apr_pool_t *plog,
 
 /*
  * Returns the last value of a directive that ap_mpm_query() does not report,
- * or the given default.
+ * or "value" if the directive is not set.
  */
 static double find_number(const ap_directive_t *d, const char *name,
                           double value)
@@ -380,10 +383,11 @@ static double find_number(const ap_directive_t *d, const char *name,
 }
 
 /*
- * The event MPM counts a suspended stream as a connection.  A child should
- * neither reject new connections because of streams, nor look idle.  It
- * accepts connections up to ThreadsPerChild plus the factor for each idle
- * thread, and while calls run only one thread may be idle.
+ * Checks the settings of the event MPM, which counts a suspended stream as a
+ * connection.  A child should neither reject new connections because of
+ * streams, nor look idle.  It accepts ThreadsPerChild connections plus
+ * AsyncRequestWorkerFactor connections for each idle thread, and while calls
+ * run only one thread may be idle.
  */
 static void check_event(server_rec *s, int threads, int daemons)
 {

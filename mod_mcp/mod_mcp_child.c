@@ -25,12 +25,12 @@
 
 mod_mcp_child_t mod_mcp_child;
 
-/* SIGTERM during a graceful stop */
+/* handling of SIGTERM during a graceful stop */
 static struct sigaction term_before;    /* the handler that on_term() has
                                            replaced */
 static int term_taken;                  /* 1 while on_term() is installed */
-static int termed;                      /* 1 after SIGTERM from another
-                                           process */
+static int termed;                      /* 1 after SIGTERM was received from
+                                           another process */
 
 apr_status_t mod_mcp_child_thread(apr_thread_t **thread,
                                   apr_threadattr_t *attr,
@@ -51,19 +51,21 @@ apr_status_t mod_mcp_child_thread(apr_thread_t **thread,
 
 /* --- SIGTERM during a graceful stop --- */
 
-/* Signal handler: only wakes the event loop, and calls the MPM's handler. */
+/* Handler of SIGTERM: sets a flag, wakes the event loop, and calls the MPM's
+ * handler. */
 static void on_term(int sig, siginfo_t *info, void *context)
 {
     uint64_t one = 1;
     int before = errno;
 
-    /* ignore signals by which the MPM wakes its own threads */
+    /* a signal from this process is ignored: by it the MPM wakes its own
+     * threads */
 
     if (info->si_pid != getpid()) {
         __atomic_store_n(&termed, 1, __ATOMIC_RELEASE);
 
         if (write(mod_mcp_child.wakeup_fd, &one, sizeof(one)) == -1) {
-            /* the counter is full: a wake-up is pending */
+            /* the counter of the eventfd is full: a wake-up is pending */
         }
     }
 
@@ -78,10 +80,11 @@ static void on_term(int sig, siginfo_t *info, void *context)
 }
 
 /*
- * Handles SIGTERM during a graceful stop.  An MPM with threads then ignores
- * its parent, including the signal that the parent sends to children of all
- * generations when it stops or restarts immediately.  Running calls would
- * delay that until the parent kills the child.
+ * Installs a handler of SIGTERM for a graceful stop.  During that, an MPM with
+ * threads ignores its parent, including the SIGTERM that the parent sends to
+ * children of all generations when it stops or restarts immediately.  Without
+ * this handler, running calls would delay the stop until the parent kills the
+ * child.
  */
 static void watch_term(void)
 {
@@ -122,10 +125,8 @@ void mod_mcp_child_rang(void)
 
     mod_mcp_worker_woken();
 
-    /*
-     * httpd stops or restarts immediately during a graceful stop of this
-     * process
-     */
+    /* during a graceful stop of this process, httpd stops or restarts
+     * immediately */
 
     if (__atomic_load_n(&termed, __ATOMIC_ACQUIRE)
         && child->end == MOD_MCP_WINDING_UP) {
@@ -145,10 +146,8 @@ static apr_status_t child_exit(void *data)
         return APR_SUCCESS;
     }
 
-    /*
-     * prefork ends a process in a signal handler: the interrupted function may
-     * hold the lock
-     */
+    /* prefork ends a process in a signal handler: the interrupted function may
+     * hold the lock of mod_mcp_lock() */
 
     if (__atomic_load_n(&child->end, __ATOMIC_ACQUIRE) != MOD_MCP_WINDING_UP
         && !mod_mcp_can_lock()) {
@@ -164,10 +163,9 @@ static apr_status_t child_exit(void *data)
     mod_mcp_worker_exit();
     mod_mcp_pool_exit();
 
-    /*
-     * prefork: the interrupted function may wait for a condition, which is
-     * about to be destroyed; destroying it would wait for that function
-     */
+    /* prefork ends a process in a signal handler: the interrupted function may
+     * wait for a condition, which is about to be destroyed; destroying it
+     * would wait for that function */
 
     if (mod_mcp_is_waiting()) {
         _exit(0);
@@ -197,7 +195,7 @@ void mod_mcp_child_stopping(apr_pool_t *pchild, int graceful)
         return;
     }
 
-    /* see child_exit() */
+    /* prefork ends a process in a signal handler, see child_exit() */
 
     if (!mod_mcp_child.threaded && !mod_mcp_can_lock()) {
         _exit(0);
@@ -279,7 +277,7 @@ void mod_mcp_child_init(apr_pool_t *pchild, server_rec *s)
 
     apr_pool_pre_cleanup_register(pchild, NULL, child_exit);
 
-    /* calls that the previous process in this slot has left */
+    /* adopt calls of the process that previously had this slot */
 
     mod_mcp_lock();
     mcp_worker_adopt(child->worker);

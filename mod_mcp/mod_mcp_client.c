@@ -12,8 +12,9 @@
 #include "mod_mcp_worker.h"
 
 /*
- * a response from a backend request on the client's own thread is sent by that
- * thread, unless the backend request runs longer than this
+ * time for which the client's own thread, while it runs a backend request,
+ * leaves a response unsent in order to send it afterwards itself; later the
+ * event loop sends it
  */
 #define PATIENCE  apr_time_from_msec(50)
 
@@ -37,7 +38,8 @@ mod_mcp_client_t *mod_mcp_client(request_rec *r)
     return r ? client : NULL;
 }
 
-/* An exchange whose response is still in the filters. */
+/* An exchange whose request is no longer the client's current one, while its
+ * response is still in the filters. */
 typedef struct {
     mcp_exchange_t *exchange;
     conn_rec *c;
@@ -77,7 +79,8 @@ static apr_status_t client_cleanup(void *data)
     mod_mcp_client_t *client = data;
 
     if (!mod_mcp_lock_ready()) {
-        return APR_SUCCESS;             /* the process is ending */
+        return APR_SUCCESS;             /* the process is ending: the core must
+                                           not be used */
     }
 
     free_exchange(client);
@@ -108,8 +111,9 @@ static apr_status_t exchange_cleanup(void *data)
 }
 
 /*
- * Detaches the previous request.  If its response is still in the filters, it
- * keeps its exchange until its pool is destroyed.
+ * Detaches the client's previous request.  If its response is still in the
+ * filters, the request keeps its exchange until the request's pool is
+ * destroyed.
  */
 static void leave_request(mod_mcp_client_t *client)
 {

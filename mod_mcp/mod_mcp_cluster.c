@@ -4,10 +4,10 @@
  * Connections to Redis: host names, sockets and TLS.  The core decides when to
  * connect, what to write, and how long each step may take (mcp_cluster.h).
  *
- * The core's actions may be carried out by any thread and only mark a
- * connection; the event loop does the work.  It reads and writes without
- * mod_mcp_lock(), and calls the core under it.  Each host name is resolved by
- * a thread of its own, because that blocks.
+ * Any thread may carry out the core's actions: it only marks a connection. The
+ * event loop does the work.  It reads and writes without mod_mcp_lock(), and
+ * calls the core under it.  Because resolving a host name blocks, each name is
+ * resolved by a thread of its own.
  */
 
 #include "mod_mcp_cluster.h"
@@ -31,23 +31,26 @@
 #include "mcp_cluster.h"
 
 #define BYTES  16384                    /* bytes of one read or write */
-#define ROUNDS  16                      /* reads or writes before clients
-                                           get their turn */
+#define ROUNDS  16                      /* maximum number of reads or writes of
+                                           one connection before the event loop
+                                           serves others */
 #define WHY    256                      /* bytes of an error text for the
                                            log */
 #define NAMES  4                        /* maximum number of threads that
                                            resolve names */
 
-/* The result of resolving a host name.  The last of its two users frees it. */
+/* The result of resolving a host name.  Its users are a thread and a
+ * connection; whichever releases it last frees it. */
 typedef struct {
     char *host;
     char port[8];
     int rc;                             /* result of getaddrinfo() */
     struct addrinfo *found;
     int ready;                          /* 1 when complete; atomic, written
-                                           last */
-    int users;                          /* 1 or 2: the thread, the
-                                           connection */
+                                           after the other fields */
+    int users;                          /* number of users: 2 for thread and
+                                           connection, 1 after one of them has
+                                           released it */
 } lookup_t;
 
 typedef enum {
@@ -65,10 +68,11 @@ struct connection_t {
                                            mod_mcp_lock() */
     mcp_link_t *link;                   /* NULL after DISCONNECT */
     int todo;                           /* 1 if the event loop has work for
-                                           it */
+                                           this connection */
 
     /* constant */
-    apr_uint32_t id;                    /* id of its events in the poller */
+    apr_uint32_t id;                    /* id by which the poller reports
+                                           events of the socket */
     char *host;                         /* NULL: a Unix socket at "path" */
     char *path;
     unsigned port;
@@ -83,7 +87,8 @@ struct connection_t {
                                            if none */
 };
 
-static mcp_cluster_t *cluster;          /* these three under mod_mcp_lock() */
+static mcp_cluster_t *cluster;          /* cluster, connections and last_id:
+                                           under mod_mcp_lock() */
 static connection_t *connections;
 static apr_uint32_t last_id;
 
@@ -117,7 +122,7 @@ static void *APR_THREAD_FUNC look_up(void *data)
     __atomic_store_n(&lookup->ready, 1, __ATOMIC_RELEASE);
 
     if (write(mod_mcp_child.wakeup_fd, &one, sizeof(one)) == -1) {
-        /* the counter is full: a wake-up is pending */
+        /* the counter of the eventfd is full: a wake-up is pending */
     }
 
     release_lookup(lookup);
@@ -192,7 +197,7 @@ static void forget(connection_t *c)
     connection_t **link;
 
     for (link = &connections; *link != c; link = &(*link)->next) {
-        /* it is in the list */
+        /* c is in the list */
     }
 
     *link = c->next;
@@ -316,8 +321,8 @@ static int feed(connection_t *c, const char *data, size_t len)
 }
 
 /*
- * Copies bytes to write, because DISCONNECT may free them meanwhile.  Returns
- * their number.
+ * Copies the link's pending bytes to buf, because DISCONNECT may free them
+ * while they are written.  Returns their number.
  */
 static size_t fetch(connection_t *c, char *buf)
 {
@@ -351,8 +356,8 @@ static void written(connection_t *c, size_t len)
 }
 
 /*
- * Marks a connection that has used up its rounds, because more data may be
- * pending.
+ * Marks a connection again that has used up its ROUNDS, because more data may
+ * be pending.
  */
 static void lookup_again(connection_t *c)
 {
@@ -513,7 +518,7 @@ static void note_alert(int sent, int version, int type, const void *data,
 }
 
 /*
- * Makes OpenSSL verify the certificate chain and the name during the
+ * Makes OpenSSL verify the certificate chain and the server's name during the
  * handshake, before data is sent.
  */
 static int expect(SSL *ssl, const mcp_cluster_conf_t *conf, const char *host)
@@ -569,7 +574,8 @@ static void connected(connection_t *c)
     shake(c);
 }
 
-/* Checks whether the connection attempt has succeeded or failed. */
+/* Checks whether the attempt to connect has succeeded or failed, or is
+ * pending. */
 static void run_connecting(connection_t *c)
 {
     struct pollfd fd = { .fd = c->fd, .events = POLLOUT };
@@ -620,8 +626,8 @@ static void connect_to(connection_t *c, const struct sockaddr *address,
 }
 
 /*
- * Connects to one of several addresses, chosen at random.  If it is
- * unreachable, the core tries again.
+ * Connects to one of the addresses in the list "found", chosen at random.  If
+ * this address is unreachable, the core tries to connect again later.
  */
 static void connect_found(connection_t *c, const struct addrinfo *found)
 {
@@ -668,7 +674,7 @@ static void start_name(connection_t *c)
 
     apr_snprintf(port, sizeof(port), "%u", c->port);
 
-    /* no thread for a numeric address */
+    /* a numeric address needs no thread */
 
     if (getaddrinfo(c->host, port, &hints, &found) == 0) {
         connect_found(c, found);
@@ -678,7 +684,8 @@ static void start_name(connection_t *c)
 
     c->state = NAMING;
 
-    /* threads whose connection the core has given up may still run */
+    /* the limit counts threads that still run although the core has abandoned
+     * their connections */
 
     if (__atomic_load_n(&lookups, __ATOMIC_ACQUIRE) >= NAMES) {
         failed(c, "the DNS lookup takes too long");
@@ -725,8 +732,8 @@ static void req(connection_t *c)
 }
 
 /*
- * Returns the next marked connection, or NULL.  Frees connections after
- * DISCONNECT.
+ * Returns the next marked connection, or NULL.  Frees connections whose link
+ * has sent DISCONNECT.
  */
 static connection_t *next_todo(void)
 {

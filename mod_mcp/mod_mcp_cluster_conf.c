@@ -295,10 +295,8 @@ int mod_mcp_cluster_has_key(server_rec *s, const char *path,
         return 1;
     }
 
-    /*
-     * other nodes could not verify tokens that are signed with the zone's
-     * generated key
-     */
+    /* other nodes cannot verify tokens that are signed with the generated key
+     * of this zone, so the endpoint needs a configured key */
 
     ap_log_error(APLOG_MARK, APLOG_EMERG, 0, s,
                  "mod_mcp: the endpoint %s has no MCPKey, but all nodes of the "

@@ -19,7 +19,8 @@
 typedef struct section_t section_t;
 
 struct section_t {
-    mod_mcp_dir_t dir;                  /* first: pointers are converted */
+    mod_mcp_dir_t dir;                  /* first member, so that pointers can
+                                           be converted */
     mcp_endpoint_t endpoint;
     section_t *next;
 };
@@ -30,9 +31,11 @@ struct section_t {
  */
 static struct {
     apr_pool_t *pool;
-    apr_thread_mutex_t *lock;           /* for sections that requests add */
+    apr_thread_mutex_t *lock;           /* for adding the merged sections of
+                                           requests */
     section_t *sections;
-    mod_mcp_global_t *global;           /* of the main server */
+    mod_mcp_global_t *global;           /* global settings, from the main
+                                           server */
     uint32_t number;                    /* random number of this
                                            configuration */
     apr_array_header_t *warnings;       /* const char * */
@@ -55,7 +58,7 @@ static apr_status_t forget(void *data)
 {
     section_t *section, *next;
 
-    /* sections refer to each other: none is used after this */
+    /* sections refer to each other: use none after the first is freed */
 
     for (section = current.sections; section; section = next) {
         next = section->next;
@@ -71,9 +74,10 @@ static apr_status_t forget(void *data)
 }
 
 /*
- * Begins a configuration, unless that has been done: loading the module
- * creates the main server's configuration before pre_config runs.  The
- * clean-up is registered after that of the module's DSO, so it runs first.
+ * Begins a new configuration, unless one has begun: loading the module creates
+ * the main server's configuration before pre_config runs.  The clean-up is
+ * registered after that of the module's DSO, so it runs before the module is
+ * unloaded.
  */
 static void begin(apr_pool_t *p)
 {
@@ -126,8 +130,8 @@ void *mod_mcp_config_create_server(apr_pool_t *p, server_rec *s)
 }
 
 /*
- * Virtual hosts have no global settings: the settings of the main server
- * apply.
+ * Virtual hosts have no global settings of their own: the settings of the main
+ * server apply.
  */
 void *mod_mcp_config_merge_server(apr_pool_t *p, void *base, void *add)
 {
@@ -160,9 +164,9 @@ static mod_mcp_dir_t *make_dir(void)
 }
 
 /*
- * httpd reads .htaccess files into the pool of a request, and creates a
- * section even for a directive that it rejects there.  The result is NULL
- * then, which check() and httpd's merging accept.
+ * Returns NULL for .htaccess files: httpd reads them into the pool of a
+ * request, and creates a section even for a directive that it rejects there.
+ * check() and httpd's merging accept NULL.
  */
 void *mod_mcp_config_create_dir(apr_pool_t *p, char *dir)
 {
@@ -176,7 +180,7 @@ void *mod_mcp_config_create_dir(apr_pool_t *p, char *dir)
 
     section = make_dir();
 
-    /* the path of <If> is "*If" */
+    /* "*If" is the path of an <If> section, and not stored */
 
     if (dir && dir[0] != '*'
         && mcp_setup_path(section->setup, mod_mcp_str(dir)) != MCP_OK) {
@@ -220,9 +224,9 @@ static mod_mcp_dir_t *merge(mod_mcp_dir_t *base, mod_mcp_dir_t *add)
 }
 
 /*
- * httpd calls this for nearly every request, on many threads at once.  Earlier
- * results are found without a lock, because the lists only grow, at their
- * heads.
+ * httpd calls this function for nearly every request, on many threads at once.
+ * Earlier results of merging are found without a lock, because new results are
+ * only added to the heads of their lists.
  */
 void *mod_mcp_config_merge_dir(apr_pool_t *p, void *base, void *add)
 {
@@ -279,7 +283,8 @@ const mcp_endpoint_t *mod_mcp_config_endpoint(mod_mcp_dir_t *dir,
 
 /* --- identity of catalogs --- */
 
-/* Returns the key of the section's own catalog, NULL if it has none. */
+/* Returns the key of the catalog that the section itself sets; NULL if it sets
+ * none, or was created by merging. */
 static const unsigned char *catalog_key_of(const section_t *section)
 {
     return section->dir.add ? NULL : mcp_setup_catalog_key(section->dir.setup);

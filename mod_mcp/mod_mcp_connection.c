@@ -30,15 +30,17 @@
 #include "http_connection.h"
 
 /*
- * interval at which a waiting thread checks whether its HTTP/2 stream was
- * reset
+ * interval at which a waiting thread checks whether its client's HTTP/2 stream
+ * was reset
  */
 #define WAIT_STEP  apr_time_from_sec(1)
 
-/* about the size of the buffer that a connection is read into */
+/* approximate size of the buffer into which httpd reads data of a
+ * connection */
 #define BUFFER_SIZE  APR_BUCKET_BUFF_SIZE
 
-/* maximum number of such buffers that are free when a stream has begun */
+/* maximum number of free buffers of that size in a connection's pool when a
+ * stream has begun */
 #define BUFFERS  4
 
 /* --- suspension --- */
@@ -47,10 +49,8 @@ int mod_mcp_connection_can_suspend(mod_mcp_client_t *client)
 {
     conn_rec *c = client->c;
 
-    /*
-     * an internal redirect does not support SUSPENDED; neither does httpd's
-     * loop over the requests of a connection with clogging filters
-     */
+    /* SUSPENDED is not supported by an internal redirect, nor by httpd's loop
+     * over the requests of a connection with clogging filters */
 
     return mod_mcp_child.async && c->cs && !c->master && !client->r->prev
            && !c->clogging_input_filters && !mod_mcp_filter_blocks(client->r);
@@ -62,8 +62,8 @@ int mod_mcp_connection_can_lend(mod_mcp_client_t *client)
 }
 
 /*
- * The response is chunked nevertheless: the last chunk distinguishes a
- * complete stream from one that was cut off.
+ * The response is chunked although the connection is closed after it: the
+ * final chunk distinguishes a complete stream from one that was cut off.
  */
 void mod_mcp_connection_announce_close(mod_mcp_client_t *client)
 {
@@ -71,8 +71,8 @@ void mod_mcp_connection_announce_close(mod_mcp_client_t *client)
 }
 
 /*
- * Frees the buffer that a request without a body was read into.  An empty
- * bucket keeps it until the next read.
+ * Frees the buffer into which a request without a body was read: an empty
+ * bucket of the input filter keeps it until the next read.
  */
 static void drop_input(mod_mcp_client_t *client)
 {
@@ -82,10 +82,11 @@ static void drop_input(mod_mcp_client_t *client)
 }
 
 /*
- * Returns free memory of the connection's pool to the system, mainly the
- * buffers that the request was read into and the head was written to, because
- * a stream may be idle for hours.  APR does not report the number of free
- * buffers; allocating too many is harmless, because new ones stay untouched.
+ * Returns free memory of the connection's pool to the system, because a stream
+ * may be idle for hours.  The free memory is mainly the buffers into which the
+ * request was read and the head was written.  APR does not report their
+ * number, so BUFFERS buffers are allocated and freed; this also works if fewer
+ * are free, because the pages of new ones are not touched.
  */
 static void trim(conn_rec *c)
 {
@@ -135,10 +136,8 @@ void mod_mcp_connection_suspended(conn_rec *c, request_rec *r)
 
 static void suspend(mod_mcp_client_t *client)
 {
-    /*
-     * a later call of this request would need a snapshot while the event loop
-     * owns the request
-     */
+    /* the snapshot is made now, because a later call of this request would
+     * need it while the event loop owns the request */
 
     if (client->exchange && !client->ahead
         && mcp_exchange_is_open(client->exchange)) {
@@ -155,8 +154,8 @@ static void suspend(mod_mcp_client_t *client)
 /* --- a thread that waits --- */
 
 /*
- * Returns the time that the thread may still wait, microseconds; 0: none; -1:
- * no limit.
+ * Returns the time for which the client's thread may still wait for work,
+ * microseconds; 0: none; -1: no limit.
  */
 static apr_interval_time_t hold_left(mod_mcp_client_t *client)
 {
@@ -176,7 +175,8 @@ static apr_interval_time_t hold_left(mod_mcp_client_t *client)
     return left > 0 ? left : 0;
 }
 
-/* Waits for work. Called under mod_mcp_lock(). */
+/* Waits until the client has work or its time is over.  Called under
+ * mod_mcp_lock(). */
 static void hold(mod_mcp_client_t *client)
 {
     apr_interval_time_t left = hold_left(client);
@@ -184,10 +184,8 @@ static void hold(mod_mcp_client_t *client)
 
     ap_mpm_query(AP_MPMQ_MPM_STATE, &state);
 
-    /*
-     * worker and prefork run the child_stopping hook only when no thread is
-     * left
-     */
+    /* this thread stops the worker itself, because worker and prefork run the
+     * hook child_stopping only when no thread is left */
 
     if (state == AP_MPMQ_STOPPING) {
         mcp_worker_stop(mod_mcp_child.worker, 0);
@@ -267,8 +265,8 @@ static int is_over(mod_mcp_client_t *client)
 }
 
 /*
- * Returns 1 if the event loop can serve the client from now on: it is idle, or
- * its socket is slow.
+ * Returns 1 if the event loop can serve the client from now on: the client is
+ * idle, or its socket is slow.
  */
 static int needs_no_thread(mod_mcp_client_t *client)
 {
@@ -277,8 +275,8 @@ static int needs_no_thread(mod_mcp_client_t *client)
 }
 
 /*
- * Runs the backend request.  Called under mod_mcp_lock(), which it releases
- * meanwhile.
+ * Runs the backend request of the client's thread.  Called under
+ * mod_mcp_lock(), which it releases meanwhile.
  */
 static void start_call(mod_mcp_client_t *client)
 {
@@ -288,7 +286,8 @@ static void start_call(mod_mcp_client_t *client)
     mod_mcp_client_set_state(client, MOD_MCP_LENT);
     mod_mcp_poller_add(client);
 
-    /* a response came before the client was LENT */
+    /* a response was ready before the client was LENT: no event has reported
+     * it since */
 
     if (client->todo) {
         mod_mcp_client_notify(client, client->todo);
@@ -300,14 +299,14 @@ static void start_call(mod_mcp_client_t *client)
 
     client->over = req;
 
-    /* carry out the actions that the output has caused */
+    /* carry out the actions that the backend's output has caused */
 
     mod_mcp_drain();
 }
 
 /*
- * Frees the finished backend request.  Called under mod_mcp_lock(), which it
- * releases meanwhile.
+ * Frees the finished backend request of the client's thread.  Called under
+ * mod_mcp_lock(), which it releases meanwhile.
  */
 static void free_call(mod_mcp_client_t *client)
 {
@@ -320,8 +319,9 @@ static void free_call(mod_mcp_client_t *client)
 }
 
 /*
- * Returns 1 if the response has been passed to the filters completely.  The
- * remains of its backend request are then freed with the exchange.
+ * Returns 1 if a backend request "req" has ended and the response has been
+ * passed to the filters completely.  The remains of the backend request are
+ * then freed with the exchange.
  */
 static int is_done(mod_mcp_client_t *client, mod_mcp_backend_request_t *req)
 {
@@ -329,10 +329,10 @@ static int is_done(mod_mcp_client_t *client, mod_mcp_backend_request_t *req)
 }
 
 /*
- * Does the pending work, or waits for some.  Frees a finished backend request
- * after its response has been sent.  Called under mod_mcp_lock().  Returns 0
- * under mod_mcp_lock(), or 1 without mod_mcp_lock() if the response is
- * complete.
+ * Does the client's pending work, or waits for work.  Frees a finished backend
+ * request after its response has been sent.  Called under mod_mcp_lock().
+ * Returns 0 under mod_mcp_lock(), or 1 without mod_mcp_lock() if the response
+ * is complete.
  */
 static int do_next(mod_mcp_client_t *client)
 {

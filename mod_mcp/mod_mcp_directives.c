@@ -17,8 +17,8 @@
 #include "mcp_zone.h"
 
 /*
- * Allowed anywhere but in .htaccess files, whose configuration ends with the
- * request.  If AllowOverrideList permits them there,
+ * Contexts of directives: anywhere but in .htaccess files, whose configuration
+ * ends with the request.  If AllowOverrideList permits a directive there,
  * mod_mcp_config_create_dir() returns no section.
  */
 #define SECTIONS  (RSRC_CONF|ACCESS_CONF)
@@ -249,7 +249,7 @@ static const char *set_hold(cmd_parms *cmd, void *dir, const char *arg)
 
 /* --- sections --- */
 
-/* Sets an option of MCP_OPTIONS. */
+/* Sets an option of the core's table MCP_OPTIONS. */
 static const char *set_option(cmd_parms *cmd, void *conf, const char *arg)
 {
     mod_mcp_dir_t *dir = conf;
@@ -492,7 +492,7 @@ static const char *set_link_origin(cmd_parms *cmd, void *conf,
     char text[MCP_SETUP_ERROR_MAX];
     const char *error = set_expression(cmd, dir, arg, &dir->link_origin);
 
-    /* an expression is checked for each request */
+    /* the value of an expression is checked at each request instead */
 
     if (error || strpbrk(arg, "%$\\")) {
         return error;
@@ -502,7 +502,7 @@ static const char *set_link_origin(cmd_parms *cmd, void *conf,
         cmd, mcp_setup_link_origin(mod_mcp_str(arg), text), text);
 }
 
-/* Passes the argument to an mcp_setup_*() function. */
+/* Passes the argument of a directive to its mcp_setup_*() function. */
 static const char *set_word(cmd_parms *cmd, mod_mcp_dir_t *dir,
                             const char *arg,
                             int (*set)(mcp_setup_t *, mcp_str_t, char *))
@@ -606,7 +606,8 @@ static const char *set_max_body(cmd_parms *cmd, void *conf, const char *arg)
     return NULL;
 }
 
-/* Rejects an earlier name of a directive; cmd->info is the new one. */
+/* Rejects an earlier name of a directive; cmd->info is the name to use
+ * instead. */
 static const char *reject_renamed(cmd_parms *cmd, void *config,
     const char *args)
 {

@@ -6,12 +6,12 @@
  * ap_add_common_vars() writes into the environment if it is empty.  Otherwise
  * it creates a table and merges both by sorting, which takes longer than the
  * rest of the function.  So this module's variables are hidden before the
- * call.  If mod_proxy_fcgi calls the function, the hook http_scheme, which the
- * function calls, shows them again.
+ * call.  If mod_proxy_fcgi calls ap_add_common_vars(), the hook http_scheme,
+ * which ap_add_common_vars() calls, appends the hidden variables again.
  *
- * This is done only if each name occurs once, and if the function neither
- * reads nor sets a variable of that name.  Then only the order of the
- * variables differs.
+ * The variables are hidden only if each name occurs once, and if
+ * ap_add_common_vars() neither reads nor sets a variable of that name.  Then
+ * only the order of the variables differs.
  */
 
 #include "mod_mcp_env.h"
@@ -20,7 +20,8 @@
 #include "mod_mcp_proxy.h"
 #include "mod_mcp_snapshot.h"
 
-/* more variables than a request usually has */
+/* number of variables for which a table has room at first: more than a request
+ * usually has */
 #define VARIABLES  48
 
 /*
@@ -30,8 +31,8 @@
 #define OTHERS     8
 
 /*
- * Keeps proxies from passing on interim responses, because no client would get
- * them.
+ * The name of a variable that keeps proxies from passing on interim responses,
+ * because no client would get them.
  */
 static const char interim[] = "proxy-interim-response";
 
@@ -39,7 +40,7 @@ static int first;                       /* 1 if this module's http_scheme
                                            hook runs first, and so always
                                            runs */
 
-/* Returns 1 if a name begins with a text; ignores case, like tables. */
+/* Returns 1 if "name" begins with the text "with", ignoring case. */
 static int begins(const char *name, const char *with)
 {
     return ap_cstr_casecmpn(name, with, strlen(with)) == 0;
@@ -84,8 +85,8 @@ static int has(const char **names, int n, const char *name)
 }
 
 /*
- * Returns 1 if hiding the variables changes only their order.  The first "own"
- * variables are the module's.
+ * Returns 1 if hiding the variables changes only their order.  This module's
+ * variables are among the first "own" ones.
  */
 static int may_hide(const apr_table_t *env, int own)
 {
@@ -181,8 +182,9 @@ void mod_mcp_env_register(void)
 }
 
 /*
- * If another module's hook runs first and returns a scheme, this module's hook
- * is not called.
+ * Checks whether this module's hook http_scheme is the first one.  If another
+ * hook ran first and returned a scheme, this module's hook would not be
+ * called.
  */
 void mod_mcp_env_init(void)
 {

@@ -5,8 +5,8 @@
  * from access rules, limits, or httpd itself.
  *
  * CORS preflights are answered before access is checked, because they carry no
- * credentials.  Error responses get the CORS headers with which pages of
- * allowed origins can read them; those of status 401 and 403 also get the
+ * credentials.  Error responses get the CORS headers that let pages of allowed
+ * origins read them; those with status 401 and 403 also get the authentication
  * challenge of the protected resource.
  */
 
@@ -104,8 +104,8 @@ static int collect(void *data, const char *name, const char *value)
 }
 
 /*
- * Writes the challenges; "other" replaces number "which", or is added if which
- * is their number.
+ * Writes the header lines WWW-Authenticate: "values" with "other" in place of
+ * the value number "which", or after all if "which" is their number.
  */
 static void replace(request_rec *r, const apr_array_header_t *values,
                     size_t which, const char *other)
@@ -149,8 +149,8 @@ static void add_challenge(request_rec *r, const mcp_auth_t *auth, int status)
 }
 
 /*
- * Adds the headers, once for all requests of a chain of internal redirects,
- * which share them.
+ * Adds the headers for error responses, once for a chain of internal
+ * redirects, because its requests share the headers.
  */
 static void add(request_rec *r)
 {

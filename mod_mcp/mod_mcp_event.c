@@ -5,15 +5,16 @@
  * mod_mcp_connection.c suspends connections.
  *
  * This module destroys suspended connections.  But the thread that has
- * suspended one still writes to it after the hook has returned, and may be
- * stopped before it does so, for any time.  In the MPM's notify_suspend():
+ * suspended a connection still writes to it after the hook suspend_connection
+ * has returned, and may be stopped before it does so, for any time.  In the
+ * MPM's notify_suspend():
  *
  *      ap_run_suspend_connection(cs->c, cs->r);
  *      cs->c->sbh = NULL;
  *      cs->suspended = 1;
  *
- * After this, its caller process_socket() returns, and the loop of
- * worker_thread() uses neither the connection nor cs.  So the thread has
+ * Then notify_suspend() and its caller process_socket() return, and the loop
+ * of worker_thread() uses neither the connection nor cs.  So the thread has
  * finished when both stores are visible, in either order.
  *
  * cs is not declared in a header.  Its beginning has been the same since
@@ -38,7 +39,9 @@ struct mod_mcp_event_t {
     int suspended;
 };
 
-/* waiting time if the layout is unknown; in practice long enough */
+/* time after which a thread counts as finished with a connection that it has
+ * suspended, if the layout of the MPM's data is unknown; in practice long
+ * enough */
 #define SETTLE  apr_time_from_sec(1)
 
 /*

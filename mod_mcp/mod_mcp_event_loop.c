@@ -32,29 +32,32 @@
 #define PATROL   2000                   /* interval of checks for dead
                                            processes, ms */
 #define LINGER   apr_time_from_sec(2)
-#define DRAINS   64                     /* reads of a lingering connection
-                                           in one turn */
-#define CLIENTS  4096                   /* clients served before the next
+#define DRAINS   64                     /* maximum number of reads from a
+                                           lingering connection in one turn */
+#define CLIENTS  4096                   /* maximum number of clients served
+                                           before the event loop fetches new
                                            events */
 
 /*
  * interval at which the event loop checks whether a thread of the MPM has
- * finished with a connection that it has suspended; nearly always it has
- * finished long before
+ * finished with a connection that the thread has suspended; nearly always the
+ * first check succeeds
  */
 #define SETTLE   apr_time_from_msec(10)
 
 /*
- * time that a client whose response is complete waits for the thread that runs
- * its backend request, before its connection is closed
+ * time for which the event loop waits, after a response is complete, for the
+ * client's thread to end its backend request, before it closes the connection
  */
 #define PATIENCE  apr_time_from_msec(500)
 
 static apr_thread_t *thread;
 static int ended;
-static apr_uint64_t patrol_at;          /* ms; used by the event loop only */
+static apr_uint64_t patrol_at;          /* time of the next check for dead
+                                           processes, ms; used by the event
+                                           loop only */
 
-/* under mod_mcp_lock() */
+/* all variables below: under mod_mcp_lock() */
 static mod_mcp_client_t *queue_head, **queue_tail = &queue_head;
 static mcp_timers_t timers;
 static apr_uint64_t until;              /* time at which the event loop will
@@ -109,7 +112,7 @@ void mod_mcp_event_loop_unqueue(mod_mcp_client_t *client)
     }
 
     for (link = &queue_head; *link != client; link = &(*link)->next) {
-        /* it is in the queue */
+        /* client is in the queue */
     }
 
     *link = client->next;
@@ -160,8 +163,8 @@ static void set_timer(mod_mcp_client_t *client, apr_interval_time_t after)
 /* --- the end of a connection --- */
 
 /*
- * Destroys the connection.  Returns 1, or 0 if the MPM's thread may still use
- * it; then a timer is set.
+ * Destroys the connection of a client.  Returns 1; or sets a timer to try
+ * again and returns 0, because the MPM's thread may still use the connection.
  */
 static int destroy(mod_mcp_client_t *client)
 {
@@ -184,8 +187,8 @@ static int destroy(mod_mcp_client_t *client)
 }
 
 /*
- * Reads and discards input.  Returns 1 if the client has closed the
- * connection, or if it keeps sending.
+ * Reads and discards input of a lingering connection.  Returns 1 if the client
+ * has closed the connection, or if more than DRAINS reads are needed.
  */
 static int drained(mod_mcp_client_t *client)
 {
@@ -205,8 +208,8 @@ static int drained(mod_mcp_client_t *client)
 }
 
 /*
- * Sends pending output.  Returns 1 if all has been sent, or if sending is
- * impossible.
+ * Sends pending output of a connection that will be closed.  Returns 1 if all
+ * has been sent, or if sending is impossible.
  */
 static int is_sent(mod_mcp_client_t *client, unsigned todo)
 {
@@ -237,8 +240,8 @@ static void begin_lingering(mod_mcp_client_t *client)
 }
 
 /*
- * Closes a connection, in several turns.  Returns 1 if the connection has been
- * destroyed.
+ * Does the next step of closing a connection.  Returns 1 if the connection has
+ * been destroyed.
  */
 static int close_step(mod_mcp_client_t *client, unsigned todo)
 {
@@ -265,7 +268,7 @@ static int close_step(mod_mcp_client_t *client, unsigned todo)
 
 /* --- the end of a response --- */
 
-/* Waits until the socket is writable, for at most Timeout. */
+/* Makes the client wait until its socket is writable, for at most Timeout. */
 static void block(mod_mcp_client_t *client)
 {
     if (!client->blocked) {
@@ -285,9 +288,10 @@ static void unblock(mod_mcp_client_t *client)
 }
 
 /*
- * The response of a suspended client is complete.  When all data has been
- * sent, passes the client to the logger, which logs and frees the request.
- * Flushes first, because the core's filter would wait for the data.
+ * Ends the request of a suspended client whose response is complete.  When all
+ * data has been sent, passes the client to the logger, which logs and frees
+ * the request.  Flushes first, because httpd's core output filter would
+ * otherwise wait for the socket.
  */
 static void end_request(mod_mcp_client_t *client)
 {
@@ -304,10 +308,9 @@ static void end_request(mod_mcp_client_t *client)
 
     unblock(client);
 
-    /*
-     * the client may have been queued again since its turn began; both queues
-     * use client->next, and a client in state LOGGING is never queued
-     */
+    /* the client may have been queued again since its turn began: unqueue it,
+     * because the queues of event loop and logger both use client->next, and a
+     * client in state LOGGING is never queued */
 
     mod_mcp_lock();
     mod_mcp_event_loop_unqueue(client);
@@ -316,9 +319,10 @@ static void end_request(mod_mcp_client_t *client)
 }
 
 /*
- * The response is complete, but the client's thread still runs a backend
- * request.  It should return immediately; if it does not, the client's next
- * request must not wait for it.
+ * Handles a complete response while the client's thread still runs a backend
+ * request.  The backend request should end immediately.  If it does not end
+ * within PATIENCE, closes the connection, because the client's next request
+ * must not wait for it.
  */
 static void end_response(mod_mcp_client_t *client, unsigned todo)
 {
@@ -367,7 +371,8 @@ static apr_status_t transfer(mod_mcp_client_t *client, unsigned todo)
     if ((todo & MOD_MCP_RESPOND) && !client->streaming
         && !client->responding) {
 
-        /* the client's thread may return later than the client can wait */
+        /* the client's thread may return too late for the next request, and
+         * the connection is closed then, see end_response() */
 
         if (client->state == MOD_MCP_EVENT_LOOPED) {
             mod_mcp_connection_announce_close(client);
@@ -443,7 +448,8 @@ static void send_more(mod_mcp_client_t *client, unsigned todo)
     }
 }
 
-/* Serves a client.  Returns 1 if the client has been freed. */
+/* Serves a client: does the work "todo".  Returns 1 if the client has been
+ * freed. */
 static int serve(mod_mcp_client_t *client, unsigned todo)
 {
     if (client->state == MOD_MCP_CLOSING) {
@@ -494,7 +500,7 @@ void mod_mcp_event_loop_own(mod_mcp_client_t *client)
     client->busy = 0;
     client->own = 0;
 
-    /* more work was added meanwhile, or some is left */
+    /* more work was added while the client was served, or some is left */
 
     if (client->state == MOD_MCP_EVENT_LOOPED && client->todo) {
         mod_mcp_event_loop_queue(client);
@@ -502,8 +508,8 @@ void mod_mcp_event_loop_own(mod_mcp_client_t *client)
 }
 
 /*
- * Takes the next client from the queue, for one turn.  Returns NULL if the
- * queue is empty.
+ * Takes the next client from the queue for one turn, and its work in *todo.
+ * Returns NULL if the queue is empty.
  */
 static mod_mcp_client_t *begin_turn(unsigned *todo)
 {
@@ -540,8 +546,8 @@ static void end_turn(mod_mcp_client_t *client)
 }
 
 /*
- * Serves queued clients.  Stops after CLIENTS turns, so that clients that are
- * queued again wait for the next events.
+ * Serves queued clients.  Stops after CLIENTS turns, so that new events are
+ * fetched before the rest of the queue is served.
  */
 static void work(void)
 {
@@ -563,7 +569,8 @@ static void work(void)
 
 /* --- the thread --- */
 
-/* Handles a wake-up, and the timers that are due. */
+/* Handles a wake-up (if "rang" is set), and what is due: deadlines of the
+ * worker, the check for dead processes, and timers of clients. */
 static void expire(int rang)
 {
     apr_uint64_t now;
@@ -591,7 +598,8 @@ static void expire(int rang)
     mod_mcp_unlock();
 }
 
-/* Returns the time until the next timer, ms; 0 if there is work. */
+/* Returns the time until the next timer, ms; 0 if a client is queued or a
+ * connection to Redis has work. */
 static int sleep_time(void)
 {
     apr_uint64_t now, when;

@@ -4,11 +4,11 @@
  * The internal request to a backend, and its response.
  *
  * A backend is a URI of the server, which may lead to mod_proxy, a CGI program
- * or a file.  The request has an internal connection without a socket, so that
- * a client that disconnects cannot abort it.  A filter at the end of its
- * output captures the response for the core.
+ * or a file.  The internal request has a connection without a socket, so that
+ * a client that disconnects cannot abort it.  The final output filter of the
+ * internal request captures the response for the core.
  *
- * The MPM does not know this connection.  So hooks that would ask the MPM
+ * The MPM does not know this connection.  So hooks that would query the MPM
  * about it do not run: those for connections, and those that read or log
  * requests.
  */
@@ -32,26 +32,28 @@
 #include "util_filter.h"
 
 /*
- * set in a backend's section, enables access log lines for its requests; the
- * value "arguments" adds the arguments of the call
+ * environment variable that, set in a backend's section, enables access log
+ * lines for its requests; the value "arguments" adds the arguments of the call
  */
 #define LOG_VARIABLE  "mcp-log"
 
-/* bytes: more than most responses have, little enough to copy */
+/* maximum size of pending output, bytes: more than most responses have, little
+ * enough to copy */
 #define PENDING_OUT   4096
 
-/* bytes: more than mod_logio stores for a connection */
+/* size of the memory for mod_logio, bytes: more than mod_logio stores for a
+ * connection */
 #define LOGIO_SIZE    256
 
 static ap_filter_rec_t *body_filter, *capture_filter;
 
 /*
- * The socket of internal connections, for modules that look for one.  Nothing
+ * The socket of internal connections, for modules that require one.  Nothing
  * is sent to it.
  */
 static apr_socket_t *dummy;
 
-/* The backend request that this thread runs, or NULL. */
+/* The backend request that the current thread runs, or NULL. */
 static __thread mod_mcp_backend_request_t *current;
 
 /* --- other modules' messages --- */
@@ -65,11 +67,12 @@ static const char *variable_of(const mod_mcp_backend_request_t *req,
 }
 
 /*
- * Adds a log line that names the call after the first warning or error of
- * another module during a backend request, because mod_proxy and others do not
- * know the call, and may log without a request.  Messages about the client's
- * connection are ignored.  Also detects timeouts by the status of the message,
- * because mod_proxy reports them as a bad gateway or an incomplete response.
+ * Hook error_log.  After the first warning or error of another module during a
+ * backend request, logs a line that names the call, because mod_proxy and
+ * others do not know the call, and may log without a request.  Ignores
+ * messages about the client's connection.  Also detects timeouts by the status
+ * of the message, because mod_proxy reports them as a bad gateway or an
+ * incomplete response.
  */
 void mod_mcp_fetch_logged(const ap_errorlog_info *info, const char *line)
 {
@@ -111,7 +114,7 @@ static void fill_input(mod_mcp_backend_request_t *req, conn_rec *c)
         APR_BRIGADE_INSERT_TAIL(req->input, b);
     }
 
-    /* every further read returns end of stream again */
+    /* every read after the end of the body returns end of stream again */
 
     if (APR_BRIGADE_EMPTY(req->input)
         || !APR_BUCKET_IS_EOS(APR_BRIGADE_LAST(req->input))) {
@@ -169,7 +172,7 @@ static apr_status_t body(ap_filter_t *f, apr_bucket_brigade *bb,
 
 /* --- the response --- */
 
-/* Returns 1 if the head of the response has arrived. */
+/* Returns 1 if the backend's response has begun. */
 static int has_answered(const mod_mcp_backend_request_t *req)
 {
     return req->head || req->pending_out_len;
@@ -177,7 +180,7 @@ static int has_answered(const mod_mcp_backend_request_t *req)
 
 /*
  * Passes Retry-After to the core.  Modules that reject a request set it in
- * either table.  Called under mod_mcp_lock().
+ * headers_out or err_headers_out.  Called under mod_mcp_lock().
  */
 static void feed_retry_after(mod_mcp_backend_request_t *req, request_rec *r)
 {
@@ -197,7 +200,7 @@ static void feed_retry_after(mod_mcp_backend_request_t *req, request_rec *r)
 }
 
 /*
- * Passes the head of the response to the core, once.  Called under
+ * Passes the head of the backend's response to the core, once.  Called under
  * mod_mcp_lock().
  */
 static void feed_head(mod_mcp_backend_request_t *req)
@@ -222,8 +225,8 @@ static void feed_head(mod_mcp_backend_request_t *req)
 }
 
 /*
- * Passes output to the core, and waits until the core has taken all.  Called
- * under mod_mcp_lock().
+ * Passes the backend's output to the core, and waits until the core has taken
+ * all.  Called under mod_mcp_lock().
  */
 static void feed_data(mod_mcp_backend_request_t *req, const char *data,
     apr_size_t len)
@@ -258,7 +261,8 @@ static void feed_data(mod_mcp_backend_request_t *req, const char *data,
 }
 
 /*
- * Returns 1 for an interim response, which proxies pass on as lines of text.
+ * Returns 1 while a proxy handler passes on an interim response, which it
+ * writes as lines of text.
  */
 static int is_interim(const request_rec *r)
 {
@@ -272,8 +276,8 @@ static int is_interim(const request_rec *r)
 /*
  * Keeps a small piece of JSON, usually the complete response, until the next
  * piece or the end of the backend request.  The core needs complete JSON
- * anyway, and this saves calling mod_mcp_lock() once.  Returns 1 if the piece
- * was kept.
+ * anyway, and passing the piece with the end saves one call of mod_mcp_lock().
+ * Returns 1 if the piece was kept.
  */
 static int put_pending(mod_mcp_backend_request_t *req, const char *data,
     apr_size_t len)
@@ -304,8 +308,8 @@ void mod_mcp_fetch_feed(mod_mcp_backend_request_t *req)
 }
 
 /*
- * Passes a piece of the response to the core.  Returns 0 if the core does not
- * need more.
+ * Passes a piece of the backend's response to the core.  Returns 0 if the core
+ * does not need more.
  */
 static int feed(mod_mcp_backend_request_t *req, const char *data,
     apr_size_t len)
@@ -333,8 +337,8 @@ static int feed(mod_mcp_backend_request_t *req, const char *data,
 }
 
 /*
- * Handles a bucket of the response and deletes it immediately, because reading
- * a pipe adds a bucket for every piece, and their number is unlimited.
+ * Handles a bucket of the backend's response and deletes it immediately:
+ * reading a pipe adds a bucket for every piece, and their number is unlimited.
  * Returns 0 if the core does not need more.
  */
 static int capture_bucket(mod_mcp_backend_request_t *req, apr_bucket *b)
@@ -359,7 +363,8 @@ static int capture_bucket(mod_mcp_backend_request_t *req, apr_bucket *b)
             wanted = feed(req, data, len);
         }
 
-        /* normal for a program that does not read its input completely */
+        /* a connection reset is normal for a program that does not read its
+         * input completely */
 
         else if (!APR_STATUS_IS_ECONNRESET(rv)) {
             req->failed = 1;
@@ -371,15 +376,17 @@ static int capture_bucket(mod_mcp_backend_request_t *req, apr_bucket *b)
     return wanted;
 }
 
-/* Returns 1 if output now belongs to the response. */
+/* Returns 1 if output at this time belongs to the final response: after
+ * interim responses, and before the end of the response. */
 static int is_open(const mod_mcp_backend_request_t *req)
 {
     return !req->eos && !is_interim(req->r);
 }
 
 /*
- * Marks the connection as aborted.  Proxies then close the backend's
- * connection, as if the client had disconnected.
+ * Marks the internal connection as aborted, because the core needs no more of
+ * the response.  A proxy handler then closes its connection to the backend, as
+ * if the client had disconnected.
  */
 static apr_status_t unwanted(conn_rec *c)
 {
@@ -454,7 +461,8 @@ static conn_rec *make_connection(mod_mcp_backend_request_t *req)
     c->current_thread = ap_thread_current();
     c->log_id = req->id;
 
-    /* no slot; with a handle, log lines have "client" instead of "remote" */
+    /* a scoreboard handle without a slot: without a handle, log lines would
+     * have "remote" instead of "client" */
 
     ap_create_sb_handle(&sbh, p, -1, -1);
     c->sbh = sbh;
@@ -468,8 +476,8 @@ static conn_rec *make_connection(mod_mcp_backend_request_t *req)
 }
 
 /*
- * Sets the request headers.  The snapshot contains none of the headers that
- * are added here.
+ * Sets the headers of the internal request.  The snapshot contains none of the
+ * headers that are added here.
  */
 static void make_headers(request_rec *r, mod_mcp_backend_request_t *req)
 {
@@ -530,7 +538,7 @@ static request_rec *make_request(mod_mcp_backend_request_t *req, conn_rec *c)
     mod_mcp_env_make(req, r);
     ap_parse_uri(r, req->target);
 
-    /* the port of the client's request */
+    /* the internal request gets the port of the client's request */
 
     r->parsed_uri.port_str = (char *)snapshot->port_str;
     r->parsed_uri.port = snapshot->port;
@@ -545,8 +553,9 @@ static request_rec *make_request(mod_mcp_backend_request_t *req, conn_rec *c)
 /* --- the outcome --- */
 
 /*
- * Passes the server's own error response to the core as the call's response,
- * with the status line as its text, because error pages are meant for people.
+ * Passes an error response of the server itself to the core as the call's
+ * response.  Its text is the status line, because error pages are meant for
+ * people.
  */
 static mcp_fault_e feed_own(mod_mcp_backend_request_t *req, int rc)
 {
@@ -590,7 +599,8 @@ static mcp_fault_e own_answer(mod_mcp_backend_request_t *req, int rc,
     return feed_own(req, rc);
 }
 
-/* Returns 1 if the proxy's status means that the backend has timed out. */
+/* Returns 1 if the status "rc" of a proxy handler means that the backend has
+ * timed out. */
 static int is_timeout(const mod_mcp_backend_request_t *req, int rc)
 {
     switch (rc) {
@@ -638,7 +648,7 @@ static mcp_fault_e refused(mod_mcp_backend_request_t *req, int rc,
 
 /*
  * Returns 1 if a FastCGI backend has ended the request without a response, as
- * an overloaded one does.  Its handler treats that as success.
+ * an overloaded one does.  mod_proxy_fcgi treats that as success.
  */
 static int is_mute(const mod_mcp_backend_request_t *req, const request_rec *r)
 {
@@ -660,7 +670,7 @@ static mcp_fault_e judge(mod_mcp_backend_request_t *req, int rc,
         return MCP_FAULT_BACKEND_FAILED;
     }
 
-    /* a handler may leave the end of the stream to the server */
+    /* a handler may leave sending the end of the response to the server */
 
     if (rc == OK && !req->eos && !req->failed) {
         ap_finalize_request_protocol(r);
@@ -733,7 +743,8 @@ void mod_mcp_fetch_log(mod_mcp_backend_request_t *req)
     module *logio = ap_find_linked_module("mod_logio.c");
     conn_rec *c = req->r->connection;
 
-    /* counters of mod_logio, which internal connections do not have yet */
+    /* memory for the counters of mod_logio, which an internal connection does
+     * not have yet */
 
     if (logio) {
         ap_set_module_config(c->conn_config, logio,

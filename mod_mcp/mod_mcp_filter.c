@@ -12,14 +12,15 @@
 #include "util_filter.h"
 
 /*
- * maximum passed at once, bytes; minimum that FlushMaxThreshold / 2 must allow
+ * maximum of mod_mcp_filter_piece(), bytes; minimum that FlushMaxThreshold / 2
+ * must allow, otherwise filters count as blocking
  */
 #define PIECE      32768
 #define PIECE_MIN  2048
 
 /*
- * Filters of httpd that wait for nothing but the socket, and only if
- * requested, and that hold no data after a metadata bucket.
+ * Filters of httpd that wait only for the socket, and only if a flush requests
+ * it, and that hold no data back after a metadata bucket.
  */
 static const char *const prompt_names[] = {
     "BYTERANGE", "CONTENT_LENGTH", "HTTP_HEADER", "HTTP_OUTERROR", "CHUNK",
@@ -30,7 +31,7 @@ static const char *const prompt_names[] = {
 
 #define PROMPT  (sizeof(prompt_names) / sizeof(prompt_names[0]))
 
-/* mod_filter's prefix for the names of filters that it runs */
+/* the prefix that mod_filter puts before the names of filters that it runs */
 #define BYTYPE  "BYTYPE:"
 
 static const ap_filter_rec_t *prompt[PROMPT];
@@ -76,7 +77,8 @@ static apr_size_t flush_threshold(const conn_rec *c)
     return core->flush_max_threshold;
 }
 
-/* Filters write the piece at once, together with the bytes that they add. */
+/* At most half of FlushMaxThreshold, because filters write a piece at once,
+ * together with the bytes that they add. */
 apr_size_t mod_mcp_filter_piece(const conn_rec *c)
 {
     apr_size_t piece = flush_threshold(c) / 2;

@@ -64,7 +64,7 @@ static int answer(mod_mcp_client_t *client, int rc)
     }
 }
 
-/* Creates the exchange in the request's pool, which has room left. */
+/* Creates the exchange in free memory of the request's pool. */
 static mcp_exchange_t *create_exchange(mod_mcp_client_t *client,
                                        mod_mcp_dir_t *dir,
                                        const mcp_endpoint_t *endpoint,
@@ -83,7 +83,7 @@ static mcp_exchange_t *create_exchange(mod_mcp_client_t *client,
                                        dir->publish_open == 1, client);
 }
 
-/* Begins the response as soon as the core has one.  Called under
+/* Begins to send the response if the core has one: rc is MCP_OK.  Called under
  * mod_mcp_lock(). */
 static void begin(mod_mcp_client_t *client, int rc)
 {
@@ -160,7 +160,7 @@ static int start(request_rec *r, int publish)
         return HTTP_SERVICE_UNAVAILABLE;
     }
 
-    /* ranges do not apply to responses of calls */
+    /* requests for byte ranges do not apply to responses of calls */
 
     ap_remove_output_filter_byhandle(r->output_filters, "byterange");
 

@@ -2,7 +2,7 @@
 
 /*
  * The thread that logs the requests of suspended clients.  Logging may block,
- * on a piped log program or a name server, and the event loop must not.
+ * on a piped log program or a name server, and the event loop must not block.
  */
 
 #include "mod_mcp_logger.h"
@@ -15,7 +15,7 @@
 static apr_thread_t *thread;            /* NULL if the MPM cannot suspend
                                            connections */
 
-/* under mod_mcp_lock() */
+/* all variables below: under mod_mcp_lock() */
 static mod_mcp_client_t *queue_head, **queue_tail = &queue_head;
 static mod_mcp_cond_t *work;
 static int ended;

@@ -5,17 +5,18 @@
  * whose handler is mod_proxy, and lookups of PATH_INFO for a backend.
  *
  * httpd maps each request to a file name, looks for that file in each
- * directory of its path, and reads their .htaccess files.  For these requests
- * <Directory> and <Files> sections apply to the name, because they may contain
- * access rules, but nothing is looked up in the file system.
+ * directory of its path, and reads the .htaccess files there.  For the
+ * requests above, <Directory> and <Files> sections apply to the file name,
+ * because they may contain access rules, but nothing is looked up in the file
+ * system.
  *
  * A backend's handler may name its script:
  *
  *      SetHandler "proxy:unix:/run/php.sock|fcgi://php/srv/tools.php"
  *
- * mod_proxy appends the file name to this.  Here the file name is empty, so
- * that SCRIPT_FILENAME is /srv/tools.php. <Directory> sections do not apply
- * then, as with ProxyPass.
+ * mod_proxy appends the file name to this handler.  This module makes the file
+ * name empty, so that SCRIPT_FILENAME is /srv/tools.php. <Directory> sections
+ * do not apply then, as with ProxyPass.
  */
 
 #include "mod_mcp_map.h"
@@ -76,7 +77,7 @@ static int is_path_info(request_rec *r)
     return parent && parent->req && r->main->proxyreq;
 }
 
-/* Marks a request according to the handler of its <Location>. */
+/* Marks a request if the handler of its <Location> needs no file. */
 static void mark(request_rec *r)
 {
     const char *handler = mod_mcp_request_handler(r);
@@ -160,7 +161,7 @@ int mod_mcp_map(request_rec *r)
         return OK;
     }
 
-    /* as if the path were a file, so that no part becomes PATH_INFO */
+    /* treat the path as a file, so that no part of it becomes PATH_INFO */
 
     r->finfo.filetype = APR_REG;
     rc = ap_directory_walk(r);
@@ -204,7 +205,8 @@ apr_status_t mod_mcp_map_htaccess(request_rec *r, const char *dir,
 
 int mod_mcp_map_check(request_rec *r)
 {
-    static apr_uint32_t warned[2];      /* an endpoint, a backend */
+    static apr_uint32_t warned[2];      /* 1 after the warning about: an
+                                           endpoint, a backend */
 
     const mod_mcp_request_t *mreq = get_mreq(r);
 

@@ -15,21 +15,22 @@
 #include "mcp_early_header.h"
 #include "mcp_version.h"
 
-/* more than the longest name of a variable */
+/* size of the name of a note, bytes: more than the longest name needs */
 #define NAME_SIZE  32
 
-/* names of the notes */
+/* names of the notes, by the number of the variable */
 static char names[MCP_VARIABLE_COUNT][NAME_SIZE];
 
 /*
- * apr_table_setn() or apr_table_addn().  Setting compares names that share
- * their first four bytes; adding skips that, for notes that are not there yet.
+ * The type of apr_table_setn() and apr_table_addn().  Setting compares names
+ * that share their first four bytes; adding skips the comparison, for notes
+ * that are not there yet.
  */
 typedef void put_t(apr_table_t *table, const char *name, const char *value);
 
 /*
- * Writes the note's name "mcp-name" for the variable "mcp_name". p has room
- * for the terminating NUL.
+ * Writes the name of the note for a variable: "mcp-name" for "mcp_name". p has
+ * room for the terminating NUL.
  */
 static void write_name(char *p, mcp_str_t variable)
 {
@@ -52,7 +53,7 @@ static void note(request_rec *r, mcp_str_t variable, mcp_str_t value)
                    apr_pstrmemdup(r->pool, value.data, value.len));
 }
 
-/* Returns the size of all values as C strings, bytes. */
+/* Returns the size of the values of all variables as C strings, bytes. */
 static apr_size_t size_of(const mcp_variables_t *variables)
 {
     apr_size_t size = 0;
@@ -153,8 +154,8 @@ int mod_mcp_note_early(request_rec *r)
 }
 
 /*
- * A stream's last variables are set only now; a response's variables have been
- * noted before.
+ * Sets the notes again if the response is a stream, because its last variables
+ * have their values only now.  For other responses the notes have been set.
  */
 int mod_mcp_note_log(request_rec *r)
 {

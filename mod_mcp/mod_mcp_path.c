@@ -13,11 +13,13 @@
 /* A <Location> that is an endpoint. */
 typedef struct {
     server_rec *server;
-    const core_dir_config *core;        /* has its path or pattern */
+    const core_dir_config *core;        /* has the path or pattern of the
+                                           <Location> */
 } endpoint_t;
 
-static apr_array_header_t *backends;    /* const char *, normalized */
-static apr_array_header_t *endpoints;   /* place_t */
+static apr_array_header_t *backends;    /* const char *, paths without escapes,
+                                           dot segments and doubled slashes */
+static apr_array_header_t *endpoints;   /* endpoint_t */
 
 void mod_mcp_path_begin(apr_pool_t *p)
 {
@@ -33,7 +35,7 @@ void mod_mcp_path_forget(void)
 
 /*
  * Several slashes in the URI count as one; otherwise a second slash would
- * bypass the check.
+ * bypass the check for backends.
  */
 int mod_mcp_path_is_below(const char *uri, const char *path)
 {
@@ -49,9 +51,8 @@ int mod_mcp_path_is_below(const char *uri, const char *path)
             uri++;
         } while (last == '/' && *uri == '/');
 
-        /*
-         * skip parameters of a path segment, which "mapping=servlet" removes
-         */
+        /* skip parameters of a path segment, because mod_proxy removes them
+         * with "mapping=servlet" */
 
         if (*uri == ';') {
             uri += strcspn(uri, "/");

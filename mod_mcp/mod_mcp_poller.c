@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * The sockets that the event loop polls, with epoll: for disconnection of
- * their client, and for the event loop also for reading and writing.
+ * The sockets that the event loop polls, with epoll: all for disconnection of
+ * their client, and those that the event loop serves also for reading and
+ * writing.
  *
  * From its second request on, a persistent connection stays in epoll between
  * its calls, which saves two system calls for each call.  Between calls, its
  * entry only records that the client has disconnected.  The kernel removes a
- * socket when it is closed; the entry is freed with the connection's pool.
+ * socket from epoll when it is closed; the entry is freed with the
+ * connection's pool.
  */
 
 #include "mod_mcp_poller.h"
@@ -32,16 +34,18 @@ typedef struct {
     apr_uint32_t next;                  /* index of the next free entry */
     unsigned resting:1;                 /* 1 between calls: events are only
                                            recorded */
-    unsigned left:1;                    /* 1 if the client disconnected
-                                           while resting */
-    unsigned more:1;                    /* 1 if also polled for other events */
+    unsigned left:1;                    /* 1 if the client disconnected while
+                                           "resting" was 1 */
+    unsigned more:1;                    /* 1 if polled for more than
+                                           disconnection */
 } entry_t;
 
 static int epoll_fd = -1;
 
 /*
- * under mod_mcp_lock(); event data with index 0 is the wake-up, or, with an id
- * instead of the generation, a socket that belongs to no client
+ * The table of entries, under mod_mcp_lock().  Data of an epoll event: index
+ * and generation of an entry.  With index 0: the wake-up, or in place of the
+ * generation the id of a socket that belongs to no client.
  */
 static entry_t *table;
 static apr_uint32_t table_size, table_free;
@@ -94,7 +98,8 @@ static int control(mod_mcp_client_t *client, int op, apr_uint32_t events)
     event.events = events | EPOLLRDHUP | EPOLLET;
     event.data.u64 = (apr_uint64_t)entry->generation << 32 | client->index;
 
-    /* EBADF: during an immediate stop the MPM has already closed the socket */
+    /* ignore EBADF: during an immediate stop the MPM has already closed the
+     * socket */
 
     if (epoll_ctl(epoll_fd, op, mod_mcp_poller_fd(client), &event) == 0) {
         return 1;
@@ -152,7 +157,7 @@ void mod_mcp_poller_add(mod_mcp_client_t *client)
         return;
     }
 
-    /* epoll reports the recorded disconnection again */
+    /* makes epoll report the recorded disconnection again */
 
     if (entry->resting && entry->left) {
         control(client, EPOLL_CTL_MOD, 0);
@@ -231,10 +236,8 @@ static int has_left(mod_mcp_client_t *client)
         return client->c->aborted;      /* set by mod_http2 */
     }
 
-    /*
-     * unlike a read, this detects the disconnection even if another request
-     * has arrived before it
-     */
+    /* unlike a read, POLLRDHUP shows the disconnection even if a further
+     * request has arrived before it */
 
     fd.fd = mod_mcp_poller_fd(client);
     fd.events = POLLRDHUP;
@@ -242,10 +245,7 @@ static int has_left(mod_mcp_client_t *client)
     return poll(&fd, 1, 0) == 1;
 }
 
-/*
- * Returns 1 if no thread uses the client, and none will before it calls
- * mod_mcp_lock().
- */
+/* Returns 1 if no thread uses the client's data outside of mod_mcp_lock(). */
 static int is_at_rest(mod_mcp_client_t *client)
 {
     switch (client->state) {
@@ -280,7 +280,7 @@ void mod_mcp_poller_check(mod_mcp_client_t *client)
         mod_mcp_event_loop_queue(client);
     }
 
-    /* the core may abort the call now */
+    /* carries out an ABORT that freeing the exchange may have caused */
 
     mod_mcp_drain();
 }
@@ -303,13 +303,12 @@ static entry_t *find_entry(const struct epoll_event *event)
     return &table[i];
 }
 
-/* Handles an event of a client whose thread runs a backend request. */
+/* Handles an event of a client in state LENT: its thread runs a backend
+ * request. */
 static void interrupt(mod_mcp_client_t *client)
 {
-    /*
-     * now, because the core would consider a response that arrives meanwhile
-     * as sent
-     */
+    /* free the exchange now, because otherwise the core would consider a
+     * response that arrives before the event loop serves the client as sent */
 
     if (client->todo & MOD_MCP_GONE) {
         mod_mcp_client_part(client);
@@ -330,7 +329,8 @@ static void take_event(const struct epoll_event *event)
         return;
     }
 
-    /* the client's thread uses the client without mod_mcp_lock() */
+    /* the connection is between two calls: its thread uses the client without
+     * mod_mcp_lock() */
 
     if (entry->resting) {
         entry->left |= (unsigned)left;
@@ -425,7 +425,8 @@ apr_status_t mod_mcp_poller_start(void)
     return APR_SUCCESS;
 }
 
-/* Connections may still be destroyed later. */
+/* Clears the variables of this file, because connections may still be
+ * destroyed after this. */
 void mod_mcp_poller_stop(void)
 {
     mod_mcp_lock();

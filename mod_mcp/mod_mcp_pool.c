@@ -4,7 +4,7 @@
 
 #include "mod_mcp_pool.h"
 
-/* maximum number of pools, and of unused bytes that each keeps */
+/* maximum number of pools; maximum unused memory that each keeps, bytes */
 #define POOLS       64
 #define POOL_KEEPS  (96 * 1024)
 

@@ -6,9 +6,10 @@
  * A proxy handler waits for its backend up to ProxyTimeout, and does not
  * expose its connection.  So this file chooses and opens the connection before
  * the handler runs, and the handler gets a connection pool that contains only
- * this connection.  To end the backend request, a duplicate of the socket is
- * shut down, because the handler may close its own at any time.  Connections
- * are kept, and the duplicate lives as long as the socket.
+ * this connection.  To end the backend request (action ABORT), a duplicate of
+ * the socket is shut down, because the handler may close its own at any time.
+ * After a complete backend request the connection is kept for the next, and
+ * the duplicate lives as long as the socket.
  *
  * mod_proxy may be missing, or be loaded after this module, so its functions
  * are looked up at run time.
@@ -31,7 +32,7 @@
 
 #define SCHEME  "MCP"
 
-/* The key of a duplicate in its pool. */
+/* The key under which the pool of a socket has its duplicate. */
 #define DUPLICATE    "mod_mcp twin"
 
 static __typeof__(&ap_proxy_acquire_connection) acquire;
@@ -45,14 +46,14 @@ static __typeof__(&proxy_run_scheme_handler) run_scheme_handler;
 /* A duplicate of a connection's socket, in the socket's pool. */
 struct mod_mcp_duplicate_t {
     int fd;
-    mod_mcp_backend_request_t *req;     /* backend request whose handler
-                                           uses the connection; NULL while
-                                           idle */
+    mod_mcp_backend_request_t *req;     /* backend request whose handler uses
+                                           the connection; NULL while the
+                                           connection is idle */
 };
 
 /*
- * Returns 0 if the worker's address can expire: a copy of the worker would
- * free the address, which the worker itself still uses.
+ * Returns 0 if the address of the proxy worker can expire: a copy of the
+ * worker would free the address, which the worker itself still uses.
  */
 static int is_copyable(const proxy_worker *worker)
 {
@@ -74,9 +75,9 @@ static int take(mod_mcp_backend_request_t *req)
 }
 
 /*
- * Withdraws the connection from ABORT.  If ABORT has taken it, waits until
- * ABORT has finished with the socket and the log.  Returns 0 after ABORT, else
- * 1.
+ * Takes the socket back, so that ABORT cannot find it.  If ABORT has taken it,
+ * waits until ABORT has finished with the socket and the log.  Returns 0 after
+ * ABORT, else 1.
  */
 static int hide(mod_mcp_backend_request_t *req)
 {
@@ -93,8 +94,8 @@ static int hide(mod_mcp_backend_request_t *req)
 }
 
 /*
- * Clean-up of the socket's pool: the handler's thread has closed the socket,
- * or it was closed while idle.
+ * Clean-up of the socket's pool: closes the duplicate, because the handler's
+ * thread has closed the socket, or the socket was closed while idle.
  */
 static apr_status_t duplicate_cleanup(void *data)
 {
@@ -134,8 +135,9 @@ static mod_mcp_duplicate_t *duplicate_create(proxy_conn_rec *conn)
 }
 
 /*
- * Returns the duplicate of a connection's socket, or NULL if there is no
- * socket or on failure. mod_proxy clears the pool when it closes the socket.
+ * Returns the duplicate of a connection's socket; creates it if needed.
+ * Returns NULL if there is no socket or on failure. mod_proxy clears the
+ * socket's pool, which contains the duplicate, when it closes the socket.
  */
 static mod_mcp_duplicate_t *duplicate_of(proxy_conn_rec *conn)
 {
@@ -152,8 +154,8 @@ static mod_mcp_duplicate_t *duplicate_of(proxy_conn_rec *conn)
 
 /*
  * Makes the connection available to ABORT, without mod_mcp_lock(): either
- * ABORT finds the socket, or this function finds that ABORT has come.  Returns
- * 0 after ABORT, else 1.
+ * ABORT finds the socket, or this function detects that ABORT was carried out.
+ * Returns 0 after ABORT, else 1.
  */
 static int expose(mod_mcp_backend_request_t *req, proxy_conn_rec *conn,
                   struct ap_logconf *log)
@@ -172,9 +174,10 @@ static int expose(mod_mcp_backend_request_t *req, proxy_conn_rec *conn,
 }
 
 /*
- * Silences the request's log, because the handler would log the end of its
- * connection as an error of the backend.  Its thread may read the levels
- * meanwhile; they are bytes and an int.
+ * Silences the log of a backend's request before ABORT, because the handler
+ * would log the end of its connection as an error of the backend.  The
+ * handler's thread may read the log levels meanwhile; they are bytes and an
+ * int.
  */
 static void silence(struct ap_logconf *log)
 {
@@ -183,8 +186,8 @@ static void silence(struct ap_logconf *log)
 }
 
 /*
- * Shuts down the socket, if the caller is the first to take it: ABORT, or the
- * thread that runs the backend request.
+ * Shuts down the socket to the backend, if the caller is the first to take it:
+ * either ABORT, or the thread that runs the backend request.
  */
 static void shut(mod_mcp_backend_request_t *req)
 {
@@ -206,7 +209,8 @@ void mod_mcp_proxy_renew(mod_mcp_backend_request_t *req)
 {
     proxy_conn_rec *conn = req->conn;
 
-    /* ABORT may have come while no connection was available */
+    /* expose() returns 0 if ABORT was carried out while no connection was
+     * available */
 
     if (conn && conn->sock && req->duplicate == NULL
         && !expose(req, conn, req->log)) {
@@ -215,8 +219,9 @@ void mod_mcp_proxy_renew(mod_mcp_backend_request_t *req)
 }
 
 /*
- * Reports to mod_proxy that the client has disconnected.  After an error it
- * would mark the backend as broken, and in turn all members of a balancer.
+ * Reports to mod_proxy that the client has disconnected.  After an error
+ * instead, mod_proxy would mark the backend as broken, and in turn all members
+ * of a balancer.
  */
 static int ended(request_rec *r)
 {
@@ -226,8 +231,8 @@ static int ended(request_rec *r)
 }
 
 /*
- * Returns 1 if the handler will use TLS on the connection.  It replaces a
- * connection that was not chosen for TLS.
+ * Returns 1 if the handler of the URL will use TLS on the connection.  The
+ * handler replaces a connection that was not chosen for TLS.
  */
 static int is_secure(const char *url)
 {
@@ -246,8 +251,8 @@ static int is_secure(const char *url)
 
 /*
  * Returns 1 if the connection leads to the Unix socket of the request, or to
- * no Unix socket if the request has none.  A worker may have several Unix
- * sockets, which requests name.
+ * no Unix socket if the request has none.  The connections of one proxy worker
+ * may lead to several Unix sockets, because each request names its own.
  */
 static int is_to_socket(request_rec *r, const proxy_worker *worker,
                         const proxy_conn_rec *conn)
@@ -261,8 +266,9 @@ static int is_to_socket(request_rec *r, const proxy_worker *worker,
 }
 
 /*
- * Returns 1 if a kept connection leads to the request's destination: the
- * worker has a single address, and TLS, for which names matter, is not used.
+ * Returns 1 if a kept connection leads to the request's destination, so that
+ * mod_proxy need not determine it: the worker has a single address, and TLS,
+ * for which names matter, is not used.
  */
 static int is_determined(request_rec *r, const proxy_worker *worker,
                          const proxy_conn_rec *conn)
@@ -319,9 +325,9 @@ static kept_e look(const char *url, const proxy_conn_rec *conn)
 }
 
 /*
- * Gets a connection from the pool.  Closes connections with bytes after the
- * last reply, because httpd considers them alive, and the next request would
- * read another request's data.
+ * Gets a connection from the worker's connection pool.  Closes a connection
+ * that has bytes after the last reply, because httpd considers it alive, and
+ * the next request would read another request's data.
  */
 static int choose(request_rec *r, proxy_worker *worker, const char *url,
                   proxy_conn_rec **conn, kept_e *kept)
@@ -349,8 +355,8 @@ static int choose(request_rec *r, proxy_worker *worker, const char *url,
 }
 
 /*
- * Connects, if needed. asks: 1 if the handler itself checks whether the
- * backend has closed the connection.
+ * Connects to the backend, unless the connection is kept. "checks" is 1 if the
+ * handler itself checks whether the backend has closed the connection.
  */
 static int connected(request_rec *r, proxy_worker *worker,
                      proxy_server_conf *conf, const char *url,
@@ -376,7 +382,8 @@ static int connected(request_rec *r, proxy_worker *worker,
                ? OK : HTTP_SERVICE_UNAVAILABLE;
 }
 
-/* Connects to the backend, and gives the request its own log levels. */
+/* Connects to the backend, and gives the request log levels of its own, which
+ * silence() can change. */
 static int prepare(request_rec *r, proxy_worker *worker,
                    proxy_server_conf *conf, const char *url,
                    proxy_conn_rec **conn, int checks)
@@ -412,8 +419,8 @@ static int prepare(request_rec *r, proxy_worker *worker,
 }
 
 /*
- * Runs the scheme's own handler on the connection, which the handler may
- * replace.
+ * Runs the proxy handler of the URL's scheme on the connection, which the
+ * handler may replace.
  */
 static int delegate(mod_mcp_backend_request_t *req, request_rec *r,
     proxy_worker *worker, proxy_server_conf *conf, char *url,
@@ -492,7 +499,7 @@ static int scheme_handler(request_rec *r, proxy_worker *worker,
         rc = ended(r);
     }
 
-    /* return it to the pool */
+    /* return the connection to the pool */
 
     if (conn) {
         release(SCHEME, conn, r->server);
@@ -555,7 +562,8 @@ int mod_mcp_proxy_leads_to(const char *module)
     return 0;
 }
 
-/* Called when all modules have been loaded, but hooks have not been sorted. */
+/* Called in pre_config, when all modules have been loaded, but before hooks
+ * are sorted. */
 void mod_mcp_proxy_init(void)
 {
     __typeof__(&proxy_hook_scheme_handler) hook;

@@ -56,7 +56,8 @@ void mod_mcp_response_begin(mod_mcp_client_t *client)
     client->written = 1;
 }
 
-/* Passes the next piece of the body to the filters, or its end. */
+/* Passes the next piece of the body to the filters, or the end of the response
+ * if nothing is left. */
 static apr_status_t pass_piece(mod_mcp_client_t *client, apr_size_t piece)
 {
     apr_bucket_alloc_t *list = client->c->bucket_alloc;
@@ -84,7 +85,7 @@ static apr_status_t pass_piece(mod_mcp_client_t *client, apr_size_t piece)
 
 /*
  * A large body is passed in pieces, because filters would wait for the socket
- * otherwise.
+ * if they got all of it at once.
  */
 apr_status_t mod_mcp_response_step(mod_mcp_client_t *client, int wait)
 {
@@ -110,7 +111,7 @@ apr_status_t mod_mcp_response_step(mod_mcp_client_t *client, int wait)
 
 int mod_mcp_response_early(request_rec *r, const char *handler)
 {
-    /* filters expect a file name */
+    /* httpd's filters expect a file name */
 
     if (r->filename == NULL) {
         r->filename = apr_pstrdup(r->pool, "");

@@ -2,8 +2,8 @@
 
 /*
  * Secrets in URLs.  The core finds them; this file overwrites them with
- * asterisks as soon as the section is known, in all data that logs and
- * backends use.  The exchange gets the original target.
+ * asterisks as soon as the section of the request is known, in all data that
+ * logs and backends use.  The exchange gets the original target.
  */
 
 #include "mod_mcp_secret.h"
@@ -55,13 +55,14 @@ int mod_mcp_secret_hide(request_rec *r)
 
     mod_mcp_request(r)->target = apr_pstrdup(r->pool, r->unparsed_uri);
 
-    /* after an internal redirect logs contain the first request */
+    /* mask all, because after an internal redirect logs contain the first
+     * request */
 
     for (prev = r; prev; prev = prev->prev) {
         mask_request(endpoint, prev);
     }
 
-    /* mod_status has copied the request line when it was read */
+    /* replace the request line that mod_status copied when it was read */
 
     ap_update_child_status(r->connection->sbh, SERVER_BUSY_WRITE, r);
 

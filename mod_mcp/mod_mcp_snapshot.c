@@ -50,7 +50,7 @@ static void copy_headers(mod_mcp_snapshot_t *snapshot, request_rec *r,
 
     apr_table_do(copy_header, &copy, r->headers_in, NULL);
 
-    /* mcp_forward_skips() leaves out Host */
+    /* mcp_forward_skips() leaves out Host, so it is added here */
 
     if (host) {
         apr_table_addn(copy.table, "Host", apr_pstrdup(snapshot->pool, host));
@@ -61,7 +61,7 @@ static void copy_headers(mod_mcp_snapshot_t *snapshot, request_rec *r,
 
 /*
  * Copies the environment, because modules store data there that backends need,
- * such as the claims of a token.
+ * such as the claims of an access token.
  */
 static void copy_env(mod_mcp_snapshot_t *snapshot, request_rec *r,
                      const mcp_endpoint_t *endpoint)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Writes a stream.  The core is asked for bytes only after the socket has
- * taken all earlier ones.  So a slow client costs one buffer, and an idle
+ * Writes a stream.  This file pulls bytes from the core only after the socket
+ * has taken all earlier ones.  So a slow client costs one buffer, and an idle
  * client none.
  */
 
@@ -19,7 +19,8 @@
 
 #define BUF_MIN  4096
 
-/* buffers that a stream may fill before other clients get their turn */
+/* number of buffers that a stream may fill before other clients get their
+ * turn */
 #define STEPS    16
 
 /* --- a metadata bucket without meaning --- */
@@ -93,7 +94,8 @@ void mod_mcp_stream_bye(mod_mcp_client_t *client)
 {
     conn_rec *c = client->c;
 
-    /* all earlier data has been sent, so the socket has room */
+    /* nothing can block: all earlier data has been sent, so the socket has
+     * room */
 
     APR_BRIGADE_INSERT_TAIL(client->bb, ap_bucket_eoc_create(c->bucket_alloc));
     ap_pass_brigade(c->output_filters, client->bb);
@@ -144,7 +146,8 @@ void mod_mcp_stream_head(mod_mcp_client_t *client)
     lasts = mcp_exchange_lasts(client->exchange);
     mod_mcp_unlock();
 
-    /* no thread will read the next request of the connection */
+    /* the connection will be suspended: no thread will read its next
+     * request */
 
     if (lasts && mod_mcp_connection_can_suspend(client)) {
         mod_mcp_connection_announce_close(client);
@@ -170,7 +173,8 @@ static void idle(mod_mcp_client_t *client)
     client->size = smallest(client);
 }
 
-/* Enlarges the buffer of a stream that has filled at least half. */
+/* Enlarges the buffer of a stream after "len" bytes filled at least half of
+ * it. */
 static void grow(mod_mcp_client_t *client, apr_size_t len)
 {
     apr_size_t piece = mod_mcp_filter_piece(client->c);
@@ -234,7 +238,7 @@ apr_status_t mod_mcp_stream_step(mod_mcp_client_t *client, int wait)
         case MCP_AGAIN:
             idle(client);
 
-            /* filters may still hold the head */
+            /* filters may still hold the head of the response: send it */
 
             if (!client->written) {
                 rv = mod_mcp_stream_write(client, NULL, 0, wait);

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Writes a stream to the socket without the core's output filter.  That filter
- * holds data until it has more or gets a flush, in a pool that it never
- * frees.  The pieces of a stream are small, and each must be sent immediately,
- * but without waiting for the socket, as a flush would.  So a filter in front
- * of the core's writes as much as the socket takes, and passes on the rest.
- * This needs no copy, and for most streams no pool.
+ * Writes a stream to the socket without httpd's core output filter.  The core
+ * output filter holds data until it has more or gets a flush, in a pool that
+ * it never frees.  The pieces of a stream are small, and each must be sent
+ * immediately, but without waiting for the socket, as a flush would.  So the
+ * filter of this file, in front of the core output filter, writes as much as
+ * the socket takes, and passes on the rest.  This needs no copy, and for most
+ * streams no pool.
  */
 
 #include "mod_mcp_stream_filter.h"
@@ -18,12 +19,12 @@
 #include "util_filter.h"
 
 /*
- * maximum number of buffers of one write; a piece with its head has at most
- * five, with TLS fewer
+ * maximum number of buffers of one write; a piece of a stream with the
+ * response head has at most five, with TLS fewer
  */
 #define PARTS  16
 
-/* from mod_logio, whose header is not installed */
+/* declares a function of mod_logio, whose header is not installed */
 APR_DECLARE_OPTIONAL_FN(void, ap_logio_add_bytes_out,
                         (conn_rec *c, apr_off_t bytes));
 
@@ -48,9 +49,10 @@ static int is_push(const apr_bucket *b)
 }
 
 /*
- * Returns 1 for the head of a response, which is passed in a separate brigade
- * before the data, and should share a packet with the data.  Transient data,
- * for example from TLS, does not live until then.
+ * Returns 1 if a brigade contains only the head of a response: it is passed in
+ * a separate brigade before the data, and should share a packet with the data,
+ * so it is held back.  Transient data, for example from TLS, is not a head,
+ * because it does not live until the data is passed.
  */
 static int is_head(const apr_bucket_brigade *bb)
 {
@@ -94,8 +96,8 @@ static int gather(apr_bucket_brigade *bb, struct iovec *vec)
 }
 
 /*
- * Deletes the buckets that have been written, and the flushes and nudges for
- * them.
+ * Deletes the buckets of the first "written" bytes, and the flushes and nudges
+ * after them.
  */
 static void drop(apr_bucket_brigade *bb, apr_size_t written)
 {
@@ -126,8 +128,9 @@ static void drop(apr_bucket_brigade *bb, apr_size_t written)
 }
 
 /*
- * Writes without waiting.  Ignores errors, because the core's filter detects
- * them as well.
+ * Writes the buckets of a brigade to the socket without waiting, and deletes
+ * those that were written.  Ignores errors, because httpd's core output filter
+ * detects them as well.
  */
 static void write_some(conn_rec *c, apr_bucket_brigade *bb)
 {
@@ -160,7 +163,7 @@ static apr_status_t direct_filter(ap_filter_t *f, apr_bucket_brigade *bb)
     mod_mcp_client_t *client = f->ctx;
     conn_rec *c = f->c;
 
-    /* data that the core's filter still holds comes first */
+    /* data that httpd's core output filter still holds must be sent first */
 
     if (!client->direct || c->aborted || c->data_in_output_filters) {
         APR_BRIGADE_PREPEND(bb, client->head);
@@ -180,7 +183,7 @@ static apr_status_t direct_filter(ap_filter_t *f, apr_bucket_brigade *bb)
 
 void mod_mcp_stream_filter_register(void)
 {
-    /* after the TLS filter, directly before the core's */
+    /* after the TLS filter, directly before httpd's core output filter */
 
     handle = ap_register_output_filter(MOD_MCP_DIRECT, direct_filter, NULL,
                                        AP_FTYPE_NETWORK - 1);
@@ -191,7 +194,7 @@ void mod_mcp_stream_filter_init(void)
     count_bytes = APR_RETRIEVE_OPTIONAL_FN(ap_logio_add_bytes_out);
 }
 
-/* A stream of HTTP/2 has no socket. */
+/* Does nothing for a stream of HTTP/2, because it has no socket. */
 void mod_mcp_stream_filter_add(mod_mcp_client_t *client)
 {
     conn_rec *c = client->c;
@@ -213,7 +216,8 @@ apr_status_t mod_mcp_stream_filter_pass(mod_mcp_client_t *client,
     rv = ap_pass_brigade(client->r->output_filters, bb);
     apr_brigade_cleanup(bb);
 
-    /* data without a flush or nudge looks like a head */
+    /* data without a flush or nudge looks like a head and was held back: send
+     * it */
 
     if (rv == APR_SUCCESS && client->direct
         && !APR_BRIGADE_EMPTY(client->head)) {

@@ -5,7 +5,8 @@
  * But rewriting, access rules and backends need to know whether the client
  * used TLS: they get the values of the client's request.
  *
- * SSLRequireSSL and SSLRequire ask mod_ssl directly and are not covered.
+ * SSLRequireSSL and SSLRequire get the values from mod_ssl directly and are
+ * not covered.
  */
 
 #include "mod_mcp_tls.h"
@@ -95,7 +96,7 @@ static const char *var_lookup(apr_pool_t *p, server_rec *s, conn_rec *c,
         return snapshot->verified ? SUCCESS : "NONE";
     }
 
-    /* other variables exist only with "SSLOptions +StdEnvVars" */
+    /* variables with other names exist only with "SSLOptions +StdEnvVars" */
 
     return strncasecmp(name, "SSL_", 4) == 0
                ? apr_table_get(snapshot->env, name) : NULL;
@@ -134,9 +135,10 @@ static authz_status require_verified(request_rec *r, const char *line,
 }
 
 /*
- * Replaces mod_ssl's providers.  Called in pre_config, when mod_ssl is loaded
- * and no Require directive has been read.  If the replacement is still
- * registered, it is left alone; otherwise it would call itself without end.
+ * Replaces mod_ssl's authorization providers.  Called in pre_config, when
+ * mod_ssl is loaded and no Require directive has been read.  If a replacement
+ * is still registered, leaves it alone; otherwise it would call itself without
+ * end.
  */
 void mod_mcp_tls_init(apr_pool_t *pconf)
 {

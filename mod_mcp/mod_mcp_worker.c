@@ -18,7 +18,7 @@
 #include <pthread.h>
 #include <time.h>
 
-/* wake-ups handled before the lock is released */
+/* maximum number of wake-ups handled by mod_mcp_drain() */
 #define WAKES  16
 
 struct mod_mcp_cond_t {
@@ -99,7 +99,7 @@ static mcp_log_level_e env_log_level(server_rec *s)
 
 /*
  * Callback of the worker: actions are available.  Does nothing, because
- * actions are carried out whenever the lock is released.
+ * mod_mcp_unlock() carries out all actions.
  */
 static void ready(void *ctx)
 {
@@ -127,9 +127,10 @@ static int attach(void)
 }
 
 /*
- * Creates the lock.  Because it is never held for long, a thread spins for a
- * short time before it sleeps.  The lock is never destroyed, because clean-ups
- * of requests' pools may run after that of pchild, and take the lock.
+ * Creates the lock of mod_mcp_lock().  Because it is never held for long, a
+ * thread spins for a short time before it sleeps.  The lock is never
+ * destroyed, because clean-ups of requests' pools may run after that of
+ * pchild, and take the lock.
  */
 static int make_lock(void)
 {
@@ -175,10 +176,8 @@ void mod_mcp_worker_exit(void)
     mcp_store_detach(&mod_mcp_child.store);
     mcp_free_list_clear(&mod_mcp_child.free_list);
 
-    /*
-     * calls that wait for client input or for published messages end with the
-     * process; the worker, which refers to them, is not destroyed
-     */
+    /* the worker is not destroyed, because calls refer to it that wait for
+     * client input or for published messages; they end with the process */
 
     pthread_mutex_unlock(&lock);
 
@@ -193,7 +192,8 @@ static void act(const mcp_action_t *action)
 
     client = action->exchange ? mcp_exchange_glue(action->exchange) : NULL;
 
-    /* the connection may already serve the next request */
+    /* an action for an earlier exchange of the connection: the client may
+     * already serve the next request */
 
     if (client && client->exchange != action->exchange) {
         client = NULL;
@@ -265,7 +265,8 @@ int mod_mcp_drain(void)
         }
     }
 
-    /* the event loop handles the rest immediately */
+    /* let the event loop wake at the next deadline; at once if a wake-up is
+     * pending */
 
     mod_mcp_event_loop_before(woken ? 0
                                     : mcp_worker_deadline(child->worker, NULL));
@@ -325,7 +326,8 @@ static void wait_until(mod_mcp_cond_t *cond, apr_time_t when)
 
 void mod_mcp_wait(mod_mcp_cond_t *cond, apr_interval_time_t timeout)
 {
-    /* one of the actions may be the one that the caller waits for */
+    /* after actions do not wait, because the caller may wait for one of
+     * them */
 
     if (mod_mcp_drain()) {
         return;

@@ -4,9 +4,9 @@
  * The shared zone: its memory, a slot for each process, and an eventfd for
  * each slot.
  *
- * An eventfd wakes the process, which then finds its work in the zone.  The
- * parent creates zone and eventfds once and keeps them across configurations,
- * so that children of all generations share them.
+ * An eventfd wakes the process of its slot, which then finds its work in the
+ * zone.  The parent creates zone and eventfds once and keeps them across
+ * configurations, so that children of all generations share them.
  */
 
 #include "mod_mcp_zone.h"
@@ -29,12 +29,12 @@
 #define RETAINED_KEY  "mod_mcp"
 
 /*
- * minimum number of slots: children of old and new generations run at the same
- * time
+ * minimum number of slots: children of old and new generations, which run at
+ * the same time, need one each
  */
 #define SLOTS_MIN  64
 
-/* maximum number of slots inspected by each check */
+/* maximum number of slots that each check for dead processes inspects */
 #define PATROL_SLOTS  256
 
 /*
@@ -60,7 +60,7 @@ static int slot;                        /* slot of this process */
 
 /* --- the parent process --- */
 
-/* Initializes the mapped region. */
+/* Initializes the mapped region of the zone. */
 static int format_region(server_rec *s)
 {
     uint64_t epoch = (uint64_t)apr_time_as_msec(apr_time_now()
@@ -93,7 +93,7 @@ static int make_region(server_rec *s, apr_size_t size)
     apr_status_t rv;
     apr_size_t head = APR_ALIGN(sizeof(shared_t), 64);
 
-    /* APR stores a size in front of the memory */
+    /* 64 bytes for the size that APR stores in front of the memory */
 
     rv = apr_shm_create(&shm, 64 + head + size, NULL, s->process->pool);
     if (rv != APR_SUCCESS) {
@@ -113,7 +113,8 @@ static int make_region(server_rec *s, apr_size_t size)
     return format_region(s);
 }
 
-/* Creates the region, or keeps that of the last configuration. */
+/* Creates the region of the zone, or keeps that of the previous
+ * configuration. */
 static int have_region(server_rec *s, apr_size_t size)
 {
     if (retained->region == NULL) {
@@ -234,7 +235,7 @@ static int is_dead(uint64_t pid)
 }
 
 /*
- * Wakes the process in a slot.  Callback of the store, called under
+ * Wakes the process in the slot "other".  Callback of the store, called under
  * mod_mcp_lock().
  */
 static void ring(void *ctx, unsigned other)
@@ -246,7 +247,7 @@ static void ring(void *ctx, unsigned other)
         return;
     }
 
-    /* EAGAIN: the counter is full, a wake-up is pending */
+    /* EAGAIN: the counter of the eventfd is full, a wake-up is pending */
 
     if (other < retained->slots
         && write(retained->wakeup_fds[other], &one, sizeof(one)) == -1
