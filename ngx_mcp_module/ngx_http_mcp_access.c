@@ -2,7 +2,7 @@
 
 /*
  * Detects whether a location authenticates its clients.  An endpoint there
- * should set "mcp_principal", by which sessions have an owner.  The
+ * should set "mcp_principal", so that each session belongs to a principal. The
  * configuration structures of other modules are private, but their tables of
  * commands contain the offset of each value.
  */
@@ -47,7 +47,8 @@ ngx_http_mcp_access_is_on(ngx_command_t *cmd, void *conf)
         return *flag == 1;
     }
 
-    /* "auth_request" has its own setter: its structure begins with the URI */
+    /* "auth_request" has its own setter, and its structure begins with the
+     * URI */
 
     if (ngx_strcmp(cmd->name.data, "auth_request") == 0) {
         text = conf;

@@ -11,10 +11,10 @@
 
 
 /*
- * Returns the name of a directive by which the location that is being merged
- * authenticates its clients (such as auth_basic with a value other than
- * "off"), or NULL if there is none.  Directives of the location must have been
- * merged.
+ * Returns the name of a directive by which a location authenticates its
+ * clients (such as auth_basic with a value other than "off"), or NULL if there
+ * is none.  Called while the location is being merged, after its directives
+ * have been merged.
  */
 const char *ngx_http_mcp_access_check(ngx_conf_t *cf);
 

@@ -11,9 +11,9 @@
  *   snapshot         data of the client's request: copied once per call,
  *                    outlives the request, shared by the call's backend
  *                    requests
- *   backend request  a connection and a request in a named location; ends with
- *                    mcp_backend_request_end(), always from the clean-up of the
- *                    request
+ *   backend request  a connection and a request in a named location; the
+ *                    clean-up of the request, or an event after a complete
+ *                    response, calls mcp_backend_request_end()
  */
 
 
@@ -48,8 +48,8 @@ static u_char *ngx_http_mcp_call_log_variable(u_char *p, u_char *last,
 
 
 /*
- * size of a connection's pool, which holds little more than the structure of
- * the backend request
+ * size of the pool of an internal connection, which holds little more than the
+ * structure of the backend request
  */
 #define NGX_HTTP_MCP_CALL_POOL_SIZE                                           \
     (ngx_align(sizeof(ngx_pool_t) + sizeof(ngx_http_mcp_backend_request_t)    \
@@ -122,8 +122,8 @@ ngx_http_mcp_call_snapshot(mcp_call_t *call, ngx_http_request_t *r)
 
 
 /*
- * Creates a connection, whose data is the new ngx_http_mcp_backend_request_t.
- * Returns NULL on failure.
+ * Creates the internal connection of a backend request.  Its data is the new
+ * ngx_http_mcp_backend_request_t.  Returns NULL on failure.
  */
 static ngx_connection_t *
 ngx_http_mcp_call_connect(ngx_http_mcp_snapshot_t *snapshot,
@@ -157,7 +157,7 @@ ngx_http_mcp_call_connect(ngx_http_mcp_snapshot_t *snapshot,
     c->buffer = &req->header_in;
     pool->log = &req->log;
 
-    /* the client's log handler needs the connection */
+    /* the log handlers need the connection */
 
     req->log.connection = c->number;
     req->log_ctx.ctx.connection = c;
@@ -241,8 +241,9 @@ ngx_http_mcp_call_start(mcp_backend_request_t *breq, ngx_connection_t *c,
 
 
 /*
- * Clean-up of the connection's pool: nothing, including log lines, uses the
- * request's body or the client's addresses any more.
+ * Clean-up of the connection's pool: releases the call and the snapshot,
+ * because nothing, including log lines, uses the request's body or the
+ * client's addresses any more.
  */
 static void
 ngx_http_mcp_call_release(void *data)
@@ -281,10 +282,8 @@ ngx_http_mcp_call_abort(mcp_backend_request_t *breq)
     req->fault = MCP_FAULT_BACKEND_FAILED;
     req->detail = "aborted";
 
-    /*
-     * like a broken connection to the client: nginx closes the upstream
-     * immediately
-     */
+    /* set c->error as if the connection to the client were broken: nginx then
+     * closes the upstream immediately */
 
     c->error = 1;
     r->count++;
@@ -345,8 +344,9 @@ ngx_http_mcp_call_forget(void *glue)
 
 
 /*
- * Ends the backend request from an event, because filters and the upstream
- * module still use the request.  In most cases the request has ended before.
+ * Ends the backend request from a posted event, because filters and the
+ * upstream module still use the request.  In most cases the request ends
+ * before the event runs.
  */
 void
 ngx_http_mcp_call_complete(ngx_http_mcp_backend_request_t *req)
@@ -412,8 +412,8 @@ ngx_http_mcp_call_end(void *data)
 /*
  * Enables the access log line of a backend's location, if "log_subrequest" is
  * on.  Called when the request has ended, or when the core has finished with
- * the backend request.  A backend that is called several times for the same
- * JSON-RPC request writes one line, at the last time.
+ * the backend request.  If one JSON-RPC request leads to several backend
+ * requests, only the final one writes a line.
  */
 static void
 ngx_http_mcp_call_log_line(ngx_http_mcp_backend_request_t *req)
@@ -437,8 +437,8 @@ ngx_http_mcp_call_log_line(ngx_http_mcp_backend_request_t *req)
 
 
 /*
- * Sets the fault with which the backend request ends, unless it is set
- * already.
+ * Sets the fault and the detail with which the backend request ends, unless a
+ * fault is set already.
  */
 static void
 ngx_http_mcp_call_judge(ngx_http_mcp_backend_request_t *req)
@@ -484,7 +484,7 @@ ngx_http_mcp_call_timed_out(ngx_http_mcp_backend_request_t *req)
         return 0;
     }
 
-    /* timers may fire this many ms early */
+    /* a timer of nginx may fire NGX_TIMER_LAZY_DELAY ms early */
 
     silence = ngx_current_msec - req->last_read + NGX_TIMER_LAZY_DELAY;
 
@@ -494,8 +494,8 @@ ngx_http_mcp_call_timed_out(ngx_http_mcp_backend_request_t *req)
 
 /*
  * Returns 1 if a FastCGI application has died while it sent its response.
- * nginx does not distinguish this from a complete response; only END_REQUEST
- * is missing.
+ * nginx does not distinguish this from a complete response; only the record
+ * END_REQUEST is missing.
  */
 static ngx_uint_t
 ngx_http_mcp_call_cut_off(ngx_http_request_t *r)

@@ -2,7 +2,7 @@
 
 /*
  * Backend requests, which run on connections of their own, and the structure
- * that the files about them share.
+ * of a backend request.
  */
 
 
@@ -18,8 +18,9 @@
 typedef struct ngx_http_mcp_backend_request_s  ngx_http_mcp_backend_request_t;
 
 typedef struct {
-    ngx_http_log_ctx_t               ctx;  /* first: nginx casts log->data
-                                              to ngx_http_log_ctx_t */
+    ngx_http_log_ctx_t               ctx;  /* first member, because nginx
+                                              casts log->data to
+                                              ngx_http_log_ctx_t */
     ngx_log_handler_pt               handler;
     ngx_http_mcp_backend_request_t  *req;
 } ngx_http_mcp_log_ctx_t;
@@ -30,17 +31,16 @@ typedef struct {
  * of the core.
  */
 struct ngx_http_mcp_backend_request_s {
-    ngx_http_connection_t        hc;       /* first: r->http_connection
-                                              points here */
+    ngx_http_connection_t        hc;       /* first member, because
+                                              r->http_connection points here */
     ngx_http_mcp_snapshot_t     *snapshot;
-    mcp_backend_request_t       *breq;     /* NULL after it has ended */
+    mcp_backend_request_t       *breq;     /* NULL after the core considers it
+                                              ended */
     mcp_call_t                  *call;     /* retained until the
                                               connection's pool is freed,
                                               because it owns the body */
-    /*
-     * the backend request for variables and log lines, also after it has
-     * ended; NULL when its call has been released
-     */
+    /* the core's backend request for variables and log lines, also after it
+     * has ended; NULL when its call has been released */
     mcp_backend_request_t       *kept;
     ngx_str_t                    id;       /* id of the call, for debug
                                               lines */
@@ -54,7 +54,7 @@ struct ngx_http_mcp_backend_request_s {
     ngx_chain_t                  body_chain;
     ngx_buf_t                    header_in;
     ngx_table_elt_t              content_length;
-    /* value of the header line Content-Length */
+    /* buffer for the value of the header line Content-Length */
     u_char                       length[NGX_SIZE_T_LEN];
 
     ngx_chain_t                 *out;      /* output of the backend that the
@@ -82,10 +82,10 @@ struct ngx_http_mcp_backend_request_s {
 
 /*
  * Carries out INVOKE: starts a backend request. r is the client's request, or
- * NULL if it has been freed.  Its snapshot is made by the first backend
- * request of a call; later ones find it by mcp_call_glue().  The function
- * keeps no pointer into r.  If the backend request cannot start, reports its
- * end to the core.
+ * NULL if it has been freed.  The first backend request of a call makes the
+ * snapshot of r; later ones find it by mcp_call_glue().  The function keeps no
+ * pointer into r.  If the backend request cannot start, reports its end to the
+ * core.
  */
 void ngx_http_mcp_call_invoke(mcp_backend_request_t *breq,
     ngx_http_request_t *r);
@@ -99,9 +99,9 @@ void ngx_http_mcp_call_resume(mcp_backend_request_t *breq);
 void ngx_http_mcp_call_forget(void *glue);
 
 /*
- * The response is complete and the core has taken it.  Posts an event that
- * ends the backend request, because filters and the upstream module still use
- * the request now.
+ * Called when the response is complete and the core has taken it.  Posts an
+ * event that ends the backend request later, because filters and the upstream
+ * module still use the request during this call.
  */
 void ngx_http_mcp_call_complete(ngx_http_mcp_backend_request_t *req);
 

@@ -5,7 +5,8 @@
  * it into HTTP, and passes it to the core.
  *
  * The core takes as many bytes as it has room for.  The rest stays in the
- * buffers of the module that read it, which stops reading when they are full.
+ * buffers of the nginx module that read it from the backend.  This module
+ * stops reading when its buffers are full.
  */
 
 
@@ -37,10 +38,8 @@ ngx_http_mcp_capture_header_filter(ngx_http_request_t *r)
 
     req = ngx_http_mcp_call_backend_request(r);
 
-    /*
-     * modules that read a subrequest's response (also lua and njs) set
-     * subrequest_in_memory
-     */
+    /* do not capture the response of a subrequest that another module reads:
+     * such modules (also lua and njs) set subrequest_in_memory */
 
     if (req == NULL || (r != r->main && r->subrequest_in_memory)) {
         return ngx_http_next_header_filter(r);
@@ -122,7 +121,7 @@ ngx_http_mcp_capture_retry_after(ngx_http_request_t *r,
 }
 
 
-/* Returns the reason of a 502 that nginx itself has generated. */
+/* Returns the reason of a status 502 that nginx itself has generated. */
 static const char *
 ngx_http_mcp_capture_bad_gateway(ngx_http_upstream_t *u)
 {
@@ -140,8 +139,8 @@ ngx_http_mcp_capture_bad_gateway(ngx_http_upstream_t *u)
 
 /*
  * Returns 1, and sets the fault, if the response is nginx's own page for a
- * status of 500 or more, and not the response of a backend.  While a backend
- * responds, the clean-up of its upstream is still pending.
+ * status of 500 or more, and not the response of a backend.  A response of a
+ * backend is recognized by the pending clean-up of its upstream.
  */
 static ngx_uint_t
 ngx_http_mcp_capture_own_page(ngx_http_request_t *r,
@@ -153,10 +152,9 @@ ngx_http_mcp_capture_own_page(ngx_http_request_t *r,
         return 0;
     }
 
-    /*
-     * from a limiter such as limit_req: no backend was called; the core gets
-     * the 503, so that the client can retry
-     */
+    /* a 503 without an upstream is from a limiter such as limit_req: no
+     * backend was called; the core gets the 503, so that the client can
+     * retry */
 
     if (r->err_status == NGX_HTTP_SERVICE_UNAVAILABLE && r->upstream == NULL) {
         return 0;
@@ -224,7 +222,7 @@ ngx_http_mcp_capture_body_filter(ngx_http_request_t *r, ngx_chain_t *in)
 /*
  * Passes the bytes of a buffer to the core.  Returns
  *   NGX_OK     the core has taken all
- *   NGX_AGAIN  the core has taken a part; b->pos is behind it
+ *   NGX_AGAIN  the core has taken a part; b->pos is after that part
  *   NGX_ERROR  the buffer is not in memory
  */
 static ngx_int_t
@@ -256,7 +254,7 @@ ngx_http_mcp_capture_offer(ngx_http_request_t *r,
 
 
 /*
- * Passes a chain to the core.  Consumes bytes that the core does not need:
+ * Passes a chain to the core.  Discards bytes that the core does not need:
  * bodies of subrequests and of error pages.  Returns
  *   NGX_OK     all is consumed, *in is NULL
  *   NGX_AGAIN  *in is the part that the core has not taken
@@ -305,8 +303,9 @@ ngx_http_mcp_capture_feed(ngx_http_request_t *r,
 
 
 /*
- * Marks the connection as rate limited.  So the modules that read the response
- * stop when their buffers are full, and no timeout for the client runs.
+ * Marks the internal connection as rate limited.  So the modules that read the
+ * backend's response stop when their buffers are full, and nginx runs no
+ * timeout for the client.
  */
 static void
 ngx_http_mcp_capture_park(ngx_http_request_t *r,

@@ -14,12 +14,13 @@
 #include "mcp_cluster.h"
 
 
-/* reads or writes of a connection before other events get their turn */
+/* maximum number of reads or writes of a connection before other events get
+ * their turn */
 #define NGX_HTTP_MCP_CLUSTER_ROUNDS  16
 
 #define NGX_HTTP_MCP_CLUSTER_READ   16384
 
-/* timeout of the resolver, ms; the core gives up earlier */
+/* timeout of the resolver, ms; the core abandons the connection earlier */
 #define NGX_HTTP_MCP_CLUSTER_RESOLVE  60000
 
 
@@ -27,13 +28,13 @@ typedef struct {
     ngx_queue_t              queue;    /* entry in zone->cluster->links */
     ngx_http_mcp_zone_t     *zone;
     mcp_link_t              *link;
-    ngx_pool_t              *pool;     /* has this structure and the
+    ngx_pool_t              *pool;     /* pool of this structure and of the
                                           connection's data */
     ngx_resolver_ctx_t      *resolve;  /* NULL unless the host name is being
                                           resolved */
     ngx_peer_connection_t    peer;
     ngx_sockaddr_t           sockaddr;
-    ngx_str_t                name;     /* text of the address */
+    ngx_str_t                name;     /* the address as text */
     u_char                   why[64];  /* text of the TLS alert that Redis
                                           has sent; empty if none */
     unsigned                 opened:1;
@@ -64,7 +65,7 @@ ngx_http_mcp_cluster_free(ngx_http_mcp_cluster_link_t *own)
 
 #if (NGX_SSL)
         if (c->ssl) {
-            /* close immediately, without sending an alert */
+            /* close immediately, without sending a TLS alert */
 
             c->ssl->no_wait_shutdown = 1;
             c->ssl->no_send_shutdown = 1;
@@ -83,8 +84,8 @@ ngx_http_mcp_cluster_free(ngx_http_mcp_cluster_link_t *own)
 
 
 /*
- * Frees the connection and reports its failure to the core. why may point into
- * own: it is copied before own is freed.
+ * Frees the connection "own" and reports its failure to the core.  "why" may
+ * point into own: it is copied before own is freed.
  */
 static void
 ngx_http_mcp_cluster_closed(ngx_http_mcp_cluster_link_t *own, const char *why)
@@ -132,7 +133,7 @@ ngx_http_mcp_cluster_opened(ngx_http_mcp_cluster_link_t *own)
 
     mcp_link_opened(own->link);
 
-    /* data that arrived together with the end of the handshake */
+    /* read data that arrived together with the end of the handshake */
 
     if (c->read->ready) {
         ngx_post_event(c->read, &ngx_posted_events);
@@ -187,8 +188,8 @@ ngx_http_mcp_cluster_handshaken(ngx_connection_t *c)
 
 
 /*
- * Verification callback that keeps OpenSSL's result. nginx's own callback
- * accepts every certificate and would stay in place otherwise.
+ * OpenSSL's callback for verification: keeps OpenSSL's result. nginx's own
+ * callback, which accepts every certificate, would stay in place otherwise.
  */
 static int
 ngx_http_mcp_cluster_verify(int ok, X509_STORE_CTX *store)
@@ -223,7 +224,7 @@ ngx_http_mcp_cluster_alert(int sent, int version, int type, const void *data,
 
 
 /*
- * Makes OpenSSL verify the certificate chain and the name during the
+ * Makes OpenSSL verify the certificate chain and the server's name during the
  * handshake, before data is sent.
  */
 static ngx_int_t
@@ -297,7 +298,8 @@ ngx_http_mcp_cluster_handshake(ngx_http_mcp_cluster_link_t *own)
 #endif
 
 
-/* The socket is connected.  */
+/* Called when the socket is connected: starts the TLS handshake, or reports
+ * the connection to the core. */
 static void
 ngx_http_mcp_cluster_connected(ngx_http_mcp_cluster_link_t *own)
 {
@@ -323,7 +325,7 @@ ngx_http_mcp_cluster_connected(ngx_http_mcp_cluster_link_t *own)
 }
 
 
-/* The connection attempt has succeeded or failed. */
+/* Event handler: the attempt to connect has succeeded or failed. */
 static void
 ngx_http_mcp_cluster_connect_handler(ngx_event_t *ev)
 {
@@ -439,8 +441,8 @@ ngx_http_mcp_cluster_resolve(ngx_http_mcp_cluster_link_t *own,
 
 
 /*
- * Handler of the resolver.  If it runs before ngx_resolve_name() returns, that
- * function returns NGX_OK.
+ * Handler of the resolver.  If it runs before ngx_resolve_name() returns,
+ * ngx_resolve_name() returns NGX_OK.
  */
 static void
 ngx_http_mcp_cluster_resolved(ngx_resolver_ctx_t *ctx)
@@ -471,8 +473,8 @@ ngx_http_mcp_cluster_resolved(ngx_resolver_ctx_t *ctx)
 
 
 /*
- * Returns an address of the host name, at random, from those that were found
- * when the configuration was read.  Returns NULL if the name is not in the
+ * Returns an address of the host, chosen at random from those that were found
+ * when the configuration was read.  Returns NULL if the host is not in the
  * configuration.
  */
 static ngx_addr_t *
@@ -590,14 +592,14 @@ ngx_http_mcp_cluster_open(ngx_http_mcp_zone_t *zone, mcp_link_t *link)
 static void
 ngx_http_mcp_cluster_dummy_handler(ngx_event_t *ev)
 {
-    /* during the TLS handshake, whose handlers are nginx's own */
+    /* nothing to do: events during the TLS handshake have handlers of nginx */
 }
 
 
 /*
- * Returns the reason why reading or writing has failed.  If a write has
- * failed, first reads an alert that Redis may have sent before it closed the
- * connection.
+ * Returns the reason why reading or writing has failed: the TLS alert of Redis
+ * if there is one.  After a failed write, first reads the alert that Redis may
+ * have sent before it closed the connection.
  */
 static const char *
 ngx_http_mcp_cluster_why(ngx_http_mcp_cluster_link_t *own)

@@ -134,7 +134,8 @@ ngx_http_mcp_cluster_add(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
 }
 
 
-/* Returns the settings that all clusters share; creates them on first use. */
+/* Returns the settings that are the defaults of all clusters; creates them on
+ * first use. */
 static mcp_cluster_setup_t *
 ngx_http_mcp_cluster_common(ngx_conf_t *cf, ngx_http_mcp_main_conf_t *mmcf)
 {
@@ -175,8 +176,8 @@ ngx_http_mcp_cluster_sync(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
 
 
 /*
- * Checks that a file can be read.  The error names the directive, which
- * OpenSSL's error does not.
+ * Checks that a file can be read.  The error message names the directive,
+ * which OpenSSL's message does not.
  */
 static ngx_int_t
 ngx_http_mcp_cluster_readable(ngx_conf_t *cf, ngx_str_t *name)
@@ -188,7 +189,7 @@ ngx_http_mcp_cluster_readable(ngx_conf_t *cf, ngx_str_t *name)
         return NGX_ERROR;
     }
 
-    /* opening a FIFO, OpenSSL would wait for its writer */
+    /* reject a FIFO: OpenSSL would wait for its writer */
 
     if (ngx_file_info(name->data, &fi) != NGX_FILE_ERROR && !ngx_is_file(&fi)) {
         ngx_conf_log_error(NGX_LOG_EMERG, cf, 0,
@@ -520,7 +521,7 @@ ngx_http_mcp_cluster_finish_zone(ngx_conf_t *cf,
 /*
  * Rejects an endpoint with the same identity as an earlier one, because other
  * nodes could not distinguish them.  "if" and "limit_except" blocks are
- * excepted: they are endpoints with the file and line of their location.
+ * excepted: they have the file and line of the location that contains them.
  */
 static ngx_int_t
 ngx_http_mcp_cluster_is_unique(ngx_conf_t *cf, ngx_http_mcp_main_conf_t *mmcf,

@@ -31,13 +31,12 @@ struct ngx_http_mcp_cluster_s {
     ngx_uint_t                 line;
 
 #if (NGX_SSL)
-    ngx_ssl_t                  ssl;    /* ctx is NULL without TLS */
+    ngx_ssl_t                  ssl;    /* TLS for Redis; ctx is NULL without
+                                          TLS */
 #endif
 
-    /*
-     * "resolver" of the http block; if it is NULL, the addresses below are
-     * used
-     */
+    /* "resolver" of the http block; if it is NULL, the addresses in "names"
+     * are used */
     ngx_resolver_t            *resolver;
     ngx_http_mcp_cluster_name_t  names[MCP_CLUSTER_SEEDS];
     ngx_uint_t                 n_names;
@@ -45,10 +44,8 @@ struct ngx_http_mcp_cluster_s {
     /* state of this process, see ngx_http_mcp_cluster.c */
     void                      *cluster;
     ngx_queue_t                links;
-    /*
-     * for connections: without a handler, and below level "alert" only for
-     * debugging, because the core logs failures itself
-     */
+    /* log of the connections: it has no handler, and below level "alert" it
+     * logs only debug messages, because the core logs failures itself */
     ngx_log_t                  log;
 };
 

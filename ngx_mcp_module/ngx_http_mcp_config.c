@@ -141,8 +141,8 @@ ngx_http_mcp_config_create_loc(ngx_conf_t *cf)
 
 
 /*
- * Copies the names of the server, because nginx keeps its list only while it
- * reads the configuration.
+ * Copies the names in "server_name", because nginx keeps its list only while
+ * it reads the configuration.
  */
 static ngx_int_t
 ngx_http_mcp_config_host_names(ngx_conf_t *cf, ngx_http_mcp_loc_conf_t *mlcf)
@@ -228,9 +228,9 @@ ngx_http_mcp_config_inherit_handler(ngx_conf_t *cf,
 
 /*
  * Warns about an endpoint that authenticates its clients, but does not set
- * "mcp_principal": anybody who gets hold of a session id could use the
- * session.  Only the operator knows the right value; $remote_user, for
- * example, is not verified where "auth_basic" is off.
+ * "mcp_principal": anybody who obtains a session id could use the session.
+ * Only the operator knows the right value; $remote_user, for example, is not
+ * verified where "auth_basic" is off.
  */
 static void
 ngx_http_mcp_config_warn_principal(ngx_conf_t *cf,
@@ -328,7 +328,7 @@ ngx_http_mcp_config_warn(ngx_conf_t *cf, ngx_http_mcp_loc_conf_t *mlcf)
 
 
 /*
- * Returns 1 if another endpoint of the zone has the same key for its counters.
+ * Returns 1 if another endpoint of the zone has the same key of its counters.
  */
 static ngx_uint_t
 ngx_http_mcp_config_is_taken(ngx_http_mcp_main_conf_t *mmcf,
@@ -354,9 +354,9 @@ ngx_http_mcp_config_is_taken(ngx_http_mcp_main_conf_t *mmcf,
 
 
 /*
- * Identifies an endpoint by server name and path, so that the next
- * configuration finds its counters.  A number distinguishes endpoints where
- * both are equal.
+ * Sets the key of an endpoint's counters from server name and path, so that
+ * the next configuration finds the same counters.  A number distinguishes
+ * endpoints where both are equal.
  */
 static ngx_int_t
 ngx_http_mcp_config_set_catalog_key(ngx_conf_t *cf,
@@ -452,7 +452,8 @@ ngx_http_mcp_config_headers(ngx_conf_t *cf, ngx_http_mcp_loc_conf_t *mlcf)
 }
 
 
-/* Rejects a protected resource without an authorization server. */
+/* Checks the settings of a protected resource: rejects one without an
+ * authorization server. */
 static char *
 ngx_http_mcp_config_auth(ngx_conf_t *cf, ngx_http_mcp_loc_conf_t *mlcf)
 {
@@ -519,10 +520,8 @@ ngx_http_mcp_config_endpoint(ngx_conf_t *cf, ngx_http_mcp_loc_conf_t *mlcf,
         return NGX_CONF_ERROR;
     }
 
-    /*
-     * ngx_http_mcp_config_finish() checks its backends, when the named
-     * locations of all servers are known
-     */
+    /* the endpoint's backends are checked by ngx_http_mcp_config_finish(),
+     * when the named locations of all servers are known */
 
     mlcf->cscf = ngx_http_conf_get_module_srv_conf(cf, ngx_http_core_module);
     mmcf = ngx_http_conf_get_module_main_conf(cf, ngx_http_mcp_module);
@@ -584,8 +583,9 @@ ngx_http_mcp_config_check_handler(ngx_conf_t *cf, ngx_http_mcp_loc_conf_t *mlcf)
 
 
 /*
- * Marks locations that contain a handler, and lists locations that set
- * directives without one.  Called before values are merged.
+ * Marks locations that contain a content handler of this module, and lists
+ * locations that set directives of this module without such a handler.  Called
+ * before values are merged.
  */
 static ngx_int_t
 ngx_http_mcp_config_note(ngx_conf_t *cf, ngx_http_mcp_loc_conf_t *prev,
@@ -705,7 +705,8 @@ ngx_http_mcp_config_merge_loc(ngx_conf_t *cf, void *parent, void *child)
 }
 
 
-/* Checks the named location of a backend, and marks it as a backend. */
+/* Checks that the named location of a backend exists and is not an endpoint
+ * itself, and marks it as a backend. */
 static ngx_int_t
 ngx_http_mcp_config_target(ngx_conf_t *cf, ngx_http_mcp_loc_conf_t *mlcf,
     mcp_str_t name)
@@ -813,10 +814,9 @@ ngx_http_mcp_config_finish(ngx_conf_t *cf)
         return NGX_ERROR;
     }
 
-    /*
-     * last, so that it comes before all other filters, which must not see
-     * responses of backends
-     */
+    /* install this filter after all others of this module: the filter
+     * installed last runs first, and the others must not see responses of
+     * backends */
 
     ngx_http_mcp_capture_init();
 

@@ -20,11 +20,9 @@
 typedef struct {
     ngx_array_t           zones;       /* of ngx_http_mcp_zone_t * */
     ngx_array_t           endpoints;   /* of ngx_http_mcp_loc_conf_t * */
-    /*
-     * ngx_http_mcp_loc_conf_t *: locations that set directives of this module,
-     * but have no handler themselves; a warning follows if no location inside
-     * has one either
-     */
+    /* ngx_http_mcp_loc_conf_t *: locations that set directives of this module,
+     * but have no content handler of it themselves; a warning follows if no
+     * location inside has one either */
     ngx_array_t           silent;
     ngx_array_t           variables;   /* ngx_http_mcp_used_t: the variables
                                           of this module that the
@@ -41,8 +39,9 @@ typedef struct {
     mcp_cluster_setup_t  *cluster;     /* defaults for all clusters; NULL if
                                           no directive outside of a zone's
                                           cluster was given */
-    ngx_str_t             cluster_file;        /* file of the first such
-                                                  directive */
+    ngx_str_t             cluster_file;        /* file of the first
+                                                  directive outside of a
+                                                  zone's cluster */
     ngx_uint_t            cluster_line;
 #endif
 } ngx_http_mcp_main_conf_t;
@@ -60,34 +59,35 @@ typedef struct {
     ngx_flag_t            publish_open;
     ngx_http_mcp_zone_t  *status_zone;
     unsigned              status_details:1;
-    /*
-     * content handler for the zone that is set; NULL in other locations, and
-     * in blocks (such as "if") inside the location
-     */
+    /* content handler for "zone", "publish_zone" or "status_zone"; NULL in
+     * other locations, and in blocks (such as "if") inside the location */
     ngx_http_handler_pt   handler;
 
-    /* set by the merge in locations with "mcp" or "mcp_publish" */
+    /* members below: set when locations with "mcp" or "mcp_publish" are
+     * merged */
     mcp_endpoint_t        endpoint;
     mcp_str_t            *host_names;  /* names of "server_name" */
     ngx_uint_t            n_host_names;
 
-    ngx_array_t          *documents;   /* const mcp_auth_t *; of a server:
-                                          its metadata documents */
+    ngx_array_t          *documents;   /* const mcp_auth_t *; in the
+                                          configuration of a server: its
+                                          metadata documents */
 
     void                 *outer;       /* ngx_http_mcp_loc_conf_t of the
-                                          enclosing block */
+                                          enclosing block or server */
     unsigned              is_backend:1;        /* 1 if an endpoint uses this
                                                   location as a backend */
-    unsigned              is_used:1;   /* 1 if this location or one inside
-                                          has a handler */
+    unsigned              is_used:1;   /* 1 if this location or one inside has
+                                          a content handler of this module */
     unsigned              guarded:1;   /* 1 if error responses get headers,
                                           see ngx_http_mcp_error_headers.h */
-    ngx_http_mcp_fastcgi_t    *fastcgi;        /* of a backend's location;
-                                                  NULL if FastCGI is left to
-                                                  nginx's own module */
+    ngx_http_mcp_fastcgi_t    *fastcgi;        /* settings of a backend's
+                                                  location; NULL if FastCGI is
+                                                  left to nginx's own module */
 
     ngx_http_core_srv_conf_t  *cscf;   /* server of the endpoint */
-    ngx_str_t             name;        /* name of a location in mmcf->silent */
+    ngx_str_t             name;        /* name of the location if it is in
+                                          mmcf->silent */
     ngx_str_t             file;
     ngx_uint_t            line;
 } ngx_http_mcp_loc_conf_t;

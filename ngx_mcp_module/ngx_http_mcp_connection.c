@@ -2,8 +2,8 @@
 
 /*
  * Connections without a socket. nginx processes a request only on a
- * connection, but these have no client at the other end: they are never closed
- * from there, and no bytes are read or written.
+ * connection, but these have no client at the other end: no client closes
+ * them, and no bytes are read or written.
  */
 
 
@@ -24,8 +24,8 @@ static ssize_t ngx_http_mcp_connection_send(ngx_connection_t *c, u_char *buf,
 
 
 /*
- * Descriptor of all these connections.  It must be valid, but is never used
- * for data.
+ * Descriptor of all connections that this file creates.  It must be valid, but
+ * is never used for data.
  */
 static ngx_socket_t  ngx_http_mcp_connection_socket = (ngx_socket_t) -1;
 
@@ -39,9 +39,8 @@ ngx_http_mcp_connection_init_process(ngx_cycle_t *cycle)
         return NGX_OK;
     }
 
-    /*
-     * a datagram socket: recv(MSG_PEEK) returns neither data nor end of file
-     */
+    /* a datagram socket, because recv(MSG_PEEK) returns neither data nor end
+     * of file for it */
 
     s = ngx_socket(AF_UNIX, SOCK_DGRAM, 0);
 
@@ -141,7 +140,8 @@ ngx_http_mcp_connection_init_events(ngx_connection_t *c)
     c->write->log = c->log;
     c->write->handler = ngx_http_mcp_connection_handler;
 
-    /* active: nginx does not register the events; eof: no lingering close */
+    /* active: nginx does not register the events; eof: nginx does not linger
+     * when it closes the connection */
 
     c->read->active = 1;
     c->read->eof = 1;
@@ -151,7 +151,8 @@ ngx_http_mcp_connection_init_events(ngx_connection_t *c)
 
 
 /*
- * Runs for timers of the location (limit_req), and with c->close when
+ * Handler of the events of an internal connection.  Runs for timers of the
+ * location (limit_req), and with c->close set to 1 when
  * "worker_shutdown_timeout" has expired.
  */
 static void
@@ -213,7 +214,7 @@ ngx_http_mcp_connection_send(ngx_connection_t *c, u_char *buf, size_t size)
 }
 
 
-/* Reached only by interim responses such as early hints. */
+/* Only interim responses such as early hints reach this function. */
 ngx_chain_t *
 ngx_http_mcp_connection_send_chain(ngx_connection_t *c, ngx_chain_t *in,
     off_t limit)

@@ -13,22 +13,24 @@
 ngx_int_t ngx_http_mcp_connection_init_process(ngx_cycle_t *cycle);
 
 /*
- * Creates a connection with the addresses of the client's, which is always
- * writable and never readable.  Its events go to the request in c->data.
- * Returns NULL on failure; the caller still owns the pool.
+ * Creates a connection with the addresses of the client's connection.  It is
+ * always writable and never readable.  Its events go to the request in
+ * c->data. Returns NULL on failure; the caller still owns the pool.
  */
 ngx_connection_t *ngx_http_mcp_connection_create(ngx_pool_t *pool,
     ngx_log_t *log, ngx_http_mcp_snapshot_t *snapshot);
 
 /*
- * Creates a connection without a pool, for an object that needs its events or
- * an entry among the cycle's connections.  Returns NULL on failure.
+ * Creates a connection without a pool, for an object that needs the events of
+ * a connection, or an entry among the cycle's connections.  Returns NULL on
+ * failure.
  */
 ngx_connection_t *ngx_http_mcp_connection_dummy(ngx_log_t *log);
 
 /*
- * Discards all output and reports it as sent.  The address of this function
- * marks connections of this module; no other member identifies them reliably.
+ * The send_chain function of these connections: discards all output and
+ * reports it as sent.  The address of this function marks connections of this
+ * module; no other member identifies them reliably.
  */
 ngx_chain_t *ngx_http_mcp_connection_send_chain(ngx_connection_t *c,
     ngx_chain_t *in, off_t limit);

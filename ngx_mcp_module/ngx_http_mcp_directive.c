@@ -35,10 +35,8 @@ ngx_http_mcp_directive_zone(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
         return NGX_CONF_ERROR;
     }
 
-    /*
-     * memory for the store, for nginx's header and page table, and for the
-     * zone's head
-     */
+    /* minimum size: the store, nginx's header and page table, and the zone's
+     * head */
 
     min = MCP_STORE_MIN_SIZE + 8 * ngx_pagesize;
 
@@ -53,7 +51,7 @@ ngx_http_mcp_directive_zone(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
 }
 
 
-/* Sets the content handler of a location.  Rejects a second one. */
+/* Sets the content handler of a location. Rejects a second content handler. */
 static char *
 ngx_http_mcp_directive_handler(ngx_conf_t *cf, ngx_http_mcp_loc_conf_t *mlcf,
     ngx_http_mcp_zone_t **zone, ngx_http_handler_pt handler)
@@ -72,7 +70,8 @@ ngx_http_mcp_directive_handler(ngx_conf_t *cf, ngx_http_mcp_loc_conf_t *mlcf,
 
     clcf = ngx_http_conf_get_module_loc_conf(cf, ngx_http_core_module);
 
-    /* ngx_http_mcp_config_merge_loc() detects later directives that set one */
+    /* ngx_http_mcp_config_merge_loc() detects later directives that set a
+     * content handler */
 
     if (clcf->handler) {
         return "is in a location that has another content handler, such as "
@@ -107,7 +106,8 @@ ngx_http_mcp_directive_endpoint(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
 }
 
 
-/* Rejects a second parameter other than "word". */
+/* Returns NGX_OK if there is no second parameter or if it is "word"; otherwise
+ * NGX_ERROR, after an error in the log. */
 static ngx_int_t
 ngx_http_mcp_directive_has(ngx_conf_t *cf, const char *word)
 {
@@ -487,7 +487,8 @@ ngx_http_mcp_directive_route(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
 
 
 /*
- * Compiles a value for ngx_http_mcp_head_evaluate().  Returns NULL on error.
+ * Compiles a value with variables, for ngx_http_mcp_head_evaluate().  Returns
+ * NULL on error.
  */
 static ngx_http_complex_value_t *
 ngx_http_mcp_directive_value(ngx_conf_t *cf, ngx_str_t *text)
@@ -593,7 +594,7 @@ ngx_http_mcp_directive_link_origin(ngx_conf_t *cf, ngx_command_t *cmd,
 
     rv = ngx_http_set_complex_value_slot(cf, cmd, conf);
 
-    /* a value with variables is checked for each request */
+    /* a value with variables is checked at each request instead */
 
     if (rv != NGX_CONF_OK || mlcf->link_origin->lengths) {
         return rv;
@@ -606,7 +607,7 @@ ngx_http_mcp_directive_link_origin(ngx_conf_t *cf, ngx_command_t *cmd,
 }
 
 
-/* Passes each argument to an mcp_setup_*() function. */
+/* Passes each argument of a directive to its mcp_setup_*() function. */
 
 static char *
 ngx_http_mcp_directive_words(ngx_conf_t *cf, ngx_http_mcp_loc_conf_t *mlcf,

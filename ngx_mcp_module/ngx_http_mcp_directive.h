@@ -10,7 +10,8 @@
 #include "ngx_http_mcp_module.h"
 
 
-/* Rejects an earlier name of a directive; cmd->post is the new one. */
+/* Rejects an earlier name of a directive; cmd->post is the name to use
+ * instead. */
 char *ngx_http_mcp_directive_renamed(ngx_conf_t *cf, ngx_command_t *cmd,
     void *conf);
 
@@ -58,8 +59,8 @@ char *ngx_http_mcp_directive_allow_origin(ngx_conf_t *cf, ngx_command_t *cmd,
     void *conf);
 
 /*
- * Reads a whole file for a setter. *name becomes absolute. max: limit of the
- * file's size, bytes.  The caller frees the text.
+ * Reads a whole file for a setter, and makes *name absolute. "max" limits the
+ * size of the file, bytes.  The caller frees the text.
  */
 ngx_int_t ngx_http_mcp_directive_file(ngx_conf_t *cf, ngx_str_t *name,
     off_t max, ngx_str_t *text);

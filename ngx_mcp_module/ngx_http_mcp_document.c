@@ -2,8 +2,8 @@
 
 /*
  * Metadata documents of protected resources, below /.well-known/.  They are
- * public, so they are served before a location is chosen, whose access rules
- * and rewrites would apply otherwise.
+ * public, so they are served before a location is chosen: its access rules and
+ * rewrites would apply otherwise.
  */
 
 
@@ -115,9 +115,8 @@ ngx_http_mcp_document_handler(ngx_http_request_t *r)
 
     mlcf = ngx_http_get_module_loc_conf(r, ngx_http_mcp_module);
 
-    /*
-     * the configuration of the server, because no location has been chosen yet
-     */
+    /* mlcf is the configuration of the server, because no location has been
+     * chosen yet */
 
     if (mlcf->documents == NULL || r != r->main || r->internal) {
         return NGX_DECLINED;

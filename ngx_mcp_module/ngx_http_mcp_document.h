@@ -21,8 +21,8 @@ ngx_int_t ngx_http_mcp_document_add(ngx_conf_t *cf,
     ngx_http_mcp_loc_conf_t *mlcf);
 
 /*
- * Installs the handler that serves the documents, if there are any.  Called
- * after all documents have been added.
+ * Installs the handler that serves the metadata documents, if there are any.
+ * Called after all documents have been added.
  */
 ngx_int_t ngx_http_mcp_document_init(ngx_conf_t *cf);
 

@@ -5,9 +5,10 @@
  * from access rules, limits, or nginx itself.
  *
  * CORS preflights are answered before the access phase, because they carry no
- * credentials.  All other responses pass through a header filter.  It adds the
- * CORS headers with which pages of allowed origins can read them, and adds the
- * challenge of the protected resource to status 401 and 403.
+ * credentials.  Responses that do not come from the core pass through a header
+ * filter.  It adds the CORS headers that let pages of allowed origins read
+ * them, and adds the authentication challenge of the protected resource to
+ * status 401 and 403.
  */
 
 
@@ -19,18 +20,20 @@
 #include "ngx_http_mcp_head.h"
 
 
-#define NGX_HTTP_MCP_CHALLENGES     16         /* WWW-Authenticate headers */
+#define NGX_HTTP_MCP_CHALLENGES     16         /* maximum number of
+                                                  WWW-Authenticate headers */
 #define NGX_HTTP_MCP_CHALLENGE_MAX  16384      /* bytes */
 
 
 /*
- * Stored with a request to an endpoint, because "error_page" may redirect it
- * to another location.
+ * The endpoint of a request.  It is stored with the request, because
+ * "error_page" may redirect the request to another location.
  */
 typedef struct {
     ngx_http_mcp_loc_conf_t  *mlcf;
     ngx_str_t                 challenge;       /* WWW-Authenticate of a
-                                                  subrequest's 403 */
+                                                  subrequest's response with
+                                                  status 403 */
 } ngx_http_mcp_error_headers_t;
 
 
@@ -58,7 +61,7 @@ ngx_http_mcp_error_headers_needed(ngx_http_mcp_loc_conf_t *mlcf)
 static void
 ngx_http_mcp_error_headers_cleanup(void *data)
 {
-    /* identifies the clean-up entry */
+    /* does nothing: its address identifies the clean-up entry */
 }
 
 
@@ -262,7 +265,8 @@ ngx_http_mcp_error_headers_challenge(ngx_http_request_t *r,
     h = r->headers_in.authorization;
     authorization = h ? ngx_http_mcp_str(&h->value) : mcp_null_str;
 
-    /* "auth_request" copies WWW-Authenticate for status 401 only */
+    /* add the subrequest's challenge, because "auth_request" copies
+     * WWW-Authenticate for status 401 only */
 
     if (headers && headers->challenge.len
         && r->headers_out.status == NGX_HTTP_FORBIDDEN
@@ -305,7 +309,8 @@ ngx_http_mcp_error_headers_challenge(ngx_http_request_t *r,
 /* --- the filter --- */
 
 /*
- * Stores the challenge of a subrequest that checks a token for the endpoint.
+ * Stores the challenge in the response of a subrequest that checks an access
+ * token for the endpoint.
  */
 static ngx_int_t
 ngx_http_mcp_error_headers_subrequest(ngx_http_request_t *r)
@@ -345,7 +350,8 @@ ngx_http_mcp_error_headers_too_large(ngx_http_request_t *r)
     clcf = ngx_http_get_module_loc_conf(r, ngx_http_core_module);
     h = r->headers_in.content_length;
 
-    /* content_length_n is the number of bytes left to discard */
+    /* use the header: content_length_n is the number of bytes left to
+     * discard */
 
     len = h ? ngx_atoof(h->value.data, h->value.len) : NGX_ERROR;
     max = clcf->client_max_body_size;

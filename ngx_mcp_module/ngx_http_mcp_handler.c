@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Client requests: passes their heads and bodies to the core, and sends its
- * responses.  An exchange lives as long as the pool of its request, because
- * logs use its variables.
+ * Client requests: this file passes their heads and bodies to the core, and
+ * sends the core's responses.  An exchange lives as long as the pool of its
+ * request, because logs use its variables.
  */
 
 
@@ -18,8 +18,8 @@
 
 
 /*
- * bytes of a request's pool that are left to nginx, which needs about 800 to
- * send a response
+ * memory in a block of the request's pool that an exchange leaves to nginx,
+ * which needs about 800 bytes to send a response
  */
 #define NGX_HTTP_MCP_ANSWER_ROOM  1024
 
@@ -62,11 +62,12 @@ ngx_http_mcp_publish_handler(ngx_http_request_t *r)
  * Makes an HTTP/2 connection send GOAWAY when this process is shutting down.
  *
  * nginx does so itself, but too late for two kinds of connections: before
- * 1.27.1 for a connection during its TLS handshake, and for a connection whose
- * last stream this module has just ended.  A client that keeps such a
- * connection would reconnect to a process that ends each stream at once.  So
- * this function is called for each request: when it begins, so that the client
- * gets GOAWAY before the response, and when it ends.
+ * version 1.27.1 for a connection during its TLS handshake, and for a
+ * connection whose last stream this module has just ended.  A client that
+ * keeps such a connection would reconnect to a process that ends each stream
+ * at once.  So this function is called twice for each request: when the
+ * request begins, so that the client gets GOAWAY before the response, and when
+ * it ends.
  */
 static void
 ngx_http_mcp_leave(ngx_http_request_t *r)
@@ -85,11 +86,9 @@ ngx_http_mcp_leave(ngx_http_request_t *r)
         return;
     }
 
-    /*
-     * posted, because frames of this request may be pending; ready, because
-     * the handler that nginx sets after the last stream checks c->close only
-     * then
-     */
+    /* the event is posted, because frames of this request may be pending; it
+     * is marked as ready, because otherwise the handler that nginx sets after
+     * the last stream does not check c->close */
 
     c->close = 1;
     c->read->ready = 1;
@@ -157,8 +156,8 @@ ngx_http_mcp_end(void *data)
 
 
 /*
- * Makes logs evaluate the variables again, because "add_header" may have read
- * them before their final values.
+ * Adds a clean-up to the request that makes logs evaluate the variables again,
+ * because "add_header" may have read them before they had their final values.
  */
 static ngx_int_t
 ngx_http_mcp_watch_end(ngx_http_request_t *r)
@@ -185,9 +184,10 @@ ngx_http_mcp_watch_end(ngx_http_request_t *r)
 
 
 /*
- * Allocates an exchange in a free part of the request's pool, because it may
- * live long, and most of the pool's second block is never used.  Leaves enough
- * memory for nginx to send the response.  Returns NULL if no block has enough.
+ * Returns memory for an exchange in a free part of the request's pool: the
+ * exchange may live long, and most of the pool's second block would otherwise
+ * stay unused.  Leaves enough memory for nginx to send the response.  Returns
+ * NULL if no block has enough.
  */
 static void *
 ngx_http_mcp_exchange_room(ngx_pool_t *pool)
@@ -287,7 +287,8 @@ ngx_http_mcp_get_ctx(ngx_http_request_t *r)
         return ctx;
     }
 
-    /* after an internal redirect, which clears the contexts */
+    /* find the context by the clean-up entry, because an internal redirect
+     * clears the contexts */
 
     for (cln = r->pool->cleanup; cln; cln = cln->next) {
         if (cln->handler == ngx_http_mcp_cleanup) {
@@ -312,10 +313,9 @@ ngx_http_mcp_start(ngx_http_request_t *r, ngx_http_mcp_zone_t *zone,
         return rc;
     }
 
-    /*
-     * responses of an endpoint are never cached representations, and nginx
-     * would test the conditions only after the call
-     */
+    /* ignore If-Modified-Since and similar headers: responses of an endpoint
+     * are never cached, and nginx would test the conditions only after the
+     * call */
 
     r->disable_not_modified = 1;
 
@@ -344,10 +344,8 @@ ngx_http_mcp_start(ngx_http_request_t *r, ngx_http_mcp_zone_t *zone,
 
     case MCP_DONE:
 
-        /*
-         * the core needs no body, but while nginx discards one it does not
-         * notice that the client disconnects
-         */
+        /* the core needs no body, but it is read, because while nginx discards
+         * one it does not notice that the client disconnects */
 
         rc = ngx_http_read_client_request_body(r, ngx_http_mcp_stream_handler);
 
@@ -468,8 +466,8 @@ ngx_http_mcp_stream_handler(ngx_http_request_t *r)
 
 
 /*
- * Waits for the core.  Until then the only event is a disconnection, which may
- * have happened while the body was read.
+ * Waits for an action of the core.  Until then the only event of the request
+ * is a disconnection, which may have happened while the body was read.
  */
 static ngx_int_t
 ngx_http_mcp_wait(ngx_http_request_t *r, ngx_http_mcp_ctx_t *ctx)
@@ -601,10 +599,8 @@ ngx_http_mcp_send_response(ngx_http_request_t *r, ngx_http_mcp_ctx_t *ctx)
 
     r->headers_out.content_length_n = response->body.len;
 
-    /*
-     * otherwise nginx would announce a persistent connection, and then close
-     * it
-     */
+    /* otherwise nginx would announce a persistent connection although it
+     * closes the connection after the response */
 
     if (ngx_exiting) {
         r->keepalive = 0;

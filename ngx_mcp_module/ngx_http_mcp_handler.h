@@ -19,25 +19,26 @@ typedef struct {
     mcp_exchange_t       *exchange;
     ngx_str_t             call;        /* see ngx_http_mcp_ctx_call() */
 
-    /* for a stream, see ngx_http_mcp_stream.c */
-    u_char               *buf;         /* NULL while there are no bytes to
-                                          send */
-    size_t                size;        /* bytes, of buf or of the next
-                                          buffer */
-    ngx_chain_t          *free;        /* free buffers, without memory */
+    /* members below: for a stream, see ngx_http_mcp_stream.c */
+    u_char               *buf;         /* memory for the next bytes to send;
+                                          NULL while there are none */
+    size_t                size;        /* size of buf, or of the next buffer if
+                                          buf is NULL, bytes */
+    ngx_chain_t          *free;        /* nginx buffers that are free and have
+                                          no memory */
     ngx_chain_t          *busy;        /* buffers that filters have not
                                           consumed yet; each owns its memory */
-    size_t                kept;        /* bytes of memory of the buffers in
-                                          busy */
-    unsigned              waiting:1;   /* 1 until the core's RESPOND or
+    size_t                kept;        /* size of the memory of the buffers in
+                                          "busy", bytes */
+    unsigned              waiting:1;   /* 1 until the core's action RESPOND or
                                           STREAM */
     unsigned              streaming:1;
-    unsigned              paused:1;    /* 1 if output waits for a write
-                                          event */
-    unsigned              ended:1;     /* 1 after finalization: further
-                                          actions are ignored */
-    unsigned              answered:1;  /* 1 if the response head is the
-                                          core's */
+    unsigned              paused:1;    /* 1 if the output of the stream waits
+                                          for a write event */
+    unsigned              ended:1;     /* 1 after the request was finalized:
+                                          further actions are ignored */
+    unsigned              answered:1;  /* 1 if the response head comes from the
+                                          core */
 } ngx_http_mcp_ctx_t;
 
 
@@ -52,8 +53,8 @@ ngx_int_t ngx_http_mcp_publish_handler(ngx_http_request_t *r);
 ngx_http_mcp_ctx_t *ngx_http_mcp_get_ctx(ngx_http_request_t *r);
 
 /*
- * Set status, content type and header lines of a response; send its body,
- * which must not be empty.
+ * _set_headers() sets status, content type and header lines of a response.
+ * _send_body() sends its body, which must not be empty.
  */
 ngx_int_t ngx_http_mcp_set_headers(ngx_http_request_t *r,
     const mcp_response_t *response);

@@ -11,7 +11,8 @@
 #include "mcp_http.h"
 
 
-/* Returns the address in network byte order; empty unless IPv4 or IPv6. */
+/* Returns the address in network byte order, or an empty string if it is
+ * neither IPv4 nor IPv6. */
 static mcp_str_t
 ngx_http_mcp_head_address(struct sockaddr *sockaddr)
 {
@@ -91,7 +92,8 @@ ngx_http_mcp_head_lines(ngx_http_request_t *r, mcp_head_t *head)
         }
     }
 
-    /* nginx does not list ":authority" of HTTP/3 among the header lines */
+    /* pass ":authority" as Host: nginx does not list ":authority" of HTTP/3
+     * among the header lines */
 
     if (r->headers_in.host == NULL && r->headers_in.server.len) {
         h->name = mcp_str("Host");
@@ -112,7 +114,8 @@ ngx_http_mcp_head_connection(ngx_connection_t *c, mcp_head_t *head)
     head->secure = (c->ssl != NULL);
 #endif
 
-    /* one getsockname() per connection if "listen" has a wildcard address */
+    /* calls getsockname(), once per connection, if "listen" has a wildcard
+     * address */
 
     if (ngx_connection_local_sockaddr(c, NULL, 0) != NGX_OK) {
         return NGX_ERROR;

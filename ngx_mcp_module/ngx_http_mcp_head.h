@@ -12,7 +12,8 @@
 #include "mcp_exchange.h"
 
 
-/* Sets the header lines of *head.  They live as long as the request. */
+/* Sets the header lines of *head.  The lines live as long as the request.
+ * Returns NGX_OK or NGX_ERROR. */
 ngx_int_t ngx_http_mcp_head_lines(ngx_http_request_t *r, mcp_head_t *head);
 
 /*

@@ -3,9 +3,9 @@
 /*
  * X-Accel-Redirect in a backend's response causes an internal redirect.  It
  * could lead to any location marked "internal", and so to files and servers
- * that no tool is meant to reach.  For backend requests only locations of
- * backends are permitted.  Redirects in the configuration ("error_page",
- * "rewrite") are not restricted.
+ * that no tool is meant to reach.  So an X-Accel-Redirect of a backend request
+ * may lead only to locations of backends.  Redirects in the configuration
+ * ("error_page", "rewrite") are not restricted.
  */
 
 
@@ -16,8 +16,8 @@
 
 
 /*
- * Returns the backend request if its X-Accel-Redirect has not been checked
- * yet, or NULL.
+ * Returns the backend request of r if its response has an X-Accel-Redirect
+ * that has not been checked yet, else NULL.
  */
 static ngx_http_mcp_backend_request_t *
 ngx_http_mcp_redirect_pending(ngx_http_request_t *r)
@@ -55,15 +55,17 @@ ngx_http_mcp_redirect_refuse(ngx_http_request_t *r,
     req->fault = MCP_FAULT_BACKEND_FAILED;
     req->detail = "redirected to a location that is not a backend";
 
-    /* no error page: "error_page" would cause the same redirect */
+    /* return NGX_ERROR, not a status: "error_page" would cause the same
+     * redirect */
 
     return NGX_ERROR;
 }
 
 
 /*
- * Runs before nginx chooses a location by the URI.  A redirect that gets here
- * does not name a location, so it cannot lead to a backend.
+ * Runs before nginx chooses a location by the URI.  An X-Accel-Redirect that
+ * gets here does not name a location, so it cannot lead to a backend and is
+ * rejected.
  */
 static ngx_int_t
 ngx_http_mcp_redirect_server_handler(ngx_http_request_t *r)

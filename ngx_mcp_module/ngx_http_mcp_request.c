@@ -28,9 +28,9 @@ static ngx_int_t ngx_http_mcp_request_client_headers(ngx_http_request_t *r,
 
 
 /*
- * Header lines of the module, in front of the client's: those of
- * mcp_forward_headers, then Host, whose value varies.  Host is last, because
- * it is omitted if the client's host is unknown.
+ * Header lines that this module sets, in front of the client's: those of the
+ * core's list mcp_forward_headers, then Host, whose value varies.  Host is the
+ * final one, because it is omitted if the client's host is unknown.
  */
 static ngx_table_elt_t  ngx_http_mcp_request_headers[] = {
     { .lowcase_key = (u_char *) "content-type" },
@@ -46,8 +46,9 @@ static ngx_table_elt_t  ngx_http_mcp_request_headers[] = {
 
 
 /*
- * Not in the list above: each upstream module sets the length of the body
- * itself, and $content_length does not search the list.
+ * Content-Length is not in the list of header lines, because each upstream
+ * module sets the length of the body itself, and $content_length does not
+ * search the list.
  */
 static ngx_table_elt_t  ngx_http_mcp_request_length = {
     .hash = 1,
@@ -174,9 +175,9 @@ ngx_http_mcp_request_init_line(ngx_http_request_t *r,
 
 
 /*
- * Sets the request's body.  The request may use it after the end of its
- * backend request.  So it is in the memory of the call, which is retained; a
- * body that was rebuilt for this backend request is copied.
+ * Sets the request's body.  The request may use the body after the end of its
+ * backend request.  So the body is in the memory of the call, which is
+ * retained; a body that was rebuilt for this backend request is copied.
  */
 static ngx_int_t
 ngx_http_mcp_request_init_body(ngx_http_request_t *r,
@@ -211,7 +212,8 @@ ngx_http_mcp_request_init_body(ngx_http_request_t *r,
     req->body.bufs = &req->body_chain;
     req->body.received = body->len;
 
-    /* ngx_http_read_client_request_body() treats the body as read */
+    /* with request_body set, ngx_http_read_client_request_body() treats the
+     * body as read */
 
     r->request_body = &req->body;
     r->request_length = body->len;
@@ -279,7 +281,8 @@ ngx_http_mcp_request_own_headers(ngx_http_request_t *r,
 #endif
     h++;
 
-    /* missing if the client has sent none, which HTTP/2 and HTTP/3 permit */
+    /* Host is missing if the client has sent none, which HTTP/2 and HTTP/3
+     * permit */
 
     if (req->snapshot->host.len) {
         h->value = req->snapshot->host;

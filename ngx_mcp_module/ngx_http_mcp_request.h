@@ -10,12 +10,12 @@
 #include "ngx_http_mcp_call.h"
 
 
-/* Initializes the strings that all these requests share. */
+/* Initializes the strings that all requests to backends share. */
 void ngx_http_mcp_request_init_process(void);
 
 /*
- * Creates a request for a backend on its connection c. end is the handler of
- * the request's clean-up; its argument is inv.
+ * Creates a request for a backend on its connection c. end() is the handler of
+ * the request's clean-up; its argument is req.
  *
  * Returns NULL if memory is out, or if nginx rejects a header line.  Then
  * c->destroyed is 1 if the connection has been closed and the clean-up has

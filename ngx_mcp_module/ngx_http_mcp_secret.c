@@ -15,7 +15,8 @@
 #include "mcp_exchange.h"
 
 
-/* Does nothing; identifies the entry for ngx_http_mcp_secret_kept(). */
+/* Clean-up handler that does nothing: its address identifies the entry for
+ * ngx_http_mcp_secret_kept(). */
 static void
 ngx_http_mcp_secret_cleanup(void *data)
 {
@@ -23,8 +24,8 @@ ngx_http_mcp_secret_cleanup(void *data)
 
 
 /*
- * Returns the original target, or NULL if no secret was hidden.  It is stored
- * in a clean-up entry, because an internal redirect clears contexts.
+ * Returns the original target, or NULL if no secret was hidden.  The target is
+ * stored in a clean-up entry, because an internal redirect clears contexts.
  */
 static ngx_str_t *
 ngx_http_mcp_secret_kept(ngx_http_request_t *r)
@@ -42,8 +43,8 @@ ngx_http_mcp_secret_kept(ngx_http_request_t *r)
 
 
 /*
- * Returns the second word of the request line.  $request_uri would lack scheme
- * and host of an absolute target.
+ * Returns the target in the request line.  $request_uri would lack scheme and
+ * host of an absolute target.
  */
 static ngx_str_t
 ngx_http_mcp_secret_line(ngx_http_request_t *r)
@@ -158,7 +159,7 @@ ngx_http_mcp_secret_handler(ngx_http_request_t *r)
 ngx_int_t
 ngx_http_mcp_secret_init(ngx_conf_t *cf)
 {
-    /* the first phase that knows the location */
+    /* the rewrite phase is the first that knows the location */
 
     return ngx_http_mcp_config_add_handler(cf, NGX_HTTP_REWRITE_PHASE,
                                            ngx_http_mcp_secret_handler);

@@ -10,7 +10,8 @@
 #include "ngx_http_mcp_module.h"
 
 
-/* Installs a handler of the rewrite phase that masks secrets. */
+/* Installs a handler of the rewrite phase that overwrites secrets in the
+ * request's URL. */
 ngx_int_t ngx_http_mcp_secret_init(ngx_conf_t *cf);
 
 /*

@@ -2,7 +2,7 @@
 
 /*
  * Snapshots: copies of the data of a client's request that backend requests
- * need after the client has disconnected.
+ * need, because the client's request may be freed before them.
  */
 
 
@@ -18,21 +18,26 @@ typedef struct {
     ngx_uint_t                   index;
     unsigned                     evaluate:1;   /* 1 if its value depends on
                                                   the client's connection */
-    unsigned                     assigned:1;   /* 1 if its value is only
-                                                  ever assigned */
-    unsigned                     computed:1;   /* 1 if it can be computed
-                                                  again: not copied */
+    unsigned                     assigned:1;   /* 1 if its value is only ever
+                                                  assigned, like that of "set":
+                                                  it has no handler that
+                                                  computes it */
+    unsigned                     computed:1;   /* 1 if its value can be
+                                                  computed again, so that it is
+                                                  not copied */
     unsigned                     local:1;      /* 1 if its value depends
                                                   only on the local address */
-    ngx_http_variable_value_t   *value;        /* value in this request;
-                                                  NULL if it is not copied */
-    ngx_http_variable_value_t    known;        /* value for the current
-                                                  local address, if valid */
+    ngx_http_variable_value_t   *value;        /* value in the client's
+                                                  request; NULL if it is not
+                                                  copied */
+    ngx_http_variable_value_t    known;        /* cached value for the most
+                                                  recent local address, if
+                                                  valid */
     u_char                       text[NGX_SOCKADDR_STRLEN];
 } ngx_http_mcp_freeze_t;
 
 
-/* The data that a snapshot is made from. */
+/* The data from which a snapshot is made. */
 typedef struct {
     ngx_http_request_t          *request;
     ngx_str_t                   *host;
@@ -100,7 +105,8 @@ static ngx_str_t  ngx_http_mcp_connection_variables[] = {
 };
 
 
-/* The variables of this list that depend on the local address only. */
+/* Those of ngx_http_mcp_connection_variables that depend on the local address
+ * only. */
 static ngx_str_t  ngx_http_mcp_local_variables[] = {
     ngx_string("server_addr"),
     ngx_string("server_port"),
@@ -129,14 +135,14 @@ ngx_http_mcp_snapshot_create(ngx_http_request_t *r)
         return NULL;
     }
 
-    /* other members are set below */
+    /* the other members of the snapshot are set by the functions below */
 
     snapshot->refs = 1;
     snapshot->mem = mem;
     snapshot->nlines = 0;
     snapshot->nfrozen = 0;
 
-    /* first the parts that need alignment */
+    /* after the structure, first the parts that need alignment */
 
     p = (u_char *) snapshot + sizeof(ngx_http_mcp_snapshot_t);
 
@@ -174,7 +180,8 @@ ngx_http_mcp_snapshot_source(ngx_http_request_t *r,
     ngx_list_part_t            *part;
     ngx_http_core_main_conf_t  *cmcf;
 
-    /* otherwise $server_addr would be taken from the internal socket */
+    /* get the local address: otherwise $server_addr would be taken from the
+     * internal socket */
 
     if (ngx_connection_local_sockaddr(r->connection, NULL, 0) != NGX_OK) {
         return NGX_ERROR;
@@ -212,7 +219,7 @@ ngx_http_mcp_snapshot_source(ngx_http_request_t *r,
 
 /*
  * Returns the size of a snapshot, bytes.  Texts end with NUL, except values of
- * variables and lower-case names.
+ * variables and names of headers in lower case.
  */
 static size_t
 ngx_http_mcp_snapshot_measure(ngx_http_mcp_source_t *source)
@@ -343,7 +350,8 @@ ngx_http_mcp_snapshot_copy_variables(ngx_http_mcp_snapshot_t *snapshot,
 
 /*
  * Returns 1 for headers that the request to a backend sets itself, as far as
- * nginx has recognized them. mcp_forward_skips() would compare their names.
+ * nginx has recognized them.  This saves mcp_forward_skips() the comparison of
+ * their names.
  */
 static ngx_uint_t
 ngx_http_mcp_snapshot_replaces(ngx_http_request_t *r, ngx_table_elt_t *h)
@@ -374,7 +382,7 @@ ngx_http_mcp_snapshot_copy_lines(ngx_http_mcp_snapshot_t *snapshot, u_char *p,
 
         for (i = 0; i < part->nelts; i++) {
 
-            /* hash 0: removed by another module */
+            /* hash 0: another module has removed the header */
 
             if (h[i].hash == 0 || ngx_http_mcp_snapshot_replaces(r, &h[i])
                 || mcp_forward_skips(&mlcf->endpoint,
@@ -428,7 +436,8 @@ ngx_http_mcp_snapshot_copy(u_char *p, ngx_str_t *dst, ngx_str_t *src)
 }
 
 
-/* Lists the variables that may have to be copied; once per configuration. */
+/* Returns the list of variables whose values snapshots may have to copy.  The
+ * list is made once per configuration. */
 static ngx_array_t *
 ngx_http_mcp_snapshot_variables(ngx_http_core_main_conf_t *cmcf)
 {
@@ -495,7 +504,8 @@ ngx_http_mcp_snapshot_add_variable(ngx_array_t *list,
     freeze->local = ngx_http_mcp_snapshot_is_one(&v->name,
                                                  ngx_http_mcp_local_variables);
 
-    /* a variable of "set": its handler would log a warning */
+    /* v->data of a variable of "set" is its index; calling its handler would
+     * log a warning */
 
     freeze->assigned = (v->data == index);
 
@@ -503,7 +513,8 @@ ngx_http_mcp_snapshot_add_variable(ngx_array_t *list,
 }
 
 
-/* Returns 1 if the list contains the name. */
+/* Returns 1 if the list "known" contains the name; an asterisk at the end of
+ * an entry matches any rest. */
 static ngx_uint_t
 ngx_http_mcp_snapshot_is_one(ngx_str_t *name, ngx_str_t *known)
 {
@@ -533,8 +544,9 @@ ngx_http_mcp_snapshot_is_one(ngx_str_t *name, ngx_str_t *known)
 
 
 /*
- * Discards values that were cached for another local address.  Most clients
- * connect to the same address, whose text is then made only once.
+ * Discards cached values if they are for another local address than the
+ * client's connection has.  Most clients connect to the same address, so its
+ * text is made only once.
  */
 static void
 ngx_http_mcp_snapshot_know(ngx_http_mcp_source_t *source)
@@ -563,11 +575,11 @@ ngx_http_mcp_snapshot_know(ngx_http_mcp_source_t *source)
 
 
 /*
- * Returns the value that the snapshot copies, or NULL.  A value is copied if
- * it depends on the client's connection, or cannot be computed again, like
- * those of "set", "auth_request_set" and named captures.  Maps and similar
- * variables are computed again, because the variables that they use may differ
- * in the request to the backend.
+ * Returns the value of a variable that the snapshot copies, or NULL.  A value
+ * is copied if it depends on the client's connection, or if it cannot be
+ * computed again, like the values of "set", "auth_request_set" and named
+ * captures.  Maps and similar variables are computed again, because the
+ * variables that they use may differ in the request to the backend.
  */
 static ngx_http_variable_value_t *
 ngx_http_mcp_snapshot_freezes(ngx_http_request_t *r, ngx_http_mcp_freeze_t *f)
@@ -618,7 +630,8 @@ ngx_http_mcp_snapshot_evaluate(ngx_http_request_t *r, ngx_http_mcp_freeze_t *f)
 
 
 /*
- * Returns 1 if a variable is only ever assigned: its handler finds no value.
+ * Returns 1 if a variable is only ever assigned: its handler computes no
+ * value.
  */
 static ngx_uint_t
 ngx_http_mcp_snapshot_is_assigned(ngx_http_request_t *r, ngx_uint_t index)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * The data of a client's request that backend requests need after it has been
- * freed.
+ * The data of a client's request that backend requests need after the client's
+ * request has been freed.
  */
 
 
@@ -15,8 +15,9 @@
 
 typedef struct {
     ngx_table_elt_t              elt;
-    ngx_http_header_t           *header;   /* NULL if nginx does not have a
-                                              field for it */
+    ngx_http_header_t           *header;   /* the entry for this name in
+                                              nginx's table of known headers;
+                                              NULL if there is none */
 } ngx_http_mcp_line_t;
 
 
@@ -26,12 +27,14 @@ typedef struct {
 } ngx_http_mcp_frozen_t;
 
 
-/* One allocation: strings and addresses follow the structures. */
+/* A snapshot is one allocation: strings and addresses follow the
+ * structures. */
 typedef struct {
-    ngx_uint_t                   refs;     /* references: one for the call,
-                                              one for each backend request */
-    const mcp_mem_t             *mem;      /* memory to free the snapshot
-                                              with */
+    ngx_uint_t                   refs;     /* number of references: one for the
+                                              call, one for each backend
+                                              request */
+    const mcp_mem_t             *mem;      /* allocator with which the snapshot
+                                              is freed */
 
     ngx_http_addr_conf_t        *addr_conf;
     ngx_http_conf_ctx_t         *conf_ctx;
@@ -39,8 +42,9 @@ typedef struct {
     void                       **srv_conf;
     void                       **loc_conf;
     ngx_listening_t             *listening;
-    ngx_log_t                    log;      /* without its handler, which
-                                              follows */
+    ngx_log_t                    log;      /* copy of the client's log without
+                                              its handler, which is in
+                                              log_handler */
     ngx_log_handler_pt           log_handler;
 
     struct sockaddr             *sockaddr;
@@ -49,9 +53,10 @@ typedef struct {
     socklen_t                    local_socklen;
 
     ngx_str_t                    addr_text;
-    ngx_str_t                    server;   /* server name, normalized */
-    ngx_str_t                    host;     /* Host as the client sent it;
-                                              empty if missing */
+    ngx_str_t                    server;   /* server name as nginx has
+                                              normalized it */
+    ngx_str_t                    host;     /* header Host as the client sent
+                                              it; empty if missing */
     ngx_str_t                    request_line;
     ngx_str_t                    unparsed_uri;
     ngx_str_t                    uri;

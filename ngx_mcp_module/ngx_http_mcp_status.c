@@ -30,10 +30,8 @@ ngx_http_mcp_status_choose(ngx_http_request_t *r)
 
     accept = mcp_null_str;
 
-    /*
-     * nginx stores a pointer to Accept only if a module that needs it is built
-     * in
-     */
+    /* search the headers for Accept, because nginx stores a pointer to it only
+     * if a module that needs it is built in */
 
     for (part = &r->headers_in.headers.part; part; part = part->next) {
         header = part->elts;

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Consumers: exchanges whose response is a stream.  The core is asked for
- * bytes only after the socket has taken all earlier ones.  So a slow client
+ * Consumers: exchanges whose response is a stream.  This file pulls bytes from
+ * the core only after the socket has taken all earlier ones.  So a slow client
  * costs one buffer, and an idle client none.
  *
  * A body filter may keep a buffer after its call has returned, and may set
  * bits of r->buffered and c->buffered during the whole response.  Neither
  * means that the socket is full: such a filter usually waits for more bytes.
  * Therefore each buffer owns its memory until the filters have consumed it,
- * and the stream continues in another one.
+ * and the stream continues in another buffer.
  */
 
 
@@ -21,10 +21,12 @@
 #define NGX_HTTP_MCP_BUF_MIN  4096
 #define NGX_HTTP_MCP_BUF_MAX  65536
 
-/* bytes in buffers that filters have not consumed, at which a stream pauses */
+/* size of the buffers that filters have not consumed, bytes, at which a stream
+ * pauses */
 #define NGX_HTTP_MCP_KEPT_MAX (4 * NGX_HTTP_MCP_BUF_MAX)
 
-/* buffers that a stream may fill before other events get their turn */
+/* number of buffers that a stream may fill before other events get their
+ * turn */
 #define NGX_HTTP_MCP_STEPS    16
 
 
@@ -70,8 +72,8 @@ ngx_http_mcp_stream_start(ngx_http_mcp_ctx_t *ctx)
 
 
 /*
- * Sends the head.  Returns NGX_DONE if the stream follows.  Any other value is
- * the one to finalize the request with.
+ * Sends the head of a stream.  Returns NGX_DONE if the stream follows, or any
+ * other value to finalize the request with it.
  */
 static ngx_int_t
 ngx_http_mcp_stream_head(ngx_http_request_t *r, ngx_http_mcp_ctx_t *ctx)
@@ -107,7 +109,8 @@ ngx_http_mcp_stream_head(ngx_http_request_t *r, ngx_http_mcp_ctx_t *ctx)
         return rc;
     }
 
-    /* nginx does so only for persistent connections and for upgrades */
+    /* set TCP_NODELAY: nginx does so only for persistent connections and for
+     * upgrades */
 
     clcf = ngx_http_get_module_loc_conf(r, ngx_http_core_module);
 
@@ -120,7 +123,8 @@ ngx_http_mcp_stream_head(ngx_http_request_t *r, ngx_http_mcp_ctx_t *ctx)
 
 
 /*
- * Lets nginx notice that the client disconnects, or has disconnected already.
+ * Sets the event handlers of a stream, by which nginx notices that the client
+ * disconnects, or has disconnected already.
  */
 static ngx_int_t
 ngx_http_mcp_stream_listen(ngx_http_request_t *r)
@@ -177,7 +181,8 @@ ngx_http_mcp_stream_update(ngx_http_request_t *r, ngx_http_mcp_ctx_t *ctx,
     ngx_chain_update_chains(r->pool, &ctx->free, &ctx->busy, &out,
                             (ngx_buf_tag_t) &ngx_http_mcp_module);
 
-    /* buffers without memory are behind those that have just become free */
+    /* in ctx->free, buffers without memory follow those that have just become
+     * free */
 
     for (cl = ctx->free; cl && cl->buf->start; cl = cl->next) {
         p = cl->buf->start;
@@ -210,7 +215,7 @@ ngx_http_mcp_stream_pull(ngx_http_mcp_ctx_t *ctx)
         ngx_http_mcp_stream_update(ctx->request, ctx, NULL);
     }
 
-    /* while the stream is blocked, the write handler continues it */
+    /* if the stream is blocked, the write handler continues it */
 
     if (!ngx_http_mcp_stream_blocked(ctx->request, ctx)) {
         ngx_http_mcp_stream_run(ctx);
@@ -232,7 +237,8 @@ ngx_http_mcp_stream_output(ngx_http_request_t *r, ngx_http_mcp_ctx_t *ctx,
 }
 
 
-/* Sends len bytes of ctx->buf.  A busy buffer then owns that memory. */
+/* Sends "len" bytes of ctx->buf.  The memory then belongs to an nginx buffer
+ * in ctx->busy. */
 static ngx_int_t
 ngx_http_mcp_stream_send(ngx_http_request_t *r, ngx_http_mcp_ctx_t *ctx,
     size_t len, ngx_uint_t last)
@@ -268,10 +274,7 @@ ngx_http_mcp_stream_send(ngx_http_request_t *r, ngx_http_mcp_ctx_t *ctx,
 }
 
 
-/*
- * Frees the unused buffer.  A small one goes to the free list, for the next
- * stream.
- */
+/* Frees ctx->buf. Small memory goes to the free list, for the next stream. */
 static void
 ngx_http_mcp_stream_free(ngx_http_mcp_ctx_t *ctx)
 {
@@ -326,7 +329,8 @@ ngx_http_mcp_stream_buffer(ngx_http_mcp_ctx_t *ctx)
 }
 
 
-/* Enlarges the buffer of a stream that has filled at least half. */
+/* Enlarges the buffer of a stream after "len" bytes filled at least half of
+ * it. */
 static void
 ngx_http_mcp_stream_grow(ngx_http_mcp_ctx_t *ctx, size_t len)
 {
@@ -388,8 +392,8 @@ ngx_http_mcp_stream_step(ngx_http_request_t *r, ngx_http_mcp_ctx_t *ctx)
 
 
 /*
- * Sends a head that nginx still holds back, because the stream has no bytes
- * yet.
+ * Sends the response head if nginx still holds it back, because the stream has
+ * no bytes yet.
  */
 static ngx_int_t
 ngx_http_mcp_stream_head_flush(ngx_http_request_t *r, ngx_http_mcp_ctx_t *ctx)
@@ -402,7 +406,8 @@ ngx_http_mcp_stream_head_flush(ngx_http_request_t *r, ngx_http_mcp_ctx_t *ctx)
         return NGX_ERROR;
     }
 
-    /* a filter may drop a buffer without bytes */
+    /* a filter may have dropped the flush, because its buffer has no bytes:
+     * send the head without it */
 
     if (r->out == NULL || ngx_http_mcp_stream_blocked(r, ctx)) {
         return NGX_OK;
@@ -414,7 +419,7 @@ ngx_http_mcp_stream_head_flush(ngx_http_request_t *r, ngx_http_mcp_ctx_t *ctx)
 
 /*
  * Prepares for the next write event.  The client, or a filter that keeps
- * NGX_HTTP_MCP_KEPT_MAX bytes, has "send_timeout" to take some.
+ * NGX_HTTP_MCP_KEPT_MAX bytes, must take some bytes within "send_timeout".
  */
 static ngx_int_t
 ngx_http_mcp_stream_wait(ngx_http_request_t *r, ngx_http_mcp_ctx_t *ctx,
@@ -533,7 +538,7 @@ ngx_http_mcp_stream_write_handler(ngx_http_request_t *r)
 
     rc = NGX_OK;
 
-    /* nginx or a filter holds bytes */
+    /* send the bytes that nginx or a filter holds */
 
     if (!wev->delayed && (r->buffered || r->postponed || c->buffered)) {
         rc = ngx_http_mcp_stream_output(r, ctx, NULL);
@@ -548,7 +553,8 @@ ngx_http_mcp_stream_write_handler(ngx_http_request_t *r)
         return;
     }
 
-    /* otherwise the event is spurious */
+    /* continue only if the stream waits for a write event; any other one is
+     * spurious */
 
     if (ctx->paused || ngx_http_mcp_stream_blocked(r, ctx)) {
         ngx_http_mcp_stream_run(ctx);

@@ -11,8 +11,8 @@
 
 
 /*
- * Carry out STREAM and PULL.  The request may have been freed when they
- * return, but only by running its posted requests.
+ * Carry out the actions STREAM and PULL.  The request may have been freed when
+ * they return, but only because its posted requests have run.
  */
 void ngx_http_mcp_stream_start(ngx_http_mcp_ctx_t *ctx);
 void ngx_http_mcp_stream_pull(ngx_http_mcp_ctx_t *ctx);

@@ -3,7 +3,7 @@
 /*
  * $mcp_*: one variable for each variable of the core, for a client's request
  * or for the internal request of a backend request; and variables from request
- * headers, which are known before the body is read.
+ * headers, whose values are available before the body is read.
  */
 
 
@@ -44,10 +44,9 @@ ngx_http_mcp_variable(ngx_http_request_t *r, ngx_http_variable_value_t *v,
         return NGX_OK;
     }
 
-    /*
-     * an exchange lives as long as its request; values of a backend request
-     * live as long as their call, which the internal connection retains
-     */
+    /* no copy is needed: an exchange lives as long as its request; values of a
+     * backend request live as long as their call, which the internal
+     * connection retains */
 
     v->data = (u_char *) value->data;
     v->len = value->len;
@@ -60,8 +59,8 @@ ngx_http_mcp_variable(ngx_http_request_t *r, ngx_http_variable_value_t *v,
 
 
 /*
- * Handler of $mcp_arguments.  The core looks for the arguments only when this
- * variable is used.
+ * Handler of $mcp_arguments.  The core searches the request for the arguments
+ * only when this variable is used.
  */
 static ngx_int_t
 ngx_http_mcp_variable_arguments(ngx_http_request_t *r,
@@ -86,7 +85,7 @@ ngx_http_mcp_variable_arguments(ngx_http_request_t *r,
         return NGX_ERROR;
     }
 
-    /* control characters of JSON text are white space, except DEL */
+    /* in JSON text all control characters but DEL are white space */
 
     for (i = 0; i < text.len; i++) {
         p[i] = (u_char) text.data[i];
@@ -131,8 +130,8 @@ ngx_http_mcp_variable_alloc(void *pool, size_t size)
 
 
 /*
- * Handler of $mcp_header_* and $mcp_param_*; data points to the variable's
- * name.
+ * Handler of $mcp_header_* and $mcp_param_*; "data" is a pointer to the
+ * variable's name.
  */
 static ngx_int_t
 ngx_http_mcp_variable_header(ngx_http_request_t *r,

@@ -29,18 +29,19 @@ ngx_int_t ngx_http_mcp_variables_add(ngx_conf_t *cf);
 ngx_int_t ngx_http_mcp_variables_check(ngx_conf_t *cf);
 
 /*
- * Finds the variables that the configuration uses, for the two functions
- * below.
+ * Finds the variables that the configuration uses, for
+ * ngx_http_mcp_variables_flush() and ngx_http_mcp_variables_fill().
  */
 ngx_int_t ngx_http_mcp_variables_find(ngx_cycle_t *cycle);
 
-/* Drops cached values of the variables, so that logs get the final values. */
+/* Discards the cached values of this module's variables, so that logs get the
+ * final values. */
 void ngx_http_mcp_variables_flush(ngx_http_request_t *r);
 
 /*
- * Sets the variables of a backend's request r that are already set when it
- * starts.  The values belong to the backend request: they live as long as its
- * call.
+ * Sets those variables of a backend's request r that have a value when the
+ * backend request starts.  The values belong to the backend request: they live
+ * as long as its call.
  */
 void ngx_http_mcp_variables_fill(ngx_http_request_t *r,
     mcp_backend_request_t *breq);

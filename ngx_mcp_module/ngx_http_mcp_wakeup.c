@@ -13,13 +13,14 @@
 
 /*
  * minimum number of eventfds: enough for the processes of old and new
- * generations; processes without one depend on polling
+ * generations; a process without an eventfd polls instead
  */
 #define NGX_HTTP_MCP_WAKEUP_MIN  64
 
 /*
- * fraction of the master's descriptors that eventfds may take (1/4): nginx
- * needs two for each worker, and others for listening sockets and files
+ * fraction of the master's file descriptors that eventfds may take: 1/4,
+ * because nginx needs two descriptors for each worker, and others for
+ * listening sockets and files
  */
 #define NGX_HTTP_MCP_WAKEUP_PART  4
 
@@ -27,7 +28,7 @@
 static ngx_uint_t ngx_http_mcp_wakeup_wanted(ngx_cycle_t *cycle);
 
 
-/* belong to the process, not to a cycle: they survive reloads */
+/* the eventfds belong to the process, not to a cycle: they survive reloads */
 
 static ngx_fd_t    ngx_http_mcp_wakeups[NGX_MAX_PROCESSES];
 static ngx_uint_t  ngx_http_mcp_n_wakeups;
@@ -64,10 +65,9 @@ ngx_http_mcp_wakeup_wanted(ngx_cycle_t *cycle)
     struct rlimit     rlmt;
     ngx_core_conf_t  *ccf;
 
-    /*
-     * a slot becomes free when its process ends; during a reload the processes
-     * of the new generation have slots of their own
-     */
+    /* four slots for each worker: a slot becomes free when its process ends,
+     * but during a reload the processes of the new generation have slots of
+     * their own */
 
     ccf = (ngx_core_conf_t *) ngx_get_conf(cycle->conf_ctx, ngx_core_module);
     workers = ccf->worker_processes;
@@ -123,7 +123,8 @@ ngx_http_mcp_wakeup_ring(ngx_uint_t slot, ngx_log_t *log)
 
     one = 1;
 
-    /* EAGAIN: the counter is full, a wake-up is already pending */
+    /* EAGAIN: the counter of the eventfd is full, a wake-up is already
+     * pending */
 
     if (write(ngx_http_mcp_wakeups[slot], &one, sizeof(one)) == -1
         && ngx_errno != NGX_EAGAIN)
@@ -156,10 +157,9 @@ ngx_http_mcp_wakeup_listen(ngx_cycle_t *cycle, ngx_event_handler_pt handler)
     c->read->log = cycle->log;
     c->write->log = cycle->log;
 
-    /*
-     * channel: nginx reports no leak when the process ends; idle: nginx calls
-     * the handler, with c->close, when the process starts to shut down
-     */
+    /* channel: nginx reports no leak of the connection when the process ends;
+     * idle: nginx calls the handler, with c->close set to 1, when the process
+     * starts to shut down */
 
     c->read->channel = 1;
     c->write->channel = 1;

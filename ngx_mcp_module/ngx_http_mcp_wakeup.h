@@ -15,9 +15,9 @@
 
 
 /*
- * Called in the master: creates the eventfds that all workers inherit, or the
- * missing ones after a reload.  A process without an eventfd checks its zones
- * every NGX_HTTP_MCP_WAKEUP_POLL ms.
+ * Called in the master: creates the eventfds that all workers inherit; after a
+ * reload only those that are missing.  A process without an eventfd checks its
+ * zones every NGX_HTTP_MCP_WAKEUP_POLL ms.
  */
 void ngx_http_mcp_wakeup_create(ngx_cycle_t *cycle);
 
@@ -27,8 +27,9 @@ void ngx_http_mcp_wakeup_create(ngx_cycle_t *cycle);
 ngx_uint_t ngx_http_mcp_wakeup_is_ours(void);
 
 /*
- * Returns the number of slots, from slot 0, that processes may have.  It is
- * four times the number of eventfds, because nginx takes low slots first.
+ * Returns the number of slots, from slot 0, in which processes are expected,
+ * because nginx takes low slots first: four times the number of eventfds, at
+ * least four times NGX_HTTP_MCP_WAKEUP_MIN, at most NGX_MAX_PROCESSES.
  */
 ngx_uint_t ngx_http_mcp_wakeup_slots(void);
 
@@ -36,14 +37,16 @@ ngx_uint_t ngx_http_mcp_wakeup_slots(void);
 void ngx_http_mcp_wakeup_ring(ngx_uint_t slot, ngx_log_t *log);
 
 /*
- * Calls the handler when this process is woken, and, with c->close set, when
- * the process starts to shut down. ev->data is the connection, whose data is
- * the cycle.  Without an eventfd the handler is called for the shutdown only.
+ * Calls the handler when this process is woken, and, with c->close set to 1,
+ * when the process starts to shut down. ev->data is the connection, whose data
+ * is the cycle.  Without an eventfd the handler is called for the shutdown
+ * only.
  */
 ngx_int_t ngx_http_mcp_wakeup_listen(ngx_cycle_t *cycle,
     ngx_event_handler_pt handler);
 
-/* Called by that handler: resets the eventfd. */
+/* Called by the handler of ngx_http_mcp_wakeup_listen(): resets the
+ * eventfd. */
 void ngx_http_mcp_wakeup_silence(ngx_connection_t *c);
 
 

@@ -28,13 +28,13 @@
 #define NGX_HTTP_MCP_PATROL        2000
 #define NGX_HTTP_MCP_PATROL_SLOTS  256
 
-/* actions carried out before other events get their turn */
+/* maximum number of actions carried out before other events get their turn */
 #define NGX_HTTP_MCP_RUN_QUEUE_MAX  1024
 
-/* wake-ups handled before other events get their turn */
+/* maximum number of wake-ups handled before other events get their turn */
 #define NGX_HTTP_MCP_WAKES_MAX     16
 
-/* maximum of a timer, ms, because the clock may be set meanwhile */
+/* maximum time of a timer, ms, because the clock may be changed meanwhile */
 #define NGX_HTTP_MCP_TIMER_MAX     60000
 
 
@@ -56,8 +56,8 @@ static void ngx_http_mcp_worker_run_queue_handler(ngx_event_t *ev);
 /* --- event methods --- */
 
 /*
- * Returns 1 for an event method that leaves events alone which are marked
- * "active", as internal connections need it.
+ * Returns 1 for an event method that does not touch events marked as "active",
+ * because internal connections need such a method.
  */
 static ngx_uint_t
 ngx_http_mcp_worker_suits(u_char *method)
@@ -72,7 +72,8 @@ ngx_http_mcp_worker_check_events(ngx_cycle_t *cycle, ngx_log_t *log)
 {
     ngx_event_conf_t  *ecf;
 
-    /* "events" may follow "http" in the configuration */
+    /* no event method is set yet, because "events" may follow "http" in the
+     * configuration */
 
     if (ngx_get_conf(cycle->conf_ctx, ngx_events_module) == NULL) {
         return NGX_OK;
@@ -95,7 +96,7 @@ ngx_http_mcp_worker_check_events(ngx_cycle_t *cycle, ngx_log_t *log)
 
 
 /*
- * Warns about endpoints whose quotas permit one caller more connections than
+ * Warns about endpoints whose quotas permit one tenant more connections than
  * all processes have.
  */
 static void
@@ -151,7 +152,8 @@ ngx_http_mcp_worker_init_module(ngx_cycle_t *cycle)
 
     ngx_log_error(NGX_LOG_NOTICE, cycle->log, 0, "MCP module %s", mcp_version);
 
-    /* no error: it would end the master, even one that is already running */
+    /* do not return a failure: NGX_ERROR would end the master, even one that
+     * is already running */
 
     ngx_http_mcp_wakeup_create(cycle);
 
@@ -195,10 +197,9 @@ ngx_http_mcp_worker_init_process(ngx_cycle_t *cycle)
         return NGX_OK;
     }
 
-    /*
-     * no error: it would end the process, and each process that replaces it,
-     * with everything else that they serve; endpoints respond with 503 instead
-     */
+    /* do not return a failure: NGX_ERROR would end the process, and each
+     * process that replaces it, with everything else that they serve;
+     * endpoints respond with 503 instead */
 
     rc = NGX_OK;
 
@@ -286,7 +287,7 @@ ngx_http_mcp_worker_start(ngx_http_mcp_zone_t *zone,
     zone->ready = 1;
     zone->patrolled = ngx_current_msec - NGX_HTTP_MCP_PATROL;
 
-    /* calls that the previous process in this slot has left */
+    /* adopt calls of the process that previously had this slot */
 
     mcp_worker_adopt(zone->worker);
 
@@ -296,7 +297,8 @@ ngx_http_mcp_worker_start(ngx_http_mcp_zone_t *zone,
     if (zone->cluster) {
         ngx_http_mcp_cluster_start(zone, mmcf);
 
-        /* now, because a posted event would wait for another event */
+        /* carry out the actions immediately, because a posted event would wait
+         * for another event */
 
         ngx_http_mcp_worker_run_queue(zone);
     }
@@ -351,7 +353,8 @@ ngx_http_mcp_worker_exit_process(ngx_cycle_t *cycle)
 
         zones[i]->ready = 0;
 
-        /* a fast shutdown leaves requests behind, which never run again */
+        /* nothing uses the worker after this: requests that a fast shutdown
+         * leaves behind never run again */
 
 #if (MCP_CLUSTER)
         if (zones[i]->cluster) {
@@ -386,7 +389,8 @@ ngx_http_mcp_worker_wake(void *ctx, unsigned slot)
 }
 
 
-/* The core's queue is no longer empty.  Callback of the worker. */
+/* Callback of the worker: the core's queue of actions is no longer empty.
+ * Posts an event that carries them out. */
 static void
 ngx_http_mcp_worker_ready(void *ctx)
 {
@@ -433,8 +437,8 @@ ngx_http_mcp_worker_wakeup_handler(ngx_event_t *ev)
 
 
 /*
- * The process is shutting down: ends the streams of clients that can resume
- * them.
+ * Called when the process starts to shut down: ends the streams of clients
+ * that can resume them.
  */
 static void
 ngx_http_mcp_worker_stop(ngx_cycle_t *cycle)
@@ -465,7 +469,8 @@ ngx_http_mcp_worker_arm(ngx_http_mcp_zone_t *zone)
 
     when = mcp_worker_deadline(zone->worker, &busy);
 
-    /* not cancelable while calls run that the shutdown must not cut off */
+    /* the timer is not cancelable while calls run, so that the shutdown waits
+     * for them */
 
     zone->timer.cancelable = !busy;
 
@@ -491,7 +496,8 @@ ngx_http_mcp_worker_set_timer(ngx_http_mcp_zone_t *zone, uint64_t when)
                           : (ngx_msec_t) ngx_min(when - now,
                                                  NGX_HTTP_MCP_TIMER_MAX);
 
-    /* nginx ignores a change of a timer by less than 300 ms */
+    /* delete the timer first, because nginx ignores a change of a timer by
+     * less than 300 ms */
 
     if (zone->timer.timer_set) {
         ngx_del_timer(&zone->timer);
@@ -525,8 +531,8 @@ ngx_http_mcp_worker_is_dead(uint64_t pid)
 
 /*
  * Checks for processes that have died, because no new process takes the slot
- * of one that died while it was shutting down.  Also makes up for lost
- * wake-ups.
+ * of one that died while it was shutting down.  Also handles wake-ups that
+ * were lost.
  */
 static void
 ngx_http_mcp_worker_patrol_handler(ngx_event_t *ev)
@@ -632,9 +638,9 @@ ngx_http_mcp_worker_act(ngx_http_mcp_zone_t *zone, mcp_action_t *action)
 
 
 /*
- * Carries out all actions and sets the timer.  Called from events of the
- * module only, never from a handler of a request, because an action may free
- * any request.
+ * Carries out all actions of the worker's queue and sets the timer.  Called
+ * from events of this module only, never from a handler of a request, because
+ * an action may free any request.
  */
 static void
 ngx_http_mcp_worker_run_queue(ngx_http_mcp_zone_t *zone)
@@ -665,10 +671,9 @@ ngx_http_mcp_worker_run_queue(ngx_http_mcp_zone_t *zone)
             break;
         }
 
-        /*
-         * after the actions: streams that the last wake-up has read are served
-         * first, while they are in the processor's cache
-         */
+        /* the next wake-up is handled after the actions: streams that the
+         * previous wake-up has read are then served while they are in the
+         * processor's cache */
 
         zone->woken = 0;
         mcp_worker_wake(zone->worker);

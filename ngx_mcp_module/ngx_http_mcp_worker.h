@@ -11,9 +11,9 @@
 
 
 /*
- * Checks the event method, if the configuration has set it already.  Returns
- * NGX_OK for epoll, kqueue or an unknown method, or NGX_ERROR after an error
- * in the log.
+ * Checks the event method.  Returns NGX_OK for epoll or kqueue, or if the
+ * configuration does not set one or has not set it yet; NGX_ERROR after an
+ * error in the log.
  */
 ngx_int_t ngx_http_mcp_worker_check_events(ngx_cycle_t *cycle, ngx_log_t *log);
 
@@ -22,8 +22,8 @@ ngx_int_t ngx_http_mcp_worker_init_process(ngx_cycle_t *cycle);
 void ngx_http_mcp_worker_exit_process(ngx_cycle_t *cycle);
 
 /*
- * Sets the timer to the core's next deadline.  To be called after each call
- * into the core.
+ * Sets the timer of a zone to the core's next deadline.  Must be called after
+ * each call into the core.
  */
 void ngx_http_mcp_worker_arm(ngx_http_mcp_zone_t *zone);
 

@@ -25,32 +25,36 @@ typedef struct {
     ngx_log_t          *log;
     mcp_keys_t          keys;          /* generated keys; they live as long
                                           as the zone */
-    ngx_http_mcp_cluster_t  *cluster;  /* NULL if the zone is in no cluster */
+    ngx_http_mcp_cluster_t  *cluster;  /* cluster of the zone, or NULL */
 
-    ngx_str_t           file;          /* file where the zone was first used */
+    ngx_str_t           file;          /* file where a directive first named
+                                          the zone */
     ngx_uint_t          line;
 
-    /* state of this process, see ngx_http_mcp_worker.c */
+    /* members below: state of this process, see ngx_http_mcp_worker.c */
     mcp_env_t           env;
     mcp_free_list_t     free_list;     /* free list in front of malloc(),
                                           for env.mem */
     uint64_t            epoch;         /* ms, see mcp_zone_epoch() */
     mcp_store_t         store;
     mcp_worker_t       *worker;
-    ngx_connection_t    dummy;         /* connection for events, which need
-                                          an fd and a log */
+    ngx_connection_t    dummy;         /* connection for the events below,
+                                          because an event needs an fd and a
+                                          log */
     ngx_event_t         queue_event;   /* posted to carry out the core's
                                           actions */
     ngx_event_t         timer;         /* the core's next deadline */
     ngx_event_t         patrol;        /* periodic check for processes that
                                           have died */
-    uint64_t            armed;         /* deadline that timer is set for, ms */
-    ngx_msec_t          patrolled;     /* ngx_current_msec of the last such
-                                          check */
+    uint64_t            armed;         /* deadline for which "timer" is set,
+                                          ms */
+    ngx_msec_t          patrolled;     /* ngx_current_msec of the last check
+                                          for processes that have died */
     unsigned            served:1;      /* 1 if a location uses the zone */
     unsigned            ready:1;
     unsigned            woken:1;       /* 1 if mcp_worker_wake() must be
-                                          called */
+                                          called before the process waits
+                                          for events */
     unsigned            runs_queue:1;
 } ngx_http_mcp_zone_t;
 
@@ -61,7 +65,7 @@ typedef struct {
  */
 ngx_http_mcp_zone_t *ngx_http_mcp_zone_find(ngx_conf_t *cf, ngx_str_t *name);
 
-/* Defines a zone. size: bytes. */
+/* Defines a zone with a size in bytes. */
 char *ngx_http_mcp_zone_add(ngx_conf_t *cf, ngx_str_t *name, size_t size);
 
 /*
