@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * A FastCGI responder for measurements: one process, epoll, and only the
- * protocol, so that the server in front of it is measured.
+ * A FastCGI responder for measurements: one process with epoll, which does
+ * nothing but the protocol, so that mainly the server in front of it is
+ * measured.
  *
  *     backend PORT
  *
@@ -14,7 +15,7 @@
  *           (CLOCK_MONOTONIC, ns) at which it was written
  *   hang    one event, then nothing
  *
- * "n" and "ms" are read from the body.  Events are server-sent events.
+ * "n" and "ms" are members of the body.  Events are server-sent events.
  */
 
 #include <arpa/inet.h>
@@ -46,9 +47,9 @@
 
 typedef struct {
     int            fd;
-    int            timer;          /* -1: none */
-    int            is_timer;       /* 1: the entry is a timer; fd is that of
-                                      its connection */
+    int            timer;          /* descriptor of the timer; -1 if none */
+    int            is_timer;       /* 1 if this entry is a timer; fd is then
+                                      that of the timer's connection */
     unsigned char  in[IN_MAX];
     size_t         in_len;
     char           body[8192];

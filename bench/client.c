@@ -4,16 +4,16 @@
  * The client side of the measurements that wrk cannot make.
  *
  *     client PORT PATH SESSION tick N MS
- *         latency of live events
+ *         latency of N live events, one every MS milliseconds
  *     client PORT PATH SESSION wake N MS same|other
- *         latency on a stream that is resumed at the worker of the call, or at
+ *         the same on a stream that is resumed at the worker of the call, or at
  *         another one (X-Worker)
  *     client PORT PATH SESSION away N MS PORT
- *         latency on a stream that is resumed at another node
+ *         the same on a stream that is resumed at another node, at this port
  *     client PORT PATH SESSION replay LAST_EVENT_ID
  *         reading a stream to its end
  *     client PORT PATH SESSION burst N
- *         reading the stream of a call with n events
+ *         reading the stream of a call with N events
  *     client PORTS PATH SESSIONS hold N get|post
  *         N idle streams at these ports (8081,8082) in turn, until stdin has a
  *         line
@@ -21,10 +21,9 @@
  *         N listeners at these ports; after each line on stdin, the time until
  *         all have received an event
  *     client PORT - - ping N MS
- *         latency of N PINGs to a Redis, one every MS
+ *         latency of N PINGs to a Redis, one every MS milliseconds
  *
- * PATH "-" omits MCP's headers, for a plain location.  Prints figures as
- * "name value" lines.
+ * Prints figures as "name value" lines.
  */
 
 #include <arpa/inet.h>
@@ -109,8 +108,8 @@ compare(const void *a, const void *b)
 static char  buf[1 << 20];
 
 
-/* Reads n events from fd, of which buf has the first len bytes, and stores
- * their latencies in all.  Returns the number of events. */
+/* Reads n events from fd and stores their latencies in all[]. The first "len"
+ * bytes of buf were read before.  Returns the number of events. */
 static int
 collect(int fd, size_t len, int n, uint64_t *all)
 {
@@ -213,7 +212,7 @@ do_ping(int port, int n, int ms)
 }
 
 
-/* Reads until the text occurs, and copies the value after it to out. */
+/* Reads until the text "what" occurs, and copies the value after it to out. */
 static void
 expect(int fd, size_t *len, const char *what, char *out)
 {
@@ -300,8 +299,8 @@ do_away(int port, const char *path, const char *session, int n, int ms,
 }
 
 
-/* Reads a stream to its end: the events after an event id, or those of a
- * call. */
+/* Reads a stream to its end: the events after the event id "last", or those of
+ * the call "body". */
 static void
 do_read(int port, const char *path, const char *session, const char *last,
     const char *body)
@@ -331,7 +330,7 @@ do_read(int port, const char *path, const char *session, const char *last,
             first = now();
         }
 
-        /* counts events by "\nid:", also across reads */
+        /* count events by "\nid:", also if it is split between two reads */
 
         got += (ssize_t) keep;
 
@@ -372,7 +371,7 @@ do_burst(int port, const char *path, const char *session, int n)
 }
 
 
-/* Returns the next line of a file, which is read again from its beginning. */
+/* Reads the next line of a file; after its end continues at its beginning. */
 static void
 next_line(FILE *f, char line[256])
 {
@@ -443,7 +442,8 @@ listener(int port, const char *path, const char *session, int modern)
 }
 
 
-/* Returns the microseconds until each of n sockets has received more data. */
+/* Returns the time until each of n sockets has received more data,
+ * microseconds. */
 static double
 on_broadcast(int ep, int n)
 {
@@ -502,7 +502,7 @@ do_listen(const char *ports, const char *path, const char *sessions, int n,
         epoll_ctl(ep, EPOLL_CTL_ADD, fd, &e);
     }
 
-    /* discards data that arrived with the heads */
+    /* discard data that arrived with the heads of the responses */
 
     usleep(200000);
 

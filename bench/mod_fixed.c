@@ -48,7 +48,7 @@ static int fixed_handler(request_rec *r)
 
     if (ap_should_client_block(r)) {
         while (ap_get_client_block(r, buf, sizeof(buf)) > 0) {
-            /* that was it */
+            /* discard the body */
         }
     }
 

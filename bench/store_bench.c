@@ -206,7 +206,7 @@ bench_seek(unsigned n)
 }
 
 
-/* Appends, wakes, drains and reads one event at a time. */
+/* Appends, wakes, takes the wake-up and reads, one event at a time. */
 static void
 bench_follow(unsigned n)
 {
@@ -276,7 +276,8 @@ bench_create(unsigned n)
 }
 
 
-/* Lists a session's running calls among many finished ones. */
+/* Lists a session's active calls among many streams of calls that have
+ * ended. */
 static void
 bench_session(unsigned n)
 {
@@ -349,7 +350,7 @@ bench_crowd(unsigned processes)
 }
 
 
-/* Polls a task this number of times a second, until it is gone. */
+/* Polls a task "polls" times a second, until it is gone. */
 static void
 poll_task(const mcp_stream_ref_t *ref, unsigned polls)
 {

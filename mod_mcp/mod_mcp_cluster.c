@@ -70,7 +70,7 @@ struct connection_t {
     int todo;                           /* 1 if the event loop has work for
                                            this connection */
 
-    /* constant */
+    /* constant after creation */
     apr_uint32_t id;                    /* id by which the poller reports
                                            events of the socket */
     char *host;                         /* NULL: a Unix socket at "path" */

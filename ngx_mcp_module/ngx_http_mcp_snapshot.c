@@ -43,7 +43,8 @@ typedef struct {
     ngx_str_t                   *host;
     ngx_http_mcp_freeze_t       *freeze;
     ngx_uint_t                   nfreeze;
-    ngx_uint_t                   nlines;       /* upper limit */
+    ngx_uint_t                   nlines;       /* upper limit of the number of
+                                                  header lines */
 } ngx_http_mcp_source_t;
 
 

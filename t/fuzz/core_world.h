@@ -6,9 +6,9 @@
  *
  * Each message of a backend, a publisher or an answering client contains a
  * mark: @person.request.kind.number@.  A person is a session.  The run fails
- * if another session reads one of its marks; if an event has another content
+ * if a session reads a mark of another one; if an event has another content
  * than at its first reading; if a message between two others of a request is
- * missing, or comes twice; and if there is a second response.
+ * missing, or comes twice; and if a request has a second response.
  */
 
 
@@ -31,7 +31,7 @@
 #define EVENTS    512
 #define TOKENS    32
 #define TOKEN     "\"resumeToken\":\""
-#define EVERYBODY 99                   /* the person of broadcasts */
+#define EVERYBODY 99                   /* the person in marks of broadcasts */
 
 
 #define must(condition)                                                       \
@@ -50,7 +50,7 @@
 
 
 typedef struct {
-    char         session[MCP_SESSION_TEXT_MAX];    /* empty: none */
+    char         session[MCP_SESSION_TEXT_MAX];    /* empty: no session */
     const char  *principal;
     mcp_str_t    address;
     const char  *revision;
@@ -58,13 +58,15 @@ typedef struct {
 } person_t;
 
 
-/* A request with a backend request. */
+/* A request of a client that a backend executes. */
 typedef struct {
     unsigned                person;
-    mcp_backend_request_t  *breq;      /* NULL: none at present */
-    unsigned                headed:1;  /* of that job */
-    unsigned                cut:1;     /* 1: the backend sent part of a line,
-                                          or everything */
+    mcp_backend_request_t  *breq;      /* its backend request; NULL if none
+                                          runs */
+    unsigned                headed:1;  /* 1 after the head of the response to
+                                          breq */
+    unsigned                cut:1;     /* 1 after the backend sent part of a
+                                          line, or its final message */
     unsigned                type;      /* type of the backend's answer */
     unsigned                said;      /* number of accepted progress
                                           messages */
@@ -78,8 +80,9 @@ typedef struct {
 /* The content of an event at its first reading. */
 typedef struct {
     unsigned     known:1;
-    unsigned     response:1;           /* 1: final result of its request */
-    char         what;                 /* kind of its mark; 0: no mark */
+    unsigned     response:1;           /* 1 if it is the final response of its
+                                          request */
+    char         what;                 /* kind of its mark; 0 without a mark */
     unsigned     request;
     unsigned     number;
 } event_t;
@@ -88,7 +91,7 @@ typedef struct {
 typedef struct {
     char         id[MCP_STREAM_TEXT_LEN + 1];
     unsigned     person;
-    unsigned     last;                 /* highest known number */
+    unsigned     last;                 /* highest known number of an event */
     event_t      events[EVENTS];
 } stream_t;
 
@@ -98,11 +101,12 @@ typedef struct {
     unsigned     used:1;
     unsigned     person;
     unsigned     process;
-    unsigned     after:1;              /* 1: the request has Last-Event-ID */
-    unsigned     placed:1;             /* 1: cursor is known */
-    unsigned     gap:1;                /* 1: a lost event was reported */
-    unsigned     answered:1;           /* 1: it got an interim result */
-    stream_t    *stream;               /* NULL: not known yet */
+    unsigned     after:1;              /* 1 if the request has Last-Event-ID */
+    unsigned     placed:1;             /* 1 if "cursor" is known */
+    unsigned     gap:1;                /* 1 if a lost event was reported */
+    unsigned     answered:1;           /* 1 if the connection got an interim
+                                          response */
+    stream_t    *stream;               /* NULL while the stream is not known */
     unsigned     cursor;
     char         target[1024];         /* target of its request */
     char         last[64];
@@ -110,10 +114,11 @@ typedef struct {
 
 
 typedef struct {
-    char         kind;                 /* r, n: resume token; s: stream; l:
-                                          link; q: question */
+    char         kind;                 /* r: resume token of a call; n: a
+                                          backend's; s: token of a stream; l:
+                                          link; q: id of a question */
     unsigned     person;
-    unsigned     request;              /* its request */
+    unsigned     request;              /* request to which it belongs */
     char         stream[MCP_STREAM_TEXT_LEN + 1];
     char         text[512];
 } token_t;
@@ -133,15 +138,17 @@ static int        tracing;
 static person_t   persons[PERSONS];
 static unsigned   n_persons;
 static record_t   records[RECORDS];
-static unsigned   n_records;           /* 0 is none */
+static unsigned   n_records;           /* records[0] is not used */
 static conn_t     conns[CLIENTS];
 static stream_t   streams[STREAMS];
 static unsigned   n_streams;
 static token_t    tokens[TOKENS];
-static unsigned   n_tokens;            /* ever */
+static unsigned   n_tokens;            /* number of all tokens so far; tokens[]
+                                          has the latest */
 static unsigned   broadcasts;
-static unsigned   unsure;              /* a publisher's process died before it
-                                          had the result */
+static unsigned   unsure;              /* number of broadcasts whose
+                                          publisher's process died before the
+                                          publisher got the response */
 
 
 /* --- marks --- */
@@ -176,7 +183,8 @@ mark_find(const char *p, mark_t *mark)
 }
 
 
-/* Checks that a text for a person has no mark of another person. */
+/* Checks that a text for a person has no mark of another person, except of
+ * broadcasts. */
 static void
 marks_check(const char *text, unsigned person)
 {
@@ -246,7 +254,7 @@ learn_text(unsigned person, const char *text)
     const char  *p;
     unsigned     request;
 
-    /* the request of the question, as the client knows it */
+    /* the request of the token, by the ids in the text; 0 if unknown */
 
     p = strstr(text, "\"requestId\":");
     request = p ? (unsigned) atoi(p + 12) : 0;
@@ -283,7 +291,8 @@ learn_text(unsigned person, const char *text)
 }
 
 
-/* Returns a token of this kind, often the person's own, or NULL. */
+/* Returns a token of this kind, only one of the person if "choice" is even;
+ * NULL if there is none. */
 static token_t *
 token_any(char kind, unsigned person, unsigned choice)
 {
@@ -334,10 +343,10 @@ stream_of(const char *id, unsigned person)
 
 
 /*
- * Checks the known events before event n: the messages of one kind of a
- * request have consecutive numbers, and the last number is that of the
- * response.  If memory failed, some may be missing, which only the log
- * reports.
+ * Checks the known events of a stream before event n: the messages of one kind
+ * of a request have consecutive numbers, and the mark of the response has the
+ * number of the final progress message.  If memory was out, some may be
+ * missing, which only the log reports.
  */
 static void
 stream_check(const stream_t *s, unsigned n)
@@ -399,7 +408,8 @@ stream_check(const stream_t *s, unsigned n)
 }
 
 
-/* Checks event n against later events that were read before it. */
+/* Checks event n against events with higher numbers that were read before
+ * it. */
 static void
 stream_check_after(const stream_t *s, unsigned n)
 {
@@ -482,7 +492,7 @@ conn_event(conn_t *conn, const char *id, const char *data)
 
     if (n & MCP_EVENT_ANSWERED) {
 
-        /* an interim response instead of an event: the last one on this
+        /* an interim response instead of an event: the final message of this
          * connection */
 
         must(!conn->placed || conn->cursor == (n & ~MCP_EVENT_ANSWERED));
@@ -564,7 +574,7 @@ conn_links(conn_t *conn)
 }
 
 
-/* Checks a response in one piece: no message before it is missing. */
+/* Checks a response that is not a stream: no message before it is missing. */
 static void
 conn_plain(const char *text)
 {
@@ -576,7 +586,8 @@ conn_plain(const char *text)
 }
 
 
-/* Checks the complete blocks that arrived since the last call. */
+/* Checks the complete blocks of a stream that arrived since the previous
+ * call. */
 static void
 conn_check(conn_t *conn)
 {

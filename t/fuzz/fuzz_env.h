@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Declarations for all fuzz targets: a condition that aborts the run, and an
- * allocator that counts.
+ * Declarations for all fuzz targets: must(), which aborts the run if a
+ * condition is false, and an allocator that counts allocations.
  */
 
 
@@ -23,8 +23,8 @@
     }
 
 
-static long  live __attribute__((unused));     /* allocations that are not
-                                                  freed */
+static long  live __attribute__((unused));     /* number of allocations that
+                                                  are not freed */
 
 
 static inline void *

@@ -22,7 +22,7 @@
 static void respell(mcp_buf_t *out, mcp_json_value_t value, uint8_t how);
 
 
-/* Writes each character as an escape. */
+/* Writes a JSON string with each character as an escape. */
 static void
 respell_string(mcp_buf_t *out, mcp_str_t raw)
 {
@@ -73,8 +73,8 @@ respell_string(mcp_buf_t *out, mcp_str_t raw)
 }
 
 
-/* Adds zeros or an exponent.  A number that is compared as text is not
- * changed. */
+/* Writes a number with additional zeros or an exponent.  A number that is
+ * compared as text is not changed. */
 static void
 respell_number(mcp_buf_t *out, mcp_str_t raw, uint8_t how)
 {
@@ -122,7 +122,8 @@ respell_number(mcp_buf_t *out, mcp_str_t raw, uint8_t how)
 }
 
 
-/* Returns 1 if the names of two members are alike: then their order counts. */
+/* Returns 1 if two members of the object have the same name: then the order of
+ * members counts. */
 static int
 is_doubled(mcp_str_t object)
 {
@@ -164,7 +165,7 @@ respell_member(mcp_buf_t *out, mcp_str_t key, mcp_json_value_t value,
 }
 
 
-/* Writes the members from the last to the first. */
+/* Writes the members of an object from the last to the first. */
 static void
 respell_object(mcp_buf_t *out, mcp_str_t raw, uint8_t how)
 {

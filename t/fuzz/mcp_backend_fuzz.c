@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Backend answers of all content types and statuses.  The first bytes choose
+ * The decoder of backends' replies, with all content types and statuses.  The
+ * first bytes of the input choose
  *
  *     want, Content-Type, status, end and limit, splits
  *
- * and the rest is the body.  Each split of the body must result in the same
- * messages, each of them one line and one JSON object, with one final message.
- * A failed allocation must be reported and leave nothing behind.
+ * and the rest is the body of the reply.  Each split of the body must result
+ * in the same messages, each of them one line and one JSON object, with one
+ * final message.  A failed allocation must be reported and leave no memory
+ * behind.
  */
 
 
@@ -209,8 +211,8 @@ drain(const answer_t *a, mcp_backend_t *b, transcript_t *t, int *final)
 }
 
 
-/* step 0: the whole body at once; otherwise at most step bytes at a time,
- * varied by seed. */
+/* Decodes the body: at once if "step" is 0; otherwise in pieces of at most
+ * "step" bytes, whose lengths "seed" varies. */
 
 static int
 play(const answer_t *a, memory_t *memory, size_t step, unsigned seed,

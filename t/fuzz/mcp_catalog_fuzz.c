@@ -2,9 +2,9 @@
 
 /*
  * Catalog files.  A file that is accepted is read page by page: each page must
- * be JSON on one line, with each item exactly once, whichever items are
- * hidden. The input is also tried as a cursor, and as the inputSchema of a
- * tool: the headers of an accepted schema have names and paths.
+ * be JSON on one line, and all pages must have each item that is not hidden
+ * exactly once. The input is also used as a cursor, and as the inputSchema of
+ * a tool: the headers of an accepted schema have names and paths.
  */
 
 
@@ -20,7 +20,8 @@ static const char      *keys[MCP_LIST_COUNT] = {
 };
 
 
-/* Reads one page. Returns its number of items and copies its cursor. */
+/* Reads one page. Returns its number of items and copies its cursor for the
+ * next page. */
 static size_t
 read_page(mcp_str_t page, mcp_list_e kind, char *cursor, size_t *len)
 {
@@ -107,7 +108,7 @@ drops(void *ctx, mcp_str_t name)
 }
 
 
-/* Checks that each annotation is found, and no name twice. */
+/* Checks that each header annotation of a tool is found, and no name twice. */
 static void
 read_headers(const mcp_catalog_t *catalog, mcp_str_t tool)
 {
@@ -148,7 +149,8 @@ schema(mcp_str_t text)
     if (mcp_catalog_create(&mem, (mcp_str_t) { buf.data, buf.len }, &catalog,
                            error, sizeof(error)) == MCP_OK)
     {
-        /* the text may end the tool and begin further ones */
+        /* the input is inserted as text, so it may end the tool and begin
+         * further ones */
 
         read_headers(catalog, mcp_str("t"));
         mcp_catalog_free(catalog);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Bytes from a Redis server, after a first byte that chooses the split and the
- * state of the node.  The replies must be those of the whole text read at
- * once; the node survives any reply and leaves nothing behind.
+ * Bytes from a Redis server, after a first byte that chooses the split of the
+ * bytes and the state of the node.  With each split the replies must be the
+ * same as without; the node survives any reply and leaves no memory behind.
  */
 
 
@@ -16,9 +16,9 @@
 
 #define MAX  65536
 
-/* Bits of the first byte: the link is logged in; the node has joined, owns a
- * stream, has a mirror, and queries a third stream; the bytes arrive on the
- * inbound connection. */
+/* Bits of the first byte. LOGGED_IN: the link is logged in. MEMBER, with
+ * LOGGED_IN: the node has joined, owns a stream, has a mirror, and has pending
+ * queries. INBOUND: the bytes arrive on the inbound connection. */
 #define LOGGED_IN  0x01
 #define MEMBER   0x02
 #define INBOUND    0x04
@@ -132,7 +132,8 @@ specify(mcp_stream_spec_t *spec, char c)
 }
 
 
-/* Starts an operation by a hook, for a client that has disconnected. */
+/* Starts a cluster operation for stream c by calling a hook of the cluster,
+ * for a client that has disconnected. */
 static void
 ask_by(int (*hook)(void *cluster, const mcp_operation_stream_t *stream,
            mcp_operation_t *op), char c)
@@ -219,8 +220,9 @@ ask_for_token(void)
 }
 
 
-/* The node owns stream a, reads b, and has queried c, the state of d, a list,
- * room, and a token. */
+/* Brings the node into a state in which it owns stream a, has a mirror of b,
+ * and has pending queries: for stream c, the states of d, a list, a quota, and
+ * a token. */
 static void
 streams(void)
 {
@@ -309,7 +311,7 @@ node(const char *in, size_t len, size_t step, unsigned how)
     p.step = step;
     say(in, len, how);
 
-    /* timers run in any state */
+    /* timers must run in any state */
 
     for (i = 0; i < 3; i++) {
         process_wait(&p, 6000);

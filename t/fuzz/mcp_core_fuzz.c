@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * The whole core, driven as by two servers.  The input chooses the actions of
- * clients of several sessions, backends, publishers, time and processes on one
- * store; core_world.h checks the results.  In the end all clients disconnect,
- * and nothing may remain: no memory, no stream, no value.
+ * The whole core, driven as by a server with several processes.  The input
+ * chooses the actions of clients of several sessions, backends, publishers,
+ * time and processes on one store; core_world.h checks the results.  In the
+ * end all clients disconnect, and nothing may remain: no memory, no stream, no
+ * value.
  *
- * Bytes 0 and 1 are settings; byte 1 divided by 36 is the world.  Each further
- * byte chooses an action, and the bytes after it its parameters, 0 at the end
- * of the input.  With CORE_FUZZ_TRACE in the environment the actions are
- * printed.
+ * Bytes 0 and 1 are settings; byte 1 divided by 36 is the index in worlds[].
+ * Each further byte chooses an action, and the bytes after it its parameters,
+ * 0 at the end of the input.  With CORE_FUZZ_TRACE in the environment the
+ * actions are printed.
  */
 
 
@@ -59,7 +60,8 @@ static const char *const  capabilities[] = {
 
 static const char *const  principals[] = { "ann", NULL, "bob" };
 
-/* The first and the last belong to one tenant; the third is a local client. */
+/* Addresses of clients.  The first and the last belong to one tenant; the
+ * third is that of a local client. */
 static const mcp_str_t  addresses[] = {
     mcp_str("\300\0\2\1"),
     mcp_str("\x20\x01\x0d\xb8\0\0\0\1\0\0\0\0\0\0\0\1"),
@@ -75,10 +77,10 @@ typedef struct {
     uint64_t        listeners;
     uint64_t        values;
     uint64_t        bytes;
-    int             scale;             /* of messages */
-    uint64_t        stream_buffer;     /* 0: the default */
+    int             scale;             /* factor for the size of messages */
+    uint64_t        stream_buffer;     /* bytes; 0: the default */
     unsigned        before;            /* number of calls that end before the
-                                          run */
+                                          first action */
 } world_t;
 
 static const world_t  worlds[] = {
@@ -134,7 +136,7 @@ open_session(unsigned process, unsigned how)
 }
 
 
-/* Returns a person, seldom one whose session has ended. */
+/* Returns a person; only seldom one whose session has ended. */
 static unsigned
 any_person(void)
 {
@@ -203,7 +205,7 @@ reclaim(unsigned slot)
     d.te.tm.fail_at = 0;
     driver_kill(&d, slot);
 
-    /* its backend requests end with the process */
+    /* the connections of the clients end with their process */
 
     for (i = 0; i < CLIENTS; i++) {
         if (conns[i].used && conns[i].process == slot) {
@@ -254,7 +256,8 @@ check_breq(mcp_backend_request_t *breq)
 
     r = &records[request_of(breq)];
 
-    /* the body has only marks of its own client and backend */
+    /* the body of a backend request has only marks of its own client and
+     * backend */
 
     must(breq->body.len < sizeof(text));
     memcpy(text, breq->body.data, breq->body.len);
@@ -392,7 +395,7 @@ send(conn_t *conn, const char *method, const char *text, unsigned how)
 }
 
 
-/* Adds Last-Event-ID with the id of some stream's event. */
+/* Adds Last-Event-ID with the id of an event of some stream to a request. */
 static void
 last_event(conn_t *conn, unsigned how)
 {
@@ -423,7 +426,8 @@ last_event(conn_t *conn, unsigned how)
 }
 
 
-/* Sets the position after which the next event must follow. */
+/* Sets the position of a connection in a stream: the next event must follow
+ * event n. */
 static void
 place(conn_t *conn, stream_t *s, unsigned n)
 {
@@ -546,7 +550,8 @@ do_get(void)
 
     send(conn, "GET", "", how >> 3);
 
-    /* streams of other persons and answered ones are never opened */
+    /* a stream of another person is never opened, nor one after an interim
+     * response */
 
     if (id && conn->used && (!conn->after || n & MCP_EVENT_ANSWERED)) {
         must(!conn->c.streaming);
@@ -713,7 +718,7 @@ do_delete(void)
 }
 
 
-/* A client disconnects, reads more, or its connection is closed at will. */
+/* A client disconnects or reads more, or the server closes its connection. */
 static void
 do_client(void)
 {
@@ -755,7 +760,7 @@ do_client(void)
 }
 
 
-/* Sends any bytes as a client. */
+/* Sends arbitrary bytes as a client. */
 static void
 do_raw(void)
 {
@@ -870,7 +875,8 @@ do_send(void)
              mark, how < 192 ? 1 + (int) how
              : (int) (how - 191) * 40 * world->scale, 0);
 
-    /* counted before sending: the call may end in the meantime */
+    /* count the message before it is sent, because the call may end in the
+     * meantime */
 
     r->said++;
 
@@ -934,8 +940,8 @@ do_end(void)
         break;
     }
 
-    /* the final message; most backends close, now or later; some backend
-     * requests have ended meanwhile */
+    /* that was the final message: most backends close their connection,
+     * immediately or later; some backend requests have ended meanwhile */
 
     r->cut = 1;
 
@@ -952,7 +958,7 @@ do_end(void)
 }
 
 
-/* Sends part of a line, or any bytes, as a backend. */
+/* Sends part of a line, or arbitrary bytes, as a backend. */
 static void
 do_cut(void)
 {
@@ -1075,7 +1081,7 @@ do_wait(void)
         return;
     }
 
-    /* all the time at once: the machine was suspended */
+    /* the time advances in one step, as if the machine had been suspended */
 
     trace("%u ms of sleep", (how - 239) * 5000);
     d.te.now += (how - 239) * 5000;
@@ -1092,8 +1098,8 @@ do_die(void)
     how = next();
 
     if (how & 128) {
-        return;                            /* seldom, so that calls can
-                                              progress */
+        return;                            /* a process dies only seldom, so
+                                              that calls can progress */
     }
 
     if (d.process[slot].paused || how % 4 == 0) {
@@ -1182,7 +1188,8 @@ static void (*const  events[])(void) = {
 };
 
 
-/* Makes a finished call whose stream is kept and may be evicted. */
+/* Makes a call of a person that has ended, whose stream is kept and may be
+ * evicted. */
 static void
 call_before(unsigned person)
 {
@@ -1311,7 +1318,8 @@ check_empty(void)
 }
 
 
-/* All clients disconnect, all calls end, and everything kept expires. */
+/* Disconnects all clients, ends all calls, and lets everything that is kept
+ * expire. */
 static void
 finish(void)
 {
@@ -1342,7 +1350,7 @@ finish(void)
     must(d.n_breqs == 0);
     verify();
 
-    /* each sweep checks a part of the store */
+    /* several rounds, because each sweep checks only a part of the store */
 
     for (i = 0; i < 60; i++) {
         driver_wait(&d, 1);
@@ -1371,7 +1379,7 @@ LLVMFuzzerInitialize(int *argc, char ***argv)
 
     tracing = getenv("CORE_FUZZ_TRACE") != NULL;
 
-    /* failed conditions of the driver abort */
+    /* makes failed assertions of core_driver.h abort the run */
 
     setenv("CMOCKA_TEST_ABORT", "1", 1);
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Params in another spelling (order of members, escapes in strings, form of
- * numbers) have the same digest, and the memory for it is bounded by their
- * length.
+ * Digests of the params of a request.  Params in another spelling (order of
+ * members, escapes in strings, form of numbers) must have the same digest, and
+ * the memory for the digest is bounded by the length of the params.
  */
 
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Requests of 2026-07-28, which declare their client in _meta: header lines
- * "Name: value" up to an empty line, then the body.
+ * Requests of revision 2026-07-28, which declare their client in _meta.  The
+ * input is header lines "Name: value" up to an empty line, then the body.
  *
- * Every POST gets an answer.  The headers of an executed request agree with
+ * Every POST gets a response.  The headers of an executed request agree with
  * its body, and no error has a code that the revision forbids.
  */
 
@@ -63,7 +63,8 @@ take_headers(char *p)
 }
 
 
-/* Returns 1 if there is exactly one such header, with this value. */
+/* Returns 1 if the request has exactly one header with this name, and it has
+ * this value. */
 static int
 header_is(const char *name, mcp_str_t value)
 {
@@ -93,7 +94,7 @@ header_is(const char *name, mcp_str_t value)
 }
 
 
-/* Checks that a call agrees with its headers. */
+/* Checks that the body of an executed call agrees with its headers. */
 static void
 check_call(const mcp_call_t *call)
 {

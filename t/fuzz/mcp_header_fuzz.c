@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Values of mirrored headers: the bytes up to a line end as a header's value,
- * the rest as the JSON of the body.  A decoded value encodes to the same
- * header, and a client's encoding of the body's value is equal to it.
+ * Values of headers that mirror arguments.  The input is the value of a header
+ * up to a line end, then the JSON value in the body.  A decoded header value
+ * must encode to the same header, and a client's encoding of the body's value
+ * must be equal to the body's value.
  */
 
 
@@ -14,7 +15,8 @@
 #include "http/mcp_header_value.h"
 
 
-/* Encodes a value like a client that encodes every value. */
+/* Encodes a value like a client that encodes every value, even if that is not
+ * needed. */
 static mcp_str_t
 encode(mcp_arena_t *arena, mcp_str_t value)
 {
@@ -58,7 +60,7 @@ decode(mcp_arena_t *arena, mcp_str_t raw)
              || (plain.data[i] >= ' ' && plain.data[i] <= '~'));
     }
 
-    /* the value was encoded, or is unchanged */
+    /* a value that decoding has changed was encoded */
 
     if (!mcp_str_eq(value, plain)) {
         must(mcp_utf8_valid(value));
@@ -101,7 +103,8 @@ compare(mcp_arena_t *arena, mcp_str_t raw, mcp_str_t json)
     case MCP_JSON_NUMBER:
         if (!mcp_header_value_is(body.raw, &body)) {
 
-            /* the number is beyond 2^53-1, or has an exponent */
+            /* only a number beyond 2^53-1, or with an exponent, may be
+             * unequal */
 
             must(body.raw.len >= 16
                  || memchr(body.raw.data, 'e', body.raw.len)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Headers: lines of Accept, the first line also as Content-Type, Origin and
- * the request's target, the second as Host, the third as the server's name.
+ * Values of headers.  Each line of the input is a value of Accept; the first
+ * line is also used as Content-Type, Origin and the request's target, the
+ * second as Host, the third as the server's name.
  */
 
 
@@ -45,7 +46,8 @@ accept_and_type(const mcp_str_t *lines, size_t n)
     joined = mcp_http_accepts(lines, n, json);
     must(joined == 0 || joined == 1);
 
-    /* lines that reject one by one never accept together */
+    /* Accept lines that do not accept a type one by one never accept it
+     * together */
 
     for (i = 0; joined && i < n; i++) {
         if (mcp_http_accepts(&lines[i], 1, json)) {

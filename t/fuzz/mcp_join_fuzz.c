@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Keys of calls that are repeated: the input is the params of a call, except
- * for the name of the tool.
+ * Keys by which equal calls are joined.  The input is the params of a call,
+ * except for the name of the tool.
  *
- * A repeated request joins the call that its first copy began, if calls with
- * these params can be joined; then their key is valid by docs/resumption.md.
- * Both requests get an answer.
+ * The request is sent twice.  The second one joins the call that the first one
+ * began, if calls with these params can be joined; then their key is valid by
+ * docs/resumption.md.  Both requests get a response.
  */
 
 

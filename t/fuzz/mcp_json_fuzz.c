@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Any text.  If the scan accepts a text, iterators find the same fields, each
- * part is JSON, and nothing is left behind.
+ * The JSON parser for messages, with arbitrary text.  If the scan accepts a
+ * text, iterators find the same fields, each part is JSON, and no memory is
+ * left behind.
  */
 
 
@@ -35,7 +36,7 @@ same(const mcp_json_value_t *a, const mcp_json_value_t *b)
 }
 
 
-/* Walks a value: each part must be JSON, each string UTF-8. */
+/* Checks a value with all its parts: each must be JSON, each string UTF-8. */
 static void
 walk(mcp_arena_t *arena, const mcp_json_value_t *value, unsigned depth)
 {
@@ -65,14 +66,15 @@ walk(mcp_arena_t *arena, const mcp_json_value_t *value, unsigned depth)
             must(mcp_json_unescape(arena, key, &text) == MCP_OK);
             must(mcp_json_str_eq(key, text));
 
-            /* the first member of this name, perhaps an earlier one */
+            /* mcp_json_get() finds the first member of this name, perhaps an
+             * earlier one */
             part = mcp_json_get(value, text);
             must(part.type != MCP_JSON_NONE);
             must(part.raw.data <= item.raw.data);
         }
 
-        /* only members of the root are scanned again: quadratic time
-         * otherwise */
+        /* scan only members of the root again, because scanning all parts
+         * takes quadratic time */
         if (depth == 0) {
             must(mcp_json_scan(arena, item.raw, DEPTH, NULL, 0, &part, NULL,
                                NULL) == MCP_OK);
@@ -87,7 +89,8 @@ walk(mcp_arena_t *arena, const mcp_json_value_t *value, unsigned depth)
 }
 
 
-/* Compares the fields of the scan with look-ups. */
+/* Compares the fields that the scan has found with the results of
+ * mcp_json_get(). */
 static void
 compare(const mcp_json_value_t *root, const mcp_json_value_t *values)
 {
@@ -104,7 +107,8 @@ compare(const mcp_json_value_t *root, const mcp_json_value_t *values)
 }
 
 
-/* Checks that the compact form on one line has the same values. */
+/* Checks that the compact form of a value, on one line, has the same
+ * values. */
 static void
 line(mcp_arena_t *arena, const mcp_json_value_t *root)
 {
@@ -125,7 +129,8 @@ line(mcp_arena_t *arena, const mcp_json_value_t *root)
 }
 
 
-/* Checks that bytes written as a string are read back, if they are UTF-8. */
+/* Checks that bytes written as a JSON string are read back unchanged, if they
+ * are UTF-8. */
 static void
 quote(mcp_arena_t *arena, mcp_str_t text)
 {

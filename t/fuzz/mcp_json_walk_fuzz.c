@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Any text: mcp_json_scan() against yajl.  Both accept the same texts and find
- * the same fields and duplicates.
+ * The two JSON parsers, with arbitrary text: mcp_json_scan() against yajl.
+ * Both accept the same texts and find the same fields and duplicates.
  *
  * Both report the same error for an invalid text, except for
  *   - the offset of a syntax error: yajl reports the start or end of the token,
  *     or the start of a line that is not UTF-8;
- *   - a text with two errors: invalid bytes that yajl would ignore are searched
- *     first, so they are the reported error even if the text is too deep before
- *     them.
+ *   - a text with two errors: the test searches first for invalid bytes that
+ *     yajl would ignore, so these are its error even if the text is too deep
+ *     before them.
  *
- * The first byte is the maximum depth, so that the limit is reached.
+ * The first byte of the input is the maximum depth, so that inputs reach it.
  */
 
 
@@ -50,7 +50,7 @@ same(const mcp_json_value_t *a, const mcp_json_value_t *b)
 }
 
 
-/* Returns 1 if the text has bytes that are invalid anywhere. */
+/* Returns 1 if the text has bytes that are invalid anywhere in JSON. */
 static int
 bad_bytes(mcp_str_t text)
 {
@@ -95,8 +95,8 @@ compare(mcp_str_t text, const result_t *walk, const result_t *yajl)
 int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    char         *copy;            /* exact size, so that reading beyond the
-                                      end is detected */
+    char         *copy;            /* copy of exactly the text's size, so that
+                                      reading beyond its end is detected */
     unsigned      depth;
     result_t      walk, yajl;
     mcp_str_t     text;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * URI templates: "template LF uri".  An accepted template must match its own
- * expansion by a client.
+ * URI templates.  The input is a template, LF, and a URI.  An accepted
+ * template must match its own expansion by a client.
  */
 
 
@@ -11,11 +11,13 @@
 #include "base/mcp_match.h"
 
 
-/* Longer expansions may exceed the match limit. */
+/* maximum length of an expansion, because longer ones may exceed the match
+ * limit */
 #define EXPANDED_MAX  48
 
 
-/* Expands one expression with "v" for the first variable, or without it. */
+/* Expands one expression: with the value "v" for the first variable, or
+ * without any value if "defined" is 0. */
 static char *
 expand_one(char *p, const char *expr, size_t len, int defined)
 {
@@ -52,7 +54,8 @@ expand_one(char *p, const char *expr, size_t len, int defined)
         break;
 
     default:
-        /* a rule of this project: these are never empty */
+        /* no operator, or "+": this project requires that the expansion is not
+         * empty */
         *p++ = 'v';
     }
 
@@ -120,7 +123,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         mcp_match_free(match);
     }
 
-    /* the text as an exact string */
+    /* t as an exact string instead of a template */
 
     if (t.len > 0 && t.data[0] != '~') {
         must(mcp_match_create(&mem, t, &match, error, sizeof(error))

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * A client's message as parsers of backends read it.  Backends parse the same
- * bytes with other parsers, which differ in the member that counts if there
- * are two, and in the names that are equal.  If the server accepts a message,
- * each of these parsers must find the values on which the server's decision is
- * based: those of the envelope, and the arguments that headers mirror.
+ * A client's message as parsers of backends read it.  Backends parse the
+ * message with other parsers than the server.  These differ in which of two
+ * members with equal names counts, and in which names they consider equal. If
+ * the server accepts a message, each of these parsers must find the values on
+ * which the server's decision is based: those of the envelope, and the
+ * arguments that headers mirror.
  *
  * The parsers are written here and share no code with the server.
  */
@@ -26,12 +27,14 @@
 
 typedef struct {
     const char  *name;
-    int          last;         /* 1: the last of two members counts */
-    int          fold;         /* 1: ASCII letters in either case are equal; 2:
-                                  also Unicode characters that fold to ASCII
-                                  letters */
-    int          c_string;     /* 1: a name ends at U+0000 */
-    int          null_is_not;  /* 1: null does not replace an earlier value */
+    int          last;         /* 1 if the last of two members counts, 0 for
+                                  the first */
+    int          fold;         /* 1 if ASCII letters in either case are equal;
+                                  2 if also Unicode characters that fold to
+                                  ASCII letters */
+    int          c_string;     /* 1 if a name ends at U+0000 */
+    int          null_is_not;  /* 1 if null does not replace an earlier
+                                  value */
 } habit_t;
 
 static const habit_t  habits[] = {
@@ -119,8 +122,12 @@ hex(const char *p)
 }
 
 
-/* Decodes a character of a string to UTF-16, or one byte of UTF-8 to itself
- * with a high bit, except for characters that fold to ASCII. */
+/*
+ * Sets *c to the next unit of a string: an escape or an ASCII character to its
+ * UTF-16 code, the two non-ASCII characters that fold to ASCII to their code,
+ * any other byte of UTF-8 to itself plus 0x10000.  Returns the position after
+ * the unit.
+ */
 static const char *
 character(const char *p, uint32_t *c)
 {
@@ -173,8 +180,8 @@ folded(uint32_t c, int fold)
 }
 
 
-/* Returns 1 if the parser takes the name at p, which starts with its quote,
- * for `name`. */
+/* Returns 1 if the parser considers the name at p, which starts with its
+ * quote, equal to "name". */
 static int
 is_name(const habit_t *h, const char *p, const char *name)
 {
@@ -198,7 +205,8 @@ is_name(const habit_t *h, const char *p, const char *name)
 }
 
 
-/* Sets *found to the member of an object. Returns 1 if there is one. */
+/* Sets *found to the value of the member "name" of an object, as the parser h
+ * reads it. Returns 1 if there is one. */
 static int
 member(const habit_t *h, slice_t object, const char *name, slice_t *found)
 {
@@ -240,7 +248,8 @@ member(const habit_t *h, slice_t object, const char *name, slice_t *found)
 }
 
 
-/* Follows a path of names that ends with NULL; null counts as absent. */
+/* Follows a path of member names that ends with NULL; a value null counts as
+ * absent. Returns 1 and sets *found, or returns 0. */
 static int
 lookup(const habit_t *h, slice_t from, const char *const *path, slice_t *found)
 {
@@ -261,7 +270,7 @@ lookup(const habit_t *h, slice_t from, const char *const *path, slice_t *found)
 #define OWN  "io.modelcontextprotocol/"
 
 static const struct {
-    size_t       at;           /* offset of the member in mcp_rpc_t */
+    size_t       at;           /* offset of the field in mcp_rpc_t */
     const char  *path[4];
 } fields[] = {
 #define field(member, ...)  { offsetof(mcp_rpc_t, member), { __VA_ARGS__ } }
@@ -371,7 +380,8 @@ static const struct {
 #define MIRRORED  (sizeof(mirrored) / sizeof(mirrored[0]))
 
 
-/* Makes the header with the value that the first parser reads. */
+/* Makes the header that mirrors an argument, with the value that the first of
+ * the parsers reads. */
 static int
 header(size_t i, slice_t arguments, mcp_header_t *out)
 {

@@ -14,7 +14,8 @@
 static mcp_keys_t  keys;
 
 
-/* Opens a text: MCP_ERR_DENIED, or MCP_OK with this state. */
+/* Opens a text.  The result must be MCP_ERR_DENIED, or MCP_OK with the state
+ * "is". Returns 1 for MCP_OK. */
 static int
 opens(const mcp_request_state_t *of, mcp_str_t text, mcp_str_t is)
 {
@@ -31,7 +32,7 @@ opens(const mcp_request_state_t *of, mcp_str_t text, mcp_str_t is)
 }
 
 
-/* Tries the input as a client's text, and as a part of a sealed one. */
+/* Checks the input as a client's text, and as a part of a sealed one. */
 static void
 garbage(const mcp_request_state_t *of, mcp_str_t data)
 {
@@ -58,7 +59,8 @@ garbage(const mcp_request_state_t *of, mcp_str_t data)
 }
 
 
-/* The first bytes choose the change; the others are params and state. */
+/* Checks that a sealed state does not open after a change, which "how" and
+ * "where" choose. */
 static void
 mutated(mcp_request_state_t *of, mcp_json_value_t params, uint8_t how,
     uint8_t where)
@@ -83,7 +85,8 @@ mutated(mcp_request_state_t *of, mcp_json_value_t params, uint8_t how,
     of->params = (mcp_str_t) { again.data, again.len };
     must(opens(of, text, state));
 
-    /* flips one bit of a letter, so that the string needs no escape */
+    /* flip the lowest bit of a base64 letter: the result needs no escape in a
+     * JSON string */
 
     at = 1 + where % (out.len - 2);
     out.data[at] ^= 1;

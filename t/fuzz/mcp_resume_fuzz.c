@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * All resumption methods, with genuine, damaged and invented tokens: nothing
- * is read out of bounds, nothing is left behind.
+ * All resumption methods, with genuine, damaged and invented tokens: no byte
+ * is read out of bounds, and no memory is left behind.
  *
  * The input is a series of requests, separated by 0xff:
  *
@@ -11,9 +11,9 @@
  *   L body    POST to the stream's URL
  *   P body    POST to the endpoint
  *   T body    POST of a client that supports only resume tokens
- *   R text    the backend's answer from now on
- *   B text    a message of the backend in the call that got an interim result
- *   E text    likewise, and the backend ends
+ *   R text    sets the backend's answer for the requests after it
+ *   B text    a message of the backend in the call that got an interim response
+ *   E text    like B, and then the backend ends
  *
  * The bytes after 0xfe in a request are its Last-Event-ID.
  *
@@ -48,11 +48,13 @@ static char            zone[ZONE];
 static text_t          seen, body, known[8];
 static mcp_str_t       answer;
 static char            texts[2][MCP_SESSION_TEXT_MAX];
-static mcp_str_t       sessions[2];    /* [0]: supports all methods; [1]: only
-                                          tokens */
-static mcp_backend_request_t  *held;   /* continues after its interim result */
+static mcp_str_t       sessions[2];    /* [0] supports all resumption methods;
+                                          [1] only resume tokens */
+static mcp_backend_request_t  *held;   /* backend request that continues after
+                                          the interim response of its call */
 static int             hold;
-static unsigned        randoms;        /* the last value of a series */
+static unsigned        randoms;        /* the latest value of a series of
+                                          pseudo-random numbers */
 
 
 static uint64_t
@@ -275,7 +277,8 @@ request(const char *method, mcp_str_t target, mcp_str_t text, mcp_str_t who,
 }
 
 
-/* Stores the text after "before", up to a quote or bracket. */
+/* Stores the text after "before", up to a quote or bracket, as the value that
+ * replaces byte i. */
 static void
 learn(unsigned i, const char *text, const char *before)
 {
@@ -387,7 +390,7 @@ start(void)
     mcp_exchange_free(x);
     run();
 
-    /* a backend's own token */
+    /* a call whose backend returns a resume token of its own */
 
     answer = mcp_str("{\"nextResumeToken\":\"p\"}\n");
     x = request("POST", mcp_str("/mcp"), mcp_str("{\"jsonrpc\":\"2.0\","
@@ -401,7 +404,7 @@ start(void)
     mcp_exchange_free(x);
     run();
 
-    /* a token of this server */
+    /* a call for which this server makes a resume token */
 
     hold = 1;
     seen.len = 0;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Any message.  The result is a fault or a kind, never both; an id is returned
- * only if it can be echoed; a message that is written from its parts is read
- * as the same message; a batch of one message is that message.
+ * The parser of JSON-RPC messages, with arbitrary text.  The result is a fault
+ * or a kind, never both; an id is returned only if it can be echoed; a message
+ * that is written from its parts is read as the same message; a batch of one
+ * message is that message.
  */
 
 
@@ -54,8 +55,8 @@ check_kind(const mcp_rpc_t *msg)
 }
 
 
-/* Checks that an id or progress token has no line end, which would end a
- * header of a backend request. */
+/* Checks that an id or progress token has no line end, because a line end
+ * would end a header of a backend request. */
 static void
 check_token(const mcp_json_value_t *token)
 {
@@ -73,7 +74,8 @@ check_token(const mcp_json_value_t *token)
 }
 
 
-/* Checks that an error response with the id is a message with that id. */
+/* Checks that an error response written with the id is a message with that
+ * id. */
 static void
 check_answer(mcp_arena_t *arena, const mcp_rpc_t *msg)
 {

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Any stream, after a first byte that chooses the split.  The events must be
- * those of the whole stream read at once, and those of a slow reader written
- * after the text of the standard.
+ * Streams of server-sent events.  The first byte of the input chooses the
+ * split of the stream.  The events must be those of the whole stream read at
+ * once, and those of a slow reader, which is written after the text of the
+ * standard.
  */
 
 
@@ -15,7 +16,7 @@
 #define MAX  SIZE_MAX
 
 
-/* Appends an event and its length. */
+/* Appends the length of an event, and the event. */
 static void
 add_event(mcp_buf_t *out, mcp_str_t data)
 {
@@ -69,16 +70,16 @@ decode(mcp_sse_decoder_t *d, const char *in, size_t len, size_t step,
 }
 
 
-/* The event that a reader collects: the data buffer, and 1 if the event's type
- * is neither empty nor "message". */
+/* The event that the slow reader collects: the data buffer; foreign is 1 if
+ * the event's type is neither empty nor "message". */
 typedef struct {
     mcp_buf_t  data;
     int        foreign;
 } slow_event_t;
 
 
-/* Dispatches the event unless its data, without the last LF, is empty or its
- * type is foreign. */
+/* Appends the event to the output, unless its data, without the last LF, is
+ * empty or its type is foreign. */
 static void
 slow_dispatch(const slow_event_t *e, const char *before, mcp_buf_t *out)
 {
@@ -89,7 +90,7 @@ slow_dispatch(const slow_event_t *e, const char *before, mcp_buf_t *out)
 }
 
 
-/* Processes one line (WHATWG HTML 9.2.6). */
+/* Processes one line of the stream (WHATWG HTML 9.2.6). */
 static void
 slow_line(const char *p, size_t len, slow_event_t *e, mcp_buf_t *out)
 {
@@ -156,7 +157,8 @@ slow_decode(const char *in, size_t len, mcp_buf_t *out)
         start = i + 1;
     }
 
-    /* the standard discards an incomplete event at the end */
+    /* the line may lack its end; the standard discards an incomplete event at
+     * the end */
 
     if (start < len) {
         slow_line(in + start, len - start, &e, out);
@@ -175,8 +177,8 @@ check_same(const mcp_buf_t *a, const mcp_buf_t *b)
 }
 
 
-/* A small limit: no event exceeds it, and no other failure occurs, for any
- * split. */
+/* Reads the stream with a small limit for events: for any split no event
+ * exceeds the limit, and no other failure occurs. */
 static void
 check_limit(const char *in, size_t len, size_t step)
 {
@@ -227,7 +229,7 @@ check_encoder(const char *in, size_t len)
     must(data.len == len && memcmp(data.data, in, len) == 0);
     mcp_sse_decoder_free(&d);
 
-    /* each event id has one text form */
+    /* if the input is an event id, writing the id results in the same text */
 
     data.data = in;
     data.len = len;

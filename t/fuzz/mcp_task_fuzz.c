@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Task ids from clients: the text of an accepted id is the one that the server
- * writes.  Keys of a task's questions: of the first MCP_STORE_QUESTIONS
- * questions those without an answer remain, unchanged and in their order.
+ * Task ids from clients, and keys of a task's questions.  The text of an
+ * accepted id is the one that the server writes.  Of the first
+ * MCP_STORE_QUESTIONS questions those without an answer remain, unchanged and
+ * in their order.
  */
 
 

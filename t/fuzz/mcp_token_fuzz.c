@@ -2,7 +2,7 @@
 
 /*
  * Texts that clients return: tokens, session ids, event ids.  An accepted text
- * must be the one that the server writes for its value.
+ * must be the text that the server writes for its value.
  */
 
 
@@ -28,7 +28,7 @@ token(const mcp_keys_t *keys, mcp_str_t text)
         must(mcp_str_eq(text, (mcp_str_t) { again, (size_t) (end - again) }));
     }
 
-    /* in reverse: the payload of a signed token is read back */
+    /* the input as a payload: the payload of a signed token is read back */
 
     if (text.len > MCP_TOKEN_MAX_DATA) {
         must(mcp_token_sign(keys, 't', text.data, text.len, again) == NULL);

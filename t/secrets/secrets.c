@@ -53,8 +53,8 @@ __wrap_mcp_base64url_encode(char *p, const void *data, size_t len)
 }
 
 
-/* OpenSSL compares the tag itself, in constant time, and branches on the
- * result. */
+/* OpenSSL itself compares the authentication tag in constant time, and
+ * branches on the result, so the result is not secret. */
 int
 __wrap_EVP_CipherFinal_ex(EVP_CIPHER_CTX *ctx, unsigned char *out, int *len)
 {
@@ -72,7 +72,7 @@ __wrap_EVP_CipherFinal_ex(EVP_CIPHER_CTX *ctx, unsigned char *out, int *len)
 }
 
 
-/* The payload of an opened token is no secret of the server. */
+/* The payload of an opened token is not a secret of the server. */
 int
 __wrap_mcp_token_open(const mcp_keys_t *keys, mcp_token_e purpose, mcp_str_t bound,
     mcp_str_t text, mcp_arena_t *arena, mcp_str_t *data)

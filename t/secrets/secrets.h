@@ -19,10 +19,12 @@
 #include <valgrind/memcheck.h>
 
 
-/* For controls: compare secrets by memcmp(); keep printed text secret. */
+/* Flags for controls, which valgrind must report.  1 in secrets_plain: compare
+ * secrets by memcmp(); 1 in secrets_kept: text printed for a client remains
+ * secret. */
 extern int       secrets_plain, secrets_kept;
 
-/* Number of comparisons of secrets until now. */
+/* Number of comparisons of secrets since the start. */
 extern unsigned  secrets_compared;
 
 

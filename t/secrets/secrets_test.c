@@ -66,7 +66,8 @@ seen(void **state)
 #define control_test(f)   cmocka_unit_test_setup_teardown(f, begin, seen)
 
 
-/* Compares two secrets of 32 bytes that differ in byte k, or are equal. */
+/* Compares two secrets of 32 bytes that differ in byte k, or are equal if k is
+ * larger. */
 static int
 equal_but(size_t k)
 {
@@ -103,7 +104,7 @@ test_equal(void **state)
 }
 
 
-/* Tokens with each kind of damage, made with each key. */
+/* Signed tokens with each kind of damage, made with each of two keys. */
 static void
 test_tokens(void **state)
 {
@@ -126,7 +127,7 @@ test_tokens(void **state)
                          mcp_str("0123456789abcdef0123456789abcdef")),
                      MCP_OK);
 
-    /* both keys have the same id */
+    /* if both keys have the same id, each is tried */
 
     both.id[0] = both.id[1];
 
@@ -145,7 +146,8 @@ test_tokens(void **state)
 }
 
 
-/* Sealed tokens with each kind of damage, and with another binding. */
+/* Sealed tokens with each kind of damage, and with another binding than at
+ * their creation. */
 static void
 test_sealed(void **state)
 {
@@ -189,7 +191,8 @@ test_sealed(void **state)
 }
 
 
-/* Cached session ids are secrets of other clients. */
+/* Session ids in the cache are secrets of other clients: comparing an id with
+ * them takes constant time. */
 static void
 test_sessions(void **state)
 {
@@ -230,7 +233,7 @@ test_sessions(void **state)
                                               principal, &one), MCP_OK);
     assert_int_equal(secrets_compared, 6);
 
-    /* the same slot of the cache, rejected by its signature */
+    /* a damaged id in the same slot of the cache: its signature rejects it */
 
     text[0] = text[0] == 'A' ? 'B' : 'A';
     assert_int_equal(mcp_session_parse_cached(&cache, &keys, test_str(text), 1,
@@ -242,7 +245,8 @@ test_sessions(void **state)
 }
 
 
-/* The owner of a stream. */
+/* The comparison of a request's principal and session with those of a
+ * stream. */
 static void
 test_owners(void **state)
 {
@@ -270,7 +274,7 @@ test_owners(void **state)
 }
 
 
-/* The token of the publish endpoint. */
+/* Sends a request to the publish endpoint with this token. */
 static int
 knock_with(const char *text)
 {
@@ -351,8 +355,8 @@ test_plain_publish_url(void **state)
 }
 
 
-/* Control: a table indexed by a secret, and a computed signature sent to the
- * client. */
+/* Control: valgrind detects a table indexed by a secret, and a computed
+ * signature that is sent to the client while it counts as secret. */
 static void
 test_kept(void **state)
 {
