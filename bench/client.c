@@ -212,7 +212,7 @@ do_ping(int port, int n, int ms)
 }
 
 
-/* Reads until the text "what" occurs, and copies the value after it to out. */
+/* Reads until the given text occurs, and copies the value after it to out. */
 static void
 expect(int fd, size_t *len, const char *what, char *out)
 {
@@ -299,8 +299,8 @@ do_away(int port, const char *path, const char *session, int n, int ms,
 }
 
 
-/* Reads a stream to its end: the events after the event id "last", or those of
- * the call "body". */
+/* Reads a stream to its end: the events after the event id "last", or all
+ * events of the call "body". */
 static void
 do_read(int port, const char *path, const char *session, const char *last,
     const char *body)

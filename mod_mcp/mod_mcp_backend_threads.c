@@ -516,8 +516,8 @@ static void lend(mod_mcp_client_t *client, mod_mcp_backend_request_t *req)
 }
 
 /*
- * Returns the number of backend requests in a list, and adds the number of
- * those with the quota key "tenant" to *own.
+ * Returns the number of backend requests in a list, and adds to *own how many
+ * have the quota key "tenant".
  */
 static int count_runs(const mod_mcp_backend_request_t *req,
     const unsigned char *tenant, int *own)

@@ -49,8 +49,8 @@ typedef struct {
     int ready;                          /* 1 when complete; atomic, written
                                            after the other fields */
     int users;                          /* number of users: 2 for thread and
-                                           connection, 1 after one of them has
-                                           released it */
+                                           connection, 1 after thread or
+                                           connection has released it */
 } lookup_t;
 
 typedef enum {

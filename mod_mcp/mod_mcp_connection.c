@@ -39,7 +39,7 @@
  * connection */
 #define BUFFER_SIZE  APR_BUCKET_BUFF_SIZE
 
-/* maximum number of free buffers of that size in a connection's pool when a
+/* maximum number of free buffers of BUFFER_SIZE in a connection's pool when a
  * stream has begun */
 #define BUFFERS  4
 

@@ -569,8 +569,8 @@ static void work(void)
 
 /* --- the thread --- */
 
-/* Handles a wake-up (if "rang" is set), and what is due: deadlines of the
- * worker, the check for dead processes, and timers of clients. */
+/* Handles a wake-up (if "rang" is set), deadlines of the worker, the check for
+ * dead processes, and timers of clients. */
 static void expire(int rang)
 {
     apr_uint64_t now;

@@ -161,7 +161,7 @@ int mod_mcp_map(request_rec *r)
         return OK;
     }
 
-    /* treat the path as a file, so that no part of it becomes PATH_INFO */
+    /* treat the path as a file, so that no part becomes PATH_INFO */
 
     r->finfo.filetype = APR_REG;
     rc = ap_directory_walk(r);

@@ -382,7 +382,7 @@ static int connected(request_rec *r, proxy_worker *worker,
                ? OK : HTTP_SERVICE_UNAVAILABLE;
 }
 
-/* Connects to the backend, and gives the request log levels of its own, which
+/* Connects to the backend, and gives the request separate log levels, which
  * silence() can change. */
 static int prepare(request_rec *r, proxy_worker *worker,
                    proxy_server_conf *conf, const char *url,

@@ -85,7 +85,7 @@ static apr_status_t pass_piece(mod_mcp_client_t *client, apr_size_t piece)
 
 /*
  * A large body is passed in pieces, because filters would wait for the socket
- * if they got all of it at once.
+ * if they got the whole body at once.
  */
 apr_status_t mod_mcp_response_step(mod_mcp_client_t *client, int wait)
 {

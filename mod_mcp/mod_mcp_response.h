@@ -17,7 +17,7 @@ void mod_mcp_response_head(request_rec *r, const mcp_response_t *response);
 void mod_mcp_response_begin(mod_mcp_client_t *client);
 
 /*
- * Writes the body of a response, or a piece of it.  Returns
+ * Writes the body of a response, or a piece of the body.  Returns
  *   APR_EOF     everything is written
  *   APR_EAGAIN  the socket's buffer is full (never if wait is 1)
  *   other       the connection is broken

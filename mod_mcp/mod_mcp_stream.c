@@ -174,7 +174,7 @@ static void idle(mod_mcp_client_t *client)
 }
 
 /* Enlarges the buffer of a stream after "len" bytes filled at least half of
- * it. */
+ * the buffer. */
 static void grow(mod_mcp_client_t *client, apr_size_t len)
 {
     apr_size_t piece = mod_mcp_filter_piece(client->c);

@@ -21,7 +21,7 @@ typedef struct {
     ngx_array_t           zones;       /* of ngx_http_mcp_zone_t * */
     ngx_array_t           endpoints;   /* of ngx_http_mcp_loc_conf_t * */
     /* ngx_http_mcp_loc_conf_t *: locations that set directives of this module,
-     * but have no content handler of it themselves; a warning follows if no
+     * but lack its content handlers themselves; a warning follows if no
      * location inside has one either */
     ngx_array_t           silent;
     ngx_array_t           variables;   /* ngx_http_mcp_used_t: the variables

@@ -330,7 +330,7 @@ ngx_http_mcp_stream_buffer(ngx_http_mcp_ctx_t *ctx)
 
 
 /* Enlarges the buffer of a stream after "len" bytes filled at least half of
- * it. */
+ * the buffer. */
 static void
 ngx_http_mcp_stream_grow(ngx_http_mcp_ctx_t *ctx, size_t len)
 {

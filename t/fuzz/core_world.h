@@ -143,8 +143,8 @@ static conn_t     conns[CLIENTS];
 static stream_t   streams[STREAMS];
 static unsigned   n_streams;
 static token_t    tokens[TOKENS];
-static unsigned   n_tokens;            /* number of all tokens so far; tokens[]
-                                          has the latest */
+static unsigned   n_tokens;            /* number of tokens received until now;
+                                          tokens[] has the latest */
 static unsigned   broadcasts;
 static unsigned   unsure;              /* number of broadcasts whose
                                           publisher's process died before the

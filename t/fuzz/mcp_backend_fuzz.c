@@ -7,9 +7,8 @@
  *     want, Content-Type, status, end and limit, splits
  *
  * and the rest is the body of the reply.  Each split of the body must result
- * in the same messages, each of them one line and one JSON object, with one
- * final message.  A failed allocation must be reported and leave no memory
- * behind.
+ * in the same messages, each one line and one JSON object, with one final
+ * message.  A failed allocation must be reported and leave no memory behind.
  */
 
 

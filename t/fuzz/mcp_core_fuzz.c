@@ -256,7 +256,7 @@ check_breq(mcp_backend_request_t *breq)
 
     r = &records[request_of(breq)];
 
-    /* the body of a backend request has only marks of its own client and
+    /* the body of a backend request has only marks of its client and
      * backend */
 
     must(breq->body.len < sizeof(text));

@@ -15,7 +15,7 @@
 #define LINES  8
 
 
-/* Copies a line to memory of its own, so that reading beyond its end is
+/* Copies a line to separate memory, so that reading beyond its end is
  * detected. */
 static mcp_str_t
 copy(const char *data, size_t len)

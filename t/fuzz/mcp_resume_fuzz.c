@@ -390,7 +390,7 @@ start(void)
     mcp_exchange_free(x);
     run();
 
-    /* a call whose backend returns a resume token of its own */
+    /* a call whose backend returns its own resume token */
 
     answer = mcp_str("{\"nextResumeToken\":\"p\"}\n");
     x = request("POST", mcp_str("/mcp"), mcp_str("{\"jsonrpc\":\"2.0\","

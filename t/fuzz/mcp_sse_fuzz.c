@@ -3,8 +3,8 @@
 /*
  * Streams of server-sent events.  The first byte of the input chooses the
  * split of the stream.  The events must be those of the whole stream read at
- * once, and those of a slow reader, which is written after the text of the
- * standard.
+ * once, and the events of a slow reader, which is written after the text of
+ * the standard.
  */
 
 

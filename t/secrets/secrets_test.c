@@ -245,8 +245,7 @@ test_sessions(void **state)
 }
 
 
-/* The comparison of a request's principal and session with those of a
- * stream. */
+/* The comparison of a request's principal and session with the stream's. */
 static void
 test_owners(void **state)
 {
