@@ -13,7 +13,7 @@ run_tests();
 
 __DATA__
 
-=== TEST 1: return directive: body and Content-Type are as expected
+=== TEST 1: return directive: the response has its body, and Content-Type: text/plain
 --- config
     location = /t {
         return 200 "hello\n";
@@ -30,7 +30,7 @@ Content-Type: text/plain
 
 
 
-=== TEST 2: POST with a body: sent with its length, without the empty line
+=== TEST 2: POST with a body and an empty line after it: the body is sent without this line
 --- http_config
     log_format t '$request_method|$content_length|$http_x_a|$request_body';
 --- config
@@ -116,7 +116,7 @@ No such file
 
 
 
-=== TEST 7: invalid configuration: nginx does not start, the error log has the reason
+=== TEST 7: invalid configuration: nginx does not start, and the error log has the reason
 --- config
     no_such_directive;
 --- must_die: 1
@@ -128,7 +128,7 @@ unknown directive "no_such_directive"
 
 
 
-=== TEST 8: chunked response: its chunks are joined
+=== TEST 8: chunked response: its chunks are joined to one body
 --- config
     location = /t {
         proxy_http_version 1.1;
@@ -146,7 +146,7 @@ Transfer-Encoding: chun.*
 
 
 
-=== TEST 9: response without an end: aborted after the timeout
+=== TEST 9: response that does not end: the test aborts it after its timeout
 --- config
     location = /t {
         proxy_buffering off;

@@ -36,7 +36,7 @@ run_tests();
 
 __DATA__
 
-=== TEST 1: metadata document: sent to any origin, although a location denies its path
+=== TEST 1: metadata document: sent to any origin, although another location denies its path
 --- config eval
 "location = /mcp { $::Auth }
  location ^~ /.well-known/ { deny all; return 404; }"
@@ -53,7 +53,7 @@ ETag: "08388674b0ec144d"
 
 
 
-=== TEST 2: one protected endpoint: its metadata is also at the path without a suffix
+=== TEST 2: one protected endpoint: its metadata document is also at the well-known path without a suffix
 --- config eval
 "location = /mcp { $::Auth } location ^~ /.well-known/ { deny all; }"
 --- request eval: "GET $::WellKnown?x=y"
@@ -113,7 +113,7 @@ Access-Control-Allow-Origin: *
 
 
 
-=== TEST 6: several protected endpoints: a document for each path, none without a path
+=== TEST 6: several protected endpoints: a metadata document for each path, none without a path
 --- config eval
 "location = /mcp { $::Auth if (\$arg_x) { } }
  location = /two { $::Auth }
@@ -134,7 +134,7 @@ Access-Control-Allow-Origin: *
 
 
 
-=== TEST 7: mcp_auth_resource: inherited from the http level, off removes the document
+=== TEST 7: mcp_auth_resource: inherited from the http level; off removes the metadata document
 --- http_config
     mcp_auth_server https://outer.example;
     mcp_auth_resource https://mcp.example/a;
@@ -155,7 +155,7 @@ Access-Control-Allow-Origin: *
 
 
 
-=== TEST 8: 401 of auth_basic: the Bearer challenge is added
+=== TEST 8: 401 of auth_basic: the module adds a Bearer challenge
 --- config eval
 "location = /mcp { $::Auth auth_basic secret; auth_basic_user_file /dev/null; }"
 --- request eval: $::Ping = MCP::rpc('ping')
@@ -173,7 +173,7 @@ qr/WWW-Authenticate: Basic realm="secret"\r\n(?:.*\r\n)*?WWW-Authenticate: Beare
 
 
 
-=== TEST 9: 403 for an origin that is not allowed: a challenge, but no CORS headers
+=== TEST 9: access denied to a request with a foreign Origin: 403 with a challenge, without CORS headers
 --- config eval
 "location = /mcp { $::Auth deny all; }"
 --- cases eval
@@ -232,7 +232,7 @@ Access-Control-Allow-Origin: https://a.example
 
 
 
-=== TEST 12: 403 with an error_page: challenge and CORS headers are kept
+=== TEST 12: 403 with an error_page: the response keeps its challenge and CORS headers
 --- config eval
 "location = /mcp { $::Auth deny all; error_page 403 /error; }
  location = /named { $::Auth deny all; error_page 403 \@error; }
@@ -251,7 +251,7 @@ Access-Control-Allow-Origin: https://a.example" } 1 .. 2]
 
 
 
-=== TEST 13: Origin not allowed: 403 of the module has no challenge
+=== TEST 13: foreign Origin, rejected by the module: 403 without a challenge
 --- config eval
 "location = /mcp { $::Auth }"
 --- request eval: MCP::rpc('ping')
@@ -264,7 +264,7 @@ Access-Control-Allow-Origin: https://a.example" } 1 .. 2]
 
 
 
-=== TEST 14: 413 of nginx: an allowed origin can read it, no challenge
+=== TEST 14: 413 of nginx: has CORS headers for an allowed origin, but no challenge
 --- config eval
 "location = /mcp { $::Auth client_max_body_size 10; }"
 --- request eval: MCP::rpc('ping')
@@ -305,7 +305,7 @@ Access-Control-Allow-Origin: https://a.example
 
 
 
-=== TEST 16: mcp_allow_origin without mcp_auth_resource: 403 has no challenge
+=== TEST 16: mcp_allow_origin without mcp_auth_resource: a 403 of nginx has no challenge
 --- config
     location = /mcp { mcp mcp; mcp_allow_origin *; deny all; }
 --- request eval: MCP::rpc('ping')

@@ -86,7 +86,7 @@ run_tests();
 
 __DATA__
 
-=== TEST 1: JSON from a backend, a bare result or a response: sent as the result
+=== TEST 1: backend answers with a bare result or a whole response as JSON: sent as the result
 --- config eval
 ::mcp(CORE::join '',
     ::tool('bare', 'application/json', MCP::text('x')),
@@ -113,7 +113,7 @@ __DATA__
 
 
 
-=== TEST 2: JSON-RPC error from a backend: passed on, whichever status it has
+=== TEST 2: JSON-RPC error from a backend: passed on, with any HTTP status
 --- config eval
 my $error = '{"code":-32602,"message":"Unknown city","data":{"c":"\u00e4"}}';
 ::mcp(CORE::join '', map { ::tool("s$_", 'application/json',
@@ -193,7 +193,7 @@ my $error = '{"code":-32602,"message":"Unknown city","data":{"c":"\u00e4"}}';
 
 
 
-=== TEST 6: images, audio, other files from a tool: become content of their type
+=== TEST 6: images, audio, other files from a tool: become content of the matching type
 --- config eval
 ::mcp(CORE::join '', map { ::tool(@$_) }
     ['png', 'image/png', "\x89PNG\x01"],
@@ -245,7 +245,7 @@ my $blob = sub { $resource->($_[0], '"blob":"' . encode_base64($_[1], '')
 
 
 
-=== TEST 8: answer to prompts/get: becomes a message of the prompt
+=== TEST 8: text that answers prompts/get: becomes a message of the prompt
 --- config eval
 ::mcp(CORE::join '', map { ::tool(@$_) }
     ['text', 'text/plain', 'hi'],
@@ -268,7 +268,7 @@ my $message = sub { MCP::answer(
 
 
 
-=== TEST 9: answer to resources/read: becomes contents with the URI
+=== TEST 9: text or file that answers resources/read: becomes contents with the URI
 --- config eval
 ::mcp(CORE::join '', map { ::tool(@$_) }
     ['a:text', 'text/plain; charset=utf-8', 'hi'],
@@ -335,7 +335,7 @@ my $contents = sub { MCP::answer("{\"contents\":[{\"uri\":\"$_[0]\","
 
 
 
-=== TEST 12: HTTP error status with a result: isError is added unless it is there
+=== TEST 12: HTTP error status with a result: isError is added unless the result has it
 --- config eval
 ::mcp(CORE::join '', map { ::tool(@$_) }
     ['plain', 'application/json', MCP::text('x'), 500],
@@ -406,7 +406,7 @@ of "x" failed in its backend: redirect
 
 
 
-=== TEST 17: internal rewrite in the backend's location: its target answers
+=== TEST 17: internal rewrite in the backend's location: the call gets the answer of its target
 --- config
     location = /mcp { mcp mcp; mcp_backend @b; }
     location @b { rewrite ^ /inside last; }
@@ -417,7 +417,7 @@ of "x" failed in its backend: redirect
 
 
 
-=== TEST 18: backend's location with only a return: its text or status is the answer
+=== TEST 18: backend's location with only a return: the call gets its text, or an error for its status
 --- config
     location = /mcp { mcp mcp; mcp_backend @b; mcp_route e @e; mcp_route f @f; }
     location @b { default_type text/plain; return 200 "$mcp_name!"; }
@@ -507,7 +507,7 @@ Connection refused
 
 
 
-=== TEST 24: auth_request at the endpoint: its variable can be the principal
+=== TEST 24: auth_request at the endpoint: a variable that it sets can be the principal
 --- config
     location = /mcp {
         auth_request /auth;
@@ -917,7 +917,7 @@ of "x" failed in its backend:
 
 
 
-=== TEST 58: backend sends something other than HTTP: the call is answered
+=== TEST 58: backend sends something other than HTTP: the client still gets a JSON-RPC response
 --- config eval: $::Own
 --- init
 my $backend = MCP::backend();
@@ -1093,7 +1093,7 @@ of "x" failed in its backend:
 
 
 
-=== TEST 68: FastCGI request made by the module: the same bytes as nginx would send
+=== TEST 68: FastCGI request that the module makes: the same bytes as nginx would send
 The location of "theirs" names its backend by a variable, so that nginx makes
 its request; "ours" fails once after its request, which is sent once more.
 --- http_config
@@ -1186,7 +1186,7 @@ upstream prematurely closed connection
 
 
 
-=== TEST 69: batch with failing calls: each call has its own response
+=== TEST 69: batch in which some calls fail: each call has its own response
 --- config eval
 ::mcp(::tool('a', 'text/plain', 'x') . ::tool('b', 'text/plain', 'no', 500)
     . ::tool('c', 'application/json', '{'))

@@ -125,7 +125,7 @@ MCP::answer('{"tools":[{"name":"greet","title":"Greet",'
 
 
 
-=== TEST 2: prompts, resources, templates: listed as in the catalog
+=== TEST 2: prompts, resources, resource templates: listed as in the catalog
 --- config eval: $::Mcp
 --- user_files eval: ::file($::All)
 --- cases eval
@@ -145,7 +145,7 @@ MCP::answer('{"tools":[{"name":"greet","title":"Greet",'
 
 
 
-=== TEST 3: catalog with all lists: initialize has their capabilities, instructions
+=== TEST 3: catalog with all lists: initialize declares all capabilities and sends the instructions
 --- config eval: $::Mcp
 --- user_files eval: ::file($::All)
 --- request eval: MCP::initialize()
@@ -155,7 +155,7 @@ qr/"capabilities":\{"tools":\{"listChanged":true\},"prompts":\{"listChanged":tru
 
 
 
-=== TEST 4: catalog with only tools: other methods get -32601
+=== TEST 4: catalog with only tools: methods for prompts, resources and completions get -32601
 --- config eval: $::Mcp
 --- user_files eval: ::file(::tools('a'))
 --- cases eval
@@ -172,7 +172,7 @@ qr/"capabilities":\{"tools":\{"listChanged":true\},"prompts":\{"listChanged":tru
 
 
 
-=== TEST 5: catalog with only resources or only templates: the other list is empty
+=== TEST 5: catalog with only resources or only templates: both can be listed, the missing list is empty
 --- config
     location = /r { mcp mcp; mcp_catalog ../html/r.json; mcp_backend @none; }
     location = /t { mcp mcp; mcp_catalog ../html/t.json; mcp_backend @none; }
@@ -302,7 +302,7 @@ qr/"capabilities":\{"tools":\{"listChanged":true\},"prompts":\{"listChanged":tru
 
 
 
-=== TEST 11: resources/read by exact URI or by template: reaches the backend
+=== TEST 11: resources/read of a URI in the catalog, or that a template matches: reaches the backend
 --- config eval: $::Mcp
 --- user_files eval: ::file($::All)
 --- cases eval
@@ -806,7 +806,7 @@ qr{\[emerg\] .*/catalog\.json: line 1: column \d+: byte 0x[0-9a-f]{2} is not UTF
 
 
 
-=== TEST 53: description, icons, extensions in the catalog: sent where the revision has them
+=== TEST 53: description, icons, extensions in the catalog: sent to clients whose revision defines them
 --- config
     location = /mcp { mcp mcp; mcp_server me 1; mcp_catalog ../html/catalog.json; }
 --- user_files
@@ -835,7 +835,7 @@ my $server = quotemeta('{"name":"me","version":"1",'
 
 
 
-=== TEST 54: tool members that a revision lacks: left out of its tools/list
+=== TEST 54: tool members that a revision lacks: left out of tools/list in this revision
 --- config eval: $::Mcp
 --- user_files
 >>> catalog.json
@@ -854,7 +854,7 @@ my $server = quotemeta('{"name":"me","version":"1",'
 
 
 
-=== TEST 55: x-mcp-cache-ttl, x-mcp-cache-scope: sent with resources/read in 2026-07-28
+=== TEST 55: x-mcp-cache-ttl, x-mcp-cache-scope: results of resources/read have them in 2026-07-28
 --- config
     location = /mcp {
         mcp mcp;

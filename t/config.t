@@ -184,7 +184,7 @@ uses named location "@nowhere", which its server does not have
 
 
 
-=== TEST 5: mcp_backend at the http level, a server without an endpoint: accepted
+=== TEST 5: mcp_backend at the http level, its location missing in a server without an endpoint: accepted
 --- http_config
     mcp_backend @b;
     server {
@@ -234,7 +234,7 @@ GET /t
 
 
 
-=== TEST 9: directives repeated at a lower level: accepted
+=== TEST 9: directives set at several levels with different values: accepted
 --- http_config
     mcp_retry 1s;
     mcp_keepalive off;
@@ -1540,7 +1540,7 @@ qr{\[emerg\] .*uses named location "\@mcp", which is an endpoint itself}
 
 
 
-=== TEST 137: auth_basic or auth_request without mcp_principal: warning
+=== TEST 137: auth_basic or auth_request at an endpoint without mcp_principal: warning
 --- http_config
     server {
         listen unix:$TEST_NGINX_HTML_DIR/other.sock;
@@ -1650,7 +1650,7 @@ qr/\[emerg\].*c\.json: line 2: the header "Mcp-Param-A_b" is removed by nginx fr
 
 
 
-=== TEST 144: x-mcp-header with a dot, only revisions with sessions: accepted
+=== TEST 144: x-mcp-header with a dot, endpoint without 2026-07-28: accepted
 --- config
     location = /mcp {
         mcp mcp; mcp_catalog ../html/c.json; mcp_backend @b;

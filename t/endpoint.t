@@ -80,7 +80,7 @@ Content-Type: application/json
 
 
 
-=== TEST 5: exact location: other paths get 404, a query string is ignored
+=== TEST 5: endpoint in an exact location: other paths get 404, a query string is ignored
 --- config eval: $::Mcp
 --- cases eval
 [
@@ -137,7 +137,7 @@ Content-Type: application/json
 
 
 
-=== TEST 8: Accept in several header lines: all lines count
+=== TEST 8: Accept in several header lines: each line counts
 --- config eval: $::Mcp
 --- cases eval
 [
@@ -202,7 +202,7 @@ Content-Type: application/json
 
 
 
-=== TEST 12: wrong Content-Type or Accept with a broken body: 415 or 406
+=== TEST 12: broken body with a wrong Content-Type or Accept: 415 or 406, not -32700
 --- config eval: $::Mcp
 --- cases eval
 [
@@ -299,7 +299,7 @@ my $body = MCP::message('ping', undef, '"\u00e4"');
 
 
 
-=== TEST 20: Expect: 100-continue: 100, then 200
+=== TEST 20: Expect: 100-continue: the client gets 100, then 200
 --- config eval: $::Mcp
 --- request eval: $::Ping
 --- more_headers eval: MCP::post(more => 'Expect: 100-continue')
@@ -332,7 +332,7 @@ Content-Length: 36
 
 
 
-=== TEST 23: errors on a connection: the next requests are answered
+=== TEST 23: requests that get errors: the next requests on their connection are answered
 --- config eval: $::Mcp
 --- pipelined_requests eval
 [$::Ping, $::Ping, 'GET /mcp', "POST /mcp\n{", 'DELETE /mcp', $::Ping]
@@ -486,7 +486,7 @@ Content-Length: 36
 
 
 
-=== TEST 33: mcp_allow_origin: listed and matching origins only
+=== TEST 33: mcp_allow_origin with a list and a pattern: other origins get 403
 --- config
     location = /mcp {
         mcp mcp;
@@ -505,7 +505,7 @@ Content-Length: 36
 
 
 
-=== TEST 34: mcp_allow_origin with ~*: case does not matter
+=== TEST 34: mcp_allow_origin with ~*: ignores the case of the origin
 --- config
     location = /mcp { mcp mcp; mcp_allow_origin ~*^HTTPS://a\.example$; }
 --- request eval: $::Ping
@@ -514,7 +514,7 @@ Content-Length: 36
 
 
 
-=== TEST 35: mcp_allow_origin with ~.: null is rejected, because it must be listed
+=== TEST 35: mcp_allow_origin with ~. for any origin: null still gets 403, because it must be listed
 --- config
     location = /mcp { mcp mcp; mcp_allow_origin ~.; }
 --- cases eval
@@ -593,7 +593,7 @@ Access-Control-Request-Method: POST
 
 
 
-=== TEST 40: errors for a page of an allowed origin: CORS headers are there
+=== TEST 40: error responses to an allowed origin: have CORS headers
 --- config
     location = /mcp { mcp mcp; mcp_allow_origin https://a.example; }
 --- cases eval
@@ -635,7 +635,7 @@ access forbidden by rule
 
 
 
-=== TEST 43: two endpoints in two zones: each has its own name
+=== TEST 43: two endpoints in two zones: each sends its own name and version
 --- http_config
     mcp_zone other 1m;
 --- config
@@ -653,7 +653,7 @@ access forbidden by rule
 
 
 
-=== TEST 44: endpoint with if or limit_except in its location: still answers
+=== TEST 44: endpoint with if or limit_except in its location: requests are answered
 --- config
     location = /if {
         mcp mcp;

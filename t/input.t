@@ -116,7 +116,7 @@ MCP::same($client->body, qr/id: S\.7\ndata: \Q$::Result\E\n\n\z/);
 
 
 
-=== TEST 4: input_required with only a state: the backend is called again
+=== TEST 4: input_required with only a requestState: the backend is called again with it
 --- config eval: $::Own
 --- init
 my $backend = MCP::backend();
@@ -130,7 +130,7 @@ MCP::same($client->body, qr/\Q$::Result\E\s*\z/);
 
 
 
-=== TEST 5: question that the client's capabilities lack: a result with isError
+=== TEST 5: question whose capability the client did not declare: a result with isError
 --- config eval: $::Own
 --- init
 my $backend = MCP::backend();
@@ -238,7 +238,7 @@ MCP::same($client->body, qr/id: S\.2\ndata: .*did not answer.*"isError":true/);
 
 
 
-=== TEST 12: question with a method that is not a question: an error or isError
+=== TEST 12: backend asks by a method that is not a question (ping): -32603 or isError
 --- config eval: $::Own
 --- init
 my $backend = MCP::backend();

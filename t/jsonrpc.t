@@ -83,7 +83,7 @@ MCP::post(more => 'Content-Length: ' . (8 + length ::ping(1)))
 
 
 
-=== TEST 5: white space, member order, unknown members: accepted
+=== TEST 5: white space, members in any order, unknown members: accepted
 --- config eval: $::Mcp
 --- cases eval
 [map { [::post_text($_), undef, 200, MCP::answer('{}')] }
@@ -172,7 +172,7 @@ MCP::post(more => 'Content-Length: ' . (8 + length ::ping(1)))
 
 
 
-=== TEST 13: invalid message with an id: 400, -32600 with the id
+=== TEST 13: invalid message with a valid id: 400, -32600 with this id
 --- config eval: $::Mcp
 --- cases eval
 [map { [::post_text($_), undef, 400, ::invalid('"i"')] }
@@ -189,7 +189,7 @@ MCP::post(more => 'Content-Length: ' . (8 + length ::ping(1)))
 
 
 
-=== TEST 14: member that is invalid, duplicate or misspelled: the error names it
+=== TEST 14: member that is invalid, duplicate or misspelled: the error names this member
 --- config eval: $::Mcp
 --- cases eval
 [
@@ -217,7 +217,7 @@ MCP::post(more => 'Content-Length: ' . (8 + length ::ping(1)))
 
 
 
-=== TEST 15: invalid messages: no response has "id": null
+=== TEST 15: invalid messages: the error never has "id": null
 --- config eval: $::Mcp
 --- cases eval
 [map { [::post_text($_), undef, 400, qr/\A(?!.*"id")/s] }
@@ -368,7 +368,7 @@ MCP::fault(-32000, 'Bad Request: Mcp-Session-Id header is required')
 
 
 
-=== TEST 26: batch with invalid messages: an error for each
+=== TEST 26: batch with invalid messages: an error for each of them
 --- config eval: $::Mcp
 --- cases eval
 [
@@ -401,7 +401,7 @@ MCP::fault(-32000, 'Bad Request: Mcp-Session-Id header is required')
 
 
 
-=== TEST 28: batch in a later revision: 400, -32600
+=== TEST 28: batch in 2025-06-18 or 2025-11-25: 400, -32600
 --- config eval: $::Mcp
 --- cases eval
 [map { [::post_text($_), MCP::post(revision => '2025-06-18'), 400,

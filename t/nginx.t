@@ -76,7 +76,7 @@ $mirror->reply('text/plain', 'ignored');
 
 
 
-=== TEST 2: mirror still waits after the answer: the call is no longer active
+=== TEST 2: mirror subrequest of a backend's location outlasts the answer: the call is no longer active
 --- config eval
 MCP::own('', 'mirror /mirror;') . <<'END'
 location = /mirror {
@@ -97,7 +97,7 @@ $mirror->reply('text/plain', 'ignored');
 
 
 
-=== TEST 3: GET with a late body: the end of its connection ends the listener
+=== TEST 3: client of a GET with a body closes its connection: its listener ends
 --- config eval
 MCP::own('mcp_keepalive off;') . "location = /status { mcp_status mcp; }\n"
 --- init
@@ -121,7 +121,7 @@ until (MCP::ask('GET /status?format=json', '') =~ /"consumers_live":0,/) {
 
 
 
-=== TEST 4: backend's location that leads to an endpoint: -32603
+=== TEST 4: backend's location with a rewrite to an endpoint: -32603
 --- config
     location = /mcp { mcp mcp; mcp_backend @b; }
     location @b { rewrite ^ /other last; }
@@ -191,7 +191,7 @@ X-Accel-Redirect to "/mcp" leaves the locations of MCP backends
 
 
 
-=== TEST 6: error log after the answer: names the call
+=== TEST 6: error log line after the backend's answer: names the call
 --- config eval
 MCP::own('', 'mirror /mirror;') . <<'END'
 location = /mirror {

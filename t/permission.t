@@ -72,7 +72,7 @@ qr/refused with 200: Unknown tool: "(?:admin_drop|nothing)"/
 
 
 
-=== TEST 3: several mcp_allow: the first match decides, no match hides
+=== TEST 3: several mcp_allow: the first match decides; a tool without a match is hidden
 --- config eval: ::config('mcp_allow tools/echo 1; mcp_allow ~^echo 0;')
 --- user_files eval: ::catalog()
 --- request eval: MCP::rpc('tools/list')
@@ -106,7 +106,7 @@ qr{\[emerg\] .*invalid number of arguments in "mcp_allow" directive in .+:\d+}
 
 
 
-=== TEST 6: mcp_allow with an empty pattern after a kind: rejected
+=== TEST 6: mcp_allow with a kind and an empty pattern: rejected
 --- config eval: ::config('mcp_allow tools/ 1;')
 --- user_files eval: ::catalog()
 --- must_die
@@ -204,7 +204,7 @@ qr{\[warn\] .*has "mcp_allow tools/ecco", which its }
 
 
 
-=== TEST 16: mcp_debug on: -32603 has the reason
+=== TEST 16: mcp_debug on, call fails: -32603 has the reason
 --- config eval: ::config('mcp_debug on;') =~ s/return 500/fastcgi_pass unix:..\/html\/none.sock/r
 --- user_files eval: ::catalog()
 --- request eval: MCP::call('echo')
@@ -216,7 +216,7 @@ failed in its backend
 
 
 
-=== TEST 17: mcp_debug off: -32603 has no reason
+=== TEST 17: mcp_debug off, call fails: -32603 has no reason
 --- config eval: ::config('mcp_debug off;') =~ s/return 500/fastcgi_pass unix:..\/html\/none.sock/r
 --- user_files eval: ::catalog()
 --- request eval: MCP::call('echo')

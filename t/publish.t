@@ -221,7 +221,7 @@ __DATA__
 
 
 
-=== TEST 10: general token, message for a call: 403
+=== TEST 10: message for a call, published with mcp_publish_token: 403
 --- config eval: ::door()
 --- cases eval
 [map { [::publish($_), $::Token, 403, $::Forbidden] }
@@ -259,7 +259,7 @@ __DATA__
 
 
 
-=== TEST 13: publish for a call that has not detached yet: 503
+=== TEST 13: publish for a call whose backend has not answered 202 yet: 503
 --- config eval: ::door()
 --- request eval: ::publish(MCP::text('x'))
 --- more_headers eval: ::head(::call_token((time + 60) * 1000))
@@ -270,7 +270,7 @@ Retry-After: \d+
 
 
 
-=== TEST 14: publish with the token of a call: list changes are accepted
+=== TEST 14: list change, published with a call's token: 202
 --- config eval: ::door()
 --- request eval: ::publish($::Changed)
 --- more_headers eval: ::head(::call_token(0))
@@ -320,7 +320,7 @@ MCP::same($client->in =~ s/.*?\r\n\r\n//sr,
 
 
 
-=== TEST 18: listener resumes by Last-Event-ID: gets the events since
+=== TEST 18: listener resumes by Last-Event-ID: gets the later events
 --- config eval: ::door()
 --- init
 my $client = ::listen();
@@ -376,7 +376,7 @@ MCP::same($client->in =~ s/.*?\r\n\r\n//sr, ":\n\n"
 
 
 
-=== TEST 22: listener away beyond mcp_max_events: 404 by id, otherwise a message
+=== TEST 22: more than mcp_max_events while a listener is away: 404 with Last-Event-ID, else a warning message
 --- config eval: ::door('', 'mcp_max_events 3;')
 --- init
 my $client = ::listen();
@@ -455,7 +455,7 @@ MCP::same($listener->in, qr/id: S\.1\ndata: \Q$::Changed\E/);
 
 
 
-=== TEST 26: update before the subscriber listens: sent when it does
+=== TEST 26: resource updated before its subscriber listens: the notification is sent later
 --- config eval: ::door()
 --- init
 my $backend = MCP::backend();
@@ -556,7 +556,7 @@ MCP::same($client->body, MCP::priming() . MCP::event(1, $::Result));
 
 
 
-=== TEST 34: detached call: mcp_call_timeout still ends it
+=== TEST 34: detached call longer than mcp_call_timeout: -32603
 --- config eval: ::door('', 'mcp_call_timeout 1s;')
 --- init
 my ($client, $path) = ::detached();
@@ -567,7 +567,7 @@ of "x" timed out
 
 
 
-=== TEST 35: late log message: passed on; progress without its token: dropped
+=== TEST 35: late log message: passed on; late progress with another token: dropped
 --- config eval: ::door()
 --- init
 my ($client, $path) = ::detached();

@@ -140,7 +140,7 @@ line 4: "x-mcp-max-wait" must be a number of seconds, with three decimals at mos
 
 
 
-=== TEST 10: resumable requests with streams: both policies have the configured waits
+=== TEST 10: client that declares two resumption methods: the policy of each has the configured waits
 --- config eval: ::own('mcp_max_wait 90s; mcp_min_wait 2500ms;')
 --- init
 my ($call, $client) = ::begun(::every());
@@ -172,7 +172,7 @@ MCP::answer('{"statuses":[]}')
 
 
 
-=== TEST 13: requests/resume with an unknown token: -32602, refused
+=== TEST 13: requests/resume with an unknown token: -32602 with resume: refused
 --- config eval: ::own()
 --- request eval: MCP::rpc('requests/resume', '{"resumeToken":"x"}')
 --- more_headers eval: MCP::post(::every())
@@ -182,7 +182,7 @@ MCP::fault(-32602, 'Unknown or expired resume token', 1)
 
 
 
-=== TEST 14: x-mcp-stream-after 0, x-mcp-max-wait: stream at once, own maxWait
+=== TEST 14: x-mcp-stream-after 0, x-mcp-max-wait 7: the call streams at once, with maxWait 7
 --- config eval: ::own('mcp_catalog ../html/catalog.json; mcp_stream_after 1h;')
 --- user_files
 >>> catalog.json
@@ -199,7 +199,7 @@ $client->rest;
 
 
 
-=== TEST 15: mcp_resume_after: interim result, its token resumes the call
+=== TEST 15: call longer than mcp_resume_after: an interim result, whose token resumes the call
 --- config eval
 ::own('mcp_resume_tokens on; mcp_resume_after 50ms; mcp_stream_after 1h;')
 --- init

@@ -107,7 +107,7 @@ MCP::same($client->body, MCP::priming(1) . ::events(2, 2)
 
 
 
-=== TEST 2: resume after the call has ended: the missed events are replayed
+=== TEST 2: resume by Last-Event-ID after the call has ended: the missed events are replayed
 --- config eval: ::own()
 --- init
 my ($call, $id) = ::begun(1);
@@ -139,7 +139,7 @@ for my $round (1 .. 2) {
 
 
 
-=== TEST 4: resume when every event was sent: 204
+=== TEST 4: resume by the id of the last event: 204
 --- config eval: ::own()
 --- init
 MCP::then_request('GET /mcp', MCP::get(after => ::ended(2)));
@@ -152,7 +152,7 @@ GET /mcp
 
 
 
-=== TEST 5: malformed ids: 400
+=== TEST 5: malformed Last-Event-ID: 400
 --- config eval: ::own()
 --- cases eval
 my $s = 'A' x 22;
@@ -172,7 +172,7 @@ $client->until(qr/^id: @{[MCP::listener()]}\.0$/m);
 
 
 
-=== TEST 7: unknown ids: 404
+=== TEST 7: unknown Last-Event-ID: 404
 --- config eval: ::own()
 --- cases eval
 my $s = 'A' x 22;
@@ -224,7 +224,7 @@ GET /mcp
 
 
 
-=== TEST 10: resume with another token of the same session: accepted
+=== TEST 10: resume with another id of the same session: accepted
 --- config eval: ::own()
 --- init
 my ($call, $id) = ::begun(1);
@@ -357,7 +357,7 @@ $call->ndjson(MCP::text('x'))->last;
 
 
 
-=== TEST 19: stream by mcp_stream_after, client left: resumed with the response
+=== TEST 19: call streams after mcp_stream_after, client left: resumed, gets the response
 --- config eval: ::own('mcp_stream_after 10ms;')
 --- init
 my ($call, $id) = ::begun(0);
@@ -472,7 +472,7 @@ of "x" cancelled: no client came back within max wait
 
 
 
-=== TEST 26: mcp_max_wait with a consumer: the call continues
+=== TEST 26: mcp_max_wait is over while a consumer reads: the call continues
 --- config eval: ::own('mcp_max_wait 30ms; mcp_keepalive 50ms;')
 --- init
 my $backend = MCP::backend();
@@ -485,7 +485,7 @@ MCP::same($client->body =~ s/^:\n\n//mgr, MCP::priming() . ::events(1, 1)
 
 
 
-=== TEST 27: mcp_linger after the response: the stream is freed
+=== TEST 27: mcp_linger is over after the response: the stream is freed, resume gets 404
 --- config eval: ::own('mcp_linger 1ms;')
 --- init
 my $id = ::ended(1);
@@ -498,7 +498,7 @@ GET /mcp
 
 
 
-=== TEST 28: more than mcp_max_session_streams: 429, other sessions continue
+=== TEST 28: more than mcp_max_session_streams: 429; other sessions continue
 --- config eval: ::own('mcp_max_session_streams 2;')
 --- init
 my $backend = MCP::backend();
@@ -521,7 +521,7 @@ $_->ndjson(MCP::text('x')) for @kept;
 
 
 
-=== TEST 29: more than mcp_quota_streams: 429, other principals continue
+=== TEST 29: more than mcp_quota_streams: 429; other principals continue
 --- config eval
 ::own('mcp_quota_streams 1; mcp_principal $http_x_user;')
 --- init
@@ -573,7 +573,7 @@ $_->ndjson(MCP::text('x')) for @calls;
 
 
 
-=== TEST 31: twenty connections resume at once: one gets the response
+=== TEST 31: twenty connections resume at once: the last one gets the response
 --- config eval: ::own()
 --- init
 my ($call, $id) = ::begun(1);
@@ -589,7 +589,7 @@ GET /mcp
 
 
 
-=== TEST 32: batch resumed: the responses that were missed
+=== TEST 32: resumed stream of a batch: gets the responses that its client missed
 --- config eval: ::own()
 --- init
 my $backend = MCP::backend();

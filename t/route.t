@@ -128,7 +128,7 @@ __DATA__
 
 
 
-=== TEST 5: several routes to one location: each works
+=== TEST 5: several routes to one location: the calls of each reach it
 --- config eval
 'location = /mcp {
     mcp mcp;
@@ -233,7 +233,7 @@ location = /json { default_type application/json; return 200 \'{"c":1}\'; }'
 
 
 
-=== TEST 11: MCP_METHOD: the method of the request
+=== TEST 11: $mcp_method: the method of the request
 --- config eval: ::fact('mcp_method')
 --- cases eval
 [
@@ -246,7 +246,7 @@ location = /json { default_type application/json; return 200 \'{"c":1}\'; }'
 
 
 
-=== TEST 12: MCP_NAME: the decoded name or URI
+=== TEST 12: $mcp_name: the decoded name or URI
 --- config eval: ::fact('mcp_name')
 --- cases eval
 [
@@ -259,7 +259,7 @@ location = /json { default_type application/json; return 200 \'{"c":1}\'; }'
 
 
 
-=== TEST 13: MCP_REQUEST_ID: the id, byte for byte
+=== TEST 13: $mcp_request_id: the id, byte for byte
 --- config eval: ::fact('mcp_request_id')
 --- cases eval
 [
@@ -273,7 +273,7 @@ location = /json { default_type application/json; return 200 \'{"c":1}\'; }'
 
 
 
-=== TEST 14: MCP_SESSION: the id of the session
+=== TEST 14: $mcp_session_id: the id of the session
 --- config eval: ::fact('mcp_session_id')
 --- cases eval
 [
@@ -286,7 +286,7 @@ location = /json { default_type application/json; return 200 \'{"c":1}\'; }'
 
 
 
-=== TEST 15: MCP_PRINCIPAL: the principal, or empty
+=== TEST 15: $mcp_principal: the principal, or empty
 --- config eval: ::fact('mcp_principal')
 --- cases eval
 [
@@ -297,7 +297,7 @@ location = /json { default_type application/json; return 200 \'{"c":1}\'; }'
 
 
 
-=== TEST 16: MCP_PROTOCOL_VERSION: the session's revision, not the header's
+=== TEST 16: $mcp_protocol_version: the session's revision, not that of the header
 --- config eval: ::fact('mcp_protocol_version')
 --- cases eval
 [
@@ -309,7 +309,7 @@ location = /json { default_type application/json; return 200 \'{"c":1}\'; }'
 
 
 
-=== TEST 17: MCP_CLIENT_CAPABILITIES: the session's capabilities
+=== TEST 17: $mcp_client_capabilities: the session's capabilities
 --- config eval: ::fact('mcp_client_capabilities')
 --- cases eval
 [map { [MCP::call('x'), MCP::post(capabilities => $_->[0]), 200,
@@ -327,7 +327,7 @@ location = /json { default_type application/json; return 200 \'{"c":1}\'; }'
 
 
 
-=== TEST 18: MCP_CLIENT_CAPABILITIES: the capabilities that initialize declared
+=== TEST 18: $mcp_client_capabilities: the capabilities that initialize declared
 --- config eval: ::fact('mcp_client_capabilities')
 --- init
 my ($token) = MCP::ask(MCP::initialize('2025-11-25',
@@ -341,7 +341,7 @@ MCP::then_request(MCP::call('x'), MCP::post(session => $token));
 
 
 
-=== TEST 19: MCP_PROGRESS_TOKEN: the token, byte for byte, or empty
+=== TEST 19: $mcp_progress_token: the token, byte for byte, or empty
 --- config eval: ::fact('mcp_progress_token')
 --- cases eval
 [
@@ -354,7 +354,7 @@ MCP::then_request(MCP::call('x'), MCP::post(session => $token));
 
 
 
-=== TEST 20: MCP_CALL: an id of eight characters
+=== TEST 20: $mcp_call: an id of eight characters
 --- config eval: ::fact('mcp_call')
 --- request eval: MCP::call('x')
 --- more_headers eval: MCP::post()
@@ -362,7 +362,7 @@ MCP::then_request(MCP::call('x'), MCP::post(session => $token));
 
 
 
-=== TEST 21: MCP_PUBLISH_URL: mcp_publish_url with a token
+=== TEST 21: $mcp_publish_url: mcp_publish_url with a token
 --- config eval: ::fact('mcp_publish_url')
 --- request eval: MCP::call('x')
 --- more_headers eval: MCP::post()
@@ -371,7 +371,7 @@ MCP::then_request(MCP::call('x'), MCP::post(session => $token));
 
 
 
-=== TEST 22: MCP_PUBLISH_URL without mcp_publish_url: empty
+=== TEST 22: $mcp_publish_url without mcp_publish_url: empty
 --- config eval
 ::fact('mcp_publish_url') =~ s/mcp_publish_url .*//r
 --- request eval: MCP::call('x')
@@ -380,7 +380,7 @@ MCP::then_request(MCP::call('x'), MCP::post(session => $token));
 
 
 
-=== TEST 23: HTTP backend: gets the message and other headers, but no credentials
+=== TEST 23: HTTP backend: gets the message and the client's headers without credentials
 --- config
     location = /mcp { mcp mcp; mcp_backend @own; }
     location @own {

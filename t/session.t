@@ -83,7 +83,7 @@ Content-Type: application/json
 
 
 
-=== TEST 5: initialize with odd clientInfo or capabilities: accepted
+=== TEST 5: initialize with missing, malformed or unknown capabilities: accepted
 --- config eval: $::Mcp
 --- cases eval
 [map { [MCP::rpc('initialize', "{\"protocolVersion\":\"2025-06-18\"$_}"),
@@ -109,7 +109,7 @@ Content-Type: application/json
 
 
 
-=== TEST 7: mcp_server not set: nginx and its version
+=== TEST 7: mcp_server not set: serverInfo has nginx and its version
 --- config
     location = /mcp { mcp mcp; }
 --- request eval: MCP::initialize()
@@ -119,7 +119,7 @@ Content-Type: application/json
 
 
 
-=== TEST 8: initialize within a session: begins another one
+=== TEST 8: initialize within a session: begins another session
 --- config eval: $::Mcp
 --- cases eval
 [
@@ -197,7 +197,7 @@ MCP::then_request(MCP::rpc('ping'), MCP::post(session => $two));
 
 
 
-=== TEST 14: session id of another purpose, layout or revision: 404
+=== TEST 14: session id with a wrong purpose, layout or revision: 404
 --- config eval: $::Mcp
 --- cases eval
 [map { [$::Ping, MCP::post(session => $_), 404, $::UnknownId] }
@@ -300,7 +300,7 @@ DELETE /mcp
 
 
 
-=== TEST 21: unknown session: checked before the method, after the JSON
+=== TEST 21: POST with an unknown session: 404 even for an unknown method, 400 for broken JSON
 --- config eval: $::Mcp
 --- cases eval
 [
@@ -384,7 +384,7 @@ use MIME::Base64 qw( encode_base64 );
 
 
 
-=== TEST 26: mcp_key with two files: the first one signs, both verify
+=== TEST 26: mcp_key with two files: the first one signs session ids, both verify them
 --- config
     location = /mcp { mcp mcp; mcp_key ../html/new.key ../html/mcp.key; }
     location = /after { mcp mcp; mcp_key ../html/new.key; }
@@ -406,7 +406,7 @@ MCP::ask(MCP::rpc('ping', undef, 1, '/after'), MCP::post(session => $token))
 
 
 
-=== TEST 27: mcp_key not set: a random key signs
+=== TEST 27: mcp_key not set: session ids are signed with a random key
 --- bare
 --- http_config
     mcp_zone mcp 1m;
@@ -421,7 +421,7 @@ MCP::then_request(MCP::rpc('ping'), MCP::post(session => $token));
 
 
 
-=== TEST 28: two endpoints with one key: sessions are shared
+=== TEST 28: two endpoints with one key: a session is valid at both
 --- config
     location = /mcp { mcp mcp; }
     location = /two { mcp mcp; }
@@ -435,7 +435,7 @@ MCP::then_request(MCP::rpc('ping'), MCP::post(session => $token));
 
 
 
-=== TEST 29: session ids with any capabilities: accepted
+=== TEST 29: session ids that declare any capabilities: accepted
 --- config eval: $::Mcp
 --- cases eval
 [map { [$::Ping, MCP::post(capabilities => $_), 200, $::Pong] }

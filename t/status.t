@@ -61,7 +61,7 @@ run_tests();
 
 __DATA__
 
-=== TEST 1: status by default: JSON with every counter
+=== TEST 1: status without a format: JSON with every counter
 --- config eval: $::Config
 --- request
 GET /status
@@ -160,7 +160,7 @@ Content-Type: application/json
 
 
 
-=== TEST 8: access rules of the status: apply
+=== TEST 8: deny all at the status: 403
 --- config
     location = /status { deny all; mcp_status mcp; }
 --- request
@@ -279,7 +279,7 @@ MCP::same($client->body, qr/"isError":true/);
 
 
 
-=== TEST 16: listeners, values, subscriptions: counted until the session is deleted
+=== TEST 16: listeners, subscriptions: counted until their session is deleted
 --- config eval: $::Config
 --- init
 my $backend = MCP::backend();
@@ -297,7 +297,7 @@ $listener->closed;
 
 
 
-=== TEST 17: ten calls have ended: zone_used_bytes is as before
+=== TEST 17: ten calls have ended: zone_used_bytes is as it was before them
 --- config eval
 $::Config =~ s/mcp mcp;/mcp mcp; mcp_linger 1ms;/r
 --- init
@@ -315,7 +315,7 @@ for my $n (1 .. 10) {
 
 
 
-=== TEST 18: principals: shown only with details
+=== TEST 18: active call of a principal: the status names the principal only with details
 --- config eval
 $::Config =~ s/mcp mcp;/mcp mcp; mcp_principal \$http_x_user;/r
     . "location = /details { mcp_status mcp details; }\n"

@@ -64,7 +64,7 @@ Transfer-Encoding: chunked
 
 
 
-=== TEST 2: revisions without empty data: a stream begins with a comment
+=== TEST 2: stream in 2025-03-26 or 2025-06-18: begins with a comment
 --- config eval: ::files()
 --- user_files eval: ::file(@::Two)
 --- cases eval
@@ -85,7 +85,7 @@ Connection: close
 
 
 
-=== TEST 4: pipelined requests around a stream: each is answered
+=== TEST 4: pipelined requests before and after a streaming call: each is answered
 --- config eval: ::files()
 --- user_files eval: ::file(@::Two)
 --- pipelined_requests eval
@@ -167,7 +167,7 @@ my $level = sub {
 
 
 
-=== TEST 9: log messages below the session's level: the answer is plain JSON
+=== TEST 9: all log messages are below the session's level: the answer is plain JSON
 --- config eval: ::files()
 --- user_files eval: ::file(::logged('debug'), MCP::text('x'))
 --- cases eval
@@ -204,7 +204,7 @@ MCP::priming() . MCP::event(1,
 
 
 
-=== TEST 12: error as the last message: the last event
+=== TEST 12: error after progress: the last event of the stream
 --- config eval: ::files()
 --- user_files eval
 ::file(MCP::progress(1),
@@ -217,7 +217,7 @@ MCP::priming() . MCP::event(1, MCP::progress(1)) . MCP::event(2,
 
 
 
-=== TEST 13: broken JSON after progress: the last event is -32603
+=== TEST 13: broken JSON after progress: -32603 is the last event of the stream
 --- config eval: ::files()
 --- user_files eval: ::file(MCP::progress(1), '{')
 --- request eval: MCP::progress_call('x')
@@ -230,7 +230,7 @@ of "x" failed in its backend: broken JSON
 
 
 
-=== TEST 14: message of several data lines: becomes one line
+=== TEST 14: backend's SSE event with several data lines: sent as one line
 --- config eval
 ::files() =~ s{application/x-ndjson}{text/event-stream}r
 --- user_files eval
@@ -245,7 +245,7 @@ MCP::priming() . MCP::event(1,
 
 
 
-=== TEST 15: stream of 3001 events: complete
+=== TEST 15: stream of 3001 events: each is sent
 --- config eval: ::files()
 --- user_files eval
 ::file((map { MCP::progress($_) } 1 .. 3000), MCP::text('x'))
@@ -257,7 +257,7 @@ MCP::priming() . CORE::join('', map { MCP::event($_, MCP::progress($_)) }
 
 
 
-=== TEST 16: more events than a stream keeps: all are sent
+=== TEST 16: more events than mcp_max_events: each is sent
 --- config eval: ::files('mcp_max_events 4;')
 --- user_files eval
 ::file((map { MCP::progress($_) } 1 .. 500), MCP::text('x'))
@@ -269,7 +269,7 @@ MCP::priming() . CORE::join('', map { MCP::event($_, MCP::progress($_)) }
 
 
 
-=== TEST 17: more bytes than a stream keeps: all are sent
+=== TEST 17: more bytes than mcp_stream_buffer: each event is sent
 --- config eval: ::files('mcp_stream_buffer 8k;')
 --- user_files eval
 ::file((map { MCP::progress("1$_," . '"message":"' . 'x' x 1000 . '"') }
@@ -293,7 +293,7 @@ MCP::priming() . MCP::event(1, MCP::progress(1)) . MCP::event(2,
 
 
 
-=== TEST 19: messages one by one: each is sent at once
+=== TEST 19: backend sends messages one by one: each is sent at once
 --- config eval: MCP::own()
 --- init
 my $backend = MCP::backend();
@@ -309,7 +309,7 @@ MCP::same($client->body, MCP::priming() . CORE::join('', map {
 
 
 
-=== TEST 20: response while the backend's connection stays open: sent at once
+=== TEST 20: backend's connection stays open after the response: the response is sent at once
 --- config eval: MCP::own()
 --- init
 my $backend = MCP::backend();
@@ -330,7 +330,7 @@ MCP::same($client->body, $::Result);
 
 
 
-=== TEST 22: mcp_stream_after: the call becomes a stream without a message
+=== TEST 22: backend sends nothing for mcp_stream_after: the stream begins
 --- config eval: MCP::own('mcp_stream_after 20ms;')
 --- init
 my $backend = MCP::backend();
@@ -378,7 +378,7 @@ MCP::same($client->body =~ s/^:\n\n//mgr, MCP::priming() . $::Two);
 
 
 
-=== TEST 26: mcp_close_after: the connection ends with a retry, resumptions get the rest
+=== TEST 26: mcp_close_after: the connection ends with a retry, resumed streams get the rest
 --- config eval: MCP::own('mcp_close_after 20ms; mcp_retry 300ms;')
 --- init
 my $backend = MCP::backend();

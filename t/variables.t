@@ -132,7 +132,7 @@ Origin: http://localhost
 
 
 
-=== TEST 8: batch in the access log: method batch
+=== TEST 8: batch in the access log: batch as the method
 --- http_config eval: $::Log
 --- config eval: ::logged('location = /mcp { mcp mcp; }')
 --- request eval
@@ -159,7 +159,7 @@ $client->rest;
 
 
 
-=== TEST 10: streaming call in the access log: outcome complete, events, method of resumption
+=== TEST 10: streaming call in the access log: outcome complete, number of events, method of resumption
 --- http_config eval: $::Log
 --- config eval: ::logged($::Own)
 --- init
@@ -194,7 +194,7 @@ $again->rest;
 
 
 
-=== TEST 12: take-over in the access log: outcomes taken-over, complete, finished
+=== TEST 12: stream resumed while it is read, in the access log: outcomes taken-over, complete, finished
 --- http_config eval: $::Log
 --- config eval: ::logged($::Own)
 --- init
@@ -233,7 +233,7 @@ $call->ndjson(MCP::text('x'))->last;
 
 
 
-=== TEST 14: $mcp_call: the same in all connections of a call
+=== TEST 14: $mcp_call: the same for all connections of a call
 --- http_config eval: $::Log
 --- config eval: ::logged($::Own, 'ids')
 --- init
@@ -268,7 +268,7 @@ $client->rest;
 
 
 
-=== TEST 16: variables in add_header: have their values
+=== TEST 16: variables in add_header: the response header has their values
 --- config
     add_header X-Mcp "$mcp_method $mcp_name $mcp_session_id $mcp_outcome" always;
     location = /mcp { mcp mcp; }
@@ -292,7 +292,7 @@ GET /t
 
 
 
-=== TEST 18: $mcp_method in a map for access_log: selects requests
+=== TEST 18: access_log with a map of $mcp_method: only the selected requests have a line
 --- http_config
     map $mcp_method $loggable { tools/call 1; default 0; }
     log_format m 'LOG $mcp_method';
@@ -322,7 +322,7 @@ LOG ping
 
 
 
-=== TEST 20: error log of a failed call: names the call
+=== TEST 20: failed call: its line in the error log names the call
 --- config eval: $::Own
 --- init
 my $backend = MCP::backend();
