@@ -93,7 +93,8 @@ suite('cancelled calls', async () => {
     // One member stays unused: if all were in error, mod_proxy would enable
     // them again.
 
-    test('cancelled calls: no member of the balancer is disabled', async () => {
+    test('calls cancelled at a balancer: none of its members is disabled',
+         async () => {
         await (await cancelled(session, members)).over;
 
         const seen = [];
@@ -105,13 +106,13 @@ suite('cancelled calls', async () => {
         assert.deepEqual([...new Set(seen)].sort(), ['one', 'three', 'two']);
     });
 
-    test('cancelled calls: no error in the log', async () => {
+    test('calls cancelled at a balancer: the log has no error', async () => {
         assert.deepEqual(errors(await server.log()), []);
     });
 
     // mod_proxy notices the closed connection only when it sends the call.
 
-    test('backend has closed the kept connection: a cancelled call is cut', {
+    test('backend has closed its kept connection: a cancelled call is aborted at another', {
         skip: MPM === 'prefork' && 'each process keeps its own',
     }, async () => {
         const [one] = members;
@@ -152,7 +153,7 @@ suite('cancelled calls', async () => {
 
     // mod_mcp must not use a copy of mod_proxy's structures with another size.
 
-    test('mod_proxy of another release: a cancelled call ends at its next output',
+    test('mod_proxy built for another release: a cancelled call ends at its next output',
          async () => {
         const other = await Fixture.start({
             location: { ...location, apache: 'MCPBackend /mcp-backend/one' },
@@ -238,7 +239,7 @@ suite('interim responses of an HTTP backend', async () => {
     const session = await server.session();
 
     for (const name of ['early', 'insisting']) {
-        test(`interim responses, backend ${name}: the final response is the answer`,
+        test(`backend "${name}" sends interim responses: the call gets the final response`,
              async () => {
             assert.equal(textOf(await session.tool(name)), 'whole');
         });
@@ -298,13 +299,14 @@ suite('a TLS backend', async () => {
             </Location>` });
     const session = await server.session();
 
-    test('TLS backend: one connection for a call', async () => {
+    test('call to a TLS backend: opens one connection', async () => {
         connections = 0;
         assert.equal(textOf(await session.tool('who')), 'who');
         assert.equal(connections, 1);
     });
 
-    test('TLS backend: its connection ends with a cancelled call', async () => {
+    test('cancelled call to a TLS backend: its connection is closed',
+         async () => {
         await (await cancelled(session, [events])).over;
         assert.deepEqual(errors(await server.log()), []);
     });
@@ -377,13 +379,13 @@ suite('calls of a client over TLS', async () => {
     const session = await server.session({ send: (options) => request(
         server.port, { ...options, secure: true }) });
 
-    test('client over TLS: rewriting, rules, the backend see HTTPS',
+    test('client over TLS: rewrite rules, access rules and the backend detect HTTPS',
          async () => {
         assert.deepEqual((await session.tool('seen')).structuredContent,
                          { seen: ['on', 'https', 'on-https-on'] });
     });
 
-    test('client without a certificate, Require ssl-verify-client: 403',
+    test('backend with Require ssl-verify-client, no client certificate: isError with 403',
          async () => {
         const { isError, content } = await session.tool('verified');
 
@@ -391,14 +393,15 @@ suite('calls of a client over TLS', async () => {
         assert.match(content[0].text, /403/);
     });
 
-    test('SSLRequireSSL for a backend: calls are rejected, with a warning',
+    test('backend with SSLRequireSSL: calls get isError with 403, the log a warning',
         async () => {
             assert.match(textOf(await session.tool('strict')), /403/);
             assert.match(await server.log(),
                 /\[warn\].* SSLRequireSSL also applies .* \/calls\/strict /);
         });
 
-    test('client without TLS, Require ssl: 403', async () => {
+    test('backend with Require ssl, client without TLS: isError with 403',
+         async () => {
         const other = await server.session({ send: (options) => request(
             plain, options) });
 
@@ -454,7 +457,8 @@ cat > /dev/null
                      'notifications/tools/list_changed');
     }
 
-    test('filter program holds up one stream: others continue', async () => {
+    test('filter program holds up one stream: other streams continue',
+         async () => {
         const listener = await session.get();
 
         await listener.block();
@@ -475,7 +479,7 @@ cat > /dev/null
         listener.close();
     });
 
-    test('log program holds up one stream: others continue',
+    test('log program holds up one stream: other streams continue',
          { skip }, async () => {
         const listener = await session.get();
 
@@ -497,7 +501,8 @@ cat > /dev/null
         listener.close();
     });
 
-    test('event MPM: the log has no warning about it', async () => {
+    test('event MPM: the log has no warning that the MPM is unknown',
+         async () => {
         assert.doesNotMatch(await server.log(), /event MPM is unknown/);
     });
 });
@@ -541,7 +546,7 @@ print 'data: {"content":[]}', "\n\n";
     const skip = process.env.SUITE_PREFIX || MPM === 'prefork'
         ? 'tells nothing here' : false;
 
-    test('CGI program with 48 MB of output: the child grows by less than 16 MB',
+    test('CGI program sends 48 MB: the httpd child grows by less than 16 MB',
          { skip }, async () => {
         const session = await server.session();
         const used = async () => Math.max(...await Promise.all(
@@ -593,7 +598,7 @@ suite('HTTP backend that is silent for longer than ProxyTimeout', async () => {
         ['before', 'before its answer'],
         ['amid', 'in the middle of its answer'],
     ]) {
-        test(`silence ${reason}: the log and the client have a timeout`,
+        test(`backend silent ${reason}: the client and the log get a timeout error`,
              async () => {
             const { response } = await session.follow(
                 await session.call(name, {}));
@@ -649,7 +654,7 @@ suite('FastCGI handlers with and without a path', async () => {
     const seen = async (name) => (await session.follow(
         await session.call(name, {}))).response;
 
-    test('handler with a path: the path is SCRIPT_FILENAME, no PATH_INFO',
+    test('FastCGI handler with a path: SCRIPT_FILENAME is this path, PATH_INFO is not sent',
          async () => {
         assert.deepEqual((await seen('script')).result.structuredContent, {
             SCRIPT_FILENAME: `proxy:fcgi://127.0.0.1:${port}/srv/tools.php`,
@@ -658,7 +663,7 @@ suite('FastCGI handlers with and without a path', async () => {
             .SCRIPT_FILENAME, /\/srv\/a(%20| )b$/);
     });
 
-    test('handler without a path: the whole file name, no PATH_INFO',
+    test('FastCGI handler without a path: SCRIPT_FILENAME is the file name, PATH_INFO is not sent',
         async () => {
             const { SCRIPT_FILENAME, PATH_INFO } =
                 (await seen('file')).result.structuredContent;
@@ -667,7 +672,8 @@ suite('FastCGI handlers with and without a path', async () => {
             assert.equal(PATH_INFO, undefined);
         });
 
-    test('handler whose location denies all: 403', async () => {
+    test('FastCGI handler whose location denies all: isError with 403',
+         async () => {
         const { result } = await seen('denied');
 
         assert.equal(result.isError, true);

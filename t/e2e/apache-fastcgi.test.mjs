@@ -356,7 +356,7 @@ suite('a FastCGI backend', async () => {
     }
 
     for (const name of Object.keys(sections)) {
-        test(`section ${name}: the same parameters as from mod_proxy_fcgi`,
+        test(`backend section "${name}": the same parameters as from mod_proxy_fcgi`,
              async () => {
             await same(name, { a: 'b' });
 
@@ -376,13 +376,13 @@ suite('a FastCGI backend', async () => {
         });
     }
 
-    test('request of 7 kB: arrives in one piece', async () => {
+    test('request of 7 kB: the backend gets it in one piece', async () => {
         await sessions[0].tool('root', { text: 'x'.repeat(7000) });
         assert.equal(of(own).at(-1).pieces, 1);
         assert.equal(of(own).at(-1).body.length > 7000, true);
     });
 
-    test('request of 100 kB: arrives whole', async () => {
+    test('request of 100 kB: the backend gets all of it', async () => {
         const text = 'x'.repeat(100000);
 
         await sessions[0].tool('root', { text });
@@ -390,37 +390,39 @@ suite('a FastCGI backend', async () => {
     });
 
     for (const [tool, name] of Object.entries(names)) {
-        test(`reply with ${name}: the same result as with mod_proxy_fcgi`,
+        test(`FastCGI reply with ${name}: the same result as with mod_proxy_fcgi`,
              () => same(tool));
     }
 
-    test('call after all these replies: answered', async () => {
+    test('call after all valid and broken FastCGI replies: answered',
+         async () => {
         assert.equal(textOf(await sessions[0].tool('reply_0')), 'done');
     });
 
-    test('output filter at the backend: applied to its reply', async () => {
+    test('output filter at the backend: changes its reply', async () => {
         assert.equal(textOf((await same('filtered')).result), 'changed');
     });
 
-    test('ProxyErrorOverride On: the same result as with mod_proxy_fcgi',
+    test('ProxyErrorOverride On, reply with status 404: the same result as with mod_proxy_fcgi',
          async () => {
         calls.script.overridden = replies['a status of 404'];
         await same('overridden');
     });
 
-    test('backend that is silent: both modules time out', async () => {
+    test('silent backend: mod_mcp and mod_proxy_fcgi log the same timeout',
+         async () => {
         calls.script.silent = whole();
         assert.match((await same('silent')).log.at(-1), /timed out/);
     });
 
-    test('backend that stops in its answer: both modules time out',
+    test('backend stops in its answer: mod_mcp and mod_proxy_fcgi log the same timeout',
          async () => {
         calls.script.stuck = whole(out(JSON_HEAD), out('{'));
         assert.match((await same('stuck')).log.at(-1),
                      /timed out in the middle of its answer/);
     });
 
-    test('kept connection closed between two calls: the next call opens another', {
+    test('backend closes a kept connection between two calls: the next call opens another', {
         skip: MPM === 'prefork' && 'each process keeps its own',
     }, async () => {
         for (let i = 0; i < 3; i++) {
@@ -440,7 +442,7 @@ suite('a FastCGI backend', async () => {
         assert.notEqual(of(own).at(-1).socket, socket);
     });
 
-    test('backend sends data after its reply: the connection is closed', {
+    test('backend sends data after its reply: its connection is not used again', {
         skip: MPM === 'prefork' && 'each process keeps its own',
     }, async () => {
         calls.script.root = whole(Buffer.concat([
@@ -457,7 +459,7 @@ suite('a FastCGI backend', async () => {
     // The stray reply must not reach the next call.
 
     for (const [i, which] of ['mod_mcp', 'mod_proxy_fcgi'].entries()) {
-        test(`stray reply between two calls, ${which}: dropped`, {
+        test(`backend sends a reply between two calls of ${which}: the reply is dropped`, {
             skip: MPM === 'prefork' && 'each process keeps its own',
         }, async () => {
             const stray = JSON_HEAD + RESULT.replace('done', 'another\'s');
@@ -476,7 +478,7 @@ suite('a FastCGI backend', async () => {
     }
 
     for (const name of ['no output', 'an END_REQUEST alone', 'FCGI_OVERLOADED']) {
-        test(`reply with ${name}: -32603, the log has "ended without an answer"`,
+        test(`FastCGI reply with ${name}: -32603, the log has "ended without an answer"`,
              async () => {
             const tool = Object.keys(names).find((key) => names[key] === name);
             const { error, log } = await same(tool);
@@ -522,7 +524,7 @@ suite('sockets of one worker', async () => {
     });
     const session = await fixture.session();
 
-    test('two sockets of one worker: each call reaches its own backend',
+    test('two backends with sockets, one worker: each call reaches its own backend',
          async () => {
         for (const name of ['one', 'other', 'other', 'one', 'one', 'other']) {
             assert.equal(textOf(await session.tool(name)), name);

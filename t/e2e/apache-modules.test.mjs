@@ -54,7 +54,7 @@ suite('filters on every response', async () => {
     });
     const gzip = { 'Accept-Encoding': 'gzip' };
 
-    test('metadata document: plain, compressed, and for a page of an origin',
+    test('filters on every response, metadata document: 200 plain or compressed, preflight 204',
         async () => {
             const where = '/.well-known/oauth-protected-resource/mcp';
             const plain = await get(server, where);
@@ -89,7 +89,8 @@ suite('filters on every response', async () => {
         assert.equal(answer.status, 204);
     });
 
-    test('compressed JSON and a stream: complete', async () => {
+    test('client accepts gzip: JSON arrives compressed, a stream complete',
+         async () => {
         const session = await server.session();
         const list = await session.request('tools/list', {},
                                            { headers: gzip });
@@ -106,7 +107,7 @@ suite('filters on every response', async () => {
         assert.equal(textOf(response.result), 'counted to 5');
     });
 
-    test('errors: 404 and 405 without a crash', async () => {
+    test('filters on every response: 404 and 405 reach the client', async () => {
         assert.equal((await get(server, '/mcp/below', gzip)).status, 404);
         assert.equal((await get(server, '/mcp-backend/tools', gzip)).status,
                      404);
@@ -198,7 +199,8 @@ suite('below a DocumentRoot with .htaccess files', async () => {
     });
     const session = await server.session();
 
-    test('endpoint, backends, PATH_INFO: no file is looked up', async () => {
+    test('requests for endpoints, backends, the status: httpd looks up no file',
+         async () => {
         let info;
         const calls = await traced(server, `${dir}/site`, async () => {
             await session.tool('echo', { text: 'x' });
@@ -218,7 +220,7 @@ suite('below a DocumentRoot with .htaccess files', async () => {
         assert.match(info.PATH_TRANSLATED, /\/site\/info\/$/);
     });
 
-    test('request for a file: strace shows its lookup', async () => {
+    test('request for a file: strace shows that httpd looks it up', async () => {
         const calls = await traced(server, `${dir}/site`, async () => {
             assert.equal(await (await get(server, '/index.html')).text(),
                          'index');
@@ -236,7 +238,8 @@ suite('below a DocumentRoot with .htaccess files', async () => {
         assert.equal(info.serverInfo.name, 'root');
     });
 
-    test('<Directory> sections: access rules apply', async () => {
+    test('<Directory> section with an access rule: applies to the endpoint',
+         async () => {
         const barred = { headers: { 'X-Barred': 'yes' } };
 
         assert.equal((await session.request('ping', {}, barred)).status, 403);
@@ -266,7 +269,8 @@ suite('ProxyPass and RewriteRule in front of an endpoint', async () => {
          `ProxyPass /mcp !\n${pass.replace('Pass /', 'Pass /mcp-backend/')}`],
         ['front controller in <Directory>', 'endpoint /mcp', front],
     ]) {
-        test(`${what}: a warning names the ${taken.split(' ')[0]}`, async () => {
+        test(`${what} takes the requests of the ${taken.split(' ')[0]}: a warning names it`,
+             async () => {
             const server = await Fixture.start({ http: load('rewrite'),
                                                  server: lines });
 
@@ -301,7 +305,7 @@ suite('slow calls from one address', async () => {
         send: (options) => request(server.port, { ...options, localAddress }),
     }).request('tools/call', { name: 'count', arguments: args });
 
-    test('slow calls on half of the threads: 429, other addresses are served', {
+    test('slow calls of one address use half of the threads: 429, other addresses are served', {
         skip: MPM === 'prefork' && 'a process has one thread',
     }, async () => {
         const gate = 'slow';
@@ -357,7 +361,7 @@ suite('directives of the manual', async () => {
     const linesOf = async (name) => (await fs.readFile(
         `${server.prefix}/${name}`, 'utf8')).trim().split('\n');
 
-    test('log directives of the manual: one line of a call in each log',
+    test('log directives of the manual: each log has one line for a call',
          async () => {
         assert.equal(textOf(await session.tool('echo', { text: 'logged' })),
                      'logged');
@@ -389,7 +393,7 @@ suite('directives of the manual', async () => {
                          /\[error\].* larger than MCPMaxBody 4096/);
         });
 
-    test('endpoint without MCPServer: has the version of the running httpd',
+    test('endpoint without MCPServer: serverInfo has the version of the running httpd',
         async () => {
             const { server: info } = await server.session({
                 send: (options) => request(server.port, { ...options,

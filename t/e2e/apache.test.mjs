@@ -110,7 +110,8 @@ suite('closed backends', async () => {
         '/mcp-backend/refused', '/MCP-backend/tools', '/rewritten', '/deep',
         '/missing'])
     {
-        test(`${where}: closed to clients`, async () => {
+        test(`client requests ${where}: 404 or 405`,
+             async () => {
             for (const method of ['POST', 'GET', 'HEAD', 'PUT']) {
                 const answer = await request(server.port, {
                     method, path: where,
@@ -128,7 +129,7 @@ suite('closed backends', async () => {
         });
     }
 
-    test('backend included in a page: the page has no response',
+    test('backend included in a page: the page does not contain its response',
          async () => {
         const answer = await request(server.port, { method: 'GET',
             path: '/closed/page.shtml' });
@@ -137,7 +138,7 @@ suite('closed backends', async () => {
         assert.doesNotMatch(await answer.text(), /jsonrpc/);
     });
 
-    test('requests for closed backends: no backend was called', async () => {
+    test('requests of clients for backends: no backend is called', async () => {
         assert.equal((await session.running('closed')).started, 0);
         await session.tool('count', { n: 0, tag: 'closed' });
         assert.equal((await session.running('closed')).started, 1);
@@ -216,13 +217,15 @@ printf 'data: {"content":[{"type":"text","text":"%s"}]}\\n\\n' "$MCP_METHOD $SER
          async () => assert.equal(
         textOf(await session.tool('file')), 'from a file'));
 
-    test('HTTP backend that is cut: -32603', async () => {
+    test('HTTP backend that closes in the middle of its answer: -32603',
+         async () => {
         const { response } = await session.follow(await session.call('cut'));
 
         assert.equal(response.error.code, -32603);
     });
 
-    test('backend path that is absent or denied: isError', async () => {
+    test('backend path without a handler or with Require all denied: isError with 404 or 403',
+         async () => {
         for (const [name, code] of [['absent', 404], ['forbidden', 403]]) {
             const result = await session.tool(name);
 
@@ -237,7 +240,7 @@ printf 'data: {"content":[{"type":"text","text":"%s"}]}\\n\\n' "$MCP_METHOD $SER
 
 suite('a client that leaves before its stream begins', () => {
     for (const mpm of ['worker', 'prefork']) {
-        test(`${mpm}, client leaves before its stream: the call is found`,
+        test(`${mpm} MPM, client leaves before its stream begins: stream/poll/all has the call`,
              async () => {
             const server = await Fixture.start({
                 workers: mpm === 'prefork' ? 8 : 2,
@@ -309,7 +312,7 @@ suite('users', async () => {
         return [mine, other];
     }
 
-    test('users of Basic authentication: cannot read each other\'s streams',
+    test('two users of Basic authentication: 404 for each other\'s streams',
         async () => {
             const server = await Fixture.start({ location: {
                 mcp_close_after: 'off', apache: basic } });
@@ -325,7 +328,7 @@ suite('users', async () => {
             await server.stop();
         });
 
-    test('principals of MCPPrincipal: cannot read each other\'s streams',
+    test('two principals of MCPPrincipal: 404 for each other\'s streams',
          async () => {
         const server = await Fixture.start({ location: {
             mcp_close_after: 'off',
@@ -408,12 +411,12 @@ suite('sections', async () => {
         assert.ok(await names({}) > 3);
     });
 
-    test('two endpoints of a virtual host: each has its own name', async () => {
+    test('two endpoints of a virtual host: each sends its own name', async () => {
         assert.equal(await nameOf(await hello(server, '/mcp')), 'fixture');
         assert.equal(await nameOf(await hello(server, '/second')), 'second');
     });
 
-    test('endpoints of paths, patterns, wildcards: other paths below get 404',
+    test('endpoints at paths, patterns, wildcards: answer there, other paths below get 404',
          async () => {
         assert.equal(await nameOf(await hello(server, '/second/deep')),
                      'deep');
@@ -425,7 +428,7 @@ suite('sections', async () => {
         assert.match(await server.log(), /\/second\/other is below an MCP end/);
     });
 
-    test('.htaccess: SetHandler is accepted, other directives are not',
+    test('.htaccess: SetHandler mcp is accepted, MCPStreamAfter gets 500',
          async () => {
         assert.equal(await nameOf(await hello(server, '/docs/allowed/x')),
                      'htaccess');
@@ -433,7 +436,7 @@ suite('sections', async () => {
         assert.equal((await hello(server, '/docs/x')).status, 404);
     });
 
-    test('notes in the access log: method, name, outcome, resumption',
+    test('notes of mod_mcp in the access log: method, name, outcome, 1 if resumed',
          async () => {
         const log = `${server.prefix}/mcp.log`;
         const gate = 'logged';
@@ -515,7 +518,7 @@ suite('other modules at the endpoint', async () => {
         assert.equal(direct.headers['x-beside'], 'yes');
     });
 
-    test('mod_ratelimit: a slow stream is complete', async () => {
+    test('mod_ratelimit: a slow stream arrives whole', async () => {
         const slow = { headers: { 'X-Slow': 'yes' } };
         const n = 20;
         const { messages, response } = await session.follow(
@@ -528,7 +531,7 @@ suite('other modules at the endpoint', async () => {
     // A connection with one second to send its request may read its stream for
     // longer.
 
-    test('RequestReadTimeout of one second: a stream lasts longer',
+    test('RequestReadTimeout of one second: a stream lasts longer than this',
          async () => {
         const listener = await session.get();
 
@@ -541,7 +544,8 @@ suite('other modules at the endpoint', async () => {
         listener.close();
     });
 
-    test('publisher behind mod_remoteip: its own address counts', async () => {
+    test('publisher behind mod_remoteip: 403 if its own address is not local',
+         async () => {
         const knock = async (headers) => (await request(server.port, {
             path: '/publish',
             headers: { 'Content-Type': 'application/json',
@@ -623,7 +627,7 @@ suite('TLS and HTTP/2 (tls-http2.test.mjs has the rest)', async () => {
         // One connection serves all requests, so the gate opens after the
         // client has left.
 
-        test(`${name}, client leaves before its stream: the call is found`,
+        test(`${name}, client leaves before its stream begins: stream/poll/all has the call`,
              async () => {
             const caller = await server.session({ send,
                 capabilities: { streams: {} } });
@@ -633,7 +637,7 @@ suite('TLS and HTTP/2 (tls-http2.test.mjs has the rest)', async () => {
         });
     }
 
-    test('HTTP/2, MCPHold 1s: an idle stream ends after it, then resumes',
+    test('HTTP/2, MCPHold 1s: an idle stream ends after 1 s, and is resumed',
         { skip: MPM === 'prefork' && 'mod_http2 does not run in prefork' },
         async () => {
             const session = await server.session({ send: protocols['HTTP/2'] });
@@ -662,7 +666,7 @@ suite('restarts', async () => {
     });
     const session = await server.session();
 
-    test('graceful restarts under load: each event arrives once',
+    test('four graceful restarts during calls: each event arrives once',
         async () => {
             const n = 100;
             const gate = 'load';
@@ -726,7 +730,7 @@ suite('restarts', async () => {
         assert.equal(response.error.code, -32603);
     }
 
-    test('restart that is not graceful: its call ends with an error',
+    test('restart that is not graceful: the active call ends with -32603',
          () => interrupted(
         async function hangup() {
             await server.reload('SIGHUP');
@@ -737,7 +741,7 @@ suite('restarts', async () => {
     const killed = (log) => log.split('\n')
         .filter((line) => /sending a SIGKILL/.test(line));
 
-    test('two restarts, the second not graceful: its call ends with an error',
+    test('graceful restart, then one that is not: the active call ends with -32603',
          () => interrupted(
         async function both(worker) {
             await server.reload();
@@ -749,7 +753,7 @@ suite('restarts', async () => {
 
     for (const [what, tool] of [['runs', 'count'], ['is detached', 'detach']])
     {
-        test(`stop after a graceful restart, a call ${what}: no child is killed`,
+        test(`stop after a graceful restart, a call ${what}: httpd kills no child`,
              async () => {
             const stopped = await Fixture.start();
             const session = await stopped.session();
@@ -771,12 +775,12 @@ suite('restarts', async () => {
         });
     }
 
-    test('child that is killed: its call ends with an error', () => interrupted(
+    test('child is killed: its call ends with -32603', () => interrupted(
         async function kill(worker) {
             process.kill(worker, 'SIGKILL');
         }));
 
-    test('call after all restarts: complete', async () => {
+    test('call after restarts and a killed child: complete', async () => {
         const { messages } = await session.follow(
             await session.call('count', { n: 50 }));
 
@@ -791,7 +795,8 @@ suite('warnings, status', async () => {
     const get = (where, headers = {}) => request(server.port, {
         method: 'GET', path: where, headers });
 
-    test('status page: JSON, Prometheus, HTML', async () => {
+    test('status page: JSON, Prometheus or HTML, as the client asks',
+         async () => {
         await session.tool('echo', { text: 'x' });
 
         const json = await get('/status', { Accept: 'application/json' });
@@ -811,14 +816,14 @@ suite('warnings, status', async () => {
                      405);
     });
 
-    test('mod_status: has a line about MCP', async () => {
+    test('mod_status: its page and its text have a part about MCP', async () => {
         assert.match(await (await get('/server-status?auto')).text(),
                      /^MCP: .*\d/m);
         assert.match(await (await get('/server-status')).text(),
                      /<h2>MCP<\/h2>/);
     });
 
-    test('two threads: a warning at the start', async () => {
+    test('server with two threads: a warning at the start', async () => {
         const small = await Fixture.start({ threads: 2 });
         const log = await small.log();
 
@@ -836,7 +841,7 @@ suite('warnings, status', async () => {
 
     // One of 25 threads is idle: 25 + 200 connections at most.
 
-    test('AsyncRequestWorkerFactor 200 with 25 threads: a warning',
+    test('AsyncRequestWorkerFactor 200 with 25 threads: a warning at the start',
         { skip: MPM !== 'event' && 'suspends nothing' }, async () => {
             const busy = await Fixture.start({ threads: 25,
                 http: 'AsyncRequestWorkerFactor 200' });
@@ -847,7 +852,7 @@ suite('warnings, status', async () => {
             assert.doesNotMatch(await server.log(), /AsyncRequestWorkerFactor/);
         });
 
-    test('catalog without a backend: warning at start, error for a call',
+    test('catalog without a backend: a warning at the start, an error for a call',
          async () => {
         const bare = await Fixture.start({ server: `
             <Location "/bare">
@@ -868,7 +873,7 @@ suite('warnings, status', async () => {
         assert.match(log, /\[error\].*no backend for tools\/call of "echo"/);
     });
 
-    test('MCPStreamBuffer that lets one stream use half of the zone: warning',
+    test('MCPStreamBuffer that lets one stream use half of the zone: a warning at the start',
          async () => {
         const small = await Fixture.start({ zone: '1m', server: `
             <Location "/more">
@@ -891,7 +896,7 @@ suite('warnings, status', async () => {
         assert.doesNotMatch(log, /endpoint \/default has an MCPStreamBuffer/);
     });
 
-    test('MCPRoute to a path without a handler: isError, a warning',
+    test('MCPRoute to a path without a handler: calls get isError, the log a warning',
          async () => {
         const nowhere = await Fixture.start({
             env: { FIXTURE_LOG: 'warn' },
@@ -926,7 +931,7 @@ suite('warnings, status', async () => {
                 SetHandler mcp
             </Location>` },
     })) {
-        test(`endpoint that is a backend, ${what} directive: rejected`, () =>
+        test(`${what} directive makes an endpoint a backend: rejected`, () =>
             assert.rejects(Fixture.start(options), /would reject all clients/));
     }
 });

@@ -322,7 +322,7 @@ for (const [name, guard] of Object.entries(GUARDS)) {
                          '*');
         });
 
-        test('no token: 401 with a challenge that a page can read',
+        test('no token: 401 with a challenge that a page of an allowed origin can read',
              async () => {
             const { status, challenge, allowed, exposed }
                 = await ask(fixture, { headers: from, body: PING() });
@@ -337,7 +337,7 @@ for (const [name, guard] of Object.entries(GUARDS)) {
             assert.equal(scope, 'files:read');
         });
 
-        test('invalid token: 401, invalid_token', async () => {
+        test('invalid token: 401 with invalid_token', async () => {
             const { status, challenge }
                 = await ask(fixture, { token: 'abc', body: PING() });
 
@@ -362,7 +362,8 @@ for (const [name, guard] of Object.entries(GUARDS)) {
                          metadataOf(fixture));
         });
 
-        test('token without the scope of the endpoint: 403', async () => {
+        test('token without the scope of the endpoint: 403 with insufficient_scope',
+             async () => {
             const { status, challenge, allowed } = await ask(fixture, {
                 token: await token(fixture.url, 'files:write'),
                 headers: from, body: INITIALIZE });
@@ -374,7 +375,8 @@ for (const [name, guard] of Object.entries(GUARDS)) {
                 resource_metadata: metadataOf(fixture) });
         });
 
-        test('valid token: 200 that a page can read', async () => {
+        test('valid token: 200 that a page of an allowed origin can read',
+             async () => {
             const { status, allowed, exposed } = await ask(fixture, {
                 token: await token(fixture.url), headers: from,
                 body: INITIALIZE });
@@ -384,7 +386,7 @@ for (const [name, guard] of Object.entries(GUARDS)) {
             assert.match(exposed, /Mcp-Session-Id/);
         });
 
-        test('preflight without a token: 204 for the allowed origin alone',
+        test('preflight without a token: 204 with CORS headers only for the allowed origin',
              async () => {
             const preflight = (origin) => ask(fixture, {
                 method: 'OPTIONS',
@@ -424,7 +426,8 @@ for (const [name, guard] of Object.entries(GUARDS)) {
             assert.equal(good.challenge, null);
         });
 
-        test('body of 40 MB: 413 that a page can read', async () => {
+        test('body of 40 MB: 413 that a page of an allowed origin can read',
+             async () => {
             const { status, allowed } = await ask(fixture, {
                 token: await token(fixture.url), headers: from,
                 body: 'x'.repeat(40 * 1024 * 1024) });
@@ -459,7 +462,7 @@ for (const [name, guard] of Object.entries(GUARDS)) {
             assert.equal(structuredContent.MCP_PRINCIPAL, 'machine');
         });
 
-        test('commands of the manual: the results that it promises',
+        test('commands of the manual\'s page on authorization: have the promised results',
              async () => {
             assert.match(await shell('try-challenge', fixture),
                          /^www-authenticate: Bearer .*resource_metadata=/i);
@@ -518,7 +521,7 @@ for (const [name, guard] of Object.entries(GUARDS)) {
             });
         }
 
-        test('tools/call of a hidden tool: -32602; by its principal: a result',
+        test('tool that only one principal may call: -32602 for others, a result for this one',
              async () => {
             for (const client of clients.other) {
                 const { error } = await client.response('tools/call',
@@ -549,11 +552,12 @@ for (const [name, guard] of Object.entries(GUARDS)) {
                        'Mcp-Method': 'tools/call', 'Mcp-Name': tool },
             body: CALL(tool, tool === 'echo' ? { text: 'x' } : {}) });
 
-        test('tool without further scopes: 200', async () => {
+        test('tool that needs only the endpoint\'s scope: 200', async () => {
             assert.equal((await call('echo', 'files:read')).status, 200);
         });
 
-        test('step-up: 403 with all scopes that the tool needs', async () => {
+        test('tool that needs a further scope: 403 names all scopes, a token with them gets 200',
+             async () => {
             const { status, challenge } = await call('env', 'files:read');
 
             assert.equal(status, 403);
@@ -599,11 +603,11 @@ for (const [name, guard] of Object.entries(GUARDS)) {
                 arguments: tool === 'echo' ? { text: 'x' } : {} });
         };
 
-        test('call of an item without a scope: 200', async () => {
+        test('tool without x-mcp-scope: 200', async () => {
             assert.equal((await call('echo', 'files:read')).status, 200);
         });
 
-        test('token without the scope of an item: 403', async () => {
+        test('token without the tool\'s x-mcp-scope: 403', async () => {
             const { status, headers } = await call('env', 'files:read');
             const { error, scope } = paramsOf(headers['www-authenticate']);
 
@@ -612,7 +616,7 @@ for (const [name, guard] of Object.entries(GUARDS)) {
             assert.equal(scope, 'files:write');
         });
 
-        test('token with the scope of an item: 200', async () => {
+        test('token with the tool\'s x-mcp-scope: 200', async () => {
             assert.equal((await call('env', 'files:read files:write')).status,
                          200);
         });
@@ -620,7 +624,8 @@ for (const [name, guard] of Object.entries(GUARDS)) {
 }
 
 
-test('busy server: a page can read its 503', async () => {
+test('503 of another module of the server: a page of an allowed origin can read it',
+     async () => {
     const fixture = await Fixture.use({
         allow: /limiting requests/,
         http: {
@@ -658,7 +663,7 @@ test('busy server: a page can read its 503', async () => {
 });
 
 
-test('endpoint with Basic authentication: its 401 has both challenges',
+test('endpoint with Basic authentication: its 401 has a Basic and a Bearer challenge',
      async () => {
     const port = await freePort();
     const users = `${dir}/users`;
@@ -701,7 +706,7 @@ test('endpoint with Basic authentication: its 401 has both challenges',
 });
 
 
-test('page in Chromium: finds the issuer, logs in, lists, calls, resumes',
+test('page in Chromium: finds the issuer, logs in, lists tools, calls one, resumes',
      async () => {
     const [guard] = Object.values(GUARDS);
     const fixture = await use(guard);
@@ -740,7 +745,7 @@ test('page in Chromium: finds the issuer, logs in, lists, calls, resumes',
 });
 
 
-test('issuer that is unreachable: the server starts, reloads, answers',
+test('issuer that is unreachable: the server starts, reloads, answers requests',
      async () => {
     const fixture = await Fixture.use({ location: {
         mcp_auth_resource: 'https://mcp.example.com/mcp',
