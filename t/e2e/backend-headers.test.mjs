@@ -146,7 +146,7 @@ test('progress token of another type or too long: -32602', async () => {
 });
 
 
-test('batch with an invalid progress token: -32602 for its request alone',
+test('batch with an invalid progress token: -32602 for this request alone',
      async () => {
     const of = await server.session({ version: '2025-03-26' });
 

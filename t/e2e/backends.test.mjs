@@ -296,7 +296,7 @@ function assertForwarded(fields) {
         .test(fields[n])), []);
 }
 
-test('FastCGI, forged parameters in a client\'s head: not passed on',
+test('FastCGI backend, client imitates headers for backends: not passed on',
      async () => {
     const server = await Fixture.use();
     const session = await server.session({ headers: FORGED });
@@ -350,7 +350,7 @@ async function reached(kind) {
         assert.equal(textOf(response.result), 'x');
     });
 
-    test('forged parameters in the client\'s head: not passed on', async () => {
+    test('client imitates headers for backends: not passed on', async () => {
         const answer = session.call('tool', {}, { headers: FORGED });
         const call = await backend.next();
 
@@ -375,7 +375,7 @@ async function reached(kind) {
         assert.equal(textOf(response.result), text);
     });
 
-    test('stream whose client leaves: resumed with the rest', async () => {
+    test('client leaves a stream: it resumes and gets the rest', async () => {
         const { answer, call } = await begin();
 
         call.head(STREAM);
@@ -427,7 +427,7 @@ async function reached(kind) {
         assert.equal(textOf((await followed).response.result), 'thanks');
     });
 
-    test('stream that is cut: -32603', async () => {
+    test('backend cuts its stream: -32603', async () => {
         const { answer, call } = await begin();
 
         call.head(STREAM);
@@ -460,7 +460,7 @@ async function reached(kind) {
         await call.closed;
     });
 
-    test('cancelled silent call: the backend\'s connection is closed',
+    test('cancelled call whose backend is silent: the backend\'s connection is closed',
          async () => {
         const { answer, call } = await begin();
 

@@ -21,7 +21,7 @@ const session = await server.session();
 
 for (const { name, connect } of clients) {
     describe(name, () => {
-        test('tools, prompts, resources, an error: as the server has them',
+        test('lists, tool, prompt, resource, error: the client gets them as the server has them',
              async () => {
             const client = await connect(server);
 
@@ -106,7 +106,7 @@ for (const { name, connect } of clients) {
             await client.end();
         });
 
-        test('question while the server closes the stream: answered',
+        test('server closes the stream while the client has a question: its answer is accepted',
              async () => {
             let ask;
             const client = await connect(server, { requests: {
@@ -125,7 +125,7 @@ for (const { name, connect } of clients) {
 
         // The client ignores the URL and finds its stream closed.
 
-        test('questions on a stream with a URL that the client ignores: answered',
+        test('questions on a stream with a URL that the client ignores: its answers are accepted',
              async () => {
             const client = await connect(linked, { requests: {
                 'elicitation/create': ({ message }) => ({
@@ -138,7 +138,7 @@ for (const { name, connect } of clients) {
             await client.end();
         });
 
-        test('error after the server closed the stream: the client gets it',
+        test('call fails after the server closed its stream: the client gets -32603',
              async () => {
             const client = await connect(server);
             const gate = `error ${name}`;

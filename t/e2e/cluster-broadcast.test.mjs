@@ -44,7 +44,7 @@ describe('a session of several nodes', { concurrency: true }, () => {
         await redis?.stop();
     });
 
-    test('session deleted at one node: 404 at all, its calls are aborted',
+    test('session deleted at one node: 404 at each node, its calls are aborted',
          async () => {
         const session = await here.session();
         const twin = at(there, session);
@@ -68,7 +68,7 @@ describe('a session of several nodes', { concurrency: true }, () => {
         await answer.ended;
     });
 
-    test('log level set at one node: used at all', async () => {
+    test('log level set at one node: used at each node', async () => {
         const session = await here.session();
         const twin = at(there, session);
 
@@ -81,7 +81,7 @@ describe('a session of several nodes', { concurrency: true }, () => {
         await until(async () => await logs(session) === 0);
     });
 
-    test('cancellation at another node: the call is aborted', async () => {
+    test('cancellation sent to another node: the call is aborted', async () => {
         const session = await here.session();
         const twin = at(there, session);
         const answer = await session.call('count', { n: 5, gate: 'cancelled',
@@ -97,7 +97,8 @@ describe('a session of several nodes', { concurrency: true }, () => {
         assert.equal(await answer.message(), null);
     });
 
-    test('publication at another node: the session stream has it', async () => {
+    test('notification published at another node: the session stream has it',
+         async () => {
         const session = await here.session();
         const twin = at(there, session);
         const listener = await session.get();
@@ -136,7 +137,7 @@ describe('a session of several nodes', { concurrency: true }, () => {
         await session.delete();
     });
 
-    test('publication at another node: subscriptions/listen has it',
+    test('notification published at another node: subscriptions/listen has it',
          async () => {
         const modern = new Modern(here);
         const answer = await modern.request('subscriptions/listen', {
@@ -168,7 +169,7 @@ describe('a session of several nodes', { concurrency: true }, () => {
 
 
 describe('a session, faults of Redis', { concurrency: true }, () => {
-    test('Redis does not answer: DELETE gets 503, the session continues',
+    test('Redis does not answer: DELETE of a session gets 503, the session continues',
          async (t) => {
         const { cut, fixture } = await cuttable(t);
         const session = await fixture.session();
@@ -188,7 +189,7 @@ describe('a session, faults of Redis', { concurrency: true }, () => {
         assert.equal(await ping(session), 404);
     });
 
-    test('Redis is unreachable, mcp_cluster_sync off: DELETE ends the session',
+    test('Redis is unreachable, mcp_cluster_sync off: DELETE ends the session at this node',
          async (t) => {
         const { cut, fixture } = await cuttable(t, { sync: 'off' });
         const session = await fixture.session();

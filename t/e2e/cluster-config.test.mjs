@@ -29,22 +29,22 @@ const LINE = /\.conf:\d+|on line \d+ of/;
 
 describe('mistakes in the settings of a cluster', { concurrency: 2 }, () => {
     for (const [name, http, why] of [
-        ['URL with the scheme http', cluster('http://a'), /not the URL of a Redis/],
-        ['URL with the port 65536', cluster('redis://a:65536'),
+        ['Redis URL with the scheme http', cluster('http://a'), /not the URL of a Redis/],
+        ['Redis URL with the port 65536', cluster('redis://a:65536'),
             /not the URL of a Redis/],
-        ['URL with a password', cluster('redis://u:p@a'), /password_file=/],
-        ['URL with a user, no password', cluster('redis://u@127.0.0.1'),
+        ['Redis URL with a password', cluster('redis://u:p@a'), /password_file=/],
+        ['Redis URL with a user, no password', cluster('redis://u@127.0.0.1'),
             /user "u" has no password/],
-        ['missing password file',
+        ['password_file= with a missing file',
             cluster(`${URL} password_file=${nothing}`), /nothing"/],
-        ['empty password file', cluster(`${URL} password_file=${empty}`),
+        ['password_file= with an empty file', cluster(`${URL} password_file=${empty}`),
             /contains no password/],
-        ['prefix with a space', cluster(`${URL} "prefix=a b"`),
+        ['prefix= with a space', cluster(`${URL} "prefix=a b"`),
             /"a b" is not a prefix/],
         ['node= twice', cluster(`${URL} node=a node=b`),
             /node= stands twice/],
-        ['cluster without a URL', cluster('node=a'), /no URL of a Redis/],
-        ['one cluster twice', { nginx: `mcp_cluster mcp ${URL};
+        ['mcp_cluster without a URL', cluster('node=a'), /no URL of a Redis/],
+        ['mcp_cluster twice for one zone', { nginx: `mcp_cluster mcp ${URL};
                                       mcp_cluster mcp ${URL};`,
                               apache: `MCPCluster ${URL}\nMCPCluster ${URL}` },
             /is duplicate/],
@@ -56,7 +56,7 @@ describe('mistakes in the settings of a cluster', { concurrency: 2 }, () => {
         ['replicas= without a number',
             cluster(URL, { mcp_cluster_sync: 'on replicas=' }),
             /"replicas=" and a number/],
-        ['missing file of mcp_cluster_ca',
+        ['mcp_cluster_ca with a missing file',
             cluster('rediss://127.0.0.1', { mcp_cluster_ca: nothing }),
             /nothing"/],
         ['mcp_cluster_ca without a certificate',
@@ -100,7 +100,7 @@ await fs.writeFile(`${empty}.key`, 'a key of 32 bytes at the very least\n');
 for (const [words, warned] of [['redis://192.0.2.1', true], [URL, false],
     [`redis://192.0.2.1 password_file=${password}`, false]])
 {
-    test(`${words.replace(password, 'FILE')}: ${warned ? 'a' : 'no'} password warning`,
+    test(`cluster at ${words.replace(password, 'FILE')}: ${warned ? 'a' : 'no'} password warning`,
          async () => {
         const fixture = await Fixture.start({ http: cluster(words),
                                               server: KEY });
@@ -133,13 +133,14 @@ const both = (...names) => ({
     apache: `MCPCluster ${URL}\n${twice(...names).apache}`,
 });
 
-test('two endpoints of one path in a cluster: rejected, both are named', () =>
+test('two endpoints with one path in a cluster: rejected, the error names both', () =>
     assert.rejects(Fixture.start({ http: both(), server: KEY }),
         SERVER === 'nginx'
             ? /in \S+:\d+ and \S+:\d+ of server "\S*" are both "\/mcp"/
             : /\/mcp of \S+ and \/mcp of \S+ are both "\/mcp"/));
 
-test('mcp_cluster_endpoint for one of two endpoints: accepted', async () => {
+test('mcp_cluster_endpoint for one of two endpoints with one path: accepted',
+     async () => {
     const fixture = await Fixture.start({
         http: both('mcp_cluster_endpoint second;', 'MCPClusterEndpoint second'),
         server: KEY,
@@ -148,7 +149,7 @@ test('mcp_cluster_endpoint for one of two endpoints: accepted', async () => {
     await fixture.stop();
 });
 
-test('mcp_cluster_endpoint without a cluster: rejected', () => assert.rejects(
+test('mcp_cluster_endpoint in a server without a cluster: rejected', () => assert.rejects(
     Fixture.start({ location: { mcp_cluster_endpoint: 'shop' } }),
     SERVER === 'nginx' ? /is in no cluster: set "mcp_cluster"/
                        : /no cluster is configured: set MCPCluster/));
@@ -156,14 +157,14 @@ test('mcp_cluster_endpoint without a cluster: rejected', () => assert.rejects(
 
 // A directive in the location, even in a comment, replaces the fixture's own.
 
-test('endpoint without a key in a cluster: rejected', () => assert.rejects(
+test('endpoint without mcp_key in a cluster: rejected', () => assert.rejects(
     Fixture.start({ http: cluster(URL),
                     location: { nginx: '#; mcp_key \n',
                                 apache: '#; MCPKey \n' } }),
     SERVER === 'nginx' ? /has no "mcp_key"/ : /has no MCPKey/));
 
 
-test('every setting of a cluster: accepted', async () => {
+test('cluster with all its settings: accepted', async () => {
     const fixture = await Fixture.start({
         http: cluster(`rediss://u@127.0.0.1:1/3 unix:${dir}/a "prefix=x{y}"
                        sentinel=main node=here password_file=${password}`

@@ -32,7 +32,7 @@ async function clusterOf(fixture) {
 
 
 describe('a call that is read at two nodes', { concurrency: true }, () => {
-    test('node of a call cut off beyond the node timeout: it ends with -32603',
+    test('node cut off from Redis beyond mcp_cluster_node_timeout: its call ends with -32603',
          async (t) => {
         const { cut, here, there } = await pair(t, {
             http: { mcp_cluster_node_timeout: '2s' } });
@@ -102,7 +102,7 @@ describe('a call that is read at two nodes', { concurrency: true }, () => {
         await counting.finish();
     });
 
-    test('Redis answers late: a resume elsewhere gets 503, never 404',
+    test('Redis answers late: a resume at another node gets 503, never 404',
          async (t) => {
         const { cut, fixture: there, redis } = await cuttable(t, {
             kind: OTHER, http: { mcp_cluster_timeout: '10s' } });
@@ -135,7 +135,7 @@ describe('a call that is read at two nodes', { concurrency: true }, () => {
             await joined(there, 2 * WORKERS);
         }],
     ]) {
-        test(`Redis ${what}: a resume elsewhere gets 503, never 404`,
+        test(`Redis ${what}: a resume at another node gets 503, never 404`,
              async (t) => {
             const nodes = await pair(t);
             const { cut, here, there } = nodes;
@@ -283,7 +283,8 @@ describe('a call that is read at two nodes', { concurrency: true }, () => {
         await counting.finish();
     });
 
-    test('Redis loses its scripts: each event arrives once', async (t) => {
+    test('Redis loses its scripts: each event of a call arrives once',
+         async (t) => {
         const { redis, here, there } = await pair(t);
         const session = await here.session();
         const counting = await Counting.start(session, 12, 3);
@@ -298,7 +299,7 @@ describe('a call that is read at two nodes', { concurrency: true }, () => {
         await counting.finish();
     });
 
-    test('foreign script keeps Redis busy: events wait until it ends',
+    test('script of another client keeps Redis busy: events wait until it ends',
          async (t) => {
         const { redis, here, there } = await pair(t);
         const session = await here.session();
@@ -346,7 +347,7 @@ describe('a call that is read at two nodes', { concurrency: true }, () => {
         await counting.finish();
     });
 
-    test('keys are deleted kind by kind: each event arrives once',
+    test('keys in Redis are deleted kind by kind: each event of a call arrives once',
          async (t) => {
         const { redis, here, there } = await pair(t, {
             http: { mcp_cluster_node_timeout: '2s' } });
@@ -383,7 +384,7 @@ describe('a call that is read at two nodes', { concurrency: true }, () => {
         assert.equal(await redis.endless(), '');
     });
 
-    test('stream key has a foreign type: the stream is abandoned, others continue',
+    test('stream\'s key in Redis has a foreign type: this stream is abandoned, others continue',
          async (t) => {
         const { redis, here, there } = await pair(t, {
             http: { mcp_cluster_outage_timeout: '1s' } });
@@ -432,7 +433,7 @@ describe('a call that is read at two nodes', { concurrency: true }, () => {
         await next.finish();
     });
 
-    test('call is resumed at both nodes at once: one stream continues',
+    test('call is resumed at two nodes at once: one of the streams continues',
          async (t) => {
         const { here, there } = await pair(t);
         const session = await here.session();

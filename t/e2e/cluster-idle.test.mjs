@@ -35,7 +35,7 @@ async function beaten(redis, times) {
 
 
 describe('idle streams', () => {
-    test('idle streams: one script refreshes many streams, none expires',
+    test('idle streams in a cluster: one script refreshes many in Redis, none expires',
          async (t) => {
         const redis = await Redis.start();
 

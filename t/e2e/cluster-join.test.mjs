@@ -117,7 +117,7 @@ const lost = (fixture, tag, options, lose) =>
 
 describe('at two nodes', { concurrency: true }, () => {
     for (const [first, second] of [[0, 1], [1, 0]]) {
-        test(`equal calls at once, first at node ${first}: one is executed`,
+        test(`equal calls with one idempotency key, first at node ${first}: one is executed`,
              async () => {
             const tag = key();
             const all = upTo(8).map((i) =>
@@ -133,7 +133,7 @@ describe('at two nodes', { concurrency: true }, () => {
             assert.equal(executed(tag), 1);
         });
 
-        test(`client of node ${first} lost, call repeated at the other: runs once`,
+        test(`client of node ${first} lost, call repeated at the other node: executed once`,
              async () => {
             const tag = key();
 
@@ -152,7 +152,7 @@ describe('at two nodes', { concurrency: true }, () => {
             assert.equal(executed(tag), 1);
         });
 
-        test(`call of node ${first} joined at the other: its client resumes there`,
+        test(`call of node ${first}, joined at the other node: its client can resume there`,
              async () => {
             const tag = key();
             const here = await nodes[first].session();
@@ -197,7 +197,8 @@ describe('at two nodes', { concurrency: true }, () => {
             assert.equal(executed(tag), 1);
         });
 
-        test(`equal calls without a key, first at node ${first}: both are executed`,
+        test('equal calls without idempotency key, the first still connected '
+             + `at node ${first}: both are executed`,
              async () => {
             const tag = key();
             const one = ask(nodes[first], tag, { name: 'arguments' });
@@ -215,7 +216,8 @@ describe('at two nodes', { concurrency: true }, () => {
 });
 
 
-test('another mcp_cluster_endpoint: each endpoint executes a key', async (t) => {
+test('one idempotency key, another mcp_cluster_endpoint: each endpoint executes its call',
+     async (t) => {
     const other = await start(OTHER, {}, redis.url,
                               { mcp_cluster_endpoint: 'other' });
 
@@ -260,7 +262,8 @@ test('node of a joined call dies: the request that joined gets -32603',
 });
 
 
-test('Redis does not answer: 503, nothing is executed', async (t) => {
+test('Redis does not answer: a call with an idempotency key gets 503, is not executed',
+     async (t) => {
     const { cut, fixture } = await cuttable(t, OPTIONS);
     const tag = key();
     const options = { meta: { idempotencyKey: tag } };
@@ -290,7 +293,7 @@ test('Redis does not answer: 503, nothing is executed', async (t) => {
 });
 
 
-test('Redis is emptied: an equal call elsewhere gets 503, then the response',
+test('Redis is emptied: an equal call at another node gets 503, then the response',
      async (t) => {
     const { redis: own, cut, fixture } = await cuttable(t, OPTIONS);
     const there = await start(OTHER, undefined, own.url);

@@ -121,7 +121,8 @@ describe('a node', { concurrency: true }, () => {
         return { redis, fixture };
     }
 
-    test('node with a TCP address of Redis: each process joins', async (t) => {
+    test('node with a TCP address of Redis: each process joins the cluster',
+         async (t) => {
         const { redis, fixture } = await start(t);
 
         await joined(fixture);
@@ -130,7 +131,7 @@ describe('a node', { concurrency: true }, () => {
         await serves(fixture);
     });
 
-    test('node with a host name of Redis: joins', async (t) => {
+    test('node with a host name of Redis: joins the cluster', async (t) => {
         const { fixture } = await start(t, {},
             (redis) => `redis://localhost:${redis.port}/2`);
 
@@ -141,7 +142,7 @@ describe('a node', { concurrency: true }, () => {
 
     const skip = SERVER === 'nginx' ? false : 'nginx only';
 
-    test('node with a name that nginx resolves: joins when it is known',
+    test('node with a Redis host that nginx resolves later: joins when it is resolved',
          { skip }, async (t) => {
         const dns = await NameServer.start();
 
@@ -165,14 +166,14 @@ describe('a node', { concurrency: true }, () => {
         await joined(fixture);
     });
 
-    test('node with a Unix socket of Redis: joins', async (t) => {
+    test('node with a Unix socket of Redis: joins the cluster', async (t) => {
         const { fixture } = await start(t, { unix: true },
                                         (redis) => `unix:${redis.socket}`);
 
         await joined(fixture);
     });
 
-    test('node with a restricted user: joins', async (t) => {
+    test('node with a restricted Redis user: joins the cluster', async (t) => {
         const password = `${dir}/password`;
 
         await fs.writeFile(password, 'secret\n');
@@ -184,7 +185,7 @@ describe('a node', { concurrency: true }, () => {
         assert.equal(await count(fixture, /NOPERM|NOAUTH|secret/), 0);
     });
 
-    test('node with TLS to Redis: joins', async (t) => {
+    test('node with TLS to Redis: joins the cluster', async (t) => {
         const { fixture } = await start(t, { tls }, undefined,
                                         { mcp_cluster_ca: tls.certificate });
 
@@ -192,7 +193,8 @@ describe('a node', { concurrency: true }, () => {
         await serves(fixture);
     });
 
-    test('node with TLS and mcp_cluster_server_name: joins', async (t) => {
+    test('node with TLS and mcp_cluster_server_name: joins the cluster',
+         async (t) => {
         const { fixture } = await start(t, { tls }, undefined,
             { mcp_cluster_ca: tls.certificate,
               mcp_cluster_server_name: 'localhost' });
@@ -200,7 +202,8 @@ describe('a node', { concurrency: true }, () => {
         await joined(fixture);
     });
 
-    test('node with TLS, mcp_cluster_verify off: joins', async (t) => {
+    test('node with TLS, mcp_cluster_verify off: joins the cluster',
+         async (t) => {
         const { fixture } = await start(t, { tls }, undefined,
                                         { mcp_cluster_verify: 'off' });
 
@@ -210,35 +213,35 @@ describe('a node', { concurrency: true }, () => {
     // The time between attempts grows: no node connects in a busy loop.
 
     for (const [name, { redis: redisOptions, words, options, why }] of [
-        ['the wrong password', {
+        ['the wrong Redis password', {
             redis: { user: 'mcp', password: 'secret' },
             words: (redis, wrong) => `${redis} user=mcp password_file=${wrong}`,
             why: /WRONGPASS/ }],
-        ['no password', {
+        ['no Redis password', {
             redis: { user: 'mcp', password: 'secret' },
             why: /NOAUTH/ }],
-        ['an unknown authority', {
+        ['a Redis certificate from an unknown authority', {
             redis: { tls },
             options: { mcp_cluster_ca: other.certificate },
             why: /certificate|self.signed/i }],
-        ['the wrong server name', {
+        ['a server name that the certificate lacks', {
             redis: { tls },
             options: { mcp_cluster_ca: tls.certificate,
                        mcp_cluster_server_name: 'redis.example' },
             why: /[Hh]ostname mismatch/ }],
-        ['TLS to a Redis without it', {
+        ['TLS to a Redis that has no TLS', {
             redis: {},
             words: (redis) => redis.replace('redis:', 'rediss:'),
             why: /no connection within/ }],
-        ['no TLS to a Redis with it', {
+        ['no TLS to a Redis that requires TLS', {
             redis: { tls },
             words: (redis) => redis.replace('rediss:', 'redis:'),
             why: /write rediss:\/\/ instead of redis:\/\// }],
-        ['no client certificate', {
+        ['no client certificate, which Redis requires', {
             redis: { tls, clients: 'yes' },
             options: { mcp_cluster_ca: tls.certificate },
             why: /TLS alert from Redis: .*certificate required/ }],
-        ['a user without rights', {
+        ['a Redis user that lacks rights', {
             redis: { user: 'mcp', password: 'secret' },
             words: (redis) => `${redis} user=mcp prefix=other
                                password_file=${right}`
@@ -308,7 +311,7 @@ describe('Redis', { concurrency: true }, () => {
         await serves(fixture);
     });
 
-    test('Redis loses its scripts: they are loaded on the same connection',
+    test('Redis loses its scripts: the node loads them again on the same connection',
          async (t) => {
         const { redis, cut, fixture } = await start(t, '60s');
         const { connects } = cut;
@@ -323,7 +326,7 @@ describe('Redis', { concurrency: true }, () => {
         assert.equal((await clusterOf(fixture)).links_lost, 0);
     });
 
-    test('Redis drops its connections three times: one line at level error',
+    test('Redis drops its connections three times: the node logs one line at level error',
          async (t) => {
         const { cut, fixture } = await start(t);
 
@@ -337,7 +340,8 @@ describe('Redis', { concurrency: true }, () => {
         assert.equal(await count(fixture, /[[:]error\].*cluster: /), 1);
     });
 
-    test('Redis is paused: the node serves, then joins again', async (t) => {
+    test('Redis is paused: the node serves requests, then joins again',
+         async (t) => {
         const { redis, cut, fixture } = await start(t);
 
         redis.pause();
@@ -349,7 +353,7 @@ describe('Redis', { concurrency: true }, () => {
         await serves(fixture);
     });
 
-    test('Redis is unreachable for a time: the node serves, then joins again',
+    test('Redis is unreachable for a time: the node serves requests, then joins again',
          async (t) => {
         const { cut, fixture } = await start(t);
 
@@ -361,7 +365,8 @@ describe('Redis', { concurrency: true }, () => {
         await joined(fixture, 2);
     });
 
-    test('Redis answers late: the node serves, then joins again', async (t) => {
+    test('Redis answers late: the node serves requests, then joins again',
+         async (t) => {
         const { cut, fixture } = await start(t);
 
         cut.hold();
@@ -371,7 +376,7 @@ describe('Redis', { concurrency: true }, () => {
         await back(fixture);
     });
 
-    test('Redis is down at the start: the node serves, joins later',
+    test('Redis is down at the start: the node serves requests, joins later',
          async (t) => {
         const redis = await Redis.start();
 
@@ -388,7 +393,7 @@ describe('Redis', { concurrency: true }, () => {
         await joined(fixture);
     });
 
-    test('Redis is cut off after any number of bytes: no socket is left over',
+    test('Redis closes connections after any number of bytes: the node leaks no socket',
          async (t) => {
         const { cut, fixture } = await start(t);
 
@@ -439,7 +444,7 @@ describe('a process', { concurrency: true }, () => {
         await serves(fixture);
     });
 
-    test('process is killed: another one joins', async (t) => {
+    test('process is killed: another process joins the node', async (t) => {
         const { redis, fixture } = await start(t);
         const [victim] = await fixture.workers();
 
@@ -451,10 +456,11 @@ describe('a process', { concurrency: true }, () => {
 });
 
 
-// A real node whose entry in Redis is changed to other layouts. A node that
-// lacks these layouts serves standalone until the entry is gone.
+// The entry of the first node in Redis is changed to other layouts. The second
+// node lacks these layouts and serves standalone until both share layout 1, and
+// again while the data in Redis has a layout that it does not read.
 
-test('node with layouts that another node lacks: serves standalone',
+test('node that lacks a member\'s layouts of data in Redis: serves standalone until they share one',
      async (t) => {
     const redis = await Redis.start();
 
@@ -516,7 +522,8 @@ test('node with layouts that another node lacks: serves standalone',
 });
 
 
-test('nodes of both servers: each has the other as a member', async (t) => {
+test('an nginx node and an Apache node: each has the other as a member',
+     async (t) => {
     const redis = await Redis.start();
 
     t.after(() => redis.stop());

@@ -134,7 +134,7 @@ describe('a session\'s own stream', { concurrency: true }, () => {
         listening.answer.close();
     });
 
-    test('session stream without an event id: continues after the last event read',
+    test('session stream resumed without an event id: continues after the last event read',
          async () => {
         const listening = await Listening.start(nodes);
 
@@ -160,7 +160,7 @@ describe('a session\'s own stream', { concurrency: true }, () => {
         listening.answer.close();
     });
 
-    test('session stream read at each node in turn: each notification once',
+    test('session stream read at each node in turn: each notification arrives once',
          async () => {
         const listening = await Listening.start(nodes);
 
@@ -177,7 +177,7 @@ describe('a session\'s own stream', { concurrency: true }, () => {
         listening.answer.close();
     });
 
-    test('publication after a subscription, at any two nodes: arrives',
+    test('resource updated after a subscription, at any two nodes: the notification arrives',
          async () => {
         const listening = await Listening.start(nodes);
 
@@ -195,7 +195,8 @@ describe('a session\'s own stream', { concurrency: true }, () => {
         listening.answer.close();
     });
 
-    test('subscription at any node: creates the session stream', async () => {
+    test('subscription at one node: another node can open the session stream',
+         async () => {
         const listening = await Listening.start(nodes);
 
         await listening.subscribe(2);
@@ -205,7 +206,7 @@ describe('a session\'s own stream', { concurrency: true }, () => {
         listening.answer.close();
     });
 
-    test('session stream opened and created at once: there is one',
+    test('session stream opened and created at three nodes at once: only one remains',
          async () => {
         for (const i of upTo(4)) {
             const listening = await Listening.start(nodes);
@@ -224,7 +225,7 @@ describe('a session\'s own stream', { concurrency: true }, () => {
         }
     });
 
-    test('session stream opened at three nodes: the newest has it',
+    test('session stream opened at three nodes: the newest connection has it',
          async () => {
         const listening = await Listening.start(nodes);
 
@@ -315,7 +316,7 @@ test('node of a session stream dies: each notification arrives once',
 
 describe('a session\'s own stream, faults of Redis',
          { concurrency: true }, () => {
-    test('Redis is unreachable: new session streams get 503, others continue',
+    test('Redis is unreachable: a new session stream gets 503, an existing one continues',
          async (t) => {
         const { redis, cut, fixture } = await cuttable(t);
         const listening = await Listening.start([fixture]);
@@ -339,7 +340,7 @@ describe('a session\'s own stream, faults of Redis',
         assert.equal(await redis.endless(), '');
     });
 
-    test('Redis is unreachable, mcp_cluster_sync off: notifications arrive',
+    test('Redis is unreachable, mcp_cluster_sync off: a session stream gets notifications',
          async (t) => {
         const { cut, fixture } = await cuttable(t, { sync: 'off' });
         const listening = await Listening.start([fixture]);

@@ -78,7 +78,7 @@ describe('Redis with a Sentinel', { concurrency: true }, () => {
                  both: await nodes(t, [words, words]) };
     }
 
-    test('Sentinel, the master dies: the call continues at its replica',
+    test('Sentinel, the master dies: the call continues with its replica',
          async (t) => {
         const { master, replica, sentinel, both } = await start(t);
 
@@ -91,7 +91,7 @@ describe('Redis with a Sentinel', { concurrency: true }, () => {
         assert.equal(await replica.endless(), '');
     });
 
-    test('Sentinel, the master is paused: the call continues at its replica',
+    test('Sentinel, the master is paused: the call continues with its replica',
          async (t) => {
         const { master, replica, both } = await start(t);
 
@@ -105,7 +105,7 @@ describe('Redis with a Sentinel', { concurrency: true }, () => {
         await readAtBoth(both);
     });
 
-    test('Sentinel, ordered failover: the call continues at the replica',
+    test('Sentinel, failover on command: the call continues with the replica',
          async (t) => {
         const { master, replica, sentinel, both } = await start(t);
 
@@ -133,7 +133,7 @@ describe('a Redis Cluster', { concurrency: true }, () => {
             all.redis.map(({ url }) => url).reverse().join(' ')]) };
     }
 
-    test('Redis Cluster: a call is read at two nodes', async (t) => {
+    test('Redis Cluster: a call can be read at two nodes', async (t) => {
         const { all, both } = await start(t);
 
         await readAtBoth(both);
@@ -142,7 +142,7 @@ describe('a Redis Cluster', { concurrency: true }, () => {
         assert.equal(await all.owner.endless(), '');
     });
 
-    test('Redis Cluster moves the slot: the call continues at the other master',
+    test('Redis Cluster moves the slot: the call continues with the other master',
          async (t) => {
         const { all, both } = await start(t);
         const { stranger } = all;
@@ -152,7 +152,7 @@ describe('a Redis Cluster', { concurrency: true }, () => {
         assert.equal(await stranger.endless(), '');
     });
 
-    test('Redis Cluster, the master dies: the call continues at its replica',
+    test('Redis Cluster, the master dies: the call continues with its replica',
          async (t) => {
         const { all, both } = await start(t);
 
@@ -165,7 +165,8 @@ describe('a Redis Cluster', { concurrency: true }, () => {
 });
 
 
-test('replicas=1, the replica restarts: each event arrives once', async (t) => {
+test('replicas=1, the replica restarts: each event of a call arrives once',
+     async (t) => {
     const redis = await Redis.start();
 
     t.after(() => redis.stop());
@@ -198,7 +199,8 @@ test('replicas=1, the replica restarts: each event arrives once', async (t) => {
 });
 
 
-test('TLS and a restricted user: a call is read at two nodes', async (t) => {
+test('Redis with TLS and a restricted user: a call can be read at two nodes',
+     async (t) => {
     const tls = await certify(dir);
     const password = `${dir}/password`;
 

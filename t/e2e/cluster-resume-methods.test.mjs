@@ -80,7 +80,7 @@ function test(name, run, { of = () => true } = {}) {
 
 
 describe('clients of each resumption method', { concurrency: true }, () => {
-    test('client drops after every message, resumes at the other node: complete',
+    test('client leaves after every message, resumes at the other node: gets all messages',
          async (resumption) => {
         const n = 6;
         const caller = await client(resumption, count(n));
@@ -98,7 +98,7 @@ describe('clients of each resumption method', { concurrency: true }, () => {
         await caller.again();
     });
 
-    test('client drops, resumes at the other node without an id: complete',
+    test('client leaves, resumes at the other node without an event id: gets all messages',
          async (resumption) => {
         const n = 4;
         const caller = await client(resumption, count(n));
@@ -117,7 +117,7 @@ describe('clients of each resumption method', { concurrency: true }, () => {
         await caller.end();
     }, { of: ({ cursor }) => cursor === 'may' });
 
-    test('client resumes after the end at another node: complete',
+    test('client resumes at another node after the end of the call: gets all messages',
          async (resumption) => {
         const caller = await client(resumption, count(20));
 
@@ -131,7 +131,7 @@ describe('clients of each resumption method', { concurrency: true }, () => {
         await caller.again();
     });
 
-    test('question of a call: read and answered at different nodes',
+    test('question of a call, read and answered at different nodes: the call continues',
          async (resumption) => {
         const caller = await client(resumption, ask);
 
@@ -152,7 +152,8 @@ describe('clients of each resumption method', { concurrency: true }, () => {
         await caller.end();
     });
 
-    test('status requests at each node: the call\'s state', async (resumption) => {
+    test('status requests at each node: get the call\'s state',
+         async (resumption) => {
         const caller = await client(resumption, count(3));
 
         await caller.open(2);
@@ -167,7 +168,7 @@ describe('clients of each resumption method', { concurrency: true }, () => {
 
     // Each POST goes to another node than the one before.
 
-    test('status requests in a batch at each node: the call\'s state',
+    test('status requests in a batch at each node: get the call\'s state',
          async (resumption) => {
         const caller = await client(resumption, count(3), '2025-03-26');
         const from = { request: (method, params, options) =>
@@ -193,7 +194,7 @@ describe('clients of each resumption method', { concurrency: true }, () => {
         await fares({ over: true });
     }, { of: ({ method }) => method === 'requests' || method === 'streams' });
 
-    test('stream/poll/all at each node: all streams of the session',
+    test('stream/poll/all at each node: lists all streams of the session',
          async (resumption) => {
         const first = await client(resumption, count(3));
         const { server, session } = first;
@@ -220,7 +221,7 @@ describe('clients of each resumption method', { concurrency: true }, () => {
         assert.deepEqual(await listed(), all);
     }, { of: ({ method }) => method === 'streams' });
 
-    test('cancellation at another node: the backend is aborted',
+    test('call cancelled at another node: the backend is aborted',
          async (resumption) => {
         const caller = await client(resumption, count(9));
 
@@ -230,7 +231,7 @@ describe('clients of each resumption method', { concurrency: true }, () => {
         assert.equal((await caller.running('aborted')).aborted, 1);
     });
 
-    test('wrong token or another session at another node: refused',
+    test('resume with a wrong token or session at another node: 400, 404 or an error',
          async (resumption) => {
         const caller = await client(resumption, count(3));
 

@@ -77,18 +77,18 @@ async function secondLog(t, ...names) {
 }
 
 describe('the log of a node that joins', { concurrency: true }, () => {
-    test('no endpoint in common with the other node: a warning', async (t) =>
+    test('node without an endpoint in common with the other node: a warning', async (t) =>
         assert.match(await secondLog(t, 'shop', 'store'),
             /\bwarn\].*no endpoint in common.*set mcp_cluster_endpoint/));
 
-    test('the same endpoint as the other node: no warning', async (t) =>
+    test('node with the same endpoint as the other node: no warning', async (t) =>
         assert.doesNotMatch(await secondLog(t, 'shop', 'shop'),
             /no endpoint in common/));
 });
 
 
 describe('the status of a cluster', { concurrency: true }, () => {
-    test('Redis is unreachable: lag counts the events that it lacks',
+    test('Redis is unreachable: lag in the status counts the events that Redis lacks',
          async (t) => {
         const { cut, fixture } = await cuttable(t);
         const session = await fixture.session();
@@ -120,7 +120,8 @@ describe('the status of a cluster', { concurrency: true }, () => {
             && cluster.events_replicated > copied);
     });
 
-    test('call read at another node: its reader is "elsewhere"', async (t) => {
+    test('call read at another node: its reader in the status is "elsewhere"',
+         async (t) => {
         const { nodes: [here, there] } = await pair(t);
 
         t.after(() => Promise.all([here.stop(), there.stop()]));
@@ -145,7 +146,7 @@ describe('the status of a cluster', { concurrency: true }, () => {
         await counting.finish();
     });
 
-    test('Redis is emptied: streams_refilled counts', async (t) => {
+    test('Redis is emptied: the status counts streams_refilled', async (t) => {
         const { redis, nodes: [here, there] } = await pair(t);
 
         t.after(() => Promise.all([here.stop(), there.stop()]));
@@ -159,7 +160,8 @@ describe('the status of a cluster', { concurrency: true }, () => {
         await says(here, (cluster) => cluster.streams_refilled > 0);
     });
 
-    test('Redis is unreachable: requests_refused counts the 503', async (t) => {
+    test('Redis is unreachable: the status counts the 503 in requests_refused',
+         async (t) => {
         const { cut, fixture } = await cuttable(t, {
             http: { mcp_cluster_outage_timeout: '100ms' } });
         const session = await fixture.session();
@@ -175,7 +177,8 @@ describe('the status of a cluster', { concurrency: true }, () => {
 
     // On a loaded machine a live node may be silent for a while.
 
-    test('node dies: nodes_taken_over, streams_taken_over count', async (t) => {
+    test('node dies: the status counts nodes_taken_over, streams_taken_over',
+         async (t) => {
         const { nodes: [dying, there] } = await pair(t, {
             mcp_cluster_node_timeout: '5s' });
 
@@ -190,7 +193,7 @@ describe('the status of a cluster', { concurrency: true }, () => {
             && cluster.streams_taken_over === 1);
     });
 
-    test('paused node that was declared dead: deaths, streams_fenced count',
+    test('paused node was declared dead: its status counts deaths, streams_fenced',
          async (t) => {
         const { nodes: [still, there] } = await pair(t, {
             mcp_cluster_node_timeout: '2s' });

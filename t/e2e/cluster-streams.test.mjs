@@ -50,7 +50,7 @@ describe('a call', { concurrency: true }, () => {
         await counting.finish();
     });
 
-    test('call read at each node in turn: each event arrives once',
+    test('call read at two nodes in turn: each event arrives once',
          async () => {
         const session = await here.session();
         const twin = at(there, session);
@@ -66,7 +66,7 @@ describe('a call', { concurrency: true }, () => {
         await counting.finish();
     });
 
-    test('call resumed at another node: the older consumer ends', async () => {
+    test('call resumed at another node: the older connection ends', async () => {
         const session = await here.session();
         const counting = await Counting.start(session, 9, 3);
         const first = counting.answer;
@@ -85,7 +85,7 @@ describe('a call', { concurrency: true }, () => {
         await counting.finish();
     });
 
-    test('call of 2000 messages, resumed at another node: complete',
+    test('call of 2000 messages, resumed at another node: all messages arrive',
          async () => {
         const session = await here.session();
         const counting = await Counting.start(session, 2000, 1);
@@ -96,7 +96,8 @@ describe('a call', { concurrency: true }, () => {
         await counting.finish();
     });
 
-    test('messages of 2.5 MB, resumed at another node: complete', async () => {
+    test('call with messages of 2.5 MB, resumed at another node: all messages arrive',
+         async () => {
         const session = await here.session();
         const gate = `cluster ${process.pid} long`;
         const size = 2500000;
@@ -139,7 +140,7 @@ describe('a call', { concurrency: true }, () => {
         assert.equal(posts, 4);
     });
 
-    test('question read and answered at another node: the call continues',
+    test('question read and answered at another node: the call continues there',
          async () => {
         const session = await here.session({
             capabilities: { elicitation: {} } });
@@ -169,7 +170,7 @@ describe('a call', { concurrency: true }, () => {
 
     // More than a node queue in Redis may hold.
 
-    test('answer of 1.5 MB: 503 at another node, accepted at its own',
+    test('answer of 1.5 MB to a question: 503 at another node, accepted at the call\'s node',
          async () => {
         const session = await here.session({
             capabilities: { elicitation: {} } });
@@ -255,7 +256,8 @@ describe('a node', { concurrency: true }, () => {
 
 
 describe('a call, faults of Redis', { concurrency: true }, () => {
-    test('Redis is unreachable for a time: events wait for it', async (t) => {
+    test('Redis is unreachable for a time: the events of a call wait until it is reachable',
+         async (t) => {
         const { cut, fixture } = await cuttable(t);
         const session = await fixture.session();
         const counting = await Counting.start(session, 6, 3);
@@ -268,7 +270,7 @@ describe('a call, faults of Redis', { concurrency: true }, () => {
         await counting.finish();
     });
 
-    test('Redis answers late: a stream has no event id before it',
+    test('Redis answers late: a stream has event ids only from then on',
          async (t) => {
         const { cut, fixture } = await cuttable(t);
         const session = await fixture.session();
@@ -284,7 +286,8 @@ describe('a call, faults of Redis', { concurrency: true }, () => {
         assert.notEqual(counting.lastId, undefined);
     });
 
-    test('Redis is paused: a stream with a URL begins after it', async (t) => {
+    test('Redis is paused: a stream with a URL begins only after the pause',
+         async (t) => {
         const redis = await Redis.start();
 
         t.after(() => redis.stop());
@@ -325,7 +328,7 @@ describe('a call, faults of Redis', { concurrency: true }, () => {
         await counting.finish();
     });
 
-    test('Redis is emptied: the owner replicates its streams again',
+    test('Redis is emptied: the owner of a stream replicates it again',
          async (t) => {
         const { redis, cut, fixture, words } = await cuttable(t);
         const session = await fixture.session();
@@ -347,7 +350,7 @@ describe('a call, faults of Redis', { concurrency: true }, () => {
         await counting.finish();
     });
 
-    test('Redis is unreachable beyond the outage timeout: a call gets 503',
+    test('Redis is unreachable beyond mcp_cluster_outage_timeout: a call gets 503',
          async (t) => {
         const { cut, fixture } = await cuttable(t, {
             http: { mcp_cluster_outage_timeout: '100ms' } });
@@ -369,7 +372,7 @@ describe('a call, faults of Redis', { concurrency: true }, () => {
             { text: 'hello' })).status === 200);
     });
 
-    test('Redis is unreachable, mcp_cluster_sync off: a call does not wait',
+    test('Redis is unreachable, mcp_cluster_sync off: a call does not wait for it',
          async (t) => {
         const { cut, fixture } = await cuttable(t, { sync: 'off' });
         const session = await fixture.session();

@@ -93,7 +93,7 @@ function client(servers = nodes, first = 0) {
 
 describe('a task', { concurrency: true }, () => {
     for (const first of [0, 1]) {
-        test(`task created at node ${first}: the same state at each node`,
+        test(`task created at node ${first}: each node has the same state`,
              async () => {
             const k = key();
             const tasks = client(nodes, first);
@@ -116,7 +116,8 @@ describe('a task', { concurrency: true }, () => {
         });
     }
 
-    test('progress of a task: its statusMessage at each node', async () => {
+    test('progress of a task: each node has it as the statusMessage',
+         async () => {
         const k = key();
         const tasks = client();
         const { taskId } = await tasks.create('steps', { key: k },
@@ -130,7 +131,7 @@ describe('a task', { concurrency: true }, () => {
         assert.equal(textOf((await tasks.settled(taskId)).result), 'stepped');
     });
 
-    test('questions of a task: answered in parts at different nodes',
+    test('questions of a task, answered in parts at different nodes: the task completes',
          async () => {
         const tasks = client();
         const { taskId } = await tasks.create('asks', { key: key() });
@@ -163,7 +164,7 @@ describe('a task', { concurrency: true }, () => {
         await tasks.status(taskId, 'cancelled');
     });
 
-    test('altered task id at another node: -32602', async () => {
+    test('tasks/get of an altered task id at another node: -32602', async () => {
         const k = key();
         const { taskId } = await client().create('work', { key: k });
         const { response } = await client(nodes, 1).ask('tasks/get', {
@@ -203,7 +204,8 @@ test('node dies: its completed tasks are kept, its working tasks fail',
 });
 
 
-test('Redis is emptied: tasks/get elsewhere gets 503, never -32602', async (t) => {
+test('Redis is emptied: tasks/get at another node gets 503, never -32602',
+     async (t) => {
     const { redis: own, cut, fixture } = await cuttable(t, {
         location: LOCATION, backends: { scripted: backend.address } });
     const there = await node(own.url, { kind: OTHER, location: LOCATION,

@@ -98,7 +98,7 @@ describe('rejected settings', { concurrency: 2 }, () => {
             { mcp_route: ['a', '~^b', 'a'].map((pattern) =>
                 `${pattern} ${backend.mcp_backend}`) },
             /an earlier route matches "a"/],
-        ['mcp_allow after *',
+        ['mcp_allow after mcp_allow for *',
             { mcp_allow: [`* ${YES}`, `tools/read ${NO}`] },
             /an earlier rule matches all names of rule "tools\/read"/],
         ['mcp_allow twice for one name',
@@ -127,7 +127,7 @@ describe('rejected settings', { concurrency: 2 }, () => {
 });
 
 
-test('settings that have an effect: neither errors nor warnings', async () => {
+test('settings that have an effect: no error, no warning', async () => {
     const fixture = await Fixture.start({ zone: '128m',
         server: endpoint('good', {
         ...backend, mcp_catalog: tools,
@@ -220,10 +220,10 @@ test('settings without effect: a warning for each', async (t) => {
         idle('mcp_link_origin', 'is off'),
         ['mcp_auth_scopes without effect',
             /or "?(?:mcp_auth_scopes|MCPAuthScopes)"?, which has no effect/],
-        ...NGINX ? [['two servers of one name and path',
+        ...NGINX ? [['endpoints with one path in two servers with one name',
             /has the path "\/same" of another endpoint.*server_name" "a"/],
         ['zone that no location uses', /zone "unused" in .* has no effect/],
-        ['location with directives, no handler',
+        ['location with MCP directives, but no mcp',
             /location "\/silent" has directives of this module/],
         ['quotas beyond worker_connections',
             /let one caller hold 120000 connections, but the "worker_connections"/]]
@@ -237,11 +237,11 @@ test('settings without effect: a warning for each', async (t) => {
         });
     }
 
-    await t.test('location around an endpoint: no warning', () => {
+    await t.test('location with MCP directives around an endpoint: no warning', () => {
         assert.doesNotMatch(log, /location "\/around/);
     });
 
-    await t.test('inherited directive: no warning', async () => {
+    await t.test('endpoint inherits a directive without effect: no warning', async () => {
         const outer = NGINX ? { http: 'mcp_page_size 10;' }
             : { server: 'MCPPageSize 10\n' };
         const inherited = await Fixture.start({ ...outer,

@@ -102,7 +102,7 @@ describe('10,000 events', async () => {
         exactlyOnce(seen, n);
     });
 
-    test('10,000 events over HTTP, 100 lost connections: each arrives once',
+    test('HTTP backend, 10,000 events, 100 lost connections: each event arrives once',
          async () => {
         const rand = random(seed + 1);
 
@@ -156,7 +156,7 @@ describe('a reload', async () => {
     // even after an event id.
 
     for (const version of ['2025-03-26', '2025-06-18', '2025-11-25']) {
-        test(`reload, ${version}: a listening stream ends, that of a call does not`,
+        test(`reload, ${version}: a session's stream ends, the stream of a call does not`,
              async () => {
             const session = await server.session({ version });
             const gate = `reload ${version}`;
@@ -210,7 +210,7 @@ describe('a worker dies', async () => {
                                        kills: true });
     const session = await server.session();
 
-    test('worker of a call is killed: its stored events, then an error',
+    test('worker of a call is killed: its client gets the stored events, then -32603',
          async () => {
         for (let round = 0; round < 5; round++) {
             const gate = `dies ${round}`;
@@ -273,7 +273,7 @@ describe('a worker dies', async () => {
         }
     });
 
-    test('worker of a consumer is killed: the call continues at another one',
+    test('worker of a client\'s connection is killed: the client resumes at another worker',
          async () => {
         let other = 0;
 
@@ -314,7 +314,7 @@ describe('a worker dies', async () => {
         assert.ok(other > 0);
     });
 
-    test('call after killed workers: complete', async () => {
+    test('call after killed workers: each event arrives', async () => {
         const { messages } = await session.follow(
             await session.call('count', { n: 100 }));
 
