@@ -71,7 +71,7 @@ describe('demo', async () => {
     const server = await use();
     const session = await server.session({ capabilities });
 
-    test('demo, dice: a result with the requested rolls', async () => {
+    test('tool dice of the demo: a result with the requested rolls', async () => {
         const { rolls, sum } = (await session.tool('dice',
             { count: 5, sides: 4 })).structuredContent;
 
@@ -79,7 +79,7 @@ describe('demo', async () => {
         assert.equal(sum, rolls.reduce((a, b) => a + b));
     });
 
-    test('demo, countdown: progress, then the result', async () => {
+    test('tool countdown of the demo: progress, then the result', async () => {
         const { messages, response } = await session.follow(
             await session.call('countdown', { seconds: 1 }));
 
@@ -87,7 +87,7 @@ describe('demo', async () => {
         assert.equal(textOf(response.result), 'Lift-off!');
     });
 
-    test('demo, book_table: a question, then the result', async () => {
+    test('tool book_table of the demo: a question, then the result', async () => {
         const { response } = await session.follow(
             await session.call('book_table', { people: 3 }), {
                 onMessage: (m) => session.respond(m.id, {
@@ -99,7 +99,7 @@ describe('demo', async () => {
                      'A table for 3 at 18:00 under the name of Ada.');
     });
 
-    test('demo, book_table without a session: questions, then the result',
+    test('tool book_table of the demo without a session: input_required, then the result',
          async () => {
         const modern = new Modern(server, { capabilities });
         const asked = await modern.tool('book_table', { people: 3 });
@@ -120,7 +120,7 @@ describe('demo', async () => {
                      'A table for 3 at 18:00 under the name of Ada.');
     });
 
-    test('demo, question that ends the stream: retry 100, then the usual one',
+    test('question ends a stream of the demo: retry 100; the next stream has mcp_retry',
         async () => {
             const linked = await open({ mcp_link: 'on', mcp_retry: '3s' });
             const retries = ({ blocks }) => blocks.filter((b) => b.retry)
@@ -143,7 +143,7 @@ describe('demo', async () => {
             assert.deepEqual(retries(back), [3000]);
         });
 
-    test('demo, chart: a PNG image', async () => {
+    test('tool chart of the demo: a PNG image', async () => {
         const [image] = (await session.tool('chart',
             { values: [1, 2, 3] })).content;
 
@@ -152,7 +152,8 @@ describe('demo', async () => {
                      /^\x89PNG/);
     });
 
-    test('demo, resource template, prompt, completion: answered', async () => {
+    test('resource template, prompt, completion of the demo: answered',
+         async () => {
         const { contents } = (await session.response('resources/read',
             { uri: 'demo://weather/Oslo' })).result;
 
@@ -168,7 +169,7 @@ describe('demo', async () => {
     // The program blocks these signals instead of handling them, so that no
     // handler interrupts another one.
 
-    test('demo, SIGINT with SIGTERM: exits with 0, removes its socket',
+    test('demo gets SIGINT and SIGTERM at once: exits with 0, removes its socket',
          async () => {
         const other = `${dir}/other.sock`;
         const { child, ended } = await run(
@@ -236,7 +237,8 @@ describe('run', async () => {
     const roll = async (session) => (await session.tool('dice',
         { count: 3, sides: 1 })).structuredContent.sum;
 
-    test('make run twice: two ports, Ctrl-C ends each', async () => {
+    test('make run twice: each demo has its own port, Ctrl-C ends each',
+         async () => {
         const first = await demonstration();
         const session = await Session.open(first);
         const second = await demonstration();
@@ -286,7 +288,7 @@ describe('client', { concurrency: 3 }, async () => {
 
     for (const [resumption, comesBack] of Object.entries(returns)) {
         for (const kill of [false, true]) {
-            test(`${resumption}${kill ? ', client killed' : ''}: nothing lost, nothing twice`,
+            test(`example client, method ${resumption}${kill ? ', killed' : ''}: nothing lost, nothing twice`,
                  async () => {
                 const child = spawn(process.execPath, [
                     path.join(root, 'examples/client/resume.mjs'),
@@ -323,7 +325,7 @@ async function twoTools(name, backend) {
         clients.push(await server.session({ version }));
     }
 
-    test(`${name}, hello: the result in each revision`, async () => {
+    test(`tool ${name}_hello: the result, in each revision`, async () => {
         for (const client of clients) {
             assert.equal(textOf(await client.tool(`${name}_hello`,
                                                   { name: 'Ada' })),
@@ -333,7 +335,7 @@ async function twoTools(name, backend) {
         }
     });
 
-    test(`${name}, slow: progress, then the result in each revision`,
+    test(`tool ${name}_slow: progress, then the result, in each revision`,
          () => Promise.all(clients.map(async (client) => {
         const { messages, response } = await client.follow(
             await client.request('tools/call', {

@@ -70,7 +70,7 @@ async function tiny() {
 }
 
 
-test('full disk: bodies that need a file fail, everything else continues',
+test('full disk: bodies that need a file get an error, other requests succeed',
     async (t) => {
         const disk = await tiny();
 
@@ -140,8 +140,8 @@ test('full disk: bodies that need a file fail, everything else continues',
 describe('a process that is stopped with the lock of the zone', { skip: sanitized },
     () => {
         for (const [signal, ending] of [
-            ['SIGCONT', 'process with the lock continues: each call is complete'],
-            ['SIGKILL', 'process with the lock is killed: the others repair the zone'],
+            ['SIGCONT', 'stopped process with the lock of the zone continues: each call is complete'],
+            ['SIGKILL', 'stopped process with the lock of the zone is killed: the others repair the zone'],
         ]) {
             test(ending, () => stopped(signal));
         }
@@ -237,7 +237,7 @@ async function stopped(signal) {
 
 const fixed = SERVER !== 'nginx' || sanitized;
 
-test('new binary of nginx: sessions continue, old streams get 404',
+test('new binary of nginx: sessions continue, streams of the old one get 404',
      { skip: fixed }, async () => {
     const fixture = await Fixture.use({ location: { mcp_close_after: 'off' } });
     const port = await freePort();

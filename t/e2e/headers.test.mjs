@@ -143,23 +143,23 @@ const VERSION = 'MCP-Protocol-Version: 2026-07-28';
 const TOOL = 'test_x_mcp_header';
 
 const sent = [
-    ['plain values', [VERSION, 'Mcp-Method: tools/call', `Mcp-Name: ${TOOL}`,
+    ['early headers with plain values: the variables have them', [VERSION, 'Mcp-Method: tools/call', `Mcp-Name: ${TOOL}`,
              'Mcp-Param-Region: eu'], `tools/call|${TOOL}|eu`],
-    ['encoded values', [VERSION, 'Mcp-Method: tools/call',
+    ['early headers with encoded values: the variables have them decoded', [VERSION, 'Mcp-Method: tools/call',
                  `Mcp-Name: =?base64?${Buffer.from(TOOL).toString('base64')}?=`,
                  'Mcp-Param-Region: =?base64?ZXU=?='], `tools/call|${TOOL}|eu`],
-    ['an older revision', ['MCP-Protocol-Version: 2025-11-25',
+    ['early headers of an older revision: the variables are empty', ['MCP-Protocol-Version: 2025-11-25',
                               'Mcp-Method: tools/call', `Mcp-Name: ${TOOL}`,
                               'Mcp-Param-Region: eu'], '||'],
-    ['no revision', ['Mcp-Method: tools/call', `Mcp-Name: ${TOOL}`,
+    ['early headers without a revision: the variables are empty', ['Mcp-Method: tools/call', `Mcp-Name: ${TOOL}`,
                         'Mcp-Param-Region: eu'], '||'],
-    ['malformed encoding', [VERSION, 'Mcp-Method: tools/call',
+    ['early header with malformed encoding: its variable is empty', [VERSION, 'Mcp-Method: tools/call',
                    'Mcp-Name: =?base64?ZXU?=',
                    'Mcp-Param-Region: =?base64?/w==?='], 'tools/call||'],
-    ['control characters', [VERSION, 'Mcp-Method: tools/call',
+    ['early header with encoded control characters: its variable is "?"', [VERSION, 'Mcp-Method: tools/call',
                             'Mcp-Param-Region: =?base64?YQ0KWDogYg==?='],
      'tools/call||?'],
-    ['two lines for a name', [VERSION, 'Mcp-Method: tools/call', 'Mcp-Name: a',
+    ['Mcp-Name twice: its early variable is empty in nginx, joined in Apache', [VERSION, 'Mcp-Method: tools/call', 'Mcp-Name: a',
                    'Mcp-Name: b', 'Mcp-Param-Region: eu'],
      { nginx: 'tools/call||eu', apache: 'tools/call|a, b|eu' }[SERVER]],
 ];
@@ -168,18 +168,19 @@ const body = bodyOf({ method: 'tools/call',
                       params: { name: TOOL, arguments: { region: 'eu' } } });
 
 for (const [name, lines, expected] of sent) {
-    test(`variables from early headers: ${name}`, async () => {
+    test(`${name}`, async () => {
         assert.equal((await send1({ lines }, body)).sent, expected);
     });
 }
 
-test('variables from early headers: HTTP/2', { skip: skip2 }, async () => {
+test('early headers over HTTP/2: the variables have their values', { skip: skip2 }, async () => {
     const [, lines, expected] = sent[0];
 
     assert.equal((await send2({ lines }, body)).sent, expected);
 });
 
-test('header that the operator rejects: 403 before the body', async () => {
+test('early header that a rule of the server forbids: 403 before the body',
+     async () => {
     const lines = [VERSION, 'Mcp-Method: tools/call', `Mcp-Name: ${TOOL}`,
                    'Mcp-Param-Region: blocked'];
 

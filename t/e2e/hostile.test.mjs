@@ -262,7 +262,7 @@ async function honest(headers) {
 }
 
 
-test('callers that take all they can get: two others lose nothing',
+test('ten callers use all that their quotas allow: two other callers lose nothing',
      async () => {
     let going = true;
     let rounds = 0;
@@ -353,7 +353,7 @@ const from = (fixture, localAddress) => fixture.session({
 describe('many addresses that begin and end sessions', async () => {
     const small = await Fixture.use({ workers: 2, zone: '1m' });
 
-    test('newcomer among many ended sessions: its own session ends, 204',
+    test('many addresses have ended sessions: a new address can end its own, 204',
         async () => {
             const codes = {};
 
@@ -453,8 +453,8 @@ const families = {
 describe('many addresses that create tasks until they are refused', () => {
     for (const [family, address] of Object.entries(families)) {
         for (const n of [64, 256]) {
-            test(`${n} ${family}: newcomers' quick calls, streams and tasks `
-                 + 'succeed', async () => {
+            test(`${n} ${family} create tasks until 429 or 503: quick calls, `
+                + `streams and tasks of newcomers succeed`, async () => {
                 const fixture = await proxied('1m');
                 let created = 0;
 
@@ -497,7 +497,7 @@ describe('a zone full of calls without clients', async () => {
                     mcp_max_wait: '10m', mcp_stream_buffer: '128k' },
     });
 
-    test('zone full of calls without clients: new calls run, old ones are aborted',
+    test('zone full of calls without clients: new calls run, old calls are aborted',
          async () => {
         const session = await full.session();
         const tag = 'left';

@@ -157,7 +157,7 @@ const SESSIONS = [
 ];
 
 for (const [version, can] of SESSIONS) {
-    test(`${version}: questions on the stream, each answered by a POST`,
+    test(`${version}, backend has questions: sent on the stream, each answered by a POST`,
         async () => {
             const session = await sessionOf(server, version, can);
 
@@ -204,7 +204,7 @@ for (const [version, can] of SESSIONS) {
 }
 
 
-test('2025-11-25, stream URLs: questions end the stream, the URL takes answers',
+test('2025-11-25, mcp_link on: questions end the stream, its URL accepts the answers',
      async () => {
     const session = await sessionOf(linked, '2025-11-25', ALL);
 
@@ -284,7 +284,8 @@ class Asked extends Modern {
 }
 
 
-test('2026-07-28, questions: are the response', async () => {
+test('2026-07-28, backend has questions: they are the response, as input_required',
+     async () => {
     for (const can of [ALL, { elicitation: {} }, { sampling: {}, roots: {} }]) {
         const modern = new Asked(server, { capabilities: can });
 
@@ -306,7 +307,8 @@ test('2026-07-28, questions: are the response', async () => {
 });
 
 
-test('2026-07-28, questions of a task: are in the task', async () => {
+test('2026-07-28, backend of a task has questions: tasks/get has them',
+     async () => {
     for (const can of [ALL, { sampling: {}, roots: {} }]) {
         const client = new Tasks(server, { capabilities: can });
 
@@ -341,7 +343,8 @@ test('2026-07-28, questions of a task: are in the task', async () => {
 });
 
 
-test('2026-07-28, request state: valid for its own request only', async () => {
+test('2026-07-28, requestState: accepted for its own request, otherwise -32602',
+     async () => {
     const modern = new Asked(server, { capabilities: ALL });
     const params = { name: 'book', arguments: { a: 1, b: ['x', { c: 2 }] } };
     const { result } = await modern.followed('tools/call', params);
@@ -390,7 +393,7 @@ test('2026-07-28, request state: valid for its own request only', async () => {
 });
 
 
-test('2026-07-28, question that the client did not declare: 400, -32021',
+test('2026-07-28, question whose capability the client did not declare: 400, -32021',
      async () => {
     const cases = [
         [form('When?'), {}, { elicitation: {} }],
@@ -420,7 +423,7 @@ test('2026-07-28, question that the client did not declare: 400, -32021',
 });
 
 
-test('round without questions: the backend is called again, later each time',
+test('input_required without questions: the backend is called again, later each time',
      async () => {
     // a client of 2026-07-28 chooses its own pauses
 

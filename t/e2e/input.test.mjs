@@ -39,7 +39,8 @@ async function answering(answer, reply, from = session) {
 
 
 for (const name of ['ask', 'ask_streaming', 'http_ask']) {
-    test(`${name}, three rounds of questions: on one stream`, async () => {
+    test(`tool ${name}, three rounds of questions: all on one stream`,
+         async () => {
         const { asked, response, blocks } = await answering(
             await session.call(name, { rounds: 3 }), (m) => accept(
                 m.params.message));
@@ -57,7 +58,8 @@ for (const name of ['ask', 'ask_streaming', 'http_ask']) {
 }
 
 
-test('three questions at once: answered in any order', async () => {
+test('three questions at once: their answers are accepted in any order',
+     async () => {
     const answer = await session.call('ask', { count: 3 });
     const asked = [];
 
@@ -92,7 +94,7 @@ test('sampling and roots: the answers reach the backend', async () => {
 });
 
 
-test('declined question: the backend gets the refusal', async () => {
+test('declined question: the backend gets the action decline', async () => {
     const { response } = await answering(await session.call('ask'),
                                          () => ({ action: 'decline' }));
 
@@ -125,7 +127,8 @@ test('client lost between question and answer: the question is sent again',
 });
 
 
-test('answers of another session, to no question, twice: ignored', async () => {
+test('answers of another session, to no question, or second ones: ignored',
+     async () => {
     const other = await server.session({ capabilities: { elicitation: {} } });
     const answer = await session.call('ask');
     const question = await answer.message();
@@ -143,7 +146,8 @@ test('answers of another session, to no question, twice: ignored', async () => {
 });
 
 
-test('client answers with an error: the call ends with an error', async () => {
+test('client answers a question with an error: its call ends with an error',
+     async () => {
     const answer = await session.call('ask');
     const question = await answer.message();
     const posted = await session.post({ jsonrpc: '2.0', id: question.id,
@@ -157,7 +161,7 @@ test('client answers with an error: the call ends with an error', async () => {
 });
 
 
-test('question that the client did not declare: not sent, an error',
+test('question whose capability the client did not declare: not sent, the call fails',
      async () => {
     const silent = await server.session({ capabilities: { roots: {} } });
 
@@ -185,7 +189,7 @@ test('prompt with a question: the answer reaches the backend', async () => {
 });
 
 
-test('call cancelled while it waits for input: the stream ends', async () => {
+test('call cancelled while it waits for an answer: its stream ends', async () => {
     const answer = await session.call('ask');
 
     await answer.message();

@@ -149,7 +149,7 @@ async function begun(tag, n = 1) {
 
 for (const [era, open] of Object.entries(eras)) {
     describe(era, () => {
-        test(`${CALLS} calls with keys, cut at random: each is executed once`,
+        test(`${CALLS} calls with idempotency keys, cut at random: each is executed once`,
              async () => {
             const client = await open('ann');
             const chance = random(7);
@@ -189,7 +189,7 @@ for (const [era, open] of Object.entries(eras)) {
             assert.ok(lost > CALLS);
         });
 
-        test('calls without keys, cut at random: never two executions at a time',
+        test('calls without idempotency keys, cut at random: never two executions at a time',
              async () => {
             const client = await open('ann');
             const chance = random(8);
@@ -213,7 +213,7 @@ for (const [era, open] of Object.entries(eras)) {
             });
         });
 
-        test('five equal requests with one key: each has the response',
+        test('five equal requests with one idempotency key: each gets the response',
              async () => {
             const client = await open('ann');
             const tag = `${era} both`;
@@ -259,7 +259,7 @@ for (const [era, open] of Object.entries(eras)) {
             }
         });
 
-        test(`equal requests of another principal: executed for each`,
+        test('equal requests of another principal: executed for each principal',
              async () => {
             const [ann, bob] = await Promise.all([open('ann'), open('bob')]);
             const tag = `${era} stranger`;
@@ -282,7 +282,7 @@ for (const [era, open] of Object.entries(eras)) {
             assert.equal(executed(tag), 4);
         });
 
-        test('equal request after a complete call: executed again',
+        test('equal request after the end of a call: executed again',
              async () => {
             const client = await open('ann');
 
@@ -295,7 +295,7 @@ for (const [era, open] of Object.entries(eras)) {
             }
         });
 
-        test('three equal requests without a key: one after the other',
+        test('three equal requests without idempotency keys: executed one after the other',
             async () => {
                 const client = await open('ann');
                 const tag = `${era} two`;
@@ -307,7 +307,8 @@ for (const [era, open] of Object.entries(eras)) {
                 assert.equal(most[tag], 1);
             });
 
-        test('key with other parameters, invalid keys: -32602', async () => {
+        test('idempotency key with other parameters, or an invalid one: -32602',
+             async () => {
             const client = await open('ann');
             const tag = `${era} other`;
             const key = tag.replace(/ /g, '-');
@@ -325,7 +326,8 @@ for (const [era, open] of Object.entries(eras)) {
             assert.equal(executed(tag), 1);
         });
 
-        test('tool without x-mcp-join: executed for each request', async () => {
+        test('tool without x-mcp-join: executed for each equal request',
+             async () => {
             const client = await open('ann');
             const tag = `${era} alone`;
             const args = { tag, gated: true };

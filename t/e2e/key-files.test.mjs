@@ -27,11 +27,11 @@ const NOBODY = 'rediss://u@127.0.0.1';
 describe('files that are not regular', { concurrency: 2 }, () => {
     for (const [name, file] of [['a FIFO', fifo], ['a directory', dir]]) {
         for (const [what, options] of [
-            ['a key', { location: { mcp_key: file } }],
-            ['a catalog', { location: { mcp_catalog: file } }],
-            ['a password', { http: cluster(`${NOBODY} password_file=${file}`) }],
-            ['authorities', { http: cluster(URL, { mcp_cluster_ca: file }) }],
-            ['a certificate', { http: cluster(URL, {
+            ['the file of mcp_key', { location: { mcp_key: file } }],
+            ['the file of mcp_catalog', { location: { mcp_catalog: file } }],
+            ['the file of password_file=', { http: cluster(`${NOBODY} password_file=${file}`) }],
+            ['the file of mcp_cluster_ca', { http: cluster(URL, { mcp_cluster_ca: file }) }],
+            ['the file of mcp_cluster_certificate', { http: cluster(URL, {
                 mcp_cluster_certificate: file,
                 mcp_cluster_certificate_key: tls.key }) }],
         ]) {
@@ -53,7 +53,8 @@ describe('keys that others may know', { concurrency: 2 }, () => {
             /key file ".*" is readable for every user/],
         ['random, and readable for root and a group', random, 0o640, null],
     ]) {
-        test(`key, ${name}: ${warning ? 'a' : 'no'} warning`, async () => {
+        test(`file of mcp_key, ${name}: ${warning ? 'a' : 'no'} warning`,
+             async () => {
             const key = `${dir}/${name}`.replaceAll(' ', '-');
 
             await fs.writeFile(key, contents);
@@ -74,7 +75,7 @@ describe('keys that others may know', { concurrency: 2 }, () => {
 });
 
 
-test('zone: left out of core dumps of each process', async () => {
+test('zone: not part of the core dumps of any process', async () => {
     const server = await Fixture.use({ zone: '37m' });
 
     for (const pid of [await server.master(), ...await server.workers()]) {

@@ -58,7 +58,7 @@ describe('ends of calls', async () => {
 
     // The cancellation may reach any worker, and the call may run at any other.
 
-    test('call cancelled long before its stream, at any worker: aborted',
+    test('call cancelled long before its stream, at any worker: the backend is aborted',
          async () => {
         const of = await late.session();
 
@@ -144,7 +144,7 @@ describe('back-pressure', async () => {
     // sockets between; the backend must wait with the rest.
 
     for (const name of ['count', 'http_count']) {
-        test(`${name}, slow reader: the backend waits`, async () => {
+        test(`tool ${name}, slow reader: the backend waits`, async () => {
             const size = 16384;
             const n = 4000;
             const tag = `slow ${name}`;
@@ -176,7 +176,7 @@ describe('back-pressure', async () => {
         });
     }
 
-    test('call without a reader: stops at its buffer, continues with a reader',
+    test('call without a reader: waits when its buffer is full, continues with a reader',
         async () => {
             const tag = 'nobody reads';
             const n = 3000;
@@ -219,7 +219,7 @@ describe('a full store', async () => {
     });
     const session = await server.session();
 
-    test('full store: quick calls are answered, streams refused, others kept',
+    test('full store: quick calls are answered, new streams get -32603, others continue',
         async () => {
         const gate = 'full';
         const calls = [];
@@ -291,7 +291,7 @@ describe('calls larger than the zone', async () => {
     // Sent events free memory, with messages of either size.
 
     for (const [n, size] of [[1000, 3000], [50, 60000], [40, 100000]]) {
-        test(`${n} messages of ${size} bytes in a zone of 1 MB: complete`,
+        test(`${n} messages of ${size} bytes in a zone of 1 MB: all arrive`,
             async () => {
                 // the end of the last call counts as sent a moment after its
                 // arrival
@@ -328,7 +328,7 @@ describe('a flood of resumptions', async () => {
     // One stream has one consumer, however often it is resumed.
 
     for (const [name, resume] of Object.entries(ways)) {
-        test(`1000 resumptions ${name}: one consumer`, async () => {
+        test(`stream resumed 1000 times ${name}: one consumer`, async () => {
             const call = await held(session, 3);
             const before = await settle(() => status(server),
                                         { consumers_live: 1 });
@@ -378,7 +378,7 @@ describe('a thousand streams', async () => {
     });
     const session = await server.session();
 
-    test('1000 streams in one session, 500 resumed: complete',
+    test('1000 streams in one session, 500 resumed: all messages arrive',
          async () => {
         const gate = 'thousand';
         const n = 1000;

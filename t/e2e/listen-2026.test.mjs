@@ -95,7 +95,8 @@ const modern = new Modern(server);
 const publish = (message) => modern.tool('publish', { message });
 
 
-test('subscription: gets the notifications that its filter names', async () => {
+test('subscription with a filter: gets the notifications that the filter names',
+     async () => {
     const uri = 'test://watched-resource';
     const answer = await listen(modern, {
         toolsListChanged: true, promptsListChanged: false,
@@ -116,7 +117,8 @@ test('subscription: gets the notifications that its filter names', async () => {
 });
 
 
-test('subscription id of any kind: the same in each notification', async () => {
+test('subscription with any request id: each notification has this id',
+     async () => {
     for (const id of ['a "b" \u00e9', '', 0, -7, 9007199254740991, '7']) {
         const answer = await listen(modern, { toolsListChanged: true },
                                     { id });
@@ -128,7 +130,7 @@ test('subscription id of any kind: the same in each notification', async () => {
 });
 
 
-test('published message with _meta: keeps it', async () => {
+test('published message with _meta: subscribers get its members', async () => {
     const answer = await listen(modern, { toolsListChanged: true });
 
     await publish(note('tools/list_changed', {
@@ -142,7 +144,7 @@ test('published message with _meta: keeps it', async () => {
 });
 
 
-test('subscriptions at every worker: each gets the message', async () => {
+test('subscriptions at every worker: each gets a published message', async () => {
     const n = THREADS ? 24 : 200;
     const answers = [];
     const workers = new Set();
@@ -170,7 +172,8 @@ test('subscriptions at every worker: each gets the message', async () => {
 });
 
 
-test('filter for lists that the catalog lacks: not acknowledged', async () => {
+test('filter for lists that the catalog lacks: these lists are not acknowledged',
+     async () => {
     const file = `${dir}/tools.json`;
 
     await fs.writeFile(file, JSON.stringify({ tools: [tool('a')] }));
@@ -186,7 +189,7 @@ test('filter for lists that the catalog lacks: not acknowledged', async () => {
 });
 
 
-test('invalid filter: -32602', async () => {
+test('subscription with an invalid filter: -32602', async () => {
     const uris = Array.from({ length: 1001 }, (_, i) => `test://${i}`);
 
     for (const notifications of [undefined, null, [], true,
@@ -386,7 +389,7 @@ test('graceful shutdown: a subscription ends with a result', async () => {
 
 // The publisher's process serves 1,024 listeners in one step.
 
-test('more listeners than one slice: each gets both changes, in order',
+test('1200 subscriptions at one worker: each gets both notifications, in order',
      { skip: THREADS && 'each subscription holds a thread' }, async () => {
     const server = await Fixture.use({ workers: 1, zone: '128m', location: {
         mcp_quota_key: 'off', mcp_max_session_streams: 'off' } });

@@ -17,7 +17,8 @@ const CHANGED = { jsonrpc: '2.0',
                   method: 'notifications/tools/list_changed' };
 
 
-test('list_changed: reaches every listener, at every worker', async () => {
+test('published list_changed: reaches every listener, at every worker',
+     async () => {
     const listeners = [];
     const workers = new Set();
 
@@ -45,7 +46,7 @@ test('list_changed: reaches every listener, at every worker', async () => {
 });
 
 
-test('listener resumed by event id: gets the messages since', async () => {
+test('listener resumed by event id: gets the later messages', async () => {
     const other = await server.session();
     const listener = await other.get();
     const first = await listener.block();
@@ -105,7 +106,7 @@ test('updated resource: only its subscribers are notified', async () => {
 });
 
 
-test('messages of a call: not on the session\'s listening stream', async () => {
+test('messages of a call: not on the session\'s own stream', async () => {
     const other = await server.session();
     const listener = await other.get();
 
@@ -128,7 +129,8 @@ test('detached call: its published messages arrive', async () => {
 });
 
 
-test('detached call, published at once: its messages arrive', async () => {
+test('detached call, all messages published in one request: they arrive',
+     async () => {
     for (const as of ['batch', 'ndjson', 'sse']) {
         const { messages, response } = await session.follow(
             await session.call('detach', { n: 3, as }));
@@ -139,7 +141,7 @@ test('detached call, published at once: its messages arrive', async () => {
 });
 
 
-test('detached call whose client left: resumed', async () => {
+test('detached call whose client left: resumed, gets the rest', async () => {
     const answer = await session.call('detach', { n: 3, gate: 'detached' });
 
     for (let i = 0; i < 2; i++) {
@@ -160,7 +162,7 @@ test('detached call whose client left: resumed', async () => {
 });
 
 
-test('publish endpoint without the right token: 4xx', async () => {
+test('publish without the right token: 4xx', async () => {
     const url = (await session.tool('env')).structuredContent.MCP_PUBLISH_URL;
     const path = new URL(url).pathname + new URL(url).search;
     const knock = async (where) => (await request(server.port, {

@@ -13,15 +13,15 @@ import { request } from './lib/wire.mjs';
 // The answers of a backend with each kind of mistake.
 
 const answers = {
-    ok: [200, 'application/json', '{"content":[]}'],
-    tool: [200, 'application/json', '{"content":[],"isError":true}'],
-    error: [200, 'application/json', '{"jsonrpc":"2.0","id":1,"error":'
-            + '{"code":1,"message":"m"}}'],
-    http500: [500, 'text/html', '<h1>Internal Server Error</h1>'],
-    broken: [200, 'application/json', 'debug: here\n{"content":[]}'],
-    html: [200, 'text/html', '{"content":[]}'],
-    bare: [200, 'application/json', '{"text":"x"}'],
-    string: [200, 'application/json', '{"content":"x"}'],
+    'a result': [200, 'application/json', '{"content":[]}'],
+    isError: [200, 'application/json', '{"content":[],"isError":true}'],
+    'a JSON-RPC error': [200, 'application/json',
+        '{"jsonrpc":"2.0","id":1,"error":' + '{"code":1,"message":"m"}}'],
+    'HTTP 500': [500, 'text/html', '<h1>Internal Server Error</h1>'],
+    'broken JSON': [200, 'application/json', 'debug: here\n{"content":[]}'],
+    'JSON as text/html': [200, 'text/html', '{"content":[]}'],
+    'a result without content': [200, 'application/json', '{"text":"x"}'],
+    'a string as content': [200, 'application/json', '{"content":"x"}'],
 };
 const waiting = new Map();
 const backend = http.createServer((req, res) => {
@@ -114,20 +114,23 @@ async function counted(what, field) {
 
 
 const CASES = [
-    ['ok', 'ok', 'ok'],
-    ['tool', 'ok', 'tool_error', 'calls_tool_errors'],
-    ['http500', 'ok', 'tool_error', 'calls_tool_errors',
+    ['a result', 'ok', 'ok'],
+    ['isError', 'ok', 'tool_error', 'calls_tool_errors'],
+    ['HTTP 500', 'ok', 'tool_error', 'calls_tool_errors',
      /warn.* of "count" failed in its backend: HTTP 500/],
-    ['error', 'error', 'rpc_error', 'calls_failed'],
-    ['broken', 'error', 'fault', 'calls_failed',
+    ['a JSON-RPC error', 'error', 'rpc_error', 'calls_failed'],
+    ['broken JSON', 'error', 'fault', 'calls_failed',
      /of "count" failed in its backend: broken JSON at byte 0: "debug: here\\/],
-    ['html', 'ok', 'ok', , /warn.*of "count" answered with JSON as text\/html/],
-    ['bare', 'ok', 'ok', , /warn.*of "count" answered with a result without/],
-    ['string', 'ok', 'ok', , /warn.*"count" answered with a result whose/],
+    ['JSON as text/html', 'ok', 'ok', ,
+     /warn.*of "count" answered with JSON as text\/html/],
+    ['a result without content', 'ok', 'ok', ,
+     /warn.*of "count" answered with a result without/],
+    ['a string as content', 'ok', 'ok', ,
+     /warn.*"count" answered with a result whose/],
 ];
 
 for (const [how, outcome, result, field, line] of CASES) {
-    test(`result of a backend, ${how}: ${result} in logs, counters`,
+    test(`backend answers with ${how}: ${result} in logs and counters`,
          async () => {
         await counted(async () => {
             await session.follow(await session.call('count', { how }));
@@ -143,7 +146,7 @@ for (const [how, outcome, result, field, line] of CASES) {
                     new RegExp(`of "count" ended: ${result}, after \\d+ ms`));
     });
 
-    test(`result of a backend in a stream, ${how}: ${result} in logs, counters`,
+    test(`backend answers in a stream with ${how}: ${result} in logs and counters`,
          async () => {
         const gate = `stream ${how}`;
 
@@ -160,8 +163,9 @@ for (const [how, outcome, result, field, line] of CASES) {
 }
 
 
-test('cancelled call: cancelled in logs, counters', () => counted(async () => {
-    const answer = await session.call('count', { how: 'ok', gate: 'cancel' });
+test('cancelled call: "cancelled" in logs and counters', () => counted(async () => {
+    const answer = await session.call('count', { how: 'a result',
+                                                 gate: 'cancel' });
 
     await session.notify('notifications/cancelled', { requestId: answer.id });
     await answer.ended;
@@ -184,8 +188,9 @@ test('rejected requests: the log has the reason', async () => {
 });
 
 
-test('killed process: lost in logs, counters', () => counted(async () => {
-    const answer = await session.call('count', { how: 'ok', gate: 'lost' });
+test('process of a call is killed: "lost" in logs and counters', () => counted(async () => {
+    const answer = await session.call('count', { how: 'a result',
+                                                 gate: 'lost' });
 
     // the event from which the client resumes
 
@@ -203,7 +208,8 @@ test('killed process: lost in logs, counters', () => counted(async () => {
 }, 'calls_lost'));
 
 
-test('no client within mcp_max_wait: expired in logs, counters', async () => {
+test('no client within mcp_max_wait: "expired" in logs and counters',
+     async () => {
     const hasty = await Fixture.use({
         location: { mcp_max_wait: '1s', mcp_close_after: 'off' } });
     const answer = await (await hasty.session()).call('count',

@@ -29,7 +29,8 @@ const HANDLERS = {
 function scenarios({ name: who, modern, connect }) {
     const on = (handlers) => connect(server, handlers);
 
-    test('client at an endpoint of both eras: uses its own era', async () => {
+    test('client at an endpoint with all revisions: uses its own revision',
+         async () => {
         const client = await on();
 
         assert.equal(client.modern, modern);
@@ -40,7 +41,7 @@ function scenarios({ name: who, modern, connect }) {
         await client.end();
     });
 
-    test('lists: complete', async () => {
+    test('lists of the catalog: the client gets all items', async () => {
         const client = await on();
 
         assert.ok((await client.listTools()).tools.length > 30);
@@ -67,7 +68,8 @@ function scenarios({ name: who, modern, connect }) {
         await client.end();
     });
 
-    test('arguments in headers: the backend gets their values', async () => {
+    test('tool with x-mcp-header: the backend gets the values of the arguments',
+         async () => {
         const client = await on();
 
         await client.listTools();
@@ -93,7 +95,8 @@ function scenarios({ name: who, modern, connect }) {
         await client.end();
     });
 
-    test('errors: the codes that the era allows', async () => {
+    test('error codes: each client gets the backend\'s, but -32603 for one that its revision forbids',
+         async () => {
         const client = await on();
         const result = await client.call('test_error_handling', {});
 
@@ -114,7 +117,7 @@ function scenarios({ name: who, modern, connect }) {
         await client.end();
     });
 
-    test('log messages: from the requested level on', async () => {
+    test('log messages of a call: sent from the requested level on', async () => {
         const seen = [];
         const client = await on({ notifications: {
             'notifications/message': ({ data }) => seen.push(data) } });
@@ -143,7 +146,7 @@ function scenarios({ name: who, modern, connect }) {
         await client.end();
     });
 
-    test('declined question: the backend gets the refusal', async () => {
+    test('declined question: the backend gets the action decline', async () => {
         const client = await on({ requests: {
             'elicitation/create': () => ({ action: 'decline' }) } });
 
@@ -152,7 +155,7 @@ function scenarios({ name: who, modern, connect }) {
         await client.end();
     });
 
-    test('resources: text, binary, by template', async () => {
+    test('text, binary, template resources: the client reads each', async () => {
         const client = await on();
         const read = async (uri) =>
             (await client.readResource({ uri })).contents[0];
@@ -165,7 +168,7 @@ function scenarios({ name: who, modern, connect }) {
         await client.end();
     });
 
-    test('prompt with arguments: contains them', async () => {
+    test('prompt with arguments: its messages contain them', async () => {
         const client = await on();
         const { messages } = await client.getPrompt({
             name: 'test_prompt_with_arguments',
@@ -175,7 +178,8 @@ function scenarios({ name: who, modern, connect }) {
         await client.end();
     });
 
-    test('completion: the backend\'s values', async () => {
+    test('completion of an argument: the client gets the backend\'s values',
+         async () => {
         const client = await on();
         const { completion } = await client.complete({
             ref: { type: 'ref/prompt', name: 'test_prompt_with_arguments' },
@@ -218,7 +222,7 @@ function scenarios({ name: who, modern, connect }) {
     });
 
     for (const onprogress of [undefined, () => {}]) {
-        test(`cancelled ${onprogress ? 'with' : 'without'} progress: backend is aborted`,
+        test(`call cancelled ${onprogress ? 'with' : 'without'} progress: the backend is aborted`,
             async () => {
                 const client = await on();
                 const tag = `cancel ${who} ${onprogress}`;
@@ -251,7 +255,7 @@ describe('clients of both eras at one endpoint', { concurrency: true }, () => {
 
 
 describe('an endpoint of one era', () => {
-    test('endpoint of one era: auto adapts to it, a pinned client fails',
+    test('endpoint without 2026-07-28 or with it alone: automatic clients adapt, others fail',
          async () => {
         const [v1, legacy, auto, pinned] = eras;
         const older = await Fixture.use({ location: {

@@ -81,7 +81,8 @@ describe('closed connections', () => {
     for (const [when, server] of [['before anything was sent', late],
                                   ['after the head of the stream', soon]])
     {
-        test(`connection closed ${when}: the backend is aborted`, async () => {
+        test(`2026-07-28, connection closed ${when}: the backend is aborted`,
+             async () => {
             const modern = new Modern(server);
 
             for (const i of upTo(8)) {
@@ -106,7 +107,7 @@ describe('closed connections', () => {
     }
 
     for (const tool of ['count', 'http_count']) {
-        test(`connection closed in the middle of a stream, ${tool}: aborted`,
+        test(`2026-07-28, connection closed in the middle of a stream, tool ${tool}: aborted`,
              async () => {
             const modern = new Modern(soon);
 
@@ -125,7 +126,7 @@ describe('closed connections', () => {
             }
         });
 
-        test(`connection closed before the first message, ${tool}: aborted`,
+        test(`2026-07-28, connection closed before the first message, tool ${tool}: aborted`,
              async () => {
             const modern = new Modern(late);
             const tag = `first ${tool}`;
@@ -139,7 +140,7 @@ describe('closed connections', () => {
     // On a connection with earlier calls, or without.
 
     for (const earlier of [0, 1, 3]) {
-        test(`connection closed for writing only, after ${earlier} calls: aborted`,
+        test(`2026-07-28, connection closed for writing only, after ${earlier} calls: aborted`,
              async () => {
             const modern = new Modern(soon);
             const tag = `half ${earlier}`;
@@ -152,7 +153,8 @@ describe('closed connections', () => {
             socket.destroy();
         });
 
-        test(`closed for writing with the last request, after ${earlier} calls: aborted`,
+        test('2026-07-28, connection closed for writing with the last request, '
+             + `after ${earlier} calls: aborted`,
              async () => {
             const modern = new Modern(soon);
             const { socket, post, call } = await kept(modern, earlier);
@@ -175,7 +177,7 @@ describe('closed connections', () => {
 
     // One stream of a connection that stays open.
 
-    test('HTTP/2 stream closed: its call is aborted, another one continues', {
+    test('2026-07-28, HTTP/2 stream closed: its call is aborted, another one continues', {
         skip: SERVER === 'apache' && MPM === 'prefork'
             && 'mod_http2 does not run in prefork' }, async (t) => {
         const port = await freePort();
@@ -217,7 +219,7 @@ describe('closed connections', () => {
         assert.equal(textOf(response.result), 'counted to 1');
     });
 
-    test('connection closed while a call is detached: its late answer is dropped',
+    test('2026-07-28, connection closed while a call is detached: its late answer is dropped',
          async () => {
         const modern = new Modern(soon);
         const tag = 'detached';
@@ -230,7 +232,7 @@ describe('closed connections', () => {
         assert.equal(textOf(await modern.tool('echo', { text: 'a' })), 'a');
     });
 
-    test('20 connections closed: no call, consumer, stream is left',
+    test('2026-07-28, 20 connections closed: no call, consumer or stream is left',
          async () => {
         const modern = new Modern(soon);
         const tag = 'many';
@@ -246,7 +248,7 @@ describe('closed connections', () => {
 
 
 describe('calls that continue', () => {
-    test('other client with the same request id: its call continues',
+    test('connection closed, another client has a call with the same request id: that call continues',
          async () => {
         const one = new Modern(soon);
         const other = new Modern(soon);
@@ -268,7 +270,7 @@ describe('calls that continue', () => {
         assert.equal(textOf(response.result), 'counted to 1');
     });
 
-    test('cancellation by a session with the same request id: the call continues',
+    test('session cancels a request id that a call without a session has: that call continues',
          async () => {
         const modern = new Modern(soon);
         const session = await soon.session();
@@ -288,7 +290,7 @@ describe('calls that continue', () => {
     // These capabilities let a call outlive its connection.
 
     for (const capability of ['resumableRequests', 'resumeTokens']) {
-        test(`client that declared ${capability}: its call continues`,
+        test(`2026-07-28, connection closed by a client that declared ${capability}: its call continues`,
              async () => {
             const modern = new Modern(soon, {
                 capabilities: { [capability]: {} } });

@@ -108,7 +108,8 @@ const times = (text, part) => text.split(part).length - 1;
 
 
 describe('results', () => {
-    test('result of a tool: resultType and serverInfo are added', async () => {
+    test('2026-07-28, result of a tool: resultType and serverInfo are added',
+         async () => {
         const { status, result } = await call(PLAIN);
 
         assert.equal(status, 200);
@@ -116,7 +117,7 @@ describe('results', () => {
             resultType: 'complete', _meta: { [META.server]: SERVER } });
     });
 
-    test('result of a backend: everything else stays byte for byte',
+    test('result of a backend: byte for byte the same, except for the added resultType and serverInfo',
          async () => {
         const content = '"content":[ {"type":"text", "text":"\\u00e9\\/",'
             + '"annotations":{"priority" : 0.50}} ]';
@@ -147,7 +148,7 @@ describe('results', () => {
 
     // The server replaces a serverInfo from the backend.
 
-    test('resultType and serverInfo from a backend: not duplicated',
+    test('resultType and serverInfo from a backend: the result has each only once',
          async () => {
         const theirs = { name: 'behind', version: '2' };
         const { text, result } = await call(JSON.stringify({
@@ -160,7 +161,7 @@ describe('results', () => {
         assert.deepEqual(result._meta, { [META.server]: SERVER, a: 1 });
     });
 
-    test('unknown resultType: -32603', async () => {
+    test('unknown resultType from a backend: -32603', async () => {
         for (const resultType of ['task', 'partial', '', 5, null, {}]) {
             const { error } = await call(JSON.stringify({ resultType,
                                                           content: [] }));
@@ -172,7 +173,7 @@ describe('results', () => {
     for (const value of ['[1,2.50]', '"text"', '5.0', 'true', 'null',
                          '[]', '""'])
     {
-        test(`structuredContent ${value}: for modern clients only`,
+        test(`structuredContent ${value}: sent in 2026-07-28, left out in 2025-11-25`,
             async () => {
                 const text = '{"content":[{"type":"text","text":"x"}],'
                     + `"structuredContent":${value},"isError":false}`;
@@ -187,7 +188,8 @@ describe('results', () => {
             });
     }
 
-    test('structuredContent that is an object: for all clients', async () => {
+    test('structuredContent that is an object: sent in 2026-07-28 and 2025-11-25',
+         async () => {
         const text = '{"structuredContent":{"a":1.50,"b":[]},"content":[]}';
 
         assert.ok((await call(text)).text
@@ -196,7 +198,7 @@ describe('results', () => {
                          { a: 1.5, b: [] });
     });
 
-    test('prompts/get, completion/complete: resultType, serverInfo, no cache hints',
+    test('2026-07-28, prompts/get, completion/complete: resultType, serverInfo, no cache hints',
          async () => {
         const messages = '[{"role":"user","content":{"type":"text",'
             + '"text":"\\u00e9"}}]';
@@ -218,7 +220,7 @@ describe('results', () => {
         assert.ok(completion.text.includes('"total":1.0'));
     });
 
-    test('input_required for a method without questions: -32603', async () => {
+    test('input_required for completion/complete: -32603', async () => {
         const asking = JSON.stringify({ resultType: 'input_required',
             inputRequests: { r: { method: 'roots/list', params: {} } } });
         const { error } = await ask(asking, 'completion/complete',
@@ -245,7 +247,8 @@ describe('caching', () => {
         return [result.ttlMs, result.cacheScope];
     };
 
-    test('resources/read without cache hints: ttlMs 0, private', async () => {
+    test('resources/read without cache hints: ttlMs 0, cacheScope private',
+         async () => {
         assert.deepEqual(await read(''), [0, 'private']);
         assert.deepEqual(await read('', 'test://t/1'), [0, 'private']);
     });
@@ -260,7 +263,7 @@ describe('caching', () => {
         assert.deepEqual(await read(',"cacheScope":"public"'), [0, 'public']);
     });
 
-    test('resources/read with invalid cache hints: ttlMs 0, private',
+    test('resources/read with invalid cache hints: ttlMs 0, cacheScope private',
          async () => {
         for (const ttl of ['-1', '"5"', '1.5', 'null', '{}', 'true']) {
             assert.deepEqual(await read(`,"ttlMs":${ttl}`), [0, 'private'],
@@ -273,7 +276,7 @@ describe('caching', () => {
         }
     });
 
-    test('lists of the catalog: mcp_cache_ttl, public without a principal',
+    test('lists of the catalog: ttlMs from mcp_cache_ttl, cacheScope public without principals',
         async () => {
             const fixture = (location) => Fixture.use({
                 location: { mcp_catalog: file, mcp_cache_ttl: '90s',
@@ -308,7 +311,7 @@ describe('caching', () => {
             }
         });
 
-    test('lists of a backend: its cache hints, else ttlMs 0, private',
+    test('lists of a backend: its cache hints, else ttlMs 0, cacheScope private',
          async () => {
         const plain = await ask('{"tools":[]}', 'tools/list', {}, bare);
 
@@ -322,7 +325,8 @@ describe('caching', () => {
                          [7, 'public']);
     });
 
-    test('questions of resources/read: no cache hints', async () => {
+    test('resources/read that has questions: input_required without cache hints',
+         async () => {
         const { result } = await ask(JSON.stringify({
             resultType: 'input_required',
             inputRequests: { r: { method: 'roots/list', params: {} } } }),
@@ -342,14 +346,14 @@ describe('lists', () => {
         ['resources/templates/list', ITEMS.template]];
 
     for (const [method, item] of lists) {
-        test(`${method} of the catalog, ${item.slice(0, 30)}: byte for byte`,
+        test(`${method} of the catalog, ${item.slice(0, 30)}: sent byte for byte`,
              async () => {
             const { text } = await ask('', method);
 
             assert.ok(text.includes(item), text);
         });
 
-        test(`${method} of a backend, ${item.slice(0, 30)}: byte for byte`,
+        test(`${method} of a backend, ${item.slice(0, 30)}: sent byte for byte`,
              async () => {
             const kind = { 'resources/templates/list': 'resourceTemplates' }[
                 method] ?? method.replace('/list', '');
@@ -360,7 +364,7 @@ describe('lists', () => {
         });
     }
 
-    test('outputSchema that is not an object: left out for older clients',
+    test('outputSchema that is not an object: left out in 2025-11-25',
         async () => {
             const old = (await session.response('tools/list')).result.tools;
 
@@ -370,7 +374,8 @@ describe('lists', () => {
             assert.deepEqual(old[0], JSON.parse(ITEMS.tool));
         });
 
-    test('execution of a tool: for older clients only', async () => {
+    test('execution of a tool: left out in 2026-07-28, sent in 2025-11-25',
+         async () => {
         const { tools } = (await modern.response('tools/list')).result;
         const old = (await session.response('tools/list')).result.tools;
 
@@ -404,7 +409,7 @@ describe('requests at the backend', () => {
         return backend.calls.at(-1);
     };
 
-    test('request with _meta, trace context: the backend gets them byte for byte',
+    test('trace context, arguments of a request: the backend gets them byte for byte',
          async () => {
         const trace = '"traceparent":"00-0af7651916cd43dd8448eb211c80319c-'
             + '00f067aa0ba902b7-01","tracestate" : "a=1","baggage":"u=\\u00e9"';
@@ -431,7 +436,7 @@ describe('requests at the backend', () => {
             .includes(context));
     });
 
-    test('revision, declared capabilities: the backend gets them',
+    test('revision, declared capabilities of a request: the backend gets them',
         async () => {
             const declared = '{"sampling":{"tools":{}},"extensions":'
                 + '{"com.example/x":{"a":1.50}},"experimental":{"y":{}}}';
@@ -462,7 +467,7 @@ describe('errors of a backend', () => {
     for (const code of [-32000, -32001, -32002, -32004, -32019, -32042, -32050,
                         -32099])
     {
-        test(`error ${code} of a backend: replaced by -32602 or -32603`,
+        test(`2026-07-28, error ${code} of a backend: replaced by -32602 or -32603`,
              async () => {
             const got = await fails(code);
 
@@ -483,7 +488,8 @@ describe('errors of a backend', () => {
         });
     }
 
-    test('missing resource: -32602 with its URI', async () => {
+    test('2026-07-28, backend answers resources/read with -32002: -32602 with the URI',
+         async () => {
         const missing = (data) => {
             next = ({ message }) => error(-32002, data)
                 .replace('"ID"', JSON.stringify(message.id));
@@ -499,7 +505,8 @@ describe('errors of a backend', () => {
         }
     });
 
-    test('missing resource, older client: -32002', async () => {
+    test('2025-11-25, backend answers resources/read with -32002: passed on',
+         async () => {
         next = ({ message }) => error(-32002)
             .replace('"ID"', JSON.stringify(message.id));
 
@@ -507,7 +514,7 @@ describe('errors of a backend', () => {
             { uri: 'test://r' })).error.code, -32002);
     });
 
-    test('backend without a valid answer: -32603', async () => {
+    test('backend with an empty or invalid answer: -32603', async () => {
         for (const text of ['', 'oops', '{"content"', '[]', '5']) {
             next = () => text;
             assert.equal((await modern.refused('resources/read',
@@ -529,12 +536,13 @@ describe('streams', () => {
         return modern.request('tools/call', { name: 'any' }, options);
     };
 
-    test('quick answer: plain JSON', async () => {
+    test('quick answer of a backend: sent as plain JSON', async () => {
         next = () => PLAIN;
         assert.equal((await modern.call('any')).type, 'application/json');
     });
 
-    test('stream: begins with a comment, has no event ids', async () => {
+    test('2026-07-28, stream: begins with a comment, has no event ids',
+         async () => {
         const gate = Promise.withResolvers();
 
         next = (c) => {
@@ -570,7 +578,8 @@ describe('streams', () => {
         assert.ok(answer.blocks.every((b) => !('id' in b) && !('retry' in b)));
     });
 
-    test('progress: has the token of the request', async () => {
+    test('progress on a stream: has the progress token of its request',
+         async () => {
         for (const token of [7, '7', 'a"\\b', 0, -1]) {
             const answer = await stream([...upTo(3).map(
                 (n) => progress(token, n)), done],
@@ -581,7 +590,8 @@ describe('streams', () => {
         }
     });
 
-    test('requests from a backend: not sent to the client', async () => {
+    test('2026-07-28, backend sends requests on its stream: the client gets none of them',
+         async () => {
         const answer = await stream([
             { jsonrpc: '2.0', id: 1, method: 'sampling/createMessage',
               params: { messages: [], maxTokens: 1 } },
@@ -596,7 +606,7 @@ describe('streams', () => {
         method: 'notifications/message',
         params: { level, logger: 'l', data: { at: level } } }));
 
-    test('log messages, no level requested: none', async () => {
+    test('2026-07-28, request without a log level: no log messages', async () => {
         await session.response('logging/setLevel', { level: 'debug' });
 
         const { messages } = await modern.follow(await stream([...logs, done]));
@@ -605,7 +615,7 @@ describe('streams', () => {
     });
 
     for (const [i, level] of LEVELS.entries()) {
-        test(`log messages, ${level} requested: this level and above`,
+        test(`2026-07-28, request with log level ${level}: log messages of this level and above`,
              async () => {
             const { messages, response } = await modern.follow(
                 await stream([...logs, done],

@@ -52,7 +52,7 @@ async function accepts(method, params, options) {
 
 
 describe('era', () => {
-    test('requests of both eras at once: each is answered in its own way',
+    test('requests of 2025-11-25 and 2026-07-28 at once: each is answered by its own rules',
          async () => {
         const [old, young] = await Promise.all([
             session.tool('echo', { text: 'old' }),
@@ -65,7 +65,7 @@ describe('era', () => {
         assert.equal(young.resultType, 'complete');
     });
 
-    test('_meta with a missing or older version header: 400, -32020',
+    test('_meta of 2026-07-28, version header missing or older: 400, -32020',
          async () => {
         await refuses(400, HEADER, 'tools/list', {}, {
             headers: { 'MCP-Protocol-Version': null } });
@@ -73,13 +73,13 @@ describe('era', () => {
             headers: { 'MCP-Protocol-Version': '2025-11-25' } });
     });
 
-    test('version header without _meta: 400, -32602', async () => {
+    test('version header 2026-07-28 without _meta: 400, -32602', async () => {
         const message = { jsonrpc: '2.0', id: 'x', method: 'tools/list' };
 
         await refusal(await modern.post(message), 400, PARAMS, 'x');
     });
 
-    test('_meta of an older revision, with a session: handled as older',
+    test('_meta of 2025-11-25 in a session: answered by the rules of 2025-11-25',
         async () => {
             const { result } = await session.response('tools/list', {
                 _meta: { [META.version]: '2025-11-25' } });
@@ -88,7 +88,7 @@ describe('era', () => {
             assert.equal(result.resultType, undefined);
         });
 
-    test('_meta of an older revision, without a session: 400, -32022',
+    test('_meta of 2025-11-25 without a session: 400, -32022',
         async () => {
             const { data } = await refuses(400, VERSION, 'tools/list', {}, {
                 meta: { [META.version]: '2025-11-25' },
@@ -98,20 +98,21 @@ describe('era', () => {
                                      requested: '2025-11-25' });
         });
 
-    test('initialize with _meta: 404, -32601', async () => {
+    test('initialize with _meta of 2026-07-28: 404, -32601', async () => {
         await refuses(404, METHOD, 'initialize', {
             protocolVersion: '2025-11-25', capabilities: {},
             clientInfo: { name: 'e2e', version: '1' } });
     });
 
-    test('initialize with 2026-07-28: a session of 2025-11-25', async () => {
+    test('initialize with protocolVersion 2026-07-28: a session of 2025-11-25',
+         async () => {
         const other = await server.session({ version: MODERN });
 
         assert.equal(other.version, '2025-11-25');
         assert.notEqual(other.id, undefined);
     });
 
-    test('initialize with the version header of an older revision: a session',
+    test('initialize with the version header 2025-11-25: begins a session',
          async () => {
         const answer = await session.send({
             headers: { 'Content-Type': 'application/json',
@@ -128,7 +129,8 @@ describe('era', () => {
         assert.notEqual(answer.headers['mcp-session-id'], undefined);
     });
 
-    test('capabilities of an earlier request: not used', async () => {
+    test('2026-07-28, capabilities of an earlier request: not used, 400, -32021',
+         async () => {
         const able = new Modern(server, { capabilities: { elicitation: {} } });
 
         assert.equal((await able.tool('ask', {})).resultType,
@@ -168,7 +170,7 @@ describe('the envelope', () => {
     };
 
     for (const [name, message] of Object.entries(wrong)) {
-        test(`envelope with ${name}: 400, -32602`, async () => {
+        test(`2026-07-28, wrong _meta, ${name}: 400, -32602`, async () => {
             await refusal(await modern.post(message), 400, PARAMS, 7);
         });
     }
@@ -177,17 +179,17 @@ describe('the envelope', () => {
                           'resources/read', 'completion/complete',
                           'subscriptions/listen', 'no/such'])
     {
-        test(`${method} without an envelope: 400, -32602`, async () => {
+        test(`2026-07-28, ${method} without _meta: 400, -32602`, async () => {
             await refusal(await modern.post({ jsonrpc: '2.0', id: 'a', method,
                                               params: {} }), 400, PARAMS, 'a');
         });
     }
 
-    test('envelope without clientInfo: accepted', async () => {
+    test('2026-07-28, _meta without clientInfo: accepted', async () => {
         await accepts('tools/list', {}, { meta: { [META.info]: undefined } });
     });
 
-    test('other clientInfo: the same result', async () => {
+    test('other clientInfo in _meta: the same result', async () => {
         const one = await accepts('tools/list');
         const other = await accepts('tools/list', {}, {
             meta: { [META.info]: { name: 'other', version: '9',
@@ -217,7 +219,7 @@ describe('the envelope', () => {
 
 
 describe('the version', () => {
-    test('version header differs from _meta: 400, -32020, before the lookup',
+    test('version header differs from _meta: 400, -32020, even if one is unknown',
         async () => {
             await refuses(400, HEADER, 'server/discover', {}, {
                 meta: { [META.version]: 'v999.0.0' } });
@@ -234,7 +236,7 @@ describe('the version', () => {
         }
     });
 
-    test('unknown version: 400, -32022 with supported and requested',
+    test('unknown version in the header and in _meta: 400, -32022 with supported and requested',
         async () => {
             for (const requested of ['v999.0.0', '1900-01-01', '2025-06-18',
                                      '2024-11-05', 'a"b'])
@@ -254,7 +256,8 @@ describe('the version', () => {
                        'Mcp-Method': null } });
     });
 
-    test('incomplete envelope, no version header: 400, -32602', async () => {
+    test('_meta without clientCapabilities, no version header: 400, -32602',
+         async () => {
         await refuses(400, PARAMS, 'tools/list', {}, {
             meta: { [META.capabilities]: undefined },
             headers: { 'MCP-Protocol-Version': null } });
@@ -270,7 +273,7 @@ describe('the method', () => {
         'unknown/method', 'Tools/List', '/', 'tools/list/'];
 
     for (const method of unknown) {
-        test(`${method}: 404, -32601`, async () => {
+        test(`2026-07-28, method ${method}: 404, -32601`, async () => {
             await refuses(404, METHOD, method, { name: 'x' });
         });
     }
@@ -357,7 +360,8 @@ describe('Mcp-Name', () => {
         }
     });
 
-    test('unknown method with Mcp-Name: 404, -32601', async () => {
+    test('unknown method, Mcp-Name differs from the body: 404, -32601',
+         async () => {
         await refuses(404, METHOD, 'tools/get', { name: 'echo' }, {
             headers: { 'Mcp-Name': 'other' } });
     });
@@ -382,7 +386,7 @@ describe('params', () => {
         await refuses(200, PARAMS, 'prompts/get', { name: 'nobody' });
     });
 
-    test('unknown resource: -32602 with its URI', async () => {
+    test('2026-07-28, unknown resource: -32602 with its URI', async () => {
         for (const uri of ['test://nobody', 'test://näh', 'x:"\\y"']) {
             const { data } = await refuses(200, PARAMS, 'resources/read',
                                            { uri });
@@ -414,7 +418,8 @@ describe('params', () => {
 
 
 describe('messages that are not requests', () => {
-    test('GET without Last-Event-ID, and DELETE: 405, Allow: POST', async () => {
+    test('2026-07-28, GET without Last-Event-ID, and DELETE: 405, Allow: POST',
+         async () => {
         for (const [method, headers] of [
             ['GET', {}], ['GET', { 'Mcp-Session-Id': session.id }],
             ['DELETE', {}], ['DELETE', { 'Mcp-Session-Id': session.id }],
@@ -433,13 +438,14 @@ describe('messages that are not requests', () => {
         assert.deepEqual((await session.response('ping')).result, {});
     });
 
-    test('array: 400, -32600', async () => {
+    test('2026-07-28, array of messages: 400, -32600', async () => {
         for (const list of [[modern.message('tools/list')], []]) {
             await refusal(await modern.post(list), 400, INVALID, undefined);
         }
     });
 
-    test('response: 400, -32600 without an id', async () => {
+    test('2026-07-28, response from a client: 400, -32600 without an id',
+         async () => {
         for (const message of [{ result: {} },
                                { error: { code: 1, message: 'x' } }])
         {
@@ -471,7 +477,7 @@ describe('messages that are not requests', () => {
         }
     });
 
-    test('notification: 202 without an effect', async () => {
+    test('2026-07-28, notification: 202 without an effect', async () => {
         const gate = 'not cancelled';
         const answer = await modern.call('count', { n: 1, gate, tag: gate },
             { meta: { progressToken: 'p' } });
@@ -527,7 +533,8 @@ describe('HTTP', () => {
         }
     });
 
-    test('session headers: ignored, no session is made', async () => {
+    test('2026-07-28, Mcp-Session-Id or Last-Event-ID in a POST: ignored, no session begins',
+         async () => {
         for (const headers of [{ 'Mcp-Session-Id': 'dead' },
                                { 'Mcp-Session-Id': session.id },
                                { 'Mcp-Session-Id': '' },
@@ -563,7 +570,8 @@ describe('HTTP', () => {
 
     // None of the codes is in the range that the revision forbids (schema.mjs).
 
-    test('wrong Content-Type, Accept, size: 415, 406, 413', async () => {
+    test('wrong Content-Type: 415; wrong Accept: 406; body too large: 413',
+         async () => {
         const status = async (headers, body) => {
             const answer = await modern.post(body
                 ?? modern.message('tools/list'), { headers });
@@ -589,7 +597,8 @@ describe('HTTP', () => {
 
 
 describe('discovery', () => {
-    test('server/discover: versions, capabilities, serverInfo', async () => {
+    test('server/discover: the result has versions, capabilities, serverInfo',
+         async () => {
         const { supportedVersions, capabilities, instructions, _meta,
                 ...rest } = await accepts('server/discover');
 
@@ -619,7 +628,7 @@ describe('discovery', () => {
         return { status: answer.status, ...await answer.json() };
     };
 
-    test('server/discover without a version: -32022 with the supported ones',
+    test('server/discover without a version: 400, -32022 with the supported versions',
          async () => {
         const { status, id, error } = await bare(server,
             { jsonrpc: '2.0', id: 5, method: 'server/discover' });
@@ -630,7 +639,7 @@ describe('discovery', () => {
         assert.deepEqual(error.data, { supported: [MODERN], requested: '' });
     });
 
-    test('server/discover, only revisions with sessions: 404, -32601',
+    test('server/discover at an endpoint without 2026-07-28: 404, -32601',
          async () => {
         const old = await Fixture.use({ location: {
             mcp_revisions: '2025-06-18 2025-11-25' } });
@@ -641,7 +650,7 @@ describe('discovery', () => {
         assert.equal(error.code, METHOD);
     });
 
-    test('initialize with the version header 2026-07-28: -32020 that names it',
+    test('initialize with the version header 2026-07-28: 400, -32020 that names the header',
         async () => {
             const { status, error } = await bare(server, {
                 jsonrpc: '2.0', id: 5, method: 'initialize', params: {
@@ -654,7 +663,7 @@ describe('discovery', () => {
             assert.match(error.message, /MCP-Protocol-Version/);
         });
 
-    test('catalog with only prompts: other methods get 404, -32601',
+    test('2026-07-28, catalog with only prompts: methods of other kinds get 404, -32601',
          async () => {
         const little = new Modern(await Fixture.use({
             location: { mcp_catalog: await catalog({ prompts: [] }) } }));
@@ -726,7 +735,7 @@ describe('discovery', () => {
 
 
 describe('mcp_revisions', () => {
-    test('mcp_revisions 2026-07-28: requests of older revisions fail',
+    test('mcp_revisions 2026-07-28: requests of older revisions get 4xx',
          async () => {
         const only = await Fixture.use({ location: { mcp_revisions: MODERN } });
         const client = new Modern(only);
@@ -775,7 +784,7 @@ describe('mcp_revisions', () => {
         }
     });
 
-    test('mcp_revisions without 2026-07-28: sessions work, server/discover fails',
+    test('mcp_revisions without 2026-07-28: sessions work, server/discover gets 4xx',
          async () => {
         const older = await Fixture.use({ location: {
             mcp_revisions: '2025-03-26 2025-06-18' } });

@@ -24,7 +24,7 @@ export const known = [
         why: 'resumed at once by many, some are to come again',
         sometimes: true,
         cases: [
-            '1000 resumptions by event id: one consumer',
+            'stream resumed 1000 times by event id: one consumer',
         ],
     },
     {
@@ -32,8 +32,8 @@ export const known = [
         why: 'numbers of the status page are each node\'s, and of many who resume '
             + 'at once some are told 503',
         cases: [
-            '1000 resumptions by requests/resume: one consumer',
-            '1000 resumptions by stream/resume: one consumer',
+            'stream resumed 1000 times by requests/resume: one consumer',
+            'stream resumed 1000 times by stream/resume: one consumer',
         ],
     },
     {
