@@ -104,7 +104,8 @@ test('workers without an eventfd: calls continue over a reload',
 
 const KEEP = { headers: { Connection: 'keep-alive' } };
 
-test('kept connection: closed with the last answer of its worker', async () => {
+test('reload with kept connections: each is closed with the last answer of the old worker',
+     async () => {
     const server = await Fixture.use({
         workers: 1,
         location: { mcp_stream_after: '30s', mcp_close_after: 'off' } });

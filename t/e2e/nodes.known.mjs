@@ -49,7 +49,7 @@ export const known = [
         why: 'other nodes learn a moment later that its time is over',
         sometimes: true,
         cases: [
-            'end of mcp_task_ttl: -32602, the backend is aborted',
+            'end of mcp_task_ttl: tasks/get gets -32602, the backend is aborted',
         ],
     },
     {
@@ -66,11 +66,11 @@ export const known = [
             ...of('tokens', [
                 'connection lost before the first byte: the call continues',
                 'connection lost with the response on its way: the response arrives',
-                'no client within mcp_max_wait: aborted, then refused',
-                'no client after the end of the call: expired, then refused',
+                'no client within mcp_max_wait: aborted, resume gets 404 or -32602',
+                'no client after the end of the call: it expires, resume gets 404 or -32602',
             ]),
             ...of('Last-Event-ID', [
-                'no client after the end of the call: expired, then refused',
+                'no client after the end of the call: it expires, resume gets 404 or -32602',
             ]),
         ],
     },

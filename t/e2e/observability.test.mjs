@@ -227,7 +227,8 @@ async function seen(tool, result, { endpoint = '/first', inLog = true } = {}) {
 
 
 for (const how of Object.keys(answers)) {
-    test(`result ${how}: in the log, the status, the metrics`, async () => {
+    test(`call with result ${how}: the log, the status and the metrics show it`,
+         async () => {
         const tool = `tool-${next++}`;
 
         await modern().request('tools/call', { name: tool,
@@ -238,7 +239,7 @@ for (const how of Object.keys(answers)) {
 }
 
 
-test('cancelled call: listed while it runs, then counted as cancelled',
+test('cancelled call: the status lists it while it runs, then counts it as cancelled',
      async () => {
     const tool = `tool-${next++}`;
     const answer = await Promise.race([
@@ -347,7 +348,7 @@ test('killed process: its call is counted as lost, other counters stay',
 });
 
 
-test('unknown tool: listed as refused', async () => {
+test('call of an unknown tool: the status lists it as refused', async () => {
     await modern().request('tools/call', { name: 'nothing' });
 
     const { recent } = await json();
@@ -392,7 +393,8 @@ test('trace context: from _meta, else from HTTP headers', async () => {
 });
 
 
-test('50 tools, 70 active calls: listed in pages of 64', async () => {
+test('50 tools, 70 active calls: the status lists the calls in pages of 64',
+     async () => {
     const { tools, endpoints: all, server: name, zone } = await json();
 
     for (const endpoint of ['/first', '/hasty']) {
@@ -435,7 +437,7 @@ test('50 tools, 70 active calls: listed in pages of 64', async () => {
 });
 
 
-test('promtool: accepts the metrics', async () => {
+test('metrics: promtool accepts them', async () => {
     const text = await metrics();
 
     execFileSync('promtool', ['check', 'metrics'], { input: text });
@@ -464,7 +466,8 @@ test('metrics: every sample has a zone label', async () => {
 });
 
 
-test('alerts: promtool accepts the rules, the tests of the rules pass', () => {
+test('alert rules of the examples: promtool accepts them, their tests pass',
+     () => {
     const cwd = `${root}/examples/prometheus`;
 
     execFileSync('promtool', ['check', 'rules', 'alerts.yml'], { cwd });
@@ -473,7 +476,7 @@ test('alerts: promtool accepts the rules, the tests of the rules pass', () => {
 
 
 for (const file of ['prometheus/alerts.yml', 'grafana/mcp.json']) {
-    test(`${file}: names only metrics that the server has`, async () => {
+    test(`examples/${file}: names only metrics that the server has`, async () => {
         const text = await fs.readFile(`${root}/examples/${file}`, 'utf8');
         const known = new Set([...(await metrics())
             .matchAll(/^(mcp_\w+)/gm)].map(([, name]) => name));
@@ -487,7 +490,7 @@ for (const file of ['prometheus/alerts.yml', 'grafana/mcp.json']) {
 }
 
 
-test('version: the same in status, metrics, log', async () => {
+test('version of the module: the same in status, metrics, log', async () => {
     const { version } = await json();
 
     assert.match(version, /^\d+\.\d+\.\d+(-dev(\+[0-9a-f]{7,})?)?$/);
@@ -550,7 +553,8 @@ test('build between releases: the version has the short commit', async () => {
 });
 
 
-test('build from a tarball: no commit but that of git archive', async () => {
+test('build from a tarball: the version has no commit, or that of git archive',
+     async () => {
     const { top, git, commit } = await tree('1.2.0-dev');
 
     assert.equal((await commit()).text, NONE);
@@ -573,7 +577,7 @@ test('build from a tarball: no commit but that of git archive', async () => {
 });
 
 
-test('build of a release: no commit', async () => {
+test('build of a release: the version has no commit', async () => {
     const { git, commit } = await tree('1.2.0');
 
     git('init', '-q');

@@ -134,7 +134,7 @@ for (const row of rows) {
         before(async () => { peer = await at(server, row); });
         after(() => peer.end());
 
-        test('client lists and calls: complete, in the expected revision',
+        test('client lists tools and calls one: all messages arrive, in the expected revision',
              async () => {
             const { client, way } = peer;
             const call = counting(peer, 3);
@@ -146,13 +146,14 @@ for (const row of rows) {
             await comes(row, peer, call, 3);
         });
 
-        test('question: the client answers', async () => {
+        test('call with a question: the client answers it', async () => {
             assert.equal(await peer.client.ask(), peer.client.question.text);
         });
 
         for (const how of ['reset', 'fin']) {
             for (const cuts of cut ? [1, 3] : [1]) {
-                test(`connection cut, ${cuts} × ${how}: ${cut ? 'result' : 'timeout'}`,
+                test(`connection cut by ${how}, ${cuts} times: the client `
+                     + (cut ? 'gets the result' : 'times out'),
                      async () => {
                     const n = cuts + 2;
                     const call = counting(peer, n,
@@ -178,7 +179,7 @@ for (const row of rows) {
             }
         }
 
-        test('reload during a call: result', async () => {
+        test('reload during a call: the client gets the result', async () => {
             const call = counting(peer, 3);
 
             await call.started;
@@ -189,7 +190,8 @@ for (const row of rows) {
         });
 
         if (cut) {
-            test('reset, then a reload during a call: result', async () => {
+            test('connection reset, then a reload during a call: the client gets the result',
+                 async () => {
                 const call = counting(peer, 4);
 
                 await call.started;
@@ -203,7 +205,8 @@ for (const row of rows) {
             });
         }
 
-        test(`cancelled call: ends ${cancel}`, async () => {
+        test(`cancelled call: the backend ${cancel === 'later' ? 'finishes' : 'is aborted'}`,
+             async () => {
             const controller = new AbortController();
             const call = counting(peer, 3, { signal: controller.signal });
 
@@ -225,7 +228,7 @@ for (const row of rows) {
 }
 
 
-test('mcp_reconnect_wait: a cancelled call ends after it',
+test('mcp_reconnect_wait 200ms: a cancelled call is aborted after this time',
      async () => {
     const peer = await at(servers['mcp_reconnect_wait 200ms'],
                           { name: 'TypeScript client 2.4.0, auto' });

@@ -128,7 +128,7 @@ describe('hidden items', () => {
     ];
 
     for (const [method, hidden, unknown] of cases) {
-        test(`${method} of hidden ${JSON.stringify(hidden)}: as of an unknown one`,
+        test(`${method} of hidden ${JSON.stringify(hidden)}: the error for an unknown one`,
              async () => {
             const { error: a } = await user.response(method, hidden);
             const { error: b } = await user.response(method, unknown);
@@ -139,7 +139,7 @@ describe('hidden items', () => {
         });
     }
 
-    test('subscription to a hidden resource: as to an unknown one',
+    test('subscription to a hidden resource: the same result as for an unknown one',
          async () => {
         const session = await Session.open(server,
             { headers: { 'X-User': 'user' } });
@@ -162,7 +162,8 @@ describe('hidden items', () => {
         answer.close();
     });
 
-    test('log of a hidden tool: names the rule that hides it', async () => {
+    test('call of a hidden tool: the log names the rule that hides it',
+         async () => {
         const log = await server.log();
 
         assert.match(log, /tool "admin_drop" is hidden from its caller: the value of mcp_allow "tools\/admin_\*" is empty or 0/);
@@ -208,7 +209,7 @@ describe('scopes', () => {
                     'read');
     });
 
-    test('session without the scope of a tool: 403', async () => {
+    test('call in a session without the scope of the tool: 403', async () => {
         const session = await Session.open(server,
             { headers: { 'X-User': 'user' } });
 
@@ -244,7 +245,7 @@ describe('scopes', () => {
     });
 });
 
-test('allowed call: completes', async () => {
+test('call of a tool that mcp_allow permits: completes', async () => {
     const answer = await root.call('count', { to: 3 }, {});
     const { response } = await root.follow(answer);
 
@@ -260,7 +261,7 @@ describe('a request with two names for the tool', () => {
 
     for (const spelled of spellings) {
         for (const order of ['before', 'after']) {
-            test(`${spelled} ${order} name: refused, not sent to the backend`,
+            test(`params with ${spelled} ${order} name: 400, -32600, not sent to the backend`,
                 async () => {
                     const tag = `${spelled}-${order}`;
                     const message = user.message('tools/call',
@@ -286,7 +287,7 @@ describe('a request with two names for the tool', () => {
         }
     }
 
-    test('PARAMS beside params: refused', async () => {
+    test('message with PARAMS and params: 400', async () => {
         const body = JSON.stringify(user.message('tools/call',
             { name: 'echo', arguments: {} })).replace(
             '"params":', '"PARAMS":{"name":"admin_drop"},"params":');
@@ -298,7 +299,7 @@ describe('a request with two names for the tool', () => {
                      /"PARAMS" must be "params"/);
     });
 
-    test('Name in arguments: accepted', async () => {
+    test('Name in the arguments of a tool: accepted', async () => {
         const result = await user.tool('echo', { text: 'a', Name: 'b' });
 
         assert.equal(result.isError, undefined);

@@ -119,7 +119,8 @@ test('caller above its limit for a tool: isError, others are served',
     assert.ok(!(await say(alice, 'count', { to: 1 })).isError);
 });
 
-test('503 with Retry-After from a backend: isError with the time', async () => {
+test('503 with Retry-After from a backend: isError with the seconds to wait',
+     async () => {
     const result = await say(callers.modern('bob'), 'sleep', {});
 
     assert.equal(result.isError, true);
@@ -129,7 +130,7 @@ test('503 with Retry-After from a backend: isError with the time', async () => {
 
 // httpd's own limiter, configured as in the manual.
 
-test('mod_qos as in the manual: limits calls at once and in an hour',
+test('mod_qos as in the manual: limits concurrent calls, and calls in an hour',
      { skip: SERVER === 'nginx' && 'Apache only' }, async () => {
     const manual = await fs.readFile(`${root}/docs/operations.md`, 'utf8');
     const [, rules] = /<!-- run: qos -->\n```apache\n([^]*?)```/.exec(manual);
@@ -176,7 +177,7 @@ test('mod_qos as in the manual: limits calls at once and in an hour',
     assert.ok(!(await say(alice, 'count', { n: 1 })).isError);
 });
 
-test('mcp_debug on: -32603 has the reason', async () => {
+test('mcp_debug on, backend unreachable: -32603 has the reason', async () => {
     const { error } = await callers.modern('bob').response('tools/call',
         { name: 'refused', arguments: {} });
 

@@ -96,7 +96,7 @@ describe('resources/read', () => {
     ];
 
     for (const [name, uri, expected] of cases) {
-        test(`${name}: ${expected === PASSED ? 'passed on' : 'refused'}`,
+        test(`resources/read, ${name}: ${expected === PASSED ? 'passed on' : '-32002'}`,
             async () => {
                 assert.equal(await code('resources/read', uri), expected);
             });
@@ -107,20 +107,22 @@ describe('permission', () => {
     for (const uri of ['file:///secret/été', 'file:///secret/%C3%A9t%C3%A9',
                        'file:///%73ecret/%c3%a9t%c3%a9',
                        'FILE:///s%65cret/été', 'all:é', 'all:%c3%a9']) {
-        test(`${uri}: hidden in each spelling`, async () => {
+        test(`hidden resource, requested as ${uri}: -32002`, async () => {
             assert.equal(await code('resources/read', uri), REFUSED);
             assert.equal(await code('resources/subscribe', uri), REFUSED);
         });
     }
 
-    test('subscription to an item that needs a scope: 403', async () => {
+    test('subscription to a resource with x-mcp-scope: 403 in another spelling as well',
+         async () => {
         const answer = await session.request('resources/subscribe',
                                              { uri: 'FILE:///scop%65d' });
 
         assert.equal(answer.status, 403);
     });
 
-    test('subscriptions/listen: hidden in each spelling', async () => {
+    test('subscriptions/listen for a hidden resource in another spelling: not acknowledged',
+         async () => {
         const uris = ['file:///docs/caf%c3%a9.txt', 'file:///%73ecret/été'];
         const answer = await modern.request('subscriptions/listen', {
             notifications: { resourceSubscriptions: uris } });
@@ -153,7 +155,7 @@ describe('resources/subscribe', () => {
                      REFUSED);
     });
 
-    test('resources/subscribe, update in another spelling: arrives',
+    test('resources/subscribe, update in another spelling of the URI: arrives',
          async () => {
         const subscriber = await server.session();
         const listening = await subscriber.get();
@@ -177,7 +179,7 @@ describe('resources/subscribe', () => {
         listening.close();
     });
 
-    test('subscriptions/listen, update in another spelling: arrives',
+    test('subscriptions/listen, update in another spelling of the URI: arrives',
          async () => {
         const answer = await modern.request('subscriptions/listen', {
             notifications: { resourceSubscriptions:
@@ -192,7 +194,7 @@ describe('resources/subscribe', () => {
     });
 });
 
-test('resources/subscribe without a catalog: not announced, passed on',
+test('resources/subscribe without a catalog: not declared, passed on',
     async () => {
         const bare = await Session.open(server, {
             send: (options) => request(server.port,

@@ -126,7 +126,8 @@ describe('a client that declares resumableRequests', () => {
     const client = new Modern(declared, DECLARES);
 
     for (const [how, lose] of Object.entries(LOSE)) {
-        test(`connection ${how}: GET has the rest`, async () => {
+        test(`2026-07-28, connection ${how}: GET with the event id has the rest`,
+             async () => {
             const call = await begun(client);
 
             lose(call.answer);
@@ -146,7 +147,8 @@ describe('a client that declares resumableRequests', () => {
         });
     }
 
-    test('connection lost three times: each message arrives once', async () => {
+    test('2026-07-28, connection lost three times: each message arrives once',
+         async () => {
         const call = await begun(client, 5);
         const seen = [1];
         let { answer, last } = call;
@@ -176,7 +178,7 @@ describe('a client that declares resumableRequests', () => {
         assert.equal(textOf(messages.at(-1).result), 'counted to 5');
     });
 
-    test('GET while the first connection reads: the first one ends',
+    test('2026-07-28, GET while the first connection reads: the first connection ends',
          async () => {
         const call = await begun(client);
         const second = await get(client, call.last);
@@ -187,7 +189,7 @@ describe('a client that declares resumableRequests', () => {
         assert.deepEqual(progress((await rest(second)).messages), [2, 3]);
     });
 
-    test('GET by another principal, or by none: 404', async () => {
+    test('2026-07-28, GET by another principal, or by none: 404', async () => {
         const alice = new Modern(declared, { ...DECLARES, headers: { 'X-User': 'alice' } });
         const bob = new Modern(declared, { headers: { 'X-User': 'bob' } });
         const call = await begun(alice);
@@ -197,7 +199,7 @@ describe('a client that declares resumableRequests', () => {
         await completes(alice, call);
     });
 
-    test('GET with an id of a session\'s stream, and the reverse: 404',
+    test('event id of a session used without a session, or the reverse: 404',
          async () => {
         const session = await declared.session();
         const old = await session.call('count', { n: 1 });
@@ -210,7 +212,7 @@ describe('a client that declares resumableRequests', () => {
         await completes(client, call);
     });
 
-    test('GET with an unknown id: 404; malformed: 400; without: 405',
+    test('2026-07-28, GET with an unknown event id: 404; malformed: 400; none: 405',
          async () => {
         await refused(await get(client, `${'A'.repeat(22)}.1`), 404);
 
@@ -225,7 +227,8 @@ describe('a client that declares resumableRequests', () => {
         assert.equal(answer.headers.allow, 'POST');
     });
 
-    test('GET that does not accept an event stream: 406', async () => {
+    test('2026-07-28, GET that does not accept an event stream: 406',
+         async () => {
         const call = await begun(client);
 
         await refused(await get(client, call.last,
@@ -233,7 +236,7 @@ describe('a client that declares resumableRequests', () => {
         await completes(client, call);
     });
 
-    test('mcp_resume_stateless off: GET gets 405', async () => {
+    test('mcp_resume_stateless off: GET with an event id gets 405', async () => {
         const other = new Modern(off, DECLARES);
         const call = await begun(other);
 
@@ -246,7 +249,7 @@ describe('a client that declares resumableRequests', () => {
 describe('mcp_resume_stateless declared', () => {
     const client = new Modern(declared);
 
-    test('client that declares nothing: no event ids, closing cancels',
+    test('mcp_resume_stateless declared, client declares nothing: no event ids, closing cancels',
          async () => {
         const call = await begun(client);
 
@@ -261,7 +264,7 @@ describe('mcp_resume_stateless declared', () => {
 describe('mcp_resume_stateless all', () => {
     const client = new Modern(all, { ids: true });
 
-    test('mcp_resume_stateless all: an event stream begins with an id',
+    test('mcp_resume_stateless all: a stream begins with an event id',
          async () => {
         const { answer, blocks, gate } = await begun(client);
 
@@ -277,7 +280,8 @@ describe('mcp_resume_stateless all', () => {
     });
 
     for (const tool of ['count', 'http_count']) {
-        test(`${tool}, connection lost: GET has the rest`, async () => {
+        test(`mcp_resume_stateless all, tool ${tool}, connection lost: GET has the rest`,
+             async () => {
             const call = await begun(client, 3, tool);
 
             LOSE.reset(call.answer);
@@ -285,7 +289,7 @@ describe('mcp_resume_stateless all', () => {
         });
     }
 
-    test('connection lost after the priming event: everything arrives',
+    test('mcp_resume_stateless all, connection lost after the priming event: all messages arrive',
          async () => {
         const call = await begun(client);
 
@@ -301,7 +305,8 @@ describe('mcp_resume_stateless all', () => {
         assert.equal(textOf(messages.at(-1).result), 'counted to 3');
     });
 
-    test('client that does not resume: its call is cancelled', async () => {
+    test('mcp_resume_stateless all, client does not resume: its call is cancelled',
+         async () => {
         const other = new Modern(brief, { ids: true });
         const before = await status(brief);
         const call = await begun(other);
@@ -327,7 +332,7 @@ describe('mcp_resume_stateless all', () => {
         assert.match(recent[0].remedy, /mcp_resume_stateless all/);
     });
 
-    test('client that leaves before its stream begins: cancelled at once',
+    test('mcp_resume_stateless all, client leaves before its stream: cancelled at once',
          async () => {
         const gate = `2026 early ${process.pid}`;
         const late = new Modern(await Fixture.use({ workers: 1, location: {
@@ -356,7 +361,7 @@ describe('mcp_resume_stateless all', () => {
 describe('a reload', () => {
     after(() => Promise.all([declared.settled(), all.settled()]));
 
-    test('reload, client that declares resumableRequests: stream ends after retry',
+    test('reload, client that declares resumableRequests: its stream ends with a retry',
          async () => {
         const client = new Modern(declared, DECLARES);
         const call = await begun(client);
@@ -370,7 +375,7 @@ describe('a reload', () => {
         await completes(client, call);
     });
 
-    test('reload, client that has not resumed yet: the stream stays open',
+    test('reload, client that has not resumed yet: its stream stays open',
          async () => {
         const client = new Modern(all, { ids: true });
         const call = await begun(client);
@@ -384,7 +389,7 @@ describe('a reload', () => {
         assert.equal(textOf(messages.at(-1).result), 'counted to 3');
     });
 
-    test('reload, client that has resumed: the stream ends after retry',
+    test('reload, client that has resumed: its stream ends with a retry',
          async () => {
         const client = new Modern(all, { ids: true });
         const call = await begun(client);

@@ -51,7 +51,7 @@ async function questions(answer) {
 }
 
 
-test('every stream: has a URL of the endpoint\'s origin, other answers have none',
+test('mcp_link on: each stream has a URL of the endpoint\'s origin, other responses have none',
      async () => {
     const call = await held(session, 1);
     const url = urlOf(call.answer);
@@ -116,7 +116,7 @@ test('request in absolute form: its host is the origin of the stream\'s URL',
 });
 
 
-test('bytes that a URL cannot contain: percent-encoded, the URL works',
+test('request target with bytes that a URL cannot contain: percent-encoded in the stream\'s URL',
      async () => {
     const first = await session.send({ method: 'GET',
         path: '/mcp?a="<b>"&c=d',
@@ -217,7 +217,7 @@ test('rounds of questions: each has a new URL, the used one gets 404',
 });
 
 
-test('question that ends the stream: retry 100, then the usual one',
+test('question ends the stream: retry 100; the stream with the answer has mcp_retry',
      async () => {
     const answer = await session.call('ask', { rounds: 1 });
     const retry = ({ blocks }) => blocks.filter((b) => b.retry)
@@ -236,7 +236,8 @@ test('question that ends the stream: retry 100, then the usual one',
 });
 
 
-test('one answer at a time: the remaining questions are sent', async () => {
+test('one answer at a time to a stream\'s URL: the remaining questions are sent',
+     async () => {
     const first = await session.call('ask', { rounds: 1, count: 3 });
     const asked = await questions(first);
     const ids = asked.map((m) => m.id);
@@ -269,7 +270,8 @@ test('one answer at a time: the remaining questions are sent', async () => {
 
 // In any state of the call in its own process.
 
-test('error among the answers: a result with isError', async () => {
+test('error among the answers to a stream\'s URL: a result with isError',
+     async () => {
     for (let i = 0; i < 12; i++) {
         const answer = await session.call('ask', { rounds: 1, count: 2 });
         const [first, second] = await questions(answer);
@@ -285,7 +287,8 @@ test('error among the answers: a result with isError', async () => {
 });
 
 
-test('equal answers at once: both accepted, used once', async () => {
+test('equal answers to a stream\'s URL at once: both accepted, used once',
+     async () => {
     for (let i = 0; i < 12; i++) {
         const answer = await session.call('ask', { rounds: 1, count: 1 });
         const url = urlOf(answer);
@@ -320,7 +323,7 @@ test('equal answers at once: both accepted, used once', async () => {
 // The client lacks the new URL: the old one is valid, and the endpoint accepts
 // the event id.
 
-test('lost response to the answers: the old URL is still valid', async () => {
+test('response to the answers is lost: the old URL is still valid', async () => {
     const first = await session.call('ask', { rounds: 1 });
     const asked = await questions(first);
     const body = asked.map(accept);
@@ -355,7 +358,7 @@ test('lost response to the answers: the old URL is still valid', async () => {
 });
 
 
-test('question in an older revision: the stream ends, its URL works',
+test('question in 2025-03-26 or 2025-06-18: the stream ends, its URL accepts the answer',
      async () => {
     for (const version of ['2025-03-26', '2025-06-18']) {
         const old = await server.session({ version,
@@ -376,7 +379,7 @@ test('question in an older revision: the stream ends, its URL works',
 });
 
 
-test('percent-encoded token: valid; of two tokens the last one counts',
+test('percent-encoded token in a stream\'s URL: valid; of two tokens the last one counts',
      async () => {
     const call = await held(session, 1, 1);
     const url = urlOf(call.answer);
@@ -401,7 +404,7 @@ test('percent-encoded token: valid; of two tokens the last one counts',
 });
 
 
-test('client that ignores the URL: resumes by event id', async () => {
+test('client that ignores the stream\'s URL: resumes by event id', async () => {
     const asked = [];
     const { response, resumed } = await session.follow(
         await session.call('ask', { rounds: 2 }), {

@@ -117,7 +117,7 @@ async function empty(server) {
 }
 
 
-test('no loss: each message arrives once', async (resumption) => {
+test('connection is not lost: each message arrives once', async (resumption) => {
     const caller = await begin(resumption, count(3));
 
     await caller.open();
@@ -126,7 +126,7 @@ test('no loss: each message arrives once', async (resumption) => {
 });
 
 
-test('connection lost while its backend is silent: the client can resume',
+test('connection lost while the backend is silent: the client can resume',
      async (resumption) => {
     const caller = await begin(resumption, count(0), resumption.link ? linked : hasty);
 
@@ -187,7 +187,8 @@ test('resumed without an event id: the stream begins without an id',
 }, { of: ({ cursor }) => cursor === 'may' });
 
 
-test('initialize: the capability of the method is declared', async (resumption) => {
+test('initialize: declares the capability of the resumption method',
+     async (resumption) => {
     const { session } = await resumption.of(serverOf(resumption));
     const { experimental } = session.server.capabilities;
     const name = Object.keys(resumption.capabilities)[0];
@@ -202,7 +203,7 @@ test('initialize: the capability of the method is declared', async (resumption) 
 // A client whose connection was kept would get an error when its call times
 // out.
 
-test('server closes the stream in an older revision: it is resumed',
+test('2025-06-18, server closes the stream: it is resumed',
      async (resumption) => {
     const caller = await begin(resumption, count(2), willing,
         await resumption.session(willing, 'ann', '2025-06-18'));
@@ -472,20 +473,21 @@ async function attempted(resumption, what, wrong) {
 }
 
 
-test('wrong token: refused', (resumption) => attempted(resumption, 'token',
+test('resume with a wrong token: 404 or -32602', (resumption) => attempted(resumption, 'token',
     (caller) => caller.attempts({ token: true })));
 
 
-test('wrong id: refused', (resumption) => attempted(resumption, 'id',
+test('resume with a wrong id: 404 or -32602', (resumption) => attempted(resumption, 'id',
     (caller) => caller.attempts({ id: true })));
 
 
-test('another session: refused', (resumption) => attempted(resumption, 'session',
+test('resume from another session: 404 or -32602', (resumption) => attempted(resumption, 'session',
     async (caller) => caller.attempts({
         from: await resumption.session(caller.server) })));
 
 
-test('another principal: refused', (resumption) => attempted(resumption, 'principal',
+test('resume by another principal: 404 or -32602',
+     (resumption) => attempted(resumption, 'principal',
     async (caller) => {
         // with bob's session; with another principal's session he gets 404
 
@@ -503,7 +505,7 @@ test('another principal: refused', (resumption) => attempted(resumption, 'princi
     }));
 
 
-test('cancelled call: refused', async (resumption) => {
+test('resume of a cancelled call: 204, 404 or -32602', async (resumption) => {
     const caller = await begin(resumption, count(2));
 
     await caller.open(1);
@@ -609,7 +611,7 @@ test('full store: stored calls are resumed', async (resumption) => {
 
 
 describe('calls without a client', { concurrency: true }, () => {
-    test('no client within mcp_max_wait: aborted, then refused',
+    test('no client within mcp_max_wait: aborted, resume gets 404 or -32602',
          async (resumption) => {
         const caller = await begin(resumption, count(2), brief);
 
@@ -623,7 +625,7 @@ describe('calls without a client', { concurrency: true }, () => {
         }
     });
 
-    test('no client after the end of the call: expired, then refused',
+    test('no client after the end of the call: it expires, resume gets 404 or -32602',
          async (resumption) => {
         const caller = await begin(resumption, count(2), brief);
 
@@ -637,7 +639,7 @@ describe('calls without a client', { concurrency: true }, () => {
         }
     });
 
-    test('connection lost before the first byte, no client returns: aborted',
+    test('connection lost before the first byte, no client returns: the backend is aborted',
          async (resumption) => {
         const caller = await resumption.of(brief);
 

@@ -73,7 +73,7 @@ test('batch of resumable requests: each resumes its own messages', async () => {
 });
 
 
-test('resume policy: the first event', async () => {
+test('resumePolicy: the first event of a stream', async () => {
     const { answer, said, gate, id } = await held(session, 1);
 
     assert.deepEqual(said[POLICY], { requestId: id, minWait: 2, maxWait: 2,
@@ -85,7 +85,7 @@ test('resume policy: the first event', async () => {
 });
 
 
-test('client without the capability: no policy, its methods get -32601',
+test('client that did not declare resumableRequests: no policy, its methods get -32601',
      async () => {
     const plain = await server.session();
     const call = await held(session, 1);
@@ -101,7 +101,8 @@ test('client without the capability: no policy, its methods get -32601',
 });
 
 
-test('resumed by event id as well as by token: each message once', async () => {
+test('call resumed by event id as well as by token: each message arrives once',
+     async () => {
     const call = await held(lasting, 4, 1);
 
     call.answer.close();
@@ -127,7 +128,7 @@ test('resumed by event id as well as by token: each message once', async () => {
 });
 
 
-test('status requests: the call is kept; without them it expires',
+test('status requests: keep a call without a client; without them it expires',
     async () => {
         const call = await held(session, 1);
 

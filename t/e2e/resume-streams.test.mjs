@@ -56,7 +56,8 @@ test('messages of a stream: stream/create first, stream/end last',
 });
 
 
-test('client without the capability: no stream/create, -32601', async () => {
+test('client that did not declare streams: no stream/create, its methods get -32601',
+     async () => {
     const plain = await server.session();
     const { answer, said, gate, id } = await held(plain, 1);
 
@@ -71,7 +72,8 @@ test('client without the capability: no stream/create, -32601', async () => {
 });
 
 
-test('stream/resume as a notification: the stream; invalid: 400', async () => {
+test('stream/resume as a notification: answered with the stream, 400 if invalid',
+     async () => {
     const call = await held(lasting, 2, 1);
 
     call.answer.close();
@@ -93,7 +95,7 @@ test('stream/resume as a notification: the stream; invalid: 400', async () => {
 });
 
 
-test('stream/poll/all: all streams of the session, no others', async () => {
+test('stream/poll/all: lists all streams of the session, no others', async () => {
     const one = await patient.session({ capabilities });
     const calls = [await held(one, 1), await held(one, 1)];
     const { statuses } = await one.response('stream/poll/all')
@@ -179,7 +181,8 @@ test('batch with an error: stream/poll has hasError until it is read',
 });
 
 
-test('stream/poll: the stream is kept; without polls it expires', async () => {
+test('stream/poll: keeps a stream without a client; without polls it expires',
+     async () => {
     const call = await held(session, 1);
 
     call.answer.close();

@@ -93,7 +93,7 @@ async function slow(n) {
 
 // Last-Event-ID resumes no stream of a request that has its interim result.
 
-test('call with an interim result: no second response by any method',
+test('call with an interim result: its token gets the response, its event ids get 204',
      async () => {
     const gate = `tokens ${gates++}`;
     const args = { n: 2, gate };
@@ -117,7 +117,8 @@ test('call with an interim result: no second response by any method',
 
 
 for (const top of [false, true]) {
-    test(`pages${top ? ', tokens at the top' : ''}: a token works until the next one`,
+    test(`pages${top ? ', tokens outside of _meta' : ''}: a token is valid `
+         + 'until the next one is used',
          async () => {
         const args = { n: 4, top };
         let answer = await session.call('pages', args);
@@ -163,7 +164,7 @@ for (const top of [false, true]) {
 // The connection is reset when the head of an answer arrives; a client that
 // repeats the request may have parsed and written its params anew.
 
-test('lost answer to a token: sent again, to params of any spelling',
+test('answer to a page\'s token is lost: sent again, for params of any spelling',
      async () => {
     const args = { n: 4, a: 3, b: { c: 'x/y', d: [1, 0.5] } };
     const spelled = '{"arguments":{"b":{"d":[1.0,5e-1],"c":"x\\/\\u0079"},'
@@ -193,7 +194,7 @@ test('lost answer to a token: sent again, to params of any spelling',
 
 // The server may handle the request of the dead connection first, or last.
 
-test('two requests with one page token, one dead: the page arrives',
+test('two requests with one page\'s token, one on a dead connection: the page arrives',
      async () => {
     const args = { n: 4 };
 
@@ -222,7 +223,7 @@ test('two requests with one page token, one dead: the page arrives',
 
 // Equal results of one moment: using one token leaves the others valid.
 
-test('40 equal pages at once: each token works', async () => {
+test('40 equal pages at once: each token gets its next page', async () => {
     const args = { n: 2 };
     const of = () => session.call('pages', args).then((a) => a.json());
     const all = await Promise.all(Array.from({ length: 40 }, of));
@@ -271,7 +272,8 @@ test('page whose client left: executed once, sent again', async () => {
 // An event id of the failed attempt leads to that attempt's error, even after
 // the token was used again.
 
-test('page token used again after a failure: another stream', async () => {
+test('page\'s token used again after a failure: the call runs on another stream',
+     async () => {
     const one = await still.session({ capabilities });
     const porter = await still.session();
     const gate = `tokens ${gates++}`;
@@ -315,7 +317,7 @@ test('page token used again after a failure: another stream', async () => {
 });
 
 
-test('client without the capability: a backend\'s token is sealed',
+test('client that did not declare resumeTokens: a backend\'s token is sealed',
      async () => {
     const args = { n: 3 };
     const { result } = await (await plain.call('pages', args)).json();
@@ -363,7 +365,8 @@ test('slow call: an interim result, then the rest', async () => {
 // Two live requests with one token: when its time is over, the older one gets
 // an interim result with the same token, not an error.
 
-test('superseded request: an interim result with the same token', async () => {
+test('two requests with one token: the older one gets an interim result with this token',
+     async () => {
     const { args, token } = await slow(2);
     const older = await again(session, 'count', args, token);
     const newer = await again(session, 'count', args, token);
@@ -387,7 +390,7 @@ test('superseded request: an interim result with the same token', async () => {
 // A client that lost its connection repeats the request at once; the server may
 // handle the request of the dead connection last.
 
-test('superseded by a request of a dead connection: never refused',
+test('token sent on a dead and on a live connection: the live one gets an interim result',
      async () => {
     const one = await quick.session({ capabilities });
 
@@ -450,7 +453,7 @@ test('slow call in rounds: each message arrives once', async () => {
 });
 
 
-test('request without a progress token: no progress, no delay', async () => {
+test('resumed without a progress token: no progress, no delay', async () => {
     const { args, token } = await slow(5);
 
     // three messages from before the request: sent without a wait for more
@@ -476,7 +479,7 @@ test('request without a progress token: no progress, no delay', async () => {
 });
 
 
-test('expired token: refused', async () => {
+test('resume token older than mcp_resume_lifetime: -32602', async () => {
     const one = await brief.session({ capabilities });
     const { result } = await (await one.call('pages', { n: 2 })).json();
 

@@ -54,7 +54,8 @@ test('stream: begins with a priming event and a retry', async () => {
 });
 
 
-test('connection lost after every event, resumed: complete', async () => {
+test('connection lost after every event, resumed: all messages arrive',
+     async () => {
     const n = 8;
 
     for (let drop = 0; drop <= n; drop++) {
@@ -72,7 +73,8 @@ test('connection lost after every event, resumed: complete', async () => {
 });
 
 
-test('connection cut after every byte, resumed: complete', async () => {
+test('connection cut after every byte, resumed: all messages arrive',
+     async () => {
     const whole = await session.follow(await session.call('count', { n: 2 }));
     const size = whole.blocks.reduce((sum, block) => sum
         + Object.entries(block).reduce(
@@ -141,7 +143,7 @@ test('resumed stream: begins with a priming event of the same id',
     });
 
 
-test('stream resumed at different workers: complete', async () => {
+test('stream resumed at different workers: all messages arrive', async () => {
     const { answer, gate, last } = await held(40, 3);
     const workers = new Set([answer.headers['x-worker']]);
     const seen = [];
@@ -213,7 +215,8 @@ test('mcp_close_after: the connection ends, the call continues', async () => {
 });
 
 
-test('second consumer: takes the stream over', async () => {
+test('stream resumed while a connection reads it: the older connection ends',
+     async () => {
     const { answer, gate, last } = await held(4, 2);
 
     for (let i = 0, older = answer; i < 5; i++) {
@@ -294,7 +297,7 @@ test('event ids of others, unknown, malformed: 404 or 400', async () => {
 });
 
 
-test('call without a consumer: runs to its end', async () => {
+test('call whose client left: runs to its end', async () => {
     const tag = newGate();
     const answer = await session.call('count', { n: 20, tag });
     const first = answer.sse && await answer.block();
@@ -314,7 +317,7 @@ test('call without a consumer: runs to its end', async () => {
 // A pipelined request may come before the first one is answered; the server
 // notices the end of a connection behind it all the same.
 
-test('second request during a call: answered; closed connection: client left',
+test('second request on the connection of a call: answered, but not if the connection closes',
      async () => {
     const [caller, porter] = [await slow.session(), await slow.session()];
     const options = { port: slow.port, host: '127.0.0.1', allowHalfOpen: true };

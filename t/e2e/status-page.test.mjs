@@ -245,7 +245,8 @@ test('HTML status: security headers; other formats: none', { skip: threads },
 });
 
 
-test(`status page with ${n} streams: figures, tables, light, dark, phone`,
+test(`status page with ${n} streams: figures and tables are right, `
+     + 'light and dark, and it fits a phone',
      { skip: threads }, async (t) => {
     const server = await use({ zone: '128m' });
     const began = Date.now();
@@ -412,7 +413,7 @@ test('hidden status page: sends no requests', { skip: threads },
 });
 
 
-test('full zone, hostile name: alerts, no injected HTML',
+test('status page, full zone, hostile tool name: shows alerts, no injected HTML',
      { skip: threads }, async () => {
     const server = await use({ zone: '4m' });
     const open = [];

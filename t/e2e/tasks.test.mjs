@@ -187,7 +187,7 @@ let keys = 0;
 const key = () => `key-${++keys}`;
 
 
-test('slow call: a task, working, then completed, at every worker',
+test('slow call: each worker has it as a task, working, then completed',
      async () => {
     const k = key();
     const before = Date.now();
@@ -227,7 +227,7 @@ test('quick call: not a task', async () => {
 });
 
 
-test('progress of a task: its status; on a stream the task comes last',
+test('progress of a task: its statusMessage; before the call becomes a task: stream events',
      async () => {
     const k = key();
     const task = await tasks.create('later_steps', { key: k, n: 3 }, META);
@@ -250,7 +250,7 @@ test('progress of a task: its status; on a stream the task comes last',
 });
 
 
-test('failed task: the error of its backend', async () => {
+test('failed task: has the error of its backend', async () => {
     const k = key();
     const { taskId } = await tasks.create('always_breaks', { key: k });
 
@@ -268,7 +268,7 @@ test('failed task: the error of its backend', async () => {
 });
 
 
-test('result of a task: that of the call, byte for byte', async () => {
+test('result of a task: the same bytes as the result of a call', async () => {
     const k = key();
     const { taskId } = await tasks.create('always_odd', { key: k });
 
@@ -289,7 +289,7 @@ test('result of a task: that of the call, byte for byte', async () => {
 });
 
 
-test('questions of a task: answered in parts at different workers',
+test('questions of a task, answered in parts at different workers: the task completes',
      async () => {
     const k = key();
     const { taskId } = await tasks.create('two', { key: k });
@@ -334,7 +334,8 @@ test('questions of a task: answered in parts at different workers',
 });
 
 
-test('hundred answers at once: each question is answered once', async () => {
+test('hundred answers to a task\'s questions at once: each question is answered once',
+     async () => {
     const k = key();
     const { taskId } = await tasks.create('always_two', { key: k });
 
@@ -370,7 +371,8 @@ test('cancelled task: the backend is aborted, the task is kept', async () => {
 });
 
 
-test('backend that answers 202: a task until the late response', async () => {
+test('backend answers 202: the call is a task until the late response',
+     async () => {
     const k = key();
     const task = await tasks.create('late', { key: k });
 
@@ -382,7 +384,8 @@ test('backend that answers 202: a task until the late response', async () => {
 });
 
 
-test('task with a result of 5 MB: complete', async () => {
+test('task with a result of 5 MB: tasks/get and a subscriber get it whole',
+     async () => {
     const k = key();
     const { taskId } = await tasks.create('always_big', { key: k });
     const listener = await tasks.listen(taskId);
@@ -399,7 +402,7 @@ test('task with a result of 5 MB: complete', async () => {
 });
 
 
-test('client without tasks: -32021, its calls stream; wrong id: -32602',
+test('client that did not declare tasks: -32021, its calls stream; wrong task id: -32602',
      async () => {
     const k = key();
     const { taskId } = await tasks.create('work', { key: k });
@@ -494,7 +497,7 @@ test('notifications of a task: equal to tasks/get', async () => {
 });
 
 
-test('client that leaves: its task continues; before the task: aborted',
+test('client leaves after its task began: the task continues; before: the call is aborted',
      async () => {
     const k = key();
     const answer = await tasks.call('always_work', { key: k });
@@ -523,7 +526,7 @@ test('client that leaves: its task continues; before the task: aborted',
 const executed = (k) => backend.calls
     .filter(({ message }) => message.params.arguments.key === k).length;
 
-test('call repeated with its key: the same task', async () => {
+test('call repeated with its idempotency key: the same task', async () => {
     for (const name of ['keyed_work', 'joined_work']) {
         const k = key();
         const options = { meta: { idempotencyKey: k } };
@@ -566,7 +569,8 @@ test('call repeated with its key: the same task', async () => {
 });
 
 
-test('call repeated after the task was lost: the same task', async () => {
+test('task lost on its way, call repeated with its idempotency key: the same task',
+     async () => {
     const k = key();
     const options = { meta: { idempotencyKey: k } };
 
@@ -643,7 +647,8 @@ test('reload: tasks continue', async () => {
 });
 
 
-test('end of mcp_task_ttl: -32602, the backend is aborted', async () => {
+test('end of mcp_task_ttl: tasks/get gets -32602, the backend is aborted',
+     async () => {
     const ttl = 3000;
     const fixture = await Fixture.start({ ...options, location: {
         ...options.location, mcp_task_ttl: `${ttl}ms` },

@@ -187,7 +187,8 @@ function front(name, send) {
     const open = (options = {}) => server.session({ send, ...options });
     const gateOf = (what) => `${name} ${what}`;
 
-    test('calls with JSON, with a stream: complete', async () => {
+    test('calls answered as JSON and as a stream: all messages arrive',
+         async () => {
         const session = await open();
 
         assert.equal(textOf(await session.tool('echo', { text: 'a' })), 'a');
@@ -199,7 +200,7 @@ function front(name, send) {
         assert.ok(response.result);
     });
 
-    test('request and answer of 600 kB: complete', async () => {
+    test('request and answer of 600 kB: arrive whole', async () => {
         const session = await open();
         const text = 'large '.repeat(100000);
 
@@ -220,7 +221,7 @@ function front(name, send) {
         assert.ok((await session.follow(answer)).response.result);
     });
 
-    test('lost after every event, resumed: each event arrives once',
+    test('stream lost after every event, resumed: each event arrives once',
          async () => {
         const session = await open();
 
@@ -289,7 +290,7 @@ function front(name, send) {
         assert.ok(response.result);
     });
 
-    test('40 streams at once: complete', async () => {
+    test('40 streams at once: all messages arrive', async () => {
         const session = await open();
 
         await Promise.all(upTo(40).map(async () => {
@@ -315,7 +316,7 @@ function front(name, send) {
         assert.equal(answer.ending, 'end');
     });
 
-    test('listening stream: gets a published message', async () => {
+    test('session stream: gets a published message', async () => {
         const session = await open();
         const other = await open();
         const listener = await other.get();

@@ -126,7 +126,8 @@ async function detail(tool, page = '/details') {
 const warnings = (log) => log.filter((line) => /\[warn\]/.test(line));
 
 
-test('outputSchema without structuredContent: a warning', async () => {
+test('tool with outputSchema, result without structuredContent: a warning',
+     async () => {
     assert.match(warnings(await call('unstructured')).join('\n'),
                  /answered without "structuredContent", but .*"outputSchema"/);
     assert.deepEqual(warnings(await call('structured')), []);

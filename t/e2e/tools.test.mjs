@@ -14,7 +14,7 @@ const server = await Fixture.use({ workers: 2 });
 const session = await server.session();
 
 
-test('initialize: serverInfo, capabilities, instructions', () => {
+test('initialize: the result has serverInfo, capabilities, instructions', () => {
     const { serverInfo, capabilities, instructions } = session.server;
 
     assert.deepEqual(serverInfo, { name: 'fixture', version: '1.0.0' });
@@ -30,7 +30,8 @@ test('initialize: serverInfo, capabilities, instructions', () => {
 });
 
 
-test('lists: as in the catalog', async () => {
+test('lists of tools, prompts, resources, templates: as in the catalog',
+     async () => {
     const { result } = await session.response('tools/list', {});
 
     assert.equal(result.tools[0].name, 'test_simple_text');
@@ -108,7 +109,8 @@ test('prompts, resources, templates, completions: answered', async () => {
 });
 
 
-test('parameters of a call: the backend gets them', async () => {
+test('method, name, ids and tokens of a call: the backend gets them',
+     async () => {
     for (const name of ['env', 'http_env']) {
         const env = (await session.tool(name)).structuredContent;
 
@@ -204,7 +206,7 @@ test('request ids: keep their type', async () => {
 });
 
 
-test('log messages: none below the session\'s level', async () => {
+test('log messages below the session\'s level: not sent', async () => {
     const other = await server.session();
 
     assert.deepEqual((await other.response('logging/setLevel',
@@ -223,7 +225,8 @@ test('log messages: none below the session\'s level', async () => {
 });
 
 
-test('text, images, audio, files of a backend: become content', async () => {
+test('text, images, audio, files of a backend: become content of their type',
+     async () => {
     const wrapped = async (args) => (await session.tool('raw', args))
         .content[0];
     const body = Buffer.from([0, 255, 1, 254, 2]).toString('base64');
@@ -347,7 +350,7 @@ test('deleted session: 404 at every worker', async () => {
 });
 
 
-test('credentials of a client: reach backends only with mcp_pass_*',
+test('credentials of a client: reach backends only with mcp_pass_authorization, mcp_pass_cookie',
      async () => {
     const proofs = { Authorization: 'Bearer e2e', Cookie: 'a=b' };
     const open = await Fixture.use({
@@ -406,7 +409,7 @@ const CONDITIONS = {
 };
 
 for (const [name, value] of Object.entries(CONDITIONS)) {
-    test(`${name}: ignored, answers are whole`,
+    test(`request with ${name}: this header is ignored, responses are whole`,
          async () => {
         const headers = { [name]: value };
         const whole = async (answer) => {
@@ -432,7 +435,8 @@ for (const [name, value] of Object.entries(CONDITIONS)) {
     });
 }
 
-test('If-Range with Range: ignored, the answer is whole', async () => {
+test('request with If-Range and Range: both are ignored, the response is whole',
+     async () => {
     const answer = await session.request('ping', {}, { headers: {
         'If-Range': 'Mon, 01 Jan 2001 00:00:00 GMT', 'Range': 'bytes=0-3' } });
 
@@ -441,7 +445,7 @@ test('If-Range with Range: ignored, the answer is whole', async () => {
 });
 
 
-test('status page with an absolute target: its host decides, not Host',
+test('status page with an absolute target: checks its host, not the Host header',
      async () => {
     const ask = async (path, host) => (await request(server.port, {
         method: 'GET', path, headers: { Host: host } })).status;
