@@ -83,7 +83,7 @@ MCP::post(more => 'Content-Length: ' . (8 + length ::ping(1)))
 
 
 
-=== TEST 5: white space, members in any order, unknown members: accepted
+=== TEST 5: message with white space, members in any order, unknown members: accepted
 --- config eval: $::Mcp
 --- cases eval
 [map { [::post_text($_), undef, 200, MCP::answer('{}')] }
@@ -368,7 +368,7 @@ MCP::fault(-32000, 'Bad Request: Mcp-Session-Id header is required')
 
 
 
-=== TEST 26: batch with invalid messages: an error for each of them
+=== TEST 26: batch with invalid messages: each gets an error
 --- config eval: $::Mcp
 --- cases eval
 [

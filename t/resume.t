@@ -295,7 +295,7 @@ MCP::same(MCP::begin('GET /mcp', MCP::get(after => $id))->body,
 
 
 
-=== TEST 15: resume in 2025-03-26: begins with a comment
+=== TEST 15: resumed stream in 2025-03-26: begins with a comment
 --- config eval: ::own()
 --- init
 my ($call, $id) = ::begun(1, MCP::post(revision => '2025-03-26'));

@@ -297,7 +297,7 @@ $listener->closed;
 
 
 
-=== TEST 17: ten calls have ended: zone_used_bytes is as it was before them
+=== TEST 17: ten calls have ended: zone_used_bytes is the same as before
 --- config eval
 $::Config =~ s/mcp mcp;/mcp mcp; mcp_linger 1ms;/r
 --- init

@@ -382,7 +382,7 @@ suite('a FastCGI backend', async () => {
         assert.equal(of(own).at(-1).body.length > 7000, true);
     });
 
-    test('request of 100 kB: the backend gets all of it', async () => {
+    test('request of 100 kB: arrives whole at the backend', async () => {
         const text = 'x'.repeat(100000);
 
         await sessions[0].tool('root', { text });

@@ -398,7 +398,7 @@ async function reached(kind) {
         assert.equal(textOf(response.result), 'end');
     });
 
-    test('questions of a backend: it gets the answers', async () => {
+    test('backend has questions: it gets the answers', async () => {
         const { answer, call } = await begin();
 
         call.head(STREAM);

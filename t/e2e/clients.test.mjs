@@ -41,7 +41,8 @@ for (const { name, connect } of clients) {
             await client.end();
         });
 
-        test('progress: each notification arrives, in order', async () => {
+        test('progress of a call: each notification arrives, in order',
+             async () => {
             const client = await connect(server);
             const seen = [];
 
@@ -52,7 +53,7 @@ for (const { name, connect } of clients) {
             await client.end();
         });
 
-        test('log messages: each arrives, in order', async () => {
+        test('log messages of a call: each arrives, in order', async () => {
             const seen = [];
             const client = await connect(server, { notifications: {
                 'notifications/message': ({ data }) => seen.push(data) } });

@@ -75,7 +75,7 @@ async function page(i, args, token) {
 }
 
 
-test('token of a page sent again at any node: the same page, executed once',
+test('resume token of a page sent again at any node: the same page, executed once',
      async () => {
     const args = { key: 'again' };
     let { next } = await page(0, args);
@@ -95,7 +95,7 @@ test('token of a page sent again at any node: the same page, executed once',
 });
 
 
-test('token of a page at two nodes at once: executed once, both get the page',
+test('resume token of a page at two nodes at once: executed once, both get the page',
      async () => {
     for (const i of [0, 1]) {
         const args = { key: `once-${i}`, gated: true };
@@ -118,7 +118,7 @@ test('token of a page at two nodes at once: executed once, both get the page',
 });
 
 
-test('token of a page whose call failed: valid at each node', async () => {
+test('resume token of a page whose call failed: valid at each node', async () => {
     const args = { key: 'fails' };
     const { next } = await page(0, args);
     const of = call('fails 1');

@@ -130,7 +130,7 @@ test('subscription with any request id: each notification has this id',
 });
 
 
-test('published message with _meta: subscribers get its members', async () => {
+test('published message with _meta: subscribers get this _meta', async () => {
     const answer = await listen(modern, { toolsListChanged: true });
 
     await publish(note('tools/list_changed', {

@@ -84,7 +84,7 @@ function scenarios({ name: who, modern, connect }) {
         await client.end();
     });
 
-    test('progress: each notification arrives, in order', async () => {
+    test('progress of a call: each notification arrives, in order', async () => {
         const client = await on();
         const seen = [];
 

@@ -437,7 +437,7 @@ test('50 tools, 70 active calls: the status lists the calls in pages of 64',
 });
 
 
-test('metrics: promtool accepts them', async () => {
+test('status in Prometheus format: promtool accepts it', async () => {
     const text = await metrics();
 
     execFileSync('promtool', ['check', 'metrics'], { input: text });

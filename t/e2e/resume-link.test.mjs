@@ -167,7 +167,7 @@ test('invalid mcp_link_origin: rejected, or logged at the first request',
 });
 
 
-test('rounds of questions: each has a new URL, the used one gets 404',
+test('rounds of questions: each has a new URL, the used URL gets 404',
      async () => {
     let answer = await session.call('ask', { rounds: 3, count: 2 });
     const { id } = answer;

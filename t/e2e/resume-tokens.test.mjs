@@ -164,7 +164,7 @@ for (const top of [false, true]) {
 // The connection is reset when the head of an answer arrives; a client that
 // repeats the request may have parsed and written its params anew.
 
-test('answer to a page\'s token is lost: sent again, for params of any spelling',
+test('answer to a page\'s resume token is lost: sent again, for params of any spelling',
      async () => {
     const args = { n: 4, a: 3, b: { c: 'x/y', d: [1, 0.5] } };
     const spelled = '{"arguments":{"b":{"d":[1.0,5e-1],"c":"x\\/\\u0079"},'
@@ -194,7 +194,7 @@ test('answer to a page\'s token is lost: sent again, for params of any spelling'
 
 // The server may handle the request of the dead connection first, or last.
 
-test('two requests with one page\'s token, one on a dead connection: the page arrives',
+test('two requests with one page\'s resume token, one on a dead connection: the page arrives',
      async () => {
     const args = { n: 4 };
 
@@ -272,7 +272,7 @@ test('page whose client left: executed once, sent again', async () => {
 // An event id of the failed attempt leads to that attempt's error, even after
 // the token was used again.
 
-test('page\'s token used again after a failure: the call runs on another stream',
+test('page\'s resume token used again after a failure: the call runs on another stream',
      async () => {
     const one = await still.session({ capabilities });
     const porter = await still.session();
@@ -365,7 +365,7 @@ test('slow call: an interim result, then the rest', async () => {
 // Two live requests with one token: when its time is over, the older one gets
 // an interim result with the same token, not an error.
 
-test('two requests with one token: the older one gets an interim result with this token',
+test('two requests with one resume token: the older one gets an interim result with it',
      async () => {
     const { args, token } = await slow(2);
     const older = await again(session, 'count', args, token);
@@ -390,7 +390,7 @@ test('two requests with one token: the older one gets an interim result with thi
 // A client that lost its connection repeats the request at once; the server may
 // handle the request of the dead connection last.
 
-test('token sent on a dead and on a live connection: the live one gets an interim result',
+test('resume token sent on a dead and on a live connection: the live one gets an interim result',
      async () => {
     const one = await quick.session({ capabilities });
 

@@ -215,7 +215,7 @@ test('slow call: each worker has it as a task, working, then completed',
 });
 
 
-test('quick call: not a task', async () => {
+test('quick call: answered without a task', async () => {
     const k = key();
 
     gate(k).open();

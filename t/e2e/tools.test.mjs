@@ -187,7 +187,7 @@ test('stream of a backend of any kind: messages arrive before the result',
     });
 
 
-test('progress tokens: keep their type', async () => {
+test('numbers and strings as progress tokens: keep their type', async () => {
     for (const token of [7, 'seven', 0, '']) {
         const { messages } = await session.follow(
             await session.call('count', { n: 1 }, { token }));
@@ -197,7 +197,7 @@ test('progress tokens: keep their type', async () => {
 });
 
 
-test('request ids: keep their type', async () => {
+test('numbers and strings as request ids: keep their type', async () => {
     for (const id of ['a"\\b', 'ü', 1e15, -4, '']) {
         const answer = await session.call('echo', { text: 'x' }, { id });
 
