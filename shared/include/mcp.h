@@ -36,8 +36,8 @@ typedef struct {
  * message of a client is not an error of this kind: see mcp_fault.h. */
 enum {
     MCP_OK = 0,
-    MCP_AGAIN = 1,              /* no result yet: feed or wait, then call
-                                   again */
+    MCP_AGAIN = 1,              /* no result yet: pass more input or wait for
+                                   the event, then call again */
     MCP_DONE = 2,               /* no result, and none will come */
 
     MCP_ERR_SYNTAX = -1,        /* the input violates its grammar */
@@ -107,8 +107,9 @@ mcp_str_eq(mcp_str_t a, mcp_str_t b)
     return a.len == b.len && (a.len == 0 || memcmp(a.data, b.data, a.len) == 0);
 }
 
-/* Sets size bytes at p to zero by a call of the C library. Compilers that know
- * the size generate code that differs between versions and may cost more. */
+/* Sets size bytes at p to zero by calling memset() of the C library. An
+ * inlined memset() would differ between compiler versions and may be
+ * slower. */
 void mcp_zero(void *p, size_t size);
 
 /* Returns 1 for an ASCII letter or digit, in every locale. */

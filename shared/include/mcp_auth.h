@@ -2,9 +2,9 @@
 
 /*
  * An endpoint as an OAuth resource server (2026-07-28, basic/authorization):
- * the document that names its authorization servers (RFC 9728), and the
- * challenges that direct clients to it. Access tokens are checked by other
- * modules of the server.
+ * the document that names the resource's authorization servers (RFC 9728), and
+ * the challenges that direct clients to the document. Access tokens are
+ * checked by other modules of the server.
  */
 
 
@@ -16,19 +16,20 @@
 #include "base/mcp_buf.h"
 
 
-/* Path of the document of a whole server. The documents of single resources are
- * below it. */
+/* URL path of the metadata document of a whole server. The documents of single
+ * resources have URLs below this path. */
 #define MCP_AUTH_WELL_KNOWN  "/.well-known/oauth-protected-resource"
 
 
 /* Constant after the configuration has been read. */
 typedef struct {
     mcp_str_t  resource;       /* canonical URI of the resource */
-    mcp_str_t  path;           /* path of the document */
+    mcp_str_t  path;           /* URL path of the document */
     mcp_str_t  url;
     mcp_str_t  scope;          /* scopes, separated by spaces; empty: unknown */
     mcp_str_t  document;       /* the document, JSON */
-    mcp_str_t  etag;           /* with its quotation marks */
+    mcp_str_t  etag;           /* value of the ETag header, with its quotation
+                                  marks */
 } mcp_auth_t;
 
 

@@ -22,8 +22,8 @@
 struct mcp_backend_request_s {
     mcp_queued_action_t  queued;
     mcp_call_t          *call;
-    unsigned             request;      /* index of the request within its
-                                          call */
+    unsigned             request;      /* index of the call's request for which
+                                          this backend request is made */
     unsigned             target;       /* index of the target in the endpoint's
                                           targets */
     mcp_str_t            body;         /* JSON-RPC request to POST to the
@@ -55,23 +55,24 @@ void mcp_call_release(mcp_call_t *call);
  * none. Valid while the call is retained. */
 mcp_str_t mcp_backend_request_arguments(const mcp_backend_request_t *breq);
 
-/* Returns 1 if the call's request has ended, or waits for a published answer:
- * an ended backend request was then its last one. Valid while the call is
- * retained. */
+/* Returns 1 if the request for which breq was made has ended, or waits for a
+ * published response: if breq has ended, it was the last backend request for
+ * that request. Valid while the call is retained. */
 int mcp_backend_request_is_last(const mcp_backend_request_t *breq);
 
-/* Returns the quota key of the call, MCP_DIGEST_LEN bytes, or NULL if no share
- * limits its streams. Valid while the call is retained. */
+/* Returns the tenant of the call, MCP_DIGEST_LEN bytes, or NULL if
+ * mcp_quota_streams is not "share" or the call has no tenant. Valid while the
+ * call is retained. */
 const unsigned char *mcp_backend_request_tenant(
     const mcp_backend_request_t *breq);
 
-/* Returns 1 if this is the first backend request of its call, so that the call
- * can still be rejected. */
+/* Returns 1 if this is the first backend request of its call, so that
+ * mcp_backend_request_refuse() can still reject the call. */
 int mcp_backend_request_is_first(const mcp_backend_request_t *breq);
 
 /* Rejects the call of a backend request that was pulled but not started,
- * because the caller has used its share of a resource of the glue. Ends the
- * backend request. detail is static text for the log. */
+ * because the call's tenant has used its share of a resource of the glue, such
+ * as threads. Ends the backend request. detail is static text for the log. */
 void mcp_backend_request_refuse(mcp_backend_request_t *breq,
     const char *detail);
 

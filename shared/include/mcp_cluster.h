@@ -3,10 +3,10 @@
 /*
  * The cluster part of a worker: its connections to Redis, called links.
  *
- * The core implements the protocol and all timeouts. The glue provides sockets,
- * name lookup and TLS. The worker's queue delivers the actions CONNECT, WRITE
- * and DISCONNECT for a link; the glue reports the state of the connection with
- * the functions below and then pulls actions again.
+ * The core implements the protocol and all timeouts. The glue provides
+ * sockets, name lookup and TLS. The worker's queue delivers the actions
+ * CONNECT, WRITE and DISCONNECT for a link; the glue reports the state of the
+ * connection with the functions mcp_link_...() and then pulls actions again.
  */
 
 
@@ -42,8 +42,9 @@ int mcp_cluster_keys(mcp_cluster_t *cluster, const mcp_keys_t *keys);
 
 /*
  * Adds the identity of an endpoint. To be called before the first action is
- * pulled. A node that joins logs a warning if another node has endpoints but
- * none of these. Identities beyond 64 are not compared.
+ * pulled. A node that joins the cluster logs a warning if another node has
+ * endpoints, but has no identity in common with the joining node. Identities
+ * beyond 64 are not compared.
  *
  * Returns MCP_OK, or
  *   MCP_ERR_MEMORY

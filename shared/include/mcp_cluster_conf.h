@@ -18,7 +18,7 @@
 #define MCP_CLUSTER_REPLICAS_MAX  15
 
 
-/* The first server to connect to: a Redis or a Sentinel. */
+/* A server to connect to first: a Redis or a Sentinel. */
 typedef struct {
     mcp_str_t           host;          /* name or address; empty: use path */
     mcp_str_t           path;          /* path of a Unix socket */
@@ -93,8 +93,8 @@ typedef enum {
 typedef struct mcp_cluster_setup_s  mcp_cluster_setup_t;
 
 
-/* Returns a setup without any value, or NULL when out of memory. mem must
- * outlive it. */
+/* Returns a setup in which no option is set, or NULL when out of memory. mem
+ * must outlive it. */
 mcp_cluster_setup_t *mcp_cluster_setup_create(const mcp_mem_t *mem);
 void mcp_cluster_setup_free(mcp_cluster_setup_t *setup);
 
@@ -120,8 +120,8 @@ int mcp_cluster_setup_begin(mcp_cluster_setup_t *setup, char *error);
 int mcp_cluster_setup_parameter(mcp_cluster_setup_t *setup, mcp_str_t word,
     mcp_str_t *file, char *error);
 
-/* Takes the contents of the password file, without a line end after the
- * password. */
+/* Copies the password from contents, the text of the password file, without
+ * the line end after the password. */
 int mcp_cluster_setup_password(mcp_cluster_setup_t *setup, mcp_str_t file,
     mcp_str_t contents, char *error);
 
@@ -132,8 +132,9 @@ int mcp_cluster_setup_option(mcp_cluster_setup_t *setup,
  * absolute. */
 int mcp_cluster_option_is_file(mcp_cluster_option_e option);
 
-/* Takes "on" or "off", and in replicas "replicas=N", or .data NULL if that
- * parameter is missing. */
+/* Parses the arguments of mcp_cluster_sync: text is "on" or "off"; replicas
+ * is the argument "replicas=N", or has .data NULL if there is no such
+ * argument. */
 int mcp_cluster_setup_sync(mcp_cluster_setup_t *setup, mcp_str_t text,
     mcp_str_t replicas, char *error);
 
@@ -162,8 +163,9 @@ const char *mcp_cluster_setup_warning(const mcp_cluster_setup_t *setup,
 int mcp_cluster_setup_finish(mcp_cluster_setup_t *setup,
     const mcp_cluster_conf_t **conf, char *error);
 
-/* Returns 1 if some server is reached over TCP, not at a loopback address, and
- * no password is set: whoever reaches it can read and forge messages. */
+/* Returns 1 if at least one of the configured servers is reached over TCP, not
+ * at a loopback address, and no password is set: everybody who can connect to
+ * that server can read and forge messages. */
 int mcp_cluster_conf_is_open(const mcp_cluster_conf_t *conf);
 
 

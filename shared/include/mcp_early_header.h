@@ -21,8 +21,8 @@
 #define mcp_early_header_param   mcp_str("mcp_param_")  /* followed by the name
                                                            of a parameter */
 
-/* The names of all headers that are used begin with this letter, in either
- * case. */
+/* The names of all headers that this file reads begin with this letter, in
+ * either case. */
 #define MCP_EARLY_HEADER_INITIAL  'm'
 
 
@@ -32,7 +32,8 @@ typedef struct {
                                           long as the request */
     const mcp_endpoint_t  *endpoint;
     const mcp_header_t    *headers;    /* at least all headers that begin with
-                                          the letter, in their original order */
+                                          MCP_EARLY_HEADER_INITIAL, in their
+                                          original order */
     size_t                 n_headers;
 } mcp_early_header_t;
 
@@ -42,12 +43,13 @@ typedef struct {
  *
  * *value is empty if the request's revision does not check its headers or is
  * not served by the endpoint, if the header is absent or malformed, or if
- * several lines of it differ. It is also empty for the name of a task, whose id
- * is a secret that logs must not show. It is "?" if it contains control
- * characters, as for mcp_variable_set().
+ * several lines of the header differ. The variable "mcp_header_name" is also
+ * empty if the name is the id of a task, which is a secret that logs must not
+ * show. *value is "?" if the header's value contains control characters, as
+ * with mcp_variable_set().
  *
- * In the name of a variable "_" stands for "-" or "_", and a small letter for
- * either case.
+ * In the name of a variable "_" stands for "-" or "_" in the header's name,
+ * and a small letter for either case.
  *
  * Returns MCP_OK or MCP_ERR_MEMORY.
  */
@@ -55,11 +57,11 @@ int mcp_early_header(const mcp_early_header_t *sent, mcp_str_t variable,
     mcp_str_t *value);
 
 /*
- * Returns the next variable that is not empty in *variable and *value. *at is 0
- * for the first call.
+ * Returns the next variable of the request that is not empty in *variable and
+ * *value. *at, the position of the iteration, is 0 for the first call.
  *
  * Returns MCP_OK, or
- *   MCP_DONE        there are no more
+ *   MCP_DONE        no variable is left
  *   MCP_ERR_MEMORY
  */
 int mcp_early_header_next(const mcp_early_header_t *sent, size_t *at,

@@ -26,12 +26,12 @@ typedef struct {
 #define MCP_NO_TARGET  ((unsigned) -1)
 
 
-/* How callers are distinguished for quotas: mcp_quota_key. */
+/* By which value callers are distinguished for quotas: mcp_quota_key. */
 typedef enum {
-    MCP_QUOTA_KEY_PRINCIPAL = 0,       /* by principal; by address if there is
-                                          no principal */
+    MCP_QUOTA_KEY_PRINCIPAL = 0,       /* the principal; the address if there
+                                          is no principal */
     MCP_QUOTA_KEY_ADDRESS,
-    MCP_QUOTA_KEY_OFF                  /* not at all: there are no quotas */
+    MCP_QUOTA_KEY_OFF                  /* none: there are no quotas */
 } mcp_quota_key_e;
 
 
@@ -45,30 +45,36 @@ typedef enum {
 } mcp_resume_stateless_e;
 
 
-/* Special values of the quotas of a tenant; other values are a number or
- * bytes. */
+/* Special values of the quotas of a tenant; any other value is the limit: a
+ * number or, for quota_bytes, bytes. */
 #define MCP_QUOTA_SHARE  0             /* about half of the room that other
                                           tenants leave */
 #define MCP_QUOTA_OFF    UINT64_MAX    /* no limit */
 
 
 typedef struct {
-    mcp_str_t             name;                /* server info for clients */
+    mcp_str_t             name;                /* name, version and title are
+                                                  sent to clients as the
+                                                  server's Implementation */
     mcp_str_t             version;
     mcp_str_t             title;
-    mcp_str_t             result_members;      /* mcp_result_members() of
-                                                  stateless revisions */
+    mcp_str_t             result_members;      /* members of results for
+                                                  revisions without sessions,
+                                                  from mcp_result_members() */
 
     unsigned char         catalog_key[MCP_DIGEST_LEN]; /* digest that
                                                           identifies the
                                                           endpoint's lists
                                                           across
                                                           configurations */
-    mcp_str_t             label;               /* text form of place; empty: the
-                                                  endpoint has no place */
+    mcp_str_t             label;               /* server, path and number of
+                                                  the section, for logs and the
+                                                  status; empty: there is no
+                                                  catalog key */
 
-    mcp_str_t             identity;            /* name of the endpoint at all
-                                                  nodes of its cluster */
+    mcp_str_t             identity;            /* name of the endpoint, the
+                                                  same at all nodes of its
+                                                  cluster */
 
     const mcp_keys_t     *keys;
     const mcp_catalog_t  *catalog;             /* NULL: the backend answers
@@ -91,8 +97,9 @@ typedef struct {
     size_t                n_origins;
     unsigned              any_origin:1;
     unsigned              link:1;              /* streams have a Link header */
-    unsigned              resume_tokens:1;     /* 1: also for clients that have
-                                                  not declared resume tokens */
+    unsigned              resume_tokens:1;     /* 1: also clients that have not
+                                                  declared resume tokens get
+                                                  them */
     unsigned              pass_authorization:1;  /* 1: backends get the client's
                                                     Authorization header */
     unsigned              pass_cookie:1;
@@ -115,41 +122,51 @@ typedef struct {
     uint64_t              cache_ttl;           /* lifetime of lists in clients'
                                                   caches */
     uint64_t              stream_after;
-    uint64_t              task_after;          /* 0: a call never becomes a task
-                                                  by its duration */
+    uint64_t              task_after;          /* age at which a call becomes a
+                                                  task; 0: never because of its
+                                                  age */
     uint64_t              task_ttl;
-    uint64_t              policy_after;        /* as stream_after, for clients
-                                                  that get a resume policy when
-                                                  the stream begins; the earlier
-                                                  one counts */
+    uint64_t              policy_after;        /* replaces stream_after, if it
+                                                  is shorter, for clients that
+                                                  get a resume policy when the
+                                                  stream begins */
     uint64_t              close_after;         /* 0: the server never closes the
                                                   stream of an active call */
     uint64_t              retry;
     uint64_t              keepalive;           /* 0: no keepalive comments */
     uint64_t              max_wait;
-    uint64_t              min_wait;            /* 0: clients get no minimum */
-    uint64_t              resume_after;        /* 0: no interim results */
-    uint64_t              resume_lifetime;     /* of resume tokens that a
-                                                  backend has made */
+    uint64_t              min_wait;            /* how long clients are asked to
+                                                  wait before they resume or
+                                                  poll; 0: no such request */
+    uint64_t              resume_after;        /* age at which a call gets an
+                                                  interim response with a
+                                                  resume token; 0: never */
+    uint64_t              resume_lifetime;     /* lifetime of a resume token
+                                                  that a backend has created */
     uint64_t              linger;
-    uint64_t              join_wait;           /* how long an abandoned call
-                                                  waits for a request that joins
-                                                  it */
+    uint64_t              join_wait;           /* how long a call without a
+                                                  client waits for a request
+                                                  that joins it, and a
+                                                  request for a call that it
+                                                  may join */
     uint64_t              call_timeout;
     uint64_t              input_timeout;
-    uint64_t              state_lifetime;      /* of a backend's requestState */
+    uint64_t              state_lifetime;      /* lifetime of a backend's
+                                                  requestState */
 
     uint32_t              max_events;
     uint64_t              stream_buffer;
     uint32_t              max_session_streams;
     unsigned              quota_key;           /* mcp_quota_key_e */
     unsigned              resume_stateless;    /* mcp_resume_stateless_e */
-    uint64_t              reconnect_wait;      /* how long a call without a
-                                                  consumer continues with
+    uint64_t              reconnect_wait;      /* how long a call continues
+                                                  without a consumer if its
+                                                  client may resume only
+                                                  because of
                                                   MCP_RESUME_STATELESS_ALL */
-    uint64_t              quota_streams;       /* a number, MCP_QUOTA_SHARE or
-                                                  MCP_QUOTA_OFF; so are the next
-                                                  three */
+    uint64_t              quota_streams;       /* maximum, MCP_QUOTA_SHARE or
+                                                  MCP_QUOTA_OFF, as in all
+                                                  quota_... fields */
     uint64_t              quota_listeners;
     uint64_t              quota_values;
     uint64_t              quota_bytes;
@@ -165,12 +182,16 @@ typedef struct {
  * MCP_NO_TARGET. */
 unsigned mcp_endpoint_route(const mcp_endpoint_t *endpoint, mcp_str_t name);
 
-/* Returns 1 if callers may use different items, by rules or by scopes. */
+/* Returns 1 if mcp_allow rules or scopes hide items from some callers, or
+ * reject their calls. */
 int mcp_endpoint_restricts(const mcp_endpoint_t *endpoint);
 
-/* Returns the members that a revision adds to the results of a method, in *add,
- * or NULL if it adds none. name is the tool, prompt or resource of the call; if
- * it is empty, only members that do not depend on it are added. */
+/*
+ * Sets *add to the members that the client's revision requires in the results
+ * of a method and returns add, or returns NULL if there are none. name is the
+ * tool, prompt or resource of the call; if it is empty, only members that do
+ * not depend on the name are added.
+ */
 const mcp_result_t *mcp_endpoint_result(const mcp_endpoint_t *endpoint,
     const mcp_client_t *client, const mcp_method_t *method, mcp_str_t name,
     mcp_result_t *add);
@@ -180,8 +201,8 @@ void mcp_endpoint_info(const mcp_endpoint_t *endpoint, mcp_revision_e revision,
     mcp_buf_t *buf);
 
 /*
- * Sets *item to the index of the catalog's item (mcp_catalog_key()) that a
- * request with this method and name concerns. The endpoint must have a catalog.
+ * Sets *item to the index of the catalog's item (mcp_catalog_key()) for a
+ * request with this method and name. The endpoint must have a catalog.
  *
  * Returns MCP_OK, or
  *   MCP_ERR_NOT_FOUND  the catalog has no such item
@@ -194,21 +215,21 @@ int mcp_endpoint_item(const mcp_endpoint_t *endpoint, mcp_method_e method,
 uint32_t mcp_endpoint_session_limit(const mcp_endpoint_t *endpoint,
     const mcp_client_t *client);
 
-/* Returns the name by which the glue finds a target, empty if the endpoint has
- * no names. */
+/* Returns the name by which the glue finds the target with this index, empty
+ * if the endpoint has no names. */
 mcp_str_t mcp_endpoint_target(const mcp_endpoint_t *endpoint,
     unsigned target);
 
 /* Returns 1 if calls of the endpoint can become tasks. */
 int mcp_endpoint_makes_tasks(const mcp_endpoint_t *endpoint);
 
-/* Sets *policy to the settings of one call: those of the endpoint, overridden
- * by those of the catalog for this tool, prompt or resource. */
+/* Sets *policy to the settings for a call with this method and name: those of
+ * the endpoint, overridden by those of the catalog's item with this name. */
 void mcp_endpoint_policy(const mcp_endpoint_t *endpoint, mcp_str_t method,
     mcp_str_t name, mcp_policy_t *policy);
 
-/* Returns the longest time after which a call of this endpoint gets a
- * stream. */
+/* Returns the maximum of stream_after over the endpoint and the items of its
+ * catalog, ms. */
 uint64_t mcp_endpoint_stream_after(const mcp_endpoint_t *endpoint);
 
 /* Return 1 if the endpoint offers items of this kind, or completions:
@@ -218,9 +239,12 @@ int mcp_endpoint_offers(const mcp_endpoint_t *endpoint,
     mcp_list_e kind);
 int mcp_endpoint_completes(const mcp_endpoint_t *endpoint);
 
-/* Appends the object of server capabilities (2025-11-25, lifecycle, "Capability
- * Negotiation"; 2026-07-28, server/discover), including the resumption methods
- * for clients of revisions with sessions, or without them if stateless is 1. */
+/*
+ * Appends the object of server capabilities (2025-11-25, lifecycle,
+ * "Capability Negotiation"; 2026-07-28, server/discover). It includes the
+ * capabilities for resumption methods of clients without a session if
+ * stateless is 1, of clients with a session if it is 0.
+ */
 void mcp_endpoint_capabilities(const mcp_endpoint_t *endpoint, int stateless,
     mcp_buf_t *buf);
 

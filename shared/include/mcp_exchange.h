@@ -85,9 +85,9 @@ int mcp_exchange_is_preflight(const mcp_endpoint_t *endpoint,
 size_t mcp_exchange_cors_headers(const mcp_endpoint_t *endpoint,
     const mcp_head_t *head, mcp_header_t headers[MCP_CORS_HEADERS]);
 
-/* Answers a request for the document of a resource, which pages of any origin
- * may read. The response has an ETag header; the server handles conditional
- * requests. */
+/* Responds to a request for the metadata document of an OAuth resource
+ * (mcp_auth.h), which pages of any origin may read. The response has an ETag
+ * header; the server handles conditional requests. */
 void mcp_exchange_document(const mcp_auth_t *auth, mcp_str_t method,
     mcp_response_t *response);
 
@@ -102,9 +102,9 @@ size_t mcp_exchange_size(void);
 mcp_exchange_t *mcp_exchange_create_in(void *room, mcp_worker_t *worker,
     const mcp_endpoint_t *endpoint, void *glue);
 
-/* Creates an exchange for a request at the publish endpoint of a zone. token is
- * the configured static token, which may be empty. open is 1 if peers other
- * than this machine are accepted. */
+/* Creates an exchange for a request at the publish endpoint of a zone. token
+ * is the configured static token, which may be empty. If open is 1, requests
+ * from other machines are accepted. */
 mcp_exchange_t *mcp_exchange_create_publish(mcp_worker_t *worker,
     const mcp_endpoint_t *endpoint, mcp_str_t token, int open, void *glue);
 
@@ -121,7 +121,7 @@ void mcp_exchange_free(mcp_exchange_t *x);
 void *mcp_exchange_glue(const mcp_exchange_t *x);
 
 /*
- * The functions from here to mcp_exchange_body() return
+ * mcp_exchange_head() and mcp_exchange_body() return
  *   MCP_OK          send mcp_exchange_response()
  *   MCP_DONE        send the head of mcp_exchange_response(), then pull the
  *                   stream
@@ -129,22 +129,22 @@ void *mcp_exchange_glue(const mcp_exchange_t *x);
  *   MCP_ERR_MEMORY  answer 500 and free the exchange
  */
 
-/* Passes the head. MCP_AGAIN: read the body. */
+/* Processes the head. Returns MCP_AGAIN if the glue has to read the body. */
 int mcp_exchange_head(mcp_exchange_t *x, const mcp_head_t *head);
 
 /* Returns memory for a body of len bytes, or NULL when out of memory. */
 char *mcp_exchange_body_space(mcp_exchange_t *x, size_t len);
 
 /*
- * Parses the body, len bytes in the memory of mcp_exchange_body_space(). Uses
- * only the exchange, so another thread may use the worker at the same time.
- * Takes memory from mem, which must outlive the exchange. Optional:
- * mcp_exchange_body() parses a body that has not been parsed, with the same
- * result.
+ * Parses the body, len bytes in the memory of mcp_exchange_body_space().
+ * Accesses no data but the exchange, so another thread may use the worker at
+ * the same time. Takes memory from mem, which must outlive the exchange.
+ * Optional: mcp_exchange_body() parses a body that has not been parsed.
  */
 void mcp_exchange_parse(mcp_exchange_t *x, size_t len, const mcp_mem_t *mem);
 
-/* Passes the body. MCP_AGAIN: a RESPOND or STREAM action follows. */
+/* Processes the body. Returns MCP_AGAIN if the response is not available yet:
+ * a RESPOND or STREAM action follows. */
 int mcp_exchange_body(mcp_exchange_t *x, size_t len);
 
 const mcp_response_t *mcp_exchange_response(const mcp_exchange_t *x);
@@ -169,17 +169,18 @@ int mcp_exchange_pull(mcp_exchange_t *x, char *buf, size_t cap, size_t *len);
  * id with which it can resume. A PULL action follows. */
 void mcp_exchange_close(mcp_exchange_t *x);
 
-/* Returns 1 if the stream may last while no backend works on it: it is a
- * listener's, was resumed, may wait for the client's answers, belongs to a
- * batch, or no backend works for it now. */
+/* Returns 1 if the stream may last while no backend works for it, because it
+ * is the stream of a listener or of a batch, was resumed, or its call may wait
+ * for answers of the client; or if no backend works for it at present. */
 int mcp_exchange_lasts(const mcp_exchange_t *x);
 
-/* Returns 1 if it is still unknown whether the request leads to a call, which
- * may need the server's request. */
+/* Returns 1 if the request may still lead to a call, whose backend request may
+ * need the server's request. */
 int mcp_exchange_is_open(const mcp_exchange_t *x);
 
-/* Tells the exchange that the server's request ends: later changes no longer
- * affect mcp_exchange_variables(), so that logs see the final values. */
+/* Notifies the exchange that the server's request ends: later changes no
+ * longer affect mcp_exchange_variables(), so that all logs contain the same
+ * values. */
 void mcp_exchange_last(mcp_exchange_t *x);
 
 /* Returns the variables of the request, for logs and for the configuration. */

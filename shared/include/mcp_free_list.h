@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* A cache of freed memory by size: calls are short, and each needs the same
- * sizes as the one before. Used by one thread at a time. */
+/* A cache of freed memory by size, because calls are short, and each call
+ * needs memory of the same sizes as the previous call. Used by one thread at a
+ * time. */
 
 
 #ifndef MCP_FREE_LIST_H_INCLUDED
@@ -11,8 +12,8 @@
 #include "mcp.h"
 
 
-/* Sizes are rounded up to a multiple of the step. Larger sizes than
- * MCP_FREE_LIST_SIZES steps are not cached. */
+/* Sizes are rounded up to a multiple of MCP_FREE_LIST_STEP. Memory of more
+ * than MCP_FREE_LIST_SIZES - 1 steps is not cached. */
 #define MCP_FREE_LIST_STEP   64
 #define MCP_FREE_LIST_SIZES  68
 
@@ -27,8 +28,9 @@ typedef struct {
 } mcp_free_list_t;
 
 
-/* Returns an allocator that caches memory of below in *list. *below is copied;
- * *list must outlive the allocator. */
+/* Returns an allocator that takes memory from the allocator *below and caches
+ * freed memory in *list. *below is copied; *list must outlive the returned
+ * allocator. */
 mcp_mem_t mcp_free_list_init(mcp_free_list_t *list, const mcp_mem_t *below);
 
 /* Frees the cached memory. */

@@ -58,13 +58,13 @@ typedef struct {
  *
  * - it has no Origin; or
  *
- * - mcp_allow_origin names its Origin; or
+ * - mcp_allow_origin permits its Origin; or
  *
- * - its Origin has the host and port of Host (the scheme's default port if
- * there is none), and an attacker cannot have bound that host to this server's
- * address: it is a configured server name, localhost, below .localhost, or an
- * address, which must be a loopback address if the connection arrived at a
- * loopback address.
+ * - its Origin has the host and port of Host (a missing port is the default
+ *   port of the Origin's scheme), and an attacker cannot have bound that host
+ *   to this server's address: the host is a configured server name, localhost,
+ *   below .localhost, or an IP address. If the connection arrived at a
+ *   loopback address, the IP address must be a loopback address.
  *
  * Returns 0 for any other Origin, including "null" and malformed ones.
  */
@@ -79,11 +79,11 @@ int mcp_http_origin_allowed(const mcp_http_origin_t *o);
 int mcp_http_host_allowed(mcp_str_t host, const mcp_str_t *names, size_t n);
 
 /*
- * Returns 1 if a server name in the syntax of nginx or Apache matches the host,
- * in any case: "*" stands for any characters, "?" for one, and ".example.com"
- * for itself and all names below. A regular expression ("~") matches nothing
- * here, nor does a name with a wildcard in its last label, because anyone can
- * register a name that it matches.
+ * Returns 1 if a server name in the syntax of nginx or Apache matches the
+ * host, in any case: "*" stands for any characters, "?" for one character, and
+ * ".example.com" for example.com and all names below it. Two kinds of server
+ * names match no host: a regular expression ("~"), and a name with a wildcard
+ * in its rightmost label, because anyone can register a name that it matches.
  */
 int mcp_http_name_is(mcp_str_t name, mcp_str_t host);
 

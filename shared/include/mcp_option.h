@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* The options of an endpoint that are one number. This table is the source of
- * both servers' directives, their defaults and bounds, their inheritance and
- * the check of the documentation. */
+/* The options of an endpoint whose value is one number. This table is the
+ * source of both servers' directives, their defaults and bounds, their
+ * inheritance and the check of the documentation. */
 
 
 #ifndef MCP_OPTION_H_INCLUDED
@@ -13,11 +13,12 @@
 
 
 /*
- * X(id, member of mcp_endpoint_t, nginx name, Apache name, kind, 1 if it may be
- * "off" (0), minimum, maximum, default)
+ * X(id, member of mcp_endpoint_t, nginx name, Apache name, kind, 1 if it may
+ * be "off" (0), minimum, maximum, default)
  *
- * Times are in milliseconds, sizes in bytes. A call has one bit for each
- * answered request in a word of 64 bits, so a batch has at most 64 messages.
+ * Times are in milliseconds, sizes in bytes. The maximum of mcp_max_batch is
+ * 64, because a call has one bit for each answered request in a word of 64
+ * bits.
  */
 #define MCP_OPTIONS(X)                                                        \
     X(SESSION_LIFETIME, session_lifetime, "mcp_session_lifetime",             \
@@ -128,14 +129,17 @@ typedef struct {
  *
  * - flags: "on" and "off";
  *
- * - numbers and sizes of each tenant: also "share".
+ * - quotas, which are numbers or sizes: also "share" (MCP_QUOTA_SHARE) and
+ *   "off" (MCP_QUOTA_OFF);
  *
- * Where the table allows it, "off" is 0.
+ * - mcp_quota_key and mcp_resume_stateless: their keywords.
+ *
+ * For other options, "off" is 0 if the table allows it.
  *
  * Returns MCP_OK, or
- *   MCP_ERR_CONFIG  *error, a static text, continues the directive's name: "is
- *                   duplicate", "invalid value", "invalid number", or "value
- *                   must be between 4 and 512"
+ *   MCP_ERR_CONFIG  *error, a static text, continues the directive's name, for
+ *                   example "is duplicate", "invalid value", "invalid number"
+ *                   or "value must be between 4 and 512"
  */
 int mcp_option_set(mcp_options_t *options, mcp_option_e option,
     mcp_str_t text, const char **error);
@@ -149,8 +153,9 @@ void mcp_options_merge(mcp_options_t *options, const mcp_options_t *parent);
 /* Returns 1 if the configuration sets the option. */
 int mcp_options_has(const mcp_options_t *options, mcp_option_e option);
 
-/* Sets the options in the endpoint; an option that is not set gets its default.
- * The default of mcp_task_after is the value of mcp_stream_after. */
+/* Sets the options in the endpoint; an option that is not set gets its
+ * default. The default of mcp_task_after is the value of mcp_stream_after, or
+ * 1 ms if that is 0. */
 void mcp_options_apply(const mcp_options_t *options,
     mcp_endpoint_t *endpoint);
 

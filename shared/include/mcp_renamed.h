@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Earlier names of directives and variables.  A configuration that contains one
- * is rejected with an error that names the new one. */
+/* Former names of directives and variables. A configuration that contains a
+ * former name is rejected with an error that contains the new name. */
 
 #ifndef MCP_RENAMED_H_INCLUDED
 #define MCP_RENAMED_H_INCLUDED

@@ -22,10 +22,10 @@ typedef struct mcp_setup_s  mcp_setup_t;
 
 
 /*
- * Returns a setup without any value, or NULL when out of memory. mem must
- * outlive the setup and frees its memory piece by piece. Setups that inherit
- * from this one, and endpoints, borrow its compiled patterns and its catalog:
- * free all setups of a configuration together.
+ * Returns a setup in which no value is set, or NULL when out of memory. mem
+ * must outlive the setup. Setups that inherit from this one, and endpoints,
+ * borrow its compiled patterns and its catalog: free all setups of a
+ * configuration together.
  */
 mcp_setup_t *mcp_setup_create(const mcp_mem_t *mem);
 void mcp_setup_free(mcp_setup_t *setup);
@@ -51,15 +51,19 @@ int mcp_setup_option(mcp_setup_t *setup, mcp_option_e option, mcp_str_t text,
 int mcp_setup_server(mcp_setup_t *setup, mcp_str_t name, mcp_str_t version,
     mcp_str_t title, char *error);
 
-/* Adds a key, the contents of a file: the first key signs, all keys verify. The
- * name of the file is used in errors only. mcp_setup_keys_begin() precedes the
- * keys of one directive; calling it twice is the error "is duplicate". */
+/*
+ * mcp_setup_keys_begin() precedes the keys of one directive; calling it twice
+ * is the error "is duplicate". mcp_setup_key() adds the contents of one key
+ * file: the first key signs, all keys verify. The name of the file is used in
+ * errors only.
+ */
 int mcp_setup_keys_begin(mcp_setup_t *setup, char *error);
 int mcp_setup_key(mcp_setup_t *setup, mcp_str_t file, mcp_str_t contents,
     char *error);
 
-/* Returns 1 and writes a warning if a key is easy to find out: all its bytes
- * are equal, or every user of the machine can read the file (readable). */
+/* Returns 1 and writes a warning if a key is easy to find out, because all its
+ * bytes are equal, or because readable is 1: every user of the machine can
+ * read the file. */
 int mcp_setup_key_weak(mcp_str_t file, mcp_str_t contents, int readable,
     char *warning);
 
@@ -72,8 +76,8 @@ int mcp_setup_route(mcp_setup_t *setup, mcp_str_t pattern, mcp_str_t target,
     char *error);
 
 /* Add a rule about the items that callers may use (mcp_allow.h), and the
- * expression for the scopes of callers. The values belong to the glue, which
- * evaluates them for a request: see mcp_head_t. */
+ * expression for the scopes of callers. Each "value" is an expression of the
+ * glue, which evaluates it for a request: see mcp_head_t. */
 int mcp_setup_allow(mcp_setup_t *setup, mcp_str_t pattern, const void *value,
     char *error);
 int mcp_setup_granted_scopes(mcp_setup_t *setup, const void *value,
@@ -103,10 +107,11 @@ int mcp_setup_publish_url(mcp_setup_t *setup, mcp_str_t url, char *error);
 
 
 /*
- * Sets the place of the catalog, or of the endpoint, by which its lists are
- * compared with those of the previous configuration: the server's name, the
- * path of the section, and a number n from 0 that distinguishes equal names. A
- * section that inherits the catalog inherits its place.
+ * Computes the catalog key of the endpoint: the digest by which its lists are
+ * compared with those of the previous configuration. The key depends on the
+ * server's name, the path of the section, and a number n from 0 that
+ * distinguishes equal pairs of both. A section that inherits the catalog
+ * inherits the key.
  *
  * Returns MCP_OK, or
  *   MCP_ERR_MEMORY
@@ -129,20 +134,27 @@ mcp_str_t mcp_setup_identity(const mcp_setup_t *setup);
 /* Returns 1 if mcp_setup_cluster_endpoint() has set the identity. */
 int mcp_setup_has_cluster_endpoint(const mcp_setup_t *setup);
 
-/* Returns the place, or NULL if there is none. */
+/* Returns the catalog key, or NULL if mcp_setup_set_catalog_key() was not
+ * called. */
 const unsigned char *mcp_setup_catalog_key(const mcp_setup_t *setup);
 
-/* Marks all values that have been set as values of the section itself, for
- * mcp_setup_warning(). link_origin is 1 if the section also has the glue's
- * mcp_link_origin. To be called before the first parent is merged. */
+/*
+ * Marks all values that have been set as the section's own, so that
+ * mcp_setup_warning() can distinguish them from inherited values. link_origin
+ * is 1 if the section also has the glue's mcp_link_origin. To be called before
+ * the first parent is merged.
+ */
 void mcp_setup_mark_own(mcp_setup_t *setup, int link_origin);
 
 /* Returns 1 if no value is set. */
 int mcp_setup_is_empty_section(const mcp_setup_t *setup);
 
-/* Returns the number of connections that the quotas let one caller hold: one
+/*
+ * Returns the number of connections that the quotas let one caller hold: one
  * for each listener, and two for each call (the client's and the backend's).
- * Returns 0 if mcp_quota_streams or mcp_quota_listeners is not a number. */
+ * mcp_quota_streams and mcp_quota_listeners count as 0 if they are "share" or
+ * "off". Returns 0 if mcp_quota_key is "off".
+ */
 uint64_t mcp_setup_connections(const mcp_setup_t *setup);
 
 /* Copies from parent all values that setup does not have. */
@@ -162,7 +174,7 @@ void mcp_setup_merge(mcp_setup_t *setup, const mcp_setup_t *parent);
 int mcp_setup_auth(mcp_setup_t *setup, const mcp_auth_t **auth, char *error);
 
 /* Creates the endpoint, which borrows from setup. keys, name and version are
- * the defaults for a setup that has none. Returns MCP_OK or MCP_ERR_MEMORY. */
+ * used if the setup has none. Returns MCP_OK or MCP_ERR_MEMORY. */
 int mcp_setup_endpoint(mcp_setup_t *setup, const mcp_keys_t *keys,
     mcp_str_t name, mcp_str_t version, mcp_endpoint_t *endpoint);
 
@@ -170,14 +182,14 @@ int mcp_setup_endpoint(mcp_setup_t *setup, const mcp_keys_t *keys,
  * routes. The setup must be merged; it need not have an endpoint. */
 int mcp_setup_lacks_backend(const mcp_setup_t *setup);
 
-/* Returns 1 if items of the catalog need scopes, but no expression gives
- * callers any, so that all their calls are rejected. The setup must be merged;
- * it need not have an endpoint. */
+/* Returns 1 if items of the catalog require scopes, but there is no expression
+ * for the scopes of callers, so that all calls of these items are rejected.
+ * The setup must be merged; it need not have an endpoint. */
 int mcp_setup_lacks_scopes(const mcp_setup_t *setup);
 
-/* Returns the first rule that names a single item that the catalog does not
- * have, or an empty string. The setup must be merged; it need not have an
- * endpoint. */
+/* Returns the pattern of the first mcp_allow rule that names a single item
+ * that the catalog does not have, or an empty string. The setup must be
+ * merged; it need not have an endpoint. */
 mcp_str_t mcp_setup_allow_nothing(const mcp_setup_t *setup);
 
 /*
@@ -195,8 +207,9 @@ int mcp_setup_check_headers(const mcp_setup_t *setup,
 /*
  * Writes the next warning about a setting that has no effect, or that is
  * probably a mistake, to text (MCP_SETUP_ERROR_MAX bytes); the text continues
- * the endpoint's name. *position is 0 for the first call. The setup must be
- * merged; it need not have an endpoint. Returns 0 if no warning is left.
+ * the endpoint's name. *position, the state of the iteration, is 0 for the
+ * first call. The setup must be merged; it need not have an endpoint. Returns
+ * 0 if no warning is left.
  */
 int mcp_setup_warning(const mcp_setup_t *setup, int apache, unsigned *position,
     char *text);
@@ -206,8 +219,8 @@ int mcp_setup_warning(const mcp_setup_t *setup, int apache, unsigned *position,
 void mcp_setup_fit(const mcp_setup_t *setup, uint64_t size,
     mcp_endpoint_t *endpoint);
 
-/* Returns 1 if one stream may fill half of a zone of size bytes or more. The
- * setup must be merged; it need not have an endpoint. */
+/* Returns 1 if a single stream may fill half of a zone of size bytes or more.
+ * The setup must be merged; it need not have an endpoint. */
 int mcp_setup_fills_zone(const mcp_setup_t *setup, uint64_t size);
 
 /* Returns 1 if a task may expire before its backend has to answer. The setup

@@ -20,7 +20,7 @@ typedef struct {
     mcp_str_t  server;         /* name and version of the server */
     mcp_str_t  zone;           /* name of the zone */
     mcp_str_t  cursor;         /* position in the list of calls: the value of
-                                  "next" of the page before; empty: the first
+                                  "next" in the previous page; empty: the first
                                   page */
     uint64_t   now;            /* ms, see mcp_env_t.now */
     unsigned   details:1;      /* 1: show names and principals of single

@@ -19,7 +19,8 @@ struct mcp_timer_s {
     void          *data;
     mcp_timer_t   *child;
     mcp_timer_t   *next;       /* sibling */
-    mcp_timer_t  **link;       /* the pointer to this timer; NULL: not armed */
+    mcp_timer_t  **link;       /* address of the heap's pointer to this timer;
+                                  NULL: not armed */
 };
 
 

@@ -29,8 +29,8 @@ typedef enum {
                                           otherwise from the HTTP headers */
     MCP_VARIABLE_TRACESTATE,
     MCP_VARIABLE_BAGGAGE,
-    MCP_VARIABLE_OUTCOME,              /* of the HTTP request */
-    MCP_VARIABLE_RESULT,               /* of the request's call; empty:
+    MCP_VARIABLE_OUTCOME,              /* outcome of the HTTP request */
+    MCP_VARIABLE_RESULT,               /* outcome of the request's call; empty:
                                           unknown */
     MCP_VARIABLE_RESUMED,              /* "1" if the stream was resumed */
     MCP_VARIABLE_EVENTS,               /* number of events sent on this
@@ -63,8 +63,8 @@ extern const mcp_str_t  mcp_variable_env[MCP_VARIABLE_COUNT];
 void mcp_variable_set(mcp_variables_t *variables, mcp_variable_e variable,
     mcp_str_t value);
 
-/* Sets one variable to a text of the module, which has no control
- * characters. */
+/* Sets one variable to a text of the module, which has no control characters.
+ * The text is borrowed. */
 static inline void
 mcp_variable_put(mcp_variables_t *variables, mcp_variable_e variable,
     mcp_str_t value)

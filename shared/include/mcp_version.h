@@ -13,8 +13,8 @@
 #define MCP_VERSION_NUM  0x000a00
 
 
-/* MCP_VERSION with the commit of a build between releases, if git is available
- * at build time: "0.10.0-dev+a8be4ae". */
+/* MCP_VERSION, followed in a build between releases by the commit, if git is
+ * available at build time: "0.10.0-dev+a8be4ae". */
 extern const char  mcp_version[];
 
 

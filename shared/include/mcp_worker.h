@@ -36,8 +36,8 @@ typedef enum {
     MCP_ACT_INVOKE,            /* backend request: start it */
     MCP_ACT_ABORT,             /* backend request: end it;
                                   mcp_backend_request_end() must follow */
-    MCP_ACT_RESUME,            /* backend request: pass the bytes again that
-                                  were not accepted */
+    MCP_ACT_RESUME,            /* backend request: pass the bytes that were not
+                                  accepted again */
     MCP_ACT_FORGET,            /* glue: the call that kept this pointer is
                                   over */
     MCP_ACT_CONNECT,           /* link: open a connection, see mcp_cluster.h */
@@ -48,7 +48,8 @@ typedef enum {
 
 typedef struct {
     mcp_action_e            type;
-    mcp_exchange_t         *exchange; /* also for INVOKE; NULL if the client has
+    mcp_exchange_t         *exchange; /* RESPOND, STREAM, PULL, INVOKE; for
+                                         INVOKE NULL if the client has
                                          disconnected */
     mcp_backend_request_t  *breq;
     void                   *glue;  /* FORGET: the pointer of
@@ -67,7 +68,7 @@ struct mcp_queued_action_s {
     mcp_action_t           action;
 
     /* Called when the glue pulls the action; may complete *action and may free
-     * the entry. May be NULL. */
+     * the object that contains the entry. May be NULL. */
     void          (*taken)(mcp_queued_action_t *queued, mcp_action_t *action);
 };
 
@@ -89,11 +90,11 @@ void mcp_worker_destroy(mcp_worker_t *worker);
 
 /*
  * Introduces a configuration when the process starts: mcp_worker_begin(), then
- * mcp_worker_offer() for each endpoint that has a place
+ * mcp_worker_offer() for each endpoint that has a catalog key
  * (mcp_setup_set_catalog_key()), then mcp_worker_begun(). If the lists of a
- * place differ from those of the previous configuration, the first process to
- * detect that notifies the listeners of the place. number differs for each
- * configuration that is read.
+ * catalog key differ from those of the previous configuration, the first
+ * process that detects the difference notifies the listeners of these lists.
+ * number differs for each configuration that is read.
  */
 void mcp_worker_begin(mcp_worker_t *worker, uint32_t number);
 void mcp_worker_offer(mcp_worker_t *worker, const mcp_endpoint_t *endpoint);
@@ -104,8 +105,8 @@ void mcp_worker_begun(mcp_worker_t *worker);
 void mcp_worker_next(mcp_worker_t *worker, mcp_action_t *action);
 
 /* Processes the messages that the store has for this process's slot. To be
- * called after a wake-up of the slot. If there are too many for one call, the
- * slot is woken again. */
+ * called after a wake-up of the slot. If there are more messages than one call
+ * processes, the slot is woken again. */
 void mcp_worker_wake(mcp_worker_t *worker);
 
 /* Returns the time at which mcp_worker_expire() is due, in ms of env->now(), or
@@ -120,10 +121,10 @@ void mcp_worker_expire(mcp_worker_t *worker);
 unsigned mcp_worker_calls(const mcp_worker_t *worker);
 
 /*
- * Prepares the worker for the end of its process. Ends consumers whose clients
- * can resume, now and later; ends subscriptions when the changes of the next
- * configuration are known, after at most five seconds, or immediately if
- * at_once is 1. Calls continue. May be called again.
+ * Prepares the worker for the end of its process. From now on, ends all
+ * consumers whose clients can resume. Ends subscriptions when the changes of
+ * the next configuration are known, after at most five seconds, or immediately
+ * if at_once is 1. Calls continue. May be called again.
  */
 void mcp_worker_stop(mcp_worker_t *worker, int at_once);
 
@@ -132,10 +133,10 @@ void mcp_worker_stop(mcp_worker_t *worker, int at_once);
 void mcp_worker_adopt(mcp_worker_t *worker);
 
 /*
- * Checks whether the processes of at most max of the first n slots are still
- * alive, continuing where the last call ended. Reclaims the slots of dead
- * processes and ends their calls. The glue calls it every second or two.
- * is_dead() queries the system without waiting.
+ * Checks whether the processes of the first n slots are still alive, at most
+ * max of these slots in each call, continuing where the previous call ended.
+ * Reclaims the slots of dead processes and ends their calls. The glue calls it
+ * every second or two. is_dead() queries the system without waiting.
  */
 void mcp_worker_patrol(mcp_worker_t *worker, unsigned n, unsigned max,
     int (*is_dead)(uint64_t pid));

@@ -27,17 +27,20 @@
  */
 int mcp_zone_format(void *region, size_t size, uint64_t epoch);
 
-/* Returns the wall clock's time (ms) at which the machine's steady clock was 0,
- * measured when the region was formatted. It gives all processes the same time,
- * even if the wall clock is set later: see mcp_env_t. */
+/*
+ * Returns the wall clock's time, ms, at which the machine's steady clock was
+ * 0, measured when the region was formatted. The sum of this value and the
+ * steady clock is the same in all processes, even if the wall clock is set
+ * later: see mcp_env_t.
+ */
 uint64_t mcp_zone_epoch(const void *region);
 
 /*
  * Checks a region that was formatted earlier.
  *
  * Returns MCP_OK, or
- *   MCP_ERR_CONFIG  another version formatted it, whose processes may still use
- *                   it: do not touch it
+ *   MCP_ERR_CONFIG  another version of the module formatted the region, and its
+ *                   processes may still use it: do not change it
  */
 int mcp_zone_check(const void *region);
 
