@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Each subscription has a stream of its own in the store, which other requests
- * cannot find and which ends with its connection: a client does not get missed
- * notifications later, but requests the lists and resources again. The
- * acknowledgement and the result at the end belong to the connection and are
- * not in the log.
+ * Subscriptions. Each subscription has a stream of its own in the store, which
+ * other requests cannot find and which ends with its connection: after a new
+ * subscription, a client does not get missed notifications, but requests the
+ * lists and resources again. The acknowledgement at the start and the result
+ * at the end are written to the connection and are not in the log.
  */
 
 #include "base/mcp_uri.h"
@@ -20,11 +20,12 @@
 #include "worker/mcp_notify.h"
 
 
-/* Maximum number of unsent events of a connection. */
+/* Maximum number of stored events of a subscription that its connection has
+ * not sent. */
 #define MCP_LISTEN_EVENTS  64
 
-/* Time after which a stream without a reader is freed, because its process
- * died. */
+/* Time after which a subscription's stream without a reader is freed: its
+ * process has died. */
 #define MCP_LISTEN_WAIT    10000       /* ms */
 
 #define MCP_LISTEN_READ    4096
@@ -116,7 +117,8 @@ mcp_listen_subscribe(mcp_exchange_t *x, const mcp_listen_filter_t *filter,
 }
 
 
-/* The first message: the notifications that the endpoint will send. */
+/* Writes the first message, which lists the notifications that the endpoint
+ * will send. */
 static void
 mcp_listen_acknowledge(mcp_exchange_t *x, const mcp_listen_filter_t *filter)
 {
@@ -181,8 +183,9 @@ mcp_listen_stays(mcp_exchange_t *x)
 }
 
 
-/* The result ends the subscription normally. It cannot be written within a
- * message, where a reader that was too slow may be. */
+/* Writes the result, which ends the subscription normally. Writes nothing if
+ * the connection has sent only a part of an event, which happens if the reader
+ * was too slow. */
 static void
 mcp_listen_last(mcp_exchange_t *x)
 {
@@ -219,8 +222,8 @@ static const mcp_resume_reader_t  mcp_listen_reader = {
     .last = mcp_listen_last
 };
 
-/* The subscription as a resumption method, which is not in the worker's list,
- * because clients cannot resume by it. */
+/* The subscription in the form of a resumption method. It is not in the
+ * worker's list of methods, because clients cannot resume a subscription. */
 static const mcp_resume_method_t  mcp_listen_resume = {
     .name = { "listen", 6 },
     .reader = &mcp_listen_reader

@@ -10,7 +10,8 @@
 #define MCP_LISTEN_URIS  1000
 
 
-/* Members of a filter that are not lists; they follow mcp_topic_e. */
+/* Values for members of a filter that do not select a list; they follow those
+ * of mcp_topic_e. */
 enum {
     MCP_LISTEN_URI = MCP_TOPIC_COUNT,
     MCP_LISTEN_TASK
@@ -19,9 +20,10 @@ enum {
 
 typedef struct {
     mcp_str_t    name;         /* name of the filter's member */
-    unsigned     list;         /* mcp_topic_e, or one of the others */
-    mcp_list_e   kinds[2];     /* offered if the endpoint has a list of such a
-                                  kind */
+    unsigned     list;         /* mcp_topic_e, MCP_LISTEN_URI or
+                                  MCP_LISTEN_TASK */
+    mcp_list_e   kinds[2];     /* the endpoint honours the member if it offers
+                                  items of one of these kinds */
 } mcp_listen_member_t;
 
 
@@ -73,7 +75,8 @@ mcp_listen_read_uris(mcp_exchange_t *x, const mcp_json_value_t *value,
 }
 
 
-/* Without tasks the member is ignored like an unknown one. */
+/* Reads "taskIds". If the endpoint does not create tasks, ignores the member
+ * like an unknown one. */
 static int
 mcp_listen_read_tasks(mcp_exchange_t *x, const mcp_json_value_t *value,
     mcp_listen_filter_t *filter)
@@ -89,7 +92,8 @@ mcp_listen_read_tasks(mcp_exchange_t *x, const mcp_json_value_t *value,
 
 
 /* Returns MCP_OK, MCP_ERR_SYNTAX if the member is invalid, MCP_ERR_DENIED if
- * the client has not declared the extension for it, or another error. */
+ * the client has not declared the tasks extension that the member needs, or
+ * another error of mcp_listen_task_filter(). */
 static int
 mcp_listen_read_member(mcp_exchange_t *x, const mcp_listen_member_t *member,
     const mcp_json_value_t *value, mcp_listen_filter_t *filter)
@@ -189,8 +193,8 @@ mcp_listen_filter_honour(const mcp_exchange_t *x, mcp_listen_filter_t *filter)
 }
 
 
-/* Keeps the URIs that the caller may read, and adds the scopes that it lacks
- * for others. Returns MCP_OK or MCP_ERR_MEMORY. */
+/* Appends the URIs that the caller may read to uris, and the scopes that the
+ * caller lacks for other URIs to scopes. Returns MCP_OK or MCP_ERR_MEMORY. */
 static int
 mcp_listen_permit_uris(mcp_exchange_t *x, mcp_str_t raw, mcp_buf_t *uris,
     mcp_buf_t *scopes)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /* The filter of subscriptions/listen (2026-07-28,
- * basic/patterns/subscriptions): the requested notifications, and the part that
- * is honoured. */
+ * basic/patterns/subscriptions): the requested notifications, reduced to those
+ * that the endpoint will send. */
 
 
 #ifndef MCP_LISTEN_FILTER_H_INCLUDED
@@ -15,8 +15,9 @@
 
 /* The notifications that a client requests. */
 typedef struct {
-    unsigned            lists; /* bits of mcp_topic_e */
-    mcp_str_t           uris;  /* raw JSON array; empty: none */
+    unsigned            lists; /* requested lists: a bit for each
+                                  mcp_topic_e */
+    mcp_str_t           uris;  /* resources, raw JSON array; empty: none */
     mcp_listen_tasks_t  tasks;
 } mcp_listen_filter_t;
 
@@ -39,12 +40,12 @@ void mcp_listen_filter_honour(const mcp_exchange_t *x,
     mcp_listen_filter_t *filter);
 
 /* Removes from the filter everything that is hidden from the caller. Sets
- * *scope to the scopes that the caller lacks for the rest, or to an empty
- * string. Returns MCP_OK or MCP_ERR_MEMORY. */
+ * *scope to the scopes that the caller lacks for requested resources, or to an
+ * empty string. Returns MCP_OK or MCP_ERR_MEMORY. */
 int mcp_listen_filter_permit(mcp_exchange_t *x, mcp_listen_filter_t *filter,
     mcp_str_t *scope);
 
-/* Appends the filter as an object. */
+/* Appends the filter as a JSON object. */
 void mcp_listen_filter_write(const mcp_listen_filter_t *filter,
     mcp_buf_t *out);
 

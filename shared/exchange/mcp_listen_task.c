@@ -6,7 +6,8 @@
 #include "worker/mcp_notify.h"
 
 
-/* Looks up all tasks that this node does not have, at the same time. */
+/* Looks up all tasks of other nodes at the same time. Returns MCP_AGAIN while
+ * a lookup is pending. */
 static int
 mcp_listen_task_query(mcp_exchange_t *x, const mcp_json_value_t *value)
 {
@@ -34,7 +35,8 @@ mcp_listen_task_query(mcp_exchange_t *x, const mcp_json_value_t *value)
 }
 
 
-/* Reads the state of a task of this node; a freed one has none. */
+/* Reads the state of a task of this node into *lookup, which is all zero if
+ * the task was freed. */
 static void
 mcp_listen_task_lookup(mcp_listen_task_t *entry, mcp_store_lookup_t *lookup)
 {
@@ -184,9 +186,9 @@ mcp_listen_task_notify(mcp_exchange_t *x, const mcp_task_t *task)
 }
 
 
-/* Returns 1 if the state differs from the one that the client has got. In a
- * cluster a task may be marked before Redis has the change; it is marked again
- * when it has. */
+/* Returns 1 if the task's state differs from the one that the client has got.
+ * In a cluster a task may be marked as changed before Redis has the change; it
+ * is marked again when Redis has it. */
 static int
 mcp_listen_task_differs(mcp_listen_task_t *entry, const mcp_store_lookup_t *now)
 {
@@ -201,7 +203,8 @@ mcp_listen_task_differs(mcp_listen_task_t *entry, const mcp_store_lookup_t *now)
 }
 
 
-/* Handles the result of a lookup. */
+/* Handles the result of a lookup: prepares a notification if the task's state
+ * has changed. */
 static void
 mcp_listen_task_known(void *data, int rc)
 {
@@ -210,7 +213,7 @@ mcp_listen_task_known(void *data, int rc)
     entry = data;
     entry->asking = 0;
 
-    /* a task that is unknown now is looked up at the next pull */
+    /* the lookup has failed: the next pull repeats it */
 
     if (rc != MCP_OK) {
         entry->changed = 1;
@@ -224,8 +227,8 @@ mcp_listen_task_known(void *data, int rc)
 }
 
 
-/* Returns 1 if a changed task can be reported; a task of another node is looked
- * up first. */
+/* Returns 1 if a notification about the changed task can be written. Starts a
+ * lookup if the task is at another node. */
 static int
 mcp_listen_task_is_due(mcp_listen_task_t *entry)
 {
@@ -254,7 +257,8 @@ mcp_listen_task_is_due(mcp_listen_task_t *entry)
         return mcp_listen_task_differs(entry, &lookup);
     }
 
-    /* the previous result is freed: it has been written */
+    /* frees the result of the previous lookup, which is not needed any more:
+     * its notification was written */
 
     mcp_task_stream(entry->x, &entry->task, 1, &stream);
 
@@ -272,8 +276,8 @@ mcp_listen_task_is_due(mcp_listen_task_t *entry)
 }
 
 
-/* Reports one changed task, because its result may be long. Returns MCP_DONE if
- * there is none. */
+/* Writes a notification about one changed task; only one, because a task's
+ * result may be long. Returns MCP_DONE if no task has changed. */
 static int
 mcp_listen_task_send(mcp_exchange_t *x, mcp_listen_tasks_t *tasks)
 {
@@ -316,8 +320,8 @@ mcp_listen_task_mark(mcp_listen_tasks_t *tasks, mcp_str_t text)
 }
 
 
-/* Splits the events, "data: ...\n\n": marks are stored, other events are passed
- * on. */
+/* Splits the text into events, "data: ...\n\n". Sets "changed" for marks of
+ * changed tasks (MCP_NOTIFY_MARK), and passes other events to the client. */
 static void
 mcp_listen_task_events(mcp_exchange_t *x, mcp_listen_tasks_t *tasks,
     mcp_subscription_splice_t *splice, const mcp_buf_t *events)
@@ -377,7 +381,8 @@ mcp_listen_task_read(mcp_exchange_t *x, mcp_listen_tasks_t *tasks,
 
     rc = mcp_listen_task_send(x, tasks);
 
-    /* a comment lets the reader continue */
+    /* only marks were read: an empty comment makes the reader continue with
+     * the next events */
 
     if (rc == MCP_DONE) {
         mcp_buf_lit(&x->answer.out, MCP_SSE_COMMENT);

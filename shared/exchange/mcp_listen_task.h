@@ -19,13 +19,15 @@
 typedef struct {
     mcp_task_t        task;
     mcp_exchange_t   *x;
-    mcp_operation_t  *op;       /* lookup of a task of another node */
-    mcp_store_lookup_t sent;    /* state that the client has last got, or at the
-                                   start */
+    mcp_operation_t  *op;       /* lookup of a task that is at another node */
+    mcp_store_lookup_t sent;    /* state of which the client was last notified,
+                                   at first the state at the start of the
+                                   subscription */
     unsigned          changed:1;       /* 1: the client has to be notified of a
                                           change */
-    unsigned          asking:1; /* 1: the lookup is pending */
-    unsigned          ready:1;  /* 1: the result of the lookup is available */
+    unsigned          asking:1; /* 1: the lookup in "op" is pending */
+    unsigned          ready:1;  /* 1: the lookup has found a change: a
+                                   notification can be written */
 } mcp_listen_task_t;
 
 
@@ -36,12 +38,13 @@ typedef struct {
 
 
 /*
- * Reads the ids in a filter, and keeps those of the client's own tasks.
+ * Reads the ids in a filter, and stores those of the client's own tasks in
+ * *tasks.
  *
  * Returns MCP_OK, or
- *   MCP_ERR_SYNTAX       it is not an array of strings, or has too many
+ *   MCP_ERR_SYNTAX       the value is not an array of strings, or has too many
  *   MCP_AGAIN            stop and return this value: other nodes are queried
- *   MCP_ERR_UNREACHABLE  they are unreachable
+ *   MCP_ERR_UNREACHABLE  the other nodes are unreachable
  *   MCP_ERR_MEMORY
  *   MCP_ERR_INTERNAL
  */
@@ -53,7 +56,7 @@ int mcp_listen_task_filter(mcp_exchange_t *x, const mcp_json_value_t *value,
 int mcp_listen_task_subscribe(mcp_exchange_t *x,
     const mcp_listen_tasks_t *tasks, const mcp_stream_ref_t *ref);
 
-/* Appends the array of their ids. */
+/* Appends the array of the tasks' ids. */
 void mcp_listen_task_ids(const mcp_listen_tasks_t *tasks, mcp_buf_t *out);
 
 /* The hook "read" of a subscription with tasks: replaces each mark of a change

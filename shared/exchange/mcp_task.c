@@ -7,8 +7,8 @@
 #include "rpc/mcp_result.h"
 
 
-/* Interval after which the cluster is queried again for a task that it does not
- * have as one yet, ms. */
+/* Interval, ms, after which the cluster is queried again for a call that it
+ * does not have as a task yet. */
 #define MCP_TASK_YOUNG_LOOKUP  25
 
 
@@ -22,9 +22,9 @@ mcp_task_is_of(const mcp_exchange_t *x, const mcp_stream_info_t *info)
 }
 
 
-/* Returns 1 if the cluster has a newer state of a task than its own node:
- * answers may have been passed to other nodes, and a state that other nodes
- * have takes effect here a moment later. */
+/* Returns 1 if the cluster has a newer state of a task than the task's own
+ * node, this one: answers may have been passed to other nodes, and a state
+ * that other nodes have received takes effect at this node a moment later. */
 static int
 mcp_task_is_newer(const mcp_found_t *found, const mcp_stream_info_t *info)
 {
@@ -185,7 +185,8 @@ mcp_task_created(mcp_exchange_t *x, const mcp_task_id_t *id,
 }
 
 
-/* Returns a member of the last event, which is a response. */
+/* Returns a member of a task's last event, which is a JSON-RPC response;
+ * nothing if there is no event. */
 static mcp_json_value_t
 mcp_task_response(mcp_str_t event, mcp_str_t name)
 {
@@ -217,7 +218,8 @@ mcp_task_write_failed(mcp_exchange_t *x, const mcp_task_t *task,
 }
 
 
-/* Writes a task that is over. Returns 0 for any other task. */
+/* Writes a task that has ended. Returns 0 and writes nothing for any other
+ * task. */
 static int
 mcp_task_write_over(mcp_exchange_t *x, const mcp_task_t *task,
     const mcp_store_lookup_t *lookup, mcp_str_t event, mcp_buf_t *out)
@@ -254,8 +256,9 @@ mcp_task_write_lookup(mcp_exchange_t *x, const mcp_task_t *task,
         return;
     }
 
-    /* the event may belong to the previous state; all answers may have been
-     * given at another node before the owner has them */
+    /* the event may belong to the task's previous state; or all questions
+     * may have been answered at another node, before the answers reach the
+     * owner */
 
     if (lookup->info.state == MCP_STATE_INPUT_REQUIRED
         && lookup->state == MCP_STATE_INPUT_REQUIRED
@@ -325,13 +328,15 @@ mcp_task_get(mcp_exchange_t *x, const mcp_task_t *task, mcp_buf_t *out)
 }
 
 
-/* The owner ends the task; a task that is over remains unchanged. */
+/* Cancels a task: the owner ends it. A task that has ended remains
+ * unchanged. */
 static mcp_fault_e
 mcp_task_cancel(mcp_exchange_t *x, const mcp_task_t *task, mcp_buf_t *out)
 {
     int  rc;
 
-    /* the other node has got the cancellation */
+    /* if the task is at another node, mcp_task_start() has sent the
+     * cancellation to that node */
 
     rc = task->is_local ? mcp_store_cancel(x->worker->store, &task->ref, 1)
                    : MCP_OK;
@@ -355,8 +360,8 @@ mcp_task_stream(const mcp_exchange_t *x, const mcp_task_t *task, int listens,
 }
 
 
-/* Returns 1 if the cluster may have a newer state of a task than its own
- * node. */
+/* Returns 1 if the cluster may have a newer state of a task than the task's
+ * own node, this one. */
 static int
 mcp_task_may_be_newer(const mcp_stream_info_t *info)
 {
@@ -365,8 +370,8 @@ mcp_task_may_be_newer(const mcp_stream_info_t *info)
 }
 
 
-/* Returns 1 if the cluster has the call, but not yet as a task: its client,
- * which reads the stream, got the task id a moment ago. */
+/* Returns 1 if the cluster has the call, but not yet as a task, because the
+ * client got the task id only a moment ago, in the stream that it reads. */
 static int
 mcp_task_is_young(const mcp_exchange_t *x, const mcp_task_t *task)
 {
@@ -456,8 +461,9 @@ mcp_task_start(mcp_exchange_t *x, const mcp_rpc_t *msg, mcp_method_e method)
         rc = mcp_operation_client_input(x, &input);
     }
 
-    /* over or freed; the task's own node handles it locally as well, and its
-     * queue entry then comes too late */
+    /* the task has ended or was freed (NOT_FOUND); or the task is at this
+     * node, which will handle the input locally as well, so that a failure to
+     * send it to the cluster does not matter */
 
     return rc == MCP_ERR_NOT_FOUND
                    || ((rc == MCP_ERR_UNREACHABLE || rc == MCP_ERR_LIMIT)

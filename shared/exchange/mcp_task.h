@@ -15,32 +15,38 @@
 
 /* A task found by its id. */
 typedef struct {
-    mcp_str_t           text;          /* id as clients have it */
+    mcp_str_t           text;          /* id as clients have it, a signed
+                                          token */
     mcp_task_id_t       id;
     mcp_stream_ref_t    ref;
-    const mcp_found_t  *found;         /* state in the cluster, which is used if
-                                          set; or NULL */
+    const mcp_found_t  *found;         /* state in the cluster, to be used
+                                          instead of the state at this node;
+                                          NULL: use the latter */
     unsigned            is_local:1;    /* 1: the task's stream is at this
                                           node */
 } mcp_task_t;
 
 
-/* Looks up the task of a request, which other nodes may know better, and passes
- * the client's input to them, for an entry function: see mcp_operation.h.
- * Returns the values of mcp_operation(), or MCP_ERR_LIMIT. */
+/*
+ * To be called by an entry function (mcp_operation.h) before
+ * mcp_task_request(): looks up the task of a request in the cluster if other
+ * nodes may have a newer state of it, and passes an update or a cancellation
+ * to them. Returns the values of mcp_operation(), or MCP_ERR_LIMIT.
+ */
 int mcp_task_start(mcp_exchange_t *x, const mcp_rpc_t *msg,
     mcp_method_e method);
 
 /*
- * Looks a task up, for an entry function, unless this node has it; with
- * listens, this node is then notified of changes. Returns the values of
- * mcp_operation(), or
+ * To be called by an entry function: looks a task up in the cluster, unless
+ * this node has its current state. If listens is 1, this node is notified of
+ * later changes of the task. Returns the values of mcp_operation(), or
  *   MCP_DONE  no lookup is needed, or the task does not exist
  */
 int mcp_task_lookup(mcp_exchange_t *x, mcp_str_t text, int listens,
     mcp_task_t *task);
 
-/* Sets *stream for such a lookup. */
+/* Sets *stream to the arguments of a lookup of the task; listens as for
+ * mcp_task_lookup(). */
 void mcp_task_stream(const mcp_exchange_t *x, const mcp_task_t *task,
     int listens, mcp_operation_stream_t *stream);
 
@@ -48,27 +54,28 @@ void mcp_task_stream(const mcp_exchange_t *x, const mcp_task_t *task,
  * Finds the task with an id, whose text is borrowed, for the principal of x.
  *
  * Returns MCP_OK, or
- *   MCP_ERR_NOT_FOUND  there is none, it belongs to another principal, or it
- *                      has expired
+ *   MCP_ERR_NOT_FOUND  the task does not exist, belongs to another principal,
+ *                      or has expired
  *   MCP_ERR_INTERNAL
  */
 int mcp_task_find(mcp_exchange_t *x, mcp_str_t text, mcp_task_t *task);
 
-/* Appends the response to a call that is a task to x->answer.out
- * (CreateTaskResult), with its current state and the time of its last
- * change. Returns MCP_OK, the values of mcp_task_id_write(), or the error of
- * a buffer. */
+/*
+ * Appends a CreateTaskResult to x->answer.out: the response to a call that has
+ * become a task. state and changed are the task's current state and the time
+ * of its last change, ms. Returns MCP_OK, the values of mcp_task_id_write(),
+ * or the error of a buffer.
+ */
 int mcp_task_created(mcp_exchange_t *x, const mcp_task_id_t *id,
     mcp_stream_state_e state, uint64_t changed);
 
 /*
- * Appends the members of a task in its current state, without braces
- * (DetailedTask).
+ * Appends the members of a task in its current state (DetailedTask), without
+ * braces.
  *
  * Returns MCP_OK, or
- *   MCP_ERR_NOT_FOUND  it does not exist any more
- *   MCP_ERR_INTERNAL
- * or the error of out.
+ *   MCP_ERR_NOT_FOUND  the task does not exist any more
+ *   MCP_ERR_INTERNAL or the error of out.
  */
 int mcp_task_write(mcp_exchange_t *x, const mcp_task_t *task, mcp_buf_t *out);
 

@@ -5,12 +5,12 @@
 #include "worker/mcp_notify.h"
 
 
-/* Maximum number of attempts if other processes post answers at the same
- * time. */
+/* Maximum number of attempts to store answers, if other processes store
+ * answers at the same time. */
 #define MCP_TASK_TRIES  16
 
-/* Questions that the cluster does not have yet: interval and total time of
- * queries, ms. */
+/* Interval and total time, ms, of queries for questions that the client has
+ * answered, but that the cluster does not have yet. */
 #define MCP_TASK_AHEAD_LOOKUP  50
 #define MCP_TASK_AHEAD_TIME    2000
 
@@ -78,7 +78,8 @@ mcp_task_questions(mcp_str_t questions, uint32_t given, mcp_buf_t *out)
 }
 
 
-/* Finds the response to a question; keys may be escaped differently. */
+/* Finds the client's response to the question with a key. Compares unescaped
+ * keys, because the client may have escaped the key differently. */
 static int
 mcp_task_response_to(mcp_arena_t *arena, mcp_str_t key,
     const mcp_json_value_t *responses, mcp_json_value_t *response)
@@ -95,9 +96,12 @@ mcp_task_response_to(mcp_arena_t *arena, mcp_str_t key,
 }
 
 
-/* Returns the answers to open questions in the form for the call: an object
- * with results by the index of the question. Sets the bits of these questions,
- * and of all questions. */
+/*
+ * Appends the client's answers to open questions in the form for the call: an
+ * object with results by the index of the question. Sets the bits of the
+ * questions that were answered in *bits, and the bits of all questions in
+ * *all.
+ */
 static int
 mcp_task_gather(mcp_arena_t *arena, mcp_str_t questions, uint32_t given,
     const mcp_json_value_t *responses, uint32_t *bits, uint32_t *all,
@@ -134,7 +138,8 @@ mcp_task_gather(mcp_arena_t *arena, mcp_str_t questions, uint32_t given,
 }
 
 
-/* Makes one attempt. Returns MCP_AGAIN if other processes were faster. */
+/* Makes one attempt to store the answers. Returns MCP_AGAIN if another process
+ * has changed the task in the meantime. */
 static int
 mcp_task_update_once(mcp_exchange_t *x, const mcp_task_t *task,
     const mcp_json_value_t *responses)
@@ -151,7 +156,7 @@ mcp_task_update_once(mcp_exchange_t *x, const mcp_task_t *task,
 
     rc = mcp_store_lookup_ahead(x->worker->store, &task->ref, &lookup, &event);
 
-    /* answers that were given at other nodes may not have arrived */
+    /* answers that were given at other nodes may not have arrived here */
 
     if (task->found && task->found->lookup.seq == lookup.seq) {
         lookup.given |= task->found->lookup.given;
@@ -183,8 +188,8 @@ mcp_task_update_once(mcp_exchange_t *x, const mcp_task_t *task,
 }
 
 
-/* Returns 1 if a response is for a question of a later event: a key ends with
- * the number of its event (mcp_input_task.c). */
+/* Returns 1 if a response is for a question of an event after event seq: each
+ * key ends with the number of its event (mcp_input_task.c). */
 static int
 mcp_task_is_ahead(const mcp_json_value_t *responses, uint64_t seq)
 {
@@ -227,8 +232,9 @@ mcp_task_update_unreachable(mcp_exchange_t *x, const mcp_task_t *task,
         return MCP_OK;
     }
 
-    /* without mcp_cluster_sync, or after Redis has lost its last writes, the
-     * task's own node shows questions before other nodes have them */
+    /* without mcp_cluster_sync, or after Redis has lost its last writes,
+     * the task's own node shows questions to clients before other nodes
+     * have them */
 
     if (lookup->info.state < MCP_STATE_COMPLETED
         && mcp_task_is_ahead(responses, lookup->info.last_seq)
@@ -272,8 +278,8 @@ mcp_task_update(mcp_exchange_t *x, const mcp_task_t *task,
         return MCP_FAULT_PARAMS;
     }
 
-    /* the responses were passed to the task's node; or other nodes were
-     * informed */
+    /* if the task is at another node, mcp_task_update_unreachable() has sent
+     * the responses to that node */
 
     rc = task->is_local ? MCP_AGAIN : MCP_OK;
 
@@ -286,7 +292,7 @@ mcp_task_update(mcp_exchange_t *x, const mcp_task_t *task,
     switch (rc) {
 
     case MCP_OK:
-    case MCP_ERR_NOT_FOUND:            /* over in the meantime */
+    case MCP_ERR_NOT_FOUND:            /* the task has ended in the meantime */
         return MCP_FAULT_NONE;
 
     case MCP_ERR_LIMIT:
@@ -295,8 +301,9 @@ mcp_task_update(mcp_exchange_t *x, const mcp_task_t *task,
 
     case MCP_AGAIN:
 
-        /* other nodes do not have the task's new questions yet: these responses
-         * are late */
+        /* in a cluster, the owner may have a later event, which other nodes
+         * do not have yet: the responses are for earlier questions and too
+         * late */
 
         return x->worker->cluster ? MCP_FAULT_NONE : MCP_FAULT_INTERNAL;
 

@@ -20,13 +20,17 @@ int mcp_task_asks(mcp_str_t questions, uint32_t given);
 void mcp_task_questions(mcp_str_t questions, uint32_t given, mcp_buf_t *out);
 
 /* Handles tasks/update: passes the responses to open questions to the call,
- * after which no process asks them again; the others are ignored. */
+ * after which no process shows these questions again. Responses to other
+ * questions are ignored. */
 mcp_fault_e mcp_task_update(mcp_exchange_t *x, const mcp_task_t *task,
     const mcp_json_value_t *responses, mcp_buf_t *out);
 
-/* Passes the responses for a task of another node, before mcp_task_update(),
- * which responds to the request. post contains the stream and the principal.
- * Returns the values of mcp_operation_client_input(). */
+/*
+ * Sends the responses for a task of another node to that node. To be called
+ * before mcp_task_update(), which responds to the request. *input contains the
+ * stream and the principal. Returns the values of
+ * mcp_operation_client_input().
+ */
 int mcp_task_update_unreachable(mcp_exchange_t *x, const mcp_task_t *task,
     const mcp_json_value_t *responses, mcp_operation_client_input_t *input);
 
