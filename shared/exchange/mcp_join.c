@@ -2,13 +2,15 @@
 
 /*
  * Joining equal calls of tools with "x-mcp-join": calls with the same key, or
- * calls with the same arguments of one caller after the connection of the first
- * was lost. A joined request reads the call's stream in addition to its
- * consumer: the remaining events, and the response with its own id.
+ * calls of one caller with the same arguments after the connection of the
+ * first call's client was lost. A joined request reads the call's stream in
+ * addition to its consumer: the remaining events, and the response with the
+ * request's own id.
  *
- * Without a key, a call may only join another one whose client has not got the
- * response. As long as that client's connection seems to be alive, this is
- * unknown: the second call waits until it is known, or for join_wait.
+ * Without a key, a request may join only a call whose client has not got the
+ * response. As long as that client's connection seems to be alive, it is
+ * unknown whether the client will get the response: the request waits until
+ * this is known, or for mcp_join_wait.
  */
 
 #include "exchange/mcp_join.h"
@@ -20,24 +22,28 @@
 #include "worker/mcp_resume_hooks.h"
 
 
-/* Maximum number of lookups if the call appears and disappears in between. */
+/* Maximum number of lookups of an equal call that is found, but gone when the
+ * request attaches to it. */
 #define MCP_JOIN_TRIES    4
 
 /*
- * Maximum number of attempts to be the first if another node is the first each
- * time, but its call is gone when this one looks, or hidden by another request
- * of this node: of many at once, in several processes, one joins each time, and
- * the others try again.
+ * Maximum number of attempts to register a request's call in the cluster as
+ * the first of equal calls. An attempt fails if another node registered its
+ * call first, but that call is gone when this node looks it up, or another
+ * request of this node hides it: of many requests at once, in several
+ * processes, one joins in each attempt, and the others try again.
  */
 #define MCP_JOIN_CLAIMS   256
 
 
-/* Data of a waiting request besides x->join. */
+/* Data of a request that may wait; begins with the structure to which x->join
+ * points. */
 typedef struct {
     mcp_join_t       join;
     mcp_routing_t    routing;
-    uint64_t         until;            /* 0: it has not waited yet */
-    unsigned         tries;            /* attempts to be the first, in a
+    uint64_t         until;            /* end of the wait, ms; 0: the request
+                                          has not waited yet */
+    unsigned         tries;            /* attempts to register the call in the
                                           cluster */
     unsigned         known:1;          /* 1: the state at other nodes was just
                                           fetched */
@@ -65,7 +71,7 @@ static const mcp_resume_method_t  mcp_join_resume_method = {
 
 /* --- the requested call --- */
 
-/* Sets x->join; see mcp_join_ask(). */
+/* Sets x->join. Returns the values of mcp_join_request(). */
 static int
 mcp_join_set(mcp_exchange_t *x, const mcp_routing_t *v)
 {
@@ -95,7 +101,7 @@ mcp_join_set(mcp_exchange_t *x, const mcp_routing_t *v)
 
 /* --- joined requests --- */
 
-/* A joined reader is not displaced. */
+/* Returns 0: a joined reader ends with its connection. */
 static int
 mcp_join_stays(mcp_exchange_t *x)
 {
@@ -105,7 +111,8 @@ mcp_join_stays(mcp_exchange_t *x)
 }
 
 
-/* Writes the error that the call was cancelled or does not exist any more. */
+/* Writes the error for a joined request that has not got the call's response,
+ * because the call was cancelled or does not exist any more. */
 static void
 mcp_join_last(mcp_exchange_t *x)
 {
@@ -120,8 +127,9 @@ mcp_join_last(mcp_exchange_t *x)
 }
 
 
-/* Returns the event after which to read: all stored events if the client of the
- * call is being asked, because it may not have read the question. */
+/* Returns the number of the event after which a joined reader begins. While
+ * the call asks its client for input, these are all stored events, because the
+ * client may not have read the question. */
 static uint64_t
 mcp_join_after(const mcp_stream_info_t *info)
 {
@@ -156,7 +164,8 @@ mcp_join_joined(mcp_exchange_t *x, const mcp_stream_info_t *info)
 }
 
 
-/* Responds with the task that the call is, as its client did get it. */
+/* Responds with a CreateTaskResult for a call that is a task, as the call's
+ * own client did get it. */
 static int
 mcp_join_task(mcp_exchange_t *x, const mcp_stream_info_t *info)
 {
@@ -251,7 +260,8 @@ mcp_join_is_open(const mcp_exchange_t *x, const mcp_stream_info_t *info)
 }
 
 
-/* A waiting request is woken for each event, but most events are ignored. */
+/* Returns 1 if the request still has to wait. It is woken for each event of
+ * the call, but most events do not end the wait. */
 static int
 mcp_join_still(mcp_exchange_t *x)
 {
@@ -274,8 +284,8 @@ mcp_join_leave(mcp_exchange_t *x)
 }
 
 
-/* Joins the call that exists now, or makes a call; the server waits for the
- * response. */
+/* Ends the wait: joins the call that exists now, or creates a call. Then
+ * queues the action for the response, unless the request waits again. */
 static void
 mcp_join_again(mcp_exchange_t *x)
 {
@@ -319,7 +329,8 @@ mcp_join_refuse(mcp_exchange_t *x, mcp_fault_e fault)
 }
 
 
-/* A call that is held back waits for its cluster. */
+/* Sets the timer of a waiting request. If the time of waiting is over, the
+ * call is held, because its node waits for the cluster. */
 static void
 mcp_join_arm(mcp_exchange_t *x)
 {
@@ -346,7 +357,8 @@ mcp_join_woken(void *data)
         return;
     }
 
-    /* its stream may be at another node, which sends no wake-up */
+    /* the call's stream may be at another node, whose wake-ups arrive only
+     * through the cluster */
 
     if (mcp_worker_now(x->worker) >= mcp_join_waits(x)->until
         && mcp_operation_is_unreachable(x->worker))
@@ -360,9 +372,9 @@ mcp_join_woken(void *data)
 }
 
 
-/* Waits for the fate of the connection that began the call. Returns MCP_AGAIN,
- * or MCP_ERR_NOT_FOUND if the call or that connection is gone, or MCP_DONE if
- * the request must not wait. */
+/* Waits until the connection that began the call has ended or has got the
+ * response. Returns MCP_AGAIN, or MCP_ERR_NOT_FOUND if the call can be joined
+ * or is gone, or MCP_DONE if the request must not wait. */
 static int
 mcp_join_wait(mcp_exchange_t *x, const mcp_stream_info_t *info)
 {
@@ -396,7 +408,8 @@ mcp_join_wait(mcp_exchange_t *x, const mcp_stream_info_t *info)
         return MCP_DONE;
     }
 
-    /* the connection may have ended before this request could be woken */
+    /* the connection that began the call may have ended before x was attached,
+     * and then does not wake x */
 
     if (!mcp_join_still(x)) {
         mcp_join_leave(x);
@@ -416,7 +429,8 @@ mcp_join_wait(mcp_exchange_t *x, const mcp_stream_info_t *info)
 
 /* --- both --- */
 
-/* Joins an existing call, or waits; see mcp_join(). */
+/* Joins an existing call, or waits for its client's connection. Returns the
+ * values of mcp_join(). */
 static int
 mcp_join_lookup(mcp_exchange_t *x)
 {
@@ -443,7 +457,8 @@ mcp_join_lookup(mcp_exchange_t *x)
 
         if (mcp_join_is_open(x, &info) && rc == MCP_DONE) {
 
-            /* the request continues alone, which is impossible with a key */
+            /* the request cannot join and becomes a call of its own, which is
+             * impossible with a key */
 
             if (!x->join->once) {
                 return mcp_answer_fault(x, MCP_FAULT_STORE_FULL, x->msg->id,
@@ -500,7 +515,9 @@ mcp_join_fault(int rc)
 }
 
 
-/* All nodes know now whether this call is the first one. */
+/* Handles the result of mcp_operation_first(): starts the call if it is the
+ * first one at all nodes, otherwise frees it and tries to join the first
+ * one. */
 static void
 mcp_join_claimed(mcp_exchange_t *x, int rc)
 {
@@ -523,7 +540,8 @@ mcp_join_claimed(mcp_exchange_t *x, int rc)
 }
 
 
-/* Asks the cluster, if there is one; see mcp_join_begin(). */
+/* Registers the call in the cluster, if there is one. Returns the values of
+ * mcp_join_begin(). */
 static int
 mcp_join_claim(mcp_exchange_t *x, mcp_call_t *call)
 {
@@ -562,7 +580,8 @@ mcp_join_begin(mcp_exchange_t *x, mcp_call_t *call, const mcp_routing_t *v)
     case MCP_ERR_EXISTS:
     case MCP_ERR_DENIED:
 
-        /* another request was faster */
+        /* another request of this node has created an equal call in the
+         * meantime */
 
         rc = mcp_join_lookup(x);
 

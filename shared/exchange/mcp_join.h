@@ -12,11 +12,12 @@
 
 /* Joins an equal call, which is active or has ended. Returns the values of
  * mcp_exchange_body(), or
- *   MCP_ERR_NOT_FOUND  there is none: a call has to be made of the message */
+ *   MCP_ERR_NOT_FOUND  there is none: the caller has to create a call */
 int mcp_join(mcp_exchange_t *x, const mcp_routing_t *v);
 
 /*
- * Sets *join to the digests by which a request joins another one, or is joined.
+ * Sets *join to the digests by which the request of x finds an equal call, and
+ * by which other requests find the call of x.
  *
  * Returns MCP_OK, or
  *   MCP_DONE        the request cannot join or be joined
@@ -27,9 +28,10 @@ int mcp_join_request(mcp_exchange_t *x, const mcp_routing_t *v,
     mcp_join_t *join);
 
 /*
- * Allows others to join a call that is about to start. Returns the values of
- * mcp_exchange_body() if the call was rejected, or joined another one that was
- * first: this call is then freed. Otherwise returns
+ * Allows other requests to join a call that is about to start. Returns the
+ * values of mcp_exchange_body() if the request was rejected, waits, or joined
+ * an equal call that began before; the call is then freed, unless it waits for
+ * the cluster. Otherwise returns
  *   MCP_ERR_NOT_FOUND  the call is the first one and has to be started
  */
 int mcp_join_begin(mcp_exchange_t *x, mcp_call_t *call,

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* The digests by which equal calls are found: from the tool, and the key or the
- * arguments. */
+/* The digests by which equal calls are found, computed from the tool, and from
+ * the key or the arguments. */
 
 #include "exchange/mcp_join.h"
 #include "rpc/mcp_digest.h"
 
 
-/* Maximum length of a key. */
+/* Maximum length of a client's "idempotencyKey", bytes. */
 #define MCP_JOIN_KEY_MAX  255
 
 static int
@@ -16,7 +16,7 @@ mcp_join_key_ok(const mcp_json_value_t *value)
     size_t         i;
     unsigned char  c;
 
-    /* raw, with its quotation marks */
+    /* the raw text includes the quotation marks */
 
     if (value->type != MCP_JSON_STRING || value->raw.len < 3
         || value->raw.len > MCP_JOIN_KEY_MAX + 2)
@@ -36,8 +36,9 @@ mcp_join_key_ok(const mcp_json_value_t *value)
 }
 
 
-/* Finds the key, which may be in _meta, beside it, or in both; it is empty if
- * there is none. Returns 0 if it is invalid. */
+/* Finds the client's key, which may be in _meta, in the parameters, or in
+ * both; it is empty if there is none. Returns 0 if the key is invalid, or the
+ * two differ. */
 static int
 mcp_join_read_key(const mcp_rpc_t *msg, mcp_str_t *key)
 {
@@ -63,7 +64,8 @@ mcp_join_read_key(const mcp_rpc_t *msg, mcp_str_t *key)
 }
 
 
-/* Returns whether calls of this tool may be joined, and by which data. */
+/* Returns whether the request may join a call of its tool, by a key only or
+ * also by its arguments. */
 static mcp_join_e
 mcp_join_how(const mcp_exchange_t *x, const mcp_routing_t *v)
 {
@@ -73,7 +75,7 @@ mcp_join_how(const mcp_exchange_t *x, const mcp_routing_t *v)
         || !mcp_catalog_joins(x->endpoint->catalog)
         || v->method->want != MCP_WANT_TOOL
 
-        /* a new round of questions, or the rest of another call */
+        /* answers to questions, or the resumption of a call */
 
         || x->msg->request_state.type != MCP_JSON_NONE
         || x->msg->input_responses.type != MCP_JSON_NONE
@@ -85,7 +87,9 @@ mcp_join_how(const mcp_exchange_t *x, const mcp_routing_t *v)
 
     mcp_endpoint_policy(x->endpoint, v->method->name, v->name, &policy);
 
-    /* it is unknown whether the client of a task has got its id */
+    /* without a key, a request may join only if the first client has not got
+     * the response; for a task, it is unknown whether that client has got the
+     * task id */
 
     if (policy.join == MCP_JOIN_ARGUMENTS && policy.task > MCP_TASK_AUTO
         && mcp_policy_is_task(&policy, x->client.capabilities))
@@ -111,8 +115,8 @@ mcp_join_endpoint(const mcp_exchange_t *x)
 }
 
 
-/* Results differ by revision, so only clients of the same revision join each
- * other. */
+/* Computes the digests. They depend on the revision, because results differ by
+ * revision. */
 static int
 mcp_join_digest(mcp_exchange_t *x, const mcp_routing_t *v, mcp_str_t key,
     mcp_join_t *join)
