@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * A POST with an array of messages (2025-03-26): its requests become one call.
+ * A POST with an array of messages (2025-03-26), whose requests become one
+ * call.
  */
 
 #include "call/mcp_request.h"
@@ -13,9 +14,10 @@
 #include "worker/mcp_resume_hooks.h"
 
 
-/* A message of a batch. */
+/* The messages of a batch. */
 typedef struct {
-    mcp_rpc_t          message;        /* with its method, for logs */
+    mcp_rpc_t          message;        /* becomes x->msg; only its method is
+                                          set ("batch"), for logs */
     mcp_rpc_t         *msgs;
     size_t             n;
     size_t             n_requests;     /* number of messages that get a
@@ -23,7 +25,8 @@ typedef struct {
 } mcp_batch_t;
 
 
-/* Sets the response of a request that is answered locally. */
+/* Sets the response of a request that needs no backend: the local result, or a
+ * fault. */
 static int
 mcp_batch_answered(mcp_exchange_t *x, mcp_request_t *req,
     const mcp_rpc_t *msg, mcp_routing_e routing, const mcp_routing_t *v,
@@ -69,7 +72,7 @@ mcp_batch_is_answered(const mcp_rpc_t *msg)
 }
 
 
-/* Decides on one message of a batch. */
+/* Returns the routing decision for one message of a batch. */
 static mcp_routing_e
 mcp_batch_route(mcp_exchange_t *x, const mcp_rpc_t *msg, mcp_routing_t *v,
     mcp_buf_t *result)
@@ -88,8 +91,8 @@ mcp_batch_route(mcp_exchange_t *x, const mcp_rpc_t *msg, mcp_routing_t *v,
 
     routing = mcp_routing_decide(x, msg, v, result);
 
-    /* a token is for the only request of a POST; a backend must not get an
-     * unchecked one */
+    /* a resume token is accepted only in the single request of a POST; a
+     * backend must not get an unchecked token */
 
     if (routing == MCP_ROUTING_CALL
         && (msg->resume_token.type != MCP_JSON_NONE
@@ -127,7 +130,7 @@ mcp_batch_add(mcp_exchange_t *x, mcp_request_t *req, const mcp_rpc_t *msg,
 }
 
 
-/* Makes the requests of a batch one call. */
+/* Creates a call from the requests of a batch, and starts it. */
 static int
 mcp_batch_call(mcp_exchange_t *x, const mcp_batch_t *batch)
 {
@@ -165,7 +168,8 @@ mcp_batch_call(mcp_exchange_t *x, const mcp_batch_t *batch)
 }
 
 
-/* Starts the cluster operations that the responses need. */
+/* Starts the cluster operations that the responses need. Returns MCP_AGAIN if
+ * one is pending, otherwise MCP_OK or an error of one of them. */
 static int
 mcp_batch_start(mcp_exchange_t *x, const mcp_batch_t *batch)
 {
@@ -211,7 +215,8 @@ mcp_batch_answer(mcp_exchange_t *x)
                                 mcp_null_str);
     }
 
-    /* first, because nothing else may be done if these find no room */
+    /* notifications and responses are handled before the requests: if there is
+     * no room for them, no call may be started */
 
     if (mcp_dispatch_one_way(x, batch->msgs, batch->n, &fault) == MCP_AGAIN) {
         return MCP_AGAIN;
@@ -230,7 +235,8 @@ mcp_batch_answer(mcp_exchange_t *x)
 }
 
 
-/* Splits a batch, which only sessions of some revisions may send. */
+/* Splits a batch into its messages. Sets *fault if the session is invalid or
+ * its revision does not have batches. */
 static int
 mcp_batch_split(mcp_exchange_t *x, mcp_str_t text, mcp_str_t **items,
     size_t *n, mcp_fault_e *fault)

@@ -2,7 +2,7 @@
 
 /* Handles the message of a POST: chooses between a response of the server,
  * from configuration and catalog, and a backend; applies the rules for
- * sessions and batches. */
+ * sessions. */
 
 #include "call/mcp_cancel.h"
 #include "call/mcp_input.h"
@@ -21,7 +21,8 @@
 #include "worker/mcp_resume_hooks.h"
 
 
-/* Backends and their heads get the progress token unchanged (schema,
+/* The progress token must be usable unchanged, because it is passed to
+ * backends in the body and in the head of the request (schema,
  * ProgressToken). */
 int
 mcp_dispatch_token_usable(const mcp_rpc_t *msg)
@@ -175,8 +176,8 @@ mcp_dispatch_opens(const mcp_exchange_t *x, const mcp_method_t *method)
 }
 
 
-/* Returns the reason why a call that begins now could not be stored at this
- * node. */
+/* Returns the fault that prevents a call which begins now from being stored at
+ * this node, MCP_FAULT_NONE if there is none. */
 static mcp_fault_e
 mcp_dispatch_admission(mcp_exchange_t *x)
 {
@@ -231,8 +232,9 @@ mcp_dispatch_make(mcp_exchange_t *x, const mcp_routing_t *v)
     int          rc;
     mcp_call_t  *call;
 
-    /* called once, because a resumption method that continues with the request
-     * has had effects */
+    /* mcp_hook_request() must be called only once, because it has effects if a
+     * resumption method continues with the request: so all operations that may
+     * have to wait come before it */
 
     rc = mcp_dispatch_admit(x);
 
@@ -274,7 +276,7 @@ mcp_dispatch_make(mcp_exchange_t *x, const mcp_routing_t *v)
 }
 
 
-/* Makes a call of the message, or joins another one. */
+/* Joins an equal call, or creates a call from the message. */
 static int
 mcp_dispatch_call(mcp_exchange_t *x, const mcp_routing_t *v)
 {
@@ -310,7 +312,8 @@ mcp_dispatch_refuse(mcp_exchange_t *x, const mcp_routing_t *v)
 }
 
 
-/* The entry function of a message whose response is a stream. */
+/* The entry function of a message to which a resumption method responds with a
+ * stream. */
 static int
 mcp_dispatch_open(mcp_exchange_t *x)
 {
@@ -318,7 +321,7 @@ mcp_dispatch_open(mcp_exchange_t *x)
 }
 
 
-/* The entry function of a request. */
+/* The entry function of all other requests. */
 static int
 mcp_dispatch_answer(mcp_exchange_t *x)
 {
@@ -337,7 +340,8 @@ mcp_dispatch_answer(mcp_exchange_t *x)
                                 mcp_null_str);
     }
 
-    /* a resumption method's request that is not plain is for a backend */
+    /* a request of a resumption method gets no head here unless its result is
+     * written by the server (MCP_WANT_PLAIN) */
 
     if (x->msg->row->want == MCP_WANT_PLAIN) {
         mcp_result_head(&x->answer.out, x->msg->id);
@@ -361,7 +365,7 @@ mcp_dispatch_answer(mcp_exchange_t *x)
 }
 
 
-/* Handles a request of any revision. */
+/* Handles a message after the checks of its revision, session or client. */
 static int
 mcp_dispatch_request(mcp_exchange_t *x)
 {
@@ -408,8 +412,9 @@ mcp_dispatch_of_session(mcp_exchange_t *x)
 
     fault = mcp_exchange_check_session(x);
 
-    /* a client of another era gets the error in that era's form with status
-     * 404, because a session would not help it */
+    /* server/discover without a session: the client of a revision without
+     * sessions gets the error in the form of such a revision with status 404,
+     * because creating a session would not help */
 
     if (fault == MCP_FAULT_SESSION_ABSENT
         && x->msg->row->id == MCP_METHOD_SERVER_DISCOVER)
@@ -446,8 +451,9 @@ mcp_dispatch_stateless(mcp_exchange_t *x)
         return rc == MCP_AGAIN ? mcp_dispatch_request(x) : rc;
 
     case MCP_RPC_NOTIFICATION:
-        /* no notification has an effect here (2026-07-28,
-         * basic/transports/streamable-http, "Sending Messages") */
+        /* no notification has an effect in revisions without sessions
+         * (2026-07-28, basic/transports/streamable-http, "Sending
+         * Messages") */
 
         return mcp_dispatch_accepted(x);
 
@@ -458,7 +464,8 @@ mcp_dispatch_stateless(mcp_exchange_t *x)
 }
 
 
-/* When out of memory, mcp_dispatch() parses the body. */
+/* Does nothing for a batch, a URL of a stream, or when out of memory:
+ * mcp_dispatch() then parses the body. */
 void
 mcp_dispatch_parse(mcp_exchange_t *x, size_t len)
 {

@@ -19,11 +19,13 @@
 #define mcp_stream_type  mcp_str("text/event-stream")
 
 
-/* The headers with rules. */
+/* The headers for which the endpoint has rules. */
 typedef struct {
     mcp_str_t   name;          /* lower case */
     size_t      offset;        /* offset in mcp_exchange_head_t */
-    unsigned    mirror;        /* MCP_HEAD_... bit, or 0 */
+    unsigned    mirror;        /* MCP_HEAD_... bit of a header that repeats a
+                                  part of the body or describes a trace; 0 for
+                                  others */
 } mcp_exchange_header_t;
 
 
@@ -48,7 +50,7 @@ static const mcp_exchange_header_t  mcp_exchange_headers[] = {
 #define MCP_EXCHANGE_HEADERS                                                  \
     (sizeof(mcp_exchange_headers) / sizeof(mcp_exchange_header_t))
 
-/* A bit for the length of each of these names, and for "accept" and "host". */
+/* Bit n is set if a name in the table, "accept" or "host" has n characters. */
 #define MCP_EXCHANGE_LENGTHS                                                  \
     (1U << 4 | 1U << 6 | 1U << 7 | 1U << 8 | 1U << 10 | 1U << 11 | 1U << 12   \
      | 1U << 13 | 1U << 14 | 1U << 20)
@@ -86,7 +88,8 @@ mcp_exchange_method(mcp_str_t method)
 }
 
 
-/* Reads the requested host: that of the target, if it has one. */
+/* Sets the requested host: that of the request's target if it has one,
+ * otherwise that of the Host header. */
 static void
 mcp_exchange_read_target(mcp_exchange_t *x, const mcp_head_t *head,
     mcp_exchange_lines_t *h)
@@ -104,9 +107,13 @@ mcp_exchange_read_target(mcp_exchange_t *x, const mcp_head_t *head,
 }
 
 
-/* Returns 1 if two lines of a header are rejected here. Repeated headers of
- * revisions without sessions are rejected when the id of their request is
- * known; others are ignored. */
+/*
+ * Returns 1 if a second line of this header rejects the request at once.
+ * Repetitions of MCP-Protocol-Version are rejected at once if neither value is
+ * a revision without sessions. Repetitions of other headers that repeat the
+ * body are only recorded: a revision without sessions rejects them when the
+ * request's id is known, other revisions ignore them.
+ */
 static int
 mcp_exchange_is_single(const mcp_exchange_header_t *header, mcp_str_t first,
     mcp_str_t second)
@@ -226,7 +233,7 @@ static int
 mcp_exchange_post(mcp_exchange_t *x, const mcp_exchange_lines_t *h)
 {
     /* a client MUST list both types (basic/transports, "Sending Messages");
-     * nearly all use this text */
+     * nearly all clients send exactly this text */
 
     if (h->n_accept == 1
         && mcp_str_eq(h->accept[0],
@@ -253,10 +260,10 @@ mcp_exchange_post(mcp_exchange_t *x, const mcp_exchange_lines_t *h)
 
 
 /*
- * Handles a GET, DELETE or other method of a revision without sessions: such a
- * revision has neither a stream of a session nor an end of it (2026-07-28,
- * basic/transports/streamable-http, "Earlier Streamable HTTP Revisions"). But a
- * GET with an event id resumes a stream of a client that has got ids.
+ * Handles a GET, DELETE or other method of a revision without sessions, which
+ * has neither a session's stream nor the end of a session (2026-07-28,
+ * basic/transports/streamable-http, "Earlier Streamable HTTP Revisions"). But
+ * a GET with an event id resumes a stream if mcp_resume_stateless permits it.
  */
 static int
 mcp_exchange_route_stateless(mcp_exchange_t *x, const mcp_exchange_lines_t *h)
@@ -276,7 +283,7 @@ mcp_exchange_route_stateless(mcp_exchange_t *x, const mcp_exchange_lines_t *h)
 }
 
 
-/* Handles the method. */
+/* Continues according to the HTTP method. */
 static int
 mcp_exchange_route(mcp_exchange_t *x, const mcp_exchange_lines_t *h)
 {
@@ -353,8 +360,8 @@ mcp_exchange_read_caller(mcp_exchange_t *x, const mcp_head_t *head)
 }
 
 
-/* Reads the headers of revisions without sessions. Returns MCP_OK or
- * MCP_ERR_MEMORY. */
+/* Determines from the headers whether the revision has sessions; if not, reads
+ * the Mcp-Param-* headers. Returns MCP_OK or MCP_ERR_MEMORY. */
 static int
 mcp_exchange_read_era(mcp_exchange_t *x, const mcp_head_t *head)
 {
@@ -370,18 +377,20 @@ mcp_exchange_read_era(mcp_exchange_t *x, const mcp_head_t *head)
 }
 
 
-/* Returns the fault if no request of this caller, or of any caller, can be
- * served. */
+/* Returns the fault if no request with this principal can be served, or none
+ * at all at present; otherwise MCP_FAULT_NONE. */
 static mcp_fault_e
 mcp_exchange_admit(const mcp_exchange_t *x, const mcp_head_t *head)
 {
-    /* an unchecked name could break the heads of backend requests */
+    /* a principal with control characters could break the heads of backend
+     * requests */
 
     if (mcp_variable_has_control(head->principal)) {
         return MCP_FAULT_FORBIDDEN;
     }
 
-    /* signed times would be interpreted differently by other nodes */
+    /* the clocks of this node and of Redis differ too much, so that other
+     * nodes would misinterpret the times in signed tokens */
 
     return x->head.method != MCP_HTTP_OPTIONS
            && mcp_operation_clock(x->worker) == MCP_ERR_DENIED

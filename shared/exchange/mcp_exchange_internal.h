@@ -37,7 +37,7 @@ typedef enum {
     MCP_ROUTING_FAULT = 0,     /* respond with a fault */
     MCP_ROUTING_LOCAL,         /* the result is in the buffer */
     MCP_ROUTING_CALL,          /* a backend responds */
-    MCP_ROUTING_SILENT         /* there is no response */
+    MCP_ROUTING_SILENT         /* a message that gets no response */
 } mcp_routing_e;
 
 
@@ -76,7 +76,8 @@ void mcp_exchange_log_session(mcp_exchange_t *x, const char *what);
 
 /* --- mcp_dispatch.c --- */
 
-/* These functions return the values of mcp_exchange_body(). */
+/* mcp_initialize(), mcp_dispatch() and mcp_batch() return the values of
+ * mcp_exchange_body(). */
 
 int mcp_dispatch(mcp_exchange_t *x, size_t len);
 
@@ -86,11 +87,11 @@ void mcp_dispatch_parse(mcp_exchange_t *x, size_t len);
 /* Responds to a POST without requests. */
 int mcp_dispatch_accepted(mcp_exchange_t *x);
 
-/* Makes a call of the message, unless a resumption method continues with
- * another call. */
+/* Creates a call from the message and starts it, unless a resumption method
+ * responds to the message with another call. */
 int mcp_dispatch_make(mcp_exchange_t *x, const mcp_routing_t *v);
 
-/* Starts the call that was made of the message of x. */
+/* Starts a call that was created from the message of x. */
 int mcp_dispatch_start(mcp_exchange_t *x, mcp_call_t *call);
 
 /* Returns 1 if a request has no progress token, or one that can be passed to
@@ -102,8 +103,8 @@ int mcp_dispatch_token_usable(const mcp_rpc_t *msg);
 
 /*
  * Handles the notifications and responses among n messages of one POST. They
- * get no response, except a fault if they found no room (basic/transports,
- * "Sending Messages to the Server").
+ * get no response, except a fault if there is no room for them
+ * (basic/transports, "Sending Messages to the Server").
  *
  * Returns MCP_OK and *fault, which may be MCP_FAULT_NONE; or, in an entry
  * function of mcp_operation_now(),
@@ -112,8 +113,8 @@ int mcp_dispatch_token_usable(const mcp_rpc_t *msg);
 int mcp_dispatch_one_way(mcp_exchange_t *x, const mcp_rpc_t *msgs, size_t n,
     mcp_fault_e *fault);
 
-/* Returns the fault for the result of a cluster operation, which is not MCP_OK,
- * MCP_AGAIN or MCP_ERR_MEMORY. */
+/* Returns the fault for rc, the result of a cluster operation other than
+ * MCP_OK, MCP_AGAIN and MCP_ERR_MEMORY. */
 mcp_fault_e mcp_dispatch_start_fault(int rc);
 
 /* Initializes a request of a call. */
@@ -121,9 +122,9 @@ void mcp_dispatch_fill(mcp_request_t *req, const mcp_rpc_t *msg,
     const mcp_routing_t *v);
 
 /*
- * Sets x->answer.refusal to the reason why a call that begins now could not be
- * stored, at this node or by the limit of all nodes, so that it must not begin;
- * or to MCP_FAULT_NONE.
+ * Sets x->answer.fault to the fault that prevents a new call from being
+ * stored, at this node or because its session has too many calls at all nodes
+ * together; or to MCP_FAULT_NONE. With a fault the call must not begin.
  *
  * Returns MCP_OK; or, in an entry function of mcp_operation_now(),
  *   MCP_AGAIN  stop and return this value
@@ -139,8 +140,8 @@ int mcp_initialize(mcp_exchange_t *x);
 
 /* --- mcp_routing.c --- */
 
-/* Decides on a request other than initialize. A local result is appended to
- * out. */
+/* Returns the routing decision for a request other than initialize. A local
+ * result is appended to out. */
 mcp_routing_e mcp_routing_decide(mcp_exchange_t *x, const mcp_rpc_t *msg,
     mcp_routing_t *v, mcp_buf_t *out);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Mcp-Param-* headers: which are stored, and whether they agree with the
- * body. */
+/* Mcp-Param-* headers: selects those to store, and checks whether they agree
+ * with the body. */
 
 #include "config/mcp_catalog.h"
 #include "exchange/mcp_exchange_param.h"
@@ -11,7 +11,8 @@
 #define mcp_exchange_param_prefix  mcp_str("Mcp-Param-")
 
 
-/* Returns the part after the prefix; its data is NULL for another name. */
+/* Returns the part of a header's name after "Mcp-Param-"; its data is NULL if
+ * the name has another beginning. */
 static mcp_str_t
 mcp_exchange_param_name(mcp_str_t name)
 {
@@ -19,7 +20,7 @@ mcp_exchange_param_name(mcp_str_t name)
 
     prefix = mcp_exchange_param_prefix;
 
-    /* very few names have all hyphens at their positions */
+    /* few other names have hyphens at both positions */
 
     if (name.len <= prefix.len || name.data[3] != '-' || name.data[9] != '-'
         || !mcp_str_case_eq((mcp_str_t) { name.data, prefix.len }, prefix))
@@ -79,19 +80,22 @@ mcp_exchange_param_read(mcp_exchange_t *x, const mcp_head_t *head)
 }
 
 
-/* The arguments that the headers of a tool repeat. */
+/* The arguments of a call that headers of the tool repeat, by the index of the
+ * header. */
 typedef struct {
     const mcp_catalog_header_t  *headers;
     mcp_json_value_t             values[MCP_CATALOG_HEADERS_MAX];
-    uint64_t                     ambiguous;    /* a bit for each header */
+    uint64_t                     ambiguous;    /* a bit for each header whose
+                                                  argument parsers may read
+                                                  differently */
 } mcp_exchange_mirror_t;
 
 _Static_assert(MCP_CATALOG_HEADERS_MAX <= 64, "one bit for each header");
 
 
-/* Returns the headers whose path contains this key of an object at depth
- * `level` of the arguments. A key that only some parsers take for a header's
- * (mcp_json_alike()) makes the header ambiguous. */
+/* Returns those of the headers (a bit for each) whose path has this key at
+ * index "level". If a key equals the header's name only for some parsers
+ * (mcp_json_alike()), the header is ambiguous. */
 static uint64_t
 mcp_exchange_mirror_key(mcp_exchange_mirror_t *m, uint64_t headers,
     size_t level, mcp_str_t key)
@@ -122,8 +126,9 @@ mcp_exchange_mirror_key(mcp_exchange_mirror_t *m, uint64_t headers,
 }
 
 
-/* Reads the members of an object once for all headers whose paths contain it.
- * The recursion is as deep as the longest path of the catalog. */
+/* Reads the members of an object, at depth "level" of the arguments, once for
+ * all headers whose paths lead through it. The recursion is as deep as the
+ * longest path of the catalog. */
 static void
 mcp_exchange_mirror_read(mcp_exchange_mirror_t *m, uint64_t headers,
     size_t level, const mcp_json_value_t *object)
@@ -154,8 +159,8 @@ mcp_exchange_mirror_read(mcp_exchange_mirror_t *m, uint64_t headers,
             }
         }
 
-        /* a lenient backend may read members of an array's elements as members
-         * of the object in the schema */
+        /* an array in place of an object: a lenient backend may read the
+         * members of its elements as members of the object */
 
         if (inner != 0 && value.type == MCP_JSON_OBJECT) {
             mcp_exchange_mirror_read(m, inner, level + 1, &value);
@@ -167,9 +172,9 @@ mcp_exchange_mirror_read(mcp_exchange_mirror_t *m, uint64_t headers,
 }
 
 
-/* Returns 1 if an argument has the type of its property, or is null or absent:
- * a value of another type has no form in a header, so a rule for the header
- * would not see it. */
+/* Returns 1 if an argument has the type of its property, or is null or absent.
+ * A value of another type cannot be written to a header, so that a rule of the
+ * operator about the header would not apply to it. */
 static int
 mcp_exchange_mirror_fits(mcp_catalog_type_e type,
     const mcp_json_value_t *value)
@@ -196,7 +201,8 @@ mcp_exchange_mirror_fits(mcp_catalog_type_e type,
 }
 
 
-/* Compares all lines of a header with the body. */
+/* Compares all lines of a header with the argument in the body. Returns
+ * MCP_OK, MCP_ERR_SYNTAX if they differ, or MCP_ERR_MEMORY. */
 static int
 mcp_exchange_param_compare(mcp_exchange_t *x,
     const mcp_catalog_header_t *header, const mcp_json_value_t *value)
@@ -235,7 +241,8 @@ mcp_exchange_param_compare(mcp_exchange_t *x,
 }
 
 
-/* Names a header in an error, spelled as in the catalog. */
+/* Sets *detail to the name of the header, spelled as in the catalog. Returns
+ * MCP_ERR_SYNTAX or MCP_ERR_MEMORY. */
 static int
 mcp_exchange_param_refuse(mcp_exchange_t *x, mcp_str_t name,
     mcp_str_t *detail)

@@ -15,9 +15,10 @@
                                                   values, bytes */
 
 /*
- * Stores the request's Mcp-Param-* headers: at most MCP_CATALOG_HEADERS_MAX
- * with MCP_EXCHANGE_PARAMS_SIZE bytes; calls with more are rejected. Headers
- * of a revision with sessions are ignored. Returns MCP_OK or MCP_ERR_MEMORY.
+ * Stores the request's Mcp-Param-* headers, at most MCP_CATALOG_HEADERS_MAX of
+ * them with MCP_EXCHANGE_PARAMS_SIZE bytes together; with more, calls of tools
+ * that have headers are rejected. To be called for revisions without sessions
+ * only. Returns MCP_OK or MCP_ERR_MEMORY.
  */
 int mcp_exchange_param_read(mcp_exchange_t *x, const mcp_head_t *head);
 
@@ -26,7 +27,8 @@ int mcp_exchange_param_read(mcp_exchange_t *x, const mcp_head_t *head);
  * missing. Headers that the catalog does not declare are ignored.
  *
  * Returns MCP_OK, or
- *   MCP_ERR_SYNTAX  one does not agree: *detail names it
+ *   MCP_ERR_SYNTAX  a header does not agree, and *detail is its name; or there
+ *                   are too many headers
  *   MCP_ERR_MEMORY
  */
 int mcp_exchange_param_check(mcp_exchange_t *x, mcp_str_t tool,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Checks and end of a request's session. */
+/* Checks a request's session, and ends it for DELETE. */
 
 #include "call/mcp_cancel.h"
 #include "config/mcp_tenant.h"
@@ -11,7 +11,8 @@
 #include "worker/mcp_operation.h"
 
 
-/* A missing header is accepted: the session or the stream has its revision. */
+/* Accepts a missing header, because the session or the stream contains its
+ * revision. */
 mcp_fault_e
 mcp_exchange_check_revision(const mcp_exchange_t *x)
 {
@@ -57,14 +58,16 @@ mcp_exchange_check_session(mcp_exchange_t *x)
                                   &x->client);
     if (rc != MCP_OK) {
 
-        /* it may be a session of another node that has not expired there */
+        /* an expired session may be valid at other nodes, as long as this node
+         * cannot compare its clock with that of Redis */
 
         return x->client.expires != 0 && x->client.expires <= now
                && mcp_operation_clock(x->worker) == MCP_ERR_UNREACHABLE
                ? MCP_FAULT_CLUSTER_UNREACHABLE : MCP_FAULT_SESSION_UNKNOWN;
     }
 
-    /* a new session can have another revision */
+    /* the endpoint no longer serves the session's revision; the client can
+     * create a session with another one */
 
     if (!(x->endpoint->revisions & mcp_revision_bit(x->client.revision))) {
         return MCP_FAULT_SESSION_UNKNOWN;
@@ -98,7 +101,7 @@ mcp_exchange_log_session(mcp_exchange_t *x, const char *what)
 }
 
 
-/* DELETE ends a session (2025-11-25, basic/transports, "Session
+/* Ends the session for a DELETE (2025-11-25, basic/transports, "Session
  * Management"). */
 int
 mcp_exchange_delete(mcp_exchange_t *x)
@@ -125,8 +128,8 @@ mcp_exchange_delete(mcp_exchange_t *x)
     store = x->worker->store;
     mcp_tenant(x->endpoint, x->head.tenant, &tenant);
 
-    /* if a client has ended many sessions, its first end is removed rather than
-     * this one ignored */
+    /* if the tenant has too many values, an earlier end of a session is
+     * removed rather than this one ignored */
 
     if (mcp_store_value_push(store, MCP_VALUE_SESSION_ENDED, x->client.id, 1,
                              x->client.expires, &tenant)

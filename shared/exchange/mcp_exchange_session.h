@@ -11,14 +11,15 @@
 #include "worker/mcp_worker_internal.h"
 
 
-/* Checks the header with the protocol version. */
+/* Checks the request's MCP-Protocol-Version header. */
 mcp_fault_e mcp_exchange_check_revision(const mcp_exchange_t *x);
 
-/* Checks that header and the session, and sets x->client. */
+/* Checks the session of the request and then its MCP-Protocol-Version header,
+ * and sets x->client. */
 mcp_fault_e mcp_exchange_check_session(mcp_exchange_t *x);
 
 /* Adds to x->client the capabilities that the endpoint assumes for all its
- * clients. */
+ * clients, whether or not they declare them. */
 void mcp_exchange_take_offers(mcp_exchange_t *x);
 
 

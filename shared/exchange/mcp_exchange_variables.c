@@ -28,9 +28,9 @@ mcp_exchange_client_variables(mcp_exchange_t *x)
 }
 
 
-/* Returns the outcome of a call whose client has disconnected: without sessions
- * that cancels it (2026-07-28, basic/transports/streamable-http,
- * "Cancellation"). */
+/* Returns the outcome of a call whose client has disconnected: in a revision
+ * without sessions the disconnection cancels the call (2026-07-28,
+ * basic/transports/streamable-http, "Cancellation"). */
 static mcp_outcome_e
 mcp_exchange_left(const mcp_exchange_t *x)
 {
@@ -39,8 +39,9 @@ mcp_exchange_left(const mcp_exchange_t *x)
 }
 
 
-/* A client that disconnects may leave a call that is over, or one that ends at
- * that (mcp_max_wait 0). */
+/* Sets the call's outcome when the server's request ends, if the call is over,
+ * or ends because its client has disconnected (mcp_max_wait 0, or a call that
+ * is bound to its connection). */
 void
 mcp_exchange_last(mcp_exchange_t *x)
 {
@@ -69,7 +70,7 @@ mcp_exchange_last(mcp_exchange_t *x)
 
     x->answer.call_outcome = mcp_outcome_of(&info);
 
-    /* a call that others may join does not end with this exchange */
+    /* a call that other requests may join does not end with this exchange */
 
     if (x->answer.call_outcome == MCP_OUTCOME_NONE && x->reader.bound
         && x->join == NULL)
@@ -98,7 +99,8 @@ mcp_exchange_variables(mcp_exchange_t *x)
 
     mcp_exchange_client_variables(x);
 
-    /* x->text: short id of the call, number of events */
+    /* the values of two variables are in x->text: the short id of the call and
+     * the number of events */
 
     p = x->text;
 

@@ -95,8 +95,6 @@ mcp_initialize_result(mcp_exchange_t *x)
 }
 
 
-/* initialize (lifecycle, "Initialization"): each client gets a session that
- * needs no memory on the server. */
 int
 mcp_initialize(mcp_exchange_t *x)
 {

@@ -9,7 +9,8 @@
 #define MCP_PERMISSION_NAME  128       /* maximum length of a name in the log */
 
 
-/* Returns the value of a rule for this request; empty if it has none. */
+/* Evaluates the expression of a rule for this request. Returns its value;
+ * empty if there is none, or after an error. */
 static mcp_str_t
 mcp_permission_evaluate(mcp_exchange_t *x, size_t i, const void *value)
 {
@@ -80,8 +81,9 @@ mcp_permission_decide(mcp_exchange_t *x, mcp_list_e kind)
 }
 
 
-/* Logs why the item is hidden; the client gets the same error as for an unknown
- * name. */
+/* Logs which rule hides the item, or that none matches it. Returns
+ * MCP_PERMISSION_UNKNOWN, so that the client gets the same error as for an
+ * unknown name. */
 static mcp_permission_e
 mcp_permission_hidden(mcp_exchange_t *x, mcp_list_e kind, mcp_str_t name)
 {
@@ -139,8 +141,9 @@ mcp_permission_scope(mcp_exchange_t *x, mcp_str_t needed, mcp_str_t *scope)
 }
 
 
-/* Decides by the first visible template that matches the URI: hiding a template
- * hides its resources. */
+/* Returns the permission for a resource that only templates match. The first
+ * matching template that is visible decides, so hiding all matching templates
+ * hides the resource. */
 static mcp_permission_e
 mcp_permission_template(mcp_exchange_t *x, mcp_str_t uri, mcp_str_t *scope)
 {
@@ -166,8 +169,8 @@ mcp_permission_template(mcp_exchange_t *x, mcp_str_t uri, mcp_str_t *scope)
 }
 
 
-/* Returns 1 if the catalog has the item; a URI that only a template matches may
- * not exist. */
+/* Returns 1 if the catalog has the item itself, and sets *needed to its
+ * scopes. Templates that match a URI are not considered. */
 static int
 mcp_permission_find(const mcp_catalog_t *catalog, mcp_list_e kind,
     mcp_str_t name, mcp_str_t *needed)

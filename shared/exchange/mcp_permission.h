@@ -24,16 +24,17 @@ typedef enum {
 
 
 /* Returns whether the caller may call a tool, a prompt or a resource (by its
- * URI, which a template may match), or complete a template (by its text). If it
- * lacks scopes, *scope is set to all scopes that are needed. */
+ * URI, which a template may match), or complete a template (by its text). If
+ * it lacks scopes, *scope is set to all scopes that the item requires. */
 mcp_permission_e mcp_permission(mcp_exchange_t *x, mcp_list_e kind,
     mcp_str_t name, mcp_str_t *scope);
 
 /* Returns 1 if the item is visible to the caller. */
 int mcp_permission_shows(mcp_exchange_t *x, mcp_list_e kind, mcp_str_t name);
 
-/* Evaluates all rules for a kind of item in advance, so that the results are
- * available when the backend's list arrives: see mcp_call_list_filter(). */
+/* Evaluates all rules for a kind of item in advance, so that the decisions are
+ * available when the backend's list of items arrives: see
+ * mcp_call_list_filter(). */
 void mcp_permission_decide(mcp_exchange_t *x, mcp_list_e kind);
 
 /* Rejects a request whose caller lacks a scope. Returns the values of

@@ -13,14 +13,16 @@
 #include "worker/mcp_notify.h"
 
 
-/* A call is in the store a moment after its backend has sent 202; a faster
- * publisher has to try again. */
+/* Time, ms, after the creation of the publish URL and mcp_stream_after, in
+ * which a call that is not found may still appear in the store: until then the
+ * publisher gets MCP_FAULT_CALL_EARLY. */
 #define MCP_PUBLISH_EARLY    5000
 
 struct mcp_publish_s {
     mcp_str_t             token;       /* configured token, may be empty */
     unsigned              open:1;
-    unsigned              call:1;      /* 1: target is set */
+    unsigned              call:1;      /* 1: the request has the token of a
+                                          call, which is in "target" */
     mcp_publish_target_t  target;
 };
 
@@ -73,7 +75,8 @@ mcp_publish_refuse(mcp_exchange_t *x, mcp_fault_e fault)
 }
 
 
-/* Returns the token: a bearer token, or the last segment of the path. */
+/* Returns the request's token: its bearer token, or the last segment of its
+ * path. */
 static mcp_str_t
 mcp_publish_token(mcp_exchange_t *x, const mcp_head_t *head)
 {
@@ -134,7 +137,8 @@ mcp_publish_head(mcp_exchange_t *x, const mcp_head_t *head)
         return mcp_publish_refuse(x, MCP_FAULT_METHOD_NOT_ALLOWED);
     }
 
-    /* browsers are never publishers */
+    /* a request with an Origin comes from a browser, which is never a
+     * publisher */
 
     if ((!x->publish->open && !head->local) || x->head.origin.data
         || mcp_publish_enter(x, mcp_publish_token(x, head)) != MCP_OK)
@@ -148,7 +152,8 @@ mcp_publish_head(mcp_exchange_t *x, const mcp_head_t *head)
 }
 
 
-/* Posts a message to the call of the token. */
+/* Puts a message into the inbox of the call that the token names. Returns
+ * MCP_FAULT_FORBIDDEN if the token is not that of a call. */
 static mcp_fault_e
 mcp_publish_to_call(mcp_exchange_t *x, mcp_str_t text)
 {
@@ -183,7 +188,8 @@ mcp_publish_to_call(mcp_exchange_t *x, mcp_str_t text)
 }
 
 
-/* Delivers one message to the subscribers or to the call. */
+/* Delivers one message: a notification of a change to its subscribers, any
+ * other message to the call. */
 static mcp_fault_e
 mcp_publish_message(mcp_exchange_t *x, mcp_str_t text)
 {

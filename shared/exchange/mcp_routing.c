@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Routing of requests: the server responds from configuration and catalog, or a
- * backend does. */
+/* Routing decisions: whether the server responds from configuration and
+ * catalog, or a backend does. */
 
 #include "base/mcp_uri.h"
 #include "call/mcp_cancel.h"
@@ -31,9 +31,9 @@ mcp_routing_fault(mcp_routing_t *v, mcp_fault_e fault, mcp_str_t detail)
 }
 
 
-/* Reads a required string parameter. Returns MCP_ERR_SYNTAX if it is missing or
- * has control characters: names and URIs become variables, which operators
- * write to headers and logs. */
+/* Returns MCP_ERR_SYNTAX if the parameter is missing, empty, longer than
+ * MCP_NAME_MAX, or has control characters: names and URIs become variables,
+ * which operators write to headers and logs. */
 int
 mcp_routing_string(mcp_exchange_t *x, const mcp_json_value_t *value,
     mcp_str_t *out)
@@ -76,8 +76,8 @@ mcp_routing_is_objects(const mcp_json_value_t *value)
 }
 
 
-/* Checks the client's answers to questions of the previous round (2026-07-28,
- * basic/patterns/mrtr). */
+/* Checks the form of the client's answers to the questions of the previous
+ * response (2026-07-28, basic/patterns/mrtr). */
 static mcp_routing_e
 mcp_routing_input(const mcp_rpc_t *msg, mcp_routing_t *v)
 {
@@ -110,8 +110,8 @@ mcp_routing_input(const mcp_rpc_t *msg, mcp_routing_t *v)
 static mcp_routing_e
 mcp_routing_call(mcp_exchange_t *x, const mcp_rpc_t *msg, mcp_routing_t *v)
 {
-    /* the server adds these parameters for a backend (mcp_input.c); clients of
-     * revisions with sessions must not forge them */
+    /* the server itself adds these parameters to backend requests for clients
+     * with sessions (mcp_input.c), which must not forge them */
 
     if (!mcp_client_is_stateless(&x->client)
         && (msg->request_state.type != MCP_JSON_NONE
@@ -168,8 +168,9 @@ mcp_routing_list(mcp_exchange_t *x, const mcp_rpc_t *msg, mcp_routing_t *v,
 
     if (!mcp_endpoint_offers(x->endpoint, kind)) {
 
-        /* resources without templates (or the reverse) are an empty list,
-         * because one capability announces both */
+        /* the capability "resources" announces both lists: if the catalog has
+         * only one of resources and templates, the other list is empty rather
+         * than unknown */
 
         if (x->endpoint->catalog == NULL
             || (kind != MCP_LIST_RESOURCES && kind != MCP_LIST_TEMPLATES)
@@ -210,8 +211,8 @@ mcp_routing_list(mcp_exchange_t *x, const mcp_rpc_t *msg, mcp_routing_t *v,
 }
 
 
-/* Returns 1 if calls of the tool are always tasks, which the client does not
- * support. Only a catalog can require that. */
+/* Returns 1 if the catalog requires that calls of the tool are tasks, but the
+ * client does not support tasks. */
 static int
 mcp_routing_lacks_tasks(const mcp_exchange_t *x, const mcp_routing_t *v)
 {
@@ -232,8 +233,8 @@ mcp_routing_lacks_tasks(const mcp_exchange_t *x, const mcp_routing_t *v)
 }
 
 
-/* A tool's headers are checked last, when its arguments are known to be an
- * object. */
+/* Decides on a tools/call of a revision without sessions, whose "arguments"
+ * are known to be an object or missing. */
 static mcp_routing_e
 mcp_routing_tool(mcp_exchange_t *x, const mcp_rpc_t *msg, mcp_routing_t *v)
 {
@@ -358,8 +359,9 @@ mcp_routing_resource(mcp_exchange_t *x, const mcp_rpc_t *msg,
         break;
     }
 
-    /* the server handles subscriptions to the catalog's resources: the call has
-     * no backend and ends with the subscription */
+    /* the server itself handles subscriptions to the catalog's resources: the
+     * call needs no target, because it has no backend, and ends with the
+     * subscription */
 
     if (v->method->id != MCP_METHOD_RESOURCES_READ
         && x->endpoint->catalog != NULL)
@@ -371,7 +373,8 @@ mcp_routing_resource(mcp_exchange_t *x, const mcp_rpc_t *msg,
 }
 
 
-/* Reads the item of a completion. Returns MCP_OK or MCP_ERR_SYNTAX. */
+/* Reads the reference of a completion request: sets *name and *kind of the
+ * prompt or template. Returns MCP_OK or MCP_ERR_SYNTAX. */
 static int
 mcp_routing_reference(mcp_exchange_t *x, const mcp_rpc_t *msg, mcp_str_t *name,
     mcp_list_e *kind)
@@ -392,7 +395,7 @@ mcp_routing_reference(mcp_exchange_t *x, const mcp_rpc_t *msg, mcp_str_t *name,
         return MCP_ERR_SYNTAX;
     }
 
-    /* the text of a template, or a URI */
+    /* "uri" is the text of a template, or a URI */
 
     *kind = MCP_LIST_TEMPLATES;
 
@@ -412,9 +415,12 @@ mcp_routing_reference(mcp_exchange_t *x, const mcp_rpc_t *msg, mcp_str_t *name,
 }
 
 
-/* Returns whether the item may be completed. Names that the catalog lacks are
- * passed on to the backend, except for prompts of revisions that forbid it, and
- * if some names are hidden, which could otherwise be distinguished. */
+/*
+ * Returns MCP_ROUTING_CALL if the item may be completed. A name that the
+ * catalog does not have is passed to the backend, except a prompt of a
+ * revision that requires an error, and except at an endpoint with mcp_allow
+ * rules, where the response could reveal which names are hidden.
+ */
 static mcp_routing_e
 mcp_routing_completes(mcp_exchange_t *x, mcp_routing_t *v, mcp_list_e kind)
 {
@@ -514,8 +520,8 @@ mcp_routing_set_level(mcp_exchange_t *x, const mcp_rpc_t *msg,
 }
 
 
-/* Decides on a method of a resumption method; for clients that have not
- * declared it there is no such method. */
+/* Decides on a method of a resumption method; if the client has not declared
+ * that resumption method, the method is unknown. */
 static mcp_routing_e
 mcp_routing_resume(mcp_exchange_t *x, const mcp_rpc_t *msg, mcp_routing_t *v,
     mcp_buf_t *out)
@@ -554,7 +560,8 @@ mcp_routing_decide(mcp_exchange_t *x, const mcp_rpc_t *msg,
     v->method = msg->row;
     v->target = MCP_NO_TARGET;
 
-    /* stateless requests with other methods were rejected before */
+    /* for revisions without sessions, mcp_stateless_enter() has rejected
+     * methods that they do not have */
 
     if (!v->method->session && !mcp_client_is_stateless(&x->client)) {
         return mcp_routing_fault(v, MCP_FAULT_METHOD_UNKNOWN, msg->method);

@@ -54,7 +54,8 @@ mcp_stateless_era(const mcp_exchange_t *x)
 }
 
 
-/* Clients with sessions may write any members to _meta. */
+/* Returns 1 if the client has a session, even though its _meta has a version:
+ * clients with sessions may write any members to _meta. */
 static int
 mcp_stateless_is_session(const mcp_exchange_t *x)
 {
@@ -206,8 +207,9 @@ mcp_stateless_envelope(mcp_exchange_t *x, mcp_stateless_error_t *r)
 }
 
 
-/* Handles a header that contradicts the body. If it is missing a proxy may have
- * removed it, which clients do not report: the log does, once. */
+/* Rejects a request because a header contradicts the body. If the header is
+ * missing, a proxy may have removed it, and clients do not report that: so it
+ * is logged once for each process. */
 static int
 mcp_stateless_mismatch(mcp_exchange_t *x, mcp_stateless_error_t *r,
     mcp_str_t name, mcp_str_t value)
@@ -224,8 +226,8 @@ mcp_stateless_mismatch(mcp_exchange_t *x, mcp_stateless_error_t *r,
 }
 
 
-/* Writes error.data for a revision that is not served (2026-07-28, schema,
- * UnsupportedProtocolVersionError). */
+/* Sets the fault and error.data for a revision that is not served (2026-07-28,
+ * schema, UnsupportedProtocolVersionError). */
 static int
 mcp_stateless_unsupported(mcp_exchange_t *x, mcp_stateless_error_t *r)
 {
@@ -252,7 +254,8 @@ mcp_stateless_unsupported(mcp_exchange_t *x, mcp_stateless_error_t *r)
 }
 
 
-/* A header that was found among the revisions is not compared again. */
+/* Returns 1 if the MCP-Protocol-Version header is equal to the version in
+ * _meta. If the head's revision was found, its name is the header's value. */
 static int
 mcp_stateless_is_version(const mcp_exchange_t *x, mcp_str_t version)
 {
@@ -267,8 +270,9 @@ mcp_stateless_is_version(const mcp_exchange_t *x, mcp_str_t version)
 }
 
 
-/* Checks the header with the version before the version is looked up
- * (2026-07-28, basic/transports/streamable-http, "Protocol Version Header"). */
+/* Checks the MCP-Protocol-Version header against the version in _meta, and
+ * then whether the endpoint serves that version (2026-07-28,
+ * basic/transports/streamable-http, "Protocol Version Header"). */
 static int
 mcp_stateless_version(mcp_exchange_t *x, mcp_stateless_error_t *r)
 {
@@ -303,7 +307,8 @@ mcp_stateless_version(mcp_exchange_t *x, mcp_stateless_error_t *r)
 }
 
 
-/* Returns 1 if the endpoint has the extension to which the method belongs. */
+/* Returns 1 unless the method belongs to an extension that the endpoint does
+ * not offer. */
 static int
 mcp_stateless_offers(const mcp_exchange_t *x, const mcp_method_t *method)
 {
@@ -312,7 +317,9 @@ mcp_stateless_offers(const mcp_exchange_t *x, const mcp_method_t *method)
 }
 
 
-/* The name of a known method has only bytes that a header may have. */
+/* Returns 1 if the Mcp-Method header is equal to the method in the body. The
+ * first comparison needs no check of the header's characters, because the
+ * names of known methods have only valid ones. */
 static int
 mcp_stateless_is_method(const mcp_exchange_t *x)
 {
@@ -346,8 +353,8 @@ mcp_stateless_method(mcp_exchange_t *x, mcp_stateless_error_t *r,
 }
 
 
-/* Checks the header with the name if the body has one; a body without it is
- * rejected later. */
+/* Checks the Mcp-Name header, if the body has a name; a body without a
+ * required name is rejected later. */
 static int
 mcp_stateless_name(mcp_exchange_t *x, mcp_stateless_error_t *r,
     const mcp_method_t *method)
@@ -398,7 +405,8 @@ mcp_stateless_name(mcp_exchange_t *x, mcp_stateless_error_t *r,
 }
 
 
-/* Reads the client's capabilities, and checks those that the method needs. */
+/* Reads the client's capabilities from _meta, and checks that they include
+ * those that the method needs. */
 static int
 mcp_stateless_declared(mcp_exchange_t *x, mcp_stateless_error_t *r,
     const mcp_method_t *method)
@@ -442,7 +450,9 @@ mcp_stateless_check(mcp_exchange_t *x, mcp_stateless_error_t *r)
         return mcp_stateless_unsupported(x, r);
     }
 
-    /* an initialize has no _meta of this era: its header is outdated */
+    /* an initialize without a version in _meta belongs to a revision with
+     * sessions: its MCP-Protocol-Version header, which names one without, is
+     * wrong */
 
     if (x->msg->row->id == MCP_METHOD_INITIALIZE
         && x->msg->meta_version.type == MCP_JSON_NONE
@@ -509,8 +519,8 @@ mcp_stateless_discover(const mcp_exchange_t *x, mcp_buf_t *out)
 }
 
 
-/* The error may be the only hint for a client (2026-07-28, basic/versioning,
- * "Backward Compatibility"). */
+/* The error contains the served revisions, because it may be the only hint for
+ * a client (2026-07-28, basic/versioning, "Backward Compatibility"). */
 int
 mcp_stateless_initialize(mcp_exchange_t *x)
 {

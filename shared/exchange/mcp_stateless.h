@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Checks of requests of revisions without sessions, each of which identifies
- * its client: their order, and the errors. */
+/* Checks of requests of revisions without sessions, in which each request
+ * identifies its client. */
 
 
 #ifndef MCP_STATELESS_H_INCLUDED
@@ -19,8 +19,8 @@
  */
 int mcp_stateless_read(mcp_exchange_t *x);
 
-/* Returns 1 if that was the result, or the endpoint serves no revision with
- * sessions. */
+/* Returns 1 if mcp_stateless_read() returned 1, or the endpoint serves no
+ * revision with sessions. */
 int mcp_stateless_era(const mcp_exchange_t *x);
 
 /* Returns 1 if the message of x is of a revision without sessions (2026-07-28,
