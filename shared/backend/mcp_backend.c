@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * The states of a decoder. It implements docs/backends.md, from status and
- * Content-Type to the envelope of each message. Its caller handles the
- * messages, sets the id of a response and decides when to stop reading.
+ * The states of a decoder, which implements docs/backends.md from status and
+ * Content-Type to the envelope of each message. The caller of the decoder
+ * handles the messages, sets the id of a response and decides when to stop
+ * reading from the backend.
  */
 
 
@@ -34,7 +35,8 @@ mcp_backend_create(const mcp_mem_t *mem, mcp_want_e want,
     b->limit = max;
     b->max_depth = max_depth;
 
-    /* an embedded resource needs a URI; the name of a tool is not one */
+    /* an embedded resource needs a URI: the name of a tool or prompt cannot be
+     * used */
 
     if (want == MCP_WANT_RESOURCE
         || (uri.len && memchr(uri.data, ':', uri.len)))
@@ -42,7 +44,8 @@ mcp_backend_create(const mcp_mem_t *mem, mcp_want_e want,
         b->uri = uri;
     }
 
-    /* the caller limits a stream's queue by reading between two writes */
+    /* the buffers need no limit here: the caller reads all messages between
+     * two writes */
 
     mcp_buf_init(&b->in, mem, SIZE_MAX / 2);
     mcp_buf_init(&b->out, mem, SIZE_MAX / 2);
@@ -70,8 +73,8 @@ mcp_backend_free(mcp_backend_t *b)
 
 
 /*
- * Frees everything but the decoder itself, which a call keeps after the
- * response.
+ * Frees everything that the decoder has allocated, but not the decoder itself,
+ * which a call keeps after the response.
  */
 
 static void
@@ -169,7 +172,8 @@ mcp_backend_write(mcp_backend_t *b, const char *data, size_t len)
 
     if (b->state == MCP_BACKEND_STATE_HEAD) {
 
-        /* the caller has neither status nor type */
+        /* the backend's reply has no head, so neither status nor type is
+         * known */
 
         mcp_backend_head(b, 200, mcp_null_str);
     }
@@ -229,7 +233,7 @@ mcp_backend_end(mcp_backend_t *b, mcp_fault_e fault, const char *detail)
     case MCP_BACKEND_STATE_SSE:
     case MCP_BACKEND_STATE_LINES:
 
-        /* queued messages are read first */
+        /* the fault is returned after the messages that are queued */
 
         b->fault = fault;
         b->detail = detail;
@@ -254,7 +258,7 @@ mcp_backend_end(mcp_backend_t *b, mcp_fault_e fault, const char *detail)
 }
 
 
-/* Makes a fault the next and last message. */
+/* Sets the state in which the next message is this fault, the final one. */
 
 static void
 mcp_backend_fail(mcp_backend_t *b, mcp_fault_e fault, const char *detail)
@@ -274,7 +278,7 @@ mcp_backend_read(mcp_backend_t *b, mcp_backend_msg_t *msg)
         return b->failed;
     }
 
-    /* a body is read once, when it is complete */
+    /* a body is decoded only when it is complete */
 
     if (b->state == MCP_BACKEND_STATE_BODY) {
         return MCP_AGAIN;
@@ -330,7 +334,7 @@ mcp_backend_next(mcp_backend_t *b, mcp_backend_msg_t *msg)
         rc = MCP_AGAIN;
     }
 
-    /* a backend may be silent for a long time: frees the buffers */
+    /* the backend may be silent for a long time: do not keep memory for it */
 
     if (rc == MCP_AGAIN) {
         mcp_arena_destroy(&b->scratch);

@@ -18,8 +18,8 @@
 
 
 /*
- * All kinds except NOTIFICATION are final: exactly one final message is the
- * last one.
+ * Kinds of messages. All kinds except NOTIFICATION are final: a decoder
+ * returns exactly one final message, as the last one.
  */
 typedef enum {
     MCP_BACKEND_NOTIFICATION = 1,  /* body: the whole message */
@@ -35,13 +35,17 @@ typedef enum {
 /* All slices in a message are valid until the next call. */
 typedef struct {
     mcp_backend_kind_e  kind;
-    mcp_str_t           method;        /* of a notification, unescaped */
+    mcp_str_t           method;        /* method of a notification,
+                                          unescaped */
     mcp_str_t           body;          /* on one line */
     mcp_fault_e         fault;
     const char         *detail;        /* static text; set for each fault */
-    mcp_json_value_t    progress_token; /* of notifications/progress */
-    mcp_json_value_t    level;         /* of notifications/message */
-    mcp_json_value_t    uri;           /* of notifications/resources/updated */
+    mcp_json_value_t    progress_token; /* of the parameters of
+                                           notifications/progress */
+    mcp_json_value_t    level;         /* of the parameters of
+                                          notifications/message */
+    mcp_json_value_t    uri;           /* of the parameters of
+                                          notifications/resources/updated */
     mcp_json_value_t    input_requests;
     mcp_json_value_t    request_state;
     int                 status;        /* HTTP status if 400 or higher,
@@ -50,13 +54,14 @@ typedef struct {
                                           invalid byte */
     mcp_str_t           near;          /* invalid JSON: the text around that
                                           byte */
-    const char         *doubt;         /* reason (static text) why an
-                                          accepted message is probably a
-                                          mistake, or NULL */
+    const char         *doubt;         /* static text: why the message,
+                                          although accepted, is probably a
+                                          mistake; NULL: it is not */
     unsigned            is_error:1;    /* 1: a tool's result with isError */
-    unsigned            any_output:1;  /* 1: its structuredContent is not an
-                                          object */
-    unsigned            structured:1;  /* 1: a result with structuredContent */
+    unsigned            any_output:1;  /* 1: a tool's result whose
+                                          structuredContent is not an object */
+    unsigned            structured:1;  /* 1: a tool's result with
+                                          structuredContent */
     unsigned            has_next:1;    /* 1: a result with nextResumeToken */
     unsigned            is_plain:1;    /* 1: a result with neither
                                           resultType nor _meta */
@@ -84,9 +89,9 @@ mcp_backend_t *mcp_backend_create(const mcp_mem_t *mem,
 void mcp_backend_free(mcp_backend_t *b);
 
 /*
- * Sets the value of Retry-After, before the head. The error page of a rate
- * limiter becomes a tool error with the time of a retry; a value that is not a
- * number of seconds is ignored.
+ * Sets the value of Retry-After. To be called before mcp_backend_head(). The
+ * error page of a rate limiter becomes a tool error with this time; a value
+ * that is not a number of seconds up to one day is ignored.
  */
 void mcp_backend_retry_after(mcp_backend_t *b, mcp_str_t value);
 
@@ -94,8 +99,8 @@ void mcp_backend_retry_after(mcp_backend_t *b, mcp_str_t value);
 void mcp_backend_head(mcp_backend_t *b, int status, mcp_str_t content_type);
 
 /*
- * Consumes all bytes. The queue of a stream is bounded by max only if the
- * caller reads all messages between two writes.
+ * Accepts len bytes of the body. The caller has to read all messages between
+ * two writes; otherwise the buffer for a stream may become longer than max.
  *
  * Returns MCP_OK, or
  *   MCP_ERR_LIMIT   the body is too large; reading returns the fault
@@ -125,10 +130,11 @@ int mcp_backend_end(mcp_backend_t *b, mcp_fault_e fault, const char *detail);
 int mcp_backend_read(mcp_backend_t *b, mcp_backend_msg_t *msg);
 
 /*
- * Decodes one published message like one from a stream. The functions above
- * neither affect it nor are affected: it may be called at any time, also after
- * DETACHED and MCP_DONE, and returns one message for each call. The caller
- * counts final messages. text is not needed after the call.
+ * Decodes one message that the backend has published, like one from a stream.
+ * May be called at any time, also after DETACHED and MCP_DONE, and neither
+ * affects the other functions nor is affected by them. Returns one message for
+ * each call; the caller checks that only one final message is published. text
+ * is not needed after the call.
  *
  * Returns MCP_OK, or
  *   MCP_ERR_MEMORY
@@ -138,9 +144,9 @@ int mcp_backend_message(mcp_backend_t *b, mcp_str_t text,
 
 
 /*
- * Appends a tool's result with isError, which a model can read, unlike a
- * JSON-RPC error. text may contain any bytes. A failure is stored in
- * buf->failed.
+ * Appends a tool's result with isError and a text. A model can read such a
+ * result, unlike a JSON-RPC error. text may contain any bytes. A failure is
+ * stored in buf->failed.
  */
 void mcp_backend_tool_error(mcp_buf_t *buf, mcp_str_t text);
 

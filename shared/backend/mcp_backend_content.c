@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Builds results: faults, and content from data that are not JSON, that is,
- * the text, images, audio and embedded resources of tools, resources and
- * prompts. JSON strings are UTF-8 for each charset of a backend.
+ * Builds messages: faults, and results from data that are not JSON. Such data
+ * become text, images, audio or embedded resources in the results of tools,
+ * resources and prompts. The JSON strings are UTF-8, whatever charset the
+ * backend has used.
  */
 
 
@@ -11,7 +12,8 @@
 #include "base/mcp_base64.h"
 
 
-/* The bytes around the content, including the media type. */
+/* Maximum number of bytes of a result in addition to its content, including
+ * the media type. */
 #define MCP_BACKEND_WRAPPING  1024
 
 #define MCP_BACKEND_NO_URI    "mcp:result"

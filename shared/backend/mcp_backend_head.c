@@ -41,7 +41,8 @@ static const struct {
 };
 
 
-/* Details of faults are static text; one for each usual status. */
+/* The details of faults for HTTP errors, which must be static text: one for
+ * each usual status. */
 static const struct {
     int          status;
     const char  *detail;
@@ -68,7 +69,7 @@ static const struct {
 };
 
 
-/* Rate limiters do not send longer times. */
+/* Maximum of Retry-After; a longer time does not come from a rate limiter. */
 #define MCP_BACKEND_RETRY_MAX  86400   /* seconds */
 
 
@@ -284,8 +285,8 @@ mcp_backend_retry_after(mcp_backend_t *b, mcp_str_t value)
 
 /*
  * Returns 1 if the response comes from a rate limiter, or has a time after
- * which the backend may be called again. The server's own page is useless for
- * models.
+ * which the backend may be called again. An HTML page with status 429 or 503
+ * is a rate limiter's own page, whose text is useless for models.
  */
 static int
 mcp_backend_is_limit(const mcp_backend_t *b)
@@ -333,7 +334,8 @@ mcp_backend_limit(mcp_backend_t *b, mcp_str_t text, mcp_backend_msg_t *msg)
 }
 
 
-/* Makes a tool error with the text, or with the status if there is no text. */
+/* Sets msg to a tool error for an HTTP error status, with the text of the
+ * response, or with the status if there is no text. */
 
 static int
 mcp_backend_tool_status(mcp_backend_t *b, mcp_str_t text,
@@ -359,8 +361,8 @@ mcp_backend_tool_status(mcp_backend_t *b, mcp_str_t text,
 
 
 /*
- * Returns the beginning of an error page, without an incomplete character at
- * its end.
+ * Returns the beginning of an error page, at most MCP_BACKEND_ERROR_TEXT
+ * bytes, without an incomplete character at its end.
  */
 
 static mcp_str_t

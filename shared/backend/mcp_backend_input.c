@@ -11,7 +11,7 @@
 #include "backend/mcp_backend_internal.h"
 
 
-/* Larger buffers are freed while a stream is idle. */
+/* Maximum size, bytes, of a buffer that is kept while a stream is idle. */
 #define MCP_BACKEND_KEEP  16384
 
 
@@ -94,7 +94,8 @@ mcp_backend_body_read(mcp_backend_t *b, mcp_backend_msg_t *msg)
 }
 
 
-/* Also returns MCP_ERR_SYNTAX: the body is not JSON and counts as text. */
+/* Decodes a body as JSON. Also returns MCP_ERR_SYNTAX if the body is to be
+ * handled as text or as an error page. */
 
 static int
 mcp_backend_json_body(mcp_backend_t *b, mcp_str_t text, mcp_backend_msg_t *msg)
@@ -130,7 +131,8 @@ mcp_backend_json_body(mcp_backend_t *b, mcp_str_t text, mcp_backend_msg_t *msg)
         return MCP_ERR_SYNTAX;
     }
 
-    /* the backend has declared JSON, or the method requires it */
+    /* the fault in msg is the result, because the backend has declared JSON,
+     * or the method requires it */
 
     if (b->class == MCP_BACKEND_JSON || b->want == MCP_WANT_PLAIN) {
         return MCP_OK;
@@ -154,7 +156,7 @@ mcp_backend_wrapped_body(mcp_backend_t *b, mcp_backend_class_e class,
 
     rc = mcp_backend_wrap(b, class, text, msg);
 
-    /* some servers send this type for scripts that set none */
+    /* some servers send text/html for scripts that set no Content-Type */
 
     type = (mcp_str_t) { b->type, b->type_len };
     text = mcp_backend_trim(text);
@@ -187,7 +189,8 @@ mcp_backend_stream_add(mcp_backend_t *b, const char *data, size_t len)
 
     } else if (b->pos > b->in.len / 2) {
 
-        /* moves at most as many bytes as were consumed since the last move */
+        /* more than half of the bytes were consumed, so that the bytes to move
+         * are fewer than those consumed since the last move */
 
         b->in.len -= b->pos;
         b->seen -= b->seen < b->pos ? b->seen : b->pos;
@@ -266,7 +269,8 @@ mcp_backend_stream_message(mcp_backend_t *b, mcp_str_t text,
 }
 
 
-/* Makes the fault of a stream that has ended without a response. */
+/* Sets msg to the fault, or to the HTTP error, of a stream that has ended
+ * without a response. */
 
 static int
 mcp_backend_stream_end(mcp_backend_t *b, mcp_backend_msg_t *msg)
@@ -302,10 +306,9 @@ mcp_backend_next_event(mcp_backend_t *b, mcp_str_t *text)
 
         } else if (b->ended && b->fault == MCP_FAULT_NONE && !b->flushed) {
 
-            /*
-             * HTML discards an event without a blank line after it; a backend
-             * that ended regularly intended to send its last event
-             */
+            /* the standard (WHATWG HTML, 9.2) discards an event without a
+             * blank line after it; but a backend that ended regularly intended
+             * to send its last event */
 
             b->flushed = 1;
             rc = mcp_sse_decoder_end(&b->sse, text);
@@ -392,7 +395,7 @@ mcp_backend_take_line(mcp_backend_t *b, mcp_str_t *line)
     line->len = b->in.len - start;
     b->seen = b->in.len;
 
-    /* one more byte for a CR */
+    /* the last byte may be a CR, which does not count */
 
     if (line->len > 0 && line->len - 1 > b->max) {
         return MCP_ERR_LIMIT;

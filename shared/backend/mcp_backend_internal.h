@@ -35,7 +35,7 @@
  */
 #define MCP_BACKEND_TYPE_MAX    128
 
-/* Maximum number of bytes of an error page in a tool error. */
+/* Maximum number of bytes of an error page that a tool error contains. */
 #define MCP_BACKEND_ERROR_TEXT  65536
 
 
@@ -73,20 +73,23 @@ struct mcp_backend_s {
     mcp_backend_class_e   class;
     int                   status;
     uint64_t              retry_after; /* seconds; 0: none */
-    int                   failed;      /* MCP_ERR_MEMORY, permanently */
+    int                   failed;      /* MCP_ERR_MEMORY: an earlier call has
+                                          failed, and all later ones fail as
+                                          well */
 
     mcp_str_t             uri;
     size_t                max;
-    size_t                limit;       /* maximum length of this body */
+    size_t                limit;       /* maximum length of the body: max, or
+                                          less for an error page */
     unsigned              max_depth;
 
     mcp_buf_t             in;
     size_t                pos;         /* number of consumed bytes of "in" */
-    size_t                seen;        /* number of bytes searched for the
-                                          end of a line */
+    size_t                seen;        /* number of bytes of "in" that were
+                                          searched for the end of a line */
     mcp_buf_t             out;         /* a message that is not a slice of
                                           "in" */
-    mcp_arena_t           scratch;     /* for the current message */
+    mcp_arena_t           scratch;     /* memory for the current message */
     mcp_sse_decoder_t     sse;
 
     mcp_fault_e           fault;
@@ -95,16 +98,18 @@ struct mcp_backend_s {
     unsigned              latin1:1;
     unsigned              truncated:1; /* 1: an error page was truncated */
     unsigned              ended:1;
-    unsigned              flushed:1;   /* 1: the last event, without its
-                                          end, was returned */
-    unsigned              begun:1;     /* 1: the first line was read */
+    unsigned              flushed:1;   /* 1: the stream's last event, which
+                                          lacks its blank line, was requested
+                                          from the SSE decoder */
+    unsigned              begun:1;     /* 1: the first line of a stream of
+                                          lines was read */
 
     unsigned              type_len;
     char                  type[MCP_BACKEND_TYPE_MAX];  /* in lower case */
 };
 
 
-/* The fields of a result that a decoder reads, as array indices. */
+/* The fields of a result that a decoder reads: indices of the array r. */
 enum {
     MCP_BACKEND_R_CONTENT = 0,
     MCP_BACKEND_R_TYPE,
@@ -160,10 +165,10 @@ int mcp_backend_stream_read(mcp_backend_t *b, mcp_backend_msg_t *msg);
 int mcp_backend_copy(mcp_backend_t *b, mcp_str_t text);
 
 /*
- * Decodes one message. writable is the address of text if its line breaks may
- * be overwritten, or NULL if there are none. stream is 1 for a message of a
- * stream, in which notifications are allowed. Also returns
- *   MCP_ERR_SYNTAX  text is not one JSON object; msg is the fault for that
+ * Decodes one message. writable is the address of text if it may contain line
+ * breaks, which are then overwritten, or NULL if it contains none. stream is 1
+ * for a message of a stream, in which notifications are allowed. Also returns
+ *   MCP_ERR_SYNTAX  text is not one JSON object; msg is the fault
  */
 int mcp_backend_decode(mcp_backend_t *b, mcp_str_t text, char *writable,
     int stream, mcp_backend_msg_t *msg);
@@ -178,16 +183,16 @@ int mcp_backend_decode(mcp_backend_t *b, mcp_str_t text, char *writable,
 void mcp_backend_media_type(mcp_backend_t *b, mcp_str_t content_type);
 
 /*
- * Makes the message for an HTTP error whose body is not a JSON-RPC response: a
- * tool error with the text, or a fault for other requests.
+ * Sets msg to the message for an HTTP error whose body is not a JSON-RPC
+ * response: a tool error with the text, or a fault for other requests.
  */
 int  mcp_backend_http_error(mcp_backend_t *b, mcp_str_t text,
     mcp_backend_msg_t *msg);
 
 /*
- * Makes the message for an HTTP error whose body is a result (msg->body, with
- * the fields r): a tool's result gets isError unless it has that field; any
- * other result is replaced by a fault.
+ * Sets msg to the message for an HTTP error whose body is a result (msg->body,
+ * with the fields r). A tool's result with a content array gets isError unless
+ * it has that field; any other result is replaced by a fault.
  */
 int  mcp_backend_http_error_result(mcp_backend_t *b, const mcp_json_value_t *r,
     mcp_backend_msg_t *msg);
@@ -200,16 +205,16 @@ void mcp_backend_fault(mcp_backend_msg_t *msg, mcp_fault_e fault,
     const char *detail);
 
 /*
- * Sets msg to text that is not JSON, converted into the kind of result that
- * the request requires.
+ * Converts text that is not JSON into the kind of result that the request
+ * requires, and sets msg to this result.
  */
 int  mcp_backend_wrap(mcp_backend_t *b, mcp_backend_class_e class,
     mcp_str_t text, mcp_backend_msg_t *msg);
 
 /*
  * mcp_backend_result_init() initializes a buffer for a result that the decoder
- * builds. mcp_backend_result_give() makes it the result: "out" becomes the
- * owner of the buffer, and a result beyond the limit becomes a fault.
+ * builds. mcp_backend_result_give() sets msg to this result: "out" becomes the
+ * owner of the buffer. If the result exceeds the limit, msg becomes a fault.
  */
 void mcp_backend_result_init(const mcp_backend_t *b, mcp_buf_t *buf);
 int  mcp_backend_result_give(mcp_backend_t *b, mcp_buf_t *buf,

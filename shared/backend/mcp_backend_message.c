@@ -17,8 +17,9 @@ static const char *const  mcp_backend_problems[] = {
 
 
 /*
- * The fields that are read. A bare result has its members at the root, a
- * result in an envelope in "result".
+ * The fields of a message that are read. A bare result has its members at the
+ * root (MCP_BACKEND_F_BARE), a result in an envelope has them in "result"
+ * (MCP_BACKEND_F_WRAPPED).
  */
 enum {
     MCP_BACKEND_F_JSONRPC = 0,
@@ -76,8 +77,8 @@ static const mcp_json_field_t  mcp_backend_fields[MCP_BACKEND_F_COUNT] = {
 
 
 /*
- * The number of bytes of invalid JSON in the log, and the number of bytes
- * among them before the first invalid one.
+ * The number of bytes of invalid JSON that are logged, and how many of them
+ * come before the first invalid byte.
  */
 #define MCP_BACKEND_NEAR    60
 #define MCP_BACKEND_BEFORE  20
@@ -116,7 +117,7 @@ mcp_backend_message(mcp_backend_t *b, mcp_str_t text, mcp_backend_msg_t *msg)
         return MCP_OK;
     }
 
-    /* the message may be used after text is gone */
+    /* the caller may use the message after it has freed text */
 
     rc = mcp_backend_copy(b, text);
     if (rc != MCP_OK) {
@@ -125,7 +126,8 @@ mcp_backend_message(mcp_backend_t *b, mcp_str_t text, mcp_backend_msg_t *msg)
 
     text.data = b->out.data;
 
-    /* the status is that of the backend's own response */
+    /* the HTTP status of the backend's response does not concern a published
+     * message */
 
     status = b->status;
     b->status = 0;
@@ -199,7 +201,8 @@ mcp_backend_decode(mcp_backend_t *b, mcp_str_t text, char *writable,
         return MCP_ERR_SYNTAX;
     }
 
-    /* the scan has accepted the text: CR and LF are white space */
+    /* the text is valid JSON, so all CR and LF in it are white space and can
+     * be overwritten */
 
     if (writable) {
         mcp_json_one_line(writable, text.len);
@@ -371,7 +374,7 @@ mcp_backend_error(const mcp_json_value_t *v, mcp_backend_msg_t *msg)
 }
 
 
-/* r are the fields of the result. */
+/* Sets msg to a result, whose fields are r. */
 
 static int
 mcp_backend_result(mcp_backend_t *b, const mcp_json_value_t *result,
@@ -456,7 +459,8 @@ mcp_backend_input(const mcp_json_value_t *r, mcp_backend_msg_t *msg)
         return;
     }
 
-    /* calling the backend again would have the same result */
+    /* without an answer or a state, another call of the backend would have the
+     * same result */
 
     if (empty && state.type == MCP_JSON_NONE) {
         mcp_backend_fault(msg, MCP_FAULT_BACKEND_OUTPUT,

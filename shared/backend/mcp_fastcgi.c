@@ -18,7 +18,8 @@
 #define OUT        6
 #define ERR        7
 
-/* A parameter with a longer length needs four bytes for the length. */
+/* Maximum length of a name or value that is written in one byte. A longer one
+ * is written in LENGTH bytes. */
 #define SHORT      127
 #define LENGTH     4
 
@@ -88,7 +89,7 @@ mcp_fastcgi_param(char *p, const char *end, mcp_str_t name, mcp_str_t value)
 }
 
 
-/* Returns the number of available bytes, at most n, and consumes them. */
+/* Consumes at most n bytes of *in. Returns the number of consumed bytes. */
 static size_t
 take(mcp_str_t *in, size_t n)
 {
@@ -104,8 +105,9 @@ take(mcp_str_t *in, size_t n)
 
 
 /*
- * Handles a complete record header. Returns MCP_FASTCGI_MORE if the
- * record continues, its end if it is empty, or an error.
+ * Handles a complete record header. Returns MCP_FASTCGI_MORE if the record's
+ * content follows, MCP_FASTCGI_OUT_END if the record ends the response, or an
+ * error.
  */
 static mcp_fastcgi_e
 begin(mcp_fastcgi_t *f)
