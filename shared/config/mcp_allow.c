@@ -6,7 +6,8 @@
 
 
 typedef struct {
-    mcp_str_t  before;         /* the pattern without its kind */
+    mcp_str_t  before;         /* beginning of a pattern that selects the
+                                  kinds */
     unsigned   kinds;
 } mcp_allow_kind_t;
 
@@ -32,8 +33,9 @@ mcp_allow_starts(mcp_str_t text, mcp_str_t with)
 
 
 /*
- * Removes the kind from the pattern. Returns the bits of mcp_list_e that it
- * selects.
+ * Removes the beginning that selects the kinds ("tools/") from the pattern.
+ * Returns the bits of mcp_list_e of these kinds, all kinds if there is no such
+ * beginning.
  */
 static unsigned
 mcp_allow_kind(mcp_str_t *pattern)
@@ -82,9 +84,8 @@ mcp_allow_read(const mcp_mem_t *mem, mcp_str_t text, mcp_allow_t *rule,
         return mcp_match_create(mem, pattern, &rule->match, error, size);
     }
 
-    /*
-     * as a name the pattern would match nothing, and a later rule would decide
-     */
+    /* such a pattern would match no name, and a later rule would decide about
+     * the names that the operator meant */
 
     if (star != pattern.data + pattern.len - 1) {
         (void) snprintf(error, size, "\"*\" is allowed only at the end; \"~\" "
@@ -100,7 +101,8 @@ mcp_allow_read(const mcp_mem_t *mem, mcp_str_t text, mcp_allow_t *rule,
 }
 
 
-/* Returns 1, 0, or MCP_ERR_LIMIT if the match was too expensive. */
+/* Returns 1 if the rule applies to the name, 0 if it does not, or
+ * MCP_ERR_LIMIT if the match was too expensive. */
 static int
 mcp_allow_matches(const mcp_allow_t *rule, mcp_list_e kind, mcp_str_t name)
 {
@@ -126,7 +128,8 @@ mcp_allow_find(const mcp_allow_t *rules, size_t n, mcp_list_e kind,
             return i;
         }
 
-        /* unknown whether this rule denies: a later rule must not allow */
+        /* it is unknown whether the rule applies to the name and denies it: a
+         * later rule must not allow it */
 
         if (rc != 0) {
             return n;

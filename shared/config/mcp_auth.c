@@ -58,8 +58,8 @@ mcp_auth_check(const mcp_auth_t *const *auths, size_t n,
 }
 
 
-/* Returns 1 if a 403 response rejects a request with a bearer token: the token
- * lacks scopes. */
+/* Returns 1 if a 403 response to a request with a Bearer token probably means
+ * that the token lacks scopes. */
 static int
 mcp_auth_is_insufficient(const mcp_auth_t *auth, int status,
     mcp_str_t authorization)

@@ -7,7 +7,8 @@
 #include "config/mcp_catalog_internal.h"
 
 
-/* A cursor: position (4 bytes), kind (1), digest of the catalog (7). */
+/* Length of a cursor in bytes: position of an item (4), kind (1), digest of
+ * the catalog (7). */
 #define MCP_CATALOG_CURSOR_LEN   12
 #define MCP_CATALOG_CURSOR_TEXT  mcp_base64url_len(MCP_CATALOG_CURSOR_LEN)
 
@@ -100,8 +101,8 @@ mcp_catalog_about(const mcp_catalog_t *catalog)
 
 
 /*
- * FNV-1a. The keys come from the operator, so that no attacker chooses
- * colliding ones.
+ * The hash function FNV-1a, which needs no secret: the keys come from the
+ * operator, so that no attacker chooses colliding ones.
  */
 static uint32_t
 mcp_catalog_hash(mcp_str_t key)
@@ -375,7 +376,8 @@ mcp_catalog_cursor_read(const mcp_catalog_t *catalog, mcp_list_e kind,
 }
 
 
-/* Appends the member "nextCursor", which names the item after this page. */
+/* Appends the member "nextCursor" with the cursor of the next page, whose
+ * first item has the index pos. */
 static void
 mcp_catalog_add_cursor(const mcp_catalog_t *catalog, mcp_list_e kind,
     uint32_t pos, mcp_buf_t *buf)

@@ -90,12 +90,14 @@ mcp_str_t mcp_catalog_find(const mcp_catalog_t *catalog,
 /* Returns the number of items of all kinds. */
 size_t mcp_catalog_items(const mcp_catalog_t *catalog);
 
-/* Returns the key of the item with a number from 0, and sets *kind. */
+/* Returns the key of the item with a number (0 is the first of all kinds), and
+ * sets *kind. */
 mcp_str_t mcp_catalog_key(const mcp_catalog_t *catalog, size_t number,
     mcp_list_e *kind);
 
 /*
- * Sets *number to the number of the item that mcp_catalog_find() finds.
+ * Sets *number to the number (mcp_catalog_key()) of the item that
+ * mcp_catalog_find() returns.
  *
  * Returns MCP_OK, or
  *   MCP_ERR_NOT_FOUND  the item does not exist
@@ -103,13 +105,14 @@ mcp_str_t mcp_catalog_key(const mcp_catalog_t *catalog, size_t number,
 int mcp_catalog_number(const mcp_catalog_t *catalog, mcp_list_e kind,
     mcp_str_t key, size_t *number);
 
-/* Returns 1 if the tool has an outputSchema: its results need
- * structuredContent. */
+/* Returns 1 if the tool has an outputSchema, which requires that its results
+ * have structuredContent. */
 int mcp_catalog_has_output(const mcp_catalog_t *catalog, mcp_str_t tool);
 
 /*
- * Returns the scopes that callers of the item need, separated by spaces; empty
- * if they need none. mcp_catalog_scoped() returns 1 if any item has a scope.
+ * mcp_catalog_scope() returns the scopes that callers of the item need,
+ * separated by spaces; empty if they need none. mcp_catalog_scoped() returns 1
+ * if any item has a scope.
  */
 mcp_str_t mcp_catalog_scope(const mcp_catalog_t *catalog, mcp_list_e kind,
     mcp_str_t key);
@@ -148,11 +151,12 @@ typedef enum {
  */
 typedef struct {
     mcp_str_t           name;      /* name of the header after "Mcp-Param-" */
-    const char         *at;        /* position in the file */
+    const char         *at;        /* position of the annotation in the text of
+                                      the file, for errors */
     mcp_catalog_type_e  type;      /* type of the property */
     const mcp_str_t    *path;      /* names of the nested properties,
                                       outermost first */
-    size_t              depth;     /* number of names */
+    size_t              depth;     /* number of names in "path" */
 } mcp_catalog_header_t;
 
 /*
@@ -179,8 +183,8 @@ uint64_t mcp_catalog_stream_after(const mcp_catalog_t *catalog);
 int mcp_catalog_joins(const mcp_catalog_t *catalog);
 
 /*
- * Returns 1 if calls of some tool become tasks, whether or not the endpoint
- * makes tasks by default.
+ * Returns 1 if the catalog makes calls of some tool tasks, even if
+ * mcp_task_after is off.
  */
 int mcp_catalog_tasks(const mcp_catalog_t *catalog);
 

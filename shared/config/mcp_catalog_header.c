@@ -16,7 +16,8 @@
 
 /*
  * Kinds of values of a schema's keywords (JSON Schema 2020-12 and older
- * versions). Values of other keywords are searched as if they were schemas.
+ * versions), which decide where annotations are searched. Values of unknown
+ * keywords are searched as if they were schemas.
  */
 typedef enum {
     MCP_CATALOG_SCHEMA = 0,
@@ -53,11 +54,11 @@ static const mcp_catalog_keyword_t  mcp_catalog_keywords[] = {
 typedef struct {
     mcp_catalog_reader_t    *reader;
     const mcp_json_value_t  *root;
-    size_t                   depth;            /* depth of the schema, in
-                                                  properties */
-    unsigned                 astray;           /* number of keywords on its
-                                                  path that are not
-                                                  "properties" */
+    size_t                   depth;            /* number of properties on the
+                                                  path to the current schema */
+    unsigned                 astray;           /* number of keywords on the
+                                                  path to the current schema
+                                                  that are not "properties" */
     mcp_str_t                path[MCP_CATALOG_DEPTH];  /* raw */
     size_t                   n;
     mcp_catalog_header_t     headers[MCP_CATALOG_HEADERS_MAX];
@@ -68,7 +69,8 @@ static int mcp_catalog_walk(mcp_catalog_walk_t *w,
     const mcp_json_value_t *schema);
 
 
-/* Copies the path, unescaped. */
+/* Copies the names on the path to the current schema, unescaped, into the
+ * header. */
 static int
 mcp_catalog_keep_path(mcp_catalog_walk_t *w, mcp_catalog_header_t *header)
 {
@@ -97,9 +99,9 @@ mcp_catalog_keep_path(mcp_catalog_walk_t *w, mcp_catalog_header_t *header)
 
 
 /*
- * Follows the path again from the root: each step must have exactly one member
- * with this name, because JSON parsers differ in the choice between equal
- * names.
+ * Follows the path of a header again from the root of the inputSchema. Returns
+ * an error if a step has more than one member with the name, because JSON
+ * parsers differ in the choice between equal names.
  */
 static int
 mcp_catalog_check_path(mcp_catalog_walk_t *w,
@@ -183,7 +185,7 @@ mcp_catalog_check_name(mcp_catalog_walk_t *w,
 }
 
 
-/* Reads the annotation of the current schema. */
+/* Reads the annotation of the current schema, if it has one. */
 static int
 mcp_catalog_take_header(mcp_catalog_walk_t *w, const mcp_json_value_t *schema,
     const mcp_json_value_t *value)

@@ -33,7 +33,8 @@ typedef struct {
     unsigned              filter;      /* MCP_REVISION_FILTER_...: members
                                           that some clients do not accept */
     mcp_match_t          *match;       /* pattern of a template */
-    mcp_policy_rule_t    *rule;        /* limits of its calls; NULL: none */
+    mcp_policy_rule_t    *rule;        /* limits of the item's calls; NULL:
+                                          none */
     mcp_str_t             scope;       /* scopes that its callers need;
                                           empty: none */
     mcp_catalog_header_t *headers;     /* headers of a tool */
@@ -53,8 +54,9 @@ typedef struct {
     unsigned              present:1;
     unsigned              filter;      /* union of the items' filters */
     uint32_t              n;
-    uint32_t              mask;        /* number of slots - 1 */
-    uint32_t             *table;       /* index of the item + 1, or 0 */
+    uint32_t              mask;        /* number of slots of "table" - 1 */
+    uint32_t             *table;       /* slots of the hash table: index of the
+                                          item + 1, or 0 if the slot is free */
     mcp_catalog_item_t   *items;
     mcp_catalog_text_t    texts[MCP_REVISION_FILTER_SETS];
     unsigned char         digest[MCP_DIGEST_LEN];      /* digest of the
@@ -80,8 +82,8 @@ struct mcp_catalog_s {
     unsigned              scoped:1;    /* 1: some item needs a scope */
     unsigned              tasks:1;             /* 1: calls of some tool
                                                   become tasks */
-    uint64_t              stream_after;        /* longest value of an item,
-                                                  ms */
+    uint64_t              stream_after;        /* longest stream_after of an
+                                                  item, ms */
     unsigned char         digest[MCP_DIGEST_LEN];
     mcp_catalog_set_t     sets[MCP_LIST_COUNT];
 };
@@ -97,8 +99,8 @@ typedef struct {
 
 
 /*
- * Top-level fields of the file. The first ones are the kinds, in the order of
- * mcp_list_e.
+ * Top-level fields of the file. The first MCP_LIST_COUNT fields are the arrays
+ * of items, in the order of mcp_list_e.
  */
 enum {
     MCP_CATALOG_INSTRUCTIONS = MCP_LIST_COUNT,
@@ -126,7 +128,8 @@ const mcp_catalog_item_t *mcp_catalog_lookup(const mcp_catalog_set_t *set,
 
 /* --- mcp_catalog_read.c --- */
 
-/* Limit of nesting: schemas may be nested, but recursion must be bounded. */
+/* Maximum depth of nesting of the file's JSON, which bounds the recursion
+ * through nested schemas. */
 #define MCP_CATALOG_DEPTH  128
 
 /*
@@ -188,11 +191,11 @@ void mcp_catalog_add_items(const mcp_catalog_set_t *set, unsigned filter,
 /* --- mcp_catalog_about.c --- */
 
 /*
- * Reads the members of the file that describe the server itself, from
- * values[MCP_CATALOG_INSTRUCTIONS] on.
+ * Reads the members of the file that describe the server itself:
+ * values[MCP_CATALOG_INSTRUCTIONS] and the following ones.
  *
  * Returns MCP_OK, or
- *   MCP_ERR_CONFIG    one is invalid: the reader's error is the reason
+ *   MCP_ERR_CONFIG    a member is invalid: the reader's error is the reason
  *   MCP_ERR_MEMORY
  */
 int mcp_catalog_read_about(mcp_catalog_reader_t *r,
@@ -221,7 +224,8 @@ int mcp_catalog_read_scope(mcp_catalog_reader_t *r,
  * them.
  *
  * Returns MCP_OK, or
- *   MCP_ERR_CONFIG    one is invalid: the reader's error is the reason
+ *   MCP_ERR_CONFIG    an annotation is invalid: the reader's error is the
+ *   reason
  *   MCP_ERR_MEMORY
  */
 int mcp_catalog_read_headers(mcp_catalog_reader_t *r, mcp_catalog_item_t *item,

@@ -18,8 +18,9 @@ static const char *const  mcp_catalog_nouns[MCP_LIST_COUNT] = {
 
 
 /*
- * The members of an item in the schema (2026-07-28). Other members are passed
- * on without a check. The first three name an item.
+ * The members of an item that the schema defines (2026-07-28). Other members
+ * are passed on without a check. MCP_CATALOG_NAME, _URI and _URI_TEMPLATE are
+ * keys of items, according to the kind.
  */
 
 #define MCP_CATALOG_T    (1u << MCP_LIST_TOOLS)
@@ -65,7 +66,7 @@ static const mcp_catalog_member_t  mcp_catalog_members[MCP_CATALOG_MEMBERS] = {
 };
 
 
-/* the member that names an item of this kind */
+/* the member that is the key of an item, by its kind */
 
 static const unsigned  mcp_catalog_key_of[MCP_LIST_COUNT] = {
     MCP_CATALOG_NAME,
@@ -139,7 +140,8 @@ mcp_catalog_member_find(mcp_list_e kind, mcp_str_t key)
 }
 
 
-/* Reads one member: one of the schema, or a key of this server. */
+/* Reads one member of the item: a member of the schema, or a setting of this
+ * server ("x-mcp-"). */
 static int
 mcp_catalog_read_member(mcp_catalog_item_reader_t *item, mcp_str_t raw,
     const mcp_json_value_t *value)
@@ -374,7 +376,7 @@ mcp_catalog_check_arguments(mcp_catalog_reader_t *r,
 }
 
 
-/* Inserts the last item, whose key is set, into the table. */
+/* Inserts the set's last item, whose key is set, into the hash table. */
 static int
 mcp_catalog_insert(mcp_catalog_reader_t *r, mcp_list_e kind,
     const mcp_json_value_t *at)
@@ -449,7 +451,7 @@ mcp_catalog_compile(mcp_catalog_reader_t *r, mcp_catalog_item_t *item,
 }
 
 
-/* Reads the item's name, its schema and its arguments. */
+/* Reads the item's key, its inputSchema and its arguments. */
 static int
 mcp_catalog_check(mcp_catalog_reader_t *r, mcp_list_e kind,
     const mcp_json_value_t *members, mcp_str_t *key)

@@ -61,10 +61,9 @@ mcp_catalog_read_scope(mcp_catalog_reader_t *r, const mcp_json_value_t *value,
                                  "with a space between them");
     }
 
-    /*
-     * the scope does not belong to a resource: clients request it themselves
-     * (2026-07-28, basic/authorization, "Refresh Tokens")
-     */
+    /* "offline_access" does not belong to a resource: clients request it from
+     * the authorization server themselves (2026-07-28, basic/authorization,
+     * "Refresh Tokens") */
 
     if (mcp_scope_has(*scope, mcp_str("offline_access"))) {
         return mcp_catalog_error(r, value->raw.data,

@@ -247,8 +247,8 @@ mcp_cluster_is_name(mcp_str_t text)
 
 
 /*
- * Sets the prefix of all keys. Redis puts keys with the same text between
- * braces into one slot.
+ * Sets the prefix of all keys, adding braces if it has none. Redis Cluster
+ * puts keys with the same text between braces into one hash slot.
  */
 static int
 mcp_cluster_set_prefix(mcp_cluster_setup_t *setup, mcp_str_t prefix,
@@ -307,7 +307,7 @@ static const mcp_str_t  mcp_cluster_parameters[MCP_CLUSTER_PARAMETERS] = {
 };
 
 
-/* Sets a name, which may be set only once. */
+/* Checks a name and copies it into *member. */
 static int
 mcp_cluster_set_name(mcp_cluster_setup_t *setup, mcp_str_t *member,
     mcp_str_t value, char *error)

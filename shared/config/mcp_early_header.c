@@ -13,18 +13,18 @@
 #define mcp_early_header_prefix  mcp_str("mcp-param-")
 
 
-/* A header, and the variable that has its value. */
+/* The header that a variable stands for. */
 typedef struct {
     mcp_str_t  header;         /* for a parameter: name of the header after
-                                  the prefix */
+                                  "Mcp-Param-" */
     unsigned   param:1;
     unsigned   encoded:1;      /* 1: the value may be encoded */
 } mcp_early_header_header_t;
 
 
 /*
- * Returns 1 if the endpoint serves the request's revision and the revision
- * requires that servers verify these headers.
+ * Returns 1 if the endpoint serves the request's revision, and the revision
+ * requires that servers compare headers with the body.
  */
 static int
 mcp_early_header_is_checked(const mcp_early_header_t *sent)
@@ -138,9 +138,9 @@ mcp_early_header_decode(const mcp_early_header_t *sent,
 
 
 /*
- * Sets *value to the header's value, empty if it is absent, invalid or
- * ambiguous. A parameter may have several lines if their values are equal
- * (checked later); other headers must have one line.
+ * Sets *value to the header's value, empty if the header is absent, invalid or
+ * ambiguous. A parameter's header may have several lines if their values are
+ * equal; other headers must have one line.
  */
 static int
 mcp_early_header_value(const mcp_early_header_t *sent,
@@ -182,7 +182,7 @@ mcp_early_header_value(const mcp_early_header_t *sent,
 }
 
 
-/* Returns 1 if the request's method has a task id as the name. */
+/* Returns 1 if Mcp-Method is a method whose name is the id of a task. */
 static int
 mcp_early_header_is_task(const mcp_early_header_t *sent)
 {
@@ -203,7 +203,8 @@ mcp_early_header_is_task(const mcp_early_header_t *sent)
 }
 
 
-/* Finds the value of a header of a request whose headers are verified. */
+/* Sets *value to the value of a variable. To be called only if the endpoint
+ * verifies the request's headers. */
 static int
 mcp_early_header_find(const mcp_early_header_t *sent, mcp_str_t variable,
     mcp_str_t *value)
@@ -252,7 +253,7 @@ mcp_early_header(const mcp_early_header_t *sent, mcp_str_t variable,
 }
 
 
-/* Finds the value of the variable of a parameter's header. */
+/* Sets *variable to the name of the variable for a header of a parameter. */
 static int
 mcp_early_header_variable(const mcp_early_header_t *sent, mcp_str_t header,
     mcp_str_t *variable)

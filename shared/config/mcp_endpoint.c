@@ -60,8 +60,8 @@ mcp_endpoint_comma(mcp_buf_t *buf, int *first)
 
 /*
  * Appends the resumption methods that the endpoint offers, by the names that
- * their proposals define. URLs, which clients need not request, have the name
- * "streamLinks", which is this project's own.
+ * their proposals define. URLs of streams, which clients need not declare,
+ * have the name "streamLinks", which is defined by this project.
  */
 static void
 mcp_endpoint_resume_methods(const mcp_endpoint_t *endpoint, int stateless,
@@ -151,10 +151,9 @@ mcp_endpoint_capabilities(const mcp_endpoint_t *endpoint, int stateless,
         mcp_endpoint_comma(buf, &first);
         mcp_buf_lit(buf, "\"resources\":{");
 
-        /*
-         * without a catalog only the backend knows which resources can be
-         * subscribed to; the server itself answers subscriptions/listen
-         */
+        /* without a catalog only the backend decides which resources clients
+         * with sessions can subscribe to; for clients without sessions, the
+         * server itself handles subscriptions/listen */
 
         if (stateless || endpoint->catalog != NULL) {
             mcp_buf_lit(buf, "\"subscribe\":true,");
@@ -178,7 +177,7 @@ mcp_endpoint_capabilities(const mcp_endpoint_t *endpoint, int stateless,
 }
 
 
-/* Appends a member, unless it is empty. */
+/* Appends before and raw, unless raw is empty. */
 static void
 mcp_endpoint_member(mcp_buf_t *buf, mcp_str_t before, mcp_str_t raw)
 {
@@ -361,9 +360,10 @@ mcp_endpoint_session_limit(const mcp_endpoint_t *endpoint,
 
 
 /*
- * Configured results are equal for all callers unless callers are
- * distinguished. Results of backends may depend on the caller unless the
- * catalog declares them public.
+ * Sets also how long and by whom a result may be cached. Lists and
+ * server/discover from the configuration are equal for all callers unless
+ * callers are distinguished. Results of backends may depend on the caller
+ * unless the catalog declares them public.
  */
 const mcp_result_t *
 mcp_endpoint_result(const mcp_endpoint_t *endpoint,

@@ -25,7 +25,8 @@ typedef const char  *mcp_forward_names_t[MCP_FORWARD_NAMES];
 
 
 /*
- * The headers that are not forwarded, by length; the most frequent ones first.
+ * The headers that are not forwarded, by the length of their names; the most
+ * frequent one of each length first.
  */
 static const mcp_forward_names_t  mcp_forward_skipped[MCP_FORWARD_LENGTH] = {
     [2] = { "te" },
@@ -134,8 +135,9 @@ mcp_forward_is_token(mcp_str_t name)
 
 
 /*
- * Returns 1 if two names are equal when "_" is "-", as in the variables of
- * CGI.
+ * Returns 1 if a header, or a CGI variable without its "HTTP_", contains
+ * credentials that the endpoint does not pass to backends. CGI converts "-" to
+ * "_".
  */
 static int
 mcp_forward_is_secret(const mcp_endpoint_t *endpoint, mcp_str_t name)
@@ -180,7 +182,8 @@ mcp_forward_skips(const mcp_endpoint_t *endpoint, mcp_str_t name)
     size_t              i;
     const char  *const *names;
 
-    /* most clients send few other headers */
+    /* most clients send few headers that are to be forwarded, so the frequent
+     * ones are compared first */
 
     if (name.len < MCP_FORWARD_LENGTH) {
         names = mcp_forward_skipped[name.len];

@@ -30,7 +30,8 @@ typedef struct {
 } mcp_option_t;
 
 
-/* Two macros, so that the error text contains the expanded bounds. */
+/* Converts a row of MCP_OPTIONS. Two macros, so that the error text contains
+ * the values of the bounds instead of the names of macros. */
 #define MCP_OPTION_ROW(id, member, nginx, apache, kind, off, min, max, def)   \
     MCP_OPTION_ENTRY(kind, off, min, max, def)
 
@@ -105,7 +106,8 @@ mcp_option_unit(mcp_str_t text)
     for (i = 0; i < MCP_OPTION_UNITS; i++) {
         name = mcp_option_units[i].name;
 
-        /* the last match wins: "ms" is not "m" */
+        /* the last match is the right one: for the text "ms", the units "m"
+         * and "ms" match */
 
         if (name.len <= text.len
             && memcmp(name.data, text.data, name.len) == 0)

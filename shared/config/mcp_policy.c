@@ -22,7 +22,8 @@ typedef struct {
     mcp_policy_type_e  type;
     size_t             offset;         /* offset of the uint64_t in
                                           mcp_policy_t */
-    unsigned           kinds;          /* bits of mcp_list_e; 0: all */
+    unsigned           kinds;          /* bits of the kinds (mcp_list_e) that
+                                          may have the key; 0: all */
 } mcp_policy_key_t;
 
 
@@ -31,7 +32,8 @@ typedef struct {
 #define MCP_POLICY_TOOL  (1U << MCP_LIST_TOOLS)
 
 
-/* no offset: bit fields and narrower members are set by name */
+/* value of "offset" for members that are not a uint64_t: mcp_policy_set() sets
+ * them by name */
 #define MCP_POLICY_BY_NAME  ((size_t) -1)
 
 static const mcp_policy_key_t  mcp_policy_keys[] = {
@@ -62,7 +64,7 @@ static const mcp_policy_key_t  mcp_policy_keys[] = {
 #define MCP_POLICY_KEYS                                                      \
     (sizeof(mcp_policy_keys) / sizeof(mcp_policy_key_t))
 
-/* a year in seconds, so that no sum of times overflows */
+/* one year, which bounds times so that no sum overflows */
 #define MCP_POLICY_MAX_SECONDS  31536000
 #define MCP_POLICY_MAX_BYTES    ((uint64_t) 1 << 40)
 #define MCP_POLICY_MAX_EVENTS   1073741824
@@ -79,7 +81,8 @@ static const char *const  mcp_policy_errors[] = {
 };
 
 
-/* Reads a number without sign and exponent, and multiplies it by 1,000. */
+/* Reads a number of seconds, without sign and exponent, and converts it to
+ * ms. */
 static int
 mcp_policy_seconds(mcp_str_t raw, uint64_t *ms)
 {
@@ -114,7 +117,8 @@ mcp_policy_seconds(mcp_str_t raw, uint64_t *ms)
 }
 
 
-/* The two values of "x-mcp-task", kind and time, as one number. */
+/* The two values that "x-mcp-task" sets, "task" and "task_after", as one
+ * number. */
 #define MCP_POLICY_TASK_TIME    4
 #define mcp_policy_task(p)  ((p)->task_after * MCP_POLICY_TASK_TIME + (p)->task)
 

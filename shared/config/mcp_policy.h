@@ -34,17 +34,17 @@ typedef enum {
 } mcp_task_policy_e;
 
 
-/* Times are in ms; 0 if there is none. */
+/* The limits themselves. Times are in ms; 0 if there is no such limit. */
 typedef struct {
     uint64_t  max_wait;        /* how long a stream is kept without a reader */
-    uint64_t  min_wait;        /* time to wait before a client resumes
-                                  ("retry") */
+    uint64_t  min_wait;        /* how long clients are asked to wait before
+                                  they resume or poll ("minWait") */
     uint64_t  stream_after;
     uint64_t  close_after;
     uint64_t  task_after;      /* with MCP_TASK_AUTO: age of a call that
                                   becomes a task */
-    uint64_t  resume_after;    /* interval of interim results with a resume
-                                  token */
+    uint64_t  resume_after;    /* time after which a request gets an interim
+                                  response with a resume token */
     uint64_t  stream_buffer;
     uint32_t  max_events;
     uint64_t  cache_ttl;       /* how long clients may cache a resource */
@@ -59,7 +59,8 @@ typedef struct {
 
 /* The limits that an item of the catalog has. */
 typedef struct {
-    unsigned      set;         /* one bit for each key that is present */
+    unsigned      set;         /* a bit for each key of the item that is
+                                  present */
     unsigned      has_task:1;  /* 1: the item has "x-mcp-task" */
     mcp_policy_t  value;
 } mcp_policy_rule_t;

@@ -186,7 +186,8 @@ mcp_setup_auth_scope(mcp_setup_t *setup, mcp_str_t scope, char *error)
                               mcp_setup_quote(scope));
     }
 
-    /* 2026-07-28, basic/authorization, "Refresh Tokens" */
+    /* "offline_access" is not a scope of a resource (2026-07-28,
+     * basic/authorization, "Refresh Tokens") */
 
     if (mcp_str_eq(scope, mcp_str("offline_access"))) {
         return mcp_setup_fail(error, "\"offline_access\" concerns clients and "

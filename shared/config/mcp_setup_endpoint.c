@@ -66,7 +66,7 @@ mcp_setup_merge(mcp_setup_t *setup, const mcp_setup_t *parent)
         setup->granted_scopes = parent->granted_scopes;
     }
 
-    /* one directive sets "any" or a list */
+    /* "*" and other origins are values of one directive, inherited together */
 
     if (setup->origins.last == NULL && !setup->any_origin) {
         setup->origins = parent->origins;
@@ -97,8 +97,8 @@ mcp_setup_add_target(mcp_setup_t *setup, mcp_str_t target)
 
 
 /*
- * Appends the routes with exact names (exact is 1) or the others. Returns the
- * number of routes after that.
+ * Appends either the routes with exact names (if exact is 1) or the other
+ * routes to the n routes of the endpoint. Returns the new number of routes.
  */
 static size_t
 mcp_setup_add_routes(mcp_setup_t *setup, int exact, mcp_route_t *routes,
@@ -304,10 +304,8 @@ mcp_setup_fills_zone(const mcp_setup_t *setup, uint64_t size)
     mcp_options_apply(&setup->options, &endpoint);
     mcp_setup_fit(setup, size, &endpoint);
 
-    /*
-     * events that were sent may be kept too, in an equal amount:
-     * mcp_store_append()
-     */
+    /* a stream may also keep the events that were sent, up to stream_buffer
+     * bytes more: mcp_store_append() */
 
     return endpoint.stream_buffer >= size / 4;
 }

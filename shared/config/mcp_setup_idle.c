@@ -15,14 +15,15 @@
 
 
 typedef struct {
-    unsigned      option;              /* mcp_option_e, or one of the values
-                                          below */
+    unsigned      option;              /* mcp_option_e, or
+                                          MCP_SETUP_IDLE_... */
     int         (*is_idle)(const mcp_setup_t *setup,
                            const mcp_endpoint_t *endpoint);
-    const char   *why[2];              /* reason for nginx, for Apache */
+    const char   *why[2];              /* reason why the directive has no
+                                          effect, for nginx and for Apache */
 } mcp_setup_idle_t;
 
-/* Values after mcp_option_e. */
+/* Values of mcp_setup_idle_t.option for directives that are not options. */
 enum {
     MCP_SETUP_IDLE_SCOPES = MCP_OPTION_COUNT,
     MCP_SETUP_IDLE_AUTH,

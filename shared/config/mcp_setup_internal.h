@@ -43,7 +43,8 @@ struct mcp_setup_pattern_s {
 
 typedef struct {
     mcp_setup_pattern_t   *first;
-    mcp_setup_pattern_t  **last;       /* NULL: not set */
+    mcp_setup_pattern_t  **last;       /* where the next element is linked;
+                                          NULL: the directive is not set */
     size_t                 n;
 } mcp_setup_list_t;
 
@@ -65,7 +66,8 @@ struct mcp_setup_allow_s {
 
 typedef struct {
     mcp_setup_allow_t     *first;
-    mcp_setup_allow_t    **last;       /* NULL: not set */
+    mcp_setup_allow_t    **last;       /* where the next element is linked;
+                                          NULL: the directive is not set */
     size_t                 n;
 } mcp_setup_allows_t;
 
@@ -103,9 +105,10 @@ struct mcp_setup_s {
     const mcp_keys_t      *keys;
     const mcp_catalog_t   *catalog;
     mcp_str_t              catalog_file;
-    const unsigned char   *catalog_key; /* key of the catalog, or of an
-                                           endpoint without a catalog */
-    mcp_str_t              label;      /* readable form of catalog_key */
+    const unsigned char   *catalog_key; /* see mcp_setup_set_catalog_key();
+                                           NULL: not set */
+    mcp_str_t              label;      /* server and path for which catalog_key
+                                          was computed, as text */
     mcp_setup_list_t       routes;
     mcp_setup_list_t       origins;
     mcp_setup_allows_t     allows;
@@ -121,7 +124,7 @@ struct mcp_setup_s {
     const mcp_auth_t      *auth;
     mcp_setup_allow_t     *made_allows;
 
-    /* targets of the endpoint that was made last */
+    /* targets of the endpoint that was created last */
     mcp_str_t             *targets;
     unsigned               n_targets;
 };
@@ -132,7 +135,7 @@ int mcp_setup_fail(char *error, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 
 /*
- * Copies the settings of authorization from parent that this setup does not
+ * Copies from parent the settings of authorization that this setup does not
  * have.
  */
 void mcp_setup_merge_auth(mcp_setup_t *setup, const mcp_setup_t *parent);
@@ -142,7 +145,8 @@ void mcp_setup_merge_auth(mcp_setup_t *setup, const mcp_setup_t *parent);
 
 /*
  * Writes the next warning about a directive of the setup's own section that
- * has no effect. Like mcp_setup_warning(), but with a separate position.
+ * has no effect. The parameters are those of mcp_setup_warning(), but
+ * *position is separate from the position there.
  */
 int mcp_setup_warning_idle(const mcp_setup_t *setup, int apache,
     unsigned *position, char *text);

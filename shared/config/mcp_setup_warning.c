@@ -46,7 +46,8 @@ mcp_setup_has_rule(const mcp_setup_t *setup, mcp_list_e kind, mcp_str_t name)
 
 /*
  * Returns 1 and sets *name to the first item of the catalog that no rule
- * matches. A last rule "*" shows that the operator considered all others.
+ * matches. If the last rule is "*", there is no such item: the operator has
+ * decided about all other names.
  */
 static int
 mcp_setup_hides(const mcp_setup_t *setup, mcp_str_t *name)

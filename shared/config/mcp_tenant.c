@@ -6,21 +6,23 @@
 #include "config/mcp_tenant.h"
 
 
-/* IPv4 mapped into IPv6 (RFC 4291, 2.5.5.2). */
+/* The first bytes of an IPv4 address that is mapped into IPv6 (RFC 4291,
+ * 2.5.5.2). */
 static const unsigned char  mcp_tenant_mapped[12] = {
     [10] = 0xff, [11] = 0xff
 };
 
 /*
- * The id of a client without an address, which is on this machine: the prefix
- * for documentation (RFC 3849), which no client has.
+ * The tenant's id for all clients without an address, which are on this
+ * machine: the IPv6 prefix for documentation (RFC 3849), which no other client
+ * has.
  */
 static const unsigned char  mcp_tenant_local[MCP_DIGEST_LEN] = {
     0x20, 0x01, 0x0d, 0xb8
 };
 
 
-/* number of bytes of an IPv6 address that count */
+/* number of bytes of an IPv6 address that distinguish tenants */
 #define MCP_TENANT_NETWORK  8
 
 
@@ -43,7 +45,8 @@ mcp_tenant_of_address(mcp_str_t address, unsigned char id[MCP_DIGEST_LEN])
 
     } else if (address.len == 16) {
         memcpy(id, address.data, MCP_TENANT_NETWORK);
-        id[MCP_DIGEST_LEN - 1] = 1;    /* the id of "::1" must not be all
+        id[MCP_DIGEST_LEN - 1] = 1;    /* level; also distinguishes the id of
+                                          "::1" from that of no tenant, all
                                           zeros */
 
     } else if (address.len == 4) {
@@ -86,9 +89,10 @@ mcp_tenant_id(const mcp_endpoint_t *endpoint,
 
 
 /*
- * The id of an IPv6 address has its first 8 bytes, zeros, and the level from 1
- * in the last byte. Each parent has one byte less of the address, and the next
- * level. The digest of a principal does not have this form.
+ * The id of an IPv6 tenant consists of the first 8 bytes of the address,
+ * zeros, and in the last byte its level, 1. The id of an enclosing network has
+ * one byte of the address less, and a level higher by 1. The digest of a
+ * principal does not have this form.
  */
 int
 mcp_tenant_parent(const unsigned char id[MCP_DIGEST_LEN],

@@ -15,9 +15,9 @@
 
 
 /*
- * A tenant and its quotas: numbers, MCP_QUOTA_SHARE or MCP_QUOTA_OFF. Only
- * what the store cannot reclaim counts: neither finished streams that were
- * sent and have no reader, nor listeners without a reader and without events.
+ * A tenant and its quotas: numbers, MCP_QUOTA_SHARE or MCP_QUOTA_OFF. Streams
+ * that the store can reclaim do not count: finished streams that were sent and
+ * have no reader, and listeners without a reader and without events.
  */
 typedef struct {
     unsigned char  id[MCP_DIGEST_LEN]; /* all zeros: no tenant, and no
@@ -43,7 +43,7 @@ void mcp_tenant_id(const mcp_endpoint_t *endpoint,
     const unsigned char principal[MCP_DIGEST_LEN], mcp_str_t address,
     unsigned char id[MCP_DIGEST_LEN]);
 
-/* a tenant, its /56 and its /48 */
+/* the levels of a tenant by IPv6 address: the /64, its /56 and its /48 */
 #define MCP_TENANT_LEVELS  3
 
 /*

@@ -138,9 +138,9 @@ typedef struct {
     uint64_t              min_wait;            /* how long clients are asked to
                                                   wait before they resume or
                                                   poll; 0: no such request */
-    uint64_t              resume_after;        /* age at which a call gets an
-                                                  interim response with a
-                                                  resume token; 0: never */
+    uint64_t              resume_after;        /* time after which a request
+                                                  gets an interim response with
+                                                  a resume token; 0: never */
     uint64_t              resume_lifetime;     /* lifetime of a resume token
                                                   that a backend has created */
     uint64_t              linger;
