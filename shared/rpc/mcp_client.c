@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* The client of a request: its declared capabilities, and its principal. */
+/* Reads the declared capabilities of a client, and computes the digest of its
+ * principal. */
 
 
 #include "rpc/mcp_client.h"
@@ -38,8 +39,9 @@ mcp_client_sampling(const mcp_json_value_t *capabilities)
 
 
 /*
- * Returns the bits of an elicitation object. An empty object, the only one in
- * 2025-06-18, means form mode (2025-11-25, client/elicitation, Capabilities).
+ * Returns the bits of the capability "elicitation". An empty object, the only
+ * form in 2025-06-18, means form mode (2025-11-25, client/elicitation,
+ * Capabilities).
  */
 static unsigned
 mcp_client_elicitation(const mcp_json_value_t *capabilities)
@@ -67,7 +69,7 @@ mcp_client_capabilities(const mcp_json_value_t *capabilities)
     unsigned          bits;
     mcp_json_value_t  value;
 
-    /* the most frequent object is the empty one */
+    /* most clients declare an empty object, which is 2 bytes long */
 
     if (capabilities == NULL || capabilities->type != MCP_JSON_OBJECT
         || capabilities->raw.len == 2)
@@ -82,10 +84,9 @@ mcp_client_capabilities(const mcp_json_value_t *capabilities)
         bits |= MCP_CLIENT_ROOTS;
     }
 
-    /*
-     * proposals: by their own name, or as experimental capabilities
-     * (2025-11-25, lifecycle, "Capability Negotiation")
-     */
+    /* resumption methods are proposals, which clients declare by their own
+     * name or as experimental capabilities (2025-11-25, lifecycle, "Capability
+     * Negotiation") */
 
     value = mcp_json_get(capabilities, mcp_str("experimental"));
 
@@ -111,7 +112,8 @@ mcp_client_extensions(const mcp_json_value_t *capabilities)
 }
 
 
-/* Returns the bits of the resumption methods in an object. */
+/* Returns the bits of the resumption methods whose names are members of the
+ * object. */
 static unsigned
 mcp_client_resume_methods(const mcp_json_value_t *object)
 {

@@ -41,8 +41,8 @@
                                                   of stateless revisions */
 
 /*
- * The name of the extension, and error.data for a client that did not declare
- * it.
+ * The name of the tasks extension, and error.data for a client that did not
+ * declare it.
  */
 #define MCP_CLIENT_TASKS_NAME      "io.modelcontextprotocol/tasks"
 #define MCP_CLIENT_TASKS_REQUIRED                                             \
@@ -60,14 +60,16 @@ typedef struct {
     char            id_text[MCP_STREAM_TEXT_LEN];  /* text form of id, for a
                                                       client with a session */
     unsigned char   principal[MCP_DIGEST_LEN]; /* digest; zeros: none */
-    uint64_t        expires;                   /* when its session expires,
-                                                  ms of mcp_env_t.now */
+    uint64_t        expires;                   /* time when its session
+                                                  expires, ms of
+                                                  mcp_env_t.now */
     mcp_revision_e  revision;
     unsigned        capabilities;              /* MCP_CLIENT_... */
     unsigned        has_session:1;
-    int             log_level;                 /* log level of a request
-                                                  without a session; -1:
-                                                  none */
+    int             log_level;                 /* minimum level of log messages
+                                                  that a request without a
+                                                  session asks for; -1: no
+                                                  messages */
     mcp_str_t       declared;                  /* declared capabilities,
                                                   raw; empty for a session,
                                                   which stores only the bits */

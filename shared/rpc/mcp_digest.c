@@ -40,7 +40,8 @@
 
 typedef struct {
     mcp_buf_t    text;
-    mcp_buf_t    members;              /* members of all open objects */
+    mcp_buf_t    members;              /* mcp_digest_member_t of all open
+                                          objects, outermost first */
     const char  *end;                  /* end of params */
     int          rc;                   /* MCP_OK or the first error */
 } mcp_digest_t;
@@ -68,7 +69,8 @@ mcp_digest_fail(mcp_digest_t *d, int rc)
 }
 
 
-/* Returns the end of the text after reserving n more bytes, or NULL. */
+/* Returns the address after the text, where n more bytes are reserved, or NULL
+ * with d->rc set. */
 static inline char *
 mcp_digest_room(mcp_digest_t *d, size_t n)
 {
@@ -103,8 +105,9 @@ mcp_digest_skip(const char *p, const char *end)
 /* --- scalars --- */
 
 /*
- * Each function below appends the value at p and returns the end of the value,
- * or NULL with d->rc set.
+ * mcp_digest_literal(), _string(), _number(), _member(), _container() and
+ * _value() append the value at p to d->text. They return the end of the value
+ * in the params, or NULL with d->rc set.
  */
 
 static const char *
@@ -158,8 +161,9 @@ mcp_digest_string(mcp_digest_t *d, const char *p)
 
 
 /*
- * Writes the significant digits at p to out. Sets *shift to the power of ten
- * of the last digit. Returns the start of the exponent, or the end.
+ * Writes the significant digits of the number at p to *out and advances *out.
+ * Adds the power of ten of the last digit to *shift. Returns the start of the
+ * exponent, or end if there is none.
  */
 static const char *
 mcp_digest_digits(char **out, const char *p, const char *end, int64_t *shift)
@@ -195,7 +199,8 @@ mcp_digest_digits(char **out, const char *p, const char *end, int64_t *shift)
 }
 
 
-/* Reads the digits after the "e". Returns MCP_OK, or MCP_ERR_LIMIT. */
+/* Reads the exponent after the "e". Returns MCP_OK, or MCP_ERR_LIMIT if it has
+ * more than MCP_DIGEST_EXPONENT digits. */
 static int
 mcp_digest_exponent(const char *p, const char *end, int64_t *exponent)
 {
@@ -310,8 +315,8 @@ mcp_digest_is_left_out(mcp_str_t name)
 
 
 /*
- * Appends the name and the value at p. Removes an excluded member of params
- * again.
+ * Appends the name and the value at p. If top is 1, the object is params:
+ * removes the text of an excluded member again.
  */
 static const char *
 mcp_digest_member(mcp_digest_t *d, const char *p, unsigned depth, int top)
@@ -393,8 +398,9 @@ mcp_digest_arrange(mcp_digest_t *d, const mcp_digest_member_t *members,
 
 
 /*
- * Sorts the members of the object that ends: those after the first `first`
- * bytes of d->members.
+ * Sorts the members of the object whose text begins at start, when the object
+ * ends. The members are those after the first "first" bytes of d->members, and
+ * are removed there.
  */
 static int
 mcp_digest_order(mcp_digest_t *d, size_t first, size_t start)
@@ -427,7 +433,8 @@ mcp_digest_order(mcp_digest_t *d, size_t first, size_t start)
 
 /* --- containers --- */
 
-/* Replaces the text from start on by its digest if it is long. */
+/* Replaces the text from start on by its digest if it is longer than
+ * MCP_DIGEST_LONG. */
 static int
 mcp_digest_shorten(mcp_digest_t *d, size_t start)
 {
@@ -453,7 +460,8 @@ mcp_digest_shorten(mcp_digest_t *d, size_t start)
 }
 
 
-/* Appends the object or array at p. */
+/* Appends the object or array at p, including the objects in it. top is 1 for
+ * params. */
 static const char *
 mcp_digest_container(mcp_digest_t *d, const char *p, unsigned depth, int top)
 {
@@ -498,7 +506,7 @@ mcp_digest_container(mcp_digest_t *d, const char *p, unsigned depth, int top)
 }
 
 
-/* depth: number of containers that may still be opened */
+/* depth is the number of containers that may still be opened. */
 static const char *
 mcp_digest_value(mcp_digest_t *d, const char *p, unsigned depth)
 {

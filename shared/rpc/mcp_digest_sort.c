@@ -12,13 +12,14 @@
 
 
 #define MCP_DIGEST_PIECE  8            /* bytes in a piece */
-#define MCP_DIGEST_FEW    32           /* up to this number of members,
-                                          insertion sort */
+#define MCP_DIGEST_FEW    32           /* maximum number of members for which
+                                          insertion sort is used */
 
 
 /*
- * Reads the next piece of a folded name. A name ends at U+0000, as in parsers
- * that store names as C strings; the piece is filled up with zeros.
+ * Reads the next eight bytes of a folded name into m->piece. A name ends at
+ * U+0000, as in parsers that store names as C strings; a shorter piece is
+ * filled up with zeros.
  */
 static void
 mcp_digest_piece(const char *text, mcp_digest_member_t *m)
@@ -46,7 +47,8 @@ mcp_digest_piece(const char *text, mcp_digest_member_t *m)
             s.len = mcp_utf8_len(c);
             c = mcp_json_letter(s);
 
-            /* the bytes of other characters are compared one by one */
+            /* not folded to a letter: the bytes of the character are read one
+             * by one */
 
             if (c == 0) {
                 s.len = 1;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * The table of errors for clients. Other files decide when an error occurs and
- * who responds.
+ * The table of errors for clients. Other files decide when an error occurs,
+ * and which process sends it.
  */
 
 
@@ -13,12 +13,13 @@
 
 /*
  * JSON-RPC leaves -32000 to -32099 to implementations; MCP assigns -32002, and
- * its SDKs use -32001 for an unknown session. All other errors of HTTP are
- * -32000, because their status is more specific than a code.
+ * its SDKs use -32001 for an unknown session. All other errors that have an
+ * HTTP status use -32000, because the status is more specific than a code.
  *
  * Revisions without sessions forbid -32000 to -32019 and reserve -32020 to
- * -32099 (2026-07-28, basic/index, "Error Codes"). There, an error of HTTP is
- * -32600 if the request caused it, and -32603 otherwise.
+ * -32099 (2026-07-28, basic/index, "Error Codes"). There, the code of an error
+ * with an HTTP status is -32600 if the request caused it, and -32603
+ * otherwise.
  */
 #define MCP_CODE_SERVER            -32000
 #define MCP_CODE_SESSION           -32001
@@ -32,8 +33,9 @@
 #define MCP_CODE_PARSE             -32700
 
 /*
- * error.data of a rejected resumption: it has the id of the request that it
- * resumes, so the client must learn which of the two failed.
+ * error.data of a rejected resumption. The error has the id of the request
+ * that the client wants to resume; without these data the client would take
+ * the error for the response to that request.
  */
 #define MCP_DATA_REFUSED           "{\"resume\":\"refused\"}"
 
@@ -119,7 +121,7 @@ static const mcp_fault_t  mcp_faults[MCP_FAULT_COUNT] = {
         { { 400, MCP_CODE_SERVER }, { 400, MCP_CODE_INVALID_REQUEST },
           "Bad Request" },
 
-    /* of revisions without sessions */
+    /* faults that only revisions without sessions have */
     [MCP_FAULT_HEADER] =
         { { 400, MCP_CODE_HEADER }, { 400, MCP_CODE_HEADER },
           "Header mismatch" },
@@ -136,7 +138,8 @@ static const mcp_fault_t  mcp_faults[MCP_FAULT_COUNT] = {
         { { 400, MCP_CODE_INVALID_REQUEST }, { 400, MCP_CODE_INVALID_REQUEST },
           "Bad Request: this endpoint has no sessions, it serves" },
 
-    /* the request was not understood: the HTTP status is an error */
+    /* faults of messages that were not understood: the HTTP status is an
+     * error */
     [MCP_FAULT_PARSE] =
         { { 400, MCP_CODE_PARSE }, { 400, MCP_CODE_PARSE },
           "Parse error" },
@@ -156,7 +159,9 @@ static const mcp_fault_t  mcp_faults[MCP_FAULT_COUNT] = {
         { { 400, MCP_CODE_INVALID_REQUEST }, { 400, MCP_CODE_INVALID_REQUEST },
           "Invalid Request: id must be a short string or an integer" },
 
-    /* the request was understood: an error response with status 200 */
+    /* faults of requests that were understood: an error response with status
+     * 200, except an unknown method in revisions without sessions, and an
+     * internal error */
     [MCP_FAULT_METHOD_UNKNOWN] =
         { { 200, MCP_CODE_METHOD }, { 404, MCP_CODE_METHOD },
           "Method not found" },

@@ -34,18 +34,22 @@ typedef enum {
     MCP_FAULT_EVENT_ID_MALFORMED,      /* 400 */
     MCP_FAULT_EVENT_ID_UNKNOWN,        /* 404 */
     MCP_FAULT_EVENT_PURGED,            /* 404, later events were dropped */
-    MCP_FAULT_LINK,                    /* 404, for any reason */
-    MCP_FAULT_LINK_INPUT,              /* 400, not an array of responses */
-    MCP_FAULT_LINK_ANSWERS,            /* 400, more answers than requests */
+    MCP_FAULT_LINK,                    /* 404, stream URL, for any reason */
+    MCP_FAULT_LINK_INPUT,              /* 400, stream URL: the body is not an
+                                          array of responses */
+    MCP_FAULT_LINK_ANSWERS,            /* 400, stream URL: more answers than
+                                          open requests */
     MCP_FAULT_STORE_FULL,              /* 503 */
     MCP_FAULT_CLUSTER_UNREACHABLE,     /* 503, the operation needs other
                                           nodes */
     MCP_FAULT_TOO_MANY_STREAMS,        /* 429 */
-    MCP_FAULT_TOO_MANY_VALUES,         /* 429, settings and tokens */
+    MCP_FAULT_TOO_MANY_VALUES,         /* 429, stored settings and used
+                                          tokens */
     MCP_FAULT_FORBIDDEN,               /* 403, publish endpoint */
     MCP_FAULT_SCOPE,                   /* 403, the caller's token lacks a
                                           scope */
-    MCP_FAULT_CALL_UNKNOWN,            /* 404, publish endpoint */
+    MCP_FAULT_CALL_UNKNOWN,            /* 404, publish endpoint: the call does
+                                          not exist any more */
     MCP_FAULT_CALL_EARLY,              /* 503, publish endpoint: the call
                                           has not become a stream yet */
     MCP_FAULT_BAD_REQUEST,             /* 400 */
@@ -55,7 +59,8 @@ typedef enum {
                                           declared */
     MCP_FAULT_VERSION,                 /* 400 -32022, the revision is not
                                           supported */
-    MCP_FAULT_ENVELOPE,                /* 400 -32602, _meta of a request */
+    MCP_FAULT_ENVELOPE,                /* 400 -32602, _meta of a request is
+                                          invalid */
     MCP_FAULT_ERA,                     /* 400, the endpoint has no revision
                                           with sessions */
 
@@ -78,7 +83,8 @@ typedef enum {
     MCP_FAULT_REQUEST_STATE,           /* -32602, for any reason */
     MCP_FAULT_RESUME_TOKEN,            /* -32602, for any reason */
     MCP_FAULT_RESUME_PURGED,           /* -32602, later events were dropped */
-    MCP_FAULT_RESUME_BATCH,            /* -32600, a resume token in a batch */
+    MCP_FAULT_RESUME_BATCH,            /* -32600, a batch contains a request
+                                          whose response is a stream */
     MCP_FAULT_TASK,                    /* -32602, for any reason */
 
     /* errors of the server or of a backend */
@@ -107,8 +113,10 @@ typedef struct {
 
 
 typedef struct {
-    mcp_fault_code_t  session;         /* in revisions with sessions */
-    mcp_fault_code_t  stateless;       /* in stateless revisions */
+    mcp_fault_code_t  session;         /* status and code in revisions with
+                                          sessions */
+    mcp_fault_code_t  stateless;       /* status and code in stateless
+                                          revisions */
     const char       *message;
 } mcp_fault_t;
 

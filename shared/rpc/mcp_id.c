@@ -3,11 +3,12 @@
 #include "rpc/mcp_id.h"
 
 
-/* Larger exponents are treated as this one: no practical number has them. */
+/* Limit for exponents: larger ones are treated as about this one, because no
+ * practical number has them. */
 #define MCP_ID_EXPONENT_MAX  1000000000
 
 
-/* Returns the exponent after "e" or "E". */
+/* Returns the exponent at p, the position after "e" or "E". */
 static int64_t
 mcp_id_exponent(const char *p, const char *end)
 {
@@ -31,8 +32,9 @@ mcp_id_exponent(const char *p, const char *end)
 
 
 /*
- * Writes the digits of a number's text, without leading zeros. Sets *exponent
- * to the power of ten of the last one. Returns the end.
+ * Writes the digits of a number's text to o, without leading zeros. Sets
+ * *exponent to the power of ten of the last digit. Returns the end of the
+ * written digits.
  */
 static char *
 mcp_id_digits(char *o, const char *p, const char *end, int64_t *exponent)
@@ -67,8 +69,8 @@ mcp_id_digits(char *o, const char *p, const char *end, int64_t *exponent)
 
 
 /*
- * Writes the canonical form of a number: digits without zeros at either end,
- * and the power of ten of the last one.
+ * Sets *plain to the canonical form of a number: its digits without zeros at
+ * either end, and the power of ten of the last digit.
  */
 static int
 mcp_id_number(mcp_arena_t *arena, mcp_str_t raw, mcp_str_t *plain)
@@ -134,7 +136,8 @@ mcp_id_string(mcp_arena_t *arena, mcp_str_t raw, mcp_str_t *plain)
 
     if (text.data == raw.data + 1) {
 
-        /* without escapes: the quote precedes the text */
+        /* the text has no escapes: the canonical form is a slice of raw, whose
+         * quote precedes the text */
 
         *plain = (mcp_str_t) { raw.data, text.len + 1 };
         return MCP_OK;

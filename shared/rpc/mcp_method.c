@@ -124,7 +124,7 @@ static const mcp_method_t  mcp_methods[MCP_METHOD_COUNT] = {
 };
 
 
-/* RFC 5424, 6.2.1, in reverse order: by increasing severity */
+/* RFC 5424, 6.2.1, in reverse order, so that the severity increases */
 
 static const mcp_str_t  mcp_log_levels[MCP_LOG_LEVELS] = {
     { "debug", 5 },

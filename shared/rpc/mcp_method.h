@@ -70,7 +70,8 @@ typedef enum {
 } mcp_want_e;
 
 
-/* The member of params that is the name of the request. */
+/* The member of params that names the object of the request; Mcp-Name repeats
+ * it. */
 typedef enum {
     MCP_SUBJECT_NONE = 0,
     MCP_SUBJECT_NAME,
@@ -85,16 +86,22 @@ typedef struct {
     mcp_str_t           name;          /* empty for UNKNOWN */
     mcp_method_e        id;
     unsigned            notification:1;
-    int                 list_kind;     /* mcp_list_e, or NO_LIST */
+    int                 list_kind;     /* kind of items that the method lists,
+                                          mcp_list_e; or MCP_METHOD_NO_LIST */
     mcp_want_e          want;
-    unsigned            capability;    /* MCP_CLIENT_...: the method exists
-                                          only for clients that declare it;
-                                          other clients get an error that
-                                          names it if it is an extension */
+    unsigned            capability;    /* MCP_CLIENT_... that a client must
+                                          declare to use the method, 0: none.
+                                          For other clients the method is
+                                          unknown; if it belongs to an
+                                          extension, their error names the
+                                          extension */
     mcp_subject_e       subject;       /* member that Mcp-Name repeats */
-    unsigned            opens:1;       /* 1: its response is a call's stream */
-    unsigned            session:1;     /* 1: in revisions with sessions */
-    unsigned            stateless:1;   /* 1: in stateless revisions */
+    unsigned            opens:1;       /* 1: its response is the stream of an
+                                          existing call */
+    unsigned            session:1;     /* 1: the method exists in revisions
+                                          with sessions */
+    unsigned            stateless:1;   /* 1: the method exists in stateless
+                                          revisions */
     unsigned            caches:1;      /* 1: its result has a lifetime for
                                           caches */
     unsigned            takes_input:1; /* 1: its result may request input */

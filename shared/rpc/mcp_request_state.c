@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * The sealed data are the time of expiry in ms (8 bytes) and the backend's
- * state as JSON. They are bound to a digest of the request, so that any server
- * with the key can open them without stored data.
+ * The sealed data consist of the time of expiry in ms (8 bytes) and the
+ * backend's state as JSON. They are bound to a digest of the request. Any
+ * server with the key can open them, because nothing about them is stored.
  */
 
 
@@ -87,8 +87,8 @@ mcp_request_state_seal(const mcp_mem_t *mem, const mcp_keys_t *keys,
 
 
 /*
- * Returns the same error for all invalid states, so that clients learn
- * nothing.
+ * Returns the same error for all invalid states, so that clients cannot find
+ * out why a state is invalid.
  */
 static int
 mcp_request_state_denied(int rc)

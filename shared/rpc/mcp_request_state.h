@@ -48,9 +48,9 @@ int mcp_request_state_seal(const mcp_mem_t *mem, const mcp_keys_t *keys,
  * for byte as the backend wrote it.
  *
  * Returns MCP_OK, or
- *   MCP_ERR_DENIED    it was not sealed with a configured key, belongs to
- *                     another
- *                     request, or has expired; clients cannot distinguish these
+ *   MCP_ERR_DENIED    the state was not sealed with a configured key, belongs
+ *                     to another request, or has expired; clients cannot
+ *                     distinguish these
  *   MCP_ERR_MEMORY
  *   MCP_ERR_INTERNAL  OpenSSL failed
  */

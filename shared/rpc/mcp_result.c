@@ -11,13 +11,14 @@
 #define MCP_RESULT_META         ",\"_meta\":{" MCP_RESULT_SERVER_INFO
 
 
-/* Members that a result has already. */
+/* Bits of the members that a result has, and of its kind. */
 enum {
     MCP_RESULT_HAS_TYPE = 0x01,
     MCP_RESULT_HAS_TTL = 0x02,
     MCP_RESULT_HAS_SCOPE = 0x04,
     MCP_RESULT_HAS_META = 0x08,
-    MCP_RESULT_IS_INTERIM = 0x10       /* requests input: not cacheable */
+    MCP_RESULT_IS_INTERIM = 0x10       /* the result requests input, so it
+                                          cannot be cached */
 };
 
 
@@ -56,8 +57,8 @@ mcp_result_server_info(const mcp_result_t *add)
 
 
 /*
- * Appends the missing members; each is preceded by a comma, except the first
- * one of an object.
+ * Appends the members that the result lacks. empty is 1 if the result has no
+ * members, so that the first appended one is not preceded by a comma.
  */
 static void
 mcp_result_add(mcp_buf_t *out, const mcp_result_t *add, unsigned has,
@@ -198,8 +199,8 @@ mcp_result_member(mcp_str_t key, const mcp_json_value_t *value, int *good)
 
 
 /*
- * Replaces the server's identification by the endpoint's, whatever the backend
- * has sent.
+ * Writes the value of _meta with the server's identification of the endpoint,
+ * which replaces that of the backend.
  */
 static void
 mcp_result_meta(mcp_buf_t *out, mcp_str_t meta, const mcp_result_t *add)

@@ -27,27 +27,28 @@ typedef struct {
 
 
 /*
- * Writes the members for a result that has none of them and is not cacheable.
- * server_info is an Implementation, raw.
+ * Appends the members that a result gets if it has none of them and cannot be
+ * cached: resultType and _meta. server_info is an Implementation object, raw.
  */
 void mcp_result_members(mcp_buf_t *out, mcp_str_t server_info);
 
 /*
- * Begins a response. The caller appends its result and calls
- * mcp_result_tail().
+ * Appends the beginning of a response, up to its result. The caller appends
+ * the result and calls mcp_result_tail().
  */
 void mcp_result_head(mcp_buf_t *out, mcp_str_t id);
 
 /*
- * Ends a response. out ends with the result, an object without any of the
- * members that are added; add is NULL in a revision that adds nothing.
+ * Appends the end of a response. out ends with the result, an object without
+ * any of the members that are added. add is NULL in a revision that adds no
+ * members.
  */
 void mcp_result_tail(mcp_buf_t *out, const mcp_result_t *add);
 
 /*
- * Appends a complete response. body is the result, an object of valid JSON,
- * which is copied unchanged; add as above. Members with a wrong type are
- * replaced.
+ * Appends a complete response. body is the result, an object of valid JSON. If
+ * add is NULL, body is copied unchanged; otherwise the members of add are
+ * appended, and those members of body that have a wrong type are replaced.
  */
 void mcp_result_write(mcp_buf_t *out, mcp_str_t id, mcp_str_t body,
     const mcp_result_t *add);

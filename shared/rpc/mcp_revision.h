@@ -52,7 +52,8 @@ typedef struct {
         .titles = 1, .icons = 1, .any_output = 1)                            \
     MCP_REVISION_NEXT(ROW)
 
-/* More rows before and after these, for a unit test. */
+/* Additional rows before and after the real ones, which a unit test
+ * defines. */
 #ifdef MCP_REVISION_EXTRA
 #include MCP_REVISION_EXTRA
 #else

@@ -12,11 +12,11 @@
 #include "rpc/mcp_rpc.h"
 
 
-/* Maximum number of bytes of a client's key in an error. */
+/* Maximum number of bytes of a client's key that an error shows. */
 #define MCP_RPC_SHOWN_KEY  64
 
 
-/* The index of a message's field. */
+/* The index of a member of mcp_rpc_t in the array of fields. */
 #define mcp_rpc_at(member)                                                    \
     ((int) ((offsetof(mcp_rpc_t, member) - offsetof(mcp_rpc_t, fields))       \
             / sizeof(mcp_json_value_t)))
@@ -162,7 +162,8 @@ mcp_rpc_response_kind(const mcp_rpc_t *msg)
 }
 
 
-/* Sets the detail to the name of the ambiguous member. */
+/* Sets the message's detail to the name of the member that is present twice,
+ * or whose name is similar to a field's. */
 static int
 mcp_rpc_ambiguous(mcp_rpc_t *msg, mcp_arena_t *arena,
     const mcp_json_error_t *error)
@@ -218,7 +219,8 @@ mcp_rpc_drop_null(mcp_rpc_t *msg)
 }
 
 
-/* Applies the rules to a text that is an object; sets kind and fault. */
+/* Checks a message that is an object against the rules of mcp_rpc_parse();
+ * sets kind and fault. */
 static void
 mcp_rpc_check(mcp_rpc_t *msg, uint64_t duplicates)
 {
@@ -228,7 +230,8 @@ mcp_rpc_check(mcp_rpc_t *msg, uint64_t duplicates)
     id = &msg->id_value;
     params = &msg->params;
 
-    /* the id comes first: a response to an invalid message should have it */
+    /* the id is set first, because the error response to an invalid message
+     * should have it */
 
     if (mcp_rpc_id_usable(id) && !(duplicates >> mcp_rpc_at(id_value) & 1)) {
         msg->id = id->raw;
@@ -240,7 +243,7 @@ mcp_rpc_check(mcp_rpc_t *msg, uint64_t duplicates)
         return;
     }
 
-    /* hardly any client writes it with an escape */
+    /* hardly any client writes "2.0" with an escape */
 
     if (!mcp_str_eq(msg->jsonrpc.raw, mcp_str("\"2.0\""))
         && !mcp_json_str_eq(msg->jsonrpc.raw, mcp_str("2.0")))
@@ -433,9 +436,8 @@ mcp_rpc_split(mcp_arena_t *arena, mcp_str_t text, unsigned max_depth,
     *items = NULL;
     *n = 0;
 
-    /*
-     * the array itself does not count: its messages may be as deep as others
-     */
+    /* the array itself does not count: messages in a batch may be as deep as
+     * single messages */
 
     rc = mcp_json_scan(arena, text,
                        max_depth + (max_depth < UINT32_MAX ? 1 : 0),

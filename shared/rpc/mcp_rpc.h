@@ -26,8 +26,8 @@ typedef enum {
 
 
 /*
- * Maximum length of a raw id with its quotes, bytes. Ids are stored in the log
- * and in tokens, so their length must be bounded.
+ * Maximum length of a raw id with its quotes, bytes. It must be bounded,
+ * because ids are stored in the log and in tokens.
  */
 #define MCP_RPC_MAX_ID  256
 
@@ -67,21 +67,22 @@ typedef struct {
             mcp_json_value_t  uri;
             mcp_json_value_t  cursor;
             mcp_json_value_t  level;
-            mcp_json_value_t  request_id;  /* notifications/cancelled */
+            mcp_json_value_t  request_id;  /* for notifications/cancelled */
             mcp_json_value_t  reason;
             mcp_json_value_t  protocol_version;
             mcp_json_value_t  capabilities;
             mcp_json_value_t  client_info;
             mcp_json_value_t  ref;
-            mcp_json_value_t  notify_token;    /* progressToken */
+            mcp_json_value_t  notify_token;    /* progressToken in params, for
+                                                  notifications/progress */
             mcp_json_value_t  resume_token;
             mcp_json_value_t  key;         /* idempotencyKey */
             mcp_json_value_t  input_responses;
             mcp_json_value_t  request_state;
-            mcp_json_value_t  notifications;   /* subscriptions/listen */
+            mcp_json_value_t  notifications;   /* for subscriptions/listen */
             mcp_json_value_t  task_id;
 
-            /* members of params.ref, completion/complete */
+            /* members of params.ref, for completion/complete */
             mcp_json_value_t  ref_type;
             mcp_json_value_t  ref_name;
             mcp_json_value_t  ref_uri;
@@ -91,13 +92,15 @@ typedef struct {
             mcp_json_value_t  meta_resume_token;
             mcp_json_value_t  meta_key;    /* idempotencyKey */
 
-            /* with the prefix "io.modelcontextprotocol/" */
+            /* members of params._meta with the prefix
+             * "io.modelcontextprotocol/" */
             mcp_json_value_t  meta_version;
             mcp_json_value_t  meta_client_info;
             mcp_json_value_t  meta_capabilities;
             mcp_json_value_t  meta_log_level;
 
-            /* without a prefix */
+            /* members of params._meta without a prefix, for the trace
+             * context */
             mcp_json_value_t  meta_traceparent;
             mcp_json_value_t  meta_tracestate;
             mcp_json_value_t  meta_baggage;
@@ -149,7 +152,7 @@ int mcp_rpc_parse(mcp_arena_t *arena, mcp_str_t text, unsigned max_depth,
 int mcp_rpc_read(mcp_arena_t *arena, mcp_str_t text, unsigned max_depth,
     const mcp_rpc_t **msg);
 
-/* An empty message. */
+/* A message without any field, for exchanges that have no message. */
 extern const mcp_rpc_t  mcp_rpc_none;
 
 /*

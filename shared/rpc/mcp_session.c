@@ -102,8 +102,9 @@ mcp_session_cache_free(mcp_session_cache_t *cache)
 
 
 /*
- * Returns the only place in the cache for a token. Its last bytes, part of the
- * signature, are as good as random.
+ * Returns the only entry of the cache in which a token may be stored. The
+ * entry is selected by the token's last bytes, which are as good as random
+ * because they are a part of the signature.
  */
 static mcp_session_seen_t *
 mcp_session_seen(mcp_session_cache_t *cache, mcp_str_t text)
@@ -190,8 +191,8 @@ mcp_session_good(const mcp_client_t *client, uint64_t now,
 
 
 /*
- * Rounds up to seconds, so that a session does not expire before the announced
- * time.
+ * Rounds the time of expiry up to seconds, so that a session does not expire
+ * earlier than configured.
  */
 static uint32_t
 mcp_session_seconds(uint64_t ms)

@@ -29,9 +29,8 @@ char *mcp_session_print(const mcp_keys_t *keys, const mcp_client_t *client,
  *
  * Returns MCP_OK, or
  *   MCP_ERR_NOT_FOUND  the token is malformed, was not signed with a
- *                      configured
- *                      key, has expired, or belongs to another principal;
- *                      clients cannot distinguish these
+ *                      configured key, has expired, or belongs to another
+ *                      principal; clients cannot distinguish these
  */
 int mcp_session_parse(const mcp_keys_t *keys, mcp_str_t text, uint64_t now,
     const unsigned char principal[MCP_DIGEST_LEN], mcp_client_t *client);
@@ -44,7 +43,8 @@ int mcp_session_parse(const mcp_keys_t *keys, mcp_str_t text, uint64_t now,
 #define MCP_SESSION_CACHE  512         /* tokens, a power of two */
 
 typedef struct {
-    const mcp_keys_t  *keys;           /* keys that verified it; NULL: free */
+    const mcp_keys_t  *keys;           /* keys that verified the token; NULL:
+                                          the entry is free */
     uint32_t           len;
     char               text[MCP_SESSION_TEXT_MAX];
     mcp_client_t       client;

@@ -7,8 +7,8 @@
 
 
 /*
- * Appends the members of an object except one, each preceded by a comma.
- * Returns the number of members.
+ * Appends the members of an object, except the one with the name without, each
+ * preceded by a comma. Returns the number of appended members.
  */
 static size_t
 mcp_subscription_members(mcp_buf_t *buf, const mcp_json_value_t *object,
@@ -59,7 +59,7 @@ mcp_subscription_form(mcp_buf_t *buf, mcp_str_t method, mcp_str_t message)
     mcp_buf_str(buf, method);
     mcp_buf_lit(buf, "\",\"params\":{\"_meta\":");
 
-    /* the opening brace replaces the first comma */
+    /* the opening brace of _meta replaces the comma before its first member */
 
     start = buf->len;
 
@@ -79,8 +79,9 @@ mcp_subscription_form(mcp_buf_t *buf, mcp_str_t method, mcp_str_t message)
 
 
 /*
- * Appends the text after the third brace: the id, and a comma unless alone is
- * 1 because there are no other members.
+ * Appends the member of _meta with the id, which is inserted after the third
+ * brace of a message, and a comma unless alone is 1: _meta has no other
+ * members.
  */
 static void
 mcp_subscription_id(mcp_str_t id, int alone, mcp_buf_t *buf)

@@ -22,25 +22,26 @@
  *
  *   {"jsonrpc":"2.0","method":"...","params":{"_meta":{...},...}}
  *
- * so that the position of the id is known: after the third brace. message is
- * an accepted text of one line; method is its unescaped method, and needs no
- * escapes. Other members of the message than params are omitted, and so is the
- * id of another subscription.
+ * so that the place where the id is inserted is known: after the third brace.
+ * message is a valid notification on one line; method is its unescaped method,
+ * which must need no escapes. Members of the message other than params are
+ * omitted, and so is the subscription id of another server.
  */
 void mcp_subscription_form(mcp_buf_t *buf, mcp_str_t method,
     mcp_str_t message);
 
 
-/* The state between two parts of a text with such messages as events. */
+/* The state of mcp_subscription_splice() between two parts of a text. The text
+ * consists of events with stored notifications. */
 typedef struct {
-    unsigned  braces;          /* number of braces of this message, up to
-                                  three */
-    unsigned  first:1;         /* 1: directly after the third brace */
+    unsigned  braces;          /* number of braces of the current message that
+                                  were copied, up to three */
+    unsigned  first:1;         /* 1: the last copied byte is the third brace */
 } mcp_subscription_splice_t;
 
 /*
  * Appends the next part of a text with events, and inserts the id into each
- * message. *splice must be zeros at first.
+ * message. All fields of *splice must be zero before the first part.
  */
 void mcp_subscription_splice(mcp_subscription_splice_t *splice, mcp_str_t id,
     mcp_str_t text, mcp_buf_t *buf);

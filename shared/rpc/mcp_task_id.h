@@ -16,8 +16,10 @@
 
 typedef struct {
     unsigned char  stream[MCP_STREAM_ID_LEN];
-    uint64_t       created;            /* ms of mcp_env_t.now */
-    uint64_t       ttl;                /* ms after that */
+    uint64_t       created;            /* time of creation, ms of
+                                          mcp_env_t.now */
+    uint64_t       ttl;                /* time to live after the creation,
+                                          ms */
 } mcp_task_id_t;
 
 
@@ -35,7 +37,8 @@ int mcp_task_id_write(const mcp_task_id_t *id, const mcp_keys_t *keys,
  * Verifies a client's task id.
  *
  * Returns MCP_OK, or
- *   MCP_ERR_NOT_FOUND  it was not signed with a configured key, or has expired
+ *   MCP_ERR_NOT_FOUND  the id was not signed with a configured key, or the task
+ *                      has expired
  *   MCP_ERR_INTERNAL   OpenSSL failed
  */
 int mcp_task_id_read(mcp_task_id_t *id, const mcp_keys_t *keys, mcp_str_t text,

@@ -21,38 +21,41 @@
 typedef enum {
     MCP_TOPIC_TOOLS = 0,
     MCP_TOPIC_PROMPTS,
-    MCP_TOPIC_RESOURCES,       /* and resource templates */
-    MCP_TOPIC_LISTS,           /* any of these lists: for sessions */
+    MCP_TOPIC_RESOURCES,       /* resources and resource templates */
+    MCP_TOPIC_LISTS,           /* any of the lists above, for the listeners of
+                                  sessions */
 
     MCP_TOPIC_COUNT
 } mcp_topic_e;
 
 
 /*
- * mcp_topic_of() returns the list that a notification declares changed, or
- * MCP_TOPIC_COUNT for another notification. mcp_topic_method() returns the
- * method of that notification.
+ * mcp_topic_of() returns the list about whose change a notification with this
+ * method informs, or MCP_TOPIC_COUNT for any other notification.
+ * mcp_topic_method() returns the method of the notification about a list.
  */
 mcp_topic_e mcp_topic_of(mcp_str_t method);
 mcp_str_t mcp_topic_method(mcp_topic_e list);
 
 /*
- * The topic of changes of a list in a catalog; with catalog_key NULL, of
- * published changes. Returns MCP_OK or MCP_ERR_INTERNAL.
+ * Computes the topic of changes of a list in the catalog with this key; if
+ * catalog_key is NULL, that of published changes of the list. Returns MCP_OK
+ * or MCP_ERR_INTERNAL.
  */
 int mcp_topic_list(mcp_topic_e list, const unsigned char *catalog_key,
     unsigned char topic[MCP_DIGEST_LEN]);
 
 /*
- * The topics of changes of a resource with this URI in normal form: for
- * sessions, and for subscriptions. Return MCP_OK or MCP_ERR_INTERNAL.
+ * Compute the topics of changes of a resource with this URI in normal form:
+ * mcp_topic_session_uri() for sessions, mcp_topic_uri() for subscriptions.
+ * Return MCP_OK or MCP_ERR_INTERNAL.
  */
 int mcp_topic_session_uri(mcp_str_t uri, unsigned char topic[MCP_DIGEST_LEN]);
 int mcp_topic_uri(mcp_str_t uri, unsigned char topic[MCP_DIGEST_LEN]);
 
 /*
- * The topic of changes of a task, identified by its stream. Returns MCP_OK or
- * MCP_ERR_INTERNAL.
+ * Computes the topic of changes of a task, identified by its stream. Returns
+ * MCP_OK or MCP_ERR_INTERNAL.
  */
 int mcp_topic_task(const unsigned char stream[MCP_STREAM_ID_LEN],
     unsigned char topic[MCP_DIGEST_LEN]);

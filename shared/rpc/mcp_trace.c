@@ -6,7 +6,8 @@
 #define MCP_TRACE_STATE_MEMBERS    32
 #define MCP_TRACE_BAGGAGE_MEMBERS  180
 
-/* version, trace-id, parent-id and trace-flags, with three hyphens */
+/* length of a traceparent: version, trace-id, parent-id and trace-flags, with
+ * three hyphens */
 #define MCP_TRACE_PARENT_LEN       55
 
 

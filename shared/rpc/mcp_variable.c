@@ -46,7 +46,7 @@ const mcp_str_t  mcp_variable_env[MCP_VARIABLE_COUNT] = {
 
 #define mcp_variable_bytes(c)  ((uint64_t) -1 / 255 * (c))
 
-/* Nonzero if a word contains a byte below n, n <= 0x80. */
+/* Nonzero if the word w contains a byte below n, where n is at most 0x80. */
 #define mcp_variable_less(w, n)                                               \
     (((w) - mcp_variable_bytes(n)) & ~(w) & mcp_variable_bytes(0x80))
 
@@ -99,7 +99,7 @@ void
 mcp_variable_set(mcp_variables_t *variables, mcp_variable_e variable,
     mcp_str_t value)
 {
-    /* many values are empty */
+    /* many values are empty, so their length is checked before the call */
 
     if (value.len > 0 && mcp_variable_has_control(value)) {
         value = mcp_str("?");
