@@ -53,7 +53,8 @@ mcp_header_word_is_plain(const char *p)
 }
 
 
-/* The last eight bytes may overlap the previous ones. */
+/* Checks eight bytes at a time; the last eight bytes may overlap the previous
+ * ones. */
 static int
 mcp_header_bytes_are_plain(mcp_str_t raw)
 {

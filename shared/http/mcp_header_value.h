@@ -49,7 +49,8 @@ int mcp_header_value_is_encoded(mcp_str_t value);
 
 /*
  * Decodes an encoded value into space, which has room for value.len bytes.
- * Returns MCP_OK, or MCP_ERR_SYNTAX as above.
+ * Returns MCP_OK, or MCP_ERR_SYNTAX if the encoded text is not the canonical
+ * Base64, with padding, of well-formed UTF-8.
  */
 int mcp_header_value_decode_to(mcp_str_t value, char *space, mcp_str_t *out);
 

@@ -174,8 +174,9 @@ mcp_http_media_parse(mcp_http_reader_t *r, mcp_http_media_t *media)
 
 /*
  * Reads the next parameter: *( OWS ";" OWS [ name [ "=" value ] ] ). Returns
- * MCP_OK, MCP_DONE before anything else, or MCP_ERR_SYNTAX. Accepts spaces
- * around "=" and a missing value; also empty parameters (RFC 9110, 5.6.6).
+ * MCP_OK, MCP_DONE if the text does not continue with a parameter, or
+ * MCP_ERR_SYNTAX. Accepts spaces around "=" and a missing value; also empty
+ * parameters (RFC 9110, 5.6.6).
  */
 static int
 mcp_http_param_next(mcp_http_reader_t *r, mcp_http_param_t *param)

@@ -33,8 +33,9 @@ mcp_http_skip_spaces(mcp_http_reader_t *r)
 
 
 /*
- * Removes the characters of a token, or of a token68 ("/" and "=" as well),
- * from the beginning; returns an empty string if there are none.
+ * Removes the characters of a token, or of a token68 without its final "=",
+ * from the beginning of the unread text. Returns them; an empty string if
+ * there are none.
  */
 static mcp_str_t
 mcp_http_take_word(mcp_http_reader_t *r)

@@ -10,15 +10,14 @@
 #include "mcp_http.h"
 
 
-/* Offsets are relative to the parsed line. */
+/* The Bearer challenge in a line, and which parameters it has. */
 typedef struct {
-    size_t    end;             /* offset after the challenge's last
+    size_t    end;             /* offset in the line after the challenge's last
                                   character */
     unsigned  params:1;        /* 1: it has parameters */
-    unsigned  metadata:1;      /* 1: with resource_metadata; the following
-                                  fields accordingly */
-    unsigned  scope:1;
-    unsigned  error:1;
+    unsigned  metadata:1;      /* 1: it has resource_metadata */
+    unsigned  scope:1;         /* 1: it has scope */
+    unsigned  error:1;         /* 1: it has error */
 } mcp_http_challenge_t;
 
 

@@ -16,8 +16,8 @@
 
 enum {
     MCP_SSE_READING = 0,
-    MCP_SSE_DELIVERED,         /* the caller has "data": it must be cleared
-                                  first */
+    MCP_SSE_DELIVERED,         /* an event was returned, and "data" is valid
+                                  until the next call, which must clear it */
     MCP_SSE_ENDED
 };
 
@@ -103,7 +103,8 @@ mcp_sse_decoder_free(mcp_sse_decoder_t *d)
 }
 
 
-/* Clears the state after an event that was returned, or that had no data. */
+/* Clears the data and the type of an event after it was returned, or if it had
+ * no data. */
 static void
 mcp_sse_clear(mcp_sse_decoder_t *d)
 {
@@ -115,7 +116,8 @@ mcp_sse_clear(mcp_sse_decoder_t *d)
 }
 
 
-/* Copies a line of data that is still in the input. */
+/* Copies the data line that is a slice of the input to "data", before the
+ * input becomes invalid. */
 static void
 mcp_sse_keep(mcp_sse_decoder_t *d)
 {
@@ -126,7 +128,8 @@ mcp_sse_keep(mcp_sse_decoder_t *d)
 }
 
 
-/* Adds a line of data. The only line of an event is not copied. */
+/* Adds a line of data to the event. The only line of an event is not
+ * copied. */
 static void
 mcp_sse_data(mcp_sse_decoder_t *d, mcp_str_t line)
 {
@@ -250,8 +253,8 @@ mcp_sse_line(mcp_sse_decoder_t *d, const char *p, size_t len)
 
 
 /*
- * Completes a line with [p, p + len), which follows the part from earlier
- * input.
+ * Adds [p, p + len) to the part of the line that is from earlier input, and
+ * handles the complete line.
  */
 static int
 mcp_sse_line_end(mcp_sse_decoder_t *d, const char *p, size_t len)
@@ -321,8 +324,8 @@ mcp_sse_line_end_len(mcp_sse_decoder_t *d, const char *p, const char *end)
 
 
 /*
- * Prepares the decoder for more input. Returns the number of its bytes that
- * belong to the previous line end.
+ * Prepares the decoder for more input. Returns the number of bytes at the
+ * start of the input that belong to the previous line end.
  */
 static size_t
 mcp_sse_resume(mcp_sse_decoder_t *d, const char *in, size_t len)
@@ -419,7 +422,7 @@ mcp_sse_decode(mcp_sse_decoder_t *d, const char *in, size_t len,
 
     mcp_sse_keep(d);
 
-    /* the first error is reported */
+    /* after a failure nothing is added, so that the first error is reported */
 
     if (start < len && !mcp_sse_failed(d)) {
         mcp_buf_add(&d->line, in + start, len - start);
@@ -442,7 +445,8 @@ mcp_sse_decoder_end(mcp_sse_decoder_t *d, mcp_str_t *data)
         mcp_sse_clear(d);
     }
 
-    /* once for a line without an end, once for the missing blank line */
+    /* the end of the input replaces the end of the last line, and then the
+     * blank line after the event */
 
     if (d->line.len > 0) {
         (void) mcp_sse_line_end(d, NULL, 0);

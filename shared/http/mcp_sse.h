@@ -26,7 +26,8 @@
 char *mcp_sse_event_head(char *p, const unsigned char id[MCP_STREAM_ID_LEN],
     uint64_t seq);
 
-/* Writes the same with an id that mcp_stream_id_print() has written. */
+/* Writes the beginning of an event like mcp_sse_event_head(), but with the
+ * text of the stream's id, from mcp_stream_id_print(). */
 char *mcp_sse_event_head_text(char *p, const char id[MCP_STREAM_TEXT_LEN],
     uint64_t seq);
 
