@@ -11,7 +11,8 @@
 
 struct mcp_arena_block_s {
     mcp_arena_block_t  *next;
-    size_t              size;          /* bytes after the header */
+    size_t              size;          /* number of bytes after the block's
+                                          header */
 };
 
 
@@ -186,7 +187,8 @@ mcp_arena_release(mcp_arena_t *arena, mcp_arena_mark_t mark)
 {
     mcp_arena_block_t  *block;
 
-    /* the arena was empty: keeps one block, which is needed soon */
+    /* the arena was empty when the mark was taken: keeps one block, because
+     * memory is usually needed again soon */
 
     if (mark.blocks == NULL) {
         mcp_arena_reset(arena);

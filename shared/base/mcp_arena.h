@@ -21,14 +21,14 @@ typedef struct {
 } mcp_arena_t;
 
 
-/* Returns memory of zeros, or NULL when out of memory. */
+/* Returns memory that is set to zero, or NULL when out of memory. */
 void *mcp_mem_calloc(const mcp_mem_t *mem, size_t size);
 
 
 void mcp_arena_init(mcp_arena_t *arena, const mcp_mem_t *mem);
 
-/* Returns 8-byte aligned memory that lives until a release, reset or destroy,
- * or NULL when out of memory. */
+/* Returns 8-byte aligned memory that is valid until mcp_arena_release(),
+ * _reset() or _destroy(), or NULL when out of memory. */
 void *mcp_arena_alloc(mcp_arena_t *arena, size_t size);
 
 /* Like mcp_arena_alloc(), but sets the memory to zero. */

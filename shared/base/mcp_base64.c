@@ -77,8 +77,8 @@ mcp_base64_encode(char *p, const void *data, size_t len)
 
 
 /*
- * Returns the six bits of a character, or 64 if it is invalid. last has the
- * last two characters of the alphabet.
+ * Returns the six bits of a character, or 64 if it is invalid. last contains
+ * the last two characters of the alphabet, for 62 and 63.
  */
 static uint32_t
 mcp_base64_value(char c, const char *last)

@@ -125,7 +125,8 @@ mcp_digest(unsigned char out[MCP_DIGEST_LEN], const mcp_str_t *parts, size_t n)
 }
 
 
-/* Makes the first block of the inner and of the outer hash from a key. */
+/* Computes the first blocks of the inner and the outer hash of an HMAC from a
+ * key. */
 static void
 mcp_crypto_mac_pads(const unsigned char key[MCP_CRYPTO_KEY_LEN],
     unsigned char *inner, unsigned char *outer)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Free lists by size. Each piece begins with the number of its list. */
+/* Free lists by size. A header in front of each block of memory contains the
+ * number of its list. */
 
 
 #include <stddef.h>
@@ -27,12 +28,14 @@
 
 
 typedef union {
-    size_t       size;         /* size in steps */
+    size_t       size;         /* size of the block in steps, which is the
+                                  number of its list */
     max_align_t  align;
 } mcp_free_list_head_t;
 
 
-/* Returns the next piece, whose address is stored in the free piece. */
+/* Returns the next block of a free list. Its address is stored in the free
+ * block. */
 static void *
 mcp_free_list_next(const void *piece)
 {
@@ -97,7 +100,7 @@ mcp_free_list_free(void *ctx, void *p)
     head = (mcp_free_list_head_t *) p - 1;
     i = head->size;
 
-    /* an empty piece cannot store the address of the next one */
+    /* a block of size 0 has no room for the address of the next one */
 
     if (!MCP_FREE_LIST_KEEPS || i == 0 || i == MCP_FREE_LIST_SIZES
         || list->n[i] == MCP_FREE_LIST_MAX)

@@ -24,19 +24,21 @@
 
 
 /*
- * Some milliseconds. The expressions of URI templates and reasonable
- * expressions of operators need much less.
+ * Limits of a match in PCRE2, which it reaches after some milliseconds. The
+ * expressions of URI templates and reasonable expressions of operators need
+ * much less.
  */
 #define MCP_MATCH_LIMIT        250000
 #define MCP_MATCH_DEPTH_LIMIT  10000
 
-/* Contexts and match data of PCRE2 take about 200 bytes. */
+/* Memory on the stack for the contexts and match data of PCRE2, bytes; they
+ * need about 200. */
 #define MCP_MATCH_ROOM         1024
 
 /*
- * Without JIT (the system may forbid it), the backtracking frames are on the
- * heap: 20 KiB at first, doubled once. That allows 128 repetitions of a group;
- * the 32 KiB of the JIT stack allow 1,000.
+ * Without JIT (the system may forbid it), PCRE2 allocates its backtracking
+ * frames from the memory on the stack: 20 KiB at first, doubled once. That
+ * allows 128 repetitions of a group; the 32 KiB of the JIT stack allow 1,000.
  */
 #define MCP_MATCH_HEAP_KB      40
 #define MCP_MATCH_SLOW_ROOM    (MCP_MATCH_ROOM + 62 * 1024)
@@ -47,7 +49,7 @@
 struct mcp_match_s {
     mcp_mem_t             mem;
     mcp_str_t             literal;     /* the exact string or the prefix */
-    mcp_str_t             uri;         /* its normal form */
+    mcp_str_t             uri;         /* normal form of "literal" as a URI */
     unsigned              exact:1;
     unsigned              prefix:1;    /* 1: a prefix */
     unsigned              jit:1;
@@ -99,7 +101,8 @@ mcp_match_mem_free(void *p, void *ctx)
 }
 
 
-/* Allocates one block: the structure, the literal's bytes, its normal form. */
+/* Allocates one block for the structure, the bytes of the literal and its
+ * normal form. */
 static int
 mcp_match_alloc(const mcp_mem_t *mem, mcp_str_t literal, mcp_match_t **out)
 {
@@ -185,8 +188,8 @@ mcp_match_compile_error(int rc, size_t offset, char *error, size_t size)
 
 
 /*
- * Compiles a regular expression. skipped is the number of bytes in the
- * operator's text before it, for the position in errors.
+ * Compiles a regular expression. skipped is the number of bytes in front of it
+ * in the operator's text, which errors count as well.
  */
 static int
 mcp_match_compile(mcp_match_t *match, mcp_str_t regex, uint32_t options,
@@ -211,7 +214,8 @@ mcp_match_compile(mcp_match_t *match, mcp_str_t regex, uint32_t options,
         return mcp_match_compile_error(rc, skipped + offset, error, size);
     }
 
-    /* succeeds also if the pattern contains (*NO_JIT) */
+    /* pcre2_jit_compile() succeeds also if the pattern contains (*NO_JIT), so
+     * the size is checked */
 
     match->jit = pcre2_jit_compile(match->code, PCRE2_JIT_COMPLETE) == 0
                  && pcre2_pattern_info(match->code, PCRE2_INFO_JITSIZE,
@@ -408,7 +412,8 @@ mcp_match_room_free(void *p, void *ctx)
 }
 
 
-/* Returns 0 if the pattern exceeds a limit or the available memory. */
+/* Returns 1 if the subject matches, 0 if it does not, or MCP_ERR_LIMIT if the
+ * match exceeds a limit or the memory in room. */
 static int
 mcp_match_run(const mcp_match_t *match, mcp_str_t subject, char *room,
     size_t size)
@@ -439,7 +444,7 @@ mcp_match_run(const mcp_match_t *match, mcp_str_t subject, char *room,
     pcre2_match_data_free(data);
     pcre2_general_context_free(general);
 
-    /* zero: a match with more groups than the match data can store */
+    /* 0 is a match as well: with more groups than the match data can store */
 
     if (rc >= 0) {
         return 1;

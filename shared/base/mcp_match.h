@@ -55,12 +55,12 @@ int mcp_match(const mcp_match_t *match, mcp_str_t subject);
  *
  * Returns 1, 0, or
  *   MCP_ERR_LIMIT  the pattern exceeds the match limit, or it requires UTF-8
- *                  and
- *                  the subject is not valid UTF-8
+ *                  and the subject is not valid UTF-8
  */
 int mcp_match_try(const mcp_match_t *match, mcp_str_t subject);
 
-/* Returns the normal form of an exact string or a prefix as a URI. */
+/* Returns the normal form (mcp_uri.h) of the pattern's exact string or
+ * prefix. */
 mcp_str_t mcp_match_uri(const mcp_match_t *match);
 
 /* Returns 1 if the pattern is an exact string. */

@@ -21,7 +21,7 @@
 #define MCP_TOKEN_TAIL    (1 + MCP_TOKEN_MAC_LEN)      /* key id, MAC */
 #define MCP_SEAL_HEAD     (1 + MCP_SEAL_NONCE_LEN)     /* key id, nonce */
 
-/* purpose of the derivation, for which no token is signed */
+/* purpose of the derivation of sealing keys; no token is signed for it */
 #define MCP_SEAL_PURPOSE  '\0'
 
 
@@ -87,9 +87,8 @@ mcp_keys_add(mcp_keys_t *keys, mcp_str_t secret)
         }
     }
 
-    /*
-     * first byte of the key's digest rather than of the key: the id is public
-     */
+    /* the key's id is public, so it is the first byte of the digest of the
+     * key, not of the key itself */
     keys->id[keys->n++] = digest[0];
 
     return MCP_OK;

@@ -51,15 +51,16 @@ typedef struct {
 typedef enum {
     MCP_TOKEN_SESSION = 's',   /* signed: Mcp-Session-Id (mcp_session.c) */
     MCP_TOKEN_PUBLISH = 'p',   /* signed: a call's publish URL
-                                  (mcp_publish.c) */
+                                  (mcp_publish_url.c) */
     MCP_TOKEN_LINK = 'k',      /* signed: a stream's URL (mcp_resume_link.c) */
     MCP_TOKEN_REQUEST = 'q',   /* signed: the id of a resumable request
                                   (mcp_resume_request.c) */
     MCP_TOKEN_STREAM = 'r',    /* signed: a position in a stream that is
                                   polled (mcp_resume_stream.c) */
-    MCP_TOKEN_RESUME = 'n',    /* signed: a resume token of this server;
-                                  sealed: a token that contains a backend's
-                                  token (mcp_resume_token.c) */
+    MCP_TOKEN_RESUME = 'n',    /* signed: a resume token of this server
+                                  (mcp_resume_token.c); sealed: a token that
+                                  contains a backend's token
+                                  (mcp_resume_token_backend.c) */
     MCP_TOKEN_TASK = 't',      /* signed: a task's id (mcp_task_id.c) */
     MCP_TOKEN_STATE = 'i'      /* sealed: a backend's requestState
                                   (mcp_request_state.c) */
@@ -94,7 +95,8 @@ char *mcp_token_sign(const mcp_keys_t *keys, mcp_token_e purpose,
  *
  * Returns MCP_OK, or
  *   MCP_ERR_SYNTAX    the text is not a token, or the payload is too long
- *   MCP_ERR_DENIED    it was not signed with a configured key for this purpose
+ *   MCP_ERR_DENIED    the token was not signed with a configured key for this
+ *                     purpose
  *   MCP_ERR_INTERNAL  OpenSSL failed
  */
 int mcp_token_verify(const mcp_keys_t *keys, mcp_token_e purpose,
@@ -120,8 +122,8 @@ int mcp_token_seal(const mcp_keys_t *keys, mcp_token_e purpose,
  *
  * Returns MCP_OK, or
  *   MCP_ERR_SYNTAX    the text is not a sealed token
- *   MCP_ERR_DENIED    it was not sealed with a configured key for this purpose
- *                     and this "bound"
+ *   MCP_ERR_DENIED    the token was not sealed with a configured key for this
+ *                     purpose and this "bound"
  *   MCP_ERR_MEMORY
  *   MCP_ERR_INTERNAL  OpenSSL failed
  */

@@ -45,9 +45,10 @@ mcp_uri_template_prefix(mcp_str_t uri_template)
 
 
 /*
- * Appends every byte except letters and digits in hex, so that no special
- * character needs a rule of its own. Expansions percent-encode bytes that are
- * not ASCII (RFC 6570, 3.1).
+ * Appends an expression for one literal byte of the template. Every byte
+ * except letters and digits is written in hex, so that special characters need
+ * no rule of their own. A byte that is not ASCII matches unchanged or
+ * percent-encoded, as in expansions (RFC 6570, 3.1).
  */
 static void
 mcp_uri_add_literal(mcp_buf_t *regex, unsigned char c)
@@ -208,8 +209,8 @@ mcp_uri_expr_parse(mcp_str_t text, mcp_uri_expr_t *e)
 
 
 /*
- * Appends the values of an expression: any number of pairs for an exploded
- * list, otherwise one for each variable.
+ * Appends how often the part before may occur: any number of times if a
+ * variable is exploded, otherwise at most once for each variable.
  */
 static void
 mcp_uri_add_repeat(mcp_buf_t *regex, const mcp_uri_expr_t *e)

@@ -30,7 +30,8 @@ int mcp_uri_template_regex(mcp_str_t uri_template, mcp_buf_t *regex,
 
 /*
  * Returns the number of literal bytes at the start of the template. A
- * comparison of these bytes excludes most URIs without the regular expression.
+ * comparison of these bytes with a URI usually shows that it does not match,
+ * without the regular expression.
  */
 size_t mcp_uri_template_prefix(mcp_str_t uri_template);
 
