@@ -3,8 +3,8 @@
 /*
  * Builds messages: faults, and results from data that are not JSON. Such data
  * become text, images, audio or embedded resources in the results of tools,
- * resources and prompts. The JSON strings are UTF-8, whatever charset the
- * backend has used.
+ * resources and prompts. The JSON strings are UTF-8, for every charset of a
+ * backend.
  */
 
 

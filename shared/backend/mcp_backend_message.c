@@ -77,8 +77,8 @@ static const mcp_json_field_t  mcp_backend_fields[MCP_BACKEND_F_COUNT] = {
 
 
 /*
- * The number of bytes of invalid JSON that are logged, and how many of them
- * come before the first invalid byte.
+ * The number of bytes of invalid JSON that are logged, and the number of
+ * logged bytes before the first invalid byte.
  */
 #define MCP_BACKEND_NEAR    60
 #define MCP_BACKEND_BEFORE  20

@@ -188,8 +188,9 @@ mcp_match_compile_error(int rc, size_t offset, char *error, size_t size)
 
 
 /*
- * Compiles a regular expression. skipped is the number of bytes in front of it
- * in the operator's text, which errors count as well.
+ * Compiles a regular expression. skipped is the number of bytes that precede
+ * the expression in the operator's text, and that the position in an error
+ * includes.
  */
 static int
 mcp_match_compile(mcp_match_t *match, mcp_str_t regex, uint32_t options,

@@ -29,9 +29,9 @@ int mcp_uri_template_regex(mcp_str_t uri_template, mcp_buf_t *regex,
     char *error, size_t size);
 
 /*
- * Returns the number of literal bytes at the start of the template. A
- * comparison of these bytes with a URI usually shows that it does not match,
- * without the regular expression.
+ * Returns the number of literal bytes at the start of the template. Most URIs
+ * differ in these bytes, and then need no comparison with the regular
+ * expression.
  */
 size_t mcp_uri_template_prefix(mcp_str_t uri_template);
 

@@ -33,9 +33,9 @@ mcp_allow_starts(mcp_str_t text, mcp_str_t with)
 
 
 /*
- * Removes the beginning that selects the kinds ("tools/") from the pattern.
- * Returns the bits of mcp_list_e of these kinds, all kinds if there is no such
- * beginning.
+ * Removes "tools/", "prompts/" or "resources/" from the beginning of the
+ * pattern. Returns the bits of mcp_list_e for the removed text, all kinds if
+ * the pattern has another beginning.
  */
 static unsigned
 mcp_allow_kind(mcp_str_t *pattern)

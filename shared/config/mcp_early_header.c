@@ -13,7 +13,7 @@
 #define mcp_early_header_prefix  mcp_str("mcp-param-")
 
 
-/* The header that a variable stands for. */
+/* A header whose value becomes a variable. */
 typedef struct {
     mcp_str_t  header;         /* for a parameter: name of the header after
                                   "Mcp-Param-" */

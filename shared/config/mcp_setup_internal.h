@@ -145,8 +145,8 @@ void mcp_setup_merge_auth(mcp_setup_t *setup, const mcp_setup_t *parent);
 
 /*
  * Writes the next warning about a directive of the setup's own section that
- * has no effect. The parameters are those of mcp_setup_warning(), but
- * *position is separate from the position there.
+ * has no effect. The parameters are as in mcp_setup_warning(), with another
+ * position.
  */
 int mcp_setup_warning_idle(const mcp_setup_t *setup, int apache,
     unsigned *position, char *text);

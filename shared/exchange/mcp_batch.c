@@ -169,7 +169,7 @@ mcp_batch_call(mcp_exchange_t *x, const mcp_batch_t *batch)
 
 
 /* Starts the cluster operations that the responses need. Returns MCP_AGAIN if
- * one is pending, otherwise MCP_OK or an error of one of them. */
+ * an operation is pending, otherwise MCP_OK or the error of an operation. */
 static int
 mcp_batch_start(mcp_exchange_t *x, const mcp_batch_t *batch)
 {

@@ -93,7 +93,7 @@ typedef struct {
 _Static_assert(MCP_CATALOG_HEADERS_MAX <= 64, "one bit for each header");
 
 
-/* Returns those of the headers (a bit for each) whose path has this key at
+/* Returns the headers (a bit for each of them) whose path has this key at
  * index "level". If a key equals the header's name only for some parsers
  * (mcp_json_alike()), the header is ambiguous. */
 static uint64_t

@@ -15,10 +15,10 @@
                                                   values, bytes */
 
 /*
- * Stores the request's Mcp-Param-* headers, at most MCP_CATALOG_HEADERS_MAX of
- * them with MCP_EXCHANGE_PARAMS_SIZE bytes together; with more, calls of tools
- * that have headers are rejected. To be called for revisions without sessions
- * only. Returns MCP_OK or MCP_ERR_MEMORY.
+ * Stores the request's Mcp-Param-* headers: at most MCP_CATALOG_HEADERS_MAX
+ * headers with MCP_EXCHANGE_PARAMS_SIZE bytes together. If there are more,
+ * calls of tools that have headers are rejected. To be called for revisions
+ * without sessions only. Returns MCP_OK or MCP_ERR_MEMORY.
  */
 int mcp_exchange_param_read(mcp_exchange_t *x, const mcp_head_t *head);
 

@@ -457,8 +457,8 @@ mcp_join_lookup(mcp_exchange_t *x)
 
         if (mcp_join_is_open(x, &info) && rc == MCP_DONE) {
 
-            /* the request cannot join and becomes a call of its own, which is
-             * impossible with a key */
+            /* the request cannot join, and a separate call is made for it,
+             * which is impossible with a key */
 
             if (!x->join->once) {
                 return mcp_answer_fault(x, MCP_FAULT_STORE_FULL, x->msg->id,

@@ -10,8 +10,8 @@
 #define MCP_LISTEN_URIS  1000
 
 
-/* Values for members of a filter that do not select a list; they follow those
- * of mcp_topic_e. */
+/* Values for members of a filter that do not select a list; they follow the
+ * values of mcp_topic_e. */
 enum {
     MCP_LISTEN_URI = MCP_TOPIC_COUNT,
     MCP_LISTEN_TASK
@@ -23,7 +23,7 @@ typedef struct {
     unsigned     list;         /* mcp_topic_e, MCP_LISTEN_URI or
                                   MCP_LISTEN_TASK */
     mcp_list_e   kinds[2];     /* the endpoint honours the member if it offers
-                                  items of one of these kinds */
+                                  items of at least one kind */
 } mcp_listen_member_t;
 
 

@@ -38,8 +38,7 @@ typedef struct {
 
 
 /*
- * Reads the ids in a filter, and stores those of the client's own tasks in
- * *tasks.
+ * Reads the ids in a filter, and stores the client's own tasks in *tasks.
  *
  * Returns MCP_OK, or
  *   MCP_ERR_SYNTAX       the value is not an array of strings, or has too many

@@ -20,8 +20,8 @@ typedef struct {
     mcp_task_id_t       id;
     mcp_stream_ref_t    ref;
     const mcp_found_t  *found;         /* state in the cluster, to be used
-                                          instead of the state at this node;
-                                          NULL: use the latter */
+                                          instead of the state at this node; or
+                                          NULL */
     unsigned            is_local:1;    /* 1: the task's stream is at this
                                           node */
 } mcp_task_t;
@@ -29,9 +29,10 @@ typedef struct {
 
 /*
  * To be called by an entry function (mcp_operation.h) before
- * mcp_task_request(): looks up the task of a request in the cluster if other
- * nodes may have a newer state of it, and passes an update or a cancellation
- * to them. Returns the values of mcp_operation(), or MCP_ERR_LIMIT.
+ * mcp_task_request(). If other nodes may have a newer state of the request's
+ * task, looks the task up in the cluster, and sends an update or a
+ * cancellation to these nodes. Returns the values of mcp_operation(), or
+ * MCP_ERR_LIMIT.
  */
 int mcp_task_start(mcp_exchange_t *x, const mcp_rpc_t *msg,
     mcp_method_e method);

@@ -66,13 +66,17 @@ void mcp_link_set_glue(mcp_link_t *link, void *glue);
 void *mcp_link_glue(const mcp_link_t *link);
 
 /*
- * Report the state of a link's connection. mcp_link_opened(): it is
- * established, including TLS. mcp_link_input(): len bytes were received.
- * mcp_link_closed(): it could not be opened or was lost; why is text for the
- * log that ends with a NUL.
+ * Report the state of a link's connection:
  *
- * After mcp_link_closed(), or after DISCONNECT was pulled, none of these
- * functions may be called until the next CONNECT.
+ * - mcp_link_opened(): the connection is established, including TLS;
+ *
+ * - mcp_link_input(): len bytes were received;
+ *
+ * - mcp_link_closed(): the connection could not be opened or was lost; why is
+ *   text for the log that ends with a NUL.
+ *
+ * After mcp_link_closed(), or after DISCONNECT was pulled, these functions
+ * must not be called until the next CONNECT.
  */
 void mcp_link_opened(mcp_link_t *link);
 void mcp_link_input(mcp_link_t *link, const char *data, size_t len);
@@ -80,9 +84,9 @@ void mcp_link_closed(mcp_link_t *link, const char *why);
 
 /*
  * WRITE: mcp_link_output() returns the bytes to write next, empty if there are
- * none. mcp_link_written() reports that len of them were written. The bytes
- * stay valid until all are written or DISCONNECT is pulled, regardless of input
- * that is passed in the meantime.
+ * none. mcp_link_written() reports that the first len bytes were written. The
+ * bytes stay valid until all are written or DISCONNECT is pulled, regardless
+ * of input that is passed in the meantime.
  */
 mcp_str_t mcp_link_output(mcp_link_t *link);
 void mcp_link_written(mcp_link_t *link, size_t len);

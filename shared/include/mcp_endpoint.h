@@ -223,8 +223,9 @@ mcp_str_t mcp_endpoint_target(const mcp_endpoint_t *endpoint,
 /* Returns 1 if calls of the endpoint can become tasks. */
 int mcp_endpoint_makes_tasks(const mcp_endpoint_t *endpoint);
 
-/* Sets *policy to the settings for a call with this method and name: those of
- * the endpoint, overridden by those of the catalog's item with this name. */
+/* Sets *policy to the settings for a call with this method and name.
+ * Settings of the catalog's item with this name override the settings of
+ * the endpoint. */
 void mcp_endpoint_policy(const mcp_endpoint_t *endpoint, mcp_str_t method,
     mcp_str_t name, mcp_policy_t *policy);
 

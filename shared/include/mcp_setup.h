@@ -108,10 +108,10 @@ int mcp_setup_publish_url(mcp_setup_t *setup, mcp_str_t url, char *error);
 
 /*
  * Computes the catalog key of the endpoint: the digest by which its lists are
- * compared with those of the previous configuration. The key depends on the
- * server's name, the path of the section, and a number n from 0 that
- * distinguishes equal pairs of both. A section that inherits the catalog
- * inherits the key.
+ * compared with the lists of the previous configuration. The key depends on
+ * the server's name, the path of the section, and a number n from 0 that
+ * distinguishes endpoints with equal names and paths. A section that inherits
+ * the catalog inherits the key.
  *
  * Returns MCP_OK, or
  *   MCP_ERR_MEMORY
@@ -182,9 +182,9 @@ int mcp_setup_endpoint(mcp_setup_t *setup, const mcp_keys_t *keys,
  * routes. The setup must be merged; it need not have an endpoint. */
 int mcp_setup_lacks_backend(const mcp_setup_t *setup);
 
-/* Returns 1 if items of the catalog require scopes, but there is no expression
- * for the scopes of callers, so that all calls of these items are rejected.
- * The setup must be merged; it need not have an endpoint. */
+/* Returns 1 if items of the catalog require scopes, but mcp_granted_scopes is
+ * not set, so that all calls of these items are rejected. The setup must be
+ * merged; it need not have an endpoint. */
 int mcp_setup_lacks_scopes(const mcp_setup_t *setup);
 
 /* Returns the pattern of the first mcp_allow rule that names a single item

@@ -92,9 +92,9 @@ void mcp_worker_destroy(mcp_worker_t *worker);
  * Introduces a configuration when the process starts: mcp_worker_begin(), then
  * mcp_worker_offer() for each endpoint that has a catalog key
  * (mcp_setup_set_catalog_key()), then mcp_worker_begun(). If the lists of a
- * catalog key differ from those of the previous configuration, the first
- * process that detects the difference notifies the listeners of these lists.
- * number differs for each configuration that is read.
+ * catalog key differ from the lists of the previous configuration, the first
+ * process that detects the difference notifies the listeners. number differs
+ * for each configuration that is read.
  */
 void mcp_worker_begin(mcp_worker_t *worker, uint32_t number);
 void mcp_worker_offer(mcp_worker_t *worker, const mcp_endpoint_t *endpoint);
@@ -133,8 +133,8 @@ void mcp_worker_stop(mcp_worker_t *worker, int at_once);
 void mcp_worker_adopt(mcp_worker_t *worker);
 
 /*
- * Checks whether the processes of the first n slots are still alive, at most
- * max of these slots in each call, continuing where the previous call ended.
+ * Checks whether the processes of the first n slots are still alive. Each call
+ * checks at most max slots, and continues where the previous call ended.
  * Reclaims the slots of dead processes and ends their calls. The glue calls it
  * every second or two. is_dead() queries the system without waiting.
  */

@@ -2,7 +2,7 @@
 
 /*
  * Ids of requests, and progress tokens: raw JSON strings or numbers. Two ids
- * are equal if their values are equal, whatever the notation.
+ * are equal if their values are equal, even in different notations.
  */
 
 

@@ -27,8 +27,9 @@ typedef struct {
 
 
 /*
- * Appends the members that a result gets if it has none of them and cannot be
- * cached: resultType and _meta. server_info is an Implementation object, raw.
+ * Appends the members that a result without any members of the protocol gets
+ * if it cannot be cached: resultType and _meta. server_info is an
+ * Implementation object, raw.
  */
 void mcp_result_members(mcp_buf_t *out, mcp_str_t server_info);
 

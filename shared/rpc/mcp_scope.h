@@ -23,7 +23,7 @@ int mcp_scope_next(mcp_str_t *list, mcp_str_t *scope);
 int mcp_scope_has(mcp_str_t list, mcp_str_t scope);
 int mcp_scope_has_all(mcp_str_t list, mcp_str_t scopes);
 
-/* Appends those of the scopes that the list in the buffer does not contain. */
+/* Appends the scopes that the list in the buffer does not contain. */
 void mcp_scope_add(mcp_buf_t *list, mcp_str_t scopes);
 
 
