@@ -357,7 +357,8 @@ static apr_status_t thread_start(void)
     }
 
     ap_log_error(APLOG_MARK, APLOG_ERR, rv, mod_mcp_child.server,
-                 "mod_mcp: cannot start a thread");
+                 "mod_mcp: cannot start a thread for backend calls: raise the "
+                 "system's limit of threads, or lower MCPThreads");
 
     return threads ? APR_SUCCESS : rv;
 }
@@ -588,8 +589,7 @@ void mod_mcp_backend_threads_invoke(mcp_backend_request_t *breq,
     if (thread_start() != APR_SUCCESS) {
         dequeue(req);
         request_end(req, MCP_FAULT_BACKEND_FAILED,
-                    "cannot start a thread for the "
-                    "backend call");
+                    "cannot start a thread for the backend call");
         request_free(req);
     }
 }

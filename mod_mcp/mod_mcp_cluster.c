@@ -688,10 +688,10 @@ static void start_name(connection_t *c)
      * their connections */
 
     if (__atomic_load_n(&lookups, __ATOMIC_ACQUIRE) >= NAMES) {
-        failed(c, "the DNS lookup takes too long");
+        failed(c, "earlier DNS lookups have not ended");
     }
     else if (!begin_lookup(c)) {
-        failed(c, "no thread to look up the name");
+        failed(c, "cannot start a thread for the DNS lookup");
     }
 }
 

@@ -239,9 +239,10 @@ static int make_tls(apr_pool_t *pconf, server_rec *s,
     ERR_clear_error();
 
     ap_log_error(APLOG_MARK, APLOG_EMERG, 0, s,
-                 "mod_mcp: the cluster in %s:%d has no TLS: certificate, key "
-                 "or authorities: %s", cluster->file, cluster->line,
-                 reason ? reason : "unusable");
+                 "mod_mcp: cannot set up TLS for MCPCluster in %s:%d: check "
+                 "MCPClusterCA, MCPClusterCertificate and "
+                 "MCPClusterCertificateKey: %s", cluster->file, cluster->line,
+                 reason ? reason : "OpenSSL gives no reason");
 
     return HTTP_INTERNAL_SERVER_ERROR;
 }

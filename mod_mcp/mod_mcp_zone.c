@@ -72,13 +72,15 @@ static int format_region(server_rec *s)
 
     case MCP_ERR_CONFIG:
         ap_log_error(APLOG_MARK, APLOG_EMERG, 0, s,
-                     "MCPStore: %" APR_SIZE_T_FMT " is no possible size",
+                     "MCPStore: %" APR_SIZE_T_FMT " is not a possible size of "
+                     "the store",
                      retained->size);
         break;
 
     default:
         ap_log_error(APLOG_MARK, APLOG_EMERG, 0, s,
-                     "MCPStore: no lock, or no random bytes for a key");
+                     "MCPStore: the system has no lock for shared memory, or "
+                     "OpenSSL no random bytes");
         break;
     }
 
@@ -198,7 +200,7 @@ int mod_mcp_zone_post_config(apr_pool_t *pconf, apr_pool_t *plog,
 
     if (mcp_zone_keys(retained->region, &zone_keys) != MCP_OK) {
         ap_log_error(APLOG_MARK, APLOG_EMERG, 0, s,
-                     "MCPStore: cannot derive a key");
+                     "MCPStore: OpenSSL cannot hash the random key");
         return HTTP_INTERNAL_SERVER_ERROR;
     }
 

@@ -423,7 +423,10 @@ ngx_http_mcp_cluster_tls(ngx_conf_t *cf, ngx_http_mcp_cluster_t *cluster)
 
     if (ngx_http_mcp_cluster_tls_files(cf, cluster) != NGX_OK) {
         ngx_log_error(NGX_LOG_EMERG, cf->log, 0,
-                      "no TLS for \"mcp_cluster\" in %V:%ui",
+                      "cannot set up TLS for \"mcp_cluster\" in %V:%ui: check "
+                      "\"mcp_cluster_ca\", \"mcp_cluster_certificate\" and "
+                      "\"mcp_cluster_certificate_key\" (the line above has "
+                      "the cause)",
                       &cluster->file, cluster->line);
         return NGX_ERROR;
     }

@@ -734,16 +734,17 @@ ngx_http_mcp_config_target(ngx_conf_t *cf, ngx_http_mcp_loc_conf_t *mlcf,
         }
 
         ngx_log_error(NGX_LOG_EMERG, cf->log, 0,
-                      "\"mcp\" in %V:%ui uses named location \"%V\", which "
-                      "is an endpoint itself",
+                      "\"mcp\" in %V:%ui: \"mcp_backend\" or \"mcp_route\" "
+                      "names location \"%V\", which is an endpoint itself",
                       &mlcf->file, mlcf->line, &text);
 
         return NGX_ERROR;
     }
 
     ngx_log_error(NGX_LOG_EMERG, cf->log, 0,
-                  "\"mcp\" in %V:%ui uses named location \"%V\", which its "
-                  "server does not have", &mlcf->file, mlcf->line, &text);
+                  "\"mcp\" in %V:%ui: \"mcp_backend\" or \"mcp_route\" names "
+                  "location \"%V\", which this server does not have",
+                  &mlcf->file, mlcf->line, &text);
 
     return NGX_ERROR;
 }

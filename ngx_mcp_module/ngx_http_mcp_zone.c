@@ -132,7 +132,8 @@ ngx_http_mcp_zone_format(ngx_http_mcp_zone_t *zone, ngx_slab_pool_t *pool)
 
     default:
         ngx_log_error(NGX_LOG_EMERG, zone->shm_zone->shm.log, 0,
-                      "cannot create a lock or a key in zone \"%V\"",
+                      "cannot set up zone \"%V\": the system has no lock for "
+                      "shared memory, or OpenSSL no random bytes",
                       &zone->name);
         return NGX_ERROR;
     }
@@ -162,7 +163,8 @@ ngx_http_mcp_zone_init(ngx_shm_zone_t *shm_zone, void *data)
 
     if (mcp_zone_keys(pool->data, &zone->keys) != MCP_OK) {
         ngx_log_error(NGX_LOG_EMERG, shm_zone->shm.log, 0,
-                      "cannot derive the key of zone \"%V\"", &zone->name);
+                      "cannot set up zone \"%V\": OpenSSL cannot hash the "
+                      "random key", &zone->name);
         return NGX_ERROR;
     }
 

@@ -170,7 +170,7 @@ __DATA__
     location = /mcp { mcp mcp; mcp_backend @b; }
 --- must_die
 --- error_log eval
-qr{\[emerg\] .*"mcp" in .*nginx\.conf:\d+ uses named location "\@b", which its server does not have}
+qr{\[emerg\] .*"mcp" in .*nginx\.conf:\d+: "mcp_backend" or "mcp_route" names location "\@b", which this server does not have}
 
 
 
@@ -180,7 +180,7 @@ qr{\[emerg\] .*"mcp" in .*nginx\.conf:\d+ uses named location "\@b", which its s
 --- must_die
 --- error_log
 [emerg]
-uses named location "@nowhere", which its server does not have
+names location "@nowhere", which this server does not have
 
 
 
@@ -1506,7 +1506,7 @@ unknown directive "mcp_backends"
     location @mcp { mcp mcp; mcp_backend @mcp; }
 --- must_die
 --- error_log eval
-qr{\[emerg\] .*uses named location "\@mcp", which is an endpoint itself}
+qr{\[emerg\] .*names location "\@mcp", which is an endpoint itself}
 
 
 

@@ -176,7 +176,9 @@ mcp_catalog_check_name(mcp_catalog_walk_t *w,
     for (i = 0; i < w->n; i++) {
         if (mcp_str_case_eq(w->headers[i].name, header->name)) {
             return mcp_catalog_error_key(w->reader, header->at,
-                                         "duplicate \"x-mcp-header\"",
+                                         "two properties of the tool have, "
+                                         "apart from case, the same "
+                                         "\"x-mcp-header\"",
                                          header->name);
         }
     }

@@ -50,9 +50,13 @@ mcp_call_stats_rows(mcp_worker_t *worker, const mcp_endpoint_t *endpoint,
     item.kind = MCP_CALL_STATS_KIND_OTHER;
     item.name = mcp_null_str;
 
-    if (mcp_store_call_stats_row(worker->store, &item, &p->other) != MCP_OK) {
+    if (mcp_store_call_stats_row(worker->store, &item, &p->other)
+        == MCP_ERR_FULL)
+    {
         mcp_worker_log(worker, MCP_LOG_WARN,
-                       "no room in the zone for counters of \"%.*s\"",
+                       "no row of call statistics left for \"%.*s\": its "
+                       "calls are counted in \"other\": enlarge the zone (one "
+                       "row for each 16 KB, 1024 at most)",
                        (int) endpoint->label.len,
                        endpoint->label.len ? endpoint->label.data : "");
     }

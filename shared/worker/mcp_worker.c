@@ -433,8 +433,10 @@ mcp_worker_patrol(mcp_worker_t *worker, unsigned n, unsigned max,
             continue;
         }
 
-        mcp_worker_log(worker, MCP_LOG_WARN, "process %llu ended without "
-                       "detaching from the zone",
+        mcp_worker_log(worker, MCP_LOG_WARN,
+                       "process %llu ended without cleaning up (a crash, a "
+                       "kill, or a thread that did not stop): its running "
+                       "calls are lost",
                      (unsigned long long) pid);
 
         mcp_store_reclaim(worker->store, worker->patrol, pid);

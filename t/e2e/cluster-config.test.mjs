@@ -61,7 +61,7 @@ describe('mistakes in the settings of a cluster', { concurrency: 2 }, () => {
             /nothing"/],
         ['mcp_cluster_ca without a certificate',
             cluster('rediss://127.0.0.1', { mcp_cluster_ca: empty }),
-            /no TLS/],
+            /cannot set up TLS/],
         ['mcp_cluster_certificate without its key',
             cluster('rediss://127.0.0.1',
                     { mcp_cluster_certificate: tls.certificate }),

@@ -140,6 +140,9 @@ taken(void **state)
 #define TWICE                                                                 \
     "line 3: \"x-mcp-header\", or a key on the way to it, twice in one "      \
     "object"
+#define DUPLICATE                                                             \
+    "two properties of the tool have, apart from case, the same "             \
+    "\"x-mcp-header\""
 
 
 static void
@@ -209,10 +212,10 @@ refused(void **state)
           "line 3: \"x-mcp-header\" must be a string" },
 
         { "\"properties\":{\"a\":" REGION ",\n\"b\":" REGION "}",
-          "line 4: duplicate \"x-mcp-header\" \"Region\"" },
+          "line 4: " DUPLICATE " \"Region\"" },
         { "\"properties\":{\"a\":" REGION ",\"b\":{\"properties\":{\"c\":{"
           "\"type\":\"string\",\"x-mcp-header\":\"rEGION\"}}}}",
-          "line 3: duplicate \"x-mcp-header\" \"rEGION\"" },
+          "line 3: " DUPLICATE " \"rEGION\"" },
         { "\"properties\":{\"a\":{\"type\":\"string\",\"x-mcp-header\":\"A\","
           "\"x-mcp-header\":\"B\"}}", TWICE },
 
