@@ -402,7 +402,7 @@ its Content-Type is not JSON
 --- more_headers eval: MCP::post()
 --- response_body eval: $::Failed
 --- error_log
-of "x" failed in its backend: redirect
+of "x" failed in its backend: a redirect (HTTP 3xx), which is not followed
 
 
 
@@ -571,7 +571,7 @@ of "x" failed in its backend: broken JSON
 --- more_headers eval: MCP::post()
 --- response_body eval: $::Output
 --- error_log
-of "x" failed in its backend: empty body
+of "x" failed in its backend: the response body is empty
 
 
 
@@ -582,7 +582,7 @@ of "x" failed in its backend: empty body
 --- more_headers eval: MCP::post()
 --- response_body eval: $::Output
 --- error_log
-of "x" failed in its backend: not a JSON object
+of "x" failed in its backend: the message is not a JSON object
 
 
 
@@ -593,7 +593,7 @@ of "x" failed in its backend: not a JSON object
 --- more_headers eval: MCP::post()
 --- response_body eval: $::Output
 --- error_log
-of "x" failed in its backend: JSON nested too deep
+of "x" failed in its backend: the JSON is nested deeper than mcp_max_depth
 
 
 
@@ -604,7 +604,7 @@ of "x" failed in its backend: JSON nested too deep
 --- more_headers eval: MCP::post()
 --- response_body eval: $::Output
 --- error_log
-of "x" failed in its backend: jsonrpc is not "2.0"
+of "x" failed in its backend: "jsonrpc" is not "2.0"
 
 
 
@@ -615,7 +615,7 @@ of "x" failed in its backend: jsonrpc is not "2.0"
 --- more_headers eval: MCP::post()
 --- response_body eval: $::Output
 --- error_log
-of "x" failed in its backend: not exactly one of method, result and error
+of "x" failed in its backend: the message must have exactly one of "method", "result" and "error"
 
 
 
@@ -626,7 +626,7 @@ of "x" failed in its backend: not exactly one of method, result and error
 --- more_headers eval: MCP::post()
 --- response_body eval: $::Output
 --- error_log
-of "x" failed in its backend: not exactly one of method, result and error
+of "x" failed in its backend: the message must have exactly one of "method", "result" and "error"
 
 
 
@@ -637,7 +637,7 @@ of "x" failed in its backend: not exactly one of method, result and error
 --- more_headers eval: MCP::post()
 --- response_body eval: $::Output
 --- error_log
-of "x" failed in its backend: result is not an object
+of "x" failed in its backend: "result" is not an object
 
 
 
@@ -648,7 +648,7 @@ of "x" failed in its backend: result is not an object
 --- more_headers eval: MCP::post()
 --- response_body eval: $::Output
 --- error_log
-of "x" failed in its backend: error without code and message
+of "x" failed in its backend: "error" is not an object with a number "code" and a string "message"
 
 
 
@@ -659,7 +659,7 @@ of "x" failed in its backend: error without code and message
 --- more_headers eval: MCP::post()
 --- response_body eval: $::Output
 --- error_log
-of "x" failed in its backend: error code is not an integer
+of "x" failed in its backend: "code" of "error" is not an integer
 
 
 
@@ -670,7 +670,7 @@ of "x" failed in its backend: error code is not an integer
 --- more_headers eval: MCP::post()
 --- response_body eval: $::Output
 --- error_log
-of "x" failed in its backend: not a response
+of "x" failed in its backend: the message has a "method", so it is not a response
 
 
 
@@ -681,7 +681,7 @@ of "x" failed in its backend: not a response
 --- more_headers eval: MCP::post()
 --- response_body eval: $::Output
 --- error_log
-of "x" failed in its backend: a field is there twice
+of "x" failed in its backend: the JSON has a member twice in one object
 
 
 
@@ -692,7 +692,7 @@ of "x" failed in its backend: a field is there twice
 --- more_headers eval: MCP::post()
 --- response_body eval: $::Output
 --- error_log
-of "x" failed in its backend: ended without a response
+of "x" failed in its backend: the stream ended without a response
 
 
 
@@ -703,7 +703,7 @@ of "x" failed in its backend: ended without a response
 --- more_headers eval: MCP::post()
 --- response_body eval: $::Output
 --- error_log
-of "x" failed in its backend: ended without a response
+of "x" failed in its backend: the stream ended without a response
 
 
 
@@ -725,7 +725,7 @@ of "x" failed in its backend: broken JSON
 --- more_headers eval: MCP::post()
 --- response_body eval: $::Output
 --- error_log
-of "x" failed in its backend: message without jsonrpc
+of "x" failed in its backend: the message has no "jsonrpc"
 
 
 
@@ -736,7 +736,7 @@ of "x" failed in its backend: message without jsonrpc
 --- more_headers eval: MCP::post()
 --- response_body eval: $::Output
 --- error_log
-of "x" failed in its backend: a request; a backend asks the client by a result with input_required
+of "x" failed in its backend: the message is a request: a backend asks the client by a result with "resultType": "input_required"
 
 
 
@@ -747,7 +747,7 @@ of "x" failed in its backend: a request; a backend asks the client by a result w
 --- more_headers eval: MCP::post()
 --- response_body eval: $::Output
 --- error_log
-of "x" failed in its backend: method is not a name
+of "x" failed in its backend: "method" is not a string, or empty
 
 
 
@@ -758,7 +758,7 @@ of "x" failed in its backend: method is not a name
 --- more_headers eval: MCP::post()
 --- response_body eval: $::Output
 --- error_log
-of "x" failed in its backend: params is not an object
+of "x" failed in its backend: "params" is not an object
 
 
 
@@ -769,7 +769,7 @@ of "x" failed in its backend: params is not an object
 --- more_headers eval: MCP::post()
 --- response_body eval: $::TooLarge
 --- error_log
-of "x" failed in its backend: body too large
+of "x" failed in its backend: the response body is larger than mcp_max_message
 
 
 
@@ -780,7 +780,7 @@ of "x" failed in its backend: body too large
 --- more_headers eval: MCP::post()
 --- response_body eval: $::TooLarge
 --- error_log
-of "x" failed in its backend: message too large
+of "x" failed in its backend: a message is larger than mcp_max_message
 
 
 
@@ -791,7 +791,7 @@ of "x" failed in its backend: message too large
 --- more_headers eval: MCP::post()
 --- response_body eval: $::TooLarge
 --- error_log
-of "x" failed in its backend: message too large
+of "x" failed in its backend: a message is larger than mcp_max_message
 
 
 
@@ -802,7 +802,7 @@ of "x" failed in its backend: message too large
 --- more_headers eval: MCP::post()
 --- response_body eval: $::TooLarge
 --- error_log
-of "x" failed in its backend: too large as the text of a result
+of "x" failed in its backend: the response body, written as a JSON text, is larger than twice mcp_max_message
 
 
 
@@ -813,7 +813,7 @@ of "x" failed in its backend: too large as the text of a result
 --- more_headers eval: MCP::post()
 --- response_body eval: $::Output
 --- error_log
-of "x" failed in its backend: input_required without requests and state
+of "x" failed in its backend: the result asks for input, but has neither requests nor a "requestState"
 
 
 
@@ -824,7 +824,7 @@ of "x" failed in its backend: input_required without requests and state
 --- more_headers eval: MCP::post()
 --- response_body eval: $::Output
 --- error_log
-of "x" failed in its backend: inputRequests is not an object of requests
+of "x" failed in its backend: "inputRequests" is not an object of requests
 
 
 
@@ -835,7 +835,7 @@ of "x" failed in its backend: inputRequests is not an object of requests
 --- more_headers eval: MCP::post()
 --- response_body eval: $::Output
 --- error_log
-of "x" failed in its backend: requestState is not a string
+of "x" failed in its backend: "requestState" is not a string
 
 
 

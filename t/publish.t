@@ -542,7 +542,7 @@ my ($client, $path) = ::detached();
 MCP::same($client->body, MCP::priming() . MCP::event(1,
     MCP::fault(-32603, 'Backend sent an invalid response', 1)));
 --- error_log
-of "x" failed in its backend: result is not an object
+of "x" failed in its backend: "result" is not an object
 
 
 

@@ -104,10 +104,12 @@ mcp_backend_head(mcp_backend_t *b, int status, mcp_str_t content_type)
         b->state = MCP_BACKEND_STATE_DETACHED;
 
     } else if (status < 200) {
-        mcp_backend_fail(b, MCP_FAULT_BACKEND_FAILED, "no final status");
+        mcp_backend_fail(b, MCP_FAULT_BACKEND_FAILED,
+                         "the HTTP status is below 200");
 
     } else if (status >= 300 && status < 400) {
-        mcp_backend_fail(b, MCP_FAULT_BACKEND_FAILED, "redirect");
+        mcp_backend_fail(b, MCP_FAULT_BACKEND_FAILED,
+                         "a redirect (HTTP 3xx), which is not followed");
 
     } else if (status == 204) {
         b->class = MCP_BACKEND_TEXT;
@@ -138,7 +140,7 @@ mcp_backend_expect_body(mcp_backend_t *b)
 
         if (b->want == MCP_WANT_PLAIN) {
             mcp_backend_fail(b, MCP_FAULT_BACKEND_OUTPUT,
-                             "its Content-Type is not JSON");
+                             "the Content-Type of the response is not JSON");
         }
 
         return;
@@ -198,7 +200,8 @@ mcp_backend_write(mcp_backend_t *b, const char *data, size_t len)
 
     } else if (rc == MCP_ERR_LIMIT) {
         mcp_backend_release(b);
-        mcp_backend_fail(b, MCP_FAULT_BACKEND_TOO_LARGE, "body too large");
+        mcp_backend_fail(b, MCP_FAULT_BACKEND_TOO_LARGE,
+                         "the response body is larger than mcp_max_message");
     }
 
     return rc;

@@ -108,7 +108,8 @@ mcp_backend_json_body(mcp_backend_t *b, mcp_str_t text, mcp_backend_msg_t *msg)
     }
 
     if (text.len == 0) {
-        mcp_backend_fault(msg, MCP_FAULT_BACKEND_OUTPUT, "empty body");
+        mcp_backend_fault(msg, MCP_FAULT_BACKEND_OUTPUT,
+                          "the response body is empty");
         rc = MCP_ERR_SYNTAX;
 
     } else {
@@ -150,7 +151,8 @@ mcp_backend_wrapped_body(mcp_backend_t *b, mcp_backend_class_e class,
     mcp_str_t  type;
 
     if (b->want == MCP_WANT_PLAIN) {
-        mcp_backend_fault(msg, MCP_FAULT_BACKEND_OUTPUT, "empty body");
+        mcp_backend_fault(msg, MCP_FAULT_BACKEND_OUTPUT,
+                          "the response body is empty");
         return MCP_OK;
     }
 
@@ -164,15 +166,16 @@ mcp_backend_wrapped_body(mcp_backend_t *b, mcp_backend_class_e class,
     if (mcp_str_eq(type, mcp_str("text/html")) && text.len == 0
         && b->want == MCP_WANT_TOOL)
     {
-        msg->doubt = "an empty text/html body, given as a result without "
-                     "content";
+        msg->doubt = "an empty text/html body: the client gets a result "
+                     "without content";
     }
 
     if (mcp_str_eq(type, mcp_str("text/html"))
         && text.len >= 2 && text.data[0] == '{'
         && text.data[text.len - 1] == '}')
     {
-        msg->doubt = "JSON as text/html, which is given as text";
+        msg->doubt = "JSON as text/html: the client gets it as text; set the "
+                     "Content-Type application/json";
     }
 
     return rc;
@@ -218,7 +221,7 @@ mcp_backend_stream_read(mcp_backend_t *b, mcp_backend_msg_t *msg)
 
     case MCP_ERR_LIMIT:
         mcp_backend_fault(msg, MCP_FAULT_BACKEND_TOO_LARGE,
-                          "message too large");
+                          "a message is larger than mcp_max_message");
         return MCP_OK;
 
     case MCP_AGAIN:
@@ -285,7 +288,7 @@ mcp_backend_stream_end(mcp_backend_t *b, mcp_backend_msg_t *msg)
     }
 
     mcp_backend_fault(msg, MCP_FAULT_BACKEND_OUTPUT,
-                      "ended without a response");
+                      "the stream ended without a response");
 
     return MCP_OK;
 }

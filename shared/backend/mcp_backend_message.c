@@ -11,8 +11,8 @@
 
 static const char *const  mcp_backend_problems[] = {
     [MCP_JSON_BAD_SYNTAX] = "broken JSON",
-    [MCP_JSON_BAD_DEPTH] = "JSON nested too deep",
-    [MCP_JSON_BAD_DUPLICATE] = "a field is there twice",
+    [MCP_JSON_BAD_DEPTH] = "the JSON is nested deeper than mcp_max_depth",
+    [MCP_JSON_BAD_DUPLICATE] = "the JSON has a member twice in one object",
 };
 
 
@@ -113,7 +113,7 @@ mcp_backend_message(mcp_backend_t *b, mcp_str_t text, mcp_backend_msg_t *msg)
 
     if (text.len > b->max) {
         mcp_backend_fault(msg, MCP_FAULT_BACKEND_TOO_LARGE,
-                          "message too large");
+                          "a message is larger than mcp_max_message");
         return MCP_OK;
     }
 
@@ -197,7 +197,8 @@ mcp_backend_decode(mcp_backend_t *b, mcp_str_t text, char *writable,
     }
 
     if (root.type != MCP_JSON_OBJECT) {
-        mcp_backend_fault(msg, MCP_FAULT_BACKEND_OUTPUT, "not a JSON object");
+        mcp_backend_fault(msg, MCP_FAULT_BACKEND_OUTPUT,
+                          "the message is not a JSON object");
         return MCP_ERR_SYNTAX;
     }
 
@@ -258,19 +259,20 @@ mcp_backend_envelope_problem(const mcp_json_value_t *v, int stream)
 
         /* a bare result may have a member "method" */
 
-        return stream && method ? "message without jsonrpc" : NULL;
+        return stream && method ? "the message has no \"jsonrpc\"" : NULL;
     }
 
     if (!mcp_str_eq(v[MCP_BACKEND_F_JSONRPC].raw, mcp_str("\"2.0\""))) {
-        return "jsonrpc is not \"2.0\"";
+        return "\"jsonrpc\" is not \"2.0\"";
     }
 
     if (method + result + error != 1) {
-        return "not exactly one of method, result and error";
+        return "the message must have exactly one of \"method\", \"result\" "
+               "and \"error\"";
     }
 
     if (method && !stream) {
-        return "not a response";
+        return "the message has a \"method\", so it is not a response";
     }
 
     return NULL;
@@ -322,20 +324,20 @@ static const char *
 mcp_backend_notification_problem(const mcp_json_value_t *v)
 {
     if (v[MCP_BACKEND_F_ID].type != MCP_JSON_NONE) {
-        return "a request; a backend asks the client by a result with "
-               "input_required";
+        return "the message is a request: a backend asks the client by a "
+               "result with \"resultType\": \"input_required\"";
     }
 
     if (v[MCP_BACKEND_F_METHOD].type != MCP_JSON_STRING
         || v[MCP_BACKEND_F_METHOD].raw.len <= 2)
     {
-        return "method is not a name";
+        return "\"method\" is not a string, or empty";
     }
 
     if (v[MCP_BACKEND_F_PARAMS].type != MCP_JSON_NONE
         && v[MCP_BACKEND_F_PARAMS].type != MCP_JSON_OBJECT)
     {
-        return "params is not an object";
+        return "\"params\" is not an object";
     }
 
     return NULL;
@@ -355,7 +357,8 @@ mcp_backend_error(const mcp_json_value_t *v, mcp_backend_msg_t *msg)
         || code.type != MCP_JSON_NUMBER)
     {
         mcp_backend_fault(msg, MCP_FAULT_BACKEND_OUTPUT,
-                          "error without code and message");
+                          "\"error\" is not an object with a number \"code\" "
+                          "and a string \"message\"");
         return;
     }
 
@@ -364,7 +367,7 @@ mcp_backend_error(const mcp_json_value_t *v, mcp_backend_msg_t *msg)
             && (code.raw.data[i] < '0' || code.raw.data[i] > '9'))
         {
             mcp_backend_fault(msg, MCP_FAULT_BACKEND_OUTPUT,
-                              "error code is not an integer");
+                              "\"code\" of \"error\" is not an integer");
             return;
         }
     }
@@ -382,7 +385,7 @@ mcp_backend_result(mcp_backend_t *b, const mcp_json_value_t *result,
 {
     if (result->type != MCP_JSON_OBJECT) {
         mcp_backend_fault(msg, MCP_FAULT_BACKEND_OUTPUT,
-                          "result is not an object");
+                          "\"result\" is not an object");
         return MCP_OK;
     }
 
@@ -415,8 +418,8 @@ mcp_backend_result(mcp_backend_t *b, const mcp_json_value_t *result,
         && !mcp_json_str_eq(r[MCP_BACKEND_R_TYPE].raw, mcp_str("complete")))
     {
         mcp_backend_fault(msg, MCP_FAULT_BACKEND_OUTPUT,
-                          "a resultType that is neither complete nor "
-                          "input_required");
+                          "\"resultType\" is neither \"complete\" nor "
+                          "\"input_required\"");
         return MCP_OK;
     }
 
@@ -426,8 +429,9 @@ mcp_backend_result(mcp_backend_t *b, const mcp_json_value_t *result,
         && r[MCP_BACKEND_R_CONTENT].type != MCP_JSON_ARRAY)
     {
         msg->doubt = r[MCP_BACKEND_R_CONTENT].type == MCP_JSON_NONE
-                     ? "a result without \"content\""
-                     : "a result whose \"content\" is not an array";
+                     ? "a result without \"content\": clients reject it"
+                     : "a result whose \"content\" is not an array: clients "
+                       "reject it";
     }
 
     return MCP_OK;
@@ -449,13 +453,13 @@ mcp_backend_input(const mcp_json_value_t *r, mcp_backend_msg_t *msg)
         && !mcp_backend_is_requests(requests, &empty))
     {
         mcp_backend_fault(msg, MCP_FAULT_BACKEND_OUTPUT,
-                          "inputRequests is not an object of requests");
+                          "\"inputRequests\" is not an object of requests");
         return;
     }
 
     if (state.type != MCP_JSON_NONE && state.type != MCP_JSON_STRING) {
         mcp_backend_fault(msg, MCP_FAULT_BACKEND_OUTPUT,
-                          "requestState is not a string");
+                          "\"requestState\" is not a string");
         return;
     }
 
@@ -464,7 +468,8 @@ mcp_backend_input(const mcp_json_value_t *r, mcp_backend_msg_t *msg)
 
     if (empty && state.type == MCP_JSON_NONE) {
         mcp_backend_fault(msg, MCP_FAULT_BACKEND_OUTPUT,
-                          "input_required without requests and state");
+                          "the result asks for input, but has neither "
+                          "requests nor a \"requestState\"");
         return;
     }
 

@@ -381,7 +381,7 @@ mcp_backend_request_log_answer(mcp_request_t *req, const mcp_backend_msg_t *msg)
     {
         mcp_backend_request_log(req, MCP_LOG_WARN, "answered without ",
                                 "\"structuredContent\", but the tool has an "
-                                "\"outputSchema\": clients refuse the result");
+                                "\"outputSchema\": clients reject the result");
     }
 }
 

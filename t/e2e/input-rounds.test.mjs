@@ -456,5 +456,5 @@ test('backend with an unknown resultType: -32603', async () => {
                                                        { name: 'odd' });
 
     assert.equal(error.code, -32603);
-    assert.match(await server.log(), /neither complete nor input_required/);
+    assert.match(await server.log(), /neither "complete" nor "input_required"/);
 });

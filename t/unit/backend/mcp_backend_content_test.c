@@ -119,7 +119,8 @@ test_wrapped_limit(void **state)
     static transcript_t   t;
 
     answer_t  a = { "controls", TOOL, 200, "text/plain", body, sizeof(body),
-                    "FAULT TOO_LARGE too large as the text of a result\n",
+                    "FAULT TOO_LARGE the response body, written as a JSON "
+                    "text, is larger than twice mcp_max_message\n",
                     .max = sizeof(body) };
 
     (void) state;

@@ -12,9 +12,9 @@ test_status(void **state)
     static const answer_t  answers[] = {
         { "202", TOOL, 202, "text/plain", BODY("Accepted"), "DETACHED \n" },
         { "redirect", TOOL, 302, "text/html", BODY("<p>elsewhere</p>"),
-          "FAULT FAILED redirect\n" },
+          "FAULT FAILED a redirect (HTTP 3xx), which is not followed\n" },
         { "interim", TOOL, 103, NULL, BODY(""),
-          "FAULT FAILED no final status\n" },
+          "FAULT FAILED the HTTP status is below 200\n" },
         { "204", TOOL, 204, NULL, BODY(""), "RESULT {\"content\":[]}\n" },
         { "204, JSON", TOOL, 204, JSON, BODY(""),
           "RESULT {\"content\":[]}\n" },
@@ -22,7 +22,7 @@ test_status(void **state)
           "RESULT {\"contents\":[{\"uri\":\"mcp:result\","
           "\"mimeType\":\"text/plain\",\"text\":\"\"}]}\n" },
         { "plain, 204", PLAIN, 204, NULL, BODY(""),
-          "FAULT OUTPUT empty body\n" },
+          "FAULT OUTPUT the response body is empty\n" },
     };
 
     (void) state;
@@ -58,7 +58,7 @@ test_type(void **state)
           "\"uri\":\"mcp:result\",\"mimeType\":\"application/octet-stream\","
           "\"blob\":\"eA==\"}}]}\n" },
         { "plain, text", PLAIN, 200, "text/plain", BODY("x"),
-          "FAULT OUTPUT its Content-Type is not JSON\n" },
+          "FAULT OUTPUT the Content-Type of the response is not JSON\n" },
     };
 
     (void) state;

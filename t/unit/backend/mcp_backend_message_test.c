@@ -30,12 +30,12 @@ test_json(void **state)
           "RESULT {\"resultType\":\"complete\",\"content\":[]}\n" },
         { "bare, unknown result type", TOOL, 200, JSON,
           BODY("{\"resultType\":\"task\",\"content\":[]}"),
-          "FAULT OUTPUT a resultType that is neither complete nor "
-          "input_required\n" },
+          "FAULT OUTPUT \"resultType\" is neither \"complete\" nor "
+          "\"input_required\"\n" },
         { "bare, no result type", TOOL, 200, JSON,
           BODY("{\"resultType\":5,\"content\":[]}"),
-          "FAULT OUTPUT a resultType that is neither complete nor "
-          "input_required\n" },
+          "FAULT OUTPUT \"resultType\" is neither \"complete\" nor "
+          "\"input_required\"\n" },
         { "several lines", TOOL, 200, JSON,
           BODY("{\r\n  \"a\": [\n    1,\r    2\n  ]\n}\n"),
           "RESULT {    \"a\": [     1,     2   ] }\n" },
@@ -53,43 +53,48 @@ test_json(void **state)
         { "two values", TOOL, 200, JSON, BODY("{} {}"),
           "FAULT OUTPUT broken JSON\n" },
         { "array", TOOL, 200, JSON, BODY("[{}]"),
-          "FAULT OUTPUT not a JSON object\n" },
+          "FAULT OUTPUT the message is not a JSON object\n" },
         { "string", TOOL, 200, JSON, BODY("\"x\""),
-          "FAULT OUTPUT not a JSON object\n" },
+          "FAULT OUTPUT the message is not a JSON object\n" },
         { "null", TOOL, 200, JSON, BODY("null"),
-          "FAULT OUTPUT not a JSON object\n" },
+          "FAULT OUTPUT the message is not a JSON object\n" },
         { "too deep", TOOL, 200, JSON,
           BODY("{\"a\":[[[[[[[[[[[[[[[[[[[[1]]]]]]]]]]]]]]]]]]]]}"),
-          "FAULT OUTPUT JSON nested too deep\n" },
+          "FAULT OUTPUT the JSON is nested deeper than mcp_max_depth\n" },
         { "twice", TOOL, 200, JSON,
           BODY("{\"jsonrpc\":\"2.0\",\"result\":{},\"result\":{}}"),
-          "FAULT OUTPUT a field is there twice\n" },
+          "FAULT OUTPUT the JSON has a member twice in one object\n" },
         { "both", TOOL, 200, JSON,
           BODY("{\"jsonrpc\":\"2.0\",\"result\":{},\"error\":" ERROR "}"),
-          "FAULT OUTPUT not exactly one of method, result and error\n" },
+          "FAULT OUTPUT the message must have exactly one of \"method\", "
+          "\"result\" and \"error\"\n" },
         { "neither", TOOL, 200, JSON, BODY("{\"jsonrpc\":\"2.0\",\"id\":1}"),
-          "FAULT OUTPUT not exactly one of method, result and error\n" },
+          "FAULT OUTPUT the message must have exactly one of \"method\", "
+          "\"result\" and \"error\"\n" },
         { "other version", TOOL, 200, JSON,
           BODY("{\"jsonrpc\":\"1.0\",\"result\":{}}"),
-          "FAULT OUTPUT jsonrpc is not \"2.0\"\n" },
+          "FAULT OUTPUT \"jsonrpc\" is not \"2.0\"\n" },
         { "version as a number", TOOL, 200, JSON,
           BODY("{\"jsonrpc\":2.0,\"result\":{}}"),
-          "FAULT OUTPUT jsonrpc is not \"2.0\"\n" },
+          "FAULT OUTPUT \"jsonrpc\" is not \"2.0\"\n" },
         { "notification", TOOL, 200, JSON, BODY(PROGRESS),
-          "FAULT OUTPUT not a response\n" },
+          "FAULT OUTPUT the message has a \"method\", so it is not a "
+          "response\n" },
         { "result of another type", TOOL, 200, JSON,
           BODY("{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":[]}"),
-          "FAULT OUTPUT result is not an object\n" },
+          "FAULT OUTPUT \"result\" is not an object\n" },
         { "error of another type", TOOL, 200, JSON,
           BODY("{\"jsonrpc\":\"2.0\",\"id\":1,\"error\":\"no\"}"),
-          "FAULT OUTPUT error without code and message\n" },
+          "FAULT OUTPUT \"error\" is not an object with a number \"code\" and "
+          "a string \"message\"\n" },
         { "error without message", TOOL, 200, JSON,
           BODY("{\"jsonrpc\":\"2.0\",\"id\":1,\"error\":{\"code\":1}}"),
-          "FAULT OUTPUT error without code and message\n" },
+          "FAULT OUTPUT \"error\" is not an object with a number \"code\" and "
+          "a string \"message\"\n" },
         { "error with a fraction", TOOL, 200, JSON,
           BODY("{\"jsonrpc\":\"2.0\",\"id\":1,"
                "\"error\":{\"code\":1.5,\"message\":\"\"}}"),
-          "FAULT OUTPUT error code is not an integer\n" },
+          "FAULT OUTPUT \"code\" of \"error\" is not an integer\n" },
     };
 
     (void) state;
@@ -126,7 +131,7 @@ test_output(void **state)
           "\"structuredContent\":1}\n" },
         { "twice", TOOL, 200, JSON,
           BODY("{\"structuredContent\":{},\"structuredContent\":1}"),
-          "FAULT OUTPUT a field is there twice\n" },
+          "FAULT OUTPUT the JSON has a member twice in one object\n" },
     };
 
     (void) state;
@@ -177,25 +182,27 @@ test_input(void **state)
           "\"requestState\":\"s\"}\n" },
         { "neither", TOOL, 200, JSON,
           BODY("{\"resultType\":\"input_required\"}"),
-          "FAULT OUTPUT input_required without requests and state\n" },
+          "FAULT OUTPUT the result asks for input, but has neither requests "
+          "nor a \"requestState\"\n" },
         { "empty requests", TOOL, 200, JSON,
           BODY("{\"resultType\":\"input_required\",\"inputRequests\":{}}"),
-          "FAULT OUTPUT input_required without requests and state\n" },
+          "FAULT OUTPUT the result asks for input, but has neither requests "
+          "nor a \"requestState\"\n" },
         { "an array of requests", TOOL, 200, JSON,
           BODY("{\"resultType\":\"input_required\",\"inputRequests\":[],"
                "\"requestState\":\"s\"}"),
-          "FAULT OUTPUT inputRequests is not an object of requests\n" },
+          "FAULT OUTPUT \"inputRequests\" is not an object of requests\n" },
         { "no method", TOOL, 200, JSON,
           BODY("{\"resultType\":\"input_required\","
                "\"inputRequests\":{\"a\":{}}}"),
-          "FAULT OUTPUT inputRequests is not an object of requests\n" },
+          "FAULT OUTPUT \"inputRequests\" is not an object of requests\n" },
         { "a request that is none", TOOL, 200, JSON,
           BODY("{\"resultType\":\"input_required\","
                "\"inputRequests\":{\"a\":1}}"),
-          "FAULT OUTPUT inputRequests is not an object of requests\n" },
+          "FAULT OUTPUT \"inputRequests\" is not an object of requests\n" },
         { "state of another type", TOOL, 200, JSON,
           BODY("{\"resultType\":\"input_required\",\"requestState\":1}"),
-          "FAULT OUTPUT requestState is not a string\n" },
+          "FAULT OUTPUT \"requestState\" is not a string\n" },
     };
 
     (void) state;
@@ -210,19 +217,20 @@ test_notification(void **state)
     static const answer_t  answers[] = {
         { "request", TOOL, 200, LINES,
           BODY("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"roots/list\"}\n"),
-          "FAULT OUTPUT a request; a backend asks the client by a result with input_required\n" },
+          "FAULT OUTPUT the message is a request: a backend asks the client "
+          "by a result with \"resultType\": \"input_required\"\n" },
         { "no version", TOOL, 200, LINES,
           BODY("{\"method\":\"notifications/progress\"}\n"),
-          "FAULT OUTPUT message without jsonrpc\n" },
+          "FAULT OUTPUT the message has no \"jsonrpc\"\n" },
         { "method of another type", TOOL, 200, LINES,
           BODY("{\"jsonrpc\":\"2.0\",\"method\":1}\n"),
-          "FAULT OUTPUT method is not a name\n" },
+          "FAULT OUTPUT \"method\" is not a string, or empty\n" },
         { "empty method", TOOL, 200, LINES,
           BODY("{\"jsonrpc\":\"2.0\",\"method\":\"\"}\n"),
-          "FAULT OUTPUT method is not a name\n" },
+          "FAULT OUTPUT \"method\" is not a string, or empty\n" },
         { "params of another type", TOOL, 200, LINES,
           BODY("{\"jsonrpc\":\"2.0\",\"method\":\"a\",\"params\":[]}\n"),
-          "FAULT OUTPUT params is not an object\n" },
+          "FAULT OUTPUT \"params\" is not an object\n" },
         { "log message", TOOL, 200, LINES,
           BODY("{\"jsonrpc\":\"2.0\",\"method\":\"notifications\\/message\","
                "\"params\":{\"level\":\"info\",\"data\":1}}\n{}\n"),

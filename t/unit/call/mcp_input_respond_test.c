@@ -162,13 +162,13 @@ test_faults(void **state)
         const char  *log;
     } cases[] = {
         { ROUND(ONE("{\"method\":\"ping\"}")), "asks a question that clients do not support" },
-        { ROUND(""), "without requests and state" },
-        { ROUND(",\"requestState\":1"), "requestState is not a string" },
+        { ROUND(""), "neither requests nor a \"requestState\"" },
+        { ROUND(",\"requestState\":1"), "\"requestState\" is not a string" },
         { ROUND(",\"inputRequests\":[]"), "is not an object of requests" },
         { "{\"content\":[],\"resultType\":\"task\"}",
-          "neither complete nor input_required" },
+          "neither \"complete\" nor \"input_required\"" },
         { "{\"content\":[],\"resultType\":\"Complete\"}",
-          "neither complete nor input_required" }
+          "neither \"complete\" nor \"input_required\"" }
     };
 
     (void) state;
