@@ -468,7 +468,7 @@ GET /mcp
 --- error_code: 404
 --- response_body eval: $::Unknown
 --- error_log
-of "x" cancelled: no client came back within max wait
+of "x" cancelled: no client resumed the call within mcp_max_wait
 
 
 

@@ -71,8 +71,9 @@ mcp_backend_request_warn_token(mcp_request_t *req, mcp_str_t token)
     mcp_stream_id_short(id, req->call->id);
 
     mcp_worker_log(req->call->worker, MCP_LOG_WARN,
-                   "call %s of \"%.*s\" sent progress with the token %.*s, but "
-                   "its client's is %.*s: dropped",
+                   "call %s of \"%.*s\" sent progress with the token %.*s, "
+                   "but the client's token is %.*s: the notification was "
+                   "dropped",
                    id, mcp_backend_request_cut(req->name, 128),
                    mcp_backend_request_cut(token, 64),
                    mcp_backend_request_cut(req->progress_token, 64));

@@ -80,7 +80,7 @@ mcp_call_set_phase(mcp_call_t *call, mcp_call_phase_e phase)
         [MCP_CALL_OVER] = "over"
     };
 
-    mcp_call_trace(call, "%s, was %s", names[phase], names[call->phase]);
+    mcp_call_trace(call, "now %s, before %s", names[phase], names[call->phase]);
     call->phase = phase;
 }
 
@@ -142,7 +142,7 @@ mcp_call_create(mcp_exchange_t *x, size_t n)
     x->call = call;
     x->call_id = call->id;
 
-    mcp_call_trace(call, "made of the message of exchange %u", x->number);
+    mcp_call_trace(call, "created from the message of exchange %u", x->number);
 
     return call;
 }
@@ -468,9 +468,10 @@ mcp_call_cancelled(mcp_call_t *call)
 {
     size_t  i;
 
-    mcp_call_log(call, MCP_LOG_INFO, "cancelled: its client disconnected",
+    mcp_call_log(call, MCP_LOG_INFO, "cancelled: the client disconnected",
                  call->phase == MCP_CALL_DURABLE && call->policy.resumable
-                 ? "no client came back within mcp_reconnect_wait" : NULL);
+                 ? "no client resumed the call within mcp_reconnect_wait"
+                 : NULL);
 
     for (i = 0; i < call->n; i++) {
         if (mcp_client_is_stateless(&call->client)) {

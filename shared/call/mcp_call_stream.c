@@ -26,7 +26,7 @@ mcp_call_note_stream_state(mcp_call_t *call, mcp_stream_state_e state)
     };
 
     if (state != call->stream_state) {
-        mcp_call_trace(call, "its stream is %s, was %s", names[state],
+        mcp_call_trace(call, "its stream is now %s, before %s", names[state],
                        names[call->stream_state]);
         call->stream_state = state;
         mcp_call_task_changed(call);
@@ -68,7 +68,8 @@ mcp_call_append(mcp_request_t *req, mcp_str_t message,
 const char *
 mcp_call_append_reason(int rc)
 {
-    return rc == MCP_ERR_LARGE ? "a message is larger than the zone"
+    return rc == MCP_ERR_LARGE ? "a message is larger than the zone, or than "
+                                 "mcp_quota_bytes"
                                : "its stream cannot be written to";
 }
 
@@ -335,24 +336,24 @@ mcp_call_refuse(mcp_call_t *call, int rc)
     switch (rc) {
 
     case MCP_ERR_LIMIT:
-        mcp_call_log(call, MCP_LOG_WARN, "cannot be kept",
+        mcp_call_log(call, MCP_LOG_WARN, "gets no stream",
                      "its caller has too many streams, or too many bytes in "
-                     "them");
+                     "them: see mcp_quota_streams and mcp_quota_bytes");
         mcp_store_count(call->worker->store, MCP_COUNT_REJECTED_LIMIT, 1);
         mcp_call_abandon(call, begun ? MCP_FAULT_CALL_LIMIT
                                      : MCP_FAULT_TOO_MANY_STREAMS);
         break;
 
     case MCP_ERR_FULL:
-        mcp_call_log(call, MCP_LOG_WARN, "cannot be kept",
-                     "the zone is full");
+        mcp_call_log(call, MCP_LOG_WARN, "gets no stream",
+                     "the zone is full: enlarge the zone");
         mcp_store_count(call->worker->store, MCP_COUNT_REFUSED_FULL, 1);
         mcp_call_abandon(call, begun ? MCP_FAULT_CALL_FULL
                                      : MCP_FAULT_STORE_FULL);
         break;
 
     default:
-        mcp_call_log(call, MCP_LOG_WARN, "cannot be kept", "no memory");
+        mcp_call_log(call, MCP_LOG_WARN, "gets no stream", "no memory");
         mcp_call_abandon(call, MCP_FAULT_INTERNAL);
     }
 }

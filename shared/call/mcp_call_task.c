@@ -76,7 +76,8 @@ mcp_call_expires(const mcp_call_t *call)
 void
 mcp_call_expire_task(mcp_call_t *call)
 {
-    mcp_call_log(call, MCP_LOG_NOTICE, "cancelled: the task's ttl has expired",
+    mcp_call_log(call, MCP_LOG_NOTICE,
+                 "cancelled: the task ran for longer than mcp_task_ttl",
                  NULL);
     mcp_store_free(call->worker->store, &call->ref);
     mcp_request_ends_all(call, MCP_OUTCOME_EXPIRED);

@@ -109,7 +109,8 @@ mcp_call_expire(mcp_call_t *call)
     }
 
     mcp_call_log(call, MCP_LOG_NOTICE,
-                 "cancelled: no client came back within max wait", NULL);
+                 "cancelled: no client resumed the call within mcp_max_wait",
+                 NULL);
     mcp_request_ends_all(call, MCP_OUTCOME_EXPIRED);
     mcp_call_stop(call);
 }

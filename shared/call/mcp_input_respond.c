@@ -34,8 +34,9 @@ mcp_input_refuse_lacks(mcp_request_t *req, unsigned lacks)
     before = data.len;
     mcp_input_capabilities(lacks, &data);
 
-    (void) snprintf(why, sizeof(why), "a question needs what its client did "
-                    "not declare: %.*s",
+    (void) snprintf(why, sizeof(why),
+                    "a question needs capabilities that the client did not "
+                    "declare: %.*s",
                     (int) (data.failed ? 0 : data.len - before),
                     data.failed ? "" : data.data + before);
 
@@ -127,7 +128,9 @@ mcp_input_respond_result(mcp_request_t *req, const mcp_backend_msg_t *msg)
                              MCP_OUTCOME_OK);
 
     } else if (rc == MCP_ERR_LIMIT) {
-        rc = mcp_input_respond_fail(req, "its requestState is too long");
+        rc = mcp_input_respond_fail(req,
+                                    "the \"requestState\" of the backend is "
+                                    "too long");
 
     } else {
         rc = mcp_call_finish_fault(req, MCP_FAULT_INTERNAL, mcp_null_str);
@@ -148,8 +151,10 @@ mcp_input_respond(mcp_request_t *req, const mcp_backend_msg_t *msg)
     mcp_fault_e  fault;
 
     if (!req->method->takes_input) {
-        return mcp_input_respond_fail(req, "it asks for input, which its "
-                                           "method does not allow");
+        return mcp_input_respond_fail(req,
+                                      "the backend requests input, which only "
+                                      "tools/call, prompts/get and "
+                                      "resources/read allow");
     }
 
     fault = mcp_input_read_round(req, msg);
@@ -167,8 +172,9 @@ mcp_input_respond(mcp_request_t *req, const mcp_backend_msg_t *msg)
     }
 
     if (fault != MCP_FAULT_NONE) {
-        return mcp_input_respond_fail(req, "it asks a question that clients do "
-                                      "not support");
+        return mcp_input_respond_fail(req,
+                                      "the backend asks a question that "
+                                      "clients do not support");
     }
 
     lacks = mcp_input_lacks(&req->call->client, req->questions, n);

@@ -143,7 +143,8 @@ mcp_input_pause(mcp_request_t *req)
 
     if (now >= req->pause_until) {
         mcp_call_log(req->call, MCP_LOG_ERROR, "timed out",
-                     "its backend asks for no input again and again");
+                     "for mcp_input_timeout the backend has requested input "
+                     "again and again, but without a question");
         mcp_call_fail(req, MCP_FAULT_BACKEND_TIMEOUT);
         return MCP_OK;
     }

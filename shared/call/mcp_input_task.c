@@ -145,8 +145,8 @@ mcp_input_task_begin(mcp_request_t *req, const mcp_backend_msg_t *msg)
     if (fault != MCP_FAULT_NONE) {
         req->n_questions = 0;
         mcp_call_log(req->call, MCP_LOG_ERROR, "failed in its backend",
-                     "it asks a question that clients do not support, or too "
-                     "many questions at once");
+                     "the backend asks a question that clients do not "
+                     "support, or too many questions at once");
 
         return mcp_call_finish_fault(req, fault,
                                      mcp_str("request for input"));

@@ -71,9 +71,10 @@ mcp_receive_broadcast(mcp_worker_t *worker, const mcp_broadcast_t *broadcast)
 
     if (rc == MCP_ERR_FULL || rc == MCP_ERR_LIMIT) {
         mcp_worker_log(worker, MCP_LOG_ERROR,
-                       "the zone has no room for a message from another node: "
+                       "no room in the zone, or in the quota of a caller "
+                       "(mcp_quota_values), for a message from another node: "
                        "%s", broadcast->what == MCP_BROADCAST_SESSION_ENDED
-                             ? "a session has ended"
+                             ? "the end of a session"
                              : broadcast->what == MCP_BROADCAST_TOPIC
                              ? "a subscription" : "a setting");
     }

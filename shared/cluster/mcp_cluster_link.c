@@ -30,7 +30,7 @@ static void
 mcp_link_set_state(mcp_link_t *link, mcp_link_state_e state)
 {
     mcp_worker_log(link->cluster->worker, MCP_LOG_DEBUG,
-                   "cluster link: %s, was %s", mcp_link_states[state],
+                   "cluster link: now %s, before %s", mcp_link_states[state],
                    mcp_link_states[link->state]);
 
     link->state = state;

@@ -139,7 +139,7 @@ test('progress with another token: one warning that names both tokens',
     const found = warnings(await call('token', { meta: { progressToken: 7 } }));
 
     assert.equal(found.length, 1, found.join('\n'));
-    assert.match(found[0], /progress with the token "7", but its client's is 7/);
+    assert.match(found[0], /progress with the token "7", but the client's token is 7/);
 });
 
 test('empty text/html body from a backend: a warning', async () => {

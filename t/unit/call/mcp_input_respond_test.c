@@ -225,7 +225,7 @@ test_methods(void **state)
 
         } else {
             has(a.text, "\"code\":-32603");
-            has(d.te.last, "asks for input, which its method does not allow");
+            has(d.te.last, "requests input, which only tools/call");
         }
 
         client_close(&d, &a);
@@ -254,7 +254,7 @@ test_too_long(void **state)
 
     answered(EVERYTHING, answer, 200);
     has(a.text, "\"code\":-32603");
-    has(d.te.last, "requestState is too long");
+    has(d.te.last, "\"requestState\" of the backend is too long");
     client_close(&d, &a);
     free(answer);
     quiet();

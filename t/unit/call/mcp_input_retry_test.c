@@ -51,7 +51,7 @@ test_pauses(void **state)
     assert_int_equal(a.ended, 1);
     has(a.text, "\"code\":-32603");
     has(a.text, "timed out");
-    has(d.te.last, "asks for no input again");
+    has(d.te.last, "again and again, but without a question");
     client_close(&d, &a);
     quiet();
 }

@@ -146,7 +146,7 @@ test_expired(void **state)
     driver_wait(&d, d.endpoint.max_wait + 1500);
     assert_int_equal(counted(MCP_COUNT_CALLS_EXPIRED), 1);
     has(d.te.info, "ended: expired, after");
-    has(d.te.last, "no client came back within max wait");
+    has(d.te.last, "no client resumed the call within mcp_max_wait");
     quiet();
 
     /* no stream to resume either */

@@ -907,7 +907,7 @@ test_pages_bad(void **state)
         backend_json(&d, bad[i] ? bad[i] : long_page(2047));
         has(a.text, "\"error\":{\"code\":-32603,\"message\":"
                     "\"Backend sent an invalid response\"}");
-        has(d.te.last, "its nextResumeToken");
+        has(d.te.last, "the \"nextResumeToken\"");
         client_close(&d, &a);
     }
 

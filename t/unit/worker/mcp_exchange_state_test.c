@@ -29,10 +29,10 @@ static void
 test_json(void **state)
 {
     static const char *const  lines[] = {
-        "waits for its body", "made of the message of exchange",
+        "waits for its body", "created from the message of exchange",
         "waits for its call, call ", "its backend is called",
         "its backend answers with 200", "its backend has ended",
-        "request 0: over", "has its answer", "over, was transient", NULL
+        "request 0: over", "has its answer", "now over, before transient", NULL
     };
 
     (void) state;
@@ -51,9 +51,9 @@ test_stream(void **state)
 {
     static const char *const  lines[] = {
         "waits for its body", "waits for its call", "its backend is called",
-        "reads a stream, call ", "durable, was transient",
+        "reads a stream, call ", "now durable, before transient",
         "consumer of exchange", "reads", "request 0: over",
-        "over, was durable", "writes its last bytes", "has written all",
+        "now over, before durable", "writes its last bytes", "has written all",
         "has left its stream", NULL
     };
 
