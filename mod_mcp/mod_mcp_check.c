@@ -146,7 +146,7 @@ static int add_document(server_rec *s, const char *path, mod_mcp_dir_t *dir)
 
     if (mcp_setup_auth(dir->setup, &auth, error) != MCP_OK) {
         ap_log_error(APLOG_MARK, APLOG_EMERG, 0, s,
-                     "mod_mcp: the endpoint %s: %s: see MCPAuthServer", path,
+                     "mod_mcp: the endpoint %s: %s: set MCPAuthServer", path,
                      error);
         return 0;
     }

@@ -467,7 +467,7 @@ ngx_http_mcp_config_auth(ngx_conf_t *cf, ngx_http_mcp_loc_conf_t *mlcf)
 
     case MCP_ERR_CONFIG:
         ngx_log_error(NGX_LOG_EMERG, cf->log, 0,
-                      "\"mcp\" in %V:%ui: %s: see \"mcp_auth_server\"",
+                      "\"mcp\" in %V:%ui: %s: set \"mcp_auth_server\"",
                       &mlcf->file, mlcf->line, error);
 
         /* fall through */

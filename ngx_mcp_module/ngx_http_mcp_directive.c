@@ -257,7 +257,8 @@ ngx_http_mcp_directive_result(ngx_conf_t *cf, int rc, char *error)
         return MCP_SETUP_DUPLICATE;
     }
 
-    ngx_conf_log_error(NGX_LOG_EMERG, cf, 0, "%s", error);
+    ngx_conf_log_error(NGX_LOG_EMERG, cf, 0, "\"%V\": %s",
+                       (ngx_str_t *) cf->args->elts, error);
 
     return NGX_CONF_ERROR;
 }

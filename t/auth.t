@@ -325,7 +325,7 @@ Access-Control-Allow-Origin: https://b.example
     location = /mcp { mcp mcp; mcp_auth_resource https://a/mcp; }
 --- must_die
 --- error_log eval
-qr{\[emerg\] .*"mcp" in .*nginx\.conf:\d+: the resource "https://a/mcp" has no authorization server: see "mcp_auth_server"}
+qr{\[emerg\] .*"mcp" in .*nginx\.conf:\d+: the resource "https://a/mcp" has no authorization server: set "mcp_auth_server"}
 
 
 

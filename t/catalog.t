@@ -681,7 +681,7 @@ qr{\[emerg\] .*/catalog\.json: line 1: "name" must not be empty in}
 {"tools": [{"name":"a b","inputSchema":{"type":"object"}}]}
 --- must_die
 --- error_log eval
-qr{\[emerg\] .*/catalog\.json: line 1: a tool's name is 1 to 128 of A\-Z a\-z 0\-9 _ \- \. in}
+qr{\[emerg\] .*/catalog\.json: line 1: a tool's name must be 1 to 128 of the characters A\-Z a\-z 0\-9 _ \- \. in}
 
 
 
@@ -690,7 +690,7 @@ qr{\[emerg\] .*/catalog\.json: line 1: a tool's name is 1 to 128 of A\-Z a\-z 0\
 --- user_files eval: ::file(::tools('x' x 129))
 --- must_die
 --- error_log eval
-qr{\[emerg\] .*/catalog\.json: line 1: a tool's name is 1 to 128 of A\-Z a\-z 0\-9 _ \- \. in}
+qr{\[emerg\] .*/catalog\.json: line 1: a tool's name must be 1 to 128 of the characters A\-Z a\-z 0\-9 _ \- \. in}
 
 
 
@@ -793,7 +793,7 @@ qr{\[emerg\] .*/catalog\.json: line 2: a prompt's argument must be an object wit
 --- user_files eval: ::file('{"instructions":' . '[' x 200)
 --- must_die
 --- error_log eval
-qr{\[emerg\] .*/catalog\.json: line 1: nested too deep in}
+qr{\[emerg\] .*/catalog\.json: line 1: the JSON is nested deeper than 128 levels in}
 
 
 
@@ -924,7 +924,7 @@ qr{\[emerg\] .*/catalog\.json: line 2: "x-mcp-join" must be "key" or "arguments"
 "x-mcp-join":"key"}]}
 --- must_die
 --- error_log eval
-qr{\[emerg\] .*/catalog\.json: line 2: "x-mcp-join" is for tools in}
+qr{\[emerg\] .*/catalog\.json: line 2: "x-mcp-join" is allowed only for tools in}
 
 
 
@@ -936,4 +936,4 @@ qr{\[emerg\] .*/catalog\.json: line 2: "x-mcp-join" is for tools in}
 "tasks": {}}}
 --- must_die
 --- error_log eval
-qr{\[emerg\] .*/catalog\.json: line 2: not an extension's identifier, as com.example/name is: "tasks" in}
+qr{\[emerg\] .*/catalog\.json: line 2: an extension's identifier must be like com.example/name, unlike "tasks" in}

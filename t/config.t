@@ -1447,7 +1447,7 @@ unknown directive "mcp_backends"
 --- must_die
 --- error_log
 [emerg]
-"https://a.example/" is not http:// or https:// and a host, with a port or without, and nothing else
+"https://a.example/" is not of the form http://host[:port] or https://host[:port]
 
 
 
@@ -1457,7 +1457,7 @@ unknown directive "mcp_backends"
 --- must_die
 --- error_log
 [emerg]
-"a b" is not http:// or https:// and a host
+"a b" is not of the form http://host[:port]
 
 
 
@@ -1467,7 +1467,7 @@ unknown directive "mcp_backends"
 --- must_die
 --- error_log
 [emerg]
-"ftp://a.example" is not http:// or https:// and a host
+"ftp://a.example" is not of the form http://host[:port]
 
 
 
@@ -1585,7 +1585,7 @@ qr/\A.*has "auth_basic", but no.*\n.*has "auth_request", but no.*\n\z/
 --- must_die
 --- error_log
 [emerg]
-"mcp_quota_key" directive invalid value "user": it is principal, address or off
+"mcp_quota_key" directive invalid value "user": write principal, address or off
 
 
 
@@ -1595,7 +1595,7 @@ qr/\A.*has "auth_basic", but no.*\n.*has "auth_request", but no.*\n\z/
 --- must_die
 --- error_log
 [emerg]
-invalid value "half": a size is 65536, 64k, 8m or 1g, or it is share or off
+invalid value "half": write a size, such as 65536, 64k, 8m or 1g, or write share or off
 
 
 

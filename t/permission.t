@@ -111,7 +111,7 @@ qr{\[emerg\] .*invalid number of arguments in "mcp_allow" directive in .+:\d+}
 --- user_files eval: ::catalog()
 --- must_die
 --- error_log eval
-qr{\[emerg\] .*invalid pattern "tools/": it is empty; "\*" matches all names in .+:\d+}
+qr{\[emerg\] .*invalid pattern "tools/": the name is empty: write "\*" for all names in .+:\d+}
 
 
 
@@ -120,7 +120,7 @@ qr{\[emerg\] .*invalid pattern "tools/": it is empty; "\*" matches all names in 
 --- user_files eval: ::catalog()
 --- must_die
 --- error_log eval
-qr{\[emerg\] .*invalid pattern "a\*b": "\*" is allowed only at the end; "~" begins a regular expression in .+:\d+}
+qr{\[emerg\] .*invalid pattern "a\*b": "\*" is allowed only at the end: write a regular expression, which begins with "~" in .+:\d+}
 
 
 
@@ -177,7 +177,7 @@ qr{\[emerg\] .*c\.json: line 1: "x-mcp-scope" must be a string of scopes}
 ::catalog($::Tools =~ s/"admin_drop"/"admin_drop","x-mcp-scope":"offline_access"/r)
 --- must_die
 --- error_log eval
-qr{\[emerg\] .*c\.json: line 1: "x-mcp-scope" must not ask for "offline_access" in .+:\d+}
+qr{\[emerg\] .*c\.json: line 1: "x-mcp-scope" must not contain "offline_access", which clients request themselves in .+:\d+}
 
 
 
@@ -245,4 +245,4 @@ qr/neither "mcp_backend" nor "mcp_route"/
 --- user_files eval: ::catalog()
 --- must_die
 --- error_log eval
-qr{\[emerg\] .*"mcp_debug" directive invalid value "yes": it is on or off in .+:\d+}
+qr{\[emerg\] .*"mcp_debug" directive invalid value "yes": write on or off in .+:\d+}

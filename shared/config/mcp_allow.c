@@ -70,7 +70,8 @@ mcp_allow_read(const mcp_mem_t *mem, mcp_str_t text, mcp_allow_t *rule,
     rule->name = pattern;
 
     if (pattern.len == 0) {
-        (void) snprintf(error, size, "it is empty; \"*\" matches all names");
+        (void) snprintf(error, size,
+                        "the name is empty: write \"*\" for all names");
         return MCP_ERR_CONFIG;
     }
 
@@ -88,8 +89,9 @@ mcp_allow_read(const mcp_mem_t *mem, mcp_str_t text, mcp_allow_t *rule,
      * the names that the operator meant */
 
     if (star != pattern.data + pattern.len - 1) {
-        (void) snprintf(error, size, "\"*\" is allowed only at the end; \"~\" "
-                                     "begins a regular expression");
+        (void) snprintf(error, size,
+                        "\"*\" is allowed only at the end: write a regular "
+                        "expression, which begins with \"~\"");
         return MCP_ERR_CONFIG;
     }
 

@@ -95,14 +95,15 @@ mcp_catalog_check_extensions(mcp_catalog_reader_t *r,
 
         if (!mcp_catalog_is_extension(key)) {
             return mcp_catalog_error_key(r, raw.data,
-                                         "not an extension's identifier, as "
-                                         "com.example/name is:", key);
+                                         "an extension's identifier must be "
+                                         "like com.example/name, unlike", key);
         }
 
         if (mcp_str_eq(key, mcp_str(MCP_CLIENT_TASKS_NAME))) {
             return mcp_catalog_error(r, raw.data,
-                                     "\"%s\" is set by the server: see "
-                                     "\"x-mcp-task\"", MCP_CLIENT_TASKS_NAME);
+                                     "\"%s\" is set by the server: remove it, "
+                                     "and use \"x-mcp-task\"",
+                                     MCP_CLIENT_TASKS_NAME);
         }
 
         if (mcp_json_get_once(extensions, key, &one) != MCP_OK) {

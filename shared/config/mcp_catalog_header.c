@@ -128,8 +128,8 @@ mcp_catalog_check_path(mcp_catalog_walk_t *w,
 
     return rc == MCP_OK ? MCP_OK
            : mcp_catalog_error(w->reader, header->at,
-                               "\"x-mcp-header\", or a key on the way to it, "
-                               "twice in one object");
+                               "an object has \"x-mcp-header\", or a key on "
+                               "the path to it, twice");
 }
 
 
@@ -200,8 +200,8 @@ mcp_catalog_take_header(mcp_catalog_walk_t *w, const mcp_json_value_t *schema,
 
     if (w->astray > 0 || w->depth == 0) {
         return mcp_catalog_error(r, value->raw.data,
-                                 "\"x-mcp-header\" is for properties that are "
-                                 "reached by \"properties\" alone");
+                                 "only nested \"properties\" may lead to a "
+                                 "property with \"x-mcp-header\"");
     }
 
     if (value->type != MCP_JSON_STRING) {

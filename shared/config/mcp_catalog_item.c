@@ -318,7 +318,8 @@ mcp_catalog_check_names(mcp_catalog_reader_t *r, mcp_list_e kind,
 
         if (kind == MCP_LIST_TOOLS && !mcp_catalog_is_tool_name(text)) {
             return mcp_catalog_error(r, members[i].raw.data,
-                "a tool's name is 1 to %d of A-Z a-z 0-9 _ - .",
+                "a tool's name must be 1 to %d of the characters A-Z a-z 0-9 "
+                "_ - .",
                 MCP_CATALOG_NAME_MAX);
         }
 

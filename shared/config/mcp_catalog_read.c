@@ -164,7 +164,9 @@ mcp_catalog_json_error(mcp_catalog_reader_t *r, const mcp_json_error_t *e)
     switch (e->problem) {
 
     case MCP_JSON_BAD_DEPTH:
-        return mcp_catalog_error(r, at, "nested too deep");
+        return mcp_catalog_error(r, at,
+                                 "the JSON is nested deeper than %d levels",
+                                 MCP_CATALOG_DEPTH);
 
     case MCP_JSON_BAD_DUPLICATE:
         return mcp_catalog_error(r, at, "duplicate key \"%s\"",
@@ -247,7 +249,8 @@ mcp_catalog_set_init(mcp_catalog_reader_t *r, mcp_catalog_set_t *set,
     }
 
     if (n > MCP_CATALOG_ITEMS_MAX) {
-        return mcp_catalog_error(r, array->raw.data, "too many items");
+        return mcp_catalog_error(r, array->raw.data,
+                                 "the list has too many items");
     }
 
     for (slots = 2; slots < n * 2; slots *= 2) { /* void */ }

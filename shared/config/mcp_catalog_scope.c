@@ -67,8 +67,9 @@ mcp_catalog_read_scope(mcp_catalog_reader_t *r, const mcp_json_value_t *value,
 
     if (mcp_scope_has(*scope, mcp_str("offline_access"))) {
         return mcp_catalog_error(r, value->raw.data,
-                                 "\"x-mcp-scope\" must not ask for "
-                                 "\"offline_access\"");
+                                 "\"x-mcp-scope\" must not contain "
+                                 "\"offline_access\", which clients request "
+                                 "themselves");
     }
 
     r->catalog->scoped = 1;

@@ -125,9 +125,9 @@ static const mcp_cluster_option_t  mcp_cluster_options[] = {
 };
 
 _Static_assert(sizeof(mcp_cluster_options) / sizeof(mcp_cluster_options[0])
-               == MCP_CLUSTER_OPTION_COUNT, "a row is missing");
+               == MCP_CLUSTER_OPTION_COUNT, "mcp_cluster_options lacks a row");
 _Static_assert(MCP_CLUSTER_OPTION_COUNT <= MCP_CLUSTER_PARAMETER_BIT,
-               "no memory in \"set\"");
+               "\"set\" has too few bits");
 
 
 int
@@ -235,8 +235,9 @@ mcp_cluster_setup_sync(mcp_cluster_setup_t *setup, mcp_str_t text,
                != MCP_OK
             || n < 1 || n > MCP_CLUSTER_REPLICAS_MAX))
     {
-        return mcp_setup_fail(error, "\"%.*s\" is not \"replicas=\" and a "
-                              "number from 1 to %d behind \"on\"",
+        return mcp_setup_fail(error,
+                              "\"%.*s\" is not allowed: after \"on\" write "
+                              "replicas=N, with N from 1 to %d",
                               mcp_setup_quote(replicas),
                               MCP_CLUSTER_REPLICAS_MAX);
     }
@@ -357,7 +358,7 @@ mcp_cluster_setup_finish(mcp_cluster_setup_t *setup,
     mcp_cluster_conf_t  *c = &setup->conf;
 
     if (c->n_seeds == 0) {
-        return mcp_setup_fail(error, "no URL of a Redis: "
+        return mcp_setup_fail(error, "a URL of Redis is missing: "
                               MCP_CLUSTER_URL_FORM);
     }
 
@@ -367,7 +368,10 @@ mcp_cluster_setup_finish(mcp_cluster_setup_t *setup,
     }
 
     if ((c->tls_certificate.len == 0) != (c->tls_certificate_key.len == 0)) {
-        return mcp_setup_fail(error, "set both a certificate and its key");
+        return mcp_setup_fail(error,
+                              "set both a certificate and its key "
+                              "(mcp_cluster_certificate, "
+                              "mcp_cluster_certificate_key)");
     }
 
     if (c->prefix.len == 0) {

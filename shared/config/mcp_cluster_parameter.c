@@ -68,8 +68,11 @@ mcp_cluster_set_user(mcp_cluster_setup_t *setup, mcp_str_t user, char *error)
     }
 
     if (i < user.len || user.len == 0 || user.len > MCP_CLUSTER_PARAMETER_MAX) {
-        return mcp_setup_fail(error, "\"%.*s\" is not the name of a user",
-                              mcp_setup_quote(user));
+        return mcp_setup_fail(error,
+                              "\"%.*s\" is not a user name of 1 to %d "
+                              "printable characters without spaces",
+                              mcp_setup_quote(user),
+                              MCP_CLUSTER_PARAMETER_MAX);
     }
 
     if (setup->conf.user.data == NULL) {
@@ -77,7 +80,9 @@ mcp_cluster_set_user(mcp_cluster_setup_t *setup, mcp_str_t user, char *error)
     }
 
     if (!mcp_str_eq(setup->conf.user, user)) {
-        return mcp_setup_fail(error, "two users: \"%.*s\" and \"%.*s\"",
+        return mcp_setup_fail(error,
+                              "the URLs and user= name two users, \"%.*s\" "
+                              "and \"%.*s\": name one",
                               (int) setup->conf.user.len,
                               setup->conf.user.data, mcp_setup_quote(user));
     }
@@ -92,12 +97,16 @@ mcp_cluster_set_db(mcp_cluster_setup_t *setup, mcp_str_t text, char *error)
     uint64_t  db;
 
     if (mcp_str_uint(text, &db) != MCP_OK || db > MCP_CLUSTER_DB_MAX) {
-        return mcp_setup_fail(error, "\"%.*s\" is not the number of a "
-                              "database", mcp_setup_quote(text));
+        return mcp_setup_fail(error,
+                              "\"%.*s\" is not the number of a database from "
+                              "0 to %d", mcp_setup_quote(text),
+                              MCP_CLUSTER_DB_MAX);
     }
 
     if (setup->has_db && setup->conf.db != db) {
-        return mcp_setup_fail(error, "two databases: %u and %u",
+        return mcp_setup_fail(error,
+                              "the URLs and db= name two databases, %u and "
+                              "%u: name one",
                               setup->conf.db, (unsigned) db);
     }
 
@@ -187,7 +196,8 @@ mcp_cluster_url(mcp_cluster_setup_t *setup, mcp_str_t url, char *error)
     mcp_cluster_seed_t  *seed;
 
     if (setup->conf.n_seeds == MCP_CLUSTER_SEEDS) {
-        return mcp_setup_fail(error, "more than %d URLs", MCP_CLUSTER_SEEDS);
+        return mcp_setup_fail(error, "more than %d URLs of Redis",
+                              MCP_CLUSTER_SEEDS);
     }
 
     seed = &setup->conf.seeds[setup->conf.n_seeds];
@@ -197,8 +207,9 @@ mcp_cluster_url(mcp_cluster_setup_t *setup, mcp_str_t url, char *error)
         rest = (mcp_str_t) { url.data + 5, url.len - 5 };
 
         if (!mcp_cluster_is_path(rest)) {
-            return mcp_setup_fail(error, "\"%.*s\" is not \"unix:\" and a "
-                                  "path from the root, of at most %d bytes",
+            return mcp_setup_fail(error,
+                                  "\"%.*s\" is not \"unix:\" followed by an "
+                                  "absolute path of at most %d bytes",
                                   mcp_setup_quote(url), MCP_CLUSTER_PATH_MAX);
         }
 
@@ -265,9 +276,9 @@ mcp_cluster_set_prefix(mcp_cluster_setup_t *setup, mcp_str_t prefix,
         || (open && close < open + 2))
     {
         return mcp_setup_fail(error,
-                              "\"%.*s\" is not a prefix: at most %d "
-                              "printable characters without spaces, of which "
-                              "some may stand between braces",
+                              "\"%.*s\" is not a prefix: write at most %d "
+                              "printable characters without spaces; braces "
+                              "must enclose at least one of them",
                               mcp_setup_quote(prefix),
                               MCP_CLUSTER_PARAMETER_MAX);
     }
@@ -314,8 +325,8 @@ mcp_cluster_set_name(mcp_cluster_setup_t *setup, mcp_str_t *member,
 {
     if (!mcp_cluster_is_name(value)) {
         return mcp_setup_fail(error,
-                              "\"%.*s\" is not a name of at most %d "
-                              "printable characters without spaces",
+                              "\"%.*s\" is not a name of 1 to %d printable "
+                              "characters without spaces",
                               mcp_setup_quote(value),
                               MCP_CLUSTER_PARAMETER_MAX);
     }

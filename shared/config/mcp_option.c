@@ -476,25 +476,26 @@ mcp_option_form(mcp_option_e option)
 {
     static const char  *const forms[][2] = {
         [MCP_OPTION_KIND_TIME] =
-            { "a time is 500ms, 90s or \"1h 30m\"",
-              "a time is 500ms, 90s or \"1h 30m\", or it is off" },
+            { "write a time, such as 500ms, 90s or \"1h 30m\"",
+              "write a time, such as 500ms, 90s or \"1h 30m\", or write off" },
         [MCP_OPTION_KIND_SIZE] =
-            { "a size is 65536, 64k, 8m or 1g",
-              "a size is 65536, 64k, 8m or 1g, or it is off" },
+            { "write a size, such as 65536, 64k, 8m or 1g",
+              "write a size, such as 65536, 64k, 8m or 1g, or write off" },
         [MCP_OPTION_KIND_NUMBER] =
-            { "it is digits", "it is digits, or off" },
+            { "write a number", "write a number or off" },
         [MCP_OPTION_KIND_FLAG] =
-            { "it is on or off", "it is on or off" },
+            { "write on or off", "write on or off" },
         [MCP_OPTION_KIND_QUOTA] =
-            { "it is digits, or share", "it is digits, share or off" },
+            { "write a number or share", "write a number, share or off" },
         [MCP_OPTION_KIND_ROOM] =
-            { "a size is 65536, 64k, 8m or 1g, or it is share",
-              "a size is 65536, 64k, 8m or 1g, or it is share or off" },
+            { "write a size, such as 65536, 64k, 8m or 1g, or write share",
+              "write a size, such as 65536, 64k, 8m or 1g, or write share or "
+              "off" },
         [MCP_OPTION_KIND_QUOTA_KEY] =
-            { "it is principal or address",
-              "it is principal, address or off" },
+            { "write principal or address",
+              "write principal, address or off" },
         [MCP_OPTION_KIND_RESUME_STATELESS] =
-            { "it is declared or all", "it is off, declared or all" }
+            { "write declared or all", "write off, declared or all" }
     };
 
     return forms[mcp_option_table[option].kind][mcp_option_table[option].off];

@@ -246,8 +246,8 @@ mcp_policy_read(mcp_policy_rule_t *rule, mcp_list_e kind, mcp_str_t key,
 
         if (k->kinds && !(k->kinds & 1U << kind)) {
             *error = k->kinds == MCP_POLICY_TOOL
-                     ? "is for tools"
-                     : "is for resources and resource templates";
+                     ? "is allowed only for tools"
+                     : "is allowed only for resources and resource templates";
             return MCP_ERR_CONFIG;
         }
 

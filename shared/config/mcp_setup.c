@@ -168,7 +168,7 @@ mcp_setup_key(mcp_setup_t *setup, mcp_str_t file, mcp_str_t contents,
                               mcp_setup_quote(file), MCP_KEY_MIN_LEN);
 
     default:
-        return mcp_setup_fail(error, "cannot derive a key from \"%.*s\"",
+        return mcp_setup_fail(error, "OpenSSL cannot hash the key in \"%.*s\"",
                               mcp_setup_quote(file));
     }
 }
@@ -385,8 +385,10 @@ mcp_setup_route(mcp_setup_t *setup, mcp_str_t pattern, mcp_str_t target,
 
     for (route = setup->routes.first; route; route = route->next) {
         if (mcp_str_eq(route->text, pattern)) {
-            return mcp_setup_fail(error, "an earlier route matches \"%.*s\", "
-                                  "so this one is never used: remove one",
+            return mcp_setup_fail(error,
+                                  "an earlier route has the same pattern "
+                                  "\"%.*s\", so this one is never used: "
+                                  "remove one",
                                   mcp_setup_quote(pattern));
         }
     }
@@ -458,8 +460,8 @@ mcp_setup_origin(mcp_setup_t *setup, mcp_str_t origin, char *error)
 
     if (!mcp_setup_is_bare(origin)) {
         return mcp_setup_fail(error,
-                              "\"%.*s\" never equals an Origin, which ends "
-                              "with the host or port: remove what follows",
+                              "\"%.*s\" never equals an Origin, which is only "
+                              "scheme://host[:port]: remove the rest",
                               mcp_setup_quote(origin));
     }
 
@@ -489,8 +491,9 @@ mcp_setup_revision(mcp_setup_t *setup, mcp_str_t name, char *error)
                       mcp_revision(revision)->name.data);
     }
 
-    return mcp_setup_fail(error, "\"%.*s\" is not a supported revision "
-                          "(%s)", mcp_setup_quote(name), known + 1);
+    return mcp_setup_fail(error,
+                          "\"%.*s\" is not a supported revision: write one of "
+                          "%s", mcp_setup_quote(name), known + 1);
 }
 
 
@@ -499,8 +502,8 @@ mcp_setup_link_origin(mcp_str_t origin, char *error)
 {
     if (origin.len && !mcp_http_is_web_origin(origin)) {
         return mcp_setup_fail(error,
-                              "\"%.*s\" is not http:// or https:// and a host, "
-                              "with a port or without, and nothing else",
+                              "\"%.*s\" is not of the form http://host[:port] "
+                              "or https://host[:port]",
                               mcp_setup_quote(origin));
     }
 

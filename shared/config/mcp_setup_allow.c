@@ -78,8 +78,8 @@ mcp_setup_allow(mcp_setup_t *setup, mcp_str_t pattern, const void *value,
 
     if (mcp_setup_allow_hidden(setup, &allow->rule)) {
         (void) snprintf(error, MCP_SETUP_ERROR_MAX,
-                        "an earlier rule matches all names of rule \"%.*s\", "
-                        "which is never used: put it before that rule",
+                        "rule \"%.*s\" is never used, because an earlier rule "
+                        "matches all its names: put it before that rule",
                         mcp_setup_quote(pattern));
         mcp_match_free(allow->rule.match);
         return MCP_ERR_CONFIG;

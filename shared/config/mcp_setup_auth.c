@@ -190,8 +190,10 @@ mcp_setup_auth_scope(mcp_setup_t *setup, mcp_str_t scope, char *error)
      * basic/authorization, "Refresh Tokens") */
 
     if (mcp_str_eq(scope, mcp_str("offline_access"))) {
-        return mcp_setup_fail(error, "\"offline_access\" concerns clients and "
-                              "issuers and is not a scope of a resource");
+        return mcp_setup_fail(error,
+                              "\"offline_access\" concerns clients and "
+                              "issuers and is not a scope of a resource: "
+                              "remove it");
     }
 
     return mcp_setup_add_word(setup, &setup->auth_scopes, scope, error);

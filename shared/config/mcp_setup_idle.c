@@ -381,8 +381,8 @@ mcp_setup_warning_idle(const mcp_setup_t *setup, int apache,
 
         if (route.data != NULL) {
             (void) snprintf(text, MCP_SETUP_ERROR_MAX,
-                            "has %s for \"%.*s\", which its catalog does not "
-                            "have: is it misspelt?",
+                            "has %s for \"%.*s\", which is not a name in its "
+                            "catalog: correct the name",
                             apache ? "MCPRoute" : "\"mcp_route\"",
                             mcp_setup_quote(route));
             return 1;

@@ -103,10 +103,10 @@ static const mcp_setup_warning_t  mcp_setup_warnings[] = {
         "meant to be hidden" } },
 
     { mcp_setup_waits_long,
-      { "has an \"mcp_min_wait\" that exceeds \"mcp_max_wait\": clients that "
-        "wait for it resume too late",
-        "has an MCPMinWait that exceeds MCPMaxWait: clients that wait for it "
-        "resume too late" } }
+      { "has an \"mcp_min_wait\" that exceeds \"mcp_max_wait\", so clients "
+        "that wait for it resume too late: lower it",
+        "has an MCPMinWait that exceeds MCPMaxWait, so clients that wait for "
+        "it resume too late: lower it" } }
 };
 
 #define MCP_SETUP_WARNINGS                                                    \

@@ -285,8 +285,9 @@ mcp_resume_link_url_warn(mcp_worker_t *worker, mcp_str_t origin)
     worker->url_warned = now;
 
     mcp_worker_log(worker, MCP_LOG_WARN,
-                   "a stream has no URL, because \"%.*s\" is not http:// or "
-                   "https:// and a host",
+                   "a stream has no URL, because \"%.*s\" is not of the form "
+                   "http://host[:port] or https://host[:port]: correct "
+                   "mcp_link_origin",
                    (int) (origin.len > MCP_RESUME_LINK_URL_QUOTE_MAX
                           ? MCP_RESUME_LINK_URL_QUOTE_MAX : origin.len),
                    origin.data);

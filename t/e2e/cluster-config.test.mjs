@@ -43,7 +43,7 @@ describe('mistakes in the settings of a cluster', { concurrency: 2 }, () => {
             /"a b" is not a prefix/],
         ['node= twice', cluster(`${URL} node=a node=b`),
             /node= stands twice/],
-        ['mcp_cluster without a URL', cluster('node=a'), /no URL of a Redis/],
+        ['mcp_cluster without a URL', cluster('node=a'), /a URL of Redis is missing/],
         ['mcp_cluster twice for one zone', { nginx: `mcp_cluster mcp ${URL};
                                       mcp_cluster mcp ${URL};`,
                               apache: `MCPCluster ${URL}\nMCPCluster ${URL}` },
@@ -55,7 +55,7 @@ describe('mistakes in the settings of a cluster', { concurrency: 2 }, () => {
             /neither "on" nor "off"/],
         ['replicas= without a number',
             cluster(URL, { mcp_cluster_sync: 'on replicas=' }),
-            /"replicas=" and a number/],
+            /after "on" write replicas=N/],
         ['mcp_cluster_ca with a missing file',
             cluster('rediss://127.0.0.1', { mcp_cluster_ca: nothing }),
             /nothing"/],

@@ -143,7 +143,7 @@ test('invalid mcp_link_origin: rejected, or logged at the first request',
             Fixture.start({ workers: 1, location: {
                 nginx: `mcp_link_origin ${origin};`,
                 apache: `MCPLinkOrigin ${origin}` } }),
-            { message: /" is not http:\/\/ or https:\/\/ and a host, with/ });
+            { message: /" is not of the form http:\/\/host\[:port\]/ });
     }
 
     const told = await Fixture.use({ workers: 1, location: {

@@ -121,8 +121,8 @@ mistakes_are_named(void **state)
         assert_int_equal(mcp_catalog_create(&tm.mem, test_str(text), &catalog,
                                             error, sizeof(error)),
                          MCP_ERR_CONFIG);
-        assert_ptr_equal(strstr(error, "line 2: not an extension's identifier,"
-                                       " as com.example/name is: \""),
+        assert_ptr_equal(strstr(error, "line 2: an extension's identifier must "
+                                       "be like com.example/name, unlike \""),
                          error);
     }
 

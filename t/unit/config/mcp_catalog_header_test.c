@@ -131,15 +131,15 @@ taken(void **state)
 
 
 #define ELSEWHERE                                                             \
-    "line 3: \"x-mcp-header\" is for properties that are reached by "         \
-    "\"properties\" alone"
+    "line 3: only nested \"properties\" may lead to a property with "         \
+    "\"x-mcp-header\""
 #define TYPE                                                                  \
     "line 3: \"x-mcp-header\" is for properties of the type string, integer " \
     "or boolean"
 #define TOKEN  "line 3: \"x-mcp-header\" must be a token (RFC 9110, 5.6.2)"
 #define TWICE                                                                 \
-    "line 3: \"x-mcp-header\", or a key on the way to it, twice in one "      \
-    "object"
+    "line 3: an object has \"x-mcp-header\", or a key on the path to it, "     \
+    "twice"
 #define DUPLICATE                                                             \
     "two properties of the tool have, apart from case, the same "             \
     "\"x-mcp-header\""

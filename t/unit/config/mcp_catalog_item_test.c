@@ -28,8 +28,8 @@ mistakes_are_named(void **state)
           "\"x-mcp-resumable\":true}]}",
           "line 2: \"x-mcp-resumable\" is duplicate" },
         { "{\"prompts\":[{\"name\":\"b\",\n\"x-mcp-cache-ttl\":1}]}",
-          "line 2: \"x-mcp-cache-ttl\" is for resources and resource "
-          "templates" },
+          "line 2: \"x-mcp-cache-ttl\" is allowed only for resources and "
+          "resource templates" },
         { "{\"resources\":[{\"uri\":\"b\",\"name\":\"c\",\n"
           "\"x-mcp-cache-scope\":\"all\"}]}",
           "line 2: \"x-mcp-cache-scope\" must be \"public\" or "
@@ -102,9 +102,11 @@ mistakes_are_named(void **state)
         { "{\"resources\":[{\"name\":\"a\",\"uri\":\"\"}]}",
           "line 1: \"uri\" must not be empty" },
         { "{\"tools\":[{\"name\":\"a b\"," SCHEMA "}]}",
-          "line 1: a tool's name is 1 to 128 of A-Z a-z 0-9 _ - ." },
+          "line 1: a tool's name must be 1 to 128 of the characters A-Z a-z "
+          "0-9 _ - ." },
         { "{\"tools\":[{\"name\":\"a\\u0000\"," SCHEMA "}]}",
-          "line 1: a tool's name is 1 to 128 of A-Z a-z 0-9 _ - ." },
+          "line 1: a tool's name must be 1 to 128 of the characters A-Z a-z "
+          "0-9 _ - ." },
         { "{\"prompts\":[{\"name\":\"a\"},\n{\"name\":\"b\"},\n"
           "{\"name\":\"\\u0061\"}]}",
           "line 3: duplicate prompt \"a\"" },

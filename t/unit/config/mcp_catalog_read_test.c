@@ -100,7 +100,8 @@ too_deep_and_too_long(void **state)
     assert_int_equal(mcp_catalog_create(&tm.mem, (mcp_str_t) { text, n },
                                         &catalog, error, sizeof(error)),
                      MCP_ERR_CONFIG);
-    assert_string_equal(error, "line 2: nested too deep");
+    assert_string_equal(error,
+                        "line 2: the JSON is nested deeper than 128 levels");
     assert_int_equal(tm.live, 0);
 
     /* a name of 128 bytes: accepted; one of 129: rejected */

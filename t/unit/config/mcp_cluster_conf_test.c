@@ -154,16 +154,16 @@ replicas(void **state)
 
     for (i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
         s = cluster_new();
-        snprintf(text, sizeof(text), "\"%s\" is not \"replicas=\" and a "
-                 "number from 1 to 15 behind \"on\"", bad[i]);
+        snprintf(text, sizeof(text), "\"%s\" is not allowed: after \"on\" "
+                 "write replicas=N, with N from 1 to 15", bad[i]);
         refused(replicate(s, "on", bad[i]), text);
         mcp_cluster_setup_free(s);
     }
 
     s = cluster_new();
     refused(replicate(s, "off", "replicas=1"),
-            "\"replicas=1\" is not \"replicas=\" and a number from 1 to 15 "
-            "behind \"on\"");
+            "\"replicas=1\" is not allowed: after \"on\" write replicas=N, "
+            "with N from 1 to 15");
     mcp_cluster_setup_free(s);
 
     s = cluster_new();
@@ -183,8 +183,8 @@ whole(void **state)
 
     s = cluster_new();
     refused(mcp_cluster_setup_finish(s, &conf, error),
-            "no URL of a Redis: redis://[user@]host[:port][/db], rediss:// "
-            "likewise, or unix:/path");
+            "a URL of Redis is missing: redis://[user@]host[:port][/db], "
+            "rediss:// likewise, or unix:/path");
     taken(say(s, "redis://joe@a"));
     refused(mcp_cluster_setup_finish(s, &conf, error),
             "user \"joe\" has no password: set password_file=");

@@ -94,8 +94,8 @@ bad_urls(void **state)
         refused(say(s, ports[i]), text);
     }
 
-    refused(say(s, "unix:run"), "\"unix:run\" is not \"unix:\" and a path "
-            "from the root, of at most 107 bytes");
+    refused(say(s, "unix:run"), "\"unix:run\" is not \"unix:\" followed by "
+            "an absolute path of at most 107 bytes");
 
     memset(path, 'a', sizeof(path));
     memcpy(path, "unix:/", 6);
@@ -106,10 +106,12 @@ bad_urls(void **state)
     assert_int_equal(say(s, path), MCP_ERR_CONFIG);
 
     refused(say(s, "redis://joe:secret@a"),
-            "a URL cannot contain a password: write it into a file and set password_file=");
-    refused(say(s, "redis://a/x"), "\"x\" is not the number of a database");
+            "a URL cannot contain a password: write it into a file and set "
+            "password_file=");
+    refused(say(s, "redis://a/x"), "\"x\" is not the number of a database "
+                                   "from 0 to 65535");
     refused(say(s, "redis://a/65536"),
-            "\"65536\" is not the number of a database");
+            "\"65536\" is not the number of a database from 0 to 65535");
 
     mcp_cluster_setup_free(s);
 }
@@ -130,7 +132,7 @@ several(void **state)
         taken(say(s, i ? "redis://a" : "rediss://b:1/3"));
     }
 
-    refused(say(s, "redis://a"), "more than 16 URLs");
+    refused(say(s, "redis://a"), "more than 16 URLs of Redis");
 
     conf = finished(s);
     assert_int_equal(conf->n_seeds, MCP_CLUSTER_SEEDS);
@@ -147,8 +149,10 @@ several(void **state)
     taken(say(s, "redis://joe@b/3"));
     taken(say(s, "user=joe"));
     taken(say(s, "db=3"));
-    refused(say(s, "redis://jim@b/3"), "two users: \"joe\" and \"jim\"");
-    refused(say(s, "redis://b/4"), "two databases: 3 and 4");
+    refused(say(s, "redis://jim@b/3"), "the URLs and user= name two users, "
+                                       "\"joe\" and \"jim\": name one");
+    refused(say(s, "redis://b/4"), "the URLs and db= name two databases, 3 "
+                                   "and 4: name one");
     mcp_cluster_setup_free(s);
 }
 
@@ -190,12 +194,14 @@ parameters(void **state)
     mcp_cluster_setup_free(s);
 
     s = cluster_new();
-    refused(say(s, "sentinel="), "\"\" is not a name of at most 64 printable "
+    refused(say(s, "sentinel="), "\"\" is not a name of 1 to 64 printable "
             "characters without spaces");
-    refused(say(s, "node=a b"), "\"a b\" is not a name of at most 64 "
+    refused(say(s, "node=a b"), "\"a b\" is not a name of 1 to 64 "
             "printable characters without spaces");
-    refused(say(s, "user="), "\"\" is not the name of a user");
-    refused(say(s, "db="), "\"\" is not the number of a database");
+    refused(say(s, "user="), "\"\" is not a user name of 1 to 64 printable "
+                             "characters without spaces");
+    refused(say(s, "db="), "\"\" is not the number of a database from 0 to "
+                           "65535");
     refused(say(s, "password_file="), "password_file= names no file");
     mcp_cluster_setup_free(s);
 }

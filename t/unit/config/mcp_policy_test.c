@@ -167,7 +167,8 @@ test_apply(void **state)
                                      mcp_str("x-mcp-cache-ttl"), &v,
                                      &error),
                      MCP_ERR_CONFIG);
-    assert_string_equal(error, "is for resources and resource templates");
+    assert_string_equal(error,
+                        "is allowed only for resources and resource templates");
 
     read_one(&rule, "x-mcp-cache-ttl", MCP_JSON_NUMBER, "300");
     read_one(&rule, "x-mcp-cache-scope", MCP_JSON_STRING, "\"public\"");
@@ -270,7 +271,7 @@ test_task(void **state)
     assert_int_equal(mcp_policy_read(&rule, MCP_LIST_PROMPTS,
                                      mcp_str("x-mcp-task"), &v, &error),
                      MCP_ERR_CONFIG);
-    assert_string_equal(error, "is for tools");
+    assert_string_equal(error, "is allowed only for tools");
 }
 
 

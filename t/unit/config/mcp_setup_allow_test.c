@@ -69,7 +69,8 @@ test_wrong(void **state)
     assert_int_equal(mcp_setup_allow(s, mcp_str("a*b"), yes, error),
                      MCP_ERR_CONFIG);
     assert_string_equal(error, "invalid pattern \"a*b\": \"*\" is allowed "
-                               "only at the end; \"~\" begins a regular expression");
+                               "only at the end: write a regular expression, "
+                               "which begins with \"~\"");
 
     for (i = 0; i < 1000; i++) {
         (void) snprintf(name, sizeof(name), "a%d", i);

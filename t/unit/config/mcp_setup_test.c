@@ -19,7 +19,8 @@ options(void **state)
     refused(mcp_setup_option(s, MCP_OPTION_RETRY, mcp_str("3s"), error),
             MCP_SETUP_DUPLICATE);
     refused(mcp_setup_option(s, MCP_OPTION_LINGER, mcp_str("x"), error),
-            "invalid value \"x\": a time is 500ms, 90s or \"1h 30m\"");
+            "invalid value \"x\": write a time, such as 500ms, 90s or "
+            "\"1h 30m\"");
     refused(mcp_setup_option(s, MCP_OPTION_MAX_DEPTH, mcp_str("1"), error),
             "value must be between 4 and 512");
 
@@ -267,8 +268,8 @@ link_origin(void **state)
     taken(mcp_setup_link_origin(mcp_str(""), error));
 
     refused(mcp_setup_link_origin(mcp_str("https://a.example/"), error),
-            "\"https://a.example/\" is not http:// or https:// and a host, "
-            "with a port or without, and nothing else");
+            "\"https://a.example/\" is not of the form http://host[:port] "
+            "or https://host[:port]");
     assert_int_equal(mcp_setup_link_origin(mcp_str("a b"), error),
                      MCP_ERR_CONFIG);
     assert_int_equal(mcp_setup_link_origin(mcp_str("ftp://x"), error),

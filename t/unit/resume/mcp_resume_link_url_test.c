@@ -119,7 +119,7 @@ test_origin_told(void **state)
         const char  *line;             /* NULL: none */
     } cases[] = {
         { "https://a.example/", 0, "a stream has no URL, because "
-          "\"https://a.example/\" is not http:// or https:// and a host" },
+          "\"https://a.example/\" is not of the form http://host[:port]" },
         { "ftp://a.example", 0, NULL },
         { "ftp://a.example", 59000, NULL },
         { "https://a\r\nb", 1000, "a stream has no URL, because "
