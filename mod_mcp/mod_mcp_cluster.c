@@ -411,7 +411,7 @@ static int read_some(connection_t *c)
         n = take(c, buf);
 
         if (n == 0) {
-            failed(c, "closed by the other side");
+            failed(c, "the server closed the connection");
             return 0;
         }
 
@@ -563,7 +563,7 @@ static void connected(connection_t *c)
 
     if (c->ssl == NULL || !expect(c->ssl, conf->conf, c->host)
         || SSL_set_fd(c->ssl, c->fd) != 1) {
-        failed(c, "cannot begin TLS");
+        failed(c, "cannot set up TLS for the connection");
         return;
     }
 
@@ -900,7 +900,9 @@ void mod_mcp_cluster_start(server_rec *s)
         ap_log_error(APLOG_MARK, APLOG_ERR, 0, s,
                      "mod_mcp: this process cannot take part in the cluster: "
                      "%s",
-                     rc == MCP_ERR_LIMIT ? "too many different keys"
+                     rc == MCP_ERR_LIMIT ? "the endpoints have too many "
+                                           "different keys: set one MCPKey "
+                                           "for all"
                                          : "no memory");
         mcp_cluster_destroy(cluster);
         cluster = NULL;

@@ -276,7 +276,8 @@ ngx_http_mcp_cluster_handshake(ngx_http_mcp_cluster_link_t *own)
         != NGX_OK
         || ngx_http_mcp_cluster_expect(own, c->ssl->connection) != NGX_OK)
     {
-        ngx_http_mcp_cluster_closed(own, "cannot begin TLS");
+        ngx_http_mcp_cluster_closed(own, "cannot set up TLS for the "
+                                         "connection");
         return;
     }
 
@@ -435,7 +436,7 @@ ngx_http_mcp_cluster_resolve(ngx_http_mcp_cluster_link_t *own,
 
     if (ngx_resolve_name(ctx) != NGX_OK) {
         own->resolve = NULL;
-        ngx_http_mcp_cluster_closed(own, "cannot resolve the name");
+        ngx_http_mcp_cluster_closed(own, "cannot resolve the host name");
     }
 }
 
@@ -646,7 +647,8 @@ ngx_http_mcp_cluster_read_handler(ngx_event_t *rev)
 
         if (n <= 0) {
             ngx_http_mcp_cluster_closed(own, n ? ngx_http_mcp_cluster_why(own)
-                                               : "closed by the other side");
+                                               : "the server closed the "
+                                                 "connection");
             return;
         }
 
@@ -803,7 +805,8 @@ ngx_http_mcp_cluster_start(ngx_http_mcp_zone_t *zone,
                   "\"%V\"%s",
                   &zone->name,
                   rc == MCP_ERR_LIMIT ? ": its endpoints have too many "
-                                        "different keys" : "");
+                                        "different keys: set one \"mcp_key\" "
+                                        "for all" : "");
 
     mcp_cluster_destroy(cluster);
     zone->cluster->cluster = NULL;

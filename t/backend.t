@@ -391,7 +391,7 @@ in its backend: HTTP
 --- more_headers eval: MCP::post()
 --- response_body eval: $::Output
 --- error_log
-its Content-Type is not JSON
+the Content-Type of the response is not JSON
 
 
 

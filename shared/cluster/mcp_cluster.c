@@ -278,8 +278,9 @@ mcp_cluster_reborn(mcp_cluster_t *cluster)
     }
 
     mcp_store_node_count(store, MCP_NODE_REBORN);
-    mcp_cluster_error(cluster, "another node declared this node dead: it joins "
-                      "again with a new id");
+    mcp_cluster_error(cluster,
+                      "another node declared this node dead, because its "
+                      "heartbeats were missing: it joins again with a new id");
 }
 
 
@@ -356,7 +357,7 @@ mcp_cluster_joined(mcp_cluster_t *cluster, const mcp_reply_t *reply)
     mcp_cluster_check_endpoints(cluster, mcp_reply_item(reply, 4));
     mcp_cluster_id(cluster, id);
     mcp_worker_log(cluster->worker, news ? MCP_LOG_NOTICE : MCP_LOG_INFO,
-                   "cluster: joined as node %s, one of %llu", id,
+                   "cluster: joined as node %s; the cluster has %llu nodes", id,
                    (unsigned long long) mcp_reply_item(reply, 3)->n);
 
     if (cluster->leads) {

@@ -132,7 +132,7 @@ mcp_link_moved(mcp_link_t *link, mcp_str_t text)
     }
 
     if (colon == 0) {
-        mcp_link_fail(link, "it redirects to an invalid address");
+        mcp_link_fail(link, "the server redirects to an invalid address");
         return;
     }
 
@@ -190,7 +190,7 @@ mcp_link_reply(mcp_link_t *link, const mcp_reply_t *reply)
     }
 
     if (link->n_pending == 0) {
-        mcp_link_fail(link, "a reply without a command");
+        mcp_link_fail(link, "the server sent a reply without a command");
         return;
     }
 

@@ -301,7 +301,7 @@ mcp_link_redirect(mcp_link_t *link, mcp_str_t host, mcp_str_t port)
         || host.len > MCP_LINK_HOST_MAX
         || memchr(host.data, '\0', host.len) != NULL)
     {
-        mcp_link_fail(link, "it redirects to an invalid address");
+        mcp_link_fail(link, "the server redirects to an invalid address");
         return;
     }
 
@@ -484,11 +484,12 @@ mcp_link_timeout(void *data)
         mcp_link_open(link);
         return;
     case MCP_LINK_OPENING:
-        mcp_link_fail(link, "no connection within %llu ms",
+        mcp_link_fail(link,
+                      "no connection within %llu ms (mcp_cluster_timeout)",
                       (unsigned long long) link->cluster->conf->timeout);
         return;
     case MCP_LINK_LOGIN:
-        mcp_link_fail(link, "no answer within %llu ms",
+        mcp_link_fail(link, "no answer within %llu ms (mcp_cluster_timeout)",
                       (unsigned long long) link->cluster->conf->timeout);
         return;
     case MCP_LINK_UP:
@@ -588,8 +589,9 @@ mcp_link_input(mcp_link_t *link, const char *data, size_t len)
     } while (rc == MCP_OK && mcp_link_is_open(link));
 
     if (rc < 0) {
-        mcp_link_fail(link, rc == MCP_ERR_LIMIT ? "a reply is too long"
-                                                : "it sent an invalid reply");
+        mcp_link_fail(link, rc == MCP_ERR_LIMIT
+                            ? "the server sent a reply that is too long"
+                            : "the server sent an invalid reply");
     }
 
     mcp_replication_continue(link->cluster);

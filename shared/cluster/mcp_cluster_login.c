@@ -89,7 +89,8 @@ mcp_login_failed(mcp_link_t *link, const mcp_reply_t *reply,
 static void
 mcp_login_confused(mcp_link_t *link, const char *command)
 {
-    mcp_link_fail(link, "%s: not a reply of Redis", command);
+    mcp_link_fail(link, "%s: the reply is not one of Redis: check the address",
+                  command);
 }
 
 
@@ -151,7 +152,8 @@ mcp_login_registered(void *data, const mcp_reply_t *reply)
         mcp_login_confused(link, "HELLO");
 
     } else if (!mcp_login_version_ok(version)) {
-        mcp_link_fail(link, "its version is %.*s, but at least %d.%d is "
+        mcp_link_fail(link,
+                      "the version of Redis is %.*s, but at least %d.%d is "
                       "required",
                       (int) (version.len < 20 ? version.len : 20),
                       version.data, MCP_REDIS_MAJOR, MCP_REDIS_MINOR);
@@ -205,7 +207,9 @@ mcp_login_role(void *data, const mcp_reply_t *reply)
 
     if (!mcp_reply_is(mcp_reply_item(reply, 0), "master")) {
         role = mcp_reply_item(reply, 0)->text;
-        mcp_link_fail(link, "it is not a master (%.*s)",
+        mcp_link_fail(link,
+                      "the server is not a master, its role is \"%.*s\": name "
+                      "the master, or set sentinel=",
                       (int) (role.len < 20 ? role.len : 20), role.data);
     }
 }
@@ -368,7 +372,8 @@ mcp_login_master(void *data, const mcp_reply_t *reply)
     }
 
     if (reply->type == MCP_REPLY_NIL) {
-        mcp_link_fail(link, "it has no master with that name");
+        mcp_link_fail(link, "Sentinel has no master with the name of "
+                            "sentinel=");
 
     } else if (mcp_reply_item(reply, 0)->type != MCP_REPLY_TEXT
                || mcp_reply_item(reply, 1)->type != MCP_REPLY_TEXT)

@@ -59,7 +59,7 @@ mcp_cluster_offset(mcp_cluster_t *cluster, uint64_t theirs, uint64_t now)
     if (far && !cluster->far && cluster->leads) {
         mcp_worker_log(cluster->worker, MCP_LOG_WARN,
                        "cluster: the clock of Redis differs from this node's "
-                       "by %lld ms", (long long) offset);
+                       "by %lld ms: set both by NTP", (long long) offset);
     }
 
     cluster->far = far;

@@ -58,7 +58,8 @@ mcp_mirror_lost(mcp_replication_t *repl)
         repl->lost = 1;
         mcp_worker_log(repl->cluster->worker, MCP_LOG_ERROR,
                        "cluster: a stream of a dead node is lost: %s",
-                       repl->full && repl->tight ? "the zone is full"
+                       repl->full && repl->tight ? "the zone is full: enlarge "
+                                                   "the zone"
                                                  : "Redis does not have all of "
                        "its events");
         mcp_store_node_count(repl->cluster->worker->store, MCP_NODE_DROPPED);

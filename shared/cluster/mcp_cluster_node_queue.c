@@ -279,7 +279,7 @@ mcp_node_queue_input_stored(mcp_cluster_t *cluster,
         mcp_stream_id_short(id, entry->id);
         mcp_worker_log(cluster->worker, MCP_LOG_ERROR,
                        "cluster: the zone has no room for an answer to call "
-                       "%s, which is lost", id);
+                       "%s, which is lost: enlarge the zone", id);
         mcp_store_node_count(cluster->worker->store, MCP_NODE_DROPPED);
     }
 }

@@ -404,7 +404,8 @@ mcp_cluster_replicate(void *data, const mcp_stream_ref_t *ref, uint32_t limit)
     if (rc != MCP_OK) {
         mcp_worker_log(cluster->worker, MCP_LOG_WARN,
                        "cluster: a stream cannot be resumed at other nodes: %s",
-                       rc == MCP_ERR_FULL ? "the zone is full"
+                       rc == MCP_ERR_FULL ? "the zone is full: enlarge the "
+                                            "zone"
                                           : "a client has already read it");
         return;
     }

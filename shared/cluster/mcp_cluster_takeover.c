@@ -124,8 +124,9 @@ mcp_takeover_take(mcp_cluster_t *cluster, const mcp_reply_t *item)
            == MCP_OK ? mcp_replication_get(cluster, &ref) : NULL;
 
     if (repl == NULL) {
-        mcp_worker_log(cluster->worker, MCP_LOG_ERROR, "cluster: the zone has "
-                       "no room for a stream of a dead node: trying again");
+        mcp_worker_log(cluster->worker, MCP_LOG_ERROR,
+                       "cluster: the zone has no room for a stream of a dead "
+                       "node: trying again; enlarge the zone");
         return;
     }
 

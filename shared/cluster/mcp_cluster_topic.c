@@ -136,8 +136,8 @@ mcp_topic_promote(mcp_replication_t *repl, const mcp_reply_t *reply)
 
     if (rc != MCP_OK) {
         mcp_worker_log(repl->cluster->worker, MCP_LOG_ERROR,
-                       "cluster: the zone has no room for the subscriptions of "
-                       "a dead node: some are lost");
+                       "cluster: the zone has no room for the subscriptions "
+                       "of a dead node, and some are lost: enlarge the zone");
     }
 
     repl->has_topics = 1;

@@ -199,7 +199,9 @@ mcp_stateless_envelope(mcp_exchange_t *x, mcp_stateless_error_t *r)
         if (x->client.log_level < 0) {
             return mcp_stateless_refuse(r, MCP_FAULT_ENVELOPE,
                                         mcp_str("logLevel in \"_meta\" must "
-                                                "be a log level"));
+                                                "be debug, info, notice, "
+                                                "warning, error, critical, "
+                                                "alert or emergency"));
         }
     }
 
@@ -217,9 +219,10 @@ mcp_stateless_mismatch(mcp_exchange_t *x, mcp_stateless_error_t *r,
     if (value.data == NULL && !x->worker->header_missed) {
         x->worker->header_missed = 1;
         mcp_worker_log(x->worker, MCP_LOG_NOTICE,
-                       "a request of a revision without sessions has no header "
-                       "%.*s: if a proxy removes it, clients fall back to "
-                       "older revisions or fail", (int) name.len, name.data);
+                       "a request of a revision without sessions has no "
+                       "header %.*s: if a proxy removes it, clients fall back "
+                       "to older revisions or fail: let the proxy forward it",
+                       (int) name.len, name.data);
     }
 
     return mcp_stateless_refuse(r, MCP_FAULT_HEADER, name);

@@ -30,10 +30,12 @@ mcp_reject_log_origin(const mcp_exchange_t *x)
         && memcmp(origin.data + i - 3, "://", 3) == 0
         && mcp_str_case_eq((mcp_str_t) { origin.data + i, host.len }, host))
     {
-        return "it is the Host, which is not a name of this server";
+        return "the Origin is that of the Host header, which is not a name of "
+               "this server";
     }
 
-    return "it is neither the endpoint's own origin nor an allowed one";
+    return "the Origin is neither the endpoint's own nor listed by "
+           "mcp_allow_origin";
 }
 
 
@@ -51,15 +53,15 @@ mcp_reject_log_session(const mcp_exchange_t *x)
                           x->head.principal, &session)
         == MCP_OK)
     {
-        return "it has been ended";
+        return "the session has been ended";
     }
 
     if (session.revision == MCP_REVISION_NONE) {
-        return "it was not made here, or not with this key";
+        return "the session id was not signed with a key of this endpoint";
     }
 
-    return session.expires <= now ? "it has expired"
-                                  : "it is another principal's";
+    return session.expires <= now ? "the session has expired"
+                                  : "the session belongs to another principal";
 }
 
 
@@ -89,9 +91,9 @@ mcp_reject_log_reason(const mcp_exchange_t *x, mcp_fault_e fault,
 
     case MCP_FAULT_FORBIDDEN:
         *why = x->publish
-            ? "no token of this publish endpoint, or the request is not from "
-              "this machine"
-                          : "control characters in its principal";
+            ? "the request has no token of this publish endpoint, or is not "
+              "from this machine"
+                          : "the principal has control characters";
         return mcp_null_str;
 
     default:
@@ -120,7 +122,8 @@ mcp_reject_log(mcp_exchange_t *x, mcp_fault_e fault, mcp_str_t detail)
         text.len = MCP_REJECT_LOG_TEXT;
     }
 
-    mcp_worker_log(x->worker, MCP_LOG_INFO, "refused with %d: %s%s%.*s%s%s%s",
+    mcp_worker_log(x->worker, MCP_LOG_INFO,
+                   "request refused with %d: %s%s%.*s%s%s%s",
                  mcp_fault_code(fault, x->client.revision)->status,
                  mcp_fault(fault)->message,
                  text.len ? ": \"" : "", (int) text.len,
@@ -145,7 +148,8 @@ mcp_reject_log_full(mcp_worker_t *worker)
     zone = worker->env->zone;
 
     mcp_worker_log(worker, MCP_LOG_WARN,
-                 "zone \"%.*s\" is full: %llu requests refused",
+                 "zone \"%.*s\" is full: %llu requests refused: enlarge the "
+                 "zone",
                  (int) zone.len, zone.len ? zone.data : "",
                  (unsigned long long) n);
 }

@@ -178,7 +178,7 @@ test('rejected requests: the log has the reason', async () => {
     await session.get(undefined, { headers: { Origin: 'http://evil.example' } });
     await holds('error.log', /403: Forbidden: Origin not allowed: "http:\/\/evil/);
     await session.get(undefined, { headers: { 'Mcp-Session-Id': 'nonsense' } });
-    await holds('error.log', /404: Session not found: it was not made here/);
+    await holds('error.log', /404: Session not found: the session id was not/);
     await session.get(undefined,
                       { headers: { 'Mcp-Protocol-Version': '1999-01-01' } });
     await holds('error.log', /400: Bad Request: Unsupported protocol version: "1999/);

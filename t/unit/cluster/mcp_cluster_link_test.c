@@ -138,7 +138,7 @@ test_limits(void **state)
     process_wait(&p, 1);
     assert_int_equal(p.disconnects, 1);
     assert_string_equal(p.te.last, "cluster: one:6379: no connection within "
-                                   "1000 ms");
+                                   "1000 ms (mcp_cluster_timeout)");
 
     process_wait(&p, 101);
     process_open(&p);
@@ -148,7 +148,7 @@ test_limits(void **state)
     process_wait(&p, 1);
     assert_int_equal(p.disconnects, 2);
     assert_string_equal(p.te.info, "cluster: one:6379: no answer within "
-                                   "1000 ms");
+                                   "1000 ms (mcp_cluster_timeout)");
 
     /* the glue reports something about the closed connection: ignored */
 

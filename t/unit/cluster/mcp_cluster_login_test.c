@@ -5,6 +5,9 @@
 #include "cluster_driver.h"
 
 
+#define FOREIGN  "the reply is not one of Redis: check the address"
+
+
 static process_t  p;
 
 
@@ -88,31 +91,34 @@ test_bad(void **state)
           "authenticated\r\n",
           "NOAUTH HELLO must be called with the client already "
           "authenticated" },
-        { "+OK\r\n", "HELLO: not a reply of Redis" },
-        { "*0\r\n", "HELLO: not a reply of Redis" },
-        { "*2\r\n$7\r\nversion\r\n:7\r\n", "HELLO: not a reply of Redis" },
-        { "*1\r\n$7\r\nversion\r\n", "HELLO: not a reply of Redis" },
+        { "+OK\r\n", "HELLO: " FOREIGN },
+        { "*0\r\n", "HELLO: " FOREIGN },
+        { "*2\r\n$7\r\nversion\r\n:7\r\n", "HELLO: " FOREIGN },
+        { "*1\r\n$7\r\nversion\r\n", "HELLO: " FOREIGN },
         { "*2\r\n$7\r\nversion\r\n$5\r\n6.0.9\r\n",
-          "its version is 6.0.9, but at least 6.2 is required" },
+          "the version of Redis is 6.0.9, but at least 6.2 is required" },
         { "*2\r\n$7\r\nversion\r\n$5\r\n5.9.9\r\n",
-          "its version is 5.9.9, but at least 6.2 is required" },
+          "the version of Redis is 5.9.9, but at least 6.2 is required" },
         { "*2\r\n$7\r\nversion\r\n$5\r\nx.y.z\r\n",
-          "its version is x.y.z, but at least 6.2 is required" },
+          "the version of Redis is x.y.z, but at least 6.2 is required" },
         { GOOD_HELLO "-ERR DB index is out of range\r\n",
           "SELECT: ERR DB index is out of range" },
         { GOOD_HELLO "+OK\r\n*5\r\n$5\r\nslave\r\n$1\r\na\r\n:1\r\n$1\r\na\r\n"
           ":1\r\n",
-          "it is not a master (slave)" },
-        { GOOD_HELLO "+OK\r\n:1\r\n", "it is not a master ()" },
+          "the server is not a master, its role is \"slave\": name the "
+          "master, or set sentinel=" },
+        { GOOD_HELLO "+OK\r\n:1\r\n",
+          "the server is not a master, its role is \"\": name the master, or "
+          "set sentinel=" },
         { GOOD_HELLO "+OK\r\n-NOPERM this user has no permissions\r\n",
           "ROLE: NOPERM this user has no permissions: Redis's user \"default\" "
           "needs the rules ~{mcp}:* +@all -@admin -@dangerous +info +role" },
         { GOOD_HELLO "+OK\r\n" GOOD_ROLE GOOD_INFO "-ERR no\r\n",
           "SCRIPT LOAD: ERR no" },
         { GOOD_HELLO "+OK\r\n" GOOD_ROLE GOOD_INFO "$3\r\nabc\r\n",
-          "SCRIPT LOAD: not a reply of Redis" },
+          "SCRIPT LOAD: " FOREIGN },
         { GOOD_HELLO "+OK\r\n" GOOD_ROLE GOOD_INFO "+OK\r\n",
-          "SCRIPT LOAD: not a reply of Redis" },
+          "SCRIPT LOAD: " FOREIGN },
     };
 
     (void) state;
@@ -199,14 +205,13 @@ test_sentinel(void **state)
     process_open(&p);
     assert_command(&p, "SENTINEL get-master-addr-by-name main");
     process_receive(&p, "*-1\r\n");
-    assert_string_equal(p.te.info, "cluster: /run/sentinel: it has no master "
-                                   "with that name");
+    assert_string_equal(p.te.info, "cluster: /run/sentinel: Sentinel has no "
+                                   "master with the name of sentinel=");
 
     process_wait(&p, 201);
     process_open(&p);
     process_receive(&p, "*1\r\n$1\r\na\r\n");
-    assert_string_equal(p.te.info, "cluster: one:6379: SENTINEL: not a reply "
-                                   "of Redis");
+    assert_string_equal(p.te.info, "cluster: one:6379: SENTINEL: " FOREIGN);
 
     process_wait(&p, 201);
     process_open(&p);

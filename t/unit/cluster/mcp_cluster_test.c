@@ -101,8 +101,8 @@ test_join(void **state)
     p.te.now += 20;
     process_receive(&p, WELCOME("1700000000110"));
     assert_int_equal(p.cluster->state, MCP_CLUSTER_MEMBER);
-    assert_string_equal(p.te.last, "cluster: joined as node 1111111111111111, "
-                                   "one of 2");
+    assert_string_equal(p.te.last, "cluster: joined as node 1111111111111111; "
+                                   "the cluster has 2 nodes");
 
     f = node_info();
     assert_true(f.id == 0x1111111111111111);
@@ -158,8 +158,8 @@ test_heartbeats(void **state)
     process_start(&q);
     process_login(&q);
     process_receive(&q, WELCOME("1700000000000"));
-    assert_string_equal(q.te.info, "cluster: joined as node 1111111111111111, "
-                                   "one of 2");
+    assert_string_equal(q.te.info, "cluster: joined as node 1111111111111111; "
+                                   "the cluster has 2 nodes");
     p.taken = p.len;
     q.taken = q.len;
 
@@ -547,7 +547,8 @@ test_dead(void **state)
     assert_true(p.cluster->node == node_info().id);
     assert_int_equal(p.cluster->state, MCP_CLUSTER_REGISTERING);
     assert_string_equal(p.te.last, "cluster: another node declared this node "
-                                   "dead: it joins again with a new id");
+                                   "dead, because its heartbeats were missing: "
+                                   "it joins again with a new id");
     process_receive(&p, "*1\r\n$4\r\nDEAD\r\n");
     assert_int_equal(p.cluster->state, MCP_CLUSTER_APART);
     process_wait(&p, 5001);

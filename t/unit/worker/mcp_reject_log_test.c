@@ -30,28 +30,29 @@ test_reasons(void **state)
 
     get("http://evil.example", session, NULL, 403);
     has(d.te.info, "refused with 403: Forbidden: Origin not allowed: "
-                   "\"http://evil.example\": it is neither the endpoint's own origin");
+                   "\"http://evil.example\": the Origin is neither the "
+                   "endpoint's own nor listed");
 
     get(NULL, "nonsense", NULL, 404);
-    has(d.te.info, "404: Session not found: it was not made here");
+    has(d.te.info, "404: Session not found: the session id was not signed");
     has_not(d.te.info, "nonsense");
 
     get(NULL, session, "ada", 404);
-    has(d.te.info, "it is another principal's");
+    has(d.te.info, "the session belongs to another principal");
 
     get(NULL, session, "a\nb", 403);
-    has(d.te.info, "control characters in its principal");
+    has(d.te.info, "the principal has control characters");
 
     end_session(0, session);
     has(d.te.info, "ended by its client, revision 2025-11-25");
     get(NULL, session, NULL, 404);
-    has(d.te.info, "it has been ended");
+    has(d.te.info, "the session has been ended");
 
     client_open(&d, session, NEW, ALL);
     has(d.te.info, "began, revision 2025-11-25");
     d.te.now += d.endpoint.session_lifetime + 2000;
     get(NULL, session, NULL, 404);
-    has(d.te.info, "it has expired");
+    has(d.te.info, "the session has expired");
 }
 
 
