@@ -490,7 +490,8 @@ static mod_mcp_backend_request_t *make_request(mcp_backend_request_t *breq,
     }
 
     if (snapshot && breq->target >= mcp_setup_targets(snapshot->dir->setup)) {
-        mcp_backend_request_end(breq, MCP_FAULT_NO_BACKEND, "no such backend");
+        mcp_backend_request_end(breq, MCP_FAULT_NO_BACKEND,
+                                "the location has no such backend");
         return NULL;
     }
 
@@ -562,14 +563,15 @@ void mod_mcp_backend_threads_invoke(mcp_backend_request_t *breq,
 
     if (mod_mcp_child.end == MOD_MCP_ENDING) {
         mcp_backend_request_end(breq, MCP_FAULT_BACKEND_FAILED,
-                                "the server ends");
+                                "the server is stopping");
         return;
     }
 
     if (exceeds_share(breq)) {
         mcp_backend_request_refuse(breq,
-                                   "its caller uses its share of the threads; "
-                                   "raise MCPThreads or set MCPQuotaStreams");
+                                   "the caller already uses its share of the "
+                                   "threads: raise MCPThreads, or set "
+                                   "MCPQuotaStreams");
         return;
     }
 
@@ -631,11 +633,11 @@ void mod_mcp_backend_threads_interrupt(void)
     mod_mcp_backend_request_t *req;
 
     while (queue_head) {
-        cut(queue_head, "the server ends");
+        cut(queue_head, "the server is stopping");
     }
 
     for (req = running; req; req = req->next) {
-        cut(req, "the server ends");
+        cut(req, "the server is stopping");
     }
 }
 

@@ -49,8 +49,9 @@ static int too_large(request_rec *r, mod_mcp_dir_t *dir, apr_off_t length)
     }
 
     ap_log_rerror(APLOG_MARK, APLOG_ERR, 0, r,
-                  "mcp: a body of %" APR_OFF_T_FMT " bytes or more is refused: "
-                  "larger than MCPMaxBody %" APR_OFF_T_FMT, length, max);
+                  "mcp: a request body of %" APR_OFF_T_FMT " bytes or more is "
+                  "refused, because it exceeds MCPMaxBody %" APR_OFF_T_FMT,
+                  length, max);
 
     return 1;
 }

@@ -89,7 +89,7 @@ static void warn_rules(server_rec *s, const char *path, mod_mcp_dir_t *dir)
     if (rule.len) {
         ap_log_error(APLOG_MARK, APLOG_WARNING, 0, s,
                      "mod_mcp: the endpoint %s has \"MCPAllow %.*s\", which "
-                     "its catalog does not have: is it misspelt?", path,
+                     "matches no item of its catalog: correct the name", path,
                      (int)rule.len, rule.data);
     }
 
@@ -97,7 +97,7 @@ static void warn_rules(server_rec *s, const char *path, mod_mcp_dir_t *dir)
         ap_log_error(APLOG_MARK, APLOG_WARNING, 0, s,
                      "mod_mcp: the endpoint %s has a catalog with "
                      "\"x-mcp-scope\", but no MCPGrantedScopes: calls that "
-                     "need a scope will be refused", path);
+                     "need a scope will be refused: set it", path);
     }
 }
 
@@ -116,7 +116,8 @@ static void warn_endpoint(server_rec *s, const char *path, mod_mcp_dir_t *dir)
     if (mcp_setup_lacks_backend(dir->setup)) {
         ap_log_error(APLOG_MARK, APLOG_WARNING, 0, s,
                      "mod_mcp: the endpoint %s has a catalog, but neither "
-                     "MCPBackend nor MCPRoute: its calls will fail", path);
+                     "MCPBackend nor MCPRoute: its calls will fail: set one "
+                     "of them", path);
     }
 
     if (mcp_setup_fills_zone(dir->setup,
@@ -131,7 +132,7 @@ static void warn_endpoint(server_rec *s, const char *path, mod_mcp_dir_t *dir)
         ap_log_error(APLOG_MARK, APLOG_WARNING, 0, s,
                      "mod_mcp: the endpoint %s has an MCPTaskTTL below "
                      "MCPCallTimeout: tasks may expire while their backends "
-                     "still run", path);
+                     "still run: raise MCPTaskTTL", path);
     }
 }
 

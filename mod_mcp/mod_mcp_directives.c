@@ -34,7 +34,7 @@ static const char *check(cmd_parms *cmd, mod_mcp_dir_t *dir)
 {
     if (dir == NULL) {
         return apr_pstrcat(cmd->pool, cmd->cmd->name,
-                           " not allowed in .htaccess files", NULL);
+                           " is not allowed in .htaccess files", NULL);
     }
 
     return NULL;
@@ -89,7 +89,7 @@ static const char *read_open_file(cmd_parms *cmd, apr_file_t *file,
 
     rv = apr_file_info_get(&info, APR_FINFO_SIZE, file);
     if (rv != APR_SUCCESS) {
-        return file_error(cmd, "look at", name, rv);
+        return file_error(cmd, "read the size of", name, rv);
     }
 
     if (info.size > max) {
@@ -183,7 +183,9 @@ static const char *set_store(cmd_parms *cmd, void *dir, const char *arg)
 
     if (mcp_option_size(mod_mcp_str(arg + kind), &size) != MCP_OK
         || size > APR_SIZE_MAX) {
-        return apr_psprintf(cmd->pool, "MCPStore: invalid size \"%s\"",
+        return apr_psprintf(cmd->pool,
+                            "MCPStore: \"%s\" is not a size, such as 65536, "
+                            "64k, 8m or 1g",
                             arg + kind);
     }
 
@@ -599,7 +601,9 @@ static const char *set_max_body(cmd_parms *cmd, void *conf, const char *arg)
 
     if (mcp_option_size(mod_mcp_str(arg), &size) != MCP_OK
         || size == 0 || size > MCP_SIZE_MAX) {
-        return apr_psprintf(cmd->pool, "MCPMaxBody: invalid size \"%s\"", arg);
+        return apr_psprintf(cmd->pool,
+                            "MCPMaxBody: \"%s\" is not a size, such as 65536, "
+                            "64k, 8m or 1g", arg);
     }
 
     dir->max_body = (apr_off_t)size;

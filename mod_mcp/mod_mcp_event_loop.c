@@ -78,7 +78,9 @@ static void wake_up(void)
     if (write(mod_mcp_child.wakeup_fd, &one, sizeof(one)) == -1
         && errno != EAGAIN) {
         ap_log_error(APLOG_MARK, APLOG_ERR, APR_FROM_OS_ERROR(errno),
-                     mod_mcp_child.server, "mod_mcp: own eventfd");
+                     mod_mcp_child.server,
+                     "mod_mcp: write() to the eventfd of the event loop "
+                     "failed");
     }
 }
 

@@ -584,7 +584,8 @@ static mcp_fault_e own_answer(mod_mcp_backend_request_t *req, int rc,
     const char **detail)
 {
     if (rc < HTTP_BAD_REQUEST || rc >= HTTP_INTERNAL_SERVER_ERROR) {
-        *detail = "its location failed";
+        *detail = "the server itself answered with an error at the path of "
+                  "the backend";
         return MCP_FAULT_BACKEND_FAILED;
     }
 
@@ -623,14 +624,14 @@ static mcp_fault_e refused(mod_mcp_backend_request_t *req, int rc,
     const char **detail)
 {
     if (is_timeout(req, rc)) {
-        *detail = "timed out before its answer";
+        *detail = "the backend timed out before its answer";
         return MCP_FAULT_BACKEND_TIMEOUT;
     }
 
     switch (rc) {
     case HTTP_BAD_GATEWAY:
-        *detail = "closed the connection or sent a malformed reply before its "
-                  "answer";
+        *detail = "the backend closed the connection or sent a malformed "
+                  "reply before its answer";
         return MCP_FAULT_BACKEND_FAILED;
 
     case HTTP_SERVICE_UNAVAILABLE:
@@ -638,7 +639,7 @@ static mcp_fault_e refused(mod_mcp_backend_request_t *req, int rc,
             return feed_own(req, rc);
         }
 
-        *detail = "could not connect, or unavailable";
+        *detail = "could not connect, or the backend is unavailable";
         return MCP_FAULT_BACKEND_FAILED;
 
     default:
@@ -666,7 +667,7 @@ static mcp_fault_e judge(mod_mcp_backend_request_t *req, int rc,
     }
 
     if (rc == OK && !req->failed && is_mute(req, r)) {
-        *detail = "ended without an answer";
+        *detail = "the backend ended without an answer";
         return MCP_FAULT_BACKEND_FAILED;
     }
 
@@ -678,11 +679,11 @@ static mcp_fault_e judge(mod_mcp_backend_request_t *req, int rc,
 
     if ((rc != OK && rc != DONE) || req->failed || !req->eos) {
         if (req->timed_out) {
-            *detail = "timed out in the middle of its answer";
+            *detail = "the backend timed out in the middle of its answer";
             return MCP_FAULT_BACKEND_TIMEOUT;
         }
 
-        *detail = "its answer broke off";
+        *detail = "the answer of the backend broke off";
         return MCP_FAULT_BACKEND_FAILED;
     }
 

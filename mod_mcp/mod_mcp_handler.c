@@ -156,7 +156,8 @@ static int start(request_rec *r, int publish)
 
     if (!mod_mcp_child.ready) {
         ap_log_rerror(APLOG_MARK, APLOG_ERR, 0, r,
-                      "this process is not attached to the MCP store");
+                      "this process is not attached to MCPStore (an earlier "
+                      "line of this process has the cause)");
         return HTTP_SERVICE_UNAVAILABLE;
     }
 
@@ -183,7 +184,8 @@ int mod_mcp_handler(request_rec *r)
     if (strcmp(r->handler, MOD_MCP_HANDLER) == 0) {
         if (mod_mcp_path_is_below_endpoint(r)) {
             ap_log_rerror(APLOG_MARK, APLOG_INFO, 0, r,
-                          "%s is below an MCP endpoint, but not one itself",
+                          "%s is below the path of an MCP endpoint, but is "
+                          "not an endpoint itself",
                           r->uri);
             return HTTP_NOT_FOUND;
         }

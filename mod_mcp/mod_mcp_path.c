@@ -90,8 +90,9 @@ const char *mod_mcp_path_add_backend(cmd_parms *cmd, const char *target)
     char *path = apr_pstrdup(cmd->pool, target);
 
     if (path[0] != '/' || path[1] == '\0') {
-        return apr_psprintf(cmd->pool, "%s: \"%s\" is not the path of a "
-                            "backend: \"/\" and a name",
+        return apr_psprintf(cmd->pool,
+                            "%s: \"%s\" is not the path of a backend, which "
+                            "is \"/\" and a name",
                             cmd->cmd->name, target);
     }
 
@@ -99,9 +100,10 @@ const char *mod_mcp_path_add_backend(cmd_parms *cmd, const char *target)
         || !ap_normalize_path(path, AP_NORMALIZE_NOT_ABOVE_ROOT
                                     | AP_NORMALIZE_MERGE_SLASHES)
         || strcmp(path, target) != 0) {
-        return apr_psprintf(cmd->pool, "%s: \"%s\" is not a plain path: it "
-                            "has no query, no escapes, no \"//\" and "
-                            "no \"/../\"", cmd->cmd->name, target);
+        return apr_psprintf(cmd->pool,
+                            "%s: \"%s\" is not a plain path: remove query, "
+                            "escapes, \"//\" and \"/../\"",
+                            cmd->cmd->name, target);
     }
 
     APR_ARRAY_PUSH(backends, const char *) = path;

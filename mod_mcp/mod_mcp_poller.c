@@ -107,7 +107,7 @@ static int control(mod_mcp_client_t *client, int op, apr_uint32_t events)
 
     if (errno != EBADF) {
         ap_log_cerror(APLOG_MARK, APLOG_ERR, APR_FROM_OS_ERROR(errno),
-                      client->c, "mod_mcp: epoll_ctl()");
+                      client->c, "mod_mcp: epoll_ctl() failed");
     }
 
     return 0;
@@ -377,7 +377,7 @@ int mod_mcp_poller_wait(int timeout)
 
     if (n == -1 && errno != EINTR) {
         ap_log_error(APLOG_MARK, APLOG_CRIT, APR_FROM_OS_ERROR(errno),
-                     mod_mcp_child.server, "mod_mcp: epoll_wait()");
+                     mod_mcp_child.server, "mod_mcp: epoll_wait() failed");
         apr_sleep(apr_time_from_msec(100));
     }
 

@@ -67,7 +67,7 @@ static int allowed(request_rec *r)
 
     ap_log_rerror(APLOG_MARK, APLOG_WARNING, 0, r,
                   "mcp: status refused: host \"%s\" is neither loopback nor a "
-                  "name of the server", host);
+                  "ServerName or ServerAlias of the server", host);
 
     return 0;
 }

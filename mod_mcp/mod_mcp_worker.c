@@ -120,7 +120,7 @@ static int attach(void)
 
     if (child->worker == NULL) {
         ap_log_error(APLOG_MARK, APLOG_ERR, 0, child->server,
-                     "mod_mcp: cannot attach to the store");
+                     "mod_mcp: cannot attach to MCPStore");
     }
 
     return child->worker != NULL;

@@ -161,7 +161,7 @@ static int make_wakeup_fds(server_rec *s)
         fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
         if (fd == -1) {
             ap_log_error(APLOG_MARK, APLOG_EMERG, APR_FROM_OS_ERROR(errno), s,
-                         "mod_mcp: eventfd()");
+                         "mod_mcp: eventfd() failed");
             return HTTP_INTERNAL_SERVER_ERROR;
         }
 
@@ -255,7 +255,8 @@ static void ring(void *ctx, unsigned other)
         && write(retained->wakeup_fds[other], &one, sizeof(one)) == -1
         && errno != EAGAIN) {
         ap_log_error(APLOG_MARK, APLOG_ERR, APR_FROM_OS_ERROR(errno),
-                     mod_mcp_child.server, "mod_mcp: eventfd of slot %u",
+                     mod_mcp_child.server,
+                     "mod_mcp: write() to the eventfd of slot %u failed",
                      other);
     }
 }

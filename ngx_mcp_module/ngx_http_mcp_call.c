@@ -80,7 +80,8 @@ ngx_http_mcp_call_invoke(mcp_backend_request_t *breq, ngx_http_request_t *r)
     mlcf = snapshot->loc_conf[ngx_http_mcp_module.ctx_index];
 
     if (breq->target >= mcp_setup_targets(mlcf->setup)) {
-        mcp_backend_request_end(breq, MCP_FAULT_NO_BACKEND, "no such backend");
+        mcp_backend_request_end(breq, MCP_FAULT_NO_BACKEND,
+                                "the location has no such backend");
         return;
     }
 
@@ -89,8 +90,8 @@ ngx_http_mcp_call_invoke(mcp_backend_request_t *breq, ngx_http_request_t *r)
     c = ngx_http_mcp_call_connect(snapshot, breq);
     if (c == NULL) {
         mcp_backend_request_end(breq, MCP_FAULT_BACKEND_FAILED,
-                                "no connection or memory to start the backend "
-                                "call");
+                                "no free connection (worker_connections) or "
+                                "no memory to start the backend call");
         return;
     }
 
@@ -460,14 +461,15 @@ ngx_http_mcp_call_judge(ngx_http_mcp_backend_request_t *req)
 
     if (req->head && ngx_http_mcp_call_timed_out(req)) {
         req->fault = MCP_FAULT_BACKEND_TIMEOUT;
-        req->detail = "timed out in the middle of its answer";
+        req->detail = "the backend timed out in the middle of its answer";
 
     } else if (r->connection->close) {
-        req->detail = "the worker shut down";
+        req->detail = "the worker process is shutting down";
 
     } else {
-        req->detail = req->head ? "broke off in the middle of its answer"
-                                : "closed without an answer";
+        req->detail = req->head ? "the answer of the backend broke off"
+                                : "the backend closed the connection without "
+                                  "an answer";
     }
 }
 

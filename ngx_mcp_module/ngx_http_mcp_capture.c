@@ -130,10 +130,10 @@ ngx_http_mcp_capture_bad_gateway(ngx_http_upstream_t *u)
     }
 
     if (u->state && u->state->bytes_received == 0) {
-        return "closed without an answer";
+        return "the backend closed the connection without an answer";
     }
 
-    return "malformed before an answer";
+    return "the backend sent a malformed head of a response";
 }
 
 
@@ -166,7 +166,7 @@ ngx_http_mcp_capture_own_page(ngx_http_request_t *r,
 
     case NGX_HTTP_GATEWAY_TIME_OUT:
         req->fault = MCP_FAULT_BACKEND_TIMEOUT;
-        req->detail = "timed out before its answer";
+        req->detail = "the backend timed out before its answer";
         break;
 
     case NGX_HTTP_BAD_GATEWAY:
@@ -174,11 +174,13 @@ ngx_http_mcp_capture_own_page(ngx_http_request_t *r,
         break;
 
     case NGX_HTTP_SERVICE_UNAVAILABLE:
-        req->detail = "unavailable";
+        req->detail = "unavailable: a limit of the location, or all servers "
+                      "of its upstream are down";
         break;
 
     default:
-        req->detail = "its location failed";
+        req->detail = "the server itself answered with an error in the "
+                      "location of the backend";
         break;
     }
 
@@ -233,7 +235,8 @@ ngx_http_mcp_capture_offer(ngx_http_request_t *r,
 
     if (!ngx_buf_in_memory(b)) {
         ngx_log_error(NGX_LOG_ALERT, r->connection->log, 0,
-                      "file buffer in the answer of an mcp backend");
+                      "the answer of an MCP backend is in a file buffer, "
+                      "which is not supported");
         return NGX_ERROR;
     }
 

@@ -441,7 +441,8 @@ ngx_http_mcp_cluster_tls(ngx_conf_t *cf, ngx_http_mcp_cluster_t *cluster)
 {
     ngx_log_error(NGX_LOG_EMERG, cf->log, 0,
                   "\"mcp_cluster\" in %V:%ui has \"rediss://\", but this "
-                  "nginx has no TLS", &cluster->file, cluster->line);
+                  "nginx has no TLS: build nginx with "
+                  "--with-http_ssl_module", &cluster->file, cluster->line);
 
     return NGX_ERROR;
 }

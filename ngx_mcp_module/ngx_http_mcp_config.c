@@ -264,8 +264,8 @@ ngx_http_mcp_config_warn_rules(ngx_conf_t *cf, ngx_http_mcp_loc_conf_t *mlcf)
 
     if (rule.len) {
         ngx_log_error(NGX_LOG_WARN, cf->log, 0,
-                      "\"mcp\" in %V:%ui has \"mcp_allow %V\", which its "
-                      "catalog does not have: is it misspelt?",
+                      "\"mcp\" in %V:%ui has \"mcp_allow %V\", which matches "
+                      "no item of its catalog: correct the name",
                       &mlcf->file, mlcf->line, &rule);
     }
 
@@ -273,7 +273,7 @@ ngx_http_mcp_config_warn_rules(ngx_conf_t *cf, ngx_http_mcp_loc_conf_t *mlcf)
         ngx_log_error(NGX_LOG_WARN, cf->log, 0,
                       "\"mcp\" in %V:%ui has a catalog with \"x-mcp-scope\", "
                       "but no \"mcp_granted_scopes\": calls that need a scope "
-                      "will be refused", &mlcf->file, mlcf->line);
+                      "will be refused: set it", &mlcf->file, mlcf->line);
     }
 }
 
@@ -297,7 +297,8 @@ ngx_http_mcp_config_warn(ngx_conf_t *cf, ngx_http_mcp_loc_conf_t *mlcf)
     if (mcp_setup_lacks_backend(mlcf->setup)) {
         ngx_log_error(NGX_LOG_WARN, cf->log, 0,
                       "\"mcp\" in %V:%ui has a catalog, but neither "
-                      "\"mcp_backend\" nor \"mcp_route\": its calls will fail",
+                      "\"mcp_backend\" nor \"mcp_route\": its calls will "
+                      "fail: set one of them",
                       &mlcf->file, mlcf->line);
     }
 
@@ -317,7 +318,7 @@ ngx_http_mcp_config_warn(ngx_conf_t *cf, ngx_http_mcp_loc_conf_t *mlcf)
         ngx_log_error(NGX_LOG_WARN, cf->log, 0,
                       "\"mcp\" in %V:%ui has an \"mcp_task_ttl\" below "
                       "\"mcp_call_timeout\": tasks may expire while their "
-                      "backends still run",
+                      "backends still run: raise \"mcp_task_ttl\"",
                       &mlcf->file, mlcf->line);
     }
 

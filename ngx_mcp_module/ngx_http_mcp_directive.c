@@ -195,8 +195,8 @@ ngx_http_mcp_directive_read(ngx_conf_t *cf, ngx_file_t *file, off_t max,
 
     if (n == NGX_ERROR || (size_t) n != text->len) {
         ngx_conf_log_error(NGX_LOG_EMERG, cf, ngx_errno,
-                           ngx_read_file_n " \"%V\" returned %z instead of "
-                           "%uz", &file->name, n, text->len);
+                           ngx_read_file_n " \"%V\" returned %z bytes instead "
+                           "of %uz", &file->name, n, text->len);
         ngx_free(text->data);
         return NGX_ERROR;
     }
@@ -438,7 +438,7 @@ ngx_http_mcp_directive_location(ngx_conf_t *cf, ngx_str_t *name)
     }
 
     ngx_conf_log_error(NGX_LOG_EMERG, cf, 0,
-                       "\"%V\" is not a named location", name);
+                       "\"%V\" is not a named location, such as @tools", name);
 
     return NGX_ERROR;
 }

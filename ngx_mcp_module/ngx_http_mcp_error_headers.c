@@ -357,8 +357,8 @@ ngx_http_mcp_error_headers_too_large(ngx_http_request_t *r)
     max = clcf->client_max_body_size;
 
     ngx_log_error(NGX_LOG_ERR, r->connection->log, 0,
-                  "mcp: a body of %s%O bytes is refused: larger than "
-                  "\"client_max_body_size\" %O",
+                  "mcp: a request body of %s%O bytes is refused, because it "
+                  "exceeds \"client_max_body_size\" %O",
                   len > max ? "" : "more than ", len > max ? len : max, max);
 }
 

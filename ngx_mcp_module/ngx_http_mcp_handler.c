@@ -384,7 +384,8 @@ ngx_http_mcp_check(ngx_http_request_t *r, ngx_http_mcp_zone_t *zone)
 
     if (!zone->ready) {
         ngx_log_error(NGX_LOG_ERR, r->connection->log, 0,
-                      "this process is not attached to MCP zone \"%V\"",
+                      "this process is not attached to MCP zone \"%V\" (an "
+                      "earlier line of this process has the cause)",
                       &zone->name);
         return NGX_HTTP_SERVICE_UNAVAILABLE;
     }

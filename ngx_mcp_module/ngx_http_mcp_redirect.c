@@ -49,11 +49,11 @@ ngx_http_mcp_redirect_refuse(ngx_http_request_t *r,
 {
     ngx_log_error(NGX_LOG_ERR, r->connection->log, 0,
                   "X-Accel-Redirect to \"%V\" leaves the locations of MCP "
-                  "backends",
+                  "backends: it may name only such a location",
                   &r->upstream->headers_in.x_accel_redirect->value);
 
     req->fault = MCP_FAULT_BACKEND_FAILED;
-    req->detail = "redirected to a location that is not a backend";
+    req->detail = "the backend redirected to a location that is not a backend";
 
     /* return NGX_ERROR, not a status: "error_page" would cause the same
      * redirect */

@@ -131,7 +131,7 @@ ngx_http_mcp_status_allowed(ngx_http_request_t *r)
 
     ngx_log_error(NGX_LOG_WARN, r->connection->log, 0,
                   "MCP status refused: host \"%V\" is neither loopback nor a "
-                  "name of the server", host);
+                  "\"server_name\" of the server", host);
 
     return 0;
 }

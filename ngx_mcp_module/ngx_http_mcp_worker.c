@@ -89,7 +89,7 @@ ngx_http_mcp_worker_check_events(ngx_cycle_t *cycle, ngx_log_t *log)
 
     ngx_log_error(NGX_LOG_EMERG, log, 0,
                   "MCP zones require the event method epoll or kqueue, not "
-                  "\"%s\"", ecf->name);
+                  "\"%s\": change \"use\"", ecf->name);
 
     return NGX_ERROR;
 }

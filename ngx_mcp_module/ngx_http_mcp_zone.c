@@ -92,7 +92,8 @@ ngx_http_mcp_zone_check(ngx_conf_t *cf, ngx_array_t *zones)
     for (i = 0; i < zones->nelts; i++) {
         if (zone[i]->shm_zone == NULL) {
             ngx_log_error(NGX_LOG_EMERG, cf->log, 0,
-                          "unknown MCP zone \"%V\" in %V:%ui",
+                          "unknown MCP zone \"%V\" in %V:%ui: define it by "
+                          "\"mcp_zone\"",
                           &zone[i]->name, &zone[i]->file, zone[i]->line);
             return NGX_CONF_ERROR;
         }
@@ -127,7 +128,7 @@ ngx_http_mcp_zone_format(ngx_http_mcp_zone_t *zone, ngx_slab_pool_t *pool)
 
     case MCP_ERR_CONFIG:
         ngx_log_error(NGX_LOG_EMERG, zone->shm_zone->shm.log, 0,
-                      "zone \"%V\" is too small", &zone->name);
+                      "zone \"%V\" is too small: enlarge it", &zone->name);
         return NGX_ERROR;
 
     default:

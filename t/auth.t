@@ -373,4 +373,4 @@ qr{\[emerg\] .*"b c" is not a scope: printable ASCII without spaces, quotes and 
     location = /mcp { mcp mcp; mcp_auth_scopes a offline_access; }
 --- must_die
 --- error_log eval
-qr{\[emerg\] .*"offline_access" concerns clients and issuers and is not a scope of a resource in .*nginx\.conf:\d+}
+qr{\[emerg\] .*"offline_access" concerns clients and issuers and is not a scope of a resource: remove it in .*nginx\.conf:\d+}

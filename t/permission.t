@@ -200,7 +200,7 @@ qr{\[warn\] .*has a catalog with "x-mcp-scope", }
 --- more_headers eval: ::of('eve')
 --- response_body_like eval: $::All
 --- error_log eval
-qr{\[warn\] .*has "mcp_allow tools/ecco", which its }
+qr{\[warn\] .*has "mcp_allow tools/ecco", which matches no item}
 
 
 

@@ -390,7 +390,7 @@ suite('directives of the manual', async () => {
 
             assert.equal(answer.status, 413);
             assert.match(await server.log(),
-                         /\[error\].* larger than MCPMaxBody 4096/);
+                         /\[error\].* exceeds MCPMaxBody 4096/);
         });
 
     test('endpoint without MCPServer: serverInfo has the version of the running httpd',

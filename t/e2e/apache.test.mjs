@@ -425,7 +425,7 @@ suite('sections', async () => {
         assert.equal(await nameOf(await hello(server, '/second/any/x')),
                      'pattern');
         assert.equal(await nameOf(await hello(server, '/wild/x')), 'wild');
-        assert.match(await server.log(), /\/second\/other is below an MCP end/);
+        assert.match(await server.log(), /\/second\/other is below the path of an MCP/);
     });
 
     test('.htaccess: SetHandler mcp is accepted, MCPStreamAfter gets 500',

@@ -597,5 +597,5 @@ test('body above the limit: the log names its size, the limit and the directive'
 
         assert.equal(status, 413);
         assert.match(await server.log(),
-                     /a body of 5\d\d\d bytes(?: or more)? is refused: larger than "?(?:client_max_body_size|MCPMaxBody)"? 4096/);
+                     /a request body of 5\d\d\d bytes(?: or more)? is refused, because it exceeds "?(?:client_max_body_size|MCPMaxBody)"? 4096/);
     });

@@ -160,7 +160,7 @@ test('backend that closes or does not exist: the status has each reason',
     await call('absent');
 
     const reasons = SERVER === 'nginx'
-        ? [/closed without an answer/, /could not connect/]
+        ? [/connection without an answer/, /could not connect/]
         : [/closed the connection or sent a malformed reply before its answer/, /could not connect/];
 
     assert.match(await detail('dies'), reasons[0]);

@@ -83,7 +83,7 @@ scopes(void **state)
 
     refused(mcp_setup_auth_scope(s, mcp_str("offline_access"), error),
             "\"offline_access\" concerns clients and issuers and is not a "
-            "scope of a resource");
+            "scope of a resource: remove it");
 
     taken(mcp_setup_auth_scope(s, mcp_str("!#[]~"), error));
     refused(mcp_setup_auth_scope(s, mcp_str("!#[]~"), error),

@@ -126,7 +126,7 @@ routes_to_names_that_the_catalog_lacks_are_found(void **state)
     taken(mcp_setup_route(s, mcp_str("x:1"), mcp_str("b"), error));
     taken(mcp_setup_route(s, mcp_str("~nothing"), mcp_str("b"), error));
     mcp_setup_mark_own(s, 0);
-    assert_int_equal(warnings(s, 0, "misspelt"), 0);
+    assert_int_equal(warnings(s, 0, "correct the name"), 0);
     taken(mcp_setup_route(s, mcp_str("T"), mcp_str("b"), error));
     assert_int_equal(warnings(s, 0, "has \"mcp_route\" for \"T\""), 1);
     assert_int_equal(warnings(s, 1, "has MCPRoute for \"T\""), 1);
