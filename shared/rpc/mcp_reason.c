@@ -21,22 +21,24 @@ static const mcp_reason_t  mcp_reasons[MCP_REASON_COUNT] = {
     [MCP_REASON_STATUS] =
         { mcp_str("backend_status"),
           mcp_str("The backend answered with an HTTP status of 400 or more"),
-          mcp_str("The error log names the status; look into the backend's "
-                  "log, and at limits and access rules of its location") },
+          mcp_str("Read the status in the error log, then check the backend's "
+                  "log, and the limits and access rules of the backend's "
+                  "location") },
     [MCP_REASON_BACKEND_FAILED] =
         { mcp_str("backend_failed"),
           mcp_str("The backend could not be reached, or closed the connection"),
-          mcp_str("Check that it runs and listens at the configured address; "
-                  "the error log has the cause") },
+          mcp_str("Check that the backend runs and listens at the configured "
+                  "address; the error log has the cause") },
     [MCP_REASON_BACKEND_TIMEOUT] =
         { mcp_str("backend_timeout"),
           mcp_str("The backend did not answer in time"),
-          mcp_str("Find out why the backend is slow, or raise mcp_call_timeout "
-                  "and the timeouts of its location") },
+          mcp_str("Find out why the backend is slow, or raise "
+                  "mcp_call_timeout and the timeouts of the backend's "
+                  "location") },
     [MCP_REASON_BACKEND_OUTPUT] =
         { mcp_str("backend_output"),
           mcp_str("The backend's answer was malformed"),
-          mcp_str("The error log names the position in the answer; do not "
+          mcp_str("Read the reason in the error log; the backend must not "
                   "write debug output to standard output") },
     [MCP_REASON_BACKEND_TOO_LARGE] =
         { mcp_str("backend_too_large"),
@@ -45,8 +47,8 @@ static const mcp_reason_t  mcp_reasons[MCP_REASON_COUNT] = {
     [MCP_REASON_NO_BACKEND] =
         { mcp_str("no_backend"),
           mcp_str("No backend is configured for the name"),
-          mcp_str("Add mcp_route or mcp_backend for it, or remove it from the "
-                  "catalog") },
+          mcp_str("Set mcp_route or mcp_backend for the name, or remove the "
+                  "name from the catalog") },
     [MCP_REASON_INPUT_TIMEOUT] =
         { mcp_str("input_timeout"),
           mcp_str("The client did not answer a question in time"),
@@ -55,7 +57,8 @@ static const mcp_reason_t  mcp_reasons[MCP_REASON_COUNT] = {
     [MCP_REASON_CAPABILITY] =
         { mcp_str("capability"),
           mcp_str("The tool needs a capability that the client lacks"),
-          mcp_str("Let the tool check MCP_CLIENT_CAPABILITIES first") },
+          mcp_str("Let the tool check MCP_CLIENT_CAPABILITIES before it asks "
+                  "the client") },
     [MCP_REASON_ZONE_FULL] =
         { mcp_str("zone_full"),
           mcp_str("The zone is full"),
@@ -95,12 +98,12 @@ static const mcp_reason_t  mcp_reasons[MCP_REASON_COUNT] = {
     [MCP_REASON_INTERNAL] =
         { mcp_str("internal"),
           mcp_str("The server failed"),
-          mcp_str("Look for the cause in the error log, most often a lack of "
-                  "memory; otherwise report it") },
+          mcp_str("Look for the cause in the error log, usually a lack of "
+                  "memory; if the log has none, report the error") },
     [MCP_REASON_LEFT] =
         { mcp_str("left"),
-          mcp_str("The connection of a client of 2026-07-28 ended before the "
-                  "call did, which cancels it"),
+          mcp_str("The client of revision 2026-07-28 closed its connection "
+                  "before the call ended, which cancels the call"),
           mcp_str("No action if the user cancelled. If connections break, set "
                   "mcp_resume_stateless all, or let the client declare "
                   "resumableRequests") }

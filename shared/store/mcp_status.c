@@ -56,7 +56,7 @@ const mcp_status_row_t  mcp_status_rows[MCP_STATUS_ROWS] = {
     mcp_status_counter(MCP_COUNT_CALLS_EXPIRED, "calls_expired",
                        "Backend calls that no client resumed in time"),
     mcp_status_counter(MCP_COUNT_CALLS_LOST, "calls_lost",
-                       "Backend calls lost with their process"),
+                       "Backend calls lost because their process ended"),
 
     mcp_status_active_calls(MCP_COUNT_CONSUMERS_ACTIVE, "consumers_live",
                             "Event stream connections open now"),
@@ -78,7 +78,7 @@ const mcp_status_row_t  mcp_status_rows[MCP_STATUS_ROWS] = {
     mcp_status_counter(MCP_COUNT_REJECTED_LIMIT, "refused_limit",
                        "Requests refused because of a limit on streams"),
     mcp_status_counter(MCP_COUNT_ERRORS, "errors",
-                       "Errors answered, of HTTP and of JSON-RPC"),
+                       "HTTP errors and JSON-RPC errors sent to clients"),
     mcp_status_counter(MCP_COUNT_PUBLISHED, "published",
                        "Messages accepted at the publish endpoint"),
     mcp_status_counter(MCP_COUNT_INPUTS, "inputs",
@@ -92,13 +92,14 @@ const mcp_status_row_t  mcp_status_rows[MCP_STATUS_ROWS] = {
     mcp_status_counter(MCP_COUNT_STATES, "states_refused",
                        "Request states that were refused"),
     mcp_status_counter(MCP_COUNT_JOINED, "calls_joined",
-                       "Calls that joined another one"),
+                       "Calls that joined an equal call"),
 
     mcp_status_gauge(size, "zone_size_bytes", "Size of the zone"),
     mcp_status_gauge(used, "zone_used_bytes", "Bytes of the zone in use"),
     mcp_status_gauge(streams, "streams", "Streams kept"),
     mcp_status_gauge(listeners, "listeners", "Streams of listening sessions"),
-    mcp_status_gauge(values, "values", "Small values kept"),
+    mcp_status_gauge(values, "values",
+                     "Values kept, such as ended sessions and log levels"),
     mcp_status_gauge(subscriptions, "subscriptions",
                      "Subscriptions to resources")
 };

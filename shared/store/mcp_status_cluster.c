@@ -67,7 +67,7 @@ static const struct {
         mcp_str("Requests refused because Redis could not be reached") },
     [MCP_NODE_TAKEN_OVER] = {
         mcp_str("nodes_taken_over"),
-        mcp_str("Nodes whose streams this one took over") },
+        mcp_str("Dead nodes whose streams this node took over") },
     [MCP_NODE_PROMOTED] = {
         mcp_str("streams_taken_over"),
         mcp_str("Streams that were taken over from dead nodes") },
@@ -87,7 +87,7 @@ static const struct {
         mcp_str("Times that other nodes declared this node dead") },
     [MCP_NODE_UNEXPECTED_REPLY] = {
         mcp_str("errors"),
-        mcp_str("Unexpected replies of Redis") }
+        mcp_str("Error replies and unexpected replies of Redis") }
 };
 
 
@@ -301,14 +301,15 @@ mcp_status_cluster_streams(const mcp_status_t *status,
     unsigned  i;
 
     mcp_status_cluster_count(status, buf, mcp_str("mirrors"),
-                             mcp_str("Streams of other nodes that are read "
-                                     "here"),
+                             mcp_str("Streams of other nodes that are read at "
+                                     "this node"),
                              info->mirrors);
     mcp_status_cluster_count(status, buf, mcp_str("lag_events"),
                              mcp_str("Events that are not in Redis yet"),
                              info->lag.events);
     mcp_status_cluster_count(status, buf, mcp_str("lag_bytes"),
-                             mcp_str("Bytes of these"), info->lag.bytes);
+                             mcp_str("Bytes of the events that are not in "
+                                     "Redis yet"), info->lag.bytes);
     mcp_status_cluster_seconds(status, buf, mcp_str("lag_seconds"),
                                mcp_str("Age of the oldest event that is not in "
                                        "Redis yet"),
@@ -341,7 +342,8 @@ mcp_status_cluster_prometheus(const mcp_status_t *status, mcp_buf_t *buf)
                              mcp_str("Processes with a link to Redis"),
                              info.processes);
     mcp_status_cluster_count(status, buf, mcp_str("connected"),
-                             mcp_str("Processes whose link is up"), info.up);
+                             mcp_str("Processes whose link to Redis is up"),
+                             info.up);
     mcp_status_cluster_count(status, buf, mcp_str("refused"),
                              mcp_str("1 if the cluster rejected the node, "
                                      "which serves alone"),
@@ -355,11 +357,11 @@ mcp_status_cluster_prometheus(const mcp_status_t *status, mcp_buf_t *buf)
                                (int64_t) mcp_status_cluster_oldest(status,
                                                                &info.view));
     mcp_status_cluster_seconds(status, buf, mcp_str("round_trip_seconds"),
-                               mcp_str("Longest last round trip to Redis of "
-                                       "all processes"),
+                               mcp_str("Longest of the last round trips of "
+                                       "all processes to Redis"),
                                (int64_t) info.round_trip);
     mcp_status_cluster_seconds(status, buf, mcp_str("clock_offset_seconds"),
-                               mcp_str("Clock of Redis minus that of the "
+                               mcp_str("Clock of Redis minus the clock of the "
                                        "node"),
                                info.view.offset);
     mcp_status_cluster_streams(status, &info, buf);

@@ -281,8 +281,7 @@ test(`status page with ${n} streams: figures and tables are right, `
     await browser.open(`http://127.0.0.1:${server.port}/details`);
     await shown();
 
-    assert.equal(await text('#verdict'),
-                 'Working, with something to look at');
+    assert.equal(await text('#verdict'), 'Working, with warnings');
     assert.match(await text('#alerts'),
                  /6 requests failed in the last 15 min/);
     assert.match(await text('#room'),
@@ -320,7 +319,7 @@ test(`status page with ${n} streams: figures and tables are right, `
         ['deploy', 'alice', 'fault',
          'The backend\'s answer was malformed: broken JSON at '
                       + 'byte 0: "Warning: undefined variable"',
-         'The error log names the position in the answer; do not write '
+         'Read the reason in the error log; the backend must not write '
          + 'debug output to standard output']);
 
     const light = await brightness();
@@ -476,7 +475,7 @@ test('server does not answer: the status page shows this, then recovers',
     await offline(true);
     await browser.until(`document.getElementById('verdict').textContent
         .startsWith('The server does not answer')`);
-    assert.match(await text('#alerts'), /^What follows is of /);
+    assert.match(await text('#alerts'), /^The values below are from /);
     await offline(false);
     await browser.until(`document.getElementById('verdict').textContent
         === 'All is well'`);
