@@ -139,7 +139,7 @@ ngx_http_mcp_cluster_opened(ngx_http_mcp_cluster_link_t *own)
         ngx_post_event(c->read, &ngx_posted_events);
 
     } else if (ngx_handle_read_event(c->read, 0) != NGX_OK) {
-        ngx_http_mcp_cluster_closed(own, "no event");
+        ngx_http_mcp_cluster_closed(own, "nginx cannot watch the connection");
         return;
     }
 
@@ -362,7 +362,7 @@ ngx_http_mcp_cluster_connect(ngx_http_mcp_cluster_link_t *own,
     ngx_connection_t  *c;
 
     if (socklen > (socklen_t) sizeof(ngx_sockaddr_t)) {
-        ngx_http_mcp_cluster_closed(own, "strange address");
+        ngx_http_mcp_cluster_closed(own, "the address has an unknown family");
         return;
     }
 
@@ -422,7 +422,7 @@ ngx_http_mcp_cluster_resolve(ngx_http_mcp_cluster_link_t *own,
     ctx = ngx_resolve_start(resolver, NULL);
 
     if (ctx == NULL || ctx == NGX_NO_RESOLVER) {
-        ngx_http_mcp_cluster_closed(own, "no resolver");
+        ngx_http_mcp_cluster_closed(own, "nginx cannot begin a DNS lookup");
         return;
     }
 
@@ -638,7 +638,8 @@ ngx_http_mcp_cluster_read_handler(ngx_event_t *rev)
 
         if (n == NGX_AGAIN) {
             if (ngx_handle_read_event(rev, 0) != NGX_OK) {
-                ngx_http_mcp_cluster_closed(own, "no event");
+                ngx_http_mcp_cluster_closed(own, "nginx cannot watch the "
+                                                 "connection");
                 return;
             }
 
@@ -684,7 +685,8 @@ ngx_http_mcp_cluster_write(ngx_http_mcp_cluster_link_t *own)
 
         if (n == NGX_AGAIN) {
             if (ngx_handle_write_event(c->write, 0) != NGX_OK) {
-                ngx_http_mcp_cluster_closed(own, "no event");
+                ngx_http_mcp_cluster_closed(own, "nginx cannot watch the "
+                                                 "connection");
             }
 
             return;

@@ -321,7 +321,8 @@ mcp_call_keep(mcp_call_t *call, mcp_str_t answer, mcp_outcome_e how)
     }
 
     if (rc != MCP_OK) {
-        mcp_call_log(call, MCP_LOG_DEBUG, "answered", "not kept");
+        mcp_call_log(call, MCP_LOG_DEBUG, "answered",
+                     "the response is not stored");
     }
 }
 

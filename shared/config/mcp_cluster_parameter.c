@@ -389,7 +389,7 @@ mcp_cluster_setup_parameter(mcp_cluster_setup_t *setup, mcp_str_t word,
         }
 
         if (setup->set & mcp_cluster_bit(MCP_CLUSTER_PARAMETER_BIT + i)) {
-            return mcp_setup_fail(error, "%s= stands twice", name.data);
+            return mcp_setup_fail(error, "%s= is set twice", name.data);
         }
 
         setup->set |= mcp_cluster_bit(MCP_CLUSTER_PARAMETER_BIT + i);

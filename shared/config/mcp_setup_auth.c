@@ -115,13 +115,14 @@ mcp_setup_add_word(mcp_setup_t *setup, mcp_setup_words_t *words,
 
     for (i = 0; i < words->n; i++) {
         if (mcp_str_eq(words->word[i], text)) {
-            return mcp_setup_fail(error, "\"%.*s\" stands twice",
+            return mcp_setup_fail(error, "\"%.*s\" is listed twice",
                                   mcp_setup_quote(text));
         }
     }
 
     if (words->n == MCP_SETUP_WORDS_MAX) {
-        return mcp_setup_fail(error, "more than %d", MCP_SETUP_WORDS_MAX);
+        return mcp_setup_fail(error, "more than %d values",
+                              MCP_SETUP_WORDS_MAX);
     }
 
     words->word[words->n] = mcp_arena_dup(&setup->arena, text);

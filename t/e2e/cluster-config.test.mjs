@@ -42,7 +42,7 @@ describe('mistakes in the settings of a cluster', { concurrency: 2 }, () => {
         ['prefix= with a space', cluster(`${URL} "prefix=a b"`),
             /"a b" is not a prefix/],
         ['node= twice', cluster(`${URL} node=a node=b`),
-            /node= stands twice/],
+            /node= is set twice/],
         ['mcp_cluster without a URL', cluster('node=a'), /a URL of Redis is missing/],
         ['mcp_cluster twice for one zone', { nginx: `mcp_cluster mcp ${URL};
                                       mcp_cluster mcp ${URL};`,

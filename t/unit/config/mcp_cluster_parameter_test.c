@@ -189,8 +189,8 @@ parameters(void **state)
     assert_int_equal(conf->seeds[0].port, 26379);
     assert_int_equal(conf->seeds[1].port, 1);
 
-    refused(say(s, "prefix=x"), "prefix= stands twice");
-    refused(say(s, "node=x"), "node= stands twice");
+    refused(say(s, "prefix=x"), "prefix= is set twice");
+    refused(say(s, "node=x"), "node= is set twice");
     mcp_cluster_setup_free(s);
 
     s = cluster_new();

@@ -87,14 +87,14 @@ scopes(void **state)
 
     taken(mcp_setup_auth_scope(s, mcp_str("!#[]~"), error));
     refused(mcp_setup_auth_scope(s, mcp_str("!#[]~"), error),
-            "\"!#[]~\" stands twice");
+            "\"!#[]~\" is listed twice");
 
     for (i = 1; i < 64; i++) {
         snprintf(text, sizeof(text), "s%d", i);
         taken(mcp_setup_auth_scope(s, test_str(text), error));
     }
 
-    refused(mcp_setup_auth_scope(s, mcp_str("x"), error), "more than 64");
+    refused(mcp_setup_auth_scope(s, mcp_str("x"), error), "more than 64 values");
 
     mcp_setup_free(s);
 }
