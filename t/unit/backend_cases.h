@@ -48,13 +48,15 @@ typedef struct {
     const char          *body;
     size_t               len;
     const char          *expected;
-    mcp_fault_e          fault;        /* how the answer ends */
+    mcp_fault_e          fault;        /* fault reported at the end of the
+                                          answer; MCP_FAULT_NONE: it ends in
+                                          order */
     size_t               max;          /* maximum size of a message, 0: 1 MB */
     const char          *uri;
 } answer_t;
 
 
-/* designated initializers: the fields after them may be left out */
+/* Sets the members body and len of an answer_t. */
 #define BODY(text)  .body = text, .len = sizeof(text) - 1
 
 
@@ -212,7 +214,8 @@ drain(mcp_backend_t *b, transcript_t *t)
 
     if (rc == MCP_ERR_MEMORY) {
 
-        /* the next call returns MCP_ERR_MEMORY, too */
+        /* after MCP_ERR_MEMORY, the next read returns MCP_ERR_MEMORY as
+         * well */
 
         assert_int_equal(mcp_backend_read(b, &msg), MCP_ERR_MEMORY);
         return rc;

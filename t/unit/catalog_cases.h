@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* What the tests of catalogs have in common. */
+/* Helpers for the tests of catalogs. */
 
 
 #ifndef CATALOG_CASES_H_INCLUDED
@@ -33,8 +33,8 @@ catalog_create(test_mem_t *tm, const char *text)
 }
 
 
-/* The page behind the cursor, without what is to be left out, as a C string
- * valid until the next call. */
+/* Returns the page of a list after the cursor, without the members that "omit"
+ * selects, as a C string that is valid until the next call. */
 static inline const char *
 page_without(const mcp_catalog_t *catalog, mcp_list_e kind, unsigned omit,
     const char *cursor, size_t page)

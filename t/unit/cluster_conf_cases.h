@@ -24,7 +24,8 @@ cluster_new(void)
 }
 
 
-/* Sets a parameter that names no file, and returns the result. */
+/* Sets a parameter of mcp_cluster that names no file, and returns the result
+ * of mcp_cluster_setup_parameter(). */
 static inline int
 say(mcp_cluster_setup_t *s, const char *word)
 {

@@ -72,7 +72,8 @@ real_now(void)
 }
 
 
-/* Waits for ms, by which the time of Redis and of the nodes advances. */
+/* Waits for "ms" milliseconds. The time of Redis and of the nodes advances by
+ * as much. */
 static inline void
 wait_for(unsigned ms)
 {
@@ -167,8 +168,9 @@ stop(void **state)
 }
 
 
-/* Transfers bytes on the link of node i until all its commands have replies or
- * the link is closed. Opens the connection if the link requests it. */
+/* Transfers bytes on the link of node i until Redis has replied to all its
+ * commands or the link is closed. Opens the connection if the link requests
+ * it. */
 static inline void
 run(int i)
 {
@@ -360,10 +362,12 @@ rerun(int i)
 }
 
 
-static int         has_inbound;              /* 1 if the test opens the inbound
-                                          connections of nodes that start, by
-                                          carry(); 0 if it does not, so their
-                                          timeout is long */
+static int         has_inbound;              /* 1 if carry() opens the inbound
+                                                connections of the nodes that
+                                                the test starts; 0 if nothing
+                                                opens them, so the nodes get a
+                                                timeout that does not expire
+                                                during the test */
 static unsigned    n_updates;
 static mcp_broadcast_t  told[8];
 

@@ -70,7 +70,7 @@ info_of(int i, char c)
 }
 
 
-/* Returns the state of the replication of stream c at node i, or that of its
+/* Returns the replication state of stream c at node i, where c may be a
  * mirror. */
 static inline mcp_store_replication_state_t
 repl_state(int i, char c)
@@ -162,9 +162,12 @@ add_events(int i, char c, unsigned n)
 }
 
 
-/* Describes that a client resumes stream c: the last event that it has, and
- * the letter of its session. ask_for_this() and ask_for() send such a request
- * at node i; come() also waits for the reply. */
+/*
+ * Fills the parameters of a cluster operation by which a client resumes stream
+ * c: "after" is the last event that the client has, "session" the letter of
+ * its session. ask_for_this() and ask_for() start such an operation at node i;
+ * come() also waits for the reply of Redis.
+ */
 static inline void
 describe(mcp_operation_stream_t *stream, char c, uint64_t after, char session)
 {
@@ -258,9 +261,12 @@ cut_off(int i)
 }
 
 
-/* Attaches a consumer after an event and reads all later events. Returns the
- * value of the last mcp_store_watch() or mcp_store_read(), and sets *seq to
- * the number of the last event. */
+/*
+ * Attaches a consumer to stream c at node i, after event "after", and reads
+ * all later events. Returns the result of the final mcp_store_watch() or
+ * mcp_store_read(), and sets *seq to the number of the last event that was
+ * read.
+ */
 static inline int
 read_from(int i, char c, uint64_t after, uint64_t *seq)
 {

@@ -240,8 +240,8 @@ end_with_result(mcp_backend_request_t *breq)
 }
 
 
-/* Sends messages of a backend until one is not taken. Returns the number of
- * messages that were taken. */
+/* Sends messages of a backend until the core takes no byte of one. Returns the
+ * number of messages before that one. */
 static inline int
 fill(mcp_backend_request_t *breq)
 {

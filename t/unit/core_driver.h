@@ -83,21 +83,25 @@ typedef struct driver_s {
     mcp_catalog_t          *catalog;
     mcp_endpoint_t          endpoint;
     process_t               process[DRIVER_NODES];
-    mcp_backend_request_t  *breqs[DRIVER_BREQS];  /* running ones */
+    mcp_backend_request_t  *breqs[DRIVER_BREQS];  /* backend requests that have
+                                                     not ended */
     size_t                  n_breqs;
     unsigned                aborts;
     unsigned                resumes;
     unsigned                forgets;
-    unsigned                kept;               /* calls for which FORGET is
-                                                   expected */
+    unsigned                kept;               /* calls that have started a
+                                                   backend request; each must
+                                                   end with the action
+                                                   MCP_ACT_FORGET */
     unsigned                locks;              /* number of locks of the
                                                    store */
-    unsigned                unlockable;         /* number of next locks that
-                                                   fail */
+    unsigned                unlockable;         /* number of the following
+                                                   attempts to lock the store
+                                                   that fail */
     unsigned                orphaned;           /* 1: the next lock returns
                                                    MCP_AGAIN, as if its last
                                                    holder had died */
-    char                    last_body[8192];    /* of the last backend
+    char                    last_body[8192];    /* body of the last backend
                                                    request */
     int                     glue;               /* its address is the glue
                                                    pointer of calls */
@@ -148,8 +152,9 @@ driver_lock(void *ctx)
 }
 
 
-/* Unlocks the store. If the process dies now, it continues with a copy of the
- * store, which no other process sees; see driver_kill(). */
+/* Unlocks the store. If the process dies after this unlock (dies_in), it
+ * continues with a copy of the store, so that no other process sees its later
+ * changes; see driver_kill(). */
 static inline void
 driver_unlock(void *ctx)
 {
@@ -169,7 +174,7 @@ driver_wake(void *ctx, unsigned slot)
 {
     process_t  *p = ctx;
 
-    /* a dead process wakes no other one */
+    /* a dead process wakes no other process */
 
     if (slot < DRIVER_NODES
         && (p->scratch == NULL || p == &p->driver->process[slot]))
@@ -543,9 +548,9 @@ client_answer_header(client_t *c, const char *name)
 
 
 /*
- * Lets a process die: it gets another, empty store, so that no other process
- * sees how its objects are freed. The test must close its clients before it
- * calls driver_killed(), which frees the worker.
+ * Lets a process die: it gets an empty store of its own, so that no other
+ * process sees how its objects are freed. The test must close the clients of
+ * the process before it calls driver_killed(), which frees the worker.
  */
 static inline void
 driver_kill(driver_t *d, unsigned slot)
@@ -602,7 +607,8 @@ driver_killed(driver_t *d, unsigned slot, unsigned survivor)
     process_t     *p = &d->process[slot];
     mcp_handle_t  *h;
 
-    /* streams that began after driver_kill() do not exist either */
+    /* driver_kill() gives the process an empty store again: streams that it
+     * has created since its death do not exist for its calls */
 
     driver_kill(d, slot);
 
@@ -667,8 +673,9 @@ client_init(client_t *c, const char *session)
 }
 
 
-/* Values of the rules, and after them the scopes of the caller; NULL: no
- * value. driver_evaluated has the number of evaluations of each. */
+/* Values of the expressions in rules, and after them the value of the caller's
+ * granted scopes; NULL: the expression has no value. driver_evaluated counts
+ * the evaluations of each expression. */
 static const char  *driver_values[8] __attribute__((unused));
 static unsigned     driver_evaluated[8];
 

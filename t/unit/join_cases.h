@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* What the tests of calls that are joined have in common: "echo" is joined by
- * its arguments, too, "other" by keys alone, "p" is not. */
+/* Helpers for the tests of joined calls. Calls of the tool "echo" are joined
+ * if their idempotency keys or their arguments are equal, calls of "other"
+ * only if their idempotency keys are equal, calls of "p" never. */
 
 
 #ifndef JOIN_CASES_H_INCLUDED
@@ -53,7 +54,7 @@ join_setup(void **state)
 }
 
 
-/* Whatever a test leaves behind. */
+/* Closes the clients and ends the backend requests that a test has left. */
 static inline int
 join_teardown(void **state)
 {
@@ -83,7 +84,8 @@ joined(void)
 }
 
 
-/* The whole response of a client was written; it closes. */
+/* Checks that the response of a client has ended, reports that it was sent,
+ * and closes the client. */
 static inline void
 sent(client_t *c)
 {

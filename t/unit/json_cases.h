@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Texts on the borders of RFC 8259.  A name begins as in other collections of
- * such: y, JSON; n, no JSON; i, what the RFC leaves open and we accept or
- * refuse.
+ * Texts at the borders of RFC 8259. The first letter of a name is the expected
+ * result, as in other collections of such texts: y, the text is JSON; n, the
+ * text is not JSON; i, the RFC lets parsers decide.
  */
 
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Both parsers: what holds for one holds for the other. */
+/* The two JSON parsers in a table, because the tests expect equal results from
+ * both. */
 
 
 #ifndef JSON_SCANS_H_INCLUDED

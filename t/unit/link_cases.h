@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Helpers for the tests of streams with a URL. */
+/* Helpers for the tests of streams that have a URL, which the response sends
+ * in its Link header. */
 
 
 #ifndef LINK_CASES_H_INCLUDED
@@ -72,8 +73,8 @@ send_to(unsigned process, client_t *client, const char *of,
 }
 
 
-/* Starts a call whose backend sends n progress notifications, and sets url to
- * the URL of its stream. */
+/* Starts a call whose backend sends n progress notifications, waits until the
+ * call has a stream, and sets "url" to the URL of the stream. */
 static inline mcp_backend_request_t *
 linked(int n)
 {
@@ -144,8 +145,8 @@ answers(int n)
 }
 
 
-/* Sets ids to the ids of the two questions that the backend's result ASK
- * contains. */
+/* Sets "ids" to the ids of the two questions of the result ASK, which client a
+ * has received. */
 static inline void
 read_ids(void)
 {
@@ -154,8 +155,8 @@ read_ids(void)
 }
 
 
-/* The backend ends with two questions, and the connection of client a is
- * closed. */
+/* The backend returns ASK, which has two questions, as its result; the
+ * response of client a ends, and client a disconnects. */
 static inline void
 asked(mcp_backend_request_t *breq)
 {
@@ -167,7 +168,7 @@ asked(mcp_backend_request_t *breq)
 }
 
 
-/* Returns the answer to question i, as a single message. */
+/* Returns the client's answer to question i as a JSON-RPC message. */
 static inline const char *
 answer_of(int i)
 {

@@ -13,7 +13,7 @@
 
 #define INPUT  "\"sampling\":{},\"elicitation\":{},\"roots\":{}"
 
-/* The error for every invalid token. */
+/* The error that the server sends for each invalid resume token. */
 #define REFUSED  "\"error\":{\"code\":-32602,"                                \
                  "\"message\":\"Unknown or expired resume token\","           \
                  "\"data\":{\"resume\":\"refused\"}}"
@@ -24,8 +24,9 @@ static char  stream[64] __attribute__((unused));
 static char  other[MCP_SESSION_TEXT_MAX] __attribute__((unused));
 
 
-/* Copies the resume token, and the stream id if there is one, from a's first
- * events to "token" and "stream". Returns 0 if a has received no token. */
+/* Copies the resume token, and the stream id if there is one, from the stream
+ * of client a to "token" and "stream". Returns 0 if client a has received no
+ * token. */
 static inline int
 told(void)
 {
@@ -43,8 +44,8 @@ told(void)
 }
 
 
-/* Starts a call that becomes durable; its backend sends n messages after the
- * first events. */
+/* Starts a call whose backend sends n messages, and waits until the call is
+ * durable and client a has received the resume token. */
 static inline mcp_backend_request_t *
 durable(int n)
 {
@@ -63,7 +64,7 @@ durable(int n)
 }
 
 
-/* Starts a call of a principal, in a new session, whose backend sends one
+/* Starts a call of a principal in a new session. The backend sends one
  * message. */
 static inline mcp_backend_request_t *
 call_as(const char *principal, const char *capabilities)
@@ -82,7 +83,7 @@ call_as(const char *principal, const char *capabilities)
 
 
 /* Sends a POST, with Last-Event-ID if "last" is not NULL, and leaves the
- * connection open. */
+ * client's connection open. */
 static inline void
 post_after(unsigned process, client_t *c, const char *of, const char *body,
     const char *last)
@@ -97,8 +98,8 @@ post_after(unsigned process, client_t *c, const char *of, const char *body,
 }
 
 
-/* Sends n messages of more than 900 bytes each, more than stream_buffer, for a
- * call whose consumer reads them all. */
+/* Sends n messages of more than 900 bytes each for a call. The backend is
+ * never paused, because the consumer reads all messages at once. */
 static inline void
 flood(mcp_backend_request_t *breq, int n)
 {
@@ -114,8 +115,9 @@ flood(mcp_backend_request_t *breq, int n)
 }
 
 
-/* Checks a stream that lost some of its "all" progress messages: in front of
- * the remaining ones, a message counts the missing ones. */
+/* Checks a stream that has lost some of its "all" progress messages: a log
+ * message in front of the remaining ones contains the number of lost
+ * messages. */
 static inline void
 gap_reported(const char *text, int all)
 {
@@ -137,8 +139,9 @@ gap_reported(const char *text, int all)
 }
 
 
-/* Changes the k-th character of a token, or appends one; the result must be
- * refused. */
+/* Copies a resume token with another character at position k, or with a
+ * character appended if k is the length of the token. The server must reject
+ * the copy. */
 static inline void
 mangle(const char *good, char *bad, size_t k)
 {
@@ -153,8 +156,8 @@ mangle(const char *good, char *bad, size_t k)
 }
 
 
-/* Lets all backends fail, and waits until the streams of their calls have
- * expired. */
+/* Lets all backend requests fail, waits for "ms" milliseconds so that the
+ * streams of their calls expire, and checks that no call is left. */
 static inline void
 give_up(unsigned ms)
 {
@@ -169,8 +172,8 @@ give_up(unsigned ms)
 }
 
 
-/* Calls f with the first, second, ... allocation failing, until f needs no
- * more allocations. f must leave nothing behind. */
+/* Calls f repeatedly, with the first, second, ... allocation failing, until no
+ * allocation of f fails. f must free all that it creates. */
 static inline void
 fail_each(void (*f)(void))
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* What the tests of rounds with clients of a stateless revision have in
- * common. */
+/* Helpers for the tests of rounds of questions: a client of the stateless
+ * revision gets questions as the result of its request, and repeats the
+ * request with the answers. */
 
 
 #ifndef ROUND_CASES_H_INCLUDED
@@ -37,7 +38,8 @@ static const char  *round_can = EVERYTHING;
 static const char  *round_principal;
 
 
-/* A request with these params and, at their end, who asks. */
+/* Sends a request of the stateless revision. The members of "params" are
+ * followed by "_meta" with the revision and the capabilities of the client. */
 static inline void
 modern(unsigned process, client_t *c, const char *method, const char *name,
     const char *params)
@@ -71,7 +73,8 @@ modern_call(unsigned process, client_t *c, const char *more)
 }
 
 
-/* The state that an answer has, with its quotes. */
+/* Copies the member requestState of a client's response, with its quotes, to
+ * "state", and returns "state". */
 static inline const char *
 state_of(const client_t *c, char *state, size_t size)
 {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* What the tests of setups have in common. */
+/* Helpers for the tests of the setup, which reads the directives of an
+ * endpoint. */
 
 
 #ifndef SETUP_CASES_H_INCLUDED
@@ -46,7 +47,7 @@ init(void **state)
 }
 
 
-/* Whatever was made is freed with its setup. */
+/* Checks that freeing a setup has freed all memory. */
 static inline int
 done(void **state)
 {
@@ -91,7 +92,8 @@ endpoint(mcp_setup_t *s)
 }
 
 
-/* All that a setup can hold, with a number in it. */
+/* Sets a value of each kind that a setup can hold. Most of the values contain
+ * the text n. */
 static inline int
 say_all(mcp_setup_t *s, const char *n)
 {

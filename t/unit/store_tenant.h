@@ -12,7 +12,7 @@
 
 
 static unsigned  numbers;
-static uint64_t  quota;                /* of each tenant */
+static uint64_t  quota;                /* quota of each tenant */
 
 
 static inline int
@@ -77,7 +77,8 @@ left(const mcp_stream_ref_t *ref, uint64_t sent)
 }
 
 
-/* Creates a stream that is over and sent. */
+/* Creates a call that is over and whose event was sent, so that its stream
+ * lingers. */
 static inline void
 lingering(unsigned id, size_t len, mcp_stream_ref_t *ref)
 {
@@ -97,7 +98,7 @@ there(const mcp_stream_ref_t *ref)
 }
 
 
-/* Appends to a stream until "room" chunks are left. */
+/* Appends events to a stream until only "room" chunks are free. */
 static inline void
 fill(const mcp_stream_ref_t *ref, uint32_t room)
 {

@@ -20,8 +20,8 @@ typedef struct {
     uint32_t           values;
     uint32_t           subs;
     uint32_t           groups;
-    uint32_t           members;        /* members of groups, minus those the
-                                          groups count */
+    uint32_t           members;        /* members of groups, minus the sum of
+                                          the groups' own counts */
     uint32_t           calls;          /* calls that do not linger */
     uint32_t           evictable;
     uint32_t           unread;
@@ -29,8 +29,8 @@ typedef struct {
     uint32_t           blocked;
     uint32_t           joins;          /* JOIN entries, minus streams that can
                                           be joined */
-    uint32_t           readers;        /* READER entries, minus those the JOIN
-                                          entries count */
+    uint32_t           readers;        /* READER entries, minus the sum of the
+                                          counts in JOIN entries */
     uint32_t           shares;         /* SHARE chunks with a stream, minus
                                           replicated streams */
     uint32_t           dirty;          /* links that are in some dirty list or

@@ -111,7 +111,8 @@ task_call(unsigned process, const char *tool)
 }
 
 
-/* Checks that client a got a task, copies its id to task_id, and closes a. */
+/* Checks that client a has received a task, copies the id of the task to
+ * task_id, and closes a. */
 static inline void
 begin_status_listener(void)
 {

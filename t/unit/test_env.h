@@ -49,9 +49,9 @@ typedef struct {
     uint64_t       seed;
     int            random_rc;      /* return value of env.random */
     unsigned       logged;
-    char           last[512];      /* last line at notice or above */
-    char           debug[8192];   /* lines at debug, as many as fit */
-    char           info[512];      /* last line at info */
+    char           last[512];      /* last line of level notice or higher */
+    char           debug[8192];   /* lines of level debug, as many as fit */
+    char           info[512];      /* last line of level info */
 } test_env_t;
 
 
@@ -73,7 +73,8 @@ test_mem_alloc(void *ctx, size_t size)
         abort();
     }
 
-    /* a fixed value, which shows reads of memory that was not initialized */
+    /* a value other than 0, so that a read of uninitialized memory fails the
+     * test */
     memset(p, 0xa5, size);
     tm->live++;
 

@@ -17,7 +17,7 @@
                  "\"nextResumeToken\":\"p2\"}}"
 
 
-/* A progress notification with the progress token of again(). */
+/* A progress notification with the progress token of the request again(). */
 #define AGAIN(n)                                                              \
                  NOTE("notifications/progress",                               \
                       "{\"progressToken\":\"u\",\"progress\":" #n "}")
@@ -36,7 +36,8 @@ begin(const char *revision)
 }
 
 
-/* Returns CALL with a resume token, another id and another progress token. */
+/* Returns the request CALL with a resume token, and with another id and
+ * another progress token than CALL. */
 static inline const char *
 again(const char *key)
 {
@@ -55,8 +56,8 @@ token_of(client_t *client)
 }
 
 
-/* Starts a call that is answered with an interim result, whose token is then
- * in "token". */
+/* Starts a call that the server answers with an interim response, and copies
+ * the resume token of that response to "token". */
 static inline mcp_backend_request_t *
 slow(void)
 {
@@ -81,8 +82,8 @@ slow(void)
 }
 
 
-/* Makes a call whose result has a backend's token, which is then in
- * "token". */
+/* Makes a call whose result PAGE contains a resume token of the backend, and
+ * copies the token that client a gets to "token". */
 static inline void
 page(void)
 {
@@ -93,7 +94,8 @@ page(void)
 }
 
 
-/* Ends the call with a result, and checks that the client gets it. */
+/* Ends the call of request 8 with a result, and checks that the client gets
+ * it. */
 static inline void
 end_of_rest(mcp_backend_request_t *breq, client_t *client)
 {
