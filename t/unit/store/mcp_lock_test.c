@@ -86,8 +86,9 @@ test_death(void **state)
         pid = fork();
 
         if (pid == 0) {
-            /* the first death, then deaths of processes that repair after the
-             * previous one */
+            /* the first child gets a lock without a dead holder; each later
+             * child gets the lock of a child that was killed, and has to
+             * repair */
             if (mcp_lock(s->lock) != (i ? MCP_AGAIN : MCP_OK)) {
                 _exit(1);
             }

@@ -57,7 +57,8 @@ render(mcp_buf_t *buf)
 }
 
 
-/* Renders the status into "page" and "head". */
+/* Renders the status page: its content into "page", its headers into
+ * "head". */
 static void
 show(void)
 {
@@ -176,8 +177,8 @@ header_of(const char *name)
 }
 
 
-/* Checks that the policy contains the hash of the text between two tags of the
- * page. */
+/* Checks that the header Content-Security-Policy contains the hash of the text
+ * between two tags of the page. */
 static void
 check_hash(const char *policy, const char *source, const char *opening,
     const char *closing)

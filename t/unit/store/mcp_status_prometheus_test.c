@@ -127,8 +127,8 @@ rest_has(const char *text, const char *part)
 }
 
 
-/* Checks the five samples of mcp_requests_refused_total, the first of which is
- * "line". */
+/* Checks that "line" and the next four lines of *rest are the five samples of
+ * mcp_requests_refused_total. */
 static void
 test_refused(const char *line, char **rest)
 {
@@ -153,7 +153,8 @@ test_refused(const char *line, char **rest)
 }
 
 
-/* Every sample follows its own HELP and TYPE; counters end in _total. */
+/* Every sample follows the HELP and TYPE lines of its own metric; names of
+ * counters end in _total. */
 static void
 test_prometheus(void **state)
 {

@@ -66,7 +66,8 @@ test_one(void **state)
     assert_int_equal(page[0].elsewhere, 0);
     assert_string_equal(page[0].principal, "alice");
 
-    /* the call has a stream: its state and events are shown */
+    /* the call has a stream: the active request shows the state and the number
+     * of events of the stream */
 
     store_spec(&spec, 7, 1);
     store_create(&d, 1, &spec, &ref);
@@ -78,7 +79,8 @@ test_one(void **state)
     assert_int_equal(page[0].state, MCP_STATE_PROCESSING);
     assert_int_equal(page[0].events, 1);
 
-    /* a reader at another node: no process, but "elsewhere" is set */
+    /* the reader is at another node: the active request shows no process of
+     * the reader, but "elsewhere" is set */
 
     assert_int_equal(mcp_store_replication_start(S1, &ref, 1), MCP_OK);
     assert_int_equal(mcp_store_remote_consumer(S1, &ref, 3, 0), MCP_OK);
@@ -93,7 +95,8 @@ test_one(void **state)
 }
 
 
-/* An iteration over pages ends after all active requests. */
+/* Repeated reading of pages returns each active request once, and then
+ * ends. */
 static void
 test_pages(void **state)
 {
@@ -127,7 +130,7 @@ test_pages(void **state)
     assert_int_equal(running(1), n);
 
     /* a process searches a limited number of records for a free one, so some
-     * requests have none */
+     * active requests get no record */
 
     assert_true(n > max / 2);
 
@@ -143,7 +146,8 @@ test_pages(void **state)
 }
 
 
-/* A process dies: its active requests count as lost, and its counts remain. */
+/* A process dies: its active requests count as lost, and the calls that it has
+ * counted before stay counted. */
 static void
 test_killed(void **state)
 {
@@ -168,7 +172,8 @@ test_killed(void **state)
     mcp_store_call_stats_count(S1, row, MCP_OUTCOME_OK, 5);
     assert_int_equal(running(row), 3);
 
-    /* a record that was being taken when its process died: not counted */
+    /* a record that its process was about to take when it died: not counted as
+     * lost */
 
     atomic_store(&mcp_store_active_records(S0->head)[200].owner,
                  (uint64_t) 1 << 32 | 2 << 1);
@@ -190,7 +195,8 @@ test_killed(void **state)
     assert_int_equal(failure.result, MCP_OUTCOME_LOST);
     assert_string_equal(failure.principal, "alice");
 
-    /* the process continues after it was declared dead: no effect */
+    /* a process that was declared dead continues: it can neither begin nor end
+     * an active request */
 
     assert_int_equal(begin(S1, 4, row), 0);
     mcp_store_active_end(S1, mine);

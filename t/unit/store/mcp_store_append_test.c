@@ -32,7 +32,8 @@ test_full(void **state)
 
     (void) state;
 
-    /* five streams are over and will be sent; five are active */
+    /* five calls are over, and their events are sent below; five other calls
+     * are active */
 
     for (i = 0; i < 5; i++) {
         store_spec(&spec, i, 1);
@@ -96,8 +97,8 @@ test_full(void **state)
     assert_int_equal(store_append(&d, 0, &run[0], store_message(n, 100000), -1,
                                MCP_STATE_PROCESSING), MCP_ERR_FULL);
 
-    /* full region: active calls can still be cancelled, taken over and
-     * answered */
+    /* full region: active calls can still be cancelled, get another consumer
+     * and be answered */
 
     for (i = 1; i < 5; i++) {
         assert_int_equal(mcp_store_cancel(S0, &run[i], 1), MCP_OK);
@@ -116,7 +117,8 @@ test_full(void **state)
     mcp_store_value_delete(S0, 'd', spec.session);
     store_sound(&d);
 
-    /* there is room again: a waiting owner is woken once */
+    /* the region has room again: the owner whose append failed is woken
+     * once */
 
     store_drain(&d, 0, NULL);
     store_drain(&d, 1, NULL);
@@ -148,8 +150,8 @@ leave_room(const mcp_stream_ref_t *ref, uint32_t room)
 }
 
 
-/* A waiting owner is woken when there is enough room for its message, not
- * before: otherwise it would be woken again and again. */
+/* An owner whose append failed is woken when there is enough room for its
+ * message, not before: otherwise it would be woken again and again. */
 static void
 test_blocked_on_space(void **state)
 {
@@ -172,8 +174,8 @@ test_blocked_on_space(void **state)
         store_spec(&spec, 2, 1);
         store_create(&d, 0, &spec, &ref);
 
-        /* the last chunk of the stream has room, which a long message does not
-         * use */
+        /* the last chunk of the stream has free bytes; messages of more than
+         * 64 KiB do not use them */
 
         assert_int_equal(store_append(&d, 0, &ref, store_message(1, 100),
                                             -1,
@@ -194,7 +196,8 @@ test_blocked_on_space(void **state)
         assert_int_equal(store_drain(&d, 0, NULL), 0);
         store_sound(&d);
 
-        /* one more chunk becomes free: the append succeeds */
+        /* one more chunk becomes free: the owner is woken, and its append
+         * succeeds */
 
         assert_int_equal(mcp_store_confirm(S0, &hog, 1), MCP_OK);
         assert_int_equal(mcp_store_room(d.store[0].head, 0), takes);
@@ -227,8 +230,8 @@ send_all(const mcp_stream_ref_t *ref, mcp_cursor_t *cursor)
 }
 
 
-/* A stream fills the region and its client keeps up: appends succeed, and so
- * does a response of any length. */
+/* A stream fills the region and all its events were sent: appends succeed, and
+ * so does a response of any length. */
 static void
 test_full_of_sent(void **state)
 {
@@ -274,8 +277,9 @@ test_full_of_sent(void **state)
 }
 
 
-/* A stream fills the region: no more sent events are removed than necessary,
- * no unsent ones, and the owner is woken each time that more was sent. */
+/* A stream fills the region: appends remove no more sent events than necessary
+ * and no unsent ones, and the owner is woken each time that the reader has
+ * sent more events. */
 static void
 test_full_of_own(void **state)
 {
@@ -307,7 +311,8 @@ test_full_of_own(void **state)
                          MCP_OK);
         store_drain(&d, 0, NULL);
 
-        /* one event is sent: one chunk becomes free */
+        /* the reader reports one event as sent: its chunk can be reused, and
+         * the owner is woken */
 
         assert_int_equal(mcp_store_read(S1, &ref, 5, &cursor, 0, buf, 520,
                                         &len), MCP_OK);
@@ -380,8 +385,9 @@ test_counted(void **state)
                                MCP_STATE_COMPLETED), MCP_OK);
     assert_int_equal(store_counter(&d, MCP_COUNT_EVENTS), 3);
 
-    /* topic without a listener: not counted; topic with one listener at its
-     * limit: its first event is dropped */
+    /* a message for a topic without a listener: not counted; for a topic with
+     * one listener that is at its limit of events: counted, and its first
+     * event is dropped */
 
     position = 0;
     assert_int_equal(mcp_store_publish(S1, TOPIC(2), mcp_str("m"), 10,

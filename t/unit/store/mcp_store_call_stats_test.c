@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Rows of counters, the latest failures, and the remains of a killed process
- * in both. */
+/* Call statistics: a row of counters for each catalog item, the latest
+ * failures, and rows and failures that a killed process has written in
+ * part. */
 
 
 #include "store_fixture.h"
@@ -234,7 +235,8 @@ test_failures(void **state)
 }
 
 
-/* A process dies while it holds the lock and writes a row and a failure. */
+/* A process dies while it holds the lock and has written a part of a row and a
+ * part of a failure. */
 static void
 test_killed(void **state)
 {

@@ -84,7 +84,8 @@ test_lists(void **state)
     mcp_store_list_remove(op.head, &list, &link[0]);
     assert_false(mcp_store_linked(&link[0]));
 
-    /* the list is 2 1 0 3 4 */
+    /* prepend links 0, 1 and 2, and append links 3 and 4: the order is 2 1 0 3
+     * 4 */
 
     for (i = 0; i < 3; i++) {
         mcp_store_list_prepend(op.head, &list, &link[i]);
@@ -128,8 +129,8 @@ test_private(void **state)
 
     room = mcp_store_room(S0->head, 1);
     parts[0] = mcp_str("tag");
-    parts[1] = store_message(1, 700000);       /* takes the lock several
-                                                  times */
+    parts[1] = store_message(1, 700000);       /* so long that copying it takes
+                                                  the lock several times */
 
     assert_int_equal(mcp_store_private_make(S0, parts, 2, 16, 0, NULL, &a),
                      MCP_OK);
@@ -137,14 +138,15 @@ test_private(void **state)
                      MCP_OK);
     store_sound(&d);
 
-    /* no room for a third chain: its chunks are freed */
+    /* no room for a third chain: the chunks that it had already taken are
+     * freed */
 
     assert_int_equal(mcp_store_private_make(S0, parts, 2, 16, 0, NULL, &c),
                      MCP_ERR_FULL);
     store_sound(&d);
     assert_int_equal(mcp_store_room(S0->head, 1), room - a.count - b.count);
 
-    /* a repair keeps the private chains of a live process */
+    /* a repair keeps the private chains of live processes */
 
     d.died = 1;
     store_sound(&d);
@@ -155,7 +157,7 @@ test_private(void **state)
     mcp_store_chain_free(&op, a.first, a.last, a.count);
     mcp_store_leave(&op);
 
-    /* the process is declared dead: its private chains are freed */
+    /* the process of the private chains is declared dead: they are freed */
 
     mcp_store_reclaim(S1, 0, 100);
     assert_int_equal(mcp_store_room(S0->head, 1), room);

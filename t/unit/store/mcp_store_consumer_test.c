@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* mcp_store_consumer.c: reading a stream, and taking it over. */
+/* mcp_store_consumer.c: consumers that read a stream, and consumers that
+ * displace another one. */
 
 
 #include "store_fixture.h"
@@ -102,7 +103,8 @@ test_takeover(void **state)
                                MCP_STATE_PROCESSING), MCP_OK);
     assert_int_equal(d.woken[0], 1);
 
-    /* two more consumers take over before the first one is woken */
+    /* two more consumers displace the first one, before the first one is
+     * woken */
 
     assert_int_equal(mcp_store_watch(S1, &ref, 2, 0, &b, &taken), MCP_OK);
     assert_int_equal(taken, 1);
@@ -147,7 +149,7 @@ test_takeover(void **state)
                                     &len), MCP_ERR_NOT_FOUND);
     mcp_store_free(S0, &ref);
 
-    /* another process than the owner's frees a stream: the owner is woken */
+    /* another process frees the stream, not the owner's: the owner is woken */
 
     store_create(&d, 0, &spec, &ref);
     store_drain(&d, 0, NULL);
@@ -158,8 +160,8 @@ test_takeover(void **state)
 }
 
 
-/* Checks that a text contains only bytes of one stream: its messages repeat
- * one byte that no other stream uses. */
+/* Checks that a text contains no bytes of other streams: the messages of each
+ * stream repeat one byte of its own. */
 static void
 only_of(const char *text, size_t len, unsigned stream)
 {
@@ -183,8 +185,8 @@ random_next(uint64_t *random)
 }
 
 
-/* Modifies a cursor: with values of another cursor, old values, or random
- * ones. */
+/* Modifies a cursor: sets its members to those of another cursor, to old or to
+ * random values. */
 static void
 cursor_distort(mcp_cursor_t *cursor, const mcp_cursor_t *other,
     uint64_t *random)
@@ -205,8 +207,8 @@ cursor_distort(mcp_cursor_t *cursor, const mcp_cursor_t *other,
 }
 
 
-/* Modified cursors: reads return bytes of the right stream or an error, and
- * the store stays intact. */
+/* Reads with modified cursors return an error or bytes of the right stream,
+ * and the store stays intact. */
 static void
 test_hostile(void **state)
 {
@@ -309,8 +311,9 @@ test_hostile(void **state)
 }
 
 
-/* A reader with all events (cursor.all) need not report that they were sent
- * before it is woken by an event, or because the owner waits for room. */
+/* A reader that has read all events (cursor.all) may delay its report that
+ * they were sent until an event wakes it, or until it is woken because the
+ * owner is blocked on space. */
 static void
 test_all(void **state)
 {
@@ -365,7 +368,8 @@ test_all(void **state)
     assert_int_equal(wake.kind, MCP_WAKE_CONSUMER);
     assert_int_equal(wake.handle, 5);
 
-    /* the owner waits for room: the reader has to report at once */
+    /* the owner is blocked on space: the reader has to report sent events at
+     * once */
 
     assert_int_equal(mcp_store_read(S1, &ref, 5, &cursor, 3, buf, sizeof(buf),
                                     &len), MCP_OK);
@@ -377,7 +381,7 @@ test_all(void **state)
     assert_int_equal(store_drain(&d, 0, &wake), 1);
     assert_int_equal(wake.kind, MCP_WAKE_OWNER);
 
-    /* the stream is over: the reader has to report at once */
+    /* the stream is over: the reader has to report sent events at once */
 
     assert_int_equal(store_append(&d, 0, &ref, mcp_str("end"), 0,
                                MCP_STATE_COMPLETED), MCP_OK);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Processes that die at any instruction. test_kills runs workers that append,
- * read, take over, post and publish, and kills them at random; each
- * acknowledged event must remain, once and in order. STORE_KILLS and
- * STORE_SECONDS make the test longer, STORE_SEED repeats a run. test_threads
- * runs the same workers as threads, for the thread sanitizer.
+ * Processes that die at any instruction. test_kills runs worker processes that
+ * append, read, displace consumers, post and publish, and kills them at
+ * random; each acknowledged event must remain, once and in order. STORE_KILLS
+ * and STORE_SECONDS make the test longer, STORE_SEED repeats a run.
+ * test_threads runs the same workers as threads, for the thread sanitizer.
  */
 
 
@@ -29,7 +29,7 @@
 /* A worker's record of one of its streams, in memory that the other processes
  * see. */
 typedef struct {
-    _Atomic uint64_t    id;            /* of the stream; other workers read
+    _Atomic uint64_t    id;            /* id of the stream; other workers read
                                           it */
     mcp_stream_ref_t    ref;
     volatile uint64_t   started;       /* last event whose append has begun */
@@ -328,9 +328,9 @@ worker_copy(worker_t *w, entry_t *own)
         mcp_store_replication_end(&w->store, &own->ref);
     }
 
-    /* "sync" only before the first append: later, a reader may have been
-     * sent events without having reported that, and they must not become
-     * invisible */
+    /* start with "sync" only before the first append: after it, a reader may
+     * have written events without having reported them as sent, and events
+     * that were written must not become invisible */
 
     if (mcp_store_replication_state(&w->store, &own->ref,
                                     &repl_state) != MCP_OK)
@@ -348,8 +348,8 @@ worker_copy(worker_t *w, entry_t *own)
     copy.cap = sizeof(buf);
 
     if (mcp_store_replicator_read(&w->store, &own->ref, &copy) != MCP_OK) {
-        return;                        /* events were dropped, which requires
-                                          that "sync" is off */
+        return;                        /* unacknowledged events were dropped,
+                                          which can happen without "sync" */
     }
 
     for (i = 0; i < copy.n; i++) {
@@ -612,7 +612,7 @@ zone_new(size_t size)
 }
 
 
-/* Checks a stream whose worker was killed. */
+/* Checks a stream after its worker was killed. */
 static void
 check_entry(mcp_store_t *store, entry_t *e)
 {
@@ -627,8 +627,8 @@ check_entry(mcp_store_t *store, entry_t *e)
 
     rc = mcp_store_find(store, e->ref.id, 0, &info);
 
-    /* ends the replication, so that unacknowledged events can be read as
-     * well */
+    /* end the replication, so that events which are not acknowledged can be
+     * read as well */
 
     if (rc == MCP_OK) {
         mcp_store_replication_end(store, &info.ref);
@@ -657,7 +657,7 @@ check_entry(mcp_store_t *store, entry_t *e)
         fail_msg("dropped before it was sent");
     }
 
-    /* other workers may take the stream over during this read, or confirm
+    /* during this read, other workers may displace its consumer, or confirm
      * events, which removes them */
 
     rc = mcp_store_watch(store, &info.ref, 77, info.first_seq - 1, &cursor,
@@ -744,7 +744,7 @@ test_kills(void **state)
     printf("STORE_SEED=%llu\n", (unsigned long long) seed);
     fflush(stdout);
 
-    /* the parent's slot has the number after the last worker's */
+    /* workers have the slots 0 to WORKERS - 1; the parent has slot WORKERS */
     worker_init(&w, memory, journal, WORKERS, seed, 1);
 
     for (i = 0; i < WORKERS; i++) {

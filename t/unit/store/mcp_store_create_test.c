@@ -35,13 +35,13 @@ test_crowd(void **state)
     spec.tenant.streams = 3;
     assert_int_equal(mcp_store_create(S0, &spec, 1, &ref[3]), MCP_ERR_LIMIT);
 
-    /* without a session and a tenant there is no limit */
+    /* a stream without a session and a tenant: no limit applies */
     memset(spec.tenant.id, 0, MCP_DIGEST_LEN);
     memset(spec.session, 0, MCP_DIGEST_LEN);
     assert_int_equal(mcp_store_create(S0, &spec, 1, &ref[3]), MCP_OK);
     mcp_store_free(S0, &ref[3]);
 
-    /* a lingering stream does not count */
+    /* a lingering stream does not count towards the limits */
 
     store_spec(&spec, 9, 1);
     spec.session_limit = 3;
@@ -55,7 +55,8 @@ test_crowd(void **state)
     mcp_store_unwatch(S1, &ref[1], 5, 1, 3);
     assert_int_equal(mcp_store_create(S0, &spec, 1, &ref[3]), MCP_OK);
 
-    /* a lingering stream gets a consumer: it counts again */
+    /* a lingering stream gets a consumer: it counts towards the limits
+     * again */
 
     store_spec(&spec, 10, 1);
     spec.session_limit = 4;

@@ -42,8 +42,8 @@ test_chunks(void **state)
                                          0));
     }
 
-    /* free entries of the last chunk are taken first, then the freed entry
-     * e[3] */
+    /* entries are taken from the free part of the last chunk first, and then
+     * the freed entry e[3] */
 
     mcp_store_entry_free(&op, e[3]);
     key[0] = 3;

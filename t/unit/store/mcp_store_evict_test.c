@@ -6,9 +6,12 @@
 #include "store_tenant.h"
 
 
-/* Order of eviction: idle listeners, beginning with the tenant's own; then the
- * tenant's lingering streams; then lingering streams of the largest tenant,
- * but never of a tenant that has less. */
+/*
+ * Order of eviction for a tenant that needs room: first idle listeners,
+ * beginning with the tenant's own; then the tenant's lingering streams; then
+ * lingering streams of the largest tenant, but never those of a tenant that
+ * uses less room.
+ */
 static void
 test_order(void **state)
 {
@@ -19,7 +22,8 @@ test_order(void **state)
 
     quota = MCP_QUOTA_OFF;
 
-    /* tenant 1 needs room; tenant 2 has more than tenant 1, tenant 3 less */
+    /* tenant 1 needs room; tenant 2 uses more room than tenant 1, and tenant 3
+     * less */
 
     made(1, MCP_STREAM_CALL, &held);
     assert_int_equal(store_append(&d, 0, &held, store_message(1, 20000),
@@ -39,13 +43,16 @@ test_order(void **state)
     made(0, MCP_STREAM_CALL, &all);
     fill(&all, 3);
 
-    made(1, MCP_STREAM_LISTEN, &made_now);         /* new, so not idle yet */
+    made(1, MCP_STREAM_LISTEN, &made_now);         /* a listener that was just
+                                                      created is not idle */
     assert_false(there(&idle[0]));
     assert_true(there(&idle[1]) && there(&idle[2]));
     fill(&all, 3);
 
     made(1, MCP_STREAM_LISTEN, &made_now);
-    assert_false(there(&idle[1]));                 /* tenant 2 has more */
+    assert_false(there(&idle[1]));                 /* idle[1] before idle[2],
+                                                      because its tenant uses
+                                                      more room */
     fill(&all, 3);
     made(1, MCP_STREAM_LISTEN, &made_now);
     assert_false(there(&idle[2]));
@@ -62,11 +69,13 @@ test_order(void **state)
     assert_true(there(&large[1]) && there(&small));
     fill(&all, 3);
 
-    /* tenants 2 and 3 have less than tenant 1 now: no room */
+    /* tenants 2 and 3 use less room than tenant 1 now: nothing is evicted for
+     * tenant 1 */
 
     assert_int_equal(make(1, MCP_STREAM_LISTEN, &made_now), MCP_ERR_FULL);
 
-    /* a call may still begin, because it may need no room */
+    /* calls are still admitted, because a call that creates no stream needs no
+     * room */
 
     assert_int_equal(admits(1), MCP_OK);
     assert_int_equal(admits(4), MCP_OK);
@@ -78,7 +87,8 @@ test_order(void **state)
 }
 
 
-/* A listener is not idle if it has unsent events or a consumer, or is new. */
+/* A listener is not idle if it has unsent events, has a consumer, or was
+ * created less than 10 seconds ago. */
 static void
 test_idle(void **state)
 {
@@ -98,7 +108,7 @@ test_idle(void **state)
     fill(&all, 3);
     assert_int_equal(make(1, MCP_STREAM_LISTEN, &other), MCP_ERR_FULL);
 
-    /* 10 seconds without a consumer: the new listener is idle */
+    /* 10 seconds without a consumer: the listener "ref" is idle */
 
     mcp_store_sweep(S0, 11000, UINT32_MAX, NULL, NULL);
     store_sound(&d);
@@ -113,8 +123,8 @@ test_idle(void **state)
     mcp_store_unwatch(S1, &other, 5, 0, 12000);
     store_sound(&d);
 
-    /* a publication needs room, but does not evict a listener that receives
-     * it */
+    /* a publication needs room: the listener that receives it is not evicted
+     * for it */
 
     position = 0;
     assert_int_equal(mcp_store_publish(S0, TOPIC(1), store_message(1, 300), 9,
@@ -148,9 +158,9 @@ attended(unsigned id, unsigned principal, mcp_stream_ref_t *ref)
 }
 
 
-/* If nothing else is left, calls without a consumer are evicted, first those
- * that are over and have no principal. Tasks of a principal and streams with a
- * consumer stay. */
+/* If there are neither idle listeners nor lingering streams, calls without a
+ * consumer are evicted, first those that are over and have no principal. Tasks
+ * of a principal and streams with a consumer stay. */
 static void
 test_unread(void **state)
 {
@@ -196,7 +206,8 @@ test_unread(void **state)
         made(10 + i, MCP_STREAM_LISTEN, &made_now);
         assert_false(there(order[i]));
 
-        /* the owner is woken, even in this process */
+        /* a call is evicted: its owner is woken, even if it is the evicting
+         * process */
 
         if (i >= 2) {
             assert_int_equal(store_drain(&d, 0, &wake), 1);
@@ -214,8 +225,9 @@ test_unread(void **state)
 }
 
 
-/* Calls without a consumer are evicted for tenants that have less than theirs,
- * and not for others. Streams without a tenant are evicted for each other. */
+/* A call without a consumer is evicted if the tenant that needs room uses less
+ * than the tenant of the call. Calls without a tenant are evicted if a stream
+ * without a tenant needs room. */
 static void
 test_unread_whose(void **state)
 {

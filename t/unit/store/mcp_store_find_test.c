@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* mcp_store_find.c: finding streams, and their info. */
+/* mcp_store_find.c: finding streams, and the information about a stream. */
 
 
 #include "store_fixture.h"
@@ -19,7 +19,8 @@ test_create_and_find(void **state)
 
     memset(name, 'n', sizeof(name));
 
-    /* truncation would split a character of two bytes */
+    /* a character of two bytes at the limit of 127 bytes: truncation must not
+     * split it */
     memcpy(name + 126, "\xc3\xa4", 2);
 
     store_spec(&spec, 1, 1);

@@ -38,7 +38,7 @@ test_inbox(void **state)
     assert_int_equal(wake.kind, MCP_WAKE_OWNER);
     store_sound(&d);
 
-    /* no memory: the post remains */
+    /* no memory for the copy: the post remains in the inbox */
 
     d.tm.fail_at = 1;
     tag = 99;
@@ -62,7 +62,8 @@ test_inbox(void **state)
 
     assert_int_equal(mcp_store_take(S0, &ref, &type, &tag, &data), MCP_AGAIN);
 
-    /* posts have a limit; cancellations do not */
+    /* the number of posts in an inbox has a limit; that of cancellations does
+     * not */
 
     while (mcp_store_inbox_put(S1, &ref, MCP_INBOX_INPUT, 1,
                store_message(1, 1000))

@@ -60,8 +60,8 @@ test_found(void **state)
 }
 
 
-/* A stream that is created with a consumer has one from the beginning, so that
- * it never counts as abandoned. */
+/* A stream that is created together with its consumer is never without a
+ * consumer in between, so that it never counts as abandoned. */
 static void
 test_consumer(void **state)
 {
@@ -93,7 +93,8 @@ test_consumer(void **state)
 }
 
 
-/* Without join_once, a finished call is found until it is due to be freed. */
+/* Without join_once, requests can join a call that is over until its stream is
+ * due to be freed. */
 static void
 test_over(void **state)
 {
@@ -113,14 +114,14 @@ test_over(void **state)
     store_append(&d, 0, &ref, mcp_str("over"), 0, MCP_STATE_COMPLETED);
     mcp_store_unwatch(S0, &ref, 1, 0, 100);
 
-    /* not sent: kept for "linger", because it can be joined and its max_wait
-     * is shorter */
+    /* not all events were sent: kept for "linger", because the call can be
+     * joined and its max_wait is shorter than "linger" */
 
     assert_int_equal(mcp_store_join_find(S1, &spec, 5099, &info), MCP_OK);
     assert_int_equal(mcp_store_join_find(S1, &spec, 5100, &info),
                      MCP_ERR_NOT_FOUND);
 
-    /* sent: kept for "linger" */
+    /* all events were sent: kept for "linger" */
 
     assert_int_equal(mcp_store_watch(S0, &ref, 1, 0, &cursor, &taken),
                      MCP_OK);
@@ -130,7 +131,7 @@ test_over(void **state)
     assert_int_equal(mcp_store_join_find(S1, &spec, 5200, &info),
                      MCP_ERR_NOT_FOUND);
 
-    /* then another stream may be created in its place */
+    /* the stream is due to be freed: an equal call may create a stream */
 
     spec_join(&spec, 2, 0);
     assert_int_equal(mcp_store_create(S0, &spec, 5200, &ref), MCP_OK);
@@ -142,7 +143,7 @@ test_over(void **state)
 }
 
 
-/* With join_once, a call is found until its response was sent. */
+/* With join_once, requests can join a call until its response was sent. */
 static void
 test_once(void **state)
 {
@@ -164,7 +165,7 @@ test_once(void **state)
     mcp_store_unwatch(S0, &ref, 1, 0, 2);
     assert_int_equal(mcp_store_join_find(S1, &spec, 2, &info), MCP_OK);
 
-    /* joined readers continue although the call is no longer found */
+    /* joined readers continue after the call can no longer be joined */
 
     assert_int_equal(mcp_store_join(S1, &ref, 7, 0, &cursor), MCP_OK);
     assert_int_equal(mcp_store_join(S1, &ref, 8, 0, &cursor), MCP_OK);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Mirrors for requests that join a stream of another node. */
+/* Mirrors that a node creates because a request joins a stream of another
+ * node. */
 
 #include "store_fixture.h"
 
@@ -42,8 +43,8 @@ found(unsigned known, mcp_stream_info_t *info)
 }
 
 
-/* A mirror can be joined while it is new or has a reader; it shows the state
- * that mcp_store_mirror_joined() has set. */
+/* Requests can join a mirror while it is new or has a reader; it shows the
+ * state that mcp_store_mirror_joined() has set. */
 static void
 test_found(void **state)
 {
@@ -77,8 +78,9 @@ test_found(void **state)
 }
 
 
-/* The mirror has a reader: it and its feeder stay. It has none: the process
- * that requests it again becomes the feeder. */
+/* Another process requests a mirror that exists: if the mirror has a reader,
+ * it keeps its feeding process; if it has none, the requesting process becomes
+ * the feeding process. */
 static void
 test_again(void **state)
 {
@@ -105,7 +107,8 @@ test_again(void **state)
                      MCP_OK);
     assert_int_equal(repl_state.readers, 0);
 
-    /* no reader, and the mirror does not reach that event: it is replaced */
+    /* the mirror has no reader, and ends before the requested position: it is
+     * replaced */
 
     mirrors(S0, 9, &again);
     assert_int_equal(mcp_store_replication_state(S0, &again, &repl_state),
@@ -114,8 +117,8 @@ test_again(void **state)
 }
 
 
-/* A mirror is found instead of an equal stream that is held; that stream
- * remains. */
+/* An equal stream of this node is held: requests find the mirror instead of
+ * that stream, which remains. */
 static void
 test_place(void **state)
 {
@@ -155,8 +158,9 @@ test_place(void **state)
 }
 
 
-/* The client of the call resumes after an event that the mirror lacks: denied,
- * so that joined readers keep the mirror. The client has to repeat that. */
+/* The client that began the call resumes at this node after an event that the
+ * mirror lacks: denied, because joined readers use the mirror. The client has
+ * to try again. */
 static void
 test_resumed(void **state)
 {
@@ -175,7 +179,8 @@ test_resumed(void **state)
                      MCP_OK);
     assert_int_equal(again.index, ref.index);
 
-    /* the last reader has left: the mirror is replaced */
+    /* the last joined reader has left: the mirror is replaced for the
+     * client */
 
     mcp_store_unwatch(S0, &ref, 5, 4, 30);
     assert_int_equal(mcp_store_mirror(S0, &spec, 1, 2, 8, 10, &again),
@@ -185,8 +190,8 @@ test_resumed(void **state)
 }
 
 
-/* The feeder's process dies: the process of a joined reader becomes the
- * feeder. */
+/* The feeding process dies: the process of a joined reader becomes the feeding
+ * process. */
 static void
 test_successor(void **state)
 {

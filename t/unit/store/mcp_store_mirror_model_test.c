@@ -2,10 +2,10 @@
 
 /*
  * Streams of one node that are read at two nodes: random operations on two
- * stores. A model of Redis and messages that are late, out of order or lost
- * connect them. Processes of both nodes die. Replicators, feeders and
- * consumers act only after a wake-up. Each connection must get every event
- * once, in order, and no event that may still be lost.
+ * stores. A model of Redis, and messages that arrive late, in another order or
+ * not at all, connect them. Processes of both nodes die. Replicators, feeding
+ * processes and consumers act only after a wake-up. Each connection must get
+ * every event once, in order, and no event that may still be lost.
  *
  * STORE_SEED repeats a run, STORE_ROUNDS makes it longer.
  */
@@ -21,17 +21,19 @@
 #define EVENTS   400                   /* maximum number of events of a
                                           stream */
 #define MAILS    64
-#define OWN      0                     /* the node of the owners */
+#define OWN      0                     /* number of the node with the owners */
 #define FAR      1
 
 
 typedef enum {
-    ENTRY_WATCHED = 0,                  /* to the owner's node; uses number and
-                                          seq */
+    ENTRY_WATCHED = 0,                  /* this and the next three types go to
+                                           the owner's node; they use the
+                                           members number and seq */
     ENTRY_SENT,
     ENTRY_LEFT,
     ENTRY_CONFIRMED,
-    ENTRY_EVENT,                        /* to the mirror's node */
+    ENTRY_EVENT,                        /* this and the next two types go to
+                                           the mirror's node */
     ENTRY_STATE,
     ENTRY_DISPLACED
 } entry_e;
@@ -51,35 +53,38 @@ typedef struct {
 /* A client's connection to a node. */
 typedef struct {
     int               open;
-    int               ready;           /* 1: it was woken */
+    int               ready;           /* 1: it was woken since its last
+                                          read */
     int               done;
     unsigned          process;
     uint64_t          number;
     mcp_stream_ref_t  ref;
     mcp_cursor_t      cursor;
-    size_t            pos;             /* bytes read of the current event */
+    size_t            pos;             /* bytes that were read of the current
+                                          event */
 } connection_t;
 
 
 typedef struct {
     mcp_stream_spec_t       spec;
     mcp_stream_ref_t        ref;
-    unsigned                owner;     /* number of its process */
-    int                     stuck;     /* 1: at its limits, and not woken
-                                          yet */
+    unsigned                owner;     /* number of the owner's process */
+    int                     stuck;     /* 1: an append was rejected, and the
+                                          owner was not woken since */
 
     uint64_t                last;
     mcp_stream_state_e      state;
     uint32_t                len[EVENTS];
 
-    /* the data in Redis; the replicator may lack the reply for the last
-     * ones */
+    /* the data in Redis; the replicator may not have received the
+     * acknowledgement of the latest events */
     mcp_store_raw_t         raw[EVENTS];
     mcp_store_checkpoint_t  there;
     uint64_t                readers;
     uint64_t                confirmed;
 
-    uint64_t                got;       /* last event that the client got */
+    uint64_t                got;       /* last event that the client has
+                                          received */
     connection_t            at[2];
 
     entry_t                  mail[MAILS];
@@ -89,7 +94,8 @@ typedef struct {
 
 static store_driver_t  far[2];
 static stream_t        streams[STREAMS];
-static unsigned char   woken[2][2][STREAMS];   /* [node][process] */
+static unsigned char   woken[2][2][STREAMS];   /* woken[node][process][stream],
+                                                  1: a wake-up is pending */
 static uint64_t        seed, now;
 static unsigned        numbers;
 static uint64_t        seen, resumed;
@@ -146,8 +152,9 @@ post(stream_t *s, entry_e type, uint64_t number, uint64_t seq)
 
     if (s->n_entries == MAILS) {
 
-        /* the queue is full: messages that a later one of the same kind
-         * replaces are lost, others displace the first one */
+        /* the queue is full: a message of a type that the next message of this
+         * type makes obsolete is lost; any other message displaces the first
+         * one in the queue */
 
         if (type == ENTRY_SENT || type == ENTRY_EVENT || type == ENTRY_STATE) {
             return;
@@ -343,8 +350,8 @@ turn(stream_t *s)
 }
 
 
-/* Replicates the next events to Redis. Unless "sure" is set, the
- * acknowledgement may be lost. */
+/* Replicates the next events to Redis. If "sure" is 0, the acknowledgement may
+ * be lost. */
 static void
 copy(stream_t *s, unsigned slot, int sure)
 {
@@ -436,8 +443,9 @@ feed(stream_t *s, unsigned slot)
         post(s, ENTRY_SENT, repl_state.reader, repl_state.sent_seq);
     }
 
-    /* the client resumed at the other node and confirmed events that this
-     * mirror lacks; they are no longer stored */
+    /* the client has resumed at the owner's node and confirmed events that
+     * this mirror lacks; Redis has removed them, so the mirror cannot get
+     * them */
 
     if (repl_state.own.seq < s->confirmed) {
         assert_true(repl_state.reader < s->readers);
@@ -484,7 +492,8 @@ leave(stream_t *s, unsigned machine)
 }
 
 
-/* The client resumes at a node after one of the events that it has. */
+/* The client resumes at a node, after one of the events that it has
+ * received. */
 static void
 resume(stream_t *s, unsigned machine)
 {
@@ -527,8 +536,8 @@ resume(stream_t *s, unsigned machine)
 
     if (rc != MCP_OK) {
 
-        /* the owner has no acknowledgement yet of events that the other node
-         * sent, or has removed them */
+        /* allowed only at the owner's node: it lacks the acknowledgement of
+         * events that the other node has sent, or it has removed the events */
 
         assert_int_equal(machine, OWN);
         assert_true(rc == MCP_ERR_NOT_FOUND || rc == MCP_ERR_PURGED);

@@ -67,7 +67,7 @@ known(uint64_t seq, mcp_stream_state_e state, uint64_t answered,
 }
 
 
-/* Checks that a process has one wake-up, as the feeder, or none. */
+/* Checks that a process has one wake-up, as the feeding process, or none. */
 static void
 feeds(unsigned slot, int woken, uint32_t index)
 {
@@ -83,8 +83,8 @@ feeds(unsigned slot, int woken, uint32_t index)
 }
 
 
-/* Checks that a consumer reads these events after its cursor, and then gets
- * rc. */
+/* Checks that a consumer reads the events of "letters" after its cursor, and
+ * that the read after them returns rc. */
 static void
 gets(const mcp_stream_ref_t *ref, uint64_t handle, mcp_cursor_t *cursor,
     const char *letters, int rc)
@@ -137,8 +137,8 @@ repl_state_of(const mcp_stream_ref_t *ref,
 }
 
 
-/* A mirror takes each event once and in order; if one is missing, its feeder
- * is woken. */
+/* A mirror accepts each event once and in order; if one is missing, its
+ * feeding process is woken. */
 static void
 test_order(void **state)
 {
@@ -176,8 +176,8 @@ test_order(void **state)
 }
 
 
-/* The owner's state and answers count as soon as the mirror has all events
- * before them. */
+/* A checkpoint of the owner takes effect as soon as the mirror has all events
+ * before it. */
 static void
 test_known(void **state)
 {
@@ -206,7 +206,7 @@ test_known(void **state)
     assert_int_equal(info.confirmed_seq, 2);
     assert_int_equal(info.replicated, 1);
 
-    /* an older state arrives: no effect */
+    /* an older checkpoint of the owner arrives: no effect */
 
     assert_int_equal(known(2, MCP_STATE_INPUT_REQUIRED, 2, 1), MCP_OK);
     assert_int_equal(known(3, MCP_STATE_PROCESSING, 6, 1), MCP_OK);
@@ -224,9 +224,12 @@ test_known(void **state)
 }
 
 
-/* The stream ended before an event that the mirror already counts as known,
- * because the owner's node was lost together with that event. The consumer
- * gets the earlier end, or loses the stream if it has read the lost event. */
+/*
+ * The owner's node was lost together with its last events, and the stream was
+ * ended before those events, although the mirror already has a checkpoint
+ * after them. The consumer gets the earlier end, or loses the stream if it has
+ * read a lost event.
+ */
 static void
 test_cut(void **state)
 {
@@ -244,7 +247,7 @@ test_cut(void **state)
     repl_state_of(&ref, &repl_state);
     assert_int_equal(repl_state.known.seq, 5);
 
-    /* the mirror has none of the lost events: the end counts */
+    /* the mirror has none of the lost events: the earlier end takes effect */
 
     assert_int_equal(known(3, MCP_STATE_FAILED, 1, 0), MCP_OK);
     assert_int_equal(known(5, MCP_STATE_PROCESSING, 0, 0), MCP_OK);
@@ -253,13 +256,14 @@ test_cut(void **state)
     assert_int_equal(arrives(S0, 3, 1, MCP_STATE_FAILED), MCP_OK);
     gets(&ref, 5, &cursor, "bc", MCP_DONE);
 
-    /* the mirror already has its end: an earlier end has no effect */
+    /* the mirror already has the end of the stream: an earlier end has no
+     * effect */
 
     assert_int_equal(known(2, MCP_STATE_FAILED, 1, 0), MCP_OK);
     mcp_store_unwatch(S0, &ref, 5, 3, 30);
     mcp_store_mirror_forget(S1, spec.id);
 
-    /* the mirror has a lost event, which was read: the mirror is freed */
+    /* the consumer has read a lost event: the mirror is freed */
 
     mirrors(1, 8, &ref);
     watches(&ref, 5, 1, &cursor);
@@ -271,8 +275,8 @@ test_cut(void **state)
 }
 
 
-/* A change of state without an event wakes the consumer, and only the change
- * does. */
+/* The owner's state changes without an event: the consumer is woken. The same
+ * state arrives again: it is not woken. */
 static void
 test_generations(void **state)
 {
@@ -292,7 +296,7 @@ test_generations(void **state)
     info_of(&ref, &info);
     assert_int_equal(info.state, MCP_STATE_INPUT_REQUIRED);
 
-    /* the next event sets its own state */
+    /* the next event brings a state of its own */
 
     assert_int_equal(event(3), MCP_OK);
     info_of(&ref, &info);
@@ -305,8 +309,8 @@ test_generations(void **state)
 }
 
 
-/* A mirror at its limit rejects events; sent events make room, and the feeder
- * is woken. */
+/* A mirror at its limit rejects events; when its consumer has sent some, the
+ * mirror has room, and the feeding process is woken. */
 static void
 test_limit(void **state)
 {
@@ -340,7 +344,7 @@ test_limit(void **state)
     assert_int_equal(event(4), MCP_OK);
     gets(&ref, 5, &cursor, "cd", MCP_AGAIN);
 
-    /* the event with the last answer may exceed the limit */
+    /* the event that answers the call's last request may exceed the limit */
 
     assert_int_equal(event(5), MCP_OK);
     assert_int_equal(event(6), MCP_OK);
@@ -350,7 +354,8 @@ test_limit(void **state)
 }
 
 
-/* Room in a full region also wakes the feeder. */
+/* A full region rejects an event of a mirror; when the region has room again,
+ * the feeding process is woken. */
 static void
 test_full(void **state)
 {
@@ -398,7 +403,8 @@ test_full(void **state)
 }
 
 
-/* A mirror without a consumer may be evicted, and its feeder is woken. */
+/* A mirror without a consumer may be evicted; its feeding process is then
+ * woken. */
 static void
 test_evicted(void **state)
 {
@@ -434,8 +440,8 @@ sweep(uint64_t now)
 }
 
 
-/* A mirror without a consumer is freed after half a minute, or after "linger"
- * if it is over and sent. */
+/* A mirror without a consumer is freed after 30 seconds, or after "linger" if
+ * it is over and all its events were sent. */
 static void
 test_swept(void **state)
 {
@@ -471,8 +477,8 @@ test_swept(void **state)
 }
 
 
-/* The feeder's process dies: the mirror stays, and another process may become
- * its feeder. */
+/* The feeding process dies: the mirror stays, and another process may become
+ * its feeding process. */
 static void
 test_feeder(void **state)
 {
@@ -508,7 +514,8 @@ test_feeder(void **state)
     assert_int_equal(repl_state.known.seq, 4);
     assert_int_equal(repl_state.reader, 8);
 
-    /* another process names the next reader: it is the feeder from then on */
+    /* another process announces the next reader: it becomes the feeding
+     * process */
 
     store_attach(&d, 0, 700);
     mirrors(2, 9, &again);
@@ -523,8 +530,8 @@ test_feeder(void **state)
 }
 
 
-/* The feeder's process dies: the consumer's process becomes the feeder if it
- * is another one. */
+/* The feeding process dies, and the consumer is in another process: that
+ * process becomes the feeding process. */
 static void
 test_successor(void **state)
 {
@@ -540,7 +547,8 @@ test_successor(void **state)
     assert_int_equal(mcp_store_mirror(S1, &spec, 1, 0, 8, 10, &ref), MCP_OK);
 
     for (i = 0; i < 2; i++) {
-        d.died = i;                    /* 1: while it held the lock */
+        d.died = i;                    /* 1: the process dies while it holds
+                                          the lock */
         mcp_store_reclaim(S0, 1, S1->pid);
         assert_int_equal(store_drain(&d, 0, &wake), 1 + i);
         assert_int_equal(wake.kind, MCP_WAKE_REPLICATOR);
@@ -557,8 +565,8 @@ test_successor(void **state)
 }
 
 
-/* The reader with the highest number, at this node or another one, displaces
- * all others. */
+/* The reader with the highest number displaces all others, whether it is at
+ * this node or at another one. */
 static void
 test_displaced(void **state)
 {
@@ -588,8 +596,8 @@ test_displaced(void **state)
     repl_state_of(&ref, &repl_state);
     assert_int_equal(repl_state.consumer_slot, MCP_STORE_NO_SLOT);
 
-    /* a displaced reader can neither resume with its number nor begin to
-     * watch */
+    /* a displaced reader can neither attach to the mirror nor request a mirror
+     * with its old number */
 
     rc = mcp_store_watch(S0, &ref, 5, 1, &cursor, &taken);
     assert_int_equal(rc, MCP_ERR_DENIED);
@@ -606,8 +614,8 @@ test_displaced(void **state)
 }
 
 
-/* A mirror that lacks the events after the new reader's position is
- * replaced. */
+/* A new reader resumes after an event at which the mirror does not begin: the
+ * mirror is replaced. */
 static void
 test_anew(void **state)
 {
@@ -630,7 +638,8 @@ test_anew(void **state)
                                   ? MCP_ERR_DENIED : MCP_ERR_NOT_FOUND);
     store_drain(&d, 0, NULL);
 
-    /* another process replaces the mirror: the previous feeder is woken */
+    /* another process replaces the mirror: the previous feeding process is
+     * woken */
 
     assert_int_equal(mcp_store_mirror(S1, &spec, 1, 6, 9, 10, &ref), MCP_OK);
     feeds(0, 1, 0);
