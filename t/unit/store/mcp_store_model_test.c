@@ -125,8 +125,8 @@ idle(const model_t *m)
 }
 
 
-/* Returns 1 for a call without a consumer, which may be evicted for another
- * call. */
+/* Returns 1 for a call without a consumer, which the store may evict if
+ * another stream needs room. */
 static int
 unread(const model_t *m)
 {
@@ -134,7 +134,7 @@ unread(const model_t *m)
 }
 
 
-/* Returns the bytes of payload of the events from..to. */
+/* Returns the number of bytes of the messages from..to. */
 static uint64_t
 bytes(const model_t *m, uint64_t from, uint64_t to)
 {
@@ -192,8 +192,9 @@ render(const model_t *m, uint64_t seq, char *buf)
 }
 
 
-/* Updates the model after operations in a tight region, where the store may
- * evict streams and remove sent events. Fails if it did anything else. */
+/* Updates the model after an operation in a tight region, where the store may
+ * have evicted streams and removed sent events. Fails if the store has changed
+ * anything else. */
 static void
 resync(void)
 {
@@ -227,8 +228,9 @@ resync(void)
 
 /* --- tenants --- */
 
-/* Tenant 0 has no quotas; tenant 1 has numbers; tenant 2 has shares; tenant 3
- * has only a number of bytes. */
+/* Quotas of the tenants: tenant 0 has none; those of tenant 1 are numbers;
+ * those of tenant 2 are shares; those of tenant 3 are shares, except for the
+ * number of bytes. */
 static void
 make_tenants(void)
 {
@@ -269,8 +271,8 @@ has_quotas(const mcp_tenant_t *tenant)
 }
 
 
-/* Returns the store's accounting of a tenant. store_verify() checks that it is
- * right. */
+/* Returns a copy of the tenant's entry in the store; its counters are checked
+ * by store_verify(). */
 static mcp_store_entry_t
 counted(const mcp_tenant_t *tenant)
 {
@@ -287,8 +289,8 @@ counted(const mcp_tenant_t *tenant)
 }
 
 
-/* Checks after a successful operation that the tenant does not exceed its
- * number of bytes. */
+/* Checks after a successful operation that a tenant's chunks do not exceed its
+ * quota of bytes, if that is a number. */
 static void
 expect_within(const mcp_tenant_t *tenant)
 {
@@ -303,7 +305,8 @@ expect_within(const mcp_tenant_t *tenant)
 }
 
 
-/* Returns the number of a tenant's streams of a kind that do not linger. */
+/* Returns the number of a tenant's streams of a kind, without its lingering
+ * calls. */
 static unsigned
 tenant_streams(const mcp_tenant_t *tenant, mcp_stream_kind_e kind)
 {
@@ -320,8 +323,8 @@ tenant_streams(const mcp_tenant_t *tenant, mcp_stream_kind_e kind)
 }
 
 
-/* Returns 1 if a tenant's quota is a number and allows no more streams of a
- * kind. */
+/* Returns 1 if a tenant's quota for streams of a kind is a number and is used
+ * up. */
 static int
 has_all(const mcp_tenant_t *tenant, mcp_stream_kind_e kind)
 {
@@ -334,8 +337,8 @@ has_all(const mcp_tenant_t *tenant, mcp_stream_kind_e kind)
 }
 
 
-/* Returns the time for which a stream without a consumer is kept after its
- * end, ms. */
+/* Returns the time in ms for which a finished stream is kept without a
+ * consumer. */
 static uint64_t
 kept_for(const model_t *m)
 {
@@ -380,8 +383,9 @@ due(const model_t *m)
 }
 
 
-/* Frees streams that are due. The sweep also sets the times without a consumer
- * that are unknown after the death of a process. */
+/* Frees streams that are due to be freed. After the death of a consumer's
+ * process, the sweep also sets the time since which its stream has no
+ * consumer. */
 static void
 sweep(void)
 {
@@ -436,8 +440,8 @@ do_create(model_t *m)
 
     if (crowded || (m->spec.session_limit && count >= m->spec.session_limit)) {
 
-        /* the store may have evicted streams of the session or tenant to make
-         * room for a long request */
+        /* a long request may need room: the store may have evicted streams of
+         * the session or tenant, so that the limit is no longer reached */
 
         if (!(tight && len > MCP_STORE_BIG && rc == MCP_OK)) {
             assert_int_equal(rc, MCP_ERR_LIMIT);
@@ -446,7 +450,8 @@ do_create(model_t *m)
     }
 
     if (rc == MCP_ERR_LIMIT && has_quotas(&m->spec.tenant)) {
-        return;                        /* share or number of bytes reached */
+        return;                        /* the tenant's share or its number of
+                                          bytes was reached */
     }
 
     assert_int_equal(rc, MCP_OK);
@@ -462,8 +467,8 @@ do_create(model_t *m)
 }
 
 
-/* Makes room for an event of len bytes in the simplest way. Returns 0 if the
- * store has to return MCP_ERR_LIMIT. */
+/* Removes events from the model, as the store must do for a new event of len
+ * bytes. Returns 0 if the store has to reject the event with MCP_ERR_LIMIT. */
 static int
 admit(model_t *m, size_t len, int answers)
 {
@@ -554,8 +559,8 @@ do_append(model_t *m)
 
     assert_int_equal(rc, MCP_OK);
 
-    /* an answer may exceed the quota of bytes, and so may a listener that was
-     * idle */
+    /* the tenant's quota of bytes does not apply to answers, nor to the events
+     * of a listener that was idle */
 
     if (answers < 0 && m->spec.kind == MCP_STREAM_CALL) {
         expect_within(&m->spec.tenant);
@@ -945,7 +950,7 @@ do_value(void)
         rc = mcp_store_value_set(some_process(), k % 2 ? 'x' : 'y', key,
                                  values[k].value, values[k].expires, tenant);
 
-        /* a value that exists can always be set again */
+        /* a value that exists can be set again whatever the quota is */
 
         values[k].there = (rc == MCP_OK);
         assert_true(rc == MCP_OK || (tight && rc == MCP_ERR_FULL)
@@ -987,8 +992,8 @@ do_sweep(void)
 }
 
 
-/* Kills a process. Another process gets its slot, and the remaining one adopts
- * its calls. */
+/* Kills one of the two processes. The surviving process adopts its calls, and
+ * a new process gets its slot. */
 static void
 do_death(void)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* The zone as a node of a cluster: its id, its leader process, and the
- * recorded state. */
+/* The zone as a node of a cluster: its id, its leader, and the state that its
+ * processes record. */
 
 #include "test_env.h"
 
@@ -96,7 +96,7 @@ test_id(void **state)
     assert_true(id != 0);
     assert_true(mcp_store_node_id(&store[1]) == id);
 
-    /* two processes renew the id: the first one succeeds */
+    /* two processes replace the node's id: the first one succeeds */
 
     mcp_store_node_renew(&store[0], id, 7);
     mcp_store_node_renew(&store[1], id, 8);
@@ -146,7 +146,8 @@ test_leads(void **state)
 }
 
 
-/* A leader that is silent for too long is replaced. */
+/* A leader that has reported no activity for longer than the limit is
+ * replaced. */
 static void
 test_silence(void **state)
 {
@@ -198,8 +199,8 @@ test_links(void **state)
     assert_int_equal(mcp_store_node_info(&store[0], &info), MCP_OK);
     assert_int_equal(info.round_trip, 0x1fffffff);
 
-    /* the replication lag is the sum of all processes; its time is the
-     * earliest one */
+    /* the node's replication lag is the sum over its processes, and begins at
+     * the earliest of their times */
 
     mcp_store_node_lag(&store[0], &lag[0]);
     mcp_store_node_lag(&store[1], &lag[1]);
@@ -265,7 +266,7 @@ test_notes(void **state)
     assert_int_equal(mcp_store_node_info(&store[0], &info), MCP_OK);
     assert_string_equal(info.standalone, "");
 
-    /* texts and list without an end, as if a process had died while writing
+    /* texts and a list without an end, as if a process had died while it wrote
      * them: reads stay within bounds */
 
     head = zone;
@@ -286,7 +287,7 @@ test_notes(void **state)
 }
 
 
-/* Only one process of the node logs an error in each interval. */
+/* Only one process of the node logs an error of the link in each interval. */
 static void
 test_told(void **state)
 {
@@ -304,7 +305,7 @@ test_told(void **state)
     assert_int_equal(mcp_store_node_well(&store[1]), 1);
     assert_int_equal(mcp_store_node_well(&store[1]), 0);
 
-    /* link that goes down repeatedly: one log line per interval */
+    /* a link that goes down repeatedly: one log line per interval */
 
     assert_int_equal(mcp_store_node_error(&store[0], 1102, 100, "f", &held), 0);
     assert_int_equal(held, 0);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* mcp_store_promote(): a mirror becomes the stream itself, with an owner, and
- * its readers see all events. */
+/* mcp_store_promote(): a mirror becomes the stream itself and gets an owner,
+ * and its readers get all events. */
 
 #include "store_fixture.h"
 
@@ -92,7 +92,8 @@ test_listener(void **state)
     assert_int_equal(mcp_store_mirror(S1, &spec, 1, 4, 7, 10, &ref), MCP_OK);
     assert_int_equal(mcp_store_subscribe(S1, &ref, TOPIC(1)), MCP_OK);
 
-    /* not promoted yet: messages are not appended, and no event is dropped */
+    /* the mirror of the listener is not promoted yet: messages to its topic
+     * are not appended, and no event of the mirror is dropped */
 
     assert_int_equal(published("a"), 0);
     raw.state = MCP_STATE_PROCESSING;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* mcp_store_quota.c: shares, and numbers that operators set instead. */
+/* mcp_store_quota.c: quotas that are shares of the region, and quotas that
+ * operators set to a number. */
 
 
 #include "store_tenant.h"
@@ -59,8 +60,8 @@ test_share(void **state)
         assert_int_equal(make(1, kind, &refs[0]), MCP_ERR_LIMIT);
         assert_int_equal(make(11, kind, &refs[0]), MCP_OK);
 
-        /* begin with an empty region, because calls and listeners share the
-         * room */
+        /* the next kind of stream begins with an empty region, because calls
+         * and listeners share the room */
 
         teardown(NULL);
         setup_numbers(NULL);
@@ -68,8 +69,8 @@ test_share(void **state)
 }
 
 
-/* A tenant that has its share of bytes: appends are rejected, and the owner is
- * woken when there is room. */
+/* A tenant has used its share of bytes: its appends are rejected, and the
+ * owner is woken when the tenant has room again. */
 static void
 test_bytes(void **state)
 {
@@ -116,8 +117,8 @@ test_bytes(void **state)
     assert_int_equal(store_append(&d, 0, &b, store_message(1, 30000), 1,
                                MCP_STATE_PROCESSING), MCP_ERR_FULL);
 
-    /* another tenant is not affected, and its use reduces the share of the
-     * first one */
+    /* appends of another tenant still succeed, and reduce the share of the
+     * first tenant */
 
     assert_int_equal(admits(2), MCP_OK);
     made(2, MCP_STREAM_CALL, &more);
@@ -130,11 +131,15 @@ test_bytes(void **state)
     store_drain(&d, 0, NULL);
     store_drain(&d, 1, NULL);
     mcp_store_free(S1, &more);
-    assert_int_equal(store_drain(&d, 0, &wake), 1);    /* the stream was
-                                                          freed */
+    assert_int_equal(store_drain(&d, 0, &wake), 1);    /* the owner of "more"
+                                                          is woken because the
+                                                          stream was freed, not
+                                                          the blocked owner of
+                                                          "a" */
     assert_int_equal(wake.ref.index, more.index);
 
-    /* the tenant's other stream is freed: its own waiting owner is woken */
+    /* stream "b" of the first tenant is freed: the owner of "a", which belongs
+     * to the same tenant, is woken and can append */
 
     mcp_store_free(S0, &b);
     assert_int_equal(store_drain(&d, 0, &wake), 1);
@@ -236,7 +241,7 @@ test_values(void **state)
     assert_int_equal(mcp_store_value_add(S0, 'x', key, 1, 100, 1, &p),
                      MCP_ERR_LIMIT);
 
-    /* values without a tenant get all the remaining room */
+    /* values without a tenant can use all the remaining room */
 
     for (n = 0; (rc = keep(0, n)) == MCP_OK; n++) { /* void */ }
 
@@ -249,8 +254,9 @@ test_values(void **state)
 
 enum { FAMILY4, FAMILY6, FAMILY6_ONE, FAMILIES };
 
-/* Returns a tenant with address i of a family: IPv4; IPv6, each in its own
- * /48; IPv6, all in one /48. */
+/* Returns a tenant with address i of a family: FAMILY4, IPv4; FAMILY6, IPv6
+ * with a /48 for each address; FAMILY6_ONE, IPv6 with one /48 for all
+ * addresses. */
 static mcp_tenant_t
 address(unsigned family, unsigned i)
 {
@@ -274,8 +280,8 @@ address(unsigned family, unsigned i)
 }
 
 
-/* Creates a call of a tenant whose client has disconnected. how is 0: active;
- * 1: active task; 2: finished task. */
+/* Creates a call of a tenant whose client has disconnected. If "how" is 0, the
+ * call is active; 1: it is an active task; 2: it is a finished task. */
 static int
 leave(const mcp_tenant_t *p, unsigned how, mcp_stream_ref_t *ref)
 {
@@ -301,9 +307,9 @@ leave(const mcp_tenant_t *p, unsigned how, mcp_stream_ref_t *ref)
 }
 
 
-/* Up to 4096 tenants create as many streams as they can: a new tenant's calls
- * are still admitted, and its first stream is created in the place of an
- * evicted one. */
+/* Up to 4096 tenants create as many streams as they can: calls of a new tenant
+ * are still admitted, and its first stream is created in place of an evicted
+ * one. */
 static void
 test_newcomers(void **state)
 {
@@ -358,8 +364,9 @@ make_of(const mcp_tenant_t *p)
 }
 
 
-/* Creates streams for n addresses, one after the other, until each address is
- * rejected. Returns the number of created streams. */
+/* Creates streams for n addresses, one address after the other, until the
+ * store rejects a stream of that address. Returns the number of created
+ * streams. */
 static unsigned
 networks(unsigned family, unsigned from, unsigned n)
 {
@@ -378,8 +385,8 @@ networks(unsigned family, unsigned from, unsigned n)
 }
 
 
-/* In an empty region, a /64 gets half of the calls, its /56 two thirds, and its
- * /48 four fifths. */
+/* In an empty region, the addresses of a /64 get half of the calls, those of
+ * its /56 two thirds, and those of its /48 four fifths. */
 static void
 test_networks(void **state)
 {

@@ -18,8 +18,8 @@ joinable(mcp_stream_ref_t *ref)
 }
 
 
-/* A consumer and joined readers read independently, and none displaces
- * another. */
+/* A consumer and joined readers read a stream independently, and none
+ * displaces another. */
 static void
 test_joined_readers(void **state)
 {
@@ -68,8 +68,8 @@ test_joined_readers(void **state)
 }
 
 
-/* The consumer's sent events make room; without a consumer, the events sent to
- * the fastest joined reader do. */
+/* Events that the consumer has sent make room; while there is no consumer,
+ * events that the fastest joined reader has sent do. */
 static void
 test_pace(void **state)
 {
@@ -101,7 +101,8 @@ test_pace(void **state)
     assert_int_equal(mcp_store_info(S1, &ref, &info), MCP_OK);
     assert_int_equal(info.sent_seq, 0);
 
-    /* the consumer leaves */
+    /* the consumer leaves: the events that the fastest joined reader has sent
+     * make room */
 
     mcp_store_unwatch(S0, &ref, 1, 0, 5);
     store_drain(&d, 0, NULL);
@@ -135,8 +136,8 @@ test_gone(void **state)
     assert_int_equal(mcp_store_watch(S0, &ref, 1, 0, &first, &taken), MCP_OK);
     store_drain(&d, 0, NULL);
 
-    /* the consumer leaves: the joined reader is woken, and its presence keeps
-     * the stream from expiring */
+    /* the consumer leaves: the joined reader is woken, and the stream does not
+     * expire while it has a joined reader */
 
     mcp_store_unwatch(S0, &ref, 1, 0, 5);
     assert_int_equal(store_drain(&d, 1, &wake), 1);
@@ -158,7 +159,7 @@ test_gone(void **state)
 }
 
 
-/* A joined reader ends with its process. */
+/* A joined reader is removed when its process dies. */
 static void
 test_death(void **state)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * mcp_store_region.c: format, sweep, counters. Random operations are in
- * mcp_store_model_test.c, killed processes in mcp_store_crash_test.c, single
- * instructions in mcp_store_step_test.c.
+ * mcp_store_region.c: format, sweep, counters. Other tests of the whole region
+ * are mcp_store_model_test.c (random operations), mcp_store_crash_test.c
+ * (killed processes) and mcp_store_step_test.c (single instructions).
  */
 
 
@@ -43,7 +43,8 @@ test_format(void **state)
         assert_int_equal(mcp_store_check(p, size + 8), MCP_ERR_NOT_FOUND);
         assert_memory_equal(p + size, "\x77\x77\x77\x77\x77\x77\x77\x77", 8);
 
-        /* at least 90 % of the region is chunks, apart from 96 KiB */
+        /* of the region without 96 KiB, more than 90 % are chunks of 512
+         * bytes */
         assert_true(((mcp_store_head_t *) p)->chunks
                     > (size - 96 * 1024) / 512 * 90 / 100);
     }
@@ -138,19 +139,20 @@ test_sweep(void **state)
     assert_int_equal(sweep(60000), 0);
     assert_int_equal(sweep(60001), 3);                 /* listeners */
     assert_int_equal(reported, 0);
-    assert_int_equal(sweep(60002), 6);                 /* streams that were not
-                                                          sent */
+    assert_int_equal(sweep(60002), 6);                 /* calls whose events
+                                                          were not sent */
     assert_int_equal(reported, 6);
     assert_int_equal(sweep(63999), 0);
-    assert_int_equal(sweep(64000), 6);                 /* sent streams */
+    assert_int_equal(sweep(64000), 6);                 /* calls whose events
+                                                          were sent */
     assert_int_equal(reported, 0);
     assert_int_equal(sweep(199999), 0);
     assert_int_equal(sweep(200000), 1);                /* expired session */
     store_sound(&d);
     assert_int_equal(store_counter(&d, MCP_COUNT_STREAMS_EXPIRED), 16);
 
-    /* stream that ended at an unknown time: kept for "linger" after the next
-     * sweep */
+    /* a stream is cancelled at a time that the store does not get: kept for
+     * "linger" after the next sweep */
 
     assert_int_equal(mcp_store_set_state(S0, &live, MCP_STATE_CANCELLED, 0),
                      MCP_OK);

@@ -47,8 +47,8 @@ reads(const mcp_stream_ref_t *ref, unsigned slot, uint64_t handle,
 }
 
 
-/* A consumer at another node: its reports make room for the owner, even after
- * a repair. */
+/* A consumer at another node reports events as sent: they make room for the
+ * owner, even after a repair. */
 static void
 test_pace(void **state)
 {
@@ -83,22 +83,22 @@ test_pace(void **state)
     assert_int_equal(mcp_store_info(S1, &ref, &info), MCP_OK);
     assert_int_equal(info.unattended, 44);
 
-    /* events that were sent at another node count as acknowledged, with the
-     * state after them */
+    /* events that the other node has sent count as acknowledged, and so does
+     * the state after the last of them */
 
     assert_int_equal(info.last_seq, 5);
     assert_int_equal(info.state, MCP_STATE_COMPLETED);
     assert_int_equal(info.answered, 1);
 
-    /* a consumer that has left cannot return with the same number */
+    /* a remote consumer that has left cannot return with its old number */
 
     assert_int_equal(mcp_store_remote_consumer(S1, &ref, 3, 0), MCP_OK);
     reads(&ref, MCP_STORE_NO_SLOT, 0, 5);
 }
 
 
-/* The reader with the higher number displaces the previous reader, at any
- * node. */
+/* A reader with a higher number displaces the previous reader, whether it is
+ * at this node or at another one. */
 static void
 test_takeover(void **state)
 {
@@ -127,8 +127,8 @@ test_takeover(void **state)
     assert_int_equal(read_all(1, &ref, 5, &cursor, 100, &out),
                      MCP_ERR_DENIED);
 
-    /* a local reader was announced before a later one at another node: its
-     * first attempt is denied */
+    /* a reader at another node attaches after a local reader was announced:
+     * the first attempt of the local reader is denied, the second succeeds */
 
     assert_int_equal(mcp_store_remote_consumer(S0, &ref, 7, 0), MCP_OK);
     assert_int_equal(mcp_store_watch(S1, &ref, 5, 0, &cursor, &taken),
@@ -142,8 +142,7 @@ test_takeover(void **state)
 }
 
 
-/* The replication of a stream ends: it has no consumer at another node any
- * more. */
+/* The replication of a stream ends: its remote consumer is removed. */
 static void
 test_unshared(void **state)
 {
@@ -167,8 +166,9 @@ test_unshared(void **state)
 }
 
 
-/* A client read events at another node, so they are replicated: it can resume
- * after them, even if the replicator lacks the acknowledgement. */
+/* A client has received events at another node, so Redis has them: the client
+ * can resume after them at the owner's node, even if the replicator has not
+ * received the acknowledgement. */
 static void
 test_safe(void **state)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Input from other nodes for a replicated stream: numbered client input, and
- * requests for its state. */
+/* Messages from other nodes for a replicated stream: numbered client input,
+ * and requests for the state of the stream. */
 
 #include "store_fixture.h"
 
@@ -62,8 +62,8 @@ take(void)
 }
 
 
-/* A number may be announced before or after its input arrives; lower numbers
- * have no effect. */
+/* The number of a client input may be announced before or after the input
+ * arrives; numbers lower than the highest one have no effect. */
 static void
 test_posts(void **state)
 {
@@ -110,7 +110,7 @@ test_taken(void **state)
     assert_int_equal(take(), MCP_AGAIN);
     assert_int_equal(repl_state().taken, 1);
 
-    /* the replicator is woken */
+    /* the replicator is woken to report the processed input */
 
     assert_int_equal(store_drain(&d, 0, &wake), 1);
     assert_int_equal(wake.kind, MCP_WAKE_REPLICATOR);
@@ -153,7 +153,7 @@ test_nothing(void **state)
     mcp_store_replication_query(S1, ref.id);
     assert_int_equal(posted(), 0);
 
-    /* an unknown stream: no effect */
+    /* messages for a stream that this node lacks have no effect */
 
     memset(other, 'x', sizeof(other));
     mcp_store_remote_inputs(S1, other, 1);

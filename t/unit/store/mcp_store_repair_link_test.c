@@ -34,8 +34,8 @@ test_walk(void **state)
                                             &info, NULL), MCP_OK);
     assert_int_equal(info.ref.index, ref[4].index);
 
-    /* a process has detached the consumer and was killed before the next
-     * instruction */
+    /* the state that a process leaves if it is killed directly after it has
+     * detached the consumer */
 
     mcp_store_stream(S0->head, ref[4].index)->consumer_slot =
         MCP_STORE_NO_SLOT;

@@ -6,8 +6,8 @@
 #include "store_fixture.h"
 
 
-/* Damage that no crash causes, but a stray write might: the repair removes it
- * and ends. */
+/* The log has damage that no crash causes, but a stray write might: the repair
+ * removes the damage and terminates. */
 static void
 test_broken(void **state)
 {

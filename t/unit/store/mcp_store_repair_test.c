@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * mcp_store_repair.c, as far as no crash is needed; for crashes see
+ * mcp_store_repair.c: repairs that need no crash; for crashes see
  * mcp_store_step_test.c.
  */
 
@@ -9,8 +9,8 @@
 #include "store_fixture.h"
 
 
-/* The holder of the lock has died, but the lock does not report that:
- * head->holder shows it. */
+/* The holder of the lock has died, but the lock does not report that: the
+ * store detects it by head->holder, which is still set. */
 static void
 test_holder(void **state)
 {

@@ -25,8 +25,8 @@ say(const mcp_stream_ref_t *ref, const char *text, int answers,
 }
 
 
-/* Copies everything after *at, which must be that number of events, and
- * advances *at. */
+/* Copies all events after *at, checks that their number is "events", and sets
+ * *at to the checkpoint after them. */
 static void
 copy_all(mcp_store_t *store, const mcp_stream_ref_t *ref,
     mcp_store_checkpoint_t *at, size_t events)
@@ -73,8 +73,8 @@ to_copy(unsigned slot, uint32_t index)
 }
 
 
-/* With "sync", readers see the acknowledged events only, and the owner sees
- * all. */
+/* With "sync", readers see only the acknowledged events; the owner sees all
+ * events. */
 static void
 test_gate(void **state)
 {
@@ -192,8 +192,8 @@ test_safe(void **state)
 }
 
 
-/* The replicator gets one wake-up for any number of changes, and one when the
- * stream is freed. */
+/* The replicator gets one wake-up for any number of changes, and one more when
+ * the stream is freed. */
 static void
 test_wakes(void **state)
 {
@@ -231,8 +231,8 @@ test_wakes(void **state)
 }
 
 
-/* A stream that is over and sent lingers, and may be evicted, only after its
- * end is acknowledged. */
+/* A stream that is over and whose events were sent lingers, and may be
+ * evicted, only after its end is acknowledged. */
 static void
 test_kept(void **state)
 {
@@ -350,8 +350,8 @@ test_death(void **state)
     assert_int_equal(mcp_store_acked(S0, &ref, &at), MCP_OK);
     store_sound(&d);
 
-    /* the replicator's process has ended and the stream is freed: nothing to
-     * adopt */
+    /* a finished stream is freed after the process of its replicator has
+     * ended: nothing to adopt */
 
     store_attach(&d, 0, 501);
     store_attach(&d, 1, 502);
@@ -360,8 +360,8 @@ test_death(void **state)
 }
 
 
-/* The replication of a stream ends: readers see all events, and nothing is
- * replicated. */
+/* The replication of a stream is ended: readers see all events, and later
+ * events are not replicated. */
 static void
 test_unshare(void **state)
 {
@@ -405,7 +405,8 @@ publish(const char *text)
 
 
 /* A listener has no owner: the first process that starts its replication is
- * its replicator, until another process adopts this role. */
+ * its replicator, until that process dies and another one adopts the
+ * replication. */
 static void
 test_listener(void **state)
 {
@@ -427,7 +428,8 @@ test_listener(void **state)
     assert_int_equal(mcp_store_replication_start(S1, &ref, 1), MCP_ERR_DENIED);
     to_copy(0, ref.index);
 
-    /* a listener at its limit drops its oldest events, replicated or not */
+    /* a listener at its limit drops its oldest events, whether they are
+     * acknowledged or not */
 
     publish("one");
     publish("two");

@@ -55,8 +55,8 @@ test_back_pressure(void **state)
     assert_int_equal(wake.kind, MCP_WAKE_OWNER);
     assert_int_equal(wake.handle, spec.handle);
 
-    /* all events were sent: as many as the limit are kept for a client that
-     * has lost them */
+    /* all events were sent: as many as the limit allows are kept, for a client
+     * that resumes because it has not received them */
 
     assert_int_equal(mcp_store_read(S1, &ref, 5, &cursor, cursor.seq, buf,
                                     sizeof(buf), &len), MCP_OK);
@@ -84,8 +84,8 @@ test_back_pressure(void **state)
     assert_int_equal(info.first_seq, 137);
     assert_int_equal(info.last_seq, 337);
 
-    /* a client resumes after a removed event: error; after a kept one: it
-     * continues */
+    /* a client resumes after a removed event: MCP_ERR_PURGED; after a kept
+     * event: it gets the later ones */
 
     mcp_store_unwatch(S1, &ref, 5, 336, 9);
     assert_int_equal(mcp_store_watch(S1, &ref, 5, 135, &cursor, &taken),
@@ -93,7 +93,8 @@ test_back_pressure(void **state)
     assert_int_equal(mcp_store_watch(S1, &ref, 5, 136, &cursor, &taken),
                      MCP_OK);
 
-    /* the events after that count as unsent again */
+    /* the events after the client's position count as unsent again: no room,
+     * except for answers */
 
     assert_int_equal(store_append(&d, 0, &ref, mcp_str("x"), -1,
                                MCP_STATE_PROCESSING), MCP_ERR_LIMIT);
@@ -127,7 +128,8 @@ test_bytes(void **state)
     spec.max_bytes = 1000;
     store_create(&d, 0, &spec, &ref);
 
-    /* a message without other unsent ones may exceed the limit */
+    /* a message may exceed the limit of bytes if all earlier messages were
+     * sent */
 
     assert_int_equal(store_append(&d, 0, &ref, store_message(1, 3000), -1,
                                MCP_STATE_PROCESSING), MCP_OK);
@@ -210,7 +212,8 @@ test_confirm(void **state)
     assert_int_equal(info.confirmed_seq, 4);
     store_sound(&d);
 
-    /* a client resumes after a removed event: error; there is room again */
+    /* a client resumes after a removed event: MCP_ERR_PURGED; the confirmed
+     * events have made room */
 
     assert_int_equal(mcp_store_watch(S1, &ref, 5, 3, &cursor, &taken),
                      MCP_ERR_PURGED);
@@ -221,8 +224,8 @@ test_confirm(void **state)
     assert_int_equal(mcp_store_read(S1, &ref, 5, &cursor, 4, buf, sizeof(buf),
                                     &len), MCP_OK);
 
-    /* all events are confirmed twice while a consumer reads; another event
-     * follows */
+    /* all events are confirmed twice while a consumer reads: an event that is
+     * appended later is still read */
 
     assert_int_equal(mcp_store_confirm(S0, &ref, 11), MCP_OK);
     assert_int_equal(mcp_store_confirm(S0, &ref, 11), MCP_OK);

@@ -23,7 +23,8 @@ test_session_walk(void **state)
         store_create(&d, i % 2, &spec, &ref[i]);
     }
 
-    /* the latest stream first, and no stream of another session */
+    /* an iteration finds the latest stream first, and no stream of another
+     * session */
 
     mcp_buf_init(&request, &d.tm.mem, 100);
     position = 0;
@@ -38,7 +39,9 @@ test_session_walk(void **state)
     assert_str_is(((mcp_str_t) { request.data, request.len }), "7777777777");
     mcp_buf_free(&request);
 
-    /* streams at and near the position are freed, and others are created */
+    /* during an iteration, the found stream and other streams are freed, and
+     * streams of another session are created: the iteration finds the
+     * remaining streams */
 
     position = 0;
     n = 0;
@@ -57,8 +60,9 @@ test_session_walk(void **state)
 }
 
 
-/* Checks the streams of session 1 that an iteration finds, by their index in
- * ref. */
+/* Checks that an iteration over session 1 finds certain streams in this order:
+ * "numbers" has their indexes in "ref". If "sent" is 1, the iteration is over
+ * lingering streams. */
 static void
 expect_walk(const mcp_stream_ref_t *ref, int sent, const char *numbers)
 {
@@ -81,8 +85,9 @@ expect_walk(const mcp_stream_ref_t *ref, int sent, const char *numbers)
 }
 
 
-/* Lingering streams are in a list of their own, the latest to linger first,
- * even after a repair. */
+/* A session's lingering streams are in a list of their own; the stream that
+ * was the last to begin lingering is the first in the list, even after a
+ * repair. */
 static void
 test_session_sent(void **state)
 {
@@ -111,8 +116,9 @@ test_session_sent(void **state)
     expect_walk(ref, 0, "42");
     expect_walk(ref, 1, "013");
 
-    /* a lingering stream gets a consumer and loses it: it is the first one in
-     * each list */
+    /* a lingering stream gets a consumer: it becomes the first in the list of
+     * other streams; the consumer leaves: it becomes the first in the list of
+     * lingering streams */
 
     assert_int_equal(mcp_store_watch(S0, &ref[3], 1, 0, &cursor, &taken),
                      MCP_OK);

@@ -26,8 +26,9 @@ test_processes(void **state)
     assert_int_equal(mcp_store_slot_pid(S0, 2), 0);
     assert_int_equal(mcp_store_slot_pid(S0, MCP_STORE_SLOTS), 0);
 
-    /* streams 0 to 2: owner is process 1, consumer is process 0, and stream 2
-     * is over; streams 3 to 5: owner is process 0, consumer is process 1 */
+    /* streams 0 to 2 have their owner in process 1 and their consumer in
+     * process 0, and stream 2 is over; streams 3 to 5 have their owner in
+     * process 0 and their consumer in process 1 */
 
     for (i = 0; i < 6; i++) {
         store_spec(&spec, i, 1);
@@ -38,7 +39,8 @@ test_processes(void **state)
 
     store_append(&d, 1, &ref[2], mcp_str("x"), 0, MCP_STATE_COMPLETED);
 
-    /* displaced consumer: leaves a tombstone for process 1 */
+    /* the consumer of stream 5 is displaced: it leaves a tombstone for process
+     * 1 */
     assert_int_equal(mcp_store_watch(S0, &ref[5], 6, 0, &cursor, &taken),
                      MCP_OK);
 
@@ -63,14 +65,15 @@ test_processes(void **state)
     mcp_store_count(S1, MCP_COUNT_CALLS_ACTIVE, -3);
     assert_int_equal(store_counter(&d, MCP_COUNT_CALLS_ACTIVE), 2);
 
-    /* the consumers of process 1 are gone: the owners are woken */
+    /* process 1 was reclaimed: its consumers are detached, and the owners of
+     * their streams are woken */
 
     assert_true(d.woken[0] > 0);
     assert_int_equal(store_drain(&d, 0, &wake), 2);
     assert_int_equal(mcp_store_info(S0, &ref[3], &info), MCP_OK);
     assert_int_equal(info.consumer_slot, MCP_STORE_NO_SLOT);
 
-    /* the calls of process 1 remain orphans, even after a repair */
+    /* the calls of process 1 have no owner, even after a repair */
 
     d.died = 1;
     assert_int_equal(mcp_store_info(S0, &ref[0], &info), MCP_OK);
@@ -89,8 +92,9 @@ test_processes(void **state)
     assert_str_is(((mcp_str_t) { request.data, request.len }), "77");
     mcp_buf_free(&request);
 
-    /* a new process attaches to the slot of an old one that was not declared
-     * dead: the calls of the old one become orphans */
+    /* a new process attaches to the slot of a process that was not declared
+     * dead: the calls of the previous process lose their owner and can be
+     * adopted */
 
     store_attach(&d, 1, 500);
     store_spec(&spec, 7, 1);
@@ -114,7 +118,7 @@ test_processes(void **state)
 
 
 /* A process dies after it has released the lock and before it has sent its
- * wake-ups: they are sent when it is declared dead. */
+ * wake-ups: the wake-ups are sent when the process is declared dead. */
 static void
 test_lost_wake(void **state)
 {
@@ -154,8 +158,8 @@ test_wakes(void **state)
 
     assert_int_equal(mcp_store_drain(S0, out, 4), 0);
 
-    /* 20 posts to 10 streams: one wake-up of the process, and each stream is
-     * reported once, in the order of the first posts */
+    /* 20 posts to 10 streams: the process of the owners is woken once, and
+     * each stream is reported once, in the order of the first posts */
 
     for (i = 0; i < 20; i++) {
         assert_int_equal(mcp_store_inbox_put(S1, &ref[i % 10], MCP_INBOX_INPUT,
@@ -169,7 +173,8 @@ test_wakes(void **state)
     assert_int_equal(out[0].ref.index, ref[0].index);
     assert_int_equal(out[3].handle, 1003);
 
-    /* the dirty list is not empty yet: no second wake-up */
+    /* another post while the process has not drained its dirty list: no second
+     * wake-up */
 
     assert_int_equal(mcp_store_inbox_put(S1, &ref[0], MCP_INBOX_INPUT, 1,
                                     mcp_str("x")), MCP_OK);
@@ -197,8 +202,8 @@ note(void *noter, uint64_t handle)
 }
 
 
-/* A process appends to a stream that it also consumes: note() gets the
- * consumer, and there is no wake-up. */
+/* A process appends to a stream whose consumer it has itself: the hook note()
+ * gets the consumer, and there is no wake-up. */
 static void
 test_notes(void **state)
 {
@@ -225,7 +230,7 @@ test_notes(void **state)
     assert_int_equal(d.woken[0], 0);
     assert_int_equal(store_drain(&d, 0, NULL), 0);
 
-    /* note() returns 0: wake-up */
+    /* the hook note() returns 0: the process gets a wake-up */
 
     takes_notes = 0;
     assert_int_equal(store_append(&d, 0, &ref, mcp_str("b"), -1,
@@ -234,7 +239,8 @@ test_notes(void **state)
     assert_int_equal(store_drain(&d, 0, &wake), 1);
     assert_int_equal(wake.handle, 5);
 
-    /* the consumer is in another process, which is woken */
+    /* the consumer is in another process: that process is woken, and note() is
+     * not called */
 
     noted = 0;
     takes_notes = 1;

@@ -2,8 +2,9 @@
 
 /*
  * Single operations under ptrace: after each instruction that has changed the
- * region, a copy of the region is repaired and verified. It must have the
- * content before or after the operation. STORE_STEPS makes the test longer.
+ * region, a copy of the region is repaired and verified. The copy must have
+ * the content before the operation or the content after it. STORE_STEPS makes
+ * the test longer.
  */
 
 
@@ -23,7 +24,8 @@
 typedef struct {
     mcp_stream_ref_t  ref[STREAMS];
     mcp_cursor_t      cursor;
-    uint64_t          last[STREAMS];   /* last event before the operation */
+    uint64_t          last[STREAMS];   /* number of the last event before the
+                                          operation */
 } scene_t;
 
 
@@ -74,9 +76,9 @@ scene_append(mcp_store_t *store, const mcp_stream_ref_t *ref, uint64_t seq,
 }
 
 
-/* Streams 0 and 1 are active, 2 has a consumer and is at its limit, 3
- * lingers, 4 and 5 are listeners. Streams 3 and 6 can be joined; 6 has a
- * joined reader. */
+/* Creates the streams on which the operations run. Streams 0 and 1 are active,
+ * 2 has a consumer and is at its limit, 3 lingers, 4 and 5 are listeners.
+ * Streams 3 and 6 can be joined; 6 has a joined reader. */
 static void
 scene_make(scene_t *scene, void *region)
 {
@@ -158,8 +160,9 @@ scene_make(scene_t *scene, void *region)
 typedef struct {
     const char  *name;
     void       (*run)(mcp_store_t *a, scene_t *scene);
-    unsigned     may_append;           /* a bit for each stream; also
-                                          may_free */
+    unsigned     may_append;           /* bit i is set if the operation may
+                                          append to stream i; in may_free, if
+                                          it may free stream i */
     unsigned     may_free;
 } operation_t;
 
@@ -200,7 +203,7 @@ op_append_big(mcp_store_t *a, scene_t *s)
 }
 
 
-/* Appends to the stream at its limit: sent events are removed. */
+/* Appends to stream 2, which is at its limit: sent events are removed. */
 static void
 op_append_trim(mcp_store_t *a, scene_t *s)
 {
@@ -239,8 +242,8 @@ op_append_spare(mcp_store_t *a, scene_t *s)
 }
 
 
-/* Appends a message for which removing the sent events does not make enough
- * room: the owner waits. */
+/* Appends a message in a full region, where removing sent events does not make
+ * enough room: the owner is blocked on space. */
 static void
 op_append_hungry(mcp_store_t *a, scene_t *s)
 {
@@ -334,7 +337,8 @@ op_touch(mcp_store_t *a, scene_t *s)
 }
 
 
-/* Expires stream 2, which stays because it has a consumer, and stream 1. */
+/* Calls mcp_store_expire() for stream 2, which has a consumer and stays, and
+ * for stream 1, which is freed. */
 static void
 op_expire(mcp_store_t *a, scene_t *s)
 {
@@ -512,7 +516,7 @@ op_join_create(mcp_store_t *a, scene_t *s)
 }
 
 
-/* Creates a joinable call that replaces one that is over. */
+/* Creates a joinable call in place of an equal one that is over. */
 static void
 op_join_replace(mcp_store_t *a, scene_t *s)
 {
@@ -613,7 +617,7 @@ op_replicate_ownerless(mcp_store_t *a, scene_t *s)
 }
 
 
-/* Creates a mirror of the events after "after". */
+/* Creates a mirror that begins after event "after". */
 static mcp_stream_ref_t
 mirror(mcp_store_t *a, mcp_stream_spec_t *spec, uint64_t after,
     uint64_t number)
@@ -644,8 +648,8 @@ mirror_event(mcp_store_t *a, const mcp_stream_spec_t *spec, uint64_t seq,
 }
 
 
-/* A mirror gets the owner's state before the last events, and then these
- * events. */
+/* A mirror gets a checkpoint of the owner, and then the events up to that
+ * checkpoint. */
 static void
 op_mirror(mcp_store_t *a, scene_t *s)
 {
@@ -749,7 +753,8 @@ static const operation_t  operations[] = {
 #define N_OPERATIONS  (sizeof(operations) / sizeof(operations[0]))
 
 
-/* Checks a copy of the region, as another process would find it. */
+/* Checks a copy of the region after a step of an operation, as a process that
+ * repairs the region would find it. */
 static void
 scene_check(const operation_t *op, const scene_t *scene, void *copy,
     unsigned long step)
@@ -787,7 +792,8 @@ scene_check(const operation_t *op, const scene_t *scene, void *copy,
                      i, (unsigned long long) info.own_seq);
         }
 
-        /* only streams 0 and 3 have messages of text_fill() */
+        /* the messages of streams 0 and 3 are those of text_fill(); other
+         * streams are not read */
 
         if (i != 0 && i != 3) {
             continue;
@@ -839,7 +845,8 @@ scene_step(const operation_t *op, scene_t *scene, void *region, void *copy,
     mcp_store_t    a;
     unsigned long  first, limit;
 
-    /* the limit keeps the operation "repair" short */
+    /* maximum number of checked steps; without it, the operation "repair"
+     * would take too long */
     limit = setting("STORE_STEPS", 50000);
 
     scene_attach(&a, region, 0);

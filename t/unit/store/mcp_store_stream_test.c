@@ -41,7 +41,8 @@ test_states(void **state)
     assert_int_equal(mcp_store_read(S1, &ref, 5, &cursor, 0, buf, sizeof(buf),
                                     &len), MCP_DONE);
 
-    /* the stream is over: appends, posts and other states are rejected */
+    /* the stream is over: appends, posts and a change of state are rejected,
+     * except for a cancellation */
 
     assert_int_equal(store_append(&d, 0, &ref, mcp_str("x"), -1,
                                MCP_STATE_PROCESSING), MCP_ERR_NOT_FOUND);
@@ -56,8 +57,8 @@ test_states(void **state)
 }
 
 
-/* The owner's process is not woken when it frees a stream itself, but it is
- * when the stream is revoked. */
+/* The owner's process is not woken when it frees a stream, but it is when it
+ * revokes the stream. */
 static void
 test_revoke(void **state)
 {
@@ -115,7 +116,7 @@ test_notes(void **state)
     assert_int_equal(mcp_store_info(S1, &ref[0], &info), MCP_OK);
     assert_int_equal(info.alias, 8);
 
-    /* two processes change the generation from 0: the first one succeeds */
+    /* two processes replace generation 0: the first one succeeds */
 
     assert_int_equal(info.generation, 0);
     assert_int_equal(mcp_store_set_generation(S1, &ref[0], 0, 3), MCP_OK);
@@ -129,7 +130,8 @@ test_notes(void **state)
     assert_int_equal(info.alias, 0);
     store_sound(&d);
 
-    /* the stream is freed: alias and generation of its successor are 0 */
+    /* the stream is freed: alias and generation of the next stream in its
+     * place are 0 */
 
     mcp_store_free(S0, &ref[0]);
     assert_int_equal(mcp_store_set_alias(S0, &ref[0], 6, 9),
@@ -145,8 +147,8 @@ test_notes(void **state)
 }
 
 
-/* mcp_store_touch() restarts the time without a consumer, if that is
- * running. */
+/* mcp_store_touch() restarts the time that a stream may be without a consumer;
+ * it has no effect while the stream has one. */
 static void
 test_touch(void **state)
 {
@@ -176,7 +178,7 @@ test_touch(void **state)
     assert_int_equal(mcp_store_info(S0, &ref, &info), MCP_OK);
     assert_int_equal(info.unattended, taken + 777);
 
-    /* kept for max_wait from then on */
+    /* a touched stream is kept for max_wait since the touch */
 
     mcp_store_sweep(S0, info.unattended + spec.max_wait - 1, UINT32_MAX, NULL,
                     NULL);
@@ -187,7 +189,8 @@ test_touch(void **state)
     assert_int_equal(mcp_store_info(S0, &ref, &info), MCP_OK);
     assert_int_equal(info.unattended, 0);
 
-    /* over and sent: no effect */
+    /* a stream that is over and whose events were sent is touched: no
+     * effect */
 
     mcp_store_unwatch(S1, &ref, 5, 1, 1000000);
     assert_int_equal(mcp_store_touch(S0, &ref, 2000000), MCP_OK);
@@ -197,9 +200,9 @@ test_touch(void **state)
 }
 
 
-/* A stream that is over and sent is freed after "linger". With
- * MCP_PROMISE_TIME it is kept for max_wait until the client has confirmed its
- * last event. */
+/* A stream that is over and whose events were sent is freed after "linger".
+ * With MCP_PROMISE_TIME it is kept for max_wait, or until the client has
+ * confirmed its last event. */
 static void
 test_promised(void **state)
 {
@@ -227,7 +230,8 @@ test_promised(void **state)
         mcp_store_unwatch(S1, &ref, 5, 1, 1000000);
 
         if (promised == 2) {
-            /* touched, which has no effect any more, and confirmed */
+            /* the last event was sent: a touch has no effect; the client then
+             * confirms the event */
 
             mcp_store_touch(S0, &ref, 1055000);
             assert_int_equal(mcp_store_acknowledge(S0, &ref, 2),
@@ -244,7 +248,8 @@ test_promised(void **state)
             assert_int_equal(mcp_store_find(S0, spec.id, 1059999, &info),
                              MCP_OK);
 
-            /* a stream that is due is not found, even before the sweep */
+            /* a stream that is due to be freed is not found, even before the
+             * sweep */
 
             assert_int_equal(mcp_store_find(S0, spec.id, 1060000, &info),
                              MCP_ERR_NOT_FOUND);
@@ -263,7 +268,7 @@ test_promised(void **state)
 }
 
 
-/* mcp_store_expire() frees a stream only if it had no consumer and was not
+/* mcp_store_expire() frees a stream only if it has had no consumer and was not
  * touched since the given time. */
 static void
 test_expire(void **state)
@@ -297,8 +302,9 @@ test_expire(void **state)
     assert_int_equal(mcp_store_expire(S0, &ref, &since), MCP_AGAIN);
     assert_int_equal(since, 0);
 
-    /* the consumer's process dies: its time without a consumer is unknown
-     * until the next sweep, which wakes the owner */
+    /* the consumer's process dies: the store does not know since when the
+     * stream has no consumer until the next sweep, which sets the time and
+     * wakes the owner */
 
     mcp_store_reclaim(S0, 1, 101);
     store_drain(&d, 0, NULL);

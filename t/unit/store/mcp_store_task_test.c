@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* mcp_store_task.c; and mcp_store_inbox.c: answers to tasks. */
+/* mcp_store_task.c, and the answers to tasks in mcp_store_inbox.c. */
 
 
 #include "store_fixture.h"
@@ -20,7 +20,7 @@ task(unsigned n, mcp_stream_ref_t *ref, uint64_t expires)
 }
 
 
-/* A task keeps its last event, of any length, and no other one. */
+/* A task keeps its last event, of any length, and no earlier event. */
 static void
 test_last(void **state)
 {
@@ -58,7 +58,8 @@ test_last(void **state)
         store_sound(&d);
     }
 
-    /* no memory, or the event exceeds the limit of the buffer */
+    /* a lookup copies the last event: the buffer's allocation fails, or the
+     * event exceeds the buffer's limit */
 
     assert_int_equal(store_append(&d, 0, &ref, store_message(1, 70000), 0,
                                MCP_STATE_COMPLETED), MCP_OK);
@@ -76,8 +77,8 @@ test_last(void **state)
 }
 
 
-/* mcp_store_lookup() returns the acknowledged state, mcp_store_lookup_ahead()
- * the owner's. */
+/* mcp_store_lookup() returns the state that Redis has acknowledged,
+ * mcp_store_lookup_ahead() the owner's state. */
 static void
 test_ahead(void **state)
 {
@@ -128,7 +129,7 @@ test_time(void **state)
     assert_int_equal(store_append(&d, 0, &ref, mcp_str("r"), 0,
                                MCP_STATE_COMPLETED), MCP_OK);
 
-    /* even if it was read */
+    /* the last event was read: the task is kept nevertheless */
 
     assert_int_equal(mcp_store_watch(S1, &ref, 5, 0, &cursor, &taken), MCP_OK);
     mcp_store_unwatch(S1, &ref, 5, 1, 10);
@@ -161,8 +162,8 @@ test_time(void **state)
 }
 
 
-/* Each question of an event is answered once. The last answer sets the state
- * to PROCESSING. */
+/* Each question of an event can be answered once. The answer to the last open
+ * question sets the state to PROCESSING. */
 static void
 test_answers(void **state)
 {
@@ -193,7 +194,7 @@ test_answers(void **state)
     assert_int_equal(mcp_store_answer(S1, &ref, 1, 3, 7, mcp_str("b"), 7),
                      MCP_AGAIN);
 
-    /* answers that exceed max_bytes: rejected */
+    /* an answer that exceeds max_bytes is rejected */
 
     assert_int_equal(mcp_store_answer(S1, &ref, 1, 2, 7,
                                       store_message(1, 1000), 7),
@@ -219,7 +220,7 @@ test_answers(void **state)
     assert_memory_equal(buf.data, "abb", 3);
     assert_int_equal(mcp_store_take(S0, &ref, &type, &tag, &buf), MCP_AGAIN);
 
-    /* the next event has no answers yet */
+    /* the questions of the next event are not answered yet */
 
     assert_int_equal(store_append(&d, 0, &ref, mcp_str("{}"),
                                         0 | MCP_STORE_ABOUT,

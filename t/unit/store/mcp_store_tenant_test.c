@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* mcp_store_tenant.c: pushed values, which newer values of the tenant
- * replace. */
+/* mcp_store_tenant.c: values that are pushed. At the quota, a pushed value
+ * replaces the tenant's oldest pushed value; a value that is set is
+ * rejected. */
 
 
 #include "store_tenant.h"
@@ -44,7 +45,8 @@ test_push(void **state)
 
     (void) state;
 
-    /* a value that was set stays, and no quota rejects the first pushed one */
+    /* a value that was set is never replaced, and the first pushed value is
+     * accepted even at the quota */
 
     assert_int_equal(keep(1, 0), MCP_OK);
     assert_int_equal(push(1, 1, 1), MCP_OK);
@@ -64,7 +66,7 @@ test_push(void **state)
     assert_int_equal(push(3, 3, 3), MCP_OK);
     assert_true(!kept(3, 0) && kept(3, 1) && kept(3, 2) && kept(3, 3));
 
-    /* deletes a value in the middle of the ring, and the newest */
+    /* delete a value in the middle of the ring, and the newest one */
 
     memcpy(key + 4, &(unsigned) { 2 }, sizeof(n));
     mcp_store_value_delete(S0, 'd', key);
@@ -78,7 +80,8 @@ test_push(void **state)
     assert_true(!kept(3, 1) && kept(3, 4) && kept(3, 5) && kept(3, 6));
     assert_true(kept(2, 0) && kept(2, 1) && kept(2, 2));
 
-    /* after a repair, one of the older values is removed */
+    /* a repair does not keep the order of the ring: the next pushed value
+     * replaces any of the older ones */
 
     d.died = 1;
     store_sound(&d);
@@ -113,8 +116,8 @@ test_push_full(void **state)
     assert_int_equal(push(1, 1, MCP_QUOTA_OFF), MCP_OK);
     assert_true(!kept(1, 0) && kept(1, 1));
 
-    /* the tenant has no pushed value: the oldest one of another tenant is
-     * removed */
+    /* the tenant has no pushed value: its first one replaces the oldest pushed
+     * value of another tenant */
 
     assert_int_equal(push(2, 0, MCP_QUOTA_OFF), MCP_OK);
     assert_true(!kept(1, 1) && kept(2, 0));
@@ -131,8 +134,8 @@ test_push_full(void **state)
 }
 
 
-/* Each tenant's first pushed value has room, at the expense of the tenants
- * with the most values. */
+/* Each tenant's first pushed value is stored, in place of a value of the
+ * tenants with the most values. */
 static void
 test_push_crowd(void **state)
 {

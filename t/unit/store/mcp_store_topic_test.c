@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* mcp_store_topic.c: subscriptions, publication, slow listeners. */
+/* mcp_store_topic.c: subscriptions, publications, slow listeners. */
 
 
 #include "store_fixture.h"
@@ -44,8 +44,8 @@ test_publish(void **state)
     assert_int_equal(stats.streams, 11);
     store_sound(&d);
 
-    /* publications with each budget, and with subscriptions that change
-     * between two calls */
+    /* publish to at most i listeners per call, and repeat the call with its
+     * position; subscriptions change between two calls */
 
     for (i = 1; i < 12; i++) {
         position = 0;
@@ -67,8 +67,9 @@ test_publish(void **state)
                                            &position, &n),
                          i == 7 ? MCP_OK : MCP_AGAIN);
 
-        /* unsubscribes the listener that got the message last, frees the next
-         * one, and replaces one that got it earlier */
+        /* after the first call: unsubscribe the listener that was the last to
+         * get the message, free the next one, and replace one that already got
+         * it */
 
         if (i == 8) {
             assert_int_equal(mcp_store_unsubscribe(S0, &ref[7], TOPIC(1)),
@@ -122,7 +123,7 @@ test_publish(void **state)
 }
 
 
-/* Subscriptions count towards the tenant's bytes. */
+/* Subscriptions count towards the tenant's quota of bytes. */
 static void
 test_quota(void **state)
 {
@@ -156,7 +157,8 @@ test_quota(void **state)
                     40 * MCP_STORE_ENTRIES / 2);
     store_sound(&d);
 
-    /* unsubscribing makes room, and the freed listener leaves nothing */
+    /* unsubscribing makes room for another subscription; after the listener is
+     * freed, its tenant uses no room */
 
     for (i = 0; i < 4; i++) {
         memcpy(topic, &i, sizeof(i));
@@ -213,7 +215,8 @@ test_slow_listener(void **state)
     assert_int_equal(mcp_store_read(S1, &ref, 5, &cursor, 0, buf, sizeof(buf),
                                     &len), MCP_OK);
 
-    /* a message for which there is never room: the listener loses it */
+    /* the region never has room for the message: the listener loses the
+     * message */
 
     position = 0;
     store_spec(&spec, 2, 1);
@@ -239,7 +242,8 @@ test_slow_listener(void **state)
 }
 
 
-/* Publications to replicated listeners, to the others, and to all. */
+/* Publications to replicated listeners, to listeners that are not replicated,
+ * and to all. */
 static void
 test_shared(void **state)
 {

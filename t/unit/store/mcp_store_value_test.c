@@ -47,7 +47,8 @@ test_values(void **state)
                      MCP_ERR_NOT_FOUND);
     mcp_store_value_delete(S1, 'z', key);
 
-    /* mcp_store_value_add(): denied until the existing value expires */
+    /* mcp_store_value_add() returns MCP_ERR_DENIED until the existing value
+     * expires */
 
     assert_int_equal(mcp_store_value_set(S0, 'a', key, 7, 50, NULL), MCP_OK);
     assert_int_equal(mcp_store_value_get(S1, 'a', key, 1, &value), MCP_OK);
@@ -77,8 +78,8 @@ test_values(void **state)
 }
 
 
-/* Two processes swap the same value: the second one gets the value of the
- * first. */
+/* Two processes swap the same value: the second one gets the value that the
+ * first one has stored. */
 static void
 test_swap(void **state)
 {
@@ -104,7 +105,7 @@ test_swap(void **state)
                      MCP_OK);
     assert_int_equal(old, 8);
 
-    /* at the quota, the tenant's oldest value is removed */
+    /* at the quota, a swapped value replaces the tenant's oldest value */
 
     for (i = 1; i <= 3; i++) {
         key[0] = (unsigned char) i;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* A zone's region: format, key, and the store with the lock of the region.
+/* A zone's region: its format, its signing key, its lock, and its store.
  * Nothing is allocated outside of the region. */
 
 
@@ -115,7 +115,7 @@ check(void **state)
 }
 
 
-/* A zone keeps its key; a new zone has another one. */
+/* A zone keeps its signing key; a new zone has another one. */
 static void
 keys(void **state)
 {
@@ -187,8 +187,8 @@ attach(void **state)
     assert_int_equal(mcp_zone_attach(&two, p, wake, &woken, 2, 200), MCP_OK);
     assert_int_equal(mcp_store_slot_pid(&one, 2), 200);
 
-    /* process 1 creates a stream and appends to it: process 2 finds the stream
-     * and is woken */
+    /* process 1 creates a stream and appends to it: process 2 finds the
+     * stream, and is woken when process 1 appends */
 
     create(&one, 1, &ref);
     assert_int_equal(mcp_store_find(&two, ref.id, 0, &info), MCP_OK);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * store_verify.c: it reports each kind of damage, and a repair mends the
- * damage. Other tests rely on these reports.
+ * store_verify.c reports each kind of damage to a store, and a repair mends
+ * the damage. Other tests rely on store_verify.c.
  */
 
 
