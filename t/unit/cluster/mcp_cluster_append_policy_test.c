@@ -3,8 +3,8 @@
 /*
  * When the replicator sends the complete state of a stream (redis/append.lua),
  * and when it sends only events (redis/event.lua). Only redis/append.lua
- * writes field "z" of the stream, so a test writes a mark there, which remains
- * if only events are sent.
+ * writes field "z" of the stream in Redis. So a test writes a mark into that
+ * field; the mark remains if only events are sent.
  */
 
 #include "cluster_streams.h"
@@ -12,12 +12,12 @@
 
 #define MARK  "12345"
 
-/* The set of the session's streams in Redis. */
+/* The name of the set in Redis with the streams of session "s". */
 #define STREAMS  "{mcp}:1:s:ssssssssssssssss"
 
 
 /* Starts n nodes. Creates a stream of one event at node 0, waits until Redis
- * has its complete state, and writes the mark. */
+ * has its complete state, and writes the mark into field "z". */
 static void
 begin_replicated(int n)
 {
@@ -37,7 +37,7 @@ begin_replicated(int n)
 
 
 /* Waits until Redis has acknowledged event seq. Returns 1 if only events were
- * sent since the mark was written. */
+ * sent since the test wrote the mark into field "z". */
 static int
 event_alone(uint64_t seq)
 {
@@ -82,8 +82,8 @@ test_events(void **state)
 }
 
 
-/* Events are frequent: the complete state is sent at intervals nevertheless,
- * and no key of the stream expires. */
+/* Events are appended all the time: the complete state is sent at intervals
+ * nevertheless, and no key of the stream expires. */
 static void
 test_time(void **state)
 {
@@ -116,8 +116,8 @@ test_time(void **state)
 }
 
 
-/* The stream has a reader at another node, and later at its own: only events
- * are sent, and the reader gets them. */
+/* The stream has a reader at another node, and later at the owner's node: only
+ * events are sent, and the reader gets them. */
 static void
 test_reader(void **state)
 {
@@ -212,8 +212,8 @@ test_lost(void **state)
 }
 
 
-/* Redis is emptied: the size of the longest event in Redis is that of the
- * events sent since. */
+/* Redis is emptied: the owner then knows only the events that it has sent
+ * since, so the longest one of them counts as the longest event in Redis. */
 static void
 test_longest(void **state)
 {
@@ -238,7 +238,7 @@ test_longest(void **state)
 }
 
 
-/* Another node owns the stream in Redis: the stream is dropped here, and Redis
+/* Another node owns the stream in Redis: this node drops its stream, and Redis
  * gets no event. */
 static void
 test_fenced(void **state)
@@ -255,9 +255,9 @@ test_fenced(void **state)
 }
 
 
-/* Creates a stream with 100 events at node owner, and attaches a consumer at
- * node reader, which reads nothing yet. wait is the stream's max_wait and
- * linger, ms. */
+/* Creates a stream with 100 events at node "owner", and attaches a consumer at
+ * node "reader", which reads nothing yet. "wait" is the stream's max_wait and
+ * its linger, ms. */
 static void
 make_read(int owner, int reader, uint64_t wait)
 {

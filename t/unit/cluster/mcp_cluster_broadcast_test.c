@@ -13,8 +13,8 @@
 
 #define TEXT(len, text)   "$" #len "\r\n" text "\r\n"
 
-/* An entry of a stream of broadcasts: its id, the sending node, and when it
- * expires, ms. */
+/* An entry of the Redis stream with broadcasts: its id, the id of the sending
+ * node, and the time when it expires, ms since the epoch. */
 #define ENTRY(id, node, ends)                                                 \
     "*2\r\n$15\r\n" id "\r\n*12\r\n"                                          \
     TEXT(1, "n") TEXT(16, node) TEXT(1, "p") TEXT(1, "d")                     \
@@ -109,7 +109,7 @@ tell(mcp_operation_t *op)
     "\\00\\00\\00\\00\\00\\00\\00\\00\\00\\00\\00\\00\\00\\00\\00\\00 1 5000 "
 
 
-/* A broadcast without an operation: MCP_OK at once; an error reply is
+/* A broadcast that no operation waits for: MCP_OK at once; an error reply is
  * logged. */
 static void
 test_broadcast(void **state)
@@ -162,7 +162,8 @@ test_answers(void **state)
         process_receive(&p, replies[i]);
     }
 
-    /* the link is lost before the reply; the process ends before the reply */
+    /* the link is lost before the reply; and at the end of the test, the
+     * process ends before the reply */
 
     assert_int_equal(tell(waiter()), MCP_AGAIN);
     process_lose(&p, "it is gone");
@@ -244,8 +245,8 @@ test_received(void **state)
     assert_int_equal(broadcast.expires, 1700000004900);
     assert_inbound(&p, XREAD("1700000000000-0"));
 
-    /* a reply without entries; an entry that this node has sent: it is
-     * skipped */
+    /* a reply without entries; then one with an entry that this node itself
+     * has sent, which is skipped */
 
     say("*-1\r\n");
     assert_inbound(&p, XREAD("1700000000000-0"));
@@ -257,8 +258,8 @@ test_received(void **state)
     mcp_store_node_position(&p.store, MCP_NODE_SENT, &place);
     assert_true(place.ms == 1700000000001 && place.n == 7);
 
-    /* the inbound connection is lost: the next one continues after the last
-     * entry */
+    /* the inbound connection is lost: the next one requests the entries after
+     * the last received one */
 
     p.inbound.connected = 0;
     mcp_link_closed(&p.cluster->inbound, "it is gone");
@@ -336,7 +337,7 @@ test_former(void **state)
 
 
 /* The leader was paused, and another process of the node has received the same
- * entries in the meantime: they are not processed twice. */
+ * entries in the meantime: they have their effect only once. */
 static void
 test_was_paused(void **state)
 {
@@ -349,16 +350,16 @@ test_was_paused(void **state)
     join();
     process_inbound_login(&p);
 
-    /* no other process is the leader: entries up to the position in the zone
-     * are skipped, the next one is received */
+    /* no other process became the leader: entries up to the position in the
+     * zone are skipped, and the entry after it is received */
 
     mcp_store_node_set_position(&p.store, MCP_NODE_SENT, &place);
     say(NEWS(2, ENTRY("1700000000005-0", ID("2"), "1700000005000")
                 ENTRY("1700000000006-0", ID("2"), "1700000005000")));
     assert_int_equal(n_updates, 1);
 
-    /* another process is the leader: the paused one ignores the reply, and
-     * then closes its inbound connection */
+    /* another process became the leader: the paused process ignores the reply,
+     * and then closes its inbound connection */
 
     process_init(&q, p.zone, 1);
     mcp_store_node_resign(&p.store);
@@ -412,7 +413,8 @@ test_unexpected(void **state)
 
     assert_int_equal(n_updates, 0);
 
-    /* an error reply: the next XREAD is sent with the next heartbeat only */
+    /* an error reply: XREAD is sent again at the next heartbeat, not at
+     * once */
 
     say("-WRONGTYPE no stream\r\n");
     assert_int_equal(p.cluster->reading, 0);
@@ -472,7 +474,8 @@ test_lost(void **state)
         process_wait(&p, 101);
     }
 
-    /* lost without a reply to XREAD: each delay is twice the previous one */
+    /* the inbound connection is lost without a reply to XREAD: each delay is
+     * twice the previous one */
 
     for (i = 0; i < 2; i++) {
         process_inbound_login(&p);

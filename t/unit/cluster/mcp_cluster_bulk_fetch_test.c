@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Fetching many events of a mirror by XRANGE. After any error a script is
- * used, which reports the reason. */
+/* Fetching many events of a mirror by XRANGE. After any error of XRANGE,
+ * the mirror fetches events by a script, whose reply has the reason of the
+ * error. */
 
 #include "cluster_streams.h"
 
@@ -148,7 +149,7 @@ test_link(void **state)
 }
 
 
-/* The client leaves: no other events are fetched. */
+/* The client leaves: the mirror fetches no more events. */
 static void
 test_left(void **state)
 {

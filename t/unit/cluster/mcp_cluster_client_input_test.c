@@ -30,8 +30,8 @@ answer(int i, char c, char session, const char *text)
 }
 
 
-/* Takes the next input from the inbox of stream c, and returns its text; empty
- * if there is none. */
+/* Takes the oldest input from the inbox of stream c, and returns its text,
+ * which is empty if there is no input. */
 static const char *
 taken(int i, char c)
 {
@@ -67,8 +67,8 @@ test_post(void **state)
     make(0, 'a');
     UNTIL(repl_state(0, 'a').created);
 
-    /* an answer from another session; for a stream that does not exist:
-     * ignored */
+    /* an answer from another session, and an answer for a stream that does not
+     * exist: ignored */
 
     answer(1, 'a', 'x', "\"wrong\"");
     answer(1, 'b', 's', "\"wrong\"");
@@ -90,7 +90,7 @@ test_post(void **state)
 
 
 /* From the time when Redis has an answer until the owner has processed it, the
- * stream and its mirrors count as having an answer (posted is 1). */
+ * stream and its mirrors have the flag "posted". */
 static void
 test_posted(void **state)
 {
@@ -112,7 +112,8 @@ test_posted(void **state)
         assert_int_equal(info_of(i, 'a').posted, 0);
     }
 
-    /* a late report about earlier input: posted stays 1 */
+    /* a late report that the owner has processed earlier input: "posted" stays
+     * 1 */
 
     answer(2, 'a', 's', "\"one\"");
     mcp_store_remote_inputs(&nodes[1].store, id_of('a'), 1);
@@ -126,8 +127,8 @@ test_posted(void **state)
     assert_string_equal(taken(0, 'a'), "\"one\"");
     assert_int_equal(info_of(0, 'a').posted, 1);
 
-    /* the owner finds the inbox empty: the answer was processed, without
-     * effect */
+    /* the owner finds its inbox empty: the answer counts as processed,
+     * although it had no effect */
 
     assert_string_equal(taken(0, 'a'), "");
     assert_int_equal(info_of(0, 'a').posted, 0);
@@ -138,8 +139,8 @@ test_posted(void **state)
 }
 
 
-/* The owner's node is informed of an answer before the answer arrives: posted
- * is 1 until the owner has processed the answer. */
+/* The owner's node is informed of an answer before the answer arrives:
+ * "posted" is 1 until the owner has processed the answer. */
 static void
 test_posted_here(void **state)
 {
@@ -163,8 +164,9 @@ test_posted_here(void **state)
 }
 
 
-/* An answer at the owner's node is sent through Redis as well: the order of
- * answers is kept, even if the process that received one has died. */
+/* An answer that a client sends at the owner's node is sent through Redis as
+ * well: the owner gets all answers in order, even if the process that received
+ * an answer has died. */
 static void
 test_own(void **state)
 {
@@ -184,8 +186,8 @@ test_own(void **state)
 }
 
 
-/* A failover of Redis has lost the numbers of the answers: the owner restores
- * them, and the next answer gets a new number. */
+/* A failover of Redis has lost the numbers of the answers: the owner writes
+ * them to Redis again, and the next answer gets a new number. */
 static void
 test_lost(void **state)
 {
@@ -211,8 +213,8 @@ test_lost(void **state)
 }
 
 
-/* Answers to the questions of a task: when both have arrived, the task
- * continues. Then the task is cancelled. */
+/* The client answers the two questions of a task: when both answers have
+ * arrived, the task continues. Then the client cancels the task. */
 static void
 test_task(void **state)
 {
@@ -245,8 +247,8 @@ test_task(void **state)
     run(1);
     assert_non_null(strstr(about(0, "HGET", 'h', 'a', "v"), " 0"));
 
-    /* an answer to the questions of another event: no question counts as
-     * answered */
+    /* an answer that names another event than the one with the questions: no
+     * question counts as answered */
 
     memset(post.principal, 'p', MCP_DIGEST_LEN);
     post.seq = 7;

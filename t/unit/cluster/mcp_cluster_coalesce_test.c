@@ -20,9 +20,12 @@ said_first(void *data, int rc)
 }
 
 
-/* Creates a held stream for a request, and claims that its call is the first
- * of equal ones. The result for node i is stored: MCP_OK if it is the first,
- * or MCP_ERR_EXISTS if the request has to join another stream. */
+/*
+ * Creates held stream c at node i for a request that others may join, and
+ * sends the claim that its call is the first of equal calls. The reply is
+ * stored in says[i]: MCP_OK if the call is the first, or MCP_ERR_EXISTS if the
+ * request has to join another stream.
+ */
 static void
 claim(int i, char c, unsigned once)
 {
@@ -101,7 +104,8 @@ joins(int i, char c, uint64_t after)
 
 
 /* A request at another node joins a stream that is held until its call begins,
- * and gets its events. The owner gets how far that request has read. */
+ * and gets the events of the call. The owner is informed of the events that
+ * the joined request was sent. */
 static void
 test_joined(void **state)
 {
@@ -129,8 +133,8 @@ test_joined(void **state)
     add_events(0, 'a', 2);
     UNTIL(info_of(1, 'a').last_seq == 2);
 
-    /* the client of the call has left: the events that the joined request was
-     * sent count as sent */
+    /* the client of the call has left: events count as sent when the joined
+     * request was sent them */
 
     leave(0, 'a', 0);
     UNTIL(!info_of(1, 'a').attended);
@@ -141,7 +145,7 @@ test_joined(void **state)
     mcp_store_unwatch(&nodes[1].store, &info.ref, READER, 3, real_now());
     UNTIL(info_of(0, 'a').sent_seq == 3);
 
-    /* the call is over: the stream can be joined until it is freed */
+    /* the call is over: requests can join the stream until it is freed */
 
     claim(1, 'c', 0);
     UNTIL(says[1] == MCP_ERR_EXISTS);
@@ -183,8 +187,8 @@ test_hidden(void **state)
 }
 
 
-/* join_once: when the response has been sent, the next equal call is the
- * first. */
+/* join_once: when the response has been sent, the next equal call counts as
+ * the first again. */
 static void
 test_once(void **state)
 {
@@ -210,8 +214,8 @@ test_once(void **state)
 }
 
 
-/* join_once, and the call still has its client: a response that was sent only
- * to a joined request does not count as sent. */
+/* join_once, and the client of the call is connected: a response that was sent
+ * only to a joined request does not count as sent. */
 static void
 test_attended(void **state)
 {
@@ -240,7 +244,7 @@ test_attended(void **state)
 
 
 /* A stream is freed before its call begins: the joined requests lose their
- * mirror, and the next equal call is the first. */
+ * mirror, and the next equal call counts as the first. */
 static void
 test_gone(void **state)
 {
@@ -262,8 +266,9 @@ test_gone(void **state)
 }
 
 
-/* Redis is emptied: no claim is granted until every node has had the time to
- * replicate its streams again. Then the request joins the earlier call. */
+/* Redis is emptied: no call counts as the first until every node has had the
+ * time to replicate its streams again. Then the request joins the earlier
+ * call. */
 static void
 test_emptied(void **state)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Text forms of values in Redis. */
+/* Text forms of a stream's values in Redis. */
 
 #include "test_env.h"
 
@@ -150,7 +150,8 @@ test_spec(void **state)
     assert_true(mcp_str_eq(out.name, in.name));
     assert_true(mcp_str_eq(out.request, in.request));
 
-    /* cut after each byte, or one byte too long: MCP_ERR_SYNTAX */
+    /* a text that is cut at any byte, and one with an additional byte:
+     * MCP_ERR_SYNTAX */
 
     for (i = 0; i < buf.len; i++) {
         assert_int_equal(mcp_codec_decode_spec(&te.env.mem,
@@ -165,8 +166,8 @@ test_spec(void **state)
                                            &out),
                      MCP_ERR_SYNTAX);
 
-    /* the form of a call that others may join, but without the digest of such
-     * calls: MCP_ERR_SYNTAX */
+    /* the first byte says that the call can be joined, but the text lacks the
+     * digest that equal calls have in common: MCP_ERR_SYNTAX */
 
     buf.len--;
     buf.data[0] = '2';

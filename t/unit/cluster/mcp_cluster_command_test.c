@@ -53,8 +53,9 @@ send_word(const char *text)
 }
 
 
-/* The server cannot serve now, or its reply is invalid: the link is closed and
- * opened again after a delay, and pending commands get no reply. */
+/* An error reply says that the server cannot serve at present, or a reply is
+ * invalid: the link is closed and opened again after a delay, and pending
+ * commands get no reply. */
 static void
 test_faults(void **state)
 {
@@ -146,8 +147,8 @@ test_moved(void **state)
     assert_str_is(mcp_link_target(p.link)->host, "::1");
     assert_int_equal(mcp_link_target(p.link)->port, 6383);
 
-    /* the other server cannot be reached: the link is opened at a seed
-     * again */
+    /* the server of the redirection cannot be reached: the link is opened at a
+     * seed again */
 
     process_lose(&p, "connection refused");
     process_wait(&p, 0);
@@ -155,7 +156,8 @@ test_moved(void **state)
     process_wait(&p, 200);
     assert_str_is(mcp_link_target(p.link)->host, "one");
 
-    /* redirected again and again during the login: a seed, after a delay */
+    /* each server redirects during the login: after five redirections, the
+     * link is opened at a seed, after a delay */
 
     for (i = 0; p.connected; i++) {
         assert_true(i < 10);
@@ -170,8 +172,8 @@ test_moved(void **state)
 }
 
 
-/* Too many commands without a reply, or too many unwritten bytes: no other
- * command is accepted. */
+/* Too many commands without a reply, or too many unwritten bytes: the link
+ * accepts no further command. */
 static void
 test_window(void **state)
 {
@@ -247,8 +249,8 @@ test_behind(void **state)
 }
 
 
-/* A command that fills the whole limit of bytes is accepted, and its buffer is
- * freed when it was written. */
+/* One command may fill the whole limit of unwritten bytes. Its buffer is freed
+ * when the command has been written. */
 static void
 test_long(void **state)
 {
@@ -273,14 +275,15 @@ test_long(void **state)
                      MCP_OK);
     assert_int_equal(send_word("X"), MCP_AGAIN);
 
-    /* the same bytes, counted as bytes of a replicator: other commands are
-     * accepted */
+    /* these bytes are counted as bytes of a replicator, which have a limit of
+     * their own: other commands are accepted */
 
     mcp_link_copied(&p.cluster->link, 0);
     assert_int_equal(send_word("X"), MCP_OK);
     assert_false(mcp_link_has_room(&p.cluster->link));
 
-    /* while the command is being written, the link does not expect a reply */
+    /* while the command is being written, the link expects no reply and does
+     * not fail */
 
     for (left = mcp_link_output(&p.cluster->link); left.len > 0;
          left = mcp_link_output(&p.cluster->link))

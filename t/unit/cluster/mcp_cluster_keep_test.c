@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /* Renewal of many idle streams by one command (redis/keep.lua). Only
- * redis/append.lua writes field "z" of a stream, so a test writes a mark
- * there, which remains if the stream is only renewed. */
+ * redis/append.lua writes field "z" of a stream in Redis. So a test writes a
+ * mark into that field; the mark remains if the stream is only renewed. */
 
 #include "cluster_streams.h"
 
@@ -11,7 +11,8 @@
 
 
 /* Creates three idle streams of one event each. Their complete state was sent
- * 100 s ago, and their heads (key "h") expire in a second. Writes the mark. */
+ * 100 s ago, and their heads in Redis (key "h") expire in a second. Writes the
+ * mark into field "z" of each. */
 static void
 begin_idle(void)
 {
@@ -42,7 +43,8 @@ is_kept(int name)
 }
 
 
-/* Returns 1 if the keys of a stream were renewed and nothing else was sent. */
+/* Returns 1 if the keys of a stream were renewed, and redis/append.lua was not
+ * run for it. */
 static int
 is_only_kept(int name)
 {
@@ -77,13 +79,13 @@ test_idle(void **state)
 
     all_expire(0);
 
-    /* no stream is due: no command is sent */
+    /* no stream is due for renewal: no command is sent */
 
     mcp_keep_all(nodes[0].cluster);
     assert_int_equal(nodes[0].cluster->keeping, 0);
     assert_int_equal(nodes[0].cluster->link.n_pending, 0);
 
-    /* an event is replicated as before */
+    /* an event is appended: it is replicated by the usual command */
 
     add_events(0, 'a', 1);
     UNTIL(repl_state(0, 'a').acked.seq == 2);

@@ -73,7 +73,8 @@ test_progress(void **state)
     mcp_lag_check(copy, &now);
     assert_int_equal(copy->behind, first);
 
-    /* an event was acknowledged: the lag began with the last command */
+    /* one more event was acknowledged: the lag began when the latest command
+     * was sent */
 
     copy->time = first + 10;
     now.acked.seq++;

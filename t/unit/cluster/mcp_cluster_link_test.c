@@ -150,7 +150,8 @@ test_limits(void **state)
     assert_string_equal(p.te.info, "cluster: one:6379: no answer within "
                                    "1000 ms (mcp_cluster_timeout)");
 
-    /* the glue reports something about the closed connection: ignored */
+    /* the glue reports events of a connection that was closed before:
+     * ignored */
 
     mcp_link_opened(p.link);
     mcp_link_input(p.link, "+OK\r\n", 5);
@@ -261,8 +262,8 @@ fill(void)
 }
 
 
-/* The window is full: the link fails unless one of the pending replies
- * arrives. When it has arrived and the server is silent again, a PING is
+/* The window is full, so no PING can be sent: the link fails if no reply
+ * arrives. If a reply arrives and the server is then silent again, a PING is
  * sent. */
 static void
 test_full(void **state)
@@ -328,7 +329,7 @@ test_seeds(void **state)
 }
 
 
-/* There is no memory: the link fails and is opened again. */
+/* An allocation fails: the link fails and is opened again. */
 static void
 test_memory(void **state)
 {

@@ -167,8 +167,8 @@ test_info(void **state)
 }
 
 
-/* A Sentinel returns the address of the master, which is queried again for
- * each new link. */
+/* The seeds are Sentinels: one returns the address of the master, and a
+ * Sentinel is queried again for each new link. */
 static void
 test_sentinel(void **state)
 {
@@ -194,8 +194,8 @@ test_sentinel(void **state)
     process_receive(&p, GOOD_ALL);
     assert_int_equal(p.cluster->link.state, MCP_LINK_UP);
 
-    /* the server is not a master any more: the next Sentinel is queried, on a
-     * Unix socket */
+    /* the server is a replica by now: the next Sentinel is queried, which has
+     * a Unix socket */
 
     process_receive(&p,
                 "-READONLY You can't write against a read only replica.\r\n");

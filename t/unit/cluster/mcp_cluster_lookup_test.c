@@ -12,7 +12,8 @@ static char               listed[16], event[64];
 static mcp_store_lookup_t  lookup_of;
 
 
-/* The entry function of a lookup: stores the result, and always waits. */
+/* The entry function of a lookup: stores the result in "answered" and what was
+ * found in "found", and always waits. */
 static int
 lookup_entry(mcp_exchange_t *x)
 {
@@ -37,9 +38,9 @@ lookup_entry(mcp_exchange_t *x)
 }
 
 
-/* Runs an entry function at node i for a client that has event "after", and
- * returns the result. Session '*' looks up a task, which may belong to any
- * session. */
+/* Runs an entry function at node i for stream c and a client that has event
+ * "after", and returns the result. The session '*' means a lookup of a task,
+ * which may belong to any session. */
 static int
 op(int i, int (*root)(mcp_exchange_t *x), char c, uint64_t after, char session,
     char principal)
@@ -108,18 +109,20 @@ test_lookup(void **state)
     assert_string_equal(found.name, "count");
     assert_false(is_at(1, 'a'));
 
-    /* the owner gets the confirmed event, and the stream's time without a
-     * consumer starts anew */
+    /* the owner is informed that the client has confirmed the event, and the
+     * stream's time without a consumer starts anew */
 
     UNTIL(info_of(0, 'a').confirmed_seq == 3);
     UNTIL(info_of(0, 'a').unattended > since);
 
-    /* a lookup with an earlier event: the confirmed event stays */
+    /* a lookup by a client that has only an earlier event: the confirmed event
+     * does not change */
 
     assert_int_equal(lookup(1, 'a', 0, '*', 'p'), MCP_OK);
     assert_int_equal(found.confirmed_seq, 3);
 
-    /* answers are pending; the owner has processed them; the stream is over */
+    /* the stream in Redis has unprocessed answers; the owner has processed the
+     * answers; the stream is over */
 
     (void) about(0, "HSET", 'h', 'a', "s 7");
     assert_int_equal(lookup(1, 'a', 0, 's', 'p'), MCP_OK);
@@ -201,7 +204,8 @@ test_refused(void **state)
     assert_int_equal(lookup(1, 'b', 0, 's', 'p'), MCP_OK);
     assert_int_equal(found.last_seq, 0);
 
-    /* an event that Redis lacks: the request waits for the owner */
+    /* the client has an event that Redis lacks: the request waits for the
+     * owner */
 
     assert_int_equal(lookup(1, 'a', 2, 's', 'p'), MCP_AGAIN);
 
@@ -258,7 +262,7 @@ test_list(void **state)
     UNTIL(repl_state(0, 'a').created && repl_state(0, 'b').created
           && repl_state(1, 'c').created);
 
-    /* the result has the streams of other nodes only */
+    /* the result contains only the streams of other nodes */
 
     assert_int_equal(list(1, 's', 'p'), MCP_OK);
     assert_int_equal(strlen(listed), 2);
@@ -271,8 +275,8 @@ test_list(void **state)
     assert_int_equal(list(1, 's', 'x'), MCP_OK);
     assert_string_equal(listed, "");
 
-    /* "a" is freed: it is not listed any more; "b" is over: it is still
-     * listed */
+    /* "a" is freed: the result does not contain it any more; "b" is over: the
+     * result still contains it */
 
     info = info_of(0, 'a');
     mcp_store_free(&nodes[0].store, &info.ref);

@@ -6,7 +6,7 @@
 #include "cluster_redis.h"
 
 
-/* Makes node i read the layouts from low to high, as another build would, and
+/* Makes node i a build that can read the layouts "low" to "high", and
  * registers it again. */
 static void
 reads(int i, unsigned low, unsigned high)
@@ -36,7 +36,8 @@ test_layouts(void **state)
     assert_int_equal(node_info(0).view.layout, 1);
     assert_int_equal(node_info(1).view.layout, 1);
 
-    /* a node that reads neither layout: serves alone */
+    /* a node that can read neither layout 1 nor layout 2 is rejected and
+     * serves alone */
 
     begin(2, KEY1);
     reads(2, 3, 4);
@@ -50,9 +51,9 @@ test_layouts(void **state)
 }
 
 
-/* The nodes of a cluster are upgraded one after the other: the cluster changes
- * to layout 2. A node that does not read it is then rejected while Redis may
- * have data in that layout. */
+/* The nodes of a cluster are upgraded one after the other; then the cluster
+ * changes to layout 2. A node that does not read layout 2 is rejected from
+ * then on, while Redis may have data in that layout. */
 static void
 test_upgrade(void **state)
 {
@@ -91,7 +92,7 @@ test_upgrade(void **state)
                                         "node reads 1 to 1");
     assert_non_null(strstr(nodes[2].te.last, "serves alone"));
 
-    /* no other node lives any more: still rejected */
+    /* the upgraded nodes end: the node is still rejected */
 
     end(0);
     end(1);
@@ -108,8 +109,8 @@ test_upgrade(void **state)
 }
 
 
-/* The layout in Redis becomes one that a member does not read: the member
- * serves alone until Redis is emptied. */
+/* Redis gets a layout that a member does not read: the member serves alone
+ * until Redis is emptied. */
 static void
 test_later(void **state)
 {
@@ -135,8 +136,8 @@ test_later(void **state)
 }
 
 
-/* Starts node i with a new zone and a clock that is ms ahead of Redis's
- * clock. */
+/* Starts node i with a new zone, and with a clock that is "ms" milliseconds
+ * ahead of Redis's clock. */
 static void
 set_ahead(int i, int64_t ms)
 {
@@ -156,8 +157,9 @@ test_clock(void **state)
     tick(0);
     assert_int_equal(mcp_cluster_clock(nodes[0].cluster), MCP_OK);
 
-    /* a clock 200 s behind: the node joins; 400 s behind, or a day ahead:
-     * rejected, and not in the list of members */
+    /* a node whose clock is 200 s behind joins; nodes whose clocks are 400
+     * s behind or a day ahead are rejected, and are not in the list of
+     * members */
 
     set_ahead(1, -200000);
     assert_int_equal(nodes[1].cluster->state, MCP_CLUSTER_MEMBER);

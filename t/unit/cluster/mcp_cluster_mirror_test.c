@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Feeding of a mirror: it gets all events, and reports how far it was read. */
+/* Feeding of a mirror: it gets all events, and the owner is informed of the
+ * events that were sent from it. */
 
 #include "cluster_streams.h"
 
 
-/* More events are appended than one entry of the node queue contains: the
- * mirror fetches the others, and the owner gets how far they were sent. */
+/* More events are appended than fit into one entry of the node queue: the
+ * mirror fetches the remaining ones, and the owner is informed of the sent
+ * ones. */
 static void
 test_fetch(void **state)
 {
@@ -36,7 +38,7 @@ test_fetch(void **state)
 }
 
 
-/* The mirror's reader leaves: the owner's stream has no consumer any more. */
+/* The mirror's reader leaves: the owner's stream then has no consumer. */
 static void
 test_leave(void **state)
 {
@@ -55,8 +57,8 @@ test_leave(void **state)
           && info_of(0, 'a').sent_seq == 2);
     assert_string_equal(about(0, "HGET", 'h', 'a', "n"), "");
 
-    /* a reader attaches to the mirror without a request to Redis: the mirror
-     * is fed */
+    /* a reader attaches to a mirror that exists, without a request to Redis:
+     * the mirror is fed again */
 
     assert_int_equal(read_from(1, 'a', 2, &seq), MCP_AGAIN);
     add_events(0, 'a', 3);
@@ -65,9 +67,9 @@ test_leave(void **state)
 }
 
 
-/* Redis is emptied: when the owner has replicated the stream again, the mirror
- * gets its events, and Redis has its reader again. If the owner does not, the
- * mirror is removed. */
+/* Redis is emptied. If the owner replicates the stream again, the mirror gets
+ * later events, and the mirror's reader is in Redis again. If the owner does
+ * not, the mirror is removed. */
 static void
 test_lost(void **state)
 {

@@ -23,14 +23,16 @@
                                           event */
 #define BUFFER   8192
 
-/* durations of pauses, ms: after LONG the other nodes have declared the node
- * dead; after less than SHORT they have not */
+/* Durations of pauses, ms. After a pause of LONG, the other nodes have
+ * declared the paused node dead; after a pause shorter than SHORT, they have
+ * not. */
 
 #define LONG     1500
 #define SHORT    150
 
-/* ms without a heartbeat after which a node may be declared dead, because it
- * was paused several times or the machine is busy */
+/* If a node's last heartbeat is more than LATE ms old, the other nodes may
+ * have declared it dead, because several pauses followed each other or the
+ * machine is busy. */
 
 #define LATE     250
 
@@ -48,17 +50,18 @@ typedef struct {
                                           appended */
     int            over;               /* 1 if the last event is the
                                           response */
-    int            risk;               /* 1 if the owner has died or may have
-                                          been declared dead */
+    int            risk;               /* 1 if the owner has died, or if the
+                                          other nodes may have declared it
+                                          dead */
 
     uint64_t       read;               /* number of events that the client has
                                           read */
     int            failed;             /* 1 if the client has read the error of
                                           a dead node's stream */
     int            at;                 /* node at which the client reads; -1:
-                                          none */
-    int            asking;             /* node at which the client's request
-                                          waits; -1: none */
+                                          the client is not connected */
+    int            asking;             /* node at which the client's request to
+                                          resume waits; -1: no request waits */
     unsigned       asked;              /* number of the waiting request */
     uint64_t       handle;
     mcp_cursor_t   cursor;
@@ -79,7 +82,7 @@ static unsigned  questions;
 static char      letter;
 static uint64_t  handles;
 
-/* statistics of a run */
+/* statistics of a run, printed at its end */
 
 static struct {
     unsigned  made, events, ended, read, failed, refused, elsewhere;
@@ -96,8 +99,8 @@ draw(unsigned n)
 }
 
 
-/* Marks the streams of node i: if the node is declared dead, their events that
- * Redis lacks are lost, and their clients have to resume. */
+/* Sets "risk" for the streams of node i: if the other nodes have declared the
+ * node dead, events that Redis lacks are lost, and clients have to resume. */
 static void
 risk(int i)
 {
@@ -111,13 +114,13 @@ risk(int i)
 }
 
 
-/* When each node sent its last heartbeat that was answered. Redis received it
- * at that time or later. */
+/* The time when each node sent the last heartbeat that Redis has answered.
+ * Redis received that heartbeat at this time or later. */
 static uint64_t  beaten[ALL];
 
 
-/* Marks the streams of node i if the node may have been declared dead by
- * now. */
+/* Sets "risk" for the streams of node i if the other nodes may have declared
+ * it dead by now. */
 static void
 doubt(int i)
 {
@@ -132,7 +135,8 @@ carry_one(int i)
 {
     uint64_t  at, asked;
 
-    /* carry() may process a reply and send the next heartbeat */
+    /* read both values before carry(), which may process the reply to a
+     * heartbeat and then send the next one */
 
     at = node_info(i).view.at;
     asked = nodes[i].cluster->registered;
@@ -170,8 +174,8 @@ carry_all(void)
 /* --- owners --- */
 
 
-/* Returns 1 if the owner is neither dead nor paused and still has the
- * stream. */
+/* Returns 1 if the owner of a stream is neither dead nor paused, and its node
+ * has the stream. */
 static int
 owned(const model_t *m)
 {
@@ -201,7 +205,7 @@ make_one(model_t *m)
 
     spec.linger = spec.max_wait;
 
-    /* the zone, which is small, is full: no stream is created */
+    /* the small zone has no room: no stream is created */
 
     if (mcp_store_create(&nodes[i].store, &spec, real_now(), &ref) != MCP_OK) {
         return;
@@ -507,7 +511,7 @@ stop_one(void)
 }
 
 
-/* Returns 1 if Redis has the number of the stream's last event. */
+/* Returns 1 if Redis has the last event of a stream. */
 static int
 is_written(const model_t *m)
 {
@@ -560,8 +564,8 @@ is_up(void)
     } while (0)
 
 
-/* Empties Redis, unless an owner may have been declared dead, and waits until
- * the owners have replicated their streams again. */
+/* Empties Redis, and waits until the owners have replicated their streams
+ * again. Does nothing if an owner may have been declared dead. */
 static void
 empty(void)
 {

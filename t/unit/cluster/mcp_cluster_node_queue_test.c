@@ -13,8 +13,9 @@ static mcp_reply_t  *list[32];
 static mcp_reply_t   mail;
 
 
-/* Processes an entry about a stream. text has its other fields, for example "k
- * t w 2"; "-" becomes the value "1 0". */
+/* Processes an entry of the node queue about a stream. "text" has the names
+ * and values of the other fields, for example "k t w 2". The value "-" stands
+ * for "1 0". */
 static void
 take(const char *stream, const char *text)
 {
@@ -68,9 +69,9 @@ test_owner(void **state)
     assert_int_equal(info_of(0, 'a').consumer_slot, MCP_STORE_REMOTE_CONSUMER);
     assert_int_equal(info_of(0, 'a').sent_seq, 2);
 
-    /* from an earlier reader: ignored; from the present reader; after the last
-     * event: limited to the last event; an earlier reader leaves: ignored; the
-     * present reader leaves */
+    /* reports of sent events and of leaving: those of an earlier reader are
+     * ignored; one of the present reader takes effect, but not beyond the last
+     * event */
 
     take(name_of('a'), "k t w 2 a 4");
     assert_int_equal(info_of(0, 'a').sent_seq, 2);

@@ -11,8 +11,8 @@
 #define TOLD  "*1\r\n$2\r\nOK\r\n"
 
 
-/* The notifications that each node has received, one letter each; a lowercase
- * letter if the node itself has sent it. */
+/* The letters of the notifications that each node has received; a lowercase
+ * letter is a notification that the node itself has sent. */
 static char       all[NODES][16];
 
 static process_t  p;
@@ -68,8 +68,8 @@ begin_receiving(void)
 
 
 /* Sends the notification "Z" from node 0. Checks that both nodes receive it
- * after the notifications in before, all from node 0, and have received no
- * others: notifications arrive in order. */
+ * after the notifications of "before", which node 0 has sent, and that they
+ * have received no others. */
 static void
 settled(const char *before)
 {
@@ -107,7 +107,8 @@ test_replies_lost(void **state)
     deliver(0);
     cut_off(0);
 
-    /* a notification without a link: queued behind the waiting ones */
+    /* a notification is sent while there is no link: it waits behind those
+     * that were sent before */
 
     assert_int_equal(notify(&nodes[0], 'C'), MCP_AGAIN);
     settled("ABC");
@@ -130,8 +131,8 @@ test_commands_lost(void **state)
     cut_off(0);
     settled("AB");
 
-    /* a notification of the other node, whose process counts separately:
-     * received, although it has a lower number */
+    /* node 1, whose process has numbers of its own, sends a notification with
+     * a lower number: both nodes receive it */
 
     assert_int_equal(notify(&nodes[1], 'C'), MCP_AGAIN);
     UNTIL(strchr(all[0], 'C') && strchr(all[1], 'c'));
@@ -231,8 +232,8 @@ test_off(void **state)
 }
 
 
-/* The link accepts no other command: the notifications are sent in order when
- * it does. */
+/* The link accepts no further command: notifications wait, and are sent in
+ * order when it accepts commands again. */
 static void
 test_full(void **state)
 {

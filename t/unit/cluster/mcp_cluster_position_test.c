@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Positions in the node queue that are ahead of Redis's clock: all new entries
- * are received. */
+/* Positions in the node queue that are ahead of Redis's clock: the node
+ * receives all new entries. */
 
 #include "cluster_streams.h"
 
@@ -32,8 +32,8 @@ place_of(mcp_node_position_e which)
 }
 
 
-/* Node 0 receives an entry of its queue with the id "ms-3", which is far ahead
- * of Redis's clock. */
+/* Node 0 receives an entry of its queue whose id is "ms" followed by "-3";
+ * "ms" is far ahead of Redis's clock. */
 static void
 receive_beyond(uint64_t ms)
 {
@@ -76,7 +76,8 @@ answer(void)
 }
 
 
-/* The queue is lost, so new entries have lower ids: they are received. */
+/* The node queue is lost, so new entries have lower ids than the position: the
+ * node receives them. */
 static void
 test_lost(void **state)
 {

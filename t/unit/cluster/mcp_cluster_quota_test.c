@@ -17,7 +17,7 @@ note(void *data, int rc)
 
 
 /* Returns MCP_OK if one more call of a session may begin at node i, or
- * MCP_ERR_LIMIT if the session has limit active calls. */
+ * MCP_ERR_LIMIT if the session has as many active calls as "limit". */
 static int
 quota(int i, char session, uint32_t limit)
 {
@@ -47,7 +47,7 @@ quota(int i, char session, uint32_t limit)
 }
 
 
-/* Takes the next item from the inbox of stream c, and returns its type; 0 if
+/* Takes the oldest post from the inbox of stream c, and returns its type; 0 if
  * there is none. */
 static int
 posted(int i, char c)
@@ -105,7 +105,7 @@ test_refused(void **state)
     assert_int_equal(seq, 1);
     assert_string_equal(about(0, "EXISTS", 'h', 'c', ""), "0");
 
-    /* a call that is over, and a call that was freed: they do not count */
+    /* neither a call that is over nor a call that was freed counts */
 
     add(0, 'a', "{\"result\":{}}", 0, MCP_STATE_COMPLETED);
     UNTIL(repl_state(0, 'a').acked.state == MCP_STATE_COMPLETED);
@@ -120,8 +120,8 @@ test_refused(void **state)
 }
 
 
-/* A session reaches half of its limit: all nodes receive one broadcast about
- * it, and no second one for the next call. */
+/* A session reaches half of its limit: all nodes receive a broadcast about
+ * that, but none for the next call. */
 static void
 test_told(void **state)
 {
@@ -136,7 +136,7 @@ test_told(void **state)
     make_of(1, 'c', 4);
     UNTIL(repl_state(0, 'b').created && repl_state(1, 'c').created);
 
-    /* the node whose call has caused the broadcast receives it, too */
+    /* the node whose call has caused the broadcast receives it as well */
 
     UNTIL(n_updates == 2);
     assert_int_equal(told[0].what, MCP_BROADCAST_CROWDED);
@@ -150,8 +150,8 @@ test_told(void **state)
 }
 
 
-/* A call that Redis has lost does not count. Redis is emptied: a call that
- * Redis had before is replicated again, even beyond the limit. */
+/* A call that Redis has lost does not count. After that, its owner replicates
+ * it again, even if the session has reached its limit in the meantime. */
 static void
 test_lost(void **state)
 {

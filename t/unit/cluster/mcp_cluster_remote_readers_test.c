@@ -33,8 +33,8 @@ test_missed(void **state)
 
 
 /* A client resumes stream "a" at node i. Redis makes it the reader with this
- * number, but the node's link is lost before the reply. other is a node whose
- * link is up. */
+ * number, but the node's link is lost before the reply. The link of node
+ * "other" is up. */
 static void
 come_unheard(int i, int other, const char *number)
 {
@@ -49,8 +49,9 @@ come_unheard(int i, int other, const char *number)
 }
 
 
-/* The reply to a resuming request was lost, and the client does not resume
- * again: the owner drops the reader. */
+/* A client resumes a stream at another node, the reply of Redis is lost, and
+ * the client does not resume again: the owner drops the reader that Redis has
+ * recorded. */
 static void
 test_unheard(void **state)
 {
@@ -67,9 +68,9 @@ test_unheard(void **state)
 }
 
 
-/* The stream has a remote reader. The reply to a resuming request at the
- * owner's node is lost, and the client does not resume again: the owner drops
- * the remote reader. */
+/* The stream has a remote reader, and a client resumes it at the owner's node.
+ * The reply of Redis is lost, and the client does not resume again: the owner
+ * drops the remote reader. */
 static void
 test_unheard_own(void **state)
 {
@@ -90,8 +91,8 @@ test_unheard_own(void **state)
 }
 
 
-/* A node does not report its reader for too long: the owner drops the reader,
- * and gets it again with the next report. */
+/* A node does not report its reader for too long: the owner drops the reader.
+ * The next report makes it the reader again. */
 static void
 test_silent(void **state)
 {

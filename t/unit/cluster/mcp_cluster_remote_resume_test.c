@@ -10,8 +10,8 @@ static mcp_operation_stream_t  wanted;
 static int               answered;
 
 
-/* The entry function of a resuming request: stores the result, and always
- * waits. */
+/* The entry function of a request that resumes a stream: stores the result in
+ * "answered", and always waits. */
 static int
 root(mcp_exchange_t *x)
 {
@@ -21,7 +21,8 @@ root(mcp_exchange_t *x)
 }
 
 
-/* Resumes a stream as come() does, but returns the result. */
+/* Resumes a stream as come() does, waits for the reply, and returns the
+ * result. */
 static int
 comes(int i, char c, uint64_t after, char session)
 {
@@ -40,7 +41,8 @@ comes(int i, char c, uint64_t after, char session)
 }
 
 
-/* Returns "o NODE", which makes node i the owner. */
+/* Returns the text "o NODE" with the id of node i. Written into a stream's
+ * head in Redis, it makes node i the owner. */
 static const char *
 own(int i)
 {
@@ -78,22 +80,23 @@ test_mirror(void **state)
     assert_int_equal(read_from(1, 'a', 2, &seq), MCP_AGAIN);
     assert_int_equal(seq, 4);
 
-    /* resumed again, from an event before the mirror's first one: the mirror
-     * has all */
+    /* the client resumes after an event before the mirror's first one: the
+     * mirror then has all events */
 
     come(1, 'a', 0, 's');
     assert_int_equal(read_from(1, 'a', 0, &seq), MCP_AGAIN);
     assert_int_equal(seq, 4);
 
-    /* resumed at a third node: the consumer at the second node is detached */
+    /* the client resumes at a third node: its connection at the second node is
+     * detached */
 
     come(2, 'a', 3, 's');
     assert_int_equal(read_from(2, 'a', 3, &seq), MCP_AGAIN);
     UNTIL(info_of(1, 'a').consumer_slot == MCP_STORE_NO_SLOT);
     assert_string_equal(about(0, "HGET", 'h', 'a', "w"), "4");
 
-    /* resumed at the owner's node: the consumer at the third node is
-     * detached */
+    /* the client resumes at the owner's node: its connection at the third node
+     * is detached */
 
     come(0, 'a', 4, 's');
     assert_int_equal(read_from(0, 'a', 4, &seq), MCP_AGAIN);
@@ -113,7 +116,8 @@ test_refused(void **state)
     add_events(0, 'a', 1);
     UNTIL(repl_state(0, 'a').acked.seq == 1);
 
-    /* another session; an event that does not exist; another stream: no
+    /* another session resumes the stream; the client resumes after an event
+     * that does not exist; it resumes a stream that does not exist: no
      * mirror */
 
     come(1, 'a', 0, 'x');
@@ -224,8 +228,8 @@ test_lost(void **state)
     come(1, 'a', 0, 's');
     assert_int_equal(read_from(1, 'a', 0, &seq), MCP_AGAIN);
 
-    /* the link is lost while the mirror fetches events or reports its
-     * position: it gets all events, or Redis drops its reader */
+    /* the link is lost while the mirror fetches events or reports sent ones:
+     * the mirror gets all events, or Redis drops its reader */
 
     add_events(0, 'a', 900);
     UNTIL(info_of(1, 'a').last_seq > 1);
@@ -333,8 +337,9 @@ test_overtaken(void **state)
 }
 
 
-/* Returns the event for which Redis has queried the owner, and the owner's
- * answer, without the time. */
+/* Returns the number of the event for which Redis has queried the owner,
+ * and the owner's answer. The time that Redis has stored between them is
+ * left out. */
 static const char *
 asked(void)
 {
@@ -388,13 +393,15 @@ test_never_given(void **state)
     assert_int_equal(comes(1, 'a', 4, 's'), MCP_AGAIN);
     UNTIL(strcmp(asked(), "4 no") == 0);
 
-    /* an event after one that does not exist: it does not exist either */
+    /* the client names an even later event: it does not exist either, so the
+     * owner is not queried again */
 
     assert_int_equal(comes(1, 'a', 6, 's'), MCP_OK);
     assert_false(is_at(1, 'a'));
 
-    /* the owner is queried again; a query for an event that exists by now is
-     * not an answer for a later event */
+    /* the owner is queried for event 3, which it then appends; a client
+     * that names event 4 gets no result from that query: the owner is
+     * queried again */
 
     assert_int_equal(comes(1, 'a', 3, 's'), MCP_AGAIN);
     add_events(0, 'a', 1);
@@ -402,7 +409,8 @@ test_never_given(void **state)
     assert_int_equal(comes(1, 'a', 4, 's'), MCP_AGAIN);
     assert_string_equal(asked(), "4");
 
-    /* an answer that is older than two seconds: the owner is queried again */
+    /* the owner's answer is older than two seconds: the owner is queried
+     * again */
 
     asks("4 1 no");
     assert_int_equal(comes(1, 'a', 4, 's'), MCP_AGAIN);
@@ -411,8 +419,9 @@ test_never_given(void **state)
 }
 
 
-/* The owner appends the event while its command that renews the stream is on
- * the way to Redis: that command is not an answer about the event. */
+/* The owner appends the queried event while its command that renews the stream
+ * is on the way to Redis: Redis does not take that command as an answer to the
+ * query. */
 static void
 test_given_meanwhile(void **state)
 {
@@ -428,7 +437,8 @@ test_given_meanwhile(void **state)
     UNTIL(repl_state(0, 'a').acked.seq == 2);
     (void) mcp_stream_id_print(name, id_of('a'));
 
-    /* whole is 0, so the owner renews this stream by a separate command */
+    /* if "whole" is 0, the owner renews this stream by a command of its own,
+     * not together with other streams */
 
     assert_true(mcp_replication_has(p->cluster, id_of('a'), &info));
     mcp_replication_get(p->cluster, &info.ref)->whole = 0;
@@ -467,8 +477,8 @@ test_given_meanwhile(void **state)
 }
 
 
-/* Redis has lost one key of a stream: no stream can be resumed until the owner
- * has replicated its stream again, because other keys may be lost, too. */
+/* Redis has lost one key of a stream: no stream can be resumed until its owner
+ * has replicated it again, because other keys may be lost as well. */
 static void
 test_part(void **state)
 {
@@ -496,8 +506,9 @@ test_part(void **state)
 }
 
 
-/* Redis is emptied: no request gets the result that a stream does not exist
- * until every node has had the time to replicate its streams again. */
+/* Redis is emptied: until every node has had the time to replicate its streams
+ * again, a request for an unknown stream gets MCP_ERR_UNREACHABLE, not the
+ * result that the stream does not exist. */
 static void
 test_emptied(void **state)
 {
@@ -518,7 +529,8 @@ test_emptied(void **state)
     assert_true(is_at(1, 'a'));
     assert_int_equal(comes(1, 'b', 1, 's'), MCP_ERR_UNREACHABLE);
 
-    /* every member has registered again, and that time is over */
+    /* every member has registered again and has had that time: the stream does
+     * not exist */
 
     UNTIL(comes(1, 'b', 1, 's') != MCP_ERR_UNREACHABLE);
     assert_int_equal(answered, MCP_OK);
@@ -527,9 +539,9 @@ test_emptied(void **state)
 }
 
 
-/* A member connects to a Redis with another run id: the result is the same as
- * when Redis is emptied, although all keys are there. A node that was never a
- * member finds no loss. */
+/* A member connects to a Redis whose run id differs from the recorded one:
+ * requests get the same result as after Redis was emptied, although all keys
+ * exist. A node that was never a member detects no loss. */
 static void
 test_replaced(void **state)
 {

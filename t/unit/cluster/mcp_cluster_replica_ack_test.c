@@ -125,7 +125,7 @@ n_safe(int i)
 
 
 /* Redis has no replica: no event is acknowledged, but heartbeats get their
- * replies in time, however many streams wait. */
+ * replies in time, however many streams wait for a replica. */
 static void
 test_none(void **state)
 {
@@ -148,7 +148,8 @@ test_none(void **state)
     waits = n_waits();
     assert_true(waits >= 2 && waits < STREAMS / 2);
 
-    /* no replica is required any more: all events are acknowledged */
+    /* the configuration requires no replica any more: all events are
+     * acknowledged */
 
     nodes[0].conf.replicas = 0;
     UNTIL(n_safe(0) == STREAMS);
@@ -172,7 +173,7 @@ test_all(void **state)
     assert_true(n_waits() >= 1 && n_waits() < STREAMS / 2);
     assert_null(nodes[0].cluster->ack_waiters);
 
-    /* a single event: acknowledged as well */
+    /* one stream appends an event: it is acknowledged as well */
 
     add_events(0, 'A', 1);
     UNTIL(repl_state(0, 'A').acked.seq == 2);

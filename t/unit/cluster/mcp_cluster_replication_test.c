@@ -22,8 +22,8 @@ test_life(void **state)
     come(1, 'a', 0, 's');
     assert_int_equal(n_replications(1), 1);
 
-    /* the mirror gets no consumer: node 1 reports that, and Redis removes the
-     * reader */
+    /* no consumer attaches to the mirror: node 1 reports that, and Redis
+     * removes the reader */
 
     UNTIL(strcmp(about(0, "HGET", 'h', 'a', "n"), "") == 0);
 
@@ -69,7 +69,8 @@ test_standalone(void **state)
     make(0, 'a');
     UNTIL(repl_state(0, 'a').created);
 
-    /* Redis is emptied, and the only member is a node with another key */
+    /* Redis is emptied, and the only member is a node that has another signing
+     * key than node 0 */
 
     (void) command(0, "FLUSHALL");
     has_inbound = 0;

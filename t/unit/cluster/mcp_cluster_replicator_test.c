@@ -26,7 +26,7 @@ test_gate(void **state)
     assert_int_equal(seq, 3);
     assert_string_equal(about(0, "XLEN", 'e', 'a', ""), "3");
 
-    /* the first event is appended when Redis has the stream already */
+    /* the first event is appended after Redis has got the stream */
 
     make(0, 'b');
     UNTIL(repl_state(0, 'b').created);
@@ -109,7 +109,7 @@ test_late(void **state)
 }
 
 
-/* Redis has lost events: the replicator sends them again. */
+/* Redis has lost events of a stream: the replicator sends them again. */
 static void
 test_lost(void **state)
 {
@@ -201,9 +201,9 @@ test_forgotten(void **state)
 }
 
 
-/* The node was declared dead and has sent no heartbeat since: it detects
- * that when it replicates a new stream, which gets the node's new id as its
- * owner. */
+/* The node was declared dead and has sent no heartbeat since. It detects that
+ * when it replicates a new stream; the owner of that stream in Redis is the
+ * node's new id. */
 static void
 test_reborn(void **state)
 {
@@ -251,8 +251,8 @@ test_foreign(void **state)
 
 
 /* A key of the stream has a wrong type for longer than
- * mcp_cluster_outage_timeout: the stream is abandoned. kind names the key;
- * left is 1 if the stream's head (key "h") stays in Redis. */
+ * mcp_cluster_outage_timeout: the stream is abandoned. "kind" is the letter of
+ * the key. "left" is "1" if the stream's head (key "h") stays in Redis. */
 static void
 displaced(void **state, char kind, const char *left)
 {
@@ -289,8 +289,8 @@ test_displaced_events(void **state)
 }
 
 
-/* mcp_cluster_sync is off, so no reader waits for Redis: the stream is not
- * abandoned. */
+/* A key has a wrong type, but mcp_cluster_sync is off, so no reader waits for
+ * Redis: the stream is not abandoned. */
 static void
 test_displaced_off(void **state)
 {

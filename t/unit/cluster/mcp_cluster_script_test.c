@@ -45,7 +45,7 @@ test_join(void **state)
     assert_string_equal(command(1, text), "4");
     all_expire(0);
 
-    /* node 0 gets the timeout of node 1, 500 ms */
+    /* node 0 has received the timeout of node 1, 500 ms */
 
     assert_int_equal(nodes[0].cluster->n_heartbeats, 1);
     assert_int_equal(nodes[0].cluster->heartbeats[0].node_timeout, 500);
@@ -193,8 +193,9 @@ test_users(void **state)
 }
 
 
-/* Opens the inbound connection of node i and transfers its bytes until n
- * broadcasts in all have been received. Then closes the connection. */
+/* Opens the inbound connection of node i and transfers its bytes until
+ * n_updates, the number of received broadcasts, is n. Then closes the
+ * connection. */
 static void
 listen_for(int i, unsigned n)
 {
@@ -291,8 +292,8 @@ test_broadcast(void **state)
     assert_int_equal(told[1].session[0], '\n');
     all_expire(0);
 
-    /* the next inbound connection continues after the last broadcast; a
-     * broadcast from this node itself is skipped */
+    /* the next inbound connection continues after the last received broadcast;
+     * a broadcast that the node itself has sent is skipped */
 
     tell(1, MCP_BROADCAST_SESSION_ENDED, 'B', 60000);
     tell(0, MCP_BROADCAST_LOG_LEVEL, 'C', 1);

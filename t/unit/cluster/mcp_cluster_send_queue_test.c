@@ -29,7 +29,7 @@ ignore(void *data, const mcp_reply_t *reply)
 }
 
 
-/* Sends commands until the link has no room for a replicator. */
+/* Sends commands until the link has no room for commands of replicators. */
 static void
 fill_window(int i)
 {
@@ -74,8 +74,8 @@ test_room(void **state)
     mcp_worker_wake(nodes[0].worker);
     assert_int_equal(n_waiting(0), 5);
 
-    /* a waiting stream changes: it keeps its place; a waiting stream is freed:
-     * it leaves the list */
+    /* an event is appended to a waiting stream: the stream keeps its place; a
+     * waiting stream is freed: it leaves the list */
 
     add_events(0, 'a', 1);
     mcp_worker_wake(nodes[0].worker);
@@ -84,7 +84,8 @@ test_room(void **state)
                         MCP_STREAM_ID_LEN);
     lose(0, 'e');
 
-    /* a client's command depends on a stream: its changes are sent at once */
+    /* a command of a client depends on the changes of a stream: they are sent
+     * at once */
 
     mcp_replication_flush(nodes[0].cluster, id_of('c'));
     assert_int_equal(n_waiting(0), 4);
@@ -99,8 +100,8 @@ test_room(void **state)
 }
 
 
-/* The link has room again, but the waiting streams were not checked yet: a new
- * stream waits behind them. */
+/* The link has room again, but no waiting stream was sent yet: a new stream
+ * waits behind the others. */
 static void
 test_generation(void **state)
 {
@@ -115,7 +116,8 @@ test_generation(void **state)
     mcp_worker_wake(nodes[0].worker);
     assert_int_equal(n_waiting(0), 1);
 
-    /* the replies arrive, but the waiting streams are not checked */
+    /* the replies arrive while the node is not a member, so no waiting stream
+     * is sent */
 
     nodes[0].cluster->state = MCP_CLUSTER_REGISTERING;
     run(0);
@@ -180,7 +182,7 @@ test_wanted(void **state)
     assert_int_equal(n_waiting(0), 1);
     assert_int_equal(link->n_pending, MCP_LINK_REPLICATIONS + 1);
 
-    /* the stream is already in the list: it leaves the list and is sent */
+    /* the stream waits in the list already: it leaves the list and is sent */
 
     wants(0, 'a', &first);
     assert_int_equal(n_waiting(0), 0);
@@ -235,7 +237,8 @@ test_room_alone(void **state)
 }
 
 
-/* The link counts the unsent bytes of replicators. */
+/* The link counts the bytes of replicators' commands that were not written
+ * yet. */
 static void
 test_copied(void **state)
 {
@@ -280,8 +283,9 @@ test_room_lost(void **state)
 }
 
 
-/* Creates stream c again, with one event, and checks that Redis has no event
- * of an earlier stream with that id. */
+/* Creates a stream with the letter, and so the id, of an earlier stream.
+ * Appends one event, and checks that Redis has no event of the earlier
+ * stream. */
 static void
 made_anew(int i, char c)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Take-over: other nodes take the streams of a dead node over, each stream
+/* Take-over: other nodes take over the streams of a dead node, each stream
  * once, and end them with an error. */
 
 #include "cluster_streams.h"
@@ -21,15 +21,15 @@ test_takeover_script(void **state)
     make(0, 'b');
     UNTIL(repl_state(0, 'a').acked.seq == 300 && repl_state(0, 'b').created);
 
-    /* 1500 expired streams in the dead node's set, more than one call of the
-     * script checks (1024): they are skipped */
+    /* the dead node's set has 1500 ids of streams that have expired, more than
+     * the script checks in one call (1024): they are skipped */
 
     snprintf(text, sizeof(text), "EVAL for\ti=1,1500\tdo\t"
              "redis.call('SADD','{mcp}:1:o:%016llx',i)\tend 0",
              (unsigned long long) node_info(0).id);
     (void) command(1, text);
 
-    /* stream "a" has a reader at node 1, which does not die */
+    /* stream "a" has a reader at node 1, which survives */
 
     come(1, 'a', 299, 's');
     assert_int_equal(read_from(1, 'a', 299, &seq), MCP_AGAIN);
@@ -51,7 +51,7 @@ test_takeover_script(void **state)
     assert_int_equal(read_from(1, 'a', 299, &seq), MCP_DONE);
     assert_int_equal(seq, 301);
 
-    /* the dead node is not a member any more */
+    /* the dead node is no longer in the list of members */
 
     UNTIL(strcmp(command(successor, "ZCARD {mcp}:1:nodes"), "2") == 0);
     assert_string_equal(about(successor, "HGET", 'h', 'a', "l"), "301");
@@ -74,8 +74,8 @@ test_slow_reader(void **state)
 
     needs_redis();
 
-    /* twice as many events as a mirror accepts; the client was sent the first
-     * four */
+    /* The stream has eight events, but a mirror accepts only four. The owner's
+     * client was sent the first four. */
 
     begin_all(2);
     fill_spec(&spec, 'a');
@@ -91,7 +91,7 @@ test_slow_reader(void **state)
     UNTIL(repl_state(0, 'a').acked.seq == 8);
     leave(0, 'a', 4);
 
-    /* the client has not got these four events and resumes from the
+    /* the client has received none of them, and resumes at node 1 from the
      * beginning */
 
     come(1, 'a', 0, 's');
@@ -180,8 +180,8 @@ test_reply_lost(void **state)
 }
 
 
-/* A key of stream "f" has a wrong type. The streams from "a" to last end with
- * an error nevertheless. kind names the key. */
+/* A key of stream "f" has a wrong type; "kind" is the letter of the key. The
+ * streams from "a" to "last" end with an error nevertheless. */
 static void
 foreign(void **state, char kind, char last)
 {
@@ -303,8 +303,8 @@ test_half(void **state)
 }
 
 
-/* Redis is emptied. A node that has replicated its stream again, but has not
- * registered again, dies: its stream is taken over. */
+/* Redis is emptied. A node replicates its stream again, but dies before it
+ * registers again: its stream is taken over. */
 static void
 test_unknown(void **state)
 {
@@ -340,15 +340,16 @@ test_back(void **state)
     add_events(0, 'a', 2);
     UNTIL(repl_state(0, 'a').acked.seq == 2);
 
-    /* node 0 is paused until node 1 has ended its stream */
+    /* node 0 does not run until node 1 has taken its stream over and ended
+     * it */
 
     while (!is_at(1, 'a') || info_of(1, 'a').state != MCP_STATE_FAILED) {
         carry(1);
         usleep(1000);
     }
 
-    /* a stream that node 0 creates before it detects that: replicated under
-     * the node's new id */
+    /* node 0 creates a stream before it detects that it was declared dead: the
+     * stream is replicated under the node's new id */
 
     make(0, 'b');
     UNTIL(!is_at(0, 'a') && repl_state(0, 'b').created);

@@ -80,7 +80,7 @@ test_join(void **state)
     assert_int_equal(mcp_cluster_keys(p.cluster, &keys), MCP_OK);
     assert_int_equal(p.cluster->keys.len, 34);
 
-    /* the fingerprints do not contain the keys */
+    /* the fingerprints contain no part of the signing keys */
 
     assert_null(strstr(p.cluster->keys.text, "0123456789abcdef"));
 
@@ -118,7 +118,7 @@ test_join(void **state)
 }
 
 
-/* Starts two processes of the node; p is its leader. */
+/* Starts the two processes p and q of the node; p is its leader. */
 static void
 start_both(void)
 {
@@ -141,7 +141,7 @@ start_both(void)
 
 
 /* One process of a node, the leader, sends the heartbeats. If it loses its
- * link or ends, another process does. */
+ * link or ends, another process becomes the leader. */
 static void
 test_heartbeats(void **state)
 {
@@ -171,8 +171,8 @@ test_heartbeats(void **state)
         assert_command(&q, "");
         process_receive(&p, WELCOME("1700000020000"));
 
-        /* after its first heartbeat the leader requests the streams of dead
-         * nodes that were assigned to this node */
+        /* after its first heartbeat, the leader requests the streams of dead
+         * nodes that Redis has assigned to this node */
 
         if (i == 0) {
             assert_command(&p,
@@ -183,7 +183,8 @@ test_heartbeats(void **state)
         }
     }
 
-    /* the reply to a heartbeat is pending: the leader sends no other one */
+    /* the reply to a heartbeat is pending: the leader sends no further
+     * heartbeat */
 
     process_wait(&p, 5001);
     p.taken = p.len;
@@ -232,8 +233,8 @@ test_paused(void **state)
 }
 
 
-/* The leader shuts down: another process becomes the leader. When there is no
- * other process, the one that shuts down sends the heartbeats. */
+/* The leader shuts down: another process becomes the leader. If there is no
+ * other process, the process that shuts down continues to send heartbeats. */
 static void
 test_stops(void **state)
 {
@@ -321,13 +322,14 @@ test_denied(void **state)
     assert_string_equal(node_info().error, "one:6379: HELLO: WRONGPASS no");
 
     /* the error is logged, although the loss of the link was logged just
-     * before */
+     * before it */
 
     assert_string_equal(q.te.last, "cluster: one:6379: HELLO: WRONGPASS no");
     q.te.now += 5000;
     assert_int_equal(mcp_cluster_is_unreachable(q.cluster), 1);
 
-    /* no process is a member any more: the node still does not serve alone */
+    /* p, the last process that was a member, loses its link: the node still
+     * does not serve alone */
 
     mcp_worker_expire(q.worker);
     process_pump(&q);
@@ -367,7 +369,8 @@ test_no_right(void **state)
     p.te.now += 5000;
     assert_int_equal(mcp_cluster_is_unreachable(p.cluster), 0);
 
-    /* the Redis user has no right to the commands of the scripts */
+    /* the Redis user may run scripts, but has no right to the commands in
+     * them: the node is rejected */
 
     process_wait(&p, 1);
     process_login(&p);
@@ -382,8 +385,8 @@ test_no_right(void **state)
     assert_int_equal(p.cluster->state, MCP_CLUSTER_MEMBER);
     assert_string_equal(node_info().standalone, "");
 
-    /* another process of a node that was a member: Redis counts as
-     * unreachable */
+    /* the node became a member, and then Redis rejects its second process: for
+     * that process Redis counts as unreachable */
 
     process_start(&q);
     process_login(&q);
@@ -457,7 +460,8 @@ test_unexpected(void **state)
     process_start(&p);
     process_login(&p);
 
-    /* without the last reply, which rejects the node, see test_no_right() */
+    /* all replies except for the last one, which rejects the node
+     * (test_no_right()) */
 
     for (i = 0; i < sizeof(says) / sizeof(says[0]) - 1; i++) {
         process_receive(&p, says[i]);
@@ -476,7 +480,7 @@ test_unexpected(void **state)
         assert_non_null(strstr(node_info().error, "script heartbeat: "));
     }
 
-    /* entries of the list of members that are invalid: they are ignored */
+    /* invalid entries in the list of members are ignored */
 
     process_wait(&p, 5001);
     process_receive(&p, "*4\r\n$2\r\nOK\r\n:1\r\n:1\r\n*4\r\n:1\r\n*0\r\n"
@@ -494,9 +498,9 @@ test_unexpected(void **state)
     "1111111111111111 15000 " ID(id) " 7"
 
 
-/* Two nodes die at the same time: their streams are taken over one node
- * after the other. A silent node whose own timeout is longer is not
- * declared dead. */
+/* Two nodes die at the same time: the leader requests their streams, first
+ * those of one node and then those of the other. A silent node whose own
+ * timeout is longer is not declared dead. */
 static void
 test_takes_over(void **state)
 {
@@ -566,8 +570,8 @@ test_dead(void **state)
 }
 
 
-/* A warning about clocks that differ is logged once, and again after they had
- * agreed in the meantime. */
+/* A warning that the clocks differ is logged once, and again only if the
+ * clocks have agreed in the meantime. */
 static void
 test_clocks(void **state)
 {
@@ -598,8 +602,8 @@ test_clocks(void **state)
 }
 
 
-/* Redis rejects one process because of the node's clock: no process of the node
- * serves requests. A member's do. */
+/* Redis rejects a process because of the node's clock: no process of the node
+ * serves requests until Redis accepts one of them as a member. */
 static void
 test_skewed(void **state)
 {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Resume tokens that are valid for one call: only one node can use a token. */
+/* Resume tokens in a cluster: a token is valid for one call, so only one node
+ * can use it. */
 
 #include "cluster_streams.h"
 
@@ -30,8 +31,9 @@ word(mcp_operation_token_t *token, mcp_operation_token_e what, char c)
 }
 
 
-/* A request at node i uses token c. x is its exchange, NULL if its client has
- * disconnected. Returns the result. */
+/* A request at node i uses token c. Returns the result of the cluster
+ * operation. x is the request's exchange, NULL if its client has
+ * disconnected. */
 static int
 take_for(int i, char c, mcp_exchange_t *x)
 {
@@ -113,14 +115,15 @@ test_taken(void **state)
     assert_int_equal(take(1, 'b'), MCP_OK);
     all_expire(0);
 
-    /* another request at the same node: MCP_OK, because the node's zone
-     * records which request uses the token */
+    /* another request at the same node uses the token: MCP_OK from the
+     * cluster, because the node's own zone records which request uses the
+     * token */
 
     assert_int_equal(take(0, 'a'), MCP_OK);
     say_token(0, MCP_OPERATION_TOKEN_GIVE, 'a', 0);
     assert_int_equal(take(1, 'a'), MCP_ERR_DENIED);
 
-    /* updates from a node that does not use the token: ignored */
+    /* updates of the token from node 1, which does not use it: ignored */
 
     say_token(1, MCP_OPERATION_TOKEN_GIVE, 'a', 0);
     say_token(1, MCP_OPERATION_TOKEN_DROP, 'a', 0);
@@ -161,8 +164,8 @@ test_given_back(void **state)
 }
 
 
-/* A node was declared dead: another node can use its token, unless the token's
- * call has a stream. */
+/* The node that uses a token was declared dead: another node can use the
+ * token, unless the token's call has a stream. */
 static void
 test_dead(void **state)
 {
@@ -181,8 +184,8 @@ test_dead(void **state)
     assert_int_equal(take(1, 'b'), MCP_ERR_DENIED);
     assert_int_equal(value, 5);
 
-    /* the dead node cannot use a token; the reply makes it find out that it
-     * was declared dead */
+    /* node 0, which was declared dead, requests a token: MCP_ERR_UNREACHABLE;
+     * by the reply, the node detects that it was declared dead */
 
     nodes[0].conf.node_timeout = 600000;
     assert_int_equal(take(0, 'c'), MCP_ERR_UNREACHABLE);
@@ -192,7 +195,8 @@ test_dead(void **state)
 }
 
 
-/* When the stream of a token's call is set, Redis has that stream already. */
+/* The stream of a token's call is recorded in Redis only after Redis has the
+ * stream itself. */
 static void
 test_stream(void **state)
 {
@@ -208,7 +212,7 @@ test_stream(void **state)
 }
 
 
-/* Redis is unreachable: the stream of a token's call is set on the next
+/* Redis is unreachable: the stream of a token's call is recorded on the next
  * link. */
 static void
 test_set_later(void **state)
@@ -227,7 +231,7 @@ test_set_later(void **state)
     assert_int_equal(take(1, 'a'), MCP_ERR_DENIED);
     assert_int_equal(value, 7);
 
-    /* the reply is lost: the stream is set again */
+    /* the reply is lost: the command that records the stream is sent again */
 
     tell_token(0, MCP_OPERATION_TOKEN_SET, 'b', 8);
     cut_off(0);
@@ -236,7 +240,7 @@ test_set_later(void **state)
     assert_int_equal(take(1, 'b'), MCP_ERR_DENIED);
     assert_int_equal(value, 8);
 
-    /* the token expires, or the process ends: the update is dropped */
+    /* the token expires, or the process ends: the command is dropped */
 
     cut_off(0);
     word(&token, MCP_OPERATION_TOKEN_SET, 'c');

@@ -104,7 +104,7 @@ listen_at(int i)
 }
 
 
-/* The client resumes its session's own stream at node i without an event id.
+/* The client resumes its session's own stream at node i without Last-Event-ID.
  * Returns the result. */
 static int
 come_listening(int i)
@@ -133,8 +133,8 @@ come_listening(int i)
 }
 
 
-/* Subscribes the stream to the resource x://y at node i if on is 1, or
- * unsubscribes it if on is 0. Returns MCP_AGAIN if the result is pending. */
+/* Subscribes the stream to the resource x://y at node i if "on" is 1, or
+ * unsubscribes it if "on" is 0. Returns MCP_AGAIN if the result is pending. */
 static int
 subscribe_ask(int i, unsigned on)
 {
@@ -207,9 +207,9 @@ last(int i)
 }
 
 
-/* Publishes a notification at node n and checks that the stream at node i gets
- * exactly this one. Each node receives broadcasts in order, so the stream has
- * all earlier notifications by then. */
+/* Publishes a notification at node n, and checks that the stream at node i
+ * gets one event more. Nodes receive broadcasts in order, so the stream has
+ * got all earlier notifications by then. */
 static void
 settled(int i, int n)
 {
@@ -249,8 +249,8 @@ test_listen(void **state)
     UNTIL(last(0) == 2);
     settled(0, 2);
 
-    /* resumed at another node without an event id: continues after the last
-     * event that was sent */
+    /* the client resumes at another node without Last-Event-ID: the stream
+     * continues after the last event that was sent */
 
     assert_int_equal(read_from(0, 'a', 2, &seq), MCP_AGAIN);
     leave(0, 'a', 3);
@@ -263,14 +263,14 @@ test_listen(void **state)
     changed(2);
     UNTIL(last(2) == 4);
 
-    /* resumed at a third node after event 2 */
+    /* the client resumes at a third node after event 2 */
 
     come(1, 'a', 2, 's');
     assert_int_equal(read_from(1, 'a', 2, &seq), MCP_AGAIN);
     assert_int_equal(seq, 4);
     settled(1, 0);
 
-    /* resumed by another session: no effect */
+    /* another session resumes the stream: no effect */
 
     come(2, 'a', 2, 'x');
     assert_int_equal(last(0), 5);
@@ -372,8 +372,8 @@ test_killed(void **state)
     settled(1, 2);
     assert_int_equal(last(1), 4);
 
-    /* the stream has a consumer, here or at another node, so the successor
-     * keeps it */
+    /* the stream is kept because it has a consumer, at the successor or at
+     * another node */
 
     UNTIL(info_of(successor, 'a').consumer_slot != MCP_STORE_NO_SLOT);
     come(2, 'a', 2, 's');
@@ -384,8 +384,8 @@ test_killed(void **state)
 }
 
 
-/* Changes the topics at node 2. Node 1 receives the broadcast about that
- * before it reads a reply on its link. */
+/* Changes the topics at node 2. Node 1 receives the broadcast about the change
+ * before it reads a pending reply on its link. */
 static void
 subscribe_received(unsigned on)
 {
@@ -407,8 +407,8 @@ subscribe_received(unsigned on)
 }
 
 
-/* Node 0 dies. Redis has assigned its stream to node 1, which has not read
- * that reply yet. on is 1 if the stream is subscribed to x://y. */
+/* Node 0 dies, and Redis assigns its stream to node 1, which has not read that
+ * reply yet. "on" is 1 if the stream was subscribed to x://y before. */
 static void
 leave_to_successor(unsigned on)
 {
@@ -422,8 +422,8 @@ leave_to_successor(unsigned on)
     dead = node_info(0).id;
     end(0);
 
-    /* node 2 sends heartbeats, so that node 1 does not declare it dead, but
-     * itself declares no node dead */
+    /* node 2 sends heartbeats, so that node 1 does not declare it dead;
+     * mcp_cluster_blind() prevents that node 2 declares node 0 dead */
 
     while (nodes[1].cluster->takeover.node != dead) {
         mcp_cluster_blind(nodes[2].cluster);
@@ -438,7 +438,7 @@ leave_to_successor(unsigned on)
 
 
 /* Checks that the stream at its successor, node 1, is subscribed to x://y if
- * on is 1, and is not if on is 0. */
+ * "on" is 1, and is not if "on" is 0. */
 static void
 taken_over(unsigned on)
 {
@@ -462,8 +462,8 @@ taken_over(unsigned on)
 }
 
 
-/* The topics change before the successor has read that the stream was assigned
- * to it: it has the change. */
+/* The topics of a stream change before the successor has read that the stream
+ * was assigned to it: the stream at the successor has the changed topics. */
 static void
 test_successor(void **state)
 {
@@ -473,13 +473,14 @@ test_successor(void **state)
 
     for (on = 0; on < 2; on++) {
 
-        /* changed at another node */
+        /* the topics change at another node */
 
         leave_to_successor(!on);
         subscribe_received(on);
         taken_over(on);
 
-        /* changed at the successor itself: there is no broadcast */
+        /* the topics change at the successor itself, which gets no broadcast
+         * about that */
 
         leave_to_successor(!on);
         assert_int_equal(subscribe_ask(1, on), MCP_AGAIN);
@@ -489,8 +490,8 @@ test_successor(void **state)
 }
 
 
-/* The topics change while the successor fetches them from Redis: it has the
- * change. */
+/* The topics of a stream change while the successor fetches them from Redis:
+ * the stream at the successor has the changed topics. */
 static void
 test_successor_reads(void **state)
 {
@@ -542,7 +543,8 @@ test_replayed(void **state)
     UNTIL(last(0) == 2);
     assert_null(nodes[0].cluster->replays);
 
-    /* the process ends before: the unfinished replay is freed */
+    /* the process ends while it requests missed broadcasts: the request is
+     * freed */
 
     copy->replays = 1;
     mcp_topic_replay(copy);
@@ -608,8 +610,8 @@ test_slow(void **state)
 }
 
 
-/* Redis is unreachable: resuming and subscribing fail, unless mcp_cluster_sync
- * is off. */
+/* Redis is unreachable: requests to resume or to subscribe fail, unless
+ * mcp_cluster_sync is off. */
 static void
 test_unreachable(void **state)
 {
@@ -623,7 +625,8 @@ test_unreachable(void **state)
     assert_int_equal(come_listening(0), MCP_OK);
     assert_int_equal(subscribe(0, 1), MCP_ERR_NOT_FOUND);
 
-    /* a notification: the stream at this node gets it at once */
+    /* a notification is published at this node: the stream at this node gets
+     * it at once */
 
     listen_at(0);
     changed(0);

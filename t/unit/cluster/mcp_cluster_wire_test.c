@@ -52,8 +52,8 @@ print(char *out, size_t size, const mcp_reply_t *reply)
 }
 
 
-/* Parses all bytes, step at a time, and writes the replies to out. Returns the
- * last value of mcp_wire_next(). */
+/* Parses the bytes of "in" in pieces of "step" bytes, and writes the replies
+ * to "out". Returns the last value of mcp_wire_next(). */
 static int
 read_all(char *out, size_t size, const char *in, size_t len, size_t step,
     size_t max)
@@ -201,7 +201,8 @@ test_limits(void **state)
 
     test_mem_init(&tm);
 
-    /* a long text; a line without an end; an array of many numbers */
+    /* replies that exceed the limit: a long text, a line without an end, an
+     * array of many numbers */
 
     memset(in, 'x', sizeof(in));
     memcpy(in, "$3000\r\n", 7);
@@ -225,8 +226,8 @@ test_limits(void **state)
     assert_int_equal(read_all(out, sizeof(out), in, i, 7, 16384),
                      MCP_ERR_LIMIT);
 
-    /* 1000 replies within the limit: all are accepted, and memory does not
-     * grow */
+    /* 1000 replies, each within the limit: all are accepted, and the memory
+     * does not grow */
 
     wire = mcp_wire_create(&tm.mem, 2048);
 
