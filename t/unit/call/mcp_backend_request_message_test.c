@@ -5,7 +5,8 @@
 #include "core_cases.h"
 
 
-/* Progress reaches the client only with the client's own progress token. */
+/* Progress notifications of a backend reach the client only if they have the
+ * client's own progress token. */
 static void
 test_progress_tokens(void **state)
 {
@@ -92,7 +93,7 @@ test_log_level(void **state)
 }
 
 
-/* A list_changed notification reaches all listeners and is no event of the
+/* A list_changed notification reaches all listeners. It is not an event of the
  * call. */
 static void
 test_broadcast(void **state)
@@ -151,8 +152,9 @@ test_backend_failures(void **state)
 }
 
 
-/* A message above the limit for one message ends the call. A message above the
- * limit of the stream is sent as soon as the stream contains no other. */
+/* A message that exceeds the limit for one message ends the call. A message
+ * that exceeds only the limit of the stream is sent as soon as the stream
+ * contains no other one. */
 static void
 test_oversized(void **state)
 {
@@ -222,8 +224,7 @@ test_output(void **state)
 }
 
 
-/* With mcp_debug the response contains the reason of a failure; without it, it
- * does not. */
+/* The response contains the reason of a failure only with mcp_debug. */
 static void
 test_debug(void **state)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* A subscription in a cluster: its result waits until all nodes have stored
+/* A subscription in a cluster: its response waits until all nodes have stored
  * the subscription. */
 
 
@@ -92,7 +92,8 @@ subscribe(const char *method)
 }
 
 
-/* The session's stream is at another node. */
+/* The session's stream is at another node: the response waits for the result
+ * of the cluster. */
 static void
 test_elsewhere(void **state)
 {
@@ -120,7 +121,7 @@ test_elsewhere(void **state)
 }
 
 
-/* The call has become a stream before the cluster answers. */
+/* The call has become a stream before the cluster's result is there. */
 static void
 test_late(void **state)
 {
@@ -133,7 +134,8 @@ test_late(void **state)
     has(b.text, "\"result\":{}");
     client_close(&d, &b);
 
-    /* the client has disconnected, or cancelled the request */
+    /* the client has disconnected, or has cancelled the request, before the
+     * cluster's result is there */
 
     subscribe("subscribe");
     client_close(&d, &b);
@@ -173,7 +175,8 @@ test_nowhere(void **state)
     client_close(&d, &b);
     assert_int_equal(cluster.asked, 3);
 
-    /* the first subscription of the session at this node */
+    /* the session unsubscribes: the stream at this node loses the subscription
+     * at once */
 
     client_post(&d, 1, &b, session,
                 REQUEST("1", "resources/unsubscribe",
@@ -182,7 +185,7 @@ test_nowhere(void **state)
     answer(MCP_ERR_NOT_FOUND);
     client_close(&d, &b);
 
-    /* standalone node: the second query is the last one */
+    /* standalone node: the query is repeated only once */
 
     join(MCP_ERR_NOT_FOUND);
     subscribe("subscribe");
@@ -194,7 +197,7 @@ test_nowhere(void **state)
 }
 
 
-/* Redis is unreachable: subscriptions of local streams succeed, others
+/* Redis is unreachable: subscriptions of streams at this node succeed, others
  * fail. */
 static void
 test_unreachable(void **state)

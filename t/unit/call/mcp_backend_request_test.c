@@ -50,7 +50,8 @@ test_back_pressure(void **state)
 
     end_with_result(breq);
 
-    /* every message in order, although each one supersedes the one before */
+    /* the client gets every progress notification, in order, although each one
+     * supersedes the one before it */
 
     p = b.text;
 
@@ -67,8 +68,8 @@ test_back_pressure(void **state)
 }
 
 
-/* A message is held because the stream has no room; then one of these
- * happens. */
+/* A message of a backend is held because the stream has no room. Then one of
+ * these things happens to the call. */
 static void
 test_held(void **state)
 {
@@ -95,8 +96,8 @@ test_held(void **state)
         switch (thing) {
 
         case LEAVE:
-            /* the client connects, and disconnects before it has received
-             * everything */
+            /* the client resumes, and disconnects before it has received all
+             * events */
             client_init(&a, session);
             client_header(&a, "Last-Event-ID", id);
             a.slow = 1;
@@ -107,7 +108,7 @@ test_held(void **state)
             break;
 
         case RESULT_COMES:
-            /* the message is not accepted: the backend has to wait */
+            /* the core does not take the result: the backend has to wait */
             assert_int_equal(backend_send(&d, breq, RESULT "\n"), 0);
             break;
 
@@ -153,9 +154,9 @@ test_held(void **state)
 }
 
 
-/* There is no room for the response, not even in the reserve: it is tried
- * again until there is room, even without a wake-up, and beyond the timeout of
- * the call. */
+/* There is no room for the response, not even in the reserve: the append is
+ * tried again until there is room, even without a wake-up, and beyond the
+ * timeout of the call. */
 static void
 test_no_room_for_answer(void **state)
 {
@@ -202,13 +203,14 @@ test_no_room_for_answer(void **state)
             assert_int_equal(d.process[0].worker->calls, 1);
         }
 
-        /* repeated attempts are not logged */
+        /* failed attempts are logged once */
 
         logged = d.te.logged;
         driver_wait(&d, 5000);
         assert_int_equal(d.te.logged, logged);
 
-        /* room without a wake-up */
+        /* the zone gets room while the process receives no wake-up: the timer
+         * appends the response */
 
         driver_pause(&d, 0, 1);
         mcp_store_free(&d.process[1].store, &ref);
@@ -225,8 +227,8 @@ test_no_room_for_answer(void **state)
 }
 
 
-/* The result of a backend request that was not started was published: the next
- * backend request does not wait for it forever. */
+/* A result is published for a backend request that was not started yet: the
+ * next backend request does not wait for its end forever. */
 static void
 test_again_before_start(void **state)
 {
@@ -259,8 +261,8 @@ test_again_before_start(void **state)
 }
 
 
-/* A backend sends more after its response and never closes: the rest is
- * ignored. */
+/* A backend sends more messages after its response and never closes its
+ * connection: they are ignored. */
 static void
 test_after_the_end(void **state)
 {
@@ -296,8 +298,8 @@ test_after_the_end(void **state)
 }
 
 
-/* The glue's request outlives the backend request: its body is in the call's
- * memory, which is freed with the last reference. */
+/* The glue's request outlives the backend request: it reads its body from the
+ * memory of the call, so the call is freed with the last reference to it. */
 static void
 test_retained(void **state)
 {
@@ -335,8 +337,9 @@ test_refused(void **state)
     d.endpoint.quota_streams = MCP_QUOTA_SHARE;
 
     breq = call(0);
-    assert_false(mcp_backend_request_is_first(breq)); /* the glue holds a
-                                                         reference */
+    assert_false(mcp_backend_request_is_first(breq)); /* a reference to the
+                                                         call, as the glue
+                                                         holds it */
     assert_memory_equal(mcp_backend_request_tenant(breq), breq->call->tenant,
                         MCP_DIGEST_LEN);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Responses: sent at once, and never twice. */
+/* Responses: sent as soon as they are there, and never twice. */
 
 #include "core_cases.h"
 
@@ -29,8 +29,8 @@ test_fast_path(void **state)
 }
 
 
-/* A request gets one response, even if its backend request fails
- * afterwards. */
+/* A request gets one response, even if its backend request fails after the
+ * response. */
 static void
 test_one_answer(void **state)
 {

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* A call that has a stream from the start because requests may join it. */
+/* A call that has a stream from the start, because other requests may join
+ * it. */
 
 #include "join_cases.h"
 
 
-/* Its client gets the same response as without a stream, for example plain
- * JSON. */
+/* The client that begins a call that can be joined gets the same response as
+ * without a stream, for example plain JSON. */
 static void
 test_answers(void **state)
 {
@@ -43,7 +44,7 @@ test_answers(void **state)
 }
 
 
-/* A cancellation finds the call by its stream. */
+/* A cancellation at another process finds the call by its stream. */
 static void
 test_cancelled(void **state)
 {
@@ -79,7 +80,7 @@ test_refused(void **state)
 }
 
 
-/* Each allocation fails once: nothing leaks. */
+/* Each allocation fails once: no memory leaks. */
 static void
 test_memory(void **state)
 {

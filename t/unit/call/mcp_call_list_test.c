@@ -42,7 +42,8 @@ drop(void **state)
 }
 
 
-/* Sends a list as the backend and checks the client's copy. */
+/* Answers a list request as the backend with "list", and checks that the
+ * client gets "shown". */
 static void
 lists(const char *method, const char *list, const char *shown)
 {
@@ -100,7 +101,8 @@ test_let_in(void **state)
     lists("tools/list", "{\"tools\":[{\"name\":\"admin_a\"}]}",
           "{\"tools\":[{\"name\":\"admin_a\"}]}");
 
-    /* permissions are those at the time of the request */
+    /* a permission changes after the request: the list is filtered by the
+     * permissions at the time of the request */
 
     client_post(&d, 0, &a, session, REQUEST("7", "tools/list", "{}"));
     driver_values[0] = "0";

@@ -20,31 +20,38 @@
 
 
 typedef struct {
-    unsigned                number;      /* request id; 0: the slot is free */
+    unsigned                number;      /* request id; 0: the slot is
+                                            unused */
     unsigned                of;          /* session */
     unsigned                process;
-    mcp_backend_request_t  *breq;        /* NULL: it has ended */
-    unsigned                said;        /* number of progress messages sent */
-    unsigned                answered:1;  /* the backend sent its result */
+    mcp_backend_request_t  *breq;        /* NULL: the backend request has
+                                            ended */
+    unsigned                said;        /* number of progress messages that
+                                            the backend has sent */
+    unsigned                answered:1;  /* 1: the backend has sent its
+                                            result */
     unsigned                broken:1;    /* or failed */
     unsigned                cancelled:1;
-    unsigned                lost:1;      /* its process died */
+    unsigned                lost:1;      /* 1: the process of the call has
+                                            died */
     unsigned                timed_out:1;
 
-    client_t               *c;           /* attached client, or NULL */
+    client_t               *c;           /* the client's connection, or NULL */
     unsigned                back;        /* 1: c is a GET that resumed the
                                             stream */
-    unsigned                at;          /* process of c */
+    unsigned                at;          /* process of the connection c */
     size_t                  read;        /* of c->text */
-    char                    stream[32];  /* id of the stream, once received */
-    unsigned                cursor;      /* last event received on this
-                                            connection */
-    unsigned                seen;        /* last event received on any
-                                            connection */
+    char                    stream[32];  /* id of the stream; empty until the
+                                            client has received an event */
+    unsigned                cursor;      /* number of the last event received
+                                            on the connection c */
+    unsigned                seen;        /* number of the last event received
+                                            on any connection */
     unsigned                over;        /* number of the last event of the
-                                            stream, once received */
-    uint64_t                left;        /* since when the stream has no
-                                            reader, ms */
+                                            stream; 0 until the client has
+                                            received it */
+    uint64_t                left;        /* time since which the stream has had
+                                            no reader, ms */
 } slot_t;
 
 
@@ -87,7 +94,8 @@ alive(mcp_backend_request_t *breq)
 }
 
 
-/* Checks event n of a call, with or without a message. */
+/* Checks event n of a call: either a progress message that the backend has
+ * sent, or the response. */
 static void
 event(slot_t *s, unsigned n, const char *data, size_t len)
 {
@@ -119,7 +127,8 @@ event(slot_t *s, unsigned n, const char *data, size_t len)
              "{\"progressToken\":\"t%u\",\"progress\":%u,\"message\":"),
              s->number, n);
 
-    /* compare without the tail: the message may be long */
+    /* compare only the start of the event: the message at its end may be
+     * long */
 
     expected[strlen(expected) - 1] = '\0';
 
@@ -129,7 +138,7 @@ event(slot_t *s, unsigned n, const char *data, size_t len)
         return;
     }
 
-    /* otherwise it is the response of this call */
+    /* not a progress message: it has to be the response of this call */
 
     snprintf(id, sizeof(id), "\"id\":%u,", s->number);
 
@@ -204,7 +213,8 @@ read_stream(slot_t *s)
         event(s, n, data + 6, strlen(data + 6));
     }
 
-    /* read: the text need not grow for ever */
+    /* discard the events that were checked, so that the text does not grow
+     * forever */
 
     memmove(s->c->text, s->c->text + s->read, s->c->len - s->read + 1);
     s->c->len -= s->read;
@@ -265,7 +275,7 @@ lookup(slot_t *s)
         return;
     }
 
-    /* plain JSON: the response, or an error */
+    /* a response in plain JSON: the result, or an error */
 
     snprintf(id, sizeof(id), "\"id\":%u,", s->number);
     has(s->c->text, id);
@@ -396,7 +406,8 @@ act_answer(slot_t *s)
 
     driver_pump(&d);
 
-    /* most backends close their response, now or later */
+    /* three of four backends end after their result; for the others, a later
+     * step ends them */
 
     if (roll(4) && alive(breq)) {
         backend_end(&d, breq, MCP_FAULT_NONE);
@@ -427,8 +438,9 @@ act_cancel(slot_t *s)
 }
 
 
-/* Resumes at any process after any event that the client has received, perhaps
- * taking over the client's own connection. */
+/* Resumes the call at any process, after any event that the client has
+ * received. If the client is still connected, the new connection displaces the
+ * old one. */
 static void
 act_resume(slot_t *s)
 {
@@ -459,7 +471,8 @@ act_resume(slot_t *s)
         resumed++;
 
         if (old) {
-            /* read the rest of the old connection; it is then detached */
+            /* read the remaining events of the displaced connection, which
+             * then closes */
             s->c = old;
             read_stream(s);
             client_close(&d, old);
@@ -496,7 +509,7 @@ act_resume(slot_t *s)
     client_close(&d, c);
     free(c);
 
-    /* the client has received the end */
+    /* the client has received the last event */
 
     if (s->over && s->c == NULL && roll(2)) {
         forget(s);
@@ -504,7 +517,7 @@ act_resume(slot_t *s)
 }
 
 
-/* Opens a session's own stream, which no call may affect. */
+/* Opens a session's own stream; calls must not be affected. */
 static void
 act_listen(void)
 {
@@ -560,7 +573,8 @@ act_die(void)
     for (i = 0; i < SLOTS; i++) {
         s = &slots[i];
 
-        /* no event id to resume with: the client starts over */
+        /* the client has no event id with which it can resume: the model
+         * forgets the call */
 
         if (s->number && s->lost && s->stream[0] == '\0' && s->c == NULL) {
             forget(s);
@@ -569,8 +583,8 @@ act_die(void)
 }
 
 
-/* An orderly exit of a process after a reload, with nothing that keeps it. It
- * closes the connections of clients that have resumed their stream. */
+/* A process exits after a reload, because no call of its own is active. It
+ * closes the connections of clients that have resumed at it. */
 static void
 act_wind_up(void)
 {
@@ -615,7 +629,8 @@ act_wait(void)
 
     ms = roll(20) ? roll(700) : roll(9000);
 
-    /* the model only knows which calls may time out */
+    /* calls time out while the time advances; the model then accepts the end
+     * of those that may time out */
 
     driver_wait(&d, ms);
 
@@ -701,7 +716,7 @@ one_step(void)
 
     check_all();
 
-    /* the stream is gone, or the client has no event id */
+    /* the stream was freed, or the client has no event id */
 
     if (s->number && s->c == NULL && s->breq == NULL
         && (s->over || s->stream[0] == '\0' || s->cancelled)
@@ -753,14 +768,14 @@ run(uint64_t with)
     for (step = 0; step < STEPS; step++) {
         one_step();
 
-        /* a session would expire soon: the run ends */
+        /* the run ends before the sessions expire */
 
         if (d.te.now > 1700000000000ULL + 3000000) {
             break;
         }
     }
 
-    /* all clients disconnect; every call ends */
+    /* all clients disconnect: every call has to end */
 
     for (i = 0; i < SLOTS; i++) {
         if (slots[i].number) {
@@ -782,7 +797,7 @@ run(uint64_t with)
         client_close(&d, &b);
     }
 
-    /* the rest is freed with the sessions */
+    /* what is left is freed when the sessions have expired */
 
     driver_wait(&d, 7200000);
 
@@ -799,7 +814,7 @@ run(uint64_t with)
                   (unsigned long long) seed, step, next_number, finished,
                   resumed, deaths, refused);
 
-    /* the run contained enough of each case */
+    /* each kind of step was taken often enough */
 
     assert_true(finished > 100);
     assert_true(resumed > 100);

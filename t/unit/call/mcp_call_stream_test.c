@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Calls that become durable, or cannot: a region without room, too many
- * streams. */
+/* Calls that become durable, and calls that cannot, because the region has no
+ * room or the session has too many streams. */
 
 #include "core_cases.h"
 
@@ -32,7 +32,8 @@ test_stream(void **state)
 }
 
 
-/* Responses that existed before the stream are its first events. */
+/* A batch becomes durable after some of its requests got their responses:
+ * these are the first events of the stream. */
 static void
 test_kept_answers(void **state)
 {
@@ -77,7 +78,8 @@ test_client_leaves_early(void **state)
 }
 
 
-/* The zone is full: quick calls need no room, running ones end. */
+/* The zone is full: calls with a quick result succeed, because they need no
+ * room; a call that has to become durable ends with an error. */
 static void
 test_full_store(void **state)
 {
@@ -117,7 +119,8 @@ test_full_store(void **state)
 }
 
 
-/* The zone is full only when the call has to become durable. */
+/* The zone becomes full between the start of a call and the time when the call
+ * has to become durable. */
 static void
 test_full_later(void **state)
 {
@@ -135,7 +138,8 @@ test_full_later(void **state)
     a.slow = 1;
     fill(breq);
 
-    /* the call has begun: no Retry-After, because it must not be repeated */
+    /* the error has no Retry-After, because the backend has begun the call and
+     * the client must not repeat it */
 
     driver_wait(&d, 1100);
     assert_int_equal(b.status, 200);
@@ -152,8 +156,8 @@ test_full_later(void **state)
 }
 
 
-/* A call without a reader fills the zone: it ends when another call needs a
- * stream. */
+/* A call without a reader fills the zone: the call is ended when another call
+ * needs a stream. */
 static void
 test_full_left(void **state)
 {
@@ -190,8 +194,8 @@ test_full_left(void **state)
 }
 
 
-/* A call has filled the zone alone: it completes if its client reads, because
- * sent events are freed. */
+/* A single call has filled the zone: it completes if its client reads, because
+ * the events that were sent are freed. */
 static void
 test_full_of_own(void **state)
 {
@@ -202,7 +206,7 @@ test_full_of_own(void **state)
 
     d.endpoint.stream_buffer = 64 * 1024 * 1024;
 
-    /* the client reads everything at once */
+    /* the client reads all events at once */
 
     breq = call(0);
     snprintf(line, sizeof(line), BIG(15000), 0);
@@ -228,8 +232,8 @@ test_full_of_own(void **state)
     driver_wait(&d, 5000);
     assert_int_equal(d.resumes, 0);
 
-    /* the client reads everything: the last message does not wait for a
-     * timer */
+    /* the client reads all events: the held message is appended without
+     * waiting for a timer */
 
     while (client_pull(&a) == MCP_OK) {
         a.len = 0;
@@ -258,7 +262,8 @@ test_too_many_streams(void **state)
     client_post(&d, 0, &a, session, CALL);
     driver_wait(&d, 1500);
 
-    /* the call is rejected before its backend request */
+    /* the limit of calls is reached: a call is rejected before its backend
+     * request starts */
 
     client_post(&d, 1, &b, session, CALL8);
     assert_int_equal(b.status, 429);
@@ -267,7 +272,8 @@ test_too_many_streams(void **state)
     assert_int_equal(stats().counter[MCP_COUNT_REJECTED_LIMIT], 1);
     client_close(&d, &b);
 
-    /* two calls that begin at once, before there is a stream */
+    /* two calls begin before either has a stream, but only one more is
+     * allowed: the second one gets an error */
 
     d.endpoint.max_session_streams = 2;
     client_post(&d, 0, &b, session, CALL8);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Running tasks: messages of their backends, and their ends. */
+/* Active tasks: messages of their backends, and ends of the tasks. */
 
 #include "task_cases.h"
 
@@ -10,7 +10,7 @@
     "\n"
 
 
-/* Starts a call with a progress token. */
+/* Starts a task for a call with a progress token. */
 static mcp_backend_request_t *
 begin(unsigned process)
 {
@@ -52,7 +52,8 @@ test_status(void **state)
     backend_send(&d, breq, SAYS("\"none\":0"));
     task_is(0, "\"statusMessage\":\"3\",");
 
-    /* progress with another token and log messages do not change the status */
+    /* neither progress with another token nor log messages change the status
+     * message */
 
     backend_send(&d, breq, NOTE("notifications/progress",
                               "{\"progressToken\":\"u\",\"progress\":9}") "\n"
@@ -76,8 +77,8 @@ test_status(void **state)
     assert_int_equal(count(b.text, "\xc3\xa9"), 511);
     client_close(&d, &b);
 
-    /* the backend is never made to wait, because only the last status is
-     * kept */
+    /* the backend is never paused, because the task keeps only its last
+     * status */
 
     for (i = 0; i < 3000; i++) {
         assert_int_not_equal(backend_send(&d, breq, SAYS("\"progress\":5")), 0);
@@ -91,7 +92,7 @@ test_status(void **state)
 }
 
 
-/* The time to live runs from the creation of the task; polling does not extend
+/* The time to live of a task begins with its creation; polling does not extend
  * it. */
 static void
 test_time(void **state)
@@ -116,7 +117,7 @@ test_time(void **state)
     assert_int_equal(stats().streams, 0);
     assert_int_equal(stats().counter[MCP_COUNT_CALLS_EXPIRED], 1);
 
-    /* a completed task is kept for the same time */
+    /* a completed task is kept until the same time */
 
     end_with_result(begin(1));
     driver_wait(&d, TTL - 10);
@@ -128,7 +129,7 @@ test_time(void **state)
 }
 
 
-/* Ends of a task other than by its result. */
+/* Ends of a task without a result. */
 static void
 test_ends(void **state)
 {
@@ -154,7 +155,8 @@ test_ends(void **state)
     driver_wait(&d, 30000);
     task_is(1, "\"statusMessage\":\"Backend timed out\"");
 
-    /* its process dies while the backend works, or before the task was read */
+    /* the process of the task dies while the backend works; then before the
+     * client has polled the task */
 
     breq = begin(0);
     backend_send(&d, breq, SAYS("\"progress\":1"));
@@ -165,7 +167,7 @@ test_ends(void **state)
 }
 
 
-/* The zone has no room: the status does not change, but the result is
+/* The zone has no room: updates of the status are lost, but the result is
  * stored. */
 static void
 test_no_room(void **state)

@@ -7,9 +7,9 @@
 
 
 /*
- * Two things happen to one call, in each order, with and without a stream. For
- * each pair: how the backend request ends, and the content of the stream or of
- * the response.
+ * Two of these things happen to one call, in each order, with and without a
+ * stream. After each pair, the test checks the end of the backend request, and
+ * the content of the stream or of the response.
  */
 
 enum {
@@ -56,7 +56,8 @@ happen(int thing, mcp_backend_request_t *breq)
         break;
 
     case CANCEL:
-        /* 404 if the session has ended */
+        /* the response to the cancellation is 202, or 404 if the session has
+         * ended */
         client_post(&d, 1, &b, session, CANCEL7);
         client_close(&d, &b);
         break;
@@ -100,8 +101,8 @@ test_orders(void **state)
 
                 happen(one, breq);
 
-                /* the first of the two decides, unless the client
-                 * disconnected */
+                /* the first of the two decides the response, unless it was the
+                 * disconnection of the client */
 
                 if (one == RESULT_COMES) {
                     has(a.text, ANSWER);
@@ -118,8 +119,8 @@ test_orders(void **state)
 
                 happen(two, breq);
 
-                /* the cancellation took effect as soon as the call became
-                 * durable */
+                /* a cancellation takes effect when the call becomes durable,
+                 * at the latest */
 
                 driver_wait(&d, 2000);
 
@@ -143,8 +144,8 @@ test_orders(void **state)
 }
 
 
-/* The client has disconnected before the backend request could be started.
- * A glue needs the client's request for that, and may have to report a
+/* The client disconnects before the glue has started the backend request. A
+ * glue needs the client's request for the start, and may have to report a
  * failure. */
 static void
 test_left_before_start(void **state)
@@ -276,7 +277,7 @@ scenario_input(void)
 }
 
 
-/* Held messages, publishing and cancelling. */
+/* A scenario with held messages, publishing and cancelling. */
 static void
 scenario_held(void)
 {
@@ -334,7 +335,8 @@ without_memory(void (*scenario)(void), const char *revision)
 
     for (k = 1; k < 2000; k++) {
 
-        /* the session of the previous round would expire */
+        /* open a new session for each round, because the session of the
+         * previous round expires */
 
         client_open(&d, session, revision, ALL);
         d.te.tm.failed = 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Times of calls: becoming durable, mcp_max_wait, timeouts, and the timer
+/* Times of calls: mcp_stream_after, mcp_max_wait, timeouts, and the timer
  * itself. */
 
 #include "core_cases.h"
@@ -27,8 +27,9 @@ test_stream_after(void **state)
 }
 
 
-/* The timer is late by any amount: the next time is in the future. Otherwise
- * the timers of the process would run forever. */
+/* The timer of a call expires late, by any amount: the time for which it is
+ * then armed is in the future. Otherwise mcp_worker_expire() would never
+ * return. */
 static void
 test_timer(void **state)
 {
@@ -71,7 +72,7 @@ test_timer(void **state)
 
         for (i = 0; i < 20 && mcp_timer_armed(&call->timer); i++) {
 
-            /* the last time much too late */
+            /* the 19th time, 100 s too late */
 
             d.te.now = call->timer.when + (i == 18 ? 100000 : 0);
             mcp_timer_del(&d.process[0].worker->timers, &call->timer);
@@ -113,7 +114,8 @@ test_max_wait(void **state)
     client_last_id(&a, id);
     client_close(&d, &a);
 
-    /* a client resumes in time: the time starts anew when it disconnects */
+    /* a client resumes before mcp_max_wait is over: that time starts anew when
+     * the client disconnects */
 
     driver_wait(&d, 50000);
     client_resume(&d, 1, &a, session, id);
@@ -137,7 +139,8 @@ test_max_wait(void **state)
 static char  last_seen[64];
 
 
-/* Attaches a client at process 1 as soon as process 0 releases the lock. */
+/* The hook "unlock" of process 0: a client resumes at process 1 as soon as
+ * process 0 releases the lock. */
 static void
 come_now(void *ctx)
 {
@@ -148,8 +151,8 @@ come_now(void *ctx)
 }
 
 
-/* A client resumes at the moment when mcp_max_wait ends: it does not get a
- * stream that was abandoned. */
+/* A client resumes at the moment when mcp_max_wait ends: the call is
+ * abandoned, and the client gets 404, not the stream of the abandoned call. */
 static void
 test_max_wait_moment(void **state)
 {
@@ -182,7 +185,7 @@ test_max_wait_moment(void **state)
 }
 
 
-/* The process of the reader is killed: mcp_max_wait starts then. */
+/* The reader's process is killed: mcp_max_wait begins at that time. */
 static void
 test_max_wait_reader_dies(void **state)
 {
@@ -273,8 +276,8 @@ test_timeout_without_room(void **state)
 }
 
 
-/* An event cannot be written for another reason than lack of room: the call
- * ends with an error, because an event would be missing. */
+/* An append fails for another reason than lack of room: the call ends with an
+ * error, because its stream would lack an event. */
 static void
 test_unwritten(void **state)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Cancellation: at any process, and at any time. */
+/* Cancellation of a call at any process and at any time. */
 
 #include "core_cases.h"
 
@@ -12,7 +12,7 @@ test_cancel(void **state)
 
     (void) state;
 
-    /* a durable call, from another process */
+    /* a durable call is cancelled at another process */
 
     client_post(&d, 0, &a, session, CALL);
     driver_wait(&d, 1500);
@@ -23,7 +23,7 @@ test_cancel(void **state)
     client_close(&d, &a);
     quiet();
 
-    /* a call that is not yet durable */
+    /* a call that is not durable yet is cancelled */
 
     client_post(&d, 0, &a, session, CALL);
     cancel(1, session, "7");
@@ -33,7 +33,8 @@ test_cancel(void **state)
     client_close(&d, &a);
     quiet();
 
-    /* a call that becomes durable only after 20 s */
+    /* a call that becomes durable only after 20 s is cancelled at another
+     * process */
 
     d.endpoint.stream_after = 20000;
     client_post(&d, 0, &a, session, CALL);
@@ -45,7 +46,8 @@ test_cancel(void **state)
     quiet();
     d.endpoint.stream_after = 1000;
 
-    /* another id, or another session: the call continues */
+    /* a cancellation of another request id, or in another session: the call
+     * continues */
 
     breq = call(0);
     driver_wait(&d, 1500);
@@ -62,8 +64,8 @@ test_cancel(void **state)
 }
 
 
-/* Request ids are compared by value, in any spelling, for durable calls and
- * others. */
+/* Request ids are compared by value, whatever their spelling, for durable
+ * calls and for others. */
 static void
 test_cancel_spelled(void **state)
 {
@@ -129,8 +131,9 @@ test_cancel_spelled(void **state)
 }
 
 
-/* Calls that are not yet durable: they end at once in their own process, soon
- * after in another one; calls of other sessions continue. */
+/* Cancellation of calls that are not durable yet: a call in the same process
+ * ends at once, a call in another process soon after; calls of other sessions
+ * continue. */
 static void
 test_cancel_young(void **state)
 {
@@ -171,7 +174,8 @@ test_cancel_young(void **state)
     client_close(&d, &a);
     quiet();
 
-    /* cancellations of unknown requests cause no work for other processes */
+    /* cancellations of unknown request ids cause no work for the process of a
+     * call */
 
     client_post(&d, 0, &a, session, CALL);
 
@@ -218,7 +222,8 @@ test_cancel_late(void **state)
         assert_int_equal(d.aborts, aborts);
         assert_int_equal(a.ended, 0);
 
-        /* a call that becomes durable looks for cancellations, too */
+        /* the call becomes durable, and then looks for cancellations again: it
+         * continues */
 
         driver_wait(&d, 1000);
         assert_int_equal(d.aborts, aborts);
@@ -228,7 +233,8 @@ test_cancel_late(void **state)
         client_close(&d, &a);
         quiet();
 
-        /* a cancellation in time still takes effect */
+        /* a cancellation that arrives after the start of the call still takes
+         * effect */
 
         client_post(&d, 0, &a, session, CALL);
         cancel(by, session, "7");

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /* Posts from other processes: cancellations, the end of a session, published
- * messages; also while a message is held. */
+ * messages. They are handled also while a message of the backend is held. */
 
 #include "core_cases.h"
 
@@ -10,8 +10,9 @@
                    "\"r\":{\"method\":\"roots/list\"}}}"
 
 
-/* Starts a call with a full stream, without a reader, and with a held message
- * of its backend. */
+/* Starts a call whose stream is full and has no reader, and whose backend has
+ * sent a message that is held. Sets "id" and "url" to the id of the last event
+ * and the publish URL. */
 static mcp_backend_request_t *
 stuck(char *id, char *url, size_t size)
 {
@@ -30,8 +31,8 @@ stuck(char *id, char *url, size_t size)
 }
 
 
-/* A cancellation takes effect before the held message and before messages that
- * were published earlier. */
+/* A cancellation takes effect before the held message is appended, and before
+ * messages that were published earlier. */
 static void
 test_cancel_held(void **state)
 {
@@ -60,7 +61,7 @@ test_cancel_held(void **state)
 }
 
 
-/* A cancellation takes effect although other posts have filled the inbox. */
+/* A cancellation takes effect even if other posts have filled the inbox. */
 static void
 test_cancel_full(void **state)
 {
@@ -109,8 +110,8 @@ test_cancel_full(void **state)
 }
 
 
-/* The cluster reports that the session has too many calls: the call ends as if
- * there were no room at this node. */
+/* The cluster reports that the session has too many calls: the call ends with
+ * the error for a node without room. */
 static void
 test_limit(void **state)
 {
@@ -138,7 +139,7 @@ test_limit(void **state)
 }
 
 
-/* Published messages follow the held ones, in order. */
+/* Published messages are appended after the held ones, in order. */
 static void
 test_publish_held(void **state)
 {
@@ -168,7 +169,8 @@ test_publish_held(void **state)
 }
 
 
-/* No room for a published response: it is tried again until there is. */
+/* There is no room for a published response: the append is tried again until
+ * there is room. */
 static void
 test_publish_no_room(void **state)
 {
@@ -202,9 +204,12 @@ test_publish_no_room(void **state)
 }
 
 
-/* The client has answered, the backend request that asked has not yet ended,
- * and a message that is published meanwhile finds no room: the next backend
- * request waits until it is stored. */
+/*
+ * The client has answered a question, the backend request that asked it has
+ * not ended yet, and there is no room for a message that is published
+ * meanwhile: the next backend request starts only after that message was
+ * stored.
+ */
 static void
 test_publish_between_rounds(void **state)
 {
@@ -246,7 +251,8 @@ test_publish_between_rounds(void **state)
 }
 
 
-/* A response that is published between two rounds ends the call. */
+/* A response that is published between two backend requests of a call ends the
+ * call. */
 static void
 test_answer_between_rounds(void **state)
 {

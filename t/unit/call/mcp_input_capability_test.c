@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Questions that a client supports. */
+/* Which questions a client supports. */
 
 #include "core_cases.h"
 
@@ -19,8 +19,8 @@
 #define CAN_TOOLS  "{\"sampling\":{\"tools\":{}}}"
 
 
-/* A client is asked only questions that it declared and that its revision
- * defines. */
+/* A client gets only questions for which it has declared the capability, and
+ * which its revision defines. */
 static void
 test_who_can(void **state)
 {
@@ -43,7 +43,8 @@ test_who_can(void **state)
         { OLD, ALL, "sampling/createMessage", "{}", 1 },
         { OLD, ALL, "roots/list", "{}", 1 },
 
-        /* no mode means form mode, and so does an empty capability */
+        /* a question without a mode is a form; a capability "elicitation"
+         * without members means forms */
 
         { NEW, ALL, "elicitation/create", FORM, 1 },
         { NEW, ALL, "elicitation/create", URL, 0 },
@@ -68,7 +69,8 @@ test_who_can(void **state)
           1 },
         { NEW, CAN_TOOLS, "sampling/createMessage", "{}", 1 },
 
-        /* older revisions have context without declaring it */
+        /* includeContext needs the capability "sampling.context", except in
+         * older revisions */
 
         { NEW, ALL, "sampling/createMessage", CONTEXT, 0 },
         { NEW, ALL, "sampling/createMessage",
@@ -119,7 +121,7 @@ test_who_can(void **state)
         quiet();
     }
 
-    /* one unsupported question of two: neither is asked */
+    /* the client supports one of two questions: it gets neither */
 
     client_open(&d, own, NEW, "{\"roots\":{}}");
     client_post(&d, 0, &a, own, CALL);
@@ -128,7 +130,8 @@ test_who_can(void **state)
     has_not(a.text, "\"method\":\"roots/list\"");
     client_close(&d, &a);
 
-    /* prompts: a JSON-RPC error, because their results have no isError */
+    /* the request is prompts/get: the failure is a JSON-RPC error, because
+     * results for prompts have no isError */
 
     client_post(&d, 0, &a, own, REQUEST("7", "prompts/get",
                                         "{\"name\":\"p\"}"));
@@ -141,8 +144,8 @@ test_who_can(void **state)
 }
 
 
-/* Returns the capabilities that a client lacks for all questions, as an
- * object. */
+/* The capabilities that the client lacks for a set of questions are returned
+ * as one JSON object. */
 static void
 test_lacks(void **state)
 {

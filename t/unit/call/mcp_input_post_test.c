@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Responses of clients on their way to the call that asked. */
+/* Responses of clients on their way to the call that has asked the
+ * questions. */
 
 #include "core_cases.h"
 
@@ -14,7 +15,8 @@
 static char  id[72];
 
 
-/* No room for a response: the client gets an error and may send it again. */
+/* There is no room for a client's response: the client gets an error, and may
+ * send the response again. */
 static void
 test_no_room(void **state)
 {
@@ -50,8 +52,8 @@ test_no_room(void **state)
 }
 
 
-/* A response was accepted but memory to read it is missing: the call does not
- * wait for it. */
+/* A client's response was accepted, but there is no memory to read it: the
+ * call does not wait for that response any longer. */
 static void
 test_no_memory_for_it(void **state)
 {
@@ -101,8 +103,8 @@ test_no_memory_for_it(void **state)
 }
 
 
-/* The responses in one POST are accepted completely or not at all, of any
- * length. */
+/* The responses in one POST are either all accepted or all rejected, whatever
+ * their length. */
 static void
 test_at_once(void **state)
 {

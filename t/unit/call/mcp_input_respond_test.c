@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Questions as the response of a stateless revision. */
+/* Questions that a client of a stateless revision gets as the response. */
 
 #include "round_cases.h"
 
@@ -11,8 +11,9 @@
 #define ROOTS   "{\"method\":\"roots/list\"}"
 
 
-/* Sends an answer as the backend and checks the status that the client gets;
- * the client stays open. */
+/* A client with the capabilities "can" sends a call, and its backend answers
+ * with "answer". Checks the status of the client's response; the client stays
+ * open. */
 static void
 answered(const char *can, const char *answer, int status)
 {
@@ -26,8 +27,8 @@ answered(const char *can, const char *answer, int status)
 }
 
 
-/* The question is sent as the backend wrote it, except for the state and
- * members that only final results have. */
+/* The client gets the backend's result with the questions unchanged, except
+ * for requestState, and for members that only a complete result may have. */
 static void
 test_goes_out(void **state)
 {
@@ -56,7 +57,8 @@ test_goes_out(void **state)
     has_not(a.text, "secret");
     client_close(&d, &a);
 
-    /* a state without questions is a round, too */
+    /* a result that has requestState but no questions is sent to the client as
+     * well */
 
     answered("{}", ROUND(STATE("s")), 200);
     has(a.text, "\"requestState\":\"");
@@ -66,8 +68,8 @@ test_goes_out(void **state)
 }
 
 
-/* Only questions that the client declared for this request are sent; the error
- * lists the missing capabilities. */
+/* Only questions whose capabilities the client declared in this request are
+ * sent; the error for others lists the missing capabilities. */
 static void
 test_lacks(void **state)
 {
@@ -115,7 +117,8 @@ test_lacks(void **state)
 }
 
 
-/* A question, or the error for it, is the last event of a stream. */
+/* The call is a stream already: the questions, or the error for them, are its
+ * last event. */
 static void
 test_stream(void **state)
 {
@@ -189,7 +192,8 @@ test_faults(void **state)
 }
 
 
-/* Three methods may ask questions. */
+/* Backends of three methods may ask questions; for other methods, questions
+ * are an error. */
 static void
 test_methods(void **state)
 {
@@ -234,7 +238,7 @@ test_methods(void **state)
 }
 
 
-/* A state above the size limit is an error of the backend. */
+/* A requestState that exceeds the size limit is an error of the backend. */
 static void
 test_too_long(void **state)
 {
@@ -261,7 +265,7 @@ test_too_long(void **state)
 }
 
 
-/* An allocation fails: the client gets the question, or status 500. */
+/* An allocation fails: the client gets the questions, or status 500. */
 static void
 test_without_memory(void **state)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Retries of a backend that returned no question but a state. */
+/* Input retries: the backend has returned a state, but no question. */
 
 #include "core_cases.h"
 
@@ -10,8 +10,8 @@
                "\"k\":{\"method\":\"roots/list\"}},\"requestState\":\"s\"}"
 
 
-/* The backend returns no question; the next backend request starts after this
- * time. */
+/* The backend returns no question; checks that the next backend request starts
+ * after "ms" milliseconds. */
 static void
 paused(uint64_t ms)
 {
@@ -26,8 +26,8 @@ paused(uint64_t ms)
 }
 
 
-/* The pause is 250 ms and doubles up to 5 s, until the time for input is
- * over. */
+/* The pause before the next backend request is 250 ms and doubles up to 5 s.
+ * When mcp_input_timeout is over, the call ends. */
 static void
 test_pauses(void **state)
 {
@@ -44,7 +44,8 @@ test_pauses(void **state)
     paused(5000);
     paused(5000);
 
-    /* the rest of the 20 s; then the call ends */
+    /* the last pause ends with mcp_input_timeout (20 s); if the backend again
+     * returns no question, the call ends */
 
     paused(2250);
     backend_json(&d, EMPTY);
@@ -57,7 +58,8 @@ test_pauses(void **state)
 }
 
 
-/* The backend returns a result; a question in between resets the pauses. */
+/* The backend returns a result after some retries. A question in between
+ * resets the pause to 250 ms. */
 static void
 test_goes_on(void **state)
 {
@@ -81,7 +83,8 @@ test_goes_on(void **state)
 }
 
 
-/* During a pause the client cancels, disconnects, or ends its session. */
+/* The client cancels, disconnects or ends its session during a pause: there is
+ * no next backend request. */
 static void
 test_given_up(void **state)
 {
@@ -112,7 +115,7 @@ test_given_up(void **state)
         quiet();
     }
 
-    /* before the call is a stream */
+    /* the same before the call is a stream */
 
     client_open(&d, session, NEW, ALL);
     client_post(&d, 0, &a, session, CALL);
@@ -123,7 +126,7 @@ test_given_up(void **state)
     client_close(&d, &a);
     quiet();
 
-    /* the client does not resume */
+    /* the client disconnects and does not resume: the call is abandoned */
 
     client_post(&d, 0, &a, session, CALL);
     paused(250);
@@ -137,7 +140,7 @@ test_given_up(void **state)
 }
 
 
-/* The backend request that returned the state ends late. */
+/* The backend request that returned the state ends only after the pause. */
 static void
 test_slow_end(void **state)
 {
@@ -158,7 +161,8 @@ test_slow_end(void **state)
     client_close(&d, &a);
     quiet();
 
-    /* too late: it is aborted */
+    /* the backend request does not end for 5 s: it is aborted, and the next
+     * one starts */
 
     breq = call(0);
     backend_send(&d, breq, EMPTY "\n");

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* A backend's state on its way through a client. */
+/* A backend's requestState, which a client gets sealed and sends back. */
 
 #include "round_cases.h"
 
@@ -8,7 +8,7 @@
 static char  sealed[1024], more[2048];
 
 
-/* Starts a call whose backend returns this question. */
+/* Starts a call whose backend returns "question". */
 static void
 ask_with(unsigned process, const char *question)
 {
@@ -22,7 +22,8 @@ ask_with(unsigned process, const char *question)
 }
 
 
-/* Sends the client's next request, which is rejected. */
+/* Sends the next request of a client with a state that is invalid for it, and
+ * checks the error. */
 static void
 refused(const char *method, const char *name, const char *params)
 {
@@ -35,8 +36,8 @@ refused(const char *method, const char *name, const char *params)
 }
 
 
-/* The backend receives its own state unchanged, at any process, each time that
- * the client sends it, with answers or without. */
+/* The backend gets its own requestState back unchanged, at any process, each
+ * time that the client sends it, with answers or without them. */
 static void
 test_comes_back(void **state)
 {
@@ -63,7 +64,8 @@ test_comes_back(void **state)
 }
 
 
-/* Each round has a new state, bound to the same request. */
+/* Each round of questions has a new state, which is valid only for the
+ * original request. */
 static void
 test_rounds(void **state)
 {
@@ -117,7 +119,8 @@ test_other_requests(void **state)
         refused(others[i].method, others[i].name, params);
     }
 
-    /* the same request in another spelling */
+    /* the client repeats the request in another spelling: the state is
+     * valid */
 
     snprintf(params, sizeof(params), "\"requestState\":%s,\"arguments\":"
              "{\"\\u0061\":1.0},\"name\":\"ec\\u0068o\"", sealed);
@@ -172,7 +175,8 @@ test_foreign(void **state)
                          mcp_str("0123456789abcdef0123456789abcdef")),
                      MCP_OK);
 
-    /* the target as another kind of server writes it */
+    /* the state is sent to a server that writes the target of the request
+     * differently: the state is valid */
 
     targets[0] = mcp_str("/a");
     modern(0, &a, "tools/call", "echo", params);
@@ -209,8 +213,8 @@ test_expires(void **state)
 }
 
 
-/* State and answers must have the right type, and belong to a method that
- * asks. */
+/* requestState and inputResponses must have the right type, and are accepted
+ * only in requests of methods that may ask questions. */
 static void
 test_shapes(void **state)
 {
@@ -241,14 +245,14 @@ test_shapes(void **state)
         client_close(&d, &a);
     }
 
-    /* unknown answers are passed to the backend */
+    /* answers to unknown questions are passed to the backend */
 
     modern_call(0, &a, ",\"inputResponses\":{\"x\":{}}");
     has(d.last_body, "\"inputResponses\":{\"x\":{}}");
     backend_json(&d, RESULT);
     client_close(&d, &a);
 
-    /* a method that never asks */
+    /* a state in a request of a method that never asks questions: an error */
 
     d.endpoint.catalog = NULL;
     modern(0, &a, "completion/complete", NULL,
@@ -263,7 +267,8 @@ test_shapes(void **state)
 }
 
 
-/* Clients of revisions with sessions may send neither state nor answers. */
+/* Clients of revisions with sessions may send neither requestState nor
+ * inputResponses. */
 static void
 test_session(void **state)
 {

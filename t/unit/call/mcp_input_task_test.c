@@ -19,8 +19,8 @@ asks(mcp_backend_request_t *breq, const char *what)
 }
 
 
-/* Answers may arrive one by one, at any process; answered questions are no
- * longer in the task. */
+/* Answers may arrive one by one, at any process; the task shows only the
+ * questions that are still open. */
 static void
 test_parts(void **state)
 {
@@ -39,7 +39,8 @@ test_parts(void **state)
               RESPONSES("\"k#1\":{\"action\":\"accept\"},\"x\":{}"));
     task_is(1, "\"inputRequests\":{\"r#1\":{\"method\":\"roots/list\"}}");
 
-    /* a second answer to a question is ignored, as is one to no question */
+    /* ignored: a second answer to a question, and an answer to a question that
+     * does not exist */
 
     task_does(1, "tasks/update", RESPONSES("\"k#1\":{\"action\":\"decline\"}"));
     task_does(1, "tasks/update", RESPONSES("\"r\":{},\"r#2\":{},\"#1\":{}"));
@@ -53,7 +54,8 @@ test_parts(void **state)
     has(d.last_body, "\"inputResponses\":{\"k\":{\"action\":\"accept\"},"
                      "\"r\":{\"roots\":[]}},\"requestState\":\"s1\"");
 
-    /* the next round has other keys */
+    /* the questions of the next round get other keys: "k#2" instead of
+     * "k#1" */
 
     mcp_backend_request_head(d.breqs[0], 200, mcp_str("application/x-ndjson"));
     asks(d.breqs[0], ROUND(ONE(FORM)) "\n");
@@ -68,7 +70,8 @@ test_parts(void **state)
 }
 
 
-/* Before the call is a task, its questions are the response. */
+/* The backend asks before the call is a task: the questions are the
+ * response. */
 static void
 test_before(void **state)
 {
@@ -98,19 +101,20 @@ test_refused(void **state)
 
     (void) state;
 
-    /* a capability that was not declared */
+    /* the client has not declared the capability for the question: the task
+     * fails */
 
     asks(task_begin(0), ROUND(ONE(URL)) "\n");
     task_is(1, "\"status\":\"failed\"");
     task_is(1, "\"error\":{\"code\":-32021,");
     task_is(1, "\"requiredCapabilities\":{\"elicitation\":{\"url\":{}}}");
 
-    /* an unknown method is never asked */
+    /* the method of the question is unknown: the task fails */
 
     asks(task_begin(0), ROUND(ONE("{\"method\":\"no/such\"}")) "\n");
     task_is(1, "\"error\":{\"code\":-32603,");
 
-    /* more questions in one round than allowed */
+    /* one round has more questions than allowed: the task fails */
 
     breq = task_begin(0);
     strcpy(line, "{\"resultType\":\"input_required\",\"inputRequests\":{");
@@ -126,7 +130,8 @@ test_refused(void **state)
 }
 
 
-/* The maximum number of questions, one round after the other. */
+/* Each round has one question, until the maximum number of questions for a
+ * call is reached. */
 static void
 test_many(void **state)
 {
@@ -160,7 +165,7 @@ test_many(void **state)
 }
 
 
-/* No answer arrives within the time for input. */
+/* No answer arrives within mcp_input_timeout: the task fails. */
 static void
 test_late(void **state)
 {
@@ -176,7 +181,8 @@ test_late(void **state)
 }
 
 
-/* The backend returns a state without questions. */
+/* The backend returns a state without questions: the backend request is
+ * repeated after a pause. */
 static void
 test_again(void **state)
 {
@@ -194,7 +200,8 @@ test_again(void **state)
 }
 
 
-/* Progress does not replace the status of a task that asks. */
+/* A progress notification does not replace the status of a task that waits for
+ * answers. */
 static void
 test_progress(void **state)
 {

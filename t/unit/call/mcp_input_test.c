@@ -32,7 +32,7 @@ test_round(void **state)
     has(a.text, "\"method\":\"roots/list\"}");
     assert_int_equal(questions(a.text), 2);
 
-    /* responses at either process */
+    /* the client sends its responses at different processes */
 
     question_id(a.text, "elicitation/create", id);
     reply(1, session, id, "\"result\":{\"action\":\"accept\"}");
@@ -42,8 +42,8 @@ test_round(void **state)
     reply(0, session, id, "\"result\":{\"roots\":[]}");
     assert_int_equal(d.n_breqs, 1);
 
-    /* the question's event was sent: the client that answers has received
-     * it */
+    /* the event of the last question is confirmed, because a client that
+     * answers has received it */
 
     assert_int_equal(mcp_event_id_parse(test_str(last), stream_id, &seq),
                      MCP_OK);
@@ -67,8 +67,8 @@ test_round(void **state)
 }
 
 
-/* Several rounds: each backend request gets only the last answers and
- * state. */
+/* Several rounds of questions: each backend request gets the answers and the
+ * state of the latest round only. */
 static void
 test_rounds(void **state)
 {
@@ -99,8 +99,8 @@ test_rounds(void **state)
         snprintf(ask_body, sizeof(ask_body), "\"result\":{\"n\":%d}", i);
         reply(i % 2, session, id, ask_body);
 
-        /* the answer may arrive before the backend request that asked has
-         * ended */
+        /* if i is even, the answer arrives before the backend request that
+         * asked has ended */
 
         if (i % 2 == 0) {
             assert_int_equal(d.n_breqs, 1);
@@ -126,7 +126,8 @@ test_rounds(void **state)
 }
 
 
-/* Params without members: no comma precedes the answers. */
+/* The client's request has params without members: no comma is written in
+ * front of the answers. */
 static void
 test_bodies(void **state)
 {
@@ -170,7 +171,8 @@ test_bodies(void **state)
     backend_json(&d, "{\"tools\":[]}");
     client_close(&d, &a);
 
-    /* no params at all: there is no object for the answers */
+    /* the client's request has no params: there is no object to which the
+     * answers can be added */
 
     client_post(&d, 0, &a, session,
                 "{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"tools/list\"}");
@@ -212,7 +214,7 @@ test_broken(void **state)
 }
 
 
-/* Responses that are ignored. */
+/* Responses of clients that are ignored. */
 static void
 test_answers(void **state)
 {
@@ -226,7 +228,7 @@ test_answers(void **state)
     question_id(a.text, "elicitation/create", id);
     question_id(a.text, "roots/list", last);
 
-    /* a response from another session, or to an unknown question */
+    /* a response in another session, and responses to unknown questions */
 
     reply(1, other, id, "\"result\":{\"who\":1}");
     reply(1, other, id, "\"error\":{\"code\":1,\"message\":\"\"}");
@@ -239,7 +241,7 @@ test_answers(void **state)
     assert_int_equal(d.n_breqs, 0);
     has_not(a.text, "isError");
 
-    /* the first response counts, a second one does not */
+    /* two responses to one question: the first one counts */
 
     reply(0, session, id, "\"result\":{\"who\":\"first\"}");
     reply(1, session, id, "\"result\":{\"who\":\"second\"}");
@@ -250,7 +252,7 @@ test_answers(void **state)
     has(d.last_body, "{\"k\":{\"who\":\"first\"},\"r\":{}}");
     has_not(d.last_body, "second");
 
-    /* a response after the end of the round */
+    /* a response after all questions of the round were answered */
 
     reply(0, session, id, "\"result\":{}");
     assert_int_equal(d.n_breqs, 1);
@@ -289,7 +291,8 @@ test_error_and_timeout(void **state)
     client_close(&d, &a);
     quiet();
 
-    /* a prompt: the failure is a JSON-RPC error */
+    /* no answer arrives to a question of prompts/get: the failure is a
+     * JSON-RPC error */
 
     client_post(&d, 0, &a, session, REQUEST("7", "prompts/get",
                                             "{\"name\":\"p\"}"));
@@ -301,7 +304,8 @@ test_error_and_timeout(void **state)
 }
 
 
-/* The call is cancelled, or the session ends, while a question is open. */
+/* The call is cancelled, or the session ends, while a question has no
+ * answer. */
 static void
 test_given_up(void **state)
 {
@@ -332,7 +336,8 @@ test_given_up(void **state)
 }
 
 
-/* The client is disconnected when it is asked; it resumes and answers. */
+/* The client is disconnected when the backend asks; the client resumes and
+ * answers. */
 static void
 test_resumed(void **state)
 {
@@ -361,8 +366,9 @@ test_resumed(void **state)
 }
 
 
-/* No room for the second of two questions: the answer to the first waits for
- * it, and the backend receives both. */
+/* There is no room for the second of two questions: the answer to the first
+ * one is kept until the second one was sent and answered, and the backend
+ * receives both answers. */
 static void
 test_held(void **state)
 {
@@ -395,7 +401,7 @@ test_held(void **state)
     backend_send(&d, breq, body);
     backend_end(&d, breq, MCP_FAULT_NONE);
 
-    /* a client that has received only the first */
+    /* a client resumes that has received only the first question */
 
     client_init(&a, session);
     client_header(&a, "Last-Event-ID", last);
@@ -430,7 +436,7 @@ test_held(void **state)
 }
 
 
-/* Two requests of a batch ask at the same time. */
+/* The backends of two requests of a batch ask at the same time. */
 static void
 test_batch(void **state)
 {
@@ -465,7 +471,7 @@ test_batch(void **state)
 
 
 /* A question waits for room while smaller events of other requests are
- * appended. */
+ * appended to the same stream. */
 static void
 test_overtaken(void **state)
 {

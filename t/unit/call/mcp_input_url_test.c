@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Questions that send the user to a URL, in 2025-11-25. */
+/* Questions that send the user to a URL, in revision 2025-11-25. */
 
 #include "core_cases.h"
 
@@ -23,7 +23,7 @@
 static char  own[MCP_SESSION_TEXT_MAX], id[72], second[72], expected[256];
 
 
-/* Returns the notification that the URL question with this id is complete. */
+/* Returns the notification that the elicitation with this id is complete. */
 static const char *
 settled(const char *question)
 {
@@ -54,8 +54,8 @@ finish(void)
 }
 
 
-/* The id of the elicitation is that of its event; the call's result completes
- * the elicitation. */
+/* The id of an elicitation is the id of its event. When the call gets its
+ * result, the client is notified that the elicitation is complete. */
 static void
 test_settled_by_result(void **state)
 {
@@ -79,8 +79,8 @@ test_settled_by_result(void **state)
 }
 
 
-/* A round without questions completes no elicitation; the next one with a
- * question does. */
+/* Elicitations of a round stay open during rounds without questions; the next
+ * round with a question completes them. */
 static void
 test_settled_by_round(void **state)
 {
@@ -109,8 +109,8 @@ test_settled_by_round(void **state)
 }
 
 
-/* Elicitations that the user did not accept, or that failed, are not
- * completed. */
+/* Elicitations that the user did not accept, or that failed, are not reported
+ * as complete. */
 static void
 test_not_settled(void **state)
 {
@@ -138,7 +138,8 @@ test_not_settled(void **state)
     has_not(a.text, COMPLETE);
     client_close(&d, &a);
 
-    /* a form gets no id, and an id of the backend is kept */
+    /* a question for a form gets no elicitationId; an elicitationId of the
+     * backend is kept */
 
     ask_url(ROUND("\"k\":{\"method\":\"elicitation/create\",\"params\":{"
                   "\"message\":\"?\"}}"));
@@ -155,8 +156,8 @@ test_not_settled(void **state)
 }
 
 
-/* The page behind the URL publishes the completion, before the client has
- * answered or afterwards. */
+/* The page behind the URL publishes that the elicitation is complete, before
+ * the client has answered or afterwards: the client is notified once. */
 static void
 test_settled_by_publishing(void **state)
 {
@@ -192,8 +193,8 @@ test_settled_by_publishing(void **state)
 }
 
 
-/* Completions from elsewhere: with an id of the backend, or to a client whose
- * revision lacks them. */
+/* Notifications about complete elicitations from the backend: for an
+ * elicitationId of the backend, and for a client whose revision lacks them. */
 static void
 test_other_notifications(void **state)
 {
@@ -221,8 +222,8 @@ test_other_notifications(void **state)
 }
 
 
-/* No room: the result waits together with the completion before it, and both
- * are sent once. */
+/* There is no room: the result waits, together with the notification in front
+ * of it that the elicitation is complete. Both are sent once. */
 static void
 test_no_room(void **state)
 {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* The URL at which a backend publishes messages later. */
+/* The URL at which a backend can publish messages after its backend
+ * request. */
 
 #include "core_cases.h"
 

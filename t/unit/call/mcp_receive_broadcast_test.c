@@ -53,8 +53,8 @@ static const mcp_cluster_hooks_t  hooks = {
 };
 
 
-/* Creates the second node with the same keys; the session began at the first
- * one. */
+/* Creates the second node, "there", with the same signing keys as the first
+ * one, where the session began. */
 static int
 both(void **state)
 {
@@ -135,7 +135,7 @@ test_level(void **state)
     said(1);
     assert_int_equal(stats().values, 1);
 
-    /* the value is a log level */
+    /* the broadcast changes the session's log level: its value is the level */
 
     broadcast.value = 8;
     broadcast.key[0] ^= 1;
@@ -149,7 +149,7 @@ test_cancel(void **state)
 {
     (void) state;
 
-    /* a durable call */
+    /* a cancellation of a durable call, which the other node broadcasts */
 
     call(0);
     driver_wait(&d, 1500);
@@ -160,7 +160,7 @@ test_cancel(void **state)
     client_close(&d, &a);
     quiet();
 
-    /* a call that is not durable */
+    /* a cancellation of a call that is not durable */
 
     client_post(&d, 0, &a, session, CALL8);
     post(NOTE("notifications/cancelled", "{\"requestId\":8}"), 202);
@@ -173,7 +173,7 @@ test_cancel(void **state)
 }
 
 
-/* A notification reaches the listeners of all nodes. */
+/* A list_changed notification reaches the listeners of all nodes. */
 static void
 test_notify(void **state)
 {
@@ -204,14 +204,16 @@ test_notify(void **state)
                          mcp_str("{}")), 0);
     assert_int_equal(told, 1);
 
-    /* any text from another node */
+    /* notifications of the other node with texts that no node sends: nothing
+     * is broken */
 
     for (i = 0; i < sizeof(strange) / sizeof(strange[0]); i++) {
         broadcast.message = test_str(strange[i]);
         said(1);
     }
 
-    /* line ends are removed: an SSE field is one line */
+    /* line ends in a message are removed, because the data of an SSE event is
+     * one line */
 
     broadcast.message = mcp_str("{\"jsonrpc\":\"2.0\",\n\"method\":"
                            "\"notifications/prompts/list_changed\"}");
@@ -221,7 +223,8 @@ test_notify(void **state)
     assert_int_equal(count(a.text, "data: {"), 2);
     client_close(&d, &a);
 
-    /* too long for a broadcast */
+    /* a notification that is too long for a broadcast is delivered at this
+     * node only */
 
     snprintf(line, sizeof(line), "{\"method\":\"%08192d\"}", 7);
     assert_int_equal(mcp_notify_broadcast(there.process[0].worker,

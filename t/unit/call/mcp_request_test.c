@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Outcomes of requests: the log, the counters and the variables of the
- * client's request for each outcome. */
+/* Outcomes of requests: for each outcome, the log line, the counter, and the
+ * variables of the client's request. */
 
 #include "core_cases.h"
 
@@ -18,8 +18,8 @@ counted(mcp_counter_e counter)
 }
 
 
-/* Each outcome that a backend can cause, for a waiting client and for one that
- * reads a stream, in either process. */
+/* Each outcome that a backend can cause, for a client that waits for plain
+ * JSON and for one that reads a stream, in either process. */
 static void
 test_answers(void **state)
 {
@@ -77,8 +77,8 @@ test_answers(void **state)
         has(d.te.info, text);
         client_close(&d, &a);
 
-        /* a client that resumes later, at another process, gets the same
-         * values */
+        /* a client that resumes after the end of the call, at another process,
+         * gets the same values */
 
         client_resume(&d, 1, &a, session, id);
         variable_is(mcp_exchange_variables(a.x), MCP_VARIABLE_RESULT,
@@ -134,7 +134,7 @@ test_expired(void **state)
 {
     (void) state;
 
-    /* a client that disconnected: no variables */
+    /* the client has disconnected: its request has no outcome */
 
     d.endpoint.max_wait = 5000;
 
@@ -149,7 +149,8 @@ test_expired(void **state)
     has(d.te.last, "no client resumed the call within mcp_max_wait");
     quiet();
 
-    /* no stream to resume either */
+    /* mcp_max_wait is 0, so the client cannot resume: the outcome is "expired"
+     * as well */
 
     d.endpoint.max_wait = 0;
     call(0);
@@ -172,7 +173,7 @@ test_expired(void **state)
 }
 
 
-/* The client disconnects when everything is stored and nothing was sent. */
+/* The client disconnects when all events are stored and none was sent. */
 static void
 test_left(void **state)
 {
@@ -194,7 +195,8 @@ test_left(void **state)
 }
 
 
-/* The outcome of a batch is the worst one, in any order. */
+/* The outcome of a batch is the worst outcome of its requests, whatever their
+ * order. */
 static void
 test_batch(void **state)
 {
@@ -230,7 +232,8 @@ test_batch(void **state)
 }
 
 
-/* The log describes a backend's answer, with the name of the tool. */
+/* A log line describes the backend's answer, and contains the name of the
+ * tool. */
 static void
 test_told(void **state)
 {
@@ -279,7 +282,7 @@ test_told(void **state)
         client_close(&d, &a);
     }
 
-    /* successful calls: no line at this level */
+    /* a successful call causes no line at this log level */
 
     d.te.last[0] = '\0';
     client_post(&d, 0, &a, session, CALL);
