@@ -56,7 +56,7 @@ token_of(client_t *client)
 }
 
 
-/* Starts a call that the server answers with an interim response, and copies
+/* Starts a call that the server answers with an interim result, and copies
  * the resume token of that response to "token". */
 static inline mcp_backend_request_t *
 slow(void)

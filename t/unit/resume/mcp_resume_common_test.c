@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /* Tests of rules that all resumption methods share: start of the stream,
- * times, tokens, and the policies of single tools. */
+ * times, tokens, and the policies of individual tools. */
 
 #include "resume_cases.h"
 
@@ -13,9 +13,9 @@
 #define TOOL   "\"inputSchema\":{\"type\":\"object\"}"
 
 
-/* A stream that begins with resume information starts after mcp_policy_after
- * (50 ms), any other one after mcp_stream_after (1000 ms). A call that is
- * answered earlier gets plain JSON and is never stored. */
+/* The stream of a call starts after mcp_policy_after (50 ms) if it begins with
+ * resume information, otherwise after mcp_stream_after (1000 ms). A call whose
+ * response is ready before that gets plain JSON and is not stored. */
 static void
 test_told_soon(void **state)
 {
@@ -64,7 +64,8 @@ test_told_soon(void **state)
         quiet();
     }
 
-    /* mcp_policy_after 0; then mcp_stream_after below mcp_policy_after */
+    /* first with mcp_policy_after 0, then with an mcp_stream_after that is
+     * shorter than mcp_policy_after */
 
     d.endpoint.link = 0;
     d.endpoint.max_wait = 60000;
@@ -202,8 +203,8 @@ test_quiet(void **state)
 }
 
 
-/* x-mcp-stream-after of two tools: with 0 the call is a stream at once, with
- * 20 it stays plain for 19 seconds. */
+/* x-mcp-stream-after of two tools: with the value 0 the call is a stream at
+ * once, with 20 the client gets no stream for 19 seconds. */
 static void
 test_tool_policy(void **state)
 {
@@ -282,7 +283,8 @@ test_not_resumable(void **state)
     a.slow = 1;
     breq = d.breqs[0];
     mcp_backend_request_head(breq, 200, mcp_str("application/x-ndjson"));
-    assert_int_equal(fill(breq), 3);        /* 2 are stored, 1 waits */
+    assert_int_equal(fill(breq), 3);        /* two messages are stored, and the
+                                               third one is held */
     client_close(&d, &a);
     backend_end(&d, breq, MCP_FAULT_BACKEND_FAILED);
     driver_wait(&d, 70000);
@@ -290,8 +292,8 @@ test_not_resumable(void **state)
 }
 
 
-/* A call keeps the policy with which it began: with a long name, and after the
- * catalog has changed. */
+/* A call keeps the policy with which it began, even if the name of its tool is
+ * long or the catalog changes during the call. */
 static void
 test_policy_holds(void **state)
 {
@@ -343,9 +345,12 @@ test_policy_holds(void **state)
 }
 
 
-/* A response was written to a broken connection. A client that received a
- * maximum time can get the response for this time, or until Last-Event-ID
- * confirms it; for other clients the response is kept for mcp_linger. */
+/*
+ * A response was written to a broken connection. A client that was informed of
+ * a maximum time can get the response again within that time, or until its
+ * Last-Event-ID confirms the response; for other clients the response is kept
+ * for mcp_linger.
+ */
 static void
 test_kept_as_told(void **state)
 {
@@ -403,8 +408,8 @@ test_kept_as_told(void **state)
         assert_int_equal(b.ended, 1);
         client_close(&d, &b);
 
-        /* the client lost this response, too; then Last-Event-ID confirms
-         * it */
+        /* the client has lost this copy of the response as well, but its
+         * Last-Event-ID then confirms the response */
 
         driver_wait(&d, 39000);
         assert_int_equal(stats().streams, 1);
@@ -419,8 +424,8 @@ test_kept_as_told(void **state)
 }
 
 
-/* A call that is not resumable cannot be taken over, with any of its event
- * ids. */
+/* A call that is not resumable cannot be resumed with any of its event ids, so
+ * no request takes its stream over. */
 static void
 test_not_resumable_taken(void **state)
 {

@@ -34,8 +34,8 @@ test_resume_answers(void **state)
     backend_send(&d, breq, PROGRESS(1) "\n");
     client_last_id(&a, id);
 
-    /* an event of another session, a future event, an unknown stream: the same
-     * error */
+    /* the id of an event of another session, of a future event, and of an
+     * unknown stream: the same error for all */
 
     client_resume(&d, 1, &b, other, id);
     assert_int_equal(b.status, 404);
@@ -66,7 +66,8 @@ test_resume_answers(void **state)
     variable_is(mcp_exchange_variables(b.x), MCP_VARIABLE_OUTCOME, "finished");
     client_close(&d, &b);
 
-    /* the call is over, and has events after the named one */
+    /* the call is over, and its stream has events after the one that
+     * Last-Event-ID names: the client gets them */
 
     id[23] = '0';
     client_resume(&d, 1, &b, session, id);
@@ -125,8 +126,8 @@ test_purged(void **state)
 }
 
 
-/* A call that is over can be resumed until mcp_linger has passed, whenever the
- * store's sweeps take place. */
+/* A call that is over can be resumed until mcp_linger is over, independent of
+ * the times of the store's sweeps. */
 static void
 test_due(void **state)
 {

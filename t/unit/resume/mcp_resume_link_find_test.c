@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Tests of which URLs of a stream are valid. */
+/* Tests of the rules by which a stream's URL becomes invalid. */
 
 #include "link_cases.h"
 
@@ -8,9 +8,12 @@
 static char  old[4096];
 
 
-/* Three rounds of questions: the questions are sent, and the connection ends.
- * GET is answered with 204 until the client has answered, which begins a new
- * stream with a new URL. The old URL is valid until the new one is used. */
+/*
+ * Three rounds of questions. In each round, the client gets the questions, and
+ * its connection ends. GET returns 204 until the client POSTs answers, whose
+ * response is a new stream with a new URL. The old URL is valid until the
+ * client uses the new one.
+ */
 static void
 test_generations(void **state)
 {
@@ -32,8 +35,8 @@ test_generations(void **state)
         driver_wait(&d, 500);
         get_is(session, url, last, 204);
 
-        /* GET without Last-Event-ID, from a client that may have lost the
-         * questions: the questions again */
+        /* GET without Last-Event-ID: the client may have lost the questions,
+         * so it gets them again */
 
         send_to(1, &b, session, "GET", url, NULL, "");
         assert_int_equal(b.status, 200);
@@ -98,8 +101,8 @@ test_generations(void **state)
 }
 
 
-/* A superseded URL stays invalid as long as its stream exists: for the tool's
- * x-mcp-max-wait, and while the stream is read. */
+/* A superseded URL stays invalid as long as its stream exists: for the
+ * x-mcp-max-wait of the tool, and while a client reads the stream. */
 static void
 test_spent(void **state)
 {
@@ -144,8 +147,8 @@ test_spent(void **state)
 }
 
 
-/* A connection that was resumed by an event id stays open for 20 rounds of
- * questions: the superseded URL stays invalid. */
+/* A connection that a client has resumed by an event id stays open for 20
+ * rounds of questions: the superseded URL stays invalid. */
 static void
 test_spent_meanwhile(void **state)
 {

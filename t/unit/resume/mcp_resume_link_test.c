@@ -50,7 +50,7 @@ test_get(void **state)
     breq = linked(2);
     client_last_id(&a, last);
 
-    /* the first connection ends */
+    /* GET of the URL: the connection of the POST ends */
 
     send_to(1, &b, NULL, "GET", url, NULL, "");
     assert_int_equal(b.status, 200);
@@ -68,7 +68,8 @@ test_get(void **state)
     backend_send(&d, breq, PROGRESS(2) "\n");
     assert_int_equal(count(b.text, PROGRESS(2)), 1);
 
-    /* the URL of this answer begins at the event at which the answer began */
+    /* the URL in the head of this response resumes at the same event as the
+     * response */
 
     assert_non_null(link_of(&b, old));
     client_close(&d, &b);
@@ -83,7 +84,7 @@ test_get(void **state)
     client_close(&d, &b);
 
     /* Last-Event-ID names the last event: 204; without Last-Event-ID the
-     * response comes again */
+     * client gets the response again */
 
     get_is(session, url, last, 204);
     get_is(NULL, url, last, 204);
@@ -103,8 +104,8 @@ test_get(void **state)
 }
 
 
-/* A connection that is lost before the first byte of the body: the URL in the
- * head resumes the stream. */
+/* A connection is lost before the first byte of the response's body: the URL
+ * in the head resumes the stream. */
 static void
 test_head_only(void **state)
 {
@@ -123,8 +124,8 @@ test_head_only(void **state)
 }
 
 
-/* The questions were answered, but the answers have not reached the process of
- * the call: GET waits instead of responding with 204. */
+/* The client has answered the questions, but the answers have not reached the
+ * process of the call: GET waits instead of responding with 204. */
 static void
 test_answers_under_way(void **state)
 {
@@ -156,8 +157,8 @@ test_answers_under_way(void **state)
 }
 
 
-/* Questions that are stored after the connection last read its stream are sent
- * before the connection ends. */
+/* Questions are stored after the connection has last read its stream: they are
+ * sent before the connection ends. */
 static void
 test_asked_meanwhile(void **state)
 {
@@ -187,8 +188,9 @@ test_asked_meanwhile(void **state)
 }
 
 
-/* A repeated answer changes nothing. A GET that waits while it is on its way
- * ends once the call has ignored it. */
+/* The client sends its answers twice: the call ignores the second copy. A GET
+ * that waits because that copy is on its way ends when the call has ignored
+ * it. */
 static void
 test_answer_again(void **state)
 {
@@ -224,8 +226,9 @@ test_answer_again(void **state)
 }
 
 
-/* The request of a batch that asked a question has ended: GET for later events
- * waits for the other request, without 204. */
+/* In a batch, the request that asked a question has ended and the other one is
+ * active: GET for later events does not respond with 204 but waits for the
+ * other request. */
 static void
 test_batch(void **state)
 {
@@ -260,8 +263,8 @@ test_batch(void **state)
 }
 
 
-/* Questions are answered one by one: the new URL is for the remaining
- * question, which is sent again because it may not have arrived. */
+/* The client answers two questions one after the other: the new URL is for the
+ * remaining question, which is sent again because it may not have arrived. */
 static void
 test_some_answers(void **state)
 {
@@ -346,15 +349,15 @@ test_last_answer(void **state)
 }
 
 
-/* Written events may not have arrived: the new stream begins after the
- * furthest event that the answers, the URL or Last-Event-ID prove to have
- * arrived. */
+/* Events that were written may not have arrived. The stream in the response to
+ * the answers begins after the last event of which the answers, the URL or
+ * Last-Event-ID prove that it has arrived. */
 static void
 test_proven(void **state)
 {
     static const struct {
-        int  from_get;                 /* 1 if the client has a URL from a GET
-                                          after event 4 */
+        int  from_get;                 /* 1 if the client has got its URL by a
+                                          GET after event 4 */
         int  named;                    /* number of the event in Last-Event-ID,
                                           0: no header */
         int  after;
@@ -376,8 +379,8 @@ test_proven(void **state)
         strcpy(path, publish_url_of(breq, old, sizeof(old)));
         asked(breq);
 
-        /* events 4 and 5, between questions and answers, are lost on the
-         * connection */
+        /* events 4 and 5, which follow the questions, are lost on the
+         * connection before the client sends its answers */
 
         publish(0, &b, path, PROGRESS(4));
         publish(1, &b, path, PROGRESS(5));
@@ -411,8 +414,8 @@ test_proven(void **state)
 }
 
 
-/* POSTs answers to a URL of which the questions are already answered: the
- * response is the stream after the questions. */
+/* POSTs answers to a URL whose questions are answered already: the response is
+ * the stream after the questions. */
 static void
 answered_again(const char *body)
 {
@@ -426,10 +429,12 @@ answered_again(const char *body)
 }
 
 
-/* The client lost the head of the response to its POST, and lacks the new
- * URL. It gets the stream by POST of the same or other answers to the old
- * URL, where the first answers count, or by GET with Last-Event-ID at the
- * endpoint. */
+/*
+ * The client has lost the head of the response to its answers, and so the new
+ * URL. It gets the stream by a POST of the same or other answers to the old
+ * URL, where the first answers count, or by a GET with Last-Event-ID at the
+ * endpoint.
+ */
 static void
 test_answer_lost(void **state)
 {
@@ -443,8 +448,8 @@ test_answer_lost(void **state)
     assert_int_equal(a.status, 200);
     client_close(&d, &a);
 
-    /* before the call has received the first answers, and after it
-     * continued */
+    /* other answers are POSTed to the old URL, first before the call has
+     * received the first answers, then after it has continued */
 
     snprintf(old, sizeof(old), "[{\"jsonrpc\":\"2.0\",\"id\":\"%s\","
              "\"result\":{\"action\":\"decline\"}}]", ids[0]);
@@ -461,7 +466,7 @@ test_answer_lost(void **state)
     answered_again(answers(2));
     has(d.last_body, "\"inputResponses\":{\"k\":{\"action\":\"accept\"},");
 
-    /* at the endpoint, with the id of an event before the questions */
+    /* GET at the endpoint, with the id of an event before the questions */
 
     snprintf(old, sizeof(old), "%.22s.1", last);
     client_init(&a, session);
@@ -473,8 +478,8 @@ test_answer_lost(void **state)
     assert_non_null(link_of(&a, old));
     client_close(&d, &a);
 
-    /* new questions, and answers of the round before: the new questions are
-     * sent */
+    /* the call has asked new questions, and the client POSTs the answers of
+     * the previous round: it gets the new questions */
 
     end_with(d.breqs[0], ASK "\n");
     send_to(0, &a, session, "POST", url, NULL, answers(2));
@@ -500,8 +505,9 @@ test_answer_lost(void **state)
 }
 
 
-/* A connection whose head has a URL may be closed after mcp_close_after,
- * before the response; the last thing in it is "retry". */
+/* A connection that has got a URL in its head may be closed after
+ * mcp_close_after, before the response of the call; the last field in it is
+ * "retry". */
 static void
 test_closed_at_will(void **state)
 {
@@ -534,7 +540,7 @@ test_closed_at_will(void **state)
 }
 
 
-/* A client that ignores the URL resumes by Last-Event-ID. */
+/* A client that has ignored the URL resumes by Last-Event-ID. */
 static void
 test_ignored(void **state)
 {
@@ -562,8 +568,8 @@ test_ignored(void **state)
 }
 
 
-/* A stream with a URL ends after questions and after mcp_close_after in every
- * revision, and the client may resume by URL or event id. */
+/* In every revision, a stream with a URL ends after questions and after
+ * mcp_close_after, and the client may resume by its URL or by an event id. */
 static void
 test_revisions(void **state)
 {
@@ -626,8 +632,8 @@ test_revisions(void **state)
 }
 
 
-/* A percent-encoded token, and a percent-encoded name of the argument, are
- * valid. Of several arguments the last one counts. */
+/* A token, and the name of the URL's argument, may be percent-encoded. If the
+ * URL has the argument several times, the last one counts. */
 static void
 test_encoded(void **state)
 {
@@ -694,8 +700,8 @@ test_refused(void **state)
     breq = linked(1);
     client_last_id(&a, last);
 
-    /* answers while no question is open; then bodies that are not answers to
-     * the open questions */
+    /* POST of answers while no question is open; then POST of bodies that are
+     * not answers to the open questions */
 
     snprintf(line, sizeof(line), "[{\"jsonrpc\":\"2.0\",\"id\":\"%.22s.1\","
              "\"result\":{}}]", last);
@@ -727,7 +733,7 @@ test_refused(void **state)
         post_is(url, line, 400, ERROR);
     }
 
-    /* a changed token */
+    /* a URL with a changed token */
 
     n = (size_t) (strstr(url, "mcp-stream=") - url) + 11;
 
@@ -742,7 +748,7 @@ test_refused(void **state)
     get_is(session, url, "AAAAAAAAAAAAAAAAAAAAAA.1", 404);
     get_is("nonsense", url, NULL, 404);
 
-    /* another session, another principal */
+    /* the URL is used in another session, and by another principal */
 
     client_open(&d, other, NEW, "{}");
     get_is(other, url, NULL, 404);
@@ -770,13 +776,14 @@ test_refused(void **state)
 }
 
 
-/* A malformed event id (400) is distinguished from an event that the stream
- * does not have (404), as at the endpoint. */
+/* Last-Event-ID with a URL: a malformed event id (400) is distinguished from
+ * an event that the stream does not have (404), as at the endpoint. */
 static void
 test_event_ids(void **state)
 {
     static const struct {
-        const char  *id;               /* "S": the stream's id */
+        const char  *id;               /* value of Last-Event-ID; "S" stands
+                                          for the id of the stream */
         int          status;
         const char  *text;
     } cases[] = {
@@ -870,8 +877,8 @@ test_revision(void **state)
 }
 
 
-/* The zone has no room for the answers: 503, nothing changes, and the same
- * POST succeeds later. */
+/* The zone has no room for the answers: 503, and the call does not change. The
+ * same POST succeeds later. */
 static void
 test_full(void **state)
 {
@@ -955,8 +962,8 @@ test_large(void **state)
 }
 
 
-/* Answers after mcp_input_timeout: the response is the stream with the tool
- * error. */
+/* The client POSTs answers after mcp_input_timeout: the response is the stream
+ * with the error of the tool. */
 static void
 test_too_late(void **state)
 {
@@ -1071,7 +1078,7 @@ changed(void *ctx, const mcp_stream_ref_t *ref)
 }
 
 
-/* Marks everything in the stream "shared" as replicated. */
+/* Acknowledges all events of the stream "shared", as Redis would. */
 static void
 known(void)
 {
@@ -1086,8 +1093,8 @@ known(void)
 }
 
 
-/* Starts a call whose stream has not been replicated yet: its client has no
- * response. */
+/* Starts a call whose stream Redis has not acknowledged yet: the client has
+ * received no response. */
 static mcp_backend_request_t *
 unknown(void)
 {
@@ -1104,7 +1111,7 @@ unknown(void)
 }
 
 
-/* A client gets the URL of a stream when the stream has been replicated, or
+/* A client gets the URL of a stream when Redis has acknowledged the stream, or
  * after MCP_OPERATION_TIME. */
 static void
 test_unknown(void **state)

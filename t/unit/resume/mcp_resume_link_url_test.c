@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Tests of the URLs of streams: how they are composed, and how logs mask the
- * tokens in them. */
+/* Tests of the URLs of streams: their composition, and the masking of their
+ * tokens in logs. */
 
 #include "link_cases.h"
 
@@ -39,7 +39,8 @@ test_header(void **state)
           "<http://h/m%C3%A9?%7F%0D%0A&{|}&mcp-stream=" },
         { "h", "*", NULL, 0, NULL },
 
-        /* absolute form: Host is ignored, the scheme is the connection's */
+        /* the request target has the absolute form: Host is ignored, and the
+         * scheme of the URL is that of the connection */
         { "h", "http://a:81/mcp?x=1", NULL, 0,
           "<http://a:81/mcp?x=1&mcp-stream=" },
         { "", "http://a/mcp", NULL, 1, "<https://a/mcp?mcp-stream=" },
@@ -78,8 +79,8 @@ test_header(void **state)
         client_close(&d, &a);
     }
 
-    /* a plain response has no Link, but names it in
-     * Access-Control-Expose-Headers */
+    /* a plain JSON response has no Link header, although
+     * Access-Control-Expose-Headers names Link */
 
     client_init(&a, session);
     client_header(&a, "Host", "localhost");
@@ -91,7 +92,8 @@ test_header(void **state)
                         "Mcp-Session-Id, WWW-Authenticate, Retry-After, Link");
     client_close(&d, &a);
 
-    /* mcp_link off: neither */
+    /* mcp_link is off: the response has no Link header, and
+     * Access-Control-Expose-Headers does not name Link */
 
     d.endpoint.link = 0;
     client_init(&a, session);
@@ -108,7 +110,7 @@ test_header(void **state)
 }
 
 
-/* An origin with variables may have an invalid value: it is logged at most
+/* An origin with variables may have an invalid value: that is logged at most
  * once a minute. */
 static void
 test_origin_told(void **state)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* A test of the first events of a stream with several resumption methods. */
+/* A test of the first events of a stream, which contain the information of
+ * several resumption methods. */
 
 #include "resume_cases.h"
 
@@ -8,8 +9,9 @@
 #define EVERY  "\"resumableRequests\":{},\"streams\":{},\"resumeTokens\":{}"
 
 
-/* mcp_max_events and mcp_stream_buffer limit the messages of the backend, not
- * the first events. */
+/* The limits mcp_max_events and mcp_stream_buffer apply to the messages of the
+ * backend. They do not apply to the events with resume information, with which
+ * the stream begins. */
 static void
 test_first_events(void **state)
 {

@@ -71,8 +71,9 @@ test_policy(void **state)
     has(a.text, ".3\ndata: " ANSWER);
     client_close(&d, &a);
 
-    /* no policy for a call that is answered at once, nor for a client without
-     * the capability, which cannot use the methods either */
+    /* no policy for a call that gets its response at once, and none for a
+     * client that has not declared the capability; that client cannot use the
+     * methods either */
 
     client_post(&d, 0, &a, session, CALL);
     backend_json(&d, RESULT);
@@ -107,7 +108,8 @@ test_status(void **state)
         "\"status\":\"processing\",\"hasPendingMessage\":true,"
         "\"hasInputRequest\":false}}");
 
-    /* a written event is pending until Last-Event-ID confirms it */
+    /* an event that was written counts as pending until Last-Event-ID confirms
+     * it */
 
     client_last_id(&a, last);
     client_close(&d, &a);
@@ -120,7 +122,7 @@ test_status(void **state)
     ask(session, status_of("7", token), 200, "\"hasPendingMessage\":true,"
         "\"hasInputRequest\":false");
 
-    /* a status request removes no event; an event after Last-Event-ID is
+    /* a status request removes no event; the event after Last-Event-ID is
      * pending */
 
     ask(session, status_of("7", token), 200, "\"hasPendingMessage\":true");
@@ -154,9 +156,9 @@ test_status(void **state)
 }
 
 
-/* A call is resumed at another process, from Last-Event-ID, or else from the
- * first event that is not confirmed. The stream follows the call to its
- * response, which has the original id. */
+/* A call is resumed at another process, after Last-Event-ID, or without it
+ * from the first event that is not confirmed. The stream continues up to the
+ * response of the call, which has the original request id. */
 static void
 test_resume(void **state)
 {
@@ -186,8 +188,8 @@ test_resume(void **state)
     assert_int_equal(mcp_store_find(&d.process[0].store, id, 0, &info), MCP_OK);
     assert_int_equal(info.first_seq, 4);
 
-    /* resumed twice: the newer connection gets the stream, without
-     * Last-Event-ID from the first event that is not confirmed */
+    /* the client resumes twice: the newer connection gets the stream; without
+     * Last-Event-ID it begins at the first event that is not confirmed */
 
     post_after(0, &b, session, resume_of("7", token), NULL);
     assert_int_equal(a.ended, 1);
@@ -200,7 +202,7 @@ test_resume(void **state)
     assert_int_equal(b.ended, 1);
     client_close(&d, &b);
 
-    /* the call is over: the response comes again */
+    /* the call is over: the client gets the response again */
 
     post_after(0, &b, session, resume_of("7", token), NULL);
     has(b.text, ANSWER);
@@ -210,8 +212,8 @@ test_resume(void **state)
 }
 
 
-/* Without Last-Event-ID a client gets the events that are kept. A message
- * counts the dropped ones, except those that were confirmed. */
+/* Without Last-Event-ID a client gets all events that are kept. A log message
+ * contains the number of dropped events, without the confirmed ones. */
 static void
 test_gap(void **state)
 {
@@ -253,8 +255,8 @@ test_gap(void **state)
 }
 
 
-/* After the policy mcp_close_after ends the connection, also one that resumed
- * the call. */
+/* After the policy, mcp_close_after ends the connection; the same holds for a
+ * connection that has resumed the call. */
 static void
 test_closed_at_will(void **state)
 {
@@ -286,7 +288,7 @@ test_closed_at_will(void **state)
 }
 
 
-/* A response that was written to a broken connection comes again. */
+/* A response was written to a broken connection: the client gets it again. */
 static void
 test_response_lost(void **state)
 {
@@ -309,8 +311,8 @@ test_response_lost(void **state)
 }
 
 
-/* Before each of the next "looks" times that process 0 locks the store, the
- * backend "busy" of process 1 sends a message. */
+/* Each of the next "looks" times that process 0 locks the store, the backend
+ * "busy" of process 1 sends a message before that. */
 static int         looks;
 static mcp_backend_request_t  *busy;
 
@@ -331,8 +333,9 @@ busy_lock(void *ctx)
 }
 
 
-/* A stream at its mcp_max_events is resumed while its first consumer reads:
- * events that are dropped meanwhile do not make the resumption fail. */
+/* The stream of a call is full (mcp_max_events), and its first consumer reads
+ * while another connection resumes it: the resumption does not fail because
+ * events are dropped meanwhile. */
 static void
 test_busy(void **state)
 {
@@ -407,8 +410,8 @@ test_refused(void **state)
     ask(session, status_of("null", token), 200, REFUSED);
     ask(session, status_of("[7]", token), 200, REFUSED);
 
-    /* another session; a Last-Event-ID that is malformed, in the future, or of
-     * another stream */
+    /* the call is resumed in another session, and with a Last-Event-ID that is
+     * malformed, names a future event, or names another stream */
 
     client_open(&d, other, NEW, "{\"resumableRequests\":{}}");
     ask(other, resume_of("7", token), 200, REFUSED);
@@ -427,7 +430,7 @@ test_refused(void **state)
     has(b.text, REFUSED);
     client_close(&d, &b);
 
-    /* the refused requests have not affected the call */
+    /* the rejected requests have not affected the call */
 
     post_after(1, &b, session, resume_of("7", token), NULL);
     end_with_result(breq);
@@ -443,7 +446,7 @@ test_refused(void **state)
 }
 
 
-/* The token of a principal's call is refused in a session without a
+/* The token of a principal's call is rejected in a session without a
  * principal. */
 static void
 test_principal(void **state)
@@ -571,7 +574,8 @@ test_batch(void **state)
         "\"code\":-32600,\"message\":\"Invalid Request: a stream in a batch\","
         "\"data\":{\"resume\":\"refused\"}}}]");
 
-    /* each token brings the messages and the response of one request */
+    /* a client that resumes with the token of one request gets the messages
+     * and the response of that request only */
 
     mcp_backend_request_head(d.breqs[1], 200, mcp_str("application/x-ndjson"));
     backend_send(&d, d.breqs[1], OTHERS "\n");
@@ -590,8 +594,8 @@ test_batch(void **state)
     assert_int_equal(b.ended, 1);
     client_close(&d, &b);
 
-    /* request 8 continues; the stream of request 7 did not contain its
-     * messages */
+    /* request 8 is resumed: it continues, and its messages were not in the
+     * stream of request 7 */
 
     driver_wait(&d, 10000);
     post_after(0, &b, session, resume_of("8", token), NULL);
@@ -604,8 +608,8 @@ test_batch(void **state)
     assert_int_equal(b.ended, 1);
     client_close(&d, &b);
 
-    /* request 7 again, because its response may be lost; then all events of
-     * the batch by GET */
+    /* request 7 is resumed again, because its response may be lost; then GET
+     * returns all events of the batch */
 
     post_after(1, &b, session, resume_of("7", first), NULL);
     assert_int_equal(count(b.text, "\ndata: {"), 2);
@@ -619,8 +623,8 @@ test_batch(void **state)
 }
 
 
-/* Starts a batch with the requests 7, whose token is then in "first", and 8,
- * whose token is then in "token". */
+/* Starts a batch of two requests: copies the token of request 7 to "first",
+ * and that of request 8 to "token". */
 static void
 batch(const char *body)
 {
@@ -632,7 +636,7 @@ batch(const char *body)
 }
 
 
-/* The backend of request 8 asks its client a question. */
+/* The backend of request 8 asks the client a question. */
 static void
 batch_asks(void)
 {
@@ -660,7 +664,7 @@ test_batch_status(void **state)
     breq = d.breqs[0];
     ask(session, status_of("7", first), 200, "\"status\":\"processing\"");
 
-    /* request 7 fails while request 8 waits for its client */
+    /* request 7 fails while request 8 waits for answers */
 
     backend_end(&d, breq, MCP_FAULT_BACKEND_FAILED);
     ask(session, status_of("7", first), 200, "\"status\":\"failed\","
@@ -677,7 +681,7 @@ test_batch_status(void **state)
     ask(session, status_of("7", first), 200, "\"status\":\"failed\"");
     ask(session, status_of("8", token), 200, "\"status\":\"completed\"");
 
-    /* request 8 fails after request 7 was completed */
+    /* request 8 fails after request 7 has completed */
 
     batch("[" CALL "," CALL8 "]");
     breq = d.breqs[1];
@@ -691,8 +695,9 @@ test_batch_status(void **state)
 }
 
 
-/* A request of a batch that asked a question ends, by an answer, by
- * mcp_input_timeout or by a cancellation: no question is open any more. */
+/* The request of a batch that has asked a question ends, by an answer, by
+ * mcp_input_timeout or by a cancellation: the batch then has no open
+ * question. */
 static void
 test_batch_asked(void **state)
 {
@@ -769,8 +774,8 @@ test_batch_cancelled(void **state)
 }
 
 
-/* The process of the call dies: the call has failed, the client gets an error,
- * and its token is still valid. */
+/* The process of the call dies: the call has failed and the client gets an
+ * error, but the token of the call is still valid. */
 static void
 test_owner_dies(void **state)
 {

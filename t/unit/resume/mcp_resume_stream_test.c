@@ -65,7 +65,7 @@ test_create(void **state)
                 "\"max\":90}}}\n\n");
     has_not(a.text, END);
 
-    /* the stream id is the first part of the event ids */
+    /* event ids begin with the stream id */
 
     client_last_id(&a, last);
     assert_memory_equal(last, stream, 22);
@@ -123,7 +123,8 @@ test_poll(void **state)
     post_after(0, &a, session, resume_it(), NULL);
     assert_int_equal(a.ended, 1);
 
-    /* a written event is pending until Last-Event-ID confirms it */
+    /* an event that was written counts as pending until Last-Event-ID confirms
+     * it */
 
     client_last_id(&a, last);
     client_close(&d, &a);
@@ -152,7 +153,7 @@ test_poll_all(void **state)
         "\"method\":\"stream/poll/all\"}", 200,
         "\"result\":{\"statuses\":[]}}");
 
-    /* the session's listener is not listed */
+    /* the session's listener is not in the list */
 
     client_resume(&d, 0, &b, session, NULL);
     client_close(&d, &b);
@@ -193,8 +194,8 @@ locks_of(const char *body)
 }
 
 
-/* stream/poll/all lists all running streams, and at most 256 streams that are
- * over and were sent. */
+/* stream/poll/all lists all active streams, and at most 256 streams that are
+ * over and whose events were sent. */
 static void
 test_poll_many(void **state)
 {
@@ -232,7 +233,8 @@ test_poll_many(void **state)
     has(b.text, stream);
     client_close(&d, &b);
 
-    /* 29 more streams that are over cost no additional lock */
+    /* with 29 more streams that are over, the response needs no additional
+     * lock of the store */
 
     assert_int_equal(locks_of(REQUEST("1", "stream/poll/all", "{}")),
                      poll_locks);
@@ -245,9 +247,9 @@ test_poll_many(void **state)
 }
 
 
-/* A clock that changes the store: while a response to stream/poll/all is made,
- * it confirms all events of the stream "unsent", as a request of the client at
- * another process would. */
+/* A clock that changes the store: while the server makes a response to
+ * stream/poll/all, the clock confirms all events of the stream "unsent", as a
+ * request of the client at another process would. */
 
 static uint64_t           (*real_now)(void *ctx);
 static mcp_stream_info_t  unsent;
@@ -259,7 +261,8 @@ now_it_is_sent(void *ctx)
 
     store = &d.process[0].store;
 
-    /* when the response has locked the store twice: it contains the stream */
+    /* the server has locked the store twice for the response, which contains
+     * the stream by now */
 
     if (d.locks == 2) {
         assert_int_equal(mcp_store_confirm(store, &unsent.ref,
@@ -271,8 +274,8 @@ now_it_is_sent(void *ctx)
 }
 
 
-/* stream/poll/all lists each stream once, also one that becomes a sent one
- * while the response is made. */
+/* stream/poll/all lists each stream once, even if the stream moves to the list
+ * of lingering streams while the response is made. */
 static void
 test_poll_once(void **state)
 {
@@ -299,7 +302,7 @@ test_poll_once(void **state)
     has(b.text, "\"pendingMessages\":true");
     client_close(&d, &b);
 
-    /* the next response lists the stream as sent */
+    /* the next response contains the stream, without pending messages */
 
     client_post(&d, 1, &b, session, REQUEST("1", "stream/poll/all", "{}"));
     assert_int_equal(count(b.text, stream), 1);
@@ -309,8 +312,8 @@ test_poll_once(void **state)
 }
 
 
-/* stream/resume as a request, whose result comes at the end of the stream, and
- * as a notification. */
+/* stream/resume as a request, whose result is sent at the end of the stream,
+ * and as a notification. */
 static void
 test_resume(void **state)
 {
@@ -358,7 +361,8 @@ test_resume(void **state)
     client_last_id(&b, last);
     client_close(&d, &b);
 
-    /* Last-Event-ID names the last event: result and stream/end come again */
+    /* Last-Event-ID names the last event: the client gets the result of
+     * stream/resume and stream/end again */
 
     post_after(0, &b, session, resume_it(), last);
     has_not(b.text, ANSWER);
@@ -368,8 +372,8 @@ test_resume(void **state)
 }
 
 
-/* At a stopping process, a stream that is over ends as usual: response, result
- * of stream/resume, stream/end. */
+/* At a process that stops, a stream that is over ends as usual: with the
+ * response, the result of stream/resume, and stream/end. */
 static void
 test_over_and_stopping(void **state)
 {
@@ -389,8 +393,8 @@ test_over_and_stopping(void **state)
 }
 
 
-/* The result of stream/resume and stream/end are complete with the smallest
- * size of a pull. */
+/* The result of stream/resume and stream/end are complete even if the client's
+ * connection is pulled with the smallest buffer. */
 static void
 test_pieces(void **state)
 {
@@ -531,8 +535,8 @@ test_refused(void **state)
     ask(other, of("stream/poll", second, bad), 200, REFUSED);
     ask(other, of("stream/resume", second, bad), 200, REFUSED);
 
-    /* notifications: stream/resume is refused with status 400, stream/poll is
-     * ignored */
+    /* both methods as notifications: stream/resume is rejected with status
+     * 400, stream/poll is ignored */
 
     snprintf(line, sizeof(line), NOTE("stream/resume",
              "{\"streamId\":\"%s\",\"resumeToken\":\"x\"}"), second);
@@ -547,7 +551,7 @@ test_refused(void **state)
 }
 
 
-/* The stream id and the token of another principal are refused. */
+/* The stream id and the token of another principal are rejected. */
 static void
 test_principal(void **state)
 {
@@ -557,7 +561,7 @@ test_principal(void **state)
 
     breq = call_as("alice", "{\"streams\":{}}");
 
-    /* in another session, and in the session of "alice" */
+    /* by a principal in another session, and in the session of "alice" */
 
     client_open(&d, other, NEW, "{\"streams\":{}}");
     ask(other, poll_it(), 200, REFUSED);
@@ -673,7 +677,7 @@ test_not_resumable(void **state)
     ask(session, resume_it(), 200, REFUSED);
     assert_int_equal(a.ended, 0);
 
-    /* a stopping process does not close the connection */
+    /* a process that stops does not close the connection */
 
     mcp_worker_stop(d.process[0].worker, 0);
     driver_pump(&d);

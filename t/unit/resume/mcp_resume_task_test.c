@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Tests of which calls become tasks, when, and of the responses to them. */
+/* Tests of the calls that become tasks, the time when they do, and the
+ * responses to them. */
 
 #include "task_cases.h"
 
 
-/* A call without a response after mcp_task_after: the response is a task. */
+/* A call has no response after mcp_task_after: its client gets a task as the
+ * response. */
 static void
 test_slow(void **state)
 {
@@ -34,8 +36,7 @@ test_slow(void **state)
 }
 
 
-/* A stream without a response after mcp_task_after: its last event is a
- * task. */
+/* A stream has no response after mcp_task_after: its last event is a task. */
 static void
 test_stream(void **state)
 {
@@ -56,7 +57,7 @@ test_stream(void **state)
     has_not(a.text, "id: ");
     begin_status_listener();
 
-    /* the call continues without a connection */
+    /* the client's connection is closed: the call continues */
 
     driver_wait(&d, 5000);
     task_is(0, "\"status\":\"working\"");
@@ -151,7 +152,8 @@ test_tools(void **state)
 }
 
 
-/* A call that ends before its client has the task's id is a task. */
+/* A call ends before its client has received the id of the task: the client
+ * gets the task nevertheless. */
 static void
 test_over_at_once(void **state)
 {
@@ -205,7 +207,8 @@ test_other_methods(void **state)
 }
 
 
-/* The client leaves before it has the task's id: the call is cancelled. */
+/* The client disconnects before it has received the id of the task: the call
+ * is cancelled. */
 static void
 test_leaving(void **state)
 {

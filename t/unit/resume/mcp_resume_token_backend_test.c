@@ -5,8 +5,8 @@
 #include "token_cases.h"
 
 
-/* Repeats a request with a used token: it gets the same answer as before,
- * which contains "part", and no backend is invoked. */
+/* Sends again() with a token that was used before: the client gets the same
+ * response as before, which contains "part", and no backend is invoked. */
 static void
 gets_again(unsigned process, const char *key, const char *part)
 {
@@ -23,7 +23,8 @@ gets_again(unsigned process, const char *key, const char *part)
 }
 
 
-/* Exchanges the token in "key" for the token of the next page. */
+/* Sends again() with the token "key", and replaces "key" by the token in the
+ * result, which the backend has called "next". */
 static void
 turn(unsigned process, char *key, const char *next)
 {
@@ -54,8 +55,8 @@ test_pages(void **state)
     has(a.text, line);
     client_close(&d, &a);
 
-    /* the backend gets its token back unchanged, in each place where the
-     * client put it */
+    /* the backend gets its own token back unchanged, in the place where the
+     * client has put the sealed one */
 
     client_post(&d, 1, &a, session, again(token));
     has(d.last_body, "\"resumeToken\":\"p2\"}");
@@ -75,7 +76,8 @@ test_pages(void **state)
     has_not(a.text, NEXT);
     client_close(&d, &a);
 
-    /* a used token brings the same answer, until mcp_linger is over */
+    /* the client uses a token twice: it gets the same response, until
+     * mcp_linger is over */
 
     gets_again(0, key, RESULT);
     driver_wait(&d, 6000);
@@ -84,8 +86,8 @@ test_pages(void **state)
 }
 
 
-/* Params are compared as values: the order of members and the spelling of
- * strings and numbers do not matter. */
+/* Params are compared by their values: the order of members and the spelling
+ * of strings and numbers do not matter. */
 static void
 test_pages_params(void **state)
 {
@@ -135,8 +137,8 @@ test_pages_params(void **state)
 }
 
 
-/* A used token brings the same answer at any process, until the token in that
- * answer is used, or mcp_linger is over. */
+/* A client uses a token twice: it gets the same response at any process, until
+ * it has used the token in that response, or until mcp_linger is over. */
 static void
 test_pages_lost(void **state)
 {
@@ -163,7 +165,7 @@ test_pages_lost(void **state)
     assert_int_equal(stats().streams, 1);
     gets_again(0, second, "\"nextResumeToken\":\"p.");
 
-    /* each repetition restarts mcp_linger */
+    /* each use of the token restarts mcp_linger */
 
     driver_wait(&d, 4000);
     gets_again(1, second, "\"nextResumeToken\":\"p.");
@@ -173,7 +175,7 @@ test_pages_lost(void **state)
     assert_int_equal(stats().streams, 0);
     ask(session, again(second), 200, REFUSED);
 
-    /* a result with "isError" comes again */
+    /* the response is a result with "isError": the client gets it again */
 
     page();
     strcpy(first, token);
@@ -182,7 +184,8 @@ test_pages_lost(void **state)
     client_close(&d, &a);
     gets_again(0, first, "\"isError\":true");
 
-    /* no room to keep the answer: the used token is refused */
+    /* there is no room to keep the response: the second use of the token is
+     * rejected */
 
     page();
     strcpy(first, token);
@@ -194,7 +197,7 @@ test_pages_lost(void **state)
     mcp_store_free(&d.process[1].store, &ref);
     ask(session, again(first), 200, REFUSED);
 
-    /* mcp_max_wait 0: the answer is not kept */
+    /* mcp_max_wait is 0: the response is not kept */
 
     d.endpoint.max_wait = 0;
     page();
@@ -205,7 +208,7 @@ test_pages_lost(void **state)
     ask(session, again(first), 200, REFUSED);
     d.endpoint.max_wait = 60000;
 
-    /* the session is deleted, and the kept answer with it */
+    /* the session is deleted, and with it the kept response */
 
     page();
     client_post(&d, 0, &a, session, again(token));
@@ -250,7 +253,8 @@ test_pages_superseded(void **state)
     has(a.text, key);
     client_close(&d, &a);
 
-    /* the newer one has waited as long: an interim result with a new token */
+    /* the newer request gets an interim result with a new token when it has
+     * waited for mcp_resume_after */
 
     assert_int_equal(b.ended, 1);
     has(b.text, "data: " AGAIN(2));
@@ -262,7 +266,8 @@ test_pages_superseded(void **state)
     has(a.text, "data: " AGAIN(1));
     end_of_rest(breq, &a);
 
-    /* a superseded connection that has its response gets no interim result */
+    /* a superseded connection that has received the response of the call gets
+     * no interim result */
 
     page();
     client_post(&d, 0, &a, session, again(token));
@@ -283,8 +288,8 @@ test_pages_superseded(void **state)
 }
 
 
-/* Checks a plain JSON response: an interim result with the client's own token
- * "key". */
+/* Checks that a plain JSON response is an interim result with the token "key",
+ * which the client itself has sent. */
 static void
 come_again(client_t *client, const char *key)
 {
@@ -314,8 +319,8 @@ test_pages_running(void **state)
     page();
     strcpy(key, token);
 
-    /* the first client has left, which the second request detects within 60
-     * ms */
+    /* the first client has disconnected: the second request detects that
+     * within 60 ms and gets the call */
 
     client_post(&d, 0, &a, session, again(key));
     client_post(&d, 1, &b, session, again(key));
@@ -330,7 +335,8 @@ test_pages_running(void **state)
     assert_int_equal(b.ended, 1);
     client_close(&d, &b);
 
-    /* the first request gets its result: the second one gets it, too */
+    /* the first request gets its result: the second one gets the same
+     * result */
 
     page();
     strcpy(key, token);
@@ -389,8 +395,8 @@ test_pages_running(void **state)
 }
 
 
-/* Sends a request that waits for the first one with its token; an allocation
- * may fail at any time. */
+/* A request with a token waits for the first request with it, while
+ * allocations fail. */
 static void
 wait_without_memory(void)
 {
@@ -425,8 +431,8 @@ test_pages_running_without_memory(void **state)
 }
 
 
-/* A batch: a token in a result is encrypted, a request with a token is
- * refused. */
+/* In a batch, a token in a result is encrypted, but a request with a token is
+ * rejected. */
 static void
 test_pages_batch(void **state)
 {
@@ -452,7 +458,7 @@ test_pages_batch(void **state)
 }
 
 
-/* stream/poll/all does not list a kept answer. */
+/* stream/poll/all does not list the stream of a kept response. */
 static void
 test_pages_and_streams(void **state)
 {
@@ -474,8 +480,8 @@ test_pages_and_streams(void **state)
 }
 
 
-/* Equal results of the same moment contain different tokens. Each one can be
- * used once, whether or not others were used. */
+/* Equal results that are sent at the same time contain different tokens. Each
+ * token can be used once, independent of the others. */
 static void
 test_pages_alike(void **state)
 {
@@ -508,7 +514,7 @@ test_pages_alike(void **state)
         gets_again(1, token, RESULT);
     }
 
-    /* no randomness to make a token unique: an error */
+    /* no random bytes to make a token unique: an error */
 
     client_post(&d, 0, &a, session, CALL);
     d.process[0].worker->n_random = 0;
@@ -521,7 +527,7 @@ test_pages_alike(void **state)
 }
 
 
-/* Repeats a request with the token of a call that has ended: it gets all
+/* Sends again() with the token of a call that is over: the client gets all
  * messages of the call, the first of which is "first". */
 static void
 gets_all(const char *key, const char *first)
@@ -554,8 +560,8 @@ test_pages_again(void **state)
     has(a.text, "-32603");
     client_close(&d, &a);
 
-    /* the client left before the first message, or after it: the call
-     * continues, and the next request with the token joins it */
+    /* the client disconnects before the first message of the call, and after
+     * it: the call continues, and the next request with the token gets it */
 
     client_post(&d, 0, &a, session, again(token));
     client_close(&d, &a);
@@ -605,8 +611,8 @@ test_pages_again(void **state)
 }
 
 
-/* Sends a request with the token in "token"; its backend sends a message, the
- * event id of which is copied to id. */
+/* Sends again() with the token in "token". The backend sends "message", and
+ * its event id is copied to "id". */
 static mcp_backend_request_t *
 says(client_t *client, char *id, const char *message)
 {
@@ -642,7 +648,8 @@ test_pages_again_ids(void **state)
     breq = says(&a, second, AGAIN(2) "\n");
     assert_int_not_equal(strncmp(first, second, MCP_STREAM_TEXT_LEN), 0);
 
-    /* after the first event only the error of the first attempt follows */
+    /* the client resumes the first attempt after its first event: it gets only
+     * the error of that attempt */
 
     client_resume(&d, 1, &b, session, first);
     backend_send(&d, breq, AGAIN(3) "\n");
@@ -663,8 +670,8 @@ test_pages_again_ids(void **state)
     has(b.text, "\"id\":8,\"result\":" RESULT);
     client_close(&d, &b);
 
-    /* the first attempt is cancelled: its event id brings no event of the
-     * second */
+    /* the first attempt is cancelled: with its event id, the client gets no
+     * event of the second attempt */
 
     page();
     says(&a, first, AGAIN(1) "\n");
@@ -680,8 +687,8 @@ test_pages_again_ids(void **state)
 }
 
 
-/* The zone has no room for new streams: existing ones are resumed, and a quick
- * call with a backend's token needs none. */
+/* The zone has no room for new streams: streams that exist can be resumed, and
+ * a quick call with a backend's token succeeds, because it needs no stream. */
 static void
 test_full(void **state)
 {
@@ -715,8 +722,8 @@ test_full(void **state)
 }
 
 
-/* Checks that the token in "key" is valid. Its call fails, so that the token
- * can be used again. */
+/* Checks that the token in "key" is valid: the backend is invoked. The backend
+ * fails, so that the token can be used again. */
 static void
 passes(const char *key)
 {
@@ -759,7 +766,8 @@ test_pages_unmade(void **state)
 
     assert_in_range(k, 2, 199);
 
-    /* no randomness, as soon as the worker's supply is used up */
+    /* random bytes fail, as soon as the worker has used up those that it has
+     * fetched in advance */
 
     d.te.random_rc = MCP_ERR_INTERNAL;
 
@@ -782,8 +790,8 @@ test_pages_unmade(void **state)
 }
 
 
-/* A call that got no stream, or expired without a client, does not use up its
- * token. */
+/* A call that got no stream, or that expired without a client, leaves its
+ * token unused. */
 static void
 test_pages_unanswered(void **state)
 {
@@ -827,7 +835,8 @@ test_pages_unanswered(void **state)
     has(a.text, INTERIM);
     client_close(&d, &a);
 
-    /* the interim result may be lost: the same token joins the call */
+    /* the interim result may be lost: the next request with the same token
+     * gets the call */
 
     client_post(&d, 1, &a, session, again(key));
     assert_int_equal(d.n_breqs, 1);
@@ -880,8 +889,8 @@ long_page(int n)
 }
 
 
-/* An invalid nextResumeToken is an error, because the client would not notice
- * that pages are missing. */
+/* A backend's result with an invalid nextResumeToken is replaced by an error;
+ * otherwise the client would believe that there are no more pages. */
 static void
 test_pages_bad(void **state)
 {
@@ -916,7 +925,7 @@ test_pages_bad(void **state)
     has(a.text, NEXT);
     client_close(&d, &a);
 
-    /* the error waits for room in the zone */
+    /* the zone has no room for the error: the error is sent later */
 
     client_post(&d, 0, &a, session, CALL);
     driver_wait(&d, 1100);
@@ -932,7 +941,7 @@ test_pages_bad(void **state)
     has(a.text, "-32603");
     client_close(&d, &a);
 
-    /* also for a client without the capability */
+    /* the same for a client that has not declared the capability */
 
     client_open(&d, session, NEW, "{}");
     client_post(&d, 0, &a, session, CALL);

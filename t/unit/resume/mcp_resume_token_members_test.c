@@ -104,7 +104,7 @@ test_write(void **state)
 }
 
 
-/* A token in _meta takes precedence over one at the top of the result. */
+/* A token in _meta takes precedence over a token at the top of the result. */
 static void
 test_next(void **state)
 {

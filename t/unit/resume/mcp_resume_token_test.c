@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Tests of interim results of slow calls, and of the refusal of resume
- * tokens. */
+/* Tests of interim results for slow calls, and of resume tokens that are
+ * rejected. */
 
 #include "token_cases.h"
 
@@ -19,7 +19,8 @@ test_slow(void **state)
     breq = slow();
     backend_send(&d, breq, PROGRESS(1) "\n");
 
-    /* the rest, at another process: the new request's id, and no event ids */
+    /* the client resumes at another process: it gets the later messages with
+     * the id of the new request, and without event ids */
 
     client_post(&d, 1, &a, session, again(token));
     assert_int_equal(a.streaming, 1);
@@ -35,8 +36,8 @@ test_slow(void **state)
     assert_int_equal(count(a.text, AGAIN(1)), 1);
     client_close(&d, &a);
 
-    /* the same token again, as after a lost connection: all of the rest
-     * again */
+    /* the client uses the same token again, as after a lost connection: it
+     * gets all these messages again */
 
     client_post(&d, 0, &a, session, again(token));
     assert_int_equal(count(a.text, AGAIN(1)), 1);
@@ -45,7 +46,7 @@ test_slow(void **state)
     assert_int_equal(a.ended, 1);
     client_close(&d, &a);
 
-    /* mcp_linger is over: the token is refused */
+    /* mcp_linger is over: the token is rejected */
 
     driver_wait(&d, 6000);
     ask(session, again(token), 200, REFUSED);
@@ -53,8 +54,9 @@ test_slow(void **state)
 }
 
 
-/* Some events that a lost connection has read are dropped: a message counts
- * them, and the remaining ones follow. */
+/* Some events that were sent on a lost connection have been dropped: when the
+ * client resumes, a log message contains their number, and the remaining
+ * events follow. */
 static void
 test_gap(void **state)
 {
@@ -80,8 +82,8 @@ test_gap(void **state)
 }
 
 
-/* Several interim results: each request gets the messages since the previous
- * one, and no message twice. */
+/* Several interim results: each request of the client gets the messages since
+ * the previous one, and no message twice. */
 static void
 test_rounds(void **state)
 {
@@ -122,8 +124,8 @@ test_rounds(void **state)
 }
 
 
-/* A stopping process sends no interim result after the response: a request has
- * one response. */
+/* A process that stops sends no interim result to a request that has got its
+ * response. */
 static void
 test_over_and_stopping(void **state)
 {
@@ -140,7 +142,7 @@ test_over_and_stopping(void **state)
 }
 
 
-/* The connection is a stream already: its last event is the interim result,
+/* The response is a stream already: its last event is the interim result,
  * which is not stored. */
 static void
 test_streaming(void **state)
@@ -161,8 +163,8 @@ test_streaming(void **state)
     client_last_id(&a, last);
     client_close(&d, &a);
 
-    /* GET with the id of the interim result: 204. With an earlier id, after
-     * the interim result was lost: the stream */
+    /* GET with the event id of the interim result: 204; GET with an earlier
+     * id, because the interim result was lost: the stream */
 
     client_resume(&d, 1, &a, session, last);
     assert_int_equal(a.status, 204);
@@ -185,7 +187,8 @@ test_streaming(void **state)
 }
 
 
-/* Checks that the last event is an interim result with the token "key". */
+/* Checks that the last event of a stream is an interim result with the token
+ * "key". */
 static void
 same_again(const client_t *client, const char *key)
 {
@@ -204,8 +207,8 @@ same_again(const client_t *client, const char *key)
 }
 
 
-/* The connection that waits for the rest is lost, or superseded by another
- * request with the same token. */
+/* The connection that waits for the messages of a slow call is lost, or
+ * superseded by another request with the same token. */
 static void
 test_lost(void **state)
 {
@@ -220,9 +223,9 @@ test_lost(void **state)
     client_post(&d, 1, &a, session, again(token));
     client_close(&d, &a);
 
-    /* the older connection may be the one that the client reads: it gets its
-     * response after mcp_resume_after, lest two requests supersede each other
-     * without end */
+    /* the client may be reading the older connection: the server sends an
+     * interim result there after mcp_resume_after, so that two requests do not
+     * supersede each other forever */
 
     strcpy(key, token);
     client_post(&d, 1, &a, session, again(key));
@@ -240,12 +243,13 @@ test_lost(void **state)
                 "taken-over");
     client_close(&d, &a);
 
-    /* the same token again: all messages again */
+    /* the client uses the same token again: it gets all messages again */
 
     client_post(&d, 0, &b, session, again(key));
     has(b.text, AGAIN(1));
 
-    /* a result that could not be written comes again */
+    /* the result could not be written: the next request with the token gets
+     * it */
 
     b.slow = 1;
     end_with_result(breq);
@@ -259,8 +263,8 @@ test_lost(void **state)
 }
 
 
-/* A superseded connection gets an error if the stream was freed, and nothing
- * more if it already has its response. */
+/* The connection is superseded: it gets an error if the stream was freed, and
+ * no further message if it already has its response. */
 static void
 test_superseded_and_gone(void **state)
 {
@@ -296,7 +300,8 @@ test_superseded_and_gone(void **state)
 }
 
 
-/* mcp_resume_after 0: a superseded connection gets its response after 10 s. */
+/* mcp_resume_after is 0: a superseded connection gets an interim result after
+ * 10 s. */
 static void
 test_superseded_without_interim(void **state)
 {
@@ -322,7 +327,7 @@ test_superseded_without_interim(void **state)
 
 
 /* A connection is superseded while its process stops: it gets an interim
- * result at once, and the newer request gets the rest. */
+ * result at once, and the newer request gets the later messages. */
 static void
 test_superseded_and_stopping(void **state)
 {
@@ -352,8 +357,8 @@ test_superseded_and_stopping(void **state)
 }
 
 
-/* The stream is freed, alone or with its session: the waiting request gets an
- * error. */
+/* The stream is freed, alone or with its session: the request that waits for
+ * its messages gets an error. */
 static void
 test_gone(void **state)
 {
@@ -379,7 +384,8 @@ test_gone(void **state)
 }
 
 
-/* A request with a token at a stopping process: another interim result. */
+/* A request with a token arrives at a process that stops: the client gets
+ * another interim result. */
 static void
 test_winding_up(void **state)
 {
@@ -421,7 +427,7 @@ test_errors(void **state)
     client_close(&d, &a);
     quiet();
 
-    /* cancelled while a request waits for the rest */
+    /* the call is cancelled while a request waits for its messages */
 
     slow();
     client_post(&d, 1, &a, session, again(token));
@@ -441,7 +447,8 @@ test_errors(void **state)
 }
 
 
-/* A question is part of the rest, as the backend sent it. */
+/* The backend asks a question after the interim result: the client that
+ * resumes gets the question unchanged. */
 static void
 test_input(void **state)
 {
@@ -466,7 +473,7 @@ test_input(void **state)
 
 
 /* A process that stops sends an interim result to each request that waits for
- * the rest. */
+ * messages of a slow call. */
 static void
 test_stop(void **state)
 {
@@ -492,8 +499,8 @@ test_stop(void **state)
 }
 
 
-/* Only clients that declared resume tokens, and neither resumable requests nor
- * streams, get interim results. */
+/* Only clients that have declared resume tokens, and neither resumable
+ * requests nor streams, get interim results. */
 static void
 test_whom(void **state)
 {
@@ -509,8 +516,9 @@ test_whom(void **state)
     backend_json(&d, PAGE);
     client_close(&d, &a);
 
-    /* without the capability: a backend's token is encrypted where the backend
-     * put it, and a token that is not encrypted is refused */
+    /* a client without the capability: a backend's token is encrypted in the
+     * place where the backend has put it, and a token that is not encrypted is
+     * rejected */
 
     token_of(&a);
     has_not(a.text, "\"p2\"");
@@ -543,7 +551,8 @@ test_whom(void **state)
     backend_json(&d, "{\"messages\":[]}");
     client_close(&d, &a);
 
-    /* mcp_resume_tokens on: for all clients */
+    /* mcp_resume_tokens on: clients get interim results, whatever they have
+     * declared */
 
     d.endpoint.resume_tokens = 1;
     client_open(&d, session, NEW, "{}");
@@ -563,8 +572,8 @@ test_whom(void **state)
 }
 
 
-/* A cancellation at another process names the request that waits for the rest:
- * the call ends. */
+/* The client cancels at another process the request with which it resumed the
+ * call: the call ends. */
 static void
 test_cancel(void **state)
 {
@@ -593,7 +602,7 @@ test_cancel(void **state)
 }
 
 
-/* A token is repeated 50 times: nothing but the call's stream is stored, and
+/* A token is used 50 times: nothing except the call's stream is stored, and
  * only the id of the newest request cancels the call. */
 static void
 test_cancel_newest(void **state)
@@ -667,7 +676,8 @@ refused(const char *key)
     ask(session, REQUEST("8", "tools/call", "{\"name\":\"echo\","
         "\"resumeToken\":7}"), 200, REFUSED);
 
-    /* a second token, which a backend might read instead of the valid one */
+    /* a request with two tokens: the backend might read the other one, so the
+     * request is rejected */
 
     snprintf(text, sizeof(text), REQUEST("8", "tools/call",
              "{\"name\":\"echo\",\"arguments\":{\"a\":1},\"resumeToken\":"
@@ -713,7 +723,7 @@ test_refused(void **state)
     client_close(&d, &a);
     refused(token);
 
-    /* both tokens are valid for mcp_resume_lifetime, and not longer */
+    /* both tokens are valid until mcp_resume_lifetime is over */
 
     driver_wait(&d, 59000);
     client_post(&d, 0, &a, session, again(token));
@@ -728,7 +738,7 @@ test_refused(void **state)
 }
 
 
-/* The token of another principal is refused. */
+/* The token of another principal is rejected. */
 static void
 test_principal(void **state)
 {
@@ -741,7 +751,7 @@ test_principal(void **state)
     token_of(&a);
     client_close(&d, &a);
 
-    /* in another session, and in the session of "alice" */
+    /* by a principal in another session, and in the session of "alice" */
 
     client_open(&d, other, NEW, "{\"resumeTokens\":{}}");
     ask(other, again(token), 200, REFUSED);
