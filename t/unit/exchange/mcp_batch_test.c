@@ -66,7 +66,8 @@ test_batch_streams(void **state)
 
 
 /* One request of a batch is cancelled: before the batch has a stream, after
- * that, or by the batch itself. The other request is answered. */
+ * that, or by a message in the batch itself. The other request gets its
+ * response. */
 static void
 test_batch_cancel(void **state)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Tests of the meaning of a POSTed message: status and error code of each
- * branch. */
+/* Tests of the dispatch of a POSTed message: the status and the error code for
+ * each kind of message. */
 
 #include "core_cases.h"
 
@@ -20,7 +20,7 @@ static const answer_case_t  answer_cases[] = {
       "{\"jsonrpc\":\"2.0\",\"id\":\"x\\u0041\",\"result\":{}}" },
     { REQUEST("-5", "ping", "{\"x\":1}"), 200, "\"id\":-5,\"result\":{}" },
 
-    /* broken JSON, broken JSON-RPC */
+    /* texts that are not JSON, and JSON that is not JSON-RPC */
 
     { "{", 400, "-32700" },
     { "nonsense", 400, "-32700" },
@@ -43,7 +43,7 @@ static const answer_case_t  answer_cases[] = {
       "-32601" },
     { REQUEST("1", "elicitation/create", "{}"), 200, "-32601" },
 
-    /* messages without an answer: 202 */
+    /* messages that get no response: 202 */
 
     { NOTE("notifications/initialized", "{}"), 202, NULL },
     { NOTE("notifications/x", "{}"), 202, NULL },
@@ -57,7 +57,7 @@ static const answer_case_t  answer_cases[] = {
     { "{\"jsonrpc\":\"2.0\",\"id\":1,\"error\":{\"code\":1,"
       "\"message\":\"\"}}", 202, NULL },
 
-    /* lists; a page is one item */
+    /* lists, whose pages have one item each */
 
     { REQUEST("1", "tools/list", "{}"), 200, "\"name\":\"echo\"" },
     { REQUEST("1", "prompts/list", "{}"), 200,
@@ -216,8 +216,8 @@ test_progress_tokens(void **state)
         client_close(&d, &a);
     }
 
-    /* in a batch only the request with the invalid token gets the error; a
-     * notification with an invalid token is ignored */
+    /* in a batch, only the request with an invalid progress token gets the
+     * error; a notification with an invalid token is ignored */
 
     client_open(&d, old, OLD, ALL);
     client_post(&d, 0, &a, old, "[" TOKEN("[\r\n1]") "," CALL8 ","
@@ -377,7 +377,8 @@ test_no_memory(void **state)
     for (i = 0; i < ITEMS(bodies); i++) {
         for (k = 1; k < 1000; k++) {
 
-            /* a new session each time: the test lasts longer than one */
+            /* a new session for each k, because the whole test takes longer
+             * than the lifetime of a session */
 
             client_open(&d, old, OLD, ALL);
             d.te.tm.failed = 0;

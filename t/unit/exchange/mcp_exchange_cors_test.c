@@ -51,7 +51,7 @@ test_cors(void **state)
     assert_null(client_answer_header(&a, "Access-Control-Allow-Methods"));
     client_close(&d, &a);
 
-    /* an error and a stream have CORS headers, too */
+    /* error responses and streams have CORS headers as well */
 
     client_init(&a, NULL);
     client_header(&a, "Origin", allowed);
@@ -157,7 +157,8 @@ test_asked(void **state)
         client_close(&d, &a);
     }
 
-    /* a list of more than 4096 bytes: none of its names is added */
+    /* Access-Control-Request-Headers of more than 4096 bytes: the response
+     * contains none of its names */
 
     memset(list, 'a', sizeof(list) - 1);
     memcpy(list, "mcp-param-", 10);
@@ -175,7 +176,7 @@ test_asked(void **state)
 }
 
 
-/* The functions that the glue calls without an exchange. */
+/* The functions for CORS that a glue calls when there is no exchange. */
 static void
 test_without_exchange(void **state)
 {
@@ -200,13 +201,14 @@ test_without_exchange(void **state)
         { "OPTIONS", { "Origin", "", "Access-Control-Request-Method",
                        "POST" }, "/mcp", 0, 0 },
 
-        /* two Origin headers: ambiguous, so neither counts */
+        /* two Origin headers: neither counts, because the server cannot decide
+         * between them */
         { "OPTIONS", { "Origin", "https://app.example",
                        "origin", "https://app.example",
                        "Access-Control-Request-Method", "POST" }, "/mcp", 0,
           0 },
 
-        /* the server's own origin */
+        /* Origin is the server's own origin */
         { "POST", { "Origin", "http://localhost:1", "Host", "localhost:1" },
           "/mcp", 0, 1 },
         { "POST", { "Origin", "http://localhost:1", "Host", "localhost:2" },

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Tests of the response with the document of a protected resource. */
+/* Tests of the response with the metadata document of a protected resource. */
 
 #include "core_cases.h"
 

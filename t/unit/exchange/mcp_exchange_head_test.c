@@ -14,7 +14,8 @@ typedef struct {
     const char  *headers[12];
     const char  *body;
     int          status;
-    const char  *part;             /* in the answer; NULL: no body */
+    const char  *part;             /* text that the response contains; NULL:
+                                      the response has no body */
 } http_case_t;
 
 
@@ -188,7 +189,8 @@ test_http(void **state)
     for (i = 0; i < ITEMS(http_cases); i++) {
         t = &http_cases[i];
 
-        /* the previous case may have deleted the session */
+        /* a new session for each case, because the previous case may have
+         * deleted its session */
 
         client_open(&d, session, NEW, ALL);
         http(&a, t);
@@ -226,7 +228,8 @@ test_http(void **state)
 }
 
 
-/* More Accept lines than an exchange keeps: only the first ones count. */
+/* A request has more Accept lines than an exchange keeps: only the first ones
+ * count. */
 static void
 test_many_lines(void **state)
 {
@@ -263,8 +266,8 @@ test_many_lines(void **state)
 }
 
 
-/* An origin with the IP address of Host is accepted, except on a loopback
- * connection. */
+/* An origin whose host is the IP address in Host is accepted, except on a
+ * connection from a loopback address. */
 static void
 test_far_origin(void **state)
 {
@@ -292,7 +295,8 @@ test_far_origin(void **state)
 }
 
 
-/* A host in the target overrides the Host header. */
+/* The request target has the absolute form: its host overrides the Host
+ * header. */
 static void
 test_absolute_form(void **state)
 {

@@ -38,7 +38,8 @@ use_tools(void)
 typedef struct {
     const char  *headers[10];          /* names and values in turn */
     const char  *arguments;            /* NULL: the call has none */
-    const char  *detail;               /* NULL: headers and arguments agree */
+    const char  *detail;               /* detail of the error; NULL: headers
+                                          and arguments agree */
 } param_case_t;
 
 
@@ -134,7 +135,8 @@ static const param_case_t  cases[] = {
     { { NULL }, "{\"o\":[{\"deep\":false}]}", "Mcp-Param-Deep" },
     { { NULL }, "{\"o\":{\"deep\":\"true\"}}", "Mcp-Param-Deep" },
 
-    /* a repeated member: a backend may use the other value */
+    /* an argument that occurs twice: an error, because a backend may use the
+     * other value */
 
     { { "Mcp-Param-Region", "eu" }, "{\"region\":\"eu\",\"region\":\"us\"}",
       "Mcp-Param-Region" },
@@ -146,7 +148,8 @@ static const param_case_t  cases[] = {
       "{\"o\":{\"deep\":true},\"o\":{\"deep\":false}}", "Mcp-Param-Deep" },
     { { NULL }, "{\"x\":1,\"x\":2}", NULL },
 
-    /* names that a parser which ignores case may take for a declared name */
+    /* argument names that differ from a declared one only by case: an error,
+     * because a parser may ignore case */
 
     { { "Mcp-Param-Region", "eu" }, "{\"region\":\"eu\",\"Region\":\"us\"}",
       "Mcp-Param-Region" },
@@ -370,7 +373,8 @@ test_call(void **state)
     has(a.text, "Mcp-Param-Region");
     assert_int_equal(d.n_breqs, 0);
 
-    /* a version with tabs around it: the headers are checked */
+    /* MCP-Protocol-Version has tabs around the version: the headers are
+     * checked nevertheless */
 
     call_with("\t2026-07-28\t", "us", 400, "Mcp-Param-Region");
 

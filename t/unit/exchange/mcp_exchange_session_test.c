@@ -18,8 +18,8 @@ test_session_ends(void **state)
     end_session(1, session);
     assert_int_equal(stats().counter[MCP_COUNT_SESSIONS_DELETED], 1);
 
-    /* deleted at process 1: every request is refused at both processes, DELETE
-     * as well */
+    /* the session is deleted at process 1: every request with it, DELETE as
+     * well, is rejected at both processes */
 
     ask(session, PING, 404, "-32001");
     ask(session, NOTE("notifications/x", "{}"), 404, "-32001");
@@ -56,8 +56,8 @@ test_session_expires(void **state)
 }
 
 
-/* The mark of a deleted session is kept until the session's token has
- * expired. */
+/* The mark that a session was deleted is kept until the token of the session
+ * has expired. */
 static void
 test_deleted_stays_deleted(void **state)
 {
@@ -72,8 +72,9 @@ test_deleted_stays_deleted(void **state)
 }
 
 
-/* A tenant's log level has used up quota_values: a session can still be
- * deleted, and its mark replaces the mark of the previous one. */
+/* The log level of a tenant has used up its quota_values: a session of the
+ * tenant can still be deleted. The mark that the session was deleted replaces
+ * the mark of a session that was deleted before. */
 static void
 test_session_ends_over_quota(void **state)
 {
@@ -93,7 +94,8 @@ test_session_ends_over_quota(void **state)
     ask(session, PING, 404, "-32001");
     end_session(1, second);
     ask(second, PING, 404, "-32001");
-    ask(session, PING, 200, PONG);             /* its mark was replaced */
+    ask(session, PING, 200, PONG);             /* its mark was replaced, so the
+                                                  session is valid again */
     end_session(0, third);
     ask(third, PING, 404, "-32001");
 
@@ -141,7 +143,8 @@ test_principal(void **state)
 }
 
 
-/* A session id with a changed character is refused, at any position. */
+/* A session id in which one character was changed, at any position, is
+ * rejected. */
 static void
 test_forged(void **state)
 {

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Tests of exchanges: how long they last, early ends, parsing in advance,
- * memory. */
+/* Tests of exchanges: whether they last longer than a backend request, early
+ * ends, parsing in advance, memory. */
 
 #include "core_cases.h"
 
 
-/* Returns 1 if an exchange in a session with these capabilities may last
- * longer than its backend request. */
+/* POSTs a body in a session with these capabilities. Returns the value of
+ * mcp_exchange_lasts(): 1 if the exchange may last longer than its backend
+ * request. */
 static int
 lasts_with(const char *revision, const char *capabilities, const char *body)
 {
@@ -17,7 +18,8 @@ lasts_with(const char *revision, const char *capabilities, const char *body)
     client_open(&d, own, revision, capabilities);
     client_post(&d, 0, &a, own, body);
 
-    /* the value is the same before and after the stream begins */
+    /* mcp_exchange_lasts() returns the same value before the stream begins and
+     * after that */
 
     lasts = mcp_exchange_lasts(a.x);
     driver_wait(&d, 2000);
@@ -75,8 +77,9 @@ test_lasts(void **state)
 }
 
 
-/* Listeners, resumed streams, and calls without a backend request last;
- * responses that are not streams do not. */
+/* mcp_exchange_lasts() returns 1 for listeners, for resumed streams, and for
+ * calls whose backend request has ended; it returns 0 for responses that are
+ * not streams. */
 static void
 test_lasts_without_backend(void **state)
 {
@@ -114,7 +117,8 @@ test_lasts_without_backend(void **state)
     assert_int_equal(b.ended, 1);
     client_close(&d, &b);
 
-    /* the backend answers 202: the call lasts until a response is published */
+    /* the backend responds with 202: the call lasts until a response is
+     * published */
 
     client_post(&d, 0, &a, own, CALL);
     breq = d.breqs[0];
@@ -132,7 +136,8 @@ test_lasts_without_backend(void **state)
 }
 
 
-/* The client disconnects before the exchange has a head. */
+/* The client disconnects before the exchange has received the head of the
+ * request. */
 static void
 test_gone_early(void **state)
 {
@@ -225,15 +230,16 @@ test_parsed_ahead(void **state)
     for (i = 0; i < ITEMS(bodies); i++) {
         same_ahead(bodies[i], &d.te.env.mem);
 
-        /* out of memory in mcp_exchange_parse(): mcp_exchange_body() parses */
+        /* out of memory in mcp_exchange_parse(): mcp_exchange_body() parses
+         * the body instead */
 
         same_ahead(bodies[i], &nothing);
     }
 }
 
 
-/* An exchange in memory of the glue allocates no memory for itself, and does
- * not free that of the glue. */
+/* An exchange that uses memory of the glue allocates no memory for itself, and
+ * does not free the memory of the glue. */
 static void
 test_room(void **state)
 {

@@ -5,7 +5,8 @@
 #include "core_cases.h"
 
 
-/* A principal with control characters is refused, and its variable is "?". */
+/* A principal with control characters is rejected, and its variable has the
+ * value "?". */
 static void
 test_principal_with_control(void **state)
 {

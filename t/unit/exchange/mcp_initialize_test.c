@@ -56,7 +56,7 @@ test_initialize(void **state)
     assert_string_not_equal(a.session, session);
     client_close(&d, &a);
 
-    /* initialize stores nothing */
+    /* initialize stores nothing in the zone */
 
     assert_int_equal(stats().values, 0);
     assert_int_equal(stats().streams, 0);
@@ -66,14 +66,15 @@ test_initialize(void **state)
         "-32602");
     ask(NULL, NOTE("initialize", "{}"), 400, "-32000");
 
-    /* no randomness, neither in the worker's supply nor from the system */
+    /* random bytes can be had neither from the worker, which fetches some in
+     * advance, nor from the system: 500 */
 
     d.process[0].worker->n_random = 0;
     d.te.random_rc = MCP_ERR_INTERNAL;
     ask(NULL, REQUEST("1", "initialize", "{\"protocolVersion\":\"" NEW
                       "\"}"), 500, "-32603");
 
-    /* nor can a call get an id */
+    /* without random bytes, a call cannot get an id either */
 
     client_post(&d, 0, &a, session, CALL);
     assert_int_equal(a.rc, MCP_ERR_MEMORY);

@@ -44,8 +44,8 @@ test_keys(void **state)
     assert_int_equal(d.n_breqs, 1);
     client_close(&d, &a);
 
-    /* a key again: with other params an error, with the same params in another
-     * spelling it joins */
+    /* the client uses a key twice: with other params it gets an error; with
+     * the same params in another spelling, the request joins the call */
 
     client_post(&d, 1, &a, session, REQUEST("2", "tools/call", "{\"name\":"
                 "\"other\",\"idempotencyKey\":\"k\",\"arguments\":{\"a\":1,"

@@ -6,7 +6,8 @@
 #include "worker/mcp_operation.h"
 
 
-/* Two requests with one key: both get the response, each under its own id. */
+/* Two requests have the same key: both get the response of one call, each with
+ * its own id. */
 static void
 test_both(void **state)
 {
@@ -29,7 +30,8 @@ test_both(void **state)
     sent(&a);
     sent(&b);
 
-    /* until mcp_linger is over, at any process */
+    /* requests with the same key get the response at any process, until
+     * mcp_linger is over */
 
     client_post(&d, 0, &a, session, KEYED("3", "other", "\"k\""));
     has(a.text, JOINED_ANSWER("3"));
@@ -67,7 +69,7 @@ test_messages(void **state)
     has_not(b.text, "\"progress\":1");
     has(b.text, "\"progressToken\":2,\"progress\":2");
 
-    /* the first client leaves: the call continues for the second one */
+    /* the first client disconnects: the call continues for the second one */
 
     client_close(&d, &a);
     driver_wait(&d, 60001);
@@ -80,8 +82,9 @@ test_messages(void **state)
 }
 
 
-/* Without a session, a connection is lost after the head, then another one
- * before the head: the repeated request joins the call. */
+/* A client without a session loses its connection after the head of the
+ * response, and then another connection before the head: each time, the
+ * repeated request joins the call. */
 static void
 test_lost(void **state)
 {
@@ -104,7 +107,7 @@ test_lost(void **state)
     has(a.text, "\"resultType\":\"complete\"");
     sent(&a);
 
-    /* another caller, and another key: new calls */
+    /* another caller, and the same caller with another key: new calls */
 
     round_principal = "you";
     modern_call(0, &a, KEY("k"));
@@ -136,14 +139,16 @@ test_arguments(void **state)
     sent(&a);
     assert_int_equal(joined(), 1);
 
-    /* the first client has its response: a new call */
+    /* the first client has received its response: an equal request begins a
+     * new call */
 
     modern_call(0, &a, "");
     assert_int_equal(d.n_breqs, 1);
     backend_json(&d, RESULT);
     client_close(&d, &a);
 
-    /* that call's response was not written: the next request joins it */
+    /* the response of that call could not be written: the next equal request
+     * joins it */
 
     modern_call(1, &a, "");
     assert_int_equal(d.n_breqs, 0);
@@ -151,7 +156,8 @@ test_arguments(void **state)
     sent(&a);
     assert_int_equal(joined(), 2);
 
-    /* a caller without a principal, and another principal: no joining */
+    /* callers without a principal, or with another one: their requests do not
+     * join the call */
 
     modern_call(0, &a, "");
     round_principal = NULL;
@@ -167,14 +173,15 @@ test_arguments(void **state)
 }
 
 
-/* Without a key, a second request waits until the outcome of the first
- * connection is certain. */
+/* Without a key, a second equal request waits until the first client has
+ * received its response or has lost its connection. */
 static void
 test_waits(void **state)
 {
     (void) state;
 
-    /* the first client gets its response: the second request begins a call */
+    /* the first client receives its response: the second request begins a new
+     * call */
 
     modern_call(0, &a, "");
     modern_call(1, &b, "");
@@ -191,7 +198,7 @@ test_waits(void **state)
     sent(&b);
     assert_int_equal(joined(), 0);
 
-    /* the first connection is lost: the second request joins */
+    /* the first connection is lost: the second request joins the first call */
 
     modern_call(0, &a, "");
     modern_call(1, &b, "");
@@ -204,7 +211,7 @@ test_waits(void **state)
     assert_int_equal(joined(), 1);
 
     /* the first call takes longer than mcp_join_wait: the second request
-     * begins a call, which ends when its client leaves */
+     * begins a call of its own, which ends when its client disconnects */
 
     modern_call(0, &a, "");
     modern_call(1, &b, "");
@@ -219,8 +226,8 @@ test_waits(void **state)
 }
 
 
-/* A call without a client is aborted after mcp_join_wait without a key, and
- * after mcp_max_wait with one. */
+/* Its client disconnects: a call without a key is aborted after mcp_join_wait,
+ * and a call with a key after mcp_max_wait. */
 static void
 test_abandoned(void **state)
 {
@@ -245,8 +252,8 @@ test_abandoned(void **state)
 }
 
 
-/* The first client leaves before its backend is invoked: the waiting request
- * begins the call. */
+/* The first client disconnects before its backend is invoked: the waiting
+ * request begins the call. */
 static void
 test_not_called(void **state)
 {
@@ -346,8 +353,9 @@ safe(void *ctx, const mcp_stream_ref_t *ref, mcp_operation_t *ask)
 }
 
 
-/* A call waits for its replication: a joining request waits, too, as long as
- * the cluster is reachable, and gets 503 when it is not. */
+/* A call waits until Redis has its stream: a request that would join the
+ * call waits as well while the cluster is reachable, and gets 503 when it
+ * is not. */
 static void
 test_held(void **state)
 {

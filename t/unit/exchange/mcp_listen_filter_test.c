@@ -16,7 +16,8 @@ asks(const char *filter)
 }
 
 
-/* The catalog has tools only: the other parts of a filter are not honoured. */
+/* The catalog has only tools: the response leaves out the other parts of a
+ * filter, because they are not honoured. */
 static void
 test_honoured(void **state)
 {

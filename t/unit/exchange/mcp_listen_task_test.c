@@ -32,7 +32,8 @@ listens_to(unsigned process)
 }
 
 
-/* Returns the text that l has received since the last call, and empties l. */
+/* Returns the text that client l has received since the last call of this
+ * function, and empties its buffer. */
 static const char *
 on_broadcast(void)
 {
@@ -47,8 +48,8 @@ on_broadcast(void)
 }
 
 
-/* Checks that the last notification has the members that tasks/get returns
- * now. */
+/* Checks that the last notification has the same members as the present result
+ * of tasks/get at this process. */
 static void
 same(unsigned process)
 {
@@ -63,7 +64,8 @@ same(unsigned process)
     snprintf(expected, sizeof(expected), "\"_meta\":{\"io.modelcontextprotocol/"
              "subscriptionId\":7},%s", p);
 
-    /* the last occurrence: the result of the call has the same members */
+    /* search the end of the expected text from behind, because the result
+     * inside the task has the same members */
 
     end = NULL;
 
@@ -108,7 +110,7 @@ test_changes(void **state)
     has(l.text, "\"status\":\"working\"");
     same(1);
 
-    /* other notifications arrive in between */
+    /* a notification about a list arrives between those about the task */
 
     publish(0, &b, "/publish/static-token", CHANGED);
     has(on_broadcast(), "notifications/tools/list_changed");
@@ -122,8 +124,8 @@ test_changes(void **state)
 }
 
 
-/* 100 status messages within a second: one notification at once, and one with
- * the newest message later. */
+/* 100 status messages within a second: one notification is sent at once, and
+ * one with the newest message later. */
 static void
 test_status(void **state)
 {
@@ -157,7 +159,7 @@ test_status(void **state)
     driver_wait(&d, 5000);
     assert_int_equal(l.len, 0);
 
-    /* a task that is cancelled, and a task whose process dies */
+    /* a task is cancelled; the process of another task dies */
 
     task_does(1, "tasks/cancel", "");
     has(l.text, "\"status\":\"cancelled\"");
@@ -206,7 +208,7 @@ test_refused(void **state)
     has(l.text, "\"notifications\":{}}}");
     client_close(&d, &l);
 
-    /* a task of another principal */
+    /* a subscription to a task of another principal */
 
     round_principal = "alice";
     (void) task_begin(0);
@@ -218,7 +220,7 @@ test_refused(void **state)
     task_does(1, "tasks/cancel", "");
     round_principal = NULL;
 
-    /* an endpoint without tasks */
+    /* a subscription to a task at an endpoint without tasks */
 
     d.endpoint.catalog = d.catalog;
     d.endpoint.task_after = 0;
@@ -229,7 +231,7 @@ test_refused(void **state)
 }
 
 
-/* Two tasks in one subscription, until their time is over. */
+/* Two tasks in one subscription, until both have expired. */
 static void
 test_several(void **state)
 {

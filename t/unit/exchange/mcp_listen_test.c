@@ -83,7 +83,8 @@ test_messages(void **state)
                         HEARD("7", "resources/updated",
                               ",\"uri\":\"test://a\""));
 
-    /* a comment keeps the connection open */
+    /* a comment is sent after 15 s without an event, to keep the connection
+     * open */
 
     driver_wait(&d, 15000);
     ends_with(a.text, "}}\n\n:\n\n");
@@ -127,7 +128,8 @@ test_filters(void **state)
 
     static const struct {
         const char  *filter;
-        const char  *honoured;         /* NULL: an error */
+        const char  *honoured;         /* the part of the filter that is
+                                          honoured; NULL: an error */
     } cases[] = {
         { "{}", "" },
         { "{\"unknown\":1}", "" },
@@ -176,7 +178,8 @@ test_filters(void **state)
     has(a.text, "\"id\":1,\"error\":{\"code\":-32602,");
     client_close(&d, &a);
 
-    /* the method does not exist in a session */
+    /* a request for a subscription in a session: the method does not exist
+     * there */
 
     client_post(&d, 0, &a, session, LISTEN("1", "{}"));
     assert_true(a.status != 200 || strstr(a.text, "\"error\"") != NULL);
@@ -215,7 +218,7 @@ test_subset(void **state)
 }
 
 
-/* Returns a request with n URIs, which the caller frees. */
+/* Returns a request for a subscription to n resources. The caller frees it. */
 static char *
 many_uris(unsigned n)
 {
@@ -291,7 +294,7 @@ test_quota(void **state)
     has(b.text, "\"id\":2,\"error\":{\"code\":-32603,");
     client_close(&d, &b);
 
-    /* after the end of the first subscription there is room again */
+    /* after the end of the first subscription, another one is accepted */
 
     client_close(&d, &a);
     client_init(&b, NULL);
@@ -314,8 +317,9 @@ test_quota(void **state)
 }
 
 
-/* A process stops: a subscription first gets the notifications about the next
- * configuration, then its result. */
+/* A process stops because the configuration is reloaded: a subscription first
+ * gets the notifications about changes between the two configurations, then
+ * its result. */
 static void
 test_reload(void **state)
 {
@@ -346,7 +350,7 @@ test_reload(void **state)
     assert_int_equal(a.ended, 1);
     client_close(&d, &a);
 
-    /* a subscription at a stopping process ends immediately */
+    /* a subscription that begins at a stopping process ends immediately */
 
     listens(0, &a, LISTEN("2", "{" TOOLS "}"));
     assert_string_equal(a.text, ACK("2", TOOLS) END("2"));
@@ -357,8 +361,8 @@ test_reload(void **state)
 }
 
 
-/* A process stops without a next configuration: a subscription ends after 5
- * seconds. mcp_exchange_close() ends it immediately. */
+/* A process stops without a reload: a subscription ends after 5 seconds.
+ * mcp_exchange_close() ends it immediately. */
 static void
 test_ends(void **state)
 {
@@ -419,7 +423,8 @@ test_overrun(void **state)
 }
 
 
-/* A client that reads at most MCP_PULL_MIN bytes at a time. */
+/* The connection of a subscription is pulled with buffers of MCP_PULL_MIN
+ * bytes. */
 static void
 test_slow(void **state)
 {
@@ -462,8 +467,8 @@ test_killed(void **state)
 }
 
 
-/* Out of memory: the request is answered, or fails, and nothing is left
- * behind. */
+/* Out of memory: the request gets a response, or fails, and no subscription is
+ * left. */
 static void
 test_memory(void **state)
 {

@@ -50,7 +50,8 @@ drop_rules(void)
 }
 
 
-/* Sets the rules, their values, and the caller's scopes. */
+/* Sets the rules of the endpoint, the values of their expressions, and the
+ * caller's scopes. */
 static void
 use_rules(const char *const patterns[4], const char *const values[4],
     const char *scopes)
@@ -97,8 +98,8 @@ static const char *const  nobody[4] = { "0", "", NULL, "1" };
 static const char *const  admin[4] = { "1", "alice", "1", "1" };
 
 
-/* Sends a request. Returns the body of its response, valid until the next
- * call. */
+/* Sends a request. Returns the body of its response, which is valid until the
+ * next call of this function. */
 static const char *
 answer_to(const char *name, const char *method, const char *params)
 {
@@ -126,8 +127,8 @@ test_lists(void **state)
     has_not(text, "admin");
     has(text, "\"cacheScope\":\"private\"");
 
-    /* a rule is evaluated once for all its items, and not at all without
-     * any */
+    /* a rule is evaluated once for all its items, and not at all if it has no
+     * item */
 
     assert_int_equal(driver_evaluated[0], 1);
     assert_int_equal(driver_evaluated[1], 0);
@@ -146,8 +147,8 @@ test_lists(void **state)
 }
 
 
-/* A page has page_size visible items. There is no next page if no visible item
- * is left. */
+/* A page of a list has page_size items that the caller may see. If no such
+ * item is left, there is no next page. */
 static void
 test_pages(void **state)
 {
@@ -182,8 +183,8 @@ test_pages(void **state)
 }
 
 
-/* The error for a hidden item equals that for an unknown item, except for the
- * name. */
+/* The error for an item that the caller may not see equals that for an unknown
+ * item, except for the name. */
 static void
 test_hidden(void **state)
 {
@@ -255,7 +256,7 @@ test_hidden(void **state)
 }
 
 
-/* An item without a matching rule is hidden. */
+/* An item to which no rule applies is hidden. */
 static void
 test_no_rule(void **state)
 {

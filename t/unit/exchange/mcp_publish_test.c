@@ -44,7 +44,8 @@ finish(const char *path)
 }
 
 
-/* POSTs a body with this Content-Type, or without one. Returns the status. */
+/* POSTs a body with Content-Type "type", or without the header if "type" is
+ * NULL. Returns the status. */
 static int
 send_as(const char *path, const char *type, const char *body)
 {
@@ -73,7 +74,8 @@ test_detached(void **state)
     breq = d.breqs[0];
     path = publish_url_of(breq, url, sizeof(url));
 
-    /* before the backend has answered: 503, to be sent again */
+    /* a message is published before the backend has responded: 503, and it can
+     * be sent again */
 
     publish(1, &b, path, PROGRESS(1));
     assert_int_equal(b.status, 503);
@@ -102,7 +104,7 @@ test_detached(void **state)
 }
 
 
-/* Messages that end a call, as they do on a backend's stream. */
+/* Published messages that end a call, as they do in a backend's stream. */
 static void
 test_last(void **state)
 {
@@ -138,7 +140,7 @@ test_last(void **state)
 }
 
 
-/* A backend publishes while its request runs. */
+/* A backend publishes messages while its backend request is active. */
 static void
 test_while_running(void **state)
 {
@@ -164,8 +166,8 @@ test_while_running(void **state)
 }
 
 
-/* A detached call asks for input: its backend is invoked again with the
- * answers. */
+/* A call whose backend has responded with 202 asks a question by publishing
+ * it: its backend is invoked again with the answers. */
 static void
 test_input(void **state)
 {
@@ -178,7 +180,7 @@ test_input(void **state)
     publish(1, &b, path, ASK);
     assert_int_equal(b.status, 202);
 
-    /* a result is ignored while the call waits for its client */
+    /* a published result is ignored while the call waits for answers */
 
     publish(1, &b, path, RESULT);
     has_not(a.text, ANSWER);
@@ -216,7 +218,8 @@ test_bodies(void **state)
         const char  *type;
         const char  *body;
         int          status;
-        unsigned     n;            /* messages that reach the client */
+        unsigned     n;            /* number of messages that the client
+                                      receives */
     } cases[] = {
         { "application/json", PROGRESS(1), 202, 1 },
         { "Application/JSON; charset=utf-8", PROGRESS(1), 202, 1 },
@@ -272,7 +275,8 @@ test_bodies(void **state)
 }
 
 
-/* An event that is too large is refused with 413, with and without its end. */
+/* An event that is too large is rejected with 413, whether the body contains
+ * its end or not. */
 static void
 test_too_large(void **state)
 {
@@ -292,7 +296,8 @@ test_too_large(void **state)
         assert_int_equal(send_as(path, "text/event-stream", body), 413);
     }
 
-    /* too large because of the last line, which has no end */
+    /* an event that exceeds the limit only by its last line, which has no line
+     * end */
 
     snprintf(body, sizeof(body), "data: [\"%010000d\",\n"
              "data: \"%010000d\"]", 0, 0);
@@ -326,7 +331,8 @@ test_who(void **state)
         client_close(&d, &b);
     }
 
-    /* tokens: none, wrong, truncated, a session id, changed */
+    /* rejected tokens: none, a wrong one, a truncated one, a session id, and
+     * tokens with a changed character */
 
     publish(1, &b, "/publish/", PROGRESS(1));
     assert_int_equal(b.status, 403);
@@ -369,8 +375,8 @@ test_who(void **state)
     assert_int_equal(b.status, 202);
     client_close(&d, &b);
 
-    /* a client at another machine is accepted if the endpoint is open (b.cap
-     * is 1), a browser never */
+    /* a request from another machine is accepted if the endpoint is open to
+     * other machines (b.cap is 1); a request of a browser never is */
 
     client_init(&b, NULL);
     b.far = 1;
@@ -399,7 +405,7 @@ test_who(void **state)
 }
 
 
-/* Notifications for a session's listener. */
+/* Published notifications that a session's listener receives. */
 static void
 test_subscribers(void **state)
 {
@@ -417,7 +423,7 @@ test_subscribers(void **state)
         { NOTE("notifications/resources/updated", "{}"), 202, 0 },
         { NOTE("notifications/resources/updated", "{\"uri\":1}"), 202, 0 },
 
-        /* the static token gives no access to calls */
+        /* with the static token, messages cannot be published to calls */
 
         { PROGRESS(1), 403, 0 },
         { RESULT, 403, 0 },
@@ -442,13 +448,13 @@ test_subscribers(void **state)
     }
 
     /* the counter includes notifications without a receiver, and those in
-     * front of a refused message */
+     * front of a rejected message */
 
     assert_int_equal(stats().counter[MCP_COUNT_PUBLISHED], 8);
     client_close(&d, &a);
 
-    /* with the token of a call: the listener gets the notification, the call's
-     * stream does not */
+    /* a notification is published with the token of a call: the session's
+     * listener gets it, the call's stream does not */
 
     path = detached(0);
     publish(1, &b, path, CHANGED);
@@ -463,8 +469,8 @@ test_subscribers(void **state)
 }
 
 
-/* The call is cancelled, its session is deleted, or the call times out: its
- * publish URL is answered with 404. */
+/* The call is cancelled, its session is deleted, or the call times out:
+ * requests to its publish URL get 404. */
 static void
 test_over(void **state)
 {
@@ -560,8 +566,8 @@ test_no_memory(void **state)
             memset(&b, 0, sizeof(b));
             client_header(&b, "Content-Type", types[i]);
 
-            /* out of memory only in the publish endpoint at process 1, not in
-             * the call at process 0, which is paused */
+            /* only the publish endpoint at process 1 runs out of memory,
+             * because the process of the call is paused */
 
             driver_pause(&d, 0, 1);
             d.te.tm.fail_at = k;
@@ -575,7 +581,7 @@ test_no_memory(void **state)
                 break;
             }
 
-            /* 202 only if the message reaches the call */
+            /* the response is 202 only if the call gets the message */
 
             if (b.rc == MCP_OK && b.status == 202) {
                 assert_int_equal(count(a.text, PROGRESS(1)), before + 1);

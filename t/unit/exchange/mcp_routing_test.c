@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Tests of routing: which requests the catalog answers, and which a
- * backend. */
+/* Tests of routing: requests to which the server responds from the catalog,
+ * and requests for which a backend is invoked. */
 
 #include "core_cases.h"
 
@@ -75,7 +75,8 @@ test_offers(void **state)
                          "{\"ref\":{\"type\":\"ref/prompt\","
                          "\"name\":\"p\"}}"), 200, "-32601");
 
-    /* the capability "resources" includes the methods of templates */
+    /* the methods of templates are available with the capability
+     * "resources" */
 
     ask(session, REQUEST("1", "resources/list", "{}"), 200,
         "\"result\":{\"resources\":[]}");
@@ -92,7 +93,8 @@ test_offers(void **state)
 }
 
 
-/* Without a catalog the backend answers all lists, and judges all names. */
+/* Without a catalog, a backend responds to all lists, and to requests with any
+ * name. */
 static void
 test_no_catalog(void **state)
 {
@@ -125,7 +127,7 @@ test_no_catalog(void **state)
 
     ask(session, REQUEST("7", "tools/call", "{}"), 200, "-32602");
 
-    /* no catalog and no backend: the methods do not exist */
+    /* neither a catalog nor a backend: the methods do not exist */
 
     d.endpoint.target = MCP_NO_TARGET;
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Tests of requests without a session: each check with its status, code and
- * data; the responses of their calls; a client that leaves. */
+/* Tests of requests without a session: the checks of such a request with
+ * their statuses, codes and data; the responses of calls; a client that
+ * disconnects. */
 
 #include "core_cases.h"
 
@@ -34,7 +35,8 @@ typedef struct {
 
 static const entrance_case_t  entrance_cases[] = {
 
-    /* header and _meta that make a request stateless */
+    /* MCP-Protocol-Version and _meta, both of which a stateless request must
+     * have */
 
     { MODERN, "server/discover", NULL, MESSAGE("server/discover", OK), 200,
       "\"supportedVersions\":[\"2026-07-28\"]" },
@@ -71,7 +73,7 @@ static const entrance_case_t  entrance_cases[] = {
       MESSAGE("tools/list", META_AND("\"io.modelcontextprotocol/logLevel\":"
                                  "\"info\"")), 200, "\"tools\":" },
 
-    /* the revision: first compared with the header, then checked */
+    /* the revision in _meta: first compared with the header, then checked */
 
     { MODERN, "tools/list", NULL, MESSAGE("tools/list", META("\"v999\"")), 400,
       "-32020" },
@@ -83,7 +85,7 @@ static const entrance_case_t  entrance_cases[] = {
     { " " MODERN "\t", "tools/list", NULL, MESSAGE("tools/list", OK), 200,
       "\"tools\":" },
 
-    /* Mcp-Method, and the method */
+    /* Mcp-Method, compared with the method */
 
     { MODERN, NULL, NULL, MESSAGE("tools/list", OK), 400, "-32020" },
     { MODERN, "TOOLS/LIST", NULL, MESSAGE("tools/list", OK), 400, "-32020" },
@@ -110,7 +112,7 @@ static const entrance_case_t  entrance_cases[] = {
     { MODERN, "tools/list", "whatever", MESSAGE("tools/list", OK), 200,
       "\"tools\":" },
 
-    /* errors after these checks */
+    /* errors of requests that have passed the checks above */
 
     { MODERN, "tools/call", NULL, MESSAGE("tools/call", OK), 200, "-32602" },
     { MODERN, "tools/call", "none",
@@ -188,8 +190,8 @@ test_entrance(void **state)
 }
 
 
-/* A header that mirrors the body must not be repeated. In a session Mcp-Method
- * is ignored. */
+/* A header that repeats a value of the body must occur once only. In a
+ * session, Mcp-Method is ignored. */
 static void
 test_twice(void **state)
 {
@@ -232,8 +234,8 @@ test_twice(void **state)
 }
 
 
-/* The first request without Mcp-Method is logged, because a proxy may drop the
- * header; each process logs this once. */
+/* A request without Mcp-Method is logged, because a proxy may drop the header.
+ * Each process logs only the first such request. */
 static void
 test_dropped_headers(void **state)
 {
@@ -282,7 +284,7 @@ test_methods_of_http(void **state)
         client_close(&d, &a);
     }
 
-    /* DELETE has not deleted the session */
+    /* the DELETE without effect: the session still exists */
 
     client_post(&d, 0, &a, session, PING);
     assert_int_equal(a.status, 200);
@@ -304,7 +306,7 @@ test_session_is_ignored(void **state)
     assert_int_equal(a.status, 200);
     client_close(&d, &a);
 
-    /* a request in a session may have any protocolVersion in _meta */
+    /* in a session, the value of protocolVersion in _meta does not matter */
 
     client_post(&d, 0, &a, session, MESSAGE("ping", META("\"2025-11-25\"")));
     assert_int_equal(a.status, 200);
@@ -327,8 +329,8 @@ test_revisions_of_an_endpoint(void **state)
     has(a.text, "it serves: [\\\"2026-07-28\\\"]");
     client_close(&d, &a);
 
-    /* no revision with sessions: a request in a session is taken as a
-     * stateless one */
+    /* the endpoint has no revision with sessions: a request of a session is
+     * handled as a stateless one */
 
     client_post(&d, 0, &a, session, REQUEST("7", "tools/list", "{}"));
     assert_int_equal(a.status, 400);
@@ -353,7 +355,8 @@ test_revisions_of_an_endpoint(void **state)
     has(a.text, "\"code\":-32000");
     client_close(&d, &a);
 
-    /* the session has a revision that the endpoint does not support */
+    /* a session that began with a revision that the endpoint no longer
+     * supports */
 
     client_post(&d, 0, &a, session, PING);
     assert_int_equal(a.status, 404);
@@ -361,7 +364,7 @@ test_revisions_of_an_endpoint(void **state)
 }
 
 
-/* initialize never negotiates a revision without sessions. */
+/* initialize never returns a revision without sessions. */
 static void
 test_initialize(void **state)
 {
@@ -395,8 +398,8 @@ test_discover(void **state)
 }
 
 
-/* A list has mcp_cache_ttl as "ttlMs", and is private if the endpoint has a
- * principal. */
+/* A list has "ttlMs" with the value of mcp_cache_ttl, and is private if
+ * callers of the endpoint have a principal. */
 static void
 test_lists(void **state)
 {
@@ -460,8 +463,8 @@ test_retried_read(void **state)
 }
 
 
-/* A backend's error code that this revision forbids becomes -32603. Error
- * -32021, a missing client capability, has status 400. */
+/* A backend's error code that the revision forbids is replaced by -32603.
+ * Error -32021, for a missing client capability, has status 400. */
 static void
 test_errors_of_backends(void **state)
 {
@@ -485,8 +488,9 @@ test_errors_of_backends(void **state)
 }
 
 
-/* A call's stream begins with a comment, and has no event ids. It has log
- * messages from the requested level upwards. */
+/* The stream of a stateless call begins with a comment, and has no event ids.
+ * It contains log messages of the level that the request names, and of higher
+ * levels. */
 static void
 test_stream(void **state)
 {
@@ -538,7 +542,7 @@ test_no_log(void **state)
 }
 
 
-/* A client leaves, before its stream begins or after that: the call is
+/* A client disconnects, before its stream begins or after that: the call is
  * cancelled. */
 static void
 test_leaving_cancels(void **state)
@@ -572,8 +576,8 @@ test_leaving_cancels(void **state)
     "\"io.modelcontextprotocol/clientCapabilities\":{" more "}"
 
 
-/* A client that declared resumable requests gets event ids, and its call
- * continues when it leaves. */
+/* A client that has declared resumable requests gets event ids, and its call
+ * continues when it disconnects. */
 static void
 test_declared(void **state)
 {
@@ -596,7 +600,8 @@ test_declared(void **state)
 }
 
 
-/* Sends a GET with Last-Event-ID in this revision, and checks its status. */
+/* Sends a GET of the stateless revision with Last-Event-ID, and checks its
+ * status. */
 static void
 get(const char *id, unsigned expected)
 {
@@ -612,8 +617,9 @@ get(const char *id, unsigned expected)
 }
 
 
-/* GET resumes a stream if its client declared resumable requests. A client
- * that declared only resume tokens gets no ids, and 404 for a guessed one. */
+/* GET resumes a stream if its client has declared resumable requests. A client
+ * that has declared only resume tokens gets no event ids, and 404 if it
+ * guesses one. */
 static void
 test_get(void **state)
 {
@@ -658,8 +664,8 @@ test_get(void **state)
 }
 
 
-/* mcp_resume_stateless all: a call continues for mcp_reconnect_wait without
- * its client, if the client has received an event id. */
+/* mcp_resume_stateless is "all": a call continues for mcp_reconnect_wait
+ * without its client if the client has received an event id. */
 static void
 test_reconnect_wait(void **state)
 {
@@ -710,9 +716,9 @@ test_reconnect_wait(void **state)
 }
 
 
-/* A slow call gets an interim result, and a request with its resume token gets
- * the result, if the client declared resume tokens, or with mcp_resume_tokens
- * on. */
+/* A slow call gets an interim result if its client has declared resume tokens,
+ * or with mcp_resume_tokens on. A request with the resume token in that result
+ * gets the result of the call. */
 static void
 test_resume_tokens(void **state)
 {

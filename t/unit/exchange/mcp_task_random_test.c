@@ -34,11 +34,14 @@ typedef struct {
     unsigned                owner;
     uint64_t                created;
     status_e                status;
-    mcp_backend_request_t  *breq;      /* NULL: no backend request runs */
-    unsigned                said;      /* last progress, 0: none */
-    unsigned                events;    /* events in its log */
+    mcp_backend_request_t  *breq;      /* NULL: no backend request is active */
+    unsigned                said;      /* number in the latest progress
+                                          message, 0: none */
+    unsigned                events;    /* number of events in the stream of the
+                                          task */
     unsigned                n_keys;
-    unsigned                given;     /* bit k: key k is answered */
+    unsigned                given;     /* bit k is set if question k has an
+                                          answer */
     client_t               *listener;
     size_t                  read;
 } slot_t;
@@ -255,8 +258,8 @@ backend_asks(slot_t *s)
 }
 
 
-/* Sends some of the answers, and a key that does not exist; sometimes the keys
- * belong to another round. */
+/* Sends answers to some of the questions, and to a question that does not
+ * exist; sometimes the keys are those of another round. */
 static void
 answer(slot_t *s)
 {
@@ -285,7 +288,7 @@ answer(slot_t *s)
 
     if (s->given == (1u << s->n_keys) - 1) {
 
-        /* all questions are answered: the backend is invoked again */
+        /* all questions have answers: the backend is invoked again */
 
         s->status = WORKING;
         s->breq = d.breqs[d.n_breqs - 1];
@@ -330,7 +333,8 @@ die(void)
 
     process = roll(2);
 
-    /* a subscription ends with its process: close all subscriptions */
+    /* the process is about to die, and subscriptions end with their process:
+     * close all subscriptions */
 
     for (s = slots; s < slots + SLOTS; s++) {
         if (s->listener) {

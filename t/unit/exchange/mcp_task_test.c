@@ -10,7 +10,7 @@ static const char *const  methods[] = {
 };
 
 
-/* Every invalid task id gets the same error. */
+/* Requests with any invalid task id get the same error. */
 static void
 test_unknown(void **state)
 {
@@ -31,7 +31,8 @@ test_unknown(void **state)
         for (k = 0; k < ITEMS(ids) + 2; k++) {
             strcpy(task_id, k < ITEMS(ids) ? ids[k] : right);
 
-            /* a changed id; the id of another principal's task */
+            /* an id in which a character was changed; the id of another
+             * principal's task */
 
             if (k == ITEMS(ids)) {
                 task_id[20] = task_id[20] == 'A' ? 'B' : 'A';
@@ -62,7 +63,7 @@ test_unknown(void **state)
         client_close(&d, &b);
     }
 
-    /* the task itself is still there */
+    /* the task with the valid id still exists */
 
     strcpy(task_id, right);
     task_is(1, "\"status\":\"completed\"");
@@ -87,8 +88,8 @@ test_principal(void **state)
 }
 
 
-/* Without the extension in the request: -32021, before the id is checked. At
- * an endpoint without tasks: -32601. */
+/* The client has not declared the extension for tasks: -32021, before the id
+ * is checked. The endpoint has no tasks: -32601. */
 static void
 test_declared(void **state)
 {
@@ -118,7 +119,7 @@ test_declared(void **state)
         client_close(&d, &b);
         d.endpoint.catalog = task_tools;
 
-        /* the methods of 2025-11-25 do not exist either */
+        /* the methods for tasks of revision 2025-11-25 do not exist either */
 
         modern(1, &b, i ? "tasks/list" : "tasks/result", NULL, "\"x\":1");
         assert_int_equal(b.status, 404);
@@ -177,7 +178,7 @@ test_cancel(void **state)
     task_does(1, "tasks/cancel", "");
     task_does(1, "tasks/update", ",\"inputResponses\":{\"x\":{}}");
 
-    /* the task stays cancelled until its time is over */
+    /* the cancelled task can be polled until it expires */
 
     driver_wait(&d, TTL - 100);
     task_is(0, "\"status\":\"cancelled\"");
@@ -257,8 +258,9 @@ same_task(unsigned process, const char *name, const char *params,
 }
 
 
-/* A call that is repeated with its key is the same task for a client that
- * declares the extension; another client gets the call's response. */
+/* A call with a key is repeated with the same key: a client that has
+ * declared the extension gets the same task; another client gets the call's
+ * response. */
 static void
 test_joined(void **state)
 {
@@ -306,7 +308,7 @@ test_joined(void **state)
 }
 
 
-/* A call that is repeated without a key is another task. */
+/* A call without a key is repeated: the client gets another task. */
 static void
 test_asked_again(void **state)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Tests of answers to a task's questions: their form, and the remaining
- * questions. */
+/* Tests of answers to the questions of a task: their form, and the questions
+ * that remain. */
 
 #include "exchange/mcp_task_update.h"
 #include "store/mcp_store_replication.h"
@@ -64,7 +64,8 @@ test_questions(void **state)
 }
 
 
-/* Writes the questions from first to n - 1, with the keys "0#3", "1#3" .... */
+/* Writes the questions "first" to n - 1, with the keys "0#3", "1#3" and so
+ * on. */
 static const char *
 many_questions(char *text, size_t size, unsigned first, unsigned n)
 {
@@ -85,8 +86,9 @@ many_questions(char *text, size_t size, unsigned first, unsigned n)
 }
 
 
-/* An event from Redis has more questions than a task may have: those after the
- * limit are neither shown nor waited for. */
+/* An event that was fetched from Redis has more questions than a task may
+ * have: the task neither shows the surplus ones nor waits for answers to
+ * them. */
 static void
 test_many_questions(void **state)
 {
@@ -105,8 +107,8 @@ test_many_questions(void **state)
 }
 
 
-/* Answers that exceed the inbox of the call: 503, and they may be sent
- * again. */
+/* Answers for which the inbox of the call has no room: 503, and the client may
+ * send them again. */
 static void
 test_large(void **state)
 {
@@ -139,9 +141,9 @@ test_large(void **state)
 }
 
 
-/* A client got a question at another node. Its answers are accepted at the
- * call's own node, which has not received the acknowledgement of the
- * question's replication yet. */
+/* A client has got a question at another node and answers it at the call's own
+ * node: the answer is accepted, although that node has not received the
+ * acknowledgement of the question's event yet. */
 static void
 test_behind(void **state)
 {
@@ -227,8 +229,8 @@ static const mcp_cluster_hooks_t  elsewhere_hooks = {
 };
 
 
-/* Answers the lookup of the task with its state and the number of its last
- * event in Redis. */
+/* Returns the state of the task, and the number of its last event in Redis, as
+ * the result of the lookup that the request waits for. */
 static void
 away_answer(mcp_stream_state_e state, uint64_t seq)
 {
@@ -299,7 +301,7 @@ away_done(void)
 
 
 /* Answers to questions that Redis does not have yet: the lookup is repeated
- * until it has them. */
+ * until Redis has them. */
 static void
 test_ahead(void **state)
 {
@@ -322,8 +324,9 @@ test_ahead(void **state)
 }
 
 
-/* An event from Redis has more questions than a task may have. Responses to
- * the questions after the limit are ignored; other responses are sent. */
+/* An event that was fetched from Redis has more questions than a task may
+ * have. Answers to the surplus questions are ignored; other answers are sent
+ * to the owner. */
 static void
 test_many_responses(void **state)
 {
@@ -349,9 +352,12 @@ test_many_responses(void **state)
 }
 
 
-/* Redis never gets the question: the request is acknowledged after several
- * lookups. A key without a later event number, or a task that is over: it is
- * acknowledged after the first lookup. */
+/*
+ * Answers with a key for an event that Redis never gets: the request is
+ * acknowledged after several lookups. Answers with a key that names no later
+ * event, or answers for a task that is over: the request is acknowledged after
+ * the first lookup.
+ */
 static void
 test_not_ahead(void **state)
 {
@@ -389,7 +395,8 @@ test_not_ahead(void **state)
 }
 
 
-/* The call is a task, but Redis has an older state: the lookup is repeated. */
+/* The call is a task already, but Redis has its state from before that: the
+ * lookup is repeated. */
 static void
 test_young(void **state)
 {
@@ -407,7 +414,7 @@ test_young(void **state)
     has(b.text, "\"status\":\"working\"");
     away_done();
 
-    /* Redis never gets a newer state: the id is unknown */
+    /* Redis never gets a newer state: the task id counts as unknown */
 
     away_begin();
     away_is.info.expires = 0;
@@ -424,7 +431,7 @@ test_young(void **state)
 }
 
 
-/* Creates a task of this node, replicated, which asks two questions. */
+/* Creates a replicated task of this node that has asked two questions. */
 static mcp_stream_info_t
 own_begin(void)
 {
@@ -462,8 +469,9 @@ own_begin(void)
 }
 
 
-/* An answer that was sent to another node counts before this node has received
- * it. An answer that is sent here is sent to the cluster. */
+/* Answers at two nodes: an answer that a client sent to another node counts
+ * before this node has received it; an answer that a client sends to this node
+ * is sent to the cluster. */
 static void
 test_own(void **state)
 {
@@ -487,8 +495,8 @@ test_own(void **state)
     client_close(&d, &b);
     assert_int_equal(d.n_breqs, 0);
 
-    /* both answers arrive from Redis: the second one is there already, the
-     * first one completes the round */
+    /* both answers arrive from Redis in the other order: when the first
+     * question gets its answer, the round is complete */
 
     assert_int_equal(mcp_store_answer(&d.process[0].store, &info.ref,
                                       info.last_seq, 2, 3,
@@ -508,7 +516,7 @@ test_own(void **state)
 }
 
 
-/* Redis lacks the task, or is unreachable: the state of this node counts. */
+/* Redis lacks the task or is unreachable: the state at this node decides. */
 static void
 test_own_alone(void **state)
 {
