@@ -17,7 +17,8 @@ waiting(void)
 }
 
 
-/* More headers than MCP_RESPONSE_HEADERS: the others are left out. */
+/* A response gets more headers than MCP_RESPONSE_HEADERS: the surplus headers
+ * are left out. */
 static void
 test_headers(void **state)
 {
@@ -38,7 +39,8 @@ test_headers(void **state)
 }
 
 
-/* A temporary rejection has a Retry-After header. */
+/* The response to a request that was rejected only for the time being has a
+ * Retry-After header. */
 static void
 test_retry_after(void **state)
 {

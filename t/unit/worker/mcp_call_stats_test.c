@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* The rows of call statistics in which requests are counted. */
+/* The rows of the call statistics in which requests are counted. */
 
 #include "core_cases.h"
 
@@ -135,7 +135,7 @@ test_kinds(void **state)
         client_close(&d, &a);
     }
 
-    /* a request without a backend */
+    /* a request to which the server responds without a backend */
 
     client_post(&d, 0, &a, session,
                 REQUEST("5", "resources/subscribe", "{\"uri\":\"a:b\"}"));
@@ -147,7 +147,8 @@ test_kinds(void **state)
 }
 
 
-/* An unknown tool: the failure is stored, but not counted in a row. */
+/* A call of an unknown tool: the failure is stored, but not counted in a
+ * row. */
 static void
 test_refused(void **state)
 {
@@ -170,7 +171,8 @@ test_refused(void **state)
 }
 
 
-/* A backend's HTTP status, and a call that its client cancels. */
+/* A call whose backend responds with an HTTP error, and a call that its client
+ * cancels. */
 static void
 test_reasons(void **state)
 {

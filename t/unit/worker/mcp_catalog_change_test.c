@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Successive configurations: notifications about changed lists, and processes
- * that stop. */
+/* Configurations that succeed each other: notifications about changed lists,
+ * and the exit of processes that stop. */
 
 #include "core_cases.h"
 
@@ -46,8 +46,8 @@ reload(uint32_t number, const char *text)
 }
 
 
-/* Checks how many notifications about each list the listener got since the
- * last call. */
+/* Checks how many notifications about each list the listener has received
+ * since the last call of this function. */
 static void
 told(int tools, int prompts, int resources)
 {
@@ -83,7 +83,8 @@ test_lists(void **state)
     reload(2, TOOLS PROMPTS "}");
     told(0, 0, 0);
 
-    /* another spelling, or changes that clients do not see: no notification */
+    /* the catalog has another spelling, or changes that clients cannot see: no
+     * notification */
 
     reload(3, "{\"prompts\":[{\"name\" : \"\\u0070\",\"x-mcp-stream-after\":1}],"
               "\"instructions\":\"new\","
@@ -104,7 +105,7 @@ test_lists(void **state)
     reload(9, NULL);
     told(0, 0, 0);
 
-    /* another endpoint: its changes do not concern the listener */
+    /* lists of other endpoints change: the listener gets no notification */
 
     for (place = 2; place < 200; place++) {
         d.endpoint.catalog_key[0] = place;
@@ -135,8 +136,8 @@ leaves(unsigned process, int leaving)
 }
 
 
-/* A stopping process exits as soon as the next configuration has sent all
- * notifications, and after five seconds at the latest. */
+/* A process that stops exits as soon as a process of the next configuration
+ * has sent all notifications, and after five seconds at the latest. */
 static void
 test_stay(void **state)
 {
@@ -152,8 +153,8 @@ test_stay(void **state)
     begin(1, 1);
     leaves(0, 0);
 
-    /* only the first process of a configuration sends the notifications, and
-     * another one cannot finish for it */
+    /* only the first process of a configuration sends the notifications; that
+     * another process begins does not count as the end of sending */
 
     mcp_worker_begin(d.process[1].worker, 2);
     leaves(0, 0);

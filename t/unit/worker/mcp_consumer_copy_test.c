@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* The rest of a call, as read by the request that resumes it with a token. */
+/* The later messages of a call, as the request that resumes the call with a
+ * resume token reads them. */
 
 #include "token_cases.h"
 
 
-/* Returns a request for the call with a resume token, and with a progress
- * token unless progress is NULL. */
+/* Returns a request that resumes the call with the token "key". It has a
+ * progress token unless "progress" is NULL. */
 static const char *
 asking(const char *key, const char *progress)
 {
@@ -20,8 +21,8 @@ asking(const char *key, const char *progress)
 }
 
 
-/* Progress notifications get the progress token of their reader in its own
- * spelling. All other bytes and messages are unchanged. */
+/* Progress notifications get the progress token of the resuming request, in
+ * its own spelling. All other bytes and messages are unchanged. */
 static void
 test_progress(void **state)
 {
@@ -71,8 +72,8 @@ test_progress(void **state)
 }
 
 
-/* A reader without a progress token gets no progress notifications, and these
- * do not delay the call. */
+/* A resuming request without a progress token gets no progress notifications,
+ * and these do not use up the room of the stream. */
 static void
 test_progress_left_out(void **state)
 {
@@ -87,7 +88,8 @@ test_progress_left_out(void **state)
     backend_send(&d, breq, PROGRESS(1) "\n");
     client_post(&d, 1, &a, session, asking(token, NULL));
 
-    /* more events than the stream has room for */
+    /* more progress notifications than the stream has room for: none has to
+     * wait */
 
     for (i = 0; i < 20; i++) {
         assert_int_not_equal(backend_send(&d, breq, PROGRESS(2) "\n"), 0);
@@ -97,8 +99,8 @@ test_progress_left_out(void **state)
     has_not(a.text, "data:");
     assert_in_range(count(a.text, ":\n\n"), 1, 22);
 
-    /* the request ends after its maximum time: its successor reads the events
-     * after these */
+    /* the request gets an interim result after mcp_resume_after; the next
+     * request reads the events after those that were left out */
 
     driver_wait(&d, 5100);
     assert_int_equal(a.ended, 1);
@@ -111,8 +113,9 @@ test_progress_left_out(void **state)
     assert_string_equal(a.text, ":\n\n");
     client_close(&d, &a);
 
-    /* "true" is not a valid progress token: error, and the request does not
-     * read the call; the response is the only event that is not left out */
+    /* a request with the progress token "true", which is invalid, gets an
+     * error and reads nothing; a request without one then gets only the
+     * response, because the progress notification is left out */
 
     backend_send(&d, breq, PROGRESS(3) "\n");
     end_with_result(breq);
@@ -126,8 +129,8 @@ test_progress_left_out(void **state)
 }
 
 
-/* A stopping process: the request reads once, leaves the progress out, and
- * ends with a new token. */
+/* A request resumes at a process that stops: it reads once, leaves progress
+ * notifications out, and ends with a new resume token. */
 static void
 test_progress_winding_up(void **state)
 {
@@ -153,7 +156,7 @@ test_progress_winding_up(void **state)
 }
 
 
-/* A result with the maximum depth. */
+/* A result whose JSON has the maximum depth. */
 static void
 test_deep(void **state)
 {
@@ -187,7 +190,7 @@ test_deep(void **state)
 }
 
 
-/* Long messages are rewritten like short ones. */
+/* In long messages, the progress token is replaced as in short ones. */
 static void
 test_large(void **state)
 {

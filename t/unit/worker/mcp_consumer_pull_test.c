@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* The bytes that a consumer writes: the first ones, parts of events, comments,
- * the last ones. */
+/* The bytes that a consumer writes: those at the start of a stream, parts of
+ * events, comments, and those at its end. */
 
 #include "core_cases.h"
 
@@ -58,7 +58,7 @@ test_priming(void **state)
 
 
 /* Comments are written when there are no events for the keepalive time. They
- * do not change the position of the client. */
+ * do not change the cursor of the client. */
 static void
 test_keepalive(void **state)
 {
@@ -102,7 +102,8 @@ test_keepalive(void **state)
 }
 
 
-/* Pulls that are smaller than an event: it is written in parts. */
+/* The buffers of pulls are smaller than an event: the event is written in
+ * parts. */
 static void
 test_pieces(void **state)
 {
@@ -126,8 +127,8 @@ test_pieces(void **state)
     client_last_id(&a, id);
     assert_string_equal(id + 22, ".1");
 
-    /* the keepalive time ends within an event: no comment, which would break
-     * the event */
+    /* the keepalive time passes while an event is written in part: no comment,
+     * because it would break the event */
 
     a.slow = 1;
     said[strlen(said)] = '\n';
@@ -146,7 +147,7 @@ test_pieces(void **state)
 }
 
 
-/* Several connections resume the same stream: only the newest one gets further
+/* Several connections resume the same stream: only the newest one gets later
  * events. */
 static void
 test_take_over(void **state)
@@ -184,7 +185,7 @@ test_take_over(void **state)
     assert_int_equal(stats().counter[MCP_COUNT_TAKEOVERS], 6);
     assert_int_equal(stats().counter[MCP_COUNT_RESUMES], 6);
 
-    /* the displaced connections close: no effect */
+    /* the displaced connections close: the newest one continues */
 
     for (i = 0; i < 5; i++) {
         client_close(&d, &c[i]);
@@ -217,8 +218,8 @@ sent(const mcp_stream_ref_t *ref)
 }
 
 
-/* A consumer reports sent events at its next pull; there is no additional pull
- * for that. */
+/* A consumer reports sent events at its next pull; the core requests no
+ * additional pull for the report. */
 static void
 test_sent(void **state)
 {

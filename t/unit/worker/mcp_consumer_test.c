@@ -8,8 +8,9 @@
 #define RETRY  "retry: 2000\n\n"
 
 
-/* close_after closes the connection between two events, however fast they
- * come, and the client resumes after the last one. */
+/* mcp_close_after closes the connection between two events, however fast they
+ * follow each other, and the client resumes after the last one it has
+ * received. */
 static void
 test_close_after(void **state)
 {
@@ -53,7 +54,7 @@ test_close_after(void **state)
 
     has(b.text, PROGRESS(99));
 
-    /* the resumed connection is closed as well */
+    /* mcp_close_after closes the resumed connection as well */
 
     driver_wait(&d, 3100);
     assert_int_equal(b.ended, 1);
@@ -69,8 +70,8 @@ test_close_after(void **state)
 }
 
 
-/* A client that is slower than the backend is disconnected before it has read
- * all events. */
+/* A client is slower than its backend: mcp_close_after disconnects it before
+ * it has read all events. */
 static void
 test_close_behind(void **state)
 {
@@ -120,7 +121,8 @@ test_close_behind(void **state)
 }
 
 
-/* close_after passes within an event: the rest of the event is sent first. */
+/* mcp_close_after passes while an event is written in part: the rest of the
+ * event is sent first. */
 static void
 test_close_in_the_middle(void **state)
 {
@@ -155,7 +157,7 @@ test_close_in_the_middle(void **state)
 }
 
 
-/* close_after does not apply to revisions without polling, and to
+/* mcp_close_after applies neither to revisions without polling nor to
  * listeners. */
 static void
 test_close_whom(void **state)
@@ -190,8 +192,8 @@ test_close_whom(void **state)
 }
 
 
-/* A stopping process closes listeners. The stream of an active call stays open
- * until its client has resumed once. */
+/* A process that stops closes listeners. The stream of an active call stays
+ * open until its client has resumed once. */
 static void
 test_stop(void **state)
 {
@@ -213,8 +215,8 @@ test_stop(void **state)
     client_close(&d, &a);
     client_close(&d, &b);
 
-    /* a client resumes at the stopping process: it gets the stored events, and
-     * the connection is closed */
+    /* a client resumes at the process that stops: it gets the stored events,
+     * and then its connection is closed */
 
     backend_send(&d, breq, PROGRESS(2) "\n");
     client_resume(&d, 0, &a, session, id);
@@ -255,7 +257,8 @@ test_close_one(void **state)
     ends_with(a.text, RETRY);
     assert_int_equal(b.ended, 0);
 
-    /* connection that has ended: no further PULL */
+    /* mcp_exchange_close() for a connection whose stream has ended: no further
+     * PULL */
 
     mcp_exchange_close(a.x);
     driver_pump(&d);
@@ -293,7 +296,7 @@ test_close_without_id(void **state)
     breq = d.breqs[0];
     mcp_backend_request_head(breq, 200, mcp_str("application/x-ndjson"));
 
-    /* the response has not begun: nothing to close */
+    /* mcp_exchange_close() before the response has begun: no effect */
 
     mcp_exchange_close(a.x);
     driver_pump(&d);
@@ -316,7 +319,7 @@ test_close_without_id(void **state)
 }
 
 
-/* The session is deleted while its streams are read. */
+/* The session is deleted while clients read its streams. */
 static void
 test_session_ends(void **state)
 {

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* The debug log of a call: every change of state, from the head of its request
- * to the last byte of its stream. */
+/* The debug log of a call: a line for every change of state, from the head of
+ * its request to the last byte of its stream. */
 
 #include "core_cases.h"
 
 
-/* Checks that the log contains these lines in this order; other lines may be
- * between them. */
+/* Checks that the log contains these lines in this order; there may be other
+ * lines between them. */
 static void
 told(const char *const *lines)
 {
@@ -71,8 +71,9 @@ test_stream(void **state)
 }
 
 
-/* A connection closes as soon as its client can resume, or at once. A later
- * request to close cannot delay an earlier one. */
+/* mcp_consumer_set_close(): a connection that is to be closed at once is
+ * closed at once, even if a later call would close it only as soon as its
+ * client can resume. */
 static void
 test_close(void **state)
 {

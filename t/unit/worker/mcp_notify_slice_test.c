@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* A notification for many listeners: the number of appends per turn, and the
- * order of notifications for each listener. */
+/* A notification for many listeners: the number of appends in one turn of the
+ * event loop, and the order of notifications for each listener. */
 
 
 #define DRIVER_ZONE  (16 * 1024 * 1024)
@@ -51,7 +51,7 @@ listen_all(void)
 }
 
 
-/* Returns the number of listeners that have at least this number of events. */
+/* Returns the number of listeners that have at least "events" events. */
 static unsigned
 served(uint64_t events)
 {
@@ -78,7 +78,7 @@ changed(const char *message)
 }
 
 
-/* One turn of the event loop. */
+/* Runs one turn of the event loop. */
 static void
 turn(void)
 {
@@ -103,8 +103,8 @@ a_turn_serves_at_most_one_slice(void **state)
 }
 
 
-/* A second notification begins after the first one. A listener that is created
- * after it does not get it. */
+/* Two notifications follow each other: all listeners get the first one before
+ * any gets the second. A listener that is created after both gets neither. */
 static void
 notifications_keep_their_order(void **state)
 {

@@ -14,7 +14,8 @@ static struct {
 } other;
 
 
-/* Creates the same listener in process 1 when process 0 releases the lock. */
+/* The hook "unlock" of process 0: process 1 creates the listener of the same
+ * session first, when process 0 releases the lock. */
 static void
 listen_first(void *ctx)
 {
@@ -59,8 +60,9 @@ test_listener(void **state)
     client_close(&d, &a);
     publish(1, &b, "/publish/static-token", UPDATED);
 
-    /* events of the time without a client: with an event id, those after it;
-     * without one, the unsent ones */
+    /* events arrived while no client was connected: a client that resumes with
+     * an event id gets the events after it; one without an id gets the unsent
+     * events */
 
     client_resume(&d, 1, &a, session, id);
     has(a.text, CHANGED);
@@ -72,14 +74,14 @@ test_listener(void **state)
     publish(0, &b, "/publish/static-token", UPDATED);
     assert_int_equal(count(a.text, UPDATED), 1);
 
-    /* a second GET of the session takes its listener over */
+    /* a second GET of the session displaces the first one at the listener */
 
     client_resume(&d, 0, &b, session, NULL);
     assert_int_equal(a.ended, 1);
     assert_int_equal(b.ended, 0);
     client_close(&d, &b);
 
-    /* another session has another listener */
+    /* another session has a listener of its own */
 
     client_resume(&d, 0, &b, second, NULL);
     assert_string_equal(b.text, ":\n\n");
@@ -89,7 +91,7 @@ test_listener(void **state)
     assert_int_equal(b.status, 404);
     client_close(&d, &b);
 
-    /* unsubscribed: no notification about the resource */
+    /* the session has unsubscribed: no notification about the resource */
 
     client_post(&d, 1, &b, session,
                 REQUEST("1", "resources/unsubscribe",
@@ -112,8 +114,8 @@ test_listener(void **state)
 }
 
 
-/* A listener without a client is freed after max_wait, with its subscriptions,
- * and not before. */
+/* A listener without a client is freed when mcp_max_wait is over, with its
+ * subscriptions. */
 static void
 test_listener_abandoned(void **state)
 {
@@ -128,7 +130,7 @@ test_listener_abandoned(void **state)
                         "{\"uri\":\"test://a\"}"));
     client_close(&d, &b);
 
-    /* with a client it stays */
+    /* a listener with a client stays */
 
     driver_wait(&d, 2 * d.endpoint.max_wait);
     assert_int_equal(stats().listeners, 1);
@@ -153,8 +155,8 @@ test_listener_abandoned(void **state)
 }
 
 
-/* Another spelling of the subscribed URI: accepted. A URI that is not in the
- * catalog: rejected. */
+/* The client subscribes to a resource in another spelling of its URI:
+ * accepted. It subscribes to a URI that is not in the catalog: rejected. */
 static void
 test_subscription_spelling(void **state)
 {
@@ -181,7 +183,7 @@ test_subscription_spelling(void **state)
 
 
 /* A subscription to a resource of the catalog needs no backend. Without a
- * catalog the backend decides: if it answers with an error, there is no
+ * catalog the backend decides: if it returns an error, there is no
  * subscription. */
 static void
 test_subscription_refused(void **state)
@@ -205,8 +207,8 @@ test_subscription_refused(void **state)
 }
 
 
-/* No room for a listener, or the tenant has too many: no subscription, and the
- * client gets the reason. */
+/* The zone has no room for a listener, or the tenant has too many listeners:
+ * no subscription, and the client gets the reason. */
 static void
 test_subscription_not_kept(void **state)
 {
@@ -272,9 +274,9 @@ test_listener_at_once(void **state)
 }
 
 
-/* A listener has dropped events: a client with an older event id gets 404.
- * One without an id gets a log message with their number and the remaining
- * events. */
+/* A listener has dropped events: a client with the id of an earlier event gets
+ * 404. A client without an id gets a log message with the number of dropped
+ * events, and then the remaining events. */
 static void
 test_listener_overrun(void **state)
 {
@@ -368,9 +370,9 @@ events(const mcp_stream_ref_t *ref)
 }
 
 
-/* A change of an endpoint's list reaches the listeners of this endpoint; a
- * published change reaches the listeners of all endpoints. A subscription is
- * for one list; a session gets the changes of all lists. */
+/* A change of an endpoint's list is sent to the listeners of this endpoint; a
+ * published change is sent to the listeners of all endpoints. A subscription
+ * is for one list; a session gets the changes of all lists. */
 static void
 test_lists(void **state)
 {

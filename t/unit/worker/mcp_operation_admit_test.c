@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Calls that need the permission of the whole cluster: quotas of sessions, and
- * resume tokens. */
+/* Calls that begin only after the result of a cluster operation: calls with a
+ * quota for their session, and calls with a resume token. */
 
 
 #include "token_cases.h"
@@ -14,12 +14,13 @@ static struct {
     mcp_operation_t       *op;
     unsigned               shared;
     unsigned               watched;
-    uint32_t               limit;  /* last limit that "replicate" or "quota"
-                                      got */
+    uint32_t               limit;  /* the last limit that the hooks "replicate"
+                                      and "quota" were called with */
     unsigned               asked;  /* number of "quota" operations, and of
-                                      tokens to be used */
-    mcp_operation_token_t  token;  /* argument of the last "token" */
-    unsigned               told;   /* number of reports about used tokens */
+                                      operations to use a token */
+    mcp_operation_token_t  token;  /* argument of the last "token" operation */
+    unsigned               told;   /* number of reports about the calls of used
+                                      tokens */
 } cluster;
 
 
@@ -253,8 +254,8 @@ became(unsigned n, mcp_operation_token_e what)
 }
 
 
-/* A resume token of a backend is used by one node, which reports the fate of
- * its call. */
+/* A resume token of a backend is used by one node, which reports what becomes
+ * of its call. */
 static void
 test_token(void **state)
 {
@@ -271,8 +272,8 @@ test_token(void **state)
     answer(MCP_OK);
     assert_int_equal(d.n_breqs, 1);
 
-    /* the token is in use at this node: the second request waits for that
-     * call */
+    /* the token is in use at this node: the second request waits for the call
+     * of the first one */
 
     client_post(&d, 1, &b, session, again(token));
     answer(MCP_OK);
@@ -289,7 +290,7 @@ test_token(void **state)
     has(b.text, RESULT);
     client_close(&d, &b);
 
-    /* the call fails: the token is dropped */
+    /* the call fails: this node reports that the token can be used again */
 
     page();
     client_post(&d, 1, &a, session, again(token));
@@ -301,8 +302,8 @@ test_token(void **state)
 }
 
 
-/* A token is in use at another node: the request repeats its operation every
- * 500 ms. */
+/* A token is in use at another node: the request repeats its "token" operation
+ * every 500 ms. */
 static void
 test_token_away(void **state)
 {
@@ -324,7 +325,8 @@ test_token_away(void **state)
         assert_int_equal(a.status, 0);
     }
 
-    /* the call has a stream, which is resumed and not found: error */
+    /* the other node's call has a stream: the request resumes it, but no node
+     * has it, so the token is rejected */
 
     cluster.op->value = 0x01020305;
     answer(MCP_ERR_DENIED);
@@ -333,8 +335,8 @@ test_token_away(void **state)
     has(a.text, REFUSED);
     client_close(&d, &a);
 
-    /* the token remains in use: the request ends with an interim result, as at
-     * one node */
+    /* the token remains in use: the request ends with an interim result, as it
+     * does when the token is in use at this node */
 
     client_post(&d, 1, &a, session, again(token));
 
@@ -346,8 +348,8 @@ test_token_away(void **state)
     has(a.text, INTERIM);
     client_close(&d, &a);
 
-    /* the other node's call fails, and one client has disconnected: the next
-     * request gets the token */
+    /* one request with the token has disconnected, and then the other node's
+     * call fails: the next request gets the token */
 
     client_post(&d, 1, &a, session, again(token));
     answer(MCP_ERR_DENIED);

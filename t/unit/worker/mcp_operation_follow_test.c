@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* A client listens to a task of another node: after each change, its exchange
- * looks the task up. */
+/* A client listens to a task of another node: its exchange looks the task up
+ * after each change. */
 
 
 #include "task_cases.h"
@@ -76,9 +76,9 @@ changes(mcp_stream_state_e state)
 }
 
 
-/* Creates a task in process 0, stores its state, and frees it, so that it
- * counts as a task of another node. Then a client of process 1 listens to
- * it. */
+/* Creates a task in process 0, copies its state for the lookups, and frees it,
+ * so that it counts as a task of another node. Then a client listens to it at
+ * process 1. */
 static void
 begin(void)
 {
@@ -126,14 +126,15 @@ test_follow(void **state)
     has(l.text, task_id);
     has_not(l.text, "notifications/tasks");
 
-    /* same state: no notification */
+    /* a change is reported, but the lookup returns the same state: no
+     * notification */
 
     changes(is.info.state);
     assert_int_equal(asks, 2);
     answer(MCP_OK);
     has_not(l.text, "notifications/tasks");
 
-    /* more changes before the result: one more lookup */
+    /* two more changes before the result of the lookup: one more lookup */
 
     changes(MCP_STATE_INPUT_REQUIRED);
     assert_int_equal(asks, 3);
@@ -147,7 +148,7 @@ test_follow(void **state)
     answer(MCP_OK);
     assert_int_equal(count(l.text, "notifications/tasks"), 1);
 
-    /* the lookup fails: repeated after the next change */
+    /* a lookup fails: the next lookup follows the next change */
 
     changes(MCP_STATE_FAILED);
     answer(MCP_ERR_UNREACHABLE);
@@ -162,7 +163,8 @@ test_follow(void **state)
 }
 
 
-/* The client disconnects before the result; or the first lookup fails: 503. */
+/* The client disconnects before the result of the lookup; then, for another
+ * client, the first lookup fails: 503. */
 static void
 test_left(void **state)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* A call that other requests may join: it begins after the result of
- * "await_replication", and its response is sent after the response is
- * replicated. */
+/* A call that other requests may join: it begins after the result of the hook
+ * "await_replication", and its response is sent after Redis has acknowledged
+ * the response. */
 
 #include "join_cases.h"
 #include "store/mcp_store_replication.h"
@@ -110,7 +110,7 @@ test_first(void **state)
     answer(MCP_OK);
     assert_int_equal(d.n_breqs, 1);
 
-    /* the response waits for its replication */
+    /* the response is sent when Redis has acknowledged it */
 
     backend_json(&d, RESULT);
     assert_int_equal(a.status, 0);
@@ -158,8 +158,8 @@ test_refused(void **state)
 }
 
 
-/* Another equal call was the first one, but its stream no longer exists: the
- * call is created again. */
+/* An equal call at another node was the first one, but its stream no longer
+ * exists: the stream of this call is created again. */
 static void
 test_again(void **state)
 {
@@ -180,7 +180,8 @@ test_again(void **state)
 }
 
 
-/* The client disconnects before the result: the call does not begin. */
+/* The client disconnects before the result of "await_replication": the call
+ * does not begin. */
 static void
 test_left(void **state)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Cluster operations: a request waits for the result, at most for
- * MCP_OPERATION_TIME, and has no effect before. */
+/* Cluster operations: a request waits for the result of its operation, at most
+ * for MCP_OPERATION_TIME, and has no effect before the result. */
 
 
 #include "core_cases.h"
@@ -116,7 +116,8 @@ answer(int rc)
 {
     mcp_operation_t  *op;
 
-    /* the entry function may start another operation */
+    /* clear it first, because the entry function may start another
+     * operation */
 
     op = cluster.op;
     cluster.op = NULL;
@@ -125,7 +126,7 @@ answer(int rc)
 }
 
 
-/* Returns 1 if process 1 would wait before it exits. */
+/* Returns 1 if process 1 would wait for its work before it exits. */
 static int
 is_busy(void)
 {
@@ -173,7 +174,8 @@ test_answered(void **state)
 }
 
 
-/* A process does not wait for an operation whose client has disconnected. */
+/* A process that exits does not wait for an operation whose client has
+ * disconnected. */
 static void
 test_left(void **state)
 {
@@ -238,12 +240,13 @@ test_silence(void **state)
     assert_int_equal(cluster.told, 1);
     client_close(&d, &b);
 
-    /* a late result: ignored */
+    /* the result arrives after MCP_OPERATION_TIME: ignored */
 
     answer(MCP_OK);
     lives(200);
 
-    /* a late result while the exchange still exists: ignored */
+    /* the result arrives after MCP_OPERATION_TIME, while the exchange still
+     * exists: ignored */
 
     end();
     driver_wait(&d, MCP_OPERATION_TIME);
@@ -251,7 +254,7 @@ test_silence(void **state)
     answer(MCP_OK);
     client_close(&d, &b);
 
-    /* the client disconnects before the result: ignored */
+    /* the client disconnects before the result: the result is ignored */
 
     end();
     op = cluster.op;
@@ -263,7 +266,7 @@ test_silence(void **state)
 }
 
 
-/* Broadcasts that need no confirmation: no request waits. */
+/* Broadcasts without an operation: no request waits for them. */
 static void
 test_nobody(void **state)
 {
@@ -284,7 +287,7 @@ test_nobody(void **state)
     assert_null(cluster.op);
     assert_int_equal(cluster.broadcast.what, MCP_BROADCAST_CANCELLED);
 
-    /* the cancelled call is local: no broadcast */
+    /* the cancelled call is at this node: no broadcast */
 
     call(0);
     driver_wait(&d, 1500);
@@ -351,8 +354,8 @@ test_listens(void **state)
     assert_int_equal(b.status, 503);
     client_close(&d, &b);
 
-    /* no node has the listener: it is created and replicated, and "resume" is
-     * repeated */
+    /* no node has the listener: this node creates and replicates it, and
+     * repeats "resume" */
 
     listens(MCP_ERR_NOT_FOUND);
     assert_int_equal(b.status, 0);
@@ -362,7 +365,7 @@ test_listens(void **state)
     assert_int_equal(b.status, 200);
     client_close(&d, &b);
 
-    /* the listener is local */
+    /* this node has the listener */
 
     listens(MCP_OK);
     assert_int_equal(b.status, 200);

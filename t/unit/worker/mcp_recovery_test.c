@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Calls of dead processes: each request gets a response. */
+/* Recovery: each request of a dead process's call gets a response. */
 
 #include "core_cases.h"
 
 
-/* The owner's process dies: client b reads the call at the other process. */
+/* The process of a call dies: client b, which reads the call at the other
+ * process, gets the error. */
 static void
 test_owner_dies(void **state)
 {
@@ -57,7 +58,7 @@ test_owner_dies(void **state)
 }
 
 
-/* The owner's process of a batch dies: each request without a response gets an
+/* The process of a batch dies: each request without a response gets an
  * error. */
 static void
 test_batch_dies(void **state)
@@ -101,7 +102,8 @@ test_batch_dies(void **state)
 }
 
 
-/* The adopting process has no memory: the call ends all the same. */
+/* The process that adopts a call has no memory: the call is ended
+ * nevertheless. */
 static void
 test_adopt_no_memory(void **state)
 {

@@ -56,7 +56,8 @@ test_reasons(void **state)
 }
 
 
-/* At log level "notice" no message is logged. */
+/* A logger that does not log level "notice": no message about a rejected
+ * request. */
 static void
 test_quiet(void **state)
 {

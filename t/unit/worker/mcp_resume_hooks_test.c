@@ -32,8 +32,8 @@ test_methods(void **state)
 }
 
 
-/* Each resumption method has its own state in an exchange, and none before it
- * creates one. */
+/* Each resumption method has a state of its own in an exchange; the state is
+ * NULL before the method has created it. */
 static void
 test_states(void **state)
 {
@@ -68,7 +68,7 @@ test_states(void **state)
 }
 
 
-/* A request without a resumption method is passed to none. */
+/* A request that uses no resumption method is passed to none. */
 static void
 test_none(void **state)
 {

@@ -48,7 +48,8 @@ test_handles(void **state)
                          i % 2 ? wake_one : wake_other);
     }
 
-    /* dropped handle: its index is used again, its value is not */
+    /* a handle is dropped: the next handle has the same index, but another
+     * value */
 
     mcp_worker_drop_handle(worker, h[7]);
     again = mcp_worker_handle(worker, &x[8], wake_one, NULL);
@@ -59,7 +60,7 @@ test_handles(void **state)
     assert_ptr_equal(worker->handles[(uint32_t) again].object, &x[8]);
     mcp_worker_drop_handle(worker, again);
 
-    /* invalid handles: no effect */
+    /* dropping an invalid handle: no effect */
 
     mcp_worker_drop_handle(worker, 0);
     mcp_worker_drop_handle(worker, UINT64_MAX);
@@ -159,7 +160,7 @@ test_deadline(void **state)
 
     (void) state;
 
-    /* idle worker: the deadline is the next sweep */
+    /* the worker has no work: its deadline is the next sweep */
 
     first = mcp_worker_deadline(d.process[0].worker, &busy);
     assert_int_equal(first, d.te.now + 1000);
@@ -291,8 +292,8 @@ wake_again(void *ctx)
 }
 
 
-/* Wake-ups without end: each mcp_worker_wake() returns, and no wake-up is
- * lost. */
+/* Wake-ups follow each other without end: each mcp_worker_wake() returns, and
+ * no wake-up is lost. */
 static void
 test_woken_for_ever(void **state)
 {
@@ -319,7 +320,7 @@ test_woken_for_ever(void **state)
         mcp_worker_wake(p->worker);
     }
 
-    /* the last wake-up is still in the store's list */
+    /* the wake-up that was not processed is still in the store's list */
 
     p->store.glue.unlock = driver_unlock;
     assert_int_equal(p->woken, 1);
@@ -329,8 +330,8 @@ test_woken_for_ever(void **state)
 }
 
 
-/* mcp_worker_wake() processes 64 wake-ups, and wakes its own process for the
- * others. */
+/* mcp_worker_wake() processes 64 wake-ups, and then wakes its own process for
+ * the remaining ones. */
 static void
 test_woken_in_turns(void **state)
 {
@@ -377,8 +378,9 @@ count_wake(void *object)
 }
 
 
-/* Noted consumers are woken once when the queue is empty. At most
- * MCP_WORKER_NOTED are noted; the others stay in the store's list. */
+/* Consumers that were noted are woken once, when the queue is empty. At most
+ * MCP_WORKER_NOTED consumers are noted; others stay in the store's list of
+ * wake-ups. */
 static void
 test_noted(void **state)
 {
