@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Rules about the names of items. */
+/* Rules that allow or hide items by their names. */
 
 
 #include "test_env.h"
@@ -93,7 +93,8 @@ test_find(void **state)
 }
 
 
-/* A pattern cannot be compared with a name: no later rule applies. */
+/* The comparison of a rule's pattern with a name fails: no later rule
+ * applies. */
 static void
 test_unsure(void **state)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* The metadata document for a target, and challenges. */
+/* The metadata document for a request target, and challenges. */
 
 
 #include "test_env.h"
@@ -138,7 +138,7 @@ challenges(void **state)
 }
 
 
-/* Challenges with 403, to requests with and without a token. */
+/* Challenges in responses with 403, for requests with and without a token. */
 static void
 forbidden(void **state)
 {

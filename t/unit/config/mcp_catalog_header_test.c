@@ -74,7 +74,8 @@ taken(void **state)
           "{\"properties\":{\"c\":" REGION "}},\"d\":{\"type\":\"string\","
           "\"x-mcp-header\":\"D\"}}}}", "Region=a/b/c,D=a/d" },
 
-        /* any token; escapes in keys and values */
+        /* a header name may be any token; keys and values may contain
+         * escapes */
 
         { "\"properties\":{\"a\":{\"type\":\"string\","
           "\"x-mcp-header\":\"!#$%&'*+-.^_`|~09azAZ\"}}",
@@ -82,7 +83,8 @@ taken(void **state)
         { "\"pr\\u006fperties\":{\"\\u0061\":{\"t\\u0079pe\":\"str\\u0069ng\","
           "\"x-mcp-h\\u0065ader\":\"\\u0041\"}}", "A=a" },
 
-        /* keywords as names of properties, and within values: no effect */
+        /* the key as the name of a property, or within a value: no
+         * annotation */
 
         { "\"properties\":{\"x-mcp-header\":" REGION "}",
           "Region=x-mcp-header" },
@@ -97,8 +99,8 @@ taken(void **state)
           "\"$defs\":{\"x-mcp-header\":{\"type\":\"string\"}},"
           "\"patternProperties\":{\"x-mcp-header\":true}", "" },
 
-        /* members that are not schemas, and keywords beside an annotated
-         * property */
+        /* members of "properties" that are not schemas, and other keywords
+         * beside an annotated property */
 
         { "\"properties\":{\"a\":true,\"b\":" REGION "},\"items\":false,"
           "\"oneOf\":[{\"properties\":{\"b\":{\"minLength\":1}}}]",
@@ -219,8 +221,8 @@ refused(void **state)
         { "\"properties\":{\"a\":{\"type\":\"string\",\"x-mcp-header\":\"A\","
           "\"x-mcp-header\":\"B\"}}", TWICE },
 
-        /* a key that occurs twice: a client that uses the last one would miss
-         * the header */
+        /* a key that occurs twice: rejected, because a client that uses the
+         * second one would not send the header */
 
         { "\"properties\":{\"a\":" REGION ",\"a\":{}}", TWICE },
         { "\"properties\":{\"a\":" REGION "},\"properties\":{}", TWICE }

@@ -50,7 +50,7 @@ catalog_empty(void **state)
 }
 
 
-/* A catalog copies its text. */
+/* A catalog keeps a copy of its text. */
 static void
 catalog_owns_its_text(void **state)
 {
@@ -130,8 +130,8 @@ too_deep_and_too_long(void **state)
 }
 
 
-/* Creates a catalog while each allocation fails once. "expected" is the result
- * without a failure. */
+/* Creates a catalog repeatedly, with another allocation failing each time.
+ * "expected" is the result if no allocation fails. */
 
 static void
 fail_each(mcp_str_t text, int expected)
@@ -160,7 +160,8 @@ fail_each(mcp_str_t text, int expected)
             return;
         }
 
-        /* a pattern works without JIT if there is no memory for that */
+        /* MCP_OK if the failed allocation was for the JIT of a pattern, which
+         * works without it */
 
         assert_true(rc == MCP_ERR_MEMORY || rc == MCP_OK);
     }
@@ -188,7 +189,7 @@ allocations_fail(void **state)
 }
 
 
-/* Texts that exceed a block of the arena are allocated separately. */
+/* Decoded texts that are longer than a block of the arena. */
 static void
 large_allocations_fail(void **state)
 {
@@ -204,7 +205,8 @@ large_allocations_fail(void **state)
     memset(longer, 'n', sizeof(longer));
     test_mem_init(&tm);
 
-    /* a name, a known "x-mcp-" key and another key, each with an escape */
+    /* long texts with an escape: a name, a key with the prefix "x-mcp-", and
+     * another key */
 
     mcp_buf_init(&buf, &tm.mem, 1024 * 1024);
     mcp_buf_lit(&buf, "{\"prompts\":[{\"name\":\"\\u0061");

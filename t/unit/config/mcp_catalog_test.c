@@ -35,7 +35,7 @@ catalog_of_all(void **state)
                   "\"Say \\\"please\\\".\"");
     assert_int_equal(mcp_catalog_completions(catalog), 1);
 
-    /* order of the file, without white space between tokens */
+    /* a list has the order of the file, and no white space between tokens */
 
     assert_string_equal(page_of(catalog, MCP_LIST_TOOLS, "", 0),
         "{\"tools\":[{\"name\":\"b.2\"," SCHEMA ",\"extra\":[1,2]},"
@@ -67,8 +67,8 @@ catalog_of_all(void **state)
     assert_non_null(mcp_catalog_find(catalog, MCP_LIST_PROMPTS,
                                      mcp_str("Greet me")).data);
 
-    /* resources are found by URI, not by name; the first matching template is
-     * found */
+    /* resources are found by their URI, not by their name; of several
+     * templates that match, the first one is found */
 
     assert_non_null(mcp_catalog_find(catalog, MCP_LIST_RESOURCES,
                                      mcp_str("file:///y")).data);
@@ -213,7 +213,7 @@ cursors_of_others(void **state)
                          MCP_ERR_NOT_FOUND);
     }
 
-    /* cursor with another position, kind or digest: not found */
+    /* a cursor in which any character was changed to "B" or "C": not found */
 
     for (i = 0; i < 16; i++) {
         strcpy(changed, cursor);
@@ -223,8 +223,8 @@ cursors_of_others(void **state)
                          MCP_ERR_NOT_FOUND);
     }
 
-    /* cursor with another valid position: accepted; with position 0 or one
-     * after the end: not found */
+    /* a cursor whose position was changed to another item: accepted; to 0 or
+     * behind the end: not found */
 
     strcpy(changed, cursor);
     changed[5] = 'Q';

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* The text of items as clients get it: without the "x-mcp-" keys, and without
- * members that their revision does not define. */
+/* The text of items that clients get: without "x-mcp-" keys, and without
+ * members that the client's revision does not define. */
 
 
 #include "catalog_cases.h"
@@ -59,14 +59,15 @@ private_keys_are_removed(void **state)
 #define BOTH  (MCP_REVISION_FILTER_OUTPUT|MCP_REVISION_FILTER_EXECUTION)
 
 
-/* The tools of a file, as clients with a session and stateless clients get
- * them. */
+/* Tools of a catalog file, and the lists that clients with a session and
+ * stateless clients get. */
 static void
 revisions_differ(void **state)
 {
     static const struct {
         const char  *tools;            /* tools in the file */
-        const char  *session;          /* NULL: unchanged */
+        const char  *session;          /* the list for clients with a session;
+                                          NULL: equal to "tools" */
         const char  *stateless;
     } cases[] = {
         { "{\"name\":\"a\"," SCHEMA ",\"outputSchema\":{\"type\":\"object\"}}",
@@ -116,7 +117,8 @@ revisions_differ(void **state)
 }
 
 
-/* Each filter has separate pages. Items other than tools are not filtered. */
+/* Each revision filter has its own pages. Items other than tools are not
+ * filtered. */
 static void
 pages_of_texts(void **state)
 {

@@ -141,8 +141,8 @@ several(void **state)
     assert_int_equal(conf->seeds[1].tls, 0);
     mcp_cluster_setup_free(s);
 
-    /* several URLs with the same user and database: accepted; others:
-     * rejected */
+    /* several URLs are accepted only if they have the same user and the same
+     * database */
 
     s = cluster_new();
     taken(say(s, "redis://joe@a/3"));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Variables that have their value before the body is read, from headers of the
- * request. */
+/* Variables whose values come from request headers, before the body is
+ * read. */
 
 
 #include "test_env.h"
@@ -71,7 +71,7 @@ teardown(void **state)
 
 
 typedef struct {
-    const char  *headers[10];          /* names and values */
+    const char  *headers[10];          /* names and values in turn */
     const char  *variable;
     const char  *value;                /* "": the variable is empty */
 } sent_case_t;
@@ -91,7 +91,8 @@ static const sent_case_t  cases[] = {
     { { VERSION, "Mcp-Param-Dry-Run", "true" }, "mcp_param_dry_run", "true" },
     { { VERSION, "Mcp-Param-Dry_Run", "true" }, "mcp_param_dry_run", "true" },
 
-    /* revisions whose headers are not compared with the body */
+    /* requests that name no revision with these headers: the variables are
+     * empty */
 
     { { "Mcp-Method", "tools/call" }, "mcp_header_method", "" },
     { { "MCP-Protocol-Version", "2025-11-25", "Mcp-Method", "tools/call" },
@@ -106,7 +107,8 @@ static const sent_case_t  cases[] = {
     { { VERSION, "MCP-Protocol-Version", "2025-11-25", "Mcp-Param-Region",
         "eu" }, PARAM, "" },
 
-    /* absent or malformed headers, and a header that is never encoded */
+    /* absent or malformed headers, and Mcp-Method, whose value is never
+     * encoded */
 
     { { VERSION }, "mcp_header_name", "" },
     { { VERSION, "Mcp-Name", "" }, "mcp_header_name", "" },
@@ -121,7 +123,8 @@ static const sent_case_t  cases[] = {
     { { VERSION, "Mcp-Param-Region", "eu" }, "mcp_other", "" },
     { { VERSION, "Mcp-Param-Region", "=?base64?ZXUKdXM=?=" }, PARAM, "?" },
 
-    /* the name of a task's method is a task id, which is secret */
+    /* methods for tasks: Mcp-Name is the id of the task, which is secret, so
+     * the variable is empty */
 
     { { VERSION, "Mcp-Method", "tasks/get", "Mcp-Name", "T" },
      "mcp_header_name",
@@ -135,7 +138,7 @@ static const sent_case_t  cases[] = {
     { { VERSION, "Mcp-Method", "tools/call", "Mcp-Name", "tasks/get" },
       "mcp_header_name", "tasks/get" },
 
-    /* the same header twice */
+    /* the same header occurs twice */
 
     { { VERSION, "Mcp-Name", "echo", "mcp-name", "echo" }, "mcp_header_name",
       "" },
@@ -197,8 +200,8 @@ variables(void **state)
 }
 
 
-/* Names of all relevant headers begin with MCP_EARLY_HEADER_INITIAL: the glue
- * may skip others. */
+/* All headers that have an effect on these variables begin with
+ * MCP_EARLY_HEADER_INITIAL, so that a glue may skip other headers. */
 static void
 initial(void **state)
 {
@@ -218,7 +221,8 @@ initial(void **state)
 }
 
 
-/* The endpoint does not serve the revision: the variables are empty. */
+/* The endpoint does not support the revision in the request: the variables are
+ * empty. */
 static void
 not_served(void **state)
 {

@@ -96,7 +96,8 @@ test_offers(void **state)
         const char  *catalog;          /* NULL: the endpoint has no catalog */
         unsigned     target;
         const char  *capabilities;
-        int          kinds[4];         /* 1: offered; order of kinds[] below */
+        int          kinds[4];         /* 1: this kind of list is offered; in
+                                          the order of kinds[] below */
         int          completes;
     } cases[] = {
         { NULL, 0,
@@ -352,7 +353,7 @@ test_result(void **state)
         assert_int_equal(add.is_public, cases[i].is_public);
     }
 
-    /* client with a principal: its list is not public */
+    /* a client with a principal: lists for it are not public */
 
     e.has_principal = 0;
     client.principal[0] = 1;

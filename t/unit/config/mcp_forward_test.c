@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* The headers of a client that are forwarded to backends. */
+/* Which headers of a client are forwarded to backends. */
 
 
 #include <ctype.h>
@@ -46,7 +46,8 @@ skips(void **state)
 
         assert_int_equal(mcp_forward_skips(&none, (mcp_str_t) { name, k }), 1);
 
-        /* a prefix of such a name is forwarded */
+        /* a name that lacks the last character of a name that is not
+         * forwarded: forwarded */
 
         assert_int_equal(mcp_forward_skips(&none, (mcp_str_t) { name, k - 1 }),
                          0);
@@ -120,7 +121,7 @@ parameters(void **state)
 }
 
 
-/* Headers that the server sends itself are not forwarded. */
+/* Headers that the server itself sends to backends are not forwarded. */
 static void
 headers(void **state)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Options: texts, bounds, defaults. */
+/* Options: their texts, bounds and default values. */
 
 
 #include "test_env.h"
@@ -68,7 +68,7 @@ times(void **state)
         { " 5", 5000 },
         { "h5", 5000 },
 
-        /* empty, or without a number */
+        /* texts that are empty, or have a unit without a number */
         { "", -1 },
         { " ", -1 },
         { "s", -1 },
@@ -97,7 +97,7 @@ times(void **state)
         { "5 5 5", -1 },
         { " 5s", -1 },
 
-        /* largest values */
+        /* the largest values, and values that exceed them */
         { MAX "ms", INT64_MAX },
         { "9223372036854775s 807ms", INT64_MAX },
         { "9223372036854775s 808ms", -1 },
@@ -278,7 +278,8 @@ set(void **state)
         assert_int_equal(o.value[cases[i].option], cases[i].value);
         assert_int_equal(o.set, (uint64_t) 1 << cases[i].option);
 
-        /* a second value, even an invalid one: duplicate */
+        /* an option is set twice: an error, which does not depend on the
+         * second value */
 
         assert_int_equal(mcp_option_set(&o, cases[i].option, mcp_str("?"),
                                         &error),
@@ -319,7 +320,7 @@ merge(void **state)
     assert_int_equal(e.page_size, 0);
     assert_int_equal(e.max_wait, 600000);
 
-    /* a level passes inherited values on */
+    /* a section inherits a value through a section that does not set it */
 
     memset(&parent, 0, sizeof(parent));
     mcp_options_merge(&parent, &o);
@@ -373,8 +374,8 @@ defaults(void **state)
 }
 
 
-/* Names of both servers have the same words, and each default is within its
- * bounds. */
+/* The names of each option in both servers consist of the same words, and each
+ * default value is within the bounds of its option. */
 static void
 table(void **state)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Policies: the keys of a catalog's item that control its calls. */
+/* Policies: the keys of a catalog's items that control calls. */
 
 
 #include "test_env.h"
@@ -212,7 +212,8 @@ test_task(void **state)
         mcp_json_type_e   type;
         const char       *raw;
         unsigned          task;
-        uint64_t          after;       /* task_after, which was 7, ms */
+        uint64_t          after;       /* task_after after the key was applied,
+                                          ms; before, it is 7 */
     } cases[] = {
         { MCP_JSON_STRING, "\"never\"", MCP_TASK_NEVER, 7 },
         { MCP_JSON_STRING, "\"auto\"", MCP_TASK_AUTO, 7 },
@@ -275,7 +276,7 @@ test_task(void **state)
 }
 
 
-/* Clients whose calls become tasks. */
+/* Which calls become tasks, by the policy and by the client. */
 static void
 test_is_task(void **state)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Setups: rules about names, and granted scopes. */
+/* Setup of rules about names, and of granted scopes. */
 
 
 #include "setup_cases.h"
@@ -31,7 +31,8 @@ test_rules(void **state)
 
     assert_int_equal(mcp_setup_allow(other, mcp_str("*"), yes, error), MCP_OK);
 
-    /* a section with rules has only its own; one without inherits all */
+    /* a section with rules of its own does not inherit any; a section without
+     * rules inherits all */
 
     mcp_setup_merge(inner, outer);
     mcp_setup_merge(other, outer);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Authorization: the values that directives accept and reject, and the
- * metadata document. */
+/* Directives for authorization: accepted and rejected values, and the metadata
+ * document. */
 
 
 #include "setup_cases.h"
@@ -144,13 +144,14 @@ documents(void **state)
     assert_int_equal(e.auth->etag.data[0], '"');
     assert_int_equal(e.auth->etag.data[17], '"');
 
-    /* the document is created once */
+    /* a second call returns the same document */
 
     taken(mcp_setup_auth(s, &auth, error));
     assert_ptr_equal(auth, e.auth);
     mcp_setup_free(s);
 
-    /* the path "/" counts as none */
+    /* a resource with the path "/" has the same document as one without a
+     * path */
 
     s = resource("http://a/", NULL);
     assert_str_is(e.auth->path, MCP_AUTH_WELL_KNOWN);
@@ -162,7 +163,8 @@ documents(void **state)
     assert_str_is(e.auth->url, "http://a" MCP_AUTH_WELL_KNOWN);
     mcp_setup_free(s);
 
-    /* the server's title, several authorization servers and scopes */
+    /* a document with the title of the server, and with several authorization
+     * servers and scopes */
 
     s = setup_new();
     taken(mcp_setup_auth_resource(s, mcp_str("http://a/b/"), error));

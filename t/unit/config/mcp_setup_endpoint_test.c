@@ -60,7 +60,8 @@ identities(void **state)
     assert_int_equal(mcp_setup_path(inner, mcp_str("/inner")), MCP_OK);
     assert_int_equal(mcp_setup_has_cluster_endpoint(s), 0);
 
-    /* the identity is the inner path, unless a level has a name */
+    /* the identity of an endpoint is the path of the innermost section, unless
+     * a section sets a name */
 
     mcp_setup_merge(inner, s);
     endpoint(inner);
@@ -195,8 +196,8 @@ short_tasks(void **state)
 }
 
 
-/* Headers that the server drops: the message names the header, and the catalog
- * that requires it. */
+/* The server drops a header that the catalog requires: the error message names
+ * the header and the catalog. */
 static void
 headers(void **state)
 {
@@ -224,7 +225,8 @@ headers(void **state)
     c = '.';
     assert_int_equal(mcp_setup_check_headers(inner, drops, &c, error), MCP_OK);
 
-    /* only revisions without these headers: accepted */
+    /* the endpoint has only revisions that do not use these headers:
+     * accepted */
 
     c = '_';
     taken(mcp_setup_revision(inner, mcp_str("2025-11-25"), error));
@@ -274,8 +276,8 @@ merge(void **state)
     inner = setup_new();
     leaf = setup_new();
 
-    /* section without directives: inherits everything, even across an empty
-     * level */
+    /* a section without directives inherits all of them, even from a section
+     * two levels outwards if the one between them has no directives */
 
     taken(say_all(outer, "1"));
     mcp_setup_merge(inner, outer);
@@ -285,7 +287,7 @@ merge(void **state)
     mcp_setup_free(leaf);
     mcp_setup_free(inner);
 
-    /* section with all directives: inherits nothing */
+    /* a section with all directives inherits none */
 
     inner = setup_new();
     taken(say_all(inner, "2"));
@@ -293,8 +295,8 @@ merge(void **state)
     is_all(inner, "2");
     is_all(outer, "1");
 
-    /* two merges into a new section, as Apache does: the first one takes
-     * precedence */
+    /* two setups are merged into a new section, as Apache does: values of the
+     * first one take precedence */
 
     leaf = setup_new();
     mcp_setup_merge(leaf, inner);
@@ -307,8 +309,8 @@ merge(void **state)
 }
 
 
-/* Related directives are inherited together, and an empty value counts as
- * set. */
+/* Directives that belong together are inherited together, and an empty value
+ * counts as set. */
 static void
 merge_parts(void **state)
 {
@@ -339,7 +341,7 @@ merge_parts(void **state)
     assert_int_equal(e.retry, 1000);
     mcp_setup_free(s);
 
-    /* "*" is inherited; a list of origins replaces it */
+    /* the origin "*" is inherited, unless the inner section sets origins */
 
     taken(mcp_setup_origin(outer, mcp_str("*"), error));
     s = setup_new();

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Directives without effect: the warnings, and the sections that they name. */
+/* Directives without effect: the warnings about them, and the sections that
+ * the warnings name. */
 
 
 #include "setup_cases.h"
@@ -10,7 +11,7 @@
                "\"x-mcp-scope\":\"s\",\"inputSchema\":{\"type\":\"object\"}}]}"
 
 
-/* Returns the number of warnings with this text. */
+/* Returns the number of warnings that contain this text. */
 static unsigned
 warnings(const mcp_setup_t *s, int apache, const char *with)
 {

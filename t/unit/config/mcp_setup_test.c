@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Setups: the values that directives accept and reject. */
+/* Directives of an endpoint: accepted and rejected values. */
 
 
 #include "setup_cases.h"
@@ -219,14 +219,15 @@ routes(void **state)
     endpoint(s);
     assert_int_equal(e.n_routes, 5);
 
-    /* each target is listed once, the default one first */
+    /* each backend is a target once, and the default backend is the first
+     * target */
 
     assert_int_equal(mcp_setup_targets(s), 4);
     assert_int_equal(e.target, 0);
     assert_str_is(mcp_setup_target(s, 0), "@default");
 
-    /* exact names take precedence over expressions, and both have the order of
-     * the file */
+    /* routes with exact names take precedence over regular expressions; within
+     * both, the order is that of the file */
 
 #define goes_to(name, to)                                                     \
     assert_str_is(mcp_setup_target(s, mcp_endpoint_route(&e, mcp_str(name))), \
@@ -239,7 +240,7 @@ routes(void **state)
     goes_to("y", "@default");
     goes_to("yx", "@never");
 
-    /* the endpoint is created again: no new targets */
+    /* the endpoint is created again from the same setup: no new targets */
 
     endpoint(s);
     assert_int_equal(mcp_setup_targets(s), 4);
@@ -247,7 +248,7 @@ routes(void **state)
 
     mcp_setup_free(s);
 
-    /* no default: other names have no target */
+    /* no default backend: names without a route have no target */
 
     s = setup_new();
     taken(mcp_setup_route(s, mcp_str("a"), mcp_str("@a"), error));
@@ -350,8 +351,8 @@ publish(void **state)
 }
 
 
-/* Texts that exceed the length of an error message: the message still contains
- * the reason. */
+/* Values that are longer than an error message: the message still contains the
+ * reason. */
 static void
 long_texts(void **state)
 {
@@ -428,7 +429,8 @@ allocations_fail(void **state)
             return;
         }
 
-        /* an expression works without JIT if there is no memory for that */
+        /* MCP_OK if the failed allocation was for the JIT of an expression,
+         * which works without it */
 
         assert_true(rc == MCP_ERR_MEMORY || rc == MCP_OK);
         failed += (rc == MCP_ERR_MEMORY);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* The tenant of a request: which requests have the same one. */
+/* The tenant of a request, which depends on its principal or its address. */
 
 
 #include "test_env.h"
@@ -50,7 +50,7 @@ is_nobody(const unsigned char *p, mcp_str_t at)
 }
 
 
-/* Two requests; 1: they have the same tenant. */
+/* Two requests; "same" is 1 if they have the same tenant. */
 typedef struct {
     const unsigned char  *principal[2];
     mcp_str_t             address[2];
@@ -104,7 +104,8 @@ test_address(void **state)
         { { alice, alice }, { V6, V6_SAME }, 1 },
         { { alice, alice }, { V6, V6_NEXT }, 0 },
 
-        /* requests without an address have a tenant of their own */
+        /* all requests without an address have one tenant, which differs from
+         * that of any address */
 
         { { nobody, alice }, { mcp_null_str, mcp_null_str }, 1 },
         { { nobody, nobody }, { mcp_null_str, V4 }, 0 },
@@ -134,8 +135,8 @@ test_off(void **state)
 }
 
 
-/* An IPv6 address is in its /56, and that in its /48. No other tenant is in
- * another one. */
+/* The tenant of an IPv6 address is a part of the tenant of its /56, and that
+ * one of the tenant of its /48. No other tenant is a part of another one. */
 static void
 test_parent(void **state)
 {
