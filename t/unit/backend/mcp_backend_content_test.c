@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Content for tools, resources and prompts: types, encodings, limits. */
+/* A backend's answers that become content for tools, resources and prompts:
+ * media types, encodings, limits. */
 
 
 #include "backend_cases.h"
@@ -109,7 +110,8 @@ test_prompt(void **state)
 }
 
 
-/* The answer that grows most by its wrapping is limited as well. */
+/* An answer of control characters, which grows most when it becomes a JSON
+ * string, is limited as well. */
 
 static void
 test_wrapped_limit(void **state)
@@ -131,14 +133,14 @@ test_wrapped_limit(void **state)
     assert_int_equal(play(&tm, &a, WHOLE, 0, &t), MCP_OK);
     check_transcript(&a, "whole", 0, &t);
 
-    /* replacement characters count, too */
+    /* the characters that replace invalid bytes count towards the limit */
 
     memset(body, 0xff, sizeof(body));
 
     assert_int_equal(play(&tm, &a, WHOLE, 0, &t), MCP_OK);
     check_transcript(&a, "replaced", 0, &t);
 
-    /* base64 never reaches the limit */
+    /* encoding as base64 never makes an answer exceed the limit */
 
     a.type = "image/png";
     a.len = 0;
@@ -256,7 +258,8 @@ test_cut(void **state)
 }
 
 
-/* A large error page is cut to its beginning, between two characters. */
+/* Only the start of a large error page becomes content; it is cut between two
+ * characters. */
 
 static void
 test_error_page(void **state)
@@ -271,7 +274,8 @@ test_error_page(void **state)
 
     (void) state;
 
-    /* the last byte of a character would exceed the limit */
+    /* the last byte of a character would exceed the limit: the whole character
+     * is cut off */
 
     memset(body, 'x', sizeof(body));
     memcpy(body + 65534, "\xe2\x82\xac", 3);
@@ -289,7 +293,8 @@ test_error_page(void **state)
     assert_int_equal(play(&tm, &a, BYTES, 0, &t), MCP_OK);
     check_transcript(&a, "byte by byte", 0, &t);
 
-    /* JSON is read completely before it becomes text */
+    /* an error page with the type JSON is read completely before it becomes
+     * text */
 
     a.type = JSON;
 

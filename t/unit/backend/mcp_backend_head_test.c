@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Heads of answers: statuses, media types, charsets; HTTP errors. */
+/* Heads of backends' answers: statuses, media types, charsets; answers with an
+ * HTTP error. */
 
 
 #include "backend_cases.h"
@@ -194,8 +195,8 @@ test_error_of_others(void **state)
 }
 
 
-/* A rate limiter's answer becomes a text with the time to wait, without the
- * page. */
+/* The answer of a rate limiter becomes a text with the time to wait; its body
+ * is left out. */
 static void
 test_limit(void **state)
 {

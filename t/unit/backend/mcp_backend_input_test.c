@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Reading an answer: whole bodies, lines, events; the memory of a stream. */
+/* Reading an answer as a whole, by lines or by events; the memory for a
+ * stream. */
 
 
 #include "backend_cases.h"
@@ -188,7 +189,8 @@ test_events(void **state)
 }
 
 
-/* A long stream: each message in order, memory bounded by the unread bytes. */
+/* A long stream: each message is read in order, and the memory is bounded by
+ * the bytes that were not read yet. */
 
 static void
 test_long_stream(void **state)
@@ -237,7 +239,7 @@ test_long_stream(void **state)
                 assert_int_equal(msg.progress_token.raw.len, len);
                 assert_memory_equal(msg.progress_token.raw.data, number, len);
 
-                /* now and then only some messages are read */
+                /* sometimes read only some of the messages */
 
                 if (got % 3 == 0 && pos + n < size) {
                     rc = MCP_AGAIN;
@@ -258,7 +260,8 @@ test_long_stream(void **state)
 }
 
 
-/* A stream that has grown frees its buffer while it is idle. */
+/* The buffer of a stream has grown: the decoder frees it while the stream is
+ * idle. */
 
 static void
 test_idle(void **state)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Messages: responses, bare results, input_required, notifications; errors in
- * them. */
+/* A backend's messages: responses, results without an envelope,
+ * input_required, notifications; errors in them. */
 
 
 #include "backend_cases.h"
@@ -103,7 +103,7 @@ test_json(void **state)
 }
 
 
-/* structuredContent that is not an object is reported for tools only. */
+/* structuredContent that is not an object is an error for tools only. */
 
 static void
 test_output(void **state)
@@ -259,7 +259,9 @@ test_notification(void **state)
 }
 
 
-/* Complete messages from elsewhere, in any state of the answer. */
+/* mcp_backend_message(): a complete message that does not come from the
+ * answer, for example a published one, is parsed whatever the state of the
+ * answer. */
 
 static void
 test_message(void **state)
@@ -288,7 +290,7 @@ test_message(void **state)
     assert_int_equal(msg.kind, MCP_BACKEND_DETACHED);
     assert_int_equal(mcp_backend_read(b, &msg), MCP_DONE);
 
-    /* the text may be freed before the message */
+    /* the message has a copy of the text, which may be freed first */
 
     assert_int_equal(mcp_backend_message(b, test_str(text), &msg), MCP_OK);
     memset(text, 'x', sizeof(text));

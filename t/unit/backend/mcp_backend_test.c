@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* The life of a decoder: no head, an end in each state. */
+/* The life of a decoder: an answer without a head, and an end in each
+ * state. */
 
 
 #include "backend_cases.h"

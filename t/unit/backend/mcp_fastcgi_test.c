@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* FastCGI: requests, and replies in any pieces. */
+/* FastCGI: requests, and replies that arrive in pieces of any size. */
 
 
 #include "test_env.h"
@@ -38,8 +38,8 @@ add(mcp_buf_t *b, int type, const char *text, int padding)
 }
 
 
-/* Reads pieces of step bytes and prints the events; the pieces of one record
- * are joined. */
+/* Reads a reply in pieces of "step" bytes, and writes the events to "found";
+ * pieces of one record are joined. */
 static void
 tell(const char *data, size_t len, size_t step, mcp_buf_t *found)
 {
@@ -86,7 +86,7 @@ tell(const char *data, size_t len, size_t step, mcp_buf_t *found)
 }
 
 
-/* Checks the events for pieces of each size. */
+/* Reads a reply in pieces of each size, and checks the events. */
 static void
 check(const mcp_buf_t *b, const char *expected)
 {
@@ -152,7 +152,7 @@ test_broken(void **state)
     test_mem_init(&tm);
     mcp_buf_init(&b, &tm.mem, 4096);
 
-    /* cut in the content, and in the padding */
+    /* the reply ends within the content of a record, and within its padding */
 
     add(&b, OUT, "body", 3);
     b.len -= 4;
@@ -238,7 +238,7 @@ test_request(void **state)
     mcp_fastcgi_record(data, MCP_FASTCGI_STDIN, 0x1234);
     assert_memory_equal(data, "\1\5\0\1\x12\x34\0\0", MCP_FASTCGI_HEAD);
 
-    /* lengths of one byte and of four */
+    /* parameters whose lengths need one byte, and those that need four */
 
     memset(text, 'x', sizeof(text));
     value.data = text;
@@ -265,7 +265,7 @@ test_request(void **state)
 }
 
 
-/* No write beyond the end of the buffer. */
+/* Nothing is written after the end of the buffer. */
 static void
 test_room(void **state)
 {
@@ -295,8 +295,8 @@ test_room(void **state)
 }
 
 
-/* Returns the length of a text's head, read in pieces of step bytes; 0: the
- * head does not end. */
+/* Returns the length of the head at the start of a text, which is read in
+ * pieces of "step" bytes; 0: the head does not end. */
 static size_t
 head_of(const char *text, size_t step)
 {

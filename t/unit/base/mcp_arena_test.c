@@ -30,7 +30,8 @@ test_arena_alloc(void **state)
         memset(p, 1, i);
     }
 
-    /* an allocation larger than a block does not waste the current block */
+    /* an allocation that is larger than a block gets a block of its own; the
+     * rest of the current block stays available */
 
     p = mcp_arena_alloc(&arena, 8);
     big = mcp_arena_alloc(&arena, 100000);
@@ -51,7 +52,7 @@ test_arena_alloc(void **state)
     mcp_arena_destroy(&arena);
     assert_int_equal(tm.live, 0);
 
-    /* the arena can be used again */
+    /* the arena can be used again after it was destroyed */
 
     assert_non_null(mcp_arena_alloc(&arena, 1));
     mcp_arena_destroy(&arena);
@@ -85,8 +86,8 @@ test_arena_steps(void **state)
 
     mcp_arena_destroy(&arena);
 
-    /* an allocation that does not fit into the first block gets a larger one,
-     * which later allocations share */
+    /* an allocation that does not fit into the first block gets a larger
+     * block, in which later allocations fit as well */
 
     assert_non_null(mcp_arena_alloc(&arena, 3000));
     assert_non_null(mcp_arena_alloc(&arena, 1000));

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Both alphabets; each value has exactly one text. */
+/* Both alphabets of base64; each value has exactly one valid text. */
 
 
 #include "test_env.h"
@@ -31,7 +31,8 @@ static const struct {
     { "AAAAA", MCP_ERR_SYNTAX },
     { "Zg==", MCP_ERR_SYNTAX },
     { "Zm8=", MCP_ERR_SYNTAX },
-    { "Zh", MCP_ERR_SYNTAX },          /* bits set after the last byte */
+    { "Zh", MCP_ERR_SYNTAX },          /* the last character has bits that
+                                          belong to no byte */
     { "Zm9", MCP_ERR_SYNTAX },
     { "Z g", MCP_ERR_SYNTAX },
     { "Zm9\n", MCP_ERR_SYNTAX },
@@ -121,8 +122,8 @@ test_refused(void **state)
 }
 
 
-/* Each text of two characters that decodes is the text that encoding
- * prints. */
+/* Each text of two characters that can be decoded is the text to which its
+ * value is encoded. */
 static void
 test_canonical(void **state)
 {
@@ -155,7 +156,7 @@ test_canonical(void **state)
 }
 
 
-/* The same with padding, which is required. */
+/* The same for the alphabet with padding: the padding is required. */
 static void
 test_canonical_padding(void **state)
 {

@@ -34,7 +34,8 @@ test_buf_grow(void **state)
         assert_int_equal(buf.data[i], (char) i);
     }
 
-    /* the maximum can be reached; further writes change nothing */
+    /* a buffer can grow up to its maximum; further writes fail and do not
+     * change it */
 
     mcp_buf_lit(&buf, "x");
     assert_int_equal(buf.failed, MCP_ERR_LIMIT);

@@ -101,9 +101,9 @@ hash_is_sha256(void **state)
 }
 
 
-/* RFC 4231, 4.2, with the purpose as the first byte of the data.  The key is
- * padded with zeros to the 32 bytes that are used here, which does not change
- * the result. */
+/* Test vector of RFC 4231, 4.2, with the purpose as the first byte of the
+ * data. The key is padded with zeros to 32 bytes, which does not change the
+ * result. */
 static void
 mac_is_hmac(void **state)
 {
@@ -126,8 +126,7 @@ mac_is_hmac(void **state)
 }
 
 
-/* The GCM specification's test case 14, and modified texts, which are
- * rejected. */
+/* Test case 14 of the specification of GCM; modified texts are rejected. */
 static void
 cipher_is_gcm(void **state)
 {

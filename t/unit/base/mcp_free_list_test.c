@@ -28,7 +28,8 @@ test_again(void **state)
     memset(a, 'a', 128);
     memset(b, 'b', 128);
 
-    /* last freed, first used; for all sizes of one class */
+    /* the block that was freed last is used first, for all sizes of its
+     * class */
 
     mem.free(mem.ctx, a);
     mem.free(mem.ctx, b);

@@ -157,7 +157,8 @@ patterns_are_wrong(void **state)
 }
 
 
-/* Patterns with exponential backtracking: bounded, and no match. */
+/* Patterns with exponential backtracking: the time is bounded, and the result
+ * is no match. */
 static void
 limits_hold(void **state)
 {
@@ -206,7 +207,8 @@ interpreter_has_room(void **state)
                                                     sizeof(subject) }), 1);
     mcp_match_free(match);
 
-    /* each repetition needs memory, beyond the first 20 KiB, too */
+    /* without JIT, each repetition in a pattern needs memory: a match may need
+     * more than the first 20 KiB */
 
     match = match_create(&tm, "~(*NO_JIT)^(?:a|b)*$");
 
@@ -313,7 +315,7 @@ fail_each(create_t create, const char *text, const char *subject)
 
         if (rc == MCP_OK) {
 
-            /* no memory for JIT: the interpreter still matches */
+            /* no memory for JIT: the pattern is matched by the interpreter */
 
             assert_int_equal(mcp_match(match, test_str(subject)), 1);
             mcp_match_free(match);

@@ -70,8 +70,8 @@ test_compare(void **state)
 }
 
 
-/* Each pair of bytes, at each place of strings of each length to three words,
- * among letters of both cases. */
+/* Comparison without case: each pair of bytes, at each position in strings of
+ * up to three machine words, among letters of both cases. */
 static void
 test_case_eq(void **state)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* The pairing heap against a plain list. */
+/* The pairing heap of timers, compared with a plain list. */
 
 #include "test_env.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Tokens: valid ones verify, others do not. */
+/* Tokens: valid ones are accepted, others rejected. */
 
 
 #include <openssl/crypto.h>
@@ -124,7 +124,8 @@ keys_are_limited(void **state)
 }
 
 
-/* Compared with an independent implementation (Python's hmac). */
+/* A token, compared with that of an independent implementation (Python's
+ * hmac). */
 static void
 token_is_as_documented(void **state)
 {
@@ -167,7 +168,8 @@ token_round_trip(void **state)
         assert_int_equal(len, lens[i]);
         assert_memory_equal(out, data, len);
 
-        /* a buffer of the exact size, and one byte less */
+        /* the buffer has exactly the size of the token; then it is one byte
+         * shorter */
 
         len = lens[i];
         assert_int_equal(mcp_token_verify(&keys, 's', token, out, &len),
@@ -292,7 +294,7 @@ token_keys_rotate(void **state)
 }
 
 
-/* Both keys have the same id of eight bits: both are tried. */
+/* Two keys have the same id of eight bits: both are tried. */
 static void
 token_key_ids_collide(void **state)
 {
@@ -331,7 +333,8 @@ seal(const mcp_keys_t *keys, mcp_str_t bound, mcp_str_t data, mcp_buf_t *out)
 }
 
 
-/* Opens a sealed text. Returns the result; the payload must be "is". */
+/* Opens a sealed text, and returns the result. If the text opens, its payload
+ * must be "is". */
 static int
 opens(test_mem_t *tm, const mcp_keys_t *keys, char purpose, mcp_str_t bound,
     mcp_str_t text, mcp_str_t is)
@@ -353,7 +356,8 @@ opens(test_mem_t *tm, const mcp_keys_t *keys, char purpose, mcp_str_t bound,
 }
 
 
-/* Compared with an independent implementation (Node's crypto). */
+/* A sealed text, compared with that of an independent implementation (Node's
+ * crypto). */
 static void
 seal_is_as_documented(void **state)
 {
@@ -438,8 +442,8 @@ seal_round_trip(void **state)
 }
 
 
-/* A sealed text does not contain its payload, and each sealing has another
- * text. */
+/* A sealed text does not contain its payload, and sealing the same payload
+ * again results in another text. */
 static void
 seal_hides(void **state)
 {
@@ -470,12 +474,14 @@ seal_hides(void **state)
         assert_memory_not_equal(one.data + i, raw, 8);
     }
 
-    /* after the key id: the halves of the nonce, then the encrypted payload */
+    /* behind the key id, the texts differ in the nonce and in the encrypted
+     * payload */
 
     assert_memory_not_equal(one.data + 4, two.data + 4, 4);
     assert_memory_not_equal(one.data + 36, two.data + 36, 20);
 
-    /* a change in either half of the nonce changes the text */
+    /* if the first or the last byte of the nonce differs, so does the
+     * encrypted payload */
 
     for (i = 0; i < MCP_SEAL_NONCE_LEN; i += MCP_SEAL_NONCE_LEN - 1) {
         nonce[i] = 1;
@@ -538,7 +544,8 @@ seal_no_bit_is_free(void **state)
     token.len++;
     assert_true(opens(&tm, &keys, 'x', mcp_str("bound"), token, is) < 0);
 
-    /* a signed token is not a sealed one of the same key, nor the reverse */
+    /* a signed token cannot be opened as a sealed text with the same key, and
+     * a sealed text cannot be verified as a signed token */
 
     assert_true(opens(&tm, &keys, 's', mcp_null_str,
                       sign(&keys, 's', text, 60, text + 100), is) < 0);
@@ -572,7 +579,7 @@ seal_keys_rotate(void **state)
     assert_int_equal(opens(&tm, &new, 'x', mcp_null_str, text, is),
                      MCP_ERR_DENIED);
 
-    /* both keys have the same id: both are tried */
+    /* two keys have the same id: both are tried */
 
     rotating.id[0] = rotating.id[1];
     assert_int_equal(opens(&tm, &rotating, 'x', mcp_null_str, text, is),
@@ -626,7 +633,8 @@ seal_without_memory(void **state)
 }
 
 
-/* Allocations of OpenSSL, which do not use mcp_mem_t. */
+/* Counts the allocations of OpenSSL, which do not use mcp_mem_t, and lets them
+ * fail. */
 
 static test_mem_t  openssl_tm;
 

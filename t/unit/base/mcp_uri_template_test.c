@@ -64,7 +64,7 @@ templates_match(void **state)
         { "{a}", "anything", 1 },
         { "x://{a.b_c%20}", "x://1", 1 },
 
-        /* explode, prefix */
+        /* the modifiers "*" (explode) and ":3" (prefix) */
         { "x://{a*}", "x://1/2?3#4", 1 },
         { "x://{a*}", "x://", 0 },
         { "x://{a:3}", "x://123", 1 },
@@ -227,7 +227,8 @@ templates_are_bounded(void **state)
 }
 
 
-/* Templates whose regular expression backtracks a lot: the time is bounded. */
+/* Templates whose regular expression backtracks a lot: the time for a match is
+ * bounded. */
 static void
 templates_do_not_explode(void **state)
 {

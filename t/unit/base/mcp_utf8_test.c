@@ -8,7 +8,7 @@
 #include "base/mcp_utf8.h"
 
 
-/* Each code point, and invalid texts close to each. */
+/* Each code point, and invalid texts that resemble its encoding. */
 static void
 test_utf8(void **state)
 {

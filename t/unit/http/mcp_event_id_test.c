@@ -52,8 +52,9 @@ static const struct {
     { STREAM "-1", MCP_ERR_SYNTAX, 0 },
     { STREAM "A.1", MCP_ERR_SYNTAX, 0 },
     { "ABEiM0RVZneImaq7zN3u_.1", MCP_ERR_SYNTAX, 0 },
-    { "ABEiM0RVZneImaq7zN3u_x.1", MCP_ERR_SYNTAX, 0 },     /* not the canonical
-                                                              text */
+    { "ABEiM0RVZneImaq7zN3u_x.1", MCP_ERR_SYNTAX, 0 },     /* bits that belong
+                                                              to no byte are
+                                                              set */
     { "ABEiM0RVZneImaq7zN3u/w.1", MCP_ERR_SYNTAX, 0 },
     { "", MCP_ERR_SYNTAX, 0 },
     { ".", MCP_ERR_SYNTAX, 0 },

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Mirrored headers: bytes, encoding, comparison (2026-07-28,
- * basic/transports/streamable-http). */
+/* Headers that repeat values of the body: their bytes, encoding and comparison
+ * (2026-07-28, basic/transports/streamable-http). */
 
 
 #include "test_env.h"
@@ -82,11 +82,12 @@ static const struct {
     { "", "" },
     { "SGVsbG8=", "SGVsbG8=" },
 
-    /* encoded twice: decoded once */
+    /* a value that was encoded twice is decoded once */
 
     { "=?base64?PT9iYXNlNjQ/Wm05dj89?=", "=?base64?Zm9v?=" },
 
-    /* an incomplete marker, another case, or text around it: literal */
+    /* an incomplete marker, a marker in another case, or a marker with text
+     * around it: the value is literal */
 
     { "=?base64?SGVsbG8=", "=?base64?SGVsbG8=" },
     { "=?base64?", "=?base64?" },
@@ -100,11 +101,12 @@ static const struct {
     { "=?base64?SGVsbG8=?=x", "=?base64?SGVsbG8=?=x" },
     { "=? base64?SGVsbG8=?=", "=? base64?SGVsbG8=?=" },
 
-    /* start and end of the marker share a byte */
+    /* the question mark belongs to both the start and the end of the marker:
+     * rejected */
 
     { "=?base64?=", NULL },
 
-    /* not the canonical base64 of a value */
+    /* base64 that is not canonical: rejected */
 
     { "=?base64?SGVsbG8?=", NULL },
     { "=?base64?SGVsbG8==?=", NULL },
@@ -118,7 +120,8 @@ static const struct {
     { "=?base64?Zg==Zg==?=", NULL },
     { "=?base64?Zm9v?=?base64?Zm9v?=", NULL },
 
-    /* not UTF-8: a byte alone, a surrogate, an overlong form */
+    /* decoded bytes that are not UTF-8 (an isolated byte, a surrogate, an
+     * overlong form): rejected */
 
     { "=?base64?/w==?=", NULL },
     { "=?base64?7aCA?=", NULL },
@@ -160,7 +163,8 @@ decode(void **state)
             assert_str_is(value, decoded[i].value);
         }
 
-        /* the two-step decoder has the same result */
+        /* mcp_header_value_plain() followed by mcp_header_value_decode_to()
+         * has the same result */
 
         if (mcp_header_value_plain(test_str(decoded[i].raw), &value) == MCP_OK
             && mcp_header_value_is_encoded(value))
@@ -197,7 +201,7 @@ decode(void **state)
 }
 
 
-/* Each byte, in a value and at its ends. */
+/* Each byte, within a value and at its start and end. */
 static void
 each_byte(void **state)
 {

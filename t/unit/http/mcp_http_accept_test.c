@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Accept and Content-Type. */
+/* The headers Accept and Content-Type. */
 
 
 #include "test_env.h"
@@ -21,7 +21,7 @@ accept_one_line(void **state)
         int          sse;
     } cases[] = {
 
-        /* values that clients send */
+        /* values that real clients send */
         { "application/json, text/event-stream", 1, 1 },
         { "text/event-stream, application/json", 1, 1 },
         { "application/json,text/event-stream", 1, 1 },
@@ -67,7 +67,7 @@ accept_one_line(void **state)
         { "application/json;q=\"0\"", 0, 0 },
         { "application/json;q=0.0000001", 1, 0 },
 
-        /* malformed weights: the range is skipped */
+        /* a range with a malformed weight is skipped */
         { "application/json;q=1.001", 0, 0 },
         { "application/json;q=2", 0, 0 },
         { "application/json;q=10", 0, 0 },
@@ -89,7 +89,8 @@ accept_one_line(void **state)
         { "*/*;q=0", 0, 0 },
         { "*/*;q=0, application/json", 1, 0 },
 
-        /* parameters are ignored: one range that accepts is sufficient */
+        /* parameters are ignored: a type is accepted if one range with this
+         * type accepts it */
         { "application/json;v=1;q=0, application/json", 1, 0 },
         { "application/json, application/json;v=1;q=0", 1, 0 },
         { "application/json; charset=utf-8", 1, 0 },
@@ -124,7 +125,8 @@ accept_one_line(void **state)
 
     for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 
-        /* on the heap, so that reading beyond the end is detected */
+        /* allocated on the heap, so that memory checkers detect reads after
+         * its end */
 
         line = test_str(cases[i].line);
         p = malloc(line.len + (line.len == 0));
@@ -160,8 +162,8 @@ accept_many_lines(void **state)
     assert_int_equal(mcp_http_accepts(lines, 3, mcp_str(SSE)), 1);
     assert_int_equal(mcp_http_accepts(lines, 2, mcp_str(SSE)), 0);
 
-    /* the most specific range wins across lines; an open quote ends with its
-     * line */
+    /* several lines: the most specific range of all lines wins; a quoted
+     * string that is not closed ends with its line */
 
     lines[0] = mcp_str("*/*");
     lines[1] = mcp_str("application/json;v=\"");

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Hosts, ports, server names and targets. */
+/* Hosts, ports, server names and request targets. */
 
 
 #include "test_env.h"
@@ -75,7 +75,7 @@ web_origins(void **state)
 }
 
 
-/* The form of a target, and the rest without scheme and authority. */
+/* The form of a request target, and its part without scheme and authority. */
 static void
 targets(void **state)
 {
@@ -177,7 +177,8 @@ server_names(void **state)
         { "a?c.*.example", "abc.d.example", 1 },
         { "a?c.*.example", "ac.d.example", 0 },
 
-        /* anybody can register a name that these match */
+        /* server names with a wildcard that would also match names which
+         * anybody can register: they match nothing */
         { "*", "a.example", 0 },
         { "www.*", "www.evil.com", 0 },
         { "www.*", "www.*", 0 },
@@ -185,7 +186,7 @@ server_names(void **state)
         { "a.exampl?", "a.example", 0 },
         { "localhos?", "localhosx", 0 },
 
-        /* regular expressions match nothing */
+        /* server names that are regular expressions match nothing */
         { "~^a", "a", 0 },
         { "~^a", "~^a", 0 },
         { "~a.example", "~a.example", 0 }
@@ -205,7 +206,7 @@ server_names(void **state)
         }
     }
 
-    /* any of several names, with any port */
+    /* a server with several names: each of them matches, with any port */
 
     memset(&o, 0, sizeof(o));
     names[0] = mcp_str("~^(a|b)$");
@@ -228,7 +229,7 @@ server_names(void **state)
 }
 
 
-/* Hosts that no attacker can bind to this server's address. */
+/* Hosts whose names no attacker can resolve to the address of this server. */
 static void
 hosts(void **state)
 {

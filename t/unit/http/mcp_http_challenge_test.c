@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* The Bearer challenge among others. */
+/* The Bearer challenge among others in a WWW-Authenticate header. */
 
 
 #include "test_env.h"
@@ -84,7 +84,7 @@ each(void **state)
 }
 
 
-/* A line cut at each position: nothing after the end is read. */
+/* The line is cut at each position: nothing after the cut is read. */
 static void
 cut(void **state)
 {

@@ -22,7 +22,7 @@ origins_own(void **state)
         { "", "", "", 1, 1 },
         { "", "evil.com", "", 1, 1 },
 
-        /* the attack: DNS rebinding */
+        /* DNS rebinding: the attacker's host name resolves to this server */
         { "http://evil.com", "evil.com", "", 0, 0 },
         { "http://evil.com:8080", "evil.com:8080", "", 0, 0 },
         { "http://evil.com", "localhost", "", 0, 0 },
@@ -47,7 +47,7 @@ origins_own(void **state)
           1, 1 },
         { "http://a.com", "a.com", "b.com", 0, 0 },
 
-        /* origins that only resemble them */
+        /* origins that only resemble trusted ones */
         { "http://126.0.0.1", "126.0.0.1", "", 1, 0 },
         { "http://192.168.1.5:81", "192.168.1.5:81", "", 1, 0 },
         { "http://127.0.0.256", "127.0.0.256", "", 0, 0 },
@@ -76,7 +76,7 @@ origins_own(void **state)
         { "http://localhost:80:80", "localhost:80:80", "", 0, 0 },
         { "http://localhost:18446744073709551696", "localhost:80", "", 0, 0 },
 
-        /* other schemes, null, malformed */
+        /* origins with other schemes, "null", and malformed ones */
         { "null", "localhost", "", 0, 0 },
         { "null", "null", "", 0, 0 },
         { "ftp://localhost", "localhost", "", 0, 0 },

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* The encoder and the decoder of events; each input is split at each
+/* The encoder and the decoder of SSE events; each input is split at each
  * position. */
 
 
@@ -48,7 +48,7 @@ test_print(void **state)
 }
 
 
-/* events: the decoded events, each followed by '|' */
+/* "events" has the decoded events, each followed by '|' */
 static const struct {
     const char  *in;
     const char  *events;
@@ -74,7 +74,7 @@ static const struct {
     { "\n\n\r\r\n\ndata: a\n\n\n\n", "a|", NULL },
     { "event: x\n\ndata: a\n\n", "a|", NULL },
 
-    /* comments, other fields, similar names */
+    /* comments, other fields, and field names that resemble "data" */
     { ":\n\n: data: x\ndata: a\n:\n\n", "a|", NULL },
     { "event: ping\ndata: {}\n\ndata: a\n\n", "a|", NULL },
     { "data: {}\nevent: ping\n\ndata: a\n\n", "a|", NULL },
@@ -122,7 +122,8 @@ decode(const char *in, size_t first, size_t n, mcp_buf_t *out,
     while (len > 0) {
         part = part < len ? part : len;
 
-        /* a copy of exact size, so that reading beyond the end is detected */
+        /* a copy of exactly the right size: memory checkers detect reads after
+         * its end */
         copy = malloc(part);
         memcpy(copy, in, part);
 
@@ -207,7 +208,7 @@ test_decode(void **state)
 }
 
 
-/* Lines of every length, in a text that ends with them. */
+/* Lines of each length, at the end of a text. */
 static void
 test_lengths(void **state)
 {
@@ -278,8 +279,8 @@ test_consumed(void **state)
 }
 
 
-/* The limit applies to an event's data, for any split, and continues to
- * apply. */
+/* The limit applies to the data of an event, however the input is split. After
+ * the error, each call returns the error. */
 static void
 test_limit(void **state)
 {
@@ -319,7 +320,7 @@ test_limit(void **state)
         }
     }
 
-    /* a line that never ends */
+    /* a comment whose line never ends: an error */
 
     mcp_sse_decoder_init(&d, &tm.mem, 16);
 
@@ -363,7 +364,7 @@ test_memory(void **state)
 
     (void) state;
 
-    /* the first error is reported */
+    /* an input with several errors: the first one is reported */
 
     test_mem_init(&tm);
     tm.fail_at = 1;
@@ -401,9 +402,9 @@ test_memory(void **state)
 }
 
 
-/* The data of an event of one line is a slice of the input; data that was
- * joined, or arrived in pieces, is in the decoder's buffer, which is
- * reported. */
+/* If the data of an event is one line that arrived in one piece, it is a slice
+ * of the input. Data that was joined from lines or pieces is in the decoder's
+ * buffer, and the decoder reports that. */
 static void
 test_only(void **state)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Positions of the fields in a text; both parsers agree. */
+/* Positions of the fields in a text; both parsers return the same. */
 
 
 #include "test_env.h"
@@ -24,7 +24,8 @@ static const mcp_json_field_t  fields[F_COUNT] = {
 };
 
 
-/* In the order of the fields; NULL: absent. */
+/* Texts, and the values of their fields in the order of the fields; NULL: the
+ * field is absent. */
 static const struct {
     const char  *text;
     const char  *values[F_COUNT];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Memory for yajl: texts of many lengths, and the memory that a scan
- * leaves. */
+/* The memory for yajl: it is sufficient for texts of many lengths, and is free
+ * again after a scan. */
 
 
 #include "test_env.h"
@@ -19,7 +19,7 @@ scan(mcp_arena_t *arena, const char *text, size_t len, mcp_json_value_t *root)
 }
 
 
-/* Long tokens, complete and cut off: the parser's memory is sufficient. */
+/* Long tokens, complete or cut off: the memory for yajl is sufficient. */
 static void
 test_long(void **state)
 {
@@ -74,7 +74,7 @@ test_long(void **state)
 }
 
 
-/* A scan leaves nothing in the arena, and reuses its free memory. */
+/* A scan keeps no memory of the arena; the next scan uses the same memory. */
 static void
 test_scratch(void **state)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /* Texts that are JSON, texts that are not, and the position of the error; both
- * parsers agree. */
+ * parsers return the same. */
 
 
 #include "test_env.h"
@@ -73,7 +73,8 @@ scan_deep(const mcp_mem_t *mem, mcp_str_t text, unsigned max_depth,
     mcp_json_error_t   e[JSON_SCANS];
     mcp_json_value_t   root;
 
-    /* a copy of exact size, so that reading beyond the end is detected */
+    /* a copy of exactly the right size: memory checkers detect reads after its
+     * end */
 
     copy = malloc(text.len ? text.len : 1);
     memcpy(copy, text.data, text.len);
@@ -241,7 +242,7 @@ test_depth(void **state)
     assert_int_equal(error.problem, MCP_JSON_BAD_DEPTH);
     assert_int_equal(error.line, 2);
 
-    /* many values side by side are not deep */
+    /* many values side by side do not count as depth */
 
     assert_int_equal(scan(&tm.mem,
                           mcp_str("[[],[],[],[],[],[],[],[],[],[],[],{}]"),
@@ -252,7 +253,8 @@ test_depth(void **state)
                      MCP_ERR_SYNTAX);
     assert_int_equal(error.problem, MCP_JSON_BAD_DEPTH);
 
-    /* deeper than the initial stack of the parser, with and without ends */
+    /* deeper texts than the initial stack of the parser allows, with and
+     * without the closing brackets */
 
     for (n = 1; n < 2000; n += 63) {
         text = malloc(6 * n + 2);

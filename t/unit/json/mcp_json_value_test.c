@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Strings, iterators, look-ups. */
+/* Strings, iterators and lookups of values. */
 
 
 #include "test_env.h"
@@ -102,7 +102,8 @@ test_get(void **state)
 static const struct {
     const char  *raw;
     const char  *text;
-    size_t       len;          /* length, for strings that contain NUL */
+    size_t       len;          /* length of the text, for strings that contain
+                                  NUL */
 } strings[] = {
     { "\"\"", "", 0 },
     { "\"abc\"", "abc", 0 },
@@ -174,7 +175,7 @@ test_unescape(void **state)
     assert_false(mcp_json_str_eq(mcp_str("\"a\\n\""), mcp_str("a\\n")));
     assert_true(mcp_json_str_eq(mcp_str("\"\""), mcp_null_str));
 
-    /* for an absent value */
+    /* the result for an absent value */
 
     assert_int_equal(mcp_json_unescape(&arena, mcp_null_str, &out), MCP_OK);
     assert_int_equal(out.len, 0);
@@ -233,7 +234,7 @@ test_get_once(void **state)
 
 
 /* White space between tokens is removed; strings, numbers and the order of
- * members stay byte for byte. */
+ * members do not change. */
 static void
 test_compact(void **state)
 {

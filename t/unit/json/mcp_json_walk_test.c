@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* The scanner: accepted and rejected bytes at each position, and the position
- * of the error. */
+/* The scanner of messages: accepted and rejected bytes at each position, and
+ * the position of the error. */
 
 
 #include "test_env.h"
@@ -12,12 +12,12 @@
 
 #define DEPTH  200
 
-/* The value of scan() for a JSON text. */
+/* What scan() returns for a text that is JSON. */
 #define FINE   SIZE_MAX
 
 
-/* Scans a copy of exact size with both parsers, which must agree.  Returns the
- * position of the error. */
+/* Scans a copy of exactly the right size with both parsers, which must return
+ * the same. Returns the position of the error, or FINE. */
 static size_t
 scan(mcp_str_t text)
 {
@@ -94,7 +94,8 @@ test_cases(void **state)
 }
 
 
-/* Each byte at each place of strings of each length up to two blocks. */
+/* Each byte at each position of strings with up to two blocks of bytes, which
+ * the scanner compares at once. */
 static void
 test_bytes(void **state)
 {
@@ -155,7 +156,7 @@ test_characters(void **state)
                 assert_true(scan((mcp_str_t) { text, at + k + 1 })
                             == (k == len ? FINE : at));
 
-                /* the text ends within the character */
+                /* the text ends within the character, or with it */
 
                 assert_int_equal(scan((mcp_str_t) { text, at + k }),
                                  k == len ? at + k : at);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Additions to yajl: rejection of bytes that it accepts, and memory. */
+/* Additions to yajl: bytes that yajl accepts are rejected, and its memory
+ * comes from the arena. */
 
 
 #include "test_env.h"
@@ -10,7 +11,8 @@
 #define DEPTH  8
 
 
-/* Positions of errors; mcp_json_test.c compares the lines with yajl's. */
+/* Positions of errors in bytes; mcp_json_test.c compares the line numbers with
+ * those of yajl. */
 static const struct {
     const char  *text;
     size_t       offset;

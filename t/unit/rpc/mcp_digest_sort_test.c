@@ -106,8 +106,8 @@ names_are_sorted_and_alike_ones_keep_their_order(void **state)
 }
 
 
-/* Writes names of `len` bytes that differ in the last eight, in no particular
- * order. */
+/* Writes names of "len" bytes that differ only in their last eight bytes, in
+ * no particular order. */
 static size_t
 pieces_of(size_t len)
 {

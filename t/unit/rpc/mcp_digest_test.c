@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* The canonical digest of params: spellings with an equal digest, and params
- * with different ones. */
+/* The canonical digest of params: texts with an equal digest, and texts with
+ * different digests. */
 
 
 #include "test_env.h"
@@ -37,7 +37,8 @@ same(const char *a, const char *b)
 }
 
 
-/* Checks that the texts of a row have one digest, which no other row has. */
+/* Checks that all texts of a row have the same digest, and that texts of other
+ * rows have another one. */
 static void
 check(const char *const (*rows)[6], size_t n)
 {
@@ -106,8 +107,9 @@ members_in_any_order(void **state)
 }
 
 
-/* Two members of one name in another order: a different digest, because
- * parsers differ in the one that they use. */
+/* An object has two members with the same name: in another order they have a
+ * different digest, because some parsers use the first one and others the
+ * second one. */
 static void
 members_of_one_name(void **state)
 {
@@ -124,8 +126,9 @@ members_of_one_name(void **state)
 }
 
 
-/* A backend that ignores the case of names uses the first or the last of such
- * members. */
+/* An object has members whose names differ only in case: in another order they
+ * have a different digest, because a backend that ignores case uses only the
+ * first or the last one. */
 static void
 members_with_alike_names_in_another_order_differ(void **state)
 {
@@ -146,7 +149,8 @@ members_with_alike_names_in_another_order_differ(void **state)
         { "{\"ABCDEFGHI\":2,\"abcdefghi\":1}" },
         { "{\"a\":{\"Id\":1,\"id\":2}}" }, { "{\"a\":{\"id\":2,\"Id\":1}}" },
 
-        /* names that differ in more than case */
+        /* members whose names differ not only in ASCII case: their order does
+         * not matter */
 
         { "{\"abcdefghi\":1,\"ABCDEFGHJ\":2}",
           "{\"ABCDEFGHJ\":2,\"abcdefghi\":1}" },
@@ -308,8 +312,9 @@ many_members(void **state)
 }
 
 
-/* A nested object, each level with enough text to be replaced by its digest:
- * its content still counts, the order of its members does not. */
+/* A nested object has so much text at each level that the level is replaced by
+ * its digest: its content still matters, and the order of its members does
+ * not. */
 static void
 long_objects_count_like_short_ones(void **state)
 {
@@ -342,7 +347,8 @@ long_objects_count_like_short_ones(void **state)
 }
 
 
-/* Memory grows by doubling, for any number of members and escapes. */
+/* The memory for members and escapes grows by doubling, whatever their
+ * number. */
 static void
 allocations_do_not_grow_with_the_members(void **state)
 {

@@ -51,7 +51,7 @@ static const struct {
     { STATELESS, "{\"code\":-32002,\"message\":\"m\"}", "", -32602,
       "{\"code\":-32602,\"message\":\"m\"}" },
 
-    /* a number beyond 64 bits */
+    /* an error code beyond 64 bits */
     { STATELESS, "{\"code\":-99999999999999999999,\"message\":\"m\"}", "", 0,
       NULL },
 };

@@ -101,7 +101,7 @@ test_table(void **state)
                          &f->stateless);
         assert_true(strlen(f->message) > 0);
 
-        /* messages are written without escaping */
+        /* messages contain no character that JSON has to escape */
         assert_null(strpbrk(f->message, "\"\\\n"));
     }
 
@@ -156,7 +156,7 @@ test_write(void **state)
         mcp_buf_free(&buf);
     }
 
-    /* the buffer is too small: the error is MCP_ERR_LIMIT */
+    /* the buffer is too small: MCP_ERR_LIMIT */
 
     mcp_buf_init(&buf, &tm.mem, 60);
     mcp_fault_write(&buf, MCP_REVISION_NONE, mcp_str("1"), MCP_FAULT_PARSE,
@@ -168,8 +168,8 @@ test_write(void **state)
 }
 
 
-/* A rejected resumption has the id of the call, like the call's response:
- * error.data distinguishes both. */
+/* The error for a rejected resumption has the id of the call, and so does an
+ * error of the call itself: only error.data distinguishes them. */
 static void
 test_refused(void **state)
 {

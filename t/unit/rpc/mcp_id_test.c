@@ -7,8 +7,8 @@
 #include "rpc/mcp_id.h"
 
 
-/* The spellings in a row are one value; different rows are different
- * values. */
+/* The texts in a row are spellings of one value; texts in different rows are
+ * different values. */
 static const char *const  rows[][6] = {
     { "0", "-0", "0.0", "0e7", "-0.000E-3" },
     { "7", "7.0", "70e-1", "0.7E1", "0.0007e+4", "7e0" },
@@ -78,7 +78,7 @@ test_same(void **state)
 }
 
 
-/* A number as long as a message. */
+/* A request id that is a number of the length of a whole message. */
 static void
 test_long(void **state)
 {

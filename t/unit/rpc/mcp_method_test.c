@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* The table of methods has a row for each method, and the look-up finds it. */
+/* The table of methods has a row for each method, and the lookup by name finds
+ * the row. */
 
 
 #include "test_env.h"

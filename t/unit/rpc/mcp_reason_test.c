@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* The table of reasons is complete and agrees with the manual. */
+/* The table of the reasons of failures is complete and agrees with the
+ * manual. */
 
 
 #include <stdarg.h>

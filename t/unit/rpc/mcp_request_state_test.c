@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* A backend's state: it opens unchanged, and only with the same request. */
+/* A backend's request state: the sealed state opens to the same text, and only
+ * with the same request. */
 
 
 #include "test_env.h"
@@ -52,7 +53,8 @@ seal_with(const mcp_keys_t *with, const mcp_request_state_t *of,
 }
 
 
-/* Appends the sealed state of book(), which expires at 1000. */
+/* Seals STATE for the request of book(). The sealed state expires at time
+ * 1000. */
 static mcp_str_t
 seal(mcp_buf_t *out)
 {
@@ -66,8 +68,8 @@ seal(mcp_buf_t *out)
 }
 
 
-/* Opens a state at this time.  Returns the result; an opened state must be
- * STATE. */
+/* Opens a sealed state at the time "now", and returns the result. A state that
+ * opens must be STATE. */
 static int
 opens(const mcp_keys_t *with, const mcp_request_state_t *of, mcp_str_t text,
     uint64_t now)
@@ -137,7 +139,8 @@ comes_back(void **state)
     of = book();
     text = seal(&out);
 
-    /* a JSON string without escapes that does not reveal its content */
+    /* a sealed state is a JSON string without escapes, and does not contain
+     * the backend's text */
 
     assert_int_equal(text.data[0], '"');
     assert_int_equal(text.data[text.len - 1], '"');
@@ -154,7 +157,7 @@ comes_back(void **state)
 }
 
 
-/* The client has escaped characters of the JSON string: the state opens. */
+/* The client sends the JSON string back with escapes: the state opens. */
 static void
 comes_back_escaped(void **state)
 {
@@ -204,7 +207,8 @@ expires(void **state)
 }
 
 
-/* A state is bound to each of these properties of its request. */
+/* A sealed state does not open if any of these properties of the request has
+ * changed. */
 static void
 belongs_to_its_request(void **state)
 {
@@ -241,8 +245,8 @@ belongs_to_its_request(void **state)
 }
 
 
-/* The client may spell params in another way, and add the members of a next
- * round. */
+/* The client sends the params in another spelling, and adds the members of the
+ * next round: the state opens. */
 static void
 params_are_the_same(void **state)
 {
@@ -290,7 +294,8 @@ params_are_the_same(void **state)
 }
 
 
-/* The client gets the same error for each kind of invalid text. */
+/* Each kind of invalid text has the same result, so clients get the same
+ * error. */
 static void
 garbage(void **state)
 {
@@ -335,7 +340,8 @@ garbage(void **state)
 }
 
 
-/* A token sealed for another purpose, and an empty one. */
+/* A token that was sealed for another purpose, and an empty text, do not
+ * open. */
 static void
 other_tokens(void **state)
 {
@@ -379,7 +385,7 @@ keys_rotate(void **state)
     assert_int_equal(opens(&other, &of, text, 0), MCP_ERR_DENIED);
     assert_int_equal(opens(&next, &of, text, 0), MCP_OK);
 
-    /* both keys have the same id */
+    /* two keys have the same id: both are tried */
 
     next.id[0] = next.id[1];
     assert_int_equal(opens(&next, &of, text, 0), MCP_OK);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Results contain each required member of the revision once; the rest of the
+/* Results contain each member that the revision requires once; the rest of the
  * backend's result is unchanged. */
 
 
@@ -34,13 +34,14 @@ static const struct {
     { "{\"a\":[ 1 ,{\"b\":\"\\/\"}] , \"c\":2.0}", &plain,
       "{\"a\":[ 1 ,{\"b\":\"\\/\"}],\"c\":2.0," DONE "," META "}}" },
 
-    /* resultType from the backend: valid, and not a string */
+    /* the backend's result has a valid resultType, or one that is not a
+     * string */
     { "{\"resultType\":\"complete\",\"a\":1}", &plain,
       "{\"resultType\":\"complete\",\"a\":1," META "}}" },
     { "{\"resultType\":7,\"a\":1}", &plain,
       "{\"a\":1," DONE "," META "}}" },
 
-    /* _meta from the backend is kept, except for serverInfo */
+    /* the backend's _meta is kept, except for its serverInfo */
     { "{\"_meta\":{\"x\":1}}", &plain,
       "{" META ",\"x\":1}," DONE "}" },
     { "{\"_meta\":{\"io.modelcontextprotocol/serverInfo\":0,\"x\":1}}", &plain,
@@ -48,7 +49,7 @@ static const struct {
     { "{\"_meta\":{ }}", &plain, "{" META "}," DONE "}" },
     { "{\"_meta\":null}", &plain, "{" DONE "," META "}}" },
 
-    /* ttlMs and cacheScope */
+    /* the backend's result has ttlMs or cacheScope */
     { "{\"a\":1}", &caches,
       "{\"a\":1," DONE ",\"ttlMs\":70,\"cacheScope\":\"private\"," META "}}" },
     { "{}", &is_public,
@@ -66,7 +67,8 @@ static const struct {
     { "{\"resultType\":\"input_required\",\"requestState\":\"s\"}", &caches,
       "{\"resultType\":\"input_required\",\"requestState\":\"s\"," META "}}" },
 
-    /* escapes in a member's name; the first of two members counts */
+    /* a member's name has escapes; of two members with one name, the first
+     * counts */
     { "{\"result\\u0054ype\":\"complete\",\"resultType\":\"other\"}", &plain,
       "{\"result\\u0054ype\":\"complete\"," META "}}" },
 };
@@ -123,7 +125,7 @@ own_results(void **state)
                   "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{" DONE "," META
                   "}}}");
 
-    /* a result of a backend, unchanged */
+    /* a result of a backend that needs no additional member: unchanged */
 
     out.len = 0;
     mcp_result_head(&out, mcp_str("1"));
@@ -151,7 +153,7 @@ own_results(void **state)
                   "}}}");
     mcp_buf_free(&out);
 
-    /* the buffer is too small: the error is reported */
+    /* the buffer is too small for the result: an error */
 
     mcp_buf_init(&out, &tm.mem, 50);
     mcp_result_head(&out, mcp_str("1"));

@@ -163,7 +163,7 @@ static const struct {
     { "{" V "\"id\":null,\"method\":\"x\",\"method\":\"x\"}",
       MCP_RPC_INVALID, MCP_FAULT_INVALID_REQUEST, "", "" },
 
-    /* names that equal a field's name except for case */
+    /* names that differ from the name of a field only in case */
 
     { "{" V "\"id\":5,\"method\":\"x\",\"params\":{\"name\":\"a\","
       "\"Name\":\"b\"}}",
@@ -419,7 +419,8 @@ test_memory(void **state)
         }
     }
 
-    /* the arena is full before each step, so that each one allocates memory */
+    /* fill the arena before each step, so that the step has to allocate
+     * memory */
 
     for (k = 1; /* void */ ; k++) {
         test_mem_init(&tm);

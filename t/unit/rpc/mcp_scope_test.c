@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Lists of scopes. */
+/* Lists of scopes, separated by spaces. */
 
 
 #include "test_env.h"

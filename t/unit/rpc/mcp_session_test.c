@@ -88,7 +88,8 @@ session_round_trip(void **state)
 
     fixture_init(&f);
 
-    /* visible ASCII, as the header requires */
+    /* the token consists of visible ASCII characters, as its header
+     * requires */
 
     assert_int_equal(f.token.len, 76);
 
@@ -202,7 +203,8 @@ session_of_others(void **state)
     f.token.len = (size_t) (end - f.text);
     assert_int_equal(parse(&f, NOW, "alice", &out), MCP_ERR_NOT_FOUND);
 
-    /* a valid signature of a payload that is not a session */
+    /* tokens with a valid signature, but with a payload that is not a
+     * session */
 
     for (i = 0; i <= sizeof(payload); i++) {
         memset(payload, 0, sizeof(payload));
@@ -235,7 +237,7 @@ session_of_others(void **state)
 }
 
 
-/* A cached token is compared completely. */
+/* A token is compared with all bytes of the cached one. */
 static void
 session_seen_before(void **state)
 {

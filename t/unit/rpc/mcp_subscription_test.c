@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* The form of a subscription's messages, and the id that they get. */
+/* The form of the messages of a subscription, and the subscription id that is
+ * added to them. */
 
 #include "test_env.h"
 
@@ -51,7 +52,7 @@ test_form(void **state)
           "{\"_meta\":{\"b\":{\"c\":\"\\n\"},\"d\":null},\"a\":[1, {}],"
           "\"e\":false}");
 
-    /* an id from another subscription is removed */
+    /* a message has the id of another subscription: that id is removed */
 
     forms("{\"params\":{\"_meta\":{\"io.modelcontextprotocol\\/"
           "subscriptionId\":\"x\"}}}", "{\"_meta\":{}}");
@@ -60,8 +61,8 @@ test_form(void **state)
 }
 
 
-/* Checks the message in two parts, split at each position, and byte by
- * byte. */
+/* Checks the message with the added id. It is written in two parts, split at
+ * each position, and byte by byte. */
 static void
 splices(const char *text, const char *id, const char *wanted)
 {

@@ -73,7 +73,7 @@ time_is_over(void **state)
 }
 
 
-/* A change of any byte invalidates the id. */
+/* A task id in which any byte was changed is invalid. */
 static void
 others(void **state)
 {
@@ -101,7 +101,7 @@ others(void **state)
     assert_false(reads(text, NOW));
     text[len] = '\0';
 
-    /* a token of another purpose, or of another length */
+    /* tokens for another purpose, or of another length, are not task ids */
 
     memset(data, 0, sizeof(data));
     *mcp_token_sign(&keys, MCP_TOKEN_STREAM, data, sizeof(data), text) = '\0';

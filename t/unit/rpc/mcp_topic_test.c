@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Topics: one for each list, for all catalogs and for one, and one for each
- * URI. */
+/* Topics: for each list, one for all catalogs and one for each catalog; and
+ * one for each URI. */
 
 #include "test_env.h"
 
@@ -17,7 +17,7 @@ static struct {
 } all;
 
 
-/* Checks that the topic differs from all earlier ones. */
+/* Checks that a topic differs from all topics that were checked before. */
 static void
 is_new(const unsigned char topic[MCP_DIGEST_LEN])
 {

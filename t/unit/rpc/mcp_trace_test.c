@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Trace contexts that are passed on, and those that are dropped. */
+/* Trace contexts that are passed to backends, and those that are dropped. */
 
 
 #include "test_env.h"
@@ -106,7 +106,7 @@ test_state(void **state)
                 cases[i].good ? cases[i].text : "");
     }
 
-    /* 32 members, 512 bytes */
+    /* tracestate may have 32 members and 512 bytes, and no more */
 
     for (p = text, i = 0; i < 33; i++) {
         p += sprintf(p, "%sa%02u=1", i ? "," : "", (unsigned) i);
@@ -163,8 +163,8 @@ test_baggage(void **state)
 }
 
 
-/* traceparent in _meta takes precedence over the header, and so does the
- * tracestate beside it. */
+/* The traceparent in _meta takes precedence over the header, and then the
+ * tracestate in _meta does as well. */
 static void
 test_meta(void **state)
 {

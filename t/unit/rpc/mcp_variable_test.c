@@ -7,7 +7,7 @@
 #include "mcp_variable.h"
 
 
-/* Each variable has a unique name that is valid in both servers. */
+/* Each variable has a name of its own, which is valid in both servers. */
 static void
 test_names(void **state)
 {
@@ -89,8 +89,8 @@ control(const char *text, size_t len)
 }
 
 
-/* Each byte at each position of a value, within machine words and after
- * them. */
+/* Each byte at each position of a value, within the machine words and in the
+ * bytes that remain after them. */
 static void
 test_control(void **state)
 {
