@@ -240,8 +240,8 @@ end_with_result(mcp_backend_request_t *breq)
 }
 
 
-/* Sends messages of a backend until the core takes no byte of one. Returns the
- * number of messages before that one. */
+/* Sends messages of a backend until the core takes no byte. Returns the number
+ * of messages that the core has taken. */
 static inline int
 fill(mcp_backend_request_t *breq)
 {

@@ -548,9 +548,9 @@ client_answer_header(client_t *c, const char *name)
 
 
 /*
- * Lets a process die: it gets an empty store of its own, so that no other
- * process sees how its objects are freed. The test must close the clients of
- * the process before it calls driver_killed(), which frees the worker.
+ * Lets a process die: it gets a new, empty store, so that no other process
+ * sees how its objects are freed. The test must close the clients of the
+ * process before it calls driver_killed(), which frees the worker.
  */
 static inline void
 driver_kill(driver_t *d, unsigned slot)

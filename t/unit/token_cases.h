@@ -56,8 +56,8 @@ token_of(client_t *client)
 }
 
 
-/* Starts a call that the server answers with an interim result, and copies
- * the resume token of that response to "token". */
+/* Starts a call that the server answers with an interim result, and copies the
+ * resume token of the interim result to "token". */
 static inline mcp_backend_request_t *
 slow(void)
 {

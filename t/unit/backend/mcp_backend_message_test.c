@@ -259,9 +259,8 @@ test_notification(void **state)
 }
 
 
-/* mcp_backend_message(): a complete message that does not come from the
- * answer, for example a published one, is parsed whatever the state of the
- * answer. */
+/* mcp_backend_message() parses a complete message from another source than the
+ * answer, for example a published one, in any state of the answer. */
 
 static void
 test_message(void **state)

@@ -30,7 +30,7 @@ test_arena_alloc(void **state)
         memset(p, 1, i);
     }
 
-    /* an allocation that is larger than a block gets a block of its own; the
+    /* an allocation that is larger than a block gets a separate block; the
      * rest of the current block stays available */
 
     p = mcp_arena_alloc(&arena, 8);

@@ -186,8 +186,8 @@ test_oversized(void **state)
 }
 
 
-/* Members that the client's revision does not define are removed, in plain
- * responses and in those of a call that has become a stream. */
+/* Members that the client's revision does not define are removed, both in
+ * plain responses and in the stream of a durable call. */
 static void
 test_output(void **state)
 {

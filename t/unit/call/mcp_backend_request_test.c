@@ -68,8 +68,8 @@ test_back_pressure(void **state)
 }
 
 
-/* A message of a backend is held because the stream has no room. Then one of
- * these things happens to the call. */
+/* A message of a backend is held because the stream has no room. Then the call
+ * ends or continues in one of several ways. */
 static void
 test_held(void **state)
 {

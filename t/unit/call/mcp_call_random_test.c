@@ -583,8 +583,8 @@ act_die(void)
 }
 
 
-/* A process exits after a reload, because no call of its own is active. It
- * closes the connections of clients that have resumed at it. */
+/* A process without active calls exits after a reload. It closes the
+ * connections of clients that have resumed there. */
 static void
 act_wind_up(void)
 {
@@ -629,8 +629,7 @@ act_wait(void)
 
     ms = roll(20) ? roll(700) : roll(9000);
 
-    /* calls time out while the time advances; the model then accepts the end
-     * of those that may time out */
+    /* calls may time out while the time advances; the model accepts that */
 
     driver_wait(&d, ms);
 
@@ -754,7 +753,8 @@ run(uint64_t with)
 
     before = stats();
 
-    /* allocate before the measurement what a process keeps until its exit */
+    /* before the measurement, allocate the memory that a process keeps until
+     * its exit */
 
     for (i = 0; i < SESSIONS; i++) {
         for (k = 0; k < 2; k++) {
@@ -788,7 +788,8 @@ run(uint64_t with)
     after = stats();
     assert_int_equal(after.streams, after.listeners);
 
-    /* a process may just have restarted: allocate again what it keeps */
+    /* a process may just have restarted: allocate the memory again that it
+     * keeps until its exit */
 
     client_open(&d, sessions[0], NEW, ALL);
 
@@ -797,7 +798,8 @@ run(uint64_t with)
         client_close(&d, &b);
     }
 
-    /* what is left is freed when the sessions have expired */
+    /* streams and values that remain are freed when the sessions have
+     * expired */
 
     driver_wait(&d, 7200000);
 

@@ -7,9 +7,9 @@
 
 
 /*
- * Two of these things happen to one call, in each order, with and without a
- * stream. After each pair, the test checks the end of the backend request, and
- * the content of the stream or of the response.
+ * Two things happen to one call, for each pair in each order, with and without
+ * a stream. Then the test checks the end of the backend request, and the
+ * content of the stream or of the response.
  */
 
 enum {

@@ -64,8 +64,8 @@ test_cancel(void **state)
 }
 
 
-/* Request ids are compared by value, whatever their spelling, for durable
- * calls and for others. */
+/* Request ids are compared by value, in any spelling, for durable calls and
+ * for others. */
 static void
 test_cancel_spelled(void **state)
 {

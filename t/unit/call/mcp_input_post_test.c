@@ -103,8 +103,8 @@ test_no_memory_for_it(void **state)
 }
 
 
-/* The responses in one POST are either all accepted or all rejected, whatever
- * their length. */
+/* The responses in one POST, of any length, are either all accepted or all
+ * rejected. */
 static void
 test_at_once(void **state)
 {

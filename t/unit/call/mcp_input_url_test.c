@@ -223,7 +223,8 @@ test_other_notifications(void **state)
 
 
 /* There is no room: the result waits, together with the notification in front
- * of it that the elicitation is complete. Both are sent once. */
+ * of it. The notification reports that the elicitation is complete. Both are
+ * sent once. */
 static void
 test_no_room(void **state)
 {

@@ -195,7 +195,7 @@ test_left(void **state)
 }
 
 
-/* The outcome of a batch is the worst outcome of its requests, whatever their
+/* The outcome of a batch is the worst outcome of its requests, in any
  * order. */
 static void
 test_batch(void **state)

@@ -212,8 +212,8 @@ test_lost(void **state)
 }
 
 
-/* Redis is emptied: the owner then knows only the events that it has sent
- * since, so the longest one of them counts as the longest event in Redis. */
+/* Redis is emptied: the longest event that the owner has sent since then
+ * counts as the longest event in Redis. */
 static void
 test_longest(void **state)
 {

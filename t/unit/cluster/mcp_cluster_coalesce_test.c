@@ -23,7 +23,7 @@ said_first(void *data, int rc)
 /*
  * Creates held stream c at node i for a request that others may join, and
  * sends the claim that its call is the first of equal calls. The reply is
- * stored in says[i]: MCP_OK if the call is the first, or MCP_ERR_EXISTS if the
+ * stored for node i: MCP_OK if the call is the first, or MCP_ERR_EXISTS if the
  * request has to join another stream.
  */
 static void

@@ -166,8 +166,8 @@ test_spec(void **state)
                                            &out),
                      MCP_ERR_SYNTAX);
 
-    /* the first byte says that the call can be joined, but the text lacks the
-     * digest that equal calls have in common: MCP_ERR_SYNTAX */
+    /* the first byte means that requests can join the call, but the text lacks
+     * the digest that equal calls have in common: MCP_ERR_SYNTAX */
 
     buf.len--;
     buf.data[0] = '2';

@@ -53,9 +53,9 @@ send_word(const char *text)
 }
 
 
-/* An error reply says that the server cannot serve at present, or a reply is
- * invalid: the link is closed and opened again after a delay, and pending
- * commands get no reply. */
+/* The server replies that it cannot serve at present, or a reply is invalid:
+ * the link is closed and opened again after a delay, and pending commands get
+ * no reply. */
 static void
 test_faults(void **state)
 {

@@ -12,8 +12,8 @@ static char               listed[16], event[64];
 static mcp_store_lookup_t  lookup_of;
 
 
-/* The entry function of a lookup: stores the result in "answered" and what was
- * found in "found", and always waits. */
+/* The entry function of a lookup: stores the result in "answered" and the
+ * state of the stream in "found", and always waits. */
 static int
 lookup_entry(mcp_exchange_t *x)
 {

@@ -14,8 +14,8 @@ static mcp_reply_t   mail;
 
 
 /* Processes an entry of the node queue about a stream. "text" has the names
- * and values of the other fields, for example "k t w 2". The value "-" stands
- * for "1 0". */
+ * and values of the other fields, for example "k t w 2"; "-" is replaced by
+ * the value "1 0". */
 static void
 take(const char *stream, const char *text)
 {
@@ -69,9 +69,9 @@ test_owner(void **state)
     assert_int_equal(info_of(0, 'a').consumer_slot, MCP_STORE_REMOTE_CONSUMER);
     assert_int_equal(info_of(0, 'a').sent_seq, 2);
 
-    /* reports of sent events and of leaving: those of an earlier reader are
-     * ignored; one of the present reader takes effect, but not beyond the last
-     * event */
+    /* reports that events were sent, or that the reader has left: ignored from
+     * an earlier reader; a report of the present reader takes effect, but not
+     * beyond the last event */
 
     take(name_of('a'), "k t w 2 a 4");
     assert_int_equal(info_of(0, 'a').sent_seq, 2);

@@ -131,8 +131,8 @@ test_commands_lost(void **state)
     cut_off(0);
     settled("AB");
 
-    /* node 1, whose process has numbers of its own, sends a notification with
-     * a lower number: both nodes receive it */
+    /* node 1, whose process counts separately, sends a notification with a
+     * lower number: both nodes receive it */
 
     assert_int_equal(notify(&nodes[1], 'C'), MCP_AGAIN);
     UNTIL(strchr(all[0], 'C') && strchr(all[1], 'c'));

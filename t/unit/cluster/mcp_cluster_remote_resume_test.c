@@ -437,8 +437,8 @@ test_given_meanwhile(void **state)
     UNTIL(repl_state(0, 'a').acked.seq == 2);
     (void) mcp_stream_id_print(name, id_of('a'));
 
-    /* if "whole" is 0, the owner renews this stream by a command of its own,
-     * not together with other streams */
+    /* if "whole" is 0, the owner renews this stream by a separate command, not
+     * together with other streams */
 
     assert_true(mcp_replication_has(p->cluster, id_of('a'), &info));
     mcp_replication_get(p->cluster, &info.ref)->whole = 0;

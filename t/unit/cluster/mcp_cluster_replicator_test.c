@@ -202,7 +202,7 @@ test_forgotten(void **state)
 
 
 /* The node was declared dead and has sent no heartbeat since. It detects that
- * when it replicates a new stream; the owner of that stream in Redis is the
+ * when it replicates a new stream. In Redis the owner of the stream is the
  * node's new id. */
 static void
 test_reborn(void **state)

@@ -91,7 +91,7 @@ test_slow_reader(void **state)
     UNTIL(repl_state(0, 'a').acked.seq == 8);
     leave(0, 'a', 4);
 
-    /* the client has received none of them, and resumes at node 1 from the
+    /* the client has received no event, and resumes at node 1 from the
      * beginning */
 
     come(1, 'a', 0, 's');

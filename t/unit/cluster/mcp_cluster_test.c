@@ -498,9 +498,9 @@ test_unexpected(void **state)
     "1111111111111111 15000 " ID(id) " 7"
 
 
-/* Two nodes die at the same time: the leader requests their streams, first
- * those of one node and then those of the other. A silent node whose own
- * timeout is longer is not declared dead. */
+/* Two nodes die at the same time: the leader requests first the streams of one
+ * node and then the streams of the other one. A silent node whose own timeout
+ * is longer is not declared dead. */
 static void
 test_takes_over(void **state)
 {
@@ -603,7 +603,7 @@ test_clocks(void **state)
 
 
 /* Redis rejects a process because of the node's clock: no process of the node
- * serves requests until Redis accepts one of them as a member. */
+ * serves requests until Redis accepts a process as a member. */
 static void
 test_skewed(void **state)
 {

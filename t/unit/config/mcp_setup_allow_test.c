@@ -31,8 +31,8 @@ test_rules(void **state)
 
     assert_int_equal(mcp_setup_allow(other, mcp_str("*"), yes, error), MCP_OK);
 
-    /* a section with rules of its own does not inherit any; a section without
-     * rules inherits all */
+    /* a section with rules does not inherit any; a section without rules
+     * inherits all */
 
     mcp_setup_merge(inner, outer);
     mcp_setup_merge(other, outer);

@@ -276,8 +276,8 @@ merge(void **state)
     inner = setup_new();
     leaf = setup_new();
 
-    /* a section without directives inherits all of them, even from a section
-     * two levels outwards if the one between them has no directives */
+    /* a section without directives inherits all directives, even across
+     * another section without directives */
 
     taken(say_all(outer, "1"));
     mcp_setup_merge(inner, outer);

@@ -135,8 +135,8 @@ test_off(void **state)
 }
 
 
-/* The tenant of an IPv6 address is a part of the tenant of its /56, and that
- * one of the tenant of its /48. No other tenant is a part of another one. */
+/* The tenant of an IPv6 address is a part of the tenant of its /56, which is a
+ * part of the tenant of its /48. All other tenants are independent. */
 static void
 test_parent(void **state)
 {

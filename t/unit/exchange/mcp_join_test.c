@@ -147,8 +147,8 @@ test_arguments(void **state)
     backend_json(&d, RESULT);
     client_close(&d, &a);
 
-    /* the response of that call could not be written: the next equal request
-     * joins it */
+    /* the response of the new call could not be written: the next equal
+     * request joins it */
 
     modern_call(1, &a, "");
     assert_int_equal(d.n_breqs, 0);
@@ -211,7 +211,7 @@ test_waits(void **state)
     assert_int_equal(joined(), 1);
 
     /* the first call takes longer than mcp_join_wait: the second request
-     * begins a call of its own, which ends when its client disconnects */
+     * begins another call, which ends when its client disconnects */
 
     modern_call(0, &a, "");
     modern_call(1, &b, "");

@@ -259,7 +259,7 @@ backend_asks(slot_t *s)
 
 
 /* Sends answers to some of the questions, and to a question that does not
- * exist; sometimes the keys are those of another round. */
+ * exist; sometimes the keys belong to another round. */
 static void
 answer(slot_t *s)
 {

@@ -206,7 +206,7 @@ server_names(void **state)
         }
     }
 
-    /* a server with several names: each of them matches, with any port */
+    /* a server with several names: each name matches, with any port */
 
     memset(&o, 0, sizeof(o));
     names[0] = mcp_str("~^(a|b)$");

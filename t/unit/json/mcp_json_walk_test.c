@@ -12,7 +12,7 @@
 
 #define DEPTH  200
 
-/* What scan() returns for a text that is JSON. */
+/* The value that scan() returns for a text that is JSON. */
 #define FINE   SIZE_MAX
 
 

@@ -11,8 +11,8 @@
 #define DEPTH  8
 
 
-/* Positions of errors in bytes; mcp_json_test.c compares the line numbers with
- * those of yajl. */
+/* Positions of errors in bytes; mcp_json_test.c compares line numbers with
+ * yajl. */
 static const struct {
     const char  *text;
     size_t       offset;

@@ -226,9 +226,9 @@ test_answer_again(void **state)
 }
 
 
-/* In a batch, the request that asked a question has ended and the other one is
- * active: GET for later events does not respond with 204 but waits for the
- * other request. */
+/* In a batch, the request that asked a question has ended and the other
+ * request is active: GET for later events waits for the other request and does
+ * not return 204. */
 static void
 test_batch(void **state)
 {
@@ -782,8 +782,8 @@ static void
 test_event_ids(void **state)
 {
     static const struct {
-        const char  *id;               /* value of Last-Event-ID; "S" stands
-                                          for the id of the stream */
+        const char  *id;               /* value of Last-Event-ID; "S" is
+                                          replaced by the id of the stream */
         int          status;
         const char  *text;
     } cases[] = {

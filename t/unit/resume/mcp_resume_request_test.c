@@ -574,8 +574,8 @@ test_batch(void **state)
         "\"code\":-32600,\"message\":\"Invalid Request: a stream in a batch\","
         "\"data\":{\"resume\":\"refused\"}}}]");
 
-    /* a client that resumes with the token of one request gets the messages
-     * and the response of that request only */
+    /* a client that resumes with the token of one request gets only the
+     * messages and the response of this request */
 
     mcp_backend_request_head(d.breqs[1], 200, mcp_str("application/x-ndjson"));
     backend_send(&d, d.breqs[1], OTHERS "\n");

@@ -649,7 +649,7 @@ test_pages_again_ids(void **state)
     assert_int_not_equal(strncmp(first, second, MCP_STREAM_TEXT_LEN), 0);
 
     /* the client resumes the first attempt after its first event: it gets only
-     * the error of that attempt */
+     * the error of the first attempt */
 
     client_resume(&d, 1, &b, session, first);
     backend_send(&d, breq, AGAIN(3) "\n");
@@ -889,8 +889,8 @@ long_page(int n)
 }
 
 
-/* A backend's result with an invalid nextResumeToken is replaced by an error;
- * otherwise the client would believe that there are no more pages. */
+/* A backend's result with an invalid nextResumeToken is replaced by an error,
+ * because the client would not detect that pages are missing. */
 static void
 test_pages_bad(void **state)
 {

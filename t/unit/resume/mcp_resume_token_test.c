@@ -551,8 +551,8 @@ test_whom(void **state)
     backend_json(&d, "{\"messages\":[]}");
     client_close(&d, &a);
 
-    /* mcp_resume_tokens on: clients get interim results, whatever they have
-     * declared */
+    /* mcp_resume_tokens on: all clients get interim results, with any declared
+     * capabilities */
 
     d.endpoint.resume_tokens = 1;
     client_open(&d, session, NEW, "{}");
@@ -676,8 +676,8 @@ refused(const char *key)
     ask(session, REQUEST("8", "tools/call", "{\"name\":\"echo\","
         "\"resumeToken\":7}"), 200, REFUSED);
 
-    /* a request with two tokens: the backend might read the other one, so the
-     * request is rejected */
+    /* a request has a second token, which the backend might read instead of
+     * the valid one: the request is rejected */
 
     snprintf(text, sizeof(text), REQUEST("8", "tools/call",
              "{\"name\":\"echo\",\"arguments\":{\"a\":1},\"resumeToken\":"

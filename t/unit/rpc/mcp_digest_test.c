@@ -312,9 +312,9 @@ many_members(void **state)
 }
 
 
-/* A nested object has so much text at each level that the level is replaced by
- * its digest: its content still matters, and the order of its members does
- * not. */
+/* The text of a nested object is so long at each level that the level is
+ * replaced by its digest: the content still matters, and the order of the
+ * members does not. */
 static void
 long_objects_count_like_short_ones(void **state)
 {
@@ -347,8 +347,7 @@ long_objects_count_like_short_ones(void **state)
 }
 
 
-/* The memory for members and escapes grows by doubling, whatever their
- * number. */
+/* The memory grows by doubling, for any number of members and escapes. */
 static void
 allocations_do_not_grow_with_the_members(void **state)
 {

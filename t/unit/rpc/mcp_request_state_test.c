@@ -207,8 +207,8 @@ expires(void **state)
 }
 
 
-/* A sealed state does not open if any of these properties of the request has
- * changed. */
+/* A sealed state does not open if one of the listed properties of the request
+ * has changed. */
 static void
 belongs_to_its_request(void **state)
 {

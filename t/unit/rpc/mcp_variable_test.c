@@ -7,7 +7,7 @@
 #include "mcp_variable.h"
 
 
-/* Each variable has a name of its own, which is valid in both servers. */
+/* Each variable has a unique name, which is valid in both servers. */
 static void
 test_names(void **state)
 {

@@ -153,7 +153,7 @@ test_refused(const char *line, char **rest)
 }
 
 
-/* Every sample follows the HELP and TYPE lines of its own metric; names of
+/* Every sample follows the HELP and TYPE lines of its metric; names of
  * counters end in _total. */
 static void
 test_prometheus(void **state)

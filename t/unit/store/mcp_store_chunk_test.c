@@ -129,7 +129,7 @@ test_private(void **state)
 
     room = mcp_store_room(S0->head, 1);
     parts[0] = mcp_str("tag");
-    parts[1] = store_message(1, 700000);       /* so long that copying it takes
+    parts[1] = store_message(1, 700000);       /* a long part: copying it takes
                                                   the lock several times */
 
     assert_int_equal(mcp_store_private_make(S0, parts, 2, 16, 0, NULL, &a),

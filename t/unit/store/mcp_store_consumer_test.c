@@ -160,8 +160,8 @@ test_takeover(void **state)
 }
 
 
-/* Checks that a text contains no bytes of other streams: the messages of each
- * stream repeat one byte of its own. */
+/* Checks that a text contains no bytes of other streams: all messages of a
+ * stream repeat one byte, which no other stream uses. */
 static void
 only_of(const char *text, size_t len, unsigned stream)
 {
@@ -185,8 +185,8 @@ random_next(uint64_t *random)
 }
 
 
-/* Modifies a cursor: sets its members to those of another cursor, to old or to
- * random values. */
+/* Modifies a cursor: its members get the values of another cursor, old values,
+ * or random ones. */
 static void
 cursor_distort(mcp_cursor_t *cursor, const mcp_cursor_t *other,
     uint64_t *random)

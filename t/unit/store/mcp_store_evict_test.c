@@ -9,8 +9,8 @@
 /*
  * Order of eviction for a tenant that needs room: first idle listeners,
  * beginning with the tenant's own; then the tenant's lingering streams; then
- * lingering streams of the largest tenant, but never those of a tenant that
- * uses less room.
+ * lingering streams of the largest tenant. The streams of a tenant that uses
+ * less room are never evicted.
  */
 static void
 test_order(void **state)

@@ -118,7 +118,7 @@ test_again(void **state)
 
 
 /* An equal stream of this node is held: requests find the mirror instead of
- * that stream, which remains. */
+ * the held stream, which remains. */
 static void
 test_place(void **state)
 {

@@ -296,7 +296,7 @@ test_generations(void **state)
     info_of(&ref, &info);
     assert_int_equal(info.state, MCP_STATE_INPUT_REQUIRED);
 
-    /* the next event brings a state of its own */
+    /* the next event brings another state */
 
     assert_int_equal(event(3), MCP_OK);
     info_of(&ref, &info);

@@ -228,9 +228,8 @@ resync(void)
 
 /* --- tenants --- */
 
-/* Quotas of the tenants: tenant 0 has none; those of tenant 1 are numbers;
- * those of tenant 2 are shares; those of tenant 3 are shares, except for the
- * number of bytes. */
+/* Sets the quotas of the tenants: tenant 0 has none, tenant 1 has numbers,
+ * tenant 2 has shares, and tenant 3 has shares and a number of bytes. */
 static void
 make_tenants(void)
 {
@@ -950,7 +949,7 @@ do_value(void)
         rc = mcp_store_value_set(some_process(), k % 2 ? 'x' : 'y', key,
                                  values[k].value, values[k].expires, tenant);
 
-        /* a value that exists can be set again whatever the quota is */
+        /* a value that exists can be set again, even at the quota */
 
         values[k].there = (rc == MCP_OK);
         assert_true(rc == MCP_OK || (tight && rc == MCP_ERR_FULL)

@@ -365,8 +365,7 @@ make_of(const mcp_tenant_t *p)
 
 
 /* Creates streams for n addresses, one address after the other, until the
- * store rejects a stream of that address. Returns the number of created
- * streams. */
+ * store rejects the address. Returns the number of created streams. */
 static unsigned
 networks(unsigned family, unsigned from, unsigned n)
 {
@@ -385,8 +384,8 @@ networks(unsigned family, unsigned from, unsigned n)
 }
 
 
-/* In an empty region, the addresses of a /64 get half of the calls, those of
- * its /56 two thirds, and those of its /48 four fifths. */
+/* In an empty region, a /64 gets half of the calls, its /56 gets two thirds,
+ * and its /48 gets four fifths. */
 static void
 test_networks(void **state)
 {

@@ -84,7 +84,7 @@ test_pace(void **state)
     assert_int_equal(info.unattended, 44);
 
     /* events that the other node has sent count as acknowledged, and so does
-     * the state after the last of them */
+     * the state after the last one */
 
     assert_int_equal(info.last_seq, 5);
     assert_int_equal(info.state, MCP_STATE_COMPLETED);

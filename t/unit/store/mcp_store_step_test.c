@@ -792,8 +792,8 @@ scene_check(const operation_t *op, const scene_t *scene, void *copy,
                      i, (unsigned long long) info.own_seq);
         }
 
-        /* the messages of streams 0 and 3 are those of text_fill(); other
-         * streams are not read */
+        /* streams 0 and 3 have the messages of text_fill(); other streams are
+         * not read */
 
         if (i != 0 && i != 3) {
             continue;

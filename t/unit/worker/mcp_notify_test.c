@@ -81,7 +81,7 @@ test_listener(void **state)
     assert_int_equal(b.ended, 0);
     client_close(&d, &b);
 
-    /* another session has a listener of its own */
+    /* another session has another listener */
 
     client_resume(&d, 0, &b, second, NULL);
     assert_string_equal(b.text, ":\n\n");

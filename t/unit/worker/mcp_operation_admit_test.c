@@ -254,8 +254,8 @@ became(unsigned n, mcp_operation_token_e what)
 }
 
 
-/* A resume token of a backend is used by one node, which reports what becomes
- * of its call. */
+/* A resume token of a backend is used by one node, which reports the end or
+ * the stream of its call. */
 static void
 test_token(void **state)
 {

@@ -32,7 +32,7 @@ test_methods(void **state)
 }
 
 
-/* Each resumption method has a state of its own in an exchange; the state is
+/* Each resumption method has a separate state in an exchange; the state is
  * NULL before the method has created it. */
 static void
 test_states(void **state)
