@@ -4,10 +4,10 @@
  * Internal declarations of a decoder. Each file calls only those below it:
  *
  *   mcp_backend.c          states; input of bytes, output of messages
- *   mcp_backend_input.c    reads messages: a body, lines, SSE events
+ *   mcp_backend_body.c    reads messages: a body, lines, SSE events
  *   mcp_backend_message.c  decodes one message: envelope, fields, errors
  *   mcp_backend_head.c     Content-Type; HTTP errors
- *   mcp_backend_content.c  builds results: faults, content, text
+ *   mcp_backend_result.c  builds results: faults, content, text
  *
  * The head of the response selects the sequence of states:
  *
@@ -124,7 +124,7 @@ enum {
 };
 
 
-/* --- mcp_backend_input.c --- */
+/* --- mcp_backend_body.c --- */
 
 /*
  * Collects a part of the body.
@@ -198,7 +198,7 @@ int  mcp_backend_http_error_result(mcp_backend_t *b, const mcp_json_value_t *r,
     mcp_backend_msg_t *msg);
 
 
-/* --- mcp_backend_content.c --- */
+/* --- mcp_backend_result.c --- */
 
 /* Sets msg to a fault. detail is static text. */
 void mcp_backend_fault(mcp_backend_msg_t *msg, mcp_fault_e fault,

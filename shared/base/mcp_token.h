@@ -52,15 +52,16 @@ typedef enum {
     MCP_TOKEN_SESSION = 's',   /* signed: Mcp-Session-Id (mcp_session.c) */
     MCP_TOKEN_PUBLISH = 'p',   /* signed: a call's publish URL
                                   (mcp_publish_url.c) */
-    MCP_TOKEN_LINK = 'k',      /* signed: a stream's URL (mcp_resume_link.c) */
+    MCP_TOKEN_LINK = 'k',      /* signed: a stream's URL
+                                  (mcp_resume_by_link.c) */
     MCP_TOKEN_REQUEST = 'q',   /* signed: the id of a resumable request
-                                  (mcp_resume_request.c) */
+                                  (mcp_resume_by_request.c) */
     MCP_TOKEN_STREAM = 'r',    /* signed: a position in a stream that is
-                                  polled (mcp_resume_stream.c) */
+                                  polled (mcp_resume_by_stream.c) */
     MCP_TOKEN_RESUME = 'n',    /* signed: a resume token of this server
-                                  (mcp_resume_token.c); sealed: a token that
+                                  (mcp_resume_by_token.c); sealed: a token that
                                   contains a backend's token
-                                  (mcp_resume_token_backend.c) */
+                                  (mcp_resume_by_token_backend.c) */
     MCP_TOKEN_TASK = 't',      /* signed: a task's id (mcp_task_id.c) */
     MCP_TOKEN_STATE = 'i'      /* sealed: a backend's requestState
                                   (mcp_request_state.c) */

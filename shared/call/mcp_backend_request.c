@@ -8,11 +8,11 @@
 
 #include "call/mcp_call_internal.h"
 #include "call/mcp_publish_url.h"
-#include "call/mcp_request.h"
+#include "call/mcp_call_request.h"
 #include "rpc/mcp_id.h"
 #include "rpc/mcp_topic.h"
 #include "worker/mcp_resume_hooks.h"
-#include "worker/mcp_notify.h"
+#include "worker/mcp_notification.h"
 
 
 static void mcp_backend_request_invoke_again(mcp_request_t *req);

@@ -11,8 +11,8 @@
 #include "call/mcp_call_internal.h"
 #include "rpc/mcp_topic.h"
 #include "store/mcp_store_replication.h"
-#include "worker/mcp_operation.h"
-#include "worker/mcp_notify.h"
+#include "worker/mcp_cluster_operation.h"
+#include "worker/mcp_notification.h"
 
 
 /* Number of attempts to subscribe at all nodes. After the first one, if no

@@ -11,7 +11,7 @@
 #include <stdio.h>
 
 #include "call/mcp_call_internal.h"
-#include "call/mcp_request.h"
+#include "call/mcp_call_request.h"
 #include "rpc/mcp_fault.h"
 #include "worker/mcp_answer.h"
 #include "worker/mcp_resume_hooks.h"

@@ -5,7 +5,7 @@
  * gets all responses of the call. */
 
 #include "call/mcp_call_internal.h"
-#include "call/mcp_request.h"
+#include "call/mcp_call_request.h"
 #include "rpc/mcp_error.h"
 #include "rpc/mcp_fault.h"
 #include "rpc/mcp_result.h"

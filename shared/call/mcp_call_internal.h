@@ -10,18 +10,18 @@
  *   mcp_call_list.c                  hides items of a backend's lists
  *   mcp_call_timer.c                 its timer
  *   mcp_call_task.c                  a call that is a task
- *   mcp_request.c                    the states of a request
+ *   mcp_call_request.c                    the states of a request
  *   mcp_backend_request.c            a backend request
  *   mcp_backend_request_variables.c  the variables for a backend
- *   mcp_backend_request_message.c    messages from a backend
+ *   mcp_backend_request_incoming.c    messages from a backend
  *   mcp_backend_request_subscribe.c  subscriptions of a session
  *   mcp_inbox.c                      posts from other processes
  *   mcp_cancel.c                     cancellation
  *   mcp_input.c                      questions to the client during the call
- *   mcp_input_retry.c                calling the backend again
+ *   mcp_input_call_again.c                calling the backend again
  *   mcp_input_capability.c           capabilities that questions need
  *   mcp_input_post.c                 passing the client's answers to the call
- *   mcp_input_respond.c              questions as the response (2026-07-28)
+ *   mcp_input_required.c              questions as the response (2026-07-28)
  *   mcp_input_state.c                the request state of a stateless client
  *   mcp_input_task.c                 questions of a task
  *   mcp_input_url.c                  questions that send the user to a URL
@@ -282,7 +282,7 @@ void mcp_backend_request_continue(mcp_request_t *req);
 void mcp_backend_request_call_variables(mcp_call_t *call);
 
 
-/* --- mcp_backend_request_message.c --- */
+/* --- mcp_backend_request_incoming.c --- */
 
 /*
  * Processes one message from the backend or the publish endpoint. Returns
@@ -380,7 +380,7 @@ void mcp_input_answer(mcp_call_t *call, mcp_str_t text);
 void mcp_input_keep(mcp_request_t *req, mcp_question_t *q, mcp_str_t result);
 
 
-/* --- mcp_input_retry.c --- */
+/* --- mcp_input_call_again.c --- */
 
 /* Calls the backend again with the client's answers, as soon as its previous
  * backend request has ended. Returns the values of mcp_call_finish(). */
@@ -392,7 +392,7 @@ int  mcp_input_retry(mcp_request_t *req);
 int  mcp_input_pause(mcp_request_t *req);
 
 
-/* --- mcp_input_respond.c --- */
+/* --- mcp_input_required.c --- */
 
 /* Sends the questions in a backend's message as the response, to a client of a
  * revision without sessions. Returns the values of mcp_call_finish(). */

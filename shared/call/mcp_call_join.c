@@ -11,7 +11,7 @@
 
 
 #include "call/mcp_call_internal.h"
-#include "worker/mcp_operation.h"
+#include "worker/mcp_cluster_operation.h"
 #include "worker/mcp_consumer.h"
 
 

@@ -4,7 +4,7 @@
  * the client reads its events from the stream. */
 
 #include "call/mcp_call_internal.h"
-#include "worker/mcp_operation.h"
+#include "worker/mcp_cluster_operation.h"
 #include "worker/mcp_consumer.h"
 #include "worker/mcp_resume_hooks.h"
 

@@ -5,8 +5,8 @@
  * notifications for the stream are ignored. */
 
 #include "call/mcp_call_internal.h"
-#include "call/mcp_request.h"
-#include "worker/mcp_notify.h"
+#include "call/mcp_call_request.h"
+#include "worker/mcp_notification.h"
 
 
 /* Maximum length of a status message, bytes; a longer one is truncated. */

@@ -3,9 +3,9 @@
 /* The deadlines of a call. */
 
 #include "call/mcp_call_internal.h"
-#include "call/mcp_request.h"
+#include "call/mcp_call_request.h"
 #include "worker/mcp_answer.h"
-#include "worker/mcp_operation.h"
+#include "worker/mcp_cluster_operation.h"
 #include "worker/mcp_consumer.h"
 #include "worker/mcp_resume_hooks.h"
 

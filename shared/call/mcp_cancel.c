@@ -15,11 +15,11 @@
 
 #include "call/mcp_call_internal.h"
 #include "call/mcp_cancel.h"
-#include "call/mcp_request.h"
+#include "call/mcp_call_request.h"
 #include "config/mcp_tenant.h"
 #include "json/mcp_json.h"
 #include "rpc/mcp_id.h"
-#include "worker/mcp_operation.h"
+#include "worker/mcp_cluster_operation.h"
 #include "worker/mcp_resume_hooks.h"
 
 

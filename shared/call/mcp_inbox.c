@@ -5,7 +5,7 @@
  * records cancellations. Both wake the owner. */
 
 #include "call/mcp_call_internal.h"
-#include "call/mcp_request.h"
+#include "call/mcp_call_request.h"
 #include "rpc/mcp_id.h"
 #include "worker/mcp_resume_hooks.h"
 

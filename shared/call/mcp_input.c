@@ -3,7 +3,7 @@
 /*
  * Questions to the client during a call. Backends ask in the form of
  * 2026-07-28, by an input_required result, which clients of that revision get
- * (mcp_input_respond.c). Clients of earlier revisions get the questions as
+ * (mcp_input_required.c). Clients of earlier revisions get the questions as
  * JSON-RPC requests on the call's stream and POST their responses. The id of
  * such a JSON-RPC request is the id of its event. Therefore any process that
  * gets the response finds the call, and the response proves that the client
@@ -12,7 +12,7 @@
 
 #include "call/mcp_call_internal.h"
 #include "call/mcp_input.h"
-#include "call/mcp_request.h"
+#include "call/mcp_call_request.h"
 #include "rpc/mcp_id.h"
 
 

@@ -5,7 +5,7 @@
 
 #include "call/mcp_input.h"
 #include "rpc/mcp_id.h"
-#include "worker/mcp_operation.h"
+#include "worker/mcp_cluster_operation.h"
 
 
 int

@@ -11,7 +11,7 @@
 
 #include "call/mcp_call_internal.h"
 #include "call/mcp_input.h"
-#include "call/mcp_request.h"
+#include "call/mcp_call_request.h"
 
 
 /* Appends the object inputRequests in the form for the client, as event

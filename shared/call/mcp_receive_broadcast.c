@@ -3,7 +3,7 @@
 #include "call/mcp_cancel.h"
 #include "call/mcp_receive_broadcast.h"
 #include "rpc/mcp_method.h"
-#include "worker/mcp_notify.h"
+#include "worker/mcp_notification.h"
 
 
 static int

@@ -7,7 +7,7 @@
 #define MCP_RECEIVE_BROADCAST_H_INCLUDED
 
 
-#include "worker/mcp_operation.h"
+#include "worker/mcp_cluster_operation.h"
 
 
 /*

@@ -14,7 +14,7 @@
 #include "cluster/mcp_cluster_replication.h"
 
 
-/* Index of the first event in a reply of redis/join.lua. */
+/* Index of the first event in a reply of redis/joined_node.lua. */
 #define MCP_COALESCE_EVENTS  11
 
 /* Number of reports about joined requests within a node timeout, or within the
@@ -239,7 +239,7 @@ mcp_coalesce_joined(void *data, const mcp_reply_t *reply)
 }
 
 
-/* Writes the arguments of redis/join.lua after the stream's id. */
+/* Writes the arguments of redis/joined_node.lua after the stream's id. */
 static void
 mcp_coalesce_arguments(char texts[2][20], uint64_t after, uint64_t sent,
     int left, mcp_str_t argv[3])

@@ -14,7 +14,7 @@
  *   mcp_cluster_wire.c          the Redis protocol
  *   mcp_cluster_broadcast.c     messages to all nodes
  *   mcp_cluster_notification.c  MCP notifications among these messages
- *   mcp_cluster_position.c      positions up to which messages were received
+ *   mcp_cluster_clock_check.c      positions up to which messages were received
  *   mcp_cluster_takeover.c      take-over of the streams of dead nodes
  *   mcp_cluster_replication.h   replication of streams
  *
@@ -30,7 +30,7 @@
 #include "cluster/mcp_cluster_script.h"
 #include "cluster/mcp_cluster_wire.h"
 #include "store/mcp_store_node.h"
-#include "worker/mcp_operation.h"
+#include "worker/mcp_cluster_operation.h"
 
 
 /*
@@ -214,7 +214,8 @@ typedef struct {
 /* The state of this node's registration in Redis. */
 typedef enum {
     MCP_CLUSTER_APART = 0,     /* not a member: no connection, or rejected */
-    MCP_CLUSTER_REGISTERING,   /* the reply of redis/register.lua is pending */
+    MCP_CLUSTER_REGISTERING,   /* the reply of redis/register_node.lua is
+                                  pending */
     MCP_CLUSTER_MEMBER
 } mcp_cluster_state_e;
 
@@ -364,7 +365,7 @@ struct mcp_cluster_s {
 int mcp_cluster_is_unreachable(void *data);
 
 /* Compares the clocks of Redis and of this node, see the hook "clock" in
- * mcp_operation.h. */
+ * mcp_cluster_operation.h. */
 int mcp_cluster_clock(void *data);
 
 /* Handles a reply that suggests that this node was declared dead: sends a
@@ -402,7 +403,7 @@ void mcp_cluster_note(mcp_cluster_t *cluster, const mcp_reply_t *reply);
 
 /* Logs a warning, once in a process and only by the leader, if "other" is an
  * array: the id and the label of a node that has endpoints, but none of this
- * node's. "other" is the last element of a reply of redis/register.lua. */
+ * node's. "other" is the last element of a reply of redis/register_node.lua. */
 void mcp_cluster_check_endpoints(mcp_cluster_t *cluster,
     const mcp_reply_t *other);
 
@@ -418,8 +419,8 @@ int mcp_cluster_reads(mcp_cluster_t *cluster, const mcp_reply_t *layout);
  */
 void mcp_cluster_denied(mcp_link_t *link, const mcp_reply_t *error);
 
-/* Handles a reply of redis/register.lua that rejects the node, and returns 1.
- * Returns 0 if the reply is a different one. */
+/* Handles a reply of redis/register_node.lua that rejects the node, and
+ * returns 1. Returns 0 if the reply is a different one. */
 int mcp_cluster_refused(mcp_cluster_t *cluster, const mcp_reply_t *reply);
 
 
@@ -597,7 +598,7 @@ void mcp_cluster_notification_resend(mcp_cluster_t *cluster);
 void mcp_cluster_notification_free_all(mcp_cluster_t *cluster);
 
 
-/* --- mcp_cluster_position.c --- */
+/* --- mcp_cluster_clock_check.c --- */
 
 /* Queries Redis about each Redis stream whose position is later than "now",
  * the clock of Redis. A Redis stream that does not exist, or whose last id is

@@ -9,7 +9,7 @@
 
 
 #include "cluster/mcp_cluster_replication.h"
-#include "worker/mcp_notify.h"
+#include "worker/mcp_notification.h"
 
 
 /* Values of the field "k", as the scripts write them, with their other

@@ -5,7 +5,7 @@
  * node receives it, so it must neither be lost nor be sent twice: if the reply
  * was lost with the link, the notification is sent again with the same number,
  * and Redis stores the last number of each process. After a minute it is no
- * longer useful to other nodes (mcp_notify.c), and this node delivers it
+ * longer useful to other nodes (mcp_notification.c), and this node delivers it
  * locally.
  */
 

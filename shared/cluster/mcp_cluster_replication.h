@@ -6,15 +6,15 @@
  * The owner's node has the stream itself; its replicator appends new events to
  * Redis. A node with a reader of that stream has a mirror of it. The mirror is
  * fed from the queue of its node, to which redis/append.lua and
- * redis/event.lua add new events, and by fetching events that the queue did
- * not bring. Entries of a node queue may be lost, so each side also reports
- * its state to Redis from time to time: the replies to the owner contain the
- * reader and its position, and the replies to the reader's node the owner's
- * state.
+ * redis/append_events.lua add new events, and by fetching events that the
+ * queue did not bring. Entries of a node queue may be lost, so each side also
+ * reports its state to Redis from time to time: the replies to the owner
+ * contain the reader and its position, and the replies to the reader's node
+ * the owner's state.
  *
  *   mcp_cluster_replication.c     a process's replicated streams and mirrors
- *   mcp_cluster_send_queue.c      streams that wait for room on the link
- *   mcp_cluster_replicator.c      the replicator
+ *   mcp_cluster_waiting_streams.c      streams that wait for room on the link
+ *   mcp_cluster_append.c      the replicator
  *   mcp_cluster_replica_ack.c     acknowledgements of Redis's replicas
  *   mcp_cluster_append_policy.c   when and what to send besides events
  *   mcp_cluster_keep.c            renewal of many idle streams
@@ -27,7 +27,7 @@
  *   mcp_cluster_lookup.c          the state of a stream of another node
  *   mcp_cluster_client_input.c    a client's answers to a call at another node
  *   mcp_cluster_topic.c           topics of a session's own stream
- *   mcp_cluster_quota.c           the number of calls of a session
+ *   mcp_cluster_session_limit.c           the number of calls of a session
  *   mcp_cluster_token.c           resume tokens that are valid once
  *   mcp_cluster_node_queue.c      entries of this node's queue
  *   mcp_cluster_codec.c           text forms of values in Redis
@@ -254,7 +254,7 @@ void mcp_replication_link_up(mcp_cluster_t *cluster);
  * alone. */
 void mcp_replication_standalone(mcp_cluster_t *cluster);
 
-/* Hooks of mcp_operation.h. */
+/* Hooks of mcp_cluster_operation.h. */
 void mcp_cluster_replicate(void *data, const mcp_stream_ref_t *ref,
     uint32_t limit);
 int mcp_cluster_replicated(void *data, const mcp_stream_ref_t *ref,
@@ -265,7 +265,7 @@ void mcp_replication_changed(void *data, const mcp_stream_ref_t *ref);
 void mcp_replication_free_all(mcp_cluster_t *cluster);
 
 
-/* --- mcp_cluster_replicator.c, mcp_cluster_lag.c, mcp_cluster_mirror.c --- */
+/* --- mcp_cluster_append.c, mcp_cluster_lag.c, mcp_cluster_mirror.c --- */
 
 void mcp_replicator_check(mcp_replication_t *repl,
     const mcp_store_replication_state_t *repl_state);
@@ -273,13 +273,13 @@ void mcp_mirror_check(mcp_replication_t *repl,
     const mcp_store_replication_state_t *repl_state);
 
 /* Ends the pending command of a replicator. "rc" is a value of
- * mcp_replicator_taken() in mcp_cluster_replicator.c, or the result of the
+ * mcp_replicator_taken() in mcp_cluster_append.c, or the result of the
  * acknowledgement of replicas. */
 void mcp_replicator_over(mcp_replication_t *repl, int rc);
 
-/* Takes the reply of redis/append.lua or redis/event.lua, or the part of a
- * reply of redis/keep.lua for one stream, for the replication "data". reply is
- * NULL if there is none. */
+/* Takes the reply of redis/append.lua or redis/append_events.lua, or the part
+ * of a reply of redis/keep.lua for one stream, for the replication "data".
+ * reply is NULL if there is none. */
 void mcp_replicator_done(void *data, const mcp_reply_t *reply);
 
 /* Updates the replication lag of a stream, and starts reporting it to the
@@ -324,7 +324,7 @@ void mcp_replica_ack(mcp_replication_t *repl);
 int mcp_append_policy_is_due(const mcp_replication_t *repl,
     const mcp_store_replication_state_t *repl_state);
 
-/* Returns 1 if the events can be sent by redis/event.lua alone, because
+/* Returns 1 if the events can be sent by redis/append_events.lua alone, because
  * redis/append.lua has sent everything else recently and nothing else has
  * changed. */
 int mcp_append_policy_is_short(const mcp_replication_t *repl,
@@ -360,7 +360,7 @@ uint64_t mcp_append_policy_lasts(const mcp_replication_t *repl,
 void mcp_keep_all(mcp_cluster_t *cluster);
 
 
-/* --- mcp_cluster_send_queue.c --- */
+/* --- mcp_cluster_waiting_streams.c --- */
 
 /* Returns 1 if a command may be sent for this stream now. Returns 0 if it has
  * to wait; it is checked again when it may send. */
@@ -434,7 +434,7 @@ void mcp_topic_again(mcp_cluster_t *cluster);
 void mcp_topic_free_all(mcp_cluster_t *cluster);
 
 
-/* --- mcp_cluster_quota.c --- */
+/* --- mcp_cluster_session_limit.c --- */
 
 int mcp_cluster_quota(void *data,
     const unsigned char session[MCP_DIGEST_LEN], uint32_t limit,
@@ -492,7 +492,7 @@ typedef struct {
 } mcp_codec_task_t;
 
 /* Write the values of the fields "x" (state), "r" (answers of an event) and
- * "v" (task) of redis/streams.lua to p, and return their end. */
+ * "v" (task) of redis/common_streams.lua to p, and return their end. */
 char *mcp_codec_encode_state(char *p, const mcp_store_checkpoint_t *checkpoint);
 char *mcp_codec_encode_answers(char *p, const mcp_store_raw_t *raw);
 char *mcp_codec_encode_task(char *p, const mcp_codec_task_t *task);

@@ -8,7 +8,7 @@
 #include <stdio.h>
 
 #include "cluster/mcp_cluster_replication.h"
-#include "worker/mcp_notify.h"
+#include "worker/mcp_notification.h"
 
 
 /* Maximum number of broadcasts in one reply to XRANGE. */

@@ -141,7 +141,7 @@ int mcp_setup_fail(char *error, const char *fmt, ...)
 void mcp_setup_merge_auth(mcp_setup_t *setup, const mcp_setup_t *parent);
 
 
-/* --- mcp_setup_idle.c --- */
+/* --- mcp_setup_no_effect.c --- */
 
 /*
  * Writes the next warning about a directive of the setup's own section that

@@ -5,12 +5,12 @@
  * call.
  */
 
-#include "call/mcp_request.h"
+#include "call/mcp_call_request.h"
 #include "exchange/mcp_exchange_internal.h"
 #include "exchange/mcp_exchange_session.h"
 #include "rpc/mcp_revision.h"
 #include "worker/mcp_answer.h"
-#include "worker/mcp_operation.h"
+#include "worker/mcp_cluster_operation.h"
 #include "worker/mcp_resume_hooks.h"
 
 

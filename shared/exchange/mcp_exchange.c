@@ -2,7 +2,7 @@
 
 #include "call/mcp_input.h"
 #include "exchange/mcp_exchange_internal.h"
-#include "worker/mcp_operation.h"
+#include "worker/mcp_cluster_operation.h"
 #include "worker/mcp_consumer.h"
 
 

@@ -10,7 +10,7 @@
 #include "exchange/mcp_stateless.h"
 #include "mcp_http.h"
 #include "worker/mcp_answer.h"
-#include "worker/mcp_operation.h"
+#include "worker/mcp_cluster_operation.h"
 #include "worker/mcp_exchange_state.h"
 #include "worker/mcp_resume_hooks.h"
 

@@ -8,7 +8,7 @@
 #include "exchange/mcp_exchange_session.h"
 #include "rpc/mcp_revision.h"
 #include "worker/mcp_answer.h"
-#include "worker/mcp_operation.h"
+#include "worker/mcp_cluster_operation.h"
 
 
 /* Accepts a missing header, because the session or the stream contains its

@@ -16,7 +16,7 @@
 #include "exchange/mcp_join.h"
 #include "exchange/mcp_task.h"
 #include "worker/mcp_answer.h"
-#include "worker/mcp_operation.h"
+#include "worker/mcp_cluster_operation.h"
 #include "worker/mcp_consumer.h"
 #include "worker/mcp_exchange_state.h"
 #include "worker/mcp_resume_hooks.h"

@@ -17,7 +17,7 @@
 #include "worker/mcp_answer.h"
 #include "worker/mcp_consumer.h"
 #include "worker/mcp_resume_hooks.h"
-#include "worker/mcp_notify.h"
+#include "worker/mcp_notification.h"
 
 
 /* Maximum number of stored events of a subscription that its connection has

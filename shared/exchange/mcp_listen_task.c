@@ -3,7 +3,7 @@
 #include "exchange/mcp_exchange_internal.h"
 #include "exchange/mcp_listen_task.h"
 #include "worker/mcp_consumer.h"
-#include "worker/mcp_notify.h"
+#include "worker/mcp_notification.h"
 
 
 /* Looks up all tasks of other nodes at the same time. Returns MCP_AGAIN while

@@ -10,7 +10,7 @@
 #include "mcp_http.h"
 #include "worker/mcp_answer.h"
 #include "worker/mcp_exchange_state.h"
-#include "worker/mcp_notify.h"
+#include "worker/mcp_notification.h"
 
 
 /* Time, ms, after the creation of the publish URL and mcp_stream_after, in

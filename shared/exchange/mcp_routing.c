@@ -12,7 +12,7 @@
 #include "exchange/mcp_permission.h"
 #include "exchange/mcp_stateless.h"
 #include "rpc/mcp_revision_filter.h"
-#include "worker/mcp_operation.h"
+#include "worker/mcp_cluster_operation.h"
 #include "worker/mcp_resume_hooks.h"
 
 

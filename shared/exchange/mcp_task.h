@@ -10,7 +10,7 @@
 
 
 #include "rpc/mcp_task_id.h"
-#include "worker/mcp_operation.h"
+#include "worker/mcp_cluster_operation.h"
 
 
 /* A task found by its id. */
@@ -28,7 +28,7 @@ typedef struct {
 
 
 /*
- * To be called by an entry function (mcp_operation.h) before
+ * To be called by an entry function (mcp_cluster_operation.h) before
  * mcp_task_request(). If other nodes may have a newer state of the request's
  * task, looks the task up in the cluster, and sends an update or a
  * cancellation to these nodes. Returns the values of mcp_operation(), or

@@ -2,7 +2,7 @@
 
 #include "exchange/mcp_exchange_internal.h"
 #include "exchange/mcp_task_update.h"
-#include "worker/mcp_notify.h"
+#include "worker/mcp_notification.h"
 
 
 /* Maximum number of attempts to store answers, if other processes store

@@ -3,7 +3,7 @@
 /*
  * JSON as slices: a scan determines positions, and strings are decoded only on
  * request. Two parsers check the grammar: yajl for configuration, and
- * mcp_json_walk.c, which is faster, for all other texts.
+ * mcp_json_parser.c, which is faster, for all other texts.
  */
 
 

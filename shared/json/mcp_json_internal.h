@@ -90,7 +90,7 @@ void mcp_json_field_close(mcp_json_scan_t *scan, const char *end);
  *   MCP_ERR_MEMORY
  */
 
-/* --- mcp_json_walk.c --- */
+/* --- mcp_json_parser.c --- */
 
 int mcp_json_walk(mcp_json_scan_t *scan, mcp_arena_t *scratch);
 
@@ -100,7 +100,7 @@ int mcp_json_walk(mcp_json_scan_t *scan, mcp_arena_t *scratch);
 int mcp_json_yajl(mcp_json_scan_t *scan, mcp_arena_t *scratch);
 
 
-/* --- mcp_json_memory.c --- */
+/* --- mcp_json_yajl_memory.c --- */
 
 /*
  * Allocates enough memory for all allocations of yajl with len bytes of text.

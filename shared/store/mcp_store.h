@@ -86,7 +86,7 @@ typedef struct mcp_store_s {
     unsigned                  slot;
     uint64_t                  pid;     /* distinguishes successive processes in
                                           the slot */
-    uint32_t                  active;  /* hint of mcp_store_active.c */
+    uint32_t                  active;  /* hint of mcp_store_active_request.c */
 
     /* Notes that a consumer of this process has to be woken for an event;
      * called with the lock. If it returns 0 or is NULL, mcp_store_drain()
@@ -707,7 +707,7 @@ typedef enum {
      * has the call. */
     MCP_VALUE_CANCELLED = 'c',
 
-    /* A used resume token of mcp_resume_token.c, by its digest; the value
+    /* A used resume token of mcp_resume_by_token.c, by its digest; the value
      * identifies its call. Written when the token is used, and again when its
      * call gets a stream. */
     MCP_VALUE_TOKEN_USED = 'n',

@@ -149,7 +149,7 @@ size_t mcp_store_call_stats_recent(mcp_store_t *store,
     mcp_call_stats_failure_t *out, size_t n);
 
 
-/* --- mcp_store_active.c --- */
+/* --- mcp_store_active_request.c --- */
 
 /* Records that a backend works on a request. Returns a handle for its end, 0 if
  * there is no room for it. */

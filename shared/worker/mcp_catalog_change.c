@@ -10,8 +10,8 @@
  * read.
  */
 
-#include "worker/mcp_notify_slice.h"
-#include "worker/mcp_notify.h"
+#include "worker/mcp_notification_slice.h"
+#include "worker/mcp_notification.h"
 #include "worker/mcp_call_stats.h"
 
 

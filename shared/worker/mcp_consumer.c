@@ -8,11 +8,11 @@
 
 #include "rpc/mcp_id.h"
 #include "worker/mcp_answer.h"
-#include "worker/mcp_operation.h"
+#include "worker/mcp_cluster_operation.h"
 #include "worker/mcp_consumer.h"
 #include "worker/mcp_exchange_state.h"
 #include "worker/mcp_resume_hooks.h"
-#include "worker/mcp_notify.h"
+#include "worker/mcp_notification.h"
 
 
 static void mcp_consumer_timer(void *data);

@@ -6,7 +6,7 @@
 #include "json/mcp_json.h"
 #include "rpc/mcp_fault.h"
 #include "store/mcp_outcome.h"
-#include "worker/mcp_notify.h"
+#include "worker/mcp_notification.h"
 #include "worker/mcp_worker_internal.h"
 
 

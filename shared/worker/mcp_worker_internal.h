@@ -28,7 +28,7 @@ typedef struct mcp_broadcast_s      mcp_broadcast_t;
 typedef struct mcp_cluster_hooks_s  mcp_cluster_hooks_t;
 
 
-/* A notification that is delivered in slices, see mcp_notify_slice.c. */
+/* A notification that is delivered in slices, see mcp_notification_slice.c. */
 typedef struct mcp_notify_part_s  mcp_notify_part_t;
 
 
@@ -57,8 +57,8 @@ struct mcp_worker_s {
 
     const mcp_cluster_hooks_t  *cluster_hooks;
     void                       *cluster;  /* argument of cluster_hooks, see
-                                             mcp_operation.h; NULL: there is no
-                                             cluster */
+                                             mcp_cluster_operation.h; NULL:
+                                             there is no cluster */
     void (
         *on_broadcast)(mcp_worker_t *worker, const mcp_broadcast_t *broadcast);
 
@@ -112,7 +112,7 @@ struct mcp_worker_s {
     mcp_notify_part_t                 *notify;  /* queue of notifications that
                                                    some subscribers have not
                                                    got yet, see
-                                                   mcp_notify_slice.h */
+                                                   mcp_notification_slice.h */
     mcp_notify_part_t                 *notify_last;
     size_t                             notify_size;    /* size of the queue
                                                           of notifications,
@@ -352,8 +352,9 @@ struct mcp_exchange_s {
                                                URL */
     mcp_asking_t               *asking;     /* cluster operations of the
                                                exchange, see
-                                               mcp_operation_internal.h; NULL:
-                                               it has no entry function */
+                                               mcp_cluster_operation_internal.h;
+                                               NULL: it has no entry
+                                               function */
     mcp_join_t                 *join;       /* digests to find an equal call;
                                                NULL: the request cannot join a
                                                call, nor be joined */

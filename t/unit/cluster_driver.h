@@ -467,7 +467,7 @@ process_command(process_t *p, char *out, size_t size)
 
 
 /* Opens the link and completes its login. The next command is that of
- * redis/register.lua. */
+ * redis/register_node.lua. */
 static inline void
 process_login(process_t *p)
 {

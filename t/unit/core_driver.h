@@ -18,7 +18,7 @@
 #include "worker/mcp_answer.h"
 #include "worker/mcp_consumer.h"
 #include "worker/mcp_exchange_state.h"
-#include "worker/mcp_notify.h"
+#include "worker/mcp_notification.h"
 
 
 #ifndef DRIVER_NODES

@@ -5,7 +5,7 @@
 -- ARGV[1] node
 -- ARGV[2] node timeout, ms
 --
--- Returns the values of answer() in members.lua, or
+-- Returns the values of answer() in common_members.lua, or
 --   {"DEAD"}  the node was declared dead
 --   {"GONE"}  Redis lacks the data of the node, which has to register again
 

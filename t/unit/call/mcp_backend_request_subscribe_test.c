@@ -5,7 +5,7 @@
 
 
 #include "core_cases.h"
-#include "worker/mcp_operation.h"
+#include "worker/mcp_cluster_operation.h"
 
 
 static struct {

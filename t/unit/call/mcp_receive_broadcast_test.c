@@ -5,8 +5,8 @@
 
 #include "core_cases.h"
 #include "call/mcp_receive_broadcast.h"
-#include "worker/mcp_operation.h"
-#include "worker/mcp_notify.h"
+#include "worker/mcp_cluster_operation.h"
+#include "worker/mcp_notification.h"
 
 
 static driver_t    there;

@@ -2,9 +2,9 @@
 
 /*
  * When the replicator sends the complete state of a stream (redis/append.lua),
- * and when it sends only events (redis/event.lua). Only redis/append.lua
- * writes field "z" of the stream in Redis. So a test writes a mark into that
- * field; the mark remains if only events are sent.
+ * and when it sends only events (redis/append_events.lua). Only
+ * redis/append.lua writes field "z" of the stream in Redis. So a test writes a
+ * mark into that field; the mark remains if only events are sent.
  */
 
 #include "cluster_streams.h"

@@ -129,7 +129,7 @@ test_broadcast(void **state)
 
 
 /* Returns an operation whose exchange was freed. Each kind of result has to
- * free the operation, see mcp_operation.h. */
+ * free the operation, see mcp_cluster_operation.h. */
 static mcp_operation_t *
 waiter(void)
 {

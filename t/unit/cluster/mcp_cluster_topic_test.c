@@ -6,7 +6,7 @@
 #include "cluster_streams.h"
 
 #include "rpc/mcp_topic.h"
-#include "worker/mcp_notify.h"
+#include "worker/mcp_notification.h"
 
 
 #define CHANGED  "{\"method\":\"notifications/tools/list_changed\"}"

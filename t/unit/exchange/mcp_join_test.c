@@ -3,7 +3,7 @@
 /* Tests of requests that join calls. */
 
 #include "join_cases.h"
-#include "worker/mcp_operation.h"
+#include "worker/mcp_cluster_operation.h"
 
 
 /* Two requests have the same key: both get the response of one call, each with

@@ -6,7 +6,7 @@
 #include "exchange/mcp_task_update.h"
 #include "store/mcp_store_replication.h"
 #include "task_cases.h"
-#include "worker/mcp_operation.h"
+#include "worker/mcp_cluster_operation.h"
 
 
 static void

@@ -5,7 +5,7 @@
 
 #include "core_cases.h"
 
-#include "resume/mcp_resume_methods.h"
+#include "resume/mcp_resume_list.h"
 
 
 static void

@@ -1,0 +1,448 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* Messages from backends for a request: notifications, its result or error, and
+ * questions for its client. */
+
+#include <stdio.h>
+
+#include "call/mcp_call_internal.h"
+#include "call/mcp_call_request.h"
+#include "rpc/mcp_id.h"
+#include "rpc/mcp_revision_filter.h"
+#include "worker/mcp_resume_hooks.h"
+#include "worker/mcp_notification.h"
+
+
+/* Appends a notification to the stream of the call, which becomes durable.
+ * Returns MCP_AGAIN if there is no room, otherwise MCP_OK. */
+static int
+mcp_backend_request_append(mcp_request_t *req, mcp_str_t message)
+{
+    int          rc;
+    mcp_call_t  *call;
+
+    call = req->call;
+
+    if (mcp_call_durable(call) != MCP_OK || req->state == MCP_REQUEST_OVER) {
+        return MCP_OK;
+    }
+
+    rc = mcp_call_append(req, message, mcp_call_state(call));
+
+    if (rc == MCP_ERR_LIMIT || rc == MCP_ERR_FULL) {
+        return MCP_AGAIN;
+    }
+
+    /* MCP_ERR_NOT_FOUND: the stream was freed, so no client waits for the
+     * notification. Any other error ends the call, because an event would be
+     * missing. */
+
+    if (rc != MCP_OK && rc != MCP_ERR_NOT_FOUND) {
+        mcp_call_log(call, MCP_LOG_ERROR, "failed",
+                     mcp_call_append_reason(rc));
+        mcp_call_abandon(call, MCP_FAULT_INTERNAL);
+    }
+
+    return MCP_OK;
+}
+
+
+/* Arguments for "%.*s": at most n bytes of a text. */
+#define mcp_backend_request_cut(s, n)                                         \
+    (int) ((s).len > (n) ? (n) : (s).len), (s).data ? (s).data : ""
+
+
+/* Logs the first progress notification of a request whose token is not the
+ * client's. It is dropped, because clients would ignore it. */
+static void
+mcp_backend_request_warn_token(mcp_request_t *req, mcp_str_t token)
+{
+    char  id[9];
+
+    if (req->token_warned) {
+        return;
+    }
+
+    if (token.len == 0) {
+        token = mcp_str("(none)");
+    }
+
+    req->token_warned = 1;
+    mcp_stream_id_short(id, req->call->id);
+
+    mcp_worker_log(req->call->worker, MCP_LOG_WARN,
+                   "call %s of \"%.*s\" sent progress with the token %.*s, "
+                   "but the client's token is %.*s: the notification was "
+                   "dropped",
+                   id, mcp_backend_request_cut(req->name, 128),
+                   mcp_backend_request_cut(token, 64),
+                   mcp_backend_request_cut(req->progress_token, 64));
+}
+
+
+static int
+mcp_backend_request_notification(mcp_request_t *req,
+    const mcp_backend_msg_t *msg)
+{
+    mcp_call_t  *call;
+
+    call = req->call;
+
+    if (mcp_str_eq(msg->method, mcp_str("notifications/progress"))) {
+
+        /* sent only to a client that has requested progress, and only with its
+         * token (basic/utilities/progress) */
+
+        if (req->progress_token.len == 0) {
+            return MCP_OK;
+        }
+
+        if (!mcp_id_same(&call->worker->env->mem, msg->progress_token.raw,
+                         req->progress_token))
+        {
+            mcp_backend_request_warn_token(req, msg->progress_token.raw);
+            return MCP_OK;
+        }
+
+    } else if (mcp_str_eq(msg->method, mcp_str("notifications/message"))) {
+
+        if (!mcp_notify_log_wanted(call->worker, &call->client,
+                                   msg->level.raw))
+        {
+            return MCP_OK;
+        }
+
+    } else if (mcp_input_url_is_settled(req, msg)) {
+        return mcp_input_url_settle(req);
+
+    } else if (mcp_notify_broadcast(call->worker, msg->method, msg->uri.raw,
+                                  msg->body))
+    {
+        return MCP_OK;
+    }
+
+    if (call->task) {
+        mcp_call_status(req, msg);
+        return MCP_OK;
+    }
+
+    return mcp_backend_request_append(req, msg->body);
+}
+
+
+/* Sets the result of a request, without the members that the client's revision
+ * does not accept. */
+static int
+mcp_backend_request_finish_filter(mcp_request_t *req,
+    const mcp_backend_msg_t *msg, mcp_str_t result)
+{
+    int            rc;
+    mcp_buf_t      buf;
+    mcp_outcome_e  how;
+
+    how = msg->is_error ? MCP_OUTCOME_TOOL_ERROR : MCP_OUTCOME_OK;
+
+    if (!msg->any_output && req->method->list_kind != MCP_LIST_TOOLS) {
+        return msg->is_plain ? mcp_call_finish_plain(req, result, how)
+                             : mcp_call_finish(req, result, how);
+    }
+
+    mcp_buf_init(&buf, &req->call->worker->env->mem, SIZE_MAX / 2);
+
+    switch (mcp_revision_filter_result(mcp_revision_filter(
+                                           req->call->client.revision),
+                                       req->method, result, &buf))
+    {
+    case MCP_OK:
+        rc = mcp_call_finish(req, (mcp_str_t) { buf.data, buf.len }, how);
+        break;
+
+    case MCP_DONE:
+        rc = mcp_call_finish(req, result, how);
+        break;
+
+    default:
+        rc = mcp_call_finish_fault(req, MCP_FAULT_INTERNAL, mcp_null_str);
+    }
+
+    mcp_buf_free(&buf);
+
+    return rc;
+}
+
+
+/* Sets the result of a request. The items that the rules hide from the client
+ * are removed if it is a list. */
+static int
+mcp_backend_request_finish(mcp_request_t *req, const mcp_backend_msg_t *msg,
+    mcp_str_t result)
+{
+    int        rc;
+    mcp_buf_t  buf;
+
+    mcp_buf_init(&buf, &req->call->worker->env->mem, SIZE_MAX / 2);
+
+    switch (mcp_call_list_filter(req, result, &buf)) {
+
+    case MCP_OK:
+        rc = mcp_backend_request_finish_filter(req, msg,
+                                             (mcp_str_t) { buf.data, buf.len });
+        break;
+
+    case MCP_DONE:
+        rc = mcp_backend_request_finish_filter(req, msg, result);
+        break;
+
+    default:
+        rc = mcp_call_finish_fault(req, MCP_FAULT_INTERNAL, mcp_null_str);
+    }
+
+    mcp_buf_free(&buf);
+
+    return rc;
+}
+
+
+static int
+mcp_backend_request_result(mcp_request_t *req, const mcp_backend_msg_t *msg)
+{
+    int          rc;
+    mcp_buf_t    buf;
+    mcp_fault_e  fault;
+
+    /* the result shows that the user has completed the URLs */
+
+    if (mcp_input_url_settle(req) == MCP_AGAIN) {
+        return MCP_AGAIN;
+    }
+
+    if (mcp_backend_request_subscribe(req, &fault) == MCP_AGAIN) {
+        return MCP_AGAIN;
+    }
+
+    if (fault != MCP_FAULT_NONE) {
+        return mcp_call_finish_fault(req, fault, mcp_null_str);
+    }
+
+    mcp_buf_init(&buf, &req->call->worker->env->mem, SIZE_MAX / 2);
+
+    switch (mcp_hook_result(req->call->worker, req, msg, &buf)) {
+
+    case MCP_OK:
+        rc = mcp_backend_request_finish(req, msg,
+                                        (mcp_str_t) { buf.data, buf.len });
+        break;
+
+    case MCP_DONE:
+        rc = mcp_backend_request_finish(req, msg, msg->body);
+        break;
+
+    case MCP_ERR_SYNTAX:
+        mcp_call_fail(req, MCP_FAULT_BACKEND_OUTPUT);
+        rc = MCP_OK;
+        break;
+
+    default:
+        rc = mcp_call_finish_fault(req, MCP_FAULT_INTERNAL, mcp_null_str);
+    }
+
+    mcp_buf_free(&buf);
+
+    return rc;
+}
+
+
+static void
+mcp_backend_request_log(const mcp_request_t *req, mcp_log_level_e level,
+    const char *what, const char *why)
+{
+    char  id[9];
+
+    mcp_stream_id_short(id, req->call->id);
+
+    mcp_worker_log(req->call->worker, level, "call %s of \"%.*s\" %s%s", id,
+                 (int) (req->name.len > 128 ? 128 : req->name.len),
+                 req->name.data ? req->name.data : "", what, why);
+}
+
+
+#define MCP_BACKEND_REQUEST_REASON  300
+
+/* Writes a JSON error of a backend's response: the detail, its position, and
+ * the text at that position with escapes. */
+static void
+mcp_backend_request_broken(const mcp_backend_msg_t *msg,
+    char text[MCP_BACKEND_REQUEST_REASON])
+{
+    char        *p;
+    size_t       i;
+    const char  *hex = "0123456789abcdef";
+
+    unsigned char  c;
+
+    p = text + snprintf(text, 40, "%s at byte %llu: \"", msg->detail,
+                        (unsigned long long) msg->at);
+
+    for (i = 0; i < msg->near.len && p < text + MCP_BACKEND_REQUEST_REASON - 6;
+         i++) {
+        c = (unsigned char) msg->near.data[i];
+
+        if (c >= 0x20 && c < 0x7f) {
+            if (c == '"' || c == '\\') {
+                *p++ = '\\';
+            }
+
+            *p++ = (char) c;
+            continue;
+        }
+
+        *p++ = '\\';
+
+        switch (c) {
+        case '\n':
+            *p++ = 'n';
+            break;
+        case '\r':
+            *p++ = 'r';
+            break;
+        case '\t':
+            *p++ = 't';
+            break;
+        default:
+            *p++ = 'x';
+            *p++ = hex[c >> 4];
+            *p++ = hex[c & 15];
+        }
+    }
+
+    *p++ = '"';
+    *p = '\0';
+}
+
+
+/* Returns the reason why a backend's response is invalid, for the log; text is
+ * memory for it. */
+static const char *
+mcp_backend_request_reason(const mcp_backend_msg_t *msg,
+    char text[MCP_BACKEND_REQUEST_REASON])
+{
+    if (msg->near.data == NULL) {
+        return msg->detail;
+    }
+
+    mcp_backend_request_broken(msg, text);
+
+    return text;
+}
+
+
+/* Returns 1 if clients would reject a result of tools/call: the tool has an
+ * outputSchema, and the result is no error and has no structuredContent. */
+static int
+mcp_backend_request_lacks_output(const mcp_request_t *req,
+    const mcp_backend_msg_t *msg)
+{
+    const mcp_catalog_t  *catalog;
+
+    catalog = req->call->endpoint->catalog;
+
+    return catalog && !msg->structured && !msg->is_error
+           && req->method->id == MCP_METHOD_TOOLS_CALL
+           && mcp_catalog_has_output(catalog, req->name);
+}
+
+
+/* Logs the failure or the faults of a backend's message for the operator, and
+ * stores a failure for the status page. */
+static void
+mcp_backend_request_log_answer(mcp_request_t *req, const mcp_backend_msg_t *msg)
+{
+    char  text[MCP_BACKEND_REQUEST_REASON];
+
+    if (msg->status) {
+        snprintf(text, sizeof(text), "HTTP %d", msg->status);
+        mcp_backend_request_log(req, MCP_LOG_WARN,
+                                "failed in its backend: ", text);
+
+        mcp_request_why(req, text);
+
+    } else if (msg->kind == MCP_BACKEND_FAULT && msg->detail) {
+        mcp_backend_request_log(req, MCP_LOG_ERROR, "failed in its backend: ",
+                                mcp_backend_request_reason(msg, text));
+        mcp_request_why(req, mcp_backend_request_reason(msg, text));
+    }
+
+    if (msg->doubt) {
+        mcp_backend_request_log(req, MCP_LOG_WARN, "answered with ",
+                                msg->doubt);
+    }
+
+    if (msg->kind == MCP_BACKEND_RESULT
+        && mcp_backend_request_lacks_output(req, msg))
+    {
+        mcp_backend_request_log(req, MCP_LOG_WARN, "answered without ",
+                                "\"structuredContent\", but the tool has an "
+                                "\"outputSchema\": clients reject the result");
+    }
+}
+
+
+/* Sets the fault of the backend as the response. The client gets the reason
+ * only if mcp_debug is on. */
+static int
+mcp_backend_request_fault(mcp_request_t *req, const mcp_backend_msg_t *msg)
+{
+    char        text[MCP_BACKEND_REQUEST_REASON];
+    mcp_str_t   why;
+
+    why = mcp_null_str;
+
+    if (msg->detail) {
+        why.data = mcp_backend_request_reason(msg, text);
+        why.len = strlen(why.data);
+    }
+
+    return mcp_call_finish_fault_why(req, msg->fault, why);
+}
+
+
+int
+mcp_backend_request_message(mcp_request_t *req, const mcp_backend_msg_t *msg)
+{
+    mcp_call_t  *call;
+
+    call = req->call;
+
+    if (call->phase == MCP_CALL_OVER || req->state == MCP_REQUEST_OVER) {
+        return MCP_OK;
+    }
+
+    mcp_backend_request_log_answer(req, msg);
+
+    if (msg->status) {
+        req->reason = MCP_REASON_STATUS;
+    }
+
+    switch (msg->kind) {
+
+    case MCP_BACKEND_NOTIFICATION:
+        return mcp_backend_request_notification(req, msg);
+
+    case MCP_BACKEND_RESULT:
+        return mcp_backend_request_result(req, msg);
+
+    case MCP_BACKEND_ERROR:
+        return mcp_call_finish(req, msg->body, MCP_OUTCOME_RPC_ERROR);
+
+    case MCP_BACKEND_INPUT:
+        return mcp_input_begin(req, msg);
+
+    case MCP_BACKEND_DETACHED:
+        mcp_request_set_state(req, MCP_REQUEST_DETACHED);
+        mcp_call_detached(call);
+        return MCP_OK;
+
+    default:
+        return mcp_backend_request_fault(req, msg);
+    }
+}

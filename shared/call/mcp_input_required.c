@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* Questions of a backend as the response to the client's request. The call
+ * ends: the client sends its answers with a new request (2026-07-28,
+ * basic/patterns/mrtr). */
+
+#include <stdio.h>
+
+#include "call/mcp_call_internal.h"
+#include "call/mcp_call_request.h"
+
+
+/* Ends a request with the fault BACKEND_OUTPUT, and logs why. */
+static int
+mcp_input_respond_fail(mcp_request_t *req, const char *why)
+{
+    mcp_call_log(req->call, MCP_LOG_ERROR, "failed in its backend", why);
+    mcp_call_fail(req, MCP_FAULT_BACKEND_OUTPUT);
+
+    return MCP_OK;
+}
+
+
+int
+mcp_input_refuse_lacks(mcp_request_t *req, unsigned lacks)
+{
+    int        rc;
+    char       why[160];
+    size_t     before;
+    mcp_buf_t  data;
+
+    mcp_buf_init(&data, &req->call->worker->env->mem, 1024);
+    mcp_buf_lit(&data, "{\"requiredCapabilities\":");
+    before = data.len;
+    mcp_input_capabilities(lacks, &data);
+
+    (void) snprintf(why, sizeof(why),
+                    "a question needs capabilities that the client did not "
+                    "declare: %.*s",
+                    (int) (data.failed ? 0 : data.len - before),
+                    data.failed ? "" : data.data + before);
+
+    mcp_buf_lit(&data, "}");
+    mcp_call_log(req->call, MCP_LOG_WARN, "failed", why);
+    mcp_request_why(req, why);
+
+    rc = data.failed
+         ? mcp_call_finish_fault(req, MCP_FAULT_INTERNAL, mcp_null_str)
+         : mcp_call_finish_fault_data(req, MCP_FAULT_CAPABILITY, mcp_null_str,
+                                      (mcp_str_t) { data.data, data.len });
+
+    mcp_buf_free(&data);
+
+    return rc;
+}
+
+
+/* Returns 1 for a member that is removed from a result with questions, because
+ * such a result is neither cached (2026-07-28, server/utilities/caching) nor
+ * continued by a resume token. */
+static int
+mcp_input_respond_skips(mcp_str_t key)
+{
+    return mcp_json_str_eq(key, mcp_str("ttlMs"))
+           || mcp_json_str_eq(key, mcp_str("cacheScope"))
+           || mcp_json_str_eq(key, mcp_str("nextResumeToken"));
+}
+
+
+/* Copies an object without the members for which mcp_input_respond_skips() is
+ * 1. root is 1 for the result itself: its request state is sealed, and its
+ * _meta is copied by this function as well. */
+static int
+mcp_input_respond_copy(mcp_request_t *req, mcp_str_t object, int root,
+    mcp_buf_t *out)
+{
+    int               rc, first;
+    mcp_str_t         key;
+    mcp_json_iter_t   iter;
+    mcp_json_value_t  value;
+
+    rc = MCP_OK;
+    first = 1;
+    mcp_buf_lit(out, "{");
+    mcp_json_iter_init(&iter, object);
+
+    while (rc == MCP_OK && mcp_json_iter_next(&iter, &key, &value)) {
+
+        if (mcp_input_respond_skips(key)) {
+            continue;
+        }
+
+        mcp_buf_add(out, ",", first ? 0 : 1);
+        mcp_buf_str(out, key);
+        mcp_buf_lit(out, ":");
+        first = 0;
+
+        if (root && mcp_json_str_eq(key, mcp_str("requestState"))) {
+            rc = mcp_input_state_seal(req, value.raw, out);
+
+        } else if (root && value.type == MCP_JSON_OBJECT
+                   && mcp_json_str_eq(key, mcp_str("_meta")))
+        {
+            rc = mcp_input_respond_copy(req, value.raw, 0, out);
+
+        } else {
+            mcp_buf_str(out, value.raw);
+        }
+    }
+
+    mcp_buf_lit(out, "}");
+
+    return rc == MCP_OK ? out->failed : rc;
+}
+
+
+static int
+mcp_input_respond_result(mcp_request_t *req, const mcp_backend_msg_t *msg)
+{
+    int        rc;
+    mcp_buf_t  body;
+
+    mcp_buf_init(&body, &req->call->worker->env->mem, SIZE_MAX / 2);
+    rc = mcp_input_respond_copy(req, msg->body, 1, &body);
+
+    if (rc == MCP_OK) {
+        rc = mcp_call_finish(req, (mcp_str_t) { body.data, body.len },
+                             MCP_OUTCOME_OK);
+
+    } else if (rc == MCP_ERR_LIMIT) {
+        rc = mcp_input_respond_fail(req,
+                                    "the \"requestState\" of the backend is "
+                                    "too long");
+
+    } else {
+        rc = mcp_call_finish_fault(req, MCP_FAULT_INTERNAL, mcp_null_str);
+    }
+
+    mcp_buf_free(&body);
+
+    return rc;
+}
+
+
+int
+mcp_input_respond(mcp_request_t *req, const mcp_backend_msg_t *msg)
+{
+    int          rc;
+    size_t       i, n;
+    unsigned     lacks;
+    mcp_fault_e  fault;
+
+    if (!req->method->takes_input) {
+        return mcp_input_respond_fail(req,
+                                      "the backend requests input, which only "
+                                      "tools/call, prompts/get and "
+                                      "resources/read allow");
+    }
+
+    fault = mcp_input_read_round(req, msg);
+    n = req->n_questions;
+    req->n_questions = 0;
+
+    if (fault == MCP_FAULT_INTERNAL) {
+        return mcp_call_finish_fault(req, fault, mcp_null_str);
+    }
+
+    for (i = 0; fault == MCP_FAULT_NONE && i < n; i++) {
+        if (mcp_input_capability(&req->call->client, &req->questions[i]) < 0) {
+            fault = MCP_FAULT_BACKEND_OUTPUT;
+        }
+    }
+
+    if (fault != MCP_FAULT_NONE) {
+        return mcp_input_respond_fail(req,
+                                      "the backend asks a question that "
+                                      "clients do not support");
+    }
+
+    lacks = mcp_input_lacks(&req->call->client, req->questions, n);
+
+    if (lacks) {
+        return mcp_input_refuse_lacks(req, lacks);
+    }
+
+    rc = mcp_input_respond_result(req, msg);
+
+    if (rc == MCP_OK) {
+        mcp_store_count(req->call->worker->store, MCP_COUNT_INPUTS,
+                        (int64_t) n);
+    }
+
+    return rc;
+}

@@ -1,0 +1,635 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * The replicator: appends new events of the owner's stream to Redis. An event
+ * is replicated once Redis has acknowledged it. Repeating a command is
+ * harmless, because events have numbers; so after each loss of the link the
+ * replicator starts again after the last acknowledged event.
+ */
+
+
+#include "cluster/mcp_cluster_replication.h"
+#include "worker/mcp_notification.h"
+
+
+/* Arguments of redis/append.lua in front of the events. */
+typedef enum {
+    MCP_REPLICATOR_LASTS = 0,
+    MCP_REPLICATOR_FIRST,
+    MCP_REPLICATOR_FLOOR,
+    MCP_REPLICATOR_SENT,
+    MCP_REPLICATOR_CONFIRMED,
+    MCP_REPLICATOR_STATE,
+    MCP_REPLICATOR_NUMBER,
+    MCP_REPLICATOR_GENERATION,
+    MCP_REPLICATOR_TASK,
+    MCP_REPLICATOR_SPEC,
+    MCP_REPLICATOR_SESSION,
+    MCP_REPLICATOR_PRINCIPAL,
+    MCP_REPLICATOR_TOPICS,
+    MCP_REPLICATOR_POSITION,
+    MCP_REPLICATOR_LIMIT,
+    MCP_REPLICATOR_DIGEST,
+    MCP_REPLICATOR_CLAIMS,
+    MCP_REPLICATOR_JOINED,
+    MCP_REPLICATOR_TAKEN,
+    MCP_REPLICATOR_ARGS
+} mcp_replicator_arg_e;
+
+
+/* A command that is being built. */
+typedef struct {
+    mcp_buf_t               numbers;   /* storage of the numbers in argv */
+    mcp_buf_t               messages;
+    mcp_buf_t               spec;
+    mcp_buf_t               request;
+    mcp_buf_t               topics;
+    mcp_store_replicator_t  from;
+    mcp_store_raw_t         raw[MCP_REPLICATION_EVENTS];
+    mcp_stream_spec_t       about;
+    mcp_stream_info_t       info;
+    char                    joined;
+    mcp_script_e            script;
+    size_t                  n;         /* number of arguments in argv */
+    mcp_str_t               argv[MCP_REPLICATOR_ARGS
+                                  + 2 * MCP_REPLICATION_EVENTS];
+} mcp_replicator_t;
+
+
+/* Size of the storage for all numbers of a command, which must not move while
+ * arguments point into it. */
+#define MCP_REPLICATOR_NUMBERS                                                \
+    (MCP_REPLICATOR_ARGS * 42 + MCP_CODEC_STATE_MAX + MCP_CODEC_TASK_MAX      \
+     + MCP_REPLICATION_EVENTS * MCP_CODEC_ANSWERS_MAX)
+
+
+/* Adds the text up to "end", which was written behind the numbers, to them,
+ * and returns it as an argument. */
+static mcp_str_t
+mcp_replicator_text(mcp_replicator_t *a, char *end)
+{
+    char  *p;
+
+    p = a->numbers.data + a->numbers.len;
+    a->numbers.len += (size_t) (end - p);
+
+    return (mcp_str_t) { p, (size_t) (end - p) };
+}
+
+
+static mcp_str_t
+mcp_replicator_number(mcp_replicator_t *a, uint64_t number)
+{
+    return mcp_replicator_text(a,
+                               mcp_uint_print(a->numbers.data + a->numbers.len,
+                                              number));
+}
+
+
+/* Returns the position of the last broadcast that a listener has received, if
+ * its last event is part of this command; otherwise an empty text. */
+static mcp_str_t
+mcp_replicator_position(mcp_replicator_t *a,
+    const mcp_store_replication_state_t *repl_state)
+{
+    char  *end;
+
+    if (!repl_state->listener || a->from.at.seq < repl_state->own.seq) {
+        return mcp_str("");
+    }
+
+    end = mcp_uint_print(a->numbers.data + a->numbers.len, a->from.received.ms);
+    *end++ = '-';
+
+    return mcp_replicator_text(a, mcp_uint_print(end, a->from.received.n));
+}
+
+
+/* Reads the next events from the store. If the next event exceeds the buffer,
+ * the buffer is enlarged. */
+static int
+mcp_replicator_take(mcp_replication_t *repl, mcp_replicator_t *a, uint64_t last)
+{
+    int                      rc;
+    size_t                   cap;
+    mcp_store_t             *store;
+    mcp_store_replication_state_t  now;
+
+    store = repl->cluster->worker->store;
+
+    /* usually there is one short event, for which a small buffer suffices */
+
+    cap = last - repl->at.seq > 1 ? MCP_REPLICATION_BYTES
+                                  : MCP_REPLICATION_BYTES_ONE;
+
+    for ( ;; cap = a->from.len) {
+        a->from.buf = mcp_buf_reserve(&a->messages, cap);
+        if (a->from.buf == NULL) {
+            return MCP_ERR_MEMORY;
+        }
+
+        a->from.cap = cap;
+        rc = mcp_store_replicator_read(store, &repl->ref, &a->from);
+
+        if (rc == MCP_ERR_PURGED) {
+
+            /* Redis lacks events that are no longer stored here: create the
+             * stream in Redis from the first stored event on */
+
+            rc = mcp_store_replication_state(store, &repl->ref, &now);
+            repl->begin = 1;
+            a->from.at.seq = now.first_seq - 1;
+            a->from.len = cap;
+
+        } else if (rc == MCP_ERR_LIMIT) {
+            rc = MCP_OK;
+
+        } else {
+            return rc;
+        }
+
+        if (rc != MCP_OK) {
+            return rc;
+        }
+    }
+}
+
+
+/* Returns the limit of active calls for the stream's session, as an argument:
+ * empty unless a call's stream is created in Redis; 0 if Redis has had the
+ * stream before, which is then not rejected any more. */
+static mcp_str_t
+mcp_replicator_limit(mcp_replication_t *repl, mcp_replicator_t *a,
+    const mcp_store_replication_state_t *repl_state)
+{
+    static const unsigned char  nobody[MCP_DIGEST_LEN];
+
+    if (!repl->begin || repl_state->listener
+        || memcmp(a->about.session, nobody, MCP_DIGEST_LEN) == 0)
+    {
+        return mcp_str("");
+    }
+
+    return mcp_replicator_number(a, repl_state->created ? 0 : repl->limit);
+}
+
+
+static void
+mcp_replicator_join_arguments(const mcp_replication_t *repl,
+    mcp_replicator_t *a, const mcp_store_replication_state_t *repl_state)
+{
+    mcp_str_t  *argv;
+
+    argv = a->argv;
+
+    argv[MCP_REPLICATOR_DIGEST] = mcp_str("");
+    argv[MCP_REPLICATOR_CLAIMS] = mcp_str("");
+    a->joined = mcp_coalesce_how(repl_state);
+    argv[MCP_REPLICATOR_JOINED] =
+        (mcp_str_t) { &a->joined, a->joined != '\0' };
+
+    if (repl_state->joins && repl->begin) {
+        argv[MCP_REPLICATOR_DIGEST] =
+            (mcp_str_t) { (const char *) repl_state->join, MCP_DIGEST_LEN };
+    }
+
+    if (mcp_coalesce_claims(repl_state)) {
+        argv[MCP_REPLICATOR_CLAIMS] =
+            repl_state->once ? mcp_str("o") : mcp_str("k");
+    }
+}
+
+
+static mcp_str_t
+mcp_replicator_sent(mcp_replicator_t *a,
+                    const mcp_store_replication_state_t *repl_state)
+{
+    return repl_state->consumer_slot == MCP_STORE_REMOTE_CONSUMER
+           ? mcp_str("") : mcp_replicator_number(a, repl_state->sent_seq);
+}
+
+
+static void
+mcp_replicator_events(mcp_replicator_t *a)
+{
+    size_t      i;
+    mcp_str_t  *argv;
+
+    argv = a->argv + a->n;
+
+    for (i = 0; i < a->from.n; i++) {
+        *argv++ = (mcp_str_t) { a->from.buf + a->raw[i].offset,
+                                 a->raw[i].len };
+        *argv++ =
+            mcp_replicator_text(a, mcp_codec_encode_answers(a->numbers.data
+                                                              + a->numbers.len,
+                                                          &a->raw[i]));
+    }
+
+    a->n += 2 * a->from.n;
+}
+
+
+/* Fills in the arguments of redis/append_events.lua. */
+static void
+mcp_replicator_short(mcp_replicator_t *a,
+    const mcp_store_replication_state_t *repl_state, uint64_t first)
+{
+    a->argv[0] = mcp_replicator_number(a, first);
+    a->argv[1] = mcp_replicator_sent(a, repl_state);
+    a->argv[2] = mcp_replicator_position(a, repl_state);
+    a->n = 3;
+}
+
+
+static void
+mcp_replicator_arguments(mcp_replication_t *repl, mcp_replicator_t *a,
+    const mcp_store_replication_state_t *repl_state, uint64_t first)
+{
+    uint64_t          number;
+    mcp_str_t        *argv;
+    mcp_codec_task_t  task = { repl_state->expires, repl_state->kept,
+                              repl_state->changed, repl_state->given };
+
+    argv = a->argv;
+    number = repl_state->reader ? repl_state->reader : 1;
+
+    argv[MCP_REPLICATOR_LASTS] =
+        mcp_replicator_number(a, mcp_append_policy_lasts(repl, repl_state));
+    argv[MCP_REPLICATOR_FIRST] = mcp_replicator_number(a, first);
+    argv[MCP_REPLICATOR_FLOOR] = mcp_replicator_number(a,
+                                                       repl_state->first_seq);
+    argv[MCP_REPLICATOR_SENT] = mcp_replicator_sent(a, repl_state);
+    argv[MCP_REPLICATOR_CONFIRMED] =
+        mcp_replicator_number(a, repl_state->confirmed_seq);
+    argv[MCP_REPLICATOR_STATE] = mcp_replicator_text(a,
+        mcp_codec_encode_state(a->numbers.data + a->numbers.len, &a->from.at));
+    argv[MCP_REPLICATOR_NUMBER] = mcp_replicator_number(a, number);
+    argv[MCP_REPLICATOR_GENERATION] =
+        mcp_replicator_number(a, repl_state->generation);
+    argv[MCP_REPLICATOR_TASK] = mcp_replicator_text(a,
+        mcp_codec_encode_task(a->numbers.data + a->numbers.len, &task));
+    argv[MCP_REPLICATOR_SPEC] = (mcp_str_t) { a->spec.data, a->spec.len };
+    argv[MCP_REPLICATOR_SESSION] = (mcp_str_t) {
+        (const char *) a->about.session, MCP_DIGEST_LEN };
+    argv[MCP_REPLICATOR_PRINCIPAL] = (mcp_str_t) {
+        (const char *) a->about.principal, MCP_DIGEST_LEN };
+    argv[MCP_REPLICATOR_TOPICS] =
+        (mcp_str_t) { a->topics.data, a->topics.len };
+    argv[MCP_REPLICATOR_POSITION] = mcp_replicator_position(a, repl_state);
+    argv[MCP_REPLICATOR_LIMIT] = mcp_replicator_limit(repl, a, repl_state);
+    argv[MCP_REPLICATOR_TAKEN] = mcp_replicator_number(a, repl_state->taken);
+
+    mcp_replicator_join_arguments(repl, a, repl_state);
+    a->n = MCP_REPLICATOR_ARGS;
+}
+
+
+/* Reads the constant values of the stream, when its first command is made and
+ * when it is created in Redis. */
+static int
+mcp_replicator_specify(mcp_replication_t *repl, mcp_replicator_t *a)
+{
+    int  rc;
+
+    rc = mcp_store_replication_spec(repl->cluster->worker->store, &repl->ref,
+                                    &a->about, &a->info, &a->request);
+
+    if (rc == MCP_OK) {
+        repl->max_wait = a->about.max_wait;
+        repl->specified = 1;
+    }
+
+    if (rc == MCP_OK && repl->begin) {
+        mcp_codec_encode_spec(&a->spec, &a->about);
+        rc = a->spec.failed;
+    }
+
+    return rc;
+}
+
+
+static int
+mcp_replicator_make(mcp_replication_t *repl, mcp_replicator_t *a,
+    const mcp_store_replication_state_t *repl_state)
+{
+    int       rc;
+    uint64_t  first;
+
+    if (mcp_buf_reserve(&a->numbers, MCP_REPLICATOR_NUMBERS) == NULL) {
+        return MCP_ERR_MEMORY;
+    }
+
+    a->from.at = repl->at;
+    a->from.raw = a->raw;
+    a->from.max = MCP_REPLICATION_EVENTS;
+
+    rc = mcp_replicator_take(repl, a, repl_state->own.seq);
+    if (rc != MCP_OK) {
+        return rc;
+    }
+
+    first = a->from.at.seq - a->from.n + 1;
+
+    if (repl->begin || !repl->specified) {
+        rc = mcp_replicator_specify(repl, a);
+        if (rc != MCP_OK) {
+            return rc;
+        }
+    }
+
+    /* send all topics, because some may have been added while Redis was
+     * unreachable */
+
+    if (repl_state->listener && (repl->begin || repl->time == 0)) {
+        rc = mcp_store_topics(repl->cluster->worker->store, &repl->ref,
+                              &a->topics);
+        if (rc != MCP_OK) {
+            return rc;
+        }
+    }
+
+    if (mcp_append_policy_is_short(repl, repl_state, &a->from)) {
+        a->script = MCP_SCRIPT_EVENT;
+        mcp_replicator_short(a, repl_state, first);
+
+    } else {
+        a->script = MCP_SCRIPT_APPEND;
+        mcp_replicator_arguments(repl, a, repl_state, first);
+    }
+
+    mcp_replicator_events(a);
+
+    return MCP_OK;
+}
+
+
+static void
+mcp_replicator_free(mcp_replicator_t *a)
+{
+    mcp_buf_free(&a->numbers);
+    mcp_buf_free(&a->messages);
+    mcp_buf_free(&a->spec);
+    mcp_buf_free(&a->request);
+    mcp_buf_free(&a->topics);
+}
+
+
+/* Returns 1 if the stream was replicated under an earlier id of this node: it
+ * was taken over when that id was declared dead, so if it is gone, its new
+ * owner has ended it. */
+static int
+mcp_replicator_is_lost(const mcp_replication_t *repl)
+{
+    return repl->node != 0 && repl->node != repl->cluster->node;
+}
+
+
+/* Handles the reply that this node was declared dead. A stream that Redis
+ * never had is replicated again under the node's new id; any other stream was
+ * taken over by another node and is dropped here. */
+static int
+mcp_replicator_dead(mcp_replication_t *repl)
+{
+    if (repl->node != 0) {
+        mcp_takeover_fenced(repl);
+        return MCP_AGAIN;
+    }
+
+    mcp_cluster_self_check(repl->cluster);
+
+    return MCP_ERR_UNREACHABLE;
+}
+
+
+/* Handles an error, or a reply that leaves the stream unchanged. Returns the
+ * values of mcp_replicator_taken(). */
+static int
+mcp_replicator_refused(mcp_replication_t *repl, const mcp_reply_t *reply)
+{
+    const mcp_reply_t  *kind;
+
+    kind = mcp_reply_item(reply, 0);
+
+    if (mcp_reply_is(kind, "DEAD")) {
+        return mcp_replicator_dead(repl);
+    }
+
+    if (mcp_reply_is(kind, "LATER")) {
+        return MCP_ERR_UNREACHABLE;
+    }
+
+    mcp_cluster_unexpected_reply(repl->cluster, "append", reply);
+
+    return mcp_takeover_displaced(repl, reply) ? MCP_AGAIN
+                                               : MCP_ERR_UNREACHABLE;
+}
+
+
+/*
+ * Handles the reply for a stream from redis/append.lua,
+ * redis/append_events.lua or redis/keep.lua.
+ *
+ * Returns MCP_OK if Redis has the events, or
+ *   MCP_DONE             another stream has to be joined instead
+ *   MCP_AGAIN            the next command has to be sent at once
+ *   MCP_ERR_UNREACHABLE  there is no reply, or Redis cannot execute the command
+ *                        now
+ */
+static int
+mcp_replicator_taken(mcp_replication_t *repl, const mcp_reply_t *reply)
+{
+    const mcp_reply_t  *kind;
+
+    /* there is no reply, or it is about a freed stream, whose id another
+     * stream may have by now */
+
+    if (reply == NULL || repl->forgets) {
+        return MCP_ERR_UNREACHABLE;
+    }
+
+    kind = mcp_reply_item(reply, 0);
+
+    if (mcp_reply_is(kind, "OK")) {
+        if (mcp_coalesce_is_late(repl)) {
+            return MCP_ERR_UNREACHABLE;
+        }
+
+        repl->begin = 0;
+        repl->displaced = 0;
+        repl->node = repl->cluster->node;
+        mcp_remote_readers_readers(repl, reply);
+        return MCP_OK;
+    }
+
+    if (mcp_reply_is(kind, "FENCED")
+        || (mcp_reply_is(kind, "GONE") && mcp_replicator_is_lost(repl)))
+    {
+        mcp_takeover_fenced(repl);
+
+    } else if (mcp_reply_is(kind, "GONE") || mcp_reply_is(kind, "GAP")) {
+
+        /* GONE: send the stream again from the first stored event on; GAP:
+         * continue after the last event in Redis */
+
+        mcp_store_node_count(repl->cluster->worker->store, MCP_NODE_REFILLED);
+        repl->begin |= mcp_reply_is(kind, "GONE") != 0;
+        repl->refills = 1;
+        memset(&repl->at, 0, sizeof(mcp_store_checkpoint_t));
+        repl->at.seq = mcp_reply_number(mcp_reply_item(reply, 1));
+
+    } else if (mcp_reply_is(kind, "APPEND")) {
+        repl->time = 0;
+
+    } else if (mcp_reply_is(kind, "LIMIT")) {
+        mcp_quota_refused(repl);
+
+    } else if (mcp_reply_is(kind, "TAKEN")) {
+        repl->claims = 0;
+        mcp_coalesce_taken(repl, reply);
+        return MCP_DONE;
+
+    } else {
+        return mcp_replicator_refused(repl, reply);
+    }
+
+    return MCP_AGAIN;
+}
+
+
+void
+mcp_replicator_over(mcp_replication_t *repl, int rc)
+{
+    mcp_operation_t  *ops;
+
+    if (!mcp_replication_returned(repl)) {
+        return;
+    }
+
+    if (rc == MCP_ERR_UNREACHABLE || rc == MCP_DONE) {
+
+        /* The next check removes a freed stream from Redis, or sends the
+         * events after the last acknowledged one again. After MCP_DONE it
+         * waits until the joining request has freed the stream. */
+
+        repl->time = 0;
+        mcp_replication_within(repl, repl->forgets ? 0 : rc == MCP_DONE
+                              ? MCP_OPERATION_TIME : MCP_REPLICATION_LATER);
+        return;
+    }
+
+    ops = NULL;
+
+    if (rc == MCP_OK) {
+        repl->claims = 0;
+        (void) mcp_store_acked(repl->cluster->worker->store, &repl->ref,
+                               &repl->at);
+        ops = mcp_replication_acknowledged(repl, repl->at.seq);
+
+        if (repl->reports_state) {
+            mcp_store_replication_sent(repl->cluster->worker->store,
+                                       &repl->ref);
+        }
+
+        if (repl->expires) {
+            mcp_notify_task(repl->cluster->worker, repl->ref.id);
+        }
+    }
+
+    mcp_replication_check(repl);
+    mcp_replication_answer(ops, MCP_OK);
+}
+
+
+void
+mcp_replicator_done(void *data, const mcp_reply_t *reply)
+{
+    int                 rc;
+    mcp_replication_t  *repl;
+
+    repl = data;
+    rc = mcp_replicator_taken(repl, reply);
+
+    if (rc == MCP_OK) {
+        mcp_replica_ack(repl);
+
+    } else {
+        mcp_replicator_over(repl, rc);
+    }
+}
+
+
+static void
+mcp_replicator_send(mcp_replication_t *repl,
+    const mcp_store_replication_state_t *repl_state)
+{
+    int                rc;
+    mcp_mem_t          mem;
+    mcp_replicator_t  *a;
+
+    mem = repl->cluster->worker->env->mem;
+    a = mcp_mem_calloc(&mem, sizeof(mcp_replicator_t));
+
+    if (a == NULL) {
+        mcp_replication_within(repl, MCP_REPLICATION_LATER);
+        return;
+    }
+
+    mcp_buf_init(&a->numbers, &mem, SIZE_MAX / 2);
+    mcp_buf_init(&a->messages, &mem, SIZE_MAX / 2);
+    mcp_buf_init(&a->spec, &mem, SIZE_MAX / 2);
+    mcp_buf_init(&a->request, &mem, SIZE_MAX / 2);
+    mcp_buf_init(&a->topics, &mem, SIZE_MAX / 2);
+
+    rc = mcp_replicator_make(repl, a, repl_state);
+
+    if (rc == MCP_OK) {
+        mcp_replication_run(repl, a->script, a->argv, a->n,
+                            mcp_replicator_done);
+    }
+
+    if (repl->sending) {
+        mcp_replica_ack_wait(repl->cluster);
+
+        if (a->script == MCP_SCRIPT_APPEND) {
+            mcp_append_policy_sent(repl, repl_state, &a->from);
+        }
+
+        repl->refills = 0;
+        repl->at = a->from.at;
+        repl->sent = repl_state->sent_seq;
+        repl->reports_state = (repl_state->state_requests && a->from.n == 0);
+
+    } else if (rc != MCP_OK) {
+        mcp_replication_within(repl, MCP_REPLICATION_LATER);
+    }
+
+    mcp_replicator_free(a);
+    mem.free(mem.ctx, a);
+}
+
+
+void
+mcp_replicator_check(mcp_replication_t *repl,
+    const mcp_store_replication_state_t *repl_state)
+{
+    if (repl->time == 0 && !repl->refills) {
+        repl->at = repl_state->acked;
+        repl->begin = !repl_state->created;
+    }
+
+    if (repl->at.seq >= repl_state->own.seq
+        && !mcp_append_policy_is_due(repl, repl_state))
+    {
+        mcp_replication_within(repl,
+                               mcp_coalesce_how(repl_state) != repl->joined
+                              ? MCP_REPLICATION_SEND_TIME
+                              : mcp_append_policy_within(repl, repl_state));
+        return;
+    }
+
+    if (!mcp_coalesce_gives_way(repl, repl_state)
+        && mcp_replication_may_send(repl)) {
+        mcp_replicator_send(repl, repl_state);
+    }
+}

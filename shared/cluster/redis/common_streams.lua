@@ -1,0 +1,237 @@
+-- SPDX-License-Identifier: Apache-2.0
+--
+-- Common functions of the scripts for streams. scripts/embed puts this file
+-- between common_members.lua and the script. ARGV[3] is the id of the stream, except
+-- in scripts for a session (session_streams.lua, quota.lua) or for many streams
+-- (keep.lua).
+--
+-- Keys of a stream S:
+--   PREFIX:1:c:S  its constant values (mcp_codec_encode_spec())
+--   PREFIX:1:h:S  a hash with the fields below
+--   PREFIX:1:e:S  its events, each with its number as the entry id: m message,
+--                 r its answers (mcp_codec_encode_answers())
+--   PREFIX:1:t:S  the topics of a session's own stream
+--   PREFIX:1:b:S  of a task: the nodes whose clients listen to the task
+--   PREFIX:1:k:S  the nodes where requests have joined the call
+--
+-- Fields of PREFIX:1:h:S:
+--   o  node of the owner
+--   l  number of the last event
+--   f  number of the first event that is kept
+--   t  number of the last event that was sent to a client
+--   k  number of the last event that a client has confirmed
+--   x  state (mcp_codec_encode_state())
+--   n  node of the reader; empty: there is no reader
+--   w  number of the last reader
+--   r  number of a reader at another node than the owner's, and the time until
+--      which it counts as present without another report, ms
+--   g  session
+--   p  principal
+--   i  bytes of client input since the owner last appended (append.lua or
+--      append_events.lua)
+--   s  number of the last client input
+--   h  number of the last client input that the owner has processed
+--   d  generation of the stream's URLs
+--   z  time to live of the keys as of the last append.lua, ms
+--   v  values of a task (mcp_codec_encode_task())
+--   b  values of a task when its listeners were last notified
+--   q  of a session's own stream: position of the last broadcast that its owner
+--      has received
+--   j  exists while the stream is in g:NODE, see takeover.lua
+--   u  of a call that requests may join: the digest of the request
+--   a  of such a call: ARGV[21] of append.lua
+--   y  a query for an event that Redis does not have, see ends_before()
+--   e  size of the longest event, bytes
+--
+-- Keys of a request, by its digest:
+--   PREFIX:1:j:DIGEST  the stream that equal calls join
+--
+-- Keys of a session, by its digest:
+--   PREFIX:1:s:SESSION  its streams, and some that were freed
+--   PREFIX:1:a:SESSION  its active calls, and some that were lost
+--   PREFIX:1:q:SESSION  exists after a broadcast that the session has at least
+--                       half of the allowed calls
+--
+-- Key of a node N:
+--   PREFIX:1:m:N  the node queue: entries about streams that the node owns,
+--                 reads, has joined or listens to; field s is the stream, k the
+--                 kind of entry (mcp_node_queue_e in mcp_cluster_node_queue.c)
+
+-- Maximum number of entries of a node queue, and of the Redis stream of
+-- announce(). Next line, ms: time to live of this Redis stream and lifetime of
+-- a broadcast about a topic; lifetime of a broadcast about a session with many
+-- calls; lifetime of the result of a query in ends_before(). Last line: number
+-- of calls that is_crowded() checks.
+local MAIL, HEARD = 16384, 4096
+local MINUTE, CROWDED, ASKED = 60000, 600000, 2000
+local SWEEP = 64
+
+-- The first byte of a state is a digit of mcp_stream_state_e. The stream is
+-- over if the digit is at least OVER, which is MCP_STATE_COMPLETED.
+local OVER = string.byte('2')
+local CANCELLED = string.byte('4')
+
+-- the digit of MCP_STATE_INPUT_REQUIRED
+local ASKS = string.byte('1')
+
+local head, log = prefix .. 'h:' .. ARGV[3], prefix .. 'e:' .. ARGV[3]
+local spec, topics = prefix .. 'c:' .. ARGV[3], prefix .. 't:' .. ARGV[3]
+local listeners = prefix .. 'b:' .. ARGV[3]
+local joined = prefix .. 'k:' .. ARGV[3]
+
+-- Returns a number as decimal text without an exponent.
+local function whole(number)
+    return string.format('%.0f', number)
+end
+
+-- Appends an entry about the stream id to the queue of a node.
+local function tell(to, id, ...)
+    local key = prefix .. 'm:' .. to
+
+    redis.call('XADD', key, 'MAXLEN', '~', MAIL, '*', 's', id, ...)
+    redis.call('PEXPIRE', key, 2 * ARGV[2])
+end
+
+-- Appends an entry about the stream ARGV[3] to the queue of a node.
+local function mail(to, ...)
+    tell(to, ARGV[3], ...)
+end
+
+-- Sets the time to live of the keys of a stream, ms.
+local function keep_stream(id, ms)
+    for _, kind in ipairs({'h:', 'e:', 'c:', 't:', 'b:'}) do
+        redis.call('PEXPIRE', prefix .. kind .. id, ms)
+    end
+end
+
+-- Sends a broadcast to all nodes, with the fields that broadcast.lua describes.
+-- good is the lifetime of the broadcast, ms.
+local function announce(from, purpose, topic, session, value, good)
+    local key = prefix .. 'heard'
+
+    redis.call('XADD', key, 'MAXLEN', '~', HEARD, '*', 'n', from,
+        'p', purpose, 'k', topic, 's', session, 'v', value,
+        'e', whole(clock() + good), 'm', '')
+
+    if redis.call('PTTL', key) < MINUTE then
+        redis.call('PEXPIRE', key, MINUTE)
+    end
+end
+
+-- Checks n random streams of a set, and removes from the set those that do not
+-- exist.
+local function sweep(all, n)
+    for _, id in ipairs(redis.call('SRANDMEMBER', all, n)) do
+        if redis.call('EXISTS', prefix .. 'h:' .. id) == 0 then
+            redis.call('SREM', all, id)
+        end
+    end
+end
+
+-- Returns true if a session has at least limit active calls. limit 0 means that
+-- there is no limit.
+local function is_crowded(session, limit)
+    local calls = prefix .. 'a:' .. session
+
+    if limit == 0 or redis.call('SCARD', calls) < limit then
+        return false
+    end
+
+    sweep(calls, SWEEP)
+
+    return redis.call('SCARD', calls) >= limit
+end
+
+-- Sends a broadcast that a session has at least half of the allowed calls, so
+-- that nodes run quota.lua before the next call of this session begins. The
+-- broadcast is repeated after half of its lifetime at the earliest.
+local function tell_crowded(session, limit)
+    if limit > 0 and 2 * redis.call('SCARD', prefix .. 'a:' .. session) >= limit
+        and redis.call('SET', prefix .. 'q:' .. session, '1', 'NX', 'PX',
+            CROWDED / 2)
+    then
+        announce('', 'q', session, session, '1', CROWDED)
+    end
+end
+
+-- Returns 1 if there is client input that the owner has not processed,
+-- otherwise 0. brought and taken are the fields s and h.
+local function is_posted(brought, taken)
+    return (tonumber(brought) or 0) > (tonumber(taken) or 0) and 1 or 0
+end
+
+-- Returns the values of a task after adding the bits of answered questions to
+-- the last value, which has the bits of all answered questions.
+local function with_answers(task, bits)
+    local times, given = string.match(task, '^(.* )(%d+)$')
+
+    return times .. whole(bit.bor(given, bits) % 4294967296)
+end
+
+-- Sets the time to live of the keys of the stream ARGV[3], ms.
+local function last_for(ms)
+    keep_stream(ARGV[3], ms)
+end
+
+-- Extends the time to live of the stream's keys to at least two node timeouts,
+-- because a client reads the stream. Does nothing if the stream is over and its
+-- last event was sent: such a stream expires, no matter how often it is read.
+local function is_read(stands, sent, last)
+    if string.byte(stands) >= OVER and tonumber(sent) >= tonumber(last) then
+        return
+    end
+
+    if redis.call('PTTL', head) < 2 * ARGV[2] then
+        last_for(2 * ARGV[2])
+    end
+end
+
+-- Records that a reader is present for the next two node timeouts. The node of
+-- the reader runs read_position.lua at least three times in a node timeout.
+local function reads(number)
+    redis.call('HSET', head, 'r', whole(number) .. ' '
+        .. whole(clock() + 2 * ARGV[2]))
+end
+
+-- Returns true if reads() has not been called in time for the reader with this
+-- number. stamp is the field r.
+local function is_silent(stamp, number)
+    local of, ends = string.match(stamp or '', '^(%d+) (%d+)$')
+
+    return tonumber(of) == number and tonumber(ends) < clock()
+end
+
+-- Handles the number of an event that Redis does not have. A stream that is
+-- over has no further events. The owner of an active stream may have the event
+-- if Redis has lost it, so the owner is queried by its node queue. Field y
+-- contains the number of the event and the time of the query, ms. The first
+-- append.lua without events after the query adds " yet" to the field, and the
+-- second one replaces " yet" with " no": then neither the event nor a later one
+-- exists. The result is used once, and at most two seconds after the query,
+-- because the owner may append the event later.
+--
+-- Returns "NONE" if the stream does not have the event, or "AHEAD" if the owner
+-- has not answered yet, so that the node has to repeat its command.
+local function ends_before(owner, stands, last, after)
+    if string.byte(stands) >= OVER then
+        return 'NONE'
+    end
+
+    local asked, time, heard = string.match(redis.call('HGET', head, 'y') or '',
+        '^(%d+) (%d+)(.*)$')
+    local now = clock()
+
+    asked = tonumber(asked)
+
+    if not asked or asked <= last or asked > tonumber(after)
+        or now - time > ASKED
+    then
+        redis.call('HSET', head, 'y', after .. ' ' .. whole(now))
+        mail(owner, 'k', 'q')
+    elseif heard == ' no' then
+        redis.call('HDEL', head, 'y')
+        return 'NONE'
+    end
+
+    return 'AHEAD'
+end

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * Values of request headers that predict the body before it is read, for
+ * routes, limits and maps. They can be relied on, because a request whose
+ * headers contradict its body is never executed. So they are set only for
+ * requests whose headers the endpoint will check.
+ */
+
+
+#ifndef MCP_HEADER_VARIABLE_H_INCLUDED
+#define MCP_HEADER_VARIABLE_H_INCLUDED
+
+
+#include "mcp_endpoint.h"
+#include "mcp_http.h"
+
+
+#define mcp_early_header_method  mcp_str("mcp_header_method")
+#define mcp_early_header_name    mcp_str("mcp_header_name")
+#define mcp_early_header_param   mcp_str("mcp_param_")  /* followed by the name
+                                                           of a parameter */
+
+/* The names of all headers that this file reads begin with this letter, in
+ * either case. */
+#define MCP_EARLY_HEADER_INITIAL  'm'
+
+
+typedef struct {
+    const mcp_mem_t       *mem;        /* allocates values and names that are
+                                          not part of the headers; must last as
+                                          long as the request */
+    const mcp_endpoint_t  *endpoint;
+    const mcp_header_t    *headers;    /* at least all headers that begin with
+                                          MCP_EARLY_HEADER_INITIAL, in their
+                                          original order */
+    size_t                 n_headers;
+} mcp_early_header_t;
+
+
+/*
+ * Returns a variable of the request in *value.
+ *
+ * *value is empty if the request's revision does not check its headers or is
+ * not served by the endpoint, if the header is absent or malformed, or if
+ * several lines of the header differ. The variable "mcp_header_name" is also
+ * empty if the name is the id of a task, which is a secret that logs must not
+ * show. *value is "?" if the header's value contains control characters, as
+ * with mcp_variable_set().
+ *
+ * In the name of a variable "_" stands for "-" or "_" in the header's name,
+ * and a small letter for either case.
+ *
+ * Returns MCP_OK or MCP_ERR_MEMORY.
+ */
+int mcp_early_header(const mcp_early_header_t *sent, mcp_str_t variable,
+    mcp_str_t *value);
+
+/*
+ * Returns the next variable of the request that is not empty in *variable and
+ * *value. *at, the position of the iteration, is 0 for the first call.
+ *
+ * Returns MCP_OK, or
+ *   MCP_DONE        no variable is left
+ *   MCP_ERR_MEMORY
+ */
+int mcp_early_header_next(const mcp_early_header_t *sent, size_t *at,
+    mcp_str_t *variable, mcp_str_t *value);
+
+
+#endif /* MCP_HEADER_VARIABLE_H_INCLUDED */

@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * GET of the endpoint. With Last-Event-ID it resumes the stream of that event
+ * (2025-11-25, basic/transports, "Resumability and Redelivery"), which all
+ * clients support. If the header is missing, the client listens to its
+ * session's own stream.
+ */
+
+
+#include "resume/mcp_resume_common.h"
+#include "rpc/mcp_id.h"
+#include "worker/mcp_notification.h"
+
+
+static int
+mcp_resume_event_id_refuse(mcp_exchange_t *x, int rc)
+{
+    mcp_fault_e  fault;
+
+    switch (rc) {
+
+    case MCP_ERR_PURGED:
+        fault = MCP_FAULT_EVENT_PURGED;
+        break;
+
+    case MCP_ERR_FULL:
+        fault = MCP_FAULT_STORE_FULL;
+        break;
+
+    case MCP_ERR_LIMIT:
+        fault = MCP_FAULT_TOO_MANY_STREAMS;
+        break;
+
+    case MCP_ERR_UNREACHABLE:
+        fault = MCP_FAULT_CLUSTER_UNREACHABLE;
+        break;
+
+    case MCP_ERR_NOT_FOUND:
+        fault = MCP_FAULT_EVENT_ID_UNKNOWN;
+        break;
+
+    default:
+        return MCP_ERR_MEMORY;
+    }
+
+    return mcp_answer_fault(x, fault, mcp_null_str, mcp_null_str);
+}
+
+
+/* Finds the stream of an event id, if this client may resume it by an event
+ * id. cluster_rc: see mcp_resume_here(). */
+static int
+mcp_resume_event_id_find(mcp_exchange_t *x, int cluster_rc,
+    const unsigned char id[MCP_STREAM_ID_LEN], mcp_stream_info_t *info)
+{
+    int  rc;
+
+    rc = mcp_resume_here(x, cluster_rc, id, info);
+
+    /* a call without max_wait cannot be resumed, even while it has a
+     * consumer */
+
+    if (rc == MCP_OK
+        && (memcmp(info->session, x->client.id, MCP_DIGEST_LEN) != 0
+            || memcmp(info->principal, x->head.principal, MCP_DIGEST_LEN) != 0
+            || (info->kind == MCP_STREAM_CALL && info->max_wait == 0)
+            || (mcp_client_is_stateless(&x->client)
+                && !(info->promised & MCP_PROMISE_IDS))))
+    {
+        rc = MCP_ERR_NOT_FOUND;
+    }
+
+    return rc;
+}
+
+
+/* Returns 1 if the client needs no further events: the event id is that of an
+ * interim result (MCP_EVENT_ANSWERED), which was its response, or that of the
+ * last event of a stream that is over. */
+static int
+mcp_resume_event_id_is_last(const mcp_stream_info_t *info, uint64_t after)
+{
+    if (after & MCP_EVENT_ANSWERED) {
+        return (after & ~MCP_EVENT_ANSWERED) <= info->last_seq;
+    }
+
+    return info->state >= MCP_STATE_COMPLETED && after == info->last_seq;
+}
+
+
+static int
+mcp_resume_event_id_read(mcp_exchange_t *x, const mcp_stream_info_t *info,
+    uint64_t after)
+{
+    int  rc;
+
+    x->reader.listener = (info->kind == MCP_STREAM_LISTEN);
+
+    /* a GET has no body that declares capabilities: they follow from the first
+     * events that the client got */
+
+    if (mcp_client_is_stateless(&x->client)) {
+        x->client.capabilities = info->promised & MCP_PROMISE_TIME
+                                 ? MCP_CLIENT_REQUESTS : MCP_CLIENT_IDS;
+    }
+
+    rc = mcp_consumer_start(x, &info->ref, after);
+
+    if (rc != MCP_OK) {
+        return rc;
+    }
+
+    x->reader.resumed = 1;
+    mcp_store_count(x->worker->store, MCP_COUNT_RESUMES, 1);
+
+    if (info->kind == MCP_STREAM_CALL) {
+        mcp_consumer_close_at_will(x, info);
+    }
+
+    return MCP_OK;
+}
+
+
+static int
+mcp_resume_event_id_resume(mcp_exchange_t *x)
+{
+    int                     rc, cluster_rc;
+    uint64_t                after;
+    unsigned char           id[MCP_STREAM_ID_LEN];
+    mcp_operation_stream_t  stream;
+    mcp_stream_info_t       info;
+
+    if (mcp_event_id_parse(x->head.event_id, id, &after) != MCP_OK) {
+        return mcp_answer_fault(x, MCP_FAULT_EVENT_ID_MALFORMED,
+                                mcp_null_str, mcp_null_str);
+    }
+
+    mcp_resume_describe(x, id, 0, &stream);
+    cluster_rc = mcp_operation_stream(x, &stream);
+
+    if (cluster_rc == MCP_AGAIN) {
+        return MCP_AGAIN;
+    }
+
+    rc = mcp_resume_event_id_find(x, cluster_rc, id, &info);
+
+    if (rc != MCP_OK) {
+        return mcp_resume_event_id_refuse(x, rc);
+    }
+
+    if (after > info.confirmed_seq && after <= info.last_seq) {
+        (void) mcp_store_acknowledge(x->worker->store, &info.ref, after);
+    }
+
+    /* 204 makes a client stop reconnecting (WHATWG HTML, 9.2), whereas it
+     * would resume an empty stream again and again */
+
+    if (mcp_resume_event_id_is_last(&info, after)) {
+        x->answer.outcome = "finished";
+        x->answer.call_outcome = mcp_outcome_of(&info);
+        return mcp_answer_status(x, 204);
+    }
+
+    rc = mcp_resume_event_id_read(x, &info, after);
+
+    /* the cluster operation has failed, so the event that is missing here may
+     * exist at another node */
+
+    if (rc == MCP_ERR_NOT_FOUND && cluster_rc != MCP_OK) {
+        rc = cluster_rc;
+    }
+
+    return rc == MCP_OK ? MCP_DONE : mcp_resume_event_id_refuse(x, rc);
+}
+
+
+static int
+mcp_resume_event_id_get(mcp_exchange_t *x)
+{
+    int                rc;
+    mcp_stream_info_t  info;
+
+    if (x->head.event_id.len) {
+        return mcp_resume_event_id_resume(x);
+    }
+
+    /* starts after the last event sent; if the stream has dropped later ones
+     * while it had no reader, starts with the oldest stored event */
+
+    rc = mcp_notify_here(x, &info);
+
+    if (rc == MCP_AGAIN) {
+        return rc;
+    }
+
+    if (rc == MCP_OK) {
+        rc = mcp_consumer_start_kept(x, &info, info.sent_seq);
+    }
+
+    return rc == MCP_OK ? MCP_DONE : mcp_resume_event_id_refuse(x, rc);
+}
+
+
+const mcp_resume_method_t  mcp_resume_event_id = {
+    .name = { "polling", 7 },
+    .names_events = 1,
+    .get = mcp_resume_event_id_get
+};

@@ -1,0 +1,460 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * Streams with a URL (SEP-1335): each SSE response has a Link header with
+ * rel="stream". GET of the URL resumes the stream. POST of the URL answers the
+ * questions for whose answers the call waits: the body is the array of
+ * responses.
+ *
+ * The token in the URL consists of the stream id (16 bytes), the number of the
+ * event after which the URL's stream begins (8), the generation (4), and the
+ * client's capabilities (2). A URL needs no session, but its stream has one.
+ *
+ * A client that answers questions gets a URL of the next generation, but the
+ * response with that URL may be lost. Therefore the URLs of a generation
+ * remain valid until one of a later generation is used. The store has twice
+ * the lowest valid generation of the stream, plus 1 if the questions were
+ * answered by a URL of that generation: then the same answers may be repeated.
+ */
+
+
+#include "resume/mcp_resume_by_link.h"
+#include "mcp_http.h"
+
+
+#define MCP_RESUME_LINK_REL    ">; rel=\"stream\""
+#define MCP_RESUME_LINK_OTHER                                                 \
+    (sizeof("<" MCP_RESUME_LINK_REL) + MCP_TOKEN_TEXT_MAX)
+
+static int
+mcp_resume_link_lookup(mcp_exchange_t *x, const mcp_head_t *head)
+{
+    mcp_str_t           authority;
+    mcp_resume_link_t  *link;
+
+    if (mcp_client_is_stateless(&x->client)) {
+        return MCP_DONE;
+    }
+
+    link =
+        mcp_hook_state_create(x, &mcp_resume_link, sizeof(mcp_resume_link_t));
+    if (link == NULL) {
+        return MCP_ERR_MEMORY;
+    }
+
+    link->url.target = head->target;
+    mcp_http_target(&link->url.target, &authority);
+    link->url.host = x->head.host;
+    link->url.origin = head->origin;
+    link->url.secure = head->secure;
+    link->token = mcp_resume_link_url_token(link->url.target);
+
+    return link->token.data && (x->head.method == MCP_HTTP_GET
+                                || x->head.method == MCP_HTTP_POST)
+           ? MCP_OK : MCP_DONE;
+}
+
+
+/* Returns the value of the Link header; empty when out of memory. */
+static mcp_str_t
+mcp_resume_link_value(mcp_exchange_t *x, const mcp_resume_link_t *link)
+{
+    char           *start, *p;
+    unsigned char   data[MCP_RESUME_LINK_LEN];
+
+    start = mcp_arena_alloc(&x->arena, mcp_resume_link_url_size(&link->url)
+                                       + MCP_RESUME_LINK_OTHER);
+    if (start == NULL) {
+        return mcp_null_str;
+    }
+
+    memcpy(data, x->reader.ref.id, MCP_STREAM_ID_LEN);
+    mcp_be_put(data + MCP_RESUME_LINK_AFTER, x->reader.first, 8);
+    mcp_be_put(data + MCP_RESUME_LINK_GENERATION, link->generation, 4);
+    mcp_be_put(data + MCP_RESUME_LINK_CAN, x->client.capabilities, 2);
+
+    start[0] = '<';
+    p = mcp_token_sign(x->endpoint->keys, MCP_TOKEN_LINK, data,
+                       sizeof(data), mcp_resume_link_url_print(&link->url,
+                                                        start + 1));
+    if (p == NULL) {
+        return mcp_null_str;
+    }
+
+    memcpy(p, MCP_RESUME_LINK_REL, sizeof(MCP_RESUME_LINK_REL) - 1);
+    p += sizeof(MCP_RESUME_LINK_REL) - 1;
+
+    return (mcp_str_t) { start, (size_t) (p - start) };
+}
+
+
+static void
+mcp_resume_link_head(mcp_exchange_t *x)
+{
+    uint32_t            least;
+    mcp_str_t           value;
+    mcp_resume_link_t  *link;
+    mcp_stream_info_t   info;
+
+    link = mcp_resume_link_of(x);
+
+    if (link == NULL || x->reader.bound
+        || mcp_store_info(x->worker->store, &x->reader.ref, &info) != MCP_OK)
+    {
+        return;
+    }
+
+    least = mcp_resume_link_least_generation(&info);
+
+    if (link->generation < least) {
+        link->generation = least;
+    }
+
+    if (!mcp_resume_link_url_possible(x->worker, &link->url)) {
+        return;
+    }
+
+    value = mcp_resume_link_value(x, link);
+
+    if (value.len == 0) {
+        return;
+    }
+
+    mcp_answer_header(x, mcp_str("Link"), value);
+
+    x->reader.has_url = 1;
+
+    /* A client that has resumed by an event id does not use URLs: it answers
+     * questions at the endpoint, so its connection stays open. */
+
+    if (x->resumption == &mcp_resume_link || x->call) {
+        link->closes = 1;
+    }
+}
+
+
+/* Returns 1 if the call continues only when the client answers, and no answer
+ * is in the inbox or was processed. Until then the stream gets no further
+ * events. */
+static int
+mcp_resume_link_waits_for_input(const mcp_stream_info_t *info)
+{
+    return info->state == MCP_STATE_INPUT_REQUIRED && !info->posted
+           && !info->ahead;
+}
+
+
+/* Returns 1 to close the connection: the client has all questions and has to
+ * answer them by a POST. Questions that were appended since the connection
+ * last read the stream are not sent yet. */
+static int
+mcp_resume_link_idle(mcp_exchange_t *x)
+{
+    mcp_resume_link_t  *link;
+    mcp_stream_info_t   info;
+
+    link = mcp_resume_link_of(x);
+
+    return link && link->closes
+           && mcp_store_info(x->worker->store, &x->reader.ref, &info) == MCP_OK
+           && x->reader.cursor.seq == info.last_seq
+           && mcp_resume_link_waits_for_input(&info);
+}
+
+
+/* Forbids caches to store the response, because the next response at the same
+ * URL may be different. */
+static void
+mcp_resume_link_no_store(mcp_exchange_t *x)
+{
+    mcp_answer_header(x, mcp_str("Cache-Control"), mcp_str("no-store"));
+}
+
+
+static int
+mcp_resume_link_refuse(mcp_exchange_t *x, mcp_fault_e fault)
+{
+    mcp_resume_link_no_store(x);
+
+    return mcp_answer_fault(x, fault, mcp_null_str, mcp_null_str);
+}
+
+
+static int
+mcp_resume_link_no_content(mcp_exchange_t *x, const char *outcome)
+{
+    mcp_resume_link_no_store(x);
+    x->answer.outcome = outcome;
+
+    return mcp_answer_status(x, 204);
+}
+
+
+static int
+mcp_resume_link_start(mcp_exchange_t *x, const mcp_stream_info_t *info,
+    uint64_t after)
+{
+    int  rc;
+
+    x->reader.listener = (info->kind == MCP_STREAM_LISTEN);
+
+    rc = x->head.event_id.len ? mcp_consumer_start(x, &info->ref, after)
+                         : mcp_consumer_start_kept(x, info, after);
+
+    switch (rc) {
+
+    case MCP_OK:
+        x->reader.resumed = 1;
+        mcp_store_count(x->worker->store, MCP_COUNT_RESUMES, 1);
+
+        if (!x->reader.listener) {
+            mcp_consumer_close_at_will(x, info);
+        }
+
+        return MCP_DONE;
+
+    case MCP_ERR_PURGED:
+        return mcp_resume_link_refuse(x, MCP_FAULT_EVENT_PURGED);
+
+    case MCP_ERR_NOT_FOUND:
+        return mcp_resume_link_refuse(x, MCP_FAULT_LINK);
+
+    case MCP_ERR_UNREACHABLE:
+        return mcp_resume_link_refuse(x, MCP_FAULT_CLUSTER_UNREACHABLE);
+
+    default:
+        return MCP_ERR_MEMORY;
+    }
+}
+
+
+/*
+ * Entry function of GET. Without Last-Event-ID the client gets all events
+ * after the event in the URL, because only the client knows which events it
+ * has. Responds with 204 if there will be no further events, or none before
+ * the client answers.
+ */
+static int
+mcp_resume_link_read_on(mcp_exchange_t *x)
+{
+    int                rc;
+    uint64_t           after;
+    mcp_fault_e        fault;
+    mcp_stream_info_t  info;
+
+    rc = mcp_resume_link_find(x, mcp_resume_link_of(x), &info, &after, &fault);
+
+    if (rc != MCP_OK) {
+        return rc;
+    }
+
+    if (fault == MCP_FAULT_NONE) {
+        fault = mcp_resume_cursor(x, &info, &after);
+    }
+
+    if (fault != MCP_FAULT_NONE) {
+        return mcp_resume_link_refuse(x, fault);
+    }
+
+    if (after & MCP_EVENT_ANSWERED) {
+        return mcp_resume_link_no_content(x, "finished");
+    }
+
+    if (after == info.last_seq) {
+
+        if (info.state >= MCP_STATE_COMPLETED) {
+            return mcp_resume_link_no_content(x, "finished");
+        }
+
+        if (mcp_resume_link_waits_for_input(&info)) {
+            mcp_store_touch(x->worker->store, &info.ref,
+                            x->worker->env->now(x->worker->env->ctx));
+            return mcp_resume_link_no_content(x, "input");
+        }
+    }
+
+    return mcp_resume_link_start(x, &info, after);
+}
+
+
+static int
+mcp_resume_link_get(mcp_exchange_t *x)
+{
+    return mcp_operation_begin(x, mcp_resume_link_read_on);
+}
+
+
+/* Splits the body into *n responses, and checks that each one answers a
+ * question of this stream. Raises *after to the last event with such a
+ * question. There cannot be more responses than events. */
+static mcp_fault_e
+mcp_resume_link_read(mcp_exchange_t *x, mcp_str_t text,
+    const mcp_stream_info_t *info, size_t *n, uint64_t *after)
+{
+    size_t          i;
+    uint64_t        number;
+    mcp_rpc_t       msg;
+    mcp_str_t      *items;
+    mcp_fault_e     fault;
+    unsigned char   stream[MCP_STREAM_ID_LEN];
+
+    if (mcp_rpc_split(&x->arena, text, x->endpoint->max_depth,
+                      (size_t) info->last_seq, &items, n, &fault)
+        != MCP_OK)
+    {
+        return MCP_FAULT_INTERNAL;
+    }
+
+    if (fault != MCP_FAULT_NONE) {
+        return fault == MCP_FAULT_BATCH_SIZE ? MCP_FAULT_LINK_ANSWERS : fault;
+    }
+
+    for (i = 0; i < *n; i++) {
+        if (mcp_rpc_parse(&x->arena, items[i], x->endpoint->max_depth,
+                          MCP_RPC_FROM_CLIENT, &msg)
+            != MCP_OK)
+        {
+            return MCP_FAULT_INTERNAL;
+        }
+
+        if ((msg.kind != MCP_RPC_RESULT && msg.kind != MCP_RPC_ERROR)
+            || mcp_input_names(&x->worker->env->mem, msg.id, stream, &number)
+               != MCP_OK
+            || memcmp(stream, info->ref.id, MCP_STREAM_ID_LEN) != 0
+            || number == 0 || number > info->last_seq)
+        {
+            return MCP_FAULT_LINK_INPUT;
+        }
+
+        if (*after < number) {
+            *after = number;
+        }
+    }
+
+    return MCP_FAULT_NONE;
+}
+
+
+/*
+ * Passes the answers to the call, and starts the response: a stream that
+ * begins after the questions, with a URL of the next generation. The call,
+ * which may be over, ignores repeated answers. The generation is set before
+ * the answers are posted, because a client that repeats them must be accepted
+ * even if the call has continued already.
+ */
+static int
+mcp_resume_link_answer(mcp_exchange_t *x, mcp_stream_info_t *info,
+    uint64_t after, mcp_str_t text)
+{
+    int                 rc;
+    uint32_t            generation;
+    mcp_resume_link_t  *link;
+
+    link = mcp_resume_link_of(x);
+    generation = 2 * link->generation + 1;
+
+    if (!info->mirror) {
+        mcp_resume_link_set_generation(x, info, generation);
+    }
+
+    rc = mcp_input_deliver(x, info, text, generation);
+
+    if (rc == MCP_AGAIN) {
+        return MCP_AGAIN;
+    }
+
+    if (rc != MCP_OK && rc != MCP_ERR_NOT_FOUND) {
+        return mcp_resume_link_refuse(x, mcp_resume_link_fault(rc));
+    }
+
+    link->generation++;
+
+    return mcp_resume_link_start(x, info, after);
+}
+
+
+/* Entry function of POST. The response begins after the events that the client
+ * certainly has: a client that answers a question has the question and all
+ * earlier events. */
+static int
+mcp_resume_link_take(mcp_exchange_t *x)
+{
+    int                 rc;
+    size_t              n;
+    uint64_t            after, seen;
+    mcp_fault_e         fault;
+    mcp_resume_link_t  *link;
+    mcp_stream_info_t   info;
+
+    n = 0;
+    seen = 0;
+    link = mcp_resume_link_of(x);
+    rc = mcp_resume_link_find(x, link, &info, &after, &fault);
+
+    if (rc != MCP_OK) {
+        return rc;
+    }
+
+    if (fault == MCP_FAULT_NONE) {
+        fault = mcp_resume_link_read(x, link->text, &info, &n, &after);
+    }
+
+    if (fault == MCP_FAULT_NONE && info.state == MCP_STATE_PROCESSING
+        && !mcp_resume_link_answered(&info))
+    {
+        fault = MCP_FAULT_LINK_INPUT;
+    }
+
+    if (fault == MCP_FAULT_NONE) {
+        fault = mcp_resume_cursor(x, &info, &seen);
+    }
+
+    if (fault != MCP_FAULT_NONE) {
+        return mcp_resume_link_refuse(x, fault);
+    }
+
+    if (after < seen) {
+        after = seen;
+    }
+
+    if (after > info.confirmed_seq) {
+        (void) mcp_store_acknowledge(x->worker->store, &info.ref, after);
+    }
+
+    rc = mcp_resume_link_answer(x, &info, after, link->text);
+
+    if (rc != MCP_AGAIN) {
+        mcp_store_count(x->worker->store, MCP_COUNT_MESSAGES, (int64_t) n);
+    }
+
+    return rc;
+}
+
+
+static int
+mcp_resume_link_post(mcp_exchange_t *x, mcp_str_t text)
+{
+    mcp_resume_link_t  *link;
+
+    link = mcp_resume_link_of(x);
+    link->text = text;
+
+    return mcp_operation_now(x, mcp_resume_link_take);
+}
+
+
+static const mcp_resume_url_t  mcp_resume_link_hooks = {
+    .wanted_by = MCP_CLIENT_LINKS,
+    .secret = mcp_resume_link_url_secret,
+    .lookup = mcp_resume_link_lookup,
+    .get = mcp_resume_link_get,
+    .post = mcp_resume_link_post,
+    .head = mcp_resume_link_head,
+    .idle = mcp_resume_link_idle
+};
+
+
+const mcp_resume_method_t  mcp_resume_link = {
+    .name = { "link", 4 },
+    .url = &mcp_resume_link_hooks
+};

@@ -1,0 +1,492 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * Resume tokens in params and results (MCP PR #1003). There are two kinds. The
+ * server's own tokens are for clients that declare resumeTokens: if a call
+ * takes long, the client gets an interim result with a token, and repeats the
+ * request with the token to get the rest. Backends' tokens are in
+ * mcp_resume_by_token_backend.c.
+ *
+ * The server's token is signed: 'm' (1 byte), expiry in ms (8), digest of the
+ * client and the request (16), stream id (16), the last event before the
+ * interim result (8). It is valid until it expires or the stream is freed. A
+ * client that has the token has the events before the interim result. It gets
+ * all later ones, even those that were written to another connection, because
+ * they may have been lost.
+ */
+
+
+#include "resume/mcp_resume_by_token.h"
+#include "rpc/mcp_digest.h"
+
+
+#define MCP_RESUME_TOKEN_LEN      (1 + 8 + 2 * MCP_DIGEST_LEN + 8)
+
+#define MCP_RESUME_TOKEN_AT_BIND    9
+#define MCP_RESUME_TOKEN_AT_STREAM  (9 + MCP_DIGEST_LEN)
+#define MCP_RESUME_TOKEN_AT_SEQ     (9 + 2 * MCP_DIGEST_LEN)
+
+/* Time for which a displaced connection stays open if it gets no interim
+ * result before, ms. */
+#define MCP_RESUME_TOKEN_STAY     10000
+
+#define MCP_RESUME_TOKEN_TEXT                                                 \
+    "Interim result: the call has not ended yet. Repeat the same request "    \
+    "with the resume token to get the rest."
+
+
+static uint64_t mcp_resume_token_due(mcp_exchange_t *x);
+static int mcp_resume_token_brought(mcp_exchange_t *x, mcp_resume_token_t *part,
+    const mcp_json_value_t *places, size_t n);
+static int mcp_resume_token_open(mcp_exchange_t *x, mcp_resume_token_t *part,
+    const unsigned char bind[MCP_DIGEST_LEN]);
+static void mcp_resume_token_interim_write(mcp_exchange_t *x, mcp_str_t token);
+static void mcp_resume_token_refuse(mcp_exchange_t *x);
+
+
+int
+mcp_resume_token_bind(const mcp_endpoint_t *endpoint, const mcp_mem_t *mem,
+    const mcp_client_t *client, mcp_str_t method, mcp_str_t params,
+    unsigned char out[MCP_DIGEST_LEN])
+{
+    int            rc;
+    mcp_str_t      parts[5];
+    unsigned char  digest[MCP_DIGEST_LEN];
+
+    rc = mcp_digest_params(mem, params, endpoint->max_depth, digest);
+    if (rc != MCP_OK) {
+        return rc;
+    }
+
+    parts[0] = mcp_str("resume");
+    parts[1] = (mcp_str_t) { (const char *) client->id, MCP_DIGEST_LEN };
+    parts[2] = (mcp_str_t) { (const char *) client->principal,
+                             MCP_DIGEST_LEN };
+    parts[3] = method;
+    parts[4] = (mcp_str_t) { (const char *) digest, MCP_DIGEST_LEN };
+
+    return mcp_digest(out, parts, 5);
+}
+
+
+/* Writes the payload of a token of the server. */
+static void
+mcp_resume_token_payload(unsigned char data[MCP_RESUME_TOKEN_LEN],
+    uint64_t expires, const unsigned char bind[MCP_DIGEST_LEN],
+    const unsigned char stream[MCP_STREAM_ID_LEN], uint64_t seq)
+{
+    data[0] = 'm';
+    mcp_be_put(data + 1, expires, 8);
+    memcpy(data + MCP_RESUME_TOKEN_AT_BIND, bind, MCP_DIGEST_LEN);
+    memcpy(data + MCP_RESUME_TOKEN_AT_STREAM, stream, MCP_STREAM_ID_LEN);
+    mcp_be_put(data + MCP_RESUME_TOKEN_AT_SEQ, seq, 8);
+}
+
+
+/* Returns when a request gets an interim result, ms, 0 if never. Clients that
+ * have declared resumable requests or streams, and tasks, do not get one,
+ * because they wait in another way. */
+static uint64_t
+mcp_resume_token_due(mcp_exchange_t *x)
+{
+    mcp_str_t     name;
+    mcp_policy_t  policy;
+
+    if (!(x->client.capabilities & MCP_CLIENT_TOKENS)
+        || (x->client.capabilities
+            & (MCP_CLIENT_REQUESTS|MCP_CLIENT_STREAMS))
+        || mcp_method_find(x->msg->method)->want != MCP_WANT_TOOL)
+    {
+        return 0;
+    }
+
+    name = x->variables.value[MCP_VARIABLE_NAME];
+    mcp_endpoint_policy(x->endpoint, x->msg->method, name, &policy);
+
+    if (mcp_policy_is_task(&policy, x->client.capabilities)) {
+        return 0;
+    }
+
+    return policy.resume_after
+           ? mcp_worker_now(x->worker) + policy.resume_after : 0;
+}
+
+
+static int
+mcp_resume_token_request(mcp_exchange_t *x)
+{
+    size_t               n;
+    uint64_t             due;
+    mcp_resume_token_t  *part;
+    mcp_json_value_t     places[2];
+
+    due = mcp_resume_token_due(x);
+    n = mcp_resume_token_find(x->msg, places);
+
+    if (due == 0 && n == 0) {
+        return MCP_AGAIN;
+    }
+
+    part =
+        mcp_hook_state_create(x, &mcp_resume_token, sizeof(mcp_resume_token_t));
+    if (part == NULL) {
+        return MCP_ERR_MEMORY;
+    }
+
+    part->due = due;
+    x->reader.exact = (due != 0);
+
+    return n ? mcp_resume_token_brought(x, part, places, n) : MCP_AGAIN;
+}
+
+
+/* Handles a request with a token of either kind, which is at n places in
+ * it. */
+static int
+mcp_resume_token_brought(mcp_exchange_t *x, mcp_resume_token_t *part,
+    const mcp_json_value_t *places, size_t n)
+{
+    int            rc;
+    mcp_str_t      text;
+    unsigned char  bind[MCP_DIGEST_LEN];
+
+    /* the tokens in _meta and beside it must be equal */
+
+    if (places[0].type != MCP_JSON_STRING
+        || (n == 2 && !mcp_str_eq(places[0].raw, places[1].raw)))
+    {
+        return mcp_resume_refuse(x);
+    }
+
+    if (mcp_json_unescape(&x->arena, places[0].raw, &text) != MCP_OK) {
+        return MCP_ERR_MEMORY;
+    }
+
+    rc = mcp_resume_token_bind(x->endpoint, &x->worker->env->mem, &x->client,
+                               x->msg->method, x->msg->params.raw, bind);
+    if (rc != MCP_OK) {
+        return rc == MCP_ERR_MEMORY ? rc : mcp_resume_refuse(x);
+    }
+
+    part->text = text;
+
+    return mcp_resume_token_backend_is(text)
+           ? mcp_resume_token_backend_request(x, part, places, n, bind)
+           : mcp_resume_token_open(x, part, bind);
+}
+
+
+/* Handles a request with a token of the server: responds with the rest of the
+ * call. */
+static int
+mcp_resume_token_open(mcp_exchange_t *x, mcp_resume_token_t *part,
+    const unsigned char bind[MCP_DIGEST_LEN])
+{
+    int                rc;
+    uint64_t           seq;
+    unsigned char      data[MCP_RESUME_TOKEN_LEN];
+    mcp_stream_info_t  info;
+
+    if (mcp_resume_open_token(x->endpoint->keys, MCP_TOKEN_RESUME,
+                              part->text, data, MCP_RESUME_TOKEN_LEN)
+        != MCP_OK
+        || memcmp(bind, data + MCP_RESUME_TOKEN_AT_BIND, MCP_DIGEST_LEN) != 0
+        || mcp_be_get(data + 1, 8)
+           <= mcp_worker_now(x->worker))
+    {
+        return mcp_resume_refuse(x);
+    }
+
+    seq = mcp_be_get(data + MCP_RESUME_TOKEN_AT_SEQ, 8);
+    rc = mcp_resume_fetch(x, data + MCP_RESUME_TOKEN_AT_STREAM, seq, &info);
+
+    if (rc == MCP_OK) {
+        rc = mcp_resume_token_join(x, part, &info, seq);
+    }
+
+    return rc == MCP_DONE ? rc : mcp_resume_refuse_for(x, rc);
+}
+
+
+int
+mcp_resume_token_join(mcp_exchange_t *x, mcp_resume_token_t *part,
+    const mcp_stream_info_t *info, uint64_t seq)
+{
+    int  rc;
+
+    x->resumption = &mcp_resume_token;
+    x->reader.exact = 1;
+    part->rest = 1;
+    memcpy(part->stream, info->ref.id, MCP_STREAM_ID_LEN);
+
+    rc = mcp_consumer_start_kept(x, info, seq);
+
+    if (rc == MCP_ERR_NOT_FOUND || rc == MCP_ERR_PURGED) {
+        return MCP_ERR_NOT_FOUND;
+    }
+
+    if (rc != MCP_OK) {
+        return MCP_ERR_MEMORY;
+    }
+
+    x->reader.resumed = 1;
+    mcp_store_count(x->worker->store, MCP_COUNT_RESUMES, 1);
+    mcp_cancel_set_alias(x, &info->ref);
+    mcp_consumer_close_at(x, part->due);
+
+    return MCP_DONE;
+}
+
+
+static void
+mcp_resume_token_start(mcp_call_t *call)
+{
+    mcp_resume_token_t  *part;
+
+    part = mcp_resume_token_of(call->states);
+
+    mcp_call_part_at(call, &mcp_resume_token, part->due);
+    mcp_resume_token_backend_start(call, part);
+    memcpy(part->stream, call->id, MCP_STREAM_ID_LEN);
+}
+
+
+static void
+mcp_resume_token_interim(mcp_exchange_t *x)
+{
+    mcp_buf_t            token;
+    mcp_resume_token_t  *part;
+    unsigned char        bind[MCP_DIGEST_LEN], data[MCP_RESUME_TOKEN_LEN];
+
+    part = mcp_resume_token_of(x->states);
+    mcp_buf_init(&token, &x->worker->env->mem, MCP_TOKEN_TEXT_MAX + 2);
+
+    if (mcp_resume_token_bind(x->endpoint, &x->worker->env->mem, &x->client,
+                              x->msg->method, x->msg->params.raw, bind)
+        != MCP_OK)
+    {
+        x->answer.out.failed = MCP_ERR_MEMORY;
+        return;
+    }
+
+    mcp_resume_token_payload(data,
+                             mcp_worker_now(x->worker)
+                             + x->endpoint->resume_lifetime,
+                             bind, part->stream, x->reader.cursor.seq);
+    mcp_resume_add_token(&token, x->endpoint->keys, MCP_TOKEN_RESUME,
+                         data, sizeof(data));
+
+    if (token.failed) {
+        x->answer.out.failed = token.failed;
+
+    } else {
+        mcp_resume_token_interim_write(x,
+                                       (mcp_str_t) { token.data, token.len });
+    }
+
+    mcp_buf_free(&token);
+}
+
+
+/* Writes an interim result, which is a tool result with nextResumeToken. token
+ * is a JSON string. */
+static void
+mcp_resume_token_interim_write(mcp_exchange_t *x, mcp_str_t token)
+{
+    mcp_buf_t            body;
+    mcp_result_t         add;
+    const mcp_method_t  *method;
+
+    method = mcp_method_find(x->msg->method);
+    mcp_buf_init(&body, &x->worker->env->mem, SIZE_MAX / 2);
+
+    mcp_buf_lit(&body, "{\"content\":[{\"type\":\"text\","
+                       "\"text\":\"" MCP_RESUME_TOKEN_TEXT "\"}],"
+                       "\"nextResumeToken\":");
+    mcp_buf_str(&body, token);
+    mcp_buf_lit(&body, ",\"_meta\":{\"nextResumeToken\":");
+    mcp_buf_str(&body, token);
+    mcp_buf_lit(&body, "}}");
+
+    if (body.failed) {
+        x->answer.out.failed = body.failed;
+
+    } else {
+        mcp_result_write(&x->answer.out, x->msg->id,
+                         (mcp_str_t) { body.data, body.len },
+                         mcp_endpoint_result(x->endpoint, &x->client, method,
+                                             mcp_null_str, &add));
+    }
+
+    mcp_buf_free(&body);
+}
+
+
+void
+mcp_resume_token_interim_again(mcp_exchange_t *x,
+    const mcp_resume_token_t *part)
+{
+    mcp_buf_t  token;
+
+    mcp_buf_init(&token, &x->worker->env->mem, SIZE_MAX / 2);
+    mcp_buf_json(&token, part->text);
+
+    if (token.failed) {
+        x->answer.out.failed = token.failed;
+
+    } else {
+        mcp_resume_token_interim_write(x,
+                                       (mcp_str_t) { token.data, token.len });
+    }
+
+    mcp_buf_free(&token);
+}
+
+
+/* Writes an event id in front of the interim result on a call's stream. A
+ * client that resumes by this event id has its response already, and gets no
+ * second one. */
+static void
+mcp_resume_token_interim_id(mcp_exchange_t *x)
+{
+    char  id[MCP_EVENT_ID_MAX], *end;
+
+    end = mcp_event_id_print(id, x->reader.ref.id,
+                             MCP_EVENT_ANSWERED | x->reader.cursor.seq);
+
+    mcp_buf_lit(&x->answer.out, "id: ");
+    mcp_buf_add(&x->answer.out, id, (size_t) (end - id));
+    mcp_buf_lit(&x->answer.out, "\n");
+}
+
+
+/* Returns 1 if the request has a token and its response is not written yet. */
+static int
+mcp_resume_token_waits(mcp_exchange_t *x, const mcp_resume_token_t *part)
+{
+    mcp_stream_info_t  info;
+
+    if (part->text.len == 0 || x->reader.answered || x->reader.cursor.done) {
+        return 0;
+    }
+
+    return part->rest
+           || mcp_store_info(x->worker->store, &x->reader.ref, &info) != MCP_OK
+           || info.state < MCP_STATE_COMPLETED
+           || x->reader.cursor.seq < info.last_seq;
+}
+
+
+/*
+ * Another connection has displaced this one. This one may still be the only
+ * living one, because the request of a lost connection may be processed after
+ * that of the next connection. Therefore it stays open instead of getting an
+ * error, and gets the interim result at its time; if the client then repeats
+ * its request at once, two living connections would displace each other
+ * endlessly.
+ */
+static int
+mcp_resume_token_stays(mcp_exchange_t *x)
+{
+    if (!mcp_resume_token_waits(x, mcp_resume_token_of(x->states))) {
+        return 0;
+    }
+
+    if (x->reader.close_at == 0) {
+        mcp_consumer_close_at(x, mcp_worker_now(x->worker)
+                                 + MCP_RESUME_TOKEN_STAY);
+    }
+
+    return 1;
+}
+
+
+/*
+ * Writes the last bytes of a connection that ends without the response: an
+ * interim result if the request continues, or an error if the rest of the call
+ * is lost. Only the stream of the request's own call can be resumed by an
+ * event id, so only there the interim result has one.
+ */
+static void
+mcp_resume_token_tail(mcp_exchange_t *x, mcp_tail_e how)
+{
+    mcp_resume_token_t  *part;
+
+    part = mcp_resume_token_of(x->states);
+
+    if (part == NULL) {
+        return;
+    }
+
+    switch (how) {
+
+    case MCP_TAIL_TAKEN:
+        if (mcp_resume_token_waits(x, part)) {
+            mcp_buf_lit(&x->answer.out, "data: ");
+            mcp_resume_token_interim_again(x, part);
+            mcp_buf_lit(&x->answer.out, "\n\n");
+        }
+
+        return;
+
+    case MCP_TAIL_CLOSED:
+        if (part->rest
+            || (part->due && mcp_worker_now(x->worker) >= part->due))
+        {
+            if (!part->rest && !x->reader.cursor.plain) {
+                mcp_resume_token_interim_id(x);
+            }
+
+            mcp_buf_lit(&x->answer.out, "data: ");
+            mcp_resume_token_interim(x);
+            mcp_buf_lit(&x->answer.out, "\n\n");
+        }
+
+        return;
+
+    default:
+        if (part->rest && !x->reader.answered) {
+            mcp_resume_token_refuse(x);
+        }
+    }
+}
+
+
+/* Writes the error for a request that reads the rest of a call without a
+ * response for it: the call was cancelled, the response belongs to another
+ * request, or the stream was freed. */
+static void
+mcp_resume_token_refuse(mcp_exchange_t *x)
+{
+    mcp_buf_lit(&x->answer.out, "data: ");
+    mcp_fault_write(&x->answer.out, x->client.revision, x->msg->id,
+                    MCP_FAULT_RESUME_TOKEN, mcp_null_str, mcp_null_str);
+    mcp_buf_lit(&x->answer.out, "\n\n");
+}
+
+
+static const mcp_resume_call_t  mcp_resume_token_call = {
+    .wanted_by = MCP_CLIENT_TOKENS,
+    .request = mcp_resume_token_request,
+    .start = mcp_resume_token_start,
+    .refused = mcp_resume_token_backend_refused,
+    .interim = mcp_resume_token_interim,
+    .result = mcp_resume_token_backend_result,
+    .answered = mcp_resume_token_backend_answered,
+    .failed = mcp_resume_token_backend_failed
+};
+
+
+static const mcp_resume_reader_t  mcp_resume_token_reader = {
+    .read = mcp_consumer_copy,
+    .stays = mcp_resume_token_stays
+};
+
+
+const mcp_resume_method_t  mcp_resume_token = {
+    .name = { "tokens", 6 },
+    .begin = mcp_resume_token_backend_begin,
+    .tail = mcp_resume_token_tail,
+    .call = &mcp_resume_token_call,
+    .reader = &mcp_resume_token_reader
+};

@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * Internal declarations of resume tokens:
+ *
+ *   mcp_resume_by_token.c          the server's tokens ('m'), interim results
+ *   mcp_resume_by_token_backend.c  a backend's own tokens
+ *   mcp_resume_by_token_members.c  the members of requests and results with
+ *   tokens
+ */
+
+
+#ifndef MCP_RESUME_BY_TOKEN_H_INCLUDED
+#define MCP_RESUME_BY_TOKEN_H_INCLUDED
+
+
+#include "resume/mcp_resume_common.h"
+
+
+/* The state of this method in an exchange and its call, if the request has a
+ * token or may get an interim result. */
+typedef struct {
+    uint64_t        due;       /* when the request gets an interim result, ms;
+                                  0: never */
+    mcp_str_t       text;      /* the token of the request, or empty */
+    unsigned char  *key;       /* digest of a backend's token, which is the key
+                                  of its value in the store, followed by the
+                                  token's expiry (8 bytes); NULL: the request
+                                  has not used such a token */
+    uint64_t        until;     /* when the request stops waiting for the call
+                                  of another request with the same token, ms */
+    unsigned char   stream[MCP_STREAM_ID_LEN];
+    unsigned        rest:1;    /* 1: the request reads the stream of another
+                                  request's call */
+} mcp_resume_token_t;
+
+
+#define mcp_resume_token_of(states)  mcp_hook_state(states, &mcp_resume_token)
+
+
+/* --- mcp_resume_by_token.c --- */
+
+/*
+ * Writes a digest of the client, the method and the params of a request,
+ * without the resume token in them. Tokens are valid only for requests with
+ * the same digest.
+ *
+ * Returns MCP_OK, or
+ *   MCP_ERR_SYNTAX, MCP_ERR_LIMIT  the params have no canonical form
+ *   MCP_ERR_MEMORY
+ */
+int mcp_resume_token_bind(const mcp_endpoint_t *endpoint, const mcp_mem_t *mem,
+    const mcp_client_t *client, mcp_str_t method, mcp_str_t params,
+    unsigned char out[MCP_DIGEST_LEN]);
+
+/*
+ * Responds with the rest of another request's call: the events of its stream
+ * after seq.
+ *
+ * Returns MCP_DONE, or
+ *   MCP_ERR_NOT_FOUND  the stream does not exist, or has lost events after seq
+ *   MCP_ERR_MEMORY
+ */
+int mcp_resume_token_join(mcp_exchange_t *x, mcp_resume_token_t *part,
+    const mcp_stream_info_t *info, uint64_t seq);
+
+/* Writes an interim result that contains the token of the request again. */
+void mcp_resume_token_interim_again(mcp_exchange_t *x,
+    const mcp_resume_token_t *part);
+
+
+/* --- mcp_resume_by_token_backend.c --- */
+
+/* Returns 1 if a token begins like one in which a backend's token is
+ * sealed. */
+int mcp_resume_token_backend_is(mcp_str_t token);
+
+/* The part of the hook "request" for a token in which a backend's token is
+ * sealed. The token is at n places in the request. bind is the digest of
+ * mcp_resume_token_bind(). */
+int mcp_resume_token_backend_request(mcp_exchange_t *x,
+    mcp_resume_token_t *part, const mcp_json_value_t *places, size_t n,
+    const unsigned char bind[MCP_DIGEST_LEN]);
+
+/* Sets the id of a call whose request has used a backend's token: after some
+ * random bytes, it consists of the token's digest, so that the response is
+ * found by the token. */
+void mcp_resume_token_backend_start(mcp_call_t *call,
+    const mcp_resume_token_t *part);
+
+/* The parts of the hooks with these names that concern backends' tokens. */
+int  mcp_resume_token_backend_begin(mcp_call_t *call);
+int  mcp_resume_token_backend_result(mcp_request_t *req,
+    const mcp_backend_msg_t *msg, mcp_buf_t *out);
+void mcp_resume_token_backend_answered(mcp_request_t *req, mcp_outcome_e how);
+void mcp_resume_token_backend_refused(mcp_exchange_t *x);
+void mcp_resume_token_backend_failed(mcp_request_t *req);
+
+
+/* --- mcp_resume_by_token_members.c --- */
+
+/* Finds the token of a request: in _meta, in the params themselves, or in
+ * both. Sets places, and returns the number of places with a token. */
+size_t mcp_resume_token_find(const mcp_rpc_t *msg, mcp_json_value_t places[2]);
+
+/*
+ * Replaces the sealed token in the message of x with the backend's own token,
+ * which is JSON, and parses the message again.
+ *
+ * Returns MCP_OK, or
+ *   MCP_ERR_MEMORY
+ *   MCP_ERR_INTERNAL  the token is not JSON
+ */
+int mcp_resume_token_replace(mcp_exchange_t *x, const mcp_json_value_t *places,
+    size_t n, mcp_str_t inner);
+
+/* Returns the nextResumeToken of a result, of which meta is the _meta
+ * member. */
+mcp_json_value_t mcp_resume_token_next(const mcp_json_value_t *result,
+    const mcp_json_value_t *meta);
+
+/*
+ * Appends the result with another nextResumeToken, which is JSON; empty: none.
+ * The token is written where the result had one: in _meta, beside it, or at
+ * both places. If wanted is 1, because the client has declared resumeTokens,
+ * it is always written at both. Sets out->failed on failure.
+ */
+void mcp_resume_token_write(mcp_buf_t *out, const mcp_json_value_t *result,
+    const mcp_json_value_t *meta, mcp_str_t token, int wanted);
+
+
+#endif /* MCP_RESUME_BY_TOKEN_H_INCLUDED */

@@ -1,0 +1,610 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * Backends' tokens: the nextResumeToken of a backend is sealed for the client,
+ * whether or not the client has declared tokens. When the client repeats the
+ * request with it, the backend gets its own token unchanged.
+ *
+ * The client's token is "p." and the sealed data: expiry in ms (8 bytes), the
+ * id of the call that has returned the token if the request of that call had a
+ * backend's token as well (16), and the backend's token as JSON. The token is
+ * bound to the client and the request.
+ *
+ * The response to a request with a token is kept in the stream of its call: a
+ * repeated request with the same token gets it again, until the token in that
+ * response is used. The id of the stream consists of the token's digest,
+ * except its first bytes, which are random; the store has them as the value
+ * with the digest as key. Therefore a call that is started again after a
+ * failure has another stream, and no event id is used twice (2025-11-25,
+ * basic/transports, "Resumability and Redelivery"). In a cluster only one node
+ * may use a token, and all nodes find the response. At the node that uses a
+ * token, the store records which of its requests does so
+ * (mcp_operation_token()).
+ */
+
+
+#include "resume/mcp_resume_by_token.h"
+
+
+#define MCP_RESUME_TOKEN_BACKEND_MARK  mcp_str("p.")
+#define MCP_RESUME_TOKEN_BACKEND_HEAD  (8 + MCP_STREAM_ID_LEN)
+
+/* Maximum length of a backend's token, bytes. A longer one is an error of the
+ * backend. */
+#define MCP_RESUME_TOKEN_BACKEND_MAX  2048
+
+/* Time for which a request waits for the call of another request with the same
+ * token if it gets no interim result before, ms. */
+#define MCP_RESUME_TOKEN_WAIT        10000
+
+/* Intervals at which a waiting request looks for the stream of the other
+ * request's call: at this node, and at another node, ms. */
+#define MCP_RESUME_TOKEN_CHECK              50
+#define MCP_RESUME_TOKEN_CHECK_UNREACHABLE  500
+
+/* RUNNING is the value in the store for a used token whose call has no stream
+ * yet. Any other value has the first bytes, RANDOM in number, of the id of the
+ * call's stream. */
+#define MCP_RESUME_TOKEN_BACKEND_RUNNING  0
+#define MCP_RESUME_TOKEN_BACKEND_RANDOM   4
+
+
+static void mcp_resume_token_backend_poll(void *data);
+
+
+int
+mcp_resume_token_backend_is(mcp_str_t token)
+{
+    return token.len > MCP_RESUME_TOKEN_BACKEND_MARK.len
+           && memcmp(token.data, MCP_RESUME_TOKEN_BACKEND_MARK.data,
+                     MCP_RESUME_TOKEN_BACKEND_MARK.len) == 0;
+}
+
+
+/* Decrypts a token into the arena, and sets *key, see mcp_resume_token_t.
+ * Returns MCP_OK, MCP_ERR_NOT_FOUND if the token is invalid, expired or for
+ * another request, or MCP_ERR_MEMORY. */
+static int
+mcp_resume_token_backend_open(mcp_exchange_t *x, mcp_str_t token,
+    const unsigned char bind[MCP_DIGEST_LEN], mcp_str_t *data,
+    unsigned char **key)
+{
+    int        rc;
+    mcp_str_t  text, bound;
+
+    text = token;
+    text.data += MCP_RESUME_TOKEN_BACKEND_MARK.len;
+    text.len -= MCP_RESUME_TOKEN_BACKEND_MARK.len;
+    bound = (mcp_str_t) { (const char *) bind, MCP_DIGEST_LEN };
+
+    if (text.len > 2 * MCP_RESUME_TOKEN_BACKEND_MAX) {
+        return MCP_ERR_NOT_FOUND;
+    }
+
+    rc = mcp_token_open(x->endpoint->keys, MCP_TOKEN_RESUME, bound, text,
+                        &x->arena, data);
+
+    if (rc != MCP_OK) {
+        return rc == MCP_ERR_MEMORY ? rc : MCP_ERR_NOT_FOUND;
+    }
+
+    if (data->len < MCP_RESUME_TOKEN_BACKEND_HEAD + 2
+        || mcp_be_get((const unsigned char *) data->data, 8)
+           <= x->worker->env->now(x->worker->env->ctx))
+    {
+        return MCP_ERR_NOT_FOUND;
+    }
+
+    *key = mcp_arena_alloc(&x->arena, MCP_DIGEST_LEN + 8);
+
+    if (*key == NULL || mcp_digest(*key, &token, 1) != MCP_OK) {
+        return MCP_ERR_MEMORY;
+    }
+
+    memcpy(*key + MCP_DIGEST_LEN, data->data, 8);
+
+    return MCP_OK;
+}
+
+
+/* Allows a token to be used again, at all nodes. */
+static void
+mcp_resume_token_backend_free(mcp_worker_t *worker, const unsigned char *key)
+{
+    mcp_store_value_delete(worker->store, MCP_VALUE_TOKEN_USED, key);
+    mcp_operation_token_sent(worker, MCP_OPERATION_TOKEN_DROP, key);
+}
+
+
+/* Frees a stream with a kept response, if it belongs to this client. */
+static void
+mcp_resume_token_backend_drop(mcp_exchange_t *x,
+    const unsigned char id[MCP_STREAM_ID_LEN])
+{
+    mcp_stream_info_t  info;
+
+    if (mcp_store_find(x->worker->store, id, 0, &info) == MCP_OK
+        && mcp_resume_owns(x, &info) && info.generation == MCP_CALL_KEPT)
+    {
+        mcp_store_free(x->worker->store, &info.ref);
+    }
+}
+
+
+/*
+ * Starts a call with a token that was never used, or whose call has failed.
+ * The client has got the response that contained the token, so the stream with
+ * that response is freed. Returns MCP_AGAIN, as the hook "request" for a new
+ * call, or MCP_ERR_MEMORY.
+ */
+static int
+mcp_resume_token_backend_first(mcp_exchange_t *x,
+    const mcp_json_value_t *places, size_t n, mcp_str_t data,
+    const unsigned char *key)
+{
+    mcp_str_t  inner;
+
+    inner.data = data.data + MCP_RESUME_TOKEN_BACKEND_HEAD;
+    inner.len = data.len - MCP_RESUME_TOKEN_BACKEND_HEAD;
+
+    if (mcp_resume_token_replace(x, places, n, inner) != MCP_OK) {
+        mcp_resume_token_backend_free(x->worker, key);
+        return MCP_ERR_MEMORY;
+    }
+
+    mcp_resume_token_backend_drop(x, (const unsigned char *) data.data + 8);
+
+    return MCP_AGAIN;
+}
+
+
+/* Responds with all events of the call that has used the token. value has the
+ * first bytes of the id of its stream; away is 1 if the stream may be at
+ * another node. */
+static int
+mcp_resume_token_backend_repeat(mcp_exchange_t *x, mcp_resume_token_t *part,
+    const unsigned char *key, uint32_t value, int away)
+{
+    int                rc;
+    unsigned char      id[MCP_STREAM_ID_LEN];
+    mcp_stream_info_t  info;
+
+    memcpy(id, key, MCP_STREAM_ID_LEN);
+    mcp_be_put(id, value, MCP_RESUME_TOKEN_BACKEND_RANDOM);
+
+    rc = away ? mcp_resume_fetch(x, id, 0, &info)
+              : mcp_resume_find(x, id, &info);
+
+    if (rc == MCP_OK) {
+        rc = mcp_resume_token_join(x, part, &info, 0);
+    }
+
+    return rc == MCP_DONE ? rc : mcp_resume_refuse_for(x, rc);
+}
+
+
+/* Sends the response of an exchange that was left waiting. rc is MCP_DONE for
+ * a stream, MCP_OK for another response, or an error. */
+static void
+mcp_resume_token_backend_respond(mcp_exchange_t *x, int rc)
+{
+    if (rc != MCP_OK && rc != MCP_DONE) {
+        mcp_answer_status(x, 500);
+    }
+
+    x->queued.action.type = rc == MCP_DONE ? MCP_ACT_STREAM : MCP_ACT_RESPOND;
+    mcp_worker_queue(x->worker, &x->queued);
+}
+
+
+/*
+ * Handler of the timer of a waiting request: responds with the events of the
+ * call that has used the token, as soon as it has a stream. When the call has
+ * failed or the waiting time is over, responds with an interim result, so that
+ * the client repeats the request.
+ */
+static void
+mcp_resume_token_backend_poll(void *data)
+{
+    int                  rc;
+    uint32_t             value;
+    uint64_t             now;
+    mcp_exchange_t      *x;
+    mcp_resume_token_t  *part;
+
+    x = data;
+    part = mcp_resume_token_of(x->states);
+    now = mcp_worker_now(x->worker);
+    rc = mcp_store_value_get(x->worker->store, MCP_VALUE_TOKEN_USED,
+                             part->key, now, &value);
+
+    if (rc == MCP_OK && value != MCP_RESUME_TOKEN_BACKEND_RUNNING) {
+        rc = mcp_resume_token_backend_repeat(x, part, part->key, value, 0);
+        mcp_resume_token_backend_respond(x, rc);
+        return;
+    }
+
+    if (rc == MCP_OK && now < part->until && !x->worker->stopping) {
+        mcp_timer_set(&x->worker->timers, &x->reader.timer,
+                  now + MCP_RESUME_TOKEN_CHECK);
+        return;
+    }
+
+    x->answer.out.len = 0;
+    x->answer.outcome = "interim";
+    mcp_resume_token_interim_again(x, part);
+    mcp_resume_token_backend_respond(x, mcp_answer_json(x));
+}
+
+
+/* Another request at this node has used the token, and its call has no stream
+ * yet. The client's connection for that request may be lost, so this request
+ * waits until the call has a stream or fails. */
+static int
+mcp_resume_token_backend_wait(mcp_exchange_t *x, mcp_resume_token_t *part,
+    unsigned char *key, uint64_t now)
+{
+    mcp_exchange_set_state(x, MCP_EXCHANGE_WAIT);
+    x->answer.outcome = "pending";
+    part->key = key;
+    part->until = part->due ? part->due : now + MCP_RESUME_TOKEN_WAIT;
+    x->reader.timer.handler = mcp_resume_token_backend_poll;
+    x->reader.timer.data = x;
+    mcp_timer_set(&x->worker->timers, &x->reader.timer,
+                  now + MCP_RESUME_TOKEN_CHECK);
+
+    return MCP_OK;
+}
+
+
+/* Another node uses the token, or its call has a stream at any node: responds
+ * with the events of the call, or waits until it has a stream. When the
+ * waiting time is over, responds with an interim result. */
+static int
+mcp_resume_token_backend_unreachable(mcp_exchange_t *x,
+    mcp_resume_token_t *part, const unsigned char *key, uint32_t value)
+{
+    uint64_t  limit;
+
+    if (value != MCP_RESUME_TOKEN_BACKEND_RUNNING) {
+        return mcp_resume_token_backend_repeat(x, part, key, value, 1);
+    }
+
+    limit = part->due ? part->due - mcp_worker_now(x->worker)
+                      : MCP_RESUME_TOKEN_WAIT;
+
+    if (mcp_operation_later(x, MCP_RESUME_TOKEN_CHECK_UNREACHABLE, limit)
+        == MCP_AGAIN)
+    {
+        return MCP_AGAIN;
+    }
+
+    x->answer.outcome = "interim";
+    mcp_resume_token_interim_again(x, part);
+
+    return mcp_answer_json(x);
+}
+
+
+/* Marks a token as used at this node. Returns the values of
+ * mcp_store_value_add(): MCP_ERR_DENIED if the token was used before. */
+static int
+mcp_resume_token_backend_take(mcp_exchange_t *x, const unsigned char *key,
+    uint64_t now)
+{
+    mcp_tenant_t  tenant;
+
+    mcp_tenant(x->endpoint, x->head.tenant, &tenant);
+
+    return mcp_store_value_add(x->worker->store, MCP_VALUE_TOKEN_USED, key,
+                               MCP_RESUME_TOKEN_BACKEND_RUNNING,
+                               mcp_be_get(key + MCP_DIGEST_LEN, 8), now,
+                               &tenant);
+}
+
+
+/* No other node uses the token: starts a call with it, or responds with the
+ * call of an earlier request at this node. */
+static int
+mcp_resume_token_backend_here(mcp_exchange_t *x, mcp_resume_token_t *part,
+    const mcp_json_value_t *places, size_t n, mcp_str_t data,
+    unsigned char *key, uint64_t now)
+{
+    int       rc;
+    uint32_t  value;
+
+    /* a request that cannot start a call does not use the token */
+
+    if (x->answer.fault == MCP_FAULT_NONE) {
+        rc = mcp_resume_token_backend_take(x, key, now);
+
+        if (rc == MCP_OK) {
+            rc = mcp_resume_token_backend_first(x, places, n, data, key);
+
+            if (rc == MCP_AGAIN) {
+                part->key = key;
+            }
+
+            return rc;
+        }
+
+        mcp_operation_token_sent(x->worker, MCP_OPERATION_TOKEN_GIVE, key);
+
+        if (rc == MCP_ERR_LIMIT) {
+            return mcp_answer_fault(x, MCP_FAULT_TOO_MANY_VALUES, x->msg->id,
+                                    mcp_null_str);
+        }
+
+        if (rc != MCP_ERR_DENIED) {
+            return mcp_answer_fault(x, MCP_FAULT_STORE_FULL, x->msg->id,
+                                    mcp_null_str);
+        }
+
+    } else {
+        mcp_operation_token_sent(x->worker, MCP_OPERATION_TOKEN_GIVE, key);
+    }
+
+    rc = mcp_store_value_get(x->worker->store, MCP_VALUE_TOKEN_USED, key,
+                             now, &value);
+
+    if (rc != MCP_OK && x->answer.fault != MCP_FAULT_NONE) {
+        return MCP_AGAIN;
+    }
+
+    if (rc == MCP_OK && value != MCP_RESUME_TOKEN_BACKEND_RUNNING) {
+        return mcp_resume_token_backend_repeat(x, part, key, value, 0);
+    }
+
+    return mcp_resume_token_backend_wait(x, part, key, now);
+}
+
+
+int
+mcp_resume_token_backend_request(mcp_exchange_t *x, mcp_resume_token_t *part,
+    const mcp_json_value_t *places, size_t n,
+    const unsigned char bind[MCP_DIGEST_LEN])
+{
+    int             rc;
+    uint32_t        value;
+    uint64_t        now;
+    mcp_str_t       data;
+    unsigned char  *key;
+
+    rc = mcp_resume_token_backend_open(x, part->text, bind, &data, &key);
+    if (rc != MCP_OK) {
+        return rc == MCP_ERR_MEMORY ? rc : mcp_resume_refuse(x);
+    }
+
+    rc = mcp_operation_token(x, key, mcp_be_get(key + MCP_DIGEST_LEN, 8),
+                             &value);
+
+    if (rc != MCP_OK) {
+        return rc == MCP_ERR_DENIED
+               ? mcp_resume_token_backend_unreachable(x, part, key, value)
+               : mcp_resume_refuse_for(x, rc);
+    }
+
+    now = x->worker->env->now(x->worker->env->ctx);
+
+    return mcp_resume_token_backend_here(x, part, places, n, data, key, now);
+}
+
+
+/* Appends the data that are sealed in front of a backend's token: its
+ * expiry and the id of the call, zeros if the call's request had no
+ * backend's token. */
+static void
+mcp_resume_token_backend_head(mcp_request_t *req, mcp_buf_t *out)
+{
+    mcp_call_t          *call;
+    mcp_resume_token_t  *part;
+    unsigned char        head[MCP_RESUME_TOKEN_BACKEND_HEAD];
+
+    call = req->call;
+    part = mcp_resume_token_of(call->states);
+
+    memset(head, 0, sizeof(head));
+    mcp_be_put(head, mcp_call_now(call) + call->endpoint->resume_lifetime,
+                 8);
+
+    if (part && part->key) {
+        memcpy(head + 8, call->id, MCP_STREAM_ID_LEN);
+    }
+
+    mcp_buf_add(out, head, sizeof(head));
+}
+
+
+/* Appends the client's token, in which the backend's token inner is sealed, as
+ * a JSON string. */
+static int
+mcp_resume_token_backend_seal(mcp_request_t *req, mcp_str_t inner,
+    mcp_buf_t *out)
+{
+    int             rc;
+    mcp_buf_t       data;
+    mcp_str_t       bound;
+    mcp_call_t     *call;
+    unsigned char   bind[MCP_DIGEST_LEN], nonce[MCP_SEAL_NONCE_LEN];
+
+    call = req->call;
+    bound = (mcp_str_t) { (const char *) bind, MCP_DIGEST_LEN };
+
+    rc = mcp_resume_token_bind(call->endpoint, &call->worker->env->mem,
+                               &call->client, req->method->name, req->params,
+                               bind);
+
+    if (rc == MCP_OK) {
+        rc = mcp_worker_random(call->worker, nonce, sizeof(nonce));
+    }
+
+    if (rc != MCP_OK) {
+        return rc;
+    }
+
+    mcp_buf_init(&data, &call->worker->env->mem, SIZE_MAX / 2);
+    mcp_resume_token_backend_head(req, &data);
+    mcp_buf_str(&data, inner);
+
+    mcp_buf_lit(out, "\"");
+    mcp_buf_str(out, MCP_RESUME_TOKEN_BACKEND_MARK);
+
+    rc = data.failed;
+
+    if (rc == MCP_OK) {
+        rc = mcp_token_seal(call->endpoint->keys, MCP_TOKEN_RESUME,
+                            bound, (mcp_str_t) { data.data, data.len }, nonce,
+                            out);
+    }
+
+    mcp_buf_lit(out, "\"");
+    mcp_buf_free(&data);
+
+    return rc == MCP_OK ? out->failed : rc;
+}
+
+
+int
+mcp_resume_token_backend_result(mcp_request_t *req,
+    const mcp_backend_msg_t *msg, mcp_buf_t *out)
+{
+    int               rc;
+    mcp_buf_t         token;
+    mcp_call_t       *call;
+    mcp_json_value_t  result, meta, next;
+
+    if (!msg->has_next) {
+        return MCP_DONE;
+    }
+
+    call = req->call;
+    result = (mcp_json_value_t) { MCP_JSON_OBJECT, msg->body };
+    meta = mcp_json_get(&result, mcp_str("_meta"));
+    next = mcp_resume_token_next(&result, &meta);
+
+    mcp_buf_init(&token, &call->worker->env->mem, SIZE_MAX / 2);
+    rc = MCP_OK;
+
+    /* a result with isError has no token, and null is not a token */
+
+    if (next.type != MCP_JSON_NULL
+        && !mcp_str_eq(mcp_json_get(&result, mcp_str("isError")).raw,
+                       mcp_str("true")))
+    {
+        if (next.type != MCP_JSON_STRING
+            || next.raw.len > MCP_RESUME_TOKEN_BACKEND_MAX)
+        {
+            mcp_call_log(call, MCP_LOG_ERROR, "failed in its backend",
+                         "the \"nextResumeToken\" of the result is not a "
+                         "string, or is too long");
+            return MCP_ERR_SYNTAX;
+        }
+
+        rc = mcp_resume_token_backend_seal(req, next.raw, &token);
+    }
+
+    mcp_resume_token_write(out, &result, &meta,
+                           (mcp_str_t) { token.data, token.len },
+                           (call->client.capabilities & MCP_CLIENT_TOKENS)
+                               != 0);
+
+    mcp_buf_free(&token);
+
+    return rc == MCP_OK ? out->failed : rc;
+}
+
+
+/* Records in the store and in the cluster the stream of the call that has used
+ * the token. */
+static void
+mcp_resume_token_backend_remember(mcp_call_t *call, const unsigned char *key)
+{
+    uint64_t      random;
+    mcp_tenant_t  tenant;
+
+    random = mcp_be_get(call->id, MCP_RESUME_TOKEN_BACKEND_RANDOM);
+    mcp_tenant(call->endpoint, call->tenant, &tenant);
+
+    (void) mcp_store_value_set(call->worker->store, MCP_VALUE_TOKEN_USED,
+                               key, (uint32_t) random,
+                               mcp_be_get(key + MCP_DIGEST_LEN, 8), &tenant);
+
+    mcp_operation_token_set(call->worker, key,
+                            mcp_be_get(key + MCP_DIGEST_LEN, 8),
+                            (uint32_t) random, call->id);
+}
+
+
+void
+mcp_resume_token_backend_start(mcp_call_t *call, const mcp_resume_token_t *part)
+{
+    if (part->key == NULL) {
+        return;
+    }
+
+    memcpy(call->id + MCP_RESUME_TOKEN_BACKEND_RANDOM,
+           part->key + MCP_RESUME_TOKEN_BACKEND_RANDOM,
+           MCP_STREAM_ID_LEN - MCP_RESUME_TOKEN_BACKEND_RANDOM);
+
+    /* makes the random bytes differ from MCP_RESUME_TOKEN_BACKEND_RUNNING */
+
+    call->id[0] |= 1;
+    mcp_stream_id_short(call->id_text, call->id);
+}
+
+
+int
+mcp_resume_token_backend_begin(mcp_call_t *call)
+{
+    mcp_resume_token_t  *part;
+
+    part = mcp_resume_token_of(call->states);
+
+    if (part && part->key) {
+        mcp_resume_token_backend_remember(call, part->key);
+    }
+
+    return MCP_OK;
+}
+
+
+void
+mcp_resume_token_backend_answered(mcp_request_t *req, mcp_outcome_e how)
+{
+    mcp_call_t          *call;
+    mcp_resume_token_t  *part;
+
+    call = req->call;
+    part = mcp_resume_token_of(call->states);
+
+    if (part->key && call->phase == MCP_CALL_TRANSIENT) {
+        mcp_call_keep(call, req->response, how);
+        mcp_resume_token_backend_remember(call, part->key);
+    }
+}
+
+
+static void
+mcp_resume_token_backend_forget(mcp_worker_t *worker, mcp_resume_token_t *part)
+{
+    if (part->key) {
+        mcp_resume_token_backend_free(worker, part->key);
+        part->key = NULL;
+    }
+}
+
+
+void
+mcp_resume_token_backend_refused(mcp_exchange_t *x)
+{
+    mcp_resume_token_backend_forget(x->worker,
+                                    mcp_resume_token_of(x->states));
+}
+
+
+void
+mcp_resume_token_backend_failed(mcp_request_t *req)
+{
+    mcp_resume_token_backend_forget(req->call->worker,
+                                    mcp_resume_token_of(req->call->states));
+}

@@ -1,0 +1,607 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#include "worker/mcp_answer.h"
+#include "worker/mcp_cluster_operation_internal.h"
+#include "worker/mcp_exchange_state.h"
+
+
+/* Time after which an entry function runs again because the cluster lacked the
+ * event that the client has, ms. */
+#define MCP_OPERATION_AHEAD_LOOKUP  25
+
+
+static void mcp_operation_retry(mcp_exchange_t *x);
+
+
+void
+mcp_broadcast_make(mcp_broadcast_t *broadcast, mcp_broadcast_e what,
+    const unsigned char key[MCP_DIGEST_LEN],
+    const unsigned char session[MCP_DIGEST_LEN], uint32_t value,
+    uint64_t expires)
+{
+    broadcast->what = what;
+    memcpy(broadcast->key, key, MCP_DIGEST_LEN);
+    memcpy(broadcast->session, session, MCP_DIGEST_LEN);
+    broadcast->value = value;
+    broadcast->expires = expires;
+    broadcast->message = mcp_null_str;
+    broadcast->ms = 0;
+    broadcast->n = 0;
+    broadcast->own = 0;
+}
+
+
+/* Stores the entry function of an exchange, with the state to which each run
+ * returns. */
+static int
+mcp_operation_note(mcp_exchange_t *x, int (*entry)(mcp_exchange_t *x))
+{
+    mcp_asking_t  *asking;
+
+    asking = mcp_arena_alloc(&x->arena, sizeof(mcp_asking_t));
+    if (asking == NULL) {
+        return MCP_ERR_MEMORY;
+    }
+
+    memset(asking, 0, sizeof(mcp_asking_t));
+    asking->entry = entry;
+    asking->begun = mcp_worker_now(x->worker);
+    asking->headers = x->answer.response.n_headers;
+    asking->states = x->states;
+    x->asking = asking;
+
+    return MCP_OK;
+}
+
+
+int
+mcp_operation_begin(mcp_exchange_t *x, int (*entry)(mcp_exchange_t *x))
+{
+    if (x->worker->cluster == NULL) {
+        return entry(x);
+    }
+
+    if (mcp_operation_note(x, entry) != MCP_OK) {
+        return MCP_ERR_MEMORY;
+    }
+
+    mcp_exchange_set_state(x, MCP_EXCHANGE_BODY);
+
+    return MCP_AGAIN;
+}
+
+
+int
+mcp_operation_now(mcp_exchange_t *x, int (*entry)(mcp_exchange_t *x))
+{
+    if (x->worker->cluster == NULL) {
+        return entry(x);
+    }
+
+    return mcp_operation_note(x, entry) == MCP_OK ? mcp_operation_entry(x)
+                                                 : MCP_ERR_MEMORY;
+}
+
+
+/* An earlier run may have written a part of a response and has then stopped:
+ * its headers, body and states are dropped. */
+int
+mcp_operation_entry(mcp_exchange_t *x)
+{
+    mcp_asking_t  *asking;
+
+    asking = x->asking;
+    memset(asking->found, 0, sizeof(asking->found));
+    asking->again = 0;
+
+    x->answer.out.len = 0;
+    x->answer.response.n_headers = asking->headers;
+    x->states = asking->states;
+
+    return asking->entry(x);
+}
+
+
+void
+mcp_operation_free(mcp_operation_t *op)
+{
+    size_t            i;
+    const mcp_mem_t  *mem;
+
+    mem = &op->worker->env->mem;
+
+    for (i = 0; i < op->n_found; i++) {
+        if (op->found[i].event.len) {
+            mem->free(mem->ctx, (void *) (uintptr_t) op->found[i].event.data);
+        }
+    }
+
+    if (op->found) {
+        mem->free(mem->ctx, op->found);
+    }
+
+    mem->free(mem->ctx, op);
+}
+
+
+/* Finished operations are freed; a pending one is detached, and is freed when
+ * its result arrives. */
+void
+mcp_operation_drop(mcp_asking_t *asking)
+{
+    mcp_operation_t  *op, *next;
+
+    for (op = asking->first; op; op = next) {
+        next = op->next;
+
+        if (op->rc == MCP_AGAIN) {
+            op->x = NULL;
+            op->handler = NULL;
+
+        } else {
+            mcp_operation_free(op);
+        }
+    }
+
+    asking->first = NULL;
+}
+
+
+static void
+mcp_operation_late(void *data)
+{
+    mcp_exchange_t  *x;
+
+    x = data;
+
+    mcp_operation_drop(x->asking);
+    x->asking->late = 1;
+
+    mcp_operation_retry(x);
+}
+
+
+static void
+mcp_operation_due(void *data)
+{
+    mcp_operation_retry(data);
+}
+
+
+int
+mcp_operation_later(mcp_exchange_t *x, uint64_t ms, uint64_t limit)
+{
+    uint64_t       now;
+    mcp_asking_t  *asking;
+
+    asking = x->asking;
+    now = mcp_worker_now(x->worker);
+
+    if (asking == NULL || asking->late || now >= asking->begun + limit
+        || x->worker->stopping)
+    {
+        return MCP_OK;
+    }
+
+    mcp_operation_drop(asking);
+    asking->again = 1;
+    asking->timer.handler = mcp_operation_due;
+    asking->timer.data = x;
+    mcp_timer_set(&x->worker->timers, &asking->timer, now + ms);
+    mcp_exchange_set_state(x, MCP_EXCHANGE_CLUSTER_WAIT);
+
+    return MCP_AGAIN;
+}
+
+
+mcp_operation_t *
+mcp_operation_create(mcp_exchange_t *x)
+{
+    mcp_operation_t  *op;
+
+    op = mcp_mem_calloc(&x->worker->env->mem, sizeof(mcp_operation_t));
+
+    if (op) {
+        op->x = x;
+        op->worker = x->worker;
+        op->rc = MCP_AGAIN;
+    }
+
+    return op;
+}
+
+
+int
+mcp_operation_next(mcp_exchange_t *x, mcp_operation_kind_e kind,
+    mcp_operation_t **op, int *rc)
+{
+    unsigned       n;
+    mcp_asking_t  *asking;
+
+    asking = x->asking;
+
+    if (asking == NULL || asking->late) {
+        *rc = asking ? MCP_ERR_UNREACHABLE : MCP_OK;
+        return MCP_DONE;
+    }
+
+    n = asking->found[kind]++;
+
+    for (*op = asking->first; *op; *op = (*op)->next) {
+        if ((*op)->kind == kind && n-- == 0) {
+            *rc = (*op)->rc;
+            return MCP_DONE;
+        }
+    }
+
+    *op = mcp_operation_create(x);
+    if (*op == NULL) {
+        return MCP_ERR_MEMORY;
+    }
+
+    (*op)->kind = kind;
+
+    return MCP_OK;
+}
+
+
+int
+mcp_operation_is_started(mcp_exchange_t *x, mcp_operation_t *op, int rc)
+{
+    mcp_operation_t  **link;
+    mcp_asking_t      *asking;
+
+    if (rc == MCP_ERR_MEMORY) {
+        mcp_operation_free(op);
+        return rc;
+    }
+
+    asking = x->asking;
+    op->rc = rc;
+
+    for (link = &asking->first; *link; link = &(*link)->next) {
+        /* to the end of the list: results are found by the order of the
+         * operations */
+    }
+
+    *link = op;
+
+    if (rc == MCP_AGAIN) {
+        asking->timer.handler = mcp_operation_late;
+        asking->timer.data = x;
+        mcp_timer_set(&x->worker->timers, &asking->timer,
+                      mcp_worker_now(x->worker) + MCP_OPERATION_TIME);
+        mcp_exchange_set_state(x, MCP_EXCHANGE_CLUSTER_WAIT);
+    }
+
+    return rc;
+}
+
+
+int
+mcp_operation(mcp_exchange_t *x, const mcp_broadcast_t *broadcast)
+{
+    int               rc, answer;
+    mcp_operation_t  *op;
+    mcp_worker_t     *worker;
+
+    rc = mcp_operation_next(x, MCP_OPERATION_BROADCAST, &op, &answer);
+    if (rc != MCP_OK) {
+        return rc == MCP_DONE ? answer : rc;
+    }
+
+    worker = x->worker;
+    rc = worker->cluster_hooks->send_broadcast(worker->cluster, broadcast, op);
+
+    return mcp_operation_is_started(x, op, rc);
+}
+
+
+/* Starts an operation of a kind on a stream by a hook, or returns its result.
+ * Returns the values of the hook. */
+static int
+mcp_operation_for_exchange(mcp_exchange_t *x, mcp_operation_kind_e kind,
+    const mcp_operation_stream_t *stream, int (*hook)(void *cluster,
+    const mcp_operation_stream_t *stream, mcp_operation_t *op))
+{
+    int               rc, answer;
+    mcp_operation_t  *op;
+
+    rc = mcp_operation_next(x, kind, &op, &answer);
+    if (rc != MCP_OK) {
+        return rc == MCP_DONE ? answer : rc;
+    }
+
+    return mcp_operation_is_started(x, op,
+                                    hook(x->worker->cluster, stream, op));
+}
+
+
+/*
+ * Called if the client has an event that the cluster lacks. The owner's node
+ * was asked whether the event exists, and replies soon: runs the entry
+ * function again later, unless it has other operations, which must not be
+ * repeated. Returns MCP_AGAIN, or MCP_ERR_UNREACHABLE.
+ */
+static int
+mcp_operation_ahead(mcp_exchange_t *x)
+{
+    return x->asking->first->next == NULL
+                   && mcp_operation_later(x, MCP_OPERATION_AHEAD_LOOKUP,
+                                          MCP_OPERATION_TIME)
+                          == MCP_AGAIN
+               ? MCP_AGAIN
+               : MCP_ERR_UNREACHABLE;
+}
+
+
+/* Does the same as mcp_operation_for_exchange(), for a hook with the result
+ * MCP_ERR_AHEAD. */
+static int
+mcp_operation_for_event(mcp_exchange_t *x, mcp_operation_kind_e kind,
+    const mcp_operation_stream_t *stream, int (*hook)(void *cluster,
+    const mcp_operation_stream_t *stream, mcp_operation_t *op))
+{
+    int  rc;
+
+    rc = mcp_operation_for_exchange(x, kind, stream, hook);
+
+    return rc == MCP_ERR_AHEAD ? mcp_operation_ahead(x) : rc;
+}
+
+
+int
+mcp_operation_stream(mcp_exchange_t *x, const mcp_operation_stream_t *stream)
+{
+    return x->asking == NULL
+           ? MCP_OK
+           : mcp_operation_for_event(x, MCP_OPERATION_STREAM, stream,
+                                     x->worker->cluster_hooks->resume);
+}
+
+
+int
+mcp_operation_lookup(mcp_exchange_t *x, const mcp_operation_stream_t *stream)
+{
+    return x->asking == NULL
+           ? MCP_OK
+           : mcp_operation_for_event(x, MCP_OPERATION_LOOKUP, stream,
+                                     x->worker->cluster_hooks->lookup);
+}
+
+
+int
+mcp_operation_list(mcp_exchange_t *x, const mcp_operation_stream_t *stream)
+{
+    return x->asking == NULL
+           ? MCP_OK
+           : mcp_operation_for_exchange(x, MCP_OPERATION_LIST, stream,
+                                        x->worker->cluster_hooks->list);
+}
+
+
+const mcp_found_t *
+mcp_operation_found(const mcp_exchange_t *x,
+    const unsigned char id[MCP_STREAM_ID_LEN])
+{
+    const mcp_operation_t  *op;
+
+    for (op = x->asking ? x->asking->first : NULL; op; op = op->next) {
+        if (op->n_found == 1
+            && memcmp(op->found->lookup.info.ref.id, id, MCP_STREAM_ID_LEN)
+                   == 0)
+        {
+            return op->found;
+        }
+    }
+
+    return NULL;
+}
+
+
+const mcp_found_t *
+mcp_operation_found_at(const mcp_exchange_t *x, size_t i)
+{
+    const mcp_operation_t  *op;
+
+    op = x->asking ? x->asking->first : NULL;
+
+    while (op && op->kind != MCP_OPERATION_LIST) {
+        op = op->next;
+    }
+
+    return op && i < op->n_found ? &op->found[i] : NULL;
+}
+
+
+int
+mcp_operation_client_input(mcp_exchange_t *x,
+    const mcp_operation_client_input_t *input)
+{
+    int               rc, answer;
+    mcp_operation_t  *op;
+    mcp_worker_t     *worker;
+
+    worker = x->worker;
+
+    if (worker->cluster && x->asking == NULL) {
+        return worker->cluster_hooks->send_input(worker->cluster, input, NULL);
+    }
+
+    rc = mcp_operation_next(x, MCP_OPERATION_CLIENT_INPUT, &op, &answer);
+    if (rc != MCP_OK) {
+        return rc == MCP_DONE ? answer : rc;
+    }
+
+    rc = worker->cluster_hooks->send_input(worker->cluster, input, op);
+
+    return mcp_operation_is_started(x, op, rc);
+}
+
+
+int
+mcp_operation_waits(const mcp_exchange_t *x)
+{
+    const mcp_operation_t  *op;
+
+    if (x->asking && x->asking->again) {
+        return 1;
+    }
+
+    for (op = x->asking ? x->asking->first : NULL; op; op = op->next) {
+        if (op->rc == MCP_AGAIN) {
+            return 1;
+        }
+    }
+
+    return 0;
+}
+
+
+int
+mcp_operation_topic(mcp_worker_t *worker, const mcp_operation_topic_t *topic,
+    void (*handler)(void *data, int rc), void *data)
+{
+    int               rc;
+    mcp_operation_t  *op;
+
+    if (worker->cluster == NULL) {
+        return MCP_ERR_NOT_FOUND;
+    }
+
+    op = mcp_mem_calloc(&worker->env->mem, sizeof(mcp_operation_t));
+    if (op == NULL) {
+        return MCP_ERR_MEMORY;
+    }
+
+    op->worker = worker;
+    op->handler = handler;
+    op->data = data;
+    op->rc = MCP_AGAIN;
+
+    rc = worker->cluster_hooks->topic(worker->cluster, topic, op);
+
+    if (rc != MCP_AGAIN) {
+        mcp_operation_free(op);
+    }
+
+    return rc;
+}
+
+
+int
+mcp_operation_is_unreachable(const mcp_worker_t *worker)
+{
+    return worker->cluster
+           && worker->cluster_hooks->is_unreachable(worker->cluster);
+}
+
+
+int
+mcp_operation_clock(const mcp_worker_t *worker)
+{
+    return worker->cluster ? worker->cluster_hooks->clock(worker->cluster)
+                           : MCP_OK;
+}
+
+
+void
+mcp_operation_replicate(mcp_worker_t *worker, const mcp_stream_ref_t *ref,
+    uint32_t limit)
+{
+    if (worker->cluster) {
+        worker->cluster_hooks->replicate(worker->cluster, ref, limit);
+    }
+}
+
+
+int
+mcp_operation_unknown(mcp_worker_t *worker, const mcp_broadcast_t *broadcast)
+{
+    return worker->cluster
+               ? worker->cluster_hooks->send_broadcast(worker->cluster,
+                   broadcast, NULL)
+               : MCP_OK;
+}
+
+
+/* Runs the entry function again, and sends the response if there is one,
+ * because the glue waits for an action. */
+static void
+mcp_operation_retry(mcp_exchange_t *x)
+{
+    int  rc;
+
+    mcp_timer_del(&x->worker->timers, &x->asking->timer);
+
+    rc = mcp_operation_entry(x);
+
+    switch (rc) {
+
+    case MCP_OK:
+        mcp_answer_ready(x, MCP_ACT_RESPOND);
+        return;
+
+    case MCP_DONE:
+        mcp_answer_ready(x, MCP_ACT_STREAM);
+        return;
+
+    case MCP_AGAIN:
+        return;
+
+    default:
+        (void) mcp_answer_status(x, 500);
+        mcp_answer_ready(x, MCP_ACT_RESPOND);
+    }
+}
+
+
+void
+mcp_operation_answer(mcp_operation_t *op, int rc)
+{
+    mcp_operation_t  *other;
+
+    if (op->handler) {
+        op->rc = rc;
+        op->handler(op->data, rc);
+
+        /* an operation of mcp_operation_follow() belongs to its exchange,
+         * which frees it */
+
+        if (op->x == NULL) {
+            mcp_operation_free(op);
+        }
+
+        return;
+    }
+
+    if (op->x == NULL) {
+        mcp_operation_free(op);
+        return;
+    }
+
+    op->rc = rc;
+
+    if (op->holds) {
+        mcp_operation_go_on(op->x, rc);
+        return;
+    }
+
+    for (other = op->x->asking->first; other; other = other->next) {
+        if (other->rc == MCP_AGAIN) {
+            return;
+        }
+    }
+
+    mcp_operation_retry(op->x);
+}
+
+
+void
+mcp_operation_leave(mcp_exchange_t *x)
+{
+    if (x->asking) {
+        mcp_timer_del(&x->worker->timers, &x->asking->timer);
+        mcp_operation_drop(x->asking);
+    }
+}

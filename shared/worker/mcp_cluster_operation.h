@@ -1,0 +1,520 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * Cluster operations: requests to the other nodes of a cluster, and exchanges
+ * that wait for the results.
+ *
+ * An exchange waits by running a function, its entry function, again. The
+ * entry function starts an operation as if its result were available. If the
+ * result is not available, the function stops and returns MCP_AGAIN. When all
+ * results are available, the function runs again from its beginning, and finds
+ * each result by its position among the operations of the same kind. Therefore
+ * the function must not have other effects before it has started all of its
+ * operations.
+ *
+ * A worker without a cluster never waits.
+ */
+
+
+#ifndef MCP_CLUSTER_OPERATION_H_INCLUDED
+#define MCP_CLUSTER_OPERATION_H_INCLUDED
+
+
+#include "worker/mcp_worker_internal.h"
+
+
+/* Time for which an exchange waits for a result, ms. After that, the cluster
+ * counts as unreachable for this exchange. */
+#define MCP_OPERATION_TIME  1000
+
+
+/* The kinds of broadcasts. */
+typedef enum {
+    /* A value that all nodes put into their stores, with its kind in the
+     * store. */
+    MCP_BROADCAST_SESSION_ENDED = MCP_VALUE_SESSION_ENDED,
+    MCP_BROADCAST_LOG_LEVEL = MCP_VALUE_LOG_LEVEL,
+    MCP_BROADCAST_CANCELLED = MCP_VALUE_CANCELLED,
+    MCP_BROADCAST_CROWDED = MCP_VALUE_CROWDED,
+
+    /* A notification for subscribers. */
+    MCP_BROADCAST_NOTIFICATION = 'p',
+
+    /* A session's own stream is subscribed to a topic if the broadcast's value
+     * is 1, otherwise unsubscribed. The topic is the broadcast's key. */
+    MCP_BROADCAST_TOPIC = 's'
+} mcp_broadcast_e;
+
+/* Maximum length of a notification for subscribers at other nodes, bytes. A
+ * longer one stays at this node. */
+#define MCP_BROADCAST_MESSAGE_MAX  8192
+
+struct mcp_broadcast_s {
+    mcp_broadcast_e        what;
+    unsigned char          key[MCP_DIGEST_LEN];
+    unsigned char          session[MCP_DIGEST_LEN];    /* session that the
+                                                          broadcast concerns */
+    uint32_t               value;
+    uint64_t               expires;
+    mcp_str_t              message;    /* text of a notification; otherwise
+                                          empty */
+    uint64_t               ms;         /* "ms" and "n": id of the broadcast's
+                                          entry in Redis, its position; 0: not
+                                          received from Redis */
+    uint64_t               n;
+    unsigned               own:1;      /* 1: sent by this node */
+};
+
+/* Initializes a broadcast of a value. */
+void mcp_broadcast_make(mcp_broadcast_t *broadcast, mcp_broadcast_e what,
+    const unsigned char key[MCP_DIGEST_LEN],
+    const unsigned char session[MCP_DIGEST_LEN], uint32_t value,
+    uint64_t expires);
+
+
+/* A stream that a client resumes or looks up. */
+typedef struct {
+    unsigned char          id[MCP_STREAM_ID_LEN];
+    uint64_t               after;      /* last event that the client has */
+    unsigned char          session[MCP_DIGEST_LEN];    /* the stream must belong
+                                                          to this session and
+                                                          principal */
+    unsigned char          principal[MCP_DIGEST_LEN];
+    unsigned               listens:1;  /* 1: resume after the last event that
+                                          any node has sent. In a lookup of a
+                                          task, 1: notify this node of changes
+                                          of the task, see mcp_notify_task() */
+    unsigned               any_session:1;      /* 1: the stream may belong to
+                                                  any session */
+    unsigned               task:1;     /* 1: the result also contains the last
+                                          event of the task */
+    unsigned               drops:1;    /* 1: remove the events up to "after"
+                                          from the stream */
+    unsigned               has_generation:1; /* 1: generation and
+                                                generation_max are set */
+    uint32_t               generation; /* the stream's generation is raised to
+                                          this value */
+    uint32_t               generation_max;   /* a stream with a generation
+                                                above this value is not
+                                                found */
+} mcp_operation_stream_t;
+
+
+/* A change of the subscriptions of a session's own stream. */
+typedef struct {
+    unsigned char          id[MCP_STREAM_ID_LEN];
+    unsigned char          session[MCP_DIGEST_LEN];
+    unsigned char          topic[MCP_DIGEST_LEN];
+    unsigned               subscribe:1;
+} mcp_operation_topic_t;
+
+
+/* The state of a stream of another node. */
+typedef struct {
+    mcp_store_lookup_t     lookup;     /* state of the stream;
+                                          info.ref.index is 0, because it is
+                                          not in this store */
+    mcp_str_t              event;      /* last event, if the stream is that of
+                                          a task */
+} mcp_found_t;
+
+
+/* The kinds of client input for a call. */
+typedef enum {
+    MCP_OPERATION_INPUT_ANSWER = 0,  /* answers, as for mcp_store_inbox_put() */
+    MCP_OPERATION_INPUT_TASK,        /* answers, as for mcp_store_answer() */
+    MCP_OPERATION_INPUT_CANCEL       /* cancellation of a task */
+} mcp_operation_client_input_e;
+
+typedef struct {
+    mcp_operation_client_input_e  what;
+    unsigned char                 id[MCP_STREAM_ID_LEN];
+
+    /* a call must belong to this session, the call of a task to this
+     * principal */
+
+    unsigned char                 session[MCP_DIGEST_LEN];
+    unsigned char                 principal[MCP_DIGEST_LEN];
+    uint32_t                      generation;  /* generation to which the
+                                                  stream is raised; 0: none */
+    uint64_t                      seq;   /* for a task: number of the event
+                                            with the questions */
+    uint32_t                      bits;  /* for a task: bits of the questions
+                                            that are answered */
+    uint32_t                      all;   /* for a task: bits of all questions
+                                            of the event */
+    mcp_str_t                     data;
+} mcp_operation_client_input_t;
+
+
+/* The kind of an operation. An entry function that runs again finds a result
+ * by the kind. */
+typedef enum {
+    MCP_OPERATION_BROADCAST = 0,
+    MCP_OPERATION_STREAM,
+    MCP_OPERATION_LOOKUP,
+    MCP_OPERATION_LIST,
+    MCP_OPERATION_CLIENT_INPUT,
+    MCP_OPERATION_QUOTA,
+    MCP_OPERATION_TOKEN
+} mcp_operation_kind_e;
+
+
+/* A pending or finished operation. Either an exchange waits for its result, or
+ * its handler gets the result. */
+struct mcp_operation_s {
+    void                 (*handler)(void *data, int rc);
+    void                  *data;
+    mcp_operation_t       *next;       /* next operation of the same exchange */
+    mcp_exchange_t        *x;          /* NULL: the exchange was freed */
+    mcp_worker_t          *worker;
+    mcp_operation_kind_e   kind;       /* set if an entry function has started
+                                          the operation */
+    int                    rc;         /* result; MCP_AGAIN: pending */
+    unsigned               holds;      /* 1: the exchange has ended its entry
+                                          function, and waits for this
+                                          operation to send its response or
+                                          start its call */
+    mcp_operation_t       *later;      /* next operation that waits for the
+                                          same stream by the hook
+                                          "await_replication" */
+    uint32_t               value;      /* result of the hook "token" */
+    uint64_t seq;       /* number of the event to await by the hook
+                           "await_replication"; 0: the stream itself */
+    mcp_found_t *found; /* result of the hooks "lookup" and "list",
+                           from env->mem */
+    size_t                 n_found;
+};
+
+
+/* Operations on a backend's resume token, which can be used once. */
+typedef enum {
+    MCP_OPERATION_TOKEN_TAKE = 0,  /* use it */
+    MCP_OPERATION_TOKEN_GIVE,      /* release the token for a request that has
+                                      not started a call */
+    MCP_OPERATION_TOKEN_SET,       /* record the value, which identifies the
+                                      stream of its call */
+    MCP_OPERATION_TOKEN_DROP       /* allow the token to be used again, because
+                                      its call has failed */
+} mcp_operation_token_e;
+
+typedef struct {
+    mcp_operation_token_e  what;
+    unsigned char          key[MCP_DIGEST_LEN];
+    unsigned char          stream[MCP_STREAM_ID_LEN];  /* for SET: stream of
+                                                          the token's call */
+    uint32_t               value;      /* for SET: never 0 */
+    uint64_t               expires;
+} mcp_operation_token_t;
+
+
+/* The functions of a cluster that its worker calls; cluster is
+ * worker->cluster. */
+struct mcp_cluster_hooks_s {
+
+    /* Sends a broadcast. op is the operation that gets the result, or NULL.
+     * The result is never passed before the function returns.
+     *
+     * Returns MCP_OK if the broadcast needs no result, or
+     *   MCP_AGAIN            mcp_operation_answer() follows, if op is not
+     *                        NULL. A notification is also received by this
+     *                        node itself, see mcp_operation_receive()
+     *   MCP_ERR_UNREACHABLE  the cluster is unreachable
+     *   MCP_ERR_MEMORY */
+    int (*send_broadcast)(void *cluster, const mcp_broadcast_t *broadcast,
+                mcp_operation_t *op);
+
+    /* Makes a stream available at this node, so that this process can read it:
+     * the stream itself, or a mirror. MCP_OK does not mean that the stream
+     * exists; it may be one that only this node has.
+     *
+     * Returns the values of "send_broadcast"; the result may also be
+     *   MCP_ERR_DENIED     a client that came later reads the stream at
+     *                      another node
+     *   MCP_ERR_AHEAD      the cluster does not have the event "after" yet;
+     *                      the owner's node is asked whether it exists
+     *   MCP_ERR_FULL       the region has no room for a mirror
+     *   MCP_ERR_NOT_FOUND  "listens" is set, and the cluster does not have the
+     *   stream */
+    int (*resume)(void *cluster, const mcp_operation_stream_t *stream,
+                 mcp_operation_t *op);
+
+    /* Looks a stream up without reading it. Restarts its time without a
+     * consumer, and confirms the event "after". With the result MCP_OK,
+     * op->found has the state of the stream in the cluster, if it exists.
+     * Returns the values of "send_broadcast"; the result may also be
+     * MCP_ERR_AHEAD, as for "resume". */
+    int (*lookup)(void *cluster, const mcp_operation_stream_t *stream,
+                mcp_operation_t *op);
+
+    /* Looks up all streams of the session and the principal in *stream.
+     * Returns the values of "send_broadcast". */
+    int (*list)(void *cluster, const mcp_operation_stream_t *stream,
+                mcp_operation_t *op);
+
+    /* Sends client input to a call of another node, or notifies the other
+     * nodes of input for a call of this node. If op is NULL, input for a
+     * call that does not exist is ignored.
+     *
+     * Returns the values of "send_broadcast"; the result may also be
+     *   MCP_ERR_LIMIT      there is no room for the input
+     *   MCP_ERR_NOT_FOUND  the cluster has no such call, or the call is over */
+    int (*send_input)(void *cluster, const mcp_operation_client_input_t *input,
+                mcp_operation_t *op);
+
+    /* Subscribes or unsubscribes a session's own stream at its owner's node,
+     * before that node receives later broadcasts. The caller has changed the
+     * stream or mirror at this node.
+     *
+     * Returns the values of "send_broadcast"; the result may also be
+     *   MCP_ERR_NOT_FOUND  the cluster has no such stream */
+    int (*topic)(void *cluster, const mcp_operation_topic_t *topic,
+                 mcp_operation_t *op);
+
+    /* Returns 1 if the cluster has been unreachable for
+     * mcp_cluster_outage_timeout, so that no new call may begin. */
+    int                       (*is_unreachable)(void *cluster);
+
+    /* Compares this node's clock with that of Redis.
+     *
+     * Returns MCP_OK if the clocks agree or this node is standalone, or
+     *   MCP_ERR_UNREACHABLE  Redis has not been reached since the zone was
+     *                        created
+     *   MCP_ERR_DENIED       the clocks differ too much, and no request may be
+     *   served */
+    int                       (*clock)(void *cluster);
+
+    /* Waits until the cluster has a stream of this process, or the event
+     * op->seq of the stream. Returns the values of "send_broadcast", or
+     * MCP_ERR_NOT_FOUND if the stream does not exist.
+     *
+     * For a held stream (cluster coalescing), the result may also be
+     *   MCP_ERR_EXISTS     another node has created an equal call before; its
+     *                      stream is available here and has to be joined
+     *   MCP_ERR_NOT_FOUND  this stream, or the other call's, does not exist
+     *                      any more
+     *   MCP_ERR_FULL       the region has no room for a mirror of the other
+     *   stream */
+    int (*await_replication)(void *cluster, const mcp_stream_ref_t *ref,
+                mcp_operation_t *op);
+
+    /* Starts the replication of a stream that this process has created. limit
+     * is the maximum number of active calls of its session at all nodes, 0 for
+     * none. If the session has more, the stream is not replicated, and
+     * MCP_INBOX_LIMIT is posted to it. */
+    void (*replicate)(void *cluster, const mcp_stream_ref_t *ref,
+                      uint32_t limit);
+
+    /* Checks whether a session may begin one more call, with at most "limit"
+     * active calls at all nodes. Returns the values of "send_broadcast"; the
+     * result may also be
+     *   MCP_ERR_LIMIT  the session may not */
+    int                       (*quota)(void *cluster,
+                             const unsigned char session[MCP_DIGEST_LEN],
+                             uint32_t limit, mcp_operation_t *op);
+
+    /* Performs an operation on a resume token. TAKE lets requests of this node
+     * use the token, and op gets the result. For the other operations op is
+     * NULL.
+     *
+     * Returns the values of "send_broadcast"; the result may also be
+     *   MCP_ERR_DENIED  another node uses the token, or its call has a stream
+     *   at any node; op->value is the value of SET, or 0 */
+    int (*token)(void *cluster, const mcp_operation_token_t *token,
+                 mcp_operation_t *op);
+
+    /* Called for a wake-up of the kind MCP_WAKE_REPLICATOR: a replicated
+     * stream or a mirror of this process has changed. */
+    void (*changed)(void *cluster, const mcp_stream_ref_t *ref);
+};
+
+
+/*
+ * Runs the entry function of a request without a body. In a cluster, only
+ * stores it, because an exchange can wait only after mcp_exchange_body(),
+ * which the glue calls with an empty body. Returns the values of
+ * mcp_exchange_head().
+ */
+int mcp_operation_begin(mcp_exchange_t *x, int (*entry)(mcp_exchange_t *x));
+
+/* Stores the entry function of a request with a body, and runs it at once.
+ * Returns the values of mcp_exchange_body(). */
+int mcp_operation_now(mcp_exchange_t *x, int (*entry)(mcp_exchange_t *x));
+
+/* Runs the stored entry function, without the effects of an earlier run on the
+ * response. Returns the values of mcp_exchange_body(). */
+int mcp_operation_entry(mcp_exchange_t *x);
+
+/*
+ * Sends a broadcast, for an entry function.
+ *
+ * Returns MCP_OK if the broadcast was sent or there are no other nodes, or
+ *   MCP_AGAIN            the entry function has to return this value
+ *   MCP_ERR_UNREACHABLE  the cluster is unreachable
+ *   MCP_ERR_MEMORY
+ */
+int mcp_operation(mcp_exchange_t *x, const mcp_broadcast_t *broadcast);
+
+/* Makes a stream available at this node, for an entry function. Returns the
+ * values of mcp_operation(), or MCP_ERR_DENIED, MCP_ERR_FULL or
+ * MCP_ERR_NOT_FOUND, see "resume". */
+int mcp_operation_stream(mcp_exchange_t *x,
+    const mcp_operation_stream_t *stream);
+
+/* Looks a stream up, for an entry function, which gets the result from
+ * mcp_operation_found(). Returns the values of mcp_operation(). */
+int mcp_operation_lookup(mcp_exchange_t *x,
+    const mcp_operation_stream_t *stream);
+
+/* Looks up all streams of the session and the principal in *stream, whose
+ * other fields are ignored. There may be some hundred results, see
+ * mcp_operation_found_at(). Returns the values of mcp_operation(). */
+int mcp_operation_list(mcp_exchange_t *x, const mcp_operation_stream_t *stream);
+
+/* Returns the state of a stream that mcp_operation_lookup() has found, or
+ * NULL. The result is valid until x is freed or starts to wait again. */
+const mcp_found_t *mcp_operation_found(const mcp_exchange_t *x,
+    const unsigned char id[MCP_STREAM_ID_LEN]);
+
+/* Returns result i of mcp_operation_list(), from 0, or NULL if there are
+ * fewer. */
+const mcp_found_t *mcp_operation_found_at(const mcp_exchange_t *x, size_t i);
+
+/*
+ * Looks a stream up for an exchange whose entry function has returned. The
+ * handler gets the result, unless the exchange is freed before. *op is set to
+ * the operation. If *op was the operation of an earlier call, the earlier
+ * operation is freed.
+ *
+ * Returns MCP_AGAIN if the handler will be called, or
+ *   MCP_ERR_UNREACHABLE  the cluster is unreachable
+ *   MCP_ERR_MEMORY
+ */
+int mcp_operation_follow(mcp_exchange_t *x,
+    const mcp_operation_stream_t *stream, void (*handler)(void *data, int rc),
+    void *data, mcp_operation_t **op);
+
+/*
+ * Sends client input to a call of another node, or notifies the other nodes of
+ * input for a call of this node. If x has no entry function, does not wait for
+ * the result. Returns the values of mcp_operation(), or
+ *   MCP_ERR_LIMIT      there is no room for the input
+ *   MCP_ERR_NOT_FOUND  there is no such call, or only this node has it
+ */
+int mcp_operation_client_input(mcp_exchange_t *x,
+    const mcp_operation_client_input_t *input);
+
+/*
+ * Subscribes or unsubscribes a session's own stream at its owner's node.
+ *
+ * Returns MCP_AGAIN if the handler will be called with the result. Otherwise
+ * returns the result without calling the handler:
+ *   MCP_OK
+ *   MCP_ERR_NOT_FOUND    the cluster has no such stream, or there is no cluster
+ *   MCP_ERR_UNREACHABLE  the cluster is unreachable
+ *   MCP_ERR_MEMORY
+ */
+int mcp_operation_topic(mcp_worker_t *worker,
+    const mcp_operation_topic_t *topic, void (*handler)(void *data, int rc),
+    void *data);
+
+/* Sends the response of x, which is ready and names a stream, when other
+ * nodes have the stream, or after MCP_OPERATION_TIME. Replaces
+ * mcp_answer_ready(). */
+void mcp_operation_respond(mcp_exchange_t *x, const mcp_stream_ref_t *ref);
+
+/*
+ * Sends the response of x, which is ready and was appended to a stream as
+ * event seq, when other nodes have the event. After MCP_OPERATION_TIME, x
+ * reads the stream instead if it is its consumer; otherwise the response is
+ * sent.
+ */
+void mcp_operation_respond_with(mcp_exchange_t *x, const mcp_stream_ref_t *ref,
+    uint64_t seq);
+
+/*
+ * Finds out whether a newly created, held stream is the first one for equal
+ * calls in the cluster.
+ *
+ * Returns MCP_AGAIN if then() will be called with MCP_OK, MCP_ERR_UNREACHABLE
+ * or a result of "await_replication", unless x is freed before; or
+ *   MCP_OK  the stream is the first one, because there are no other nodes
+ *           MCP_ERR_NOT_FOUND, MCP_ERR_MEMORY, MCP_ERR_UNREACHABLE
+ */
+int mcp_operation_first(mcp_exchange_t *x, const mcp_stream_ref_t *ref,
+    void (*then)(mcp_exchange_t *x, int rc));
+
+/* Returns 1 if a result for x is pending: the entry function has to return
+ * MCP_AGAIN. */
+int mcp_operation_waits(const mcp_exchange_t *x);
+
+/* Returns 1 if no new call may begin, because the cluster has been unreachable
+ * for mcp_cluster_outage_timeout. */
+int mcp_operation_is_unreachable(const mcp_worker_t *worker);
+
+/* Returns the values of the hook "clock", or MCP_OK without a cluster. */
+int mcp_operation_clock(const mcp_worker_t *worker);
+
+/* Starts the replication of a stream that this process has created. limit: see
+ * the hook "replicate". */
+void mcp_operation_replicate(mcp_worker_t *worker, const mcp_stream_ref_t *ref,
+    uint32_t limit);
+
+/*
+ * Checks, for an entry function, whether the session of x may begin one more
+ * call, with at most "limit" active calls at all nodes. Returns MCP_OK at
+ * once, unless a broadcast has marked the session as having many calls.
+ * Returns the values of mcp_operation(), or MCP_ERR_LIMIT.
+ */
+int mcp_operation_quota(mcp_exchange_t *x, uint32_t limit);
+
+/*
+ * Lets this node use a resume token, for an entry function; the caller records
+ * in the store which request uses it. Returns the values of mcp_operation(),
+ * or
+ *   MCP_ERR_DENIED  another node uses the token, or its call has a stream at
+ *                   any node: *value is the value of
+ *                   mcp_operation_token_set(), or 0
+ */
+int mcp_operation_token(mcp_exchange_t *x,
+    const unsigned char key[MCP_DIGEST_LEN], uint64_t expires, uint32_t *value);
+
+/* mcp_operation_token_sent() sends GIVE or DROP for a token.
+ * mcp_operation_token_set() sends SET with the stream of the token's call and
+ * a value other than 0. Neither waits for a result. */
+void mcp_operation_token_sent(mcp_worker_t *worker, mcp_operation_token_e what,
+    const unsigned char key[MCP_DIGEST_LEN]);
+void mcp_operation_token_set(mcp_worker_t *worker,
+    const unsigned char key[MCP_DIGEST_LEN], uint64_t expires, uint32_t value,
+    const unsigned char stream[MCP_STREAM_ID_LEN]);
+
+/*
+ * Runs the entry function of x again after "ms", with new operations. Returns
+ * MCP_AGAIN, which the function has to return; or MCP_OK, without running it
+ * again, if the exchange has waited for "limit" ms in all, the process shuts
+ * down, or there is no cluster.
+ */
+int mcp_operation_later(mcp_exchange_t *x, uint64_t ms, uint64_t limit);
+
+/* Sends a broadcast without waiting for the result. A lost broadcast is not
+ * repeated. Returns the values of "send_broadcast", MCP_OK without a
+ * cluster. */
+int mcp_operation_unknown(mcp_worker_t *worker,
+    const mcp_broadcast_t *broadcast);
+
+/* Called by the cluster: passes the result rc to the handler of an
+ * operation, or to its exchange, which continues. op is freed, now or with
+ * its exchange. */
+void mcp_operation_answer(mcp_operation_t *op, int rc);
+
+/* Detaches the operations of an exchange that is being freed: their results
+ * are dropped. */
+void mcp_operation_leave(mcp_exchange_t *x);
+
+/* Processes a received broadcast by worker->on_broadcast, which
+ * mcp_worker_create() has set. */
+#define mcp_operation_receive(worker, broadcast)                               \
+    ((worker)->on_broadcast(worker, broadcast))
+
+
+#endif /* MCP_CLUSTER_OPERATION_H_INCLUDED */

@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* Reads the stream of a call for the request of another client or connection:
+ * the messages of the stream without event ids, rewritten for that request. */
+
+
+#include "http/mcp_sse.h"
+#include "rpc/mcp_method.h"
+#include "worker/mcp_consumer.h"
+#include "worker/mcp_notification.h"
+
+
+/* Writes the response of the call with the id of the reading request. */
+static void
+mcp_consumer_copy_response(mcp_exchange_t *x, const mcp_rpc_t *msg)
+{
+    mcp_buf_lit(&x->answer.out, "data: {\"jsonrpc\":\"2.0\",\"id\":");
+    mcp_buf_str(&x->answer.out, x->msg->id);
+
+    if (msg->kind == MCP_RPC_RESULT) {
+        mcp_buf_lit(&x->answer.out, ",\"result\":");
+        mcp_buf_str(&x->answer.out, msg->result.raw);
+
+    } else {
+        mcp_buf_lit(&x->answer.out, ",\"error\":");
+        mcp_buf_str(&x->answer.out, msg->error.raw);
+    }
+
+    mcp_buf_lit(&x->answer.out, "}\n\n");
+
+    x->reader.answered = 1;
+}
+
+
+/*
+ * Writes a progress notification of the call with the progress token of the
+ * reading request. Writes nothing if that request has no token, because
+ * progress is sent only to requests that have asked for it
+ * (basic/utilities/progress, "Behavior Requirements").
+ */
+static void
+mcp_consumer_copy_progress(mcp_exchange_t *x, mcp_str_t text, mcp_str_t token)
+{
+    const char              *p;
+    const mcp_json_value_t  *wanted;
+
+    wanted = &x->msg->progress_token;
+
+    if (wanted->type != MCP_JSON_STRING && wanted->type != MCP_JSON_NUMBER) {
+        return;
+    }
+
+    p = token.data + token.len;
+
+    mcp_buf_lit(&x->answer.out, "data: ");
+    mcp_buf_add(&x->answer.out, text.data, (size_t) (token.data - text.data));
+    mcp_buf_str(&x->answer.out, wanted->raw);
+    mcp_buf_add(&x->answer.out, p, (size_t) (text.data + text.len - p));
+    mcp_buf_lit(&x->answer.out, "\n\n");
+}
+
+
+/*
+ * Returns 1 if a joined reader gets the message. Messages that only concern
+ * the client which has begun the call are left out: its resume policy, and
+ * questions unless both have the same session. Log messages need the reader's
+ * own level.
+ */
+static int
+mcp_consumer_copy_wanted(mcp_exchange_t *x, const mcp_rpc_t *msg)
+{
+    if (!x->reader.joins) {
+        return 1;
+    }
+
+    switch (msg->kind) {
+
+    case MCP_RPC_INVALID:              /* a mark about a task
+                                          (MCP_NOTIFY_MARK), which is not a
+                                          message */
+        return 0;
+
+    case MCP_RPC_REQUEST:
+        return x->reader.same_session;
+
+    case MCP_RPC_NOTIFICATION:
+        if (mcp_str_eq(msg->method, mcp_str("notifications/message"))) {
+            return mcp_notify_log_wanted(x->worker, &x->client,
+                                         msg->level.raw);
+        }
+
+        return !mcp_str_eq(msg->method,
+                           mcp_str("notifications/requests/resumePolicy"))
+               && !mcp_str_eq(msg->method,
+                              mcp_str("notifications/stream/create"));
+
+    default:
+        return 1;
+    }
+}
+
+
+/* Writes a message of the stream as an event without an id, rewritten for the
+ * reading request. In a question, a progress token belongs to the client and
+ * is not changed. */
+static int
+mcp_consumer_copy_message(mcp_exchange_t *x, mcp_str_t text)
+{
+    int          rc;
+    mcp_rpc_t    msg;
+    mcp_arena_t  arena;
+
+    mcp_arena_init(&arena, &x->worker->env->mem);
+
+    /* the limit is for the result, which is one level deeper in the
+     * response */
+
+    rc = mcp_rpc_parse(&arena, text, x->endpoint->max_depth + 1,
+                       MCP_RPC_FROM_BACKEND, &msg);
+
+    if (rc != MCP_OK) {
+        mcp_arena_destroy(&arena);
+        return rc;
+    }
+
+    if (msg.kind == MCP_RPC_RESULT || msg.kind == MCP_RPC_ERROR) {
+        mcp_consumer_copy_response(x, &msg);
+
+    } else if (!mcp_consumer_copy_wanted(x, &msg)) {
+        rc = MCP_OK;
+
+    } else if (msg.kind == MCP_RPC_NOTIFICATION
+               && msg.notify_token.type != MCP_JSON_NONE
+               && mcp_method_find(msg.method)->id
+                  == MCP_METHOD_NOTIFICATION_PROGRESS)
+    {
+        mcp_consumer_copy_progress(x, text, msg.notify_token.raw);
+
+    } else {
+        mcp_buf_lit(&x->answer.out, "data: ");
+        mcp_buf_str(&x->answer.out, text);
+        mcp_buf_lit(&x->answer.out, "\n\n");
+    }
+
+    mcp_arena_destroy(&arena);
+
+    return x->answer.out.failed;
+}
+
+
+/* Writes the messages in *events, which has each as "data: ...\n\n"; a message
+ * is one line. */
+static int
+mcp_consumer_copy_events(mcp_exchange_t *x, const mcp_buf_t *events)
+{
+    int          rc;
+    mcp_str_t    text;
+    const char  *p, *end;
+
+    rc = MCP_OK;
+    p = events->data;
+    end = p + events->len;
+
+    while (rc == MCP_OK && p < end) {
+        text.data = p + sizeof("data: ") - 1;
+        p = memchr(text.data, '\n', (size_t) (end - text.data));
+        text.len = (size_t) (p - text.data);
+        p += sizeof("\n\n") - 1;
+
+        rc = mcp_consumer_copy_message(x, text);
+    }
+
+    return rc;
+}
+
+
+int
+mcp_consumer_fetch(mcp_exchange_t *x, mcp_buf_t *events)
+{
+    int     rc;
+    char   *p;
+    size_t  n, cap;
+
+    cap = MCP_PULL_MIN;
+
+    do {
+        p = mcp_buf_reserve(events, cap);
+        if (p == NULL) {
+            return MCP_ERR_MEMORY;
+        }
+
+        rc = mcp_store_read(x->worker->store, &x->reader.ref,
+                            x->reader.handle, &x->reader.cursor,
+                            x->reader.sent, p, cap, &n);
+        if (rc != MCP_OK) {
+            return rc;
+        }
+
+        events->len += n;
+        cap = x->reader.cursor.left + MCP_PULL_MIN;
+
+    } while (x->reader.cursor.done);
+
+    return MCP_OK;
+}
+
+
+/* Called when events were removed before x has read them. A joined reader was
+ * too slow, and continues with the stored events, of which the last one is the
+ * response. Returns MCP_ERR_PURGED for other readers. */
+static int
+mcp_consumer_copy_skip(mcp_exchange_t *x)
+{
+    mcp_stream_info_t  info;
+
+    if (!x->reader.joins
+        || mcp_store_info(x->worker->store, &x->reader.ref, &info) != MCP_OK)
+    {
+        return MCP_ERR_PURGED;
+    }
+
+    memset(&x->reader.cursor, 0, sizeof(mcp_cursor_t));
+    x->reader.cursor.plain = 1;
+    x->reader.cursor.seq = info.first_seq - 1;
+
+    return MCP_OK;
+}
+
+
+int
+mcp_consumer_copy(mcp_exchange_t *x)
+{
+    int        rc;
+    mcp_buf_t  events;
+
+    mcp_buf_init(&events, &x->worker->env->mem, SIZE_MAX / 2);
+
+    x->reader.cursor.plain = 1;
+    rc = mcp_consumer_fetch(x, &events);
+
+    if (rc == MCP_ERR_PURGED) {
+        rc = mcp_consumer_copy_skip(x);
+
+    } else if (rc == MCP_OK) {
+        rc = mcp_consumer_copy_events(x, &events);
+    }
+
+    mcp_buf_free(&events);
+
+    /* No message was for this request: a comment, so that the pull returns
+     * bytes and is repeated, and proxies see that the connection is alive. */
+
+    if (rc == MCP_OK && x->answer.out.len == 0) {
+        mcp_buf_lit(&x->answer.out, MCP_SSE_COMMENT);
+        rc = x->answer.out.failed;
+    }
+
+    return rc;
+}

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* Notifications for subscribers, which are not part of a call's messages: a
+ * change of a list, of a resource or of a task. Also the session's own stream,
+ * and the log level of a client. */
+
+
+#ifndef MCP_NOTIFICATION_H_INCLUDED
+#define MCP_NOTIFICATION_H_INCLUDED
+
+
+#include "rpc/mcp_topic.h"
+#include "worker/mcp_worker_internal.h"
+
+
+/* Writes the id of a session's own stream. Returns MCP_OK or the values of
+ * mcp_digest(). */
+int mcp_notify_listener_id(const unsigned char session[MCP_DIGEST_LEN],
+    unsigned char id[MCP_STREAM_ID_LEN]);
+
+/* Finds the session's own stream, or creates it, counted for the quota of this
+ * tenant, and replicates it. Returns MCP_OK, or an error of mcp_store_create()
+ * or mcp_store_subscribe(). */
+int mcp_notify_listener(mcp_worker_t *worker, const mcp_endpoint_t *endpoint,
+    const mcp_client_t *client, const unsigned char tenant[MCP_DIGEST_LEN],
+    mcp_stream_info_t *info);
+
+/*
+ * Makes the session's own stream available at this node, to be read after the
+ * last event that any node has sent: the stream itself, a mirror, or a new
+ * stream if no node has one. For an entry function of mcp_operation_begin().
+ *
+ * Returns MCP_OK, or
+ *   MCP_AGAIN            the entry function has to return this value
+ *   MCP_ERR_UNREACHABLE  the cluster is unreachable, and this node does not
+ *                        have the stream itself; or a client that came later
+ *                        reads it at another node
+ * or the values of mcp_store_create(), mcp_store_subscribe() and
+ * mcp_operation_stream().
+ */
+int mcp_notify_here(mcp_exchange_t *x, mcp_stream_info_t *info);
+
+/* Subscribes a session's own stream at this node to a topic, or unsubscribes
+ * it. Does nothing if this node has neither the stream nor its mirror. Returns
+ * the values of mcp_store_subscribe(). */
+int mcp_notify_receive_topic(mcp_worker_t *worker,
+    const unsigned char session[MCP_DIGEST_LEN],
+    const unsigned char topic[MCP_DIGEST_LEN], unsigned subscribe);
+
+/* Subscribes a listener to changes of a list, under two topics: the list of
+ * this endpoint, and the list of any endpoint of the zone. Returns the values
+ * of mcp_store_subscribe(). */
+int mcp_notify_subscribe(mcp_worker_t *worker, const mcp_endpoint_t *endpoint,
+    const mcp_stream_ref_t *ref, mcp_topic_e list);
+
+/* Notifies subscribers that a list of the endpoint with this catalog key has
+ * changed; NULL: that list of any endpoint. message is the notification. */
+void mcp_notify_list(mcp_worker_t *worker, mcp_topic_e list,
+    const unsigned char *catalog_key, mcp_str_t message);
+
+/* Notifies the listeners of a task that it has changed; stream is the id of
+ * its stream. Each listener gets a mark, not a message: when the mark is read,
+ * the client gets the task's present state. */
+void mcp_notify_task(mcp_worker_t *worker,
+    const unsigned char stream[MCP_STREAM_ID_LEN]);
+
+/* The first byte of a mark about a task, which no message begins with. The
+ * text of the stream's id follows. */
+#define MCP_NOTIFY_MARK  '#'
+
+/* If the notification is for subscribers, sends it to its subscribers at all
+ * nodes and returns 1. Returns 0 if it is for a call's stream. uri is raw
+ * JSON. */
+int mcp_notify_broadcast(mcp_worker_t *worker, mcp_str_t method, mcp_str_t uri,
+    mcp_str_t message);
+
+/*
+ * mcp_notify_receive() delivers a broadcast notification to the subscribers at
+ * this node. If this node has sent the broadcast, only replicated streams get
+ * it, because the others got it before. mcp_notify_receive_for() delivers a
+ * notification to one stream, if the stream is subscribed.
+ */
+void mcp_notify_receive(mcp_worker_t *worker, const mcp_broadcast_t *broadcast);
+void mcp_notify_receive_for(mcp_worker_t *worker, const mcp_stream_ref_t *ref,
+    mcp_str_t message);
+
+/*
+ * Returns 1 if a client wants log messages (notifications/message) of a level,
+ * which is raw JSON. A session has the minimum level of its last
+ * logging/setLevel, and gets all messages before the first one (2025-11-25,
+ * server/utilities/logging). A request without a session contains a level, or
+ * the client gets no messages (2026-07-28, server/utilities/logging). A client
+ * that gets messages also gets those with an unknown level.
+ */
+int mcp_notify_log_wanted(mcp_worker_t *worker, const mcp_client_t *client,
+    mcp_str_t level);
+
+
+#endif /* MCP_NOTIFICATION_H_INCLUDED */

@@ -1,0 +1,324 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* Variables whose values come from request headers, before the body is
+ * read. */
+
+
+#include "test_env.h"
+
+#include "base/mcp_arena.h"
+#include "mcp_header_variable.h"
+#include "rpc/mcp_revision.h"
+
+
+#define VERSION  "MCP-Protocol-Version", "2026-07-28"
+#define PARAM    "mcp_param_region"
+
+
+static mcp_endpoint_t  endpoint;
+static test_mem_t      tm;
+
+
+/* The memory of a request, which is freed as a whole. */
+typedef struct {
+    mcp_arena_t  arena;
+    unsigned     fail_at;      /* number of the allocation that fails; 0:
+                                  none */
+} pool_t;
+
+static pool_t  pool;
+
+
+static void *
+pool_alloc(void *ctx, size_t size)
+{
+    (void) ctx;
+
+    if (pool.fail_at > 0 && --pool.fail_at == 0) {
+        return NULL;
+    }
+
+    return mcp_arena_alloc(&pool.arena, size);
+}
+
+
+static const mcp_mem_t  pool_mem = { pool_alloc, NULL, NULL };
+
+
+static int
+setup(void **state)
+{
+    (void) state;
+
+    test_mem_init(&tm);
+    mcp_arena_init(&pool.arena, &tm.mem);
+    pool.fail_at = 0;
+
+    return 0;
+}
+
+
+static int
+teardown(void **state)
+{
+    (void) state;
+
+    mcp_arena_destroy(&pool.arena);
+    assert_int_equal(tm.live, 0);
+
+    return 0;
+}
+
+
+typedef struct {
+    const char  *headers[10];          /* names and values in turn */
+    const char  *variable;
+    const char  *value;                /* "": the variable is empty */
+} sent_case_t;
+
+
+static const sent_case_t  cases[] = {
+
+    { { VERSION, "Mcp-Method", "tools/call" }, "mcp_header_method",
+      "tools/call" },
+    { { "mcp-method", " tools/call\t", "mcp-protocol-VERSION",
+        "\t2026-07-28 " }, "mcp_header_method", "tools/call" },
+    { { VERSION, "Mcp-Name", "echo" }, "mcp_header_name", "echo" },
+    { { VERSION, "Mcp-Name", "=?base64?ZWNobw==?=" }, "mcp_header_name",
+      "echo" },
+    { { VERSION, "MCP-PARAM-Region", "eu" }, PARAM, "eu" },
+    { { VERSION, "Mcp-Param-Region", "=?base64?ZXU=?=" }, PARAM, "eu" },
+    { { VERSION, "Mcp-Param-Dry-Run", "true" }, "mcp_param_dry_run", "true" },
+    { { VERSION, "Mcp-Param-Dry_Run", "true" }, "mcp_param_dry_run", "true" },
+
+    /* requests that name no revision with these headers: the variables are
+     * empty */
+
+    { { "Mcp-Method", "tools/call" }, "mcp_header_method", "" },
+    { { "MCP-Protocol-Version", "2025-11-25", "Mcp-Method", "tools/call" },
+      "mcp_header_method", "" },
+    { { "MCP-Protocol-Version", "2099-01-01", "Mcp-Name", "echo" },
+      "mcp_header_name", "" },
+    { { "MCP-Protocol-Version", "=?base64?MjAyNi0wNy0yOA==?=", "Mcp-Name",
+        "echo" }, "mcp_header_name", "" },
+    { { "MCP-Protocol-Version", "", "Mcp-Name", "echo" }, "mcp_header_name",
+      "" },
+    { { VERSION, VERSION, "Mcp-Name", "echo" }, "mcp_header_name", "" },
+    { { VERSION, "MCP-Protocol-Version", "2025-11-25", "Mcp-Param-Region",
+        "eu" }, PARAM, "" },
+
+    /* absent or malformed headers, and Mcp-Method, whose value is never
+     * encoded */
+
+    { { VERSION }, "mcp_header_name", "" },
+    { { VERSION, "Mcp-Name", "" }, "mcp_header_name", "" },
+    { { VERSION, "Mcp-Name", "e\xc3\xbc" }, "mcp_header_name", "" },
+    { { VERSION, "Mcp-Name", "=?base64?ZWNobw?=" }, "mcp_header_name", "" },
+    { { VERSION, "Mcp-Param-Region", "a\x01" }, PARAM, "" },
+    { { VERSION, "Mcp-Method", "=?base64?ZWNobw==?=" }, "mcp_header_method",
+      "=?base64?ZWNobw==?=" },
+    { { VERSION, "Mcp-Param-Regio", "eu", "Mcp-Param-Regions", "eu",
+        "Mcp-Param", "eu" }, PARAM, "" },
+    { { VERSION, "Mcp-Param-", "eu" }, "mcp_param_", "" },
+    { { VERSION, "Mcp-Param-Region", "eu" }, "mcp_other", "" },
+    { { VERSION, "Mcp-Param-Region", "=?base64?ZXUKdXM=?=" }, PARAM, "?" },
+
+    /* methods for tasks: Mcp-Name is the id of the task, which is secret, so
+     * the variable is empty */
+
+    { { VERSION, "Mcp-Method", "tasks/get", "Mcp-Name", "T" },
+     "mcp_header_name",
+      "" },
+    { { VERSION, "Mcp-Name", "T", "mcp-method", " tasks/update" },
+      "mcp_header_name", "" },
+    { { VERSION, "Mcp-Method", "tools/call", "Mcp-Method", "tasks/cancel",
+        "Mcp-Name", "T" }, "mcp_header_name", "" },
+    { { VERSION, "Mcp-Method", "tasks/get", "Mcp-Name", "T" },
+      "mcp_header_method", "tasks/get" },
+    { { VERSION, "Mcp-Method", "tools/call", "Mcp-Name", "tasks/get" },
+      "mcp_header_name", "tasks/get" },
+
+    /* the same header occurs twice */
+
+    { { VERSION, "Mcp-Name", "echo", "mcp-name", "echo" }, "mcp_header_name",
+      "" },
+    { { VERSION, "Mcp-Param-Region", "eu", "Mcp-Param-Region",
+        "=?base64?ZXU=?=" }, PARAM, "eu" },
+    { { VERSION, "Mcp-Param-Region", "eu", "Mcp-Param-Region", "us" }, PARAM,
+      "" },
+    { { VERSION, "Mcp-Param-A-B", "eu", "Mcp-Param-A_B", "us" },
+      "mcp_param_a_b", "" },
+    { { VERSION, "Mcp-Param-Region", "=?base64?=", "Mcp-Param-Region", "eu" },
+      PARAM, "" }
+};
+
+
+static void
+make(mcp_early_header_t *sent, const sent_case_t *c)
+{
+    size_t  n;
+
+    static mcp_header_t  headers[5];
+
+    for (n = 0; n < 5 && c->headers[2 * n]; n++) {
+        headers[n].name = test_str(c->headers[2 * n]);
+        headers[n].value = test_str(c->headers[2 * n + 1]);
+    }
+
+    endpoint.revisions = MCP_REVISION_ALL;
+
+    sent->mem = &pool_mem;
+    sent->endpoint = &endpoint;
+    sent->headers = headers;
+    sent->n_headers = n;
+}
+
+
+static void
+variables(void **state)
+{
+    size_t              i;
+    mcp_early_header_t  sent;
+    mcp_str_t           value;
+
+    (void) state;
+
+    for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        make(&sent, &cases[i]);
+
+        assert_int_equal(mcp_early_header(&sent, test_str(cases[i].variable),
+                                          &value),
+                         MCP_OK);
+
+        if (value.len != strlen(cases[i].value)
+            || (value.len > 0
+                && memcmp(value.data, cases[i].value, value.len) != 0))
+        {
+            fail_msg("case %zu: %.*s", i, (int) value.len, value.data);
+        }
+    }
+}
+
+
+/* All headers that have an effect on these variables begin with
+ * MCP_EARLY_HEADER_INITIAL, so that a glue may skip other headers. */
+static void
+initial(void **state)
+{
+    size_t              i, n;
+    mcp_early_header_t  sent;
+
+    (void) state;
+
+    for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        make(&sent, &cases[i]);
+
+        for (n = 0; n < sent.n_headers; n++) {
+            assert_int_equal(sent.headers[n].name.data[0] | 0x20,
+                             MCP_EARLY_HEADER_INITIAL);
+        }
+    }
+}
+
+
+/* The endpoint does not support the revision in the request: the variables are
+ * empty. */
+static void
+not_served(void **state)
+{
+    mcp_early_header_t  sent;
+    mcp_str_t           value;
+
+    (void) state;
+
+    make(&sent, &cases[0]);
+    endpoint.revisions = mcp_revision_bit(MCP_REVISION_2025_11_25);
+
+    assert_int_equal(mcp_early_header(&sent, mcp_early_header_method, &value),
+                     MCP_OK);
+    assert_int_equal(value.len, 0);
+}
+
+
+static const sent_case_t  all = {
+    { "Mcp-Param-Region", "eu", "Mcp-Method", "tools/call", VERSION,
+      "X-Other", "a", "mcp-param-DRY-run", "=?base64?dHJ1ZQ==?=" },
+    NULL, NULL
+};
+
+
+static void
+every(void **state)
+{
+    int                 rc;
+    char                text[256], *p;
+    size_t              at;
+    mcp_early_header_t  sent;
+    mcp_str_t           variable, value;
+
+    (void) state;
+
+    make(&sent, &all);
+
+    p = text;
+    at = 0;
+
+    while ((rc = mcp_early_header_next(&sent, &at, &variable, &value))
+           == MCP_OK) {
+        p += sprintf(p, "%.*s=%.*s;", (int) variable.len, variable.data,
+                     (int) value.len, value.data);
+    }
+
+    assert_int_equal(rc, MCP_DONE);
+    assert_string_equal(text, "mcp_header_method=tools/call;"
+                        "mcp_param_region=eu;mcp_param_dry_run=true;");
+
+    make(&sent, &cases[8]);
+    at = 0;
+    assert_int_equal(mcp_early_header_next(&sent, &at, &variable, &value),
+                     MCP_DONE);
+}
+
+
+static void
+no_memory(void **state)
+{
+    int                 rc;
+    size_t              at;
+    unsigned            i;
+    mcp_early_header_t  sent;
+    mcp_str_t           variable, value;
+
+    (void) state;
+
+    make(&sent, &all);
+
+    for (i = 1; i <= 3; i++) {
+        pool.fail_at = i;
+        at = 0;
+
+        do {
+            rc = mcp_early_header_next(&sent, &at, &variable, &value);
+        } while (rc == MCP_OK);
+
+        assert_int_equal(rc, MCP_ERR_MEMORY);
+    }
+}
+
+
+#define test(f)  cmocka_unit_test_setup_teardown(f, setup, teardown)
+
+
+int
+main(void)
+{
+    const struct CMUnitTest  tests[] = {
+        test(variables),
+        test(initial),
+        test(not_served),
+        test(every),
+        test(no_memory),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* mcp_store_hash.c: entries in their chunks, and groups. */
+
+
+#include "store_fixture.h"
+
+
+/* A chunk has seven entries; a freed entry is used again. */
+static void
+test_chunks(void **state)
+{
+    unsigned            i;
+    unsigned char       key[16] = { 0 };
+    mcp_store_op_t      op;
+    mcp_store_entry_t  *e[15], *again;
+
+    (void) state;
+
+    assert_int_equal(mcp_store_enter(S0, &op), MCP_OK);
+
+    for (i = 0; i < 15; i++) {
+        key[0] = (unsigned char) i;
+        e[i] = mcp_store_entry_take(&op, 1);
+        assert_non_null(e[i]);
+        e[i]->purpose = 'p';
+        memcpy(e[i]->key, key, sizeof(key));
+        mcp_store_entry_publish(op.head, e[i], MCP_ENTRY_VALUE);
+    }
+
+    assert_int_equal(op.head->fresh, 4);
+
+    for (i = 0; i < 15; i++) {
+        key[0] = (unsigned char) i;
+        assert_int_equal(mcp_store_index(op.head, e[i]),
+                         1 + i / MCP_STORE_ENTRIES);
+        assert_ptr_equal(mcp_store_entry_find(op.head, MCP_ENTRY_VALUE, 'p',
+                                              key, 0), e[i]);
+        assert_null(mcp_store_entry_find(op.head, MCP_ENTRY_VALUE, 'q', key,
+                                         0));
+        assert_null(mcp_store_entry_find(op.head, MCP_ENTRY_TOPIC, 'p', key,
+                                         0));
+    }
+
+    /* entries are taken from the free part of the last chunk first, and then
+     * the freed entry e[3] */
+
+    mcp_store_entry_free(&op, e[3]);
+    key[0] = 3;
+    assert_null(mcp_store_entry_find(op.head, MCP_ENTRY_VALUE, 'p', key, 0));
+
+    for (i = 0; i < MCP_STORE_ENTRIES - 1; i++) {
+        again = mcp_store_entry_take(&op, 1);
+        assert_int_equal(mcp_store_index(op.head, again), 3);
+        mcp_store_entry_publish(op.head, again, MCP_ENTRY_VALUE);
+    }
+
+    again = mcp_store_entry_take(&op, 1);
+    assert_ptr_equal(again, e[3]);
+    assert_int_equal(op.head->partial.first, 0);
+    mcp_store_entry_publish(op.head, again, MCP_ENTRY_VALUE);
+
+    /* a chunk is freed with its last entry */
+
+    for (i = 0; i < 3 * MCP_STORE_ENTRIES; i++) {
+        assert_int_equal(op.head->n_free, i / MCP_STORE_ENTRIES);
+        mcp_store_entry_free(&op, e[i / MCP_STORE_ENTRIES
+                                    * MCP_STORE_ENTRIES]
+                                  + i % MCP_STORE_ENTRIES);
+    }
+
+    assert_int_equal(op.head->n_free, 3);
+    mcp_store_leave(&op);
+}
+
+
+/* Each kind and key has one group, until its last member leaves. */
+static void
+test_groups(void **state)
+{
+    unsigned char       key[16] = { 7 };
+    mcp_store_op_t      op;
+    mcp_store_entry_t  *group;
+
+    (void) state;
+
+    assert_int_equal(mcp_store_enter(S0, &op), MCP_OK);
+
+    group = mcp_store_group(&op, MCP_ENTRY_TOPIC, key);
+    assert_non_null(group);
+    assert_ptr_equal(mcp_store_group(&op, MCP_ENTRY_TOPIC, key), group);
+    group->u.group.count = 2;
+
+    mcp_store_group_leave(&op, 0);
+    mcp_store_group_leave(&op, mcp_store_ref(op.head, group));
+    assert_ptr_equal(mcp_store_entry_find(op.head, MCP_ENTRY_TOPIC, 0, key, 0),
+                     group);
+    assert_null(mcp_store_entry_find(op.head, MCP_ENTRY_SESSION, 0, key, 0));
+
+    mcp_store_group_leave(&op, mcp_store_ref(op.head, group));
+    assert_null(mcp_store_entry_find(op.head, MCP_ENTRY_TOPIC, 0, key, 0));
+    mcp_store_leave(&op);
+}
+
+
+int
+main(void)
+{
+    const struct CMUnitTest  tests[] = {
+        store_test(test_chunks),
+        store_test(test_groups),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

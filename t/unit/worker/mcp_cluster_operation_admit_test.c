@@ -1,0 +1,389 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* Calls that begin only after the result of a cluster operation: calls with a
+ * quota for their session, and calls with a resume token. */
+
+
+#include "token_cases.h"
+#include "worker/mcp_cluster_operation.h"
+
+
+/* A cluster whose results the test chooses. */
+static struct {
+    mcp_broadcast_t        broadcast;
+    mcp_operation_t       *op;
+    unsigned               shared;
+    unsigned               watched;
+    uint32_t               limit;  /* the last limit that the hooks "replicate"
+                                      and "quota" were called with */
+    unsigned               asked;  /* number of "quota" operations, and of
+                                      operations to use a token */
+    mcp_operation_token_t  token;  /* argument of the last "token" operation */
+    unsigned               told;   /* number of reports about the calls of used
+                                      tokens */
+} cluster;
+
+
+static int
+tell(void *ctx, const mcp_broadcast_t *broadcast, mcp_operation_t *op)
+{
+    (void) ctx;
+    (void) op;
+
+    cluster.broadcast = *broadcast;
+
+    return MCP_OK;
+}
+
+
+static int
+watch(void *ctx, const mcp_operation_stream_t *wanted, mcp_operation_t *op)
+{
+    (void) ctx;
+
+    assert_memory_equal(wanted->id, "\x01\x02\x03\x05", 4);
+    cluster.watched++;
+    cluster.op = op;
+
+    return MCP_AGAIN;
+}
+
+
+static int
+is_unreachable(void *ctx)
+{
+    (void) ctx;
+
+    return 0;
+}
+
+
+static void
+share(void *ctx, const mcp_stream_ref_t *ref, uint32_t limit)
+{
+    (void) ctx;
+    (void) ref;
+
+    cluster.shared++;
+    cluster.limit = limit;
+}
+
+
+static int
+quota(void *ctx, const unsigned char session_id[MCP_DIGEST_LEN],
+    uint32_t limit, mcp_operation_t *op)
+{
+    (void) ctx;
+
+    assert_memory_equal(session_id, cluster.broadcast.key, MCP_DIGEST_LEN);
+    cluster.asked++;
+    cluster.limit = limit;
+    cluster.op = op;
+
+    return MCP_AGAIN;
+}
+
+
+static int
+take(void *ctx, const mcp_operation_token_t *what, mcp_operation_t *op)
+{
+    (void) ctx;
+
+    cluster.token = *what;
+
+    if (op == NULL) {
+        cluster.told++;
+        return MCP_OK;
+    }
+
+    assert_int_equal(what->what, MCP_OPERATION_TOKEN_TAKE);
+    assert_true(what->expires > d.te.now);
+    cluster.asked++;
+    cluster.op = op;
+
+    return MCP_AGAIN;
+}
+
+
+static const mcp_cluster_hooks_t  hooks = {
+    .send_broadcast = tell,
+    .resume = watch,
+    .is_unreachable = is_unreachable,
+    .clock = clock_agrees,
+    .replicate = share,
+    .quota = quota,
+    .token = take
+};
+
+
+static void
+join(void)
+{
+    memset(&cluster, 0, sizeof(cluster));
+
+    d.process[1].worker->cluster_hooks = &hooks;
+    d.process[1].worker->cluster = &cluster;
+}
+
+
+static void
+answer(int rc)
+{
+    mcp_operation_t  *op;
+
+    op = cluster.op;
+    cluster.op = NULL;
+    mcp_operation_answer(op, rc);
+    driver_pump(&d);
+}
+
+
+/* The cluster reports that a session has many calls: its next calls wait for a
+ * "quota" operation, and get 429 if that fails. */
+static void
+test_quota(void **state)
+{
+    mcp_broadcast_t  broadcast;
+
+    (void) state;
+
+    d.endpoint.max_session_streams = 9;
+    join();
+    client_post(&d, 1, &b, session,
+                REQUEST("1", "logging/setLevel", "{\"level\":\"error\"}"));
+    client_close(&d, &b);
+    call(1);
+    driver_wait(&d, 1500);
+    assert_int_equal(cluster.asked, 0);
+    assert_int_equal(cluster.shared, 1);
+    assert_int_equal(cluster.limit, 9);
+    client_close(&d, &a);
+    cancel(1, session, "7");
+
+    mcp_broadcast_make(&broadcast, MCP_BROADCAST_CROWDED, cluster.broadcast.key,
+                       cluster.broadcast.key, 1, d.te.now + 60000);
+    cluster.broadcast = broadcast;
+    mcp_operation_receive(d.process[1].worker, &broadcast);
+
+    client_post(&d, 1, &b, session, CALL);
+    assert_int_equal(b.status, 0);
+    assert_int_equal(d.n_breqs, 0);
+    assert_true(mcp_exchange_is_open(b.x));
+    answer(MCP_ERR_LIMIT);
+    assert_int_equal(b.status, 429);
+    client_close(&d, &b);
+
+    client_post(&d, 1, &b, session, CALL);
+    assert_int_equal(cluster.asked, 2);
+    answer(MCP_OK);
+    assert_int_equal(d.n_breqs, 1);
+    client_close(&d, &b);
+    cancel(1, session, "7");
+
+    /* no result within MCP_OPERATION_TIME: the call begins */
+
+    client_post(&d, 1, &b, session, CALL);
+    driver_wait(&d, MCP_OPERATION_TIME);
+    assert_int_equal(d.n_breqs, 1);
+    client_close(&d, &b);
+    cancel(1, session, "7");
+    answer(MCP_OK);
+
+    driver_wait(&d, 60000);
+    client_post(&d, 1, &b, session, CALL);
+    assert_int_equal(cluster.asked, 3);
+    assert_int_equal(d.n_breqs, 1);
+    client_close(&d, &b);
+    cancel(1, session, "7");
+}
+
+
+/* A batch needs one "quota" operation; its messages that need no backend wait
+ * for the result as well. */
+static void
+test_batch(void **state)
+{
+    char             old[MCP_SESSION_TEXT_MAX];
+    mcp_broadcast_t  broadcast;
+
+    (void) state;
+
+    client_open(&d, old, OLD, ALL);
+    d.endpoint.max_session_streams = 9;
+    join();
+    client_post(&d, 1, &b, old,
+                REQUEST("1", "logging/setLevel", "{\"level\":\"error\"}"));
+    client_close(&d, &b);
+
+    mcp_broadcast_make(&broadcast, MCP_BROADCAST_CROWDED, cluster.broadcast.key,
+                       cluster.broadcast.key, 1, d.te.now + 60000);
+    cluster.broadcast = broadcast;
+    mcp_operation_receive(d.process[1].worker, &broadcast);
+
+    /* a batch without a request: no "quota" operation */
+
+    client_post(&d, 1, &b, old, "[" CANCEL7 "]");
+    assert_int_equal(b.status, 202);
+    client_close(&d, &b);
+    assert_int_equal(cluster.asked, 0);
+    cluster.broadcast = broadcast;
+
+    client_post(&d, 1, &b, old, "[" PING "," CALL "," CALL8 "]");
+    assert_int_equal(cluster.asked, 1);
+    assert_int_equal(b.status, 0);
+    answer(MCP_ERR_LIMIT);
+    assert_int_equal(b.status, 429);
+    assert_int_equal(d.n_breqs, 0);
+    client_close(&d, &b);
+
+    client_post(&d, 1, &b, old, "[" PING "," CALL "]");
+    assert_int_equal(cluster.asked, 2);
+    answer(MCP_OK);
+    assert_int_equal(d.n_breqs, 1);
+    backend_json(&d, RESULT);
+    has(b.text, "[" PONG "," ANSWER "]");
+    client_close(&d, &b);
+}
+
+
+static void
+became(unsigned n, mcp_operation_token_e what)
+{
+    assert_int_equal(cluster.told, n);
+    assert_int_equal(cluster.token.what, what);
+}
+
+
+/* A resume token of a backend is used by one node, which reports the end or
+ * the stream of its call. */
+static void
+test_token(void **state)
+{
+    (void) state;
+
+    begin(NEW);
+    page();
+    join();
+
+    client_post(&d, 1, &a, session, again(token));
+    assert_int_equal(cluster.asked, 1);
+    assert_int_equal(a.status, 0);
+    assert_int_equal(d.n_breqs, 0);
+    answer(MCP_OK);
+    assert_int_equal(d.n_breqs, 1);
+
+    /* the token is in use at this node: the second request waits for the call
+     * of the first one */
+
+    client_post(&d, 1, &b, session, again(token));
+    answer(MCP_OK);
+    became(1, MCP_OPERATION_TOKEN_GIVE);
+    assert_int_equal(d.n_breqs, 1);
+
+    backend_json(&d, RESULT);
+    became(2, MCP_OPERATION_TOKEN_SET);
+    assert_int_not_equal(cluster.token.value, 0);
+    assert_int_equal(cluster.shared, 1);
+    assert_int_equal(mcp_be_get(cluster.token.stream, 4), cluster.token.value);
+    client_close(&d, &a);
+    driver_wait(&d, 50);
+    has(b.text, RESULT);
+    client_close(&d, &b);
+
+    /* the call fails: this node reports that the token can be used again */
+
+    page();
+    client_post(&d, 1, &a, session, again(token));
+    answer(MCP_OK);
+    backend_end(&d, d.breqs[0], MCP_FAULT_BACKEND_FAILED);
+    became(3, MCP_OPERATION_TOKEN_DROP);
+    client_close(&d, &a);
+    assert_int_equal(d.n_breqs, 0);
+}
+
+
+/* A token is in use at another node: the request repeats its "token" operation
+ * every 500 ms. */
+static void
+test_token_away(void **state)
+{
+    unsigned  n;
+
+    (void) state;
+
+    begin(NEW);
+    page();
+    join();
+
+    client_post(&d, 1, &a, session, again(token));
+
+    for (n = 1; n < 4; n++) {
+        answer(MCP_ERR_DENIED);
+        assert_int_equal(cluster.asked, n);
+        driver_wait(&d, 500);
+        assert_int_equal(cluster.asked, n + 1);
+        assert_int_equal(a.status, 0);
+    }
+
+    /* the other node's call has a stream: the request resumes it, but no node
+     * has it, so the token is rejected */
+
+    cluster.op->value = 0x01020305;
+    answer(MCP_ERR_DENIED);
+    assert_int_equal(cluster.watched, 1);
+    answer(MCP_OK);
+    has(a.text, REFUSED);
+    client_close(&d, &a);
+
+    /* the token remains in use: the request ends with an interim result, as it
+     * does when the token is in use at this node */
+
+    client_post(&d, 1, &a, session, again(token));
+
+    while (a.status == 0) {
+        answer(MCP_ERR_DENIED);
+        driver_wait(&d, 500);
+    }
+
+    has(a.text, INTERIM);
+    client_close(&d, &a);
+
+    /* one request with the token has disconnected, and then the other node's
+     * call fails: the next request gets the token */
+
+    client_post(&d, 1, &a, session, again(token));
+    answer(MCP_ERR_DENIED);
+    client_close(&d, &a);
+    driver_wait(&d, 1000);
+
+    client_post(&d, 1, &a, session, again(token));
+    answer(MCP_ERR_DENIED);
+    driver_wait(&d, 500);
+    answer(MCP_OK);
+    assert_int_equal(d.n_breqs, 1);
+    backend_json(&d, RESULT);
+    client_close(&d, &a);
+
+    /* the cluster is unreachable: 503 */
+
+    page();
+    client_post(&d, 1, &a, session, again(token));
+    answer(MCP_ERR_UNREACHABLE);
+    assert_int_equal(a.status, 503);
+    client_close(&d, &a);
+    assert_int_equal(d.n_breqs, 0);
+}
+
+
+int
+main(void)
+{
+    const struct CMUnitTest  tests[] = {
+        test(test_quota),
+        test(test_batch),
+        test(test_token),
+        test(test_token_away),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

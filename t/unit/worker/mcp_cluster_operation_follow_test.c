@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* A client listens to a task of another node: its exchange looks the task up
+ * after each change. */
+
+
+#include "task_cases.h"
+#include "worker/mcp_cluster_operation.h"
+#include "worker/mcp_notification.h"
+
+
+static client_t          l;
+static mcp_operation_t  *asked;
+static unsigned          asks;
+static unsigned char     id[MCP_STREAM_ID_LEN];
+static mcp_store_lookup_t  is;
+
+
+static int
+looks(void *ctx, const mcp_operation_stream_t *wanted, mcp_operation_t *op)
+{
+    (void) ctx;
+
+    assert_memory_equal(wanted->id, id, MCP_STREAM_ID_LEN);
+    assert_int_equal(wanted->task, 1);
+    assert_int_equal(wanted->listens, 1);
+    asked = op;
+    asks++;
+
+    return MCP_AGAIN;
+}
+
+
+static int
+is_unreachable(void *ctx)
+{
+    (void) ctx;
+
+    return 0;
+}
+
+
+static const mcp_cluster_hooks_t  hooks = {
+    .lookup = looks,
+    .is_unreachable = is_unreachable,
+    .clock = clock_agrees
+};
+
+
+static void
+answer(int rc)
+{
+    mcp_operation_t  *op = asked;
+
+    asked = NULL;
+
+    if (rc == MCP_OK) {
+        op->found = mcp_mem_calloc(&op->worker->env->mem,
+                                    sizeof(mcp_found_t));
+        assert_non_null(op->found);
+        op->n_found = 1;
+        op->found->lookup = is;
+    }
+
+    mcp_operation_answer(op, rc);
+    driver_pump(&d);
+}
+
+
+static void
+changes(mcp_stream_state_e state)
+{
+    is.info.state = state;
+    mcp_notify_task(d.process[1].worker, id);
+    driver_pump(&d);
+}
+
+
+/* Creates a task in process 0, copies its state for the lookups, and frees it,
+ * so that it counts as a task of another node. Then a client listens to it at
+ * process 1. */
+static void
+begin(void)
+{
+    char               params[1024];
+    mcp_buf_t          event;
+    mcp_stream_info_t  info;
+
+    memcpy(id, task_begin(0)->call->id, MCP_STREAM_ID_LEN);
+
+    mcp_buf_init(&event, &d.te.env.mem, 4096);
+    assert_int_equal(mcp_store_find(&d.process[0].store, id, 0, &info), MCP_OK);
+    assert_int_equal(mcp_store_lookup(&d.process[0].store, &info.ref, &is,
+                                      &event),
+                     MCP_OK);
+    mcp_buf_free(&event);
+    is.info = info;
+    is.info.ref.index = 0;
+
+    task_does(0, "tasks/cancel", "");
+    assert_int_equal(d.n_breqs, 0);
+    mcp_store_free(&d.process[0].store, &info.ref);
+    driver_wait(&d, 2000);
+
+    asks = 0;
+    d.process[1].worker->cluster_hooks = &hooks;
+    d.process[1].worker->cluster = id;
+
+    client_init(&l, NULL);
+    snprintf(params, sizeof(params), "\"notifications\":{\"taskIds\":[\"%s\"]"
+             "}", task_id);
+    modern(1, &l, "subscriptions/listen", NULL, params);
+    assert_int_equal(asks, 1);
+    assert_int_equal(l.status, 0);
+}
+
+
+static void
+test_follow(void **state)
+{
+    (void) state;
+
+    begin();
+    answer(MCP_OK);
+    assert_int_equal(l.streaming, 1);
+    has(l.text, task_id);
+    has_not(l.text, "notifications/tasks");
+
+    /* a change is reported, but the lookup returns the same state: no
+     * notification */
+
+    changes(is.info.state);
+    assert_int_equal(asks, 2);
+    answer(MCP_OK);
+    has_not(l.text, "notifications/tasks");
+
+    /* two more changes before the result of the lookup: one more lookup */
+
+    changes(MCP_STATE_INPUT_REQUIRED);
+    assert_int_equal(asks, 3);
+    changes(MCP_STATE_PROCESSING);
+    changes(MCP_STATE_CANCELLED);
+    assert_int_equal(asks, 3);
+    answer(MCP_OK);
+    has(l.text, "\"status\":\"cancelled\"");
+    assert_int_equal(count(l.text, "notifications/tasks"), 1);
+    assert_int_equal(asks, 4);
+    answer(MCP_OK);
+    assert_int_equal(count(l.text, "notifications/tasks"), 1);
+
+    /* a lookup fails: the next lookup follows the next change */
+
+    changes(MCP_STATE_FAILED);
+    answer(MCP_ERR_UNREACHABLE);
+    changes(MCP_STATE_FAILED);
+    answer(MCP_OK);
+    has(l.text, "\"status\":\"failed\"");
+    client_close(&d, &l);
+
+    if (asked) {
+        answer(MCP_OK);
+    }
+}
+
+
+/* The client disconnects before the result of the lookup; then, for another
+ * client, the first lookup fails: 503. */
+static void
+test_left(void **state)
+{
+    (void) state;
+
+    begin();
+    answer(MCP_OK);
+    changes(MCP_STATE_CANCELLED);
+    assert_int_equal(asks, 2);
+    client_close(&d, &l);
+    answer(MCP_OK);
+
+    begin();
+    answer(MCP_ERR_UNREACHABLE);
+    assert_int_equal(l.status, 503);
+    client_close(&d, &l);
+}
+
+
+int
+main(void)
+{
+    const struct CMUnitTest  tests[] = {
+        task_test(test_follow),
+        task_test(test_left),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* A call that other requests may join: it begins after the result of the hook
+ * "await_replication", and its response is sent after Redis has acknowledged
+ * the response. */
+
+#include "join_cases.h"
+#include "store/mcp_store_replication.h"
+#include "worker/mcp_cluster_operation.h"
+
+
+static mcp_operation_t  *asked;
+static unsigned    n_asked;
+
+
+static int
+is_unreachable(void *ctx)
+{
+    (void) ctx;
+
+    return 0;
+}
+
+
+static void
+share(void *ctx, const mcp_stream_ref_t *ref, uint32_t limit)
+{
+    (void) ctx;
+    (void) limit;
+
+    assert_int_equal(mcp_store_replication_start(&d.process[1].store, ref, 1),
+                     MCP_OK);
+}
+
+
+static int
+safe(void *ctx, const mcp_stream_ref_t *ref, mcp_operation_t *op)
+{
+    (void) ctx;
+    (void) ref;
+
+    asked = op;
+    n_asked++;
+
+    return MCP_AGAIN;
+}
+
+
+static void
+changed(void *ctx, const mcp_stream_ref_t *ref)
+{
+    (void) ctx;
+    (void) ref;
+}
+
+
+static const mcp_cluster_hooks_t  hooks = {
+    .is_unreachable = is_unreachable,
+    .clock = clock_agrees,
+    .replicate = share,
+    .await_replication = safe,
+    .changed = changed
+};
+
+
+static void
+asks(const char *id)
+{
+    char  text[512];
+
+    asked = NULL;
+    d.process[1].worker->cluster_hooks = &hooks;
+    d.process[1].worker->cluster = &n_asked;
+
+    snprintf(text, sizeof(text), REQUEST("%s", "tools/call", "{\"name\":"
+             "\"other\",\"idempotencyKey\":\"k\"}"), id);
+    client_post(&d, 1, &a, session, text);
+    assert_int_equal(a.rc, MCP_AGAIN);
+    assert_non_null(asked);
+}
+
+
+static void
+answer(int rc)
+{
+    mcp_operation_answer(asked, rc);
+    driver_pump(&d);
+}
+
+
+static void
+refused(int status)
+{
+    assert_int_equal(a.status, status);
+    assert_int_equal(d.n_breqs, 0);
+    client_close(&d, &a);
+    d.process[1].worker->cluster = NULL;
+    quiet();
+}
+
+
+static void
+test_first(void **state)
+{
+    (void) state;
+
+    asks("1");
+    assert_int_equal(d.n_breqs, 0);
+    assert_int_equal(mcp_exchange_is_open(a.x), 1);
+    answer(MCP_OK);
+    assert_int_equal(d.n_breqs, 1);
+
+    /* the response is sent when Redis has acknowledged it */
+
+    backend_json(&d, RESULT);
+    assert_int_equal(a.status, 0);
+    answer(MCP_OK);
+    assert_int_equal(a.status, 200);
+    has(a.text, "\"result\":" RESULT);
+    sent(&a);
+}
+
+
+/* No result from the cluster within MCP_OPERATION_TIME: the response is sent
+ * as a stream. */
+static void
+test_late(void **state)
+{
+    (void) state;
+
+    asks("1");
+    answer(MCP_OK);
+    backend_json(&d, RESULT);
+    driver_wait(&d, MCP_OPERATION_TIME + 1);
+    mcp_operation_answer(asked, MCP_OK);
+    assert_int_equal(a.streaming, 1);
+    client_close(&d, &a);
+}
+
+
+static void
+test_refused(void **state)
+{
+    (void) state;
+
+    asks("1");
+    answer(MCP_ERR_UNREACHABLE);
+    refused(503);
+
+    asks("2");
+    answer(MCP_ERR_FULL);
+    refused(503);
+
+    asks("3");
+    driver_wait(&d, MCP_OPERATION_TIME + 1);
+    mcp_operation_answer(asked, MCP_OK);
+    refused(503);
+}
+
+
+/* An equal call at another node was the first one, but its stream no longer
+ * exists: the stream of this call is created again. */
+static void
+test_again(void **state)
+{
+    unsigned  n;
+
+    (void) state;
+
+    asks("1");
+    n = n_asked;
+    answer(MCP_ERR_EXISTS);
+    assert_int_equal(n_asked, n + 1);
+    assert_int_equal(a.status, 0);
+    answer(MCP_ERR_NOT_FOUND);
+    assert_int_equal(n_asked, n + 2);
+    answer(MCP_OK);
+    assert_int_equal(d.n_breqs, 1);
+    client_close(&d, &a);
+}
+
+
+/* The client disconnects before the result of "await_replication": the call
+ * does not begin. */
+static void
+test_left(void **state)
+{
+    (void) state;
+
+    asks("1");
+    client_close(&d, &a);
+    mcp_operation_answer(asked, MCP_OK);
+    driver_pump(&d);
+    assert_int_equal(d.n_breqs, 0);
+    d.process[1].worker->cluster = NULL;
+    quiet();
+}
+
+
+int
+main(void)
+{
+    const struct CMUnitTest  tests[] = {
+        test(test_first),
+        test(test_late),
+        test(test_refused),
+        test(test_again),
+        test(test_left)
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,492 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* Cluster operations: a request waits for the result of its operation, at most
+ * for MCP_OPERATION_TIME, and has no effect before the result. */
+
+
+#include "core_cases.h"
+#include "worker/mcp_cluster_operation.h"
+
+
+/* A cluster whose results the test chooses. */
+static struct {
+    int               says;    /* result of the hook "send_broadcast" */
+    unsigned          told;
+    mcp_broadcast_t   broadcast;
+    mcp_operation_t  *op;
+    unsigned          watched;
+    unsigned          posted;
+    unsigned          shared;
+    int               away;
+} cluster;
+
+
+static int
+tell(void *ctx, const mcp_broadcast_t *broadcast, mcp_operation_t *op)
+{
+    assert_ptr_equal(ctx, &cluster);
+
+    cluster.told++;
+    cluster.broadcast = *broadcast;
+    cluster.op = op;
+
+    return cluster.says;
+}
+
+
+static int
+watch(void *ctx, const mcp_operation_stream_t *stream, mcp_operation_t *op)
+{
+    (void) ctx;
+
+    assert_int_equal(stream->after, stream->listens ? 0 : 3);
+    cluster.watched++;
+    cluster.op = op;
+
+    return cluster.says;
+}
+
+
+static int
+post(void *ctx, const mcp_operation_client_input_t *answers,
+    mcp_operation_t *op)
+{
+    (void) ctx;
+
+    assert_non_null(memmem(answers->data.data, answers->data.len,
+                           "\"result\"", 8));
+    cluster.posted++;
+    cluster.op = op;
+
+    return cluster.says;
+}
+
+
+static int
+is_unreachable(void *ctx)
+{
+    (void) ctx;
+
+    return cluster.away;
+}
+
+
+static void
+share(void *ctx, const mcp_stream_ref_t *ref, uint32_t limit)
+{
+    (void) ctx;
+    (void) ref;
+    (void) limit;
+
+    cluster.shared++;
+}
+
+
+static const mcp_cluster_hooks_t  hooks = {
+    .send_broadcast = tell,
+    .resume = watch,
+    .send_input = post,
+    .is_unreachable = is_unreachable,
+    .clock = clock_agrees,
+    .replicate = share
+};
+
+
+static void
+join(int says)
+{
+    memset(&cluster, 0, sizeof(cluster));
+    cluster.says = says;
+
+    d.process[1].worker->cluster_hooks = &hooks;
+    d.process[1].worker->cluster = &cluster;
+}
+
+
+static void
+end(void)
+{
+    client_init(&b, session);
+    client_send(&d, 1, &b, "DELETE", "");
+}
+
+
+static void
+answer(int rc)
+{
+    mcp_operation_t  *op;
+
+    /* clear it first, because the entry function may start another
+     * operation */
+
+    op = cluster.op;
+    cluster.op = NULL;
+    mcp_operation_answer(op, rc);
+    driver_pump(&d);
+}
+
+
+/* Returns 1 if process 1 would wait for its work before it exits. */
+static int
+is_busy(void)
+{
+    int  busy;
+
+    (void) mcp_worker_deadline(d.process[1].worker, &busy);
+
+    return busy;
+}
+
+
+static void
+lives(int status)
+{
+    client_post(&d, 0, &a, session, PING);
+    assert_int_equal(a.status, status);
+    client_close(&d, &a);
+}
+
+
+static void
+test_answered(void **state)
+{
+    (void) state;
+
+    join(MCP_AGAIN);
+    assert_false(is_busy());
+    end();
+    assert_int_equal(b.rc, MCP_AGAIN);
+    assert_true(is_busy());
+    assert_int_equal(cluster.told, 1);
+    assert_int_equal(cluster.broadcast.what, MCP_BROADCAST_SESSION_ENDED);
+    assert_int_equal(cluster.broadcast.value, 1);
+    assert_memory_equal(cluster.broadcast.key, cluster.broadcast.session,
+                        MCP_DIGEST_LEN);
+    assert_true(cluster.broadcast.expires > d.te.now);
+    lives(200);
+
+    answer(MCP_OK);
+    assert_int_equal(b.status, 204);
+    assert_int_equal(cluster.told, 1);
+    assert_false(is_busy());
+    client_close(&d, &b);
+    lives(404);
+}
+
+
+/* A process that exits does not wait for an operation whose client has
+ * disconnected. */
+static void
+test_left(void **state)
+{
+    (void) state;
+
+    join(MCP_AGAIN);
+    end();
+    assert_true(is_busy());
+    client_close(&d, &b);
+    assert_false(is_busy());
+    answer(MCP_OK);
+}
+
+
+static void
+test_at_once(void **state)
+{
+    (void) state;
+
+    join(MCP_OK);
+    end();
+    assert_int_equal(b.status, 204);
+    client_close(&d, &b);
+    lives(404);
+}
+
+
+static void
+test_unreachable(void **state)
+{
+    (void) state;
+
+    join(MCP_ERR_UNREACHABLE);
+    end();
+    assert_int_equal(b.status, 503);
+    assert_string_equal(client_answer_header(&b, "Retry-After"), "1");
+    client_close(&d, &b);
+
+    join(MCP_AGAIN);
+    end();
+    answer(MCP_ERR_UNREACHABLE);
+    assert_int_equal(b.status, 503);
+    has(b.text, "cannot be reached");
+    client_close(&d, &b);
+    lives(200);
+}
+
+
+static void
+test_silence(void **state)
+{
+    mcp_operation_t  *op;
+
+    (void) state;
+
+    join(MCP_AGAIN);
+    end();
+    driver_wait(&d, MCP_OPERATION_TIME - 1);
+    assert_int_equal(b.status, 0);
+    driver_wait(&d, 1);
+    assert_int_equal(b.status, 503);
+    assert_int_equal(cluster.told, 1);
+    client_close(&d, &b);
+
+    /* the result arrives after MCP_OPERATION_TIME: ignored */
+
+    answer(MCP_OK);
+    lives(200);
+
+    /* the result arrives after MCP_OPERATION_TIME, while the exchange still
+     * exists: ignored */
+
+    end();
+    driver_wait(&d, MCP_OPERATION_TIME);
+    assert_int_equal(b.status, 503);
+    answer(MCP_OK);
+    client_close(&d, &b);
+
+    /* the client disconnects before the result: the result is ignored */
+
+    end();
+    op = cluster.op;
+    client_close(&d, &b);
+    assert_ptr_equal(cluster.op, op);
+    answer(MCP_OK);
+    driver_wait(&d, MCP_OPERATION_TIME);
+    lives(200);
+}
+
+
+/* Broadcasts without an operation: no request waits for them. */
+static void
+test_nobody(void **state)
+{
+    (void) state;
+
+    join(MCP_AGAIN);
+    client_post(&d, 1, &b, session,
+                REQUEST("1", "logging/setLevel", "{\"level\":\"error\"}"));
+    assert_int_equal(b.status, 200);
+    client_close(&d, &b);
+    assert_int_equal(cluster.told, 1);
+    assert_null(cluster.op);
+    assert_int_equal(cluster.broadcast.what, MCP_BROADCAST_LOG_LEVEL);
+    assert_int_equal(cluster.broadcast.value, 4);
+
+    cancel(1, session, "9");
+    assert_int_equal(cluster.told, 2);
+    assert_null(cluster.op);
+    assert_int_equal(cluster.broadcast.what, MCP_BROADCAST_CANCELLED);
+
+    /* the cancelled call is at this node: no broadcast */
+
+    call(0);
+    driver_wait(&d, 1500);
+    cancel(1, session, "7");
+    assert_int_equal(d.aborts, 1);
+    assert_int_equal(cluster.told, 2);
+    client_close(&d, &a);
+    quiet();
+}
+
+
+#define EVENT  "AAAAAAAAAAAAAAAAAAAAAA.3"
+
+
+/* A client resumes a stream that is not at this node: the status depends on
+ * the result of "resume". */
+static void
+test_stream(void **state)
+{
+    size_t  i;
+
+    static const struct {
+        int  rc;
+        int  status;
+    } answers[] = { { MCP_OK, 404 }, { MCP_ERR_FULL, 503 },
+                    { MCP_ERR_UNREACHABLE, 503 } };
+
+    (void) state;
+
+    for (i = 0; i < sizeof(answers) / sizeof(answers[0]); i++) {
+        join(MCP_AGAIN);
+        client_resume(&d, 1, &b, session, EVENT);
+        assert_int_equal(b.rc, MCP_AGAIN);
+        assert_int_equal(cluster.watched, 1);
+        answer(answers[i].rc);
+        assert_int_equal(b.status, answers[i].status);
+        assert_int_equal(cluster.watched, 1);
+        client_close(&d, &b);
+    }
+}
+
+
+static void
+listens(int rc)
+{
+    join(MCP_AGAIN);
+    client_resume(&d, 1, &b, session, NULL);
+    assert_int_equal(b.rc, MCP_AGAIN);
+    answer(rc);
+}
+
+
+/* A session has one listener in the whole cluster. */
+static void
+test_listens(void **state)
+{
+    (void) state;
+
+    listens(MCP_ERR_UNREACHABLE);
+    assert_int_equal(b.status, 503);
+    client_close(&d, &b);
+
+    listens(MCP_ERR_FULL);
+    assert_int_equal(b.status, 503);
+    client_close(&d, &b);
+
+    /* no node has the listener: this node creates and replicates it, and
+     * repeats "resume" */
+
+    listens(MCP_ERR_NOT_FOUND);
+    assert_int_equal(b.status, 0);
+    assert_int_equal(cluster.watched, 2);
+    assert_int_equal(cluster.shared, 1);
+    answer(MCP_OK);
+    assert_int_equal(b.status, 200);
+    client_close(&d, &b);
+
+    /* this node has the listener */
+
+    listens(MCP_OK);
+    assert_int_equal(b.status, 200);
+    assert_int_equal(cluster.watched, 1);
+    assert_int_equal(cluster.shared, 0);
+    client_close(&d, &b);
+
+    listens(MCP_ERR_UNREACHABLE);
+    assert_int_equal(b.status, 200);
+    client_close(&d, &b);
+
+    d.process[1].worker->cluster = NULL;
+    end_session(0, session);
+    quiet();
+}
+
+
+/* A client answers a question of a call that is not at this node: the status
+ * depends on the result of "send_input". */
+static void
+test_post(void **state)
+{
+    size_t  i;
+
+    static const char  text[] =
+        "{\"jsonrpc\":\"2.0\",\"id\":\"" EVENT "\",\"result\":{}}";
+
+    static const struct {
+        int  rc;
+        int  status;
+    } answers[] = { { MCP_OK, 202 }, { MCP_ERR_LIMIT, 503 },
+                    { MCP_ERR_UNREACHABLE, 503 } };
+
+    (void) state;
+
+    for (i = 0; i < sizeof(answers) / sizeof(answers[0]); i++) {
+        join(MCP_AGAIN);
+        client_post(&d, 1, &b, session, text);
+        assert_int_equal(b.rc, MCP_AGAIN);
+        assert_int_equal(cluster.posted, 1);
+        answer(answers[i].rc);
+        assert_int_equal(b.status, answers[i].status);
+        assert_int_equal(cluster.posted, 1);
+        client_close(&d, &b);
+    }
+}
+
+
+/* The cluster is unreachable: a new call is rejected. Otherwise the stream of
+ * a new call is replicated. */
+static void
+test_call(void **state)
+{
+    (void) state;
+
+    join(MCP_OK);
+    cluster.away = 1;
+    client_post(&d, 1, &b, session, CALL);
+    assert_int_equal(b.status, 503);
+    assert_string_equal(client_answer_header(&b, "Retry-After"), "1");
+    client_close(&d, &b);
+
+    cluster.away = 0;
+    call(1);
+    driver_wait(&d, 1500);
+    assert_int_equal(cluster.shared, 1);
+    client_close(&d, &a);
+    cancel(1, session, "7");
+}
+
+
+static void
+test_no_memory(void **state)
+{
+    unsigned long  n;
+
+    (void) state;
+
+    join(MCP_AGAIN);
+
+    for (n = 1; n < 100; n++) {
+        d.te.tm.fail_at = n;
+        cluster.op = NULL;
+        end();
+
+        if (cluster.op) {
+            answer(MCP_OK);
+        }
+
+        d.te.tm.fail_at = 0;
+
+        if (b.status == 204) {
+            client_close(&d, &b);
+            break;
+        }
+
+        assert_true(b.rc == MCP_ERR_MEMORY || b.status == 500);
+        client_close(&d, &b);
+        lives(200);
+    }
+
+    assert_in_range(n, 2, 99);
+}
+
+
+int
+main(void)
+{
+    const struct CMUnitTest  tests[] = {
+        test(test_answered),
+        test(test_left),
+        test(test_at_once),
+        test(test_unreachable),
+        test(test_silence),
+        test(test_nobody),
+        test(test_stream),
+        test(test_listens),
+        test(test_post),
+        test(test_call),
+        test(test_no_memory),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
