@@ -21,7 +21,8 @@ typedef enum {
     MCP_OUTCOME_FAULT,         /* an error response of the server */
     MCP_OUTCOME_LOST,          /* the owner's process died */
     MCP_OUTCOME_CANCELLED,     /* by its client, or by the end of its session */
-    MCP_OUTCOME_EXPIRED,       /* no client resumed within max_wait */
+    MCP_OUTCOME_EXPIRED,       /* no client resumed the call within the
+                                  max_wait of its policy */
     MCP_OUTCOME_COUNT
 } mcp_outcome_e;
 
@@ -29,7 +30,7 @@ typedef enum {
 /* The names for logs and maps; empty for NONE. */
 mcp_str_t mcp_outcome_name(mcp_outcome_e outcome);
 
-/* Counts a request with this outcome, if that has a counter. */
+/* Adds 1 to the store's counter for an outcome, if there is one. */
 void mcp_outcome_count(mcp_store_t *store, mcp_outcome_e outcome);
 
 /* Returns the outcome of a stream's call, or NONE while it is active. For a

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Internal declarations of the status:
+ * Internal declarations of the status page:
  *
  *   mcp_status.c             formats, counters
  *   mcp_status_cluster.c     the cluster, in all formats
- *   mcp_status_html.c        the page, from mcp_status.html
+ *   mcp_status_html.c        HTML, from mcp_status.html
  *   mcp_status_json.c        JSON
  *   mcp_status_prometheus.c  metrics
  */
@@ -33,7 +33,8 @@ typedef struct {
 } mcp_status_row_t;
 
 
-/* The state that is rendered. */
+/* The input of a response with the status: the request's query, the store, and
+ * its numbers at that time. */
 typedef struct {
     const mcp_status_query_t  *query;
     mcp_store_t               *store;
@@ -52,7 +53,8 @@ extern const mcp_status_row_t  mcp_status_rows[MCP_STATUS_ROWS];
 int64_t mcp_status_value(const mcp_store_stats_t *stats,
     const mcp_status_row_t *row);
 
-/* Returns the revision after this one, with the number of its requests. */
+/* Returns the revision after "revision", and sets *requests to the number of
+ * its requests. */
 mcp_revision_e mcp_status_revision(const mcp_store_stats_t *stats,
     mcp_revision_e revision, int64_t *requests);
 
@@ -66,20 +68,20 @@ void mcp_status_cluster_html(const mcp_status_t *status, mcp_buf_t *buf);
 
 /* --- mcp_status_html.c --- */
 
-/* The page from the file, which scripts/embed converts. The part for browsers
- * without scripts replaces MCP_STATUS_PLAIN. */
+/* The HTML page mcp_status.html, which scripts/embed converts to an array. The
+ * part for browsers without scripts replaces MCP_STATUS_PLAIN in the page. */
 extern const unsigned char  mcp_status_page[];
 extern const size_t         mcp_status_page_len;
 
 #define MCP_STATUS_PLAIN  "<!--plain-->"
 
-/* Appends any text, escaped. */
+/* Appends a text, escaped for HTML. */
 void mcp_status_html_text(mcp_buf_t *buf, mcp_str_t text);
 
 void mcp_status_html(const mcp_status_t *status, mcp_buf_t *buf);
 
 /*
- * Sets the page's headers.
+ * Sets the additional response headers of the HTML page.
  *
  * Returns MCP_OK, or
  *   MCP_ERR_INTERNAL  OpenSSL failed
@@ -89,17 +91,17 @@ int mcp_status_html_head(mcp_status_head_t *head);
 
 /* --- mcp_status_json.c --- */
 
-/* Returns the name of a kind, such as "tool". */
+/* Returns the name of a kind of rows, such as "tool". */
 mcp_str_t mcp_status_kind(mcp_call_stats_kind_e kind);
 
-/* Append a text, and then a number or a JSON string. */
+/* Append the text "before", and then a number or a JSON string. */
 void mcp_status_number(mcp_buf_t *buf, mcp_str_t before, uint64_t n);
 void mcp_status_string(mcp_buf_t *buf, mcp_str_t before, mcp_str_t text);
 
 /* Appends milliseconds as seconds, such as "0.05". */
 void mcp_status_seconds(mcp_buf_t *buf, uint64_t ms);
 
-/* Returns the number of finished calls of a row. */
+/* Returns the number of finished calls of a row of the call statistics. */
 uint64_t mcp_status_ended(const mcp_call_stats_t *stats);
 
 void mcp_status_json(const mcp_status_t *status, mcp_buf_t *buf);
@@ -107,7 +109,8 @@ void mcp_status_json(const mcp_status_t *status, mcp_buf_t *buf);
 
 /* --- mcp_status_prometheus.c --- */
 
-/* Appends a sample's first label with its brace: {zone="mcp". */
+/* Appends the first label of a Prometheus sample with its brace:
+ * {zone="mcp". */
 void mcp_status_zone(const mcp_status_t *status, mcp_buf_t *buf);
 
 void mcp_status_prometheus(const mcp_status_t *status, mcp_buf_t *buf);

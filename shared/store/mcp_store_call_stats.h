@@ -17,12 +17,12 @@
 #include "store/mcp_outcome.h"
 
 
-/* The row for all tools without a row. */
+/* The row for all calls that have no row of their own. */
 #define MCP_CALL_STATS_OTHER  0
 
 #define MCP_CALL_STATS_ROWS_MAX   1024
-#define MCP_CALL_STATS_BUCKETS    15   /* the last one is for durations above
-                                          the bounds */
+#define MCP_CALL_STATS_BUCKETS    15   /* durations; the last bucket is for
+                                          those above all bounds */
 #define MCP_CALL_STATS_ENDPOINT   96   /* bytes of text, including the NUL */
 #define MCP_CALL_STATS_NAME       129
 #define MCP_CALL_STATS_PRINCIPAL  48
@@ -31,12 +31,13 @@
 #define MCP_CALL_STATS_PAGE       64   /* number of calls that are read while
                                           the lock is held once */
 
-/* The result of a request that did not become a call. */
+/* The result of a failure that rejected a request before it became a call. */
 #define MCP_CALL_STATS_REFUSED  0
 
 
 typedef enum {
-    MCP_CALL_STATS_KIND_TOOL = 0,  /* as mcp_list_e */
+    MCP_CALL_STATS_KIND_TOOL = 0,  /* the kinds of items, numbered as in
+                                      mcp_list_e */
     MCP_CALL_STATS_KIND_PROMPT,
     MCP_CALL_STATS_KIND_RESOURCE,
     MCP_CALL_STATS_KIND_TEMPLATE,
@@ -47,29 +48,33 @@ typedef enum {
 
 /* The name of a row. */
 typedef struct {
-    const unsigned char   *catalog_key; /* place of the endpoint, MCP_DIGEST_LEN
-                                          bytes */
-    mcp_str_t              endpoint;   /* for people: server and path */
+    const unsigned char   *catalog_key; /* key of the catalog, or of an
+                                           endpoint without a catalog;
+                                           MCP_DIGEST_LEN bytes */
+    mcp_str_t              endpoint;   /* readable form of catalog_key: server
+                                          and path */
     mcp_call_stats_kind_e  kind;
-    mcp_str_t              name;       /* name of an item; OTHER: empty */
+    mcp_str_t              name;       /* name of an item; for the kind OTHER:
+                                          empty */
 } mcp_call_stats_item_t;
 
 
 /* A copy of a row. */
 typedef struct {
-    /* UTF-8 without control characters, ends with a NUL, unique; the same for
-     * name */
+    /* endpoint and name are UTF-8 without control characters, end with a NUL,
+     * and are unique even if truncated */
     char                   endpoint[MCP_CALL_STATS_ENDPOINT];
     char                   name[MCP_CALL_STATS_NAME];
     mcp_call_stats_kind_e  kind;
     uint64_t               results[MCP_OUTCOME_COUNT];
-    /* each value is consistent in itself */
+    /* the numbers are read one by one without a lock, so they may be of
+     * different moments */
     uint64_t               buckets[MCP_CALL_STATS_BUCKETS];
     uint64_t               sum;        /* sum of all durations, ms */
     uint64_t               failed_at;  /* time of the last failure, ms; 0:
                                           never */
-    unsigned               failed;     /* its mcp_outcome_e */
-    unsigned               reason;     /* its mcp_reason_e */
+    unsigned               failed;     /* mcp_outcome_e of the last failure */
+    unsigned               reason;     /* mcp_reason_e of the last failure */
 } mcp_call_stats_t;
 
 
@@ -81,16 +86,19 @@ typedef struct {
     unsigned char  id[MCP_STREAM_ID_LEN];
     char           principal[MCP_CALL_STATS_PRINCIPAL];  /* ends with a NUL,
                                                             truncated */
-    unsigned       slot;               /* slot of its process */
+    unsigned       slot;               /* slot of the process that runs the
+                                          backend request */
 
-    /* set by mcp_store_active_page() */
+    /* the following fields are set by mcp_store_active_page() only */
     uint64_t       pid;
-    uint64_t       reader;             /* pid of the reader's process; 0: no
-                                          local reader */
-    unsigned       elsewhere;          /* 1: it is read at another node */
+    uint64_t       reader;             /* pid of the process of the stream's
+                                          consumer; 0: there is none at this
+                                          node */
+    unsigned       elsewhere;          /* 1: the stream's consumer is at
+                                          another node */
     uint64_t       events;
-    int            state;              /* mcp_stream_state_e; -1: it has no
-                                          stream */
+    int            state;              /* mcp_stream_state_e; -1: the call has
+                                          no stream */
 } mcp_active_t;
 
 
@@ -98,25 +106,30 @@ typedef struct {
 typedef struct {
     uint64_t       at;
     uint32_t       row;
-    unsigned       result;             /* mcp_outcome_e, or REFUSED */
+    unsigned       result;             /* mcp_outcome_e, or
+                                          MCP_CALL_STATS_REFUSED */
     unsigned       reason;
     unsigned char  id[MCP_STREAM_ID_LEN];          /* id of the call; zeros:
                                                       none */
     char           principal[MCP_CALL_STATS_PRINCIPAL];
-    char           detail[MCP_CALL_STATS_DETAIL];  /* the log's reason, ends
-                                                      with a NUL; empty: none */
+    char           detail[MCP_CALL_STATS_DETAIL];  /* the reason in the words
+                                                      of the log, ends with a
+                                                      NUL; empty: none */
 } mcp_call_stats_failure_t;
 
 
 /* Upper bounds of the buckets except the last one, ms. */
 extern const uint64_t  mcp_call_stats_bounds[MCP_CALL_STATS_BUCKETS - 1];
 
-/* Copies a principal of any length and content, truncated to the size of this
- * text. */
+/* Copies the name of a principal for mcp_active_t and
+ * mcp_call_stats_failure_t: truncates it, and replaces control characters and
+ * invalid UTF-8 by "?". */
 void mcp_call_stats_principal(char out[MCP_CALL_STATS_PRINCIPAL],
     mcp_str_t text);
 
-/* Copies the log's reason in the same way. */
+/* Copies the reason of a failure, as the log has it, for
+ * mcp_call_stats_failure_t: truncates it, and replaces control characters and
+ * invalid UTF-8 by "?". */
 void mcp_call_stats_detail(char out[MCP_CALL_STATS_DETAIL], mcp_str_t text);
 
 
@@ -131,34 +144,38 @@ void mcp_call_stats_detail(char out[MCP_CALL_STATS_DETAIL], mcp_str_t text);
 int mcp_store_call_stats_row(mcp_store_t *store,
     const mcp_call_stats_item_t *item, uint32_t *row);
 
-/* Counts a request that ended after ms. */
+/* Counts a request that ended with an outcome after "ms" milliseconds. */
 void mcp_store_call_stats_count(mcp_store_t *store, uint32_t row,
     mcp_outcome_e outcome, uint64_t ms);
 
-/* Stores a failure. */
+/* Adds a failure to the latest ones, and stores it as the last failure of its
+ * row unless its result is MCP_CALL_STATS_REFUSED. */
 void mcp_store_call_stats_failed(mcp_store_t *store,
     const mcp_call_stats_failure_t *failure);
 
-/* Returns the number of rows, at least one. */
+/* Returns the number of rows, which is at least 1. */
 uint32_t mcp_store_call_stats_rows(mcp_store_t *store);
 void mcp_store_call_stats_get(mcp_store_t *store, uint32_t row,
     mcp_call_stats_t *out);
 
-/* Copies failures, the latest first, and returns their number, at most n. */
+/* Copies at most n failures, the latest first, and returns their number, which
+ * is at most MCP_CALL_STATS_RECENT. */
 size_t mcp_store_call_stats_recent(mcp_store_t *store,
     mcp_call_stats_failure_t *out, size_t n);
 
 
 /* --- mcp_store_active_request.c --- */
 
-/* Records that a backend works on a request. Returns a handle for its end, 0 if
- * there is no room for it. */
+/* Records that a backend works on a request. Returns the handle for
+ * mcp_store_active_end(), or 0 if no free record was found. */
 uint32_t mcp_store_active_begin(mcp_store_t *store, const mcp_active_t *live);
 
-/* Removes that record; 0 has no effect. */
+/* Removes the record that mcp_store_active_begin() made; the handle 0 has no
+ * effect. */
 void mcp_store_active_end(mcp_store_t *store, uint32_t handle);
 
-/* Adds the number of active requests to counts, for each of n rows. */
+/* For each of the first n rows, adds the number of its active requests to the
+ * row's element of "counts". */
 void mcp_store_active_count(mcp_store_t *store, uint64_t *counts, size_t n);
 
 /* Copies at most MCP_CALL_STATS_PAGE active requests from *position on, which

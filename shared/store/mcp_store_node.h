@@ -21,22 +21,26 @@
 /* All texts in these structures end with a NUL. */
 typedef struct {
     uint64_t  id;
-    uint64_t  heartbeat;       /* time of its last heartbeat, ms */
+    uint64_t  heartbeat;       /* time of the node's last heartbeat, ms */
     char      label[MCP_NODE_LABEL_MAX + 1];
     char      build[MCP_NODE_BUILD_MAX + 1];
 } mcp_node_member_t;
 
 
 typedef struct {
-    uint64_t           at;     /* when Redis sent the list, ms; 0: never */
+    uint64_t           at;     /* when Redis sent the list of members, ms; 0:
+                                  never */
     int64_t            offset; /* Redis's clock minus the local clock, ms */
-    uint32_t           layout; /* highest layout that all members read */
+    uint32_t           layout; /* highest layout of the data in Redis that all
+                                  members read */
     uint32_t           n_members;
     mcp_node_member_t  members[MCP_NODE_MEMBERS];
 } mcp_node_view_t;
 
 
-/* The Redis streams by which nodes send messages to each other. */
+/* The Redis streams by which nodes send messages to each other: two with
+ * broadcasts, and the queue of each node. The keys are those of
+ * mcp_broadcast_key(). */
 typedef enum {
     MCP_NODE_SENT = 0,
     MCP_NODE_RECEIVED,
@@ -44,7 +48,8 @@ typedef enum {
     MCP_NODE_POSITIONS
 } mcp_node_position_e;
 
-/* The position up to which the node has received one: the id of an entry. */
+/* The position up to which the node has received the messages of a Redis
+ * stream: the id of an entry, which consists of a time in ms and a number. */
 typedef struct {
     uint64_t           ms;
     uint64_t           n;
@@ -59,19 +64,22 @@ typedef enum {
     MCP_NODE_UNREACHABLE,       /* requests rejected because Redis was
                                    unreachable */
     MCP_NODE_TAKEN_OVER,            /* nodes that this node declared dead */
-    MCP_NODE_PROMOTED,          /* streams taken over from such nodes */
+    MCP_NODE_PROMOTED,          /* streams taken over from nodes that were
+                                   declared dead */
     MCP_NODE_DROPPED,           /* data from other nodes for which there was no
                                    room */
     MCP_NODE_DISPLACED,         /* readers whose client resumed at another
                                    node */
-    MCP_NODE_FENCED,            /* streams that other nodes took over */
+    MCP_NODE_FENCED,            /* streams of this node that other nodes took
+                                   over */
     MCP_NODE_REBORN,            /* times that this node was declared dead */
     MCP_NODE_UNEXPECTED_REPLY,  /* replies that no script can give */
     MCP_NODE_COUNTS
 } mcp_node_count_e;
 
 
-/* The replication lag of a process, or of all. */
+/* The replication lag of one process, or the sum for all processes of the
+ * node. */
 typedef struct {
     uint64_t           events;
     uint64_t           bytes;
@@ -83,16 +91,20 @@ typedef struct {
 /* The state of the cluster as the processes have recorded it. */
 typedef struct {
     uint64_t           id;
-    unsigned           processes;      /* number of processes with a recorded
-                                          link */
+    unsigned           processes;      /* number of processes that have
+                                          recorded the state of their link to
+                                          Redis */
     unsigned           up;     /* number of processes whose link is up */
     uint64_t           round_trip;     /* the longest round trip of all
                                           processes, ms */
-    uint64_t           error_at;       /* ms; 0: there was no error */
+    uint64_t           error_at;       /* time of the last error, ms; 0: there
+                                          was none */
     char               error[MCP_NODE_REASON_MAX + 1];
-    char               standalone[MCP_NODE_REASON_MAX + 1]; /* why the node was
-                                                          rejected; empty: it
-                                                          was not */
+    char               standalone[MCP_NODE_REASON_MAX + 1]; /* why the cluster
+                                                               has rejected the
+                                                               node; empty: the
+                                                               node is not
+                                                               standalone */
     uint64_t           mirrors;        /* number of mirrors */
     mcp_node_lag_t     lag;
     uint64_t           counts[MCP_NODE_COUNTS];
@@ -103,35 +115,42 @@ typedef struct {
 /* Returns the node's id, which is never 0; a new zone has a random one. */
 uint64_t mcp_store_node_id(mcp_store_t *store);
 
-/* Gives the node another id, unless it is not "old" any more. */
+/* Gives the node another id if its present id is "old". */
 void mcp_store_node_renew(mcp_store_t *store, uint64_t old, uint64_t id);
 
-/* Returns 1 if this process is the leader of the node: it was before, or there
- * is no live leader, or the leader has not called mcp_store_node_spoke() for
- * "silence" ms. mcp_store_node_resign() ends the leadership of this process. */
+/*
+ * Returns 1 if this process is the leader of the node: it was the leader
+ * before, or it becomes the leader because there is no live one, or because
+ * the leader has not called mcp_store_node_spoke() for "silence" ms.
+ * mcp_store_node_resign() ends the leadership of this process.
+ */
 int mcp_store_node_lead(mcp_store_t *store, uint64_t now,
     uint64_t silence);
 void mcp_store_node_resign(mcp_store_t *store);
 
-/* Returns 1 if this process is still the leader; another one may have become it
- * while this one was paused. */
+/* Returns 1 if this process is still the leader. Another process may have
+ * become the leader while this process was paused. */
 int mcp_store_node_is_leader(mcp_store_t *store);
 
-/* Records that Redis has answered this process, which is the leader. */
+/* Records that Redis has answered this process; has no effect unless this
+ * process is the leader. */
 void mcp_store_node_spoke(mcp_store_t *store, uint64_t now);
 
-/* Records the state of this process's link, and its round trip, ms. */
+/* mcp_store_node_link() records the state of this process's link to Redis, and
+ * the link's round trip in ms. */
 typedef enum {
     MCP_NODE_LINK_LOST = 0,
     MCP_NODE_LINK_IS_UP,
-    MCP_NODE_LINK_LEADS        /* and the process may become the leader: it is a
-                                  member, and does not shut down */
+    MCP_NODE_LINK_LEADS        /* the link is up, and the process may become
+                                  the leader: it is a member of the cluster,
+                                  and does not shut down */
 } mcp_node_link_e;
 
 void mcp_store_node_link(mcp_store_t *store, mcp_node_link_e how,
     uint64_t round_trip);
 
-/* Returns 1 if another process may become the leader. */
+/* Returns 1 if there is a process other than this one that may become the
+ * leader. */
 int mcp_store_node_has_other(mcp_store_t *store);
 
 /* Records the replication lag of this process. */
@@ -141,37 +160,42 @@ void mcp_store_node_lag(mcp_store_t *store, const mcp_node_lag_t *lag);
 void mcp_store_node_count(mcp_store_t *store, mcp_node_count_e which);
 
 /*
- * Stores an error.  Returns 1 if the process logs it, because no process of the
- * node has logged one for "again" ms, and sets *suppressed to the number of
- * errors since the last logged one.  mcp_store_node_well() ends the state of
- * error, and returns 1 if the node was in it.
+ * mcp_store_node_error() stores an error of the cluster for the status. It
+ * returns 1 if this process has to log the error, because no process of the
+ * node has logged an error for "again" ms, and sets *suppressed to the number
+ * of errors since the last one that was logged.
+ *
+ * mcp_store_node_well() records that the errors are over. It returns 1 if
+ * there was an error since its last call.
  */
 int mcp_store_node_error(mcp_store_t *store, uint64_t now, uint64_t again,
     const char *text, uint64_t *suppressed);
 int mcp_store_node_well(mcp_store_t *store);
 
-/* Makes the next error be logged, even if it repeats the last one. */
+/* Makes the next mcp_store_node_error() return 1, even within "again" ms of
+ * the last logged error. */
 void mcp_store_node_insist(mcp_store_t *store);
 
-/* Stores the list of members, whose texts must be printable. */
+/* Stores the list of the cluster's members. Its texts must be printable. */
 void mcp_store_node_view(mcp_store_t *store, const mcp_node_view_t *view);
 
-/* Returns 1 if the node has been a member since the zone was created. */
+/* Returns 1 if the node has been a member of the cluster since the zone was
+ * created. */
 int mcp_store_node_has_joined(mcp_store_t *store);
 
-/* mcp_store_node_standalone() records that the node was rejected and serves
- * alone, with the reason; "": that it does not. mcp_store_node_is_standalone()
- * returns 1 if it does. */
+/* mcp_store_node_standalone() records why the node was rejected and serves
+ * alone; "" records that the node is not standalone.
+ * mcp_store_node_is_standalone() returns 1 if the node is standalone. */
 void mcp_store_node_standalone(mcp_store_t *store, const char *why);
 int mcp_store_node_is_standalone(mcp_store_t *store);
 
-/* mcp_store_node_set_skewed() records whether the node's clock differs too much
- * from that of Redis, mcp_store_node_is_skewed() returns 1 if so. */
+/* mcp_store_node_set_skewed() records whether the node's clock differs too
+ * much from that of Redis. mcp_store_node_is_skewed() returns 1 if it does. */
 void mcp_store_node_set_skewed(mcp_store_t *store, int skewed);
 int mcp_store_node_is_skewed(mcp_store_t *store);
 
-/* Set and get the position up to which the node has received or sent: {0, 0} in
- * a new zone, or if the lock cannot be taken. */
+/* Set and get the position up to which the node has received the messages of a
+ * Redis stream: {0, 0} in a new zone, or if the lock cannot be taken. */
 void mcp_store_node_set_position(mcp_store_t *store, mcp_node_position_e which,
     const mcp_node_position_t *position);
 void mcp_store_node_position(mcp_store_t *store, mcp_node_position_e which,
@@ -181,7 +205,7 @@ void mcp_store_node_position(mcp_store_t *store, mcp_node_position_e which,
  * Reads the state of the cluster.
  *
  * Returns MCP_OK, or
- *   MCP_ERR_NOT_FOUND  there is no cluster
+ *   MCP_ERR_NOT_FOUND  no process has recorded a link, so there is no cluster
  *   MCP_ERR_INTERNAL   the lock cannot be taken
  */
 int mcp_store_node_info(mcp_store_t *store, mcp_node_info_t *info);

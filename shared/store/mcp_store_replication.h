@@ -2,17 +2,17 @@
 
 /*
  * Streams that are replicated to other nodes. A replicated stream has a
- * replicator, which is its owner's process: it is woken for every change, and
- * reads the events as they were appended.
+ * replicator, which is its owner's process. The replicator is woken for every
+ * change, and reads the events as they were appended.
  *
- * With "sync", readers see only acknowledged events, and the state and
- * responses as of those. Unacknowledged events are not removed, unless the
- * stream itself is freed. The owner continues independently, within the
- * stream's limits.
+ * With "sync", readers see only events that Redis has acknowledged, and the
+ * state and the responses of the last one of them. Unacknowledged events are
+ * not removed, unless the stream itself is freed. The owner may append further
+ * events meanwhile, within the stream's limits.
  *
  * When the replicator's process dies, the process that adopts the stream
- * replaces it. For a finished stream, or a listener, which have no owner,
- * mcp_store_adopt() hands over this role alone.
+ * becomes the replicator. For a finished stream, or a listener, which have no
+ * owner, mcp_store_adopt() hands over this role alone.
  */
 
 
@@ -24,7 +24,8 @@
 #include "store/mcp_store_node.h"
 
 
-/* The state after an event. */
+/* A checkpoint: the state of a stream after event "seq". The other fields are
+ * as in mcp_stream_info_t. */
 typedef struct {
     uint64_t            seq;
     mcp_stream_state_e  state;
@@ -34,61 +35,75 @@ typedef struct {
 } mcp_store_checkpoint_t;
 
 
-/* The data for requests that join the stream at another node. */
+/* The state of a stream at its owner, for the requests that join the stream at
+ * another node. */
 typedef struct {
-    unsigned           held;           /* 1: it cannot be joined yet */
-    unsigned           attended;       /* 1: it has a consumer */
+    unsigned           held;           /* 1: the stream cannot be joined yet */
+    unsigned           attended;       /* 1: the stream has a consumer */
     uint64_t           sent;           /* last event sent to any reader */
-    uint64_t           expires;        /* when the task expires; 0: not a
-                                          task */
+    uint64_t           expires;        /* when the task expires; 0: the stream
+                                          is not a task */
     uint64_t           kept;           /* as in mcp_stream_info_t */
     uint64_t           changed;
 } mcp_store_joined_t;
 
 
 typedef struct {
-    mcp_store_checkpoint_t  acked;          /* the acknowledged state */
-    mcp_store_checkpoint_t  own;            /* the owner's state; of a mirror:
-                                               the local state */
-    mcp_store_checkpoint_t  known;          /* of a mirror: the owner's state as
-                                               far as known; all but seq may be
-                                               older */
+    mcp_store_checkpoint_t  acked;          /* the state that Redis has
+                                               acknowledged */
+    mcp_store_checkpoint_t  own;            /* the owner's state; for a mirror:
+                                               the state of the mirror */
+    mcp_store_checkpoint_t  known;          /* for a mirror: the latest state
+                                               of the owner's stream that this
+                                               node has received. seq is the
+                                               highest known number, so the
+                                               other fields may be older than
+                                               that event */
     uint64_t                first_seq;      /* oldest kept event */
     uint64_t                sent_seq;
     uint64_t                confirmed_seq;
-    uint64_t                reader;         /* number of the latest consumer, or
+    uint64_t                reader;         /* number of the latest consumer at
+                                               any node; for a mirror: number
                                                of the mirror's reader */
     uint32_t                alias;
     uint32_t                generation;
-    uint64_t                expires;        /* when the task expires; 0: not a
-                                               task */
+    uint64_t                expires;        /* when the task expires; 0: the
+                                               stream is not a task */
     uint64_t                kept;           /* as in mcp_stream_info_t */
     uint64_t                changed;
     uint32_t                given;          /* as in mcp_store_lookup_t */
-    uint64_t                end;            /* time of expiry if no consumer
-                                               returns, ms; 0 while the call
-                                               runs */
-    unsigned                consumer_slot;  /* or MCP_STORE_REMOTE_CONSUMER, or
+    uint64_t                end;            /* when the stream expires if no
+                                               consumer returns, ms; 0 while
+                                               the call is active */
+    unsigned                consumer_slot;  /* slot of the consumer,
+                                               MCP_STORE_REMOTE_CONSUMER, or
                                                MCP_STORE_NO_SLOT */
     unsigned                sync;
     unsigned                created;        /* 1: mcp_store_acked() was called
                                                at least once */
     unsigned                mirror;
     unsigned                listener;
-    unsigned                joins;          /* 1: others may join it, and the
-                                               following fields are set */
-    unsigned                held;           /* 1: not yet */
-    unsigned                hidden;         /* 1: another stream is found in its
-                                               place, and join is its own id */
-    unsigned                once;           /* while it is held: as in the
-                                               spec */
-    unsigned                readers;        /* number of local joined readers */
+    unsigned                joins;          /* 1: other requests may join the
+                                               stream, and "hidden", "once",
+                                               "readers" and "join" are set */
+    unsigned                held;           /* 1: the stream cannot be joined
+                                               yet */
+    unsigned                hidden;         /* 1: requests find another stream
+                                               by the digest of this one, which
+                                               is kept for its joined readers;
+                                               "join" is the stream's own id */
+    unsigned                once;           /* join_once of the spec; set only
+                                               as long as the stream is held */
+    unsigned                readers;        /* number of joined readers at this
+                                               node */
     uint64_t                max_wait;
     unsigned char           join[MCP_DIGEST_LEN];
     uint64_t                taken;          /* number of the last client input
                                                from other nodes that the owner
                                                has processed */
-    uint32_t                state_requests; /* see
+    uint32_t                state_requests; /* number of times that the
+                                               replicator still has to send the
+                                               state, see
                                                mcp_store_replication_query() */
 } mcp_store_replication_state_t;
 
@@ -96,7 +111,8 @@ typedef struct {
 /* An event in the form in which it was appended. */
 typedef struct {
     uint64_t            seq;
-    size_t              offset;        /* offset of the message in the buffer */
+    size_t              offset;        /* offset of the message in
+                                          mcp_store_replicator_t.buf */
     size_t              len;
     unsigned            answers;       /* number of the request + 1, with
                                           MCP_STORE_RESULT(), _ERROR, _ABOUT */
@@ -105,30 +121,33 @@ typedef struct {
 
 
 typedef struct {
-    mcp_store_checkpoint_t  at;        /* in: state up to which was copied; out:
-                                          new state */
+    mcp_store_checkpoint_t  at;        /* in: state after the last event that
+                                          was copied before; out: state after
+                                          the last event that was copied now */
     mcp_store_raw_t        *raw;
-    size_t                  max;       /* number of events for which raw has
-                                          room */
+    size_t                  max;       /* in: number of elements of raw */
     char                   *buf;
     size_t                  cap;
-    size_t                  n;         /* out: number of events */
-    size_t                  len;       /* out: bytes; with MCP_ERR_LIMIT, length
-                                          of the next message */
+    size_t                  n;         /* out: number of events in raw */
+    size_t                  len;       /* out: number of bytes in buf; with
+                                          MCP_ERR_LIMIT, length of the next
+                                          message */
     mcp_node_position_t     received;  /* out, for a listener: position of the
                                           last broadcast that it has received */
 } mcp_store_replicator_t;
 
 
 /*
- * Starts the replication of a stream, or changes "sync". Only a call's owner
- * may do that; for a listener, the first process that does. It then gets
- * wake-ups of the kind MCP_WAKE_REPLICATOR, which have no handle. No event is
- * acknowledged yet.
+ * Starts the replication of a stream, or changes "sync" (see the top of this
+ * file). For a call, only the owner may do that; for a listener, the first
+ * process that does. This process then gets wake-ups of the kind
+ * MCP_WAKE_REPLICATOR, which have no handle. No event is acknowledged at
+ * first.
  *
  * Returns MCP_OK, or
- *   MCP_ERR_DENIED     it is another process's stream, or a mirror; or "sync"
- *                      comes too late, after unacknowledged events were sent
+ *   MCP_ERR_DENIED     another process owns or replicates the stream; or it is
+ *                      a mirror; or "sync" is set too late, after
+ *                      unacknowledged events were sent
  *   MCP_ERR_NOT_FOUND  the stream does not exist or is over
  *   MCP_ERR_FULL       the region has no room
  */
@@ -139,12 +158,13 @@ int mcp_store_replication_start(mcp_store_t *store, const mcp_stream_ref_t *ref,
 void mcp_store_replication_end(mcp_store_t *store, const mcp_stream_ref_t *ref);
 
 /*
- * Reads the spec with which the stream was created, except session_limit,
- * tenant, handle, consumer, join_once and held. spec->request, method and name
- * point into *request, to which the first is appended, and into *info.
+ * Reads the spec with which a replicated stream was created, except
+ * session_limit, tenant, handle, left, consumer, join_once, join_known and
+ * held. Appends the stored request id or ids to *request, where spec->request
+ * points; spec->method and spec->name point into *info.
  *
  * Returns MCP_OK, or
- *   MCP_ERR_DENIED     it is not replicated, or another process replicates it
+ *   MCP_ERR_DENIED     this process does not replicate the stream
  *   MCP_ERR_LIMIT      the request exceeds the limit of the buffer
  *   MCP_ERR_MEMORY
  *   MCP_ERR_NOT_FOUND  the stream does not exist
@@ -152,52 +172,55 @@ void mcp_store_replication_end(mcp_store_t *store, const mcp_stream_ref_t *ref);
 int mcp_store_replication_spec(mcp_store_t *store, const mcp_stream_ref_t *ref,
     mcp_stream_spec_t *spec, mcp_stream_info_t *info, mcp_buf_t *request);
 
-/* Appends the topics of a listener to a buffer, one after the other; topics
- * that are added in the meantime may be missing. Returns MCP_OK,
- * MCP_ERR_NOT_FOUND, or the error of the buffer. */
+/* Appends the topics to which a listener is subscribed to a buffer, one after
+ * the other, MCP_DIGEST_LEN bytes each. Topics that are added meanwhile may be
+ * missing. Returns MCP_OK, MCP_ERR_NOT_FOUND, or the error of the buffer. */
 int mcp_store_topics(mcp_store_t *store, const mcp_stream_ref_t *ref,
     mcp_buf_t *topics);
 
 /*
- * Reads the state of a stream's replication.
+ * Reads the state of a replicated stream or a mirror.
  *
  * Returns MCP_OK, or
- *   MCP_ERR_DENIED     it is not replicated, or another process replicates it
+ *   MCP_ERR_DENIED     this process neither replicates the stream nor feeds the
+ *                      mirror
  *   MCP_ERR_NOT_FOUND  the stream does not exist
  */
 int mcp_store_replication_state(mcp_store_t *store, const mcp_stream_ref_t *ref,
     mcp_store_replication_state_t *repl_state);
 
 /*
- * Copies the complete events after replicator->at and advances that position.
- * At the last event it has the present state of the stream. A message is copied
- * while the lock is held once, so cap bounds the waiting time of other
- * processes.
+ * Copies the events after replicator->at, as far as whole ones fit, and
+ * advances replicator->at. If the last event was copied, replicator->at is the
+ * present state of the stream. All is copied while the lock is held once, so
+ * replicator->cap bounds the time for which other processes wait.
  *
- * Returns MCP_OK, with n events or none, or
+ * Returns MCP_OK, with replicator->n events, which may be 0, or
  *   MCP_ERR_PURGED     the next event is no longer kept: continue with the
  *                      first one that is
- *   MCP_ERR_LIMIT      the next message is longer than cap
- *   MCP_ERR_DENIED     see mcp_store_replication_state()
- *   MCP_ERR_NOT_FOUND
+ *   MCP_ERR_LIMIT      the next message is longer than replicator->cap
+ *   MCP_ERR_DENIED     this process does not replicate the stream
+ *   MCP_ERR_NOT_FOUND  the stream does not exist, or has no event
+ *                      replicator->at yet
  */
 int mcp_store_replicator_read(mcp_store_t *store, const mcp_stream_ref_t *ref,
     mcp_store_replicator_t *replicator);
 
 /*
- * Acknowledges the events up to a state, and wakes the readers. A state older
- * than the acknowledged one has no effect.
+ * Records that Redis has acknowledged a state and all events up to it, and
+ * wakes the readers. A state older than the acknowledged one has no effect.
  *
  * Returns MCP_OK, or
- *   MCP_ERR_DENIED     see mcp_store_replication_state()
- *   MCP_ERR_NOT_FOUND
+ *   MCP_ERR_DENIED     this process does not replicate the stream
+ *   MCP_ERR_NOT_FOUND  the stream does not exist, or has no such event
  */
 int mcp_store_acked(mcp_store_t *store, const mcp_stream_ref_t *ref,
     const mcp_store_checkpoint_t *checkpoint);
 
 
-/* Returns the unacknowledged events and bytes of a stream that this process
- * replicates; 0 for any other stream. */
+/* Sets *events and *bytes to the number of unacknowledged events of a
+ * stream that this process replicates, and to their bytes; to 0 for any
+ * other stream. */
 void mcp_store_behind(mcp_store_t *store, const mcp_stream_ref_t *ref,
     uint64_t *events, uint64_t *bytes);
 
@@ -210,19 +233,24 @@ void mcp_store_behind(mcp_store_t *store, const mcp_stream_ref_t *ref,
  * neither replicated nor a mirror.
  */
 
-/* Announces client input with that number: until it has arrived, the stream
- * counts as having a post. */
+/* Announces that client input with this number will arrive. Until it has
+ * arrived, mcp_stream_info_t.posted is 1 for the stream. */
 void mcp_store_remote_inputs(mcp_store_t *store,
     const unsigned char id[MCP_STREAM_ID_LEN], uint64_t number);
 
-/* Records that client input with that number has arrived, whether or not there
- * was room for it; for a mirror: that its owner has processed it. */
+/* Records that client input with this number has arrived at the stream,
+ * even if there was no room for it; for a mirror: that the owner has
+ * processed it. */
 void mcp_store_replication_got(mcp_store_t *store,
     const unsigned char id[MCP_STREAM_ID_LEN], uint64_t number);
 
-/* Handles a query of another node for the stream's state: the replicator is
- * woken, and copying->asked is 2 until it has called
- * mcp_store_replication_sent() twice. */
+/*
+ * mcp_store_replication_query() makes the replicator of a stream send the
+ * stream's state, because another node has queried it: the replicator is
+ * woken, and state_requests in mcp_store_replication_state_t is 2. The
+ * replicator calls mcp_store_replication_sent() each time it has sent the
+ * state, which subtracts 1.
+ */
 void mcp_store_replication_query(mcp_store_t *store,
     const unsigned char id[MCP_STREAM_ID_LEN]);
 void mcp_store_replication_sent(mcp_store_t *store,
@@ -236,45 +264,60 @@ void mcp_store_replication_sent(mcp_store_t *store,
  * they began to read. The latest one is the consumer.
  */
 
-/* The consumer_slot of a stream whose consumer is at another node; its handle
- * is the number of the consumer. */
+/* The consumer_slot of a stream whose consumer is at another node.
+ * consumer_handle is then the number of this consumer. */
 #define MCP_STORE_REMOTE_CONSUMER  0xfffffffdu
 
 /*
- * Makes a reader at another node the consumer of the events after "after". A
- * local consumer is woken and gets MCP_ERR_DENIED. Calls with the same number
- * have no further effect.
+ * Makes a reader at another node the consumer of a replicated stream; it reads
+ * the events after "after". A local consumer is woken and gets MCP_ERR_DENIED.
+ * Further calls with the same number have no effect.
  *
  * Returns MCP_OK, or
- *   MCP_ERR_DENIED     it is not replicated, or there was a later reader
+ *   MCP_ERR_DENIED     the stream is not replicated, or is a mirror; or there
+ *   was
+ *                      a later reader
  *   MCP_ERR_NOT_FOUND  the stream does not exist
  */
 int mcp_store_remote_consumer(mcp_store_t *store, const mcp_stream_ref_t *ref,
     uint64_t number, uint64_t after);
 
-/* Does the same as mcp_store_remote_consumer(), for a reader that still reads
- * although it may have counted as gone. */
+/* Does the same as mcp_store_remote_consumer(), but also for the reader with
+ * the latest number if it was recorded as detached meanwhile: the other node
+ * has reported that this reader still reads. */
 int mcp_store_remote_consumer_unchanged(mcp_store_t *store,
     const mcp_stream_ref_t *ref, uint64_t number, uint64_t after);
 
-/* Sets the number of the local consumer, so that later messages about an
- * earlier reader are ignored, and acknowledges a state that the replicator may
- * not have yet. Returns the values of mcp_store_remote_consumer(). */
+/*
+ * Sets the number of the reader that is about to read a replicated stream at
+ * its own node, so that later messages about earlier readers are ignored. A
+ * consumer at another node with a lower number is detached. Also acknowledges
+ * a state, for which the replicator may not have Redis's reply yet. Returns
+ * the values of mcp_store_remote_consumer().
+ */
 int mcp_store_remote_consumer_over(mcp_store_t *store,
     const mcp_stream_ref_t *ref, uint64_t number,
     const mcp_store_checkpoint_t *checkpoint);
 
-/* Record the events that the remote consumer was sent, and that it has left.
- * Have no effect unless it is the consumer. */
+/*
+ * mcp_store_remote_consumer_sent() records up to which event the consumer at
+ * another node has sent the stream to its client;
+ * mcp_store_remote_consumer_left() also records that this consumer has
+ * detached. Both have no effect unless the reader with this number is the
+ * consumer.
+ */
 void mcp_store_remote_consumer_sent(mcp_store_t *store,
     const mcp_stream_ref_t *ref, uint64_t number, uint64_t sent);
 void mcp_store_remote_consumer_left(mcp_store_t *store,
     const mcp_stream_ref_t *ref, uint64_t number, uint64_t sent, uint64_t now);
 
 
-/* Records a joined reader at another node and the events that it was sent: they
- * count while the stream has no consumer, and its time without a consumer
- * starts anew. */
+/*
+ * Records up to which event a joined reader at another node has sent the
+ * stream to its client. Has an effect only while the stream has no consumer:
+ * these events then count as sent, and the time without a consumer starts
+ * anew.
+ */
 void mcp_store_remote_consumer_joined(mcp_store_t *store,
     const mcp_stream_ref_t *ref, uint64_t sent, uint64_t now);
 
@@ -298,43 +341,48 @@ void mcp_store_remote_consumer_joined(mcp_store_t *store,
  */
 
 /*
- * Creates a mirror for the events after "after", or finds the existing one if
- * it has them; otherwise the existing one is freed, and its consumer gets
- * MCP_ERR_NOT_FOUND. Events before "first" do not exist any more. This process
- * feeds the mirror from now on; the previous one gets MCP_ERR_DENIED. "number"
- * is that of the reader that is about to watch it. A mirror uses all values of
- * the spec except session_limit, expires, handle, consumer and held.
+ * Creates a mirror for the events after "after", or finds the existing mirror
+ * if it has these events; otherwise the existing mirror is freed, and its
+ * consumer gets MCP_ERR_NOT_FOUND. Events before "first" do not exist any
+ * more. This process feeds the mirror from now on; the process that fed it
+ * before gets MCP_ERR_DENIED. "number" is that of the reader that is about to
+ * watch the mirror. All values of the spec are used except session_limit,
+ * handle, consumer and held.
  *
- * With "number" 0 it is for requests that join the stream, and gets no other
- * reader: an existing mirror with a reader remains unchanged.
- * mcp_store_mirror_joined() has to follow.
+ * With "number" 0 the mirror is for requests that join the stream, and gets no
+ * other reader: an existing mirror with a reader remains unchanged. The caller
+ * then has to call mcp_store_mirror_joined().
  *
  * Returns MCP_OK, or
- *   MCP_ERR_EXISTS  the stream itself is here
+ *   MCP_ERR_EXISTS  the stream itself is at this node
  *   MCP_ERR_DENIED  there was a later reader; or the existing mirror lacks the
  *                   events, and joined requests read it
- *   MCP_ERR_LIMIT   the tenant has reached its quota of streams
+ *   MCP_ERR_LIMIT   the tenant has reached its quota
  *   MCP_ERR_FULL    the region has no room, even after eviction
  */
 int mcp_store_mirror(mcp_store_t *store, const mcp_stream_spec_t *spec,
     uint64_t first, uint64_t after, uint64_t number, uint64_t now,
     mcp_stream_ref_t *ref);
 
-/* Updates the state that joined requests read, and wakes them. Any process may
- * call this. */
+/* Stores the state that the requests joined to a mirror read, and wakes them.
+ * Any process may call this. */
 void mcp_store_mirror_joined(mcp_store_t *store,
     const unsigned char id[MCP_STREAM_ID_LEN],
     const mcp_store_joined_t *joined);
 
 /*
- * Appends the event raw->seq with its answers and state. Any process may call
- * this.
+ * Appends the event raw->seq of the owner's stream, with its answers and
+ * state, to a mirror. Any process may call this. The event counts as known
+ * from then on, so that the feeding process fetches it if it could not be
+ * appended.
  *
  * Returns MCP_OK, or
- *   MCP_DONE           it is here already
- *   MCP_AGAIN          an earlier one is missing; the event counts as known
- *   MCP_ERR_LIMIT      too many unsent events; the event counts as known
- *   MCP_ERR_FULL       there is no room; the event counts as known
+ *   MCP_DONE           the mirror has the event already
+ *   MCP_AGAIN          the mirror lacks an earlier event
+ *   MCP_ERR_LIMIT      the mirror has too many unsent events
+ *   MCP_ERR_FULL       there is no room; the feeding process is woken when
+ *   there
+ *                      is
  *   MCP_ERR_LARGE      there will never be room
  *   MCP_ERR_NOT_FOUND  there is no mirror, or its stream is over
  */
@@ -343,14 +391,14 @@ int mcp_store_mirror_append(mcp_store_t *store,
     mcp_str_t message, uint64_t now);
 
 /*
- * Passes the owner's state, and the event that a client has confirmed, to a
- * mirror. Any process may call this, in any order: a state older than the known
- * one has no effect. Of two states with the same number, the later one counts,
- * unless the earlier one is over.
+ * Stores the state of the owner's stream, and the event that a client has
+ * confirmed, for a mirror. Any process may call this, in any order: a state
+ * older than the known one has no effect. Of two states with the same number,
+ * the later one counts, unless the earlier one is final.
  *
- * The end of the stream also counts with a lower number: another node has then
- * ended the stream, and later events are lost. A mirror that has such an event
- * is freed.
+ * A final state also counts with a number lower than the known one: another
+ * node has then ended the stream, and later events are lost. A mirror that has
+ * such an event is freed.
  *
  * Returns MCP_OK, or
  *   MCP_ERR_NOT_FOUND  there is no mirror, or it was freed
@@ -359,17 +407,17 @@ int mcp_store_mirror_known(mcp_store_t *store,
     const unsigned char id[MCP_STREAM_ID_LEN],
     const mcp_store_checkpoint_t *checkpoint, uint64_t confirmed, uint64_t now);
 
-/* Another reader at another node has that number: a local consumer with a lower
- * one is woken and gets MCP_ERR_DENIED, as does a reader that is about to
- * watch. */
+/* Records that a reader at another node has this number. A local consumer with
+ * a lower number is woken and gets MCP_ERR_DENIED, as does a local reader with
+ * a lower number that is about to watch the mirror. */
 void mcp_store_mirror_displaced(mcp_store_t *store,
     const unsigned char id[MCP_STREAM_ID_LEN], uint64_t number);
 
 /*
- * Promotes a complete mirror to the stream itself, because its own node is
- * dead. Its events count as acknowledged. mcp_store_adopt() gives a call an
- * owner; a listener is replicated by this process, and gets messages to its
- * topics from now on.
+ * Makes a complete mirror the stream itself, because the node that had the
+ * stream is dead. The mirror's events count as acknowledged. mcp_store_adopt()
+ * then gives a call an owner. A listener is replicated by this process, and
+ * gets messages to its topics from now on.
  *
  * Returns MCP_OK, or
  *   MCP_ERR_NOT_FOUND  there is no mirror, or its stream is over
