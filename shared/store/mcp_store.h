@@ -46,21 +46,25 @@
                                           longer ones are truncated for
                                           display */
 #define MCP_STORE_NO_SLOT    0xffffffffu
-#define MCP_STORE_READ_MIN   64        /* smallest cap of mcp_store_read() */
+#define MCP_STORE_READ_MIN   64        /* smallest "cap" that mcp_store_read()
+                                          accepts */
 
-/* Flags that are added to the number of a request in mcp_store_append(). */
-#define MCP_STORE_RESULT(n)  ((n) << 8)    /* a value from 0 to 7 whose meaning
-                                              the caller defines */
+/* Flags that callers of mcp_store_append() add to the number of a request in
+ * "answers". */
+#define MCP_STORE_RESULT(n)  ((n) << 8)    /* n: a result of the request from 0
+                                              to 7, whose meaning the caller
+                                              defines */
 #define MCP_STORE_ABOUT      0x2000    /* the message concerns the request but
                                           is not its response */
 #define MCP_STORE_ERROR      0x4000    /* the response is an error */
 
 
 /* Promises to the client of a call's stream. */
-#define MCP_PROMISE_TIME  0x1  /* the stream is kept for at least max_wait until
-                                  the client has confirmed its end */
+#define MCP_PROMISE_TIME  0x1  /* the stream is kept for at least max_wait
+                                  after its end, unless the client has
+                                  confirmed the last event */
 #define MCP_PROMISE_IDS   0x2  /* a client without a session gets event ids and
-                                  may resume the stream by one */
+                                  may resume the stream by an event id */
 
 
 /* Functions that the glue provides. */
@@ -86,7 +90,8 @@ typedef struct mcp_store_s {
     unsigned                  slot;
     uint64_t                  pid;     /* distinguishes successive processes in
                                           the slot */
-    uint32_t                  active;  /* hint of mcp_store_active_request.c */
+    uint32_t                  active;  /* where mcp_store_active_begin() begins
+                                          to search for a free record */
 
     /* Notes that a consumer of this process has to be woken for an event;
      * called with the lock. If it returns 0 or is NULL, mcp_store_drain()
@@ -109,7 +114,8 @@ typedef enum {
 
     /* final states: the stream is over and has no owner */
     MCP_STATE_COMPLETED,
-    MCP_STATE_FAILED,          /* the response is a JSON-RPC error */
+    MCP_STATE_FAILED,          /* final state: the response is a JSON-RPC
+                                  error */
     MCP_STATE_CANCELLED
 } mcp_stream_state_e;
 
@@ -139,13 +145,13 @@ typedef struct {
                                           never */
     uint64_t            max_wait;      /* time for which the stream is kept
                                           without a consumer, ms */
-    uint64_t            linger;        /* time for which it is kept after its
-                                          end was sent, ms */
+    uint64_t            linger;        /* time for which the stream is kept
+                                          after its last event was sent, ms */
     unsigned            promised;      /* MCP_PROMISE_... */
-    uint32_t            max_events;    /* maximum number of unsent events; 0: no
-                                          limit */
-    uint64_t            max_bytes;     /* maximum number of their bytes; 0: no
-                                          limit */
+    uint32_t            max_events;    /* maximum number of unsent events; 0:
+                                          no limit */
+    uint64_t            max_bytes;     /* maximum number of bytes of unsent
+                                          events; 0: no limit */
     uint32_t            session_limit; /* maximum number of streams of the
                                           session that do not linger; 0, or a
                                           session of zeros: no limit */
@@ -154,22 +160,26 @@ typedef struct {
     uint64_t            handle;        /* handle of the owner for
                                           mcp_store_drain() */
     unsigned            left;          /* 1: the client has disconnected, so
-                                          that the stream may be evicted */
+                                          the stream may be evicted */
     uint64_t            consumer;      /* handle of a consumer in the same slot
                                           that the stream has from the
-                                          beginning; mcp_store_watch() follows;
-                                          0: none */
+                                          beginning; the caller has to call
+                                          mcp_store_watch() for it; 0: none */
     const unsigned char  *join;        /* digest by which other requests find
                                           the stream to join it; NULL: they
                                           cannot */
-    unsigned            join_once;     /* 1: the stream can be joined until it
-                                          is over and was sent */
-    unsigned            join_known;    /* 1: a mirror without a reader can be
-                                          joined, because it is new */
+    unsigned            join_once;     /* 1: requests can join the stream only
+                                          until it is over and its last event
+                                          was sent */
+    unsigned            join_known;    /* for mcp_store_join_find(), 1: a
+                                          mirror without a reader can be
+                                          joined, because the caller has just
+                                          brought it up to date */
     unsigned            held;          /* 1: the stream cannot be joined before
                                           mcp_store_join_release() */
-    unsigned char       joins[MCP_DIGEST_LEN];     /* storage of "join" in a
-                                                      spec that was read back */
+    unsigned char       joins[MCP_DIGEST_LEN];     /* storage for "join" in a
+                                                      spec that was read back
+                                                      from a stream */
 } mcp_stream_spec_t;
 
 
@@ -185,49 +195,64 @@ typedef struct {
     uint64_t            max_wait;
     uint64_t            expires;       /* when the task expires; 0: the stream
                                           is not a task */
-    uint64_t            kept;          /* when the stream became a task */
-    uint64_t            changed;       /* time of the last event or change of
-                                          state */
-    uint64_t            first_seq;     /* oldest stored event; last_seq + 1:
+    uint64_t            kept;          /* time when the stream became a task */
+    uint64_t            changed;       /* time of the last event or the last
+                                          change of state */
+    uint64_t            first_seq;     /* oldest stored event; last_seq + 1: no
+                                          event is stored */
+    uint64_t            last_seq;      /* last event that readers may see; 0:
                                           there is none */
-    uint64_t            last_seq;      /* last event; 0: there is none */
-    uint64_t            own_seq;       /* last event for the owner, which
-                                          continues while readers of a
-                                          replicated stream wait for last_seq;
-                                          the other fields are as of last_seq */
-    uint64_t            own_answered;  /* answered and failed for the owner */
+    uint64_t            own_seq;       /* last event that the owner has
+                                          appended. For a replicated stream it
+                                          may be after last_seq, which has to
+                                          be acknowledged; the state,
+                                          "answered" and "failed" are those
+                                          after last_seq */
+    uint64_t            own_answered;  /* "answered" and "failed" after
+                                          own_seq */
     uint64_t            own_failed;
-    unsigned            mirror;        /* 1: the call runs at another node */
+    unsigned            mirror;        /* 1: the stream is a mirror: its call
+                                          runs at another node */
     unsigned            shared;        /* 1: the stream is replicated */
-    unsigned            ahead;         /* 1: a replicated stream or mirror whose
-                                          owner is ahead of last_seq */
+    unsigned            ahead;         /* 1: the owner of a replicated stream
+                                          or of a mirror's stream has appended
+                                          an event after last_seq, or has
+                                          changed the state */
     unsigned            held;          /* 1: the stream cannot be joined yet */
-    unsigned            attended;      /* 1: as far as is known, a consumer at
-                                          any node reads the stream */
-    unsigned            replicated;    /* 0: a replicated stream of which
-                                          nothing is acknowledged yet, so that
-                                          no client may get its id */
+    unsigned            attended;      /* 1: a consumer at any node reads the
+                                          stream, as far as this node has been
+                                          notified */
+    unsigned            replicated;    /* 0: no client may get the stream's id,
+                                          because the stream is replicated with
+                                          "sync" and Redis has not acknowledged
+                                          it yet; otherwise 1 */
     uint64_t            sent_seq;      /* last event written to a consumer's
                                           socket */
     uint64_t            confirmed_seq; /* last event confirmed by
                                           mcp_store_confirm() or
                                           mcp_store_acknowledge() */
     uint64_t            answered;      /* bit k: request k has its response */
-    uint64_t            failed;        /* bit k: that response is an error */
-    uint64_t            failed_seq;    /* last event that is an error; 0:
-                                          none */
-    uint64_t            unattended;    /* since when the stream has no consumer;
-                                          0: it has one, or that is unknown */
+    uint64_t            failed;        /* bit k: the response to request k is
+                                          an error */
+    uint64_t            failed_seq;    /* last event that is an error response;
+                                          0: none */
+    uint64_t            unattended;    /* since when the stream has no
+                                          reader; 0: it has one, or the time
+                                          is unknown */
     uint64_t            bytes;         /* bytes of the stored events */
     uint32_t            alias;         /* see mcp_store_set_alias() */
     uint32_t            generation;    /* see mcp_store_set_generation() */
-    uint32_t            result;        /* largest MCP_STORE_RESULT() */
+    uint32_t            result;        /* largest MCP_STORE_RESULT() of the
+                                          responses */
     unsigned            posted;        /* 1: posts or cancellations wait for the
                                           owner or are being processed */
     uint64_t            cancelled;     /* see mcp_store_take_cancelled() */
     uint32_t            takeovers;     /* number of consumers that were
-                                          displaced since one left by itself */
-    unsigned            owner_slot;    /* MCP_STORE_NO_SLOT: none */
+                                          displaced since the last time that
+                                          a consumer left without being
+                                          displaced */
+    unsigned            owner_slot;    /* slot of the owner; MCP_STORE_NO_SLOT:
+                                          there is no owner */
     unsigned            consumer_slot;
     uint64_t            consumer_handle;
     char                method[MCP_STORE_NAME_MAX];   /* ends with a NUL */
@@ -238,12 +263,15 @@ typedef struct {
 /* The position of a consumer. */
 typedef struct {
     uint64_t  seq;             /* last event that was read completely */
-    uint32_t  chunk;           /* cached position in the region; 0: it has to be
-                                  looked up */
+    uint32_t  chunk;           /* cached chunk of the next byte to read; 0: it
+                                  has to be looked up */
     uint32_t  offset;
-    uint32_t  done;            /* > 0: bytes that were read of event seq + 1 */
-    uint32_t  left;            /* remaining bytes of its message */
-    uint32_t  check;           /* checksum of the cached values */
+    uint32_t  done;            /* > 0: the event seq + 1 was begun, and done -
+                                  1 bytes of its message were read */
+    uint32_t  left;            /* remaining bytes of the message of event seq +
+                                  1, if done > 0 */
+    uint32_t  check;           /* checksum of the cached position and of the
+                                  stream's id */
     uint32_t  only;            /* set by the reader: number + 1 of the only
                                   request whose events are read; 0: all events
                                   are read */
@@ -251,8 +279,9 @@ typedef struct {
                                   skipped; 0: none */
     uint64_t  total;           /* bytes of all events up to seq; 0: unknown */
     unsigned  resumed:1;
-    unsigned  plain:1;         /* set by the reader: events without ids */
-    unsigned  all:1;           /* see mcp_store_read() */
+    unsigned  plain:1;         /* set by the reader: 1: events are written
+                                  without ids */
+    unsigned  all:1;           /* set by mcp_store_read() */
     char      id[MCP_STREAM_TEXT_LEN];     /* id of the stream, set with the
                                               first event that is read */
 } mcp_cursor_t;
@@ -261,7 +290,7 @@ typedef struct {
 /* --- the region and its processes --- */
 
 /*
- * Formats size bytes at region, which need not be zero, as an empty store.
+ * Formats a region of "size" bytes, which need not be zero, as an empty store.
  *
  * Returns MCP_OK, or
  *   MCP_ERR_CONFIG    size is out of range, or region is not 8-byte aligned
@@ -297,14 +326,16 @@ void mcp_store_detach(mcp_store_t *store);
  * the process lives. */
 uint64_t mcp_store_slot_pid(mcp_store_t *store, unsigned slot);
 
-/* Declares the process of a slot dead if its pid is still pid. */
+/* Declares the process of a slot dead, unless another process has the slot by
+ * now: the slot's pid must be "pid". */
 void mcp_store_reclaim(mcp_store_t *store, unsigned slot, uint64_t pid);
 
 /*
- * Makes this slot the owner of one orphaned stream, with the handle 0, and
- * appends the stored request id or ids to request. Takes no lock if there is no
- * orphan. A replicated stream that is over may be among the orphans, so that
- * this process replicates it: such a stream gets no owner.
+ * Makes this process the owner of one orphaned stream, with the handle 0, sets
+ * *info, and appends the stored request id or ids to request. Takes no lock if
+ * there is no orphan. The orphans include finished replicated streams and
+ * listeners whose replicator has died: for them this process becomes only the
+ * replicator.
  *
  * Returns MCP_OK, or
  *   MCP_DONE  there is no orphan
@@ -315,9 +346,10 @@ int mcp_store_adopt(mcp_store_t *store, uint64_t now, mcp_stream_info_t *info,
 /* The role in which a process is woken for a stream. */
 typedef enum {
     MCP_WAKE_OWNER = 0,
-    MCP_WAKE_CONSUMER,         /* also a joined reader */
-    MCP_WAKE_REPLICATOR        /* replicates the stream, see
-                                  mcp_store_replication.h */
+    MCP_WAKE_CONSUMER,         /* the process has the consumer or a joined
+                                  reader */
+    MCP_WAKE_REPLICATOR        /* the process replicates the stream or feeds
+                                  the mirror, see mcp_store_replication.h */
 } mcp_store_wake_e;
 
 typedef struct {
@@ -328,9 +360,10 @@ typedef struct {
 
 /*
  * Reports the streams for which this process was woken: streams that it owns,
- * if there is a post, room, or another consumer; streams that it consumes, if
- * there are events, if they are over, or if another consumer has displaced its
- * own; streams that it replicates, if they have changed or were freed.
+ * if there is a post, room, or another consumer; streams that its clients
+ * read, if there are events, if the stream is over, or if another consumer has
+ * displaced one of this process; streams that it replicates, if they have
+ * changed or were freed.
  *
  * Returns the number of entries in out, at most n. To be called until it
  * returns 0.
@@ -344,8 +377,9 @@ size_t mcp_store_drain(mcp_store_t *store, mcp_store_wake_t *out, size_t n);
  * Creates a stream and sets *ref.
  *
  * Returns MCP_OK, or
- *   MCP_ERR_EXISTS  there is a stream with this id, or one to join
- *   MCP_ERR_DENIED  there is one to join, but it has other params
+ *   MCP_ERR_EXISTS  there is a stream with this id, or one with spec->join that
+ *                   can be joined
+ *   MCP_ERR_DENIED  there is a stream with spec->join, but it has other params
  *   MCP_ERR_LIMIT   the session or the tenant has reached its limit
  *   MCP_ERR_FULL    the region has no room, even after eviction
  */
@@ -353,10 +387,10 @@ int mcp_store_create(mcp_store_t *store, const mcp_stream_spec_t *spec,
     uint64_t now, mcp_stream_ref_t *ref);
 
 /*
- * Checks, before a backend is called, whether a call may begin: whether its
- * session and its tenant have reached their limits. A tenant that uses little
- * may begin a call although there is no room, because the call may need none.
- * Usually takes no lock. Returns MCP_OK or MCP_ERR_LIMIT.
+ * Checks, before a backend is called, whether the session and the tenant of a
+ * call have reached their limits. If other tenants have used up the region, a
+ * tenant that uses little may begin a call all the same, because the call may
+ * need no stream. Usually takes no lock. Returns MCP_OK or MCP_ERR_LIMIT.
  */
 int mcp_store_admits(mcp_store_t *store,
     const unsigned char session[MCP_DIGEST_LEN], uint32_t session_limit,
@@ -365,8 +399,9 @@ int mcp_store_admits(mcp_store_t *store,
 /* Every function below that takes a ref may return, besides the listed values,
  *   MCP_ERR_NOT_FOUND  the stream does not exist */
 
-/* Finds a stream by its id. A stream that mcp_store_sweep() would free at "now"
- * is not found, unless now is 0. mcp_store_create() finds it in any case. */
+/* Finds a stream by its id. A stream that mcp_store_sweep() would free at the
+ * time "now" is not found, unless "now" is 0. mcp_store_create() returns
+ * MCP_ERR_EXISTS even for such a stream. */
 int mcp_store_find(mcp_store_t *store,
     const unsigned char id[MCP_STREAM_ID_LEN], uint64_t now,
     mcp_stream_info_t *info);
@@ -374,13 +409,14 @@ int mcp_store_info(mcp_store_t *store, const mcp_stream_ref_t *ref,
     mcp_stream_info_t *info);
 
 /*
- * Iterates over the streams of a session: with "sent", streams that linger
- * (over, sent and without a consumer) and mirrors without a reader; without it,
- * all others. In both cases the latest stream comes first. *position is 0 for
- * the first call. request may be NULL.
+ * Iterates over the streams of a session, the latest first. With "sent", these
+ * are the streams that linger (over, sent and without a consumer) and mirrors
+ * without a reader; without "sent", all others. *position is 0 for the first
+ * call. request may be NULL.
  *
- * A stream that begins to linger between two iterations may be found by both.
- * One that gets a consumer again between them may be found by neither.
+ * If a stream begins to linger between an iteration without "sent" and one
+ * with it, both may find it. If a lingering stream gets a consumer between
+ * them, neither may find it.
  *
  * Returns MCP_OK and the next stream, or
  *   MCP_DONE  there are no more
@@ -391,13 +427,13 @@ int mcp_store_session_next(mcp_store_t *store,
 
 /*
  * Appends one message, sets *seq to its number, sets the state, and wakes the
- * consumer. answers is the number of the request that the message answers, with
- * MCP_STORE_ERROR and MCP_STORE_RESULT(); or of the request that it concerns,
- * with MCP_STORE_ABOUT; or -1.
+ * consumer. "answers" is the number of the request that the message answers,
+ * with MCP_STORE_ERROR and MCP_STORE_RESULT(); or of the request that it
+ * concerns, with MCP_STORE_ABOUT; or -1.
  *
- * The stream's limits apply to unsent events. Sent events of the same size are
- * kept besides, as long as there is room. A message that answers a request may
- * exceed the limits.
+ * The stream's limits apply to unsent events. In addition, sent events up to
+ * the same limits are kept as long as the region has room. A message that
+ * answers a request may exceed the limits.
  *
  * Returns MCP_OK, or
  *   MCP_ERR_NOT_FOUND  the stream does not exist or is over
@@ -414,7 +450,7 @@ int mcp_store_append(mcp_store_t *store, const mcp_stream_ref_t *ref,
     uint64_t *seq);
 
 /*
- * Changes the state without a message.
+ * Changes the state of a stream without a message.
  *
  * Returns MCP_OK, or
  *   MCP_ERR_NOT_FOUND  the stream does not exist, or is over in another state
@@ -422,25 +458,25 @@ int mcp_store_append(mcp_store_t *store, const mcp_stream_ref_t *ref,
 int mcp_store_set_state(mcp_store_t *store, const mcp_stream_ref_t *ref,
     mcp_stream_state_e state, uint64_t now);
 
-/* Gives the stream a second name, a number chosen by the caller, instead of the
- * previous one; 0: none. Changes nothing unless (this slot, handle) is the
- * consumer. */
+/* Sets mcp_stream_info_t.alias, a second name of the stream: a number that the
+ * caller chooses, or 0 for none. Changes nothing unless (this slot, handle) is
+ * the consumer. */
 int mcp_store_set_alias(mcp_store_t *store, const mcp_stream_ref_t *ref,
     uint64_t handle, uint32_t alias);
 
 /*
- * Changes the generation, a number that begins with 0 and whose meaning its
- * users define.
+ * Changes mcp_stream_info_t.generation from "from" to another number. It is 0
+ * at first; its users define its meaning.
  *
  * Returns MCP_OK, or
- *   MCP_ERR_DENIED  the number is not "from"; if several processes change it
- *                   from there, one succeeds
+ *   MCP_ERR_DENIED  the generation is not "from", for example because another
+ *                   process has changed it
  */
 int mcp_store_set_generation(mcp_store_t *store, const mcp_stream_ref_t *ref,
     uint32_t from, uint32_t to);
 
-/* Restarts the time without a consumer. Has no effect on a stream that has a
- * consumer or is over and sent. */
+/* Restarts the time for which a stream has no reader. Has no effect on a
+ * stream that has a reader, or that is over and whose last event was sent. */
 int mcp_store_touch(mcp_store_t *store, const mcp_stream_ref_t *ref,
     uint64_t now);
 
@@ -460,18 +496,18 @@ int mcp_store_acknowledge(mcp_store_t *store, const mcp_stream_ref_t *ref,
 /* Frees a stream at once. Its consumer is woken and gets MCP_ERR_NOT_FOUND. */
 void mcp_store_free(mcp_store_t *store, const mcp_stream_ref_t *ref);
 
-/* Frees a stream whose owner has to abandon its call: the owner is woken as
- * well, even in this process, and gets MCP_ERR_NOT_FOUND. */
+/* Frees a stream whose owner has to abandon its call. In contrast to
+ * mcp_store_free(), the owner is woken even in this process; it gets
+ * MCP_ERR_NOT_FOUND. */
 void mcp_store_revoke(mcp_store_t *store, const mcp_stream_ref_t *ref);
 
 /*
- * Frees a stream that has been without a consumer since *since and was not
- * touched after that.
+ * Frees a stream if it has had no reader since *since or longer.
  *
  * Returns MCP_OK, or
- *   MCP_AGAIN  the stream is kept; *since is the later start of its time
- *              without a consumer, or 0 if there is a consumer, or if the time
- *              is unknown and a wake-up follows
+ *   MCP_AGAIN  the stream is kept; *since is the later time since which it has
+ *              no reader, or 0 if it has one, or if the time is unknown and a
+ *              wake-up follows
  */
 int mcp_store_expire(mcp_store_t *store, const mcp_stream_ref_t *ref,
     uint64_t *since);
@@ -488,28 +524,29 @@ int mcp_store_expire(mcp_store_t *store, const mcp_stream_ref_t *ref,
  * Returns MCP_OK and the cursor, or
  *   MCP_ERR_NOT_FOUND  the stream does not exist, or has no event "after" yet
  *   MCP_ERR_PURGED     events after "after" have been removed
- *   MCP_ERR_DENIED     the named reader (mcp_store_replication.h) was displaced
- *                      by one at another node
+ *   MCP_ERR_DENIED     the stream is replicated or a mirror, and a later reader
+ *                      at another node has displaced this one before
  */
 int mcp_store_watch(mcp_store_t *store, const mcp_stream_ref_t *ref,
     uint64_t handle, uint64_t after, mcp_cursor_t *cursor, int *taken);
 
-/* Detaches the consumer, if it is still the consumer, and wakes the owner. sent
- * is the last event written to its socket. */
+/* Detaches (this slot, handle) if it is the consumer or a joined reader, and
+ * wakes the owner. "sent" is the last event that was written to its socket. */
 void mcp_store_unwatch(mcp_store_t *store, const mcp_stream_ref_t *ref,
     uint64_t handle, uint64_t sent, uint64_t now);
 
 /*
- * Copies the events after the cursor to buf as SSE text (mcp_sse.h), an event
- * larger than cap by several calls, and advances the cursor. sent is the last
- * event known to be written to the socket, which makes room.
+ * Copies the events after the cursor to buf as SSE text (mcp_sse.h), and
+ * advances the cursor. An event larger than "cap" takes several calls. "sent"
+ * is the last event known to be written to the socket: it counts as sent,
+ * which makes room for the owner.
  *
- * Sets cursor->all if there are no more events now and no writer waits for
- * room, so that the caller need not report before the next wake-up that these
- * events were written.
+ * Sets cursor->all to 1 if there are no more events now and the owner does not
+ * wait for room: the caller need not report that these events were written
+ * before its next wake-up.
  *
- * With cursor->only it reads, without ids, the events of that request and those
- * that concern no request, and ends when the request has its response.
+ * With cursor->only, the events of that request and those that concern no
+ * request are read, without ids, until the request has its response.
  *
  * Returns MCP_OK and *len > 0, or
  *   MCP_AGAIN          there are no events now; a wake-up follows when there
@@ -533,34 +570,37 @@ int mcp_store_read(mcp_store_t *store, const mcp_stream_ref_t *ref,
 #define MCP_STORE_READERS  32
 
 /*
- * Finds the stream to join by the values with which it was created: join,
- * join_once and params. Cancelled streams and those that are due to be freed
- * are ignored, as are mirrors without a reader unless join_known is set. For a
- * mirror, the task fields of info are those of the owner's stream.
+ * Finds a stream that a request can join: one created with the same "join" as
+ * the spec's, and with the same params. Ignores cancelled streams and those
+ * that are due to be freed; with spec->join_once, those that are over and
+ * sent; without spec->join_known, mirrors without a reader. If a mirror's
+ * stream is a task, info has the task's times.
  *
  * Returns MCP_OK, or
  *   MCP_ERR_NOT_FOUND  there is none
- *   MCP_ERR_DENIED     it has other params
+ *   MCP_ERR_DENIED     there is a stream with the same "join", but it has other
+ *                      params
  */
 int mcp_store_join_find(mcp_store_t *store, const mcp_stream_spec_t *spec,
     uint64_t now, mcp_stream_info_t *info);
 
-/* Allows other requests to join a stream that was created held, and wakes those
- * that wait. */
+/* Allows requests to join a stream that was created with "held", and wakes the
+ * requests that already read it. */
 void mcp_store_join_release(mcp_store_t *store, const mcp_stream_ref_t *ref);
 
 /*
- * Lets (this slot, handle) read a stream after the event "after", as
- * mcp_store_read() does for the consumer, which stays. A joined reader counts
- * as a reader of the stream, and is woken as the consumer is, and when the
- * consumer leaves. Events are not kept for it: it may get MCP_ERR_PURGED and
- * continue with the stored events. But the backpressure of a stream without a
- * consumer depends on the fastest reader. The reader leaves with
+ * Makes (this slot, handle) a joined reader, which reads a stream after the
+ * event "after" by mcp_store_read(), in addition to the consumer. A joined
+ * reader is woken for events as the consumer is, and also when the consumer
+ * leaves. As long as there is one, the stream does not count as having no
+ * reader. Events are not kept for it: it may get MCP_ERR_PURGED and continue
+ * with the stored events. If the stream has no consumer, the events that the
+ * fastest joined reader was sent count as sent. The reader leaves with
  * mcp_store_unwatch().
  *
  * Returns MCP_OK and the cursor, or
  *   MCP_ERR_NOT_FOUND  the stream does not exist or cannot be joined
- *   MCP_ERR_LIMIT      it has the maximum number of readers
+ *   MCP_ERR_LIMIT      it has the maximum number of joined readers
  *   MCP_ERR_FULL       the region has no room
  */
 int mcp_store_join(mcp_store_t *store, const mcp_stream_ref_t *ref,
@@ -580,8 +620,8 @@ int mcp_store_join(mcp_store_t *store, const mcp_stream_ref_t *ref,
 #define MCP_STORE_QUESTIONS  32
 
 /*
- * Makes a call, which may be over, a task until the time expires, which is not
- * 0.
+ * Makes a call a task until the time "expires", which is not 0. The call may
+ * be over.
  *
  * Returns MCP_OK, or
  *   MCP_ERR_NOT_FOUND  the stream does not exist, or is a listener
@@ -592,11 +632,12 @@ int mcp_store_keep(mcp_store_t *store, const mcp_stream_ref_t *ref,
 /* The state of a task at one moment. */
 typedef struct {
     mcp_stream_info_t   info;
-    uint64_t            seq;           /* number of its last event; 0: there is
-                                          none */
-    mcp_stream_state_e  state;         /* state that was set with that event */
-    uint32_t            given;         /* bit k: question k of the event has
-                                          its answer */
+    uint64_t            seq;           /* number of the task's last event; 0:
+                                          there is none */
+    mcp_stream_state_e  state;         /* state that was set with the event
+                                          seq */
+    uint32_t            given;         /* bit k: question k of the event seq
+                                          has its answer */
 } mcp_store_lookup_t;
 
 /*
@@ -610,9 +651,12 @@ typedef struct {
 int mcp_store_lookup(mcp_store_t *store, const mcp_stream_ref_t *ref,
     mcp_store_lookup_t *lookup, mcp_buf_t *buf);
 
-/* Reads the state of a task as its owner has it. A client may have been asked
- * at another node, before this node knows that the question was replicated. The
- * result must not be sent to clients, because it may still be lost. */
+/*
+ * Reads the state of a task as its owner has it, including what Redis has not
+ * acknowledged yet: another node may have sent the task's question to a client
+ * before this node gets Redis's reply. The caller must not send this state to
+ * clients, because it may still be lost.
+ */
 int mcp_store_lookup_ahead(mcp_store_t *store, const mcp_stream_ref_t *ref,
     mcp_store_lookup_t *lookup, mcp_buf_t *buf);
 
@@ -622,15 +666,16 @@ int mcp_store_lookup_ahead(mcp_store_t *store, const mcp_stream_ref_t *ref,
 typedef enum {
     MCP_INBOX_INPUT = 1,        /* tag: 0 */
     MCP_INBOX_PUBLISH,
-    MCP_INBOX_TASK,            /* from mcp_store_answer(); tag: the event */
+    MCP_INBOX_TASK,            /* answers from mcp_store_answer(); tag: number
+                                  of the task's event */
     MCP_INBOX_LIMIT            /* the session has too many calls according to
                                   other nodes; no data */
 } mcp_inbox_item_e;
 
 /*
- * Posts answers to questions of a task's event: bits has a bit for each answer,
- * all a bit for each question of the event. With the last answer the state
- * becomes PROCESSING.
+ * Posts answers to questions of a task's event "seq". "bits" has a bit for
+ * each answer, "all" a bit for each question of the event. With the answer to
+ * the last open question the state becomes PROCESSING.
  *
  * Returns the values of mcp_store_inbox_put(), or
  *   MCP_AGAIN  the event is no longer the last one, or another process has
@@ -651,7 +696,8 @@ int mcp_store_inbox_put(mcp_store_t *store, const mcp_stream_ref_t *ref,
     mcp_inbox_item_e type, uint64_t tag, mcp_str_t data);
 
 /*
- * Removes the oldest post and appends its data to the buffer.
+ * Removes the oldest post of a stream's inbox and appends its data to the
+ * buffer.
  *
  * Returns MCP_OK, or
  *   MCP_AGAIN       the inbox is empty: the removed posts count as processed,
@@ -663,17 +709,18 @@ int mcp_store_take(mcp_store_t *store, const mcp_stream_ref_t *ref,
     mcp_inbox_item_e *type, uint64_t *tag, mcp_buf_t *data);
 
 /*
- * Numbers of cancellations, so that a cancellation concerns only requests that
- * began before it. mcp_store_count_cancel() returns the number of a new
- * cancellation; mcp_store_cancels() returns that of the last one, 0 at first.
- * All processes share the numbers, which wrap around.
+ * Numbers of cancellations, by which a cancellation concerns only requests
+ * that began before it. mcp_store_count_cancel() returns the number of a new
+ * cancellation; mcp_store_cancels() returns the number of the latest one, 0 at
+ * first. All processes share the numbers, which wrap around.
  */
 uint32_t mcp_store_count_cancel(mcp_store_t *store);
 uint32_t mcp_store_cancels(const mcp_store_t *store);
 
 /*
- * Cancels requests, a bit for each, and wakes the owner. A cancellation needs
- * no room, comes before all posts, and counts as a post.
+ * Cancels requests of a call, a bit for each, and wakes the owner. A
+ * cancellation needs no room. mcp_stream_info_t.posted is 1 until the owner
+ * has processed it.
  *
  * Returns MCP_OK, or
  *   MCP_ERR_NOT_FOUND  the stream does not exist, is over, or is a listener
@@ -681,8 +728,8 @@ uint32_t mcp_store_cancels(const mcp_store_t *store);
 int mcp_store_cancel(mcp_store_t *store, const mcp_stream_ref_t *ref,
     uint64_t requests);
 
-/* Returns the requests that were cancelled since the last call, 0 if there are
- * none. For the owner, which reads the inbox afterwards. */
+/* Returns a bit for each request of a call that was cancelled since the last
+ * call of this function. The owner calls it before it reads the inbox. */
 uint64_t mcp_store_take_cancelled(mcp_store_t *store,
     const mcp_stream_ref_t *ref);
 
@@ -707,28 +754,30 @@ typedef enum {
      * has the call. */
     MCP_VALUE_CANCELLED = 'c',
 
-    /* A used resume token of mcp_resume_by_token.c, by its digest; the value
+    /* A used resume token of mcp_resume_token.c, by its digest; the value
      * identifies its call. Written when the token is used, and again when its
      * call gets a stream. */
     MCP_VALUE_TOKEN_USED = 'n',
 
-    /* A session that has many calls at all nodes, by its id; value 1. Written
-     * by the process that receives that broadcast. */
+    /* A session that has too many calls at all nodes together, by its id;
+     * value 1. Written by the process that receives the broadcast about the
+     * session. */
     MCP_VALUE_CROWDED = 'q',
 
-    /* The digest of a list in the current configuration, by the list's topic in
-     * its place (mcp_topic.h). Replaced by the first process of the next
-     * configuration. */
+    /* The digest of a list of an endpoint's catalog in the current
+     * configuration, by the topic of changes of that list (mcp_topic_list()).
+     * Replaced by the first process of the next configuration. */
     MCP_VALUE_LIST = 'L',
 
-    /* The configuration whose first process has started, or has announced all
-     * changes, by the keys of mcp_catalog_change.c. Written by that process. */
+    /* The number of the configuration whose first process has started, or of
+     * the one that has announced all changes, by the keys of
+     * mcp_catalog_change.c. Written by that process. */
     MCP_VALUE_CONFIGURATION = 'C'
 } mcp_value_e;
 
 /*
- * Sets a value. A new value counts towards the quota of tenant; NULL: of no
- * tenant.
+ * Sets a value. A new value counts towards the quota of tenant, unless that is
+ * NULL.
  *
  * Returns MCP_OK, or
  *   MCP_ERR_LIMIT  the tenant has reached its quota
@@ -739,9 +788,10 @@ int mcp_store_value_set(mcp_store_t *store, mcp_value_e purpose,
     uint64_t expires, const mcp_tenant_t *tenant);
 
 /*
- * Sets a value that may be replaced: if a new one finds no room, the tenant's
- * oldest pushed value is removed for it, or, if the tenant has none, the oldest
- * one of a tenant that has many. No quota rejects a tenant's first value.
+ * Sets a *pushed* value: one that may later be removed to make room for
+ * another pushed value. If this one finds no room, the tenant's oldest pushed
+ * value is removed for it, or, if the tenant has none, the oldest one of a
+ * tenant that has many. No quota rejects a tenant's first value.
  *
  * Returns MCP_OK, or
  *   MCP_ERR_FULL  the region has no room
@@ -752,7 +802,7 @@ int mcp_store_value_push(mcp_store_t *store, mcp_value_e purpose,
 
 /*
  * Sets a value, and sets *old to its previous value, atomically. A new value
- * may be replaced like a pushed one.
+ * is a pushed one, see mcp_store_value_push().
  *
  * Returns MCP_OK, or
  *   MCP_ERR_NOT_FOUND  there was no value; there is one now
@@ -763,7 +813,8 @@ int mcp_store_value_swap(mcp_store_t *store, mcp_value_e purpose,
     const mcp_tenant_t *tenant, uint32_t *old);
 
 /*
- * Reads a value. Takes no lock if there is no value with that purpose.
+ * Reads a value by its purpose and key. Takes no lock if there is no value
+ * with this purpose at all.
  *
  * Returns MCP_OK, or
  *   MCP_ERR_NOT_FOUND  there is none, or it has expired
@@ -773,10 +824,11 @@ int mcp_store_value_get(mcp_store_t *store, mcp_value_e purpose,
     uint32_t *value);
 
 /*
- * Sets a value if there is none, atomically: for tokens that may be used once.
+ * Sets a value if there is none with this purpose and key, atomically: for
+ * tokens that may be used once.
  *
  * Returns MCP_OK, or
- *   MCP_ERR_DENIED  there is one that has not expired
+ *   MCP_ERR_DENIED  there is a value that has not expired
  *   MCP_ERR_LIMIT   the tenant has reached its quota
  *   MCP_ERR_FULL    the region has no room
  */
@@ -790,7 +842,7 @@ void mcp_store_value_delete(mcp_store_t *store, mcp_value_e purpose,
 /* --- subscriptions of listeners --- */
 
 /*
- * Subscribes a listener to a topic; does nothing if it is subscribed.
+ * Subscribes a listener to a topic. Does nothing if it is already subscribed.
  *
  * Returns MCP_OK, or
  *   MCP_ERR_NOT_FOUND  the stream does not exist, is over, or is not a listener
@@ -808,10 +860,10 @@ uint64_t mcp_store_subscribers(mcp_store_t *store,
     const unsigned char topic[MCP_DIGEST_LEN]);
 
 /*
- * Appends a message to the subscribed streams, at most budget of them in one
- * call, and adds their number to *n. *position is 0 for the first call. A
- * listener at its limit loses its oldest events, and its client gets
- * MCP_ERR_PURGED when it resumes before them.
+ * Appends a message to the streams that are subscribed to a topic, at most
+ * "budget" of them in one call, and adds their number to *n. *position is 0
+ * for the first call. A listener that has reached its limits loses its oldest
+ * events, and its client gets MCP_ERR_PURGED when it resumes before them.
  *
  * Returns MCP_OK, or
  *   MCP_AGAIN  there are more streams: call again
@@ -820,9 +872,12 @@ int mcp_store_publish(mcp_store_t *store,
     const unsigned char topic[MCP_DIGEST_LEN], mcp_str_t message,
     unsigned budget, uint64_t *position, size_t *n);
 
-/* Appends a message to a subset of the subscribed streams, see
- * mcp_store_replication.h. ms and n are the position of the message among the
- * broadcasts, or 0. */
+/*
+ * mcp_store_publish_to() does the same as mcp_store_publish(), for all
+ * subscribed streams, or only for those that are replicated (SHARED) or are
+ * not. ms and n are the position of the message among the broadcasts, which
+ * replicated streams record, or 0.
+ */
 typedef enum {
     MCP_PUBLISH_ALL = 0,
     MCP_PUBLISH_UNSHARED,
@@ -840,11 +895,12 @@ int mcp_store_publish_to(mcp_store_t *store,
     const mcp_publish_to_t *to, unsigned budget, uint64_t *position,
     size_t *n);
 
-/* Returns the *position for a publication that reaches the streams that are
- * subscribed now, but no later ones. */
+/* Returns the first *position for a publication that reaches only the streams
+ * that are subscribed now, not those that are subscribed later. */
 uint64_t mcp_store_publish_start(mcp_store_t *store);
 
-/* Appends a message of at most 64 KiB to one stream, if it is subscribed. */
+/* Appends a message of at most 64 KiB to one stream, if it is subscribed to
+ * the topic. */
 void mcp_store_publish_one(mcp_store_t *store, const mcp_stream_ref_t *ref,
     const unsigned char topic[MCP_DIGEST_LEN], mcp_str_t message);
 
@@ -852,14 +908,16 @@ void mcp_store_publish_one(mcp_store_t *store, const mcp_stream_ref_t *ref,
 /* --- time --- */
 
 /*
- * Visits the next budget chunks in a cycle and frees everything that is due:
- * streams that are over and had no consumer for linger (if all events were
- * sent, and confirmed where that was promised) or max_wait (otherwise);
- * listeners whose session has expired, or that had no consumer for max_wait,
- * with their subscriptions; and expired values.
+ * Visits the next "budget" chunks in a cycle and frees everything that is due:
+ * streams that are over and had no reader for "linger" ms (if all events were
+ * sent, and confirmed where that was promised) or max_wait ms (otherwise);
+ * tasks that have expired; listeners whose session has expired, or that had no
+ * consumer for max_wait ms, with their subscriptions; mirrors without a
+ * reader; and expired values.
  *
- * report, which may be NULL, is called without the lock for each freed stream
- * that had unsent events. Returns the number of freed streams and values.
+ * "report", which may be NULL, is called without the lock for each freed
+ * stream that had unsent events, except tasks and mirrors. Returns the number
+ * of freed streams and values.
  */
 size_t mcp_store_sweep(mcp_store_t *store, uint64_t now, unsigned budget,
     void (*report)(void *ctx, const mcp_stream_info_t *info), void *ctx);
@@ -879,7 +937,7 @@ typedef enum {
     MCP_COUNT_CALLS_FAILED,    /* ended with an error response */
     MCP_COUNT_CALLS_TOOL_ERRORS,
     MCP_COUNT_CALLS_CANCELLED,
-    MCP_COUNT_CALLS_EXPIRED,   /* no client resumed within max_wait */
+    MCP_COUNT_CALLS_EXPIRED,   /* no client resumed the call within max_wait */
     MCP_COUNT_CALLS_LOST,      /* the owner's process died */
     MCP_COUNT_CONSUMERS_ACTIVE, /* gauge: SSE connections */
     MCP_COUNT_EVENTS,          /* appended */
@@ -887,12 +945,13 @@ typedef enum {
     MCP_COUNT_TAKEOVERS,
     MCP_COUNT_STREAMS_EXPIRED,
     MCP_COUNT_STREAMS_EVICTED,
-    MCP_COUNT_EVENTS_DROPPED,  /* unsent ones, which only listeners lose */
+    MCP_COUNT_EVENTS_DROPPED,  /* unsent events that were removed; only
+                                  listeners lose events */
     MCP_COUNT_REFUSED_FULL,
     MCP_COUNT_REJECTED_LIMIT,
     MCP_COUNT_ERRORS,          /* error responses, of HTTP and of JSON-RPC */
     MCP_COUNT_PUBLISHED,       /* messages at the publish endpoint */
-    MCP_COUNT_INPUTS,          /* input requests sent to clients */
+    MCP_COUNT_INPUTS,          /* questions sent to clients */
     MCP_COUNT_REPAIRS,
     MCP_COUNT_HEADERS,         /* requests whose headers contradict their
                                   body */
@@ -900,18 +959,18 @@ typedef enum {
                                   not serve */
     MCP_COUNT_STATES,          /* rejected request states */
     MCP_COUNT_JOINED,          /* requests that joined a call */
-    MCP_COUNT_REVISION,        /* requests by revision: the first of a range of
-                                  counters */
+    MCP_COUNT_REVISION,        /* requests by revision: the counter of revision
+                                  r is MCP_COUNT_REVISION + r */
     MCP_COUNT_MAX = MCP_COUNT_REVISION + MCP_REVISION_LIMIT
 } mcp_counter_e;
 
-/* Adds delta without the lock. Gauges have a value for each slot, so that the
- * part of a dead process can be removed; counters have one value. */
+/* Adds delta to a counter or a gauge without the lock. Gauges have a part for
+ * each slot, so that the part of a dead process can be removed. */
 void mcp_store_count(mcp_store_t *store, mcp_counter_e counter, int64_t delta);
 
-/* Returns the number of MCP_COUNT_REFUSED_FULL since any process last got a
- * number other than 0 from this function; 0 if that was less than interval
- * ago. */
+/* Returns by how much the counter MCP_COUNT_REFUSED_FULL has grown since this
+ * function, in any process, last returned a number other than 0. Returns 0 if
+ * that was less than "interval" ms ago. */
 uint64_t mcp_store_refused(mcp_store_t *store, uint64_t now,
     uint64_t interval);
 
@@ -921,7 +980,8 @@ typedef struct {
     uint64_t  used;            /* bytes of chunks in use */
     uint64_t  streams;         /* number of streams */
     uint64_t  listeners;
-    uint64_t  values;          /* values other than lists and configurations */
+    uint64_t  values;          /* number of values, except those of the
+                                  purposes LIST and CONFIGURATION */
     uint64_t  subscriptions;
 } mcp_store_stats_t;
 
