@@ -4,33 +4,33 @@
  * The layout of the region, and the functions that the store's files share.
  * Only files of this folder and tests include it.
  *
- *   mcp_store.c           format, lock, sweep, counters
- *   mcp_store_process.c             processes: attach, drain, reclaim, adopt
+ *   mcp_store_region.c           format, lock, sweep, counters
+ *   mcp_store_slot.c             processes: attach, drain, reclaim, adopt
  *   mcp_store_chunk.c            chunks, lists, private chains
  *   mcp_store_log.c              records in a chain of chunks
  *   mcp_store_find.c             finding and describing streams
  *   mcp_store_create.c           creation of a stream
  *   mcp_store_stream.c           states, end and times of a stream
- *   mcp_store_session_streams.c          the streams of a session
- *   mcp_store_event_retention.c        which events of a stream are kept
+ *   mcp_store_session.c          the streams of a session
+ *   mcp_store_retention.c        which events of a stream are kept
  *   mcp_store_append.c           appending, room in the region
  *   mcp_store_inbox.c            post, take, cancel
  *   mcp_store_task.c             tasks: keep, lookup
  *   mcp_store_consumer.c         watch, unwatch, read
  *   mcp_store_join.c             calls that other requests may join
- *   mcp_store_joined_reader.c           joined readers
+ *   mcp_store_reader.c           joined readers
  *   mcp_store_replication.c      replicated streams, and the last visible event
- *   mcp_store_replication_read.c       the interface of the replicator
+ *   mcp_store_replicator.c       the interface of the replicator
  *   mcp_store_remote_consumer.c  a consumer at another node
  *   mcp_store_mirror.c           mirrors of streams of other nodes
  *   mcp_store_tenant.c           accounting of each tenant
  *   mcp_store_quota.c            quotas of each tenant
  *   mcp_store_evict.c            which stream is evicted
- *   mcp_store_hash.c            entries and groups
+ *   mcp_store_entry.c            entries and groups
  *   mcp_store_value.c            small values
  *   mcp_store_topic.c            subscriptions, publishing
  *   mcp_store_call_stats.c       statistics of finished calls
- *   mcp_store_active_request.c           active calls
+ *   mcp_store_active.c           active calls
  *   mcp_store_node.c             the zone as a node of a cluster
  *   mcp_store_repair.c           repair, first part: chunks
  *   mcp_store_repair_log.c       scan and repair of logs
@@ -61,7 +61,8 @@
 #define MCP_STORE_SIZE_MAX   (32ULL * 1024 * 1024 * 1024)  /* limit of 32-bit
                                                               refs */
 
-/* A longer message is copied before the lock is taken. */
+/* Maximum length of a message that is copied while the lock is held. A longer
+ * one is copied to a private chain before. */
 #define MCP_STORE_BIG        (64 * 1024)
 
 /* Maximum length of a message. */
@@ -70,41 +71,46 @@
 /* Number of chunks taken for a private chain while the lock is held once. */
 #define MCP_STORE_BATCH      1024
 
-/* Number of chunks between two marks of a log, see mcp_store_log_seek(). */
+/* Number of chunks between two marks of a log, by which mcp_store_log_seek()
+ * skips chunks. */
 #define MCP_STORE_MARK       64
 
-/* The reserve: 1/32 of all chunks, within these bounds. */
+/* Bounds of the reserve, the chunks that only responses and other ends of
+ * calls may take: 1/32 of all chunks. */
 #define MCP_STORE_RESERVE_MIN  8
 #define MCP_STORE_RESERVE_MAX  2048
 
 /* Minimum number of chunks of a stream with one event. */
 #define MCP_STORE_LEAST        4
 
-/* At most one of this many chunks may be a call, a listener, or full of
- * values. */
+/* All calls together may be at most as many as a quarter of the chunks, all
+ * listeners as half of them; values may take at most an eighth of the chunks.
+ * The limits of calls and listeners hold for quotas that are shares. */
 #define MCP_STORE_CALLS        4
 #define MCP_STORE_LISTENERS    2
 #define MCP_STORE_VALUES       8
 
-/* For shares: the last eighth of the region is for tenants that use less than
- * 1/128 of the region. */
+/* For quotas that are shares of the free room: the last eighth of the region
+ * is for tenants that use less than 1/128 of the region. */
 #define MCP_STORE_LAST         8
 #define MCP_STORE_LITTLE       128
 
-/* The quota of a /56 is this many times that of a tenant, and that of a /48
- * this many times that of a /56. */
+/* The quota of all addresses in one IPv6 /56 together is this many times the
+ * quota of a tenant, and that of a /48 this many times that of a /56. */
 #define MCP_STORE_WIDER        2
 
-/* Number of classes of tenants by size, four for each power of two. */
+/* Number of ranks: classes of tenants by their number of chunks, four for each
+ * power of two. */
 #define MCP_STORE_RANKS        128
 
-/* The quota of a stream whose tenant has none. */
+/* mcp_store_stream_t.quota of a stream whose tenant has no quota of bytes. */
 #define MCP_STORE_NO_QUOTA     UINT32_MAX
 
 /* The owner_slot of a stream whose owner died. */
 #define MCP_STORE_OWNERLESS     0xfffffffeu
 
-/* Ends a list; a link with 0 is in no list. */
+/* The prev or next of a link at the end of a list. A link whose prev and next
+ * are 0 is in no list. */
 #define MCP_STORE_END        0xffffffffu
 
 #define mcp_store_align8(n)  (((n) + 7) & ~(uint32_t) 7)
@@ -117,28 +123,34 @@
 
 
 typedef struct {
-    uint32_t  prev;                    /* refs of links; 0: in no list */
+    uint32_t  prev;                    /* refs of the neighbours in the list;
+                                          0: the link is in no list */
     uint32_t  next;
 } mcp_store_link_t;
 
 
 typedef struct {
-    uint32_t  first;                   /* ref of a link; 0: empty */
+    uint32_t  first;                   /* refs of the first and the last link;
+                                          0: the list is empty */
     uint32_t  last;
 } mcp_store_list_t;
 
 
 /* --- chunks --- */
 
-/* The type of a chunk. Only roots have a type: whether another chunk is free or
- * has data follows from the references to it. */
+/* The type of a chunk. Only the chunks from which others are found have a
+ * type. Whether a chunk of the type NONE is free or has data follows from the
+ * references to it. */
 enum {
     MCP_CHUNK_NONE = 0,
     MCP_CHUNK_STREAM,
     MCP_CHUNK_ENTRY,
     MCP_CHUNK_REPLICATION,
-    MCP_CHUNK_MARK,                    /* during a repair or a test */
-    MCP_CHUNK_FREE                     /* during a test */
+    MCP_CHUNK_MARK,                    /* in use, but found from another chunk;
+                                          only while a repair or a test of the
+                                          region scans it */
+    MCP_CHUNK_FREE                     /* free; only while a test scans the
+                                          region */
 };
 
 
@@ -147,17 +159,19 @@ enum {
 
 typedef struct {
     uint32_t  next;
-    uint32_t  skip;                    /* of a mark: the next mark; of the first
-                                          chunk of a private chain: the next
-                                          chain */
+    uint32_t  skip;                    /* of a mark of a log: index of the next
+                                          mark; of the first chunk of a private
+                                          chain: index of the first chunk of
+                                          the slot's next private chain */
     uint16_t  used;                    /* offset of the end of the data */
     uint16_t  first;                   /* offset of the first record that starts
                                           in this chunk; 0: none */
-    uint32_t  count;                   /* of the first chunk of a private chain:
-                                          number of chunks */
-    uint64_t  seq;                     /* number of the first record */
-    uint64_t  total;                   /* bytes of payload of all records before
-                                          it */
+    uint32_t  count;                   /* of the first chunk of a private
+                                          chain: number of its chunks */
+    uint64_t  seq;                     /* number of the record at "first" */
+    uint64_t  total;                   /* bytes of payload of all records of
+                                          the log before the one at "first",
+                                          including removed records */
     char      data[MCP_CHUNK_ROOM];
 } mcp_store_chunk_t;
 
@@ -184,8 +198,8 @@ typedef struct {
     uint16_t  answers;                 /* of an event: number of the request +
                                           1, with MCP_STORE_RESULT(), _ERROR or
                                           _ABOUT */
-    uint16_t  type;                    /* of an event: state; of a post:
-                                          mcp_inbox_item_e */
+    uint16_t  type;                    /* of an event: the stream's state after
+                                          it; of a post: mcp_inbox_item_e */
     uint64_t  seq;
 } mcp_store_record_t;
 
@@ -200,31 +214,37 @@ typedef struct {
     uint32_t  tail;
     uint32_t  offset;                  /* offset of record "first" in chunk
                                           "head" */
-    uint32_t  mark;                    /* index of the last mark */
-    uint32_t  since;                   /* number of chunks after it */
+    uint32_t  mark;                    /* index of the chunk that is the last
+                                          mark */
+    uint32_t  since;                   /* number of chunks after the last
+                                          mark */
     uint32_t  chunks;
     uint64_t  first;
     uint64_t  last;
-    uint64_t  bytes;                   /* bytes of payload */
-    uint64_t  total;                   /* bytes of payload including removed
-                                          records */
+    uint64_t  bytes;                   /* bytes of payload of the records first
+                                          to last */
+    uint64_t  total;                   /* bytes of payload of all records ever
+                                          appended */
 } mcp_store_log_t;
 
 
 /* --- streams --- */
 
 enum {
-    MCP_LINK_OWNER = 0,                /* dirty list of the owner's slot, or the
-                                          list of orphans */
-    MCP_LINK_CONSUMER,                 /* dirty list of the consumer's slot */
-    MCP_LINK_SESSION,                  /* list of the session, latest first */
-    MCP_LINK_EVICT,                    /* ring of the tenant's streams that may
-                                          be evicted for the same reason */
-    MCP_LINK_RANK,                     /* the first stream of such a ring:
-                                          list of those of other tenants of
-                                          that rank */
-    MCP_LINK_BLOCKED_ON_SPACE,         /* list of streams whose owners wait for
-                                          room in the region */
+    MCP_LINK_OWNER = 0,                /* in the dirty list of the owner's
+                                          slot, or in the list of orphans */
+    MCP_LINK_CONSUMER,                 /* in the dirty list of the consumer's
+                                          slot */
+    MCP_LINK_SESSION,                  /* in one of the two lists of the
+                                          session, latest first */
+    MCP_LINK_EVICT,                    /* in a ring of the tenant, one of
+                                          MCP_EVICT_... */
+    MCP_LINK_RANK,                     /* if the stream is the first of its
+                                          tenant's ring: in the list of the
+                                          first streams of the same ring, of
+                                          all tenants with the same rank */
+    MCP_LINK_BLOCKED_ON_SPACE,         /* in the list of streams whose owners
+                                          wait for room in the region */
     MCP_LINK_MAX
 };
 
@@ -236,8 +256,9 @@ enum {
 
 
 typedef struct {
-    uint32_t           next;           /* next in the hash chain; used by
-                                          repair */
+    uint32_t           next;           /* ref of the next stream in the hash
+                                          chain; a repair also sorts streams by
+                                          it */
     uint32_t           live;           /* MCP_STREAM_LIVE or
                                           MCP_STREAM_TOMBSTONE; written last */
 
@@ -251,16 +272,16 @@ typedef struct {
                                           of a consumer, that of its stream */
     uint32_t           ordinal;        /* number of the stream in the order of
                                           creation */
-    uint32_t           session_group;  /* refs of the groups of session and
-                                          tenant */
+    uint32_t           session_group;  /* refs of the groups of the session and
+                                          the tenant */
     uint32_t           tenant_entry;
     mcp_store_link_t   link[MCP_LINK_MAX];
     mcp_store_list_t   subs;
     uint32_t           n_subs;
     uint32_t           revision;
 
-    uint32_t           text;           /* chain of chunks with method, name and
-                                          request */
+    uint32_t           text;           /* first chunk of the chain with method,
+                                          name and request */
     uint32_t           text_chunks;
     uint32_t           request_len;
     uint16_t           method_len;
@@ -268,11 +289,14 @@ typedef struct {
 
     uint8_t            kind;
     uint8_t            state;
-    uint8_t            want_room;      /* 1: the owner waits for room after
+    uint8_t            want_room;      /* 1: the owner waits for room within
+                                          the stream's limits, after
                                           MCP_ERR_LIMIT */
-    uint8_t            taken;          /* 1: the owner is processing a post */
+    uint8_t            taken;          /* 1: the owner has taken a post or a
+                                          cancellation, and has not found its
+                                          inbox empty since */
     uint32_t           need;           /* number of chunks for which the owner
-                                          waits */
+                                          waits, if it is blocked on space */
 
     uint32_t           owner_slot;
     uint32_t           consumer_slot;
@@ -280,60 +304,74 @@ typedef struct {
     uint64_t           consumer_handle;
 
     uint64_t           created;
-    uint64_t           expires;        /* when a listener's session expires, or
-                                          a task; a call with a value other than
-                                          0 is a task */
+    uint64_t           expires;        /* of a listener: when its session
+                                          expires; of a call: when it
+                                          expires as a task, or 0 if it is
+                                          not a task */
     uint64_t           max_wait;
     uint64_t           linger;
-    uint64_t           unattended;     /* since when there is no consumer; 0
-                                          without a consumer: unknown, set by
-                                          the next sweep */
-    uint64_t           ended;          /* when the stream ended; 0 when over:
-                                          unknown */
+    uint64_t           unattended;     /* since when the stream has no
+                                          reader; 0: it has one, or the time
+                                          is unknown, and the next sweep
+                                          sets it */
+    uint64_t           ended;          /* when the stream ended; 0: it has not
+                                          ended, or the time is unknown, and
+                                          the next sweep sets it */
     uint64_t           changed;        /* time of the last event or change of
                                           state */
 
     uint32_t           max_events;
-    uint32_t           joined;         /* ordinal of the time when it entered
-                                          its session's list */
+    uint32_t           joined;         /* value of mcp_store_head_t.ordinal
+                                          when the stream entered its session's
+                                          list */
     uint64_t           max_bytes;
     uint32_t           alias;
     uint32_t           generation;
     uint8_t            promised;       /* MCP_PROMISE_... */
-    uint8_t            seen;           /* 1: had a reader, or waited long enough
-                                          for one: may be evicted */
-    uint8_t            result;         /* largest MCP_STORE_RESULT() of its
+    uint8_t            seen;           /* 1: the stream had a reader, or has
+                                          waited long enough for one, so it may
+                                          be evicted */
+    uint8_t            result;         /* largest MCP_STORE_RESULT() of the
                                           responses */
-    uint8_t            held;           /* 1: cannot be joined yet; 2: nor more
-                                          than once */
-    uint32_t           quota;          /* quota of its tenant, chunks; 0: a
-                                          share */
-    uint32_t           repl;           /* index of its replication chunk, see
-                                          mcp_store_replication.c; 0: not
-                                          replicated; derived */
+    uint8_t            held;           /* 1 and 2: the stream cannot be joined
+                                          yet; 2: it was created with
+                                          join_once; 0: it is not held */
+    uint32_t           quota;          /* quota of the tenant's bytes, in
+                                          chunks; 0: a share of the free room;
+                                          or MCP_STORE_NO_QUOTA */
+    uint32_t           repl;           /* index of the chunk with
+                                          mcp_store_replication_t; 0: the
+                                          stream is neither replicated nor a
+                                          mirror. A repair derives it from
+                                          these chunks */
     uint32_t           takeovers;      /* number of consumers that were
-                                          displaced since one left by itself */
-    uint32_t           join;           /* ref of its JOIN entry; 0: cannot be
-                                          joined */
-    uint32_t           given;          /* of a task's last event: bits of the
-                                          answered questions */
-    uint32_t           kept_after;     /* ms from its creation until it became a
-                                          task */
+                                          displaced since the last time that
+                                          a consumer left without being
+                                          displaced */
+    uint32_t           join;           /* ref of the stream's JOIN entry; 0:
+                                          the stream cannot be joined */
+    uint32_t           given;          /* of a task: bit k: question k of the
+                                          last event has its answer */
+    uint32_t           kept_after;     /* time from the creation of the stream
+                                          until it became a task, ms */
     uint8_t            evict;          /* number + 1 of the tenant's ring that
-                                          it is in; 0: none; derived */
+                                          contains the stream; 0: none. A
+                                          repair sets it again */
 
     uint64_t           confirmed_seq;  /* last event that a client has
                                           confirmed */
     uint64_t           sent_seq;
     uint64_t           sent_bytes;     /* bytes of the kept events up to
-                                          sent_seq; derived */
-    uint64_t           applied_seq;    /* last event whose effects on state and
-                                          answers are applied */
+                                          sent_seq. A repair sets it again */
+    uint64_t           applied_seq;    /* last event that is counted in
+                                          "state", "answered", "failed",
+                                          "failed_seq" and "result" */
     uint64_t           answered;
     uint64_t           failed;
     uint64_t           failed_seq;
-    uint64_t           cancelled;      /* bits of cancelled requests for the
-                                          owner; 0 when over */
+    uint64_t           cancelled;      /* bit k: request k was cancelled,
+                                          and the owner has not been
+                                          notified yet */
 
     mcp_store_log_t    events;
     mcp_store_log_t    inbox;
@@ -345,45 +383,55 @@ typedef struct {
 /* The additional data of a replicated stream or a mirror. */
 typedef struct {
     uint32_t                live;      /* MCP_REPLICATION_LIVE; written last */
-    uint32_t                stream;    /* index; 0: the stream was freed, and
-                                          the replicator has to be notified */
+    uint32_t                stream;    /* index of the stream; 0: the stream
+                                          was freed, and the replicator has to
+                                          be notified */
     unsigned char           id[MCP_STREAM_ID_LEN];
-    mcp_store_link_t        link;      /* dirty list of the replicator's slot,
-                                          or the list of orphans */
+    mcp_store_link_t        link;      /* in the dirty list of the replicator's
+                                          slot, or in the list of orphans */
     uint32_t                slot;      /* slot of the process that replicates
-                                          the stream or feeds the mirror, or
-                                          MCP_STORE_NO_SLOT */
+                                          the stream or feeds the mirror;
+                                          MCP_STORE_OWNERLESS: the replicator
+                                          died; MCP_STORE_NO_SLOT: no process
+                                          feeds the mirror */
     uint8_t                 mirror;
     uint8_t                 sync;      /* 1: readers see acknowledged events
                                           only */
-    uint8_t                 created;   /* 1: acknowledged at least once */
-    uint8_t                 which;     /* index of the valid element of known */
+    uint8_t                 created;   /* 1: Redis has acknowledged the stream
+                                          at least once */
+    uint8_t                 which;     /* index of the valid element of
+                                          "known" */
     mcp_store_checkpoint_t  acked;
     uint64_t                reader;    /* number of the latest consumer at any
                                           node */
     mcp_node_position_t     received;  /* of a listener: position of the last
-                                          broadcast that it has received */
+                                          broadcast that the listener has
+                                          received */
 
-    uint64_t                here;      /* number of a mirror's reader; of the
-                                          reader that is about to read the
-                                          stream itself, or 0 */
+    uint64_t                here;      /* of a mirror: number of its reader;
+                                          otherwise: number of the local reader
+                                          that is about to watch the stream, or
+                                          0 */
 
-    /* client input from other nodes, which is numbered */
-    uint64_t                posts;     /* last number that is known */
-    uint64_t                got;       /* last number that has arrived; of a
-                                          mirror: last number that the owner has
-                                          processed, as far as is known */
+    /* client input from other nodes, which is numbered from 1 on */
+    uint64_t                posts;     /* highest number of client input that
+                                          was announced */
+    uint64_t                got;       /* highest number of client input
+                                          that has arrived; of a mirror:
+                                          highest number that the owner has
+                                          processed, as far as this node has
+                                          been notified */
 
-    /* of the stream itself */
-    uint64_t                taken;     /* last number that had arrived when the
-                                          owner last found its inbox empty */
-    uint32_t state_requests;           /* number of requests for the stream's
-                                     state that the replicator has to
-                                     answer */
+    /* the following two fields are not for mirrors */
+    uint64_t                taken;     /* value of "got" when the owner last
+                                          had no posts left to process */
+    uint32_t state_requests;           /* number of times that the
+                                          replicator still has to send the
+                                          stream's state */
 
-    /* of a mirror */
-    uint64_t                last;      /* last event that the owner has, which
-                                          may have to be fetched */
+    /* the following fields are for mirrors only */
+    uint64_t                last;      /* last event that the owner is known to
+                                          have; the mirror may lack it */
     uint64_t                confirmed;
     mcp_store_checkpoint_t  known[2];
     mcp_store_joined_t joined;
@@ -397,9 +445,9 @@ enum {
     MCP_ENTRY_VALUE,
     MCP_ENTRY_SUB,
     MCP_ENTRY_JOIN,                    /* a call that other requests may join */
-    MCP_ENTRY_READER,                  /* a joined reader; key: the stream's
-                                          id */
-    MCP_ENTRY_SESSION,                 /* this and the next two are groups,
+    MCP_ENTRY_READER,                  /* a joined reader; its key is the id of
+                                          the stream */
+    MCP_ENTRY_SESSION,                 /* SESSION, TENANT and TOPIC are groups,
                                           which a repair rebuilds */
     MCP_ENTRY_TENANT,
     MCP_ENTRY_TOPIC,
@@ -407,31 +455,37 @@ enum {
 };
 
 
-/* The rings of a tenant's streams that may be evicted. In each, the stream that
- * has been there longest comes first. */
+/* The rings of a tenant's streams that may be evicted. In each ring, the
+ * stream that entered it first comes first. */
 enum {
-    MCP_EVICT_IDLE = 0,                /* listeners that would miss no event */
-    MCP_EVICT_LINGER,                  /* over, sent and without a consumer */
+    MCP_EVICT_IDLE = 0,                /* listeners without a consumer and
+                                          without unsent events */
+    MCP_EVICT_LINGER,                  /* streams that are over, sent and
+                                          without a reader; mirrors without a
+                                          reader */
 
-    /* streams in the following rings count as used, and are evicted only when a
-     * call would be rejected */
-    MCP_EVICT_OVER,                    /* over and without a consumer or a
-                                          principal, including tasks */
-    MCP_EVICT_LEFT,                    /* other calls without a consumer, except
-                                          tasks of a principal */
+    /* streams in the rings OVER and LEFT count towards the tenant's quota, and
+     * are evicted only when a call would be rejected */
+    MCP_EVICT_OVER,                    /* calls that are over, without a reader
+                                          and without a principal, including
+                                          tasks */
+    MCP_EVICT_LEFT,                    /* all other calls without a reader,
+                                          except tasks of a principal */
     MCP_EVICT_MAX
 };
 
 
 typedef struct {
-    uint32_t       next;               /* next in the hash chain; used by
-                                          repair */
-    uint8_t        kind;               /* written last */
+    uint32_t       next;               /* ref of the next entry in the hash
+                                          chain; a repair also sorts
+                                          subscriptions by it */
+    uint8_t        kind;               /* MCP_ENTRY_...; written last, so that
+                                          only complete entries are valid */
     uint8_t        purpose;
-    uint8_t        pushed;             /* 1: the value may be replaced by a
-                                          newer one */
-    uint8_t        rank;               /* of a tenant: class by number of
-                                          chunks */
+    uint8_t        pushed;             /* of a value, 1: it may be removed to
+                                          make room for a newer one */
+    uint8_t        rank;               /* of a tenant: its class by number of
+                                          chunks, see MCP_STORE_RANKS */
     unsigned char  key[MCP_DIGEST_LEN];
 
     union {
@@ -440,21 +494,22 @@ typedef struct {
             uint32_t          value;
             uint32_t          group;   /* ref of the tenant's group; 0: none */
             unsigned char     tenant[MCP_DIGEST_LEN];
-            mcp_store_link_t  ring;    /* ring of the tenant's other pushed
+            mcp_store_link_t  ring;    /* in the ring of the tenant's pushed
                                           values */
         } value;
 
         struct {
             uint32_t          stream;
             uint32_t          ordinal;
-            mcp_store_link_t  topic;   /* list of the topic, newest first */
-            mcp_store_link_t  peer;    /* list of the stream's other
+            mcp_store_link_t  topic;   /* in the list of the topic's
+                                          subscriptions, newest first */
+            mcp_store_link_t  peer;    /* in the list of the stream's
                                           subscriptions */
         } sub;
 
         struct {
             uint32_t          stream;
-            uint32_t          count;   /* number of readers */
+            uint32_t          count;   /* number of joined readers */
             mcp_store_list_t  readers;
             unsigned char     id[MCP_STREAM_ID_LEN];   /* id of the stream */
         } join;
@@ -463,31 +518,39 @@ typedef struct {
             uint64_t          handle;
             uint32_t          slot;
             uint32_t          tag;     /* hash value of handle and slot */
-            mcp_store_link_t  peer;    /* list of the stream's other readers */
-            mcp_store_link_t  dirty;   /* dirty list of the slot */
+            mcp_store_link_t  peer;    /* in the list of the stream's joined
+                                          readers */
+            mcp_store_link_t  dirty;   /* in the dirty list of the reader's
+                                          slot */
         } reader;
 
         struct {
-            mcp_store_list_t  list;    /* streams or subscriptions */
-            mcp_store_list_t  sent;    /* streams that linger */
+            mcp_store_list_t  list;    /* streams of a session that do not
+                                          linger, or subscriptions of a
+                                          topic */
+            mcp_store_list_t  sent;    /* streams of a session that linger */
             uint32_t          count;   /* number of members */
-            uint32_t          active;  /* number of members that do not
-                                          linger */
+            uint32_t          active;  /* number of a session's streams that do
+                                          not linger */
         } group;
 
         struct {
-            uint32_t          ring[MCP_EVICT_MAX]; /* link of the newest stream,
-                                                      whose next is the oldest;
-                                                      0: empty */
+            uint32_t          ring[MCP_EVICT_MAX]; /* ref of the link of the
+                                                      newest stream in each
+                                                      ring, whose "next" is the
+                                                      oldest stream; 0: the
+                                                      ring is empty */
             uint32_t          streams; /* number of calls that do not linger */
             uint32_t          listeners;
             uint32_t          values;
-            uint32_t          chunks;  /* number of chunks of all streams */
-            uint32_t          held;    /* number of chunks of streams that are
-                                          in neither of the rings IDLE and
-                                          LINGER */
-            uint32_t          pushed;  /* ring link of the newest value, whose
-                                          next is the oldest; 0: none */
+            uint32_t          chunks;  /* number of chunks of all the tenant's
+                                          streams */
+            uint32_t          held;    /* number of chunks of the tenant's
+                                          streams that are neither in the ring
+                                          IDLE nor in LINGER */
+            uint32_t          pushed;  /* ref of the ring link of the newest
+                                          pushed value, whose "next" is the
+                                          oldest one; 0: there is none */
         } tenant;
     } u;
 } mcp_store_entry_t;
@@ -496,9 +559,9 @@ typedef struct {
 #define MCP_STORE_ENTRIES  7
 
 typedef struct {
-    mcp_store_link_t   partial;        /* list of entry chunks with a free
-                                          entry */
-    uint32_t           used;           /* a bit for each used entry */
+    mcp_store_link_t   partial;        /* in the list of entry chunks that have
+                                          a free entry */
+    uint32_t           used;           /* bit k: entry k is used */
     uint32_t           spare[5];
     mcp_store_entry_t  entry[MCP_STORE_ENTRIES];
 } mcp_store_entries_t;
@@ -506,7 +569,8 @@ typedef struct {
 
 /* --- call statistics --- */
 
-/* A row is valid if its index is below head->n_call_stats. */
+/* A row of the call statistics. It is valid if its index is below
+ * head->n_call_stats. */
 typedef struct {
     unsigned char      key[MCP_DIGEST_LEN];
     char               endpoint[MCP_CALL_STATS_ENDPOINT];
@@ -521,7 +585,7 @@ typedef struct {
 } mcp_store_call_stats_t;
 
 
-/* The data of an active request. */
+/* The data of an active request, which mcp_store_active_t stores as words. */
 typedef struct {
     uint32_t       row;
     uint32_t       request;
@@ -533,16 +597,18 @@ typedef struct {
 
 #define MCP_ACTIVE_WORDS  (sizeof(mcp_store_active_data_t) / sizeof(uint64_t))
 
-/* Only the row's own process writes the words; a reader compares "owner" before
- * and after reading. */
+/* The record of an active request. Only the process that has taken the record
+ * writes its words. A reader compares "owner" before and after reading. */
 typedef struct {
-    _Atomic uint64_t   owner;          /* see mcp_store_active_request.c */
+    _Atomic uint64_t   owner;          /* number of times that the record was
+                                          taken, and the slot, see
+                                          mcp_store_active.c */
     _Atomic uint64_t   word[MCP_ACTIVE_WORDS];
 } mcp_store_active_t;
 
 
-/* One more than the number that is shown, because the oldest may be half
- * overwritten. */
+/* Number of stored failures: one more than are shown, because the oldest one
+ * may be partly overwritten. */
 #define MCP_STORE_FAILURES  (MCP_CALL_STATS_RECENT + 1)
 
 typedef struct {
@@ -566,17 +632,20 @@ enum {
 
 
 typedef struct {
-    _Atomic uint64_t   pid;            /* 0: the slot is free */
-    _Atomic uint32_t   pending;        /* 1: the process was woken, and the
-                                          dirty list is not empty yet */
-    uint32_t           reserved;       /* first chunk of the first private
-                                          chain */
+    _Atomic uint64_t   pid;            /* pid of the slot's process; 0: the
+                                          slot is free */
+    _Atomic uint32_t   pending;        /* 1: the process was woken, and has not
+                                          emptied its dirty list yet */
+    uint32_t           reserved;       /* index of the first chunk of the
+                                          slot's first private chain; 0:
+                                          none */
     mcp_store_list_t   dirty;
     _Atomic int64_t    gauge[MCP_GAUGE_MAX];
-    _Atomic uint32_t   link;           /* state of the link to Redis, see
+    _Atomic uint32_t   link;           /* state and round trip of the
+                                          process's link to Redis, see
                                           mcp_store_node.c */
-    _Atomic uint32_t   lag_events;     /* events that are not replicated yet,
-                                          see mcp_store_node.c */
+    _Atomic uint32_t   lag_events;     /* number of events that Redis has not
+                                          acknowledged yet */
     _Atomic uint64_t   lag_bytes;
     _Atomic uint64_t   lag_since;
 } mcp_store_slot_t;
@@ -587,17 +656,19 @@ typedef struct {
 typedef struct {
     _Atomic uint64_t     id;
     _Atomic uint64_t     leader_pid;
-    _Atomic uint64_t     leader_at;    /* when the leader was last known to be
-                                          active, ms */
+    _Atomic uint64_t     leader_at;    /* when Redis last answered the leader,
+                                          or the leader began to lead, ms */
     _Atomic uint32_t     leader;       /* slot + 1 of the leader; 0: none */
     _Atomic uint32_t     skewed;       /* 1 if the node's clock differs too much
                                           from that of Redis */
-    uint32_t             failing;      /* 1 after an error, until the node
-                                          joins again */
+    uint32_t             failing;      /* 1 after an error of the cluster,
+                                          until mcp_store_node_well() */
     uint64_t             error_at;
-    uint64_t             logged_at;    /* time of the last log line about an
-                                          error, ms; 0 if there is none */
-    uint64_t             suppressed;   /* errors since that line */
+    uint64_t             logged_at;    /* when an error of the cluster was last
+                                          logged, ms; 0: never, or the next one
+                                          has to be logged */
+    uint64_t             suppressed;   /* number of errors since the one that
+                                          was last logged */
     char                 error[MCP_NODE_REASON_MAX + 1];
     char                 standalone[MCP_NODE_REASON_MAX + 1];
     mcp_node_position_t  positions[MCP_NODE_POSITIONS];
@@ -609,41 +680,48 @@ typedef struct {
 typedef struct mcp_store_head_s {
     uint64_t           magic;
     uint32_t           version;
-    uint32_t           layout;         /* hash of the sizes of the structures */
+    uint32_t           layout;         /* a number that depends on the sizes of
+                                          the structures, so that
+                                          mcp_store_check() rejects a region of
+                                          another version */
     uint64_t           size;
     uint64_t           seed[2];        /* seed of the hash functions */
 
-    uint64_t           call_stats;        /* this and the following are offsets
-                                          from the region's start */
+    uint64_t           call_stats;        /* call_stats to entry_hash are
+                                             offsets of tables from the
+                                             region's start */
     uint64_t           lives;
     uint64_t           failures;
     uint64_t           types;
     uint64_t           stream_hash;
     uint64_t           entry_hash;
     uint64_t           base;           /* offset of chunk 0, which does not
-                                          exist */
+                                          exist: chunk 1 is the first */
     uint32_t           stream_mask;
     uint32_t           entry_mask;
-    uint32_t           chunks;         /* number of chunks; indices are 1 to
-                                          this */
+    uint32_t           chunks;         /* number of chunks, which is also the
+                                          highest index */
     uint32_t           reserve;
     uint32_t           max_call_stats;
     uint32_t           max_active;
 
     _Atomic uint32_t   n_call_stats;
-    _Atomic uint32_t   n_failures;     /* number of failures ever noted; may
-                                          wrap */
+    _Atomic uint32_t   n_failures;     /* number of failures noted since the
+                                          region was formatted; may wrap */
     _Atomic uint64_t   seen;           /* time of the last sweep */
-    _Atomic uint32_t   cancels;        /* see mcp_store_cancels(); may wrap */
+    _Atomic uint32_t   cancels;        /* number of the latest cancellation,
+                                          see mcp_store_cancels(); may wrap */
 
-    uint32_t           holder;         /* slot + 1 of the lock's holder */
+    uint32_t           holder;         /* slot + 1 of the process that holds
+                                          the lock; 0: none */
     uint32_t           fresh;          /* index of the first chunk that was
                                           never used */
-    uint32_t           free;           /* chain of freed chunks */
+    uint32_t           free;           /* index of the first chunk in the chain
+                                          of freed chunks */
     uint32_t           n_free;
     uint32_t           ordinal;
     uint32_t           hand;           /* index of the chunk that the sweep
-                                          visits next */
+                                          visited last */
     uint32_t           n_streams;
     uint32_t           n_listeners;
     uint32_t           n_mirrors;
@@ -655,7 +733,8 @@ typedef struct mcp_store_head_s {
     uint32_t           n_unread;       /* number of streams in the rings OVER
                                           and LEFT */
     _Atomic uint32_t   n_ownerless;
-    _Atomic uint32_t   hint_room;      /* free chunks when the lock was last
+    _Atomic uint32_t   hint_room;      /* number of free chunks without the
+                                          reserve when the lock was last
                                           released */
     _Atomic uint32_t   hint_calls;
 
@@ -665,16 +744,20 @@ typedef struct mcp_store_head_s {
     mcp_store_list_t   partial;
 
     _Atomic int64_t    counter[MCP_COUNT_MAX];
-    _Atomic int64_t    refused;        /* value of REFUSED_FULL at the last
-                                          report */
-    _Atomic uint64_t   refused_at;     /* time of the report, ms; 0: none */
+    _Atomic int64_t    refused;        /* value of the counter
+                                          MCP_COUNT_REFUSED_FULL when
+                                          mcp_store_refused() last returned a
+                                          number other than 0 */
+    _Atomic uint64_t   refused_at;     /* when mcp_store_refused() last
+                                          returned a number other than 0, ms;
+                                          0: never */
     _Atomic uint32_t   purpose[256];   /* number of values by purpose */
     mcp_store_node_t   node;
     mcp_store_slot_t   slots[MCP_STORE_SLOTS];
 } mcp_store_head_t;
 
 
-/* Adds to a counter of the cluster's status. */
+/* Adds n to a counter of the cluster's status. */
 static inline void
 mcp_store_node_add(mcp_store_head_t *head, mcp_node_count_e which, uint64_t n)
 {
@@ -682,13 +765,16 @@ mcp_store_node_add(mcp_store_head_t *head, mcp_node_count_e which, uint64_t n)
 }
 
 
-/* The lock while it is held, and the wake-ups to send after its release. */
+/* An operation on the store while the lock is held, and the processes to wake
+ * after the lock is released. */
 typedef struct {
     mcp_store_t       *store;
     mcp_store_head_t  *head;
     const unsigned char  *tenant;      /* tenant for which room is made; NULL:
-                                          for the store itself */
-    mcp_store_stream_t   *keep;        /* a stream that must not be evicted */
+                                          room for the store itself or for a
+                                          mirror */
+    mcp_store_stream_t   *keep;        /* the stream that must not be evicted
+                                          in this operation; NULL: none */
     unsigned           creates;        /* 1: room is made for a new stream */
     unsigned           wakes;
     uint64_t           wake[MCP_STORE_SLOTS / 64];
@@ -772,7 +858,7 @@ mcp_store_ref(mcp_store_head_t *head, const void *p)
     ((type *) ((char *) mcp_store_at(head, ref) - offsetof(type, member)))
 
 
-/* Compares two ordinals, which may wrap. */
+/* Returns 1 if ordinal a is older than b. Ordinals may wrap. */
 static inline int
 mcp_store_older(uint32_t a, uint32_t b)
 {
@@ -824,7 +910,7 @@ mcp_store_is_mirror(mcp_store_head_t *head, const mcp_store_stream_t *st)
 }
 
 
-/* Returns the last visible event of a replicated stream. */
+/* Returns the last event of a replicated stream that readers may see. */
 uint64_t mcp_store_replication_gate(mcp_store_head_t *head,
     const mcp_store_stream_t *st);
 
@@ -853,17 +939,18 @@ mcp_store_log_count(const mcp_store_log_t *log)
 }
 
 
-/* --- mcp_store.c --- */
+/* --- mcp_store_region.c --- */
 
 /*
- * Takes the lock, and repairs the store if the last holder died.
+ * Takes the lock, initializes op, and repairs the store if a process died
+ * while it held the lock.
  *
  * Returns MCP_OK, or
  *   MCP_ERR_INTERNAL  the lock cannot be taken
  */
 int mcp_store_enter(mcp_store_t *store, mcp_store_op_t *op);
 
-/* Releases the lock, then sends the wake-ups that op has collected. */
+/* Releases the lock, then wakes the processes that op has collected. */
 void mcp_store_leave(mcp_store_op_t *op);
 
 static inline void
@@ -874,47 +961,52 @@ mcp_store_add(mcp_store_head_t *head, mcp_counter_e counter, int64_t n)
 }
 
 
-/* --- mcp_store_process.c --- */
+/* --- mcp_store_slot.c --- */
 
-/* Adds a link to the dirty list of a slot and wakes that process later. Does
- * nothing if the link is listed, or the slot has no process. */
+/* Adds a link to the dirty list of a slot, and wakes the slot's process when
+ * the lock is released. Does nothing if the link is in a list, or the slot has
+ * no process. */
 void mcp_store_mark(mcp_store_op_t *op, mcp_store_link_t *link, uint32_t slot);
 
-/* Mark a stream for its owner, or for all its readers. */
+/* Add a stream to the dirty list of its owner's slot, or to those of its
+ * consumer and its joined readers, and wake these processes. */
 void mcp_store_mark_owner(mcp_store_op_t *op, mcp_store_stream_t *st);
 void mcp_store_mark_consumer(mcp_store_op_t *op, mcp_store_stream_t *st);
 
-/* Marks a stream for its readers; a consumer of this process is passed to
- * note(), see mcp_store_t. */
+/* Does the same as mcp_store_mark_consumer(), except that a consumer of this
+ * process is notified at once by note() of mcp_store_t, if it can and the
+ * stream cannot be joined. */
 void mcp_store_notify_consumer(mcp_store_op_t *op, mcp_store_stream_t *st);
 
-/* Adds a stream without an owner to the list of orphans. */
+/* Removes the owner of a stream, and adds the stream to the list of
+ * orphans. */
 void mcp_store_disown(mcp_store_op_t *op, mcp_store_stream_t *st);
 
-/* Removes a stream from the dirty list of a role, MCP_LINK_OWNER or
- * MCP_LINK_CONSUMER. */
+/* Removes a stream from the dirty list of its owner's or its consumer's slot.
+ * role is MCP_LINK_OWNER or MCP_LINK_CONSUMER. */
 void mcp_store_unmark(mcp_store_op_t *op, mcp_store_stream_t *st,
     unsigned role);
 
-/* Wakes a process when the lock is released. */
+/* Schedules the wake-up of a slot's process for when the lock is released. */
 void mcp_store_wake_slot(mcp_store_op_t *op, unsigned slot);
 
-/* Frees a tombstone if no process has to be notified any more. */
+/* Frees a tombstone if all processes concerned have been notified. */
 void mcp_store_tombstone_settle(mcp_store_op_t *op,
     mcp_store_stream_t *tombstone);
 
 
 /* --- mcp_store_chunk.c --- */
 
-/* Returns the number of chunks that can be taken, including the reserve if all
- * is 1. */
+/* Returns the number of free chunks: with "all" including the reserve,
+ * otherwise without it. */
 uint32_t mcp_store_room(const mcp_store_head_t *head, int all);
 
 /*
- * Evicts streams until n chunks can be taken.
+ * Evicts streams until n chunks are free; with "all" the reserve counts as
+ * free.
  *
  * Returns MCP_OK, or
- *   MCP_ERR_FULL  no stream is left to evict
+ *   MCP_ERR_FULL  there are fewer, and no stream is left to evict
  */
 int mcp_store_ensure(mcp_store_op_t *op, uint32_t n, int all);
 
@@ -923,28 +1015,31 @@ int mcp_store_ensure(mcp_store_op_t *op, uint32_t n, int all);
 void mcp_store_chain_take(mcp_store_op_t *op, uint32_t n,
     mcp_store_chain_t *chain);
 
-/* Frees a whole chain in constant time. */
+/* Frees a chain whose first chunk, last chunk and length are known, in
+ * constant time. */
 void mcp_store_chain_free(mcp_store_op_t *op, uint32_t first, uint32_t last,
     uint32_t count);
 
-/* Frees a chain whose end and length are unknown. */
+/* Frees a chain of which only the first chunk is known. */
 void mcp_store_chain_drop(mcp_store_op_t *op, uint32_t first);
 
-/* Takes one chunk for a root and sets it to zero. */
+/* mcp_store_root_take() takes one chunk that has a type, and sets it to zero;
+ * mcp_store_root_free() frees it. */
 uint32_t mcp_store_root_take(mcp_store_op_t *op, unsigned char type);
 void mcp_store_root_free(mcp_store_op_t *op, uint32_t index);
 
-/* Copy along a chain and advance pos. mcp_store_copy_out() returns the number
- * of bytes. */
+/* Copy len bytes to or from the chunks of a chain, and advance pos.
+ * mcp_store_copy_out() returns the number of bytes that it has copied. */
 void mcp_store_copy_in(mcp_store_head_t *head, mcp_store_pos_t *pos,
     const void *data, size_t len);
 size_t mcp_store_copy_out(mcp_store_head_t *head, mcp_store_pos_t *pos,
     void *data, size_t len);
 
 /*
- * Creates a private chain: a chain that is filled without the lock and then
- * claimed. Its first skip bytes remain unset. tenant is the tenant for which
- * room is made.
+ * Creates a private chain: it is filled without the lock, and
+ * mcp_store_private_claim() hands it over. Its first "skip" bytes remain
+ * unset. "tenant" is the tenant for which room is made; with "all", the
+ * reserve may be used.
  *
  * Returns MCP_OK, or
  *   MCP_ERR_FULL      the region has no room, even after eviction
@@ -956,14 +1051,16 @@ int mcp_store_private_make(mcp_store_t *store, const mcp_str_t *parts,
     mcp_store_chain_t *chain);
 
 /*
- * Removes a private chain from its slot; the caller then owns it.
+ * Removes a private chain from the list of its slot: the caller has to use or
+ * free it.
  *
  * Returns MCP_OK, or
  *   MCP_ERR_INTERNAL  this process was declared dead, and the chain was freed
  */
 int mcp_store_private_claim(mcp_store_op_t *op, mcp_store_chain_t *chain);
 
-/* Frees a private chain that is not needed, if there is one. */
+/* Frees a private chain that was not claimed. Does nothing if chain is
+ * empty. */
 void mcp_store_private_drop(mcp_store_op_t *op, mcp_store_chain_t *chain);
 
 /* Frees the private chains of a slot whose process has ended. */
@@ -974,7 +1071,7 @@ void mcp_store_list_append(mcp_store_head_t *head, mcp_store_list_t *list,
 void mcp_store_list_prepend(mcp_store_head_t *head, mcp_store_list_t *list,
     mcp_store_link_t *link);
 
-/* Does nothing for a link that is in no list. */
+/* Removes a link from a list. Does nothing for a link that is in no list. */
 void mcp_store_list_remove(mcp_store_head_t *head, mcp_store_list_t *list,
     mcp_store_link_t *link);
 
@@ -984,7 +1081,7 @@ mcp_store_linked(const mcp_store_link_t *link)
     return link->next != 0;
 }
 
-/* Add a link to a ring as its newest, or remove a link from its ring. */
+/* Add a link to a ring as its newest one, or remove it from the ring. */
 void mcp_store_ring_append(mcp_store_head_t *head, uint32_t *ring,
     mcp_store_link_t *link);
 void mcp_store_ring_remove(mcp_store_head_t *head, uint32_t *ring,
@@ -993,13 +1090,14 @@ void mcp_store_ring_remove(mcp_store_head_t *head, uint32_t *ring,
 
 /* --- mcp_store_log.c --- */
 
-/* Returns the number of chunks that mcp_store_log_append() would take.
- * mcp_store_log_attach() takes none. */
+/* Returns the number of chunks that mcp_store_log_append() would take for a
+ * record with len bytes of payload. */
 uint32_t mcp_store_log_need(mcp_store_head_t *head, const mcp_store_log_t *log,
     size_t len);
 
 /*
- * Appends a record. rec contains len, answers and type; its seq is set.
+ * Appends a record, whose payload is the n parts. rec contains len, answers
+ * and type; rec->seq is set. With "all", the reserve may be used.
  *
  * Returns MCP_OK, or
  *   MCP_ERR_FULL  the region has no room, even after eviction
@@ -1007,26 +1105,28 @@ uint32_t mcp_store_log_need(mcp_store_head_t *head, const mcp_store_log_t *log,
 int mcp_store_log_append(mcp_store_op_t *op, mcp_store_log_t *log,
     mcp_store_record_t *rec, const mcp_str_t *parts, size_t n, int all);
 
-/* Appends a record whose payload is in a chain. */
+/* Appends a record whose payload is already in a chain, after room for the
+ * record's head. */
 void mcp_store_log_attach(mcp_store_op_t *op, mcp_store_log_t *log,
     mcp_store_record_t *rec, const mcp_store_chain_t *chain);
 
-/* Advances pos from the start of a record's len bytes of payload to their
- * end. */
+/* Advances pos from a record's head to the end of its payload, which has len
+ * bytes. */
 void mcp_store_log_pass(mcp_store_head_t *head, mcp_store_pos_t *pos,
     uint32_t len);
 
-/* Returns the record at pos, or the next one, and sets pos to it; NULL at the
- * end of the log. */
+/* Returns the record that begins at pos, or at the start of the next chunk,
+ * and sets pos to its beginning. Returns NULL at the end of the log. */
 mcp_store_record_t *mcp_store_log_record(mcp_store_head_t *head,
     mcp_store_pos_t *pos);
 
-/* Returns the bytes of payload of the records from..to, which must exist. The
- * time is that of a seek, for any number of records. */
+/* Returns the sum of the bytes of payload of the records "from" to "to", which
+ * must exist. Takes as long as two seeks, for any number of records. */
 uint64_t mcp_store_log_bytes(mcp_store_head_t *head,
     const mcp_store_log_t *log, uint64_t from, uint64_t to);
 
-/* Sets pos to a record and returns 1; returns 0 if it does not exist. */
+/* Sets pos to the record with the number seq and returns 1; returns 0 if there
+ * is none. */
 int mcp_store_log_seek(mcp_store_head_t *head, const mcp_store_log_t *log,
     uint64_t seq, mcp_store_pos_t *pos);
 
@@ -1034,23 +1134,28 @@ int mcp_store_log_seek(mcp_store_head_t *head, const mcp_store_log_t *log,
 void mcp_store_log_drop(mcp_store_op_t *op, mcp_store_log_t *log);
 void mcp_store_log_clear(mcp_store_op_t *op, mcp_store_log_t *log);
 
-/* Counts newly linked chunks, in the first of which a record begins: every
- * MCP_STORE_MARK chunks that one becomes a mark, to which the last mark
- * refers. */
+/*
+ * Counts chunks that were linked to a log; a record begins in the first of
+ * them, "index". That chunk becomes a mark if the log has none, or if
+ * MCP_STORE_MARK chunks have been linked since the last mark, which then
+ * refers to it.
+ */
 void mcp_store_log_mark(mcp_store_head_t *head, mcp_store_log_t *log,
     uint32_t index, uint32_t chunks);
 
 
 /* --- mcp_store_find.c --- */
 
-/* Return NULL if the stream does not exist. */
+/* Return the stream of a ref, or the stream with an id; NULL if there is
+ * none. */
 mcp_store_stream_t *mcp_store_stream_get(mcp_store_op_t *op,
     const mcp_stream_ref_t *ref);
 mcp_store_stream_t *mcp_store_stream_find(mcp_store_op_t *op,
     const unsigned char id[MCP_STREAM_ID_LEN]);
 
 /*
- * Takes the lock and gets a stream, for whose tenant room is then made.
+ * Takes the lock and finds a stream. If room has to be made in this operation,
+ * it is for the stream's tenant.
  *
  * Returns MCP_OK, or, without the lock,
  *   MCP_ERR_NOT_FOUND  the stream does not exist
@@ -1059,52 +1164,56 @@ mcp_store_stream_t *mcp_store_stream_find(mcp_store_op_t *op,
 int mcp_store_stream_enter(mcp_store_t *store, const mcp_stream_ref_t *ref,
     mcp_store_op_t *op, mcp_store_stream_t **st);
 
-/* Add a stream to the hash, or remove it. */
+/* Add a stream to the hash table of streams, or remove it. */
 void mcp_store_stream_link(mcp_store_head_t *head, uint32_t index);
 void mcp_store_stream_unlink(mcp_store_head_t *head, uint32_t index);
 
 void mcp_store_stream_info(mcp_store_op_t *op, mcp_store_stream_t *st,
     mcp_stream_info_t *info);
 
-/* Appends the stored request id or ids to buf, which records errors. */
+/* Appends the stored request id or ids of a stream to buf. An error is
+ * recorded in buf->failed. */
 void mcp_store_stream_request(mcp_store_op_t *op, mcp_store_stream_t *st,
     mcp_buf_t *buf);
 
 
 /* --- mcp_store_create.c --- */
 
-/* The start of a mirror. */
+/* The values with which a mirror begins: its first event is after + 1. */
 typedef struct {
     uint64_t  after;
-    uint64_t  number;                  /* number of its reader; 0: it is for
-                                          joined readers */
+    uint64_t  number;                  /* number of the mirror's reader; 0: the
+                                          mirror is for joined readers */
 } mcp_store_begin_t;
 
 typedef struct {
     const mcp_stream_spec_t  *spec;
-    const mcp_store_begin_t  *begin;   /* of a mirror; NULL: it is not a
-                                          mirror */
+    const mcp_store_begin_t  *begin;   /* NULL: the stream is not a mirror */
     uint64_t                  now;
     mcp_str_t                 text[3];
-    mcp_store_chain_t         chain;   /* contains the text if that is long */
+    mcp_store_chain_t         chain;   /* contains the text if it was copied
+                                          before the lock was taken; otherwise
+                                          empty */
 } mcp_store_making_t;
 
-/* Prepares the text without the lock. Returns MCP_OK or the values of
- * mcp_store_private_make(). */
+/* Copies a long text of a new stream to a private chain, without the lock.
+ * Returns MCP_OK or the values of mcp_store_private_make(). */
 int mcp_store_create_begin(mcp_store_t *store, mcp_store_making_t *making);
 
-/* Creates the stream with the lock; otherwise as mcp_store_create(). */
+/* Creates the stream that mcp_store_create_begin() has prepared; called with
+ * the lock. Returns the values of mcp_store_create(). */
 int mcp_store_create_end(mcp_store_op_t *op, mcp_store_making_t *making,
     mcp_stream_ref_t *ref);
 
 
 /* --- mcp_store_stream.c --- */
 
-/* Frees a stream; its memory may remain as a tombstone. */
+/* Frees a stream. Its chunk remains as a tombstone until its owner and its
+ * consumer, if they are in other processes, have been notified. */
 void mcp_store_stream_free(mcp_store_op_t *op, mcp_store_stream_t *st);
 
-/* Frees a stream and wakes its owner, even in this process, which then does not
- * find it any more. */
+/* Frees a stream and wakes its owner, even if that is this process. The owner
+ * then does not find the stream any more. */
 void mcp_store_stream_revoke(mcp_store_op_t *op, mcp_store_stream_t *st);
 
 /* Sets the state of a stream and nothing else. The caller handles the
@@ -1112,14 +1221,16 @@ void mcp_store_stream_revoke(mcp_store_op_t *op, mcp_store_stream_t *st);
 void mcp_store_stream_set_state(mcp_store_stream_t *st,
     mcp_stream_state_e state);
 
-/* Handles the consequences of a final state: the stream loses its owner. */
+/* Handles the consequences of a final state: the stream loses its owner, its
+ * inbox and its cancellations. */
 void mcp_store_stream_finish(mcp_store_op_t *op, mcp_store_stream_t *st,
     uint64_t now);
 
 /* Returns the bit of the request that an event answers, 0 if there is none. */
 uint64_t mcp_store_answer_bit(const mcp_store_record_t *rec);
 
-/* Records which request a committed event answers, and how. */
+/* Records in "answered", "failed" and "result" which request a committed event
+ * answers, and how. */
 void mcp_store_stream_answer(mcp_store_stream_t *st,
     const mcp_store_record_t *rec);
 
@@ -1127,33 +1238,38 @@ void mcp_store_stream_answer(mcp_store_stream_t *st,
 void mcp_store_stream_apply(mcp_store_op_t *op, mcp_store_stream_t *st,
     const mcp_store_record_t *rec, uint64_t now);
 
-/* Moves a stream to the lists of its tenant and session that match its state.
- * To be called after each change of state, consumer or sent_seq. */
+/* Moves a stream to the ring of its tenant and the list of its session that
+ * match its state. To be called after each change of state, readers or
+ * sent_seq. */
 void mcp_store_stream_settle(mcp_store_op_t *op, mcp_store_stream_t *st);
 
-/* Returns 1 if a stream lingers: it is over, sent and without a consumer. */
+/* Returns 1 if a stream lingers: it is over, sent, without a reader and not a
+ * task; or it is a mirror without a reader. */
 int mcp_store_stream_settled(mcp_store_head_t *head,
     const mcp_store_stream_t *st);
 
-/* Returns when a stream that is over expires without a consumer. */
+/* Returns the time when a stream that is over expires if it has no reader
+ * until then. */
 uint64_t mcp_store_stream_end(const mcp_store_stream_t *st);
 
-/* Returns 1 if a stream is due to be freed. */
+/* Returns 1 if a sweep at the time "now" has to free a stream. */
 int mcp_store_stream_due(mcp_store_op_t *op, mcp_store_stream_t *st,
     uint64_t now);
 
 
-/* --- mcp_store_event_retention.c --- */
+/* --- mcp_store_retention.c --- */
 
 /* Returns the number of kept events that were not sent. */
 uint64_t mcp_store_stream_unsent(const mcp_store_stream_t *st);
 
-/* Removes the oldest event to make room, if that is allowed: from a call if it
- * was sent, from a listener always. Returns 1, or 0 if it is not. */
+/* Removes the oldest event of a stream to make room, if that is allowed: a
+ * sent event always, an unsent one only from a listener that is not a mirror.
+ * Returns 1 if it was removed, otherwise 0. */
 int mcp_store_stream_drop_event(mcp_store_op_t *op, mcp_store_stream_t *st);
 
 /*
- * Makes room for a message within the stream's limits.
+ * Makes room for a message of len bytes within the stream's limits. A response
+ * needs no room.
  *
  * Returns MCP_OK, or
  *   MCP_ERR_LIMIT  there is no room; the owner is woken when there is
@@ -1161,16 +1277,18 @@ int mcp_store_stream_drop_event(mcp_store_op_t *op, mcp_store_stream_t *st);
 int mcp_store_stream_admit(mcp_store_op_t *op, mcp_store_stream_t *st,
     size_t len, int answers);
 
-/* Sets sent_seq to the position of a consumer, which may be lower. */
+/* Sets sent_seq to "sent", which may be lower than before, because a new
+ * consumer reads events again. */
 void mcp_store_stream_seen(mcp_store_op_t *op, mcp_store_stream_t *st,
     uint64_t sent);
 
-/* Raises sent_seq, and wakes the owner if that makes the room for which it
- * waits. */
+/* Raises sent_seq to "sent", and wakes the owner if there is now room for
+ * which it waits. */
 void mcp_store_stream_sent(mcp_store_op_t *op, mcp_store_stream_t *st,
     uint64_t sent);
 
-/* Raises sent_seq; bytes are those of the kept events up to sent. */
+/* Does the same as mcp_store_stream_sent(); the caller knows the number of
+ * bytes of the kept events up to "sent". */
 void mcp_store_stream_sent_bytes(mcp_store_op_t *op, mcp_store_stream_t *st,
     uint64_t sent, uint64_t bytes);
 
@@ -1178,27 +1296,28 @@ void mcp_store_stream_sent_bytes(mcp_store_op_t *op, mcp_store_stream_t *st,
  * limit is free, or all events were sent. */
 int mcp_store_may_go_on(const mcp_store_stream_t *st);
 
-/* Asks the consumer to report the events that it has sent, because the owner
- * waits for room. */
+/* Wakes the consumer, so that it reports the events that it has sent, because
+ * the owner waits for room. */
 void mcp_store_query_sent(mcp_store_op_t *op, mcp_store_stream_t *st);
 
 
 /* --- mcp_store_append.c --- */
 
 /* mcp_store_append_copy() copies a long message to a private chain without the
- * lock; mcp_store_append_next() appends it, or a short one, with the lock. They
- * return the values of mcp_store_append(). */
+ * lock. mcp_store_append_next() appends this chain, or a short message, with
+ * the lock. Both return the values of mcp_store_append(). */
 int mcp_store_append_copy(mcp_store_t *store, const mcp_stream_ref_t *ref,
     mcp_str_t message, int answers, mcp_store_chain_t *chain);
 int mcp_store_append_next(mcp_store_op_t *op, const mcp_stream_ref_t *ref,
     mcp_str_t message, mcp_store_record_t *rec, uint64_t now,
     mcp_store_chain_t *chain);
 
-/* Returns the number of the request that a record answers, or -1. */
+/* Returns the number of the request that a record answers with its flags, or
+ * -1 if the record answers none. */
 int mcp_store_answers(const mcp_store_record_t *rec);
 
-/* Appends to a listener, which loses events to make room. chain contains the
- * message unless it is NULL. */
+/* Appends a message to a listener, which loses events if there is no room. A
+ * long message is in chain, which is otherwise NULL. */
 void mcp_store_stream_publish(mcp_store_op_t *op, mcp_store_stream_t *st,
     mcp_str_t message, const mcp_store_chain_t *chain);
 
@@ -1209,22 +1328,25 @@ void mcp_store_stream_publish_big(mcp_store_t *store,
 
 /* --- mcp_store_task.c --- */
 
-/* mcp_store_task_release() is called before an event is appended to a task, and
- * allows earlier events to be removed; mcp_store_task_replace() is called after
- * that, and removes them. */
+/*
+ * mcp_store_task_release() is called before an event is appended to a task:
+ * all earlier events that readers may see count as sent, so that they can be
+ * removed. mcp_store_task_replace() is called after the event was appended,
+ * and removes them. Both do nothing for a stream that is not a task.
+ */
 void mcp_store_task_release(mcp_store_op_t *op, mcp_store_stream_t *st);
 void mcp_store_task_replace(mcp_store_op_t *op, mcp_store_stream_t *st);
 
 
-/* --- mcp_store_session_streams.c --- */
+/* --- mcp_store_session.c --- */
 
-/* Adds a stream that is in no list of its session to the list of streams that
- * linger, or to the other one, as the latest. */
+/* Adds a stream that is in no list of its session to one of the two, as the
+ * latest: to the list of streams that linger, or to that of all others. */
 void mcp_store_session_enter(mcp_store_head_t *head,
     mcp_store_entry_t *session, mcp_store_stream_t *st);
 
-/* Moves a stream that has begun or ceased to linger to the other list of its
- * session, as the latest. */
+/* Moves a stream that has begun or ceased to linger to the other of its
+ * session's two lists, as the latest. */
 void mcp_store_session_move(mcp_store_op_t *op, mcp_store_stream_t *st);
 
 /* Removes a stream from its session, whose group is freed with its last
@@ -1245,7 +1367,7 @@ mcp_store_tenant_of(mcp_store_head_t *head, const mcp_store_stream_t *st)
     return mcp_store_at(head, st->tenant_entry);
 }
 
-/* Returns the oldest stream of a tenant's ring, or NULL. */
+/* Returns the oldest stream of a tenant's ring k, or NULL. */
 static inline mcp_store_stream_t *
 mcp_store_tenant_first(mcp_store_head_t *head, const mcp_store_entry_t *tenant,
     unsigned k)
@@ -1262,7 +1384,7 @@ mcp_store_tenant_first(mcp_store_head_t *head, const mcp_store_entry_t *tenant,
                                link[MCP_LINK_EVICT]);
 }
 
-/* Returns 1 if a stream is in a ring, one of MCP_EVICT_.... */
+/* Returns 1 if a stream is in its tenant's ring k, one of MCP_EVICT_.... */
 static inline int
 mcp_store_in_ring(const mcp_store_stream_t *st, unsigned k)
 {
@@ -1271,26 +1393,31 @@ mcp_store_in_ring(const mcp_store_stream_t *st, unsigned k)
 
 int mcp_store_tenant_is_nobody(const unsigned char id[MCP_DIGEST_LEN]);
 
-/* Returns the group that contains a tenant's group, or NULL. */
+/* Returns the group of the network that contains a tenant's address (see
+ * mcp_tenant_parent()), or NULL. */
 mcp_store_entry_t *mcp_store_tenant_up(mcp_store_head_t *head,
     const mcp_store_entry_t *tenant);
 
-/* Finds or creates a tenant's group and the groups that contain it. The caller
- * has made room for MCP_TENANT_LEVELS entries, and then counts something in
- * them. Returns NULL if there is no room. */
+/*
+ * Finds or creates a tenant's group and the groups of the networks that
+ * contain its address. The caller has made room for MCP_TENANT_LEVELS entries,
+ * and then counts a stream or a value in the groups. Returns NULL if there is
+ * no room.
+ */
 mcp_store_entry_t *mcp_store_tenant_group(mcp_store_op_t *op,
     const unsigned char id[MCP_DIGEST_LEN]);
 
-/* Returns the number of chunks that a stream counts as. */
+/* Returns the number of chunks of a stream, with its text, its logs and its
+ * subscriptions. */
 uint32_t mcp_store_tenant_size(const mcp_store_stream_t *st);
 
-/* Add a stream to its tenant's group, or remove it; the group is freed with its
- * last member. */
+/* Add a stream to its tenant's group, or remove it. The group is freed with
+ * its last stream or value. */
 void mcp_store_tenant_enter(mcp_store_op_t *op, mcp_store_stream_t *st,
     mcp_store_entry_t *tenant);
 void mcp_store_tenant_leave(mcp_store_op_t *op, mcp_store_stream_t *st);
 
-/* Moves a stream to the ring of its tenant that matches its state. */
+/* Moves a stream to the ring of its tenant that matches the stream's state. */
 void mcp_store_tenant_settle(mcp_store_op_t *op, mcp_store_stream_t *st);
 
 /* Returns 1 if a stream is an idle listener: it has had a reader or waited for
@@ -1298,59 +1425,68 @@ void mcp_store_tenant_settle(mcp_store_op_t *op, mcp_store_stream_t *st);
 int mcp_store_stream_idle(mcp_store_head_t *head,
     const mcp_store_stream_t *st);
 
-/* Returns the ring that matches a stream's state, or MCP_EVICT_MAX. */
+/* Returns the ring that matches a stream's state, or MCP_EVICT_MAX if it may
+ * not be evicted. */
 unsigned mcp_store_stream_ring(mcp_store_head_t *head,
     const mcp_store_stream_t *st);
 
-/* Adds n, modulo 2^32, to the number of chunks of one of a stream's logs. */
+/* Adds n (modulo 2^32, so it may be negative) to the number of chunks that a
+ * tenant uses, because that of a stream's log has changed. */
 void mcp_store_tenant_resize(mcp_store_op_t *op, const mcp_store_log_t *log,
     uint32_t n);
 
-/* Returns the number of chunks that n subscriptions count as: an entry each,
- * and one for their topic. */
+/* Returns the number of chunks that n subscriptions count as: two entries for
+ * each, one of them for its topic. */
 uint32_t mcp_store_subs_chunks(uint32_t n);
 
-/* Sets the number of a stream's subscriptions, and counts their chunks. */
+/* Sets the number of a stream's subscriptions to n, and counts their chunks
+ * for the tenant. */
 void mcp_store_tenant_subs(mcp_store_head_t *head, mcp_store_stream_t *st,
     uint32_t n);
 
-/* Count a value in its tenant's group, or remove it from the count. The first
- * returns NULL if there is no room for the group. */
+/* Count a value in its tenant's group, or remove it from the count.
+ * mcp_store_tenant_value_enter() returns NULL if there is no room for the
+ * group. */
 mcp_store_entry_t *mcp_store_tenant_value_enter(mcp_store_op_t *op,
     const unsigned char id[MCP_DIGEST_LEN]);
 void mcp_store_tenant_value_leave(mcp_store_op_t *op, uint32_t group);
 
-/* Add a value to its tenant's ring of pushed values as the newest, or remove
- * it; the second does nothing for a value that is in no ring. */
+/* Add a value to its tenant's ring of pushed values as the newest one, or
+ * remove it. mcp_store_tenant_pull() does nothing for a value that is in no
+ * ring. */
 void mcp_store_tenant_push(mcp_store_op_t *op, mcp_store_entry_t *e);
 void mcp_store_tenant_pull(mcp_store_op_t *op, mcp_store_entry_t *e);
 
-/* Returns the oldest value of a group's ring, or NULL. */
+/* Returns the oldest pushed value of a tenant's group, or NULL. */
 mcp_store_entry_t *mcp_store_tenant_oldest(mcp_store_head_t *head,
     const mcp_store_entry_t *group);
 
 
 /* --- mcp_store_quota.c --- */
 
-/* Returns the quota of bytes in chunks, as streams store it. */
+/* Returns mcp_store_stream_t.quota for a tenant: its quota of bytes, in
+ * chunks. */
 uint32_t mcp_store_tenant_quota(const mcp_tenant_t *tenant);
 
-/* Returns 1 if the tenant's quota lets op->keep take n more chunks. If the
- * tenant uses little, evicts unread streams of larger tenants for it. A short
- * response is always allowed. */
+/* Returns 1 if the quotas of a stream's tenant let the stream take n more
+ * chunks. If the tenant uses little, unread streams of larger tenants are
+ * evicted for it. With "answer", a response of a few chunks is always
+ * allowed. */
 int mcp_store_tenant_allows(mcp_store_op_t *op, const mcp_store_stream_t *st,
     uint32_t n, int answer);
 
-/* Returns 1 if mcp_store_tenant_allows() would succeed; evicts nothing. */
+/* Returns 1 if mcp_store_tenant_allows() could succeed for n chunks without a
+ * response. Evicts nothing. */
 int mcp_store_tenant_would_allow(mcp_store_op_t *op,
     const mcp_store_stream_t *st, uint32_t n);
 
-/* Returns 1 if n chunks exceed the tenant's whole quota. */
+/* Returns 1 if n chunks exceed the tenant's quota even if it used nothing
+ * else. */
 int mcp_store_tenant_large(mcp_store_op_t *op, const mcp_store_stream_t *st,
     uint32_t n);
 
-/* Return 1 if the tenant's quotas let it create a stream, for which unread
- * streams may be evicted, or a value. */
+/* Return 1 if a tenant's quotas let it create a stream or a value. For a
+ * stream, unread streams of larger tenants may be evicted. */
 int mcp_store_tenant_may_create(mcp_store_op_t *op, const mcp_tenant_t *tenant,
     mcp_stream_kind_e kind, uint32_t chunks);
 int mcp_store_tenant_may_value(mcp_store_op_t *op, const mcp_tenant_t *tenant);
@@ -1366,7 +1502,7 @@ int mcp_store_tenant_may_value(mcp_store_op_t *op, const mcp_tenant_t *tenant);
  *   3.  a stream of op's tenant that lingers
  *   4.  a stream of the largest tenant that lingers, if that tenant is larger
  *       than op's
- *   5.  the result of mcp_store_victim_unread()
+ *   5.  the stream that mcp_store_victim_unread() returns
  */
 mcp_store_stream_t *mcp_store_victim(mcp_store_op_t *op);
 
@@ -1389,15 +1525,17 @@ void mcp_store_evict(mcp_store_op_t *op, mcp_store_stream_t *st);
 
 /* --- mcp_store_consumer.c --- */
 
-/* Displaces a consumer, and leaves a tombstone by which it is notified. */
+/* Detaches a consumer that another one displaces. If it is in this node,
+ * leaves a tombstone by which its process is notified. */
 void mcp_store_consumer_displace(mcp_store_op_t *op, mcp_store_stream_t *st);
 
-/* Makes (slot, handle) the consumer of the events after "after". Sets *taken to
- * 1 if there was another consumer. */
+/* Makes (slot, handle) the consumer, which reads the events after "after".
+ * Sets *taken to 1 if it has displaced another consumer. */
 void mcp_store_consumer_take(mcp_store_op_t *op, mcp_store_stream_t *st,
     uint32_t slot, uint64_t handle, uint64_t after, int *taken);
 
-/* Handles that the consumer left at now; 0: at an unknown time. */
+/* Detaches the consumer, because it left at the time "now"; 0: the time is
+ * unknown. */
 void mcp_store_consumer_gone(mcp_store_op_t *op, mcp_store_stream_t *st,
     uint64_t now);
 
@@ -1405,83 +1543,95 @@ void mcp_store_consumer_gone(mcp_store_op_t *op, mcp_store_stream_t *st,
 /* --- mcp_store_join.c --- */
 
 /*
- * Checks whether a stream that others may join can be created.
+ * Checks whether a stream with spec->join can be created.
  *
  * Returns MCP_OK, or
- *   MCP_ERR_EXISTS  there is a stream to join
+ *   MCP_ERR_EXISTS  there is a stream to join instead
  *   MCP_ERR_DENIED  there is one, but it has other params
  */
 int mcp_store_join_check(mcp_store_op_t *op, const mcp_stream_spec_t *spec,
     uint64_t now);
 
-/* Allows others to join a new stream, in place of an older one. e is the result
- * of mcp_store_entry_take(). */
+/* Makes requests that join by "key" find a new stream, and no longer the one
+ * that they found before. e is an entry from mcp_store_entry_take(). */
 void mcp_store_join_enter(mcp_store_op_t *op, mcp_store_stream_t *st,
     mcp_store_entry_t *e, const unsigned char key[MCP_DIGEST_LEN]);
 
-/* Allows others to join a mirror, in place of another stream. */
+/* Makes requests that join by "key" find an existing mirror, and no longer the
+ * stream that they found before. Does nothing for a mirror that cannot be
+ * joined. */
 void mcp_store_join_name(mcp_store_op_t *op, mcp_store_stream_t *st,
     const unsigned char key[MCP_DIGEST_LEN]);
 
-/* Ends joining of a stream, and notifies the joined readers. */
+/* Removes the JOIN entry of a stream that is freed, and notifies the joined
+ * readers. */
 void mcp_store_join_leave(mcp_store_op_t *op, mcp_store_stream_t *st);
 
-/* Finds the stream of a JOIN entry again, or frees the entry. */
+/* During a repair: links a JOIN entry with its stream again, or frees the
+ * entry if there is none. */
 void mcp_store_repair_join(mcp_store_op_t *op, mcp_store_entry_t *e);
 
 
-/* --- mcp_store_joined_reader.c --- */
+/* --- mcp_store_reader.c --- */
 
-/* Returns this process's reader with that handle, or NULL. */
+/* Returns the entry of this process's joined reader with that handle, or
+ * NULL. */
 mcp_store_entry_t *mcp_store_reader_find(mcp_store_op_t *op,
     const unsigned char id[MCP_STREAM_ID_LEN], uint64_t handle);
 
-/* Handles that a reader left at now; 0: at an unknown time. */
+/* Frees the entry of a joined reader, because it left at the time "now"; 0:
+ * the time is unknown. */
 void mcp_store_reader_gone(mcp_store_op_t *op, mcp_store_entry_t *e,
     uint64_t now);
 
-/* Marks a stream for all its joined readers. */
+/* Adds all joined readers of a stream to the dirty lists of their slots, and
+ * wakes these processes. join is the stream's JOIN entry. */
 void mcp_store_readers_mark(mcp_store_op_t *op, mcp_store_entry_t *join);
 
-/* Returns the slot of a joined reader other than slot "but", or
+/* Returns the slot of a joined reader that is in another slot than "but", or
  * MCP_STORE_NO_SLOT. */
 uint32_t mcp_store_readers_slot(mcp_store_op_t *op, mcp_store_entry_t *join,
     uint32_t but);
 
-/* Frees the readers of a process that has ended. */
+/* Frees those joined readers of a slot whose process has ended that are in the
+ * entry chunk "index". */
 void mcp_store_readers_retire(mcp_store_op_t *op, uint32_t index,
     uint32_t slot);
 
-/* Adds all readers to their lists again, after the streams are in theirs. */
+/* During a repair: adds all joined readers to their lists again, after the
+ * streams were added to theirs. */
 void mcp_store_repair_readers(mcp_store_op_t *op);
 
 
 /* --- mcp_store_replication.c --- */
 
-/* Set *checkpoint to the state of a stream for its readers, or for its
- * owner. */
+/* mcp_store_replication_checkpoint() sets *checkpoint to the state of a stream
+ * that readers may see, mcp_store_replication_claim() to the owner's state. */
 void mcp_store_replication_checkpoint(mcp_store_head_t *head,
     const mcp_store_stream_t *st, mcp_store_checkpoint_t *checkpoint);
 void mcp_store_replication_claim(const mcp_store_stream_t *st,
     mcp_store_checkpoint_t *checkpoint);
 
-/* Marks events up to seq as replicated. */
+/* Counts the events of a replicated stream up to seq as acknowledged. */
 void mcp_store_replication_reach(mcp_store_op_t *op, mcp_store_stream_t *st,
     uint64_t seq);
 
-/* Applies an acknowledged state; otherwise as mcp_store_acked(). */
+/* Does the same as mcp_store_acked(), with the lock held; any process may call
+ * this. */
 int mcp_store_replication_ack(mcp_store_op_t *op, mcp_store_stream_t *st,
     const mcp_store_checkpoint_t *checkpoint);
 
-/* Initializes the replication data of a stream, which are zero. */
+/* Makes the replication data of a stream valid, with this process as the
+ * replicator. */
 void mcp_store_replication_fill(mcp_store_op_t *op,
     mcp_store_replication_t *repl, const mcp_store_stream_t *st);
 
-/* Fills in the fields of info for a replicated stream or a mirror. */
+/* Sets the fields of info that concern a replicated stream or a mirror. */
 void mcp_store_replication_info(mcp_store_head_t *head,
     const mcp_store_stream_t *st, mcp_stream_info_t *info);
 
-/* Returns 1 if a client may get the stream's id. */
+/* Returns 1 if a client may get the stream's id: Redis has acknowledged the
+ * stream, or need not do so first. */
 unsigned mcp_store_replication_acknowledged(mcp_store_head_t *head,
     const mcp_store_stream_t *st);
 
@@ -1497,7 +1647,8 @@ mcp_store_replication_received(mcp_store_head_t *head,
     repl->received.n = n;
 }
 
-/* Wakes the replicator of a stream. */
+/* Wakes the replicator of a replicated stream, or the process that feeds a
+ * mirror. */
 void mcp_store_replication_mark(mcp_store_op_t *op, mcp_store_stream_t *st);
 
 static inline void
@@ -1508,81 +1659,91 @@ mcp_store_mark_replication(mcp_store_op_t *op, mcp_store_stream_t *st)
     }
 }
 
-/* Frees a replicated stream and notifies its replicator. */
+/* Separates the replication data from a stream that is freed, and notifies the
+ * replicator. */
 void mcp_store_replication_leave(mcp_store_op_t *op, mcp_store_stream_t *st);
 
 /*
- * mcp_store_replication_drain() removes the link of a replication chunk from
- * its slot's list and reports it to that process.
- * mcp_store_replication_adopt() removes the chunk from the list of those
- * without an owner and makes this process its replicator.
+ * mcp_store_replication_drain() removes a chunk with replication data from the
+ * dirty list of this process's slot, and sets *out to the wake-up for it.
+ * mcp_store_replication_adopt() makes this process the replicator of a stream
+ * whose replicator has died, and returns the stream.
  */
 void mcp_store_replication_drain(mcp_store_op_t *op, uint32_t index,
     mcp_store_wake_t *out);
 mcp_store_stream_t *mcp_store_replication_adopt(mcp_store_op_t *op,
     uint32_t index);
 
-/* Makes another process, or none, the replicator. */
+/* Makes the process of a slot the replicator and wakes it; MCP_STORE_NO_SLOT:
+ * none. */
 void mcp_store_replication_pass(mcp_store_op_t *op,
     mcp_store_replication_t *repl, uint32_t slot);
 
-/* Removes a slot that has ended from a replication chunk. */
+/* Gives the chunk with replication data "index" another replicator, or none,
+ * if its replicator was in a slot whose process has ended. */
 void mcp_store_replication_retire(mcp_store_op_t *op, uint32_t index,
     uint32_t slot);
 
-/* mcp_store_repair_replications() finds the streams of replication chunks
- * again, before streams are linked; mcp_store_repair_replicators() wakes the
- * replicators after that. */
+/* During a repair: mcp_store_repair_replications() finds the streams of all
+ * replication data again, before streams are added to their lists;
+ * mcp_store_repair_replicators() wakes the replicators after that. */
 void mcp_store_repair_replications(mcp_store_op_t *op);
 void mcp_store_repair_replicators(mcp_store_op_t *op);
 
 
 /* --- mcp_store_mirror.c --- */
 
-/* Initializes a mirror while its stream is created. */
+/* Makes a stream that is being created a mirror. */
 void mcp_store_mirror_begin(mcp_store_op_t *op, mcp_store_stream_t *st,
     const mcp_store_begin_t *begin);
 
-/* Applies the known state of a mirror's stream, as far as its events are
- * here. */
+/* Applies the known state of the owner's stream to a mirror, unless the mirror
+ * lacks events before that state. */
 void mcp_store_mirror_count(mcp_store_stream_t *st,
     const mcp_store_replication_t *repl);
 
-/* Returns 1 if the reader that is about to watch a mirror was displaced. */
+/* Returns 1 if the reader that is about to watch a mirror was displaced by a
+ * later reader at another node. */
 int mcp_store_mirror_taken(mcp_store_head_t *head,
     const mcp_store_stream_t *st);
 
-/* Returns 1 if the reader that is about to watch the stream itself was
- * displaced; it is then forgotten. */
+/* Returns 1 if the reader that is about to watch a replicated stream at its
+ * own node was displaced by a later reader at another node. In any case clears
+ * the number of this reader. */
 int mcp_store_remote_consumer_taken(mcp_store_head_t *head,
     const mcp_store_stream_t *st);
 
-/* Returns 1 if an unread mirror is due to be freed. */
+/* Returns 1 if a sweep at the time "now" has to free a mirror without a
+ * reader. */
 int mcp_store_mirror_due(const mcp_store_stream_t *st, uint64_t now);
 
 
-/* --- mcp_store_hash.c --- */
+/* --- mcp_store_entry.c --- */
 
 uint64_t mcp_store_hash(const mcp_store_head_t *head, uint32_t salt,
     const unsigned char key[16]);
 
-/* Adds an entry to the hash. */
+/* Adds an entry to the hash table of entries. */
 void mcp_store_entry_insert(mcp_store_head_t *head, mcp_store_entry_t *e);
 
-/* Returns an entry without a kind, or NULL if there is no room. */
+/* Returns a free entry, which has no kind yet, or NULL if there is no room.
+ * With "all", the reserve may be used. */
 mcp_store_entry_t *mcp_store_entry_take(mcp_store_op_t *op, int all);
 
-/* Gives an entry its kind, with which it becomes valid. */
+/* Sets the kind of an entry, with which it becomes valid, and adds it to the
+ * hash table. */
 void mcp_store_entry_publish(mcp_store_head_t *head, mcp_store_entry_t *e,
     unsigned kind);
 
-/* Finds a value (by purpose), a subscription (by stream), a reader (by tag), or
- * another entry, for which purpose and stream are 0. */
+/* Finds an entry by its kind and key, and by one more number: for a value by
+ * "purpose"; for a subscription by "stream", the index of the stream; for a
+ * joined reader by its tag in "stream". Otherwise purpose and stream are 0. */
 mcp_store_entry_t *mcp_store_entry_find(mcp_store_head_t *head, unsigned kind,
     unsigned purpose, const unsigned char key[16], uint32_t stream);
 
-/* Returns the tenant with the most values among the tenants of 64 pushed values
- * that follow a key's hash, or NULL if no value is found. */
+/* Returns the tenant with the most values in a sample: the tenants of about 64
+ * pushed values in the hash table from the bucket of "key" on. Returns NULL if
+ * no pushed value is found. */
 mcp_store_entry_t *mcp_store_entry_most_values(mcp_store_head_t *head,
     const unsigned char key[16]);
 
@@ -1590,20 +1751,23 @@ mcp_store_entry_t *mcp_store_entry_most_values(mcp_store_head_t *head,
 void mcp_store_entry_rename(mcp_store_head_t *head, mcp_store_entry_t *e,
     const unsigned char key[16]);
 
-/* Frees an entry, and its chunk with the last entry in it. */
+/* Frees an entry, and also its chunk if no other entry in it is used. */
 void mcp_store_entry_free(mcp_store_op_t *op, mcp_store_entry_t *e);
 
-/* Finds or creates a group. Returns NULL if there is no room. */
+/* Finds or creates the group of a session, tenant or topic. Returns NULL if
+ * there is no room. */
 mcp_store_entry_t *mcp_store_group(mcp_store_op_t *op, unsigned kind,
     const unsigned char key[16]);
 
-/* Removes one member from a group, which is freed with the last one. */
+/* Subtracts a member from a group, and frees the group if that was the last
+ * one. */
 void mcp_store_group_leave(mcp_store_op_t *op, uint32_t ref);
 
 
 /* --- mcp_store_topic.c --- */
 
-/* Adds a subscription to the lists of its topic and its stream. */
+/* mcp_store_sub_link() adds a subscription to the lists of its topic and its
+ * stream; mcp_store_sub_free() removes it from them and frees it. */
 void mcp_store_sub_link(mcp_store_head_t *head, mcp_store_entry_t *topic,
     mcp_store_entry_t *e);
 void mcp_store_sub_free(mcp_store_op_t *op, mcp_store_entry_t *e);
@@ -1611,7 +1775,7 @@ void mcp_store_sub_free(mcp_store_op_t *op, mcp_store_entry_t *e);
 
 /* --- mcp_store_call_stats.c --- */
 
-/* Initializes the rows of a new region. */
+/* Initializes the row MCP_CALL_STATS_OTHER of a new region. */
 void mcp_store_call_stats_format(mcp_store_head_t *head);
 
 /* Does the same as mcp_store_call_stats_failed(), with the lock held. */
@@ -1628,16 +1792,17 @@ mcp_store_call_stats_add(mcp_store_head_t *head, uint32_t row,
 }
 
 
-/* --- mcp_store_active_request.c --- */
+/* --- mcp_store_active.c --- */
 
-/* Removes the active calls of an ended process as lost. */
+/* Removes the records of active requests of a process that has ended, and
+ * counts the requests as lost. */
 void mcp_store_active_retire(mcp_store_head_t *head, unsigned slot);
 
 
 /* --- mcp_store_value.c --- */
 
-/* Returns the maximum number of values. Clients create them, so they get an
- * eighth of the region, and streams the rest. */
+/* Returns the maximum number of values: as many as fit into an eighth of the
+ * chunks, because clients create values, and streams need the rest. */
 static inline uint32_t
 mcp_store_values_max(const mcp_store_head_t *head)
 {
@@ -1651,30 +1816,33 @@ size_t mcp_store_values_expire(mcp_store_op_t *op, uint32_t index,
 
 /* --- mcp_store_repair.c --- */
 
-/* Rebuilds all derived data. May be interrupted and started again. */
+/* Rebuilds all derived data. A repair that is interrupted can be started
+ * again. */
 void mcp_store_repair(mcp_store_op_t *op);
 
 
 /* --- mcp_store_repair_log.c --- */
 
 /*
- * Scans a whole log, sets the type of each chunk to MCP_CHUNK_MARK (none may
- * have it before), *out to the correct head of the log, and *rec to the last
+ * Scans a whole log: sets the type of each chunk to MCP_CHUNK_MARK (none may
+ * have this type before), *out to what *log must be, and *rec to the last
  * record. With "fix", corrects the derived data in the chunks. Returns 1, or 0
  * if the log is broken.
  */
 int mcp_store_log_scan(mcp_store_head_t *head, const mcp_store_log_t *log,
     int fix, mcp_store_log_t *out, mcp_store_record_t *rec);
 
-/* Scans a log with "fix", and corrects *log. */
+/* Scans a log, corrects *log and the derived data in its chunks, and sets *rec
+ * to the last record. Returns 1, or 0 if the log is broken. */
 int mcp_store_repair_log(mcp_store_head_t *head, mcp_store_log_t *log,
     mcp_store_record_t *rec);
 
 
 /* --- mcp_store_repair_link.c --- */
 
-/* Add values and subscriptions, and then streams, to their hashes, groups and
- * lists again. */
+/* During a repair: mcp_store_repair_insert() adds values and subscriptions,
+ * and after that mcp_store_repair_links() adds streams to their hash tables,
+ * groups and lists again. */
 void mcp_store_repair_insert(mcp_store_op_t *op);
 void mcp_store_repair_links(mcp_store_op_t *op);
 
