@@ -10,8 +10,8 @@
 #include "mcp_lock.h"
 
 
-/* The store's lock is usually held for well under a microsecond: a few more
- * attempts cost less than sleeping. */
+/* Number of attempts before sleeping. The store's lock is usually held for
+ * well under a microsecond, so a few more attempts cost less than sleeping. */
 #define MCP_LOCK_SPINS  64
 
 
@@ -84,9 +84,10 @@ mcp_lock(void *lock)
         return MCP_OK;
     }
 
-    /* Marked consistent at once: if this process dies during the repair, the
-     * next one is notified, while a mutex that is unlocked without the mark can
-     * never be locked again. */
+    /* The mutex is marked consistent at once, before the caller repairs the
+     * store: if this process dies during the repair, the next one is notified
+     * as well. A mutex that is unlocked without the mark can never be locked
+     * again. */
 
     if (rc == EOWNERDEAD && pthread_mutex_consistent(lock) == 0) {
         return MCP_AGAIN;

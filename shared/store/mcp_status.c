@@ -10,7 +10,8 @@ typedef struct {
     mcp_str_t    name;
     mcp_str_t    content_type;
     void       (*render)(const mcp_status_t *status, mcp_buf_t *buf);
-    int        (*head)(mcp_status_head_t *head);       /* adds further headers;
+    int        (*head)(mcp_status_head_t *head);       /* adds headers to
+                                                          the response;
                                                           NULL: none */
 } mcp_status_format_t;
 
@@ -30,7 +31,7 @@ typedef struct {
       offsetof(mcp_store_stats_t, field) }
 
 
-/* every value is a 64-bit integer */
+/* Each value is a 64-bit integer at "offset" in mcp_store_stats_t. */
 
 const mcp_status_row_t  mcp_status_rows[MCP_STATUS_ROWS] = {
 
@@ -126,7 +127,8 @@ mcp_status_revision(const mcp_store_stats_t *stats, mcp_revision_e revision,
 }
 
 
-/* One line about the present state, for another page. */
+/* Renders the gauges of the store on one line, for the status page of the web
+ * server. */
 static void
 mcp_status_summary(const mcp_status_t *status, mcp_buf_t *buf)
 {
@@ -173,8 +175,9 @@ static const mcp_status_format_t  mcp_status_formats[] = {
     (sizeof(mcp_status_formats) / sizeof(mcp_status_formats[0]))
 
 
-/* Subscriptions to changes of lists, in the whole zone and in a place, are
- * counted once, because each listener has both. */
+/* Reads the numbers of the store. Subscriptions to changes of lists are not
+ * counted: a listener has two for each list, one for the whole zone and one
+ * for its catalog. */
 static void
 mcp_status_stats(mcp_store_t *store, mcp_store_stats_t *stats)
 {

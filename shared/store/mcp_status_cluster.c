@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* The cluster's part of the status; empty without a cluster. */
+/* The part of the status about the cluster. Without a cluster it is empty. */
 
 
 #include <stdio.h>
@@ -29,8 +29,8 @@ mcp_status_cluster_id(char text[MCP_STATUS_NODE_LEN + 1], uint64_t id)
 }
 
 
-/* Returns the name of the node's state in its cluster, from this zone's
- * data. */
+/* Returns the name of the node's state in its cluster: "standalone",
+ * "unreachable", "member" or "joining". */
 static mcp_str_t
 mcp_status_cluster_state(const mcp_node_info_t *info)
 {
@@ -46,7 +46,7 @@ mcp_status_cluster_state(const mcp_node_info_t *info)
 }
 
 
-/* The counters, with their names and help texts. */
+/* The names and help texts of the cluster's counters. */
 static const struct {
     mcp_str_t  name;
     mcp_str_t  help;
@@ -273,8 +273,9 @@ mcp_status_cluster_seconds(const mcp_status_t *status, mcp_buf_t *buf,
 }
 
 
-/* The silence of each node would need its name as a label, which changes with
- * every start: one number is enough for an alert. */
+/* Returns the age of the oldest heartbeat of all members, ms. One number is
+ * enough for an alert: a metric for each node would need the node's id as a
+ * label, which changes with every start. */
 static uint64_t
 mcp_status_cluster_oldest(const mcp_status_t *status,
     const mcp_node_view_t *view)
@@ -293,7 +294,8 @@ mcp_status_cluster_oldest(const mcp_status_t *status,
 }
 
 
-/* The values about replicated streams. */
+/* Appends the metrics about replicated streams and mirrors, and the cluster's
+ * counters. */
 static void
 mcp_status_cluster_streams(const mcp_status_t *status,
     const mcp_node_info_t *info, mcp_buf_t *buf)
@@ -319,7 +321,7 @@ mcp_status_cluster_streams(const mcp_status_t *status,
     for (i = 0; i < MCP_NODE_COUNTS; i++) {
 
         if (i == MCP_NODE_UNREACHABLE) {
-            continue;          /* part of mcp_requests_refused_total */
+            continue;          /* it is part of mcp_requests_refused_total */
         }
 
         mcp_status_cluster_counter(status, buf, mcp_status_cluster_rows[i].name,

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* The status page. Its script, if the browser runs it, shows the JSON of the
- * same URL; the tables made here are shown until then. */
+/* The status page in HTML. Its script, if the browser runs it, shows the JSON
+ * of the same URL; until then the browser shows the tables that this file
+ * makes. */
 
 
 #include "base/mcp_base64.h"
@@ -11,13 +12,14 @@
 #include "store/mcp_status_internal.h"
 
 
-/* The attributes of the bar, in percent of the zone. */
+/* The low and high attributes of the <meter> that shows how full the zone is,
+ * in percent. */
 #define MCP_STATUS_LOW   75
 #define MCP_STATUS_HIGH  90
 
 
-/* Returns the text before the first "mark" in "text", and removes it and the
- * mark from "text". */
+/* Returns the part of "text" before the first "mark", and removes this part
+ * and the mark from "text". */
 static mcp_str_t
 mcp_status_cut(mcp_str_t *text, mcp_str_t mark)
 {
@@ -96,7 +98,7 @@ mcp_status_html_number(mcp_buf_t *buf, int64_t n)
 }
 
 
-/* Appends a size for people, such as "64 MB". */
+/* Appends a number of bytes in a readable form, such as "64 MB". */
 static void
 mcp_status_html_size(mcp_buf_t *buf, uint64_t bytes)
 {
@@ -260,8 +262,8 @@ mcp_status_html(const mcp_status_t *status, mcp_buf_t *buf)
 }
 
 
-/* Appends a source of the content security policy: the hash of the text between
- * two tags. */
+/* Appends a source of the content security policy: the hash of the page's text
+ * between the tags "opening" and "closing". */
 static int
 mcp_status_html_hash(char **p, mcp_str_t opening, mcp_str_t closing)
 {

@@ -114,7 +114,7 @@ mcp_status_json_counters(const mcp_status_t *status, mcp_buf_t *buf)
 }
 
 
-/* Appends the reason of a failure. */
+/* Appends the name, the text and the remedy of a failure's reason. */
 static void
 mcp_status_json_reason(mcp_buf_t *buf, unsigned reason)
 {
@@ -188,8 +188,9 @@ mcp_status_json_tool(const mcp_call_stats_t *stats, uint64_t active,
 }
 
 
-/* Appends one endpoint: the rows from "first" on that have its name, unless an
- * earlier row has it. */
+/* Appends the sums of all rows of an endpoint, if row "first" is its row of
+ * the kind OTHER, of which each endpoint has one. Returns 1 if it was
+ * appended. */
 static int
 mcp_status_json_endpoint(const mcp_status_t *status, uint32_t first,
     const uint64_t *active, const char *before, mcp_buf_t *buf)
@@ -273,7 +274,8 @@ mcp_status_json_tools(const mcp_status_t *status, mcp_buf_t *buf)
 }
 
 
-/* Appends the item of a call; its name and principal only with details. */
+/* Appends the endpoint and the kind of the item that was called; its name and
+ * the principal only if the query requests details. */
 static void
 mcp_status_json_about(const mcp_status_t *status, uint32_t row,
     const char *principal, mcp_buf_t *buf)
@@ -397,8 +399,9 @@ mcp_status_json_calls(const mcp_status_t *status, mcp_buf_t *buf)
 }
 
 
-/* Appends the log's reason, without quotations from the backend's answer unless
- * details are requested. */
+/* Appends the reason of a failure in the words of the log. Unless the query
+ * requests details, ends before the first quotation mark, because the
+ * backend's words follow. */
 static void
 mcp_status_json_detail(const mcp_status_t *status, const char *detail,
     mcp_buf_t *buf)

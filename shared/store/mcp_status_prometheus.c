@@ -8,7 +8,8 @@
 #include "store/mcp_store_node.h"
 
 
-/* Requests rejected for one reason: a counter, and the value of the label. */
+/* A reason of rejections: the store's counter for it, and the value of its
+ * label. */
 typedef struct {
     mcp_counter_e  counter;
     mcp_str_t      reason;
@@ -34,7 +35,7 @@ mcp_status_zone(const mcp_status_t *status, mcp_buf_t *buf)
 }
 
 
-/* Returns 1 if the row's counter is part of mcp_requests_refused_total. */
+/* Returns 1 if the counter of a row is part of mcp_requests_refused_total. */
 static int
 mcp_status_is_rejection(const mcp_status_row_t *row)
 {
@@ -140,8 +141,9 @@ mcp_status_prometheus_revisions(const mcp_status_t *status,
 }
 
 
-/* Appends the labels of a row, whose texts contain nothing that JSON escapes in
- * another way than this format: see mcp_call_stats_t. */
+/* Appends the labels of a row of the call statistics as JSON strings. Their
+ * texts contain no characters that Prometheus escapes in another way than
+ * JSON, see mcp_call_stats_t. */
 static void
 mcp_status_labels(const mcp_status_t *status, const mcp_call_stats_t *stats,
     mcp_buf_t *buf)
@@ -157,8 +159,9 @@ mcp_status_labels(const mcp_status_t *status, const mcp_call_stats_t *stats,
 }
 
 
-/* A row has a sample for "ok" from the start, and one for each other outcome
- * that has occurred. */
+/* Appends the number of finished calls of each row by outcome. A row has a
+ * sample for "ok" from the start, and one for each other outcome that has
+ * occurred. */
 static void
 mcp_status_prometheus_calls(const mcp_status_t *status, mcp_buf_t *buf)
 {

@@ -2,11 +2,11 @@
 
 /*
  * Active requests: requests on which backends work. Each has a record, which
- * its process takes and frees without the lock. The upper half of a record's
- * owner counts how often it was taken, so that a reader can distinguish a
- * record from a later one in the same place. The lower half is 0 while the
- * record is free, otherwise twice the slot + 1; its lowest bit is set when the
- * data are complete.
+ * the process that runs the backend request takes and frees without the lock.
+ * The upper half of the record's "owner" counts how often the record was
+ * taken, so that a reader notices if the record was taken again meanwhile. The
+ * lower half is 0 while the record is free, otherwise twice the slot + 1; its
+ * lowest bit is set when the data are complete.
  */
 
 
@@ -18,7 +18,7 @@ _Static_assert(sizeof(mcp_store_active_data_t) % sizeof(uint64_t) == 0,
     "words");
 
 
-/* Number of records in which a free one is searched. */
+/* Number of records among which mcp_active_find() searches for a free one. */
 #define MCP_ACTIVE_PROBES  64
 
 #define mcp_active_slot(owner)  ((uint32_t) ((owner) >> 1 & 0x7fffffff))
@@ -41,7 +41,8 @@ mcp_active_take(mcp_store_t *store, mcp_store_active_t *record)
 }
 
 
-/* Takes a free record. Returns NULL if there is none nearby. */
+/* Takes a free record. Returns NULL if there is none among the next
+ * MCP_ACTIVE_PROBES records. */
 static mcp_store_active_t *
 mcp_active_find(mcp_store_t *store)
 {
@@ -69,7 +70,8 @@ mcp_store_active_begin(mcp_store_t *store, const mcp_active_t *active)
     mcp_store_active_t      *record;
     mcp_store_active_data_t  data;
 
-    /* a process that has detached has freed its records */
+    /* a process that has detached has freed its records, and must not take new
+     * ones */
 
     if (store->head->slots[store->slot].pid != store->pid) {
         return 0;
@@ -112,7 +114,8 @@ mcp_store_active_end(mcp_store_t *store, uint32_t handle)
     record = &mcp_store_active_records(store->head)[handle - 1];
     owner = atomic_load_explicit(&record->owner, memory_order_relaxed);
 
-    /* after this process was declared dead, another one may have the record */
+    /* after this process was declared dead, another process may have taken the
+     * record */
 
     if (mcp_active_slot(owner) == store->slot + 1) {
         atomic_compare_exchange_strong(&record->owner, &owner,
@@ -123,7 +126,8 @@ mcp_store_active_end(mcp_store_t *store, uint32_t handle)
 }
 
 
-/* Copies a record. Returns 0 if it is free or was being changed. */
+/* Copies a record to *out. Returns 0 if the record is free, incomplete, or was
+ * changed meanwhile. */
 static int
 mcp_active_read(mcp_store_active_t *record, mcp_active_t *out)
 {
@@ -175,7 +179,7 @@ mcp_store_active_count(mcp_store_t *store, uint64_t *counts, size_t n)
 }
 
 
-/* Adds the data that the store has about a request. */
+/* Adds the pid of the request's process and the data of the call's stream. */
 static void
 mcp_active_check(mcp_store_op_t *op, mcp_active_t *active)
 {
@@ -196,7 +200,7 @@ mcp_active_check(mcp_store_op_t *op, mcp_active_t *active)
     active->state = (int) st->state;
     active->events = st->events.last;
 
-    /* a reader at another node is not a process of this one */
+    /* a consumer at another node has no process in this zone */
 
     active->elsewhere = st->consumer_slot == MCP_STORE_REMOTE_CONSUMER;
 

@@ -7,7 +7,8 @@
 #include "store/mcp_store_layout.h"
 
 
-/* Returns the number of chunks for a message; a long one has its own chain. */
+/* Returns the number of chunks that a message takes. A long message has a
+ * chain of its own. */
 static uint32_t
 mcp_store_append_need(mcp_store_op_t *op, const mcp_store_stream_t *st,
     size_t len)
@@ -39,7 +40,8 @@ mcp_store_hunger(mcp_store_op_t *op, mcp_store_stream_t *st, size_t len)
 }
 
 
-/* Returns 1 if the message exceeds an empty region, or the whole quota. */
+/* Returns 1 if a message of len bytes exceeds an empty region, or the tenant's
+ * whole quota. */
 static int
 mcp_store_append_is_large(mcp_store_op_t *op, const mcp_store_stream_t *st,
     size_t len)
@@ -54,9 +56,10 @@ mcp_store_append_is_large(mcp_store_op_t *op, const mcp_store_stream_t *st,
 
 
 /*
- * Makes room for a message in the region and within the tenant's quota: evicts
- * other streams, then removes events of the stream itself that it does not
- * need.
+ * Makes room for a message of len bytes in the region and within the tenant's
+ * quota: evicts other streams, then removes events of the stream itself that
+ * need not be kept. With "all", the message is a response, and may use the
+ * reserve.
  *
  * Returns MCP_OK, or
  *   MCP_ERR_FULL   that was not enough; the owner is woken when there is room
@@ -71,7 +74,7 @@ mcp_store_make_room(mcp_store_op_t *op, mcp_store_stream_t *st, size_t len,
     op->keep = st;
     n = mcp_store_append_need(op, st, len);
 
-    /* a message that fits behind the last event is not large */
+    /* a message that fits into the log's last chunk is not large */
 
     if (n > 0 && mcp_store_append_is_large(op, st, len)) {
         return MCP_ERR_LARGE;
@@ -93,8 +96,8 @@ mcp_store_make_room(mcp_store_op_t *op, mcp_store_stream_t *st, size_t len,
 
 
 /* Checks, before a long message is copied, whether it may be appended and has
- * room. With "lost" it had room before, but others were faster, so the owner
- * has to wait. */
+ * room. "lost" is 1 if the check has succeeded before, but other streams have
+ * taken the room since: then the owner is woken when there is room. */
 static int
 mcp_store_append_try(mcp_store_t *store, const mcp_stream_ref_t *ref,
     size_t len, int answers, int lost, unsigned char tenant[MCP_DIGEST_LEN])
@@ -231,8 +234,8 @@ mcp_store_append_locked(mcp_store_op_t *op, const mcp_stream_ref_t *ref,
 }
 
 
-/* Appends a message; chain contains it if it is long. Inline, because owners
- * append all the time. */
+/* Appends a message. A long one is in the private chain "chain", which is
+ * otherwise empty. Inline, because owners append all the time. */
 static inline int
 mcp_store_append_claimed(mcp_store_op_t *op, const mcp_stream_ref_t *ref,
     mcp_str_t message, mcp_store_record_t *rec, uint64_t now,
@@ -309,8 +312,8 @@ mcp_store_append(mcp_store_t *store, const mcp_stream_ref_t *ref,
 }
 
 
-/* Skips the number of a message that finds no room even without all of the
- * listener's events, so that its client notices the gap. */
+/* Skips the number of a message that has no room even after all events of the
+ * listener were removed, so that the client notices the gap. */
 static void
 mcp_store_stream_burn(mcp_store_op_t *op, mcp_store_stream_t *st)
 {

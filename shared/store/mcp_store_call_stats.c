@@ -7,8 +7,8 @@
 #include "store/mcp_store_layout.h"
 
 
-/* Length of the end of a truncated text: a tilde and hexadecimal digits of the
- * key. */
+/* Length of the end of a truncated text that distinguishes it from others: a
+ * tilde and eight hexadecimal digits of the key. */
 #define MCP_CALL_STATS_CUT  9
 
 
@@ -18,8 +18,9 @@ const uint64_t  mcp_call_stats_bounds[MCP_CALL_STATS_BUCKETS - 1] = {
 };
 
 
-/* Copies text for pages, metrics and logs: without control characters, invalid
- * UTF-8 and partial characters. Returns 1 if it was truncated. */
+/* Copies text for pages, metrics and logs: replaces control characters and
+ * invalid UTF-8 by "?", and truncates it between characters. Returns 1 if it
+ * was truncated. */
 static int
 mcp_call_stats_text(char *out, size_t size, mcp_str_t text)
 {
@@ -51,7 +52,8 @@ mcp_call_stats_text(char *out, size_t size, mcp_str_t text)
 }
 
 
-/* Copies text in such a way that different keys have different texts. */
+/* Copies text like mcp_call_stats_text(). If it is truncated, appends digits
+ * of "key", so that texts with different keys differ. */
 static void
 mcp_call_stats_label(char *out, size_t size, mcp_str_t text,
     const unsigned char *key)
@@ -310,8 +312,8 @@ mcp_store_call_stats_recent(mcp_store_t *store, mcp_call_stats_failure_t *out,
         return 0;
     }
 
-    /* as long as there are fewer failures, the time of the remaining entries is
-     * 0 */
+    /* as long as fewer failures have occurred, the time of the entries that
+     * were never written is 0 */
 
     last = atomic_load(&op.head->n_failures);
     all = n < MCP_CALL_STATS_RECENT ? n : MCP_CALL_STATS_RECENT;

@@ -41,7 +41,7 @@ mcp_store_ensure(mcp_store_op_t *op, uint32_t n, int all)
 }
 
 
-/* The caller has checked that there is a chunk. */
+/* Takes one free chunk, which exists: the caller has checked that. */
 static uint32_t
 mcp_store_chunk_take(mcp_store_head_t *head)
 {
@@ -142,7 +142,8 @@ mcp_store_root_take(mcp_store_op_t *op, unsigned char type)
 
     index = mcp_store_chunk_take(op->head);
 
-    /* A chunk of zeros is neither a live stream nor contains an entry. */
+    /* a chunk of zeros is valid with each type: it contains neither a live
+     * stream nor an entry */
 
     memset(mcp_store_chunk(op->head, index), 0, MCP_STORE_CHUNK);
     mcp_store_barrier();
@@ -240,8 +241,9 @@ mcp_store_copy_out(mcp_store_head_t *head, mcp_store_pos_t *pos, void *data,
 }
 
 
-/* Takes the next chunks for a private chain, which is linked to the process's
- * slot from its first chunks on. */
+/* Takes the next chunks for a private chain. From its first chunks on, the
+ * chain is in the list of the process's slot, so that it is freed if the
+ * process dies. */
 static int
 mcp_store_private_grow(mcp_store_t *store, uint32_t total, int all,
     const unsigned char *tenant, mcp_store_chain_t *chain)
@@ -290,7 +292,8 @@ mcp_store_private_grow(mcp_store_t *store, uint32_t total, int all,
 }
 
 
-/* Frees a private chain that found no room for its rest. */
+/* Frees an incomplete private chain, because there was no room for the rest of
+ * it. */
 static void
 mcp_store_private_undo(mcp_store_t *store, mcp_store_chain_t *chain)
 {

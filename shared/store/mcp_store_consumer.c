@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Consumers: a stream has one at a time, which reads it from a cursor on. A
- * tombstone notifies a displaced consumer. */
+/* Consumers: a stream has one consumer at a time, which reads the events after
+ * a cursor. A displaced consumer is notified by a tombstone. */
 
 
 #include "store/mcp_store_layout.h"
@@ -22,7 +22,8 @@ mcp_store_is_consumer(mcp_store_op_t *op, const mcp_store_stream_t *st,
 }
 
 
-/* Returns 1 if it may read: it is the consumer, or a joined reader. */
+/* Returns 1 if (this slot, handle) may read a stream: it is the consumer, or a
+ * joined reader. */
 static int
 mcp_store_is_reader(mcp_store_op_t *op, const mcp_store_stream_t *st,
     uint64_t handle)
@@ -33,9 +34,12 @@ mcp_store_is_reader(mcp_store_op_t *op, const mcp_store_stream_t *st,
 }
 
 
-/* The tombstone takes a chunk until the other process has drained it. Without
- * room for a tombstone the other consumer is notified when it next reads, at
- * the latest when its connection times out. */
+/*
+ * The tombstone takes a chunk until the process of the displaced consumer has
+ * drained it. If there is no room for a tombstone, that process is notified
+ * when it next reads for this consumer, at the latest when the connection
+ * times out.
+ */
 void
 mcp_store_consumer_displace(mcp_store_op_t *op, mcp_store_stream_t *st)
 {
@@ -82,7 +86,8 @@ mcp_store_consumer_gone(mcp_store_op_t *op, mcp_store_stream_t *st,
     mcp_store_mark_owner(op, st);
     mcp_store_mark_replication(op, st);
 
-    /* wakes requests that wait for the fate of its connection */
+    /* wakes the joined requests, which may wait for the end of the consumer's
+     * connection */
 
     mcp_store_mark_consumer(op, st);
 }
@@ -101,14 +106,15 @@ mcp_store_consumer_take(mcp_store_op_t *op, mcp_store_stream_t *st,
         mcp_store_consumer_displace(op, st);
     }
 
-    /* without a consumer for now, in case this process dies half-way */
+    /* no consumer until all its fields are set, in case this process dies
+     * half-way */
 
     st->consumer_slot = MCP_STORE_NO_SLOT;
     st->unattended = 0;
     mcp_store_barrier();
 
-    /* events that the client requests again did not arrive, although
-     * written */
+    /* events that the client requests again have not arrived, although they
+     * were written to a socket */
 
     mcp_store_stream_seen(op, st, after);
     st->consumer_handle = handle;
@@ -213,16 +219,16 @@ mcp_store_unwatch(mcp_store_t *store, const mcp_stream_ref_t *ref,
 }
 
 
-/* Returns a checksum of the cached position for this stream. A chunk does not
- * name its stream, so a cursor with a foreign position would not be noticed
- * otherwise. */
+/* Returns a checksum of a cursor's cached position and of its stream. A chunk
+ * does not name its stream, so without the checksum a position in another
+ * stream would not be noticed. */
 static uint32_t
 mcp_store_cursor_check(const mcp_store_stream_t *st,
     const mcp_cursor_t *cursor)
 {
     uint64_t  words[2];
 
-    /* only this process makes cursors, so a sum of products is sufficient */
+    /* the sum detects errors, not attacks: clients cannot choose a cursor */
 
     memcpy(words, st->id, sizeof(words));
 
@@ -236,9 +242,9 @@ mcp_store_cursor_check(const mcp_store_stream_t *st,
 }
 
 
-/* Finds the position of the cursor. The cached position is valid as long as an
- * event that touches that chunk is kept: the event that was partly read, or the
- * last one that was read. */
+/* Sets *pos to the position of the cursor. The cached position is valid as
+ * long as an event that touches its chunk is kept: the event that was partly
+ * read, or the last one that was read. */
 static int
 mcp_store_cursor_pos(mcp_store_head_t *head, const mcp_store_stream_t *st,
     const mcp_cursor_t *cursor, mcp_store_pos_t *pos)
@@ -257,8 +263,8 @@ mcp_store_cursor_pos(mcp_store_head_t *head, const mcp_store_stream_t *st,
 }
 
 
-/* Returns 1 if an event is for this reader. An event that concerns no single
- * request is for all readers. */
+/* Returns 1 if an event is for the reader of this cursor. An event that
+ * concerns no single request is for all readers. */
 static int
 mcp_store_wanted(const mcp_cursor_t *cursor, const mcp_store_record_t *rec)
 {
@@ -270,9 +276,9 @@ mcp_store_wanted(const mcp_cursor_t *cursor, const mcp_store_record_t *rec)
 }
 
 
-/* Writes the head of an event. A reader of some of the stream's events gets no
- * ids, because an id would confirm all earlier events. Nor does a reader with
- * "plain" set. */
+/* Writes the head of an event to p, and returns its end. If the reader reads
+ * only the events of one request, the event gets no id, because an id would
+ * confirm all earlier events. With cursor->plain no event gets an id. */
 static char *
 mcp_store_event_head(const mcp_store_stream_t *st, mcp_cursor_t *cursor,
     char *p, uint64_t seq)
@@ -342,7 +348,7 @@ mcp_store_fill_begin(mcp_store_head_t *head, const mcp_store_stream_t *st,
 
 
 /*
- * Copies as much of the event at the cursor as fits.
+ * Copies as much of the message of event cursor->seq + 1 to *p as fits.
  *
  * Returns MCP_OK at the event's end, or
  *   MCP_DONE          there is no more room
@@ -383,10 +389,10 @@ mcp_store_fill_replication(mcp_store_head_t *head, mcp_cursor_t *cursor,
 
 
 /*
- * Copies as much as fits. The SSE text is produced here, while the lock is
- * held, because chunks may be freed as soon as the lock is released: framing
- * the messages elsewhere would need another copy of each. Returns the end, or
- * NULL if the log contradicts the cursor.
+ * Copies as many events to p as fit. Makes the SSE text here, while the lock
+ * is held, because chunks may be freed as soon as it is released: to frame the
+ * messages elsewhere, each would have to be copied again. Returns the end of
+ * the text, or NULL if the log contradicts the cursor.
  */
 static char *
 mcp_store_fill(mcp_store_head_t *head, const mcp_store_stream_t *st,
@@ -425,7 +431,8 @@ mcp_store_fill(mcp_store_head_t *head, const mcp_store_stream_t *st,
 }
 
 
-/* Returns 1 if a reader that has read everything will get no further events. */
+/* Returns 1 if there will be no further events for a reader that has read all
+ * present ones. */
 static int
 mcp_store_through(mcp_store_head_t *head, const mcp_store_stream_t *st,
     const mcp_cursor_t *cursor)
@@ -440,8 +447,9 @@ mcp_store_through(mcp_store_head_t *head, const mcp_store_stream_t *st,
 }
 
 
-/* Records how much the consumer has written. It had usually read to the end of
- * the log, so the unsent bytes are those appended since. */
+/* Counts the events up to "sent", or at most up to the cursor, as sent. If the
+ * consumer had read to the end of the log, as usual, the unsent bytes are
+ * those that were appended since, and the log need not be searched. */
 static void
 mcp_store_read_sent(mcp_store_op_t *op, mcp_store_stream_t *st,
     const mcp_cursor_t *cursor, uint64_t sent)
@@ -462,9 +470,9 @@ mcp_store_read_sent(mcp_store_op_t *op, mcp_store_stream_t *st,
 }
 
 
-/* Returns 1 if the report of the written events can wait until the reader's
- * next wake-up: its owner is far from its limits, and no other reader depends
- * on it. */
+/* Returns 1 if the reader need not report before its next wake-up that it has
+ * written the events: the stream is far from its limits, and no other reader
+ * depends on the report. */
 static unsigned
 mcp_store_read_all(const mcp_store_stream_t *st, const mcp_cursor_t *cursor)
 {
@@ -505,7 +513,7 @@ mcp_store_read_locked(mcp_store_op_t *op, const mcp_stream_ref_t *ref,
         return MCP_ERR_PURGED;
     }
 
-    /* if there is a consumer, only its position counts */
+    /* if there is a consumer, the positions of joined readers do not count */
 
     if (st->consumer_slot == MCP_STORE_NO_SLOT
         || mcp_store_is_consumer(op, st, handle))
@@ -525,7 +533,7 @@ mcp_store_read_locked(mcp_store_op_t *op, const mcp_stream_ref_t *ref,
 
     *len = (size_t) (p - buf);
 
-    /* there were only events for other readers */
+    /* all these events concern other requests than cursor->only */
 
     if (*len == 0) {
         return mcp_store_through(op->head, st, cursor) ? MCP_DONE : MCP_AGAIN;

@@ -57,7 +57,8 @@ mcp_store_stream_join(mcp_store_op_t *op, mcp_store_stream_t *st,
 }
 
 
-/* Checks whether such a stream with that number of chunks may be created. */
+/* Checks whether a stream with this spec may be created; it takes that number
+ * of chunks. */
 static int
 mcp_store_create_check(mcp_store_op_t *op, const mcp_stream_spec_t *spec,
     uint32_t chunks, uint64_t now, int mirror)
@@ -92,7 +93,8 @@ mcp_store_create_check(mcp_store_op_t *op, const mcp_stream_spec_t *spec,
 }
 
 
-/* Copies the text to a chain of n chunks, unless that was done before. */
+/* Copies the text of a new stream to a chain of n chunks. Does nothing if n is
+ * 0, because mcp_store_create_begin() has copied the text. */
 static void
 mcp_store_create_text(mcp_store_op_t *op, mcp_store_making_t *making,
     uint32_t n)
@@ -115,8 +117,8 @@ mcp_store_create_text(mcp_store_op_t *op, mcp_store_making_t *making,
 }
 
 
-/* Creates the stream itself, which exists from then on but is in no list
- * yet. */
+/* Creates the chunk of a new stream. The stream exists from then on, but is in
+ * no list yet. */
 static mcp_store_stream_t *
 mcp_store_create_root(mcp_store_op_t *op, const mcp_store_making_t *making)
 {
@@ -159,13 +161,14 @@ mcp_store_create_root(mcp_store_op_t *op, const mcp_store_making_t *making)
 }
 
 
-/* Returns the maximum number of chunks for the groups of a stream. */
+/* Returns the maximum number of chunks that the groups of a new stream
+ * take. */
 static uint32_t
 mcp_store_create_groups(mcp_store_op_t *op, const mcp_stream_spec_t *spec)
 {
     unsigned char  up[MCP_DIGEST_LEN];
 
-    /* usually they exist already, and one chunk has all entries */
+    /* usually the groups exist already, or one chunk has all their entries */
 
     return mcp_tenant_parent(spec->tenant.id, up)
            && mcp_store_entry_find(op->head, MCP_ENTRY_TENANT, 0,
@@ -175,8 +178,8 @@ mcp_store_create_groups(mcp_store_op_t *op, const mcp_stream_spec_t *spec)
 
 
 /* Makes room for a stream with n chunks of text, for entries of the groups of
- * its session and tenant, for one entry if others may join it, and for the
- * additional chunk of a mirror. */
+ * its session and tenant, for the JOIN entry if requests may join it, and for
+ * the replication data of a mirror. */
 static int
 mcp_store_create_room(mcp_store_op_t *op, const mcp_store_making_t *making,
     uint32_t n)
@@ -256,7 +259,7 @@ mcp_store_cut(mcp_str_t s)
     if (s.len > MCP_STORE_NAME_MAX - 1) {
         s.len = MCP_STORE_NAME_MAX - 1;
 
-        /* not within a UTF-8 sequence */
+        /* do not cut within a UTF-8 character */
 
         while (s.len > 0 && ((unsigned char) s.data[s.len] & 0xc0) == 0x80) {
             s.len--;
@@ -306,7 +309,8 @@ mcp_store_create_end(mcp_store_op_t *op, mcp_store_making_t *making,
         }
     }
 
-    /* a short text gets its chain when all other steps have succeeded */
+    /* a long text has its chain already; a short one gets it when all other
+     * steps have succeeded */
 
     rc = mcp_store_create_locked(op, making, ref);
 

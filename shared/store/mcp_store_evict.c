@@ -6,7 +6,7 @@
 #include "store/mcp_store_layout.h"
 
 
-/* Returns the oldest stream of a tenant's ring that is not in use. */
+/* Returns the oldest stream of a tenant's ring k, except op->keep, or NULL. */
 static mcp_store_stream_t *
 mcp_store_victim_of(mcp_store_op_t *op, const mcp_store_entry_t *tenant,
     unsigned k)
@@ -26,7 +26,8 @@ mcp_store_victim_of(mcp_store_op_t *op, const mcp_store_entry_t *tenant,
 }
 
 
-/* Returns that of the largest tenant of this rank or above which has one. */
+/* Returns the oldest stream of ring k of the largest tenant that has one, if
+ * that tenant's rank is at least "least"; otherwise NULL. */
 static mcp_store_stream_t *
 mcp_store_victim_largest(mcp_store_op_t *op, unsigned k, unsigned least)
 {
@@ -40,7 +41,8 @@ mcp_store_victim_largest(mcp_store_op_t *op, unsigned k, unsigned least)
     for (rank = MCP_STORE_RANKS; rank-- > least; /* void */ ) {
         ref = head->rank[k][rank].first;
 
-        /* the first tenant has one, unless its only one is in use */
+        /* the first tenant has such a stream, unless its only one is
+         * op->keep */
 
         while (ref != 0 && ref != MCP_STORE_END) {
             st = mcp_store_container(head, ref, mcp_store_stream_t,
@@ -68,8 +70,8 @@ mcp_store_victim_own(mcp_store_op_t *op)
 }
 
 
-/* Returns the same as mcp_store_victim(), but considers only the first two
- * rings. */
+/* Returns the stream of the rings IDLE and LINGER that mcp_store_victim()
+ * would return, or NULL. */
 static mcp_store_stream_t *
 mcp_store_victim_early(mcp_store_op_t *op)
 {
@@ -80,7 +82,8 @@ mcp_store_victim_early(mcp_store_op_t *op)
     own = mcp_store_victim_own(op);
     rank = own ? own->rank + 1 : 0;
 
-    /* a listener without a reader and without events misses nothing */
+    /* an idle listener has no unsent event, so its client would miss
+     * nothing */
 
     st = own ? mcp_store_victim_of(op, own, MCP_EVICT_IDLE) : NULL;
 
@@ -92,7 +95,7 @@ mcp_store_victim_early(mcp_store_op_t *op)
         st = mcp_store_victim_of(op, own, MCP_EVICT_LINGER);
     }
 
-    /* a tenant does not make room for a larger one */
+    /* only streams of larger tenants are evicted for this tenant */
 
     if (st == NULL) {
         st = mcp_store_victim_largest(op, MCP_EVICT_LINGER, rank);
@@ -109,8 +112,8 @@ mcp_store_victim_unread(mcp_store_op_t *op)
     mcp_store_entry_t   *own;
     mcp_store_stream_t  *st;
 
-    /* not for the store's own needs, and not for a mirror, which can be fetched
-     * later */
+    /* no unread stream is evicted for the store itself, nor for a mirror,
+     * whose events can be fetched later */
 
     if (op->head->n_unread == 0 || op->tenant == NULL
         || (op->keep && mcp_store_is_mirror(op->head, op->keep)))
@@ -121,7 +124,8 @@ mcp_store_victim_unread(mcp_store_op_t *op)
     own = mcp_store_victim_own(op);
     rank = own ? own->rank + 1 : 0;
 
-    /* without tenants: for a new stream only */
+    /* streams without a tenant are evicted for each other only if a new stream
+     * needs the room */
 
     if (own && op->creates && mcp_store_tenant_is_nobody(op->tenant)) {
         rank = 0;

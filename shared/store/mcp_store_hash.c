@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Entries: values, subscriptions and groups, all of one size, seven in a chunk,
- * in one hash table. A group counts and links the members of one session,
- * tenant or topic. Groups are derived from streams and subscriptions, and a
- * repair rebuilds them.
+ * Entries: values, subscriptions, joins, joined readers and groups. All have
+ * the same size, seven are in a chunk, and all are in one hash table. A group
+ * counts and links the members of one session, tenant or topic. Groups are
+ * derived from the other data, and a repair rebuilds them.
  */
 
 
 #include "store/mcp_store_layout.h"
 
 
-/* Limits of the search for a tenant with many values: number of pushed values,
- * and number of hash buckets. */
+/* Limits of the search in mcp_store_entry_most_values(): number of pushed
+ * values, and number of hash buckets. */
 #define MCP_STORE_SAMPLE          64
 #define MCP_STORE_SAMPLE_BUCKETS  4096
 
@@ -27,7 +27,8 @@ mcp_store_hash(const mcp_store_head_t *head, uint32_t salt,
 {
     uint64_t  a, b, h;
 
-    /* seeded, because some keys are digests of texts that clients choose */
+    /* the hash has a secret seed, because some keys are digests of texts that
+     * clients choose */
 
     memcpy(&a, key, 8);
     memcpy(&b, key + 8, 8);
@@ -200,7 +201,8 @@ mcp_store_entry_take(mcp_store_op_t *op, int all)
         }
     }
 
-    /* eviction may have made room in a full chunk */
+    /* the eviction in mcp_store_ensure() may have freed an entry in a full
+     * chunk */
 
     if (head->partial.first == 0) {
         index = mcp_store_root_take(op, MCP_CHUNK_ENTRY);

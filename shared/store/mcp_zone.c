@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* The head of a zone's region, before the store. */
+/* The head of a zone's region, which is before the store: the lock, and the
+ * secret. */
 
 
 #include "mcp_zone.h"
@@ -12,10 +13,11 @@
 #define MCP_ZONE_SECRET_LEN  48
 
 
-/* The store starts on a new cache line. */
+/* The head of a zone. It takes MCP_ZONE_HEAD bytes, a multiple of 64, so that
+ * the store starts on a new cache line. */
 typedef struct {
     unsigned char  lock[MCP_LOCK_SIZE];
-    uint64_t       size;               /* size of the store */
+    uint64_t       size;               /* size of the store, bytes */
     uint64_t       epoch;
     unsigned char  secret[MCP_ZONE_SECRET_LEN];
 } mcp_zone_t;
