@@ -133,7 +133,7 @@ mcp_store_stream_enter(mcp_store_t *store, const mcp_stream_ref_t *ref,
 }
 
 
-/* Sets the fields for a request that joins the stream. */
+/* Sets the fields of info for requests that join the stream. */
 static void
 mcp_store_stream_join_info(mcp_store_head_t *head,
     const mcp_store_stream_t *st, mcp_stream_info_t *info)
@@ -266,7 +266,8 @@ mcp_store_find(mcp_store_t *store, const unsigned char id[MCP_STREAM_ID_LEN],
     st = mcp_store_stream_find(&op, id);
 
     if (st != NULL && now != 0 && mcp_store_stream_due(&op, st, now)) {
-        st = NULL;                     /* a sweep will free and report it */
+        st = NULL;                     /* the next sweep will free the stream
+                                          and report it */
     }
 
     if (st != NULL) {

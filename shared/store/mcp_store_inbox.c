@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* A call's inbox: messages of other processes for its owner. It is a log like
- * that of the events; each record begins with a tag. */
+/* A call's inbox: messages of other processes for its owner. The inbox is a
+ * log, like the events; each of its records begins with a tag. */
 
 
 #include "store/mcp_store_layout.h"
@@ -9,7 +9,8 @@
 
 #define MCP_TAG_LEN   sizeof(uint64_t)
 
-/* Added to the size of each post, so that empty ones count as well. */
+/* Bytes that are added to the size of each post, so that empty posts count as
+ * well. */
 #define MCP_INBOX_RECORD_SIZE (sizeof(mcp_store_record_t) + MCP_TAG_LEN)
 
 
@@ -21,7 +22,7 @@ mcp_store_inbox_reaches(const mcp_store_stream_t *st)
 }
 
 
-/* Checks whether a stream accepts a post of len bytes. */
+/* Checks whether the limits of a stream allow a post of len bytes. */
 static int
 mcp_store_inbox_admit(const mcp_store_stream_t *st, size_t len)
 {
@@ -82,8 +83,9 @@ mcp_store_inbox_put_locked(mcp_store_op_t *op, const mcp_stream_ref_t *ref,
 }
 
 
-/* Copies a long post to a private chain without the lock, if the stream will
- * accept it, because other streams may be evicted for it. */
+/* Copies a long post to a private chain without the lock. First checks whether
+ * the stream will accept the post, because other streams may be evicted for
+ * its chain. */
 static int
 mcp_store_inbox_copy(mcp_store_t *store, const mcp_stream_ref_t *ref,
     const mcp_str_t parts[2], mcp_store_chain_t *chain)
@@ -112,7 +114,7 @@ mcp_store_inbox_copy(mcp_store_t *store, const mcp_stream_ref_t *ref,
 }
 
 
-/* Takes the lock for a post; a long one has its chain then. */
+/* Takes the lock for a post. If the post is long, *chain then contains it. */
 static int
 mcp_store_inbox_enter(mcp_store_t *store, const mcp_stream_ref_t *ref,
     const mcp_str_t parts[2], mcp_store_op_t *op, mcp_store_chain_t *chain)
@@ -144,7 +146,7 @@ mcp_store_inbox_enter(mcp_store_t *store, const mcp_stream_ref_t *ref,
 }
 
 
-/* Releases the lock. A rejected post leaves its chain. */
+/* Releases the lock. If the post was rejected (rc), frees its chain. */
 static void
 mcp_store_inbox_leave(mcp_store_op_t *op, mcp_store_chain_t *chain, int rc)
 {
@@ -184,7 +186,8 @@ mcp_store_inbox_put(mcp_store_t *store, const mcp_stream_ref_t *ref,
 /* The progress of copying a post. */
 typedef struct {
     mcp_store_pos_t     pos;
-    mcp_store_record_t  rec;           /* seq 0: not started */
+    mcp_store_record_t  rec;           /* head of the post's record; seq 0:
+                                          copying has not begun */
     uint64_t            tag;
     char               *data;
     size_t              left;
@@ -233,8 +236,8 @@ mcp_store_take_begin(mcp_store_op_t *op, mcp_store_stream_t *st,
 }
 
 
-/* Copies as much as is allowed while the lock is held once. Returns MCP_DONE at
- * the end of the post, which is removed. */
+/* Copies at most MCP_STORE_BIG bytes of a post, so that the lock is held only
+ * briefly. At the end of the post removes it and returns MCP_DONE. */
 static int
 mcp_store_take_some(mcp_store_op_t *op, const mcp_stream_ref_t *ref,
     mcp_store_taking_t *taking, mcp_buf_t *data)
@@ -315,8 +318,8 @@ mcp_store_take(mcp_store_t *store, const mcp_stream_ref_t *ref,
 }
 
 
-/* Posts answers and records them together, so that no process sees one without
- * the other. */
+/* Posts answers to questions and sets their bits under one lock, so that no
+ * process sees one without the other. */
 static int
 mcp_store_answer_locked(mcp_store_op_t *op, const mcp_stream_ref_t *ref,
     uint32_t bits, uint32_t all, const mcp_str_t parts[2],
@@ -446,8 +449,8 @@ mcp_store_take_cancelled(mcp_store_t *store, const mcp_stream_ref_t *ref)
 
     if (requests) {
 
-        /* counts as a post until the inbox is empty, when the consumer is
-         * woken */
+        /* the cancellation counts as a post until mcp_store_take() finds the
+         * inbox empty, and wakes the consumer */
 
         st->taken = 1;
         mcp_store_barrier();

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Calls that others may join: each has an entry, found by a digest of the
- * request, which refers to the stream and has the list of its joined readers.
- * The entry is created and freed with the stream. */
+/* Calls that other requests may join. Each has a JOIN entry, which is found by
+ * a digest of the request, refers to the call's stream, and has the list of
+ * its joined readers. The entry is created and freed with the stream. */
 
 
 #include "store/mcp_store_layout.h"
 
 
-/* Returns the stream of an entry. */
+/* Returns the stream of a JOIN entry, or NULL. */
 static mcp_store_stream_t *
 mcp_store_join_stream(mcp_store_op_t *op, const mcp_store_entry_t *e)
 {
@@ -21,8 +21,9 @@ mcp_store_join_stream(mcp_store_op_t *op, const mcp_store_entry_t *e)
 }
 
 
-/* Returns the last event sent to the consumer; for a mirror, to the consumer of
- * its stream, if there is one. */
+/* Returns the last event sent to the consumer of a stream. For a mirror
+ * without a local consumer, returns the last event that the owner's stream has
+ * sent, if that one has a consumer. */
 static uint64_t
 mcp_store_join_sent(mcp_store_op_t *op, const mcp_store_stream_t *st)
 {
@@ -40,8 +41,8 @@ mcp_store_join_sent(mcp_store_op_t *op, const mcp_store_stream_t *st)
 }
 
 
-/* Returns 1 if a stream can still be joined. A cancelled call has no response
- * for joined requests. */
+/* Returns 1 if a request with this spec can join a stream. A cancelled call
+ * has no response for the request. */
 static int
 mcp_store_join_open(mcp_store_op_t *op, mcp_store_stream_t *st,
     const mcp_stream_spec_t *spec, uint64_t now)
@@ -59,8 +60,9 @@ mcp_store_join_open(mcp_store_op_t *op, mcp_store_stream_t *st,
 }
 
 
-/* Finds the stream to join, with the same params. Returns NULL if there is
- * none. */
+/* Sets *out to the stream that a request with this spec can join, or to NULL
+ * if there is none. Returns MCP_OK, or MCP_ERR_DENIED if the stream has other
+ * params. */
 static int
 mcp_store_join_lookup(mcp_store_op_t *op, const mcp_stream_spec_t *spec,
     uint64_t now, mcp_store_stream_t **out)
@@ -104,7 +106,8 @@ mcp_store_join_check(mcp_store_op_t *op, const mcp_stream_spec_t *spec,
 }
 
 
-/* A mirror is not a task at this node. */
+/* Sets the task fields of info for a mirror: only the owner's stream has
+ * expires and the other times of a task. */
 static void
 mcp_store_join_task(mcp_store_op_t *op, const mcp_store_stream_t *st,
     mcp_stream_info_t *info)
@@ -172,8 +175,9 @@ mcp_store_join_release(mcp_store_t *store, const mcp_stream_ref_t *ref)
 }
 
 
-/* Keeps the stream that had this key for its joined readers, but it cannot be
- * found any more. */
+/* Makes requests that join by "key" no longer find the stream that they found
+ * before. The stream is kept for its joined readers: its entry gets the
+ * stream's id as the key. */
 static void
 mcp_store_join_hide(mcp_store_op_t *op, const unsigned char key[MCP_DIGEST_LEN])
 {

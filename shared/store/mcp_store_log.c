@@ -17,8 +17,8 @@ _Static_assert(sizeof(mcp_store_chunk_t) == MCP_STORE_CHUNK, "chunk");
 _Static_assert(offsetof(mcp_store_chunk_t, data) == MCP_CHUNK_HEAD, "chunk");
 
 
-/* Returns the room for payload behind a record that begins in the log's last
- * chunk, or -1 if none can begin there. */
+/* Returns the room in the log's last chunk for the payload of a record that
+ * begins there, or -1 if no record can begin there. */
 static int32_t
 mcp_store_log_tail_room(mcp_store_head_t *head, const mcp_store_log_t *log)
 {
@@ -69,7 +69,8 @@ mcp_store_log_mark(mcp_store_head_t *head, mcp_store_log_t *log,
 }
 
 
-/* Commits a record that is written and linked, except for its chain. */
+/* Commits a record that is completely written, and links the new chunks in
+ * "chain" to the log, if there are any. */
 static void
 mcp_store_log_commit(mcp_store_op_t *op, mcp_store_log_t *log,
     const mcp_store_record_t *rec, mcp_store_pos_t start,
@@ -121,7 +122,7 @@ mcp_store_log_commit(mcp_store_op_t *op, mcp_store_log_t *log,
 }
 
 
-/* Numbers an event; the number is valid from the commit on. */
+/* Gives a record the next number, which is valid from the commit on. */
 static void
 mcp_store_log_number(const mcp_store_log_t *log, mcp_store_record_t *rec)
 {
@@ -159,7 +160,7 @@ mcp_store_log_append(mcp_store_op_t *op, mcp_store_log_t *log,
         start.offset = mcp_store_align8(tail->used);
 
         /* The payload continues in the chain. Until the commit, the chain is
-         * linked to a chunk whose data end before it. */
+         * linked to a chunk in which no valid record continues. */
         tail->next = chain.first;
     }
 
@@ -259,7 +260,8 @@ mcp_store_log_pass(mcp_store_head_t *head, mcp_store_pos_t *pos, uint32_t len)
 }
 
 
-/* Returns the last chunk in which a record up to seq begins, or 0. */
+/* Returns the last chunk in which a record with a number up to seq begins, or
+ * 0. */
 static uint32_t
 mcp_store_log_chunk(mcp_store_head_t *head, const mcp_store_log_t *log,
     uint64_t seq)
@@ -270,7 +272,7 @@ mcp_store_log_chunk(mcp_store_head_t *head, const mcp_store_log_t *log,
     best = 0;
     index = log->head;
 
-    /* usually it is one of the last records */
+    /* usually the record is after the last mark */
 
     if (log->mark != 0 && mcp_store_chunk(head, log->mark)->seq <= seq) {
         index = log->mark;
@@ -304,7 +306,8 @@ mcp_store_log_chunk(mcp_store_head_t *head, const mcp_store_log_t *log,
 }
 
 
-/* Finds a record, and the number of bytes of payload before it. */
+/* Sets *pos to the record with the number seq, and *total to the bytes of
+ * payload before it. Returns 0 if there is none. */
 static int
 mcp_store_log_locate(mcp_store_head_t *head, const mcp_store_log_t *log,
     uint64_t seq, mcp_store_pos_t *pos, uint64_t *total)
@@ -377,7 +380,8 @@ mcp_store_log_bytes(mcp_store_head_t *head, const mcp_store_log_t *log,
 }
 
 
-/* Frees the chunks before the new head. */
+/* Makes the chunk "index" the head of the log, and frees the chunks before
+ * it. */
 static void
 mcp_store_log_behead(mcp_store_op_t *op, mcp_store_log_t *log, uint32_t index)
 {

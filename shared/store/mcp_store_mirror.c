@@ -2,17 +2,17 @@
 
 /*
  * Mirrors: streams whose events come from another node, with their numbers.
- * Events are appended one after the other like those of an owner. The known
- * state of the owner's stream is kept beside the mirror, and takes effect when
- * the events before it have arrived.
+ * Events are appended in the order of their numbers, like those of an owner.
+ * The latest known state of the owner's stream is stored with the mirror, and
+ * takes effect when all events before that state have arrived.
  */
 
 
 #include "store/mcp_store_layout.h"
 
 
-/* Maximum time for which an unread mirror is kept, ms: it can be created
- * again. */
+/* Maximum time for which a mirror without a reader is kept, ms. The mirror can
+ * be created again when it is needed. */
 #define MCP_STORE_MIRROR_WAIT  30000
 
 
@@ -76,7 +76,7 @@ mcp_store_mirror_due(const mcp_store_stream_t *st, uint64_t now)
 }
 
 
-/* Finds a mirror. Returns NULL if there is none. */
+/* Returns the mirror of the stream with this id, or NULL. */
 static mcp_store_stream_t *
 mcp_store_mirror_find(mcp_store_op_t *op,
     const unsigned char id[MCP_STREAM_ID_LEN])
@@ -96,8 +96,8 @@ mcp_store_mirror_find(mcp_store_op_t *op,
 }
 
 
-/* Makes the feeding process fetch the missing events. If it waits for room, it
- * is woken when there is some. */
+/* Wakes the feeding process if the mirror lacks events. If it waits for room,
+ * it is woken when there is room. */
 static void
 mcp_store_mirror_fetch(mcp_store_op_t *op, mcp_store_stream_t *st)
 {
@@ -145,7 +145,9 @@ mcp_store_mirror_count(mcp_store_stream_t *st,
 }
 
 
-/* Applies the known state, with all its consequences. */
+/* Applies the known state of the owner's stream to a mirror. If the state or
+ * the answered requests change, also wakes the readers, and finishes a mirror
+ * that is over. */
 static void
 mcp_store_mirror_apply(mcp_store_op_t *op, mcp_store_stream_t *st,
     uint64_t now)
@@ -174,9 +176,9 @@ mcp_store_mirror_apply(mcp_store_op_t *op, mcp_store_stream_t *st,
 
 /*
  * Stores a state of the owner's stream, unless it is older than the known one.
- * Of two states with the same number, the one that is over counts, otherwise
- * the later one. A stream that ended before the last event known here was ended
- * by a node that never had that event: the end counts.
+ * Of two states with the same number, a final one counts, otherwise the later
+ * one. A final state counts even if it is older than known events: the node
+ * that ended the stream never had those events.
  */
 static void
 mcp_store_mirror_note(mcp_store_replication_t *repl,
@@ -205,8 +207,8 @@ mcp_store_mirror_note(mcp_store_replication_t *repl,
 }
 
 
-/* Returns 1 if the stream ended at its owner before the last event here, while
- * it continues here: the later events are lost. */
+/* Returns 1 if the owner's stream ended before the last event of a mirror that
+ * is not over: the later events are lost. */
 static int
 mcp_store_mirror_is_cut(const mcp_store_stream_t *st,
     const mcp_store_checkpoint_t *checkpoint)
@@ -233,7 +235,8 @@ mcp_store_mirror_known(mcp_store_t *store,
 
     if (st != NULL && mcp_store_mirror_is_cut(st, checkpoint)) {
 
-        /* its client is notified when it resumes with a lost event */
+        /* the client is notified when it resumes after an event that was
+         * lost */
 
         mcp_store_stream_free(&op, st);
         st = NULL;
@@ -259,11 +262,12 @@ mcp_store_mirror_known(mcp_store_t *store,
 /* --- events --- */
 
 /*
- * Checks whether an event is the next one, and sets *ref.
+ * Checks whether the event seq is the next one that a mirror needs, and sets
+ * *ref to the mirror.
  *
  * Returns MCP_OK, or
- *   MCP_DONE           it is here already
- *   MCP_AGAIN          an earlier one is missing
+ *   MCP_DONE           the mirror has the event already
+ *   MCP_AGAIN          the mirror lacks an earlier event
  *   MCP_ERR_NOT_FOUND  there is no mirror, or its stream is over
  */
 static int
@@ -336,7 +340,8 @@ mcp_store_mirror_append_locked(mcp_store_op_t *op,
 }
 
 
-/* Copies a long message to a private chain, if it is the next one. */
+/* Copies a long message to a private chain, if it is the next event that the
+ * mirror needs. */
 static int
 mcp_store_mirror_copy(mcp_store_t *store,
     const unsigned char id[MCP_STREAM_ID_LEN], const mcp_store_raw_t *raw,
@@ -419,7 +424,7 @@ mcp_store_mirror_joined(mcp_store_t *store,
         repl = mcp_store_replication_of(op.head, st->repl);
         repl->joined = *joined;
 
-        /* if there is a local consumer, its position counts */
+        /* if there is a local consumer, its position counts instead */
 
         if (st->consumer_slot == MCP_STORE_NO_SLOT) {
             mcp_store_stream_sent(&op, st, joined->sent);

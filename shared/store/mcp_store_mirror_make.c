@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Creates mirrors for a client that reads or joins a stream of another node, or
- * finds the existing one. */
+/* Creates a mirror for a client that reads or joins a stream of another node,
+ * or finds the existing mirror. */
 
 
 #include "store/mcp_store_layout.h"
 
 
-/* Gives the existing mirror another reader and feeding process. It may have to
- * store more than its limits, like a successor of the owner. */
+/* Gives the existing mirror the reader begin->number, and makes this process
+ * feed it. Raises the limits of the mirror to those of the spec: they may have
+ * grown at the owner. */
 static void
 mcp_store_mirror_reuse(mcp_store_op_t *op, mcp_store_stream_t *st,
     const mcp_store_making_t *making)
@@ -43,8 +44,12 @@ mcp_store_mirror_reuse(mcp_store_op_t *op, mcp_store_stream_t *st,
 }
 
 
-/* Returns 1 if the existing mirror has the events for the next reader. A joined
- * reader begins at the mirror's position, if the mirror is kept up to date. */
+/*
+ * Returns 1 if the existing mirror can be used for the next reader: it has the
+ * events after begin->after; or the reader is a joined one, which begins at
+ * the mirror's position, and the mirror has a reader for which it is kept up
+ * to date.
+ */
 static int
 mcp_store_mirror_continues(mcp_store_op_t *op, const mcp_store_stream_t *st,
     const mcp_store_begin_t *begin)
@@ -74,8 +79,9 @@ mcp_store_mirror_is_joined(mcp_store_op_t *op, const mcp_store_stream_t *st)
 }
 
 
-/* Allows others to join the existing mirror, which its reader's process already
- * feeds. */
+/* Allows requests to join the existing mirror. If it has a reader, the process
+ * of that reader already feeds it; otherwise this process feeds it from now
+ * on. */
 static void
 mcp_store_mirror_replicate(mcp_store_op_t *op, mcp_store_stream_t *st,
     const mcp_store_making_t *making)
@@ -96,13 +102,13 @@ mcp_store_mirror_replicate(mcp_store_op_t *op, mcp_store_stream_t *st,
 
 
 /*
- * Finds an existing mirror, and frees it if it cannot be used.
+ * Finds the existing mirror, and frees it if the next reader cannot use it.
  *
  * Returns MCP_OK, or
- *   MCP_ERR_NOT_FOUND  there is none
- *   MCP_ERR_EXISTS     the stream itself is here
- *   MCP_ERR_DENIED     there was a later reader; or the next reader needs other
- *                      events than the existing mirror has
+ *   MCP_ERR_NOT_FOUND  there is no mirror, or it was freed
+ *   MCP_ERR_EXISTS     the stream itself is at this node
+ *   MCP_ERR_DENIED     there was a later reader; or the mirror lacks the events
+ *                      for the next reader, and joined requests read it
  */
 static int
 mcp_store_mirror_lookup(mcp_store_op_t *op, const mcp_store_making_t *making,
@@ -131,15 +137,16 @@ mcp_store_mirror_lookup(mcp_store_op_t *op, const mcp_store_making_t *making,
 
     if (!mcp_store_mirror_continues(op, st, begin)) {
 
-        /* the joined requests would get the error that the call does not exist
-         * any more: the client resumes again after they have their response */
+        /* if the mirror were freed, its joined requests would get the error
+         * that the call does not exist any more; so the client has to resume
+         * again after they have their response */
 
         if (begin->number && mcp_store_mirror_is_joined(op, st)) {
             return MCP_ERR_DENIED;
         }
 
-        /* its feeding process is notified, unless it is about to feed the next
-         * one */
+        /* the process that feeds the freed mirror is notified, unless it is
+         * this one, which is about to feed the new mirror */
 
         if (repl->slot == op->store->slot) {
             mcp_store_replication_pass(op, repl, MCP_STORE_NO_SLOT);
@@ -186,7 +193,7 @@ mcp_store_mirror_make(mcp_store_t *store, mcp_store_making_t *making,
     if (rc == MCP_ERR_NOT_FOUND) {
         rc = mcp_store_create_end(&op, making, ref);
 
-        /* it has had no reader: it may be evicted from now on */
+        /* the new mirror has no reader yet: it may be evicted from now on */
 
         if (rc == MCP_OK) {
             mcp_store_stream_settle(&op, mcp_store_stream(op.head,

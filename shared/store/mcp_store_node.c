@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* The zone as a node of a cluster. A process that dies while it writes a text
- * leaves it truncated, but with a NUL. */
+/* The zone as a node of a cluster. If a process dies while it writes a text,
+ * the text is truncated, but still ends with a NUL. */
 
 
 #include "store/mcp_store_layout.h"
 
 
-/* The state of a slot's link: whether there is one, whether it is up, whether
- * its process may be the leader, and the round trip. */
+/* The bits of mcp_store_slot_t.link: the process has recorded a link to Redis;
+ * the link is up; the process may become the leader; the round trip of the
+ * link, ms. */
 #define MCP_NODE_LINK      0x80000000u
 #define MCP_NODE_LINK_UP   0x40000000u
 #define MCP_NODE_MAY_SPEAK 0x20000000u
@@ -43,8 +44,8 @@ mcp_store_node_is(mcp_store_head_t *head, unsigned slot, uint64_t pid)
 }
 
 
-/* Returns 1 if the leader is a process that was neither declared dead nor is
- * paused. */
+/* Returns 1 if there is a leader that was not declared dead, and that Redis
+ * has answered within "silence" ms. */
 static int
 mcp_store_node_has_leader(mcp_store_head_t *head, uint64_t now,
                           uint64_t silence)
@@ -188,8 +189,8 @@ mcp_store_node_count(mcp_store_t *store, mcp_node_count_e which)
 }
 
 
-/* Copies a text that may contain bytes of other nodes; it is shown without
- * interpretation. */
+/* Copies a text for the status. It may contain any bytes of other nodes, so
+ * all but printable ASCII become "?". */
 static void
 mcp_store_node_text(char to[MCP_NODE_REASON_MAX + 1], const char *from)
 {
@@ -369,7 +370,7 @@ mcp_store_node_has_joined(mcp_store_t *store)
 }
 
 
-/* Adds the replication lag of a process. */
+/* Adds the replication lag of the process in a slot to *lag. */
 static void
 mcp_store_node_lags(const mcp_store_slot_t *slot, mcp_node_lag_t *lag)
 {
@@ -413,7 +414,8 @@ mcp_store_node_links(mcp_store_head_t *head, mcp_node_info_t *info)
 }
 
 
-/* A process may have died while it wrote the members. */
+/* Makes a list of members valid, because a process may have died while it
+ * wrote the list. */
 static void
 mcp_store_node_trim(mcp_node_view_t *view)
 {

@@ -1,21 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Promotes mirrors: the mirror of a stream whose node is dead becomes the
- * stream itself. */
+/* Promotes mirrors: the mirror of a stream whose node was declared dead
+ * becomes the stream itself. */
 
 
 #include "store/mcp_store_layout.h"
 
 
-/* Hands a call over to an owner, which also replicates it; a listener has no
- * owner. */
+/* Makes a promoted call an orphan: the process that adopts it becomes its
+ * owner and its replicator. A listener has no owner, and this process
+ * replicates it. */
 static void
 mcp_store_promote_pass(mcp_store_op_t *op, mcp_store_stream_t *st,
     mcp_store_replication_t *repl)
 {
     if (st->kind == MCP_STREAM_LISTEN) {
 
-        /* its reader at another node has to be known as the consumer */
+        /* if the listener has a reader at another node,
+         * mcp_store_remote_consumer() with the reader's number must make that
+         * the consumer, so the number must be higher than repl->reader */
 
         if (st->consumer_slot == MCP_STORE_NO_SLOT && repl->reader > 0) {
             repl->reader--;

@@ -6,25 +6,31 @@
 #include "store/mcp_store_layout.h"
 
 
-/* A response of at most this many chunks is always accepted, because a stream
- * that is over takes no more room. */
+/* A response of at most this many chunks is always accepted, because its
+ * stream is then over and takes no more room. */
 #define MCP_STORE_ANSWER  8
 
 
-/* The input of one quota check. */
+/* The input of one quota check. All numbers are of the same kind: chunks,
+ * streams, listeners or values. */
 typedef struct {
-    uint64_t  quota;                   /* a number, MCP_QUOTA_SHARE or
-                                          MCP_QUOTA_OFF */
-    uint64_t  own;                     /* chunks or values of the tenant */
-    uint64_t  n;                       /* additional demand of the tenant */
-    uint64_t  free;                    /* number that is free */
+    uint64_t  quota;                   /* the quota: a number, MCP_QUOTA_SHARE
+                                          or MCP_QUOTA_OFF */
+    uint64_t  own;                     /* number that the tenant or the group
+                                          uses */
+    uint64_t  n;                       /* number that the tenant needs in
+                                          addition */
+    uint64_t  free;                    /* number that no tenant uses */
     uint64_t  all;
-    unsigned  times;                   /* number of tenants whose limits are
-                                          added up */
+    unsigned  times;                   /* factor by which the limits are
+                                          multiplied: 1 for a tenant, more for
+                                          a group of tenants, see
+                                          MCP_STORE_WIDER */
 } mcp_store_demand_t;
 
 
-/* Returns the maximum that a tenant may use of the last eighth. */
+/* Returns the number that a tenant that uses little may use, even of the last
+ * eighth. */
 static uint64_t
 mcp_store_little(uint64_t all)
 {
@@ -37,17 +43,18 @@ mcp_store_little(uint64_t all)
 
 
 /*
- * Checks whether a tenant may use more.
+ * Checks whether a tenant or a group of tenants may use more.
  *
- * A share is half of what other tenants leave: tenants that use as much as they
- * can at the same time get equal shares, and leave as much for the next.
- * Tenants that come one after the other would each find half of what the
- * previous one found; so the last eighth is reserved for tenants that use
- * little. If that is used up as well, such a tenant displaces a larger one.
+ * With MCP_QUOTA_SHARE a tenant may use as much as remains free, which is half
+ * of what the other tenants leave. Tenants that use as much as they can at the
+ * same time get equal shares, and leave as much for one more tenant. Tenants
+ * that come one after the other would each find half of what the previous one
+ * found, so the last eighth is reserved for tenants that use little. If the
+ * last eighth is used up as well, such a tenant displaces a larger one.
  *
  * Returns MCP_OK, or
- *   MCP_AGAIN      allowed if other tenants free the same amount
- *   MCP_ERR_LIMIT
+ *   MCP_AGAIN      allowed if larger tenants free the same amount
+ *   MCP_ERR_LIMIT  not allowed
  */
 static int
 mcp_store_quota_allows(const mcp_store_demand_t *demand)
@@ -113,7 +120,8 @@ mcp_store_tenant_quota(const mcp_tenant_t *tenant)
 }
 
 
-/* Returns the number of chunks that are free, or can be freed at once. */
+/* Returns the number of chunks that are free, or whose streams can be evicted
+ * at once. */
 static uint64_t
 mcp_store_tenant_free(const mcp_store_head_t *head)
 {
@@ -121,8 +129,9 @@ mcp_store_tenant_free(const mcp_store_head_t *head)
 }
 
 
-/* Checks a tenant or a group that contains it, which may be NULL, and returns
- * the worse of that result and rc. */
+/* Checks whether the tenant or the group of tenants "group", which is NULL if
+ * it uses nothing, may use n more chunks. Returns the worse of the result and
+ * rc. */
 static int
 mcp_store_tenant_demand(const mcp_store_head_t *head,
     const mcp_store_entry_t *group, uint64_t quota, uint32_t n, unsigned times,
@@ -144,11 +153,11 @@ mcp_store_tenant_demand(const mcp_store_head_t *head,
 
 
 /*
- * Evicts unread streams of tenants that are larger than op's until the given
- * numbers of calls and chunks are freed.
+ * Evicts unread streams of tenants that are larger than op's, until as many as
+ * "calls" and as many chunks as "chunks" are freed.
  *
  * Returns MCP_OK, or
- *   MCP_ERR_LIMIT  there are not as many
+ *   MCP_ERR_LIMIT  there are not enough such streams
  */
 static int
 mcp_store_tenant_press(mcp_store_op_t *op, uint32_t calls, uint32_t chunks)
@@ -171,8 +180,12 @@ mcp_store_tenant_press(mcp_store_op_t *op, uint32_t calls, uint32_t chunks)
 }
 
 
-/* Checks an append of a stream for its tenant and the groups that contain
- * it. */
+/*
+ * Checks whether a stream may take n more chunks: for its tenant, and for the
+ * groups that contain the tenant. With "answer", a response of at most
+ * MCP_STORE_ANSWER chunks is allowed. Returns the values of
+ * mcp_store_quota_allows().
+ */
 static int
 mcp_store_tenant_append(mcp_store_op_t *op, const mcp_store_stream_t *st,
     uint32_t n, int answer)
@@ -254,8 +267,12 @@ mcp_store_tenant_large(mcp_store_op_t *op, const mcp_store_stream_t *st,
 }
 
 
-/* Checks whether the quotas of a tenant, or of a group that contains it, allow
- * a new stream; group is NULL for one without any data. */
+/*
+ * Checks whether the quotas of a tenant, or of a group that contains the
+ * tenant, allow a new stream of that many chunks. "group" is NULL if the
+ * tenant or the group uses nothing yet. Returns the values of
+ * mcp_store_quota_allows().
+ */
 static int
 mcp_store_tenant_takes(mcp_store_head_t *head, const mcp_store_entry_t *group,
     const mcp_tenant_t *tenant, mcp_stream_kind_e kind, uint32_t chunks,
@@ -284,7 +301,8 @@ mcp_store_tenant_takes(mcp_store_head_t *head, const mcp_store_entry_t *group,
     demand.free = mcp_store_left(demand.all, used);
     rc = mcp_store_quota_allows(&demand);
 
-    /* listeners are not evicted for each other in this way */
+    /* a new listener does not displace streams if the share of listeners is
+     * used up */
 
     if (rc == MCP_AGAIN && kind == MCP_STREAM_LISTEN) {
         rc = MCP_ERR_LIMIT;
@@ -296,7 +314,8 @@ mcp_store_tenant_takes(mcp_store_head_t *head, const mcp_store_entry_t *group,
 }
 
 
-/* Checks that for a tenant and all groups that contain it. */
+/* Checks whether the quotas of a tenant and of all groups that contain it
+ * allow a new stream. Returns the worst result of mcp_store_tenant_takes(). */
 static int
 mcp_store_tenant_may(mcp_store_op_t *op, const mcp_tenant_t *tenant,
     mcp_stream_kind_e kind, uint32_t chunks)
@@ -370,8 +389,9 @@ mcp_store_tenant_may_value(mcp_store_op_t *op, const mcp_tenant_t *tenant)
 }
 
 
-/* Returns 1 if a call would be admitted even if its session and tenant used
- * everything, as far as can be seen without the lock. */
+/* Returns 1 if a call would be allowed even if its session and its tenant had
+ * all calls and used all chunks in use, according to numbers that are read
+ * without the lock. */
 static int
 mcp_store_admits_at_once(const mcp_store_head_t *head, uint32_t session_limit,
     const mcp_tenant_t *tenant)
@@ -414,10 +434,10 @@ mcp_store_admits_at_once(const mcp_store_head_t *head, uint32_t session_limit,
 
 
 /*
- * Returns 1 if a tenant has reached a quota that is a number, or if its quota
- * is a share and it uses more than its part of the last eighth. If other
- * tenants have used up the room, a call may begin: it is rejected when it needs
- * room.
+ * Returns 1 if a new call exceeds a quota of the tenant that is a number, or,
+ * if the quota is a share, the part of the last eighth for a tenant that uses
+ * little. If only other tenants have used up the room, returns 0: the call may
+ * begin, and is rejected when it needs room.
  */
 static int
 mcp_store_tenant_full(mcp_store_op_t *op, const mcp_tenant_t *tenant)
