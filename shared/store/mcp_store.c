@@ -9,15 +9,16 @@
 _Static_assert(ATOMIC_LLONG_LOCK_FREE == 2, "atomics between processes");
 
 
-/* Maximum number of streams that are reported after the lock was held once. */
+/* Maximum number of streams that a sweep collects for report() while the lock
+ * is held once. */
 #define MCP_SWEEP_REPORTS  4
 
-/* Maximum number of waiting owners that are checked while the lock is held
- * once. */
+/* Maximum number of owners blocked on space that are checked while the lock is
+ * held once. */
 #define MCP_STORE_FEED     64
 
-/* Bytes of chunks for each row of the call statistics, and for each record of
- * an active call. */
+/* The numbers of rows of the call statistics, and of records of active
+ * requests: one for this many bytes of chunks, within the given limits. */
 #define MCP_STORE_CALL_STATS_PER      16384
 #define MCP_STORE_CALL_STATS_ALL_MIN  16
 #define MCP_STORE_ACTIVE_PER          4096
@@ -62,8 +63,9 @@ mcp_store_clamp(uint64_t n, uint32_t min, uint32_t max)
 }
 
 
-/* Sets the sizes and offsets of the call statistics, which take a twentieth of
- * a small region. Returns their end. */
+/* Sets the sizes and offsets of the tables of call statistics for n chunks.
+ * In a small region they take a twentieth of it. Returns the offset of
+ * their end. */
 static uint64_t
 mcp_store_place_call_stats(mcp_store_head_t *head, uint32_t n)
 {
@@ -89,7 +91,8 @@ mcp_store_place_call_stats(mcp_store_head_t *head, uint32_t n)
 }
 
 
-/* Sets all offsets for n chunks. Returns the size that they need. */
+/* Sets the sizes and offsets of all tables and of the chunks for n chunks.
+ * Returns the size of the region that they need. */
 static uint64_t
 mcp_store_place(mcp_store_head_t *head, uint32_t n)
 {
@@ -108,14 +111,15 @@ mcp_store_place(mcp_store_head_t *head, uint32_t n)
     head->entry_hash = head->stream_hash + (uint64_t) streams * 4;
     end = mcp_store_align64(head->entry_hash + (uint64_t) entries * 4);
 
-    /* chunk 0 would be before the first one */
+    /* chunk 1 is at the end of the tables, so chunk 0 would be before it */
     head->base = end - MCP_STORE_CHUNK;
 
     return end + (uint64_t) n * MCP_STORE_CHUNK;
 }
 
 
-/* Returns the number of chunks that are reserved for the ends of calls. */
+/* Returns the number of chunks in the reserve, which only the ends of calls
+ * may take. */
 static uint32_t
 mcp_store_reserve(uint32_t chunks)
 {
@@ -131,7 +135,7 @@ mcp_store_reserve(uint32_t chunks)
 }
 
 
-/* Chooses the node's id, which is not 0. */
+/* Gives the node of a new zone a random id, which is not 0. */
 static int
 mcp_store_format_node(mcp_store_node_t *node)
 {
@@ -167,7 +171,8 @@ mcp_store_format(void *region, size_t size)
         n -= n / 256 + 1;
     }
 
-    /* a process that checks the region in the meantime must not find a store */
+    /* a process that calls mcp_store_check() before the region is complete
+     * must not find a store */
 
     head->magic = 0;
     mcp_store_barrier();
@@ -237,8 +242,8 @@ mcp_store_enter(mcp_store_t *store, mcp_store_op_t *op)
         return MCP_ERR_INTERNAL;
     }
 
-    /* with a lock that does not report the death of its holder, this field
-     * does */
+    /* a lock that does not report the death of its holder returns MCP_OK; then
+     * head->holder is still set */
 
     if (rc == MCP_AGAIN || op->head->holder != 0) {
         op->head->holder = store->slot + 1;
@@ -253,9 +258,9 @@ mcp_store_enter(mcp_store_t *store, mcp_store_op_t *op)
 }
 
 
-/* Wakes owners that wait for room in the region, as far as the room suffices:
- * the need of each counts as taken. Owners whose tenant has no quota left move
- * to the end of the list. */
+/* Wakes owners that are blocked on space, in their order, as far as the free
+ * chunks suffice: the chunks that an owner needs count as taken when it is
+ * woken. Owners whose tenant has no quota left move to the end of the list. */
 static void
 mcp_store_feed(mcp_store_op_t *op)
 {
@@ -293,7 +298,8 @@ mcp_store_feed(mcp_store_op_t *op)
 }
 
 
-/* Stores a number that other processes read without the lock. */
+/* Stores a number that other processes read without the lock. Does not write
+ * to the shared cache line if the number is unchanged. */
 static void
 mcp_store_hint(_Atomic uint32_t *hint, uint32_t value)
 {
@@ -341,7 +347,8 @@ mcp_store_leave(mcp_store_op_t *op)
 
 /* --- time --- */
 
-/* Sweeps one chunk. Returns 1 if a stream with unsent events was freed. */
+/* Frees what is due in one chunk: values, or a stream. Returns 1, with *info
+ * set, if a stream with unsent events was freed. */
 static int
 mcp_store_sweep_chunk(mcp_store_op_t *op, uint32_t index, uint64_t now,
     mcp_stream_info_t *info, size_t *freed)
@@ -364,8 +371,8 @@ mcp_store_sweep_chunk(mcp_store_op_t *op, uint32_t index, uint64_t now,
             return 0;
         }
 
-        /* the events of a task are polled, never sent; a mirror's are stored
-         * elsewhere */
+        /* clients poll the events of a task, so these are never unsent; the
+         * owner's stream has the events of a mirror */
 
         mirror = mcp_store_is_mirror(op->head, st);
         unsent = st->sent_seq < st->events.last && !mcp_store_is_task(st)
@@ -387,8 +394,8 @@ mcp_store_sweep_chunk(mcp_store_op_t *op, uint32_t index, uint64_t now,
 }
 
 
-/* Sweeps chunks while the lock is held once, until the budget is used up or
- * info is full. Returns the number of streams to report. */
+/* Sweeps chunks while the lock is held once, until *budget is used up or info
+ * has MCP_SWEEP_REPORTS streams. Returns the number of streams in info. */
 static size_t
 mcp_store_sweep_some(mcp_store_op_t *op, uint64_t now, unsigned *budget,
     mcp_stream_info_t info[MCP_SWEEP_REPORTS], size_t *freed)
@@ -404,7 +411,8 @@ mcp_store_sweep_some(mcp_store_op_t *op, uint64_t now, unsigned *budget,
         head->hand++;
 
         if (head->hand >= head->fresh) {
-            /* chunks that were never used are empty */
+            /* the chunks from head->fresh on were never used, so there is
+             * nothing to free */
 
             rest = head->chunks + 1 - head->fresh;
             *budget -= rest < *budget ? rest : *budget;
@@ -512,7 +520,8 @@ mcp_store_refused(mcp_store_t *store, uint64_t now, uint64_t interval)
 
     at = atomic_load(&head->refused_at);
 
-    /* of several processes one succeeds and reports */
+    /* if several processes get here at the same time, only one succeeds and
+     * reports the number */
 
     if ((at != 0 && now < at + interval)
         || !atomic_compare_exchange_strong(&head->refused_at, &at, now))

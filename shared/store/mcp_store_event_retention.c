@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Retention: a stream keeps as many unsent events as its limits allow, the same
- * amount of sent ones, and none that a client has confirmed. */
+/* Retention: a stream keeps as many unsent events as its limits allow, in
+ * addition as many sent events, and none that a client has confirmed. */
 
 
 #include "store/mcp_store_layout.h"
@@ -23,7 +23,8 @@ mcp_store_stream_unsent(const mcp_store_stream_t *st)
 }
 
 
-/* Returns 1 if one more event would exceed the stream's limits. */
+/* Returns 1 if one more event of len bytes would exceed the stream's
+ * limits. */
 static int
 mcp_store_over(const mcp_store_stream_t *st, size_t len)
 {
@@ -57,9 +58,9 @@ mcp_store_drop(mcp_store_op_t *op, mcp_store_stream_t *st)
 }
 
 
-/* Keeps the same amount of sent events as the limits allow of unsent ones:
- * events that were written to a socket may not have arrived, and the client may
- * request them again. */
+/* Removes sent events that exceed the stream's limits, which apply to sent and
+ * unsent events separately. Sent events are kept because they may not have
+ * arrived: the client may request them again. */
 static void
 mcp_store_trim(mcp_store_op_t *op, mcp_store_stream_t *st)
 {
@@ -72,9 +73,9 @@ mcp_store_trim(mcp_store_op_t *op, mcp_store_stream_t *st)
 }
 
 
-/* Returns 1 if no writer waits for room, so that unsent events are removed
- * instead. A listener's mirror waits, because its events are stored
- * elsewhere. */
+/* Returns 1 if a stream loses unsent events when it has reached its limits: a
+ * listener. Returns 0 if instead its owner waits for room, or, for a mirror,
+ * the feeding process, which can fetch the events from Redis again. */
 static int
 mcp_store_stream_drops(mcp_store_head_t *head, const mcp_store_stream_t *st)
 {
@@ -99,8 +100,8 @@ mcp_store_stream_drop_event(mcp_store_op_t *op, mcp_store_stream_t *st)
 }
 
 
-/* A replicated stream reports everything at once: replication begins with a
- * wake-up. */
+/* For a replicated stream there is nothing to do: its consumer reports the
+ * events that it has sent at once. */
 void
 mcp_store_query_sent(mcp_store_op_t *op, mcp_store_stream_t *st)
 {
@@ -152,8 +153,8 @@ mcp_store_stream_admit(mcp_store_op_t *op, mcp_store_stream_t *st, size_t len,
         return MCP_OK;
     }
 
-    /* A response must be accepted. A message larger than the limit would wait
-     * forever, so it is accepted when no other is unsent. */
+    /* A response is always accepted. A message larger than the limit would
+     * wait forever, so it is accepted if there is no unsent event. */
 
     if (answers >= 0 || mcp_store_stream_unsent(st) == 0) {
         return MCP_OK;
@@ -192,7 +193,7 @@ mcp_store_stream_sent(mcp_store_op_t *op, mcp_store_stream_t *st,
 
     if (sent == st->events.last) {
 
-        /* the usual case: no lookup is necessary */
+        /* usually all events were sent: the log need not be searched */
 
         bytes = st->events.bytes;
 
@@ -223,8 +224,8 @@ mcp_store_stream_sent_bytes(mcp_store_op_t *op, mcp_store_stream_t *st,
     st->sent_bytes = bytes;
     mcp_store_mark_replication(op, st);
 
-    /* Sent events may now be removed for an event that found no room in the
-     * region. */
+    /* the owner may be waiting for room in the region: now these sent events
+     * can be removed */
 
     if (mcp_store_linked(&st->link[MCP_LINK_BLOCKED_ON_SPACE])) {
         mcp_store_mark_owner(op, st);

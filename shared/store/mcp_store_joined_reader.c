@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Joined readers of a call, which read its stream in addition to the consumer:
- * each has an entry by the stream's id, which belongs to the reader and
- * outlives the stream until the reader leaves. */
+/* Joined readers of a call, which read its stream in addition to the
+ * consumer. Each has a READER entry with the stream's id as the key. The
+ * entry belongs to the reader's process and may outlive the stream, until
+ * the reader leaves. */
 
 
 #include "store/mcp_store_layout.h"
 
 
-/* Distinguishes readers of one stream in the hash: the low bits of a handle
- * number the objects of a process. */
+/* Returns a tag by which the hash distinguishes the readers of one stream. The
+ * low bits of a handle number the objects of a process. */
 static uint32_t
 mcp_store_reader_tag(uint32_t slot, uint64_t handle)
 {
@@ -33,8 +34,8 @@ mcp_store_reader_find(mcp_store_op_t *op,
 }
 
 
-/* Returns the entry of the call that a reader has joined, and the call's
- * stream; NULL if they do not exist any more. */
+/* Returns the JOIN entry of the call that a reader has joined, and sets *st to
+ * the call's stream. Returns NULL if the stream does not exist any more. */
 static mcp_store_entry_t *
 mcp_store_reader_join(mcp_store_op_t *op, const mcp_store_entry_t *e,
     mcp_store_stream_t **st)
@@ -131,7 +132,8 @@ mcp_store_reader_gone(mcp_store_op_t *op, mcp_store_entry_t *e, uint64_t now)
 }
 
 
-/* Makes a process feed the mirror that a reader joins. */
+/* If the stream that a reader joins is a mirror, wakes the process that feeds
+ * it. If there is none, this process feeds the mirror. */
 static void
 mcp_store_reader_feed(mcp_store_op_t *op, mcp_store_stream_t *st)
 {
@@ -228,7 +230,7 @@ mcp_store_readers_retire(mcp_store_op_t *op, uint32_t index, uint32_t slot)
     for (k = 0; k < MCP_STORE_ENTRIES; k++) {
         e = &entries->entry[k];
 
-        /* the chunk is freed with its last entry */
+        /* if this was the last entry of the chunk, the chunk was freed */
 
         if (mcp_store_types(op->head)[index] == MCP_CHUNK_ENTRY
             && e->kind == MCP_ENTRY_READER && e->u.reader.slot == slot)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Processes: each has a slot with a list of the streams for which it was woken.
- * When a process has ended, its streams become orphans. */
+/* Processes: each has a slot, with a list of the streams for which the process
+ * was woken. When a process has ended, the streams that it owns become
+ * orphans. */
 
 
 #include "store/mcp_store_layout.h"
@@ -64,7 +65,9 @@ mcp_store_mark_consumer(mcp_store_op_t *op, mcp_store_stream_t *st)
 }
 
 
-/* A consumer of the appending process need not be looked up again. */
+/* Passes the consumer of a stream to note() of mcp_store_t, if the consumer is
+ * in this process: then mcp_store_drain() need not report it. Returns 1 if
+ * note() has accepted it. */
 static int
 mcp_store_note_consumer(mcp_store_op_t *op, const mcp_store_stream_t *st)
 {
@@ -125,7 +128,8 @@ mcp_store_tombstone_settle(mcp_store_op_t *op, mcp_store_stream_t *tombstone)
 }
 
 
-/* Removes the first reader from a slot's list. */
+/* Removes the first link from a slot's dirty list, which is that of a joined
+ * reader, and sets *out to its wake-up. */
 static void
 mcp_store_drain_reader(mcp_store_op_t *op, mcp_store_list_t *list,
     mcp_store_wake_t *out)
@@ -146,7 +150,8 @@ mcp_store_drain_reader(mcp_store_op_t *op, mcp_store_list_t *list,
 }
 
 
-/* Removes the first stream or reader from a slot's list. */
+/* Removes the first link from a slot's dirty list, and sets *out to the
+ * wake-up for it. */
 static void
 mcp_store_drain_one(mcp_store_op_t *op, mcp_store_list_t *list,
     mcp_store_wake_t *out)
@@ -238,7 +243,9 @@ mcp_store_disown(mcp_store_op_t *op, mcp_store_stream_t *st)
 }
 
 
-/* Removes a slot from one stream or tombstone. */
+/* Makes a stream forget the ended process of a slot: a call that it owned
+ * becomes an orphan, its consumer is detached. A tombstone need not notify the
+ * process any more. */
 static void
 mcp_store_retire_stream(mcp_store_op_t *op, mcp_store_stream_t *st,
     uint32_t slot)
@@ -274,8 +281,8 @@ mcp_store_retire_stream(mcp_store_op_t *op, mcp_store_stream_t *st,
 }
 
 
-/* Wakes every process with a pending list: the dead process may have died
- * between its last hold of the lock and the wake-ups that were to follow. */
+/* Wakes every process whose dirty list is not empty: a process that died after
+ * it had released the lock may not have sent these wake-ups. */
 static void
 mcp_store_wake_pending(mcp_store_op_t *op)
 {
@@ -324,7 +331,8 @@ mcp_store_retire(mcp_store_op_t *op, unsigned slot)
 
     atomic_store(&s->link, 0);
 
-    /* last: if this process dies before, the slot is cleared again */
+    /* pid is cleared at the end: if this process dies before, another one
+     * clears the slot again */
 
     mcp_store_barrier();
     atomic_store(&s->pid, 0);
@@ -413,8 +421,8 @@ mcp_store_reclaim(mcp_store_t *store, unsigned slot, uint64_t pid)
 }
 
 
-/* Makes this process the owner of the first orphan. Returns NULL if there is
- * none. */
+/* Makes this process the owner, or only the replicator, of the first orphan,
+ * and returns the stream. Returns NULL if there is no orphan. */
 static mcp_store_stream_t *
 mcp_store_adopt_first(mcp_store_op_t *op, uint64_t now)
 {

@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* The consumer of a replicated stream at another node: the cluster reports it,
- * and it counts like a local one. */
+/* The consumer of a replicated stream at another node. This file records
+ * what the cluster reports about this consumer, which then counts like a
+ * local one. */
 
 
 #include "store/mcp_store_layout.h"
 
 
-/* Takes the lock for a replicated stream, and gets its replication data. */
+/* Takes the lock, finds a replicated stream, and sets *repl to its replication
+ * data. Returns MCP_ERR_DENIED for a stream that is not replicated, or is a
+ * mirror. */
 static int
 mcp_store_remote_consumer_enter(mcp_store_t *store, const mcp_stream_ref_t *ref,
     mcp_store_op_t *op, mcp_store_stream_t **st,
@@ -39,8 +42,9 @@ mcp_store_remote_consumer_is(const mcp_store_stream_t *st, uint64_t number)
 }
 
 
-/* Events that another node has sent are replicated, even if the replicator does
- * not know it yet. */
+/* Counts the events up to "sent" as acknowledged and as sent. If another node
+ * has sent them to a client, Redis has them, even if the replicator has not
+ * received the acknowledgement yet. */
 static void
 mcp_store_remote_consumer_note(mcp_store_op_t *op, mcp_store_stream_t *st,
     uint64_t sent)
@@ -54,7 +58,8 @@ mcp_store_remote_consumer_note(mcp_store_op_t *op, mcp_store_stream_t *st,
 }
 
 
-/* again: also for the reader that was the last one and has left */
+/* Makes the reader "number" at another node the consumer. With "again", also
+ * if this reader was the latest one and was recorded as detached. */
 static int
 mcp_store_remote_consumer_take(mcp_store_t *store, const mcp_stream_ref_t *ref,
     uint64_t number, uint64_t after, int again)
@@ -137,8 +142,8 @@ mcp_store_remote_consumer_over(mcp_store_t *store, const mcp_stream_ref_t *ref,
     } else {
         op.keep = st;
 
-        /* the local consumer may never come, and the remote one reads no
-         * more */
+        /* the remote consumer does not read any more, and the local one may
+         * never attach, so the stream has no consumer until then */
 
         if (st->consumer_slot == MCP_STORE_REMOTE_CONSUMER
             && st->consumer_handle < number)

@@ -7,8 +7,9 @@
 #include "store/mcp_store_layout.h"
 
 
-/* Number of times that the replicator sends the state: the first one may have
- * been sent before the query arrived. */
+/* Number of times that the replicator sends the state after a query. It sends
+ * the state twice, because the first command may have been sent to Redis
+ * before the query arrived. */
 #define MCP_REPLICATION_ANSWERS  2
 
 
@@ -66,8 +67,8 @@ mcp_store_replication_got(mcp_store_t *store,
         if (number > repl->got) {
             repl->got = number;
 
-            /* without room, or too late, the post counts as arrived all the
-             * same */
+            /* the post counts as arrived even if there was no room for it, or
+             * if it came too late */
 
             mcp_store_mark_consumer(&op, st);
             mcp_store_mark_replication(&op, st);

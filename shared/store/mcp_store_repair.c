@@ -1,24 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Repairs the store after a process died with the lock: rebuilds all derived
- * data from the primary ones. Primary data are live streams, with their text
- * and the chain and the first and last number of each log; tombstones; values;
- * subscriptions; the calls that others may join, and their readers; private
- * chains; and slots. They are only changed when the change is certain, so that
- * a repair may itself be interrupted and started again.
+ * Repairs the store after a process died while it held the lock: rebuilds all
+ * derived data from the primary data. Primary data are live streams, with
+ * their text and the chain and the first and last number of each log;
+ * tombstones; values; subscriptions; JOIN and READER entries; replication
+ * data; private chains; and slots. A repair changes primary data only if they
+ * are certainly wrong, so the repair may itself be interrupted and started
+ * again.
  *
  * The first part, in this file, finds out which chunks are used, and by which
- * data. The second part, in mcp_store_repair_link.c, rebuilds hashes, groups,
- * lists and counts.
+ * data. The second part, in mcp_store_repair_link.c, rebuilds hash tables,
+ * groups, lists and counts.
  */
 
 
 #include "store/mcp_store_layout.h"
 
 
-/* Marks the chunks of a chain without records, ends it before the first chunk
- * that cannot belong to it, and returns its length. */
+/* Sets the type of all chunks in a chain without records to MCP_CHUNK_MARK.
+ * Ends the chain before the first chunk that is invalid or has a type already.
+ * Returns the number of its chunks. */
 static uint32_t
 mcp_store_repair_chain(mcp_store_head_t *head, uint32_t *first)
 {
@@ -46,7 +48,7 @@ mcp_store_repair_chain(mcp_store_head_t *head, uint32_t *first)
 }
 
 
-/* Clears all derived data. */
+/* Clears the derived data of the region: hash tables, lists and counts. */
 static void
 mcp_store_repair_reset(mcp_store_head_t *head)
 {
@@ -84,7 +86,8 @@ mcp_store_repair_reset(mcp_store_head_t *head)
 }
 
 
-/* Clears the types of chunks that are not roots. */
+/* Clears the types of all chunks but those with entries, live streams,
+ * tombstones, or valid replication data. */
 static void
 mcp_store_repair_types(mcp_store_head_t *head)
 {
@@ -118,8 +121,8 @@ mcp_store_repair_types(mcp_store_head_t *head)
 }
 
 
-/* Applies the effects of the last event, rec, if its append was interrupted
- * before that. */
+/* Applies the effects of the last event, whose record is *rec, to the stream's
+ * state and answers, if the process died between the commit and that. */
 static void
 mcp_store_repair_apply(mcp_store_stream_t *st, const mcp_store_record_t *rec)
 {
@@ -138,7 +141,8 @@ mcp_store_repair_apply(mcp_store_stream_t *st, const mcp_store_record_t *rec)
 }
 
 
-/* Repairs a stream's own chunks. Returns 0 if the stream cannot be kept. */
+/* Repairs the chunks of a stream: its text, its events and its inbox. Returns
+ * 0 if the stream cannot be kept, because a log is broken. */
 static int
 mcp_store_repair_stream(mcp_store_head_t *head, mcp_store_stream_t *st)
 {
@@ -184,8 +188,9 @@ mcp_store_repair_stream(mcp_store_head_t *head, mcp_store_stream_t *st)
 }
 
 
-/* Repairs all streams. Returns 0 if one could not be kept and was removed:
- * start again. */
+/* Repairs all streams. Returns 0 if one could not be kept and was removed: the
+ * caller has to start again, because some of its chunks have been marked as
+ * used. */
 static int
 mcp_store_repair_streams(mcp_store_head_t *head)
 {
@@ -254,7 +259,8 @@ mcp_store_repair_private(mcp_store_head_t *head)
 }
 
 
-/* Removes groups and incomplete entries, and frees empty chunks. */
+/* Frees groups and incomplete entries, and the entry chunks that are then
+ * empty. */
 static void
 mcp_store_repair_entries(mcp_store_head_t *head)
 {

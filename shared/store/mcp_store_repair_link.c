@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /* The second part of a repair: adds streams, values and subscriptions to their
- * hashes, groups and lists again, in their old order. */
+ * hash tables, groups and lists again, in the order that they had before. */
 
 
 #include "store/mcp_store_layout.h"
 
 
-/* Sorts structures that are linked by their first word (a ref), oldest first,
- * by the ordinal at "offset": a radix sort with a pass for each byte. */
+/* Sorts a list of structures by the ordinal at "offset" in each, oldest first:
+ * a radix sort with a pass for each byte. The structures are linked by a ref
+ * in their first word. Returns the first one. */
 static uint32_t
 mcp_store_repair_sort(mcp_store_head_t *head, uint32_t list, size_t offset)
 {
@@ -27,7 +28,8 @@ mcp_store_repair_sort(mcp_store_head_t *head, uint32_t list, size_t offset)
             next = *(uint32_t *) p;
             memcpy(&ordinal, p + offset, sizeof(ordinal));
 
-            /* the distance from the oldest possible ordinal */
+            /* ordinals wrap: compare their distance from the oldest possible
+             * one */
             ordinal -= head->ordinal + 1;
             k = (ordinal >> shift) & 0xff;
 
@@ -50,7 +52,9 @@ mcp_store_repair_sort(mcp_store_head_t *head, uint32_t list, size_t offset)
 }
 
 
-/* Wakes a stream's owner and consumer, or handles their death. */
+/* Wakes the owner, the consumer and the joined readers of a stream. If the
+ * owner is dead, makes the stream an orphan; if the consumer is dead, detaches
+ * it. */
 static void
 mcp_store_repair_tenants(mcp_store_op_t *op, mcp_store_stream_t *st)
 {
@@ -94,7 +98,8 @@ mcp_store_repair_tenants(mcp_store_op_t *op, mcp_store_stream_t *st)
 }
 
 
-/* Adds a stream to its hash, groups and lists. */
+/* Adds a stream to the hash table, to the groups of its session and its
+ * tenant, and to their lists. */
 static void
 mcp_store_repair_enter(mcp_store_op_t *op, mcp_store_stream_t *st)
 {
@@ -106,7 +111,8 @@ mcp_store_repair_enter(mcp_store_op_t *op, mcp_store_stream_t *st)
     mcp_store_repair_tenants(op, st);
     mcp_store_stream_link(head, mcp_store_index(head, st));
 
-    /* there is room, because there were as many groups before, or more */
+    /* there is room, because at least as many groups existed before the
+     * repair */
 
     session = mcp_store_group(op, MCP_ENTRY_SESSION, st->session);
     tenant = mcp_store_tenant_group(op, st->tenant);
@@ -117,7 +123,8 @@ mcp_store_repair_enter(mcp_store_op_t *op, mcp_store_stream_t *st)
 
     mcp_store_tenant_enter(op, st, tenant);
 
-    /* before it enters its session, so that its order in the session is kept */
+    /* before the stream enters its session: otherwise settling would move it
+     * to the top of the other list */
 
     mcp_store_stream_settle(op, st);
 
@@ -155,7 +162,7 @@ mcp_store_repair_links(mcp_store_op_t *op)
             continue;
         }
 
-        /* tombstones only wait to be drained */
+        /* a tombstone only has to notify its owner and its consumer */
 
         mcp_store_mark_owner(op, st);
         mcp_store_mark_consumer(op, st);
@@ -194,7 +201,8 @@ mcp_store_repair_sub(mcp_store_op_t *op, mcp_store_entry_t *e)
     {
         st = mcp_store_stream(head, index);
 
-        /* an older one belonged to another stream in the same chunk */
+        /* a subscription older than the stream belonged to an earlier stream
+         * in the same chunk */
 
         if (st->live == MCP_STREAM_LIVE && st->kind == MCP_STREAM_LISTEN
             && mcp_store_older(st->ordinal, e->u.sub.ordinal)
@@ -240,7 +248,8 @@ mcp_store_repair_value(mcp_store_op_t *op, mcp_store_entry_t *e)
 }
 
 
-/* Adds values and subscriptions to their hashes, groups and lists. */
+/* Adds all values, subscriptions and JOIN entries to the hash table, and to
+ * their groups and lists. */
 void
 mcp_store_repair_insert(mcp_store_op_t *op)
 {
@@ -278,7 +287,8 @@ mcp_store_repair_insert(mcp_store_op_t *op)
         }
     }
 
-    /* stored at the end, because other processes read them without the lock */
+    /* the complete counts are stored at once, because other processes read
+     * them without the lock */
 
     for (k = 0; k < 256; k++) {
         atomic_store(&head->purpose[k], purpose[k]);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Scans a whole log, computes the correct head of the log, and checks whether
- * the log is intact. A repair also corrects the derived data in the chunks. */
+/* Scans a whole log, computes what its mcp_store_log_t must be, and checks
+ * whether the log is intact. A repair also corrects the derived data in the
+ * log's chunks. */
 
 
 #include "store/mcp_store_layout.h"
@@ -12,15 +13,19 @@ typedef struct {
     mcp_store_head_t       *head;
     const mcp_store_log_t  *log;
     mcp_store_log_t        *out;
-    mcp_store_record_t     *rec;       /* the last record */
-    uint64_t                seq;       /* number of the previous record; 0: none
-                                          yet */
-    uint32_t                left;      /* remaining bytes of its payload */
+    mcp_store_record_t     *rec;       /* copy of the latest record that was
+                                          scanned */
+    uint64_t                seq;       /* number of the latest record that was
+                                          scanned; 0: none yet */
+    uint32_t                left;      /* bytes of the payload of record "seq"
+                                          that follow in the next chunks */
     int                     fix;
 } mcp_store_scan_t;
 
 
-/* Starts with the log's first chunk, which may contain removed records. */
+/* In the first chunk of the log, sets *offset to the first record that begins
+ * there, which may have been removed. Does nothing in later chunks. Returns 0
+ * if no record begins in the first chunk. */
 static int
 mcp_store_scan_begin(mcp_store_scan_t *scan, const mcp_store_chunk_t *chunk,
     uint32_t *offset)
@@ -41,7 +46,9 @@ mcp_store_scan_begin(mcp_store_scan_t *scan, const mcp_store_chunk_t *chunk,
 }
 
 
-/* Counts a record. Returns 0 if it is not the next one. */
+/* Counts the record at "offset" of chunk "index". Returns 0 if its number
+ * is not the next one, or if a derived number is wrong and may not be
+ * corrected. */
 static int
 mcp_store_scan_record(mcp_store_scan_t *scan, uint32_t index, uint32_t offset)
 {
@@ -80,7 +87,8 @@ mcp_store_scan_record(mcp_store_scan_t *scan, uint32_t index, uint32_t offset)
 }
 
 
-/* Removes the rest of an append that was not committed. */
+/* Cuts a chunk after the last record, to remove the rest of an append that was
+ * not committed. */
 static void
 mcp_store_scan_cut(mcp_store_chunk_t *chunk, uint32_t end)
 {
@@ -93,8 +101,8 @@ mcp_store_scan_cut(mcp_store_chunk_t *chunk, uint32_t end)
 }
 
 
-/* Counts the records that begin in a chunk; offset is the first possible
- * position. */
+/* Counts the records that begin in chunk "index" at "offset" or later. Returns
+ * 0 if the log is broken. */
 static int
 mcp_store_scan_records(mcp_store_scan_t *scan, uint32_t index,
     uint32_t offset)
@@ -183,7 +191,7 @@ mcp_store_scan_chunk(mcp_store_scan_t *scan, uint32_t index)
 }
 
 
-/* Sets the marks of a log again. */
+/* Computes again which chunks of a log are its marks. */
 static void
 mcp_store_log_remark(mcp_store_head_t *head, mcp_store_log_t *log)
 {
@@ -205,7 +213,8 @@ mcp_store_log_remark(mcp_store_head_t *head, mcp_store_log_t *log)
 }
 
 
-/* Scans all chunks. Returns 0 if the log is broken. */
+/* Scans all chunks of a log, and sets the type of the chunks in use to
+ * MCP_CHUNK_MARK. Returns 0 if the log is broken. */
 static int
 mcp_store_scan_chain(mcp_store_scan_t *scan)
 {
@@ -223,7 +232,8 @@ mcp_store_scan_chain(mcp_store_scan_t *scan)
             return 0;
         }
 
-        /* a chunk before that of the first record was about to be freed */
+        /* chunks before that of record "first" have only removed records: they
+         * become free */
 
         if (scan->out->head != 0) {
             types[index] = MCP_CHUNK_MARK;

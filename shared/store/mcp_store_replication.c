@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Replicated streams: their last visible event, and their replicator. The
- * additional data of such a stream have a chunk of their own, which outlives
- * the stream until the replicator was notified of its end. Primary data in it
- * are the stream's index and id, the replicator, and the acknowledged state;
- * the stream's reference to the chunk is derived.
+ * Replicated streams: which events readers may see, and the replicator. A
+ * chunk of its own contains the replication data of such a stream. It outlives
+ * the stream until the replicator has been notified of the stream's end.
+ * Primary data in it are the stream's index and id, the replicator, and the
+ * acknowledged state. The stream's reference to the chunk is derived.
  */
 
 
@@ -107,8 +107,9 @@ mcp_store_replication_mark(mcp_store_op_t *op, mcp_store_stream_t *st)
         return;
     }
 
-    /* the owner's successor also replicates; without an owner the chunk waits
-     * itself */
+    /* the process that adopts a call also replicates it; a stream without an
+     * owner is not adopted, so its replication data are added to the orphans
+     * instead */
 
     if ((mcp_store_final(st) || st->kind == MCP_STREAM_LISTEN)
         && !mcp_store_linked(&repl->link))
@@ -206,8 +207,12 @@ mcp_store_replication_pass(mcp_store_op_t *op, mcp_store_replication_t *repl,
 }
 
 
-/* Returns the successor of a process that has ended; for a mirror, the process
- * of its reader. */
+/*
+ * Returns the slot of the next replicator after the process in slot "gone" has
+ * ended: for a mirror, the slot of its consumer or of a joined reader, or
+ * MCP_STORE_NO_SLOT; otherwise MCP_STORE_OWNERLESS, so that a process has to
+ * adopt the stream.
+ */
 static uint32_t
 mcp_store_replication_successor(mcp_store_op_t *op,
     const mcp_store_replication_t *repl, uint32_t gone)
@@ -360,8 +365,9 @@ mcp_store_replication_fill(mcp_store_op_t *op, mcp_store_replication_t *repl,
 }
 
 
-/* Returns 1 if this process has to replicate the stream: a listener has no
- * owner, and the first process to do it is its replicator. */
+/* Returns 1 if this process may replicate a stream: the owner of a call, or
+ * the first process that replicates a listener, which has no owner. No process
+ * replicates a mirror. */
 static int
 mcp_store_replication_may(mcp_store_op_t *op, const mcp_store_stream_t *st)
 {

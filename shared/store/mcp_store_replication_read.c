@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* The interface of the replicator: reading of a stream, acknowledgement of
- * events. */
+/* The interface of the replicator: reads a replicated stream, and acknowledges
+ * its events. */
 
 
 #include "store/mcp_store_layout.h"
 
 
-/* Takes the lock for a stream that this process replicates or feeds. */
+/* Takes the lock and finds a stream that this process replicates, or a mirror
+ * that it feeds. Returns MCP_ERR_DENIED if another process does so. */
 static int
 mcp_store_replicator_enter(mcp_store_t *store, const mcp_stream_ref_t *ref,
     mcp_store_op_t *op, mcp_store_stream_t **st,
@@ -34,7 +35,8 @@ mcp_store_replicator_enter(mcp_store_t *store, const mcp_stream_ref_t *ref,
 }
 
 
-/* Takes the lock for one that is not a mirror. */
+/* Takes the lock and finds a stream that this process replicates. Returns
+ * MCP_ERR_DENIED for a mirror, or if another process replicates the stream. */
 static int
 mcp_store_replicator_enter_own(mcp_store_t *store, const mcp_stream_ref_t *ref,
     mcp_store_op_t *op, mcp_store_stream_t **st,
@@ -120,7 +122,8 @@ mcp_store_replication_spec(mcp_store_t *store, const mcp_stream_ref_t *ref,
 }
 
 
-/* Fills in the state of a mirror's stream at its owner. */
+/* Sets the fields of *repl_state that a mirror has about its owner's
+ * stream. */
 static void
 mcp_store_replicating_mirror(const mcp_store_stream_t *st,
     const mcp_store_replication_t *repl,
@@ -134,7 +137,8 @@ mcp_store_replicating_mirror(const mcp_store_stream_t *st,
 }
 
 
-/* Fills in the data for requests that join. */
+/* Sets the fields of *repl_state about the requests that may join the
+ * stream. */
 static void
 mcp_store_replicating_join(mcp_store_op_t *op, const mcp_store_stream_t *st,
     mcp_store_replication_state_t *repl_state)
@@ -189,7 +193,8 @@ mcp_store_replication_state(mcp_store_t *store, const mcp_stream_ref_t *ref,
     repl_state->max_wait = st->max_wait;
     repl_state->state_requests = repl->state_requests;
 
-    /* the posts that it has taken may take effect only after all were taken */
+    /* the owner may apply posts only after it has taken all of them, so none
+     * counts as processed before the inbox is empty */
 
     if (st->inbox.head == 0 && !st->taken) {
         repl->taken = repl->got;
@@ -211,7 +216,7 @@ mcp_store_replication_state(mcp_store_t *store, const mcp_stream_ref_t *ref,
 }
 
 
-/* Applies the effect of an event to a state. */
+/* Advances a checkpoint by the event that follows it. */
 static void
 mcp_store_replicator_apply(mcp_store_checkpoint_t *at,
     const mcp_store_record_t *rec)
@@ -232,11 +237,12 @@ mcp_store_replicator_apply(mcp_store_checkpoint_t *at,
 
 
 /*
- * Copies the event at pos, which follows replicator->at.
+ * Copies the event at pos, which follows replicator->at, and advances
+ * replicator->at.
  *
  * Returns MCP_OK, or
- *   MCP_DONE          there is no room for it
- *   MCP_ERR_LIMIT     there would be none in an empty buffer either
+ *   MCP_DONE          the buffer has no room for the event
+ *   MCP_ERR_LIMIT     the event does not fit into an empty buffer either
  *   MCP_ERR_INTERNAL  the log is broken
  */
 static int
@@ -316,7 +322,7 @@ mcp_store_replicator_locked(mcp_store_op_t *op, mcp_store_stream_t *st,
         rc = mcp_store_replicator_read_one(op->head, replicator, &pos);
     }
 
-    /* a state may change without an event */
+    /* the state may have changed after the last event */
 
     if (replicator->at.seq == st->events.last) {
         mcp_store_replication_claim(st, &replicator->at);
@@ -381,8 +387,8 @@ mcp_store_behind(mcp_store_t *store, const mcp_stream_ref_t *ref,
 }
 
 
-/* The state comes last: a reader that finds it final looks for no further
- * event. */
+/* Sets the acknowledged state. Its member "state" is set last: if that is
+ * final, no further event follows. */
 static void
 mcp_store_replicator_set(mcp_store_checkpoint_t *acked,
     const mcp_store_checkpoint_t *checkpoint)

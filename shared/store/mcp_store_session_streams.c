@@ -45,8 +45,8 @@ mcp_store_session_move(mcp_store_op_t *op, mcp_store_stream_t *st)
                           mcp_store_session_list(session, !lingering),
                           &st->link[MCP_LINK_SESSION]);
 
-    /* wherever this process dies, no stream has entered after the last
-     * ordinal */
+    /* the ordinal is taken before the stream gets it, so that no later stream
+     * gets the same one, even if this process dies in between */
 
     op->head->ordinal++;
     mcp_store_barrier();
@@ -81,9 +81,12 @@ mcp_store_session_leave(mcp_store_op_t *op, mcp_store_stream_t *st)
 }
 
 
-/* Returns the stream after a position, which is the index of the last stream
- * and the time when it entered its list. If that stream has left the list, the
- * list is searched for the place. */
+/*
+ * Returns the next stream of one of a session's lists after "position": the
+ * index of the previous stream, and the ordinal with which it entered the
+ * list. If that stream has left the list, the list is searched for the first
+ * older stream.
+ */
 static mcp_store_stream_t *
 mcp_store_session_stream(mcp_store_op_t *op, mcp_store_entry_t *group,
     int sent, uint64_t position)

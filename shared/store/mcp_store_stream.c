@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* The life of a stream: its states, its end, its times. mcp_store_create.c
- * creates it and mcp_store_find.c finds it; mcp_store_consumer.c has its
- * consumer, mcp_store_inbox.c the messages for its owner. */
+/* The life of a stream: its states, its end, its times. For its creation see
+ * mcp_store_create.c, for lookups mcp_store_find.c, for its consumer
+ * mcp_store_consumer.c, for messages to its owner mcp_store_inbox.c. */
 
 
 #include "store/mcp_store_layout.h"
@@ -17,7 +17,8 @@ _Static_assert(sizeof(mcp_store_stream_t) <= MCP_STORE_CHUNK, "stream");
 
 /* --- the end of a stream --- */
 
-/* revoked: the owner has to be notified, even if it is this process. */
+/* Frees a stream. With "revoked", the owner is notified even if it is this
+ * process. */
 static void
 mcp_store_stream_take(mcp_store_op_t *op, mcp_store_stream_t *st, int revoked)
 {
@@ -27,7 +28,8 @@ mcp_store_stream_take(mcp_store_op_t *op, mcp_store_stream_t *st, int revoked)
 
     head = op->head;
 
-    /* from here on the stream does not exist, wherever this process dies */
+    /* from here on the stream does not exist any more, even if this process
+     * dies before the rest is done */
 
     st->live = MCP_STREAM_TOMBSTONE;
     mcp_store_barrier();
@@ -54,7 +56,8 @@ mcp_store_stream_take(mcp_store_op_t *op, mcp_store_stream_t *st, int revoked)
     mcp_store_chain_drop(op, st->text);
     st->text = 0;
 
-    /* an owner in another process must be notified, and the consumer as well */
+    /* the owner must be notified if it is in another process or "revoked" is
+     * set, and the consumer in any case */
 
     if (st->owner_slot == MCP_STORE_OWNERLESS
         || (st->owner_slot == op->store->slot && !revoked))
@@ -322,8 +325,9 @@ mcp_store_set_generation(mcp_store_t *store, const mcp_stream_ref_t *ref,
 
 /* --- time --- */
 
-/* Returns 1 if the client of a finished stream has everything that it was
- * promised: events that were written to a socket may not have arrived. */
+/* Returns 1 if the client of a finished stream has all that it was promised:
+ * all events were sent, and with MCP_PROMISE_TIME the client has confirmed the
+ * last one, because sent events may not have arrived. */
 static int
 mcp_store_stream_delivered(const mcp_store_stream_t *st)
 {
@@ -390,7 +394,9 @@ mcp_store_expire(mcp_store_t *store, const mcp_stream_ref_t *ref,
 }
 
 
-/* Sets the times that were unknown to the functions that started them. */
+/* Sets "unattended" and "ended" if they are unknown, because the time was
+ * unknown to the functions that detached the last reader or ended the stream.
+ * Also sets "seen" for a stream that has waited long enough for a reader. */
 static void
 mcp_store_stream_stamp(mcp_store_op_t *op, mcp_store_stream_t *st,
     uint64_t now)
@@ -404,7 +410,7 @@ mcp_store_stream_stamp(mcp_store_op_t *op, mcp_store_stream_t *st,
         st->ended = now;
     }
 
-    /* no reader is about to come */
+    /* no reader has attached in this time, so the stream may be evicted */
 
     if (!st->seen && now >= st->created + MCP_STORE_IDLE_AFTER)
     {
@@ -422,7 +428,7 @@ mcp_store_stream_end(const mcp_store_stream_t *st)
     since = st->ended > st->unattended ? st->ended : st->unattended;
     wait = st->max_wait;
 
-    /* a request that joins may not have got any other time */
+    /* a stream that requests can join is kept for at least "linger" as well */
 
     if (mcp_store_stream_delivered(st)
         || ((st->sent_seq >= st->events.last || st->join)

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /* Tasks: calls whose stream is kept until a fixed time, and whose last event
- * any process can read. mcp_store_inbox.c takes answers. */
+ * any process can read. For the answers to a task's questions see
+ * mcp_store_inbox.c. */
 
 
 #include "store/mcp_store_layout.h"
 
 
-/* Maximum number of attempts to read an event that is replaced in the
- * meantime. */
+/* Maximum number of attempts to read the last event, which the owner may
+ * replace during an attempt. */
 #define MCP_STORE_LOOKUPS  16
 
 
@@ -64,13 +65,14 @@ mcp_store_keep(mcp_store_t *store, const mcp_stream_ref_t *ref,
 }
 
 
-/* The progress of copying the last event. */
+/* The progress of copying the last event of a task. */
 typedef struct {
     mcp_store_pos_t  pos;
     size_t           left;
     char            *p;
-    unsigned         ahead:1;          /* 1: of the owner's state, which other
-                                          nodes may not have yet */
+    unsigned         ahead:1;          /* 1: copies the owner's last event,
+                                          even if Redis has not acknowledged
+                                          it */
 } mcp_store_looking_t;
 
 
@@ -132,8 +134,9 @@ mcp_store_lookup_begin(mcp_store_op_t *op, mcp_store_stream_t *st,
 }
 
 
-/* Copies as much as is allowed while the lock is held once. Returns MCP_DONE at
- * the end, or MCP_AGAIN if the event is no longer the last one. */
+/* Copies at most MCP_STORE_BIG bytes of a task's last event, so that the lock
+ * is held only briefly. Returns MCP_DONE at the end of the event, or MCP_AGAIN
+ * if it is no longer the last one. */
 static int
 mcp_store_lookup_some(mcp_store_op_t *op, const mcp_stream_ref_t *ref,
     mcp_store_lookup_t *lookup, mcp_store_looking_t *looking, mcp_buf_t *buf)
@@ -175,7 +178,8 @@ mcp_store_lookup_some(mcp_store_op_t *op, const mcp_stream_ref_t *ref,
 }
 
 
-/* Makes one attempt. Returns MCP_AGAIN if it has to be repeated. */
+/* Makes one attempt to read a task. Returns MCP_AGAIN if the last event was
+ * replaced during the attempt. */
 static int
 mcp_store_lookup_once(mcp_store_t *store, const mcp_stream_ref_t *ref,
     unsigned ahead, mcp_store_lookup_t *lookup, mcp_buf_t *buf)

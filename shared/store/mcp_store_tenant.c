@@ -2,12 +2,13 @@
 
 /*
  * Accounting of each tenant's use of the region. A tenant's group counts its
- * streams, their chunks and its values, and has a ring for each kind of streams
- * that may be evicted. The first stream of each ring is also in a list of all
- * tenants of the same rank, which have about as many chunks, so that the
- * largest tenant is found at once. The group of an IPv6 address is contained in
- * those of its /56 and its /48 (mcp_tenant_parent()), which count the same
- * values for all their tenants and have no rings.
+ * streams, their chunks and its values, and has a ring for each kind of
+ * streams that may be evicted (MCP_EVICT_...). A rank contains the tenants
+ * with about the same number of chunks. For each kind and rank there is a list
+ * of the first streams of the tenants' rings, so that a stream of the largest
+ * tenant is found at once. The group of an IPv6 address is contained in those
+ * of its /56 and its /48 (mcp_tenant_parent()), which have the same counts for
+ * all their tenants together, and have no rings.
  */
 
 
@@ -57,7 +58,8 @@ mcp_store_tenant_group(mcp_store_op_t *op,
 
     tenant = mcp_store_entry_find(op->head, MCP_ENTRY_TENANT, 0, id, 0);
 
-    /* a group never exists without the groups that contain it */
+    /* the groups that contain a group always exist, so they are created
+     * first */
 
     if (tenant == NULL
         && (!mcp_tenant_parent(id, up) || mcp_store_tenant_group(op, up)))
@@ -71,7 +73,8 @@ mcp_store_tenant_group(mcp_store_op_t *op,
 
 /* --- ranks --- */
 
-/* Returns the rank of a size: there are four for each power of two. */
+/* Returns the rank of a tenant with that number of chunks. There are four
+ * ranks for each power of two. */
 static unsigned
 mcp_store_tenant_rank(uint32_t chunks)
 {
@@ -117,7 +120,7 @@ mcp_store_tenant_rank_leave(mcp_store_head_t *head, mcp_store_entry_t *tenant,
 }
 
 
-/* Moves a tenant to the rank of its present number of chunks. */
+/* Moves a tenant to the rank that matches its present number of chunks. */
 static void
 mcp_store_tenant_rank_set(mcp_store_head_t *head, mcp_store_entry_t *tenant)
 {
@@ -143,7 +146,8 @@ mcp_store_tenant_rank_set(mcp_store_head_t *head, mcp_store_entry_t *tenant)
 
 /* --- members --- */
 
-/* Returns 1 if a stream counts as evictable, not as used. */
+/* Returns 1 if a stream is in the ring IDLE or LINGER, and so does not count
+ * towards its tenant's quota. */
 static int
 mcp_store_tenant_evictable(const mcp_store_stream_t *st)
 {
@@ -152,7 +156,8 @@ mcp_store_tenant_evictable(const mcp_store_stream_t *st)
 }
 
 
-/* Adds n to a tenant's number of chunks, and "held" to the used ones. */
+/* Adds n to the number of chunks of a tenant and of the groups that contain
+ * it, and "held" to the number of those that count towards the quota. */
 static void
 mcp_store_tenant_add(mcp_store_head_t *head, mcp_store_entry_t *tenant,
     uint32_t n, uint32_t held)
@@ -166,7 +171,8 @@ mcp_store_tenant_add(mcp_store_head_t *head, mcp_store_entry_t *tenant,
 }
 
 
-/* Adds n to the number of chunks for a stream. */
+/* Adds n to the chunks that a tenant uses for a stream. Does nothing for a
+ * stream that is not counted yet. */
 static void
 mcp_store_tenant_change(mcp_store_head_t *head, const mcp_store_stream_t *st,
     uint32_t n)
@@ -208,7 +214,8 @@ mcp_store_tenant_subs(mcp_store_head_t *head, mcp_store_stream_t *st,
 }
 
 
-/* Counts a call that does not linger; n is 1 or -1. */
+/* Adds n, which is 1 or -1, to the numbers of calls that do not linger, if the
+ * stream is a call. */
 static void
 mcp_store_tenant_count(mcp_store_head_t *head, mcp_store_entry_t *tenant,
     const mcp_store_stream_t *st, uint32_t n)
@@ -226,7 +233,8 @@ mcp_store_tenant_count(mcp_store_head_t *head, mcp_store_entry_t *tenant,
 }
 
 
-/* Counts a listener; n is 1 or -1. */
+/* Adds n, which is 1 or -1, to the numbers of listeners, if the stream is a
+ * listener. */
 static void
 mcp_store_tenant_listens(mcp_store_head_t *head, mcp_store_entry_t *tenant,
     const mcp_store_stream_t *st, uint32_t n)
@@ -242,8 +250,8 @@ mcp_store_tenant_listens(mcp_store_head_t *head, mcp_store_entry_t *tenant,
 }
 
 
-/* Counts a stream that has entered a ring or is about to leave it; n is 1 or
- * -1. */
+/* Updates the counts for a stream that has entered a ring (n is 1), or is
+ * about to leave it (n is -1). */
 static void
 mcp_store_tenant_ring_count(mcp_store_head_t *head, mcp_store_entry_t *tenant,
     const mcp_store_stream_t *st, uint32_t n)
@@ -394,8 +402,8 @@ mcp_store_tenant_enter(mcp_store_op_t *op, mcp_store_stream_t *st,
 }
 
 
-/* Frees a group without members, and in the same way the groups that contain
- * it. */
+/* Frees the group of a tenant, and the groups that contain it, if they have
+ * neither streams nor values. */
 static void
 mcp_store_tenant_check(mcp_store_op_t *op, mcp_store_entry_t *tenant)
 {
@@ -441,8 +449,8 @@ mcp_store_tenant_value_enter(mcp_store_op_t *op,
     unsigned char       up[MCP_DIGEST_LEN];
     mcp_store_entry_t  *tenant, *above;
 
-    /* the outermost group first, which then counts the value: making room for
-     * the next one must not free it */
+    /* the outermost group first: it counts the value at once, so that making
+     * room for the next group does not free it */
 
     above = NULL;
 

@@ -74,8 +74,8 @@ mcp_store_subscribe_locked(mcp_store_op_t *op, mcp_store_stream_t *st,
         return MCP_ERR_LIMIT;
     }
 
-    /* room for both entries, so that making room for one does not evict the
-     * other */
+    /* room for the subscription and the topic's group, so that making room for
+     * one does not evict the other */
 
     if (mcp_store_ensure(op, 2, 0) != MCP_OK) {
         return MCP_ERR_FULL;
@@ -112,7 +112,7 @@ mcp_store_subscribe(mcp_store_t *store, const mcp_stream_ref_t *ref,
         return rc;
     }
 
-    /* making room might evict the stream itself */
+    /* making room for the subscription must not evict the stream itself */
 
     op.keep = st;
 
@@ -155,9 +155,12 @@ mcp_store_unsubscribe(mcp_store_t *store, const mcp_stream_ref_t *ref,
 }
 
 
-/* Returns the subscription after a position, which is the ref and the ordinal
- * of the last one. New ones come first in the list and are not found any more.
- * If the last one was freed, the list is searched for its place. */
+/*
+ * Returns the subscription of a topic after "position", which is the ref and
+ * the ordinal of the previous one. New subscriptions are added at the
+ * beginning of the list, so they are not found. If the previous one was freed,
+ * the list is searched for the first older one.
+ */
 static mcp_store_entry_t *
 mcp_store_sub_next(mcp_store_head_t *head, mcp_store_entry_t *topic,
     uint64_t position)
@@ -261,8 +264,9 @@ mcp_store_topics(mcp_store_t *store, const mcp_stream_ref_t *ref,
 }
 
 
-/* Returns the next subscription. The group is looked up each time, because
- * making room for a message may free the last subscription. */
+/* Returns the subscription of a topic after "position". Looks up the topic's
+ * group each time, because making room for a message may free the last
+ * subscription, and with it the group. */
 static mcp_store_entry_t *
 mcp_store_topic_next(mcp_store_head_t *head,
     const unsigned char topic[MCP_DIGEST_LEN], uint64_t position)
@@ -275,7 +279,8 @@ mcp_store_topic_next(mcp_store_head_t *head,
 }
 
 
-/* Returns 1 if a subscribed stream is among the receivers. */
+/* Returns 1 if a stream subscribed to the topic gets the message: it is live,
+ * not a mirror, and among those that "which" selects. */
 static int
 mcp_store_publishes(mcp_store_head_t *head, const mcp_store_stream_t *st,
     mcp_publish_e which)
@@ -289,8 +294,9 @@ mcp_store_publishes(mcp_store_head_t *head, const mcp_store_stream_t *st,
 }
 
 
-/* Appends to subscribed streams. A long message is not appended: ref gets the
- * next stream for it. */
+/* Appends a message to streams subscribed to a topic. A long message is not
+ * appended: *ref is set to the next stream, and the caller appends it there
+ * without the lock. */
 static int
 mcp_store_publish_locked(mcp_store_op_t *op,
     const unsigned char topic[MCP_DIGEST_LEN], mcp_str_t message,

@@ -6,8 +6,8 @@
 #include "store/mcp_store_layout.h"
 
 
-/* Maximum number of values that are freed for the entries of one: the value
- * itself and its tenant's groups. */
+/* Maximum number of values that are freed to make room for the entries of one
+ * new value: that of the value itself, and those of its tenant's groups. */
 #define MCP_STORE_YIELDS  8
 
 
@@ -17,7 +17,8 @@ typedef struct {
     const unsigned char  *key;
     uint32_t              value;
     uint64_t              expires;
-    const mcp_tenant_t   *tenant;      /* NULL: no tenant */
+    const mcp_tenant_t   *tenant;      /* NULL: the value counts for no
+                                          tenant */
     int                   pushed;
 } mcp_store_value_t;
 
@@ -37,8 +38,8 @@ mcp_store_value_free(mcp_store_op_t *op, mcp_store_entry_t *e)
 }
 
 
-/* Frees the oldest pushed value of the tenant with the most values, according
- * to a sample. Returns 1, or 0 if no pushed value was found. */
+/* Frees the oldest pushed value of the tenant with the most values in a
+ * sample. Returns 1, or 0 if no pushed value was found. */
 static int
 mcp_store_value_yield(mcp_store_op_t *op, const unsigned char *key)
 {
@@ -58,8 +59,8 @@ mcp_store_value_yield(mcp_store_op_t *op, const unsigned char *key)
 }
 
 
-/* Checks whether one more value is allowed, and frees an older one for a pushed
- * value. */
+/* Checks whether the limits allow one more value. If they do not, a pushed
+ * value replaces an older pushed one. */
 static int
 mcp_store_value_admit(mcp_store_op_t *op, const mcp_store_value_t *v,
     const mcp_tenant_t *tenant)
@@ -123,7 +124,8 @@ mcp_store_value_take(mcp_store_op_t *op, const mcp_tenant_t *tenant)
 
     group = 0;
 
-    /* the group first: making room for the entry must not free the group */
+    /* the group comes first, and counts the value at once: making room for the
+     * entry must not free the group */
 
     if (tenant) {
         op->tenant = tenant->id;
@@ -169,7 +171,8 @@ mcp_store_value_new(mcp_store_op_t *op, const mcp_store_value_t *v)
         return rc;
     }
 
-    /* a pushed value and its tenant's group replace other values */
+    /* for a pushed value and its tenant's group, other pushed values are
+     * freed */
 
     for (n = 0; (e = mcp_store_value_take(op, tenant)) == NULL; n++) {
         if (tenant == NULL || !v->pushed || n == MCP_STORE_YIELDS
@@ -189,8 +192,9 @@ mcp_store_value_new(mcp_store_op_t *op, const mcp_store_value_t *v)
         e->pushed = (uint8_t) v->pushed;
     }
 
-    /* raised before the value exists, because mcp_store_value_get() reads this
-     * number without the lock and must not miss the value */
+    /* the count is raised before the value exists, because
+     * mcp_store_value_get() reads it without the lock and must not miss the
+     * value */
 
     atomic_fetch_add(&op->head->purpose[(unsigned char) v->purpose], 1);
     op->head->n_values++;
@@ -399,7 +403,8 @@ mcp_store_values_expire(mcp_store_op_t *op, uint32_t index, uint64_t now)
         n++;
 
         if (last) {
-            break;                     /* the chunk was freed */
+            break;                     /* the chunk was freed with its last
+                                          entry */
         }
     }
 
