@@ -39,7 +39,8 @@ mcp_json_line(const char *text, size_t offset)
 
 
 /*
- * Makes the scan's error relative to the text with the white space before it.
+ * Sets *error to the scan's error, with an offset from the start of the whole
+ * text, including the white space in front that the scan has skipped.
  */
 static void
 mcp_json_report(const mcp_json_scan_t *scan, int rc, mcp_str_t text,
@@ -54,7 +55,8 @@ mcp_json_report(const mcp_json_scan_t *scan, int rc, mcp_str_t text,
 }
 
 
-/* Clears the results of a text that was rejected half-way. */
+/* Clears the root and the values of a text that was rejected before its
+ * end. */
 static void
 mcp_json_forget(mcp_json_scan_t *scan)
 {
@@ -66,7 +68,8 @@ mcp_json_forget(mcp_json_scan_t *scan)
 }
 
 
-/* Removes the white space around the text. */
+/* Sets the bounds of the scan to the text without the white space around
+ * it. */
 static void
 mcp_json_trim(mcp_json_scan_t *scan, mcp_str_t text)
 {

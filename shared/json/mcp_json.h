@@ -66,18 +66,20 @@ typedef enum {
 
 typedef struct {
     mcp_json_problem_e  problem;
-    size_t              offset;        /* offset of the first invalid byte */
-    size_t              line;          /* line of the problem, from 1 */
+    size_t              offset;        /* offset of the first invalid byte, of
+                                          the bracket that is nested too deep,
+                                          or of the first duplicate key */
+    size_t              line;          /* line of "offset", from 1 */
     int                 field;         /* index of the first duplicate field */
-    uint64_t            duplicates;    /* one bit for each duplicate field */
+    uint64_t            duplicates;    /* bit k: field k occurs twice */
     mcp_str_t           alike;         /* for mcp_json_scan_client(): the
                                           first key, raw, that is similar to
                                           the name of a field but not equal
                                           (mcp_json_alike()); its length is
                                           0 if there is none. This is not an
                                           error of the text */
-    int                 alike_field;   /* index of the field with the
-                                          similar name */
+    int                 alike_field;   /* index of the field whose name is
+                                          similar to "alike" */
 } mcp_json_error_t;
 
 
@@ -112,8 +114,8 @@ int mcp_json_scan_client(mcp_arena_t *scratch, mcp_str_t text,
     mcp_json_value_t *root, mcp_json_value_t *values, mcp_json_error_t *error);
 
 /*
- * Scans an operator's text like mcp_json_scan(), with yajl, which has been
- * tested by others for longer; speed does not matter there.
+ * Scans an operator's text like mcp_json_scan(), but with yajl, which is older
+ * and more widely tested; the speed for such texts does not matter.
  * t/fuzz/mcp_json_walk_fuzz.c compares the two parsers: they accept the same
  * texts and return the same values. For syntax errors the offset is only
  * approximate.
@@ -164,8 +166,8 @@ const char *mcp_json_string_end(const char *p, const char *end);
 int mcp_json_unescape(mcp_arena_t *arena, mcp_str_t raw, mcp_str_t *out);
 
 /*
- * Decodes like mcp_json_unescape(), but to out, which has room for raw.len
- * bytes. Returns the length.
+ * Decodes a raw string, with its quotes, to UTF-8 at "out", which has room for
+ * raw.len bytes. Returns the length. An unpaired surrogate becomes U+FFFD.
  */
 size_t mcp_json_decode(char *out, mcp_str_t raw);
 
@@ -185,8 +187,8 @@ int mcp_json_str_eq(mcp_str_t raw, mcp_str_t text);
 int mcp_json_alike(mcp_str_t raw, mcp_str_t text);
 
 /*
- * Returns the lower-case ASCII letter that mcp_json_alike() folds the
- * character c to, 0 if c is another character.
+ * Returns the lower-case ASCII letter to which mcp_json_alike() folds the
+ * character c, or 0 if it folds c to none.
  */
 char mcp_json_letter(mcp_str_t c);
 
@@ -195,8 +197,9 @@ char mcp_json_letter(mcp_str_t c);
 mcp_json_value_t mcp_json_get(const mcp_json_value_t *object, mcp_str_t key);
 
 /*
- * Finds the first member like mcp_json_get(), for a value that other programs
- * use as well: they may read the last one of two members.
+ * Finds the member of an accepted object with this unescaped key, and rejects
+ * an object that has two: other programs that read the object may use the
+ * second one.
  *
  * Returns MCP_OK, or
  *   MCP_ERR_SYNTAX  the object has the key twice

@@ -2,16 +2,16 @@
 
 /*
  * The fields of a scan: determines the field that a key names, and where its
- * value begins and ends. Both parsers report only the tokens at the level of
- * the tracked object, whose members can be fields; they check deeper levels
- * alone.
+ * value begins and ends. The *tracked object* is the innermost open object
+ * whose members can be fields. Both parsers report only its keys and values to
+ * this file; what is nested deeper they only check.
  */
 
 
 #include "json/mcp_json_internal.h"
 
 
-/* The next value does not belong to a field. */
+/* The scan's "field" if the next value does not belong to a field. */
 #define MCP_JSON_NO_FIELD   -2
 
 
@@ -23,8 +23,8 @@ mcp_json_slot(mcp_json_scan_t *scan, int field)
 
 
 /*
- * Records a duplicate. The scan continues, to determine whether the text is
- * JSON.
+ * Records that a field occurs twice; p is its second key. The scan continues,
+ * to determine whether the text is JSON.
  */
 static void
 mcp_json_duplicate(mcp_json_scan_t *scan, int field, const char *p)
@@ -38,7 +38,8 @@ mcp_json_duplicate(mcp_json_scan_t *scan, int field, const char *p)
 }
 
 
-/* Returns the first field in a field's object, scan->n if there is none. */
+/* Returns the index of the first field whose parent is "field", or scan->n if
+ * there is none. */
 static inline size_t
 mcp_json_first(const mcp_json_scan_t *scan, int field)
 {
@@ -54,7 +55,8 @@ mcp_json_first(const mcp_json_scan_t *scan, int field)
 }
 
 
-/* Returns 1 if the eight bytes, or four, at a and b are equal. */
+/* mcp_json_same_8() returns 1 if the eight bytes at a and at b are equal,
+ * mcp_json_same_4() does so for four bytes. */
 
 static inline int
 mcp_json_same_8(const char *a, const char *b)
@@ -81,8 +83,8 @@ mcp_json_same_4(const char *a, const char *b)
 
 
 /*
- * Compares like memcmp(). Names are so short that a call would cost more than
- * the comparison.
+ * Returns 1 if the len bytes at a and at b are equal. Names are so short that
+ * a call of memcmp() would cost more than the comparison.
  */
 static inline int
 mcp_json_same(const char *a, const char *b, size_t len)
@@ -115,8 +117,9 @@ mcp_json_same(const char *a, const char *b, size_t len)
 
 
 /*
- * Both return the field of the tracked object that a key names, scan->n if
- * there is none.
+ * mcp_json_find() returns the index of the field of the tracked object that a
+ * key without escapes names, or scan->n if there is none.
+ * mcp_json_find_escaped() does so for a key with escapes.
  */
 
 static inline size_t
@@ -158,8 +161,8 @@ mcp_json_find_escaped(const mcp_json_scan_t *scan, mcp_str_t raw)
 
 
 /*
- * Handles a key that names no field: records it if a parser that ignores case
- * would accept it as the name of one.
+ * Handles a key that names no field: records the key if a parser that ignores
+ * case would accept it as the name of a field.
  */
 __attribute__((noinline)) static void
 mcp_json_key_unknown(mcp_json_scan_t *scan, mcp_str_t raw)
@@ -203,8 +206,8 @@ mcp_json_take(mcp_json_scan_t *scan, mcp_str_t raw, size_t n)
 
 
 /*
- * A separate function, so that its callers need not save registers for its
- * calls.
+ * Handles a key with escapes. A separate function, so that
+ * mcp_json_field_key() need not save registers for the calls made here.
  */
 __attribute__((noinline)) static void
 mcp_json_key_escaped(mcp_json_scan_t *scan, mcp_str_t raw)
@@ -213,7 +216,8 @@ mcp_json_key_escaped(mcp_json_scan_t *scan, mcp_str_t raw)
 }
 
 
-/* Most keys have no escapes, so that the length distinguishes most fields. */
+/* Keys without escapes, which are usual, can be compared as they are, and most
+ * fields differ in the length already. */
 void
 mcp_json_field_key(mcp_json_scan_t *scan, mcp_str_t raw, int escaped)
 {
@@ -258,10 +262,8 @@ mcp_json_field_open(mcp_json_scan_t *scan, const char *start)
     value = mcp_json_slot(scan, scan->field);
     value->raw.data = start;
 
-    /*
-     * keeps scan->field until the closing bracket, unless its members are
-     * fields
-     */
+    /* scan->field remains until the closing bracket of this value, unless the
+     * value becomes the tracked object, because its members can be fields */
 
     if (*start == '[') {
         value->type = MCP_JSON_ARRAY;

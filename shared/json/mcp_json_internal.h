@@ -10,14 +10,16 @@
 #include "json/mcp_json.h"
 
 
-/* One block for yajl, from which its allocations are taken. */
+/* Memory for yajl: one block, from which all allocations of yajl are taken. */
 typedef struct {
     mcp_arena_t             *arena;
     char                    *pos;
     char                    *end;
-    char                    *last;         /* the newest allocation */
+    char                    *last;         /* the newest allocation, which can
+                                              grow in place */
     size_t                   stack;        /* bytes of the largest stack of
-                                              states that yajl can need */
+                                              parser states that yajl can
+                                              need */
 } mcp_json_memory_t;
 
 
@@ -31,49 +33,62 @@ typedef struct {
     mcp_json_value_t        *root;
     mcp_json_value_t        *values;
 
-    int                      object;       /* field of the tracked object */
-    size_t                   first;        /* first field in the tracked
-                                              object */
-    int                      field;        /* field of the next value */
+    int                      object;       /* index of the field that is the
+                                              tracked object
+                                              (mcp_json_field.c), or
+                                              MCP_JSON_ROOT */
+    size_t                   first;        /* index of the first field in the
+                                              tracked object */
+    int                      field;        /* index of the field to which the
+                                              next value belongs,
+                                              MCP_JSON_ROOT, or
+                                              MCP_JSON_NO_FIELD */
 
     unsigned                 depth;
-    unsigned                 tracked;      /* depth of the tracked object */
+    unsigned                 tracked;      /* depth at which the members of the
+                                              tracked object are */
     unsigned                 max_depth;
-    unsigned                 wary:1;       /* 1: record similar keys */
+    unsigned                 wary:1;       /* 1: record the first key that is
+                                              similar to a field's name */
 
     mcp_json_error_t         error;
 
     /* of the walk */
     mcp_arena_t             *scratch;
-    char                    *stack;        /* closing brackets that are
-                                              expected */
-    size_t                   room;         /* capacity of the stack, levels */
+    char                    *stack;        /* for each open container, the
+                                              closing bracket that it needs */
+    size_t                   room;         /* number of levels for which the
+                                              stack has room */
     int                      rc;
 
-    int                      escaped;      /* 1: the last string has escapes */
+    int                      escaped;      /* 1: the last string that was read
+                                              has escapes */
 
     /* of yajl */
     unsigned                 want_key:1;
     unsigned                 at_end:1;     /* 1: yajl reads the white space
                                               that the scan appended */
     void                    *handle;
-    const char              *pos;          /* end of the last token */
+    const char              *pos;          /* end of the last token that was
+                                              handled */
     mcp_json_memory_t        memory;
 } mcp_json_scan_t;
 
 
 /* --- mcp_json.c --- */
 
-/* Records a syntax error at this offset. Returns MCP_ERR_SYNTAX. */
+/* Records a syntax error at "offset" of the scan's text. Returns
+ * MCP_ERR_SYNTAX. */
 int mcp_json_fail(mcp_json_scan_t *scan, size_t offset);
 
 
 /* --- mcp_json_field.c --- */
 
 /*
- * Called by a parser at depth scan->tracked, for a key (raw, with its quotes),
- * a scalar, the opening bracket of an object or array, and a closing bracket
- * after which the depth is at most scan->tracked.
+ * A parser calls these functions at the depth scan->tracked: for a key (raw,
+ * with its quotes), for a scalar, for the opening bracket of an object or
+ * array, and for a closing bracket if the depth after it is at most
+ * scan->tracked.
  */
 void mcp_json_field_key(mcp_json_scan_t *scan, mcp_str_t raw, int escaped);
 void mcp_json_field_scalar(mcp_json_scan_t *scan, mcp_json_type_e type,
@@ -83,9 +98,10 @@ void mcp_json_field_close(mcp_json_scan_t *scan, const char *end);
 
 
 /*
- * The parsers set root and values from a text that is not empty and has no
- * white space around it. They return MCP_OK (also with duplicates, which
- * scan->error records), or
+ * The two parsers, mcp_json_walk() and mcp_json_yajl(). They set the root and
+ * the values from a text that is not empty and has no white space around it.
+ * They return MCP_OK (also if fields occur twice, which scan->error records),
+ * or
  *   MCP_ERR_SYNTAX  scan->error is the reason
  *   MCP_ERR_MEMORY
  */
@@ -103,7 +119,8 @@ int mcp_json_yajl(mcp_json_scan_t *scan, mcp_arena_t *scratch);
 /* --- mcp_json_yajl_memory.c --- */
 
 /*
- * Allocates enough memory for all allocations of yajl with len bytes of text.
+ * Allocates a block that is large enough for all allocations that yajl makes
+ * for a text of len bytes.
  *
  * Returns MCP_OK, or
  *   MCP_ERR_MEMORY

@@ -24,7 +24,7 @@
 #define MCP_JSON_LEVELS   128
 
 
-/* Rejects the byte at p. Returns NULL. */
+/* Records a syntax error at p. Returns NULL. */
 static const char *
 mcp_json_refuse(mcp_json_scan_t *scan, const char *p)
 {
@@ -45,10 +45,7 @@ mcp_json_space_end(const char *p, const char *end)
 }
 
 
-/*
- * Returns 1 and advances *pp if the next character is c; white space before
- * it, which is rare, is skipped.
- */
+/* Skips white space at *pp, which is rare. Returns 1 if *pp is then at c. */
 static inline int
 mcp_json_comes(const char **pp, const char *end, char c)
 {
@@ -67,8 +64,9 @@ mcp_json_comes(const char **pp, const char *end, char c)
 
 
 /*
- * Skips the ordinary bytes of a string. Other bytes are above 0x7f, hence
- * negative, or less than a space, a quote or a backslash.
+ * Returns the first byte from p on that needs a check within a string. Such
+ * bytes are above 0x7f, hence negative, or less than a space, or a quote or a
+ * backslash.
  */
 static inline const char *
 mcp_json_plain_end(const char *p, const char *end)
@@ -93,7 +91,8 @@ mcp_json_plain_end(const char *p, const char *end)
 }
 
 
-/* Returns the end of the escape at p (its backslash). */
+/* Returns the end of the escape at p (its backslash), or NULL if it is
+ * invalid. */
 static const char *
 mcp_json_escape_end(mcp_json_scan_t *scan, const char *p)
 {
@@ -127,8 +126,8 @@ mcp_json_escape_end(mcp_json_scan_t *scan, const char *p)
 
 
 /*
- * Returns the end of a special sequence at p in a string: an escape, or a
- * character of several bytes.
+ * Returns the end of the escape, or of the character of several bytes, at p in
+ * a string. Returns NULL if it is invalid.
  */
 static const char *
 mcp_json_special_end(mcp_json_scan_t *scan, const char *p)
@@ -157,7 +156,8 @@ mcp_json_special_end(mcp_json_scan_t *scan, const char *p)
 }
 
 
-/* Returns the end of the string at p (its quote), and sets scan->escaped. */
+/* Returns the end of the string at p (its first quote), or NULL if it is
+ * invalid, and sets scan->escaped. */
 static inline const char *
 mcp_json_walk_string(mcp_json_scan_t *scan, const char *p)
 {
@@ -180,7 +180,7 @@ mcp_json_walk_string(mcp_json_scan_t *scan, const char *p)
 }
 
 
-/* Returns the end of the digits at p, of which there must be at least one. */
+/* Returns the end of the digits at p, or NULL if there is none. */
 static const char *
 mcp_json_digits_end(mcp_json_scan_t *scan, const char *p)
 {
@@ -226,7 +226,8 @@ mcp_json_number_end(mcp_json_scan_t *scan, const char *p)
 }
 
 
-/* Returns the end of this literal at p. */
+/* Returns the end of "word", which is true, false or null, at p. Returns NULL
+ * if p is not at this word. */
 static const char *
 mcp_json_word_end(mcp_json_scan_t *scan, const char *p, const char *word)
 {
@@ -243,7 +244,8 @@ mcp_json_word_end(mcp_json_scan_t *scan, const char *p, const char *word)
 }
 
 
-/* Returns the end of the scalar at p, and sets its type. */
+/* Returns the end of the string, number or literal at p, and sets *type.
+ * Returns NULL if it is invalid. */
 static inline const char *
 mcp_json_scalar_end(mcp_json_scan_t *scan, const char *p,
     mcp_json_type_e *type)
@@ -301,7 +303,8 @@ mcp_json_grow(mcp_json_scan_t *scan)
 }
 
 
-/* Enters the object or array at p. Returns the position after its bracket. */
+/* Enters the object or array at p. Returns the position after its bracket, or
+ * NULL after an error. */
 static inline const char *
 mcp_json_open(mcp_json_scan_t *scan, const char *p)
 {
@@ -344,7 +347,8 @@ mcp_json_close(mcp_json_scan_t *scan, const char *p)
 }
 
 
-/* Returns the start of the value of the member at p. */
+/* Reads the key of the member at p and the colon. Returns the start of the
+ * member's value, or NULL if they are invalid. */
 static inline const char *
 mcp_json_member(mcp_json_scan_t *scan, const char *p)
 {
@@ -375,9 +379,9 @@ mcp_json_member(mcp_json_scan_t *scan, const char *p)
 
 
 /*
- * After a value, or before the first one of a container: leaves the containers
- * that end here. Returns the start of the next value, the end of the text, or
- * NULL after an error.
+ * Leaves the containers that end at p, which is after a value, or, with
+ * "first", at the beginning of a container. Returns the start of the next
+ * value, the end of the text, or NULL after an error.
  */
 static inline const char *
 mcp_json_next(mcp_json_scan_t *scan, const char *p, int first)
@@ -412,7 +416,8 @@ mcp_json_next(mcp_json_scan_t *scan, const char *p, int first)
 }
 
 
-/* Walks the value at p, and the containers that end after it. */
+/* Walks the value at p. Returns the start of the next value, the end of the
+ * text, or NULL after an error. */
 static inline const char *
 mcp_json_value(mcp_json_scan_t *scan, const char *p)
 {

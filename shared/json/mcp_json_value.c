@@ -45,7 +45,7 @@ mcp_json_unit(const char *p)
 }
 
 
-/* Returns the character of a two-character escape. */
+/* Returns the character that a backslash and c stand for. */
 static char
 mcp_json_escape_char(char c)
 {
@@ -67,8 +67,9 @@ mcp_json_escape_char(char c)
 
 
 /*
- * Decodes \uXXXX at p, and the low surrogate after a high one; an unpaired
- * surrogate becomes U+FFFD. Returns the end.
+ * Decodes \uXXXX at p to *c, together with a low surrogate that follows a high
+ * one. An unpaired surrogate becomes U+FFFD. Returns the end of the decoded
+ * text.
  */
 static const char *
 mcp_json_escape_unicode(const char *p, const char *end, uint32_t *c)
@@ -98,8 +99,8 @@ mcp_json_escape_unicode(const char *p, const char *end, uint32_t *c)
 
 
 /*
- * Decodes the escape at p (its backslash) to 1 to 4 bytes, never more than its
- * own length. Returns its end.
+ * Decodes the escape at p (its backslash) to *len bytes of UTF-8: 1 to 4,
+ * never more than the escape has. Returns the end of the escape.
  */
 static const char *
 mcp_json_escape(const char *p, const char *end, char *out, size_t *len)
@@ -125,7 +126,8 @@ mcp_json_escape(const char *p, const char *end, char *out, size_t *len)
 }
 
 
-/* Returns 1 if [p, end), which has escapes, decodes to text. */
+/* Returns 1 if [p, end), the inside of a string with escapes, decodes to
+ * text. */
 static int
 mcp_json_escaped_eq(const char *p, const char *end, mcp_str_t text)
 {
@@ -171,7 +173,7 @@ mcp_json_str_eq(mcp_str_t raw, mcp_str_t text)
     p = raw.data + 1;
     len = raw.len - 2;
 
-    /* an escaped form is never shorter */
+    /* a string with escapes is never shorter than the decoded text */
 
     if (len < text.len) {
         return 0;
@@ -224,7 +226,8 @@ mcp_json_letter(mcp_str_t c)
 }
 
 
-/* Removes the first character from [*p, end), which is valid UTF-8. */
+/* Removes the first character from [*p, end) and returns it. A byte that does
+ * not begin a complete UTF-8 character counts as a character. */
 static mcp_str_t
 mcp_json_cut(const char **p, const char *end)
 {
@@ -277,14 +280,16 @@ mcp_json_alike(mcp_str_t raw, mcp_str_t text)
         }
     }
 
-    /* parsers that store names as C strings truncate them at U+0000 */
+    /* the key may continue with U+0000, at which parsers that store names as C
+     * strings truncate it */
 
     return t == t_end
            && (p == end || (end - p >= 6 && memcmp(p, "\\u0000", 6) == 0));
 }
 
 
-/* Decodes [p, end) from the first escape, slash, to o. Returns the end. */
+/* Decodes [p, end) to o; slash is its first backslash, or NULL. Returns the
+ * end of the decoded text. */
 static char *
 mcp_json_unescape_to(char *o, const char *p, const char *end,
     const char *slash)

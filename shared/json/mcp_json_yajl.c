@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * The grammar of JSON by yajl, and the fields of a scan from its tokens.
+ * The grammar of JSON by yajl, and the fields of a scan from yajl's tokens.
  *
- * A text can make yajl's decoder of escapes fail an assertion (in versions
- * without the fix for CVE-2017-16516). The decoder runs only if there is a
- * callback for strings, so there is none, and strings are read from the gap
- * before the next token.
+ * In versions without the fix for CVE-2017-16516, a text can make yajl's
+ * decoder of escapes fail an assertion. yajl calls the decoder only if there
+ * is a callback for strings. So there is none, and this file reads a string
+ * itself, in the gap before the next token.
  *
  * yajl (2.1) accepts overlong forms, surrogates and values above U+10FFFF as
- * UTF-8: the text is validated first, and yajl's own check is off. It also
- * accepts \v and \f as white space; they are allowed nowhere in JSON, so they
- * are rejected first, too.
+ * UTF-8: the text is validated first, and yajl's own check is off. yajl also
+ * accepts \v and \f as white space: texts that contain them are rejected
+ * first, because JSON does not allow these bytes anywhere.
  */
 
 
@@ -21,7 +21,7 @@
 #include "json/mcp_json_internal.h"
 
 
-/* Returns the offset of the line with the first invalid UTF-8. */
+/* Returns the offset of the first line that is not valid UTF-8. */
 static size_t
 mcp_json_bad_line(const char *text, size_t len)
 {
@@ -44,7 +44,8 @@ mcp_json_bad_line(const char *text, size_t len)
 }
 
 
-/* Rejects the errors that yajl accepts. */
+/* Rejects texts that yajl accepts although they are not JSON: with \v, \f or
+ * invalid UTF-8. */
 static int
 mcp_json_check_bytes(mcp_json_scan_t *scan)
 {
@@ -72,8 +73,8 @@ mcp_json_check_bytes(mcp_json_scan_t *scan)
 
 
 /*
- * Reads the string at p, a key or a value. Returns its end, or NULL if it is
- * not terminated.
+ * Reports the key or the value that is the string at p to mcp_json_field.c.
+ * Returns the end of the string, or NULL if it does not end before "end".
  */
 static const char *
 mcp_json_gap_string(mcp_json_scan_t *scan, const char *p, const char *end)
@@ -103,10 +104,10 @@ mcp_json_gap_string(mcp_json_scan_t *scan, const char *p, const char *end)
 
 
 /*
- * Walks the gap between two tokens that yajl reported: white space, commas,
- * colons, and strings, which it does not report. Returns 0 if there is
- * anything else, which is possible only at the end of the text, where yajl
- * waits for more.
+ * Reads the gap between the last token that yajl reported and "end": white
+ * space, commas, colons, and strings, which yajl does not report. Returns 0 if
+ * the gap contains anything else, which is possible only at the end of the
+ * text, where yajl waits for more.
  */
 static int
 mcp_json_gap(mcp_json_scan_t *scan, const char *end)
@@ -155,8 +156,9 @@ mcp_json_gap(mcp_json_scan_t *scan, const char *end)
 
 
 /*
- * Handles a token of len bytes (not a string) that has ended: processes the
- * gap before it if fields are possible there. Returns its start.
+ * Handles a token of len bytes, which is not a string and which yajl has just
+ * read. If its level can have fields, reads the gap before it. Returns the
+ * start of the token.
  */
 static const char *
 mcp_json_token(mcp_json_scan_t *scan, size_t len)
@@ -265,10 +267,11 @@ mcp_json_end_container(void *ctx)
 static const yajl_callbacks  mcp_json_callbacks = {
     mcp_json_null,
     mcp_json_boolean,
-    NULL,                      /* integers: "number" receives all */
+    NULL,                      /* integers: mcp_json_number() receives all
+                                  numbers */
     NULL,                      /* doubles */
     mcp_json_number,
-    NULL,                      /* strings, see above */
+    NULL,                      /* strings: see the top of this file */
     mcp_json_start_container,
     NULL,                      /* map keys */
     mcp_json_end_container,
@@ -277,7 +280,8 @@ static const yajl_callbacks  mcp_json_callbacks = {
 };
 
 
-/* yajl accepted all: returns 1 if there is exactly one complete value */
+/* Checks, after yajl has accepted the whole text, whether it is exactly one
+ * complete value. Returns MCP_OK or MCP_ERR_SYNTAX. */
 static int
 mcp_json_finish(mcp_json_scan_t *scan)
 {
@@ -292,7 +296,7 @@ mcp_json_finish(mcp_json_scan_t *scan)
     if (scan->root->type == MCP_JSON_NONE
         && (*scan->text == '-' || (*scan->text >= '0' && *scan->text <= '9')))
     {
-        /* a number ends only at the next character */
+        /* yajl reports a number only when it reads the next character */
 
         scan->at_end = 1;
 

@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Memory for yajl, which does not check its allocations: it gets a block that
- * is large enough for all of them.
+ * Memory for yajl, which does not check whether its allocations fail: it gets
+ * a block that is large enough for all of them. These are
  *
- * yajl allocates its fixed parts; the stack of states, one byte for each
- * container and one more, for the first time with realloc(NULL), which gets
- * the largest possible size; and, only if the text ends within a token or is a
- * number, a copy of that token and a space, in a buffer that doubles from
- * 2,048 bytes. This buffer is then the newest allocation and grows in place.
- * There are no other allocations, because nothing is decoded.
+ * - its fixed parts;
+ * - the stack of states, with one byte for each container and one more. yajl
+ *   allocates it by realloc(NULL) and enlarges it later; here it gets the
+ *   largest possible size at once;
+ * - only if the text ends within a token or is a number, a copy of that token
+ *   and a space, in a buffer that doubles from 2,048 bytes. This buffer is
+ *   then the newest allocation and grows in place.
+ *
+ * There are no other allocations, because yajl decodes no strings here.
  */
 
 
@@ -17,18 +20,20 @@
 
 
 /*
- * The fixed parts of yajl: handle (120 bytes), lexer (64), two buffer heads
- * (32 each); twice that, for other versions.
+ * Bytes for the fixed parts of yajl: handle (120 bytes), lexer (64), two
+ * buffer heads (32 each); twice as many, for other versions of yajl.
  */
 #define MCP_YAJL_FIXED      512
 
-/* Initial size of its buffers, which double (YAJL_BUF_INIT_SIZE). */
+/* Initial size of yajl's buffers, which double when they are full
+ * (YAJL_BUF_INIT_SIZE). */
 #define MCP_YAJL_BUFFER     2048
 
-/* Increment of its stack of states (YAJL_BS_INC). */
+/* Number of bytes by which yajl enlarges its stack of states (YAJL_BS_INC). */
 #define MCP_YAJL_STACK      128
 
-/* Header of each allocation: its size. */
+/* Size of the header of each allocation, which contains the size of the
+ * allocation. */
 #define MCP_YAJL_HEAD       sizeof(size_t)
 
 
@@ -77,7 +82,7 @@ mcp_json_malloc(void *ctx, size_t size)
 
     if (size + MCP_YAJL_HEAD > (size_t) (memory->end - memory->pos)) {
 
-        /* does not happen with known versions of yajl; may still succeed */
+        /* no known version of yajl needs this: the block is large enough */
 
         p = mcp_arena_alloc(memory->arena, size + MCP_YAJL_HEAD);
         if (p == NULL) {
@@ -135,7 +140,7 @@ mcp_json_realloc(void *ctx, void *old, size_t size)
 void
 mcp_json_free(void *ctx, void *p)
 {
-    /* the whole block is freed at once */
+    /* the arena frees the whole block */
 
     (void) ctx;
     (void) p;
