@@ -3,8 +3,9 @@
 /*
  * The fields of a scan: determines the field that a key names, and where its
  * value begins and ends. The *tracked object* is the innermost open object
- * whose members can be fields. Both parsers report only its keys and values to
- * this file; what is nested deeper they only check.
+ * whose members can be fields. Both parsers report only the keys and values of
+ * the tracked object to this file; they only check values that are nested
+ * deeper.
  */
 
 

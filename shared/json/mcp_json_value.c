@@ -45,7 +45,7 @@ mcp_json_unit(const char *p)
 }
 
 
-/* Returns the character that a backslash and c stand for. */
+/* Returns the character to which a backslash with c is decoded. */
 static char
 mcp_json_escape_char(char c)
 {

@@ -2,12 +2,12 @@
 
 /*
  * Memory for yajl, which does not check whether its allocations fail: it gets
- * a block that is large enough for all of them. These are
+ * a block that is large enough for all its allocations, which are
  *
  * - its fixed parts;
- * - the stack of states, with one byte for each container and one more. yajl
- *   allocates it by realloc(NULL) and enlarges it later; here it gets the
- *   largest possible size at once;
+ * - the stack of states, with one byte for each container and an additional
+ *   one. yajl allocates it by realloc(NULL) and enlarges it later; here it
+ *   gets the largest possible size at once;
  * - only if the text ends within a token or is a number, a copy of that token
  *   and a space, in a buffer that doubles from 2,048 bytes. This buffer is
  *   then the newest allocation and grows in place.

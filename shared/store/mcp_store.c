@@ -64,8 +64,8 @@ mcp_store_clamp(uint64_t n, uint32_t min, uint32_t max)
 
 
 /* Sets the sizes and offsets of the tables of call statistics for n chunks.
- * In a small region they take a twentieth of it. Returns the offset of
- * their end. */
+ * The tables take a twentieth of a small region. Returns the offset of the end
+ * of the tables. */
 static uint64_t
 mcp_store_place_call_stats(mcp_store_head_t *head, uint32_t n)
 {
@@ -347,8 +347,8 @@ mcp_store_leave(mcp_store_op_t *op)
 
 /* --- time --- */
 
-/* Frees what is due in one chunk: values, or a stream. Returns 1, with *info
- * set, if a stream with unsent events was freed. */
+/* Frees the expired values or the stream in one chunk, if they are due.
+ * Returns 1, with *info set, if a stream with unsent events was freed. */
 static int
 mcp_store_sweep_chunk(mcp_store_op_t *op, uint32_t index, uint64_t now,
     mcp_stream_info_t *info, size_t *freed)

@@ -652,10 +652,10 @@ int mcp_store_lookup(mcp_store_t *store, const mcp_stream_ref_t *ref,
     mcp_store_lookup_t *lookup, mcp_buf_t *buf);
 
 /*
- * Reads the state of a task as its owner has it, including what Redis has not
- * acknowledged yet: another node may have sent the task's question to a client
- * before this node gets Redis's reply. The caller must not send this state to
- * clients, because it may still be lost.
+ * Reads the state of a task as its owner has it, including events that Redis
+ * has not acknowledged yet: another node may have sent the task's question to
+ * a client before this node gets Redis's reply. The caller must not send this
+ * state to clients, because it may still be lost.
  */
 int mcp_store_lookup_ahead(mcp_store_t *store, const mcp_stream_ref_t *ref,
     mcp_store_lookup_t *lookup, mcp_buf_t *buf);
@@ -765,8 +765,8 @@ typedef enum {
     MCP_VALUE_CROWDED = 'q',
 
     /* The digest of a list of an endpoint's catalog in the current
-     * configuration, by the topic of changes of that list (mcp_topic_list()).
-     * Replaced by the first process of the next configuration. */
+     * configuration, by the topic from mcp_topic_list(). Replaced by the first
+     * process of the next configuration. */
     MCP_VALUE_LIST = 'L',
 
     /* The number of the configuration whose first process has started, or of
@@ -861,7 +861,7 @@ uint64_t mcp_store_subscribers(mcp_store_t *store,
 
 /*
  * Appends a message to the streams that are subscribed to a topic, at most
- * "budget" of them in one call, and adds their number to *n. *position is 0
+ * "budget" streams in one call, and adds their number to *n. *position is 0
  * for the first call. A listener that has reached its limits loses its oldest
  * events, and its client gets MCP_ERR_PURGED when it resumes before them.
  *
@@ -980,8 +980,8 @@ typedef struct {
     uint64_t  used;            /* bytes of chunks in use */
     uint64_t  streams;         /* number of streams */
     uint64_t  listeners;
-    uint64_t  values;          /* number of values, except those of the
-                                  purposes LIST and CONFIGURATION */
+    uint64_t  values;          /* number of values whose purpose is neither
+                                  LIST nor CONFIGURATION */
     uint64_t  subscriptions;
 } mcp_store_stats_t;
 

@@ -292,8 +292,8 @@ mcp_store_private_grow(mcp_store_t *store, uint32_t total, int all,
 }
 
 
-/* Frees an incomplete private chain, because there was no room for the rest of
- * it. */
+/* Frees an incomplete private chain, because there was no room for its other
+ * chunks. */
 static void
 mcp_store_private_undo(mcp_store_t *store, mcp_store_chain_t *chain)
 {

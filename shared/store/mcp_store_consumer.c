@@ -389,10 +389,11 @@ mcp_store_fill_replication(mcp_store_head_t *head, mcp_cursor_t *cursor,
 
 
 /*
- * Copies as many events to p as fit. Makes the SSE text here, while the lock
- * is held, because chunks may be freed as soon as it is released: to frame the
- * messages elsewhere, each would have to be copied again. Returns the end of
- * the text, or NULL if the log contradicts the cursor.
+ * Copies events to p until there is no more room. Makes the SSE text here,
+ * while the lock is held, because chunks may be freed as soon as it is
+ * released: to frame the messages elsewhere, each would have to be copied
+ * again. Returns the end of the text, or NULL if the log contradicts the
+ * cursor.
  */
 static char *
 mcp_store_fill(mcp_store_head_t *head, const mcp_store_stream_t *st,

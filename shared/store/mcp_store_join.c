@@ -22,8 +22,8 @@ mcp_store_join_stream(mcp_store_op_t *op, const mcp_store_entry_t *e)
 
 
 /* Returns the last event sent to the consumer of a stream. For a mirror
- * without a local consumer, returns the last event that the owner's stream has
- * sent, if that one has a consumer. */
+ * without a local consumer, returns the last event that was sent to the
+ * consumer of the owner's stream, if there is one. */
 static uint64_t
 mcp_store_join_sent(mcp_store_op_t *op, const mcp_store_stream_t *st)
 {

@@ -83,9 +83,9 @@
 /* Minimum number of chunks of a stream with one event. */
 #define MCP_STORE_LEAST        4
 
-/* All calls together may be at most as many as a quarter of the chunks, all
- * listeners as half of them; values may take at most an eighth of the chunks.
- * The limits of calls and listeners hold for quotas that are shares. */
+/* The maximum number of calls is a quarter of the number of chunks, the
+ * maximum number of listeners is half of it; both hold for quotas that are
+ * shares. Values may take at most an eighth of the chunks. */
 #define MCP_STORE_CALLS        4
 #define MCP_STORE_LISTENERS    2
 #define MCP_STORE_VALUES       8
@@ -968,8 +968,8 @@ mcp_store_add(mcp_store_head_t *head, mcp_counter_e counter, int64_t n)
  * no process. */
 void mcp_store_mark(mcp_store_op_t *op, mcp_store_link_t *link, uint32_t slot);
 
-/* Add a stream to the dirty list of its owner's slot, or to those of its
- * consumer and its joined readers, and wake these processes. */
+/* Add a stream to the dirty list of its owner's slot, or to the dirty lists of
+ * its consumer and its joined readers, and wake these processes. */
 void mcp_store_mark_owner(mcp_store_op_t *op, mcp_store_stream_t *st);
 void mcp_store_mark_consumer(mcp_store_op_t *op, mcp_store_stream_t *st);
 
@@ -1135,10 +1135,9 @@ void mcp_store_log_drop(mcp_store_op_t *op, mcp_store_log_t *log);
 void mcp_store_log_clear(mcp_store_op_t *op, mcp_store_log_t *log);
 
 /*
- * Counts chunks that were linked to a log; a record begins in the first of
- * them, "index". That chunk becomes a mark if the log has none, or if
- * MCP_STORE_MARK chunks have been linked since the last mark, which then
- * refers to it.
+ * Counts chunks that were linked to a log; a record begins in the first chunk,
+ * "index". That chunk becomes a mark if the log has none, or if MCP_STORE_MARK
+ * chunks have been linked since the last mark, which then refers to it.
  */
 void mcp_store_log_mark(mcp_store_head_t *head, mcp_store_log_t *log,
     uint32_t index, uint32_t chunks);
@@ -1436,7 +1435,7 @@ void mcp_store_tenant_resize(mcp_store_op_t *op, const mcp_store_log_t *log,
     uint32_t n);
 
 /* Returns the number of chunks that n subscriptions count as: two entries for
- * each, one of them for its topic. */
+ * each, because its topic needs one. */
 uint32_t mcp_store_subs_chunks(uint32_t n);
 
 /* Sets the number of a stream's subscriptions to n, and counts their chunks
@@ -1825,9 +1824,9 @@ void mcp_store_repair(mcp_store_op_t *op);
 
 /*
  * Scans a whole log: sets the type of each chunk to MCP_CHUNK_MARK (none may
- * have this type before), *out to what *log must be, and *rec to the last
- * record. With "fix", corrects the derived data in the chunks. Returns 1, or 0
- * if the log is broken.
+ * have this type before), *out to the correct value of *log, and *rec to the
+ * last record. With "fix", corrects the derived data in the chunks. Returns 1,
+ * or 0 if the log is broken.
  */
 int mcp_store_log_scan(mcp_store_head_t *head, const mcp_store_log_t *log,
     int fix, mcp_store_log_t *out, mcp_store_record_t *rec);

@@ -2,9 +2,10 @@
 
 /*
  * Mirrors: streams whose events come from another node, with their numbers.
- * Events are appended in the order of their numbers, like those of an owner.
- * The latest known state of the owner's stream is stored with the mirror, and
- * takes effect when all events before that state have arrived.
+ * Events are appended in the order of their numbers, in the same way as the
+ * events of an owner. The latest known state of the owner's stream is stored
+ * with the mirror, and takes effect when all events before that state have
+ * arrived.
  */
 
 

@@ -8,8 +8,7 @@
 
 
 /* Gives the existing mirror the reader begin->number, and makes this process
- * feed it. Raises the limits of the mirror to those of the spec: they may have
- * grown at the owner. */
+ * feed it. Raises the limits of the mirror if the spec has higher limits. */
 static void
 mcp_store_mirror_reuse(mcp_store_op_t *op, mcp_store_stream_t *st,
     const mcp_store_making_t *making)
@@ -79,9 +78,9 @@ mcp_store_mirror_is_joined(mcp_store_op_t *op, const mcp_store_stream_t *st)
 }
 
 
-/* Allows requests to join the existing mirror. If it has a reader, the process
- * of that reader already feeds it; otherwise this process feeds it from now
- * on. */
+/* Allows requests to join the existing mirror. If it has a reader, the
+ * reader's process already feeds the mirror; otherwise this process feeds the
+ * mirror from now on. */
 static void
 mcp_store_mirror_replicate(mcp_store_op_t *op, mcp_store_stream_t *st,
     const mcp_store_making_t *making)

@@ -39,7 +39,7 @@ typedef struct {
 
 
 /* The Redis streams by which nodes send messages to each other: two with
- * broadcasts, and the queue of each node. The keys are those of
+ * broadcasts, and the queue of each node. For the keys see
  * mcp_broadcast_key(). */
 typedef enum {
     MCP_NODE_SENT = 0,

@@ -269,8 +269,8 @@ mcp_store_tenant_large(mcp_store_op_t *op, const mcp_store_stream_t *st,
 
 /*
  * Checks whether the quotas of a tenant, or of a group that contains the
- * tenant, allow a new stream of that many chunks. "group" is NULL if the
- * tenant or the group uses nothing yet. Returns the values of
+ * tenant, allow a new stream that takes "chunks" chunks. "group" is NULL if
+ * the tenant or the group uses nothing yet. Returns the values of
  * mcp_store_quota_allows().
  */
 static int

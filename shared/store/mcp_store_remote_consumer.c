@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* The consumer of a replicated stream at another node. This file records
- * what the cluster reports about this consumer, which then counts like a
- * local one. */
+/* The consumer of a replicated stream at another node. This file records the
+ * reports of the cluster about this consumer, which then counts like a local
+ * one. */
 
 
 #include "store/mcp_store_layout.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Scans a whole log, computes what its mcp_store_log_t must be, and checks
- * whether the log is intact. A repair also corrects the derived data in the
- * log's chunks. */
+/* Scans a whole log, computes the correct mcp_store_log_t, and checks whether
+ * the log is intact. A repair also corrects the derived data in the log's
+ * chunks. */
 
 
 #include "store/mcp_store_layout.h"

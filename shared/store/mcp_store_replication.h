@@ -6,7 +6,7 @@
  * change, and reads the events as they were appended.
  *
  * With "sync", readers see only events that Redis has acknowledged, and the
- * state and the responses of the last one of them. Unacknowledged events are
+ * state and the responses after the last such event. Unacknowledged events are
  * not removed, unless the stream itself is freed. The owner may append further
  * events meanwhile, within the stream's limits.
  *

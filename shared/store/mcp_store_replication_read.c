@@ -193,8 +193,8 @@ mcp_store_replication_state(mcp_store_t *store, const mcp_stream_ref_t *ref,
     repl_state->max_wait = st->max_wait;
     repl_state->state_requests = repl->state_requests;
 
-    /* the owner may apply posts only after it has taken all of them, so none
-     * counts as processed before the inbox is empty */
+    /* the owner may apply posts only after it has taken the last one, so no
+     * post counts as processed before the inbox is empty */
 
     if (st->inbox.head == 0 && !st->taken) {
         repl->taken = repl->got;

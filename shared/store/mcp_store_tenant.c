@@ -6,9 +6,9 @@
  * streams that may be evicted (MCP_EVICT_...). A rank contains the tenants
  * with about the same number of chunks. For each kind and rank there is a list
  * of the first streams of the tenants' rings, so that a stream of the largest
- * tenant is found at once. The group of an IPv6 address is contained in those
- * of its /56 and its /48 (mcp_tenant_parent()), which have the same counts for
- * all their tenants together, and have no rings.
+ * tenant is found at once. The group of an IPv6 address is contained in the
+ * groups of its /56 and its /48 (mcp_tenant_parent()), which have the same
+ * counts for all their tenants together, and have no rings.
  */
 
 
@@ -157,7 +157,7 @@ mcp_store_tenant_evictable(const mcp_store_stream_t *st)
 
 
 /* Adds n to the number of chunks of a tenant and of the groups that contain
- * it, and "held" to the number of those that count towards the quota. */
+ * it, and "held" to the number of chunks that count towards the quota. */
 static void
 mcp_store_tenant_add(mcp_store_head_t *head, mcp_store_entry_t *tenant,
     uint32_t n, uint32_t held)

@@ -6,8 +6,8 @@
 #include "store/mcp_store_layout.h"
 
 
-/* Maximum number of values that are freed to make room for the entries of one
- * new value: that of the value itself, and those of its tenant's groups. */
+/* Maximum number of values that are freed to make room for a new value, which
+ * needs an entry for itself and entries for its tenant's groups. */
 #define MCP_STORE_YIELDS  8
 
 
