@@ -255,6 +255,8 @@ mcp_store_active_retire(mcp_store_head_t *head, unsigned slot)
     mcp_store_active_t       *record;
     mcp_call_stats_failure_t  failure;
 
+    memset(&failure, 0, sizeof(failure));
+
     for (i = 0; i < head->max_active; i++) {
         record = &mcp_store_active_records(head)[i];
         owner = atomic_load(&record->owner);

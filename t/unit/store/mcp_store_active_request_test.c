@@ -146,6 +146,20 @@ test_pages(void **state)
 }
 
 
+/* Fills the stack below the caller, so that uninitialized variables of the next
+ * function are not zero. */
+static __attribute__((noinline)) void
+fill_stack(void)
+{
+    volatile char  bytes[16384];
+    size_t         i;
+
+    for (i = 0; i < sizeof(bytes); i++) {
+        bytes[i] = 'x';
+    }
+}
+
+
 /* A process dies: its active requests count as lost, and the calls that it has
  * counted before stay counted. */
 static void
@@ -179,6 +193,7 @@ test_killed(void **state)
                  (uint64_t) 1 << 32 | 2 << 1);
     assert_int_equal(running(row), 3);
 
+    fill_stack();
     mcp_store_reclaim(S0, 1, 101);
 
     assert_int_equal(running(row), 1);
@@ -194,6 +209,7 @@ test_killed(void **state)
     assert_int_equal(mcp_store_call_stats_recent(S0, &failure, 1), 1);
     assert_int_equal(failure.result, MCP_OUTCOME_LOST);
     assert_string_equal(failure.principal, "alice");
+    assert_string_equal(failure.detail, "");
 
     /* a process that was declared dead continues: it can neither begin nor end
      * an active request */
