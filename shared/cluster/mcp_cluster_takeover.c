@@ -107,8 +107,7 @@ mcp_takeover_take(mcp_cluster_t *cluster, const mcp_reply_t *item)
         return;
     }
 
-    /* the limits in the spec are for unsent events only; the owner may have
-     * stored the same amount of sent events besides */
+    /* the limits are for unsent events; the owner may also keep sent ones */
 
     spec.max_events = spec.max_events > UINT32_MAX / 2
                       ? UINT32_MAX : 2 * spec.max_events;

@@ -560,8 +560,7 @@ mcp_routing_decide(mcp_exchange_t *x, const mcp_rpc_t *msg,
     v->method = msg->row;
     v->target = MCP_NO_TARGET;
 
-    /* for revisions without sessions, mcp_stateless_enter() has rejected
-     * methods that they do not have */
+    /* otherwise mcp_stateless_enter() has checked the method */
 
     if (!v->method->session && !mcp_client_is_stateless(&x->client)) {
         return mcp_routing_fault(v, MCP_FAULT_METHOD_UNKNOWN, msg->method);

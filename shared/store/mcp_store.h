@@ -754,7 +754,7 @@ typedef enum {
      * has the call. */
     MCP_VALUE_CANCELLED = 'c',
 
-    /* A used resume token of mcp_resume_token.c, by its digest; the value
+    /* A used resume token of mcp_resume_by_token.c, by its digest; the value
      * identifies its call. Written when the token is used, and again when its
      * call gets a stream. */
     MCP_VALUE_TOKEN_USED = 'n',

@@ -4,33 +4,33 @@
  * The layout of the region, and the functions that the store's files share.
  * Only files of this folder and tests include it.
  *
- *   mcp_store_region.c           format, lock, sweep, counters
- *   mcp_store_slot.c             processes: attach, drain, reclaim, adopt
+ *   mcp_store.c           format, lock, sweep, counters
+ *   mcp_store_process.c             processes: attach, drain, reclaim, adopt
  *   mcp_store_chunk.c            chunks, lists, private chains
  *   mcp_store_log.c              records in a chain of chunks
  *   mcp_store_find.c             finding and describing streams
  *   mcp_store_create.c           creation of a stream
  *   mcp_store_stream.c           states, end and times of a stream
- *   mcp_store_session.c          the streams of a session
- *   mcp_store_retention.c        which events of a stream are kept
+ *   mcp_store_session_streams.c          the streams of a session
+ *   mcp_store_event_retention.c        which events of a stream are kept
  *   mcp_store_append.c           appending, room in the region
  *   mcp_store_inbox.c            post, take, cancel
  *   mcp_store_task.c             tasks: keep, lookup
  *   mcp_store_consumer.c         watch, unwatch, read
  *   mcp_store_join.c             calls that other requests may join
- *   mcp_store_reader.c           joined readers
+ *   mcp_store_joined_reader.c           joined readers
  *   mcp_store_replication.c      replicated streams, and the last visible event
- *   mcp_store_replicator.c       the interface of the replicator
+ *   mcp_store_replication_read.c       the interface of the replicator
  *   mcp_store_remote_consumer.c  a consumer at another node
  *   mcp_store_mirror.c           mirrors of streams of other nodes
  *   mcp_store_tenant.c           accounting of each tenant
  *   mcp_store_quota.c            quotas of each tenant
  *   mcp_store_evict.c            which stream is evicted
- *   mcp_store_entry.c            entries and groups
+ *   mcp_store_hash.c            entries and groups
  *   mcp_store_value.c            small values
  *   mcp_store_topic.c            subscriptions, publishing
  *   mcp_store_call_stats.c       statistics of finished calls
- *   mcp_store_active.c           active calls
+ *   mcp_store_active_request.c           active calls
  *   mcp_store_node.c             the zone as a node of a cluster
  *   mcp_store_repair.c           repair, first part: chunks
  *   mcp_store_repair_log.c       scan and repair of logs
@@ -602,7 +602,7 @@ typedef struct {
 typedef struct {
     _Atomic uint64_t   owner;          /* number of times that the record was
                                           taken, and the slot, see
-                                          mcp_store_active.c */
+                                          mcp_store_active_request.c */
     _Atomic uint64_t   word[MCP_ACTIVE_WORDS];
 } mcp_store_active_t;
 
@@ -939,7 +939,7 @@ mcp_store_log_count(const mcp_store_log_t *log)
 }
 
 
-/* --- mcp_store_region.c --- */
+/* --- mcp_store.c --- */
 
 /*
  * Takes the lock, initializes op, and repairs the store if a process died
@@ -961,7 +961,7 @@ mcp_store_add(mcp_store_head_t *head, mcp_counter_e counter, int64_t n)
 }
 
 
-/* --- mcp_store_slot.c --- */
+/* --- mcp_store_process.c --- */
 
 /* Adds a link to the dirty list of a slot, and wakes the slot's process when
  * the lock is released. Does nothing if the link is in a list, or the slot has
@@ -1256,7 +1256,7 @@ int mcp_store_stream_due(mcp_store_op_t *op, mcp_store_stream_t *st,
     uint64_t now);
 
 
-/* --- mcp_store_retention.c --- */
+/* --- mcp_store_event_retention.c --- */
 
 /* Returns the number of kept events that were not sent. */
 uint64_t mcp_store_stream_unsent(const mcp_store_stream_t *st);
@@ -1337,7 +1337,7 @@ void mcp_store_task_release(mcp_store_op_t *op, mcp_store_stream_t *st);
 void mcp_store_task_replace(mcp_store_op_t *op, mcp_store_stream_t *st);
 
 
-/* --- mcp_store_session.c --- */
+/* --- mcp_store_session_streams.c --- */
 
 /* Adds a stream that is in no list of its session to one of the two, as the
  * latest: to the list of streams that linger, or to that of all others. */
@@ -1571,7 +1571,7 @@ void mcp_store_join_leave(mcp_store_op_t *op, mcp_store_stream_t *st);
 void mcp_store_repair_join(mcp_store_op_t *op, mcp_store_entry_t *e);
 
 
-/* --- mcp_store_reader.c --- */
+/* --- mcp_store_joined_reader.c --- */
 
 /* Returns the entry of this process's joined reader with that handle, or
  * NULL. */
@@ -1717,7 +1717,7 @@ int mcp_store_remote_consumer_taken(mcp_store_head_t *head,
 int mcp_store_mirror_due(const mcp_store_stream_t *st, uint64_t now);
 
 
-/* --- mcp_store_entry.c --- */
+/* --- mcp_store_hash.c --- */
 
 uint64_t mcp_store_hash(const mcp_store_head_t *head, uint32_t salt,
     const unsigned char key[16]);
@@ -1791,7 +1791,7 @@ mcp_store_call_stats_add(mcp_store_head_t *head, uint32_t row,
 }
 
 
-/* --- mcp_store_active.c --- */
+/* --- mcp_store_active_request.c --- */
 
 /* Removes the records of active requests of a process that has ended, and
  * counts the requests as lost. */
