@@ -134,7 +134,7 @@ test('connection lost while the backend is silent: the client can resume',
     await caller.back();
     await caller.open();
     await caller.end();
-}, { of: ({ resumption, link }) => link || method === 'requests'
+}, { of: ({ method, link }) => link || method === 'requests'
                              || method === 'streams' });
 
 
@@ -215,7 +215,7 @@ test('2025-06-18, server closes the stream: it is resumed',
     caller.moves = true;
     await caller.open();
     await caller.end();
-}, { of: ({ resumption, link }) => link || method === 'requests'
+}, { of: ({ method, link }) => link || method === 'requests'
                              || method === 'streams' });
 
 
@@ -229,7 +229,7 @@ test('quick call: plain JSON, nothing is stored', async (resumption) => {
     assert.ok((await answer.json()).result);
     assert.deepEqual([(await status(slow)).streams,
                       (await status(slow)).events], [streams, events]);
-}, { of: ({ resumption, link }) => link || method === 'requests'
+}, { of: ({ method, link }) => link || method === 'requests'
                              || method === 'streams' });
 
 
