@@ -110,7 +110,7 @@ static void unwatch_term(void)
     }
 }
 
-void mod_mcp_child_rang(void)
+void mod_mcp_child_woken(void)
 {
     mod_mcp_child_t *child = &mod_mcp_child;
     uint64_t count;

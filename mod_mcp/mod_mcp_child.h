@@ -48,7 +48,7 @@ void mod_mcp_child_init(apr_pool_t *pchild, server_rec *s);
 void mod_mcp_child_stopping(apr_pool_t *pchild, int graceful);
 
 /* For the event loop: this process was woken. Called under mod_mcp_lock(). */
-void mod_mcp_child_rang(void);
+void mod_mcp_child_woken(void);
 
 /*
  * Creates a thread that blocks all signals.  Returns the status of

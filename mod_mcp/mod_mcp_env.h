@@ -21,10 +21,12 @@ void mod_mcp_env_make(mod_mcp_backend_request_t *req, request_rec *r);
 int mod_mcp_env_is_revealed(const char *url);
 
 /*
- * Hides the environment of a request from the server's functions, which would
- * merge it with their variables slowly.  Does nothing if the result could
- * differ by more than the order of the variables.  "reveals" is 1 if the hook
- * http_scheme will append the hidden variables again.
+ * Hides the variables in the environment of r from ap_add_common_vars(), which
+ * would merge them with its own slowly.  Does nothing if hiding could change
+ * more than the order of the variables.  "reveals" is 1 if
+ * ap_add_common_vars() will call this module's hook http_scheme, which then
+ * appends the hidden variables; if it is 0, the caller does so by
+ * mod_mcp_env_show().
  */
 void mod_mcp_env_hide(mod_mcp_backend_request_t *req, request_rec *r,
                       int reveals);

@@ -571,9 +571,9 @@ static void work(void)
 
 /* --- the thread --- */
 
-/* Handles a wake-up (if "rang" is set), deadlines of the worker, the check for
+/* Handles a wake-up (if "woken" is set), deadlines of the worker, the check for
  * dead processes, and timers of clients. */
-static void expire(int rang)
+static void expire(int woken)
 {
     apr_uint64_t now;
 
@@ -582,8 +582,8 @@ static void expire(int rang)
     until = 0;
     now = mod_mcp_now_ms();
 
-    if (rang) {
-        mod_mcp_child_rang();
+    if (woken) {
+        mod_mcp_child_woken();
     }
 
     if (mcp_worker_deadline(mod_mcp_child.worker, NULL) <= now) {
@@ -635,15 +635,15 @@ static int sleep_time(void)
 
 static void *APR_THREAD_FUNC event_loop_main(apr_thread_t *self, void *data)
 {
-    int rang = 0;
+    int woken = 0;
 
     while (!__atomic_load_n(&ended, __ATOMIC_ACQUIRE)) {
-        expire(rang);
+        expire(woken);
         work();
 #ifdef MCP_CLUSTER
         mod_mcp_cluster_work();
 #endif
-        rang = mod_mcp_poller_wait(sleep_time());
+        woken = mod_mcp_poller_wait(sleep_time());
     }
 
     return NULL;

@@ -371,7 +371,7 @@ static void take_event(const struct epoll_event *event)
 int mod_mcp_poller_wait(int timeout)
 {
     struct epoll_event events[EVENTS];
-    int i, n, rang = 0;
+    int i, n, woken = 0;
 
     n = epoll_wait(epoll_fd, events, EVENTS, timeout);
 
@@ -385,7 +385,7 @@ int mod_mcp_poller_wait(int timeout)
 
     for (i = 0; i < n; i++) {
         if (events[i].data.u64 == 0) {
-            rang = 1;
+            woken = 1;
         }
 #ifdef MCP_CLUSTER
         else if ((apr_uint32_t)events[i].data.u64 == 0) {
@@ -399,7 +399,7 @@ int mod_mcp_poller_wait(int timeout)
 
     mod_mcp_unlock();
 
-    return rang;
+    return woken;
 }
 
 /* --- start and end --- */

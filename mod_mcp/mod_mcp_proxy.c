@@ -33,7 +33,7 @@
 #define SCHEME  "MCP"
 
 /* The key under which the pool of a socket has its duplicate. */
-#define DUPLICATE    "mod_mcp twin"
+#define DUPLICATE    "mod_mcp duplicate"
 
 static __typeof__(&ap_proxy_acquire_connection) acquire;
 static __typeof__(&ap_proxy_release_connection) release;

@@ -240,7 +240,7 @@ static int is_dead(uint64_t pid)
  * Wakes the process in the slot "other".  Callback of the store, called under
  * mod_mcp_lock().
  */
-static void ring(void *ctx, unsigned other)
+static void wake_process(void *ctx, unsigned other)
 {
     uint64_t one = 1;
 
@@ -306,7 +306,7 @@ int mod_mcp_zone_claim(int *wakeup_fd)
 
 int mod_mcp_zone_attach(mcp_store_t *store)
 {
-    return mcp_zone_attach(store, retained->region, ring, NULL,
+    return mcp_zone_attach(store, retained->region, wake_process, NULL,
                            (unsigned)slot, (uint64_t)getpid());
 }
 

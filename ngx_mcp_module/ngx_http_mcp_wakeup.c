@@ -113,7 +113,7 @@ ngx_http_mcp_wakeup_slots(void)
 
 
 void
-ngx_http_mcp_wakeup_ring(ngx_uint_t slot, ngx_log_t *log)
+ngx_http_mcp_wakeup_send(ngx_uint_t slot, ngx_log_t *log)
 {
     uint64_t  one;
 

@@ -34,7 +34,7 @@ ngx_uint_t ngx_http_mcp_wakeup_is_ours(void);
 ngx_uint_t ngx_http_mcp_wakeup_slots(void);
 
 /* Wakes the process in a slot.  Does nothing if the slot has no eventfd. */
-void ngx_http_mcp_wakeup_ring(ngx_uint_t slot, ngx_log_t *log);
+void ngx_http_mcp_wakeup_send(ngx_uint_t slot, ngx_log_t *log);
 
 /*
  * Calls the handler when this process is woken, and, with c->close set to 1,

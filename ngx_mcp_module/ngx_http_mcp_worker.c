@@ -380,7 +380,7 @@ ngx_http_mcp_worker_wake(void *ctx, unsigned slot)
     ngx_http_mcp_zone_t  *zone = ctx;
 
     if (slot != (unsigned) ngx_process_slot) {
-        ngx_http_mcp_wakeup_ring(slot, zone->log);
+        ngx_http_mcp_wakeup_send(slot, zone->log);
         return;
     }
 

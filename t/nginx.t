@@ -110,11 +110,11 @@ $client->send("GET /mcp HTTP/1.1\r\nHost: localhost\r\n$headers\r\n");
 $client->until(qr/ 100 Continue/);
 $client->send('{}');
 $client->until(qr/^id: .*\n(?:.+\n)*\n/m);
-MCP::ask('GET /status?format=json', '') =~ /"consumers_live":1,/
+MCP::ask('GET /status?format=json', '') =~ /"consumers_active":1,/
     or die 'nobody listens';
 $client->close;
 my $end = time + $MCP::TIMEOUT;
-until (MCP::ask('GET /status?format=json', '') =~ /"consumers_live":0,/) {
+until (MCP::ask('GET /status?format=json', '') =~ /"consumers_active":0,/) {
     die 'still listens' if time > $end;
     select undef, undef, undef, 0.005;
 }

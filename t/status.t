@@ -15,7 +15,7 @@ no_long_string();
 our $Config = MCP::own() . "location = /status { mcp_status mcp; }\n";
 
 our @Names = qw( requests messages sessions sessions_deleted calls_active calls
-    calls_failed calls_tool_errors calls_cancelled calls_expired calls_lost consumers_live events
+    calls_failed calls_tool_errors calls_cancelled calls_expired calls_lost consumers_active events
     events_dropped resumes takeovers streams_expired streams_evicted
     refused_full refused_limit errors published inputs repairs
     header_mismatches unsupported_versions states_refused calls_joined zone_size_bytes
@@ -23,7 +23,7 @@ our @Names = qw( requests messages sessions sessions_deleted calls_active calls
 
 our @Revisions = qw( 2025-03-26 2025-06-18 2025-11-25 2026-07-28 );
 
-our %Gauge = map { $_ => 1 } qw( calls_active consumers_live zone_size_bytes
+our %Gauge = map { $_ => 1 } qw( calls_active consumers_active zone_size_bytes
     zone_used_bytes streams listeners values subscriptions );
 
 our %Refused = map { $_ => 1 } qw( refused_full refused_limit header_mismatches
@@ -242,16 +242,16 @@ my $backend = MCP::backend();
 my $client = MCP::begin(MCP::progress_call('x'));
 my $call = $backend->call->ndjson(MCP::progress(1), MCP::progress(2));
 $client->upto(2);
-::await(calls_active => 1, consumers_live => 1, events => 2, resumes => 0,
+::await(calls_active => 1, consumers_active => 1, events => 2, resumes => 0,
     streams => 1, listeners => 0);
 $client->close;
-::await(consumers_live => 0);
+::await(consumers_active => 0);
 my $again = MCP::begin('GET /mcp', MCP::get(after => $client->last_id));
 $again->upto(2);
-::await(consumers_live => 1, resumes => 1);
+::await(consumers_active => 1, resumes => 1);
 $call->ndjson(MCP::text('x'))->last;
 $again->rest;
-::await(calls_active => 0, consumers_live => 0, events => 3, streams => 1);
+::await(calls_active => 0, consumers_active => 0, events => 3, streams => 1);
 
 
 
@@ -289,11 +289,11 @@ my $client = MCP::begin(MCP::rpc('resources/subscribe', '{"uri":"a:b"}'), MCP::p
 $backend->call->reply('application/json', '{}');
 $client->rest;
 MCP::ask(MCP::rpc('logging/setLevel', '{"level":"error"}'), MCP::post(id => 'l'));
-::await(consumers_live => 1, listeners => 1, values => 1,
+::await(consumers_active => 1, listeners => 1, values => 1,
     subscriptions => 1);
 MCP::ask('DELETE /mcp', MCP::end(id => 'l'));
 $listener->closed;
-::await(consumers_live => 0, listeners => 0, subscriptions => 0);
+::await(consumers_active => 0, listeners => 0, subscriptions => 0);
 
 
 
@@ -310,7 +310,7 @@ for my $n (1 .. 10) {
     $call->ndjson(MCP::text('x' x 10_000))->last;
     $client->rest;
 }
-::await(calls_active => 0, calls => 10, consumers_live => 0, events => 1010,
+::await(calls_active => 0, calls => 10, consumers_active => 0, events => 1010,
     zone_used_bytes => $before, streams => 0);
 
 

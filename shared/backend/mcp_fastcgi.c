@@ -18,8 +18,8 @@
 #define OUT        6
 #define ERR        7
 
-/* Maximum length of a name or value that is written in one byte. A longer one
- * is written in LENGTH bytes. */
+/* The length of a name or value is written in one byte if it is at most SHORT,
+ * otherwise in LENGTH bytes. */
 #define SHORT      127
 #define LENGTH     4
 

@@ -412,9 +412,11 @@ void mcp_cluster_check_endpoints(mcp_cluster_t *cluster,
 int mcp_cluster_reads(mcp_cluster_t *cluster, const mcp_reply_t *layout);
 
 /*
- * Handles an error that Redis denies this node access. If the node has never
- * joined, it serves alone until Redis accepts it; otherwise Redis counts as
- * unreachable. The next error is logged even if it is a repeated one, at most
+ * Handles an error by which Redis denies this node access, before the caller
+ * reports it by mcp_link_fail(). A node that has never joined serves alone
+ * until Redis accepts it, if the error is from cluster->link; the streams of a
+ * node that has joined wait for Redis. The caller's report is logged at level
+ * error even if another error was logged just before; a process allows this
  * once in MCP_CLUSTER_AGAIN ms.
  */
 void mcp_cluster_denied(mcp_link_t *link, const mcp_reply_t *error);

@@ -257,9 +257,12 @@ mcp_resume_token_backend_wait(mcp_exchange_t *x, mcp_resume_token_t *part,
 }
 
 
-/* Another node uses the token, or its call has a stream at any node: responds
- * with the events of the call, or waits until it has a stream. When the
- * waiting time is over, responds with an interim result. */
+/*
+ * A call with this token runs at another node, or has a stream at some node.
+ * If the call has a stream, responds with its events; otherwise waits until
+ * there is one, and responds with an interim result when the waiting time is
+ * over.
+ */
 static int
 mcp_resume_token_backend_unreachable(mcp_exchange_t *x,
     mcp_resume_token_t *part, const unsigned char *key, uint32_t value)

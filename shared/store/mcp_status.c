@@ -59,7 +59,7 @@ const mcp_status_row_t  mcp_status_rows[MCP_STATUS_ROWS] = {
     mcp_status_counter(MCP_COUNT_CALLS_LOST, "calls_lost",
                        "Backend calls lost because their process ended"),
 
-    mcp_status_active_calls(MCP_COUNT_CONSUMERS_ACTIVE, "consumers_live",
+    mcp_status_active_calls(MCP_COUNT_CONSUMERS_ACTIVE, "consumers_active",
                             "Event stream connections open now"),
     mcp_status_counter(MCP_COUNT_EVENTS, "events",
                        "Events written to streams"),

@@ -163,7 +163,7 @@ mcp_status_json_tool(const mcp_call_stats_t *stats, uint64_t active,
                       mcp_status_kind(stats->kind));
     mcp_status_string(buf, mcp_str(",\"tool\":"),
                       mcp_status_text(stats->name));
-    mcp_status_number(buf, mcp_str(",\"live\":"), active);
+    mcp_status_number(buf, mcp_str(",\"active\":"), active);
 
     for (i = MCP_OUTCOME_OK; i < MCP_OUTCOME_COUNT; i++) {
         mcp_status_string(buf, i == MCP_OUTCOME_OK ? mcp_str(",\"results\":{")
@@ -196,7 +196,7 @@ mcp_status_json_endpoint(const mcp_status_t *status, uint32_t first,
     const uint64_t *active, const char *before, mcp_buf_t *buf)
 {
     uint32_t          i, n;
-    uint64_t          tools, lives, ended, failed;
+    uint64_t          tools, all_active, ended, failed;
     mcp_call_stats_t  stats, other;
 
     mcp_store_call_stats_get(status->store, first, &stats);
@@ -205,7 +205,7 @@ mcp_status_json_endpoint(const mcp_status_t *status, uint32_t first,
         return 0;
     }
 
-    tools = lives = ended = failed = 0;
+    tools = all_active = ended = failed = 0;
     n = mcp_store_call_stats_rows(status->store);
 
     for (i = 0; i < n && i < MCP_CALL_STATS_ROWS_MAX; i++) {
@@ -216,7 +216,7 @@ mcp_status_json_endpoint(const mcp_status_t *status, uint32_t first,
         }
 
         tools += other.kind == MCP_CALL_STATS_KIND_TOOL;
-        lives += active[i];
+        all_active += active[i];
         ended += mcp_status_ended(&other) + other.results[MCP_OUTCOME_LOST];
         failed += other.results[MCP_OUTCOME_TOOL_ERROR]
                   + other.results[MCP_OUTCOME_RPC_ERROR]
@@ -229,7 +229,7 @@ mcp_status_json_endpoint(const mcp_status_t *status, uint32_t first,
     mcp_status_string(buf, mcp_str("{\"endpoint\":"),
                       mcp_status_text(stats.endpoint));
     mcp_status_number(buf, mcp_str(",\"tools\":"), tools);
-    mcp_status_number(buf, mcp_str(",\"live\":"), lives);
+    mcp_status_number(buf, mcp_str(",\"active\":"), all_active);
     mcp_status_number(buf, mcp_str(",\"calls\":"), ended);
     mcp_status_number(buf, mcp_str(",\"failed\":"), failed);
     mcp_buf_lit(buf, "}");

@@ -83,8 +83,8 @@ mcp_store_place_call_stats(mcp_store_head_t *head, uint32_t n)
     head->call_stats = mcp_store_align64(sizeof(mcp_store_head_t));
     end = head->call_stats
           + head->max_call_stats * sizeof(mcp_store_call_stats_t);
-    head->lives = mcp_store_align64(end);
-    end = head->lives + head->max_active * sizeof(mcp_store_active_t);
+    head->active = mcp_store_align64(end);
+    end = head->active + head->max_active * sizeof(mcp_store_active_t);
     head->failures = mcp_store_align64(end);
 
     return head->failures + MCP_STORE_FAILURES * sizeof(mcp_store_failure_t);

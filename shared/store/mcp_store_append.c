@@ -24,7 +24,7 @@ mcp_store_append_need(mcp_store_op_t *op, const mcp_store_stream_t *st,
 /* Schedules the wake-up of the owner for when the region has room for the
  * message. */
 static void
-mcp_store_hunger(mcp_store_op_t *op, mcp_store_stream_t *st, size_t len)
+mcp_store_block_on_space(mcp_store_op_t *op, mcp_store_stream_t *st, size_t len)
 {
     if (st->kind != MCP_STREAM_CALL) {
         return;
@@ -84,7 +84,7 @@ mcp_store_make_room(mcp_store_op_t *op, mcp_store_stream_t *st, size_t len,
            || mcp_store_ensure(op, n, all) != MCP_OK)
     {
         if (!mcp_store_stream_drop_event(op, st)) {
-            mcp_store_hunger(op, st, len);
+            mcp_store_block_on_space(op, st, len);
             return MCP_ERR_FULL;
         }
 
@@ -118,7 +118,7 @@ mcp_store_append_try(mcp_store_t *store, const mcp_stream_ref_t *ref,
         rc = MCP_ERR_NOT_FOUND;
 
     } else if (lost) {
-        mcp_store_hunger(&op, st, len);
+        mcp_store_block_on_space(&op, st, len);
         rc = MCP_ERR_FULL;
 
     } else {

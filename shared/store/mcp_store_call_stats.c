@@ -116,7 +116,7 @@ mcp_call_stats_key(unsigned char key[MCP_DIGEST_LEN],
 
     kind = (char) ('0' + item->kind);
 
-    parts[0] = mcp_str("tally");
+    parts[0] = mcp_str("call statistics");
     parts[1] = (mcp_str_t) { (const char *) item->catalog_key, MCP_DIGEST_LEN };
     parts[2] = (mcp_str_t) { &kind, 1 };
     parts[3] = item->name;

@@ -690,7 +690,7 @@ typedef struct mcp_store_head_s {
     uint64_t           call_stats;        /* call_stats to entry_hash are
                                              offsets of tables from the
                                              region's start */
-    uint64_t           lives;
+    uint64_t           active;
     uint64_t           failures;
     uint64_t           types;
     uint64_t           stream_hash;
@@ -820,7 +820,7 @@ mcp_store_call_stats_all(mcp_store_head_t *head)
 static inline mcp_store_active_t *
 mcp_store_active_records(mcp_store_head_t *head)
 {
-    return (mcp_store_active_t *) ((char *) head + head->lives);
+    return (mcp_store_active_t *) ((char *) head + head->active);
 }
 
 

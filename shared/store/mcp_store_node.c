@@ -12,7 +12,7 @@
  * link, ms. */
 #define MCP_NODE_LINK      0x80000000u
 #define MCP_NODE_LINK_UP   0x40000000u
-#define MCP_NODE_MAY_SPEAK 0x20000000u
+#define MCP_NODE_MAY_LEAD  0x20000000u
 #define MCP_NODE_TRIP_MAX  0x1fffffffu
 
 
@@ -126,7 +126,7 @@ mcp_store_node_has_other(mcp_store_t *store)
         slot = &store->head->slots[i];
 
         if (i != store->slot && atomic_load(&slot->pid) != 0
-            && (atomic_load(&slot->link) & MCP_NODE_MAY_SPEAK))
+            && (atomic_load(&slot->link) & MCP_NODE_MAY_LEAD))
         {
             return 1;
         }
@@ -156,7 +156,7 @@ mcp_store_node_link(mcp_store_t *store, mcp_node_link_e how,
 
     slot = &store->head->slots[store->slot];
     note = MCP_NODE_LINK | (how != MCP_NODE_LINK_LOST ? MCP_NODE_LINK_UP : 0)
-           | (how == MCP_NODE_LINK_LEADS ? MCP_NODE_MAY_SPEAK : 0)
+           | (how == MCP_NODE_LINK_LEADS ? MCP_NODE_MAY_LEAD : 0)
            | (round_trip < MCP_NODE_TRIP_MAX ? (uint32_t) round_trip
                                              : MCP_NODE_TRIP_MAX);
 

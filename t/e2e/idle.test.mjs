@@ -96,7 +96,7 @@ test(`${n} idle session streams: calls are answered, each stream gets both notif
     const opened = Date.now() - at;
     const held = await status(server);
 
-    assert.equal(held.consumers_live, n);
+    assert.equal(held.consumers_active, n);
     assert.equal(held.listeners, n);
 
     const private_kb = await memory(server) - before;
@@ -136,8 +136,8 @@ test(`${n} idle session streams: calls are answered, each stream gets both notif
 
     listeners.forEach((l) => l.socket.destroy());
 
-    const after = await settle(() => status(server), { consumers_live: 0 });
+    const after = await settle(() => status(server), { consumers_active: 0 });
 
-    assert.equal(after.consumers_live, 0);
+    assert.equal(after.consumers_active, 0);
     assert.equal(after.repairs, 0);
 });

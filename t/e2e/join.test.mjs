@@ -344,7 +344,7 @@ for (const [era, open] of Object.entries(eras)) {
 }
 
 test('after all joined calls: no call or consumer is left', async () => {
-    const nothing = { calls_active: 0, consumers_live: 0 };
+    const nothing = { calls_active: 0, consumers_active: 0 };
     const now = await settle(() => status(server), nothing, 30000);
 
     assert.deepEqual({ ...now, ...nothing }, now);

@@ -191,7 +191,7 @@ describe('back-pressure', async () => {
             const first = answer.blocks[0] ?? await answer.block();
 
             answer.close();
-            await settle(() => status(server), { consumers_live: 0 });
+            await settle(() => status(server), { consumers_active: 0 });
             await session.open(tag, n + 1);
 
             const { sent, finished } = await session.running(tag);
@@ -296,7 +296,7 @@ describe('calls larger than the zone', async () => {
                 // the end of the last call counts as sent a moment after its
                 // arrival
 
-                await settle(() => status(server), { consumers_live: 0 });
+                await settle(() => status(server), { consumers_active: 0 });
 
                 const { messages, response } = await session.follow(
                     await session.call('count', { n, size }));
@@ -331,7 +331,7 @@ describe('a flood of resumptions', async () => {
         test(`stream resumed 1000 times ${name}: one consumer`, async () => {
             const call = await held(session, 3);
             const before = await settle(() => status(server),
-                                        { consumers_live: 1 });
+                                        { consumers_active: 1 });
             const kept = { crowd: false, streams: before.streams,
                            zone_used_bytes: before.zone_used_bytes };
             const ends = [];
@@ -346,7 +346,7 @@ describe('a flood of resumptions', async () => {
             const during = await settle(async () => {
                 const now = await status(server);
 
-                return { ...now, crowd: now.consumers_live > 1 };
+                return { ...now, crowd: now.consumers_active > 1 };
             }, kept);
 
             for (const [gauge, value] of Object.entries(kept)) {

@@ -39,7 +39,7 @@ async function cancelled(modern, tag, n = 1) {
 // Waits until no call, consumer or stream is left.
 
 async function empty() {
-    const nothing = { calls_active: 0, consumers_live: 0, streams: 0 };
+    const nothing = { calls_active: 0, consumers_active: 0, streams: 0 };
     const now = await settle(() => status(soon), nothing, 10000);
 
     assert.deepEqual({ ...now, ...nothing }, now);

@@ -251,7 +251,7 @@ test('cancelled call: the status lists it while it runs, then counts it as cance
     (calls) => calls.length === 1);
 
     assert.equal(call.principal, 'alice');
-    assert.equal((await row(tool)).live, 1);
+    assert.equal((await row(tool)).active, 1);
     assert.ok((await server.workers()).includes(call.process));
     assert.ok((await server.workers()).includes(call.reader));
     assert.ok(call.age >= 0 && call.age < 60000);
@@ -266,7 +266,7 @@ test('cancelled call: the status lists it while it runs, then counts it as cance
 
     answer.close();
     await seen(tool, 'cancelled');
-    await until(() => row(tool), (r) => r.live === 0);
+    await until(() => row(tool), (r) => r.active === 0);
 });
 
 
@@ -338,7 +338,7 @@ test('killed process: its call is counted as lost, other counters stay',
         `call ${call} of "${tool}" was lost with its process`));
 
     const now = await until(async () => (await json()).tools,
-                            (tools) => tools.every((t) => t.live === 0));
+                            (tools) => tools.every((t) => t.active === 0));
 
     for (const [i, { endpoint, tool: name, results }] of before.entries()) {
         if (name !== tool) {

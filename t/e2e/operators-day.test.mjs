@@ -166,7 +166,7 @@ test('status and log after 250 calls: show slow, failing, refused calls',
         rows = (await status()).tools.filter((t) => t.tool in
             Object.fromEntries(sent) && t.endpoint.endsWith('/day'));
 
-        if (lines.length === calls && rows.every((t) => t.live === 0)) {
+        if (lines.length === calls && rows.every((t) => t.active === 0)) {
             break;
         }
 

@@ -150,7 +150,7 @@ test('sent messages: pending until the client confirms them', async (resumption)
 
     await caller.open();
     await caller.end();
-    await settle(() => status(main), { consumers_live: 0, calls_active: 0 });
+    await settle(() => status(main), { consumers_active: 0, calls_active: 0 });
     assert.equal(await pending(null), true);
     assert.equal(await pending(caller.last), false);
     assert.equal(await pending(null), false);
@@ -369,7 +369,7 @@ test('connection lost with the response on its way: kept for the declared time',
 
         caller.answer.pause();
         await over(hasty, caller);
-        await settle(() => status(hasty), { consumers_live: 0 });
+        await settle(() => status(hasty), { consumers_active: 0 });
         caller.drop();
 
         // the stream of a client without a declared time is freed

@@ -179,7 +179,7 @@ function drop(i) {
 
 const state = async () => ({ ...await connections(server),
                              ...await status(server) });
-const IDLE = { ...server.is.idle, calls_active: 0, consumers_live: 0,
+const IDLE = { ...server.is.idle, calls_active: 0, consumers_active: 0,
                streams: 0 };
 
 function only(object, like) {

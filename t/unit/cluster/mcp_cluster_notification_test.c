@@ -108,7 +108,7 @@ test_replies_lost(void **state)
     cut_off(0);
 
     /* a notification is sent while there is no link: it waits behind those
-     * that were sent before */
+     * whose replies were lost */
 
     assert_int_equal(notify(&nodes[0], 'C'), MCP_AGAIN);
     settled("ABC");

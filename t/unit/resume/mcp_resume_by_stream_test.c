@@ -663,7 +663,8 @@ test_named(void **state)
 }
 
 
-/* mcp_max_wait 0: "max" is 0, and the call ends with its connection. */
+/* mcp_max_wait 0: the client gets the resumeInterval {"max":0}, polling and
+ * resuming are refused, and the call ends with its connection. */
 static void
 test_not_resumable(void **state)
 {

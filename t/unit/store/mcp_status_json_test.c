@@ -181,14 +181,14 @@ test_json(void **state)
 
 
 #define TOOL  "{\"endpoint\":\"localhost/mcp\",\"kind\":\"tool\","            \
-              "\"tool\":\"e\\\\c\\\"ho\",\"live\":1,\"results\":{\"ok\":1,"   \
+              "\"tool\":\"e\\\\c\\\"ho\",\"active\":1,\"results\":{\"ok\":1,"   \
               "\"tool_error\":0,\"rpc_error\":0,\"fault\":1,\"lost\":0,"      \
               "\"cancelled\":0,\"expired\":0},\"seconds\":{\"count\":2,"      \
               "\"sum\":2.54,\"buckets\":[0,0,1,1,1,1,1,1,2,2,2,2,2,2,2]},"    \
               "\"last_error\":{\"at\":77,\"result\":\"fault\","               \
               "\"reason\":\"backend_timeout\","
 
-#define ENDPOINT  "{\"endpoint\":\"localhost/mcp\",\"tools\":1,\"live\":1,"   \
+#define ENDPOINT  "{\"endpoint\":\"localhost/mcp\",\"tools\":1,\"active\":1,"   \
                   "\"calls\":2,\"failed\":1}"
 
 #define BUCKETS  "\"buckets\":[0.01,0.02,0.05,0.1,0.2,0.5,1,2,5,10,30,60,120,"  \

@@ -702,7 +702,8 @@ die(unsigned machine)
 
 /* --- a run --- */
 
-/* Processes all wake-ups and messages, and reads. */
+/* Processes the wake-ups of a stream and the messages about it between the
+ * nodes, and reads some of its events at both nodes. */
 static void
 settle(stream_t *s)
 {
