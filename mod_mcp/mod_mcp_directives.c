@@ -195,6 +195,11 @@ static const char *set_store(cmd_parms *cmd, void *dir, const char *arg)
                             arg, (apr_size_t)MCP_ZONE_MIN_SIZE);
     }
 
+    if (size > MCP_STORE_SIZE_MAX) {
+        return apr_psprintf(cmd->pool, "MCPStore: \"%s\" is too large: at "
+                            "most 32G are possible", arg);
+    }
+
     mod_mcp_config_global(cmd->server)->store_size = (apr_size_t)size;
     mod_mcp_config_global(cmd->server)->has_store = 1;
     return NULL;

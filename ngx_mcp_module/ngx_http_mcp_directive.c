@@ -47,6 +47,14 @@ ngx_http_mcp_directive_zone(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
         return NGX_CONF_ERROR;
     }
 
+    if ((uint64_t) size > MCP_STORE_SIZE_MAX) {
+        ngx_conf_log_error(NGX_LOG_EMERG, cf, 0,
+                           "zone \"%V\" is too large, at most %uLm are "
+                           "possible",
+                           &value[1], MCP_STORE_SIZE_MAX / (1024 * 1024));
+        return NGX_CONF_ERROR;
+    }
+
     return ngx_http_mcp_zone_add(cf, &value[1], (size_t) size);
 }
 

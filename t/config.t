@@ -1768,3 +1768,14 @@ qr{\[emerg\] .*"mcp_publish" in .*nginx\.conf:\d+ has no effect in exact locatio
 --- request eval: $::Ping
 --- more_headers eval: MCP::post()
 --- response_body eval: $::Pong
+
+
+
+=== TEST 155: mcp_zone with a size of 32769m: rejected as too large
+--- http_config
+    mcp_zone x 32769m;
+--- config
+--- must_die
+--- error_log
+[emerg]
+zone "x" is too large, at most 32768m are possible

@@ -173,8 +173,10 @@ mcp_input_respond(mcp_request_t *req, const mcp_backend_msg_t *msg)
 
     if (fault != MCP_FAULT_NONE) {
         return mcp_input_respond_fail(req,
-                                      "the backend asks a question that "
-                                      "clients do not support");
+                                      "a request in \"inputRequests\" is "
+                                      "malformed, or is none of "
+                                      "elicitation/create, "
+                                      "sampling/createMessage and roots/list");
     }
 
     lacks = mcp_input_lacks(&req->call->client, req->questions, n);

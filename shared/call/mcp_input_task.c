@@ -145,8 +145,9 @@ mcp_input_task_begin(mcp_request_t *req, const mcp_backend_msg_t *msg)
     if (fault != MCP_FAULT_NONE) {
         req->n_questions = 0;
         mcp_call_log(req->call, MCP_LOG_ERROR, "failed in its backend",
-                     "the backend asks a question that clients do not "
-                     "support, or too many questions at once");
+                     "\"inputRequests\" has too many requests, or one that "
+                     "is malformed or none of elicitation/create, "
+                     "sampling/createMessage and roots/list");
 
         return mcp_call_finish_fault(req, fault,
                                      mcp_str("request for input"));

@@ -20,6 +20,30 @@ mcp_receive_session_end(mcp_worker_t *worker, const mcp_broadcast_t *broadcast)
 }
 
 
+/* Returns the name of a broadcast in the log. */
+static const char *
+mcp_receive_name(mcp_broadcast_e what)
+{
+    switch (what) {
+
+    case MCP_BROADCAST_SESSION_ENDED:
+        return "the end of a session";
+
+    case MCP_BROADCAST_LOG_LEVEL:
+        return "the log level of a session";
+
+    case MCP_BROADCAST_CANCELLED:
+        return "the cancellation of a call";
+
+    case MCP_BROADCAST_TOPIC:
+        return "a subscription";
+
+    default:
+        return "the limit of a session's calls";
+    }
+}
+
+
 void
 mcp_receive_broadcast(mcp_worker_t *worker, const mcp_broadcast_t *broadcast)
 {
@@ -71,11 +95,11 @@ mcp_receive_broadcast(mcp_worker_t *worker, const mcp_broadcast_t *broadcast)
 
     if (rc == MCP_ERR_FULL || rc == MCP_ERR_LIMIT) {
         mcp_worker_log(worker, MCP_LOG_ERROR,
-                       "no room in the zone, or in the quota of a caller "
-                       "(mcp_quota_values), for a message from another node: "
-                       "%s", broadcast->what == MCP_BROADCAST_SESSION_ENDED
-                             ? "the end of a session"
-                             : broadcast->what == MCP_BROADCAST_TOPIC
-                             ? "a subscription" : "a setting");
+                       "%s from another node is lost: %s",
+                       mcp_receive_name(broadcast->what),
+                       rc == MCP_ERR_FULL
+                       ? "the zone has no room: enlarge the zone"
+                       : "its session has too many subscriptions, or its "
+                         "caller uses too much of the zone (mcp_quota_bytes)");
     }
 }

@@ -250,7 +250,8 @@ mcp_catalog_set_init(mcp_catalog_reader_t *r, mcp_catalog_set_t *set,
 
     if (n > MCP_CATALOG_ITEMS_MAX) {
         return mcp_catalog_error(r, array->raw.data,
-                                 "the list has too many items");
+                                 "more than %u items in one list",
+                                 (unsigned) MCP_CATALOG_ITEMS_MAX);
     }
 
     for (slots = 2; slots < n * 2; slots *= 2) { /* void */ }

@@ -40,6 +40,8 @@
 
 
 #define MCP_STORE_MIN_SIZE   (256 * 1024)
+#define MCP_STORE_SIZE_MAX   (32ULL * 1024 * 1024 * 1024)  /* chunks have 32-bit
+                                                              indices */
 #define MCP_STORE_SLOTS      1024      /* maximum number of processes */
 #define MCP_STORE_CHUNK      512       /* bytes */
 #define MCP_STORE_NAME_MAX   128       /* maximum length of a method or name;

@@ -58,8 +58,6 @@
 #define MCP_STORE_MAGIC      0x4d43502d53544f52ULL
 #define MCP_STORE_VERSION    20
 
-#define MCP_STORE_SIZE_MAX   (32ULL * 1024 * 1024 * 1024)  /* limit of 32-bit
-                                                              refs */
 
 /* Maximum length of a message that is copied while the lock is held. A longer
  * one is copied to a private chain before. */

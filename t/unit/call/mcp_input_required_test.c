@@ -164,7 +164,7 @@ test_faults(void **state)
         const char  *answer;
         const char  *log;
     } cases[] = {
-        { ROUND(ONE("{\"method\":\"ping\"}")), "asks a question that clients do not support" },
+        { ROUND(ONE("{\"method\":\"ping\"}")), "is malformed, or is none of " },
         { ROUND(""), "neither requests nor a \"requestState\"" },
         { ROUND(",\"requestState\":1"), "\"requestState\" is not a string" },
         { ROUND(",\"inputRequests\":[]"), "is not an object of requests" },
