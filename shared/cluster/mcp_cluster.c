@@ -265,7 +265,7 @@ mcp_cluster_reborn(mcp_cluster_t *cluster)
 
     store = cluster->worker->store;
 
-    /* another process may have detected it before */
+    /* another process of this node may have chosen the new id before */
 
     if (mcp_store_node_id(store) != cluster->node) {
         return;
@@ -309,9 +309,12 @@ mcp_cluster_unexpected_reply(mcp_cluster_t *cluster, const char *script,
 }
 
 
-/* Returns 1 if this process is the leader of its node, or becomes it. A
- * process that shuts down leaves that to the node's other processes, if there
- * are any: they may have another configuration and will live longer. */
+/*
+ * Returns 1 if this process is the leader of its node, or becomes it. A
+ * process that shuts down resigns if another process of the node may become
+ * the leader: the other process may have another configuration and will live
+ * longer.
+ */
 static int
 mcp_cluster_may_lead(mcp_cluster_t *cluster)
 {

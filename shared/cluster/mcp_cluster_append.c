@@ -155,9 +155,12 @@ mcp_replicator_take(mcp_replication_t *repl, mcp_replicator_t *a, uint64_t last)
 }
 
 
-/* Returns the limit of active calls for the stream's session, as an argument:
- * empty unless a call's stream is created in Redis; 0 if Redis has had the
- * stream before, which is then not rejected any more. */
+/*
+ * Returns the limit of active calls for the stream's session as an argument.
+ * The argument is empty unless the command creates the stream of a session's
+ * call in Redis. It is 0, no limit, if Redis has acknowledged the stream
+ * before: such a stream is not rejected any more.
+ */
 static mcp_str_t
 mcp_replicator_limit(mcp_replication_t *repl, mcp_replicator_t *a,
     const mcp_store_replication_state_t *repl_state)
@@ -285,8 +288,8 @@ mcp_replicator_arguments(mcp_replication_t *repl, mcp_replicator_t *a,
 }
 
 
-/* Reads the constant values of the stream, when its first command is made and
- * when it is created in Redis. */
+/* Reads the constant values of the stream for its first command, and for each
+ * command that creates the stream in Redis. */
 static int
 mcp_replicator_specify(mcp_replication_t *repl, mcp_replicator_t *a)
 {
@@ -402,8 +405,8 @@ mcp_replicator_dead(mcp_replication_t *repl)
 }
 
 
-/* Handles an error, or a reply that leaves the stream unchanged. Returns the
- * values of mcp_replicator_taken(). */
+/* Handles the replies "DEAD" and "LATER", errors, and unexpected replies.
+ * Returns the values of mcp_replicator_taken(). */
 static int
 mcp_replicator_refused(mcp_replication_t *repl, const mcp_reply_t *reply)
 {
@@ -431,10 +434,12 @@ mcp_replicator_refused(mcp_replication_t *repl, const mcp_reply_t *reply)
  * redis/append_events.lua or redis/keep.lua.
  *
  * Returns MCP_OK if Redis has the events, or
- *   MCP_DONE             another stream has to be joined instead
+ *   MCP_DONE             the waiting requests have to join the stream of an
+ *                        equal call instead
  *   MCP_AGAIN            the next command has to be sent at once
- *   MCP_ERR_UNREACHABLE  there is no reply, or Redis cannot execute the command
- *                        now
+ *   MCP_ERR_UNREACHABLE  there is no reply, or an error; Redis cannot execute
+ *                        the command now; the stream was freed; or a claim may
+ *                        have expired before its reply
  */
 static int
 mcp_replicator_taken(mcp_replication_t *repl, const mcp_reply_t *reply)
@@ -508,9 +513,10 @@ mcp_replicator_over(mcp_replication_t *repl, int rc)
 
     if (rc == MCP_ERR_UNREACHABLE || rc == MCP_DONE) {
 
-        /* The next check removes a freed stream from Redis, or sends the
-         * events after the last acknowledged one again. After MCP_DONE it
-         * waits until the joining request has freed the stream. */
+        /* MCP_ERR_UNREACHABLE: the next check sends the events after the last
+         * acknowledged one again, or removes a freed stream from Redis.
+         * MCP_DONE: the next check leaves time for the requests that join the
+         * other stream to free this one. */
 
         repl->time = 0;
         mcp_replication_within(repl, repl->forgets ? 0 : rc == MCP_DONE

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Decides when a stream's state is sent to Redis, and whether more than
- * events has to be sent. Usually there are only events, and a short script
- * takes them. */
+/* Decides when a stream's state is sent to Redis, and by which script. Usually
+ * there are only new events, which redis/append_events.lua, a short script,
+ * appends. */
 
 
 #include "cluster/mcp_cluster_replication.h"
@@ -16,8 +16,8 @@ mcp_append_policy_is_read(const mcp_store_replication_state_t *repl_state)
 }
 
 
-/* Returns 1 if the stream, not of a task, would expire within a node timeout
- * or earlier, but is kept here because it has a reader. */
+/* Returns 1 if the stream expires within a node timeout, or has expired, but
+ * is kept here because it has a reader. Returns 0 for the stream of a task. */
 static int
 mcp_append_policy_stays(const mcp_replication_t *repl,
     const mcp_store_replication_state_t *repl_state, uint64_t now)
@@ -46,7 +46,7 @@ mcp_append_policy_longest(const mcp_store_replicator_t *from)
 }
 
 
-/* Returns 1 if two checkpoints differ in their event number at most, and the
+/* Returns 1 if two checkpoints differ at most in their event numbers, and the
  * call is not over. */
 static int
 mcp_append_policy_is_unchanged(const mcp_store_checkpoint_t *before,
@@ -97,8 +97,8 @@ mcp_append_policy_is_idle(const mcp_replication_t *repl,
 }
 
 
-/* Returns the ms after which the keys of a stream are renewed.
- * mcp_cluster_keep.c renews idle streams earlier. */
+/* Returns the interval at which the keys of a stream are renewed, ms.
+ * mcp_cluster_keep.c renews the keys of idle streams earlier. */
 static uint64_t
 mcp_append_policy_period(const mcp_replication_t *repl,
     const mcp_store_replication_state_t *repl_state)
@@ -224,9 +224,10 @@ mcp_append_policy_lasts(const mcp_replication_t *repl,
         until = repl->cluster->conf->node_timeout;
     }
 
-    /* The node may die before it knows whether its call is the first, or while
-     * requests at other nodes have joined the call. The keys must last until
-     * another node has taken the stream over and informed these requests. */
+    /* The node may die before Redis has decided whether its call is the first
+     * of several equal calls, or while requests at other nodes have joined the
+     * call. The keys must last until another node has taken the stream over
+     * and informed these requests. */
 
     if (repl_state->held || (repl_state->joins && !repl_state->end
                              && until < slack))

@@ -335,8 +335,8 @@ mcp_broadcast_key(const mcp_cluster_t *cluster, mcp_node_position_e which,
 }
 
 
-/* Returns the kind of a Redis stream by its key, or MCP_NODE_POSITIONS if it is
- * the queue of an id that this node no longer has. */
+/* Returns the kind of the Redis stream with this key. Returns
+ * MCP_NODE_POSITIONS for the queue of an id that this node no longer has. */
 static mcp_node_position_e
 mcp_broadcast_kind(const mcp_cluster_t *cluster, mcp_str_t key)
 {
@@ -438,9 +438,12 @@ mcp_broadcast_received(void *data, const mcp_reply_t *reply)
 }
 
 
-/* Waits for new broadcasts and entries of the node queue. The time limit is
- * half of mcp_cluster_timeout, so that the connection is never silent for
- * longer than the link allows. */
+/*
+ * Sends XREAD, which waits for new broadcasts and entries of the node queue,
+ * if this process is the leader of a member and no XREAD is pending. The time
+ * limit of XREAD is half of mcp_cluster_timeout, so that the connection is
+ * never silent for longer than the link allows.
+ */
 static void
 mcp_broadcast_listen(mcp_cluster_t *cluster)
 {

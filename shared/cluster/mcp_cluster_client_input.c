@@ -18,8 +18,8 @@ typedef struct {
 #define MCP_CLIENT_INPUT_ARGS  9
 
 
-/* Returns the session or principal that the stream must belong to, or an empty
- * text if any is accepted. */
+/* Returns the session or principal to which the stream must belong, or an
+ * empty text if the script need not check it ("matters" is 0). */
 static mcp_str_t
 mcp_client_input_tenant(const unsigned char digest[MCP_DIGEST_LEN], int matters)
 {
@@ -28,7 +28,14 @@ mcp_client_input_tenant(const unsigned char digest[MCP_DIGEST_LEN], int matters)
 }
 
 
-/* Returns the result of the operation. */
+/*
+ * Handles the reply of redis/client_input.lua.
+ *
+ * Returns MCP_OK if the input is in the queue of the owner's node, or
+ *   MCP_ERR_NOT_FOUND    the reply is "NONE"
+ *   MCP_ERR_LIMIT        the reply is "FULL"
+ *   MCP_ERR_UNREACHABLE  there is no reply, or any other one
+ */
 static int
 mcp_client_input_taken(mcp_cluster_t *cluster, const mcp_reply_t *reply)
 {
@@ -62,8 +69,7 @@ mcp_client_input_taken(mcp_cluster_t *cluster, const mcp_reply_t *reply)
 }
 
 
-/* Handles the reply. "OK" means that the input is in the queue of the owner's
- * node. */
+/* Handles the reply for a request that waits for it. */
 static void
 mcp_client_input_done(void *data, const mcp_reply_t *reply)
 {
@@ -99,8 +105,9 @@ mcp_client_input_done_unknown(void *data, const mcp_reply_t *reply)
 }
 
 
-/* Sends the input. The reply is passed to mcp_client_input_done() with
- * "waits", or, if "waits" is NULL, is only checked for an error. */
+/* Sends the input to redis/client_input.lua. mcp_client_input_done() gets the
+ * reply for the request "waits". If "waits" is NULL, no request waits, and an
+ * unexpected reply is only logged. */
 static int
 mcp_client_input_send(mcp_cluster_t *cluster,
     const mcp_operation_client_input_t *input, mcp_client_input_t *waits)

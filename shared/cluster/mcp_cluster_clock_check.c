@@ -12,9 +12,9 @@
 #include "cluster/mcp_cluster_replication.h"
 
 
-/* Handles the state of a Redis stream whose position is later than the clock.
- * The position remains if the last id of the Redis stream is not below it;
- * otherwise the Redis stream is read from its beginning. */
+/* Handles the reply to XINFO STREAM for a Redis stream whose position is later
+ * than Redis's clock. The position remains if the last id of the Redis stream
+ * is not below it; otherwise the Redis stream is read from its beginning. */
 static void
 mcp_position_checked(mcp_cluster_t *cluster, mcp_node_position_e which,
     const mcp_reply_t *reply)
@@ -24,7 +24,7 @@ mcp_position_checked(mcp_cluster_t *cluster, mcp_node_position_e which,
 
     mcp_store_node_position(cluster->worker->store, which, &position);
 
-    /* a position that has changed since the command shows that the Redis
+    /* a position that has changed since XINFO was sent shows that the Redis
      * stream exists */
 
     if (reply == NULL || position.ms != cluster->beyond[which].ms

@@ -2,12 +2,13 @@
 
 /*
  * Calls that requests at other nodes join. Redis decides which of several
- * equal calls is the first: the replicator of a held stream claims this when
- * it creates the stream in Redis. If another stream has the claim, this node
- * gets a mirror of the other stream for the requests that join, which displace
- * no reader. The process that feeds the mirror fetches the events that the
- * node queue did not bring, and reports the joined requests and their
- * position, so that the owner continues.
+ * equal calls is the first: the replicator of a held stream claims that its
+ * call is the first, when it creates the stream in Redis. If another stream
+ * has the claim, this node gets a mirror of the other stream. The requests
+ * that join read the mirror without displacing its reader. The process that
+ * feeds the mirror fetches the events that the node queue did not bring, and
+ * reports to Redis that requests have joined and which event they were sent
+ * last, so that the owner continues.
  */
 
 
@@ -273,8 +274,8 @@ mcp_coalesce_join(mcp_cluster_t *cluster,
     coalesce->op = op;
     memcpy(coalesce->id, id, MCP_STREAM_ID_LEN);
 
-    /* Redis may lack the last event that was sent here to earlier readers of
-     * the mirror */
+    /* report the last event that earlier readers of the mirror, if there is
+     * one, were sent: Redis may lack its number */
 
     if (mcp_store_find(cluster->worker->store, id, 0, &info) != MCP_OK
         || !info.mirror)
@@ -337,7 +338,8 @@ mcp_coalesce_taken(mcp_replication_t *repl, const mcp_reply_t *reply)
         return;
     }
 
-    /* the request for whose call the claim was made is gone */
+    /* the request whose call made the claim is gone: nobody needs its
+     * stream */
 
     if (repl->ops == NULL) {
         mcp_store_free(cluster->worker->store, &repl->ref);
@@ -357,9 +359,12 @@ mcp_coalesce_taken(mcp_replication_t *repl, const mcp_reply_t *reply)
 
 /* --- for those who have joined --- */
 
-/* Handles the reply that Redis does not have the mirror's stream. If its call
- * was not started, the mirror is freed, and the requests that have joined
- * start a call themselves. */
+/*
+ * Handles the reply that Redis does not have the mirror's stream. If the
+ * stream is held, because its call has not started, frees the mirror, and the
+ * joined requests start a call themselves. Otherwise counts the reply by
+ * mcp_mirror_missed().
+ */
 static void
 mcp_coalesce_missed(mcp_replication_t *repl)
 {
@@ -418,7 +423,8 @@ mcp_coalesce_fetched(void *data, const mcp_reply_t *reply)
     repl->misses = 0;
     repl->full = (rc != MCP_OK || reply->n <= MCP_COALESCE_EVENTS);
 
-    /* free the mirror: the next event is no longer stored, or can never fit */
+    /* free the mirror: Redis no longer has the next event, or the event can
+     * never fit */
 
     if (rc == MCP_ERR_LARGE || rc == MCP_AGAIN) {
         mcp_store_mirror_forget(repl->cluster->worker->store, repl->ref.id);

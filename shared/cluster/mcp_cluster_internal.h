@@ -50,7 +50,7 @@
 
 /* With this many pending commands, or bytes in the growing output buffer, no
  * replication sends a command, because clients' commands would have to wait
- * behind it. */
+ * behind the replication's command. */
 #define MCP_LINK_REPLICATIONS       512
 #define MCP_LINK_REPLICATION_BYTES  (128 * 1024)
 
@@ -280,10 +280,11 @@ struct mcp_cluster_s {
     mcp_heartbeats_t              heartbeats[MCP_NODE_MEMBERS];
     size_t                        n_heartbeats;
     mcp_heartbeats_t              takeover;  /* the dead node whose streams are
-                                                being taken over; this node
-                                                itself while the streams are
-                                                requested that were assigned to
-                                                it before; node 0: neither */
+                                                being taken over; or this node,
+                                                while its leader requests the
+                                                streams that were assigned to
+                                                this node before; node 0: no
+                                                take-over is in progress */
     unsigned                      settled:1;      /* 1 if this node has
                                                      replicated all streams of
                                                      dead nodes that were

@@ -12,8 +12,9 @@
 #define MCP_KEEP_ARGS  3
 
 
-/* A redis/keep.lua whose reply is pending. The replications of its streams are
- * not freed before the reply, because "sending" is set. */
+/* A command with redis/keep.lua whose reply is pending. The replications of
+ * its streams are not freed before the reply, because "sending" is set in
+ * each. */
 typedef struct {
     mcp_cluster_t      *cluster;
     size_t              n;

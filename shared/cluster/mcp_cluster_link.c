@@ -442,7 +442,8 @@ mcp_link_check(mcp_link_t *link)
     now = mcp_worker_now(link->cluster->worker);
     timeout = link->cluster->conf->timeout;
 
-    /* no PING could be sent, but bytes were received since */
+    /* the full window prevented the PING, but bytes were received since: the
+     * server is not silent */
 
     if (!link->pings && link->received >= link->pinged) {
         link->pinged = 0;
@@ -459,8 +460,8 @@ mcp_link_check(mcp_link_t *link)
         return;
     }
 
-    /* if the full window prevents a PING, the reply to a pending command is
-     * expected instead */
+    /* if the full window prevents a PING, bytes of another reply are expected
+     * within the timeout instead */
 
     if (link->pinged == 0) {
         link->pinged = now;

@@ -2,7 +2,7 @@
 
 /* The first commands on a connection, sent together: authentication, database,
  * the check that the server is a master, and the scripts. A Sentinel is only
- * asked for the address of the master. */
+ * queried for the address of the master. */
 
 
 #include <stdio.h>

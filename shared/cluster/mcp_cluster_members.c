@@ -217,9 +217,9 @@ mcp_cluster_barred(mcp_link_t *link, const char *command,
 }
 
 
-/* Handles clocks that differ too much. The node does not serve alone,
- * because it would take valid tokens of other nodes for expired ones, or the
- * reverse. */
+/* Handles clocks that differ too much. The node does not serve alone, because
+ * it would take valid tokens of other nodes for expired ones, or expired ones
+ * for valid. */
 static void
 mcp_cluster_set_skewed(mcp_cluster_t *cluster, const mcp_reply_t *reply)
 {

@@ -67,8 +67,9 @@ mcp_mirror_lost(mcp_replication_t *repl)
 }
 
 
-/* The mirror is freed only after several such replies, because the owner may
- * be about to replicate the stream again. */
+/* The mirror is freed only after several consecutive replies that Redis
+ * does not have the stream, because the owner may be about to replicate it
+ * again. */
 void
 mcp_mirror_missed(mcp_replication_t *repl)
 {
@@ -162,7 +163,8 @@ mcp_mirror_fetched(void *data, const mcp_reply_t *reply)
     }
 
     /* free the mirror if the event can never fit, or if Redis no longer has
-     * the next event and the mirror was not created anew since the command */
+     * the next event and the mirror was not created anew since the command was
+     * sent */
 
     if (rc == MCP_ERR_LARGE
         || (rc == MCP_AGAIN && mcp_mirror_is_at(repl, repl->fetched)))
@@ -350,8 +352,9 @@ mcp_mirror_check(mcp_replication_t *repl,
         return;
     }
 
-    /* another process may have fed the mirror and died, or a new reader may
-     * have attached after this process's reader left */
+    /* get the number of the present reader: another process may have fed the
+     * mirror and died, or a new reader may have attached after this process's
+     * reader left */
 
     if (repl_state->consumer_slot != MCP_STORE_NO_SLOT) {
         repl->number = repl_state->reader;

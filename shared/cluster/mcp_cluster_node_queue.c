@@ -266,9 +266,9 @@ mcp_node_queue_looked(mcp_cluster_t *cluster, const mcp_node_queue_t *entry,
 }
 
 
-/* Logs that an answer is lost if there was no room for it. The client has
- * already got the acknowledgement of its answer, so the call waits for another
- * answer or for its end. */
+/* Logs that an answer is lost if the call's inbox had no room for it. The
+ * client has already got the acknowledgement of its answer, so the call waits
+ * for another answer or for its end. */
 static void
 mcp_node_queue_input_stored(mcp_cluster_t *cluster,
     const mcp_node_queue_t *entry, int rc)

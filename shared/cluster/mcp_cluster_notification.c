@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Notifications for all nodes. A replicated stream gets a notification when its
- * node receives it, so it must neither be lost nor be sent twice: if the reply
- * was lost with the link, the notification is sent again with the same number,
- * and Redis stores the last number of each process. After a minute it is no
- * longer useful to other nodes (mcp_notification.c), and this node delivers it
- * locally.
+ * Notifications for all nodes. A replicated stream gets a notification when
+ * its node receives it, so the notification must neither be lost nor be sent
+ * twice. If the reply was lost with the link, the notification is sent again
+ * with the same number; Redis stores the last number of each process, and so
+ * detects the repetition. After a minute a notification is no longer useful to
+ * other nodes (mcp_notification.c), and this node delivers it locally.
  */
 
 

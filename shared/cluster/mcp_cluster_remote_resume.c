@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /* Resuming a stream of another node: Redis returns the stream's state and
- * events, and records this node as the reader's. */
+ * events, and records that the stream's reader is at this node. */
 
 
 #include "cluster/mcp_cluster_replication.h"
@@ -120,8 +120,8 @@ mcp_remote_resume_left(void *data, const mcp_reply_t *reply)
 }
 
 
-/* Reports to Redis that the client cannot be served and has left: its stream
- * continues without a reader. */
+/* Reports to Redis that the reader has left, because this node cannot serve
+ * the client: the stream continues without a reader. */
 static void
 mcp_remote_resume_leave(mcp_cluster_t *cluster,
     const mcp_remote_resume_t *resume, uint64_t number)
@@ -160,9 +160,9 @@ mcp_remote_resume_feed(mcp_cluster_t *cluster, const mcp_stream_ref_t *ref,
     repl->full = 0;
     mcp_bulk_fetch_note(repl, reply);
 
-    /* report soon that the stream is read: the client may have disconnected,
-     * or an entry about a later reader may have arrived before the mirror
-     * existed */
+    /* report the state of the reader to Redis soon: the client may have
+     * disconnected, or an entry about a later reader may have arrived before
+     * the mirror existed */
 
     repl->time = 0;
 
@@ -222,8 +222,8 @@ mcp_remote_resume_mirror(mcp_cluster_t *cluster,
                                 mcp_reply_number(mcp_reply_item(reply, 5)),
                                 now);
 
-    /* the mirror has events that Redis has lost: it was freed, and is created
-     * anew when the client resumes again */
+    /* the mirror was freed, because it had events that Redis has lost; it is
+     * created anew when the client resumes again */
 
     if (rc != MCP_OK) {
         return MCP_ERR_UNREACHABLE;
@@ -236,8 +236,9 @@ mcp_remote_resume_mirror(mcp_cluster_t *cluster,
 }
 
 
-/* Returns the result of resuming without Redis. A session may listen at this
- * node alone if replication is not required or the node serves alone. */
+/* Returns the result of resuming without Redis: MCP_OK if the node serves
+ * alone, or if replication is not required and a session listens, which it may
+ * do at this node alone; otherwise MCP_ERR_UNREACHABLE. */
 static int
 mcp_remote_resume_unreachable(const mcp_cluster_t *cluster,
     const mcp_operation_stream_t *stream)

@@ -27,7 +27,8 @@ mcp_replica_ack_time(const mcp_cluster_conf_t *conf)
 
 
 /* Handles the reply to WAIT: the number of replicas that have the commands of
- * all replications in the list, whose own replies arrived before. */
+ * all replications in the list. Redis had executed these commands before WAIT,
+ * because their own replies arrived before that to WAIT. */
 static void
 mcp_replica_ack_waited(void *data, const mcp_reply_t *reply)
 {

@@ -181,10 +181,14 @@ mcp_replication_forget(mcp_replication_t *repl)
 
 
 /*
- * Returns 1 if Redis has to remove a freed stream: a stream that this process
- * has sent to Redis, unless Redis has replied to the command with the stream's
- * end; or one that may have a claim; or one of a dead node that could not be
- * taken over completely, because no other node would end it.
+ * Returns 1 if Redis has to remove a freed stream. These are
+ *
+ * - a stream of this node that this process has sent to Redis, unless Redis
+ *   has replied to the command with the stream's end;
+ * - a stream that may have a claim in Redis;
+ * - a stream of a dead node of which events are lost, because no other node
+ *   would end it;
+ * - a stream whose removal was postponed ("forgets").
  */
 static int
 mcp_replication_is_forgotten(const mcp_replication_t *repl)

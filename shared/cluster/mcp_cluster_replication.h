@@ -145,20 +145,23 @@ struct mcp_replication_s {
                                              reader for the requests that have
                                              joined here */
     uint64_t                node;         /* id that this node had when Redis
-                                             last acknowledged; 0: never */
+                                             last acknowledged the stream; 0:
+                                             never */
     unsigned                mirrors:1;    /* 1 if the stream was a mirror when
                                              it was last checked */
-    unsigned                claims:1;     /* 1 if Redis was asked which of equal
-                                             calls is the first, and may grant
-                                             the claim */
+    unsigned                claims:1;     /* 1 if a claim was sent to Redis
+                                             that the stream's call is the
+                                             first of equal calls, and Redis
+                                             may grant the claim */
     unsigned                announced:1;  /* 1 if this process has sent the
                                              stream, so that Redis may have
                                              it */
     unsigned                over:1;       /* 1 if the stream was over when last
                                              sent, even if the reply is lost */
-    unsigned                stays:1;      /* 1 if Redis was asked to keep the
-                                             stream longer than its end, because
-                                             it has a reader */
+    unsigned                stays:1;      /* 1 if the keys in Redis were
+                                             made to last beyond the
+                                             stream's time of expiry,
+                                             because it has a reader */
     unsigned                forgets:1;    /* 1 if the stream is freed here, and
                                              Redis has to remove it before
                                              another stream gets its id */
@@ -250,8 +253,9 @@ void mcp_replication_answer(mcp_operation_t *ops, int rc);
  * sent before. */
 void mcp_replication_link_up(mcp_cluster_t *cluster);
 
-/* Ends all waiting for Redis, because the node was rejected and serves
- * alone. */
+/* Ends the replication of all streams, because the node was rejected and
+ * serves alone: readers see all events, and nothing waits for Redis any
+ * more. */
 void mcp_replication_standalone(mcp_cluster_t *cluster);
 
 /* Hooks of mcp_cluster_operation.h. */

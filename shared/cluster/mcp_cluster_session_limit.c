@@ -2,9 +2,10 @@
 
 /*
  * The number of active calls of a session at all nodes. Redis counts them, and
- * rejects a call when its stream is to be replicated. Before a call starts, it
- * can still be rejected as at a single node. So this file queries the count
- * then, but only for sessions that have many calls according to a broadcast.
+ * rejects a call when its stream is to be replicated. At that time the call
+ * may have started. To reject a call before it starts, as a single node does,
+ * this file queries the count, but only for sessions that have many calls
+ * according to a broadcast.
  */
 
 
@@ -27,8 +28,9 @@ mcp_quota_refused(mcp_replication_t *repl)
 }
 
 
-/* Handles the reply. If Redis cannot be queried, the call is rejected when its
- * stream is replicated. */
+/* Handles the reply to a query. Returns MCP_ERR_LIMIT if the session has too
+ * many calls, otherwise MCP_OK, also without a reply: the call is then
+ * rejected when its stream is replicated. */
 static int
 mcp_quota_taken(mcp_cluster_t *cluster, const mcp_reply_t *reply)
 {

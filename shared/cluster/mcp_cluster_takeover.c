@@ -107,7 +107,8 @@ mcp_takeover_take(mcp_cluster_t *cluster, const mcp_reply_t *item)
         return;
     }
 
-    /* the limits are for unsent events; the owner may also keep sent ones */
+    /* doubled: the limits are for unsent events, and the owner may also keep
+     * as many sent ones */
 
     spec.max_events = spec.max_events > UINT32_MAX / 2
                       ? UINT32_MAX : 2 * spec.max_events;
@@ -373,7 +374,7 @@ mcp_takeover_displaced(mcp_replication_t *repl, const mcp_reply_t *error)
     cluster = repl->cluster;
     now = mcp_worker_now(cluster->worker);
 
-    /* any error but that a key of the stream has a wrong type */
+    /* handles one error only: that a key of the stream has a wrong type */
 
     if (error->type != MCP_REPLY_ERROR
         || !mcp_login_mentions(error->text, "WRONGTYPE "))

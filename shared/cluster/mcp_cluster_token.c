@@ -196,8 +196,8 @@ mcp_token_retry(mcp_cluster_t *cluster)
 {
     mcp_token_update_t  *update, *next;
 
-    /* replicating a stream may answer a request that sets another token and
-     * calls this function again */
+    /* a call of this function within itself does nothing: replicating a stream
+     * may answer a request that sets another token */
 
     if (cluster->updates_again) {
         return;

@@ -47,8 +47,8 @@ mcp_wire_command(mcp_buf_t *buf, const mcp_str_t *argv, size_t n)
 
 /* --- functions that hiredis calls --- */
 
-/* Creates a reply with len bytes behind it and adds it to its parent. Returns
- * NULL to end parsing. */
+/* Creates a reply with room for len more bytes after it, and adds it to its
+ * parent. Returns NULL to end parsing. */
 static mcp_reply_t *
 mcp_wire_make(const redisReadTask *task, mcp_reply_e type, size_t len)
 {
