@@ -85,9 +85,9 @@ mcp_lock(void *lock)
     }
 
     /* The mutex is marked consistent at once, before the caller repairs the
-     * store: if this process dies during the repair, the next one is notified
-     * as well. A mutex that is unlocked without the mark can never be locked
-     * again. */
+     * store: if this process dies during the repair, the next process that
+     * takes the mutex gets EOWNERDEAD as well. A mutex that is unlocked
+     * without the mark can never be locked again. */
 
     if (rc == EOWNERDEAD && pthread_mutex_consistent(lock) == 0) {
         return MCP_AGAIN;

@@ -188,9 +188,9 @@ mcp_status_json_tool(const mcp_call_stats_t *stats, uint64_t active,
 }
 
 
-/* Appends the sums of all rows of an endpoint, if row "first" is its row of
- * the kind OTHER, of which each endpoint has one. Returns 1 if it was
- * appended. */
+/* If row "first" is an endpoint's row of the kind OTHER, of which each
+ * endpoint has one, appends the sums of all rows of the endpoint and returns
+ * 1. Otherwise returns 0. */
 static int
 mcp_status_json_endpoint(const mcp_status_t *status, uint32_t first,
     const uint64_t *active, const char *before, mcp_buf_t *buf)

@@ -258,9 +258,12 @@ mcp_store_enter(mcp_store_t *store, mcp_store_op_t *op)
 }
 
 
-/* Wakes owners that are blocked on space, in their order, as far as the free
- * chunks suffice: the chunks that an owner needs count as taken when it is
- * woken. Owners whose tenant has no quota left move to the end of the list. */
+/*
+ * Wakes owners that are blocked on space, in their order, as long as the free
+ * chunks suffice or a stream can be evicted: the chunks that an owner needs
+ * count as taken when it is woken. Owners whose tenant has no quota left move
+ * to the end of the list.
+ */
 static void
 mcp_store_feed(mcp_store_op_t *op)
 {
@@ -347,8 +350,8 @@ mcp_store_leave(mcp_store_op_t *op)
 
 /* --- time --- */
 
-/* Frees the expired values or the stream in one chunk, if they are due.
- * Returns 1, with *info set, if a stream with unsent events was freed. */
+/* Frees the expired values in a chunk, or the stream in the chunk if it is
+ * due. Returns 1, with *info set, if a stream with unsent events was freed. */
 static int
 mcp_store_sweep_chunk(mcp_store_op_t *op, uint32_t index, uint64_t now,
     mcp_stream_info_t *info, size_t *freed)

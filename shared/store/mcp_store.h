@@ -96,8 +96,8 @@ typedef struct mcp_store_s {
                                           to search for a free record */
 
     /* Notes that a consumer of this process has to be woken for an event;
-     * called with the lock. If it returns 0 or is NULL, mcp_store_drain()
-     * reports the consumer. */
+     * called with the lock. If the function returns 0 or is NULL,
+     * mcp_store_drain() reports the consumer. */
     int                     (*note)(void *noter, uint64_t handle);
     void                     *noter;
 } mcp_store_t;
@@ -467,8 +467,8 @@ int mcp_store_set_alias(mcp_store_t *store, const mcp_stream_ref_t *ref,
     uint64_t handle, uint32_t alias);
 
 /*
- * Changes mcp_stream_info_t.generation from "from" to another number. It is 0
- * at first; its users define its meaning.
+ * Changes mcp_stream_info_t.generation from "from" to another number. The
+ * generation is 0 at first; its users define its meaning.
  *
  * Returns MCP_OK, or
  *   MCP_ERR_DENIED  the generation is not "from", for example because another

@@ -4,9 +4,9 @@
  * Active requests: requests on which backends work. Each has a record, which
  * the process that runs the backend request takes and frees without the lock.
  * The upper half of the record's "owner" counts how often the record was
- * taken, so that a reader notices if the record was taken again meanwhile. The
- * lower half is 0 while the record is free, otherwise twice the slot + 1; its
- * lowest bit is set when the data are complete.
+ * taken, so that a reader notices if the record was taken again while it was
+ * being read. The lower half is 0 while the record is free, otherwise twice
+ * the slot + 1; its lowest bit is set when the data are complete.
  */
 
 

@@ -62,7 +62,7 @@ mcp_store_append_is_large(mcp_store_op_t *op, const mcp_store_stream_t *st,
  * reserve.
  *
  * Returns MCP_OK, or
- *   MCP_ERR_FULL   that was not enough; the owner is woken when there is room
+ *   MCP_ERR_FULL   there is no room even so; the owner is woken when there is
  *   MCP_ERR_LARGE  the message exceeds an empty region, or the whole quota
  */
 static int
@@ -95,9 +95,12 @@ mcp_store_make_room(mcp_store_op_t *op, mcp_store_stream_t *st, size_t len,
 }
 
 
-/* Checks, before a long message is copied, whether it may be appended and has
- * room. "lost" is 1 if the check has succeeded before, but other streams have
- * taken the room since: then the owner is woken when there is room. */
+/*
+ * Checks, before a long message is copied, whether the stream accepts it and
+ * has room for it. "lost" is 1 if an earlier check succeeded, but other
+ * streams have taken the room since: then returns MCP_ERR_FULL, and the owner
+ * is woken when there is room.
+ */
 static int
 mcp_store_append_try(mcp_store_t *store, const mcp_stream_ref_t *ref,
     size_t len, int answers, int lost, unsigned char tenant[MCP_DIGEST_LEN])
@@ -234,8 +237,8 @@ mcp_store_append_locked(mcp_store_op_t *op, const mcp_stream_ref_t *ref,
 }
 
 
-/* Appends a message. A long one is in the private chain "chain", which is
- * otherwise empty. Inline, because owners append all the time. */
+/* Appends a message. A long message is in the private chain "chain", which is
+ * empty for a short one. Inline, because owners append all the time. */
 static inline int
 mcp_store_append_claimed(mcp_store_op_t *op, const mcp_stream_ref_t *ref,
     mcp_str_t message, mcp_store_record_t *rec, uint64_t now,

@@ -312,8 +312,8 @@ mcp_store_call_stats_recent(mcp_store_t *store, mcp_call_stats_failure_t *out,
         return 0;
     }
 
-    /* as long as fewer failures have occurred, the time of the entries that
-     * were never written is 0 */
+    /* entries that were never written, because fewer failures have occurred
+     * than there are entries, have the time 0 */
 
     last = atomic_load(&op.head->n_failures);
     all = n < MCP_CALL_STATS_RECENT ? n : MCP_CALL_STATS_RECENT;

@@ -448,9 +448,9 @@ mcp_store_through(mcp_store_head_t *head, const mcp_store_stream_t *st,
 }
 
 
-/* Counts the events up to "sent", or at most up to the cursor, as sent. If the
- * consumer had read to the end of the log, as usual, the unsent bytes are
- * those that were appended since, and the log need not be searched. */
+/* Counts the events up to "sent" as sent, but none after the cursor. If all
+ * events up to the cursor were sent, as usual, the unsent bytes are those that
+ * follow the cursor in the log, and the log need not be searched. */
 static void
 mcp_store_read_sent(mcp_store_op_t *op, mcp_store_stream_t *st,
     const mcp_cursor_t *cursor, uint64_t sent)

@@ -57,8 +57,8 @@ mcp_store_stream_join(mcp_store_op_t *op, mcp_store_stream_t *st,
 }
 
 
-/* Checks whether a stream with this spec may be created; it takes that number
- * of chunks. */
+/* Checks whether a stream with this spec, which takes "chunks" chunks, may be
+ * created. */
 static int
 mcp_store_create_check(mcp_store_op_t *op, const mcp_stream_spec_t *spec,
     uint32_t chunks, uint64_t now, int mirror)
@@ -309,8 +309,8 @@ mcp_store_create_end(mcp_store_op_t *op, mcp_store_making_t *making,
         }
     }
 
-    /* a long text has its chain already; a short one gets it when all other
-     * steps have succeeded */
+    /* a long text is already in its chain; a short text is copied to a new
+     * chain after the checks have succeeded and room was made */
 
     rc = mcp_store_create_locked(op, making, ref);
 

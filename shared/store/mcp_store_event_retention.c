@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Retention: a stream keeps as many unsent events as its limits allow, in
- * addition as many sent events, and none that a client has confirmed. */
+/* Retention: a stream keeps unsent events up to its limits, sent events up to
+ * the same limits in addition, and no event that a client has confirmed. */
 
 
 #include "store/mcp_store_layout.h"
@@ -100,8 +100,8 @@ mcp_store_stream_drop_event(mcp_store_op_t *op, mcp_store_stream_t *st)
 }
 
 
-/* For a replicated stream there is nothing to do: its consumer reports the
- * events that it has sent at once. */
+/* Does nothing for a replicated stream, because its consumer reports at once
+ * which events it has sent. */
 void
 mcp_store_query_sent(mcp_store_op_t *op, mcp_store_stream_t *st)
 {

@@ -41,8 +41,8 @@ mcp_store_victim_largest(mcp_store_op_t *op, unsigned k, unsigned least)
     for (rank = MCP_STORE_RANKS; rank-- > least; /* void */ ) {
         ref = head->rank[k][rank].first;
 
-        /* the first tenant has such a stream, unless its only one is
-         * op->keep */
+        /* usually the first tenant in the list has a victim: only if op->keep
+         * is its only stream in ring k, the next tenant is tried */
 
         while (ref != 0 && ref != MCP_STORE_END) {
             st = mcp_store_container(head, ref, mcp_store_stream_t,

@@ -114,7 +114,8 @@ mcp_store_inbox_copy(mcp_store_t *store, const mcp_stream_ref_t *ref,
 }
 
 
-/* Takes the lock for a post. If the post is long, *chain then contains it. */
+/* Takes the lock for a post. Before, copies a long post to the chain
+ * *chain. */
 static int
 mcp_store_inbox_enter(mcp_store_t *store, const mcp_stream_ref_t *ref,
     const mcp_str_t parts[2], mcp_store_op_t *op, mcp_store_chain_t *chain)
@@ -319,7 +320,8 @@ mcp_store_take(mcp_store_t *store, const mcp_stream_ref_t *ref,
 
 
 /* Posts answers to questions and sets their bits under one lock, so that no
- * process sees one without the other. */
+ * process sees the answers without the bits, or the bits without the
+ * answers. */
 static int
 mcp_store_answer_locked(mcp_store_op_t *op, const mcp_stream_ref_t *ref,
     uint32_t bits, uint32_t all, const mcp_str_t parts[2],

@@ -133,7 +133,7 @@ mcp_store_reader_gone(mcp_store_op_t *op, mcp_store_entry_t *e, uint64_t now)
 
 
 /* If the stream that a reader joins is a mirror, wakes the process that feeds
- * it. If there is none, this process feeds the mirror. */
+ * it. If no process feeds it, makes this process do so. */
 static void
 mcp_store_reader_feed(mcp_store_op_t *op, mcp_store_stream_t *st)
 {

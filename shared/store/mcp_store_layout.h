@@ -81,15 +81,16 @@
 /* Minimum number of chunks of a stream with one event. */
 #define MCP_STORE_LEAST        4
 
-/* The maximum number of calls is a quarter of the number of chunks, the
- * maximum number of listeners is half of it; both hold for quotas that are
- * shares. Values may take at most an eighth of the chunks. */
+/* For quotas that are shares: the maximum number of calls is a quarter of
+ * the number of chunks, and the maximum number of listeners is half of the
+ * number of chunks. For all quotas: values may take at most an eighth of
+ * the chunks. */
 #define MCP_STORE_CALLS        4
 #define MCP_STORE_LISTENERS    2
 #define MCP_STORE_VALUES       8
 
 /* For quotas that are shares of the free room: the last eighth of the region
- * is for tenants that use less than 1/128 of the region. */
+ * is for tenants that use at most 1/128 of the region. */
 #define MCP_STORE_LAST         8
 #define MCP_STORE_LITTLE       128
 
@@ -1428,7 +1429,7 @@ unsigned mcp_store_stream_ring(mcp_store_head_t *head,
     const mcp_store_stream_t *st);
 
 /* Adds n (modulo 2^32, so it may be negative) to the number of chunks that a
- * tenant uses, because that of a stream's log has changed. */
+ * tenant uses, because the number of chunks of a stream's log has changed. */
 void mcp_store_tenant_resize(mcp_store_op_t *op, const mcp_store_log_t *log,
     uint32_t n);
 

@@ -97,8 +97,8 @@ mcp_store_mirror_find(mcp_store_op_t *op,
 }
 
 
-/* Wakes the feeding process if the mirror lacks events. If it waits for room,
- * it is woken when there is room. */
+/* Wakes the feeding process if the mirror lacks events, unless that process
+ * waits for room in the mirror: it is woken when there is room. */
 static void
 mcp_store_mirror_fetch(mcp_store_op_t *op, mcp_store_stream_t *st)
 {
@@ -425,7 +425,8 @@ mcp_store_mirror_joined(mcp_store_t *store,
         repl = mcp_store_replication_of(op.head, st->repl);
         repl->joined = *joined;
 
-        /* if there is a local consumer, its position counts instead */
+        /* without a local consumer, the events that were sent to readers of
+         * the owner's stream count as sent */
 
         if (st->consumer_slot == MCP_STORE_NO_SLOT) {
             mcp_store_stream_sent(&op, st, joined->sent);

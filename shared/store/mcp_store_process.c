@@ -243,9 +243,9 @@ mcp_store_disown(mcp_store_op_t *op, mcp_store_stream_t *st)
 }
 
 
-/* Makes a stream forget the ended process of a slot: a call that it owned
- * becomes an orphan, its consumer is detached. A tombstone need not notify the
- * process any more. */
+/* Separates a stream from the process of a slot, which has ended: a call that
+ * the process owned becomes an orphan, and a consumer in the process is
+ * detached. A tombstone need not notify the process any more. */
 static void
 mcp_store_retire_stream(mcp_store_op_t *op, mcp_store_stream_t *st,
     uint32_t slot)

@@ -17,8 +17,9 @@ mcp_store_promote_pass(mcp_store_op_t *op, mcp_store_stream_t *st,
     if (st->kind == MCP_STREAM_LISTEN) {
 
         /* if the listener has a reader at another node,
-         * mcp_store_remote_consumer() with the reader's number must make that
-         * the consumer, so the number must be higher than repl->reader */
+         * mcp_store_remote_consumer() with the number of this reader must make
+         * the reader the consumer, so the number must be higher than
+         * repl->reader */
 
         if (st->consumer_slot == MCP_STORE_NO_SLOT && repl->reader > 0) {
             repl->reader--;

@@ -29,8 +29,8 @@ typedef struct {
 } mcp_store_demand_t;
 
 
-/* Returns the number that a tenant that uses little may use, even of the last
- * eighth. */
+/* Returns the number up to which a tenant counts as using little, and may use
+ * even the last eighth of "all". */
 static uint64_t
 mcp_store_little(uint64_t all)
 {
@@ -130,8 +130,8 @@ mcp_store_tenant_free(const mcp_store_head_t *head)
 
 
 /* Checks whether the tenant or the group of tenants "group", which is NULL if
- * it uses nothing, may use n more chunks. Returns the worse of the result and
- * rc. */
+ * it uses nothing, may use n more chunks. Returns rc or the result of this
+ * check, whichever is worse. */
 static int
 mcp_store_tenant_demand(const mcp_store_head_t *head,
     const mcp_store_entry_t *group, uint64_t quota, uint32_t n, unsigned times,

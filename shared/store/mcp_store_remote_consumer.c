@@ -142,8 +142,8 @@ mcp_store_remote_consumer_over(mcp_store_t *store, const mcp_stream_ref_t *ref,
     } else {
         op.keep = st;
 
-        /* the remote consumer does not read any more, and the local one may
-         * never attach, so the stream has no consumer until then */
+        /* the remote consumer does not read any more, and the local reader may
+         * never attach: until it does, the stream has no consumer */
 
         if (st->consumer_slot == MCP_STORE_REMOTE_CONSUMER
             && st->consumer_handle < number)

@@ -123,8 +123,8 @@ mcp_store_repair_enter(mcp_store_op_t *op, mcp_store_stream_t *st)
 
     mcp_store_tenant_enter(op, st, tenant);
 
-    /* before the stream enters its session: otherwise settling would move it
-     * to the top of the other list */
+    /* called before the stream enters its session's list: otherwise
+     * mcp_store_stream_settle() would move it to the top of the other list */
 
     mcp_store_stream_settle(op, st);
 

@@ -59,8 +59,12 @@ mcp_store_value_yield(mcp_store_op_t *op, const unsigned char *key)
 }
 
 
-/* Checks whether the limits allow one more value. If they do not, a pushed
- * value replaces an older pushed one. */
+/*
+ * Checks whether the limits allow one more value. If they do not, but the
+ * value is a tenant's pushed one, frees an older pushed value instead: the
+ * oldest of the same tenant, or otherwise, if the store has the maximum number
+ * of values, one of a tenant that has many.
+ */
 static int
 mcp_store_value_admit(mcp_store_op_t *op, const mcp_store_value_t *v,
     const mcp_tenant_t *tenant)
@@ -124,8 +128,8 @@ mcp_store_value_take(mcp_store_op_t *op, const mcp_tenant_t *tenant)
 
     group = 0;
 
-    /* the group comes first, and counts the value at once: making room for the
-     * entry must not free the group */
+    /* the tenant's group is created first, and counts the value at once:
+     * making room for the entry must not free the group */
 
     if (tenant) {
         op->tenant = tenant->id;
@@ -171,8 +175,8 @@ mcp_store_value_new(mcp_store_op_t *op, const mcp_store_value_t *v)
         return rc;
     }
 
-    /* for a pushed value and its tenant's group, other pushed values are
-     * freed */
+    /* without room for a pushed value or its tenant's group, other pushed
+     * values are freed, at most MCP_STORE_YIELDS */
 
     for (n = 0; (e = mcp_store_value_take(op, tenant)) == NULL; n++) {
         if (tenant == NULL || !v->pushed || n == MCP_STORE_YIELDS
