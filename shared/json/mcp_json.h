@@ -35,8 +35,7 @@ typedef struct {
 
 /*
  * A field that a scan searches for. parent is the index of the field that is
- * the enclosing object, or MCP_JSON_ROOT; a parent precedes its children, and
- * has the index of the first child.
+ * the enclosing object, or MCP_JSON_ROOT. A parent precedes its children.
  */
 #define MCP_JSON_ROOT  -1
 

@@ -217,8 +217,8 @@ mcp_json_key_escaped(mcp_json_scan_t *scan, mcp_str_t raw)
 }
 
 
-/* Keys without escapes, which are usual, can be compared as they are, and most
- * fields differ in the length already. */
+/* Keys without escapes, which are usual, can be compared as they are, and the
+ * names of most fields differ from a key already in the length. */
 void
 mcp_json_field_key(mcp_json_scan_t *scan, mcp_str_t raw, int escaped)
 {

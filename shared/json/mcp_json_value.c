@@ -99,8 +99,8 @@ mcp_json_escape_unicode(const char *p, const char *end, uint32_t *c)
 
 
 /*
- * Decodes the escape at p (its backslash) to *len bytes of UTF-8: 1 to 4,
- * never more than the escape has. Returns the end of the escape.
+ * Decodes the escape at p (its backslash) to *len bytes of UTF-8: 1 to 4, and
+ * never more bytes than the escape has. Returns the end of the escape.
  */
 static const char *
 mcp_json_escape(const char *p, const char *end, char *out, size_t *len)
