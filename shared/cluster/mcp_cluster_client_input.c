@@ -32,9 +32,10 @@ mcp_client_input_tenant(const unsigned char digest[MCP_DIGEST_LEN], int matters)
  * Handles the reply of redis/client_input.lua.
  *
  * Returns MCP_OK if the input is in the queue of the owner's node, or
- *   MCP_ERR_NOT_FOUND    the reply is "NONE"
- *   MCP_ERR_LIMIT        the reply is "FULL"
- *   MCP_ERR_UNREACHABLE  there is no reply, or any other one
+ *   MCP_ERR_NOT_FOUND    there is no such stream, or it is over
+ *   MCP_ERR_LIMIT        there is too much input since the owner's last append
+ *   MCP_ERR_UNREACHABLE  there is no reply, or an unexpected one; or Redis may
+ *                        have lost the stream
  */
 static int
 mcp_client_input_taken(mcp_cluster_t *cluster, const mcp_reply_t *reply)
