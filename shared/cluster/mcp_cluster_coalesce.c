@@ -338,8 +338,8 @@ mcp_coalesce_taken(mcp_replication_t *repl, const mcp_reply_t *reply)
         return;
     }
 
-    /* the request whose call made the claim is gone: nobody needs its
-     * stream */
+    /* the request whose call made the claim is gone: the stream is not
+     * needed */
 
     if (repl->ops == NULL) {
         mcp_store_free(cluster->worker->store, &repl->ref);
