@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Calls of FastCGI backends.  mod_proxy_fcgi encodes each variable twice, sends
- * and receives in many small pieces, and copies the answer through brigades.
- * Here the request is written into one buffer and sent at once, and the reply
- * is parsed where it was read.
+ * Requests to FastCGI backends. mod_proxy_fcgi encodes each variable twice,
+ * sends and receives in many small pieces, and copies the response through
+ * brigades.  This file writes the request into one buffer and sends it at
+ * once, and parses the response in the buffer into which it was read.
  *
- * The variables are those that the server makes for any CGI program, and so is
- * what becomes of the answer's head.  What only mod_proxy_fcgi knows is left to
- * it: mod_mcp_fastcgi_can() says what that is.  Errors are logged in its name
- * and with its words, as people look for them.
+ * The functions of httpd for CGI programs make the variables and parse the
+ * head of the response, as for mod_proxy_fcgi.  Requests that need a feature
+ * of mod_proxy_fcgi are left to that module: mod_mcp_fastcgi_can() detects
+ * them. Errors are logged under the name of mod_proxy_fcgi and with its texts,
+ * because operators search for these.
  */
 
 #include "mod_mcp_fastcgi.h"
@@ -25,49 +26,58 @@
 
 #define BALANCER  "proxy:balancer://"
 
-/* For the whole request; then for as much of the reply as is there. */
+/* size of the buffer that holds first the complete request, then each part of
+ * the response that is read, bytes */
 #define BUFFER    (2 * AP_IOBUFSIZE)
 
-/* A longer body is sent in more than one record. */
+/* maximum length of a request's body, bytes; mod_proxy_fcgi sends a longer
+ * body in several records */
 #define BODY      AP_IOBUFSIZE
 
-/* A head that is longer is not waited for. */
+/* maximum length of the response's head, bytes; a head whose end has not been
+ * found until then is parsed without it */
 #define HEAD      (1024 * 1024)
 
-/* Logs in the name of mod_proxy_fcgi. */
+/* arguments of ap_log_rerror() that log a message as one of mod_proxy_fcgi */
 #define NAMED(level)  __FILE__, __LINE__, fcgi->module_index, level
 
 typedef struct {
     mod_mcp_backend_request_t *req;
     request_rec *r;
     proxy_conn_rec *conn;
-    const char *err;                    /* what has failed */
-    apr_bucket_brigade *out;            /* for filters; or NULL */
+    const char *err;                    /* failed operation, for the log; NULL
+                                           if unknown */
+    apr_bucket_brigade *out;            /* brigade for the output filters; NULL
+                                           if it was not needed yet */
 
-    /* the reply */
+    /* the response */
     mcp_fastcgi_t records;
-    mcp_fastcgi_state_e state;          /* of its head */
-    char *head;                         /* what came of that before */
+    mcp_fastcgi_state_e state;          /* search for the end of the head */
+    char *head;                         /* received part of the head */
     apr_size_t head_len, head_size;
-    unsigned headed:1;                  /* the head is complete */
-    unsigned responded:1;               /* something was passed on */
+    unsigned headed:1;                  /* 1 if the head was parsed */
+    unsigned responded:1;               /* 1 if a part of the response was
+                                           passed on */
     unsigned unflushed:1;
     unsigned done:1;
 } call_t;
 
-/* mod_proxy_fcgi, if there is nothing in the way of doing its work. */
+/* mod_proxy_fcgi; NULL if this file cannot replace it */
 static const module *fcgi;
 
 static const module *proxy;
 
-/* Its configuration where it has no directives. */
+/* The configuration of mod_proxy_fcgi in sections without its directives. */
 static const void *pristine;
 
-/* --- what can be done here --- */
+/* --- requests that this file can make --- */
 
-/* 1 if the directives, or conditional ones among them, configure
- * mod_proxy_fcgi.  In all other sections they make a configuration of their
- * own. */
+/*
+ * Returns 1 if a directive of mod_proxy_fcgi is in the list, or in a
+ * conditional section (<If...>) of the list.  In other sections, such a
+ * directive creates a configuration other than "pristine", which
+ * mod_mcp_fastcgi_can() detects.
+ */
 static int configures(const ap_directive_t *directive)
 {
     for (; directive; directive = directive->next) {
@@ -96,8 +106,9 @@ void mod_mcp_fastcgi_init(void)
                                     fcgi);
 }
 
-/* 1 unless the body's length was changed meanwhile, or a filter changes the
- * body. */
+/* Returns 1 if the body has at most BODY bytes and has not been read, no
+ * filter changes it, and its Content-Length is the one that this module has
+ * set. */
 static int has_own_body(const mod_mcp_backend_request_t *req,
     const request_rec *r)
 {
@@ -112,7 +123,8 @@ static int is_balanced(const request_rec *r)
     return strncmp(r->filename, BALANCER, sizeof(BALANCER) - 1) == 0;
 }
 
-/* 1 if there is a name of a script's file, and none is to be looked for. */
+/* Returns 1 if r->filename contains a path for SCRIPT_FILENAME, and
+ * mod_proxy_fcgi would not derive PATH_INFO from the path. */
 static int has_filename(const request_rec *r)
 {
     return r->filename
@@ -121,7 +133,8 @@ static int has_filename(const request_rec *r)
            && apr_table_get(r->subprocess_env, "proxy-fcgi-pathinfo") == NULL;
 }
 
-/* Whoever debugs mod_proxy_fcgi wants to see it at work. */
+/* Returns 0 also if mod_proxy_fcgi logs at level debug: its debug lines exist
+ * only for requests that it makes itself. */
 int mod_mcp_fastcgi_can(const mod_mcp_backend_request_t *req, request_rec *r,
                         const char *url)
 {
@@ -140,7 +153,7 @@ int mod_mcp_fastcgi_can(const mod_mcp_backend_request_t *req, request_rec *r,
 
 /* --- the request --- */
 
-/* As mod_proxy_fcgi has them made, if nothing tells it which backend it has. */
+/* Makes the variables as mod_proxy_fcgi does without ProxyFCGIBackendType. */
 static void make_variables(mod_mcp_backend_request_t *req, request_rec *r)
 {
     char *filename = r->filename;
@@ -152,7 +165,7 @@ static void make_variables(mod_mcp_backend_request_t *req, request_rec *r)
     mod_mcp_env_hide(req, r, 0);
     ap_add_common_vars(r);
 
-    /* looking for PATH_INFO as a file may ask for all of them */
+    /* the lookup of PATH_INFO in ap_add_cgi_vars() may read any variable */
 
     if (r->path_info && r->path_info[0]) {
         mod_mcp_env_show(req);
@@ -180,7 +193,8 @@ static char *write_variables(const apr_table_t *env, char *p, const char *end)
     return p;
 }
 
-/* Returns the end, or NULL: there is not enough room. */
+/* Writes the request at p.  Returns the end of the written bytes, or NULL if
+ * there is not enough room before "end". */
 static char *write_request(const call_t *call, int keep, char *p,
                            const char *end)
 {
@@ -208,7 +222,8 @@ static char *write_request(const call_t *call, int keep, char *p,
     return mcp_fastcgi_record(p, MCP_FASTCGI_STDIN, 0);
 }
 
-/* Of all requests to the worker.  mod_proxy adds them up without a lock. */
+/* Adds n to a counter that all requests to the proxy worker share. mod_proxy
+ * adds without a lock, so only this addition is atomic. */
 static void count(apr_off_t *total, apr_size_t n)
 {
     __atomic_fetch_add(total, (apr_off_t)n, __ATOMIC_RELAXED);
@@ -231,7 +246,7 @@ static apr_status_t send_all(const call_t *call, const char *p, apr_size_t len)
     return rv;
 }
 
-/* --- the answer --- */
+/* --- the response --- */
 
 static apr_status_t pass_bucket(call_t *call, apr_bucket *b)
 {
@@ -244,7 +259,8 @@ static apr_status_t pass_bucket(call_t *call, apr_bucket *b)
     return rv;
 }
 
-/* 1 if the answer has to go through filters. */
+/* Returns 1 if output filters of other modules must get the response; creates
+ * call->out for them. */
 static int is_filtered(call_t *call)
 {
     request_rec *r = call->r;
@@ -297,7 +313,8 @@ static apr_status_t pass_end(call_t *call)
     return APR_SUCCESS;
 }
 
-/* Has filters write what they keep, if that is wanted before more is there. */
+/* Flushes the output filters if "flushpackets" of the proxy worker is "on", or
+ * if it is "auto" and the backend sends nothing within "flushwait". */
 static apr_status_t flush(call_t *call)
 {
     const proxy_worker_shared *s = call->conn->worker->s;
@@ -324,7 +341,7 @@ static apr_status_t flush(call_t *call)
     return pass_bucket(call, apr_bucket_flush_create(call->out->bucket_alloc));
 }
 
-/* --- its head --- */
+/* --- the head of the response --- */
 
 static apr_status_t parse_head(call_t *call, mcp_str_t text)
 {
@@ -373,8 +390,8 @@ static void keep_head(call_t *call, mcp_str_t piece)
     call->head_len = size;
 }
 
-/* Some of the answer: its head, of which pieces are kept until it ends, or what
- * follows that. */
+/* Handles a piece of the response.  Collects pieces until the head is
+ * complete, then parses the head and passes on the bytes after it. */
 static apr_status_t take_output(call_t *call, mcp_str_t piece)
 {
     int ends;
@@ -397,7 +414,8 @@ static apr_status_t take_output(call_t *call, mcp_str_t piece)
     return ends ? parse_head(call, piece) : APR_SUCCESS;
 }
 
-/* A head that has no end is taken for an answer. */
+/* Handles the end of the response.  If the head has no end, its bytes are
+ * passed on as the body. */
 static apr_status_t take_output_end(call_t *call)
 {
     mcp_str_t rest = { call->head, call->head_len };
@@ -414,7 +432,7 @@ static apr_status_t take_output_end(call_t *call)
     return rv;
 }
 
-/* --- the reply --- */
+/* --- the records of the response --- */
 
 static apr_status_t take_record(call_t *call, mcp_fastcgi_e event,
                                 mcp_str_t piece)
@@ -462,7 +480,9 @@ static apr_status_t take_record(call_t *call, mcp_fastcgi_e event,
     }
 }
 
-/* What follows the end of a request is not for the next one. */
+/* Reads the records in the received bytes, then flushes filters if necessary.
+ * Closes the connection after the request if bytes follow the END record,
+ * because they would be read as the response to the next request. */
 static apr_status_t take_records(call_t *call, mcp_str_t in)
 {
     mcp_str_t piece = { NULL, 0 };
@@ -501,7 +521,8 @@ static void not_received(call_t *call, apr_status_t rv)
     }
 }
 
-/* Without trying first: a backend needs its time. */
+/* Receives bytes of the response.  Waits before the first attempt to read,
+ * because a backend does not respond immediately. */
 static apr_status_t receive(call_t *call, char *buffer, apr_size_t *len)
 {
     apr_socket_t *sock = call->conn->sock;
@@ -510,7 +531,7 @@ static apr_status_t receive(call_t *call, char *buffer, apr_size_t *len)
     apr_socket_opt_set(sock, APR_INCOMPLETE_READ, 1);
     rv = apr_socket_recv(sock, buffer, len);
 
-    /* a timeout of 0 */
+    /* the socket has a timeout of 0 */
 
     if (APR_STATUS_IS_EAGAIN(rv)) {
         rv = APR_TIMEUP;
@@ -543,9 +564,10 @@ static apr_status_t read_reply(call_t *call, char *buffer, apr_size_t size)
     return rv;
 }
 
-/* --- the call --- */
+/* --- the complete request --- */
 
-/* The server's own port, as messages have it. */
+/* Returns the server's own port as in messages of mod_proxy_fcgi: ":8080", or
+ * "" for the default port. */
 static const char *port_text(request_rec *r)
 {
     apr_port_t port = ap_get_server_port(r);
@@ -571,7 +593,7 @@ static int broken(call_t *call, apr_status_t rv)
 
     call->conn->close = 1;
 
-    /* the core wants no more: that is no fault of the backend */
+    /* the core needs no more of the response: the backend has not failed */
 
     if (call->r->connection->aborted) {
         return OK;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Calls of FastCGI backends, in the place of mod_proxy_fcgi. */
+/* Requests to FastCGI backends, made by this module instead of
+ * mod_proxy_fcgi. */
 
 #ifndef MOD_MCP_FASTCGI_H
 #define MOD_MCP_FASTCGI_H
@@ -9,18 +10,21 @@
 
 #include "mod_proxy.h"
 
-/* In a child, when hooks are sorted: finds out where mod_proxy_fcgi does what
- * this file does. */
+/* Called in a child, after hooks have been sorted: determines whether
+ * mod_proxy_fcgi is loaded, and whether mod_mcp_fastcgi() may replace it. */
 void mod_mcp_fastcgi_init(void);
 
-/* 1 if the call is one that mod_mcp_fastcgi() can make, as far as is known
- * before there is a connection. */
+/* Returns 1 if mod_mcp_fastcgi() can make the request r to the backend at
+ * "url", as far as is known before a connection is open. */
 int mod_mcp_fastcgi_can(const mod_mcp_backend_request_t *req, request_rec *r,
                         const char *url);
 
-/* Makes the call on a connection that stands.  Returns what mod_proxy_fcgi's
- * handler would, and does with the connection what that would; or DECLINED,
- * with nothing sent: it is for that one.  keep: the connection may stay. */
+/*
+ * Makes the request on an open connection.  Returns the same status as
+ * mod_proxy_fcgi's handler, and sets conn->close as that handler does; or
+ * returns DECLINED without having sent anything: mod_proxy_fcgi has to make
+ * the request.  If "keep" is 1, the backend may leave the connection open.
+ */
 int mod_mcp_fastcgi(mod_mcp_backend_request_t *req, request_rec *r,
     proxy_conn_rec *conn, int keep);
 

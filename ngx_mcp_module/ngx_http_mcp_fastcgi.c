@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * The requests that FastCGI backends get.  Of what nginx does for a call, the
- * most is to run the scripts of its 30 parameters, three times each, to learn
- * how long they are and what they say.  Here each one is evaluated once, and
- * the request, with a body that is short, is written into one buffer.
+ * Requests to FastCGI backends. nginx spends most of its time for a call on
+ * the scripts of about 30 parameters: it runs each script several times, to
+ * compute lengths and then values.  This file evaluates each parameter once,
+ * and writes the request, including a short body, into one buffer.
  *
- * What the backend gets is what nginx would send, in the same order.  nginx
- * sends it itself wherever something is out of the ordinary: a cache, a long
- * body, header lines that have to be joined.
+ * The backend gets the same bytes as from nginx.  nginx itself writes the
+ * requests that need more, for example those with a long body or with header
+ * lines that must be joined, and all requests of locations with a cache.
  */
 
 
@@ -22,38 +22,47 @@
 #define NGX_HTTP_MCP_FASTCGI_PARAMS  4
 #define NGX_HTTP_MCP_FASTCGI_STDIN   5
 
-/* of a record's head; also of what BEGIN has in it */
+/* length of a record's header, and of the content of a BEGIN record, bytes */
 #define NGX_HTTP_MCP_FASTCGI_HEAD    8
 
-#define NGX_HTTP_MCP_FASTCGI_RECORD  65535     /* bytes in a record, at most */
+#define NGX_HTTP_MCP_FASTCGI_RECORD  65535     /* maximum length of a
+                                                                                                    record's
+                                                                                                    content */
 
-/* Longer bodies are not copied.  */
+/* maximum length of a body that is copied into the buffer, bytes */
 #define NGX_HTTP_MCP_FASTCGI_BODY    2048
 
-/* Parameters of a location, at most, with one that nginx adds; a length takes
- * one byte or four.  */
+/* maximum number of a location's parameters, including one that nginx adds;
+ * maximum size of the length of a name or value in a record, bytes */
 #define NGX_HTTP_MCP_FASTCGI_COUNT   64
 #define NGX_HTTP_MCP_FASTCGI_LENGTH  4
 
 
 typedef struct {
-    ngx_str_t                   text;      /* the name, and behind it what the
-                                              value begins with */
+    ngx_str_t                   text;      /* the name, followed by the
+                                              constant beginning of the
+                                              value */
     size_t                      name_len;
-    ngx_int_t                   index;     /* of the variable that follows, or
-                                              NGX_ERROR: none */
-    ngx_http_complex_value_t   *value;     /* in the place of both; or NULL */
+    ngx_int_t                   index;     /* index of the variable that is the
+                                              rest of the value; NGX_ERROR if
+                                              none */
+    ngx_http_complex_value_t   *value;     /* the value, if it has another
+                                              form; otherwise NULL */
     ngx_uint_t                  skip_empty;
 } ngx_http_mcp_fastcgi_param_t;
 
 
 struct ngx_http_mcp_fastcgi_s {
     ngx_array_t                 params;
-    ngx_array_t                 replaced;  /* ngx_str_t: headers in whose place
-                                              stands a parameter HTTP_... */
-    size_t                      size;      /* of what is constant, at most */
-    ngx_buf_tag_t               tag;       /* of nginx's module */
-    u_char                      keep;      /* "fastcgi_keep_conn" */
+    ngx_array_t                 replaced;  /* ngx_str_t: names of headers
+                                              that are not passed, because a
+                                              parameter HTTP_... has their
+                                              name */
+    size_t                      size;      /* maximum size of the constant
+                                              parts of all parameters, bytes */
+    ngx_buf_tag_t               tag;       /* output tag of
+                                              ngx_http_fastcgi_module */
+    u_char                      keep;      /* value of "fastcgi_keep_conn" */
 };
 
 
@@ -89,7 +98,8 @@ static ngx_int_t ngx_http_mcp_fastcgi_compile(ngx_conf_t *cf,
 static ngx_uint_t ngx_http_mcp_fastcgi_is_name(ngx_str_t *name);
 
 
-/* nginx's own, the same in all locations.  */
+/* The content handler of ngx_http_fastcgi_module, and its callback
+ * create_request.  Both are the same in all locations. */
 static ngx_http_handler_pt  ngx_http_mcp_fastcgi_next_handler;
 static ngx_int_t          (*ngx_http_mcp_fastcgi_next_create)(
     ngx_http_request_t *r);
@@ -97,7 +107,7 @@ static ngx_int_t          (*ngx_http_mcp_fastcgi_next_create)(
 
 #if (nginx_version >= 1029005)
 
-/* What nginx adds, unless a location says otherwise.  */
+/* The parameter that nginx adds in locations that do not set it. */
 static ngx_http_upstream_param_t  ngx_http_mcp_fastcgi_host = {
     ngx_string("HTTP_HOST"),
     ngx_string("$host$is_request_port$request_port"),
@@ -108,8 +118,9 @@ static ngx_http_upstream_param_t  ngx_http_mcp_fastcgi_host = {
 
 
 /*
- * Has nginx's handler set the upstream up, but not begin: as long as something
- * else works for a request, its upstream does not.
+ * Content handler of a FastCGI backend.  Calls nginx's handler with r->aio set
+ * to 1, so that it creates the upstream but does not start it; replaces the
+ * callback create_request; and then starts the upstream.
  */
 static ngx_int_t
 ngx_http_mcp_fastcgi_handler(ngx_http_request_t *r)
@@ -120,7 +131,7 @@ ngx_http_mcp_fastcgi_handler(ngx_http_request_t *r)
 
     mlcf = ngx_http_get_module_loc_conf(r, ngx_http_mcp_module);
 
-    /* an "if" has none */
+    /* mlcf->fastcgi is NULL in an "if" block */
 
     if (mlcf->fastcgi == NULL || r != r->main || r->aio
         || ngx_http_mcp_call_backend_request(r) == NULL)
@@ -140,7 +151,8 @@ ngx_http_mcp_fastcgi_handler(ngx_http_request_t *r)
         return rc;
     }
 
-    /* another module's, if the location has more than one handler */
+    /* the upstream may be that of another module, if the location has several
+     * handlers */
 
     if (u->output.tag == mlcf->fastcgi->tag) {
         ngx_http_mcp_fastcgi_next_create = u->create_request;
@@ -174,7 +186,9 @@ ngx_http_mcp_fastcgi_create_request(ngx_http_request_t *r)
         return ngx_http_mcp_fastcgi_next_create(r);
     }
 
-    /* BEGIN, parameters, their end, body, its end; two of them padded */
+    /* six headers and contents of 8 bytes: BEGIN and its content, parameters,
+     * end of parameters, body, end of body; and the padding of parameters and
+     * body */
 
     size += r->headers_in.content_length_n + 8 * NGX_HTTP_MCP_FASTCGI_HEAD;
 
@@ -199,7 +213,8 @@ ngx_http_mcp_fastcgi_create_request(ngx_http_request_t *r)
 }
 
 
-/* Whether the request has one short body in memory.  */
+/* Returns 1 if the request's body is in one buffer in memory and has at most
+ * NGX_HTTP_MCP_FASTCGI_BODY bytes. */
 static ngx_uint_t
 ngx_http_mcp_fastcgi_is_ordinary(ngx_http_request_t *r)
 {
@@ -225,8 +240,9 @@ ngx_http_mcp_fastcgi_is_ordinary(ngx_http_request_t *r)
 }
 
 
-/* Whether header lines are to be joined.  nginx looks for them when it knows
- * its parameters, for those of $http_... join others.  */
+/* Returns 1 if header lines with equal names must be joined, or on failure.
+ * Called after the parameters have been evaluated, as in nginx, because
+ * variables $http_... link header lines as well. */
 static ngx_uint_t
 ngx_http_mcp_fastcgi_joins(ngx_http_request_t *r)
 {
@@ -238,8 +254,12 @@ ngx_http_mcp_fastcgi_joins(ngx_http_request_t *r)
 }
 
 
-/* Evaluates all parameters; returns what they and the header lines take, at
- * most, or 0: nginx has to see to it.  */
+/*
+ * Evaluates all parameters into "values".  Returns the maximum size of the
+ * parameters and header lines in a record, bytes.  Returns 0 if a parameter
+ * cannot be evaluated or the size exceeds one record: nginx then writes the
+ * request.
+ */
 static size_t
 ngx_http_mcp_fastcgi_measure(ngx_http_request_t *r,
     ngx_http_mcp_fastcgi_t *fastcgi, ngx_str_t *values)
@@ -294,7 +314,7 @@ ngx_http_mcp_fastcgi_evaluate(ngx_http_request_t *r,
 
     vv = &r->variables[param->index];
 
-    /* most are known by now */
+    /* most variables have been evaluated already */
 
     if (!(vv->valid || vv->not_found) || vv->no_cacheable) {
         vv = ngx_http_get_flushed_variable(r, param->index);
@@ -324,8 +344,9 @@ ngx_http_mcp_fastcgi_write_length(u_char *p, size_t len)
 }
 
 
-/* Writes the head of a record, whose content may stand behind it already, and
- * the padding.  Returns its end.  */
+/* Writes the header and the padding of a record with "len" bytes of content.
+ * The caller may have written the content before, at its position after the
+ * header.  Returns the end of the record. */
 static ngx_inline u_char *
 ngx_http_mcp_fastcgi_write_record(u_char *p, u_char type, size_t len)
 {
@@ -358,7 +379,7 @@ ngx_http_mcp_fastcgi_write(ngx_http_request_t *r,
     u_char     *content;
     ngx_buf_t  *body;
 
-    /* a responder */
+    /* content of BEGIN: the role of a responder */
 
     content = p + NGX_HTTP_MCP_FASTCGI_HEAD;
     ngx_memzero(content, NGX_HTTP_MCP_FASTCGI_HEAD);
@@ -553,7 +574,7 @@ ngx_http_mcp_fastcgi_prepare(ngx_conf_t *cf, ngx_http_core_loc_conf_t *clcf)
 }
 
 
-/* nginx may have been built without.  */
+/* Returns ngx_http_fastcgi_module, or NULL if nginx was built without it. */
 static ngx_module_t *
 ngx_http_mcp_fastcgi_module(ngx_conf_t *cf)
 {
@@ -571,7 +592,8 @@ ngx_http_mcp_fastcgi_module(ngx_conf_t *cf)
 }
 
 
-/* Where a configuration has what a directive says; or NULL.  */
+/* Returns the address of the value of a directive in the module's
+ * configuration; NULL if the module has no such directive. */
 static void *
 ngx_http_mcp_fastcgi_slot(ngx_module_t *module, void *conf,
     const char *directive)
@@ -588,8 +610,9 @@ ngx_http_mcp_fastcgi_slot(ngx_module_t *module, void *conf,
 }
 
 
-/* Whether the location passes whole requests on, to a server that is known, and
- * keeps no answers.  */
+/* Returns 1 if the location passes header lines and body to a server that is
+ * known from the configuration ("fastcgi_pass" without variables), and has no
+ * cache. */
 static ngx_uint_t
 ngx_http_mcp_fastcgi_is_usual(ngx_module_t *module, void *conf)
 {
@@ -620,7 +643,12 @@ ngx_http_mcp_fastcgi_is_usual(ngx_module_t *module, void *conf)
 }
 
 
-/* NGX_DECLINED: it is left to nginx.  */
+/*
+ * Compiles all parameters.  Returns
+ *   NGX_OK        all parameters are compiled
+ *   NGX_DECLINED  nginx has to write the requests of the location
+ *   NGX_ERROR     memory is out
+ */
 static ngx_int_t
 ngx_http_mcp_fastcgi_add_all(ngx_conf_t *cf, ngx_http_mcp_fastcgi_t *fastcgi,
     ngx_array_t *params)
@@ -722,7 +750,8 @@ ngx_http_mcp_fastcgi_add_replaced(ngx_conf_t *cf,
 }
 
 
-/* Most values are a text, a variable, or one behind the other.  */
+/* Compiles a value: a text, a variable, or a text followed by a variable, as
+ * most values are, into "text" and "index"; any other value into "value". */
 static ngx_int_t
 ngx_http_mcp_fastcgi_compile(ngx_conf_t *cf,
     ngx_http_mcp_fastcgi_param_t *param, ngx_str_t *value)
@@ -780,7 +809,8 @@ ngx_http_mcp_fastcgi_compile(ngx_conf_t *cf,
 }
 
 
-/* Of a variable; those of digits are captures.  */
+/* Returns 1 for the name of a variable.  A name that begins with a digit is
+ * that of a capture. */
 static ngx_uint_t
 ngx_http_mcp_fastcgi_is_name(ngx_str_t *name)
 {
