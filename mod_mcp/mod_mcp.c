@@ -75,8 +75,9 @@ static void register_hooks(apr_pool_t *p)
     ap_hook_quick_handler(mod_mcp_document_find, NULL, NULL,
                           APR_HOOK_REALLY_FIRST);
 
-    /* registered as two hooks: "Satisfy Any", and an internal redirect within
-     * one section, skip access checkers, but not fixups */
+    /* mod_mcp_fetch_check_access() runs in both hooks: "Satisfy Any", and an
+     * internal redirect within one section, skip access_checker, but not
+     * fixups */
 
     ap_hook_access_checker(mod_mcp_fetch_check_access, NULL, NULL,
                            APR_HOOK_FIRST);

@@ -136,8 +136,8 @@ static mod_mcp_backend_request_t *request_create(mcp_backend_request_t *breq,
     req->id = apr_pstrmemdup(p, id.data, id.len);
     set_target(req, mcp_setup_target(snapshot->dir->setup, breq->target));
 
-    /* a copy of the id, because ABORT may end the backend request for the core
-     * while a thread still runs it */
+    /* copies of id and body: ABORT may end the core's backend request while a
+     * thread still uses them */
 
     req->body = apr_pmemdup(p, breq->body.data, breq->body.len);
     req->length = breq->body.len;
@@ -186,7 +186,7 @@ static void request_leave(mod_mcp_backend_request_t *req)
     mod_mcp_backend_request_t **link;
 
     for (link = &running; *link != req; link = &(*link)->next) {
-        /* req is in the list */
+        /* the loop ends, because req is in the list */
     }
 
     *link = req->next;
@@ -397,7 +397,8 @@ void mod_mcp_backend_threads_stop(void)
 
     if (threads + lent > 0) {
 
-        /* the remaining threads use memory that is about to be freed */
+        /* end the process now: the remaining threads use memory that is about
+         * to be freed */
 
         _exit(0);
     }
@@ -435,7 +436,7 @@ static void dequeue(mod_mcp_backend_request_t *req)
     mod_mcp_backend_request_t **link;
 
     for (link = &queue_head; *link != req; link = &(*link)->next) {
-        /* req is in the queue */
+        /* the loop ends, because req is in the queue */
     }
 
     *link = req->next;

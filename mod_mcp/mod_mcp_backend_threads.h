@@ -9,8 +9,8 @@
 
 #include "mcp_backend_request.h"
 
-/* The parts of a finished backend request that are released under
- * mod_mcp_lock(). */
+/* The parts of an ended backend request that remain after
+ * mod_mcp_backend_threads_clear(), and are released under mod_mcp_lock(). */
 typedef struct {
     apr_pool_t *pool;                   /* NULL if there is nothing to release;
                                            otherwise already cleared */

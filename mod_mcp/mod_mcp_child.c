@@ -125,8 +125,8 @@ void mod_mcp_child_woken(void)
 
     mod_mcp_worker_woken();
 
-    /* during a graceful stop of this process, httpd stops or restarts
-     * immediately */
+    /* SIGTERM during a graceful stop: httpd now stops or restarts immediately,
+     * so end the calls */
 
     if (__atomic_load_n(&termed, __ATOMIC_ACQUIRE)
         && child->end == MOD_MCP_WINDING_UP) {
@@ -146,8 +146,8 @@ static apr_status_t child_exit(void *data)
         return APR_SUCCESS;
     }
 
-    /* prefork ends a process in a signal handler: the interrupted function may
-     * hold the lock of mod_mcp_lock() */
+    /* prefork ends a process in a signal handler: if the interrupted function
+     * holds the lock of mod_mcp_lock(), end the process without clean-up */
 
     if (__atomic_load_n(&child->end, __ATOMIC_ACQUIRE) != MOD_MCP_WINDING_UP
         && !mod_mcp_can_lock()) {
@@ -163,19 +163,17 @@ static apr_status_t child_exit(void *data)
     mod_mcp_worker_exit();
     mod_mcp_pool_exit();
 
-    /* prefork ends a process in a signal handler: the interrupted function may
-     * wait for a condition, which is about to be destroyed; destroying it
-     * would wait for that function */
+    /* prefork ends a process in a signal handler: if the interrupted function
+     * waits for a condition, end the process now, because destroying the
+     * condition would wait for that function */
 
     if (mod_mcp_is_waiting()) {
         _exit(0);
     }
 
 #ifdef MCP_CLUSTER
-    /*
-     * a thread that resolves a host name cannot be ended, and its code is
-     * about to be unloaded
-     */
+    /* a thread that resolves a host name cannot be interrupted, and its code
+     * is about to be unloaded: end the process now */
 
     if (mod_mcp_cluster_is_naming()) {
         _exit(0);

@@ -51,7 +51,7 @@ struct mod_mcp_client_t {
     const char **values;                /* values of the endpoint's
                                            expressions, see mod_mcp_rules.h */
 
-    /* written under mod_mcp_lock() */
+    /* members below: written under mod_mcp_lock() */
     mod_mcp_state_e state;
     unsigned todo;
     mod_mcp_backend_request_t *req;     /* backend request that the client's
@@ -70,17 +70,19 @@ struct mod_mcp_client_t {
     unsigned queued:1;
     unsigned busy:1;                    /* 1 while a thread serves the client
                                            without mod_mcp_lock() */
-    unsigned own:1;                     /* 1 while its own thread serves it
-                                           instead of the event loop */
-    unsigned recall:1;                  /* 1 while its own thread waits until
-                                           the event loop stops serving it */
+    unsigned own:1;                     /* 1 while the client's own thread
+                                           serves the client instead of the
+                                           event loop */
+    unsigned recall:1;                  /* 1 while the client's own thread
+                                           waits until the event loop stops
+                                           serving the client */
     unsigned holding:1;                 /* 1 while its own thread waits for
                                            work */
     unsigned ahead:1;                   /* 1 if the snapshot was made before
                                            the call */
 
-    /* for the thread that serves the client, without mod_mcp_lock(): no bit
-     * shares a word with the bits above */
+    /* members below: used without mod_mcp_lock() by the thread that serves the
+     * client, so none of their bits shares a word with the bits above */
     apr_bucket_brigade *bb;
     apr_bucket_brigade *head;           /* response head that
                                            mod_mcp_stream_filter.c holds back;

@@ -44,7 +44,7 @@
 typedef struct {
     char *host;
     char port[8];
-    int rc;                             /* result of getaddrinfo() */
+    int rc;                             /* return value of getaddrinfo() */
     struct addrinfo *found;
     int ready;                          /* 1 when complete; atomic, written
                                            after the other fields */
@@ -70,7 +70,7 @@ struct connection_t {
     int todo;                           /* 1 if the event loop has work for
                                            this connection */
 
-    /* constant after creation */
+    /* members below: constant after creation */
     apr_uint32_t id;                    /* id by which the poller reports
                                            events of the socket */
     char *host;                         /* NULL: a Unix socket at "path" */
@@ -78,7 +78,7 @@ struct connection_t {
     unsigned port;
     int tls;
 
-    /* used by the event loop only */
+    /* members below: used by the event loop only */
     state_e state;
     int fd;
     lookup_t *lookup;
@@ -197,7 +197,7 @@ static void forget(connection_t *c)
     connection_t **link;
 
     for (link = &connections; *link != c; link = &(*link)->next) {
-        /* c is in the list */
+        /* the loop ends, because c is in the list */
     }
 
     *link = c->next;

@@ -16,7 +16,7 @@
 
 /* --- directives --- */
 
-/* Memory of the setup: freed with its pool. */
+/* Allocates memory for the setup; it is freed with the pool. */
 static void *allocate(void *pool, size_t size)
 {
     return apr_palloc(pool, size);

@@ -175,7 +175,8 @@ static apr_interval_time_t hold_left(mod_mcp_client_t *client)
     return left > 0 ? left : 0;
 }
 
-/* Waits until the client has work or its time is over.  Called under
+/* Waits until the client has work, for at most WAIT_STEP.  If the thread has
+ * waited longer than MCPHold permits, first closes the stream.  Called under
  * mod_mcp_lock(). */
 static void hold(mod_mcp_client_t *client)
 {
@@ -184,8 +185,8 @@ static void hold(mod_mcp_client_t *client)
 
     ap_mpm_query(AP_MPMQ_MPM_STATE, &state);
 
-    /* this thread stops the worker itself, because worker and prefork run the
-     * hook child_stopping only when no thread is left */
+    /* if the process is stopping, stop the worker here: worker and prefork run
+     * the hook child_stopping only when no thread is left */
 
     if (state == AP_MPMQ_STOPPING) {
         mcp_worker_stop(mod_mcp_child.worker, 0);

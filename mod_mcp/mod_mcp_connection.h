@@ -19,7 +19,9 @@ int mod_mcp_connection_attend(mod_mcp_client_t *client);
  */
 void mod_mcp_connection_begin(mod_mcp_client_t *client, unsigned todo);
 
-/* Sends bytes of the response that has begun, or of the stream. */
+/* Sends the rest of a response that has begun.  Or begins a stream, if "todo"
+ * contains MOD_MCP_STREAM, and sends the available bytes of the stream.  Waits
+ * for the socket. */
 void mod_mcp_connection_serve(mod_mcp_client_t *client, unsigned todo);
 
 /* Returns 1 if the client's connection can be suspended. */

@@ -114,7 +114,7 @@ void mod_mcp_event_loop_unqueue(mod_mcp_client_t *client)
     }
 
     for (link = &queue_head; *link != client; link = &(*link)->next) {
-        /* client is in the queue */
+        /* the loop ends, because the client is in the queue */
     }
 
     *link = client->next;

@@ -223,7 +223,7 @@ static char *write_request(const call_t *call, int keep, char *p,
 }
 
 /* Adds n to a counter that all requests to the proxy worker share. mod_proxy
- * adds without a lock, so only this addition is atomic. */
+ * adds without a lock; this addition is atomic. */
 static void count(apr_off_t *total, apr_size_t n)
 {
     __atomic_fetch_add(total, (apr_off_t)n, __ATOMIC_RELAXED);

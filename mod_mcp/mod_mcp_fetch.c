@@ -554,8 +554,8 @@ static request_rec *make_request(mod_mcp_backend_request_t *req, conn_rec *c)
 
 /*
  * Passes an error response of the server itself to the core as the call's
- * response.  Its text is the status line, because error pages are meant for
- * people.
+ * response.  The text of the call's response is the status line, because error
+ * pages are meant for people.
  */
 static mcp_fault_e feed_own(mod_mcp_backend_request_t *req, int rc)
 {

@@ -24,7 +24,7 @@ struct mod_mcp_backend_request_t {
                                            Content-Length */
     apr_table_t *env;                   /* MCP_* */
 
-    /* written under mod_mcp_lock() */
+    /* members below: written under mod_mcp_lock() */
     mcp_backend_request_t *breq;        /* NULL after the core considers it
                                            ended */
     mcp_backend_request_t *kept;        /* the backend request for log lines,
@@ -37,12 +37,12 @@ struct mod_mcp_backend_request_t {
     unsigned queued:1;
     unsigned resumed:1;
 
-    /* atomic, see mod_mcp_proxy.c */
+    /* members below: atomic, see mod_mcp_proxy.c */
     int socket;                         /* duplicate of the socket to the
                                            backend, or -1 */
     int cut;                            /* 1 after the action ABORT */
 
-    /* for the thread that runs the backend request */
+    /* members below: for the thread that runs the backend request */
     request_rec *r;
     void *conn;                         /* proxy_conn_rec while mod_proxy's
                                            handler runs, or NULL */

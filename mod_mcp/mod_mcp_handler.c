@@ -83,8 +83,8 @@ static mcp_exchange_t *create_exchange(mod_mcp_client_t *client,
                                        dir->publish_open == 1, client);
 }
 
-/* Begins to send the response if the core has one: rc is MCP_OK.  Called under
- * mod_mcp_lock(). */
+/* Begins to send the response if "rc" is MCP_OK: then the core has a response.
+ * Called under mod_mcp_lock(). */
 static void begin(mod_mcp_client_t *client, int rc)
 {
     if (rc == MCP_OK) {

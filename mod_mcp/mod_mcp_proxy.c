@@ -453,7 +453,8 @@ static int delegate(mod_mcp_backend_request_t *req, request_rec *r,
     return rc;
 }
 
-/* Like mod_proxy_fcgi, keeps connections only if the worker enables reuse. */
+/* Makes the request by mod_mcp_fastcgi().  Like mod_proxy_fcgi, closes the
+ * connection afterwards unless "disablereuse" of the proxy worker is "off". */
 static int fastcgi(mod_mcp_backend_request_t *req, request_rec *r,
     proxy_conn_rec *conn)
 {

@@ -62,7 +62,8 @@ int mod_mcp_secret_hide(request_rec *r)
         mask_request(endpoint, prev);
     }
 
-    /* replace the request line that mod_status copied when it was read */
+    /* replace the copy of the request line in the scoreboard, which mod_status
+     * shows */
 
     ap_update_child_status(r->connection->sbh, SERVER_BUSY_WRITE, r);
 

@@ -146,8 +146,8 @@ void mod_mcp_stream_head(mod_mcp_client_t *client)
     lasts = mcp_exchange_lasts(client->exchange);
     mod_mcp_unlock();
 
-    /* the connection will be suspended: no thread will read its next
-     * request */
+    /* the connection will be suspended, and no thread will read its next
+     * request: announce that the server closes it */
 
     if (lasts && mod_mcp_connection_can_suspend(client)) {
         mod_mcp_connection_announce_close(client);
@@ -156,7 +156,8 @@ void mod_mcp_stream_head(mod_mcp_client_t *client)
     mod_mcp_response_head(r, mcp_exchange_response(client->exchange));
     mod_mcp_stream_filter_add(client);
 
-    /* a compressing filter would wait for more data or for the socket */
+    /* disable compression: a compressing filter would wait for more data or
+     * for the socket */
 
     apr_table_setn(r->subprocess_env, "no-gzip", "1");
     apr_table_setn(r->subprocess_env, "no-brotli", "1");

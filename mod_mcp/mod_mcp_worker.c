@@ -326,8 +326,8 @@ static void wait_until(mod_mcp_cond_t *cond, apr_time_t when)
 
 void mod_mcp_wait(mod_mcp_cond_t *cond, apr_interval_time_t timeout)
 {
-    /* after actions do not wait, because the caller may wait for such an
-     * action */
+    /* return at once if actions were carried out: the caller may be waiting
+     * for an effect of these actions */
 
     if (mod_mcp_drain()) {
         return;

@@ -328,7 +328,8 @@ ngx_http_mcp_call_resume(mcp_backend_request_t *breq)
 
     } else {
 
-        /* the upstream module continues to read, or finishes */
+        /* the upstream module continues to read the response, or ends the
+         * request */
 
         r->write_event_handler(r);
     }

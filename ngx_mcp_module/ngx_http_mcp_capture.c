@@ -5,8 +5,8 @@
  * it into HTTP, and passes it to the core.
  *
  * The core takes as many bytes as it has room for.  The rest stays in the
- * buffers of the nginx module that read it from the backend.  This module
- * stops reading when its buffers are full.
+ * buffers of the nginx module that reads the response from the backend. That
+ * nginx module stops reading when its buffers are full.
  */
 
 

@@ -18,8 +18,10 @@
 
 
 typedef struct {
-    ngx_array_t           zones;       /* of ngx_http_mcp_zone_t * */
-    ngx_array_t           endpoints;   /* of ngx_http_mcp_loc_conf_t * */
+    ngx_array_t           zones;       /* ngx_http_mcp_zone_t *: the zones that
+                                          directives define or use */
+    ngx_array_t           endpoints;   /* ngx_http_mcp_loc_conf_t *: the
+                                          locations with "mcp" */
     /* ngx_http_mcp_loc_conf_t *: locations that set directives of this module,
      * but lack its content handlers themselves; a warning follows if no
      * location inside has one either */

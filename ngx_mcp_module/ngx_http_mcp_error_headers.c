@@ -309,8 +309,9 @@ ngx_http_mcp_error_headers_challenge(ngx_http_request_t *r,
 /* --- the filter --- */
 
 /*
- * Stores the challenge in the response of a subrequest that checks an access
- * token for the endpoint.
+ * If the endpoint is a protected resource, and the response of a subrequest
+ * has status 403 and a header WWW-Authenticate, stores the first such header
+ * for the response of the main request.
  */
 static ngx_int_t
 ngx_http_mcp_error_headers_subrequest(ngx_http_request_t *r)

@@ -25,9 +25,8 @@
 /* length of a record's header, and of the content of a BEGIN record, bytes */
 #define NGX_HTTP_MCP_FASTCGI_HEAD    8
 
-#define NGX_HTTP_MCP_FASTCGI_RECORD  65535     /* maximum length of a
-                                                                                                    record's
-                                                                                                    content */
+#define NGX_HTTP_MCP_FASTCGI_RECORD  65535     /* maximum length of a record's
+                                                  content, bytes */
 
 /* maximum length of a body that is copied into the buffer, bytes */
 #define NGX_HTTP_MCP_FASTCGI_BODY    2048

@@ -31,7 +31,7 @@ typedef struct {
     size_t                kept;        /* size of the memory of the buffers in
                                           "busy", bytes */
     unsigned              waiting:1;   /* 1 until the core's action RESPOND or
-                                          STREAM */
+                                          STREAM is carried out */
     unsigned              streaming:1;
     unsigned              paused:1;    /* 1 if the output of the stream waits
                                           for a write event */

@@ -11,8 +11,8 @@
 
 
 /*
- * Carry out the actions STREAM and PULL.  The request may have been freed when
- * they return, but only because its posted requests have run.
+ * Carry out the actions STREAM and PULL.  Both may finalize the request, so
+ * the caller must not use the request afterwards.
  */
 void ngx_http_mcp_stream_start(ngx_http_mcp_ctx_t *ctx);
 void ngx_http_mcp_stream_pull(ngx_http_mcp_ctx_t *ctx);
