@@ -63,15 +63,15 @@ typedef struct {
     unsigned                person;
     mcp_backend_request_t  *breq;      /* its backend request; NULL if none
                                           runs */
-    unsigned                headed:1;  /* 1 after the head of the response to
-                                          breq */
+    unsigned                headed:1;  /* 1 after the backend sent the head of
+                                          its response */
     unsigned                cut:1;     /* 1 after the backend sent part of a
                                           line, or its final message */
     unsigned                type;      /* type of the backend's answer */
-    unsigned                said;      /* number of accepted progress
-                                          messages */
-    unsigned                posted;    /* number of accepted published
-                                          messages */
+    unsigned                said;      /* number of progress messages of the
+                                          backend that the core accepted */
+    unsigned                posted;    /* number of published messages that the
+                                          core accepted */
     unsigned                asked;
     char                    publish[512];  /* publish URL of the request */
 } record_t;
@@ -80,9 +80,10 @@ typedef struct {
 /* The content of an event at its first reading. */
 typedef struct {
     unsigned     known:1;
-    unsigned     response:1;           /* 1 if it is the final response of its
-                                          request */
-    char         what;                 /* kind of its mark; 0 without a mark */
+    unsigned     response:1;           /* 1 if the event is the final response
+                                          of its request */
+    char         what;                 /* kind in the mark of the event; 0 if
+                                          the event has no mark */
     unsigned     request;
     unsigned     number;
 } event_t;
@@ -101,14 +102,15 @@ typedef struct {
     unsigned     used:1;
     unsigned     person;
     unsigned     process;
-    unsigned     after:1;              /* 1 if the request has Last-Event-ID */
+    unsigned     after:1;              /* 1 if the connection's request has
+                                          Last-Event-ID */
     unsigned     placed:1;             /* 1 if "cursor" is known */
     unsigned     gap:1;                /* 1 if a lost event was reported */
     unsigned     answered:1;           /* 1 if the connection got an interim
                                           response */
     stream_t    *stream;               /* NULL while the stream is not known */
     unsigned     cursor;
-    char         target[1024];         /* target of its request */
+    char         target[1024];         /* target of the connection's request */
     char         last[64];
 } conn_t;
 

@@ -4,7 +4,8 @@
  * The decoder of backends' replies, with all content types and statuses.  The
  * first bytes of the input choose
  *
- *     want, Content-Type, status, end and limit, splits
+ *     required kind of result (mcp_want_e), Content-Type, status,
+ *     end and size limit, splits
  *
  * and the rest is the body of the reply.  Each split of the body must result
  * in the same messages, each one line and one JSON object, with one final

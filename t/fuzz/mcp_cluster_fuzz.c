@@ -2,8 +2,8 @@
 
 /*
  * Bytes from a Redis server, after a first byte that chooses the split of the
- * bytes and the state of the node.  With each split the replies must be the
- * same as without; the node survives any reply and leaves no memory behind.
+ * bytes and the state of the node.  Each split of the bytes must result in the
+ * same replies; the node survives any reply and leaves no memory behind.
  */
 
 

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * FastCGI replies, after a first byte that chooses the split.  The pieces must
- * be those of the whole reply read at once, and those of a simple reader that
- * has the whole reply.  The end of a head must not depend on the split either.
+ * FastCGI responses, after a first byte that chooses the split of the
+ * response. The pieces must be those of the whole response read at once, and
+ * those of a simple reader that has the whole response.  The position of the
+ * end of the head must not depend on the split either.
  */
 
 
@@ -70,7 +71,7 @@ read_all(const char *p, size_t len, size_t step, mcp_buf_t *found)
 }
 
 
-/* Reads a whole reply by the specification. */
+/* Reads a whole response by the specification. */
 static void
 slow_read(const unsigned char *p, size_t len, mcp_buf_t *found)
 {

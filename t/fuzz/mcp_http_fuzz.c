@@ -46,8 +46,8 @@ accept_and_type(const mcp_str_t *lines, size_t n)
     joined = mcp_http_accepts(lines, n, json);
     must(joined == 0 || joined == 1);
 
-    /* Accept lines that do not accept a type one by one never accept it
-     * together */
+    /* if all Accept lines together accept a type, at least one line alone
+     * accepts it */
 
     for (i = 0; joined && i < n; i++) {
         if (mcp_http_accepts(&lines[i], 1, json)) {

@@ -42,7 +42,7 @@ typedef struct {
     const char      *origin;       /* origin of URLs, NULL: from secure and
                                       Host */
     int              secure;
-    int              far;          /* 1: not on this machine */
+    int              far;          /* 1: the client is on another machine */
     int              slow;         /* 1: only client_pull() reads the stream */
     size_t           cap;          /* size of the buffer of a pull, 0:
                                       default */

@@ -95,8 +95,9 @@ linked(int n)
 }
 
 
-/* Checks Cache-Control: "no-cache" for a stream, "no-store" for any other
- * response, because a later request for that URL may get a different one. */
+/* Checks Cache-Control: "no-cache" for a stream; "no-store" for any other
+ * response, because a later request for the same URL may get a different
+ * response. */
 static inline void
 cached_as_it_must(client_t *client)
 {

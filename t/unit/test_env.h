@@ -11,8 +11,8 @@
  *     ... &tm.mem ...
  *     assert_int_equal(tm.live, 0);
  *
- * Neither structure may be moved after its init function: it contains pointers
- * to itself.
+ * A test_mem_t or test_env_t must not be moved after its init function, because
+ * it contains pointers to itself.
  */
 
 
@@ -35,9 +35,11 @@
 
 typedef struct {
     mcp_mem_t      mem;
-    long           live;           /* allocations not freed */
+    long           live;           /* number of allocations that are not
+                                      freed */
     unsigned long  total;          /* number of allocations */
-    unsigned long  fail_at;        /* 0: none fails, 1: the next one, ... */
+    unsigned long  fail_at;        /* 0: no allocation fails; 1: the next one
+                                      fails; ... */
     unsigned long  failed;         /* allocations that failed */
 } test_mem_t;
 

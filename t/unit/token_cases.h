@@ -17,7 +17,8 @@
                  "\"nextResumeToken\":\"p2\"}}"
 
 
-/* A progress notification with the progress token of the request again(). */
+/* A progress notification with the progress token of the request that again()
+ * returns. */
 #define AGAIN(n)                                                              \
                  NOTE("notifications/progress",                               \
                       "{\"progressToken\":\"u\",\"progress\":" #n "}")
