@@ -11,8 +11,8 @@
  *     ... &tm.mem ...
  *     assert_int_equal(tm.live, 0);
  *
- * A test_mem_t or test_env_t must not be moved after its init function, because
- * it contains pointers to itself.
+ * A test_mem_t or test_env_t must not be moved after its init function,
+ * because it contains pointers to itself.
  */
 
 
