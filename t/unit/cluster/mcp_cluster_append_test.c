@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* The replicator: Redis gets all events of a stream, even if it loses some. */
+/* The replicator: Redis gets all events of a stream, and gets lost events
+ * again. */
 
 #include "cluster_streams.h"
 
@@ -67,7 +68,7 @@ test_many(void **state)
 
 
 /* Commands that were sent on a lost connection reach Redis after later ones:
- * they change nothing. */
+ * the late commands change nothing. */
 static void
 test_late(void **state)
 {
@@ -164,7 +165,7 @@ test_link(void **state)
 }
 
 
-/* Another node owns the stream in Redis: the stream is dropped here. */
+/* Another node owns the stream in Redis: this node drops its stream. */
 static void
 test_fenced(void **state)
 {
@@ -201,9 +202,9 @@ test_forgotten(void **state)
 }
 
 
-/* The node was declared dead and has sent no heartbeat since. It detects that
- * when it replicates a new stream. In Redis the owner of the stream is the
- * node's new id. */
+/* The node was declared dead and has sent no heartbeat since. When it
+ * replicates a new stream, it detects that it was declared dead and gets a new
+ * id. Redis records the new id as the owner of the stream. */
 static void
 test_reborn(void **state)
 {
@@ -232,8 +233,9 @@ test_reborn(void **state)
 }
 
 
-/* A key of a new stream has a wrong type: an error; no event is lost, and the
- * stream is replicated when the key was deleted. */
+/* A key of a new stream has a wrong type: the node records an error of the
+ * script "append". When the key was deleted, the stream is replicated with all
+ * its events. */
 static void
 test_foreign(void **state)
 {
@@ -347,8 +349,8 @@ test_replicas(void **state)
 }
 
 
-/* An error of Redis has left an incomplete stream, which has only an owner:
- * the stream is created again. */
+/* The stream's head in Redis has only the field with the owner, as after an
+ * error within a script: the stream is replicated with all its events. */
 static void
 test_half(void **state)
 {

@@ -109,8 +109,8 @@ tell(mcp_operation_t *op)
     "\\00\\00\\00\\00\\00\\00\\00\\00\\00\\00\\00\\00\\00\\00\\00\\00 1 5000 "
 
 
-/* A broadcast that no operation waits for: MCP_OK at once; an error reply is
- * logged. */
+/* A broadcast is sent without an operation: the result is MCP_OK before the
+ * reply arrives, and an error reply is logged. */
 static void
 test_broadcast(void **state)
 {
@@ -162,8 +162,8 @@ test_answers(void **state)
         process_receive(&p, replies[i]);
     }
 
-    /* the link is lost before the reply; and at the end of the test, the
-     * process ends before the reply */
+    /* the link is lost before the reply, and at the end of the test the
+     * process ends before the reply: the operation is freed */
 
     assert_int_equal(tell(waiter()), MCP_AGAIN);
     process_lose(&p, "it is gone");
@@ -184,13 +184,15 @@ test_unreachable(void **state)
     process_start(&p);
     assert_int_equal(tell(&op), MCP_ERR_UNREACHABLE);
 
-    /* mcp_cluster_sync is off: MCP_OK, although Redis is unreachable */
+    /* mcp_cluster_sync is off: sending a broadcast returns MCP_OK, although
+     * Redis is unreachable */
 
     p.conf.sync = MCP_CLUSTER_SYNC_OFF;
     assert_int_equal(tell(&op), MCP_OK);
     p.conf.sync = MCP_CLUSTER_SYNC_ON;
 
-    /* the node was rejected and serves alone: MCP_OK */
+    /* the node was rejected and serves alone: sending a broadcast returns
+     * MCP_OK */
 
     process_login(&p);
     process_receive(&p, "*3\r\n$4\r\nKEYS\r\n$16\r\n" ID("2")
@@ -350,8 +352,9 @@ test_was_paused(void **state)
     join();
     process_inbound_login(&p);
 
-    /* no other process became the leader: entries up to the position in the
-     * zone are skipped, and the entry after it is received */
+    /* no other process became the leader: entries up to the position that the
+     * zone has recorded are skipped, and the entry after that position is
+     * received */
 
     mcp_store_node_set_position(&p.store, MCP_NODE_SENT, &place);
     say(NEWS(2, ENTRY("1700000000005-0", ID("2"), "1700000005000")
@@ -454,7 +457,7 @@ test_others(void **state)
 
 
 /* The inbound connection is lost several times, each time after a reply to
- * XREAD: the delay before the next one stays at its minimum. */
+ * XREAD: the delay before the next connection stays at its minimum. */
 static void
 test_lost(void **state)
 {

@@ -112,8 +112,8 @@ test_posted(void **state)
         assert_int_equal(info_of(i, 'a').posted, 0);
     }
 
-    /* a late report that the owner has processed earlier input: "posted" stays
-     * 1 */
+    /* node 1 is informed late that the owner has processed earlier input:
+     * "posted" stays 1 in the mirror */
 
     answer(2, 'a', 's', "\"one\"");
     mcp_store_remote_inputs(&nodes[1].store, id_of('a'), 1);

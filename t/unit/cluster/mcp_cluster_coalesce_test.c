@@ -22,9 +22,9 @@ said_first(void *data, int rc)
 
 /*
  * Creates held stream c at node i for a request that others may join, and
- * sends the claim that its call is the first of equal calls. The reply is
- * stored for node i: MCP_OK if the call is the first, or MCP_ERR_EXISTS if the
- * request has to join another stream.
+ * sends the claim that its call is the first of equal calls. The result is
+ * stored in says[i] when Redis has replied: MCP_OK if the call is the first,
+ * or MCP_ERR_EXISTS if the request has to join another stream.
  */
 static void
 claim(int i, char c, unsigned once)
@@ -104,8 +104,8 @@ joins(int i, char c, uint64_t after)
 
 
 /* A request at another node joins a stream that is held until its call begins,
- * and gets the events of the call. The owner is informed of the events that
- * the joined request was sent. */
+ * and gets the events of the call. The owner is informed which events were
+ * sent to the joined request. */
 static void
 test_joined(void **state)
 {
@@ -133,8 +133,8 @@ test_joined(void **state)
     add_events(0, 'a', 2);
     UNTIL(info_of(1, 'a').last_seq == 2);
 
-    /* the client of the call has left: events count as sent when the joined
-     * request was sent them */
+    /* the client of the call has left: an event counts as sent when it was
+     * sent to the joined request */
 
     leave(0, 'a', 0);
     UNTIL(!info_of(1, 'a').attended);
@@ -294,8 +294,9 @@ test_emptied(void **state)
 }
 
 
-/* The node of a joined call dies: the mirror ends or is removed, or a node
- * takes the stream over. */
+/* The owner's node of a call dies while a request at node 1 has joined the
+ * call: the stream at node 1 ends, is removed or is promoted, or node 2 takes
+ * the stream over. */
 static void
 test_dead(void **state)
 {

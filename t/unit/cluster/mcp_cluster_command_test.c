@@ -275,8 +275,8 @@ test_long(void **state)
                      MCP_OK);
     assert_int_equal(send_word("X"), MCP_AGAIN);
 
-    /* these bytes are counted as bytes of a replicator, which have a limit of
-     * their own: other commands are accepted */
+    /* the bytes of the long command are counted as bytes of a replicator,
+     * which have a limit of their own: other commands are accepted */
 
     mcp_link_copied(&p.cluster->link, 0);
     assert_int_equal(send_word("X"), MCP_OK);

@@ -30,7 +30,8 @@ teardown(void **state)
 }
 
 
-/* The login succeeds, however its bytes are cut. */
+/* The login succeeds, even if commands are written and replies arrive in small
+ * pieces. */
 static void
 test_bytes(void **state)
 {

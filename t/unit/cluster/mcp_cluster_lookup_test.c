@@ -12,8 +12,9 @@ static char               listed[16], event[64];
 static mcp_store_lookup_t  lookup_of;
 
 
-/* The entry function of a lookup: stores the result in "answered" and the
- * state of the stream in "found", and always waits. */
+/* The entry function of a lookup: stores the result of mcp_operation_lookup()
+ * in "answered" and the state of the stream in "found". Always returns
+ * MCP_AGAIN. */
 static int
 lookup_entry(mcp_exchange_t *x)
 {
@@ -38,9 +39,9 @@ lookup_entry(mcp_exchange_t *x)
 }
 
 
-/* Runs an entry function at node i for stream c and a client that has event
- * "after", and returns the result. The session '*' means a lookup of a task,
- * which may belong to any session. */
+/* Runs entry function "root" at node i for stream c and a client that has
+ * event "after". Returns the result that "root" has stored in "answered". The
+ * session '*' means a lookup of a task, which may belong to any session. */
 static int
 op(int i, int (*root)(mcp_exchange_t *x), char c, uint64_t after, char session,
     char principal)
@@ -121,8 +122,9 @@ test_lookup(void **state)
     assert_int_equal(lookup(1, 'a', 0, '*', 'p'), MCP_OK);
     assert_int_equal(found.confirmed_seq, 3);
 
-    /* the stream in Redis has unprocessed answers; the owner has processed the
-     * answers; the stream is over */
+    /* "posted" is 1 while the stream in Redis has unprocessed answers, and 0
+     * when the owner has processed them; a failed stream is found with its
+     * last event */
 
     (void) about(0, "HSET", 'h', 'a', "s 7");
     assert_int_equal(lookup(1, 'a', 0, 's', 'p'), MCP_OK);
@@ -173,7 +175,8 @@ test_task(void **state)
 
     assert_true(strtol(about(0, "PTTL", 'h', 'a', ""), NULL, 10) > 590000);
 
-    /* one of the two questions was answered */
+    /* one of the two questions was answered: the stream still waits for
+     * input */
 
     assert_int_equal(mcp_store_answer(&nodes[0].store, &info.ref, 2, 1, 3,
                                       mcp_str("{\"0\":{}}"), real_now()),
@@ -223,8 +226,9 @@ test_refused(void **state)
 }
 
 
-/* The entry function that looks up all streams of a session: stores their
- * letters, and always waits. */
+/* The entry function that looks up all streams of a session: stores the result
+ * of mcp_operation_list() in "answered" and the letters of the found streams
+ * in "listed". Always returns MCP_AGAIN. */
 static int
 list_root(mcp_exchange_t *x)
 {

@@ -244,7 +244,7 @@ append_one(model_t *m, int ends)
                           real_now(), &seq);
 
     /* the client reads slowly or not at all, so there is no room for the
-     * event */
+     * event: the event is not appended */
 
     if (rc == MCP_ERR_LIMIT || rc == MCP_ERR_FULL) {
         return;
@@ -701,9 +701,9 @@ stuck(const model_t *m)
 }
 
 
-/* Ends a stream, and waits until its client has read all events. If the owner
- * may have been declared dead and no client has read any event, Redis may
- * never have had the stream, and it may be lost. */
+/* Ends a stream, and waits until its client has read all events. Stops waiting
+ * if the stream is lost: the owner has died or may have been declared dead,
+ * the client has read no event, and Redis does not have the stream. */
 static void
 finish(model_t *m)
 {

@@ -69,9 +69,9 @@ test_owner(void **state)
     assert_int_equal(info_of(0, 'a').consumer_slot, MCP_STORE_REMOTE_CONSUMER);
     assert_int_equal(info_of(0, 'a').sent_seq, 2);
 
-    /* reports that events were sent, or that the reader has left: ignored from
-     * an earlier reader; a report of the present reader takes effect, but not
-     * beyond the last event */
+    /* A reader reports sent events, or that it has left. Reports from an
+     * earlier reader are ignored. Reports from the present reader take effect;
+     * an event number beyond the last event counts as the last event. */
 
     take(name_of('a'), "k t w 2 a 4");
     assert_int_equal(info_of(0, 'a').sent_seq, 2);

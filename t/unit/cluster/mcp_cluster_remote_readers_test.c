@@ -32,9 +32,9 @@ test_missed(void **state)
 }
 
 
-/* A client resumes stream "a" at node i. Redis makes it the reader with this
- * number, but the node's link is lost before the reply. The link of node
- * "other" is up. */
+/* A client resumes stream "a" at node i. Redis records the client as the
+ * reader with number "number", but the link of node i is lost before the
+ * reply. Redis is queried on the link of node "other". */
 static void
 come_unheard(int i, int other, const char *number)
 {
@@ -91,8 +91,8 @@ test_unheard_own(void **state)
 }
 
 
-/* A node does not report its reader for too long: the owner drops the reader.
- * The next report makes it the reader again. */
+/* A node has not reported its reader for too long: the owner drops the reader.
+ * After the node's next report, the stream has this reader again. */
 static void
 test_silent(void **state)
 {

@@ -10,8 +10,8 @@ static mcp_operation_stream_t  wanted;
 static int               answered;
 
 
-/* The entry function of a request that resumes a stream: stores the result in
- * "answered", and always waits. */
+/* The entry function of a request that resumes a stream: stores the result of
+ * mcp_operation_stream() in "answered". Always returns MCP_AGAIN. */
 static int
 root(mcp_exchange_t *x)
 {
@@ -229,7 +229,8 @@ test_lost(void **state)
     assert_int_equal(read_from(1, 'a', 0, &seq), MCP_AGAIN);
 
     /* the link is lost while the mirror fetches events or reports sent ones:
-     * the mirror gets all events, or Redis drops its reader */
+     * the mirror gets all events on the next link, or Redis records that the
+     * stream has no remote reader */
 
     add_events(0, 'a', 900);
     UNTIL(info_of(1, 'a').last_seq > 1);
@@ -279,7 +280,8 @@ test_generation(void **state)
 }
 
 
-/* A client drops events at one node: no node has them any more. */
+/* A client resumes at one node with "drops", which removes the events up to
+ * its last event: all nodes remove these events. */
 static void
 test_drops(void **state)
 {
@@ -337,9 +339,9 @@ test_overtaken(void **state)
 }
 
 
-/* Returns the number of the event for which Redis has queried the owner,
- * and the owner's answer. The time that Redis has stored between them is
- * left out. */
+/* Returns the value of field "y" of the stream's head without the time in it:
+ * the number of the event for which Redis has queried the owner, and the
+ * owner's answer, if there is one. */
 static const char *
 asked(void)
 {

@@ -9,8 +9,8 @@
 #define STREAMS  30
 
 
-/* Sends commands on a separate connection, which QUIT has to end, and returns
- * all replies. */
+/* Sends "text" on a separate connection, and returns all replies. The last
+ * command in "text" has to be QUIT, by which Redis closes the connection. */
 static const char *
 ask_coalesced(const char *text)
 {
@@ -48,7 +48,7 @@ n_waits(void)
 
 
 /* Opens a connection that Redis takes for a replica, and acknowledges all
- * future data on it. */
+ * future data on it. Returns the descriptor of the connection. */
 static int
 be_replica(void)
 {

@@ -151,8 +151,8 @@ test_lost(void **state)
 }
 
 
-/* A wrong password, a user without the right to ROLE, and a user with the
- * rules that the documentation names. */
+/* A wrong password, or a user without the right to ROLE: the login fails. A
+ * user with the rules that the documentation names: the login succeeds. */
 static void
 test_users(void **state)
 {

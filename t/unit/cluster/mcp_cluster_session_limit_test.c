@@ -75,7 +75,7 @@ free_stream(int i, char c)
 }
 
 
-/* A call beyond the limit is not replicated, and its owner gets
+/* A call beyond the limit is not replicated, and its owner gets a post of type
  * MCP_INBOX_LIMIT. */
 static void
 test_refused(void **state)

@@ -440,8 +440,8 @@ test_denied_inbound(void **state)
 }
 
 
-/* A reply that the script cannot give is reported as an error and has no other
- * effect. */
+/* A reply that the scripts for registration and heartbeats cannot give is
+ * recorded as an error and has no other effect. */
 static void
 test_unexpected(void **state)
 {

@@ -32,8 +32,8 @@ word(mcp_operation_token_t *token, mcp_operation_token_e what, char c)
 
 
 /* A request at node i uses token c. Returns the result of the cluster
- * operation. x is the request's exchange, NULL if its client has
- * disconnected. */
+ * operation. x is the request's exchange; NULL means that the client of the
+ * request has disconnected. */
 static int
 take_for(int i, char c, mcp_exchange_t *x)
 {
