@@ -86,9 +86,9 @@ test_death(void **state)
         pid = fork();
 
         if (pid == 0) {
-            /* the first child gets a lock without a dead holder; each later
-             * child gets the lock of a child that was killed, and has to
-             * repair */
+            /* the first child gets a lock without a dead holder; for each
+             * later child, the holder was killed, and mcp_lock() returns
+             * MCP_AGAIN: the caller has to repair */
             if (mcp_lock(s->lock) != (i ? MCP_AGAIN : MCP_OK)) {
                 _exit(1);
             }

@@ -70,7 +70,7 @@ test_full(void **state)
     assert_int_equal(mcp_store_info(S0, &over[2], &info), MCP_OK);
     store_sound(&d);
 
-    /* a lingering stream gets a consumer: it stays */
+    /* a lingering stream gets a consumer: the stream is not evicted */
 
     assert_int_equal(mcp_store_watch(S1, &over[2], 5, 0, &cursor, &taken),
                      MCP_OK);
@@ -385,9 +385,9 @@ test_counted(void **state)
                                MCP_STATE_COMPLETED), MCP_OK);
     assert_int_equal(store_counter(&d, MCP_COUNT_EVENTS), 3);
 
-    /* a message for a topic without a listener: not counted; for a topic with
-     * one listener that is at its limit of events: counted, and its first
-     * event is dropped */
+    /* a message for a topic without a listener: not counted; messages for a
+     * topic with one listener: counted, even if the listener is at its limit
+     * of events and drops its oldest event */
 
     position = 0;
     assert_int_equal(mcp_store_publish(S1, TOPIC(2), mcp_str("m"), 10,

@@ -236,7 +236,7 @@ test_failures(void **state)
 
 
 /* A process dies while it holds the lock and has written a part of a row and a
- * part of a failure. */
+ * part of a failure: after the repair, the statistics contain neither part. */
 static void
 test_killed(void **state)
 {

@@ -11,8 +11,8 @@
 #define KNOWN    64
 
 
-/* A consumer reads while events are appended, the oldest ones are removed, and
- * the store is repaired: it gets all events. */
+/* A consumer reads while events are appended, the oldest events are removed,
+ * and the store is repaired: the consumer gets all events. */
 static void
 test_follow(void **state)
 {
@@ -311,9 +311,12 @@ test_hostile(void **state)
 }
 
 
-/* A reader that has read all events (cursor.all) may delay its report that
- * they were sent until an event wakes it, or until it is woken because the
- * owner is blocked on space. */
+/*
+ * When a reader has read all events, cursor.all is 1, and the reader may delay
+ * its report that these events were sent. It has to report them when the next
+ * event wakes it, or when the store wakes it because the owner is blocked on
+ * space.
+ */
 static void
 test_all(void **state)
 {

@@ -328,9 +328,9 @@ worker_copy(worker_t *w, entry_t *own)
         mcp_store_replication_end(&w->store, &own->ref);
     }
 
-    /* start with "sync" only before the first append: after it, a reader may
-     * have written events without having reported them as sent, and events
-     * that were written must not become invisible */
+    /* "sync" is used only if the replication starts before the first append:
+     * later a reader may have written events without having reported them as
+     * sent, and "sync" must not hide written events */
 
     if (mcp_store_replication_state(&w->store, &own->ref,
                                     &repl_state) != MCP_OK)

@@ -91,8 +91,8 @@ test_inbox(void **state)
     assert_int_equal(mcp_store_take_cancelled(S0, &ref), info.cancelled);
     assert_int_equal(mcp_store_take_cancelled(S0, &ref), 0);
 
-    /* a cancellation counts as processed when its owner finds the inbox
-     * empty */
+    /* a cancellation counts as processed when the owner of the stream finds
+     * the inbox empty */
 
     do {
         assert_int_equal(mcp_store_info(S0, &ref, &info), MCP_OK);

@@ -68,8 +68,8 @@ test_joined_readers(void **state)
 }
 
 
-/* Events that the consumer has sent make room; while there is no consumer,
- * events that the fastest joined reader has sent do. */
+/* Events that the consumer has sent make room. While there is no consumer,
+ * events that the fastest joined reader has sent make room. */
 static void
 test_pace(void **state)
 {

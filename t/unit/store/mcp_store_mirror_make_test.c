@@ -43,8 +43,9 @@ found(unsigned known, mcp_stream_info_t *info)
 }
 
 
-/* Requests can join a mirror while it is new or has a reader; it shows the
- * state that mcp_store_mirror_joined() has set. */
+/* Requests can join a mirror while it is new or has a reader. The
+ * information about the mirror contains the state that
+ * mcp_store_mirror_joined() has set. */
 static void
 test_found(void **state)
 {
@@ -107,8 +108,8 @@ test_again(void **state)
                      MCP_OK);
     assert_int_equal(repl_state.readers, 0);
 
-    /* the mirror has no reader, and ends before the requested position: it is
-     * replaced */
+    /* the mirror has no reader, and its last event is before the requested
+     * position: the mirror is replaced */
 
     mirrors(S0, 9, &again);
     assert_int_equal(mcp_store_replication_state(S0, &again, &repl_state),
@@ -158,9 +159,9 @@ test_place(void **state)
 }
 
 
-/* The client that began the call resumes at this node after an event that the
- * mirror lacks: denied, because joined readers use the mirror. The client has
- * to try again. */
+/* The client that began the call resumes at this node, and needs events from
+ * before the mirror's first event: MCP_ERR_DENIED, because joined readers use
+ * the mirror. */
 static void
 test_resumed(void **state)
 {

@@ -152,9 +152,10 @@ post(stream_t *s, entry_e type, uint64_t number, uint64_t seq)
 
     if (s->n_entries == MAILS) {
 
-        /* the queue is full: a message of a type that the next message of this
-         * type makes obsolete is lost; any other message displaces the first
-         * one in the queue */
+        /* the queue is full: a new message of type ENTRY_SENT, ENTRY_EVENT or
+         * ENTRY_STATE is lost, because the next message of its type replaces
+         * it; a new message of another type displaces the first message in the
+         * queue */
 
         if (type == ENTRY_SENT || type == ENTRY_EVENT || type == ENTRY_STATE) {
             return;
@@ -536,8 +537,9 @@ resume(stream_t *s, unsigned machine)
 
     if (rc != MCP_OK) {
 
-        /* allowed only at the owner's node: it lacks the acknowledgement of
-         * events that the other node has sent, or it has removed the events */
+        /* an error is allowed only at the owner's node: that node may lack the
+         * acknowledgement of events that the other node has sent, or may have
+         * removed events that the client needs */
 
         assert_int_equal(machine, OWN);
         assert_true(rc == MCP_ERR_NOT_FOUND || rc == MCP_ERR_PURGED);

@@ -225,10 +225,10 @@ test_known(void **state)
 
 
 /*
- * The owner's node was lost together with its last events, and the stream was
- * ended before those events, although the mirror already has a checkpoint
- * after them. The consumer gets the earlier end, or loses the stream if it has
- * read a lost event.
+ * The owner's node has died, and its last events are lost. The stream was
+ * therefore ended at an earlier event than that of the mirror's latest
+ * checkpoint. The consumer gets this earlier end; if it has read a lost event,
+ * the mirror is freed instead.
  */
 static void
 test_cut(void **state)
@@ -276,7 +276,7 @@ test_cut(void **state)
 
 
 /* The owner's state changes without an event: the consumer is woken. The same
- * state arrives again: it is not woken. */
+ * state arrives again: the consumer is not woken. */
 static void
 test_generations(void **state)
 {
@@ -514,8 +514,8 @@ test_feeder(void **state)
     assert_int_equal(repl_state.known.seq, 4);
     assert_int_equal(repl_state.reader, 8);
 
-    /* another process announces the next reader: it becomes the feeding
-     * process */
+    /* another process announces the next reader: that process becomes the
+     * feeding process */
 
     store_attach(&d, 0, 700);
     mirrors(2, 9, &again);

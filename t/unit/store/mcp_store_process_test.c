@@ -105,7 +105,8 @@ test_processes(void **state)
     assert_int_equal(mcp_store_adopt(S0, 700, &info, NULL), MCP_OK);
     assert_int_equal(info.unattended, 1);
 
-    /* the process detaches */
+    /* the process detaches: its slot is free, and the process can neither
+     * change the number of active calls nor create a stream */
 
     mcp_store_detach(S1);
     assert_int_equal(mcp_store_slot_pid(S0, 1), 0);

@@ -364,8 +364,8 @@ make_of(const mcp_tenant_t *p)
 }
 
 
-/* Creates streams for n addresses, one address after the other, until the
- * store rejects the address. Returns the number of created streams. */
+/* Creates streams for each of n addresses until the store rejects the next
+ * stream for the address. Returns the number of created streams. */
 static unsigned
 networks(unsigned family, unsigned from, unsigned n)
 {

@@ -6,8 +6,9 @@
 #include "store_fixture.h"
 
 
-/* An iteration over a session's streams continues in its list, although a
- * repair has moved the last found stream to the other list. */
+/* An iteration over a session's streams that do not linger finds each of these
+ * streams, although a repair has moved the last found one to the list of
+ * lingering streams. */
 static void
 test_walk(void **state)
 {

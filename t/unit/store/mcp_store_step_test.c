@@ -161,8 +161,9 @@ typedef struct {
     const char  *name;
     void       (*run)(mcp_store_t *a, scene_t *scene);
     unsigned     may_append;           /* bit i is set if the operation may
-                                          append to stream i; in may_free, if
-                                          it may free stream i */
+                                          append to stream i; bit i of may_free
+                                          is set if the operation may free
+                                          stream i */
     unsigned     may_free;
 } operation_t;
 

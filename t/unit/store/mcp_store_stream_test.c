@@ -302,9 +302,9 @@ test_expire(void **state)
     assert_int_equal(mcp_store_expire(S0, &ref, &since), MCP_AGAIN);
     assert_int_equal(since, 0);
 
-    /* the consumer's process dies: the store does not know since when the
-     * stream has no consumer until the next sweep, which sets the time and
-     * wakes the owner */
+    /* the consumer's process dies: the time since which the stream has no
+     * consumer is set by the next sweep, which also wakes the owner; before
+     * that sweep, mcp_store_expire() does not free the stream */
 
     mcp_store_reclaim(S0, 1, 101);
     store_drain(&d, 0, NULL);

@@ -58,8 +58,8 @@ test_last(void **state)
         store_sound(&d);
     }
 
-    /* a lookup copies the last event: the buffer's allocation fails, or the
-     * event exceeds the buffer's limit */
+    /* a lookup copies the last event: MCP_ERR_MEMORY if the buffer cannot be
+     * allocated, MCP_ERR_LIMIT if the event exceeds the buffer's limit */
 
     assert_int_equal(store_append(&d, 0, &ref, store_message(1, 70000), 0,
                                MCP_STATE_COMPLETED), MCP_OK);

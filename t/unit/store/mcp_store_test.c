@@ -151,8 +151,8 @@ test_sweep(void **state)
     store_sound(&d);
     assert_int_equal(store_counter(&d, MCP_COUNT_STREAMS_EXPIRED), 16);
 
-    /* a stream is cancelled at a time that the store does not get: kept for
-     * "linger" after the next sweep */
+    /* mcp_store_set_state() cancels a stream without a time (0): the stream is
+     * kept for "linger" after the next sweep */
 
     assert_int_equal(mcp_store_set_state(S0, &live, MCP_STATE_CANCELLED, 0),
                      MCP_OK);

@@ -67,9 +67,9 @@ test_publish(void **state)
                                            &position, &n),
                          i == 7 ? MCP_OK : MCP_AGAIN);
 
-        /* after the first call: unsubscribe the listener that was the last to
-         * get the message, free the next one, and replace one that already got
-         * it */
+        /* after the third call: unsubscribe the listener that was the last to
+         * get the message, free the next listener, and replace a listener that
+         * already got the message */
 
         if (i == 8) {
             assert_int_equal(mcp_store_unsubscribe(S0, &ref[7], TOPIC(1)),
@@ -242,8 +242,8 @@ test_slow_listener(void **state)
 }
 
 
-/* Publications to replicated listeners, to listeners that are not replicated,
- * and to all. */
+/* A publication reaches only the listeners that are not replicated, only the
+ * replicated listeners, or all listeners. */
 static void
 test_shared(void **state)
 {
