@@ -96,7 +96,7 @@ Host: example.org
 
 
 
-=== TEST 6: raw request for a missing file: 410, a line in the error log
+=== TEST 6: raw request for a missing file, error_page with 410: 410, the error log has the failed open()
 --- config
     location /a/ { root html; error_page 404 = @missing; }
     location @missing { return 410; }

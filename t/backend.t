@@ -446,7 +446,7 @@ access forbidden by rule
 
 
 
-=== TEST 20: error_page in the backend's location: the other location answers
+=== TEST 20: error_page in the backend's location: the call gets the answer of the named location
 --- config
     location = /mcp { mcp mcp; mcp_backend @b; }
     location @b {
@@ -492,7 +492,7 @@ Connection refused
 
 
 
-=== TEST 23: auth_request in the backend's location: the call succeeds
+=== TEST 23: auth_request in the backend's location, its subrequest gets 204: the call succeeds
 --- config
     location = /mcp { mcp mcp; mcp_backend @b; }
     location @b {

@@ -904,7 +904,7 @@ qr{\[emerg\] .*/catalog\.json: line 2: "x-mcp-cache-scope" must be "public" or "
 
 
 
-=== TEST 57: catalog with x-mcp-join true: rejected
+=== TEST 57: catalog with true as x-mcp-join, not "key" or "arguments": rejected
 --- config eval: $::Broken
 --- user_files
 >>> catalog.json
@@ -916,7 +916,7 @@ qr{\[emerg\] .*/catalog\.json: line 2: "x-mcp-join" must be "key" or "arguments"
 
 
 
-=== TEST 58: catalog with x-mcp-join in a prompt: rejected
+=== TEST 58: catalog with x-mcp-join in a prompt, not a tool: rejected
 --- config eval: $::Broken
 --- user_files
 >>> catalog.json

@@ -1485,7 +1485,7 @@ unknown directive "mcp_backends"
 
 
 
-=== TEST 132: catalog without a backend: warning at start, error for each call
+=== TEST 132: catalog without a backend: warning at start, each call gets "No backend configured"
 --- config
     location = /mcp { mcp mcp; mcp_catalog ../html/c.json; if ($arg_x) { } }
 --- user_files
@@ -1570,7 +1570,7 @@ qr/\A.*has "auth_basic", but no.*\n.*has "auth_request", but no.*\n\z/
 
 
 
-=== TEST 138: mcp_principal off, then a value: rejected
+=== TEST 138: mcp_principal twice, the first time off: rejected
 --- config
     location = /mcp { mcp mcp; mcp_principal off; mcp_principal $remote_user; }
 --- must_die
@@ -1747,7 +1747,7 @@ qr{\[emerg\] .*"mcp_status" in .*nginx\.conf:\d+ has no effect}
 
 
 
-=== TEST 153: mcp_publish in an exact location without a token: rejected
+=== TEST 153: mcp_publish in an exact location, no mcp_publish_token: rejected as without effect
 --- config
     location @b { return 204; }
     location = /publish { mcp_publish mcp; }
@@ -1757,7 +1757,7 @@ qr{\[emerg\] .*"mcp_publish" in .*nginx\.conf:\d+ has no effect in exact locatio
 
 
 
-=== TEST 154: mcp_publish with a token in an exact location, proxy_pass in an if: accepted
+=== TEST 154: mcp_publish with mcp_publish_token in an exact location: accepted; proxy_pass in an if after mcp: accepted
 --- config
     location @b { return 204; }
     location = /publish { mcp_publish mcp; mcp_publish_token t; }

@@ -137,7 +137,7 @@ the location of an MCP backend leads to an MCP location
 
 
 
-=== TEST 5: X-Accel-Redirect from a backend: only to locations of MCP backends
+=== TEST 5: X-Accel-Redirect from a backend: followed to another MCP backend, -32603 for other locations
 --- config
     error_page 404 /secret;
     location = /mcp {

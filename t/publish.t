@@ -221,7 +221,7 @@ __DATA__
 
 
 
-=== TEST 10: message for a call, published with mcp_publish_token: 403
+=== TEST 10: message for a call, published with mcp_publish_token, not the call's token: 403
 --- config eval: ::door()
 --- cases eval
 [map { [::publish($_), $::Token, 403, $::Forbidden] }
@@ -354,7 +354,7 @@ MCP::same($again->in, qr/id: S\.2\n/);
 
 
 
-=== TEST 20: mcp_close_after: listeners stay open
+=== TEST 20: listener open for longer than mcp_close_after, no event sent: stays open
 --- config eval: ::door('', 'mcp_close_after 1ms; mcp_keepalive 20ms;')
 --- init
 my $client = ::listen();

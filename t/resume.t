@@ -224,7 +224,7 @@ GET /mcp
 
 
 
-=== TEST 10: resume with another id of the same session: accepted
+=== TEST 10: resume by a session id of the same session, with another expiry and revision: accepted
 --- config eval: ::own()
 --- init
 my ($call, $id) = ::begun(1);
@@ -284,7 +284,7 @@ MCP::same($client->body, MCP::priming(20) . MCP::event(21, $::Result));
 
 
 
-=== TEST 14: mcp_max_events with unsent events: none is dropped, the backend waits
+=== TEST 14: more unsent events than mcp_max_events: none is dropped, the backend waits
 --- config eval: ::own('mcp_max_events 3;')
 --- init
 my ($call, $id) = ::begun(1);

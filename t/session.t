@@ -435,7 +435,7 @@ MCP::then_request(MCP::rpc('ping'), MCP::post(session => $token));
 
 
 
-=== TEST 29: session ids that declare any capabilities: accepted
+=== TEST 29: session ids that declare no, one or several capabilities: accepted
 --- config eval: $::Mcp
 --- cases eval
 [map { [$::Ping, MCP::post(capabilities => $_), 200, $::Pong] }

@@ -112,7 +112,7 @@ suite('cancelled calls', async () => {
 
     // mod_proxy notices the closed connection only when it sends the call.
 
-    test('backend has closed its kept connection: a cancelled call is aborted at another', {
+    test('backend has closed its kept connection: a cancelled call is aborted on the new connection', {
         skip: MPM === 'prefork' && 'each process keeps its own',
     }, async () => {
         const [one] = members;
@@ -393,7 +393,7 @@ suite('calls of a client over TLS', async () => {
         assert.match(content[0].text, /403/);
     });
 
-    test('backend with SSLRequireSSL: calls get isError with 403, the log a warning',
+    test('backend with SSLRequireSSL: isError with 403 even over TLS, and a warning in the log',
         async () => {
             assert.match(textOf(await session.tool('strict')), /403/);
             assert.match(await server.log(),

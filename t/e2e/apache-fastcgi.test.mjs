@@ -459,7 +459,7 @@ suite('a FastCGI backend', async () => {
     // The stray reply must not reach the next call.
 
     for (const [i, which] of ['mod_mcp', 'mod_proxy_fcgi'].entries()) {
-        test(`backend sends a reply between two calls of ${which}: the reply is dropped`, {
+        test(`backend sends a reply without a request, between two calls by ${which}: the reply is dropped`, {
             skip: MPM === 'prefork' && 'each process keeps its own',
         }, async () => {
             const stray = JSON_HEAD + RESULT.replace('done', 'another\'s');

@@ -54,7 +54,7 @@ suite('filters on every response', async () => {
     });
     const gzip = { 'Accept-Encoding': 'gzip' };
 
-    test('filters on every response, metadata document: 200 plain or compressed, preflight 204',
+    test('filters on every response, metadata document: 200, compressed if requested; its preflight: 204',
         async () => {
             const where = '/.well-known/oauth-protected-resource/mcp';
             const plain = await get(server, where);

@@ -110,7 +110,7 @@ suite('closed backends', async () => {
         '/mcp-backend/refused', '/MCP-backend/tools', '/rewritten', '/deep',
         '/missing'])
     {
-        test(`client requests ${where}: 404 or 405`,
+        test(`client requests ${where}: 404, or 405 for its method`,
              async () => {
             for (const method of ['POST', 'GET', 'HEAD', 'PUT']) {
                 const answer = await request(server.port, {
@@ -816,14 +816,14 @@ suite('warnings, status', async () => {
                      405);
     });
 
-    test('mod_status: its page and its text have a part about MCP', async () => {
+    test('mod_status: its page has the heading MCP, ?auto has a line "MCP:"', async () => {
         assert.match(await (await get('/server-status?auto')).text(),
                      /^MCP: .*\d/m);
         assert.match(await (await get('/server-status')).text(),
                      /<h2>MCP<\/h2>/);
     });
 
-    test('server with two threads: a warning at the start', async () => {
+    test('ThreadsPerChild 2: a warning at the start, with the prefork MPM a notice', async () => {
         const small = await Fixture.start({ threads: 2 });
         const log = await small.log();
 
@@ -852,7 +852,7 @@ suite('warnings, status', async () => {
             assert.doesNotMatch(await server.log(), /AsyncRequestWorkerFactor/);
         });
 
-    test('catalog without a backend: a warning at the start, an error for a call',
+    test('catalog without a backend: a warning at the start, a call gets "No backend configured"',
          async () => {
         const bare = await Fixture.start({ server: `
             <Location "/bare">

@@ -409,7 +409,7 @@ for (const [name, guard] of Object.entries(GUARDS)) {
             assert.equal(other.allowed, null);
         });
 
-        test('page of another origin: 401 or 403 without CORS headers',
+        test('page of another origin: 401 without a token, 403 with a valid one, no CORS headers',
              async () => {
             const headers = { Origin: 'http://other.example' };
             const none = await ask(fixture, { headers, body: PING() });

@@ -126,7 +126,7 @@ for (const { name, connect } of clients) {
 
         // The client ignores the URL and finds its stream closed.
 
-        test('questions on a stream with a URL that the client ignores: its answers are accepted',
+        test('client ignores the URL of a stream with questions: its answers are accepted',
              async () => {
             const client = await connect(linked, { requests: {
                 'elicitation/create': ({ message }) => ({

@@ -100,7 +100,7 @@ await fs.writeFile(`${empty}.key`, 'a key of 32 bytes at the very least\n');
 for (const [words, warned] of [['redis://192.0.2.1', true], [URL, false],
     [`redis://192.0.2.1 password_file=${password}`, false]])
 {
-    test(`cluster at ${words.replace(password, 'FILE')}: ${warned ? 'a' : 'no'} password warning`,
+    test(`cluster at ${words.replace(password, 'FILE')}: ${warned ? 'a' : 'no'} warning about a missing password`,
          async () => {
         const fixture = await Fixture.start({ http: cluster(words),
                                               server: KEY });

@@ -209,8 +209,8 @@ describe('a call that is read at two nodes', { concurrency: true }, () => {
         await counting.finish();
     });
 
-    test('node of a call and last writes of Redis lost: a client that reads '
-         + 'at another node gets the end, then 404', async (t) => {
+    test('node of a call and last writes of Redis lost: a stream read at '
+         + 'another node ends, its resume gets 404', async (t) => {
         const redis = await Redis.start();
 
         t.after(() => redis.stop());

@@ -326,8 +326,8 @@ test('Redis is emptied: an equal call at another node gets 503, then the respons
 });
 
 
-test('Redis fails over to a replica without the last second: a key '
-     + 'from this second is executed once', async (t) => {
+test('Redis fails over to a replica without the last second: a call '
+     + 'with an idempotency key from this second is executed once', async (t) => {
     const master = await Redis.start();
 
     t.after(() => master.stop());

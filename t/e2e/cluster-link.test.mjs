@@ -460,7 +460,7 @@ describe('a process', { concurrency: true }, () => {
 // node lacks these layouts and serves standalone until both share layout 1, and
 // again while the data in Redis has a layout that it does not read.
 
-test('node that lacks a member\'s layouts of data in Redis: serves standalone until they share one',
+test('node without a layout of data in Redis in common with a member: serves standalone until they share one',
      async (t) => {
     const redis = await Redis.start();
 

@@ -206,7 +206,7 @@ describe('a session\'s own stream', { concurrency: true }, () => {
         listening.answer.close();
     });
 
-    test('session stream opened and created at three nodes at once: only one remains',
+    test('session stream created by a GET and two subscriptions at several nodes at once: only one remains',
          async () => {
         for (const i of upTo(4)) {
             const listening = await Listening.start(nodes);

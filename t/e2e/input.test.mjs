@@ -127,7 +127,7 @@ test('client lost between question and answer: the question is sent again',
 });
 
 
-test('answers of another session, to no question, or second ones: ignored',
+test('answers from another session, to no question, or to an answered question: ignored',
      async () => {
     const other = await server.session({ capabilities: { elicitation: {} } });
     const answer = await session.call('ask');

@@ -107,7 +107,7 @@ describe('closed connections', () => {
     }
 
     for (const tool of ['count', 'http_count']) {
-        test(`2026-07-28, connection closed in the middle of a stream, tool ${tool}: aborted`,
+        test(`2026-07-28, connection closed in the middle of a stream, tool ${tool}: the backend is aborted`,
              async () => {
             const modern = new Modern(soon);
 
@@ -126,7 +126,7 @@ describe('closed connections', () => {
             }
         });
 
-        test(`2026-07-28, connection closed before the first message, tool ${tool}: aborted`,
+        test(`2026-07-28, connection closed before the first message, tool ${tool}: the backend is aborted`,
              async () => {
             const modern = new Modern(late);
             const tag = `first ${tool}`;
@@ -140,7 +140,7 @@ describe('closed connections', () => {
     // On a connection with earlier calls, or without.
 
     for (const earlier of [0, 1, 3]) {
-        test(`2026-07-28, connection closed for writing only, after ${earlier} calls: aborted`,
+        test(`2026-07-28, connection closed for writing only, after ${earlier} calls: the backend is aborted`,
              async () => {
             const modern = new Modern(soon);
             const tag = `half ${earlier}`;
@@ -154,7 +154,7 @@ describe('closed connections', () => {
         });
 
         test('2026-07-28, connection closed for writing with the last request, '
-             + `after ${earlier} calls: aborted`,
+             + `after ${earlier} calls: the backend is aborted`,
              async () => {
             const modern = new Modern(soon);
             const { socket, post, call } = await kept(modern, earlier);

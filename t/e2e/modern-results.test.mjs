@@ -467,7 +467,7 @@ describe('errors of a backend', () => {
     for (const code of [-32000, -32001, -32002, -32004, -32019, -32042, -32050,
                         -32099])
     {
-        test(`2026-07-28, error ${code} of a backend: replaced by -32602 or -32603`,
+        test(`2026-07-28, error ${code} of a backend, forbidden by this revision: replaced by -32602 or -32603`,
              async () => {
             const got = await fails(code);
 

@@ -333,7 +333,7 @@ describe('Mcp-Name', () => {
                 headers: { 'mcp-name': 'other' } });
         });
 
-        test(`${method}, Mcp-Name equal, plain or encoded: accepted`,
+        test(`${method}, Mcp-Name equal to the name or URI in the body, plain or in Base64: accepted`,
              async () => {
             const base64 = Buffer.from(name).toString('base64');
 
@@ -735,7 +735,7 @@ describe('discovery', () => {
 
 
 describe('mcp_revisions', () => {
-    test('mcp_revisions 2026-07-28: requests of older revisions get 4xx',
+    test('mcp_revisions 2026-07-28: initialize gets 4xx, an older or no version 400, GET and DELETE 405',
          async () => {
         const only = await Fixture.use({ location: { mcp_revisions: MODERN } });
         const client = new Modern(only);
@@ -784,7 +784,7 @@ describe('mcp_revisions', () => {
         }
     });
 
-    test('mcp_revisions without 2026-07-28: sessions work, server/discover gets 4xx',
+    test('mcp_revisions 2025-03-26 2025-06-18: sessions have these revisions, server/discover gets 4xx',
          async () => {
         const older = await Fixture.use({ location: {
             mcp_revisions: '2025-03-26 2025-06-18' } });

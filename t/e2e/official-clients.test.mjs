@@ -152,8 +152,9 @@ for (const row of rows) {
 
         for (const how of ['reset', 'fin']) {
             for (const cuts of cut ? [1, 3] : [1]) {
-                test(`connection cut by ${how}, ${cuts} times: the client `
-                     + (cut ? 'gets the result' : 'times out'),
+                test(`connection cut by ${how}, ${cuts} times, client that `
+                     + (cut ? 'resumes: it gets the result'
+                            : 'does not resume: it times out'),
                      async () => {
                     const n = cuts + 2;
                     const call = counting(peer, n,
@@ -205,7 +206,8 @@ for (const row of rows) {
             });
         }
 
-        test(`cancelled call: the backend ${cancel === 'later' ? 'finishes' : 'is aborted'}`,
+        test(`cancelled call: the backend ${
+            cancel === 'later' ? 'may finish before it is aborted' : 'is aborted'}`,
              async () => {
             const controller = new AbortController();
             const call = counting(peer, 3, { signal: controller.signal });

@@ -261,7 +261,7 @@ describe('a request with two names for the tool', () => {
 
     for (const spelled of spellings) {
         for (const order of ['before', 'after']) {
-            test(`params with ${spelled} ${order} name: 400, -32600, not sent to the backend`,
+            test(`params with member "${spelled}" ${order} "name": 400, -32600, not sent to the backend`,
                 async () => {
                     const tag = `${spelled}-${order}`;
                     const message = user.message('tools/call',
@@ -299,7 +299,7 @@ describe('a request with two names for the tool', () => {
                      /"PARAMS" must be "params"/);
     });
 
-    test('Name in the arguments of a tool: accepted', async () => {
+    test('member "Name" in the arguments of a tool: accepted', async () => {
         const result = await user.tool('echo', { text: 'a', Name: 'b' });
 
         assert.equal(result.isError, undefined);

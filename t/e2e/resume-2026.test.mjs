@@ -249,7 +249,7 @@ describe('a client that declares resumableRequests', () => {
 describe('mcp_resume_stateless declared', () => {
     const client = new Modern(declared);
 
-    test('mcp_resume_stateless declared, client declares nothing: no event ids, closing cancels',
+    test('mcp_resume_stateless declared, client declares nothing: no event ids, a closed connection cancels the call',
          async () => {
         const call = await begun(client);
 
@@ -332,7 +332,7 @@ describe('mcp_resume_stateless all', () => {
         assert.match(recent[0].remedy, /mcp_resume_stateless all/);
     });
 
-    test('mcp_resume_stateless all, client leaves before its stream: cancelled at once',
+    test('mcp_resume_stateless all, client leaves before its stream begins: its call is cancelled at once',
          async () => {
         const gate = `2026 early ${process.pid}`;
         const late = new Modern(await Fixture.use({ workers: 1, location: {
@@ -375,7 +375,7 @@ describe('a reload', () => {
         await completes(client, call);
     });
 
-    test('reload, client that has not resumed yet: its stream stays open',
+    test('reload, mcp_resume_stateless all, client that has not resumed yet: its stream stays open',
          async () => {
         const client = new Modern(all, { ids: true });
         const call = await begun(client);
@@ -389,7 +389,7 @@ describe('a reload', () => {
         assert.equal(textOf(messages.at(-1).result), 'counted to 3');
     });
 
-    test('reload, client that has resumed: its stream ends with a retry',
+    test('reload, mcp_resume_stateless all, client that has resumed: its stream ends with a retry',
          async () => {
         const client = new Modern(all, { ids: true });
         const call = await begun(client);

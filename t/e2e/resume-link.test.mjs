@@ -136,7 +136,7 @@ test('request target with bytes that a URL cannot contain: percent-encoded in th
 });
 
 
-test('invalid mcp_link_origin: rejected, or logged at the first request',
+test('invalid mcp_link_origin: rejected; made invalid by a variable: no Link header, a line in the log',
      async () => {
     for (const origin of ['https://a.example/', '"a b"', 'ftp://a.example']) {
         await assert.rejects(

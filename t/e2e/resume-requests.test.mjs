@@ -73,7 +73,7 @@ test('batch of resumable requests: each resumes its own messages', async () => {
 });
 
 
-test('resumePolicy: the first event of a stream', async () => {
+test('client that declared resumableRequests: the first event of its stream is the resumePolicy', async () => {
     const { answer, said, gate, id } = await held(session, 1);
 
     assert.deepEqual(said[POLICY], { requestId: id, minWait: 2, maxWait: 2,

@@ -198,7 +198,7 @@ test('stream/poll: keeps a stream without a client; without polls it expires',
 });
 
 
-test('three resumption methods for one call, after a reload: each works',
+test('call resumed by three methods in turn after a reload: each message arrives once',
      async () => {
     const every = await patient.session({ capabilities: {
         streams: {}, resumableRequests: {}, resumeTokens: {} } });

@@ -317,7 +317,7 @@ test('page\'s resume token used again after a failure: the call runs on another 
 });
 
 
-test('client that did not declare resumeTokens: a backend\'s token is sealed',
+test('client that did not declare resumeTokens: gets a backend\'s token encrypted',
      async () => {
     const args = { n: 3 };
     const { result } = await (await plain.call('pages', args)).json();

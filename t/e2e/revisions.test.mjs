@@ -59,7 +59,7 @@ for (const version of ['2025-03-26', '2025-06-18', '2025-11-25']) {
 }
 
 
-test('unknown revision: answered with a known one', async () => {
+test('initialize with an unknown revision: answered with a known revision of 2025', async () => {
     const session = await server.session({ version: '2001-01-01' });
 
     assert.match(session.server.protocolVersion, /^2025-/);

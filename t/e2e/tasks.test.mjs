@@ -402,7 +402,7 @@ test('task with a result of 5 MB: tasks/get and a subscriber get it whole',
 });
 
 
-test('client that did not declare tasks: -32021, its calls stream; wrong task id: -32602',
+test('client that did not declare tasks: its task requests get -32021, its calls stream; wrong task id: -32602',
      async () => {
     const k = key();
     const { taskId } = await tasks.create('work', { key: k });

@@ -329,7 +329,7 @@ function front(name, send) {
         listener.close();
     });
 
-    test('reload: streams end in order, resumed ones lose nothing',
+    test('reload: a stream is closed without an error, resumed it has the rest',
          async () => {
         const session = await open({
             capabilities: { resumableRequests: {} } });
