@@ -172,8 +172,8 @@ mcp_backend_request_taken(mcp_queued_action_t *queued, mcp_action_t *action)
 }
 
 
-/* Aborts a backend request. Without an action of the glue if the backend
- * request has not started. */
+/* Aborts a backend request. If it has not started, the glue gets no action for
+ * it. */
 static void
 mcp_backend_request_abort(mcp_request_t *req)
 {
@@ -331,8 +331,8 @@ mcp_backend_request_invoke_again(mcp_request_t *req)
 
     req->again = 0;
 
-    /* a published message may have answered the request, or asked a new
-     * question */
+    /* does nothing if a published message has answered the request, or has
+     * asked a new question */
 
     if (req->call->phase == MCP_CALL_OVER || req->state != MCP_REQUEST_RUN) {
         return;
@@ -434,8 +434,8 @@ mcp_backend_request_end(mcp_backend_request_t *breq, mcp_fault_e fault,
             mcp_backend_request_process(req);
         }
 
-        /* nothing else of the backend request wakes the call for the held
-         * message */
+        /* the glue reports nothing more about the backend request, so only the
+         * timer of the call can process the held message */
 
         if (req->held) {
             mcp_call_set_timer(call);
@@ -554,8 +554,9 @@ mcp_backend_request_deadline(mcp_request_t *req)
 
     if (req->again) {
 
-        /* the backend has asked questions, which are answered, but its backend
-         * request has not ended within MCP_CALL_GRACE */
+        /* the client has answered all questions, but the backend request that
+         * has asked them has not ended within MCP_CALL_GRACE: aborts it, and
+         * calls the backend again */
 
         mcp_backend_request_abort(req);
         mcp_backend_request_invoke_again(req);
@@ -564,7 +565,8 @@ mcp_backend_request_deadline(mcp_request_t *req)
 
     if (req->held && req->msg.kind != MCP_BACKEND_NOTIFICATION) {
 
-        /* the response has arrived and waits for room in the stream */
+        /* the response has arrived and waits for room in the stream: postpones
+         * the timeout */
 
         req->deadline = mcp_call_now(call) + MCP_CALL_RETRY;
         return;

@@ -210,7 +210,8 @@ mcp_backend_request_result(mcp_request_t *req, const mcp_backend_msg_t *msg)
     mcp_buf_t    buf;
     mcp_fault_e  fault;
 
-    /* the result shows that the user has completed the URLs */
+    /* the result shows that the user has completed the URLs of earlier
+     * questions: notifies the client of that first */
 
     if (mcp_input_url_settle(req) == MCP_AGAIN) {
         return MCP_AGAIN;
@@ -337,7 +338,8 @@ mcp_backend_request_reason(const mcp_backend_msg_t *msg,
 
 
 /* Returns 1 if clients would reject a result of tools/call: the tool has an
- * outputSchema, and the result is no error and has no structuredContent. */
+ * outputSchema, but the result has no structuredContent and is not an
+ * error. */
 static int
 mcp_backend_request_lacks_output(const mcp_request_t *req,
     const mcp_backend_msg_t *msg)

@@ -135,7 +135,7 @@ mcp_backend_request_subscribe_make(mcp_request_t *req,
         return rc;
     }
 
-    /* a mirror here has no original any more */
+    /* no node has the session's own stream: frees a mirror of that stream */
 
     mcp_store_mirror_forget(req->call->worker->store, id);
 

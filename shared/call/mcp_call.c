@@ -422,7 +422,8 @@ mcp_call_over(mcp_call_t *call)
     mcp_call_set_phase(call, MCP_CALL_OVER);
     mcp_cancel_untrack(call);
 
-    /* a task that has ended before its client got the task's id */
+    /* the task has ended before its client got the task's id: sends the id
+     * now */
 
     if (call->x && call->task) {
         mcp_call_send_interim(call);

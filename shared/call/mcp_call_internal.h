@@ -78,9 +78,9 @@ void mcp_call_set_stream_state(mcp_call_t *call, mcp_stream_state_e state);
  * task. */
 void mcp_call_note_stream_state(mcp_call_t *call, mcp_stream_state_e state);
 
-/* Creates the stream of the call. promised is 1 if the first event of a
- * resumption method may promise the client that it can resume. Returns the
- * values of mcp_store_create(). */
+/* Creates the stream of the call. promised is 1 if the first events, which
+ * resumption methods write, may promise the client that it can resume. Returns
+ * the values of mcp_store_create(). */
 int  mcp_call_create_stream(mcp_call_t *call, int promised);
 
 /* Makes the call durable: from now on each event is stored before it is sent.
@@ -229,9 +229,9 @@ void mcp_call_send_interim(mcp_call_t *call);
 void mcp_call_detached(mcp_call_t *call);
 
 /* Returns 1 if the call has started and none of its backend requests is
- * still queued. Before that it must not become durable, because the start
- * of a backend request needs the client's exchange, which the call then
- * releases. */
+ * still queued. Before that, the call must not become durable: a durable
+ * call releases the client's exchange, which the start of a backend request
+ * needs. */
 int mcp_call_is_started(const mcp_call_t *call);
 
 /* Arms the call's timer for its next deadline. */
@@ -450,9 +450,9 @@ int  mcp_input_url_settle(mcp_request_t *req);
 
 /*
  * Returns 1 if msg is a notification of a completion without an elicitationId:
- * the caller sends the notifications of mcp_input_url_settle() instead. Also
- * returns 1 for each such notification in 2026-07-28, which lacks it, so that
- * it is dropped.
+ * the caller sends the notifications of mcp_input_url_settle() instead. In
+ * 2026-07-28, which does not have this notification, returns 1 for each one,
+ * so that it is dropped.
  */
 int  mcp_input_url_is_settled(const mcp_request_t *req,
     const mcp_backend_msg_t *msg);

@@ -103,9 +103,9 @@ mcp_call_request_ids(mcp_call_t *call, mcp_buf_t *buf)
 }
 
 
-/* Sets in the spec which promises the first events make to the client. Raises
- * the limits of the stream by the maximum size of those events, which are
- * appended before the stream has a reader. */
+/* Sets spec->promised: the promises that the first events of the stream make
+ * to the client. Raises the limits of the stream by the maximum size of those
+ * events, which are appended before the stream has a reader. */
 static void
 mcp_call_promise(const mcp_call_t *call, mcp_stream_spec_t *spec)
 {
@@ -303,8 +303,8 @@ mcp_call_keep(mcp_call_t *call, mcp_str_t answer, mcp_outcome_e how)
                                   &seq);
         }
 
-        /* attaches a consumer and detaches it again, so that the event counts
-         * as sent */
+        /* attaches a consumer and detaches it again, so that the response
+         * counts as sent */
 
         if (rc == MCP_OK) {
             rc = mcp_store_watch(store, &call->ref, call->handle, 0, &cursor,

@@ -160,8 +160,9 @@ mcp_call_status_text(mcp_call_t *call, mcp_str_t body, mcp_buf_t *out)
 }
 
 
-/* Notifies the listeners of a task of its new status. If they were notified
- * less than MCP_CALL_STATUS_NOTIFY ago, that is delayed. */
+/* Notifies the listeners of a task of its new status. If the last notification
+ * is less than MCP_CALL_STATUS_NOTIFY ago, the timer of the call sends the
+ * notification later. */
 static void
 mcp_call_status_notify(mcp_call_t *call)
 {

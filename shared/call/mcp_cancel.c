@@ -303,10 +303,12 @@ mcp_cancel_poll(void *data)
 /*
  * Finds the active durable call that contains the request with this key.
  * Returns the request's bit and sets *info and ids, the ids of the call's
- * requests; returns 0 if there is no such call. The call may have been begun
- * by another request whose stream the request reads. If the stream is a
- * mirror, only that case is checked here, because only this node knows of that
- * reader.
+ * requests; returns 0 if there is no such call.
+ *
+ * If another request has begun the call, and the request with this key resumes
+ * that one by reading its stream, returns the bit of the call's first request.
+ * In a mirror only this case is possible, because only this node knows which
+ * request reads the mirror.
  */
 static uint64_t
 mcp_cancel_find(mcp_worker_t *worker,

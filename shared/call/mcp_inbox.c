@@ -112,7 +112,8 @@ mcp_inbox_publish(mcp_call_t *call, uint64_t tag, mcp_str_t text)
     }
 
     /* While the request waits for the client's answers, only the next backend
-     * request may end it. */
+     * request may end it: published messages other than notifications are
+     * ignored. */
 
     if (req->state == MCP_REQUEST_INPUT
         && msg.kind != MCP_BACKEND_NOTIFICATION)

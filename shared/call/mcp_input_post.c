@@ -116,9 +116,12 @@ mcp_input_deliver_unreachable(mcp_exchange_t *x,
 }
 
 
-/* Responses for a replicated call of this node also pass through the cluster,
- * so that all nodes know afterwards that the question was answered. If that is
- * impossible, they are posted to the inbox directly. */
+/*
+ * Responses for a replicated call of this node also pass through the cluster,
+ * so that all nodes know afterwards that the question was answered. If the
+ * cluster is unreachable, does not have the call, or has no room for the
+ * responses, they are posted to the inbox directly.
+ */
 int
 mcp_input_deliver(mcp_exchange_t *x, const mcp_stream_info_t *info,
     mcp_str_t text, uint32_t generation)
