@@ -164,8 +164,8 @@ mcp_resume_event_id_resume(mcp_exchange_t *x)
 
     rc = mcp_resume_event_id_read(x, &info, after);
 
-    /* the cluster operation has failed, so the event that is missing here may
-     * exist at another node */
+    /* the missing event may exist at another node: if the cluster operation
+     * has failed, its error is the answer */
 
     if (rc == MCP_ERR_NOT_FOUND && cluster_rc != MCP_OK) {
         rc = cluster_rc;

@@ -203,9 +203,12 @@ mcp_resume_stream_poll(mcp_exchange_t *x, const mcp_rpc_t *msg, mcp_buf_t *out)
 }
 
 
-/* Appends the status of one stream, if the client may resume the stream and
- * got its id. sent is 1 for a stream that is over and sent: the poll does not
- * extend its time. start is the offset in out at which the list begins. */
+/*
+ * Appends the status of one stream, if the client may resume the stream and
+ * got its id. sent is 1 for a stream that is over and sent; for any other
+ * stream of this node, the time without a consumer is restarted. start is the
+ * offset in out at which the list begins.
+ */
 static void
 mcp_resume_stream_list(mcp_exchange_t *x, const mcp_stream_info_t *info,
     int sent, size_t start, mcp_buf_t *out)
@@ -258,9 +261,12 @@ mcp_resume_stream_is_listed(const mcp_stream_info_t *info, size_t start,
 }
 
 
-/* Appends the streams that are over and sent. "newest" is the position of the
- * latest one before the list began. Later ones may be in the list already,
- * because they were not over then. */
+/*
+ * Appends the streams that are over and sent, the latest first. "newest" is
+ * the position of the latest one before the list was begun. Streams before
+ * that position were not over and sent then, so the list may already contain
+ * them; such a stream is not appended again.
+ */
 static void
 mcp_resume_stream_list_sent(mcp_exchange_t *x, uint64_t newest, size_t start,
     mcp_buf_t *out)

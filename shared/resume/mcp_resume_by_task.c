@@ -33,9 +33,9 @@ mcp_resume_task_request(mcp_exchange_t *x)
     mcp_endpoint_policy(x->endpoint, x->msg->method,
                         x->variables.value[MCP_VARIABLE_NAME], &policy);
 
-    /* Not a task: a request without a key joins a call by its arguments, and
-     * only until the call's client has got the response. For a task it is
-     * unknown whether its client has got it. */
+    /* A call that can be joined without a key does not become a task: other
+     * requests may join it only until its client has got the response, and for
+     * a task it is unknown whether its client has got the id. */
 
     if ((x->join && x->join->once)
         || !mcp_policy_is_task(&policy, x->client.capabilities))

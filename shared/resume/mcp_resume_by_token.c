@@ -378,12 +378,13 @@ mcp_resume_token_waits(mcp_exchange_t *x, const mcp_resume_token_t *part)
 
 
 /*
- * Another connection has displaced this one. This one may still be the only
- * living one, because the request of a lost connection may be processed after
- * that of the next connection. Therefore it stays open instead of getting an
- * error, and gets the interim result at its time; if the client then repeats
- * its request at once, two living connections would displace each other
- * endlessly.
+ * Handles the displacement of the connection of x by another one. The
+ * displaced connection may still be the only living one, because the request
+ * of a lost connection may be processed after that of the connection which the
+ * client opened next. Therefore it does not end with an error. It stays open
+ * until the time of its interim result, or for MCP_RESUME_TOKEN_STAY. If it
+ * got the interim result at once, the client might repeat its request at once,
+ * and two living connections would displace each other endlessly.
  */
 static int
 mcp_resume_token_stays(mcp_exchange_t *x)
@@ -404,8 +405,8 @@ mcp_resume_token_stays(mcp_exchange_t *x)
 /*
  * Writes the last bytes of a connection that ends without the response: an
  * interim result if the request continues, or an error if the rest of the call
- * is lost. Only the stream of the request's own call can be resumed by an
- * event id, so only there the interim result has one.
+ * is lost. The interim result has an event id only on the stream of the
+ * request's own call, because only that stream can be resumed by an event id.
  */
 static void
 mcp_resume_token_tail(mcp_exchange_t *x, mcp_tail_e how)

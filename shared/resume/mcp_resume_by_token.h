@@ -88,7 +88,8 @@ int mcp_resume_token_backend_request(mcp_exchange_t *x,
 void mcp_resume_token_backend_start(mcp_call_t *call,
     const mcp_resume_token_t *part);
 
-/* The parts of the hooks with these names that concern backends' tokens. */
+/* The hooks "begin", "result", "answered", "refused" and "failed" for requests
+ * with backends' tokens. */
 int  mcp_resume_token_backend_begin(mcp_call_t *call);
 int  mcp_resume_token_backend_result(mcp_request_t *req,
     const mcp_backend_msg_t *msg, mcp_buf_t *out);

@@ -107,8 +107,9 @@ mcp_resume_here(mcp_exchange_t *x, int cluster_rc,
 
     rc = mcp_store_find(x->worker->store, id, mcp_worker_now(x->worker), info);
 
-    /* without the cluster, it is unknown which events the mirror lacks, and
-     * which client reads the stream */
+    /* if the cluster operation has failed, it is unknown which events a mirror
+     * lacks, and whether another client reads the stream: returns the error of
+     * the operation */
 
     if (cluster_rc != MCP_OK
         && (rc == MCP_ERR_NOT_FOUND || (rc == MCP_OK && info->mirror)))
@@ -229,7 +230,8 @@ mcp_resume_poll(mcp_exchange_t *x, const mcp_stream_info_t *info, uint64_t seq,
         return MCP_ERR_NOT_FOUND;
     }
 
-    /* for a mirror, the lookup has restarted the time at the owner's node */
+    /* for a mirror, the lookup has restarted the stream's time without a
+     * consumer at the owner's node */
 
     if (!info->mirror
         && mcp_store_touch(x->worker->store, &info->ref,
@@ -289,9 +291,12 @@ mcp_resume_refuse_for(mcp_exchange_t *x, int rc)
 }
 
 
-/* Makes the exchange the consumer of the stream: after the event of
- * Last-Event-ID, without that header after event "least", or with the oldest
- * stored event. Returns the values of mcp_consumer_start(). */
+/*
+ * Makes the exchange the consumer of the stream. The exchange reads the events
+ * after that of Last-Event-ID; if the header is missing, the events after
+ * "least", or, if the first of those is no longer stored, all stored events.
+ * Returns the values of mcp_consumer_start().
+ */
 static int
 mcp_resume_start(mcp_exchange_t *x, const mcp_stream_info_t *info,
     uint64_t least)
