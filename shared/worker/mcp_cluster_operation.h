@@ -171,10 +171,10 @@ struct mcp_operation_s {
     mcp_operation_kind_e   kind;       /* set if an entry function has started
                                           the operation */
     int                    rc;         /* result; MCP_AGAIN: pending */
-    unsigned               holds;      /* 1: the exchange has ended its entry
-                                          function, and waits for this
-                                          operation to send its response or
-                                          start its call */
+    unsigned               holds;      /* 1: the entry function of the exchange
+                                          has returned; the exchange sends its
+                                          response, or starts its call, when
+                                          this operation has its result */
     mcp_operation_t       *later;      /* next operation that waits for the
                                           same stream by the hook
                                           "await_replication" */
@@ -225,8 +225,9 @@ struct mcp_cluster_hooks_s {
                 mcp_operation_t *op);
 
     /* Makes a stream available at this node, so that this process can read it:
-     * the stream itself, or a mirror. MCP_OK does not mean that the stream
-     * exists; it may be one that only this node has.
+     * the stream itself, or a mirror. After MCP_OK the stream need not exist,
+     * nor need the cluster have it: it may be a stream that only this node
+     * has.
      *
      * Returns the values of "send_broadcast"; the result may also be
      *   MCP_ERR_DENIED     a client that came later reads the stream at
@@ -234,8 +235,8 @@ struct mcp_cluster_hooks_s {
      *   MCP_ERR_AHEAD      the cluster does not have the event "after" yet;
      *                      the owner's node is asked whether it exists
      *   MCP_ERR_FULL       the region has no room for a mirror
-     *   MCP_ERR_NOT_FOUND  "listens" is set, and the cluster does not have the
-     *   stream */
+     *   MCP_ERR_NOT_FOUND  "listens" is set, and the cluster does not have
+     *                      the stream */
     int (*resume)(void *cluster, const mcp_operation_stream_t *stream,
                  mcp_operation_t *op);
 

@@ -28,10 +28,10 @@ mcp_operation_held(void *data)
 
 
 /*
- * Waits until the cluster has event seq of the stream; 0: the stream itself.
- * Returns MCP_AGAIN if then() will be called with the result, or
- * MCP_ERR_UNREACHABLE after MCP_OPERATION_TIME. Otherwise returns the result,
- * MCP_OK without a cluster.
+ * Waits until the cluster has event seq of the stream, or the stream itself if
+ * seq is 0. Returns MCP_AGAIN if then() will be called: with the result, or
+ * with MCP_ERR_UNREACHABLE after MCP_OPERATION_TIME. Otherwise returns the
+ * result, which is MCP_OK without a cluster.
  */
 static int
 mcp_operation_hold(mcp_exchange_t *x, const mcp_stream_ref_t *ref, uint64_t seq,

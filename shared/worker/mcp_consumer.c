@@ -19,8 +19,8 @@ static void mcp_consumer_timer(void *data);
 static void mcp_consumer_wake(void *data);
 
 
-/* Returns when the next comment has to be written if nothing else is, ms;
- * UINT64_MAX: never. */
+/* Returns when the next comment has to be written, ms, if no other bytes are
+ * written before; UINT64_MAX: never. */
 static uint64_t
 mcp_consumer_comments_at(const mcp_exchange_t *x)
 {
@@ -76,10 +76,10 @@ mcp_consumer_ready(mcp_exchange_t *x)
 
 
 /*
- * If the head contains a URL, it is delayed until other nodes have the stream.
- * If a comment has to be written, it was delayed long enough and is sent.
- * headless is set before mcp_consumer_known(), which reads it, because a
- * connection without its head is not closed.
+ * If the head of the response contains a URL, delays the head until other
+ * nodes have the stream, or until a comment has to be written, which shows
+ * that the delay was long enough. headless is set before mcp_consumer_known()
+ * reads it, because a connection without its head is not closed.
  */
 void
 mcp_consumer_begin(mcp_exchange_t *x)
@@ -402,7 +402,8 @@ mcp_consumer_is_primed(const mcp_exchange_t *x)
 }
 
 
-/* Uses the policy of the method and the name of the stream's call. */
+/* Reads close_after from the policy for the method and the name of the
+ * stream's call. */
 void
 mcp_consumer_close_at_will(mcp_exchange_t *x, const mcp_stream_info_t *info)
 {

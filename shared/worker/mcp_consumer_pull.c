@@ -244,7 +244,7 @@ mcp_consumer_retry(mcp_exchange_t *x)
 
 
 /* Writes the last bytes of a connection that is closed while its stream
- * continues: the bytes of the hooks, or "retry". */
+ * continues: the bytes of the hooks, or "retry" if the hooks write none. */
 static char *
 mcp_consumer_close(mcp_exchange_t *x, char *p)
 {
@@ -323,9 +323,12 @@ mcp_consumer_idle(mcp_exchange_t *x, char *p)
 }
 
 
-/* Another connection reads the stream. Returns 1 if this one has to end.
- * Otherwise the hook "stays" keeps it open, unless an event is written only
- * partly or the server closes the connection. */
+/*
+ * Called when another connection reads the stream. Returns 1 if the connection
+ * of x has to end: because an event is written only partly, the server closes
+ * the connection, the process shuts down, or the hook "stays" does not keep
+ * the connection open.
+ */
 static int
 mcp_consumer_is_taken(mcp_exchange_t *x)
 {

@@ -228,8 +228,8 @@ mcp_notify_here(mcp_exchange_t *x, mcp_stream_info_t *info)
                                    x->head.tenant, info);
     }
 
-    /* the cluster is unreachable: a node that has the stream itself continues
-     * with it */
+    /* the cluster is unreachable: if this node has the stream itself, and not
+     * a mirror, the client reads it */
 
     if (rc == MCP_ERR_UNREACHABLE
         && mcp_notify_listener_id(x->client.id, id) == MCP_OK
@@ -406,9 +406,9 @@ mcp_notify_broadcast(mcp_worker_t *worker, mcp_str_t method, mcp_str_t uri,
         return 0;
     }
 
-    /* now only for streams that are not replicated: the others get it when
-     * this node receives the broadcast, after the subscriptions that were
-     * broadcast before */
+    /* delivers the notification now only to streams that are not replicated:
+     * the others get it when this node receives the broadcast, after the
+     * subscriptions that were broadcast before */
 
     if (mcp_notify_send_broadcast(worker, message)) {
         to.to.which = MCP_PUBLISH_UNSHARED;

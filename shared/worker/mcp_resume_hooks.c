@@ -149,8 +149,7 @@ mcp_hook_idle(mcp_exchange_t *x)
 {
     const mcp_resume_method_t *const  *hooks;
 
-    /* without a state of any method, no method wants to close the
-     * connection */
+    /* no method has a state for the exchange: none closes the connection */
 
     if (x->states == NULL) {
         return 0;
