@@ -163,7 +163,8 @@ mcp_dispatch_opens(const mcp_exchange_t *x, const mcp_method_t *method)
         return NULL;
     }
 
-    /* stream/resume was a notification only in one draft */
+    /* a notification has a stream as its response only if it is stream/resume,
+     * which was a notification in one draft */
 
     if (!method->opens
         || (x->msg->kind == MCP_RPC_NOTIFICATION
@@ -340,8 +341,9 @@ mcp_dispatch_answer(mcp_exchange_t *x)
                                 mcp_null_str);
     }
 
-    /* a request of a resumption method gets no head here unless its result is
-     * written by the server (MCP_WANT_PLAIN) */
+    /* begins a response only for methods whose result the server may write
+     * here (MCP_WANT_PLAIN); the result of any other method comes from a
+     * backend or a resumption method */
 
     if (x->msg->row->want == MCP_WANT_PLAIN) {
         mcp_result_head(&x->answer.out, x->msg->id);

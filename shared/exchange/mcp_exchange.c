@@ -139,7 +139,8 @@ mcp_exchange_body_space(mcp_exchange_t *x, size_t len)
 void
 mcp_exchange_parse(mcp_exchange_t *x, size_t len, const mcp_mem_t *mem)
 {
-    /* the body of a request that waits for the cluster is ignored */
+    /* if an entry function was stored when the head was processed, the request
+     * waits for the cluster, and its body is ignored */
 
     if (x->publish == NULL && x->asking == NULL) {
         mcp_arena_init(&x->scratch, mem);

@@ -164,8 +164,8 @@ mcp_join_joined(mcp_exchange_t *x, const mcp_stream_info_t *info)
 }
 
 
-/* Responds with a CreateTaskResult for a call that is a task, as the call's
- * own client did get it. */
+/* Responds with a CreateTaskResult for a call that is a task; the call's own
+ * client has got such a result, too. */
 static int
 mcp_join_task(mcp_exchange_t *x, const mcp_stream_info_t *info)
 {
@@ -191,8 +191,9 @@ mcp_join_task(mcp_exchange_t *x, const mcp_stream_info_t *info)
 }
 
 
-/* Makes x a joined reader, unless the call is a task that its client can poll.
- * Returns MCP_ERR_NOT_FOUND if the call does not exist any more. */
+/* Makes x a joined reader. If the call is a task, and the client of x can poll
+ * tasks, responds with the task instead. Returns MCP_ERR_NOT_FOUND if the call
+ * does not exist any more. */
 static int
 mcp_join_attach(mcp_exchange_t *x, const mcp_stream_info_t *info)
 {
@@ -251,8 +252,9 @@ mcp_join_find(mcp_exchange_t *x, mcp_stream_info_t *info)
 }
 
 
-/* Returns 1 if it is unknown whether the call can be joined: its client may get
- * the response, or other nodes do not have it yet. */
+/* Returns 1 if it is unknown whether x can join the call: the call is held,
+ * because other nodes may not have it yet; or x has no key, and the call's
+ * client may still get the response. */
 static int
 mcp_join_is_open(const mcp_exchange_t *x, const mcp_stream_info_t *info)
 {
@@ -260,8 +262,8 @@ mcp_join_is_open(const mcp_exchange_t *x, const mcp_stream_info_t *info)
 }
 
 
-/* Returns 1 if the request still has to wait. It is woken for each event of
- * the call, but most events do not end the wait. */
+/* Returns 1 if the request still has to wait. The request is woken for each
+ * event of the call, but most events do not end its wait. */
 static int
 mcp_join_still(mcp_exchange_t *x)
 {
@@ -329,8 +331,9 @@ mcp_join_refuse(mcp_exchange_t *x, mcp_fault_e fault)
 }
 
 
-/* Sets the timer of a waiting request. If the time of waiting is over, the
- * call is held, because its node waits for the cluster. */
+/* Sets the timer of a waiting request. After mcp_join_wait, a request waits
+ * only for a held call, whose node waits for the cluster; the timer then
+ * expires every MCP_OPERATION_TIME. */
 static void
 mcp_join_arm(mcp_exchange_t *x)
 {
@@ -372,9 +375,14 @@ mcp_join_woken(void *data)
 }
 
 
-/* Waits until the connection that began the call has ended or has got the
- * response. Returns MCP_AGAIN, or MCP_ERR_NOT_FOUND if the call can be joined
- * or is gone, or MCP_DONE if the request must not wait. */
+/*
+ * Waits until it is known whether x can join the call, at most for
+ * mcp_join_wait unless the call is held.
+ *
+ * Returns MCP_AGAIN, or
+ *   MCP_ERR_NOT_FOUND  the wait is over: the call can be joined, or is gone
+ *   MCP_DONE           mcp_join_wait is over, or x cannot read the stream
+ */
 static int
 mcp_join_wait(mcp_exchange_t *x, const mcp_stream_info_t *info)
 {
@@ -457,8 +465,9 @@ mcp_join_lookup(mcp_exchange_t *x)
 
         if (mcp_join_is_open(x, &info) && rc == MCP_DONE) {
 
-            /* the request cannot join, and a separate call is made for it,
-             * which is impossible with a key */
+            /* it is still unknown whether x can join the call, and x cannot
+             * wait: without a key x gets a call of its own, with a key only an
+             * error */
 
             if (!x->join->once) {
                 return mcp_answer_fault(x, MCP_FAULT_STORE_FULL, x->msg->id,

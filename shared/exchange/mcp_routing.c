@@ -110,8 +110,9 @@ mcp_routing_input(const mcp_rpc_t *msg, mcp_routing_t *v)
 static mcp_routing_e
 mcp_routing_call(mcp_exchange_t *x, const mcp_rpc_t *msg, mcp_routing_t *v)
 {
-    /* the server itself adds these parameters to backend requests for clients
-     * with sessions (mcp_input.c), which must not forge them */
+    /* a client with a session must not forge these parameters, because the
+     * server itself adds them to later backend requests of such a client's
+     * call (mcp_input_call_again.c) */
 
     if (!mcp_client_is_stateless(&x->client)
         && (msg->request_state.type != MCP_JSON_NONE

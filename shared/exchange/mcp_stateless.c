@@ -258,7 +258,8 @@ mcp_stateless_unsupported(mcp_exchange_t *x, mcp_stateless_error_t *r)
 
 
 /* Returns 1 if the MCP-Protocol-Version header is equal to the version in
- * _meta. If the head's revision was found, its name is the header's value. */
+ * _meta. If x->head.revision is known, the header's value is the name of that
+ * revision. */
 static int
 mcp_stateless_is_version(const mcp_exchange_t *x, mcp_str_t version)
 {
@@ -454,8 +455,8 @@ mcp_stateless_check(mcp_exchange_t *x, mcp_stateless_error_t *r)
     }
 
     /* an initialize without a version in _meta belongs to a revision with
-     * sessions: its MCP-Protocol-Version header, which names one without, is
-     * wrong */
+     * sessions, but its MCP-Protocol-Version header names a revision without
+     * sessions: the header is wrong */
 
     if (x->msg->row->id == MCP_METHOD_INITIALIZE
         && x->msg->meta_version.type == MCP_JSON_NONE

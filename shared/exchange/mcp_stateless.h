@@ -13,9 +13,9 @@
 
 /*
  * Determines whether the MCP-Protocol-Version header names a revision without
- * sessions and the endpoint serves one, stores the result and returns it.
- * Messages without params, and bodies that are not messages, have no other sign
- * of their era.
+ * sessions and the endpoint serves one, stores the result and returns it. Only
+ * this header shows to which kind of revision a message without params, or a
+ * body that is not a message, belongs.
  */
 int mcp_stateless_read(mcp_exchange_t *x);
 

@@ -256,9 +256,9 @@ mcp_task_write_lookup(mcp_exchange_t *x, const mcp_task_t *task,
         return;
     }
 
-    /* the event may belong to the task's previous state; or all questions
-     * may have been answered at another node, before the answers reach the
-     * owner */
+    /* the event may belong to the task's previous state; or all questions may
+     * have been answered at another node, and the answers have not reached the
+     * owner yet: in both cases, no question is shown */
 
     if (lookup->info.state == MCP_STATE_INPUT_REQUIRED
         && lookup->state == MCP_STATE_INPUT_REQUIRED
@@ -461,9 +461,9 @@ mcp_task_start(mcp_exchange_t *x, const mcp_rpc_t *msg, mcp_method_e method)
         rc = mcp_operation_client_input(x, &input);
     }
 
-    /* the task has ended or was freed (NOT_FOUND); or the task is at this
-     * node, which will handle the input locally as well, so that a failure to
-     * send it to the cluster does not matter */
+    /* an error does not matter if the task has ended or was freed
+     * (MCP_ERR_NOT_FOUND), or if the task is at this node, which handles the
+     * input locally as well */
 
     return rc == MCP_ERR_NOT_FOUND
                    || ((rc == MCP_ERR_UNREACHABLE || rc == MCP_ERR_LIMIT)
