@@ -16,8 +16,8 @@
 
 enum {
     MCP_SSE_READING = 0,
-    MCP_SSE_DELIVERED,         /* an event was returned, and "data" is valid
-                                  until the next call, which must clear it */
+    MCP_SSE_DELIVERED,         /* an event was returned: the next call clears
+                                  "data", which is valid until then */
     MCP_SSE_ENDED
 };
 
