@@ -337,7 +337,8 @@ mcp_backend_next(mcp_backend_t *b, mcp_backend_msg_t *msg)
         rc = MCP_AGAIN;
     }
 
-    /* the backend may be silent for a long time: do not keep memory for it */
+    /* frees the temporary memory, because the next bytes of the backend may
+     * not arrive for a long time */
 
     if (rc == MCP_AGAIN) {
         mcp_arena_destroy(&b->scratch);

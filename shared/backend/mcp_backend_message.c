@@ -117,7 +117,7 @@ mcp_backend_message(mcp_backend_t *b, mcp_str_t text, mcp_backend_msg_t *msg)
         return MCP_OK;
     }
 
-    /* the caller may use the message after it has freed text */
+    /* copies text, because the message may be used after text was freed */
 
     rc = mcp_backend_copy(b, text);
     if (rc != MCP_OK) {
