@@ -97,8 +97,8 @@
       "MCPPageSize", NUMBER, 1, 0, 1073741824, 100)
 
 
-#define MCP_TIME_MAX  (INT64_MAX / 1000000)    /* as nanoseconds it also fits an
-                                                  int64_t */
+#define MCP_TIME_MAX  (INT64_MAX / 1000000)    /* such a time in nanoseconds
+                                                  also fits an int64_t */
 #define MCP_SIZE_MAX  (SIZE_MAX / 2)
 
 
