@@ -360,10 +360,11 @@ mcp_endpoint_session_limit(const mcp_endpoint_t *endpoint,
 
 
 /*
- * Sets also how long and by whom a result may be cached. Lists and
- * server/discover from the configuration are equal for all callers unless
- * callers are distinguished. Results of backends may depend on the caller
- * unless the catalog declares them public.
+ * The members include the lifetime of the result in caches, and whether a
+ * cached result is valid for all callers. Lists and server/discover from the
+ * configuration are valid for all callers unless callers are authenticated, or
+ * access rules or scopes hide items from some of them. Results of backends may
+ * depend on the caller unless the catalog declares them public.
  */
 const mcp_result_t *
 mcp_endpoint_result(const mcp_endpoint_t *endpoint,

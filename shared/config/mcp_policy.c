@@ -64,7 +64,7 @@ static const mcp_policy_key_t  mcp_policy_keys[] = {
 #define MCP_POLICY_KEYS                                                      \
     (sizeof(mcp_policy_keys) / sizeof(mcp_policy_key_t))
 
-/* one year, which bounds times so that no sum overflows */
+/* maximum of a time: one year, so that no sum of times overflows */
 #define MCP_POLICY_MAX_SECONDS  31536000
 #define MCP_POLICY_MAX_BYTES    ((uint64_t) 1 << 40)
 #define MCP_POLICY_MAX_EVENTS   1073741824
@@ -192,7 +192,7 @@ mcp_policy_number(const mcp_json_value_t *value, mcp_policy_type_e type,
         return MCP_ERR_CONFIG;
     }
 
-    /* for the owner of the limit, 0 means "no limit" */
+    /* rejects 0, which the store would take for no limit */
 
     max = type == MCP_POLICY_COUNT ? MCP_POLICY_MAX_EVENTS
                                    : MCP_POLICY_MAX_BYTES;

@@ -143,8 +143,9 @@ mcp_setup_lacks_shares(const mcp_setup_t *setup,
 
 
 /*
- * Returns 1 if streams are never delayed: the catalog may set stream_after for
- * single items.
+ * Returns 1 if mcp_policy_after has no effect: it is not less than
+ * mcp_stream_after of the endpoint, nor than the longest stream_after of an
+ * item in the catalog.
  */
 static int
 mcp_setup_streams_first(const mcp_setup_t *setup,
