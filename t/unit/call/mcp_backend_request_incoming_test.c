@@ -154,7 +154,7 @@ test_backend_failures(void **state)
 
 /* A message that exceeds the limit for one message ends the call. A message
  * that exceeds only the limit of the stream is sent as soon as the stream
- * contains no other one. */
+ * contains no other message. */
 static void
 test_oversized(void **state)
 {

@@ -121,7 +121,8 @@ test_elsewhere(void **state)
 }
 
 
-/* The call has become a stream before the cluster's result is there. */
+/* The call has become a stream before the cluster's result is there: the
+ * client gets its response in the stream. */
 static void
 test_late(void **state)
 {
@@ -135,7 +136,7 @@ test_late(void **state)
     client_close(&d, &b);
 
     /* the client has disconnected, or has cancelled the request, before the
-     * cluster's result is there */
+     * cluster's result is there: no listener is left */
 
     subscribe("subscribe");
     client_close(&d, &b);
@@ -175,8 +176,8 @@ test_nowhere(void **state)
     client_close(&d, &b);
     assert_int_equal(cluster.asked, 3);
 
-    /* the session unsubscribes: the stream at this node loses the subscription
-     * at once */
+    /* the session unsubscribes: its stream at this node loses the subscription
+     * before the cluster's result is there */
 
     client_post(&d, 1, &b, session,
                 REQUEST("1", "resources/unsubscribe",
@@ -185,7 +186,8 @@ test_nowhere(void **state)
     answer(MCP_ERR_NOT_FOUND);
     client_close(&d, &b);
 
-    /* standalone node: the query is repeated only once */
+    /* standalone node, where topic() returns MCP_ERR_NOT_FOUND at once: it is
+     * called twice, and then the client gets its response */
 
     join(MCP_ERR_NOT_FOUND);
     subscribe("subscribe");

@@ -108,7 +108,8 @@ test_held(void **state)
             break;
 
         case RESULT_COMES:
-            /* the core does not take the result: the backend has to wait */
+            /* the stream has no room: the core does not accept the result, and
+             * the backend has to wait */
             assert_int_equal(backend_send(&d, breq, RESULT "\n"), 0);
             break;
 
@@ -227,8 +228,9 @@ test_no_room_for_answer(void **state)
 }
 
 
-/* A result is published for a backend request that was not started yet: the
- * next backend request does not wait for its end forever. */
+/* A backend request has not been started yet, but a question is published for
+ * it and the client answers: the next backend request starts, although the
+ * first one never ends. */
 static void
 test_again_before_start(void **state)
 {
@@ -298,8 +300,9 @@ test_after_the_end(void **state)
 }
 
 
-/* The glue's request outlives the backend request: it reads its body from the
- * memory of the call, so the call is freed with the last reference to it. */
+/* The glue may still read the body of a backend request that has ended. The
+ * body is in the memory of the call, so the call is freed with the last
+ * reference to it. */
 static void
 test_retained(void **state)
 {

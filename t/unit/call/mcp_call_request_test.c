@@ -149,8 +149,8 @@ test_expired(void **state)
     has(d.te.last, "no client resumed the call within mcp_max_wait");
     quiet();
 
-    /* mcp_max_wait is 0, so the client cannot resume: the outcome is "expired"
-     * as well */
+    /* mcp_max_wait is 0, so no client can resume the call: the outcome is
+     * "expired" when its client disconnects */
 
     d.endpoint.max_wait = 0;
     call(0);
@@ -173,7 +173,8 @@ test_expired(void **state)
 }
 
 
-/* The client disconnects when all events are stored and none was sent. */
+/* The client disconnects when the result is stored but was not sent: the
+ * outcome is that of the result. */
 static void
 test_left(void **state)
 {

@@ -156,8 +156,8 @@ test_full_later(void **state)
 }
 
 
-/* A call without a reader fills the zone: the call is ended when another call
- * needs a stream. */
+/* A call without a reader fills the zone, and another call needs a stream: the
+ * first call is aborted, and a client that resumes it gets 404. */
 static void
 test_full_left(void **state)
 {
@@ -223,7 +223,8 @@ test_full_of_own(void **state)
     driver_wait(&d, 10000);
     assert_int_equal(stats().streams, 0);
 
-    /* the client reads nothing until the retries of the held message stop */
+    /* the client reads nothing for 5 s: the message stays held, and the
+     * backend has to wait */
 
     d.resumes = 0;
     breq = call(0);

@@ -7,9 +7,9 @@
 
 
 /*
- * Two things happen to one call, for each pair in each order, with and without
- * a stream. Then the test checks the end of the backend request, and the
- * content of the stream or of the response.
+ * Two of the things in this enum happen to one call: each pair, in each order,
+ * with and without a stream. Then the test checks the end of the backend
+ * request, and the content of the stream or of the response.
  */
 
 enum {
@@ -144,9 +144,8 @@ test_orders(void **state)
 }
 
 
-/* The client disconnects before the glue has started the backend request. A
- * glue needs the client's request for the start, and may have to report a
- * failure. */
+/* The client disconnects before the glue has started the backend request: in
+ * each of these cases the call ends and leaves no stream behind. */
 static void
 test_left_before_start(void **state)
 {

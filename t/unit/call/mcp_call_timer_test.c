@@ -27,9 +27,9 @@ test_stream_after(void **state)
 }
 
 
-/* The timer of a call expires late, by any amount: the time for which it is
- * then armed is in the future. Otherwise mcp_worker_expire() would never
- * return. */
+/* The handler of a call's timer runs, on time or too late, in several states
+ * of the call: afterwards the timer is not armed, or is armed for a time in
+ * the future. Otherwise mcp_worker_expire() would never return. */
 static void
 test_timer(void **state)
 {
@@ -72,7 +72,8 @@ test_timer(void **state)
 
         for (i = 0; i < 20 && mcp_timer_armed(&call->timer); i++) {
 
-            /* the 19th time, 100 s too late */
+            /* the handler runs 100 s too late at the 19th time, otherwise on
+             * time */
 
             d.te.now = call->timer.when + (i == 18 ? 100000 : 0);
             mcp_timer_del(&d.process[0].worker->timers, &call->timer);

@@ -222,8 +222,8 @@ test_cancel_late(void **state)
         assert_int_equal(d.aborts, aborts);
         assert_int_equal(a.ended, 0);
 
-        /* the call becomes durable, and then looks for cancellations again: it
-         * continues */
+        /* the call becomes durable, and therefore looks for cancellations
+         * again: it ignores the one that arrived before its start */
 
         driver_wait(&d, 1000);
         assert_int_equal(d.aborts, aborts);

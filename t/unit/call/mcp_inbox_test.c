@@ -111,7 +111,7 @@ test_cancel_full(void **state)
 
 
 /* The cluster reports that the session has too many calls: the call ends with
- * the error for a node without room. */
+ * the error "too many streams". */
 static void
 test_limit(void **state)
 {

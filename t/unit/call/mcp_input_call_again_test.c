@@ -115,7 +115,8 @@ test_given_up(void **state)
         quiet();
     }
 
-    /* the same before the call is a stream */
+    /* the call is cancelled during a pause, before it has a stream: there is
+     * no next backend request */
 
     client_open(&d, session, NEW, ALL);
     client_post(&d, 0, &a, session, CALL);
@@ -140,7 +141,8 @@ test_given_up(void **state)
 }
 
 
-/* The backend request that returned the state ends only after the pause. */
+/* The backend request that returned the state has not ended when the pause is
+ * over: the next backend request starts as soon as it ends. */
 static void
 test_slow_end(void **state)
 {

@@ -53,7 +53,7 @@ test_no_room(void **state)
 
 
 /* A client's response was accepted, but there is no memory to read it: the
- * call does not wait for that response any longer. */
+ * call ends with an error instead of waiting for that response. */
 static void
 test_no_memory_for_it(void **state)
 {

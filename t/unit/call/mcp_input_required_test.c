@@ -12,8 +12,8 @@
 
 
 /* A client with the capabilities "can" sends a call, and its backend answers
- * with "answer". Checks the status of the client's response; the client stays
- * open. */
+ * with "answer". Checks the status of the response. The caller closes the
+ * client. */
 static void
 answered(const char *can, const char *answer, int status)
 {
@@ -27,8 +27,9 @@ answered(const char *can, const char *answer, int status)
 }
 
 
-/* The client gets the backend's result with the questions unchanged, except
- * for requestState, and for members that only a complete result may have. */
+/* The client gets the backend's result: its questions are unchanged, its
+ * requestState is sealed, and members that only a complete result may have are
+ * removed. */
 static void
 test_goes_out(void **state)
 {

@@ -32,7 +32,8 @@ test_parts(void **state)
                "\"roots/list\"}}");
     task_is(0, "\"resultType\":\"complete\"");
 
-    /* the owner's process has not processed the answer yet */
+    /* the process of the call is paused and cannot read the answer: the other
+     * process no longer shows the question that was answered */
 
     driver_pause(&d, 0, 1);
     task_does(1, "tasks/update",

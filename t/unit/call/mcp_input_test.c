@@ -401,7 +401,8 @@ test_held(void **state)
     backend_send(&d, breq, body);
     backend_end(&d, breq, MCP_FAULT_NONE);
 
-    /* a client resumes that has received only the first question */
+    /* a client resumes, and reads until it has received the first question,
+     * but not the second one */
 
     client_init(&a, session);
     client_header(&a, "Last-Event-ID", last);
@@ -436,7 +437,8 @@ test_held(void **state)
 }
 
 
-/* The backends of two requests of a batch ask at the same time. */
+/* The backends of two requests of a batch ask at the same time: each one gets
+ * the answer to its own question. */
 static void
 test_batch(void **state)
 {
@@ -470,8 +472,9 @@ test_batch(void **state)
 }
 
 
-/* A question waits for room while smaller events of other requests are
- * appended to the same stream. */
+/* A question waits for room while a smaller message of another request is
+ * appended to the same stream: the client gets the question after that
+ * message. */
 static void
 test_overtaken(void **state)
 {

@@ -54,8 +54,9 @@ finish(void)
 }
 
 
-/* The id of an elicitation is the id of its event. When the call gets its
- * result, the client is notified that the elicitation is complete. */
+/* The elicitationId that the server adds to a question is the id of the
+ * question's event. When the call gets its result, the client is notified that
+ * the elicitation is complete. */
 static void
 test_settled_by_result(void **state)
 {
@@ -193,8 +194,12 @@ test_settled_by_publishing(void **state)
 }
 
 
-/* Notifications about complete elicitations from the backend: for an
- * elicitationId of the backend, and for a client whose revision lacks them. */
+/*
+ * A backend itself sends notifications that elicitations are complete. In
+ * revision 2025-11-25 the client gets only those with an elicitationId; in an
+ * older revision, which does not define the notification, the client gets it
+ * unchanged.
+ */
 static void
 test_other_notifications(void **state)
 {
@@ -222,9 +227,9 @@ test_other_notifications(void **state)
 }
 
 
-/* There is no room: the result waits, together with the notification in front
- * of it. The notification reports that the elicitation is complete. Both are
- * sent once. */
+/* The zone has no room: the result waits, and so do the notifications in front
+ * of it, which report that two elicitations are complete. The client gets each
+ * of them once. */
 static void
 test_no_room(void **state)
 {

@@ -135,7 +135,8 @@ test_level(void **state)
     said(1);
     assert_int_equal(stats().values, 1);
 
-    /* the broadcast changes the session's log level: its value is the level */
+    /* a broadcast of a log level that does not exist, for another session:
+     * ignored */
 
     broadcast.value = 8;
     broadcast.key[0] ^= 1;
