@@ -176,7 +176,8 @@ test_asked(void **state)
 }
 
 
-/* The functions for CORS that a glue calls when there is no exchange. */
+/* mcp_exchange_is_preflight() and mcp_exchange_cors_headers(), which a glue
+ * calls when there is no exchange. */
 static void
 test_without_exchange(void **state)
 {

@@ -226,8 +226,8 @@ test_waits(void **state)
 }
 
 
-/* Its client disconnects: a call without a key is aborted after mcp_join_wait,
- * and a call with a key after mcp_max_wait. */
+/* The client of a call disconnects: a call without a key is aborted after
+ * mcp_join_wait, and a call with a key after mcp_max_wait. */
 static void
 test_abandoned(void **state)
 {
@@ -340,7 +340,8 @@ share(void *ctx, const mcp_stream_ref_t *ref, uint32_t limit)
 }
 
 
-/* A hook await_replication that sends no answer. */
+/* The hook "await_replication", which stores the operation in "asked" and does
+ * not answer it. */
 static int
 safe(void *ctx, const mcp_stream_ref_t *ref, mcp_operation_t *ask)
 {

@@ -64,8 +64,8 @@ same(unsigned process)
     snprintf(expected, sizeof(expected), "\"_meta\":{\"io.modelcontextprotocol/"
              "subscriptionId\":7},%s", p);
 
-    /* search the end of the expected text from behind, because the result
-     * inside the task has the same members */
+    /* find the last occurrence of "tail", because the result inside the task
+     * has the same members */
 
     end = NULL;
 
@@ -208,7 +208,8 @@ test_refused(void **state)
     has(l.text, "\"notifications\":{}}}");
     client_close(&d, &l);
 
-    /* a subscription to a task of another principal */
+    /* a subscription to a task of another principal: the task is not
+     * honoured */
 
     round_principal = "alice";
     (void) task_begin(0);
@@ -220,7 +221,7 @@ test_refused(void **state)
     task_does(1, "tasks/cancel", "");
     round_principal = NULL;
 
-    /* a subscription to a task at an endpoint without tasks */
+    /* a subscription to a task at an endpoint without tasks: not honoured */
 
     d.endpoint.catalog = d.catalog;
     d.endpoint.task_after = 0;

@@ -424,7 +424,7 @@ test_overrun(void **state)
 
 
 /* The connection of a subscription is pulled with buffers of MCP_PULL_MIN
- * bytes. */
+ * bytes: the client gets all notifications. */
 static void
 test_slow(void **state)
 {

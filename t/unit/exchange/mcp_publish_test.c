@@ -140,7 +140,8 @@ test_last(void **state)
 }
 
 
-/* A backend publishes messages while its backend request is active. */
+/* A backend publishes messages while its backend request is active: the client
+ * gets them, and a published result ends the call. */
 static void
 test_while_running(void **state)
 {

@@ -241,7 +241,8 @@ test_discover(void **state)
 #define JOIN(name, key)  "\"name\":\"" name "\",\"idempotencyKey\":\"" key "\""
 
 
-/* Repeats a call, and checks that client b gets the same task. */
+/* Repeats a call, and checks that the response is the task "task_id" with this
+ * status. */
 static void
 same_task(unsigned process, const char *name, const char *params,
     const char *status)

@@ -229,8 +229,8 @@ static const mcp_cluster_hooks_t  elsewhere_hooks = {
 };
 
 
-/* Returns the state of the task, and the number of its last event in Redis, as
- * the result of the lookup that the request waits for. */
+/* Finishes the lookup that the request waits for. In its result, the task has
+ * this state, and "seq" is the number of its last event in Redis. */
 static void
 away_answer(mcp_stream_state_e state, uint64_t seq)
 {
@@ -495,8 +495,8 @@ test_own(void **state)
     client_close(&d, &b);
     assert_int_equal(d.n_breqs, 0);
 
-    /* both answers arrive from Redis in the other order: when the first
-     * question gets its answer, the round is complete */
+    /* both answers arrive from Redis, that to the second question first: the
+     * round is complete when the first question gets its answer */
 
     assert_int_equal(mcp_store_answer(&d.process[0].store, &info.ref,
                                       info.last_seq, 2, 3,

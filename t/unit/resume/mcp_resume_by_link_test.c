@@ -189,8 +189,8 @@ test_asked_meanwhile(void **state)
 
 
 /* The client sends its answers twice: the call ignores the second copy. A GET
- * that waits because that copy is on its way ends when the call has ignored
- * it. */
+ * waits until that copy has reached the call, and ends when the call has
+ * ignored it. */
 static void
 test_answer_again(void **state)
 {
@@ -309,10 +309,12 @@ test_some_answers(void **state)
 }
 
 
-/* The second question is answered first: this proves that the first one has
- * arrived, so the first one is not sent again. The URL of the second answer
- * begins at the same event, and its use invalidates the URL of the first
- * one. */
+/*
+ * The second question is answered first: this proves that the first question
+ * has arrived, so it is not sent again. The answer to the first question gets
+ * another URL, which begins at the same event; the use of that URL invalidates
+ * the previous one.
+ */
 static void
 test_last_answer(void **state)
 {
@@ -506,8 +508,8 @@ test_answer_lost(void **state)
 
 
 /* A connection that has got a URL in its head may be closed after
- * mcp_close_after, before the response of the call; the last field in it is
- * "retry". */
+ * mcp_close_after, before the response of the call. The last field that it
+ * gets is "retry". */
 static void
 test_closed_at_will(void **state)
 {
@@ -700,8 +702,8 @@ test_refused(void **state)
     breq = linked(1);
     client_last_id(&a, last);
 
-    /* POST of answers while no question is open; then POST of bodies that are
-     * not answers to the open questions */
+    /* answers while no question is open, and then bodies that are not answers
+     * to the open questions: 400 */
 
     snprintf(line, sizeof(line), "[{\"jsonrpc\":\"2.0\",\"id\":\"%.22s.1\","
              "\"result\":{}}]", last);
@@ -1093,8 +1095,8 @@ known(void)
 }
 
 
-/* Starts a call whose stream Redis has not acknowledged yet: the client has
- * received no response. */
+/* Starts a call whose stream Redis has not acknowledged, and checks that the
+ * client has not received the start of the response yet. */
 static mcp_backend_request_t *
 unknown(void)
 {

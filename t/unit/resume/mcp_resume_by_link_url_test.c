@@ -14,8 +14,8 @@ test_header(void **state)
         const char  *target;
         const char  *origin;
         int          secure;
-        const char  *before;           /* start of the header's value, NULL: no
-                                          header */
+        const char  *before;           /* start of the Link header's value;
+                                          NULL: no Link header */
     } cases[] = {
         { "h", "/mcp", NULL, 0, "<http://h/mcp?mcp-stream=" },
         { "h:8443", "/a/mcp?x=1&&y", NULL, 1,

@@ -311,8 +311,9 @@ test_response_lost(void **state)
 }
 
 
-/* Each of the next "looks" times that process 0 locks the store, the backend
- * "busy" of process 1 sends a message before that. */
+/* The hook "lock" of process 0: the next "looks" times that it is called, the
+ * backend request "busy" of process 1 sends a message before process 0 gets
+ * the lock. */
 static int         looks;
 static mcp_backend_request_t  *busy;
 

@@ -561,7 +561,8 @@ test_principal(void **state)
 
     breq = call_as("alice", "{\"streams\":{}}");
 
-    /* by a principal in another session, and in the session of "alice" */
+    /* a client without a principal, in its own session and in the session of
+     * "alice" */
 
     client_open(&d, other, NEW, "{\"streams\":{}}");
     ask(other, poll_it(), 200, REFUSED);

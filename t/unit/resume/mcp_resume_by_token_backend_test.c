@@ -5,8 +5,9 @@
 #include "token_cases.h"
 
 
-/* Sends again() with a token that was used before: the client gets the same
- * response as before, which contains "part", and no backend is invoked. */
+/* Sends the request again(key), where "key" is a token that was used before:
+ * the client gets the same response as before, which contains "part", and no
+ * backend is invoked. */
 static void
 gets_again(unsigned process, const char *key, const char *part)
 {
@@ -23,8 +24,8 @@ gets_again(unsigned process, const char *key, const char *part)
 }
 
 
-/* Sends again() with the token "key", and replaces "key" by the token in the
- * result, which the backend has called "next". */
+/* Sends the request again(key), to which the backend responds with its next
+ * token "next". Replaces "key" by the encrypted token that the client gets. */
 static void
 turn(unsigned process, char *key, const char *next)
 {
@@ -395,8 +396,8 @@ test_pages_running(void **state)
 }
 
 
-/* A request with a token waits for the first request with it, while
- * allocations fail. */
+/* A request with a token waits, because another request with the same token is
+ * active. Allocations fail meanwhile: the response has status 200 or 500. */
 static void
 wait_without_memory(void)
 {
@@ -553,7 +554,8 @@ test_pages_again(void **state)
     begin(NEW);
     page();
 
-    /* the backend failed */
+    /* the backend fails: the client gets an error, and can use the token
+     * again */
 
     client_post(&d, 0, &a, session, again(token));
     backend_end(&d, d.breqs[0], MCP_FAULT_BACKEND_FAILED);
@@ -584,7 +586,8 @@ test_pages_again(void **state)
     end_of_rest(breq, &a);
     gets_all(token, AGAIN(1));
 
-    /* the backend failed after the stream had begun */
+    /* the backend fails after the stream has begun: the client gets an error,
+     * and can use the token again */
 
     page();
     client_post(&d, 0, &a, session, again(token));
@@ -941,7 +944,7 @@ test_pages_bad(void **state)
     has(a.text, "-32603");
     client_close(&d, &a);
 
-    /* the same for a client that has not declared the capability */
+    /* a client that has not declared the capability gets the error as well */
 
     client_open(&d, session, NEW, "{}");
     client_post(&d, 0, &a, session, CALL);

@@ -37,7 +37,7 @@ test_slow(void **state)
     client_close(&d, &a);
 
     /* the client uses the same token again, as after a lost connection: it
-     * gets all these messages again */
+     * gets the messages and the response again */
 
     client_post(&d, 0, &a, session, again(token));
     assert_int_equal(count(a.text, AGAIN(1)), 1);
@@ -263,8 +263,8 @@ test_lost(void **state)
 }
 
 
-/* The connection is superseded: it gets an error if the stream was freed, and
- * no further message if it already has its response. */
+/* A connection is superseded: it gets an error if the stream was freed, and no
+ * further message if it already has its response. */
 static void
 test_superseded_and_gone(void **state)
 {
@@ -723,7 +723,9 @@ test_refused(void **state)
     client_close(&d, &a);
     refused(token);
 
-    /* both tokens are valid until mcp_resume_lifetime is over */
+    /* the backend's token is accepted after 59 s; after 61 s
+     * (mcp_resume_lifetime is 60 s) it is rejected, and so is the server's
+     * token */
 
     driver_wait(&d, 59000);
     client_post(&d, 0, &a, session, again(token));
@@ -751,7 +753,8 @@ test_principal(void **state)
     token_of(&a);
     client_close(&d, &a);
 
-    /* by a principal in another session, and in the session of "alice" */
+    /* a client without a principal, in its own session and in the session of
+     * "alice" */
 
     client_open(&d, other, NEW, "{\"resumeTokens\":{}}");
     ask(other, again(token), 200, REFUSED);

@@ -64,8 +64,9 @@ test_told_soon(void **state)
         quiet();
     }
 
-    /* first with mcp_policy_after 0, then with an mcp_stream_after that is
-     * shorter than mcp_policy_after */
+    /* mcp_policy_after is 0: the stream starts at once. Then mcp_stream_after
+     * is shorter than mcp_policy_after: the stream starts after
+     * mcp_stream_after. */
 
     d.endpoint.link = 0;
     d.endpoint.max_wait = 60000;
