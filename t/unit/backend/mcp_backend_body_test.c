@@ -239,7 +239,8 @@ test_long_stream(void **state)
                 assert_int_equal(msg.progress_token.raw.len, len);
                 assert_memory_equal(msg.progress_token.raw.data, number, len);
 
-                /* sometimes read only some of the messages */
+                /* after every third message, leave the remaining ones unread
+                 * until the next write */
 
                 if (got % 3 == 0 && pos + n < size) {
                     rc = MCP_AGAIN;

@@ -122,8 +122,8 @@ test_refused(void **state)
 }
 
 
-/* Each text of two characters that can be decoded is the text to which its
- * value is encoded. */
+/* If a text of two characters can be decoded, the encoder makes the same text
+ * from the decoded byte. */
 static void
 test_canonical(void **state)
 {
@@ -156,7 +156,8 @@ test_canonical(void **state)
 }
 
 
-/* The same for the alphabet with padding: the padding is required. */
+/* If a text of two characters followed by "==" can be decoded, the encoder
+ * with padding makes the same text from the decoded byte. */
 static void
 test_canonical_padding(void **state)
 {

@@ -207,8 +207,8 @@ interpreter_has_room(void **state)
                                                     sizeof(subject) }), 1);
     mcp_match_free(match);
 
-    /* without JIT, each repetition in a pattern needs memory: a match may need
-     * more than the first 20 KiB */
+    /* without JIT, each repetition of a group needs memory: 128 repetitions
+     * need more than the 20 KiB that PCRE2 has at first */
 
     match = match_create(&tm, "~(*NO_JIT)^(?:a|b)*$");
 

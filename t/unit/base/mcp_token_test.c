@@ -168,8 +168,8 @@ token_round_trip(void **state)
         assert_int_equal(len, lens[i]);
         assert_memory_equal(out, data, len);
 
-        /* the buffer has exactly the size of the token; then it is one byte
-         * shorter */
+        /* the buffer has exactly the size of the data; then it is one byte
+         * shorter: an error */
 
         len = lens[i];
         assert_int_equal(mcp_token_verify(&keys, 's', token, out, &len),

@@ -83,7 +83,7 @@ taken(void **state)
         { "\"pr\\u006fperties\":{\"\\u0061\":{\"t\\u0079pe\":\"str\\u0069ng\","
           "\"x-mcp-h\\u0065ader\":\"\\u0041\"}}", "A=a" },
 
-        /* the key as the name of a property, or within a value: no
+        /* "x-mcp-header" as the name of a property, or within a value: no
          * annotation */
 
         { "\"properties\":{\"x-mcp-header\":" REGION "}",
@@ -100,7 +100,7 @@ taken(void **state)
           "\"patternProperties\":{\"x-mcp-header\":true}", "" },
 
         /* members of "properties" that are not schemas, and other keywords
-         * beside an annotated property */
+         * beside an annotated property: accepted */
 
         { "\"properties\":{\"a\":true,\"b\":" REGION "},\"items\":false,"
           "\"oneOf\":[{\"properties\":{\"b\":{\"minLength\":1}}}]",

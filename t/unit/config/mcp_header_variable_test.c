@@ -91,8 +91,8 @@ static const sent_case_t  cases[] = {
     { { VERSION, "Mcp-Param-Dry-Run", "true" }, "mcp_param_dry_run", "true" },
     { { VERSION, "Mcp-Param-Dry_Run", "true" }, "mcp_param_dry_run", "true" },
 
-    /* requests that name no revision with these headers: the variables are
-     * empty */
+    /* MCP-Protocol-Version is absent, or is not a revision that defines these
+     * headers: the variables are empty */
 
     { { "Mcp-Method", "tools/call" }, "mcp_header_method", "" },
     { { "MCP-Protocol-Version", "2025-11-25", "Mcp-Method", "tools/call" },
@@ -138,7 +138,8 @@ static const sent_case_t  cases[] = {
     { { VERSION, "Mcp-Method", "tools/call", "Mcp-Name", "tasks/get" },
       "mcp_header_name", "tasks/get" },
 
-    /* the same header occurs twice */
+    /* a header occurs twice: the variable is empty, except if the header is an
+     * Mcp-Param header whose values are equal after decoding */
 
     { { VERSION, "Mcp-Name", "echo", "mcp-name", "echo" }, "mcp_header_name",
       "" },

@@ -144,7 +144,7 @@ documents(void **state)
     assert_int_equal(e.auth->etag.data[0], '"');
     assert_int_equal(e.auth->etag.data[17], '"');
 
-    /* a second call returns the same document */
+    /* mcp_setup_auth() is called again: it returns the same document */
 
     taken(mcp_setup_auth(s, &auth, error));
     assert_ptr_equal(auth, e.auth);

@@ -113,7 +113,9 @@ test_bytes(void **state)
                 text[len + 1] = '"';
                 text[at + 1] = (char) c;
 
-                /* after a quote or a backslash, the next byte is the error */
+                /* the error is at the byte itself; for a quote or a backslash,
+                 * it is at the byte behind it, or behind the final quote if
+                 * the backslash escapes that quote */
 
                 wrong = at + 1 + (c == '"' || c == '\\')
                         + (c == '\\' && at == len - 1);
@@ -208,8 +210,8 @@ test_places(void **state)
 }
 
 
-/* Memory is allocated only for depths beyond the stack in the frame, and
- * freed. */
+/* Memory is allocated only if the depth exceeds 128, for which the parser has
+ * a stack without allocation. The memory is freed with the arena. */
 static void
 test_memory(void **state)
 {

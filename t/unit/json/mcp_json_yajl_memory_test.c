@@ -42,7 +42,7 @@ test_long(void **state)
         n = sizes[k];
         text = malloc(n);
 
-        /* a number is complete only at the end of the text */
+        /* a number: yajl detects its end only at the end of the text */
 
         memset(text, '7', n);
         assert_int_equal(scan(&arena, text, n, &root), MCP_OK);

@@ -106,8 +106,8 @@ names_are_sorted_and_alike_ones_keep_their_order(void **state)
 }
 
 
-/* Writes names of "len" bytes that differ only in their last eight bytes, in
- * no particular order. */
+/* Sorts names of "len" bytes that differ only in their last eight bytes, and
+ * are in no particular order. Returns the number of pieces that were read. */
 static size_t
 pieces_of(size_t len)
 {

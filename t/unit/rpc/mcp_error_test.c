@@ -51,7 +51,8 @@ static const struct {
     { STATELESS, "{\"code\":-32002,\"message\":\"m\"}", "", -32602,
       "{\"code\":-32602,\"message\":\"m\"}" },
 
-    /* an error code beyond 64 bits */
+    /* an error code beyond 64 bits: sent unchanged, and the function
+     * returns 0 */
     { STATELESS, "{\"code\":-99999999999999999999,\"message\":\"m\"}", "", 0,
       NULL },
 };

@@ -78,7 +78,8 @@ test_same(void **state)
 }
 
 
-/* A request id that is a number of the length of a whole message. */
+/* A request id that is a number of 100000 characters is compared by value as
+ * well. */
 static void
 test_long(void **state)
 {

@@ -153,8 +153,9 @@ test_stay(void **state)
     begin(1, 1);
     leaves(0, 0);
 
-    /* only the first process of a configuration sends the notifications; that
-     * another process begins does not count as the end of sending */
+    /* the first process of configuration 2 dies before it has sent all
+     * notifications, and its other processes send none: the stopping process
+     * does not exit */
 
     mcp_worker_begin(d.process[1].worker, 2);
     leaves(0, 0);

@@ -19,8 +19,9 @@ static struct {
     unsigned               asked;  /* number of "quota" operations, and of
                                       operations to use a token */
     mcp_operation_token_t  token;  /* argument of the last "token" operation */
-    unsigned               told;   /* number of reports about the calls of used
-                                      tokens */
+    unsigned               told;   /* number of "token" operations without a
+                                      result, by which a node reports the end
+                                      or the stream of a token's call */
 } cluster;
 
 

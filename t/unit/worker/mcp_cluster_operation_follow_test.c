@@ -163,8 +163,8 @@ test_follow(void **state)
 }
 
 
-/* The client disconnects before the result of the lookup; then, for another
- * client, the first lookup fails: 503. */
+/* The client disconnects before the result of the lookup: the result is
+ * ignored. For another client, the first lookup fails: 503. */
 static void
 test_left(void **state)
 {

@@ -116,7 +116,7 @@ answer(int rc)
 {
     mcp_operation_t  *op;
 
-    /* clear it first, because the entry function may start another
+    /* clear "cluster.op" first, because the entry function may start another
      * operation */
 
     op = cluster.op;
@@ -126,7 +126,7 @@ answer(int rc)
 }
 
 
-/* Returns 1 if process 1 would wait for its work before it exits. */
+/* Returns 1 if process 1 has work that it would complete before it exits. */
 static int
 is_busy(void)
 {

@@ -114,8 +114,8 @@ test_progress_left_out(void **state)
     client_close(&d, &a);
 
     /* a request with the progress token "true", which is invalid, gets an
-     * error and reads nothing; a request without one then gets only the
-     * response, because the progress notification is left out */
+     * error and reads nothing; then a request without a progress token gets
+     * only the response, because the progress notification is left out */
 
     backend_send(&d, breq, PROGRESS(3) "\n");
     end_with_result(breq);
@@ -156,7 +156,8 @@ test_progress_winding_up(void **state)
 }
 
 
-/* A result whose JSON has the maximum depth. */
+/* A result whose JSON has the maximum depth: the resuming request gets it
+ * unchanged. */
 static void
 test_deep(void **state)
 {

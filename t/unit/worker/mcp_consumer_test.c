@@ -258,7 +258,7 @@ test_close_one(void **state)
     assert_int_equal(b.ended, 0);
 
     /* mcp_exchange_close() for a connection whose stream has ended: no further
-     * PULL */
+     * action MCP_ACT_PULL */
 
     mcp_exchange_close(a.x);
     driver_pump(&d);
@@ -319,7 +319,8 @@ test_close_without_id(void **state)
 }
 
 
-/* The session is deleted while clients read its streams. */
+/* The session is deleted while clients read its streams: the streams end, and
+ * the call is aborted. */
 static void
 test_session_ends(void **state)
 {

@@ -71,9 +71,9 @@ test_stream(void **state)
 }
 
 
-/* mcp_consumer_set_close(): a connection that is to be closed at once is
- * closed at once, even if a later call would close it only as soon as its
- * client can resume. */
+/* mcp_consumer_set_close(): after MCP_CONSUMER_CLOSE_NOW,
+ * MCP_CONSUMER_CLOSE_SOON (close as soon as the client can resume) has no
+ * effect. */
 static void
 test_close(void **state)
 {

@@ -14,8 +14,8 @@ static struct {
 } other;
 
 
-/* The hook "unlock" of process 0: process 1 creates the listener of the same
- * session first, when process 0 releases the lock. */
+/* The hook "unlock" of process 0: when process 0 releases the lock, process 1
+ * creates the listener of the same session, before process 0 does. */
 static void
 listen_first(void *ctx)
 {

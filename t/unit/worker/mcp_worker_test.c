@@ -378,9 +378,9 @@ count_wake(void *object)
 }
 
 
-/* Consumers that were noted are woken once, when the queue is empty. At most
- * MCP_WORKER_NOTED consumers are noted; others stay in the store's list of
- * wake-ups. */
+/* Consumers whose handles were passed to store->note() are woken once, when
+ * the queue of actions is empty. At most MCP_WORKER_NOTED handles are noted;
+ * for others, note() returns 0 and the wake-up stays in the store's list. */
 static void
 test_noted(void **state)
 {
