@@ -598,7 +598,7 @@ test_clocks(void **state)
     process_wait(&p, 5001);
     process_receive(&p, WELCOME("1700000000000"));
     assert_string_equal(p.te.last, "cluster: the clock of Redis differs from "
-                                   "this node's by -15003 ms");
+                                   "this node's by -15003 ms: set both by NTP");
 }
 
 

@@ -194,7 +194,8 @@ whole(void **state)
                                      error));
     taken(option(s, MCP_CLUSTER_CERTIFICATE, "/cert"));
     refused(mcp_cluster_setup_finish(s, &conf, error),
-            "set both a certificate and its key");
+            "set both a certificate and its key (mcp_cluster_certificate, "
+            "mcp_cluster_certificate_key)");
     taken(option(s, MCP_CLUSTER_CERTIFICATE_KEY, "/key"));
     assert_str_is(finished(s)->password, " x y");
     mcp_cluster_setup_free(s);
