@@ -211,7 +211,7 @@ mcp_backend_request_result(mcp_request_t *req, const mcp_backend_msg_t *msg)
     mcp_fault_e  fault;
 
     /* the result shows that the user has completed the URLs of earlier
-     * questions: notifies the client of that first */
+     * questions: first notifies the client about the URLs */
 
     if (mcp_input_url_settle(req) == MCP_AGAIN) {
         return MCP_AGAIN;

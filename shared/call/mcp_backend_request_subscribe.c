@@ -135,7 +135,8 @@ mcp_backend_request_subscribe_make(mcp_request_t *req,
         return rc;
     }
 
-    /* no node has the session's own stream: frees a mirror of that stream */
+    /* no node has the session's own stream: frees its mirror at this node, if
+     * there is one */
 
     mcp_store_mirror_forget(req->call->worker->store, id);
 

@@ -31,8 +31,8 @@
 
 
 typedef enum {
-    MCP_CALL_TRANSIENT = 0,    /* without a stream, except for a call with
-                                  "join" */
+    MCP_CALL_TRANSIENT = 0,    /* without a stream, except for a call that
+                                  other requests may join */
     MCP_CALL_DURABLE,          /* its stream is in the store */
     MCP_CALL_OVER              /* all requests are answered, or need no
                                   response */

@@ -332,7 +332,7 @@ mcp_call_finish_fault_why(mcp_request_t *req, mcp_fault_e fault, mcp_str_t why)
     mcp_buf_json(&data, why);
     mcp_buf_lit(&data, "}");
 
-    /* out of memory: the response has no reason */
+    /* out of memory: the response gets no "reason" */
 
     if (data.failed) {
         data.len = 0;

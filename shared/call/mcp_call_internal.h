@@ -70,12 +70,13 @@ void mcp_call_check_end(mcp_call_t *call);
 /* --- mcp_call_stream.c --- */
 
 /* Sets the state of the call's stream in the store. If the state has changed,
- * logs that at level debug and notifies the listeners of a task. */
+ * logs the new state at level debug and, if the call is a task, notifies its
+ * listeners. */
 void mcp_call_set_stream_state(mcp_call_t *call, mcp_stream_state_e state);
 
 /* Called after an append that has set the state of the stream. If the state
- * has changed, logs that at level debug and notifies the listeners of a
- * task. */
+ * has changed, logs the new state at level debug and, if the call is a task,
+ * notifies its listeners. */
 void mcp_call_note_stream_state(mcp_call_t *call, mcp_stream_state_e state);
 
 /* Creates the stream of the call. promised is 1 if the first events, which
@@ -114,12 +115,14 @@ uint64_t mcp_call_join_wait(const mcp_call_t *call, uint64_t max_wait);
  * if it has no room. */
 void mcp_call_join_answer(mcp_request_t *req, mcp_outcome_e how);
 
-/* Ends a call with "join" whose client has disconnected before a backend was
- * called. A request that waits to join the call then begins an equal call. */
+/* Ends a call that other requests may join, because its client has
+ * disconnected before a backend was called. A request that waits to join the
+ * call then begins an equal call. */
 void mcp_call_withdraw(mcp_call_t *call);
 
-/* Sends the response of a call with "join" to the client of x when the other
- * nodes of the cluster have the response, see mcp_operation_respond_with(). */
+/* Sends the response of a call that other requests may join to the client of
+ * x, when the other nodes of the cluster have the response, see
+ * mcp_operation_respond_with(). */
 void mcp_call_join_respond(mcp_call_t *call, mcp_exchange_t *x);
 
 

@@ -103,8 +103,8 @@ mcp_call_request_ids(mcp_call_t *call, mcp_buf_t *buf)
 }
 
 
-/* Sets spec->promised: the promises that the first events of the stream make
- * to the client. Raises the limits of the stream by the maximum size of those
+/* Sets spec->promised: the promises that the stream's first events make to the
+ * client. Raises the limits of the stream by the maximum size of its first
  * events, which are appended before the stream has a reader. */
 static void
 mcp_call_promise(const mcp_call_t *call, mcp_stream_spec_t *spec)

@@ -192,8 +192,8 @@ mcp_call_status(mcp_request_t *req, const mcp_backend_msg_t *msg)
 
     call = req->call;
 
-    /* while the task waits for answers, the questions have to remain its last
-     * event */
+    /* no status message while the task waits for answers, because the
+     * questions have to remain the last event of the task */
 
     if (req->state == MCP_REQUEST_INPUT
         || !mcp_str_eq(msg->method, mcp_str("notifications/progress")))

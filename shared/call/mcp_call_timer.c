@@ -94,8 +94,8 @@ mcp_call_set_timer(mcp_call_t *call)
 static void
 mcp_call_expire(mcp_call_t *call)
 {
-    /* a consumer may have attached (its wake-up is pending), or polled the task
-     * (no wake-up) */
+    /* MCP_AGAIN: a consumer has attached, whose wake-up is pending, or the
+     * client has polled the task, which wakes no process */
 
     if (mcp_store_expire(call->worker->store, &call->ref, &call->unattended)
         == MCP_AGAIN)

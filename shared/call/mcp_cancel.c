@@ -305,10 +305,10 @@ mcp_cancel_poll(void *data)
  * Returns the request's bit and sets *info and ids, the ids of the call's
  * requests; returns 0 if there is no such call.
  *
- * If another request has begun the call, and the request with this key resumes
- * that one by reading its stream, returns the bit of the call's first request.
- * In a mirror only this case is possible, because only this node knows which
- * request reads the mirror.
+ * The request with this key may have resumed another request by reading the
+ * stream of the other request's call. Then the function returns the bit of the
+ * call's first request. In a mirror only this case is possible, because only
+ * this node knows which request reads the mirror.
  */
 static uint64_t
 mcp_cancel_find(mcp_worker_t *worker,

@@ -69,7 +69,7 @@ mcp_input_has(mcp_exchange_t *x, const mcp_rpc_t *msgs, size_t n,
 
 
 /* Records in the stream that the client has all events up to the last question
- * which msgs answer. */
+ * that the responses in msgs answer. */
 static void
 mcp_input_confirm(mcp_exchange_t *x, const mcp_stream_info_t *info,
     const mcp_rpc_t *msgs, size_t n)
