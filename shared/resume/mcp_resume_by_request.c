@@ -152,7 +152,7 @@ mcp_resume_request_find(mcp_exchange_t *x, const mcp_rpc_t *msg, mcp_str_t id,
     rc = fetch ? mcp_resume_fetch(x, data, out->seq, &out->info)
                : mcp_resume_find(x, data, &out->info);
 
-    /* the call is over, but the request of its batch was cancelled and will
+    /* the call is over, but this request of its batch was cancelled and will
      * never have a response */
 
     bit = (uint64_t) 1 << out->number;

@@ -293,9 +293,9 @@ mcp_resume_refuse_for(mcp_exchange_t *x, int rc)
 
 /*
  * Makes the exchange the consumer of the stream. The exchange reads the events
- * after that of Last-Event-ID; if the header is missing, the events after
- * "least", or, if the first of those is no longer stored, all stored events.
- * Returns the values of mcp_consumer_start().
+ * after the event in Last-Event-ID. If the header is missing, the exchange
+ * reads the events after "least", or all stored events if the event after
+ * "least" is no longer stored. Returns the values of mcp_consumer_start().
  */
 static int
 mcp_resume_start(mcp_exchange_t *x, const mcp_stream_info_t *info,

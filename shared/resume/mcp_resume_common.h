@@ -128,10 +128,10 @@ mcp_fault_e mcp_resume_cursor(mcp_exchange_t *x, const mcp_stream_info_t *info,
 
 /*
  * Makes the exchange of a POST the consumer of a stream. With Last-Event-ID,
- * the exchange reads the events after that event, and the event and all
- * earlier ones are removed from the stream. Without the header, the exchange
- * reads the events after "least", or, if the first of those is no longer
- * stored, all stored events.
+ * the exchange reads the events after the event in the header; this event and
+ * all earlier ones are removed from the stream. Without the header, the
+ * exchange reads the events after "least", or all stored events if the event
+ * after "least" is no longer stored.
  *
  * Returns MCP_DONE, or
  *   MCP_OK  the response is a fault
