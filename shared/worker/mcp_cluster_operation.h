@@ -232,19 +232,19 @@ struct mcp_cluster_hooks_s {
      * Returns the values of "send_broadcast"; the result may also be
      *   MCP_ERR_DENIED     a client that came later reads the stream at
      *                      another node
-     *   MCP_ERR_AHEAD      the cluster does not have the event "after" yet;
-     *                      the owner's node is asked whether it exists
+     *   MCP_ERR_AHEAD      the cluster does not have the event stream->after
+     *                      yet; the owner's node is asked whether it exists
      *   MCP_ERR_FULL       the region has no room for a mirror
-     *   MCP_ERR_NOT_FOUND  "listens" is set, and the cluster does not have
-     *                      the stream */
+     *   MCP_ERR_NOT_FOUND  stream->listens is set, and the cluster does not
+     *                      have the stream */
     int (*resume)(void *cluster, const mcp_operation_stream_t *stream,
                  mcp_operation_t *op);
 
-    /* Looks a stream up without reading it. Restarts its time without a
-     * consumer, and confirms the event "after". With the result MCP_OK,
-     * op->found has the state of the stream in the cluster, if it exists.
-     * Returns the values of "send_broadcast"; the result may also be
-     * MCP_ERR_AHEAD, as for "resume". */
+    /* Looks a stream up without reading it. Restarts the stream's time without
+     * a consumer, and confirms the event stream->after. With the result
+     * MCP_OK, op->found has the state of the stream in the cluster, if the
+     * stream exists. Returns the values of "send_broadcast"; the result may
+     * also be MCP_ERR_AHEAD, as for "resume". */
     int (*lookup)(void *cluster, const mcp_operation_stream_t *stream,
                 mcp_operation_t *op);
 

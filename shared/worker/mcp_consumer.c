@@ -53,8 +53,8 @@ mcp_consumer_arm(mcp_exchange_t *x)
 void
 mcp_consumer_ready(mcp_exchange_t *x)
 {
-    /* The next pull has to read the store, because anything may have
-     * changed. */
+    /* an action is queued already: after a PULL or STREAM action the glue
+     * pulls */
 
     x->reader.cursor.all = 0;
 

@@ -156,8 +156,7 @@ mcp_notify_receive_topic(mcp_worker_t *worker,
     unsigned char      id[MCP_STREAM_ID_LEN];
     mcp_stream_info_t  info;
 
-    /* a mirror is subscribed as well, because it may be about to be
-     * promoted */
+    /* a mirror is subscribed, too, because it may soon be promoted */
 
     if (mcp_notify_listener_id(session, id) != MCP_OK
         || mcp_store_find(worker->store, id, 0, &info) != MCP_OK

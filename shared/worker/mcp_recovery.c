@@ -104,7 +104,8 @@ mcp_worker_adopt(mcp_worker_t *worker)
             break;
         }
 
-        /* its call is over: the stream was adopted only to be replicated */
+        /* the call is over, so its requests need no error: the stream was
+         * adopted only to be replicated */
 
         if (info.owner_slot == MCP_STORE_NO_SLOT) {
             continue;

@@ -157,8 +157,8 @@ struct mcp_resume_method_s {
      * of mcp_store_append(). */
     int                     (*begin)(mcp_call_t *call);
 
-    /* Starts the cluster operations whose results "answer" needs. Returns the
-     * values of mcp_operation(). */
+    /* Starts the cluster operations whose results the hook "answer" needs.
+     * Returns the values of mcp_operation(). */
     int                     (*start)(mcp_exchange_t *x, const mcp_rpc_t *msg,
                                 mcp_method_e method);
 

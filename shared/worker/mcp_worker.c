@@ -205,8 +205,8 @@ mcp_worker_next(mcp_worker_t *worker, mcp_action_t *action)
 {
     mcp_queued_action_t  *queued;
 
-    /* an entry without an action for the glue is handled by its function
-     * "taken" alone */
+    /* repeated after an entry without an action for the glue: the function
+     * "taken" of the entry has done all the work */
 
     do {
         if (worker->head == NULL && worker->n_noted != 0) {

@@ -291,8 +291,8 @@ typedef struct {
                                           stream */
     unsigned               exact:1;    /* 1: a client that resumes does not
                                           name an event, so the connection is
-                                          closed before a read, when "sent" is
-                                          exact */
+                                          closed before a read, when
+                                          x->reader.sent is exact */
     unsigned               has_url:1;  /* 1: the head of the response contains
                                           a URL of the stream */
     unsigned               resumed:1;
