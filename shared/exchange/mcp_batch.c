@@ -91,8 +91,9 @@ mcp_batch_route(mcp_exchange_t *x, const mcp_rpc_t *msg, mcp_routing_t *v,
 
     routing = mcp_routing_decide(x, msg, v, result);
 
-    /* a resume token is accepted only in the single request of a POST; a
-     * backend must not get an unchecked token */
+    /* rejects a resume token in a batch: tokens are checked only for the
+     * single request of a POST, and a backend must not get an unchecked
+     * token */
 
     if (routing == MCP_ROUTING_CALL
         && (msg->resume_token.type != MCP_JSON_NONE

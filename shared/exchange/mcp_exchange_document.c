@@ -58,8 +58,8 @@ mcp_exchange_document(const mcp_auth_t *auth, mcp_str_t method,
         return;
     }
 
-    /* clients send MCP-Protocol-Version as well, so browsers send a
-     * preflight */
+    /* browsers send a preflight, because clients send the header
+     * MCP-Protocol-Version */
 
     response->status = 204;
 

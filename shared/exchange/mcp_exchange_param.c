@@ -159,8 +159,9 @@ mcp_exchange_mirror_read(mcp_exchange_mirror_t *m, uint64_t headers,
             }
         }
 
-        /* an array in place of an object: a lenient backend may read the
-         * members of its elements as members of the object */
+        /* the header is ambiguous if an array is in the place of an object: a
+         * lenient backend may read the members of the array's elements as
+         * members of the object */
 
         if (inner != 0 && value.type == MCP_JSON_OBJECT) {
             mcp_exchange_mirror_read(m, inner, level + 1, &value);

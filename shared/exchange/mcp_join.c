@@ -466,7 +466,7 @@ mcp_join_lookup(mcp_exchange_t *x)
         if (mcp_join_is_open(x, &info) && rc == MCP_DONE) {
 
             /* it is still unknown whether x can join the call, and x cannot
-             * wait: without a key x gets a call of its own, with a key only an
+             * wait: without a key x gets a separate call, with a key only an
              * error */
 
             if (!x->join->once) {
@@ -590,7 +590,7 @@ mcp_join_begin(mcp_exchange_t *x, mcp_call_t *call, const mcp_routing_t *v)
     case MCP_ERR_DENIED:
 
         /* another request of this node has created an equal call in the
-         * meantime */
+         * meantime: tries to join the equal call */
 
         rc = mcp_join_lookup(x);
 

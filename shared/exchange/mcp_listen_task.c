@@ -320,8 +320,9 @@ mcp_listen_task_mark(mcp_listen_tasks_t *tasks, mcp_str_t text)
 }
 
 
-/* Splits the text into events, "data: ...\n\n". Sets "changed" for marks of
- * changed tasks (MCP_NOTIFY_MARK), and passes other events to the client. */
+/* Splits the text into events, "data: ...\n\n". For a mark (MCP_NOTIFY_MARK),
+ * sets "changed" in the entry of the task that the mark names; passes other
+ * events to the client. */
 static void
 mcp_listen_task_events(mcp_exchange_t *x, mcp_listen_tasks_t *tasks,
     mcp_subscription_splice_t *splice, const mcp_buf_t *events)

@@ -258,8 +258,8 @@ mcp_stateless_unsupported(mcp_exchange_t *x, mcp_stateless_error_t *r)
 
 
 /* Returns 1 if the MCP-Protocol-Version header is equal to the version in
- * _meta. If x->head.revision is known, the header's value is the name of that
- * revision. */
+ * _meta. If x->head.revision is known, the header's value is the revision's
+ * name. */
 static int
 mcp_stateless_is_version(const mcp_exchange_t *x, mcp_str_t version)
 {

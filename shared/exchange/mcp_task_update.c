@@ -232,9 +232,10 @@ mcp_task_update_unreachable(mcp_exchange_t *x, const mcp_task_t *task,
         return MCP_OK;
     }
 
-    /* without mcp_cluster_sync, or after Redis has lost its last writes,
-     * the task's own node shows questions to clients before other nodes
-     * have them */
+    /* the responses are for later questions than the cluster has, because
+     * without mcp_cluster_sync, or after Redis has lost its last writes, the
+     * task's own node shows questions before other nodes have them: queries
+     * the cluster again after MCP_TASK_AHEAD_LOOKUP */
 
     if (lookup->info.state < MCP_STATE_COMPLETED
         && mcp_task_is_ahead(responses, lookup->info.last_seq)
@@ -301,9 +302,9 @@ mcp_task_update(mcp_exchange_t *x, const mcp_task_t *task,
 
     case MCP_AGAIN:
 
-        /* in a cluster, the owner may have a later event, which other nodes
-         * do not have yet: the responses are for earlier questions and too
-         * late */
+        /* in a cluster, the owner may have a later event, which other nodes do
+         * not have yet: the responses are for earlier questions and are
+         * ignored */
 
         return x->worker->cluster ? MCP_FAULT_NONE : MCP_FAULT_INTERNAL;
 
