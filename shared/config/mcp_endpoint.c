@@ -151,9 +151,10 @@ mcp_endpoint_capabilities(const mcp_endpoint_t *endpoint, int stateless,
         mcp_endpoint_comma(buf, &first);
         mcp_buf_lit(buf, "\"resources\":{");
 
-        /* without a catalog only the backend decides which resources clients
-         * with sessions can subscribe to; for clients without sessions, the
-         * server itself handles subscriptions/listen */
+        /* no "subscribe" without a catalog for clients with sessions, because
+         * only the backend decides which resources they can subscribe to; for
+         * clients without sessions, the server itself handles
+         * subscriptions/listen */
 
         if (stateless || endpoint->catalog != NULL) {
             mcp_buf_lit(buf, "\"subscribe\":true,");
@@ -363,7 +364,7 @@ mcp_endpoint_session_limit(const mcp_endpoint_t *endpoint,
  * The members include the lifetime of the result in caches, and whether a
  * cached result is valid for all callers. Lists and server/discover from the
  * configuration are valid for all callers unless callers are authenticated, or
- * access rules or scopes hide items from some of them. Results of backends may
+ * access rules or scopes hide items from some callers. Results of backends may
  * depend on the caller unless the catalog declares them public.
  */
 const mcp_result_t *

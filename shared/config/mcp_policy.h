@@ -83,8 +83,9 @@ int mcp_policy_read(mcp_policy_rule_t *rule, mcp_list_e kind, mcp_str_t key,
 
 /*
  * Returns 1 if a call becomes a task for a client that declares these
- * MCP_CLIENT_... capabilities. If both are possible, a client that can resume
- * a stream gets a stream, so that it need not poll.
+ * MCP_CLIENT_... capabilities. Unless the policy requires a task, a client
+ * that has also declared resumable requests gets a stream instead, so that it
+ * need not poll.
  */
 int mcp_policy_is_task(const mcp_policy_t *policy, unsigned capabilities);
 
