@@ -23,8 +23,9 @@ mcp_http_origin_parse(mcp_str_t origin, mcp_str_t *scheme,
 
 
 /*
- * Returns 1 if mcp_allow_origin permits the origin; with exact, only if it is
- * permitted by name rather than by an expression.
+ * Returns 1 if mcp_allow_origin permits the origin. If exact is 1, only a
+ * value of mcp_allow_origin that is the origin itself counts, not a regular
+ * expression.
  */
 static int
 mcp_http_origin_listed(const mcp_http_origin_t *o, int exact)
