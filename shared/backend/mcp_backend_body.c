@@ -133,7 +133,7 @@ mcp_backend_json_body(mcp_backend_t *b, mcp_str_t text, mcp_backend_msg_t *msg)
     }
 
     /* the fault in msg is the result, because the backend has declared JSON,
-     * or the method requires it */
+     * or the method requires JSON */
 
     if (b->class == MCP_BACKEND_JSON || b->want == MCP_WANT_PLAIN) {
         return MCP_OK;
