@@ -84,9 +84,9 @@ mcp_client_capabilities(const mcp_json_value_t *capabilities)
         bits |= MCP_CLIENT_ROOTS;
     }
 
-    /* resumption methods are proposals, which clients declare by their own
-     * name or as experimental capabilities (2025-11-25, lifecycle, "Capability
-     * Negotiation") */
+    /* resumption methods are proposals: a client declares each by its name,
+     * either in the capabilities themselves or in "experimental" (2025-11-25,
+     * lifecycle, "Capability Negotiation") */
 
     value = mcp_json_get(capabilities, mcp_str("experimental"));
 

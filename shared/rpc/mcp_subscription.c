@@ -7,8 +7,8 @@
 
 
 /*
- * Appends the members of an object, except the one with the name without, each
- * preceded by a comma. Returns the number of appended members.
+ * Appends the members of an object, each preceded by a comma, except the
+ * member whose name is in "without". Returns the number of appended members.
  */
 static size_t
 mcp_subscription_members(mcp_buf_t *buf, const mcp_json_value_t *object,
