@@ -202,7 +202,7 @@ test('settings without effect: a warning for each', async (t) => {
         ['mcp_allow that hides all other items',
             /hides "write" from all callers, because no .* matches it/],
         ['mcp_min_wait beyond mcp_max_wait',
-            /has an .* that exceeds .*: clients that wait for it/],
+            /has an .* that exceeds .*, so clients that wait for it/],
         idle('mcp_page_size', 'there is no'),
         idle('mcp_join_wait', 'no item of a catalog has "x-mcp-join"'),
         ...['mcp_cache_ttl', 'mcp_state_lifetime', 'mcp_task_after'].map((d) =>
