@@ -8,7 +8,7 @@ use MCP;
 
 repeat_each(1);
 
-plan tests => repeat_each() * 442;
+plan tests => repeat_each() * 445;
 
 no_long_string();
 
