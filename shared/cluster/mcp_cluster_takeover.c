@@ -107,8 +107,7 @@ mcp_takeover_take(mcp_cluster_t *cluster, const mcp_reply_t *item)
         return;
     }
 
-    /* doubled: the limits are for unsent events, and the owner may also keep
-     * as many sent ones */
+    /* doubled: the owner may keep as many sent events as unsent ones */
 
     spec.max_events = spec.max_events > UINT32_MAX / 2
                       ? UINT32_MAX : 2 * spec.max_events;
