@@ -172,8 +172,8 @@ mcp_input_send(mcp_request_t *req)
 
     call = req->call;
 
-    /* the user has completed the URLs of earlier questions, because the
-     * backend asks new ones */
+    /* new questions show that the user has completed the URLs of earlier
+     * questions: the client is notified of the URLs first */
 
     if (req->n_asked == 0 && mcp_input_url_settle(req) == MCP_AGAIN) {
         return MCP_AGAIN;

@@ -87,9 +87,9 @@ mcp_join_how(const mcp_exchange_t *x, const mcp_routing_t *v)
 
     mcp_endpoint_policy(x->endpoint, v->method->name, v->name, &policy);
 
-    /* without a key, a request may join only if the first client has not got
-     * the response; for a task, it is unknown whether that client has got the
-     * task id */
+    /* a call that becomes a task is joined only by key: requests without a key
+     * join a call until its client has the response, and whether a client has
+     * got the id of its task is unknown */
 
     if (policy.join == MCP_JOIN_ARGUMENTS && policy.task > MCP_TASK_AUTO
         && mcp_policy_is_task(&policy, x->client.capabilities))

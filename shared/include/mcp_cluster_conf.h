@@ -102,9 +102,9 @@ void mcp_cluster_setup_free(mcp_cluster_setup_t *setup);
 /*
  * The functions from here to mcp_cluster_setup_sync() parse and copy the value
  * of a directive. They return MCP_OK, or
- *   MCP_ERR_CONFIG  error (MCP_SETUP_ERROR_MAX bytes) has the reason, see
- *                   mcp_setup.h; MCP_SETUP_DUPLICATE continues the directive's
- *                   name
+ *   MCP_ERR_CONFIG  error (MCP_SETUP_ERROR_MAX bytes) has the reason; the error
+ *                   MCP_SETUP_DUPLICATE ("is duplicate") is to follow the
+ *                   directive's name, see mcp_setup.h
  *   MCP_ERR_MEMORY
  */
 

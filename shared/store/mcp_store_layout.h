@@ -1739,9 +1739,9 @@ void mcp_store_entry_publish(mcp_store_head_t *head, mcp_store_entry_t *e,
 mcp_store_entry_t *mcp_store_entry_find(mcp_store_head_t *head, unsigned kind,
     unsigned purpose, const unsigned char key[16], uint32_t stream);
 
-/* Returns the tenant with the most values in a sample: the tenants of about 64
- * pushed values in the hash table from the bucket of "key" on. Returns NULL if
- * no pushed value is found. */
+/* Looks at about 64 pushed values (see mcp_store.h) in the hash table,
+ * beginning with the bucket of "key", and returns the one of their tenants
+ * that has the most values. Returns NULL if no pushed value is found. */
 mcp_store_entry_t *mcp_store_entry_most_values(mcp_store_head_t *head,
     const unsigned char key[16]);
 

@@ -259,8 +259,9 @@ mcp_store_repair_private(mcp_store_head_t *head)
 }
 
 
-/* Frees groups and incomplete entries, and the entry chunks that are then
- * empty. */
+/* Frees incomplete entries, and all groups (of sessions, tenants and topics),
+ * which the repair rebuilds later. Frees the entry chunks that are then empty,
+ * and lists those that have free entries. */
 static void
 mcp_store_repair_entries(mcp_store_head_t *head)
 {

@@ -19,10 +19,12 @@ struct mcp_asking_s {
                                                           the entry function
                                                           has started in this
                                                           run */
-    size_t            headers;  /* number of headers of the response before the
-                                   first run, to which each run returns */
+    size_t            headers;  /* number of headers of the response before
+                                   the first run; restored before each
+                                   further run */
     mcp_resume_state_t  *states; /* states of the resumption methods before the
-                                    first run, to which each run returns */
+                                    first run; restored before each further
+                                    run */
     mcp_timer_t       timer;
     void        (*then)(mcp_exchange_t *x, int rc);    /* called with the
                                                           result of the

@@ -10,9 +10,9 @@
 #include "worker/mcp_worker_internal.h"
 
 
-/* Flag in the number of an event id. The event id then belongs to an interim
- * result, which was sent to the client after the event with the number without
- * the flag. */
+/* Flag in the number of an event id: the id is that of an interim result. The
+ * number without the flag is that of the last event that the client was sent
+ * before the result. */
 #define MCP_EVENT_ANSWERED  ((uint64_t) 1 << 62)
 
 

@@ -32,7 +32,8 @@ opens(const mcp_request_state_t *of, mcp_str_t text, mcp_str_t is)
 }
 
 
-/* Checks the input as a client's text, and as a part of a sealed one. */
+/* Checks that the input, as the text of a JSON string, does not open as a
+ * request state. */
 static void
 garbage(const mcp_request_state_t *of, mcp_str_t data)
 {

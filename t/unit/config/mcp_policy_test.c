@@ -212,8 +212,8 @@ test_task(void **state)
         mcp_json_type_e   type;
         const char       *raw;
         unsigned          task;
-        uint64_t          after;       /* task_after after the key was applied,
-                                          ms; before, it is 7 */
+        uint64_t          after;       /* resulting task_after, ms; 7:
+                                          unchanged */
     } cases[] = {
         { MCP_JSON_STRING, "\"never\"", MCP_TASK_NEVER, 7 },
         { MCP_JSON_STRING, "\"auto\"", MCP_TASK_AUTO, 7 },
