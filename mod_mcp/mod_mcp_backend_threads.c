@@ -570,9 +570,10 @@ void mod_mcp_backend_threads_invoke(mcp_backend_request_t *breq,
 
     if (exceeds_share(breq)) {
         mcp_backend_request_refuse(breq,
-                                   "the caller already uses its share of the "
-                                   "threads: raise MCPThreads, or set "
-                                   "MCPQuotaStreams");
+                                   "the caller already uses half of the "
+                                   "threads that other callers leave: raise "
+                                   "MCPThreads, or set MCPQuotaStreams to a "
+                                   "number or off");
         return;
     }
 

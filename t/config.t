@@ -812,7 +812,7 @@ invalid number of arguments in "mcp_allow_origin" directive
 
 
 
-=== TEST 65: mcp_allow_origin with a host name: rejected
+=== TEST 65: mcp_allow_origin with a host without a scheme: rejected
 --- config
     location = /mcp { mcp mcp; mcp_allow_origin https://a.example example.com; }
 --- must_die

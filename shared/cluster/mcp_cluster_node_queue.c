@@ -278,8 +278,12 @@ mcp_node_queue_input_stored(mcp_cluster_t *cluster,
     if (rc == MCP_ERR_LIMIT || rc == MCP_ERR_FULL) {
         mcp_stream_id_short(id, entry->id);
         mcp_worker_log(cluster->worker, MCP_LOG_ERROR,
-                       "cluster: the zone has no room for an answer to call "
-                       "%s, which is lost: enlarge the zone", id);
+                       "cluster: a client's answer to a question of call %s "
+                       "is lost: %s", id,
+                       rc == MCP_ERR_FULL
+                       ? "the zone has no room: enlarge the zone"
+                       : "too many answers wait for the call "
+                         "(mcp_stream_buffer)");
         mcp_store_node_count(cluster->worker->store, MCP_NODE_DROPPED);
     }
 }

@@ -276,9 +276,10 @@ mcp_cluster_set_prefix(mcp_cluster_setup_t *setup, mcp_str_t prefix,
         || (open && close < open + 2))
     {
         return mcp_setup_fail(error,
-                              "\"%.*s\" is not a prefix: write at most %d "
-                              "printable characters without spaces; braces "
-                              "must enclose at least one of them",
+                              "\"%.*s\" is not a prefix: write 1 to %d "
+                              "printable ASCII characters without spaces; "
+                              "braces are optional, but must be a pair with "
+                              "at least one character between them",
                               mcp_setup_quote(prefix),
                               MCP_CLUSTER_PARAMETER_MAX);
     }
@@ -326,7 +327,7 @@ mcp_cluster_set_name(mcp_cluster_setup_t *setup, mcp_str_t *member,
     if (!mcp_cluster_is_name(value)) {
         return mcp_setup_fail(error,
                               "\"%.*s\" is not a name of 1 to %d printable "
-                              "characters without spaces",
+                              "ASCII characters without spaces",
                               mcp_setup_quote(value),
                               MCP_CLUSTER_PARAMETER_MAX);
     }
