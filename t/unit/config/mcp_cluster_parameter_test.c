@@ -195,9 +195,9 @@ parameters(void **state)
 
     s = cluster_new();
     refused(say(s, "sentinel="), "\"\" is not a name of 1 to 64 printable "
-            "characters without spaces");
-    refused(say(s, "node=a b"), "\"a b\" is not a name of 1 to 64 "
-            "printable characters without spaces");
+                                 "ASCII characters without spaces");
+    refused(say(s, "node=a b"), "\"a b\" is not a name of 1 to 64 printable "
+                                "ASCII characters without spaces");
     refused(say(s, "user="), "\"\" is not a user name of 1 to 64 printable "
                              "characters without spaces");
     refused(say(s, "db="), "\"\" is not the number of a database from 0 to "
