@@ -311,10 +311,9 @@ LOG ping
 
 
 
-=== TEST 19: error log at level debug: no session id
+=== TEST 19: request of a session: the access log has no session id
 --- config
     location = /mcp { mcp mcp; }
---- log_level: debug
 --- request eval: MCP::rpc('nothing')
 --- more_headers eval: MCP::post()
 --- response_body_like: not found
