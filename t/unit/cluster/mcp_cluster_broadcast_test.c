@@ -120,7 +120,7 @@ test_broadcast(void **state)
     assert_int_equal(tell(NULL), MCP_OK);
     assert_command(&p, TOLD);
     process_receive(&p, "*1\r\n$2\r\nOK\r\n");
-    assert_null(strstr(p.te.last, "tell"));
+    assert_null(strstr(p.te.last, "broadcast"));
 
     assert_int_equal(tell(NULL), MCP_OK);
     process_receive(&p, "-OOM no room\r\n");

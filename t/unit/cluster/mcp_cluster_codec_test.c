@@ -176,6 +176,16 @@ test_spec(void **state)
                                            &out),
                      MCP_ERR_SYNTAX);
 
+    /* the first byte is no form of this version: MCP_ERR_SYNTAX */
+
+    for (i = 0; i < 2; i++) {
+        buf.data[0] = "03"[i];
+        assert_int_equal(mcp_codec_decode_spec(&te.env.mem,
+                                               (mcp_str_t) { buf.data,
+                                                             buf.len }, &out),
+                         MCP_ERR_SYNTAX);
+    }
+
     mcp_buf_free(&buf);
     assert_int_equal(te.tm.live, 0);
 }
