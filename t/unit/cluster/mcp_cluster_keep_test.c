@@ -23,6 +23,12 @@ begin_idle(void)
     begin_all(1);
     nodes[0].conf.node_timeout = 600000;
 
+    /* the heartbeat that is due within 0.2 s would renew the streams, too */
+
+    mcp_timer_set(&nodes[0].worker->timers, &nodes[0].cluster->heartbeat,
+                  nodes[0].te.now + nodes[0].conf.node_timeout);
+    UNTIL(nodes[0].cluster->link.n_pending == 0);
+
     for (i = 'a'; i <= 'c'; i++) {
         make(0, i);
         add_events(0, i, 1);
