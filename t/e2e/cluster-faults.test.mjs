@@ -386,8 +386,7 @@ describe('a call that is read at two nodes', { concurrency: true }, () => {
 
     test('stream\'s key in Redis has a foreign type: this stream is abandoned, others continue',
          async (t) => {
-        const { redis, here, there } = await pair(t, {
-            http: { mcp_cluster_outage_timeout: '1s' } });
+        const { redis, here, there } = await pair(t);
         const session = await here.session();
         const twin = at(there, session);
         const counting = await Counting.start(session, 12, 3);

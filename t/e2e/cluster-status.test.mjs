@@ -163,7 +163,7 @@ describe('the status of a cluster', { concurrency: true }, () => {
     test('Redis is unreachable: the status counts the 503 in requests_refused',
          async (t) => {
         const { cut, fixture } = await cuttable(t, {
-            http: { mcp_cluster_outage_timeout: '100ms' } });
+            http: { mcp_cluster_outage_timeout: '2s' } });
         const session = await fixture.session();
 
         cut.refused = true;

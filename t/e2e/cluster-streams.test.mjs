@@ -353,7 +353,7 @@ describe('a call, faults of Redis', { concurrency: true }, () => {
     test('Redis is unreachable beyond mcp_cluster_outage_timeout: a call gets 503',
          async (t) => {
         const { cut, fixture } = await cuttable(t, {
-            http: { mcp_cluster_outage_timeout: '100ms' } });
+            http: { mcp_cluster_outage_timeout: '2s' } });
         const session = await fixture.session();
 
         cut.refused = true;
