@@ -70,7 +70,7 @@ char *ngx_http_mcp_zone_add(ngx_conf_t *cf, ngx_str_t *name, size_t size);
 
 /*
  * Checks that all zones that are used are defined.  Returns NGX_CONF_OK, or
- * NGX_CONF_ERROR after an error in the log.
+ * logs an error and returns NGX_CONF_ERROR.
  */
 char *ngx_http_mcp_zone_check(ngx_conf_t *cf, ngx_array_t *zones);
 

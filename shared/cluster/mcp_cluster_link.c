@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /* One connection to Redis: opened within a timeout, checked while it is up, and
- * opened again when it is lost, at the next seed and after a growing delay. No
- * fault causes attempts without a pause. */
+ * opened again when it is lost, at the next seed and after a growing delay.
+ * There is a pause between two attempts after any error. */
 
 
 #include <stdarg.h>

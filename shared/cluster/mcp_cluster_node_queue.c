@@ -43,10 +43,10 @@ typedef enum {
                                         node */
     MCP_NODE_QUEUE_INPUT = 'p',       /* for the owner: m answers, n number of
                                          the input */
-    MCP_NODE_QUEUE_TASK = 'u',       /* for the owner of a task: m answers to
-                                        questions of event a, w their bits, l
-                                        the bits of all questions, n number of
-                                        the input */
+    MCP_NODE_QUEUE_TASK = 'u',       /* for the owner of a task: m answers, a
+                                        event with the questions, w bit mask of
+                                        the answered ones, l bit mask of all, n
+                                        number of the input */
     MCP_NODE_QUEUE_CANCEL = 'x',     /* for the owner of a task: n number of the
                                         input */
     MCP_NODE_QUEUE_REQUESTED = 'q',  /* for the owner: a client has requested an

@@ -6,8 +6,8 @@
 
 
 typedef struct {
-    mcp_str_t  before;         /* beginning of a pattern that selects the
-                                  kinds */
+    mcp_str_t  before;         /* beginning of a pattern that is for these
+                                  kinds of items only */
     unsigned   kinds;
 } mcp_allow_kind_t;
 

@@ -2,7 +2,7 @@
 
 /*
  * The directives of authorization, and the metadata document for clients.
- * Accepted values need no escapes, neither in JSON nor in parameters of
+ * Accepted values need no escapes, either in JSON or in parameters of
  * challenges.
  */
 

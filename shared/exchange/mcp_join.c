@@ -416,8 +416,8 @@ mcp_join_wait(mcp_exchange_t *x, const mcp_stream_info_t *info)
         return MCP_DONE;
     }
 
-    /* the connection that began the call may have ended before x was attached,
-     * and then does not wake x */
+    /* if the connection that began the call ended before x was attached, it did
+     * not wake x */
 
     if (!mcp_join_still(x)) {
         mcp_join_leave(x);

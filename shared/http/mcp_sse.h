@@ -52,8 +52,8 @@ char *mcp_sse_retry(char *p, uint64_t retry_ms);
 
 /*
  * The decoder, for streams of backends. It accepts bytes in pieces of any size
- * and returns whole events: "data" lines, joined with LF. Events with another
- * type than "message", the default, are skipped, as MCP clients do: some
+ * and returns whole events: "data" lines, joined with LF. Events of a type
+ * other than "message", the default, are skipped, as MCP clients do: some
  * backends send heartbeats with a type of their own. All other fields are
  * ignored. CR, LF and CRLF end lines; a byte order mark at the start is
  * skipped.

@@ -398,9 +398,8 @@ mcp_digest_arrange(mcp_digest_t *d, const mcp_digest_member_t *members,
 
 
 /*
- * Sorts the members of the object whose text begins at start, when the object
- * ends. The members are those after the first "first" bytes of d->members, and
- * are removed there.
+ * Called at the end of an object whose text begins at start: sorts its members.
+ * d->members has them from byte "first" on, and is cut back to that length.
  */
 static int
 mcp_digest_order(mcp_digest_t *d, size_t first, size_t start)

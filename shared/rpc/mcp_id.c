@@ -136,8 +136,8 @@ mcp_id_string(mcp_arena_t *arena, mcp_str_t raw, mcp_str_t *plain)
 
     if (text.data == raw.data + 1) {
 
-        /* the text has no escapes: the canonical form is a slice of raw, whose
-         * quote precedes the text */
+        /* the text has no escapes: the canonical form, which is the opening
+         * quote and the text, is the beginning of raw */
 
         *plain = (mcp_str_t) { raw.data, text.len + 1 };
         return MCP_OK;

@@ -65,8 +65,8 @@ mcp_consumer_is_closing(const mcp_exchange_t *x)
 }
 
 
-/* Returns 1 if the client is known to have no events after the one with which
- * its connection begins, because it has named that event. */
+/* Returns 1 if the client has named its last event, with its method or in
+ * Last-Event-ID: then it has received no later one. */
 static int
 mcp_consumer_is_placed(const mcp_exchange_t *x)
 {

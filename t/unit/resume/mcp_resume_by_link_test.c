@@ -277,8 +277,8 @@ test_some_answers(void **state)
     asked(d.breqs[0]);
     strcpy(old, url);
 
-    /* the answer to the first question does not prove that the second one has
-     * arrived */
+    /* the answer to the first question does not prove that the second question
+     * has arrived */
 
     send_to(1, &a, session, "POST", url, NULL, answers(1));
     assert_int_equal(a.status, 200);
