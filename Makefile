@@ -109,7 +109,7 @@ run-cluster: ## three nodes of both, a Redis and a balancer
 test: ## build and test both modules: ten minutes
 	@scripts/test fast
 
-test-full: ## every test: an hour and a quarter
+test-full: ## every test: an hour
 	@scripts/test full
 
 test-rest: ## what test-full runs besides test
