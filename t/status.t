@@ -160,7 +160,7 @@ Content-Type: application/json
 
 
 
-=== TEST 8: deny all at the status: 403
+=== TEST 8: deny all in the location of the status: 403
 --- config
     location = /status { deny all; mcp_status mcp; }
 --- request

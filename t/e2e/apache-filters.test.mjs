@@ -30,7 +30,7 @@ const server = await Fixture.use({
 const session = await server.session();
 
 
-test('output filter that keeps its input, idle stream: each event arrives',
+test('output filter that buffers its input, idle stream: each event arrives',
      async () => {
     const gate = `filter ${process.pid}`;
     const n = 5;
@@ -55,7 +55,7 @@ test('output filter that keeps its input, idle stream: each event arrives',
 });
 
 
-test('output filter that keeps its input, long stream: every byte arrives',
+test('output filter that buffers its input, long stream: every byte arrives',
      async () => {
     const n = 64;
     const size = 50000;
@@ -77,7 +77,7 @@ test('output filter that keeps its input, long stream: every byte arrives',
 });
 
 
-test('output filter that keeps its input, listener: gets the response head',
+test('output filter that buffers its input, listener: gets the response head',
      async () => {
     const answer = await session.get();
 

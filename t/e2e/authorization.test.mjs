@@ -375,7 +375,7 @@ for (const [name, guard] of Object.entries(GUARDS)) {
                 resource_metadata: metadataOf(fixture) });
         });
 
-        test('valid token: 200 that a page of an allowed origin can read',
+        test('valid token: 200, readable by a page of an allowed origin',
              async () => {
             const { status, allowed, exposed } = await ask(fixture, {
                 token: await token(fixture.url), headers: from,

@@ -305,7 +305,7 @@ test('connection lost after every message: the rest arrives', async (resumption)
 });
 
 
-test('connection lost after every message, resumed without Last-Event-ID: all arrives',
+test('connection lost after every message, resumed without Last-Event-ID: all messages arrive',
      async (resumption) => {
     const n = 4;
 
