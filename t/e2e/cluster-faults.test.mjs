@@ -386,7 +386,8 @@ describe('a call that is read at two nodes', { concurrency: true }, () => {
 
     test('stream\'s key in Redis has a foreign type: this stream is abandoned, others continue',
          async (t) => {
-        const { redis, here, there } = await pair(t);
+        const { redis, here, there } = await pair(t, {
+            http: { mcp_cluster_outage_timeout: '5s' } });
         const session = await here.session();
         const twin = at(there, session);
         const counting = await Counting.start(session, 12, 3);
