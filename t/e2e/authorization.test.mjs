@@ -755,6 +755,7 @@ test('issuer that is unreachable: the server starts, reloads, answers requests',
     assert.equal((await ask(fixture, { body: INITIALIZE })).status, 200);
     await fixture.reload();
     assert.equal((await ask(fixture, { body: INITIALIZE })).status, 200);
+    await fixture.settled();
 });
 
 

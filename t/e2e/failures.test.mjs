@@ -130,6 +130,7 @@ test('full disk: bodies that need a file get an error, other requests succeed',
             await disk.empty();
             assert.equal(textOf(await session.tool('echo', { text: large })),
                          large);
+            await server.settled();
         } finally {
             await server.stop(options);
             await disk.remove();
