@@ -236,8 +236,8 @@ build/unit/core/%.o: build/made/%.c Makefile
 build/unit/libcore.so: $(CORE:%=build/unit/core/%.o)
 	@$(CC) $(UNIT_FLAGS) -shared -Wl,-soname,$(@F) -o $@ $^
 
-# The test files are compiled without optimization: that takes less than half
-# of the time, and nearly all instructions are executed in the core.
+# The test files are compiled without optimization.  Compiling them takes less
+# than half of the time, and running them about a third longer.
 
 build/unit/%_test.o: t/unit/%_test.c Makefile
 	@mkdir -p $(@D)
