@@ -254,9 +254,8 @@ mcp_inbox_wake(void *data)
             return;
         }
 
-        mcp_call_log(call, MCP_LOG_INFO, "cancelled: its stream was freed",
-                     "its session ended, or no client read it for "
-                     "mcp_max_wait or when the zone was full");
+        mcp_call_log(call, MCP_LOG_INFO, "cancelled",
+                     "its stream was freed, so no client can read it");
         mcp_request_ends_all(call, MCP_OUTCOME_CANCELLED);
         mcp_call_stop(call);
         mcp_call_release(call);
