@@ -2,7 +2,7 @@
 
 /* One connection to Redis: opened within a timeout, checked while it is up, and
  * opened again when it is lost, at the next seed and after a growing delay.
- * There is a pause between two attempts after any error. */
+ * After any error there is a pause before the next attempt. */
 
 
 #include <stdarg.h>
@@ -30,7 +30,7 @@ static void
 mcp_link_set_state(mcp_link_t *link, mcp_link_state_e state)
 {
     mcp_worker_log(link->cluster->worker, MCP_LOG_DEBUG,
-                   "cluster link: now %s, before %s", mcp_link_states[state],
+                   "cluster link: now %s, was %s", mcp_link_states[state],
                    mcp_link_states[link->state]);
 
     link->state = state;

@@ -111,7 +111,7 @@ mcp_store_place(mcp_store_head_t *head, uint32_t n)
     head->entry_hash = head->stream_hash + (uint64_t) streams * 4;
     end = mcp_store_align64(head->entry_hash + (uint64_t) entries * 4);
 
-    /* chunk 1 begins where the tables end, so chunk 0 would begin before */
+    /* chunk 1 begins where the tables end; there is no chunk 0 */
     head->base = end - MCP_STORE_CHUNK;
 
     return end + (uint64_t) n * MCP_STORE_CHUNK;
