@@ -257,7 +257,7 @@ void mod_mcp_client_set_state(mod_mcp_client_t *client, mod_mcp_state_e state)
         call = call_of(client);
 
         ap_log_cerror(APLOG_MARK, APLOG_DEBUG, 0, c,
-                      "mcp: connection %ld, call %.*s: now %s, before %s",
+                      "mcp: connection %ld, call %.*s: now %s, was %s",
                       c->id,
                       (int)call.len, call.data, state_names[state],
                       state_names[client->state]);

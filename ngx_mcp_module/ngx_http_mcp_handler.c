@@ -371,14 +371,14 @@ ngx_http_mcp_check(ngx_http_request_t *r, ngx_http_mcp_zone_t *zone)
 {
     if (r != r->main) {
         ngx_log_error(NGX_LOG_ERR, r->connection->log, 0,
-                      "an MCP location cannot answer a subrequest");
+                      "an MCP endpoint cannot answer a subrequest");
         return NGX_HTTP_INTERNAL_SERVER_ERROR;
     }
 
     if (ngx_http_mcp_call_backend_request(r) != NULL) {
         ngx_log_error(NGX_LOG_ERR, r->connection->log, 0,
-                      "the location of an MCP backend leads to an MCP "
-                      "location");
+                      "the location of an MCP backend redirects to an MCP "
+                      "endpoint");
         return NGX_HTTP_INTERNAL_SERVER_ERROR;
     }
 

@@ -133,7 +133,7 @@ until (MCP::ask('GET /status?format=json', '') =~ /"consumers_active":0,/) {
         MCP::fault(-32603, 'Backend failed', 1)],
 ]
 --- error_log
-the location of an MCP backend leads to an MCP location
+the location of an MCP backend redirects to an MCP endpoint
 
 
 

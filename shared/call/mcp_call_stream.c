@@ -26,7 +26,7 @@ mcp_call_note_stream_state(mcp_call_t *call, mcp_stream_state_e state)
     };
 
     if (state != call->stream_state) {
-        mcp_call_trace(call, "its stream is now %s, before %s", names[state],
+        mcp_call_trace(call, "its stream is now %s, was %s", names[state],
                        names[call->stream_state]);
         call->stream_state = state;
         mcp_call_task_changed(call);

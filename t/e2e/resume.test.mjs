@@ -317,7 +317,7 @@ test('call whose client left: runs to its end', async () => {
 // A pipelined request may come before the first one is answered; the server
 // notices the end of a connection behind it all the same.
 
-test('second request on the connection of a call: answered, but not if the connection closes',
+test('second request sent during a call on its connection: answered, but not if the client has closed its end',
      async () => {
     const [caller, porter] = [await slow.session(), await slow.session()];
     const options = { port: slow.port, host: '127.0.0.1', allowHalfOpen: true };

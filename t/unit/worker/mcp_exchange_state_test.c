@@ -32,7 +32,7 @@ test_json(void **state)
         "waits for its body", "created from the message of exchange",
         "waits for its call, call ", "its backend is called",
         "its backend answers with 200", "its backend has ended",
-        "request 0: over", "has its answer", "now over, before transient", NULL
+        "request 0: over", "has its answer", "now over, was transient", NULL
     };
 
     (void) state;
@@ -51,9 +51,9 @@ test_stream(void **state)
 {
     static const char *const  lines[] = {
         "waits for its body", "waits for its call", "its backend is called",
-        "reads a stream, call ", "now durable, before transient",
+        "reads a stream, call ", "now durable, was transient",
         "consumer of exchange", "reads", "request 0: over",
-        "now over, before durable", "writes its last bytes", "has written all",
+        "now over, was durable", "writes its last bytes", "has written all",
         "has left its stream", NULL
     };
 
