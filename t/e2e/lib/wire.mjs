@@ -3,8 +3,14 @@
 // HTTP/1.1 by hand: one request per connection, a body that can be cut after
 // any byte, and an SSE parser that keeps each block as it was sent.
 
+import assert from 'node:assert/strict';
 import net from 'node:net';
 import tls from 'node:tls';
+
+// A connection that is silent for so many ms fails its test, so that a lost
+// event has a test's name and not only that of its file.
+
+const SILENCE = 300_000;
 
 
 // Parses a stream of bytes block by block. A block has only the fields that
@@ -161,7 +167,8 @@ class Body {
 
 
 // An answer whose head has arrived. `ending` becomes 'end' (the whole body),
-// 'cut' (by the test) or 'lost' (by the server, within the body); `lastId` is
+// 'cut' (by the test), 'lost' (by the server, within the body) or 'silent' (no
+// bytes for SILENCE ms, an error); `lastId` is
 // the id of the last event that was taken.
 
 export class Answer {
@@ -237,6 +244,8 @@ export class Answer {
 
     async block() {
         while (!this.queue.length) {
+            assert.notEqual(this.ending, 'silent', `no bytes for ${SILENCE} ms`);
+
             if (this.ending) {
                 return null;
             }
@@ -311,6 +320,10 @@ export function request(port, { method = 'POST', path = '/mcp', headers = {},
         socket.on('close', () => {
             answer.end('lost');
             reject(new Error('closed before the response head'));
+        });
+        socket.setTimeout(SILENCE, () => {
+            answer.end('silent');
+            socket.destroy(new Error(`no bytes for ${SILENCE} ms`));
         });
         socket.write(`${method} ${path} HTTP/1.1\r\n${lines.join('')}\r\n`
                      + body);
