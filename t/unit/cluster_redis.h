@@ -279,6 +279,29 @@ static char    *kept;
 static size_t   kept_len;
 
 
+/* Transfers the pending bytes of the inbound connection of node i once. */
+static inline void
+carry_inbound(int i)
+{
+    char        buf[4096];
+    ssize_t     n;
+    process_t  *p = &nodes[i];
+
+    n = carry_bytes(&inbound_fds[i], &p->cluster->inbound, p->inbound.connected,
+                    p->inbound.sent,
+                    &p->inbound.taken, p->inbound.len, buf, sizeof(buf));
+
+    if (n > 0) {
+        process_inbound_receive(p, buf, (size_t) n);
+    }
+
+    if (p->inbound.taken == p->inbound.len) {
+        p->inbound.taken = 0;
+        p->inbound.len = 0;
+    }
+}
+
+
 /* Transfers the pending bytes of both connections of node i once. */
 static inline void
 carry(int i)
@@ -308,19 +331,7 @@ carry(int i)
     memmove(p->sent, p->sent + p->taken, p->len);
     p->taken = 0;
 
-    n = carry_bytes(&inbound_fds[i], &p->cluster->inbound, p->inbound.connected,
-                    p->inbound.sent,
-                    &p->inbound.taken, p->inbound.len, buf, sizeof(buf));
-
-    if (n > 0) {
-        process_inbound_receive(p, buf, (size_t) n);
-    }
-
-    if (p->inbound.taken == p->inbound.len) {
-        p->inbound.taken = 0;
-        p->inbound.len = 0;
-    }
-
+    carry_inbound(i);
     process_pump(p);
 }
 
