@@ -272,7 +272,11 @@ describe('a call, faults of Redis', { concurrency: true }, () => {
 
     test('Redis answers late: a stream has event ids only from then on',
          async (t) => {
-        const { cut, fixture } = await cuttable(t);
+
+        // after mcp_cluster_timeout, the call would wait for a new connection
+
+        const { cut, fixture } = await cuttable(t, {
+            http: { mcp_cluster_timeout: '60s' } });
         const session = await fixture.session();
 
         cut.hold();
