@@ -269,6 +269,7 @@ test_listen(void **state)
     assert_int_equal(read_from(1, 'a', 2, &seq), MCP_AGAIN);
     assert_int_equal(seq, 4);
     settled(1, 0);
+    UNTIL(last(0) == 5);
 
     /* another session resumes the stream: no effect */
 
