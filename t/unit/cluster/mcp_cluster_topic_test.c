@@ -390,6 +390,7 @@ test_killed(void **state)
 static void
 subscribe_received(unsigned on)
 {
+    unsigned             tries;
     mcp_node_position_t  before, place;
 
     mcp_store_node_position(&nodes[1].store, MCP_NODE_RECEIVED, &before);
@@ -397,7 +398,10 @@ subscribe_received(unsigned on)
     run(2);
     assert_int_equal(answer, MCP_OK);
 
+    tries = 0;
+
     do {
+        assert_true(tries++ < 10000);
         usleep(1000);
         carry_inbound(1);
         mcp_store_node_position(&nodes[1].store, MCP_NODE_RECEIVED, &place);
