@@ -238,7 +238,7 @@ async function stopped(signal) {
 
 const fixed = SERVER !== 'nginx' || sanitized;
 
-test('new binary of nginx: sessions continue, streams cannot be resumed at it',
+test('new binary of nginx: sessions continue, a resume of an old stream gets 404',
      { skip: fixed }, async () => {
     const fixture = await Fixture.use({ location: { mcp_close_after: 'off' } });
     const port = await freePort();

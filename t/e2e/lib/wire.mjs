@@ -168,8 +168,8 @@ class Body {
 
 // An answer whose head has arrived. `ending` becomes 'end' (the whole body),
 // 'cut' (by the test), 'lost' (by the server, within the body) or 'silent' (no
-// bytes for SILENCE ms, an error); `lastId` is
-// the id of the last event that was taken.
+// bytes for SILENCE ms, an error); `lastId` is the id of the last event that was
+// taken.
 
 export class Answer {
     constructor(socket, cut) {
@@ -273,7 +273,7 @@ export class Answer {
     }
 
     async text() {
-        await this.ended;
+        assert.notEqual(await this.ended, 'silent', `no bytes for ${SILENCE} ms`);
         return Buffer.concat(this.chunks).toString();
     }
 
