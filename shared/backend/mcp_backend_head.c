@@ -126,7 +126,7 @@ mcp_backend_media_type(mcp_backend_t *b, mcp_str_t content_type)
         params.data = p;
         params.len = content_type.len - (size_t) (p - content_type.data);
 
-        b->latin1 = (unsigned) mcp_backend_is_latin1(params);
+        b->latin1 = (mcp_backend_is_latin1(params) != 0);
     }
 }
 

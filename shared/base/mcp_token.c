@@ -116,7 +116,9 @@ mcp_token_sign(const mcp_keys_t *keys, mcp_token_e purpose, const void *data,
         return NULL;
     }
 
-    if (mcp_crypto_mac(keys->key[0], purpose, data, len, mac) != MCP_OK) {
+    if (mcp_crypto_mac(keys->key[0], (char) purpose, data, len, mac)
+        != MCP_OK)
+    {
         return NULL;
     }
 
@@ -145,7 +147,9 @@ mcp_token_is_signed(const mcp_keys_t *keys, unsigned i, mcp_token_e purpose,
         return 0;
     }
 
-    if (mcp_crypto_mac(keys->key[i], purpose, token, len, mac) != MCP_OK) {
+    if (mcp_crypto_mac(keys->key[i], (char) purpose, token, len, mac)
+        != MCP_OK)
+    {
         return MCP_ERR_INTERNAL;
     }
 

@@ -199,7 +199,7 @@ mcp_uri_expr_parse(mcp_str_t text, mcp_uri_expr_t *e)
             return problem;
         }
 
-        e->explode |= (unsigned) explode;
+        e->explode |= (explode != 0);
         e->n++;
 
     } while (list.data != NULL);

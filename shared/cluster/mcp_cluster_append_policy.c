@@ -190,7 +190,8 @@ mcp_append_policy_sent(mcp_replication_t *repl,
     repl->floor = repl_state->first_seq;
     repl->confirmed = repl_state->confirmed_seq;
     repl->over = from->at.state >= MCP_STATE_COMPLETED;
-    repl->stays = mcp_append_policy_stays(repl, repl_state, repl->time);
+    repl->stays = (mcp_append_policy_stays(repl, repl_state, repl->time)
+                   != 0);
 
     /* Redis has no earlier events, or may have lost them; or an event is
      * longer than all earlier ones */

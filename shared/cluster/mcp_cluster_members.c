@@ -62,7 +62,7 @@ mcp_cluster_offset(mcp_cluster_t *cluster, uint64_t theirs, uint64_t now)
                        "by %lld ms: set both by NTP", (long long) offset);
     }
 
-    cluster->far = far;
+    cluster->far = (far != 0);
 
     return offset;
 }

@@ -231,8 +231,8 @@ mcp_catalog_read_about(mcp_catalog_reader_t *r, const mcp_json_value_t *values)
         rc = mcp_catalog_keep(catalog, &values[kept[i].field], kept[i].value);
     }
 
-    catalog->completions = mcp_str_eq(values[MCP_CATALOG_COMPLETIONS].raw,
-                                      mcp_str("true"));
+    catalog->completions = (mcp_str_eq(values[MCP_CATALOG_COMPLETIONS].raw,
+                                       mcp_str("true")) != 0);
 
     return rc;
 }

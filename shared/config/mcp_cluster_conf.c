@@ -197,7 +197,7 @@ mcp_cluster_setup_option(mcp_cluster_setup_t *setup,
 
     case MCP_CLUSTER_KIND_VERIFY:
         rc = mcp_cluster_set_flag(text, &on, error);
-        setup->conf.tls_verify = on;
+        setup->conf.tls_verify = (on != 0);
         return rc;
 
     default:

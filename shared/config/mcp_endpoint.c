@@ -399,7 +399,7 @@ mcp_endpoint_result(const mcp_endpoint_t *endpoint,
         add->is_public = rule->value.cache_public;
     }
 
-    add->is_private = mcp_endpoint_restricts(endpoint);
+    add->is_private = (mcp_endpoint_restricts(endpoint) != 0);
     add->is_public &= !add->is_private;
 
     return add;

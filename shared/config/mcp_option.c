@@ -315,7 +315,7 @@ mcp_option_quota(mcp_str_t text, uint64_t *value)
 static int
 mcp_option_flag(mcp_str_t text, uint64_t *value)
 {
-    *value = mcp_str_case_eq(text, mcp_str("on"));
+    *value = mcp_str_case_eq(text, mcp_str("on")) ? 1 : 0;
 
     return *value || mcp_str_case_eq(text, mcp_str("off")) ? MCP_OK
                                                            : MCP_ERR_SYNTAX;
@@ -536,14 +536,18 @@ mcp_option_value(const mcp_options_t *options, mcp_option_e option)
 void
 mcp_options_apply(const mcp_options_t *options, mcp_endpoint_t *endpoint)
 {
-    /*
-     * the types of the members differ; the bounds of the table fit into each
-     */
+    /* the types of the members differ; the bounds of the table fit into
+     * each */
+
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wconversion"
 
 #define MCP_OPTION_APPLY(id, member, nginx, apache, kind, off, min, max, def) \
     endpoint->member = mcp_option_value(options, MCP_OPTION_##id);
 
     MCP_OPTIONS(MCP_OPTION_APPLY)
+
+#pragma GCC diagnostic pop
 
     if (!(options->set & mcp_option_bit(MCP_OPTION_TASK_AFTER))) {
         endpoint->task_after = endpoint->stream_after ? endpoint->stream_after

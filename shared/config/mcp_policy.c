@@ -164,7 +164,7 @@ mcp_policy_number(const mcp_json_value_t *value, mcp_policy_type_e type,
     }
 
     if (type == MCP_POLICY_SCOPE) {
-        *n = mcp_json_str_eq(value->raw, mcp_str("public"));
+        *n = mcp_json_str_eq(value->raw, mcp_str("public")) ? 1 : 0;
         return *n || mcp_json_str_eq(value->raw, mcp_str("private"))
                ? MCP_OK : MCP_ERR_CONFIG;
     }

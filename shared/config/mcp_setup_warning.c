@@ -132,7 +132,7 @@ mcp_setup_warning(const mcp_setup_t *setup, int apache, unsigned *position,
         }
     }
 
-    idle = *position - MCP_SETUP_WARNINGS;
+    idle = *position - (unsigned) MCP_SETUP_WARNINGS;
 
     if (mcp_setup_warning_idle(setup, apache, &idle, text)) {
         *position = MCP_SETUP_WARNINGS + idle;

@@ -540,7 +540,7 @@ mcp_store_read_locked(mcp_store_op_t *op, const mcp_stream_ref_t *ref,
         return mcp_store_through(op->head, st, cursor) ? MCP_DONE : MCP_AGAIN;
     }
 
-    cursor->all = mcp_store_read_all(st, cursor);
+    cursor->all = (mcp_store_read_all(st, cursor) != 0);
 
     return MCP_OK;
 }

@@ -191,7 +191,7 @@ mcp_store_lookup_once(mcp_store_t *store, const mcp_stream_ref_t *ref,
 
     memset(lookup, 0, sizeof(mcp_store_lookup_t));
     memset(&looking, 0, sizeof(mcp_store_looking_t));
-    looking.ahead = ahead;
+    looking.ahead = (ahead != 0);
     start = buf->len;
 
     do {
