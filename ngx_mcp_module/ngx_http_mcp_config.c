@@ -731,7 +731,7 @@ ngx_http_mcp_config_target(ngx_conf_t *cf, ngx_http_mcp_loc_conf_t *mlcf,
 
         if (target->zone == NULL) {
             target->is_backend = 1;
-            return ngx_http_mcp_fastcgi_prepare(cf, *clcfp);
+            return NGX_OK;
         }
 
         ngx_log_error(NGX_LOG_EMERG, cf->log, 0,

@@ -10,7 +10,6 @@
 #define NGX_HTTP_MCP_CONFIG_H_INCLUDED
 
 
-#include "ngx_http_mcp_fastcgi.h"
 #include "ngx_http_mcp_zone.h"
 
 #include "mcp_cluster_conf.h"
@@ -83,9 +82,6 @@ typedef struct {
                                           a content handler of this module */
     unsigned              guarded:1;   /* 1 if error responses get headers,
                                           see ngx_http_mcp_error_headers.h */
-    ngx_http_mcp_fastcgi_t    *fastcgi;        /* settings of a backend's
-                                                  location; NULL if FastCGI is
-                                                  left to nginx's own module */
 
     ngx_http_core_srv_conf_t  *cscf;   /* server of the endpoint */
     ngx_str_t             name;        /* name of the location if it is in

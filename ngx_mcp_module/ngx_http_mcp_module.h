@@ -26,7 +26,6 @@
  *   ngx_http_mcp_snapshot.c       copy of a client's request for them
  *   ngx_http_mcp_connection.c     their connections, which have no socket
  *   ngx_http_mcp_request.c        their requests
- *   ngx_http_mcp_fastcgi.c        variables and body for FastCGI backends
  *   ngx_http_mcp_capture.c        output filters that capture a response
  *   ngx_http_mcp_redirect.c       checks X-Accel-Redirect
  *
