@@ -89,7 +89,7 @@ install: install-nginx install-apache ## install both modules (DESTDIR=, PREFIX=
 install-nginx: module ## install the nginx module and the files to include
 	install -D -m 644 -t $(DESTDIR)$(PREFIX)/lib/nginx/modules $(MODULE)
 	install -D -m 644 -t $(DESTDIR)$(SYSCONFDIR)/nginx \
-		$(wildcard examples/mcp_*_params)
+		$(wildcard examples/mcp_*_params*)
 
 install-apache: module-apache ## install the Apache module likewise
 	install -D -m 644 -t $(DESTDIR)$(PREFIX)/lib/apache2/modules \
