@@ -45,8 +45,6 @@
  *   mod_mcp_fetch.c            the internal request to a backend
  *   mod_mcp_env.c              its environment
  *   mod_mcp_proxy.c            interrupting mod_proxy while a backend is silent
- *   mod_mcp_fastcgi.c          requests to FastCGI backends
- *   mod_mcp_cgi.c              the head of their responses
  *   mod_mcp_tls.c              TLS of the client, as backends see it
  */
 

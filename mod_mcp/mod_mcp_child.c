@@ -9,7 +9,6 @@
 #include "mod_mcp_stream_filter.h"
 #include "mod_mcp_env.h"
 #include "mod_mcp_event.h"
-#include "mod_mcp_fastcgi.h"
 #include "mod_mcp_fetch.h"
 #include "mod_mcp_filter.h"
 #include "mod_mcp_backend_threads.h"
@@ -257,7 +256,6 @@ void mod_mcp_child_init(apr_pool_t *pchild, server_rec *s)
     mod_mcp_filter_init();
     mod_mcp_stream_filter_init();
     mod_mcp_env_init();
-    mod_mcp_fastcgi_init();
 
     rv = mod_mcp_fetch_init(pchild);
 

@@ -129,8 +129,7 @@ int mod_mcp_env_is_revealed(const char *url)
     return first && ap_cstr_casecmpn(url, "fcgi:", 5) == 0;
 }
 
-void mod_mcp_env_hide(mod_mcp_backend_request_t *req, request_rec *r,
-                      int reveals)
+void mod_mcp_env_hide(mod_mcp_backend_request_t *req, request_rec *r)
 {
     if (!may_hide(r->subprocess_env, req->own)) {
         return;
@@ -139,7 +138,6 @@ void mod_mcp_env_hide(mod_mcp_backend_request_t *req, request_rec *r,
     req->hidden = r->subprocess_env;
     r->subprocess_env = apr_table_make(r->pool, VARIABLES);
     req->shown = r->subprocess_env;
-    req->reveals = (reveals != 0);
 }
 
 void mod_mcp_env_show(mod_mcp_backend_request_t *req)
@@ -169,7 +167,7 @@ static const char *http_scheme(const request_rec *r)
         mod_mcp_proxy_renew(req);
     }
 
-    if (req && req->reveals && req->shown == r->subprocess_env) {
+    if (req && req->shown == r->subprocess_env) {
         mod_mcp_env_show(req);
     }
 

@@ -23,13 +23,11 @@ int mod_mcp_env_is_revealed(const char *url);
 /*
  * Hides the variables in the environment of r from ap_add_common_vars(), which
  * would merge them with its own slowly.  Does nothing if hiding could change
- * more than the order of the variables.  "reveals" is 1 if
- * ap_add_common_vars() will call this module's hook http_scheme, which then
- * appends the hidden variables; if it is 0, the caller does so by
- * mod_mcp_env_show().
+ * more than the order of the variables.  Otherwise this module's hook
+ * http_scheme, which ap_add_common_vars() calls, appends them again; the
+ * caller calls mod_mcp_env_show() after the handler, in case it did not.
  */
-void mod_mcp_env_hide(mod_mcp_backend_request_t *req, request_rec *r,
-                      int reveals);
+void mod_mcp_env_hide(mod_mcp_backend_request_t *req, request_rec *r);
 
 /*
  * Appends the hidden variables to the environment.  Does nothing if none are

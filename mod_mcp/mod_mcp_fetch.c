@@ -409,33 +409,6 @@ static apr_status_t capture(ap_filter_t *f, apr_bucket_brigade *bb)
     return wanted ? APR_SUCCESS : unwanted(f->c);
 }
 
-/* --- handlers without brigades --- */
-
-int mod_mcp_fetch_is_unread(const mod_mcp_backend_request_t *req,
-    const request_rec *r)
-{
-    return req->input == NULL && r->input_filters->frec == body_filter;
-}
-
-int mod_mcp_fetch_is_unfiltered(const request_rec *r)
-{
-    return r->output_filters->frec == capture_filter;
-}
-
-apr_status_t mod_mcp_fetch_pass(mod_mcp_backend_request_t *req,
-    const char *data, apr_size_t len)
-{
-    return !is_open(req) || feed(req, data, len)
-               ? APR_SUCCESS : unwanted(req->r->connection);
-}
-
-void mod_mcp_fetch_end(mod_mcp_backend_request_t *req)
-{
-    if (is_open(req)) {
-        req->eos = 1;
-    }
-}
-
 /* --- the request --- */
 
 static conn_rec *make_connection(mod_mcp_backend_request_t *req)

@@ -68,8 +68,6 @@ struct mod_mcp_backend_request_t {
     unsigned failed:1;                  /* 1 after an error bucket, or an error
                                            while reading or passing the
                                            response */
-    unsigned reveals:1;                 /* 1 if the hook http_scheme appends
-                                           the hidden variables */
     unsigned proxied:1;                 /* 1 while mod_proxy's handler runs */
     unsigned fcgi:1;                    /* 1 if mod_proxy's handler is the one
                                            for FastCGI */
@@ -89,24 +87,6 @@ apr_status_t mod_mcp_fetch_init(apr_pool_t *pchild);
  * the fault, or to NULL.
  */
 mcp_fault_e mod_mcp_fetch(mod_mcp_backend_request_t *req, const char **detail);
-
-/*
- * For a handler of the internal request that works without brigades.
- * _is_unread() returns 1 if the body has not been read and no other filter
- * would change it; _is_unfiltered() returns 1 if no other filter would change
- * the response.
- */
-int mod_mcp_fetch_is_unread(const mod_mcp_backend_request_t *req,
-    const request_rec *r);
-int mod_mcp_fetch_is_unfiltered(const request_rec *r);
-
-/*
- * _pass() passes a piece of the response to the core; it fails if the core
- * does not need more. _end() marks the response as complete.
- */
-apr_status_t mod_mcp_fetch_pass(mod_mcp_backend_request_t *req,
-    const char *data, apr_size_t len);
-void mod_mcp_fetch_end(mod_mcp_backend_request_t *req);
 
 /*
  * Passes the pending output to the core.  Called under mod_mcp_lock(), before

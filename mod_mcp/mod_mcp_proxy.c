@@ -18,7 +18,6 @@
 #include "mod_mcp_proxy.h"
 
 #include "mod_mcp_env.h"
-#include "mod_mcp_fastcgi.h"
 #include "mod_mcp_fetch.h"
 #include "mod_mcp_worker.h"
 
@@ -40,7 +39,6 @@ static __typeof__(&ap_proxy_release_connection) release;
 static __typeof__(&ap_proxy_determine_connection) determine;
 static __typeof__(&ap_proxy_connect_backend) connect_backend;
 static __typeof__(&ap_proxy_check_connection) check_connection;
-static __typeof__(&ap_proxy_connection_reusable) is_reusable;
 static __typeof__(&proxy_run_scheme_handler) run_scheme_handler;
 
 /* A duplicate of a connection's socket, in the socket's pool. */
@@ -435,7 +433,7 @@ static int delegate(mod_mcp_backend_request_t *req, request_rec *r,
     one.cp = &pool;
 
     if (mod_mcp_env_is_revealed(url)) {
-        mod_mcp_env_hide(req, r, 1);
+        mod_mcp_env_hide(req, r);
     }
 
     req->conn = *conn;
@@ -453,47 +451,27 @@ static int delegate(mod_mcp_backend_request_t *req, request_rec *r,
     return rc;
 }
 
-/* Makes the request by mod_mcp_fastcgi().  Like mod_proxy_fcgi, closes the
- * connection afterwards unless "disablereuse" of the proxy worker is "off". */
-static int fastcgi(mod_mcp_backend_request_t *req, request_rec *r,
-    proxy_conn_rec *conn)
-{
-    const proxy_worker_shared *s = conn->worker->s;
-
-    conn->close = !s->disablereuse_set || s->disablereuse;
-
-    return mod_mcp_fastcgi(req, r, conn, is_reusable(conn));
-}
-
 static int scheme_handler(request_rec *r, proxy_worker *worker,
                           proxy_server_conf *conf, char *url,
                           const char *proxyname, apr_port_t proxyport)
 {
     mod_mcp_backend_request_t *req = mod_mcp_fetch_backend_request(r);
     proxy_conn_rec *conn = NULL;
-    int rc, own;
+    int rc;
 
     if (req == NULL || req->proxied || proxyname || !is_copyable(worker)) {
         return DECLINED;
     }
 
     req->fcgi = is_fastcgi(url);
-    own = mod_mcp_fastcgi_can(req, r, url);
 
-    rc = prepare(r, worker, conf, url, &conn,
-                 !own && mod_mcp_env_is_revealed(url));
+    rc = prepare(r, worker, conf, url, &conn, mod_mcp_env_is_revealed(url));
     if (rc != OK) {
         return rc;
     }
 
     req->proxied = 1;
-
-    rc = own ? fastcgi(req, r, conn) : DECLINED;
-
-    if (rc == DECLINED) {
-        rc = delegate(req, r, worker, conf, url, &conn);
-    }
-
+    rc = delegate(req, r, worker, conf, url, &conn);
     req->proxied = 0;
 
     if (!hide(req)) {
@@ -537,32 +515,6 @@ void mod_mcp_proxy_check(server_rec *s)
     }
 }
 
-int mod_mcp_proxy_leads_to(const char *module)
-{
-    __typeof__(&proxy_hook_get_scheme_handler) get;
-    const proxy_LINK_scheme_handler_t *link;
-    const apr_array_header_t *hooks;
-    int i;
-
-    get = dlsym(RTLD_DEFAULT, "proxy_hook_get_scheme_handler");
-    hooks = get ? get() : NULL;
-
-    for (i = 0; hooks && i < hooks->nelts; i++) {
-        link = &APR_ARRAY_IDX(hooks, i, proxy_LINK_scheme_handler_t);
-
-        if (strcmp(link->szName, module) == 0) {
-            return 1;
-        }
-
-        if (link->pFunc != scheme_handler
-            && strncmp(link->szName, "mod_proxy_", 10) != 0) {
-            return 0;
-        }
-    }
-
-    return 0;
-}
-
 /* Called in pre_config, when all modules have been loaded, but before hooks
  * are sorted. */
 void mod_mcp_proxy_init(void)
@@ -578,12 +530,11 @@ void mod_mcp_proxy_init(void)
     determine = dlsym(RTLD_DEFAULT, "ap_proxy_determine_connection");
     check_connection = dlsym(RTLD_DEFAULT, "ap_proxy_check_connection");
     connect_backend = dlsym(RTLD_DEFAULT, "ap_proxy_connect_backend");
-    is_reusable = dlsym(RTLD_DEFAULT, "ap_proxy_connection_reusable");
     run_scheme_handler = dlsym(RTLD_DEFAULT, "proxy_run_scheme_handler");
     hook = dlsym(RTLD_DEFAULT, "proxy_hook_scheme_handler");
 
     if (acquire && release && determine && check_connection && connect_backend
-        && is_reusable && run_scheme_handler && hook) {
+        && run_scheme_handler && hook) {
         hook(scheme_handler, NULL, NULL, APR_HOOK_REALLY_FIRST);
     }
 }

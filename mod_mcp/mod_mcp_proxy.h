@@ -11,12 +11,6 @@
 void mod_mcp_proxy_init(void);
 
 /*
- * Returns 1 if "module" handles schemes, and only this module and modules of
- * mod_proxy are called before it.  Called after hooks have been sorted.
- */
-int mod_mcp_proxy_leads_to(const char *module);
-
-/*
  * Warns if mod_proxy has a different release than the one this module was
  * built for.
  */
