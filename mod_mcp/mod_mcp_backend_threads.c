@@ -477,7 +477,7 @@ static mod_mcp_snapshot_t *get_snapshot(mcp_backend_request_t *breq,
  * Creates the glue's structure for a backend request of the core.  On failure
  * ends the backend request with an error and returns NULL.
  */
-static mod_mcp_backend_request_t *make_request(mcp_backend_request_t *breq,
+static mod_mcp_backend_request_t *prepare_request(mcp_backend_request_t *breq,
     mod_mcp_client_t *client)
 {
     mod_mcp_snapshot_t *snapshot = get_snapshot(breq, client);
@@ -577,7 +577,7 @@ void mod_mcp_backend_threads_invoke(mcp_backend_request_t *breq,
         return;
     }
 
-    req = make_request(breq, client);
+    req = prepare_request(breq, client);
 
     if (req == NULL) {
         return;

@@ -82,7 +82,7 @@ static void add_scrap(reader_t *reader, const char *data, apr_size_t len)
  * Continues reading with a brigade, because the body does not fit into
  * reader->space, or there is no such memory.
  */
-static void collect(reader_t *reader)
+static void collect_body(reader_t *reader)
 {
     apr_bucket_alloc_t *list = reader->r->connection->bucket_alloc;
     apr_bucket *b;
@@ -107,7 +107,7 @@ static int add_data(reader_t *reader, apr_bucket *b, const char *data,
     apr_status_t rv;
 
     if (reader->body == NULL && before + (apr_off_t)len > reader->room) {
-        collect(reader);
+        collect_body(reader);
     }
 
     reader->length += (apr_off_t)len;

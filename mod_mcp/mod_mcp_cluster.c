@@ -192,7 +192,7 @@ static void free_connection(connection_t *c)
 
 /* Removes a connection from the list and frees it.  Called under
  * mod_mcp_lock(). */
-static void forget(connection_t *c)
+static void remove_connection(connection_t *c)
 {
     connection_t **link;
 
@@ -221,7 +221,7 @@ static void failed(connection_t *c, const char *why)
         mcp_link_closed(link, why);
     }
 
-    forget(c);
+    remove_connection(c);
 
     mod_mcp_unlock();
 }
@@ -264,7 +264,7 @@ static ssize_t ssl_result(connection_t *c, int n)
     }
 }
 
-static ssize_t take(connection_t *c, char *buf)
+static ssize_t receive(connection_t *c, char *buf)
 {
     ssize_t n;
 
@@ -280,7 +280,7 @@ static ssize_t take(connection_t *c, char *buf)
     return n;
 }
 
-static ssize_t give(connection_t *c, const char *buf, size_t len)
+static ssize_t transmit(connection_t *c, const char *buf, size_t len)
 {
     ssize_t n;
 
@@ -303,7 +303,7 @@ static ssize_t give(connection_t *c, const char *buf, size_t len)
 }
 
 /* Passes received data to the core.  Returns 0 after DISCONNECT. */
-static int feed(connection_t *c, const char *data, size_t len)
+static int pass_to_core(connection_t *c, const char *data, size_t len)
 {
     int alive;
 
@@ -366,9 +366,9 @@ static void lookup_again(connection_t *c)
     mod_mcp_unlock();
 }
 
-/* write_some() and read_some() return 0 if the connection has been freed. */
+/* write_output() and read_input() return 0 if the connection has been freed. */
 
-static int write_some(connection_t *c)
+static int write_output(connection_t *c)
 {
     static char buf[BYTES];
 
@@ -382,7 +382,7 @@ static int write_some(connection_t *c)
             return 1;
         }
 
-        n = give(c, buf, len);
+        n = transmit(c, buf, len);
 
         if (n == -1) {
             if (errno == EAGAIN || errno == EWOULDBLOCK) {
@@ -400,7 +400,7 @@ static int write_some(connection_t *c)
     return 1;
 }
 
-static int read_some(connection_t *c)
+static int read_input(connection_t *c)
 {
     static char buf[BYTES];
 
@@ -408,7 +408,7 @@ static int read_some(connection_t *c)
     int round;
 
     for (round = 0; round < ROUNDS; round++) {
-        n = take(c, buf);
+        n = receive(c, buf);
 
         if (n == 0) {
             failed(c, "the server closed the connection");
@@ -424,7 +424,7 @@ static int read_some(connection_t *c)
             return 0;
         }
 
-        if (!feed(c, buf, (size_t)n)) {
+        if (!pass_to_core(c, buf, (size_t)n)) {
             break;
         }
     }
@@ -437,8 +437,8 @@ static int read_some(connection_t *c)
 
 static void run_open(connection_t *c)
 {
-    if (read_some(c)) {
-        write_some(c);
+    if (read_input(c)) {
+        write_output(c);
     }
 }
 
@@ -546,7 +546,7 @@ static int expect(SSL *ssl, const mcp_cluster_conf_t *conf, const char *host)
            && SSL_set1_host(ssl, host) == 1;
 }
 
-static void connected(connection_t *c)
+static void tcp_connected(connection_t *c)
 {
     const mod_mcp_cluster_conf_t *conf;
 
@@ -594,7 +594,7 @@ static void run_connecting(connection_t *c)
         failed_by(c, error);
     }
     else {
-        connected(c);
+        tcp_connected(c);
     }
 }
 
@@ -618,7 +618,7 @@ static void connect_to(connection_t *c, const struct sockaddr *address,
     c->state = CONNECTING;
 
     if (connect(c->fd, address, len) == 0) {
-        connected(c);
+        tcp_connected(c);
     }
     else if (errno != EINPROGRESS) {
         failed_by(c, errno);
@@ -695,7 +695,7 @@ static void start_name(connection_t *c)
     }
 }
 
-static void start(connection_t *c)
+static void connect_to_server(connection_t *c)
 {
     struct sockaddr_un address = { .sun_family = AF_UNIX };
 
@@ -714,7 +714,7 @@ static void req(connection_t *c)
 {
     switch (c->state) {
     case STARTING:
-        start(c);
+        connect_to_server(c);
         break;
     case NAMING:
         run_naming(c);
@@ -745,7 +745,7 @@ static connection_t *next_todo(void)
         next = c->next;
 
         if (c->link == NULL) {
-            forget(c);
+            remove_connection(c);
         }
         else if (c->todo) {
             c->todo = 0;
@@ -914,7 +914,7 @@ void mod_mcp_cluster_stop(void)
     mod_mcp_lock();
 
     while (connections) {
-        forget(connections);
+        remove_connection(connections);
     }
 
     mcp_cluster_destroy(cluster);

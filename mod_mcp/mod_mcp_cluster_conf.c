@@ -17,7 +17,7 @@
 /* --- directives --- */
 
 /* Allocates memory for the setup; it is freed with the pool. */
-static void *allocate(void *pool, size_t size)
+static void *pool_alloc(void *pool, size_t size)
 {
     return apr_palloc(pool, size);
 }
@@ -36,7 +36,7 @@ static apr_status_t free_setup(void *data)
  * Returns the cluster's setup in *setup, and creates it on first use.  Returns
  * NULL, or an error message.
  */
-static const char *begin(cmd_parms *cmd, mcp_cluster_setup_t **setup)
+static const char *get_setup(cmd_parms *cmd, mcp_cluster_setup_t **setup)
 {
     mod_mcp_global_t *global = mod_mcp_config_global(cmd->server);
     const char *error = ap_check_cmd_context(cmd, GLOBAL_ONLY);
@@ -50,7 +50,7 @@ static const char *begin(cmd_parms *cmd, mcp_cluster_setup_t **setup)
         cluster = apr_pcalloc(cmd->pool, sizeof(*cluster));
         cluster->file = cmd->directive->filename;
         cluster->line = cmd->directive->line_num;
-        cluster->mem.alloc = allocate;
+        cluster->mem.alloc = pool_alloc;
         cluster->mem.free = leave;
         cluster->mem.ctx = cmd->pool;
         cluster->setup = mcp_cluster_setup_create(&cluster->mem);
@@ -95,7 +95,7 @@ const char *mod_mcp_cluster_add(cmd_parms *cmd, void *dir, int argc,
     char text[MCP_SETUP_ERROR_MAX];
     mcp_cluster_setup_t *setup;
     mcp_str_t file;
-    const char *error = begin(cmd, &setup);
+    const char *error = get_setup(cmd, &setup);
     int i, rc;
 
     if (error) {
@@ -123,7 +123,7 @@ const char *mod_mcp_cluster_sync(cmd_parms *cmd, void *dir, const char *text,
 {
     char why[MCP_SETUP_ERROR_MAX];
     mcp_cluster_setup_t *setup;
-    const char *error = begin(cmd, &setup);
+    const char *error = get_setup(cmd, &setup);
     int rc;
 
     if (error) {
@@ -166,7 +166,7 @@ const char *mod_mcp_cluster_option(cmd_parms *cmd, void *dir, const char *arg)
     mcp_cluster_option_e option;
     char text[MCP_SETUP_ERROR_MAX];
     mcp_cluster_setup_t *setup;
-    const char *error = begin(cmd, &setup);
+    const char *error = get_setup(cmd, &setup);
     int rc;
 
     option = (mcp_cluster_option_e)(apr_uintptr_t)cmd->info;

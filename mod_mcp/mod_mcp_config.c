@@ -54,7 +54,7 @@ mcp_str_t mod_mcp_config_version(void)
 
 /* --- memory: from malloc(), because requests add sections --- */
 
-static apr_status_t forget(void *data)
+static apr_status_t free_sections(void *data)
 {
     section_t *section, *next;
 
@@ -79,7 +79,7 @@ static apr_status_t forget(void *data)
  * registered after that of the module's DSO, so it runs before the module is
  * unloaded.
  */
-static void begin(apr_pool_t *p)
+static void begin_configuration(apr_pool_t *p)
 {
     if (current.pool) {
         return;
@@ -89,7 +89,7 @@ static void begin(apr_pool_t *p)
     current.warnings = apr_array_make(p, 1, sizeof(const char *));
     mod_mcp_path_begin(p);
     mod_mcp_document_begin(p);
-    apr_pool_cleanup_register(p, NULL, forget, apr_pool_cleanup_null);
+    apr_pool_cleanup_register(p, NULL, free_sections, apr_pool_cleanup_null);
 
     if (apr_thread_mutex_create(&current.lock, APR_THREAD_MUTEX_DEFAULT, p)
         != APR_SUCCESS
@@ -106,7 +106,7 @@ int mod_mcp_config_reset(apr_pool_t *pconf)
     apr_snprintf(version, sizeof(version), "%d.%d.%d%s", v.major, v.minor,
                  v.patch, v.add_string ? v.add_string : "");
 
-    begin(pconf);
+    begin_configuration(pconf);
     return OK;
 }
 
@@ -116,7 +116,7 @@ void *mod_mcp_config_create_server(apr_pool_t *p, server_rec *s)
 {
     mod_mcp_global_t *global = apr_pcalloc(p, sizeof(*global));
 
-    begin(p);
+    begin_configuration(p);
 
     global->store_size = STORE_DEFAULT;
     global->threads = -1;
@@ -172,7 +172,7 @@ void *mod_mcp_config_create_dir(apr_pool_t *p, char *dir)
 {
     mod_mcp_dir_t *section;
 
-    begin(p);
+    begin_configuration(p);
 
     if (p != current.pool) {
         return NULL;

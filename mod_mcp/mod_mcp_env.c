@@ -159,7 +159,7 @@ void mod_mcp_env_show(mod_mcp_backend_request_t *req)
     }
 }
 
-static const char *http_scheme(const request_rec *r)
+static const char *env_http_scheme(const request_rec *r)
 {
     mod_mcp_backend_request_t *req = mod_mcp_fetch_current(r->connection);
 
@@ -176,7 +176,7 @@ static const char *http_scheme(const request_rec *r)
 
 void mod_mcp_env_register(void)
 {
-    ap_hook_http_scheme(http_scheme, NULL, NULL, APR_HOOK_REALLY_FIRST);
+    ap_hook_http_scheme(env_http_scheme, NULL, NULL, APR_HOOK_REALLY_FIRST);
 }
 
 /*
@@ -190,5 +190,5 @@ void mod_mcp_env_init(void)
 
     first = hooks && hooks->nelts
             && APR_ARRAY_IDX(hooks, 0, ap_LINK_http_scheme_t).pFunc
-                   == http_scheme;
+                   == env_http_scheme;
 }

@@ -96,7 +96,7 @@ static void add_cors(request_rec *r, const mcp_endpoint_t *endpoint,
     }
 }
 
-static int collect(void *data, const char *name, const char *value)
+static int collect_value(void *data, const char *name, const char *value)
 {
     APR_ARRAY_PUSH((apr_array_header_t *)data, mcp_str_t) = mod_mcp_str(value);
 
@@ -133,7 +133,7 @@ static void add_challenge(request_rec *r, const mcp_auth_t *auth, int status)
     size_t which;
     int rc;
 
-    apr_table_do(collect, values, r->err_headers_out, CHALLENGE, NULL);
+    apr_table_do(collect_value, values, r->err_headers_out, CHALLENGE, NULL);
 
     mcp_buf_init(&buf, &mod_mcp_mem, CHALLENGE_MAX);
 

@@ -311,7 +311,7 @@ void mod_mcp_fetch_feed(mod_mcp_backend_request_t *req)
  * Passes a piece of the backend's response to the core.  Returns 0 if the core
  * does not need more.
  */
-static int feed(mod_mcp_backend_request_t *req, const char *data,
+static int pass_output(mod_mcp_backend_request_t *req, const char *data,
     apr_size_t len)
 {
     int wanted;
@@ -360,7 +360,7 @@ static int capture_bucket(mod_mcp_backend_request_t *req, apr_bucket *b)
         rv = apr_bucket_read(b, &data, &len, APR_BLOCK_READ);
 
         if (rv == APR_SUCCESS) {
-            wanted = feed(req, data, len);
+            wanted = pass_output(req, data, len);
         }
 
         /* a connection reset is normal for a program that does not read its
@@ -484,7 +484,8 @@ static void make_filters(request_rec *r, mod_mcp_backend_request_t *req)
     r->output_filters = r->proto_output_filters = c->output_filters;
 }
 
-static request_rec *make_request(mod_mcp_backend_request_t *req, conn_rec *c)
+static request_rec *make_internal_request(mod_mcp_backend_request_t *req,
+                                          conn_rec *c)
 {
     mod_mcp_snapshot_t *snapshot = req->snapshot;
     request_rec *r = ap_create_request(c);
@@ -671,7 +672,7 @@ static mcp_fault_e judge(mod_mcp_backend_request_t *req, int rc,
 
 mcp_fault_e mod_mcp_fetch(mod_mcp_backend_request_t *req, const char **detail)
 {
-    request_rec *r = make_request(req, make_connection(req));
+    request_rec *r = make_internal_request(req, make_connection(req));
     mcp_fault_e fault;
     int rc;
 

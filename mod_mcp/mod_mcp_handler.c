@@ -85,7 +85,7 @@ static mcp_exchange_t *create_exchange(mod_mcp_client_t *client,
 
 /* Begins to send the response if "rc" is MCP_OK: then the core has a response.
  * Called under mod_mcp_lock(). */
-static void begin(mod_mcp_client_t *client, int rc)
+static void begin_response(mod_mcp_client_t *client, int rc)
 {
     if (rc == MCP_OK) {
         mod_mcp_connection_begin(client, MOD_MCP_RESPOND);
@@ -110,7 +110,7 @@ static int exchange(mod_mcp_client_t *client, mod_mcp_dir_t *dir, int publish)
     client->exchange = create_exchange(client, dir, endpoint, publish);
     rc = client->exchange ? mcp_exchange_head(client->exchange, &head)
                           : MCP_ERR_MEMORY;
-    begin(client, rc);
+    begin_response(client, rc);
 
     if (rc == MCP_AGAIN) {
         mod_mcp_body_expect(client);
@@ -131,7 +131,7 @@ static int exchange(mod_mcp_client_t *client, mod_mcp_dir_t *dir, int publish)
 
     mod_mcp_lock();
     rc = mcp_exchange_body(client->exchange, length);
-    begin(client, rc);
+    begin_response(client, rc);
 
     if (rc == MCP_AGAIN) {
         mod_mcp_drain();
@@ -143,7 +143,7 @@ static int exchange(mod_mcp_client_t *client, mod_mcp_dir_t *dir, int publish)
     return answer(client, rc);
 }
 
-static int start(request_rec *r, int publish)
+static int handle_client(request_rec *r, int publish)
 {
     mod_mcp_client_t *client;
 
@@ -190,11 +190,11 @@ int mod_mcp_handler(request_rec *r)
             return HTTP_NOT_FOUND;
         }
 
-        return start(r, 0);
+        return handle_client(r, 0);
     }
 
     if (strcmp(r->handler, MOD_MCP_PUBLISH_HANDLER) == 0) {
-        return start(r, 1);
+        return handle_client(r, 1);
     }
 
     return DECLINED;

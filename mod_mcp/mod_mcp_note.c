@@ -119,7 +119,7 @@ void mod_mcp_note_backend_request(request_rec *r,
     }
 }
 
-static void *allocate(void *pool, size_t size)
+static void *request_alloc(void *pool, size_t size)
 {
     return apr_palloc(pool, size);
 }
@@ -127,7 +127,7 @@ static void *allocate(void *pool, size_t size)
 int mod_mcp_note_early(request_rec *r)
 {
     const char *handler = mod_mcp_request_handler(r);
-    mcp_mem_t mem = { allocate, NULL, r->pool };
+    mcp_mem_t mem = { request_alloc, NULL, r->pool };
     mcp_str_t variable, value;
     mcp_early_header_t sent;
     size_t at = 0;

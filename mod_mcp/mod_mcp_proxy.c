@@ -67,7 +67,7 @@ static int is_cut(mod_mcp_backend_request_t *req)
     return __atomic_load_n(&req->cut, __ATOMIC_SEQ_CST);
 }
 
-static int take(mod_mcp_backend_request_t *req)
+static int take_socket(mod_mcp_backend_request_t *req)
 {
     return __atomic_exchange_n(&req->socket, -1, __ATOMIC_SEQ_CST);
 }
@@ -79,7 +79,7 @@ static int take(mod_mcp_backend_request_t *req)
  */
 static int hide(mod_mcp_backend_request_t *req)
 {
-    if (take(req) == -1 && is_cut(req) && mod_mcp_lock_ready()) {
+    if (take_socket(req) == -1 && is_cut(req) && mod_mcp_lock_ready()) {
         mod_mcp_unlock();
     }
 
@@ -189,7 +189,7 @@ static void silence(struct ap_logconf *log)
  */
 static void shut(mod_mcp_backend_request_t *req)
 {
-    int fd = take(req);
+    int fd = take_socket(req);
 
     if (fd != -1) {
         silence(req->log);
@@ -356,7 +356,7 @@ static int choose(request_rec *r, proxy_worker *worker, const char *url,
  * Connects to the backend, unless the connection is kept. "checks" is 1 if the
  * handler itself checks whether the backend has closed the connection.
  */
-static int connected(request_rec *r, proxy_worker *worker,
+static int connect_if_needed(request_rec *r, proxy_worker *worker,
                      proxy_server_conf *conf, const char *url,
                      proxy_conn_rec *conn, kept_e kept, int checks)
 {
@@ -394,7 +394,7 @@ static int prepare(request_rec *r, proxy_worker *worker,
     rc = choose(r, worker, url, conn, &kept);
 
     if (rc == OK) {
-        rc = connected(r, worker, conf, url, *conn, kept, checks);
+        rc = connect_if_needed(r, worker, conf, url, *conn, kept, checks);
     }
 
     log = ap_new_log_config(r->pool, r->log ? r->log : &r->server->log);

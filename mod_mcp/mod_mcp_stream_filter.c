@@ -132,7 +132,7 @@ static void drop(apr_bucket_brigade *bb, apr_size_t written)
  * those that were written.  Ignores errors, because httpd's core output filter
  * detects them as well.
  */
-static void write_some(conn_rec *c, apr_bucket_brigade *bb)
+static void write_brigade(conn_rec *c, apr_bucket_brigade *bb)
 {
     apr_socket_t *socket = ap_get_conn_socket(c);
     apr_interval_time_t timeout;
@@ -176,7 +176,7 @@ static apr_status_t direct_filter(ap_filter_t *f, apr_bucket_brigade *bb)
     }
 
     APR_BRIGADE_PREPEND(bb, client->head);
-    write_some(c, bb);
+    write_brigade(c, bb);
 
     return APR_BRIGADE_EMPTY(bb) ? APR_SUCCESS : ap_pass_brigade(f->next, bb);
 }

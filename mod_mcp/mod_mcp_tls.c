@@ -102,7 +102,7 @@ static const char *var_lookup(apr_pool_t *p, server_rec *s, conn_rec *c,
                ? apr_table_get(snapshot->env, name) : NULL;
 }
 
-static const char *http_scheme(const request_rec *r)
+static const char *tls_http_scheme(const request_rec *r)
 {
     return secure_snapshot(r->connection) ? "https" : NULL;
 }
@@ -166,6 +166,6 @@ void mod_mcp_tls_register(void)
 {
     ap_hook_ssl_conn_is_ssl(conn_is_ssl, NULL, NULL, APR_HOOK_FIRST);
     ap_hook_ssl_var_lookup(var_lookup, NULL, NULL, APR_HOOK_FIRST);
-    ap_hook_http_scheme(http_scheme, NULL, NULL, APR_HOOK_FIRST);
+    ap_hook_http_scheme(tls_http_scheme, NULL, NULL, APR_HOOK_FIRST);
     ap_hook_default_port(default_port, NULL, NULL, APR_HOOK_FIRST);
 }
