@@ -14,6 +14,7 @@
 
 static store_driver_t  d;
 static uint32_t        echo;
+static const char     *cursor = "";
 
 
 /* Opens a zone with two processes and the statistics of one called tool. */
@@ -92,6 +93,7 @@ render(const char *format, const char *type, unsigned details)
     query.zone = mcp_str("z");
     query.now = 1500;
     query.details = details & 1;
+    query.cursor = test_str(cursor);
 
     mcp_buf_init(&buf, &d.tm.mem, 65536);
 
@@ -236,12 +238,45 @@ test_calls(void **state)
 }
 
 
+/* More calls than one page has: "next" is the cursor of the second page. */
+static void
+test_pages(void **state)
+{
+    char          *text;
+    unsigned       i;
+    mcp_active_t   live;
+
+    (void) state;
+
+    memset(&live, 0, sizeof(live));
+
+    for (i = 0; i < MCP_CALL_STATS_PAGE; i++) {
+        live.request = i;
+        (void) mcp_store_active_begin(&d.store[1], &live);
+    }
+
+    text = render("json", "application/json", 0);
+    has(text, "\"request\":62,", 1);
+    has(text, "\"request\":63,", 0);
+    has(text, "],\"next\":64,\"recent\":[", 1);
+    free(text);
+
+    cursor = "64";
+    text = render("json", "application/json", 0);
+    cursor = "";
+    has(text, "\"running\":[{\"call\":\"AAAAAAAA\",\"request\":63,", 1);
+    has(text, "],\"next\":null,\"recent\":[", 1);
+    free(text);
+}
+
+
 int
 main(void)
 {
     const struct CMUnitTest  tests[] = {
         cmocka_unit_test_setup_teardown(test_json, setup, teardown),
         cmocka_unit_test_setup_teardown(test_calls, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_pages, setup, teardown),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

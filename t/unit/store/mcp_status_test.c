@@ -103,12 +103,44 @@ test_format(void **state)
 }
 
 
+/* The summary has all gauges of the store, in one line. */
+static void
+test_summary(void **state)
+{
+    char                expected[512];
+    mcp_buf_t           buf;
+    mcp_status_head_t   head;
+    mcp_store_stats_t   stats;
+
+    (void) state;
+
+    mcp_store_count(&d.store[0], MCP_COUNT_CALLS_ACTIVE, 3);
+    mcp_store_stats(&d.store[0], &stats);
+    mcp_buf_init(&buf, &d.tm.mem, 65536);
+
+    assert_int_equal(query("summary", &buf, &head), MCP_OK);
+    assert_str_is(head.content_type, "text/plain; charset=utf-8");
+
+    snprintf(expected, sizeof(expected),
+             "Backend calls running now: 3, "
+             "Event stream connections open now: 0, Size of the zone: %llu, "
+             "Bytes of the zone in use: %llu, Streams kept: 0, "
+             "Streams of listening sessions: 0, Values kept, such as ended "
+             "sessions and log levels: 0, Subscriptions to resources: 0",
+             (unsigned long long) stats.size, (unsigned long long) stats.used);
+    assert_str_is(((mcp_str_t) { buf.data, buf.len }), expected);
+
+    mcp_buf_free(&buf);
+}
+
+
 int
 main(void)
 {
     const struct CMUnitTest  tests[] = {
         cmocka_unit_test_setup_teardown(test_errors, setup, teardown),
         cmocka_unit_test_setup_teardown(test_format, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_summary, setup, teardown),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
