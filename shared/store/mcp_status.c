@@ -16,24 +16,30 @@ typedef struct {
 } mcp_status_format_t;
 
 
-#define mcp_status_counter(id, name, help)                                    \
-    { mcp_str(name), mcp_str(help), MCP_STATUS_COUNTER,                       \
-      offsetof(mcp_store_stats_t, counter)                                    \
-      + (id) * sizeof(((mcp_store_stats_t *) 0)->counter[0]) }
+#define mcp_status_row(section, type, field, name, metric, help)              \
+    { section, type, mcp_str(name), mcp_str(metric), mcp_str(help),           \
+      offsetof(mcp_status_t, field), sizeof(((mcp_status_t *) 0)->field) }
 
-#define mcp_status_active_calls(id, name, help)                               \
-    { mcp_str(name), mcp_str(help), MCP_STATUS_GAUGE,                         \
-      offsetof(mcp_store_stats_t, counter)                                    \
-      + (id) * sizeof(((mcp_store_stats_t *) 0)->counter[0]) }
+#define mcp_status_counter(id, name, help)                                    \
+    mcp_status_row(MCP_STATUS_STORE, MCP_STATUS_COUNTER, stats.counter[id],   \
+                   name, "mcp_" name "_total", help)
+
+#define mcp_status_refusal(id, name, reason, help)                            \
+    mcp_status_row(MCP_STATUS_STORE, MCP_STATUS_REFUSAL, stats.counter[id],   \
+                   name, reason, help)
 
 #define mcp_status_gauge(field, name, help)                                   \
-    { mcp_str(name), mcp_str(help), MCP_STATUS_GAUGE,                         \
-      offsetof(mcp_store_stats_t, field) }
+    mcp_status_row(MCP_STATUS_STORE, MCP_STATUS_GAUGE, field,                 \
+                   name, "mcp_" name, help)
+
+#define mcp_status_event(id, name, help)                                      \
+    mcp_status_row(MCP_STATUS_EVENTS, MCP_STATUS_COUNTER, node.counts[id],    \
+                   name, "mcp_cluster_" name "_total", help)
 
 
-/* Each value is a 64-bit integer at "offset" in mcp_store_stats_t. */
-
-const mcp_status_row_t  mcp_status_rows[MCP_STATUS_ROWS] = {
+/* All numbers of the status except those of the revisions and of the call
+ * statistics, in the order of the output. */
+static const mcp_status_row_t  mcp_status_rows[] = {
 
     mcp_status_counter(MCP_COUNT_REQUESTS, "requests",
                        "HTTP requests"),
@@ -44,8 +50,8 @@ const mcp_status_row_t  mcp_status_rows[MCP_STATUS_ROWS] = {
     mcp_status_counter(MCP_COUNT_SESSIONS_DELETED, "sessions_deleted",
                        "Sessions ended by their clients"),
 
-    mcp_status_active_calls(MCP_COUNT_CALLS_ACTIVE, "calls_active",
-                            "Backend calls running now"),
+    mcp_status_gauge(stats.counter[MCP_COUNT_CALLS_ACTIVE], "calls_active",
+                     "Backend calls running now"),
     mcp_status_counter(MCP_COUNT_CALLS, "calls",
                        "Backend calls begun"),
     mcp_status_counter(MCP_COUNT_CALLS_FAILED, "calls_failed",
@@ -59,8 +65,9 @@ const mcp_status_row_t  mcp_status_rows[MCP_STATUS_ROWS] = {
     mcp_status_counter(MCP_COUNT_CALLS_LOST, "calls_lost",
                        "Backend calls lost because their process ended"),
 
-    mcp_status_active_calls(MCP_COUNT_CONSUMERS_ACTIVE, "consumers_active",
-                            "Event stream connections open now"),
+    mcp_status_gauge(stats.counter[MCP_COUNT_CONSUMERS_ACTIVE],
+                     "consumers_active",
+                     "Event stream connections open now"),
     mcp_status_counter(MCP_COUNT_EVENTS, "events",
                        "Events written to streams"),
     mcp_status_counter(MCP_COUNT_EVENTS_DROPPED, "events_dropped",
@@ -74,9 +81,9 @@ const mcp_status_row_t  mcp_status_rows[MCP_STATUS_ROWS] = {
     mcp_status_counter(MCP_COUNT_STREAMS_EVICTED, "streams_evicted",
                        "Delivered streams dropped early to make room"),
 
-    mcp_status_counter(MCP_COUNT_REFUSED_FULL, "refused_full",
+    mcp_status_refusal(MCP_COUNT_REFUSED_FULL, "refused_full", "zone_full",
                        "Requests refused because the zone was full"),
-    mcp_status_counter(MCP_COUNT_REJECTED_LIMIT, "refused_limit",
+    mcp_status_refusal(MCP_COUNT_REJECTED_LIMIT, "refused_limit", "limit",
                        "Requests refused because of a limit on streams"),
     mcp_status_counter(MCP_COUNT_ERRORS, "errors",
                        "HTTP errors and JSON-RPC errors sent to clients"),
@@ -86,44 +93,229 @@ const mcp_status_row_t  mcp_status_rows[MCP_STATUS_ROWS] = {
                        "Requests for input sent to clients"),
     mcp_status_counter(MCP_COUNT_REPAIRS, "repairs",
                        "Repairs of the zone after a process died"),
-    mcp_status_counter(MCP_COUNT_HEADERS, "header_mismatches",
+    mcp_status_refusal(MCP_COUNT_HEADERS, "header_mismatches",
+                       "header_mismatch",
                        "Requests whose headers differ from their body"),
-    mcp_status_counter(MCP_COUNT_VERSIONS, "unsupported_versions",
+    mcp_status_refusal(MCP_COUNT_VERSIONS, "unsupported_versions",
+                       "unsupported_version",
                        "Requests of revisions that are not served"),
-    mcp_status_counter(MCP_COUNT_STATES, "states_refused",
+    mcp_status_refusal(MCP_COUNT_STATES, "states_refused", "request_state",
                        "Request states that were refused"),
     mcp_status_counter(MCP_COUNT_JOINED, "calls_joined",
                        "Calls that joined an equal call"),
 
-    mcp_status_gauge(size, "zone_size_bytes", "Size of the zone"),
-    mcp_status_gauge(used, "zone_used_bytes", "Bytes of the zone in use"),
-    mcp_status_gauge(streams, "streams", "Streams kept"),
-    mcp_status_gauge(listeners, "listeners", "Streams of listening sessions"),
-    mcp_status_gauge(values, "values",
+    mcp_status_gauge(stats.size, "zone_size_bytes", "Size of the zone"),
+    mcp_status_gauge(stats.used, "zone_used_bytes", "Bytes of the zone in use"),
+    mcp_status_gauge(stats.streams, "streams", "Streams kept"),
+    mcp_status_gauge(stats.listeners, "listeners",
+                     "Streams of listening sessions"),
+    mcp_status_gauge(stats.values, "values",
                      "Values kept, such as ended sessions and log levels"),
-    mcp_status_gauge(subscriptions, "subscriptions",
-                     "Subscriptions to resources")
+    mcp_status_gauge(stats.subscriptions, "subscriptions",
+                     "Subscriptions to resources"),
+
+    mcp_status_row(MCP_STATUS_NODE, MCP_STATUS_GAUGE, node.processes,
+                   "processes", "mcp_cluster_processes",
+                   "Processes with a link to Redis"),
+    mcp_status_row(MCP_STATUS_NODE, MCP_STATUS_GAUGE, node.up,
+                   "connected", "mcp_cluster_connected",
+                   "Processes whose link to Redis is up"),
+    mcp_status_row(MCP_STATUS_NODE, MCP_STATUS_GAUGE, standalone,
+                   "", "mcp_cluster_refused",
+                   "1 if the cluster rejected the node, which serves alone"),
+    mcp_status_row(MCP_STATUS_NODE, MCP_STATUS_GAUGE, node.view.n_members,
+                   "", "mcp_cluster_members",
+                   "Nodes in the cluster"),
+
+    /* one number is enough for an alert: a metric for each node would need the
+     * node's id as a label, which changes with every start */
+
+    mcp_status_row(MCP_STATUS_NODE, MCP_STATUS_MS, silence,
+                   "", "mcp_cluster_member_silence_seconds",
+                   "Longest time since a node's last heartbeat"),
+    mcp_status_row(MCP_STATUS_NODE, MCP_STATUS_MS, node.round_trip,
+                   "round_trip", "mcp_cluster_round_trip_seconds",
+                   "Longest of the last round trips of all processes to "
+                   "Redis"),
+    mcp_status_row(MCP_STATUS_NODE, MCP_STATUS_MS, node.view.offset,
+                   "offset", "mcp_cluster_clock_offset_seconds",
+                   "Clock of Redis minus the clock of the node"),
+    mcp_status_row(MCP_STATUS_NODE, MCP_STATUS_GAUGE, node.view.layout,
+                   "layout", "", ""),
+    mcp_status_row(MCP_STATUS_NODE, MCP_STATUS_GAUGE, node.mirrors,
+                   "mirrors", "mcp_cluster_mirrors",
+                   "Streams of other nodes that are read at this node"),
+
+    mcp_status_row(MCP_STATUS_LAG, MCP_STATUS_GAUGE, node.lag.events,
+                   "events", "mcp_cluster_lag_events",
+                   "Events that are not in Redis yet"),
+    mcp_status_row(MCP_STATUS_LAG, MCP_STATUS_GAUGE, node.lag.bytes,
+                   "bytes", "mcp_cluster_lag_bytes",
+                   "Bytes of the events that are not in Redis yet"),
+    mcp_status_row(MCP_STATUS_LAG, MCP_STATUS_MS, lag,
+                   "age", "mcp_cluster_lag_seconds",
+                   "Age of the oldest event that is not in Redis yet"),
+
+    mcp_status_event(MCP_NODE_REPLICATED, "events_replicated",
+                     "Events that Redis has acknowledged"),
+    mcp_status_event(MCP_NODE_REFILLED, "streams_refilled",
+                     "Streams that were written again because Redis had "
+                     "lost a part"),
+    mcp_status_event(MCP_NODE_LINKS_LOST, "links_lost",
+                     "Connections to Redis that were lost"),
+    mcp_status_row(MCP_STATUS_EVENTS, MCP_STATUS_REFUSAL,
+                   node.counts[MCP_NODE_UNREACHABLE],
+                   "requests_refused", "redis_unreachable",
+                   "Requests refused because Redis could not be reached"),
+    mcp_status_event(MCP_NODE_TAKEN_OVER, "nodes_taken_over",
+                     "Dead nodes whose streams this node took over"),
+    mcp_status_event(MCP_NODE_PROMOTED, "streams_taken_over",
+                     "Streams that were taken over from dead nodes"),
+    mcp_status_event(MCP_NODE_DROPPED, "dropped",
+                     "Streams of dead nodes and answers from other nodes "
+                     "that were lost because the zone was full"),
+    mcp_status_event(MCP_NODE_DISPLACED, "readers_displaced",
+                     "Connections closed because their client resumed at "
+                     "another node"),
+    mcp_status_event(MCP_NODE_FENCED, "streams_fenced",
+                     "Streams of this node that other nodes took over"),
+    mcp_status_event(MCP_NODE_REBORN, "deaths",
+                     "Times that other nodes declared this node dead"),
+    mcp_status_event(MCP_NODE_UNEXPECTED_REPLY, "errors",
+                     "Error replies and unexpected replies of Redis")
 };
 
-int64_t
-mcp_status_value(const mcp_store_stats_t *stats, const mcp_status_row_t *row)
-{
-    int64_t  value;
+#define MCP_STATUS_ROWS                                                       \
+    (sizeof(mcp_status_rows) / sizeof(mcp_status_rows[0]))
 
-    memcpy(&value, (const char *) stats + row->offset, sizeof(value));
+
+int64_t
+mcp_status_value(const mcp_status_t *status, const mcp_status_row_t *row)
+{
+    int64_t      value;
+    uint32_t     small;
+    const char  *field;
+
+    field = (const char *) status + row->offset;
+
+    if (row->size == sizeof(small)) {
+        memcpy(&small, field, sizeof(small));
+
+        return small;
+    }
+
+    memcpy(&value, field, sizeof(value));
 
     return value;
 }
 
 
-mcp_revision_e
-mcp_status_revision(const mcp_store_stats_t *stats, mcp_revision_e revision,
-    int64_t *requests)
+void
+mcp_status_numbers(const mcp_status_t *status, unsigned sections,
+    mcp_status_number_pt write, mcp_buf_t *buf)
 {
-    revision = mcp_revision_next(revision);
-    *requests = stats->counter[MCP_COUNT_REVISION + revision];
+    size_t  i;
 
-    return revision;
+    if (!status->clustered) {
+        sections &= MCP_STATUS_STORE;
+    }
+
+    for (i = 0; i < MCP_STATUS_ROWS; i++) {
+        if (mcp_status_rows[i].section & sections) {
+            write(status, &mcp_status_rows[i], buf);
+        }
+    }
+}
+
+
+void
+mcp_status_calls(const mcp_status_t *status, mcp_status_calls_pt write,
+    mcp_buf_t *buf)
+{
+    uint32_t          i;
+    mcp_call_stats_t  stats;
+
+    for (i = 0; i < status->n_calls; i++) {
+        mcp_store_call_stats_get(status->store, i, &stats);
+        write(status, &stats, status->active[i], buf);
+    }
+}
+
+
+mcp_str_t
+mcp_status_kind(mcp_call_stats_kind_e kind)
+{
+    static const mcp_str_t  names[MCP_CALL_STATS_KINDS] = {
+        mcp_str("tool"),
+        mcp_str("prompt"),
+        mcp_str("resource"),
+        mcp_str("template"),
+        mcp_str("other")
+    };
+
+    return names[kind];
+}
+
+
+uint64_t
+mcp_status_ended(const mcp_call_stats_t *stats)
+{
+    unsigned  i;
+    uint64_t  n;
+
+    n = 0;
+
+    for (i = 0; i < MCP_CALL_STATS_BUCKETS; i++) {
+        n += stats->buckets[i];
+    }
+
+    return n;
+}
+
+
+mcp_str_t
+mcp_status_node_state(const mcp_status_t *status)
+{
+    if (status->standalone) {
+        return mcp_str("standalone");
+    }
+
+    if (status->node.up == 0) {
+        return mcp_str("unreachable");
+    }
+
+    return status->node.view.at ? mcp_str("member") : mcp_str("joining");
+}
+
+
+uint64_t
+mcp_status_age(const mcp_status_t *status, uint64_t since)
+{
+    return status->query->now > since ? status->query->now - since : 0;
+}
+
+
+void
+mcp_status_seconds(mcp_buf_t *buf, int64_t ms)
+{
+    int64_t  unit;
+
+    if (ms < 0) {
+        mcp_buf_lit(buf, "-");
+        ms = -ms;
+    }
+
+    mcp_buf_int(buf, ms / 1000);
+    ms %= 1000;
+
+    if (ms) {
+        mcp_buf_lit(buf, ".");
+    }
+
+    for (unit = 100; ms; unit /= 10) {
+        mcp_buf_int(buf, ms / unit);
+        ms %= unit;
+    }
 }
 
 
@@ -141,11 +333,13 @@ mcp_status_summary(const mcp_status_t *status, mcp_buf_t *buf)
     for (i = 0; i < MCP_STATUS_ROWS; i++) {
         row = &mcp_status_rows[i];
 
-        if (row->type == MCP_STATUS_GAUGE) {
+        if (row->section == MCP_STATUS_STORE
+            && row->type == MCP_STATUS_GAUGE)
+        {
             mcp_buf_add(buf, separator, strlen(separator));
             mcp_buf_str(buf, row->help);
             mcp_buf_lit(buf, ": ");
-            mcp_buf_int(buf, mcp_status_value(&status->stats, row));
+            mcp_buf_int(buf, mcp_status_value(status, row));
             separator = ", ";
         }
     }
@@ -200,6 +394,53 @@ mcp_status_stats(mcp_store_t *store, mcp_store_stats_t *stats)
 }
 
 
+/* Reads the state of the cluster, if there is one. */
+static void
+mcp_status_read_node(mcp_status_t *status)
+{
+    uint32_t          i;
+    uint64_t          age;
+    mcp_node_info_t  *node;
+
+    node = &status->node;
+    status->clustered = mcp_store_node_info(status->store, node) == MCP_OK;
+
+    if (!status->clustered) {
+        return;
+    }
+
+    status->standalone = node->standalone[0] != '\0';
+    status->lag = node->lag.since ? mcp_status_age(status, node->lag.since)
+                                  : 0;
+
+    for (i = 0; i < node->view.n_members; i++) {
+        age = mcp_status_age(status, node->view.members[i].heartbeat);
+        status->silence = age > status->silence ? age : status->silence;
+    }
+}
+
+
+void
+mcp_status_read(mcp_status_t *status, mcp_store_t *store,
+    const mcp_status_query_t *query)
+{
+    memset(status, 0, sizeof(mcp_status_t));
+
+    status->query = query;
+    status->store = store;
+    mcp_status_stats(store, &status->stats);
+
+    mcp_store_active_count(store, status->active, MCP_CALL_STATS_ROWS_MAX);
+    status->n_calls = mcp_store_call_stats_rows(store);
+
+    if (status->n_calls > MCP_CALL_STATS_ROWS_MAX) {
+        status->n_calls = MCP_CALL_STATS_ROWS_MAX;
+    }
+
+    mcp_status_read_node(status);
+}
+
+
 int
 mcp_status_render(mcp_store_t *store, const mcp_status_query_t *query,
     mcp_buf_t *buf, mcp_status_head_t *head)
@@ -209,9 +450,7 @@ mcp_status_render(mcp_store_t *store, const mcp_status_query_t *query,
 
     for (i = 0; i < MCP_STATUS_FORMATS; i++) {
         if (mcp_str_eq(mcp_status_formats[i].name, query->format)) {
-            status.query = query;
-            status.store = store;
-            mcp_status_stats(store, &status.stats);
+            mcp_status_read(&status, store, query);
             head->content_type = mcp_status_formats[i].content_type;
             head->n_headers = 0;
             mcp_status_formats[i].render(&status, buf);

@@ -5,6 +5,8 @@
  * makes. */
 
 
+#include <stdio.h>
+
 #include "base/mcp_base64.h"
 #include "base/mcp_crypto.h"
 #include "mcp_version.h"
@@ -52,7 +54,8 @@ mcp_status_file(void)
 }
 
 
-void
+/* Appends a text, escaped for HTML. */
+static void
 mcp_status_html_text(mcp_buf_t *buf, mcp_str_t text)
 {
     size_t  i;
@@ -158,32 +161,67 @@ mcp_status_html_zone(const mcp_status_t *status, mcp_buf_t *buf)
 }
 
 
+/* Appends the state of the cluster in one paragraph, if there is one. */
+static void
+mcp_status_html_cluster(const mcp_status_t *status, mcp_buf_t *buf)
+{
+    int                     n;
+    char                    text[320];
+    mcp_str_t               state;
+    const mcp_node_info_t  *node;
+
+    if (!status->clustered) {
+        return;
+    }
+
+    node = &status->node;
+    state = mcp_status_node_state(status);
+
+    n = snprintf(text, sizeof(text),
+                 "<p>Cluster: node %016llx, %.*s, %u of %u processes "
+                 "connected to Redis, nodes: %u, mirrors: %llu, events that "
+                 "Redis does not have yet: %llu",
+                 (unsigned long long) node->id, (int) state.len, state.data,
+                 node->up, node->processes, node->view.n_members,
+                 (unsigned long long) node->mirrors,
+                 (unsigned long long) node->lag.events);
+    mcp_buf_add(buf, text, (size_t) n);
+
+    if (status->standalone) {
+        mcp_buf_lit(buf, "<br>Refused: ");
+        mcp_status_html_text(buf, mcp_status_text(node->standalone));
+    }
+
+    mcp_buf_lit(buf, "</p>\n");
+}
+
+
+static void
+mcp_status_html_row(const mcp_status_t *status, const mcp_status_row_t *row,
+    mcp_buf_t *buf)
+{
+    mcp_buf_lit(buf, "<tr>");
+    mcp_status_html_cell(buf, row->help);
+    mcp_status_html_number(buf, mcp_status_value(status, row));
+    mcp_buf_lit(buf, "</tr>\n");
+}
+
+
 static void
 mcp_status_html_counters(const mcp_status_t *status, mcp_buf_t *buf)
 {
-    size_t          i;
-    int64_t         n;
     mcp_revision_e  revision;
 
     mcp_buf_lit(buf, "<table>\n");
-
-    for (i = 0; i < MCP_STATUS_ROWS; i++) {
-        mcp_buf_lit(buf, "<tr>");
-        mcp_status_html_cell(buf, mcp_status_rows[i].help);
-        mcp_status_html_number(buf, mcp_status_value(&status->stats,
-                                                     &mcp_status_rows[i]));
-        mcp_buf_lit(buf, "</tr>\n");
-    }
+    mcp_status_numbers(status, MCP_STATUS_STORE, mcp_status_html_row, buf);
 
     revision = MCP_REVISION_NONE;
 
-    while ((revision = mcp_status_revision(&status->stats, revision, &n))
-           != MCP_REVISION_NONE)
-    {
+    while ((revision = mcp_revision_next(revision)) != MCP_REVISION_NONE) {
         mcp_buf_lit(buf, "<tr><td>Requests of revision ");
         mcp_buf_str(buf, mcp_revision(revision)->name);
         mcp_buf_lit(buf, "</td>");
-        mcp_status_html_number(buf, n);
+        mcp_status_html_number(buf, mcp_status_requests(status, revision));
         mcp_buf_lit(buf, "</tr>\n");
     }
 
@@ -192,17 +230,17 @@ mcp_status_html_counters(const mcp_status_t *status, mcp_buf_t *buf)
 
 
 static void
-mcp_status_html_tool(const mcp_call_stats_t *stats, uint64_t active,
-    mcp_buf_t *buf)
+mcp_status_html_tool(const mcp_status_t *status, const mcp_call_stats_t *stats,
+    uint64_t active, mcp_buf_t *buf)
 {
     unsigned  i;
 
+    (void) status;
+
     mcp_buf_lit(buf, "<tr>");
-    mcp_status_html_cell(buf, (mcp_str_t) { stats->name,
-                                            strlen(stats->name) });
+    mcp_status_html_cell(buf, mcp_status_text(stats->name));
     mcp_status_html_cell(buf, mcp_status_kind(stats->kind));
-    mcp_status_html_cell(buf, (mcp_str_t) { stats->endpoint,
-                                            strlen(stats->endpoint) });
+    mcp_status_html_cell(buf, mcp_status_text(stats->endpoint));
     mcp_status_html_number(buf, (int64_t) active);
 
     for (i = MCP_OUTCOME_OK; i < MCP_OUTCOME_COUNT; i++) {
@@ -217,14 +255,7 @@ mcp_status_html_tool(const mcp_call_stats_t *stats, uint64_t active,
 static void
 mcp_status_html_tools(const mcp_status_t *status, mcp_buf_t *buf)
 {
-    unsigned          k;
-    uint32_t          i, n;
-    uint64_t          active[MCP_CALL_STATS_ROWS_MAX];
-    mcp_call_stats_t  stats;
-
-    memset(active, 0, sizeof(active));
-    mcp_store_active_count(status->store, active, MCP_CALL_STATS_ROWS_MAX);
-    n = mcp_store_call_stats_rows(status->store);
+    unsigned  k;
 
     mcp_buf_lit(buf, "<table>\n<tr><th>Name</th><th>Kind</th><th>Endpoint</th>"
                      "<th class=\"n\">running</th>");
@@ -236,12 +267,7 @@ mcp_status_html_tools(const mcp_status_t *status, mcp_buf_t *buf)
     }
 
     mcp_buf_lit(buf, "<th>Last failure</th></tr>\n");
-
-    for (i = 0; i < n && i < MCP_CALL_STATS_ROWS_MAX; i++) {
-        mcp_store_call_stats_get(status->store, i, &stats);
-        mcp_status_html_tool(&stats, active[i], buf);
-    }
-
+    mcp_status_calls(status, mcp_status_html_tool, buf);
     mcp_buf_lit(buf, "</table>\n");
 }
 
@@ -255,7 +281,7 @@ mcp_status_html(const mcp_status_t *status, mcp_buf_t *buf)
 
     mcp_buf_str(buf, mcp_status_cut(&rest, mcp_str(MCP_STATUS_PLAIN)));
     mcp_status_html_zone(status, buf);
-    mcp_status_cluster_html(status, buf);
+    mcp_status_html_cluster(status, buf);
     mcp_status_html_tools(status, buf);
     mcp_status_html_counters(status, buf);
     mcp_buf_str(buf, rest);

@@ -3,8 +3,7 @@
 /*
  * Internal declarations of the status page:
  *
- *   mcp_status.c             formats, counters
- *   mcp_status_cluster.c     the cluster, in all formats
+ *   mcp_status.c             formats, and the table of all numbers
  *   mcp_status_html.c        HTML, from mcp_status.html
  *   mcp_status_json.c        JSON
  *   mcp_status_prometheus.c  metrics
@@ -17,20 +16,7 @@
 
 #include "mcp_status.h"
 #include "store/mcp_store_call_stats.h"
-
-
-typedef enum {
-    MCP_STATUS_COUNTER = 0,
-    MCP_STATUS_GAUGE
-} mcp_status_type_e;
-
-
-typedef struct {
-    mcp_str_t           name;
-    mcp_str_t           help;
-    mcp_status_type_e   type;
-    size_t              offset;        /* offset in mcp_store_stats_t */
-} mcp_status_row_t;
+#include "store/mcp_store_node.h"
 
 
 /* The input of a response with the status: the request's query, the store, and
@@ -39,31 +25,114 @@ typedef struct {
     const mcp_status_query_t  *query;
     mcp_store_t               *store;
     mcp_store_stats_t          stats;
+
+    uint32_t                   n_calls;            /* number of rows of the
+                                                      call statistics */
+    uint64_t                   active[MCP_CALL_STATS_ROWS_MAX];
+                                                   /* number of active requests
+                                                      of each row */
+
+    unsigned                   clustered;          /* 1: the zone is a node of
+                                                      a cluster; 0: the
+                                                      following fields are not
+                                                      set */
+    unsigned                   standalone;         /* 1 if the node is
+                                                      standalone */
+    mcp_node_info_t            node;
+    uint64_t                   lag;    /* age of the oldest event that is not
+                                          replicated, ms */
+    uint64_t                   silence;            /* age of the oldest
+                                                      heartbeat of all members,
+                                                      ms */
 } mcp_status_t;
 
 
 /* --- mcp_status.c --- */
 
-/* A row for each counter of the store that is shown, and for each number of
- * mcp_store_stats_t. */
-#define MCP_STATUS_ROWS  (MCP_COUNT_REVISION + 6)
+typedef enum {
+    MCP_STATUS_COUNTER = 0,
+    MCP_STATUS_GAUGE,
+    MCP_STATUS_MS,             /* a gauge of milliseconds; a metric has seconds
+                                  instead */
+    MCP_STATUS_REFUSAL         /* a counter that is part of the metric
+                                  mcp_requests_refused_total */
+} mcp_status_type_e;
 
-extern const mcp_status_row_t  mcp_status_rows[MCP_STATUS_ROWS];
+/* The sections of the table of numbers, as bits. */
+#define MCP_STATUS_STORE   1
+#define MCP_STATUS_NODE    2           /* the node and its links to Redis */
+#define MCP_STATUS_LAG     4           /* the replication lag */
+#define MCP_STATUS_EVENTS  8           /* the counters of the cluster */
 
-int64_t mcp_status_value(const mcp_store_stats_t *stats,
+#define MCP_STATUS_CLUSTER                                                    \
+    (MCP_STATUS_NODE | MCP_STATUS_LAG | MCP_STATUS_EVENTS)
+
+/* A number of the status. */
+typedef struct {
+    unsigned            section;
+    mcp_status_type_e   type;
+    mcp_str_t           name;          /* name in JSON; empty: not in JSON */
+    mcp_str_t           metric;        /* name of the metric; for a refusal the
+                                          value of its label "reason"; empty:
+                                          no metric */
+    mcp_str_t           help;
+    size_t              offset;        /* offset and size in mcp_status_t */
+    size_t              size;
+} mcp_status_row_t;
+
+/* Writes one number in a format. */
+typedef void (*mcp_status_number_pt)(const mcp_status_t *status,
+    const mcp_status_row_t *row, mcp_buf_t *buf);
+
+/* Writes one row of the call statistics in a format; "active" is the number of
+ * its active requests. */
+typedef void (*mcp_status_calls_pt)(const mcp_status_t *status,
+    const mcp_call_stats_t *stats, uint64_t active, mcp_buf_t *buf);
+
+/* Sets *status to the present state of a store. */
+void mcp_status_read(mcp_status_t *status, mcp_store_t *store,
+    const mcp_status_query_t *query);
+
+/* Calls "write" for each number of the sections. A store without a cluster has
+ * the section MCP_STATUS_STORE only. */
+void mcp_status_numbers(const mcp_status_t *status, unsigned sections,
+    mcp_status_number_pt write, mcp_buf_t *buf);
+
+int64_t mcp_status_value(const mcp_status_t *status,
     const mcp_status_row_t *row);
 
-/* Returns the revision after "revision", and sets *requests to the number of
- * its requests. */
-mcp_revision_e mcp_status_revision(const mcp_store_stats_t *stats,
-    mcp_revision_e revision, int64_t *requests);
+/* Returns the number of requests of a revision. */
+static inline int64_t
+mcp_status_requests(const mcp_status_t *status, mcp_revision_e revision)
+{
+    return status->stats.counter[MCP_COUNT_REVISION + revision];
+}
 
+/* Calls "write" for each row of the call statistics. */
+void mcp_status_calls(const mcp_status_t *status, mcp_status_calls_pt write,
+    mcp_buf_t *buf);
 
-/* --- mcp_status_cluster.c --- */
+/* Returns the name of a kind of rows, such as "tool". */
+mcp_str_t mcp_status_kind(mcp_call_stats_kind_e kind);
 
-void mcp_status_cluster_json(const mcp_status_t *status, mcp_buf_t *buf);
-void mcp_status_cluster_prometheus(const mcp_status_t *status, mcp_buf_t *buf);
-void mcp_status_cluster_html(const mcp_status_t *status, mcp_buf_t *buf);
+/* Returns the number of finished calls of a row of the call statistics. */
+uint64_t mcp_status_ended(const mcp_call_stats_t *stats);
+
+/* Returns the name of the node's state in its cluster: "standalone",
+ * "unreachable", "member" or "joining". */
+mcp_str_t mcp_status_node_state(const mcp_status_t *status);
+
+/* Returns the time since "since", in ms; 0 if that is in the future. */
+uint64_t mcp_status_age(const mcp_status_t *status, uint64_t since);
+
+/* Appends milliseconds as seconds, such as "0.05". */
+void mcp_status_seconds(mcp_buf_t *buf, int64_t ms);
+
+static inline mcp_str_t
+mcp_status_text(const char *text)
+{
+    return (mcp_str_t) { text, strlen(text) };
+}
 
 
 /* --- mcp_status_html.c --- */
@@ -74,9 +143,6 @@ extern const unsigned char  mcp_status_page[];
 extern const size_t         mcp_status_page_len;
 
 #define MCP_STATUS_PLAIN  "<!--plain-->"
-
-/* Appends a text, escaped for HTML. */
-void mcp_status_html_text(mcp_buf_t *buf, mcp_str_t text);
 
 void mcp_status_html(const mcp_status_t *status, mcp_buf_t *buf);
 
@@ -91,27 +157,10 @@ int mcp_status_html_head(mcp_status_head_t *head);
 
 /* --- mcp_status_json.c --- */
 
-/* Returns the name of a kind of rows, such as "tool". */
-mcp_str_t mcp_status_kind(mcp_call_stats_kind_e kind);
-
-/* Append the text "before", and then a number or a JSON string. */
-void mcp_status_number(mcp_buf_t *buf, mcp_str_t before, uint64_t n);
-void mcp_status_string(mcp_buf_t *buf, mcp_str_t before, mcp_str_t text);
-
-/* Appends milliseconds as seconds, such as "0.05". */
-void mcp_status_seconds(mcp_buf_t *buf, uint64_t ms);
-
-/* Returns the number of finished calls of a row of the call statistics. */
-uint64_t mcp_status_ended(const mcp_call_stats_t *stats);
-
 void mcp_status_json(const mcp_status_t *status, mcp_buf_t *buf);
 
 
 /* --- mcp_status_prometheus.c --- */
-
-/* Appends the first label of a Prometheus sample with its brace:
- * {zone="mcp". */
-void mcp_status_zone(const mcp_status_t *status, mcp_buf_t *buf);
 
 void mcp_status_prometheus(const mcp_status_t *status, mcp_buf_t *buf);
 

@@ -3,111 +3,83 @@
 /* The status as JSON: docs/operations.md describes it. */
 
 
+#include <stdio.h>
+
 #include "mcp_version.h"
 #include "rpc/mcp_id.h"
 #include "rpc/mcp_reason.h"
 #include "store/mcp_status_internal.h"
 
 
-mcp_str_t
-mcp_status_kind(mcp_call_stats_kind_e kind)
+/* Appends the comma before a member of an object or an element of an array,
+ * unless it is the first one, and the name of a member; the name of an element
+ * is empty. */
+static void
+mcp_status_name(mcp_buf_t *buf, mcp_str_t name)
 {
-    static const mcp_str_t  names[MCP_CALL_STATS_KINDS] = {
-        mcp_str("tool"),
-        mcp_str("prompt"),
-        mcp_str("resource"),
-        mcp_str("template"),
-        mcp_str("other")
-    };
+    char  last;
 
-    return names[kind];
-}
+    last = buf->len ? buf->data[buf->len - 1] : '\0';
 
-
-uint64_t
-mcp_status_ended(const mcp_call_stats_t *stats)
-{
-    unsigned  i;
-    uint64_t  n;
-
-    n = 0;
-
-    for (i = 0; i < MCP_CALL_STATS_BUCKETS; i++) {
-        n += stats->buckets[i];
+    if (last != '{' && last != '[') {
+        mcp_buf_lit(buf, ",");
     }
 
-    return n;
-}
-
-
-static mcp_str_t
-mcp_status_text(const char *text)
-{
-    return (mcp_str_t) { text, strlen(text) };
-}
-
-
-void
-mcp_status_number(mcp_buf_t *buf, mcp_str_t before, uint64_t n)
-{
-    mcp_buf_str(buf, before);
-    mcp_buf_int(buf, (int64_t) n);
-}
-
-
-void
-mcp_status_string(mcp_buf_t *buf, mcp_str_t before, mcp_str_t text)
-{
-    mcp_buf_str(buf, before);
-    mcp_buf_json(buf, text);
-}
-
-
-void
-mcp_status_seconds(mcp_buf_t *buf, uint64_t ms)
-{
-    unsigned  i, unit, rest;
-
-    mcp_buf_int(buf, (int64_t) (ms / 1000));
-
-    rest = (unsigned) (ms % 1000);
-    unit = 100;
-
-    for (i = 0; rest; i++) {
-        mcp_buf_str(buf, i ? mcp_null_str : mcp_str("."));
-        mcp_buf_int(buf, (int64_t) (rest / unit));
-        rest %= unit;
-        unit /= 10;
+    if (name.len) {
+        mcp_buf_json(buf, name);
+        mcp_buf_lit(buf, ":");
     }
 }
 
 
 static void
-mcp_status_json_counters(const mcp_status_t *status, mcp_buf_t *buf)
+mcp_status_number(mcp_buf_t *buf, mcp_str_t name, uint64_t n)
 {
-    size_t          i;
-    int64_t         n;
-    const char     *before;
+    mcp_status_name(buf, name);
+    mcp_buf_int(buf, (int64_t) n);
+}
+
+
+static void
+mcp_status_string(mcp_buf_t *buf, mcp_str_t name, mcp_str_t text)
+{
+    mcp_status_name(buf, name);
+    mcp_buf_json(buf, text);
+}
+
+
+/* Appends a member whose value begins with, or is, "value". */
+static void
+mcp_status_begin(mcp_buf_t *buf, mcp_str_t name, mcp_str_t value)
+{
+    mcp_status_name(buf, name);
+    mcp_buf_str(buf, value);
+}
+
+
+static void
+mcp_status_json_number(const mcp_status_t *status, const mcp_status_row_t *row,
+    mcp_buf_t *buf)
+{
+    if (row->name.len) {
+        mcp_status_number(buf, row->name,
+                          (uint64_t) mcp_status_value(status, row));
+    }
+}
+
+
+static void
+mcp_status_json_revisions(const mcp_status_t *status, mcp_buf_t *buf)
+{
     mcp_revision_e  revision;
 
-    for (i = 0; i < MCP_STATUS_ROWS; i++) {
-        mcp_status_string(buf, mcp_str(","), mcp_status_rows[i].name);
-        mcp_buf_lit(buf, ":");
-        mcp_buf_int(buf, mcp_status_value(&status->stats,
-                                          &mcp_status_rows[i]));
-    }
+    mcp_status_begin(buf, mcp_str("revisions"), mcp_str("{"));
 
-    before = ",\"revisions\":{";
     revision = MCP_REVISION_NONE;
 
-    while ((revision = mcp_status_revision(&status->stats, revision, &n))
-           != MCP_REVISION_NONE)
-    {
-        mcp_buf_add(buf, before, strlen(before));
-        mcp_buf_json(buf, mcp_revision(revision)->name);
-        mcp_buf_lit(buf, ":");
-        mcp_buf_int(buf, n);
-        before = ",";
+    while ((revision = mcp_revision_next(revision)) != MCP_REVISION_NONE) {
+        mcp_status_number(buf, mcp_revision(revision)->name,
+                          (uint64_t) mcp_status_requests(status, revision));
     }
 
     mcp_buf_lit(buf, "}");
@@ -122,9 +94,9 @@ mcp_status_json_reason(mcp_buf_t *buf, unsigned reason)
 
     row = mcp_reason(reason);
 
-    mcp_status_string(buf, mcp_str(",\"reason\":"), row->name);
-    mcp_status_string(buf, mcp_str(",\"text\":"), row->text);
-    mcp_status_string(buf, mcp_str(",\"remedy\":"), row->remedy);
+    mcp_status_string(buf, mcp_str("reason"), row->name);
+    mcp_status_string(buf, mcp_str("text"), row->text);
+    mcp_status_string(buf, mcp_str("remedy"), row->remedy);
 }
 
 
@@ -134,17 +106,17 @@ mcp_status_json_durations(const mcp_call_stats_t *stats, mcp_buf_t *buf)
     unsigned  i;
     uint64_t  n;
 
-    mcp_status_number(buf, mcp_str("},\"seconds\":{\"count\":"),
-                      mcp_status_ended(stats));
-    mcp_buf_lit(buf, ",\"sum\":");
-    mcp_status_seconds(buf, stats->sum);
+    mcp_status_begin(buf, mcp_str("seconds"), mcp_str("{"));
+    mcp_status_number(buf, mcp_str("count"), mcp_status_ended(stats));
+    mcp_status_name(buf, mcp_str("sum"));
+    mcp_status_seconds(buf, (int64_t) stats->sum);
+    mcp_status_begin(buf, mcp_str("buckets"), mcp_str("["));
 
     n = 0;
 
     for (i = 0; i < MCP_CALL_STATS_BUCKETS; i++) {
         n += stats->buckets[i];
-        mcp_status_number(buf, i ? mcp_str(",") : mcp_str(",\"buckets\":["),
-                          n);
+        mcp_status_number(buf, mcp_null_str, n);
     }
 
     mcp_buf_lit(buf, "]}");
@@ -152,71 +124,68 @@ mcp_status_json_durations(const mcp_call_stats_t *stats, mcp_buf_t *buf)
 
 
 static void
-mcp_status_json_tool(const mcp_call_stats_t *stats, uint64_t active,
-    mcp_buf_t *buf)
+mcp_status_json_tool(const mcp_status_t *status, const mcp_call_stats_t *stats,
+    uint64_t active, mcp_buf_t *buf)
 {
     unsigned  i;
 
-    mcp_status_string(buf, mcp_str("{\"endpoint\":"),
+    (void) status;
+
+    mcp_status_begin(buf, mcp_null_str, mcp_str("{"));
+    mcp_status_string(buf, mcp_str("endpoint"),
                       mcp_status_text(stats->endpoint));
-    mcp_status_string(buf, mcp_str(",\"kind\":"),
-                      mcp_status_kind(stats->kind));
-    mcp_status_string(buf, mcp_str(",\"tool\":"),
-                      mcp_status_text(stats->name));
-    mcp_status_number(buf, mcp_str(",\"active\":"), active);
+    mcp_status_string(buf, mcp_str("kind"), mcp_status_kind(stats->kind));
+    mcp_status_string(buf, mcp_str("tool"), mcp_status_text(stats->name));
+    mcp_status_number(buf, mcp_str("active"), active);
+    mcp_status_begin(buf, mcp_str("results"), mcp_str("{"));
 
     for (i = MCP_OUTCOME_OK; i < MCP_OUTCOME_COUNT; i++) {
-        mcp_status_string(buf, i == MCP_OUTCOME_OK ? mcp_str(",\"results\":{")
-                                                  : mcp_str(","),
-                          mcp_outcome_name((mcp_outcome_e) i));
-        mcp_status_number(buf, mcp_str(":"), stats->results[i]);
+        mcp_status_number(buf, mcp_outcome_name((mcp_outcome_e) i),
+                          stats->results[i]);
     }
 
+    mcp_buf_lit(buf, "}");
     mcp_status_json_durations(stats, buf);
 
     if (stats->failed_at) {
-        mcp_status_number(buf, mcp_str(",\"last_error\":{\"at\":"),
-                          stats->failed_at);
-        mcp_status_string(buf, mcp_str(",\"result\":"),
+        mcp_status_begin(buf, mcp_str("last_error"), mcp_str("{"));
+        mcp_status_number(buf, mcp_str("at"), stats->failed_at);
+        mcp_status_string(buf, mcp_str("result"),
                           mcp_outcome_name((mcp_outcome_e) stats->failed));
         mcp_status_json_reason(buf, stats->reason);
         mcp_buf_lit(buf, "}}");
 
     } else {
-        mcp_buf_lit(buf, ",\"last_error\":null}");
+        mcp_status_begin(buf, mcp_str("last_error"), mcp_str("null}"));
     }
 }
 
 
-/* If row "first" is an endpoint's row of the kind OTHER, of which each
- * endpoint has one, appends the sums of all rows of the endpoint and returns
- * 1. Otherwise returns 0. */
-static int
-mcp_status_json_endpoint(const mcp_status_t *status, uint32_t first,
-    const uint64_t *active, const char *before, mcp_buf_t *buf)
+/* Appends the sums of all rows of an endpoint, if "stats" is the endpoint's
+ * row of the kind OTHER, of which each endpoint has one. */
+static void
+mcp_status_json_endpoint(const mcp_status_t *status,
+    const mcp_call_stats_t *stats, uint64_t active, mcp_buf_t *buf)
 {
-    uint32_t          i, n;
-    uint64_t          tools, all_active, ended, failed;
-    mcp_call_stats_t  stats, other;
+    uint32_t          i;
+    uint64_t          tools, ended, failed;
+    mcp_call_stats_t  other;
 
-    mcp_store_call_stats_get(status->store, first, &stats);
-
-    if (stats.kind != MCP_CALL_STATS_KIND_OTHER) {
-        return 0;
+    if (stats->kind != MCP_CALL_STATS_KIND_OTHER) {
+        return;
     }
 
-    tools = all_active = ended = failed = 0;
-    n = mcp_store_call_stats_rows(status->store);
+    tools = active = ended = failed = 0;
 
-    for (i = 0; i < n && i < MCP_CALL_STATS_ROWS_MAX; i++) {
+    for (i = 0; i < status->n_calls; i++) {
         mcp_store_call_stats_get(status->store, i, &other);
 
-        if (strcmp(other.endpoint, stats.endpoint) != 0) {
+        if (strcmp(other.endpoint, stats->endpoint) != 0) {
             continue;
         }
 
         tools += other.kind == MCP_CALL_STATS_KIND_TOOL;
-        all_active += active[i];
+        active += status->active[i];
         ended += mcp_status_ended(&other) + other.results[MCP_OUTCOME_LOST];
         failed += other.results[MCP_OUTCOME_TOOL_ERROR]
                   + other.results[MCP_OUTCOME_RPC_ERROR]
@@ -225,51 +194,37 @@ mcp_status_json_endpoint(const mcp_status_t *status, uint32_t first,
                   + other.results[MCP_OUTCOME_EXPIRED];
     }
 
-    mcp_buf_add(buf, before, strlen(before));
-    mcp_status_string(buf, mcp_str("{\"endpoint\":"),
-                      mcp_status_text(stats.endpoint));
-    mcp_status_number(buf, mcp_str(",\"tools\":"), tools);
-    mcp_status_number(buf, mcp_str(",\"active\":"), all_active);
-    mcp_status_number(buf, mcp_str(",\"calls\":"), ended);
-    mcp_status_number(buf, mcp_str(",\"failed\":"), failed);
+    mcp_status_begin(buf, mcp_null_str, mcp_str("{"));
+    mcp_status_string(buf, mcp_str("endpoint"),
+                      mcp_status_text(stats->endpoint));
+    mcp_status_number(buf, mcp_str("tools"), tools);
+    mcp_status_number(buf, mcp_str("active"), active);
+    mcp_status_number(buf, mcp_str("calls"), ended);
+    mcp_status_number(buf, mcp_str("failed"), failed);
     mcp_buf_lit(buf, "}");
-
-    return 1;
 }
 
 
 static void
-mcp_status_json_tools(const mcp_status_t *status, mcp_buf_t *buf)
+mcp_status_json_calls(const mcp_status_t *status, mcp_buf_t *buf)
 {
-    uint32_t          i, n;
-    uint64_t          active[MCP_CALL_STATS_ROWS_MAX];
-    const char       *before;
-    mcp_call_stats_t  stats;
+    unsigned  i;
 
-    memset(active, 0, sizeof(active));
-    mcp_store_active_count(status->store, active, MCP_CALL_STATS_ROWS_MAX);
-    n = mcp_store_call_stats_rows(status->store);
-    before = "";
+    mcp_status_begin(buf, mcp_str("endpoints"), mcp_str("["));
+    mcp_status_calls(status, mcp_status_json_endpoint, buf);
+    mcp_buf_lit(buf, "]");
 
-    mcp_buf_lit(buf, ",\"endpoints\":[");
-
-    for (i = 0; i < n && i < MCP_CALL_STATS_ROWS_MAX; i++) {
-        if (mcp_status_json_endpoint(status, i, active, before, buf)) {
-            before = ",";
-        }
-    }
+    mcp_status_begin(buf, mcp_str("buckets"), mcp_str("["));
 
     for (i = 0; i < MCP_CALL_STATS_BUCKETS - 1; i++) {
-        mcp_buf_str(buf, i ? mcp_str(",") : mcp_str("],\"buckets\":["));
-        mcp_status_seconds(buf, mcp_call_stats_bounds[i]);
+        mcp_status_name(buf, mcp_null_str);
+        mcp_status_seconds(buf, (int64_t) mcp_call_stats_bounds[i]);
     }
 
-    for (i = 0; i < n && i < MCP_CALL_STATS_ROWS_MAX; i++) {
-        mcp_store_call_stats_get(status->store, i, &stats);
-        mcp_buf_str(buf, i ? mcp_str(",") : mcp_str("],\"tools\":["));
-        mcp_status_json_tool(&stats, active[i], buf);
-    }
+    mcp_buf_lit(buf, "]");
 
+    mcp_status_begin(buf, mcp_str("tools"), mcp_str("["));
+    mcp_status_calls(status, mcp_status_json_tool, buf);
     mcp_buf_lit(buf, "]");
 }
 
@@ -284,19 +239,15 @@ mcp_status_json_about(const mcp_status_t *status, uint32_t row,
 
     mcp_store_call_stats_get(status->store, row, &stats);
 
-    mcp_status_string(buf, mcp_str(",\"endpoint\":"),
+    mcp_status_string(buf, mcp_str("endpoint"),
                       mcp_status_text(stats.endpoint));
-    mcp_status_string(buf, mcp_str(",\"kind\":"),
-                      mcp_status_kind(stats.kind));
+    mcp_status_string(buf, mcp_str("kind"), mcp_status_kind(stats.kind));
 
-    if (!status->query->details) {
-        return;
+    if (status->query->details) {
+        mcp_status_string(buf, mcp_str("tool"), mcp_status_text(stats.name));
+        mcp_status_string(buf, mcp_str("principal"),
+                          mcp_status_text(principal));
     }
-
-    mcp_status_string(buf, mcp_str(",\"tool\":"),
-                      mcp_status_text(stats.name));
-    mcp_status_string(buf, mcp_str(",\"principal\":"),
-                      mcp_status_text(principal));
 }
 
 
@@ -306,7 +257,7 @@ mcp_status_json_id(const unsigned char *id, mcp_buf_t *buf)
     char  text[MCP_STREAM_TEXT_LEN];
 
     mcp_stream_id_print(text, id);
-    mcp_status_string(buf, mcp_str("\"call\":"), (mcp_str_t) { text, 8 });
+    mcp_status_string(buf, mcp_str("call"), (mcp_str_t) { text, 8 });
 }
 
 
@@ -331,40 +282,35 @@ mcp_status_state(const mcp_active_t *call)
 
 
 static void
-mcp_status_json_call(const mcp_status_t *status, const mcp_active_t *call,
+mcp_status_json_active(const mcp_status_t *status, const mcp_active_t *call,
     mcp_buf_t *buf)
 {
-    uint64_t  now;
-
-    now = status->query->now;
-
-    mcp_buf_lit(buf, "{");
+    mcp_status_begin(buf, mcp_null_str, mcp_str("{"));
     mcp_status_json_id(call->id, buf);
-    mcp_status_number(buf, mcp_str(",\"request\":"), call->request);
+    mcp_status_number(buf, mcp_str("request"), call->request);
     mcp_status_json_about(status, call->row, call->principal, buf);
-    mcp_status_number(buf, mcp_str(",\"began\":"), call->began);
-    mcp_status_number(buf, mcp_str(",\"age\":"),
-                      now > call->began ? now - call->began : 0);
-    mcp_status_string(buf, mcp_str(",\"state\":"), mcp_status_state(call));
-    mcp_status_number(buf, mcp_str(",\"events\":"), call->events);
+    mcp_status_number(buf, mcp_str("began"), call->began);
+    mcp_status_number(buf, mcp_str("age"),
+                      mcp_status_age(status, call->began));
+    mcp_status_string(buf, mcp_str("state"), mcp_status_state(call));
+    mcp_status_number(buf, mcp_str("events"), call->events);
 
     if (call->reader) {
-        mcp_status_number(buf, mcp_str(",\"reader\":"), call->reader);
-
-    } else if (call->elsewhere) {
-        mcp_buf_lit(buf, ",\"reader\":\"elsewhere\"");
+        mcp_status_number(buf, mcp_str("reader"), call->reader);
 
     } else {
-        mcp_buf_lit(buf, ",\"reader\":null");
+        mcp_status_begin(buf, mcp_str("reader"),
+                         call->elsewhere ? mcp_str("\"elsewhere\"")
+                                         : mcp_str("null"));
     }
 
-    mcp_status_number(buf, mcp_str(",\"process\":"), call->pid);
+    mcp_status_number(buf, mcp_str("process"), call->pid);
     mcp_buf_lit(buf, "}");
 }
 
 
 static void
-mcp_status_json_calls(const mcp_status_t *status, mcp_buf_t *buf)
+mcp_status_json_running(const mcp_status_t *status, mcp_buf_t *buf)
 {
     size_t        i, n;
     uint32_t      position;
@@ -381,74 +327,110 @@ mcp_status_json_calls(const mcp_status_t *status, mcp_buf_t *buf)
 
     n = mcp_store_active_page(status->store, &position, calls);
 
-    mcp_buf_lit(buf, ",\"running\":[");
+    mcp_status_begin(buf, mcp_str("running"), mcp_str("["));
 
     for (i = 0; i < n; i++) {
-        mcp_buf_str(buf, i ? mcp_str(",") : mcp_str(""));
-        mcp_status_json_call(status, &calls[i], buf);
+        mcp_status_json_active(status, &calls[i], buf);
     }
 
-    mcp_buf_lit(buf, "],\"next\":");
+    mcp_buf_lit(buf, "]");
 
     if (position) {
-        mcp_buf_int(buf, position);
+        mcp_status_number(buf, mcp_str("next"), position);
 
     } else {
-        mcp_buf_lit(buf, "null");
+        mcp_status_begin(buf, mcp_str("next"), mcp_str("null"));
     }
 }
 
 
-/* Appends the reason of a failure in the words of the log. Unless the query
- * requests details, ends before the first quotation mark, because the
- * backend's words follow. */
+/* Appends a failure. Its detail is the reason in the words of the log: unless
+ * the query requests details, it ends before the first quotation mark, because
+ * the backend's words follow. */
 static void
-mcp_status_json_detail(const mcp_status_t *status, const char *detail,
-    mcp_buf_t *buf)
+mcp_status_json_failure(const mcp_status_t *status,
+    const mcp_call_stats_failure_t *failure, mcp_buf_t *buf)
 {
-    mcp_str_t  text;
+    mcp_str_t  detail;
 
-    text.data = detail;
-    text.len = status->query->details ? strlen(detail) : strcspn(detail, "\"");
+    mcp_status_begin(buf, mcp_null_str, mcp_str("{"));
+    mcp_status_number(buf, mcp_str("at"), failure->at);
+    mcp_status_json_about(status, failure->row, failure->principal, buf);
 
-    if (text.len) {
-        mcp_status_string(buf, mcp_str(",\"detail\":"), text);
+    if (failure->result == MCP_CALL_STATS_REFUSED) {
+        mcp_status_begin(buf, mcp_str("call"), mcp_str("null"));
+        mcp_status_string(buf, mcp_str("result"), mcp_str("refused"));
+
+    } else {
+        mcp_status_json_id(failure->id, buf);
+        mcp_status_string(buf, mcp_str("result"),
+                          mcp_outcome_name((mcp_outcome_e) failure->result));
     }
+
+    mcp_status_json_reason(buf, failure->reason);
+
+    detail = mcp_status_text(failure->detail);
+
+    if (!status->query->details) {
+        detail.len = strcspn(detail.data, "\"");
+    }
+
+    if (detail.len) {
+        mcp_status_string(buf, mcp_str("detail"), detail);
+    }
+
+    mcp_buf_lit(buf, "}");
 }
 
 
 static void
 mcp_status_json_recent(const mcp_status_t *status, mcp_buf_t *buf)
 {
-    size_t                           i, n;
-    mcp_call_stats_failure_t         failures[MCP_CALL_STATS_RECENT];
-    const mcp_call_stats_failure_t  *failure;
+    size_t                    i, n;
+    mcp_call_stats_failure_t  failures[MCP_CALL_STATS_RECENT];
 
     n = mcp_store_call_stats_recent(status->store, failures,
                                     MCP_CALL_STATS_RECENT);
 
-    mcp_buf_lit(buf, ",\"recent\":[");
+    mcp_status_begin(buf, mcp_str("recent"), mcp_str("["));
 
     for (i = 0; i < n; i++) {
-        failure = &failures[i];
+        mcp_status_json_failure(status, &failures[i], buf);
+    }
 
-        mcp_status_number(buf, i ? mcp_str(",{\"at\":") : mcp_str("{\"at\":"),
-                          failure->at);
-        mcp_status_json_about(status, failure->row, failure->principal, buf);
+    mcp_buf_lit(buf, "]");
+}
 
-        if (failure->result == MCP_CALL_STATS_REFUSED) {
-            mcp_buf_lit(buf, ",\"call\":null,\"result\":\"refused\"");
 
-        } else {
-            mcp_buf_lit(buf, ",");
-            mcp_status_json_id(failure->id, buf);
-            mcp_status_string(buf, mcp_str(",\"result\":"),
-                              mcp_outcome_name((mcp_outcome_e)
-                                               failure->result));
-        }
+static void
+mcp_status_json_node(mcp_buf_t *buf, uint64_t id)
+{
+    char  text[16 + 1];
 
-        mcp_status_json_reason(buf, failure->reason);
-        mcp_status_json_detail(status, failure->detail, buf);
+    snprintf(text, sizeof(text), "%016llx", (unsigned long long) id);
+    mcp_status_string(buf, mcp_str("node"), mcp_status_text(text));
+}
+
+
+static void
+mcp_status_json_members(const mcp_status_t *status, mcp_buf_t *buf)
+{
+    uint32_t                  i;
+    const mcp_node_member_t  *member;
+
+    mcp_status_begin(buf, mcp_str("members"), mcp_str("["));
+
+    for (i = 0; i < status->node.view.n_members; i++) {
+        member = &status->node.view.members[i];
+
+        mcp_status_begin(buf, mcp_null_str, mcp_str("{"));
+        mcp_status_json_node(buf, member->id);
+        mcp_status_string(buf, mcp_str("label"),
+                          mcp_status_text(member->label));
+        mcp_status_string(buf, mcp_str("version"),
+                          mcp_status_text(member->build));
+        mcp_status_number(buf, mcp_str("age"),
+                          mcp_status_age(status, member->heartbeat));
         mcp_buf_lit(buf, "}");
     }
 
@@ -456,28 +438,74 @@ mcp_status_json_recent(const mcp_status_t *status, mcp_buf_t *buf)
 }
 
 
+static void
+mcp_status_json_cluster(const mcp_status_t *status, mcp_buf_t *buf)
+{
+    const mcp_node_info_t  *node;
+
+    node = &status->node;
+
+    mcp_status_begin(buf, mcp_str("cluster"), mcp_str("{"));
+    mcp_status_json_node(buf, node->id);
+    mcp_status_string(buf, mcp_str("state"), mcp_status_node_state(status));
+    mcp_status_numbers(status, MCP_STATUS_NODE, mcp_status_json_number, buf);
+
+    mcp_status_begin(buf, mcp_str("lag"), mcp_str("{"));
+    mcp_status_numbers(status, MCP_STATUS_LAG, mcp_status_json_number, buf);
+    mcp_buf_lit(buf, "}");
+
+    mcp_status_numbers(status, MCP_STATUS_EVENTS, mcp_status_json_number,
+                       buf);
+
+    if (status->standalone) {
+        mcp_status_string(buf, mcp_str("refused"),
+                          mcp_status_text(node->standalone));
+
+    } else {
+        mcp_status_begin(buf, mcp_str("refused"), mcp_str("null"));
+    }
+
+    if (node->error_at) {
+        mcp_status_begin(buf, mcp_str("last_error"), mcp_str("{"));
+        mcp_status_number(buf, mcp_str("at"), node->error_at);
+        mcp_status_string(buf, mcp_str("text"), mcp_status_text(node->error));
+        mcp_buf_lit(buf, "}");
+
+    } else {
+        mcp_status_begin(buf, mcp_str("last_error"), mcp_str("null"));
+    }
+
+    mcp_status_json_members(status, buf);
+    mcp_buf_lit(buf, "}");
+}
+
+
 void
 mcp_status_json(const mcp_status_t *status, mcp_buf_t *buf)
 {
-    mcp_status_string(buf, mcp_str("{\"server\":"), status->query->server);
-    mcp_status_string(buf, mcp_str(",\"version\":"),
-                      (mcp_str_t) { mcp_version, strlen(mcp_version) });
+    mcp_buf_lit(buf, "{");
+    mcp_status_string(buf, mcp_str("server"), status->query->server);
+    mcp_status_string(buf, mcp_str("version"), mcp_status_text(mcp_version));
 
-    mcp_status_json_counters(status, buf);
+    mcp_status_numbers(status, MCP_STATUS_STORE, mcp_status_json_number, buf);
+    mcp_status_json_revisions(status, buf);
 
-    mcp_status_number(buf, mcp_str(",\"now\":"), status->query->now);
-    mcp_status_string(buf, mcp_str(",\"zone\":{\"name\":"),
-                      status->query->zone);
-    mcp_status_number(buf, mcp_str(",\"size\":"), status->stats.size);
-    mcp_status_number(buf, mcp_str(",\"used\":"), status->stats.used);
-    mcp_status_number(buf, mcp_str(",\"repairs\":"),
+    mcp_status_number(buf, mcp_str("now"), status->query->now);
+    mcp_status_begin(buf, mcp_str("zone"), mcp_str("{"));
+    mcp_status_string(buf, mcp_str("name"), status->query->zone);
+    mcp_status_number(buf, mcp_str("size"), status->stats.size);
+    mcp_status_number(buf, mcp_str("used"), status->stats.used);
+    mcp_status_number(buf, mcp_str("repairs"),
                       (uint64_t) status->stats.counter[MCP_COUNT_REPAIRS]);
     mcp_buf_lit(buf, "}");
 
-    mcp_status_json_tools(status, buf);
     mcp_status_json_calls(status, buf);
+    mcp_status_json_running(status, buf);
     mcp_status_json_recent(status, buf);
-    mcp_status_cluster_json(status, buf);
+
+    if (status->clustered) {
+        mcp_status_json_cluster(status, buf);
+    }
 
     mcp_buf_lit(buf, "}\n");
 }

@@ -5,339 +5,254 @@
 
 #include "mcp_version.h"
 #include "store/mcp_status_internal.h"
-#include "store/mcp_store_node.h"
 
 
-/* A reason of rejections: the store's counter for it, and the value of its
- * label. */
-typedef struct {
-    mcp_counter_e  counter;
-    mcp_str_t      reason;
-} mcp_status_refused_t;
-
-static const mcp_status_refused_t  mcp_status_refused[] = {
-    { MCP_COUNT_REFUSED_FULL, mcp_str("zone_full") },
-    { MCP_COUNT_REJECTED_LIMIT, mcp_str("limit") },
-    { MCP_COUNT_HEADERS, mcp_str("header_mismatch") },
-    { MCP_COUNT_VERSIONS, mcp_str("unsupported_version") },
-    { MCP_COUNT_STATES, mcp_str("request_state") }
-};
-
-#define MCP_STATUS_REFUSED                                                    \
-    (sizeof(mcp_status_refused) / sizeof(mcp_status_refused[0]))
-
-
-void
-mcp_status_zone(const mcp_status_t *status, mcp_buf_t *buf)
+/* Appends the lines before the samples of a metric. */
+static void
+mcp_status_metric(mcp_buf_t *buf, mcp_str_t name, mcp_str_t help,
+    mcp_str_t type)
 {
+    mcp_buf_lit(buf, "# HELP ");
+    mcp_buf_str(buf, name);
+    mcp_buf_lit(buf, " ");
+    mcp_buf_str(buf, help);
+    mcp_buf_lit(buf, "\n# TYPE ");
+    mcp_buf_str(buf, name);
+    mcp_buf_lit(buf, " ");
+    mcp_buf_str(buf, type);
+    mcp_buf_lit(buf, "\n");
+}
+
+
+/* Appends the name of a metric, or of a part of a histogram, and the first
+ * label. mcp_status_label() appends further labels, and mcp_status_sample() the
+ * value. */
+static void
+mcp_status_labels(const mcp_status_t *status, mcp_buf_t *buf, mcp_str_t name)
+{
+    mcp_buf_str(buf, name);
     mcp_buf_lit(buf, "{zone=");
     mcp_buf_json(buf, status->query->zone);
 }
 
 
-/* Returns 1 if the counter of a row is part of mcp_requests_refused_total. */
-static int
-mcp_status_is_rejection(const mcp_status_row_t *row)
+/* Appends a label as a JSON string. Its value contains no character that
+ * Prometheus escapes in another way than JSON, see mcp_call_stats_t. */
+static void
+mcp_status_label(mcp_buf_t *buf, mcp_str_t name, mcp_str_t value)
 {
-    size_t  i, offset;
-
-    for (i = 0; i < MCP_STATUS_REFUSED; i++) {
-        offset = offsetof(mcp_store_stats_t, counter)
-                 + mcp_status_refused[i].counter
-                   * sizeof(((mcp_store_stats_t *) 0)->counter[0]);
-
-        if (row->offset == offset) {
-            return 1;
-        }
-    }
-
-    return 0;
+    mcp_buf_lit(buf, ",");
+    mcp_buf_str(buf, name);
+    mcp_buf_lit(buf, "=");
+    mcp_buf_json(buf, value);
 }
 
 
 static void
-mcp_status_prometheus_rejection(const mcp_status_t *status, mcp_buf_t *buf,
-    mcp_str_t reason, int64_t n)
+mcp_status_sample(mcp_buf_t *buf, uint64_t n)
 {
-    mcp_buf_lit(buf, "mcp_requests_refused_total");
-    mcp_status_zone(status, buf);
-    mcp_buf_lit(buf, ",reason=");
-    mcp_buf_json(buf, reason);
-    mcp_buf_lit(buf, "} ");
-    mcp_buf_int(buf, n);
-    mcp_buf_lit(buf, "\n");
-}
-
-
-static void
-mcp_status_prometheus_refused(const mcp_status_t *status, mcp_buf_t *buf)
-{
-    size_t                       i;
-    mcp_node_info_t              info;
-    const mcp_status_refused_t  *refused;
-
-    mcp_buf_lit(buf,
-        "# HELP mcp_requests_refused_total Requests refused, by reason\n"
-        "# TYPE mcp_requests_refused_total counter\n");
-
-    for (i = 0; i < MCP_STATUS_REFUSED; i++) {
-        refused = &mcp_status_refused[i];
-
-        mcp_status_prometheus_rejection(status, buf, refused->reason,
-                                  status->stats.counter[refused->counter]);
-    }
-
-    if (mcp_store_node_info(status->store, &info) == MCP_OK) {
-        mcp_status_prometheus_rejection(status, buf,
-            mcp_str("redis_unreachable"),
-            (int64_t) info.counts[MCP_NODE_UNREACHABLE]);
-    }
-}
-
-
-static void
-mcp_status_metric(const mcp_status_row_t *row, mcp_buf_t *buf)
-{
-    mcp_buf_lit(buf, "mcp_");
-    mcp_buf_str(buf, row->name);
-
-    if (row->type == MCP_STATUS_COUNTER) {
-        mcp_buf_lit(buf, "_total");
-    }
-}
-
-
-static void
-mcp_status_prometheus_revisions(const mcp_status_t *status,
-    mcp_buf_t *buf)
-{
-    int64_t         n;
-    mcp_revision_e  revision;
-
-    mcp_buf_lit(buf,
-        "# HELP mcp_revision_requests_total Requests of each revision\n"
-        "# TYPE mcp_revision_requests_total counter\n");
-
-    revision = MCP_REVISION_NONE;
-
-    while ((revision = mcp_status_revision(&status->stats, revision, &n))
-           != MCP_REVISION_NONE)
-    {
-        mcp_buf_lit(buf, "mcp_revision_requests_total");
-        mcp_status_zone(status, buf);
-        mcp_buf_lit(buf, ",revision=");
-        mcp_buf_json(buf, mcp_revision(revision)->name);
-
-        if (mcp_revision(revision)->stateless) {
-            mcp_buf_lit(buf, ",era=\"stateless\"} ");
-
-        } else {
-            mcp_buf_lit(buf, ",era=\"sessions\"} ");
-        }
-
-        mcp_buf_int(buf, n);
-        mcp_buf_lit(buf, "\n");
-    }
-}
-
-
-/* Appends the labels of a row of the call statistics as JSON strings. Their
- * texts contain no characters that Prometheus escapes in another way than
- * JSON, see mcp_call_stats_t. */
-static void
-mcp_status_labels(const mcp_status_t *status, const mcp_call_stats_t *stats,
-    mcp_buf_t *buf)
-{
-    mcp_status_zone(status, buf);
-    mcp_buf_lit(buf, ",endpoint=");
-    mcp_buf_json(buf, (mcp_str_t) { stats->endpoint,
-                                    strlen(stats->endpoint) });
-    mcp_buf_lit(buf, ",kind=");
-    mcp_buf_json(buf, mcp_status_kind(stats->kind));
-    mcp_buf_lit(buf, ",tool=");
-    mcp_buf_json(buf, (mcp_str_t) { stats->name, strlen(stats->name) });
-}
-
-
-/* Appends the number of finished calls of each row by outcome. A row has a
- * sample for "ok" from the start, and one for each other outcome that has
- * occurred. */
-static void
-mcp_status_prometheus_calls(const mcp_status_t *status, mcp_buf_t *buf)
-{
-    uint32_t          i, n;
-    unsigned          k;
-    mcp_call_stats_t  stats;
-
-    mcp_buf_lit(buf,
-        "# HELP mcp_tool_calls_total Calls of each tool, prompt and resource, "
-        "by result\n"
-        "# TYPE mcp_tool_calls_total counter\n");
-
-    n = mcp_store_call_stats_rows(status->store);
-
-    for (i = 0; i < n; i++) {
-        mcp_store_call_stats_get(status->store, i, &stats);
-
-        for (k = MCP_OUTCOME_OK; k < MCP_OUTCOME_COUNT; k++) {
-            if (stats.results[k] == 0 && k != MCP_OUTCOME_OK) {
-                continue;
-            }
-
-            mcp_buf_lit(buf, "mcp_tool_calls_total");
-            mcp_status_labels(status, &stats, buf);
-            mcp_buf_lit(buf, ",result=");
-            mcp_buf_json(buf, mcp_outcome_name((mcp_outcome_e) k));
-            mcp_buf_lit(buf, "} ");
-            mcp_buf_int(buf, (int64_t) stats.results[k]);
-            mcp_buf_lit(buf, "\n");
-        }
-    }
-}
-
-
-static void
-mcp_status_prometheus_active_calls(const mcp_status_t *status, mcp_buf_t *buf)
-{
-    uint32_t          i, n;
-    uint64_t          active[MCP_CALL_STATS_ROWS_MAX];
-    mcp_call_stats_t  stats;
-
-    mcp_buf_lit(buf,
-        "# HELP mcp_tool_calls_active Calls of each tool, prompt and resource "
-        "running now\n"
-        "# TYPE mcp_tool_calls_active gauge\n");
-
-    memset(active, 0, sizeof(active));
-    mcp_store_active_count(status->store, active, MCP_CALL_STATS_ROWS_MAX);
-    n = mcp_store_call_stats_rows(status->store);
-
-    for (i = 0; i < n && i < MCP_CALL_STATS_ROWS_MAX; i++) {
-        mcp_store_call_stats_get(status->store, i, &stats);
-
-        mcp_buf_lit(buf, "mcp_tool_calls_active");
-        mcp_status_labels(status, &stats, buf);
-        mcp_buf_lit(buf, "} ");
-        mcp_buf_int(buf, (int64_t) active[i]);
-        mcp_buf_lit(buf, "\n");
-    }
-}
-
-
-static void
-mcp_status_prometheus_histogram(const mcp_status_t *status,
-    const mcp_call_stats_t *stats, mcp_buf_t *buf)
-{
-    unsigned  i;
-    uint64_t  n;
-
-    n = 0;
-
-    for (i = 0; i < MCP_CALL_STATS_BUCKETS; i++) {
-        n += stats->buckets[i];
-
-        mcp_buf_lit(buf, "mcp_tool_call_duration_seconds_bucket");
-        mcp_status_labels(status, stats, buf);
-
-        mcp_buf_lit(buf, ",le=\"");
-
-        if (i < MCP_CALL_STATS_BUCKETS - 1) {
-            mcp_status_seconds(buf, mcp_call_stats_bounds[i]);
-
-        } else {
-            mcp_buf_lit(buf, "+Inf");
-        }
-
-        mcp_buf_lit(buf, "\"} ");
-        mcp_buf_int(buf, (int64_t) n);
-        mcp_buf_lit(buf, "\n");
-    }
-
-    mcp_buf_lit(buf, "mcp_tool_call_duration_seconds_sum");
-    mcp_status_labels(status, stats, buf);
-    mcp_buf_lit(buf, "} ");
-    mcp_status_seconds(buf, stats->sum);
-    mcp_buf_lit(buf, "\n");
-
-    mcp_buf_lit(buf, "mcp_tool_call_duration_seconds_count");
-    mcp_status_labels(status, stats, buf);
     mcp_buf_lit(buf, "} ");
     mcp_buf_int(buf, (int64_t) n);
     mcp_buf_lit(buf, "\n");
 }
 
 
+/* Appends a sample in seconds. */
 static void
-mcp_status_prometheus_durations(const mcp_status_t *status, mcp_buf_t *buf)
+mcp_status_sample_ms(mcp_buf_t *buf, int64_t ms)
 {
-    uint32_t          i, n;
-    mcp_call_stats_t  stats;
+    mcp_buf_lit(buf, "} ");
+    mcp_status_seconds(buf, ms);
+    mcp_buf_lit(buf, "\n");
+}
 
-    mcp_buf_lit(buf,
-        "# HELP mcp_tool_call_duration_seconds Time that calls of each tool, "
-        "prompt and resource took\n"
-        "# TYPE mcp_tool_call_duration_seconds histogram\n");
 
-    n = mcp_store_call_stats_rows(status->store);
+static void
+mcp_status_prometheus_number(const mcp_status_t *status,
+    const mcp_status_row_t *row, mcp_buf_t *buf)
+{
+    int64_t  n;
 
-    for (i = 0; i < n; i++) {
-        mcp_store_call_stats_get(status->store, i, &stats);
-
-        if (mcp_status_ended(&stats)) {
-            mcp_status_prometheus_histogram(status, &stats, buf);
-        }
+    if (row->metric.len == 0 || row->type == MCP_STATUS_REFUSAL) {
+        return;
     }
+
+    n = mcp_status_value(status, row);
+
+    mcp_status_metric(buf, row->metric, row->help,
+                      row->type == MCP_STATUS_COUNTER ? mcp_str("counter")
+                                                      : mcp_str("gauge"));
+    mcp_status_labels(status, buf, row->metric);
+
+    if (row->type == MCP_STATUS_MS) {
+        mcp_status_sample_ms(buf, n);
+
+    } else {
+        mcp_status_sample(buf, (uint64_t) n);
+    }
+}
+
+
+static void
+mcp_status_prometheus_refusal(const mcp_status_t *status,
+    const mcp_status_row_t *row, mcp_buf_t *buf)
+{
+    if (row->type == MCP_STATUS_REFUSAL) {
+        mcp_status_labels(status, buf, mcp_str("mcp_requests_refused_total"));
+        mcp_status_label(buf, mcp_str("reason"), row->metric);
+        mcp_status_sample(buf, (uint64_t) mcp_status_value(status, row));
+    }
+}
+
+
+static void
+mcp_status_prometheus_revisions(const mcp_status_t *status, mcp_buf_t *buf)
+{
+    mcp_revision_e  revision;
+
+    mcp_status_metric(buf, mcp_str("mcp_revision_requests_total"),
+                      mcp_str("Requests of each revision"),
+                      mcp_str("counter"));
+
+    revision = MCP_REVISION_NONE;
+
+    while ((revision = mcp_revision_next(revision)) != MCP_REVISION_NONE) {
+        mcp_status_labels(status, buf, mcp_str("mcp_revision_requests_total"));
+        mcp_status_label(buf, mcp_str("revision"),
+                         mcp_revision(revision)->name);
+        mcp_status_label(buf, mcp_str("era"),
+                         mcp_revision(revision)->stateless
+                         ? mcp_str("stateless") : mcp_str("sessions"));
+        mcp_status_sample(buf, (uint64_t) mcp_status_requests(status,
+                                                              revision));
+    }
+}
+
+
+/* Appends the name of a metric and the labels of a row of the call
+ * statistics. */
+static void
+mcp_status_tool(const mcp_status_t *status, const mcp_call_stats_t *stats,
+    mcp_buf_t *buf, mcp_str_t name)
+{
+    mcp_status_labels(status, buf, name);
+    mcp_status_label(buf, mcp_str("endpoint"),
+                     mcp_status_text(stats->endpoint));
+    mcp_status_label(buf, mcp_str("kind"), mcp_status_kind(stats->kind));
+    mcp_status_label(buf, mcp_str("tool"), mcp_status_text(stats->name));
+}
+
+
+/* Appends the number of finished calls of a row by outcome. A row has a sample
+ * for "ok" from the start, and one for each other outcome that has
+ * occurred. */
+static void
+mcp_status_prometheus_results(const mcp_status_t *status,
+    const mcp_call_stats_t *stats, uint64_t active, mcp_buf_t *buf)
+{
+    unsigned  i;
+
+    (void) active;
+
+    for (i = MCP_OUTCOME_OK; i < MCP_OUTCOME_COUNT; i++) {
+        if (stats->results[i] == 0 && i != MCP_OUTCOME_OK) {
+            continue;
+        }
+
+        mcp_status_tool(status, stats, buf, mcp_str("mcp_tool_calls_total"));
+        mcp_status_label(buf, mcp_str("result"),
+                         mcp_outcome_name((mcp_outcome_e) i));
+        mcp_status_sample(buf, stats->results[i]);
+    }
+}
+
+
+static void
+mcp_status_prometheus_active(const mcp_status_t *status,
+    const mcp_call_stats_t *stats, uint64_t active, mcp_buf_t *buf)
+{
+    mcp_status_tool(status, stats, buf, mcp_str("mcp_tool_calls_active"));
+    mcp_status_sample(buf, active);
+}
+
+
+static void
+mcp_status_prometheus_durations(const mcp_status_t *status,
+    const mcp_call_stats_t *stats, uint64_t active, mcp_buf_t *buf)
+{
+    unsigned  i;
+    uint64_t  n;
+
+    (void) active;
+
+    if (mcp_status_ended(stats) == 0) {
+        return;
+    }
+
+    n = 0;
+
+    for (i = 0; i < MCP_CALL_STATS_BUCKETS; i++) {
+        n += stats->buckets[i];
+
+        mcp_status_tool(status, stats, buf,
+                        mcp_str("mcp_tool_call_duration_seconds_bucket"));
+        mcp_buf_lit(buf, ",le=\"");
+
+        if (i < MCP_CALL_STATS_BUCKETS - 1) {
+            mcp_status_seconds(buf, (int64_t) mcp_call_stats_bounds[i]);
+
+        } else {
+            mcp_buf_lit(buf, "+Inf");
+        }
+
+        mcp_buf_lit(buf, "\"");
+        mcp_status_sample(buf, n);
+    }
+
+    mcp_status_tool(status, stats, buf,
+                    mcp_str("mcp_tool_call_duration_seconds_sum"));
+    mcp_status_sample_ms(buf, (int64_t) stats->sum);
+    mcp_status_tool(status, stats, buf,
+                    mcp_str("mcp_tool_call_duration_seconds_count"));
+    mcp_status_sample(buf, n);
 }
 
 
 void
 mcp_status_prometheus(const mcp_status_t *status, mcp_buf_t *buf)
 {
-    size_t                   i;
-    const mcp_status_row_t  *row;
+    mcp_status_metric(buf, mcp_str("mcp_build_info"),
+                      mcp_str("Version of the module"), mcp_str("gauge"));
+    mcp_status_labels(status, buf, mcp_str("mcp_build_info"));
+    mcp_status_label(buf, mcp_str("version"), mcp_status_text(mcp_version));
+    mcp_status_sample(buf, 1);
 
-    mcp_buf_lit(buf,
-        "# HELP mcp_build_info Version of the module\n"
-        "# TYPE mcp_build_info gauge\n"
-        "mcp_build_info");
-    mcp_status_zone(status, buf);
-    mcp_buf_lit(buf, ",version=");
-    mcp_buf_json(buf, (mcp_str_t) { mcp_version, strlen(mcp_version) });
-    mcp_buf_lit(buf, "} 1\n");
+    mcp_status_numbers(status, MCP_STATUS_STORE, mcp_status_prometheus_number,
+                       buf);
 
-    for (i = 0; i < MCP_STATUS_ROWS; i++) {
-        row = &mcp_status_rows[i];
+    mcp_status_metric(buf, mcp_str("mcp_requests_refused_total"),
+                      mcp_str("Requests refused, by reason"),
+                      mcp_str("counter"));
+    mcp_status_numbers(status, MCP_STATUS_STORE | MCP_STATUS_CLUSTER,
+                       mcp_status_prometheus_refusal, buf);
 
-        if (mcp_status_is_rejection(row)) {
-            continue;
-        }
-
-        mcp_buf_lit(buf, "# HELP ");
-        mcp_status_metric(row, buf);
-        mcp_buf_lit(buf, " ");
-        mcp_buf_str(buf, row->help);
-
-        mcp_buf_lit(buf, "\n# TYPE ");
-        mcp_status_metric(row, buf);
-
-        if (row->type == MCP_STATUS_COUNTER) {
-            mcp_buf_lit(buf, " counter\n");
-
-        } else {
-            mcp_buf_lit(buf, " gauge\n");
-        }
-
-        mcp_status_metric(row, buf);
-        mcp_status_zone(status, buf);
-        mcp_buf_lit(buf, "} ");
-        mcp_buf_int(buf, mcp_status_value(&status->stats, row));
-        mcp_buf_lit(buf, "\n");
-    }
-
-    mcp_status_prometheus_refused(status, buf);
     mcp_status_prometheus_revisions(status, buf);
-    mcp_status_prometheus_calls(status, buf);
-    mcp_status_prometheus_active_calls(status, buf);
-    mcp_status_prometheus_durations(status, buf);
-    mcp_status_cluster_prometheus(status, buf);
+
+    mcp_status_metric(buf, mcp_str("mcp_tool_calls_total"),
+                      mcp_str("Calls of each tool, prompt and resource, by "
+                              "result"), mcp_str("counter"));
+    mcp_status_calls(status, mcp_status_prometheus_results, buf);
+
+    mcp_status_metric(buf, mcp_str("mcp_tool_calls_active"),
+                      mcp_str("Calls of each tool, prompt and resource "
+                              "running now"), mcp_str("gauge"));
+    mcp_status_calls(status, mcp_status_prometheus_active, buf);
+
+    mcp_status_metric(buf, mcp_str("mcp_tool_call_duration_seconds"),
+                      mcp_str("Time that calls of each tool, prompt and "
+                              "resource took"), mcp_str("histogram"));
+    mcp_status_calls(status, mcp_status_prometheus_durations, buf);
+
+    mcp_status_numbers(status, MCP_STATUS_CLUSTER,
+                       mcp_status_prometheus_number, buf);
 }

@@ -281,9 +281,7 @@ show(unsigned state, const writer_t *writer, mcp_buf_t *buf)
     query.now = 1790000000000;
     query.details = state == 2;
 
-    memset(&status, 0, sizeof(mcp_status_t));
-    status.query = &query;
-    status.store = &d.store[0];
+    mcp_status_read(&status, &d.store[0], &query);
     set_numbers(&status.stats, state);
 
     writer->write(&status, buf);
