@@ -17,8 +17,8 @@ typedef struct {
 
 
 #define mcp_status_row(section, type, field, name, metric, help)              \
-    { section, type, mcp_str(name), mcp_str(metric), mcp_str(help),           \
-      offsetof(mcp_status_t, field), sizeof(((mcp_status_t *) 0)->field) }
+    { section, type, name, metric, help, offsetof(mcp_status_t, field),       \
+      sizeof(((mcp_status_t *) 0)->field) }
 
 #define mcp_status_counter(id, name, help)                                    \
     mcp_status_row(MCP_STATUS_STORE, MCP_STATUS_COUNTER, stats.counter[id],   \
@@ -336,8 +336,8 @@ mcp_status_summary(const mcp_status_t *status, mcp_buf_t *buf)
         if (row->section == MCP_STATUS_STORE
             && row->type == MCP_STATUS_GAUGE)
         {
-            mcp_buf_add(buf, separator, strlen(separator));
-            mcp_buf_str(buf, row->help);
+            mcp_buf_str(buf, mcp_status_text(separator));
+            mcp_buf_str(buf, mcp_status_text(row->help));
             mcp_buf_lit(buf, ": ");
             mcp_buf_int(buf, mcp_status_value(status, row));
             separator = ", ";

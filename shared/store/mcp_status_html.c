@@ -201,7 +201,7 @@ mcp_status_html_row(const mcp_status_t *status, const mcp_status_row_t *row,
     mcp_buf_t *buf)
 {
     mcp_buf_lit(buf, "<tr>");
-    mcp_status_html_cell(buf, row->help);
+    mcp_status_html_cell(buf, mcp_status_text(row->help));
     mcp_status_html_number(buf, mcp_status_value(status, row));
     mcp_buf_lit(buf, "</tr>\n");
 }

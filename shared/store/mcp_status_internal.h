@@ -71,11 +71,11 @@ typedef enum {
 typedef struct {
     unsigned            section;
     mcp_status_type_e   type;
-    mcp_str_t           name;          /* name in JSON; empty: not in JSON */
-    mcp_str_t           metric;        /* name of the metric; for a refusal the
+    const char         *name;          /* name in JSON; empty: not in JSON */
+    const char         *metric;        /* name of the metric; for a refusal the
                                           value of its label "reason"; empty:
                                           no metric */
-    mcp_str_t           help;
+    const char         *help;
     size_t              offset;        /* offset and size in mcp_status_t */
     size_t              size;
 } mcp_status_row_t;

@@ -33,27 +33,27 @@ mcp_status_name(mcp_buf_t *buf, mcp_str_t name)
 
 
 static void
-mcp_status_number(mcp_buf_t *buf, mcp_str_t name, uint64_t n)
+mcp_status_number(mcp_buf_t *buf, const char *name, uint64_t n)
 {
-    mcp_status_name(buf, name);
+    mcp_status_name(buf, mcp_status_text(name));
     mcp_buf_int(buf, (int64_t) n);
 }
 
 
 static void
-mcp_status_string(mcp_buf_t *buf, mcp_str_t name, mcp_str_t text)
+mcp_status_string(mcp_buf_t *buf, const char *name, mcp_str_t text)
 {
-    mcp_status_name(buf, name);
+    mcp_status_name(buf, mcp_status_text(name));
     mcp_buf_json(buf, text);
 }
 
 
 /* Appends a member whose value begins with, or is, "value". */
 static void
-mcp_status_begin(mcp_buf_t *buf, mcp_str_t name, mcp_str_t value)
+mcp_status_begin(mcp_buf_t *buf, const char *name, const char *value)
 {
-    mcp_status_name(buf, name);
-    mcp_buf_str(buf, value);
+    mcp_status_name(buf, mcp_status_text(name));
+    mcp_buf_str(buf, mcp_status_text(value));
 }
 
 
@@ -61,7 +61,7 @@ static void
 mcp_status_json_number(const mcp_status_t *status, const mcp_status_row_t *row,
     mcp_buf_t *buf)
 {
-    if (row->name.len) {
+    if (row->name[0]) {
         mcp_status_number(buf, row->name,
                           (uint64_t) mcp_status_value(status, row));
     }
@@ -73,13 +73,13 @@ mcp_status_json_revisions(const mcp_status_t *status, mcp_buf_t *buf)
 {
     mcp_revision_e  revision;
 
-    mcp_status_begin(buf, mcp_str("revisions"), mcp_str("{"));
+    mcp_status_begin(buf, "revisions", "{");
 
     revision = MCP_REVISION_NONE;
 
     while ((revision = mcp_revision_next(revision)) != MCP_REVISION_NONE) {
-        mcp_status_number(buf, mcp_revision(revision)->name,
-                          (uint64_t) mcp_status_requests(status, revision));
+        mcp_status_name(buf, mcp_revision(revision)->name);
+        mcp_buf_int(buf, mcp_status_requests(status, revision));
     }
 
     mcp_buf_lit(buf, "}");
@@ -94,9 +94,9 @@ mcp_status_json_reason(mcp_buf_t *buf, unsigned reason)
 
     row = mcp_reason(reason);
 
-    mcp_status_string(buf, mcp_str("reason"), row->name);
-    mcp_status_string(buf, mcp_str("text"), row->text);
-    mcp_status_string(buf, mcp_str("remedy"), row->remedy);
+    mcp_status_string(buf, "reason", row->name);
+    mcp_status_string(buf, "text", row->text);
+    mcp_status_string(buf, "remedy", row->remedy);
 }
 
 
@@ -106,17 +106,17 @@ mcp_status_json_durations(const mcp_call_stats_t *stats, mcp_buf_t *buf)
     unsigned  i;
     uint64_t  n;
 
-    mcp_status_begin(buf, mcp_str("seconds"), mcp_str("{"));
-    mcp_status_number(buf, mcp_str("count"), mcp_status_ended(stats));
+    mcp_status_begin(buf, "seconds", "{");
+    mcp_status_number(buf, "count", mcp_status_ended(stats));
     mcp_status_name(buf, mcp_str("sum"));
     mcp_status_seconds(buf, (int64_t) stats->sum);
-    mcp_status_begin(buf, mcp_str("buckets"), mcp_str("["));
+    mcp_status_begin(buf, "buckets", "[");
 
     n = 0;
 
     for (i = 0; i < MCP_CALL_STATS_BUCKETS; i++) {
         n += stats->buckets[i];
-        mcp_status_number(buf, mcp_null_str, n);
+        mcp_status_number(buf, "", n);
     }
 
     mcp_buf_lit(buf, "]}");
@@ -131,32 +131,31 @@ mcp_status_json_tool(const mcp_status_t *status, const mcp_call_stats_t *stats,
 
     (void) status;
 
-    mcp_status_begin(buf, mcp_null_str, mcp_str("{"));
-    mcp_status_string(buf, mcp_str("endpoint"),
-                      mcp_status_text(stats->endpoint));
-    mcp_status_string(buf, mcp_str("kind"), mcp_status_kind(stats->kind));
-    mcp_status_string(buf, mcp_str("tool"), mcp_status_text(stats->name));
-    mcp_status_number(buf, mcp_str("active"), active);
-    mcp_status_begin(buf, mcp_str("results"), mcp_str("{"));
+    mcp_status_begin(buf, "", "{");
+    mcp_status_string(buf, "endpoint", mcp_status_text(stats->endpoint));
+    mcp_status_string(buf, "kind", mcp_status_kind(stats->kind));
+    mcp_status_string(buf, "tool", mcp_status_text(stats->name));
+    mcp_status_number(buf, "active", active);
+    mcp_status_begin(buf, "results", "{");
 
     for (i = MCP_OUTCOME_OK; i < MCP_OUTCOME_COUNT; i++) {
-        mcp_status_number(buf, mcp_outcome_name((mcp_outcome_e) i),
-                          stats->results[i]);
+        mcp_status_name(buf, mcp_outcome_name((mcp_outcome_e) i));
+        mcp_buf_int(buf, (int64_t) stats->results[i]);
     }
 
     mcp_buf_lit(buf, "}");
     mcp_status_json_durations(stats, buf);
 
     if (stats->failed_at) {
-        mcp_status_begin(buf, mcp_str("last_error"), mcp_str("{"));
-        mcp_status_number(buf, mcp_str("at"), stats->failed_at);
-        mcp_status_string(buf, mcp_str("result"),
+        mcp_status_begin(buf, "last_error", "{");
+        mcp_status_number(buf, "at", stats->failed_at);
+        mcp_status_string(buf, "result",
                           mcp_outcome_name((mcp_outcome_e) stats->failed));
         mcp_status_json_reason(buf, stats->reason);
         mcp_buf_lit(buf, "}}");
 
     } else {
-        mcp_status_begin(buf, mcp_str("last_error"), mcp_str("null}"));
+        mcp_status_begin(buf, "last_error", "null}");
     }
 }
 
@@ -194,13 +193,12 @@ mcp_status_json_endpoint(const mcp_status_t *status,
                   + other.results[MCP_OUTCOME_EXPIRED];
     }
 
-    mcp_status_begin(buf, mcp_null_str, mcp_str("{"));
-    mcp_status_string(buf, mcp_str("endpoint"),
-                      mcp_status_text(stats->endpoint));
-    mcp_status_number(buf, mcp_str("tools"), tools);
-    mcp_status_number(buf, mcp_str("active"), active);
-    mcp_status_number(buf, mcp_str("calls"), ended);
-    mcp_status_number(buf, mcp_str("failed"), failed);
+    mcp_status_begin(buf, "", "{");
+    mcp_status_string(buf, "endpoint", mcp_status_text(stats->endpoint));
+    mcp_status_number(buf, "tools", tools);
+    mcp_status_number(buf, "active", active);
+    mcp_status_number(buf, "calls", ended);
+    mcp_status_number(buf, "failed", failed);
     mcp_buf_lit(buf, "}");
 }
 
@@ -210,11 +208,11 @@ mcp_status_json_calls(const mcp_status_t *status, mcp_buf_t *buf)
 {
     unsigned  i;
 
-    mcp_status_begin(buf, mcp_str("endpoints"), mcp_str("["));
+    mcp_status_begin(buf, "endpoints", "[");
     mcp_status_calls(status, mcp_status_json_endpoint, buf);
     mcp_buf_lit(buf, "]");
 
-    mcp_status_begin(buf, mcp_str("buckets"), mcp_str("["));
+    mcp_status_begin(buf, "buckets", "[");
 
     for (i = 0; i < MCP_CALL_STATS_BUCKETS - 1; i++) {
         mcp_status_name(buf, mcp_null_str);
@@ -223,7 +221,7 @@ mcp_status_json_calls(const mcp_status_t *status, mcp_buf_t *buf)
 
     mcp_buf_lit(buf, "]");
 
-    mcp_status_begin(buf, mcp_str("tools"), mcp_str("["));
+    mcp_status_begin(buf, "tools", "[");
     mcp_status_calls(status, mcp_status_json_tool, buf);
     mcp_buf_lit(buf, "]");
 }
@@ -239,14 +237,12 @@ mcp_status_json_about(const mcp_status_t *status, uint32_t row,
 
     mcp_store_call_stats_get(status->store, row, &stats);
 
-    mcp_status_string(buf, mcp_str("endpoint"),
-                      mcp_status_text(stats.endpoint));
-    mcp_status_string(buf, mcp_str("kind"), mcp_status_kind(stats.kind));
+    mcp_status_string(buf, "endpoint", mcp_status_text(stats.endpoint));
+    mcp_status_string(buf, "kind", mcp_status_kind(stats.kind));
 
     if (status->query->details) {
-        mcp_status_string(buf, mcp_str("tool"), mcp_status_text(stats.name));
-        mcp_status_string(buf, mcp_str("principal"),
-                          mcp_status_text(principal));
+        mcp_status_string(buf, "tool", mcp_status_text(stats.name));
+        mcp_status_string(buf, "principal", mcp_status_text(principal));
     }
 }
 
@@ -257,7 +253,7 @@ mcp_status_json_id(const unsigned char *id, mcp_buf_t *buf)
     char  text[MCP_STREAM_TEXT_LEN];
 
     mcp_stream_id_print(text, id);
-    mcp_status_string(buf, mcp_str("call"), (mcp_str_t) { text, 8 });
+    mcp_status_string(buf, "call", (mcp_str_t) { text, 8 });
 }
 
 
@@ -285,26 +281,24 @@ static void
 mcp_status_json_active(const mcp_status_t *status, const mcp_active_t *call,
     mcp_buf_t *buf)
 {
-    mcp_status_begin(buf, mcp_null_str, mcp_str("{"));
+    mcp_status_begin(buf, "", "{");
     mcp_status_json_id(call->id, buf);
-    mcp_status_number(buf, mcp_str("request"), call->request);
+    mcp_status_number(buf, "request", call->request);
     mcp_status_json_about(status, call->row, call->principal, buf);
-    mcp_status_number(buf, mcp_str("began"), call->began);
-    mcp_status_number(buf, mcp_str("age"),
-                      mcp_status_age(status, call->began));
-    mcp_status_string(buf, mcp_str("state"), mcp_status_state(call));
-    mcp_status_number(buf, mcp_str("events"), call->events);
+    mcp_status_number(buf, "began", call->began);
+    mcp_status_number(buf, "age", mcp_status_age(status, call->began));
+    mcp_status_string(buf, "state", mcp_status_state(call));
+    mcp_status_number(buf, "events", call->events);
 
     if (call->reader) {
-        mcp_status_number(buf, mcp_str("reader"), call->reader);
+        mcp_status_number(buf, "reader", call->reader);
 
     } else {
-        mcp_status_begin(buf, mcp_str("reader"),
-                         call->elsewhere ? mcp_str("\"elsewhere\"")
-                                         : mcp_str("null"));
+        mcp_status_begin(buf, "reader",
+                         call->elsewhere ? "\"elsewhere\"" : "null");
     }
 
-    mcp_status_number(buf, mcp_str("process"), call->pid);
+    mcp_status_number(buf, "process", call->pid);
     mcp_buf_lit(buf, "}");
 }
 
@@ -327,7 +321,7 @@ mcp_status_json_running(const mcp_status_t *status, mcp_buf_t *buf)
 
     n = mcp_store_active_page(status->store, &position, calls);
 
-    mcp_status_begin(buf, mcp_str("running"), mcp_str("["));
+    mcp_status_begin(buf, "running", "[");
 
     for (i = 0; i < n; i++) {
         mcp_status_json_active(status, &calls[i], buf);
@@ -336,10 +330,10 @@ mcp_status_json_running(const mcp_status_t *status, mcp_buf_t *buf)
     mcp_buf_lit(buf, "]");
 
     if (position) {
-        mcp_status_number(buf, mcp_str("next"), position);
+        mcp_status_number(buf, "next", position);
 
     } else {
-        mcp_status_begin(buf, mcp_str("next"), mcp_str("null"));
+        mcp_status_begin(buf, "next", "null");
     }
 }
 
@@ -353,17 +347,17 @@ mcp_status_json_failure(const mcp_status_t *status,
 {
     mcp_str_t  detail;
 
-    mcp_status_begin(buf, mcp_null_str, mcp_str("{"));
-    mcp_status_number(buf, mcp_str("at"), failure->at);
+    mcp_status_begin(buf, "", "{");
+    mcp_status_number(buf, "at", failure->at);
     mcp_status_json_about(status, failure->row, failure->principal, buf);
 
     if (failure->result == MCP_CALL_STATS_REFUSED) {
-        mcp_status_begin(buf, mcp_str("call"), mcp_str("null"));
-        mcp_status_string(buf, mcp_str("result"), mcp_str("refused"));
+        mcp_status_begin(buf, "call", "null");
+        mcp_status_string(buf, "result", mcp_str("refused"));
 
     } else {
         mcp_status_json_id(failure->id, buf);
-        mcp_status_string(buf, mcp_str("result"),
+        mcp_status_string(buf, "result",
                           mcp_outcome_name((mcp_outcome_e) failure->result));
     }
 
@@ -376,7 +370,7 @@ mcp_status_json_failure(const mcp_status_t *status,
     }
 
     if (detail.len) {
-        mcp_status_string(buf, mcp_str("detail"), detail);
+        mcp_status_string(buf, "detail", detail);
     }
 
     mcp_buf_lit(buf, "}");
@@ -392,7 +386,7 @@ mcp_status_json_recent(const mcp_status_t *status, mcp_buf_t *buf)
     n = mcp_store_call_stats_recent(status->store, failures,
                                     MCP_CALL_STATS_RECENT);
 
-    mcp_status_begin(buf, mcp_str("recent"), mcp_str("["));
+    mcp_status_begin(buf, "recent", "[");
 
     for (i = 0; i < n; i++) {
         mcp_status_json_failure(status, &failures[i], buf);
@@ -408,7 +402,7 @@ mcp_status_json_node(mcp_buf_t *buf, uint64_t id)
     char  text[16 + 1];
 
     snprintf(text, sizeof(text), "%016llx", (unsigned long long) id);
-    mcp_status_string(buf, mcp_str("node"), mcp_status_text(text));
+    mcp_status_string(buf, "node", mcp_status_text(text));
 }
 
 
@@ -418,18 +412,16 @@ mcp_status_json_members(const mcp_status_t *status, mcp_buf_t *buf)
     uint32_t                  i;
     const mcp_node_member_t  *member;
 
-    mcp_status_begin(buf, mcp_str("members"), mcp_str("["));
+    mcp_status_begin(buf, "members", "[");
 
     for (i = 0; i < status->node.view.n_members; i++) {
         member = &status->node.view.members[i];
 
-        mcp_status_begin(buf, mcp_null_str, mcp_str("{"));
+        mcp_status_begin(buf, "", "{");
         mcp_status_json_node(buf, member->id);
-        mcp_status_string(buf, mcp_str("label"),
-                          mcp_status_text(member->label));
-        mcp_status_string(buf, mcp_str("version"),
-                          mcp_status_text(member->build));
-        mcp_status_number(buf, mcp_str("age"),
+        mcp_status_string(buf, "label", mcp_status_text(member->label));
+        mcp_status_string(buf, "version", mcp_status_text(member->build));
+        mcp_status_number(buf, "age",
                           mcp_status_age(status, member->heartbeat));
         mcp_buf_lit(buf, "}");
     }
@@ -445,34 +437,32 @@ mcp_status_json_cluster(const mcp_status_t *status, mcp_buf_t *buf)
 
     node = &status->node;
 
-    mcp_status_begin(buf, mcp_str("cluster"), mcp_str("{"));
+    mcp_status_begin(buf, "cluster", "{");
     mcp_status_json_node(buf, node->id);
-    mcp_status_string(buf, mcp_str("state"), mcp_status_node_state(status));
+    mcp_status_string(buf, "state", mcp_status_node_state(status));
     mcp_status_numbers(status, MCP_STATUS_NODE, mcp_status_json_number, buf);
 
-    mcp_status_begin(buf, mcp_str("lag"), mcp_str("{"));
+    mcp_status_begin(buf, "lag", "{");
     mcp_status_numbers(status, MCP_STATUS_LAG, mcp_status_json_number, buf);
     mcp_buf_lit(buf, "}");
 
-    mcp_status_numbers(status, MCP_STATUS_EVENTS, mcp_status_json_number,
-                       buf);
+    mcp_status_numbers(status, MCP_STATUS_EVENTS, mcp_status_json_number, buf);
 
     if (status->standalone) {
-        mcp_status_string(buf, mcp_str("refused"),
-                          mcp_status_text(node->standalone));
+        mcp_status_string(buf, "refused", mcp_status_text(node->standalone));
 
     } else {
-        mcp_status_begin(buf, mcp_str("refused"), mcp_str("null"));
+        mcp_status_begin(buf, "refused", "null");
     }
 
     if (node->error_at) {
-        mcp_status_begin(buf, mcp_str("last_error"), mcp_str("{"));
-        mcp_status_number(buf, mcp_str("at"), node->error_at);
-        mcp_status_string(buf, mcp_str("text"), mcp_status_text(node->error));
+        mcp_status_begin(buf, "last_error", "{");
+        mcp_status_number(buf, "at", node->error_at);
+        mcp_status_string(buf, "text", mcp_status_text(node->error));
         mcp_buf_lit(buf, "}");
 
     } else {
-        mcp_status_begin(buf, mcp_str("last_error"), mcp_str("null"));
+        mcp_status_begin(buf, "last_error", "null");
     }
 
     mcp_status_json_members(status, buf);
@@ -484,18 +474,18 @@ void
 mcp_status_json(const mcp_status_t *status, mcp_buf_t *buf)
 {
     mcp_buf_lit(buf, "{");
-    mcp_status_string(buf, mcp_str("server"), status->query->server);
-    mcp_status_string(buf, mcp_str("version"), mcp_status_text(mcp_version));
+    mcp_status_string(buf, "server", status->query->server);
+    mcp_status_string(buf, "version", mcp_status_text(mcp_version));
 
     mcp_status_numbers(status, MCP_STATUS_STORE, mcp_status_json_number, buf);
     mcp_status_json_revisions(status, buf);
 
-    mcp_status_number(buf, mcp_str("now"), status->query->now);
-    mcp_status_begin(buf, mcp_str("zone"), mcp_str("{"));
-    mcp_status_string(buf, mcp_str("name"), status->query->zone);
-    mcp_status_number(buf, mcp_str("size"), status->stats.size);
-    mcp_status_number(buf, mcp_str("used"), status->stats.used);
-    mcp_status_number(buf, mcp_str("repairs"),
+    mcp_status_number(buf, "now", status->query->now);
+    mcp_status_begin(buf, "zone", "{");
+    mcp_status_string(buf, "name", status->query->zone);
+    mcp_status_number(buf, "size", status->stats.size);
+    mcp_status_number(buf, "used", status->stats.used);
+    mcp_status_number(buf, "repairs",
                       (uint64_t) status->stats.counter[MCP_COUNT_REPAIRS]);
     mcp_buf_lit(buf, "}");
 

@@ -9,17 +9,17 @@
 
 /* Appends the lines before the samples of a metric. */
 static void
-mcp_status_metric(mcp_buf_t *buf, mcp_str_t name, mcp_str_t help,
-    mcp_str_t type)
+mcp_status_metric(mcp_buf_t *buf, const char *name, const char *help,
+    const char *type)
 {
     mcp_buf_lit(buf, "# HELP ");
-    mcp_buf_str(buf, name);
+    mcp_buf_str(buf, mcp_status_text(name));
     mcp_buf_lit(buf, " ");
-    mcp_buf_str(buf, help);
+    mcp_buf_str(buf, mcp_status_text(help));
     mcp_buf_lit(buf, "\n# TYPE ");
-    mcp_buf_str(buf, name);
+    mcp_buf_str(buf, mcp_status_text(name));
     mcp_buf_lit(buf, " ");
-    mcp_buf_str(buf, type);
+    mcp_buf_str(buf, mcp_status_text(type));
     mcp_buf_lit(buf, "\n");
 }
 
@@ -28,9 +28,9 @@ mcp_status_metric(mcp_buf_t *buf, mcp_str_t name, mcp_str_t help,
  * label. mcp_status_label() appends further labels, and mcp_status_sample() the
  * value. */
 static void
-mcp_status_labels(const mcp_status_t *status, mcp_buf_t *buf, mcp_str_t name)
+mcp_status_labels(const mcp_status_t *status, mcp_buf_t *buf, const char *name)
 {
-    mcp_buf_str(buf, name);
+    mcp_buf_str(buf, mcp_status_text(name));
     mcp_buf_lit(buf, "{zone=");
     mcp_buf_json(buf, status->query->zone);
 }
@@ -39,10 +39,10 @@ mcp_status_labels(const mcp_status_t *status, mcp_buf_t *buf, mcp_str_t name)
 /* Appends a label as a JSON string. Its value contains no character that
  * Prometheus escapes in another way than JSON, see mcp_call_stats_t. */
 static void
-mcp_status_label(mcp_buf_t *buf, mcp_str_t name, mcp_str_t value)
+mcp_status_label(mcp_buf_t *buf, const char *name, mcp_str_t value)
 {
     mcp_buf_lit(buf, ",");
-    mcp_buf_str(buf, name);
+    mcp_buf_str(buf, mcp_status_text(name));
     mcp_buf_lit(buf, "=");
     mcp_buf_json(buf, value);
 }
@@ -73,15 +73,14 @@ mcp_status_prometheus_number(const mcp_status_t *status,
 {
     int64_t  n;
 
-    if (row->metric.len == 0 || row->type == MCP_STATUS_REFUSAL) {
+    if (row->metric[0] == '\0' || row->type == MCP_STATUS_REFUSAL) {
         return;
     }
 
     n = mcp_status_value(status, row);
 
     mcp_status_metric(buf, row->metric, row->help,
-                      row->type == MCP_STATUS_COUNTER ? mcp_str("counter")
-                                                      : mcp_str("gauge"));
+                      row->type == MCP_STATUS_COUNTER ? "counter" : "gauge");
     mcp_status_labels(status, buf, row->metric);
 
     if (row->type == MCP_STATUS_MS) {
@@ -98,8 +97,8 @@ mcp_status_prometheus_refusal(const mcp_status_t *status,
     const mcp_status_row_t *row, mcp_buf_t *buf)
 {
     if (row->type == MCP_STATUS_REFUSAL) {
-        mcp_status_labels(status, buf, mcp_str("mcp_requests_refused_total"));
-        mcp_status_label(buf, mcp_str("reason"), row->metric);
+        mcp_status_labels(status, buf, "mcp_requests_refused_total");
+        mcp_status_label(buf, "reason", mcp_status_text(row->metric));
         mcp_status_sample(buf, (uint64_t) mcp_status_value(status, row));
     }
 }
@@ -110,18 +109,15 @@ mcp_status_prometheus_revisions(const mcp_status_t *status, mcp_buf_t *buf)
 {
     mcp_revision_e  revision;
 
-    mcp_status_metric(buf, mcp_str("mcp_revision_requests_total"),
-                      mcp_str("Requests of each revision"),
-                      mcp_str("counter"));
+    mcp_status_metric(buf, "mcp_revision_requests_total",
+                      "Requests of each revision", "counter");
 
     revision = MCP_REVISION_NONE;
 
     while ((revision = mcp_revision_next(revision)) != MCP_REVISION_NONE) {
-        mcp_status_labels(status, buf, mcp_str("mcp_revision_requests_total"));
-        mcp_status_label(buf, mcp_str("revision"),
-                         mcp_revision(revision)->name);
-        mcp_status_label(buf, mcp_str("era"),
-                         mcp_revision(revision)->stateless
+        mcp_status_labels(status, buf, "mcp_revision_requests_total");
+        mcp_status_label(buf, "revision", mcp_revision(revision)->name);
+        mcp_status_label(buf, "era", mcp_revision(revision)->stateless
                          ? mcp_str("stateless") : mcp_str("sessions"));
         mcp_status_sample(buf, (uint64_t) mcp_status_requests(status,
                                                               revision));
@@ -133,13 +129,12 @@ mcp_status_prometheus_revisions(const mcp_status_t *status, mcp_buf_t *buf)
  * statistics. */
 static void
 mcp_status_tool(const mcp_status_t *status, const mcp_call_stats_t *stats,
-    mcp_buf_t *buf, mcp_str_t name)
+    mcp_buf_t *buf, const char *name)
 {
     mcp_status_labels(status, buf, name);
-    mcp_status_label(buf, mcp_str("endpoint"),
-                     mcp_status_text(stats->endpoint));
-    mcp_status_label(buf, mcp_str("kind"), mcp_status_kind(stats->kind));
-    mcp_status_label(buf, mcp_str("tool"), mcp_status_text(stats->name));
+    mcp_status_label(buf, "endpoint", mcp_status_text(stats->endpoint));
+    mcp_status_label(buf, "kind", mcp_status_kind(stats->kind));
+    mcp_status_label(buf, "tool", mcp_status_text(stats->name));
 }
 
 
@@ -159,9 +154,8 @@ mcp_status_prometheus_results(const mcp_status_t *status,
             continue;
         }
 
-        mcp_status_tool(status, stats, buf, mcp_str("mcp_tool_calls_total"));
-        mcp_status_label(buf, mcp_str("result"),
-                         mcp_outcome_name((mcp_outcome_e) i));
+        mcp_status_tool(status, stats, buf, "mcp_tool_calls_total");
+        mcp_status_label(buf, "result", mcp_outcome_name((mcp_outcome_e) i));
         mcp_status_sample(buf, stats->results[i]);
     }
 }
@@ -171,7 +165,7 @@ static void
 mcp_status_prometheus_active(const mcp_status_t *status,
     const mcp_call_stats_t *stats, uint64_t active, mcp_buf_t *buf)
 {
-    mcp_status_tool(status, stats, buf, mcp_str("mcp_tool_calls_active"));
+    mcp_status_tool(status, stats, buf, "mcp_tool_calls_active");
     mcp_status_sample(buf, active);
 }
 
@@ -195,7 +189,7 @@ mcp_status_prometheus_durations(const mcp_status_t *status,
         n += stats->buckets[i];
 
         mcp_status_tool(status, stats, buf,
-                        mcp_str("mcp_tool_call_duration_seconds_bucket"));
+                        "mcp_tool_call_duration_seconds_bucket");
         mcp_buf_lit(buf, ",le=\"");
 
         if (i < MCP_CALL_STATS_BUCKETS - 1) {
@@ -209,11 +203,10 @@ mcp_status_prometheus_durations(const mcp_status_t *status,
         mcp_status_sample(buf, n);
     }
 
-    mcp_status_tool(status, stats, buf,
-                    mcp_str("mcp_tool_call_duration_seconds_sum"));
+    mcp_status_tool(status, stats, buf, "mcp_tool_call_duration_seconds_sum");
     mcp_status_sample_ms(buf, (int64_t) stats->sum);
     mcp_status_tool(status, stats, buf,
-                    mcp_str("mcp_tool_call_duration_seconds_count"));
+                    "mcp_tool_call_duration_seconds_count");
     mcp_status_sample(buf, n);
 }
 
@@ -221,36 +214,34 @@ mcp_status_prometheus_durations(const mcp_status_t *status,
 void
 mcp_status_prometheus(const mcp_status_t *status, mcp_buf_t *buf)
 {
-    mcp_status_metric(buf, mcp_str("mcp_build_info"),
-                      mcp_str("Version of the module"), mcp_str("gauge"));
-    mcp_status_labels(status, buf, mcp_str("mcp_build_info"));
-    mcp_status_label(buf, mcp_str("version"), mcp_status_text(mcp_version));
+    mcp_status_metric(buf, "mcp_build_info", "Version of the module", "gauge");
+    mcp_status_labels(status, buf, "mcp_build_info");
+    mcp_status_label(buf, "version", mcp_status_text(mcp_version));
     mcp_status_sample(buf, 1);
 
     mcp_status_numbers(status, MCP_STATUS_STORE, mcp_status_prometheus_number,
                        buf);
 
-    mcp_status_metric(buf, mcp_str("mcp_requests_refused_total"),
-                      mcp_str("Requests refused, by reason"),
-                      mcp_str("counter"));
+    mcp_status_metric(buf, "mcp_requests_refused_total",
+                      "Requests refused, by reason", "counter");
     mcp_status_numbers(status, MCP_STATUS_STORE | MCP_STATUS_CLUSTER,
                        mcp_status_prometheus_refusal, buf);
 
     mcp_status_prometheus_revisions(status, buf);
 
-    mcp_status_metric(buf, mcp_str("mcp_tool_calls_total"),
-                      mcp_str("Calls of each tool, prompt and resource, by "
-                              "result"), mcp_str("counter"));
+    mcp_status_metric(buf, "mcp_tool_calls_total",
+                      "Calls of each tool, prompt and resource, by result",
+                      "counter");
     mcp_status_calls(status, mcp_status_prometheus_results, buf);
 
-    mcp_status_metric(buf, mcp_str("mcp_tool_calls_active"),
-                      mcp_str("Calls of each tool, prompt and resource "
-                              "running now"), mcp_str("gauge"));
+    mcp_status_metric(buf, "mcp_tool_calls_active",
+                      "Calls of each tool, prompt and resource running now",
+                      "gauge");
     mcp_status_calls(status, mcp_status_prometheus_active, buf);
 
-    mcp_status_metric(buf, mcp_str("mcp_tool_call_duration_seconds"),
-                      mcp_str("Time that calls of each tool, prompt and "
-                              "resource took"), mcp_str("histogram"));
+    mcp_status_metric(buf, "mcp_tool_call_duration_seconds",
+                      "Time that calls of each tool, prompt and resource took",
+                      "histogram");
     mcp_status_calls(status, mcp_status_prometheus_durations, buf);
 
     mcp_status_numbers(status, MCP_STATUS_CLUSTER,
