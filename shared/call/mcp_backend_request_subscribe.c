@@ -83,35 +83,40 @@ mcp_backend_request_subscribe_done(void *data, int rc)
  * Starts the cluster operation that subscribes or unsubscribes at all nodes.
  * If this node has the session's own stream, the stream is changed first,
  * because it takes broadcasts that arrive during the operation. Returns the
- * values of mcp_operation_topic().
+ * values of mcp_operation_send(), or MCP_ERR_NOT_FOUND without a cluster.
  */
 static int
 mcp_backend_request_subscribe_start(mcp_request_t *req,
     const unsigned char topic[MCP_DIGEST_LEN])
 {
-    int                    rc;
-    mcp_call_t            *call;
-    mcp_operation_topic_t  op;
+    int                     rc;
+    mcp_call_t             *call;
+    mcp_operation_spec_t    spec;
+    mcp_operation_topic_t  *op;
 
     call = req->call;
-    memset(&op, 0, sizeof(mcp_operation_topic_t));
-    memcpy(op.session, call->client.id, MCP_DIGEST_LEN);
-    memcpy(op.topic, topic, MCP_DIGEST_LEN);
-    op.subscribe = mcp_backend_request_subscribes(req) != 0;
+    op = &spec.topic;
+    memset(&spec, 0, sizeof(mcp_operation_spec_t));
+    spec.kind = MCP_OPERATION_TOPIC;
+    memcpy(op->session, call->client.id, MCP_DIGEST_LEN);
+    memcpy(op->topic, topic, MCP_DIGEST_LEN);
+    op->subscribe = mcp_backend_request_subscribes(req) != 0;
 
-    rc = mcp_notify_listener_id(call->client.id, op.id);
+    rc = mcp_notify_listener_id(call->client.id, op->id);
 
     if (rc == MCP_OK) {
         rc = mcp_notify_receive_topic(call->worker, call->client.id, topic,
-                                      op.subscribe);
+                                      op->subscribe);
     }
 
     if (rc != MCP_OK) {
         return rc;
     }
 
-    rc = mcp_operation_topic(call->worker, &op,
-                             mcp_backend_request_subscribe_done, req);
+    rc = call->worker->cluster
+         ? mcp_operation_send(call->worker, &spec,
+                              mcp_backend_request_subscribe_done, req)
+         : MCP_ERR_NOT_FOUND;
 
     if (rc == MCP_AGAIN) {
         call->refs++;

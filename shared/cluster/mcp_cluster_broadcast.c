@@ -28,135 +28,24 @@ static void mcp_broadcast_listen(mcp_cluster_t *cluster);
 
 /* --- sending broadcasts --- */
 
-int
-mcp_broadcast_taken(mcp_cluster_t *cluster, const mcp_reply_t *reply)
+void
+mcp_broadcast_encode(mcp_cluster_t *cluster, const mcp_operation_spec_t *spec,
+    mcp_script_args_t *args)
 {
-    if (reply == NULL) {
-        return MCP_ERR_UNREACHABLE;
-    }
-
-    if (!mcp_reply_is(mcp_reply_item(reply, 0), "OK")) {
-        mcp_cluster_unexpected_reply(cluster, "broadcast", reply);
-        return MCP_ERR_UNREACHABLE;
-    }
-
-    return MCP_OK;
-}
-
-
-static void
-mcp_broadcast_sent(void *data, const mcp_reply_t *reply)
-{
-    mcp_operation_t  *op;
-
-    op = data;
-
-    mcp_operation_answer(op, mcp_broadcast_taken(op->worker->cluster, reply));
-}
-
-
-static void
-mcp_broadcast_sent_to_none(void *data, const mcp_reply_t *reply)
-{
-    (void) mcp_broadcast_taken(data, reply);
-}
-
-
-/* Returns the result of a broadcast that cannot be sent: MCP_OK if replication
- * is not required, or if the node serves alone and has no other nodes to
- * inform; otherwise MCP_ERR_UNREACHABLE. */
-static int
-mcp_broadcast_unreachable(const mcp_cluster_t *cluster)
-{
-    return cluster->conf->sync == MCP_CLUSTER_SYNC_OFF
-           || mcp_store_node_is_standalone(cluster->worker->store)
-           ? MCP_OK : MCP_ERR_UNREACHABLE;
-}
-
-
-int
-mcp_broadcast_send_queued(mcp_cluster_t *cluster,
-    const mcp_broadcast_t *broadcast, const mcp_str_t *as,
-    mcp_link_reply_cb handler, void *data)
-{
-    char       purpose, value[20], good[20];
-    uint64_t   now;
-    mcp_str_t  args[8];
+    uint64_t                now;
+    const mcp_broadcast_t  *broadcast;
 
     now = mcp_worker_now(cluster->worker);
-    purpose = (char) broadcast->what;
+    broadcast = &spec->broadcast;
 
-    args[0] = (mcp_str_t) { &purpose, 1 };
-    args[1] = (mcp_str_t) { (const char *) broadcast->key, MCP_DIGEST_LEN };
-    args[2] = (mcp_str_t) { (const char *) broadcast->session, MCP_DIGEST_LEN };
-    args[3].data = value;
-    args[3].len = (size_t) (mcp_uint_print(value, broadcast->value) - value);
-    args[4].data = good;
-    args[4].len = (size_t) (mcp_uint_print(good, broadcast->expires > now
-                                                 ? broadcast->expires - now : 0)
-                            - good);
-    args[5] = broadcast->message;
-
-    if (as) {
-        args[6] = as[0];
-        args[7] = as[1];
-    }
-
-    return mcp_cluster_run(cluster, MCP_SCRIPT_BROADCAST, args, as ? 8 : 6,
-                           handler, data);
+    mcp_args_char(args, (char) broadcast->what);
+    mcp_args_digest(args, broadcast->key);
+    mcp_args_digest(args, broadcast->session);
+    mcp_args_number(args, broadcast->value);
+    mcp_args_number(args, broadcast->expires > now ? broadcast->expires - now
+                                                   : 0);
+    mcp_args_text(args, broadcast->message);
 }
-
-
-static int
-mcp_broadcast(void *data, const mcp_broadcast_t *broadcast, mcp_operation_t *op)
-{
-    int             rc;
-    mcp_cluster_t  *cluster;
-
-    cluster = data;
-
-    if (broadcast->expires <= mcp_worker_now(cluster->worker)) {
-        return MCP_OK;
-    }
-
-    if (broadcast->what == MCP_BROADCAST_NOTIFICATION) {
-        return mcp_cluster_notification_broadcast(cluster, broadcast);
-    }
-
-    if (cluster->conf->sync == MCP_CLUSTER_SYNC_OFF) {
-        op = NULL;
-    }
-
-    rc = cluster->state == MCP_CLUSTER_MEMBER
-             ? mcp_broadcast_send_queued(cluster, broadcast, NULL,
-                                         op ? mcp_broadcast_sent
-                                             : mcp_broadcast_sent_to_none,
-                                         op ? (void *) op : cluster)
-             : MCP_AGAIN;
-
-    if (rc != MCP_OK) {
-        return mcp_broadcast_unreachable(cluster);
-    }
-
-    return op ? MCP_AGAIN : MCP_OK;
-}
-
-
-const mcp_cluster_hooks_t  mcp_cluster_hooks = {
-    .send_broadcast = mcp_broadcast,
-    .resume = mcp_cluster_remote_resume,
-    .lookup = mcp_cluster_lookup,
-    .list = mcp_cluster_list,
-    .send_input = mcp_cluster_client_input,
-    .topic = mcp_cluster_topic,
-    .await_replication = mcp_cluster_replicated,
-    .is_unreachable = mcp_cluster_is_unreachable,
-    .clock = mcp_cluster_clock,
-    .replicate = mcp_cluster_replicate,
-    .quota = mcp_cluster_quota,
-    .token = mcp_cluster_token,
-    .changed = mcp_replication_changed
-};
 
 
 /* --- hearing --- */

@@ -23,13 +23,6 @@
 #define MCP_COALESCE_TOUCHES  3
 
 
-/* A request that waits for a mirror of the stream that it joins. */
-typedef struct {
-    mcp_operation_t  *op;
-    unsigned char     id[MCP_STREAM_ID_LEN];
-} mcp_coalesce_t;
-
-
 int
 mcp_coalesce_claims(const mcp_store_replication_state_t *repl_state)
 {
@@ -184,22 +177,15 @@ mcp_coalesce_mirror(mcp_cluster_t *cluster,
 }
 
 
-static int
-mcp_coalesce_take(mcp_cluster_t *cluster, const mcp_coalesce_t *coalesce,
-    const mcp_reply_t *reply)
+int
+mcp_coalesce_decode(mcp_cluster_t *cluster, mcp_operation_t *op,
+    const mcp_reply_t *reply, int rc)
 {
-    int  rc;
-
-    if (reply == NULL) {
-        return MCP_ERR_UNREACHABLE;
+    if (rc != MCP_OK) {
+        return rc;
     }
 
-    if (mcp_reply_is(mcp_reply_item(reply, 0), "NONE")) {
-        return MCP_ERR_NOT_FOUND;
-    }
-
-    rc = mcp_reply_is(mcp_reply_item(reply, 0), "OK")
-         ? mcp_coalesce_mirror(cluster, coalesce->id, reply) : MCP_ERR_SYNTAX;
+    rc = mcp_coalesce_mirror(cluster, op->spec.stream.id, reply);
 
     switch (rc) {
 
@@ -209,11 +195,8 @@ mcp_coalesce_take(mcp_cluster_t *cluster, const mcp_coalesce_t *coalesce,
 
     case MCP_ERR_FULL:
     case MCP_ERR_MEMORY:
-        return rc;
-
     case MCP_ERR_SYNTAX:
-        mcp_cluster_unexpected_reply(cluster, "join", reply);
-        return MCP_ERR_UNREACHABLE;
+        return rc;
 
     default:
         return MCP_ERR_UNREACHABLE;
@@ -221,84 +204,26 @@ mcp_coalesce_take(mcp_cluster_t *cluster, const mcp_coalesce_t *coalesce,
 }
 
 
-static void
-mcp_coalesce_joined(void *data, const mcp_reply_t *reply)
+void
+mcp_coalesce_encode(mcp_cluster_t *cluster, const mcp_operation_spec_t *spec,
+    mcp_script_args_t *args)
 {
-    int               rc;
-    mcp_operation_t  *op;
-    mcp_coalesce_t   *coalesce;
-    const mcp_mem_t  *mem;
-
-    coalesce = data;
-    op = coalesce->op;
-    mem = &op->worker->env->mem;
-
-    rc = mcp_coalesce_take(op->worker->cluster, coalesce, reply);
-    mem->free(mem->ctx, coalesce);
-
-    mcp_operation_answer(op, rc);
-}
-
-
-/* Writes the arguments of redis/joined_node.lua after the stream's id. */
-static void
-mcp_coalesce_arguments(char texts[2][20], uint64_t after, uint64_t sent,
-    int left, mcp_str_t argv[3])
-{
-    argv[0].data = texts[0];
-    argv[0].len = (size_t) (mcp_uint_print(texts[0], after) - texts[0]);
-    argv[1].data = texts[1];
-    argv[1].len = (size_t) (mcp_uint_print(texts[1], sent) - texts[1]);
-    argv[2] = left ? mcp_str("1") : mcp_str("");
-}
-
-
-static int
-mcp_coalesce_join(mcp_cluster_t *cluster,
-    const unsigned char id[MCP_STREAM_ID_LEN], mcp_operation_t *op)
-{
-    int                 rc;
-    char                text[MCP_STREAM_TEXT_LEN], texts[2][20];
-    mcp_str_t           argv[4];
-    mcp_coalesce_t     *coalesce;
-    const mcp_mem_t    *mem;
-    mcp_stream_info_t   info;
-
-    mem = &cluster->worker->env->mem;
-    coalesce = mcp_mem_calloc(mem, sizeof(mcp_coalesce_t));
-
-    if (coalesce == NULL) {
-        return MCP_ERR_MEMORY;
-    }
-
-    coalesce->op = op;
-    memcpy(coalesce->id, id, MCP_STREAM_ID_LEN);
+    mcp_stream_info_t  info;
 
     /* report the last event that earlier readers of the mirror, if there is
      * one, were sent: Redis may lack its number */
 
-    if (mcp_store_find(cluster->worker->store, id, 0, &info) != MCP_OK
+    if (mcp_store_find(cluster->worker->store, spec->stream.id, 0, &info)
+        != MCP_OK
         || !info.mirror)
     {
         info.sent_seq = 0;
     }
 
-    (void) mcp_stream_id_print(text, id);
-    argv[0] = (mcp_str_t) { text, MCP_STREAM_TEXT_LEN };
-    mcp_coalesce_arguments(texts, 0, info.sent_seq, 0, argv + 1);
-    argv[1] = mcp_str("");
-
-    rc = cluster->state == MCP_CLUSTER_MEMBER
-         ? mcp_cluster_run(cluster, MCP_SCRIPT_JOIN, argv, 4,
-                           mcp_coalesce_joined, coalesce)
-         : MCP_ERR_UNREACHABLE;
-
-    if (rc != MCP_OK) {
-        mem->free(mem->ctx, coalesce);
-        return MCP_ERR_UNREACHABLE;
-    }
-
-    return MCP_OK;
+    mcp_args_stream(args, spec->stream.id);
+    mcp_args_text(args, mcp_str(""));
+    mcp_args_number(args, info.sent_seq);
+    mcp_args_flag(args, 0);
 }
 
 
@@ -324,14 +249,17 @@ mcp_coalesce_gives_way(mcp_replication_t *repl,
 void
 mcp_coalesce_taken(mcp_replication_t *repl, const mcp_reply_t *reply)
 {
-    int               rc;
-    mcp_operation_t  *op;
-    mcp_cluster_t    *cluster;
-    unsigned char     id[MCP_STREAM_ID_LEN];
+    int                    rc;
+    mcp_operation_t       *op;
+    mcp_cluster_t         *cluster;
+    mcp_operation_spec_t   spec;
 
     cluster = repl->cluster;
+    spec.kind = MCP_OPERATION_JOIN;
 
-    if (mcp_stream_id_parse(mcp_reply_item(reply, 1)->text, id) != MCP_OK) {
+    if (mcp_stream_id_parse(mcp_reply_item(reply, 1)->text, spec.stream.id)
+        != MCP_OK)
+    {
         mcp_cluster_unexpected_reply(cluster, "append", reply);
         mcp_replication_answer(mcp_replication_acknowledged(repl, UINT64_MAX),
                                MCP_ERR_UNREACHABLE);
@@ -348,9 +276,9 @@ mcp_coalesce_taken(mcp_replication_t *repl, const mcp_reply_t *reply)
     while (repl->ops) {
         op = repl->ops;
         repl->ops = op->later;
-        rc = mcp_coalesce_join(cluster, id, op);
+        rc = mcp_cluster_start(cluster, &spec, op);
 
-        if (rc != MCP_OK) {
+        if (rc != MCP_AGAIN) {
             mcp_operation_answer(op, rc);
         }
     }
@@ -438,13 +366,14 @@ static void
 mcp_coalesce_fetch(mcp_replication_t *repl,
     const mcp_store_replication_state_t *repl_state, int left)
 {
-    char       texts[2][20];
-    mcp_str_t  argv[3];
+    mcp_script_args_t  args;
 
-    mcp_coalesce_arguments(texts, repl_state->own.seq, repl_state->sent_seq,
-                           left,
-                           argv);
-    mcp_replication_run(repl, MCP_SCRIPT_JOIN, argv, 3, mcp_coalesce_fetched);
+    mcp_args_init(&args);
+    mcp_args_number(&args, repl_state->own.seq);
+    mcp_args_number(&args, repl_state->sent_seq);
+    mcp_args_flag(&args, left);
+    mcp_replication_run(repl, MCP_SCRIPT_JOIN, args.args, args.n,
+                        mcp_coalesce_fetched);
 
     if (repl->sending) {
         repl->coalesced = !left;

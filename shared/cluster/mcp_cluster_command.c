@@ -264,6 +264,76 @@ mcp_cluster_read_id(mcp_str_t text)
 }
 
 
+void
+mcp_args_text(mcp_script_args_t *args, mcp_str_t text)
+{
+    args->args[args->n++] = text;
+}
+
+
+/* Appends the argument that was written after the texts of the earlier ones, up
+ * to "end". */
+static void
+mcp_args_written(mcp_script_args_t *args, const char *end)
+{
+    const char  *p;
+
+    p = args->text + args->len;
+    args->len = (size_t) (end - args->text);
+    mcp_args_text(args, (mcp_str_t) { p, (size_t) (end - p) });
+}
+
+
+void
+mcp_args_char(mcp_script_args_t *args, char c)
+{
+    char  *p;
+
+    p = args->text + args->len;
+    *p = c;
+    mcp_args_written(args, p + 1);
+}
+
+
+void
+mcp_args_number(mcp_script_args_t *args, uint64_t number)
+{
+    mcp_args_written(args, mcp_uint_print(args->text + args->len, number));
+}
+
+
+void
+mcp_args_stream(mcp_script_args_t *args,
+    const unsigned char id[MCP_STREAM_ID_LEN])
+{
+    mcp_args_written(args, mcp_stream_id_print(args->text + args->len, id));
+}
+
+
+void
+mcp_args_digest(mcp_script_args_t *args,
+    const unsigned char digest[MCP_DIGEST_LEN])
+{
+    mcp_args_text(args, (mcp_str_t) { (const char *) digest, MCP_DIGEST_LEN });
+}
+
+
+void
+mcp_args_digest_if(mcp_script_args_t *args,
+    const unsigned char digest[MCP_DIGEST_LEN], int matters)
+{
+    mcp_args_text(args, (mcp_str_t) { (const char *) digest,
+                                      matters ? MCP_DIGEST_LEN : 0 });
+}
+
+
+void
+mcp_args_flag(mcp_script_args_t *args, int flag)
+{
+    mcp_args_text(args, flag ? mcp_str("1") : mcp_str(""));
+}
+
+
 int
 mcp_cluster_run(mcp_cluster_t *cluster, mcp_script_e script,
     const mcp_str_t *args, size_t n, mcp_link_reply_cb handler, void *data)

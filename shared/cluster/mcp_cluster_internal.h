@@ -9,6 +9,7 @@
  *                               rejected
  *   mcp_cluster_link.c          one connection to Redis and its life cycle
  *   mcp_cluster_command.c       commands on a connection, and their replies
+ *   mcp_cluster_hooks.c         operations: a script for each kind
  *   mcp_cluster_login.c         the first commands on a connection
  *   mcp_cluster_script.c        the Lua scripts that Redis runs
  *   mcp_cluster_wire.c          the Redis protocol
@@ -539,27 +540,78 @@ void mcp_cluster_node_id(uint64_t node, char id[MCP_CLUSTER_ID_LEN + 1]);
 /* Parses a node id; returns 0 if the text is not one. */
 uint64_t mcp_cluster_read_id(mcp_str_t text);
 
+/* The arguments of a script. Numbers and stream ids are in "text"; the other
+ * arguments belong to the caller. No script has more of either. */
+#define MCP_SCRIPT_ARGS       10
+#define MCP_SCRIPT_ARGS_TEXT  128
+
+typedef struct {
+    mcp_str_t  args[MCP_SCRIPT_ARGS];
+    size_t     n;
+    char       text[MCP_SCRIPT_ARGS_TEXT];
+    size_t     len;
+} mcp_script_args_t;
+
+#define mcp_args_init(args)  ((args)->n = 0, (args)->len = 0)
+
+/* Append an argument: a text, a character, a number, a stream's id, or a
+ * digest; a digest, or an empty text if "matters" is 0; "1", or an empty text
+ * if "flag" is 0. */
+void mcp_args_text(mcp_script_args_t *args, mcp_str_t text);
+void mcp_args_char(mcp_script_args_t *args, char c);
+void mcp_args_number(mcp_script_args_t *args, uint64_t number);
+void mcp_args_stream(mcp_script_args_t *args,
+    const unsigned char id[MCP_STREAM_ID_LEN]);
+void mcp_args_digest(mcp_script_args_t *args,
+    const unsigned char digest[MCP_DIGEST_LEN]);
+void mcp_args_digest_if(mcp_script_args_t *args,
+    const unsigned char digest[MCP_DIGEST_LEN], int matters);
+void mcp_args_flag(mcp_script_args_t *args, int flag);
+
 /* Runs a script with the node's id, its timeout, and n arguments, at most
  * MCP_CLUSTER_ARGS. Returns the values of mcp_link_send(). */
 int mcp_cluster_run(mcp_cluster_t *cluster, mcp_script_e script,
     const mcp_str_t *args, size_t n, mcp_link_reply_cb handler, void *data);
 
 
-/* --- mcp_cluster_broadcast.c --- */
+/* --- mcp_cluster_hooks.c --- */
 
 /* The functions by which a worker uses its cluster. */
 extern const mcp_cluster_hooks_t  mcp_cluster_hooks;
 
-/* Returns MCP_OK if redis/broadcast.lua has sent the message. Otherwise logs
- * the reason and returns MCP_ERR_UNREACHABLE. */
-int mcp_broadcast_taken(mcp_cluster_t *cluster, const mcp_reply_t *reply);
+/* Starts an operation, see the hook "start" in mcp_cluster_operation.h. */
+int mcp_cluster_start(void *data, const mcp_operation_spec_t *spec,
+    mcp_operation_t *op);
 
-/* Sends a broadcast. "as" is {name of the sending process, number of the
- * notification}, by which Redis detects a repeated notification, or NULL for
- * any other broadcast. Returns the values of mcp_link_send(). */
-int mcp_broadcast_send_queued(mcp_cluster_t *cluster,
-    const mcp_broadcast_t *broadcast, const mcp_str_t *as,
-    mcp_link_reply_cb handler, void *data);
+/* Appends the arguments of an operation's script. */
+typedef void mcp_encode_fn(mcp_cluster_t *cluster,
+    const mcp_operation_spec_t *spec, mcp_script_args_t *args);
+
+mcp_encode_fn  mcp_broadcast_encode;
+mcp_encode_fn  mcp_client_input_encode;
+mcp_encode_fn  mcp_coalesce_encode;
+mcp_encode_fn  mcp_list_encode;
+mcp_encode_fn  mcp_lookup_encode;
+mcp_encode_fn  mcp_quota_encode;
+mcp_encode_fn  mcp_remote_resume_encode;
+mcp_encode_fn  mcp_token_encode;
+mcp_encode_fn  mcp_topic_encode;
+
+/* Reads the reply of an operation's script, whose first word means rc. Returns
+ * the result of the operation, or MCP_ERR_SYNTAX if the script cannot send this
+ * reply. */
+typedef int mcp_decode_fn(mcp_cluster_t *cluster, mcp_operation_t *op,
+    const mcp_reply_t *reply, int rc);
+
+mcp_decode_fn  mcp_client_input_decode;
+mcp_decode_fn  mcp_coalesce_decode;
+mcp_decode_fn  mcp_list_decode;
+mcp_decode_fn  mcp_lookup_decode;
+mcp_decode_fn  mcp_remote_resume_decode;
+mcp_decode_fn  mcp_token_decode;
+
+
+/* --- mcp_cluster_broadcast.c --- */
 
 /* mcp_broadcast_read() parses the fields of an entry of a Redis stream with
  * broadcasts, mcp_broadcast_position() the id of an entry, "ms-n". Both return

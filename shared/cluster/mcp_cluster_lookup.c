@@ -141,145 +141,58 @@ mcp_lookup_note(mcp_cluster_t *cluster, mcp_operation_t *op,
 }
 
 
-static int
-mcp_lookup_take(mcp_cluster_t *cluster, mcp_operation_t *op,
-    const mcp_reply_t *reply)
+void
+mcp_lookup_encode(mcp_cluster_t *cluster, const mcp_operation_spec_t *spec,
+    mcp_script_args_t *args)
 {
-    int                 rc;
-    const mcp_reply_t  *kind;
+    const mcp_operation_stream_t  *stream;
 
-    if (reply == NULL) {
-        return MCP_ERR_UNREACHABLE;
-    }
+    (void) cluster;
 
-    kind = mcp_reply_item(reply, 0);
+    stream = &spec->stream;
 
-    if (mcp_reply_is(kind, "NONE")) {
+    mcp_args_stream(args, stream->id);
+    mcp_args_number(args, stream->after);
+    mcp_args_digest_if(args, stream->session, !stream->any_session);
+    mcp_args_digest(args, stream->principal);
+    mcp_args_text(args, stream->task
+                        ? stream->listens ? mcp_str("2") : mcp_str("1")
+                        : mcp_str(""));
+}
+
+
+int
+mcp_lookup_decode(mcp_cluster_t *cluster, mcp_operation_t *op,
+    const mcp_reply_t *reply, int rc)
+{
+    /* a stream that does not exist is no error, but has no result */
+
+    if (rc == MCP_ERR_NOT_FOUND) {
         return MCP_OK;
     }
 
-    if (mcp_reply_is(kind, "LATER")) {
-        return MCP_ERR_UNREACHABLE;
-    }
-
-    if (mcp_reply_is(kind, "AHEAD")) {
-        return MCP_ERR_AHEAD;
-    }
-
-    rc = mcp_lookup_note(cluster, op, &reply, 1);
-
-    if (rc == MCP_ERR_SYNTAX) {
-        mcp_cluster_unexpected_reply(cluster, "lookup", reply);
-        return MCP_ERR_UNREACHABLE;
-    }
-
-    return rc;
+    return rc == MCP_OK ? mcp_lookup_note(cluster, op, &reply, 1) : rc;
 }
 
 
-static void
-mcp_lookup_done(void *data, const mcp_reply_t *reply)
+void
+mcp_list_encode(mcp_cluster_t *cluster, const mcp_operation_spec_t *spec,
+    mcp_script_args_t *args)
 {
-    mcp_operation_t  *op;
+    (void) cluster;
 
-    op = data;
-
-    mcp_operation_answer(op,
-                         mcp_lookup_take(op->worker->cluster, op, reply));
-}
-
-
-static int
-mcp_list_take(mcp_cluster_t *cluster, mcp_operation_t *op,
-    const mcp_reply_t *reply)
-{
-    int  rc;
-
-    if (reply == NULL) {
-        return MCP_ERR_UNREACHABLE;
-    }
-
-    if (mcp_reply_is(mcp_reply_item(reply, 0), "LATER")) {
-        return MCP_ERR_UNREACHABLE;
-    }
-
-    rc = mcp_reply_is(mcp_reply_item(reply, 0), "OK")
-         ? mcp_lookup_note(cluster, op,
-                           (const mcp_reply_t *const *) reply->items + 1,
-                           reply->n - 1)
-         : MCP_ERR_SYNTAX;
-
-    if (rc == MCP_ERR_SYNTAX) {
-        mcp_cluster_unexpected_reply(cluster, "list", reply);
-        return MCP_ERR_UNREACHABLE;
-    }
-
-    return rc;
-}
-
-
-static void
-mcp_list_done(void *data, const mcp_reply_t *reply)
-{
-    mcp_operation_t  *op;
-
-    op = data;
-
-    mcp_operation_answer(op, mcp_list_take(op->worker->cluster, op, reply));
-}
-
-
-/* Runs a script for an operation. Returns MCP_AGAIN if its reply follows, or
- * MCP_OK if the node serves alone, or MCP_ERR_UNREACHABLE. */
-static int
-mcp_lookup_run(mcp_cluster_t *cluster, mcp_script_e script,
-    const mcp_str_t *args, size_t n, mcp_link_reply_cb handler,
-    mcp_operation_t *op)
-{
-    if (cluster->state != MCP_CLUSTER_MEMBER) {
-        return mcp_store_node_is_standalone(cluster->worker->store)
-                   ? MCP_OK
-                   : MCP_ERR_UNREACHABLE;
-    }
-
-    return mcp_cluster_run(cluster, script, args, n, handler, op) == MCP_OK
-           ? MCP_AGAIN : MCP_ERR_UNREACHABLE;
+    mcp_args_digest(args, spec->stream.session);
+    mcp_args_digest(args, spec->stream.principal);
 }
 
 
 int
-mcp_cluster_lookup(void *data, const mcp_operation_stream_t *stream,
-    mcp_operation_t *op)
+mcp_list_decode(mcp_cluster_t *cluster, mcp_operation_t *op,
+    const mcp_reply_t *reply, int rc)
 {
-    char       id[MCP_STREAM_TEXT_LEN], after[20];
-    mcp_str_t  args[5];
-
-    (void) mcp_stream_id_print(id, stream->id);
-    args[0] = (mcp_str_t) { id, MCP_STREAM_TEXT_LEN };
-    args[1].data = after;
-    args[1].len = (size_t) (mcp_uint_print(after, stream->after) - after);
-    args[2] = (mcp_str_t) { (const char *) stream->session,
-                            stream->any_session ? 0 : MCP_DIGEST_LEN };
-    args[3] = (mcp_str_t) { (const char *) stream->principal,
-                            MCP_DIGEST_LEN };
-
-    args[4] = stream->task ? stream->listens ? mcp_str("2") : mcp_str("1")
-                           : mcp_str("");
-
-    return mcp_lookup_run(data, MCP_SCRIPT_LOOKUP, args, 5, mcp_lookup_done,
-                           op);
-}
-
-
-int
-mcp_cluster_list(void *data, const mcp_operation_stream_t *stream,
-    mcp_operation_t *op)
-{
-    mcp_str_t  args[2];
-
-    args[0] = (mcp_str_t) { (const char *) stream->session, MCP_DIGEST_LEN };
-    args[1] = (mcp_str_t) { (const char *) stream->principal,
-                            MCP_DIGEST_LEN };
-
-    return mcp_lookup_run(data, MCP_SCRIPT_LIST, args, 2, mcp_list_done, op);
+    return rc == MCP_OK
+           ? mcp_lookup_note(cluster, op,
+                             (const mcp_reply_t *const *) reply->items + 1,
+                             reply->n - 1)
+           : rc;
 }

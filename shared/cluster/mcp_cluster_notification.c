@@ -16,7 +16,7 @@
 struct mcp_cluster_notification_s {
     mcp_cluster_notification_t  *next;
     mcp_cluster_t               *cluster;
-    mcp_broadcast_t              broadcast;
+    mcp_operation_spec_t         spec;    /* the broadcast */
     uint64_t                     number;  /* number among the notifications of
                                              this process */
     unsigned                     sending:1;
@@ -84,9 +84,9 @@ mcp_cluster_notification_free(mcp_cluster_notification_t *notification)
 static void
 mcp_cluster_notification_receive(mcp_cluster_notification_t *notification)
 {
-    notification->broadcast.own = 1;
+    notification->spec.broadcast.own = 1;
     mcp_operation_receive(notification->cluster->worker,
-        &notification->broadcast);
+        &notification->spec.broadcast);
     mcp_cluster_notification_free(notification);
 }
 
@@ -103,14 +103,15 @@ mcp_cluster_notification_late(void *data)
     now = mcp_worker_now(cluster->worker);
 
     while ((notification = cluster->notifications) != NULL
-           && !notification->sending && now >= notification->broadcast.expires)
+           && !notification->sending
+           && now >= notification->spec.broadcast.expires)
     {
         mcp_cluster_notification_receive(notification);
     }
 
     if (notification && !notification->sending) {
         mcp_timer_set(&cluster->worker->timers, &cluster->notification_timer,
-                      notification->broadcast.expires);
+                      notification->spec.broadcast.expires);
     }
 }
 
@@ -141,10 +142,11 @@ mcp_cluster_notification_sent(void *data, const mcp_reply_t *reply)
         return;
     }
 
-    if (mcp_broadcast_taken(cluster, reply) == MCP_OK) {
+    if (mcp_reply_is(mcp_reply_item(reply, 0), "OK")) {
         mcp_cluster_notification_free(notification);
 
     } else {
+        mcp_cluster_unexpected_reply(cluster, "broadcast", reply);
         mcp_cluster_notification_receive(notification);
     }
 
@@ -155,21 +157,22 @@ mcp_cluster_notification_sent(void *data, const mcp_reply_t *reply)
 static int
 mcp_cluster_notification_send(mcp_cluster_notification_t *notification)
 {
-    int             rc;
-    char            name[MCP_CLUSTER_ID_LEN + 1], number[20];
-    mcp_str_t       as[2];
-    mcp_cluster_t  *cluster;
+    int                 rc;
+    char                name[MCP_CLUSTER_ID_LEN + 1];
+    mcp_cluster_t      *cluster;
+    mcp_script_args_t   args;
 
     cluster = notification->cluster;
 
-    mcp_cluster_node_id(cluster->sender, name);
-    as[0] = (mcp_str_t) { name, MCP_CLUSTER_ID_LEN };
-    as[1].data = number;
-    as[1].len =
-        (size_t) (mcp_uint_print(number, notification->number) - number);
+    mcp_args_init(&args);
+    mcp_broadcast_encode(cluster, &notification->spec, &args);
 
-    rc = mcp_broadcast_send_queued(cluster, &notification->broadcast, as,
-                                   mcp_cluster_notification_sent, notification);
+    mcp_cluster_node_id(cluster->sender, name);
+    mcp_args_text(&args, (mcp_str_t) { name, MCP_CLUSTER_ID_LEN });
+    mcp_args_number(&args, notification->number);
+
+    rc = mcp_cluster_run(cluster, MCP_SCRIPT_BROADCAST, args.args, args.n,
+                         mcp_cluster_notification_sent, notification);
 
     if (rc == MCP_OK) {
         notification->sending = 1;
@@ -233,8 +236,9 @@ mcp_cluster_notification_broadcast(mcp_cluster_t *cluster,
         broadcast->message.len);
 
     notification->cluster = cluster;
-    notification->broadcast = *broadcast;
-    notification->broadcast.message.data = notification->message;
+    notification->spec.kind = MCP_OPERATION_BROADCAST;
+    notification->spec.broadcast = *broadcast;
+    notification->spec.broadcast.message.data = notification->message;
     notification->number = ++cluster->sender_seq;
 
     *cluster->notifications_end = notification;

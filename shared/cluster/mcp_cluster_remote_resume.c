@@ -7,30 +7,6 @@
 #include "cluster/mcp_cluster_replication.h"
 
 
-/* A request that waits for the reply of redis/resume.lua. */
-typedef struct {
-    mcp_operation_t        *op;
-    mcp_operation_stream_t  stream;
-} mcp_remote_resume_t;
-
-
-#define MCP_REMOTE_RESUME_ARGS  8
-
-/* The arguments of redis/resume.lua. */
-typedef struct {
-    char       id[MCP_STREAM_TEXT_LEN];
-    char       numbers[3][20];
-    mcp_str_t  args[MCP_REMOTE_RESUME_ARGS];
-} mcp_remote_resume_arguments_t;
-
-
-static mcp_str_t
-mcp_remote_resume_number(char text[20], uint64_t number)
-{
-    return (mcp_str_t) { text, (size_t) (mcp_uint_print(text, number) - text) };
-}
-
-
 void
 mcp_cluster_generation(mcp_cluster_t *cluster,
     const unsigned char id[MCP_STREAM_ID_LEN], uint32_t generation)
@@ -56,21 +32,19 @@ mcp_cluster_generation(mcp_cluster_t *cluster,
 /* Makes the client the local consumer of a stream that this node owns. Returns
  * MCP_OK, MCP_ERR_UNREACHABLE, or MCP_ERR_DENIED. */
 static int
-mcp_remote_resume_own(mcp_cluster_t *cluster, const mcp_remote_resume_t *resume,
-    uint64_t number, const mcp_store_checkpoint_t *checkpoint)
+mcp_remote_resume_own(mcp_cluster_t *cluster,
+    const mcp_operation_stream_t *stream, uint64_t number,
+    const mcp_store_checkpoint_t *checkpoint)
 {
     int                rc;
     mcp_stream_info_t  info;
 
-    if (mcp_store_find(cluster->worker->store, resume->stream.id, 0, &info)
-        == MCP_OK)
+    if (mcp_store_find(cluster->worker->store, stream->id, 0, &info) == MCP_OK)
     {
         /* another process is taking the stream over and does not have all
          * events yet */
 
-        if (info.mirror && !resume->stream.listens
-            && info.last_seq < resume->stream.after)
-        {
+        if (info.mirror && !stream->listens && info.last_seq < stream->after) {
             return MCP_ERR_UNREACHABLE;
         }
 
@@ -80,8 +54,7 @@ mcp_remote_resume_own(mcp_cluster_t *cluster, const mcp_remote_resume_t *resume,
         /* another client resumed later at another node */
 
         return rc == MCP_ERR_DENIED
-               && mcp_store_find(cluster->worker->store, resume->stream.id, 0,
-                                 &info)
+               && mcp_store_find(cluster->worker->store, stream->id, 0, &info)
                   == MCP_OK
                && info.consumer_slot == MCP_STORE_REMOTE_CONSUMER
                ? MCP_ERR_DENIED : MCP_OK;
@@ -89,7 +62,7 @@ mcp_remote_resume_own(mcp_cluster_t *cluster, const mcp_remote_resume_t *resume,
 
     /* an active stream that is not here is being taken over from a dead node */
 
-    return checkpoint->state < MCP_STATE_COMPLETED && !resume->stream.listens
+    return checkpoint->state < MCP_STATE_COMPLETED && !stream->listens
            ? MCP_ERR_UNREACHABLE : MCP_OK;
 }
 
@@ -98,12 +71,11 @@ mcp_remote_resume_own(mcp_cluster_t *cluster, const mcp_remote_resume_t *resume,
  * this node or another one. */
 static void
 mcp_remote_resume_drop(mcp_cluster_t *cluster,
-    const mcp_remote_resume_t *resume, uint64_t first)
+    const mcp_operation_stream_t *stream, uint64_t first)
 {
     mcp_stream_info_t  info;
 
-    if (mcp_store_find(cluster->worker->store, resume->stream.id, 0, &info)
-        == MCP_OK
+    if (mcp_store_find(cluster->worker->store, stream->id, 0, &info) == MCP_OK
         && first > info.first_seq)
     {
         (void) mcp_store_confirm(cluster->worker->store, &info.ref, first - 1);
@@ -124,21 +96,17 @@ mcp_remote_resume_left(void *data, const mcp_reply_t *reply)
  * the client: the stream continues without a reader. */
 static void
 mcp_remote_resume_leave(mcp_cluster_t *cluster,
-    const mcp_remote_resume_t *resume, uint64_t number)
+    const mcp_operation_stream_t *stream, uint64_t number)
 {
-    char       id[MCP_STREAM_TEXT_LEN], texts[2][20];
-    mcp_str_t  args[4];
+    mcp_script_args_t  args;
 
-    (void) mcp_stream_id_print(id, resume->stream.id);
-    args[0] = (mcp_str_t) { id, MCP_STREAM_TEXT_LEN };
-    args[1].data = texts[0];
-    args[1].len = (size_t) (mcp_uint_print(texts[0], number) - texts[0]);
-    args[2].data = texts[1];
-    args[2].len = (size_t) (mcp_uint_print(texts[1], resume->stream.after)
-                            - texts[1]);
-    args[3] = mcp_str("1");
+    mcp_args_init(&args);
+    mcp_args_stream(&args, stream->id);
+    mcp_args_number(&args, number);
+    mcp_args_number(&args, stream->after);
+    mcp_args_text(&args, mcp_str("1"));
 
-    (void) mcp_cluster_run(cluster, MCP_SCRIPT_READ_POSITION, args, 4,
+    (void) mcp_cluster_run(cluster, MCP_SCRIPT_READ_POSITION, args.args, args.n,
                            mcp_remote_resume_left, cluster);
 }
 
@@ -175,7 +143,7 @@ mcp_remote_resume_feed(mcp_cluster_t *cluster, const mcp_stream_ref_t *ref,
 /* Creates the mirror, or finds it, and adds the events of the reply. */
 static int
 mcp_remote_resume_mirror(mcp_cluster_t *cluster,
-    const mcp_remote_resume_t *resume, const mcp_reply_t *reply,
+    const mcp_operation_stream_t *stream, const mcp_reply_t *reply,
     uint64_t number, const mcp_store_checkpoint_t *checkpoint)
 {
     int                 rc;
@@ -186,19 +154,18 @@ mcp_remote_resume_mirror(mcp_cluster_t *cluster,
     if (mcp_codec_decode_spec(&cluster->worker->env->mem,
                               mcp_reply_item(reply, 7)->text, &spec)
         != MCP_OK
-        || memcmp(spec.id, resume->stream.id, MCP_STREAM_ID_LEN) != 0)
+        || memcmp(spec.id, stream->id, MCP_STREAM_ID_LEN) != 0)
     {
-        mcp_cluster_unexpected_reply(cluster, "resume", reply);
-        return MCP_ERR_UNREACHABLE;
+        return MCP_ERR_SYNTAX;
     }
 
     now = mcp_worker_now(cluster->worker);
     rc = mcp_store_mirror(cluster->worker->store, &spec,
                           mcp_reply_number(mcp_reply_item(reply, 4)),
-                          resume->stream.after, number, now, &ref);
+                          stream->after, number, now, &ref);
 
     if (rc == MCP_ERR_FULL || rc == MCP_ERR_LIMIT) {
-        mcp_remote_resume_leave(cluster, resume, number);
+        mcp_remote_resume_leave(cluster, stream, number);
         return MCP_ERR_FULL;
     }
 
@@ -208,8 +175,7 @@ mcp_remote_resume_mirror(mcp_cluster_t *cluster,
         return MCP_ERR_UNREACHABLE;
     }
 
-    rc = mcp_remote_resume_feed(cluster, &ref, number, resume->stream.after,
-                                reply);
+    rc = mcp_remote_resume_feed(cluster, &ref, number, stream->after, reply);
     if (rc != MCP_OK) {
         return rc;
     }
@@ -236,24 +202,11 @@ mcp_remote_resume_mirror(mcp_cluster_t *cluster,
 }
 
 
-/* Returns the result of resuming without Redis: MCP_OK if the node serves
- * alone, or if replication is not required and a session listens, which it may
- * do at this node alone; otherwise MCP_ERR_UNREACHABLE. */
-static int
-mcp_remote_resume_unreachable(const mcp_cluster_t *cluster,
-    const mcp_operation_stream_t *stream)
-{
-    return mcp_store_node_is_standalone(cluster->worker->store)
-           || (stream->listens && cluster->conf->sync == MCP_CLUSTER_SYNC_OFF)
-           ? MCP_OK : MCP_ERR_UNREACHABLE;
-}
-
-
 /* Applies the number of the last client input, the first kept event and the
  * generation in a reply to the stream or mirror of this node. */
 static void
 mcp_remote_resume_taken(mcp_cluster_t *cluster,
-    const mcp_remote_resume_t *resume, const mcp_reply_t *reply)
+    const mcp_operation_stream_t *stream, const mcp_reply_t *reply)
 {
     uint64_t  inputs, first, generation;
 
@@ -261,162 +214,98 @@ mcp_remote_resume_taken(mcp_cluster_t *cluster,
     generation = mcp_reply_number(mcp_reply_item(reply, 9));
     inputs = mcp_reply_number(mcp_reply_item(reply, 10));
 
-    mcp_store_remote_inputs(cluster->worker->store, resume->stream.id, inputs);
-    mcp_remote_resume_drop(cluster, resume, first);
-    mcp_cluster_generation(cluster, resume->stream.id, (uint32_t) generation);
+    mcp_store_remote_inputs(cluster->worker->store, stream->id, inputs);
+    mcp_remote_resume_drop(cluster, stream, first);
+    mcp_cluster_generation(cluster, stream->id, (uint32_t) generation);
 }
 
 
-static int
-mcp_remote_resume_take(mcp_cluster_t *cluster, mcp_remote_resume_t *resume,
-    const mcp_reply_t *reply)
+int
+mcp_remote_resume_decode(mcp_cluster_t *cluster, mcp_operation_t *op,
+    const mcp_reply_t *reply, int rc)
 {
-    int                     rc;
-    uint64_t                number;
-    mcp_stream_info_t       info;
-    mcp_store_checkpoint_t  checkpoint;
-    const mcp_reply_t      *kind;
+    uint64_t                 number;
+    mcp_stream_info_t        info;
+    mcp_operation_stream_t  *stream;
+    mcp_store_checkpoint_t   checkpoint;
 
-    if (reply == NULL) {
-        return resume->stream.listens
-                   ? mcp_remote_resume_unreachable(cluster, &resume->stream)
-                   : MCP_ERR_UNREACHABLE;
-    }
-
-    kind = mcp_reply_item(reply, 0);
+    stream = &op->spec.stream;
 
     /* Redis does not have the event: only the owner's node knows whether it
      * exists */
 
-    if (mcp_reply_is(kind, "AHEAD")) {
-        return mcp_replication_has(cluster, resume->stream.id, &info) ? MCP_OK
-                                                              : MCP_ERR_AHEAD;
+    if (rc == MCP_ERR_AHEAD && mcp_replication_has(cluster, stream->id, &info))
+    {
+        return MCP_OK;
     }
 
-    if (mcp_reply_is(kind, "NONE")) {
-        return resume->stream.listens ? MCP_ERR_NOT_FOUND : MCP_OK;
+    if (rc == MCP_ERR_NOT_FOUND && !stream->listens) {
+        return MCP_OK;
+    }
+
+    if (rc != MCP_OK) {
+        return rc;
     }
 
     number = mcp_reply_number(mcp_reply_item(reply, 1));
     checkpoint.seq = mcp_reply_number(mcp_reply_item(reply, 3));
 
-    if (!mcp_reply_is(kind, "OK")
-        || mcp_codec_decode_state(mcp_reply_item(reply, 6)->text, &checkpoint)
-               != MCP_OK)
+    if (mcp_codec_decode_state(mcp_reply_item(reply, 6)->text, &checkpoint)
+        != MCP_OK)
     {
-        if (!mcp_reply_is(kind, "LATER")) {
-            mcp_cluster_unexpected_reply(cluster, "resume", reply);
-        }
-
-        return MCP_ERR_UNREACHABLE;
+        return MCP_ERR_SYNTAX;
     }
 
-    if (resume->stream.listens) {
-        resume->stream.after = mcp_reply_number(mcp_reply_item(reply, 8)) - 1;
+    if (stream->listens) {
+        stream->after = mcp_reply_number(mcp_reply_item(reply, 8)) - 1;
     }
 
     rc = mcp_reply_number(mcp_reply_item(reply, 2))
-             ? mcp_remote_resume_own(cluster, resume, number, &checkpoint)
-             : mcp_remote_resume_mirror(cluster, resume, reply, number,
-                 &checkpoint);
+         ? mcp_remote_resume_own(cluster, stream, number, &checkpoint)
+         : mcp_remote_resume_mirror(cluster, stream, reply, number,
+                                    &checkpoint);
 
     if (rc == MCP_OK) {
-        mcp_remote_resume_taken(cluster, resume, reply);
+        mcp_remote_resume_taken(cluster, stream, reply);
     }
 
     return rc;
 }
 
 
-static void
-mcp_remote_resume_done(void *data, const mcp_reply_t *reply)
+void
+mcp_remote_resume_encode(mcp_cluster_t *cluster,
+    const mcp_operation_spec_t *spec, mcp_script_args_t *args)
 {
-    int                   rc;
-    mcp_operation_t      *op;
-    mcp_remote_resume_t  *resume;
-    const mcp_mem_t      *mem;
+    mcp_stream_info_t              info;
+    const mcp_operation_stream_t  *stream;
 
-    resume = data;
-    op = resume->op;
-
-    rc = mcp_remote_resume_take(op->worker->cluster, resume, reply);
-
-    mem = &op->worker->env->mem;
-    mem->free(mem->ctx, resume);
-
-    mcp_operation_answer(op, rc);
-}
-
-
-/* Writes the arguments of redis/resume.lua. */
-static void
-mcp_remote_resume_args(const mcp_cluster_t *cluster,
-    const mcp_operation_stream_t *stream, mcp_remote_resume_arguments_t *argv)
-{
-    mcp_str_t          *args;
-    mcp_stream_info_t   info;
-
-    args = argv->args;
-
-    (void) mcp_stream_id_print(argv->id, stream->id);
-    args[0] = (mcp_str_t) { argv->id, MCP_STREAM_TEXT_LEN };
-    args[1] = stream->listens ? mcp_str("")
-                              : mcp_remote_resume_number(argv->numbers[0],
-                                                         stream->after);
-    args[2] = (mcp_str_t) { (const char *) stream->session,
-                            stream->any_session ? 0 : MCP_DIGEST_LEN };
-    args[3] = (mcp_str_t) { (const char *) stream->principal,
-                            MCP_DIGEST_LEN };
-    args[4] = stream->has_generation
-           ? mcp_remote_resume_number(argv->numbers[1],
-                                                          stream->generation)
-                               : mcp_str("");
-    args[5] = mcp_remote_resume_number(argv->numbers[2],
-                                       stream->generation_max);
-    args[6] = stream->drops ? mcp_str("1") : mcp_str("");
-    args[7] = mcp_replication_has(cluster, stream->id, &info) ? mcp_str("1")
-                                                       : mcp_str("");
-}
-
-
-int
-mcp_cluster_remote_resume(void *data, const mcp_operation_stream_t *stream,
-    mcp_operation_t *op)
-{
-    int                            rc;
-    mcp_remote_resume_t           *resume;
-    mcp_cluster_t                 *cluster;
-    const mcp_mem_t               *mem;
-    mcp_remote_resume_arguments_t  argv;
-
-    cluster = data;
-    mem = &cluster->worker->env->mem;
-
-    if (cluster->state != MCP_CLUSTER_MEMBER) {
-        return mcp_remote_resume_unreachable(cluster, stream);
-    }
+    stream = &spec->stream;
 
     if (stream->listens) {
         mcp_replication_flush(cluster, stream->id);
     }
 
-    resume = mcp_mem_calloc(mem, sizeof(mcp_remote_resume_t));
-    if (resume == NULL) {
-        return MCP_ERR_MEMORY;
+    mcp_args_stream(args, stream->id);
+
+    if (stream->listens) {
+        mcp_args_text(args, mcp_str(""));
+
+    } else {
+        mcp_args_number(args, stream->after);
     }
 
-    resume->op = op;
-    resume->stream = *stream;
+    mcp_args_digest_if(args, stream->session, !stream->any_session);
+    mcp_args_digest(args, stream->principal);
 
-    mcp_remote_resume_args(cluster, stream, &argv);
+    if (stream->has_generation) {
+        mcp_args_number(args, stream->generation);
 
-    rc = mcp_cluster_run(cluster, MCP_SCRIPT_RESUME, argv.args,
-        MCP_REMOTE_RESUME_ARGS, mcp_remote_resume_done, resume);
-
-    if (rc != MCP_OK) {
-        mem->free(mem->ctx, resume);
-        return MCP_ERR_UNREACHABLE;
+    } else {
+        mcp_args_text(args, mcp_str(""));
     }
 
-    return MCP_AGAIN;
+    mcp_args_number(args, stream->generation_max);
+    mcp_args_flag(args, stream->drops);
+    mcp_args_flag(args, mcp_replication_has(cluster, stream->id, &info));
 }

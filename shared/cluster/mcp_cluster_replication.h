@@ -398,17 +398,7 @@ void mcp_remote_readers_readers(mcp_replication_t *repl,
     const mcp_reply_t *reply);
 
 
-/* --- mcp_cluster_remote_resume.c, mcp_cluster_lookup.c,
- * mcp_cluster_client_input.c --- */
-
-int mcp_cluster_remote_resume(void *data, const mcp_operation_stream_t *stream,
-    mcp_operation_t *op);
-int mcp_cluster_lookup(void *data, const mcp_operation_stream_t *stream,
-    mcp_operation_t *op);
-int mcp_cluster_list(void *data, const mcp_operation_stream_t *stream,
-    mcp_operation_t *op);
-int mcp_cluster_client_input(void *data,
-    const mcp_operation_client_input_t *input, mcp_operation_t *op);
+/* --- mcp_cluster_remote_resume.c --- */
 
 /* Raises the generation of the local stream or mirror to "generation", unless
  * it is higher. */
@@ -417,9 +407,6 @@ void mcp_cluster_generation(mcp_cluster_t *cluster,
 
 
 /* --- mcp_cluster_topic.c --- */
-
-int mcp_cluster_topic(void *data, const mcp_operation_topic_t *topic,
-    mcp_operation_t *op);
 
 /* Requests the topics of a dead node's listener whose mirror is at this node,
  * and sets has_topics when they are complete. Changes of topics after the
@@ -439,10 +426,6 @@ void mcp_topic_free_all(mcp_cluster_t *cluster);
 
 
 /* --- mcp_cluster_session_limit.c --- */
-
-int mcp_cluster_quota(void *data,
-    const unsigned char session[MCP_DIGEST_LEN], uint32_t limit,
-    mcp_operation_t *op);
 
 /* Ends the replication of the stream, because its session has too many active
  * calls, and notifies the stream's owner by its inbox, so that it ends the
@@ -465,8 +448,8 @@ int mcp_takeover_displaced(mcp_replication_t *repl, const mcp_reply_t *error);
 
 /* --- mcp_cluster_token.c --- */
 
-int mcp_cluster_token(void *data, const mcp_operation_token_t *token,
-    mcp_operation_t *op);
+/* Sends the SET of a token until Redis acknowledges it. */
+void mcp_token_set(mcp_cluster_t *cluster, const mcp_operation_spec_t *spec);
 
 /* Sends the updates of tokens again that Redis has not acknowledged. */
 void mcp_token_retry(mcp_cluster_t *cluster);

@@ -28,59 +28,12 @@ mcp_quota_refused(mcp_replication_t *repl)
 }
 
 
-/* Handles the reply to a query. Returns MCP_ERR_LIMIT if the session has too
- * many calls, otherwise MCP_OK, also without a reply: the call is then
- * rejected when its stream is replicated. */
-static int
-mcp_quota_taken(mcp_cluster_t *cluster, const mcp_reply_t *reply)
+void
+mcp_quota_encode(mcp_cluster_t *cluster, const mcp_operation_spec_t *spec,
+    mcp_script_args_t *args)
 {
-    const mcp_reply_t  *kind;
+    (void) cluster;
 
-    if (reply == NULL) {
-        return MCP_OK;
-    }
-
-    kind = mcp_reply_item(reply, 0);
-
-    if (mcp_reply_is(kind, "LIMIT")) {
-        return MCP_ERR_LIMIT;
-    }
-
-    if (!mcp_reply_is(kind, "OK")) {
-        mcp_cluster_unexpected_reply(cluster, "quota", reply);
-    }
-
-    return MCP_OK;
-}
-
-
-static void
-mcp_quota_done(void *data, const mcp_reply_t *reply)
-{
-    mcp_operation_t  *op;
-
-    op = data;
-
-    mcp_operation_answer(op, mcp_quota_taken(op->worker->cluster, reply));
-}
-
-
-int
-mcp_cluster_quota(void *data, const unsigned char session[MCP_DIGEST_LEN],
-    uint32_t limit, mcp_operation_t *op)
-{
-    char            text[20];
-    mcp_str_t       args[2];
-    mcp_cluster_t  *cluster;
-
-    cluster = data;
-
-    args[0] = (mcp_str_t) { (const char *) session, MCP_DIGEST_LEN };
-    args[1] = (mcp_str_t) { text, (size_t) (mcp_uint_print(text, limit)
-                                            - text) };
-
-    return cluster->state == MCP_CLUSTER_MEMBER
-           && mcp_cluster_run(cluster, MCP_SCRIPT_QUOTA, args, 2,
-                              mcp_quota_done, op)
-              == MCP_OK ? MCP_AGAIN : MCP_OK;
+    mcp_args_digest(args, spec->quota.session);
+    mcp_args_number(args, spec->quota.limit);
 }

@@ -11,17 +11,10 @@
 #include "cluster/mcp_cluster_replication.h"
 
 
-/* A request that waits for the reply of redis/token.lua. */
-typedef struct {
-    mcp_operation_t       *op;
-    mcp_operation_token_t  token;
-} mcp_taking_t;
-
-
 struct mcp_token_update_s {
     mcp_token_update_t    *next;
     mcp_cluster_t         *cluster;
-    mcp_operation_token_t  token;
+    mcp_operation_spec_t   spec;
     unsigned               sending:1;
 };
 
@@ -39,13 +32,12 @@ mcp_token_sent(void *data, const mcp_reply_t *reply)
 }
 
 
-static int
-mcp_token_run(mcp_cluster_t *cluster, const mcp_operation_token_t *token,
-    mcp_link_reply_cb handler, void *data)
+void
+mcp_token_encode(mcp_cluster_t *cluster, const mcp_operation_spec_t *spec,
+    mcp_script_args_t *args)
 {
-    char       value[20], good[20];
-    uint64_t   now;
-    mcp_str_t  args[4];
+    uint64_t                      now;
+    const mcp_operation_token_t  *token;
 
     static const char *const  kinds[] = {
         [MCP_OPERATION_TOKEN_TAKE] = "t",
@@ -55,82 +47,53 @@ mcp_token_run(mcp_cluster_t *cluster, const mcp_operation_token_t *token,
     };
 
     now = mcp_worker_now(cluster->worker);
+    token = &spec->token;
 
-    args[0] = (mcp_str_t) { (const char *) token->key, MCP_DIGEST_LEN };
-    args[1] = (mcp_str_t) { kinds[token->what], 1 };
-    args[2].data = value;
-    args[2].len = (size_t) (mcp_uint_print(value, token->value) - value);
-    args[3].data = good;
-    args[3].len = (size_t) (mcp_uint_print(good, token->expires > now
-                                                 ? token->expires - now : 1)
-                            - good);
-
-    return mcp_cluster_run(cluster, MCP_SCRIPT_TOKEN, args, 4, handler, data);
+    mcp_args_digest(args, token->key);
+    mcp_args_text(args, (mcp_str_t) { kinds[token->what], 1 });
+    mcp_args_number(args, token->value);
+    mcp_args_number(args, token->expires > now ? token->expires - now : 1);
 }
 
 
 static int
-mcp_token_taken(mcp_cluster_t *cluster, mcp_taking_t *taking,
-    const mcp_reply_t *reply)
+mcp_token_run(mcp_cluster_t *cluster, const mcp_operation_spec_t *spec,
+    mcp_link_reply_cb handler, void *data)
 {
-    const mcp_reply_t  *kind;
+    mcp_script_args_t  args;
 
-    if (reply == NULL) {
-        return MCP_ERR_UNREACHABLE;
-    }
+    mcp_args_init(&args);
+    mcp_token_encode(cluster, spec, &args);
 
-    kind = mcp_reply_item(reply, 0);
+    return mcp_cluster_run(cluster, MCP_SCRIPT_TOKEN, args.args, args.n,
+                           handler, data);
+}
 
-    if (mcp_reply_is(kind, "USED")) {
-        taking->op->value
-            = (uint32_t) mcp_reply_number(mcp_reply_item(reply, 1));
-        return MCP_ERR_DENIED;
+
+int
+mcp_token_decode(mcp_cluster_t *cluster, mcp_operation_t *op,
+    const mcp_reply_t *reply, int rc)
+{
+    if (rc == MCP_ERR_DENIED) {
+        op->value = (uint32_t) mcp_reply_number(mcp_reply_item(reply, 1));
     }
 
     /* this node is about to detect that it was declared dead */
 
-    if (mcp_reply_is(kind, "FENCED")) {
+    if (mcp_reply_is(mcp_reply_item(reply, 0), "FENCED")) {
         mcp_cluster_self_check(cluster);
-        return MCP_ERR_UNREACHABLE;
-    }
-
-    if (mcp_reply_is(kind, "LATER")) {
-        return MCP_ERR_UNREACHABLE;
-    }
-
-    if (!mcp_reply_is(kind, "OK")) {
-        mcp_cluster_unexpected_reply(cluster, "token", reply);
-        return MCP_ERR_UNREACHABLE;
     }
 
     /* the client has disconnected: release the token unused */
 
-    if (taking->op->x == NULL) {
-        taking->token.what = MCP_OPERATION_TOKEN_GIVE;
-        (void) mcp_token_run(cluster, &taking->token, mcp_token_sent, cluster);
+    if (rc == MCP_OK && op->x == NULL
+        && op->spec.token.what == MCP_OPERATION_TOKEN_TAKE)
+    {
+        op->spec.token.what = MCP_OPERATION_TOKEN_GIVE;
+        (void) mcp_token_run(cluster, &op->spec, mcp_token_sent, cluster);
     }
 
-    return MCP_OK;
-}
-
-
-static void
-mcp_token_done(void *data, const mcp_reply_t *reply)
-{
-    int               rc;
-    mcp_operation_t  *op;
-    mcp_taking_t     *taking;
-    const mcp_mem_t  *mem;
-
-    taking = data;
-    op = taking->op;
-
-    rc = mcp_token_taken(op->worker->cluster, taking, reply);
-
-    mem = &op->worker->env->mem;
-    mem->free(mem->ctx, taking);
-
-    mcp_operation_answer(op, rc);
+    return rc;
 }
 
 
@@ -175,7 +138,7 @@ mcp_token_update_send(mcp_token_update_t *update)
 
     cluster = update->cluster;
 
-    if (mcp_worker_now(cluster->worker) >= update->token.expires) {
+    if (mcp_worker_now(cluster->worker) >= update->spec.token.expires) {
         mcp_token_update_free(update);
 
     } else if (cluster->state == MCP_CLUSTER_MEMBER) {
@@ -183,10 +146,10 @@ mcp_token_update_send(mcp_token_update_t *update)
         /* replicate the stream first, so that other nodes find it when they
          * get its number */
 
-        mcp_replication_flush(cluster, update->token.stream);
-        update->sending = mcp_token_run(cluster, &update->token,
-                                       mcp_token_update_sent, update)
-                        == MCP_OK;
+        mcp_replication_flush(cluster, update->spec.token.stream);
+        update->sending = mcp_token_run(cluster, &update->spec,
+                                        mcp_token_update_sent, update)
+                          == MCP_OK;
     }
 }
 
@@ -217,8 +180,8 @@ mcp_token_retry(mcp_cluster_t *cluster)
 }
 
 
-static void
-mcp_token_set(mcp_cluster_t *cluster, const mcp_operation_token_t *token)
+void
+mcp_token_set(mcp_cluster_t *cluster, const mcp_operation_spec_t *spec)
 {
     mcp_token_update_t  *update;
 
@@ -239,7 +202,7 @@ mcp_token_set(mcp_cluster_t *cluster, const mcp_operation_token_t *token)
     }
 
     update->cluster = cluster;
-    update->token = *token;
+    update->spec = *spec;
     update->next = cluster->updates;
     cluster->updates = update;
     cluster->n_updates++;
@@ -254,61 +217,4 @@ mcp_token_free_all(mcp_cluster_t *cluster)
     while (cluster->updates) {
         mcp_token_update_free(cluster->updates);
     }
-}
-
-
-/* Returns the result without Redis: MCP_OK, with which a token is valid once
- * at each node, if replication is not required or the node serves alone;
- * otherwise MCP_ERR_UNREACHABLE. */
-static int
-mcp_token_unreachable(const mcp_cluster_t *cluster)
-{
-    return cluster->conf->sync == MCP_CLUSTER_SYNC_OFF
-           || mcp_store_node_is_standalone(cluster->worker->store)
-           ? MCP_OK : MCP_ERR_UNREACHABLE;
-}
-
-
-int
-mcp_cluster_token(void *data, const mcp_operation_token_t *token,
-    mcp_operation_t *op)
-{
-    mcp_taking_t     *taking;
-    mcp_cluster_t    *cluster;
-    const mcp_mem_t  *mem;
-
-    cluster = data;
-
-    if (token->what == MCP_OPERATION_TOKEN_SET
-        && !mcp_store_node_is_standalone(cluster->worker->store))
-    {
-        mcp_token_set(cluster, token);
-        return MCP_OK;
-    }
-
-    if (cluster->state != MCP_CLUSTER_MEMBER) {
-        return mcp_token_unreachable(cluster);
-    }
-
-    if (op == NULL) {
-        (void) mcp_token_run(cluster, token, mcp_token_sent, cluster);
-        return MCP_OK;
-    }
-
-    mem = &cluster->worker->env->mem;
-    taking = mcp_mem_calloc(mem, sizeof(mcp_taking_t));
-
-    if (taking == NULL) {
-        return MCP_ERR_MEMORY;
-    }
-
-    taking->op = op;
-    taking->token = *token;
-
-    if (mcp_token_run(cluster, token, mcp_token_done, taking) != MCP_OK) {
-        mem->free(mem->ctx, taking);
-        return mcp_token_unreachable(cluster);
-    }
-
-    return MCP_AGAIN;
 }

@@ -36,83 +36,16 @@ static void mcp_replay_go_on(mcp_replay_t *replay);
 
 /* --- subscriptions --- */
 
-/* Returns the result without Redis: MCP_ERR_NOT_FOUND if replication is not
- * required or the node serves alone, because then there is no stream at
- * another node that this node could reach; otherwise MCP_ERR_UNREACHABLE. */
-static int
-mcp_topic_unreachable(const mcp_cluster_t *cluster)
+void
+mcp_topic_encode(mcp_cluster_t *cluster, const mcp_operation_spec_t *spec,
+    mcp_script_args_t *args)
 {
-    return cluster->conf->sync == MCP_CLUSTER_SYNC_OFF
-           || mcp_store_node_is_standalone(cluster->worker->store)
-           ? MCP_ERR_NOT_FOUND : MCP_ERR_UNREACHABLE;
-}
+    mcp_replication_flush(cluster, spec->topic.id);
 
-
-static int
-mcp_topic_taken(mcp_cluster_t *cluster, const mcp_reply_t *reply)
-{
-    const mcp_reply_t  *kind;
-
-    if (reply == NULL) {
-        return mcp_topic_unreachable(cluster);
-    }
-
-    kind = mcp_reply_item(reply, 0);
-
-    if (mcp_reply_is(kind, "OK")) {
-        return MCP_OK;
-    }
-
-    if (mcp_reply_is(kind, "NONE")) {
-        return MCP_ERR_NOT_FOUND;
-    }
-
-    mcp_cluster_unexpected_reply(cluster, "topic", reply);
-
-    return MCP_ERR_UNREACHABLE;
-}
-
-
-static void
-mcp_topic_done(void *data, const mcp_reply_t *reply)
-{
-    mcp_operation_t  *op;
-
-    op = data;
-
-    mcp_operation_answer(op, mcp_topic_taken(op->worker->cluster, reply));
-}
-
-
-int
-mcp_cluster_topic(void *data, const mcp_operation_topic_t *topic,
-    mcp_operation_t *op)
-{
-    char            id[MCP_STREAM_TEXT_LEN];
-    mcp_str_t       args[4];
-    mcp_cluster_t  *cluster;
-
-    cluster = data;
-
-    if (cluster->state == MCP_CLUSTER_MEMBER) {
-        mcp_replication_flush(cluster, topic->id);
-
-        (void) mcp_stream_id_print(id, topic->id);
-        args[0] = (mcp_str_t) { id, MCP_STREAM_TEXT_LEN };
-        args[1] = (mcp_str_t) { (const char *) topic->session,
-                                MCP_DIGEST_LEN };
-        args[2] = (mcp_str_t) { (const char *) topic->topic, MCP_DIGEST_LEN };
-        args[3] = topic->subscribe ? mcp_str("1") : mcp_str("0");
-
-        if (mcp_cluster_run(cluster, MCP_SCRIPT_TOPIC, args, 4, mcp_topic_done,
-                            op)
-            == MCP_OK)
-        {
-            return MCP_AGAIN;
-        }
-    }
-
-    return mcp_topic_unreachable(cluster);
+    mcp_args_stream(args, spec->topic.id);
+    mcp_args_digest(args, spec->topic.session);
+    mcp_args_digest(args, spec->topic.topic);
+    mcp_args_text(args, spec->topic.subscribe ? mcp_str("1") : mcp_str("0"));
 }
 
 

@@ -106,14 +106,15 @@ mcp_exchange_log_session(mcp_exchange_t *x, const char *what)
 int
 mcp_exchange_delete(mcp_exchange_t *x)
 {
-    int              rc;
-    mcp_broadcast_t  broadcast;
-    mcp_tenant_t     tenant;
-    mcp_store_t     *store;
+    int                    rc;
+    mcp_tenant_t           tenant;
+    mcp_store_t           *store;
+    mcp_operation_spec_t   spec;
 
-    mcp_broadcast_make(&broadcast, MCP_BROADCAST_SESSION_ENDED, x->client.id,
-                       x->client.id, 1, x->client.expires);
-    rc = mcp_operation(x, &broadcast);
+    spec.kind = MCP_OPERATION_BROADCAST;
+    mcp_broadcast_make(&spec.broadcast, MCP_BROADCAST_SESSION_ENDED,
+                       x->client.id, x->client.id, 1, x->client.expires);
+    rc = mcp_operation(x, &spec);
 
     switch (rc) {
     case MCP_OK:

@@ -408,7 +408,7 @@ mcp_task_lookup(mcp_exchange_t *x, mcp_str_t text, int listens,
 
     mcp_task_stream(x, task, listens, &stream);
 
-    rc = mcp_operation_lookup(x, &stream);
+    rc = mcp_operation_stream(x, MCP_OPERATION_LOOKUP, &stream);
 
     if (rc != MCP_OK) {
         return own && rc == MCP_ERR_UNREACHABLE ? MCP_DONE : rc;

@@ -137,7 +137,7 @@ mcp_resume_event_id_resume(mcp_exchange_t *x)
     }
 
     mcp_resume_describe(x, id, 0, &stream);
-    cluster_rc = mcp_operation_stream(x, &stream);
+    cluster_rc = mcp_operation_stream(x, MCP_OPERATION_STREAM, &stream);
 
     if (cluster_rc == MCP_AGAIN) {
         return MCP_AGAIN;

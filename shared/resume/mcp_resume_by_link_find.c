@@ -115,7 +115,7 @@ mcp_resume_link_fetch(mcp_exchange_t *x, const mcp_resume_link_t *link,
     stream.generation = 2 * link->generation;
     stream.generation_max = 2 * link->generation + 1;
 
-    rc = mcp_operation_stream(x, &stream);
+    rc = mcp_operation_stream(x, MCP_OPERATION_STREAM, &stream);
 
     if (rc != MCP_AGAIN) {
         rc = mcp_resume_here(x, rc, data, info);

@@ -155,7 +155,7 @@ mcp_resume_stream_start(mcp_exchange_t *x, const mcp_rpc_t *msg,
 
     mcp_resume_describe(x, x->client.id, 0, &stream);
 
-    return mcp_operation_list(x, &stream);
+    return mcp_operation_stream(x, MCP_OPERATION_LIST, &stream);
 }
 
 

@@ -138,7 +138,7 @@ mcp_resume_fetch(mcp_exchange_t *x, const unsigned char id[MCP_STREAM_ID_LEN],
     mcp_resume_describe(x, id, least, &stream);
     stream.drops = x->head.event_id.len != 0;
 
-    rc = mcp_operation_stream(x, &stream);
+    rc = mcp_operation_stream(x, MCP_OPERATION_STREAM, &stream);
 
     if (rc == MCP_AGAIN) {
         return MCP_AGAIN;
@@ -165,7 +165,7 @@ mcp_resume_lookup(mcp_exchange_t *x, const unsigned char id[MCP_STREAM_ID_LEN])
 
     mcp_resume_describe(x, id, 0, &stream);
 
-    return mcp_operation_lookup(x, &stream);
+    return mcp_operation_stream(x, MCP_OPERATION_LOOKUP, &stream);
 }
 
 

@@ -67,10 +67,9 @@ int mcp_resume_find(mcp_exchange_t *x,
     const unsigned char id[MCP_STREAM_ID_LEN], mcp_stream_info_t *info);
 
 /*
- * Sets *stream to the arguments of mcp_operation_stream() or
- * mcp_operation_lookup() for a stream: the client has the events up to that of
- * Last-Event-ID, or up to "least" if the header is missing or names another
- * stream.
+ * Sets *stream to the arguments of mcp_operation_stream(): the client has the
+ * events up to that of Last-Event-ID, or up to "least" if the header is missing
+ * or names another stream.
  */
 void mcp_resume_describe(const mcp_exchange_t *x,
     const unsigned char id[MCP_STREAM_ID_LEN], uint64_t least,

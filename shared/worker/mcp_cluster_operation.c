@@ -211,109 +211,28 @@ mcp_operation_create(mcp_exchange_t *x)
 }
 
 
-int
-mcp_operation_next(mcp_exchange_t *x, mcp_operation_kind_e kind,
-    mcp_operation_t **op, int *rc)
+/* Adds a started operation to the end of its exchange's list, because results
+ * are found by the order of the operations. If the result is pending, the
+ * exchange waits. */
+static void
+mcp_operation_add(mcp_exchange_t *x, mcp_operation_t *op)
 {
-    unsigned       n;
-    mcp_asking_t  *asking;
-
-    asking = x->asking;
-
-    if (asking == NULL || asking->late) {
-        *rc = asking ? MCP_ERR_UNREACHABLE : MCP_OK;
-        return MCP_DONE;
-    }
-
-    n = asking->found[kind]++;
-
-    for (*op = asking->first; *op; *op = (*op)->next) {
-        if ((*op)->kind == kind && n-- == 0) {
-            *rc = (*op)->rc;
-            return MCP_DONE;
-        }
-    }
-
-    *op = mcp_operation_create(x);
-    if (*op == NULL) {
-        return MCP_ERR_MEMORY;
-    }
-
-    (*op)->kind = kind;
-
-    return MCP_OK;
-}
-
-
-int
-mcp_operation_is_started(mcp_exchange_t *x, mcp_operation_t *op, int rc)
-{
-    mcp_operation_t  **link;
     mcp_asking_t      *asking;
-
-    if (rc == MCP_ERR_MEMORY) {
-        mcp_operation_free(op);
-        return rc;
-    }
+    mcp_operation_t  **link;
 
     asking = x->asking;
-    op->rc = rc;
 
-    for (link = &asking->first; *link; link = &(*link)->next) {
-        /* to the end of the list: results are found by the order of the
-         * operations */
-    }
+    for (link = &asking->first; *link; link = &(*link)->next) { /* void */ }
 
     *link = op;
 
-    if (rc == MCP_AGAIN) {
+    if (op->rc == MCP_AGAIN) {
         asking->timer.handler = mcp_operation_late;
         asking->timer.data = x;
         mcp_timer_set(&x->worker->timers, &asking->timer,
                       mcp_worker_now(x->worker) + MCP_OPERATION_TIME);
         mcp_exchange_set_state(x, MCP_EXCHANGE_CLUSTER_WAIT);
     }
-
-    return rc;
-}
-
-
-int
-mcp_operation(mcp_exchange_t *x, const mcp_broadcast_t *broadcast)
-{
-    int               rc, answer;
-    mcp_operation_t  *op;
-    mcp_worker_t     *worker;
-
-    rc = mcp_operation_next(x, MCP_OPERATION_BROADCAST, &op, &answer);
-    if (rc != MCP_OK) {
-        return rc == MCP_DONE ? answer : rc;
-    }
-
-    worker = x->worker;
-    rc = worker->cluster_hooks->send_broadcast(worker->cluster, broadcast, op);
-
-    return mcp_operation_is_started(x, op, rc);
-}
-
-
-/* Starts an operation of a kind on a stream by a hook, or returns its result.
- * Returns the values of the hook. */
-static int
-mcp_operation_for_exchange(mcp_exchange_t *x, mcp_operation_kind_e kind,
-    const mcp_operation_stream_t *stream, int (*hook)(void *cluster,
-    const mcp_operation_stream_t *stream, mcp_operation_t *op))
-{
-    int               rc, answer;
-    mcp_operation_t  *op;
-
-    rc = mcp_operation_next(x, kind, &op, &answer);
-    if (rc != MCP_OK) {
-        return rc == MCP_DONE ? answer : rc;
-    }
-
-    return mcp_operation_is_started(x, op,
-                                    hook(x->worker->cluster, stream, op));
 }
 
 
@@ -335,48 +254,71 @@ mcp_operation_ahead(mcp_exchange_t *x)
 }
 
 
-/* Does the same as mcp_operation_for_exchange(), for a hook with the result
- * MCP_ERR_AHEAD. */
-static int
-mcp_operation_for_event(mcp_exchange_t *x, mcp_operation_kind_e kind,
-    const mcp_operation_stream_t *stream, int (*hook)(void *cluster,
-    const mcp_operation_stream_t *stream, mcp_operation_t *op))
+int
+mcp_operation_run(mcp_exchange_t *x, const mcp_operation_spec_t *spec,
+    mcp_operation_t **op)
 {
-    int  rc;
+    int            rc;
+    unsigned       n;
+    mcp_asking_t  *asking;
 
-    rc = mcp_operation_for_exchange(x, kind, stream, hook);
+    asking = x->asking;
+    *op = NULL;
 
-    return rc == MCP_ERR_AHEAD ? mcp_operation_ahead(x) : rc;
+    if (asking == NULL || asking->late) {
+        return asking ? MCP_ERR_UNREACHABLE : MCP_OK;
+    }
+
+    n = asking->found[spec->kind]++;
+
+    for (*op = asking->first; *op; *op = (*op)->next) {
+        if ((*op)->spec.kind == spec->kind && n-- == 0) {
+            break;
+        }
+    }
+
+    if (*op == NULL) {
+        *op = mcp_operation_create(x);
+        if (*op == NULL) {
+            return MCP_ERR_MEMORY;
+        }
+
+        (*op)->spec = *spec;
+        rc = x->worker->cluster_hooks->start(x->worker->cluster, spec, *op);
+
+        if (rc == MCP_ERR_MEMORY) {
+            mcp_operation_free(*op);
+            *op = NULL;
+            return rc;
+        }
+
+        (*op)->rc = rc;
+        mcp_operation_add(x, *op);
+    }
+
+    return (*op)->rc == MCP_ERR_AHEAD ? mcp_operation_ahead(x) : (*op)->rc;
 }
 
 
 int
-mcp_operation_stream(mcp_exchange_t *x, const mcp_operation_stream_t *stream)
+mcp_operation(mcp_exchange_t *x, const mcp_operation_spec_t *spec)
 {
-    return x->asking == NULL
-           ? MCP_OK
-           : mcp_operation_for_event(x, MCP_OPERATION_STREAM, stream,
-                                     x->worker->cluster_hooks->resume);
+    mcp_operation_t  *op;
+
+    return mcp_operation_run(x, spec, &op);
 }
 
 
 int
-mcp_operation_lookup(mcp_exchange_t *x, const mcp_operation_stream_t *stream)
+mcp_operation_stream(mcp_exchange_t *x, mcp_operation_kind_e kind,
+    const mcp_operation_stream_t *stream)
 {
-    return x->asking == NULL
-           ? MCP_OK
-           : mcp_operation_for_event(x, MCP_OPERATION_LOOKUP, stream,
-                                     x->worker->cluster_hooks->lookup);
-}
+    mcp_operation_spec_t  spec;
 
+    spec.kind = kind;
+    spec.stream = *stream;
 
-int
-mcp_operation_list(mcp_exchange_t *x, const mcp_operation_stream_t *stream)
-{
-    return x->asking == NULL
-           ? MCP_OK
-           : mcp_operation_for_exchange(x, MCP_OPERATION_LIST, stream,
-                                        x->worker->cluster_hooks->list);
+    return mcp_operation(x, &spec);
 }
 
 
@@ -406,7 +348,7 @@ mcp_operation_found_at(const mcp_exchange_t *x, size_t i)
 
     op = x->asking ? x->asking->first : NULL;
 
-    while (op && op->kind != MCP_OPERATION_LIST) {
+    while (op && op->spec.kind != MCP_OPERATION_LIST) {
         op = op->next;
     }
 
@@ -418,24 +360,13 @@ int
 mcp_operation_client_input(mcp_exchange_t *x,
     const mcp_operation_client_input_t *input)
 {
-    int               rc, answer;
-    mcp_operation_t  *op;
-    mcp_worker_t     *worker;
+    mcp_operation_spec_t  spec;
 
-    worker = x->worker;
+    spec.kind = MCP_OPERATION_CLIENT_INPUT;
+    spec.input = *input;
 
-    if (worker->cluster && x->asking == NULL) {
-        return worker->cluster_hooks->send_input(worker->cluster, input, NULL);
-    }
-
-    rc = mcp_operation_next(x, MCP_OPERATION_CLIENT_INPUT, &op, &answer);
-    if (rc != MCP_OK) {
-        return rc == MCP_DONE ? answer : rc;
-    }
-
-    rc = worker->cluster_hooks->send_input(worker->cluster, input, op);
-
-    return mcp_operation_is_started(x, op, rc);
+    return x->asking ? mcp_operation(x, &spec)
+                     : mcp_operation_send(x->worker, &spec, NULL, NULL);
 }
 
 
@@ -459,14 +390,18 @@ mcp_operation_waits(const mcp_exchange_t *x)
 
 
 int
-mcp_operation_topic(mcp_worker_t *worker, const mcp_operation_topic_t *topic,
+mcp_operation_send(mcp_worker_t *worker, const mcp_operation_spec_t *spec,
     void (*handler)(void *data, int rc), void *data)
 {
     int               rc;
     mcp_operation_t  *op;
 
     if (worker->cluster == NULL) {
-        return MCP_ERR_NOT_FOUND;
+        return MCP_OK;
+    }
+
+    if (handler == NULL) {
+        return worker->cluster_hooks->start(worker->cluster, spec, NULL);
     }
 
     op = mcp_mem_calloc(&worker->env->mem, sizeof(mcp_operation_t));
@@ -479,13 +414,25 @@ mcp_operation_topic(mcp_worker_t *worker, const mcp_operation_topic_t *topic,
     op->data = data;
     op->rc = MCP_AGAIN;
 
-    rc = worker->cluster_hooks->topic(worker->cluster, topic, op);
+    rc = worker->cluster_hooks->start(worker->cluster, spec, op);
 
     if (rc != MCP_AGAIN) {
         mcp_operation_free(op);
     }
 
     return rc;
+}
+
+
+int
+mcp_operation_unknown(mcp_worker_t *worker, const mcp_broadcast_t *broadcast)
+{
+    mcp_operation_spec_t  spec;
+
+    spec.kind = MCP_OPERATION_BROADCAST;
+    spec.broadcast = *broadcast;
+
+    return mcp_operation_send(worker, &spec, NULL, NULL);
 }
 
 
@@ -512,16 +459,6 @@ mcp_operation_replicate(mcp_worker_t *worker, const mcp_stream_ref_t *ref,
     if (worker->cluster) {
         worker->cluster_hooks->replicate(worker->cluster, ref, limit);
     }
-}
-
-
-int
-mcp_operation_unknown(mcp_worker_t *worker, const mcp_broadcast_t *broadcast)
-{
-    return worker->cluster
-               ? worker->cluster_hooks->send_broadcast(worker->cluster,
-                   broadcast, NULL)
-               : MCP_OK;
 }
 
 

@@ -147,46 +147,6 @@ typedef struct {
 } mcp_operation_client_input_t;
 
 
-/* The kind of an operation. An entry function that runs again finds a result
- * by the kind. */
-typedef enum {
-    MCP_OPERATION_BROADCAST = 0,
-    MCP_OPERATION_STREAM,
-    MCP_OPERATION_LOOKUP,
-    MCP_OPERATION_LIST,
-    MCP_OPERATION_CLIENT_INPUT,
-    MCP_OPERATION_QUOTA,
-    MCP_OPERATION_TOKEN
-} mcp_operation_kind_e;
-
-
-/* A pending or finished operation. Either an exchange waits for its result, or
- * its handler gets the result. */
-struct mcp_operation_s {
-    void                 (*handler)(void *data, int rc);
-    void                  *data;
-    mcp_operation_t       *next;       /* next operation of the same exchange */
-    mcp_exchange_t        *x;          /* NULL: the exchange was freed */
-    mcp_worker_t          *worker;
-    mcp_operation_kind_e   kind;       /* set if an entry function has started
-                                          the operation */
-    int                    rc;         /* result; MCP_AGAIN: pending */
-    unsigned               holds;      /* 1: the entry function of the exchange
-                                          has returned; the exchange sends its
-                                          response, or starts its call, when
-                                          this operation has its result */
-    mcp_operation_t       *later;      /* next operation that waits for the
-                                          same stream by the hook
-                                          "await_replication" */
-    uint32_t               value;      /* result of the hook "token" */
-    uint64_t seq;       /* number of the event to await by the hook
-                           "await_replication"; 0: the stream itself */
-    mcp_found_t *found; /* result of the hooks "lookup" and "list",
-                           from env->mem */
-    size_t                 n_found;
-};
-
-
 /* Operations on a backend's resume token, which can be used once. */
 typedef enum {
     MCP_OPERATION_TOKEN_TAKE = 0,  /* use it */
@@ -208,68 +168,143 @@ typedef struct {
 } mcp_operation_token_t;
 
 
-/* The functions of a cluster that its worker calls; cluster is
- * worker->cluster. */
-struct mcp_cluster_hooks_s {
+/* One more call of a session. */
+typedef struct {
+    unsigned char          session[MCP_DIGEST_LEN];
+    uint32_t               limit;      /* maximum number of the session's active
+                                          calls at all nodes */
+} mcp_operation_quota_t;
 
-    /* Sends a broadcast. op is the operation that gets the result, or NULL.
-     * The result is never passed before the function returns.
-     *
-     * Returns MCP_OK if the broadcast needs no result, or
-     *   MCP_AGAIN            mcp_operation_answer() follows, if op is not
-     *                        NULL. A notification is also received by this
-     *                        node itself, see mcp_operation_receive()
-     *   MCP_ERR_UNREACHABLE  the cluster is unreachable
-     *   MCP_ERR_MEMORY */
-    int (*send_broadcast)(void *cluster, const mcp_broadcast_t *broadcast,
-                mcp_operation_t *op);
 
-    /* Makes a stream available at this node, so that this process can read it:
+/* The kind of an operation. An entry function that runs again finds a result
+ * by the kind. The comments list the results besides MCP_OK,
+ * MCP_ERR_UNREACHABLE and MCP_ERR_MEMORY. */
+typedef enum {
+    /* Sends a broadcast. A notification is also received by this node itself,
+     * see mcp_operation_receive(). */
+    MCP_OPERATION_BROADCAST = 0,
+
+    /*
+     * Makes a stream available at this node, so that this process can read it:
      * the stream itself, or a mirror. After MCP_OK the stream need not exist,
      * nor need the cluster have it: it may be a stream that only this node
      * has.
-     *
-     * Returns the values of "send_broadcast"; the result may also be
      *   MCP_ERR_DENIED     a client that came later reads the stream at
      *                      another node
-     *   MCP_ERR_AHEAD      the cluster does not have the event stream->after
+     *   MCP_ERR_AHEAD      the cluster does not have the event stream.after
      *                      yet; the owner's node is asked whether it exists
      *   MCP_ERR_FULL       the region has no room for a mirror
-     *   MCP_ERR_NOT_FOUND  stream->listens is set, and the cluster does not
-     *                      have the stream */
-    int (*resume)(void *cluster, const mcp_operation_stream_t *stream,
-                 mcp_operation_t *op);
+     *   MCP_ERR_NOT_FOUND  stream.listens is set, and the cluster does not
+     *                      have the stream
+     */
+    MCP_OPERATION_STREAM,
 
     /* Looks a stream up without reading it. Restarts the stream's time without
-     * a consumer, and confirms the event stream->after. With the result
-     * MCP_OK, op->found has the state of the stream in the cluster, if the
-     * stream exists. Returns the values of "send_broadcast"; the result may
-     * also be MCP_ERR_AHEAD, as for "resume". */
-    int (*lookup)(void *cluster, const mcp_operation_stream_t *stream,
-                mcp_operation_t *op);
+     * a consumer, and confirms the event stream.after. With the result MCP_OK,
+     * "found" has the state of the stream in the cluster, if the stream
+     * exists.
+     *   MCP_ERR_AHEAD      as for MCP_OPERATION_STREAM */
+    MCP_OPERATION_LOOKUP,
 
-    /* Looks up all streams of the session and the principal in *stream.
-     * Returns the values of "send_broadcast". */
-    int (*list)(void *cluster, const mcp_operation_stream_t *stream,
-                mcp_operation_t *op);
+    /* Looks up all streams of the session and the principal in "stream", whose
+     * other fields are ignored. There may be some hundred results, in
+     * "found". */
+    MCP_OPERATION_LIST,
 
-    /* Sends client input to a call of another node, or notifies the other
-     * nodes of input for a call of this node. If op is NULL, input for a
-     * call that does not exist is ignored.
-     *
-     * Returns the values of "send_broadcast"; the result may also be
+    /* Sends client input to a call of another node, or notifies the other nodes
+     * of input for a call of this node. If nobody waits for the result, input
+     * for a call that does not exist is ignored.
      *   MCP_ERR_LIMIT      there is no room for the input
      *   MCP_ERR_NOT_FOUND  the cluster has no such call, or the call is over */
-    int (*send_input)(void *cluster, const mcp_operation_client_input_t *input,
-                mcp_operation_t *op);
+    MCP_OPERATION_CLIENT_INPUT,
 
     /* Subscribes or unsubscribes a session's own stream at its owner's node,
      * before that node receives later broadcasts. The caller has changed the
      * stream or mirror at this node.
-     *
-     * Returns the values of "send_broadcast"; the result may also be
      *   MCP_ERR_NOT_FOUND  the cluster has no such stream */
-    int (*topic)(void *cluster, const mcp_operation_topic_t *topic,
+    MCP_OPERATION_TOPIC,
+
+    /* Checks whether a session may begin one more call.
+     *   MCP_ERR_LIMIT      the session may not */
+    MCP_OPERATION_QUOTA,
+
+    /* Performs an operation on a resume token. TAKE lets requests of this node
+     * use the token; nobody waits for the results of the others.
+     *   MCP_ERR_DENIED     another node uses the token, or its call has a
+     *                      stream at any node; "value" is the value of SET,
+     *                      or 0 */
+    MCP_OPERATION_TOKEN,
+
+    /* For the cluster itself: makes a mirror of the stream stream.id, which
+     * requests of this node join. The results are those of the hook
+     * "await_replication". */
+    MCP_OPERATION_JOIN,
+
+    MCP_OPERATION_KINDS
+} mcp_operation_kind_e;
+
+
+/* What an operation does. */
+struct mcp_operation_spec_s {
+    mcp_operation_kind_e              kind;
+
+    union {
+        mcp_broadcast_t               broadcast;
+        mcp_operation_stream_t        stream;  /* for STREAM, LOOKUP, LIST and
+                                                  JOIN */
+        mcp_operation_client_input_t  input;
+        mcp_operation_topic_t         topic;
+        mcp_operation_quota_t         quota;
+        mcp_operation_token_t         token;
+    };
+};
+
+
+/* A pending or finished operation. Either an exchange waits for its result, or
+ * its handler gets the result. */
+struct mcp_operation_s {
+    void                 (*handler)(void *data, int rc);
+    void                  *data;
+    mcp_operation_t       *next;       /* next operation of the same exchange */
+    mcp_exchange_t        *x;          /* NULL: the exchange was freed */
+    mcp_worker_t          *worker;
+    mcp_operation_spec_t   spec;       /* texts in it are valid only until the
+                                          operation has started */
+    int                    rc;         /* result; MCP_AGAIN: pending */
+    unsigned               unwaited:1; /* 1: nobody waits for the result */
+    unsigned               holds;      /* 1: the entry function of the exchange
+                                          has returned; the exchange sends its
+                                          response, or starts its call, when
+                                          this operation has its result */
+    mcp_operation_t       *later;      /* next operation that waits for the
+                                          same stream by the hook
+                                          "await_replication" */
+    uint32_t               value;      /* result of MCP_OPERATION_TOKEN */
+    uint64_t seq;       /* number of the event to await by the hook
+                           "await_replication"; 0: the stream itself */
+    mcp_found_t           *found;      /* result of MCP_OPERATION_LOOKUP and
+                                          MCP_OPERATION_LIST, from env->mem */
+    size_t                 n_found;
+};
+
+
+/* The functions of a cluster that its worker calls; cluster is
+ * worker->cluster. */
+struct mcp_cluster_hooks_s {
+
+    /*
+     * Starts an operation. op gets the result, never before the function has
+     * returned. If op is NULL, nobody waits for the result.
+     *
+     * Returns MCP_OK if there is no result to wait for, or
+     *   MCP_AGAIN            mcp_operation_answer() follows, if op is not
+     *                        NULL; for a notification, this node receives it
+     *   MCP_ERR_UNREACHABLE  the cluster is unreachable
+     *   MCP_ERR_NOT_FOUND    for CLIENT_INPUT and TOPIC: this node has no
+     *                        cluster with such a stream
+     *   MCP_ERR_MEMORY
+     */
+    int (*start)(void *cluster, const mcp_operation_spec_t *spec,
                  mcp_operation_t *op);
 
     /* Returns 1 if the cluster has been unreachable for
@@ -286,7 +321,7 @@ struct mcp_cluster_hooks_s {
     int                       (*clock)(void *cluster);
 
     /* Waits until the cluster has a stream of this process, or the event
-     * op->seq of the stream. Returns the values of "send_broadcast", or
+     * op->seq of the stream. Returns the values of "start", or
      * MCP_ERR_NOT_FOUND if the stream does not exist.
      *
      * For a held stream (cluster coalescing), the result may also be
@@ -305,24 +340,6 @@ struct mcp_cluster_hooks_s {
      * MCP_INBOX_LIMIT is posted to it. */
     void (*replicate)(void *cluster, const mcp_stream_ref_t *ref,
                       uint32_t limit);
-
-    /* Checks whether a session may begin one more call, with at most "limit"
-     * active calls at all nodes. Returns the values of "send_broadcast"; the
-     * result may also be
-     *   MCP_ERR_LIMIT  the session may not */
-    int                       (*quota)(void *cluster,
-                             const unsigned char session[MCP_DIGEST_LEN],
-                             uint32_t limit, mcp_operation_t *op);
-
-    /* Performs an operation on a resume token. TAKE lets requests of this node
-     * use the token, and op gets the result. For the other operations op is
-     * NULL.
-     *
-     * Returns the values of "send_broadcast"; the result may also be
-     *   MCP_ERR_DENIED  another node uses the token, or its call has a stream
-     *   at any node; op->value is the value of SET, or 0 */
-    int (*token)(void *cluster, const mcp_operation_token_t *token,
-                 mcp_operation_t *op);
 
     /* Called for a wake-up of the kind MCP_WAKE_REPLICATOR: a replicated
      * stream or a mirror of this process has changed. */
@@ -347,38 +364,29 @@ int mcp_operation_now(mcp_exchange_t *x, int (*entry)(mcp_exchange_t *x));
 int mcp_operation_entry(mcp_exchange_t *x);
 
 /*
- * Sends a broadcast, for an entry function.
+ * Starts an operation for an entry function, or returns its result if an
+ * earlier run has started it.
  *
- * Returns MCP_OK if the broadcast was sent or there are no other nodes, or
+ * Returns MCP_OK if the operation has succeeded or there are no other nodes, or
  *   MCP_AGAIN            the entry function has to return this value
  *   MCP_ERR_UNREACHABLE  the cluster is unreachable
  *   MCP_ERR_MEMORY
+ *   other results of the kind, except MCP_ERR_AHEAD
  */
-int mcp_operation(mcp_exchange_t *x, const mcp_broadcast_t *broadcast);
+int mcp_operation(mcp_exchange_t *x, const mcp_operation_spec_t *spec);
 
-/* Makes a stream available at this node, for an entry function. Returns the
- * values of mcp_operation(), or MCP_ERR_DENIED, MCP_ERR_FULL or
- * MCP_ERR_NOT_FOUND, see "resume". */
-int mcp_operation_stream(mcp_exchange_t *x,
+/* Starts a STREAM, LOOKUP or LIST for an entry function, which gets the results
+ * of the latter two from mcp_operation_found() or mcp_operation_found_at().
+ * Returns the values of mcp_operation(). */
+int mcp_operation_stream(mcp_exchange_t *x, mcp_operation_kind_e kind,
     const mcp_operation_stream_t *stream);
 
-/* Looks a stream up, for an entry function, which gets the result from
- * mcp_operation_found(). Returns the values of mcp_operation(). */
-int mcp_operation_lookup(mcp_exchange_t *x,
-    const mcp_operation_stream_t *stream);
-
-/* Looks up all streams of the session and the principal in *stream, whose
- * other fields are ignored. There may be some hundred results, see
- * mcp_operation_found_at(). Returns the values of mcp_operation(). */
-int mcp_operation_list(mcp_exchange_t *x, const mcp_operation_stream_t *stream);
-
-/* Returns the state of a stream that mcp_operation_lookup() has found, or
- * NULL. The result is valid until x is freed or starts to wait again. */
+/* Returns the state of a stream that a LOOKUP has found, or NULL. The result is
+ * valid until x is freed or starts to wait again. */
 const mcp_found_t *mcp_operation_found(const mcp_exchange_t *x,
     const unsigned char id[MCP_STREAM_ID_LEN]);
 
-/* Returns result i of mcp_operation_list(), from 0, or NULL if there are
- * fewer. */
+/* Returns result i of a LIST, from 0, or NULL if there are fewer. */
 const mcp_found_t *mcp_operation_found_at(const mcp_exchange_t *x, size_t i);
 
 /*
@@ -406,18 +414,19 @@ int mcp_operation_client_input(mcp_exchange_t *x,
     const mcp_operation_client_input_t *input);
 
 /*
- * Subscribes or unsubscribes a session's own stream at its owner's node.
+ * Starts an operation that no entry function waits for. With a handler, returns
+ * MCP_AGAIN if the handler will be called with the result; otherwise returns
+ * the result without calling it. Without a handler, returns the values of the
+ * hook "start": a command that is lost is not repeated.
  *
- * Returns MCP_AGAIN if the handler will be called with the result. Otherwise
- * returns the result without calling the handler:
- *   MCP_OK
- *   MCP_ERR_NOT_FOUND    the cluster has no such stream, or there is no cluster
- *   MCP_ERR_UNREACHABLE  the cluster is unreachable
- *   MCP_ERR_MEMORY
+ * Returns MCP_OK without a cluster.
  */
-int mcp_operation_topic(mcp_worker_t *worker,
-    const mcp_operation_topic_t *topic, void (*handler)(void *data, int rc),
-    void *data);
+int mcp_operation_send(mcp_worker_t *worker, const mcp_operation_spec_t *spec,
+    void (*handler)(void *data, int rc), void *data);
+
+/* Sends a broadcast by mcp_operation_send(), without a handler. */
+int mcp_operation_unknown(mcp_worker_t *worker,
+    const mcp_broadcast_t *broadcast);
 
 /* Sends the response of x, which is ready and names a stream, when other
  * nodes have the stream, or after MCP_OPERATION_TIME. Replaces
@@ -496,12 +505,6 @@ void mcp_operation_token_set(mcp_worker_t *worker,
  * down, or there is no cluster.
  */
 int mcp_operation_later(mcp_exchange_t *x, uint64_t ms, uint64_t limit);
-
-/* Sends a broadcast without waiting for the result. A lost broadcast is not
- * repeated. Returns the values of "send_broadcast", MCP_OK without a
- * cluster. */
-int mcp_operation_unknown(mcp_worker_t *worker,
-    const mcp_broadcast_t *broadcast);
 
 /* Called by the cluster: passes the result rc to the handler of an
  * operation, or to its exchange, which continues. op is freed, now or with

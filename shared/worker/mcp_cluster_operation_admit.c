@@ -29,37 +29,29 @@ mcp_operation_is_crowded(mcp_exchange_t *x)
 int
 mcp_operation_quota(mcp_exchange_t *x, uint32_t limit)
 {
-    int               rc, answer;
-    mcp_operation_t  *op;
-    mcp_worker_t     *worker;
-
-    worker = x->worker;
+    mcp_operation_spec_t  spec;
 
     if (x->asking == NULL || limit == 0 || !mcp_operation_is_crowded(x)) {
         return MCP_OK;
     }
 
-    rc = mcp_operation_next(x, MCP_OPERATION_QUOTA, &op, &answer);
-    if (rc != MCP_OK) {
-        return rc == MCP_DONE ? answer : rc;
-    }
+    spec.kind = MCP_OPERATION_QUOTA;
+    memcpy(spec.quota.session, x->client.id, MCP_DIGEST_LEN);
+    spec.quota.limit = limit;
 
-    rc = worker->cluster_hooks->quota(worker->cluster, x->client.id, limit,
-                                      op);
-
-    return mcp_operation_is_started(x, op, rc);
+    return mcp_operation(x, &spec);
 }
 
 
 static void
-mcp_operation_token_update(mcp_operation_token_t *token,
-    mcp_operation_token_e what, const unsigned char key[MCP_DIGEST_LEN],
-    uint64_t expires)
+mcp_operation_token_spec(mcp_operation_spec_t *spec, mcp_operation_token_e what,
+    const unsigned char key[MCP_DIGEST_LEN], uint64_t expires)
 {
-    memset(token, 0, sizeof(mcp_operation_token_t));
-    token->what = what;
-    memcpy(token->key, key, MCP_DIGEST_LEN);
-    token->expires = expires;
+    memset(spec, 0, sizeof(mcp_operation_spec_t));
+    spec->kind = MCP_OPERATION_TOKEN;
+    spec->token.what = what;
+    memcpy(spec->token.key, key, MCP_DIGEST_LEN);
+    spec->token.expires = expires;
 }
 
 
@@ -67,29 +59,15 @@ int
 mcp_operation_token(mcp_exchange_t *x, const unsigned char key[MCP_DIGEST_LEN],
     uint64_t expires, uint32_t *value)
 {
-    int                    rc, answer;
+    int                    rc;
     mcp_operation_t       *op;
-    mcp_worker_t          *worker;
-    mcp_operation_token_t  token;
+    mcp_operation_spec_t   spec;
 
-    worker = x->worker;
+    mcp_operation_token_spec(&spec, MCP_OPERATION_TOKEN_TAKE, key, expires);
+    rc = mcp_operation_run(x, &spec, &op);
+    *value = op ? op->value : 0;
 
-    if (x->asking == NULL) {
-        return MCP_OK;
-    }
-
-    op = NULL;
-    rc = mcp_operation_next(x, MCP_OPERATION_TOKEN, &op, &answer);
-
-    if (rc != MCP_OK) {
-        *value = op ? op->value : 0;
-        return rc == MCP_DONE ? answer : rc;
-    }
-
-    mcp_operation_token_update(&token, MCP_OPERATION_TOKEN_TAKE, key, expires);
-    rc = worker->cluster_hooks->token(worker->cluster, &token, op);
-
-    return mcp_operation_is_started(x, op, rc);
+    return rc;
 }
 
 
@@ -97,12 +75,10 @@ void
 mcp_operation_token_sent(mcp_worker_t *worker, mcp_operation_token_e what,
     const unsigned char key[MCP_DIGEST_LEN])
 {
-    mcp_operation_token_t  token;
+    mcp_operation_spec_t  spec;
 
-    if (worker->cluster) {
-        mcp_operation_token_update(&token, what, key, 0);
-        (void) worker->cluster_hooks->token(worker->cluster, &token, NULL);
-    }
+    mcp_operation_token_spec(&spec, what, key, 0);
+    (void) mcp_operation_send(worker, &spec, NULL, NULL);
 }
 
 
@@ -111,13 +87,10 @@ mcp_operation_token_set(mcp_worker_t *worker,
     const unsigned char key[MCP_DIGEST_LEN], uint64_t expires, uint32_t value,
     const unsigned char stream[MCP_STREAM_ID_LEN])
 {
-    mcp_operation_token_t  token;
+    mcp_operation_spec_t  spec;
 
-    if (worker->cluster) {
-        mcp_operation_token_update(&token, MCP_OPERATION_TOKEN_SET, key,
-                                   expires);
-        token.value = value;
-        memcpy(token.stream, stream, MCP_STREAM_ID_LEN);
-        (void) worker->cluster_hooks->token(worker->cluster, &token, NULL);
-    }
+    mcp_operation_token_spec(&spec, MCP_OPERATION_TOKEN_SET, key, expires);
+    spec.token.value = value;
+    memcpy(spec.token.stream, stream, MCP_STREAM_ID_LEN);
+    (void) mcp_operation_send(worker, &spec, NULL, NULL);
 }

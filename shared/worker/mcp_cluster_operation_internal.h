@@ -14,7 +14,7 @@
 struct mcp_asking_s {
     int         (*entry)(mcp_exchange_t *x);
     mcp_operation_t  *first;
-    unsigned          found[MCP_OPERATION_TOKEN + 1];  /* for each kind: number
+    unsigned          found[MCP_OPERATION_KINDS];   /* for each kind: number
                                                           of operations that
                                                           the entry function
                                                           has started in this
@@ -40,20 +40,11 @@ struct mcp_asking_s {
 };
 
 
-/*
- * Finds the operation of this kind that the entry function is about to start,
- * if an earlier run has started it.
- *
- * Returns MCP_OK and a new operation in *op if there is none, or
- *   MCP_DONE        *rc is its result, or the result without a cluster
- *   MCP_ERR_MEMORY
- */
-int mcp_operation_next(mcp_exchange_t *x, mcp_operation_kind_e kind,
-    mcp_operation_t **op, int *rc);
-
-/* Adds an operation to its exchange after the start; rc is the return value of
- * the hook. If rc is MCP_AGAIN, the exchange waits. Returns rc. */
-int mcp_operation_is_started(mcp_exchange_t *x, mcp_operation_t *op, int rc);
+/* Does the same as mcp_operation(), and sets *op to the operation if it has
+ * other results than the return value; *op is undefined after MCP_AGAIN, and
+ * NULL if there is no operation. */
+int mcp_operation_run(mcp_exchange_t *x, const mcp_operation_spec_t *spec,
+    mcp_operation_t **op);
 
 
 /* mcp_operation_create() returns an operation of x, or NULL when out of

@@ -191,7 +191,7 @@ mcp_notify_poll(mcp_exchange_t *x)
     memcpy(stream.principal, x->client.principal, MCP_DIGEST_LEN);
     stream.listens = 1;
 
-    return mcp_operation_stream(x, &stream);
+    return mcp_operation_stream(x, MCP_OPERATION_STREAM, &stream);
 }
 
 

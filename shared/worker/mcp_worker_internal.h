@@ -24,6 +24,7 @@ typedef struct mcp_call_stats_entry_s mcp_call_stats_entry_t;
 
 typedef struct mcp_operation_s      mcp_operation_t;
 typedef struct mcp_asking_s         mcp_asking_t;
+typedef struct mcp_operation_spec_s mcp_operation_spec_t;
 typedef struct mcp_broadcast_s      mcp_broadcast_t;
 typedef struct mcp_cluster_hooks_s  mcp_cluster_hooks_t;
 

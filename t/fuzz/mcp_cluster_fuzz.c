@@ -132,26 +132,34 @@ specify(mcp_stream_spec_t *spec, char c)
 }
 
 
-/* Starts a cluster operation for stream c by calling a hook of the cluster,
- * for a client that has disconnected. */
+/* Starts a cluster operation for a client that has disconnected. */
 static void
-ask_by(int (*hook)(void *cluster, const mcp_operation_stream_t *stream,
-           mcp_operation_t *op), char c)
+ask(const mcp_operation_spec_t *spec)
 {
-    mcp_operation_t        *op;
-    mcp_operation_stream_t  wanted;
+    mcp_operation_t  *op;
 
     op = mcp_mem_calloc(&p.te.env.mem, sizeof(mcp_operation_t));
     must(op != NULL);
     op->worker = p.worker;
     op->rc = MCP_AGAIN;
-    memset(&wanted, 0, sizeof(wanted));
-    memset(wanted.id, c, MCP_STREAM_ID_LEN);
-    wanted.task = 1;
 
-    if (hook(p.cluster, &wanted, op) != MCP_AGAIN) {
+    if (mcp_cluster_start(p.cluster, spec, op) != MCP_AGAIN) {
         p.te.env.mem.free(p.te.env.mem.ctx, op);
     }
+}
+
+
+/* Starts a cluster operation for stream c. */
+static void
+ask_by(mcp_operation_kind_e kind, char c)
+{
+    mcp_operation_spec_t  spec;
+
+    memset(&spec, 0, sizeof(spec));
+    spec.kind = kind;
+    memset(spec.stream.id, c, MCP_STREAM_ID_LEN);
+    spec.stream.task = 1;
+    ask(&spec);
 }
 
 
@@ -186,37 +194,24 @@ joins(void)
 static void
 ask_for_room(void)
 {
-    mcp_operation_t      *op;
-    const unsigned char   session[MCP_DIGEST_LEN] = "s";
+    mcp_operation_spec_t  spec;
 
-    op = mcp_mem_calloc(&p.te.env.mem, sizeof(mcp_operation_t));
-    must(op != NULL);
-    op->worker = p.worker;
-    op->rc = MCP_AGAIN;
-
-    if (p.worker->cluster_hooks->quota(p.cluster, session, 4, op)
-        != MCP_AGAIN)
-    {
-        p.te.env.mem.free(p.te.env.mem.ctx, op);
-    }
+    memset(&spec, 0, sizeof(spec));
+    spec.kind = MCP_OPERATION_QUOTA;
+    spec.quota.session[0] = 's';
+    spec.quota.limit = 4;
+    ask(&spec);
 }
 
 
 static void
 ask_for_token(void)
 {
-    mcp_operation_t       *op;
-    mcp_operation_token_t  token;
+    mcp_operation_spec_t  spec;
 
-    op = mcp_mem_calloc(&p.te.env.mem, sizeof(mcp_operation_t));
-    must(op != NULL);
-    op->worker = p.worker;
-    op->rc = MCP_AGAIN;
-    memset(&token, 0, sizeof(token));
-
-    if (p.worker->cluster_hooks->token(p.cluster, &token, op) != MCP_AGAIN) {
-        p.te.env.mem.free(p.te.env.mem.ctx, op);
-    }
+    memset(&spec, 0, sizeof(spec));
+    spec.kind = MCP_OPERATION_TOKEN;
+    ask(&spec);
 }
 
 
@@ -249,9 +244,9 @@ streams(void)
     copy->number = 2;
     mcp_replication_within(copy, 1);
 
-    ask_by(p.worker->cluster_hooks->resume, 'c');
-    ask_by(p.worker->cluster_hooks->lookup, 'd');
-    ask_by(p.worker->cluster_hooks->list, 'd');
+    ask_by(MCP_OPERATION_STREAM, 'c');
+    ask_by(MCP_OPERATION_LOOKUP, 'd');
+    ask_by(MCP_OPERATION_LIST, 'd');
     ask_for_room();
     ask_for_token();
     joins();

@@ -179,6 +179,21 @@ describe(mcp_operation_stream_t *stream, char c, uint64_t after, char session)
 }
 
 
+/* Starts an operation of a kind on a stream at node i. Returns the value of
+ * mcp_cluster_start(). */
+static inline int
+start_stream(int i, mcp_operation_kind_e kind,
+    const mcp_operation_stream_t *stream, mcp_operation_t *op)
+{
+    mcp_operation_spec_t  spec;
+
+    spec.kind = kind;
+    spec.stream = *stream;
+
+    return mcp_cluster_start(nodes[i].cluster, &spec, op);
+}
+
+
 static inline void
 ask_for_this(int i, const mcp_operation_stream_t *stream)
 {
@@ -189,8 +204,7 @@ ask_for_this(int i, const mcp_operation_stream_t *stream)
     op->worker = nodes[i].worker;
     op->rc = MCP_AGAIN;
 
-    assert_int_equal(nodes[i].worker->cluster_hooks->resume(nodes[i].cluster,
-                                                           stream, op),
+    assert_int_equal(start_stream(i, MCP_OPERATION_STREAM, stream, op),
                      MCP_AGAIN);
 }
 

@@ -18,11 +18,12 @@ static struct {
 
 
 static int
-topic(void *ctx, const mcp_operation_topic_t *of, mcp_operation_t *op)
+topic(void *ctx, const mcp_operation_spec_t *spec, mcp_operation_t *op)
 {
     assert_ptr_equal(ctx, &cluster);
     cluster.asked++;
-    cluster.topic = *of;
+    assert_int_equal(spec->kind, MCP_OPERATION_TOPIC);
+    cluster.topic = spec->topic;
     cluster.op = cluster.says == MCP_AGAIN ? op : NULL;
 
     return cluster.says;
@@ -50,7 +51,7 @@ share(void *ctx, const mcp_stream_ref_t *ref, uint32_t limit)
 
 
 static const mcp_cluster_hooks_t  hooks = {
-    .topic = topic,
+    .start = topic,
     .is_unreachable = is_unreachable,
     .clock = clock_agrees,
     .replicate = share

@@ -15,12 +15,13 @@ static unsigned    told;
 
 
 static int
-tell(void *ctx, const mcp_broadcast_t *said, mcp_operation_t *op)
+tell(void *ctx, const mcp_operation_spec_t *spec, mcp_operation_t *op)
 {
     (void) ctx;
     (void) op;
 
-    broadcast = *said;
+    assert_int_equal(spec->kind, MCP_OPERATION_BROADCAST);
+    broadcast = spec->broadcast;
     told++;
 
     return MCP_OK;
@@ -46,7 +47,7 @@ share(void *ctx, const mcp_stream_ref_t *ref, uint32_t limit)
 
 
 static const mcp_cluster_hooks_t  hooks = {
-    .send_broadcast = tell,
+    .start = tell,
     .is_unreachable = is_unreachable,
     .clock = clock_agrees,
     .replicate = share

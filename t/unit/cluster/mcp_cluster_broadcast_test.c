@@ -87,16 +87,17 @@ join(void)
 static int
 tell(mcp_operation_t *op)
 {
-    int              rc;
-    mcp_broadcast_t  said;
-    unsigned char    key[MCP_DIGEST_LEN], session[MCP_DIGEST_LEN];
+    int                   rc;
+    mcp_operation_spec_t  said;
+    unsigned char         key[MCP_DIGEST_LEN], session[MCP_DIGEST_LEN];
 
     memset(key, 'k', sizeof(key));
     memset(session, 0, sizeof(session));
-    mcp_broadcast_make(&said, MCP_BROADCAST_SESSION_ENDED, key, session, 1,
-                       p.te.now + 5000);
+    said.kind = MCP_OPERATION_BROADCAST;
+    mcp_broadcast_make(&said.broadcast, MCP_BROADCAST_SESSION_ENDED, key,
+                       session, 1, p.te.now + 5000);
 
-    rc = p.worker->cluster_hooks->send_broadcast(p.worker->cluster, &said, op);
+    rc = mcp_cluster_start(p.worker->cluster, &said, op);
     process_pump(&p);
 
     return rc;

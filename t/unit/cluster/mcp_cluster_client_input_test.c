@@ -9,10 +9,11 @@
 static void
 bring(int i, const mcp_operation_client_input_t *post)
 {
-    assert_int_equal(nodes[i]
-                         .worker->cluster_hooks->send_input(nodes[i].cluster,
-                             post, NULL),
-        MCP_OK);
+    mcp_operation_spec_t  spec;
+
+    spec.kind = MCP_OPERATION_CLIENT_INPUT;
+    spec.input = *post;
+    assert_int_equal(mcp_cluster_start(nodes[i].cluster, &spec, NULL), MCP_OK);
 }
 
 

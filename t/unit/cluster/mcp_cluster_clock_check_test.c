@@ -60,18 +60,16 @@ rejoin(void)
 static void
 answer(void)
 {
-    mcp_operation_client_input_t  post;
+    mcp_operation_spec_t  spec;
 
-    memset(&post, 0, sizeof(post));
-    post.what = MCP_OPERATION_INPUT_ANSWER;
-    memcpy(post.id, id_of('a'), MCP_STREAM_ID_LEN);
-    memset(post.session, 's', MCP_DIGEST_LEN);
-    post.data = mcp_str("{\"result\":{}}");
+    memset(&spec, 0, sizeof(spec));
+    spec.kind = MCP_OPERATION_CLIENT_INPUT;
+    spec.input.what = MCP_OPERATION_INPUT_ANSWER;
+    memcpy(spec.input.id, id_of('a'), MCP_STREAM_ID_LEN);
+    memset(spec.input.session, 's', MCP_DIGEST_LEN);
+    spec.input.data = mcp_str("{\"result\":{}}");
 
-    assert_int_equal(nodes[1]
-                         .worker->cluster_hooks->send_input(nodes[1].cluster,
-                             &post, NULL),
-        MCP_OK);
+    assert_int_equal(mcp_cluster_start(nodes[1].cluster, &spec, NULL), MCP_OK);
     UNTIL(info_of(0, 'a').posted);
 }
 

@@ -12,7 +12,7 @@ static char               listed[16], event[64];
 static mcp_store_lookup_t  lookup_of;
 
 
-/* The entry function of a lookup: stores the result of mcp_operation_lookup()
+/* The entry function of a lookup: stores the result of mcp_operation_stream()
  * in "answered" and the state of the stream in "found". Always returns
  * MCP_AGAIN. */
 static int
@@ -20,7 +20,7 @@ lookup_entry(mcp_exchange_t *x)
 {
     const mcp_found_t  *it;
 
-    answered = mcp_operation_lookup(x, &stream);
+    answered = mcp_operation_stream(x, MCP_OPERATION_LOOKUP, &stream);
 
     if (answered != MCP_AGAIN) {
         it = mcp_operation_found(x, stream.id);
@@ -227,14 +227,14 @@ test_refused(void **state)
 
 
 /* The entry function that looks up all streams of a session: stores the result
- * of mcp_operation_list() in "answered" and the letters of the found streams
+ * of mcp_operation_stream() in "answered" and the letters of the found streams
  * in "listed". Always returns MCP_AGAIN. */
 static int
 list_root(mcp_exchange_t *x)
 {
     size_t  i;
 
-    answered = mcp_operation_list(x, &stream);
+    answered = mcp_operation_stream(x, MCP_OPERATION_LIST, &stream);
     memset(listed, 0, sizeof(listed));
 
     for (i = 0; answered != MCP_AGAIN && mcp_operation_found_at(x, i); i++) {

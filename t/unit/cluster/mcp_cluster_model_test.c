@@ -439,7 +439,7 @@ come_one(model_t *m)
     op->handler = answered;
     op->data = q;
 
-    rc = nodes[i].worker->cluster_hooks->resume(nodes[i].cluster, &stream, op);
+    rc = start_stream(i, MCP_OPERATION_STREAM, &stream, op);
 
     if (rc != MCP_AGAIN) {
         mcp_operation_answer(op, rc);

@@ -123,8 +123,7 @@ test_listeners(void **state)
     op = mcp_mem_calloc(&nodes[1].te.env.mem, sizeof(mcp_operation_t));
     assert_non_null(op);
     op->worker = nodes[1].worker;
-    assert_int_equal(nodes[1].worker->cluster_hooks->lookup(nodes[1].cluster,
-                                                          &wanted, op),
+    assert_int_equal(start_stream(1, MCP_OPERATION_LOOKUP, &wanted, op),
                      MCP_AGAIN);
     run(1);
     assert_string_equal(about(0, "SCARD", 'b', 'a', ""), "1");

@@ -47,8 +47,7 @@ notify(process_t *from, char letter)
     broadcast.expires = mcp_worker_now(from->worker) + 60000;
     broadcast.message = (mcp_str_t) { &letter, 1 };
 
-    return from->worker->cluster_hooks->send_broadcast(from->cluster,
-        &broadcast, NULL);
+    return mcp_operation_unknown(from->worker, &broadcast);
 }
 
 

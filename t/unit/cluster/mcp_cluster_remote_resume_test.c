@@ -15,7 +15,7 @@ static int               answered;
 static int
 root(mcp_exchange_t *x)
 {
-    answered = mcp_operation_stream(x, &wanted);
+    answered = mcp_operation_stream(x, MCP_OPERATION_STREAM, &wanted);
 
     return MCP_AGAIN;
 }

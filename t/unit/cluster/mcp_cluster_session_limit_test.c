@@ -21,18 +21,19 @@ note(void *data, int rc)
 static int
 quota(int i, char session, uint32_t limit)
 {
-    int               rc;
-    mcp_operation_t  *op;
-    unsigned char     id[MCP_DIGEST_LEN];
+    int                   rc;
+    mcp_operation_t      *op;
+    mcp_operation_spec_t  spec;
 
-    memset(id, session, MCP_DIGEST_LEN);
+    spec.kind = MCP_OPERATION_QUOTA;
+    memset(spec.quota.session, session, MCP_DIGEST_LEN);
+    spec.quota.limit = limit;
     op = mcp_mem_calloc(&nodes[i].te.env.mem, sizeof(mcp_operation_t));
     assert_non_null(op);
     op->worker = nodes[i].worker;
     op->handler = note;
 
-    rc = nodes[i].worker->cluster_hooks->quota(nodes[i].cluster, id, limit,
-                                               op);
+    rc = mcp_cluster_start(nodes[i].cluster, &spec, op);
 
     if (rc != MCP_AGAIN) {
         nodes[i].te.env.mem.free(nodes[i].te.env.mem.ctx, op);

@@ -285,8 +285,7 @@ test_half(void **state)
     op->worker = nodes[1].worker;
     op->handler = noted;
     came = MCP_AGAIN;
-    assert_int_equal(nodes[1].worker->cluster_hooks->resume(nodes[1].cluster,
-                                                           &stream, op),
+    assert_int_equal(start_stream(1, MCP_OPERATION_STREAM, &stream, op),
                      MCP_AGAIN);
     UNTIL(came != MCP_AGAIN);
     assert_int_equal(info_of(1, 'a').last_seq, 0);

@@ -21,13 +21,14 @@ note(void *data, int rc)
 
 
 static void
-word(mcp_operation_token_t *token, mcp_operation_token_e what, char c)
+word(mcp_operation_spec_t *spec, mcp_operation_token_e what, char c)
 {
-    memset(token, 0, sizeof(mcp_operation_token_t));
-    token->what = what;
-    memset(token->key, c, MCP_DIGEST_LEN);
-    memcpy(token->stream, id_of(c), MCP_STREAM_ID_LEN);
-    token->expires = real_now() + 60000;
+    memset(spec, 0, sizeof(mcp_operation_spec_t));
+    spec->kind = MCP_OPERATION_TOKEN;
+    spec->token.what = what;
+    memset(spec->token.key, c, MCP_DIGEST_LEN);
+    memcpy(spec->token.stream, id_of(c), MCP_STREAM_ID_LEN);
+    spec->token.expires = real_now() + 60000;
 }
 
 
@@ -37,10 +38,9 @@ word(mcp_operation_token_t *token, mcp_operation_token_e what, char c)
 static int
 take_for(int i, char c, mcp_exchange_t *x)
 {
-    int                    rc;
-    mcp_operation_token_t  token;
-
-    mcp_operation_t       *op;
+    int                      rc;
+    mcp_operation_t         *op;
+    mcp_operation_spec_t     spec;
     static mcp_operation_t  *asked;
 
     op = mcp_mem_calloc(&nodes[i].te.env.mem, sizeof(mcp_operation_t));
@@ -50,9 +50,9 @@ take_for(int i, char c, mcp_exchange_t *x)
     op->data = &asked;
     op->x = x;
     asked = op;
-    word(&token, MCP_OPERATION_TOKEN_TAKE, c);
+    word(&spec, MCP_OPERATION_TOKEN_TAKE, c);
 
-    rc = nodes[i].worker->cluster_hooks->token(nodes[i].cluster, &token, op);
+    rc = mcp_cluster_start(nodes[i].cluster, &spec, op);
 
     if (rc != MCP_AGAIN) {
         nodes[i].te.env.mem.free(nodes[i].te.env.mem.ctx, op);
@@ -85,13 +85,11 @@ take(int i, char c)
 static void
 tell_token(int i, mcp_operation_token_e what, char c, uint32_t number)
 {
-    mcp_operation_token_t  token;
+    mcp_operation_spec_t  spec;
 
-    word(&token, what, c);
-    token.value = number;
-    assert_int_equal(nodes[i].worker->cluster_hooks->token(nodes[i].cluster,
-                                                           &token, NULL),
-                     MCP_OK);
+    word(&spec, what, c);
+    spec.token.value = number;
+    assert_int_equal(mcp_cluster_start(nodes[i].cluster, &spec, NULL), MCP_OK);
 }
 
 
@@ -217,7 +215,7 @@ test_stream(void **state)
 static void
 test_set_later(void **state)
 {
-    mcp_operation_token_t  token;
+    mcp_operation_spec_t  spec;
 
     needs_redis();
 
@@ -243,10 +241,9 @@ test_set_later(void **state)
     /* the token expires, or the process ends: the command is dropped */
 
     cut_off(0);
-    word(&token, MCP_OPERATION_TOKEN_SET, 'c');
-    token.expires = real_now() + 10;
-    (void) nodes[0].worker->cluster_hooks->token(nodes[0].cluster, &token,
-                                                 NULL);
+    word(&spec, MCP_OPERATION_TOKEN_SET, 'c');
+    spec.token.expires = real_now() + 10;
+    (void) mcp_cluster_start(nodes[0].cluster, &spec, NULL);
     UNTIL(nodes[0].cluster->n_updates == 0);
     cut_off(0);
     tell_token(0, MCP_OPERATION_TOKEN_SET, 'd', 9);

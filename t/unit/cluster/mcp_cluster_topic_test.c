@@ -120,7 +120,7 @@ come_listening(int i)
     stream.listens = 1;
 
     op = asks(i);
-    rc = nodes[i].worker->cluster_hooks->resume(nodes[i].cluster, &stream, op);
+    rc = start_stream(i, MCP_OPERATION_STREAM, &stream, op);
 
     if (rc != MCP_AGAIN) {
         nodes[i].te.env.mem.free(nodes[i].te.env.mem.ctx, op);
@@ -141,20 +141,21 @@ subscribe_ask(int i, unsigned on)
     int                    rc;
     mcp_operation_t       *op;
     mcp_broadcast_t        broadcast;
-    mcp_operation_topic_t  topic;
+    mcp_operation_spec_t   spec;
 
-    memset(&topic, 0, sizeof(topic));
-    memcpy(topic.id, id_of('a'), MCP_STREAM_ID_LEN);
-    memset(topic.session, 's', MCP_DIGEST_LEN);
-    assert_int_equal(mcp_topic_session_uri(mcp_str("x://y"), topic.topic),
+    memset(&spec, 0, sizeof(spec));
+    spec.kind = MCP_OPERATION_TOPIC;
+    memcpy(spec.topic.id, id_of('a'), MCP_STREAM_ID_LEN);
+    memset(spec.topic.session, 's', MCP_DIGEST_LEN);
+    assert_int_equal(mcp_topic_session_uri(mcp_str("x://y"), spec.topic.topic),
                      MCP_OK);
-    topic.subscribe = on & 1;
-    mcp_broadcast_make(&broadcast, MCP_BROADCAST_TOPIC, topic.topic,
-        topic.session, on, 0);
+    spec.topic.subscribe = on & 1;
+    mcp_broadcast_make(&broadcast, MCP_BROADCAST_TOPIC, spec.topic.topic,
+        spec.topic.session, on, 0);
     hear(nodes[i].worker, &broadcast);
 
     op = asks(i);
-    rc = nodes[i].worker->cluster_hooks->topic(nodes[i].cluster, &topic, op);
+    rc = mcp_cluster_start(nodes[i].cluster, &spec, op);
 
     if (rc != MCP_AGAIN) {
         nodes[i].te.env.mem.free(nodes[i].te.env.mem.ctx, op);

@@ -183,29 +183,24 @@ static mcp_operation_t       *away_asked;
 
 
 static int
-away_look(void *ctx, const mcp_operation_stream_t *wanted, mcp_operation_t *ask)
+away_start(void *ctx, const mcp_operation_spec_t *spec, mcp_operation_t *ask)
 {
     (void) ctx;
 
-    assert_memory_equal(wanted->id, away_id, MCP_STREAM_ID_LEN);
-    away_asked = ask;
-    away_asks++;
+    if (spec->kind == MCP_OPERATION_LOOKUP) {
+        assert_memory_equal(spec->stream.id, away_id, MCP_STREAM_ID_LEN);
+        away_asked = ask;
+        away_asks++;
 
-    return MCP_AGAIN;
-}
+        return MCP_AGAIN;
+    }
 
-
-static int
-away_post(void *ctx, const mcp_operation_client_input_t *post,
-    mcp_operation_t *ask)
-{
-    (void) ctx;
-    (void) ask;
-
-    assert_int_equal(post->what, MCP_OPERATION_INPUT_TASK);
-    assert_int_equal(post->seq, away_seq);
-    assert_int_equal(post->bits, away_bits);
-    assert_str_is(post->data, away_bits == 1 ? "{\"0\":{}}" : "{\"1\":{}}");
+    assert_int_equal(spec->kind, MCP_OPERATION_CLIENT_INPUT);
+    assert_int_equal(spec->input.what, MCP_OPERATION_INPUT_TASK);
+    assert_int_equal(spec->input.seq, away_seq);
+    assert_int_equal(spec->input.bits, away_bits);
+    assert_str_is(spec->input.data,
+                  away_bits == 1 ? "{\"0\":{}}" : "{\"1\":{}}");
     away_posts++;
 
     return away_rc;
@@ -222,8 +217,7 @@ away_is_not(void *ctx)
 
 
 static const mcp_cluster_hooks_t  elsewhere_hooks = {
-    .lookup = away_look,
-    .send_input = away_post,
+    .start = away_start,
     .is_unreachable = away_is_not,
     .clock = clock_agrees
 };

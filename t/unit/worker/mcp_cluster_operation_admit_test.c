@@ -15,39 +15,14 @@ static struct {
     unsigned               shared;
     unsigned               watched;
     uint32_t               limit;  /* the last limit that the hooks "replicate"
-                                      and "quota" were called with */
-    unsigned               asked;  /* number of "quota" operations, and of
+                                      or a QUOTA was called with */
+    unsigned               asked;  /* number of QUOTA operations, and of
                                       operations to use a token */
-    mcp_operation_token_t  token;  /* argument of the last "token" operation */
-    unsigned               told;   /* number of "token" operations without a
+    mcp_operation_token_t  token;  /* argument of the last TOKEN operation */
+    unsigned               told;   /* number of TOKEN operations without a
                                       result, by which a node reports the end
                                       or the stream of a token's call */
 } cluster;
-
-
-static int
-tell(void *ctx, const mcp_broadcast_t *broadcast, mcp_operation_t *op)
-{
-    (void) ctx;
-    (void) op;
-
-    cluster.broadcast = *broadcast;
-
-    return MCP_OK;
-}
-
-
-static int
-watch(void *ctx, const mcp_operation_stream_t *wanted, mcp_operation_t *op)
-{
-    (void) ctx;
-
-    assert_memory_equal(wanted->id, "\x01\x02\x03\x05", 4);
-    cluster.watched++;
-    cluster.op = op;
-
-    return MCP_AGAIN;
-}
 
 
 static int
@@ -71,35 +46,42 @@ share(void *ctx, const mcp_stream_ref_t *ref, uint32_t limit)
 
 
 static int
-quota(void *ctx, const unsigned char session_id[MCP_DIGEST_LEN],
-    uint32_t limit, mcp_operation_t *op)
+start(void *ctx, const mcp_operation_spec_t *spec, mcp_operation_t *op)
 {
     (void) ctx;
 
-    assert_memory_equal(session_id, cluster.broadcast.key, MCP_DIGEST_LEN);
-    cluster.asked++;
-    cluster.limit = limit;
-    cluster.op = op;
+    switch (spec->kind) {
 
-    return MCP_AGAIN;
-}
-
-
-static int
-take(void *ctx, const mcp_operation_token_t *what, mcp_operation_t *op)
-{
-    (void) ctx;
-
-    cluster.token = *what;
-
-    if (op == NULL) {
-        cluster.told++;
+    case MCP_OPERATION_BROADCAST:
+        cluster.broadcast = spec->broadcast;
         return MCP_OK;
+
+    case MCP_OPERATION_STREAM:
+        assert_memory_equal(spec->stream.id, "\x01\x02\x03\x05", 4);
+        cluster.watched++;
+        break;
+
+    case MCP_OPERATION_QUOTA:
+        assert_memory_equal(spec->quota.session, cluster.broadcast.key,
+                            MCP_DIGEST_LEN);
+        cluster.asked++;
+        cluster.limit = spec->quota.limit;
+        break;
+
+    default:
+        assert_int_equal(spec->kind, MCP_OPERATION_TOKEN);
+        cluster.token = spec->token;
+
+        if (op == NULL) {
+            cluster.told++;
+            return MCP_OK;
+        }
+
+        assert_int_equal(spec->token.what, MCP_OPERATION_TOKEN_TAKE);
+        assert_true(spec->token.expires > d.te.now);
+        cluster.asked++;
     }
 
-    assert_int_equal(what->what, MCP_OPERATION_TOKEN_TAKE);
-    assert_true(what->expires > d.te.now);
-    cluster.asked++;
     cluster.op = op;
 
     return MCP_AGAIN;
@@ -107,13 +89,10 @@ take(void *ctx, const mcp_operation_token_t *what, mcp_operation_t *op)
 
 
 static const mcp_cluster_hooks_t  hooks = {
-    .send_broadcast = tell,
-    .resume = watch,
+    .start = start,
     .is_unreachable = is_unreachable,
     .clock = clock_agrees,
-    .replicate = share,
-    .quota = quota,
-    .token = take
+    .replicate = share
 };
 
 
@@ -140,7 +119,7 @@ answer(int rc)
 
 
 /* The cluster reports that a session has many calls: its next calls wait for a
- * "quota" operation, and get 429 if that fails. */
+ * QUOTA operation, and get 429 if that fails. */
 static void
 test_quota(void **state)
 {

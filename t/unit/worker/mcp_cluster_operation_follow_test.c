@@ -17,13 +17,14 @@ static mcp_store_lookup_t  is;
 
 
 static int
-looks(void *ctx, const mcp_operation_stream_t *wanted, mcp_operation_t *op)
+looks(void *ctx, const mcp_operation_spec_t *spec, mcp_operation_t *op)
 {
     (void) ctx;
 
-    assert_memory_equal(wanted->id, id, MCP_STREAM_ID_LEN);
-    assert_int_equal(wanted->task, 1);
-    assert_int_equal(wanted->listens, 1);
+    assert_int_equal(spec->kind, MCP_OPERATION_LOOKUP);
+    assert_memory_equal(spec->stream.id, id, MCP_STREAM_ID_LEN);
+    assert_int_equal(spec->stream.task, 1);
+    assert_int_equal(spec->stream.listens, 1);
     asked = op;
     asks++;
 
@@ -41,7 +42,7 @@ is_unreachable(void *ctx)
 
 
 static const mcp_cluster_hooks_t  hooks = {
-    .lookup = looks,
+    .start = looks,
     .is_unreachable = is_unreachable,
     .clock = clock_agrees
 };

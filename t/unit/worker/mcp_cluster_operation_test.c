@@ -10,7 +10,7 @@
 
 /* A cluster whose results the test chooses. */
 static struct {
-    int               says;    /* result of the hook "send_broadcast" */
+    int               says;    /* result of the hook "start" */
     unsigned          told;
     mcp_broadcast_t   broadcast;
     mcp_operation_t  *op;
@@ -22,41 +22,30 @@ static struct {
 
 
 static int
-tell(void *ctx, const mcp_broadcast_t *broadcast, mcp_operation_t *op)
+start(void *ctx, const mcp_operation_spec_t *spec, mcp_operation_t *op)
 {
     assert_ptr_equal(ctx, &cluster);
 
-    cluster.told++;
-    cluster.broadcast = *broadcast;
     cluster.op = op;
 
-    return cluster.says;
-}
+    switch (spec->kind) {
 
+    case MCP_OPERATION_BROADCAST:
+        cluster.told++;
+        cluster.broadcast = spec->broadcast;
+        break;
 
-static int
-watch(void *ctx, const mcp_operation_stream_t *stream, mcp_operation_t *op)
-{
-    (void) ctx;
+    case MCP_OPERATION_STREAM:
+        assert_int_equal(spec->stream.after, spec->stream.listens ? 0 : 3);
+        cluster.watched++;
+        break;
 
-    assert_int_equal(stream->after, stream->listens ? 0 : 3);
-    cluster.watched++;
-    cluster.op = op;
-
-    return cluster.says;
-}
-
-
-static int
-post(void *ctx, const mcp_operation_client_input_t *answers,
-    mcp_operation_t *op)
-{
-    (void) ctx;
-
-    assert_non_null(memmem(answers->data.data, answers->data.len,
-                           "\"result\"", 8));
-    cluster.posted++;
-    cluster.op = op;
+    default:
+        assert_int_equal(spec->kind, MCP_OPERATION_CLIENT_INPUT);
+        assert_non_null(memmem(spec->input.data.data, spec->input.data.len,
+                               "\"result\"", 8));
+        cluster.posted++;
+    }
 
     return cluster.says;
 }
@@ -83,9 +72,7 @@ share(void *ctx, const mcp_stream_ref_t *ref, uint32_t limit)
 
 
 static const mcp_cluster_hooks_t  hooks = {
-    .send_broadcast = tell,
-    .resume = watch,
-    .send_input = post,
+    .start = start,
     .is_unreachable = is_unreachable,
     .clock = clock_agrees,
     .replicate = share

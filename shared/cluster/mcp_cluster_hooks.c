@@ -1,0 +1,283 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * The hooks by which a worker uses its cluster. Each kind of operation is one
+ * script of Redis: this file runs the script with the arguments that the kind
+ * encodes, and turns the first word of the reply into the operation's result.
+ */
+
+
+#include "cluster/mcp_cluster_replication.h"
+
+
+#define MCP_OPERATION_WORDS  4
+
+typedef struct {
+    mcp_script_e      script;
+    const char       *name;            /* name of the script in errors */
+    mcp_encode_fn    *encode;
+    mcp_decode_fn    *decode;          /* NULL: rc of the first word is the
+                                          result */
+    unsigned          alone:1;         /* 1: if the command cannot be sent, the
+                                          result is that of
+                                          mcp_operation_alone(); 0: it is
+                                          MCP_ERR_UNREACHABLE */
+    struct {
+        const char   *word;
+        int           rc;
+    } words[MCP_OPERATION_WORDS];      /* first words of the script's
+                                          replies */
+} mcp_operation_script_t;
+
+
+static const mcp_operation_script_t  mcp_operations[MCP_OPERATION_KINDS] = {
+    [MCP_OPERATION_BROADCAST] = {
+        MCP_SCRIPT_BROADCAST, "broadcast", mcp_broadcast_encode, NULL, 1,
+        { { "OK", MCP_OK } }
+    },
+    [MCP_OPERATION_STREAM] = {
+        MCP_SCRIPT_RESUME, "resume", mcp_remote_resume_encode,
+        mcp_remote_resume_decode, 0,
+        { { "OK", MCP_OK }, { "NONE", MCP_ERR_NOT_FOUND },
+          { "AHEAD", MCP_ERR_AHEAD }, { "LATER", MCP_ERR_UNREACHABLE } }
+    },
+    [MCP_OPERATION_LOOKUP] = {
+        MCP_SCRIPT_LOOKUP, "lookup", mcp_lookup_encode, mcp_lookup_decode, 0,
+        { { "OK", MCP_OK }, { "NONE", MCP_ERR_NOT_FOUND },
+          { "AHEAD", MCP_ERR_AHEAD }, { "LATER", MCP_ERR_UNREACHABLE } }
+    },
+    [MCP_OPERATION_LIST] = {
+        MCP_SCRIPT_LIST, "list", mcp_list_encode, mcp_list_decode, 0,
+        { { "OK", MCP_OK }, { "LATER", MCP_ERR_UNREACHABLE } }
+    },
+    [MCP_OPERATION_CLIENT_INPUT] = {
+        MCP_SCRIPT_CLIENT_INPUT, "client_input", mcp_client_input_encode,
+        mcp_client_input_decode, 0,
+        { { "OK", MCP_OK }, { "NONE", MCP_ERR_NOT_FOUND },
+          { "FULL", MCP_ERR_LIMIT }, { "LATER", MCP_ERR_UNREACHABLE } }
+    },
+    [MCP_OPERATION_TOPIC] = {
+        MCP_SCRIPT_TOPIC, "topic", mcp_topic_encode, NULL, 1,
+        { { "OK", MCP_OK }, { "NONE", MCP_ERR_NOT_FOUND } }
+    },
+    [MCP_OPERATION_QUOTA] = {
+        MCP_SCRIPT_QUOTA, "quota", mcp_quota_encode, NULL, 1,
+        { { "OK", MCP_OK }, { "LIMIT", MCP_ERR_LIMIT } }
+    },
+    [MCP_OPERATION_TOKEN] = {
+        MCP_SCRIPT_TOKEN, "token", mcp_token_encode, mcp_token_decode, 1,
+        { { "OK", MCP_OK }, { "USED", MCP_ERR_DENIED },
+          { "FENCED", MCP_ERR_UNREACHABLE },
+          { "LATER", MCP_ERR_UNREACHABLE } }
+    },
+    [MCP_OPERATION_JOIN] = {
+        MCP_SCRIPT_JOIN, "join", mcp_coalesce_encode, mcp_coalesce_decode, 0,
+        { { "OK", MCP_OK }, { "NONE", MCP_ERR_NOT_FOUND } }
+    },
+};
+
+
+/* Returns the result of an operation without Redis. A standalone node has no
+ * other nodes whose streams it could reach, or which it had to inform. The same
+ * is assumed for some kinds if mcp_cluster_sync does not require
+ * replication. */
+static int
+mcp_operation_alone(const mcp_cluster_t *cluster,
+    const mcp_operation_spec_t *spec)
+{
+    int  alone, optional;
+
+    alone = mcp_store_node_is_standalone(cluster->worker->store);
+    optional = alone || cluster->conf->sync == MCP_CLUSTER_SYNC_OFF;
+
+    switch (spec->kind) {
+
+    case MCP_OPERATION_QUOTA:
+        return MCP_OK;    /* the call is rejected when it is replicated */
+
+    case MCP_OPERATION_TOPIC:
+        return optional ? MCP_ERR_NOT_FOUND : MCP_ERR_UNREACHABLE;
+
+    case MCP_OPERATION_CLIENT_INPUT:
+        return alone ? MCP_ERR_NOT_FOUND : MCP_ERR_UNREACHABLE;
+
+    case MCP_OPERATION_TOKEN:          /* it is then valid once at each node */
+    case MCP_OPERATION_BROADCAST:
+        return optional ? MCP_OK : MCP_ERR_UNREACHABLE;
+
+    case MCP_OPERATION_STREAM:         /* a session may listen here alone */
+        return alone || (optional && spec->stream.listens)
+               ? MCP_OK : MCP_ERR_UNREACHABLE;
+
+    case MCP_OPERATION_LOOKUP:
+    case MCP_OPERATION_LIST:
+        return alone ? MCP_OK : MCP_ERR_UNREACHABLE;
+
+    default:
+        return MCP_ERR_UNREACHABLE;
+    }
+}
+
+
+/* Returns the result of an operation whose reply is lost, so that Redis may
+ * have executed the command. */
+static int
+mcp_operation_lost(const mcp_cluster_t *cluster,
+    const mcp_operation_spec_t *spec)
+{
+    return spec->kind == MCP_OPERATION_QUOTA
+           || spec->kind == MCP_OPERATION_TOPIC
+           || (spec->kind == MCP_OPERATION_STREAM && spec->stream.listens)
+           ? mcp_operation_alone(cluster, spec) : MCP_ERR_UNREACHABLE;
+}
+
+
+/* Returns the result of an operation from the reply of its script, or
+ * MCP_ERR_SYNTAX if the script cannot send this reply. */
+static int
+mcp_operation_read(mcp_cluster_t *cluster, mcp_operation_t *op,
+    const mcp_reply_t *reply)
+{
+    int                            rc;
+    size_t                         i;
+    const char                    *word;
+    const mcp_operation_script_t  *script;
+
+    script = &mcp_operations[op->spec.kind];
+
+    for (i = 0; i < MCP_OPERATION_WORDS; i++) {
+        word = script->words[i].word;
+
+        if (word && mcp_reply_is(mcp_reply_item(reply, 0), word)) {
+            rc = script->words[i].rc;
+
+            return script->decode ? script->decode(cluster, op, reply, rc) : rc;
+        }
+    }
+
+    return MCP_ERR_SYNTAX;
+}
+
+
+/* Takes the reply of an operation's script, NULL if it is lost, and passes the
+ * result to the operation. */
+static void
+mcp_operation_done(void *data, const mcp_reply_t *reply)
+{
+    int                    rc;
+    mcp_cluster_t         *cluster;
+    mcp_operation_t       *op;
+    mcp_operation_kind_e   kind;
+
+    op = data;
+    cluster = op->worker->cluster;
+    kind = op->spec.kind;
+
+    rc = reply ? mcp_operation_read(cluster, op, reply)
+               : mcp_operation_lost(cluster, &op->spec);
+
+    if (rc == MCP_ERR_SYNTAX) {
+        mcp_cluster_unexpected_reply(cluster, mcp_operations[kind].name, reply);
+        rc = kind == MCP_OPERATION_QUOTA ? MCP_OK : MCP_ERR_UNREACHABLE;
+    }
+
+    mcp_operation_answer(op, rc);
+}
+
+
+/* Runs the script of an operation. Returns MCP_AGAIN if op gets the result,
+ * otherwise the result. */
+static int
+mcp_operation_script(mcp_cluster_t *cluster, const mcp_operation_spec_t *spec,
+    mcp_operation_t *op)
+{
+    mcp_script_args_t              args;
+    const mcp_operation_script_t  *script;
+
+    script = &mcp_operations[spec->kind];
+    op->spec = *spec;
+    mcp_args_init(&args);
+    script->encode(cluster, spec, &args);
+
+    if (mcp_cluster_run(cluster, script->script, args.args, args.n,
+                        mcp_operation_done, op)
+        == MCP_OK)
+    {
+        return MCP_AGAIN;
+    }
+
+    return script->alone ? mcp_operation_alone(cluster, spec)
+                         : MCP_ERR_UNREACHABLE;
+}
+
+
+int
+mcp_cluster_start(void *data, const mcp_operation_spec_t *spec,
+    mcp_operation_t *op)
+{
+    int               rc;
+    mcp_cluster_t    *cluster;
+    const mcp_mem_t  *mem;
+
+    cluster = data;
+
+    if (spec->kind == MCP_OPERATION_BROADCAST) {
+        if (spec->broadcast.expires <= mcp_worker_now(cluster->worker)) {
+            return MCP_OK;
+        }
+
+        if (spec->broadcast.what == MCP_BROADCAST_NOTIFICATION) {
+            return mcp_cluster_notification_broadcast(cluster,
+                                                      &spec->broadcast);
+        }
+
+        if (cluster->conf->sync == MCP_CLUSTER_SYNC_OFF) {
+            op = NULL;
+        }
+    }
+
+    if (spec->kind == MCP_OPERATION_TOKEN
+        && spec->token.what == MCP_OPERATION_TOKEN_SET
+        && !mcp_store_node_is_standalone(cluster->worker->store))
+    {
+        mcp_token_set(cluster, spec);
+        return MCP_OK;
+    }
+
+    if (cluster->state != MCP_CLUSTER_MEMBER) {
+        return mcp_operation_alone(cluster, spec);
+    }
+
+    if (op) {
+        return mcp_operation_script(cluster, spec, op);
+    }
+
+    mem = &cluster->worker->env->mem;
+    op = mcp_mem_calloc(mem, sizeof(mcp_operation_t));
+
+    if (op == NULL) {
+        return MCP_ERR_MEMORY;
+    }
+
+    op->worker = cluster->worker;
+    op->unwaited = 1;
+    rc = mcp_operation_script(cluster, spec, op);
+
+    if (rc == MCP_AGAIN) {
+        return MCP_OK;
+    }
+
+    mem->free(mem->ctx, op);
+
+    return rc;
+}
+
+
+const mcp_cluster_hooks_t  mcp_cluster_hooks = {
+    .start = mcp_cluster_start,
+    .await_replication = mcp_cluster_replicated,
+    .is_unreachable = mcp_cluster_is_unreachable,
+    .clock = mcp_cluster_clock,
+    .replicate = mcp_cluster_replicate,
+    .changed = mcp_replication_changed
+};
