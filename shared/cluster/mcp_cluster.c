@@ -418,33 +418,33 @@ mcp_cluster_logged_in(void *data, const mcp_reply_t *reply)
 static void
 mcp_cluster_registered(mcp_cluster_t *cluster)
 {
-    char       low[20], high[20], now[20];
-    mcp_str_t  args[8];
-
-    args[0].data = low;
-    args[0].len = (size_t) (mcp_uint_print(low, cluster->low) - low);
-    args[1].data = high;
-    args[1].len = (size_t) (mcp_uint_print(high, cluster->high) - high);
-    args[2] = (mcp_str_t) { mcp_version, strlen(mcp_version) };
-    args[3] = cluster->conf->label;
-    args[4] = mcp_cluster_prints_text(&cluster->keys);
+    mcp_script_args_t  args;
 
     cluster->node = mcp_store_node_id(cluster->worker->store);
-    args[5] = cluster->member == cluster->node ? mcp_str("1") : mcp_str("");
+
+    mcp_args_init(&args);
+    mcp_args_number(&args, cluster->low);
+    mcp_args_number(&args, cluster->high);
+    mcp_args_text(&args, (mcp_str_t) { mcp_version, strlen(mcp_version) });
+    mcp_args_text(&args, cluster->conf->label);
+    mcp_args_text(&args, mcp_cluster_prints_text(&cluster->keys));
+    mcp_args_flag(&args, cluster->member == cluster->node);
 
     cluster->registered = mcp_worker_now(cluster->worker);
 
     /* the clock of a zone is steady, so the clock of a node that has joined is
      * not checked again */
 
-    args[6].data = now;
-    args[6].len =
-        mcp_store_node_has_joined(cluster->worker->store)
-            ? 0
-            : (size_t) (mcp_uint_print(now, cluster->registered) - now);
-    args[7] = mcp_cluster_prints_text(&cluster->endpoints);
+    if (mcp_store_node_has_joined(cluster->worker->store)) {
+        mcp_args_text(&args, mcp_str(""));
 
-    if (mcp_cluster_run(cluster, MCP_SCRIPT_REGISTER, args, 8,
+    } else {
+        mcp_args_number(&args, cluster->registered);
+    }
+
+    mcp_args_text(&args, mcp_cluster_prints_text(&cluster->endpoints));
+
+    if (mcp_cluster_run(cluster, MCP_SCRIPT_REGISTER, args.args, args.n,
                         mcp_cluster_logged_in, cluster)
         == MCP_OK)
     {

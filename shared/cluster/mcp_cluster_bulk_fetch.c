@@ -55,11 +55,11 @@ mcp_bulk_fetch_note(mcp_replication_t *repl, const mcp_reply_t *reply)
 static int
 mcp_bulk_fetch_send(mcp_replication_t *repl, uint64_t first, uint64_t last)
 {
-    int             n;
-    char            key[MCP_BULK_FETCH_KEY_MAX], id[MCP_STREAM_TEXT_LEN];
-    char            texts[2][20];
-    mcp_str_t       argv[4], prefix;
-    mcp_cluster_t  *cluster;
+    int                 n;
+    char                key[MCP_BULK_FETCH_KEY_MAX], id[MCP_STREAM_TEXT_LEN];
+    mcp_str_t           prefix;
+    mcp_cluster_t      *cluster;
+    mcp_script_args_t   args;
 
     cluster = repl->cluster;
     prefix = cluster->conf->prefix;
@@ -68,15 +68,14 @@ mcp_bulk_fetch_send(mcp_replication_t *repl, uint64_t first, uint64_t last)
     n = snprintf(key, sizeof(key), "%.*s:1:e:%.*s", (int) prefix.len,
                  prefix.data, MCP_STREAM_TEXT_LEN, id);
 
-    argv[0] = mcp_str("XRANGE");
-    argv[1] = (mcp_str_t) { key, (size_t) n };
-    argv[2].data = texts[0];
-    argv[2].len = (size_t) (mcp_uint_print(texts[0], first) - texts[0]);
-    argv[3].data = texts[1];
-    argv[3].len = (size_t) (mcp_uint_print(texts[1], last) - texts[1]);
+    mcp_args_init(&args);
+    mcp_args_text(&args, mcp_str("XRANGE"));
+    mcp_args_text(&args, (mcp_str_t) { key, (size_t) n });
+    mcp_args_number(&args, first);
+    mcp_args_number(&args, last);
 
-    return mcp_link_send(&cluster->link, argv, 4, mcp_bulk_fetch_fetched,
-                         repl);
+    return mcp_link_send(&cluster->link, args.args, args.n,
+                         mcp_bulk_fetch_fetched, repl);
 }
 
 

@@ -180,22 +180,22 @@ mcp_mirror_fetched(void *data, const mcp_reply_t *reply)
 static void
 mcp_mirror_fetch(mcp_replication_t *repl, uint64_t after)
 {
-    char       text[20];
-    mcp_str_t  argv[3];
+    mcp_script_args_t  args;
 
     if (mcp_bulk_fetch_fetch(repl, after)) {
         return;
     }
 
-    argv[0].data = text;
-    argv[0].len = (size_t) (mcp_uint_print(text, after) - text);
-    argv[1] = mcp_str("");
-    argv[2] = mcp_str("");
+    mcp_args_init(&args);
+    mcp_args_number(&args, after);
+    mcp_args_text(&args, mcp_str(""));
+    mcp_args_text(&args, mcp_str(""));
 
     /* with an empty principal redis/resume.lua ignores the remaining
      * arguments */
 
-    mcp_replication_run(repl, MCP_SCRIPT_RESUME, argv, 3, mcp_mirror_fetched);
+    mcp_replication_run(repl, MCP_SCRIPT_RESUME, args.args, args.n,
+                        mcp_mirror_fetched);
     repl->fetched = after;
 }
 
@@ -248,17 +248,14 @@ mcp_mirror_position_sent(void *data, const mcp_reply_t *reply)
 static void
 mcp_mirror_send_position(mcp_replication_t *repl, uint64_t sent, int left)
 {
-    char       texts[2][20];
-    mcp_str_t  argv[3];
+    mcp_script_args_t  args;
 
-    argv[0].data = texts[0];
-    argv[0].len = (size_t) (mcp_uint_print(texts[0], repl->number)
-                             - texts[0]);
-    argv[1].data = texts[1];
-    argv[1].len = (size_t) (mcp_uint_print(texts[1], sent) - texts[1]);
-    argv[2] = left ? mcp_str("1") : mcp_str("0");
+    mcp_args_init(&args);
+    mcp_args_number(&args, repl->number);
+    mcp_args_number(&args, sent);
+    mcp_args_text(&args, left ? mcp_str("1") : mcp_str("0"));
 
-    mcp_replication_run(repl, MCP_SCRIPT_READ_POSITION, argv, 3,
+    mcp_replication_run(repl, MCP_SCRIPT_READ_POSITION, args.args, args.n,
                         mcp_mirror_position_sent);
 
     if (repl->sending) {

@@ -69,8 +69,7 @@ mcp_replica_ack_waited(void *data, const mcp_reply_t *reply)
 void
 mcp_replica_ack_wait(mcp_cluster_t *cluster)
 {
-    char                       texts[2][20];
-    mcp_str_t                  argv[3];
+    mcp_script_args_t          args;
     const mcp_cluster_conf_t  *conf;
 
     conf = cluster->conf;
@@ -82,18 +81,14 @@ mcp_replica_ack_wait(mcp_cluster_t *cluster)
         return;
     }
 
-    argv[0] = mcp_str("WAIT");
-    argv[1].data = texts[0];
-    argv[1].len = (size_t) (mcp_uint_print(texts[0], conf->replicas)
-                             - texts[0]);
-    argv[2].data = texts[1];
-    argv[2].len =
-        (size_t) (mcp_uint_print(texts[1], mcp_replica_ack_time(conf))
-                  - texts[1]);
+    mcp_args_init(&args);
+    mcp_args_text(&args, mcp_str("WAIT"));
+    mcp_args_number(&args, conf->replicas);
+    mcp_args_number(&args, mcp_replica_ack_time(conf));
 
-    cluster->ack_pending = mcp_link_send(&cluster->link, argv, 3,
-                                        mcp_replica_ack_waited, cluster)
-                          == MCP_OK;
+    cluster->ack_pending = mcp_link_send(&cluster->link, args.args, args.n,
+                                         mcp_replica_ack_waited, cluster)
+                           == MCP_OK;
 }
 
 

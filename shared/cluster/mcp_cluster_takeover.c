@@ -230,16 +230,15 @@ mcp_takeover_done(void *data, const mcp_reply_t *reply)
 static void
 mcp_takeover_continue(mcp_cluster_t *cluster)
 {
-    char       id[MCP_CLUSTER_ID_LEN + 1], count[20];
-    mcp_str_t  args[2];
+    char               id[MCP_CLUSTER_ID_LEN + 1];
+    mcp_script_args_t  args;
 
     mcp_cluster_node_id(cluster->takeover.node, id);
-    args[0] = (mcp_str_t) { id, MCP_CLUSTER_ID_LEN };
-    args[1].data = count;
-    args[1].len = (size_t) (mcp_uint_print(count, cluster->takeover.count)
-                            - count);
+    mcp_args_init(&args);
+    mcp_args_text(&args, (mcp_str_t) { id, MCP_CLUSTER_ID_LEN });
+    mcp_args_number(&args, cluster->takeover.count);
 
-    if (mcp_cluster_run(cluster, MCP_SCRIPT_TAKEOVER, args, 2,
+    if (mcp_cluster_run(cluster, MCP_SCRIPT_TAKEOVER, args.args, args.n,
                         mcp_takeover_done, cluster)
         != MCP_OK)
     {
