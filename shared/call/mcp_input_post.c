@@ -98,7 +98,7 @@ mcp_input_confirm(mcp_exchange_t *x, const mcp_stream_info_t *info,
 }
 
 
-/* Passes responses to a call by the cluster. */
+/* Passes responses to a call by the cluster. Runs again after MCP_AGAIN. */
 static int
 mcp_input_deliver_unreachable(mcp_exchange_t *x,
     const unsigned char stream[MCP_STREAM_ID_LEN], mcp_str_t text,
@@ -121,6 +121,8 @@ mcp_input_deliver_unreachable(mcp_exchange_t *x,
  * so that all nodes know afterwards that the question was answered. If the
  * cluster is unreachable, does not have the call, or has no room for the
  * responses, they are posted to the inbox directly.
+ *
+ * Runs again after MCP_AGAIN.
  */
 int
 mcp_input_deliver(mcp_exchange_t *x, const mcp_stream_info_t *info,
@@ -145,7 +147,7 @@ mcp_input_deliver(mcp_exchange_t *x, const mcp_stream_info_t *info,
 
 
 /* Passes responses in text to the call of a stream, here or at another node.
- * msgs are the messages of the POST. */
+ * msgs are the messages of the POST. Runs again after MCP_AGAIN. */
 static int
 mcp_input_bring(mcp_exchange_t *x, const mcp_rpc_t *msgs, size_t n,
     const unsigned char stream[MCP_STREAM_ID_LEN], mcp_str_t text)

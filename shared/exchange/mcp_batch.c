@@ -195,7 +195,7 @@ mcp_batch_start(mcp_exchange_t *x, const mcp_batch_t *batch)
 }
 
 
-/* The entry function of a batch. */
+/* The entry function of a batch. Runs again after MCP_AGAIN. */
 static int
 mcp_batch_answer(mcp_exchange_t *x)
 {

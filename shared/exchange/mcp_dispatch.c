@@ -135,7 +135,8 @@ mcp_dispatch_start(mcp_exchange_t *x, mcp_call_t *call)
 }
 
 
-/* Handles a notification or a response that is the only message of its POST. */
+/* Handles a notification or a response that is the only message of its POST.
+ * Runs again after MCP_AGAIN. */
 static int
 mcp_dispatch_no_request(mcp_exchange_t *x)
 {
@@ -205,6 +206,7 @@ mcp_dispatch_admission(mcp_exchange_t *x)
 }
 
 
+/* Runs again after MCP_AGAIN. */
 int
 mcp_dispatch_admit(mcp_exchange_t *x)
 {
@@ -314,7 +316,7 @@ mcp_dispatch_refuse(mcp_exchange_t *x, const mcp_routing_t *v)
 
 
 /* The entry function of a message to which a resumption method responds with a
- * stream. */
+ * stream. Runs again after MCP_AGAIN. */
 static int
 mcp_dispatch_open(mcp_exchange_t *x)
 {
@@ -322,7 +324,7 @@ mcp_dispatch_open(mcp_exchange_t *x)
 }
 
 
-/* The entry function of all other requests. */
+/* The entry function of all other requests. Runs again after MCP_AGAIN. */
 static int
 mcp_dispatch_answer(mcp_exchange_t *x)
 {

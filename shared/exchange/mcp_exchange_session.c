@@ -102,7 +102,7 @@ mcp_exchange_log_session(mcp_exchange_t *x, const char *what)
 
 
 /* Ends the session for a DELETE (2025-11-25, basic/transports, "Session
- * Management"). */
+ * Management"). Runs again after MCP_AGAIN. */
 int
 mcp_exchange_delete(mcp_exchange_t *x)
 {

@@ -300,6 +300,7 @@ mcp_listen_start(mcp_exchange_t *x, const mcp_listen_filter_t *filter)
 }
 
 
+/* Runs again after MCP_AGAIN. */
 int
 mcp_listen(mcp_exchange_t *x)
 {

@@ -6,8 +6,8 @@
 #include "worker/mcp_notification.h"
 
 
-/* Looks up all tasks of other nodes at the same time. Returns MCP_AGAIN while
- * a lookup is pending. */
+/* Looks up all tasks of other nodes at the same time. Returns MCP_AGAIN while a
+ * lookup is pending. Runs again after MCP_AGAIN. */
 static int
 mcp_listen_task_query(mcp_exchange_t *x, const mcp_json_value_t *value)
 {

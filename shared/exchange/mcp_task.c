@@ -383,6 +383,7 @@ mcp_task_is_young(const mcp_exchange_t *x, const mcp_task_t *task)
 }
 
 
+/* Runs again after MCP_AGAIN. */
 int
 mcp_task_lookup(mcp_exchange_t *x, mcp_str_t text, int listens,
     mcp_task_t *task)
@@ -425,6 +426,7 @@ mcp_task_lookup(mcp_exchange_t *x, mcp_str_t text, int listens,
 }
 
 
+/* Runs again after MCP_AGAIN. */
 int
 mcp_task_start(mcp_exchange_t *x, const mcp_rpc_t *msg, mcp_method_e method)
 {

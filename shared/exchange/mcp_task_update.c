@@ -218,6 +218,7 @@ mcp_task_is_ahead(const mcp_json_value_t *responses, uint64_t seq)
 }
 
 
+/* Runs again after MCP_AGAIN. */
 int
 mcp_task_update_unreachable(mcp_exchange_t *x, const mcp_task_t *task,
     const mcp_json_value_t *responses, mcp_operation_client_input_t *input)

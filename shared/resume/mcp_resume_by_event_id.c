@@ -122,6 +122,7 @@ mcp_resume_event_id_read(mcp_exchange_t *x, const mcp_stream_info_t *info,
 }
 
 
+/* Runs again after MCP_AGAIN. */
 static int
 mcp_resume_event_id_resume(mcp_exchange_t *x)
 {
@@ -175,6 +176,7 @@ mcp_resume_event_id_resume(mcp_exchange_t *x)
 }
 
 
+/* Runs again after MCP_AGAIN. */
 static int
 mcp_resume_event_id_get(mcp_exchange_t *x)
 {

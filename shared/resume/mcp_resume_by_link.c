@@ -233,6 +233,8 @@ mcp_resume_link_start(mcp_exchange_t *x, const mcp_stream_info_t *info,
  * after the event in the URL, because only the client knows which events it
  * has. Responds with 204 if there will be no further events, or none before
  * the client answers.
+ *
+ * Runs again after MCP_AGAIN.
  */
 static int
 mcp_resume_link_read_on(mcp_exchange_t *x)
@@ -375,7 +377,7 @@ mcp_resume_link_answer(mcp_exchange_t *x, mcp_stream_info_t *info,
 
 /* Entry function of POST. The response begins after the events that the client
  * certainly has: a client that answers a question has the question and all
- * earlier events. */
+ * earlier events. Runs again after MCP_AGAIN. */
 static int
 mcp_resume_link_take(mcp_exchange_t *x)
 {

@@ -101,7 +101,8 @@ mcp_resume_link_is_good(mcp_exchange_t *x, const mcp_resume_link_t *link,
 
 
 /* Makes the stream available at this node, and checks whether the URL is valid
- * for it. Returns the values of mcp_resume_fetch(). */
+ * for it. Returns the values of mcp_resume_fetch(). Runs again after
+ * MCP_AGAIN. */
 static int
 mcp_resume_link_fetch(mcp_exchange_t *x, const mcp_resume_link_t *link,
     const unsigned char data[MCP_RESUME_LINK_LEN], mcp_stream_info_t *info)
@@ -126,6 +127,7 @@ mcp_resume_link_fetch(mcp_exchange_t *x, const mcp_resume_link_t *link,
 }
 
 
+/* Runs again after MCP_AGAIN. */
 int
 mcp_resume_link_find(mcp_exchange_t *x, mcp_resume_link_t *link,
     mcp_stream_info_t *info, uint64_t *after, mcp_fault_e *fault)

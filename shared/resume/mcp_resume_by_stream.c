@@ -139,6 +139,7 @@ mcp_resume_stream_token(mcp_exchange_t *x, const mcp_rpc_t *msg,
 }
 
 
+/* Runs again after MCP_AGAIN. */
 static int
 mcp_resume_stream_start(mcp_exchange_t *x, const mcp_rpc_t *msg,
     mcp_method_e method)
@@ -360,7 +361,7 @@ mcp_resume_stream_answer(mcp_exchange_t *x, const mcp_rpc_t *msg,
 
 
 /* Handles stream/resume. If it is a notification, an error is only an HTTP
- * status. */
+ * status. Runs again after MCP_AGAIN. */
 static int
 mcp_resume_stream_open(mcp_exchange_t *x)
 {

@@ -140,8 +140,8 @@ mcp_resume_token_request(mcp_exchange_t *x)
 }
 
 
-/* Handles a request with a token of either kind, which is at n places in
- * it. */
+/* Handles a request with a token of either kind, which is at n places in it.
+ * Runs again after MCP_AGAIN. */
 static int
 mcp_resume_token_brought(mcp_exchange_t *x, mcp_resume_token_t *part,
     const mcp_json_value_t *places, size_t n)
@@ -177,7 +177,7 @@ mcp_resume_token_brought(mcp_exchange_t *x, mcp_resume_token_t *part,
 
 
 /* Handles a request with a token of the server: responds with the rest of the
- * call. */
+ * call. Runs again after MCP_AGAIN. */
 static int
 mcp_resume_token_open(mcp_exchange_t *x, mcp_resume_token_t *part,
     const unsigned char bind[MCP_DIGEST_LEN])

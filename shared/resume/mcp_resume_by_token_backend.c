@@ -160,7 +160,7 @@ mcp_resume_token_backend_first(mcp_exchange_t *x,
 
 /* Responds with all events of the call that has used the token. value has the
  * first bytes of the id of its stream; away is 1 if the stream may be at
- * another node. */
+ * another node. Runs again after MCP_AGAIN. */
 static int
 mcp_resume_token_backend_repeat(mcp_exchange_t *x, mcp_resume_token_t *part,
     const unsigned char *key, uint32_t value, int away)
@@ -262,6 +262,8 @@ mcp_resume_token_backend_wait(mcp_exchange_t *x, mcp_resume_token_t *part,
  * If the call has a stream, responds with its events; otherwise waits until
  * there is one, and responds with an interim result when the waiting time is
  * over.
+ *
+ * Runs again after MCP_AGAIN.
  */
 static int
 mcp_resume_token_backend_unreachable(mcp_exchange_t *x,
@@ -362,6 +364,7 @@ mcp_resume_token_backend_here(mcp_exchange_t *x, mcp_resume_token_t *part,
 }
 
 
+/* Runs again after MCP_AGAIN. */
 int
 mcp_resume_token_backend_request(mcp_exchange_t *x, mcp_resume_token_t *part,
     const mcp_json_value_t *places, size_t n,

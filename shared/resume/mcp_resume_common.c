@@ -121,6 +121,7 @@ mcp_resume_here(mcp_exchange_t *x, int cluster_rc,
 }
 
 
+/* Runs again after MCP_AGAIN. */
 int
 mcp_resume_fetch(mcp_exchange_t *x, const unsigned char id[MCP_STREAM_ID_LEN],
     uint64_t least, mcp_stream_info_t *info)
@@ -150,6 +151,7 @@ mcp_resume_fetch(mcp_exchange_t *x, const unsigned char id[MCP_STREAM_ID_LEN],
 }
 
 
+/* Runs again after MCP_AGAIN. */
 int
 mcp_resume_lookup(mcp_exchange_t *x, const unsigned char id[MCP_STREAM_ID_LEN])
 {

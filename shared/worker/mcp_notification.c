@@ -175,7 +175,7 @@ mcp_notify_receive_topic(mcp_worker_t *worker,
 
 /* Makes the session's own stream available at this node, for a client that has
  * not named an event. Returns the values of mcp_operation_stream(), or
- * MCP_ERR_MEMORY. */
+ * MCP_ERR_MEMORY. Runs again after MCP_AGAIN. */
 static int
 mcp_notify_poll(mcp_exchange_t *x)
 {
@@ -195,6 +195,7 @@ mcp_notify_poll(mcp_exchange_t *x)
 }
 
 
+/* Runs again after MCP_AGAIN. */
 int
 mcp_notify_here(mcp_exchange_t *x, mcp_stream_info_t *info)
 {
