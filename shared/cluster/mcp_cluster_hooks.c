@@ -215,9 +215,8 @@ int
 mcp_cluster_start(void *data, const mcp_operation_spec_t *spec,
     mcp_operation_t *op)
 {
-    int               rc;
-    mcp_cluster_t    *cluster;
-    const mcp_mem_t  *mem;
+    int             rc;
+    mcp_cluster_t  *cluster;
 
     cluster = data;
 
@@ -252,14 +251,11 @@ mcp_cluster_start(void *data, const mcp_operation_spec_t *spec,
         return mcp_operation_script(cluster, spec, op);
     }
 
-    mem = &cluster->worker->env->mem;
-    op = mcp_mem_calloc(mem, sizeof(mcp_operation_t));
-
+    op = mcp_operation_create(cluster->worker, NULL);
     if (op == NULL) {
         return MCP_ERR_MEMORY;
     }
 
-    op->worker = cluster->worker;
     op->unwaited = 1;
     rc = mcp_operation_script(cluster, spec, op);
 
@@ -267,7 +263,7 @@ mcp_cluster_start(void *data, const mcp_operation_spec_t *spec,
         return MCP_OK;
     }
 
-    mem->free(mem->ctx, op);
+    mcp_operation_free(op);
 
     return rc;
 }

@@ -195,15 +195,15 @@ mcp_operation_later(mcp_exchange_t *x, uint64_t ms, uint64_t limit)
 
 
 mcp_operation_t *
-mcp_operation_create(mcp_exchange_t *x)
+mcp_operation_create(mcp_worker_t *worker, mcp_exchange_t *x)
 {
     mcp_operation_t  *op;
 
-    op = mcp_mem_calloc(&x->worker->env->mem, sizeof(mcp_operation_t));
+    op = mcp_mem_calloc(&worker->env->mem, sizeof(mcp_operation_t));
 
     if (op) {
         op->x = x;
-        op->worker = x->worker;
+        op->worker = worker;
         op->rc = MCP_AGAIN;
     }
 
@@ -278,7 +278,7 @@ mcp_operation_run(mcp_exchange_t *x, const mcp_operation_spec_t *spec,
     }
 
     if (*op == NULL) {
-        *op = mcp_operation_create(x);
+        *op = mcp_operation_create(x->worker, x);
         if (*op == NULL) {
             return MCP_ERR_MEMORY;
         }
@@ -404,15 +404,13 @@ mcp_operation_send(mcp_worker_t *worker, const mcp_operation_spec_t *spec,
         return worker->cluster_hooks->start(worker->cluster, spec, NULL);
     }
 
-    op = mcp_mem_calloc(&worker->env->mem, sizeof(mcp_operation_t));
+    op = mcp_operation_create(worker, NULL);
     if (op == NULL) {
         return MCP_ERR_MEMORY;
     }
 
-    op->worker = worker;
     op->handler = handler;
     op->data = data;
-    op->rc = MCP_AGAIN;
 
     rc = worker->cluster_hooks->start(worker->cluster, spec, op);
 

@@ -510,6 +510,12 @@ void mcp_operation_token_set(mcp_worker_t *worker,
  */
 int mcp_operation_later(mcp_exchange_t *x, uint64_t ms, uint64_t limit);
 
+/* mcp_operation_create() returns an operation, or NULL when out of memory. x is
+ * the exchange that waits for the result, or NULL. mcp_operation_free() frees a
+ * finished operation. */
+mcp_operation_t *mcp_operation_create(mcp_worker_t *worker, mcp_exchange_t *x);
+void mcp_operation_free(mcp_operation_t *op);
+
 /* Called by the cluster: passes the result rc to the handler of an
  * operation, or to its exchange, which continues. op is freed, now or with
  * its exchange. */

@@ -36,7 +36,7 @@ mcp_operation_follow(mcp_exchange_t *x, const mcp_operation_stream_t *stream,
         return MCP_ERR_UNREACHABLE;
     }
 
-    next = mcp_operation_create(x);
+    next = mcp_operation_create(x->worker, x);
 
     if (next == NULL) {
         return MCP_ERR_MEMORY;

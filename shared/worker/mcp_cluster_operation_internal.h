@@ -47,11 +47,6 @@ int mcp_operation_run(mcp_exchange_t *x, const mcp_operation_spec_t *spec,
     mcp_operation_t **op);
 
 
-/* mcp_operation_create() returns an operation of x, or NULL when out of
- * memory. mcp_operation_free() frees a finished operation. */
-mcp_operation_t *mcp_operation_create(mcp_exchange_t *x);
-void mcp_operation_free(mcp_operation_t *op);
-
 /* mcp_operation_drop() discards all operations of an exchange.
  * mcp_operation_go_on() calls then() of an exchange whose operation with
  * "holds" is finished. */

@@ -50,7 +50,7 @@ mcp_operation_hold(mcp_exchange_t *x, const mcp_stream_ref_t *ref, uint64_t seq,
     }
 
     mcp_operation_drop(asking);
-    op = mcp_operation_create(x);
+    op = mcp_operation_create(worker, x);
 
     if (op == NULL) {
         return MCP_ERR_MEMORY;
