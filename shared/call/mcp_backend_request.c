@@ -264,7 +264,9 @@ mcp_backend_request_retry(mcp_request_t *req)
 }
 
 
-void
+/* Processes the held message and the messages of the decoder until none is
+ * left, or the stream has no room. May end the call. */
+static void
 mcp_backend_request_process(mcp_request_t *req)
 {
     int                rc;

@@ -268,11 +268,6 @@ void mcp_backend_request_deadline(mcp_request_t *req);
  * decoder, which must not be called until the message is processed. */
 void mcp_backend_request_hold(mcp_request_t *req, const mcp_backend_msg_t *msg);
 
-/* Processes the held message and the messages of the decoder until none is
- * left, or the stream has no room. May end the call. */
-void mcp_backend_request_process(mcp_request_t *req);
-
-
 /* Processes the messages of a request again if one is held. If no message is
  * held after that, the glue passes rejected bytes again. */
 void mcp_backend_request_continue(mcp_request_t *req);

@@ -158,7 +158,10 @@ mcp_replication_forgotten(void *data, const mcp_reply_t *reply)
 }
 
 
-int
+/* Sends the command by which Redis removes a freed stream. If the stream's end
+ * was sent in a command, Redis keeps the stream if it has that end. Returns
+ * the values of mcp_link_send(). */
+static int
 mcp_replication_forget(mcp_replication_t *repl)
 {
     char            id[MCP_STREAM_TEXT_LEN];

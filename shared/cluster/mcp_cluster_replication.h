@@ -233,11 +233,6 @@ void mcp_replication_run(mcp_replication_t *repl, mcp_script_e script,
     const mcp_str_t *args, size_t n, mcp_link_reply_cb handler);
 int mcp_replication_returned(mcp_replication_t *repl);
 
-/* Sends the command by which Redis removes a freed stream. If the stream's end
- * was sent in a command, Redis keeps the stream if it has that end. Returns
- * the values of mcp_link_send(). */
-int mcp_replication_forget(mcp_replication_t *repl);
-
 /*
  * mcp_replication_acknowledged() removes and returns the operations that wait
  * for an event up to "seq", which Redis has now. mcp_replication_answer()

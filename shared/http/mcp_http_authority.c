@@ -308,7 +308,14 @@ mcp_http_glob(mcp_str_t pattern, mcp_str_t text)
 }
 
 
-int
+/*
+ * Returns 1 if a server name in the syntax of nginx or Apache matches the
+ * host, in any case: "*" stands for any characters, "?" for one character, and
+ * ".example.com" for example.com and all names below it. Two kinds of server
+ * names match no host: a regular expression ("~"), and a name with a wildcard
+ * in its rightmost label, because anyone can register a name that it matches.
+ */
+static int
 mcp_http_name_is(mcp_str_t name, mcp_str_t host)
 {
     size_t     i;

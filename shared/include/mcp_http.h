@@ -78,15 +78,6 @@ int mcp_http_origin_allowed(const mcp_http_origin_t *o);
  */
 int mcp_http_host_allowed(mcp_str_t host, const mcp_str_t *names, size_t n);
 
-/*
- * Returns 1 if a server name in the syntax of nginx or Apache matches the
- * host, in any case: "*" stands for any characters, "?" for one character, and
- * ".example.com" for example.com and all names below it. Two kinds of server
- * names match no host: a regular expression ("~"), and a name with a wildcard
- * in its rightmost label, because anyone can register a name that it matches.
- */
-int mcp_http_name_is(mcp_str_t name, mcp_str_t host);
-
 #define MCP_HTTP_AUTHORITY_MAX  255    /* bytes */
 
 /* Returns 1 if the text is host[:port], of MCP_HTTP_AUTHORITY_MAX bytes at

@@ -3,7 +3,9 @@
 #include "rpc/mcp_scope.h"
 
 
-int
+/* Removes the first scope from a list. Returns 1 and sets *scope, or returns 0
+ * at the end. */
+static int
 mcp_scope_next(mcp_str_t *list, mcp_str_t *scope)
 {
     const char  *end;

@@ -13,12 +13,6 @@
 #include "base/mcp_buf.h"
 
 
-/*
- * Removes the first scope from a list. Returns 1 and sets *scope, or returns 0
- * at the end.
- */
-int mcp_scope_next(mcp_str_t *list, mcp_str_t *scope);
-
 /* Return 1 if a list contains a scope, or all scopes of another list. */
 int mcp_scope_has(mcp_str_t list, mcp_str_t scope);
 int mcp_scope_has_all(mcp_str_t list, mcp_str_t scopes);

@@ -1418,11 +1418,6 @@ void mcp_store_tenant_leave(mcp_store_op_t *op, mcp_store_stream_t *st);
 /* Moves a stream to the ring of its tenant that matches the stream's state. */
 void mcp_store_tenant_settle(mcp_store_op_t *op, mcp_store_stream_t *st);
 
-/* Returns 1 if a stream is an idle listener: it has had a reader or waited for
- * one long enough, has none now, and has no unsent event. */
-int mcp_store_stream_idle(mcp_store_head_t *head,
-    const mcp_store_stream_t *st);
-
 /* Returns the ring that matches a stream's state, or MCP_EVICT_MAX if it may
  * not be evicted. */
 unsigned mcp_store_stream_ring(mcp_store_head_t *head,
@@ -1632,18 +1627,6 @@ void mcp_store_replication_info(mcp_store_head_t *head,
  * stream, or need not do so first. */
 unsigned mcp_store_replication_acknowledged(mcp_store_head_t *head,
     const mcp_store_stream_t *st);
-
-/* Records the position of the last broadcast that a listener has received. */
-static inline void
-mcp_store_replication_received(mcp_store_head_t *head,
-    const mcp_store_stream_t *st, uint64_t ms, uint64_t n)
-{
-    mcp_store_replication_t  *repl;
-
-    repl = mcp_store_replication_of(head, st->repl);
-    repl->received.ms = ms;
-    repl->received.n = n;
-}
 
 /* Wakes the replicator of a replicated stream, or the process that feeds a
  * mirror. */

@@ -321,7 +321,9 @@ mcp_store_tenant_ring_leave(mcp_store_head_t *head, mcp_store_entry_t *tenant,
 }
 
 
-int
+/* Returns 1 if a stream is an idle listener: it has had a reader or waited for
+ * one long enough, has none now, and has no unsent event. */
+static int
 mcp_store_stream_idle(mcp_store_head_t *head, const mcp_store_stream_t *st)
 {
     return st->kind == MCP_STREAM_LISTEN && !mcp_store_final(st) && st->seen

@@ -294,6 +294,19 @@ mcp_store_publishes(mcp_store_head_t *head, const mcp_store_stream_t *st,
 }
 
 
+/* Records the position of the last broadcast that a listener has received. */
+static void
+mcp_store_replication_received(mcp_store_head_t *head,
+    const mcp_store_stream_t *st, uint64_t ms, uint64_t n)
+{
+    mcp_store_replication_t  *repl;
+
+    repl = mcp_store_replication_of(head, st->repl);
+    repl->received.ms = ms;
+    repl->received.n = n;
+}
+
+
 /* Appends a message to streams subscribed to a topic. A long message is not
  * appended: *ref is set to the next stream, and the caller appends it there
  * without the lock. */

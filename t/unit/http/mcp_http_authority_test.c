@@ -5,7 +5,7 @@
 
 #include "test_env.h"
 
-#include "mcp_http.h"
+#include "http/mcp_http_internal.h"
 
 
 /* Valid and invalid prefixes of URLs: scheme, host and port. */
@@ -199,7 +199,9 @@ server_names(void **state)
     (void) state;
 
     for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        if (mcp_http_name_is(test_str(cases[i].name), test_str(cases[i].host))
+        names[0] = test_str(cases[i].name);
+
+        if (mcp_http_host_is_server(names, 1, test_str(cases[i].host))
             != cases[i].is)
         {
             fail_msg("%s on %s", cases[i].name, cases[i].host);
