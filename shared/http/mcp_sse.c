@@ -27,20 +27,7 @@ enum {
 
 
 char *
-mcp_sse_event_head(char *p, const unsigned char id[MCP_STREAM_ID_LEN],
-    uint64_t seq)
-{
-    char  text[MCP_STREAM_TEXT_LEN];
-
-    (void) mcp_stream_id_print(text, id);
-
-    return mcp_sse_event_head_text(p, text, seq);
-}
-
-
-char *
-mcp_sse_event_head_text(char *p, const char id[MCP_STREAM_TEXT_LEN],
-    uint64_t seq)
+mcp_sse_event_head(char *p, const char id[MCP_STREAM_TEXT_LEN], uint64_t seq)
 {
     p = mcp_sse_lit(p, "id: ");
     memcpy(p, id, MCP_STREAM_TEXT_LEN);

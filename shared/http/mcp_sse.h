@@ -19,16 +19,11 @@
  * where the message is one line of JSON, without CR and LF.
  */
 
-/* Maximum length of an event with a message of len bytes. */
-#define mcp_sse_event_size(len)  ((len) + MCP_EVENT_ID_MAX + 16)
-
-/* Writes an event up to and including "data: " to p. Returns the end. */
-char *mcp_sse_event_head(char *p, const unsigned char id[MCP_STREAM_ID_LEN],
-    uint64_t seq);
-
-/* Writes the beginning of an event like mcp_sse_event_head(), but with the
- * text of the stream's id, from mcp_stream_id_print(). */
-char *mcp_sse_event_head_text(char *p, const char id[MCP_STREAM_TEXT_LEN],
+/* Writes an event up to and including "data: ", at most MCP_SSE_HEAD_MAX bytes,
+ * to p. id is the text of the stream's id, from mcp_stream_id_print(). Returns
+ * the end. */
+#define MCP_SSE_HEAD_MAX  (4 + MCP_EVENT_ID_MAX + 7)
+char *mcp_sse_event_head(char *p, const char id[MCP_STREAM_TEXT_LEN],
     uint64_t seq);
 
 /*

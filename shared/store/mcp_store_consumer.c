@@ -7,10 +7,8 @@
 #include "store/mcp_store_layout.h"
 
 
-/* "id: <event id>\ndata: " and at least one more byte */
-#define MCP_EVENT_HEAD_MAX  (4 + MCP_EVENT_ID_MAX + 7)
-
-_Static_assert(MCP_STORE_READ_MIN > MCP_EVENT_HEAD_MAX, "MCP_STORE_READ_MIN");
+/* the head of an event and at least one more byte */
+_Static_assert(MCP_STORE_READ_MIN > MCP_SSE_HEAD_MAX, "MCP_STORE_READ_MIN");
 
 
 static int
@@ -291,7 +289,7 @@ mcp_store_event_head(const mcp_store_stream_t *st, mcp_cursor_t *cursor,
             (void) mcp_stream_id_print(cursor->id, st->id);
         }
 
-        return mcp_sse_event_head_text(p, cursor->id, seq);
+        return mcp_sse_event_head(p, cursor->id, seq);
     }
 
     memcpy(p, data, sizeof(data) - 1);
@@ -316,7 +314,7 @@ mcp_store_fill_begin(mcp_store_head_t *head, const mcp_store_stream_t *st,
     mcp_store_record_t  *rec;
 
     if (cursor->seq == mcp_store_visible(head, st)
-        || end - *p <= MCP_EVENT_HEAD_MAX)
+        || end - *p <= MCP_SSE_HEAD_MAX)
     {
         return MCP_DONE;
     }

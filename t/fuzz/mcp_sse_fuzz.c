@@ -205,7 +205,7 @@ check_limit(const char *in, size_t len, size_t step)
 static void
 check_encoder(const char *in, size_t len)
 {
-    char               *p, *text;
+    char               *p, *text, stream[MCP_STREAM_TEXT_LEN];
     size_t              consumed;
     uint64_t            seq;
     mcp_str_t           data;
@@ -216,8 +216,9 @@ check_encoder(const char *in, size_t len)
         return;
     }
 
-    text = malloc(mcp_sse_event_size(len));
-    p = mcp_sse_event_head(text, id, UINT64_MAX);
+    text = malloc(MCP_SSE_HEAD_MAX + len + 2);
+    (void) mcp_stream_id_print(stream, id);
+    p = mcp_sse_event_head(text, stream, UINT64_MAX);
     memcpy(p, in, len);
     p += len;
     *p++ = '\n';

@@ -97,7 +97,7 @@ check_read(mcp_store_t *store, const mcp_stream_ref_t *ref, uint64_t handle,
             if (pos == want_len) {
                 char  *p;
 
-                p = mcp_sse_event_head(want, ref->id, seq + 1);
+                p = store_event_head(want, ref->id, seq + 1);
                 want_len = text_len(ref->id, seq + 1);
                 text_fill(p, ref->id, seq + 1, want_len);
                 p += want_len;

@@ -214,6 +214,19 @@ store_append(store_driver_t *d, unsigned slot,
 }
 
 
+/* Writes an event up to and including "data: " to p. Returns the end. */
+static inline char *
+store_event_head(char *p, const unsigned char id[MCP_STREAM_ID_LEN],
+    uint64_t seq)
+{
+    char  text[MCP_STREAM_TEXT_LEN];
+
+    (void) mcp_stream_id_print(text, id);
+
+    return mcp_sse_event_head(p, text, seq);
+}
+
+
 /* Drains a process, sets *wake to the last wake-up, and returns the number of
  * wake-ups. */
 static inline unsigned

@@ -127,7 +127,7 @@ expect_event(mcp_buf_t *out, const mcp_stream_ref_t *ref, uint64_t seq,
 {
     char  head[128];
 
-    mcp_buf_add(out, head, (size_t) (mcp_sse_event_head(head, ref->id, seq)
+    mcp_buf_add(out, head, (size_t) (store_event_head(head, ref->id, seq)
                                      - head));
     mcp_buf_str(out, message);
     mcp_buf_lit(out, "\n\n");

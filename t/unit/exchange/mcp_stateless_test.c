@@ -636,9 +636,7 @@ test_get(void **state)
     backend_send(&d, breq, PROGRESS(1) "\n");
     has(a.text, PROGRESS(1));
     has_not(a.text, "id: ");
-    (void) mcp_sse_event_head(id, a.x->reader.ref.id, 0);
-    memmove(id, id + 4, sizeof(id) - 4);
-    *strchr(id, '\n') = '\0';
+    *mcp_event_id_print(id, a.x->reader.ref.id, 0) = '\0';
     get(id, 404);
     end_with_result(breq);
     client_close(&d, &a);

@@ -23,12 +23,12 @@ test_print(void **state)
 
     (void) state;
 
-    end = mcp_sse_event_head(text, stream, 7);
+    end = mcp_sse_event_head(text, STREAM, 7);
     assert_str_is(((mcp_str_t) { text, (size_t) (end - text) }),
                   "id: " STREAM ".7\ndata: ");
 
-    end = mcp_sse_event_head(text, stream, UINT64_MAX);
-    assert_true((size_t) (end - text) + 2 <= mcp_sse_event_size(0));
+    end = mcp_sse_event_head(text, STREAM, UINT64_MAX);
+    assert_int_equal(end - text, MCP_SSE_HEAD_MAX);
 
     end = mcp_sse_priming(text, stream, 0, 0);
     assert_str_is(((mcp_str_t) { text, (size_t) (end - text) }),

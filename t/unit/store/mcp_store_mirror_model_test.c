@@ -560,7 +560,7 @@ render(const stream_t *s, uint64_t seq, char *out)
     mcp_str_t   text;
 
     text = message(s, seq);
-    p = mcp_sse_event_head(out, s->spec.id, seq);
+    p = store_event_head(out, s->spec.id, seq);
     memcpy(p, text.data, text.len);
     p += text.len;
     *p++ = '\n';

@@ -181,7 +181,7 @@ render(const model_t *m, uint64_t seq, char *buf)
     char       *p;
     mcp_str_t   s;
 
-    p = mcp_sse_event_head(buf, m->ref.id, seq);
+    p = store_event_head(buf, m->ref.id, seq);
     s = store_message(m->text[seq], m->len[seq]);
     memcpy(p, s.data, s.len);
     p += s.len;
