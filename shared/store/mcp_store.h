@@ -861,25 +861,9 @@ int mcp_store_unsubscribe(mcp_store_t *store, const mcp_stream_ref_t *ref,
 uint64_t mcp_store_subscribers(mcp_store_t *store,
     const unsigned char topic[MCP_DIGEST_LEN]);
 
-/*
- * Appends a message to the streams that are subscribed to a topic, at most
- * "budget" streams in one call, and adds their number to *n. *position is 0
- * for the first call. A listener that has reached its limits loses its oldest
- * events, and its client gets MCP_ERR_PURGED when it resumes before them.
- *
- * Returns MCP_OK, or
- *   MCP_AGAIN  there are more streams: call again
- */
-int mcp_store_publish(mcp_store_t *store,
-    const unsigned char topic[MCP_DIGEST_LEN], mcp_str_t message,
-    unsigned budget, uint64_t *position, size_t *n);
-
-/*
- * mcp_store_publish_to() does the same as mcp_store_publish(), for all
- * subscribed streams, or only for those that are replicated (SHARED) or are
- * not. ms and n are the position of the message among the broadcasts, which
- * replicated streams record, or 0.
- */
+/* Streams that get a message: all subscribed streams, or only those that are
+ * replicated (SHARED) or are not. ms and n are the position of the message
+ * among the broadcasts, which replicated streams record, or 0. */
 typedef enum {
     MCP_PUBLISH_ALL = 0,
     MCP_PUBLISH_UNSHARED,
@@ -892,7 +876,17 @@ typedef struct {
     uint64_t       n;
 } mcp_publish_to_t;
 
-int mcp_store_publish_to(mcp_store_t *store,
+/*
+ * Appends a message to the streams that are subscribed to a topic and that
+ * "to" selects, at most "budget" streams in one call, and adds their number to
+ * *n. *position is 0 for the first call. A listener that has reached its
+ * limits loses its oldest events, and its client gets MCP_ERR_PURGED when it
+ * resumes before them.
+ *
+ * Returns MCP_OK, or
+ *   MCP_AGAIN  there are more streams: call again
+ */
+int mcp_store_publish(mcp_store_t *store,
     const unsigned char topic[MCP_DIGEST_LEN], mcp_str_t message,
     const mcp_publish_to_t *to, unsigned budget, uint64_t *position,
     size_t *n);

@@ -360,7 +360,7 @@ mcp_store_publish_locked(mcp_store_op_t *op,
 
 
 int
-mcp_store_publish_to(mcp_store_t *store,
+mcp_store_publish(mcp_store_t *store,
     const unsigned char topic[MCP_DIGEST_LEN], mcp_str_t message,
     const mcp_publish_to_t *to, unsigned budget, uint64_t *position,
     size_t *n)
@@ -405,18 +405,6 @@ mcp_store_publish_start(mcp_store_t *store)
     mcp_store_leave(&op);
 
     return position;
-}
-
-
-int
-mcp_store_publish(mcp_store_t *store,
-    const unsigned char topic[MCP_DIGEST_LEN], mcp_str_t message,
-    unsigned budget, uint64_t *position, size_t *n)
-{
-    mcp_publish_to_t  to = { MCP_PUBLISH_ALL, 0, 0 };
-
-    return mcp_store_publish_to(store, topic, message, &to, budget, position,
-                                n);
 }
 
 

@@ -17,7 +17,7 @@ struct mcp_notify_part_s {
     mcp_notify_part_t  *next;
     unsigned char       topic[MCP_DIGEST_LEN];
     mcp_publish_to_t    to;
-    uint64_t            position;      /* see mcp_store_publish_to() */
+    uint64_t            position;      /* see mcp_store_publish() */
     mcp_str_t           message;       /* the text is stored after this
                                           structure */
 };
@@ -42,8 +42,8 @@ mcp_notify_serve(mcp_worker_t *worker, mcp_notify_part_t *part,
         n = 0;
         budget = *left < MCP_NOTIFY_BUDGET ? *left : MCP_NOTIFY_BUDGET;
 
-        rc = mcp_store_publish_to(worker->store, part->topic, part->message,
-                                  &part->to, budget, &part->position, &n);
+        rc = mcp_store_publish(worker->store, part->topic, part->message,
+                               &part->to, budget, &part->position, &n);
 
         *left -= rc == MCP_AGAIN ? budget : (unsigned) n;
     }

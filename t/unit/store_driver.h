@@ -227,6 +227,17 @@ store_event_head(char *p, const unsigned char id[MCP_STREAM_ID_LEN],
 }
 
 
+/* Publishes to all subscribed streams, like mcp_store_publish(). */
+static inline int
+store_publish(mcp_store_t *store, const unsigned char topic[MCP_DIGEST_LEN],
+    mcp_str_t message, unsigned budget, uint64_t *position, size_t *n)
+{
+    const mcp_publish_to_t  all = { MCP_PUBLISH_ALL, 0, 0 };
+
+    return mcp_store_publish(store, topic, message, &all, budget, position, n);
+}
+
+
 /* Drains a process, sets *wake to the last wake-up, and returns the number of
  * wake-ups. */
 static inline unsigned

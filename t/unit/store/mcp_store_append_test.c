@@ -390,20 +390,20 @@ test_counted(void **state)
      * of events and drops its oldest event */
 
     position = 0;
-    assert_int_equal(mcp_store_publish(S1, TOPIC(2), mcp_str("m"), 10,
-                                       &position, &n), MCP_OK);
+    assert_int_equal(store_publish(S1, TOPIC(2), mcp_str("m"), 10,
+                                   &position, &n), MCP_OK);
     assert_int_equal(store_counter(&d, MCP_COUNT_EVENTS), 3);
 
     for (i = 0; i < 2; i++) {
         position = 0;
-        assert_int_equal(mcp_store_publish(S1, TOPIC(1), mcp_str("m"), 10,
-                                           &position, &n), MCP_OK);
+        assert_int_equal(store_publish(S1, TOPIC(1), mcp_str("m"), 10,
+                                       &position, &n), MCP_OK);
     }
 
     position = 0;
 
-    while (mcp_store_publish(S1, TOPIC(1), store_message(1, 100000), 10,
-                             &position, &n) == MCP_AGAIN)
+    while (store_publish(S1, TOPIC(1), store_message(1, 100000), 10,
+                         &position, &n) == MCP_AGAIN)
     {
         /* void */
     }

@@ -279,9 +279,9 @@ worker_listener(worker_t *w)
         break;
     default:
         position = 0;
-        mcp_store_publish(&w->store, topic,
-                          store_message(1, draw(&w->seed) % 600), 3,
-                          &position, &n);
+        store_publish(&w->store, topic,
+                      store_message(1, draw(&w->seed) % 600), 3,
+                      &position, &n);
         break;
     }
 }

@@ -127,8 +127,8 @@ test_idle(void **state)
      * for it */
 
     position = 0;
-    assert_int_equal(mcp_store_publish(S0, TOPIC(1), store_message(1, 300), 9,
-                                       &position, &n), MCP_OK);
+    assert_int_equal(store_publish(S0, TOPIC(1), store_message(1, 300), 9,
+                                   &position, &n), MCP_OK);
     assert_int_equal(n, 1);
     assert_true(there(&other));
     store_sound(&d);

@@ -918,8 +918,8 @@ do_publish(void)
     }
 
     do {
-        rc = mcp_store_publish(some_process(), key, store_message(text, len),
-                               1 + (unsigned) draw(4), &position, &n);
+        rc = store_publish(some_process(), key, store_message(text, len),
+                           1 + (unsigned) draw(4), &position, &n);
     } while (rc == MCP_AGAIN);
 
     assert_int_equal(rc, MCP_OK);

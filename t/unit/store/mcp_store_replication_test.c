@@ -398,8 +398,8 @@ publish(const char *text)
     uint64_t   position = 0;
     mcp_str_t  message = { (char *) text, strlen(text) };
 
-    assert_int_equal(mcp_store_publish(S1, TOPIC(1), message, 9, &position,
-                                       &n),
+    assert_int_equal(store_publish(S1, TOPIC(1), message, 9, &position,
+                                   &n),
                      MCP_OK);
 }
 

@@ -438,7 +438,7 @@ op_publish(mcp_store_t *a, scene_t *s)
 
     memset(key, 0, sizeof(key));
     position = 0;
-    mcp_store_publish(a, key, mcp_str("x"), 10, &position, &n);
+    store_publish(a, key, mcp_str("x"), 10, &position, &n);
 }
 
 

@@ -51,8 +51,8 @@ test_publish(void **state)
         position = 0;
 
         do {
-            rc = mcp_store_publish(S1, TOPIC(1), store_message(i, 10), i,
-                                   &position, &n);
+            rc = store_publish(S1, TOPIC(1), store_message(i, 10), i,
+                               &position, &n);
             store_sound(&d);
         } while (rc == MCP_AGAIN);
 
@@ -63,8 +63,8 @@ test_publish(void **state)
     position = 0;
 
     for (i = 10; i > 0; i--) {
-        assert_int_equal(mcp_store_publish(S1, TOPIC(1), mcp_str("m"), 1,
-                                           &position, &n),
+        assert_int_equal(store_publish(S1, TOPIC(1), mcp_str("m"), 1,
+                                       &position, &n),
                          i == 7 ? MCP_OK : MCP_AGAIN);
 
         /* after the third call: unsubscribe the listener that was the last to
@@ -81,8 +81,8 @@ test_publish(void **state)
             store_create(&d, 0, &spec, &ref[9]);
             assert_int_equal(mcp_store_subscribe(S0, &ref[9], TOPIC(1)),
                              MCP_OK);
-            assert_int_equal(mcp_store_publish(S1, TOPIC(1), mcp_str("m"),
-                                               100, &position, &n), MCP_OK);
+            assert_int_equal(store_publish(S1, TOPIC(1), mcp_str("m"),
+                                           100, &position, &n), MCP_OK);
             break;
         }
     }
@@ -104,8 +104,8 @@ test_publish(void **state)
     position = 0;
     i = 0;
 
-    while (mcp_store_publish(S1, TOPIC(2), store_message(5, 70000), 2,
-                             &position, &n) == MCP_AGAIN)
+    while (store_publish(S1, TOPIC(2), store_message(5, 70000), 2,
+                         &position, &n) == MCP_AGAIN)
     {
         assert_true(i++ < 10);
         store_sound(&d);
@@ -117,8 +117,8 @@ test_publish(void **state)
     assert_true(info.bytes > 70000);
 
     position = 0;
-    assert_int_equal(mcp_store_publish(S1, TOPIC(3), mcp_str("m"), 1,
-                                       &position, &n), MCP_OK);
+    assert_int_equal(store_publish(S1, TOPIC(3), mcp_str("m"), 1,
+                                   &position, &n), MCP_OK);
     assert_int_equal(n, 0);
 }
 
@@ -199,9 +199,9 @@ test_slow_listener(void **state)
 
     for (i = 0; i < 15; i++) {
         position = 0;
-        assert_int_equal(mcp_store_publish(S0, TOPIC(1),
-                                           store_message(i, 100), 10,
-                                           &position, &n), MCP_OK);
+        assert_int_equal(store_publish(S0, TOPIC(1),
+                                       store_message(i, 100), 10,
+                                       &position, &n), MCP_OK);
     }
 
     assert_int_equal(mcp_store_info(S0, &ref, &info), MCP_OK);
@@ -229,8 +229,8 @@ test_slow_listener(void **state)
     }
 
     do {
-        i = mcp_store_publish(S0, TOPIC(1), store_message(2, 1000000), 10,
-                              &position, &n);
+        i = store_publish(S0, TOPIC(1), store_message(2, 1000000), 10,
+                          &position, &n);
     } while (i == MCP_AGAIN);
 
     store_spec(&spec, 1, 1);
@@ -268,21 +268,21 @@ test_shared(void **state)
     assert_int_equal(mcp_store_replication_start(S0, &ref[1], 0), MCP_OK);
 
     position = 0;
-    assert_int_equal(mcp_store_publish_to(S1, TOPIC(1), mcp_str("m"),
-                                          &to[MCP_PUBLISH_UNSHARED], 9,
-                                          &position, &n),
+    assert_int_equal(mcp_store_publish(S1, TOPIC(1), mcp_str("m"),
+                                       &to[MCP_PUBLISH_UNSHARED], 9,
+                                       &position, &n),
                      MCP_OK);
     assert_int_equal(n, 1);
     position = 0;
-    assert_int_equal(mcp_store_publish_to(S1, TOPIC(1), mcp_str("mm"),
-                                          &to[MCP_PUBLISH_SHARED], 9, &position,
-                                          &n),
+    assert_int_equal(mcp_store_publish(S1, TOPIC(1), mcp_str("mm"),
+                                       &to[MCP_PUBLISH_SHARED], 9, &position,
+                                       &n),
                      MCP_OK);
     assert_int_equal(n, 1);
     position = 0;
-    assert_int_equal(mcp_store_publish_to(S1, TOPIC(1), mcp_str("mmm"),
-                                          &to[MCP_PUBLISH_ALL], 9, &position,
-                                          &n),
+    assert_int_equal(mcp_store_publish(S1, TOPIC(1), mcp_str("mmm"),
+                                       &to[MCP_PUBLISH_ALL], 9, &position,
+                                       &n),
                      MCP_OK);
     assert_int_equal(n, 2);
 
