@@ -509,69 +509,25 @@ static const char *set_link_origin(cmd_parms *cmd, void *conf,
         cmd, mcp_setup_link_origin(mod_mcp_str(arg), text), text);
 }
 
-/* Passes the argument of a directive to its mcp_setup_*() function. */
-static const char *set_word(cmd_parms *cmd, mod_mcp_dir_t *dir,
-                            const char *arg,
-                            int (*set)(mcp_setup_t *, mcp_str_t, char *))
+typedef int (*setup_fn)(mcp_setup_t *setup, mcp_str_t word, char *error);
+
+/* Passes an argument of a directive to the function that cmd->info points
+ * to. */
+static const char *set_word(cmd_parms *cmd, void *conf, const char *arg)
 {
+    mod_mcp_dir_t *dir = conf;
     char text[MCP_SETUP_ERROR_MAX];
     const char *error = check(cmd, dir);
+    const setup_fn *set = cmd->info;
     int rc;
 
     if (error) {
         return error;
     }
 
-    rc = set(dir->setup, mod_mcp_str(arg), text);
+    rc = (*set)(dir->setup, mod_mcp_str(arg), text);
     return mod_mcp_directive_result(cmd, rc, text);
 }
-
-static const char *add_origin(cmd_parms *cmd, void *conf, const char *arg)
-{
-    return set_word(cmd, conf, arg, mcp_setup_origin);
-}
-
-static const char *add_revision(cmd_parms *cmd, void *conf, const char *arg)
-{
-    return set_word(cmd, conf, arg, mcp_setup_revision);
-}
-
-static const char *set_auth_resource(cmd_parms *cmd, void *conf,
-                                     const char *arg)
-{
-    return set_word(cmd, conf, arg, mcp_setup_auth_resource);
-}
-
-static const char *add_auth_server(cmd_parms *cmd, void *conf,
-                                   const char *arg)
-{
-    return set_word(cmd, conf, arg, mcp_setup_auth_server);
-}
-
-static const char *add_auth_scope(cmd_parms *cmd, void *conf, const char *arg)
-{
-    return set_word(cmd, conf, arg, mcp_setup_auth_scope);
-}
-
-static const char *set_publish_token(cmd_parms *cmd, void *conf,
-                                     const char *arg)
-{
-    return set_word(cmd, conf, arg, mcp_setup_publish_token);
-}
-
-static const char *set_publish_url(cmd_parms *cmd, void *conf,
-                                   const char *arg)
-{
-    return set_word(cmd, conf, arg, mcp_setup_publish_url);
-}
-
-#ifdef MCP_CLUSTER
-static const char *set_cluster_endpoint(cmd_parms *cmd, void *conf,
-                                        const char *arg)
-{
-    return set_word(cmd, conf, arg, mcp_setup_cluster_endpoint);
-}
-#endif
 
 static const char *set_publish_open(cmd_parms *cmd, void *conf, int flag)
 {
@@ -650,6 +606,8 @@ static const char *reject_renamed(cmd_parms *cmd, void *config,
     AP_INIT_RAW_ARGS(apache, reject_renamed, (void *)new_apache, SECTIONS, \
                      "now called " new_apache),
 
+#define SETUP(name)  (void *)&(setup_fn){mcp_setup_##name}
+
 const command_rec mod_mcp_directives[] = {
     AP_INIT_TAKE1("MCPStore", set_store, NULL, RSRC_CONF,
                   "where streams are kept: shm:SIZE"),
@@ -677,19 +635,19 @@ const command_rec mod_mcp_directives[] = {
                   "expression for the identity of a caller"),
     AP_INIT_TAKE1("MCPLinkOrigin", set_link_origin, NULL, SECTIONS,
                   "expression for scheme and host of stream URLs"),
-    AP_INIT_ITERATE("MCPAllowOrigin", add_origin, NULL, SECTIONS,
+    AP_INIT_ITERATE("MCPAllowOrigin", set_word, SETUP(origin), SECTIONS,
                     "origins whose pages may use the endpoint"),
-    AP_INIT_ITERATE("MCPRevisions", add_revision, NULL, SECTIONS,
+    AP_INIT_ITERATE("MCPRevisions", set_word, SETUP(revision), SECTIONS,
                     "revisions of the protocol that the endpoint serves"),
-    AP_INIT_TAKE1("MCPAuthResource", set_auth_resource, NULL, SECTIONS,
+    AP_INIT_TAKE1("MCPAuthResource", set_word, SETUP(auth_resource), SECTIONS,
                   "URI by which tokens name the endpoint, or off"),
-    AP_INIT_ITERATE("MCPAuthServer", add_auth_server, NULL, SECTIONS,
+    AP_INIT_ITERATE("MCPAuthServer", set_word, SETUP(auth_server), SECTIONS,
                     "URIs of the issuers of its tokens"),
-    AP_INIT_ITERATE("MCPAuthScopes", add_auth_scope, NULL, SECTIONS,
+    AP_INIT_ITERATE("MCPAuthScopes", set_word, SETUP(auth_scope), SECTIONS,
                     "scopes that its clients need"),
-    AP_INIT_TAKE1("MCPPublishToken", set_publish_token, NULL, SECTIONS,
+    AP_INIT_TAKE1("MCPPublishToken", set_word, SETUP(publish_token), SECTIONS,
                   "secret of the publishers of notifications"),
-    AP_INIT_TAKE1("MCPPublishURL", set_publish_url, NULL, SECTIONS,
+    AP_INIT_TAKE1("MCPPublishURL", set_word, SETUP(publish_url), SECTIONS,
                   "how backends reach the publish endpoint"),
     AP_INIT_FLAG("MCPPublishOpen", set_publish_open, NULL, SECTIONS,
                  "On: the publish endpoint accepts requests from other "
@@ -702,8 +660,8 @@ const command_rec mod_mcp_directives[] = {
                       "URLs of Redis, and parameters: prefix=, user=, ..."),
     AP_INIT_TAKE12("MCPClusterSync", mod_mcp_cluster_sync, NULL, RSRC_CONF,
                    "on or off, and replicas=N"),
-    AP_INIT_TAKE1("MCPClusterEndpoint", set_cluster_endpoint, NULL, SECTIONS,
-                  "name of the endpoint at all nodes of the cluster"),
+    AP_INIT_TAKE1("MCPClusterEndpoint", set_word, SETUP(cluster_endpoint),
+                  SECTIONS, "name of the endpoint at all nodes of the cluster"),
     MCP_CLUSTER_OPTIONS(CLUSTER_OPTION)
 #endif
 

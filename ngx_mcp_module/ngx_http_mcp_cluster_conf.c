@@ -244,24 +244,6 @@ ngx_http_mcp_cluster_option(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
 }
 
 
-char *
-ngx_http_mcp_cluster_endpoint(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
-{
-    ngx_http_mcp_loc_conf_t  *mlcf = conf;
-
-    int         rc;
-    char        error[MCP_SETUP_ERROR_MAX];
-    ngx_str_t  *value;
-
-    value = cf->args->elts;
-
-    rc = mcp_setup_cluster_endpoint(mlcf->setup, ngx_http_mcp_str(&value[1]),
-                                    error);
-
-    return ngx_http_mcp_directive_result(cf, rc, error);
-}
-
-
 /* --- host names --- */
 
 /*

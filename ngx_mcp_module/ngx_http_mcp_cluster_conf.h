@@ -56,8 +56,6 @@ char *ngx_http_mcp_cluster_sync(ngx_conf_t *cf, ngx_command_t *cmd,
     void *conf);
 char *ngx_http_mcp_cluster_option(ngx_conf_t *cf, ngx_command_t *cmd,
     void *conf);
-char *ngx_http_mcp_cluster_endpoint(ngx_conf_t *cf, ngx_command_t *cmd,
-    void *conf);
 
 /*
  * Completes and checks the clusters of all zones, after the whole

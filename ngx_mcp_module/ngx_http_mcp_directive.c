@@ -296,44 +296,6 @@ ngx_http_mcp_directive_option(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
 }
 
 
-char *
-ngx_http_mcp_directive_publish_token(ngx_conf_t *cf, ngx_command_t *cmd,
-    void *conf)
-{
-    ngx_http_mcp_loc_conf_t  *mlcf = conf;
-
-    int         rc;
-    char        error[MCP_SETUP_ERROR_MAX];
-    ngx_str_t  *value;
-
-    value = cf->args->elts;
-
-    rc = mcp_setup_publish_token(mlcf->setup, ngx_http_mcp_str(&value[1]),
-                                 error);
-
-    return ngx_http_mcp_directive_result(cf, rc, error);
-}
-
-
-char *
-ngx_http_mcp_directive_publish_url(ngx_conf_t *cf, ngx_command_t *cmd,
-    void *conf)
-{
-    ngx_http_mcp_loc_conf_t  *mlcf = conf;
-
-    int         rc;
-    char        error[MCP_SETUP_ERROR_MAX];
-    ngx_str_t  *value;
-
-    value = cf->args->elts;
-
-    rc = mcp_setup_publish_url(mlcf->setup, ngx_http_mcp_str(&value[1]),
-                               error);
-
-    return ngx_http_mcp_directive_result(cf, rc, error);
-}
-
-
 static void
 ngx_http_mcp_directive_warn_key(ngx_conf_t *cf, ngx_str_t *name,
     ngx_str_t *text)
@@ -616,65 +578,26 @@ ngx_http_mcp_directive_link_origin(ngx_conf_t *cf, ngx_command_t *cmd,
 }
 
 
-/* Passes each argument of a directive to its mcp_setup_*() function. */
-
-static char *
-ngx_http_mcp_directive_words(ngx_conf_t *cf, ngx_http_mcp_loc_conf_t *mlcf,
-    int (*set)(mcp_setup_t *, mcp_str_t, char *))
+char *
+ngx_http_mcp_directive_words(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
 {
-    int          rc;
-    char         error[MCP_SETUP_ERROR_MAX];
-    ngx_str_t   *value;
-    ngx_uint_t   i;
+    ngx_http_mcp_loc_conf_t  *mlcf = conf;
 
+    int                      rc;
+    char                     error[MCP_SETUP_ERROR_MAX];
+    ngx_str_t               *value;
+    ngx_uint_t               i;
+    ngx_http_mcp_setup_pt   *set;
+
+    set = cmd->post;
     value = cf->args->elts;
     rc = MCP_OK;
 
     for (i = 1; rc == MCP_OK && i < cf->args->nelts; i++) {
-        rc = set(mlcf->setup, ngx_http_mcp_str(&value[i]), error);
+        rc = (*set)(mlcf->setup, ngx_http_mcp_str(&value[i]), error);
     }
 
     return ngx_http_mcp_directive_result(cf, rc, error);
-}
-
-
-char *
-ngx_http_mcp_directive_allow_origin(ngx_conf_t *cf, ngx_command_t *cmd,
-    void *conf)
-{
-    return ngx_http_mcp_directive_words(cf, conf, mcp_setup_origin);
-}
-
-
-char *
-ngx_http_mcp_directive_auth_resource(ngx_conf_t *cf, ngx_command_t *cmd,
-    void *conf)
-{
-    return ngx_http_mcp_directive_words(cf, conf, mcp_setup_auth_resource);
-}
-
-
-char *
-ngx_http_mcp_directive_auth_server(ngx_conf_t *cf, ngx_command_t *cmd,
-    void *conf)
-{
-    return ngx_http_mcp_directive_words(cf, conf, mcp_setup_auth_server);
-}
-
-
-char *
-ngx_http_mcp_directive_auth_scopes(ngx_conf_t *cf, ngx_command_t *cmd,
-    void *conf)
-{
-    return ngx_http_mcp_directive_words(cf, conf, mcp_setup_auth_scope);
-}
-
-
-char *
-ngx_http_mcp_directive_revisions(ngx_conf_t *cf, ngx_command_t *cmd,
-    void *conf)
-{
-    return ngx_http_mcp_directive_words(cf, conf, mcp_setup_revision);
 }
 
 

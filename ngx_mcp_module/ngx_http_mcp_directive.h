@@ -9,10 +9,20 @@
 
 #include "ngx_http_mcp_module.h"
 
+#include "mcp_setup.h"
+
 
 /* Rejects an earlier name of a directive; cmd->post is the name to use
  * instead. */
 char *ngx_http_mcp_directive_renamed(ngx_conf_t *cf, ngx_command_t *cmd,
+    void *conf);
+
+/* Passes each argument of a directive to the function that cmd->post points
+ * to. */
+typedef int (*ngx_http_mcp_setup_pt)(mcp_setup_t *setup, mcp_str_t word,
+    char *error);
+
+char *ngx_http_mcp_directive_words(ngx_conf_t *cf, ngx_command_t *cmd,
     void *conf);
 
 char *ngx_http_mcp_directive_option(ngx_conf_t *cf, ngx_command_t *cmd,
@@ -22,10 +32,6 @@ char *ngx_http_mcp_directive_zone(ngx_conf_t *cf, ngx_command_t *cmd,
 char *ngx_http_mcp_directive_endpoint(ngx_conf_t *cf, ngx_command_t *cmd,
     void *conf);
 char *ngx_http_mcp_directive_publish(ngx_conf_t *cf, ngx_command_t *cmd,
-    void *conf);
-char *ngx_http_mcp_directive_publish_token(ngx_conf_t *cf, ngx_command_t *cmd,
-    void *conf);
-char *ngx_http_mcp_directive_publish_url(ngx_conf_t *cf, ngx_command_t *cmd,
     void *conf);
 char *ngx_http_mcp_directive_status(ngx_conf_t *cf, ngx_command_t *cmd,
     void *conf);
@@ -46,16 +52,6 @@ char *ngx_http_mcp_directive_granted_scopes(ngx_conf_t *cf, ngx_command_t *cmd,
 char *ngx_http_mcp_directive_principal(ngx_conf_t *cf, ngx_command_t *cmd,
     void *conf);
 char *ngx_http_mcp_directive_link_origin(ngx_conf_t *cf, ngx_command_t *cmd,
-    void *conf);
-char *ngx_http_mcp_directive_revisions(ngx_conf_t *cf, ngx_command_t *cmd,
-    void *conf);
-char *ngx_http_mcp_directive_auth_resource(ngx_conf_t *cf, ngx_command_t *cmd,
-    void *conf);
-char *ngx_http_mcp_directive_auth_server(ngx_conf_t *cf, ngx_command_t *cmd,
-    void *conf);
-char *ngx_http_mcp_directive_auth_scopes(ngx_conf_t *cf, ngx_command_t *cmd,
-    void *conf);
-char *ngx_http_mcp_directive_allow_origin(ngx_conf_t *cf, ngx_command_t *cmd,
     void *conf);
 
 /*

@@ -72,17 +72,17 @@ static ngx_command_t  ngx_http_mcp_commands[] = {
 
     { ngx_string("mcp_publish_token"),
       NGX_HTTP_MCP_ANY_CONF|NGX_CONF_TAKE1,
-      ngx_http_mcp_directive_publish_token,
+      ngx_http_mcp_directive_words,
       NGX_HTTP_LOC_CONF_OFFSET,
       0,
-      NULL },
+      &(ngx_http_mcp_setup_pt) { mcp_setup_publish_token } },
 
     { ngx_string("mcp_publish_url"),
       NGX_HTTP_MCP_ANY_CONF|NGX_CONF_TAKE1,
-      ngx_http_mcp_directive_publish_url,
+      ngx_http_mcp_directive_words,
       NGX_HTTP_LOC_CONF_OFFSET,
       0,
-      NULL },
+      &(ngx_http_mcp_setup_pt) { mcp_setup_publish_url } },
 
     { ngx_string("mcp_status"),
       NGX_HTTP_LOC_CONF|NGX_CONF_TAKE12,
@@ -156,38 +156,38 @@ static ngx_command_t  ngx_http_mcp_commands[] = {
 
     { ngx_string("mcp_allow_origin"),
       NGX_HTTP_MCP_ANY_CONF|NGX_CONF_1MORE,
-      ngx_http_mcp_directive_allow_origin,
+      ngx_http_mcp_directive_words,
       NGX_HTTP_LOC_CONF_OFFSET,
       0,
-      NULL },
+      &(ngx_http_mcp_setup_pt) { mcp_setup_origin } },
 
     { ngx_string("mcp_auth_resource"),
       NGX_HTTP_MCP_ANY_CONF|NGX_CONF_TAKE1,
-      ngx_http_mcp_directive_auth_resource,
+      ngx_http_mcp_directive_words,
       NGX_HTTP_LOC_CONF_OFFSET,
       0,
-      NULL },
+      &(ngx_http_mcp_setup_pt) { mcp_setup_auth_resource } },
 
     { ngx_string("mcp_auth_server"),
       NGX_HTTP_MCP_ANY_CONF|NGX_CONF_1MORE,
-      ngx_http_mcp_directive_auth_server,
+      ngx_http_mcp_directive_words,
       NGX_HTTP_LOC_CONF_OFFSET,
       0,
-      NULL },
+      &(ngx_http_mcp_setup_pt) { mcp_setup_auth_server } },
 
     { ngx_string("mcp_auth_scopes"),
       NGX_HTTP_MCP_ANY_CONF|NGX_CONF_1MORE,
-      ngx_http_mcp_directive_auth_scopes,
+      ngx_http_mcp_directive_words,
       NGX_HTTP_LOC_CONF_OFFSET,
       0,
-      NULL },
+      &(ngx_http_mcp_setup_pt) { mcp_setup_auth_scope } },
 
     { ngx_string("mcp_revisions"),
       NGX_HTTP_MCP_ANY_CONF|NGX_CONF_1MORE,
-      ngx_http_mcp_directive_revisions,
+      ngx_http_mcp_directive_words,
       NGX_HTTP_LOC_CONF_OFFSET,
       0,
-      NULL },
+      &(ngx_http_mcp_setup_pt) { mcp_setup_revision } },
 
 #if (MCP_CLUSTER)
 
@@ -207,10 +207,10 @@ static ngx_command_t  ngx_http_mcp_commands[] = {
 
     { ngx_string("mcp_cluster_endpoint"),
       NGX_HTTP_MCP_ANY_CONF|NGX_CONF_TAKE1,
-      ngx_http_mcp_cluster_endpoint,
+      ngx_http_mcp_directive_words,
       NGX_HTTP_LOC_CONF_OFFSET,
       0,
-      NULL },
+      &(ngx_http_mcp_setup_pt) { mcp_setup_cluster_endpoint } },
 
     MCP_CLUSTER_OPTIONS(NGX_HTTP_MCP_CLUSTER_OPTION)
 
