@@ -18,11 +18,29 @@
 #include "mcp_version.h"
 
 
+/* Sets a variable; an empty value counts as not found. */
+static ngx_int_t
+ngx_http_mcp_variable_set(ngx_http_variable_value_t *v, mcp_str_t value)
+{
+    if (value.len == 0) {
+        v->not_found = 1;
+        return NGX_OK;
+    }
+
+    v->data = (u_char *) value.data;
+    v->len = value.len;
+    v->valid = 1;
+    v->no_cacheable = 0;
+    v->not_found = 0;
+
+    return NGX_OK;
+}
+
+
 static ngx_int_t
 ngx_http_mcp_variable(ngx_http_request_t *r, ngx_http_variable_value_t *v,
     uintptr_t data)
 {
-    const mcp_str_t                 *value;
     const mcp_variables_t           *variables;
     ngx_http_mcp_ctx_t              *ctx;
     ngx_http_mcp_backend_request_t  *req;
@@ -37,24 +55,12 @@ ngx_http_mcp_variable(ngx_http_request_t *r, ngx_http_variable_value_t *v,
         variables = ctx ? mcp_exchange_variables(ctx->exchange) : NULL;
     }
 
-    value = variables ? &variables->value[data] : NULL;
-
-    if (value == NULL || value->len == 0) {
-        v->not_found = 1;
-        return NGX_OK;
-    }
-
     /* no copy is needed: an exchange lives as long as its request; values of a
      * backend request live as long as their call, which the internal
      * connection retains */
 
-    v->data = (u_char *) value->data;
-    v->len = value->len;
-    v->valid = 1;
-    v->no_cacheable = 0;
-    v->not_found = 0;
-
-    return NGX_OK;
+    return ngx_http_mcp_variable_set(v, variables ? variables->value[data]
+                                                  : mcp_null_str);
 }
 
 
@@ -98,13 +104,9 @@ ngx_http_mcp_variable_arguments(ngx_http_request_t *r,
         }
     }
 
-    v->data = p;
-    v->len = text.len;
-    v->valid = 1;
-    v->no_cacheable = 0;
-    v->not_found = 0;
+    text.data = (char *) p;
 
-    return NGX_OK;
+    return ngx_http_mcp_variable_set(v, text);
 }
 
 
@@ -112,13 +114,8 @@ static ngx_int_t
 ngx_http_mcp_variable_version(ngx_http_request_t *r,
     ngx_http_variable_value_t *v, uintptr_t data)
 {
-    v->data = (u_char *) mcp_version;
-    v->len = ngx_strlen(mcp_version);
-    v->valid = 1;
-    v->no_cacheable = 0;
-    v->not_found = 0;
-
-    return NGX_OK;
+    return ngx_http_mcp_variable_set(v, (mcp_str_t) { mcp_version,
+                                                ngx_strlen(mcp_version) });
 }
 
 
@@ -170,18 +167,7 @@ ngx_http_mcp_variable_header(ngx_http_request_t *r,
         return NGX_ERROR;
     }
 
-    if (value.len == 0) {
-        v->not_found = 1;
-        return NGX_OK;
-    }
-
-    v->data = (u_char *) value.data;
-    v->len = value.len;
-    v->valid = 1;
-    v->no_cacheable = 0;
-    v->not_found = 0;
-
-    return NGX_OK;
+    return ngx_http_mcp_variable_set(v, value);
 }
 
 
