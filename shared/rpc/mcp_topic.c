@@ -48,27 +48,27 @@ mcp_topic_list(mcp_topic_e list, const unsigned char *catalog_key,
 }
 
 
-int
-mcp_topic_session_uri(mcp_str_t uri, unsigned char topic[MCP_DIGEST_LEN])
+static int
+mcp_topic_digest(mcp_str_t kind, mcp_str_t subject,
+    unsigned char topic[MCP_DIGEST_LEN])
 {
-    mcp_str_t  parts[2];
-
-    parts[0] = mcp_str("session_uri");
-    parts[1] = uri;
+    mcp_str_t  parts[2] = { kind, subject };
 
     return mcp_digest(topic, parts, 2);
 }
 
 
 int
+mcp_topic_session_uri(mcp_str_t uri, unsigned char topic[MCP_DIGEST_LEN])
+{
+    return mcp_topic_digest(mcp_str("session_uri"), uri, topic);
+}
+
+
+int
 mcp_topic_uri(mcp_str_t uri, unsigned char topic[MCP_DIGEST_LEN])
 {
-    mcp_str_t  parts[2];
-
-    parts[0] = mcp_str("uri");
-    parts[1] = uri;
-
-    return mcp_digest(topic, parts, 2);
+    return mcp_topic_digest(mcp_str("uri"), uri, topic);
 }
 
 
@@ -76,11 +76,7 @@ int
 mcp_topic_task(const unsigned char stream[MCP_STREAM_ID_LEN],
     unsigned char topic[MCP_DIGEST_LEN])
 {
-    mcp_str_t  parts[2];
+    mcp_str_t  id = { (const char *) stream, MCP_STREAM_ID_LEN };
 
-    parts[0] = mcp_str("task");
-    parts[1].data = (const char *) stream;
-    parts[1].len = MCP_STREAM_ID_LEN;
-
-    return mcp_digest(topic, parts, 2);
+    return mcp_topic_digest(mcp_str("task"), id, topic);
 }
