@@ -281,8 +281,9 @@ mcp_worker_handle(mcp_worker_t *worker, void *object,
 }
 
 
-void
-mcp_worker_drop_handle(mcp_worker_t *worker, uint64_t handle)
+/* Returns the entry of a handle, or NULL if the handle was freed. */
+static mcp_handle_t *
+mcp_worker_find_handle(mcp_worker_t *worker, uint64_t handle)
 {
     uint32_t       i;
     mcp_handle_t  *h;
@@ -290,18 +291,27 @@ mcp_worker_drop_handle(mcp_worker_t *worker, uint64_t handle)
     i = (uint32_t) handle;
 
     if (i == 0 || i >= worker->n_handles) {
-        return;
+        return NULL;
     }
 
     h = &worker->handles[i];
 
-    if (h->object == NULL || h->generation != (uint32_t) (handle >> 32)) {
-        return;
-    }
+    return h->object && h->generation == (uint32_t) (handle >> 32) ? h : NULL;
+}
 
-    h->object = NULL;
-    h->next = worker->free_handle;
-    worker->free_handle = i;
+
+void
+mcp_worker_drop_handle(mcp_worker_t *worker, uint64_t handle)
+{
+    mcp_handle_t  *h;
+
+    h = mcp_worker_find_handle(worker, handle);
+
+    if (h != NULL) {
+        h->object = NULL;
+        h->next = worker->free_handle;
+        worker->free_handle = (uint32_t) handle;
+    }
 }
 
 
@@ -310,18 +320,11 @@ mcp_worker_drop_handle(mcp_worker_t *worker, uint64_t handle)
 static void
 mcp_worker_wake_handle(mcp_worker_t *worker, uint64_t handle)
 {
-    uint32_t       i;
     mcp_handle_t  *h;
 
-    i = (uint32_t) handle;
+    h = mcp_worker_find_handle(worker, handle);
 
-    if (i == 0 || i >= worker->n_handles) {
-        return;
-    }
-
-    h = &worker->handles[i];
-
-    if (h->object && h->generation == (uint32_t) (handle >> 32)) {
+    if (h != NULL) {
         h->wake(h->object);
     }
 }
