@@ -130,6 +130,20 @@ mcp_backend_request_notification(mcp_request_t *req,
 }
 
 
+/* Sets *result to the output of a function that changes results, if it has
+ * changed the result. rc is the return value of the function: MCP_OK, MCP_DONE
+ * for an unchanged result, or an error. Returns 0 for an error. */
+static int
+mcp_backend_request_changed(int rc, const mcp_buf_t *buf, mcp_str_t *result)
+{
+    if (rc == MCP_OK) {
+        *result = (mcp_str_t) { buf->data, buf->len };
+    }
+
+    return rc == MCP_OK || rc == MCP_DONE;
+}
+
+
 /* Sets the result of a request, without the members that the client's revision
  * does not accept. */
 static int
@@ -149,21 +163,13 @@ mcp_backend_request_finish_filter(mcp_request_t *req,
 
     mcp_buf_init(&buf, &req->call->worker->env->mem, SIZE_MAX / 2);
 
-    switch (mcp_revision_filter_result(mcp_revision_filter(
-                                           req->call->client.revision),
-                                       req->method, result, &buf))
-    {
-    case MCP_OK:
-        rc = mcp_call_finish(req, (mcp_str_t) { buf.data, buf.len }, how);
-        break;
+    rc = mcp_revision_filter_result(mcp_revision_filter(
+                                        req->call->client.revision),
+                                    req->method, result, &buf);
 
-    case MCP_DONE:
-        rc = mcp_call_finish(req, result, how);
-        break;
-
-    default:
-        rc = mcp_call_finish_fault(req, MCP_FAULT_INTERNAL, mcp_null_str);
-    }
+    rc = mcp_backend_request_changed(rc, &buf, &result)
+         ? mcp_call_finish(req, result, how)
+         : mcp_call_finish_fault(req, MCP_FAULT_INTERNAL, mcp_null_str);
 
     mcp_buf_free(&buf);
 
@@ -182,20 +188,11 @@ mcp_backend_request_finish(mcp_request_t *req, const mcp_backend_msg_t *msg,
 
     mcp_buf_init(&buf, &req->call->worker->env->mem, SIZE_MAX / 2);
 
-    switch (mcp_call_list_filter(req, result, &buf)) {
+    rc = mcp_call_list_filter(req, result, &buf);
 
-    case MCP_OK:
-        rc = mcp_backend_request_finish_filter(req, msg,
-                                             (mcp_str_t) { buf.data, buf.len });
-        break;
-
-    case MCP_DONE:
-        rc = mcp_backend_request_finish_filter(req, msg, result);
-        break;
-
-    default:
-        rc = mcp_call_finish_fault(req, MCP_FAULT_INTERNAL, mcp_null_str);
-    }
+    rc = mcp_backend_request_changed(rc, &buf, &result)
+         ? mcp_backend_request_finish_filter(req, msg, result)
+         : mcp_call_finish_fault(req, MCP_FAULT_INTERNAL, mcp_null_str);
 
     mcp_buf_free(&buf);
 
@@ -208,6 +205,7 @@ mcp_backend_request_result(mcp_request_t *req, const mcp_backend_msg_t *msg)
 {
     int          rc;
     mcp_buf_t    buf;
+    mcp_str_t    result;
     mcp_fault_e  fault;
 
     /* the result shows that the user has completed the URLs of earlier
@@ -227,23 +225,17 @@ mcp_backend_request_result(mcp_request_t *req, const mcp_backend_msg_t *msg)
 
     mcp_buf_init(&buf, &req->call->worker->env->mem, SIZE_MAX / 2);
 
-    switch (mcp_hook_result(req->call->worker, req, msg, &buf)) {
+    result = msg->body;
+    rc = mcp_hook_result(req->call->worker, req, msg, &buf);
 
-    case MCP_OK:
-        rc = mcp_backend_request_finish(req, msg,
-                                        (mcp_str_t) { buf.data, buf.len });
-        break;
+    if (mcp_backend_request_changed(rc, &buf, &result)) {
+        rc = mcp_backend_request_finish(req, msg, result);
 
-    case MCP_DONE:
-        rc = mcp_backend_request_finish(req, msg, msg->body);
-        break;
-
-    case MCP_ERR_SYNTAX:
+    } else if (rc == MCP_ERR_SYNTAX) {
         mcp_call_fail(req, MCP_FAULT_BACKEND_OUTPUT);
         rc = MCP_OK;
-        break;
 
-    default:
+    } else {
         rc = mcp_call_finish_fault(req, MCP_FAULT_INTERNAL, mcp_null_str);
     }
 
