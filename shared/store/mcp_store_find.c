@@ -236,7 +236,7 @@ mcp_store_stream_request(mcp_store_op_t *op, mcp_store_stream_t *st,
     pos.chunk = st->text;
     pos.offset = MCP_CHUNK_HEAD;
 
-    if (st->request_len == 0
+    if (buf == NULL || st->request_len == 0
         || (size_t) st->method_len + st->name_len > sizeof(skipped))
     {
         return;

@@ -1169,8 +1169,8 @@ void mcp_store_stream_unlink(mcp_store_head_t *head, uint32_t index);
 void mcp_store_stream_info(mcp_store_op_t *op, mcp_store_stream_t *st,
     mcp_stream_info_t *info);
 
-/* Appends the stored request id or ids of a stream to buf. An error is
- * recorded in buf->failed. */
+/* Appends the stored request id or ids of a stream to buf, unless buf is NULL.
+ * An error is recorded in buf->failed. */
 void mcp_store_stream_request(mcp_store_op_t *op, mcp_store_stream_t *st,
     mcp_buf_t *buf);
 

@@ -485,10 +485,7 @@ mcp_store_adopt(mcp_store_t *store, uint64_t now, mcp_stream_info_t *info,
 
     if (st != NULL) {
         mcp_store_stream_info(&op, st, info);
-
-        if (request != NULL) {
-            mcp_store_stream_request(&op, st, request);
-        }
+        mcp_store_stream_request(&op, st, request);
     }
 
     mcp_store_leave(&op);

@@ -147,10 +147,7 @@ mcp_store_session_next(mcp_store_t *store,
     if (st != NULL) {
         mcp_store_stream_info(&op, st, info);
         *position = (uint64_t) info->ref.index << 32 | st->joined;
-
-        if (request != NULL) {
-            mcp_store_stream_request(&op, st, request);
-        }
+        mcp_store_stream_request(&op, st, request);
     }
 
     mcp_store_leave(&op);
