@@ -84,6 +84,31 @@ local function whole(number)
     return string.format('%.0f', number)
 end
 
+-- Appends message and answers of each event of the stream ARGV[3] to a reply,
+-- beginning with the event "from": at most EVENTS events and BYTES bytes, or
+-- one longer event. Returns the reply.
+local function with_events(reply, from)
+    local BYTES, EVENTS = 262144, 256
+    local size, fixed = 0, #reply
+
+    for _, entry in ipairs(redis.call('XRANGE', log, whole(from) .. '-0', '+',
+        'COUNT', EVENTS))
+    do
+        local message, answers = entry[2][2], entry[2][4]
+
+        size = size + #message
+
+        if size > BYTES and #reply > fixed then
+            break
+        end
+
+        reply[#reply + 1] = message
+        reply[#reply + 1] = answers
+    end
+
+    return reply
+end
+
 -- Appends an entry about the stream id to the queue of a node.
 local function tell(to, id, ...)
     local key = prefix .. 'm:' .. to

@@ -19,14 +19,11 @@
 --     first      number of the first event that Redis keeps
 --     confirmed  number of the last confirmed event
 --     from       number of the first returned event
---     message, answers   of each returned event: at most EVENTS events and
---                BYTES bytes, or one longer event
+--     message, answers   of each returned event, see with_events()
 --   {"LEFT"}  the node was removed
 --   {"NONE"}  there is no such stream, or requests cannot join it
 
 local node = ARGV[1]
-local BYTES, EVENTS = 262144, 256
-
 local said = redis.call('HMGET', head, 'o', 'l', 'f', 'k', 'x', 't', 'd', 'v',
     'a', 'u')
 
@@ -67,21 +64,4 @@ local answer = {
     redis.call('GET', spec) or '', from, tonumber(said[7]), said[8]
 }
 
-local size = 0
-
-for _, entry in ipairs(redis.call('XRANGE', log, whole(from) .. '-0', '+',
-    'COUNT', EVENTS))
-do
-    local message, answers = entry[2][2], entry[2][4]
-
-    size = size + #message
-
-    if size > BYTES and #answer > 11 then
-        break
-    end
-
-    answer[#answer + 1] = message
-    answer[#answer + 1] = answers
-end
-
-return answer
+return with_events(answer, from)

@@ -29,17 +29,14 @@
 --     input      number of the last client input
 --     processed  number of the last client input that the owner has processed
 --     longest    size of the longest event, bytes
---     message, answers   of each returned event: at most EVENTS events and
---                BYTES bytes, or one longer event; none if a client resumes
---                and own is 1
+--     message, answers   of each returned event, see with_events(); none if a
+--                client resumes and own is 1
 --   {"NONE"}   there is no such stream, or it does not have the event ARGV[4]
 --   {"LATER"}  Redis has lost keys, perhaps those of the stream
 --   {"AHEAD"}  the event ARGV[4] does not exist yet: the node has to repeat the
 --              command
 
 local node = ARGV[1]
-local BYTES, EVENTS = 262144, 256
-
 local said = redis.call('HMGET', head, 'o', 'l', 'f', 'k', 'x', 'n', 'w', 'g',
     'p', 't', 'd', 's', 'e', 'h')
 local owner, last, first = said[1], tonumber(said[2]), tonumber(said[3])
@@ -128,21 +125,4 @@ if claims and own then
     return answer
 end
 
-local size = 0
-
-for _, entry in ipairs(redis.call('XRANGE', log, whole(from) .. '-0', '+',
-    'COUNT', EVENTS))
-do
-    local message, answers = entry[2][2], entry[2][4]
-
-    size = size + #message
-
-    if size > BYTES and #answer > 13 then
-        break
-    end
-
-    answer[#answer + 1] = message
-    answer[#answer + 1] = answers
-end
-
-return answer
+return with_events(answer, from)
