@@ -4,8 +4,7 @@
  * Comparisons of sixteen bytes at once, for loops that search for the first
  * byte of a set: compare a block with a character (== or <, as signed bytes),
  * combine the results with |, and call mcp_simd_first(). The compiler
- * implements these vectors on every processor, if necessary as two words. On
- * x86 one instruction collects the results.
+ * implements these vectors on every processor, if necessary as two words.
  */
 
 
@@ -14,10 +13,6 @@
 
 
 #include "mcp.h"
-
-#if defined(__SSE2__)
-#include <emmintrin.h>
-#endif
 
 
 #define MCP_SIMD  16
@@ -56,14 +51,6 @@ mcp_simd_in_word(uint64_t word)
 static inline size_t
 mcp_simd_first(mcp_simd_t suits)
 {
-#if defined(__SSE2__)
-    unsigned  bits;
-
-    bits = (unsigned) _mm_movemask_epi8((__m128i) suits);
-
-    return bits != 0 ? (size_t) __builtin_ctz(bits) : MCP_SIMD;
-
-#else
     mcp_simd_words_t  words;
 
     words = (mcp_simd_words_t) suits;
@@ -73,7 +60,7 @@ mcp_simd_first(mcp_simd_t suits)
     }
 
     return words[1] != 0 ? 8 + mcp_simd_in_word(words[1]) : MCP_SIMD;
-#endif
 }
+
 
 #endif /* MCP_SIMD_H_INCLUDED */
