@@ -50,11 +50,6 @@ static const mcp_exchange_header_t  mcp_exchange_headers[] = {
 #define MCP_EXCHANGE_HEADERS                                                  \
     (sizeof(mcp_exchange_headers) / sizeof(mcp_exchange_header_t))
 
-/* Bit n is set if a name in the table, "accept" or "host" has n characters. */
-#define MCP_EXCHANGE_LENGTHS                                                  \
-    (1U << 4 | 1U << 6 | 1U << 7 | 1U << 8 | 1U << 10 | 1U << 11 | 1U << 12   \
-     | 1U << 13 | 1U << 14 | 1U << 20)
-
 #define MCP_ACCEPT_LINES  16
 
 
@@ -178,14 +173,6 @@ mcp_exchange_read_headers(mcp_exchange_t *x, const mcp_head_t *head,
 
     for (i = 0; i < head->n_headers; i++) {
         h = &head->headers[i];
-
-        /* most names have a length that no name in the table has */
-
-        if (h->name.len > 31
-            || !(MCP_EXCHANGE_LENGTHS & ((uint32_t) 1 << h->name.len)))
-        {
-            continue;
-        }
 
         if (mcp_str_case_eq(h->name, mcp_str("accept"))) {
             if (out->n_accept < MCP_ACCEPT_LINES) {
