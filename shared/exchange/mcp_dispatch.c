@@ -478,7 +478,7 @@ mcp_dispatch_parse(mcp_exchange_t *x, size_t len)
     text.data = x->body;
     text.len = len;
 
-    if (x->resumption->url == NULL && !mcp_rpc_is_batch(text)
+    if (x->resumption->post == NULL && !mcp_rpc_is_batch(text)
         && mcp_rpc_read(&x->scratch, text, x->endpoint->max_depth, &x->msg)
            == MCP_OK)
     {
@@ -495,8 +495,8 @@ mcp_dispatch(mcp_exchange_t *x, size_t len)
     text.data = x->body;
     text.len = len;
 
-    if (x->resumption->url) {
-        return x->resumption->url->post(x, text);
+    if (x->resumption->post) {
+        return x->resumption->post(x, text);
     }
 
     if (mcp_rpc_is_batch(text)) {

@@ -256,7 +256,7 @@ static int
 mcp_exchange_route_stateless(mcp_exchange_t *x, const mcp_exchange_lines_t *h)
 {
     if (x->head.stateless && x->head.method == MCP_HTTP_GET
-        && x->head.event_id.len && x->resumption->url == NULL
+        && x->head.event_id.len && x->resumption->post == NULL
         && x->endpoint->resume_stateless != MCP_RESUME_STATELESS_OFF)
     {
         return mcp_http_accepts(h->accept, h->n_accept, mcp_stream_type)
@@ -292,8 +292,8 @@ mcp_exchange_route(mcp_exchange_t *x, const mcp_exchange_lines_t *h)
             return mcp_exchange_unacceptable(x);
         }
 
-        if (x->resumption->url) {
-            return x->resumption->url->get(x);
+        if (x->resumption->post) {
+            return mcp_operation_begin(x, x->resumption->get);
         }
 
         break;

@@ -279,13 +279,6 @@ mcp_resume_link_read_on(mcp_exchange_t *x)
 }
 
 
-static int
-mcp_resume_link_get(mcp_exchange_t *x)
-{
-    return mcp_operation_begin(x, mcp_resume_link_read_on);
-}
-
-
 /* Splits the body into *n responses, and checks that each one answers a
  * question of this stream. Raises *after to the last event with such a
  * question. There cannot be more responses than events. */
@@ -445,18 +438,13 @@ mcp_resume_link_post(mcp_exchange_t *x, mcp_str_t text)
 }
 
 
-static const mcp_resume_url_t  mcp_resume_link_hooks = {
-    .wanted_by = MCP_CLIENT_LINKS,
-    .secret = mcp_resume_link_url_secret,
-    .lookup = mcp_resume_link_lookup,
-    .get = mcp_resume_link_get,
-    .post = mcp_resume_link_post,
-    .head = mcp_resume_link_head,
-    .idle = mcp_resume_link_idle
-};
-
-
 const mcp_resume_method_t  mcp_resume_link = {
     .name = { "link", 4 },
-    .url = &mcp_resume_link_hooks
+    .capability = MCP_CLIENT_LINKS,
+    .get = mcp_resume_link_read_on,
+    .post = mcp_resume_link_post,
+    .lookup = mcp_resume_link_lookup,
+    .secret = mcp_resume_link_url_secret,
+    .head = mcp_resume_link_head,
+    .idle = mcp_resume_link_idle
 };

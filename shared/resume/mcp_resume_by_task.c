@@ -70,13 +70,6 @@ mcp_resume_task_start(mcp_call_t *call)
 }
 
 
-static void
-mcp_resume_task_refused(mcp_exchange_t *x)
-{
-    (void) x;
-}
-
-
 /* Makes the call a task and writes the response with the task's id. */
 static int
 mcp_resume_task_create(mcp_exchange_t *x)
@@ -107,41 +100,6 @@ mcp_resume_task_interim(mcp_exchange_t *x)
 }
 
 
-static int
-mcp_resume_task_result(mcp_request_t *req, const mcp_backend_msg_t *msg,
-    mcp_buf_t *out)
-{
-    (void) req;
-    (void) msg;
-    (void) out;
-
-    return MCP_DONE;
-}
-
-
-static void
-mcp_resume_task_answered(mcp_request_t *req, mcp_outcome_e how)
-{
-    (void) req;
-    (void) how;
-}
-
-
-static void
-mcp_resume_task_failed(mcp_request_t *req)
-{
-    (void) req;
-}
-
-
-static mcp_fault_e
-mcp_resume_task_answer(mcp_exchange_t *x, const mcp_rpc_t *msg,
-    mcp_method_e method, mcp_buf_t *out)
-{
-    return mcp_task_request(x, msg, method, out);
-}
-
-
 /* If the call's client reads its stream until the call becomes a task, the
  * response with the task's id is the last message on that connection. */
 static void
@@ -163,14 +121,9 @@ mcp_resume_task_tail(mcp_exchange_t *x, mcp_tail_e how)
 
 
 static const mcp_resume_call_t  mcp_resume_task_call = {
-    .wanted_by = MCP_CLIENT_TASKS,
     .request = mcp_resume_task_request,
     .start = mcp_resume_task_start,
-    .refused = mcp_resume_task_refused,
-    .interim = mcp_resume_task_interim,
-    .result = mcp_resume_task_result,
-    .answered = mcp_resume_task_answered,
-    .failed = mcp_resume_task_failed
+    .interim = mcp_resume_task_interim
 };
 
 
@@ -178,7 +131,7 @@ const mcp_resume_method_t  mcp_resume_task = {
     .name = { "tasks", 5 },
     .capability = MCP_CLIENT_TASKS,
     .start = mcp_task_start,
-    .answer = mcp_resume_task_answer,
+    .answer = mcp_task_request,
     .tail = mcp_resume_task_tail,
     .call = &mcp_resume_task_call
 };

@@ -467,7 +467,6 @@ mcp_resume_token_refuse(mcp_exchange_t *x)
 
 
 static const mcp_resume_call_t  mcp_resume_token_call = {
-    .wanted_by = MCP_CLIENT_TOKENS,
     .request = mcp_resume_token_request,
     .start = mcp_resume_token_start,
     .refused = mcp_resume_token_backend_refused,
@@ -486,6 +485,7 @@ static const mcp_resume_reader_t  mcp_resume_token_reader = {
 
 const mcp_resume_method_t  mcp_resume_token = {
     .name = { "tokens", 6 },
+    .capability = MCP_CLIENT_TOKENS,
     .begin = mcp_resume_token_backend_begin,
     .tail = mcp_resume_token_tail,
     .call = &mcp_resume_token_call,

@@ -44,8 +44,8 @@ mcp_exchange_secret(const mcp_endpoint_t *endpoint, mcp_str_t *rest,
     size_t  i;
 
     for (i = 0; mcp_resume_methods[i]; i++) {
-        if (mcp_resume_methods[i]->url
-            && mcp_resume_methods[i]->url->secret(endpoint, rest, secret))
+        if (mcp_resume_methods[i]->secret
+            && mcp_resume_methods[i]->secret(endpoint, rest, secret))
         {
             return 1;
         }

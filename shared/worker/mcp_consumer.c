@@ -390,7 +390,7 @@ mcp_consumer_comes_back(const mcp_exchange_t *x)
 {
     return (x->client.capabilities & (MCP_CLIENT_REQUESTS|MCP_CLIENT_STREAMS))
            || (x->reader.resumed
-               && (x->resumption->url || mcp_consumer_is_primed(x)));
+               && (x->resumption->post || mcp_consumer_is_primed(x)));
 }
 
 

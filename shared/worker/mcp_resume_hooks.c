@@ -112,11 +112,11 @@ mcp_hook_lookup(mcp_exchange_t *x, const mcp_head_t *head)
     wanted = mcp_hook_wanted(x);
 
     for (hooks = x->worker->methods; *hooks; hooks++) {
-        if ((*hooks)->url == NULL || !((*hooks)->url->wanted_by & wanted)) {
+        if ((*hooks)->lookup == NULL || !((*hooks)->capability & wanted)) {
             continue;
         }
 
-        rc = (*hooks)->url->lookup(x, head);
+        rc = (*hooks)->lookup(x, head);
 
         if (rc == MCP_OK) {
             x->resumption = *hooks;
@@ -137,8 +137,8 @@ mcp_hook_head(mcp_exchange_t *x)
     const mcp_resume_method_t *const  *hooks;
 
     for (hooks = x->worker->methods; *hooks; hooks++) {
-        if ((*hooks)->url) {
-            (*hooks)->url->head(x);
+        if ((*hooks)->head) {
+            (*hooks)->head(x);
         }
     }
 }
@@ -156,7 +156,7 @@ mcp_hook_idle(mcp_exchange_t *x)
     }
 
     for (hooks = x->worker->methods; *hooks; hooks++) {
-        if ((*hooks)->url && (*hooks)->url->idle(x)) {
+        if ((*hooks)->idle && (*hooks)->idle(x)) {
             return 1;
         }
     }
@@ -178,7 +178,7 @@ mcp_hook_request(mcp_exchange_t *x)
     wanted = mcp_hook_wanted(x);
 
     for (hooks = x->worker->methods; rc == MCP_AGAIN && *hooks; hooks++) {
-        if ((*hooks)->call && ((*hooks)->call->wanted_by & wanted)) {
+        if ((*hooks)->call && ((*hooks)->capability & wanted)) {
             rc = (*hooks)->call->request(x);
         }
     }
@@ -204,7 +204,7 @@ mcp_hook_refused(mcp_exchange_t *x)
     mcp_resume_state_t  *state;
 
     for (state = x->states; state; state = state->next) {
-        if (state->hooks->call) {
+        if (state->hooks->call && state->hooks->call->refused) {
             state->hooks->call->refused(x);
         }
     }
@@ -225,7 +225,7 @@ mcp_hook_result(mcp_worker_t *worker, mcp_request_t *req,
     }
 
     for (hooks = worker->methods; rc == MCP_DONE && *hooks; hooks++) {
-        if ((*hooks)->call) {
+        if ((*hooks)->call && (*hooks)->call->result) {
             rc = (*hooks)->call->result(req, msg, out);
         }
     }
@@ -239,7 +239,7 @@ mcp_hook_answered(mcp_resume_state_t *states, mcp_request_t *req,
     mcp_outcome_e how)
 {
     for (; states; states = states->next) {
-        if (states->hooks->call) {
+        if (states->hooks->call && states->hooks->call->answered) {
             states->hooks->call->answered(req, how);
         }
     }
@@ -250,7 +250,7 @@ void
 mcp_hook_failed(mcp_resume_state_t *states, mcp_request_t *req)
 {
     for (; states; states = states->next) {
-        if (states->hooks->call) {
+        if (states->hooks->call && states->hooks->call->failed) {
             states->hooks->call->failed(req);
         }
     }

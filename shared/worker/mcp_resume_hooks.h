@@ -34,43 +34,9 @@ typedef enum {
 } mcp_tail_e;
 
 
-/* The hooks of a method are grouped. If a method does not have a group, the
+/* Some hooks of a method are grouped. If a method does not have a group, the
  * pointer to the group is NULL. If it has a group, it has all hooks of the
  * group that are not marked as optional. */
-
-
-/* The hooks of a method that gives streams a URL. */
-typedef struct {
-
-    unsigned        wanted_by;         /* MCP_CLIENT_... bits: see
-                                          mcp_resume_call_t */
-
-    /* Finds the secret in a URL, see mcp_exchange_secret(). Only one method
-     * can have this group. */
-    int           (*secret)(const mcp_endpoint_t *endpoint, mcp_str_t *rest,
-                      mcp_str_t *secret);
-
-    /* Checks the head of a request.
-     *
-     * Returns MCP_OK if the request is for a URL of this method, whose "get"
-     * or "post" then handles it, or
-     *   MCP_DONE        the request does not concern this method
-     *   MCP_ERR_MEMORY */
-    int           (*lookup)(mcp_exchange_t *x, const mcp_head_t *head);
-
-    /* Handle a GET or POST of such a URL, in place of the code for the
-     * endpoint, which would require a session. */
-    int           (*get)(mcp_exchange_t *x);
-    int           (*post)(mcp_exchange_t *x, mcp_str_t text);
-
-    /* Adds headers to an SSE response, after x->reader was set. */
-    void          (*head)(mcp_exchange_t *x);
-
-    /* Called when a consumer has read all events. Returns 1 to close its
-     * connection. Not called for an exchange without a state of any method. */
-    int           (*idle)(mcp_exchange_t *x);
-
-} mcp_resume_url_t;
 
 
 /* The hooks of a method that takes part in calls. All hooks except "request"
@@ -78,19 +44,14 @@ typedef struct {
  * state (see mcp_hook_state_create()). */
 typedef struct {
 
-    /* MCP_CLIENT_... bits: the hook "request" is called only if the client has
-     * declared one of them, the endpoint offers it to all clients, or the
-     * message contains a resume token */
-    unsigned        wanted_by;
-
     /* Called for a request that needs a backend and is the only message of its
-     * POST. Returns MCP_AGAIN to let the request start a call, or the values
-     * of mcp_exchange_body() if this method responds; with MCP_OK, the
-     * exchange may still wait, in the state MCP_EXCHANGE_WAIT. */
+     * POST, see "capability". Returns MCP_AGAIN to let the request start a
+     * call, or the values of mcp_exchange_body() if this method responds; with
+     * MCP_OK, the exchange may still wait, in the state MCP_EXCHANGE_WAIT. */
     int           (*request)(mcp_exchange_t *x);
 
     /* "start" is called when the call was created and is about to start,
-     * "refused" when it could not be created. */
+     * "refused", which is optional, when it could not be created. */
     void          (*start)(mcp_call_t *call);
     void          (*refused)(mcp_exchange_t *x);
 
@@ -98,8 +59,8 @@ typedef struct {
      * waited until call->part_at, which this method has scheduled. */
     void          (*interim)(mcp_exchange_t *x);
 
-    /* Handles a backend's result with a nextResumeToken. Called for each
-     * method with this group, even if it does not take part in the call.
+    /* Handles a backend's result with a nextResumeToken. Optional. Called for
+     * each method with this hook, even if it does not take part in the call.
      *
      * Returns MCP_OK if the result is replaced with that in out, or
      *   MCP_DONE        the result is used unchanged
@@ -110,7 +71,7 @@ typedef struct {
 
     /* "answered" is called when a request has its result, before the client
      * gets it; "failed" when the request ends with an error or without a
-     * response. */
+     * response. Both are optional. */
     void          (*answered)(mcp_request_t *req, mcp_outcome_e how);
     void          (*failed)(mcp_request_t *req);
 
@@ -141,17 +102,49 @@ typedef struct {
 /* A resumption method. Each hook outside a group may be NULL. */
 struct mcp_resume_method_s {
     mcp_str_t                   name;  /* for logs */
-    unsigned                    capability;      /* MCP_CLIENT_... bit of its
-                                                    JSON-RPC methods in the
-                                                    table of methods; 0: it has
-                                                    none */
+
+    /* MCP_CLIENT_... bit of the client, also of the JSON-RPC methods in the
+     * table of methods that belong to this method. The hooks "lookup" and
+     * "request" are called only if the client has declared this capability,
+     * the endpoint offers it to all clients, or the message contains a resume
+     * token. 0: clients do not declare this method. */
+    unsigned                    capability;
+
     unsigned                    names_events:1;  /* 1: a client that resumes
                                                     names the last event that
                                                     it has by an event id */
 
-    /* Handles GET of the endpoint after the session was checked. Only the
-     * first method of the list has this hook. */
+    /* The entry function of a GET: of the endpoint, after the session was
+     * checked, for the first method of the list; of a URL of this method, in
+     * place of the code for the endpoint, for a method with the hook
+     * "lookup". */
     int                     (*get)(mcp_exchange_t *x);
+
+    /* Handles a POST of a URL of this method, in place of the code for the
+     * endpoint, which would require a session. Methods with the hook "lookup"
+     * have this hook, no others. */
+    int                     (*post)(mcp_exchange_t *x, mcp_str_t text);
+
+    /* Checks the head of a request, see "capability".
+     *
+     * Returns MCP_OK if the request is for a URL of this method, whose "get"
+     * or "post" then handles it, or
+     *   MCP_DONE        the request does not concern this method
+     *   MCP_ERR_MEMORY */
+    int                     (*lookup)(mcp_exchange_t *x,
+                                const mcp_head_t *head);
+
+    /* Finds the secret in a URL, see mcp_exchange_secret(). Only one method
+     * can have this hook. */
+    int                     (*secret)(const mcp_endpoint_t *endpoint,
+                                mcp_str_t *rest, mcp_str_t *secret);
+
+    /* Adds headers to an SSE response, after x->reader was set. */
+    void                    (*head)(mcp_exchange_t *x);
+
+    /* Called when a consumer has read all events. Returns 1 to close its
+     * connection. Not called for an exchange without a state of any method. */
+    int                     (*idle)(mcp_exchange_t *x);
 
     /* Appends the first events to the new stream of a call. Returns the values
      * of mcp_store_append(). */
@@ -175,7 +168,6 @@ struct mcp_resume_method_s {
      * x->answer.out. */
     void                    (*tail)(mcp_exchange_t *x, mcp_tail_e how);
 
-    const mcp_resume_url_t     *url;
     const mcp_resume_call_t    *call;
     const mcp_resume_reader_t  *reader;
 };

@@ -111,12 +111,15 @@ counts_request(mcp_exchange_t *x)
 }
 
 
-static const mcp_resume_url_t  counts_url = { .wanted_by = MCP_CLIENT_LINKS,
-                                             .lookup = counts_look };
-static const mcp_resume_call_t  counts_call = { .wanted_by = MCP_CLIENT_TOKENS,
-                                              .request = counts_request };
-static const mcp_resume_method_t  counts = { .url = &counts_url,
-                                         .call = &counts_call };
+static const mcp_resume_call_t  counts_hooks = { .request = counts_request };
+static const mcp_resume_method_t  counts_link = {
+    .capability = MCP_CLIENT_LINKS,
+    .lookup = counts_look
+};
+static const mcp_resume_method_t  counts_call = {
+    .capability = MCP_CLIENT_TOKENS,
+    .call = &counts_hooks
+};
 
 
 /* A call is passed to the resumption methods only if the capabilities of its
@@ -129,7 +132,9 @@ test_quick_call(void **state)
     mcp_exchange_t     x;
     mcp_worker_t       worker;
 
-    static const mcp_resume_method_t *const  methods[] = { &counts, NULL };
+    static const mcp_resume_method_t *const  methods[] = { &counts_link,
+                                                           &counts_call,
+                                                           NULL };
 
     (void) state;
 
