@@ -159,7 +159,7 @@ mcp_token_is_signed(const mcp_keys_t *keys, unsigned i, mcp_token_e purpose,
 
 int
 mcp_token_verify(const mcp_keys_t *keys, mcp_token_e purpose, mcp_str_t text,
-    void *data, size_t *len)
+    void *data, size_t len)
 {
     int            rc;
     size_t         n;
@@ -167,18 +167,17 @@ mcp_token_verify(const mcp_keys_t *keys, mcp_token_e purpose, mcp_str_t text,
     unsigned char  token[MCP_TOKEN_MAX_DATA + MCP_TOKEN_TAIL];
 
     if (mcp_base64url_decode(text, token, sizeof(token), &n) != MCP_OK
-        || n < MCP_TOKEN_TAIL || n - MCP_TOKEN_TAIL > *len)
+        || n != len + MCP_TOKEN_TAIL)
     {
         return MCP_ERR_SYNTAX;
     }
 
-    n -= MCP_TOKEN_TAIL;
     rc = 0;
 
     /* two keys may have the same id: continues after a mismatch */
 
     for (i = 0; rc == 0 && i < keys->n; i++) {
-        rc = mcp_token_is_signed(keys, i, purpose, token, n);
+        rc = mcp_token_is_signed(keys, i, purpose, token, len);
     }
 
     if (rc < 0) {
@@ -189,11 +188,9 @@ mcp_token_verify(const mcp_keys_t *keys, mcp_token_e purpose, mcp_str_t text,
         return MCP_ERR_DENIED;
     }
 
-    if (n > 0) {
-        memcpy(data, token, n);
+    if (len > 0) {
+        memcpy(data, token, len);
     }
-
-    *len = n;
 
     return MCP_OK;
 }

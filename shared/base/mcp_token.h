@@ -91,17 +91,17 @@ char *mcp_token_sign(const mcp_keys_t *keys, mcp_token_e purpose,
     const void *data, size_t len, char *p);
 
 /*
- * Verifies a signed token in constant time and copies its payload to data.
- * *len is the size of data, and is set to the length of the payload.
+ * Verifies a signed token in constant time and copies its payload, which must
+ * have len bytes, to data.
  *
  * Returns MCP_OK, or
- *   MCP_ERR_SYNTAX    the text is not a token, or the payload is too long
+ *   MCP_ERR_SYNTAX    the text is not a token with a payload of this length
  *   MCP_ERR_DENIED    the token was not signed with a configured key for this
  *                     purpose
  *   MCP_ERR_INTERNAL  OpenSSL failed
  */
 int mcp_token_verify(const mcp_keys_t *keys, mcp_token_e purpose,
-    mcp_str_t text, void *data, size_t *len);
+    mcp_str_t text, void *data, size_t len);
 
 /*
  * Appends a sealed token to out: the data, encrypted with AES-256-GCM, in

@@ -3,30 +3,26 @@
 #include "call/mcp_publish_url.h"
 
 
-/* Length of the token's payload: stream id, number of the request in its call,
- * time of creation. */
-#define MCP_PUBLISH_PAYLOAD  (MCP_STREAM_ID_LEN + 1 + 8)
+/* The token's payload: stream id (16 bytes), number of the request in its call
+ * (1), time of creation (8). */
+#define MCP_PUBLISH_AT_REQUEST  MCP_STREAM_ID_LEN
+#define MCP_PUBLISH_AT_MADE     (MCP_STREAM_ID_LEN + 1)
+#define MCP_PUBLISH_LEN         (MCP_STREAM_ID_LEN + 1 + 8)
 
 
 mcp_str_t
 mcp_publish_url(mcp_call_t *call, unsigned request)
 {
     char           *p, *text;
-    uint64_t        now;
     mcp_str_t       base;
-    unsigned        i;
-    unsigned char   payload[MCP_PUBLISH_PAYLOAD];
+    unsigned char   payload[MCP_PUBLISH_LEN];
 
     base = call->endpoint->publish_url;
-    now = call->worker->env->now(call->worker->env->ctx);
 
     memcpy(payload, call->id, MCP_STREAM_ID_LEN);
-    payload[MCP_STREAM_ID_LEN] = (unsigned char) request;
-
-    for (i = 0; i < 8; i++) {
-        payload[MCP_STREAM_ID_LEN + 1 + i] =
-                                       (unsigned char) (now >> (56 - 8 * i));
-    }
+    payload[MCP_PUBLISH_AT_REQUEST] = (unsigned char) request;
+    mcp_be_put(payload + MCP_PUBLISH_AT_MADE,
+               call->worker->env->now(call->worker->env->ctx), 8);
 
     text = mcp_arena_alloc(&call->arena, base.len + 1 + MCP_TOKEN_TEXT_MAX);
     if (text == NULL) {
@@ -54,26 +50,18 @@ int
 mcp_publish_url_open(const mcp_keys_t *keys, mcp_str_t token,
     mcp_publish_target_t *target)
 {
-    size_t         i, len;
-    unsigned char  payload[MCP_TOKEN_MAX_DATA];
+    unsigned char  payload[MCP_PUBLISH_LEN];
 
-    len = sizeof(payload);
-
-    if (mcp_token_verify(keys, MCP_TOKEN_PUBLISH, token, payload, &len)
-        != MCP_OK
-        || len != MCP_PUBLISH_PAYLOAD)
+    if (mcp_token_verify(keys, MCP_TOKEN_PUBLISH, token, payload,
+                         sizeof(payload))
+        != MCP_OK)
     {
         return MCP_ERR_DENIED;
     }
 
     memcpy(target->id, payload, MCP_STREAM_ID_LEN);
-    target->request = payload[MCP_STREAM_ID_LEN];
-    target->made = 0;
-
-    for (i = 0; i < 8; i++) {
-        target->made = (target->made << 8)
-                       | payload[MCP_STREAM_ID_LEN + 1 + i];
-    }
+    target->request = payload[MCP_PUBLISH_AT_REQUEST];
+    target->made = mcp_be_get(payload + MCP_PUBLISH_AT_MADE, 8);
 
     return MCP_OK;
 }

@@ -67,8 +67,8 @@ mcp_resume_link_open(mcp_exchange_t *x, mcp_resume_link_t *link,
 
     token = mcp_resume_link_url_decode(link->token, text, sizeof(text));
 
-    if (mcp_resume_open_token(x->endpoint->keys, MCP_TOKEN_LINK, token,
-                              data, MCP_RESUME_LINK_LEN)
+    if (mcp_token_verify(x->endpoint->keys, MCP_TOKEN_LINK, token, data,
+                         MCP_RESUME_LINK_LEN)
         != MCP_OK)
     {
         return MCP_FAULT_LINK;

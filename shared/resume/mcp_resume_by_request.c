@@ -112,8 +112,8 @@ mcp_resume_request_open(mcp_exchange_t *x, const mcp_rpc_t *msg, mcp_str_t id,
     rc = mcp_resume_param(x, msg, mcp_str("resumeToken"), &token);
 
     if (rc == MCP_OK) {
-        rc = mcp_resume_open_token(x->endpoint->keys, MCP_TOKEN_REQUEST,
-                                   token, data, MCP_RESUME_REQUEST_LEN);
+        rc = mcp_token_verify(x->endpoint->keys, MCP_TOKEN_REQUEST, token,
+                              data, MCP_RESUME_REQUEST_LEN);
     }
 
     if (rc == MCP_OK) {

@@ -127,8 +127,8 @@ mcp_resume_stream_token(mcp_exchange_t *x, const mcp_rpc_t *msg,
     if (mcp_resume_param(x, msg, mcp_str("streamId"), &id) != MCP_OK
         || mcp_resume_param(x, msg, mcp_str("resumeToken"), &token) != MCP_OK
         || mcp_stream_id_parse(id, wanted) != MCP_OK
-        || mcp_resume_open_token(x->endpoint->keys, MCP_TOKEN_STREAM,
-                                 token, data, MCP_RESUME_STREAM_LEN)
+        || mcp_token_verify(x->endpoint->keys, MCP_TOKEN_STREAM, token,
+                            data, MCP_RESUME_STREAM_LEN)
            != MCP_OK
         || memcmp(wanted, data, MCP_STREAM_ID_LEN) != 0)
     {

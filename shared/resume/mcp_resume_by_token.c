@@ -187,8 +187,8 @@ mcp_resume_token_open(mcp_exchange_t *x, mcp_resume_token_t *part,
     unsigned char      data[MCP_RESUME_TOKEN_LEN];
     mcp_stream_info_t  info;
 
-    if (mcp_resume_open_token(x->endpoint->keys, MCP_TOKEN_RESUME,
-                              part->text, data, MCP_RESUME_TOKEN_LEN)
+    if (mcp_token_verify(x->endpoint->keys, MCP_TOKEN_RESUME, part->text,
+                         data, MCP_RESUME_TOKEN_LEN)
         != MCP_OK
         || memcmp(bind, data + MCP_RESUME_TOKEN_AT_BIND, MCP_DIGEST_LEN) != 0
         || mcp_be_get(data + 1, 8)

@@ -428,25 +428,3 @@ mcp_resume_add_token(mcp_buf_t *buf, const mcp_keys_t *keys,
 
     mcp_buf_lit(buf, "\"");
 }
-
-
-int
-mcp_resume_open_token(const mcp_keys_t *keys, mcp_token_e purpose,
-    mcp_str_t text, unsigned char *data, size_t len)
-{
-    size_t         n;
-    unsigned char  payload[MCP_TOKEN_MAX_DATA];
-
-    n = sizeof(payload);
-
-    if (text.len > MCP_TOKEN_TEXT_MAX
-        || mcp_token_verify(keys, purpose, text, payload, &n) != MCP_OK
-        || n != len)
-    {
-        return MCP_ERR_NOT_FOUND;
-    }
-
-    memcpy(data, payload, len);
-
-    return MCP_OK;
-}

@@ -166,15 +166,5 @@ int mcp_resume_add_first(mcp_request_t *req, mcp_buf_t *buf);
 void mcp_resume_add_token(mcp_buf_t *buf, const mcp_keys_t *keys,
     mcp_token_e purpose, const unsigned char *data, size_t len);
 
-/*
- * Verifies the signature of a token and copies its payload, which must have
- * len bytes.
- *
- * Returns MCP_OK, or
- *   MCP_ERR_NOT_FOUND  the token is not valid, for any reason
- */
-int mcp_resume_open_token(const mcp_keys_t *keys, mcp_token_e purpose,
-    mcp_str_t text, unsigned char *data, size_t len);
-
 
 #endif /* MCP_RESUME_COMMON_H_INCLUDED */

@@ -53,13 +53,10 @@ int
 mcp_session_parse(const mcp_keys_t *keys, mcp_str_t text, uint64_t now,
     const unsigned char principal[MCP_DIGEST_LEN], mcp_client_t *client)
 {
-    size_t         len;
     unsigned char  data[MCP_SESSION_LEN];
 
-    len = sizeof(data);
-
-    if (mcp_token_verify(keys, MCP_TOKEN_SESSION, text, data, &len) != MCP_OK
-        || len != sizeof(data)
+    if (mcp_token_verify(keys, MCP_TOKEN_SESSION, text, data, sizeof(data))
+        != MCP_OK
         || data[0] != MCP_SESSION_VERSION
         || mcp_revision(data[1])->name.len == 0
         || mcp_revision(data[1])->stateless)

@@ -43,17 +43,15 @@ mcp_task_id_read(mcp_task_id_t *id, const mcp_keys_t *keys, mcp_str_t text,
     uint64_t now)
 {
     int            rc;
-    size_t         len;
     unsigned char  data[MCP_TASK_ID_LEN];
 
-    len = sizeof(data);
-    rc = mcp_token_verify(keys, MCP_TOKEN_TASK, text, data, &len);
+    rc = mcp_token_verify(keys, MCP_TOKEN_TASK, text, data, sizeof(data));
 
     if (rc == MCP_ERR_INTERNAL) {
         return rc;
     }
 
-    if (rc != MCP_OK || len != sizeof(data)) {
+    if (rc != MCP_OK) {
         return MCP_ERR_NOT_FOUND;
     }
 

@@ -20,9 +20,11 @@ token(const mcp_keys_t *keys, mcp_str_t text)
     size_t         len;
     unsigned char  data[MCP_TOKEN_MAX_DATA];
 
-    len = sizeof(data);
+    len = mcp_base64url_decoded_len(text.len) - 1 - MCP_TOKEN_MAC_LEN;
 
-    if (mcp_token_verify(keys, 't', text, data, &len) == MCP_OK) {
+    if (len <= MCP_TOKEN_MAX_DATA
+        && mcp_token_verify(keys, 't', text, data, len) == MCP_OK)
+    {
         end = mcp_token_sign(keys, 't', data, len, again);
         must(end != NULL);
         must(mcp_str_eq(text, (mcp_str_t) { again, (size_t) (end - again) }));
@@ -40,9 +42,8 @@ token(const mcp_keys_t *keys, mcp_str_t text)
 
     len = text.len;
     must(mcp_token_verify(keys, 't', (mcp_str_t) { again,
-                          (size_t) (end - again) }, data, &len) == MCP_OK);
-    must(len == text.len
-         && (len == 0 || memcmp(data, text.data, len) == 0));
+                          (size_t) (end - again) }, data, len) == MCP_OK);
+    must(len == 0 || memcmp(data, text.data, len) == 0);
 }
 
 
