@@ -70,42 +70,6 @@ mcp_input_state_seal(mcp_request_t *req, mcp_str_t state, mcp_buf_t *out)
 }
 
 
-/* Replaces the sealed request state in the message of x with the backend's own
- * state, and parses the message again. */
-static mcp_fault_e
-mcp_input_state_replace(mcp_exchange_t *x, mcp_str_t state)
-{
-    mcp_buf_t    buf;
-    mcp_str_t    text, raw, old;
-    const char  *rest;
-
-    raw = x->msg->raw;
-    old = x->msg->request_state.raw;
-    rest = old.data + old.len;
-    text = mcp_null_str;
-
-    mcp_buf_init(&buf, &x->worker->env->mem, SIZE_MAX / 2);
-    mcp_buf_add(&buf, raw.data, (size_t) (old.data - raw.data));
-    mcp_buf_str(&buf, state);
-    mcp_buf_add(&buf, rest, (size_t) (raw.data + raw.len - rest));
-
-    if (buf.failed == MCP_OK) {
-        text = mcp_arena_dup(&x->arena, (mcp_str_t) { buf.data, buf.len });
-    }
-
-    mcp_buf_free(&buf);
-
-    /* the message remains a request, because a backend's state is a string,
-     * which was checked before it was sealed */
-
-    return text.data
-           && mcp_rpc_read(&x->arena, text, x->endpoint->max_depth, &x->msg)
-              == MCP_OK
-           && x->msg->kind == MCP_RPC_REQUEST ? MCP_FAULT_NONE
-                                             : MCP_FAULT_INTERNAL;
-}
-
-
 mcp_fault_e
 mcp_input_state_open(mcp_exchange_t *x, mcp_str_t name, unsigned target)
 {
@@ -122,7 +86,13 @@ mcp_input_state_open(mcp_exchange_t *x, mcp_str_t name, unsigned target)
                                    mcp_worker_now(x->worker), &state))
     {
     case MCP_OK:
-        return mcp_input_state_replace(x, state);
+
+        /* the message remains a request, because a backend's state is a
+         * string, which was checked before it was sealed */
+
+        return mcp_rpc_replace(&x->arena, &x->msg->request_state, 1, state,
+                               x->endpoint->max_depth, &x->msg)
+               == MCP_OK ? MCP_FAULT_NONE : MCP_FAULT_INTERNAL;
 
     case MCP_ERR_DENIED:
         return MCP_FAULT_REQUEST_STATE;

@@ -104,17 +104,6 @@ void mcp_resume_token_backend_failed(mcp_request_t *req);
  * both. Sets places, and returns the number of places with a token. */
 size_t mcp_resume_token_find(const mcp_rpc_t *msg, mcp_json_value_t places[2]);
 
-/*
- * Replaces the sealed token in the message of x with the backend's own token,
- * which is JSON, and parses the message again.
- *
- * Returns MCP_OK, or
- *   MCP_ERR_MEMORY
- *   MCP_ERR_INTERNAL  the token is not JSON
- */
-int mcp_resume_token_replace(mcp_exchange_t *x, const mcp_json_value_t *places,
-    size_t n, mcp_str_t inner);
-
 /* Returns the nextResumeToken of a result, of which meta is the _meta
  * member. */
 mcp_json_value_t mcp_resume_token_next(const mcp_json_value_t *result,

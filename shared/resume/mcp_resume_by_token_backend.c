@@ -147,7 +147,12 @@ mcp_resume_token_backend_first(mcp_exchange_t *x,
     inner.data = data.data + MCP_RESUME_TOKEN_BACKEND_HEAD;
     inner.len = data.len - MCP_RESUME_TOKEN_BACKEND_HEAD;
 
-    if (mcp_resume_token_replace(x, places, n, inner) != MCP_OK) {
+    /* a backend's token is JSON, which was checked before it was sealed */
+
+    if (mcp_rpc_replace(&x->arena, places, n, inner, x->endpoint->max_depth,
+                        &x->msg)
+        != MCP_OK)
+    {
         mcp_resume_token_backend_free(x->worker, key);
         return MCP_ERR_MEMORY;
     }

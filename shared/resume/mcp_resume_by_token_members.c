@@ -30,68 +30,6 @@ mcp_resume_token_find(const mcp_rpc_t *msg, mcp_json_value_t places[2])
 }
 
 
-/* Appends a copy of text in which the n places contain another token. The
- * places may be in any order. */
-static void
-mcp_resume_token_splice(mcp_buf_t *buf, mcp_str_t text,
-    const mcp_json_value_t *places, size_t n, mcp_str_t token)
-{
-    size_t                   i;
-    const char              *p;
-    const mcp_json_value_t  *order[2];
-
-    order[0] = &places[0];
-    order[1] = &places[n - 1];
-
-    if (order[0]->raw.data > order[1]->raw.data) {
-        order[0] = &places[1];
-        order[1] = &places[0];
-    }
-
-    p = text.data;
-
-    for (i = 0; i < n; i++) {
-        mcp_buf_add(buf, p, (size_t) (order[i]->raw.data - p));
-        mcp_buf_str(buf, token);
-        p = order[i]->raw.data + order[i]->raw.len;
-    }
-
-    mcp_buf_add(buf, p, (size_t) (text.data + text.len - p));
-}
-
-
-int
-mcp_resume_token_replace(mcp_exchange_t *x, const mcp_json_value_t *places,
-    size_t n, mcp_str_t inner)
-{
-    int        rc;
-    mcp_buf_t  buf;
-    mcp_str_t  text;
-
-    text = mcp_null_str;
-
-    mcp_buf_init(&buf, &x->worker->env->mem, SIZE_MAX / 2);
-    mcp_resume_token_splice(&buf, x->msg->raw, places, n, inner);
-
-    if (buf.failed == MCP_OK) {
-        text = mcp_arena_dup(&x->arena, (mcp_str_t) { buf.data, buf.len });
-    }
-
-    mcp_buf_free(&buf);
-
-    if (text.data == NULL) {
-        return MCP_ERR_MEMORY;
-    }
-
-    rc = mcp_rpc_read(&x->arena, text, x->endpoint->max_depth, &x->msg);
-
-    /* a backend's token is JSON, which was checked before it was sealed */
-
-    return rc == MCP_OK && x->msg->kind != MCP_RPC_REQUEST ? MCP_ERR_INTERNAL
-                                                          : rc;
-}
-
-
 mcp_json_value_t
 mcp_resume_token_next(const mcp_json_value_t *result,
     const mcp_json_value_t *meta)

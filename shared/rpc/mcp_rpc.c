@@ -382,6 +382,66 @@ mcp_rpc_read(mcp_arena_t *arena, mcp_str_t text, unsigned max_depth,
 }
 
 
+/* Appends a copy of text in which the n places contain another value. The
+ * places may be in any order. */
+static void
+mcp_rpc_splice(mcp_buf_t *buf, mcp_str_t text,
+    const mcp_json_value_t *places, size_t n, mcp_str_t value)
+{
+    size_t                   i;
+    const char              *p;
+    const mcp_json_value_t  *order[2];
+
+    order[0] = &places[0];
+    order[1] = &places[n - 1];
+
+    if (order[0]->raw.data > order[1]->raw.data) {
+        order[0] = &places[1];
+        order[1] = &places[0];
+    }
+
+    p = text.data;
+
+    for (i = 0; i < n; i++) {
+        mcp_buf_add(buf, p, (size_t) (order[i]->raw.data - p));
+        mcp_buf_str(buf, value);
+        p = order[i]->raw.data + order[i]->raw.len;
+    }
+
+    mcp_buf_add(buf, p, (size_t) (text.data + text.len - p));
+}
+
+
+int
+mcp_rpc_replace(mcp_arena_t *arena, const mcp_json_value_t *places, size_t n,
+    mcp_str_t value, unsigned max_depth, const mcp_rpc_t **msg)
+{
+    int        rc;
+    mcp_buf_t  buf;
+    mcp_str_t  text;
+
+    text = mcp_null_str;
+
+    mcp_buf_init(&buf, arena->mem, SIZE_MAX / 2);
+    mcp_rpc_splice(&buf, (*msg)->raw, places, n, value);
+
+    if (buf.failed == MCP_OK) {
+        text = mcp_arena_dup(arena, (mcp_str_t) { buf.data, buf.len });
+    }
+
+    mcp_buf_free(&buf);
+
+    if (text.data == NULL) {
+        return MCP_ERR_MEMORY;
+    }
+
+    rc = mcp_rpc_read(arena, text, max_depth, msg);
+
+    return rc == MCP_OK && (*msg)->kind != MCP_RPC_REQUEST ? MCP_ERR_INTERNAL
+                                                           : rc;
+}
+
+
 /* Counts the elements of an array, up to limit + 1. */
 static size_t
 mcp_rpc_count(mcp_str_t array, size_t max_items)

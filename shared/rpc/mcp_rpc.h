@@ -152,6 +152,19 @@ int mcp_rpc_parse(mcp_arena_t *arena, mcp_str_t text, unsigned max_depth,
 int mcp_rpc_read(mcp_arena_t *arena, mcp_str_t text, unsigned max_depth,
     const mcp_rpc_t **msg);
 
+/*
+ * Replaces the values at n places, 1 or 2, of a request with another JSON
+ * value, and parses the request again, into the arena. The places may be in
+ * any order.
+ *
+ * Returns MCP_OK, or
+ *   MCP_ERR_MEMORY
+ *   MCP_ERR_INTERNAL  the message is no longer a request, because the value is
+ *                     not JSON
+ */
+int mcp_rpc_replace(mcp_arena_t *arena, const mcp_json_value_t *places,
+    size_t n, mcp_str_t value, unsigned max_depth, const mcp_rpc_t **msg);
+
 /* A message without any field, for exchanges that have no message. */
 extern const mcp_rpc_t  mcp_rpc_none;
 
