@@ -282,6 +282,13 @@ mcp_catalog_scope(const mcp_catalog_t *catalog, mcp_list_e kind, mcp_str_t key)
 
 
 int
+mcp_catalog_scoped(const mcp_catalog_t *catalog)
+{
+    return catalog->scoped;
+}
+
+
+int
 mcp_catalog_template(const mcp_catalog_t *catalog, mcp_str_t uri, uint32_t *i,
     mcp_str_t *text, mcp_str_t *scope)
 {
@@ -396,6 +403,24 @@ mcp_catalog_add_cursor(const mcp_catalog_t *catalog, mcp_list_e kind,
     }
 
     mcp_buf_lit(buf, "\"");
+}
+
+
+/*
+ * Appends the items from first to last - 1, without the members that the
+ * filter removes.
+ */
+static void
+mcp_catalog_add_items(const mcp_catalog_set_t *set, unsigned filter,
+    uint32_t first, uint32_t last, mcp_buf_t *buf)
+{
+    size_t                     start;
+    const mcp_catalog_text_t  *text;
+
+    text = &set->texts[filter & set->filter];
+    start = first ? text->ends[first - 1] + 1 : 0;
+
+    mcp_buf_add(buf, text->items.data + start, text->ends[last - 1] - start);
 }
 
 

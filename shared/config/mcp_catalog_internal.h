@@ -169,54 +169,6 @@ int mcp_catalog_read_item(mcp_catalog_reader_t *r, mcp_list_e kind,
     const mcp_json_value_t *value);
 
 
-/* --- mcp_catalog_text.c --- */
-
-/*
- * Builds the texts of a set whose items have been read: the text with all
- * members, and the filtered ones that clients of some revisions need.
- *
- * Returns MCP_OK, or
- *   MCP_ERR_MEMORY
- */
-int mcp_catalog_make_texts(mcp_catalog_reader_t *r, mcp_catalog_set_t *set);
-
-/*
- * Appends the items from first to last - 1, without the members that the
- * filter removes.
- */
-void mcp_catalog_add_items(const mcp_catalog_set_t *set, unsigned filter,
-    uint32_t first, uint32_t last, mcp_buf_t *buf);
-
-
-/* --- mcp_catalog_about.c --- */
-
-/*
- * Reads the members of the file that describe the server itself:
- * values[MCP_CATALOG_INSTRUCTIONS] and the following ones.
- *
- * Returns MCP_OK, or
- *   MCP_ERR_CONFIG    a member is invalid: the reader's error is the reason
- *   MCP_ERR_MEMORY
- */
-int mcp_catalog_read_about(mcp_catalog_reader_t *r,
-    const mcp_json_value_t *values);
-
-
-/* --- mcp_catalog_scope.c --- */
-
-/*
- * Reads "x-mcp-scope" of an item into the catalog's arena.
- *
- * Returns MCP_OK, or
- *   MCP_ERR_CONFIG    the value is invalid: the reader's error is the reason
- *   MCP_ERR_MEMORY
- */
-int mcp_catalog_read_scope(mcp_catalog_reader_t *r,
-    const mcp_json_value_t *value, mcp_str_t *scope);
-
-#define MCP_CATALOG_SCOPE  mcp_str("x-mcp-scope")
-
-
 /* --- mcp_catalog_header.c --- */
 
 /*

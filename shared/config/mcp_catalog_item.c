@@ -7,9 +7,11 @@
 
 #include "base/mcp_uri.h"
 #include "config/mcp_catalog_internal.h"
+#include "rpc/mcp_scope.h"
 
 
-#define MCP_CATALOG_NAME_MAX  128
+#define MCP_CATALOG_NAME_MAX   128
+#define MCP_CATALOG_SCOPE_MAX  1024
 
 
 static const char *const  mcp_catalog_nouns[MCP_LIST_COUNT] = {
@@ -99,6 +101,72 @@ mcp_catalog_is_private(mcp_str_t key)
 }
 
 
+/*
+ * Returns 1 for scope-tokens (RFC 6749, 3.3) with a single space between them.
+ */
+static int
+mcp_catalog_scope_valid(mcp_str_t scope)
+{
+    size_t         i;
+    unsigned char  c, last;
+
+    last = ' ';
+
+    for (i = 0; i < scope.len; i++) {
+        c = (unsigned char) scope.data[i];
+
+        if (c == ' ' ? last == ' '
+                     : c < ' ' || c > '~' || c == '"' || c == '\\')
+        {
+            return 0;
+        }
+
+        last = c;
+    }
+
+    return last != ' ' && scope.len <= MCP_CATALOG_SCOPE_MAX;
+}
+
+
+/* Reads "x-mcp-scope" of an item into the catalog's arena. */
+static int
+mcp_catalog_read_scope(mcp_catalog_reader_t *r, const mcp_json_value_t *value,
+    mcp_str_t *scope)
+{
+    if (scope->len) {
+        return mcp_catalog_error(r, value->raw.data,
+                                 "\"x-mcp-scope\" is duplicate");
+    }
+
+    if (value->type == MCP_JSON_STRING
+        && mcp_json_unescape(&r->catalog->arena, value->raw, scope) != MCP_OK)
+    {
+        return MCP_ERR_MEMORY;
+    }
+
+    if (!mcp_catalog_scope_valid(*scope)) {
+        return mcp_catalog_error(r, value->raw.data,
+                                 "\"x-mcp-scope\" must be a string of scopes "
+                                 "with a space between them");
+    }
+
+    /* "offline_access" does not belong to a resource: clients request it from
+     * the authorization server themselves (2026-07-28, basic/authorization,
+     * "Refresh Tokens") */
+
+    if (mcp_scope_has(*scope, mcp_str("offline_access"))) {
+        return mcp_catalog_error(r, value->raw.data,
+                                 "\"x-mcp-scope\" must not contain "
+                                 "\"offline_access\", which clients request "
+                                 "themselves");
+    }
+
+    r->catalog->scoped = 1;
+
+    return MCP_OK;
+}
+
+
 static int
 mcp_catalog_read_private(mcp_catalog_item_reader_t *item, mcp_str_t key,
     const mcp_json_value_t *value)
@@ -106,7 +174,7 @@ mcp_catalog_read_private(mcp_catalog_item_reader_t *item, mcp_str_t key,
     char         text[128];
     const char  *error;
 
-    if (mcp_str_eq(key, MCP_CATALOG_SCOPE)) {
+    if (mcp_str_eq(key, mcp_str("x-mcp-scope"))) {
         return mcp_catalog_read_scope(item->reader, value, &item->scope);
     }
 
@@ -254,9 +322,7 @@ mcp_catalog_is_tool_name(mcp_str_t name)
     for (i = 0; i < name.len; i++) {
         c = (unsigned char) name.data[i];
 
-        if ((c < '0' || c > '9') && (c < 'A' || c > 'Z')
-            && (c < 'a' || c > 'z') && c != '_' && c != '.' && c != '-')
-        {
+        if (!mcp_is_alnum(c) && c != '_' && c != '.' && c != '-') {
             return 0;
         }
     }

@@ -5,6 +5,8 @@
 
 #include "catalog_cases.h"
 
+#include "rpc/mcp_revision_filter.h"
+
 
 static void
 catalog_empty(void **state)
@@ -251,6 +253,274 @@ large_allocations_fail(void **state)
 }
 
 
+static void
+private_keys_are_removed(void **state)
+{
+    static const struct {
+        const char  *item;
+        const char  *public;
+    } cases[] = {
+        { "{\"x-mcp-max-wait\":1,\"name\":\"n\"}", "{\"name\":\"n\"}" },
+        { "{\"name\":\"n\",\"x-mcp-resumable\":true}", "{\"name\":\"n\"}" },
+        { "{ \"x-mcp-max-wait\" : 1 , \"name\" :\n \"n\" , "
+          "\"x-mcp-min-wait\" : 1 , "
+          "\"z\" : [1,\n2] }", "{\"name\":\"n\",\"z\":[1,2]}" },
+        { "{\"x\\u002dmcp-max-wait\":1,\"name\":\"n\"}", "{\"name\":\"n\"}" },
+        { "{\"x-mcp-max-wait\":1,\"x-mcp-min-wait\":2,\"name\":\"n\"}",
+          "{\"name\":\"n\"}" },
+        { "{\"X-mcp-a\":1,\"x-mcp\":2,\"name\":\"n\"}",
+          "{\"X-mcp-a\":1,\"x-mcp\":2,\"name\":\"n\"}" },
+        { "{\"name\":\"n\",\"_meta\":{\"x-mcp-a\":1}}",
+          "{\"name\":\"n\",\"_meta\":{\"x-mcp-a\":1}}" },
+    };
+
+    char            text[512], expected[512];
+    size_t          i;
+    test_mem_t      tm;
+    mcp_catalog_t  *catalog;
+
+    (void) state;
+
+    for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        snprintf(text, sizeof(text), "{\"prompts\":[%s,{\"name\":\"o\"}]}",
+                 cases[i].item);
+        snprintf(expected, sizeof(expected),
+                 "{\"prompts\":[%s,{\"name\":\"o\"}]}", cases[i].public);
+
+        catalog = catalog_create(&tm, text);
+
+        assert_string_equal(page_of(catalog, MCP_LIST_PROMPTS, "", 0),
+                            expected);
+        assert_str_is(mcp_catalog_find(catalog, MCP_LIST_PROMPTS,
+                                       mcp_str("n")), cases[i].item);
+
+        mcp_catalog_free(catalog);
+        assert_int_equal(tm.live, 0);
+    }
+}
+
+
+#define BOTH  (MCP_REVISION_FILTER_OUTPUT|MCP_REVISION_FILTER_EXECUTION)
+
+
+/* Tools of a catalog file, and the lists that clients with a session and
+ * stateless clients get. */
+static void
+revisions_differ(void **state)
+{
+    static const struct {
+        const char  *tools;            /* tools in the file */
+        const char  *session;          /* the list for clients with a session;
+                                          NULL: equal to "tools" */
+        const char  *stateless;
+    } cases[] = {
+        { "{\"name\":\"a\"," SCHEMA ",\"outputSchema\":{\"type\":\"object\"}}",
+          NULL, NULL },
+        { "{\"name\":\"a\"," SCHEMA ",\"outputSchema\":{\"$ref\":\"#\"}}",
+          "{\"name\":\"a\"," SCHEMA "}", NULL },
+        { "{\"name\":\"a\"," SCHEMA ",\"outputSchema\":{\"type\":\"array\"},"
+          "\"x\":[1]},{\"name\":\"b\"," SCHEMA "}",
+          "{\"name\":\"a\"," SCHEMA ",\"x\":[1]},"
+          "{\"name\":\"b\"," SCHEMA "}", NULL },
+        { "{\"name\":\"a\"," SCHEMA "},"
+          "{\"execution\":{},\"name\":\"b\"," SCHEMA "}", NULL,
+          "{\"name\":\"a\"," SCHEMA "},{\"name\":\"b\"," SCHEMA "}" },
+        { "{\"name\":\"a\"," SCHEMA ",\"execution\":{},\"outputSchema\":{}}",
+          "{\"name\":\"a\"," SCHEMA ",\"execution\":{}}",
+          "{\"name\":\"a\"," SCHEMA ",\"outputSchema\":{}}" },
+    };
+
+    char            text[512];
+    size_t          i;
+    test_mem_t      tm;
+    mcp_catalog_t  *catalog;
+
+    (void) state;
+
+    for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        snprintf(text, sizeof(text), "{\"tools\":[%s]}", cases[i].tools);
+        catalog = catalog_create(&tm, text);
+
+        assert_string_equal(page_of(catalog, MCP_LIST_TOOLS, "", 0), text);
+
+        snprintf(text, sizeof(text), "{\"tools\":[%s]}",
+                 cases[i].session ? cases[i].session : cases[i].tools);
+        assert_string_equal(page_without(catalog, MCP_LIST_TOOLS,
+                                         MCP_REVISION_FILTER_OUTPUT, "", 0),
+                            text);
+
+        snprintf(text, sizeof(text), "{\"tools\":[%s]}",
+                 cases[i].stateless ? cases[i].stateless : cases[i].tools);
+        assert_string_equal(page_without(catalog, MCP_LIST_TOOLS,
+                                         MCP_REVISION_FILTER_EXECUTION, "", 0),
+                            text);
+
+        mcp_catalog_free(catalog);
+        assert_int_equal(tm.live, 0);
+    }
+}
+
+
+/* Each revision filter has its own pages. Items other than tools are not
+ * filtered. */
+static void
+pages_of_texts(void **state)
+{
+    const char     *page;
+    test_mem_t      tm;
+    mcp_catalog_t  *catalog;
+
+    (void) state;
+
+    catalog = catalog_create(&tm,
+        "{\"tools\":[{\"name\":\"a\"," SCHEMA ",\"execution\":{}},"
+        "{\"name\":\"b\"," SCHEMA ",\"outputSchema\":{}},"
+        "{\"name\":\"c\"," SCHEMA "}],"
+        "\"prompts\":[{\"name\":\"p\",\"execution\":1}]}");
+
+    page = page_without(catalog, MCP_LIST_TOOLS, MCP_REVISION_FILTER_EXECUTION,
+                        "", 1);
+    assert_ptr_equal(strstr(page, "{\"tools\":[{\"name\":\"a\"," SCHEMA "}],"
+                                  "\"nextCursor\":\""), page);
+
+    page = page_without(catalog, MCP_LIST_TOOLS, MCP_REVISION_FILTER_OUTPUT, "",
+                        2);
+    assert_ptr_equal(strstr(page, "{\"tools\":[{\"name\":\"a\"," SCHEMA ","
+                                  "\"execution\":{}},"
+                                  "{\"name\":\"b\"," SCHEMA "}],"
+                                  "\"nextCursor\":\""), page);
+
+    assert_string_equal(page_without(catalog, MCP_LIST_PROMPTS, BOTH, "", 0),
+                        "{\"prompts\":[{\"name\":\"p\",\"execution\":1}]}");
+
+    mcp_catalog_free(catalog);
+    assert_int_equal(tm.live, 0);
+}
+
+
+static void
+all_of_it(void **state)
+{
+    test_mem_t                  tm;
+    mcp_catalog_t              *catalog;
+    const mcp_catalog_about_t  *about;
+
+    (void) state;
+
+    catalog = catalog_create(&tm,
+        "{\"instructions\":\"i\",\"completions\":true,\n"
+        "\"extensions\":{\"com.example/a\":{},\n\"io.x-y.z9/A_b-c.d\":"
+        "{\"k\": 1.0},\"a\\u002f\":{}},\n"
+        "\"icons\":[{\"src\":\"data:,\",\r\n\"sizes\":[\"any\"]}],"
+        "\"websiteUrl\":\"https:\\/\\/example.com\","
+        "\"description\":\"d\"}");
+
+    about = mcp_catalog_about(catalog);
+
+    assert_int_equal(mcp_catalog_completions(catalog), 1);
+    assert_str_is(mcp_catalog_instructions(catalog), "\"i\"");
+    assert_str_is(mcp_catalog_extensions(catalog),
+                  "{\"com.example/a\":{},\"io.x-y.z9/A_b-c.d\":"
+                  "{\"k\":1.0},\"a\\u002f\":{}}");
+    assert_str_is(about->icons,
+                  "[{\"src\":\"data:,\",\"sizes\":[\"any\"]}]");
+    assert_str_is(about->website_url, "\"https:\\/\\/example.com\"");
+    assert_str_is(about->description, "\"d\"");
+
+    mcp_catalog_free(catalog);
+    assert_int_equal(tm.live, 0);
+}
+
+
+static void
+nothing(void **state)
+{
+    test_mem_t                  tm;
+    mcp_catalog_t              *catalog;
+    const mcp_catalog_about_t  *about;
+
+    (void) state;
+
+    catalog = catalog_create(&tm, "{\"icons\":[],\"extensions\":{}}");
+    about = mcp_catalog_about(catalog);
+
+    assert_int_equal(mcp_catalog_completions(catalog), 0);
+    assert_int_equal(mcp_catalog_instructions(catalog).len, 0);
+    assert_str_is(mcp_catalog_extensions(catalog), "{}");
+    assert_str_is(about->icons, "[]");
+    assert_int_equal(about->website_url.len, 0);
+    assert_int_equal(about->description.len, 0);
+
+    mcp_catalog_free(catalog);
+    assert_int_equal(tm.live, 0);
+}
+
+
+static void
+mistakes_are_named(void **state)
+{
+    static const struct {
+        const char  *text;
+        const char  *error;
+    } cases[] = {
+        { "{\"instructions\":\n\n1}",
+          "line 3: \"instructions\" must be a string" },
+        { "{\"completions\":\"yes\"}",
+          "line 1: \"completions\" must be true or false" },
+        { "{\"extensions\":\n[]}", "line 2: \"extensions\" must be an object" },
+        { "{\n\"icons\":{}}", "line 2: \"icons\" must be an array" },
+        { "{\"websiteUrl\":null}", "line 1: \"websiteUrl\" must be a string" },
+        { "{\"description\":{}}", "line 1: \"description\" must be a string" },
+        { "{\"icons\":[\n{\"src\":\"a\"},\n\"b\"]}",
+          "line 3: an icon must be an object with a \"src\"" },
+        { "{\"icons\":[{\"src\":1}]}",
+          "line 1: an icon must be an object with a \"src\"" },
+        { "{\"extensions\":{\"a.b/c\":{},\n\"a.b/d\":\ntrue}}",
+          "line 3: an extension's settings must be an object" },
+        { "{\"extensions\":{\"a.b/c\":{},\n\"a.b\\/c\":{}}}",
+          "line 1: duplicate key \"a.b/c\"" },
+        { "{\"extensions\":{\"a.b/c\":{}},\n\"extensions\":{}}",
+          "line 2: duplicate key \"extensions\"" },
+    };
+
+    static const char *const  names[] = {
+        "", "a", "a.b", "/", "/b", ".a/b", "a./b", "a..b/c", "1a/b", "a.1b/c",
+        "-a/b", "a-/b", "a_b/c", "a/b/c", "a/-b", "a/b-", "a/b c", "a b/c",
+        "a/.", "a/b\\u0000c", "\\u00e4/b"
+    };
+
+    char            error[256], text[128];
+    size_t          i;
+    test_mem_t      tm;
+    mcp_catalog_t  *catalog;
+
+    (void) state;
+
+    test_mem_init(&tm);
+
+    for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        assert_int_equal(mcp_catalog_create(&tm.mem, test_str(cases[i].text),
+                                            &catalog, error, sizeof(error)),
+                         MCP_ERR_CONFIG);
+        assert_string_equal(error, cases[i].error);
+    }
+
+    for (i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        snprintf(text, sizeof(text), "{\"extensions\":\n{\"%s\":{}}}",
+                 names[i]);
+
+        assert_int_equal(mcp_catalog_create(&tm.mem, test_str(text), &catalog,
+                                            error, sizeof(error)),
+                         MCP_ERR_CONFIG);
+        assert_ptr_equal(strstr(error, "line 2: an extension's identifier must "
+                                       "be like com.example/name, unlike \""),
+                         error);
+    }
+
+    assert_int_equal(tm.live, 0);
+}
+
+
 int
 main(void)
 {
@@ -260,6 +530,12 @@ main(void)
         cmocka_unit_test(too_deep_and_too_long),
         cmocka_unit_test(allocations_fail),
         cmocka_unit_test(large_allocations_fail),
+        cmocka_unit_test(private_keys_are_removed),
+        cmocka_unit_test(revisions_differ),
+        cmocka_unit_test(pages_of_texts),
+        cmocka_unit_test(all_of_it),
+        cmocka_unit_test(nothing),
+        cmocka_unit_test(mistakes_are_named),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
