@@ -598,7 +598,7 @@ static const char *reject_renamed(cmd_parms *cmd, void *config,
                   (void *)(apr_uintptr_t)MCP_OPTION_##id, SECTIONS, \
                   HELP_##kind HELP_OFF_##off),
 
-#define CLUSTER_OPTION(id, nginx, apache, help) \
+#define CLUSTER_OPTION(id, nginx, apache, kind, member, min, max, help) \
     AP_INIT_TAKE1(apache, mod_mcp_cluster_option, \
                   (void *)(apr_uintptr_t)MCP_CLUSTER_##id, RSRC_CONF, help),
 

@@ -38,7 +38,8 @@
 
 
 /* A row of MCP_CLUSTER_OPTIONS. */
-#define NGX_HTTP_MCP_CLUSTER_OPTION(id, nginx, apache, help)                  \
+#define NGX_HTTP_MCP_CLUSTER_OPTION(id, nginx, apache, kind, member, min,     \
+    max, help)                                                                \
     { ngx_string(nginx),                                                      \
       NGX_HTTP_MAIN_CONF|NGX_CONF_TAKE1,                                      \
       ngx_http_mcp_cluster_option,                                            \

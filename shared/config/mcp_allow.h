@@ -49,11 +49,6 @@ int mcp_allow_read(const mcp_mem_t *mem, mcp_str_t text, mcp_allow_t *rule,
 size_t mcp_allow_find(const mcp_allow_t *rules, size_t n, mcp_list_e kind,
     mcp_str_t name);
 
-/*
- * Returns 1 if the pattern is "*": the rule applies to all names of its kinds.
- */
-int mcp_allow_is_all(const mcp_allow_t *rule);
-
 /* Returns 1 if a value permits access: it is neither empty nor "0". */
 int mcp_allow_is_true(mcp_str_t value);
 

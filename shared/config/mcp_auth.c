@@ -1,10 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Chooses the metadata document of a request, and writes challenges. */
+/*
+ * Authorization: chooses the metadata document of a request, writes
+ * challenges, and reads the directives from which the document is made.
+ * Accepted values of the directives need no escapes, either in JSON or in
+ * parameters of challenges.
+ */
 
 
+#include <stdio.h>
+
+#include "base/mcp_crypto.h"
+#include "config/mcp_setup_internal.h"
 #include "http/mcp_http_challenge.h"
 #include "mcp_auth.h"
+#include "mcp_http.h"
 
 
 static int
@@ -152,4 +162,396 @@ mcp_auth_insufficient(const mcp_auth_t *auth, mcp_str_t scope, mcp_buf_t *buf)
         mcp_buf_str(buf, auth->url);
         mcp_buf_lit(buf, "\"");
     }
+}
+
+
+#define MCP_SETUP_URI_MAX     1024     /* bytes */
+#define MCP_SETUP_WORDS_MAX   64       /* maximum number of servers, and of
+                                          scopes */
+#define MCP_SETUP_ETAG_BYTES  8
+
+
+/* --- values of the directives --- */
+
+/* Characters of a path besides letters and digits (RFC 3986, 3.3). */
+#define MCP_SETUP_PATH_CHARS  "/-._~%!$&'()*+,;=:@"
+
+/* Returns 1 if the text is the path of a URI without query and fragment. */
+static int
+mcp_setup_is_path(mcp_str_t text)
+{
+    size_t  i;
+
+    if (text.len && text.data[0] != '/') {
+        return 0;
+    }
+
+    for (i = 0; i < text.len; i++) {
+        if (!mcp_is_alnum((unsigned char) text.data[i])
+            && memchr(MCP_SETUP_PATH_CHARS, text.data[i],
+                      sizeof(MCP_SETUP_PATH_CHARS) - 1)
+               == NULL)
+        {
+            return 0;
+        }
+    }
+
+    return 1;
+}
+
+
+/* Splits a URI into "scheme://host[:port]" and its path. */
+static int
+mcp_setup_split(mcp_str_t uri, mcp_str_t *origin, mcp_str_t *path)
+{
+    size_t       i;
+    const char  *p;
+
+    p = uri.len ? memchr(uri.data, ':', uri.len) : NULL;
+    if (p == NULL || uri.len > MCP_SETUP_URI_MAX) {
+        return MCP_ERR_SYNTAX;
+    }
+
+    i = (size_t) (p - uri.data) + 3;
+
+    while (i < uri.len && uri.data[i] != '/') {
+        i++;
+    }
+
+    if (i > uri.len) {
+        return MCP_ERR_SYNTAX;
+    }
+
+    *origin = (mcp_str_t) { uri.data, i };
+    *path = (mcp_str_t) { uri.data + i, uri.len - i };
+
+    return mcp_http_is_web_origin(*origin) && mcp_setup_is_path(*path)
+           ? MCP_OK : MCP_ERR_SYNTAX;
+}
+
+
+/* Returns 1 if the text is a scope-token (RFC 6749, 3.3). */
+static int
+mcp_setup_is_scope(mcp_str_t text)
+{
+    size_t         i;
+    unsigned char  c;
+
+    for (i = 0; i < text.len; i++) {
+        c = (unsigned char) text.data[i];
+
+        if (c <= ' ' || c > '~' || c == '"' || c == '\\') {
+            return 0;
+        }
+    }
+
+    return text.len > 0;
+}
+
+
+static int
+mcp_setup_add_word(mcp_setup_t *setup, mcp_setup_words_t *words,
+    mcp_str_t text, char *error)
+{
+    size_t  i;
+
+    if (words->word == NULL) {
+        words->word = mcp_arena_alloc(&setup->arena, MCP_SETUP_WORDS_MAX
+                                                     * sizeof(mcp_str_t));
+        if (words->word == NULL) {
+            return MCP_ERR_MEMORY;
+        }
+    }
+
+    for (i = 0; i < words->n; i++) {
+        if (mcp_str_eq(words->word[i], text)) {
+            return mcp_setup_fail(error, "\"%.*s\" is listed twice",
+                                  mcp_setup_quote(text));
+        }
+    }
+
+    if (words->n == MCP_SETUP_WORDS_MAX) {
+        return mcp_setup_fail(error, "more than %d values",
+                              MCP_SETUP_WORDS_MAX);
+    }
+
+    words->word[words->n] = mcp_arena_dup(&setup->arena, text);
+
+    return words->word[words->n++].data ? MCP_OK : MCP_ERR_MEMORY;
+}
+
+
+/* --- directives --- */
+
+int
+mcp_setup_auth_resource(mcp_setup_t *setup, mcp_str_t uri, char *error)
+{
+    mcp_str_t  origin, path;
+
+    if (setup->auth_resource.data) {
+        return mcp_setup_fail(error, MCP_SETUP_DUPLICATE);
+    }
+
+    if (mcp_str_eq(uri, mcp_str("off"))) {
+        setup->auth_resource = mcp_str("");
+        return MCP_OK;
+    }
+
+    if (mcp_setup_split(uri, &origin, &path) != MCP_OK) {
+        return mcp_setup_fail(error, "\"%.*s\" is not the URI of a resource: "
+                              "http:// or https://, a host, and a path, "
+                              "without a query or a fragment; or off",
+                              mcp_setup_quote(uri));
+    }
+
+    setup->auth_resource = mcp_arena_dup(&setup->arena, uri);
+
+    return setup->auth_resource.data ? MCP_OK : MCP_ERR_MEMORY;
+}
+
+
+int
+mcp_setup_auth_server(mcp_setup_t *setup, mcp_str_t uri, char *error)
+{
+    mcp_str_t  origin, path;
+
+    /* an issuer has no query and no fragment (RFC 8414, 2) */
+
+    if (mcp_setup_split(uri, &origin, &path) != MCP_OK) {
+        return mcp_setup_fail(error, "\"%.*s\" is not the URI of an issuer: "
+                              "http:// or https://, a host, and a path, "
+                              "without a query or a fragment",
+                              mcp_setup_quote(uri));
+    }
+
+    return mcp_setup_add_word(setup, &setup->auth_servers, uri, error);
+}
+
+
+int
+mcp_setup_auth_scope(mcp_setup_t *setup, mcp_str_t scope, char *error)
+{
+    if (!mcp_setup_is_scope(scope)) {
+        return mcp_setup_fail(error, "\"%.*s\" is not a scope: printable "
+                              "ASCII without spaces, quotes and backslashes",
+                              mcp_setup_quote(scope));
+    }
+
+    /* "offline_access" is not a scope of a resource (2026-07-28,
+     * basic/authorization, "Refresh Tokens") */
+
+    if (mcp_str_eq(scope, mcp_str("offline_access"))) {
+        return mcp_setup_fail(error,
+                              "\"offline_access\" concerns clients and "
+                              "issuers and is not a scope of a resource: "
+                              "remove it");
+    }
+
+    return mcp_setup_add_word(setup, &setup->auth_scopes, scope, error);
+}
+
+
+void
+mcp_setup_merge_auth(mcp_setup_t *setup, const mcp_setup_t *parent)
+{
+    if (setup->auth_resource.data == NULL) {
+        setup->auth_resource = parent->auth_resource;
+    }
+
+    if (setup->auth_servers.n == 0) {
+        setup->auth_servers = parent->auth_servers;
+    }
+
+    if (setup->auth_scopes.n == 0) {
+        setup->auth_scopes = parent->auth_scopes;
+    }
+}
+
+
+/* --- the document --- */
+
+static void
+mcp_setup_write_words(mcp_buf_t *buf, const mcp_setup_words_t *words)
+{
+    size_t  i;
+
+    for (i = 0; i < words->n; i++) {
+        mcp_buf_str(buf, i ? mcp_str(",") : mcp_str("["));
+        mcp_buf_json(buf, words->word[i]);
+    }
+
+    mcp_buf_lit(buf, "]");
+}
+
+
+/* Appends the Protected Resource Metadata (RFC 9728, 2). */
+static void
+mcp_setup_write_document(const mcp_setup_t *setup, mcp_buf_t *buf)
+{
+    mcp_buf_lit(buf, "{\"resource\":");
+    mcp_buf_json(buf, setup->auth_resource);
+    mcp_buf_lit(buf, ",\"authorization_servers\":");
+    mcp_setup_write_words(buf, &setup->auth_servers);
+
+    if (setup->auth_scopes.n) {
+        mcp_buf_lit(buf, ",\"scopes_supported\":");
+        mcp_setup_write_words(buf, &setup->auth_scopes);
+    }
+
+    mcp_buf_lit(buf, ",\"bearer_methods_supported\":[\"header\"]");
+
+    if (setup->name.data) {
+        mcp_buf_lit(buf, ",\"resource_name\":");
+        mcp_buf_json(buf, setup->title.data ? setup->title : setup->name);
+    }
+
+    mcp_buf_lit(buf, "}");
+}
+
+
+/*
+ * Appends the URL of the document: the well-known path is inserted between the
+ * host and the path; a path "/" is omitted (RFC 9728, 3.1).
+ */
+static void
+mcp_setup_write_url(const mcp_setup_t *setup, mcp_buf_t *buf, size_t *origin)
+{
+    mcp_str_t  host, path;
+
+    (void) mcp_setup_split(setup->auth_resource, &host, &path);
+
+    if (path.len == 1) {
+        path.len = 0;
+    }
+
+    *origin = host.len;
+
+    mcp_buf_str(buf, host);
+    mcp_buf_lit(buf, MCP_AUTH_WELL_KNOWN);
+    mcp_buf_str(buf, path);
+}
+
+
+static void
+mcp_setup_write_scope(const mcp_setup_t *setup, mcp_buf_t *buf)
+{
+    size_t  i;
+
+    for (i = 0; i < setup->auth_scopes.n; i++) {
+        if (i) {
+            mcp_buf_lit(buf, " ");
+        }
+
+        mcp_buf_str(buf, setup->auth_scopes.word[i]);
+    }
+}
+
+
+/* Copies the buffer's content into the arena. */
+static int
+mcp_setup_take(mcp_setup_t *setup, mcp_buf_t *buf, mcp_str_t *text)
+{
+    if (buf->failed) {
+        return MCP_ERR_MEMORY;
+    }
+
+    *text = mcp_arena_dup(&setup->arena, (mcp_str_t) { buf->data, buf->len });
+    buf->len = 0;
+
+    return text->data ? MCP_OK : MCP_ERR_MEMORY;
+}
+
+
+static int
+mcp_setup_make_etag(mcp_setup_t *setup, mcp_auth_t *auth)
+{
+    int            i, rc;
+    char           text[2 * MCP_SETUP_ETAG_BYTES + 3];
+    unsigned char  digest[MCP_DIGEST_LEN];
+
+    rc = mcp_digest(digest, &auth->document, 1);
+    if (rc != MCP_OK) {
+        return rc;
+    }
+
+    text[0] = '"';
+
+    for (i = 0; i < MCP_SETUP_ETAG_BYTES; i++) {
+        (void) snprintf(text + 1 + 2 * i, 3, "%02x", digest[i]);
+    }
+
+    text[sizeof(text) - 2] = '"';
+
+    auth->etag = mcp_arena_dup(&setup->arena,
+                               (mcp_str_t) { text, sizeof(text) - 1 });
+
+    return auth->etag.data ? MCP_OK : MCP_ERR_MEMORY;
+}
+
+
+static int
+mcp_setup_make_auth(mcp_setup_t *setup, mcp_auth_t *auth)
+{
+    int        rc;
+    size_t     origin;
+    mcp_buf_t  buf;
+
+    auth->resource = setup->auth_resource;
+    origin = 0;
+
+    mcp_buf_init(&buf, setup->mem, SIZE_MAX / 2);
+
+    mcp_setup_write_document(setup, &buf);
+    rc = mcp_setup_take(setup, &buf, &auth->document);
+
+    if (rc == MCP_OK) {
+        mcp_setup_write_url(setup, &buf, &origin);
+        rc = mcp_setup_take(setup, &buf, &auth->url);
+    }
+
+    if (rc == MCP_OK) {
+        auth->path.data = auth->url.data + origin;
+        auth->path.len = auth->url.len - origin;
+
+        mcp_setup_write_scope(setup, &buf);
+        rc = mcp_setup_take(setup, &buf, &auth->scope);
+    }
+
+    mcp_buf_free(&buf);
+
+    return rc == MCP_OK ? mcp_setup_make_etag(setup, auth) : rc;
+}
+
+
+int
+mcp_setup_auth(mcp_setup_t *setup, const mcp_auth_t **auth, char *error)
+{
+    int          rc;
+    mcp_auth_t  *made;
+
+    *auth = setup->auth;
+
+    if (setup->auth || setup->auth_resource.len == 0) {
+        return MCP_OK;
+    }
+
+    if (setup->auth_servers.n == 0) {
+        return mcp_setup_fail(error, "the resource \"%.*s\" has no "
+                              "authorization server",
+                              mcp_setup_quote(setup->auth_resource));
+    }
+
+    made = mcp_arena_calloc(&setup->arena, sizeof(mcp_auth_t));
+    if (made == NULL) {
+        return MCP_ERR_MEMORY;
+    }
+
+    rc = mcp_setup_make_auth(setup, made);
+
+    if (rc == MCP_OK) {
+        setup->auth = made;
+        *auth = made;
+    }
+
+    return rc;
 }

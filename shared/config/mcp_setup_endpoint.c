@@ -3,11 +3,8 @@
 /* Merges setups, and makes an endpoint from a setup. */
 
 
-#include <stdio.h>
-
 #include "config/mcp_setup_internal.h"
 #include "rpc/mcp_result.h"
-#include "rpc/mcp_revision.h"
 
 
 /* The default of mcp_stream_buffer is at most 1/8 of the zone, because a stream
@@ -254,8 +251,7 @@ mcp_setup_endpoint(mcp_setup_t *setup, const mcp_keys_t *keys, mcp_str_t name,
     endpoint->targets = setup->targets;
     endpoint->keys = setup->keys ? setup->keys : keys;
     endpoint->catalog = setup->catalog;
-    endpoint->revisions = setup->revisions ? setup->revisions
-                                           : MCP_REVISION_ALL;
+    endpoint->revisions = mcp_setup_revisions(setup);
     endpoint->publish_url = setup->publish_url;
     endpoint->identity = mcp_setup_identity(setup);
 
@@ -351,8 +347,7 @@ mcp_setup_check_headers(const mcp_setup_t *setup,
     const mcp_catalog_header_t  *header;
 
     if (setup->catalog == NULL
-        || mcp_revision_latest(setup->revisions ? setup->revisions
-                                                : MCP_REVISION_ALL, 1)
+        || mcp_revision_latest(mcp_setup_revisions(setup), 1)
            == MCP_REVISION_NONE)
     {
         return MCP_OK;
@@ -364,10 +359,8 @@ mcp_setup_check_headers(const mcp_setup_t *setup,
         return MCP_OK;
     }
 
-    (void) snprintf(error, MCP_SETUP_ERROR_MAX,
-                    "%.*s: line %zu: the header \"Mcp-Param-%.*s\"",
-                    mcp_setup_quote(setup->catalog_file), line,
-                    mcp_setup_quote(header->name));
-
-    return MCP_ERR_CONFIG;
+    return mcp_setup_fail(error,
+                          "%.*s: line %zu: the header \"Mcp-Param-%.*s\"",
+                          mcp_setup_quote(setup->catalog_file), line,
+                          mcp_setup_quote(header->name));
 }

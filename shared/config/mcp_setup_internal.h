@@ -13,6 +13,7 @@
 #include "base/mcp_arena.h"
 #include "config/mcp_allow.h"
 #include "mcp_setup.h"
+#include "rpc/mcp_revision.h"
 
 
 /*
@@ -130,6 +131,14 @@ struct mcp_setup_s {
 };
 
 
+/* Returns the revisions that the endpoint serves, as bits of mcp_revision_e. */
+static inline uint32_t
+mcp_setup_revisions(const mcp_setup_t *setup)
+{
+    return setup->revisions ? setup->revisions : MCP_REVISION_ALL;
+}
+
+
 /* Writes the error of a directive. Returns MCP_ERR_CONFIG. */
 int mcp_setup_fail(char *error, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
@@ -141,18 +150,7 @@ int mcp_setup_fail(char *error, const char *fmt, ...)
 void mcp_setup_merge_auth(mcp_setup_t *setup, const mcp_setup_t *parent);
 
 
-/* --- mcp_setup_no_effect.c --- */
-
-/*
- * Writes the next warning about a directive of the setup's own section that
- * has no effect. The parameters are as in mcp_setup_warning(), with another
- * position.
- */
-int mcp_setup_warning_idle(const mcp_setup_t *setup, int apache,
-    unsigned *position, char *text);
-
-
-/* --- mcp_setup_allow.c --- */
+/* --- mcp_allow.c --- */
 
 /* Frees the rules that the setup itself allocated. */
 void mcp_setup_free_allows(mcp_setup_t *setup);

@@ -2,6 +2,8 @@
 
 /*
  * Finds valid settings that have no effect, or probably not the intended one.
+ * Inherited directives without effect are ignored, because they may have an
+ * effect in other sections.
  */
 
 
@@ -11,22 +13,59 @@
 #include "config/mcp_setup_internal.h"
 
 
-typedef struct {
-    int         (*applies)(const mcp_setup_t *setup, mcp_str_t *name);
-    const char   *text[2];             /* text for nginx, for Apache; may
-                                          contain one "%.*s" */
-} mcp_setup_warning_t;
-
-
-static int
-mcp_setup_is_empty(const mcp_setup_t *setup, mcp_str_t *name)
+void
+mcp_setup_mark_own(mcp_setup_t *setup, int link_origin)
 {
-    (void) name;
-
-    return setup->catalog == NULL && setup->backend.len == 0
-           && setup->routes.n == 0;
+    setup->own_origin = link_origin != 0;
+    setup->own_routes = setup->routes.n != 0;
+    setup->own = setup->options.set;
+    setup->own_scopes = setup->granted_scopes != NULL;
+    setup->own_auth = setup->auth_servers.n != 0 || setup->auth_scopes.n != 0;
 }
 
+
+int
+mcp_setup_is_empty_section(const mcp_setup_t *setup)
+{
+    return setup->options.set == 0 && setup->name.data == NULL
+           && setup->backend.data == NULL && setup->publish_token.data == NULL
+           && setup->publish_url.data == NULL
+           && setup->auth_resource.data == NULL && setup->auth_servers.n == 0
+           && setup->auth_scopes.n == 0 && setup->keys == NULL
+           && setup->catalog == NULL && setup->routes.n == 0
+           && setup->origins.n == 0 && !setup->any_origin
+           && setup->allows.n == 0 && setup->granted_scopes == NULL
+           && setup->revisions == 0;
+}
+
+
+uint64_t
+mcp_setup_connections(const mcp_setup_t *setup)
+{
+    uint64_t        n;
+    mcp_endpoint_t  endpoint;
+
+    memset(&endpoint, 0, sizeof(mcp_endpoint_t));
+    mcp_options_apply(&setup->options, &endpoint);
+    n = 0;
+
+    if (endpoint.quota_key == MCP_QUOTA_KEY_OFF) {
+        return 0;
+    }
+
+    if (endpoint.quota_streams != MCP_QUOTA_OFF) {
+        n += 2 * endpoint.quota_streams;
+    }
+
+    if (endpoint.quota_listeners != MCP_QUOTA_OFF) {
+        n += endpoint.quota_listeners;
+    }
+
+    return n;
+}
+
+
+/* --- probable mistakes --- */
 
 /* Returns 1 if a rule of mcp_allow matches the item. */
 static int
@@ -73,70 +112,348 @@ mcp_setup_hides(const mcp_setup_t *setup, mcp_str_t *name)
 }
 
 
+/*
+ * Returns 1 if the catalog, which lists all items, has the name of an exact
+ * route.
+ */
 static int
-mcp_setup_waits_long(const mcp_setup_t *setup, mcp_str_t *name)
+mcp_setup_route_names(const mcp_catalog_t *catalog,
+    const mcp_setup_pattern_t *route)
 {
-    mcp_endpoint_t  endpoint;
+    int        kind;
+    mcp_str_t  uri, scope;
 
-    (void) name;
+    uri = mcp_match_uri(route->match);
 
-    mcp_options_apply(&setup->options, &endpoint);
+    for (kind = 0; kind < MCP_LIST_COUNT; kind++) {
+        if (mcp_catalog_find(catalog, (mcp_list_e) kind, route->text).data
+            || mcp_catalog_find(catalog, (mcp_list_e) kind, uri).data)
+        {
+            return 1;
+        }
+    }
 
-    return endpoint.min_wait > endpoint.max_wait;
+    return mcp_catalog_has_template(catalog, uri, &scope);
 }
 
 
-static const mcp_setup_warning_t  mcp_setup_warnings[] = {
+/*
+ * Returns the first exact route of the section itself that no call can use;
+ * its data is NULL if there is none.
+ */
+static mcp_str_t
+mcp_setup_route_nothing(const mcp_setup_t *setup)
+{
+    const mcp_setup_pattern_t  *route;
 
-    { mcp_setup_is_empty,
+    route = setup->catalog && setup->own_routes ? setup->routes.first : NULL;
+
+    for ( /* void */ ; route; route = route->next) {
+        if (mcp_match_is_exact(route->match)
+            && !mcp_setup_route_names(setup->catalog, route))
+        {
+            return route->text;
+        }
+    }
+
+    return mcp_null_str;
+}
+
+
+typedef enum {
+    MCP_SETUP_IS_EMPTY = 0,
+    MCP_SETUP_HIDES_ITEM,
+    MCP_SETUP_WAITS_LONG,
+    MCP_SETUP_ROUTES_NOTHING,
+    MCP_SETUP_MISTAKES
+} mcp_setup_mistake_e;
+
+
+/* The texts for nginx and for Apache, which may contain one "%.*s". */
+static const char *const  mcp_setup_mistakes[MCP_SETUP_MISTAKES][2] = {
+
+    [MCP_SETUP_IS_EMPTY] =
       { "has neither \"mcp_catalog\" nor \"mcp_backend\" nor \"mcp_route\": "
         "clients find nothing there",
         "has neither MCPCatalog nor MCPBackend nor MCPRoute: clients find "
-        "nothing there" } },
+        "nothing there" },
 
-    { mcp_setup_hides,
+    [MCP_SETUP_HIDES_ITEM] =
       { "hides \"%.*s\" from all callers, because no \"mcp_allow\" matches it: "
         "add \"mcp_allow * 1\" to show it, or \"mcp_allow * 0\" if it is meant "
         "to be hidden",
         "hides \"%.*s\" from all callers, because no MCPAllow matches it: add "
         "\"MCPAllow * true\" to show it, or \"MCPAllow * false\" if it is "
-        "meant to be hidden" } },
+        "meant to be hidden" },
 
-    { mcp_setup_waits_long,
+    [MCP_SETUP_WAITS_LONG] =
       { "has an \"mcp_min_wait\" that exceeds \"mcp_max_wait\", so clients "
         "that wait for it resume too late: lower it",
         "has an MCPMinWait that exceeds MCPMaxWait, so clients that wait for "
-        "it resume too late: lower it" } }
+        "it resume too late: lower it" },
+
+    [MCP_SETUP_ROUTES_NOTHING] =
+      { "has \"mcp_route\" for \"%.*s\", which is not a name in its catalog: "
+        "correct the name",
+        "has MCPRoute for \"%.*s\", which is not a name in its catalog: "
+        "correct the name" }
 };
 
-#define MCP_SETUP_WARNINGS                                                    \
-    (sizeof(mcp_setup_warnings) / sizeof(mcp_setup_warnings[0]))
+
+/* Returns 1 if the setup has the mistake, and sets *name to the item or route
+ * that is concerned. */
+static int
+mcp_setup_has_mistake(const mcp_setup_t *setup, const mcp_endpoint_t *endpoint,
+    unsigned mistake, mcp_str_t *name)
+{
+    *name = mcp_null_str;
+
+    switch (mistake) {
+
+    case MCP_SETUP_IS_EMPTY:
+        return setup->catalog == NULL && setup->backend.len == 0
+               && setup->routes.n == 0;
+
+    case MCP_SETUP_HIDES_ITEM:
+        return mcp_setup_hides(setup, name);
+
+    case MCP_SETUP_WAITS_LONG:
+        return endpoint->min_wait > endpoint->max_wait;
+
+    default: /* MCP_SETUP_ROUTES_NOTHING */
+        *name = mcp_setup_route_nothing(setup);
+        return name->data != NULL;
+    }
+}
+
+
+/* --- directives without effect --- */
+
+/* The conditions under which a directive has no effect. */
+typedef enum {
+    MCP_SETUP_NO_CATALOG = 0,
+    MCP_SETUP_NO_JOIN,
+    MCP_SETUP_NO_STATELESS,
+    MCP_SETUP_NO_TASK,
+    MCP_SETUP_NO_SESSION,
+    MCP_SETUP_NO_BATCH,
+    MCP_SETUP_NO_QUOTA,
+    MCP_SETUP_STREAMS_FIRST,
+    MCP_SETUP_NO_SCOPE,
+    MCP_SETUP_NO_RESOURCE,
+    MCP_SETUP_NO_LINK
+} mcp_setup_lack_e;
+
+
+/* The conditions as texts for nginx and for Apache. */
+static const char *const  mcp_setup_lacks[][2] = {
+    [MCP_SETUP_NO_CATALOG] =
+      { "there is no \"mcp_catalog\"", "there is no MCPCatalog" },
+    [MCP_SETUP_NO_JOIN] =
+      { "no item of a catalog has \"x-mcp-join\"",
+        "no item of a catalog has \"x-mcp-join\"" },
+    [MCP_SETUP_NO_STATELESS] =
+      { "\"mcp_revisions\" has no revision without sessions",
+        "MCPRevisions has no revision without sessions" },
+    [MCP_SETUP_NO_TASK] =
+      { "\"mcp_task_after\" is off, and no item of a catalog has "
+        "\"x-mcp-task\"",
+        "MCPTaskAfter is off, and no item of a catalog has \"x-mcp-task\"" },
+    [MCP_SETUP_NO_SESSION] =
+      { "\"mcp_revisions\" has no revision with sessions",
+        "MCPRevisions has no revision with sessions" },
+    [MCP_SETUP_NO_BATCH] =
+      { "\"mcp_revisions\" has no revision with batches",
+        "MCPRevisions has no revision with batches" },
+    [MCP_SETUP_NO_QUOTA] =
+      { "\"mcp_quota_key\" is off", "MCPQuotaKey is off" },
+    [MCP_SETUP_STREAMS_FIRST] =
+      { "calls get a stream earlier, by \"mcp_stream_after\"",
+        "calls get a stream earlier, by MCPStreamAfter" },
+    [MCP_SETUP_NO_SCOPE] =
+      { "no item of a catalog has \"x-mcp-scope\"",
+        "no item of a catalog has \"x-mcp-scope\"" },
+    [MCP_SETUP_NO_RESOURCE] =
+      { "there is no \"mcp_auth_resource\"", "there is no MCPAuthResource" },
+    [MCP_SETUP_NO_LINK] = { "\"mcp_link\" is off", "MCPLink is off" }
+};
+
+
+/* Values of mcp_setup_idle_t.option for directives that are not options. */
+enum {
+    MCP_SETUP_IDLE_SCOPES = MCP_OPTION_COUNT,
+    MCP_SETUP_IDLE_AUTH,
+    MCP_SETUP_IDLE_ORIGIN
+};
+
+
+#define MCP_SETUP_NAME(id, member, nginx, apache, kind, off, min, max, def)   \
+    [MCP_OPTION_##id] = { "\"" nginx "\"", apache },
+
+static const char  *const mcp_setup_idle_names[][2] = {
+    MCP_OPTIONS(MCP_SETUP_NAME)
+    [MCP_SETUP_IDLE_SCOPES] = { "\"mcp_granted_scopes\"", "MCPGrantedScopes" },
+    [MCP_SETUP_IDLE_AUTH] =
+        { "\"mcp_auth_server\" or \"mcp_auth_scopes\"",
+          "MCPAuthServer or MCPAuthScopes" },
+    [MCP_SETUP_IDLE_ORIGIN] = { "\"mcp_link_origin\"", "MCPLinkOrigin" }
+};
+
+
+typedef struct {
+    unsigned          option;          /* mcp_option_e, or
+                                          MCP_SETUP_IDLE_... */
+    mcp_setup_lack_e  lack;
+} mcp_setup_idle_t;
+
+
+static const mcp_setup_idle_t  mcp_setup_idle[] = {
+    { MCP_OPTION_PAGE_SIZE, MCP_SETUP_NO_CATALOG },
+    { MCP_OPTION_JOIN_WAIT, MCP_SETUP_NO_JOIN },
+    { MCP_OPTION_CACHE_TTL, MCP_SETUP_NO_STATELESS },
+    { MCP_OPTION_STATE_LIFETIME, MCP_SETUP_NO_STATELESS },
+    { MCP_OPTION_TASK_AFTER, MCP_SETUP_NO_STATELESS },
+    { MCP_OPTION_TASK_TTL, MCP_SETUP_NO_STATELESS },
+    { MCP_OPTION_TASK_TTL, MCP_SETUP_NO_TASK },
+    { MCP_OPTION_SESSION_LIFETIME, MCP_SETUP_NO_SESSION },
+    { MCP_OPTION_MAX_BATCH, MCP_SETUP_NO_BATCH },
+    { MCP_OPTION_QUOTA_STREAMS, MCP_SETUP_NO_QUOTA },
+    { MCP_OPTION_QUOTA_LISTENERS, MCP_SETUP_NO_QUOTA },
+    { MCP_OPTION_QUOTA_VALUES, MCP_SETUP_NO_QUOTA },
+    { MCP_OPTION_QUOTA_BYTES, MCP_SETUP_NO_QUOTA },
+    { MCP_OPTION_POLICY_AFTER, MCP_SETUP_STREAMS_FIRST },
+    { MCP_SETUP_IDLE_SCOPES, MCP_SETUP_NO_SCOPE },
+    { MCP_SETUP_IDLE_AUTH, MCP_SETUP_NO_RESOURCE },
+    { MCP_SETUP_IDLE_ORIGIN, MCP_SETUP_NO_LINK }
+};
+
+#define MCP_SETUP_IDLE  (sizeof(mcp_setup_idle) / sizeof(mcp_setup_idle[0]))
+
+
+static int
+mcp_setup_lacks_batches(const mcp_setup_t *setup)
+{
+    mcp_revision_e  revision;
+
+    revision = MCP_REVISION_NONE;
+
+    while ((revision = mcp_revision_next(revision)) != MCP_REVISION_NONE) {
+        if ((mcp_setup_revisions(setup) & mcp_revision_bit(revision))
+            && mcp_revision(revision)->batch)
+        {
+            return 0;
+        }
+    }
+
+    return 1;
+}
+
+
+static int
+mcp_setup_has_lack(const mcp_setup_t *setup, const mcp_endpoint_t *endpoint,
+    mcp_setup_lack_e lack)
+{
+    const mcp_catalog_t  *catalog;
+
+    catalog = setup->catalog;
+
+    switch (lack) {
+
+    case MCP_SETUP_NO_CATALOG:
+        return catalog == NULL;
+
+    case MCP_SETUP_NO_JOIN:
+        return catalog == NULL || !mcp_catalog_joins(catalog);
+
+    case MCP_SETUP_NO_STATELESS:
+    case MCP_SETUP_NO_SESSION:
+        return mcp_revision_latest(mcp_setup_revisions(setup),
+                                   lack == MCP_SETUP_NO_STATELESS)
+               == MCP_REVISION_NONE;
+
+    case MCP_SETUP_NO_TASK:
+        return endpoint->task_after == 0
+               && (catalog == NULL || !mcp_catalog_tasks(catalog));
+
+    case MCP_SETUP_NO_BATCH:
+        return mcp_setup_lacks_batches(setup);
+
+    case MCP_SETUP_NO_QUOTA:
+        return endpoint->quota_key == MCP_QUOTA_KEY_OFF;
+
+    case MCP_SETUP_STREAMS_FIRST:
+        return endpoint->policy_after >= endpoint->stream_after
+               && (catalog == NULL || endpoint->policy_after
+                                      >= mcp_catalog_stream_after(catalog));
+
+    case MCP_SETUP_NO_SCOPE:
+        return catalog == NULL || !mcp_catalog_scoped(catalog);
+
+    case MCP_SETUP_NO_RESOURCE:
+        return setup->auth_resource.len == 0;
+
+    default: /* MCP_SETUP_NO_LINK */
+        return !endpoint->link;
+    }
+}
+
+
+static int
+mcp_setup_has_own(const mcp_setup_t *setup, unsigned option)
+{
+    switch (option) {
+
+    case MCP_SETUP_IDLE_SCOPES:
+        return setup->own_scopes;
+
+    case MCP_SETUP_IDLE_AUTH:
+        return setup->own_auth;
+
+    case MCP_SETUP_IDLE_ORIGIN:
+        return setup->own_origin;
+
+    default:
+        return (setup->own >> option & 1) != 0;
+    }
+}
 
 
 int
 mcp_setup_warning(const mcp_setup_t *setup, int apache, unsigned *position,
     char *text)
 {
-    unsigned                    idle;
-    mcp_str_t                   name;
-    const mcp_setup_warning_t  *warning;
+    unsigned                 n;
+    mcp_str_t                name;
+    mcp_endpoint_t           endpoint;
+    const mcp_setup_idle_t  *idle;
 
-    while (*position < MCP_SETUP_WARNINGS) {
-        warning = &mcp_setup_warnings[(*position)++];
-        name = mcp_null_str;
+    apache = apache != 0;
+    memset(&endpoint, 0, sizeof(mcp_endpoint_t));
+    mcp_options_apply(&setup->options, &endpoint);
 
-        if (warning->applies(setup, &name)) {
+    while (*position < MCP_SETUP_MISTAKES) {
+        n = (*position)++;
+
+        if (mcp_setup_has_mistake(setup, &endpoint, n, &name)) {
             (void) snprintf(text, MCP_SETUP_ERROR_MAX,
-                            warning->text[apache != 0], mcp_setup_quote(name));
+                            mcp_setup_mistakes[n][apache],
+                            mcp_setup_quote(name));
             return 1;
         }
     }
 
-    idle = *position - (unsigned) MCP_SETUP_WARNINGS;
+    while (*position < MCP_SETUP_MISTAKES + MCP_SETUP_IDLE) {
+        idle = &mcp_setup_idle[(*position)++ - MCP_SETUP_MISTAKES];
 
-    if (mcp_setup_warning_idle(setup, apache, &idle, text)) {
-        *position = MCP_SETUP_WARNINGS + idle;
-        return 1;
+        if (mcp_setup_has_own(setup, idle->option)
+            && mcp_setup_has_lack(setup, &endpoint, idle->lack))
+        {
+            (void) snprintf(text, MCP_SETUP_ERROR_MAX,
+                            "has %s, which has no effect: %s",
+                            mcp_setup_idle_names[idle->option][apache],
+                            mcp_setup_lacks[idle->lack][apache]);
+            return 1;
+        }
     }
 
     return 0;

@@ -58,31 +58,41 @@ typedef struct {
     mcp_str_t           tls_certificate_key;
     mcp_str_t           tls_server_name;       /* empty: the host of the seed */
     unsigned            tls:1;         /* 1 if at least one seed uses TLS */
-    unsigned            tls_verify:1;
+    unsigned            tls_verify;    /* 1: verify the server's certificate */
 } mcp_cluster_conf_t;
 
 
-/* Directives with one value: X(id, nginx name, Apache name, help text). */
+/*
+ * Directives with one value: X(id, nginx name, Apache name, kind, member of
+ * mcp_cluster_conf_t, minimum, maximum, help text). The bounds are those of
+ * times, in ms.
+ */
 #define MCP_CLUSTER_OPTIONS(X)                                                \
     X(TIMEOUT, "mcp_cluster_timeout", "MCPClusterTimeout",                    \
-      "how long Redis may take to answer")                                    \
+      TIME, timeout, 50, 60000, "how long Redis may take to answer")          \
     X(OUTAGE_TIMEOUT, "mcp_cluster_outage_timeout", "MCPClusterOutageTimeout", \
+      TIME, outage_timeout, 0, 3600000,                                       \
       "how long calls are accepted without Redis")                            \
     X(NODE_TIMEOUT, "mcp_cluster_node_timeout", "MCPClusterNodeTimeout",      \
-      "time without a heartbeat after which a node is dead")           \
-    X(CA, "mcp_cluster_ca", "MCPClusterCA",                                   \
+      TIME, node_timeout, 1000, 3600000,                                      \
+      "time without a heartbeat after which a node is dead")                  \
+    X(CA, "mcp_cluster_ca", "MCPClusterCA", FILE, tls_ca, 0, 0,               \
       "file with the certificates of the authorities that Redis's certificate "\
-      "is verified with")          \
+      "is verified with")                                                     \
     X(CERTIFICATE, "mcp_cluster_certificate", "MCPClusterCertificate",        \
-      "file with the client certificate for Redis")                        \
+      FILE, tls_certificate, 0, 0, "file with the client certificate for Redis") \
     X(CERTIFICATE_KEY, "mcp_cluster_certificate_key",                         \
-      "MCPClusterCertificateKey", "file with its key")                        \
+      "MCPClusterCertificateKey",                                             \
+      FILE, tls_certificate_key, 0, 0, "file with its key")                   \
     X(VERIFY, "mcp_cluster_verify", "MCPClusterVerify",                       \
+      FLAG, tls_verify, 0, 0,                                                 \
       "on or off: whether Redis's certificate is verified")                   \
     X(SERVER_NAME, "mcp_cluster_server_name", "MCPClusterServerName",         \
-      "name in Redis's certificate")
+      TEXT, tls_server_name, 0, 0, "name in Redis's certificate")
 
-#define MCP_CLUSTER_OPTION_ID(id, nginx, apache, help)  MCP_CLUSTER_##id,
+#define MCP_CLUSTER_OPTION_ID(id, nginx, apache, kind, member, min, max,      \
+    help)                                                                     \
+    MCP_CLUSTER_##id,
 
 typedef enum {
     MCP_CLUSTER_OPTIONS(MCP_CLUSTER_OPTION_ID)

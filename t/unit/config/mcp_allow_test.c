@@ -6,6 +6,7 @@
 #include "test_env.h"
 
 #include "config/mcp_allow.h"
+#include "setup_cases.h"
 
 
 #define RULES  8
@@ -154,6 +155,151 @@ test_values(void **state)
 }
 
 
+static const char  permits[] = "1", scopes[] = "a b";
+
+
+static void
+test_rules(void **state)
+{
+    mcp_setup_t  *outer, *inner, *other;
+
+    (void) state;
+
+    outer = setup_new();
+    inner = setup_new();
+    other = setup_new();
+
+    assert_int_equal(mcp_setup_allow(outer, mcp_str("tools/t"), permits, error),
+                     MCP_OK);
+    assert_int_equal(mcp_setup_allow(outer, mcp_str("~."), NULL, error),
+                     MCP_OK);
+    assert_int_equal(mcp_setup_granted_scopes(outer, scopes, error), MCP_OK);
+    assert_int_equal(mcp_setup_granted_scopes(outer, scopes, error),
+                     MCP_ERR_CONFIG);
+    assert_string_equal(error, MCP_SETUP_DUPLICATE);
+
+    assert_int_equal(mcp_setup_allow(other, mcp_str("*"), permits, error), MCP_OK);
+
+    /* a section with rules does not inherit any; a section without rules
+     * inherits all */
+
+    mcp_setup_merge(inner, outer);
+    mcp_setup_merge(other, outer);
+
+    assert_int_equal(mcp_setup_endpoint(inner, NULL, mcp_str("n"),
+                                        mcp_str("v"), &e), MCP_OK);
+    assert_int_equal(e.n_allow, 2);
+    assert_ptr_equal(e.allow[0].value, permits);
+    assert_null(e.allow[1].value);
+    assert_ptr_equal(e.granted_scopes, scopes);
+    assert_true(mcp_endpoint_restricts(&e));
+
+    assert_int_equal(mcp_setup_endpoint(other, NULL, mcp_str("n"),
+                                        mcp_str("v"), &e), MCP_OK);
+    assert_int_equal(e.n_allow, 1);
+    assert_ptr_equal(e.granted_scopes, scopes);
+
+    mcp_setup_free(other);
+    mcp_setup_free(inner);
+    mcp_setup_free(outer);
+}
+
+
+static void
+test_wrong_rules(void **state)
+{
+    int           i;
+    char          name[16];
+    mcp_setup_t  *s;
+
+    (void) state;
+
+    s = setup_new();
+
+    assert_int_equal(mcp_setup_allow(s, mcp_str("a*b"), permits, error),
+                     MCP_ERR_CONFIG);
+    assert_string_equal(error, "invalid pattern \"a*b\": \"*\" is allowed "
+                               "only at the end: write a regular expression, "
+                               "which begins with \"~\"");
+
+    for (i = 0; i < 1000; i++) {
+        (void) snprintf(name, sizeof(name), "a%d", i);
+        assert_int_equal(mcp_setup_allow(s, test_str(name), permits, error),
+                         MCP_OK);
+    }
+
+    assert_int_equal(mcp_setup_allow(s, mcp_str("a"), permits, error),
+                     MCP_ERR_CONFIG);
+    assert_string_equal(error, "more than 1000 rules");
+
+    mcp_setup_free(s);
+}
+
+
+static void
+test_warnings(void **state)
+{
+    mcp_setup_t  *s;
+
+    (void) state;
+
+    s = setup_new();
+
+    assert_int_equal(mcp_setup_allow(s, mcp_str("tools/t"), permits, error),
+                     MCP_OK);
+    assert_int_equal(mcp_setup_allow_nothing(s).len, 0);
+
+    assert_int_equal(mcp_setup_catalog(s, mcp_str("f"), mcp_str(
+        "{\"tools\":[{\"name\":\"t\",\"x-mcp-scope\":\"a\",\"inputSchema\":"
+        "{\"type\":\"object\"}}],\"resourceTemplates\":[{\"name\":\"x\","
+        "\"uriTemplate\":\"a:{x}\"}]}"), error), MCP_OK);
+
+    assert_true(mcp_setup_lacks_scopes(s));
+    assert_int_equal(mcp_setup_granted_scopes(s, scopes, error), MCP_OK);
+    assert_false(mcp_setup_lacks_scopes(s));
+
+    assert_int_equal(mcp_setup_allow(s, mcp_str("resources/a:{x}"), permits,
+                                     error), MCP_OK);
+    assert_int_equal(mcp_setup_allow(s, mcp_str("nothing*"), permits, error),
+                     MCP_OK);
+    assert_int_equal(mcp_setup_allow_nothing(s).len, 0);
+
+    assert_int_equal(mcp_setup_allow(s, mcp_str("prompts/t"), permits, error),
+                     MCP_OK);
+    assert_true(mcp_str_eq(mcp_setup_allow_nothing(s), mcp_str("prompts/t")));
+
+    mcp_setup_free(s);
+}
+
+
+static void
+test_no_memory(void **state)
+{
+    int            rc;
+    mcp_setup_t   *s;
+    unsigned long  n;
+
+    (void) state;
+
+    rc = MCP_ERR_MEMORY;
+
+    for (n = 1; rc != MCP_OK; n++) {
+        s = setup_new();
+        tm.fail_at = n;
+
+        rc = mcp_setup_allow(s, mcp_str("~a"), permits, error);
+
+        if (rc == MCP_OK) {
+            rc = mcp_setup_endpoint(s, NULL, mcp_str("n"), mcp_str("v"), &e);
+        }
+
+        assert_true(rc == MCP_OK || rc == MCP_ERR_MEMORY);
+        tm.fail_at = 0;
+        mcp_setup_free(s);
+    }
+}
+
+
 int
 main(void)
 {
@@ -162,6 +308,10 @@ main(void)
         cmocka_unit_test(test_unsure),
         cmocka_unit_test(test_wrong),
         cmocka_unit_test(test_values),
+        cmocka_unit_test_setup_teardown(test_rules, init, done),
+        cmocka_unit_test_setup_teardown(test_wrong_rules, init, done),
+        cmocka_unit_test_setup_teardown(test_warnings, init, done),
+        cmocka_unit_test_setup_teardown(test_no_memory, init, done),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -5,6 +5,7 @@
 
 #include "test_env.h"
 #include "mcp_auth.h"
+#include "setup_cases.h"
 
 
 #define AUTH(at)                                                              \
@@ -229,6 +230,268 @@ no_scope(void **state)
 }
 
 
+#define RESOURCE_FORM                                                         \
+    " is not the URI of a resource: http:// or https://, a host, and a "      \
+    "path, without a query or a fragment; or off"
+
+#define ISSUER_FORM                                                           \
+    " is not the URI of an issuer: http:// or https://, a host, and a "       \
+    "path, without a query or a fragment"
+
+static const char *const  uris[] = {
+    "", "a", "mcp.example.com", "/mcp", "https", "https:", "https:/", "https://",
+    "https://?", "https:///mcp", "ftp://a/mcp", "https://a#f", "https://a/b#f",
+    "https://a?x", "https://a/b?x", "https://u@a/b", "https://a:0/b",
+    "https://a:99999", "https://a/b c", "https://a/b\"c", "https://a/b\\c",
+    "https://a/b\xc3\xa4", "https://a/b\n", "https://a b", "javascript:x", "Off"
+};
+
+
+static void
+resources(void **state)
+{
+    char          text[2048];
+    size_t        i;
+    mcp_setup_t  *s;
+
+    (void) state;
+
+    s = setup_new();
+
+    for (i = 0; i < sizeof(uris) / sizeof(uris[0]); i++) {
+        snprintf(text, sizeof(text), "\"%s\"" RESOURCE_FORM, uris[i]);
+        refused(mcp_setup_auth_resource(s, test_str(uris[i]), error), text);
+
+        snprintf(text, sizeof(text), "\"%s\"" ISSUER_FORM, uris[i]);
+        refused(mcp_setup_auth_server(s, test_str(uris[i]), error), text);
+    }
+
+    /* a URI of 1024 bytes: accepted; one of 1025: rejected */
+
+    memset(text, 'a', sizeof(text));
+    memcpy(text, "https://a/", 10);
+    taken(mcp_setup_auth_server(s, (mcp_str_t) { text, 1024 }, error));
+    assert_int_equal(mcp_setup_auth_server(s, (mcp_str_t) { text, 1025 },
+                                           error),
+                     MCP_ERR_CONFIG);
+
+    taken(mcp_setup_auth_resource(s, mcp_str("HTTP://[::1]:80"), error));
+    refused(mcp_setup_auth_resource(s, mcp_str("https://a"), error),
+            MCP_SETUP_DUPLICATE);
+
+    mcp_setup_free(s);
+}
+
+
+static void
+scopes(void **state)
+{
+    int           i;
+    char          text[256];
+    mcp_setup_t  *s;
+
+    static const char *const  bad[] = {
+        "", "a b", "a\"b", "a\\b", "a\tb", "\x7f", "\xc3\xa4"
+    };
+
+    (void) state;
+
+    s = setup_new();
+
+    for (i = 0; i < (int) (sizeof(bad) / sizeof(bad[0])); i++) {
+        snprintf(text, sizeof(text), "\"%s\" is not a scope: printable ASCII "
+                 "without spaces, quotes and backslashes", bad[i]);
+        refused(mcp_setup_auth_scope(s, test_str(bad[i]), error), text);
+    }
+
+    refused(mcp_setup_auth_scope(s, mcp_str("offline_access"), error),
+            "\"offline_access\" concerns clients and issuers and is not a "
+            "scope of a resource: remove it");
+
+    taken(mcp_setup_auth_scope(s, mcp_str("!#[]~"), error));
+    refused(mcp_setup_auth_scope(s, mcp_str("!#[]~"), error),
+            "\"!#[]~\" is listed twice");
+
+    for (i = 1; i < 64; i++) {
+        snprintf(text, sizeof(text), "s%d", i);
+        taken(mcp_setup_auth_scope(s, test_str(text), error));
+    }
+
+    refused(mcp_setup_auth_scope(s, mcp_str("x"), error), "more than 64 values");
+
+    mcp_setup_free(s);
+}
+
+
+static mcp_setup_t *
+resource(const char *uri, const char *scope)
+{
+    mcp_setup_t  *s;
+
+    s = setup_new();
+
+    taken(mcp_setup_auth_resource(s, test_str(uri), error));
+    taken(mcp_setup_auth_server(s, mcp_str("https://as.example"), error));
+
+    if (scope) {
+        taken(mcp_setup_auth_scope(s, test_str(scope), error));
+    }
+
+    endpoint(s);
+
+    return s;
+}
+
+
+static void
+documents(void **state)
+{
+    mcp_setup_t       *s;
+    const mcp_auth_t  *auth;
+
+    (void) state;
+
+    s = resource("https://a.example:8443/x/mcp", "files:read");
+
+    assert_str_is(e.auth->resource, "https://a.example:8443/x/mcp");
+    assert_str_is(e.auth->path, MCP_AUTH_WELL_KNOWN "/x/mcp");
+    assert_str_is(e.auth->url, "https://a.example:8443" MCP_AUTH_WELL_KNOWN
+                  "/x/mcp");
+    assert_str_is(e.auth->scope, "files:read");
+    assert_str_is(e.auth->document,
+                  "{\"resource\":\"https://a.example:8443/x/mcp\","
+                  "\"authorization_servers\":[\"https://as.example\"],"
+                  "\"scopes_supported\":[\"files:read\"],"
+                  "\"bearer_methods_supported\":[\"header\"]}");
+    assert_int_equal(e.auth->etag.len, 18);
+    assert_int_equal(e.auth->etag.data[0], '"');
+    assert_int_equal(e.auth->etag.data[17], '"');
+
+    /* mcp_setup_auth() is called again: it returns the same document */
+
+    taken(mcp_setup_auth(s, &auth, error));
+    assert_ptr_equal(auth, e.auth);
+    mcp_setup_free(s);
+
+    /* a resource with the path "/" has the same document as one without a
+     * path */
+
+    s = resource("http://a/", NULL);
+    assert_str_is(e.auth->path, MCP_AUTH_WELL_KNOWN);
+    assert_str_is(e.auth->url, "http://a" MCP_AUTH_WELL_KNOWN);
+    assert_int_equal(e.auth->scope.len, 0);
+    mcp_setup_free(s);
+
+    s = resource("http://a", NULL);
+    assert_str_is(e.auth->url, "http://a" MCP_AUTH_WELL_KNOWN);
+    mcp_setup_free(s);
+
+    /* a document with the title of the server, and with several authorization
+     * servers and scopes */
+
+    s = setup_new();
+    taken(mcp_setup_auth_resource(s, mcp_str("http://a/b/"), error));
+    taken(mcp_setup_auth_server(s, mcp_str("http://c"), error));
+    taken(mcp_setup_auth_server(s, mcp_str("http://d/e"), error));
+    taken(mcp_setup_auth_scope(s, mcp_str("x"), error));
+    taken(mcp_setup_auth_scope(s, mcp_str("y"), error));
+    taken(mcp_setup_server(s, mcp_str("n"), mcp_str("1"), mcp_str("N \"1\""),
+                           error));
+    endpoint(s);
+    assert_str_is(e.auth->path, MCP_AUTH_WELL_KNOWN "/b/");
+    assert_str_is(e.auth->scope, "x y");
+    assert_str_is(e.auth->document,
+                  "{\"resource\":\"http://a/b/\","
+                  "\"authorization_servers\":[\"http://c\",\"http://d/e\"],"
+                  "\"scopes_supported\":[\"x\",\"y\"],"
+                  "\"bearer_methods_supported\":[\"header\"],"
+                  "\"resource_name\":\"N \\\"1\\\"\"}");
+    mcp_setup_free(s);
+}
+
+
+static void
+takes_over(void **state)
+{
+    mcp_setup_t       *outer, *s;
+    const mcp_auth_t  *auth;
+
+    (void) state;
+
+    outer = setup_new();
+    taken(mcp_setup_auth_server(outer, mcp_str("http://c"), error));
+    taken(mcp_setup_auth_scope(outer, mcp_str("x"), error));
+
+    taken(mcp_setup_auth(outer, &auth, error));
+    assert_null(auth);
+
+    s = setup_new();
+    taken(mcp_setup_auth_resource(s, mcp_str("http://a/b"), error));
+    refused(mcp_setup_auth(s, &auth, error),
+            "the resource \"http://a/b\" has no authorization server");
+    endpoint(s);
+    assert_null(e.auth);
+    mcp_setup_merge(s, outer);
+    taken(mcp_setup_auth_resource(outer, mcp_str("http://z"), error));
+    taken(mcp_setup_auth(s, &auth, error));
+    assert_str_is(auth->resource, "http://a/b");
+    assert_str_is(auth->scope, "x");
+    mcp_setup_free(s);
+
+    s = setup_new();
+    taken(mcp_setup_auth_scope(s, mcp_str("y"), error));
+    mcp_setup_merge(s, outer);
+    taken(mcp_setup_auth(s, &auth, error));
+    assert_str_is(auth->resource, "http://z");
+    assert_str_is(auth->scope, "y");
+    mcp_setup_free(s);
+
+    s = setup_new();
+    taken(mcp_setup_auth_resource(s, mcp_str("off"), error));
+    mcp_setup_merge(s, outer);
+    endpoint(s);
+    assert_null(e.auth);
+    mcp_setup_free(s);
+
+    mcp_setup_free(outer);
+}
+
+
+/* Each allocation fails once: no leak. */
+static void
+no_memory(void **state)
+{
+    int                rc;
+    unsigned           n;
+    mcp_setup_t       *s;
+    const mcp_auth_t  *auth;
+
+    (void) state;
+
+    for (n = 1; /* void */ ; n++) {
+        s = setup_new();
+
+        tm.fail_at = n;
+
+        rc = mcp_setup_auth_resource(s, mcp_str("http://a"), error);
+        rc = rc ? rc : mcp_setup_auth_server(s, mcp_str("http://b"), error);
+        rc = rc ? rc : mcp_setup_auth_scope(s, mcp_str("c"), error);
+        rc = rc ? rc : mcp_setup_auth(s, &auth, error);
+
+        tm.fail_at = 0;
+        mcp_setup_free(s);
+
+        if (rc == MCP_OK) {
+            break;
+        }
+
+        assert_int_equal(rc, MCP_ERR_MEMORY);
+    }
+
+    assert_true(n > 1);
+}
+
+
 int
 main(void)
 {
@@ -237,7 +500,12 @@ main(void)
         cmocka_unit_test(checks),
         cmocka_unit_test(challenges),
         cmocka_unit_test(forbidden),
-        cmocka_unit_test(no_scope)
+        cmocka_unit_test(no_scope),
+        test(resources),
+        test(scopes),
+        test(documents),
+        test(takes_over),
+        test(no_memory)
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -289,12 +289,255 @@ no_memory(void **state)
 }
 
 
+#define URL_FORM                                                              \
+    "redis://[user@]host[:port][/db], rediss:// likewise, or unix:/path"
+
+#define NO_URL  " is not the URL of a Redis: " URL_FORM
+
+
+static void
+urls(void **state)
+{
+    size_t                     i;
+    mcp_cluster_setup_t       *s;
+    const mcp_cluster_conf_t  *conf;
+
+    static const struct {
+        const char  *url, *host, *path, *user;
+        unsigned     port, db, tls;
+    } good[] = {
+        { "redis://a", "a", "", "", 6379, 0, 0 },
+        { "redis://a/", "a", "", "", 6379, 0, 0 },
+        { "redis://10.0.0.1:1", "10.0.0.1", "", "", 1, 0, 0 },
+        { "redis://a.example:65535/7", "a.example", "", "", 65535, 7, 0 },
+        { "redis://joe@a:7000/65535", "a", "", "joe", 7000, 65535, 0 },
+        { "rediss://a", "a", "", "", 6379, 0, 1 },
+        { "rediss://joe@[2001:db8::1]:6380", "2001:db8::1", "", "joe", 6380,
+          0, 1 },
+        { "redis://[::1]", "::1", "", "", 6379, 0, 0 },
+        { "unix:/run/redis.sock", "", "/run/redis.sock", "", 0, 0, 0 }
+    };
+
+    (void) state;
+
+    for (i = 0; i < sizeof(good) / sizeof(good[0]); i++) {
+        s = cluster_new();
+        taken(say(s, good[i].url));
+
+        if (good[i].user[0]) {
+            taken(mcp_cluster_setup_password(s, mcp_str("/p"), mcp_str("x"),
+                                             error));
+        }
+
+        conf = finished(s);
+        assert_int_equal(conf->n_seeds, 1);
+        assert_str_is(conf->seeds[0].host, good[i].host);
+        assert_str_is(conf->seeds[0].path, good[i].path);
+        assert_str_is(conf->user, good[i].user);
+        assert_int_equal(conf->seeds[0].port, good[i].port);
+        assert_int_equal(conf->db, good[i].db);
+        assert_int_equal(conf->seeds[0].tls, good[i].tls);
+        assert_int_equal(conf->tls, good[i].tls);
+        mcp_cluster_setup_free(s);
+    }
+}
+
+
+static void
+bad_urls(void **state)
+{
+    char                  text[512], path[256];
+    size_t                i;
+    mcp_cluster_setup_t  *s;
+
+    static const char *const  bad[] = {
+        "", "a", "a:6379", "http://a", "Redis://a", "redis:a", "redis:/a",
+        "unix:", "prefix"
+    };
+
+    static const char *const  ports[] = {
+        "redis://", "redis:///1", "redis://:6379", "redis://a:0",
+        "redis://a:65536", "redis://a:x", "redis://a:-1", "redis://[::1",
+        "redis://[]", "redis://@a", "redis://a b", "redis://a:1:2",
+        "rediss://a\n", "redis://a?db=1"
+    };
+
+    (void) state;
+
+    s = cluster_new();
+
+    for (i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+        snprintf(text, sizeof(text), "\"%s\"" NO_URL, bad[i]);
+        refused(say(s, bad[i]), text);
+    }
+
+    for (i = 0; i < sizeof(ports) / sizeof(ports[0]); i++) {
+        snprintf(text, sizeof(text), "\"%s\"" NO_URL ", ports from 1 to 65535",
+                 ports[i]);
+        refused(say(s, ports[i]), text);
+    }
+
+    refused(say(s, "unix:run"), "\"unix:run\" is not \"unix:\" followed by "
+            "an absolute path of at most 107 bytes");
+
+    memset(path, 'a', sizeof(path));
+    memcpy(path, "unix:/", 6);
+    path[5 + 107] = '\0';
+    taken(say(s, path));
+    path[5 + 107] = 'a';
+    path[5 + 108] = '\0';
+    assert_int_equal(say(s, path), MCP_ERR_CONFIG);
+
+    refused(say(s, "redis://joe:secret@a"),
+            "a URL cannot contain a password: write it into a file and set "
+            "password_file=");
+    refused(say(s, "redis://a/x"), "\"x\" is not the number of a database "
+                                   "from 0 to 65535");
+    refused(say(s, "redis://a/65536"),
+            "\"65536\" is not the number of a database from 0 to 65535");
+
+    mcp_cluster_setup_free(s);
+}
+
+
+static void
+several(void **state)
+{
+    int                        i;
+    mcp_cluster_setup_t       *s;
+    const mcp_cluster_conf_t  *conf;
+
+    (void) state;
+
+    s = cluster_new();
+
+    for (i = 0; i < MCP_CLUSTER_SEEDS; i++) {
+        taken(say(s, i ? "redis://a" : "rediss://b:1/3"));
+    }
+
+    refused(say(s, "redis://a"), "more than 16 URLs of Redis");
+
+    conf = finished(s);
+    assert_int_equal(conf->n_seeds, MCP_CLUSTER_SEEDS);
+    assert_int_equal(conf->db, 3);
+    assert_int_equal(conf->tls, 1);
+    assert_int_equal(conf->seeds[1].tls, 0);
+    mcp_cluster_setup_free(s);
+
+    /* several URLs are accepted only if they have the same user and the same
+     * database */
+
+    s = cluster_new();
+    taken(say(s, "redis://joe@a/3"));
+    taken(say(s, "redis://joe@b/3"));
+    taken(say(s, "user=joe"));
+    taken(say(s, "db=3"));
+    refused(say(s, "redis://jim@b/3"), "the URLs and user= name two users, "
+                                       "\"joe\" and \"jim\": name one");
+    refused(say(s, "redis://b/4"), "the URLs and db= name two databases, 3 "
+                                   "and 4: name one");
+    mcp_cluster_setup_free(s);
+}
+
+
+static void
+parameters(void **state)
+{
+    mcp_str_t                  file;
+    mcp_cluster_setup_t       *s;
+    const mcp_cluster_conf_t  *conf;
+
+    (void) state;
+
+    s = cluster_new();
+    taken(say(s, "redis://a"));
+    taken(say(s, "redis://b:1"));
+    taken(say(s, "sentinel=main"));
+    taken(say(s, "prefix=mine"));
+    taken(say(s, "db=2"));
+    taken(say(s, "user=joe"));
+    taken(say(s, "node=web-1"));
+    taken(mcp_cluster_setup_parameter(s, mcp_str("password_file=redis.pass"),
+                                      &file, error));
+    assert_str_is(file, "redis.pass");
+    taken(mcp_cluster_setup_password(s, file, mcp_str("secret\r\n"), error));
+
+    conf = finished(s);
+    assert_str_is(conf->sentinel, "main");
+    assert_str_is(conf->prefix, "{mine}");
+    assert_str_is(conf->user, "joe");
+    assert_str_is(conf->password, "secret");
+    assert_str_is(conf->label, "web-1");
+    assert_int_equal(conf->db, 2);
+    assert_int_equal(conf->seeds[0].port, 26379);
+    assert_int_equal(conf->seeds[1].port, 1);
+
+    refused(say(s, "prefix=x"), "prefix= is set twice");
+    refused(say(s, "node=x"), "node= is set twice");
+    mcp_cluster_setup_free(s);
+
+    s = cluster_new();
+    refused(say(s, "sentinel="), "\"\" is not a name of 1 to 64 printable "
+                                 "ASCII characters without spaces");
+    refused(say(s, "node=a b"), "\"a b\" is not a name of 1 to 64 printable "
+                                "ASCII characters without spaces");
+    refused(say(s, "user="), "\"\" is not a user name of 1 to 64 printable "
+                             "characters without spaces");
+    refused(say(s, "db="), "\"\" is not the number of a database from 0 to "
+                           "65535");
+    refused(say(s, "password_file="), "password_file= names no file");
+    mcp_cluster_setup_free(s);
+}
+
+
+static void
+prefixes(void **state)
+{
+    char                       text[256];
+    size_t                     i;
+    mcp_cluster_setup_t       *s;
+    const mcp_cluster_conf_t  *conf;
+
+    static const char *const  good[][2] = {
+        { "mcp", "{mcp}" }, { "{mcp}", "{mcp}" }, { "a:{b}", "a:{b}" },
+        { "a:{b}c", "a:{b}c" }
+    };
+
+    static const char *const  bad[] = {
+        "", "a b", "{}", "a{", "a}", "}{", "{}a", "\x7f", "a\xc3\xa4"
+    };
+
+    (void) state;
+
+    for (i = 0; i < sizeof(good) / sizeof(good[0]); i++) {
+        s = cluster_new();
+        taken(say(s, "unix:/a"));
+        snprintf(text, sizeof(text), "prefix=%s", good[i][0]);
+        taken(say(s, text));
+        conf = finished(s);
+        assert_str_is(conf->prefix, good[i][1]);
+        mcp_cluster_setup_free(s);
+    }
+
+    for (i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+        s = cluster_new();
+        snprintf(text, sizeof(text), "prefix=%s", bad[i]);
+        assert_int_equal(say(s, text), MCP_ERR_CONFIG);
+        snprintf(text, sizeof(text), "\"%s\" is not a prefix: ", bad[i]);
+        assert_int_equal(strncmp(error, text, strlen(text)), 0);
+        mcp_cluster_setup_free(s);
+    }
+}
+
+
 int
 main(void)
 {
     const struct CMUnitTest  tests[] = {
         test(defaults), test(options), test(replicas), test(whole),
-        test(takes_over), test(no_memory)
+        test(takes_over), test(no_memory),
+        test(urls), test(bad_urls), test(several), test(parameters),
+        test(prefixes)
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
