@@ -10,7 +10,7 @@
 #include "call/mcp_publish_url.h"
 #include "call/mcp_call_request.h"
 #include "rpc/mcp_id.h"
-#include "rpc/mcp_topic.h"
+#include "rpc/mcp_subscription.h"
 #include "worker/mcp_resume_hooks.h"
 #include "worker/mcp_notification.h"
 

@@ -9,7 +9,7 @@
 
 
 #include "call/mcp_call_internal.h"
-#include "rpc/mcp_topic.h"
+#include "rpc/mcp_subscription.h"
 #include "store/mcp_store_replication.h"
 #include "worker/mcp_cluster_operation.h"
 #include "worker/mcp_notification.h"

@@ -6,7 +6,6 @@
 
 #include "call/mcp_call_internal.h"
 #include "call/mcp_call_request.h"
-#include "rpc/mcp_error.h"
 #include "rpc/mcp_fault.h"
 #include "rpc/mcp_result.h"
 #include "worker/mcp_resume_hooks.h"

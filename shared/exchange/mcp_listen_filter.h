@@ -10,7 +10,7 @@
 
 
 #include "exchange/mcp_listen_task.h"
-#include "rpc/mcp_topic.h"
+#include "rpc/mcp_subscription.h"
 
 
 /* The notifications that a client requests. */

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * The table of errors for clients. Other files decide when an error occurs,
- * and which process sends it.
+ * The table of errors for clients, and errors of backends. Other files decide
+ * when an error occurs, and which process sends it.
  */
 
 
+#include "json/mcp_json.h"
 #include "rpc/mcp_fault.h"
-
-#include "rpc/mcp_error.h"
 
 
 /*
@@ -44,120 +43,92 @@
  * The texts contain no characters that JSON must escape. If an SDK has a text
  * for the error, the same text is used here, so that users find it with a
  * search.
+ *
+ * mcp_fault_always() is a fault with the same status and code in all
+ * revisions; mcp_fault_client() is one that the request has caused, and
+ * mcp_fault_server() one of the server.
  */
+
+#define mcp_fault_always(status, code, text)                                  \
+    { { status, code }, { status, code }, text }
+#define mcp_fault_client(status, text)                                        \
+    { { status, MCP_CODE_SERVER }, { status, MCP_CODE_INVALID_REQUEST }, text }
+#define mcp_fault_server(status, text)                                        \
+    { { status, MCP_CODE_SERVER }, { status, MCP_CODE_INTERNAL }, text }
 
 static const mcp_fault_t  mcp_faults[MCP_FAULT_COUNT] = {
 
-    [MCP_FAULT_NONE] = { { 200, 0 }, { 200, 0 }, "" },
+    [MCP_FAULT_NONE] = mcp_fault_always(200, 0, ""),
 
     [MCP_FAULT_METHOD_NOT_ALLOWED] =
-        { { 405, MCP_CODE_SERVER }, { 405, MCP_CODE_INVALID_REQUEST },
-          "Method not allowed" },
-    [MCP_FAULT_NOT_ACCEPTABLE] =
-        { { 406, MCP_CODE_SERVER }, { 406, MCP_CODE_INVALID_REQUEST },
-          "Not Acceptable" },
-    [MCP_FAULT_MEDIA_TYPE] =
-        { { 415, MCP_CODE_SERVER }, { 415, MCP_CODE_INVALID_REQUEST },
-          "Unsupported Media Type: Content-Type must be application/json" },
+        mcp_fault_client(405, "Method not allowed"),
+    [MCP_FAULT_NOT_ACCEPTABLE] = mcp_fault_client(406, "Not Acceptable"),
+    [MCP_FAULT_MEDIA_TYPE] = mcp_fault_client(415,
+        "Unsupported Media Type: Content-Type must be application/json"),
     [MCP_FAULT_BODY_TOO_LARGE] =
-        { { 413, MCP_CODE_SERVER }, { 413, MCP_CODE_INVALID_REQUEST },
-          "Request body too large" },
+        mcp_fault_client(413, "Request body too large"),
     [MCP_FAULT_ORIGIN] =
-        { { 403, MCP_CODE_SERVER }, { 403, MCP_CODE_INVALID_REQUEST },
-          "Forbidden: Origin not allowed" },
+        mcp_fault_client(403, "Forbidden: Origin not allowed"),
     [MCP_FAULT_REVISION] =
-        { { 400, MCP_CODE_SERVER }, { 400, MCP_CODE_INVALID_REQUEST },
-          "Bad Request: Unsupported protocol version" },
-    [MCP_FAULT_SESSION_ABSENT] =
-        { { 400, MCP_CODE_SERVER }, { 400, MCP_CODE_INVALID_REQUEST },
-          "Bad Request: Mcp-Session-Id header is required" },
+        mcp_fault_client(400, "Bad Request: Unsupported protocol version"),
+    [MCP_FAULT_SESSION_ABSENT] = mcp_fault_client(400,
+        "Bad Request: Mcp-Session-Id header is required"),
     [MCP_FAULT_SESSION_UNKNOWN] =
         { { 404, MCP_CODE_SESSION }, { 404, MCP_CODE_INVALID_REQUEST },
           "Session not found" },
     [MCP_FAULT_EVENT_ID_MALFORMED] =
-        { { 400, MCP_CODE_SERVER }, { 400, MCP_CODE_INVALID_REQUEST },
-          "Bad Request: Invalid event ID format" },
-    [MCP_FAULT_EVENT_ID_UNKNOWN] =
-        { { 404, MCP_CODE_SERVER }, { 404, MCP_CODE_INVALID_REQUEST },
-          "Unknown event ID" },
+        mcp_fault_client(400, "Bad Request: Invalid event ID format"),
+    [MCP_FAULT_EVENT_ID_UNKNOWN] = mcp_fault_client(404, "Unknown event ID"),
     [MCP_FAULT_EVENT_PURGED] =
-        { { 404, MCP_CODE_SERVER }, { 404, MCP_CODE_INVALID_REQUEST },
-          "Events no longer available" },
-    [MCP_FAULT_LINK] =
-        { { 404, MCP_CODE_SERVER }, { 404, MCP_CODE_INVALID_REQUEST },
-          "Unknown stream URL" },
-    [MCP_FAULT_LINK_INPUT] =
-        { { 400, MCP_CODE_INVALID_REQUEST }, { 400, MCP_CODE_INVALID_REQUEST },
-          "Invalid Request: an array of responses to requests of this stream "
-          "is expected" },
-    [MCP_FAULT_LINK_ANSWERS] =
-        { { 400, MCP_CODE_INVALID_REQUEST }, { 400, MCP_CODE_INVALID_REQUEST },
-          "Invalid Request: more responses than the stream has open requests" },
+        mcp_fault_client(404, "Events no longer available"),
+    [MCP_FAULT_LINK] = mcp_fault_client(404, "Unknown stream URL"),
+    [MCP_FAULT_LINK_INPUT] = mcp_fault_always(400, MCP_CODE_INVALID_REQUEST,
+        "Invalid Request: an array of responses to requests of this stream "
+        "is expected"),
+    [MCP_FAULT_LINK_ANSWERS] = mcp_fault_always(400, MCP_CODE_INVALID_REQUEST,
+        "Invalid Request: more responses than the stream has open requests"),
     [MCP_FAULT_STORE_FULL] =
-        { { 503, MCP_CODE_SERVER }, { 503, MCP_CODE_INTERNAL },
-          "Server has no room for another stream" },
+        mcp_fault_server(503, "Server has no room for another stream"),
     [MCP_FAULT_CLUSTER_UNREACHABLE] =
-        { { 503, MCP_CODE_SERVER }, { 503, MCP_CODE_INTERNAL },
-          "The cluster cannot be reached now" },
+        mcp_fault_server(503, "The cluster cannot be reached now"),
     [MCP_FAULT_TOO_MANY_STREAMS] =
-        { { 429, MCP_CODE_SERVER }, { 429, MCP_CODE_INTERNAL },
-          "Too many streams, or too many bytes in them" },
+        mcp_fault_server(429, "Too many streams, or too many bytes in them"),
     [MCP_FAULT_TOO_MANY_VALUES] =
-        { { 429, MCP_CODE_SERVER }, { 429, MCP_CODE_INTERNAL },
-          "Too many stored settings or used tokens" },
-    [MCP_FAULT_CALL_EARLY] =
-        { { 503, MCP_CODE_SERVER }, { 503, MCP_CODE_INTERNAL },
-          "Call not detached yet" },
+        mcp_fault_server(429, "Too many stored settings or used tokens"),
+    [MCP_FAULT_CALL_EARLY] = mcp_fault_server(503, "Call not detached yet"),
     [MCP_FAULT_CALL_UNKNOWN] =
         { { 404, MCP_CODE_CALL }, { 404, MCP_CODE_INVALID_REQUEST },
           "Call not found, over or expired" },
-    [MCP_FAULT_FORBIDDEN] =
-        { { 403, MCP_CODE_SERVER }, { 403, MCP_CODE_INVALID_REQUEST },
-          "Forbidden" },
+    [MCP_FAULT_FORBIDDEN] = mcp_fault_client(403, "Forbidden"),
     [MCP_FAULT_SCOPE] =
-        { { 403, MCP_CODE_SERVER }, { 403, MCP_CODE_INVALID_REQUEST },
-          "Forbidden: this needs the scopes" },
-    [MCP_FAULT_BAD_REQUEST] =
-        { { 400, MCP_CODE_SERVER }, { 400, MCP_CODE_INVALID_REQUEST },
-          "Bad Request" },
+        mcp_fault_client(403, "Forbidden: this needs the scopes"),
+    [MCP_FAULT_BAD_REQUEST] = mcp_fault_client(400, "Bad Request"),
 
     /* faults that only revisions without sessions have */
     [MCP_FAULT_HEADER] =
-        { { 400, MCP_CODE_HEADER }, { 400, MCP_CODE_HEADER },
-          "Header mismatch" },
-    [MCP_FAULT_CAPABILITY] =
-        { { 400, MCP_CODE_CAPABILITY }, { 400, MCP_CODE_CAPABILITY },
-          "Missing required client capability" },
-    [MCP_FAULT_VERSION] =
-        { { 400, MCP_CODE_VERSION }, { 400, MCP_CODE_VERSION },
-          "Unsupported protocol version" },
+        mcp_fault_always(400, MCP_CODE_HEADER, "Header mismatch"),
+    [MCP_FAULT_CAPABILITY] = mcp_fault_always(400, MCP_CODE_CAPABILITY,
+        "Missing required client capability"),
+    [MCP_FAULT_VERSION] = mcp_fault_always(400, MCP_CODE_VERSION,
+        "Unsupported protocol version"),
     [MCP_FAULT_ENVELOPE] =
-        { { 400, MCP_CODE_PARAMS }, { 400, MCP_CODE_PARAMS },
-          "Invalid params" },
-    [MCP_FAULT_ERA] =
-        { { 400, MCP_CODE_INVALID_REQUEST }, { 400, MCP_CODE_INVALID_REQUEST },
-          "Bad Request: this endpoint has no sessions, it serves" },
+        mcp_fault_always(400, MCP_CODE_PARAMS, "Invalid params"),
+    [MCP_FAULT_ERA] = mcp_fault_always(400, MCP_CODE_INVALID_REQUEST,
+        "Bad Request: this endpoint has no sessions, it serves"),
 
     /* faults of messages that were not understood: the HTTP status is an
      * error */
-    [MCP_FAULT_PARSE] =
-        { { 400, MCP_CODE_PARSE }, { 400, MCP_CODE_PARSE },
-          "Parse error" },
-    [MCP_FAULT_TOO_DEEP] =
-        { { 400, MCP_CODE_PARSE }, { 400, MCP_CODE_PARSE },
-          "Parse error: nested too deeply" },
+    [MCP_FAULT_PARSE] = mcp_fault_always(400, MCP_CODE_PARSE, "Parse error"),
+    [MCP_FAULT_TOO_DEEP] = mcp_fault_always(400, MCP_CODE_PARSE,
+        "Parse error: nested too deeply"),
     [MCP_FAULT_INVALID_REQUEST] =
-        { { 400, MCP_CODE_INVALID_REQUEST }, { 400, MCP_CODE_INVALID_REQUEST },
-          "Invalid Request" },
-    [MCP_FAULT_BATCH] =
-        { { 400, MCP_CODE_INVALID_REQUEST }, { 400, MCP_CODE_INVALID_REQUEST },
-          "Invalid Request: batching is not supported" },
-    [MCP_FAULT_BATCH_SIZE] =
-        { { 400, MCP_CODE_INVALID_REQUEST }, { 400, MCP_CODE_INVALID_REQUEST },
-          "Invalid Request: too many messages in the batch" },
-    [MCP_FAULT_ID] =
-        { { 400, MCP_CODE_INVALID_REQUEST }, { 400, MCP_CODE_INVALID_REQUEST },
-          "Invalid Request: id must be a short string or an integer" },
+        mcp_fault_always(400, MCP_CODE_INVALID_REQUEST, "Invalid Request"),
+    [MCP_FAULT_BATCH] = mcp_fault_always(400, MCP_CODE_INVALID_REQUEST,
+        "Invalid Request: batching is not supported"),
+    [MCP_FAULT_BATCH_SIZE] = mcp_fault_always(400, MCP_CODE_INVALID_REQUEST,
+        "Invalid Request: too many messages in the batch"),
+    [MCP_FAULT_ID] = mcp_fault_always(400, MCP_CODE_INVALID_REQUEST,
+        "Invalid Request: id must be a short string or an integer"),
 
     /* faults of requests that were understood: an error response with status
      * 200, except an unknown method in revisions without sessions, and an
@@ -166,70 +137,49 @@ static const mcp_fault_t  mcp_faults[MCP_FAULT_COUNT] = {
         { { 200, MCP_CODE_METHOD }, { 404, MCP_CODE_METHOD },
           "Method not found" },
     [MCP_FAULT_PARAMS] =
-        { { 200, MCP_CODE_PARAMS }, { 200, MCP_CODE_PARAMS },
-          "Invalid params" },
+        mcp_fault_always(200, MCP_CODE_PARAMS, "Invalid params"),
     [MCP_FAULT_TOOL_UNKNOWN] =
-        { { 200, MCP_CODE_PARAMS }, { 200, MCP_CODE_PARAMS },
-          "Unknown tool" },
+        mcp_fault_always(200, MCP_CODE_PARAMS, "Unknown tool"),
     [MCP_FAULT_PROMPT_UNKNOWN] =
-        { { 200, MCP_CODE_PARAMS }, { 200, MCP_CODE_PARAMS },
-          "Unknown prompt" },
+        mcp_fault_always(200, MCP_CODE_PARAMS, "Unknown prompt"),
     [MCP_FAULT_RESOURCE_UNKNOWN] =
         { { 200, MCP_CODE_RESOURCE }, { 200, MCP_CODE_PARAMS },
           "Resource not found" },
     [MCP_FAULT_CURSOR] =
-        { { 200, MCP_CODE_PARAMS }, { 200, MCP_CODE_PARAMS },
-          "Invalid cursor" },
+        mcp_fault_always(200, MCP_CODE_PARAMS, "Invalid cursor"),
     [MCP_FAULT_LOG_LEVEL] =
-        { { 200, MCP_CODE_PARAMS }, { 200, MCP_CODE_PARAMS },
-          "Invalid log level" },
-    [MCP_FAULT_REQUEST_STATE] =
-        { { 200, MCP_CODE_PARAMS }, { 200, MCP_CODE_PARAMS },
-          "Invalid or expired request state" },
-    [MCP_FAULT_RESUME_TOKEN] =
-        { { 200, MCP_CODE_PARAMS }, { 200, MCP_CODE_PARAMS },
-          "Unknown or expired resume token" },
+        mcp_fault_always(200, MCP_CODE_PARAMS, "Invalid log level"),
+    [MCP_FAULT_REQUEST_STATE] = mcp_fault_always(200, MCP_CODE_PARAMS,
+        "Invalid or expired request state"),
+    [MCP_FAULT_RESUME_TOKEN] = mcp_fault_always(200, MCP_CODE_PARAMS,
+        "Unknown or expired resume token"),
     [MCP_FAULT_RESUME_PURGED] =
-        { { 200, MCP_CODE_PARAMS }, { 200, MCP_CODE_PARAMS },
-          "Events no longer available" },
-    [MCP_FAULT_RESUME_BATCH] =
-        { { 200, MCP_CODE_INVALID_REQUEST }, { 200, MCP_CODE_INVALID_REQUEST },
-          "Invalid Request: a stream in a batch" },
+        mcp_fault_always(200, MCP_CODE_PARAMS, "Events no longer available"),
+    [MCP_FAULT_RESUME_BATCH] = mcp_fault_always(200, MCP_CODE_INVALID_REQUEST,
+        "Invalid Request: a stream in a batch"),
     [MCP_FAULT_TASK] =
-        { { 200, MCP_CODE_PARAMS }, { 200, MCP_CODE_PARAMS },
-          "Unknown or expired task" },
-
+        mcp_fault_always(200, MCP_CODE_PARAMS, "Unknown or expired task"),
     [MCP_FAULT_BACKEND_FAILED] =
-        { { 200, MCP_CODE_INTERNAL }, { 200, MCP_CODE_INTERNAL },
-          "Backend failed" },
+        mcp_fault_always(200, MCP_CODE_INTERNAL, "Backend failed"),
     [MCP_FAULT_BACKEND_TIMEOUT] =
-        { { 200, MCP_CODE_INTERNAL }, { 200, MCP_CODE_INTERNAL },
-          "Backend timed out" },
-    [MCP_FAULT_BACKEND_OUTPUT] =
-        { { 200, MCP_CODE_INTERNAL }, { 200, MCP_CODE_INTERNAL },
-          "Backend sent an invalid response" },
+        mcp_fault_always(200, MCP_CODE_INTERNAL, "Backend timed out"),
+    [MCP_FAULT_BACKEND_OUTPUT] = mcp_fault_always(200, MCP_CODE_INTERNAL,
+        "Backend sent an invalid response"),
     [MCP_FAULT_BACKEND_TOO_LARGE] =
-        { { 200, MCP_CODE_INTERNAL }, { 200, MCP_CODE_INTERNAL },
-          "Backend response too large" },
+        mcp_fault_always(200, MCP_CODE_INTERNAL, "Backend response too large"),
     [MCP_FAULT_NO_BACKEND] =
-        { { 200, MCP_CODE_INTERNAL }, { 200, MCP_CODE_INTERNAL },
-          "No backend configured" },
-    [MCP_FAULT_CALL_FULL] =
-        { { 200, MCP_CODE_INTERNAL }, { 200, MCP_CODE_INTERNAL },
-          "Call ended after it had begun: there is no room for its stream" },
-    [MCP_FAULT_CALL_LIMIT] =
-        { { 200, MCP_CODE_INTERNAL }, { 200, MCP_CODE_INTERNAL },
-          "Call ended after it had begun: its caller has too many streams, or "
-          "too many bytes in them" },
-    [MCP_FAULT_OWNER_DIED] =
-        { { 200, MCP_CODE_INTERNAL }, { 200, MCP_CODE_INTERNAL },
-          "Call lost, its server process ended" },
-    [MCP_FAULT_JOINED] =
-        { { 200, MCP_CODE_INTERNAL }, { 200, MCP_CODE_INTERNAL },
-          "The call that was joined was cancelled, or is gone" },
+        mcp_fault_always(200, MCP_CODE_INTERNAL, "No backend configured"),
+    [MCP_FAULT_CALL_FULL] = mcp_fault_always(200, MCP_CODE_INTERNAL,
+        "Call ended after it had begun: there is no room for its stream"),
+    [MCP_FAULT_CALL_LIMIT] = mcp_fault_always(200, MCP_CODE_INTERNAL,
+        "Call ended after it had begun: its caller has too many streams, or"
+        " too many bytes in them"),
+    [MCP_FAULT_OWNER_DIED] = mcp_fault_always(200, MCP_CODE_INTERNAL,
+        "Call lost, its server process ended"),
+    [MCP_FAULT_JOINED] = mcp_fault_always(200, MCP_CODE_INTERNAL,
+        "The call that was joined was cancelled, or is gone"),
     [MCP_FAULT_INTERNAL] =
-        { { 500, MCP_CODE_INTERNAL }, { 500, MCP_CODE_INTERNAL },
-          "Internal error" }
+        mcp_fault_always(500, MCP_CODE_INTERNAL, "Internal error")
 };
 
 
@@ -308,4 +258,117 @@ mcp_fault_write(mcp_buf_t *buf, mcp_revision_e revision, mcp_str_t id,
     }
 
     mcp_buf_lit(buf, "}}");
+}
+
+
+/* --- errors of backends --- */
+
+
+/*
+ * Returns the code of an error object, 0 if it is not an integer or exceeds
+ * INT32_MAX.
+ */
+static int64_t
+mcp_error_code(const mcp_json_value_t *error)
+{
+    int        negative;
+    uint64_t   n;
+    mcp_str_t  raw;
+
+    raw = mcp_json_get(error, mcp_str("code")).raw;
+    negative = raw.len > 0 && raw.data[0] == '-';
+    raw.data += negative;
+    raw.len -= (size_t) negative;
+
+    if (mcp_str_uint(raw, &n) != MCP_OK || n > INT32_MAX) {
+        return 0;
+    }
+
+    return negative ? -(int64_t) n : (int64_t) n;
+}
+
+
+static int64_t
+mcp_error_allowed(int64_t code)
+{
+    if (code == MCP_CODE_RESOURCE) {
+        return MCP_CODE_PARAMS;
+    }
+
+    if (code == MCP_CODE_CAPABILITY || code > -32000 || code < -32099) {
+        return code;
+    }
+
+    return MCP_CODE_INTERNAL;
+}
+
+
+static void
+mcp_error_members(mcp_buf_t *out, mcp_str_t error, int64_t code,
+    mcp_str_t uri)
+{
+    int               data;
+    mcp_str_t         key;
+    mcp_json_iter_t   iter;
+    mcp_json_value_t  value;
+
+    data = 0;
+
+    mcp_buf_lit(out, "{\"code\":");
+    mcp_buf_int(out, code);
+
+    mcp_json_iter_init(&iter, error);
+
+    while (mcp_json_iter_next(&iter, &key, &value)) {
+        if (mcp_json_str_eq(key, mcp_str("code"))) {
+            continue;
+        }
+
+        data |= mcp_json_str_eq(key, mcp_str("data"));
+
+        mcp_buf_lit(out, ",");
+        mcp_buf_str(out, key);
+        mcp_buf_lit(out, ":");
+        mcp_buf_str(out, value.raw);
+    }
+
+    if (uri.len && !data) {
+        mcp_buf_lit(out, ",\"data\":{\"uri\":");
+        mcp_buf_json(out, uri);
+        mcp_buf_lit(out, "}");
+    }
+
+    mcp_buf_lit(out, "}");
+}
+
+
+int64_t
+mcp_error_write(mcp_buf_t *out, mcp_revision_e revision, mcp_str_t id,
+    mcp_str_t error, mcp_str_t uri)
+{
+    int64_t           code, allowed;
+    mcp_json_value_t  value;
+
+    value.type = MCP_JSON_OBJECT;
+    value.raw = error;
+
+    code = mcp_error_code(&value);
+    allowed = mcp_revision(revision)->stateless ? mcp_error_allowed(code)
+                                                : code;
+
+    mcp_buf_lit(out, "{\"jsonrpc\":\"2.0\",\"id\":");
+    mcp_buf_str(out, id);
+    mcp_buf_lit(out, ",\"error\":");
+
+    if (allowed == code) {
+        mcp_buf_str(out, error);
+
+    } else {
+        mcp_error_members(out, error, allowed,
+                          code == MCP_CODE_RESOURCE ? uri : mcp_null_str);
+    }
+
+    mcp_buf_lit(out, "}");
+
+    return allowed;
 }

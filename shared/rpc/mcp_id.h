@@ -3,6 +3,9 @@
 /*
  * Ids of requests, and progress tokens: raw JSON strings or numbers. Two ids
  * are equal if their values are equal, even in different notations.
+ *
+ * Ids of tasks (extension io.modelcontextprotocol/tasks): signed tokens from
+ * which every process gets the stream of the call.
  */
 
 
@@ -10,8 +13,9 @@
 #define MCP_ID_H_INCLUDED
 
 
-#include "json/mcp_json.h"
 #include "base/mcp_token.h"
+#include "http/mcp_event_id.h"
+#include "json/mcp_json.h"
 
 
 /*
@@ -38,6 +42,39 @@ int mcp_id_same(const mcp_mem_t *mem, mcp_str_t a, mcp_str_t b);
  */
 int mcp_id_digest(const mcp_mem_t *mem, mcp_str_t prefix, mcp_str_t raw,
     unsigned char digest[MCP_DIGEST_LEN]);
+
+
+/* --- ids of tasks --- */
+
+typedef struct {
+    unsigned char  stream[MCP_STREAM_ID_LEN];
+    uint64_t       created;            /* time of creation, ms of
+                                          mcp_env_t.now */
+    uint64_t       ttl;                /* time to live after the creation,
+                                          ms */
+} mcp_task_id_t;
+
+
+/*
+ * Appends the id.
+ *
+ * Returns MCP_OK, or
+ *   MCP_ERR_INTERNAL  there is no key, or OpenSSL failed
+ *   the error of out
+ */
+int mcp_task_id_write(const mcp_task_id_t *id, const mcp_keys_t *keys,
+    mcp_buf_t *out);
+
+/*
+ * Verifies a client's task id.
+ *
+ * Returns MCP_OK, or
+ *   MCP_ERR_NOT_FOUND  the id was not signed with a configured key, or the task
+ *                      has expired
+ *   MCP_ERR_INTERNAL   OpenSSL failed
+ */
+int mcp_task_id_read(mcp_task_id_t *id, const mcp_keys_t *keys, mcp_str_t text,
+    uint64_t now);
 
 
 #endif /* MCP_ID_H_INCLUDED */

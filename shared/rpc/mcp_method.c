@@ -7,18 +7,29 @@
 
 
 /*
- * A row of the table: id, name, kind of its list, kind of its result, and
- * further members.
+ * The rows of the table: a method without a list, whose result is passed on;
+ * a method that lists items; a method that calls an item; and a notification.
  */
 
-#define mcp_method_request(number, text, kind, wanted, ...)                   \
+#define mcp_method_row(number, text, ...)                                     \
     [number] = { .name = { text, sizeof(text) - 1 }, .id = number,            \
-                 .list_kind = kind, .want = wanted, __VA_ARGS__ }
+                 __VA_ARGS__ }
+
+#define mcp_method_plain(number, text, ...)                                   \
+    mcp_method_row(number, text, .list_kind = MCP_METHOD_NO_LIST,             \
+                   .want = MCP_WANT_PLAIN, __VA_ARGS__)
+
+#define mcp_method_list(number, text, kind)                                   \
+    mcp_method_row(number, text, .list_kind = kind, .want = MCP_WANT_PLAIN,   \
+                   MCP_METHOD_BOTH, .caches = 1)
+
+#define mcp_method_call(number, text, wanted, ...)                            \
+    mcp_method_row(number, text, .list_kind = MCP_METHOD_NO_LIST,             \
+                   .want = wanted, MCP_METHOD_BOTH, .takes_input = 1,         \
+                   __VA_ARGS__)
 
 #define mcp_method_notification(number, text)                                 \
-    [number] = { .name = { text, sizeof(text) - 1 }, .id = number,            \
-                 .notification = 1, .list_kind = MCP_METHOD_NO_LIST,          \
-                 .want = MCP_WANT_PLAIN }
+    mcp_method_plain(number, text, .notification = 1)
 
 #define MCP_METHOD_BOTH  .session = 1, .stateless = 1
 
@@ -28,97 +39,60 @@
 
 static const mcp_method_t  mcp_methods[MCP_METHOD_COUNT] = {
 
-    mcp_method_request(MCP_METHOD_UNKNOWN, "",
-        MCP_METHOD_NO_LIST, MCP_WANT_PLAIN, .session = 0),
+    mcp_method_plain(MCP_METHOD_UNKNOWN, "", .session = 0),
+    mcp_method_plain(MCP_METHOD_INITIALIZE, "initialize", .session = 1),
+    mcp_method_plain(MCP_METHOD_PING, "ping", .session = 1),
 
-    mcp_method_request(MCP_METHOD_INITIALIZE, "initialize",
-        MCP_METHOD_NO_LIST, MCP_WANT_PLAIN, .session = 1),
-
-    mcp_method_request(MCP_METHOD_PING, "ping",
-        MCP_METHOD_NO_LIST, MCP_WANT_PLAIN, .session = 1),
-
-    mcp_method_request(MCP_METHOD_TOOLS_LIST, "tools/list",
-        MCP_LIST_TOOLS, MCP_WANT_PLAIN, MCP_METHOD_BOTH, .caches = 1),
-
-    mcp_method_request(MCP_METHOD_TOOLS_CALL, "tools/call",
-        MCP_METHOD_NO_LIST, MCP_WANT_TOOL, MCP_METHOD_BOTH, .takes_input = 1,
+    mcp_method_list(MCP_METHOD_TOOLS_LIST, "tools/list", MCP_LIST_TOOLS),
+    mcp_method_call(MCP_METHOD_TOOLS_CALL, "tools/call", MCP_WANT_TOOL,
         .subject = MCP_SUBJECT_NAME),
-
-    mcp_method_request(MCP_METHOD_PROMPTS_LIST, "prompts/list",
-        MCP_LIST_PROMPTS, MCP_WANT_PLAIN, MCP_METHOD_BOTH, .caches = 1),
-
-    mcp_method_request(MCP_METHOD_PROMPTS_GET, "prompts/get",
-        MCP_METHOD_NO_LIST, MCP_WANT_PROMPT, MCP_METHOD_BOTH, .takes_input = 1,
+    mcp_method_list(MCP_METHOD_PROMPTS_LIST, "prompts/list",
+        MCP_LIST_PROMPTS),
+    mcp_method_call(MCP_METHOD_PROMPTS_GET, "prompts/get", MCP_WANT_PROMPT,
         .subject = MCP_SUBJECT_NAME),
+    mcp_method_list(MCP_METHOD_RESOURCES_LIST, "resources/list",
+        MCP_LIST_RESOURCES),
+    mcp_method_list(MCP_METHOD_RESOURCES_TEMPLATES_LIST,
+        "resources/templates/list", MCP_LIST_TEMPLATES),
+    mcp_method_call(MCP_METHOD_RESOURCES_READ, "resources/read",
+        MCP_WANT_RESOURCE, .caches = 1, .subject = MCP_SUBJECT_URI),
 
-    mcp_method_request(MCP_METHOD_RESOURCES_LIST, "resources/list",
-        MCP_LIST_RESOURCES, MCP_WANT_PLAIN, MCP_METHOD_BOTH, .caches = 1),
+    mcp_method_plain(MCP_METHOD_RESOURCES_SUBSCRIBE, "resources/subscribe",
+        .session = 1),
+    mcp_method_plain(MCP_METHOD_RESOURCES_UNSUBSCRIBE, "resources/unsubscribe",
+        .session = 1),
+    mcp_method_plain(MCP_METHOD_COMPLETION_COMPLETE, "completion/complete",
+        MCP_METHOD_BOTH),
+    mcp_method_plain(MCP_METHOD_LOGGING_SET_LEVEL, "logging/setLevel",
+        .session = 1),
 
-    mcp_method_request(MCP_METHOD_RESOURCES_TEMPLATES_LIST,
-        "resources/templates/list",
-        MCP_LIST_TEMPLATES, MCP_WANT_PLAIN, MCP_METHOD_BOTH, .caches = 1),
+    mcp_method_plain(MCP_METHOD_REQUESTS_GET_STATUS, "requests/getStatus",
+        MCP_METHOD_BOTH, .capability = MCP_CLIENT_REQUESTS),
+    mcp_method_plain(MCP_METHOD_REQUESTS_RESUME, "requests/resume",
+        MCP_METHOD_BOTH, .capability = MCP_CLIENT_REQUESTS, .opens = 1),
+    mcp_method_plain(MCP_METHOD_STREAM_POLL, "stream/poll",
+        .session = 1, .capability = MCP_CLIENT_STREAMS),
+    mcp_method_plain(MCP_METHOD_STREAM_POLL_ALL, "stream/poll/all",
+        .session = 1, .capability = MCP_CLIENT_STREAMS),
+    mcp_method_plain(MCP_METHOD_STREAM_RESUME, "stream/resume",
+        .session = 1, .capability = MCP_CLIENT_STREAMS, .opens = 1),
 
-    mcp_method_request(MCP_METHOD_RESOURCES_READ, "resources/read",
-        MCP_METHOD_NO_LIST, MCP_WANT_RESOURCE, MCP_METHOD_BOTH, .caches = 1,
-        .takes_input = 1, .subject = MCP_SUBJECT_URI),
-
-    mcp_method_request(MCP_METHOD_RESOURCES_SUBSCRIBE, "resources/subscribe",
-        MCP_METHOD_NO_LIST, MCP_WANT_PLAIN, .session = 1),
-
-    mcp_method_request(MCP_METHOD_RESOURCES_UNSUBSCRIBE,
-        "resources/unsubscribe",
-        MCP_METHOD_NO_LIST, MCP_WANT_PLAIN, .session = 1),
-
-    mcp_method_request(MCP_METHOD_COMPLETION_COMPLETE, "completion/complete",
-        MCP_METHOD_NO_LIST, MCP_WANT_PLAIN, MCP_METHOD_BOTH),
-
-    mcp_method_request(MCP_METHOD_LOGGING_SET_LEVEL, "logging/setLevel",
-        MCP_METHOD_NO_LIST, MCP_WANT_PLAIN, .session = 1),
-
-    mcp_method_request(MCP_METHOD_REQUESTS_GET_STATUS, "requests/getStatus",
-        MCP_METHOD_NO_LIST, MCP_WANT_PLAIN, MCP_METHOD_BOTH,
-        .capability = MCP_CLIENT_REQUESTS),
-
-    mcp_method_request(MCP_METHOD_REQUESTS_RESUME, "requests/resume",
-        MCP_METHOD_NO_LIST, MCP_WANT_PLAIN, MCP_METHOD_BOTH,
-        .capability = MCP_CLIENT_REQUESTS, .opens = 1),
-
-    mcp_method_request(MCP_METHOD_STREAM_POLL, "stream/poll",
-        MCP_METHOD_NO_LIST, MCP_WANT_PLAIN, .session = 1,
-        .capability = MCP_CLIENT_STREAMS),
-
-    mcp_method_request(MCP_METHOD_STREAM_POLL_ALL, "stream/poll/all",
-        MCP_METHOD_NO_LIST, MCP_WANT_PLAIN, .session = 1,
-        .capability = MCP_CLIENT_STREAMS),
-
-    mcp_method_request(MCP_METHOD_STREAM_RESUME, "stream/resume",
-        MCP_METHOD_NO_LIST, MCP_WANT_PLAIN, .session = 1,
-        .capability = MCP_CLIENT_STREAMS, .opens = 1),
-
-    mcp_method_request(MCP_METHOD_SERVER_DISCOVER, "server/discover",
-        MCP_METHOD_NO_LIST, MCP_WANT_PLAIN, .stateless = 1, .caches = 1),
-
-    mcp_method_request(MCP_METHOD_SUBSCRIPTIONS_LISTEN, "subscriptions/listen",
-        MCP_METHOD_NO_LIST, MCP_WANT_PLAIN, .stateless = 1),
-
-    mcp_method_request(MCP_METHOD_TASKS_GET, "tasks/get",
-        MCP_METHOD_NO_LIST, MCP_WANT_PLAIN, MCP_METHOD_OF_TASKS),
-
-    mcp_method_request(MCP_METHOD_TASKS_UPDATE, "tasks/update",
-        MCP_METHOD_NO_LIST, MCP_WANT_PLAIN, MCP_METHOD_OF_TASKS),
-
-    mcp_method_request(MCP_METHOD_TASKS_CANCEL, "tasks/cancel",
-        MCP_METHOD_NO_LIST, MCP_WANT_PLAIN, MCP_METHOD_OF_TASKS),
+    mcp_method_plain(MCP_METHOD_SERVER_DISCOVER, "server/discover",
+        .stateless = 1, .caches = 1),
+    mcp_method_plain(MCP_METHOD_SUBSCRIPTIONS_LISTEN, "subscriptions/listen",
+        .stateless = 1),
+    mcp_method_plain(MCP_METHOD_TASKS_GET, "tasks/get", MCP_METHOD_OF_TASKS),
+    mcp_method_plain(MCP_METHOD_TASKS_UPDATE, "tasks/update",
+        MCP_METHOD_OF_TASKS),
+    mcp_method_plain(MCP_METHOD_TASKS_CANCEL, "tasks/cancel",
+        MCP_METHOD_OF_TASKS),
 
     mcp_method_notification(MCP_METHOD_NOTIFICATION_INITIALIZED,
         "notifications/initialized"),
-
     mcp_method_notification(MCP_METHOD_NOTIFICATION_CANCELLED,
         "notifications/cancelled"),
-
     mcp_method_notification(MCP_METHOD_NOTIFICATION_PROGRESS,
         "notifications/progress"),
-
     mcp_method_notification(MCP_METHOD_NOTIFICATION_ROOTS_LIST_CHANGED,
         "notifications/roots/list_changed")
 };
@@ -127,14 +101,9 @@ static const mcp_method_t  mcp_methods[MCP_METHOD_COUNT] = {
 /* RFC 5424, 6.2.1, in reverse order, so that the severity increases */
 
 static const mcp_str_t  mcp_log_levels[MCP_LOG_LEVELS] = {
-    { "debug", 5 },
-    { "info", 4 },
-    { "notice", 6 },
-    { "warning", 7 },
-    { "error", 5 },
-    { "critical", 8 },
-    { "alert", 5 },
-    { "emergency", 9 }
+    mcp_str("debug"), mcp_str("info"), mcp_str("notice"), mcp_str("warning"),
+    mcp_str("error"), mcp_str("critical"), mcp_str("alert"),
+    mcp_str("emergency")
 };
 
 

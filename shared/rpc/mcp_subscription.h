@@ -4,6 +4,12 @@
  * The messages of a subscription (2026-07-28, basic/patterns/subscriptions):
  * the _meta of each message has the raw id of the request that opened the
  * subscription, exactly as the client sent it.
+ *
+ * Topics: the subjects of subscriptions, in the form of the store's keys. A
+ * session's listener and a subscription receive different texts for the same
+ * event, so they have different topics. A change of a list concerns the whole
+ * zone if it was published, or one catalog if the configuration was reloaded:
+ * see catalog_key in mcp_endpoint_t.
  */
 
 
@@ -11,6 +17,8 @@
 #define MCP_SUBSCRIPTION_H_INCLUDED
 
 
+#include "base/mcp_token.h"
+#include "http/mcp_event_id.h"
 #include "json/mcp_json.h"
 
 
@@ -45,6 +53,51 @@ typedef struct {
  */
 void mcp_subscription_splice(mcp_subscription_splice_t *splice, mcp_str_t id,
     mcp_str_t text, mcp_buf_t *buf);
+
+
+/* --- topics --- */
+
+typedef enum {
+    MCP_TOPIC_TOOLS = 0,
+    MCP_TOPIC_PROMPTS,
+    MCP_TOPIC_RESOURCES,       /* resources and resource templates */
+    MCP_TOPIC_LISTS,           /* any of the lists above, for the listeners of
+                                  sessions */
+
+    MCP_TOPIC_COUNT
+} mcp_topic_e;
+
+
+/*
+ * mcp_topic_of() returns the list about whose change a notification with this
+ * method informs, or MCP_TOPIC_COUNT for any other notification.
+ * mcp_topic_method() returns the method of the notification about a list.
+ */
+mcp_topic_e mcp_topic_of(mcp_str_t method);
+mcp_str_t mcp_topic_method(mcp_topic_e list);
+
+/*
+ * Computes the topic of changes of a list in the catalog with this key; if
+ * catalog_key is NULL, that of published changes of the list. Returns MCP_OK
+ * or MCP_ERR_INTERNAL.
+ */
+int mcp_topic_list(mcp_topic_e list, const unsigned char *catalog_key,
+    unsigned char topic[MCP_DIGEST_LEN]);
+
+/*
+ * Compute the topics of changes of a resource with this URI in normal form:
+ * mcp_topic_session_uri() for sessions, mcp_topic_uri() for subscriptions.
+ * Return MCP_OK or MCP_ERR_INTERNAL.
+ */
+int mcp_topic_session_uri(mcp_str_t uri, unsigned char topic[MCP_DIGEST_LEN]);
+int mcp_topic_uri(mcp_str_t uri, unsigned char topic[MCP_DIGEST_LEN]);
+
+/*
+ * Computes the topic of changes of a task, identified by its stream. Returns
+ * MCP_OK or MCP_ERR_INTERNAL.
+ */
+int mcp_topic_task(const unsigned char stream[MCP_STREAM_ID_LEN],
+    unsigned char topic[MCP_DIGEST_LEN]);
 
 
 #endif /* MCP_SUBSCRIPTION_H_INCLUDED */

@@ -2,7 +2,7 @@
 
 #include <stddef.h>
 
-#include "rpc/mcp_topic.h"
+#include "rpc/mcp_subscription.h"
 #include "store/mcp_status_internal.h"
 
 

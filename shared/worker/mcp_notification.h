@@ -9,7 +9,7 @@
 #define MCP_NOTIFICATION_H_INCLUDED
 
 
-#include "rpc/mcp_topic.h"
+#include "rpc/mcp_subscription.h"
 #include "worker/mcp_worker_internal.h"
 
 

@@ -5,7 +5,7 @@
 
 #include "cluster_streams.h"
 
-#include "rpc/mcp_topic.h"
+#include "rpc/mcp_subscription.h"
 #include "worker/mcp_notification.h"
 
 

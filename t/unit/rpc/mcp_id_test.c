@@ -134,13 +134,140 @@ test_no_memory(void **state)
 }
 
 
+#define NOW  1785229500250
+#define TTL  3600000
+
+
+static test_mem_t     tm;
+static mcp_keys_t     keys;
+static mcp_task_id_t  task;
+static char           task_text[MCP_TOKEN_TEXT_MAX + 1];
+
+
+static int
+setup(void **state)
+{
+    mcp_buf_t  buf;
+
+    (void) state;
+
+    test_mem_init(&tm);
+    memset(&keys, 0, sizeof(keys));
+    assert_int_equal(mcp_keys_add(&keys,
+                         mcp_str("0123456789abcdef0123456789abcdef")),
+                     MCP_OK);
+
+    memset(task.stream, 0x5a, MCP_STREAM_ID_LEN);
+    task.created = NOW;
+    task.ttl = TTL;
+
+    mcp_buf_init(&buf, &tm.mem, MCP_TOKEN_TEXT_MAX);
+    assert_int_equal(mcp_task_id_write(&task, &keys, &buf), MCP_OK);
+    memcpy(task_text, buf.data, buf.len);
+    task_text[buf.len] = '\0';
+    mcp_buf_free(&buf);
+
+    return 0;
+}
+
+
+static int
+reads(const char *of, uint64_t now)
+{
+    mcp_task_id_t  other;
+
+    memset(&other, 0, sizeof(other));
+
+    if (mcp_task_id_read(&other, &keys, test_str(of), now) != MCP_OK) {
+        return 0;
+    }
+
+    assert_memory_equal(other.stream, task.stream, MCP_STREAM_ID_LEN);
+    assert_int_equal(other.created, task.created);
+    assert_int_equal(other.ttl, task.ttl);
+
+    return 1;
+}
+
+
+static void
+task_id_expires(void **state)
+{
+    (void) state;
+
+    assert_true(reads(task_text, NOW));
+    assert_true(reads(task_text, NOW + TTL - 1));
+    assert_false(reads(task_text, NOW + TTL));
+    assert_false(reads(task_text, UINT64_MAX));
+}
+
+
+/* A task task in which any byte was changed is invalid. */
+static void
+changed_task_ids(void **state)
+{
+    char           c;
+    size_t         i, len;
+    unsigned char  data[MCP_STREAM_ID_LEN + 16];
+
+    (void) state;
+
+    len = strlen(task_text);
+
+    for (i = 0; i < len; i++) {
+        c = task_text[i];
+        task_text[i] = c == 'A' ? 'B' : 'A';
+        assert_false(reads(task_text, NOW));
+        task_text[i] = '=';
+        assert_false(reads(task_text, NOW));
+        task_text[i] = '\0';
+        assert_false(reads(task_text, NOW));
+        task_text[i] = c;
+    }
+
+    task_text[len] = 'A';
+    task_text[len + 1] = '\0';
+    assert_false(reads(task_text, NOW));
+    task_text[len] = '\0';
+
+    /* tokens for another purpose, or of another length, are not task ids */
+
+    memset(data, 0, sizeof(data));
+    *mcp_token_sign(&keys, MCP_TOKEN_STREAM, data, sizeof(data), task_text) = '\0';
+    assert_false(reads(task_text, 0));
+    *mcp_token_sign(&keys, MCP_TOKEN_TASK, data, sizeof(data) - 1, task_text) = '\0';
+    assert_false(reads(task_text, 0));
+}
+
+
+static void
+task_id_not_written(void **state)
+{
+    mcp_buf_t  buf;
+
+    (void) state;
+
+    mcp_buf_init(&buf, &tm.mem, 10);
+    assert_int_equal(mcp_task_id_write(&task, &keys, &buf), MCP_ERR_LIMIT);
+    mcp_buf_free(&buf);
+
+    mcp_buf_init(&buf, &tm.mem, 1000);
+    keys.n = 0;
+    assert_int_equal(mcp_task_id_write(&task, &keys, &buf), MCP_ERR_INTERNAL);
+    mcp_buf_free(&buf);
+}
+
+
 int
 main(void)
 {
     const struct CMUnitTest  tests[] = {
         cmocka_unit_test(test_same),
         cmocka_unit_test(test_long),
-        cmocka_unit_test(test_no_memory)
+        cmocka_unit_test(test_no_memory),
+        cmocka_unit_test_setup(task_id_expires, setup),
+        cmocka_unit_test_setup(changed_task_ids, setup),
+        cmocka_unit_test_setup(task_id_not_written, setup)
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
