@@ -10,7 +10,6 @@
  * read.
  */
 
-#include "worker/mcp_notification_slice.h"
 #include "worker/mcp_notification.h"
 #include "worker/mcp_call_stats.h"
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 #include "worker/mcp_answer.h"
-#include "worker/mcp_cluster_operation_internal.h"
+#include "worker/mcp_cluster_operation.h"
+#include "worker/mcp_consumer.h"
 #include "worker/mcp_exchange_state.h"
 
 
@@ -10,7 +11,38 @@
 #define MCP_OPERATION_AHEAD_LOOKUP  25
 
 
-static void mcp_operation_retry(mcp_exchange_t *x);
+/* The operations of an exchange, and its entry function. */
+struct mcp_asking_s {
+    int                (*entry)(mcp_exchange_t *x);
+    mcp_operation_t     *first;
+    unsigned             found[MCP_OPERATION_KINDS];   /* for each kind: number
+                                                          of operations that
+                                                          the entry function
+                                                          has started in this
+                                                          run */
+    size_t               headers;      /* number of headers of the response
+                                          before the first run; restored before
+                                          each further run */
+    mcp_resume_state_t  *states;       /* states of the resumption methods
+                                          before the first run; restored before
+                                          each further run */
+    mcp_timer_t          timer;
+    void               (*then)(mcp_exchange_t *x, int rc);     /* called with
+                                          the result of the operation whose
+                                          "holds" is 1 */
+    uint64_t             begun;        /* when the entry function was stored,
+                                          ms */
+    unsigned             late:1;       /* 1: a result was not available in time:
+                                          all operations are
+                                          MCP_ERR_UNREACHABLE */
+    unsigned             again:1;      /* 1: the exchange waits in
+                                          mcp_operation_later() */
+    unsigned             quota:2;      /* whether the session has many calls: 0:
+                                          not looked up yet, 1: yes, 2: no */
+};
+
+
+static void mcp_operation_retry(void *data);
 
 
 void
@@ -124,9 +156,9 @@ mcp_operation_free(mcp_operation_t *op)
 }
 
 
-/* Finished operations are freed; a pending one is detached, and is freed when
- * its result arrives. */
-void
+/* Discards all operations of an exchange. Finished ones are freed; a pending one
+ * is detached, and is freed when its result arrives. */
+static void
 mcp_operation_drop(mcp_asking_t *asking)
 {
     mcp_operation_t  *op, *next;
@@ -161,13 +193,6 @@ mcp_operation_late(void *data)
 }
 
 
-static void
-mcp_operation_due(void *data)
-{
-    mcp_operation_retry(data);
-}
-
-
 int
 mcp_operation_later(mcp_exchange_t *x, uint64_t ms, uint64_t limit)
 {
@@ -185,7 +210,7 @@ mcp_operation_later(mcp_exchange_t *x, uint64_t ms, uint64_t limit)
 
     mcp_operation_drop(asking);
     asking->again = 1;
-    asking->timer.handler = mcp_operation_due;
+    asking->timer.handler = mcp_operation_retry;
     asking->timer.data = x;
     mcp_timer_set(&x->worker->timers, &asking->timer, now + ms);
     mcp_exchange_set_state(x, MCP_EXCHANGE_CLUSTER_WAIT);
@@ -254,7 +279,10 @@ mcp_operation_ahead(mcp_exchange_t *x)
 }
 
 
-int
+/* Does the same as mcp_operation(), and sets *op to the operation if it has
+ * other results than the return value; *op is undefined after MCP_AGAIN, and
+ * NULL if there is no operation. */
+static int
 mcp_operation_run(mcp_exchange_t *x, const mcp_operation_spec_t *spec,
     mcp_operation_t **op)
 {
@@ -463,10 +491,12 @@ mcp_operation_replicate(mcp_worker_t *worker, const mcp_stream_ref_t *ref,
 /* Runs the entry function again, and sends the response if there is one,
  * because the glue waits for an action. */
 static void
-mcp_operation_retry(mcp_exchange_t *x)
+mcp_operation_retry(void *data)
 {
-    int  rc;
+    int              rc;
+    mcp_exchange_t  *x;
 
+    x = data;
     mcp_timer_del(&x->worker->timers, &x->asking->timer);
 
     rc = mcp_operation_entry(x);
@@ -488,6 +518,16 @@ mcp_operation_retry(mcp_exchange_t *x)
         (void) mcp_answer_status(x, 500);
         mcp_answer_ready(x, MCP_ACT_RESPOND);
     }
+}
+
+
+/* Calls then() of an exchange whose operation with "holds" is finished. */
+static void
+mcp_operation_go_on(mcp_exchange_t *x, int rc)
+{
+    mcp_timer_del(&x->worker->timers, &x->asking->timer);
+    mcp_operation_drop(x->asking);
+    x->asking->then(x, rc);
 }
 
 
@@ -538,5 +578,285 @@ mcp_operation_leave(mcp_exchange_t *x)
     if (x->asking) {
         mcp_timer_del(&x->worker->timers, &x->asking->timer);
         mcp_operation_drop(x->asking);
+    }
+}
+
+
+/* --- permissions that depend on all nodes: one more call of a session, and the
+ * use of a resume token --- */
+
+/* Returns 1 if a broadcast has marked the session as having many calls. The
+ * result of the first run is kept for the later runs of the entry function. */
+static int
+mcp_operation_is_crowded(mcp_exchange_t *x)
+{
+    int       rc;
+    uint32_t  many;
+
+    if (x->asking->quota == 0) {
+        rc = mcp_store_value_get(x->worker->store, MCP_VALUE_CROWDED,
+                                 x->client.id, mcp_worker_now(x->worker),
+                                 &many);
+        x->asking->quota = rc == MCP_OK ? 1 : 2;
+    }
+
+    return x->asking->quota == 1;
+}
+
+
+int
+mcp_operation_quota(mcp_exchange_t *x, uint32_t limit)
+{
+    mcp_operation_spec_t  spec;
+
+    if (x->asking == NULL || limit == 0 || !mcp_operation_is_crowded(x)) {
+        return MCP_OK;
+    }
+
+    spec.kind = MCP_OPERATION_QUOTA;
+    memcpy(spec.quota.session, x->client.id, MCP_DIGEST_LEN);
+    spec.quota.limit = limit;
+
+    return mcp_operation(x, &spec);
+}
+
+
+static void
+mcp_operation_token_spec(mcp_operation_spec_t *spec, mcp_operation_token_e what,
+    const unsigned char key[MCP_DIGEST_LEN], uint64_t expires)
+{
+    memset(spec, 0, sizeof(mcp_operation_spec_t));
+    spec->kind = MCP_OPERATION_TOKEN;
+    spec->token.what = what;
+    memcpy(spec->token.key, key, MCP_DIGEST_LEN);
+    spec->token.expires = expires;
+}
+
+
+int
+mcp_operation_token(mcp_exchange_t *x, const unsigned char key[MCP_DIGEST_LEN],
+    uint64_t expires, uint32_t *value)
+{
+    int                    rc;
+    mcp_operation_t       *op;
+    mcp_operation_spec_t   spec;
+
+    mcp_operation_token_spec(&spec, MCP_OPERATION_TOKEN_TAKE, key, expires);
+    rc = mcp_operation_run(x, &spec, &op);
+    *value = op ? op->value : 0;
+
+    return rc;
+}
+
+
+void
+mcp_operation_token_sent(mcp_worker_t *worker, mcp_operation_token_e what,
+    const unsigned char key[MCP_DIGEST_LEN])
+{
+    mcp_operation_spec_t  spec;
+
+    mcp_operation_token_spec(&spec, what, key, 0);
+    (void) mcp_operation_send(worker, &spec, NULL, NULL);
+}
+
+
+void
+mcp_operation_token_set(mcp_worker_t *worker,
+    const unsigned char key[MCP_DIGEST_LEN], uint64_t expires, uint32_t value,
+    const unsigned char stream[MCP_STREAM_ID_LEN])
+{
+    mcp_operation_spec_t  spec;
+
+    mcp_operation_token_spec(&spec, MCP_OPERATION_TOKEN_SET, key, expires);
+    spec.token.value = value;
+    memcpy(spec.token.stream, stream, MCP_STREAM_ID_LEN);
+    (void) mcp_operation_send(worker, &spec, NULL, NULL);
+}
+
+
+/* --- lookups for an exchange whose entry function has returned --- */
+
+/* Removes a finished operation from the list of x, and frees it. */
+static void
+mcp_operation_remove(mcp_exchange_t *x, mcp_operation_t *op)
+{
+    mcp_operation_t  **p;
+
+    for (p = &x->asking->first; *p != op; p = &(*p)->next) { /* void */ }
+
+    *p = op->next;
+    mcp_operation_free(op);
+}
+
+
+int
+mcp_operation_follow(mcp_exchange_t *x, const mcp_operation_stream_t *stream,
+    void (*handler)(void *data, int rc), void *data, mcp_operation_t **op)
+{
+    int               rc;
+    mcp_operation_t  *next;
+
+    if (*op) {
+        mcp_operation_remove(x, *op);
+        *op = NULL;
+    }
+
+    if (x->asking == NULL) {
+        return MCP_ERR_UNREACHABLE;
+    }
+
+    next = mcp_operation_create(x->worker, x);
+
+    if (next == NULL) {
+        return MCP_ERR_MEMORY;
+    }
+
+    next->handler = handler;
+    next->data = data;
+    next->spec.kind = MCP_OPERATION_LOOKUP;
+    next->spec.stream = *stream;
+
+    rc = x->worker->cluster_hooks->start(x->worker->cluster, &next->spec,
+                                         next);
+
+    if (rc != MCP_AGAIN) {
+        mcp_operation_free(next);
+        return rc == MCP_ERR_MEMORY ? rc : MCP_ERR_UNREACHABLE;
+    }
+
+    next->next = x->asking->first;
+    x->asking->first = next;
+    *op = next;
+
+    return MCP_AGAIN;
+}
+
+
+/* --- exchanges that wait until other nodes have a stream of this node, or an
+ * event of the stream --- */
+
+static void
+mcp_operation_held(void *data)
+{
+    mcp_operation_go_on(data, MCP_ERR_UNREACHABLE);
+}
+
+
+/*
+ * Waits until the cluster has event seq of the stream, or the stream itself if
+ * seq is 0. Returns MCP_AGAIN if then() will be called: with the result, or
+ * with MCP_ERR_UNREACHABLE after MCP_OPERATION_TIME. Otherwise returns the
+ * result, which is MCP_OK without a cluster.
+ */
+static int
+mcp_operation_hold(mcp_exchange_t *x, const mcp_stream_ref_t *ref, uint64_t seq,
+    void (*then)(mcp_exchange_t *x, int rc))
+{
+    int               rc;
+    mcp_operation_t  *op;
+    mcp_worker_t     *worker;
+    mcp_asking_t     *asking;
+
+    worker = x->worker;
+    asking = x->asking;
+
+    if (asking == NULL || asking->late) {
+        return asking ? MCP_ERR_UNREACHABLE : MCP_OK;
+    }
+
+    mcp_operation_drop(asking);
+    op = mcp_operation_create(worker, x);
+
+    if (op == NULL) {
+        return MCP_ERR_MEMORY;
+    }
+
+    op->holds = 1;
+    op->seq = seq;
+    asking->first = op;
+    asking->then = then;
+
+    rc = worker->cluster_hooks->await_replication(worker->cluster, ref, op);
+
+    if (rc != MCP_AGAIN) {
+        op->rc = rc;
+        return rc;
+    }
+
+    asking->timer.handler = mcp_operation_held;
+    asking->timer.data = x;
+    mcp_timer_set(&worker->timers, &asking->timer,
+                  mcp_worker_now(worker) + MCP_OPERATION_TIME);
+
+    return MCP_AGAIN;
+}
+
+
+int
+mcp_operation_first(mcp_exchange_t *x, const mcp_stream_ref_t *ref,
+    void (*then)(mcp_exchange_t *x, int rc))
+{
+    int  rc;
+
+    rc = mcp_operation_hold(x, ref, 0, then);
+
+    if (rc == MCP_AGAIN) {
+        mcp_exchange_set_state(x, MCP_EXCHANGE_CLUSTER_WAIT);
+    }
+
+    return rc;
+}
+
+
+static void
+mcp_operation_respond_now(mcp_exchange_t *x, int rc)
+{
+    (void) rc;
+
+    mcp_answer_ready(x, MCP_ACT_RESPOND);
+}
+
+
+void
+mcp_operation_respond(mcp_exchange_t *x, const mcp_stream_ref_t *ref)
+{
+    mcp_stream_info_t  info;
+
+    if (mcp_store_info(x->worker->store, ref, &info) != MCP_OK
+        || info.replicated
+        || mcp_operation_hold(x, ref, 0, mcp_operation_respond_now)
+               != MCP_AGAIN)
+    {
+        mcp_answer_ready(x, MCP_ACT_RESPOND);
+    }
+}
+
+
+static void
+mcp_operation_respond_late(mcp_exchange_t *x, int rc)
+{
+    if (rc == MCP_ERR_UNREACHABLE && x->reader.handle
+        && mcp_consumer_start(x, &x->reader.ref, 0) == MCP_OK)
+    {
+        mcp_answer_ready(x, MCP_ACT_STREAM);
+        return;
+    }
+
+    mcp_answer_ready(x, MCP_ACT_RESPOND);
+}
+
+
+void
+mcp_operation_respond_with(mcp_exchange_t *x, const mcp_stream_ref_t *ref,
+    uint64_t seq)
+{
+    mcp_stream_info_t  info;
+
+    if (mcp_store_info(x->worker->store, ref, &info) != MCP_OK
+        || info.last_seq >= seq
+        || mcp_operation_hold(x, ref, seq, mcp_operation_respond_late)
+               != MCP_AGAIN)
+    {
+        mcp_answer_ready(x, MCP_ACT_RESPOND);
     }
 }

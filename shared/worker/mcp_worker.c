@@ -6,8 +6,8 @@
 #include "base/mcp_base64.h"
 #include "rpc/mcp_fault.h"
 #include "worker/mcp_cluster_operation.h"
-#include "worker/mcp_notification_slice.h"
-#include "worker/mcp_reject_log.h"
+#include "worker/mcp_notification.h"
+#include "worker/mcp_answer.h"
 #include "worker/mcp_call_stats.h"
 
 

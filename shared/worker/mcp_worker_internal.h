@@ -29,7 +29,7 @@ typedef struct mcp_broadcast_s      mcp_broadcast_t;
 typedef struct mcp_cluster_hooks_s  mcp_cluster_hooks_t;
 
 
-/* A notification that is delivered in slices, see mcp_notification_slice.c. */
+/* A notification that is delivered in slices, see mcp_notification.c. */
 typedef struct mcp_notify_part_s  mcp_notify_part_t;
 
 
@@ -113,7 +113,7 @@ struct mcp_worker_s {
     mcp_notify_part_t                 *notify;  /* queue of notifications that
                                                    some subscribers have not
                                                    got yet, see
-                                                   mcp_notification_slice.h */
+                                                   mcp_notification.c */
     mcp_notify_part_t                 *notify_last;
     size_t                             notify_size;    /* size of the queue
                                                           of notifications,
@@ -353,7 +353,7 @@ struct mcp_exchange_s {
                                                URL */
     mcp_asking_t               *asking;     /* cluster operations of the
                                                exchange, see
-                                               mcp_cluster_operation_internal.h;
+                                               mcp_cluster_operation.c;
                                                NULL: it has no entry
                                                function */
     mcp_join_t                 *join;       /* digests to find an equal call;

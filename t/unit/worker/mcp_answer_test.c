@@ -4,6 +4,8 @@
 
 #include "core_cases.h"
 
+#include "worker/mcp_answer.h"
+
 
 static mcp_exchange_t *
 waiting(void)
@@ -108,13 +110,131 @@ test_no_memory(void **state)
 }
 
 
+static void
+get(const char *origin, const char *of, const char *who, int status)
+{
+    client_init(&b, of);
+
+    if (origin) {
+        client_header(&b, "Origin", origin);
+    }
+
+    b.principal = who;
+    client_send(&d, 0, &b, "GET", "");
+    assert_int_equal(b.status, status);
+    client_close(&d, &b);
+}
+
+
+static void
+test_log_reasons(void **state)
+{
+    (void) state;
+
+    get("http://evil.example", session, NULL, 403);
+    has(d.te.info, "refused with 403: Forbidden: Origin not allowed: "
+                   "\"http://evil.example\": the Origin is neither the "
+                   "endpoint's own nor listed");
+
+    get(NULL, "nonsense", NULL, 404);
+    has(d.te.info, "404: Session not found: the session id was not signed");
+    has_not(d.te.info, "nonsense");
+
+    get(NULL, session, "ada", 404);
+    has(d.te.info, "the session belongs to another principal");
+
+    get(NULL, session, "a\nb", 403);
+    has(d.te.info, "the principal has control characters");
+
+    end_session(0, session);
+    has(d.te.info, "ended by its client, revision 2025-11-25");
+    get(NULL, session, NULL, 404);
+    has(d.te.info, "the session has been ended");
+
+    client_open(&d, session, NEW, ALL);
+    has(d.te.info, "began, revision 2025-11-25");
+    d.te.now += d.endpoint.session_lifetime + 2000;
+    get(NULL, session, NULL, 404);
+    has(d.te.info, "the session has expired");
+}
+
+
+/* A logger that does not log level "notice": no message about a rejected
+ * request. */
+static void
+test_log_quiet(void **state)
+{
+    unsigned  logged;
+
+    (void) state;
+
+    d.te.env.log_level = MCP_LOG_NOTICE;
+    logged = d.te.logged;
+    get("http://evil.example", session, NULL, 403);
+    client_post(&d, 0, &a, session, CALL);
+    backend_json(&d, RESULT);
+    client_close(&d, &a);
+    assert_int_equal(d.te.logged, logged);
+}
+
+
+/* A full zone is logged at the first rejected request, and then once a minute,
+ * by any process. */
+static void
+test_log_full(void **state)
+{
+    int               i;
+    unsigned char     key[MCP_DIGEST_LEN] = { 0 };
+    mcp_store_t      *store = &d.process[0].store;
+    mcp_stream_ref_t  ref;
+
+    (void) state;
+
+    d.te.env.zone = mcp_str("tiny");
+    hog(&ref);
+
+    while (mcp_store_value_set(store, 'x', key, 1, 0, NULL) == MCP_OK) {
+        key[0]++;
+    }
+
+    for (i = 0; i < 20; i++) {
+        client_post(&d, (unsigned) i % 2, &a, session,
+                    "{\"jsonrpc\":\"2.0\",\"id\":7,"
+                    "\"method\":\"logging/setLevel\","
+                    "\"params\":{\"level\":\"error\"}}");
+        assert_int_equal(a.status, 503);
+        client_close(&d, &a);
+    }
+
+    has(d.te.last, "zone \"tiny\" is full: 1 requests refused");
+
+    driver_wait(&d, 58000);
+    has(d.te.last, "1 requests refused");
+    driver_wait(&d, 4000);
+    has(d.te.last, "zone \"tiny\" is full: 19 requests refused");
+
+    d.te.last[0] = '\0';
+    driver_wait(&d, 120000);
+    has_not(d.te.last, "refused");
+
+    while (key[0]-- > 0) {
+        mcp_store_value_delete(store, 'x', key);
+    }
+
+    mcp_store_free(&d.process[1].store, &ref);
+}
+
+
 int
 main(void)
 {
     const struct CMUnitTest  tests[] = {
         test(test_headers),
         test(test_retry_after),
-        test(test_no_memory)
+        test(test_no_memory),
+        test(test_log_reasons),
+        test(test_log_quiet),
+        test(test_log_full)
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -8,7 +8,7 @@
 
 #include "core_cases.h"
 
-#include "worker/mcp_notification_slice.h"
+#include "worker/mcp_notification.h"
 
 
 #define LISTENERS  (2 * MCP_NOTIFY_SLICE + 100)
