@@ -451,24 +451,6 @@ mcp_catalog_read_about(mcp_catalog_reader_t *r, const mcp_json_value_t *values)
 
 /* --- lists of items --- */
 
-static size_t
-mcp_catalog_count(const mcp_json_value_t *array)
-{
-    size_t            n;
-    mcp_json_iter_t   iter;
-    mcp_json_value_t  value;
-
-    n = 0;
-    mcp_json_iter_init(&iter, array->raw);
-
-    while (mcp_json_iter_next(&iter, NULL, &value)) {
-        n++;
-    }
-
-    return n;
-}
-
-
 /* Allocates the items, and a table that is at most half full. */
 static int
 mcp_catalog_set_init(mcp_catalog_reader_t *r, mcp_catalog_set_t *set,
@@ -477,7 +459,7 @@ mcp_catalog_set_init(mcp_catalog_reader_t *r, mcp_catalog_set_t *set,
     size_t        n, slots;
     mcp_arena_t  *arena;
 
-    n = mcp_catalog_count(array);
+    n = mcp_json_count(array->raw, SIZE_MAX);
 
     if (n == 0) {
         return MCP_OK;
@@ -515,14 +497,11 @@ static int
 mcp_catalog_add_public(mcp_catalog_reader_t *r, const mcp_catalog_item_t *item,
     unsigned filter, mcp_buf_t *buf)
 {
-    int               first;
     mcp_str_t         raw_key, key;
     mcp_json_iter_t   iter;
     mcp_json_value_t  value;
 
-    first = 1;
     mcp_buf_lit(buf, "{");
-
     mcp_json_iter_init(&iter, item->raw);
 
     while (mcp_json_iter_next(&iter, &raw_key, &value)) {
@@ -538,14 +517,7 @@ mcp_catalog_add_public(mcp_catalog_reader_t *r, const mcp_catalog_item_t *item,
             continue;
         }
 
-        if (!first) {
-            mcp_buf_lit(buf, ",");
-        }
-
-        first = 0;
-
-        mcp_buf_str(buf, raw_key);
-        mcp_buf_lit(buf, ":");
+        mcp_json_add_key(buf, raw_key);
         mcp_json_add_compact(buf, value.raw);
     }
 

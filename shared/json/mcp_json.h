@@ -225,5 +225,13 @@ size_t mcp_json_compact(char *p, size_t len);
 /* Appends accepted JSON, compacted. */
 void mcp_json_add_compact(mcp_buf_t *buf, mcp_str_t json);
 
+/* Appends the raw key of an object's member, and a colon. A comma precedes the
+ * key unless the buffer is empty or ends with a brace that opens an object. */
+void mcp_json_add_key(mcp_buf_t *buf, mcp_str_t key);
+
+/* Returns the number of members or elements of an accepted object or array, but
+ * at most limit. */
+size_t mcp_json_count(mcp_str_t raw, size_t limit);
+
 
 #endif /* MCP_JSON_H_INCLUDED */

@@ -692,3 +692,32 @@ mcp_json_add_compact(mcp_buf_t *buf, mcp_str_t json)
         buf->len += mcp_json_compact(p, json.len);
     }
 }
+
+
+void
+mcp_json_add_key(mcp_buf_t *buf, mcp_str_t key)
+{
+    if (buf->len && buf->data[buf->len - 1] != '{') {
+        mcp_buf_lit(buf, ",");
+    }
+
+    mcp_buf_str(buf, key);
+    mcp_buf_lit(buf, ":");
+}
+
+
+size_t
+mcp_json_count(mcp_str_t raw, size_t limit)
+{
+    size_t            n;
+    mcp_json_iter_t   iter;
+    mcp_json_value_t  value;
+
+    mcp_json_iter_init(&iter, raw);
+
+    for (n = 0; n < limit && mcp_json_iter_next(&iter, NULL, &value); n++) {
+        /* void */
+    }
+
+    return n;
+}

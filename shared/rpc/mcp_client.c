@@ -7,34 +7,29 @@
 #include "rpc/mcp_client.h"
 
 
-static unsigned mcp_client_resume_methods(const mcp_json_value_t *object);
-
-
 static int
-mcp_client_is_object(mcp_json_value_t value)
+mcp_client_has(const mcp_json_value_t *object, mcp_str_t member)
 {
-    return value.type == MCP_JSON_OBJECT;
+    return mcp_json_get(object, member).type == MCP_JSON_OBJECT;
 }
 
 
 static unsigned
 mcp_client_sampling(const mcp_json_value_t *capabilities)
 {
-    int               tools, context;
     mcp_json_value_t  value;
 
     value = mcp_json_get(capabilities, mcp_str("sampling"));
 
-    if (!mcp_client_is_object(value)) {
+    if (value.type != MCP_JSON_OBJECT) {
         return 0;
     }
 
-    tools = mcp_client_is_object(mcp_json_get(&value, mcp_str("tools")));
-    context = mcp_client_is_object(mcp_json_get(&value, mcp_str("context")));
-
     return MCP_CLIENT_SAMPLING
-           | (tools ? MCP_CLIENT_SAMPLING_TOOLS : 0u)
-           | (context ? MCP_CLIENT_SAMPLING_CONTEXT : 0u);
+           | (mcp_client_has(&value, mcp_str("tools"))
+              ? MCP_CLIENT_SAMPLING_TOOLS : 0u)
+           | (mcp_client_has(&value, mcp_str("context"))
+              ? MCP_CLIENT_SAMPLING_CONTEXT : 0u);
 }
 
 
@@ -46,20 +41,49 @@ mcp_client_sampling(const mcp_json_value_t *capabilities)
 static unsigned
 mcp_client_elicitation(const mcp_json_value_t *capabilities)
 {
-    int               form, url;
+    int               url;
     mcp_json_value_t  value;
 
     value = mcp_json_get(capabilities, mcp_str("elicitation"));
 
-    if (!mcp_client_is_object(value)) {
+    if (value.type != MCP_JSON_OBJECT) {
         return 0;
     }
 
-    form = mcp_client_is_object(mcp_json_get(&value, mcp_str("form")));
-    url = mcp_client_is_object(mcp_json_get(&value, mcp_str("url")));
+    url = mcp_client_has(&value, mcp_str("url"));
 
-    return (form || !url ? MCP_CLIENT_ELICITATION : 0u)
+    return (!url || mcp_client_has(&value, mcp_str("form"))
+            ? MCP_CLIENT_ELICITATION : 0u)
            | (url ? MCP_CLIENT_ELICITATION_URL : 0u);
+}
+
+
+/* Returns the bits of the resumption methods whose names are members of the
+ * object. */
+static unsigned
+mcp_client_resume_methods(const mcp_json_value_t *object)
+{
+    size_t    i;
+    unsigned  bits;
+
+    static const struct {
+        mcp_str_t  name;
+        unsigned   bit;
+    } methods[] = {
+        { mcp_str("resumableRequests"), MCP_CLIENT_REQUESTS },
+        { mcp_str("streams"), MCP_CLIENT_STREAMS },
+        { mcp_str("resumeTokens"), MCP_CLIENT_TOKENS }
+    };
+
+    bits = 0;
+
+    for (i = 0; i < sizeof(methods) / sizeof(methods[0]); i++) {
+        if (mcp_client_has(object, methods[i].name)) {
+            bits |= methods[i].bit;
+        }
+    }
+
+    return bits;
 }
 
 
@@ -80,7 +104,7 @@ mcp_client_capabilities(const mcp_json_value_t *capabilities)
     bits = mcp_client_sampling(capabilities)
            | mcp_client_elicitation(capabilities);
 
-    if (mcp_client_is_object(mcp_json_get(capabilities, mcp_str("roots")))) {
+    if (mcp_client_has(capabilities, mcp_str("roots"))) {
         bits |= MCP_CLIENT_ROOTS;
     }
 
@@ -106,38 +130,8 @@ mcp_client_extensions(const mcp_json_value_t *capabilities)
 
     value = mcp_json_get(capabilities, mcp_str("extensions"));
 
-    return mcp_client_is_object(mcp_json_get(&value,
-                                             mcp_str(MCP_CLIENT_TASKS_NAME)))
+    return mcp_client_has(&value, mcp_str(MCP_CLIENT_TASKS_NAME))
            ? MCP_CLIENT_TASKS : 0;
-}
-
-
-/* Returns the bits of the resumption methods whose names are members of the
- * object. */
-static unsigned
-mcp_client_resume_methods(const mcp_json_value_t *object)
-{
-    size_t    i;
-    unsigned  bits;
-
-    static const struct {
-        mcp_str_t  name;
-        unsigned   bit;
-    } methods[] = {
-        { { "resumableRequests", 17 }, MCP_CLIENT_REQUESTS },
-        { { "streams", 7 }, MCP_CLIENT_STREAMS },
-        { { "resumeTokens", 12 }, MCP_CLIENT_TOKENS }
-    };
-
-    bits = 0;
-
-    for (i = 0; i < sizeof(methods) / sizeof(methods[0]); i++) {
-        if (mcp_client_is_object(mcp_json_get(object, methods[i].name))) {
-            bits |= methods[i].bit;
-        }
-    }
-
-    return bits;
 }
 
 

@@ -24,10 +24,8 @@
 
 #include "base/mcp_utf8.h"
 #include "rpc/mcp_digest.h"
+#include "rpc/mcp_id.h"
 
-
-/* maximum number of digits of an exponent that is evaluated */
-#define MCP_DIGEST_EXPONENT  15
 
 /*
  * maximum length of an object's text that is not replaced by its digest, bytes
@@ -164,109 +162,40 @@ mcp_digest_string(mcp_digest_t *d, const char *p)
 }
 
 
-/*
- * Writes the significant digits of the number at p to *out and advances *out.
- * Adds the power of ten of the last digit to *shift. Returns the start of the
- * exponent, or end if there is none.
- */
-static const char *
-mcp_digest_digits(char **out, const char *p, const char *end, int64_t *shift)
-{
-    int    point;
-    char  *o;
-
-    point = 0;
-    o = *out;
-
-    for ( /* void */ ; p < end && *p != 'e' && *p != 'E'; p++) {
-
-        if (*p == '.') {
-            point = 1;
-            continue;
-        }
-
-        *shift -= point;
-
-        if (*p != '0' || o > *out) {
-            *o++ = *p;
-        }
-    }
-
-    while (o > *out && o[-1] == '0') {
-        o--;
-        *shift += 1;
-    }
-
-    *out = o;
-
-    return p;
-}
-
-
-/* Reads the exponent after the "e". Returns MCP_OK, or MCP_ERR_LIMIT if it has
- * more than MCP_DIGEST_EXPONENT digits. */
-static int
-mcp_digest_exponent(const char *p, const char *end, int64_t *exponent)
-{
-    int      negative;
-    int64_t  n;
-
-    negative = (p < end && *p == '-');
-
-    while (p < end && (*p == '-' || *p == '+' || *p == '0')) {
-        p++;
-    }
-
-    if (end - p > MCP_DIGEST_EXPONENT) {
-        return MCP_ERR_LIMIT;
-    }
-
-    for (n = 0; p < end; p++) {
-        n = n * 10 + (*p - '0');
-    }
-
-    *exponent = negative ? -n : n;
-
-    return MCP_OK;
-}
-
-
 /* Writes a number to out, which has enough room. Returns the end. */
 static char *
 mcp_digest_number_write(char *out, mcp_str_t raw)
 {
-    char        *o;
-    int64_t      shift, exponent;
-    const char  *p, *end;
-
-    shift = 0;
-    exponent = 0;
-    end = raw.data + raw.len;
+    char     *o, *end;
+    size_t    minus;
+    int64_t   exponent;
 
     *out = '-';
-    o = out + (*raw.data == '-');
-    p = mcp_digest_digits(&o, raw.data + (*raw.data == '-'), end, &shift);
+    minus = *raw.data == '-';
+    o = out + minus;
+    end = mcp_id_digits(o, (mcp_str_t) { raw.data + minus, raw.len - minus },
+                        &exponent);
 
-    if (o == out + (*raw.data == '-')) {
+    if (end == o) {
         *out = ';';
         return out + 1;
     }
 
-    if (p < end && mcp_digest_exponent(p + 1, end, &exponent) != MCP_OK) {
+    if (end == NULL) {
         *out = '=';
         memcpy(out + 1, raw.data, raw.len);
         out[raw.len + 1] = ';';
         return out + raw.len + 2;
     }
 
-    if (exponent + shift != 0) {
-        o += snprintf(o, MCP_DIGEST_NUMBER - 4, "e%lld",
-                      (long long) (exponent + shift));
+    if (exponent != 0) {
+        end += snprintf(end, MCP_DIGEST_NUMBER - 4, "e%lld",
+                        (long long) exponent);
     }
 
-    *o++ = ';';
+    *end++ = ';';
 
-    return o;
+    return end;
 }
 
 

@@ -326,9 +326,7 @@ mcp_error_members(mcp_buf_t *out, mcp_str_t error, int64_t code,
 
         data |= mcp_json_str_eq(key, mcp_str("data"));
 
-        mcp_buf_lit(out, ",");
-        mcp_buf_str(out, key);
-        mcp_buf_lit(out, ":");
+        mcp_json_add_key(out, key);
         mcp_buf_str(out, value.raw);
     }
 

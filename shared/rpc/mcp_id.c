@@ -3,68 +3,71 @@
 #include "rpc/mcp_id.h"
 
 
-/* Limit for exponents: larger ones are treated as about this one, because no
- * practical number has them. */
-#define MCP_ID_EXPONENT_MAX  1000000000
+/* maximum number of digits of an exponent that is evaluated */
+#define MCP_ID_EXPONENT  15
 
 
-/* Returns the exponent at p, the position after "e" or "E". */
-static int64_t
-mcp_id_exponent(const char *p, const char *end)
+/* Reads the exponent after the "e". Returns MCP_OK, or MCP_ERR_LIMIT if it has
+ * more than MCP_ID_EXPONENT digits. */
+static int
+mcp_id_exponent(const char *p, const char *end, int64_t *exponent)
 {
-    int      minus;
-    int64_t  e;
+    int      negative;
+    int64_t  n;
 
-    minus = 0;
-    e = 0;
+    negative = (p < end && *p == '-');
 
-    if (p < end && (*p == '-' || *p == '+')) {
-        minus = (*p == '-');
+    while (p < end && (*p == '-' || *p == '+' || *p == '0')) {
         p++;
     }
 
-    for ( /* void */ ; p < end && e < MCP_ID_EXPONENT_MAX; p++) {
-        e = e * 10 + (*p - '0');
+    if (end - p > MCP_ID_EXPONENT) {
+        return MCP_ERR_LIMIT;
     }
 
-    return minus ? -e : e;
+    for (n = 0; p < end; p++) {
+        n = n * 10 + (*p - '0');
+    }
+
+    *exponent += negative ? -n : n;
+
+    return MCP_OK;
 }
 
 
-/*
- * Writes the digits of a number's text to o, without leading zeros. Sets
- * *exponent to the power of ten of the last digit. Returns the end of the
- * written digits.
- */
-static char *
-mcp_id_digits(char *o, const char *p, const char *end, int64_t *exponent)
+char *
+mcp_id_digits(char *out, mcp_str_t number, int64_t *exponent)
 {
-    int    fraction;
-    char  *first;
+    int          fraction;
+    char        *o;
+    const char  *p, *end;
 
-    first = o;
-    fraction = 0;
     *exponent = 0;
+    fraction = 0;
+    o = out;
+    end = number.data + number.len;
 
-    for ( /* void */ ; p < end; p++) {
+    for (p = number.data; p < end && *p != 'e' && *p != 'E'; p++) {
+
         if (*p == '.') {
             fraction = 1;
             continue;
         }
 
-        if (*p == 'e' || *p == 'E') {
-            *exponent += mcp_id_exponent(p + 1, end);
-            break;
-        }
-
         *exponent -= fraction;
 
-        if (*p != '0' || o > first) {
+        if (*p != '0' || o > out) {
             *o++ = *p;
         }
     }
 
-    return o;
+    while (o > out && o[-1] == '0') {
+        o--;
+        *exponent += 1;
+    }
+
+    return o > out && p < end
+           && mcp_id_exponent(p + 1, end, exponent) != MCP_OK ? NULL : o;
 }
 
 
@@ -75,31 +78,26 @@ mcp_id_digits(char *o, const char *p, const char *end, int64_t *exponent)
 static int
 mcp_id_number(mcp_arena_t *arena, mcp_str_t raw, mcp_str_t *plain)
 {
-    char        *start, *first, *o;
-    int64_t      exponent;
-    const char  *p;
+    size_t    minus;
+    char     *start, *o;
+    int64_t   exponent;
 
     start = mcp_arena_alloc(arena, raw.len + sizeof("-e-") + 20);
     if (start == NULL) {
         return MCP_ERR_MEMORY;
     }
 
-    o = start;
-    p = raw.data;
+    *start = '-';
+    minus = *raw.data == '-';
+    o = mcp_id_digits(start + minus, (mcp_str_t) { raw.data + minus,
+                                                   raw.len - minus },
+                      &exponent);
 
-    if (*p == '-') {
-        *o++ = *p++;
+    if (o == NULL) {
+        return MCP_OK;
     }
 
-    first = o;
-    o = mcp_id_digits(o, p, raw.data + raw.len, &exponent);
-
-    while (o > first && o[-1] == '0') {
-        o--;
-        exponent++;
-    }
-
-    if (o == first) {
+    if (o == start + minus) {
         *plain = mcp_str("0");
         return MCP_OK;
     }

@@ -19,10 +19,19 @@
 
 
 /*
+ * Writes the digits of a JSON number without its sign to out, which has room
+ * for number.len bytes: without zeros at either end, and nothing for zero. Sets
+ * *exponent to the power of ten of the last digit. Returns the end of the
+ * digits, or NULL if the exponent has more than 15 digits.
+ */
+char *mcp_id_digits(char *out, mcp_str_t number, int64_t *exponent);
+
+/*
  * Sets *plain to the canonical form of a raw id, which is used only for
  * comparison: a quote and the unescaped text of a string, the digits and the
- * power of ten of a number ("12e2" for 1200 and 1.2E3), anything else
- * unchanged. *plain is in raw or in the arena.
+ * power of ten of a number ("12e2" for 1200 and 1.2E3), anything else, and a
+ * number with an exponent of more than 15 digits, unchanged. *plain is in raw
+ * or in the arena.
  *
  * Returns MCP_OK, or
  *   MCP_ERR_MEMORY

@@ -22,10 +22,6 @@ enum {
 };
 
 
-static void mcp_result_body(mcp_buf_t *out, mcp_str_t body,
-    const mcp_result_t *add);
-
-
 void
 mcp_result_head(mcp_buf_t *out, mcp_str_t id)
 {
@@ -56,15 +52,14 @@ mcp_result_server_info(const mcp_result_t *add)
 }
 
 
-/*
- * Appends the members that the result lacks. empty is 1 if the result has no
- * members, so that the first appended one is not preceded by a comma.
- */
+/* Appends the members that the result lacks. out ends with the members that the
+ * result has. */
 static void
-mcp_result_add(mcp_buf_t *out, const mcp_result_t *add, unsigned has,
-    int empty)
+mcp_result_add(mcp_buf_t *out, const mcp_result_t *add, unsigned has)
 {
-    if (!(has & MCP_RESULT_HAS_TYPE) && !empty) {
+    if (!(has & MCP_RESULT_HAS_TYPE) && out->len
+        && out->data[out->len - 1] != '{')
+    {
         mcp_buf_lit(out, ",");
     }
 
@@ -84,12 +79,9 @@ mcp_result_add(mcp_buf_t *out, const mcp_result_t *add, unsigned has,
         }
 
         if (!(has & MCP_RESULT_HAS_SCOPE)) {
-            if (add->is_public) {
-                mcp_buf_lit(out, ",\"cacheScope\":\"public\"");
-
-            } else {
-                mcp_buf_lit(out, ",\"cacheScope\":\"private\"");
-            }
+            mcp_buf_str(out, add->is_public
+                             ? mcp_str(",\"cacheScope\":\"public\"")
+                             : mcp_str(",\"cacheScope\":\"private\""));
         }
     }
 
@@ -110,28 +102,8 @@ mcp_result_tail(mcp_buf_t *out, const mcp_result_t *add)
             out->len--;
         } while (mcp_json_is_space(out->data[out->len - 1]));
 
-        mcp_result_add(out, add, 0, out->data[out->len - 1] == '{');
+        mcp_result_add(out, add, 0);
         mcp_buf_lit(out, "}");
-    }
-
-    mcp_buf_lit(out, "}");
-}
-
-
-void
-mcp_result_write(mcp_buf_t *out, mcp_str_t id, mcp_str_t body,
-    const mcp_result_t *add)
-{
-    mcp_buf_reserve(out, body.len + id.len + 48
-                         + (add ? add->members.len + 80 : 0));
-
-    mcp_result_head(out, id);
-
-    if (add) {
-        mcp_result_body(out, body, add);
-
-    } else {
-        mcp_buf_str(out, body);
     }
 
     mcp_buf_lit(out, "}");
@@ -221,9 +193,7 @@ mcp_result_meta(mcp_buf_t *out, mcp_str_t meta, const mcp_result_t *add)
             continue;
         }
 
-        mcp_buf_lit(out, ",");
-        mcp_buf_str(out, key);
-        mcp_buf_lit(out, ":");
+        mcp_json_add_key(out, key);
         mcp_buf_str(out, value.raw);
     }
 
@@ -234,14 +204,13 @@ mcp_result_meta(mcp_buf_t *out, mcp_str_t meta, const mcp_result_t *add)
 static void
 mcp_result_body(mcp_buf_t *out, mcp_str_t body, const mcp_result_t *add)
 {
-    int               good, empty;
+    int               good;
     unsigned          has, member;
     mcp_str_t         key;
     mcp_json_iter_t   iter;
     mcp_json_value_t  value;
 
     has = 0;
-    empty = 1;
 
     mcp_buf_lit(out, "{");
     mcp_json_iter_init(&iter, body);
@@ -265,12 +234,7 @@ mcp_result_body(mcp_buf_t *out, mcp_str_t body, const mcp_result_t *add)
             has |= MCP_RESULT_IS_INTERIM;
         }
 
-        if (!empty) {
-            mcp_buf_lit(out, ",");
-        }
-
-        mcp_buf_str(out, key);
-        mcp_buf_lit(out, ":");
+        mcp_json_add_key(out, key);
 
         if (member == MCP_RESULT_HAS_META) {
             mcp_result_meta(out, value.raw, add);
@@ -278,10 +242,28 @@ mcp_result_body(mcp_buf_t *out, mcp_str_t body, const mcp_result_t *add)
         } else {
             mcp_buf_str(out, value.raw);
         }
-
-        empty = 0;
     }
 
-    mcp_result_add(out, add, has, empty);
+    mcp_result_add(out, add, has);
+    mcp_buf_lit(out, "}");
+}
+
+
+void
+mcp_result_write(mcp_buf_t *out, mcp_str_t id, mcp_str_t body,
+    const mcp_result_t *add)
+{
+    mcp_buf_reserve(out, body.len + id.len + 48
+                         + (add ? add->members.len + 80 : 0));
+
+    mcp_result_head(out, id);
+
+    if (add) {
+        mcp_result_body(out, body, add);
+
+    } else {
+        mcp_buf_str(out, body);
+    }
+
     mcp_buf_lit(out, "}");
 }

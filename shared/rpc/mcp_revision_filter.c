@@ -49,19 +49,6 @@ mcp_revision_filter_member(mcp_str_t key, const mcp_json_value_t *value)
 }
 
 
-/* Begins a member of an object that is already in out. */
-static void
-mcp_revision_filter_key(mcp_buf_t *out, mcp_str_t key)
-{
-    if (out->len && out->data[out->len - 1] != '{') {
-        mcp_buf_lit(out, ",");
-    }
-
-    mcp_buf_str(out, key);
-    mcp_buf_lit(out, ":");
-}
-
-
 static int
 mcp_revision_filter_has(unsigned filter, const mcp_json_value_t *tool)
 {
@@ -103,7 +90,7 @@ mcp_revision_filter_tool(unsigned filter, const mcp_json_value_t *tool,
 
     while (mcp_json_iter_next(&iter, &key, &value)) {
         if (!(mcp_revision_filter_member(key, &value) & filter)) {
-            mcp_revision_filter_key(out, key);
+            mcp_json_add_key(out, key);
             mcp_buf_str(out, value.raw);
         }
     }
@@ -209,11 +196,11 @@ mcp_revision_filter_result(unsigned filter, const mcp_method_t *method,
     while (mcp_json_iter_next(&iter, &key, &value)) {
 
         if (!mcp_revision_filter_is(filter, method, key, &value)) {
-            mcp_revision_filter_key(out, key);
+            mcp_json_add_key(out, key);
             mcp_buf_str(out, value.raw);
 
         } else if (method->want != MCP_WANT_TOOL) {
-            mcp_revision_filter_key(out, key);
+            mcp_json_add_key(out, key);
             mcp_revision_filter_tools(filter, &value, out);
         }
     }

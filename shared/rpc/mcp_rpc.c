@@ -442,24 +442,6 @@ mcp_rpc_replace(mcp_arena_t *arena, const mcp_json_value_t *places, size_t n,
 }
 
 
-/* Counts the elements of an array, up to limit + 1. */
-static size_t
-mcp_rpc_count(mcp_str_t array, size_t max_items)
-{
-    size_t            n;
-    mcp_json_iter_t   iter;
-    mcp_json_value_t  item;
-
-    mcp_json_iter_init(&iter, array);
-
-    for (n = 0; n <= max_items && mcp_json_iter_next(&iter, NULL, &item); n++) {
-        /* void */
-    }
-
-    return n;
-}
-
-
 /* Lists n elements of an array in the arena; NULL when out of memory. */
 static mcp_str_t *
 mcp_rpc_items(mcp_arena_t *arena, mcp_str_t array, size_t n)
@@ -513,8 +495,8 @@ mcp_rpc_split(mcp_arena_t *arena, mcp_str_t text, unsigned max_depth,
         return MCP_OK;
     }
 
-    count = root.type == MCP_JSON_ARRAY ? mcp_rpc_count(root.raw, max_items)
-                                        : 0;
+    count = root.type == MCP_JSON_ARRAY
+            ? mcp_json_count(root.raw, max_items + 1) : 0;
 
     if (count == 0 || count > max_items) {
         *fault = count ? MCP_FAULT_BATCH_SIZE : MCP_FAULT_INVALID_REQUEST;

@@ -25,9 +25,36 @@
 #define MCP_SESSION_OF_PRINCIPAL  (8 + MCP_DIGEST_LEN)
 
 
-static int mcp_session_good(const mcp_client_t *client, uint64_t now,
-    const unsigned char principal[MCP_DIGEST_LEN]);
-static uint32_t mcp_session_seconds(uint64_t ms);
+/* Returns 1 if the session has not expired and belongs to this principal. */
+static int
+mcp_session_good(const mcp_client_t *client, uint64_t now,
+    const unsigned char principal[MCP_DIGEST_LEN])
+{
+    mcp_str_t  owner, caller;
+
+    owner.data = (const char *) client->principal;
+    owner.len = MCP_DIGEST_LEN;
+
+    caller.data = (const char *) principal;
+    caller.len = MCP_DIGEST_LEN;
+
+    return client->expires > now && mcp_secret_eq(owner, caller);
+}
+
+
+/*
+ * Rounds the time of expiry up to seconds, so that a session does not expire
+ * earlier than configured.
+ */
+static uint32_t
+mcp_session_seconds(uint64_t ms)
+{
+    uint64_t  seconds;
+
+    seconds = ms / 1000 + (ms % 1000 != 0);
+
+    return seconds < UINT32_MAX ? (uint32_t) seconds : UINT32_MAX;
+}
 
 
 char *
@@ -167,36 +194,4 @@ mcp_session_parse_cached(mcp_session_cache_t *cache, const mcp_keys_t *keys,
     }
 
     return rc;
-}
-
-
-/* Returns 1 if the session has not expired and belongs to this principal. */
-static int
-mcp_session_good(const mcp_client_t *client, uint64_t now,
-    const unsigned char principal[MCP_DIGEST_LEN])
-{
-    mcp_str_t  owner, caller;
-
-    owner.data = (const char *) client->principal;
-    owner.len = MCP_DIGEST_LEN;
-
-    caller.data = (const char *) principal;
-    caller.len = MCP_DIGEST_LEN;
-
-    return client->expires > now && mcp_secret_eq(owner, caller);
-}
-
-
-/*
- * Rounds the time of expiry up to seconds, so that a session does not expire
- * earlier than configured.
- */
-static uint32_t
-mcp_session_seconds(uint64_t ms)
-{
-    uint64_t  seconds;
-
-    seconds = ms / 1000 + (ms % 1000 != 0);
-
-    return seconds < UINT32_MAX ? (uint32_t) seconds : UINT32_MAX;
 }

@@ -6,48 +6,34 @@
 #define MCP_SUBSCRIPTION_BRACES  3
 
 
-/*
- * Appends the members of an object, each preceded by a comma, except the
- * member whose name is in "without". Returns the number of appended members.
- */
-static size_t
+/* Appends the members of an object, except the one whose name is in
+ * "without". */
+static void
 mcp_subscription_members(mcp_buf_t *buf, const mcp_json_value_t *object,
     mcp_str_t without)
 {
-    size_t            n;
     mcp_str_t         key;
     mcp_json_iter_t   iter;
     mcp_json_value_t  value;
 
-    n = 0;
-
     if (object->type != MCP_JSON_OBJECT) {
-        return 0;
+        return;
     }
 
     mcp_json_iter_init(&iter, object->raw);
 
     while (mcp_json_iter_next(&iter, &key, &value)) {
-
-        if (mcp_json_str_eq(key, without)) {
-            continue;
+        if (!mcp_json_str_eq(key, without)) {
+            mcp_json_add_key(buf, key);
+            mcp_buf_str(buf, value.raw);
         }
-
-        mcp_buf_lit(buf, ",");
-        mcp_buf_str(buf, key);
-        mcp_buf_lit(buf, ":");
-        mcp_buf_str(buf, value.raw);
-        n++;
     }
-
-    return n;
 }
 
 
 void
 mcp_subscription_form(mcp_buf_t *buf, mcp_str_t method, mcp_str_t message)
 {
-    size_t            start;
     mcp_json_value_t  root, params, meta;
 
     root.type = MCP_JSON_OBJECT;
@@ -57,23 +43,10 @@ mcp_subscription_form(mcp_buf_t *buf, mcp_str_t method, mcp_str_t message)
 
     mcp_buf_lit(buf, "{\"jsonrpc\":\"2.0\",\"method\":\"");
     mcp_buf_str(buf, method);
-    mcp_buf_lit(buf, "\",\"params\":{\"_meta\":");
-
-    /* the opening brace of _meta replaces the comma before its first member */
-
-    start = buf->len;
-
-    if (mcp_subscription_members(buf, &meta,
-                                 mcp_str(MCP_SUBSCRIPTION_ID)) == 0)
-    {
-        mcp_buf_lit(buf, "{");
-
-    } else if (!buf->failed) {
-        buf->data[start] = '{';
-    }
-
+    mcp_buf_lit(buf, "\",\"params\":{\"_meta\":{");
+    mcp_subscription_members(buf, &meta, mcp_str(MCP_SUBSCRIPTION_ID));
     mcp_buf_lit(buf, "}");
-    (void) mcp_subscription_members(buf, &params, mcp_str("_meta"));
+    mcp_subscription_members(buf, &params, mcp_str("_meta"));
     mcp_buf_lit(buf, "}}");
 }
 

@@ -185,6 +185,42 @@ test_unescape(void **state)
 
 
 static void
+test_add_key(void **state)
+{
+    mcp_buf_t   buf;
+    test_mem_t  tm;
+
+    (void) state;
+
+    test_mem_init(&tm);
+    mcp_buf_init(&buf, &tm.mem, 100);
+
+    mcp_json_add_key(&buf, mcp_str("\"a\""));
+    mcp_buf_lit(&buf, "{");
+    mcp_json_add_key(&buf, mcp_str("\"b\""));
+    mcp_buf_lit(&buf, "{}");
+    mcp_json_add_key(&buf, mcp_str("\"c\""));
+    assert_str_is(((mcp_str_t) { buf.data, buf.len }),
+                  "\"a\":{\"b\":{},\"c\":");
+
+    mcp_buf_free(&buf);
+    assert_int_equal(tm.live, 0);
+}
+
+
+static void
+test_count(void **state)
+{
+    (void) state;
+
+    assert_int_equal(mcp_json_count(mcp_str("[]"), 9), 0);
+    assert_int_equal(mcp_json_count(mcp_str("[1,[2,3],{}]"), 9), 3);
+    assert_int_equal(mcp_json_count(mcp_str("[1,[2,3],{}]"), 2), 2);
+    assert_int_equal(mcp_json_count(mcp_str("{\"a\":1,\"b\":[2,3]}"), 9), 2);
+}
+
+
+static void
 test_add_line(void **state)
 {
     mcp_buf_t   buf;
@@ -280,6 +316,8 @@ main(void)
         cmocka_unit_test(test_get),
         cmocka_unit_test(test_get_once),
         cmocka_unit_test(test_unescape),
+        cmocka_unit_test(test_add_key),
+        cmocka_unit_test(test_count),
         cmocka_unit_test(test_add_line),
         cmocka_unit_test(test_compact),
     };
