@@ -295,7 +295,7 @@ mcp_setup_make_allows(mcp_setup_t *setup, mcp_endpoint_t *endpoint)
 int
 mcp_setup_lacks_scopes(const mcp_setup_t *setup)
 {
-    return setup->catalog && mcp_catalog_scoped(setup->catalog)
+    return setup->catalog && mcp_catalog_info(setup->catalog)->scoped
            && setup->granted_scopes == NULL;
 }
 

@@ -72,31 +72,10 @@ mcp_catalog_digest(const mcp_catalog_t *catalog, mcp_list_e kind)
 }
 
 
-int
-mcp_catalog_completions(const mcp_catalog_t *catalog)
+const mcp_catalog_info_t *
+mcp_catalog_info(const mcp_catalog_t *catalog)
 {
-    return catalog->completions;
-}
-
-
-mcp_str_t
-mcp_catalog_instructions(const mcp_catalog_t *catalog)
-{
-    return catalog->instructions;
-}
-
-
-mcp_str_t
-mcp_catalog_extensions(const mcp_catalog_t *catalog)
-{
-    return catalog->extensions;
-}
-
-
-const mcp_catalog_about_t *
-mcp_catalog_about(const mcp_catalog_t *catalog)
-{
-    return &catalog->about;
+    return &catalog->info;
 }
 
 
@@ -256,17 +235,13 @@ mcp_catalog_has_output(const mcp_catalog_t *catalog, mcp_str_t tool)
 {
     const mcp_catalog_item_t  *item;
 
-    item = catalog->outputs ? mcp_catalog_item(catalog, MCP_LIST_TOOLS, tool)
-                            : NULL;
+    if (!catalog->info.outputs) {
+        return 0;
+    }
+
+    item = mcp_catalog_item(catalog, MCP_LIST_TOOLS, tool);
 
     return item && item->output;
-}
-
-
-int
-mcp_catalog_joins(const mcp_catalog_t *catalog)
-{
-    return catalog->joins;
 }
 
 
@@ -278,13 +253,6 @@ mcp_catalog_scope(const mcp_catalog_t *catalog, mcp_list_e kind, mcp_str_t key)
     item = mcp_catalog_item(catalog, kind, key);
 
     return item ? item->scope : mcp_null_str;
-}
-
-
-int
-mcp_catalog_scoped(const mcp_catalog_t *catalog)
-{
-    return catalog->scoped;
 }
 
 
@@ -320,20 +288,6 @@ mcp_catalog_has_template(const mcp_catalog_t *catalog, mcp_str_t text,
     *scope = item ? item->scope : mcp_null_str;
 
     return item != NULL;
-}
-
-
-int
-mcp_catalog_tasks(const mcp_catalog_t *catalog)
-{
-    return catalog->tasks;
-}
-
-
-uint64_t
-mcp_catalog_stream_after(const mcp_catalog_t *catalog)
-{
-    return catalog->stream_after;
 }
 
 

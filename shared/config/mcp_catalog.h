@@ -47,9 +47,6 @@ void mcp_catalog_free(mcp_catalog_t *catalog);
 /* Returns 1 if the catalog has the array of this kind, even an empty one. */
 int mcp_catalog_has(const mcp_catalog_t *catalog, mcp_list_e kind);
 
-/* Returns 1 if completion/complete is offered. */
-int mcp_catalog_completions(const mcp_catalog_t *catalog);
-
 /*
  * Returns a digest of the items of this kind as clients see them. It does not
  * depend on white space, escapes or the order of members in the file.
@@ -57,26 +54,26 @@ int mcp_catalog_completions(const mcp_catalog_t *catalog);
 const unsigned char *mcp_catalog_digest(const mcp_catalog_t *catalog,
     mcp_list_e kind);
 
-/* Returns the instructions as a raw JSON string, empty if there are none. */
-mcp_str_t mcp_catalog_instructions(const mcp_catalog_t *catalog);
-
-/*
- * Returns the object with the extensions that the server supports, by their
- * identifiers, raw and on one line; empty if there is none.
- */
-mcp_str_t mcp_catalog_extensions(const mcp_catalog_t *catalog);
-
-/*
- * Information about the server besides its name, raw and on one line; absent
- * members are empty.
- */
+/* The members of the file that concern the server itself, raw and on one line,
+ * empty if they are absent; and properties of all items together. */
 typedef struct {
+    mcp_str_t  instructions;   /* a JSON string */
+    mcp_str_t  extensions;     /* object with the extensions that the server
+                                  supports, by their identifiers */
     mcp_str_t  description;
     mcp_str_t  website_url;
     mcp_str_t  icons;
-} mcp_catalog_about_t;
+    unsigned   completions:1;  /* 1: completion/complete is offered */
+    unsigned   outputs:1;      /* 1: some tool has an outputSchema */
+    unsigned   joins:1;        /* 1: calls of some item can be joined */
+    unsigned   scoped:1;       /* 1: some item needs a scope */
+    unsigned   tasks:1;        /* 1: the catalog makes calls of some tool tasks,
+                                  even if mcp_task_after is off */
+    uint64_t   stream_after;   /* longest stream_after of an item, ms; 0: no
+                                  item has one */
+} mcp_catalog_info_t;
 
-const mcp_catalog_about_t *mcp_catalog_about(const mcp_catalog_t *catalog);
+const mcp_catalog_info_t *mcp_catalog_info(const mcp_catalog_t *catalog);
 
 /*
  * Returns the raw JSON of an item as it is in the file, with this server's
@@ -109,14 +106,10 @@ int mcp_catalog_number(const mcp_catalog_t *catalog, mcp_list_e kind,
  * have structuredContent. */
 int mcp_catalog_has_output(const mcp_catalog_t *catalog, mcp_str_t tool);
 
-/*
- * mcp_catalog_scope() returns the scopes that callers of the item need,
- * separated by spaces; empty if they need none. mcp_catalog_scoped() returns 1
- * if any item has a scope.
- */
+/* Returns the scopes that callers of the item need, separated by spaces; empty
+ * if they need none. */
 mcp_str_t mcp_catalog_scope(const mcp_catalog_t *catalog, mcp_list_e kind,
     mcp_str_t key);
-int mcp_catalog_scoped(const mcp_catalog_t *catalog);
 
 /*
  * Finds the next template that matches a URI, from index *i on. Returns 1 and
@@ -174,19 +167,6 @@ const mcp_catalog_header_t *mcp_catalog_headers(const mcp_catalog_t *catalog,
 const mcp_catalog_header_t *mcp_catalog_header_dropped(
     const mcp_catalog_t *catalog, int (*drops)(void *ctx, mcp_str_t name),
     void *ctx, size_t *line);
-
-
-/* Returns the longest stream_after of an item, in ms; 0 if no item has one. */
-uint64_t mcp_catalog_stream_after(const mcp_catalog_t *catalog);
-
-/* Returns 1 if calls of some item may be joined. */
-int mcp_catalog_joins(const mcp_catalog_t *catalog);
-
-/*
- * Returns 1 if the catalog makes calls of some tool tasks, even if
- * mcp_task_after is off.
- */
-int mcp_catalog_tasks(const mcp_catalog_t *catalog);
 
 /*
  * Appends one page as a result object, {"tools":[...],"nextCursor":"..."},

@@ -71,19 +71,7 @@ struct mcp_catalog_s {
     mcp_mem_t             mem;
     mcp_arena_t           arena;
     mcp_str_t             text;        /* copy of the file */
-    mcp_str_t             instructions;
-    mcp_str_t             extensions;
-    mcp_catalog_about_t   about;
-    unsigned              completions:1;
-    unsigned              outputs:1;           /* 1: some tool has an
-                                                  outputSchema */
-    unsigned              joins:1;             /* 1: calls of some item can
-                                                  be joined */
-    unsigned              scoped:1;    /* 1: some item needs a scope */
-    unsigned              tasks:1;             /* 1: calls of some tool
-                                                  become tasks */
-    uint64_t              stream_after;        /* longest stream_after of an
-                                                  item, ms */
+    mcp_catalog_info_t    info;
     unsigned char         digest[MCP_DIGEST_LEN];
     mcp_catalog_set_t     sets[MCP_LIST_COUNT];
 };

@@ -161,7 +161,7 @@ mcp_catalog_read_scope(mcp_catalog_reader_t *r, const mcp_json_value_t *value,
                                  "themselves");
     }
 
-    r->catalog->scoped = 1;
+    r->catalog->info.scoped = 1;
 
     return MCP_OK;
 }
@@ -485,15 +485,15 @@ mcp_catalog_keep_rule(mcp_catalog_t *catalog, mcp_catalog_item_t *item,
     *item->rule = *rule;
 
     if (rule->value.join != MCP_JOIN_NOT) {
-        catalog->joins = 1;
+        catalog->info.joins = 1;
     }
 
-    if (rule->value.stream_after > catalog->stream_after) {
-        catalog->stream_after = rule->value.stream_after;
+    if (rule->value.stream_after > catalog->info.stream_after) {
+        catalog->info.stream_after = rule->value.stream_after;
     }
 
     if (rule->has_task && rule->value.task != MCP_TASK_NEVER) {
-        catalog->tasks = 1;
+        catalog->info.tasks = 1;
     }
 
     return MCP_OK;
@@ -564,7 +564,7 @@ mcp_catalog_add_item(mcp_catalog_item_reader_t *ir, mcp_catalog_item_t *item)
 
     if (ir->members[MCP_CATALOG_OUTPUT_SCHEMA].type != MCP_JSON_NONE) {
         item->output = 1;
-        r->catalog->outputs = 1;
+        r->catalog->info.outputs = 1;
     }
 
     item->private = ir->private;

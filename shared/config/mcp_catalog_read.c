@@ -421,11 +421,11 @@ mcp_catalog_read_about(mcp_catalog_reader_t *r, const mcp_json_value_t *values)
         unsigned    field;
         mcp_str_t  *value;
     } kept[] = {
-        { MCP_CATALOG_INSTRUCTIONS, &catalog->instructions },
-        { MCP_CATALOG_EXTENSIONS, &catalog->extensions },
-        { MCP_CATALOG_ICONS, &catalog->about.icons },
-        { MCP_CATALOG_WEBSITE_URL, &catalog->about.website_url },
-        { MCP_CATALOG_DESCRIPTION, &catalog->about.description }
+        { MCP_CATALOG_INSTRUCTIONS, &catalog->info.instructions },
+        { MCP_CATALOG_EXTENSIONS, &catalog->info.extensions },
+        { MCP_CATALOG_ICONS, &catalog->info.icons },
+        { MCP_CATALOG_WEBSITE_URL, &catalog->info.website_url },
+        { MCP_CATALOG_DESCRIPTION, &catalog->info.description }
     };
 
     rc = mcp_catalog_check_types(r, values);
@@ -442,7 +442,7 @@ mcp_catalog_read_about(mcp_catalog_reader_t *r, const mcp_json_value_t *values)
         rc = mcp_catalog_keep(catalog, &values[kept[i].field], kept[i].value);
     }
 
-    catalog->completions = (mcp_str_eq(values[MCP_CATALOG_COMPLETIONS].raw,
+    catalog->info.completions = (mcp_str_eq(values[MCP_CATALOG_COMPLETIONS].raw,
                                        mcp_str("true")) != 0);
 
     return rc;

@@ -43,7 +43,7 @@ mcp_endpoint_completes(const mcp_endpoint_t *endpoint)
         return endpoint->target != MCP_NO_TARGET;
     }
 
-    return mcp_catalog_completions(endpoint->catalog);
+    return mcp_catalog_info(endpoint->catalog)->completions;
 }
 
 
@@ -99,7 +99,7 @@ mcp_endpoint_extensions(const mcp_endpoint_t *endpoint, int stateless,
     mcp_str_t  others;
 
     tasks = stateless && mcp_endpoint_makes_tasks(endpoint);
-    others = endpoint->catalog ? mcp_catalog_extensions(endpoint->catalog)
+    others = endpoint->catalog ? mcp_catalog_info(endpoint->catalog)->extensions
                                : mcp_null_str;
 
     if (!tasks && others.len == 0) {
@@ -194,7 +194,7 @@ mcp_endpoint_info(const mcp_endpoint_t *endpoint, mcp_revision_e revision,
     mcp_buf_t *buf)
 {
     const mcp_revision_t       *row;
-    const mcp_catalog_about_t  *about;
+    const mcp_catalog_info_t  *about;
 
     row = mcp_revision(revision);
 
@@ -210,7 +210,7 @@ mcp_endpoint_info(const mcp_endpoint_t *endpoint, mcp_revision_e revision,
     mcp_buf_json(buf, endpoint->version);
 
     if (endpoint->catalog && row->icons) {
-        about = mcp_catalog_about(endpoint->catalog);
+        about = mcp_catalog_info(endpoint->catalog);
 
         mcp_endpoint_member(buf, mcp_str(",\"description\":"),
                             about->description);
@@ -229,7 +229,7 @@ mcp_endpoint_stream_after(const mcp_endpoint_t *endpoint)
     uint64_t  longest;
 
     longest = endpoint->catalog
-              ? mcp_catalog_stream_after(endpoint->catalog) : 0;
+              ? mcp_catalog_info(endpoint->catalog)->stream_after : 0;
 
     return longest > endpoint->stream_after ? longest
                                             : endpoint->stream_after;
@@ -340,7 +340,8 @@ mcp_endpoint_makes_tasks(const mcp_endpoint_t *endpoint)
 {
     return mcp_endpoint_offers(endpoint, MCP_LIST_TOOLS)
            && ((endpoint->task_after && endpoint->max_wait)
-               || (endpoint->catalog && mcp_catalog_tasks(endpoint->catalog)));
+               || (endpoint->catalog
+                   && mcp_catalog_info(endpoint->catalog)->tasks));
 }
 
 
@@ -348,7 +349,8 @@ int
 mcp_endpoint_restricts(const mcp_endpoint_t *endpoint)
 {
     return endpoint->n_allow
-           || (endpoint->catalog && mcp_catalog_scoped(endpoint->catalog));
+           || (endpoint->catalog
+               && mcp_catalog_info(endpoint->catalog)->scoped);
 }
 
 

@@ -363,7 +363,7 @@ mcp_setup_has_lack(const mcp_setup_t *setup, const mcp_endpoint_t *endpoint,
         return catalog == NULL;
 
     case MCP_SETUP_NO_JOIN:
-        return catalog == NULL || !mcp_catalog_joins(catalog);
+        return catalog == NULL || !mcp_catalog_info(catalog)->joins;
 
     case MCP_SETUP_NO_STATELESS:
     case MCP_SETUP_NO_SESSION:
@@ -373,7 +373,7 @@ mcp_setup_has_lack(const mcp_setup_t *setup, const mcp_endpoint_t *endpoint,
 
     case MCP_SETUP_NO_TASK:
         return endpoint->task_after == 0
-               && (catalog == NULL || !mcp_catalog_tasks(catalog));
+               && (catalog == NULL || !mcp_catalog_info(catalog)->tasks);
 
     case MCP_SETUP_NO_BATCH:
         return mcp_setup_lacks_batches(setup);
@@ -383,11 +383,12 @@ mcp_setup_has_lack(const mcp_setup_t *setup, const mcp_endpoint_t *endpoint,
 
     case MCP_SETUP_STREAMS_FIRST:
         return endpoint->policy_after >= endpoint->stream_after
-               && (catalog == NULL || endpoint->policy_after
-                                      >= mcp_catalog_stream_after(catalog));
+               && (catalog == NULL
+                   || endpoint->policy_after
+                      >= mcp_catalog_info(catalog)->stream_after);
 
     case MCP_SETUP_NO_SCOPE:
-        return catalog == NULL || !mcp_catalog_scoped(catalog);
+        return catalog == NULL || !mcp_catalog_info(catalog)->scoped;
 
     case MCP_SETUP_NO_RESOURCE:
         return setup->auth_resource.len == 0;

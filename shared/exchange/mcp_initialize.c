@@ -83,11 +83,11 @@ mcp_initialize_result(mcp_exchange_t *x)
     mcp_endpoint_info(endpoint, x->client.revision, &x->answer.out);
 
     if (endpoint->catalog
-        && mcp_catalog_instructions(endpoint->catalog).len)
+        && mcp_catalog_info(endpoint->catalog)->instructions.len)
     {
         mcp_buf_lit(&x->answer.out, ",\"instructions\":");
         mcp_buf_str(&x->answer.out,
-                    mcp_catalog_instructions(endpoint->catalog));
+                    mcp_catalog_info(endpoint->catalog)->instructions);
     }
 
     mcp_buf_lit(&x->answer.out, "}");

@@ -72,7 +72,7 @@ mcp_join_how(const mcp_exchange_t *x, const mcp_routing_t *v)
     mcp_policy_t  policy;
 
     if (x->endpoint->catalog == NULL
-        || !mcp_catalog_joins(x->endpoint->catalog)
+        || !mcp_catalog_info(x->endpoint->catalog)->joins
         || v->method->want != MCP_WANT_TOOL
 
         /* answers to questions, or the resumption of a call */

@@ -223,7 +223,7 @@ mcp_routing_lacks_tasks(const mcp_exchange_t *x, const mcp_routing_t *v)
     catalog = x->endpoint->catalog;
 
     if ((x->client.capabilities & MCP_CLIENT_TASKS) || catalog == NULL
-        || !mcp_catalog_tasks(catalog))
+        || !mcp_catalog_info(catalog)->tasks)
     {
         return 0;
     }

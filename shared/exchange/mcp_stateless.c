@@ -511,7 +511,7 @@ mcp_stateless_discover(const mcp_exchange_t *x, mcp_buf_t *out)
     mcp_endpoint_capabilities(x->endpoint, 1, out);
 
     if (x->endpoint->catalog) {
-        instructions = mcp_catalog_instructions(x->endpoint->catalog);
+        instructions = mcp_catalog_info(x->endpoint->catalog)->instructions;
 
         if (instructions.len) {
             mcp_buf_lit(out, ",\"instructions\":");

@@ -170,7 +170,7 @@ test_scopes(void **state)
         "{\"uriTemplate\":\"a:{x}\",\"name\":\"1\",\"x-mcp-scope\":\"t1\"},"
         "{\"uriTemplate\":\"a:b{x}\",\"name\":\"2\"}]}");
 
-    assert_true(mcp_catalog_scoped(catalog));
+    assert_true(mcp_catalog_info(catalog)->scoped);
 
     scope = mcp_catalog_scope(catalog, MCP_LIST_TOOLS, mcp_str("t"));
     assert_true(mcp_str_eq(scope, mcp_str("a bc")));
@@ -200,7 +200,7 @@ test_scopes(void **state)
     assert_int_equal(tm.live, 0);
 
     catalog = catalog_create(&tm, TOOL(""));
-    assert_false(mcp_catalog_scoped(catalog));
+    assert_false(mcp_catalog_info(catalog)->scoped);
     mcp_catalog_free(catalog);
 }
 

@@ -26,8 +26,8 @@ catalog_empty(void **state)
                                      mcp_str("a")).data);
     }
 
-    assert_int_equal(mcp_catalog_completions(catalog), 0);
-    assert_int_equal(mcp_catalog_instructions(catalog).len, 0);
+    assert_int_equal(mcp_catalog_info(catalog)->completions, 0);
+    assert_int_equal(mcp_catalog_info(catalog)->instructions.len, 0);
 
     assert_string_equal(page_of(catalog, MCP_LIST_TOOLS, "", 0),
                         "{\"tools\":[]}");
@@ -39,7 +39,7 @@ catalog_empty(void **state)
 
     assert_int_equal(mcp_catalog_has(catalog, MCP_LIST_TOOLS), 1);
     assert_int_equal(mcp_catalog_has(catalog, MCP_LIST_PROMPTS), 0);
-    assert_int_equal(mcp_catalog_completions(catalog), 0);
+    assert_int_equal(mcp_catalog_info(catalog)->completions, 0);
     assert_null(mcp_catalog_find(catalog, MCP_LIST_TOOLS,
                                  mcp_str("a")).data);
     assert_string_equal(page_of(catalog, MCP_LIST_TOOLS, "", 10),
@@ -73,7 +73,7 @@ catalog_owns_its_text(void **state)
 
     assert_str_is(mcp_catalog_find(catalog, MCP_LIST_PROMPTS,
                                    mcp_str("a")), "{\"name\":\"a\"}");
-    assert_str_is(mcp_catalog_instructions(catalog), "\"i\"");
+    assert_str_is(mcp_catalog_info(catalog)->instructions, "\"i\"");
     assert_string_equal(page_of(catalog, MCP_LIST_PROMPTS, "", 0),
                         "{\"prompts\":[{\"name\":\"a\"}]}");
 
@@ -403,7 +403,7 @@ all_of_it(void **state)
 {
     test_mem_t                  tm;
     mcp_catalog_t              *catalog;
-    const mcp_catalog_about_t  *about;
+    const mcp_catalog_info_t  *about;
 
     (void) state;
 
@@ -415,11 +415,11 @@ all_of_it(void **state)
         "\"websiteUrl\":\"https:\\/\\/example.com\","
         "\"description\":\"d\"}");
 
-    about = mcp_catalog_about(catalog);
+    about = mcp_catalog_info(catalog);
 
-    assert_int_equal(mcp_catalog_completions(catalog), 1);
-    assert_str_is(mcp_catalog_instructions(catalog), "\"i\"");
-    assert_str_is(mcp_catalog_extensions(catalog),
+    assert_int_equal(mcp_catalog_info(catalog)->completions, 1);
+    assert_str_is(mcp_catalog_info(catalog)->instructions, "\"i\"");
+    assert_str_is(mcp_catalog_info(catalog)->extensions,
                   "{\"com.example/a\":{},\"io.x-y.z9/A_b-c.d\":"
                   "{\"k\":1.0},\"a\\u002f\":{}}");
     assert_str_is(about->icons,
@@ -437,16 +437,16 @@ nothing(void **state)
 {
     test_mem_t                  tm;
     mcp_catalog_t              *catalog;
-    const mcp_catalog_about_t  *about;
+    const mcp_catalog_info_t  *about;
 
     (void) state;
 
     catalog = catalog_create(&tm, "{\"icons\":[],\"extensions\":{}}");
-    about = mcp_catalog_about(catalog);
+    about = mcp_catalog_info(catalog);
 
-    assert_int_equal(mcp_catalog_completions(catalog), 0);
-    assert_int_equal(mcp_catalog_instructions(catalog).len, 0);
-    assert_str_is(mcp_catalog_extensions(catalog), "{}");
+    assert_int_equal(mcp_catalog_info(catalog)->completions, 0);
+    assert_int_equal(mcp_catalog_info(catalog)->instructions.len, 0);
+    assert_str_is(mcp_catalog_info(catalog)->extensions, "{}");
     assert_str_is(about->icons, "[]");
     assert_int_equal(about->website_url.len, 0);
     assert_int_equal(about->description.len, 0);

@@ -31,9 +31,9 @@ catalog_of_all(void **state)
              "{\"uriTemplate\":\"file:///{+a}\",\"name\":\"second\"}]\n"
         "}\n");
 
-    assert_str_is(mcp_catalog_instructions(catalog),
+    assert_str_is(mcp_catalog_info(catalog)->instructions,
                   "\"Say \\\"please\\\".\"");
-    assert_int_equal(mcp_catalog_completions(catalog), 1);
+    assert_int_equal(mcp_catalog_info(catalog)->completions, 1);
 
     /* a list has the order of the file, and no white space between tokens */
 
