@@ -122,7 +122,4 @@ say_all(mcp_setup_t *s, const char *n)
 }
 
 
-#define test(f)  cmocka_unit_test_setup_teardown(f, init, done)
-
-
 #endif /* SETUP_CASES_H_INCLUDED */

@@ -189,4 +189,41 @@ test_str(const char *text)
     } while (0)
 
 
+/*
+ * TEST(f) begins the test f, which is run because it is defined. RUN_TESTS() at
+ * the end of the file is the main program. setup and teardown are called before
+ * and after each test; NULL: there is none.
+ */
+static struct CMUnitTest  test_list[32] __attribute__((unused));
+static size_t             test_count __attribute__((unused));
+
+#define TEST(f)                                                               \
+    static void  f(void **state);                                             \
+                                                                              \
+    __attribute__((constructor)) static void                                  \
+    f##_in_list(void)                                                         \
+    {                                                                         \
+        test_list[test_count].name = #f;                                      \
+        test_list[test_count++].test_func = f;                                \
+    }                                                                         \
+                                                                              \
+    static void                                                               \
+    f(void **state __attribute__((unused)))
+
+#define RUN_TESTS(setup, teardown)                                            \
+    int                                                                       \
+    main(void)                                                                \
+    {                                                                         \
+        size_t  test_i_;                                                      \
+                                                                              \
+        for (test_i_ = 0; test_i_ < test_count; test_i_++) {                  \
+            test_list[test_i_].setup_func = setup;                            \
+            test_list[test_i_].teardown_func = teardown;                      \
+        }                                                                     \
+                                                                              \
+        return _cmocka_run_group_tests("tests", test_list, test_count, NULL,  \
+                                       NULL);                                 \
+    }
+
+
 #endif /* TEST_ENV_H_INCLUDED */

@@ -47,8 +47,7 @@ free_rules(size_t n)
 }
 
 
-static void
-test_find(void **state)
+TEST(test_find)
 {
     static const char *const  patterns[] = {
         "tools/drop", "tools/~^admin_", "prompts/*", "resources/db:*",
@@ -77,8 +76,6 @@ test_find(void **state)
 
     size_t  i, n;
 
-    (void) state;
-
     n = read_rules(patterns);
 
     for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
@@ -96,14 +93,11 @@ test_find(void **state)
 
 /* The comparison of a rule's pattern with a name fails: no later rule
  * applies. */
-static void
-test_unsure(void **state)
+TEST(test_unsure)
 {
     static const char *const  patterns[] = { "~(*UTF)^a", "*", NULL };
 
     size_t  n;
-
-    (void) state;
 
     n = read_rules(patterns);
 
@@ -117,16 +111,13 @@ test_unsure(void **state)
 }
 
 
-static void
-test_wrong(void **state)
+TEST(test_wrong)
 {
     static const char *const  patterns[] = {
         "", "tools/", "resources/", "a*b", "*a", "tools/**", "~(", "tools/~("
     };
 
     size_t  i;
-
-    (void) state;
 
     test_mem_init(&tm);
 
@@ -141,11 +132,8 @@ test_wrong(void **state)
 }
 
 
-static void
-test_values(void **state)
+TEST(test_values)
 {
-    (void) state;
-
     assert_false(mcp_allow_is_true(mcp_null_str));
     assert_false(mcp_allow_is_true(mcp_str("")));
     assert_false(mcp_allow_is_true(mcp_str("0")));
@@ -158,12 +146,9 @@ test_values(void **state)
 static const char  permits[] = "1", scopes[] = "a b";
 
 
-static void
-test_rules(void **state)
+TEST(test_rules)
 {
     mcp_setup_t  *outer, *inner, *other;
-
-    (void) state;
 
     outer = setup_new();
     inner = setup_new();
@@ -205,14 +190,11 @@ test_rules(void **state)
 }
 
 
-static void
-test_wrong_rules(void **state)
+TEST(test_wrong_rules)
 {
     int           i;
     char          name[16];
     mcp_setup_t  *s;
-
-    (void) state;
 
     s = setup_new();
 
@@ -236,12 +218,9 @@ test_wrong_rules(void **state)
 }
 
 
-static void
-test_warnings(void **state)
+TEST(test_warnings)
 {
     mcp_setup_t  *s;
-
-    (void) state;
 
     s = setup_new();
 
@@ -272,14 +251,11 @@ test_warnings(void **state)
 }
 
 
-static void
-test_no_memory(void **state)
+TEST(test_no_memory)
 {
     int            rc;
     mcp_setup_t   *s;
     unsigned long  n;
-
-    (void) state;
 
     rc = MCP_ERR_MEMORY;
 
@@ -300,19 +276,4 @@ test_no_memory(void **state)
 }
 
 
-int
-main(void)
-{
-    const struct CMUnitTest  tests[] = {
-        cmocka_unit_test(test_find),
-        cmocka_unit_test(test_unsure),
-        cmocka_unit_test(test_wrong),
-        cmocka_unit_test(test_values),
-        cmocka_unit_test_setup_teardown(test_rules, init, done),
-        cmocka_unit_test_setup_teardown(test_wrong_rules, init, done),
-        cmocka_unit_test_setup_teardown(test_warnings, init, done),
-        cmocka_unit_test_setup_teardown(test_no_memory, init, done),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(init, done)

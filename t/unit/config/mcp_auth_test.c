@@ -20,8 +20,7 @@ static const mcp_auth_t  mcp = AUTH("/mcp"), two = AUTH("/two"), root = AUTH("")
 #define METADATA  "resource_metadata=\"https://a" MCP_AUTH_WELL_KNOWN "/mcp\""
 
 
-static void
-finds(void **state)
+TEST(finds)
 {
     size_t  i;
 
@@ -48,8 +47,6 @@ finds(void **state)
         { "", NULL, NULL, NULL }
     };
 
-    (void) state;
-
     for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         assert_ptr_equal(mcp_auth_find(auths, 1, test_str(cases[i].target)),
                          cases[i].one);
@@ -62,13 +59,10 @@ finds(void **state)
 }
 
 
-static void
-checks(void **state)
+TEST(checks)
 {
     mcp_auth_t                      other;
     static const mcp_auth_t *const  auths[] = { &mcp };
-
-    (void) state;
 
     other = mcp;
 
@@ -80,8 +74,7 @@ checks(void **state)
 }
 
 
-static void
-challenges(void **state)
+TEST(challenges)
 {
     int         rc;
     size_t      i, n, which;
@@ -114,8 +107,6 @@ challenges(void **state)
         { { "Bearer scope=\"\", resource_metadata=\"u\"" }, MCP_DONE, 0, "" }
     };
 
-    (void) state;
-
     test_mem_init(&mem);
     mcp_buf_init(&buf, &mem.mem, 4096);
 
@@ -140,8 +131,7 @@ challenges(void **state)
 
 
 /* Challenges in responses with 403, for requests with and without a token. */
-static void
-forbidden(void **state)
+TEST(forbidden)
 {
     size_t      i, which;
     mcp_buf_t   buf;
@@ -163,8 +153,6 @@ forbidden(void **state)
         { "", "Bearer", "Bearer " METADATA ", scope=\"x y\"" }
     };
 
-    (void) state;
-
     test_mem_init(&mem);
     mcp_buf_init(&buf, &mem.mem, 4096);
 
@@ -183,16 +171,13 @@ forbidden(void **state)
 }
 
 
-static void
-no_scope(void **state)
+TEST(no_scope)
 {
     size_t      which;
     mcp_buf_t   buf;
     mcp_str_t   value;
     mcp_auth_t  auth;
     test_mem_t  mem;
-
-    (void) state;
 
     auth = mcp;
     auth.scope = mcp_null_str;
@@ -247,14 +232,11 @@ static const char *const  uris[] = {
 };
 
 
-static void
-resources(void **state)
+TEST(resources)
 {
     char          text[2048];
     size_t        i;
     mcp_setup_t  *s;
-
-    (void) state;
 
     s = setup_new();
 
@@ -283,8 +265,7 @@ resources(void **state)
 }
 
 
-static void
-scopes(void **state)
+TEST(scopes)
 {
     int           i;
     char          text[256];
@@ -293,8 +274,6 @@ scopes(void **state)
     static const char *const  bad[] = {
         "", "a b", "a\"b", "a\\b", "a\tb", "\x7f", "\xc3\xa4"
     };
-
-    (void) state;
 
     s = setup_new();
 
@@ -343,13 +322,10 @@ resource(const char *uri, const char *scope)
 }
 
 
-static void
-documents(void **state)
+TEST(documents)
 {
     mcp_setup_t       *s;
     const mcp_auth_t  *auth;
-
-    (void) state;
 
     s = resource("https://a.example:8443/x/mcp", "files:read");
 
@@ -410,13 +386,10 @@ documents(void **state)
 }
 
 
-static void
-takes_over(void **state)
+TEST(takes_over)
 {
     mcp_setup_t       *outer, *s;
     const mcp_auth_t  *auth;
-
-    (void) state;
 
     outer = setup_new();
     taken(mcp_setup_auth_server(outer, mcp_str("http://c"), error));
@@ -458,15 +431,12 @@ takes_over(void **state)
 
 
 /* Each allocation fails once: no leak. */
-static void
-no_memory(void **state)
+TEST(no_memory)
 {
     int                rc;
     unsigned           n;
     mcp_setup_t       *s;
     const mcp_auth_t  *auth;
-
-    (void) state;
 
     for (n = 1; /* void */ ; n++) {
         s = setup_new();
@@ -492,21 +462,4 @@ no_memory(void **state)
 }
 
 
-int
-main(void)
-{
-    const struct CMUnitTest  tests[] = {
-        cmocka_unit_test(finds),
-        cmocka_unit_test(checks),
-        cmocka_unit_test(challenges),
-        cmocka_unit_test(forbidden),
-        cmocka_unit_test(no_scope),
-        test(resources),
-        test(scopes),
-        test(documents),
-        test(takes_over),
-        test(no_memory)
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(init, done)

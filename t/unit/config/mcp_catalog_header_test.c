@@ -58,8 +58,7 @@ headers_of(const mcp_catalog_t *catalog, const char *name)
 }
 
 
-static void
-taken(void **state)
+TEST(taken)
 {
     static const struct {
         const char  *members;
@@ -117,8 +116,6 @@ taken(void **state)
     test_mem_t      tm;
     mcp_catalog_t  *catalog;
 
-    (void) state;
-
     for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         text = tool(cases[i].members);
         catalog = catalog_create(&tm, text);
@@ -147,8 +144,7 @@ taken(void **state)
     "\"x-mcp-header\""
 
 
-static void
-refused(void **state)
+TEST(refused)
 {
     static const struct {
         const char  *members;
@@ -233,8 +229,6 @@ refused(void **state)
     test_mem_t      tm;
     mcp_catalog_t  *catalog;
 
-    (void) state;
-
     test_mem_init(&tm);
 
     for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
@@ -254,16 +248,13 @@ refused(void **state)
 
 
 /* A tool may have MCP_CATALOG_HEADERS_MAX headers, and no more. */
-static void
-limit(void **state)
+TEST(limit)
 {
     int             i, n, rc;
     char            text[16384], error[256], *p;
     size_t          count;
     test_mem_t      tm;
     mcp_catalog_t  *catalog;
-
-    (void) state;
 
     test_mem_init(&tm);
 
@@ -309,14 +300,11 @@ limit(void **state)
 
 
 /* Each tool has its own headers, and clients get the annotations. */
-static void
-listed(void **state)
+TEST(listed)
 {
     size_t          n;
     test_mem_t      tm;
     mcp_catalog_t  *catalog;
-
-    (void) state;
 
     catalog = catalog_create(&tm, TOOLS);
 
@@ -343,16 +331,13 @@ drops(void *ctx, mcp_str_t name)
 }
 
 
-static void
-dropped(void **state)
+TEST(dropped)
 {
     char                         c;
     size_t                       line;
     test_mem_t                   tm;
     mcp_catalog_t               *catalog;
     const mcp_catalog_header_t  *header;
-
-    (void) state;
 
     catalog = catalog_create(&tm, TOOLS);
 
@@ -370,16 +355,13 @@ dropped(void **state)
 }
 
 
-static void
-no_memory(void **state)
+TEST(no_memory)
 {
     int             rc;
     char            error[256];
     unsigned long   i;
     test_mem_t      tm;
     mcp_catalog_t  *catalog;
-
-    (void) state;
 
     test_mem_init(&tm);
 
@@ -402,17 +384,4 @@ no_memory(void **state)
 }
 
 
-int
-main(void)
-{
-    const struct CMUnitTest  tests[] = {
-        cmocka_unit_test(taken),
-        cmocka_unit_test(refused),
-        cmocka_unit_test(limit),
-        cmocka_unit_test(listed),
-        cmocka_unit_test(dropped),
-        cmocka_unit_test(no_memory),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -6,8 +6,7 @@
 #include "catalog_cases.h"
 
 
-static void
-mistakes_are_named(void **state)
+TEST(mistakes_are_named)
 {
     static const struct {
         const char  *text;
@@ -126,8 +125,6 @@ mistakes_are_named(void **state)
     test_mem_t      tm;
     mcp_catalog_t  *catalog;
 
-    (void) state;
-
     for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         test_mem_init(&tm);
 
@@ -154,15 +151,12 @@ mistakes_are_named(void **state)
 #define TOOL(scope)  "{\"tools\":[{\"name\":\"t\"," SCHEMA scope "}]}"
 
 
-static void
-test_scopes(void **state)
+TEST(test_scopes)
 {
     uint32_t        i;
     mcp_str_t       text, scope;
     test_mem_t      tm;
     mcp_catalog_t  *catalog;
-
-    (void) state;
 
     catalog = catalog_create(&tm,
         "{\"tools\":[{\"name\":\"t\",\"x-mcp-scope\":\"a b\\u0063\"," SCHEMA
@@ -205,8 +199,7 @@ test_scopes(void **state)
 }
 
 
-static void
-test_wrong(void **state)
+TEST(test_wrong)
 {
     static const char *const  cases[] = {
         "\"\"", "\" a\"", "\"a \"", "\"a  b\"", "\"a\\\"b\"", "\"a\\\\b\"",
@@ -218,8 +211,6 @@ test_wrong(void **state)
     size_t          i;
     test_mem_t      tm;
     mcp_catalog_t  *catalog;
-
-    (void) state;
 
     test_mem_init(&tm);
 
@@ -239,14 +230,4 @@ test_wrong(void **state)
 }
 
 
-int
-main(void)
-{
-    const struct CMUnitTest  tests[] = {
-        cmocka_unit_test(mistakes_are_named),
-        cmocka_unit_test(test_scopes),
-        cmocka_unit_test(test_wrong),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -8,14 +8,11 @@
 #include "rpc/mcp_revision_filter.h"
 
 
-static void
-catalog_empty(void **state)
+TEST(catalog_empty)
 {
     int             kind;
     test_mem_t      tm;
     mcp_catalog_t  *catalog;
-
-    (void) state;
 
     catalog = catalog_create(&tm, " {} ");
 
@@ -53,14 +50,11 @@ catalog_empty(void **state)
 
 
 /* A catalog keeps a copy of its text. */
-static void
-catalog_owns_its_text(void **state)
+TEST(catalog_owns_its_text)
 {
     char           *text, error[256];
     test_mem_t      tm;
     mcp_catalog_t  *catalog;
-
-    (void) state;
 
     test_mem_init(&tm);
     text = strdup("{\"prompts\":[{\"name\":\"a\"}],\"instructions\":\"i\"}");
@@ -82,15 +76,12 @@ catalog_owns_its_text(void **state)
 }
 
 
-static void
-too_deep_and_too_long(void **state)
+TEST(too_deep_and_too_long)
 {
     char            text[1024], error[256];
     size_t          i, n;
     test_mem_t      tm;
     mcp_catalog_t  *catalog;
-
-    (void) state;
 
     n = (size_t) snprintf(text, sizeof(text), "{\"prompts\":\n");
 
@@ -172,11 +163,8 @@ fail_each(mcp_str_t text, int expected)
 }
 
 
-static void
-allocations_fail(void **state)
+TEST(allocations_fail)
 {
-    (void) state;
-
     fail_each(mcp_str(
         "{\"instructions\":\"i\",\"extensions\":{\"a\\u002fb\":{}},"
         "\"icons\":[{\"src\":\"s\"}],"
@@ -192,8 +180,7 @@ allocations_fail(void **state)
 
 
 /* Decoded texts that are longer than a block of the arena. */
-static void
-large_allocations_fail(void **state)
+TEST(large_allocations_fail)
 {
     enum { LONG = 5000, ITEMS = 100 };
 
@@ -201,8 +188,6 @@ large_allocations_fail(void **state)
     char        longer[LONG];
     mcp_buf_t   buf;
     test_mem_t  tm;
-
-    (void) state;
 
     memset(longer, 'n', sizeof(longer));
     test_mem_init(&tm);
@@ -253,8 +238,7 @@ large_allocations_fail(void **state)
 }
 
 
-static void
-private_keys_are_removed(void **state)
+TEST(private_keys_are_removed)
 {
     static const struct {
         const char  *item;
@@ -278,8 +262,6 @@ private_keys_are_removed(void **state)
     size_t          i;
     test_mem_t      tm;
     mcp_catalog_t  *catalog;
-
-    (void) state;
 
     for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         snprintf(text, sizeof(text), "{\"prompts\":[%s,{\"name\":\"o\"}]}",
@@ -305,8 +287,7 @@ private_keys_are_removed(void **state)
 
 /* Tools of a catalog file, and the lists that clients with a session and
  * stateless clients get. */
-static void
-revisions_differ(void **state)
+TEST(revisions_differ)
 {
     static const struct {
         const char  *tools;            /* tools in the file */
@@ -335,8 +316,6 @@ revisions_differ(void **state)
     test_mem_t      tm;
     mcp_catalog_t  *catalog;
 
-    (void) state;
-
     for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         snprintf(text, sizeof(text), "{\"tools\":[%s]}", cases[i].tools);
         catalog = catalog_create(&tm, text);
@@ -363,14 +342,11 @@ revisions_differ(void **state)
 
 /* Each revision filter has its own pages. Items other than tools are not
  * filtered. */
-static void
-pages_of_texts(void **state)
+TEST(pages_of_texts)
 {
     const char     *page;
     test_mem_t      tm;
     mcp_catalog_t  *catalog;
-
-    (void) state;
 
     catalog = catalog_create(&tm,
         "{\"tools\":[{\"name\":\"a\"," SCHEMA ",\"execution\":{}},"
@@ -398,14 +374,11 @@ pages_of_texts(void **state)
 }
 
 
-static void
-all_of_it(void **state)
+TEST(all_of_it)
 {
     test_mem_t                  tm;
     mcp_catalog_t              *catalog;
     const mcp_catalog_info_t  *about;
-
-    (void) state;
 
     catalog = catalog_create(&tm,
         "{\"instructions\":\"i\",\"completions\":true,\n"
@@ -432,14 +405,11 @@ all_of_it(void **state)
 }
 
 
-static void
-nothing(void **state)
+TEST(nothing)
 {
     test_mem_t                  tm;
     mcp_catalog_t              *catalog;
     const mcp_catalog_info_t  *about;
-
-    (void) state;
 
     catalog = catalog_create(&tm, "{\"icons\":[],\"extensions\":{}}");
     about = mcp_catalog_info(catalog);
@@ -456,8 +426,7 @@ nothing(void **state)
 }
 
 
-static void
-mistakes_are_named(void **state)
+TEST(mistakes_are_named)
 {
     static const struct {
         const char  *text;
@@ -494,8 +463,6 @@ mistakes_are_named(void **state)
     test_mem_t      tm;
     mcp_catalog_t  *catalog;
 
-    (void) state;
-
     test_mem_init(&tm);
 
     for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
@@ -521,22 +488,4 @@ mistakes_are_named(void **state)
 }
 
 
-int
-main(void)
-{
-    const struct CMUnitTest  tests[] = {
-        cmocka_unit_test(catalog_empty),
-        cmocka_unit_test(catalog_owns_its_text),
-        cmocka_unit_test(too_deep_and_too_long),
-        cmocka_unit_test(allocations_fail),
-        cmocka_unit_test(large_allocations_fail),
-        cmocka_unit_test(private_keys_are_removed),
-        cmocka_unit_test(revisions_differ),
-        cmocka_unit_test(pages_of_texts),
-        cmocka_unit_test(all_of_it),
-        cmocka_unit_test(nothing),
-        cmocka_unit_test(mistakes_are_named),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

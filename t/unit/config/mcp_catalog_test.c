@@ -6,13 +6,10 @@
 #include "catalog_cases.h"
 
 
-static void
-catalog_of_all(void **state)
+TEST(catalog_of_all)
 {
     test_mem_t      tm;
     mcp_catalog_t  *catalog;
-
-    (void) state;
 
     catalog = catalog_create(&tm,
         "{\n"
@@ -106,8 +103,7 @@ next_cursor(const char *page, char *cursor)
 }
 
 
-static void
-pages_follow(void **state)
+TEST(pages_follow)
 {
     static const char  *items =
         "{\"prompts\":[{\"name\":\"a\"},{\"name\":\"b\"},{\"name\":\"c\"},"
@@ -118,8 +114,6 @@ pages_follow(void **state)
     const char     *text, *p;
     test_mem_t      tm;
     mcp_catalog_t  *catalog;
-
-    (void) state;
 
     catalog = catalog_create(&tm, items);
 
@@ -178,8 +172,7 @@ list(const mcp_catalog_t *catalog, mcp_list_e kind,
 }
 
 
-static void
-cursors_of_others(void **state)
+TEST(cursors_of_others)
 {
     static const char  *bad[] = {
         "x", "2", "AAAA", "AAAAAAAAAAAAAAAA", "AAAAAAAAAAAAAAAAAAAA", "====",
@@ -190,8 +183,6 @@ cursors_of_others(void **state)
     size_t          i;
     test_mem_t      tm, tm2;
     mcp_catalog_t  *catalog, *other;
-
-    (void) state;
 
     catalog = catalog_create(&tm, "{\"prompts\":[{\"name\":\"a\"},"
                                   "{\"name\":\"b\"},{\"name\":\"c\"}],"
@@ -244,16 +235,13 @@ cursors_of_others(void **state)
 }
 
 
-static void
-lists_do_not_fit(void **state)
+TEST(lists_do_not_fit)
 {
     size_t          max;
     test_mem_t      tm, tm2;
     mcp_buf_t       buf;
     unsigned long   n;
     mcp_catalog_t  *catalog;
-
-    (void) state;
 
     catalog = catalog_create(&tm, "{\"prompts\":[{\"name\":\"a\"},"
                                   "{\"name\":\"b\"},{\"name\":\"c\"}]}");
@@ -291,8 +279,7 @@ lists_do_not_fit(void **state)
 }
 
 
-static void
-catalog_of_many(void **state)
+TEST(catalog_of_many)
 {
     enum { MANY = 10000 };
 
@@ -301,8 +288,6 @@ catalog_of_many(void **state)
     mcp_buf_t       buf;
     test_mem_t      tm;
     mcp_catalog_t  *catalog;
-
-    (void) state;
 
     size = MANY * 100;
     text = malloc(size);
@@ -341,16 +326,4 @@ catalog_of_many(void **state)
 }
 
 
-int
-main(void)
-{
-    const struct CMUnitTest  tests[] = {
-        cmocka_unit_test(catalog_of_all),
-        cmocka_unit_test(pages_follow),
-        cmocka_unit_test(cursors_of_others),
-        cmocka_unit_test(lists_do_not_fit),
-        cmocka_unit_test(catalog_of_many),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

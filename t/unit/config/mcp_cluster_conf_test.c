@@ -24,13 +24,10 @@ replicate(mcp_cluster_setup_t *s, const char *text, const char *replicas)
 }
 
 
-static void
-defaults(void **state)
+TEST(defaults)
 {
     mcp_cluster_setup_t       *s;
     const mcp_cluster_conf_t  *conf;
-
-    (void) state;
 
     s = cluster_new();
     assert_int_equal(mcp_cluster_setup_has_parameters(s), 0);
@@ -57,8 +54,7 @@ defaults(void **state)
 }
 
 
-static void
-options(void **state)
+TEST(options)
 {
     size_t                     i;
     mcp_cluster_setup_t       *s;
@@ -80,8 +76,6 @@ options(void **state)
         { MCP_CLUSTER_VERIFY, "yes", "\"yes\" is neither \"on\" nor \"off\"" },
         { MCP_CLUSTER_CA, "", "the value is empty" }
     };
-
-    (void) state;
 
     for (i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
         s = cluster_new();
@@ -121,8 +115,7 @@ options(void **state)
 }
 
 
-static void
-replicas(void **state)
+TEST(replicas)
 {
     size_t                     i;
     char                       text[256];
@@ -133,8 +126,6 @@ replicas(void **state)
         "", "replicas", "replicas=", "replicas=0", "replicas=16",
         "replicas=x", "slaves=1"
     };
-
-    (void) state;
 
     s = cluster_new();
     taken(say(s, "redis://a"));
@@ -173,13 +164,10 @@ replicas(void **state)
 }
 
 
-static void
-whole(void **state)
+TEST(whole)
 {
     mcp_cluster_setup_t       *s;
     const mcp_cluster_conf_t  *conf;
-
-    (void) state;
 
     s = cluster_new();
     refused(mcp_cluster_setup_finish(s, &conf, error),
@@ -202,13 +190,10 @@ whole(void **state)
 }
 
 
-static void
-takes_over(void **state)
+TEST(takes_over)
 {
     mcp_cluster_setup_t       *s, *outer;
     const mcp_cluster_conf_t  *conf;
-
-    (void) state;
 
     outer = cluster_new();
     taken(option(outer, MCP_CLUSTER_TIMEOUT, "2s"));
@@ -251,14 +236,11 @@ takes_over(void **state)
 
 
 /* Each allocation fails once: no leak. */
-static void
-no_memory(void **state)
+TEST(no_memory)
 {
     int                   rc;
     unsigned              n;
     mcp_cluster_setup_t  *s;
-
-    (void) state;
 
     for (n = 1; ; n++) {
         tm.fail_at = n;
@@ -295,8 +277,7 @@ no_memory(void **state)
 #define NO_URL  " is not the URL of a Redis: " URL_FORM
 
 
-static void
-urls(void **state)
+TEST(urls)
 {
     size_t                     i;
     mcp_cluster_setup_t       *s;
@@ -317,8 +298,6 @@ urls(void **state)
         { "redis://[::1]", "::1", "", "", 6379, 0, 0 },
         { "unix:/run/redis.sock", "", "/run/redis.sock", "", 0, 0, 0 }
     };
-
-    (void) state;
 
     for (i = 0; i < sizeof(good) / sizeof(good[0]); i++) {
         s = cluster_new();
@@ -343,8 +322,7 @@ urls(void **state)
 }
 
 
-static void
-bad_urls(void **state)
+TEST(bad_urls)
 {
     char                  text[512], path[256];
     size_t                i;
@@ -361,8 +339,6 @@ bad_urls(void **state)
         "redis://[]", "redis://@a", "redis://a b", "redis://a:1:2",
         "rediss://a\n", "redis://a?db=1"
     };
-
-    (void) state;
 
     s = cluster_new();
 
@@ -400,14 +376,11 @@ bad_urls(void **state)
 }
 
 
-static void
-several(void **state)
+TEST(several)
 {
     int                        i;
     mcp_cluster_setup_t       *s;
     const mcp_cluster_conf_t  *conf;
-
-    (void) state;
 
     s = cluster_new();
 
@@ -440,14 +413,11 @@ several(void **state)
 }
 
 
-static void
-parameters(void **state)
+TEST(parameters)
 {
     mcp_str_t                  file;
     mcp_cluster_setup_t       *s;
     const mcp_cluster_conf_t  *conf;
-
-    (void) state;
 
     s = cluster_new();
     taken(say(s, "redis://a"));
@@ -490,8 +460,7 @@ parameters(void **state)
 }
 
 
-static void
-prefixes(void **state)
+TEST(prefixes)
 {
     char                       text[256];
     size_t                     i;
@@ -506,8 +475,6 @@ prefixes(void **state)
     static const char *const  bad[] = {
         "", "a b", "{}", "a{", "a}", "}{", "{}a", "\x7f", "a\xc3\xa4"
     };
-
-    (void) state;
 
     for (i = 0; i < sizeof(good) / sizeof(good[0]); i++) {
         s = cluster_new();
@@ -530,15 +497,4 @@ prefixes(void **state)
 }
 
 
-int
-main(void)
-{
-    const struct CMUnitTest  tests[] = {
-        test(defaults), test(options), test(replicas), test(whole),
-        test(takes_over), test(no_memory),
-        test(urls), test(bad_urls), test(several), test(parameters),
-        test(prefixes)
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(init, done)

@@ -24,8 +24,7 @@ match(const char *pattern)
 }
 
 
-static void
-test_route(void **state)
+TEST(test_route)
 {
     size_t          i;
     mcp_route_t     routes[3];
@@ -38,8 +37,6 @@ test_route(void **state)
         { "one", 1 }, { "two", 2 }, { "tool_x", 3 }, { "tool_", 3 },
         { "other", 9 }, { "", 9 }, { "One", 9 }, { "one ", 9 }
     };
-
-    (void) state;
 
     test_env_init(&te);
     memset(&e, 0, sizeof(e));
@@ -83,8 +80,7 @@ test_route(void **state)
 }
 
 
-static void
-test_offers(void **state)
+TEST(test_offers)
 {
     size_t          i;
     char            error[256];
@@ -133,8 +129,6 @@ test_offers(void **state)
 
     size_t  k;
 
-    (void) state;
-
     for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         test_env_init(&te);
         memset(&e, 0, sizeof(e));
@@ -175,14 +169,11 @@ test_offers(void **state)
 
 
 /* The capabilities list the resumption methods that the endpoint offers. */
-static void
-test_resume_methods(void **state)
+TEST(test_resume_methods)
 {
     mcp_buf_t       buf;
     test_env_t      local;
     mcp_endpoint_t  e;
-
-    (void) state;
 
     test_env_init(&local);
     memset(&e, 0, sizeof(e));
@@ -227,8 +218,7 @@ catalog_of(const char *text)
 
 
 /* The server info has only the fields that the revision defines. */
-static void
-test_info(void **state)
+TEST(test_info)
 {
     size_t          i;
     mcp_buf_t       buf;
@@ -251,8 +241,6 @@ test_info(void **state)
           "\"description\":\"d\",\"websiteUrl\":\"http://w/\","
           "\"icons\":[{\"src\":\"s\"}]}" },
     };
-
-    (void) state;
 
     test_env_init(&te);
     memset(&e, 0, sizeof(e));
@@ -284,8 +272,7 @@ test_info(void **state)
 
 /* Results have the time to live and the cache scope of the endpoint or of the
  * catalog's item. */
-static void
-test_result(void **state)
+TEST(test_result)
 {
     size_t               i;
     mcp_client_t         client;
@@ -315,8 +302,6 @@ test_result(void **state)
         { MCP_METHOD_RESOURCES_READ, "y:0", 1, 0, 0, 1 },
         { MCP_METHOD_RESOURCES_READ, "z:0", 1, 0, 0, 0 },
     };
-
-    (void) state;
 
     test_env_init(&te);
     memset(&e, 0, sizeof(e));
@@ -366,16 +351,4 @@ test_result(void **state)
 }
 
 
-int
-main(void)
-{
-    const struct CMUnitTest  tests[] = {
-        cmocka_unit_test(test_route),
-        cmocka_unit_test(test_offers),
-        cmocka_unit_test(test_resume_methods),
-        cmocka_unit_test(test_info),
-        cmocka_unit_test(test_result)
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -14,8 +14,7 @@
 static const mcp_endpoint_t  none;
 
 
-static void
-skips(void **state)
+TEST(skips)
 {
     static const char  *skipped[] = {
         "Accept", "Accept-Encoding", "Connection", "Content-Encoding",
@@ -34,8 +33,6 @@ skips(void **state)
 
     char    name[64];
     size_t  i, k;
-
-    (void) state;
 
     for (i = 0; i < sizeof(skipped) / sizeof(skipped[0]); i++) {
         assert_int_equal(mcp_forward_skips(&none, test_str(skipped[i])), 1);
@@ -63,11 +60,8 @@ skips(void **state)
 
 /* Names with "_" instead of "-" are not forwarded, because CGI variables do
  * not distinguish them. */
-static void
-mimics(void **state)
+TEST(mimics)
 {
-    (void) state;
-
     assert_int_equal(mcp_forward_skips(&none, mcp_str("Mcp_Principal")), 1);
     assert_int_equal(mcp_forward_skips(&none, mcp_str("mcp-publish_url")), 1);
     assert_int_equal(mcp_forward_skips(&none, mcp_str("MCP_X")), 1);
@@ -98,12 +92,9 @@ header_of(mcp_str_t env)
 
 
 /* A client cannot send a header that a backend takes for an MCP_* variable. */
-static void
-parameters(void **state)
+TEST(parameters)
 {
     size_t  i, n;
-
-    (void) state;
 
     for (i = n = 0; i < MCP_VARIABLE_COUNT; i++) {
         if (mcp_variable_env[i].len) {
@@ -122,12 +113,9 @@ parameters(void **state)
 
 
 /* Headers that the server itself sends to backends are not forwarded. */
-static void
-headers(void **state)
+TEST(headers)
 {
     size_t  i;
-
-    (void) state;
 
     assert_int_equal(mcp_forward_n_headers, 2);
     assert_str_is(mcp_forward_headers[0].name, "Content-Type");
@@ -145,8 +133,7 @@ headers(void **state)
 
 
 /* Credentials are forwarded only if the endpoint permits that. */
-static void
-secrets(void **state)
+TEST(secrets)
 {
     static const struct {
         const char  *name;
@@ -173,8 +160,6 @@ secrets(void **state)
     size_t          i, k;
     mcp_endpoint_t  endpoint;
 
-    (void) state;
-
     memset(&endpoint, 0, sizeof(endpoint));
 
     for (k = 0; k < 4; k++) {
@@ -200,16 +185,4 @@ secrets(void **state)
 }
 
 
-int
-main(void)
-{
-    const struct CMUnitTest  tests[] = {
-        cmocka_unit_test(skips),
-        cmocka_unit_test(mimics),
-        cmocka_unit_test(parameters),
-        cmocka_unit_test(secrets),
-        cmocka_unit_test(headers)
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

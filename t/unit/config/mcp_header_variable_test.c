@@ -175,14 +175,11 @@ make(mcp_early_header_t *sent, const sent_case_t *c)
 }
 
 
-static void
-variables(void **state)
+TEST(variables)
 {
     size_t              i;
     mcp_early_header_t  sent;
     mcp_str_t           value;
-
-    (void) state;
 
     for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         make(&sent, &cases[i]);
@@ -203,13 +200,10 @@ variables(void **state)
 
 /* All headers that have an effect on these variables begin with
  * MCP_EARLY_HEADER_INITIAL, so that a glue may skip other headers. */
-static void
-initial(void **state)
+TEST(initial)
 {
     size_t              i, n;
     mcp_early_header_t  sent;
-
-    (void) state;
 
     for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         make(&sent, &cases[i]);
@@ -224,13 +218,10 @@ initial(void **state)
 
 /* The endpoint does not support the revision in the request: the variables are
  * empty. */
-static void
-not_served(void **state)
+TEST(not_served)
 {
     mcp_early_header_t  sent;
     mcp_str_t           value;
-
-    (void) state;
 
     make(&sent, &cases[0]);
     endpoint.revisions = mcp_revision_bit(MCP_REVISION_2025_11_25);
@@ -248,16 +239,13 @@ static const sent_case_t  all = {
 };
 
 
-static void
-every(void **state)
+TEST(every)
 {
     int                 rc;
     char                text[256], *p;
     size_t              at;
     mcp_early_header_t  sent;
     mcp_str_t           variable, value;
-
-    (void) state;
 
     make(&sent, &all);
 
@@ -281,16 +269,13 @@ every(void **state)
 }
 
 
-static void
-no_memory(void **state)
+TEST(no_memory)
 {
     int                 rc;
     size_t              at;
     unsigned            i;
     mcp_early_header_t  sent;
     mcp_str_t           variable, value;
-
-    (void) state;
 
     make(&sent, &all);
 
@@ -310,16 +295,4 @@ no_memory(void **state)
 #define test(f)  cmocka_unit_test_setup_teardown(f, setup, teardown)
 
 
-int
-main(void)
-{
-    const struct CMUnitTest  tests[] = {
-        test(variables),
-        test(initial),
-        test(not_served),
-        test(every),
-        test(no_memory),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(setup, teardown)

@@ -41,8 +41,7 @@ parse_all(int (*parse)(mcp_str_t text, uint64_t *value), const case_t *cases,
 }
 
 
-static void
-times(void **state)
+TEST(times)
 {
     static const case_t  cases[] = {
         { "0", 0 },
@@ -112,8 +111,6 @@ times(void **state)
 
     uint64_t  value;
 
-    (void) state;
-
     parse_all(mcp_option_time, cases, sizeof(cases) / sizeof(cases[0]));
 
     /* the text ends at its length, not at a NUL */
@@ -126,8 +123,7 @@ times(void **state)
 }
 
 
-static void
-sizes(void **state)
+TEST(sizes)
 {
     static const case_t  cases[] = {
         { "0", 0 },
@@ -163,16 +159,13 @@ sizes(void **state)
 
     uint64_t  value;
 
-    (void) state;
-
     parse_all(mcp_option_size, cases, sizeof(cases) / sizeof(cases[0]));
 
     assert_int_equal(mcp_option_size(mcp_null_str, &value), MCP_ERR_SYNTAX);
 }
 
 
-static void
-set(void **state)
+TEST(set)
 {
     static const struct {
         mcp_option_e  option;
@@ -255,8 +248,6 @@ set(void **state)
     const char     *error;
     mcp_options_t   o;
 
-    (void) state;
-
     for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         memset(&o, 0, sizeof(o));
         error = NULL;
@@ -290,14 +281,11 @@ set(void **state)
 }
 
 
-static void
-merge(void **state)
+TEST(merge)
 {
     const char      *error;
     mcp_options_t    parent, o;
     mcp_endpoint_t   e;
-
-    (void) state;
 
     memset(&parent, 0, sizeof(parent));
     memset(&o, 0, sizeof(o));
@@ -332,13 +320,10 @@ merge(void **state)
 
 
 /* The default values, as in the manual. */
-static void
-defaults(void **state)
+TEST(defaults)
 {
     mcp_options_t   o;
     mcp_endpoint_t  e;
-
-    (void) state;
 
     memset(&o, 0, sizeof(o));
     memset(&e, 0x5a, sizeof(e));
@@ -376,8 +361,7 @@ defaults(void **state)
 
 /* The names of each option in both servers consist of the same words, and each
  * default value is within the bounds of its option. */
-static void
-table(void **state)
+TEST(table)
 {
     char        words[64], *w;
     size_t      i;
@@ -396,8 +380,6 @@ table(void **state)
 
         MCP_OPTIONS(ROW)
     };
-
-    (void) state;
 
     assert_int_equal(sizeof(rows) / sizeof(rows[0]), MCP_OPTION_COUNT);
 
@@ -422,17 +404,4 @@ table(void **state)
 }
 
 
-int
-main(void)
-{
-    const struct CMUnitTest  tests[] = {
-        cmocka_unit_test(times),
-        cmocka_unit_test(sizes),
-        cmocka_unit_test(set),
-        cmocka_unit_test(merge),
-        cmocka_unit_test(defaults),
-        cmocka_unit_test(table)
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -15,8 +15,7 @@ value(mcp_json_type_e type, const char *raw)
 }
 
 
-static void
-test_values(void **state)
+TEST(test_values)
 {
     static const struct {
         const char       *key;
@@ -87,8 +86,6 @@ test_values(void **state)
     mcp_json_value_t    v;
     mcp_policy_rule_t   rule;
 
-    (void) state;
-
     for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         memset(&rule, 0, sizeof(rule));
         error = NULL;
@@ -124,15 +121,12 @@ read_one(mcp_policy_rule_t *rule, const char *key, mcp_json_type_e type,
 }
 
 
-static void
-test_apply(void **state)
+TEST(test_apply)
 {
     const char         *error;
     mcp_policy_t        p, of;
     mcp_json_value_t    v;
     mcp_policy_rule_t   rule;
-
-    (void) state;
 
     memset(&of, 0, sizeof(of));
     of.max_wait = 60000;
@@ -205,8 +199,7 @@ test_apply(void **state)
 
 
 /* "x-mcp-task" is a word or a time. */
-static void
-test_task(void **state)
+TEST(test_task)
 {
     static const struct {
         mcp_json_type_e   type;
@@ -240,8 +233,6 @@ test_task(void **state)
     mcp_policy_t        p;
     mcp_json_value_t    v;
     mcp_policy_rule_t   rule;
-
-    (void) state;
 
     for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         memset(&rule, 0, sizeof(rule));
@@ -277,12 +268,9 @@ test_task(void **state)
 
 
 /* Which calls become tasks, by the policy and by the client. */
-static void
-test_is_task(void **state)
+TEST(test_is_task)
 {
     mcp_policy_t  p;
-
-    (void) state;
 
     memset(&p, 0, sizeof(p));
     assert_false(mcp_policy_is_task(&p, MCP_CLIENT_TASKS));
@@ -298,15 +286,4 @@ test_is_task(void **state)
 }
 
 
-int
-main(void)
-{
-    const struct CMUnitTest  tests[] = {
-        cmocka_unit_test(test_values),
-        cmocka_unit_test(test_task),
-        cmocka_unit_test(test_is_task),
-        cmocka_unit_test(test_apply)
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

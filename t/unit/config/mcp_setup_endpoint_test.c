@@ -6,13 +6,10 @@
 #include "setup_cases.h"
 
 
-static void
-nothing_said(void **state)
+TEST(nothing_said)
 {
     mcp_keys_t    keys;
     mcp_setup_t  *s;
-
-    (void) state;
 
     s = setup_new();
 
@@ -45,12 +42,9 @@ nothing_said(void **state)
 }
 
 
-static void
-identities(void **state)
+TEST(identities)
 {
     mcp_setup_t  *s, *inner;
-
-    (void) state;
 
     s = setup_new();
     inner = setup_new();
@@ -83,13 +77,10 @@ identities(void **state)
 }
 
 
-static void
-places(void **state)
+TEST(places)
 {
     unsigned char  place[MCP_DIGEST_LEN];
     mcp_setup_t   *s, *inner;
-
-    (void) state;
 
     s = setup_new();
     inner = setup_new();
@@ -132,13 +123,10 @@ places(void **state)
 }
 
 
-static void
-room(void **state)
+TEST(room)
 {
     mcp_setup_t     *s, *inner;
     mcp_endpoint_t   endpoint;
-
-    (void) state;
 
     s = setup_new();
     inner = setup_new();
@@ -178,12 +166,9 @@ drops(void *ctx, mcp_str_t name)
 }
 
 
-static void
-short_tasks(void **state)
+TEST(short_tasks)
 {
     mcp_setup_t  *s;
-
-    (void) state;
 
     s = setup_new();
     assert_int_equal(mcp_setup_ends_tasks(s), 0);
@@ -198,13 +183,10 @@ short_tasks(void **state)
 
 /* The server drops a header that the catalog requires: the error message names
  * the header and the catalog. */
-static void
-headers(void **state)
+TEST(headers)
 {
     char          c;
     mcp_setup_t  *s, *inner;
-
-    (void) state;
 
     s = setup_new();
     inner = setup_new();
@@ -265,12 +247,9 @@ is_all(mcp_setup_t *s, const char *n)
 }
 
 
-static void
-merge(void **state)
+TEST(merge)
 {
     mcp_setup_t  *outer, *inner, *leaf;
-
-    (void) state;
 
     outer = setup_new();
     inner = setup_new();
@@ -311,12 +290,9 @@ merge(void **state)
 
 /* Directives that belong together are inherited together, and an empty value
  * counts as set. */
-static void
-merge_parts(void **state)
+TEST(merge_parts)
 {
     mcp_setup_t  *outer, *s;
-
-    (void) state;
 
     outer = setup_new();
     taken(say_all(outer, "1"));
@@ -364,13 +340,10 @@ merge_parts(void **state)
 
 
 /* A setup copies all texts of its caller. */
-static void
-repls(void **state)
+TEST(repls)
 {
     char          n[2];
     mcp_setup_t  *s;
-
-    (void) state;
 
     s = setup_new();
     strcpy(n, "3");
@@ -381,20 +354,4 @@ repls(void **state)
 }
 
 
-int
-main(void)
-{
-    const struct CMUnitTest  tests[] = {
-        test(nothing_said),
-        test(identities),
-        test(places),
-        test(room),
-        test(short_tasks),
-        test(headers),
-        test(merge),
-        test(merge_parts),
-        test(repls)
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(init, done)

@@ -6,12 +6,9 @@
 #include "setup_cases.h"
 
 
-static void
-options(void **state)
+TEST(options)
 {
     mcp_setup_t  *s;
-
-    (void) state;
 
     s = setup_new();
 
@@ -32,8 +29,7 @@ options(void **state)
 }
 
 
-static void
-server(void **state)
+TEST(server)
 {
     size_t        i;
     mcp_setup_t  *s;
@@ -59,8 +55,6 @@ server(void **state)
         { mcp_str("a"), mcp_str("1"), mcp_str("x\xed\xa0\x80"),
           "\"x\xed\xa0\x80\" is empty or not UTF-8" }
     };
-
-    (void) state;
 
     s = setup_new();
 
@@ -92,11 +86,8 @@ server(void **state)
 }
 
 
-static void
-weak_keys(void **state)
+TEST(weak_keys)
 {
-    (void) state;
-
     assert_int_equal(mcp_setup_key_weak(mcp_str("/k"), mcp_str(KEY), 0, error),
                      0);
     assert_int_equal(mcp_setup_key_weak(mcp_str("/k"), mcp_str("aaab\n"), 0,
@@ -112,15 +103,12 @@ weak_keys(void **state)
 }
 
 
-static void
-keys(void **state)
+TEST(keys)
 {
     int           i;
     char          key[64];
     mcp_keys_t    other;
     mcp_setup_t  *s;
-
-    (void) state;
 
     s = setup_new();
 
@@ -151,12 +139,9 @@ keys(void **state)
 }
 
 
-static void
-catalog(void **state)
+TEST(catalog)
 {
     mcp_setup_t  *s;
-
-    (void) state;
 
     s = setup_new();
 
@@ -193,12 +178,9 @@ catalog(void **state)
 }
 
 
-static void
-routes(void **state)
+TEST(routes)
 {
     mcp_setup_t  *s;
-
-    (void) state;
 
     s = setup_new();
 
@@ -259,11 +241,8 @@ routes(void **state)
 }
 
 
-static void
-link_origin(void **state)
+TEST(link_origin)
 {
-    (void) state;
-
     taken(mcp_setup_link_origin(mcp_str("https://a.example:8443"), error));
     taken(mcp_setup_link_origin(mcp_str("http://[::1]"), error));
     taken(mcp_setup_link_origin(mcp_str(""), error));
@@ -278,8 +257,7 @@ link_origin(void **state)
 }
 
 
-static void
-origins(void **state)
+TEST(origins)
 {
     size_t        i;
     mcp_setup_t  *s;
@@ -287,8 +265,6 @@ origins(void **state)
     static const char  *bad[] = {
         "example.com", "", "NULL", "**", "http:/x", "//x", "~"
     };
-
-    (void) state;
 
     s = setup_new();
 
@@ -327,12 +303,9 @@ origins(void **state)
 }
 
 
-static void
-publish(void **state)
+TEST(publish)
 {
     mcp_setup_t  *s;
-
-    (void) state;
 
     s = setup_new();
 
@@ -353,14 +326,11 @@ publish(void **state)
 
 /* Values that are longer than an error message: the message still contains the
  * reason. */
-static void
-long_texts(void **state)
+TEST(long_texts)
 {
     char          text[4096];
     mcp_str_t     s;
     mcp_setup_t  *setup;
-
-    (void) state;
 
     setup = setup_new();
 
@@ -390,15 +360,12 @@ long_texts(void **state)
 
 
 /* Each allocation fails once: no leak. */
-static void
-allocations_fail(void **state)
+TEST(allocations_fail)
 {
     int            rc;
     unsigned       failed;
     unsigned long  n;
     mcp_setup_t   *s;
-
-    (void) state;
 
     failed = 0;
 
@@ -440,22 +407,4 @@ allocations_fail(void **state)
 }
 
 
-int
-main(void)
-{
-    const struct CMUnitTest  tests[] = {
-        test(options),
-        test(server),
-        test(weak_keys),
-        test(keys),
-        test(catalog),
-        test(routes),
-        test(link_origin),
-        test(origins),
-        test(publish),
-        test(long_texts),
-        test(allocations_fail)
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(init, done)

@@ -36,12 +36,9 @@ option(mcp_setup_t *s, mcp_option_e option, const char *value)
 }
 
 
-static void
-directives_of_the_own_section_are_found(void **state)
+TEST(directives_of_the_own_section_are_found)
 {
     mcp_setup_t  *s;
-
-    (void) state;
 
     s = setup_new();
     taken(mcp_setup_backend(s, mcp_str("b"), error));
@@ -62,12 +59,9 @@ directives_of_the_own_section_are_found(void **state)
 }
 
 
-static void
-inherited_directives_are_not_meant(void **state)
+TEST(inherited_directives_are_not_meant)
 {
     mcp_setup_t  *s, *parent;
-
-    (void) state;
 
     s = setup_new();
     parent = setup_new();
@@ -82,12 +76,9 @@ inherited_directives_are_not_meant(void **state)
 }
 
 
-static void
-directives_with_an_effect_are_not_found(void **state)
+TEST(directives_with_an_effect_are_not_found)
 {
     mcp_setup_t  *s;
-
-    (void) state;
 
     s = setup_new();
     assert_int_equal(mcp_setup_is_empty_section(s), 1);
@@ -109,12 +100,9 @@ directives_with_an_effect_are_not_found(void **state)
 }
 
 
-static void
-routes_to_names_that_the_catalog_lacks_are_found(void **state)
+TEST(routes_to_names_that_the_catalog_lacks_are_found)
 {
     mcp_setup_t  *s;
-
-    (void) state;
 
     s = setup_new();
     taken(mcp_setup_catalog(s, mcp_str("/c"), mcp_str(
@@ -135,12 +123,9 @@ routes_to_names_that_the_catalog_lacks_are_found(void **state)
 }
 
 
-static void
-connections_follow_from_numbers_only(void **state)
+TEST(connections_follow_from_numbers_only)
 {
     mcp_setup_t  *s;
-
-    (void) state;
 
     s = setup_new();
     assert_int_equal(mcp_setup_connections(s), 0);
@@ -154,16 +139,4 @@ connections_follow_from_numbers_only(void **state)
 }
 
 
-int
-main(void)
-{
-    const struct CMUnitTest  tests[] = {
-        test(directives_of_the_own_section_are_found),
-        test(inherited_directives_are_not_meant),
-        test(directives_with_an_effect_are_not_found),
-        test(routes_to_names_that_the_catalog_lacks_are_found),
-        test(connections_follow_from_numbers_only)
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(init, done)

@@ -76,8 +76,7 @@ expect_pairs(mcp_quota_key_e by, const pair_t *pairs, size_t n)
 }
 
 
-static void
-test_principal(void **state)
+TEST(test_principal)
 {
     const pair_t  pairs[] = {
         { { alice, alice }, { V4, V6 }, 1 },
@@ -87,15 +86,12 @@ test_principal(void **state)
         { { nobody, nobody }, { V4, V4_NEXT }, 0 },
     };
 
-    (void) state;
-
     expect_pairs(MCP_QUOTA_KEY_PRINCIPAL, pairs,
                  sizeof(pairs) / sizeof(pairs[0]));
 }
 
 
-static void
-test_address(void **state)
+TEST(test_address)
 {
     const pair_t  pairs[] = {
         { { alice, bob }, { V4, V4 }, 1 },
@@ -112,8 +108,6 @@ test_address(void **state)
         { { nobody, nobody }, { LOCAL6, mcp_null_str }, 0 },
     };
 
-    (void) state;
-
     expect_pairs(MCP_QUOTA_KEY_ADDRESS, pairs,
                  sizeof(pairs) / sizeof(pairs[0]));
 
@@ -123,11 +117,8 @@ test_address(void **state)
 }
 
 
-static void
-test_off(void **state)
+TEST(test_off)
 {
-    (void) state;
-
     e.quota_key = MCP_QUOTA_KEY_OFF;
 
     assert_true(is_nobody(alice, V4));
@@ -137,8 +128,7 @@ test_off(void **state)
 
 /* The tenant of an IPv6 address is a part of the tenant of its /56, which is a
  * part of the tenant of its /48. All other tenants are independent. */
-static void
-test_parent(void **state)
+TEST(test_parent)
 {
     size_t                i;
     unsigned              level;
@@ -147,8 +137,6 @@ test_parent(void **state)
     const unsigned char   address[16] = { 0x20, 1, 0xd, 0xb8, 1, 2, 3, 4, 5 };
     const unsigned char   beside[16] = { 0x20, 1, 0xd, 0xb8, 1, 2, 3, 9, 5 };
     const unsigned char   far[16] = { 0x20, 1, 0xd, 0xb8, 1, 2, 9, 4, 5 };
-
-    (void) state;
 
     e.quota_key = MCP_QUOTA_KEY_ADDRESS;
 
@@ -179,12 +167,9 @@ test_parent(void **state)
 }
 
 
-static void
-test_quotas(void **state)
+TEST(test_quotas)
 {
     mcp_tenant_t  tenant;
-
-    (void) state;
 
     e.quota_streams = 1;
     e.quota_listeners = 2;
@@ -200,16 +185,4 @@ test_quotas(void **state)
 }
 
 
-int
-main(void)
-{
-    const struct CMUnitTest  tests[] = {
-        cmocka_unit_test(test_principal),
-        cmocka_unit_test(test_address),
-        cmocka_unit_test(test_off),
-        cmocka_unit_test(test_parent),
-        cmocka_unit_test(test_quotas)
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -8,8 +8,7 @@
 #include "rpc/mcp_client.h"
 
 
-static void
-capabilities_are_read(void **state)
+TEST(capabilities_are_read)
 {
     static const struct {
         const char  *json;
@@ -57,8 +56,6 @@ capabilities_are_read(void **state)
     mcp_arena_t       scratch;
     mcp_json_value_t  root;
 
-    (void) state;
-
     test_mem_init(&tm);
     mcp_arena_init(&scratch, &tm.mem);
 
@@ -77,14 +74,11 @@ capabilities_are_read(void **state)
 }
 
 
-static void
-principals_differ(void **state)
+TEST(principals_differ)
 {
     unsigned char  a[MCP_DIGEST_LEN], b[MCP_DIGEST_LEN];
 
     static const unsigned char  zero[MCP_DIGEST_LEN];
-
-    (void) state;
 
     assert_int_equal(mcp_principal(mcp_null_str, a), MCP_OK);
     assert_memory_equal(a, zero, MCP_DIGEST_LEN);
@@ -96,13 +90,4 @@ principals_differ(void **state)
 }
 
 
-int
-main(void)
-{
-    const struct CMUnitTest  tests[] = {
-        cmocka_unit_test(capabilities_are_read),
-        cmocka_unit_test(principals_differ),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

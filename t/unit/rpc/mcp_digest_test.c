@@ -82,8 +82,7 @@ teardown(void **state)
 }
 
 
-static void
-members_in_any_order(void **state)
+TEST(members_in_any_order)
 {
     static const char *const  rows[][6] = {
         { "{\"name\":\"a\",\"arguments\":{\"x\":1,\"y\":[{\"p\":1,\"q\":2}]}}",
@@ -101,8 +100,6 @@ members_in_any_order(void **state)
         { "{\"a\":{\"b\":1},\"c\":2}" }, { "{\"a\":{\"b\":1,\"c\":2}}" }
     };
 
-    (void) state;
-
     check(rows, ITEMS(rows));
 }
 
@@ -110,8 +107,7 @@ members_in_any_order(void **state)
 /* An object has two members with the same name: in another order they have a
  * different digest, because some parsers use the first one and others the
  * second one. */
-static void
-members_of_one_name(void **state)
+TEST(members_of_one_name)
 {
     static const char *const  rows[][6] = {
         { "{\"a\":1,\"a\":2,\"b\":3}", "{\"b\":3,\"a\":1,\"a\":2}",
@@ -120,8 +116,6 @@ members_of_one_name(void **state)
         { "{\"a\":1,\"b\":3}" }
     };
 
-    (void) state;
-
     check(rows, ITEMS(rows));
 }
 
@@ -129,8 +123,7 @@ members_of_one_name(void **state)
 /* An object has members whose names differ only in case: in another order they
  * have a different digest, because a backend that ignores case uses only the
  * first or the last one. */
-static void
-members_with_alike_names_in_another_order_differ(void **state)
+TEST(members_with_alike_names_in_another_order_differ)
 {
     static const char *const  rows[][6] = {
         { "{\"Id\":1,\"id\":2,\"b\":3}", "{\"b\":3,\"Id\":1,\"id\":2}",
@@ -161,14 +154,11 @@ members_with_alike_names_in_another_order_differ(void **state)
         { "{\"@\":1,\"`\":2}", "{\"`\":2,\"@\":1}" }
     };
 
-    (void) state;
-
     check(rows, ITEMS(rows));
 }
 
 
-static void
-strings_in_any_spelling(void **state)
+TEST(strings_in_any_spelling)
 {
     static const char *const  rows[][6] = {
         { "{\"k\":\"a/b\"}", "{\"k\":\"a\\/b\"}", "{\"\\u006b\":\"a/b\"}",
@@ -186,14 +176,11 @@ strings_in_any_spelling(void **state)
         { "{\"k\":\"ab\",\"l\":\"c\"}" }, { "{\"k\":\"a\",\"l\":\"bc\"}" }
     };
 
-    (void) state;
-
     check(rows, ITEMS(rows));
 }
 
 
-static void
-numbers_in_any_spelling(void **state)
+TEST(numbers_in_any_spelling)
 {
     static const char *const  rows[][6] = {
         { "{\"k\":3}", "{\"k\":3.0}", "{\"k\":3.000}", "{\"k\":30e-1}",
@@ -218,14 +205,11 @@ numbers_in_any_spelling(void **state)
         { "{\"k\":-1e99999999999999999999999}" }
     };
 
-    (void) state;
-
     check(rows, ITEMS(rows));
 }
 
 
-static void
-what_is_left_out(void **state)
+TEST(what_is_left_out)
 {
     static const char *const  rows[][6] = {
         { "{\"a\":1}", "{\"a\":1,\"_meta\":{\"x\":1}}",
@@ -237,20 +221,15 @@ what_is_left_out(void **state)
         { "{\"resumetoken\":1}" }
     };
 
-    (void) state;
-
     check(rows, ITEMS(rows));
 }
 
 
-static void
-depth_is_limited(void **state)
+TEST(depth_is_limited)
 {
     size_t         i;
     char           text[600];
     unsigned char  out[MCP_DIGEST_LEN];
-
-    (void) state;
 
     strcpy(text, "{\"a\":");
 
@@ -279,14 +258,11 @@ depth_is_limited(void **state)
 
 /* Many members, in orders that are the worst for some sorting algorithms: the
  * digest is the same. */
-static void
-many_members(void **state)
+TEST(many_members)
 {
     int            i, n;
     char          *text[3], *p[3];
     unsigned char  out[3][MCP_DIGEST_LEN];
-
-    (void) state;
 
     n = 5000;
 
@@ -315,8 +291,7 @@ many_members(void **state)
 
 /* Nested objects that are so long that their digests replace their texts: the
  * content still matters, and the order of the members does not. */
-static void
-long_objects_count_like_short_ones(void **state)
+TEST(long_objects_count_like_short_ones)
 {
     int            i;
     char          *text;
@@ -329,8 +304,6 @@ long_objects_count_like_short_ones(void **state)
         "{\"a\":[3],\"o\":{\"a\":2,\"b\":{\"a\":0,\"x\":\"%s\"}}}",
         "{\"a\":[3],\"o\":{\"a\":0,\"b\":{\"a\":1,\"x\":\"%s\"}}}"
     };
-
-    (void) state;
 
     memset(filler, 'f', sizeof(filler) - 1);
     filler[sizeof(filler) - 1] = '\0';
@@ -349,15 +322,12 @@ long_objects_count_like_short_ones(void **state)
 
 /* Memory grows by doubling: 100000 members with escapes need at most 50
  * allocations. */
-static void
-allocations_do_not_grow_with_the_members(void **state)
+TEST(allocations_do_not_grow_with_the_members)
 {
     int            i, n;
     char          *text, *p;
     unsigned long  before;
     unsigned char  out[MCP_DIGEST_LEN];
-
-    (void) state;
 
     n = 100000;
     text = malloc((size_t) n * 40 + 16);
@@ -377,8 +347,7 @@ allocations_do_not_grow_with_the_members(void **state)
 }
 
 
-static void
-memory_may_fail(void **state)
+TEST(memory_may_fail)
 {
     int            rc;
     size_t         k;
@@ -386,8 +355,6 @@ memory_may_fail(void **state)
 
     static const char  text[] =
         "{\"a\\u0062\":\"c\\u0064\",\"b\":[{\"x\\n\":1.50},null]}";
-
-    (void) state;
 
     for (k = 1; k < 100; k++) {
         tm.failed = 0;
@@ -464,8 +431,7 @@ sort(names_t *names)
 }
 
 
-static void
-names_are_sorted_and_alike_ones_keep_their_order(void **state)
+TEST(names_are_sorted_and_alike_ones_keep_their_order)
 {
     size_t   i;
     names_t  names;
@@ -486,8 +452,6 @@ names_are_sorted_and_alike_ones_keep_their_order(void **state)
         { mcp_str("\xe2\x84\xaa"), 7 },
         { mcp_str("k"), 8 }
     };
-
-    (void) state;
 
     names_init(&names);
 
@@ -539,11 +503,8 @@ pieces_of(size_t len)
 }
 
 
-static void
-work_is_linear_in_the_length_of_the_names(void **state)
+TEST(work_is_linear_in_the_length_of_the_names)
 {
-    (void) state;
-
     assert_int_equal(pieces_of(8), NAMES);
     assert_int_equal(pieces_of(16), 2 * NAMES);
     assert_int_equal(pieces_of(64), 8 * NAMES);
@@ -551,24 +512,4 @@ work_is_linear_in_the_length_of_the_names(void **state)
 }
 
 
-int
-main(void)
-{
-    const struct CMUnitTest  tests[] = {
-        cmocka_unit_test(members_in_any_order),
-        cmocka_unit_test(members_of_one_name),
-        cmocka_unit_test(members_with_alike_names_in_another_order_differ),
-        cmocka_unit_test(strings_in_any_spelling),
-        cmocka_unit_test(numbers_in_any_spelling),
-        cmocka_unit_test(what_is_left_out),
-        cmocka_unit_test(depth_is_limited),
-        cmocka_unit_test(many_members),
-        cmocka_unit_test(long_objects_count_like_short_ones),
-        cmocka_unit_test(allocations_do_not_grow_with_the_members),
-        cmocka_unit_test(memory_may_fail),
-        cmocka_unit_test(names_are_sorted_and_alike_ones_keep_their_order),
-        cmocka_unit_test(work_is_linear_in_the_length_of_the_names)
-    };
-
-    return cmocka_run_group_tests(tests, setup, teardown);
-}
+RUN_TESTS(setup, teardown)

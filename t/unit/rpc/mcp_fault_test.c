@@ -75,13 +75,10 @@ static const struct {
 };
 
 
-static void
-test_table(void **state)
+TEST(test_table)
 {
     size_t              i;
     const mcp_fault_t  *f;
-
-    (void) state;
 
     assert_int_equal(sizeof(faults) / sizeof(faults[0]), MCP_FAULT_COUNT - 1);
 
@@ -133,14 +130,11 @@ static const struct {
 };
 
 
-static void
-test_write(void **state)
+TEST(test_write)
 {
     size_t      i;
     mcp_buf_t   buf;
     test_mem_t  tm;
-
-    (void) state;
 
     test_mem_init(&tm);
 
@@ -170,8 +164,7 @@ test_write(void **state)
 
 /* The error for a rejected resumption has the id of the call, and so does an
  * error of the call itself: only error.data distinguishes them. */
-static void
-test_refused(void **state)
+TEST(test_refused)
 {
     size_t      i;
     mcp_buf_t   buf;
@@ -189,8 +182,6 @@ test_refused(void **state)
           "{\"code\":-32600,\"message\":\"Invalid Request: a stream in a "
           "batch\"," }
     };
-
-    (void) state;
 
     test_mem_init(&tm);
 
@@ -211,16 +202,13 @@ test_refused(void **state)
 }
 
 
-static void
-test_round_trip(void **state)
+TEST(test_round_trip)
 {
     int          fault;
     mcp_buf_t    buf;
     mcp_rpc_t    msg;
     test_mem_t   tm;
     mcp_arena_t  arena;
-
-    (void) state;
 
     test_mem_init(&tm);
     mcp_arena_init(&arena, &tm.mem);
@@ -296,16 +284,13 @@ static const struct {
 };
 
 
-static void
-errors_of_backends(void **state)
+TEST(errors_of_backends)
 {
     char        text[512];
     size_t      i;
     int64_t     code;
     mcp_buf_t   out;
     test_mem_t  tm;
-
-    (void) state;
 
     test_mem_init(&tm);
 
@@ -328,16 +313,4 @@ errors_of_backends(void **state)
 }
 
 
-int
-main(void)
-{
-    const struct CMUnitTest  tests[] = {
-        cmocka_unit_test(test_table),
-        cmocka_unit_test(test_write),
-        cmocka_unit_test(test_refused),
-        cmocka_unit_test(test_round_trip),
-        cmocka_unit_test(errors_of_backends),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -42,14 +42,11 @@ text(size_t i, size_t k)
 }
 
 
-static void
-test_same(void **state)
+TEST(test_same)
 {
     size_t         i, k, m, n;
     test_mem_t     tm;
     unsigned char  a[MCP_DIGEST_LEN], b[MCP_DIGEST_LEN];
-
-    (void) state;
 
     test_mem_init(&tm);
 
@@ -80,15 +77,12 @@ test_same(void **state)
 
 /* A request id that is a number of 100000 characters is compared by value as
  * well. */
-static void
-test_long(void **state)
+TEST(test_long)
 {
     char        *zeros;
     size_t       n;
     mcp_str_t    number;
     test_mem_t   tm;
-
-    (void) state;
 
     test_mem_init(&tm);
 
@@ -111,13 +105,10 @@ test_long(void **state)
 }
 
 
-static void
-test_no_memory(void **state)
+TEST(test_no_memory)
 {
     test_mem_t     tm;
     unsigned char  key[MCP_DIGEST_LEN];
-
-    (void) state;
 
     test_mem_init(&tm);
 
@@ -190,11 +181,8 @@ reads(const char *of, uint64_t now)
 }
 
 
-static void
-task_id_expires(void **state)
+TEST(task_id_expires)
 {
-    (void) state;
-
     assert_true(reads(task_text, NOW));
     assert_true(reads(task_text, NOW + TTL - 1));
     assert_false(reads(task_text, NOW + TTL));
@@ -203,14 +191,11 @@ task_id_expires(void **state)
 
 
 /* A task task in which any byte was changed is invalid. */
-static void
-changed_task_ids(void **state)
+TEST(changed_task_ids)
 {
     char           c;
     size_t         i, len;
     unsigned char  data[MCP_STREAM_ID_LEN + 16];
-
-    (void) state;
 
     len = strlen(task_text);
 
@@ -240,12 +225,9 @@ changed_task_ids(void **state)
 }
 
 
-static void
-task_id_not_written(void **state)
+TEST(task_id_not_written)
 {
     mcp_buf_t  buf;
-
-    (void) state;
 
     mcp_buf_init(&buf, &tm.mem, 10);
     assert_int_equal(mcp_task_id_write(&task, &keys, &buf), MCP_ERR_LIMIT);
@@ -258,17 +240,4 @@ task_id_not_written(void **state)
 }
 
 
-int
-main(void)
-{
-    const struct CMUnitTest  tests[] = {
-        cmocka_unit_test(test_same),
-        cmocka_unit_test(test_long),
-        cmocka_unit_test(test_no_memory),
-        cmocka_unit_test_setup(task_id_expires, setup),
-        cmocka_unit_test_setup(changed_task_ids, setup),
-        cmocka_unit_test_setup(task_id_not_written, setup)
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(setup, NULL)

@@ -9,8 +9,7 @@
 #include "rpc/mcp_method.h"
 
 
-static void
-methods_are_found(void **state)
+TEST(methods_are_found)
 {
     static const struct {
         const char    *name;
@@ -79,8 +78,6 @@ methods_are_found(void **state)
     size_t               i;
     const mcp_method_t  *m;
 
-    (void) state;
-
     assert_int_equal(sizeof(cases) / sizeof(cases[0]), MCP_METHOD_COUNT - 1);
 
     for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
@@ -98,8 +95,7 @@ methods_are_found(void **state)
 
 /* The revisions that have a method, the parameter that Mcp-Name mirrors, and
  * the methods whose results may be cached or ask questions (2026-07-28). */
-static void
-of_each_era(void **state)
+TEST(of_each_era)
 {
     static const struct {
         const char     *name;
@@ -134,8 +130,6 @@ of_each_era(void **state)
     size_t               i;
     const mcp_method_t  *m;
 
-    (void) state;
-
     for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         m = mcp_method_find(test_str(cases[i].name));
 
@@ -150,8 +144,7 @@ of_each_era(void **state)
 }
 
 
-static void
-others_are_not(void **state)
+TEST(others_are_not)
 {
     static const char  *names[] = {
         "", "Ping", "pin", "pings", "tools/lisT", "tools/list ", "tools",
@@ -160,8 +153,6 @@ others_are_not(void **state)
 
     size_t               i;
     const mcp_method_t  *unknown;
-
-    (void) state;
 
     unknown = mcp_method(MCP_METHOD_UNKNOWN);
 
@@ -181,8 +172,7 @@ others_are_not(void **state)
 }
 
 
-static void
-log_levels(void **state)
+TEST(log_levels)
 {
     static const char  *names[MCP_LOG_LEVELS] = {
         "debug", "info", "notice", "warning", "error", "critical", "alert",
@@ -190,8 +180,6 @@ log_levels(void **state)
     };
 
     int  i;
-
-    (void) state;
 
     for (i = 0; i < MCP_LOG_LEVELS; i++) {
         assert_int_equal(mcp_log_level_find(test_str(names[i])), i);
@@ -204,15 +192,4 @@ log_levels(void **state)
 }
 
 
-int
-main(void)
-{
-    const struct CMUnitTest  tests[] = {
-        cmocka_unit_test(methods_are_found),
-        cmocka_unit_test(of_each_era),
-        cmocka_unit_test(others_are_not),
-        cmocka_unit_test(log_levels),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

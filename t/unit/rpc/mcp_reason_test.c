@@ -4,26 +4,16 @@
  * manual. */
 
 
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-
-#include <cmocka.h>
+#include "test_env.h"
 
 #include "rpc/mcp_reason.h"
 
 
-static void
-test_rows(void **state)
+TEST(test_rows)
 {
     size_t               i;
     unsigned             r;
     const mcp_reason_t  *row;
-
-    (void) state;
 
     for (r = MCP_REASON_NONE + 1; r < MCP_REASON_COUNT; r++) {
         row = mcp_reason(r);
@@ -43,12 +33,9 @@ test_rows(void **state)
 }
 
 
-static void
-test_faults(void **state)
+TEST(test_faults)
 {
     unsigned  fault;
-
-    (void) state;
 
     assert_int_equal(mcp_reason_of_fault(MCP_FAULT_NONE), MCP_REASON_NONE);
 
@@ -66,16 +53,13 @@ test_faults(void **state)
 
 /* docs/operations.md has a row "| `name` | text | remedy |" for each
  * reason. */
-static void
-test_manual(void **state)
+TEST(test_manual)
 {
     FILE                *file;
     char                *manual, line[512];
     size_t               n;
     unsigned             r;
     const mcp_reason_t  *row;
-
-    (void) state;
 
     file = fopen("docs/operations.md", "r");
     assert_non_null(file);
@@ -104,14 +88,4 @@ test_manual(void **state)
 }
 
 
-int
-main(void)
-{
-    const struct CMUnitTest  tests[] = {
-        cmocka_unit_test(test_rows),
-        cmocka_unit_test(test_faults),
-        cmocka_unit_test(test_manual),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -126,15 +126,12 @@ teardown(void **state)
 }
 
 
-static void
-comes_back(void **state)
+TEST(comes_back)
 {
     size_t               i;
     mcp_buf_t            out;
     mcp_str_t            text;
     mcp_request_state_t  of;
-
-    (void) state;
 
     of = book();
     text = seal(&out);
@@ -158,16 +155,13 @@ comes_back(void **state)
 
 
 /* The client sends the JSON string back with escapes: the state opens. */
-static void
-comes_back_escaped(void **state)
+TEST(comes_back_escaped)
 {
     char                 escape[8];
     size_t               i;
     mcp_buf_t            out, escaped;
     mcp_str_t            text;
     mcp_request_state_t  of;
-
-    (void) state;
 
     of = book();
     text = seal(&out);
@@ -188,14 +182,11 @@ comes_back_escaped(void **state)
 }
 
 
-static void
-expires(void **state)
+TEST(expires)
 {
     mcp_buf_t            out;
     mcp_str_t            text;
     mcp_request_state_t  of;
-
-    (void) state;
 
     of = book();
     text = seal(&out);
@@ -209,15 +200,12 @@ expires(void **state)
 
 /* A sealed state does not open if one of the listed properties of the request
  * has changed. */
-static void
-belongs_to_its_request(void **state)
+TEST(belongs_to_its_request)
 {
     size_t               i;
     mcp_buf_t            out;
     mcp_str_t            text;
     mcp_request_state_t  of[9];
-
-    (void) state;
 
     text = seal(&out);
 
@@ -247,8 +235,7 @@ belongs_to_its_request(void **state)
 
 /* The client sends the params in another spelling, and adds the members of the
  * next round: the state opens. */
-static void
-params_are_the_same(void **state)
+TEST(params_are_the_same)
 {
     size_t               i;
     mcp_buf_t            out;
@@ -275,8 +262,6 @@ params_are_the_same(void **state)
         "{\"name\":\"book\",\"arguments\":{\"a\":1,\"b\":[\"x\"]},\"c\":null}"
     };
 
-    (void) state;
-
     of = book();
     text = seal(&out);
 
@@ -296,8 +281,7 @@ params_are_the_same(void **state)
 
 /* Each kind of invalid text has the same result, so clients get the same
  * error. */
-static void
-garbage(void **state)
+TEST(garbage)
 {
     size_t               i, len;
     mcp_buf_t            out;
@@ -309,8 +293,6 @@ garbage(void **state)
         "\"\\ud800\"", "\"\\u0000\"",
         "\"AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA\""
     };
-
-    (void) state;
 
     of = book();
 
@@ -342,15 +324,12 @@ garbage(void **state)
 
 /* A token that was sealed for another purpose, and an empty text, do not
  * open. */
-static void
-other_tokens(void **state)
+TEST(other_tokens)
 {
     mcp_buf_t            out;
     mcp_str_t            text;
     mcp_request_state_t  of;
     unsigned char        nonce[MCP_SEAL_NONCE_LEN] = { 0 };
-
-    (void) state;
 
     of = book();
     mcp_buf_init(&out, &tm.mem, 4096);
@@ -366,15 +345,12 @@ other_tokens(void **state)
 }
 
 
-static void
-keys_rotate(void **state)
+TEST(keys_rotate)
 {
     mcp_buf_t            out;
     mcp_str_t            text;
     mcp_keys_t           other, next;
     mcp_request_state_t  of;
-
-    (void) state;
 
     keys_init(&other, KEY_B, NULL);
     keys_init(&next, KEY_B, KEY_A);
@@ -394,8 +370,7 @@ keys_rotate(void **state)
 }
 
 
-static void
-limits(void **state)
+TEST(limits)
 {
     char                *big;
     mcp_buf_t            out;
@@ -403,8 +378,6 @@ limits(void **state)
     mcp_keys_t           no_keys;
     mcp_arena_t          arena;
     mcp_request_state_t  of;
-
-    (void) state;
 
     of = book();
     memset(&no_keys, 0, sizeof(no_keys));
@@ -443,16 +416,13 @@ limits(void **state)
 }
 
 
-static void
-without_memory(void **state)
+TEST(without_memory)
 {
     int                  rc;
     unsigned long        n;
     mcp_buf_t            out;
     mcp_str_t            text;
     mcp_request_state_t  of;
-
-    (void) state;
 
     of = book();
 
@@ -478,22 +448,4 @@ without_memory(void **state)
 }
 
 
-int
-main(void)
-{
-    const struct CMUnitTest  tests[] = {
-        cmocka_unit_test_setup_teardown(comes_back, setup, teardown),
-        cmocka_unit_test_setup_teardown(comes_back_escaped, setup, teardown),
-        cmocka_unit_test_setup_teardown(expires, setup, teardown),
-        cmocka_unit_test_setup_teardown(belongs_to_its_request, setup,
-                                        teardown),
-        cmocka_unit_test_setup_teardown(params_are_the_same, setup, teardown),
-        cmocka_unit_test_setup_teardown(garbage, setup, teardown),
-        cmocka_unit_test_setup_teardown(other_tokens, setup, teardown),
-        cmocka_unit_test_setup_teardown(keys_rotate, setup, teardown),
-        cmocka_unit_test_setup_teardown(limits, setup, teardown),
-        cmocka_unit_test_setup_teardown(without_memory, setup, teardown)
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(setup, teardown)

@@ -74,15 +74,12 @@ static const struct {
 };
 
 
-static void
-backends_results(void **state)
+TEST(backends_results)
 {
     char        text[1024];
     size_t      i;
     mcp_buf_t   out;
     test_mem_t  tm;
-
-    (void) state;
 
     test_mem_init(&tm);
 
@@ -100,13 +97,10 @@ backends_results(void **state)
 }
 
 
-static void
-own_results(void **state)
+TEST(own_results)
 {
     mcp_buf_t   out;
     test_mem_t  tm;
-
-    (void) state;
 
     test_mem_init(&tm);
 
@@ -166,13 +160,10 @@ own_results(void **state)
 }
 
 
-static void
-members(void **state)
+TEST(members)
 {
     mcp_buf_t   out;
     test_mem_t  tm;
-
-    (void) state;
 
     test_mem_init(&tm);
 
@@ -185,14 +176,4 @@ members(void **state)
 }
 
 
-int
-main(void)
-{
-    const struct CMUnitTest  tests[] = {
-        cmocka_unit_test(backends_results),
-        cmocka_unit_test(own_results),
-        cmocka_unit_test(members),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -74,15 +74,12 @@ static const struct {
 };
 
 
-static void
-results(void **state)
+TEST(results)
 {
     int         rc;
     size_t      i;
     mcp_buf_t   out;
     test_mem_t  tm;
-
-    (void) state;
 
     test_mem_init(&tm);
 
@@ -110,13 +107,10 @@ results(void **state)
 }
 
 
-static void
-no_memory(void **state)
+TEST(no_memory)
 {
     mcp_buf_t   out;
     test_mem_t  tm;
-
-    (void) state;
 
     test_mem_init(&tm);
     tm.fail_at = 1;
@@ -135,12 +129,9 @@ no_memory(void **state)
 }
 
 
-static void
-revisions(void **state)
+TEST(revisions)
 {
     mcp_revision_e  revision;
-
-    (void) state;
 
     assert_int_equal(mcp_revision_filter(SESSION), MCP_REVISION_FILTER_OUTPUT);
     assert_int_equal(mcp_revision_filter(STATELESS),
@@ -154,14 +145,4 @@ revisions(void **state)
 }
 
 
-int
-main(void)
-{
-    const struct CMUnitTest  tests[] = {
-        cmocka_unit_test(results),
-        cmocka_unit_test(no_memory),
-        cmocka_unit_test(revisions),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -8,8 +8,7 @@
 #include "rpc/mcp_revision.h"
 
 
-static void
-revisions_are_found(void **state)
+TEST(revisions_are_found)
 {
     static const struct {
         const char      *name;
@@ -26,8 +25,6 @@ revisions_are_found(void **state)
     size_t                 i;
     mcp_revision_e         next;
     const mcp_revision_t  *r;
-
-    (void) state;
 
     next = MCP_REVISION_NONE;
 
@@ -55,12 +52,9 @@ revisions_are_found(void **state)
 }
 
 
-static void
-latest_of_a_set(void **state)
+TEST(latest_of_a_set)
 {
     uint32_t  old;
-
-    (void) state;
 
     old = mcp_revision_bit(MCP_REVISION_2025_03_26)
           | mcp_revision_bit(MCP_REVISION_2025_06_18);
@@ -75,8 +69,7 @@ latest_of_a_set(void **state)
 }
 
 
-static void
-others_are_not(void **state)
+TEST(others_are_not)
 {
     static const char  *names[] = {
         "", "2024-11-05", "2025-11-2", "2025-11-255", "2025-06-18 ", "latest",
@@ -84,8 +77,6 @@ others_are_not(void **state)
     };
 
     size_t  i;
-
-    (void) state;
 
     for (i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
         assert_int_equal(mcp_revision_find(test_str(names[i])),
@@ -96,11 +87,8 @@ others_are_not(void **state)
 }
 
 
-static void
-never_null(void **state)
+TEST(never_null)
 {
-    (void) state;
-
     assert_int_equal(mcp_revision(MCP_REVISION_NONE)->name.len, 0);
     assert_ptr_equal(mcp_revision((mcp_revision_e) 99),
                      mcp_revision(MCP_REVISION_NONE));
@@ -110,11 +98,8 @@ never_null(void **state)
 
 
 /* The numbers of revisions never change, because tokens contain them. */
-static void
-numbers_are_stable(void **state)
+TEST(numbers_are_stable)
 {
-    (void) state;
-
     assert_int_equal(MCP_REVISION_2025_03_26, 1);
     assert_int_equal(MCP_REVISION_2025_06_18, 2);
     assert_int_equal(MCP_REVISION_2025_11_25, 3);
@@ -122,16 +107,4 @@ numbers_are_stable(void **state)
 }
 
 
-int
-main(void)
-{
-    const struct CMUnitTest  tests[] = {
-        cmocka_unit_test(revisions_are_found),
-        cmocka_unit_test(latest_of_a_set),
-        cmocka_unit_test(others_are_not),
-        cmocka_unit_test(never_null),
-        cmocka_unit_test(numbers_are_stable),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -194,16 +194,13 @@ static const struct {
 };
 
 
-static void
-test_messages(void **state)
+TEST(test_messages)
 {
     char         *copy;
     size_t        i, len;
     mcp_rpc_t     msg;
     test_mem_t    tm;
     mcp_arena_t   arena;
-
-    (void) state;
 
     test_mem_init(&tm);
 
@@ -233,14 +230,11 @@ test_messages(void **state)
 }
 
 
-static void
-test_raw(void **state)
+TEST(test_raw)
 {
     mcp_rpc_t     msg;
     test_mem_t    tm;
     mcp_arena_t   arena;
-
-    (void) state;
 
     test_mem_init(&tm);
     mcp_arena_init(&arena, &tm.mem);
@@ -258,8 +252,7 @@ test_raw(void **state)
 }
 
 
-static void
-test_fields(void **state)
+TEST(test_fields)
 {
     mcp_rpc_t           msg;
     test_mem_t          tm;
@@ -273,8 +266,6 @@ test_fields(void **state)
         "\"ref\":{\"type\":\"T\",\"name\":\"RN\",\"uri\":\"RU\"},"
         "\"_meta\":{\"progressToken\":\"PT\",\"name\":1},"
         "\"progressToken\":9,\"type\":\"no\"}}";
-
-    (void) state;
 
     test_mem_init(&tm);
     mcp_arena_init(&arena, &tm.mem);
@@ -339,16 +330,13 @@ static const struct {
 };
 
 
-static void
-test_split(void **state)
+TEST(test_split)
 {
     size_t        i, n;
     mcp_str_t    *items;
     test_mem_t    tm;
     mcp_arena_t   arena;
     mcp_fault_e   fault;
-
-    (void) state;
 
     test_mem_init(&tm);
     mcp_arena_init(&arena, &tm.mem);
@@ -373,11 +361,8 @@ test_split(void **state)
 }
 
 
-static void
-test_is_batch(void **state)
+TEST(test_is_batch)
 {
-    (void) state;
-
     assert_true(mcp_rpc_is_batch(mcp_str("[")));
     assert_true(mcp_rpc_is_batch(mcp_str(" \t\r\n[x")));
     assert_false(mcp_rpc_is_batch(mcp_str("{[")));
@@ -387,8 +372,7 @@ test_is_batch(void **state)
 }
 
 
-static void
-test_memory(void **state)
+TEST(test_memory)
 {
     int           rc;
     size_t        i, k, n;
@@ -397,8 +381,6 @@ test_memory(void **state)
     test_mem_t    tm;
     mcp_arena_t   arena;
     mcp_fault_e   fault;
-
-    (void) state;
 
     for (i = 0; i < sizeof(messages) / sizeof(messages[0]); i++) {
         for (k = 1; /* void */ ; k++) {
@@ -453,14 +435,11 @@ test_memory(void **state)
 
 
 /* A message copied to the arena is read like the original. */
-static void
-test_read(void **state)
+TEST(test_read)
 {
     test_mem_t        tm;
     mcp_arena_t       arena;
     const mcp_rpc_t  *msg;
-
-    (void) state;
 
     test_mem_init(&tm);
     mcp_arena_init(&arena, &tm.mem);
@@ -486,18 +465,4 @@ test_read(void **state)
 }
 
 
-int
-main(void)
-{
-    const struct CMUnitTest  tests[] = {
-        cmocka_unit_test(test_messages),
-        cmocka_unit_test(test_raw),
-        cmocka_unit_test(test_fields),
-        cmocka_unit_test(test_split),
-        cmocka_unit_test(test_is_batch),
-        cmocka_unit_test(test_memory),
-        cmocka_unit_test(test_read),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

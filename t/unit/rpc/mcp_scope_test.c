@@ -8,8 +8,7 @@
 #include "rpc/mcp_scope.h"
 
 
-static void
-test_has(void **state)
+TEST(test_has)
 {
     static const struct {
         const char  *list;
@@ -30,8 +29,6 @@ test_has(void **state)
 
     size_t  i;
 
-    (void) state;
-
     for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         if (mcp_scope_has_all(test_str(cases[i].list),
                               test_str(cases[i].scopes)) != cases[i].has)
@@ -45,13 +42,10 @@ test_has(void **state)
 }
 
 
-static void
-test_add(void **state)
+TEST(test_add)
 {
     mcp_buf_t   buf;
     test_mem_t  tm;
-
-    (void) state;
 
     test_mem_init(&tm);
     mcp_buf_init(&buf, &tm.mem, 100);
@@ -68,13 +62,4 @@ test_add(void **state)
 }
 
 
-int
-main(void)
-{
-    const struct CMUnitTest  tests[] = {
-        cmocka_unit_test(test_has),
-        cmocka_unit_test(test_add),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

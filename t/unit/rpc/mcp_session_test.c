@@ -77,14 +77,11 @@ parse_cached(fixture_t *f, mcp_session_cache_t *cache, mcp_client_t *out)
 }
 
 
-static void
-session_round_trip(void **state)
+TEST(session_round_trip)
 {
     size_t         i;
     fixture_t      f;
     mcp_client_t  out;
-
-    (void) state;
 
     fixture_init(&f);
 
@@ -108,8 +105,7 @@ session_round_trip(void **state)
 }
 
 
-static void
-session_expires(void **state)
+TEST(session_expires)
 {
     static const struct {
         uint64_t  expires;
@@ -132,8 +128,6 @@ session_expires(void **state)
     fixture_t      f;
     mcp_client_t  out;
 
-    (void) state;
-
     fixture_init(&f);
 
     for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
@@ -145,13 +139,10 @@ session_expires(void **state)
 }
 
 
-static void
-session_belongs_to_its_principal(void **state)
+TEST(session_belongs_to_its_principal)
 {
     fixture_t      f;
     mcp_client_t  out;
-
-    (void) state;
 
     fixture_init(&f);
 
@@ -167,8 +158,7 @@ session_belongs_to_its_principal(void **state)
 }
 
 
-static void
-session_of_others(void **state)
+TEST(session_of_others)
 {
     char           other[MCP_TOKEN_TEXT_MAX], *end;
     size_t         i;
@@ -176,8 +166,6 @@ session_of_others(void **state)
     mcp_keys_t     keys;
     mcp_client_t  out;
     unsigned char  payload[41];
-
-    (void) state;
 
     fixture_init(&f);
 
@@ -238,16 +226,13 @@ session_of_others(void **state)
 
 
 /* A token is compared with all bytes of the cached one. */
-static void
-session_seen_before(void **state)
+TEST(session_seen_before)
 {
     size_t               i;
     fixture_t            f;
     test_mem_t           tm;
     mcp_client_t         out;
     mcp_session_cache_t  cache;
-
-    (void) state;
 
     fixture_init(&f);
     test_mem_init(&tm);
@@ -273,12 +258,9 @@ session_seen_before(void **state)
 }
 
 
-static void
-session_needs_a_key(void **state)
+TEST(session_needs_a_key)
 {
     fixture_t  f;
-
-    (void) state;
 
     fixture_init(&f);
     memset(&f.keys, 0, sizeof(f.keys));
@@ -287,17 +269,4 @@ session_needs_a_key(void **state)
 }
 
 
-int
-main(void)
-{
-    const struct CMUnitTest  tests[] = {
-        cmocka_unit_test(session_round_trip),
-        cmocka_unit_test(session_expires),
-        cmocka_unit_test(session_belongs_to_its_principal),
-        cmocka_unit_test(session_of_others),
-        cmocka_unit_test(session_seen_before),
-        cmocka_unit_test(session_needs_a_key),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

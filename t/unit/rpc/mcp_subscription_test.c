@@ -35,11 +35,8 @@ forms(const char *message, const char *params)
 }
 
 
-static void
-test_form(void **state)
+TEST(test_form)
 {
-    (void) state;
-
     forms("{}", "{\"_meta\":{}}");
     forms("{\"params\":[]}", "{\"_meta\":{}}");
     forms("{\"jsonrpc\":\"2.0\",\"method\":\"x\"}", "{\"_meta\":{}}");
@@ -99,11 +96,8 @@ splices(const char *text, const char *id, const char *wanted)
 }
 
 
-static void
-test_splice(void **state)
+TEST(test_splice)
 {
-    (void) state;
-
     splices("", "1", "");
     splices("data: " HEAD "{\"_meta\":{}}}\n\n", "1",
             "data: " HEAD "{\"_meta\":{" ID "1}}}\n\n");
@@ -148,16 +142,13 @@ is_new(const unsigned char topic[MCP_DIGEST_LEN])
 }
 
 
-static void
-test_topics(void **state)
+TEST(test_topics)
 {
     int                  list;
     unsigned char        topic[MCP_DIGEST_LEN], same[MCP_DIGEST_LEN];
     const unsigned char  here[MCP_DIGEST_LEN] = { 1 };
     const unsigned char  there[MCP_DIGEST_LEN] = { 2 };
     const unsigned char  unknown[MCP_DIGEST_LEN] = { 0 };
-
-    (void) state;
 
     for (list = 0; list < MCP_TOPIC_COUNT; list++) {
         assert_int_equal(mcp_topic_list(list, NULL, topic), MCP_OK);
@@ -189,12 +180,9 @@ test_topics(void **state)
 }
 
 
-static void
-test_methods(void **state)
+TEST(test_methods)
 {
     int  list;
-
-    (void) state;
 
     for (list = 0; list < MCP_TOPIC_LISTS; list++) {
         assert_int_equal(mcp_topic_of(mcp_topic_method(list)), list);
@@ -208,15 +196,4 @@ test_methods(void **state)
 }
 
 
-int
-main(void)
-{
-    const struct CMUnitTest  tests[] = {
-        cmocka_unit_test(test_form),
-        cmocka_unit_test(test_splice),
-        cmocka_unit_test(test_topics),
-        cmocka_unit_test(test_methods)
-    };
-
-    return cmocka_run_group_tests(tests, setup, NULL);
-}
+RUN_TESTS(setup, NULL)

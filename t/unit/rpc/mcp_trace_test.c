@@ -41,8 +41,7 @@ set(mcp_variables_t *variables, const char *parent, const char *state,
 }
 
 
-static void
-test_parent(void **state)
+TEST(test_parent)
 {
     size_t           i;
     mcp_variables_t  variables;
@@ -68,8 +67,6 @@ test_parent(void **state)
         { "", 0 }
     };
 
-    (void) state;
-
     for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         set(&variables, cases[i].text, "a=1", "");
         variable_is(&variables, MCP_VARIABLE_TRACEPARENT,
@@ -80,8 +77,7 @@ test_parent(void **state)
 }
 
 
-static void
-test_state(void **state)
+TEST(test_state)
 {
     char             text[1000], *p;
     size_t           i;
@@ -96,8 +92,6 @@ test_state(void **state)
         { "A=1", 0 }, { "=1", 0 }, { "a", 0 }, { "a=b=c", 0 },
         { "a=\xc3\xbc", 0 }, { "a=\x01", 0 }
     };
-
-    (void) state;
 
     for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         set(&variables, PARENT, cases[i].text, "");
@@ -129,8 +123,7 @@ test_state(void **state)
 }
 
 
-static void
-test_baggage(void **state)
+TEST(test_baggage)
 {
     size_t           i;
     mcp_variables_t  variables;
@@ -145,8 +138,6 @@ test_baggage(void **state)
         { "a", 0 }, { "a=1,", 1 }, { "a=1,,b=2", 0 }, { "a=\"1\"", 0 },
         { "a=1\\2", 0 }, { "a=\n", 0 }, { "(a)=1", 0 }
     };
-
-    (void) state;
 
     for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         set(&variables, "", "a=1", cases[i].text);
@@ -165,8 +156,7 @@ test_baggage(void **state)
 
 /* The traceparent in _meta takes precedence over the header, and then the
  * tracestate in _meta does as well. */
-static void
-test_meta(void **state)
+TEST(test_meta)
 {
     char             text[512];
     size_t           i;
@@ -195,8 +185,6 @@ test_meta(void **state)
           PARENT, "http=1", "from=http" }
     };
 
-    (void) state;
-
     test_mem_init(&tm);
     mcp_arena_init(&arena, &tm.mem);
 
@@ -220,15 +208,4 @@ test_meta(void **state)
 }
 
 
-int
-main(void)
-{
-    const struct CMUnitTest  tests[] = {
-        cmocka_unit_test(test_parent),
-        cmocka_unit_test(test_state),
-        cmocka_unit_test(test_baggage),
-        cmocka_unit_test(test_meta),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

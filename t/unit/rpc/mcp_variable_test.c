@@ -8,13 +8,10 @@
 
 
 /* Each variable has a unique name, which is valid in both servers. */
-static void
-test_names(void **state)
+TEST(test_names)
 {
     size_t     i, k, n;
     mcp_str_t  name;
-
-    (void) state;
 
     for (i = 0; i < MCP_VARIABLE_COUNT; i++) {
         name = mcp_variable_names[i];
@@ -35,11 +32,8 @@ test_names(void **state)
 }
 
 
-static void
-test_order(void **state)
+TEST(test_order)
 {
-    (void) state;
-
     assert_str_is(mcp_variable_names[MCP_VARIABLE_METHOD], "mcp_method");
     assert_str_is(mcp_variable_names[MCP_VARIABLE_NAME], "mcp_name");
     assert_str_is(mcp_variable_names[MCP_VARIABLE_REQUEST_ID],
@@ -66,11 +60,8 @@ test_order(void **state)
 
 /* Backends get the stable id of a session, and no variables that are only for
  * logs. */
-static void
-test_env_names(void **state)
+TEST(test_env_names)
 {
-    (void) state;
-
     assert_str_is(mcp_variable_env[MCP_VARIABLE_METHOD], "MCP_METHOD");
     assert_str_is(mcp_variable_env[MCP_VARIABLE_SESSION_ID], "MCP_SESSION");
     assert_str_is(mcp_variable_env[MCP_VARIABLE_PUBLISH_URL],
@@ -91,14 +82,11 @@ control(const char *text, size_t len)
 
 /* Each byte at each position of a value, within the machine words and in the
  * bytes that remain after them. */
-static void
-test_control(void **state)
+TEST(test_control)
 {
     int     c, is;
     char    text[21];
     size_t  len, at;
-
-    (void) state;
 
     for (len = 0; len <= sizeof(text); len++) {
         memset(text, 'x', sizeof(text));
@@ -120,13 +108,10 @@ test_control(void **state)
 }
 
 
-static void
-test_set(void **state)
+TEST(test_set)
 {
     int              i;
     mcp_variables_t  variables;
-
-    (void) state;
 
     memset(&variables, 0, sizeof(mcp_variables_t));
 
@@ -142,16 +127,4 @@ test_set(void **state)
 }
 
 
-int
-main(void)
-{
-    const struct CMUnitTest  tests[] = {
-        cmocka_unit_test(test_names),
-        cmocka_unit_test(test_order),
-        cmocka_unit_test(test_env_names),
-        cmocka_unit_test(test_control),
-        cmocka_unit_test(test_set)
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

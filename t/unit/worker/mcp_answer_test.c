@@ -21,13 +21,10 @@ waiting(void)
 
 /* A response gets more headers than MCP_RESPONSE_HEADERS: the surplus headers
  * are left out. */
-static void
-test_headers(void **state)
+TEST(test_headers)
 {
     size_t           i;
     mcp_exchange_t  *x;
-
-    (void) state;
 
     x = waiting();
 
@@ -43,8 +40,7 @@ test_headers(void **state)
 
 /* The response to a request that was rejected only for the time being has a
  * Retry-After header. */
-static void
-test_retry_after(void **state)
+TEST(test_retry_after)
 {
     static const struct {
         mcp_fault_e    fault;
@@ -62,8 +58,6 @@ test_retry_after(void **state)
     int64_t                before;
     mcp_exchange_t        *x;
     const mcp_response_t  *r;
-
-    (void) state;
 
     for (i = 0; i < ITEMS(cases); i++) {
         x = waiting();
@@ -89,12 +83,9 @@ test_retry_after(void **state)
 }
 
 
-static void
-test_no_memory(void **state)
+TEST(test_no_memory)
 {
     mcp_exchange_t  *x;
-
-    (void) state;
 
     x = waiting();
     d.te.tm.fail_at = 1;
@@ -126,11 +117,8 @@ get(const char *origin, const char *of, const char *who, int status)
 }
 
 
-static void
-test_log_reasons(void **state)
+TEST(test_log_reasons)
 {
-    (void) state;
-
     get("http://evil.example", session, NULL, 403);
     has(d.te.info, "refused with 403: Forbidden: Origin not allowed: "
                    "\"http://evil.example\": the Origin is neither the "
@@ -161,12 +149,9 @@ test_log_reasons(void **state)
 
 /* A logger that does not log level "notice": no message about a rejected
  * request. */
-static void
-test_log_quiet(void **state)
+TEST(test_log_quiet)
 {
     unsigned  logged;
-
-    (void) state;
 
     d.te.env.log_level = MCP_LOG_NOTICE;
     logged = d.te.logged;
@@ -180,15 +165,12 @@ test_log_quiet(void **state)
 
 /* A full zone is logged at the first rejected request, and then once a minute,
  * by any process. */
-static void
-test_log_full(void **state)
+TEST(test_log_full)
 {
     int               i;
     unsigned char     key[MCP_DIGEST_LEN] = { 0 };
     mcp_store_t      *store = &d.process[0].store;
     mcp_stream_ref_t  ref;
-
-    (void) state;
 
     d.te.env.zone = mcp_str("tiny");
     hog(&ref);
@@ -225,17 +207,4 @@ test_log_full(void **state)
 }
 
 
-int
-main(void)
-{
-    const struct CMUnitTest  tests[] = {
-        test(test_headers),
-        test(test_retry_after),
-        test(test_no_memory),
-        test(test_log_reasons),
-        test(test_log_quiet),
-        test(test_log_full)
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(setup, teardown)

@@ -100,8 +100,7 @@ running(void)
 }
 
 
-static void
-test_kinds(void **state)
+TEST(test_kinds)
 {
     size_t  i;
 
@@ -119,8 +118,6 @@ test_kinds(void **state)
         { REQUEST("4", "resources/read", "{\"uri\":\"a:c\"}"), "a:{x}",
           MCP_CALL_STATS_KIND_TEMPLATE }
     };
-
-    (void) state;
 
     for (i = 0; i < ITEMS(cases); i++) {
         client_post(&d, i % 2, &a, session, cases[i].text);
@@ -149,12 +146,9 @@ test_kinds(void **state)
 
 /* A call of an unknown tool: the failure is stored, but not counted in a
  * row. */
-static void
-test_refused(void **state)
+TEST(test_refused)
 {
     mcp_call_stats_failure_t  failure;
-
-    (void) state;
 
     client_post(&d, 0, &a, session,
                 REQUEST("1", "tools/call", "{\"name\":\"nothing\"}"));
@@ -173,13 +167,10 @@ test_refused(void **state)
 
 /* A call whose backend responds with an HTTP error, and a call that its client
  * cancels. */
-static void
-test_reasons(void **state)
+TEST(test_reasons)
 {
     mcp_backend_request_t  *breq;
     mcp_call_stats_t        t;
-
-    (void) state;
 
     client_post(&d, 0, &a, session, CALL8);
     mcp_backend_request_head(d.breqs[0], 500, mcp_str("text/plain"));
@@ -206,17 +197,4 @@ test_reasons(void **state)
 }
 
 
-int
-main(void)
-{
-    const struct CMUnitTest  tests[] = {
-        cmocka_unit_test_setup_teardown(test_kinds, setup_catalog,
-                                        teardown_catalog),
-        cmocka_unit_test_setup_teardown(test_refused, setup_catalog,
-                                        teardown_catalog),
-        cmocka_unit_test_setup_teardown(test_reasons, setup_catalog,
-                                        teardown_catalog),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(setup_catalog, teardown_catalog)

@@ -66,13 +66,10 @@ told(int tools, int prompts, int resources)
 }
 
 
-static void
-test_lists(void **state)
+TEST(test_lists)
 {
     uint64_t       values;
     unsigned char  place;
-
-    (void) state;
 
     d.endpoint.catalog_key[0] = 1;
     client_resume(&d, 0, &a, session, NULL);
@@ -138,11 +135,8 @@ leaves(unsigned process, int leaving)
 
 /* A process that stops exits as soon as a process of the next configuration
  * has sent all notifications, and after five seconds at the latest. */
-static void
-test_stay(void **state)
+TEST(test_stay)
 {
-    (void) state;
-
     begin(0, 1);
     begin(1, 1);
 
@@ -187,13 +181,4 @@ test_stay(void **state)
 }
 
 
-int
-main(void)
-{
-    const struct CMUnitTest  tests[] = {
-        test(test_lists),
-        test(test_stay)
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(setup, teardown)

@@ -120,12 +120,9 @@ answer(int rc)
 
 /* The cluster reports that a session has many calls: its next calls wait for a
  * QUOTA operation, and get 429 if that fails. */
-static void
-test_quota(void **state)
+TEST(test_quota)
 {
     mcp_broadcast_t  broadcast;
-
-    (void) state;
 
     d.endpoint.max_session_streams = 9;
     join();
@@ -180,13 +177,10 @@ test_quota(void **state)
 
 /* A batch needs one "quota" operation; its messages that need no backend wait
  * for the result as well. */
-static void
-test_batch(void **state)
+TEST(test_batch)
 {
     char             old[MCP_SESSION_TEXT_MAX];
     mcp_broadcast_t  broadcast;
-
-    (void) state;
 
     client_open(&d, old, OLD, ALL);
     d.endpoint.max_session_streams = 9;
@@ -236,11 +230,8 @@ became(unsigned n, mcp_operation_token_e what)
 
 /* A resume token of a backend is used by one node, which reports the end or
  * the stream of its call. */
-static void
-test_token(void **state)
+TEST(test_token)
 {
-    (void) state;
-
     begin(NEW);
     page();
     join();
@@ -284,12 +275,9 @@ test_token(void **state)
 
 /* A token is in use at another node: the request repeats its "token" operation
  * every 500 ms. */
-static void
-test_token_away(void **state)
+TEST(test_token_away)
 {
     unsigned  n;
-
-    (void) state;
 
     begin(NEW);
     page();
@@ -355,15 +343,4 @@ test_token_away(void **state)
 }
 
 
-int
-main(void)
-{
-    const struct CMUnitTest  tests[] = {
-        test(test_quota),
-        test(test_batch),
-        test(test_token),
-        test(test_token_away),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(setup, teardown)

@@ -116,11 +116,8 @@ begin(void)
 }
 
 
-static void
-test_follow(void **state)
+TEST(test_follow)
 {
-    (void) state;
-
     begin();
     answer(MCP_OK);
     assert_int_equal(l.streaming, 1);
@@ -166,11 +163,8 @@ test_follow(void **state)
 
 /* The client disconnects before the result of the lookup: the result is
  * ignored. For another client, the first lookup fails: 503. */
-static void
-test_left(void **state)
+TEST(test_left)
 {
-    (void) state;
-
     begin();
     answer(MCP_OK);
     changes(MCP_STATE_CANCELLED);
@@ -185,13 +179,4 @@ test_left(void **state)
 }
 
 
-int
-main(void)
-{
-    const struct CMUnitTest  tests[] = {
-        task_test(test_follow),
-        task_test(test_left),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(task_setup, task_teardown)

@@ -99,11 +99,8 @@ refused(int status)
 }
 
 
-static void
-test_first(void **state)
+TEST(test_first)
 {
-    (void) state;
-
     asks("1");
     assert_int_equal(d.n_breqs, 0);
     assert_int_equal(mcp_exchange_is_open(a.x), 1);
@@ -123,11 +120,8 @@ test_first(void **state)
 
 /* No result from the cluster within MCP_OPERATION_TIME: the response is sent
  * as a stream. */
-static void
-test_late(void **state)
+TEST(test_late)
 {
-    (void) state;
-
     asks("1");
     answer(MCP_OK);
     backend_json(&d, RESULT);
@@ -138,11 +132,8 @@ test_late(void **state)
 }
 
 
-static void
-test_refused(void **state)
+TEST(test_refused)
 {
-    (void) state;
-
     asks("1");
     answer(MCP_ERR_UNREACHABLE);
     refused(503);
@@ -160,12 +151,9 @@ test_refused(void **state)
 
 /* An equal call at another node was the first one, but its stream no longer
  * exists: the stream of this call is created again. */
-static void
-test_again(void **state)
+TEST(test_again)
 {
     unsigned  n;
-
-    (void) state;
 
     asks("1");
     n = n_asked;
@@ -182,11 +170,8 @@ test_again(void **state)
 
 /* The client disconnects before the result of "await_replication": the call
  * does not begin. */
-static void
-test_left(void **state)
+TEST(test_left)
 {
-    (void) state;
-
     asks("1");
     client_close(&d, &a);
     mcp_operation_answer(asked, MCP_OK);
@@ -197,16 +182,4 @@ test_left(void **state)
 }
 
 
-int
-main(void)
-{
-    const struct CMUnitTest  tests[] = {
-        test(test_first),
-        test(test_late),
-        test(test_refused),
-        test(test_again),
-        test(test_left)
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(join_setup, join_teardown)

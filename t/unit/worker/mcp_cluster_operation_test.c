@@ -134,11 +134,8 @@ lives(int status)
 }
 
 
-static void
-test_answered(void **state)
+TEST(test_answered)
 {
-    (void) state;
-
     join(MCP_AGAIN);
     assert_false(is_busy());
     end();
@@ -163,11 +160,8 @@ test_answered(void **state)
 
 /* A process that exits does not wait for an operation whose client has
  * disconnected. */
-static void
-test_left(void **state)
+TEST(test_left)
 {
-    (void) state;
-
     join(MCP_AGAIN);
     end();
     assert_true(is_busy());
@@ -177,11 +171,8 @@ test_left(void **state)
 }
 
 
-static void
-test_at_once(void **state)
+TEST(test_at_once)
 {
-    (void) state;
-
     join(MCP_OK);
     end();
     assert_int_equal(b.status, 204);
@@ -190,11 +181,8 @@ test_at_once(void **state)
 }
 
 
-static void
-test_unreachable(void **state)
+TEST(test_unreachable)
 {
-    (void) state;
-
     join(MCP_ERR_UNREACHABLE);
     end();
     assert_int_equal(b.status, 503);
@@ -211,12 +199,9 @@ test_unreachable(void **state)
 }
 
 
-static void
-test_silence(void **state)
+TEST(test_silence)
 {
     mcp_operation_t  *op;
-
-    (void) state;
 
     join(MCP_AGAIN);
     end();
@@ -254,11 +239,8 @@ test_silence(void **state)
 
 
 /* Broadcasts without an operation: no request waits for them. */
-static void
-test_nobody(void **state)
+TEST(test_nobody)
 {
-    (void) state;
-
     join(MCP_AGAIN);
     client_post(&d, 1, &b, session,
                 REQUEST("1", "logging/setLevel", "{\"level\":\"error\"}"));
@@ -291,8 +273,7 @@ test_nobody(void **state)
 
 /* A client resumes a stream that is not at this node: the status depends on
  * the result of "resume". */
-static void
-test_stream(void **state)
+TEST(test_stream)
 {
     size_t  i;
 
@@ -301,8 +282,6 @@ test_stream(void **state)
         int  status;
     } answers[] = { { MCP_OK, 404 }, { MCP_ERR_FULL, 503 },
                     { MCP_ERR_UNREACHABLE, 503 } };
-
-    (void) state;
 
     for (i = 0; i < sizeof(answers) / sizeof(answers[0]); i++) {
         join(MCP_AGAIN);
@@ -328,11 +307,8 @@ listens(int rc)
 
 
 /* A session has one listener in the whole cluster. */
-static void
-test_listens(void **state)
+TEST(test_listens)
 {
-    (void) state;
-
     listens(MCP_ERR_UNREACHABLE);
     assert_int_equal(b.status, 503);
     client_close(&d, &b);
@@ -372,8 +348,7 @@ test_listens(void **state)
 
 /* A client answers a question of a call that is not at this node: the status
  * depends on the result of "send_input". */
-static void
-test_post(void **state)
+TEST(test_post)
 {
     size_t  i;
 
@@ -385,8 +360,6 @@ test_post(void **state)
         int  status;
     } answers[] = { { MCP_OK, 202 }, { MCP_ERR_LIMIT, 503 },
                     { MCP_ERR_UNREACHABLE, 503 } };
-
-    (void) state;
 
     for (i = 0; i < sizeof(answers) / sizeof(answers[0]); i++) {
         join(MCP_AGAIN);
@@ -403,11 +376,8 @@ test_post(void **state)
 
 /* The cluster is unreachable: a new call is rejected. Otherwise the stream of
  * a new call is replicated. */
-static void
-test_call(void **state)
+TEST(test_call)
 {
-    (void) state;
-
     join(MCP_OK);
     cluster.away = 1;
     client_post(&d, 1, &b, session, CALL);
@@ -424,12 +394,9 @@ test_call(void **state)
 }
 
 
-static void
-test_no_memory(void **state)
+TEST(test_no_memory)
 {
     unsigned long  n;
-
-    (void) state;
 
     join(MCP_AGAIN);
 
@@ -458,22 +425,4 @@ test_no_memory(void **state)
 }
 
 
-int
-main(void)
-{
-    const struct CMUnitTest  tests[] = {
-        test(test_answered),
-        test(test_left),
-        test(test_at_once),
-        test(test_unreachable),
-        test(test_silence),
-        test(test_nobody),
-        test(test_stream),
-        test(test_listens),
-        test(test_post),
-        test(test_call),
-        test(test_no_memory),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(setup, teardown)

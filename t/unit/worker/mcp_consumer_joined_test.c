@@ -23,16 +23,13 @@ asking(const char *key, const char *progress)
 
 /* Progress notifications get the progress token of the resuming request, in
  * its own spelling. All other bytes and messages are unchanged. */
-static void
-test_progress(void **state)
+TEST(test_progress)
 {
     size_t                  i;
     char                    id[64], said[256];
     mcp_backend_request_t  *breq;
 
     static const char  *const tokens[] = { "\"\\u0075\"", "5", "\"\"" };
-
-    (void) state;
 
     begin(NEW);
     breq = slow();
@@ -74,13 +71,10 @@ test_progress(void **state)
 
 /* A resuming request without a progress token gets no progress notifications,
  * and these do not use up the room of the stream. */
-static void
-test_progress_left_out(void **state)
+TEST(test_progress_left_out)
 {
     int                     i;
     mcp_backend_request_t  *breq;
-
-    (void) state;
 
     begin(NEW);
     d.endpoint.max_events = 4;
@@ -131,12 +125,9 @@ test_progress_left_out(void **state)
 
 /* A request resumes at a process that stops: it reads once, leaves progress
  * notifications out, and ends with a new resume token. */
-static void
-test_progress_winding_up(void **state)
+TEST(test_progress_winding_up)
 {
     mcp_backend_request_t  *breq;
-
-    (void) state;
 
     begin(NEW);
     breq = slow();
@@ -158,14 +149,11 @@ test_progress_winding_up(void **state)
 
 /* A result whose JSON has the maximum depth: the resuming request gets it
  * unchanged. */
-static void
-test_deep(void **state)
+TEST(test_deep)
 {
     int                     i;
     size_t                  n;
     mcp_backend_request_t  *breq;
-
-    (void) state;
 
     begin(NEW);
     breq = slow();
@@ -192,12 +180,9 @@ test_deep(void **state)
 
 
 /* In long messages, the progress token is replaced as in short ones. */
-static void
-test_large(void **state)
+TEST(test_large)
 {
     mcp_backend_request_t  *breq;
-
-    (void) state;
 
     begin(NEW);
     breq = slow();
@@ -218,16 +203,4 @@ test_large(void **state)
 }
 
 
-int
-main(void)
-{
-    const struct CMUnitTest  tests[] = {
-        test(test_progress),
-        test(test_progress_left_out),
-        test(test_progress_winding_up),
-        test(test_deep),
-        test(test_large)
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(setup, teardown)

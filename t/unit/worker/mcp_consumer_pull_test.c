@@ -7,8 +7,7 @@
 
 
 /* The first bytes of a new and of a resumed stream, by revision. */
-static void
-test_priming(void **state)
+TEST(test_priming)
 {
     static const struct {
         const char  *revision;
@@ -18,8 +17,6 @@ test_priming(void **state)
     size_t                  i;
     char                    id[64], own[MCP_SESSION_TEXT_MAX], first[128];
     mcp_backend_request_t  *breq;
-
-    (void) state;
 
     for (i = 0; i < ITEMS(cases); i++) {
         client_open(&d, own, cases[i].revision, ALL);
@@ -59,13 +56,10 @@ test_priming(void **state)
 
 /* Comments are written when there are no events for the keepalive time. They
  * do not change the cursor of the client. */
-static void
-test_keepalive(void **state)
+TEST(test_keepalive)
 {
     char                    id[64], before[64];
     mcp_backend_request_t  *breq;
-
-    (void) state;
 
     breq = call(0);
     backend_send(&d, breq, PROGRESS(1) "\n");
@@ -104,13 +98,10 @@ test_keepalive(void **state)
 
 /* The buffers of pulls are smaller than an event: the event is written in
  * parts. */
-static void
-test_pieces(void **state)
+TEST(test_pieces)
 {
     char                    said[8000], id[64];
     mcp_backend_request_t  *breq;
-
-    (void) state;
 
     snprintf(said, sizeof(said),
              NOTE("notifications/progress", "{\"progressToken\":\"t\","
@@ -149,15 +140,12 @@ test_pieces(void **state)
 
 /* Several connections resume the same stream: only the newest one gets later
  * events. */
-static void
-test_take_over(void **state)
+TEST(test_take_over)
 {
     int                     i;
     char                    id[64], retry[32];
     client_t               *c;
     mcp_backend_request_t  *breq;
-
-    (void) state;
 
     c = calloc(6, sizeof(client_t));
     assert_non_null(c);
@@ -220,13 +208,10 @@ sent(const mcp_stream_ref_t *ref)
 
 /* A consumer reports sent events at its next pull; the core requests no
  * additional pull for the report. */
-static void
-test_sent(void **state)
+TEST(test_sent)
 {
     mcp_backend_request_t  *breq;
     mcp_stream_ref_t        ref;
-
-    (void) state;
 
     breq = call(0);
     backend_send(&d, breq, PROGRESS(1) "\n");
@@ -250,16 +235,4 @@ test_sent(void **state)
 }
 
 
-int
-main(void)
-{
-    const struct CMUnitTest  tests[] = {
-        test(test_priming),
-        test(test_keepalive),
-        test(test_pieces),
-        test(test_take_over),
-        test(test_sent)
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(setup, teardown)

@@ -11,14 +11,11 @@
 /* mcp_close_after closes the connection between two events, however fast they
  * follow each other, and the client resumes after the last one it has
  * received. */
-static void
-test_close_after(void **state)
+TEST(test_close_after)
 {
     int                     i, sent;
     char                    id[64], said[256], pattern[64];
     mcp_backend_request_t  *breq;
-
-    (void) state;
 
     d.endpoint.close_after = 3000;
     sent = 0;
@@ -72,14 +69,11 @@ test_close_after(void **state)
 
 /* A client is slower than its backend: mcp_close_after disconnects it before
  * it has read all events. */
-static void
-test_close_behind(void **state)
+TEST(test_close_behind)
 {
     int                     i;
     char                    id[64], said[700];
     mcp_backend_request_t  *breq;
-
-    (void) state;
 
     d.endpoint.close_after = 3000;
 
@@ -123,13 +117,10 @@ test_close_behind(void **state)
 
 /* mcp_close_after passes while an event is written in part: the rest of the
  * event is sent first. */
-static void
-test_close_in_the_middle(void **state)
+TEST(test_close_in_the_middle)
 {
     char                    said[8000];
     mcp_backend_request_t  *breq;
-
-    (void) state;
 
     d.endpoint.close_after = 3000;
 
@@ -159,13 +150,10 @@ test_close_in_the_middle(void **state)
 
 /* mcp_close_after applies neither to revisions without polling nor to
  * listeners. */
-static void
-test_close_whom(void **state)
+TEST(test_close_whom)
 {
     char                    own[MCP_SESSION_TEXT_MAX], id[64];
     mcp_backend_request_t  *breq;
-
-    (void) state;
 
     d.endpoint.close_after = 3000;
     client_open(&d, own, MIDDLE, ALL);
@@ -194,13 +182,10 @@ test_close_whom(void **state)
 
 /* A process that stops closes listeners. The stream of an active call stays
  * open until its client has resumed once. */
-static void
-test_stop(void **state)
+TEST(test_stop)
 {
     char                    id[64];
     mcp_backend_request_t  *breq;
-
-    (void) state;
 
     breq = call(0);
     backend_send(&d, breq, PROGRESS(1) "\n");
@@ -238,13 +223,10 @@ test_stop(void **state)
 
 
 /* mcp_exchange_close() closes one connection; the others stay open. */
-static void
-test_close_one(void **state)
+TEST(test_close_one)
 {
     char                    id[64];
     mcp_backend_request_t  *breq;
-
-    (void) state;
 
     breq = call(0);
     backend_send(&d, breq, PROGRESS(1) "\n");
@@ -282,13 +264,10 @@ test_close_one(void **state)
 
 /* The connection of a client without an event id stays open until the client
  * has one. */
-static void
-test_close_without_id(void **state)
+TEST(test_close_without_id)
 {
     char                    own[MCP_SESSION_TEXT_MAX];
     mcp_backend_request_t  *breq;
-
-    (void) state;
 
     client_open(&d, own, MIDDLE, ALL);
 
@@ -321,13 +300,10 @@ test_close_without_id(void **state)
 
 /* The session is deleted while clients read its streams: the streams end, and
  * the call is aborted. */
-static void
-test_session_ends(void **state)
+TEST(test_session_ends)
 {
     client_t               *c;
     mcp_backend_request_t  *breq;
-
-    (void) state;
 
     breq = call(0);
     backend_send(&d, breq, PROGRESS(1) "\n");
@@ -353,14 +329,11 @@ test_session_ends(void **state)
 }
 
 
-static void
-test_no_memory(void **state)
+TEST(test_no_memory)
 {
     char                    id[64];
     unsigned long           k;
     mcp_backend_request_t  *breq;
-
-    (void) state;
 
     breq = call(0);
     backend_send(&d, breq, PROGRESS(1) "\n");
@@ -391,20 +364,4 @@ test_no_memory(void **state)
 }
 
 
-int
-main(void)
-{
-    const struct CMUnitTest  tests[] = {
-        test(test_close_after),
-        test(test_close_behind),
-        test(test_close_in_the_middle),
-        test(test_close_whom),
-        test(test_stop),
-        test(test_close_one),
-        test(test_close_without_id),
-        test(test_session_ends),
-        test(test_no_memory)
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(setup, teardown)

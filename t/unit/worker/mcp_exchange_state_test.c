@@ -25,8 +25,7 @@ told(const char *const *lines)
 }
 
 
-static void
-test_json(void **state)
+TEST(test_json)
 {
     static const char *const  lines[] = {
         "waits for its body", "created from the message of exchange",
@@ -34,8 +33,6 @@ test_json(void **state)
         "its backend answers with 200", "its backend has ended",
         "request 0: over", "has its answer", "now over, was transient", NULL
     };
-
-    (void) state;
 
     d.te.debug[0] = '\0';
     client_post(&d, 0, &a, session, CALL);
@@ -46,8 +43,7 @@ test_json(void **state)
 }
 
 
-static void
-test_stream(void **state)
+TEST(test_stream)
 {
     static const char *const  lines[] = {
         "waits for its body", "waits for its call", "its backend is called",
@@ -58,8 +54,6 @@ test_stream(void **state)
     };
 
     mcp_backend_request_t  *breq;
-
-    (void) state;
 
     d.te.debug[0] = '\0';
     breq = call(0);
@@ -74,12 +68,9 @@ test_stream(void **state)
 /* mcp_consumer_set_close(): after MCP_CONSUMER_CLOSE_NOW,
  * MCP_CONSUMER_CLOSE_SOON (close as soon as the client can resume) has no
  * effect. */
-static void
-test_close(void **state)
+TEST(test_close)
 {
     mcp_backend_request_t  *breq;
-
-    (void) state;
 
     breq = call(0);
     backend_send(&d, breq, PROGRESS(1) "\n");
@@ -96,11 +87,8 @@ test_close(void **state)
 
 
 /* At log level "info" there are no debug messages. */
-static void
-test_silence(void **state)
+TEST(test_silence)
 {
-    (void) state;
-
     d.te.debug[0] = '\0';
     d.te.env.log_level = MCP_LOG_INFO;
     client_post(&d, 0, &a, session, CALL);
@@ -112,15 +100,4 @@ test_silence(void **state)
 }
 
 
-int
-main(void)
-{
-    const struct CMUnitTest  tests[] = {
-        test(test_json),
-        test(test_stream),
-        test(test_close),
-        test(test_silence)
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(setup, teardown)

@@ -87,11 +87,8 @@ turn(void)
 }
 
 
-static void
-a_turn_serves_at_most_one_slice(void **state)
+TEST(a_turn_serves_at_most_one_slice)
 {
-    (void) state;
-
     listen_all();
     changed(CHANGED);
     assert_int_equal(served(1), MCP_NOTIFY_SLICE);
@@ -105,13 +102,10 @@ a_turn_serves_at_most_one_slice(void **state)
 
 /* Two notifications follow each other: all listeners get the first one before
  * any gets the second. A listener that is created after both gets neither. */
-static void
-notifications_keep_their_order(void **state)
+TEST(notifications_keep_their_order)
 {
     unsigned           n, sum;
     mcp_stream_info_t  info;
-
-    (void) state;
 
     listen_all();
     changed(CHANGED);
@@ -136,11 +130,8 @@ notifications_keep_their_order(void **state)
 }
 
 
-static void
-a_process_that_winds_up_serves_everybody(void **state)
+TEST(a_process_that_winds_up_serves_everybody)
 {
-    (void) state;
-
     listen_all();
     changed(CHANGED);
     assert_int_equal(served(1), MCP_NOTIFY_SLICE);
@@ -151,13 +142,10 @@ a_process_that_winds_up_serves_everybody(void **state)
 }
 
 
-static void
-without_memory_everybody_is_served_at_once(void **state)
+TEST(without_memory_everybody_is_served_at_once)
 {
     unsigned char     topic[MCP_DIGEST_LEN];
     mcp_publish_to_t  all = { MCP_PUBLISH_ALL, 0, 0 };
-
-    (void) state;
 
     listen_all();
     changed(CHANGED);
@@ -169,15 +157,4 @@ without_memory_everybody_is_served_at_once(void **state)
 }
 
 
-int
-main(void)
-{
-    const struct CMUnitTest  tests[] = {
-        test(a_turn_serves_at_most_one_slice),
-        test(notifications_keep_their_order),
-        test(a_process_that_winds_up_serves_everybody),
-        test(without_memory_everybody_is_served_at_once)
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(setup, teardown)

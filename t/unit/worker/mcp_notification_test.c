@@ -27,12 +27,9 @@ listen_first(void *ctx)
 }
 
 
-static void
-test_listener(void **state)
+TEST(test_listener)
 {
     char  id[64], second[MCP_SESSION_TEXT_MAX];
-
-    (void) state;
 
     client_open(&d, second, OLD, ALL);
 
@@ -116,12 +113,9 @@ test_listener(void **state)
 
 /* A listener without a client is freed when mcp_max_wait is over, with its
  * subscriptions. */
-static void
-test_listener_abandoned(void **state)
+TEST(test_listener_abandoned)
 {
     char  id[64];
-
-    (void) state;
 
     client_resume(&d, 0, &a, session, NULL);
     client_last_id(&a, id);
@@ -157,11 +151,8 @@ test_listener_abandoned(void **state)
 
 /* The client subscribes to a resource in another spelling of its URI:
  * accepted. It subscribes to a URI that is not in the catalog: rejected. */
-static void
-test_subscription_spelling(void **state)
+TEST(test_subscription_spelling)
 {
-    (void) state;
-
     client_resume(&d, 0, &a, session, NULL);
     client_post(&d, 1, &b, session,
                 REQUEST("1", "resources/subscribe",
@@ -185,11 +176,8 @@ test_subscription_spelling(void **state)
 /* A subscription to a resource of the catalog needs no backend. Without a
  * catalog the backend decides: if it returns an error, there is no
  * subscription. */
-static void
-test_subscription_refused(void **state)
+TEST(test_subscription_refused)
 {
-    (void) state;
-
     d.endpoint.catalog = NULL;
     client_resume(&d, 0, &a, session, NULL);
     client_post(&d, 1, &b, session,
@@ -209,13 +197,10 @@ test_subscription_refused(void **state)
 
 /* The zone has no room for a listener, or the tenant has too many listeners:
  * no subscription, and the client gets the reason. */
-static void
-test_subscription_not_kept(void **state)
+TEST(test_subscription_not_kept)
 {
     char              of[MCP_SESSION_TEXT_MAX], more[MCP_SESSION_TEXT_MAX];
     mcp_stream_ref_t  ref;
-
-    (void) state;
 
     d.endpoint.catalog = NULL;
     client_open_as(&d, of, "alice", NEW, ALL);
@@ -251,12 +236,9 @@ test_subscription_not_kept(void **state)
 }
 
 
-static void
-test_listener_at_once(void **state)
+TEST(test_listener_at_once)
 {
     mcp_stream_info_t  info;
-
-    (void) state;
 
     memset(&other, 0, sizeof(other));
     memset(other.session.id, 3, MCP_DIGEST_LEN);
@@ -277,13 +259,10 @@ test_listener_at_once(void **state)
 /* A listener has dropped events: a client with the id of an earlier event gets
  * 404. A client without an id gets a log message with the number of dropped
  * events, and then the remaining events. */
-static void
-test_listener_overrun(void **state)
+TEST(test_listener_overrun)
 {
     int   i;
     char  id[64];
-
-    (void) state;
 
     d.endpoint.max_events = 4;
 
@@ -373,14 +352,11 @@ events(const mcp_stream_ref_t *ref)
 /* A change of an endpoint's list is sent to the listeners of this endpoint; a
  * published change is sent to the listeners of all endpoints. A subscription
  * is for one list; a session gets the changes of all lists. */
-static void
-test_lists(void **state)
+TEST(test_lists)
 {
     mcp_stream_ref_t     tools, prompts, elsewhere;
     const unsigned char  here[MCP_DIGEST_LEN] = { 1 };
     const unsigned char  there[MCP_DIGEST_LEN] = { 2 };
-
-    (void) state;
 
     memcpy(d.endpoint.catalog_key, there, MCP_DIGEST_LEN);
     elsewhere = subscribed(1, MCP_TOPIC_TOOLS);
@@ -418,19 +394,4 @@ test_lists(void **state)
 }
 
 
-int
-main(void)
-{
-    const struct CMUnitTest  tests[] = {
-        test(test_listener),
-        test(test_listener_abandoned),
-        test(test_subscription_spelling),
-        test(test_subscription_refused),
-        test(test_subscription_not_kept),
-        test(test_listener_at_once),
-        test(test_listener_overrun),
-        test(test_lists)
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(setup, teardown)

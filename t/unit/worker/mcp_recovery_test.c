@@ -7,14 +7,11 @@
 
 /* The process of a call dies: client b, which reads the call at the other
  * process, gets the error. */
-static void
-test_owner_dies(void **state)
+TEST(test_owner_dies)
 {
     int                     attached;
     char                    id[64];
     mcp_backend_request_t  *breq;
-
-    (void) state;
 
     for (attached = 0; attached < 2; attached++) {
         breq = call(0);
@@ -60,14 +57,11 @@ test_owner_dies(void **state)
 
 /* The process of a batch dies: each request without a response gets an
  * error. */
-static void
-test_batch_dies(void **state)
+TEST(test_batch_dies)
 {
     int                     n;
     char                    old[MCP_SESSION_TEXT_MAX], id[64];
     mcp_backend_request_t  *breq;
-
-    (void) state;
 
     client_open(&d, old, OLD, ALL);
 
@@ -104,14 +98,11 @@ test_batch_dies(void **state)
 
 /* The process that adopts a call has no memory: the call is ended
  * nevertheless. */
-static void
-test_adopt_no_memory(void **state)
+TEST(test_adopt_no_memory)
 {
     char                    id[64];
     mcp_backend_request_t  *breq;
     unsigned long           k;
-
-    (void) state;
 
     for (k = 1; k < 10; k++) {
         breq = call(0);
@@ -141,14 +132,4 @@ test_adopt_no_memory(void **state)
 }
 
 
-int
-main(void)
-{
-    const struct CMUnitTest  tests[] = {
-        test(test_owner_dies),
-        test(test_batch_dies),
-        test(test_adopt_no_memory)
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(setup, teardown)

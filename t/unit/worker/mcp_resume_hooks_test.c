@@ -8,12 +8,9 @@
 #include "resume/mcp_resume_list.h"
 
 
-static void
-test_methods(void **state)
+TEST(test_methods)
 {
     mcp_exchange_t  x;
-
-    (void) state;
 
     memset(&x, 0, sizeof(x));
     x.worker = d.process[0].worker;
@@ -34,14 +31,11 @@ test_methods(void **state)
 
 /* Each resumption method has a separate state in an exchange; the state is
  * NULL before the method has created it. */
-static void
-test_states(void **state)
+TEST(test_states)
 {
     char            *link, *token;
     size_t           i;
     mcp_exchange_t   x;
-
-    (void) state;
 
     memset(&x, 0, sizeof(x));
     x.worker = d.process[0].worker;
@@ -69,12 +63,9 @@ test_states(void **state)
 
 
 /* A request that uses no resumption method is passed to none. */
-static void
-test_none(void **state)
+TEST(test_none)
 {
     mcp_exchange_t  *x;
-
-    (void) state;
 
     client_post(&d, 0, &a, session, CALL);
     x = a.x;
@@ -124,8 +115,7 @@ static const mcp_resume_method_t  counts_call = {
 
 /* A call is passed to the resumption methods only if the capabilities of its
  * client, its message or its endpoint require that. */
-static void
-test_quick_call(void **state)
+TEST(test_quick_call)
 {
     mcp_rpc_t          msg;
     mcp_head_t         head;
@@ -135,8 +125,6 @@ test_quick_call(void **state)
     static const mcp_resume_method_t *const  methods[] = { &counts_link,
                                                            &counts_call,
                                                            NULL };
-
-    (void) state;
 
     worker = *d.process[0].worker;
     worker.methods = methods;
@@ -170,15 +158,4 @@ test_quick_call(void **state)
 }
 
 
-int
-main(void)
-{
-    const struct CMUnitTest  tests[] = {
-        test(test_methods),
-        test(test_states),
-        test(test_none),
-        test(test_quick_call)
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(setup, teardown)

@@ -19,8 +19,7 @@ wake_other(void *object)
 }
 
 
-static void
-test_handles(void **state)
+TEST(test_handles)
 {
     enum {
         N = 1000
@@ -29,8 +28,6 @@ test_handles(void **state)
     int          i, x[N];
     uint64_t     h[N], again;
     mcp_worker_t  *worker;
-
-    (void) state;
 
     worker = d.process[0].worker;
 
@@ -106,15 +103,12 @@ count_ready(void *ctx)
 
 /* Actions leave the queue in their order, each once; the glue is notified when
  * the queue is no longer empty. */
-static void
-test_queue(void **state)
+TEST(test_queue)
 {
     size_t               i;
     mcp_worker_t   *worker;
     mcp_queued_action_t  queued[4];
     mcp_action_t         action;
-
-    (void) state;
 
     worker = d.process[0].worker;
     worker->glue.ready = count_ready;
@@ -152,13 +146,10 @@ test_queue(void **state)
 }
 
 
-static void
-test_deadline(void **state)
+TEST(test_deadline)
 {
     int       busy;
     uint64_t  first;
-
-    (void) state;
 
     /* the worker has no work: its deadline is the next sweep */
 
@@ -182,11 +173,8 @@ test_deadline(void **state)
 
 
 /* An expired stream with unread events is logged. */
-static void
-test_report(void **state)
+TEST(test_report)
 {
-    (void) state;
-
     client_post(&d, 0, &a, session, CALL);
     client_close(&d, &a);
     backend_json(&d, RESULT);
@@ -201,13 +189,10 @@ test_report(void **state)
 
 
 /* The consumer's process dies: the call continues in its own process. */
-static void
-test_reader_dies(void **state)
+TEST(test_reader_dies)
 {
     char                    id[64];
     mcp_backend_request_t  *breq;
-
-    (void) state;
 
     breq = call(0);
     backend_send(&d, breq, PROGRESS(1) "\n");
@@ -230,14 +215,11 @@ test_reader_dies(void **state)
 }
 
 
-static void
-test_wind_up(void **state)
+TEST(test_wind_up)
 {
     int                     busy;
     char                    id[64];
     mcp_backend_request_t  *breq;
-
-    (void) state;
 
     breq = call(0);
     backend_send(&d, breq, PROGRESS(1) "\n");
@@ -294,15 +276,12 @@ wake_again(void *ctx)
 
 /* Wake-ups follow each other without end: each mcp_worker_wake() returns, and
  * no wake-up is lost. */
-static void
-test_woken_for_ever(void **state)
+TEST(test_woken_for_ever)
 {
     unsigned           i;
     process_t         *p;
     mcp_stream_spec_t  spec;
     mcp_store_wake_t   wake;
-
-    (void) state;
 
     p = &d.process[0];
     memset(&mischief, 0, sizeof(mischief));
@@ -332,8 +311,7 @@ test_woken_for_ever(void **state)
 
 /* mcp_worker_wake() processes 64 wake-ups, and then wakes its own process for
  * the remaining ones. */
-static void
-test_woken_in_turns(void **state)
+TEST(test_woken_in_turns)
 {
     int                taken;
     unsigned           i, turns;
@@ -342,8 +320,6 @@ test_woken_in_turns(void **state)
     mcp_stream_ref_t   refs[150];
     mcp_stream_spec_t  spec;
     mcp_store_wake_t   wake;
-
-    (void) state;
 
     p = &d.process[0];
     memset(&spec, 0, sizeof(mcp_stream_spec_t));
@@ -381,16 +357,13 @@ count_wake(void *object)
 /* Consumers whose handles were passed to store->note() are woken once, when
  * the queue of actions is empty. At most MCP_WORKER_NOTED handles are noted;
  * for others, note() returns 0 and the wake-up stays in the store's list. */
-static void
-test_noted(void **state)
+TEST(test_noted)
 {
     int            i, woken[MCP_WORKER_NOTED + 1] = { 0 };
     uint64_t       h[MCP_WORKER_NOTED + 1];
     mcp_store_t   *store;
     mcp_worker_t  *worker;
     mcp_action_t   action;
-
-    (void) state;
 
     worker = d.process[0].worker;
     store = &d.process[0].store;
@@ -424,12 +397,9 @@ test_noted(void **state)
 }
 
 
-static void
-test_log(void **state)
+TEST(test_log)
 {
     char  long_text[1000];
-
-    (void) state;
 
     memset(long_text, 'x', sizeof(long_text));
     long_text[sizeof(long_text) - 1] = '\0';
@@ -445,21 +415,4 @@ test_log(void **state)
 }
 
 
-int
-main(void)
-{
-    const struct CMUnitTest  tests[] = {
-        test(test_handles),
-        test(test_queue),
-        test(test_deadline),
-        test(test_report),
-        test(test_reader_dies),
-        test(test_wind_up),
-        test(test_woken_for_ever),
-        test(test_woken_in_turns),
-        test(test_noted),
-        test(test_log)
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(setup, teardown)
