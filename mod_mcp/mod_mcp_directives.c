@@ -13,7 +13,7 @@
 
 #include "apr_file_io.h"
 
-#include "mcp_renamed.h"
+#include "mcp_directive.h"
 #include "mcp_zone.h"
 
 /*
@@ -400,7 +400,7 @@ static const char *set_backend(cmd_parms *cmd, void *conf, const char *target)
     return mod_mcp_directive_result(cmd, rc, text);
 }
 
-static const char *add_route(cmd_parms *cmd, void *conf, const char *pattern,
+static const char *set_route(cmd_parms *cmd, void *conf, const char *pattern,
                              const char *target)
 {
     mod_mcp_dir_t *dir = conf;
@@ -445,7 +445,7 @@ static const char *set_expression(cmd_parms *cmd, mod_mcp_dir_t *dir,
     return NULL;
 }
 
-static const char *add_allow(cmd_parms *cmd, void *conf, const char *pattern,
+static const char *set_allow(cmd_parms *cmd, void *conf, const char *pattern,
                              const char *arg)
 {
     mod_mcp_dir_t *dir = conf;
@@ -606,7 +606,16 @@ static const char *reject_renamed(cmd_parms *cmd, void *config,
     AP_INIT_RAW_ARGS(apache, reject_renamed, (void *)new_apache, SECTIONS, \
                      "now called " new_apache),
 
-#define SETUP(name)  (void *)&(setup_fn){mcp_setup_##name}
+#define AP_INIT_1MORE  AP_INIT_TAKE_ARGV
+#define EACH_TAKE1     AP_INIT_TAKE1
+#define EACH_1MORE     AP_INIT_ITERATE
+
+#define DIRECTIVE(name, nginx, apache, args, help) \
+    AP_INIT_##args(apache, set_##name, NULL, SECTIONS, help),
+
+#define WORDS(name, nginx, apache, args, help) \
+    EACH_##args(apache, set_word, (void *)&(setup_fn){mcp_setup_##name}, \
+                SECTIONS, help),
 
 const command_rec mod_mcp_directives[] = {
     AP_INIT_TAKE1("MCPStore", set_store, NULL, RSRC_CONF,
@@ -616,39 +625,13 @@ const command_rec mod_mcp_directives[] = {
     AP_INIT_TAKE1("MCPHold", set_hold, NULL, RSRC_CONF,
                   "how long an idle stream may hold a thread, or off"),
 
-    AP_INIT_TAKE23("MCPServer", set_server, NULL, SECTIONS,
-                   "name, version and title that clients receive"),
-    AP_INIT_TAKE1("MCPCatalog", set_catalog, NULL, SECTIONS,
-                  "file that lists tools, prompts and resources"),
-    AP_INIT_TAKE1("MCPBackend", set_backend, NULL, SECTIONS,
-                  "path to which calls are sent"),
-    AP_INIT_TAKE2("MCPRoute", add_route, NULL, SECTIONS,
-                  "name or ~regex, and the path to which such calls are sent"),
-    AP_INIT_TAKE_ARGV("MCPKey", set_key, NULL, SECTIONS,
-                      "files with secrets: the first signs, all verify"),
-    AP_INIT_TAKE2("MCPAllow", add_allow, NULL, SECTIONS,
-                  "names, and an expression that lets callers see and call "
-                  "them"),
-    AP_INIT_TAKE1("MCPGrantedScopes", set_granted_scopes, NULL, SECTIONS,
-                  "expression for the scopes of a caller"),
+    /* clang-format off */
+    MCP_DIRECTIVES(DIRECTIVE, WORDS)
+    /* clang-format on */
     AP_INIT_TAKE1("MCPPrincipal", set_principal, NULL, SECTIONS,
                   "expression for the identity of a caller"),
     AP_INIT_TAKE1("MCPLinkOrigin", set_link_origin, NULL, SECTIONS,
                   "expression for scheme and host of stream URLs"),
-    AP_INIT_ITERATE("MCPAllowOrigin", set_word, SETUP(origin), SECTIONS,
-                    "origins whose pages may use the endpoint"),
-    AP_INIT_ITERATE("MCPRevisions", set_word, SETUP(revision), SECTIONS,
-                    "revisions of the protocol that the endpoint serves"),
-    AP_INIT_TAKE1("MCPAuthResource", set_word, SETUP(auth_resource), SECTIONS,
-                  "URI by which tokens name the endpoint, or off"),
-    AP_INIT_ITERATE("MCPAuthServer", set_word, SETUP(auth_server), SECTIONS,
-                    "URIs of the issuers of its tokens"),
-    AP_INIT_ITERATE("MCPAuthScopes", set_word, SETUP(auth_scope), SECTIONS,
-                    "scopes that its clients need"),
-    AP_INIT_TAKE1("MCPPublishToken", set_word, SETUP(publish_token), SECTIONS,
-                  "secret of the publishers of notifications"),
-    AP_INIT_TAKE1("MCPPublishURL", set_word, SETUP(publish_url), SECTIONS,
-                  "how backends reach the publish endpoint"),
     AP_INIT_FLAG("MCPPublishOpen", set_publish_open, NULL, SECTIONS,
                  "On: the publish endpoint accepts requests from other "
                  "machines"),
@@ -660,9 +643,10 @@ const command_rec mod_mcp_directives[] = {
                       "URLs of Redis, and parameters: prefix=, user=, ..."),
     AP_INIT_TAKE12("MCPClusterSync", mod_mcp_cluster_sync, NULL, RSRC_CONF,
                    "on or off, and replicas=N"),
-    AP_INIT_TAKE1("MCPClusterEndpoint", set_word, SETUP(cluster_endpoint),
-                  SECTIONS, "name of the endpoint at all nodes of the cluster"),
+    /* clang-format off */
+    MCP_CLUSTER_DIRECTIVES(WORDS)
     MCP_CLUSTER_OPTIONS(CLUSTER_OPTION)
+    /* clang-format on */
 #endif
 
     /* clang-format off */

@@ -11,11 +11,28 @@
 #include "ngx_http_mcp_variables.h"
 #include "ngx_http_mcp_worker.h"
 
-#include "mcp_renamed.h"
+#include "mcp_directive.h"
 
 
 #define NGX_HTTP_MCP_ANY_CONF                                                 \
     (NGX_HTTP_MAIN_CONF|NGX_HTTP_SRV_CONF|NGX_HTTP_LOC_CONF)
+
+/* The rows of MCP_DIRECTIVES as commands. */
+#define NGX_HTTP_MCP_DIRECTIVE(name, nginx, apache, args, help)               \
+    { ngx_string(nginx),                                                      \
+      NGX_HTTP_MCP_ANY_CONF|NGX_CONF_##args,                                  \
+      ngx_http_mcp_directive_##name,                                          \
+      NGX_HTTP_LOC_CONF_OFFSET,                                               \
+      0,                                                                      \
+      NULL },
+
+#define NGX_HTTP_MCP_WORDS(name, nginx, apache, args, help)                   \
+    { ngx_string(nginx),                                                      \
+      NGX_HTTP_MCP_ANY_CONF|NGX_CONF_##args,                                  \
+      ngx_http_mcp_directive_words,                                           \
+      NGX_HTTP_LOC_CONF_OFFSET,                                               \
+      0,                                                                      \
+      &(ngx_http_mcp_setup_pt) { mcp_setup_##name } },
 
 /* A row of MCP_OPTIONS as a command. */
 #define NGX_HTTP_MCP_OPTION(id, member, nginx, apache, kind, off, min, max,   \
@@ -71,72 +88,9 @@ static ngx_command_t  ngx_http_mcp_commands[] = {
       0,
       NULL },
 
-    { ngx_string("mcp_publish_token"),
-      NGX_HTTP_MCP_ANY_CONF|NGX_CONF_TAKE1,
-      ngx_http_mcp_directive_words,
-      NGX_HTTP_LOC_CONF_OFFSET,
-      0,
-      &(ngx_http_mcp_setup_pt) { mcp_setup_publish_token } },
-
-    { ngx_string("mcp_publish_url"),
-      NGX_HTTP_MCP_ANY_CONF|NGX_CONF_TAKE1,
-      ngx_http_mcp_directive_words,
-      NGX_HTTP_LOC_CONF_OFFSET,
-      0,
-      &(ngx_http_mcp_setup_pt) { mcp_setup_publish_url } },
-
     { ngx_string("mcp_status"),
       NGX_HTTP_LOC_CONF|NGX_CONF_TAKE12,
       ngx_http_mcp_directive_status,
-      NGX_HTTP_LOC_CONF_OFFSET,
-      0,
-      NULL },
-
-    { ngx_string("mcp_key"),
-      NGX_HTTP_MCP_ANY_CONF|NGX_CONF_1MORE,
-      ngx_http_mcp_directive_key,
-      NGX_HTTP_LOC_CONF_OFFSET,
-      0,
-      NULL },
-
-    { ngx_string("mcp_server"),
-      NGX_HTTP_MCP_ANY_CONF|NGX_CONF_TAKE23,
-      ngx_http_mcp_directive_server,
-      NGX_HTTP_LOC_CONF_OFFSET,
-      0,
-      NULL },
-
-    { ngx_string("mcp_catalog"),
-      NGX_HTTP_MCP_ANY_CONF|NGX_CONF_TAKE1,
-      ngx_http_mcp_directive_catalog,
-      NGX_HTTP_LOC_CONF_OFFSET,
-      0,
-      NULL },
-
-    { ngx_string("mcp_backend"),
-      NGX_HTTP_MCP_ANY_CONF|NGX_CONF_TAKE1,
-      ngx_http_mcp_directive_backend,
-      NGX_HTTP_LOC_CONF_OFFSET,
-      0,
-      NULL },
-
-    { ngx_string("mcp_route"),
-      NGX_HTTP_MCP_ANY_CONF|NGX_CONF_TAKE2,
-      ngx_http_mcp_directive_route,
-      NGX_HTTP_LOC_CONF_OFFSET,
-      0,
-      NULL },
-
-    { ngx_string("mcp_allow"),
-      NGX_HTTP_MCP_ANY_CONF|NGX_CONF_TAKE2,
-      ngx_http_mcp_directive_allow,
-      NGX_HTTP_LOC_CONF_OFFSET,
-      0,
-      NULL },
-
-    { ngx_string("mcp_granted_scopes"),
-      NGX_HTTP_MCP_ANY_CONF|NGX_CONF_TAKE1,
-      ngx_http_mcp_directive_granted_scopes,
       NGX_HTTP_LOC_CONF_OFFSET,
       0,
       NULL },
@@ -155,40 +109,9 @@ static ngx_command_t  ngx_http_mcp_commands[] = {
       offsetof(ngx_http_mcp_loc_conf_t, link_origin),
       NULL },
 
-    { ngx_string("mcp_allow_origin"),
-      NGX_HTTP_MCP_ANY_CONF|NGX_CONF_1MORE,
-      ngx_http_mcp_directive_words,
-      NGX_HTTP_LOC_CONF_OFFSET,
-      0,
-      &(ngx_http_mcp_setup_pt) { mcp_setup_origin } },
-
-    { ngx_string("mcp_auth_resource"),
-      NGX_HTTP_MCP_ANY_CONF|NGX_CONF_TAKE1,
-      ngx_http_mcp_directive_words,
-      NGX_HTTP_LOC_CONF_OFFSET,
-      0,
-      &(ngx_http_mcp_setup_pt) { mcp_setup_auth_resource } },
-
-    { ngx_string("mcp_auth_server"),
-      NGX_HTTP_MCP_ANY_CONF|NGX_CONF_1MORE,
-      ngx_http_mcp_directive_words,
-      NGX_HTTP_LOC_CONF_OFFSET,
-      0,
-      &(ngx_http_mcp_setup_pt) { mcp_setup_auth_server } },
-
-    { ngx_string("mcp_auth_scopes"),
-      NGX_HTTP_MCP_ANY_CONF|NGX_CONF_1MORE,
-      ngx_http_mcp_directive_words,
-      NGX_HTTP_LOC_CONF_OFFSET,
-      0,
-      &(ngx_http_mcp_setup_pt) { mcp_setup_auth_scope } },
-
-    { ngx_string("mcp_revisions"),
-      NGX_HTTP_MCP_ANY_CONF|NGX_CONF_1MORE,
-      ngx_http_mcp_directive_words,
-      NGX_HTTP_LOC_CONF_OFFSET,
-      0,
-      &(ngx_http_mcp_setup_pt) { mcp_setup_revision } },
+    /* clang-format off */
+    MCP_DIRECTIVES(NGX_HTTP_MCP_DIRECTIVE, NGX_HTTP_MCP_WORDS)
+    /* clang-format on */
 
 #if (MCP_CLUSTER)
 
@@ -206,14 +129,10 @@ static ngx_command_t  ngx_http_mcp_commands[] = {
       0,
       NULL },
 
-    { ngx_string("mcp_cluster_endpoint"),
-      NGX_HTTP_MCP_ANY_CONF|NGX_CONF_TAKE1,
-      ngx_http_mcp_directive_words,
-      NGX_HTTP_LOC_CONF_OFFSET,
-      0,
-      &(ngx_http_mcp_setup_pt) { mcp_setup_cluster_endpoint } },
-
+    /* clang-format off */
+    MCP_CLUSTER_DIRECTIVES(NGX_HTTP_MCP_WORDS)
     MCP_CLUSTER_OPTIONS(NGX_HTTP_MCP_CLUSTER_OPTION)
+    /* clang-format on */
 
 #endif
 

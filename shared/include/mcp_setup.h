@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /* The configuration of an endpoint while it is read: the allowed values, the
- * inheritance between sections, and the resulting endpoint. The glue knows the
- * names of directives, reads files and provides memory. */
+ * inheritance between sections, and the resulting endpoint. The glue reads
+ * files and provides memory. The names of directives are in mcp_directive.h. */
 
 
 #ifndef MCP_SETUP_H_INCLUDED
