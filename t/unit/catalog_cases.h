@@ -7,7 +7,7 @@
 #define CATALOG_CASES_H_INCLUDED
 
 
-#include "test_env.h"
+#include "memory_cases.h"
 
 #include "config/mcp_catalog.h"
 
@@ -16,14 +16,12 @@
 
 
 static inline mcp_catalog_t *
-catalog_create(test_mem_t *tm, const char *text)
+catalog_create(const char *text)
 {
     char            error[256];
     mcp_catalog_t  *catalog;
 
-    test_mem_init(tm);
-
-    if (mcp_catalog_create(&tm->mem, test_str(text), &catalog, error,
+    if (mcp_catalog_create(&tm.mem, test_str(text), &catalog, error,
                            sizeof(error)) != MCP_OK)
     {
         fail_msg("%s", error);
@@ -40,11 +38,9 @@ page_without(const mcp_catalog_t *catalog, mcp_list_e kind, unsigned omit,
     const char *cursor, size_t page)
 {
     mcp_buf_t    buf;
-    test_mem_t   tm;
 
     static char  text[4096];
 
-    test_mem_init(&tm);
     mcp_buf_init(&buf, &tm.mem, sizeof(text) - 1);
 
     assert_int_equal(mcp_catalog_list(catalog, kind, omit,

@@ -8,7 +8,7 @@
 #define SETUP_CASES_H_INCLUDED
 
 
-#include "test_env.h"
+#include "memory_cases.h"
 
 #include "mcp_setup.h"
 
@@ -18,7 +18,6 @@
                  "{\"type\":\"object\"}}]}"
 
 
-static test_mem_t      tm __attribute__((unused));
 static char            error[MCP_SETUP_ERROR_MAX] __attribute__((unused));
 static mcp_endpoint_t  e __attribute__((unused));
 
@@ -32,30 +31,6 @@ setup_new(void)
     assert_non_null(s);
 
     return s;
-}
-
-
-static inline int
-init(void **state)
-{
-    (void) state;
-
-    test_mem_init(&tm);
-    memset(error, 0x5a, sizeof(error));
-
-    return 0;
-}
-
-
-/* Checks that freeing a setup has freed all memory. */
-static inline int
-done(void **state)
-{
-    (void) state;
-
-    assert_int_equal(tm.live, 0);
-
-    return 0;
 }
 
 

@@ -194,8 +194,8 @@ test_str(const char *text)
  * the end of the file is the main program. setup and teardown are called before
  * and after each test; NULL: there is none.
  */
-static struct CMUnitTest  test_list[32] __attribute__((unused));
-static size_t             test_count __attribute__((unused));
+static struct CMUnitTest  listed_tests[32] __attribute__((unused));
+static size_t             listed_count __attribute__((unused));
 
 #define TEST(f)                                                               \
     static void  f(void **state);                                             \
@@ -203,8 +203,8 @@ static size_t             test_count __attribute__((unused));
     __attribute__((constructor)) static void                                  \
     f##_in_list(void)                                                         \
     {                                                                         \
-        test_list[test_count].name = #f;                                      \
-        test_list[test_count++].test_func = f;                                \
+        listed_tests[listed_count].name = #f;                                 \
+        listed_tests[listed_count++].test_func = f;                           \
     }                                                                         \
                                                                               \
     static void                                                               \
@@ -216,13 +216,13 @@ static size_t             test_count __attribute__((unused));
     {                                                                         \
         size_t  test_i_;                                                      \
                                                                               \
-        for (test_i_ = 0; test_i_ < test_count; test_i_++) {                  \
-            test_list[test_i_].setup_func = setup;                            \
-            test_list[test_i_].teardown_func = teardown;                      \
+        for (test_i_ = 0; test_i_ < listed_count; test_i_++) {                \
+            listed_tests[test_i_].setup_func = setup;                         \
+            listed_tests[test_i_].teardown_func = teardown;                   \
         }                                                                     \
                                                                               \
-        return _cmocka_run_group_tests("tests", test_list, test_count, NULL,  \
-                                       NULL);                                 \
+        return _cmocka_run_group_tests("tests", listed_tests, listed_count,   \
+                                       NULL, NULL);                           \
     }
 
 

@@ -113,12 +113,11 @@ TEST(taken)
 
     char           *text;
     size_t          i;
-    test_mem_t      tm;
     mcp_catalog_t  *catalog;
 
     for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         text = tool(cases[i].members);
-        catalog = catalog_create(&tm, text);
+        catalog = catalog_create(text);
 
         assert_string_equal(headers_of(catalog, "t"), cases[i].headers);
 
@@ -226,10 +225,7 @@ TEST(refused)
 
     char           *text, error[256];
     size_t          i;
-    test_mem_t      tm;
     mcp_catalog_t  *catalog;
-
-    test_mem_init(&tm);
 
     for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         text = tool(cases[i].members);
@@ -253,10 +249,7 @@ TEST(limit)
     int             i, n, rc;
     char            text[16384], error[256], *p;
     size_t          count;
-    test_mem_t      tm;
     mcp_catalog_t  *catalog;
-
-    test_mem_init(&tm);
 
     for (n = MCP_CATALOG_HEADERS_MAX; n <= MCP_CATALOG_HEADERS_MAX + 1; n++) {
         p = text + sprintf(text, "{\"tools\":[{\"name\":\"t\",\"inputSchema\":"
@@ -285,8 +278,6 @@ TEST(limit)
         assert_int_equal(count, n);
         mcp_catalog_free(catalog);
     }
-
-    assert_int_equal(tm.live, 0);
 }
 
 
@@ -303,10 +294,9 @@ TEST(limit)
 TEST(listed)
 {
     size_t          n;
-    test_mem_t      tm;
     mcp_catalog_t  *catalog;
 
-    catalog = catalog_create(&tm, TOOLS);
+    catalog = catalog_create(TOOLS);
 
     assert_string_equal(headers_of(catalog, "a"), "Region=r");
     assert_string_equal(headers_of(catalog, "b"), "");
@@ -320,7 +310,6 @@ TEST(listed)
                            "}}}],"));
 
     mcp_catalog_free(catalog);
-    assert_int_equal(tm.live, 0);
 }
 
 
@@ -335,11 +324,10 @@ TEST(dropped)
 {
     char                         c;
     size_t                       line;
-    test_mem_t                   tm;
     mcp_catalog_t               *catalog;
     const mcp_catalog_header_t  *header;
 
-    catalog = catalog_create(&tm, TOOLS);
+    catalog = catalog_create(TOOLS);
 
     c = '.';
     assert_null(mcp_catalog_header_dropped(catalog, drops, &c, &line));
@@ -351,7 +339,6 @@ TEST(dropped)
     assert_int_equal(line, 3);
 
     mcp_catalog_free(catalog);
-    assert_int_equal(tm.live, 0);
 }
 
 
@@ -360,10 +347,7 @@ TEST(no_memory)
     int             rc;
     char            error[256];
     unsigned long   i;
-    test_mem_t      tm;
     mcp_catalog_t  *catalog;
-
-    test_mem_init(&tm);
 
     for (i = 1; ; i++) {
         tm.fail_at = i;
@@ -380,8 +364,7 @@ TEST(no_memory)
     }
 
     mcp_catalog_free(catalog);
-    assert_int_equal(tm.live, 0);
 }
 
 
-RUN_TESTS(NULL, NULL)
+RUN_TESTS(init, done)

@@ -11,14 +11,13 @@
 TEST(catalog_empty)
 {
     int             kind;
-    test_mem_t      tm;
     mcp_catalog_t  *catalog;
 
-    catalog = catalog_create(&tm, " {} ");
+    catalog = catalog_create(" {} ");
 
     for (kind = 0; kind < MCP_LIST_COUNT; kind++) {
         assert_int_equal(mcp_catalog_has(catalog, (mcp_list_e) kind),
-                         0);
+            0);
         assert_null(mcp_catalog_find(catalog, (mcp_list_e) kind,
                                      mcp_str("a")).data);
     }
@@ -32,7 +31,7 @@ TEST(catalog_empty)
     mcp_catalog_free(catalog);
     assert_int_equal(tm.live, 0);
 
-    catalog = catalog_create(&tm, "{\"tools\":[],\"completions\":false}");
+    catalog = catalog_create("{\"tools\":[],\"completions\":false}");
 
     assert_int_equal(mcp_catalog_has(catalog, MCP_LIST_TOOLS), 1);
     assert_int_equal(mcp_catalog_has(catalog, MCP_LIST_PROMPTS), 0);
@@ -53,10 +52,8 @@ TEST(catalog_empty)
 TEST(catalog_owns_its_text)
 {
     char           *text, error[256];
-    test_mem_t      tm;
     mcp_catalog_t  *catalog;
 
-    test_mem_init(&tm);
     text = strdup("{\"prompts\":[{\"name\":\"a\"}],\"instructions\":\"i\"}");
     assert_non_null(text);
 
@@ -72,7 +69,6 @@ TEST(catalog_owns_its_text)
                         "{\"prompts\":[{\"name\":\"a\"}]}");
 
     mcp_catalog_free(catalog);
-    assert_int_equal(tm.live, 0);
 }
 
 
@@ -80,7 +76,6 @@ TEST(too_deep_and_too_long)
 {
     char            text[1024], error[256];
     size_t          i, n;
-    test_mem_t      tm;
     mcp_catalog_t  *catalog;
 
     n = (size_t) snprintf(text, sizeof(text), "{\"prompts\":\n");
@@ -89,7 +84,6 @@ TEST(too_deep_and_too_long)
         text[n++] = '[';
     }
 
-    test_mem_init(&tm);
     assert_int_equal(mcp_catalog_create(&tm.mem, (mcp_str_t) { text, n },
                                         &catalog, error, sizeof(error)),
                      MCP_ERR_CONFIG);
@@ -108,7 +102,7 @@ TEST(too_deep_and_too_long)
         test_mem_init(&tm);
 
         if (i == 128) {
-            catalog = catalog_create(&tm, text);
+            catalog = catalog_create(text);
             mcp_catalog_free(catalog);
 
         } else {
@@ -131,24 +125,24 @@ fail_each(mcp_str_t text, int expected)
 {
     int              rc;
     char             error[256];
-    test_mem_t       tm;
+    test_mem_t       own;
     unsigned long    n;
     mcp_catalog_t   *catalog;
 
     for (n = 1; n < 1000; n++) {
-        test_mem_init(&tm);
-        tm.fail_at = n;
+        test_mem_init(&own);
+        own.fail_at = n;
 
-        rc = mcp_catalog_create(&tm.mem, text, &catalog, error,
+        rc = mcp_catalog_create(&own.mem, text, &catalog, error,
                                 sizeof(error));
 
         if (rc == MCP_OK) {
             mcp_catalog_free(catalog);
         }
 
-        assert_int_equal(tm.live, 0);
+        assert_int_equal(own.live, 0);
 
-        if (tm.failed == 0) {
+        if (own.failed == 0) {
             assert_int_equal(rc, expected);
             return;
         }
@@ -187,10 +181,8 @@ TEST(large_allocations_fail)
     int         i;
     char        longer[LONG];
     mcp_buf_t   buf;
-    test_mem_t  tm;
 
     memset(longer, 'n', sizeof(longer));
-    test_mem_init(&tm);
 
     /* long texts with an escape: a name, a key with the prefix "x-mcp-", and
      * another key */
@@ -234,7 +226,6 @@ TEST(large_allocations_fail)
     fail_each((mcp_str_t) { buf.data, buf.len }, MCP_OK);
 
     mcp_buf_free(&buf);
-    assert_int_equal(tm.live, 0);
 }
 
 
@@ -260,7 +251,6 @@ TEST(private_keys_are_removed)
 
     char            text[512], expected[512];
     size_t          i;
-    test_mem_t      tm;
     mcp_catalog_t  *catalog;
 
     for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
@@ -269,7 +259,7 @@ TEST(private_keys_are_removed)
         snprintf(expected, sizeof(expected),
                  "{\"prompts\":[%s,{\"name\":\"o\"}]}", cases[i].public);
 
-        catalog = catalog_create(&tm, text);
+        catalog = catalog_create(text);
 
         assert_string_equal(page_of(catalog, MCP_LIST_PROMPTS, "", 0),
                             expected);
@@ -313,12 +303,11 @@ TEST(revisions_differ)
 
     char            text[512];
     size_t          i;
-    test_mem_t      tm;
     mcp_catalog_t  *catalog;
 
     for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         snprintf(text, sizeof(text), "{\"tools\":[%s]}", cases[i].tools);
-        catalog = catalog_create(&tm, text);
+        catalog = catalog_create(text);
 
         assert_string_equal(page_of(catalog, MCP_LIST_TOOLS, "", 0), text);
 
@@ -345,14 +334,13 @@ TEST(revisions_differ)
 TEST(pages_of_texts)
 {
     const char     *page;
-    test_mem_t      tm;
     mcp_catalog_t  *catalog;
 
-    catalog = catalog_create(&tm,
-        "{\"tools\":[{\"name\":\"a\"," SCHEMA ",\"execution\":{}},"
-        "{\"name\":\"b\"," SCHEMA ",\"outputSchema\":{}},"
-        "{\"name\":\"c\"," SCHEMA "}],"
-        "\"prompts\":[{\"name\":\"p\",\"execution\":1}]}");
+    catalog = catalog_create(
+            "{\"tools\":[{\"name\":\"a\"," SCHEMA ",\"execution\":{}},"
+            "{\"name\":\"b\"," SCHEMA ",\"outputSchema\":{}},"
+            "{\"name\":\"c\"," SCHEMA "}],"
+            "\"prompts\":[{\"name\":\"p\",\"execution\":1}]}");
 
     page = page_without(catalog, MCP_LIST_TOOLS, MCP_REVISION_FILTER_EXECUTION,
                         "", 1);
@@ -370,23 +358,21 @@ TEST(pages_of_texts)
                         "{\"prompts\":[{\"name\":\"p\",\"execution\":1}]}");
 
     mcp_catalog_free(catalog);
-    assert_int_equal(tm.live, 0);
 }
 
 
 TEST(all_of_it)
 {
-    test_mem_t                  tm;
     mcp_catalog_t              *catalog;
     const mcp_catalog_info_t  *about;
 
-    catalog = catalog_create(&tm,
-        "{\"instructions\":\"i\",\"completions\":true,\n"
-        "\"extensions\":{\"com.example/a\":{},\n\"io.x-y.z9/A_b-c.d\":"
-        "{\"k\": 1.0},\"a\\u002f\":{}},\n"
-        "\"icons\":[{\"src\":\"data:,\",\r\n\"sizes\":[\"any\"]}],"
-        "\"websiteUrl\":\"https:\\/\\/example.com\","
-        "\"description\":\"d\"}");
+    catalog = catalog_create(
+            "{\"instructions\":\"i\",\"completions\":true,\n"
+            "\"extensions\":{\"com.example/a\":{},\n\"io.x-y.z9/A_b-c.d\":"
+            "{\"k\": 1.0},\"a\\u002f\":{}},\n"
+            "\"icons\":[{\"src\":\"data:,\",\r\n\"sizes\":[\"any\"]}],"
+            "\"websiteUrl\":\"https:\\/\\/example.com\","
+            "\"description\":\"d\"}");
 
     about = mcp_catalog_info(catalog);
 
@@ -401,17 +387,15 @@ TEST(all_of_it)
     assert_str_is(about->description, "\"d\"");
 
     mcp_catalog_free(catalog);
-    assert_int_equal(tm.live, 0);
 }
 
 
 TEST(nothing)
 {
-    test_mem_t                  tm;
     mcp_catalog_t              *catalog;
     const mcp_catalog_info_t  *about;
 
-    catalog = catalog_create(&tm, "{\"icons\":[],\"extensions\":{}}");
+    catalog = catalog_create("{\"icons\":[],\"extensions\":{}}");
     about = mcp_catalog_info(catalog);
 
     assert_int_equal(mcp_catalog_info(catalog)->completions, 0);
@@ -422,7 +406,6 @@ TEST(nothing)
     assert_int_equal(about->description.len, 0);
 
     mcp_catalog_free(catalog);
-    assert_int_equal(tm.live, 0);
 }
 
 
@@ -460,10 +443,7 @@ TEST(mistakes_are_named)
 
     char            error[256], text[128];
     size_t          i;
-    test_mem_t      tm;
     mcp_catalog_t  *catalog;
-
-    test_mem_init(&tm);
 
     for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         assert_int_equal(mcp_catalog_create(&tm.mem, test_str(cases[i].text),
@@ -483,9 +463,7 @@ TEST(mistakes_are_named)
                                        "be like com.example/name, unlike \""),
                          error);
     }
-
-    assert_int_equal(tm.live, 0);
 }
 
 
-RUN_TESTS(NULL, NULL)
+RUN_TESTS(init, done)

@@ -8,25 +8,24 @@
 
 TEST(catalog_of_all)
 {
-    test_mem_t      tm;
     mcp_catalog_t  *catalog;
 
-    catalog = catalog_create(&tm,
-        "{\n"
-        "  \"instructions\": \"Say \\\"please\\\".\",\n"
-        "  \"completions\": true,\n"
-        "  \"tools\": [\n"
-        "    {\"name\": \"b.2\", " SCHEMA ", \"extra\": [1,2]},\n"
-        "    {\"name\": \"\\u0061-1\",\r\n " SCHEMA "}\n"
-        "  ],\n"
-        "  \"prompts\": [{\"name\":\"Greet me\","
-             "\"arguments\":[{\"name\":\"who\",\"required\":true}]}],\n"
-        "  \"resources\": [{\"uri\":\"file:///x\",\"name\":\"same\"},"
-             "{\"uri\":\"file:///y\",\"name\":\"same\",\"size\":3}],\n"
-        "  \"resourceTemplates\": ["
-             "{\"uriTemplate\":\"file:///x/{a}\",\"name\":\"first\"},"
-             "{\"uriTemplate\":\"file:///{+a}\",\"name\":\"second\"}]\n"
-        "}\n");
+    catalog = catalog_create(
+            "{\n"
+            "  \"instructions\": \"Say \\\"please\\\".\",\n"
+            "  \"completions\": true,\n"
+            "  \"tools\": [\n"
+            "    {\"name\": \"b.2\", " SCHEMA ", \"extra\": [1,2]},\n"
+            "    {\"name\": \"\\u0061-1\",\r\n " SCHEMA "}\n"
+            "  ],\n"
+            "  \"prompts\": [{\"name\":\"Greet me\","
+            "\"arguments\":[{\"name\":\"who\",\"required\":true}]}],\n"
+            "  \"resources\": [{\"uri\":\"file:///x\",\"name\":\"same\"},"
+            "{\"uri\":\"file:///y\",\"name\":\"same\",\"size\":3}],\n"
+            "  \"resourceTemplates\": ["
+            "{\"uriTemplate\":\"file:///x/{a}\",\"name\":\"first\"},"
+            "{\"uriTemplate\":\"file:///{+a}\",\"name\":\"second\"}]\n"
+            "}\n");
 
     assert_str_is(mcp_catalog_info(catalog)->instructions,
                   "\"Say \\\"please\\\".\"");
@@ -81,7 +80,6 @@ TEST(catalog_of_all)
                                  mcp_str("http://x")).data);
 
     mcp_catalog_free(catalog);
-    assert_int_equal(tm.live, 0);
 }
 
 
@@ -112,10 +110,9 @@ TEST(pages_follow)
     char            cursor[64], names[16];
     size_t          page, n, pages;
     const char     *text, *p;
-    test_mem_t      tm;
     mcp_catalog_t  *catalog;
 
-    catalog = catalog_create(&tm, items);
+    catalog = catalog_create(items);
 
     for (page = 0; page <= 7; page++) {
         cursor[0] = '\0';
@@ -148,7 +145,6 @@ TEST(pages_follow)
         "{\"prompts\":[{\"name\":\"c\"},{\"name\":\"d\"},{\"name\":\"e\"}]}");
 
     mcp_catalog_free(catalog);
-    assert_int_equal(tm.live, 0);
 }
 
 
@@ -158,15 +154,12 @@ list(const mcp_catalog_t *catalog, mcp_list_e kind,
 {
     int         rc;
     mcp_buf_t   buf;
-    test_mem_t  tm;
 
-    test_mem_init(&tm);
     mcp_buf_init(&buf, &tm.mem, max);
 
     rc = mcp_catalog_list(catalog, kind, 0, test_str(cursor), 2, &buf);
 
     mcp_buf_free(&buf);
-    assert_int_equal(tm.live, 0);
 
     return rc;
 }
@@ -181,14 +174,13 @@ TEST(cursors_of_others)
 
     char            cursor[64], changed[64];
     size_t          i;
-    test_mem_t      tm, tm2;
     mcp_catalog_t  *catalog, *other;
 
-    catalog = catalog_create(&tm, "{\"prompts\":[{\"name\":\"a\"},"
-                                  "{\"name\":\"b\"},{\"name\":\"c\"}],"
-                                  "\"tools\":[]}");
-    other = catalog_create(&tm2, "{\"prompts\":[{\"name\":\"a\"},"
-                                 "{\"name\":\"b\"},{\"name\":\"d\"}]}");
+    catalog = catalog_create("{\"prompts\":[{\"name\":\"a\"},"
+                             "{\"name\":\"b\"},{\"name\":\"c\"}],"
+                             "\"tools\":[]}");
+    other = catalog_create("{\"prompts\":[{\"name\":\"a\"},"
+                           "{\"name\":\"b\"},{\"name\":\"d\"}]}");
 
     next_cursor(page_of(catalog, MCP_LIST_PROMPTS, "", 2), cursor);
     assert_int_equal(strlen(cursor), 16);
@@ -230,21 +222,19 @@ TEST(cursors_of_others)
 
     mcp_catalog_free(catalog);
     mcp_catalog_free(other);
-    assert_int_equal(tm.live, 0);
-    assert_int_equal(tm2.live, 0);
 }
 
 
 TEST(lists_do_not_fit)
 {
     size_t          max;
-    test_mem_t      tm, tm2;
+    test_mem_t      tm2;
     mcp_buf_t       buf;
     unsigned long   n;
     mcp_catalog_t  *catalog;
 
-    catalog = catalog_create(&tm, "{\"prompts\":[{\"name\":\"a\"},"
-                                  "{\"name\":\"b\"},{\"name\":\"c\"}]}");
+    catalog = catalog_create("{\"prompts\":[{\"name\":\"a\"},"
+                             "{\"name\":\"b\"},{\"name\":\"c\"}]}");
 
     for (max = 0; list(catalog, MCP_LIST_PROMPTS, "", max) != MCP_OK; max++)
     {
@@ -275,7 +265,6 @@ TEST(lists_do_not_fit)
     assert_in_range(n, 2, 99);
 
     mcp_catalog_free(catalog);
-    assert_int_equal(tm.live, 0);
 }
 
 
@@ -286,7 +275,6 @@ TEST(catalog_of_many)
     char            name[32], *text;
     size_t          i, len, size;
     mcp_buf_t       buf;
-    test_mem_t      tm;
     mcp_catalog_t  *catalog;
 
     size = MANY * 100;
@@ -303,7 +291,7 @@ TEST(catalog_of_many)
 
     snprintf(text + len, size - len, "]}");
 
-    catalog = catalog_create(&tm, text);
+    catalog = catalog_create(text);
     free(text);
 
     for (i = 0; i < MANY; i++) {
@@ -322,8 +310,7 @@ TEST(catalog_of_many)
     mcp_buf_free(&buf);
 
     mcp_catalog_free(catalog);
-    assert_int_equal(tm.live, 0);
 }
 
 
-RUN_TESTS(NULL, NULL)
+RUN_TESTS(init, done)

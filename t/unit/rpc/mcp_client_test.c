@@ -3,7 +3,7 @@
 /* Declared capabilities of clients, and the digest of a principal. */
 
 
-#include "test_env.h"
+#include "memory_cases.h"
 
 #include "rpc/mcp_client.h"
 
@@ -52,11 +52,9 @@ TEST(capabilities_are_read)
     };
 
     size_t            i;
-    test_mem_t        tm;
     mcp_arena_t       scratch;
     mcp_json_value_t  root;
 
-    test_mem_init(&tm);
     mcp_arena_init(&scratch, &tm.mem);
 
     for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
@@ -70,7 +68,6 @@ TEST(capabilities_are_read)
     assert_int_equal(mcp_client_capabilities(NULL), 0);
 
     mcp_arena_destroy(&scratch);
-    assert_int_equal(tm.live, 0);
 }
 
 
@@ -90,4 +87,4 @@ TEST(principals_differ)
 }
 
 
-RUN_TESTS(NULL, NULL)
+RUN_TESTS(init, done)

@@ -4,7 +4,7 @@
  * error response. */
 
 
-#include "test_env.h"
+#include "memory_cases.h"
 #include "rpc/mcp_fault.h"
 #include "rpc/mcp_rpc.h"
 
@@ -134,9 +134,6 @@ TEST(test_write)
 {
     size_t      i;
     mcp_buf_t   buf;
-    test_mem_t  tm;
-
-    test_mem_init(&tm);
 
     for (i = 0; i < sizeof(writes) / sizeof(writes[0]); i++) {
         mcp_buf_init(&buf, &tm.mem, 1000);
@@ -157,8 +154,6 @@ TEST(test_write)
                     mcp_null_str, mcp_null_str);
     assert_int_equal(buf.failed, MCP_ERR_LIMIT);
     mcp_buf_free(&buf);
-
-    assert_int_equal(tm.live, 0);
 }
 
 
@@ -168,7 +163,6 @@ TEST(test_refused)
 {
     size_t      i;
     mcp_buf_t   buf;
-    test_mem_t  tm;
 
     static const struct {
         mcp_fault_e  fault;
@@ -183,8 +177,6 @@ TEST(test_refused)
           "batch\"," }
     };
 
-    test_mem_init(&tm);
-
     for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         char  expected[256];
 
@@ -197,8 +189,6 @@ TEST(test_refused)
         assert_str_is(((mcp_str_t) { buf.data, buf.len }), expected);
         mcp_buf_free(&buf);
     }
-
-    assert_int_equal(tm.live, 0);
 }
 
 
@@ -207,10 +197,8 @@ TEST(test_round_trip)
     int          fault;
     mcp_buf_t    buf;
     mcp_rpc_t    msg;
-    test_mem_t   tm;
     mcp_arena_t  arena;
 
-    test_mem_init(&tm);
     mcp_arena_init(&arena, &tm.mem);
 
     for (fault = MCP_FAULT_NONE + 1; fault < MCP_FAULT_COUNT; fault++) {
@@ -231,7 +219,6 @@ TEST(test_round_trip)
     }
 
     mcp_arena_destroy(&arena);
-    assert_int_equal(tm.live, 0);
 }
 
 
@@ -290,9 +277,6 @@ TEST(errors_of_backends)
     size_t      i;
     int64_t     code;
     mcp_buf_t   out;
-    test_mem_t  tm;
-
-    test_mem_init(&tm);
 
     for (i = 0; i < sizeof(backend_errors) / sizeof(backend_errors[0]); i++) {
         mcp_buf_init(&out, &tm.mem, 1000);
@@ -308,9 +292,7 @@ TEST(errors_of_backends)
         assert_str_is(((mcp_str_t) { out.data, out.len }), text);
         mcp_buf_free(&out);
     }
-
-    assert_int_equal(tm.live, 0);
 }
 
 
-RUN_TESTS(NULL, NULL)
+RUN_TESTS(init, done)

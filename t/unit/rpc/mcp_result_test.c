@@ -4,7 +4,7 @@
  * backend's result is unchanged. */
 
 
-#include "test_env.h"
+#include "memory_cases.h"
 
 #include "json/mcp_json.h"
 #include "rpc/mcp_result.h"
@@ -79,9 +79,6 @@ TEST(backends_results)
     char        text[1024];
     size_t      i;
     mcp_buf_t   out;
-    test_mem_t  tm;
-
-    test_mem_init(&tm);
 
     for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         mcp_buf_init(&out, &tm.mem, 2000);
@@ -92,17 +89,12 @@ TEST(backends_results)
         assert_str_is(((mcp_str_t) { out.data, out.len }), text);
         mcp_buf_free(&out);
     }
-
-    assert_int_equal(tm.live, 0);
 }
 
 
 TEST(own_results)
 {
     mcp_buf_t   out;
-    test_mem_t  tm;
-
-    test_mem_init(&tm);
 
     mcp_buf_init(&out, &tm.mem, 2000);
     mcp_result_head(&out, mcp_str("\"a\""));
@@ -155,25 +147,18 @@ TEST(own_results)
     mcp_result_tail(&out, &caches);
     assert_int_equal(out.failed, MCP_ERR_LIMIT);
     mcp_buf_free(&out);
-
-    assert_int_equal(tm.live, 0);
 }
 
 
 TEST(members)
 {
     mcp_buf_t   out;
-    test_mem_t  tm;
-
-    test_mem_init(&tm);
 
     mcp_buf_init(&out, &tm.mem, 2000);
     mcp_result_members(&out, mcp_str(INFO));
     assert_str_is(((mcp_str_t) { out.data, out.len }), DONE "," META "}");
     mcp_buf_free(&out);
-
-    assert_int_equal(tm.live, 0);
 }
 
 
-RUN_TESTS(NULL, NULL)
+RUN_TESTS(init, done)

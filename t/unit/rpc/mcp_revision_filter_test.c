@@ -4,7 +4,7 @@
  * for these clients only. */
 
 
-#include "test_env.h"
+#include "memory_cases.h"
 
 #include "rpc/mcp_revision_filter.h"
 
@@ -79,9 +79,6 @@ TEST(results)
     int         rc;
     size_t      i;
     mcp_buf_t   out;
-    test_mem_t  tm;
-
-    test_mem_init(&tm);
 
     for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         mcp_buf_init(&out, &tm.mem, 2000);
@@ -102,17 +99,13 @@ TEST(results)
 
         mcp_buf_free(&out);
     }
-
-    assert_int_equal(tm.live, 0);
 }
 
 
 TEST(no_memory)
 {
     mcp_buf_t   out;
-    test_mem_t  tm;
 
-    test_mem_init(&tm);
     tm.fail_at = 1;
     mcp_buf_init(&out, &tm.mem, 2000);
 
@@ -125,7 +118,6 @@ TEST(no_memory)
                      MCP_ERR_MEMORY);
 
     mcp_buf_free(&out);
-    assert_int_equal(tm.live, 0);
 }
 
 
@@ -145,4 +137,4 @@ TEST(revisions)
 }
 
 
-RUN_TESTS(NULL, NULL)
+RUN_TESTS(init, done)

@@ -3,7 +3,7 @@
 /* Messages: their kind, their faults, the id of the response; batches. */
 
 
-#include "test_env.h"
+#include "memory_cases.h"
 #include "rpc/mcp_rpc.h"
 
 
@@ -199,10 +199,7 @@ TEST(test_messages)
     char         *copy;
     size_t        i, len;
     mcp_rpc_t     msg;
-    test_mem_t    tm;
     mcp_arena_t   arena;
-
-    test_mem_init(&tm);
 
     for (i = 0; i < sizeof(messages) / sizeof(messages[0]); i++) {
         mcp_arena_init(&arena, &tm.mem);
@@ -233,10 +230,8 @@ TEST(test_messages)
 TEST(test_raw)
 {
     mcp_rpc_t     msg;
-    test_mem_t    tm;
     mcp_arena_t   arena;
 
-    test_mem_init(&tm);
     mcp_arena_init(&arena, &tm.mem);
 
     assert_int_equal(mcp_rpc_parse(&arena,
@@ -255,7 +250,6 @@ TEST(test_raw)
 TEST(test_fields)
 {
     mcp_rpc_t           msg;
-    test_mem_t          tm;
     mcp_arena_t         arena;
     static const char   text[] =
         "{" V "\"id\":1,\"method\":\"m\",\"params\":{"
@@ -267,7 +261,6 @@ TEST(test_fields)
         "\"_meta\":{\"progressToken\":\"PT\",\"name\":1},"
         "\"progressToken\":9,\"type\":\"no\"}}";
 
-    test_mem_init(&tm);
     mcp_arena_init(&arena, &tm.mem);
 
     assert_int_equal(mcp_rpc_parse(&arena, mcp_str(text), DEPTH, MCP_RPC_FROM_CLIENT, &msg),
@@ -305,7 +298,6 @@ TEST(test_fields)
     assert_int_equal(msg.params.type, MCP_JSON_NONE);
 
     mcp_arena_destroy(&arena);
-    assert_int_equal(tm.live, 0);
 }
 
 
@@ -334,11 +326,9 @@ TEST(test_split)
 {
     size_t        i, n;
     mcp_str_t    *items;
-    test_mem_t    tm;
     mcp_arena_t   arena;
     mcp_fault_e   fault;
 
-    test_mem_init(&tm);
     mcp_arena_init(&arena, &tm.mem);
 
     for (i = 0; i < sizeof(batches) / sizeof(batches[0]); i++) {
@@ -357,7 +347,6 @@ TEST(test_split)
     assert_int_equal(fault, MCP_FAULT_NONE);
 
     mcp_arena_destroy(&arena);
-    assert_int_equal(tm.live, 0);
 }
 
 
@@ -378,7 +367,6 @@ TEST(test_memory)
     size_t        i, k, n;
     mcp_rpc_t     msg;
     mcp_str_t    *items;
-    test_mem_t    tm;
     mcp_arena_t   arena;
     mcp_fault_e   fault;
 
@@ -437,11 +425,9 @@ TEST(test_memory)
 /* A message copied to the arena is read like the original. */
 TEST(test_read)
 {
-    test_mem_t        tm;
     mcp_arena_t       arena;
     const mcp_rpc_t  *msg;
 
-    test_mem_init(&tm);
     mcp_arena_init(&arena, &tm.mem);
 
     msg = &mcp_rpc_none;
@@ -461,8 +447,7 @@ TEST(test_read)
     assert_true(mcp_str_eq(msg->method, mcp_str("a")));
 
     mcp_arena_destroy(&arena);
-    assert_int_equal(tm.live, 0);
 }
 
 
-RUN_TESTS(NULL, NULL)
+RUN_TESTS(init, done)

@@ -3,7 +3,7 @@
 /* Lists of scopes, separated by spaces. */
 
 
-#include "test_env.h"
+#include "memory_cases.h"
 
 #include "rpc/mcp_scope.h"
 
@@ -45,9 +45,7 @@ TEST(test_has)
 TEST(test_add)
 {
     mcp_buf_t   buf;
-    test_mem_t  tm;
 
-    test_mem_init(&tm);
     mcp_buf_init(&buf, &tm.mem, 100);
 
     mcp_scope_add(&buf, mcp_str("a b"));
@@ -58,8 +56,7 @@ TEST(test_add)
     assert_memory_equal(buf.data, "a b c", 5);
 
     mcp_buf_free(&buf);
-    assert_int_equal(tm.live, 0);
 }
 
 
-RUN_TESTS(NULL, NULL)
+RUN_TESTS(init, done)

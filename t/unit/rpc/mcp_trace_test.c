@@ -3,7 +3,7 @@
 /* Trace contexts that are passed to backends, and those that are dropped. */
 
 
-#include "test_env.h"
+#include "memory_cases.h"
 
 #include "rpc/mcp_trace.h"
 
@@ -162,7 +162,6 @@ TEST(test_meta)
     size_t           i;
     mcp_rpc_t        msg;
     mcp_trace_t      trace;
-    test_mem_t       tm;
     mcp_arena_t      arena;
     mcp_variables_t  variables;
 
@@ -185,7 +184,6 @@ TEST(test_meta)
           PARENT, "http=1", "from=http" }
     };
 
-    test_mem_init(&tm);
     mcp_arena_init(&arena, &tm.mem);
 
     for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
@@ -204,8 +202,7 @@ TEST(test_meta)
     }
 
     mcp_arena_destroy(&arena);
-    assert_int_equal(tm.live, 0);
 }
 
 
-RUN_TESTS(NULL, NULL)
+RUN_TESTS(init, done)
