@@ -167,7 +167,7 @@ mcp_call_specify(mcp_call_t *call, int promised, mcp_stream_spec_t *spec)
     spec->max_wait = call->policy.max_wait;
     spec->linger = endpoint->linger;
     spec->left = call->x == NULL;
-    spec->max_events = call->policy.max_events;
+    spec->max_events = (uint32_t) call->policy.max_events;
     spec->max_bytes = call->policy.stream_buffer;
     spec->session_limit = mcp_endpoint_session_limit(endpoint, &call->client);
     mcp_tenant(endpoint, call->tenant, &spec->tenant);

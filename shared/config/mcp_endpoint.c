@@ -398,7 +398,7 @@ mcp_endpoint_result(const mcp_endpoint_t *endpoint,
 
     if (rule) {
         add->ttl = rule->value.cache_ttl;
-        add->is_public = rule->value.cache_public;
+        add->is_public = rule->value.cache_public == 1;
     }
 
     add->is_private = (mcp_endpoint_restricts(endpoint) != 0);

@@ -268,117 +268,55 @@ mcp_option_size(mcp_str_t text, uint64_t *size)
 }
 
 
-/* Reads the text of mcp_quota_key. Returns MCP_OK or MCP_ERR_SYNTAX. */
+/* The keywords of each kind. */
+static const struct {
+    mcp_option_kind_e  kind;
+    mcp_str_t          text;
+    uint64_t           value;
+} mcp_option_words[] = {
+    { MCP_OPTION_KIND_FLAG, mcp_str("on"), 1 },
+    { MCP_OPTION_KIND_FLAG, mcp_str("off"), 0 },
+    { MCP_OPTION_KIND_QUOTA, mcp_str("share"), MCP_QUOTA_SHARE },
+    { MCP_OPTION_KIND_QUOTA, mcp_str("off"), MCP_QUOTA_OFF },
+    { MCP_OPTION_KIND_QUOTA, mcp_str("0"), MCP_QUOTA_OFF },
+    { MCP_OPTION_KIND_ROOM, mcp_str("share"), MCP_QUOTA_SHARE },
+    { MCP_OPTION_KIND_ROOM, mcp_str("off"), MCP_QUOTA_OFF },
+    { MCP_OPTION_KIND_ROOM, mcp_str("0"), MCP_QUOTA_OFF },
+    { MCP_OPTION_KIND_QUOTA_KEY, mcp_str("principal"),
+      MCP_QUOTA_KEY_PRINCIPAL },
+    { MCP_OPTION_KIND_QUOTA_KEY, mcp_str("address"), MCP_QUOTA_KEY_ADDRESS },
+    { MCP_OPTION_KIND_QUOTA_KEY, mcp_str("off"), MCP_QUOTA_KEY_OFF },
+    { MCP_OPTION_KIND_RESUME_STATELESS, mcp_str("off"),
+      MCP_RESUME_STATELESS_OFF },
+    { MCP_OPTION_KIND_RESUME_STATELESS, mcp_str("declared"),
+      MCP_RESUME_STATELESS_DECLARED },
+    { MCP_OPTION_KIND_RESUME_STATELESS, mcp_str("all"),
+      MCP_RESUME_STATELESS_ALL }
+};
+
+#define MCP_OPTION_WORDS                                                      \
+    (sizeof(mcp_option_words) / sizeof(mcp_option_words[0]))
+
+
+/* Reads a keyword. Returns MCP_OK, or MCP_DONE if text is none. */
 static int
-mcp_option_quota_key(mcp_str_t text, uint64_t *value)
+mcp_option_word(const mcp_option_t *option, mcp_str_t text, uint64_t *value)
 {
-    if (mcp_str_case_eq(text, mcp_str("principal"))) {
-        *value = MCP_QUOTA_KEY_PRINCIPAL;
+    size_t  i;
 
-    } else if (mcp_str_case_eq(text, mcp_str("address"))) {
-        *value = MCP_QUOTA_KEY_ADDRESS;
-
-    } else if (mcp_str_case_eq(text, mcp_str("off"))) {
-        *value = MCP_QUOTA_KEY_OFF;
-
-    } else {
-        return MCP_ERR_SYNTAX;
+    for (i = 0; i < MCP_OPTION_WORDS; i++) {
+        if (mcp_option_words[i].kind == option->kind
+            && mcp_str_case_eq(text, mcp_option_words[i].text))
+        {
+            *value = mcp_option_words[i].value;
+            return MCP_OK;
+        }
     }
 
-    return MCP_OK;
-}
+    *value = 0;
 
-
-/*
- * Reads the keywords of a quota for each tenant. Returns MCP_OK, or MCP_DONE
- * if the text is not a keyword but a number or a size.
- */
-static int
-mcp_option_quota(mcp_str_t text, uint64_t *value)
-{
-    if (mcp_str_case_eq(text, mcp_str("share"))) {
-        *value = MCP_QUOTA_SHARE;
-
-    } else if (mcp_str_case_eq(text, mcp_str("off"))
-               || mcp_str_eq(text, mcp_str("0")))
-    {
-        *value = MCP_QUOTA_OFF;
-
-    } else {
-        return MCP_DONE;
-    }
-
-    return MCP_OK;
-}
-
-
-static int
-mcp_option_flag(mcp_str_t text, uint64_t *value)
-{
-    *value = mcp_str_case_eq(text, mcp_str("on")) ? 1 : 0;
-
-    return *value || mcp_str_case_eq(text, mcp_str("off")) ? MCP_OK
-                                                           : MCP_ERR_SYNTAX;
-}
-
-
-/*
- * Reads a value that is neither "off" nor a keyword. Returns MCP_OK or
- * MCP_ERR_SYNTAX.
- */
-static int
-mcp_option_parse(mcp_option_kind_e kind, mcp_str_t text, uint64_t *value)
-{
-    switch (kind) {
-
-    case MCP_OPTION_KIND_TIME:
-        return mcp_option_time(text, value);
-
-    case MCP_OPTION_KIND_SIZE:
-    case MCP_OPTION_KIND_ROOM:
-        return mcp_option_size(text, value);
-
-    case MCP_OPTION_KIND_FLAG:
-        return mcp_option_flag(text, value);
-
-    default:
-        return mcp_str_uint(text, value);
-    }
-}
-
-
-/* Reads the text of mcp_resume_stateless.  Returns MCP_OK or
- * MCP_ERR_SYNTAX. */
-static int
-mcp_option_resume_stateless(mcp_str_t text, uint64_t *value)
-{
-    if (mcp_str_case_eq(text, mcp_str("off"))) {
-        *value = MCP_RESUME_STATELESS_OFF;
-
-    } else if (mcp_str_case_eq(text, mcp_str("declared"))) {
-        *value = MCP_RESUME_STATELESS_DECLARED;
-
-    } else if (mcp_str_case_eq(text, mcp_str("all"))) {
-        *value = MCP_RESUME_STATELESS_ALL;
-
-    } else {
-        return MCP_ERR_SYNTAX;
-    }
-
-    return MCP_OK;
-}
-
-
-/*
- * Returns 1 for a size of a few bytes, such as "8", which probably should be
- * "8m".
- */
-static int
-mcp_option_lacks_unit(const mcp_option_t *option, uint64_t value)
-{
-    return (option->kind == MCP_OPTION_KIND_SIZE
-            || option->kind == MCP_OPTION_KIND_ROOM)
-           && value > 0 && value < 1024;
+    return option->off && mcp_str_case_eq(text, mcp_str("off")) ? MCP_OK
+                                                                : MCP_DONE;
 }
 
 
@@ -389,44 +327,31 @@ static int
 mcp_option_read(const mcp_option_t *option, mcp_str_t text, uint64_t *value,
     const char **error)
 {
-    int  number;
+    int  rc, number, size;
 
     number = option->kind == MCP_OPTION_KIND_NUMBER
              || option->kind == MCP_OPTION_KIND_QUOTA;
+    size = option->kind == MCP_OPTION_KIND_SIZE
+           || option->kind == MCP_OPTION_KIND_ROOM;
 
-    *error = "invalid value";
-
-    if (option->kind == MCP_OPTION_KIND_QUOTA_KEY) {
-        return mcp_option_quota_key(text, value) == MCP_OK ? MCP_OK
-                                                          : MCP_ERR_CONFIG;
-    }
-
-    if (option->kind == MCP_OPTION_KIND_RESUME_STATELESS) {
-        return mcp_option_resume_stateless(text, value) == MCP_OK
-               ? MCP_OK : MCP_ERR_CONFIG;
-    }
-
-    if ((option->kind == MCP_OPTION_KIND_QUOTA
-         || option->kind == MCP_OPTION_KIND_ROOM)
-        && mcp_option_quota(text, value) == MCP_OK)
-    {
+    if (mcp_option_word(option, text, value) == MCP_OK) {
         return MCP_OK;
     }
 
-    if (option->off && mcp_str_case_eq(text, mcp_str("off"))) {
-        *value = 0;
-        return MCP_OK;
-    }
+    *error = number ? "invalid number" : "invalid value";
 
-    if (number) {
-        *error = "invalid number";
-    }
+    rc = number ? mcp_str_uint(text, value)
+         : size ? mcp_option_size(text, value)
+         : option->kind == MCP_OPTION_KIND_TIME ? mcp_option_time(text, value)
+         : MCP_ERR_SYNTAX;
 
-    if (mcp_option_parse(option->kind, text, value) != MCP_OK) {
+    if (rc != MCP_OK) {
         return MCP_ERR_CONFIG;
     }
 
-    if (mcp_option_lacks_unit(option, *value)) {
+    /* a size of a few bytes, such as "8", probably should be "8m" */
+
+    if (size && *value > 0 && *value < 1024) {
         *error = "value is less than 1 KB: add the unit, as in 8m";
         return MCP_ERR_CONFIG;
     }

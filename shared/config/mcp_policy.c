@@ -20,8 +20,7 @@ typedef enum {
 typedef struct {
     mcp_str_t          key;
     mcp_policy_type_e  type;
-    size_t             offset;         /* offset of the uint64_t in
-                                          mcp_policy_t */
+    size_t             offset;         /* of the member of mcp_policy_t */
     unsigned           kinds;          /* bits of the kinds (mcp_list_e) that
                                           may have the key; 0: all */
 } mcp_policy_key_t;
@@ -32,33 +31,23 @@ typedef struct {
 #define MCP_POLICY_TOOL  (1U << MCP_LIST_TOOLS)
 
 
-/* value of "offset" for members that are not a uint64_t: mcp_policy_set() sets
- * them by name */
-#define MCP_POLICY_BY_NAME  ((size_t) -1)
+#define MCP_POLICY_ROW(key, type, member, kinds)                              \
+    { mcp_str("x-mcp-" key), MCP_POLICY_##type, offsetof(mcp_policy_t, member),\
+      kinds }
 
 static const mcp_policy_key_t  mcp_policy_keys[] = {
-    { { "x-mcp-resumable", 15 }, MCP_POLICY_FLAG, MCP_POLICY_BY_NAME, 0 },
-    { { "x-mcp-max-events", 16 }, MCP_POLICY_COUNT, MCP_POLICY_BY_NAME, 0 },
-    { { "x-mcp-max-wait", 14 }, MCP_POLICY_TIME,
-      offsetof(mcp_policy_t, max_wait), 0 },
-    { { "x-mcp-min-wait", 14 }, MCP_POLICY_TIME,
-      offsetof(mcp_policy_t, min_wait), 0 },
-    { { "x-mcp-stream-after", 18 }, MCP_POLICY_TIME,
-      offsetof(mcp_policy_t, stream_after), 0 },
-    { { "x-mcp-close-after", 17 }, MCP_POLICY_TIME,
-      offsetof(mcp_policy_t, close_after), 0 },
-    { { "x-mcp-resume-after", 18 }, MCP_POLICY_TIME,
-      offsetof(mcp_policy_t, resume_after), 0 },
-    { { "x-mcp-stream-buffer", 19 }, MCP_POLICY_SIZE,
-      offsetof(mcp_policy_t, stream_buffer), 0 },
-    { { "x-mcp-cache-ttl", 15 }, MCP_POLICY_TIME,
-      offsetof(mcp_policy_t, cache_ttl), MCP_POLICY_READ },
-    { { "x-mcp-cache-scope", 17 }, MCP_POLICY_SCOPE, MCP_POLICY_BY_NAME,
-      MCP_POLICY_READ },
-    { { "x-mcp-join", 10 }, MCP_POLICY_JOIN, MCP_POLICY_BY_NAME,
-      MCP_POLICY_TOOL },
-    { { "x-mcp-task", 10 }, MCP_POLICY_TASK, MCP_POLICY_BY_NAME,
-      MCP_POLICY_TOOL }
+    MCP_POLICY_ROW("resumable", FLAG, resumable, 0),
+    MCP_POLICY_ROW("max-events", COUNT, max_events, 0),
+    MCP_POLICY_ROW("max-wait", TIME, max_wait, 0),
+    MCP_POLICY_ROW("min-wait", TIME, min_wait, 0),
+    MCP_POLICY_ROW("stream-after", TIME, stream_after, 0),
+    MCP_POLICY_ROW("close-after", TIME, close_after, 0),
+    MCP_POLICY_ROW("resume-after", TIME, resume_after, 0),
+    MCP_POLICY_ROW("stream-buffer", SIZE, stream_buffer, 0),
+    MCP_POLICY_ROW("cache-ttl", TIME, cache_ttl, MCP_POLICY_READ),
+    MCP_POLICY_ROW("cache-scope", SCOPE, cache_public, MCP_POLICY_READ),
+    MCP_POLICY_ROW("join", JOIN, join, MCP_POLICY_TOOL),
+    MCP_POLICY_ROW("task", TASK, task, MCP_POLICY_TOOL)
 };
 
 #define MCP_POLICY_KEYS                                                      \
@@ -117,114 +106,64 @@ mcp_policy_seconds(mcp_str_t raw, uint64_t *ms)
 }
 
 
-/* The two values that "x-mcp-task" sets, "task" and "task_after", as one
- * number. */
-#define MCP_POLICY_TASK_TIME    4
-#define mcp_policy_task(p)  ((p)->task_after * MCP_POLICY_TASK_TIME + (p)->task)
+/* The keywords of each type, and their values. */
+static const struct {
+    mcp_policy_type_e  type;
+    mcp_str_t          text;
+    uint64_t           value;
+} mcp_policy_words[] = {
+    { MCP_POLICY_SCOPE, mcp_str("public"), 1 },
+    { MCP_POLICY_SCOPE, mcp_str("private"), 0 },
+    { MCP_POLICY_JOIN, mcp_str("key"), MCP_JOIN_KEY },
+    { MCP_POLICY_JOIN, mcp_str("arguments"), MCP_JOIN_ARGUMENTS },
+    { MCP_POLICY_TASK, mcp_str("never"), MCP_TASK_NEVER },
+    { MCP_POLICY_TASK, mcp_str("auto"), MCP_TASK_AUTO },
+    { MCP_POLICY_TASK, mcp_str("always"), MCP_TASK_ALWAYS },
+    { MCP_POLICY_TASK, mcp_str("required"), MCP_TASK_REQUIRED }
+};
 
-static int
-mcp_policy_read_task(const mcp_json_value_t *value, uint64_t *n)
-{
-    unsigned  i;
-
-    static const mcp_str_t  words[] = {
-        [MCP_TASK_NEVER] = mcp_str("never"),
-        [MCP_TASK_AUTO] = mcp_str("auto"),
-        [MCP_TASK_ALWAYS] = mcp_str("always"),
-        [MCP_TASK_REQUIRED] = mcp_str("required")
-    };
-
-    if (value->type == MCP_JSON_NUMBER
-        && mcp_policy_seconds(value->raw, n) == MCP_OK)
-    {
-        *n = (*n ? *n : 1) * MCP_POLICY_TASK_TIME + MCP_TASK_AUTO;
-        return MCP_OK;
-    }
-
-    for (i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
-        if (mcp_json_str_eq(value->raw, words[i])) {
-            *n = i;
-            return MCP_OK;
-        }
-    }
-
-    return MCP_ERR_CONFIG;
-}
+#define MCP_POLICY_WORDS                                                      \
+    (sizeof(mcp_policy_words) / sizeof(mcp_policy_words[0]))
 
 
 static int
 mcp_policy_number(const mcp_json_value_t *value, mcp_policy_type_e type,
     uint64_t *n)
 {
+    size_t    i;
     uint64_t  max;
 
-    if (type == MCP_POLICY_FLAG) {
+    for (i = 0; i < MCP_POLICY_WORDS; i++) {
+        if (mcp_policy_words[i].type == type
+            && mcp_json_str_eq(value->raw, mcp_policy_words[i].text))
+        {
+            *n = mcp_policy_words[i].value;
+            return MCP_OK;
+        }
+    }
+
+    switch (type) {
+
+    case MCP_POLICY_FLAG:
         *n = value->raw.len == sizeof("true") - 1;
         return value->type == MCP_JSON_BOOL ? MCP_OK : MCP_ERR_CONFIG;
-    }
 
-    if (type == MCP_POLICY_SCOPE) {
-        *n = mcp_json_str_eq(value->raw, mcp_str("public")) ? 1 : 0;
-        return *n || mcp_json_str_eq(value->raw, mcp_str("private"))
-               ? MCP_OK : MCP_ERR_CONFIG;
-    }
-
-    if (type == MCP_POLICY_JOIN) {
-        *n = mcp_json_str_eq(value->raw, mcp_str("key")) ? MCP_JOIN_KEY
-             : mcp_json_str_eq(value->raw, mcp_str("arguments"))
-               ? MCP_JOIN_ARGUMENTS : MCP_JOIN_NOT;
-        return *n ? MCP_OK : MCP_ERR_CONFIG;
-    }
-
-    if (type == MCP_POLICY_TASK) {
-        return mcp_policy_read_task(value, n);
-    }
-
-    if (value->type != MCP_JSON_NUMBER) {
-        return MCP_ERR_CONFIG;
-    }
-
-    if (type == MCP_POLICY_TIME) {
+    case MCP_POLICY_TIME:
+    case MCP_POLICY_TASK:
         return mcp_policy_seconds(value->raw, n);
-    }
 
-    if (mcp_str_uint(value->raw, n) != MCP_OK) {
+    case MCP_POLICY_SIZE:
+    case MCP_POLICY_COUNT:
+        max = type == MCP_POLICY_COUNT ? MCP_POLICY_MAX_EVENTS
+                                       : MCP_POLICY_MAX_BYTES;
+
+        /* rejects 0, which the store would take for no limit */
+
+        return mcp_str_uint(value->raw, n) == MCP_OK && *n && *n <= max
+               ? MCP_OK : MCP_ERR_CONFIG;
+
+    default:
         return MCP_ERR_CONFIG;
-    }
-
-    /* rejects 0, which the store would take for no limit */
-
-    max = type == MCP_POLICY_COUNT ? MCP_POLICY_MAX_EVENTS
-                                   : MCP_POLICY_MAX_BYTES;
-
-    return *n && *n <= max ? MCP_OK : MCP_ERR_CONFIG;
-}
-
-
-static void
-mcp_policy_set(mcp_policy_t *policy, const mcp_policy_key_t *k, uint64_t n)
-{
-    if (k->type == MCP_POLICY_FLAG) {
-        policy->resumable = (n != 0);
-
-    } else if (k->type == MCP_POLICY_COUNT) {
-        policy->max_events = (uint32_t) n;
-
-    } else if (k->type == MCP_POLICY_SCOPE) {
-        policy->cache_public = (n != 0);
-
-    } else if (k->type == MCP_POLICY_JOIN) {
-        policy->join = (unsigned) n & 3;
-
-    } else if (k->type == MCP_POLICY_TASK) {
-        policy->task = n % MCP_POLICY_TASK_TIME;
-
-        if (n / MCP_POLICY_TASK_TIME) {
-            policy->task_after = n / MCP_POLICY_TASK_TIME;
-        }
-
-    } else {
-        memcpy((char *) policy + k->offset, &n, sizeof(uint64_t));
     }
 }
 
@@ -261,9 +200,17 @@ mcp_policy_read(mcp_policy_rule_t *rule, mcp_list_e kind, mcp_str_t key,
             return MCP_ERR_CONFIG;
         }
 
+        if (k->type == MCP_POLICY_TASK) {
+            rule->has_task = 1;
+
+            if (value->type == MCP_JSON_NUMBER) {
+                rule->value.task_after = n ? n : 1;
+                n = MCP_TASK_AUTO;
+            }
+        }
+
         rule->set |= 1U << i;
-        rule->has_task |= k->type == MCP_POLICY_TASK;
-        mcp_policy_set(&rule->value, k, n);
+        memcpy((char *) &rule->value + k->offset, &n, sizeof(uint64_t));
 
         return MCP_OK;
     }
@@ -277,38 +224,18 @@ mcp_policy_read(mcp_policy_rule_t *rule, mcp_list_e kind, mcp_str_t key,
 void
 mcp_policy_apply(mcp_policy_t *policy, const mcp_policy_rule_t *rule)
 {
-    size_t                   i;
-    uint64_t                 n;
-    const mcp_policy_key_t  *k;
+    size_t  i, offset;
 
     for (i = 0; rule && i < MCP_POLICY_KEYS; i++) {
-        if (!(rule->set & (1U << i))) {
-            continue;
+        if (rule->set & (1U << i)) {
+            offset = mcp_policy_keys[i].offset;
+            memcpy((char *) policy + offset,
+                   (const char *) &rule->value + offset, sizeof(uint64_t));
         }
+    }
 
-        k = &mcp_policy_keys[i];
-
-        if (k->type == MCP_POLICY_FLAG) {
-            n = rule->value.resumable;
-
-        } else if (k->type == MCP_POLICY_COUNT) {
-            n = rule->value.max_events;
-
-        } else if (k->type == MCP_POLICY_SCOPE) {
-            n = rule->value.cache_public;
-
-        } else if (k->type == MCP_POLICY_JOIN) {
-            n = rule->value.join;
-
-        } else if (k->type == MCP_POLICY_TASK) {
-            n = mcp_policy_task(&rule->value);
-
-        } else {
-            memcpy(&n, (const char *) &rule->value + k->offset,
-                   sizeof(uint64_t));
-        }
-
-        mcp_policy_set(policy, k, n);
+    if (rule && rule->value.task_after) {
+        policy->task_after = rule->value.task_after;
     }
 
     /*

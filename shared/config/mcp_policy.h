@@ -46,14 +46,14 @@ typedef struct {
     uint64_t  resume_after;    /* time after which a request gets an interim
                                   response with a resume token */
     uint64_t  stream_buffer;
-    uint32_t  max_events;
+    uint64_t  max_events;      /* at most UINT32_MAX */
     uint64_t  cache_ttl;       /* how long clients may cache a resource */
-    unsigned  cache_public:1;  /* 1: the cached result is valid for all
+    uint64_t  cache_public;    /* 1: the cached result is valid for all
                                   callers */
-    unsigned  join:2;          /* mcp_join_e */
-    unsigned  resumable:1;     /* 0: the call ends when its client
+    uint64_t  join;            /* mcp_join_e */
+    uint64_t  resumable;       /* 0: the call ends when its client
                                   disconnects */
-    unsigned  task:2;          /* mcp_task_policy_e */
+    uint64_t  task;            /* mcp_task_policy_e */
 } mcp_policy_t;
 
 
