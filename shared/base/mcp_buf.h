@@ -25,6 +25,10 @@ typedef struct {
 } mcp_buf_t;
 
 
+/* The content of a buffer, valid until the buffer changes. */
+#define mcp_buf_text(buf)  ((mcp_str_t) { (buf)->data, (buf)->len })
+
+
 /* Initializes an empty buffer; max is the maximum length in bytes. */
 static inline void
 mcp_buf_init(mcp_buf_t *buf, const mcp_mem_t *memory, size_t max)

@@ -24,14 +24,6 @@ static const mcp_allow_kind_t  mcp_allow_kinds[] = {
 #define MCP_ALLOW_ALL  ((1u << MCP_LIST_COUNT) - 1)
 
 
-static int
-mcp_allow_starts(mcp_str_t text, mcp_str_t with)
-{
-    return text.len >= with.len
-           && (with.len == 0 || memcmp(text.data, with.data, with.len) == 0);
-}
-
-
 /*
  * Removes "tools/", "prompts/" or "resources/" from the beginning of the
  * pattern. Returns the bits of mcp_list_e for the removed text, all kinds if
@@ -43,10 +35,7 @@ mcp_allow_kind(mcp_str_t *pattern)
     size_t  i;
 
     for (i = 0; i < MCP_ALLOW_KINDS; i++) {
-        if (mcp_allow_starts(*pattern, mcp_allow_kinds[i].before)) {
-            pattern->data += mcp_allow_kinds[i].before.len;
-            pattern->len -= mcp_allow_kinds[i].before.len;
-
+        if (mcp_str_take(pattern, mcp_allow_kinds[i].before)) {
             return mcp_allow_kinds[i].kinds;
         }
     }
@@ -192,8 +181,7 @@ mcp_setup_allow(mcp_setup_t *setup, mcp_str_t pattern, const void *value,
     mcp_setup_allow_t  *allow;
 
     if (setup->allows.n == MCP_SETUP_ALLOW_MAX) {
-        return mcp_setup_fail(error, "more than %d rules",
-                              MCP_SETUP_ALLOW_MAX);
+        return mcp_setup_fail(error, "more than %d rules", MCP_SETUP_ALLOW_MAX);
     }
 
     allow = mcp_arena_calloc(&setup->arena, sizeof(mcp_setup_allow_t));

@@ -455,7 +455,7 @@ mcp_setup_take(mcp_setup_t *setup, mcp_buf_t *buf, mcp_str_t *text)
         return MCP_ERR_MEMORY;
     }
 
-    *text = mcp_arena_dup(&setup->arena, (mcp_str_t) { buf->data, buf->len });
+    *text = mcp_arena_dup(&setup->arena, mcp_buf_text(buf));
     buf->len = 0;
 
     return text->data ? MCP_OK : MCP_ERR_MEMORY;

@@ -184,8 +184,7 @@ mcp_catalog_read_private(mcp_catalog_item_reader_t *item, mcp_str_t key,
         return MCP_OK;
     }
 
-    snprintf(text, sizeof(text), "\"%.*s\" %s", (int) key.len, key.data,
-             error);
+    snprintf(text, sizeof(text), "\"%.*s\" %s", (int) key.len, key.data, error);
 
     return mcp_catalog_error(item->reader, value->raw.data, "%s", text);
 }

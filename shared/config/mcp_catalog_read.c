@@ -651,8 +651,7 @@ mcp_catalog_digest_set(mcp_catalog_t *catalog, mcp_list_e kind)
     rc = mcp_catalog_list(catalog, kind, 0, mcp_null_str, 0, &list);
 
     if (rc == MCP_OK) {
-        rc = mcp_digest_params(&catalog->mem,
-                               (mcp_str_t) { list.data, list.len },
+        rc = mcp_digest_params(&catalog->mem, mcp_buf_text(&list),
                                MCP_CATALOG_DEPTH, catalog->sets[kind].digest);
     }
 
@@ -709,12 +708,10 @@ mcp_catalog_alloc(const mcp_mem_t *mem)
     int             kind, filter;
     mcp_catalog_t  *catalog;
 
-    catalog = mem->alloc(mem->ctx, sizeof(mcp_catalog_t));
+    catalog = mcp_mem_calloc(mem, sizeof(mcp_catalog_t));
     if (catalog == NULL) {
         return NULL;
     }
-
-    memset(catalog, 0, sizeof(mcp_catalog_t));
 
     catalog->mem = *mem;
     mcp_arena_init(&catalog->arena, &catalog->mem);

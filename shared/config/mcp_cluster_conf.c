@@ -235,7 +235,7 @@ mcp_cluster_setup_sync(mcp_cluster_setup_t *setup, mcp_str_t text,
     int        rc;
     uint64_t   n;
     unsigned   on;
-    mcp_str_t  name = mcp_str("replicas=");
+    mcp_str_t  number;
 
     if (setup->has_sync) {
         return mcp_setup_fail(error, MCP_SETUP_DUPLICATE);
@@ -244,6 +244,7 @@ mcp_cluster_setup_sync(mcp_cluster_setup_t *setup, mcp_str_t text,
     setup->has_sync = 1;
 
     n = 0;
+    number = replicas;
 
     rc = mcp_cluster_set_flag(&on, text, error);
     if (rc != MCP_OK) {
@@ -251,11 +252,8 @@ mcp_cluster_setup_sync(mcp_cluster_setup_t *setup, mcp_str_t text,
     }
 
     if (replicas.data
-        && (!on || replicas.len <= name.len
-            || memcmp(replicas.data, name.data, name.len) != 0
-            || mcp_str_uint((mcp_str_t) { replicas.data + name.len,
-                                          replicas.len - name.len }, &n)
-               != MCP_OK
+        && (!on || !mcp_str_take(&number, mcp_str("replicas="))
+            || mcp_str_uint(number, &n) != MCP_OK
             || n < 1 || n > MCP_CLUSTER_REPLICAS_MAX))
     {
         return mcp_setup_fail(error,
@@ -458,8 +456,7 @@ mcp_cluster_url(mcp_cluster_setup_t *setup, mcp_str_t url, char *error)
     seed = &setup->conf.seeds[setup->conf.n_seeds];
     rest = url;
 
-    if (url.len > 5 && memcmp(url.data, "unix:", 5) == 0) {
-        rest = (mcp_str_t) { url.data + 5, url.len - 5 };
+    if (url.len > 5 && mcp_str_take(&rest, mcp_str("unix:"))) {
 
         if (!mcp_cluster_is_path(rest)) {
             return mcp_setup_fail(error,
@@ -569,8 +566,8 @@ typedef enum {
 } mcp_cluster_parameter_e;
 
 static const mcp_str_t  mcp_cluster_parameters[MCP_CLUSTER_PARAMETERS] = {
-    mcp_str("sentinel"), mcp_str("prefix"), mcp_str("db"), mcp_str("user"),
-    mcp_str("password_file"), mcp_str("node")
+    mcp_str("sentinel="), mcp_str("prefix="), mcp_str("db="), mcp_str("user="),
+    mcp_str("password_file="), mcp_str("node=")
 };
 
 
@@ -598,8 +595,7 @@ mcp_cluster_parameter(mcp_cluster_setup_t *setup, unsigned n, mcp_str_t value,
     switch (n) {
 
     case MCP_CLUSTER_SENTINEL:
-        return mcp_cluster_set_name(setup, &setup->conf.sentinel, value,
-                                    error);
+        return mcp_cluster_set_name(setup, &setup->conf.sentinel, value, error);
 
     case MCP_CLUSTER_PREFIX:
         return mcp_cluster_set_prefix(setup, value, error);
@@ -631,29 +627,24 @@ mcp_cluster_setup_parameter(mcp_cluster_setup_t *setup, mcp_str_t word,
     mcp_str_t *file, char *error)
 {
     unsigned   i;
-    mcp_str_t  name;
+    mcp_str_t  value;
 
     *file = mcp_null_str;
+    value = word;
 
     for (i = 0; i < MCP_CLUSTER_PARAMETERS; i++) {
-        name = mcp_cluster_parameters[i];
-
-        if (word.len <= name.len || word.data[name.len] != '='
-            || memcmp(word.data, name.data, name.len) != 0)
-        {
+        if (!mcp_str_take(&value, mcp_cluster_parameters[i])) {
             continue;
         }
 
         if (setup->set & mcp_cluster_bit(MCP_CLUSTER_PARAMETER_BIT + i)) {
-            return mcp_setup_fail(error, "%s= is set twice", name.data);
+            return mcp_setup_fail(error, "%s is set twice",
+                                  mcp_cluster_parameters[i].data);
         }
 
         setup->set |= mcp_cluster_bit(MCP_CLUSTER_PARAMETER_BIT + i);
 
-        return mcp_cluster_parameter(setup, i,
-                                     (mcp_str_t) { word.data + name.len + 1,
-                                                   word.len - name.len - 1 },
-                                     file, error);
+        return mcp_cluster_parameter(setup, i, value, file, error);
     }
 
     return mcp_cluster_url(setup, word, error);

@@ -47,17 +47,6 @@ mcp_endpoint_completes(const mcp_endpoint_t *endpoint)
 }
 
 
-static void
-mcp_endpoint_comma(mcp_buf_t *buf, int *first)
-{
-    if (!*first) {
-        mcp_buf_lit(buf, ",");
-    }
-
-    *first = 0;
-}
-
-
 /*
  * Appends the resumption methods that the endpoint offers, by the names that
  * their proposals define. URLs of streams, which clients need not declare,
@@ -129,26 +118,19 @@ void
 mcp_endpoint_capabilities(const mcp_endpoint_t *endpoint, int stateless,
     mcp_buf_t *buf)
 {
-    int  first;
-
-    first = 1;
-
     mcp_buf_lit(buf, "{");
 
     if (mcp_endpoint_offers(endpoint, MCP_LIST_TOOLS)) {
-        mcp_endpoint_comma(buf, &first);
-        mcp_buf_lit(buf, "\"tools\":{\"listChanged\":true}");
+        mcp_buf_lit(buf, "\"tools\":{\"listChanged\":true},");
     }
 
     if (mcp_endpoint_offers(endpoint, MCP_LIST_PROMPTS)) {
-        mcp_endpoint_comma(buf, &first);
-        mcp_buf_lit(buf, "\"prompts\":{\"listChanged\":true}");
+        mcp_buf_lit(buf, "\"prompts\":{\"listChanged\":true},");
     }
 
     if (mcp_endpoint_offers(endpoint, MCP_LIST_RESOURCES)
         || mcp_endpoint_offers(endpoint, MCP_LIST_TEMPLATES))
     {
-        mcp_endpoint_comma(buf, &first);
         mcp_buf_lit(buf, "\"resources\":{");
 
         /* no "subscribe" without a catalog for clients with sessions, because
@@ -160,18 +142,15 @@ mcp_endpoint_capabilities(const mcp_endpoint_t *endpoint, int stateless,
             mcp_buf_lit(buf, "\"subscribe\":true,");
         }
 
-        mcp_buf_lit(buf, "\"listChanged\":true}");
+        mcp_buf_lit(buf, "\"listChanged\":true},");
     }
 
     if (mcp_endpoint_completes(endpoint)) {
-        mcp_endpoint_comma(buf, &first);
-        mcp_buf_lit(buf, "\"completions\":{}");
+        mcp_buf_lit(buf, "\"completions\":{},");
     }
 
-    mcp_endpoint_comma(buf, &first);
     mcp_buf_lit(buf, "\"logging\":{}");
     mcp_endpoint_resume_methods(endpoint, stateless, buf);
-
     mcp_endpoint_extensions(endpoint, stateless, buf);
 
     mcp_buf_lit(buf, "}");
@@ -236,62 +215,65 @@ mcp_endpoint_stream_after(const mcp_endpoint_t *endpoint)
 }
 
 
+/* Sets *kind to the list whose items requests with this method name. Returns
+ * MCP_OK or MCP_ERR_NOT_FOUND. A resource may also be that of a template. */
+static int
+mcp_endpoint_kind(mcp_str_t method, mcp_list_e *kind)
+{
+    if (mcp_str_eq(method, mcp_str("tools/call"))) {
+        *kind = MCP_LIST_TOOLS;
+
+    } else if (mcp_str_eq(method, mcp_str("prompts/get"))) {
+        *kind = MCP_LIST_PROMPTS;
+
+    } else if (mcp_str_eq(method, mcp_str("resources/read"))) {
+        *kind = MCP_LIST_RESOURCES;
+
+    } else {
+        return MCP_ERR_NOT_FOUND;
+    }
+
+    return MCP_OK;
+}
+
+
 static const mcp_policy_rule_t *
 mcp_endpoint_rule(const mcp_catalog_t *catalog, mcp_str_t method,
     mcp_str_t name)
 {
+    mcp_list_e                kind;
     const mcp_policy_rule_t  *rule;
 
-    if (mcp_str_eq(method, mcp_str("tools/call"))) {
-        return mcp_catalog_rule(catalog, MCP_LIST_TOOLS, name);
-    }
-
-    if (mcp_str_eq(method, mcp_str("prompts/get"))) {
-        return mcp_catalog_rule(catalog, MCP_LIST_PROMPTS, name);
-    }
-
-    if (!mcp_str_eq(method, mcp_str("resources/read"))) {
+    if (mcp_endpoint_kind(method, &kind) != MCP_OK) {
         return NULL;
     }
 
-    rule = mcp_catalog_rule(catalog, MCP_LIST_RESOURCES, name);
+    rule = mcp_catalog_rule(catalog, kind, name);
 
-    if (rule == NULL) {
-        rule = mcp_catalog_rule(catalog, MCP_LIST_TEMPLATES, name);
-    }
-
-    return rule;
+    return rule == NULL && kind == MCP_LIST_RESOURCES
+           ? mcp_catalog_rule(catalog, MCP_LIST_TEMPLATES, name) : rule;
 }
 
 
 int
-mcp_endpoint_item(const mcp_endpoint_t *endpoint, mcp_method_e method,
+mcp_endpoint_item(const mcp_endpoint_t *endpoint, mcp_str_t method,
     mcp_str_t name, size_t *item)
 {
-    switch (method) {
+    int         rc;
+    mcp_list_e  kind;
 
-    case MCP_METHOD_TOOLS_CALL:
-        return mcp_catalog_number(endpoint->catalog, MCP_LIST_TOOLS, name,
-                                  item);
+    rc = mcp_endpoint_kind(method, &kind);
 
-    case MCP_METHOD_PROMPTS_GET:
-        return mcp_catalog_number(endpoint->catalog, MCP_LIST_PROMPTS, name,
-                                  item);
+    if (rc == MCP_OK) {
+        rc = mcp_catalog_number(endpoint->catalog, kind, name, item);
 
-    case MCP_METHOD_RESOURCES_READ:
-        if (mcp_catalog_number(endpoint->catalog, MCP_LIST_RESOURCES, name,
-                               item)
-            == MCP_OK)
-        {
-            return MCP_OK;
+        if (rc != MCP_OK && kind == MCP_LIST_RESOURCES) {
+            rc = mcp_catalog_number(endpoint->catalog, MCP_LIST_TEMPLATES,
+                                    name, item);
         }
-
-        return mcp_catalog_number(endpoint->catalog, MCP_LIST_TEMPLATES, name,
-                                  item);
-
-    default:
-        return MCP_ERR_NOT_FOUND;
     }
+
+    return rc;
 }
 
 

@@ -155,24 +155,11 @@ mcp_forward_is_secret(const mcp_endpoint_t *endpoint, mcp_str_t name)
 int
 mcp_forward_skips_variable(const mcp_endpoint_t *endpoint, mcp_str_t name)
 {
-    static const mcp_str_t  http = mcp_str("HTTP_");
-    static const mcp_str_t  redirect = mcp_str("REDIRECT_");
+    while (mcp_str_take(&name, mcp_str("REDIRECT_"))) { /* void */ }
 
-    while (name.len > redirect.len
-           && memcmp(name.data, redirect.data, redirect.len) == 0)
-    {
-        name.data += redirect.len;
-        name.len -= redirect.len;
-    }
-
-    if (name.len <= http.len || memcmp(name.data, http.data, http.len) != 0) {
-        return !endpoint->pass_authorization && mcp_forward_is_token(name);
-    }
-
-    name.data += http.len;
-    name.len -= http.len;
-
-    return mcp_forward_is_secret(endpoint, name);
+    return mcp_str_take(&name, mcp_str("HTTP_"))
+           ? mcp_forward_is_secret(endpoint, name)
+           : !endpoint->pass_authorization && mcp_forward_is_token(name);
 }
 
 

@@ -16,15 +16,12 @@ mcp_setup_create(const mcp_mem_t *mem)
 {
     mcp_setup_t  *setup;
 
-    setup = mem->alloc(mem->ctx, sizeof(mcp_setup_t));
-    if (setup == NULL) {
-        return NULL;
+    setup = mcp_mem_calloc(mem, sizeof(mcp_setup_t));
+
+    if (setup) {
+        setup->mem = mem;
+        mcp_arena_init(&setup->arena, mem);
     }
-
-    memset(setup, 0, sizeof(mcp_setup_t));
-
-    setup->mem = mem;
-    mcp_arena_init(&setup->arena, mem);
 
     return setup;
 }
@@ -163,8 +160,7 @@ mcp_setup_key(mcp_setup_t *setup, mcp_str_t file, mcp_str_t contents,
         return mcp_setup_fail(error, "more than %d keys", MCP_KEYS_MAX);
 
     case MCP_ERR_CONFIG:
-        return mcp_setup_fail(error,
-                              "key in \"%.*s\" is shorter than %d bytes",
+        return mcp_setup_fail(error, "key in \"%.*s\" is shorter than %d bytes",
                               mcp_setup_quote(file), MCP_KEY_MIN_LEN);
 
     default:

@@ -195,12 +195,11 @@ mcp_setup_make_members(mcp_setup_t *setup, mcp_endpoint_t *endpoint)
 
     mcp_endpoint_info(endpoint, mcp_revision_latest(MCP_REVISION_ALL, 1),
                       &info);
-    mcp_result_members(&members, (mcp_str_t) { info.data, info.len });
+    mcp_result_members(&members, mcp_buf_text(&info));
 
     if (info.failed == MCP_OK && members.failed == MCP_OK) {
         endpoint->result_members = mcp_arena_dup(&setup->arena,
-                                     (mcp_str_t) { members.data,
-                                                   members.len });
+                                     mcp_buf_text(&members));
     }
 
     mcp_buf_free(&info);

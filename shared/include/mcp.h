@@ -124,6 +124,24 @@ mcp_is_alnum(unsigned char c)
  * case of ASCII letters. */
 int mcp_case_eq(const char *a, const char *b, size_t len);
 
+/* Removes the prefix from the beginning of a string. Returns 0 if the string
+ * has another beginning. */
+static inline int
+mcp_str_take(mcp_str_t *text, mcp_str_t prefix)
+{
+    if (text->len < prefix.len
+        || memcmp(text->data, prefix.data, prefix.len) != 0)
+    {
+        return 0;
+    }
+
+    text->data += prefix.len;
+    text->len -= prefix.len;
+
+    return 1;
+}
+
+
 /* Returns 1 if two strings are equal except for the case of ASCII letters. */
 static inline int
 mcp_str_case_eq(mcp_str_t a, mcp_str_t b)

@@ -207,7 +207,7 @@ void mcp_endpoint_info(const mcp_endpoint_t *endpoint, mcp_revision_e revision,
  * Returns MCP_OK, or
  *   MCP_ERR_NOT_FOUND  the catalog has no such item
  */
-int mcp_endpoint_item(const mcp_endpoint_t *endpoint, mcp_method_e method,
+int mcp_endpoint_item(const mcp_endpoint_t *endpoint, mcp_str_t method,
     mcp_str_t name, size_t *item);
 
 /* Returns the maximum number of streams of the client's session, 0 if the

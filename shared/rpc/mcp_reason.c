@@ -48,8 +48,7 @@ static const mcp_reason_t  mcp_reasons[MCP_REASON_COUNT] = {
         "The tool needs a capability that the client lacks",
         "Let the tool check MCP_CLIENT_CAPABILITIES before it asks the "
         "client"),
-    [MCP_REASON_ZONE_FULL] = mcp_reason_row("zone_full",
-        "The zone is full",
+    [MCP_REASON_ZONE_FULL] = mcp_reason_row("zone_full", "The zone is full",
         "Enlarge the zone, or lower mcp_max_wait, mcp_linger or "
         "mcp_stream_buffer"),
     [MCP_REASON_QUOTA] = mcp_reason_row("quota",
@@ -74,8 +73,7 @@ static const mcp_reason_t  mcp_reasons[MCP_REASON_COUNT] = {
         "The client's request was invalid",
         "Report it to the client's author; the error log at level info has "
         "the details"),
-    [MCP_REASON_INTERNAL] = mcp_reason_row("internal",
-        "The server failed",
+    [MCP_REASON_INTERNAL] = mcp_reason_row("internal", "The server failed",
         "Look for the cause in the error log, usually a lack of memory; if "
         "the log has none, report the error"),
     [MCP_REASON_LEFT] = mcp_reason_row("left",

@@ -68,7 +68,7 @@ mcp_request_state_seal(const mcp_mem_t *mem, const mcp_keys_t *keys,
 
     if (rc == MCP_OK) {
         rc = mcp_token_seal(keys, MCP_TOKEN_STATE, bound,
-                            (mcp_str_t) { data.data, data.len }, nonce, out);
+                            mcp_buf_text(&data), nonce, out);
     }
 
     mcp_buf_lit(out, "\"");
@@ -124,8 +124,7 @@ mcp_request_state_open(mcp_arena_t *arena, const mcp_keys_t *keys,
     }
 
     if (data.len < MCP_REQUEST_STATE_HEAD
-        || mcp_be_get((const unsigned char *) data.data,
-                      MCP_REQUEST_STATE_HEAD)
+        || mcp_be_get((const unsigned char *) data.data, MCP_REQUEST_STATE_HEAD)
            <= now)
     {
         return MCP_ERR_DENIED;

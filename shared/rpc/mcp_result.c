@@ -187,8 +187,7 @@ mcp_result_meta(mcp_buf_t *out, mcp_str_t meta, const mcp_result_t *add)
     mcp_json_iter_init(&iter, meta);
 
     while (mcp_json_iter_next(&iter, &key, &value)) {
-        if (mcp_json_str_eq(key,
-                            mcp_str("io.modelcontextprotocol/serverInfo")))
+        if (mcp_json_str_eq(key, mcp_str("io.modelcontextprotocol/serverInfo")))
         {
             continue;
         }

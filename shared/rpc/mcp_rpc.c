@@ -426,7 +426,7 @@ mcp_rpc_replace(mcp_arena_t *arena, const mcp_json_value_t *places, size_t n,
     mcp_rpc_splice(&buf, (*msg)->raw, places, n, value);
 
     if (buf.failed == MCP_OK) {
-        text = mcp_arena_dup(arena, (mcp_str_t) { buf.data, buf.len });
+        text = mcp_arena_dup(arena, mcp_buf_text(&buf));
     }
 
     mcp_buf_free(&buf);

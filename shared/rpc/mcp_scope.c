@@ -67,7 +67,7 @@ mcp_scope_add(mcp_buf_t *list, mcp_str_t scopes)
     mcp_str_t  scope;
 
     while (mcp_scope_next(&scopes, &scope)) {
-        if (mcp_scope_has((mcp_str_t) { list->data, list->len }, scope)) {
+        if (mcp_scope_has(mcp_buf_text(list), scope)) {
             continue;
         }
 

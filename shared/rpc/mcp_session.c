@@ -69,8 +69,7 @@ mcp_session_print(const mcp_keys_t *keys, const mcp_client_t *client,
     mcp_be_put(data + 4, mcp_session_seconds(client->expires), 4);
 
     memcpy(data + MCP_SESSION_OF_ID, client->id, MCP_DIGEST_LEN);
-    memcpy(data + MCP_SESSION_OF_PRINCIPAL, client->principal,
-           MCP_DIGEST_LEN);
+    memcpy(data + MCP_SESSION_OF_PRINCIPAL, client->principal, MCP_DIGEST_LEN);
 
     return mcp_token_sign(keys, MCP_TOKEN_SESSION, data, sizeof(data), p);
 }
@@ -99,8 +98,7 @@ mcp_session_parse(const mcp_keys_t *keys, mcp_str_t text, uint64_t now,
 
     memcpy(client->id, data + MCP_SESSION_OF_ID, MCP_DIGEST_LEN);
     mcp_stream_id_print(client->id_text, client->id);
-    memcpy(client->principal, data + MCP_SESSION_OF_PRINCIPAL,
-           MCP_DIGEST_LEN);
+    memcpy(client->principal, data + MCP_SESSION_OF_PRINCIPAL, MCP_DIGEST_LEN);
 
     return mcp_session_good(client, now, principal) ? MCP_OK
                                                      : MCP_ERR_NOT_FOUND;

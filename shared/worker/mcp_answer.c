@@ -97,7 +97,7 @@ mcp_reject_log_session(const mcp_exchange_t *x)
     uint64_t       now;
     mcp_client_t  session;
 
-    now = x->worker->env->now(x->worker->env->ctx);
+    now = mcp_worker_now(x->worker);
     memset(&session, 0, sizeof(mcp_client_t));
     session.revision = MCP_REVISION_NONE;
 
@@ -194,7 +194,7 @@ mcp_reject_log_full(mcp_worker_t *worker)
     uint64_t   n;
     mcp_str_t  zone;
 
-    n = mcp_store_refused(worker->store, worker->env->now(worker->env->ctx),
+    n = mcp_store_refused(worker->store, mcp_worker_now(worker),
                           MCP_REJECT_LOG_INTERVAL);
 
     if (n == 0) {

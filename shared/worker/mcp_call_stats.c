@@ -20,15 +20,8 @@ mcp_call_stats_entry(mcp_worker_t *worker, const unsigned char *catalog_key)
 {
     mcp_call_stats_entry_t  *p;
 
-    p = worker->last_call_stats;
-
-    if (p && memcmp(p->catalog_key, catalog_key, MCP_DIGEST_LEN) == 0) {
-        return p;
-    }
-
     for (p = worker->call_stats; p; p = p->next) {
         if (memcmp(p->catalog_key, catalog_key, MCP_DIGEST_LEN) == 0) {
-            worker->last_call_stats = p;
             return p;
         }
     }
@@ -86,7 +79,6 @@ mcp_call_stats_forget(mcp_worker_t *worker, mcp_call_stats_entry_t *p)
     }
 
     *link = p->next;
-    worker->last_call_stats = NULL;
     worker->env->mem.free(worker->env->mem.ctx, p);
 }
 
@@ -145,7 +137,7 @@ mcp_call_stats_find(mcp_worker_t *worker, const mcp_endpoint_t *endpoint,
     }
 
     if (endpoint->catalog == NULL || endpoint->catalog != p->catalog
-        || mcp_endpoint_item(endpoint, method->id, name, &i) != MCP_OK)
+        || mcp_endpoint_item(endpoint, method->name, name, &i) != MCP_OK)
     {
         return p->other;
     }

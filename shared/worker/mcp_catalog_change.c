@@ -92,7 +92,7 @@ mcp_catalog_change_publish(mcp_worker_t *worker, const mcp_endpoint_t *endpoint,
 
     if (!message.failed) {
         mcp_notify_list(worker, list, endpoint->catalog_key,
-                        (mcp_str_t) { message.data, message.len });
+                        mcp_buf_text(&message));
     }
 
     mcp_buf_free(&message);

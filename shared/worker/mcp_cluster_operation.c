@@ -716,8 +716,7 @@ mcp_operation_follow(mcp_exchange_t *x, const mcp_operation_stream_t *stream,
     next->spec.kind = MCP_OPERATION_LOOKUP;
     next->spec.stream = *stream;
 
-    rc = x->worker->cluster_hooks->start(x->worker->cluster, &next->spec,
-                                         next);
+    rc = x->worker->cluster_hooks->start(x->worker->cluster, &next->spec, next);
 
     if (rc != MCP_AGAIN) {
         mcp_operation_free(next);

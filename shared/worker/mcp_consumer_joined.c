@@ -85,8 +85,7 @@ mcp_consumer_copy_wanted(mcp_exchange_t *x, const mcp_rpc_t *msg)
 
     case MCP_RPC_NOTIFICATION:
         if (mcp_str_eq(msg->method, mcp_str("notifications/message"))) {
-            return mcp_notify_log_wanted(x->worker, &x->client,
-                                         msg->level.raw);
+            return mcp_notify_log_wanted(x->worker, &x->client, msg->level.raw);
         }
 
         return !mcp_str_eq(msg->method,

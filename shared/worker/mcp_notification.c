@@ -334,7 +334,7 @@ mcp_notify_listener(mcp_worker_t *worker, const mcp_endpoint_t *endpoint,
         }
 
         rc = mcp_store_create(worker->store, &spec,
-                              worker->env->now(worker->env->ctx), &ref);
+                              mcp_worker_now(worker), &ref);
 
     } while (rc == MCP_ERR_EXISTS);
 
@@ -440,8 +440,7 @@ mcp_notify_here(mcp_exchange_t *x, mcp_stream_info_t *info)
 
     if (rc == MCP_ERR_UNREACHABLE
         && mcp_notify_listener_id(x->client.id, id) == MCP_OK
-        && mcp_store_find(x->worker->store, id, mcp_worker_now(x->worker),
-                          info)
+        && mcp_store_find(x->worker->store, id, mcp_worker_now(x->worker), info)
            == MCP_OK
         && !info->mirror)
     {
@@ -486,8 +485,7 @@ mcp_notify_list_to(mcp_worker_t *worker, const mcp_notify_to_t *to,
     mcp_subscription_form(&form, mcp_topic_method(list), message);
 
     if (!form.failed && mcp_topic_list(list, catalog_key, topic) == MCP_OK) {
-        mcp_notify_send(worker, to, topic,
-                        (mcp_str_t) { form.data, form.len });
+        mcp_notify_send(worker, to, topic, mcp_buf_text(&form));
     }
 
     mcp_buf_free(&form);
@@ -516,8 +514,7 @@ mcp_notify_task(mcp_worker_t *worker,
     mcp_stream_id_print(mark + 1, stream);
 
     if (mcp_topic_task(stream, topic) == MCP_OK) {
-        mcp_notify_send(worker, &to, topic,
-                        (mcp_str_t) { mark, sizeof(mark) });
+        mcp_notify_send(worker, &to, topic, (mcp_str_t) { mark, sizeof(mark) });
     }
 }
 
@@ -545,8 +542,7 @@ mcp_notify_resource(mcp_worker_t *worker, const mcp_notify_to_t *to,
         mcp_subscription_form(&form, method, message);
 
         if (!form.failed && mcp_topic_uri(plain, topic) == MCP_OK) {
-            mcp_notify_send(worker, to, topic,
-                            (mcp_str_t) { form.data, form.len });
+            mcp_notify_send(worker, to, topic, mcp_buf_text(&form));
         }
     }
 
@@ -654,7 +650,7 @@ mcp_notify_receive_to(mcp_worker_t *worker, const mcp_notify_to_t *to,
 
         if (!line.failed) {
             mcp_notify_deliver(worker, to, method, value[MCP_NOTIFY_URI].raw,
-                               (mcp_str_t) { line.data, line.len });
+                               mcp_buf_text(&line));
         }
     }
 
@@ -700,7 +696,7 @@ mcp_notify_log_least(mcp_worker_t *worker, const mcp_client_t *client)
     }
 
     if (mcp_store_value_get(worker->store, MCP_VALUE_LOG_LEVEL, client->id,
-                            worker->env->now(worker->env->ctx), &least)
+                            mcp_worker_now(worker), &least)
         != MCP_OK)
     {
         return 0;

@@ -27,11 +27,10 @@ mcp_recovery_fail(mcp_worker_t *worker, const mcp_stream_info_t *info,
     rc = buf.failed;
 
     if (rc == MCP_OK) {
-        rc = mcp_store_append(worker->store, &info->ref,
-                              (mcp_str_t) { buf.data, buf.len },
+        rc = mcp_store_append(worker->store, &info->ref, mcp_buf_text(&buf),
                               (int) k | MCP_STORE_ERROR
                               | MCP_STORE_RESULT(MCP_OUTCOME_LOST), state,
-                              worker->env->now(worker->env->ctx), &seq);
+                              mcp_worker_now(worker), &seq);
     }
 
     mcp_store_count(worker->store, MCP_COUNT_CALLS_LOST, 1);
@@ -98,7 +97,7 @@ mcp_worker_adopt(mcp_worker_t *worker)
         request.len = 0;
         request.failed = 0;
 
-        rc = mcp_store_adopt(worker->store, worker->env->now(worker->env->ctx),
+        rc = mcp_store_adopt(worker->store, mcp_worker_now(worker),
                              &info, &request);
         if (rc != MCP_OK) {
             break;

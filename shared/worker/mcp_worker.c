@@ -38,12 +38,10 @@ mcp_worker_create_with_methods(const mcp_env_t *env, mcp_store_t *store,
 {
     mcp_worker_t  *worker;
 
-    worker = env->mem.alloc(env->mem.ctx, sizeof(mcp_worker_t));
+    worker = mcp_mem_calloc(&env->mem, sizeof(mcp_worker_t));
     if (worker == NULL) {
         return NULL;
     }
-
-    memset(worker, 0, sizeof(mcp_worker_t));
 
     worker->env = env;
     worker->store = store;
@@ -234,7 +232,6 @@ uint64_t
 mcp_worker_handle(mcp_worker_t *worker, void *object,
     void (*wake)(void *object), void (*stop)(void *object))
 {
-    size_t            size;
     uint32_t          i, n;
     mcp_handle_t     *h;
     const mcp_mem_t  *mem;
@@ -242,14 +239,11 @@ mcp_worker_handle(mcp_worker_t *worker, void *object,
     if (worker->free_handle == 0) {
         mem = &worker->env->mem;
         n = worker->n_handles ? worker->n_handles * 2 : 64;
-        size = n * sizeof(mcp_handle_t);
 
-        h = mem->alloc(mem->ctx, size);
+        h = mcp_mem_calloc(mem, n * sizeof(mcp_handle_t));
         if (h == NULL) {
             return 0;
         }
-
-        memset(h, 0, size);
 
         if (worker->handles) {
             memcpy(h, worker->handles,
@@ -414,7 +408,7 @@ mcp_worker_calls(const mcp_worker_t *worker)
 void
 mcp_worker_expire(mcp_worker_t *worker)
 {
-    mcp_timers_run(&worker->timers, worker->env->now(worker->env->ctx));
+    mcp_timers_run(&worker->timers, mcp_worker_now(worker));
 }
 
 
@@ -460,11 +454,9 @@ mcp_worker_report(void *ctx, const mcp_stream_info_t *info)
 
     worker = ctx;
 
-    if (!mcp_worker_logs(worker, MCP_LOG_NOTICE)) {
-        return;
-    }
-
-    if (info->kind == MCP_STREAM_LISTEN) {
+    if (!mcp_worker_logs(worker, MCP_LOG_NOTICE)
+        || info->kind == MCP_STREAM_LISTEN)
+    {
         return;
     }
 
@@ -484,7 +476,7 @@ mcp_worker_sweep(void *data)
     mcp_worker_t  *worker;
 
     worker = data;
-    now = worker->env->now(worker->env->ctx);
+    now = mcp_worker_now(worker);
 
     for (i = 0; i < MCP_WORKER_SWEEP_SLICES; i++) {
         mcp_store_sweep(worker->store, now, MCP_WORKER_SWEEP_CHUNKS,

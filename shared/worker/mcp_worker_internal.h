@@ -103,9 +103,6 @@ struct mcp_worker_s {
                                                       statistics for each
                                                       catalog, see
                                                       mcp_call_stats.c */
-    mcp_call_stats_entry_t            *last_call_stats; /* the entry of
-                                                           call_stats that was
-                                                           used last */
     unsigned                           exchanges;      /* number of exchanges
                                                           that were created
                                                           since the start of

@@ -101,10 +101,8 @@ TEST(test_unsure)
 
     n = read_rules(patterns);
 
-    assert_int_equal(mcp_allow_find(rules, n, MCP_LIST_TOOLS, mcp_str("a")),
-                     0);
-    assert_int_equal(mcp_allow_find(rules, n, MCP_LIST_TOOLS, mcp_str("b")),
-                     1);
+    assert_int_equal(mcp_allow_find(rules, n, MCP_LIST_TOOLS, mcp_str("a")), 0);
+    assert_int_equal(mcp_allow_find(rules, n, MCP_LIST_TOOLS, mcp_str("b")), 1);
     assert_int_equal(mcp_allow_find(rules, n, MCP_LIST_TOOLS,
                                     mcp_str("b\xc3")), 2);
     free_rules(n);

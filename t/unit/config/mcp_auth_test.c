@@ -119,7 +119,7 @@ TEST(challenges)
         assert_int_equal(which, cases[i].which);
 
         if (rc == MCP_OK) {
-            assert_str_is(((mcp_str_t) { buf.data, buf.len }), cases[i].text);
+            assert_str_is(mcp_buf_text(&buf), cases[i].text);
         }
     }
 
@@ -158,7 +158,7 @@ TEST(forbidden)
                                             test_str(cases[i].authorization),
                                             &value, 1, &which, &buf),
                          MCP_OK);
-        assert_str_is(((mcp_str_t) { buf.data, buf.len }), cases[i].text);
+        assert_str_is(mcp_buf_text(&buf), cases[i].text);
     }
 
     mcp_buf_free(&buf);
@@ -179,7 +179,7 @@ TEST(no_scope)
 
     assert_int_equal(mcp_auth_challenge(&auth, 403, mcp_str("Bearer a"), NULL,
                                         0, &which, &buf), MCP_OK);
-    assert_str_is(((mcp_str_t) { buf.data, buf.len }), "Bearer " METADATA);
+    assert_str_is(mcp_buf_text(&buf), "Bearer " METADATA);
 
     value = mcp_str("Bearer resource_metadata=\"u\"");
     assert_int_equal(mcp_auth_challenge(&auth, 403, mcp_str("Bearer a"),
@@ -188,13 +188,13 @@ TEST(no_scope)
 
     buf.len = 0;
     mcp_auth_insufficient(&auth, mcp_str("a b"), &buf);
-    assert_str_is(((mcp_str_t) { buf.data, buf.len }),
+    assert_str_is(mcp_buf_text(&buf),
                   "Bearer error=\"insufficient_scope\", scope=\"a b\", "
                   METADATA);
 
     buf.len = 0;
     mcp_auth_insufficient(NULL, mcp_str("a"), &buf);
-    assert_str_is(((mcp_str_t) { buf.data, buf.len }),
+    assert_str_is(mcp_buf_text(&buf),
                   "Bearer error=\"insufficient_scope\", scope=\"a\"");
     mcp_buf_free(&buf);
 

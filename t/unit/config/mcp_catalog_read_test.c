@@ -16,8 +16,7 @@ TEST(catalog_empty)
     catalog = catalog_create(" {} ");
 
     for (kind = 0; kind < MCP_LIST_COUNT; kind++) {
-        assert_int_equal(mcp_catalog_has(catalog, (mcp_list_e) kind),
-            0);
+        assert_int_equal(mcp_catalog_has(catalog, (mcp_list_e) kind), 0);
         assert_null(mcp_catalog_find(catalog, (mcp_list_e) kind,
                                      mcp_str("a")).data);
     }
@@ -36,8 +35,7 @@ TEST(catalog_empty)
     assert_int_equal(mcp_catalog_has(catalog, MCP_LIST_TOOLS), 1);
     assert_int_equal(mcp_catalog_has(catalog, MCP_LIST_PROMPTS), 0);
     assert_int_equal(mcp_catalog_info(catalog)->completions, 0);
-    assert_null(mcp_catalog_find(catalog, MCP_LIST_TOOLS,
-                                 mcp_str("a")).data);
+    assert_null(mcp_catalog_find(catalog, MCP_LIST_TOOLS, mcp_str("a")).data);
     assert_string_equal(page_of(catalog, MCP_LIST_TOOLS, "", 10),
                         "{\"tools\":[]}");
 
@@ -133,8 +131,7 @@ fail_each(mcp_str_t text, int expected)
         test_mem_init(&own);
         own.fail_at = n;
 
-        rc = mcp_catalog_create(&own.mem, text, &catalog, error,
-                                sizeof(error));
+        rc = mcp_catalog_create(&own.mem, text, &catalog, error, sizeof(error));
 
         if (rc == MCP_OK) {
             mcp_catalog_free(catalog);
@@ -195,7 +192,7 @@ TEST(large_allocations_fail)
     mcp_buf_lit(&buf, "\":1,\"x-mcp-max-wai\\u0074\":1}]}");
 
     assert_int_equal(buf.failed, MCP_OK);
-    fail_each((mcp_str_t) { buf.data, buf.len }, MCP_OK);
+    fail_each(mcp_buf_text(&buf), MCP_OK);
 
     /* an unknown "x-mcp-" key, and an unknown key of the catalog */
 
@@ -203,13 +200,13 @@ TEST(large_allocations_fail)
     mcp_buf_lit(&buf, "{\"prompts\":[{\"name\":\"n\",\"x-mcp-\\u0061");
     mcp_buf_add(&buf, longer, sizeof(longer));
     mcp_buf_lit(&buf, "\":1}]}");
-    fail_each((mcp_str_t) { buf.data, buf.len }, MCP_ERR_CONFIG);
+    fail_each(mcp_buf_text(&buf), MCP_ERR_CONFIG);
 
     buf.len = 0;
     mcp_buf_lit(&buf, "{\"\\u0061");
     mcp_buf_add(&buf, longer, sizeof(longer));
     mcp_buf_lit(&buf, "\":1}");
-    fail_each((mcp_str_t) { buf.data, buf.len }, MCP_ERR_CONFIG);
+    fail_each(mcp_buf_text(&buf), MCP_ERR_CONFIG);
 
     /* many items */
 
@@ -223,7 +220,7 @@ TEST(large_allocations_fail)
     }
 
     mcp_buf_lit(&buf, "{\"name\":\"last\"}]}");
-    fail_each((mcp_str_t) { buf.data, buf.len }, MCP_OK);
+    fail_each(mcp_buf_text(&buf), MCP_OK);
 
     mcp_buf_free(&buf);
 }
@@ -381,8 +378,7 @@ TEST(all_of_it)
     assert_str_is(mcp_catalog_info(catalog)->extensions,
                   "{\"com.example/a\":{},\"io.x-y.z9/A_b-c.d\":"
                   "{\"k\":1.0},\"a\\u002f\":{}}");
-    assert_str_is(about->icons,
-                  "[{\"src\":\"data:,\",\"sizes\":[\"any\"]}]");
+    assert_str_is(about->icons, "[{\"src\":\"data:,\",\"sizes\":[\"any\"]}]");
     assert_str_is(about->website_url, "\"https:\\/\\/example.com\"");
     assert_str_is(about->description, "\"d\"");
 

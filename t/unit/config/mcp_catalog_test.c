@@ -49,15 +49,12 @@ TEST(catalog_of_all)
 
     /* items are found by the decoded name */
 
-    assert_str_is(mcp_catalog_find(catalog, MCP_LIST_TOOLS,
-                                   mcp_str("a-1")),
+    assert_str_is(mcp_catalog_find(catalog, MCP_LIST_TOOLS, mcp_str("a-1")),
                   "{\"name\": \"\\u0061-1\",\r\n " SCHEMA "}");
     assert_non_null(mcp_catalog_find(catalog, MCP_LIST_TOOLS,
                                      mcp_str("b.2")).data);
-    assert_null(mcp_catalog_find(catalog, MCP_LIST_TOOLS,
-                                 mcp_str("b.")).data);
-    assert_null(mcp_catalog_find(catalog, MCP_LIST_TOOLS,
-                                 mcp_str("")).data);
+    assert_null(mcp_catalog_find(catalog, MCP_LIST_TOOLS, mcp_str("b.")).data);
+    assert_null(mcp_catalog_find(catalog, MCP_LIST_TOOLS, mcp_str("")).data);
     assert_null(mcp_catalog_find(catalog, MCP_LIST_TOOLS,
                                  mcp_str("Greet me")).data);
     assert_non_null(mcp_catalog_find(catalog, MCP_LIST_PROMPTS,
@@ -211,8 +208,7 @@ TEST(cursors_of_others)
 
     strcpy(changed, cursor);
     changed[5] = 'Q';
-    assert_int_equal(list(catalog, MCP_LIST_PROMPTS, changed, 1000),
-                     MCP_OK);
+    assert_int_equal(list(catalog, MCP_LIST_PROMPTS, changed, 1000), MCP_OK);
     changed[5] = 'A';
     assert_int_equal(list(catalog, MCP_LIST_PROMPTS, changed, 1000),
                      MCP_ERR_NOT_FOUND);
@@ -242,8 +238,7 @@ TEST(lists_do_not_fit)
                          MCP_ERR_LIMIT);
     }
 
-    assert_int_equal(max, strlen(page_of(catalog, MCP_LIST_PROMPTS, "",
-                                         2)));
+    assert_int_equal(max, strlen(page_of(catalog, MCP_LIST_PROMPTS, "", 2)));
 
     for (n = 1; n < 100; n++) {
         test_mem_init(&tm2);

@@ -59,8 +59,7 @@ TEST(test_route)
     }
 
     e.target = MCP_NO_TARGET;
-    assert_int_equal(mcp_endpoint_route(&e, mcp_str("other")),
-                     MCP_NO_TARGET);
+    assert_int_equal(mcp_endpoint_route(&e, mcp_str("other")), MCP_NO_TARGET);
     assert_int_equal(mcp_endpoint_route(&e, mcp_str("one")), 1);
 
     /* two routes match: the first one is used */
@@ -155,8 +154,7 @@ TEST(test_offers)
         mcp_buf_init(&buf, &te.env.mem, 4096);
         mcp_endpoint_capabilities(&e, 0, &buf);
         assert_int_equal(buf.failed, MCP_OK);
-        assert_str_is(((mcp_str_t) { buf.data, buf.len }),
-                      cases[i].capabilities);
+        assert_str_is(mcp_buf_text(&buf), cases[i].capabilities);
         mcp_buf_free(&buf);
 
         if (catalog) {
@@ -182,7 +180,7 @@ TEST(test_resume_methods)
     mcp_buf_init(&buf, &local.env.mem, 4096);
 
     mcp_endpoint_capabilities(&e, 0, &buf);
-    assert_str_is(((mcp_str_t) { buf.data, buf.len }),
+    assert_str_is(mcp_buf_text(&buf),
                   "{\"logging\":{},\"experimental\":{"
                   "\"resumableRequests\":{},\"streams\":{},"
                   "\"resumeTokens\":{}}}");
@@ -190,7 +188,7 @@ TEST(test_resume_methods)
     e.link = 1;
     buf.len = 0;
     mcp_endpoint_capabilities(&e, 0, &buf);
-    assert_str_is(((mcp_str_t) { buf.data, buf.len }),
+    assert_str_is(mcp_buf_text(&buf),
                   "{\"logging\":{},\"experimental\":{"
                   "\"resumableRequests\":{},\"streams\":{},"
                   "\"resumeTokens\":{},\"streamLinks\":{}}}");
@@ -255,14 +253,14 @@ TEST(test_info)
     for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         buf.len = 0;
         mcp_endpoint_info(&e, cases[i].revision, &buf);
-        assert_str_is(((mcp_str_t) { buf.data, buf.len }), cases[i].info);
+        assert_str_is(mcp_buf_text(&buf), cases[i].info);
     }
 
     e.catalog = NULL;
     e.title = mcp_null_str;
     buf.len = 0;
     mcp_endpoint_info(&e, MCP_REVISION_2026_07_28, &buf);
-    assert_str_is(((mcp_str_t) { buf.data, buf.len }), cases[0].info);
+    assert_str_is(mcp_buf_text(&buf), cases[0].info);
 
     mcp_buf_free(&buf);
     mcp_catalog_free(catalog);

@@ -115,8 +115,7 @@ TEST(times)
 
     /* the text ends at its length, not at a NUL */
 
-    assert_int_equal(mcp_option_time((mcp_str_t) { "5ms", 2 }, &value),
-                     MCP_OK);
+    assert_int_equal(mcp_option_time((mcp_str_t) { "5ms", 2 }, &value), MCP_OK);
     assert_int_equal(value, 300000);
 
     assert_int_equal(mcp_option_time(mcp_null_str, &value), MCP_ERR_SYNTAX);
@@ -394,8 +393,7 @@ TEST(table)
 
         *w = '\0';
 
-        assert_true(mcp_str_case_eq(test_str(words),
-                                    test_str(rows[i].apache)));
+        assert_true(mcp_str_case_eq(test_str(words), test_str(rows[i].apache)));
         assert_memory_equal(rows[i].nginx, "mcp_", 4);
         assert_memory_equal(rows[i].apache, "MCP", 3);
         assert_true(rows[i].value >= rows[i].min);

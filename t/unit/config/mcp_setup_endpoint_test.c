@@ -144,8 +144,7 @@ TEST(room)
     mcp_setup_fit(s, 16 << 20, &endpoint);
     assert_int_equal(endpoint.stream_buffer, 2 << 20);
 
-    taken(mcp_setup_option(s, MCP_OPTION_STREAM_BUFFER, mcp_str("64k"),
-                           error));
+    taken(mcp_setup_option(s, MCP_OPTION_STREAM_BUFFER, mcp_str("64k"), error));
     mcp_setup_merge(inner, s);
     assert_int_equal(mcp_setup_fills_zone(inner, 300 << 10), 0);
     assert_int_equal(mcp_setup_fills_zone(inner, 256 << 10), 1);
@@ -174,8 +173,7 @@ TEST(short_tasks)
     assert_int_equal(mcp_setup_ends_tasks(s), 0);
     taken(mcp_setup_option(s, MCP_OPTION_TASK_TTL, mcp_str("9m"), error));
     assert_int_equal(mcp_setup_ends_tasks(s), 1);
-    taken(mcp_setup_option(s, MCP_OPTION_TASK_AFTER, mcp_str("off"),
-                           error));
+    taken(mcp_setup_option(s, MCP_OPTION_TASK_AFTER, mcp_str("off"), error));
     assert_int_equal(mcp_setup_ends_tasks(s), 0);
     mcp_setup_free(s);
 }
@@ -298,8 +296,7 @@ TEST(merge_parts)
     taken(say_all(outer, "1"));
 
     s = setup_new();
-    taken(mcp_setup_server(s, mcp_str("a"), mcp_str("b"), mcp_null_str,
-                           error));
+    taken(mcp_setup_server(s, mcp_str("a"), mcp_str("b"), mcp_null_str, error));
     taken(mcp_setup_route(s, mcp_str("y"), mcp_str("@y"), error));
     taken(mcp_setup_origin(s, mcp_str("*"), error));
     taken(mcp_setup_publish_url(s, mcp_str(""), error));

@@ -313,8 +313,7 @@ TEST(publish)
     refused(mcp_setup_publish_token(s, mcp_str("t"), error),
             MCP_SETUP_DUPLICATE);
     taken(mcp_setup_publish_url(s, mcp_str("http://a/p"), error));
-    refused(mcp_setup_publish_url(s, mcp_str(""), error),
-            MCP_SETUP_DUPLICATE);
+    refused(mcp_setup_publish_url(s, mcp_str(""), error), MCP_SETUP_DUPLICATE);
 
     endpoint(s);
     assert_str_is(e.publish_url, "http://a/p");

@@ -249,8 +249,7 @@ TEST(depth_is_limited)
                      MCP_OK);
     assert_int_equal(mcp_digest_params(&tm.mem, test_str(text), 31, out),
                      MCP_ERR_LIMIT);
-    assert_int_equal(mcp_digest_params(&tm.mem, mcp_str("{}"), 1, out),
-                     MCP_OK);
+    assert_int_equal(mcp_digest_params(&tm.mem, mcp_str("{}"), 1, out), MCP_OK);
     assert_int_equal(mcp_digest_params(&tm.mem, mcp_str("{}"), 0, out),
                      MCP_ERR_LIMIT);
 }

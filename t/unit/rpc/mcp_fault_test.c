@@ -103,8 +103,7 @@ TEST(test_table)
     }
 
     assert_non_null(mcp_fault(MCP_FAULT_NONE));
-    assert_ptr_equal(mcp_fault(MCP_FAULT_COUNT),
-                     mcp_fault(MCP_FAULT_INTERNAL));
+    assert_ptr_equal(mcp_fault(MCP_FAULT_COUNT), mcp_fault(MCP_FAULT_INTERNAL));
     assert_ptr_equal(mcp_fault((mcp_fault_e) -1),
                      mcp_fault(MCP_FAULT_INTERNAL));
 }
@@ -142,7 +141,7 @@ TEST(test_write)
                         test_str(writes[i].detail), test_str(writes[i].data));
 
         assert_int_equal(buf.failed, MCP_OK);
-        assert_str_is(((mcp_str_t) { buf.data, buf.len }), writes[i].text);
+        assert_str_is(mcp_buf_text(&buf), writes[i].text);
 
         mcp_buf_free(&buf);
     }
@@ -186,7 +185,7 @@ TEST(test_refused)
         snprintf(expected, sizeof(expected), "{\"jsonrpc\":\"2.0\",\"id\":7,"
                  "\"error\":%s\"data\":{\"resume\":\"refused\"}}}",
                  cases[i].text);
-        assert_str_is(((mcp_str_t) { buf.data, buf.len }), expected);
+        assert_str_is(mcp_buf_text(&buf), expected);
         mcp_buf_free(&buf);
     }
 }
@@ -207,8 +206,7 @@ TEST(test_round_trip)
                         (mcp_fault_e) fault,
                         mcp_str("\n\"\\\x01"), mcp_str("[1]"));
 
-        assert_int_equal(mcp_rpc_parse(&arena,
-                                       (mcp_str_t) { buf.data, buf.len }, 8,
+        assert_int_equal(mcp_rpc_parse(&arena, mcp_buf_text(&buf), 8,
                                        MCP_RPC_FROM_CLIENT, &msg),
                          MCP_OK);
         assert_int_equal(msg.kind, MCP_RPC_ERROR);
@@ -289,7 +287,7 @@ TEST(errors_of_backends)
         snprintf(text, sizeof(text), "{\"jsonrpc\":\"2.0\",\"id\":\"i\","
                  "\"error\":%s}", backend_errors[i].written ? backend_errors[i].written
                                                    : backend_errors[i].error);
-        assert_str_is(((mcp_str_t) { out.data, out.len }), text);
+        assert_str_is(mcp_buf_text(&out), text);
         mcp_buf_free(&out);
     }
 }

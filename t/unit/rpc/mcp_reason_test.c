@@ -46,8 +46,7 @@ TEST(test_faults)
 
     assert_int_equal(mcp_reason_of_fault(MCP_FAULT_BACKEND_TIMEOUT),
                      MCP_REASON_BACKEND_TIMEOUT);
-    assert_int_equal(mcp_reason_of_fault(MCP_FAULT_PARAMS),
-                     MCP_REASON_REQUEST);
+    assert_int_equal(mcp_reason_of_fault(MCP_FAULT_PARAMS), MCP_REASON_REQUEST);
 }
 
 

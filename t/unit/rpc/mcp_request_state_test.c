@@ -64,7 +64,7 @@ seal(mcp_buf_t *out)
     mcp_buf_init(out, &tm.mem, 4096);
     assert_int_equal(seal_with(&keys, &of, mcp_str(STATE), 1000, out), MCP_OK);
 
-    return (mcp_str_t) { out->data, out->len };
+    return mcp_buf_text(out);
 }
 
 
@@ -338,7 +338,7 @@ TEST(other_tokens)
                                     mcp_str("12345678\"s\""), nonce, &out),
                      MCP_OK);
     mcp_buf_lit(&out, "\"");
-    text = (mcp_str_t) { out.data, out.len };
+    text = mcp_buf_text(&out);
     assert_int_equal(opens(&keys, &of, text, 0), MCP_ERR_DENIED);
 
     mcp_buf_free(&out);

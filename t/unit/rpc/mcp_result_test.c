@@ -86,7 +86,7 @@ TEST(backends_results)
                          cases[i].add);
         snprintf(text, sizeof(text), "{\"jsonrpc\":\"2.0\",\"id\":7,"
                  "\"result\":%s}", cases[i].result);
-        assert_str_is(((mcp_str_t) { out.data, out.len }), text);
+        assert_str_is(mcp_buf_text(&out), text);
         mcp_buf_free(&out);
     }
 }
@@ -100,14 +100,14 @@ TEST(own_results)
     mcp_result_head(&out, mcp_str("\"a\""));
     mcp_buf_lit(&out, "{}");
     mcp_result_tail(&out, NULL);
-    assert_str_is(((mcp_str_t) { out.data, out.len }),
+    assert_str_is(mcp_buf_text(&out),
                   "{\"jsonrpc\":\"2.0\",\"id\":\"a\",\"result\":{}}");
 
     out.len = 0;
     mcp_result_head(&out, mcp_str("1"));
     mcp_buf_lit(&out, "{}");
     mcp_result_tail(&out, &plain);
-    assert_str_is(((mcp_str_t) { out.data, out.len }),
+    assert_str_is(mcp_buf_text(&out),
                   "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{" DONE "," META
                   "}}}");
 
@@ -117,7 +117,7 @@ TEST(own_results)
     mcp_result_head(&out, mcp_str("1"));
     mcp_buf_lit(&out, "{ \"a\": 1 \r\n\t}");
     mcp_result_tail(&out, &plain);
-    assert_str_is(((mcp_str_t) { out.data, out.len }),
+    assert_str_is(mcp_buf_text(&out),
                   "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{ \"a\": 1,"
                   DONE "," META "}}}");
 
@@ -125,7 +125,7 @@ TEST(own_results)
     mcp_result_head(&out, mcp_str("1"));
     mcp_buf_lit(&out, "{ }");
     mcp_result_tail(&out, &plain);
-    assert_str_is(((mcp_str_t) { out.data, out.len }),
+    assert_str_is(mcp_buf_text(&out),
                   "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{" DONE "," META
                   "}}}");
 
@@ -133,7 +133,7 @@ TEST(own_results)
     mcp_result_head(&out, mcp_str("1"));
     mcp_buf_lit(&out, "{\"tools\":[]}");
     mcp_result_tail(&out, &caches);
-    assert_str_is(((mcp_str_t) { out.data, out.len }),
+    assert_str_is(mcp_buf_text(&out),
                   "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"tools\":[],"
                   DONE ",\"ttlMs\":70,\"cacheScope\":\"private\"," META
                   "}}}");
@@ -156,7 +156,7 @@ TEST(members)
 
     mcp_buf_init(&out, &tm.mem, 2000);
     mcp_result_members(&out, mcp_str(INFO));
-    assert_str_is(((mcp_str_t) { out.data, out.len }), DONE "," META "}");
+    assert_str_is(mcp_buf_text(&out), DONE "," META "}");
     mcp_buf_free(&out);
 }
 

@@ -89,8 +89,7 @@ TEST(results)
 
         if (cases[i].result) {
             assert_int_equal(rc, MCP_OK);
-            assert_str_is(((mcp_str_t) { out.data, out.len }),
-                          cases[i].result);
+            assert_str_is(mcp_buf_text(&out), cases[i].result);
 
         } else {
             assert_int_equal(rc, MCP_DONE);

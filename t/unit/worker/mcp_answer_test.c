@@ -32,8 +32,7 @@ TEST(test_headers)
         mcp_answer_header(x, mcp_str("X-Name"), mcp_str("value"));
     }
 
-    assert_int_equal(mcp_exchange_response(x)->n_headers,
-                     MCP_RESPONSE_HEADERS);
+    assert_int_equal(mcp_exchange_response(x)->n_headers, MCP_RESPONSE_HEADERS);
     mcp_exchange_free(x);
 }
 

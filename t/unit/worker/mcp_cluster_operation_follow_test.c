@@ -56,8 +56,7 @@ answer(int rc)
     asked = NULL;
 
     if (rc == MCP_OK) {
-        op->found = mcp_mem_calloc(&op->worker->env->mem,
-                                    sizeof(mcp_found_t));
+        op->found = mcp_mem_calloc(&op->worker->env->mem, sizeof(mcp_found_t));
         assert_non_null(op->found);
         op->n_found = 1;
         op->found->lookup = is;

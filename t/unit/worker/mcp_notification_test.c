@@ -47,8 +47,7 @@ TEST(test_listener)
     publish(1, &b, "/publish/static-token", UPDATED);
     has_not(a.text, UPDATED);
 
-    client_post(&d, 1, &b, session,
-                REQUEST("1", "resources/subscribe",
+    client_post(&d, 1, &b, session, REQUEST("1", "resources/subscribe",
                         "{\"uri\":\"test://a\"}"));
     has(b.text, "\"result\":{}");
     client_close(&d, &b);
@@ -90,8 +89,7 @@ TEST(test_listener)
 
     /* the session has unsubscribed: no notification about the resource */
 
-    client_post(&d, 1, &b, session,
-                REQUEST("1", "resources/unsubscribe",
+    client_post(&d, 1, &b, session, REQUEST("1", "resources/unsubscribe",
                         "{\"uri\":\"test://a\"}"));
     client_close(&d, &b);
     client_resume(&d, 1, &a, session, NULL);
@@ -119,8 +117,7 @@ TEST(test_listener_abandoned)
 
     client_resume(&d, 0, &a, session, NULL);
     client_last_id(&a, id);
-    client_post(&d, 1, &b, session,
-                REQUEST("1", "resources/subscribe",
+    client_post(&d, 1, &b, session, REQUEST("1", "resources/subscribe",
                         "{\"uri\":\"test://a\"}"));
     client_close(&d, &b);
 
@@ -154,8 +151,7 @@ TEST(test_listener_abandoned)
 TEST(test_subscription_spelling)
 {
     client_resume(&d, 0, &a, session, NULL);
-    client_post(&d, 1, &b, session,
-                REQUEST("1", "resources/subscribe",
+    client_post(&d, 1, &b, session, REQUEST("1", "resources/subscribe",
                         "{\"uri\":\"TEST://%61\"}"));
     has(b.text, "\"result\":{}");
     assert_int_equal(d.n_breqs, 0);
@@ -163,8 +159,7 @@ TEST(test_subscription_spelling)
     publish(1, &b, "/publish/static-token", UPDATED);
     has(a.text, UPDATED);
 
-    client_post(&d, 1, &b, session,
-                REQUEST("1", "resources/subscribe",
+    client_post(&d, 1, &b, session, REQUEST("1", "resources/subscribe",
                         "{\"uri\":\"test://b\"}"));
     has(b.text, "-32002");
     client_close(&d, &b);
@@ -180,8 +175,7 @@ TEST(test_subscription_refused)
 {
     d.endpoint.catalog = NULL;
     client_resume(&d, 0, &a, session, NULL);
-    client_post(&d, 1, &b, session,
-                REQUEST("1", "resources/subscribe",
+    client_post(&d, 1, &b, session, REQUEST("1", "resources/subscribe",
                         "{\"uri\":\"test://a\"}"));
     assert_int_equal(d.n_breqs, 1);
     backend_json(&d, "{\"jsonrpc\":\"2.0\",\"id\":1,\"error\":"
@@ -204,8 +198,7 @@ TEST(test_subscription_not_kept)
 
     d.endpoint.catalog = NULL;
     client_open_as(&d, of, "alice", NEW, ALL);
-    client_post_as(&d, 0, &b, of, "alice",
-                   REQUEST("1", "resources/subscribe",
+    client_post_as(&d, 0, &b, of, "alice", REQUEST("1", "resources/subscribe",
                            "{\"uri\":\"test://a\"}"));
     hog(&ref);
     backend_json(&d, "{}");
@@ -221,8 +214,7 @@ TEST(test_subscription_not_kept)
     client_send(&d, 0, &a, "GET", "");
     assert_int_equal(a.status, 200);
 
-    client_post_as(&d, 0, &b, of, "alice",
-                   REQUEST("1", "resources/subscribe",
+    client_post_as(&d, 0, &b, of, "alice", REQUEST("1", "resources/subscribe",
                            "{\"uri\":\"test://a\"}"));
     backend_json(&d, "{}");
     has(b.text, "Too many streams");

@@ -44,8 +44,7 @@ TEST(test_owner_dies)
         assert_int_equal(b.status, 204);
         variable_is(mcp_exchange_variables(b.x), MCP_VARIABLE_RESULT, "lost");
         client_close(&d, &b);
-        assert_int_equal(stats().counter[MCP_COUNT_CALLS_LOST],
-                         attached + 1);
+        assert_int_equal(stats().counter[MCP_COUNT_CALLS_LOST], attached + 1);
         assert_int_equal(stats().counter[MCP_COUNT_CALLS_ACTIVE], 0);
         quiet();
     }

@@ -372,10 +372,8 @@ TEST(test_noted)
 
     for (i = 0; i <= MCP_WORKER_NOTED; i++) {
         h[i] = mcp_worker_handle(worker, &woken[i], count_wake, NULL);
-        assert_int_equal(store->note(store->noter, h[i]),
-                         i < MCP_WORKER_NOTED);
-        assert_int_equal(store->note(store->noter, h[i]),
-                         i < MCP_WORKER_NOTED);
+        assert_int_equal(store->note(store->noter, h[i]), i < MCP_WORKER_NOTED);
+        assert_int_equal(store->note(store->noter, h[i]), i < MCP_WORKER_NOTED);
     }
 
     assert_int_equal(ready_calls, 1);
