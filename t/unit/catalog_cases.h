@@ -15,6 +15,14 @@
 #define SCHEMA  "\"inputSchema\":{\"type\":\"object\"}"
 
 
+static inline void
+catalog_free(void *catalog)
+{
+    mcp_catalog_free(catalog);
+}
+
+
+/* Returns a catalog, which done() frees. */
 static inline mcp_catalog_t *
 catalog_create(const char *text)
 {
@@ -26,6 +34,8 @@ catalog_create(const char *text)
     {
         fail_msg("%s", error);
     }
+
+    keep(catalog, catalog_free);
 
     return catalog;
 }

@@ -12,6 +12,14 @@
 #include "mcp_cluster_conf.h"
 
 
+static inline void
+cluster_free(void *s)
+{
+    mcp_cluster_setup_free(s);
+}
+
+
+/* Returns a setup, which done() frees. */
 static inline mcp_cluster_setup_t *
 cluster_new(void)
 {
@@ -19,6 +27,7 @@ cluster_new(void)
 
     s = mcp_cluster_setup_create(&tm.mem);
     assert_non_null(s);
+    keep(s, cluster_free);
 
     return s;
 }

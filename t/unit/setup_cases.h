@@ -22,6 +22,14 @@ static char            error[MCP_SETUP_ERROR_MAX] __attribute__((unused));
 static mcp_endpoint_t  e __attribute__((unused));
 
 
+static inline void
+setup_free(void *s)
+{
+    mcp_setup_free(s);
+}
+
+
+/* Returns a setup, which done() frees. */
 static inline mcp_setup_t *
 setup_new(void)
 {
@@ -29,6 +37,7 @@ setup_new(void)
 
     s = mcp_setup_create(&tm.mem);
     assert_non_null(s);
+    keep(s, setup_free);
 
     return s;
 }

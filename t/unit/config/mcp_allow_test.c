@@ -181,10 +181,6 @@ TEST(test_rules)
                                         mcp_str("v"), &e), MCP_OK);
     assert_int_equal(e.n_allow, 1);
     assert_ptr_equal(e.granted_scopes, scopes);
-
-    mcp_setup_free(other);
-    mcp_setup_free(inner);
-    mcp_setup_free(outer);
 }
 
 
@@ -211,8 +207,6 @@ TEST(test_wrong_rules)
     assert_int_equal(mcp_setup_allow(s, mcp_str("a"), permits, error),
                      MCP_ERR_CONFIG);
     assert_string_equal(error, "more than 1000 rules");
-
-    mcp_setup_free(s);
 }
 
 
@@ -244,8 +238,6 @@ TEST(test_warnings)
     assert_int_equal(mcp_setup_allow(s, mcp_str("prompts/t"), permits, error),
                      MCP_OK);
     assert_true(mcp_str_eq(mcp_setup_allow_nothing(s), mcp_str("prompts/t")));
-
-    mcp_setup_free(s);
 }
 
 
@@ -269,7 +261,6 @@ TEST(test_no_memory)
 
         assert_true(rc == MCP_OK || rc == MCP_ERR_MEMORY);
         tm.fail_at = 0;
-        mcp_setup_free(s);
     }
 }
 

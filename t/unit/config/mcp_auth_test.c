@@ -251,8 +251,6 @@ TEST(resources)
     taken(mcp_setup_auth_resource(s, mcp_str("HTTP://[::1]:80"), error));
     refused(mcp_setup_auth_resource(s, mcp_str("https://a"), error),
             MCP_SETUP_DUPLICATE);
-
-    mcp_setup_free(s);
 }
 
 
@@ -288,8 +286,6 @@ TEST(scopes)
     }
 
     refused(mcp_setup_auth_scope(s, mcp_str("x"), error), "more than 64 values");
-
-    mcp_setup_free(s);
 }
 
 
@@ -338,7 +334,6 @@ TEST(documents)
 
     taken(mcp_setup_auth(s, &auth, error));
     assert_ptr_equal(auth, e.auth);
-    mcp_setup_free(s);
 
     /* a resource with the path "/" has the same document as one without a
      * path */
@@ -347,11 +342,9 @@ TEST(documents)
     assert_str_is(e.auth->path, MCP_AUTH_WELL_KNOWN);
     assert_str_is(e.auth->url, "http://a" MCP_AUTH_WELL_KNOWN);
     assert_int_equal(e.auth->scope.len, 0);
-    mcp_setup_free(s);
 
     s = resource("http://a", NULL);
     assert_str_is(e.auth->url, "http://a" MCP_AUTH_WELL_KNOWN);
-    mcp_setup_free(s);
 
     /* a document with the title of the server, and with several authorization
      * servers and scopes */
@@ -373,7 +366,6 @@ TEST(documents)
                   "\"scopes_supported\":[\"x\",\"y\"],"
                   "\"bearer_methods_supported\":[\"header\"],"
                   "\"resource_name\":\"N \\\"1\\\"\"}");
-    mcp_setup_free(s);
 }
 
 
@@ -400,7 +392,6 @@ TEST(takes_over)
     taken(mcp_setup_auth(s, &auth, error));
     assert_str_is(auth->resource, "http://a/b");
     assert_str_is(auth->scope, "x");
-    mcp_setup_free(s);
 
     s = setup_new();
     taken(mcp_setup_auth_scope(s, mcp_str("y"), error));
@@ -408,16 +399,12 @@ TEST(takes_over)
     taken(mcp_setup_auth(s, &auth, error));
     assert_str_is(auth->resource, "http://z");
     assert_str_is(auth->scope, "y");
-    mcp_setup_free(s);
 
     s = setup_new();
     taken(mcp_setup_auth_resource(s, mcp_str("off"), error));
     mcp_setup_merge(s, outer);
     endpoint(s);
     assert_null(e.auth);
-    mcp_setup_free(s);
-
-    mcp_setup_free(outer);
 }
 
 
@@ -440,7 +427,6 @@ TEST(no_memory)
         rc = rc ? rc : mcp_setup_auth(s, &auth, error);
 
         tm.fail_at = 0;
-        mcp_setup_free(s);
 
         if (rc == MCP_OK) {
             break;

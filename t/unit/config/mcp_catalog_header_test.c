@@ -121,8 +121,6 @@ TEST(taken)
 
         assert_string_equal(headers_of(catalog, "t"), cases[i].headers);
 
-        mcp_catalog_free(catalog);
-        assert_int_equal(tm.live, 0);
         free(text);
     }
 }
@@ -308,8 +306,6 @@ TEST(listed)
                            "{\"tools\":[{\"name\":\"a\",\"inputSchema\":"
                            "{\"type\":\"object\",\"properties\":{\"r\":" REGION
                            "}}}],"));
-
-    mcp_catalog_free(catalog);
 }
 
 
@@ -337,8 +333,6 @@ TEST(dropped)
     assert_non_null(header);
     assert_str_is(header->name, "S_s");
     assert_int_equal(line, 3);
-
-    mcp_catalog_free(catalog);
 }
 
 

@@ -75,8 +75,6 @@ TEST(catalog_of_all)
                   "{\"uriTemplate\":\"file:///{+a}\",\"name\":\"second\"}");
     assert_null(mcp_catalog_find(catalog, MCP_LIST_TEMPLATES,
                                  mcp_str("http://x")).data);
-
-    mcp_catalog_free(catalog);
 }
 
 
@@ -127,7 +125,6 @@ TEST(pages_follow)
             }
 
             next_cursor(text, cursor);
-
         } while (cursor[0] != '\0');
 
         assert_int_equal(n, 5);
@@ -140,8 +137,6 @@ TEST(pages_follow)
     next_cursor(page_of(catalog, MCP_LIST_PROMPTS, "", 2), cursor);
     assert_string_equal(page_of(catalog, MCP_LIST_PROMPTS, cursor, 0),
         "{\"prompts\":[{\"name\":\"c\"},{\"name\":\"d\"},{\"name\":\"e\"}]}");
-
-    mcp_catalog_free(catalog);
 }
 
 
@@ -215,9 +210,6 @@ TEST(cursors_of_others)
     changed[5] = 'w';
     assert_int_equal(list(catalog, MCP_LIST_PROMPTS, changed, 1000),
                      MCP_ERR_NOT_FOUND);
-
-    mcp_catalog_free(catalog);
-    mcp_catalog_free(other);
 }
 
 
@@ -258,8 +250,6 @@ TEST(lists_do_not_fit)
     }
 
     assert_in_range(n, 2, 99);
-
-    mcp_catalog_free(catalog);
 }
 
 
@@ -303,8 +293,6 @@ TEST(catalog_of_many)
                                       mcp_null_str, 0, &buf), MCP_OK);
     assert_memory_equal(buf.data + buf.len - 4, "}}]}", 4);
     mcp_buf_free(&buf);
-
-    mcp_catalog_free(catalog);
 }
 
 

@@ -50,7 +50,6 @@ TEST(defaults)
     assert_int_equal(conf->password.len, 0);
     assert_int_equal(conf->label.len, 0);
     assert_int_equal(conf->tls_ca.len, 0);
-    mcp_cluster_setup_free(s);
 }
 
 
@@ -80,7 +79,6 @@ TEST(options)
     for (i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
         s = cluster_new();
         refused(option(s, bad[i].option, bad[i].text), bad[i].error);
-        mcp_cluster_setup_free(s);
     }
 
     s = cluster_new();
@@ -104,7 +102,6 @@ TEST(options)
     assert_str_is(conf->tls_certificate_key, "/key");
     assert_str_is(conf->tls_server_name, "redis.example");
     assert_int_equal(conf->tls_verify, 0);
-    mcp_cluster_setup_free(s);
 
     assert_int_equal(mcp_cluster_option_is_file(MCP_CLUSTER_CA), 1);
     assert_int_equal(mcp_cluster_option_is_file(MCP_CLUSTER_CERTIFICATE), 1);
@@ -134,33 +131,28 @@ TEST(replicas)
     conf = finished(s);
     assert_int_equal(conf->sync, MCP_CLUSTER_SYNC_ON);
     assert_int_equal(conf->replicas, 2);
-    mcp_cluster_setup_free(s);
 
     s = cluster_new();
     taken(say(s, "redis://a"));
     taken(replicate(s, "off", NULL));
     conf = finished(s);
     assert_int_equal(conf->sync, MCP_CLUSTER_SYNC_OFF);
-    mcp_cluster_setup_free(s);
 
     for (i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
         s = cluster_new();
         snprintf(text, sizeof(text), "\"%s\" is not allowed: after \"on\" "
                  "write replicas=N, with N from 1 to 15", bad[i]);
         refused(replicate(s, "on", bad[i]), text);
-        mcp_cluster_setup_free(s);
     }
 
     s = cluster_new();
     refused(replicate(s, "off", "replicas=1"),
             "\"replicas=1\" is not allowed: after \"on\" write replicas=N, "
             "with N from 1 to 15");
-    mcp_cluster_setup_free(s);
 
     s = cluster_new();
     refused(replicate(s, "maybe", NULL),
             "\"maybe\" is neither \"on\" nor \"off\"");
-    mcp_cluster_setup_free(s);
 }
 
 
@@ -186,7 +178,6 @@ TEST(whole)
             "mcp_cluster_certificate_key)");
     taken(option(s, MCP_CLUSTER_CERTIFICATE_KEY, "/key"));
     assert_str_is(finished(s)->password, " x y");
-    mcp_cluster_setup_free(s);
 }
 
 
@@ -218,7 +209,6 @@ TEST(takes_over)
     assert_str_is(conf->tls_ca, "/ca");
     assert_int_equal(conf->tls_verify, 0);
     assert_int_equal(conf->replicas, 1);
-    mcp_cluster_setup_free(s);
 
     s = cluster_new();
     taken(say(s, "redis://a"));
@@ -229,9 +219,6 @@ TEST(takes_over)
     conf = finished(s);
     assert_int_equal(conf->sync, MCP_CLUSTER_SYNC_OFF);
     assert_int_equal(conf->replicas, 0);
-    mcp_cluster_setup_free(s);
-
-    mcp_cluster_setup_free(outer);
 }
 
 
@@ -317,7 +304,6 @@ TEST(urls)
         assert_int_equal(conf->db, good[i].db);
         assert_int_equal(conf->seeds[0].tls, good[i].tls);
         assert_int_equal(conf->tls, good[i].tls);
-        mcp_cluster_setup_free(s);
     }
 }
 
@@ -371,8 +357,6 @@ TEST(bad_urls)
                                    "from 0 to 65535");
     refused(say(s, "redis://a/65536"),
             "\"65536\" is not the number of a database from 0 to 65535");
-
-    mcp_cluster_setup_free(s);
 }
 
 
@@ -395,7 +379,6 @@ TEST(several)
     assert_int_equal(conf->db, 3);
     assert_int_equal(conf->tls, 1);
     assert_int_equal(conf->seeds[1].tls, 0);
-    mcp_cluster_setup_free(s);
 
     /* several URLs are accepted only if they have the same user and the same
      * database */
@@ -409,7 +392,6 @@ TEST(several)
                                        "\"joe\" and \"jim\": name one");
     refused(say(s, "redis://b/4"), "the URLs and db= name two databases, 3 "
                                    "and 4: name one");
-    mcp_cluster_setup_free(s);
 }
 
 
@@ -444,7 +426,6 @@ TEST(parameters)
 
     refused(say(s, "prefix=x"), "prefix= is set twice");
     refused(say(s, "node=x"), "node= is set twice");
-    mcp_cluster_setup_free(s);
 
     s = cluster_new();
     refused(say(s, "sentinel="), "\"\" is not a name of 1 to 64 printable "
@@ -456,7 +437,6 @@ TEST(parameters)
     refused(say(s, "db="), "\"\" is not the number of a database from 0 to "
                            "65535");
     refused(say(s, "password_file="), "password_file= names no file");
-    mcp_cluster_setup_free(s);
 }
 
 
@@ -483,7 +463,6 @@ TEST(prefixes)
         taken(say(s, text));
         conf = finished(s);
         assert_str_is(conf->prefix, good[i][1]);
-        mcp_cluster_setup_free(s);
     }
 
     for (i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
@@ -492,7 +471,6 @@ TEST(prefixes)
         assert_int_equal(say(s, text), MCP_ERR_CONFIG);
         snprintf(text, sizeof(text), "\"%s\" is not a prefix: ", bad[i]);
         assert_int_equal(strncmp(error, text, strlen(text)), 0);
-        mcp_cluster_setup_free(s);
     }
 }
 

@@ -37,8 +37,6 @@ TEST(nothing_said)
     assert_int_equal(e.retry, 2000);
     assert_int_equal(mcp_setup_targets(s), 0);
     assert_int_equal(mcp_setup_publish_secret(s).len, 0);
-
-    mcp_setup_free(s);
 }
 
 
@@ -71,9 +69,6 @@ TEST(identities)
     assert_int_equal(mcp_setup_has_cluster_endpoint(inner), 1);
     endpoint(inner);
     assert_true(mcp_str_eq(e.identity, mcp_str("shop")));
-
-    mcp_setup_free(inner);
-    mcp_setup_free(s);
 }
 
 
@@ -117,9 +112,6 @@ TEST(places)
                          mcp_str("/b"), 0),
         MCP_OK);
     assert_memory_equal(mcp_setup_catalog_key(inner), place, MCP_DIGEST_LEN);
-
-    mcp_setup_free(inner);
-    mcp_setup_free(s);
 }
 
 
@@ -152,9 +144,6 @@ TEST(room)
     endpoint.stream_buffer = 64 << 10;
     mcp_setup_fit(inner, 256 << 10, &endpoint);
     assert_int_equal(endpoint.stream_buffer, 64 << 10);
-
-    mcp_setup_free(inner);
-    mcp_setup_free(s);
 }
 
 
@@ -175,7 +164,6 @@ TEST(short_tasks)
     assert_int_equal(mcp_setup_ends_tasks(s), 1);
     taken(mcp_setup_option(s, MCP_OPTION_TASK_AFTER, mcp_str("off"), error));
     assert_int_equal(mcp_setup_ends_tasks(s), 0);
-    mcp_setup_free(s);
 }
 
 
@@ -211,9 +199,6 @@ TEST(headers)
     c = '_';
     taken(mcp_setup_revision(inner, mcp_str("2025-11-25"), error));
     assert_int_equal(mcp_setup_check_headers(inner, drops, &c, error), MCP_OK);
-
-    mcp_setup_free(inner);
-    mcp_setup_free(s);
 }
 
 
@@ -261,8 +246,6 @@ TEST(merge)
     mcp_setup_merge(leaf, inner);
     is_all(leaf, "1");
     is_all(outer, "1");
-    mcp_setup_free(leaf);
-    mcp_setup_free(inner);
 
     /* a section with all directives inherits none */
 
@@ -279,10 +262,6 @@ TEST(merge)
     mcp_setup_merge(leaf, inner);
     mcp_setup_merge(leaf, outer);
     is_all(leaf, "2");
-
-    mcp_setup_free(outer);
-    mcp_setup_free(inner);
-    mcp_setup_free(leaf);
 }
 
 
@@ -312,7 +291,6 @@ TEST(merge_parts)
     assert_int_equal(e.n_origins, 0);
     assert_int_equal(e.publish_url.len, 0);
     assert_int_equal(e.retry, 1000);
-    mcp_setup_free(s);
 
     /* the origin "*" is inherited, unless the inner section sets origins */
 
@@ -322,7 +300,6 @@ TEST(merge_parts)
     endpoint(s);
     assert_int_equal(e.any_origin, 1);
     assert_int_equal(e.n_origins, 1);
-    mcp_setup_free(s);
 
     s = setup_new();
     taken(mcp_setup_origin(s, mcp_str("null"), error));
@@ -330,9 +307,6 @@ TEST(merge_parts)
     endpoint(s);
     assert_int_equal(e.any_origin, 0);
     assert_int_equal(e.n_origins, 1);
-    mcp_setup_free(s);
-
-    mcp_setup_free(outer);
 }
 
 
@@ -347,7 +321,6 @@ TEST(repls)
     taken(say_all(s, n));
     memset(n, 'x', sizeof(n));
     is_all(s, "3");
-    mcp_setup_free(s);
 }
 
 

@@ -24,8 +24,6 @@ TEST(options)
     endpoint(s);
     assert_int_equal(e.retry, 3000);
     assert_int_equal(e.linger, 60000);
-
-    mcp_setup_free(s);
 }
 
 
@@ -75,14 +73,11 @@ TEST(server)
     assert_str_is(e.version, "1");
     assert_int_equal(e.title.len, 0);
 
-    mcp_setup_free(s);
-
     s = setup_new();
     taken(mcp_setup_server(s, mcp_str("a"), mcp_str("1"), mcp_str("A B"),
                            error));
     endpoint(s);
     assert_str_is(e.title, "A B");
-    mcp_setup_free(s);
 }
 
 
@@ -134,8 +129,6 @@ TEST(keys)
     assert_ptr_not_equal(e.keys, &other);
     assert_int_equal(e.keys->n, MCP_KEYS_MAX);
     assert_memory_equal(e.keys->key[0], other.key[0], sizeof(other.key[0]));
-
-    mcp_setup_free(s);
 }
 
 
@@ -163,18 +156,14 @@ TEST(catalog)
     taken(mcp_setup_route(s, mcp_str("x"), mcp_str("@x"), error));
     assert_int_equal(mcp_setup_lacks_backend(s), 0);
 
-    mcp_setup_free(s);
-
     s = setup_new();
     taken(mcp_setup_catalog(s, mcp_str("/c.json"), mcp_str("{}"), error));
     assert_int_equal(mcp_setup_lacks_backend(s), 0);
-    mcp_setup_free(s);
 
     s = setup_new();
     taken(mcp_setup_catalog(s, mcp_str("/c.json"), mcp_str(CATALOG), error));
     taken(mcp_setup_backend(s, mcp_str("@x"), error));
     assert_int_equal(mcp_setup_lacks_backend(s), 0);
-    mcp_setup_free(s);
 }
 
 
@@ -228,8 +217,6 @@ TEST(routes)
     assert_int_equal(mcp_setup_targets(s), 4);
     goes_to("x4", "@re");
 
-    mcp_setup_free(s);
-
     /* no default backend: names without a route have no target */
 
     s = setup_new();
@@ -237,7 +224,6 @@ TEST(routes)
     endpoint(s);
     goes_to("a", "@a");
     assert_int_equal(mcp_endpoint_route(&e, mcp_str("b")), MCP_NO_TARGET);
-    mcp_setup_free(s);
 }
 
 
@@ -298,8 +284,6 @@ TEST(origins)
     endpoint(s);
     assert_int_equal(e.any_origin, 1);
     assert_int_equal(e.n_origins, 3);
-
-    mcp_setup_free(s);
 }
 
 
@@ -318,8 +302,6 @@ TEST(publish)
     endpoint(s);
     assert_str_is(e.publish_url, "http://a/p");
     assert_str_is(mcp_setup_publish_secret(s), "t");
-
-    mcp_setup_free(s);
 }
 
 
@@ -353,8 +335,6 @@ TEST(long_texts)
     assert_int_equal(mcp_setup_route(setup, s, mcp_str("@a"), error),
                      MCP_ERR_CONFIG);
     assert_non_null(strstr(error, "\": missing"));
-
-    mcp_setup_free(setup);
 }
 
 

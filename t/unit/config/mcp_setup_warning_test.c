@@ -55,7 +55,6 @@ TEST(directives_of_the_own_section_are_found)
     assert_int_equal(warnings(s, 1, "has MCPPageSize, which has no effect: "
                                     "there is no MCPCatalog"), 1);
     assert_int_equal(warnings(s, 1, "has MCPLinkOrigin"), 1);
-    mcp_setup_free(s);
 }
 
 
@@ -71,8 +70,6 @@ TEST(inherited_directives_are_not_meant)
     mcp_setup_mark_own(s, 0);
     mcp_setup_merge(s, parent);
     assert_int_equal(warnings(s, 0, "no effect"), 0);
-    mcp_setup_free(s);
-    mcp_setup_free(parent);
 }
 
 
@@ -96,7 +93,6 @@ TEST(directives_with_an_effect_are_not_found)
     option(s, MCP_OPTION_POLICY_AFTER, "500ms");
     mcp_setup_mark_own(s, 1);
     assert_int_equal(warnings(s, 0, "no effect"), 0);
-    mcp_setup_free(s);
 }
 
 
@@ -119,7 +115,6 @@ TEST(routes_to_names_that_the_catalog_lacks_are_found)
     taken(mcp_setup_route(s, mcp_str("T"), mcp_str("b"), error));
     assert_int_equal(warnings(s, 0, "has \"mcp_route\" for \"T\""), 1);
     assert_int_equal(warnings(s, 1, "has MCPRoute for \"T\""), 1);
-    mcp_setup_free(s);
 }
 
 
@@ -135,7 +130,6 @@ TEST(connections_follow_from_numbers_only)
     assert_int_equal(mcp_setup_connections(s), 200);
     option(s, MCP_OPTION_QUOTA_KEY, "off");
     assert_int_equal(mcp_setup_connections(s), 0);
-    mcp_setup_free(s);
 }
 
 
