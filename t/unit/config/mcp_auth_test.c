@@ -76,10 +76,10 @@ TEST(checks)
 
 TEST(challenges)
 {
-    int         rc;
-    size_t      i, n, which;
-    mcp_buf_t   buf;
-    mcp_str_t   values[2];
+    int        rc;
+    size_t     i, n, which;
+    mcp_buf_t  buf;
+    mcp_str_t  values[2];
 
     static const struct {
         const char  *values[2];
@@ -130,9 +130,9 @@ TEST(challenges)
 /* Challenges in responses with 403, for requests with and without a token. */
 TEST(forbidden)
 {
-    size_t      i, which;
-    mcp_buf_t   buf;
-    mcp_str_t   value;
+    size_t     i, which;
+    mcp_buf_t  buf;
+    mcp_str_t  value;
 
     static const struct {
         const char  *authorization;

@@ -110,11 +110,11 @@ TEST(too_deep_and_too_long)
 static void
 fail_each(mcp_str_t text, int expected)
 {
-    int              rc;
-    char             error[256];
-    test_mem_t       own;
-    unsigned long    n;
-    mcp_catalog_t   *catalog;
+    int             rc;
+    char            error[256];
+    test_mem_t      own;
+    unsigned long   n;
+    mcp_catalog_t  *catalog;
 
     for (n = 1; n < 1000; n++) {
         test_mem_init(&own);

@@ -144,8 +144,8 @@ static int
 list(const mcp_catalog_t *catalog, mcp_list_e kind,
     const char *cursor, size_t max)
 {
-    int         rc;
-    mcp_buf_t   buf;
+    int        rc;
+    mcp_buf_t  buf;
 
     mcp_buf_init(&buf, &tm.mem, max);
 

@@ -282,9 +282,9 @@ TEST(set)
 
 TEST(merge)
 {
-    const char      *error;
-    mcp_options_t    parent, o;
-    mcp_endpoint_t   e;
+    const char     *error;
+    mcp_options_t   parent, o;
+    mcp_endpoint_t  e;
 
     memset(&parent, 0, sizeof(parent));
     memset(&o, 0, sizeof(o));

@@ -111,8 +111,8 @@ static void
 read_one(mcp_policy_rule_t *rule, const char *key, mcp_json_type_e type,
     const char *raw)
 {
-    const char        *error;
-    mcp_json_value_t   v;
+    const char       *error;
+    mcp_json_value_t  v;
 
     v = value(type, raw);
     assert_int_equal(mcp_policy_read(rule, MCP_LIST_RESOURCES, test_str(key),
@@ -123,10 +123,10 @@ read_one(mcp_policy_rule_t *rule, const char *key, mcp_json_type_e type,
 
 TEST(test_apply)
 {
-    const char         *error;
-    mcp_policy_t        p, of;
-    mcp_json_value_t    v;
-    mcp_policy_rule_t   rule;
+    const char        *error;
+    mcp_policy_t       p, of;
+    mcp_json_value_t   v;
+    mcp_policy_rule_t  rule;
 
     memset(&of, 0, sizeof(of));
     of.max_wait = 60000;

@@ -117,8 +117,8 @@ TEST(places)
 
 TEST(room)
 {
-    mcp_setup_t     *s, *inner;
-    mcp_endpoint_t   endpoint;
+    mcp_setup_t    *s, *inner;
+    mcp_endpoint_t  endpoint;
 
     s = setup_new();
     inner = setup_new();

@@ -130,13 +130,13 @@ TEST(test_off)
  * part of the tenant of its /48. All other tenants are independent. */
 TEST(test_parent)
 {
-    size_t                i;
-    unsigned              level;
-    unsigned char         id[MCP_DIGEST_LEN], other[MCP_DIGEST_LEN];
-    const mcp_str_t       none[] = { V4, MAPPED, mcp_null_str };
-    const unsigned char   address[16] = { 0x20, 1, 0xd, 0xb8, 1, 2, 3, 4, 5 };
-    const unsigned char   beside[16] = { 0x20, 1, 0xd, 0xb8, 1, 2, 3, 9, 5 };
-    const unsigned char   far[16] = { 0x20, 1, 0xd, 0xb8, 1, 2, 9, 4, 5 };
+    size_t               i;
+    unsigned             level;
+    unsigned char        id[MCP_DIGEST_LEN], other[MCP_DIGEST_LEN];
+    const mcp_str_t      none[] = { V4, MAPPED, mcp_null_str };
+    const unsigned char  address[16] = { 0x20, 1, 0xd, 0xb8, 1, 2, 3, 4, 5 };
+    const unsigned char  beside[16] = { 0x20, 1, 0xd, 0xb8, 1, 2, 3, 9, 5 };
+    const unsigned char  far[16] = { 0x20, 1, 0xd, 0xb8, 1, 2, 9, 4, 5 };
 
     e.quota_key = MCP_QUOTA_KEY_ADDRESS;
 

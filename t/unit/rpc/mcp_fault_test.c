@@ -131,8 +131,8 @@ static const struct {
 
 TEST(test_write)
 {
-    size_t      i;
-    mcp_buf_t   buf;
+    size_t     i;
+    mcp_buf_t  buf;
 
     for (i = 0; i < sizeof(writes) / sizeof(writes[0]); i++) {
         mcp_buf_init(&buf, &tm.mem, 1000);
@@ -160,8 +160,8 @@ TEST(test_write)
  * error of the call itself: only error.data distinguishes them. */
 TEST(test_refused)
 {
-    size_t      i;
-    mcp_buf_t   buf;
+    size_t     i;
+    mcp_buf_t  buf;
 
     static const struct {
         mcp_fault_e  fault;
@@ -271,10 +271,10 @@ static const struct {
 
 TEST(errors_of_backends)
 {
-    char        text[512];
-    size_t      i;
-    int64_t     code;
-    mcp_buf_t   out;
+    char       text[512];
+    size_t     i;
+    int64_t    code;
+    mcp_buf_t  out;
 
     for (i = 0; i < sizeof(backend_errors) / sizeof(backend_errors[0]); i++) {
         mcp_buf_init(&out, &tm.mem, 1000);

@@ -79,10 +79,10 @@ TEST(test_same)
  * well. */
 TEST(test_long)
 {
-    char        *zeros;
-    size_t       n;
-    mcp_str_t    number;
-    test_mem_t   tm;
+    char       *zeros;
+    size_t      n;
+    mcp_str_t   number;
+    test_mem_t  tm;
 
     test_mem_init(&tm);
 

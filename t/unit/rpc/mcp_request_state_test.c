@@ -21,65 +21,64 @@
 static const unsigned char  ada[MCP_DIGEST_LEN] = "principal: Ada.";
 static const unsigned char  eve[MCP_DIGEST_LEN] = "principal: Eve.";
 
-static test_mem_t  tm;
-static mcp_keys_t  keys;
+static test_mem_t           tm;
+static mcp_keys_t           keys;
+static mcp_buf_t            out;
+static mcp_str_t            text;      /* content of out, after seal() */
+static mcp_request_state_t  of;        /* book(), unless a test changes it */
 
 
 static mcp_request_state_t
 book(void)
 {
-    mcp_request_state_t  of;
+    mcp_request_state_t  request;
 
-    of.server = mcp_str("acme");
-    of.target = mcp_str("@tools");
-    of.principal = ada;
-    of.method = mcp_str("tools/call");
-    of.name = mcp_str("book");
-    of.params = mcp_str(PARAMS);
-    of.max_depth = 16;
+    request.server = mcp_str("acme");
+    request.target = mcp_str("@tools");
+    request.principal = ada;
+    request.method = mcp_str("tools/call");
+    request.name = mcp_str("book");
+    request.params = mcp_str(PARAMS);
+    request.max_depth = 16;
 
-    return of;
+    return request;
 }
 
 
 static int
-seal_with(const mcp_keys_t *with, const mcp_request_state_t *of,
-    mcp_str_t state, uint64_t expires, mcp_buf_t *out)
+seal_with(const mcp_keys_t *with, const mcp_request_state_t *request,
+    mcp_str_t state, uint64_t expires)
 {
     unsigned char  nonce[MCP_SEAL_NONCE_LEN] = "a nonce of 24 bytes....";
 
-    return mcp_request_state_seal(&tm.mem, with, of, state, expires, nonce,
-                                  out);
+    return mcp_request_state_seal(&tm.mem, with, request, state, expires, nonce,
+                                  &out);
 }
 
 
 /* Seals STATE for the request of book(). The sealed state expires at time
  * 1000. */
-static mcp_str_t
-seal(mcp_buf_t *out)
+static void
+seal(void)
 {
-    mcp_request_state_t  of;
-
     of = book();
-    mcp_buf_init(out, &tm.mem, 4096);
-    assert_int_equal(seal_with(&keys, &of, mcp_str(STATE), 1000, out), MCP_OK);
-
-    return mcp_buf_text(out);
+    assert_int_equal(seal_with(&keys, &of, mcp_str(STATE), 1000), MCP_OK);
+    text = mcp_buf_text(&out);
 }
 
 
 /* Opens a sealed state at the time "now", and returns the result. A state that
  * opens must be STATE. */
 static int
-opens(const mcp_keys_t *with, const mcp_request_state_t *of, mcp_str_t text,
-    uint64_t now)
+opens(const mcp_keys_t *with, const mcp_request_state_t *request,
+    mcp_str_t sealed, uint64_t now)
 {
     int          rc;
     mcp_str_t    state;
     mcp_arena_t  arena;
 
     mcp_arena_init(&arena, &tm.mem);
-    rc = mcp_request_state_open(&arena, with, of, text, now, &state);
+    rc = mcp_request_state_open(&arena, with, request, sealed, now, &state);
 
     if (rc == MCP_OK) {
         assert_true(mcp_str_eq(state, mcp_str(STATE)));
@@ -110,6 +109,8 @@ setup(void **state)
 
     test_mem_init(&tm);
     keys_init(&keys, KEY_A, NULL);
+    mcp_buf_init(&out, &tm.mem, SIZE_MAX / 2);
+    of = book();
 
     return 0;
 }
@@ -120,6 +121,7 @@ teardown(void **state)
 {
     (void) state;
 
+    mcp_buf_free(&out);
     assert_int_equal(tm.live, 0);
 
     return 0;
@@ -128,13 +130,9 @@ teardown(void **state)
 
 TEST(comes_back)
 {
-    size_t               i;
-    mcp_buf_t            out;
-    mcp_str_t            text;
-    mcp_request_state_t  of;
+    size_t  i;
 
-    of = book();
-    text = seal(&out);
+    seal();
 
     /* a sealed state is a JSON string without escapes, and does not contain
      * the backend's text */
@@ -149,8 +147,6 @@ TEST(comes_back)
 
     assert_int_equal(opens(&keys, &of, text, 0), MCP_OK);
     assert_int_equal(opens(&keys, &of, text, 999), MCP_OK);
-
-    mcp_buf_free(&out);
 }
 
 
@@ -159,12 +155,9 @@ TEST(comes_back_escaped)
 {
     char                 escape[8];
     size_t               i;
-    mcp_buf_t            out, escaped;
-    mcp_str_t            text;
-    mcp_request_state_t  of;
+    mcp_buf_t  escaped;
 
-    of = book();
-    text = seal(&out);
+    seal();
     mcp_buf_init(&escaped, &tm.mem, 4096);
     mcp_buf_lit(&escaped, "\"");
 
@@ -178,23 +171,15 @@ TEST(comes_back_escaped)
     assert_int_equal(opens(&keys, &of, text, 0), MCP_OK);
 
     mcp_buf_free(&escaped);
-    mcp_buf_free(&out);
 }
 
 
 TEST(expires)
 {
-    mcp_buf_t            out;
-    mcp_str_t            text;
-    mcp_request_state_t  of;
-
-    of = book();
-    text = seal(&out);
+    seal();
 
     assert_int_equal(opens(&keys, &of, text, 1000), MCP_ERR_DENIED);
     assert_int_equal(opens(&keys, &of, text, UINT64_MAX), MCP_ERR_DENIED);
-
-    mcp_buf_free(&out);
 }
 
 
@@ -203,33 +188,29 @@ TEST(expires)
 TEST(belongs_to_its_request)
 {
     size_t               i;
-    mcp_buf_t            out;
-    mcp_str_t            text;
-    mcp_request_state_t  of[9];
+    mcp_request_state_t  changed[9];
 
-    text = seal(&out);
+    seal();
 
-    for (i = 0; i < ITEMS(of); i++) {
-        of[i] = book();
+    for (i = 0; i < ITEMS(changed); i++) {
+        changed[i] = book();
     }
 
-    of[0].server = mcp_str("acm");
-    of[1].target = mcp_str("@tool");
-    of[2].principal = eve;
-    of[3].method = mcp_str("prompts/get");
-    of[4].name = mcp_str("Book");
-    of[5].name = mcp_null_str;
-    of[6].params = mcp_null_str;
-    of[7].server = mcp_str("acme@");
-    of[7].target = mcp_str("tools");
-    of[8].method = mcp_str("tools/callb");
-    of[8].name = mcp_str("ook");
+    changed[0].server = mcp_str("acm");
+    changed[1].target = mcp_str("@tool");
+    changed[2].principal = eve;
+    changed[3].method = mcp_str("prompts/get");
+    changed[4].name = mcp_str("Book");
+    changed[5].name = mcp_null_str;
+    changed[6].params = mcp_null_str;
+    changed[7].server = mcp_str("acme@");
+    changed[7].target = mcp_str("tools");
+    changed[8].method = mcp_str("tools/callb");
+    changed[8].name = mcp_str("ook");
 
-    for (i = 0; i < ITEMS(of); i++) {
-        assert_int_equal(opens(&keys, &of[i], text, 0), MCP_ERR_DENIED);
+    for (i = 0; i < ITEMS(changed); i++) {
+        assert_int_equal(opens(&keys, &changed[i], text, 0), MCP_ERR_DENIED);
     }
-
-    mcp_buf_free(&out);
 }
 
 
@@ -237,10 +218,7 @@ TEST(belongs_to_its_request)
  * next round: the state opens. */
 TEST(params_are_the_same)
 {
-    size_t               i;
-    mcp_buf_t            out;
-    mcp_str_t            text;
-    mcp_request_state_t  of;
+    size_t  i;
 
     static const char *const  same[] = {
         "{\"arguments\":{\"b\":[\"x\"],\"a\":1},\"name\":\"book\"}",
@@ -262,8 +240,7 @@ TEST(params_are_the_same)
         "{\"name\":\"book\",\"arguments\":{\"a\":1,\"b\":[\"x\"]},\"c\":null}"
     };
 
-    of = book();
-    text = seal(&out);
+    seal();
 
     for (i = 0; i < ITEMS(same); i++) {
         of.params = test_str(same[i]);
@@ -274,8 +251,6 @@ TEST(params_are_the_same)
         of.params = test_str(other[i]);
         assert_int_equal(opens(&keys, &of, text, 0), MCP_ERR_DENIED);
     }
-
-    mcp_buf_free(&out);
 }
 
 
@@ -283,10 +258,7 @@ TEST(params_are_the_same)
  * error. */
 TEST(garbage)
 {
-    size_t               i, len;
-    mcp_buf_t            out;
-    mcp_str_t            text;
-    mcp_request_state_t  of;
+    size_t  i, len;
 
     static const char *const  texts[] = {
         "\"\"", "\"x\"", "\"people=3\"", "\"=?base64?cA==?=\"",
@@ -294,14 +266,12 @@ TEST(garbage)
         "\"AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA\""
     };
 
-    of = book();
-
     for (i = 0; i < ITEMS(texts); i++) {
         assert_int_equal(opens(&keys, &of, test_str(texts[i]), 0),
                          MCP_ERR_DENIED);
     }
 
-    text = seal(&out);
+    seal();
     len = text.len;
 
     for (i = 1; i < len - 1; i++) {
@@ -317,8 +287,6 @@ TEST(garbage)
         text.len = len - i + 1;
         assert_int_equal(opens(&keys, &of, text, 0), MCP_ERR_DENIED);
     }
-
-    mcp_buf_free(&out);
 }
 
 
@@ -326,13 +294,8 @@ TEST(garbage)
  * open. */
 TEST(other_tokens)
 {
-    mcp_buf_t            out;
-    mcp_str_t            text;
-    mcp_request_state_t  of;
-    unsigned char        nonce[MCP_SEAL_NONCE_LEN] = { 0 };
+    unsigned char  nonce[MCP_SEAL_NONCE_LEN] = { 0 };
 
-    of = book();
-    mcp_buf_init(&out, &tm.mem, 4096);
     mcp_buf_lit(&out, "\"");
     assert_int_equal(mcp_token_seal(&keys, MCP_TOKEN_RESUME, mcp_null_str,
                                     mcp_str("12345678\"s\""), nonce, &out),
@@ -340,23 +303,17 @@ TEST(other_tokens)
     mcp_buf_lit(&out, "\"");
     text = mcp_buf_text(&out);
     assert_int_equal(opens(&keys, &of, text, 0), MCP_ERR_DENIED);
-
-    mcp_buf_free(&out);
 }
 
 
 TEST(keys_rotate)
 {
-    mcp_buf_t            out;
-    mcp_str_t            text;
-    mcp_keys_t           other, next;
-    mcp_request_state_t  of;
+    mcp_keys_t  other, next;
 
     keys_init(&other, KEY_B, NULL);
     keys_init(&next, KEY_B, KEY_A);
 
-    of = book();
-    text = seal(&out);
+    seal();
 
     assert_int_equal(opens(&other, &of, text, 0), MCP_ERR_DENIED);
     assert_int_equal(opens(&next, &of, text, 0), MCP_OK);
@@ -365,42 +322,36 @@ TEST(keys_rotate)
 
     next.id[0] = next.id[1];
     assert_int_equal(opens(&next, &of, text, 0), MCP_OK);
-
-    mcp_buf_free(&out);
 }
 
 
 TEST(limits)
 {
-    char                *big;
-    mcp_buf_t            out;
-    mcp_str_t            most, none;
-    mcp_keys_t           no_keys;
-    mcp_arena_t          arena;
-    mcp_request_state_t  of;
+    char        *big;
+    mcp_str_t    most, none;
+    mcp_keys_t   no_keys;
+    mcp_arena_t  arena;
 
-    of = book();
     memset(&no_keys, 0, sizeof(no_keys));
     big = malloc(MCP_SEAL_MAX_DATA);
     assert_non_null(big);
     memset(big, 'x', MCP_SEAL_MAX_DATA);
     big[0] = '"';
     most = (mcp_str_t) { big, MCP_SEAL_MAX_DATA - 8 };
-    mcp_buf_init(&out, &tm.mem, SIZE_MAX / 2);
     mcp_buf_lit(&out, "x");
 
     most.len++;
-    assert_int_equal(seal_with(&keys, &of, most, 1, &out), MCP_ERR_LIMIT);
-    assert_int_equal(seal_with(&no_keys, &of, mcp_str(STATE), 1, &out),
+    assert_int_equal(seal_with(&keys, &of, most, 1), MCP_ERR_LIMIT);
+    assert_int_equal(seal_with(&no_keys, &of, mcp_str(STATE), 1),
                      MCP_ERR_INTERNAL);
     of.max_depth = 2;
-    assert_int_equal(seal_with(&keys, &of, mcp_str(STATE), 1, &out),
+    assert_int_equal(seal_with(&keys, &of, mcp_str(STATE), 1),
                      MCP_ERR_LIMIT);
     assert_int_equal(out.len, 1);
 
     of.max_depth = 16;
     most.len--;
-    assert_int_equal(seal_with(&keys, &of, most, 1, &out), MCP_OK);
+    assert_int_equal(seal_with(&keys, &of, most, 1), MCP_OK);
 
     mcp_arena_init(&arena, &tm.mem);
     assert_int_equal(mcp_request_state_open(&arena, &keys, &of,
@@ -411,31 +362,25 @@ TEST(limits)
     assert_true(mcp_str_eq(none, most));
     mcp_arena_destroy(&arena);
 
-    mcp_buf_free(&out);
     free(big);
 }
 
 
 TEST(without_memory)
 {
-    int                  rc;
-    unsigned long        n;
-    mcp_buf_t            out;
-    mcp_str_t            text;
-    mcp_request_state_t  of;
-
-    of = book();
+    int            rc;
+    unsigned long  n;
 
     for (n = 1, rc = MCP_ERR_MEMORY; rc != MCP_OK; n++) {
         mcp_buf_init(&out, &tm.mem, 4096);
         tm.fail_at = n;
-        rc = seal_with(&keys, &of, mcp_str(STATE), 1000, &out);
+        rc = seal_with(&keys, &of, mcp_str(STATE), 1000);
         assert_true(rc == MCP_OK || (rc == MCP_ERR_MEMORY && out.len == 0));
         mcp_buf_free(&out);
     }
 
     tm.fail_at = 0;
-    text = seal(&out);
+    seal();
 
     for (n = 1, rc = MCP_ERR_MEMORY; rc != MCP_OK; n++) {
         tm.fail_at = n;
@@ -444,7 +389,6 @@ TEST(without_memory)
     }
 
     tm.fail_at = 0;
-    mcp_buf_free(&out);
 }
 
 

@@ -76,9 +76,9 @@ static const struct {
 
 TEST(backends_results)
 {
-    char        text[1024];
-    size_t      i;
-    mcp_buf_t   out;
+    char       text[1024];
+    size_t     i;
+    mcp_buf_t  out;
 
     for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         mcp_buf_init(&out, &tm.mem, 2000);
@@ -94,7 +94,7 @@ TEST(backends_results)
 
 TEST(own_results)
 {
-    mcp_buf_t   out;
+    mcp_buf_t  out;
 
     mcp_buf_init(&out, &tm.mem, 2000);
     mcp_result_head(&out, mcp_str("\"a\""));
@@ -152,7 +152,7 @@ TEST(own_results)
 
 TEST(members)
 {
-    mcp_buf_t   out;
+    mcp_buf_t  out;
 
     mcp_buf_init(&out, &tm.mem, 2000);
     mcp_result_members(&out, mcp_str(INFO));

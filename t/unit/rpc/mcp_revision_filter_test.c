@@ -76,9 +76,9 @@ static const struct {
 
 TEST(results)
 {
-    int         rc;
-    size_t      i;
-    mcp_buf_t   out;
+    int        rc;
+    size_t     i;
+    mcp_buf_t  out;
 
     for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         mcp_buf_init(&out, &tm.mem, 2000);
@@ -103,7 +103,7 @@ TEST(results)
 
 TEST(no_memory)
 {
-    mcp_buf_t   out;
+    mcp_buf_t  out;
 
     tm.fail_at = 1;
     mcp_buf_init(&out, &tm.mem, 2000);

@@ -16,6 +16,10 @@
 #define A254  A64 A64 A64 A16 A16 A16 "aaaaaaaaaaaaaa"
 
 
+/* members of an invalid message */
+#define INVALID(fault, id)  MCP_RPC_INVALID, MCP_FAULT_##fault, id, ""
+
+
 static const struct {
     const char      *text;
     mcp_rpc_kind_e   kind;
@@ -26,180 +30,150 @@ static const struct {
 
     /* valid messages */
 
-    { "{" V "\"id\":1,\"method\":\"ping\"}",
-      MCP_RPC_REQUEST, MCP_FAULT_NONE, "1", "ping" },
+    { "{" V "\"id\":1,\"method\":\"ping\"}", MCP_RPC_REQUEST, 0, "1", "ping" },
     { " {\"method\":\"ping\" , \"id\" : \"a\\u0062\",\"jsonrpc\":\"2.0\"}\n",
-      MCP_RPC_REQUEST, MCP_FAULT_NONE, "\"a\\u0062\"", "ping" },
+      MCP_RPC_REQUEST, 0, "\"a\\u0062\"", "ping" },
     { "{" V "\"id\":-0,\"method\":\"tools\\/list\",\"params\":{}}",
-      MCP_RPC_REQUEST, MCP_FAULT_NONE, "-0", "tools/list" },
+      MCP_RPC_REQUEST, 0, "-0", "tools/list" },
     { "{" V "\"id\":123456789012345678901234567890,\"method\":\"x\"}",
-      MCP_RPC_REQUEST, MCP_FAULT_NONE, "123456789012345678901234567890",
+      MCP_RPC_REQUEST, 0, "123456789012345678901234567890",
       "x" },
     { "{" V "\"id\":\"\",\"method\":\"x\",\"extra\":[1]}",
-      MCP_RPC_REQUEST, MCP_FAULT_NONE, "\"\"", "x" },
+      MCP_RPC_REQUEST, 0, "\"\"", "x" },
     { "{" V "\"id\":\"" A254 "\",\"method\":\"x\"}",
-      MCP_RPC_REQUEST, MCP_FAULT_NONE, "\"" A254 "\"", "x" },
+      MCP_RPC_REQUEST, 0, "\"" A254 "\"", "x" },
     { "{\"jsonrpc\":\"\\u0032.0\",\"method\":\"n\"}",
-      MCP_RPC_NOTIFICATION, MCP_FAULT_NONE, "", "n" },
-    { "{" V "\"id\":1,\"result\":{}}",
-      MCP_RPC_RESULT, MCP_FAULT_NONE, "1", "" },
+      MCP_RPC_NOTIFICATION, 0, "", "n" },
+    { "{" V "\"id\":1,\"result\":{}}", MCP_RPC_RESULT, 0, "1", "" },
     { "{" V "\"id\":\"x\",\"error\":{\"code\":1,\"message\":\"m\"}}",
-      MCP_RPC_ERROR, MCP_FAULT_NONE, "\"x\"", "" },
+      MCP_RPC_ERROR, 0, "\"x\"", "" },
     { "{" V "\"error\":{\"code\":1,\"message\":\"m\"}}",
-      MCP_RPC_ERROR, MCP_FAULT_NONE, "", "" },
+      MCP_RPC_ERROR, 0, "", "" },
 
     /* not JSON */
 
-    { "", MCP_RPC_INVALID, MCP_FAULT_PARSE, "", "" },
-    { "{" V "\"id\":1,\"method\":\"ping\"",
-      MCP_RPC_INVALID, MCP_FAULT_PARSE, "", "" },
-    { "{" V "\"id\":1,\"id\":1,\"method\":\"ping\"",
-      MCP_RPC_INVALID, MCP_FAULT_PARSE, "", "" },
-    { "{" V "\"id\":1,\"method\":\"\xc0\x80\"}",
-      MCP_RPC_INVALID, MCP_FAULT_PARSE, "", "" },
+    { "", INVALID(PARSE, "") },
+    { "{" V "\"id\":1,\"method\":\"ping\"", INVALID(PARSE, "") },
+    { "{" V "\"id\":1,\"id\":1,\"method\":\"ping\"", INVALID(PARSE, "") },
+    { "{" V "\"id\":1,\"method\":\"\xc0\x80\"}", INVALID(PARSE, "") },
     { "{" V "\"id\":1,\"method\":\"x\",\"params\":{\"a\":[[[[[[[1]]]]]]]}}",
-      MCP_RPC_INVALID, MCP_FAULT_TOO_DEEP, "", "" },
+      INVALID(TOO_DEEP, "") },
 
     /* no object */
 
-    { "[]", MCP_RPC_INVALID, MCP_FAULT_BATCH, "", "" },
-    { " [{" V "\"id\":1,\"method\":\"x\"}]",
-      MCP_RPC_INVALID, MCP_FAULT_BATCH, "", "" },
-    { "1", MCP_RPC_INVALID, MCP_FAULT_INVALID_REQUEST, "", "" },
-    { "\"x\"", MCP_RPC_INVALID, MCP_FAULT_INVALID_REQUEST, "", "" },
-    { "null", MCP_RPC_INVALID, MCP_FAULT_INVALID_REQUEST, "", "" },
+    { "[]", INVALID(BATCH, "") },
+    { " [{" V "\"id\":1,\"method\":\"x\"}]", INVALID(BATCH, "") },
+    { "1", INVALID(INVALID_REQUEST, "") },
+    { "\"x\"", INVALID(INVALID_REQUEST, "") },
+    { "null", INVALID(INVALID_REQUEST, "") },
 
     /* jsonrpc */
 
-    { "{}", MCP_RPC_INVALID, MCP_FAULT_INVALID_REQUEST, "", "" },
-    { "{\"id\":1,\"method\":\"x\"}",
-      MCP_RPC_INVALID, MCP_FAULT_INVALID_REQUEST, "1", "" },
+    { "{}", INVALID(INVALID_REQUEST, "") },
+    { "{\"id\":1,\"method\":\"x\"}", INVALID(INVALID_REQUEST, "1") },
     { "{\"jsonrpc\":\"1.0\",\"id\":1,\"method\":\"x\"}",
-      MCP_RPC_INVALID, MCP_FAULT_INVALID_REQUEST, "1", "" },
+      INVALID(INVALID_REQUEST, "1") },
     { "{\"jsonrpc\":2.0,\"id\":1,\"method\":\"x\"}",
-      MCP_RPC_INVALID, MCP_FAULT_INVALID_REQUEST, "1", "" },
+      INVALID(INVALID_REQUEST, "1") },
     { "{\"jsonrpc\":\"2.0 \",\"id\":\"y\",\"method\":\"x\"}",
-      MCP_RPC_INVALID, MCP_FAULT_INVALID_REQUEST, "\"y\"", "" },
+      INVALID(INVALID_REQUEST, "\"y\"") },
 
     /* id */
 
-    { "{" V "\"id\":null,\"method\":\"x\"}",
-      MCP_RPC_INVALID, MCP_FAULT_ID, "", "" },
-    { "{" V "\"id\":1.0,\"method\":\"x\"}",
-      MCP_RPC_INVALID, MCP_FAULT_ID, "", "" },
-    { "{" V "\"id\":1e3,\"method\":\"x\"}",
-      MCP_RPC_INVALID, MCP_FAULT_ID, "", "" },
-    { "{" V "\"id\":1E3,\"method\":\"x\"}",
-      MCP_RPC_INVALID, MCP_FAULT_ID, "", "" },
-    { "{" V "\"id\":true,\"method\":\"x\"}",
-      MCP_RPC_INVALID, MCP_FAULT_ID, "", "" },
-    { "{" V "\"id\":{},\"method\":\"x\"}",
-      MCP_RPC_INVALID, MCP_FAULT_ID, "", "" },
-    { "{" V "\"id\":[1],\"method\":\"x\"}",
-      MCP_RPC_INVALID, MCP_FAULT_ID, "", "" },
-    { "{" V "\"id\":\"" A254 "a\",\"method\":\"x\"}",
-      MCP_RPC_INVALID, MCP_FAULT_ID, "", "" },
-    { "{" V "\"id\":null,\"result\":{}}",
-      MCP_RPC_INVALID, MCP_FAULT_ID, "", "" },
+    { "{" V "\"id\":null,\"method\":\"x\"}", INVALID(ID, "") },
+    { "{" V "\"id\":1.0,\"method\":\"x\"}", INVALID(ID, "") },
+    { "{" V "\"id\":1e3,\"method\":\"x\"}", INVALID(ID, "") },
+    { "{" V "\"id\":1E3,\"method\":\"x\"}", INVALID(ID, "") },
+    { "{" V "\"id\":true,\"method\":\"x\"}", INVALID(ID, "") },
+    { "{" V "\"id\":{},\"method\":\"x\"}", INVALID(ID, "") },
+    { "{" V "\"id\":[1],\"method\":\"x\"}", INVALID(ID, "") },
+    { "{" V "\"id\":\"" A254 "a\",\"method\":\"x\"}", INVALID(ID, "") },
+    { "{" V "\"id\":null,\"result\":{}}", INVALID(ID, "") },
 
     /* method */
 
-    { "{" V "\"id\":1}",
-      MCP_RPC_INVALID, MCP_FAULT_INVALID_REQUEST, "1", "" },
-    { "{" V "\"id\":1,\"method\":\"\"}",
-      MCP_RPC_INVALID, MCP_FAULT_INVALID_REQUEST, "1", "" },
-    { "{" V "\"id\":1,\"method\":7}",
-      MCP_RPC_INVALID, MCP_FAULT_INVALID_REQUEST, "1", "" },
+    { "{" V "\"id\":1}", INVALID(INVALID_REQUEST, "1") },
+    { "{" V "\"id\":1,\"method\":\"\"}", INVALID(INVALID_REQUEST, "1") },
+    { "{" V "\"id\":1,\"method\":7}", INVALID(INVALID_REQUEST, "1") },
     { "{" V "\"id\":1,\"method\":null,\"result\":{}}",
-      MCP_RPC_INVALID, MCP_FAULT_INVALID_REQUEST, "1", "" },
+      INVALID(INVALID_REQUEST, "1") },
 
     /* params */
 
     { "{" V "\"id\":1,\"method\":\"x\",\"params\":[]}",
-      MCP_RPC_INVALID, MCP_FAULT_INVALID_REQUEST, "1", "" },
+      INVALID(INVALID_REQUEST, "1") },
     { "{" V "\"id\":1,\"method\":\"x\",\"params\":null}",
-      MCP_RPC_REQUEST, MCP_FAULT_NONE, "1", "x" },
+      MCP_RPC_REQUEST, 0, "1", "x" },
     { "{" V "\"method\":\"x\",\"params\":\"y\"}",
-      MCP_RPC_INVALID, MCP_FAULT_INVALID_REQUEST, "", "" },
+      INVALID(INVALID_REQUEST, "") },
 
     /* more than one of method, result and error */
 
     { "{" V "\"id\":1,\"method\":\"x\",\"result\":{}}",
-      MCP_RPC_INVALID, MCP_FAULT_INVALID_REQUEST, "1", "" },
+      INVALID(INVALID_REQUEST, "1") },
     { "{" V "\"id\":1,\"method\":\"x\",\"error\":null}",
-      MCP_RPC_INVALID, MCP_FAULT_INVALID_REQUEST, "1", "" },
+      INVALID(INVALID_REQUEST, "1") },
     { "{" V "\"id\":1,\"result\":{},\"error\":{}}",
-      MCP_RPC_INVALID, MCP_FAULT_INVALID_REQUEST, "1", "" },
-    { "{" V "\"result\":{}}",
-      MCP_RPC_INVALID, MCP_FAULT_INVALID_REQUEST, "", "" },
+      INVALID(INVALID_REQUEST, "1") },
+    { "{" V "\"result\":{}}", INVALID(INVALID_REQUEST, "") },
 
     /* result and error are objects */
 
-    { "{" V "\"id\":1,\"result\":null}",
-      MCP_RPC_INVALID, MCP_FAULT_INVALID_REQUEST, "1", "" },
-    { "{" V "\"id\":1,\"result\":\"x\"}",
-      MCP_RPC_INVALID, MCP_FAULT_INVALID_REQUEST, "1", "" },
-    { "{" V "\"id\":1,\"result\":[2]}",
-      MCP_RPC_INVALID, MCP_FAULT_INVALID_REQUEST, "1", "" },
-    { "{" V "\"id\":1,\"error\":null}",
-      MCP_RPC_INVALID, MCP_FAULT_INVALID_REQUEST, "1", "" },
-    { "{" V "\"id\":1,\"error\":\"x\"}",
-      MCP_RPC_INVALID, MCP_FAULT_INVALID_REQUEST, "1", "" },
+    { "{" V "\"id\":1,\"result\":null}", INVALID(INVALID_REQUEST, "1") },
+    { "{" V "\"id\":1,\"result\":\"x\"}", INVALID(INVALID_REQUEST, "1") },
+    { "{" V "\"id\":1,\"result\":[2]}", INVALID(INVALID_REQUEST, "1") },
+    { "{" V "\"id\":1,\"error\":null}", INVALID(INVALID_REQUEST, "1") },
+    { "{" V "\"id\":1,\"error\":\"x\"}", INVALID(INVALID_REQUEST, "1") },
 
     /* duplicate members, with the id that the error response may have */
 
     { "{" V "\"id\":1,\"method\":\"x\",\"method\":\"x\"}",
-      MCP_RPC_INVALID, MCP_FAULT_INVALID_REQUEST, "1", "" },
+      INVALID(INVALID_REQUEST, "1") },
     { "{" V "\"id\":1,\"method\":\"x\",\"id\":1}",
-      MCP_RPC_INVALID, MCP_FAULT_INVALID_REQUEST, "", "" },
+      INVALID(INVALID_REQUEST, "") },
     { "{" V V "\"id\":1,\"method\":\"x\",\"id\":2}",
-      MCP_RPC_INVALID, MCP_FAULT_INVALID_REQUEST, "", "" },
+      INVALID(INVALID_REQUEST, "") },
     { "{" V "\"method\":\"x\",\"params\":{\"name\":\"a\",\"n\\u0061me\":1},"
-      "\"id\":5}",
-      MCP_RPC_INVALID, MCP_FAULT_INVALID_REQUEST, "5", "" },
+      "\"id\":5}", INVALID(INVALID_REQUEST, "5") },
     { "{" V "\"id\":5,\"method\":\"x\",\"params\":{\"_meta\":{"
       "\"progressToken\":1,\"progressToken\":2}}}",
-      MCP_RPC_INVALID, MCP_FAULT_INVALID_REQUEST, "5", "" },
+      INVALID(INVALID_REQUEST, "5") },
     { "{" V "\"id\":null,\"method\":\"x\",\"method\":\"x\"}",
-      MCP_RPC_INVALID, MCP_FAULT_INVALID_REQUEST, "", "" },
+      INVALID(INVALID_REQUEST, "") },
 
     /* names that differ from the name of a field only in case */
 
     { "{" V "\"id\":5,\"method\":\"x\",\"params\":{\"name\":\"a\","
-      "\"Name\":\"b\"}}",
-      MCP_RPC_INVALID, MCP_FAULT_INVALID_REQUEST, "5", "" },
+      "\"Name\":\"b\"}}", INVALID(INVALID_REQUEST, "5") },
     { "{" V "\"id\":5,\"method\":\"x\",\"params\":{\"NAME\":\"b\"}}",
-      MCP_RPC_INVALID, MCP_FAULT_INVALID_REQUEST, "5", "" },
+      INVALID(INVALID_REQUEST, "5") },
     { "{" V "\"id\":5,\"method\":\"x\",\"param\\u017f\":{}}",
-      MCP_RPC_INVALID, MCP_FAULT_INVALID_REQUEST, "5", "" },
+      INVALID(INVALID_REQUEST, "5") },
     { "{" V "\"id\":5,\"method\":\"x\",\"param\xc5\xbf\":{}}",
-      MCP_RPC_INVALID, MCP_FAULT_INVALID_REQUEST, "5", "" },
+      INVALID(INVALID_REQUEST, "5") },
     { "{" V "\"id\":5,\"method\":\"x\",\"params\":{\"_meta\":{"
-      "\"progressTo\xe2\x84\xaa" "en\":1}}}",
-      MCP_RPC_INVALID, MCP_FAULT_INVALID_REQUEST, "5", "" },
+      "\"progressTo\xe2\x84\xaa" "en\":1}}}", INVALID(INVALID_REQUEST, "5") },
     { "{" V "\"id\":5,\"method\":\"x\",\"params\":{\"name\\u0000b\":\"b\","
-      "\"name\":\"a\"}}",
-      MCP_RPC_INVALID, MCP_FAULT_INVALID_REQUEST, "5", "" },
+      "\"name\":\"a\"}}", INVALID(INVALID_REQUEST, "5") },
     { "{" V "\"id\":5,\"ID\":6,\"method\":\"x\"}",
-      MCP_RPC_INVALID, MCP_FAULT_INVALID_REQUEST, "5", "" },
+      INVALID(INVALID_REQUEST, "5") },
     { "{" V "\"id\":5,\"method\":\"x\",\"params\":{\"names\":1,\"ame\":2,"
-      "\"arguments\":{\"Name\":1,\"name\":2}}}",
-      MCP_RPC_REQUEST, MCP_FAULT_NONE, "5", "x" },
+      "\"arguments\":{\"Name\":1,\"name\":2}}}", MCP_RPC_REQUEST, 0, "5", "x" },
 
     /* duplicates of members that the server does not read are accepted */
 
     { "{" V "\"id\":1,\"method\":\"x\",\"y\":1,\"y\":2,\"params\":{\"y\":1,"
       "\"y\":2,\"id\":1,\"arguments\":{\"name\":1,\"name\":2}}}",
-      MCP_RPC_REQUEST, MCP_FAULT_NONE, "1", "x" },
+      MCP_RPC_REQUEST, 0, "1", "x" },
 };
 
 
 TEST(test_messages)
 {
-    char         *copy;
-    size_t        i, len;
-    mcp_rpc_t     msg;
-    mcp_arena_t   arena;
+    char        *copy;
+    size_t       i, len;
+    mcp_rpc_t    msg;
+    mcp_arena_t  arena;
 
     for (i = 0; i < sizeof(messages) / sizeof(messages[0]); i++) {
         mcp_arena_init(&arena, &tm.mem);
@@ -229,8 +203,8 @@ TEST(test_messages)
 
 TEST(test_raw)
 {
-    mcp_rpc_t     msg;
-    mcp_arena_t   arena;
+    mcp_rpc_t    msg;
+    mcp_arena_t  arena;
 
     mcp_arena_init(&arena, &tm.mem);
 
@@ -324,10 +298,10 @@ static const struct {
 
 TEST(test_split)
 {
-    size_t        i, n;
-    mcp_str_t    *items;
-    mcp_arena_t   arena;
-    mcp_fault_e   fault;
+    size_t       i, n;
+    mcp_str_t   *items;
+    mcp_arena_t  arena;
+    mcp_fault_e  fault;
 
     mcp_arena_init(&arena, &tm.mem);
 
@@ -363,12 +337,12 @@ TEST(test_is_batch)
 
 TEST(test_memory)
 {
-    int           rc;
-    size_t        i, k, n;
-    mcp_rpc_t     msg;
-    mcp_str_t    *items;
-    mcp_arena_t   arena;
-    mcp_fault_e   fault;
+    int          rc;
+    size_t       i, k, n;
+    mcp_rpc_t    msg;
+    mcp_str_t   *items;
+    mcp_arena_t  arena;
+    mcp_fault_e  fault;
 
     for (i = 0; i < sizeof(messages) / sizeof(messages[0]); i++) {
         for (k = 1; /* void */ ; k++) {

@@ -44,7 +44,7 @@ TEST(test_has)
 
 TEST(test_add)
 {
-    mcp_buf_t   buf;
+    mcp_buf_t  buf;
 
     mcp_buf_init(&buf, &tm.mem, 100);
 

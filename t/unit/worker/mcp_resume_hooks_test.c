@@ -33,9 +33,9 @@ TEST(test_methods)
  * NULL before the method has created it. */
 TEST(test_states)
 {
-    char            *link, *token;
-    size_t           i;
-    mcp_exchange_t   x;
+    char           *link, *token;
+    size_t          i;
+    mcp_exchange_t  x;
 
     memset(&x, 0, sizeof(x));
     x.worker = d.process[0].worker;
@@ -117,10 +117,10 @@ static const mcp_resume_method_t  counts_call = {
  * client, its message or its endpoint require that. */
 TEST(test_quick_call)
 {
-    mcp_rpc_t          msg;
-    mcp_head_t         head;
-    mcp_exchange_t     x;
-    mcp_worker_t       worker;
+    mcp_rpc_t       msg;
+    mcp_head_t      head;
+    mcp_exchange_t  x;
+    mcp_worker_t    worker;
 
     static const mcp_resume_method_t *const  methods[] = { &counts_link,
                                                            &counts_call,
