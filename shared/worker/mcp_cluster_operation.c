@@ -51,15 +51,23 @@ mcp_broadcast_make(mcp_broadcast_t *broadcast, mcp_broadcast_e what,
     const unsigned char session[MCP_DIGEST_LEN], uint32_t value,
     uint64_t expires)
 {
+    memset(broadcast, 0, sizeof(mcp_broadcast_t));
+
     broadcast->what = what;
     memcpy(broadcast->key, key, MCP_DIGEST_LEN);
     memcpy(broadcast->session, session, MCP_DIGEST_LEN);
     broadcast->value = value;
     broadcast->expires = expires;
-    broadcast->message = mcp_null_str;
-    broadcast->ms = 0;
-    broadcast->n = 0;
-    broadcast->own = 0;
+}
+
+
+static void
+mcp_operation_timer(mcp_exchange_t *x, void (*handler)(void *data), uint64_t ms)
+{
+    x->asking->timer.handler = handler;
+    x->asking->timer.data = x;
+    mcp_timer_set(&x->worker->timers, &x->asking->timer,
+                  mcp_worker_now(x->worker) + ms);
 }
 
 
@@ -70,12 +78,11 @@ mcp_operation_note(mcp_exchange_t *x, int (*entry)(mcp_exchange_t *x))
 {
     mcp_asking_t  *asking;
 
-    asking = mcp_arena_alloc(&x->arena, sizeof(mcp_asking_t));
+    asking = mcp_arena_calloc(&x->arena, sizeof(mcp_asking_t));
     if (asking == NULL) {
         return MCP_ERR_MEMORY;
     }
 
-    memset(asking, 0, sizeof(mcp_asking_t));
     asking->entry = entry;
     asking->begun = mcp_worker_now(x->worker);
     asking->headers = x->answer.response.n_headers;
@@ -196,23 +203,19 @@ mcp_operation_late(void *data)
 int
 mcp_operation_later(mcp_exchange_t *x, uint64_t ms, uint64_t limit)
 {
-    uint64_t       now;
     mcp_asking_t  *asking;
 
     asking = x->asking;
-    now = mcp_worker_now(x->worker);
 
-    if (asking == NULL || asking->late || now >= asking->begun + limit
-        || x->worker->stopping)
+    if (asking == NULL || asking->late || x->worker->stopping
+        || mcp_worker_now(x->worker) >= asking->begun + limit)
     {
         return MCP_OK;
     }
 
     mcp_operation_drop(asking);
     asking->again = 1;
-    asking->timer.handler = mcp_operation_retry;
-    asking->timer.data = x;
-    mcp_timer_set(&x->worker->timers, &asking->timer, now + ms);
+    mcp_operation_timer(x, mcp_operation_retry, ms);
     mcp_exchange_set_state(x, MCP_EXCHANGE_CLUSTER_WAIT);
 
     return MCP_AGAIN;
@@ -242,20 +245,14 @@ mcp_operation_create(mcp_worker_t *worker, mcp_exchange_t *x)
 static void
 mcp_operation_add(mcp_exchange_t *x, mcp_operation_t *op)
 {
-    mcp_asking_t      *asking;
     mcp_operation_t  **link;
 
-    asking = x->asking;
-
-    for (link = &asking->first; *link; link = &(*link)->next) { /* void */ }
+    for (link = &x->asking->first; *link; link = &(*link)->next) { /* void */ }
 
     *link = op;
 
     if (op->rc == MCP_AGAIN) {
-        asking->timer.handler = mcp_operation_late;
-        asking->timer.data = x;
-        mcp_timer_set(&x->worker->timers, &asking->timer,
-                      mcp_worker_now(x->worker) + MCP_OPERATION_TIME);
+        mcp_operation_timer(x, mcp_operation_late, MCP_OPERATION_TIME);
         mcp_exchange_set_state(x, MCP_EXCHANGE_CLUSTER_WAIT);
     }
 }
@@ -271,11 +268,9 @@ static int
 mcp_operation_ahead(mcp_exchange_t *x)
 {
     return x->asking->first->next == NULL
-                   && mcp_operation_later(x, MCP_OPERATION_AHEAD_LOOKUP,
-                                          MCP_OPERATION_TIME)
-                          == MCP_AGAIN
-               ? MCP_AGAIN
-               : MCP_ERR_UNREACHABLE;
+           && mcp_operation_later(x, MCP_OPERATION_AHEAD_LOOKUP,
+                                  MCP_OPERATION_TIME)
+              == MCP_AGAIN ? MCP_AGAIN : MCP_ERR_UNREACHABLE;
 }
 
 
@@ -753,10 +748,8 @@ mcp_operation_hold(mcp_exchange_t *x, const mcp_stream_ref_t *ref, uint64_t seq,
 {
     int               rc;
     mcp_operation_t  *op;
-    mcp_worker_t     *worker;
     mcp_asking_t     *asking;
 
-    worker = x->worker;
     asking = x->asking;
 
     if (asking == NULL || asking->late) {
@@ -764,7 +757,7 @@ mcp_operation_hold(mcp_exchange_t *x, const mcp_stream_ref_t *ref, uint64_t seq,
     }
 
     mcp_operation_drop(asking);
-    op = mcp_operation_create(worker, x);
+    op = mcp_operation_create(x->worker, x);
 
     if (op == NULL) {
         return MCP_ERR_MEMORY;
@@ -775,17 +768,15 @@ mcp_operation_hold(mcp_exchange_t *x, const mcp_stream_ref_t *ref, uint64_t seq,
     asking->first = op;
     asking->then = then;
 
-    rc = worker->cluster_hooks->await_replication(worker->cluster, ref, op);
+    rc = x->worker->cluster_hooks->await_replication(x->worker->cluster, ref,
+                                                     op);
 
     if (rc != MCP_AGAIN) {
         op->rc = rc;
         return rc;
     }
 
-    asking->timer.handler = mcp_operation_held;
-    asking->timer.data = x;
-    mcp_timer_set(&worker->timers, &asking->timer,
-                  mcp_worker_now(worker) + MCP_OPERATION_TIME);
+    mcp_operation_timer(x, mcp_operation_held, MCP_OPERATION_TIME);
 
     return MCP_AGAIN;
 }
