@@ -143,6 +143,16 @@ int mcp_catalog_error_key(mcp_catalog_reader_t *r, const char *at,
 
 /* --- mcp_catalog_item.c --- */
 
+/* Writes an error unless the value of the key has this type. Returns MCP_OK or
+ * MCP_ERR_CONFIG. */
+int mcp_catalog_check_type(mcp_catalog_reader_t *r,
+    const mcp_json_value_t *value, mcp_str_t key, mcp_json_type_e type);
+
+/* Writes the error unless each value of the array, which may be absent, is an
+ * object with a string of this key. Returns MCP_OK or MCP_ERR_CONFIG. */
+int mcp_catalog_check_each(mcp_catalog_reader_t *r,
+    const mcp_json_value_t *array, mcp_str_t key, const char *error);
+
 /* Returns 1 if this member of an item is a setting of this server. */
 int mcp_catalog_is_private(mcp_str_t key);
 

@@ -94,10 +94,43 @@ typedef struct {
 
 
 int
+mcp_catalog_check_type(mcp_catalog_reader_t *r, const mcp_json_value_t *value,
+    mcp_str_t key, mcp_json_type_e type)
+{
+    static const char *const  types[] = {
+        "absent", "null", "true or false", "a number", "a string",
+        "an object", "an array"
+    };
+
+    return value->type == type ? MCP_OK
+           : mcp_catalog_error(r, value->raw.data, "\"%s\" must be %s",
+                               key.data, types[type]);
+}
+
+
+int
+mcp_catalog_check_each(mcp_catalog_reader_t *r, const mcp_json_value_t *array,
+    mcp_str_t key, const char *error)
+{
+    mcp_json_iter_t   iter;
+    mcp_json_value_t  value;
+
+    mcp_json_iter_init(&iter, array->raw);
+
+    while (mcp_json_iter_next(&iter, NULL, &value)) {
+        if (mcp_json_get(&value, key).type != MCP_JSON_STRING) {
+            return mcp_catalog_error(r, value.raw.data, "%s", error);
+        }
+    }
+
+    return MCP_OK;
+}
+
+
+int
 mcp_catalog_is_private(mcp_str_t key)
 {
-    return key.len >= sizeof("x-mcp-") - 1
-           && memcmp(key.data, "x-mcp-", sizeof("x-mcp-") - 1) == 0;
+    return mcp_str_take(&key, mcp_str("x-mcp-"));
 }
 
 
@@ -218,11 +251,6 @@ mcp_catalog_read_member(mcp_catalog_item_reader_t *item, mcp_str_t raw,
     mcp_catalog_reader_t        *r;
     const mcp_catalog_member_t  *m;
 
-    static const char *const     types[] = {
-        "absent", "null", "true or false", "a number", "a string",
-        "an object", "an array"
-    };
-
     r = item->reader;
 
     if (mcp_json_unescape(&r->scratch, raw, &key) != MCP_OK) {
@@ -249,14 +277,9 @@ mcp_catalog_read_member(mcp_catalog_item_reader_t *item, mcp_str_t raw,
         return mcp_catalog_error_key(r, raw.data, "duplicate key", key);
     }
 
-    if (value->type != m->type) {
-        return mcp_catalog_error(r, value->raw.data, "\"%s\" must be %s",
-                                 m->key.data, types[m->type]);
-    }
-
     item->members[i] = *value;
 
-    return MCP_OK;
+    return mcp_catalog_check_type(r, value, m->key, m->type);
 }
 
 
@@ -418,30 +441,6 @@ mcp_catalog_check_schema(mcp_catalog_reader_t *r,
 }
 
 
-static int
-mcp_catalog_check_arguments(mcp_catalog_reader_t *r,
-    const mcp_json_value_t *arguments)
-{
-    mcp_json_iter_t   iter;
-    mcp_json_value_t  argument;
-
-    if (arguments->type == MCP_JSON_NONE) {
-        return MCP_OK;
-    }
-
-    mcp_json_iter_init(&iter, arguments->raw);
-
-    while (mcp_json_iter_next(&iter, NULL, &argument)) {
-        if (mcp_json_get(&argument, mcp_str("name")).type != MCP_JSON_STRING) {
-            return mcp_catalog_error(r, argument.raw.data,
-                "a prompt's argument must be an object with a \"name\"");
-        }
-    }
-
-    return MCP_OK;
-}
-
-
 /* Inserts the set's last item, whose key is set, into the hash table. */
 static int
 mcp_catalog_insert(mcp_catalog_reader_t *r, mcp_list_e kind,
@@ -531,7 +530,9 @@ mcp_catalog_check(mcp_catalog_reader_t *r, mcp_list_e kind,
     }
 
     if (rc == MCP_OK) {
-        rc = mcp_catalog_check_arguments(r, &members[MCP_CATALOG_ARGUMENTS]);
+        rc = mcp_catalog_check_each(r, &members[MCP_CATALOG_ARGUMENTS],
+                                    mcp_str("name"), "a prompt's argument must "
+                                    "be an object with a \"name\"");
     }
 
     return rc;

@@ -221,13 +221,6 @@ mcp_catalog_read_root(mcp_catalog_reader_t *r, const mcp_json_value_t *root)
 
 /* --- members that describe the server --- */
 
-static int
-mcp_catalog_is_letter(char c)
-{
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-}
-
-
 /*
  * Returns 1 if the text begins and ends with a letter or digit and contains
  * only letters, digits and the given marks.
@@ -277,7 +270,7 @@ mcp_catalog_is_extension(mcp_str_t key)
         dot = memchr(p, '.', (size_t) (slash - p));
         dot = dot ? dot : slash;
 
-        if (!mcp_catalog_is_word(p, dot, "-") || !mcp_catalog_is_letter(*p)) {
+        if (!mcp_catalog_is_word(p, dot, "-") || (*p >= '0' && *p <= '9')) {
             return 0;
         }
     }
@@ -332,26 +325,6 @@ mcp_catalog_check_extensions(mcp_catalog_reader_t *r,
 }
 
 
-static int
-mcp_catalog_check_icons(mcp_catalog_reader_t *r, const mcp_json_value_t *icons)
-{
-    mcp_json_iter_t   iter;
-    mcp_json_value_t  icon;
-
-    mcp_json_iter_init(&iter, icons->raw);
-
-    while (mcp_json_iter_next(&iter, NULL, &icon)) {
-        if (mcp_json_get(&icon, mcp_str("src")).type != MCP_JSON_STRING) {
-            return mcp_catalog_error(r, icon.raw.data,
-                                     "an icon must be an object with a "
-                                     "\"src\"");
-        }
-    }
-
-    return MCP_OK;
-}
-
-
 /* Copies a value as one line. */
 static int
 mcp_catalog_keep(mcp_catalog_t *catalog, const mcp_json_value_t *value,
@@ -377,40 +350,6 @@ mcp_catalog_keep(mcp_catalog_t *catalog, const mcp_json_value_t *value,
 
 
 static int
-mcp_catalog_check_types(mcp_catalog_reader_t *r,
-    const mcp_json_value_t *values)
-{
-    size_t  i;
-
-    static const struct {
-        unsigned          field;
-        mcp_json_type_e   type;
-        const char       *name;
-    } types[] = {
-        { MCP_CATALOG_INSTRUCTIONS, MCP_JSON_STRING, "a string" },
-        { MCP_CATALOG_COMPLETIONS, MCP_JSON_BOOL, "true or false" },
-        { MCP_CATALOG_EXTENSIONS, MCP_JSON_OBJECT, "an object" },
-        { MCP_CATALOG_ICONS, MCP_JSON_ARRAY, "an array" },
-        { MCP_CATALOG_WEBSITE_URL, MCP_JSON_STRING, "a string" },
-        { MCP_CATALOG_DESCRIPTION, MCP_JSON_STRING, "a string" }
-    };
-
-    for (i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
-        if (values[types[i].field].type != MCP_JSON_NONE
-            && values[types[i].field].type != types[i].type)
-        {
-            return mcp_catalog_error(r, values[types[i].field].raw.data,
-                                     "\"%s\" must be %s",
-                                     mcp_catalog_fields[types[i].field]
-                                     .key.data, types[i].name);
-        }
-    }
-
-    return MCP_OK;
-}
-
-
-static int
 mcp_catalog_read_about(mcp_catalog_reader_t *r, const mcp_json_value_t *values)
 {
     int             rc;
@@ -418,28 +357,46 @@ mcp_catalog_read_about(mcp_catalog_reader_t *r, const mcp_json_value_t *values)
     mcp_catalog_t  *catalog = r->catalog;
 
     const struct {
-        unsigned    field;
-        mcp_str_t  *value;
-    } kept[] = {
-        { MCP_CATALOG_INSTRUCTIONS, &catalog->info.instructions },
-        { MCP_CATALOG_EXTENSIONS, &catalog->info.extensions },
-        { MCP_CATALOG_ICONS, &catalog->info.icons },
-        { MCP_CATALOG_WEBSITE_URL, &catalog->info.website_url },
-        { MCP_CATALOG_DESCRIPTION, &catalog->info.description }
+        unsigned          field;
+        mcp_json_type_e   type;
+        mcp_str_t        *value;
+    } members[] = {
+        { MCP_CATALOG_INSTRUCTIONS, MCP_JSON_STRING,
+          &catalog->info.instructions },
+        { MCP_CATALOG_COMPLETIONS, MCP_JSON_BOOL, NULL },
+        { MCP_CATALOG_EXTENSIONS, MCP_JSON_OBJECT, &catalog->info.extensions },
+        { MCP_CATALOG_ICONS, MCP_JSON_ARRAY, &catalog->info.icons },
+        { MCP_CATALOG_WEBSITE_URL, MCP_JSON_STRING,
+          &catalog->info.website_url },
+        { MCP_CATALOG_DESCRIPTION, MCP_JSON_STRING,
+          &catalog->info.description }
     };
 
-    rc = mcp_catalog_check_types(r, values);
+    rc = MCP_OK;
 
-    if (rc == MCP_OK && values[MCP_CATALOG_EXTENSIONS].type != MCP_JSON_NONE) {
+    for (i = 0; rc == MCP_OK && i < sizeof(members) / sizeof(members[0]); i++) {
+        if (values[members[i].field].type != MCP_JSON_NONE) {
+            rc = mcp_catalog_check_type(r, &values[members[i].field],
+                                        mcp_catalog_fields[members[i].field]
+                                        .key, members[i].type);
+        }
+    }
+
+    if (rc == MCP_OK) {
         rc = mcp_catalog_check_extensions(r, &values[MCP_CATALOG_EXTENSIONS]);
     }
 
-    if (rc == MCP_OK && values[MCP_CATALOG_ICONS].type != MCP_JSON_NONE) {
-        rc = mcp_catalog_check_icons(r, &values[MCP_CATALOG_ICONS]);
+    if (rc == MCP_OK) {
+        rc = mcp_catalog_check_each(r, &values[MCP_CATALOG_ICONS],
+                                    mcp_str("src"), "an icon must be an object "
+                                    "with a \"src\"");
     }
 
-    for (i = 0; rc == MCP_OK && i < sizeof(kept) / sizeof(kept[0]); i++) {
-        rc = mcp_catalog_keep(catalog, &values[kept[i].field], kept[i].value);
+    for (i = 0; rc == MCP_OK && i < sizeof(members) / sizeof(members[0]); i++) {
+        if (members[i].value) {
+            rc = mcp_catalog_keep(catalog, &values[members[i].field],
+                                  members[i].value);
+        }
     }
 
     catalog->info.completions = (mcp_str_eq(values[MCP_CATALOG_COMPLETIONS].raw,
@@ -605,14 +562,14 @@ mcp_catalog_read_set(mcp_catalog_reader_t *r, mcp_list_e kind,
 
     set = &r->catalog->sets[kind];
 
-    if (array->type != MCP_JSON_ARRAY) {
-        return mcp_catalog_error(r, array->raw.data, "\"%s\" must be an array",
-                                 mcp_catalog_fields[kind].key.data);
+    rc = mcp_catalog_check_type(r, array, mcp_catalog_fields[kind].key,
+                                MCP_JSON_ARRAY);
+
+    if (rc == MCP_OK) {
+        set->present = 1;
+        rc = mcp_catalog_set_init(r, set, array);
     }
 
-    set->present = 1;
-
-    rc = mcp_catalog_set_init(r, set, array);
     if (rc != MCP_OK) {
         return rc;
     }
