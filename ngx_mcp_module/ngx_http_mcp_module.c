@@ -109,10 +109,6 @@ static ngx_command_t  ngx_http_mcp_commands[] = {
       offsetof(ngx_http_mcp_loc_conf_t, link_origin),
       NULL },
 
-    /* clang-format off */
-    MCP_DIRECTIVES(NGX_HTTP_MCP_DIRECTIVE, NGX_HTTP_MCP_WORDS)
-    /* clang-format on */
-
 #if (MCP_CLUSTER)
 
     { ngx_string("mcp_cluster"),
@@ -137,6 +133,7 @@ static ngx_command_t  ngx_http_mcp_commands[] = {
 #endif
 
     /* clang-format off */
+    MCP_DIRECTIVES(NGX_HTTP_MCP_DIRECTIVE, NGX_HTTP_MCP_WORDS)
     MCP_OPTIONS(NGX_HTTP_MCP_OPTION)
     MCP_RENAMED_DIRECTIVES(NGX_HTTP_MCP_RENAMED)
     /* clang-format on */

@@ -80,7 +80,8 @@ typedef struct {
       "file with the certificates of the authorities that Redis's certificate "\
       "is verified with")                                                     \
     X(CERTIFICATE, "mcp_cluster_certificate", "MCPClusterCertificate",        \
-      FILE, tls_certificate, 0, 0, "file with the client certificate for Redis") \
+      FILE, tls_certificate, 0, 0,                                            \
+      "file with the client certificate for Redis")                           \
     X(CERTIFICATE_KEY, "mcp_cluster_certificate_key",                         \
       "MCPClusterCertificateKey",                                             \
       FILE, tls_certificate_key, 0, 0, "file with its key")                   \

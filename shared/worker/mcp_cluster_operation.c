@@ -163,8 +163,8 @@ mcp_operation_free(mcp_operation_t *op)
 }
 
 
-/* Discards all operations of an exchange. Finished ones are freed; a pending one
- * is detached, and is freed when its result arrives. */
+/* Discards all operations of an exchange. Finished ones are freed; a pending
+ * one is detached, and is freed when its result arrives. */
 static void
 mcp_operation_drop(mcp_asking_t *asking)
 {
