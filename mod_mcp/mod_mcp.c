@@ -11,7 +11,6 @@
 #include "mod_mcp_stream_filter.h"
 #include "mod_mcp_directives.h"
 #include "mod_mcp_document.h"
-#include "mod_mcp_env.h"
 #include "mod_mcp_fetch.h"
 #include "mod_mcp_error_headers.h"
 #include "mod_mcp_handler.h"
@@ -31,7 +30,6 @@ static int pre_config(apr_pool_t *pconf, apr_pool_t *plog, apr_pool_t *ptemp)
 {
     APR_OPTIONAL_HOOK(ap, status_hook, mod_mcp_status_line, NULL, NULL,
                       APR_HOOK_MIDDLE);
-    mod_mcp_proxy_init();
     mod_mcp_tls_init(pconf);
 
     return mod_mcp_config_reset(pconf);
@@ -42,7 +40,7 @@ static void register_hooks(apr_pool_t *p)
     mod_mcp_fetch_register();
     mod_mcp_stream_filter_register();
     mod_mcp_note_register();
-    mod_mcp_env_register();
+    mod_mcp_proxy_register();
     mod_mcp_tls_register();
 
     ap_hook_pre_config(pre_config, NULL, NULL, APR_HOOK_MIDDLE);

@@ -43,8 +43,7 @@
  *   mod_mcp_backend_threads.c  the threads that run backend requests
  *   mod_mcp_snapshot.c         a copy of the client's request for them
  *   mod_mcp_fetch.c            the internal request to a backend
- *   mod_mcp_env.c              its environment
- *   mod_mcp_proxy.c            interrupting mod_proxy while a backend is silent
+ *   mod_mcp_proxy.c            ending a backend request while it waits
  *   mod_mcp_tls.c              TLS of the client, as backends see it
  */
 
@@ -71,7 +70,6 @@ typedef struct mod_mcp_dir_t mod_mcp_dir_t;
 typedef struct mod_mcp_event_t mod_mcp_event_t;
 typedef struct mod_mcp_backend_request_t mod_mcp_backend_request_t;
 typedef struct mod_mcp_snapshot_t mod_mcp_snapshot_t;
-typedef struct mod_mcp_duplicate_t mod_mcp_duplicate_t;
 
 static APR_INLINE mcp_str_t mod_mcp_str(const char *s)
 {

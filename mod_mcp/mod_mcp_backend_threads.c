@@ -131,7 +131,6 @@ static mod_mcp_backend_request_t *request_create(mcp_backend_request_t *breq,
     req->breq = breq;
     req->kept = breq;
     req->tenant = mcp_backend_request_tenant(breq);
-    req->socket = -1;
     req->snapshot = snapshot;
     req->id = apr_pstrmemdup(p, id.data, id.len);
     set_target(req, mcp_setup_target(snapshot->dir->setup, breq->target));
@@ -609,7 +608,7 @@ static void cut(mod_mcp_backend_request_t *req, const char *detail)
     }
 
     /* a thread runs the backend request; it ends at the next output of the
-     * backend, or when the socket is shut down */
+     * backend, when its socket is shut down, or at a timeout */
 
     mod_mcp_proxy_abort(req);
 

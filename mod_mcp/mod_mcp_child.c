@@ -7,7 +7,6 @@
 #include "mod_mcp_cluster.h"
 #include "mod_mcp_config.h"
 #include "mod_mcp_stream_filter.h"
-#include "mod_mcp_env.h"
 #include "mod_mcp_event.h"
 #include "mod_mcp_fetch.h"
 #include "mod_mcp_filter.h"
@@ -255,7 +254,6 @@ void mod_mcp_child_init(apr_pool_t *pchild, server_rec *s)
     mod_mcp_event_init();
     mod_mcp_filter_init();
     mod_mcp_stream_filter_init();
-    mod_mcp_env_init();
 
     rv = mod_mcp_fetch_init(pchild);
 

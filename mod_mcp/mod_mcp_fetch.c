@@ -16,7 +16,6 @@
 #include "mod_mcp_fetch.h"
 
 #include "mod_mcp_client.h"
-#include "mod_mcp_env.h"
 #include "mod_mcp_event.h"
 #include "mod_mcp_note.h"
 #include "mod_mcp_path.h"
@@ -468,6 +467,21 @@ static void make_headers(request_rec *r, mod_mcp_backend_request_t *req)
     apr_table_addn(r->headers_in, "Content-Length", req->length_text);
 }
 
+/*
+ * Sets the environment of the internal request.  proxy-interim-response keeps
+ * proxies from passing on interim responses, because no client would get them.
+ */
+static void make_env(request_rec *r, mod_mcp_backend_request_t *req)
+{
+    const apr_table_t *more = req->snapshot->env;
+
+    r->subprocess_env = apr_is_empty_table(more)
+                            ? req->env
+                            : apr_table_overlay(r->pool, req->env, more);
+
+    apr_table_setn(r->subprocess_env, "proxy-interim-response", "Suppress");
+}
+
 /* Replaces the filters for HTTP by the filters of this module. */
 static void make_filters(request_rec *r, mod_mcp_backend_request_t *req)
 {
@@ -509,7 +523,7 @@ static request_rec *make_internal_request(mod_mcp_backend_request_t *req,
     r->useragent_ip = (char *)snapshot->useragent_ip;
 
     make_headers(r, req);
-    mod_mcp_env_make(req, r);
+    make_env(r, req);
     ap_parse_uri(r, req->target);
 
     /* the internal request gets the port of the client's request */
@@ -623,12 +637,14 @@ static mcp_fault_e refused(mod_mcp_backend_request_t *req, int rc,
 
 /*
  * Returns 1 if a FastCGI backend has ended the request without a response, as
- * an overloaded one does.  mod_proxy_fcgi treats that as success.
+ * an overloaded one does.  mod_proxy_fcgi treats that as success.  Only
+ * handlers that send CGI variables set GATEWAY_INTERFACE.
  */
 static int is_mute(const mod_mcp_backend_request_t *req, const request_rec *r)
 {
-    return req->fcgi && !has_answered(req) && r->status == HTTP_OK
-           && r->content_type == NULL;
+    return !has_answered(req) && r->status == HTTP_OK
+           && r->content_type == NULL
+           && apr_table_get(r->subprocess_env, "GATEWAY_INTERFACE");
 }
 
 static mcp_fault_e judge(mod_mcp_backend_request_t *req, int rc,
@@ -752,10 +768,9 @@ mod_mcp_backend_request_t *mod_mcp_fetch_backend_request(request_rec *r)
     return NULL;
 }
 
-mod_mcp_backend_request_t *mod_mcp_fetch_current(const conn_rec *c)
+mod_mcp_backend_request_t *mod_mcp_fetch_current(void)
 {
-    return current && current->r && current->r->connection == c ? current
-                                                                : NULL;
+    return current;
 }
 
 int mod_mcp_fetch_check_access(request_rec *r)

@@ -38,26 +38,14 @@ struct mod_mcp_backend_request_t {
     unsigned resumed:1;
 
     /* members below: atomic, see mod_mcp_proxy.c */
-    int socket;                         /* duplicate of the socket to the
-                                           backend, or -1 */
-    int cut;                            /* 1 after the action ABORT */
+    apr_socket_t *socket;               /* socket to the backend, while the
+                                           thread reads from it or writes to
+                                           it; otherwise NULL */
+    int aborted;                        /* 1 after the action ABORT */
 
     /* members below: for the thread that runs the backend request */
     request_rec *r;
-    void *conn;                         /* proxy_conn_rec while mod_proxy's
-                                           handler runs, or NULL */
-    mod_mcp_duplicate_t *duplicate;     /* duplicated socket of conn, or
-                                           NULL */
-    struct ap_logconf *log;             /* log levels of the internal request;
-                                           written by the thread that took
-                                           "socket" */
     apr_bucket_brigade *input;
-    int own;                            /* number of variables in env when
-                                           the environment was made */
-    apr_table_t *hidden;                /* environment that is hidden, see
-                                           mod_mcp_env.h; NULL if none */
-    apr_table_t *shown;                 /* table to which the hidden
-                                           variables will be appended */
     const char *pending_out;            /* pending output: a piece of the
                                            response that the core has not
                                            got yet */
@@ -68,9 +56,6 @@ struct mod_mcp_backend_request_t {
     unsigned failed:1;                  /* 1 after an error bucket, or an error
                                            while reading or passing the
                                            response */
-    unsigned proxied:1;                 /* 1 while mod_proxy's handler runs */
-    unsigned fcgi:1;                    /* 1 if mod_proxy's handler is the one
-                                           for FastCGI */
     unsigned timed_out:1;               /* 1 if a module has logged a timeout */
     unsigned named:1;                   /* 1 if a log line has named the
                                            call */
@@ -113,11 +98,8 @@ void mod_mcp_fetch_free(mod_mcp_backend_request_t *req);
  */
 mod_mcp_backend_request_t *mod_mcp_fetch_backend_request(request_rec *r);
 
-/*
- * Returns the backend request that the current thread runs, if its connection
- * is c, or NULL.
- */
-mod_mcp_backend_request_t *mod_mcp_fetch_current(const conn_rec *c);
+/* Returns the backend request that the current thread runs, or NULL. */
+mod_mcp_backend_request_t *mod_mcp_fetch_current(void);
 
 /*
  * Hooks access_checker and fixups: reject requests to backends that do not

@@ -67,9 +67,10 @@ void mod_mcp_tls_note(request_rec *r)
  */
 static const mod_mcp_snapshot_t *secure_snapshot(const conn_rec *c)
 {
-    const mod_mcp_backend_request_t *req = c ? mod_mcp_fetch_current(c) : NULL;
+    const mod_mcp_backend_request_t *req = mod_mcp_fetch_current();
 
-    return req && req->snapshot->secure ? req->snapshot : NULL;
+    return req && req->r->connection == c && req->snapshot->secure
+               ? req->snapshot : NULL;
 }
 
 static int conn_is_ssl(conn_rec *c)

@@ -14,7 +14,6 @@
 #include "mod_mcp_check.h"
 #include "mod_mcp_child.h"
 #include "mod_mcp_config.h"
-#include "mod_mcp_proxy.h"
 #include "mod_mcp_worker.h"
 
 #include <signal.h>
@@ -205,7 +204,6 @@ int mod_mcp_zone_post_config(apr_pool_t *pconf, apr_pool_t *plog,
     }
 
     mod_mcp_check_mpm(s);
-    mod_mcp_proxy_check(s);
 
     ap_log_error(APLOG_MARK, APLOG_NOTICE, 0, s, "mod_mcp %s", mcp_version);
     ap_add_version_component(pconf, apr_pstrcat(pconf, "mod_mcp/", mcp_version,
