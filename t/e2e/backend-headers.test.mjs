@@ -107,7 +107,7 @@ const server = await Fixture.use({
 });
 const session = await server.session();
 
-function message(id, token, name = 'count') {
+function message(id, token, name = 'env') {
     return `{"jsonrpc":"2.0","id":${id},"method":"tools/call","params":`
         + `{"name":"${name}","arguments":{},`
         + `"_meta":{"progressToken":${token}}}}`;
