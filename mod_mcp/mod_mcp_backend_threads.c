@@ -417,7 +417,7 @@ static int lend_limit(void)
 
 static int may_lend(mod_mcp_client_t *client)
 {
-    return client && client->state == MOD_MCP_ATTENDED && client->req == NULL
+    return client && mod_mcp_client_attended(client) && client->req == NULL
            && mod_mcp_connection_can_lend(client) && lent < lend_limit();
 }
 
@@ -459,7 +459,7 @@ static mod_mcp_snapshot_t *get_snapshot(mcp_backend_request_t *breq,
     mod_mcp_snapshot_t *snapshot = mcp_call_glue(breq->call);
 
     if (snapshot == NULL && client && client->r
-        && (client->ahead || client->state == MOD_MCP_ATTENDED)) {
+        && (client->ahead || mod_mcp_client_attended(client))) {
         snapshot = client->ahead ? client->snapshot
                                  : mod_mcp_snapshot_create(client);
         client->ahead = 0;
@@ -512,7 +512,7 @@ static void lend(mod_mcp_client_t *client, mod_mcp_backend_request_t *req)
     client->req = req;
     req->client = client;
 
-    if (client->holding) {
+    if (client->state == MOD_MCP_HOLDING) {
         mod_mcp_signal(client->cond);
     }
 }

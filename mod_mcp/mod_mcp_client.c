@@ -53,8 +53,7 @@ static void free_exchange(mod_mcp_client_t *client)
     mod_mcp_snapshot_part(client);
 
     if (client->exchange) {
-        if (client->responding && client->finished && !client->broken
-            && !client->c->aborted) {
+        if (client->output == MOD_MCP_RESPONDED && !client->c->aborted) {
             mcp_exchange_sent(client->exchange);
         }
 
@@ -201,17 +200,11 @@ mod_mcp_client_t *mod_mcp_client_create(request_rec *r)
     client->todo = 0;
     client->req = NULL;
     client->over = NULL;
-    client->holding = 0;
     client->ahead = 0;
-    client->broken = 0;
     client->held = 0;
-    client->streaming = 0;
-    client->responding = 0;
     client->patient = 0;
-    client->finished = 0;
     client->blocked = 0;
-    client->written = 0;
-    client->lingering = 0;
+    mod_mcp_client_set_output(client, MOD_MCP_UNANSWERED);
 
     apr_pool_cleanup_register(r->pool, client, client_cleanup,
                               apr_pool_cleanup_null);
@@ -223,47 +216,46 @@ mod_mcp_client_t *mod_mcp_client_create(request_rec *r)
 
 static const char *const state_names[] = {
     "attended",
+    "holding",
     "lent",
-    "pumped",
+    "event-looped",
+    "served",
     "suspending",
     "suspended",
     "logging",
     "closing"
 };
 
-/* Returns the short id of the client's call, as in other log lines, or "-". */
-static mcp_str_t call_of(mod_mcp_client_t *client)
+static const char *const output_names[] = {
+    "unanswered",
+    "stream begun",
+    "streaming",
+    "streamed",
+    "responding",
+    "responded",
+    "shut",
+    "broken"
+};
+
+static void log_change(const conn_rec *c, const char *now, const char *was)
 {
-    mcp_str_t call = mcp_str("-");
-
-    if (client->exchange
-        && mcp_exchange_variables(client->exchange)
-               ->value[MCP_VARIABLE_CALL]
-               .len)
-    {
-        call =
-            mcp_exchange_variables(client->exchange)->value[MCP_VARIABLE_CALL];
+    if (now != was) {
+        ap_log_cerror(APLOG_MARK, APLOG_TRACE1, 0, c,
+                      "mcp: connection %ld: now %s, was %s", c->id, now, was);
     }
-
-    return call;
 }
 
 void mod_mcp_client_set_state(mod_mcp_client_t *client, mod_mcp_state_e state)
 {
-    conn_rec *c = client->c;
-    mcp_str_t call;
-
-    if (APLOG_C_IS_LEVEL(c, APLOG_DEBUG) && client->state != state) {
-        call = call_of(client);
-
-        ap_log_cerror(APLOG_MARK, APLOG_DEBUG, 0, c,
-                      "mcp: connection %ld, call %.*s: now %s, was %s",
-                      c->id,
-                      (int)call.len, call.data, state_names[state],
-                      state_names[client->state]);
-    }
-
+    log_change(client->c, state_names[state], state_names[client->state]);
     client->state = state;
+}
+
+void mod_mcp_client_set_output(mod_mcp_client_t *client,
+    mod_mcp_output_e output)
+{
+    log_change(client->c, output_names[output], output_names[client->output]);
+    client->output = output;
 }
 
 void mod_mcp_client_notify(mod_mcp_client_t *client, unsigned what)
@@ -275,10 +267,8 @@ void mod_mcp_client_notify(mod_mcp_client_t *client, unsigned what)
     client->todo |= what;
 
     switch (client->state) {
-    case MOD_MCP_ATTENDED:
-        if (client->holding) {
-            mod_mcp_signal(client->cond);
-        }
+    case MOD_MCP_HOLDING:
+        mod_mcp_signal(client->cond);
         break;
 
     case MOD_MCP_LENT:
@@ -291,6 +281,7 @@ void mod_mcp_client_notify(mod_mcp_client_t *client, unsigned what)
         /* fall through */
 
     case MOD_MCP_EVENT_LOOPED:
+    case MOD_MCP_SERVED:
     case MOD_MCP_SUSPENDED:
         mod_mcp_event_loop_queue(client);
         break;
@@ -302,7 +293,7 @@ void mod_mcp_client_notify(mod_mcp_client_t *client, unsigned what)
 
 void mod_mcp_client_take(mod_mcp_client_t *client)
 {
-    while (client->busy) {
+    while (client->state == MOD_MCP_SERVED) {
         client->recall = 1;
         mod_mcp_wait(client->cond, 0);
     }

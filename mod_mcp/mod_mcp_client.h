@@ -11,28 +11,58 @@
 #include "mcp_timer.h"
 
 /*
- * Which thread serves a client.  One thread at a time uses the client's
- * connection and request:
+ * Which thread may use the client's connection and request without
+ * mod_mcp_lock():
  *
  *   ATTENDED      the request's own thread
+ *   HOLDING       none: the request's thread waits for work
  *   LENT          none: the request's thread runs a backend request
- *   EVENT_LOOPED  the event loop, while the request's thread runs a backend
- *                 request; or the request's thread, while it sends output of
- *                 its backend request to the client
+ *   EVENT_LOOPED  none, as LENT, but the event loop sends the output
+ *   SERVED        the event loop; or the request's thread, if "own" is set
  *   SUSPENDING    the request's thread, while it returns to the MPM
- *   SUSPENDED     the event loop; the client has no thread
+ *   SUSPENDED     none: the client has no thread
  *   LOGGING       the logger: the response has been sent
  *   CLOSING       the event loop: the request is logged, the connection is open
+ *
+ * Written under mod_mcp_lock(), by the thread of this table or, where there is
+ * none, by any thread.  docs/internals/apache.md has a diagram.
  */
 typedef enum {
     MOD_MCP_ATTENDED = 0,
+    MOD_MCP_HOLDING,
     MOD_MCP_LENT,
     MOD_MCP_EVENT_LOOPED,
+    MOD_MCP_SERVED,
     MOD_MCP_SUSPENDING,
     MOD_MCP_SUSPENDED,
     MOD_MCP_LOGGING,
     MOD_MCP_CLOSING
 } mod_mcp_state_e;
+
+/*
+ * What the client has received.  Written without mod_mcp_lock(), by the thread
+ * that serves the client; other threads read it only in a state where no
+ * thread serves the client.
+ *
+ *   STREAM_BEGUN  status and headers of a stream are set, nothing was passed
+ *                 to the filters
+ *   STREAMING     bytes of the stream were passed to the filters
+ *   STREAMED      all bytes of the stream were passed to the filters
+ *   RESPONDING    a response that is not a stream has begun
+ *   RESPONDED     all bytes of that response were passed to the filters
+ *   SHUT          the socket was shut down for writing
+ *   BROKEN        an error: nothing more can be sent
+ */
+typedef enum {
+    MOD_MCP_UNANSWERED = 0,
+    MOD_MCP_STREAM_BEGUN,
+    MOD_MCP_STREAMING,
+    MOD_MCP_STREAMED,
+    MOD_MCP_RESPONDING,
+    MOD_MCP_RESPONDED,
+    MOD_MCP_SHUT,
+    MOD_MCP_BROKEN
+} mod_mcp_output_e;
 
 /* Pending work for a client, bits of mod_mcp_client_t.todo. */
 #define MOD_MCP_RESPOND  1u
@@ -68,16 +98,12 @@ struct mod_mcp_client_t {
     apr_uint32_t index;                 /* index in the poller's table; 0 if
                                            the socket is not polled */
     unsigned queued:1;
-    unsigned busy:1;                    /* 1 while a thread serves the client
-                                           without mod_mcp_lock() */
     unsigned own:1;                     /* 1 while the client's own thread
                                            serves the client instead of the
                                            event loop */
     unsigned recall:1;                  /* 1 while the client's own thread
                                            waits until the event loop stops
                                            serving the client */
-    unsigned holding:1;                 /* 1 while its own thread waits for
-                                           work */
     unsigned ahead:1;                   /* 1 if the snapshot was made before
                                            the call */
 
@@ -101,29 +127,21 @@ struct mod_mcp_client_t {
                                            the stream is idle */
     apr_size_t size;                    /* size of buf, or of the next buffer
                                            if buf is NULL, bytes */
-    apr_time_t suspended;               /* time of suspension, mod_mcp_now() */
+    apr_time_t suspended;               /* time of suspension, mod_mcp_now();
+                                           0 while the client has a thread */
     const mod_mcp_event_t *part;        /* the MPM's data of the connection at
                                            the time of suspension */
     apr_time_t held;                    /* mod_mcp_now() when its thread began
                                            to wait for work; 0 after output */
     const char *rest;                   /* unsent rest of a response's body */
     apr_size_t left;                    /* bytes in rest */
-    unsigned responding:1;              /* 1 if a response has begun */
-    unsigned streaming:1;               /* 1 if the head of a stream was
-                                           sent */
-    unsigned finished:1;                /* 1 if all bytes of the response were
-                                           passed to the filters */
+    mod_mcp_output_e output;
     unsigned patient:1;                 /* 1 if the response was sent, but
                                            its thread still runs a backend
                                            request */
     unsigned blocked:1;                 /* 1 if the socket's buffer is full */
-    unsigned written:1;                 /* 1 if some bytes of the response were
-                                           passed to the filters */
     unsigned direct:1;                  /* 1 while its stream bypasses httpd's
                                            core output filter */
-    unsigned lingering:1;
-    unsigned broken:1;                  /* 1 after an error: nothing more
-                                           can be sent */
 };
 
 /*
@@ -144,10 +162,38 @@ mod_mcp_client_t *mod_mcp_client_of(conn_rec *c);
  */
 mod_mcp_client_t *mod_mcp_client(request_rec *r);
 
+/*
+ * Changes what the client has received, and logs the change at level trace1.
+ * No other function writes client->output.
+ */
+void mod_mcp_client_set_output(mod_mcp_client_t *client,
+    mod_mcp_output_e output);
+
+/* Returns 1 if a stream has begun and can continue. */
+static APR_INLINE int mod_mcp_client_streams(const mod_mcp_client_t *client)
+{
+    return client->output == MOD_MCP_STREAM_BEGUN
+           || client->output == MOD_MCP_STREAMING;
+}
+
+/* Returns 1 if all bytes of a stream or response were passed to the filters. */
+static APR_INLINE int mod_mcp_client_finished(const mod_mcp_client_t *client)
+{
+    return client->output == MOD_MCP_STREAMED
+           || client->output == MOD_MCP_RESPONDED;
+}
+
 /* The functions below are called under mod_mcp_lock(). */
 
+/* Returns 1 if the client's own thread does nothing else than serving it. */
+static APR_INLINE int mod_mcp_client_attended(const mod_mcp_client_t *client)
+{
+    return client->state == MOD_MCP_ATTENDED
+           || client->state == MOD_MCP_HOLDING;
+}
+
 /*
- * Changes the state and logs the change at level debug.  No other function
+ * Changes the state and logs the change at level trace1.  No other function
  * writes the state.
  */
 void mod_mcp_client_set_state(mod_mcp_client_t *client, mod_mcp_state_e state);

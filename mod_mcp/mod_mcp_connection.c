@@ -144,7 +144,7 @@ static void suspend(mod_mcp_client_t *client)
         client->ahead = (mod_mcp_snapshot_create(client) != NULL);
     }
 
-    if (!client->written) {
+    if (client->output <= MOD_MCP_STREAM_BEGUN) {
         mod_mcp_connection_announce_close(client);
     }
 
@@ -192,7 +192,7 @@ static void hold(mod_mcp_client_t *client)
         mcp_worker_stop(mod_mcp_child.worker, 0);
     }
 
-    if (left == 0 && client->streaming) {
+    if (left == 0 && mod_mcp_client_streams(client)) {
         mcp_exchange_close(client->exchange);
         client->held = mod_mcp_now();
         left = WAIT_STEP;
@@ -204,9 +204,9 @@ static void hold(mod_mcp_client_t *client)
 
     mod_mcp_poller_add(client);
 
-    client->holding = 1;
+    mod_mcp_client_set_state(client, MOD_MCP_HOLDING);
     mod_mcp_wait(client->cond, left);
-    client->holding = 0;
+    mod_mcp_client_set_state(client, MOD_MCP_ATTENDED);
 }
 
 /* --- a thread that sends --- */
@@ -220,7 +220,7 @@ static void stream(mod_mcp_client_t *client)
     } while (rv == APR_SUCCESS);
 
     if (rv != APR_INCOMPLETE && rv != APR_EOF) {
-        client->broken = 1;
+        mod_mcp_client_set_output(client, MOD_MCP_BROKEN);
     }
 
     client->held = 0;
@@ -228,27 +228,26 @@ static void stream(mod_mcp_client_t *client)
 
 void mod_mcp_connection_begin(mod_mcp_client_t *client, unsigned todo)
 {
-    if ((todo & MOD_MCP_RESPOND) && !client->streaming
-        && !client->responding) {
+    if ((todo & MOD_MCP_RESPOND) && client->output == MOD_MCP_UNANSWERED) {
         mod_mcp_response_begin(client);
     }
 }
 
 void mod_mcp_connection_serve(mod_mcp_client_t *client, unsigned todo)
 {
-    if (client->responding) {
+    if (client->output == MOD_MCP_RESPONDING) {
         if (mod_mcp_response_step(client, 1) != APR_EOF) {
-            client->broken = 1;
+            mod_mcp_client_set_output(client, MOD_MCP_BROKEN);
         }
 
         return;
     }
 
-    if ((todo & MOD_MCP_STREAM) && !client->streaming) {
+    if ((todo & MOD_MCP_STREAM) && client->output == MOD_MCP_UNANSWERED) {
         mod_mcp_stream_head(client);
     }
 
-    if (client->streaming) {
+    if (mod_mcp_client_streams(client)) {
         stream(client);
     }
 }
@@ -257,12 +256,12 @@ void mod_mcp_connection_serve(mod_mcp_client_t *client, unsigned todo)
 
 static int is_over(mod_mcp_client_t *client)
 {
-    if (client->broken || client->lingering || (client->todo & MOD_MCP_GONE)) {
+    if (client->output >= MOD_MCP_SHUT || (client->todo & MOD_MCP_GONE)) {
         client->c->aborted = 1;
         return 1;
     }
 
-    return client->finished;
+    return mod_mcp_client_finished(client);
 }
 
 /*
@@ -326,7 +325,7 @@ static void free_call(mod_mcp_client_t *client)
  */
 static int is_done(mod_mcp_client_t *client, mod_mcp_backend_request_t *req)
 {
-    return req && client->responding && client->finished && !client->broken;
+    return req && client->output == MOD_MCP_RESPONDED;
 }
 
 /*
@@ -367,7 +366,7 @@ static int do_next(mod_mcp_client_t *client)
     hold(client);
 
     if (client->c->aborted) {
-        client->broken = 1;
+        mod_mcp_client_set_output(client, MOD_MCP_BROKEN);
     }
 
     return 0;

@@ -231,7 +231,7 @@ static int is_sent(mod_mcp_client_t *client, unsigned todo)
 
 static void begin_lingering(mod_mcp_client_t *client)
 {
-    client->lingering = 1;
+    mod_mcp_client_set_output(client, MOD_MCP_SHUT);
 
     ap_prep_lingering_close(client->c);
     mod_mcp_stream_bye(client);
@@ -249,7 +249,7 @@ static int close_step(mod_mcp_client_t *client, unsigned todo)
 {
     conn_rec *c = client->c;
 
-    if (!client->lingering) {
+    if (client->output != MOD_MCP_SHUT) {
         if (!is_sent(client, todo)) {
             return 0;
         }
@@ -328,7 +328,7 @@ static void end_request(mod_mcp_client_t *client)
  */
 static void end_response(mod_mcp_client_t *client, unsigned todo)
 {
-    if (client->lingering) {
+    if (client->output == MOD_MCP_SHUT) {
         return;
     }
 
@@ -344,17 +344,17 @@ static void end_response(mod_mcp_client_t *client, unsigned todo)
         set_timer(client, PATIENCE);
     }
     else if (todo & MOD_MCP_EXPIRED) {
-        client->lingering = 1;
+        mod_mcp_client_set_output(client, MOD_MCP_SHUT);
         shutdown(mod_mcp_poller_fd(client), SHUT_WR);
     }
 }
 
 static void broken(mod_mcp_client_t *client)
 {
-    client->broken = 1;
+    mod_mcp_client_set_output(client, MOD_MCP_BROKEN);
     client->c->aborted = 1;
 
-    if (client->state == MOD_MCP_SUSPENDED) {
+    if (client->suspended) {
         end_request(client);
         return;
     }
@@ -370,13 +370,12 @@ static apr_status_t transfer(mod_mcp_client_t *client, unsigned todo)
 {
     apr_status_t rv;
 
-    if ((todo & MOD_MCP_RESPOND) && !client->streaming
-        && !client->responding) {
+    if ((todo & MOD_MCP_RESPOND) && client->output == MOD_MCP_UNANSWERED) {
 
         /* the client's thread may return too late for the next request, and
          * the connection is closed then, see end_response() */
 
-        if (client->state == MOD_MCP_EVENT_LOOPED) {
+        if (!client->suspended) {
             mod_mcp_connection_announce_close(client);
         }
 
@@ -385,11 +384,11 @@ static apr_status_t transfer(mod_mcp_client_t *client, unsigned todo)
         mod_mcp_unlock();
     }
 
-    if ((todo & MOD_MCP_STREAM) && !client->streaming) {
+    if ((todo & MOD_MCP_STREAM) && client->output == MOD_MCP_UNANSWERED) {
         mod_mcp_stream_head(client);
     }
 
-    if (!client->streaming && !client->responding) {
+    if (client->output == MOD_MCP_UNANSWERED) {
         return APR_INCOMPLETE;
     }
 
@@ -402,12 +401,13 @@ static apr_status_t transfer(mod_mcp_client_t *client, unsigned todo)
         unblock(client);
     }
 
-    if (client->finished) {
+    if (client->output == MOD_MCP_SHUT || mod_mcp_client_finished(client)) {
         return APR_EOF;
     }
 
-    return client->responding ? mod_mcp_response_step(client, 0)
-                              : mod_mcp_stream_step(client, 0);
+    return client->output == MOD_MCP_RESPONDING
+               ? mod_mcp_response_step(client, 0)
+               : mod_mcp_stream_step(client, 0);
 }
 
 static void queue_again(mod_mcp_client_t *client)
@@ -436,7 +436,7 @@ static void send_more(mod_mcp_client_t *client, unsigned todo)
         break;
 
     case APR_EOF:
-        if (client->state == MOD_MCP_SUSPENDED) {
+        if (client->suspended) {
             end_request(client);
         }
         else {
@@ -458,7 +458,7 @@ static int serve(mod_mcp_client_t *client, unsigned todo)
         return close_step(client, todo);
     }
 
-    if (client->broken || client->state == MOD_MCP_LOGGING) {
+    if (client->output == MOD_MCP_BROKEN || client->state == MOD_MCP_LOGGING) {
         return 0;
     }
 
@@ -477,13 +477,12 @@ void mod_mcp_event_loop_own(mod_mcp_client_t *client)
 {
     unsigned todo;
 
-    if (client->busy || client->blocked) {
+    if (client->state == MOD_MCP_SERVED || client->blocked) {
         return;
     }
 
     mod_mcp_event_loop_unqueue(client);
 
-    client->busy = 1;
     client->own = 1;
 
     mod_mcp_drain();
@@ -491,15 +490,16 @@ void mod_mcp_event_loop_own(mod_mcp_client_t *client)
     if (client->state == MOD_MCP_EVENT_LOOPED && client->todo) {
         todo = client->todo;
         client->todo = 0;
+        mod_mcp_client_set_state(client, MOD_MCP_SERVED);
 
         mod_mcp_unlock();
 
         serve(client, todo);
 
         mod_mcp_lock();
+        mod_mcp_client_set_state(client, MOD_MCP_EVENT_LOOPED);
     }
 
-    client->busy = 0;
     client->own = 0;
 
     /* more work was added while the client was served, or some is left */
@@ -524,7 +524,10 @@ static mod_mcp_client_t *begin_turn(unsigned *todo)
     if (client) {
         mod_mcp_event_loop_unqueue(client);
 
-        client->busy = 1;
+        if (client->state != MOD_MCP_CLOSING) {
+            mod_mcp_client_set_state(client, MOD_MCP_SERVED);
+        }
+
         *todo = client->todo;
         client->todo = 0;
     }
@@ -538,7 +541,11 @@ static void end_turn(mod_mcp_client_t *client)
 {
     mod_mcp_lock();
 
-    client->busy = 0;
+    if (client->state == MOD_MCP_SERVED) {
+        mod_mcp_client_set_state(client, client->suspended
+                                             ? MOD_MCP_SUSPENDED
+                                             : MOD_MCP_EVENT_LOOPED);
+    }
 
     if (client->recall) {
         mod_mcp_signal(client->cond);

@@ -154,14 +154,15 @@ int mod_mcp_note_early(request_rec *r)
 }
 
 /*
- * Sets the notes again if the response is a stream, because its last variables
- * have their values only now.  For other responses the notes have been set.
+ * Sets the notes again for a stream, because its last variables have their
+ * values only now.  For a complete response the notes have been set.
  */
 int mod_mcp_note_log(request_rec *r)
 {
     mod_mcp_client_t *client = mod_mcp_client(r);
 
-    if (client && client->exchange && client->streaming) {
+    if (client && client->exchange && client->output != MOD_MCP_UNANSWERED
+        && client->output != MOD_MCP_RESPONDED) {
         mod_mcp_lock();
         mcp_exchange_last(client->exchange);
         mod_mcp_note(client);

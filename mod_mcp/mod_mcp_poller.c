@@ -249,14 +249,10 @@ static int has_left(mod_mcp_client_t *client)
 static int is_at_rest(mod_mcp_client_t *client)
 {
     switch (client->state) {
-    case MOD_MCP_ATTENDED:
-        return client->holding;
-
+    case MOD_MCP_HOLDING:
     case MOD_MCP_LENT:
-        return 1;
-
     case MOD_MCP_SUSPENDED:
-        return !client->busy;
+        return 1;
 
     default:
         return 0;
@@ -273,7 +269,7 @@ void mod_mcp_poller_check(mod_mcp_client_t *client)
 
     client->todo |= MOD_MCP_GONE;
 
-    if (client->holding) {
+    if (client->state == MOD_MCP_HOLDING) {
         mod_mcp_signal(client->cond);
     }
     else if (client->state == MOD_MCP_SUSPENDED) {
@@ -343,21 +339,20 @@ static void take_event(const struct epoll_event *event)
         client->todo |= MOD_MCP_GONE;
     }
 
-    if (client->state != MOD_MCP_ATTENDED) {
+    if (!mod_mcp_client_attended(client)) {
         client->todo |= MOD_MCP_WRITE;
     }
 
     switch (client->state) {
-    case MOD_MCP_ATTENDED:
-        if (client->holding) {
-            mod_mcp_signal(client->cond);
-        }
+    case MOD_MCP_HOLDING:
+        mod_mcp_signal(client->cond);
         break;
 
     case MOD_MCP_LENT:
         interrupt(client);
         break;
 
+    case MOD_MCP_ATTENDED:
     case MOD_MCP_SUSPENDING:
     case MOD_MCP_LOGGING:
         break;

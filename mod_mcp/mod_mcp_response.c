@@ -52,8 +52,7 @@ void mod_mcp_response_begin(mod_mcp_client_t *client)
 
     client->rest = response->body.data;
     client->left = response->body.len;
-    client->responding = 1;
-    client->written = 1;
+    mod_mcp_client_set_output(client, MOD_MCP_RESPONDING);
 }
 
 /* Passes the next piece of the body to the filters, or the end of the response
@@ -101,7 +100,7 @@ apr_status_t mod_mcp_response_step(mod_mcp_client_t *client, int wait)
     } while (rv == APR_SUCCESS && client->left);
 
     if (client->left == 0) {
-        client->finished = 1;
+        mod_mcp_client_set_output(client, MOD_MCP_RESPONDED);
 
         return rv == APR_SUCCESS ? APR_EOF : rv;
     }

@@ -119,7 +119,9 @@ apr_status_t mod_mcp_stream_write(mod_mcp_client_t *client, const char *data,
     APR_BRIGADE_INSERT_TAIL(bb, wait ? apr_bucket_flush_create(c->bucket_alloc)
                                      : mod_mcp_stream_nudge(c->bucket_alloc));
 
-    client->written = 1;
+    if (client->output == MOD_MCP_STREAM_BEGUN) {
+        mod_mcp_client_set_output(client, MOD_MCP_STREAMING);
+    }
 
     rv = mod_mcp_stream_filter_pass(client, bb);
 
@@ -162,7 +164,7 @@ void mod_mcp_stream_head(mod_mcp_client_t *client)
     apr_table_setn(r->subprocess_env, "no-gzip", "1");
     apr_table_setn(r->subprocess_env, "no-brotli", "1");
 
-    client->streaming = 1;
+    mod_mcp_client_set_output(client, MOD_MCP_STREAM_BEGUN);
     client->size = smallest(client);
 }
 
@@ -228,7 +230,7 @@ apr_status_t mod_mcp_stream_step(mod_mcp_client_t *client, int wait)
             break;
 
         case MCP_DONE:
-            client->finished = 1;
+            mod_mcp_client_set_output(client, MOD_MCP_STREAMED);
 
             rv = len ? mod_mcp_stream_write(client, client->buf, len, wait)
                      : APR_SUCCESS;
@@ -241,7 +243,7 @@ apr_status_t mod_mcp_stream_step(mod_mcp_client_t *client, int wait)
 
             /* filters may still hold the head of the response: send it */
 
-            if (!client->written) {
+            if (client->output == MOD_MCP_STREAM_BEGUN) {
                 rv = mod_mcp_stream_write(client, NULL, 0, wait);
                 return rv == APR_SUCCESS ? APR_INCOMPLETE : rv;
             }

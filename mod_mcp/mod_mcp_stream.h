@@ -11,8 +11,8 @@
 void mod_mcp_stream_head(mod_mcp_client_t *client);
 
 /*
- * Pulls bytes of the stream from the core and writes them.  Sets
- * client->finished when all bytes were passed to the filters, even if the
+ * Pulls bytes of the stream from the core and writes them.  The output
+ * becomes STREAMED when all bytes were passed to the filters, even if the
  * socket's buffer is full.  Returns
  *   APR_SUCCESS     more is available, but other clients get their turn
  *   APR_EAGAIN      the socket's buffer is full (never if wait is 1)
