@@ -171,12 +171,6 @@ static apr_status_t body(ap_filter_t *f, apr_bucket_brigade *bb,
 
 /* --- the response --- */
 
-/* Returns 1 if the backend's response has begun. */
-static int has_answered(const mod_mcp_backend_request_t *req)
-{
-    return req->head || req->pending_out_len;
-}
-
 /*
  * Passes Retry-After to the core.  Modules that reject a request set it in
  * headers_out or err_headers_out.  Called under mod_mcp_lock().
@@ -206,11 +200,11 @@ static void feed_head(mod_mcp_backend_request_t *req)
 {
     request_rec *r = req->r;
 
-    if (req->head || req->breq == NULL) {
+    if (req->phase == MOD_MCP_ANSWERED || req->breq == NULL) {
         return;
     }
 
-    req->head = 1;
+    req->phase = MOD_MCP_ANSWERED;
 
     /* after internal redirects the last request has the response */
 
@@ -283,7 +277,7 @@ static int put_pending(mod_mcp_backend_request_t *req, const char *data,
 {
     const request_rec *r = req->r;
 
-    if (has_answered(req) || len == 0 || len > PENDING_OUT || r->next
+    if (req->phase != MOD_MCP_SILENT || len == 0 || len > PENDING_OUT || r->next
         || r->status != HTTP_OK || r->content_type == NULL
         || strcmp(r->content_type, "application/json") != 0) {
         return 0;
@@ -291,18 +285,16 @@ static int put_pending(mod_mcp_backend_request_t *req, const char *data,
 
     req->pending_out = apr_pmemdup(req->pool, data, len);
     req->pending_out_len = len;
+    req->phase = MOD_MCP_PENDING;
 
     return 1;
 }
 
 void mod_mcp_fetch_feed(mod_mcp_backend_request_t *req)
 {
-    apr_size_t len = req->pending_out_len;
-
-    if (len) {
-        req->pending_out_len = 0;
+    if (req->phase == MOD_MCP_PENDING) {
         feed_head(req);
-        feed_data(req, req->pending_out, len);
+        feed_data(req, req->pending_out, req->pending_out_len);
     }
 }
 
@@ -642,7 +634,7 @@ static mcp_fault_e refused(mod_mcp_backend_request_t *req, int rc,
  */
 static int is_mute(const mod_mcp_backend_request_t *req, const request_rec *r)
 {
-    return !has_answered(req) && r->status == HTTP_OK
+    return req->phase == MOD_MCP_SILENT && r->status == HTTP_OK
            && r->content_type == NULL
            && apr_table_get(r->subprocess_env, "GATEWAY_INTERFACE");
 }
@@ -652,7 +644,7 @@ static mcp_fault_e judge(mod_mcp_backend_request_t *req, int rc,
 {
     request_rec *r = req->r;
 
-    if (rc != OK && rc != DONE && !has_answered(req)) {
+    if (rc != OK && rc != DONE && req->phase == MOD_MCP_SILENT) {
         return refused(req, rc, detail);
     }
 
@@ -677,7 +669,7 @@ static mcp_fault_e judge(mod_mcp_backend_request_t *req, int rc,
         return MCP_FAULT_BACKEND_FAILED;
     }
 
-    if (!has_answered(req)) {
+    if (req->phase == MOD_MCP_SILENT) {
         mod_mcp_lock();
         feed_head(req);
         mod_mcp_unlock();
@@ -708,7 +700,7 @@ mcp_fault_e mod_mcp_fetch(mod_mcp_backend_request_t *req, const char **detail)
 
     current = NULL;
 
-    if (ap_is_HTTP_ERROR(rc) && !has_answered(req)) {
+    if (ap_is_HTTP_ERROR(rc) && req->phase == MOD_MCP_SILENT) {
         r->status = rc;
     }
 

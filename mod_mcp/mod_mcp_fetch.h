@@ -9,6 +9,17 @@
 
 #include "mcp_backend_request.h"
 
+/*
+ * What the backend has sent.  Changes forward only, by the thread that runs the
+ * request; from PENDING and to ANSWERED under mod_mcp_lock().
+ */
+typedef enum {
+    MOD_MCP_SILENT = 0,                 /* nothing */
+    MOD_MCP_PENDING,                    /* a piece that the core has not got
+                                           yet */
+    MOD_MCP_ANSWERED                    /* the core has the head */
+} mod_mcp_phase_e;
+
 /* One request to a backend. */
 struct mod_mcp_backend_request_t {
     apr_pool_t *pool;
@@ -46,12 +57,9 @@ struct mod_mcp_backend_request_t {
     /* members below: for the thread that runs the backend request */
     request_rec *r;
     apr_bucket_brigade *input;
-    const char *pending_out;            /* pending output: a piece of the
-                                           response that the core has not
-                                           got yet */
+    const char *pending_out;            /* the piece in phase PENDING */
     apr_size_t pending_out_len;
-    unsigned head:1;                    /* 1 after mcp_backend_request_head()
-                                           was called */
+    mod_mcp_phase_e phase;
     unsigned eos:1;
     unsigned failed:1;                  /* 1 after an error bucket, or an error
                                            while reading or passing the
