@@ -3,7 +3,7 @@
 /*
  * Declarations for all files of the Apache glue.  The protocol itself is in
  * shared/; the glue connects it to httpd.  Each file has a header of its own
- * name:
+ * name, but smaller ones share the header of their subject:
  *
  *   mod_mcp.c             hooks
  *

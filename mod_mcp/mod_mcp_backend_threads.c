@@ -19,8 +19,6 @@
 #include "mod_mcp_connection.h"
 #include "mod_mcp_fetch.h"
 #include "mod_mcp_note.h"
-#include "mod_mcp_pool.h"
-#include "mod_mcp_proxy.h"
 #include "mod_mcp_snapshot.h"
 #include "mod_mcp_poller.h"
 #include "mod_mcp_worker.h"

@@ -5,7 +5,7 @@
  * Content-Length is small; otherwise by way of a brigade.
  */
 
-#include "mod_mcp_body.h"
+#include "mod_mcp_connection.h"
 
 #include "mod_mcp_client.h"
 #include "mod_mcp_config.h"

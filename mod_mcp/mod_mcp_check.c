@@ -6,10 +6,9 @@
  * few threads for streams or calls.
  */
 
-#include "mod_mcp_check.h"
+#include "mod_mcp_config.h"
 
 #include "mod_mcp_cluster_conf.h"
-#include "mod_mcp_config.h"
 #include "mod_mcp_document.h"
 #include "mod_mcp_path.h"
 

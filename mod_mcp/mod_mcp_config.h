@@ -113,4 +113,19 @@ const apr_array_header_t *mod_mcp_config_warnings(void);
 /* Passes this child's configuration to the core. */
 void mod_mcp_config_begin(mcp_worker_t *worker, const mcp_keys_t *keys);
 
+/* --- mod_mcp_check.c --- */
+
+/*
+ * Hook check_config: reports mistakes that can be detected only when the whole
+ * configuration has been read.
+ */
+int mod_mcp_check_config(apr_pool_t *pconf, apr_pool_t *plog,
+                         apr_pool_t *ptemp, server_rec *s);
+
+/*
+ * Warns about settings of the MPM that leave too few threads for streams or
+ * calls.
+ */
+void mod_mcp_check_mpm(server_rec *s);
+
 #endif /* MOD_MCP_CONFIG_H */

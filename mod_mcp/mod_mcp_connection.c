@@ -17,7 +17,6 @@
 #include "mod_mcp_client.h"
 #include "mod_mcp_config.h"
 #include "mod_mcp_event.h"
-#include "mod_mcp_filter.h"
 #include "mod_mcp_backend_threads.h"
 #include "mod_mcp_event_loop.h"
 #include "mod_mcp_response.h"

@@ -16,7 +16,6 @@
 #include "mod_mcp_cluster.h"
 #include "mod_mcp_connection.h"
 #include "mod_mcp_event.h"
-#include "mod_mcp_logger.h"
 #include "mod_mcp_response.h"
 #include "mod_mcp_stream.h"
 #include "mod_mcp_poller.h"

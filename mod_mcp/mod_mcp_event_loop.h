@@ -41,4 +41,15 @@ void mod_mcp_event_loop_own(mod_mcp_client_t *client);
  */
 void mod_mcp_event_loop_before(apr_uint64_t when);
 
+/* --- mod_mcp_logger.c --- */
+
+apr_status_t mod_mcp_logger_start(apr_pool_t *pchild);
+void mod_mcp_logger_stop(void);
+
+/*
+ * Passes a client to the logger, which returns the client to the event loop in
+ * state CLOSING.  Called under mod_mcp_lock().
+ */
+void mod_mcp_logger_queue(mod_mcp_client_t *client);
+
 #endif /* MOD_MCP_EVENT_LOOP_H */

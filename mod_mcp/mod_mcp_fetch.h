@@ -121,4 +121,16 @@ int mod_mcp_fetch_check_access(request_rec *r);
  */
 void mod_mcp_fetch_logged(const ap_errorlog_info *info, const char *line);
 
+/* --- mod_mcp_proxy.c --- */
+
+/* Registers filters and the hook that adds them to connections to backends. */
+void mod_mcp_proxy_register(void);
+
+/*
+ * Carries out the action ABORT: shuts down the connection to the backend.  If
+ * no connection is in use yet, the first use will shut it down.  Called under
+ * mod_mcp_lock().
+ */
+void mod_mcp_proxy_abort(mod_mcp_backend_request_t *req);
+
 #endif /* MOD_MCP_FETCH_H */

@@ -5,9 +5,8 @@
  * of a process, so filters must neither sleep in it nor wait for a socket.
  */
 
-#include "mod_mcp_filter.h"
+#include "mod_mcp_stream.h"
 
-#include "mod_mcp_stream_filter.h"
 
 #include "util_filter.h"
 

@@ -5,13 +5,11 @@
  * core's response.
  */
 
-#include "mod_mcp_handler.h"
+#include "mod_mcp_connection.h"
 
-#include "mod_mcp_body.h"
 #include "mod_mcp_child.h"
 #include "mod_mcp_client.h"
 #include "mod_mcp_config.h"
-#include "mod_mcp_connection.h"
 #include "mod_mcp_fetch.h"
 #include "mod_mcp_path.h"
 #include "mod_mcp_request.h"

@@ -5,11 +5,10 @@
  * on a piped log program or a name server, and the event loop must not block.
  */
 
-#include "mod_mcp_logger.h"
+#include "mod_mcp_event_loop.h"
 
 #include "mod_mcp_child.h"
 #include "mod_mcp_client.h"
-#include "mod_mcp_event_loop.h"
 #include "mod_mcp_worker.h"
 
 static apr_thread_t *thread;            /* NULL if the MPM cannot suspend

@@ -2,7 +2,7 @@
 
 /* Pools that calls reuse one after the other. */
 
-#include "mod_mcp_pool.h"
+#include "mod_mcp_snapshot.h"
 
 /* maximum number of pools; maximum unused memory that each keeps, bytes */
 #define POOLS       64

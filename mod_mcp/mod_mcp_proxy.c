@@ -15,9 +15,8 @@
  * at the timeout.
  */
 
-#include "mod_mcp_proxy.h"
-
 #include "mod_mcp_fetch.h"
+
 #include "mod_mcp_worker.h"
 
 #include "http_connection.h"

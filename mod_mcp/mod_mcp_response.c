@@ -5,7 +5,6 @@
 #include "mod_mcp_response.h"
 
 #include "mod_mcp_client.h"
-#include "mod_mcp_filter.h"
 #include "mod_mcp_note.h"
 #include "mod_mcp_stream.h"
 

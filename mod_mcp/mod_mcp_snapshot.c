@@ -9,7 +9,6 @@
 
 #include "mod_mcp_client.h"
 #include "mod_mcp_config.h"
-#include "mod_mcp_pool.h"
 #include "mod_mcp_request.h"
 #include "mod_mcp_zone.h"
 

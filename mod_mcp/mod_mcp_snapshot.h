@@ -48,4 +48,16 @@ void mod_mcp_snapshot_release(mod_mcp_snapshot_t *snapshot);
 /* Detaches the client from its snapshot, if it has one. */
 void mod_mcp_snapshot_part(mod_mcp_client_t *client);
 
+/* --- mod_mcp_pool.c --- */
+
+/*
+ * _get() returns a pool without a parent, or NULL. _put() gives back a pool
+ * that the caller has cleared.
+ */
+apr_pool_t *mod_mcp_pool_get(void);
+void mod_mcp_pool_put(apr_pool_t *p);
+
+/* Destroys the unused pools. */
+void mod_mcp_pool_exit(void);
+
 #endif /* MOD_MCP_SNAPSHOT_H */

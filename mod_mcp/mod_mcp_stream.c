@@ -10,8 +10,6 @@
 
 #include "mod_mcp_client.h"
 #include "mod_mcp_connection.h"
-#include "mod_mcp_stream_filter.h"
-#include "mod_mcp_filter.h"
 #include "mod_mcp_response.h"
 #include "mod_mcp_worker.h"
 

@@ -47,4 +47,40 @@ apr_status_t mod_mcp_stream_flush(mod_mcp_client_t *client);
  * been written. */
 void mod_mcp_stream_bye(mod_mcp_client_t *client);
 
+/* --- mod_mcp_stream_filter.c --- */
+
+#define MOD_MCP_DIRECT  "MCP_DIRECT"
+
+void mod_mcp_stream_filter_register(void);
+
+/* Called in child_init: looks up httpd's filters and functions. */
+void mod_mcp_stream_filter_init(void);
+
+/* Adds the filter to a client's connection, unless it is there already. */
+void mod_mcp_stream_filter_add(mod_mcp_client_t *client);
+
+/*
+ * Passes a brigade of the client's stream to the filters, and empties the
+ * brigade.
+ */
+apr_status_t mod_mcp_stream_filter_pass(mod_mcp_client_t *client,
+                                        apr_bucket_brigade *bb);
+
+/* --- mod_mcp_filter.c --- */
+
+/* Called in child_init: looks up the filters that do not block. */
+void mod_mcp_filter_init(void);
+
+/*
+ * Returns 1 if passing data to the request's output filters might block,
+ * regardless of its size.
+ */
+int mod_mcp_filter_blocks(request_rec *r);
+
+/*
+ * Returns the number of bytes that can be passed at once to output filters of
+ * the connection without waiting for the socket.
+ */
+apr_size_t mod_mcp_filter_piece(const conn_rec *c);
+
 #endif /* MOD_MCP_STREAM_H */

@@ -10,10 +10,9 @@
  * streams no pool.
  */
 
-#include "mod_mcp_stream_filter.h"
+#include "mod_mcp_stream.h"
 
 #include "mod_mcp_client.h"
-#include "mod_mcp_stream.h"
 
 #include "apr_optional.h"
 #include "util_filter.h"

@@ -11,7 +11,6 @@
 
 #include "mod_mcp_zone.h"
 
-#include "mod_mcp_check.h"
 #include "mod_mcp_child.h"
 #include "mod_mcp_config.h"
 #include "mod_mcp_worker.h"
