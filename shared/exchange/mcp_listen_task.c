@@ -47,7 +47,7 @@ mcp_listen_task_lookup(mcp_listen_task_t *entry, mcp_store_lookup_t *lookup)
 
     memset(lookup, 0, sizeof(mcp_store_lookup_t));
     mcp_buf_init(&event, &worker->env->mem, SIZE_MAX / 2);
-    (void) mcp_store_lookup(worker->store, &entry->task.ref, lookup, &event);
+    (void) mcp_store_lookup(worker->store, &entry->task.ref, 0, lookup, &event);
     mcp_buf_free(&event);
 }
 

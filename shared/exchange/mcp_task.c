@@ -296,7 +296,7 @@ mcp_task_write(mcp_exchange_t *x, const mcp_task_t *task, mcp_buf_t *out)
 
     mcp_buf_init(&event, &x->worker->env->mem, SIZE_MAX / 2);
 
-    rc = mcp_store_lookup(x->worker->store, &task->ref, &lookup, &event);
+    rc = mcp_store_lookup(x->worker->store, &task->ref, 0, &lookup, &event);
 
     if (rc == MCP_OK) {
         mcp_buf_reserve(out, event.len + 1024);

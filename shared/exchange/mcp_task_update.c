@@ -154,7 +154,7 @@ mcp_task_update_once(mcp_exchange_t *x, const mcp_task_t *task,
     bits = 0;
     all = 0;
 
-    rc = mcp_store_lookup_ahead(x->worker->store, &task->ref, &lookup, &event);
+    rc = mcp_store_lookup(x->worker->store, &task->ref, 1, &lookup, &event);
 
     /* answers that were given at other nodes may not have arrived here */
 

@@ -63,42 +63,16 @@ mcp_store_clamp(uint64_t n, uint32_t min, uint32_t max)
 }
 
 
-/* Sets the sizes and offsets of the tables of call statistics for n chunks.
- * The tables take a twentieth of a small region. Returns the offset of the end
- * of the tables. */
-static uint64_t
-mcp_store_place_call_stats(mcp_store_head_t *head, uint32_t n)
-{
-    uint64_t  size, end;
-
-    size = (uint64_t) n * MCP_STORE_CHUNK;
-
-    head->max_call_stats = mcp_store_clamp(size / MCP_STORE_CALL_STATS_PER,
-                                        MCP_STORE_CALL_STATS_ALL_MIN,
-                                        MCP_CALL_STATS_ROWS_MAX);
-    head->max_active = mcp_store_clamp(size / MCP_STORE_ACTIVE_PER,
-                                      MCP_STORE_LIVES_MIN,
-                                      MCP_STORE_LIVES_MAX);
-
-    head->call_stats = mcp_store_align64(sizeof(mcp_store_head_t));
-    end = head->call_stats
-          + head->max_call_stats * sizeof(mcp_store_call_stats_t);
-    head->active = mcp_store_align64(end);
-    end = head->active + head->max_active * sizeof(mcp_store_active_t);
-    head->failures = mcp_store_align64(end);
-
-    return head->failures + MCP_STORE_FAILURES * sizeof(mcp_store_failure_t);
-}
-
-
-/* Sets the sizes and offsets of all tables and of the chunks for n chunks.
- * Returns the size of the region that they need. */
+/* Sets the sizes and offsets of all tables and of the chunks for n chunks. The
+ * tables of call statistics take a twentieth of a small region. Returns the
+ * size of the region. */
 static uint64_t
 mcp_store_place(mcp_store_head_t *head, uint32_t n)
 {
-    uint64_t  end;
+    uint64_t  size, end;
     uint32_t  streams, entries;
 
+    size = (uint64_t) n * MCP_STORE_CHUNK;
     streams = mcp_store_power(n / 4);
     entries = mcp_store_power(n);
 
@@ -106,7 +80,20 @@ mcp_store_place(mcp_store_head_t *head, uint32_t n)
     head->stream_mask = streams - 1;
     head->entry_mask = entries - 1;
 
-    head->types = mcp_store_align64(mcp_store_place_call_stats(head, n));
+    head->max_call_stats = mcp_store_clamp(size / MCP_STORE_CALL_STATS_PER,
+                                           MCP_STORE_CALL_STATS_ALL_MIN,
+                                           MCP_CALL_STATS_ROWS_MAX);
+    head->max_active = mcp_store_clamp(size / MCP_STORE_ACTIVE_PER,
+                                       MCP_STORE_LIVES_MIN,
+                                       MCP_STORE_LIVES_MAX);
+
+    head->call_stats = mcp_store_align64(sizeof(mcp_store_head_t));
+    head->active = mcp_store_align64(head->call_stats
+        + head->max_call_stats * sizeof(mcp_store_call_stats_t));
+    head->failures = mcp_store_align64(head->active
+        + head->max_active * sizeof(mcp_store_active_t));
+    head->types = mcp_store_align64(head->failures
+        + MCP_STORE_FAILURES * sizeof(mcp_call_stats_failure_t));
     head->stream_hash = mcp_store_align64(head->types + n + 1);
     head->entry_hash = head->stream_hash + (uint64_t) streams * 4;
     end = mcp_store_align64(head->entry_hash + (uint64_t) entries * 4);
@@ -114,40 +101,7 @@ mcp_store_place(mcp_store_head_t *head, uint32_t n)
     /* chunk 1 begins where the tables end; there is no chunk 0 */
     head->base = end - MCP_STORE_CHUNK;
 
-    return end + (uint64_t) n * MCP_STORE_CHUNK;
-}
-
-
-/* Returns the number of chunks in the reserve, which only the ends of calls
- * may take. */
-static uint32_t
-mcp_store_reserve(uint32_t chunks)
-{
-    uint32_t  reserve;
-
-    reserve = chunks / 32;
-
-    if (reserve < MCP_STORE_RESERVE_MIN) {
-        return MCP_STORE_RESERVE_MIN;
-    }
-
-    return reserve < MCP_STORE_RESERVE_MAX ? reserve : MCP_STORE_RESERVE_MAX;
-}
-
-
-/* Gives the node of a new zone a random id, which is not 0. */
-static int
-mcp_store_format_node(mcp_store_node_t *node)
-{
-    uint64_t  id;
-
-    if (mcp_random(&id, sizeof(id)) != MCP_OK) {
-        return MCP_ERR_INTERNAL;
-    }
-
-    atomic_store(&node->id, id ? id : 1);
-
-    return MCP_OK;
+    return end + size;
 }
 
 
@@ -155,6 +109,7 @@ int
 mcp_store_format(void *region, size_t size)
 {
     uint32_t           n;
+    uint64_t           id;
     mcp_store_head_t  *head, place;
 
     head = region;
@@ -186,16 +141,18 @@ mcp_store_format(void *region, size_t size)
     head->version = MCP_STORE_VERSION;
     head->layout = mcp_store_layout_id();
     head->size = size;
-    head->reserve = mcp_store_reserve(n);
+    head->reserve = mcp_store_clamp(n / 32, MCP_STORE_RESERVE_MIN,
+                                    MCP_STORE_RESERVE_MAX);
     head->fresh = 1;
     atomic_store(&head->hint_room, mcp_store_room(head, 0));
 
     if (mcp_random(head->seed, sizeof(head->seed)) != MCP_OK
-        || mcp_store_format_node(&head->node) != MCP_OK)
+        || mcp_random(&id, sizeof(id)) != MCP_OK)
     {
         return MCP_ERR_INTERNAL;
     }
 
+    atomic_store(&head->node.id, id ? id : 1);
     mcp_store_barrier();
     head->magic = MCP_STORE_MAGIC;
 
@@ -269,14 +226,15 @@ mcp_store_feed(mcp_store_op_t *op)
 {
     unsigned             n;
     uint32_t             room;
-    mcp_store_head_t    *head;
+    mcp_store_list_t    *blocked;
+    mcp_store_link_t    *link;
     mcp_store_stream_t  *st;
 
-    head = op->head;
-    room = mcp_store_room(head, 0);
+    blocked = &op->head->blocked;
+    room = mcp_store_room(op->head, 0);
 
-    for (n = MCP_STORE_FEED; n && head->blocked.first != 0; n--) {
-        st = mcp_store_container(head, head->blocked.first, mcp_store_stream_t,
+    for (n = MCP_STORE_FEED; n && blocked->first != 0; n--) {
+        st = mcp_store_container(op->head, blocked->first, mcp_store_stream_t,
                                  link[MCP_LINK_BLOCKED_ON_SPACE]);
         op->tenant = st->tenant;
         op->keep = st;
@@ -285,12 +243,11 @@ mcp_store_feed(mcp_store_op_t *op)
             return;
         }
 
-        mcp_store_list_remove(head, &head->blocked,
-                              &st->link[MCP_LINK_BLOCKED_ON_SPACE]);
+        link = &st->link[MCP_LINK_BLOCKED_ON_SPACE];
+        mcp_store_list_remove(op->head, blocked, link);
 
         if (!mcp_store_tenant_would_allow(op, st, st->need)) {
-            mcp_store_list_append(head, &head->blocked,
-                                  &st->link[MCP_LINK_BLOCKED_ON_SPACE]);
+            mcp_store_list_append(op->head, blocked, link);
             continue;
         }
 
@@ -357,43 +314,37 @@ mcp_store_sweep_chunk(mcp_store_op_t *op, uint32_t index, uint64_t now,
     mcp_stream_info_t *info, size_t *freed)
 {
     int                  unsent, mirror;
+    unsigned char        type;
     mcp_store_stream_t  *st;
 
-    switch (mcp_store_types(op->head)[index]) {
+    type = mcp_store_types(op->head)[index];
+    st = mcp_store_stream(op->head, index);
 
-    case MCP_CHUNK_ENTRY:
+    if (type == MCP_CHUNK_ENTRY) {
         *freed += mcp_store_values_expire(op, index, now);
-        return 0;
+    }
 
-    case MCP_CHUNK_STREAM:
-        st = mcp_store_stream(op->head, index);
-
-        if (st->live != MCP_STREAM_LIVE
-            || !mcp_store_stream_due(op, st, now))
-        {
-            return 0;
-        }
-
-        /* clients poll the events of a task, so these are never unsent; the
-         * owner's stream has the events of a mirror */
-
-        mirror = mcp_store_is_mirror(op->head, st);
-        unsent = st->sent_seq < st->events.last && !mcp_store_is_task(st)
-                 && !mirror;
-
-        if (unsent) {
-            mcp_store_stream_info(op, st, info);
-        }
-
-        mcp_store_stream_free(op, st);
-        mcp_store_add(op->head, MCP_COUNT_STREAMS_EXPIRED, !mirror);
-        (*freed)++;
-
-        return unsent;
-
-    default:
+    if (type != MCP_CHUNK_STREAM || st->live != MCP_STREAM_LIVE
+        || !mcp_store_stream_due(op, st, now))
+    {
         return 0;
     }
+
+    /* clients poll the events of a task, so these are never unsent; the
+     * owner's stream has the events of a mirror */
+    mirror = mcp_store_is_mirror(op->head, st);
+    unsent = st->sent_seq < st->events.last && !mcp_store_is_task(st)
+             && !mirror;
+
+    if (unsent) {
+        mcp_store_stream_info(op, st, info);
+    }
+
+    mcp_store_stream_free(op, st, 0);
+    mcp_store_add(op->head, MCP_COUNT_STREAMS_EXPIRED, !mirror);
+    (*freed)++;
+
+    return unsent;
 }
 
 

@@ -645,22 +645,18 @@ typedef struct {
 /*
  * Reads the state of a task, and appends its last event to buf.
  *
+ * With "ahead", reads the state as the owner has it, including events that
+ * Redis has not acknowledged yet: another node may have sent the task's
+ * question to a client before this node gets Redis's reply. The caller must
+ * not send that state to clients, because it may still be lost.
+ *
  * Returns MCP_OK, or
  *   MCP_AGAIN       the task changes faster than it can be read
  *   MCP_ERR_LIMIT   the event exceeds the limit of buf
  *   MCP_ERR_MEMORY
  */
 int mcp_store_lookup(mcp_store_t *store, const mcp_stream_ref_t *ref,
-    mcp_store_lookup_t *lookup, mcp_buf_t *buf);
-
-/*
- * Reads the state of a task as its owner has it, including events that Redis
- * has not acknowledged yet: another node may have sent the task's question to
- * a client before this node gets Redis's reply. The caller must not send this
- * state to clients, because it may still be lost.
- */
-int mcp_store_lookup_ahead(mcp_store_t *store, const mcp_stream_ref_t *ref,
-    mcp_store_lookup_t *lookup, mcp_buf_t *buf);
+    unsigned ahead, mcp_store_lookup_t *lookup, mcp_buf_t *buf);
 
 
 /* --- a call's inbox: what other processes have for its owner --- */

@@ -1,11 +1,289 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Appends events to streams, and makes room for them in the region. Owners that
- * find no room wait to be woken. The log numbers events: mcp_store_log.c. */
+/*
+ * Appends events to streams, and makes room for them: in the stream, which
+ * keeps unsent events up to its limits, sent events up to the same limits in
+ * addition, and no event that a client has confirmed; and in the region.
+ * Owners that find no room wait to be woken. The log numbers events:
+ * mcp_store_log.c.
+ */
 
 
 #include "store/mcp_store_layout.h"
 
+
+/* --- retention --- */
+
+/* Returns the number of kept events that were sent. */
+static uint64_t
+mcp_store_sent(const mcp_store_stream_t *st)
+{
+    return st->sent_seq < st->events.first
+           ? 0 : st->sent_seq + 1 - st->events.first;
+}
+
+
+/* Returns the number of kept events that were not sent. */
+static uint64_t
+mcp_store_stream_unsent(const mcp_store_stream_t *st)
+{
+    return mcp_store_log_count(&st->events) - mcp_store_sent(st);
+}
+
+
+/* Returns 1 if one more event of len bytes would exceed the stream's
+ * limits. */
+static int
+mcp_store_over(const mcp_store_stream_t *st, size_t len)
+{
+    uint64_t  bytes;
+
+    if (st->max_events != 0 && mcp_store_stream_unsent(st) >= st->max_events) {
+        return 1;
+    }
+
+    bytes = st->events.bytes - st->sent_bytes;
+
+    return st->max_bytes != 0
+           && (len > st->max_bytes || bytes > st->max_bytes - len);
+}
+
+
+/* Removes the oldest event. */
+static void
+mcp_store_drop(mcp_store_op_t *op, mcp_store_stream_t *st)
+{
+    uint64_t  sent, bytes;
+
+    sent = mcp_store_sent(st);
+    bytes = st->events.bytes;
+    mcp_store_log_drop(op, &st->events);
+    st->sent_bytes -= sent ? bytes - st->events.bytes : 0;
+}
+
+
+/* Returns 1 if a stream loses unsent events when it has reached its limits: a
+ * listener. Returns 0 if instead its owner waits for room, or, for a mirror,
+ * the feeding process, which can fetch the events from Redis again. */
+static int
+mcp_store_stream_drops(mcp_store_head_t *head, const mcp_store_stream_t *st)
+{
+    return st->kind == MCP_STREAM_LISTEN && !mcp_store_is_mirror(head, st);
+}
+
+
+int
+mcp_store_stream_drop_event(mcp_store_op_t *op, mcp_store_stream_t *st)
+{
+    if (mcp_store_sent(st) == 0) {
+        if (!mcp_store_stream_drops(op->head, st) || st->events.head == 0) {
+            return 0;
+        }
+
+        mcp_store_add(op->head, MCP_COUNT_EVENTS_DROPPED, 1);
+    }
+
+    mcp_store_drop(op, st);
+
+    return 1;
+}
+
+
+/* Wakes the consumer, so that it reports the events that it has sent, because
+ * the owner waits for room. Does nothing for a replicated stream, because its
+ * consumer reports at once. */
+static void
+mcp_store_query_sent(mcp_store_op_t *op, mcp_store_stream_t *st)
+{
+    if (st->repl == 0) {
+        mcp_store_notify_consumer(op, st);
+    }
+}
+
+
+int
+mcp_store_may_go_on(const mcp_store_stream_t *st)
+{
+    uint64_t  unsent;
+
+    unsent = mcp_store_stream_unsent(st);
+
+    if (unsent == 0) {
+        return 1;
+    }
+
+    if (st->max_events != 0
+        && unsent > st->max_events - (st->max_events + 3) / 4)
+    {
+        return 0;
+    }
+
+    return st->max_bytes == 0
+           || st->events.bytes - st->sent_bytes
+              <= st->max_bytes - st->max_bytes / 4;
+}
+
+
+/*
+ * Makes room for a message of len bytes within the stream's limits. A response
+ * needs no room.
+ *
+ * Returns MCP_OK, or
+ *   MCP_ERR_LIMIT  there is no room; the owner is woken when there is
+ */
+static int
+mcp_store_stream_admit(mcp_store_op_t *op, mcp_store_stream_t *st, size_t len,
+    int answers)
+{
+    /* the limits apply to sent and unsent events separately; sent events are
+     * kept because they may not have arrived: the client may request them
+     * again */
+    while (mcp_store_sent(st) > 0
+           && ((st->max_events != 0 && mcp_store_sent(st) > st->max_events)
+               || (st->max_bytes != 0 && st->sent_bytes > st->max_bytes)))
+    {
+        mcp_store_drop(op, st);
+    }
+
+    if (!mcp_store_over(st, len)) {
+        return MCP_OK;
+    }
+
+    if (mcp_store_stream_drops(op->head, st)) {
+
+        while (mcp_store_over(st, len) && mcp_store_stream_drop_event(op, st)) {
+            /* void */
+        }
+
+        return MCP_OK;
+    }
+
+    /* A response is always accepted. A message larger than the limit would
+     * wait forever, so it is accepted if there is no unsent event. */
+
+    if (answers >= 0 || mcp_store_stream_unsent(st) == 0) {
+        return MCP_OK;
+    }
+
+    st->want_room = 1;
+    mcp_store_query_sent(op, st);
+
+    return MCP_ERR_LIMIT;
+}
+
+
+void
+mcp_store_stream_sent(mcp_store_op_t *op, mcp_store_stream_t *st,
+    uint64_t sent)
+{
+    uint64_t  from, bytes;
+
+    if (sent <= st->sent_seq) {
+        return;
+    }
+
+    if (sent >= st->events.last) {
+        sent = st->events.last;
+
+
+        /* usually all events were sent: the log need not be searched */
+
+        bytes = st->events.bytes;
+
+    } else {
+        from = st->sent_seq + 1;
+
+        if (from < st->events.first) {
+            from = st->events.first;
+        }
+
+        bytes = st->sent_bytes
+                + mcp_store_log_bytes(op->head, &st->events, from, sent);
+    }
+
+    mcp_store_stream_sent_bytes(op, st, sent, bytes);
+}
+
+
+void
+mcp_store_stream_sent_bytes(mcp_store_op_t *op, mcp_store_stream_t *st,
+    uint64_t sent, uint64_t bytes)
+{
+    if (sent <= st->sent_seq) {
+        return;
+    }
+
+    st->sent_seq = sent;
+    st->sent_bytes = bytes;
+    mcp_store_mark_replication(op, st);
+
+    /* the owner may be waiting for room in the region: now these sent events
+     * can be removed */
+
+    if (mcp_store_linked(&st->link[MCP_LINK_BLOCKED_ON_SPACE])) {
+        mcp_store_mark_owner(op, st);
+    }
+
+    if (st->want_room && mcp_store_may_go_on(st)) {
+        st->want_room = 0;
+        mcp_store_mark_owner(op, st);
+    }
+}
+
+
+static int
+mcp_store_confirmed(mcp_store_t *store, const mcp_stream_ref_t *ref,
+    uint64_t seq, int drop)
+{
+    int                  rc;
+    mcp_store_op_t       op;
+    mcp_store_stream_t  *st;
+
+    rc = mcp_store_stream_enter(store, ref, &op, &st);
+    if (rc != MCP_OK) {
+        return rc;
+    }
+
+    if (seq > mcp_store_visible(op.head, st)) {
+        rc = MCP_ERR_NOT_FOUND;
+
+    } else {
+        if (seq > st->confirmed_seq) {
+            st->confirmed_seq = seq;
+            mcp_store_mark_replication(&op, st);
+        }
+
+        mcp_store_stream_sent(&op, st, seq);
+
+        while (drop && st->events.first <= seq) {
+            mcp_store_drop(&op, st);
+        }
+
+        mcp_store_stream_settle(&op, st);
+    }
+
+    mcp_store_leave(&op);
+
+    return rc;
+}
+
+
+int
+mcp_store_confirm(mcp_store_t *store, const mcp_stream_ref_t *ref, uint64_t seq)
+{
+    return mcp_store_confirmed(store, ref, seq, 1);
+}
+
+
+int
+mcp_store_acknowledge(mcp_store_t *store, const mcp_stream_ref_t *ref,
+    uint64_t seq)
+{
+    return mcp_store_confirmed(store, ref, seq, 0);
+}
+
+
+/* --- appending --- */
 
 /* Returns the number of chunks that a message takes. A long message has a
  * chain of its own. */
@@ -40,21 +318,6 @@ mcp_store_block_on_space(mcp_store_op_t *op, mcp_store_stream_t *st, size_t len)
 }
 
 
-/* Returns 1 if a message of len bytes exceeds an empty region, or the tenant's
- * whole quota. */
-static int
-mcp_store_append_is_large(mcp_store_op_t *op, const mcp_store_stream_t *st,
-    size_t len)
-{
-    uint32_t  n;
-
-    n = mcp_store_chunks(len);
-
-    return n > op->head->chunks - MCP_STORE_LEAST
-           || mcp_store_tenant_large(op, st, n);
-}
-
-
 /*
  * Makes room for a message of len bytes in the region and within the tenant's
  * quota: evicts other streams, then removes events of the stream itself that
@@ -76,7 +339,9 @@ mcp_store_make_room(mcp_store_op_t *op, mcp_store_stream_t *st, size_t len,
 
     /* a message that fits into the log's last chunk is not large */
 
-    if (n > 0 && mcp_store_append_is_large(op, st, len)) {
+    if (n > 0 && (mcp_store_chunks(len) > op->head->chunks - MCP_STORE_LEAST
+                  || mcp_store_tenant_large(op, st, mcp_store_chunks(len))))
+    {
         return MCP_ERR_LARGE;
     }
 
@@ -169,24 +434,20 @@ mcp_store_append_event(mcp_store_op_t *op, mcp_store_stream_t *st,
 {
     int  rc;
 
+    rc = MCP_OK;
+
     if (chain != NULL && chain->count > 0) {
         mcp_store_log_attach(op, &st->events, rec, chain);
-
     } else {
         rc = mcp_store_make_room(op, st, message.len, all);
-
         if (rc == MCP_OK) {
             rc = mcp_store_log_append(op, &st->events, rec, &message, 1, all);
         }
-
-        if (rc != MCP_OK) {
-            return rc;
-        }
     }
 
-    mcp_store_add(op->head, MCP_COUNT_EVENTS, 1);
+    mcp_store_add(op->head, MCP_COUNT_EVENTS, rc == MCP_OK);
 
-    return MCP_OK;
+    return rc;
 }
 
 
@@ -197,7 +458,7 @@ mcp_store_answers(const mcp_store_record_t *rec)
 }
 
 
-static inline int
+static int
 mcp_store_append_locked(mcp_store_op_t *op, const mcp_stream_ref_t *ref,
     mcp_str_t message, mcp_store_record_t *rec, uint64_t now,
     mcp_store_chain_t *chain)
@@ -214,13 +475,11 @@ mcp_store_append_locked(mcp_store_op_t *op, const mcp_stream_ref_t *ref,
 
     op->tenant = st->tenant;
     mcp_store_task_release(op, st);
-
     rc = mcp_store_stream_admit(op, st, message.len, answers);
-    if (rc != MCP_OK) {
-        return rc;
+    if (rc == MCP_OK) {
+        rc = mcp_store_append_event(op, st, rec, message, answers >= 0, chain);
     }
 
-    rc = mcp_store_append_event(op, st, rec, message, answers >= 0, chain);
     if (rc != MCP_OK) {
         return rc;
     }
@@ -237,10 +496,8 @@ mcp_store_append_locked(mcp_store_op_t *op, const mcp_stream_ref_t *ref,
 }
 
 
-/* Appends a message. A long message is in the private chain "chain", which is
- * empty for a short one. Inline, because owners append all the time. */
-static inline int
-mcp_store_append_claimed(mcp_store_op_t *op, const mcp_stream_ref_t *ref,
+int
+mcp_store_append_next(mcp_store_op_t *op, const mcp_stream_ref_t *ref,
     mcp_str_t message, mcp_store_record_t *rec, uint64_t now,
     mcp_store_chain_t *chain)
 {
@@ -254,21 +511,11 @@ mcp_store_append_claimed(mcp_store_op_t *op, const mcp_stream_ref_t *ref,
     }
 
     rc = mcp_store_append_locked(op, ref, message, rec, now, chain);
-
     if (rc != MCP_OK) {
         mcp_store_chain_free(op, chain->first, chain->last, chain->count);
     }
 
     return rc;
-}
-
-
-int
-mcp_store_append_next(mcp_store_op_t *op, const mcp_stream_ref_t *ref,
-    mcp_str_t message, mcp_store_record_t *rec, uint64_t now,
-    mcp_store_chain_t *chain)
-{
-    return mcp_store_append_claimed(op, ref, message, rec, now, chain);
 }
 
 
@@ -303,7 +550,7 @@ mcp_store_append(mcp_store_t *store, const mcp_stream_ref_t *ref,
         return rc;
     }
 
-    rc = mcp_store_append_claimed(&op, ref, message, &rec, now, &chain);
+    rc = mcp_store_append_next(&op, ref, message, &rec, now, &chain);
 
     mcp_store_leave(&op);
 
@@ -322,13 +569,13 @@ mcp_store_stream_burn(mcp_store_op_t *op, mcp_store_stream_t *st)
 {
     mcp_store_add(op->head, MCP_COUNT_EVENTS_DROPPED,
                   (int64_t) mcp_store_stream_unsent(st) + 1);
-
     mcp_store_log_clear(op, &st->events);
 
     st->events.last++;
     mcp_store_barrier();
     st->events.first = st->events.last + 1;
     st->applied_seq = st->events.last;
+    mcp_store_stream_settle(op, st);
 }
 
 
@@ -353,7 +600,6 @@ mcp_store_stream_publish(mcp_store_op_t *op, mcp_store_stream_t *st,
 
     } else {
         mcp_store_stream_burn(op, st);
-        mcp_store_stream_settle(op, st);
     }
 
     mcp_store_mark_consumer(op, st);
@@ -386,19 +632,17 @@ mcp_store_stream_publish_big(mcp_store_t *store, const mcp_stream_ref_t *ref,
 
     st = mcp_store_stream_get(&op, ref);
 
-    if (st != NULL && !mcp_store_final(st)) {
+    if (st == NULL || mcp_store_final(st)) {
         if (rc == MCP_OK) {
-            mcp_store_stream_publish(&op, st, message, &chain);
-
-        } else {
-            mcp_store_stream_burn(&op, st);
-            mcp_store_stream_settle(&op, st);
-            mcp_store_mark_consumer(&op, st);
-            mcp_store_mark_replication(&op, st);
+            mcp_store_chain_free(&op, chain.first, chain.last, chain.count);
         }
 
     } else if (rc == MCP_OK) {
-        mcp_store_chain_free(&op, chain.first, chain.last, chain.count);
+        mcp_store_stream_publish(&op, st, message, &chain);
+    } else {
+        mcp_store_stream_burn(&op, st);
+        mcp_store_mark_consumer(&op, st);
+        mcp_store_mark_replication(&op, st);
     }
 
     mcp_store_leave(&op);

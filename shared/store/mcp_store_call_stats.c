@@ -1,11 +1,81 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Statistics of finished calls: rows of counters, and the latest failures. */
+/*
+ * Outcomes of calls, statistics of finished calls (rows of counters, and the
+ * latest failures), and active requests, on which backends work. Each active
+ * request has a record, which the process that runs the backend request takes
+ * and frees without the lock. The upper half of the record's "owner" counts
+ * how often the record was taken, so that a reader notices if the record was
+ * taken again while it was being read. The lower half is 0 while the record is
+ * free, otherwise twice the slot + 1; its lowest bit is set when the data are
+ * complete.
+ */
 
 
 #include "base/mcp_utf8.h"
+#include "rpc/mcp_reason.h"
 #include "store/mcp_store_layout.h"
 
+
+/* --- outcomes --- */
+
+#define MCP_OUTCOME_NO_COUNTER  MCP_COUNT_MAX
+
+
+static const struct {
+    mcp_str_t      name;
+    mcp_counter_e  counter;
+} mcp_outcomes[MCP_OUTCOME_COUNT] = {
+    [MCP_OUTCOME_NONE] = { mcp_str(""), MCP_OUTCOME_NO_COUNTER },
+    [MCP_OUTCOME_OK] = { mcp_str("ok"), MCP_OUTCOME_NO_COUNTER },
+    [MCP_OUTCOME_TOOL_ERROR] = { mcp_str("tool_error"),
+                                MCP_COUNT_CALLS_TOOL_ERRORS },
+    [MCP_OUTCOME_RPC_ERROR] = { mcp_str("rpc_error"), MCP_COUNT_CALLS_FAILED },
+    [MCP_OUTCOME_FAULT] = { mcp_str("fault"), MCP_COUNT_CALLS_FAILED },
+    [MCP_OUTCOME_LOST] = { mcp_str("lost"), MCP_COUNT_CALLS_LOST },
+    [MCP_OUTCOME_CANCELLED] = { mcp_str("cancelled"),
+                               MCP_COUNT_CALLS_CANCELLED },
+    [MCP_OUTCOME_EXPIRED] = { mcp_str("expired"), MCP_COUNT_CALLS_EXPIRED }
+};
+
+
+mcp_str_t
+mcp_outcome_name(mcp_outcome_e outcome)
+{
+    return mcp_outcomes[outcome].name;
+}
+
+
+void
+mcp_outcome_count(mcp_store_t *store, mcp_outcome_e outcome)
+{
+    mcp_counter_e  counter;
+
+    counter = mcp_outcomes[outcome].counter;
+
+    if (counter != MCP_OUTCOME_NO_COUNTER) {
+        mcp_store_count(store, counter, 1);
+    }
+}
+
+
+mcp_outcome_e
+mcp_outcome_of(const mcp_stream_info_t *info)
+{
+    if (info->kind != MCP_STREAM_CALL || info->state < MCP_STATE_COMPLETED) {
+        return MCP_OUTCOME_NONE;
+    }
+
+    if (info->state == MCP_STATE_CANCELLED) {
+        return MCP_OUTCOME_CANCELLED;
+    }
+
+    return info->result <= MCP_OUTCOME_LOST ? (mcp_outcome_e) info->result
+                                           : MCP_OUTCOME_NONE;
+}
+
+
+/* --- statistics --- */
 
 /* Length of the end of a truncated text that distinguishes it from others: a
  * tilde and eight hexadecimal digits of the key. */
@@ -107,24 +177,6 @@ mcp_store_call_stats_format(mcp_store_head_t *head)
 }
 
 
-static int
-mcp_call_stats_key(unsigned char key[MCP_DIGEST_LEN],
-    const mcp_call_stats_item_t *item)
-{
-    char       kind;
-    mcp_str_t  parts[4];
-
-    kind = (char) ('0' + item->kind);
-
-    parts[0] = mcp_str("call statistics");
-    parts[1] = (mcp_str_t) { (const char *) item->catalog_key, MCP_DIGEST_LEN };
-    parts[2] = (mcp_str_t) { &kind, 1 };
-    parts[3] = item->name;
-
-    return mcp_digest(key, parts, 4);
-}
-
-
 /* Initializes a row, which becomes valid with the last statement. */
 static void
 mcp_call_stats_make(mcp_store_head_t *head, uint32_t n,
@@ -154,15 +206,22 @@ int
 mcp_store_call_stats_row(mcp_store_t *store, const mcp_call_stats_item_t *item,
     uint32_t *row)
 {
-    int                rc;
-    uint32_t           i, n;
-    unsigned char      key[MCP_DIGEST_LEN];
-    mcp_store_op_t     op;
+    int                      rc;
+    uint32_t                 i, n;
+    unsigned char            key[MCP_DIGEST_LEN];
+    mcp_store_op_t           op;
     mcp_store_call_stats_t  *rows;
+    const char               kind = (char) ('0' + item->kind);
+    const mcp_str_t          parts[4] = {
+        mcp_str("call statistics"),
+        { (const char *) item->catalog_key, MCP_DIGEST_LEN },
+        { &kind, 1 },
+        item->name
+    };
 
     *row = MCP_CALL_STATS_OTHER;
 
-    if (mcp_call_stats_key(key, item) != MCP_OK
+    if (mcp_digest(key, parts, 4) != MCP_OK
         || mcp_store_enter(store, &op) != MCP_OK)
     {
         return MCP_ERR_INTERNAL;
@@ -195,6 +254,16 @@ mcp_store_call_stats_row(mcp_store_t *store, const mcp_call_stats_item_t *item,
 }
 
 
+static void
+mcp_store_call_stats_add(mcp_store_head_t *head, uint32_t row,
+    mcp_outcome_e outcome)
+{
+    atomic_fetch_add_explicit(&mcp_store_call_stats_all(head)[row]
+                                   .results[outcome],
+                              1, memory_order_relaxed);
+}
+
+
 void
 mcp_store_call_stats_count(mcp_store_t *store, uint32_t row,
     mcp_outcome_e outcome, uint64_t ms)
@@ -216,25 +285,16 @@ mcp_store_call_stats_count(mcp_store_t *store, uint32_t row,
 }
 
 
-void
+/* Adds a failure; called with the lock. */
+static void
 mcp_store_call_stats_note(mcp_store_head_t *head,
     const mcp_call_stats_failure_t *failure)
 {
     uint32_t                 n;
     mcp_store_call_stats_t  *row;
-    mcp_store_failure_t     *at;
 
     n = atomic_load(&head->n_failures);
-    at = &mcp_store_failures(head)[n % MCP_STORE_FAILURES];
-
-    at->at = failure->at;
-    at->row = failure->row;
-    at->result = (uint16_t) failure->result;
-    at->reason = (uint16_t) failure->reason;
-    memcpy(at->id, failure->id, MCP_STREAM_ID_LEN);
-    memcpy(at->principal, failure->principal, MCP_CALL_STATS_PRINCIPAL);
-    memcpy(at->detail, failure->detail, MCP_CALL_STATS_DETAIL);
-
+    mcp_store_failures(head)[n % MCP_STORE_FAILURES] = *failure;
     mcp_store_barrier();
     atomic_store(&head->n_failures, n + 1);
 
@@ -243,7 +303,8 @@ mcp_store_call_stats_note(mcp_store_head_t *head,
     }
 
     row = &mcp_store_call_stats_all(head)[failure->row];
-    atomic_store(&row->failed, failure->result << 16 | failure->reason);
+    atomic_store(&row->failed,
+                 (uint32_t) failure->result << 16 | failure->reason);
     atomic_store(&row->failed_at, failure->at);
 }
 
@@ -303,10 +364,10 @@ size_t
 mcp_store_call_stats_recent(mcp_store_t *store, mcp_call_stats_failure_t *out,
     size_t n)
 {
-    size_t                      i, all;
-    uint32_t                    last;
-    mcp_store_op_t              op;
-    const mcp_store_failure_t  *at;
+    size_t                           i, all;
+    uint32_t                         last;
+    mcp_store_op_t                   op;
+    const mcp_call_stats_failure_t  *failure;
 
     if (mcp_store_enter(store, &op) != MCP_OK) {
         return 0;
@@ -319,22 +380,257 @@ mcp_store_call_stats_recent(mcp_store_t *store, mcp_call_stats_failure_t *out,
     all = n < MCP_CALL_STATS_RECENT ? n : MCP_CALL_STATS_RECENT;
 
     for (i = 0; i < all; i++) {
-        at = &mcp_store_failures(op.head)[(last - 1 - (uint32_t) i)
-                                          % MCP_STORE_FAILURES];
-        if (at->at == 0) {
+        failure = &mcp_store_failures(op.head)[(last - 1 - (uint32_t) i)
+                                               % MCP_STORE_FAILURES];
+        if (failure->at == 0) {
             break;
         }
 
-        out[i].at = at->at;
-        out[i].row = at->row;
-        out[i].result = at->result;
-        out[i].reason = at->reason;
-        memcpy(out[i].id, at->id, MCP_STREAM_ID_LEN);
-        memcpy(out[i].principal, at->principal, MCP_CALL_STATS_PRINCIPAL);
-        memcpy(out[i].detail, at->detail, MCP_CALL_STATS_DETAIL);
+        out[i] = *failure;
     }
 
     mcp_store_leave(&op);
 
     return i;
+}
+
+
+/* --- active requests --- */
+
+_Static_assert(offsetof(mcp_active_t, slot) % sizeof(uint64_t) == 0, "words");
+
+
+/* Number of records among which mcp_active_find() searches for a free one. */
+#define MCP_ACTIVE_PROBES  64
+
+#define mcp_active_slot(owner)  ((uint32_t) ((owner) >> 1 & 0x7fffffff))
+
+
+/* Takes a free record. Returns NULL if there is none among the next
+ * MCP_ACTIVE_PROBES records. */
+static mcp_store_active_t *
+mcp_active_find(mcp_store_t *store)
+{
+    uint32_t             n;
+    uint64_t             old, owner;
+    mcp_store_active_t  *record;
+
+    for (n = 0; n < MCP_ACTIVE_PROBES; n++) {
+        store->active %= store->head->max_active;
+        record = &mcp_store_active_records(store->head)[store->active++];
+        old = atomic_load_explicit(&record->owner, memory_order_relaxed);
+        owner = ((old >> 32) + 1) << 32 | (uint64_t) (store->slot + 1) << 1;
+
+        if ((uint32_t) old == 0
+            && atomic_compare_exchange_strong(&record->owner, &old, owner))
+        {
+            return record;
+        }
+    }
+
+    return NULL;
+}
+
+
+uint32_t
+mcp_store_active_begin(mcp_store_t *store, const mcp_active_t *active)
+{
+    size_t               k;
+    uint64_t             words[MCP_ACTIVE_WORDS];
+    mcp_store_active_t  *record;
+
+    /* a process that has detached has freed its records, and must not take new
+     * ones */
+
+    if (store->head->slots[store->slot].pid != store->pid) {
+        return 0;
+    }
+
+    record = mcp_active_find(store);
+
+    if (record == NULL) {
+        return 0;
+    }
+
+    memcpy(words, active, sizeof(words));
+
+    for (k = 0; k < MCP_ACTIVE_WORDS; k++) {
+        atomic_store_explicit(&record->word[k], words[k],
+                              memory_order_relaxed);
+    }
+
+    atomic_fetch_or_explicit(&record->owner, 1, memory_order_release);
+
+    return store->active;
+}
+
+
+void
+mcp_store_active_end(mcp_store_t *store, uint32_t handle)
+{
+    uint64_t             owner;
+    mcp_store_active_t  *record;
+
+    if (handle == 0) {
+        return;
+    }
+
+    record = &mcp_store_active_records(store->head)[handle - 1];
+    owner = atomic_load_explicit(&record->owner, memory_order_relaxed);
+
+    /* after this process was declared dead, another process may have taken the
+     * record */
+
+    if (mcp_active_slot(owner) == store->slot + 1) {
+        atomic_compare_exchange_strong(&record->owner, &owner,
+                                       owner >> 32 << 32);
+    }
+
+    store->active = handle - 1;
+}
+
+
+/* Copies a record to *out. Returns 0 if the record is free, incomplete, or was
+ * changed meanwhile. */
+static int
+mcp_active_read(mcp_store_active_t *record, mcp_active_t *out)
+{
+    size_t    k;
+    uint64_t  owner, words[MCP_ACTIVE_WORDS];
+
+    owner = atomic_load_explicit(&record->owner, memory_order_acquire);
+
+    if (!(owner & 1)) {
+        return 0;
+    }
+
+    for (k = 0; k < MCP_ACTIVE_WORDS; k++) {
+        words[k] = atomic_load_explicit(&record->word[k],
+                                        memory_order_acquire);
+    }
+
+    if (atomic_load_explicit(&record->owner, memory_order_relaxed) != owner) {
+        return 0;
+    }
+
+    memcpy(out, words, sizeof(words));
+    out->slot = mcp_active_slot(owner) - 1;
+
+    return 1;
+}
+
+
+void
+mcp_store_active_count(mcp_store_t *store, uint64_t *counts, size_t n)
+{
+    uint32_t      i;
+    mcp_active_t  active;
+
+    for (i = 0; i < store->head->max_active; i++) {
+        if (mcp_active_read(&mcp_store_active_records(store->head)[i], &active)
+            && active.row < n)
+        {
+            counts[active.row]++;
+        }
+    }
+}
+
+
+/* Adds the pid of the request's process and the data of the call's stream. */
+static void
+mcp_active_check(mcp_store_op_t *op, mcp_active_t *active)
+{
+    mcp_store_stream_t  *st;
+
+    active->pid = op->head->slots[active->slot].pid;
+    active->reader = 0;
+    active->elsewhere = 0;
+    active->events = 0;
+    active->state = -1;
+
+    st = mcp_store_stream_find(op, active->id);
+
+    if (st == NULL) {
+        return;
+    }
+
+    active->state = (int) st->state;
+    active->events = st->events.last;
+
+    /* a consumer at another node has no process in this zone */
+
+    active->elsewhere = st->consumer_slot == MCP_STORE_REMOTE_CONSUMER;
+
+    if (st->consumer_slot < MCP_STORE_SLOTS) {
+        active->reader = op->head->slots[st->consumer_slot].pid;
+    }
+}
+
+
+size_t
+mcp_store_active_page(mcp_store_t *store, uint32_t *position,
+    mcp_active_t out[MCP_CALL_STATS_PAGE])
+{
+    size_t          k, n;
+    uint32_t        i, max;
+    mcp_store_op_t  op;
+
+    n = 0;
+    max = store->head->max_active;
+
+    for (i = *position; i < max && n < MCP_CALL_STATS_PAGE; i++) {
+        n += (size_t) mcp_active_read(&mcp_store_active_records(store->head)[i],
+                                      &out[n]);
+    }
+
+    *position = i < max ? i : 0;
+
+    if (n == 0 || mcp_store_enter(store, &op) != MCP_OK) {
+        return 0;
+    }
+
+    for (k = 0; k < n; k++) {
+        mcp_active_check(&op, &out[k]);
+    }
+
+    mcp_store_leave(&op);
+
+    return n;
+}
+
+
+void
+mcp_store_active_retire(mcp_store_head_t *head, unsigned slot)
+{
+    uint32_t                  i;
+    uint64_t                  owner;
+    mcp_active_t              active;
+    mcp_store_active_t       *record;
+    mcp_call_stats_failure_t  failure;
+
+    memset(&failure, 0, sizeof(failure));
+
+    for (i = 0; i < head->max_active; i++) {
+        record = &mcp_store_active_records(head)[i];
+        owner = atomic_load(&record->owner);
+
+        if (mcp_active_slot(owner) != slot + 1) {
+            continue;
+        }
+
+        if (mcp_active_read(record, &active)) {
+            failure.at = atomic_load(&head->seen);
+            failure.row = active.row;
+            failure.result = MCP_OUTCOME_LOST;
+            failure.reason = MCP_REASON_LOST;
+            memcpy(failure.id, active.id, MCP_STREAM_ID_LEN);
+            memcpy(failure.principal, active.principal,
+                MCP_CALL_STATS_PRINCIPAL);
+
+            mcp_store_call_stats_add(head, active.row, MCP_OUTCOME_LOST);
+            mcp_store_call_stats_note(head, &failure);
+        }
+
+        atomic_store(&record->owner, owner >> 32 << 32);
+    }
 }

@@ -67,10 +67,7 @@ mcp_store_chain_take(mcp_store_op_t *op, uint32_t n, mcp_store_chain_t *chain)
     mcp_store_chunk_t  *chunk;
 
     head = op->head;
-
-    chain->first = 0;
-    chain->last = 0;
-    chain->count = n;
+    *chain = (mcp_store_chain_t) { 0, 0, n };
     chunk = NULL;
 
     for (i = 0; i < n; i++) {
@@ -84,13 +81,8 @@ mcp_store_chain_take(mcp_store_op_t *op, uint32_t n, mcp_store_chain_t *chain)
         }
 
         chunk = mcp_store_chunk(head, index);
-        chunk->next = 0;
-        chunk->skip = 0;
+        memset(chunk, 0, MCP_CHUNK_HEAD);
         chunk->used = MCP_CHUNK_HEAD;
-        chunk->first = 0;
-        chunk->count = 0;
-        chunk->seq = 0;
-        chunk->total = 0;
         chain->last = index;
     }
 }
@@ -132,6 +124,20 @@ mcp_store_chain_drop(mcp_store_op_t *op, uint32_t first)
     }
 
     mcp_store_chain_free(op, first, last, count);
+}
+
+
+uint32_t
+mcp_store_next_chunk(mcp_store_head_t *head, uint32_t index,
+    unsigned char type)
+{
+    while (++index < head->fresh) {
+        if (mcp_store_types(head)[index] == type) {
+            return index;
+        }
+    }
+
+    return 0;
 }
 
 
@@ -292,10 +298,8 @@ mcp_store_private_grow(mcp_store_t *store, uint32_t total, int all,
 }
 
 
-/* Frees an incomplete private chain, because there was no room for its other
- * chunks. */
-static void
-mcp_store_private_undo(mcp_store_t *store, mcp_store_chain_t *chain)
+void
+mcp_store_private_drop(mcp_store_t *store, mcp_store_chain_t *chain)
 {
     mcp_store_op_t  op;
 
@@ -321,9 +325,7 @@ mcp_store_private_make(mcp_store_t *store, const mcp_str_t *parts, size_t n,
     uint32_t         total;
     mcp_store_pos_t  pos;
 
-    chain->first = 0;
-    chain->last = 0;
-    chain->count = 0;
+    *chain = (mcp_store_chain_t) { 0, 0, 0 };
     len = skip;
 
     for (i = 0; i < n; i++) {
@@ -334,15 +336,13 @@ mcp_store_private_make(mcp_store_t *store, const mcp_str_t *parts, size_t n,
 
     while (chain->count < total) {
         rc = mcp_store_private_grow(store, total, all, tenant, chain);
-
         if (rc != MCP_OK) {
-            mcp_store_private_undo(store, chain);
+            mcp_store_private_drop(store, chain);
             return rc;
         }
     }
 
-    pos.chunk = chain->first;
-    pos.offset = MCP_CHUNK_HEAD + skip;
+    pos = (mcp_store_pos_t) { chain->first, MCP_CHUNK_HEAD + skip };
 
     for (i = 0; i < n; i++) {
         mcp_store_copy_in(store->head, &pos, parts[i].data, parts[i].len);
@@ -385,15 +385,6 @@ mcp_store_private_claim(mcp_store_op_t *op, mcp_store_chain_t *chain)
 
 
 void
-mcp_store_private_drop(mcp_store_op_t *op, mcp_store_chain_t *chain)
-{
-    if (chain->count > 0 && mcp_store_private_claim(op, chain) == MCP_OK) {
-        mcp_store_chain_free(op, chain->first, chain->last, chain->count);
-    }
-}
-
-
-void
 mcp_store_private_reclaim(mcp_store_op_t *op, unsigned slot)
 {
     uint32_t  first, *link;
@@ -408,27 +399,28 @@ mcp_store_private_reclaim(mcp_store_op_t *op, unsigned slot)
 }
 
 
+/* Adds a link to a list between its neighbours, whose refs are prev and
+ * next. */
+static void
+mcp_store_list_insert(mcp_store_head_t *head, mcp_store_list_t *list,
+    uint32_t prev, mcp_store_link_t *link, uint32_t next)
+{
+    link->prev = prev;
+    link->next = next;
+
+    *(prev == MCP_STORE_END ? &list->first : &mcp_store_link(head, prev)->next)
+        = mcp_store_ref(head, link);
+    *(next == MCP_STORE_END ? &list->last : &mcp_store_link(head, next)->prev)
+        = mcp_store_ref(head, link);
+}
+
+
 void
 mcp_store_list_append(mcp_store_head_t *head, mcp_store_list_t *list,
     mcp_store_link_t *link)
 {
-    uint32_t           ref;
-    mcp_store_link_t  *last;
-
-    ref = mcp_store_ref(head, link);
-    link->next = MCP_STORE_END;
-
-    if (list->first == 0) {
-        link->prev = MCP_STORE_END;
-        list->first = ref;
-
-    } else {
-        last = mcp_store_at(head, list->last);
-        link->prev = list->last;
-        last->next = ref;
-    }
-
-    list->last = ref;
+    mcp_store_list_insert(head, list, list->first ? list->last : MCP_STORE_END,
+                          link, MCP_STORE_END);
 }
 
 
@@ -436,23 +428,8 @@ void
 mcp_store_list_prepend(mcp_store_head_t *head, mcp_store_list_t *list,
     mcp_store_link_t *link)
 {
-    uint32_t           ref;
-    mcp_store_link_t  *first;
-
-    ref = mcp_store_ref(head, link);
-    link->prev = MCP_STORE_END;
-
-    if (list->first == 0) {
-        link->next = MCP_STORE_END;
-        list->last = ref;
-
-    } else {
-        first = mcp_store_at(head, list->first);
-        link->next = list->first;
-        first->prev = ref;
-    }
-
-    list->first = ref;
+    mcp_store_list_insert(head, list, MCP_STORE_END, link,
+                          list->first ? list->first : MCP_STORE_END);
 }
 
 
@@ -460,30 +437,23 @@ void
 mcp_store_list_remove(mcp_store_head_t *head, mcp_store_list_t *list,
     mcp_store_link_t *link)
 {
-    mcp_store_link_t  *other;
-
     if (!mcp_store_linked(link)) {
         return;
     }
 
     if (link->prev == MCP_STORE_END) {
         list->first = link->next == MCP_STORE_END ? 0 : link->next;
-
     } else {
-        other = mcp_store_at(head, link->prev);
-        other->next = link->next;
+        mcp_store_link(head, link->prev)->next = link->next;
     }
 
     if (link->next == MCP_STORE_END) {
         list->last = link->prev == MCP_STORE_END ? 0 : link->prev;
-
     } else {
-        other = mcp_store_at(head, link->next);
-        other->prev = link->prev;
+        mcp_store_link(head, link->next)->prev = link->prev;
     }
 
-    link->prev = 0;
-    link->next = 0;
+    *link = (mcp_store_link_t) { 0, 0 };
 }
 
 
@@ -491,25 +461,13 @@ void
 mcp_store_ring_append(mcp_store_head_t *head, uint32_t *ring,
     mcp_store_link_t *link)
 {
-    uint32_t           ref;
-    mcp_store_link_t  *newest, *oldest;
+    uint32_t  ref;
 
     ref = mcp_store_ref(head, link);
-
-    if (*ring == 0) {
-        link->prev = ref;
-        link->next = ref;
-
-    } else {
-        newest = mcp_store_at(head, *ring);
-        oldest = mcp_store_at(head, newest->next);
-
-        link->prev = *ring;
-        link->next = newest->next;
-        newest->next = ref;
-        oldest->prev = ref;
-    }
-
+    link->prev = *ring ? *ring : ref;
+    link->next = *ring ? mcp_store_link(head, *ring)->next : ref;
+    mcp_store_link(head, link->prev)->next = ref;
+    mcp_store_link(head, link->next)->prev = ref;
     *ring = ref;
 }
 
@@ -518,8 +476,7 @@ void
 mcp_store_ring_remove(mcp_store_head_t *head, uint32_t *ring,
     mcp_store_link_t *link)
 {
-    uint32_t           ref;
-    mcp_store_link_t  *other;
+    uint32_t  ref;
 
     ref = mcp_store_ref(head, link);
 
@@ -527,11 +484,7 @@ mcp_store_ring_remove(mcp_store_head_t *head, uint32_t *ring,
         *ring = link->prev == ref ? 0 : link->prev;
     }
 
-    other = mcp_store_at(head, link->prev);
-    other->next = link->next;
-    other = mcp_store_at(head, link->next);
-    other->prev = link->prev;
-
-    link->prev = 0;
-    link->next = 0;
+    mcp_store_link(head, link->prev)->next = link->next;
+    mcp_store_link(head, link->next)->prev = link->prev;
+    *link = (mcp_store_link_t) { 0, 0 };
 }

@@ -20,18 +20,6 @@ mcp_store_is_consumer(mcp_store_op_t *op, const mcp_store_stream_t *st,
 }
 
 
-/* Returns 1 if (this slot, handle) may read a stream: it is the consumer, or a
- * joined reader. */
-static int
-mcp_store_is_reader(mcp_store_op_t *op, const mcp_store_stream_t *st,
-    uint64_t handle)
-{
-    return mcp_store_is_consumer(op, st, handle)
-           || (st->join != 0
-               && mcp_store_reader_find(op, st->id, handle) != NULL);
-}
-
-
 /*
  * The tombstone takes a chunk until the process of the displaced consumer has
  * drained it. If there is no room for a tombstone, that process is notified
@@ -44,7 +32,7 @@ mcp_store_consumer_displace(mcp_store_op_t *op, mcp_store_stream_t *st)
     uint32_t             index;
     mcp_store_stream_t  *tombstone;
 
-    mcp_store_unmark(op, st, MCP_LINK_CONSUMER);
+    mcp_store_unmark(op, &st->link[MCP_LINK_CONSUMER], st->consumer_slot);
 
     if (st->consumer_slot != MCP_STORE_REMOTE_CONSUMER
         && mcp_store_ensure(op, 1, 1) == MCP_OK)
@@ -74,9 +62,7 @@ void
 mcp_store_consumer_gone(mcp_store_op_t *op, mcp_store_stream_t *st,
     uint64_t now)
 {
-    mcp_store_unmark(op, st, MCP_LINK_CONSUMER);
-
-    st->consumer_slot = MCP_STORE_NO_SLOT;
+    mcp_store_unmark_consumer(op, st);
     st->unattended = mcp_store_attended(op->head, st) ? 0 : now;
     st->seen = 1;
 
@@ -96,8 +82,7 @@ mcp_store_consumer_take(mcp_store_op_t *op, mcp_store_stream_t *st,
     uint32_t slot, uint64_t handle, uint64_t after, int *taken)
 {
     if (st->consumer_slot == slot && st->consumer_handle == handle) {
-        mcp_store_unmark(op, st, MCP_LINK_CONSUMER);
-
+        mcp_store_unmark_consumer(op, st);
     } else if (st->consumer_slot != MCP_STORE_NO_SLOT) {
         *taken = 1;
         st->takeovers += (st->takeovers < UINT32_MAX);
@@ -114,7 +99,9 @@ mcp_store_consumer_take(mcp_store_op_t *op, mcp_store_stream_t *st,
     /* events that the client requests again have not arrived, although they
      * were written to a socket */
 
-    mcp_store_stream_seen(op, st, after);
+    st->sent_seq = after;
+    st->sent_bytes = mcp_store_log_bytes(op->head, &st->events,
+                                         st->events.first, after);
     st->consumer_handle = handle;
     mcp_store_barrier();
     st->consumer_slot = slot;
@@ -141,9 +128,7 @@ mcp_store_watch_locked(mcp_store_op_t *op, const mcp_stream_ref_t *ref,
         return MCP_ERR_PURGED;
     }
 
-    if (mcp_store_mirror_taken(op->head, st)
-        || mcp_store_remote_consumer_taken(op->head, st))
-    {
+    if (mcp_store_replication_taken(op->head, st)) {
         return MCP_ERR_DENIED;
     }
 
@@ -251,26 +236,12 @@ mcp_store_cursor_pos(mcp_store_head_t *head, const mcp_store_stream_t *st,
         && (cursor->done > 0 || cursor->seq >= st->events.first)
         && cursor->check == mcp_store_cursor_check(st, cursor))
     {
-        pos->chunk = cursor->chunk;
-        pos->offset = cursor->offset;
+        *pos = (mcp_store_pos_t) { cursor->chunk, cursor->offset };
         return 1;
     }
 
     return cursor->done == 0
            && mcp_store_log_seek(head, &st->events, cursor->seq + 1, pos);
-}
-
-
-/* Returns 1 if an event is for the reader of this cursor. An event that
- * concerns no single request is for all readers. */
-static int
-mcp_store_wanted(const mcp_cursor_t *cursor, const mcp_store_record_t *rec)
-{
-    unsigned  number;
-
-    number = rec->answers % MCP_STORE_RESULT(1);
-
-    return cursor->only == 0 || number == 0 || number == cursor->only;
 }
 
 
@@ -311,6 +282,7 @@ static int
 mcp_store_fill_begin(mcp_store_head_t *head, const mcp_store_stream_t *st,
     mcp_cursor_t *cursor, mcp_store_pos_t *pos, char **p, const char *end)
 {
+    unsigned             number;
     mcp_store_record_t  *rec;
 
     if (cursor->seq == mcp_store_visible(head, st)
@@ -325,7 +297,10 @@ mcp_store_fill_begin(mcp_store_head_t *head, const mcp_store_stream_t *st,
         return MCP_ERR_INTERNAL;
     }
 
-    if (!mcp_store_wanted(cursor, rec)) {
+    /* an event that concerns no single request is for all readers */
+    number = rec->answers % MCP_STORE_RESULT(1);
+
+    if (cursor->only && number && number != cursor->only) {
         mcp_store_log_pass(head, pos, rec->len);
         cursor->seq++;
 
@@ -498,7 +473,11 @@ mcp_store_read_locked(mcp_store_op_t *op, const mcp_stream_ref_t *ref,
         return MCP_ERR_NOT_FOUND;
     }
 
-    if (!mcp_store_is_reader(op, st, handle)) {
+    /* readers are the consumer and the joined readers */
+    if (!mcp_store_is_consumer(op, st, handle)
+        && (st->join == 0
+            || mcp_store_reader_find(op, st->id, handle) == NULL))
+    {
         return MCP_ERR_DENIED;
     }
 
@@ -520,19 +499,16 @@ mcp_store_read_locked(mcp_store_op_t *op, const mcp_stream_ref_t *ref,
         mcp_store_read_sent(op, st, cursor, sent);
     }
 
-    if (cursor->seq == last) {
-        return mcp_store_through(op->head, st, cursor) ? MCP_DONE : MCP_AGAIN;
-    }
-
-    p = mcp_store_fill(op->head, st, cursor, buf, buf + cap);
-
+    p = cursor->seq == last ? buf : mcp_store_fill(op->head, st, cursor, buf,
+                                                   buf + cap);
     if (p == NULL) {
         return MCP_ERR_PURGED;
     }
 
     *len = (size_t) (p - buf);
 
-    /* all these events concern other requests than cursor->only */
+    /* there is no event, or all events concern other requests than
+     * cursor->only */
 
     if (*len == 0) {
         return mcp_store_through(op->head, st, cursor) ? MCP_DONE : MCP_AGAIN;

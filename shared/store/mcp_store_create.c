@@ -17,7 +17,7 @@ mcp_store_stream_fill(mcp_store_stream_t *st, const mcp_stream_spec_t *spec,
     memcpy(st->params, spec->params, MCP_DIGEST_LEN);
 
     st->kind = (uint8_t) spec->kind;
-    mcp_store_stream_set_state(st, MCP_STATE_PROCESSING);
+    st->state = MCP_STATE_PROCESSING;
     st->revision = spec->revision;
     st->created = now;
     st->unattended = now;
@@ -63,12 +63,10 @@ static int
 mcp_store_create_check(mcp_store_op_t *op, const mcp_stream_spec_t *spec,
     uint32_t chunks, uint64_t now, int mirror)
 {
-    int                rc;
-    mcp_store_head_t  *head;
+    int                  rc;
+    mcp_store_stream_t  *st;
 
-    head = op->head;
-
-    if (head->slots[op->store->slot].pid != op->store->pid) {
+    if (op->head->slots[op->store->slot].pid != op->store->pid) {
         return MCP_ERR_INTERNAL;
     }
 
@@ -77,13 +75,13 @@ mcp_store_create_check(mcp_store_op_t *op, const mcp_stream_spec_t *spec,
     }
 
     if (spec->join && !mirror) {
-        rc = mcp_store_join_check(op, spec, now);
-        if (rc != MCP_OK) {
-            return rc;
+        rc = mcp_store_join_lookup(op, spec, now, &st);
+        if (rc != MCP_OK || st != NULL) {
+            return rc != MCP_OK ? rc : MCP_ERR_EXISTS;
         }
     }
 
-    if (mcp_store_session_crowded(head, spec->session, spec->session_limit)
+    if (mcp_store_session_crowded(op->head, spec->session, spec->session_limit)
         || !mcp_store_tenant_may_create(op, &spec->tenant, spec->kind, chunks))
     {
         return MCP_ERR_LIMIT;
@@ -107,8 +105,7 @@ mcp_store_create_text(mcp_store_op_t *op, mcp_store_making_t *making,
     }
 
     mcp_store_chain_take(op, n, &making->chain);
-    pos.chunk = making->chain.first;
-    pos.offset = MCP_CHUNK_HEAD;
+    pos = (mcp_store_pos_t) { making->chain.first, MCP_CHUNK_HEAD };
 
     for (i = 0; i < 3; i++) {
         mcp_store_copy_in(op->head, &pos, making->text[i].data,
@@ -161,22 +158,6 @@ mcp_store_create_root(mcp_store_op_t *op, const mcp_store_making_t *making)
 }
 
 
-/* Returns the maximum number of chunks that the groups of a new stream
- * take. */
-static uint32_t
-mcp_store_create_groups(mcp_store_op_t *op, const mcp_stream_spec_t *spec)
-{
-    unsigned char  up[MCP_DIGEST_LEN];
-
-    /* usually the groups exist already, or one chunk has all their entries */
-
-    return mcp_tenant_parent(spec->tenant.id, up)
-           && mcp_store_entry_find(op->head, MCP_ENTRY_TENANT, 0,
-                                   spec->tenant.id, 0)
-              == NULL ? 1 + MCP_TENANT_LEVELS : 2;
-}
-
-
 /* Makes room for a stream with n chunks of text, for entries of the groups of
  * its session and tenant, for the JOIN entry if requests may join it, and for
  * the replication data of a mirror. */
@@ -184,8 +165,17 @@ static int
 mcp_store_create_room(mcp_store_op_t *op, const mcp_store_making_t *making,
     uint32_t n)
 {
-    n += 1 + mcp_store_create_groups(op, making->spec)
-         + (making->spec->join != NULL) + (making->begin != NULL);
+    unsigned char             up[MCP_DIGEST_LEN];
+    const mcp_stream_spec_t  *spec;
+
+    spec = making->spec;
+    n += 1u + (spec->join != NULL) + (making->begin != NULL);
+
+    /* usually the groups exist already, or one chunk has all their entries */
+    n += mcp_tenant_parent(spec->tenant.id, up)
+         && mcp_store_entry_find(op->head, MCP_ENTRY_TENANT, 0,
+                                 spec->tenant.id, 0)
+            == NULL ? 1 + MCP_TENANT_LEVELS : 2;
 
     return mcp_store_ensure(op, n, 0);
 }

@@ -30,10 +30,7 @@ mcp_store_stream_link(mcp_store_head_t *head, uint32_t index)
     *bucket = index;
 
     head->n_streams++;
-
-    if (st->kind == MCP_STREAM_LISTEN) {
-        head->n_listeners++;
-    }
+    head->n_listeners += (st->kind == MCP_STREAM_LISTEN);
 }
 
 
@@ -56,10 +53,7 @@ mcp_store_stream_unlink(mcp_store_head_t *head, uint32_t index)
     }
 
     head->n_streams--;
-
-    if (st->kind == MCP_STREAM_LISTEN) {
-        head->n_listeners--;
-    }
+    head->n_listeners -= (st->kind == MCP_STREAM_LISTEN);
 }
 
 
@@ -87,25 +81,30 @@ mcp_store_stream_find(mcp_store_op_t *op,
 
 
 mcp_store_stream_t *
+mcp_store_stream_at(mcp_store_head_t *head, uint32_t index)
+{
+    mcp_store_stream_t  *st;
+
+    if (!mcp_store_index_ok(head, index)
+        || mcp_store_types(head)[index] != MCP_CHUNK_STREAM)
+    {
+        return NULL;
+    }
+
+    st = mcp_store_stream(head, index);
+
+    return st->live == MCP_STREAM_LIVE ? st : NULL;
+}
+
+
+mcp_store_stream_t *
 mcp_store_stream_get(mcp_store_op_t *op, const mcp_stream_ref_t *ref)
 {
     mcp_store_stream_t  *st;
 
-    if (!mcp_store_index_ok(op->head, ref->index)
-        || mcp_store_types(op->head)[ref->index] != MCP_CHUNK_STREAM)
-    {
-        return NULL;
-    }
+    st = mcp_store_stream_at(op->head, ref->index);
 
-    st = mcp_store_stream(op->head, ref->index);
-
-    if (st->live != MCP_STREAM_LIVE
-        || memcmp(st->id, ref->id, MCP_STREAM_ID_LEN) != 0)
-    {
-        return NULL;
-    }
-
-    return st;
+    return st && memcmp(st->id, ref->id, MCP_STREAM_ID_LEN) == 0 ? st : NULL;
 }
 
 
@@ -133,32 +132,13 @@ mcp_store_stream_enter(mcp_store_t *store, const mcp_stream_ref_t *ref,
 }
 
 
-/* Sets the fields of info for requests that join the stream. */
-static void
-mcp_store_stream_join_info(mcp_store_head_t *head,
-    const mcp_store_stream_t *st, mcp_stream_info_t *info)
-{
-    const mcp_store_joined_t  *joined;
-
-    info->held = st->held && !mcp_store_final(st);
-    info->attended = st->consumer_slot != MCP_STORE_NO_SLOT;
-
-    if (info->mirror) {
-        joined = &mcp_store_replication_of(head, st->repl)->joined;
-        info->held = joined->held && !mcp_store_final(st);
-        info->attended |= joined->attended;
-    }
-}
-
-
 static void
 mcp_store_stream_names(mcp_store_head_t *head, const mcp_store_stream_t *st,
     mcp_stream_info_t *info)
 {
     mcp_store_pos_t  pos;
 
-    pos.chunk = st->text;
-    pos.offset = MCP_CHUNK_HEAD;
+    pos = (mcp_store_pos_t) { st->text, MCP_CHUNK_HEAD };
 
     if (st->method_len < MCP_STORE_NAME_MAX
         && st->name_len < MCP_STORE_NAME_MAX)
@@ -197,13 +177,14 @@ mcp_store_stream_info(mcp_store_op_t *op, mcp_store_stream_t *st,
     info->own_answered = st->answered;
     info->own_failed = st->failed;
     info->posted = (st->inbox.head != 0 || st->taken || st->cancelled != 0);
-    info->replicated = mcp_store_replication_acknowledged(op->head, st);
+    info->replicated = 1;
+    info->held = st->held && !mcp_store_final(st);
+    info->attended = st->consumer_slot != MCP_STORE_NO_SLOT;
 
     if (st->repl) {
         mcp_store_replication_info(op->head, st, info);
     }
 
-    mcp_store_stream_join_info(op->head, st, info);
     info->sent_seq = st->sent_seq;
     info->confirmed_seq = st->confirmed_seq;
     info->answered = checkpoint.answered;
@@ -233,8 +214,7 @@ mcp_store_stream_request(mcp_store_op_t *op, mcp_store_stream_t *st,
     char             *p, skipped[2 * MCP_STORE_NAME_MAX];
     mcp_store_pos_t   pos;
 
-    pos.chunk = st->text;
-    pos.offset = MCP_CHUNK_HEAD;
+    pos = (mcp_store_pos_t) { st->text, MCP_CHUNK_HEAD };
 
     if (buf == NULL || st->request_len == 0
         || (size_t) st->method_len + st->name_len > sizeof(skipped))
@@ -268,9 +248,7 @@ mcp_store_find(mcp_store_t *store, const unsigned char id[MCP_STREAM_ID_LEN],
     if (st != NULL && now != 0 && mcp_store_stream_due(&op, st, now)) {
         st = NULL;                     /* the next sweep will free the stream
                                           and report it */
-    }
-
-    if (st != NULL) {
+    } else if (st != NULL) {
         mcp_store_stream_info(&op, st, info);
     }
 
@@ -289,12 +267,10 @@ mcp_store_info(mcp_store_t *store, const mcp_stream_ref_t *ref,
     mcp_store_stream_t  *st;
 
     rc = mcp_store_stream_enter(store, ref, &op, &st);
-    if (rc != MCP_OK) {
-        return rc;
+    if (rc == MCP_OK) {
+        mcp_store_stream_info(&op, st, info);
+        mcp_store_leave(&op);
     }
 
-    mcp_store_stream_info(&op, st, info);
-    mcp_store_leave(&op);
-
-    return MCP_OK;
+    return rc;
 }

@@ -195,19 +195,16 @@ mcp_store_entry_take(mcp_store_op_t *op, int all)
 
     head = op->head;
 
-    if (head->partial.first == 0) {
-        if (mcp_store_ensure(op, 1, all) != MCP_OK) {
-            return NULL;
-        }
+    if (head->partial.first == 0 && mcp_store_ensure(op, 1, all) != MCP_OK) {
+        return NULL;
     }
 
     /* the eviction in mcp_store_ensure() may have freed an entry in a full
      * chunk */
-
     if (head->partial.first == 0) {
         index = mcp_store_root_take(op, MCP_CHUNK_ENTRY);
-        entries = (mcp_store_entries_t *) mcp_store_chunk(head, index);
-        mcp_store_list_append(head, &head->partial, &entries->partial);
+        mcp_store_list_append(head, &head->partial,
+                              &mcp_store_entries(head, index)->partial);
     }
 
     entries = mcp_store_container(head, head->partial.first,
@@ -251,7 +248,7 @@ mcp_store_entry_free(mcp_store_op_t *op, mcp_store_entry_t *e)
     e->kind = MCP_ENTRY_FREE;
 
     index = mcp_store_index(op->head, e);
-    entries = (mcp_store_entries_t *) mcp_store_chunk(op->head, index);
+    entries = mcp_store_entries(op->head, index);
 
     entries->used &= ~(1u << (e - entries->entry));
 
@@ -264,6 +261,26 @@ mcp_store_entry_free(mcp_store_op_t *op, mcp_store_entry_t *e)
         mcp_store_list_append(op->head, &op->head->partial,
                               &entries->partial);
     }
+}
+
+
+mcp_store_entry_t *
+mcp_store_entry_next(mcp_store_head_t *head, uint32_t index, unsigned *k,
+    unsigned kind)
+{
+    mcp_store_entries_t  *entries;
+
+    entries = mcp_store_entries(head, index);
+
+    while (*k < MCP_STORE_ENTRIES
+           && mcp_store_types(head)[index] == MCP_CHUNK_ENTRY)
+    {
+        if (entries->entry[(*k)++].kind == kind) {
+            return &entries->entry[*k - 1];
+        }
+    }
+
+    return NULL;
 }
 
 

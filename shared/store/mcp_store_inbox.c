@@ -14,21 +14,14 @@
 #define MCP_INBOX_RECORD_SIZE (sizeof(mcp_store_record_t) + MCP_TAG_LEN)
 
 
-/* Returns 1 if a stream has an owner that reads posts. */
-static int
-mcp_store_inbox_reaches(const mcp_store_stream_t *st)
-{
-    return st && st->owner_slot != MCP_STORE_NO_SLOT;
-}
-
-
-/* Checks whether the limits of a stream allow a post of len bytes. */
+/* Checks whether the stream has an owner that reads posts, and whether its
+ * limits allow a post of len bytes. */
 static int
 mcp_store_inbox_admit(const mcp_store_stream_t *st, size_t len)
 {
     uint64_t  used;
 
-    if (!mcp_store_inbox_reaches(st)) {
+    if (st->owner_slot == MCP_STORE_NO_SLOT) {
         return MCP_ERR_NOT_FOUND;
     }
 
@@ -39,18 +32,27 @@ mcp_store_inbox_admit(const mcp_store_stream_t *st, size_t len)
     used = st->inbox.bytes
            + mcp_store_log_count(&st->inbox) * sizeof(mcp_store_record_t);
 
-    if (used > st->max_bytes
-        || len + MCP_INBOX_RECORD_SIZE > st->max_bytes - used) {
-        return MCP_ERR_LIMIT;
-    }
-
-    return MCP_OK;
+    return used > st->max_bytes
+           || len + MCP_INBOX_RECORD_SIZE > st->max_bytes - used
+           ? MCP_ERR_LIMIT : MCP_OK;
 }
 
 
+/* The questions that a post answers, see mcp_store_answer(). */
+typedef struct {
+    uint32_t  bits;
+    uint32_t  all;
+    uint64_t  now;
+} mcp_store_answers_t;
+
+
+/* Appends a post, and sets the bits of its answers under the same lock, so
+ * that no process sees the answers without the bits, or the bits without the
+ * answers. "answers" is NULL for other posts. */
 static int
 mcp_store_inbox_put_locked(mcp_store_op_t *op, const mcp_stream_ref_t *ref,
-    mcp_inbox_item_e type, const mcp_str_t parts[2], mcp_store_chain_t *chain)
+    mcp_inbox_item_e type, uint64_t tag, const mcp_str_t parts[2],
+    mcp_store_chain_t *chain, const mcp_store_answers_t *answers)
 {
     int                  rc;
     mcp_store_record_t   rec = { 0 };
@@ -58,28 +60,46 @@ mcp_store_inbox_put_locked(mcp_store_op_t *op, const mcp_stream_ref_t *ref,
 
     st = mcp_store_stream_get(op, ref);
 
+    if (st == NULL || st->owner_slot == MCP_STORE_NO_SLOT) {
+        return MCP_ERR_NOT_FOUND;
+    }
+
+    if (answers && (st->state != MCP_STATE_INPUT_REQUIRED
+                    || st->events.last != tag || (st->given & answers->bits)))
+    {
+        return MCP_AGAIN;
+    }
+
     rc = mcp_store_inbox_admit(st, parts[1].len);
     if (rc != MCP_OK) {
         return rc;
     }
 
     rec.len = (uint32_t) (parts[0].len + parts[1].len);
-    rec.answers = 0;
     rec.type = (uint16_t) type;
     op->tenant = st->tenant;
 
     if (chain->count > 0) {
         mcp_store_log_attach(op, &st->inbox, &rec, chain);
-
-    } else {
-        rc = mcp_store_log_append(op, &st->inbox, &rec, parts, 2, 0);
+    } else if (mcp_store_log_append(op, &st->inbox, &rec, parts, 2, 0)
+               != MCP_OK)
+    {
+        return MCP_ERR_FULL;
     }
 
-    if (rc == MCP_OK) {
-        mcp_store_mark_owner(op, st);
+    mcp_store_mark_owner(op, st);
+
+    if (answers) {
+        st->given |= answers->bits;
+        st->changed = answers->now;
+        mcp_store_mark_replication(op, st);
+
+        if ((st->given & answers->all) == answers->all) {
+            st->state = MCP_STATE_PROCESSING;
+        }
     }
 
-    return rc;
+    return MCP_OK;
 }
 
 
@@ -114,48 +134,49 @@ mcp_store_inbox_copy(mcp_store_t *store, const mcp_stream_ref_t *ref,
 }
 
 
-/* Takes the lock for a post. Before, copies a long post to the chain
- * *chain. */
 static int
-mcp_store_inbox_enter(mcp_store_t *store, const mcp_stream_ref_t *ref,
-    const mcp_str_t parts[2], mcp_store_op_t *op, mcp_store_chain_t *chain)
+mcp_store_inbox_post(mcp_store_t *store, const mcp_stream_ref_t *ref,
+    mcp_inbox_item_e type, uint64_t tag, mcp_str_t data,
+    const mcp_store_answers_t *answers)
 {
-    int  rc;
+    int                rc;
+    mcp_store_op_t     op;
+    mcp_store_chain_t  chain = { 0, 0, 0 };
+    const mcp_str_t    parts[2] = {
+        { (const char *) &tag, MCP_TAG_LEN }, data
+    };
 
-    if (parts[1].len > MCP_STORE_LEN_MAX) {
+    if (data.len > MCP_STORE_LEN_MAX) {
         return MCP_ERR_LIMIT;
     }
 
-    if (parts[1].len > MCP_STORE_BIG) {
-        rc = mcp_store_inbox_copy(store, ref, parts, chain);
+    if (data.len > MCP_STORE_BIG) {
+        rc = mcp_store_inbox_copy(store, ref, parts, &chain);
         if (rc != MCP_OK) {
             return rc;
         }
     }
 
-    rc = mcp_store_enter(store, op);
+    rc = mcp_store_enter(store, &op);
+    if (rc != MCP_OK) {
+        return rc;
+    }
 
-    if (rc == MCP_OK && chain->count > 0) {
-        rc = mcp_store_private_claim(op, chain);
+    if (chain.count > 0) {
+        rc = mcp_store_private_claim(&op, &chain);
+    }
 
+    if (rc == MCP_OK) {
+        rc = mcp_store_inbox_put_locked(&op, ref, type, tag, parts, &chain,
+                                        answers);
         if (rc != MCP_OK) {
-            mcp_store_leave(op);
+            mcp_store_chain_free(&op, chain.first, chain.last, chain.count);
         }
     }
 
+    mcp_store_leave(&op);
+
     return rc;
-}
-
-
-/* Releases the lock. If the post was rejected (rc), frees its chain. */
-static void
-mcp_store_inbox_leave(mcp_store_op_t *op, mcp_store_chain_t *chain, int rc)
-{
-    if (rc != MCP_OK) {
-        mcp_store_chain_free(op, chain->first, chain->last, chain->count);
-    }
-
-    mcp_store_leave(op);
 }
 
 
@@ -163,24 +184,18 @@ int
 mcp_store_inbox_put(mcp_store_t *store, const mcp_stream_ref_t *ref,
     mcp_inbox_item_e type, uint64_t tag, mcp_str_t data)
 {
-    int                rc;
-    mcp_str_t          parts[2];
-    mcp_store_op_t     op;
-    mcp_store_chain_t  chain = { 0, 0, 0 };
+    return mcp_store_inbox_post(store, ref, type, tag, data, NULL);
+}
 
-    parts[0].data = (const char *) &tag;
-    parts[0].len = MCP_TAG_LEN;
-    parts[1] = data;
 
-    rc = mcp_store_inbox_enter(store, ref, parts, &op, &chain);
-    if (rc != MCP_OK) {
-        return rc;
-    }
+int
+mcp_store_answer(mcp_store_t *store, const mcp_stream_ref_t *ref,
+    uint64_t seq, uint32_t bits, uint32_t all, mcp_str_t data, uint64_t now)
+{
+    const mcp_store_answers_t  answers = { bits, all, now };
 
-    rc = mcp_store_inbox_put_locked(&op, ref, type, parts, &chain);
-    mcp_store_inbox_leave(&op, &chain, rc);
-
-    return rc;
+    return mcp_store_inbox_post(store, ref, MCP_INBOX_TASK, seq, data,
+                                &answers);
 }
 
 
@@ -211,8 +226,7 @@ mcp_store_take_begin(mcp_store_op_t *op, mcp_store_stream_t *st,
         return MCP_AGAIN;
     }
 
-    taking->pos.chunk = st->inbox.head;
-    taking->pos.offset = st->inbox.offset;
+    taking->pos = (mcp_store_pos_t) { st->inbox.head, st->inbox.offset };
     rec = mcp_store_log_record(op->head, &taking->pos);
 
     if (rec == NULL || rec->len < MCP_TAG_LEN) {
@@ -319,72 +333,6 @@ mcp_store_take(mcp_store_t *store, const mcp_stream_ref_t *ref,
 }
 
 
-/* Posts answers to questions and sets their bits under one lock, so that no
- * process sees the answers without the bits, or the bits without the
- * answers. */
-static int
-mcp_store_answer_locked(mcp_store_op_t *op, const mcp_stream_ref_t *ref,
-    uint32_t bits, uint32_t all, const mcp_str_t parts[2],
-    mcp_store_chain_t *chain, uint64_t now)
-{
-    int                  rc;
-    uint64_t             seq;
-    mcp_store_stream_t  *st;
-
-    st = mcp_store_stream_get(op, ref);
-    memcpy(&seq, parts[0].data, MCP_TAG_LEN);
-
-    if (!mcp_store_inbox_reaches(st)) {
-        return MCP_ERR_NOT_FOUND;
-    }
-
-    if (st->state != MCP_STATE_INPUT_REQUIRED || st->events.last != seq
-        || (st->given & bits))
-    {
-        return MCP_AGAIN;
-    }
-
-    rc = mcp_store_inbox_put_locked(op, ref, MCP_INBOX_TASK, parts, chain);
-
-    if (rc == MCP_OK) {
-        st->given |= bits;
-        st->changed = now;
-        mcp_store_mark_replication(op, st);
-
-        if ((st->given & all) == all) {
-            mcp_store_stream_set_state(st, MCP_STATE_PROCESSING);
-        }
-    }
-
-    return rc;
-}
-
-
-int
-mcp_store_answer(mcp_store_t *store, const mcp_stream_ref_t *ref,
-    uint64_t seq, uint32_t bits, uint32_t all, mcp_str_t data, uint64_t now)
-{
-    int                rc;
-    mcp_str_t          parts[2];
-    mcp_store_op_t     op;
-    mcp_store_chain_t  chain = { 0, 0, 0 };
-
-    parts[0].data = (const char *) &seq;
-    parts[0].len = MCP_TAG_LEN;
-    parts[1] = data;
-
-    rc = mcp_store_inbox_enter(store, ref, parts, &op, &chain);
-    if (rc != MCP_OK) {
-        return rc;
-    }
-
-    rc = mcp_store_answer_locked(&op, ref, bits, all, parts, &chain, now);
-    mcp_store_inbox_leave(&op, &chain, rc);
-
-    return rc;
-}
-
-
 uint32_t
 mcp_store_count_cancel(mcp_store_t *store)
 {
@@ -399,38 +347,27 @@ mcp_store_cancels(const mcp_store_t *store)
 }
 
 
-static int
-mcp_store_cancel_locked(mcp_store_op_t *op, const mcp_stream_ref_t *ref,
-    uint64_t requests)
-{
-    mcp_store_stream_t  *st;
-
-    st = mcp_store_stream_get(op, ref);
-
-    if (!mcp_store_inbox_reaches(st)) {
-        return MCP_ERR_NOT_FOUND;
-    }
-
-    st->cancelled |= requests;
-    mcp_store_mark_owner(op, st);
-
-    return MCP_OK;
-}
-
-
 int
 mcp_store_cancel(mcp_store_t *store, const mcp_stream_ref_t *ref,
     uint64_t requests)
 {
-    int             rc;
-    mcp_store_op_t  op;
+    int                  rc;
+    mcp_store_op_t       op;
+    mcp_store_stream_t  *st;
 
-    rc = mcp_store_enter(store, &op);
-
-    if (rc == MCP_OK) {
-        rc = mcp_store_cancel_locked(&op, ref, requests);
-        mcp_store_leave(&op);
+    rc = mcp_store_stream_enter(store, ref, &op, &st);
+    if (rc != MCP_OK) {
+        return rc;
     }
+
+    if (st->owner_slot == MCP_STORE_NO_SLOT) {
+        rc = MCP_ERR_NOT_FOUND;
+    } else {
+        st->cancelled |= requests;
+        mcp_store_mark_owner(&op, st);
+    }
+
+    mcp_store_leave(&op);
 
     return rc;
 }

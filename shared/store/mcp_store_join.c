@@ -2,7 +2,11 @@
 
 /* Calls that other requests may join. Each has a JOIN entry, which is found by
  * a digest of the request, refers to the call's stream, and has the list of
- * its joined readers. The entry is created and freed with the stream. */
+ * its joined readers. The entry is created and freed with the stream.
+ *
+ * Joined readers read the stream in addition to the consumer. Each has a
+ * READER entry with the stream's id as the key. The entry belongs to the
+ * reader's process and may outlive the stream, until the reader leaves. */
 
 
 #include "store/mcp_store_layout.h"
@@ -60,10 +64,7 @@ mcp_store_join_open(mcp_store_op_t *op, mcp_store_stream_t *st,
 }
 
 
-/* Sets *out to the stream that a request with this spec can join, or to NULL
- * if there is none. Returns MCP_OK, or MCP_ERR_DENIED if the stream has other
- * params. */
-static int
+int
 mcp_store_join_lookup(mcp_store_op_t *op, const mcp_stream_spec_t *spec,
     uint64_t now, mcp_store_stream_t **out)
 {
@@ -94,43 +95,13 @@ mcp_store_join_lookup(mcp_store_op_t *op, const mcp_stream_spec_t *spec,
 
 
 int
-mcp_store_join_check(mcp_store_op_t *op, const mcp_stream_spec_t *spec,
-    uint64_t now)
-{
-    int                  rc;
-    mcp_store_stream_t  *st;
-
-    rc = mcp_store_join_lookup(op, spec, now, &st);
-
-    return rc == MCP_OK && st != NULL ? MCP_ERR_EXISTS : rc;
-}
-
-
-/* Sets the task fields of info for a mirror: only the owner's stream has
- * expires and the other times of a task. */
-static void
-mcp_store_join_task(mcp_store_op_t *op, const mcp_store_stream_t *st,
-    mcp_stream_info_t *info)
-{
-    const mcp_store_joined_t  *joined;
-
-    joined = &mcp_store_replication_of(op->head, st->repl)->joined;
-
-    if (joined->expires) {
-        info->expires = joined->expires;
-        info->kept = joined->kept;
-        info->changed = joined->changed;
-    }
-}
-
-
-int
 mcp_store_join_find(mcp_store_t *store, const mcp_stream_spec_t *spec,
     uint64_t now, mcp_stream_info_t *info)
 {
-    int                  rc;
-    mcp_store_op_t       op;
-    mcp_store_stream_t  *st;
+    int                        rc;
+    mcp_store_op_t             op;
+    mcp_store_stream_t        *st;
+    const mcp_store_joined_t  *joined;
 
     if (mcp_store_enter(store, &op) != MCP_OK) {
         return MCP_ERR_INTERNAL;
@@ -138,17 +109,19 @@ mcp_store_join_find(mcp_store_t *store, const mcp_stream_spec_t *spec,
 
     rc = mcp_store_join_lookup(&op, spec, now, &st);
 
-    if (rc == MCP_OK) {
-        if (st != NULL) {
-            mcp_store_stream_info(&op, st, info);
+    if (st != NULL) {
+        mcp_store_stream_info(&op, st, info);
+        joined = &mcp_store_replication_of(op.head, st->repl)->joined;
 
-            if (info->mirror) {
-                mcp_store_join_task(&op, st, info);
-            }
-
-        } else {
-            rc = MCP_ERR_NOT_FOUND;
+        /* only the owner's stream has the times of a task, not its mirror */
+        if (info->mirror && joined->expires) {
+            info->expires = joined->expires;
+            info->kept = joined->kept;
+            info->changed = joined->changed;
         }
+
+    } else if (rc == MCP_OK) {
+        rc = MCP_ERR_NOT_FOUND;
     }
 
     mcp_store_leave(&op);
@@ -264,4 +237,270 @@ mcp_store_repair_join(mcp_store_op_t *op, mcp_store_entry_t *e)
     memset(&e->u.join.readers, 0, sizeof(mcp_store_list_t));
     mcp_store_entry_insert(op->head, e);
     st->join = mcp_store_ref(op->head, e);
+}
+
+
+/* --- joined readers --- */
+
+/* Returns a tag by which the hash distinguishes the readers of one stream. The
+ * low bits of a handle number the objects of a process. */
+static uint32_t
+mcp_store_reader_tag(uint32_t slot, uint64_t handle)
+{
+    return (uint32_t) handle * MCP_STORE_SLOTS + slot;
+}
+
+
+mcp_store_entry_t *
+mcp_store_reader_find(mcp_store_op_t *op,
+    const unsigned char id[MCP_STREAM_ID_LEN], uint64_t handle)
+{
+    uint32_t            slot;
+    mcp_store_entry_t  *e;
+
+    slot = op->store->slot;
+    e = mcp_store_entry_find(op->head, MCP_ENTRY_READER, 0, id,
+                             mcp_store_reader_tag(slot, handle));
+
+    return e != NULL && e->u.reader.slot == slot
+           && e->u.reader.handle == handle ? e : NULL;
+}
+
+
+/* Returns the JOIN entry of the call that a reader has joined, and sets *st to
+ * the call's stream. Returns NULL if the stream does not exist any more. */
+static mcp_store_entry_t *
+mcp_store_reader_join(mcp_store_op_t *op, const mcp_store_entry_t *e,
+    mcp_store_stream_t **st)
+{
+    *st = mcp_store_stream_find(op, e->key);
+
+    return *st != NULL && (*st)->join != 0
+           ? mcp_store_at(op->head, (*st)->join) : NULL;
+}
+
+
+static void
+mcp_store_reader_link(mcp_store_op_t *op, mcp_store_stream_t *st,
+    mcp_store_entry_t *join, mcp_store_entry_t *e)
+{
+    mcp_store_list_append(op->head, &join->u.join.readers,
+                          &e->u.reader.peer);
+    join->u.join.count++;
+    st->unattended = 0;
+    mcp_store_stream_settle(op, st);
+}
+
+
+void
+mcp_store_readers_mark(mcp_store_op_t *op, mcp_store_entry_t *join)
+{
+    uint32_t            n, ref;
+    mcp_store_entry_t  *e;
+
+    ref = join->u.join.readers.first;
+
+    for (n = join->u.join.count; n && ref && ref != MCP_STORE_END; n--) {
+        e = mcp_store_container(op->head, ref, mcp_store_entry_t,
+                                u.reader.peer);
+        mcp_store_mark(op, &e->u.reader.dirty, e->u.reader.slot);
+        ref = e->u.reader.peer.next;
+    }
+}
+
+
+uint32_t
+mcp_store_readers_slot(mcp_store_op_t *op, const mcp_store_stream_t *st,
+    uint32_t but)
+{
+    uint32_t            n, ref;
+    mcp_store_entry_t  *e;
+
+    e = mcp_store_at(op->head, st->join);
+    ref = st->join ? e->u.join.readers.first : 0;
+
+    for (n = MCP_STORE_READERS; n && ref && ref != MCP_STORE_END; n--) {
+        e = mcp_store_container(op->head, ref, mcp_store_entry_t,
+                                u.reader.peer);
+        if (e->u.reader.slot != but) {
+            return e->u.reader.slot;
+        }
+
+        ref = e->u.reader.peer.next;
+    }
+
+    return MCP_STORE_NO_SLOT;
+}
+
+
+void
+mcp_store_reader_gone(mcp_store_op_t *op, mcp_store_entry_t *e, uint64_t now)
+{
+    mcp_store_head_t    *head;
+    mcp_store_entry_t   *join;
+    mcp_store_stream_t  *st;
+
+    head = op->head;
+    join = mcp_store_reader_join(op, e, &st);
+
+    if (join != NULL && mcp_store_linked(&e->u.reader.peer)) {
+        mcp_store_list_remove(head, &join->u.join.readers, &e->u.reader.peer);
+        join->u.join.count--;
+
+        if (!mcp_store_attended(head, st)) {
+            st->unattended = now;
+            st->seen = 1;
+        }
+    }
+
+    mcp_store_unmark(op, &e->u.reader.dirty, e->u.reader.slot);
+    mcp_store_entry_free(op, e);
+
+    if (join != NULL) {
+        mcp_store_stream_settle(op, st);
+        mcp_store_mark_owner(op, st);
+        mcp_store_mark_replication(op, st);
+    }
+}
+
+
+static int
+mcp_store_join_locked(mcp_store_op_t *op, const mcp_stream_ref_t *ref,
+    uint64_t handle)
+{
+    mcp_store_entry_t        *join, *e;
+    mcp_store_stream_t       *st;
+    mcp_store_replication_t  *repl;
+
+    st = mcp_store_stream_get(op, ref);
+
+    if (st == NULL || st->join == 0) {
+        return MCP_ERR_NOT_FOUND;
+    }
+
+    op->tenant = st->tenant;
+    op->keep = st;
+    join = mcp_store_at(op->head, st->join);
+
+    if (join->u.join.count >= MCP_STORE_READERS) {
+        return MCP_ERR_LIMIT;
+    }
+
+    e = mcp_store_entry_take(op, 0);
+    if (e == NULL) {
+        return MCP_ERR_FULL;
+    }
+
+    memcpy(e->key, st->id, MCP_STREAM_ID_LEN);
+    e->u.reader.handle = handle;
+    e->u.reader.slot = op->store->slot;
+    e->u.reader.tag = mcp_store_reader_tag(op->store->slot, handle);
+    mcp_store_entry_publish(op->head, e, MCP_ENTRY_READER);
+
+    mcp_store_reader_link(op, st, join, e);
+    mcp_store_mark_owner(op, st);
+
+    if (mcp_store_is_mirror(op->head, st)) {
+        repl = mcp_store_replication_of(op->head, st->repl);
+
+        if (repl->slot == MCP_STORE_NO_SLOT) {
+            mcp_store_replication_pass(op, repl, op->store->slot);
+        }
+
+        mcp_store_replication_mark(op, st);
+    }
+
+    return MCP_OK;
+}
+
+
+int
+mcp_store_join(mcp_store_t *store, const mcp_stream_ref_t *ref,
+    uint64_t handle, uint64_t after, mcp_cursor_t *cursor)
+{
+    int             rc;
+    mcp_store_op_t  op;
+
+    rc = mcp_store_enter(store, &op);
+    if (rc != MCP_OK) {
+        return rc;
+    }
+
+    rc = mcp_store_join_locked(&op, ref, handle);
+
+    mcp_store_leave(&op);
+
+    if (rc == MCP_OK) {
+        memset(cursor, 0, sizeof(mcp_cursor_t));
+        cursor->seq = after;
+    }
+
+    return rc;
+}
+
+
+void
+mcp_store_readers_retire(mcp_store_op_t *op, uint32_t index, uint32_t slot)
+{
+    unsigned            k;
+    mcp_store_entry_t  *e;
+
+    k = 0;
+
+    while ((e = mcp_store_entry_next(op->head, index, &k, MCP_ENTRY_READER))
+           != NULL)
+    {
+        if (e->u.reader.slot == slot) {
+            mcp_store_reader_gone(op, e, 0);
+        }
+    }
+}
+
+
+static void
+mcp_store_repair_reader(mcp_store_op_t *op, mcp_store_entry_t *e)
+{
+    uint32_t             slot;
+    mcp_store_entry_t   *join;
+    mcp_store_stream_t  *st;
+
+    slot = e->u.reader.slot;
+
+    if (slot >= MCP_STORE_SLOTS || op->head->slots[slot].pid == 0) {
+        mcp_store_entry_free(op, e);
+        return;
+    }
+
+    memset(&e->u.reader.peer, 0, sizeof(mcp_store_link_t));
+    memset(&e->u.reader.dirty, 0, sizeof(mcp_store_link_t));
+    mcp_store_entry_insert(op->head, e);
+
+    join = mcp_store_reader_join(op, e, &st);
+
+    if (join != NULL) {
+        mcp_store_reader_link(op, st, join, e);
+    }
+
+    mcp_store_mark(op, &e->u.reader.dirty, slot);
+}
+
+
+void
+mcp_store_repair_readers(mcp_store_op_t *op)
+{
+    uint32_t            i;
+    unsigned            k;
+    mcp_store_entry_t  *e;
+
+    i = 0;
+
+    while ((i = mcp_store_next_chunk(op->head, i, MCP_CHUNK_ENTRY)) != 0) {
+        k = 0;
+
+        while ((e = mcp_store_entry_next(op->head, i, &k, MCP_ENTRY_READER))
+               != NULL)
+        {
+            mcp_store_repair_reader(op, e);
+        }
+    }
 }

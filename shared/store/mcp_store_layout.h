@@ -4,37 +4,33 @@
  * The layout of the region, and the functions that the store's files share.
  * Only files of this folder and tests include it.
  *
- *   mcp_store.c           format, lock, sweep, counters
- *   mcp_store_process.c             processes: attach, drain, reclaim, adopt
- *   mcp_store_chunk.c            chunks, lists, private chains
- *   mcp_store_log.c              records in a chain of chunks
- *   mcp_store_find.c             finding and describing streams
- *   mcp_store_create.c           creation of a stream
- *   mcp_store_stream.c           states, end and times of a stream
- *   mcp_store_session_streams.c          the streams of a session
- *   mcp_store_event_retention.c        which events of a stream are kept
- *   mcp_store_append.c           appending, room in the region
- *   mcp_store_inbox.c            post, take, cancel
- *   mcp_store_task.c             tasks: keep, lookup
- *   mcp_store_consumer.c         watch, unwatch, read
- *   mcp_store_join.c             calls that other requests may join
- *   mcp_store_joined_reader.c           joined readers
- *   mcp_store_replication.c      replicated streams, and the last visible event
- *   mcp_store_replication_read.c       the interface of the replicator
- *   mcp_store_remote_consumer.c  a consumer at another node
- *   mcp_store_mirror.c           mirrors of streams of other nodes
- *   mcp_store_tenant.c           accounting of each tenant
- *   mcp_store_quota.c            quotas of each tenant
- *   mcp_store_evict.c            which stream is evicted
- *   mcp_store_hash.c            entries and groups
- *   mcp_store_value.c            small values
- *   mcp_store_topic.c            subscriptions, publishing
- *   mcp_store_call_stats.c       statistics of finished calls
- *   mcp_store_active_request.c           active calls
- *   mcp_store_node.c             the zone as a node of a cluster
- *   mcp_store_repair.c           repair, first part: chunks
- *   mcp_store_repair_log.c       scan and repair of logs
- *   mcp_store_repair_link.c      repair, second part: hashes, groups, lists
+ *   mcp_store.c                   format, lock, sweep, counters
+ *   mcp_store_process.c           processes: attach, drain, reclaim, adopt
+ *   mcp_store_chunk.c             chunks, lists, private chains
+ *   mcp_store_log.c               records in a chain of chunks
+ *   mcp_store_find.c              finding and describing streams
+ *   mcp_store_create.c            creation of a stream
+ *   mcp_store_stream.c            session, states, end and times of a stream
+ *   mcp_store_append.c            retention, appending, room in the region
+ *   mcp_store_inbox.c             post, take, cancel
+ *   mcp_store_task.c              tasks: keep, lookup
+ *   mcp_store_consumer.c          watch, unwatch, read
+ *   mcp_store_join.c              calls that other requests may join, and
+ *                                 their joined readers
+ *   mcp_store_replication.c       replicated streams, the last visible event,
+ *                                 client input from other nodes
+ *   mcp_store_replication_read.c  the interface of the replicator, and a
+ *                                 consumer at another node
+ *   mcp_store_mirror.c            mirrors of streams of other nodes
+ *   mcp_store_tenant.c            accounting of each tenant
+ *   mcp_store_quota.c             quotas of each tenant, eviction
+ *   mcp_store_hash.c              entries and groups
+ *   mcp_store_value.c             small values
+ *   mcp_store_topic.c             subscriptions, publishing
+ *   mcp_store_call_stats.c        outcomes, statistics of finished calls,
+ *                                 active requests
+ *   mcp_store_node.c              the zone as a node of a cluster
+ *   mcp_store_repair.c            repair
  *
  * docs/internals/store.md explains how it works.
  *
@@ -584,24 +580,16 @@ typedef struct {
 } mcp_store_call_stats_t;
 
 
-/* The data of an active request, which mcp_store_active_t stores as words. */
-typedef struct {
-    uint32_t       row;
-    uint32_t       request;
-    uint64_t       began;
-    unsigned char  id[MCP_STREAM_ID_LEN];
-    char           principal[MCP_CALL_STATS_PRINCIPAL];
-} mcp_store_active_data_t;
 
+#define MCP_ACTIVE_WORDS  (offsetof(mcp_active_t, slot) / sizeof(uint64_t))
 
-#define MCP_ACTIVE_WORDS  (sizeof(mcp_store_active_data_t) / sizeof(uint64_t))
-
-/* The record of an active request. Only the process that has taken the record
+/* The record of an active request: the fields of mcp_active_t before "slot",
+ * as words. Only the process that has taken the record
  * writes its words. A reader compares "owner" before and after reading. */
 typedef struct {
     _Atomic uint64_t   owner;          /* number of times that the record was
                                           taken, and the slot, see
-                                          mcp_store_active_request.c */
+                                          mcp_store_call_stats.c */
     _Atomic uint64_t   word[MCP_ACTIVE_WORDS];
 } mcp_store_active_t;
 
@@ -609,16 +597,6 @@ typedef struct {
 /* Number of stored failures: one more than are shown, because the oldest one
  * may be partly overwritten. */
 #define MCP_STORE_FAILURES  (MCP_CALL_STATS_RECENT + 1)
-
-typedef struct {
-    uint64_t       at;
-    uint32_t       row;
-    uint16_t       result;
-    uint16_t       reason;
-    unsigned char  id[MCP_STREAM_ID_LEN];
-    char           principal[MCP_CALL_STATS_PRINCIPAL];
-    char           detail[MCP_CALL_STATS_DETAIL];
-} mcp_store_failure_t;
 
 
 /* --- the region --- */
@@ -795,6 +773,13 @@ mcp_store_stream(mcp_store_head_t *head, uint32_t index)
 }
 
 
+static inline mcp_store_entries_t *
+mcp_store_entries(mcp_store_head_t *head, uint32_t index)
+{
+    return (mcp_store_entries_t *) mcp_store_chunk(head, index);
+}
+
+
 static inline int
 mcp_store_index_ok(const mcp_store_head_t *head, uint32_t index)
 {
@@ -823,10 +808,10 @@ mcp_store_active_records(mcp_store_head_t *head)
 }
 
 
-static inline mcp_store_failure_t *
+static inline mcp_call_stats_failure_t *
 mcp_store_failures(mcp_store_head_t *head)
 {
-    return (mcp_store_failure_t *) ((char *) head + head->failures);
+    return (mcp_call_stats_failure_t *) ((char *) head + head->failures);
 }
 
 
@@ -850,6 +835,13 @@ static inline uint32_t
 mcp_store_ref(mcp_store_head_t *head, const void *p)
 {
     return (uint32_t) ((size_t) ((const char *) p - (char *) head) / 8);
+}
+
+
+static inline mcp_store_link_t *
+mcp_store_link(mcp_store_head_t *head, uint32_t ref)
+{
+    return mcp_store_at(head, ref);
 }
 
 
@@ -981,10 +973,19 @@ void mcp_store_notify_consumer(mcp_store_op_t *op, mcp_store_stream_t *st);
  * orphans. */
 void mcp_store_disown(mcp_store_op_t *op, mcp_store_stream_t *st);
 
-/* Removes a stream from the dirty list of its owner's or its consumer's slot.
- * role is MCP_LINK_OWNER or MCP_LINK_CONSUMER. */
-void mcp_store_unmark(mcp_store_op_t *op, mcp_store_stream_t *st,
-    unsigned role);
+/* Removes a link from the dirty list of a slot, or, with MCP_STORE_OWNERLESS,
+ * from the list of orphans. Does nothing if the link is in no list. */
+void mcp_store_unmark(mcp_store_op_t *op, mcp_store_link_t *link,
+    uint32_t slot);
+
+/* Remove the owner or the consumer of a stream, which need not be woken any
+ * more. */
+void mcp_store_unmark_owner(mcp_store_op_t *op, mcp_store_stream_t *st);
+void mcp_store_unmark_consumer(mcp_store_op_t *op, mcp_store_stream_t *st);
+
+/* Adds the owner's link of a stream, or the link of replication data, to the
+ * list of orphans. */
+void mcp_store_orphan(mcp_store_head_t *head, mcp_store_link_t *link);
 
 /* Schedules the wake-up of a slot's process for when the lock is released. */
 void mcp_store_wake_slot(mcp_store_op_t *op, unsigned slot);
@@ -1023,9 +1024,12 @@ void mcp_store_chain_free(mcp_store_op_t *op, uint32_t first, uint32_t last,
 void mcp_store_chain_drop(mcp_store_op_t *op, uint32_t first);
 
 /* mcp_store_root_take() takes one chunk that has a type, and sets it to zero;
- * mcp_store_root_free() frees it. */
+ * mcp_store_root_free() frees it. mcp_store_next_chunk() returns the first
+ * chunk of a type after "index", or 0. */
 uint32_t mcp_store_root_take(mcp_store_op_t *op, unsigned char type);
 void mcp_store_root_free(mcp_store_op_t *op, uint32_t index);
+uint32_t mcp_store_next_chunk(mcp_store_head_t *head, uint32_t index,
+    unsigned char type);
 
 /* Copy len bytes to or from the chunks of a chain, and advance pos.
  * mcp_store_copy_out() returns the number of bytes that it has copied. */
@@ -1058,9 +1062,9 @@ int mcp_store_private_make(mcp_store_t *store, const mcp_str_t *parts,
  */
 int mcp_store_private_claim(mcp_store_op_t *op, mcp_store_chain_t *chain);
 
-/* Frees a private chain that was not claimed. Does nothing if chain is
- * empty. */
-void mcp_store_private_drop(mcp_store_op_t *op, mcp_store_chain_t *chain);
+/* Frees a private chain that was not claimed; called without the lock. Does
+ * nothing if chain is empty. */
+void mcp_store_private_drop(mcp_store_t *store, mcp_store_chain_t *chain);
 
 /* Frees the private chains of a slot whose process has ended. */
 void mcp_store_private_reclaim(mcp_store_op_t *op, unsigned slot);
@@ -1144,8 +1148,10 @@ void mcp_store_log_mark(mcp_store_head_t *head, mcp_store_log_t *log,
 
 /* --- mcp_store_find.c --- */
 
-/* Return the stream of a ref, or the stream with an id; NULL if there is
- * none. */
+/* Return the live stream at an index, the stream of a ref, or the stream with
+ * an id; NULL if there is none. */
+mcp_store_stream_t *mcp_store_stream_at(mcp_store_head_t *head,
+    uint32_t index);
 mcp_store_stream_t *mcp_store_stream_get(mcp_store_op_t *op,
     const mcp_stream_ref_t *ref);
 mcp_store_stream_t *mcp_store_stream_find(mcp_store_op_t *op,
@@ -1206,18 +1212,22 @@ int mcp_store_create_end(mcp_store_op_t *op, mcp_store_making_t *making,
 
 /* --- mcp_store_stream.c --- */
 
+/* Adds a stream that is in no list of its session to one of the two, as the
+ * latest: to the list of streams that linger, or to that of all others. */
+void mcp_store_session_enter(mcp_store_head_t *head,
+    mcp_store_entry_t *session, mcp_store_stream_t *st);
+
+/* Returns 1 if a session has reached its limit of streams. A limit of 0, or a
+ * session of zeros, is no limit. */
+int mcp_store_session_crowded(mcp_store_head_t *head,
+    const unsigned char session[MCP_DIGEST_LEN], uint32_t limit);
+
 /* Frees a stream. Its chunk remains as a tombstone until its owner and its
- * consumer, if they are in other processes, have been notified. */
-void mcp_store_stream_free(mcp_store_op_t *op, mcp_store_stream_t *st);
-
-/* Frees a stream and wakes its owner, even if that is this process. The owner
- * then does not find the stream any more. */
-void mcp_store_stream_revoke(mcp_store_op_t *op, mcp_store_stream_t *st);
-
-/* Sets the state of a stream and nothing else. The caller handles the
- * consequences of a final state. */
-void mcp_store_stream_set_state(mcp_store_stream_t *st,
-    mcp_stream_state_e state);
+ * consumer, if they are in other processes, have been notified. With
+ * "revoked", the owner is notified even if it is this process: then it does
+ * not find the stream any more. */
+void mcp_store_stream_free(mcp_store_op_t *op, mcp_store_stream_t *st,
+    int revoked);
 
 /* Handles the consequences of a final state: the stream loses its owner, its
  * inbox and its cancellations. */
@@ -1255,30 +1265,12 @@ int mcp_store_stream_due(mcp_store_op_t *op, mcp_store_stream_t *st,
     uint64_t now);
 
 
-/* --- mcp_store_event_retention.c --- */
-
-/* Returns the number of kept events that were not sent. */
-uint64_t mcp_store_stream_unsent(const mcp_store_stream_t *st);
+/* --- mcp_store_append.c --- */
 
 /* Removes the oldest event of a stream to make room, if that is allowed: a
  * sent event always, an unsent one only from a listener that is not a mirror.
  * Returns 1 if it was removed, otherwise 0. */
 int mcp_store_stream_drop_event(mcp_store_op_t *op, mcp_store_stream_t *st);
-
-/*
- * Makes room for a message of len bytes within the stream's limits. A response
- * needs no room.
- *
- * Returns MCP_OK, or
- *   MCP_ERR_LIMIT  there is no room; the owner is woken when there is
- */
-int mcp_store_stream_admit(mcp_store_op_t *op, mcp_store_stream_t *st,
-    size_t len, int answers);
-
-/* Sets sent_seq to "sent", which may be lower than before, because a new
- * consumer reads events again. */
-void mcp_store_stream_seen(mcp_store_op_t *op, mcp_store_stream_t *st,
-    uint64_t sent);
 
 /* Raises sent_seq to "sent", and wakes the owner if there is now room for
  * which it waits. */
@@ -1293,13 +1285,6 @@ void mcp_store_stream_sent_bytes(mcp_store_op_t *op, mcp_store_stream_t *st,
 /* Returns 1 if an owner that got MCP_ERR_LIMIT can continue: a quarter of each
  * limit is free, or all events were sent. */
 int mcp_store_may_go_on(const mcp_store_stream_t *st);
-
-/* Wakes the consumer, so that it reports the events that it has sent, because
- * the owner waits for room. */
-void mcp_store_query_sent(mcp_store_op_t *op, mcp_store_stream_t *st);
-
-
-/* --- mcp_store_append.c --- */
 
 /* mcp_store_append_copy() copies a long message to a private chain without the
  * lock. mcp_store_append_next() appends this chain, or a short message, with
@@ -1334,27 +1319,6 @@ void mcp_store_stream_publish_big(mcp_store_t *store,
  */
 void mcp_store_task_release(mcp_store_op_t *op, mcp_store_stream_t *st);
 void mcp_store_task_replace(mcp_store_op_t *op, mcp_store_stream_t *st);
-
-
-/* --- mcp_store_session_streams.c --- */
-
-/* Adds a stream that is in no list of its session to one of the two, as the
- * latest: to the list of streams that linger, or to that of all others. */
-void mcp_store_session_enter(mcp_store_head_t *head,
-    mcp_store_entry_t *session, mcp_store_stream_t *st);
-
-/* Moves a stream that has begun or ceased to linger to the other of its
- * session's two lists, as the latest. */
-void mcp_store_session_move(mcp_store_op_t *op, mcp_store_stream_t *st);
-
-/* Removes a stream from its session, whose group is freed with its last
- * member. */
-void mcp_store_session_leave(mcp_store_op_t *op, mcp_store_stream_t *st);
-
-/* Returns 1 if a session has reached its limit of streams. A limit of 0, or a
- * session of zeros, is no limit. */
-int mcp_store_session_crowded(mcp_store_head_t *head,
-    const unsigned char session[MCP_DIGEST_LEN], uint32_t limit);
 
 
 /* --- mcp_store_tenant.c --- */
@@ -1484,9 +1448,6 @@ int mcp_store_tenant_may_create(mcp_store_op_t *op, const mcp_tenant_t *tenant,
     mcp_stream_kind_e kind, uint32_t chunks);
 int mcp_store_tenant_may_value(mcp_store_op_t *op, const mcp_tenant_t *tenant);
 
-
-/* --- mcp_store_evict.c --- */
-
 /*
  * Returns the stream to evict next, or NULL. In this order:
  *
@@ -1498,19 +1459,6 @@ int mcp_store_tenant_may_value(mcp_store_op_t *op, const mcp_tenant_t *tenant);
  *   5.  the stream that mcp_store_victim_unread() returns
  */
 mcp_store_stream_t *mcp_store_victim(mcp_store_op_t *op);
-
-/*
- * Returns the stream to evict next so that op's tenant is not rejected, or
- * NULL. It belongs to the largest tenant, if that is larger than op's, and is
- *
- *   1.  the oldest call that is over, without a reader and without a principal,
- *       or
- *   2.  the oldest other call without a reader.
- *
- * Streams without a tenant make room for new ones without a tenant. Returns
- * NULL if the room is for the store itself or for a mirror.
- */
-mcp_store_stream_t *mcp_store_victim_unread(mcp_store_op_t *op);
 
 /* Evicts a stream and notifies its owner. */
 void mcp_store_evict(mcp_store_op_t *op, mcp_store_stream_t *st);
@@ -1535,15 +1483,11 @@ void mcp_store_consumer_gone(mcp_store_op_t *op, mcp_store_stream_t *st,
 
 /* --- mcp_store_join.c --- */
 
-/*
- * Checks whether a stream with spec->join can be created.
- *
- * Returns MCP_OK, or
- *   MCP_ERR_EXISTS  there is a stream to join instead
- *   MCP_ERR_DENIED  there is one, but it has other params
- */
-int mcp_store_join_check(mcp_store_op_t *op, const mcp_stream_spec_t *spec,
-    uint64_t now);
+/* Sets *out to the stream that a request with this spec can join, or to NULL
+ * if there is none. Returns MCP_OK, or MCP_ERR_DENIED if the stream has other
+ * params. */
+int mcp_store_join_lookup(mcp_store_op_t *op, const mcp_stream_spec_t *spec,
+    uint64_t now, mcp_store_stream_t **out);
 
 /* Makes requests that join by "key" find a new stream, and no longer the one
  * that they found before. e is an entry from mcp_store_entry_take(). */
@@ -1564,9 +1508,6 @@ void mcp_store_join_leave(mcp_store_op_t *op, mcp_store_stream_t *st);
  * entry if there is none. */
 void mcp_store_repair_join(mcp_store_op_t *op, mcp_store_entry_t *e);
 
-
-/* --- mcp_store_joined_reader.c --- */
-
 /* Returns the entry of this process's joined reader with that handle, or
  * NULL. */
 mcp_store_entry_t *mcp_store_reader_find(mcp_store_op_t *op,
@@ -1581,10 +1522,10 @@ void mcp_store_reader_gone(mcp_store_op_t *op, mcp_store_entry_t *e,
  * wakes these processes. join is the stream's JOIN entry. */
 void mcp_store_readers_mark(mcp_store_op_t *op, mcp_store_entry_t *join);
 
-/* Returns the slot of a joined reader that is in another slot than "but", or
- * MCP_STORE_NO_SLOT. */
-uint32_t mcp_store_readers_slot(mcp_store_op_t *op, mcp_store_entry_t *join,
-    uint32_t but);
+/* Returns the slot of a joined reader of a stream that is in another slot than
+ * "but", or MCP_STORE_NO_SLOT. */
+uint32_t mcp_store_readers_slot(mcp_store_op_t *op,
+    const mcp_store_stream_t *st, uint32_t but);
 
 /* Frees those joined readers of a slot whose process has ended that are in the
  * entry chunk "index". */
@@ -1605,14 +1546,17 @@ void mcp_store_replication_checkpoint(mcp_store_head_t *head,
 void mcp_store_replication_claim(const mcp_store_stream_t *st,
     mcp_store_checkpoint_t *checkpoint);
 
-/* Counts the events of a replicated stream up to seq as acknowledged. */
-void mcp_store_replication_reach(mcp_store_op_t *op, mcp_store_stream_t *st,
-    uint64_t seq);
-
-/* Does the same as mcp_store_acked(), with the lock held; any process may call
- * this. */
-int mcp_store_replication_ack(mcp_store_op_t *op, mcp_store_stream_t *st,
-    const mcp_store_checkpoint_t *checkpoint);
+/*
+ * Takes the lock, finds a replicated stream or a mirror, and sets *repl to its
+ * replication data.
+ *
+ * Returns MCP_OK, or, without the lock,
+ *   MCP_ERR_NOT_FOUND  there is none
+ *   MCP_ERR_INTERNAL   the lock cannot be taken
+ */
+int mcp_store_replication_enter(mcp_store_t *store,
+    const unsigned char id[MCP_STREAM_ID_LEN], mcp_store_op_t *op,
+    mcp_store_stream_t **st, mcp_store_replication_t **repl);
 
 /* Makes the replication data of a stream valid, with this process as the
  * replicator. */
@@ -1622,11 +1566,6 @@ void mcp_store_replication_fill(mcp_store_op_t *op,
 /* Sets the fields of info that concern a replicated stream or a mirror. */
 void mcp_store_replication_info(mcp_store_head_t *head,
     const mcp_store_stream_t *st, mcp_stream_info_t *info);
-
-/* Returns 1 if a client may get the stream's id: Redis has acknowledged the
- * stream, or need not do so first. */
-unsigned mcp_store_replication_acknowledged(mcp_store_head_t *head,
-    const mcp_store_stream_t *st);
 
 /* Wakes the replicator of a replicated stream, or the process that feeds a
  * mirror. */
@@ -1683,15 +1622,10 @@ void mcp_store_mirror_begin(mcp_store_op_t *op, mcp_store_stream_t *st,
 void mcp_store_mirror_count(mcp_store_stream_t *st,
     const mcp_store_replication_t *repl);
 
-/* Returns 1 if the reader that is about to watch a mirror was displaced by a
- * later reader at another node. */
-int mcp_store_mirror_taken(mcp_store_head_t *head,
-    const mcp_store_stream_t *st);
-
-/* Returns 1 if the reader that is about to watch a replicated stream at its
- * own node was displaced by a later reader at another node. In any case clears
- * the number of this reader. */
-int mcp_store_remote_consumer_taken(mcp_store_head_t *head,
+/* Returns 1 if the reader that is about to watch a mirror, or a replicated
+ * stream at its own node, was displaced by a later reader at another node. For
+ * a replicated stream clears the number of this reader. */
+int mcp_store_replication_taken(mcp_store_head_t *head,
     const mcp_store_stream_t *st);
 
 /* Returns 1 if a sweep at the time "now" has to free a mirror without a
@@ -1728,6 +1662,12 @@ mcp_store_entry_t *mcp_store_entry_find(mcp_store_head_t *head, unsigned kind,
 mcp_store_entry_t *mcp_store_entry_most_values(mcp_store_head_t *head,
     const unsigned char key[16]);
 
+/* Returns the next entry of a kind in the entry chunk "index", from number *k
+ * on, and sets *k to the number after it; NULL: there is none, or the chunk
+ * was freed with its last entry. */
+mcp_store_entry_t *mcp_store_entry_next(mcp_store_head_t *head,
+    uint32_t index, unsigned *k, unsigned kind);
+
 /* Changes the key of an entry. */
 void mcp_store_entry_rename(mcp_store_head_t *head, mcp_store_entry_t *e,
     const unsigned char key[16]);
@@ -1759,22 +1699,6 @@ void mcp_store_sub_free(mcp_store_op_t *op, mcp_store_entry_t *e);
 /* Initializes the row MCP_CALL_STATS_OTHER of a new region. */
 void mcp_store_call_stats_format(mcp_store_head_t *head);
 
-/* Does the same as mcp_store_call_stats_failed(), with the lock held. */
-void mcp_store_call_stats_note(mcp_store_head_t *head,
-    const mcp_call_stats_failure_t *failure);
-
-static inline void
-mcp_store_call_stats_add(mcp_store_head_t *head, uint32_t row,
-    mcp_outcome_e outcome)
-{
-    atomic_fetch_add_explicit(&mcp_store_call_stats_all(head)[row]
-                                   .results[outcome],
-                              1, memory_order_relaxed);
-}
-
-
-/* --- mcp_store_active_request.c --- */
-
 /* Removes the records of active requests of a process that has ended, and
  * counts the requests as lost. */
 void mcp_store_active_retire(mcp_store_head_t *head, unsigned slot);
@@ -1801,9 +1725,6 @@ size_t mcp_store_values_expire(mcp_store_op_t *op, uint32_t index,
  * again. */
 void mcp_store_repair(mcp_store_op_t *op);
 
-
-/* --- mcp_store_repair_log.c --- */
-
 /*
  * Scans a whole log: sets the type of each chunk to MCP_CHUNK_MARK (none may
  * have this type before), *out to the correct value of *log, and *rec to the
@@ -1812,20 +1733,6 @@ void mcp_store_repair(mcp_store_op_t *op);
  */
 int mcp_store_log_scan(mcp_store_head_t *head, const mcp_store_log_t *log,
     int fix, mcp_store_log_t *out, mcp_store_record_t *rec);
-
-/* Scans a log, corrects *log and the derived data in its chunks, and sets *rec
- * to the last record. Returns 1, or 0 if the log is broken. */
-int mcp_store_repair_log(mcp_store_head_t *head, mcp_store_log_t *log,
-    mcp_store_record_t *rec);
-
-
-/* --- mcp_store_repair_link.c --- */
-
-/* During a repair: mcp_store_repair_insert() adds values and subscriptions,
- * and after that mcp_store_repair_links() adds streams to their hash tables,
- * groups and lists again. */
-void mcp_store_repair_insert(mcp_store_op_t *op);
-void mcp_store_repair_links(mcp_store_op_t *op);
 
 
 #endif /* MCP_STORE_LAYOUT_H_INCLUDED */

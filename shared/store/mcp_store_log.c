@@ -122,14 +122,6 @@ mcp_store_log_commit(mcp_store_op_t *op, mcp_store_log_t *log,
 }
 
 
-/* Gives a record the next number, which is valid from the commit on. */
-static void
-mcp_store_log_number(const mcp_store_log_t *log, mcp_store_record_t *rec)
-{
-    rec->seq = log->last + 1;
-}
-
-
 int
 mcp_store_log_append(mcp_store_op_t *op, mcp_store_log_t *log,
     mcp_store_record_t *rec, const mcp_str_t *parts, size_t n, int all)
@@ -148,16 +140,13 @@ mcp_store_log_append(mcp_store_op_t *op, mcp_store_log_t *log,
 
     mcp_store_chain_take(op, need, &chain);
 
-    mcp_store_log_number(log, rec);
+    rec->seq = log->last + 1;          /* valid from the commit on */
 
     if (mcp_store_log_tail_room(op->head, log) < 0) {
-        start.chunk = chain.first;
-        start.offset = MCP_CHUNK_HEAD;
-
+        start = (mcp_store_pos_t) { chain.first, MCP_CHUNK_HEAD };
     } else {
         tail = mcp_store_chunk(op->head, log->tail);
-        start.chunk = log->tail;
-        start.offset = mcp_store_align8(tail->used);
+        start = (mcp_store_pos_t) { log->tail, mcp_store_align8(tail->used) };
 
         /* The payload continues in the chain. Until the commit, the chain is
          * linked to a chunk in which no valid record continues. */
@@ -183,10 +172,9 @@ mcp_store_log_attach(mcp_store_op_t *op, mcp_store_log_t *log,
 {
     mcp_store_pos_t  start;
 
-    mcp_store_log_number(log, rec);
+    rec->seq = log->last + 1;          /* valid from the commit on */
 
-    start.chunk = chain->first;
-    start.offset = MCP_CHUNK_HEAD;
+    start = (mcp_store_pos_t) { chain->first, MCP_CHUNK_HEAD };
 
     memcpy((char *) mcp_store_chunk(op->head, start.chunk) + start.offset, rec,
            MCP_RECORD_HEAD);
@@ -326,8 +314,7 @@ mcp_store_log_locate(mcp_store_head_t *head, const mcp_store_log_t *log,
     }
 
     chunk = mcp_store_chunk(head, index);
-    pos->chunk = index;
-    pos->offset = chunk->first;
+    *pos = (mcp_store_pos_t) { index, chunk->first };
     *total = chunk->total;
 
     for (n = 0; n < MCP_STORE_CHUNK / MCP_RECORD_HEAD; n++) {
@@ -430,8 +417,7 @@ mcp_store_log_drop(mcp_store_op_t *op, mcp_store_log_t *log)
         return;
     }
 
-    pos.chunk = log->head;
-    pos.offset = log->offset;
+    pos = (mcp_store_pos_t) { log->head, log->offset };
     rec = mcp_store_log_record(op->head, &pos);
 
     if (rec == NULL) {

@@ -43,21 +43,6 @@ mcp_store_mirror_begin(mcp_store_op_t *op, mcp_store_stream_t *st,
 
 
 int
-mcp_store_mirror_taken(mcp_store_head_t *head, const mcp_store_stream_t *st)
-{
-    const mcp_store_replication_t  *repl;
-
-    if (!mcp_store_is_mirror(head, st)) {
-        return 0;
-    }
-
-    repl = mcp_store_replication_of(head, st->repl);
-
-    return repl->here < repl->reader;
-}
-
-
-int
 mcp_store_mirror_due(const mcp_store_stream_t *st, uint64_t now)
 {
     uint64_t  since, wait;
@@ -77,23 +62,35 @@ mcp_store_mirror_due(const mcp_store_stream_t *st, uint64_t now)
 }
 
 
-/* Returns the mirror of the stream with this id, or NULL. */
-static mcp_store_stream_t *
-mcp_store_mirror_find(mcp_store_op_t *op,
-    const unsigned char id[MCP_STREAM_ID_LEN])
+/*
+ * Takes the lock, finds the mirror of the stream with this id, and sets *repl
+ * to its replication data.
+ *
+ * Returns MCP_OK, or, without the lock,
+ *   MCP_ERR_NOT_FOUND  there is no mirror
+ *   MCP_ERR_INTERNAL   the lock cannot be taken
+ */
+static int
+mcp_store_mirror_enter(mcp_store_t *store,
+    const unsigned char id[MCP_STREAM_ID_LEN], mcp_store_op_t *op,
+    mcp_store_stream_t **st, mcp_store_replication_t **repl)
 {
-    mcp_store_stream_t  *st;
+    int  rc;
 
-    st = mcp_store_stream_find(op, id);
-
-    if (st == NULL || !mcp_store_is_mirror(op->head, st)) {
-        return NULL;
+    rc = mcp_store_replication_enter(store, id, op, st, repl);
+    if (rc != MCP_OK) {
+        return rc;
     }
 
-    op->tenant = st->tenant;
-    op->keep = st;
+    if (!(*repl)->mirror) {
+        mcp_store_leave(op);
+        return MCP_ERR_NOT_FOUND;
+    }
 
-    return st;
+    op->tenant = (*st)->tenant;
+    op->keep = *st;
+
+    return MCP_OK;
 }
 
 
@@ -141,7 +138,7 @@ mcp_store_mirror_count(mcp_store_stream_t *st,
     mcp_store_barrier();
 
     if (checkpoint->seq == last && !mcp_store_final(st)) {
-        mcp_store_stream_set_state(st, checkpoint->state);
+        st->state = (uint8_t) checkpoint->state;
     }
 }
 
@@ -208,43 +205,29 @@ mcp_store_mirror_note(mcp_store_replication_t *repl,
 }
 
 
-/* Returns 1 if the owner's stream ended before the last event of a mirror that
- * is not over: the later events are lost. */
-static int
-mcp_store_mirror_is_cut(const mcp_store_stream_t *st,
-    const mcp_store_checkpoint_t *checkpoint)
-{
-    return checkpoint->state >= MCP_STATE_COMPLETED
-           && checkpoint->seq < st->events.last && !mcp_store_final(st);
-}
-
-
 int
 mcp_store_mirror_known(mcp_store_t *store,
     const unsigned char id[MCP_STREAM_ID_LEN],
     const mcp_store_checkpoint_t *checkpoint, uint64_t confirmed, uint64_t now)
 {
+    int                       rc;
     mcp_store_op_t            op;
     mcp_store_replication_t  *repl;
     mcp_store_stream_t       *st;
 
-    if (mcp_store_enter(store, &op) != MCP_OK) {
-        return MCP_ERR_INTERNAL;
+    rc = mcp_store_mirror_enter(store, id, &op, &st, &repl);
+    if (rc != MCP_OK) {
+        return rc;
     }
 
-    st = mcp_store_mirror_find(&op, id);
-
-    if (st != NULL && mcp_store_mirror_is_cut(st, checkpoint)) {
-
-        /* the client is notified when it resumes after an event that was
-         * lost */
-
-        mcp_store_stream_free(&op, st);
-        st = NULL;
-
-    } else if (st != NULL) {
-        repl = mcp_store_replication_of(op.head, st->repl);
-
+    if (checkpoint->state >= MCP_STATE_COMPLETED
+        && checkpoint->seq < st->events.last && !mcp_store_final(st))
+    {
+        /* the later events are lost: the client is notified when it resumes
+         * after one of them */
+        mcp_store_stream_free(&op, st, 0);
+        rc = MCP_ERR_NOT_FOUND;
+    } else {
         if (confirmed > repl->confirmed) {
             repl->confirmed = confirmed;
         }
@@ -256,120 +239,55 @@ mcp_store_mirror_known(mcp_store_t *store,
 
     mcp_store_leave(&op);
 
-    return st ? MCP_OK : MCP_ERR_NOT_FOUND;
+    return rc;
 }
 
 
 /* --- events --- */
 
 /*
- * Checks whether the event seq is the next one that a mirror needs, and sets
- * *ref to the mirror.
+ * Takes the lock, and checks whether the event seq is the next one that a
+ * mirror needs.
  *
- * Returns MCP_OK, or
+ * Returns MCP_OK, or, without the lock,
  *   MCP_DONE           the mirror has the event already
  *   MCP_AGAIN          the mirror lacks an earlier event
  *   MCP_ERR_NOT_FOUND  there is no mirror, or its stream is over
+ *   MCP_ERR_INTERNAL   the lock cannot be taken
  */
 static int
-mcp_store_mirror_next(mcp_store_op_t *op,
+mcp_store_mirror_next(mcp_store_t *store,
     const unsigned char id[MCP_STREAM_ID_LEN], uint64_t seq,
-    mcp_stream_ref_t *ref)
+    mcp_store_op_t *op, mcp_store_stream_t **st)
 {
+    int                       rc;
     mcp_store_replication_t  *repl;
-    mcp_store_stream_t       *st;
 
-    st = mcp_store_mirror_find(op, id);
-
-    if (st == NULL) {
-        return MCP_ERR_NOT_FOUND;
-    }
-
-    if (seq <= st->events.last) {
-        return MCP_DONE;
-    }
-
-    if (mcp_store_final(st)) {
-        return MCP_ERR_NOT_FOUND;
-    }
-
-    repl = mcp_store_replication_of(op->head, st->repl);
-
-    if (seq > repl->last) {
-        repl->last = seq;
-    }
-
-    if (seq > st->events.last + 1) {
-        mcp_store_mirror_fetch(op, st);
-        return MCP_AGAIN;
-    }
-
-    ref->index = st->self;
-    memcpy(ref->id, st->id, MCP_STREAM_ID_LEN);
-
-    return MCP_OK;
-}
-
-
-static int
-mcp_store_mirror_append_locked(mcp_store_op_t *op,
-    const unsigned char id[MCP_STREAM_ID_LEN], const mcp_store_raw_t *raw,
-    mcp_str_t message, uint64_t now, mcp_store_chain_t *chain)
-{
-    int                  rc;
-    mcp_stream_ref_t     ref;
-    mcp_store_record_t   rec = { 0 };
-
-    rc = mcp_store_mirror_next(op, id, raw->seq, &ref);
-
+    rc = mcp_store_mirror_enter(store, id, op, st, &repl);
     if (rc != MCP_OK) {
-        mcp_store_private_drop(op, chain);
         return rc;
     }
 
-    rec.len = (uint32_t) message.len;
-    rec.answers = (uint16_t) raw->answers;
-    rec.type = (uint16_t) raw->state;
+    if (seq <= (*st)->events.last) {
+        rc = MCP_DONE;
+    } else if (mcp_store_final(*st)) {
+        rc = MCP_ERR_NOT_FOUND;
+    } else {
+        if (seq > repl->last) {
+            repl->last = seq;
+        }
 
-    rc = mcp_store_append_next(op, &ref, message, &rec, now, chain);
+        if (seq == (*st)->events.last + 1) {
+            return MCP_OK;
+        }
 
-    if (rc == MCP_OK) {
-        mcp_store_mirror_apply(op, mcp_store_stream(op->head, ref.index), now);
+        mcp_store_mirror_fetch(op, *st);
+        rc = MCP_AGAIN;
     }
+
+    mcp_store_leave(op);
 
     return rc;
-}
-
-
-/* Copies a long message to a private chain, if it is the next event that the
- * mirror needs. */
-static int
-mcp_store_mirror_copy(mcp_store_t *store,
-    const unsigned char id[MCP_STREAM_ID_LEN], const mcp_store_raw_t *raw,
-    mcp_str_t message, mcp_store_chain_t *chain)
-{
-    int                 rc;
-    mcp_store_op_t      op;
-    mcp_stream_ref_t    ref;
-    mcp_store_record_t  rec = { 0 };
-
-    rc = mcp_store_enter(store, &op);
-    if (rc != MCP_OK) {
-        return rc;
-    }
-
-    rc = mcp_store_mirror_next(&op, id, raw->seq, &ref);
-
-    mcp_store_leave(&op);
-
-    if (rc != MCP_OK) {
-        return rc;
-    }
-
-    rec.answers = (uint16_t) raw->answers;
-
-    return mcp_store_append_copy(store, &ref, message,
-                                 mcp_store_answers(&rec), chain);
 }
 
 
@@ -378,27 +296,50 @@ mcp_store_mirror_append(mcp_store_t *store,
     const unsigned char id[MCP_STREAM_ID_LEN], const mcp_store_raw_t *raw,
     mcp_str_t message, uint64_t now)
 {
-    int                rc;
-    mcp_store_op_t     op;
-    mcp_store_chain_t  chain = { 0, 0, 0 };
+    int                  rc;
+    mcp_store_op_t       op;
+    mcp_stream_ref_t     ref;
+    mcp_store_chain_t    chain = { 0, 0, 0 };
+    mcp_store_record_t   rec = { 0 };
+    mcp_store_stream_t  *st;
 
     if (message.len > MCP_STORE_LEN_MAX) {
         return MCP_ERR_LARGE;
     }
 
-    if (message.len > MCP_STORE_BIG) {
-        rc = mcp_store_mirror_copy(store, id, raw, message, &chain);
-        if (rc != MCP_OK) {
-            return rc;
-        }
-    }
+    rec.len = (uint32_t) message.len;
+    rec.answers = (uint16_t) raw->answers;
+    rec.type = (uint16_t) raw->state;
 
-    rc = mcp_store_enter(store, &op);
+    rc = mcp_store_mirror_next(store, id, raw->seq, &op, &st);
     if (rc != MCP_OK) {
         return rc;
     }
 
-    rc = mcp_store_mirror_append_locked(&op, id, raw, message, now, &chain);
+    ref.index = st->self;
+    memcpy(ref.id, id, MCP_STREAM_ID_LEN);
+
+    /* a long message is copied without the lock */
+    if (message.len > MCP_STORE_BIG) {
+        mcp_store_leave(&op);
+        rc = mcp_store_append_copy(store, &ref, message,
+                                   mcp_store_answers(&rec), &chain);
+        if (rc != MCP_OK) {
+            return rc;
+        }
+
+        rc = mcp_store_mirror_next(store, id, raw->seq, &op, &st);
+        if (rc != MCP_OK) {
+            mcp_store_private_drop(store, &chain);
+            return rc;
+        }
+    }
+
+    ref.index = st->self;
+    rc = mcp_store_append_next(&op, &ref, message, &rec, now, &chain);
+    if (rc == MCP_OK) {
+        mcp_store_mirror_apply(&op, st, now);
+    }
 
     mcp_store_leave(&op);
 
@@ -415,27 +356,20 @@ mcp_store_mirror_joined(mcp_store_t *store,
     mcp_store_replication_t  *repl;
     mcp_store_stream_t       *st;
 
-    if (mcp_store_enter(store, &op) != MCP_OK) {
+    if (mcp_store_mirror_enter(store, id, &op, &st, &repl) != MCP_OK) {
         return;
     }
 
-    st = mcp_store_mirror_find(&op, id);
+    repl->joined = *joined;
 
-    if (st != NULL) {
-        repl = mcp_store_replication_of(op.head, st->repl);
-        repl->joined = *joined;
-
-        /* without a local consumer, the events that were sent to readers of
-         * the owner's stream count as sent */
-
-        if (st->consumer_slot == MCP_STORE_NO_SLOT) {
-            mcp_store_stream_sent(&op, st, joined->sent);
-            mcp_store_stream_settle(&op, st);
-        }
-
-        mcp_store_mark_consumer(&op, st);
+    /* without a local consumer, the events that were sent to readers of the
+     * owner's stream count as sent */
+    if (st->consumer_slot == MCP_STORE_NO_SLOT) {
+        mcp_store_stream_sent(&op, st, joined->sent);
+        mcp_store_stream_settle(&op, st);
     }
 
+    mcp_store_mark_consumer(&op, st);
     mcp_store_leave(&op);
 }
 
@@ -450,24 +384,18 @@ mcp_store_mirror_displaced(mcp_store_t *store,
     mcp_store_replication_t  *repl;
     mcp_store_stream_t       *st;
 
-    if (mcp_store_enter(store, &op) != MCP_OK) {
+    if (mcp_store_mirror_enter(store, id, &op, &st, &repl) != MCP_OK) {
         return;
     }
 
-    st = mcp_store_mirror_find(&op, id);
+    if (number > repl->reader) {
+        repl->reader = number;
 
-    if (st != NULL) {
-        repl = mcp_store_replication_of(op.head, st->repl);
-
-        if (number > repl->reader) {
-            repl->reader = number;
-
-            if (st->consumer_slot != MCP_STORE_NO_SLOT) {
-                st->takeovers += (st->takeovers < UINT32_MAX);
-                mcp_store_node_add(op.head, MCP_NODE_DISPLACED, 1);
-                mcp_store_consumer_displace(&op, st);
-                mcp_store_consumer_gone(&op, st, 0);
-            }
+        if (st->consumer_slot != MCP_STORE_NO_SLOT) {
+            st->takeovers += (st->takeovers < UINT32_MAX);
+            mcp_store_node_add(op.head, MCP_NODE_DISPLACED, 1);
+            mcp_store_consumer_displace(&op, st);
+            mcp_store_consumer_gone(&op, st, 0);
         }
     }
 
@@ -479,18 +407,259 @@ void
 mcp_store_mirror_forget(mcp_store_t *store,
     const unsigned char id[MCP_STREAM_ID_LEN])
 {
-    mcp_store_op_t       op;
-    mcp_store_stream_t  *st;
+    mcp_store_op_t            op;
+    mcp_store_replication_t  *repl;
+    mcp_store_stream_t       *st;
 
-    if (mcp_store_enter(store, &op) != MCP_OK) {
-        return;
+    if (mcp_store_mirror_enter(store, id, &op, &st, &repl) == MCP_OK) {
+        mcp_store_stream_free(&op, st, 0);
+        mcp_store_leave(&op);
+    }
+}
+
+
+/* --- readers of a mirror --- */
+
+/*
+ * Gives the existing mirror its next reader. With a number, raises the limits
+ * of the mirror if the spec has higher limits, and makes this process feed it.
+ * Otherwise, requests may join the mirror: if it has a reader, the reader's
+ * process already feeds the mirror; if not, this process feeds it from now on.
+ */
+static void
+mcp_store_mirror_reuse(mcp_store_op_t *op, mcp_store_stream_t *st,
+    const mcp_store_making_t *making)
+{
+    int                       attended;
+    mcp_store_replication_t  *repl;
+    const mcp_stream_spec_t  *spec;
+
+    spec = making->spec;
+    repl = mcp_store_replication_of(op->head, st->repl);
+    attended = mcp_store_attended(op->head, st);
+
+    if (!attended) {
+        st->unattended = making->now;
     }
 
-    st = mcp_store_mirror_find(&op, id);
+    if (making->begin->number) {
+        repl->reader = making->begin->number;
+        mcp_store_barrier();
+        repl->here = making->begin->number;
 
-    if (st != NULL) {
-        mcp_store_stream_free(&op, st);
+        if (st->max_events && (spec->max_events == 0
+                               || spec->max_events > st->max_events))
+        {
+            st->max_events = spec->max_events;
+        }
+
+        if (st->max_bytes && (spec->max_bytes == 0
+                              || spec->max_bytes > st->max_bytes))
+        {
+            st->max_bytes = spec->max_bytes;
+        }
+
+    } else if (spec->join) {
+        mcp_store_join_name(op, st, spec->join);
+    }
+
+    if (making->begin->number || !attended) {
+        mcp_store_replication_pass(op, repl, op->store->slot);
+    }
+}
+
+
+/*
+ * Returns 1 if the existing mirror can be used for the next reader: it has the
+ * events after begin->after; or the reader is a joined one, which begins at
+ * the mirror's position, and the mirror has a reader for which it is kept up
+ * to date.
+ */
+static int
+mcp_store_mirror_continues(mcp_store_op_t *op, const mcp_store_stream_t *st,
+    const mcp_store_begin_t *begin)
+{
+    if (begin->number == 0 && mcp_store_attended(op->head, st)) {
+        return 1;
+    }
+
+    return st->events.first <= begin->after + 1
+           && st->events.last >= begin->after;
+}
+
+
+/*
+ * Finds the existing mirror, and frees it if the next reader cannot use it.
+ *
+ * Returns MCP_OK, or
+ *   MCP_ERR_NOT_FOUND  there is no mirror, or it was freed
+ *   MCP_ERR_EXISTS     the stream itself is at this node
+ *   MCP_ERR_DENIED     there was a later reader; or the mirror lacks the events
+ *                      for the next reader, and joined requests read it
+ */
+static int
+mcp_store_mirror_lookup(mcp_store_op_t *op, const mcp_store_making_t *making,
+    mcp_stream_ref_t *ref)
+{
+    mcp_store_replication_t  *repl;
+    mcp_store_stream_t       *st;
+    const mcp_store_begin_t  *begin;
+
+    begin = making->begin;
+    st = mcp_store_stream_find(op, making->spec->id);
+
+    if (st == NULL) {
+        return MCP_ERR_NOT_FOUND;
+    }
+
+    if (!mcp_store_is_mirror(op->head, st)) {
+        return MCP_ERR_EXISTS;
+    }
+
+    repl = mcp_store_replication_of(op->head, st->repl);
+
+    if (begin->number && begin->number < repl->reader) {
+        return MCP_ERR_DENIED;
+    }
+
+    if (!mcp_store_mirror_continues(op, st, begin)) {
+        /* if the mirror were freed, its joined requests would get the error
+         * that the call does not exist any more; so the client has to resume
+         * again after they have their response */
+        if (begin->number
+            && mcp_store_readers_slot(op, st, MCP_STORE_NO_SLOT)
+               != MCP_STORE_NO_SLOT)
+        {
+            return MCP_ERR_DENIED;
+        }
+
+        /* the process that feeds the freed mirror is notified, unless it is
+         * this one, which is about to feed the new mirror */
+        if (repl->slot == op->store->slot) {
+            mcp_store_replication_pass(op, repl, MCP_STORE_NO_SLOT);
+        }
+
+        mcp_store_stream_free(op, st, 0);
+
+        return MCP_ERR_NOT_FOUND;
+    }
+
+    mcp_store_mirror_reuse(op, st, making);
+    ref->index = st->self;
+    memcpy(ref->id, st->id, MCP_STREAM_ID_LEN);
+
+    return MCP_OK;
+}
+
+
+int
+mcp_store_mirror(mcp_store_t *store, const mcp_stream_spec_t *spec,
+    uint64_t first, uint64_t after, uint64_t number, uint64_t now,
+    mcp_stream_ref_t *ref)
+{
+    int                 rc, found;
+    mcp_store_op_t      op;
+    mcp_store_begin_t   begin;
+    mcp_stream_spec_t   own;
+    mcp_store_making_t  making = { 0 };
+
+    own = *spec;
+    own.session_limit = 0;
+    own.consumer = 0;
+    own.held = 0;
+
+    begin.after = after + 1 < first ? first - 1 : after;
+    begin.number = number;
+
+    making.spec = &own;
+    making.begin = &begin;
+    making.now = now;
+
+    rc = mcp_store_create_begin(store, &making);
+    if (rc != MCP_OK) {
+        return rc;
+    }
+
+    if (mcp_store_enter(store, &op) != MCP_OK) {
+        return MCP_ERR_INTERNAL;
+    }
+
+    rc = op.head->slots[store->slot].pid == store->pid
+         ? mcp_store_mirror_lookup(&op, &making, ref) : MCP_ERR_INTERNAL;
+    found = rc != MCP_ERR_NOT_FOUND;
+
+    if (!found) {
+        rc = mcp_store_create_end(&op, &making, ref);
+
+        /* the new mirror has no reader yet: it may be evicted from now on */
+        if (rc == MCP_OK) {
+            mcp_store_stream_settle(&op, mcp_store_stream(op.head,
+                                                          ref->index));
+        }
     }
 
     mcp_store_leave(&op);
+
+    if (found) {
+        mcp_store_private_drop(store, &making.chain);
+    }
+
+    return rc;
+}
+
+
+/* --- promotion --- */
+
+
+/* A promoted call becomes an orphan: the process that adopts it becomes its
+ * owner and its replicator. A listener has no owner, and this process
+ * replicates it. */
+int
+mcp_store_promote(mcp_store_t *store,
+    const unsigned char id[MCP_STREAM_ID_LEN], unsigned sync)
+{
+    int                       rc;
+    mcp_store_op_t            op;
+    mcp_store_replication_t  *repl;
+    mcp_store_stream_t       *st;
+
+    rc = mcp_store_mirror_enter(store, id, &op, &st, &repl);
+    if (rc != MCP_OK) {
+        return rc;
+    }
+
+    if (mcp_store_final(st)) {
+        mcp_store_leave(&op);
+        return MCP_ERR_NOT_FOUND;
+    }
+
+    mcp_store_replication_claim(st, &repl->acked);
+    repl->created = 1;
+    repl->sync = (uint8_t) (sync != 0);
+    repl->here = 0;
+    mcp_store_barrier();
+    repl->mirror = 0;
+    mcp_store_barrier();
+    op.head->n_mirrors--;
+    mcp_store_node_add(op.head, MCP_NODE_PROMOTED, 1);
+
+    if (st->kind == MCP_STREAM_LISTEN) {
+        /* if the listener has a reader at another node,
+         * mcp_store_remote_consumer() with the number of this reader must make
+         * the reader the consumer, so the number must be higher than
+         * repl->reader */
+        if (st->consumer_slot == MCP_STORE_NO_SLOT && repl->reader > 0) {
+            repl->reader--;
+        }
+
+        repl->received = op.head->node.positions[MCP_NODE_RECEIVED];
+        mcp_store_replication_pass(&op, repl, store->slot);
+    } else {
+        mcp_store_disown(&op, st);
+    }
+
+    mcp_store_stream_settle(&op, st);
+    mcp_store_leave(&op);
+
+    return MCP_OK;
 }

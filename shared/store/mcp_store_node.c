@@ -16,6 +16,20 @@
 #define MCP_NODE_TRIP_MAX  0x1fffffffu
 
 
+/* Copies "len" bytes to or from the node's data under the lock. Does nothing
+ * if the lock cannot be taken. */
+static void
+mcp_store_node_copy(mcp_store_t *store, void *to, const void *from, size_t len)
+{
+    mcp_store_op_t  op;
+
+    if (mcp_store_enter(store, &op) == MCP_OK) {
+        memcpy(to, from, len);
+        mcp_store_leave(&op);
+    }
+}
+
+
 uint64_t
 mcp_store_node_id(mcp_store_t *store)
 {
@@ -35,13 +49,6 @@ mcp_store_node_renew(mcp_store_t *store, uint64_t old, uint64_t id)
 
 
 /* --- the leader --- */
-
-static int
-mcp_store_node_is(mcp_store_head_t *head, unsigned slot, uint64_t pid)
-{
-    return atomic_load(&head->node.leader) == slot + 1
-           && atomic_load(&head->node.leader_pid) == pid;
-}
 
 
 /* Returns 1 if there is a leader that was not declared dead, and that Redis
@@ -66,7 +73,8 @@ mcp_store_node_has_leader(mcp_store_head_t *head, uint64_t now,
 int
 mcp_store_node_is_leader(mcp_store_t *store)
 {
-    return mcp_store_node_is(store->head, store->slot, store->pid);
+    return atomic_load(&store->head->node.leader) == store->slot + 1
+           && atomic_load(&store->head->node.leader_pid) == store->pid;
 }
 
 
@@ -139,7 +147,7 @@ mcp_store_node_has_other(mcp_store_t *store)
 void
 mcp_store_node_resign(mcp_store_t *store)
 {
-    if (mcp_store_node_is(store->head, store->slot, store->pid)) {
+    if (mcp_store_node_is_leader(store)) {
         atomic_store(&store->head->node.leader, 0);
     }
 }
@@ -242,12 +250,10 @@ mcp_store_node_error(mcp_store_t *store, uint64_t now, uint64_t again,
 void
 mcp_store_node_insist(mcp_store_t *store)
 {
-    mcp_store_op_t  op;
+    const uint64_t  never = 0;
 
-    if (mcp_store_enter(store, &op) == MCP_OK) {
-        op.head->node.logged_at = 0;
-        mcp_store_leave(&op);
-    }
+    mcp_store_node_copy(store, &store->head->node.logged_at, &never,
+                        sizeof(never));
 }
 
 
@@ -273,29 +279,22 @@ mcp_store_node_well(mcp_store_t *store)
 void
 mcp_store_node_standalone(mcp_store_t *store, const char *why)
 {
-    mcp_store_op_t  op;
+    char  text[MCP_NODE_REASON_MAX + 1] = "";
 
-    if (mcp_store_enter(store, &op) == MCP_OK) {
-        mcp_store_node_text(op.head->node.standalone, why);
-        mcp_store_leave(&op);
-    }
+    mcp_store_node_text(text, why);
+    mcp_store_node_copy(store, store->head->node.standalone, text,
+                        sizeof(text));
 }
 
 
 int
 mcp_store_node_is_standalone(mcp_store_t *store)
 {
-    int             is;
-    mcp_store_op_t  op;
+    char  first = '\0';
 
-    if (mcp_store_enter(store, &op) != MCP_OK) {
-        return 0;
-    }
+    mcp_store_node_copy(store, &first, store->head->node.standalone, 1);
 
-    is = op.head->node.standalone[0] != '\0';
-    mcp_store_leave(&op);
-
-    return is;
+    return first != '\0';
 }
 
 
@@ -303,12 +302,8 @@ void
 mcp_store_node_set_position(mcp_store_t *store, mcp_node_position_e which,
     const mcp_node_position_t *position)
 {
-    mcp_store_op_t  op;
-
-    if (mcp_store_enter(store, &op) == MCP_OK) {
-        op.head->node.positions[which] = *position;
-        mcp_store_leave(&op);
-    }
+    mcp_store_node_copy(store, &store->head->node.positions[which], position,
+                        sizeof(mcp_node_position_t));
 }
 
 
@@ -316,26 +311,17 @@ void
 mcp_store_node_position(mcp_store_t *store, mcp_node_position_e which,
     mcp_node_position_t *position)
 {
-    mcp_store_op_t  op;
-
     memset(position, 0, sizeof(mcp_node_position_t));
-
-    if (mcp_store_enter(store, &op) == MCP_OK) {
-        *position = op.head->node.positions[which];
-        mcp_store_leave(&op);
-    }
+    mcp_store_node_copy(store, position, &store->head->node.positions[which],
+                        sizeof(mcp_node_position_t));
 }
 
 
 void
 mcp_store_node_view(mcp_store_t *store, const mcp_node_view_t *view)
 {
-    mcp_store_op_t  op;
-
-    if (mcp_store_enter(store, &op) == MCP_OK) {
-        op.head->node.view = *view;
-        mcp_store_leave(&op);
-    }
+    mcp_store_node_copy(store, &store->head->node.view, view,
+                        sizeof(mcp_node_view_t));
 }
 
 
@@ -356,51 +342,39 @@ mcp_store_node_is_skewed(mcp_store_t *store)
 int
 mcp_store_node_has_joined(mcp_store_t *store)
 {
-    int             has;
-    mcp_store_op_t  op;
+    uint64_t  at = 0;
 
-    if (mcp_store_enter(store, &op) != MCP_OK) {
-        return 0;
-    }
+    mcp_store_node_copy(store, &at, &store->head->node.view.at, sizeof(at));
 
-    has = op.head->node.view.at != 0;
-    mcp_store_leave(&op);
-
-    return has;
+    return at != 0;
 }
 
 
-/* Adds the replication lag of the process in a slot to *lag. */
-static void
-mcp_store_node_lags(const mcp_store_slot_t *slot, mcp_node_lag_t *lag)
-{
-    uint64_t  since;
-
-    since = atomic_load(&slot->lag_since);
-    lag->events += atomic_load(&slot->lag_events);
-    lag->bytes += atomic_load(&slot->lag_bytes);
-
-    if (since && (lag->since == 0 || since < lag->since)) {
-        lag->since = since;
-    }
-}
-
-
+/* Adds up the links and the replication lags of all processes. */
 static void
 mcp_store_node_links(mcp_store_head_t *head, mcp_node_info_t *info)
 {
-    uint32_t  note, trip;
-    unsigned  i;
+    uint32_t           note, trip;
+    uint64_t           since;
+    unsigned           i;
+    mcp_store_slot_t  *slot;
 
     for (i = 0; i < MCP_STORE_SLOTS; i++) {
-        note = atomic_load(&head->slots[i].link);
+        slot = &head->slots[i];
+        note = atomic_load(&slot->link);
 
         if (note == 0) {
             continue;
         }
 
         info->processes++;
-        mcp_store_node_lags(&head->slots[i], &info->lag);
+        info->lag.events += atomic_load(&slot->lag_events);
+        info->lag.bytes += atomic_load(&slot->lag_bytes);
+        since = atomic_load(&slot->lag_since);
+
+        if (since && (info->lag.since == 0 || since < info->lag.since)) {
+            info->lag.since = since;
+        }
 
         if (note & MCP_NODE_LINK_UP) {
             trip = note & MCP_NODE_TRIP_MAX;

@@ -65,52 +65,58 @@ mcp_store_mark_consumer(mcp_store_op_t *op, mcp_store_stream_t *st)
 }
 
 
-/* Passes the consumer of a stream to note() of mcp_store_t, if the consumer is
- * in this process: then mcp_store_drain() need not report it. Returns 1 if
- * note() has accepted it. */
-static int
-mcp_store_note_consumer(mcp_store_op_t *op, const mcp_store_stream_t *st)
+void
+mcp_store_notify_consumer(mcp_store_op_t *op, mcp_store_stream_t *st)
 {
     mcp_store_t  *store;
 
     store = op->store;
 
-    return st->consumer_slot == store->slot && store->note != NULL
-           && store->note(store->noter, st->consumer_handle);
-}
-
-
-void
-mcp_store_notify_consumer(mcp_store_op_t *op, mcp_store_stream_t *st)
-{
-    if (st->join || !mcp_store_note_consumer(op, st)) {
+    if (st->join || st->consumer_slot != store->slot || store->note == NULL
+        || !store->note(store->noter, st->consumer_handle))
+    {
         mcp_store_mark_consumer(op, st);
     }
 }
 
 
 void
-mcp_store_unmark(mcp_store_op_t *op, mcp_store_stream_t *st, unsigned role)
+mcp_store_unmark(mcp_store_op_t *op, mcp_store_link_t *link, uint32_t slot)
 {
-    uint32_t           slot;
-    mcp_store_head_t  *head;
-
-    head = op->head;
-
-    if (!mcp_store_linked(&st->link[role])) {
+    if (!mcp_store_linked(link)) {
         return;
     }
 
-    slot = role == MCP_LINK_OWNER ? st->owner_slot : st->consumer_slot;
-
     if (slot == MCP_STORE_OWNERLESS) {
-        mcp_store_list_remove(head, &head->ownerless, &st->link[role]);
-        atomic_fetch_sub(&head->n_ownerless, 1);
-
+        mcp_store_list_remove(op->head, &op->head->ownerless, link);
+        atomic_fetch_sub(&op->head->n_ownerless, 1);
     } else {
-        mcp_store_list_remove(head, &head->slots[slot].dirty,
-                              &st->link[role]);
+        mcp_store_list_remove(op->head, &op->head->slots[slot].dirty, link);
     }
+}
+
+
+void
+mcp_store_orphan(mcp_store_head_t *head, mcp_store_link_t *link)
+{
+    mcp_store_list_append(head, &head->ownerless, link);
+    atomic_fetch_add(&head->n_ownerless, 1);
+}
+
+
+void
+mcp_store_unmark_owner(mcp_store_op_t *op, mcp_store_stream_t *st)
+{
+    mcp_store_unmark(op, &st->link[MCP_LINK_OWNER], st->owner_slot);
+    st->owner_slot = MCP_STORE_NO_SLOT;
+}
+
+
+void
+mcp_store_unmark_consumer(mcp_store_op_t *op, mcp_store_stream_t *st)
+{
+    mcp_store_unmark(op, &st->link[MCP_LINK_CONSUMER], st->consumer_slot);
+    st->consumer_slot = MCP_STORE_NO_SLOT;
 }
 
 
@@ -128,28 +134,6 @@ mcp_store_tombstone_settle(mcp_store_op_t *op, mcp_store_stream_t *tombstone)
 }
 
 
-/* Removes the first link from a slot's dirty list, which is that of a joined
- * reader, and sets *out to its wake-up. */
-static void
-mcp_store_drain_reader(mcp_store_op_t *op, mcp_store_list_t *list,
-    mcp_store_wake_t *out)
-{
-    mcp_store_entry_t   *e;
-    mcp_store_stream_t  *st;
-
-    e = mcp_store_container(op->head, list->first, mcp_store_entry_t,
-                            u.reader.dirty);
-    st = mcp_store_stream_find(op, e->key);
-
-    mcp_store_list_remove(op->head, list, &e->u.reader.dirty);
-
-    out->ref.index = st ? st->self : 0;
-    memcpy(out->ref.id, e->key, MCP_STREAM_ID_LEN);
-    out->kind = MCP_WAKE_CONSUMER;
-    out->handle = e->u.reader.handle;
-}
-
-
 /* Removes the first link from a slot's dirty list, and sets *out to the
  * wake-up for it. */
 static void
@@ -157,34 +141,37 @@ mcp_store_drain_one(mcp_store_op_t *op, mcp_store_list_t *list,
     mcp_store_wake_t *out)
 {
     uint32_t             index;
-    unsigned             role;
     mcp_store_link_t    *link;
+    mcp_store_entry_t   *e;
     mcp_store_stream_t  *st;
 
-    link = mcp_store_at(op->head, list->first);
+    link = mcp_store_link(op->head, list->first);
     index = mcp_store_index(op->head, link);
-
-    if (mcp_store_types(op->head)[index] == MCP_CHUNK_ENTRY) {
-        mcp_store_drain_reader(op, list, out);
-        return;
-    }
+    out->kind = MCP_WAKE_CONSUMER;
 
     if (mcp_store_types(op->head)[index] == MCP_CHUNK_REPLICATION) {
         mcp_store_replication_drain(op, index, out);
         return;
     }
 
-    st = mcp_store_stream(op->head, index);
-    role = (unsigned) (link - st->link);
-
     mcp_store_list_remove(op->head, list, link);
 
+    if (mcp_store_types(op->head)[index] == MCP_CHUNK_ENTRY) {
+        e = mcp_store_container(op->head, mcp_store_ref(op->head, link),
+                                mcp_store_entry_t, u.reader.dirty);
+        st = mcp_store_stream_find(op, e->key);
+        out->ref.index = st ? st->self : 0;
+        memcpy(out->ref.id, e->key, MCP_STREAM_ID_LEN);
+        out->handle = e->u.reader.handle;
+        return;
+    }
+
+    st = mcp_store_stream(op->head, index);
     out->ref.index = st->self;
     memcpy(out->ref.id, st->id, MCP_STREAM_ID_LEN);
-    out->kind = MCP_WAKE_CONSUMER;
     out->handle = st->consumer_handle;
 
-    if (role == MCP_LINK_OWNER) {
+    if (link == &st->link[MCP_LINK_OWNER]) {
         out->kind = MCP_WAKE_OWNER;
         out->handle = st->owner_handle;
     }
@@ -233,13 +220,9 @@ mcp_store_drain(mcp_store_t *store, mcp_store_wake_t *out, size_t n)
 void
 mcp_store_disown(mcp_store_op_t *op, mcp_store_stream_t *st)
 {
-    mcp_store_unmark(op, st, MCP_LINK_OWNER);
-
+    mcp_store_unmark_owner(op, st);
     st->owner_slot = MCP_STORE_OWNERLESS;
-
-    mcp_store_list_append(op->head, &op->head->ownerless,
-                          &st->link[MCP_LINK_OWNER]);
-    atomic_fetch_add(&op->head->n_ownerless, 1);
+    mcp_store_orphan(op->head, &st->link[MCP_LINK_OWNER]);
 }
 
 
@@ -251,7 +234,6 @@ mcp_store_retire_stream(mcp_store_op_t *op, mcp_store_stream_t *st,
     uint32_t slot)
 {
     if (st->live == MCP_STREAM_LIVE) {
-
         if (st->owner_slot == slot) {
             mcp_store_disown(op, st);
         }
@@ -260,40 +242,16 @@ mcp_store_retire_stream(mcp_store_op_t *op, mcp_store_stream_t *st,
             mcp_store_consumer_gone(op, st, 0);
         }
 
-        return;
-    }
-
-    if (st->live != MCP_STREAM_TOMBSTONE) {
-        return;
-    }
-
-    if (st->owner_slot == slot) {
-        mcp_store_unmark(op, st, MCP_LINK_OWNER);
-        st->owner_slot = MCP_STORE_NO_SLOT;
-    }
-
-    if (st->consumer_slot == slot) {
-        mcp_store_unmark(op, st, MCP_LINK_CONSUMER);
-        st->consumer_slot = MCP_STORE_NO_SLOT;
-    }
-
-    mcp_store_tombstone_settle(op, st);
-}
-
-
-/* Wakes every process whose dirty list is not empty: a process that died after
- * it had released the lock may not have sent these wake-ups. */
-static void
-mcp_store_wake_pending(mcp_store_op_t *op)
-{
-    unsigned  i;
-
-    for (i = 0; i < MCP_STORE_SLOTS; i++) {
-        if (op->head->slots[i].pid != 0
-            && atomic_load(&op->head->slots[i].pending))
-        {
-            mcp_store_wake_slot(op, i);
+    } else if (st->live == MCP_STREAM_TOMBSTONE) {
+        if (st->owner_slot == slot) {
+            mcp_store_unmark_owner(op, st);
         }
+
+        if (st->consumer_slot == slot) {
+            mcp_store_unmark_consumer(op, st);
+        }
+
+        mcp_store_tombstone_settle(op, st);
     }
 }
 
@@ -338,7 +296,15 @@ mcp_store_retire(mcp_store_op_t *op, unsigned slot)
     atomic_store(&s->pid, 0);
     atomic_store(&s->pending, 0);
 
-    mcp_store_wake_pending(op);
+    /* the process may have died after it had released the lock, and before it
+     * sent the wake-ups to the processes whose dirty lists are not empty */
+    for (k = 0; k < MCP_STORE_SLOTS; k++) {
+        if (op->head->slots[k].pid != 0
+            && atomic_load(&op->head->slots[k].pending))
+        {
+            mcp_store_wake_slot(op, k);
+        }
+    }
 }
 
 
@@ -447,9 +413,7 @@ mcp_store_adopt_first(mcp_store_op_t *op, uint64_t now)
     }
 
     st = mcp_store_stream(head, index);
-
-    mcp_store_unmark(op, st, MCP_LINK_OWNER);
-
+    mcp_store_unmark_owner(op, st);
     st->owner_handle = 0;
     mcp_store_barrier();
     st->owner_slot = store->slot;

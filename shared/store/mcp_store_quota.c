@@ -1,49 +1,177 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* The quotas of tenants. */
+/* The quotas of tenants, and the choice of the stream to evict when there is
+ * no room. */
 
 
 #include "store/mcp_store_layout.h"
 
+
+/* --- eviction --- */
+
+/* Returns the oldest stream of a tenant's ring k, except op->keep, or NULL. */
+static mcp_store_stream_t *
+mcp_store_victim_of(mcp_store_op_t *op, const mcp_store_entry_t *tenant,
+    unsigned k)
+{
+    mcp_store_stream_t  *st;
+
+    st = mcp_store_tenant_first(op->head, tenant, k);
+
+    if (st == NULL || st != op->keep) {
+        return st;
+    }
+
+    st = mcp_store_container(op->head, st->link[MCP_LINK_EVICT].next,
+                             mcp_store_stream_t, link[MCP_LINK_EVICT]);
+
+    return st == op->keep ? NULL : st;
+}
+
+
+/* Returns the oldest stream of ring k of the largest tenant that has one, if
+ * that tenant's rank is at least "least"; otherwise NULL. */
+static mcp_store_stream_t *
+mcp_store_victim_largest(mcp_store_op_t *op, unsigned k, unsigned least)
+{
+    uint32_t             ref;
+    unsigned             rank;
+    mcp_store_head_t    *head;
+    mcp_store_stream_t  *st, *victim;
+
+    head = op->head;
+
+    for (rank = MCP_STORE_RANKS; rank-- > least; /* void */ ) {
+        ref = head->rank[k][rank].first;
+
+        /* usually the first tenant in the list has a victim: only if op->keep
+         * is its only stream in ring k, the next tenant is tried */
+
+        while (ref != 0 && ref != MCP_STORE_END) {
+            st = mcp_store_container(head, ref, mcp_store_stream_t,
+                                     link[MCP_LINK_RANK]);
+            victim = mcp_store_victim_of(op, mcp_store_tenant_of(head, st), k);
+
+            if (victim != NULL) {
+                return victim;
+            }
+
+            ref = st->link[MCP_LINK_RANK].next;
+        }
+    }
+
+    return NULL;
+}
+
+
+static mcp_store_entry_t *
+mcp_store_victim_own(mcp_store_op_t *op)
+{
+    return op->tenant ? mcp_store_entry_find(op->head, MCP_ENTRY_TENANT, 0,
+                                             op->tenant, 0)
+                     : NULL;
+}
+
+
+/*
+ * Returns the stream to evict next so that op's tenant is not rejected, or
+ * NULL. It belongs to the largest tenant, if that is larger than op's, and is
+ *
+ *   1.  the oldest call that is over, without a reader and without a principal,
+ *       or
+ *   2.  the oldest other call without a reader.
+ *
+ * Streams without a tenant make room for new ones without a tenant. Returns
+ * NULL if the room is for the store itself or for a mirror.
+ */
+static mcp_store_stream_t *
+mcp_store_victim_unread(mcp_store_op_t *op)
+{
+    unsigned             rank;
+    mcp_store_entry_t   *own;
+    mcp_store_stream_t  *st;
+
+    /* no unread stream is evicted for the store itself, nor for a mirror,
+     * whose events can be fetched later */
+
+    if (op->head->n_unread == 0 || op->tenant == NULL
+        || (op->keep && mcp_store_is_mirror(op->head, op->keep)))
+    {
+        return NULL;
+    }
+
+    own = mcp_store_victim_own(op);
+    rank = own ? own->rank + 1 : 0;
+
+    /* streams without a tenant are evicted for each other only if a new stream
+     * needs the room */
+
+    if (own && op->creates && mcp_store_tenant_is_nobody(op->tenant)) {
+        rank = 0;
+    }
+
+    st = mcp_store_victim_largest(op, MCP_EVICT_OVER, rank);
+
+    return st ? st : mcp_store_victim_largest(op, MCP_EVICT_LEFT, rank);
+}
+
+
+mcp_store_stream_t *
+mcp_store_victim(mcp_store_op_t *op)
+{
+    mcp_store_entry_t   *own;
+    mcp_store_stream_t  *st;
+
+    if (op->head->evictable == 0) {
+        return mcp_store_victim_unread(op);
+    }
+
+    own = mcp_store_victim_own(op);
+
+    /* an idle listener has no unsent event, so its client would miss
+     * nothing */
+    st = own ? mcp_store_victim_of(op, own, MCP_EVICT_IDLE) : NULL;
+
+    if (st == NULL) {
+        st = mcp_store_victim_largest(op, MCP_EVICT_IDLE, 0);
+    }
+
+    if (st == NULL && own) {
+        st = mcp_store_victim_of(op, own, MCP_EVICT_LINGER);
+    }
+
+    /* only streams of larger tenants are evicted for this tenant */
+    if (st == NULL) {
+        st = mcp_store_victim_largest(op, MCP_EVICT_LINGER,
+                                      own ? own->rank + 1 : 0);
+    }
+
+    return st ? st : mcp_store_victim_unread(op);
+}
+
+
+void
+mcp_store_evict(mcp_store_op_t *op, mcp_store_stream_t *st)
+{
+    mcp_store_add(op->head, MCP_COUNT_STREAMS_EVICTED,
+                  !mcp_store_is_mirror(op->head, st));
+    mcp_store_stream_free(op, st, 1);
+}
+
+
+/* --- quotas --- */
 
 /* A response of at most this many chunks is always accepted, because its
  * stream is then over and takes no more room. */
 #define MCP_STORE_ANSWER  8
 
 
-/* The input of one quota check. All numbers are of the same kind: chunks,
- * streams, listeners or values. */
-typedef struct {
-    uint64_t  quota;                   /* the quota: a number, MCP_QUOTA_SHARE
-                                          or MCP_QUOTA_OFF */
-    uint64_t  own;                     /* number that the tenant or the group
-                                          uses */
-    uint64_t  n;                       /* number that the tenant needs in
-                                          addition */
-    uint64_t  free;                    /* number that no tenant uses */
-    uint64_t  all;
-    unsigned  times;                   /* factor by which the limits are
-                                          multiplied: 1 for a tenant, more for
-                                          a group of tenants, see
-                                          MCP_STORE_WIDER */
-} mcp_store_demand_t;
-
-
-/* Returns the number up to which a tenant counts as using little, and may use
- * even the last eighth of "all". */
-static uint64_t
-mcp_store_little(uint64_t all)
-{
-    uint64_t  little;
-
-    little = all / MCP_STORE_LITTLE;
-
-    return little > 2 * MCP_STORE_LEAST ? little : 2 * MCP_STORE_LEAST;
-}
-
-
 /*
- * Checks whether a tenant or a group of tenants may use more.
+ * Checks whether a tenant or a group of tenants, which uses "own", may use n
+ * more. "free" is what no tenant uses of "all". All these numbers are of the
+ * same kind: chunks, streams, listeners or values. The quota is a number,
+ * MCP_QUOTA_SHARE or MCP_QUOTA_OFF. The limits are multiplied by "times": 1
+ * for a tenant, more for a group of tenants, see MCP_STORE_WIDER.
  *
  * With MCP_QUOTA_SHARE a tenant may use as much as remains free, which is half
  * of what the other tenants leave. Tenants that use as much as they can at the
@@ -57,34 +185,50 @@ mcp_store_little(uint64_t all)
  *   MCP_ERR_LIMIT  not allowed
  */
 static int
-mcp_store_quota_allows(const mcp_store_demand_t *demand)
+mcp_store_quota_allows(uint64_t quota, unsigned times, uint64_t own,
+    uint64_t n, uint64_t free, uint64_t all)
 {
-    uint64_t  own, free;
+    int       fits;
+    uint64_t  little;
 
-    own = demand->own + demand->n;
+    own += n;
 
-    if (demand->quota == MCP_QUOTA_OFF) {
+    if (quota == MCP_QUOTA_OFF) {
         return MCP_OK;
     }
 
-    if (demand->quota != MCP_QUOTA_SHARE) {
-        return (own + demand->times - 1) / demand->times <= demand->quota
-               ? MCP_OK : MCP_ERR_LIMIT;
+    if (quota != MCP_QUOTA_SHARE) {
+        return (own + times - 1) / times <= quota ? MCP_OK : MCP_ERR_LIMIT;
     }
 
-    free = demand->free > demand->n ? demand->free - demand->n : 0;
+    fits = n <= free;
+    free = fits ? free - n : 0;
 
-    if (demand->n <= demand->free && free > demand->all / MCP_STORE_LAST
-        && own <= demand->times * (free - demand->all / MCP_STORE_LAST))
+    if (fits && free > all / MCP_STORE_LAST
+        && own <= times * (free - all / MCP_STORE_LAST))
     {
         return MCP_OK;
     }
 
-    if (own > demand->times * mcp_store_little(demand->all)) {
+    /* a tenant that uses little may use even the last eighth */
+    little = all / MCP_STORE_LITTLE;
+    if (little < 2 * MCP_STORE_LEAST) {
+        little = 2 * MCP_STORE_LEAST;
+    }
+
+    if (own > times * little) {
         return MCP_ERR_LIMIT;
     }
 
-    return demand->n <= demand->free && own <= free / 4 ? MCP_OK : MCP_AGAIN;
+    return fits && own <= free / 4 ? MCP_OK : MCP_AGAIN;
+}
+
+
+/* Returns the worse one of two results of mcp_store_quota_allows(). */
+static int
+mcp_store_quota_worse(int a, int b)
+{
+    return b == MCP_OK || a == MCP_ERR_LIMIT ? a : b;
 }
 
 
@@ -112,43 +256,28 @@ mcp_store_tenant_quota(const mcp_tenant_t *tenant)
 {
     uint64_t  chunks;
 
-    chunks = mcp_store_tenant_is_nobody(tenant->id)
-             ? MCP_QUOTA_OFF : mcp_store_quota_chunks(tenant->bytes);
+    chunks = mcp_store_quota_chunks(tenant->bytes);
 
-    return chunks < MCP_STORE_NO_QUOTA ? (uint32_t) chunks
-                                       : MCP_STORE_NO_QUOTA;
-}
-
-
-/* Returns the number of chunks that are free, or whose streams can be evicted
- * at once. */
-static uint64_t
-mcp_store_tenant_free(const mcp_store_head_t *head)
-{
-    return (uint64_t) mcp_store_room(head, 0) + head->evictable;
+    return mcp_store_tenant_is_nobody(tenant->id)
+           || chunks >= MCP_STORE_NO_QUOTA ? MCP_STORE_NO_QUOTA
+                                           : (uint32_t) chunks;
 }
 
 
 /* Checks whether the tenant or the group of tenants "group", which is NULL if
- * it uses nothing, may use n more chunks. Returns rc or the result of this
- * check, whichever is worse. */
+ * it uses nothing, may use n more chunks. Chunks are free if their streams can
+ * be evicted at once. */
 static int
 mcp_store_tenant_demand(const mcp_store_head_t *head,
-    const mcp_store_entry_t *group, uint64_t quota, uint32_t n, unsigned times,
-    int rc)
+    const mcp_store_entry_t *group, uint64_t quota, uint32_t n, unsigned times)
 {
-    int              other;
-    mcp_store_demand_t demand;
+    uint64_t  free;
 
-    demand.quota = quota;
-    demand.own = group ? group->u.tenant.held : 0;
-    demand.n = n;
-    demand.free = mcp_store_tenant_free(head);
-    demand.all = head->chunks;
-    demand.times = times;
-    other = mcp_store_quota_allows(&demand);
+    free = (uint64_t) mcp_store_room(head, 0) + head->evictable;
 
-    return other == MCP_OK || rc == MCP_ERR_LIMIT ? rc : other;
+    return mcp_store_quota_allows(quota, times,
+                                  group ? group->u.tenant.held : 0, n, free,
+                                  head->chunks);
 }
 
 
@@ -190,8 +319,7 @@ static int
 mcp_store_tenant_append(mcp_store_op_t *op, const mcp_store_stream_t *st,
     uint32_t n, int answer)
 {
-    int                 rc;
-    uint64_t            quota;
+    int                 rc, other;
     unsigned            times;
     mcp_store_entry_t  *tenant;
 
@@ -203,13 +331,13 @@ mcp_store_tenant_append(mcp_store_op_t *op, const mcp_store_stream_t *st,
 
     rc = MCP_OK;
     times = 1;
-    quota = st->quota == 0 ? MCP_QUOTA_SHARE : st->quota;
 
     for (tenant = mcp_store_tenant_of(op->head, st);
          tenant != NULL;
          tenant = mcp_store_tenant_up(op->head, tenant))
     {
-        rc = mcp_store_tenant_demand(op->head, tenant, quota, n, times, rc);
+        other = mcp_store_tenant_demand(op->head, tenant, st->quota, n, times);
+        rc = mcp_store_quota_worse(rc, other);
         times *= MCP_STORE_WIDER;
     }
 
@@ -250,20 +378,12 @@ int
 mcp_store_tenant_large(mcp_store_op_t *op, const mcp_store_stream_t *st,
     uint32_t n)
 {
-    mcp_store_demand_t demand;
+    uint32_t  all;
 
-    if (st->quota == MCP_STORE_NO_QUOTA) {
-        return 0;
-    }
+    all = op->head->chunks;
 
-    demand.quota = st->quota == 0 ? MCP_QUOTA_SHARE : st->quota;
-    demand.own = 0;
-    demand.n = n;
-    demand.free = op->head->chunks;
-    demand.all = op->head->chunks;
-    demand.times = 1;
-
-    return mcp_store_quota_allows(&demand) != MCP_OK;
+    return st->quota != MCP_STORE_NO_QUOTA
+           && mcp_store_quota_allows(st->quota, 1, 0, n, all, all) != MCP_OK;
 }
 
 
@@ -278,39 +398,29 @@ mcp_store_tenant_takes(mcp_store_head_t *head, const mcp_store_entry_t *group,
     const mcp_tenant_t *tenant, mcp_stream_kind_e kind, uint32_t chunks,
     unsigned times)
 {
-    int              rc;
-    uint64_t         used;
-    mcp_store_demand_t demand;
-
-    demand.n = 1;
-    demand.times = times;
+    int       rc;
+    uint32_t  all;
 
     if (kind == MCP_STREAM_CALL) {
-        demand.quota = tenant->streams;
-        demand.own = group ? group->u.tenant.streams : 0;
-        demand.all = head->chunks / MCP_STORE_CALLS;
-        used = head->n_calls;
-
+        all = head->chunks / MCP_STORE_CALLS;
+        rc = mcp_store_quota_allows(tenant->streams, times,
+                                    group ? group->u.tenant.streams : 0, 1,
+                                    mcp_store_left(all, head->n_calls), all);
     } else {
-        demand.quota = tenant->listeners;
-        demand.own = group ? group->u.tenant.listeners : 0;
-        demand.all = head->chunks / MCP_STORE_LISTENERS;
-        used = head->n_listeners;
+        all = head->chunks / MCP_STORE_LISTENERS;
+        rc = mcp_store_quota_allows(tenant->listeners, times,
+                                    group ? group->u.tenant.listeners : 0, 1,
+                                    mcp_store_left(all, head->n_listeners),
+                                    all);
+
+        /* a new listener does not displace streams if the share of listeners
+         * is used up */
+        rc = rc == MCP_AGAIN ? MCP_ERR_LIMIT : rc;
     }
 
-    demand.free = mcp_store_left(demand.all, used);
-    rc = mcp_store_quota_allows(&demand);
-
-    /* a new listener does not displace streams if the share of listeners is
-     * used up */
-
-    if (rc == MCP_AGAIN && kind == MCP_STREAM_LISTEN) {
-        rc = MCP_ERR_LIMIT;
-    }
-
-    return mcp_store_tenant_demand(head, group,
-                                mcp_store_quota_chunks(tenant->bytes), chunks,
-                                times, rc);
+    return mcp_store_quota_worse(rc, mcp_store_tenant_demand(head, group,
+                                         mcp_store_quota_chunks(tenant->bytes),
+                                         chunks, times));
 }
 
 
@@ -337,7 +447,7 @@ mcp_store_tenant_may(mcp_store_op_t *op, const mcp_tenant_t *tenant,
         group = mcp_store_entry_find(op->head, MCP_ENTRY_TENANT, 0, id, 0);
         other = mcp_store_tenant_takes(op->head, group, tenant, kind, chunks,
                                        times);
-        rc = other == MCP_OK || rc == MCP_ERR_LIMIT ? rc : other;
+        rc = mcp_store_quota_worse(rc, other);
         times *= MCP_STORE_WIDER;
 
     } while (mcp_tenant_parent(id, id));
@@ -366,22 +476,22 @@ int
 mcp_store_tenant_may_value(mcp_store_op_t *op, const mcp_tenant_t *tenant)
 {
     int                 rc;
+    uint32_t            all;
+    unsigned            times;
     unsigned char       id[MCP_DIGEST_LEN];
-    mcp_store_demand_t    demand;
     mcp_store_entry_t  *group;
 
-    demand.quota = tenant->values;
-    demand.n = 1;
-    demand.all = mcp_store_values_max(op->head);
-    demand.free = mcp_store_left(demand.all, op->head->n_values);
-    demand.times = 1;
+    times = 1;
+    all = mcp_store_values_max(op->head);
     memcpy(id, tenant->id, MCP_DIGEST_LEN);
 
     do {
         group = mcp_store_entry_find(op->head, MCP_ENTRY_TENANT, 0, id, 0);
-        demand.own = group ? group->u.tenant.values : 0;
-        rc = mcp_store_quota_allows(&demand);
-        demand.times *= MCP_STORE_WIDER;
+        rc = mcp_store_quota_allows(tenant->values, times,
+                                    group ? group->u.tenant.values : 0, 1,
+                                    mcp_store_left(all, op->head->n_values),
+                                    all);
+        times *= MCP_STORE_WIDER;
 
     } while (rc == MCP_OK && mcp_tenant_parent(id, id));
 
@@ -396,8 +506,7 @@ static int
 mcp_store_admits_at_once(const mcp_store_head_t *head, uint32_t session_limit,
     const mcp_tenant_t *tenant)
 {
-    uint32_t         calls, room;
-    mcp_store_demand_t demand;
+    uint32_t  calls, room, all;
 
     calls = atomic_load_explicit(&head->hint_calls, memory_order_relaxed);
     room = atomic_load_explicit(&head->hint_room, memory_order_relaxed);
@@ -412,56 +521,32 @@ mcp_store_admits_at_once(const mcp_store_head_t *head, uint32_t session_limit,
         return 1;
     }
 
-    demand.quota = tenant->streams;
-    demand.own = calls;
-    demand.n = 1;
-    demand.all = head->chunks / MCP_STORE_CALLS;
-    demand.free = mcp_store_left(demand.all, calls);
-    demand.times = 1;
+    all = head->chunks / MCP_STORE_CALLS;
 
-    if (mcp_store_quota_allows(&demand) != MCP_OK) {
-        return 0;
-    }
-
-    demand.quota = mcp_store_quota_chunks(tenant->bytes);
-    demand.own = head->chunks - room;
-    demand.n = MCP_STORE_LEAST;
-    demand.all = head->chunks;
-    demand.free = room;
-
-    return mcp_store_quota_allows(&demand) == MCP_OK;
+    return mcp_store_quota_allows(tenant->streams, 1, calls, 1,
+                                  mcp_store_left(all, calls), all)
+           == MCP_OK
+           && mcp_store_quota_allows(mcp_store_quota_chunks(tenant->bytes), 1,
+                                     head->chunks - room, MCP_STORE_LEAST,
+                                     room, head->chunks)
+              == MCP_OK;
 }
 
 
 /*
- * Returns 1 if a new call exceeds a quota of the tenant that is a number, or,
- * if the quota is a share, the part of the last eighth for a tenant that uses
- * little. If only other tenants have used up the room, returns 0: the call may
- * begin, and is rejected when it needs room.
+ * A call that exceeds a quota that is a number is rejected, or, if the quota is
+ * a share, one that exceeds the part of the last eighth for a tenant that uses
+ * little. If only other tenants have used up the room, the call may begin, and
+ * is rejected when it needs room.
  */
-static int
-mcp_store_tenant_full(mcp_store_op_t *op, const mcp_tenant_t *tenant)
-{
-    mcp_store_entry_t  *group;
-
-    if (mcp_store_tenant_is_nobody(tenant->id)) {
-        return 0;
-    }
-
-    group = mcp_store_entry_find(op->head, MCP_ENTRY_TENANT, 0, tenant->id, 0);
-
-    return mcp_store_tenant_takes(op->head, group, tenant, MCP_STREAM_CALL,
-                                  MCP_STORE_LEAST, 1) == MCP_ERR_LIMIT;
-}
-
-
 int
 mcp_store_admits(mcp_store_t *store,
     const unsigned char session[MCP_DIGEST_LEN], uint32_t session_limit,
     const mcp_tenant_t *tenant)
 {
-    int             rc;
-    mcp_store_op_t  op;
+    int                 rc;
+    mcp_store_op_t      op;
+    mcp_store_entry_t  *group;
 
     if (mcp_store_admits_at_once(store->head, session_limit, tenant)) {
         return MCP_OK;
@@ -471,10 +556,18 @@ mcp_store_admits(mcp_store_t *store,
         return MCP_ERR_INTERNAL;
     }
 
-    rc = mcp_store_session_crowded(op.head, session, session_limit)
-         || mcp_store_tenant_full(&op, tenant) ? MCP_ERR_LIMIT : MCP_OK;
+    rc = MCP_OK;
+
+    if (mcp_store_session_crowded(op.head, session, session_limit)) {
+        rc = MCP_ERR_LIMIT;
+    } else if (!mcp_store_tenant_is_nobody(tenant->id)) {
+        group = mcp_store_entry_find(op.head, MCP_ENTRY_TENANT, 0, tenant->id,
+                                     0);
+        rc = mcp_store_tenant_takes(op.head, group, tenant, MCP_STREAM_CALL,
+                                    MCP_STORE_LEAST, 1);
+    }
 
     mcp_store_leave(&op);
 
-    return rc;
+    return rc == MCP_ERR_LIMIT ? rc : MCP_OK;
 }

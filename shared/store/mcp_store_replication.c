@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Replicated streams: which events readers may see, and the replicator. A
- * chunk of its own contains the replication data of such a stream. It outlives
- * the stream until the replicator has been notified of the stream's end.
- * Primary data in it are the stream's index and id, the replicator, and the
- * acknowledged state. The stream's reference to the chunk is derived.
+ * Replicated streams: which events readers may see, the replicator, and client
+ * input from other nodes. A chunk of its own contains the replication data of
+ * such a stream. It outlives the stream until the replicator has been notified
+ * of the stream's end. Primary data in it are the stream's index and id, the
+ * replicator, and the acknowledged state. The stream's reference to the chunk
+ * is derived.
  */
 
 
@@ -56,22 +57,6 @@ mcp_store_replication_checkpoint(mcp_store_head_t *head,
 }
 
 
-unsigned
-mcp_store_replication_acknowledged(mcp_store_head_t *head,
-    const mcp_store_stream_t *st)
-{
-    const mcp_store_replication_t  *repl;
-
-    if (st->repl == 0) {
-        return 1;
-    }
-
-    repl = mcp_store_replication_of(head, st->repl);
-
-    return !repl->sync || repl->created;
-}
-
-
 void
 mcp_store_replication_info(mcp_store_head_t *head, const mcp_store_stream_t *st,
     mcp_stream_info_t *info)
@@ -82,12 +67,14 @@ mcp_store_replication_info(mcp_store_head_t *head, const mcp_store_stream_t *st,
 
     info->mirror = repl->mirror;
     info->shared = !repl->mirror;
+    info->replicated = !repl->sync || repl->created;
     info->posted |= repl->posts > repl->got;
 
     if (repl->mirror) {
+        info->held = repl->joined.held && !mcp_store_final(st);
+        info->attended |= repl->joined.attended;
         info->ahead = repl->last > st->events.last
                       || repl->known[repl->which].state != st->state;
-
     } else {
         info->ahead = repl->sync && (repl->acked.seq != st->events.last
                                       || repl->acked.state != st->state);
@@ -114,30 +101,7 @@ mcp_store_replication_mark(mcp_store_op_t *op, mcp_store_stream_t *st)
     if ((mcp_store_final(st) || st->kind == MCP_STREAM_LISTEN)
         && !mcp_store_linked(&repl->link))
     {
-        mcp_store_list_append(op->head, &op->head->ownerless, &repl->link);
-        atomic_fetch_add(&op->head->n_ownerless, 1);
-    }
-}
-
-
-static void
-mcp_store_replication_unmark(mcp_store_op_t *op, mcp_store_replication_t *repl)
-{
-    mcp_store_head_t  *head;
-
-    head = op->head;
-
-    if (!mcp_store_linked(&repl->link)) {
-        return;
-    }
-
-    if (repl->slot == MCP_STORE_OWNERLESS) {
-        mcp_store_list_remove(head, &head->ownerless, &repl->link);
-        atomic_fetch_sub(&head->n_ownerless, 1);
-
-    } else {
-        mcp_store_list_remove(head, &head->slots[repl->slot].dirty,
-                              &repl->link);
+        mcp_store_orphan(op->head, &repl->link);
     }
 }
 
@@ -145,7 +109,7 @@ mcp_store_replication_unmark(mcp_store_op_t *op, mcp_store_replication_t *repl)
 static void
 mcp_store_replication_free(mcp_store_op_t *op, mcp_store_replication_t *repl)
 {
-    mcp_store_replication_unmark(op, repl);
+    mcp_store_unmark(op, &repl->link, repl->slot);
     repl->live = 0;
     mcp_store_root_free(op, mcp_store_index(op->head, repl));
 }
@@ -158,19 +122,16 @@ mcp_store_replication_leave(mcp_store_op_t *op, mcp_store_stream_t *st)
 
     repl = mcp_store_replication_of(op->head, st->repl);
     op->head->n_mirrors -= (repl->mirror != 0);
+
     st->repl = 0;
     repl->stream = 0;
 
-    if (repl->slot == MCP_STORE_OWNERLESS) {
-        mcp_store_replication_free(op, repl);
-        return;
+    if (repl->slot != MCP_STORE_OWNERLESS) {
+        mcp_store_mark(op, &repl->link, repl->slot);
     }
 
-    mcp_store_mark(op, &repl->link, repl->slot);
-
     /* the replicator is gone: nothing to notify */
-
-    if (!mcp_store_linked(&repl->link)) {
+    if (repl->slot == MCP_STORE_OWNERLESS || !mcp_store_linked(&repl->link)) {
         mcp_store_replication_free(op, repl);
     }
 }
@@ -189,7 +150,7 @@ mcp_store_replication_drain(mcp_store_op_t *op, uint32_t index,
     out->ref.index = repl->stream;
     memcpy(out->ref.id, repl->id, MCP_STREAM_ID_LEN);
 
-    mcp_store_replication_unmark(op, repl);
+    mcp_store_unmark(op, &repl->link, repl->slot);
 
     if (repl->stream == 0) {
         mcp_store_replication_free(op, repl);
@@ -201,7 +162,7 @@ void
 mcp_store_replication_pass(mcp_store_op_t *op, mcp_store_replication_t *repl,
     uint32_t slot)
 {
-    mcp_store_replication_unmark(op, repl);
+    mcp_store_unmark(op, &repl->link, repl->slot);
     repl->slot = slot;
     mcp_store_replication_mark(op, mcp_store_stream(op->head, repl->stream));
 }
@@ -217,7 +178,6 @@ static uint32_t
 mcp_store_replication_successor(mcp_store_op_t *op,
     const mcp_store_replication_t *repl, uint32_t gone)
 {
-    uint32_t             slot;
     mcp_store_stream_t  *st;
 
     if (!repl->mirror || repl->stream == 0) {
@@ -225,16 +185,12 @@ mcp_store_replication_successor(mcp_store_op_t *op,
     }
 
     st = mcp_store_stream(op->head, repl->stream);
-    slot = st->consumer_slot;
 
-    if (slot < MCP_STORE_SLOTS && slot != gone) {
-        return slot;
+    if (st->consumer_slot < MCP_STORE_SLOTS && st->consumer_slot != gone) {
+        return st->consumer_slot;
     }
 
-    return st->join ? mcp_store_readers_slot(op,
-                                             mcp_store_at(op->head, st->join),
-                                             gone)
-                    : MCP_STORE_NO_SLOT;
+    return mcp_store_readers_slot(op, st, gone);
 }
 
 
@@ -283,31 +239,23 @@ mcp_store_repair_replications(mcp_store_op_t *op)
     mcp_store_stream_t       *st;
 
     head = op->head;
+    i = 0;
 
-    for (i = 1; i < head->fresh; i++) {
-        if (mcp_store_types(head)[i] != MCP_CHUNK_REPLICATION) {
+    while ((i = mcp_store_next_chunk(head, i, MCP_CHUNK_REPLICATION)) != 0) {
+        repl = mcp_store_replication_of(head, i);
+        memset(&repl->link, 0, sizeof(mcp_store_link_t));
+        st = mcp_store_stream_at(head, repl->stream);
+
+        if (st == NULL || memcmp(st->id, repl->id, MCP_STREAM_ID_LEN) != 0) {
+            repl->stream = 0;
             continue;
         }
 
-        repl = mcp_store_replication_of(head, i);
-        memset(&repl->link, 0, sizeof(mcp_store_link_t));
+        st->repl = i;
 
-        st = mcp_store_index_ok(head, repl->stream)
-             && mcp_store_types(head)[repl->stream] == MCP_CHUNK_STREAM
-             ? mcp_store_stream(head, repl->stream) : NULL;
-
-        if (st != NULL && st->live == MCP_STREAM_LIVE
-            && memcmp(st->id, repl->id, MCP_STREAM_ID_LEN) == 0)
-        {
-            st->repl = i;
-
-            if (repl->mirror) {
-                mcp_store_mirror_count(st, repl);
-                head->n_mirrors++;
-            }
-
-        } else {
-            repl->stream = 0;
+        if (repl->mirror) {
+            mcp_store_mirror_count(st, repl);
+            head->n_mirrors++;
         }
     }
 }
@@ -321,28 +269,22 @@ mcp_store_repair_replicators(mcp_store_op_t *op)
     mcp_store_replication_t  *repl;
 
     head = op->head;
+    i = 0;
 
-    for (i = 1; i < head->fresh; i++) {
-        if (mcp_store_types(head)[i] != MCP_CHUNK_REPLICATION) {
-            continue;
-        }
-
+    while ((i = mcp_store_next_chunk(head, i, MCP_CHUNK_REPLICATION)) != 0) {
         repl = mcp_store_replication_of(head, i);
 
         if (repl->slot >= MCP_STORE_SLOTS
             || head->slots[repl->slot].pid == 0)
         {
-            repl->slot =
-                mcp_store_replication_successor(op, repl, repl->slot);
+            repl->slot = mcp_store_replication_successor(op, repl, repl->slot);
         }
 
         if (repl->stream != 0) {
             mcp_store_replication_mark(op,
                                        mcp_store_stream(head, repl->stream));
-
         } else if (repl->slot < MCP_STORE_SLOTS) {
             mcp_store_mark(op, &repl->link, repl->slot);
-
         } else {
             mcp_store_replication_free(op, repl);
         }
@@ -396,8 +338,10 @@ mcp_store_replication_locked(mcp_store_op_t *op, mcp_store_stream_t *st,
         return MCP_ERR_NOT_FOUND;
     }
 
+    repl = mcp_store_replication_of(op->head, st->repl);
+
     if (!mcp_store_replication_may(op, st)
-        || (st->repl == 0 && sync && st->sent_seq > 0))
+        || (sync && st->sent_seq > (st->repl ? repl->acked.seq : 0)))
     {
         return MCP_ERR_DENIED;
     }
@@ -417,14 +361,7 @@ mcp_store_replication_locked(mcp_store_op_t *op, mcp_store_stream_t *st,
         st->repl = index;
     }
 
-    repl = mcp_store_replication_of(op->head, st->repl);
-
-    if (sync && st->sent_seq > repl->acked.seq) {
-        return MCP_ERR_DENIED;
-    }
-
     repl->sync = sync != 0;
-
     mcp_store_replication_mark(op, st);
     mcp_store_stream_settle(op, st);
     mcp_store_mark_consumer(op, st);
@@ -442,13 +379,10 @@ mcp_store_replication_start(mcp_store_t *store, const mcp_stream_ref_t *ref,
     mcp_store_stream_t  *st;
 
     rc = mcp_store_stream_enter(store, ref, &op, &st);
-    if (rc != MCP_OK) {
-        return rc;
+    if (rc == MCP_OK) {
+        rc = mcp_store_replication_locked(&op, st, sync);
+        mcp_store_leave(&op);
     }
-
-    rc = mcp_store_replication_locked(&op, st, sync);
-
-    mcp_store_leave(&op);
 
     return rc;
 }
@@ -457,19 +391,19 @@ mcp_store_replication_start(mcp_store_t *store, const mcp_stream_ref_t *ref,
 void
 mcp_store_replication_end(mcp_store_t *store, const mcp_stream_ref_t *ref)
 {
-    uint32_t             index;
-    mcp_store_op_t       op;
-    mcp_store_stream_t  *st;
+    mcp_store_op_t            op;
+    mcp_store_replication_t  *repl;
+    mcp_store_stream_t       *st;
 
     if (mcp_store_stream_enter(store, ref, &op, &st) != MCP_OK) {
         return;
     }
 
     if (st->repl && !mcp_store_is_mirror(op.head, st)) {
-        index = st->repl;
+        repl = mcp_store_replication_of(op.head, st->repl);
         st->repl = 0;
-        mcp_store_replication_free(&op,
-                                   mcp_store_replication_of(op.head, index));
+        mcp_store_replication_free(&op, repl);
+
 
         if (st->consumer_slot == MCP_STORE_REMOTE_CONSUMER) {
             mcp_store_consumer_gone(&op, st, 0);
@@ -480,4 +414,114 @@ mcp_store_replication_end(mcp_store_t *store, const mcp_stream_ref_t *ref)
     }
 
     mcp_store_leave(&op);
+}
+
+
+/* --- client input from other nodes --- */
+
+/* Number of times that the replicator sends the state after a query. It sends
+ * the state twice, because the first command may have been sent to Redis
+ * before the query arrived. */
+#define MCP_REPLICATION_ANSWERS  2
+
+
+int
+mcp_store_replication_enter(mcp_store_t *store,
+    const unsigned char id[MCP_STREAM_ID_LEN], mcp_store_op_t *op,
+    mcp_store_stream_t **st, mcp_store_replication_t **repl)
+{
+    int  rc;
+
+    rc = mcp_store_enter(store, op);
+    if (rc != MCP_OK) {
+        return rc;
+    }
+
+    *st = mcp_store_stream_find(op, id);
+
+    if (*st == NULL || (*st)->repl == 0) {
+        mcp_store_leave(op);
+        return MCP_ERR_NOT_FOUND;
+    }
+
+    *repl = mcp_store_replication_of(op->head, (*st)->repl);
+
+    return MCP_OK;
+}
+
+
+void
+mcp_store_remote_inputs(mcp_store_t *store,
+    const unsigned char id[MCP_STREAM_ID_LEN], uint64_t number)
+{
+    mcp_store_op_t            op;
+    mcp_store_replication_t  *repl;
+    mcp_store_stream_t       *st;
+
+    if (mcp_store_replication_enter(store, id, &op, &st, &repl) == MCP_OK) {
+        if (number > repl->posts) {
+            repl->posts = number;
+        }
+
+        mcp_store_leave(&op);
+    }
+}
+
+
+void
+mcp_store_replication_got(mcp_store_t *store,
+    const unsigned char id[MCP_STREAM_ID_LEN], uint64_t number)
+{
+    mcp_store_op_t            op;
+    mcp_store_replication_t  *repl;
+    mcp_store_stream_t       *st;
+
+    if (mcp_store_replication_enter(store, id, &op, &st, &repl) == MCP_OK) {
+        if (number > repl->got) {
+            repl->got = number;
+
+            /* the post counts as arrived even if there was no room for it, or
+             * if it came too late */
+
+            mcp_store_mark_consumer(&op, st);
+            mcp_store_mark_replication(&op, st);
+        }
+
+        mcp_store_leave(&op);
+    }
+}
+
+
+void
+mcp_store_replication_query(mcp_store_t *store,
+    const unsigned char id[MCP_STREAM_ID_LEN])
+{
+    mcp_store_op_t            op;
+    mcp_store_replication_t  *repl;
+    mcp_store_stream_t       *st;
+
+    if (mcp_store_replication_enter(store, id, &op, &st, &repl) == MCP_OK) {
+        if (!repl->mirror) {
+            repl->state_requests = MCP_REPLICATION_ANSWERS;
+            mcp_store_replication_mark(&op, st);
+        }
+
+        mcp_store_leave(&op);
+    }
+}
+
+
+void
+mcp_store_replication_sent(mcp_store_t *store, const mcp_stream_ref_t *ref)
+{
+    mcp_store_op_t            op;
+    mcp_store_replication_t  *repl;
+    mcp_store_stream_t       *st;
+
+    if (mcp_store_replication_enter(store, ref->id, &op, &st, &repl)
+        == MCP_OK)
+    {
+        repl->state_requests -= (repl->state_requests > 0);
+        mcp_store_leave(&op);
+    }
 }

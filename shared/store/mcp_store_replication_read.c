@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* The interface of the replicator: reads a replicated stream, and acknowledges
- * its events. */
+/* The readers of a replicated stream outside of this node: the replicator,
+ * which copies its events to Redis and acknowledges them, and the consumer at
+ * another node, whose reports the cluster passes on. */
 
 
 #include "store/mcp_store_layout.h"
 
 
-/* Takes the lock and finds a stream that this process replicates, or a mirror
- * that it feeds. Returns MCP_ERR_DENIED if another process does so. */
+/* Takes the lock and finds a stream that this process replicates, or, if
+ * "mirror" is set, a mirror that it feeds. Otherwise returns
+ * MCP_ERR_DENIED. */
 static int
 mcp_store_replicator_enter(mcp_store_t *store, const mcp_stream_ref_t *ref,
-    mcp_store_op_t *op, mcp_store_stream_t **st,
+    int mirror, mcp_store_op_t *op, mcp_store_stream_t **st,
     mcp_store_replication_t **repl)
 {
     int  rc;
@@ -21,37 +23,16 @@ mcp_store_replicator_enter(mcp_store_t *store, const mcp_stream_ref_t *ref,
         return rc;
     }
 
-    if ((*st)->repl != 0) {
-        *repl = mcp_store_replication_of(op->head, (*st)->repl);
+    *repl = mcp_store_replication_of(op->head, (*st)->repl);
 
-        if ((*repl)->slot == store->slot) {
-            return MCP_OK;
-        }
-    }
-
-    mcp_store_leave(op);
-
-    return MCP_ERR_DENIED;
-}
-
-
-/* Takes the lock and finds a stream that this process replicates. Returns
- * MCP_ERR_DENIED for a mirror, or if another process replicates the stream. */
-static int
-mcp_store_replicator_enter_own(mcp_store_t *store, const mcp_stream_ref_t *ref,
-    mcp_store_op_t *op, mcp_store_stream_t **st,
-    mcp_store_replication_t **repl)
-{
-    int  rc;
-
-    rc = mcp_store_replicator_enter(store, ref, op, st, repl);
-
-    if (rc == MCP_OK && (*repl)->mirror) {
+    if ((*st)->repl == 0 || (*repl)->slot != store->slot
+        || ((*repl)->mirror && !mirror))
+    {
         mcp_store_leave(op);
         return MCP_ERR_DENIED;
     }
 
-    return rc;
+    return MCP_OK;
 }
 
 
@@ -95,7 +76,7 @@ mcp_store_replication_spec(mcp_store_t *store, const mcp_stream_ref_t *ref,
     mcp_store_replication_t  *repl;
     mcp_store_stream_t       *st;
 
-    rc = mcp_store_replicator_enter_own(store, ref, &op, &st, &repl);
+    rc = mcp_store_replicator_enter(store, ref, 0, &op, &st, &repl);
     if (rc != MCP_OK) {
         return rc;
     }
@@ -165,7 +146,7 @@ mcp_store_replication_state(mcp_store_t *store, const mcp_stream_ref_t *ref,
     mcp_store_replication_t  *repl;
     mcp_store_stream_t       *st;
 
-    rc = mcp_store_replicator_enter(store, ref, &op, &st, &repl);
+    rc = mcp_store_replicator_enter(store, ref, 1, &op, &st, &repl);
     if (rc != MCP_OK) {
         return rc;
     }
@@ -344,7 +325,7 @@ mcp_store_replicator_read(mcp_store_t *store, const mcp_stream_ref_t *ref,
     replicator->n = 0;
     replicator->len = 0;
 
-    rc = mcp_store_replicator_enter_own(store, ref, &op, &st, &repl);
+    rc = mcp_store_replicator_enter(store, ref, 0, &op, &st, &repl);
     if (rc != MCP_OK) {
         return rc;
     }
@@ -369,7 +350,7 @@ mcp_store_behind(mcp_store_t *store, const mcp_stream_ref_t *ref,
     *events = 0;
     *bytes = 0;
 
-    if (mcp_store_replicator_enter_own(store, ref, &op, &st, &repl) != MCP_OK)
+    if (mcp_store_replicator_enter(store, ref, 0, &op, &st, &repl) != MCP_OK)
     {
         return;
     }
@@ -402,7 +383,8 @@ mcp_store_replicator_set(mcp_store_checkpoint_t *acked,
 }
 
 
-void
+/* Counts the events of a replicated stream up to seq as acknowledged. */
+static void
 mcp_store_replication_reach(mcp_store_op_t *op, mcp_store_stream_t *st,
     uint64_t seq)
 {
@@ -438,7 +420,9 @@ mcp_store_replication_reach(mcp_store_op_t *op, mcp_store_stream_t *st,
 }
 
 
-int
+/* Does the same as mcp_store_acked(), with the lock held; any process may call
+ * this. */
+static int
 mcp_store_replication_ack(mcp_store_op_t *op, mcp_store_stream_t *st,
     const mcp_store_checkpoint_t *checkpoint)
 {
@@ -478,7 +462,7 @@ mcp_store_acked(mcp_store_t *store, const mcp_stream_ref_t *ref,
     mcp_store_replication_t  *repl;
     mcp_store_stream_t       *st;
 
-    rc = mcp_store_replicator_enter_own(store, ref, &op, &st, &repl);
+    rc = mcp_store_replicator_enter(store, ref, 0, &op, &st, &repl);
 
     if (rc == MCP_OK) {
         rc = mcp_store_replication_ack(&op, st, checkpoint);
@@ -486,4 +470,254 @@ mcp_store_acked(mcp_store_t *store, const mcp_stream_ref_t *ref,
     }
 
     return rc;
+}
+
+
+/* --- the consumer at another node --- */
+
+/* Takes the lock, finds a replicated stream, and sets *repl to its replication
+ * data. Returns MCP_ERR_DENIED for a stream that is not replicated, or is a
+ * mirror. */
+static int
+mcp_store_remote_consumer_enter(mcp_store_t *store, const mcp_stream_ref_t *ref,
+    mcp_store_op_t *op, mcp_store_stream_t **st,
+    mcp_store_replication_t **repl)
+{
+    int  rc;
+
+    rc = mcp_store_stream_enter(store, ref, op, st);
+    if (rc != MCP_OK) {
+        return rc;
+    }
+
+    if ((*st)->repl == 0 || mcp_store_is_mirror(op->head, *st)) {
+        mcp_store_leave(op);
+        return MCP_ERR_DENIED;
+    }
+
+    *repl = mcp_store_replication_of(op->head, (*st)->repl);
+
+    return MCP_OK;
+}
+
+
+/* Counts the events up to "sent" as acknowledged and as sent. If another node
+ * has sent them to a client, Redis has them, even if the replicator has not
+ * received the acknowledgement yet. */
+static void
+mcp_store_remote_consumer_note(mcp_store_op_t *op, mcp_store_stream_t *st,
+    uint64_t sent)
+{
+    if (sent > st->events.last) {
+        sent = st->events.last;
+    }
+
+    mcp_store_replication_reach(op, st, sent);
+    mcp_store_stream_sent(op, st, sent);
+}
+
+
+/* Makes the reader "number" at another node the consumer. With "again", also
+ * if this reader was the latest one and was recorded as detached. */
+static int
+mcp_store_remote_consumer_take(mcp_store_t *store, const mcp_stream_ref_t *ref,
+    uint64_t number, uint64_t after, int again)
+{
+    int                       rc, taken;
+    mcp_store_op_t            op;
+    mcp_store_replication_t  *repl;
+    mcp_store_stream_t       *st;
+
+    rc = mcp_store_remote_consumer_enter(store, ref, &op, &st, &repl);
+    if (rc != MCP_OK) {
+        return rc;
+    }
+
+    if (number < repl->reader) {
+        rc = MCP_ERR_DENIED;
+
+    } else if (number > repl->reader
+               || (again && st->consumer_slot == MCP_STORE_NO_SLOT
+                   && repl->here != number))
+    {
+        if (after > mcp_store_visible(op.head, st)) {
+            after = mcp_store_visible(op.head, st);
+        }
+
+        if (after + 1 < st->events.first) {
+            after = st->events.first - 1;
+        }
+
+        op.keep = st;
+
+        if (st->consumer_slot < MCP_STORE_SLOTS) {
+            mcp_store_node_add(op.head, MCP_NODE_DISPLACED, 1);
+        }
+
+        mcp_store_consumer_take(&op, st, MCP_STORE_REMOTE_CONSUMER, number,
+                                after, &taken);
+        repl->reader = number;
+    }
+
+    mcp_store_leave(&op);
+
+    return rc;
+}
+
+
+int
+mcp_store_remote_consumer(mcp_store_t *store, const mcp_stream_ref_t *ref,
+    uint64_t number, uint64_t after)
+{
+    return mcp_store_remote_consumer_take(store, ref, number, after, 0);
+}
+
+
+int
+mcp_store_remote_consumer_unchanged(mcp_store_t *store,
+    const mcp_stream_ref_t *ref, uint64_t number, uint64_t after)
+{
+    return mcp_store_remote_consumer_take(store, ref, number, after, 1);
+}
+
+
+int
+mcp_store_remote_consumer_over(mcp_store_t *store, const mcp_stream_ref_t *ref,
+    uint64_t number, const mcp_store_checkpoint_t *checkpoint)
+{
+    int                       rc;
+    mcp_store_op_t            op;
+    mcp_store_replication_t  *repl;
+    mcp_store_stream_t       *st;
+
+    rc = mcp_store_remote_consumer_enter(store, ref, &op, &st, &repl);
+    if (rc != MCP_OK) {
+        return rc;
+    }
+
+    if (number < repl->reader) {
+        rc = MCP_ERR_DENIED;
+
+    } else {
+        op.keep = st;
+
+        /* the remote consumer does not read any more, and the local reader may
+         * never attach: until it does, the stream has no consumer */
+
+        if (st->consumer_slot == MCP_STORE_REMOTE_CONSUMER
+            && st->consumer_handle < number)
+        {
+            mcp_store_consumer_gone(&op, st, 0);
+        }
+
+        repl->reader = number;
+        repl->here = number;
+        (void) mcp_store_replication_ack(&op, st, checkpoint);
+    }
+
+    mcp_store_leave(&op);
+
+    return rc;
+}
+
+
+int
+mcp_store_replication_taken(mcp_store_head_t *head,
+    const mcp_store_stream_t *st)
+{
+    uint64_t                  here;
+    mcp_store_replication_t  *repl;
+
+    if (st->repl == 0) {
+        return 0;
+    }
+
+    repl = mcp_store_replication_of(head, st->repl);
+    here = repl->here;
+
+    if (repl->mirror) {
+        return here < repl->reader;
+    }
+
+    repl->here = 0;
+
+    return here != 0 && here < repl->reader;
+}
+
+
+/* Counts the events up to "sent" as sent by the remote consumer "number", and
+ * detaches it if it has left at the time "now". */
+static void
+mcp_store_remote_consumer_report(mcp_store_t *store,
+    const mcp_stream_ref_t *ref, uint64_t number, uint64_t sent, int left,
+    uint64_t now)
+{
+    mcp_store_op_t            op;
+    mcp_store_replication_t  *repl;
+    mcp_store_stream_t       *st;
+
+    if (mcp_store_remote_consumer_enter(store, ref, &op, &st, &repl) != MCP_OK)
+    {
+        return;
+    }
+
+    if (st->consumer_slot == MCP_STORE_REMOTE_CONSUMER
+        && st->consumer_handle == number)
+    {
+        mcp_store_remote_consumer_note(&op, st, sent);
+
+        if (left) {
+            st->takeovers = 0;
+            mcp_store_consumer_gone(&op, st, now);
+        }
+    }
+
+    mcp_store_leave(&op);
+}
+
+
+void
+mcp_store_remote_consumer_sent(mcp_store_t *store, const mcp_stream_ref_t *ref,
+    uint64_t number, uint64_t sent)
+{
+    mcp_store_remote_consumer_report(store, ref, number, sent, 0, 0);
+}
+
+
+void
+mcp_store_remote_consumer_left(mcp_store_t *store, const mcp_stream_ref_t *ref,
+    uint64_t number, uint64_t sent, uint64_t now)
+{
+    mcp_store_remote_consumer_report(store, ref, number, sent, 1, now);
+}
+
+
+void
+mcp_store_remote_consumer_joined(mcp_store_t *store,
+    const mcp_stream_ref_t *ref, uint64_t sent, uint64_t now)
+{
+    mcp_store_op_t            op;
+    mcp_store_replication_t  *repl;
+    mcp_store_stream_t       *st;
+
+    if (mcp_store_remote_consumer_enter(store, ref, &op, &st, &repl) != MCP_OK)
+    {
+        return;
+    }
+
+    if (st->consumer_slot == MCP_STORE_NO_SLOT) {
+        mcp_store_remote_consumer_note(&op, st, sent);
+
+        if (!mcp_store_attended(op.head, st) && st->unattended < now
+            && !mcp_store_final(st))
+        {
+            st->unattended = now;
+        }
+
+        mcp_store_stream_settle(&op, st);
+        mcp_store_mark_owner(&op, st);
+        mcp_store_mark_replication(&op, st);
+    }
+
+    mcp_store_leave(&op);
 }

@@ -1,11 +1,179 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* The life of a stream: its states, its end, its times. For its creation see
- * mcp_store_create.c, for lookups mcp_store_find.c, for its consumer
- * mcp_store_consumer.c, for messages to its owner mcp_store_inbox.c. */
+/* The life of a stream: its session, its states, its end, its times. For its
+ * creation see mcp_store_create.c, for lookups mcp_store_find.c, for its
+ * consumer mcp_store_consumer.c, for messages to its owner
+ * mcp_store_inbox.c. */
 
 
 #include "store/mcp_store_layout.h"
+
+
+/* --- the streams of a session --- */
+
+static mcp_store_list_t *
+mcp_store_session_list(mcp_store_entry_t *session, int lingering)
+{
+    return lingering ? &session->u.group.sent : &session->u.group.list;
+}
+
+
+void
+mcp_store_session_enter(mcp_store_head_t *head, mcp_store_entry_t *session,
+    mcp_store_stream_t *st)
+{
+    mcp_store_list_t  *list;
+
+    list = mcp_store_session_list(session,
+                                  mcp_store_in_ring(st, MCP_EVICT_LINGER));
+
+    mcp_store_list_prepend(head, list, &st->link[MCP_LINK_SESSION]);
+}
+
+
+/* Moves a stream that has begun or ceased to linger to the other of its
+ * session's two lists, as the latest. */
+static void
+mcp_store_session_move(mcp_store_op_t *op, mcp_store_stream_t *st)
+{
+    int                 lingering;
+    mcp_store_entry_t  *session;
+
+    if (st->session_group == 0) {      /* see repair */
+        return;
+    }
+
+    lingering = mcp_store_in_ring(st, MCP_EVICT_LINGER);
+    session = mcp_store_at(op->head, st->session_group);
+    session->u.group.active += lingering ? (uint32_t) -1 : 1;
+
+    mcp_store_list_remove(op->head,
+                          mcp_store_session_list(session, !lingering),
+                          &st->link[MCP_LINK_SESSION]);
+
+    /* the ordinal is taken before the stream gets it, so that no later stream
+     * gets the same one, even if this process dies in between */
+
+    op->head->ordinal++;
+    mcp_store_barrier();
+    st->joined = op->head->ordinal;
+
+    mcp_store_session_enter(op->head, session, st);
+}
+
+
+/* Removes a stream from its session, whose group is freed with its last
+ * member. */
+static void
+mcp_store_session_leave(mcp_store_op_t *op, mcp_store_stream_t *st)
+{
+    int                 lingering;
+    mcp_store_entry_t  *session;
+
+    if (st->session_group == 0) {      /* see repair */
+        return;
+    }
+
+    lingering = mcp_store_in_ring(st, MCP_EVICT_LINGER);
+    session = mcp_store_at(op->head, st->session_group);
+
+    mcp_store_list_remove(op->head,
+                          mcp_store_session_list(session, lingering),
+                          &st->link[MCP_LINK_SESSION]);
+
+    if (!lingering) {
+        session->u.group.active--;
+    }
+
+    mcp_store_group_leave(op, st->session_group);
+}
+
+
+/*
+ * Returns the next stream of one of a session's lists after "position": the
+ * index of the previous stream, and the ordinal with which it entered the
+ * list. If that stream has left the list, the list is searched for the first
+ * older stream.
+ */
+static mcp_store_stream_t *
+mcp_store_session_stream(mcp_store_op_t *op, mcp_store_entry_t *group,
+    int sent, uint64_t position)
+{
+    uint32_t             ref, joined, n;
+    mcp_store_head_t    *head;
+    mcp_store_stream_t  *st;
+
+    head = op->head;
+    joined = (uint32_t) position;
+    ref = mcp_store_session_list(group, sent)->first;
+
+    st = mcp_store_stream_at(head, (uint32_t) (position >> 32));
+
+    if (st != NULL && st->joined == joined
+        && mcp_store_in_ring(st, MCP_EVICT_LINGER) == sent
+        && memcmp(st->session, group->key, MCP_DIGEST_LEN) == 0)
+    {
+        ref = st->link[MCP_LINK_SESSION].next;
+    }
+
+    for (n = 0; ref != 0 && ref != MCP_STORE_END && n < head->chunks; n++) {
+        st = mcp_store_container(head, ref, mcp_store_stream_t,
+                                 link[MCP_LINK_SESSION]);
+
+        if (position == 0 || mcp_store_older(st->joined, joined)) {
+            return st;
+        }
+
+        ref = st->link[MCP_LINK_SESSION].next;
+    }
+
+    return NULL;
+}
+
+
+int
+mcp_store_session_next(mcp_store_t *store,
+    const unsigned char session[MCP_DIGEST_LEN], int sent,
+    uint64_t *position, mcp_stream_info_t *info, mcp_buf_t *request)
+{
+    mcp_store_op_t       op;
+    mcp_store_entry_t   *group;
+    mcp_store_stream_t  *st;
+
+    if (mcp_store_enter(store, &op) != MCP_OK) {
+        return MCP_ERR_INTERNAL;
+    }
+
+    group = mcp_store_entry_find(op.head, MCP_ENTRY_SESSION, 0, session, 0);
+    st = group ? mcp_store_session_stream(&op, group, sent, *position) : NULL;
+
+    if (st != NULL) {
+        mcp_store_stream_info(&op, st, info);
+        *position = (uint64_t) info->ref.index << 32 | st->joined;
+        mcp_store_stream_request(&op, st, request);
+    }
+
+    mcp_store_leave(&op);
+
+    return st ? MCP_OK : MCP_DONE;
+}
+
+
+int
+mcp_store_session_crowded(mcp_store_head_t *head,
+    const unsigned char session[MCP_DIGEST_LEN], uint32_t limit)
+{
+    mcp_store_entry_t           *group;
+    static const unsigned char   nobody[MCP_DIGEST_LEN];
+
+    if (limit == 0 || memcmp(session, nobody, MCP_DIGEST_LEN) == 0) {
+        return 0;
+    }
+
+    group = mcp_store_entry_find(head, MCP_ENTRY_SESSION, 0, session, 0);
+
+    return group && group->u.group.active >= limit;
+}
 
 
 _Static_assert(sizeof(mcp_store_stream_t) <= MCP_STORE_CHUNK, "stream");
@@ -17,10 +185,8 @@ _Static_assert(sizeof(mcp_store_stream_t) <= MCP_STORE_CHUNK, "stream");
 
 /* --- the end of a stream --- */
 
-/* Frees a stream. With "revoked", the owner is notified even if it is this
- * process. */
-static void
-mcp_store_stream_take(mcp_store_op_t *op, mcp_store_stream_t *st, int revoked)
+void
+mcp_store_stream_free(mcp_store_op_t *op, mcp_store_stream_t *st, int revoked)
 {
     uint32_t            n;
     mcp_store_head_t   *head;
@@ -30,7 +196,6 @@ mcp_store_stream_take(mcp_store_op_t *op, mcp_store_stream_t *st, int revoked)
 
     /* from here on the stream does not exist any more, even if this process
      * dies before the rest is done */
-
     st->live = MCP_STREAM_TOMBSTONE;
     mcp_store_barrier();
 
@@ -58,31 +223,15 @@ mcp_store_stream_take(mcp_store_op_t *op, mcp_store_stream_t *st, int revoked)
 
     /* the owner must be notified if it is in another process or "revoked" is
      * set, and the consumer in any case */
-
     if (st->owner_slot == MCP_STORE_OWNERLESS
         || (st->owner_slot == op->store->slot && !revoked))
     {
-        mcp_store_unmark(op, st, MCP_LINK_OWNER);
-        st->owner_slot = MCP_STORE_NO_SLOT;
+        mcp_store_unmark_owner(op, st);
     }
 
     mcp_store_mark_owner(op, st);
     mcp_store_mark_consumer(op, st);
     mcp_store_tombstone_settle(op, st);
-}
-
-
-void
-mcp_store_stream_free(mcp_store_op_t *op, mcp_store_stream_t *st)
-{
-    mcp_store_stream_take(op, st, 0);
-}
-
-
-void
-mcp_store_stream_revoke(mcp_store_op_t *op, mcp_store_stream_t *st)
-{
-    mcp_store_stream_take(op, st, 1);
 }
 
 
@@ -94,7 +243,7 @@ mcp_store_stream_drop(mcp_store_t *store, const mcp_stream_ref_t *ref,
     mcp_store_stream_t  *st;
 
     if (mcp_store_stream_enter(store, ref, &op, &st) == MCP_OK) {
-        mcp_store_stream_take(&op, st, revoked);
+        mcp_store_stream_free(&op, st, revoked);
         mcp_store_leave(&op);
     }
 }
@@ -131,10 +280,6 @@ mcp_store_stream_settled(mcp_store_head_t *head, const mcp_store_stream_t *st)
         return 0;
     }
 
-    if (st->repl == 0) {
-        return 1;
-    }
-
     mcp_store_replication_checkpoint(head, st, &checkpoint);
 
     return checkpoint.state >= MCP_STATE_COMPLETED;
@@ -156,13 +301,6 @@ mcp_store_stream_settle(mcp_store_op_t *op, mcp_store_stream_t *st)
 
 
 void
-mcp_store_stream_set_state(mcp_store_stream_t *st, mcp_stream_state_e state)
-{
-    st->state = (uint8_t) state;
-}
-
-
-void
 mcp_store_stream_finish(mcp_store_op_t *op, mcp_store_stream_t *st,
     uint64_t now)
 {
@@ -170,8 +308,7 @@ mcp_store_stream_finish(mcp_store_op_t *op, mcp_store_stream_t *st,
     st->want_room = 0;
     st->cancelled = 0;
 
-    mcp_store_unmark(op, st, MCP_LINK_OWNER);
-    st->owner_slot = MCP_STORE_NO_SLOT;
+    mcp_store_unmark_owner(op, st);
 
     mcp_store_list_remove(op->head, &op->head->blocked,
                           &st->link[MCP_LINK_BLOCKED_ON_SPACE]);
@@ -223,7 +360,7 @@ mcp_store_stream_apply(mcp_store_op_t *op, mcp_store_stream_t *st,
     const mcp_store_record_t *rec, uint64_t now)
 {
     mcp_store_stream_answer(st, rec);
-    mcp_store_stream_set_state(st, (mcp_stream_state_e) rec->type);
+    st->state = (uint8_t) rec->type;
     st->changed = now;
     st->given = 0;
     mcp_store_barrier();
@@ -255,7 +392,7 @@ mcp_store_set_state(mcp_store_t *store, const mcp_stream_ref_t *ref,
         rc = st->state == (uint8_t) state ? MCP_OK : MCP_ERR_NOT_FOUND;
 
     } else if (st->state != (uint8_t) state) {
-        mcp_store_stream_set_state(st, state);
+        st->state = (uint8_t) state;
         st->changed = now;
 
         if (mcp_store_final(st)) {
@@ -325,21 +462,6 @@ mcp_store_set_generation(mcp_store_t *store, const mcp_stream_ref_t *ref,
 
 /* --- time --- */
 
-/* Returns 1 if the client of a finished stream has all that it was promised:
- * all events were sent, and with MCP_PROMISE_TIME the client has confirmed the
- * last one, because sent events may not have arrived. */
-static int
-mcp_store_stream_delivered(const mcp_store_stream_t *st)
-{
-    if (st->sent_seq < st->events.last) {
-        return 0;
-    }
-
-    return !(st->promised & MCP_PROMISE_TIME)
-           || st->state == MCP_STATE_CANCELLED
-           || st->confirmed_seq >= st->events.last;
-}
-
 
 int
 mcp_store_touch(mcp_store_t *store, const mcp_stream_ref_t *ref, uint64_t now)
@@ -381,7 +503,7 @@ mcp_store_expire(mcp_store_t *store, const mcp_stream_ref_t *ref,
     if (!mcp_store_attended(op.head, st) && st->unattended != 0
         && st->unattended <= *since)
     {
-        mcp_store_stream_free(&op, st);
+        mcp_store_stream_free(&op, st, 0);
 
     } else {
         *since = mcp_store_attended(op.head, st) ? 0 : st->unattended;
@@ -423,17 +545,21 @@ mcp_store_stream_stamp(mcp_store_op_t *op, mcp_store_stream_t *st,
 uint64_t
 mcp_store_stream_end(const mcp_store_stream_t *st)
 {
+    int       sent, delivered;
     uint64_t  since, wait;
 
     since = st->ended > st->unattended ? st->ended : st->unattended;
     wait = st->max_wait;
+    sent = st->sent_seq >= st->events.last;
+
+    /* with MCP_PROMISE_TIME, the client has to confirm the last event, because
+     * sent events may not have arrived */
+    delivered = sent && (!(st->promised & MCP_PROMISE_TIME)
+                         || st->state == MCP_STATE_CANCELLED
+                         || st->confirmed_seq >= st->events.last);
 
     /* a stream that requests can join is kept for at least "linger" as well */
-
-    if (mcp_store_stream_delivered(st)
-        || ((st->sent_seq >= st->events.last || st->join)
-            && wait < st->linger))
-    {
+    if (delivered || ((sent || st->join) && wait < st->linger)) {
         wait = st->linger;
     }
 

@@ -215,8 +215,8 @@ mcp_store_lookup_once(mcp_store_t *store, const mcp_stream_ref_t *ref,
 }
 
 
-static int
-mcp_store_lookup_all(mcp_store_t *store, const mcp_stream_ref_t *ref,
+int
+mcp_store_lookup(mcp_store_t *store, const mcp_stream_ref_t *ref,
     unsigned ahead, mcp_store_lookup_t *lookup, mcp_buf_t *buf)
 {
     int  i, rc;
@@ -228,20 +228,4 @@ mcp_store_lookup_all(mcp_store_t *store, const mcp_stream_ref_t *ref,
     }
 
     return rc;
-}
-
-
-int
-mcp_store_lookup(mcp_store_t *store, const mcp_stream_ref_t *ref,
-    mcp_store_lookup_t *lookup, mcp_buf_t *buf)
-{
-    return mcp_store_lookup_all(store, ref, 0, lookup, buf);
-}
-
-
-int
-mcp_store_lookup_ahead(mcp_store_t *store, const mcp_stream_ref_t *ref,
-    mcp_store_lookup_t *lookup, mcp_buf_t *buf)
-{
-    return mcp_store_lookup_all(store, ref, 1, lookup, buf);
 }

@@ -214,38 +214,20 @@ mcp_store_tenant_subs(mcp_store_head_t *head, mcp_store_stream_t *st,
 }
 
 
-/* Adds n, which is 1 or -1, to the numbers of calls that do not linger, if the
- * stream is a call. */
+/* Adds n, which is 1 or -1, to the numbers of calls that do not linger, or of
+ * listeners. */
 static void
 mcp_store_tenant_count(mcp_store_head_t *head, mcp_store_entry_t *tenant,
     const mcp_store_stream_t *st, uint32_t n)
 {
-    if (st->kind != MCP_STREAM_CALL) {
-        return;
-    }
+    int  call;
 
-    head->n_calls += n;
-
-    for (/* void */; tenant != NULL; tenant = mcp_store_tenant_up(head, tenant))
-    {
-        tenant->u.tenant.streams += n;
-    }
-}
-
-
-/* Adds n, which is 1 or -1, to the numbers of listeners, if the stream is a
- * listener. */
-static void
-mcp_store_tenant_listens(mcp_store_head_t *head, mcp_store_entry_t *tenant,
-    const mcp_store_stream_t *st, uint32_t n)
-{
-    if (st->kind != MCP_STREAM_LISTEN) {
-        return;
-    }
+    call = st->kind == MCP_STREAM_CALL;
+    head->n_calls += call ? n : 0;
 
     for (/* void */; tenant != NULL; tenant = mcp_store_tenant_up(head, tenant))
     {
-        tenant->u.tenant.listeners += n;
+        *(call ? &tenant->u.tenant.streams : &tenant->u.tenant.listeners) += n;
     }
 }
 
@@ -267,7 +249,9 @@ mcp_store_tenant_ring_count(mcp_store_head_t *head, mcp_store_entry_t *tenant,
     head->evictable += size;
     mcp_store_tenant_add(head, tenant, 0, (uint32_t) -(int32_t) size);
 
-    if (mcp_store_in_ring(st, MCP_EVICT_LINGER)) {
+    if (mcp_store_in_ring(st, MCP_EVICT_LINGER)
+        && st->kind == MCP_STREAM_CALL)
+    {
         mcp_store_tenant_count(head, tenant, st, (uint32_t) -(int32_t) n);
     }
 }
@@ -399,7 +383,6 @@ mcp_store_tenant_enter(mcp_store_op_t *op, mcp_store_stream_t *st,
     size = mcp_store_tenant_size(st);
 
     mcp_store_tenant_count(op->head, tenant, st, 1);
-    mcp_store_tenant_listens(op->head, tenant, st, 1);
     mcp_store_tenant_add(op->head, tenant, size, size);
 }
 
@@ -437,7 +420,6 @@ mcp_store_tenant_leave(mcp_store_op_t *op, mcp_store_stream_t *st)
     st->tenant_entry = 0;
 
     mcp_store_tenant_count(op->head, tenant, st, (uint32_t) -1);
-    mcp_store_tenant_listens(op->head, tenant, st, (uint32_t) -1);
     mcp_store_tenant_add(op->head, tenant, size, size);
 
     mcp_store_tenant_check(op, tenant);

@@ -64,7 +64,6 @@ mcp_store_subscribe_locked(mcp_store_op_t *op, mcp_store_stream_t *st,
         return MCP_OK;
     }
 
-    op->keep = st;
     n = mcp_store_subs_chunks(st->n_subs + 1)
         - mcp_store_subs_chunks(st->n_subs);
 
@@ -157,28 +156,31 @@ mcp_store_unsubscribe(mcp_store_t *store, const mcp_stream_ref_t *ref,
 
 /*
  * Returns the subscription of a topic after "position", which is the ref and
- * the ordinal of the previous one. New subscriptions are added at the
+ * the ordinal of the previous one, or NULL. New subscriptions are added at the
  * beginning of the list, so they are not found. If the previous one was freed,
- * the list is searched for the first older one.
+ * the list is searched for the first older one. Looks up the topic's group
+ * each time, because making room for a message may free the last subscription,
+ * and with it the group.
  */
 static mcp_store_entry_t *
-mcp_store_sub_next(mcp_store_head_t *head, mcp_store_entry_t *topic,
-    uint64_t position)
+mcp_store_sub_next(mcp_store_head_t *head,
+    const unsigned char topic[MCP_DIGEST_LEN], uint64_t position)
 {
     uint32_t            ref, ordinal, index, n;
     mcp_store_entry_t  *e;
 
-    e = mcp_store_at(head, (uint32_t) (position >> 32));
+    e = mcp_store_entry_find(head, MCP_ENTRY_TOPIC, 0, topic, 0);
+    ref = e ? e->u.group.list.first : 0;
     ordinal = (uint32_t) position;
-    ref = topic->u.group.list.first;
 
-    if (position >> 32 != 0) {
+    if (ref && position >> 32 != 0) {
+        e = mcp_store_at(head, (uint32_t) (position >> 32));
         index = mcp_store_index(head, e);
 
         if (mcp_store_index_ok(head, index)
             && mcp_store_types(head)[index] == MCP_CHUNK_ENTRY
             && e->kind == MCP_ENTRY_SUB && e->u.sub.ordinal == ordinal
-            && memcmp(e->key, topic->key, sizeof(e->key)) == 0)
+            && memcmp(e->key, topic, sizeof(e->key)) == 0)
         {
             ref = e->u.sub.topic.next;
         }
@@ -264,21 +266,6 @@ mcp_store_topics(mcp_store_t *store, const mcp_stream_ref_t *ref,
 }
 
 
-/* Returns the subscription of a topic after "position". Looks up the topic's
- * group each time, because making room for a message may free the last
- * subscription, and with it the group. */
-static mcp_store_entry_t *
-mcp_store_topic_next(mcp_store_head_t *head,
-    const unsigned char topic[MCP_DIGEST_LEN], uint64_t position)
-{
-    mcp_store_entry_t  *group;
-
-    group = mcp_store_entry_find(head, MCP_ENTRY_TOPIC, 0, topic, 0);
-
-    return group ? mcp_store_sub_next(head, group, position) : NULL;
-}
-
-
 /* Returns 1 if a stream subscribed to the topic gets the message: it is live,
  * not a mirror, and among those that "which" selects. */
 static int
@@ -291,19 +278,6 @@ mcp_store_publishes(mcp_store_head_t *head, const mcp_store_stream_t *st,
 
     return which == MCP_PUBLISH_ALL
            || (which == MCP_PUBLISH_SHARED) == (st->repl != 0);
-}
-
-
-/* Records the position of the last broadcast that a listener has received. */
-static void
-mcp_store_replication_received(mcp_store_head_t *head,
-    const mcp_store_stream_t *st, uint64_t ms, uint64_t n)
-{
-    mcp_store_replication_t  *repl;
-
-    repl = mcp_store_replication_of(head, st->repl);
-    repl->received.ms = ms;
-    repl->received.n = n;
 }
 
 
@@ -323,7 +297,7 @@ mcp_store_publish_locked(mcp_store_op_t *op,
     copied = 0;
 
     for ( ;; ) {
-        e = mcp_store_topic_next(op->head, topic, *position);
+        e = mcp_store_sub_next(op->head, topic, *position);
 
         if (e == NULL) {
             return MCP_OK;
@@ -342,7 +316,8 @@ mcp_store_publish_locked(mcp_store_op_t *op,
         }
 
         if (st->repl && to->ms) {
-            mcp_store_replication_received(op->head, st, to->ms, to->n);
+            mcp_store_replication_of(op->head, st->repl)->received
+                = (mcp_node_position_t) { to->ms, to->n };
         }
 
         (*n)++;

@@ -230,7 +230,6 @@ mcp_store_value_put(mcp_store_t *store, const mcp_store_value_t *v)
     if (e != NULL) {
         e->u.value.value = v->value;
         e->u.value.expires = v->expires;
-
     } else {
         rc = mcp_store_value_new(&op, v);
     }
@@ -387,28 +386,19 @@ mcp_store_value_delete(mcp_store_t *store, mcp_value_e purpose,
 size_t
 mcp_store_values_expire(mcp_store_op_t *op, uint32_t index, uint64_t now)
 {
-    size_t                n;
-    unsigned              i, last;
-    mcp_store_entry_t    *e;
-    mcp_store_entries_t  *entries;
+    size_t              n;
+    unsigned            k;
+    mcp_store_entry_t  *e;
 
-    entries = (mcp_store_entries_t *) mcp_store_chunk(op->head, index);
     n = 0;
+    k = 0;
 
-    for (i = 0; i < MCP_STORE_ENTRIES; i++) {
-        e = &entries->entry[i];
-
-        if (e->kind != MCP_ENTRY_VALUE || !mcp_store_value_expired(e, now)) {
-            continue;
-        }
-
-        last = entries->used == (1u << i);
-        mcp_store_value_free(op, e);
-        n++;
-
-        if (last) {
-            break;                     /* the chunk was freed with its last
-                                          entry */
+    while ((e = mcp_store_entry_next(op->head, index, &k, MCP_ENTRY_VALUE))
+           != NULL)
+    {
+        if (mcp_store_value_expired(e, now)) {
+            mcp_store_value_free(op, e);
+            n++;
         }
     }
 

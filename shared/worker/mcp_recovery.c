@@ -5,7 +5,7 @@
 
 #include "json/mcp_json.h"
 #include "rpc/mcp_fault.h"
-#include "store/mcp_outcome.h"
+#include "store/mcp_store_call_stats.h"
 #include "worker/mcp_notification.h"
 #include "worker/mcp_worker_internal.h"
 

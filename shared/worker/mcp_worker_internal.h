@@ -15,7 +15,7 @@
 #include "rpc/mcp_session.h"
 #include "rpc/mcp_trace.h"
 #include "store/mcp_store.h"
-#include "store/mcp_outcome.h"
+#include "store/mcp_store_call_stats.h"
 
 
 typedef struct mcp_resume_method_s  mcp_resume_method_t;

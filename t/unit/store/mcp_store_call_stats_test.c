@@ -258,7 +258,7 @@ test_killed(void **state)
     half = &mcp_store_call_stats_all(S0->head)[row + 1];
     memset(half, 0xee, sizeof(mcp_store_call_stats_t));
     memset(&mcp_store_failures(S0->head)[100 % MCP_STORE_FAILURES], 0xee,
-           sizeof(mcp_store_failure_t));
+           sizeof(mcp_call_stats_failure_t));
 
     d.died = 1;
     assert_int_equal(row_of(S1, MCP_CALL_STATS_KIND_TOOL, "ping", MCP_OK),

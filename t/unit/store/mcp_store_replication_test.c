@@ -288,14 +288,14 @@ test_task(void **state)
     assert_int_equal(mcp_store_keep(S0, &ref, 1000, 1), MCP_OK);
 
     say(&ref, "one", -1, MCP_STATE_PROCESSING);
-    assert_int_equal(mcp_store_lookup(S1, &ref, &lookup, &buf), MCP_OK);
+    assert_int_equal(mcp_store_lookup(S1, &ref, 0, &lookup, &buf), MCP_OK);
     assert_int_equal(lookup.seq, 0);
 
     copy_all(S0, &ref, &at, 1);
     say(&ref, "two", -1, MCP_STATE_PROCESSING);
     say(&ref, "three", -1, MCP_STATE_PROCESSING);
     assert_int_equal(mcp_store_acked(S0, &ref, &at), MCP_OK);
-    assert_int_equal(mcp_store_lookup(S1, &ref, &lookup, &buf), MCP_OK);
+    assert_int_equal(mcp_store_lookup(S1, &ref, 0, &lookup, &buf), MCP_OK);
     assert_int_equal(lookup.seq, 1);
 
     copy_all(S0, &ref, &at, 2);
@@ -305,7 +305,7 @@ test_task(void **state)
     assert_int_equal(repl_state.first_seq, 3);
 
     buf.len = 0;
-    assert_int_equal(mcp_store_lookup(S1, &ref, &lookup, &buf), MCP_OK);
+    assert_int_equal(mcp_store_lookup(S1, &ref, 0, &lookup, &buf), MCP_OK);
     assert_int_equal(lookup.seq, 3);
     assert_int_equal(buf.len, 5);
     mcp_buf_free(&buf);

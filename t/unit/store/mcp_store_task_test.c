@@ -33,7 +33,7 @@ test_last(void **state)
 
     task(1, &ref, 100000);
     mcp_buf_init(&buf, &d.tm.mem, 1 << 24);
-    assert_int_equal(mcp_store_lookup(S1, &ref, &lookup, &buf), MCP_OK);
+    assert_int_equal(mcp_store_lookup(S1, &ref, 0, &lookup, &buf), MCP_OK);
     assert_int_equal(lookup.seq, 0);
     assert_int_equal(buf.len, 0);
     assert_int_equal(lookup.info.expires, 100000);
@@ -47,7 +47,7 @@ test_last(void **state)
                                    MCP_STATE_PROCESSING), MCP_OK);
         buf.len = 0;
         mcp_buf_lit(&buf, "x");
-        assert_int_equal(mcp_store_lookup(S1, &ref, &lookup, &buf), MCP_OK);
+        assert_int_equal(mcp_store_lookup(S1, &ref, 0, &lookup, &buf), MCP_OK);
         assert_int_equal(lookup.seq, i + 1);
         assert_int_equal(lookup.state, MCP_STATE_PROCESSING);
         assert_int_equal(lookup.info.first_seq, i + 1);
@@ -65,13 +65,13 @@ test_last(void **state)
                                MCP_STATE_COMPLETED), MCP_OK);
     mcp_buf_free(&buf);
     d.tm.fail_at = 1;
-    assert_int_equal(mcp_store_lookup(S1, &ref, &lookup, &buf), MCP_ERR_MEMORY);
+    assert_int_equal(mcp_store_lookup(S1, &ref, 0, &lookup, &buf), MCP_ERR_MEMORY);
     mcp_buf_init(&buf, &d.tm.mem, 1000);
-    assert_int_equal(mcp_store_lookup(S1, &ref, &lookup, &buf), MCP_ERR_LIMIT);
+    assert_int_equal(mcp_store_lookup(S1, &ref, 0, &lookup, &buf), MCP_ERR_LIMIT);
     mcp_buf_free(&buf);
 
     mcp_store_free(S0, &ref);
-    assert_int_equal(mcp_store_lookup(S1, &ref, &lookup, &buf),
+    assert_int_equal(mcp_store_lookup(S1, &ref, 0, &lookup, &buf),
                      MCP_ERR_NOT_FOUND);
     assert_int_equal(mcp_store_keep(S1, &ref, 1, 0), MCP_ERR_NOT_FOUND);
 }
@@ -96,12 +96,12 @@ test_ahead(void **state)
                                0 | MCP_STORE_ABOUT, MCP_STATE_INPUT_REQUIRED),
                      MCP_OK);
 
-    assert_int_equal(mcp_store_lookup(S1, &ref, &lookup, &buf), MCP_OK);
+    assert_int_equal(mcp_store_lookup(S1, &ref, 0, &lookup, &buf), MCP_OK);
     assert_int_equal(lookup.seq, 0);
     assert_int_equal(lookup.info.state, MCP_STATE_PROCESSING);
     assert_int_equal(buf.len, 0);
 
-    assert_int_equal(mcp_store_lookup_ahead(S1, &ref, &lookup, &buf), MCP_OK);
+    assert_int_equal(mcp_store_lookup(S1, &ref, 1, &lookup, &buf), MCP_OK);
     assert_int_equal(lookup.seq, 1);
     assert_int_equal(lookup.state, MCP_STATE_INPUT_REQUIRED);
     assert_int_equal(lookup.info.state, MCP_STATE_INPUT_REQUIRED);
@@ -187,7 +187,7 @@ test_answers(void **state)
                      MCP_AGAIN);
     assert_int_equal(mcp_store_answer(S1, &ref, 1, 5, 7, mcp_str("a"), 6),
                      MCP_OK);
-    assert_int_equal(mcp_store_lookup(S0, &ref, &lookup, &buf), MCP_OK);
+    assert_int_equal(mcp_store_lookup(S0, &ref, 0, &lookup, &buf), MCP_OK);
     assert_int_equal(lookup.given, 5);
     assert_int_equal(lookup.info.changed, 6);
     assert_int_equal(lookup.info.state, MCP_STATE_INPUT_REQUIRED);
@@ -204,7 +204,7 @@ test_answers(void **state)
                      MCP_ERR_LIMIT);
     assert_int_equal(mcp_store_answer(S1, &ref, 1, 2, 7, mcp_str("bb"), 7),
                      MCP_OK);
-    assert_int_equal(mcp_store_lookup(S0, &ref, &lookup, &buf), MCP_OK);
+    assert_int_equal(mcp_store_lookup(S0, &ref, 0, &lookup, &buf), MCP_OK);
     assert_int_equal(lookup.info.state, MCP_STATE_PROCESSING);
     assert_int_equal(lookup.state, MCP_STATE_INPUT_REQUIRED);
     assert_int_equal(mcp_store_answer(S1, &ref, 1, 8, 15, mcp_str("c"), 8),
@@ -225,7 +225,7 @@ test_answers(void **state)
     assert_int_equal(store_append(&d, 0, &ref, mcp_str("{}"),
                                         0 | MCP_STORE_ABOUT,
                                MCP_STATE_INPUT_REQUIRED), MCP_OK);
-    assert_int_equal(mcp_store_lookup(S0, &ref, &lookup, &buf), MCP_OK);
+    assert_int_equal(mcp_store_lookup(S0, &ref, 0, &lookup, &buf), MCP_OK);
     assert_int_equal(lookup.given, 0);
     assert_int_equal(mcp_store_set_state(S0, &ref, MCP_STATE_CANCELLED, 9),
                      MCP_OK);

@@ -90,7 +90,7 @@ begin(void)
 
     mcp_buf_init(&event, &d.te.env.mem, 4096);
     assert_int_equal(mcp_store_find(&d.process[0].store, id, 0, &info), MCP_OK);
-    assert_int_equal(mcp_store_lookup(&d.process[0].store, &info.ref, &is,
+    assert_int_equal(mcp_store_lookup(&d.process[0].store, &info.ref, 0, &is,
                                       &event),
                      MCP_OK);
     mcp_buf_free(&event);
