@@ -41,8 +41,8 @@ mcp_request_run(mcp_request_t *req)
     active.request = req->breq.request;
     active.began = call->began;
     memcpy(active.id, call->id, MCP_STREAM_ID_LEN);
-    mcp_call_stats_principal(active.principal,
-                             call->variables.value[MCP_VARIABLE_PRINCIPAL]);
+    mcp_call_stats_copy(active.principal,
+                        call->variables.value[MCP_VARIABLE_PRINCIPAL]);
 
     req->running = mcp_store_active_begin(call->worker->store, &active);
 }
@@ -112,9 +112,9 @@ mcp_request_count(mcp_request_t *req, mcp_outcome_e how)
     failure.result = how;
     failure.reason = mcp_request_reason(req, how);
     memcpy(failure.id, call->id, MCP_STREAM_ID_LEN);
-    mcp_call_stats_principal(failure.principal,
-                             call->variables.value[MCP_VARIABLE_PRINCIPAL]);
-    mcp_call_stats_detail(failure.detail, req->why);
+    mcp_call_stats_copy(failure.principal,
+                        call->variables.value[MCP_VARIABLE_PRINCIPAL]);
+    mcp_call_stats_copy(failure.detail, req->why);
 
     mcp_store_call_stats_failed(call->worker->store, &failure);
 }

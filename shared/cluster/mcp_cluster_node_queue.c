@@ -234,7 +234,7 @@ mcp_node_queue_watched(mcp_cluster_t *cluster, const mcp_node_queue_t *entry,
 
     store = cluster->worker->store;
 
-    if (mcp_store_remote_consumer(store, ref, entry->number, entry->after)
+    if (mcp_store_remote_consumer(store, ref, entry->number, entry->after, 0)
         != MCP_OK) {
         return;
     }

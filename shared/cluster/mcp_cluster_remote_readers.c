@@ -82,8 +82,7 @@ mcp_remote_readers_readers(mcp_replication_t *repl, const mcp_reply_t *reply)
 
     case MCP_REMOTE_READERS_READ_ELSEWHERE:
         repl->missed = 0;
-        (void) mcp_store_remote_consumer_unchanged(store, &repl->ref, number,
-                                                   sent);
+        (void) mcp_store_remote_consumer(store, &repl->ref, number, sent, 1);
         mcp_store_remote_consumer_sent(store, &repl->ref, number, sent);
         break;
 

@@ -41,19 +41,16 @@ typedef struct {
  * statistics, in the order of the output. */
 static const mcp_status_row_t  mcp_status_rows[] = {
 
-    mcp_status_counter(MCP_COUNT_REQUESTS, "requests",
-                       "HTTP requests"),
+    mcp_status_counter(MCP_COUNT_REQUESTS, "requests", "HTTP requests"),
     mcp_status_counter(MCP_COUNT_MESSAGES, "messages",
                        "JSON-RPC messages received"),
-    mcp_status_counter(MCP_COUNT_SESSIONS, "sessions",
-                       "Sessions initialized"),
+    mcp_status_counter(MCP_COUNT_SESSIONS, "sessions", "Sessions initialized"),
     mcp_status_counter(MCP_COUNT_SESSIONS_DELETED, "sessions_deleted",
                        "Sessions ended by their clients"),
 
     mcp_status_gauge(stats.counter[MCP_COUNT_CALLS_ACTIVE], "calls_active",
                      "Backend calls running now"),
-    mcp_status_counter(MCP_COUNT_CALLS, "calls",
-                       "Backend calls begun"),
+    mcp_status_counter(MCP_COUNT_CALLS, "calls", "Backend calls begun"),
     mcp_status_counter(MCP_COUNT_CALLS_FAILED, "calls_failed",
                        "Backend calls answered with an error"),
     mcp_status_counter(MCP_COUNT_CALLS_TOOL_ERRORS, "calls_tool_errors",
@@ -68,12 +65,10 @@ static const mcp_status_row_t  mcp_status_rows[] = {
     mcp_status_gauge(stats.counter[MCP_COUNT_CONSUMERS_ACTIVE],
                      "consumers_active",
                      "Event stream connections open now"),
-    mcp_status_counter(MCP_COUNT_EVENTS, "events",
-                       "Events written to streams"),
+    mcp_status_counter(MCP_COUNT_EVENTS, "events", "Events written to streams"),
     mcp_status_counter(MCP_COUNT_EVENTS_DROPPED, "events_dropped",
                        "Events that listeners did not fetch in time"),
-    mcp_status_counter(MCP_COUNT_RESUMES, "resumes",
-                       "Streams resumed"),
+    mcp_status_counter(MCP_COUNT_RESUMES, "resumes", "Streams resumed"),
     mcp_status_counter(MCP_COUNT_TAKEOVERS, "takeovers",
                        "Streams taken over from an older connection"),
     mcp_status_counter(MCP_COUNT_STREAMS_EXPIRED, "streams_expired",
@@ -333,9 +328,7 @@ mcp_status_summary(const mcp_status_t *status, mcp_buf_t *buf)
     for (i = 0; i < MCP_STATUS_ROWS; i++) {
         row = &mcp_status_rows[i];
 
-        if (row->section == MCP_STATUS_STORE
-            && row->type == MCP_STATUS_GAUGE)
-        {
+        if (row->section == MCP_STATUS_STORE && row->type == MCP_STATUS_GAUGE) {
             mcp_buf_str(buf, mcp_status_text(separator));
             mcp_buf_str(buf, mcp_status_text(row->help));
             mcp_buf_lit(buf, ": ");
@@ -410,8 +403,7 @@ mcp_status_read_node(mcp_status_t *status)
     }
 
     status->standalone = node->standalone[0] != '\0';
-    status->lag = node->lag.since ? mcp_status_age(status, node->lag.since)
-                                  : 0;
+    status->lag = node->lag.since ? mcp_status_age(status, node->lag.since) : 0;
 
     for (i = 0; i < node->view.n_members; i++) {
         age = mcp_status_age(status, node->view.members[i].heartbeat);

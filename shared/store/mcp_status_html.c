@@ -19,6 +19,9 @@
 #define MCP_STATUS_LOW   75
 #define MCP_STATUS_HIGH  90
 
+/* Bytes of a hash in base64, with a NUL. */
+#define MCP_STATUS_HASH  48
+
 
 /* Returns the part of "text" before the first "mark", and removes this part
  * and the mark from "text". */
@@ -35,7 +38,6 @@ mcp_status_cut(mcp_str_t *text, mcp_str_t mark)
             before.len = i;
             text->data += i + mark.len;
             text->len -= i + mark.len;
-
             return before;
         }
     }
@@ -44,13 +46,6 @@ mcp_status_cut(mcp_str_t *text, mcp_str_t mark)
     text->len = 0;
 
     return before;
-}
-
-
-static mcp_str_t
-mcp_status_file(void)
-{
-    return (mcp_str_t) { (const char *) mcp_status_page, mcp_status_page_len };
 }
 
 
@@ -277,7 +272,8 @@ mcp_status_html(const mcp_status_t *status, mcp_buf_t *buf)
 {
     mcp_str_t  rest;
 
-    rest = mcp_status_file();
+    rest.data = (const char *) mcp_status_page;
+    rest.len = mcp_status_page_len;
 
     mcp_buf_str(buf, mcp_status_cut(&rest, mcp_str(MCP_STATUS_PLAIN)));
     mcp_status_html_zone(status, buf);
@@ -288,17 +284,17 @@ mcp_status_html(const mcp_status_t *status, mcp_buf_t *buf)
 }
 
 
-/* Appends a source of the content security policy: the hash of the page's text
- * between the tags "opening" and "closing". */
+/* Sets "out" to the hash of the page's text between the tags "opening" and
+ * "closing", for the content security policy. */
 static int
-mcp_status_html_hash(char **p, mcp_str_t opening, mcp_str_t closing)
+mcp_status_html_hash(char out[MCP_STATUS_HASH], mcp_str_t opening,
+    mcp_str_t closing)
 {
     mcp_str_t      text, rest;
     unsigned char  hash[MCP_CRYPTO_HASH_LEN];
 
-    static const mcp_str_t  before = mcp_str("'sha256-");
-
-    rest = mcp_status_file();
+    rest.data = (const char *) mcp_status_page;
+    rest.len = mcp_status_page_len;
     (void) mcp_status_cut(&rest, opening);
     text = mcp_status_cut(&rest, closing);
 
@@ -306,54 +302,36 @@ mcp_status_html_hash(char **p, mcp_str_t opening, mcp_str_t closing)
         return MCP_ERR_INTERNAL;
     }
 
-    memcpy(*p, before.data, before.len);
-    *p = mcp_base64_encode(*p + before.len, hash, sizeof(hash));
-    *(*p)++ = '\'';
+    *mcp_base64_encode(out, hash, sizeof(hash)) = '\0';
 
     return MCP_OK;
-}
-
-
-static void
-mcp_status_html_add(char **p, mcp_str_t text)
-{
-    memcpy(*p, text.data, text.len);
-    *p += text.len;
 }
 
 
 int
 mcp_status_html_head(mcp_status_head_t *head)
 {
-    char  *p;
+    int   n;
+    char  style[MCP_STATUS_HASH], script[MCP_STATUS_HASH];
 
-    p = head->policy;
-
-    mcp_status_html_add(&p, mcp_str("default-src 'none'; connect-src 'self'; "
-                                    "img-src data:; style-src "));
-
-    if (mcp_status_html_hash(&p, mcp_str("<style>"), mcp_str("</style>"))
-        != MCP_OK)
+    if (mcp_status_html_hash(style, mcp_str("<style>"), mcp_str("</style>"))
+        != MCP_OK
+        || mcp_status_html_hash(script, mcp_str("<script>"),
+                                mcp_str("</script>"))
+           != MCP_OK)
     {
         return MCP_ERR_INTERNAL;
     }
 
-    mcp_status_html_add(&p, mcp_str("; script-src "));
-
-    if (mcp_status_html_hash(&p, mcp_str("<script>"), mcp_str("</script>"))
-        != MCP_OK)
-    {
-        return MCP_ERR_INTERNAL;
-    }
-
-    mcp_status_html_add(&p, mcp_str("; base-uri 'none'; form-action 'none'; "
-                                    "frame-ancestors 'none'; "
-                                    "trusted-types 'none'; "
-                                    "require-trusted-types-for 'script'"));
+    n = snprintf(head->policy, sizeof(head->policy),
+                 "default-src 'none'; connect-src 'self'; img-src data:; "
+                 "style-src 'sha256-%s'; script-src 'sha256-%s'; "
+                 "base-uri 'none'; form-action 'none'; frame-ancestors 'none'; "
+                 "trusted-types 'none'; require-trusted-types-for 'script'",
+                 style, script);
 
     head->headers[0] = (mcp_header_t) {
-        mcp_str("Content-Security-Policy"),
-        { head->policy, (size_t) (p - head->policy) }
+        mcp_str("Content-Security-Policy"), { head->policy, (size_t) n }
     };
     head->headers[1] = (mcp_header_t) {
         mcp_str("X-Content-Type-Options"), mcp_str("nosniff")

@@ -260,20 +260,12 @@ mcp_status_json_id(const unsigned char *id, mcp_buf_t *buf)
 static mcp_str_t
 mcp_status_state(const mcp_active_t *call)
 {
-    switch (call->state) {
+    static const mcp_str_t  names[] = {
+        mcp_str("transient"), mcp_str("processing"), mcp_str("input_required")
+    };
 
-    case -1:
-        return mcp_str("transient");
-
-    case MCP_STATE_PROCESSING:
-        return mcp_str("processing");
-
-    case MCP_STATE_INPUT_REQUIRED:
-        return mcp_str("input_required");
-
-    default:
-        return mcp_str("over");
-    }
+    return call->state < MCP_STATE_COMPLETED ? names[call->state + 1]
+                                             : mcp_str("over");
 }
 
 

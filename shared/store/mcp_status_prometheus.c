@@ -205,8 +205,7 @@ mcp_status_prometheus_durations(const mcp_status_t *status,
 
     mcp_status_tool(status, stats, buf, "mcp_tool_call_duration_seconds_sum");
     mcp_status_sample_ms(buf, (int64_t) stats->sum);
-    mcp_status_tool(status, stats, buf,
-                    "mcp_tool_call_duration_seconds_count");
+    mcp_status_tool(status, stats, buf, "mcp_tool_call_duration_seconds_count");
     mcp_status_sample(buf, n);
 }
 

@@ -348,63 +348,43 @@ mcp_store_sweep_chunk(mcp_store_op_t *op, uint32_t index, uint64_t now,
 }
 
 
-/* Sweeps chunks while the lock is held once, until *budget is used up or info
- * has MCP_SWEEP_REPORTS streams. Returns the number of streams in info. */
-static size_t
-mcp_store_sweep_some(mcp_store_op_t *op, uint64_t now, unsigned *budget,
-    mcp_stream_info_t info[MCP_SWEEP_REPORTS], size_t *freed)
-{
-    size_t             n;
-    uint32_t           rest;
-    mcp_store_head_t  *head;
-
-    head = op->head;
-    n = 0;
-
-    while (*budget > 0 && n < MCP_SWEEP_REPORTS) {
-        head->hand++;
-
-        if (head->hand >= head->fresh) {
-            /* the chunks from head->fresh on were never used, so there is
-             * nothing to free */
-
-            rest = head->chunks + 1 - head->fresh;
-            *budget -= rest < *budget ? rest : *budget;
-            head->hand = 0;
-            continue;
-        }
-
-        (*budget)--;
-
-        n += (size_t) mcp_store_sweep_chunk(op, head->hand, now, &info[n],
-                                            freed);
-    }
-
-    return n;
-}
-
-
 size_t
 mcp_store_sweep(mcp_store_t *store, uint64_t now, unsigned budget,
     void (*report)(void *ctx, const mcp_stream_info_t *info), void *ctx)
 {
     size_t             freed, i, n;
+    uint32_t           rest;
     mcp_store_op_t     op;
+    mcp_store_head_t  *head;
     mcp_stream_info_t  info[MCP_SWEEP_REPORTS];
 
     freed = 0;
-    atomic_store_explicit(&store->head->seen, now, memory_order_relaxed);
+    head = store->head;
+    atomic_store_explicit(&head->seen, now, memory_order_relaxed);
 
-    if (budget > store->head->chunks) {
-        budget = store->head->chunks;
+    if (budget > head->chunks) {
+        budget = head->chunks;
     }
 
-    while (budget > 0) {
-        if (mcp_store_enter(store, &op) != MCP_OK) {
-            break;
-        }
+    while (budget > 0 && mcp_store_enter(store, &op) == MCP_OK) {
+        n = 0;
 
-        n = mcp_store_sweep_some(&op, now, &budget, info, &freed);
+        while (budget > 0 && n < MCP_SWEEP_REPORTS) {
+            head->hand++;
+
+            if (head->hand >= head->fresh) {
+                /* the chunks from head->fresh on were never used, so there is
+                 * nothing to free */
+                rest = head->chunks + 1 - head->fresh;
+                budget -= rest < budget ? rest : budget;
+                head->hand = 0;
+                continue;
+            }
+
+            budget--;
+            n += (size_t) mcp_store_sweep_chunk(&op, head->hand, now, &info[n],
+                                                &freed);
+        }
 
         mcp_store_leave(&op);
 
@@ -422,14 +402,8 @@ mcp_store_sweep(mcp_store_t *store, uint64_t now, unsigned budget,
 static int
 mcp_store_gauge(mcp_counter_e counter)
 {
-    switch (counter) {
-    case MCP_COUNT_CALLS_ACTIVE:
-        return MCP_GAUGE_CALLS;
-    case MCP_COUNT_CONSUMERS_ACTIVE:
-        return MCP_GAUGE_CONSUMERS;
-    default:
-        return -1;
-    }
+    return counter == MCP_COUNT_CALLS_ACTIVE ? MCP_GAUGE_CALLS
+           : counter == MCP_COUNT_CONSUMERS_ACTIVE ? MCP_GAUGE_CONSUMERS : -1;
 }
 
 

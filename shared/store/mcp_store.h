@@ -818,8 +818,7 @@ int mcp_store_value_swap(mcp_store_t *store, mcp_value_e purpose,
  *   MCP_ERR_NOT_FOUND  there is none, or it has expired
  */
 int mcp_store_value_get(mcp_store_t *store, mcp_value_e purpose,
-    const unsigned char key[MCP_DIGEST_LEN], uint64_t now,
-    uint32_t *value);
+    const unsigned char key[MCP_DIGEST_LEN], uint64_t now, uint32_t *value);
 
 /*
  * Sets a value if there is none with this purpose and key, atomically: for
@@ -884,8 +883,7 @@ typedef struct {
  */
 int mcp_store_publish(mcp_store_t *store,
     const unsigned char topic[MCP_DIGEST_LEN], mcp_str_t message,
-    const mcp_publish_to_t *to, unsigned budget, uint64_t *position,
-    size_t *n);
+    const mcp_publish_to_t *to, unsigned budget, uint64_t *position, size_t *n);
 
 /* Returns the first *position for a publication that reaches only the streams
  * that are subscribed now, not those that are subscribed later. */
@@ -963,8 +961,7 @@ void mcp_store_count(mcp_store_t *store, mcp_counter_e counter, int64_t delta);
 /* Returns by how much the counter MCP_COUNT_REFUSED_FULL has grown since this
  * function, in any process, last returned a number other than 0. Returns 0 if
  * that was less than "interval" ms ago. */
-uint64_t mcp_store_refused(mcp_store_t *store, uint64_t now,
-    uint64_t interval);
+uint64_t mcp_store_refused(mcp_store_t *store, uint64_t now, uint64_t interval);
 
 typedef struct {
     int64_t   counter[MCP_COUNT_MAX];

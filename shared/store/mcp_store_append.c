@@ -173,8 +173,7 @@ mcp_store_stream_admit(mcp_store_op_t *op, mcp_store_stream_t *st, size_t len,
 
 
 void
-mcp_store_stream_sent(mcp_store_op_t *op, mcp_store_stream_t *st,
-    uint64_t sent)
+mcp_store_stream_sent(mcp_store_op_t *op, mcp_store_stream_t *st, uint64_t sent)
 {
     uint64_t  from, bytes;
 

@@ -88,10 +88,7 @@ const uint64_t  mcp_call_stats_bounds[MCP_CALL_STATS_BUCKETS - 1] = {
 };
 
 
-/* Copies text for pages, metrics and logs: replaces control characters and
- * invalid UTF-8 by "?", and truncates it between characters. Returns 1 if it
- * was truncated. */
-static int
+int
 mcp_call_stats_text(char *out, size_t size, mcp_str_t text)
 {
     int     valid;
@@ -145,20 +142,6 @@ mcp_call_stats_label(char *out, size_t size, mcp_str_t text,
         *p++ = hex[key[i] >> 4];
         *p++ = hex[key[i] & 15];
     }
-}
-
-
-void
-mcp_call_stats_principal(char out[MCP_CALL_STATS_PRINCIPAL], mcp_str_t text)
-{
-    (void) mcp_call_stats_text(out, MCP_CALL_STATS_PRINCIPAL, text);
-}
-
-
-void
-mcp_call_stats_detail(char out[MCP_CALL_STATS_DETAIL], mcp_str_t text)
-{
-    (void) mcp_call_stats_text(out, MCP_CALL_STATS_DETAIL, text);
 }
 
 
@@ -455,8 +438,7 @@ mcp_store_active_begin(mcp_store_t *store, const mcp_active_t *active)
     memcpy(words, active, sizeof(words));
 
     for (k = 0; k < MCP_ACTIVE_WORDS; k++) {
-        atomic_store_explicit(&record->word[k], words[k],
-                              memory_order_relaxed);
+        atomic_store_explicit(&record->word[k], words[k], memory_order_relaxed);
     }
 
     atomic_fetch_or_explicit(&record->owner, 1, memory_order_release);
@@ -505,8 +487,7 @@ mcp_active_read(mcp_store_active_t *record, mcp_active_t *out)
     }
 
     for (k = 0; k < MCP_ACTIVE_WORDS; k++) {
-        words[k] = atomic_load_explicit(&record->word[k],
-                                        memory_order_acquire);
+        words[k] = atomic_load_explicit(&record->word[k], memory_order_acquire);
     }
 
     if (atomic_load_explicit(&record->owner, memory_order_relaxed) != owner) {

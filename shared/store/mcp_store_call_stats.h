@@ -152,16 +152,15 @@ typedef struct {
 /* Upper bounds of the buckets except the last one, ms. */
 extern const uint64_t  mcp_call_stats_bounds[MCP_CALL_STATS_BUCKETS - 1];
 
-/* Copies the name of a principal for mcp_active_t and
- * mcp_call_stats_failure_t: truncates it, and replaces control characters and
- * invalid UTF-8 by "?". */
-void mcp_call_stats_principal(char out[MCP_CALL_STATS_PRINCIPAL],
-    mcp_str_t text);
+/* Copies text for pages, metrics and logs: replaces control characters and
+ * invalid UTF-8 by "?", and truncates it between characters. Returns 1 if it
+ * was truncated. */
+int mcp_call_stats_text(char *out, size_t size, mcp_str_t text);
 
-/* Copies the reason of a failure, as the log has it, for
- * mcp_call_stats_failure_t: truncates it, and replaces control characters and
- * invalid UTF-8 by "?". */
-void mcp_call_stats_detail(char out[MCP_CALL_STATS_DETAIL], mcp_str_t text);
+/* Sets "principal" or "detail" of mcp_active_t or mcp_call_stats_failure_t: the
+ * name of a principal, or the reason of a failure as the log has it. */
+#define mcp_call_stats_copy(field, text)                                      \
+    (void) mcp_call_stats_text(field, sizeof(field), text)
 
 
 /* --- mcp_store_call_stats.c --- */

@@ -128,8 +128,7 @@ mcp_store_chain_drop(mcp_store_op_t *op, uint32_t first)
 
 
 uint32_t
-mcp_store_next_chunk(mcp_store_head_t *head, uint32_t index,
-    unsigned char type)
+mcp_store_next_chunk(mcp_store_head_t *head, uint32_t index, unsigned char type)
 {
     while (++index < head->fresh) {
         if (mcp_store_types(head)[index] == type) {

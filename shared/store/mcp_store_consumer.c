@@ -112,58 +112,36 @@ mcp_store_consumer_take(mcp_store_op_t *op, mcp_store_stream_t *st,
 }
 
 
-static int
-mcp_store_watch_locked(mcp_store_op_t *op, const mcp_stream_ref_t *ref,
-    uint64_t handle, uint64_t after, int *taken)
-{
-    mcp_store_stream_t  *st;
-
-    st = mcp_store_stream_get(op, ref);
-
-    if (st == NULL || after > mcp_store_visible(op->head, st)) {
-        return MCP_ERR_NOT_FOUND;
-    }
-
-    if (after + 1 < st->events.first) {
-        return MCP_ERR_PURGED;
-    }
-
-    if (mcp_store_replication_taken(op->head, st)) {
-        return MCP_ERR_DENIED;
-    }
-
-    op->tenant = st->tenant;
-    op->keep = st;
-
-    mcp_store_consumer_take(op, st, op->store->slot, handle, after, taken);
-
-    return MCP_OK;
-}
-
-
 int
 mcp_store_watch(mcp_store_t *store, const mcp_stream_ref_t *ref,
     uint64_t handle, uint64_t after, mcp_cursor_t *cursor, int *taken)
 {
-    int             rc;
-    mcp_store_op_t  op;
+    int                  rc;
+    mcp_store_op_t       op;
+    mcp_store_stream_t  *st;
 
     *taken = 0;
 
-    rc = mcp_store_enter(store, &op);
+    rc = mcp_store_stream_enter(store, ref, &op, &st);
     if (rc != MCP_OK) {
         return rc;
     }
 
-    rc = mcp_store_watch_locked(&op, ref, handle, after, taken);
-
-    mcp_store_leave(&op);
-
-    if (rc == MCP_OK) {
+    if (after > mcp_store_visible(op.head, st)) {
+        rc = MCP_ERR_NOT_FOUND;
+    } else if (after + 1 < st->events.first) {
+        rc = MCP_ERR_PURGED;
+    } else if (mcp_store_replication_taken(op.head, st)) {
+        rc = MCP_ERR_DENIED;
+    } else {
+        op.keep = st;
+        mcp_store_consumer_take(&op, st, store->slot, handle, after, taken);
         memset(cursor, 0, sizeof(mcp_cursor_t));
         cursor->seq = after;
         cursor->resumed = after > 0;
     }
+
+    mcp_store_leave(&op);
 
     return rc;
 }
@@ -206,8 +184,7 @@ mcp_store_unwatch(mcp_store_t *store, const mcp_stream_ref_t *ref,
  * does not name its stream, so without the checksum a position in another
  * stream would not be noticed. */
 static uint32_t
-mcp_store_cursor_check(const mcp_store_stream_t *st,
-    const mcp_cursor_t *cursor)
+mcp_store_cursor_check(const mcp_store_stream_t *st, const mcp_cursor_t *cursor)
 {
     uint64_t  words[2];
 
@@ -215,8 +192,7 @@ mcp_store_cursor_check(const mcp_store_stream_t *st,
 
     memcpy(words, st->id, sizeof(words));
 
-    words[0] += ((uint64_t) cursor->chunk << 32 | cursor->offset)
-                + st->created;
+    words[0] += ((uint64_t) cursor->chunk << 32 | cursor->offset) + st->created;
     words[1] += ((uint64_t) cursor->done << 32 | cursor->left)
                 + (cursor->seq << 16) + (cursor->total << 1);
 
@@ -521,9 +497,8 @@ mcp_store_read_locked(mcp_store_op_t *op, const mcp_stream_ref_t *ref,
 
 
 int
-mcp_store_read(mcp_store_t *store, const mcp_stream_ref_t *ref,
-    uint64_t handle, mcp_cursor_t *cursor, uint64_t sent, char *buf,
-    size_t cap, size_t *len)
+mcp_store_read(mcp_store_t *store, const mcp_stream_ref_t *ref, uint64_t handle,
+    mcp_cursor_t *cursor, uint64_t sent, char *buf, size_t cap, size_t *len)
 {
     int             rc;
     mcp_store_op_t  op;

@@ -42,21 +42,6 @@ mcp_store_stream_fill(mcp_store_stream_t *st, const mcp_stream_spec_t *spec,
 }
 
 
-/* Adds a stream to the groups of its session and its tenant. */
-static void
-mcp_store_stream_join(mcp_store_op_t *op, mcp_store_stream_t *st,
-    mcp_store_entry_t *session, mcp_store_entry_t *tenant)
-{
-    st->session_group = mcp_store_ref(op->head, session);
-
-    session->u.group.count++;
-    session->u.group.active++;
-
-    mcp_store_tenant_enter(op, st, tenant);
-    mcp_store_session_enter(op->head, session, st);
-}
-
-
 /* Checks whether a stream with this spec, which takes "chunks" chunks, may be
  * created. */
 static int
@@ -226,7 +211,8 @@ mcp_store_create_locked(mcp_store_op_t *op, mcp_store_making_t *making,
 
     st = mcp_store_create_root(op, making);
     mcp_store_stream_link(op->head, st->self);
-    mcp_store_stream_join(op, st, session, tenant);
+    mcp_store_tenant_enter(op, st, tenant);
+    mcp_store_session_enter(op->head, session, st);
 
     if (join != NULL) {
         mcp_store_join_enter(op, st, join, spec->join);

@@ -60,17 +60,8 @@ mcp_store_entry_bucket(mcp_store_head_t *head, unsigned kind,
 static uint32_t
 mcp_store_entry_stream(const mcp_store_entry_t *e)
 {
-    switch (e->kind) {
-
-    case MCP_ENTRY_SUB:
-        return e->u.sub.stream;
-
-    case MCP_ENTRY_READER:
-        return e->u.reader.tag;
-
-    default:
-        return 0;
-    }
+    return e->kind == MCP_ENTRY_SUB ? e->u.sub.stream
+           : e->kind == MCP_ENTRY_READER ? e->u.reader.tag : 0;
 }
 
 
@@ -145,8 +136,7 @@ mcp_store_entry_find(mcp_store_head_t *head, unsigned kind, unsigned purpose,
 
 
 mcp_store_entry_t *
-mcp_store_entry_most_values(mcp_store_head_t *head,
-    const unsigned char key[16])
+mcp_store_entry_most_values(mcp_store_head_t *head, const unsigned char key[16])
 {
     uint32_t            i, n, ref, found, *table;
     uint64_t            start;
@@ -253,13 +243,11 @@ mcp_store_entry_free(mcp_store_op_t *op, mcp_store_entry_t *e)
     entries->used &= ~(1u << (e - entries->entry));
 
     if (entries->used == 0) {
-        mcp_store_list_remove(op->head, &op->head->partial,
-                              &entries->partial);
+        mcp_store_list_remove(op->head, &op->head->partial, &entries->partial);
         mcp_store_root_free(op, index);
 
     } else if (!mcp_store_linked(&entries->partial)) {
-        mcp_store_list_append(op->head, &op->head->partial,
-                              &entries->partial);
+        mcp_store_list_append(op->head, &op->head->partial, &entries->partial);
     }
 }
 
@@ -287,8 +275,7 @@ mcp_store_entry_next(mcp_store_head_t *head, uint32_t index, unsigned *k,
 /* --- groups --- */
 
 mcp_store_entry_t *
-mcp_store_group(mcp_store_op_t *op, unsigned kind,
-    const unsigned char key[16])
+mcp_store_group(mcp_store_op_t *op, unsigned kind, const unsigned char key[16])
 {
     mcp_store_entry_t  *e;
 

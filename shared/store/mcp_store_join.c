@@ -284,8 +284,7 @@ static void
 mcp_store_reader_link(mcp_store_op_t *op, mcp_store_stream_t *st,
     mcp_store_entry_t *join, mcp_store_entry_t *e)
 {
-    mcp_store_list_append(op->head, &join->u.join.readers,
-                          &e->u.reader.peer);
+    mcp_store_list_append(op->head, &join->u.join.readers, &e->u.reader.peer);
     join->u.join.count++;
     st->unattended = 0;
     mcp_store_stream_settle(op, st);
@@ -365,20 +364,12 @@ mcp_store_reader_gone(mcp_store_op_t *op, mcp_store_entry_t *e, uint64_t now)
 
 
 static int
-mcp_store_join_locked(mcp_store_op_t *op, const mcp_stream_ref_t *ref,
+mcp_store_join_locked(mcp_store_op_t *op, mcp_store_stream_t *st,
     uint64_t handle)
 {
     mcp_store_entry_t        *join, *e;
-    mcp_store_stream_t       *st;
     mcp_store_replication_t  *repl;
 
-    st = mcp_store_stream_get(op, ref);
-
-    if (st == NULL || st->join == 0) {
-        return MCP_ERR_NOT_FOUND;
-    }
-
-    op->tenant = st->tenant;
     op->keep = st;
     join = mcp_store_at(op->head, st->join);
 
@@ -396,10 +387,10 @@ mcp_store_join_locked(mcp_store_op_t *op, const mcp_stream_ref_t *ref,
     e->u.reader.slot = op->store->slot;
     e->u.reader.tag = mcp_store_reader_tag(op->store->slot, handle);
     mcp_store_entry_publish(op->head, e, MCP_ENTRY_READER);
-
     mcp_store_reader_link(op, st, join, e);
     mcp_store_mark_owner(op, st);
 
+    /* a mirror has a process that feeds it from now on */
     if (mcp_store_is_mirror(op->head, st)) {
         repl = mcp_store_replication_of(op->head, st->repl);
 
@@ -418,21 +409,18 @@ int
 mcp_store_join(mcp_store_t *store, const mcp_stream_ref_t *ref,
     uint64_t handle, uint64_t after, mcp_cursor_t *cursor)
 {
-    int             rc;
-    mcp_store_op_t  op;
+    int                  rc;
+    mcp_store_op_t       op;
+    mcp_store_stream_t  *st;
 
-    rc = mcp_store_enter(store, &op);
-    if (rc != MCP_OK) {
-        return rc;
-    }
+    memset(cursor, 0, sizeof(mcp_cursor_t));
+    cursor->seq = after;
 
-    rc = mcp_store_join_locked(&op, ref, handle);
-
-    mcp_store_leave(&op);
-
+    rc = mcp_store_stream_enter(store, ref, &op, &st);
     if (rc == MCP_OK) {
-        memset(cursor, 0, sizeof(mcp_cursor_t));
-        cursor->seq = after;
+        rc = st->join ? mcp_store_join_locked(&op, st, handle)
+                      : MCP_ERR_NOT_FOUND;
+        mcp_store_leave(&op);
     }
 
     return rc;

@@ -947,8 +947,7 @@ void mcp_store_leave(mcp_store_op_t *op);
 static inline void
 mcp_store_add(mcp_store_head_t *head, mcp_counter_e counter, int64_t n)
 {
-    atomic_fetch_add_explicit(&head->counter[counter], n,
-                              memory_order_relaxed);
+    atomic_fetch_add_explicit(&head->counter[counter], n, memory_order_relaxed);
 }
 
 
@@ -1150,8 +1149,7 @@ void mcp_store_log_mark(mcp_store_head_t *head, mcp_store_log_t *log,
 
 /* Return the live stream at an index, the stream of a ref, or the stream with
  * an id; NULL if there is none. */
-mcp_store_stream_t *mcp_store_stream_at(mcp_store_head_t *head,
-    uint32_t index);
+mcp_store_stream_t *mcp_store_stream_at(mcp_store_head_t *head, uint32_t index);
 mcp_store_stream_t *mcp_store_stream_get(mcp_store_op_t *op,
     const mcp_stream_ref_t *ref);
 mcp_store_stream_t *mcp_store_stream_find(mcp_store_op_t *op,
@@ -1212,8 +1210,8 @@ int mcp_store_create_end(mcp_store_op_t *op, mcp_store_making_t *making,
 
 /* --- mcp_store_stream.c --- */
 
-/* Adds a stream that is in no list of its session to one of the two, as the
- * latest: to the list of streams that linger, or to that of all others. */
+/* Adds a stream to the group of its session, and to one of its two lists, as
+ * the latest: to the list of streams that linger, or to that of all others. */
 void mcp_store_session_enter(mcp_store_head_t *head,
     mcp_store_entry_t *session, mcp_store_stream_t *st);
 

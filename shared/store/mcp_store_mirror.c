@@ -147,8 +147,7 @@ mcp_store_mirror_count(mcp_store_stream_t *st,
  * the answered requests change, also wakes the readers, and finishes a mirror
  * that is over. */
 static void
-mcp_store_mirror_apply(mcp_store_op_t *op, mcp_store_stream_t *st,
-    uint64_t now)
+mcp_store_mirror_apply(mcp_store_op_t *op, mcp_store_stream_t *st, uint64_t now)
 {
     uint8_t   before;
     uint64_t  answered;
@@ -349,8 +348,7 @@ mcp_store_mirror_append(mcp_store_t *store,
 
 void
 mcp_store_mirror_joined(mcp_store_t *store,
-    const unsigned char id[MCP_STREAM_ID_LEN],
-    const mcp_store_joined_t *joined)
+    const unsigned char id[MCP_STREAM_ID_LEN], const mcp_store_joined_t *joined)
 {
     mcp_store_op_t            op;
     mcp_store_replication_t  *repl;
@@ -470,25 +468,6 @@ mcp_store_mirror_reuse(mcp_store_op_t *op, mcp_store_stream_t *st,
 
 
 /*
- * Returns 1 if the existing mirror can be used for the next reader: it has the
- * events after begin->after; or the reader is a joined one, which begins at
- * the mirror's position, and the mirror has a reader for which it is kept up
- * to date.
- */
-static int
-mcp_store_mirror_continues(mcp_store_op_t *op, const mcp_store_stream_t *st,
-    const mcp_store_begin_t *begin)
-{
-    if (begin->number == 0 && mcp_store_attended(op->head, st)) {
-        return 1;
-    }
-
-    return st->events.first <= begin->after + 1
-           && st->events.last >= begin->after;
-}
-
-
-/*
  * Finds the existing mirror, and frees it if the next reader cannot use it.
  *
  * Returns MCP_OK, or
@@ -522,7 +501,12 @@ mcp_store_mirror_lookup(mcp_store_op_t *op, const mcp_store_making_t *making,
         return MCP_ERR_DENIED;
     }
 
-    if (!mcp_store_mirror_continues(op, st, begin)) {
+    /* a joined reader begins at the mirror's position, if the mirror has a
+     * reader for which it is kept up to date */
+    if ((begin->number || !mcp_store_attended(op->head, st))
+        && (st->events.first > begin->after + 1
+            || st->events.last < begin->after))
+    {
         /* if the mirror were freed, its joined requests would get the error
          * that the call does not exist any more; so the client has to resume
          * again after they have their response */
@@ -593,8 +577,7 @@ mcp_store_mirror(mcp_store_t *store, const mcp_stream_spec_t *spec,
 
         /* the new mirror has no reader yet: it may be evicted from now on */
         if (rc == MCP_OK) {
-            mcp_store_stream_settle(&op, mcp_store_stream(op.head,
-                                                          ref->index));
+            mcp_store_stream_settle(&op, mcp_store_stream(op.head, ref->index));
         }
     }
 

@@ -124,8 +124,7 @@ void mcp_store_node_renew(mcp_store_t *store, uint64_t old, uint64_t id);
  * the leader has not called mcp_store_node_spoke() for "silence" ms.
  * mcp_store_node_resign() ends the leadership of this process.
  */
-int mcp_store_node_lead(mcp_store_t *store, uint64_t now,
-    uint64_t silence);
+int mcp_store_node_lead(mcp_store_t *store, uint64_t now, uint64_t silence);
 void mcp_store_node_resign(mcp_store_t *store);
 
 /* Returns 1 if this process is still the leader. Another process may have

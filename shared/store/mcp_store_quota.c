@@ -168,10 +168,10 @@ mcp_store_evict(mcp_store_op_t *op, mcp_store_stream_t *st)
 
 /*
  * Checks whether a tenant or a group of tenants, which uses "own", may use n
- * more. "free" is what no tenant uses of "all". All these numbers are of the
- * same kind: chunks, streams, listeners or values. The quota is a number,
- * MCP_QUOTA_SHARE or MCP_QUOTA_OFF. The limits are multiplied by "times": 1
- * for a tenant, more for a group of tenants, see MCP_STORE_WIDER.
+ * more. "free" is the part of "all" that no tenant uses. All these numbers are
+ * of the same kind: chunks, streams, listeners or values. The quota is a
+ * number, MCP_QUOTA_SHARE or MCP_QUOTA_OFF. The limits are multiplied by
+ * "times": 1 for a tenant, more for a group of tenants, see MCP_STORE_WIDER.
  *
  * With MCP_QUOTA_SHARE a tenant may use as much as remains free, which is half
  * of what the other tenants leave. Tenants that use as much as they can at the

@@ -103,8 +103,7 @@ mcp_store_scan_record(mcp_store_scan_t *scan, uint32_t index, uint32_t offset)
 /* Counts the records that begin in chunk "index" at "offset" or later. Returns
  * 0 if the log is broken. */
 static int
-mcp_store_scan_records(mcp_store_scan_t *scan, uint32_t index,
-    uint32_t offset)
+mcp_store_scan_records(mcp_store_scan_t *scan, uint32_t index, uint32_t offset)
 {
     uint32_t            end, n, len;
     mcp_store_chunk_t  *chunk;
@@ -425,13 +424,6 @@ mcp_store_repair_enter(mcp_store_op_t *op, mcp_store_stream_t *st)
      * mcp_store_stream_settle() would move it to the top of the other list */
 
     mcp_store_stream_settle(op, st);
-
-    st->session_group = mcp_store_ref(head, session);
-    session->u.group.count++;
-
-    if (!mcp_store_in_ring(st, MCP_EVICT_LINGER)) {
-        session->u.group.active++;
-    }
 
     mcp_store_session_enter(head, session, st);
 }

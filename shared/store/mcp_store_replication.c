@@ -274,9 +274,7 @@ mcp_store_repair_replicators(mcp_store_op_t *op)
     while ((i = mcp_store_next_chunk(head, i, MCP_CHUNK_REPLICATION)) != 0) {
         repl = mcp_store_replication_of(head, i);
 
-        if (repl->slot >= MCP_STORE_SLOTS
-            || head->slots[repl->slot].pid == 0)
-        {
+        if (repl->slot >= MCP_STORE_SLOTS || head->slots[repl->slot].pid == 0) {
             repl->slot = mcp_store_replication_successor(op, repl, repl->slot);
         }
 

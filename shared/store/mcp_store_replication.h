@@ -271,22 +271,18 @@ void mcp_store_replication_sent(mcp_store_t *store,
 /*
  * Makes a reader at another node the consumer of a replicated stream; it reads
  * the events after "after". A local consumer is woken and gets MCP_ERR_DENIED.
- * Further calls with the same number have no effect.
+ * Further calls with the same number have no effect, except with "again": then
+ * the reader with the latest number becomes the consumer again if it was
+ * recorded as detached meanwhile, because the other node has reported that this
+ * reader still reads.
  *
  * Returns MCP_OK, or
  *   MCP_ERR_DENIED     the stream is not replicated, or is a mirror; or there
- *   was
- *                      a later reader
+ *                      was a later reader
  *   MCP_ERR_NOT_FOUND  the stream does not exist
  */
 int mcp_store_remote_consumer(mcp_store_t *store, const mcp_stream_ref_t *ref,
-    uint64_t number, uint64_t after);
-
-/* Does the same as mcp_store_remote_consumer(), but also for the reader with
- * the latest number if it was recorded as detached meanwhile: the other node
- * has reported that this reader still reads. */
-int mcp_store_remote_consumer_unchanged(mcp_store_t *store,
-    const mcp_stream_ref_t *ref, uint64_t number, uint64_t after);
+    uint64_t number, uint64_t after, int again);
 
 /*
  * Sets the number of the reader that is about to read a replicated stream at

@@ -103,21 +103,6 @@ mcp_store_replication_spec(mcp_store_t *store, const mcp_stream_ref_t *ref,
 }
 
 
-/* Sets the fields of *repl_state that a mirror has about its owner's
- * stream. */
-static void
-mcp_store_replicating_mirror(const mcp_store_stream_t *st,
-    const mcp_store_replication_t *repl,
-    mcp_store_replication_state_t *repl_state)
-{
-    repl_state->reader = repl->here;
-    repl_state->known = repl->known[repl->which];
-    repl_state->known.seq = repl->last > st->events.last ? repl->last
-                                                       : st->events.last;
-    repl_state->held = repl->joined.held && !mcp_store_final(st);
-}
-
-
 /* Sets the fields of *repl_state about the requests that may join the
  * stream. */
 static void
@@ -177,14 +162,16 @@ mcp_store_replication_state(mcp_store_t *store, const mcp_stream_ref_t *ref,
     /* the owner may apply posts only after it has taken the last one, so no
      * post counts as processed before the inbox is empty */
 
-    if (st->inbox.head == 0 && !st->taken) {
-        repl->taken = repl->got;
-    }
+    repl->taken = st->inbox.head == 0 && !st->taken ? repl->got : repl->taken;
 
     repl_state->taken = repl->taken;
 
     if (repl->mirror) {
-        mcp_store_replicating_mirror(st, repl, repl_state);
+        repl_state->reader = repl->here;
+        repl_state->known = repl->known[repl->which];
+        repl_state->known.seq = repl->last > st->events.last ? repl->last
+                                                             : st->events.last;
+        repl_state->held = repl->joined.held && !mcp_store_final(st);
     }
 
     if (st->join) {
@@ -228,8 +215,7 @@ mcp_store_replicator_apply(mcp_store_checkpoint_t *at,
  */
 static int
 mcp_store_replicator_read_one(mcp_store_head_t *head,
-                              mcp_store_replicator_t *replicator,
-    mcp_store_pos_t *pos)
+    mcp_store_replicator_t *replicator, mcp_store_pos_t *pos)
 {
     mcp_store_raw_t     *raw;
     mcp_store_record_t  *rec;
@@ -480,8 +466,7 @@ mcp_store_acked(mcp_store_t *store, const mcp_stream_ref_t *ref,
  * mirror. */
 static int
 mcp_store_remote_consumer_enter(mcp_store_t *store, const mcp_stream_ref_t *ref,
-    mcp_store_op_t *op, mcp_store_stream_t **st,
-    mcp_store_replication_t **repl)
+    mcp_store_op_t *op, mcp_store_stream_t **st, mcp_store_replication_t **repl)
 {
     int  rc;
 
@@ -517,10 +502,8 @@ mcp_store_remote_consumer_note(mcp_store_op_t *op, mcp_store_stream_t *st,
 }
 
 
-/* Makes the reader "number" at another node the consumer. With "again", also
- * if this reader was the latest one and was recorded as detached. */
-static int
-mcp_store_remote_consumer_take(mcp_store_t *store, const mcp_stream_ref_t *ref,
+int
+mcp_store_remote_consumer(mcp_store_t *store, const mcp_stream_ref_t *ref,
     uint64_t number, uint64_t after, int again)
 {
     int                       rc, taken;
@@ -562,22 +545,6 @@ mcp_store_remote_consumer_take(mcp_store_t *store, const mcp_stream_ref_t *ref,
     mcp_store_leave(&op);
 
     return rc;
-}
-
-
-int
-mcp_store_remote_consumer(mcp_store_t *store, const mcp_stream_ref_t *ref,
-    uint64_t number, uint64_t after)
-{
-    return mcp_store_remote_consumer_take(store, ref, number, after, 0);
-}
-
-
-int
-mcp_store_remote_consumer_unchanged(mcp_store_t *store,
-    const mcp_stream_ref_t *ref, uint64_t number, uint64_t after)
-{
-    return mcp_store_remote_consumer_take(store, ref, number, after, 1);
 }
 
 

@@ -18,16 +18,28 @@ mcp_store_session_list(mcp_store_entry_t *session, int lingering)
 }
 
 
-void
-mcp_store_session_enter(mcp_store_head_t *head, mcp_store_entry_t *session,
+/* Adds a stream that is in no list of its session to one of the two, as the
+ * latest: to the list of streams that linger, or to that of all others. */
+static void
+mcp_store_session_link(mcp_store_head_t *head, mcp_store_entry_t *session,
     mcp_store_stream_t *st)
 {
     mcp_store_list_t  *list;
 
     list = mcp_store_session_list(session,
                                   mcp_store_in_ring(st, MCP_EVICT_LINGER));
-
     mcp_store_list_prepend(head, list, &st->link[MCP_LINK_SESSION]);
+}
+
+
+void
+mcp_store_session_enter(mcp_store_head_t *head, mcp_store_entry_t *session,
+    mcp_store_stream_t *st)
+{
+    st->session_group = mcp_store_ref(head, session);
+    session->u.group.count++;
+    session->u.group.active += !mcp_store_in_ring(st, MCP_EVICT_LINGER);
+    mcp_store_session_link(head, session, st);
 }
 
 
@@ -58,7 +70,7 @@ mcp_store_session_move(mcp_store_op_t *op, mcp_store_stream_t *st)
     mcp_store_barrier();
     st->joined = op->head->ordinal;
 
-    mcp_store_session_enter(op->head, session, st);
+    mcp_store_session_link(op->head, session, st);
 }
 
 
@@ -81,10 +93,7 @@ mcp_store_session_leave(mcp_store_op_t *op, mcp_store_stream_t *st)
                           mcp_store_session_list(session, lingering),
                           &st->link[MCP_LINK_SESSION]);
 
-    if (!lingering) {
-        session->u.group.active--;
-    }
-
+    session->u.group.active -= !lingering;
     mcp_store_group_leave(op, st->session_group);
 }
 
@@ -520,8 +529,7 @@ mcp_store_expire(mcp_store_t *store, const mcp_stream_ref_t *ref,
  * unknown to the functions that detached the last reader or ended the stream.
  * Also sets "seen" for a stream that has waited long enough for a reader. */
 static void
-mcp_store_stream_stamp(mcp_store_op_t *op, mcp_store_stream_t *st,
-    uint64_t now)
+mcp_store_stream_stamp(mcp_store_op_t *op, mcp_store_stream_t *st, uint64_t now)
 {
     if (!mcp_store_attended(op->head, st) && st->unattended == 0) {
         st->unattended = now;

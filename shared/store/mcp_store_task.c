@@ -80,8 +80,7 @@ static uint64_t
 mcp_store_lookup_last(const mcp_store_op_t *op, const mcp_store_stream_t *st,
     const mcp_store_looking_t *looking)
 {
-    return looking->ahead ? st->events.last
-                          : mcp_store_visible(op->head, st);
+    return looking->ahead ? st->events.last : mcp_store_visible(op->head, st);
 }
 
 

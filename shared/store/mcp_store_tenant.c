@@ -90,32 +90,19 @@ mcp_store_tenant_rank(uint32_t chunks)
 }
 
 
+/* Adds the first stream of a tenant's ring k to the list of the tenant's rank,
+ * or removes it, with mcp_store_list_append() or mcp_store_list_remove(). */
 static void
-mcp_store_tenant_rank_enter(mcp_store_head_t *head, mcp_store_entry_t *tenant,
-    unsigned k)
+mcp_store_tenant_rank_change(mcp_store_head_t *head, mcp_store_entry_t *tenant,
+    unsigned k, void (*change)(mcp_store_head_t *head, mcp_store_list_t *list,
+        mcp_store_link_t *link))
 {
     mcp_store_stream_t  *st;
 
     st = mcp_store_tenant_first(head, tenant, k);
 
     if (st != NULL) {
-        mcp_store_list_append(head, &head->rank[k][tenant->rank],
-                              &st->link[MCP_LINK_RANK]);
-    }
-}
-
-
-static void
-mcp_store_tenant_rank_leave(mcp_store_head_t *head, mcp_store_entry_t *tenant,
-    unsigned k)
-{
-    mcp_store_stream_t  *st;
-
-    st = mcp_store_tenant_first(head, tenant, k);
-
-    if (st != NULL) {
-        mcp_store_list_remove(head, &head->rank[k][tenant->rank],
-                              &st->link[MCP_LINK_RANK]);
+        change(head, &head->rank[k][tenant->rank], &st->link[MCP_LINK_RANK]);
     }
 }
 
@@ -133,13 +120,13 @@ mcp_store_tenant_rank_set(mcp_store_head_t *head, mcp_store_entry_t *tenant)
     }
 
     for (k = 0; k < MCP_EVICT_MAX; k++) {
-        mcp_store_tenant_rank_leave(head, tenant, k);
+        mcp_store_tenant_rank_change(head, tenant, k, mcp_store_list_remove);
     }
 
     tenant->rank = (uint8_t) rank;
 
     for (k = 0; k < MCP_EVICT_MAX; k++) {
-        mcp_store_tenant_rank_enter(head, tenant, k);
+        mcp_store_tenant_rank_change(head, tenant, k, mcp_store_list_append);
     }
 }
 
@@ -269,7 +256,7 @@ mcp_store_tenant_ring_enter(mcp_store_head_t *head, mcp_store_entry_t *tenant,
     st->evict = (uint8_t) (k + 1);
 
     if (first) {
-        mcp_store_tenant_rank_enter(head, tenant, k);
+        mcp_store_tenant_rank_change(head, tenant, k, mcp_store_list_append);
     }
 
     mcp_store_tenant_ring_count(head, tenant, st, 1);
@@ -292,7 +279,7 @@ mcp_store_tenant_ring_leave(mcp_store_head_t *head, mcp_store_entry_t *tenant,
     first = mcp_store_tenant_first(head, tenant, k) == st;
 
     if (first) {
-        mcp_store_tenant_rank_leave(head, tenant, k);
+        mcp_store_tenant_rank_change(head, tenant, k, mcp_store_list_remove);
     }
 
     mcp_store_ring_remove(head, &tenant->u.tenant.ring[k],
@@ -300,7 +287,7 @@ mcp_store_tenant_ring_leave(mcp_store_head_t *head, mcp_store_entry_t *tenant,
     st->evict = 0;
 
     if (first) {
-        mcp_store_tenant_rank_enter(head, tenant, k);
+        mcp_store_tenant_rank_change(head, tenant, k, mcp_store_list_append);
     }
 }
 
@@ -327,8 +314,7 @@ mcp_store_stream_ring(mcp_store_head_t *head, const mcp_store_stream_t *st)
     }
 
     if (st->kind == MCP_STREAM_LISTEN) {
-        return mcp_store_stream_idle(head, st) ? MCP_EVICT_IDLE
-                                               : MCP_EVICT_MAX;
+        return mcp_store_stream_idle(head, st) ? MCP_EVICT_IDLE : MCP_EVICT_MAX;
     }
 
     if (!st->seen || mcp_store_attended(head, st)) {
@@ -341,8 +327,7 @@ mcp_store_stream_ring(mcp_store_head_t *head, const mcp_store_stream_t *st)
         return MCP_EVICT_OVER;
     }
 
-    return anonymous || !mcp_store_is_task(st) ? MCP_EVICT_LEFT
-                                               : MCP_EVICT_MAX;
+    return anonymous || !mcp_store_is_task(st) ? MCP_EVICT_LEFT : MCP_EVICT_MAX;
 }
 
 

@@ -55,15 +55,19 @@ static int
 mcp_store_subscribe_locked(mcp_store_op_t *op, mcp_store_stream_t *st,
     const unsigned char topic[MCP_DIGEST_LEN])
 {
-    uint32_t            n, index;
+    uint32_t            n;
     mcp_store_entry_t  *e, *group;
 
-    index = mcp_store_index(op->head, st);
+    if (st->kind != MCP_STREAM_LISTEN || mcp_store_final(st)) {
+        return MCP_ERR_NOT_FOUND;
+    }
 
-    if (mcp_store_entry_find(op->head, MCP_ENTRY_SUB, 0, topic, index)) {
+    if (mcp_store_entry_find(op->head, MCP_ENTRY_SUB, 0, topic, st->self)) {
         return MCP_OK;
     }
 
+    /* making room for the subscription must not evict the stream itself */
+    op->keep = st;
     n = mcp_store_subs_chunks(st->n_subs + 1)
         - mcp_store_subs_chunks(st->n_subs);
 
@@ -75,7 +79,6 @@ mcp_store_subscribe_locked(mcp_store_op_t *op, mcp_store_stream_t *st,
 
     /* room for the subscription and the topic's group, so that making room for
      * one does not evict the other */
-
     if (mcp_store_ensure(op, 2, 0) != MCP_OK) {
         return MCP_ERR_FULL;
     }
@@ -88,9 +91,8 @@ mcp_store_subscribe_locked(mcp_store_op_t *op, mcp_store_stream_t *st,
     }
 
     memcpy(e->key, topic, sizeof(e->key));
-    e->u.sub.stream = index;
+    e->u.sub.stream = st->self;
     e->u.sub.ordinal = ++op->head->ordinal;
-
     mcp_store_entry_publish(op->head, e, MCP_ENTRY_SUB);
     mcp_store_sub_link(op->head, group, e);
 
@@ -107,22 +109,10 @@ mcp_store_subscribe(mcp_store_t *store, const mcp_stream_ref_t *ref,
     mcp_store_stream_t  *st;
 
     rc = mcp_store_stream_enter(store, ref, &op, &st);
-    if (rc != MCP_OK) {
-        return rc;
-    }
-
-    /* making room for the subscription must not evict the stream itself */
-
-    op.keep = st;
-
-    if (st->kind != MCP_STREAM_LISTEN || mcp_store_final(st)) {
-        rc = MCP_ERR_NOT_FOUND;
-
-    } else {
+    if (rc == MCP_OK) {
         rc = mcp_store_subscribe_locked(&op, st, topic);
+        mcp_store_leave(&op);
     }
-
-    mcp_store_leave(&op);
 
     return rc;
 }
@@ -138,19 +128,16 @@ mcp_store_unsubscribe(mcp_store_t *store, const mcp_stream_ref_t *ref,
     mcp_store_stream_t  *st;
 
     rc = mcp_store_stream_enter(store, ref, &op, &st);
-    if (rc != MCP_OK) {
-        return rc;
+    if (rc == MCP_OK) {
+        e = mcp_store_entry_find(op.head, MCP_ENTRY_SUB, 0, topic, ref->index);
+        if (e != NULL) {
+            mcp_store_sub_free(&op, e);
+        }
+
+        mcp_store_leave(&op);
     }
 
-    e = mcp_store_entry_find(op.head, MCP_ENTRY_SUB, 0, topic, ref->index);
-
-    if (e != NULL) {
-        mcp_store_sub_free(&op, e);
-    }
-
-    mcp_store_leave(&op);
-
-    return MCP_OK;
+    return rc;
 }
 
 
@@ -335,10 +322,9 @@ mcp_store_publish_locked(mcp_store_op_t *op,
 
 
 int
-mcp_store_publish(mcp_store_t *store,
-    const unsigned char topic[MCP_DIGEST_LEN], mcp_str_t message,
-    const mcp_publish_to_t *to, unsigned budget, uint64_t *position,
-    size_t *n)
+mcp_store_publish(mcp_store_t *store, const unsigned char topic[MCP_DIGEST_LEN],
+    mcp_str_t message, const mcp_publish_to_t *to, unsigned budget,
+    uint64_t *position, size_t *n)
 {
     int               rc;
     mcp_store_op_t    op;

@@ -97,11 +97,7 @@ mcp_zone_check(const void *region)
 uint64_t
 mcp_zone_epoch(const void *region)
 {
-    const mcp_zone_t  *zone;
-
-    zone = region;
-
-    return zone->epoch;
+    return ((const mcp_zone_t *) region)->epoch;
 }
 
 
@@ -122,16 +118,9 @@ mcp_zone_attach(mcp_store_t *store, void *region,
     void (*wake)(void *ctx, unsigned slot), void *ctx, unsigned slot,
     uint64_t pid)
 {
-    mcp_zone_t        *zone;
-    mcp_store_glue_t   glue;
-
-    zone = region;
-
-    glue.lock = mcp_lock;
-    glue.unlock = mcp_unlock;
-    glue.mutex = zone->lock;
-    glue.wake = wake;
-    glue.ctx = ctx;
+    const mcp_store_glue_t  glue = {
+        mcp_lock, mcp_unlock, ((mcp_zone_t *) region)->lock, wake, ctx
+    };
 
     return mcp_store_attach(store, (char *) region + MCP_ZONE_HEAD, &glue,
                             slot, pid);

@@ -159,7 +159,7 @@ mcp_call_stats_refused(mcp_exchange_t *x, mcp_fault_e fault)
                                       x->variables.value[MCP_VARIABLE_NAME]);
     failure.result = MCP_CALL_STATS_REFUSED;
     failure.reason = mcp_reason_of_fault(fault);
-    mcp_call_stats_principal(failure.principal, x->head.principal_name);
+    mcp_call_stats_copy(failure.principal, x->head.principal_name);
 
     mcp_store_call_stats_failed(x->worker->store, &failure);
 }

@@ -331,7 +331,7 @@ test_overtaken(void **state)
 
     info = info_of(0, 'a');
     assert_int_equal(mcp_store_remote_consumer(&nodes[0].store, &info.ref, 50,
-                                               0),
+                                               0, 0),
                      MCP_OK);
     assert_int_equal(comes(0, 'a', 0, 's'), MCP_ERR_DENIED);
     assert_int_equal(info_of(0, 'a').consumer_slot, MCP_STORE_REMOTE_CONSUMER);

@@ -99,8 +99,8 @@ failed(uint32_t row, unsigned result, unsigned reason, const char *detail)
     failure.result = result;
     failure.reason = reason;
     memset(failure.id, 0xe0 + (int) row, MCP_STREAM_ID_LEN);
-    mcp_call_stats_principal(failure.principal, mcp_str("al\"ice"));
-    mcp_call_stats_detail(failure.detail, test_str(detail));
+    mcp_call_stats_copy(failure.principal, mcp_str("al\"ice"));
+    mcp_call_stats_copy(failure.detail, test_str(detail));
     mcp_store_call_stats_failed(&d.store[0], &failure);
 }
 
@@ -117,7 +117,7 @@ active(unsigned slot, uint32_t row, unsigned id, uint64_t began)
     call.row = row;
     call.request = id % 3;
     call.began = began;
-    mcp_call_stats_principal(call.principal, mcp_str("bob"));
+    mcp_call_stats_copy(call.principal, mcp_str("bob"));
 
     assert_int_not_equal(mcp_store_active_begin(&d.store[slot], &call), 0);
 }
@@ -199,7 +199,7 @@ begin_calls(uint32_t row)
     stream(3, 1, MCP_STATE_INPUT_REQUIRED, &ref);
     assert_int_equal(mcp_store_replication_start(&d.store[1], &ref, 1),
                      MCP_OK);
-    assert_int_equal(mcp_store_remote_consumer(&d.store[1], &ref, 3, 0),
+    assert_int_equal(mcp_store_remote_consumer(&d.store[1], &ref, 3, 0, 0),
                      MCP_OK);
     stream(4, 1, MCP_STATE_CANCELLED, &ref);
 }

@@ -50,7 +50,7 @@ setup(void **state)
     failure.row = echo;
     failure.result = MCP_OUTCOME_FAULT;
     failure.reason = MCP_REASON_BACKEND_TIMEOUT;
-    mcp_call_stats_principal(failure.principal, mcp_str("alice"));
+    mcp_call_stats_copy(failure.principal, mcp_str("alice"));
     mcp_store_call_stats_failed(&d.store[0], &failure);
     failure.result = MCP_CALL_STATS_REFUSED;
     failure.reason = MCP_REASON_QUOTA;
@@ -59,7 +59,7 @@ setup(void **state)
     memset(&live, 0, sizeof(live));
     live.row = echo;
     live.began = 100;
-    mcp_call_stats_principal(live.principal, mcp_str("bob"));
+    mcp_call_stats_copy(live.principal, mcp_str("bob"));
     (void) mcp_store_active_begin(&d.store[1], &live);
 
     return 0;

@@ -20,7 +20,7 @@ begin(mcp_store_t *store, unsigned id, uint32_t row)
     live.began = 1000 + id;
     memcpy(live.id, &id, sizeof(id));
     live.id[15] = 1;
-    mcp_call_stats_principal(live.principal, mcp_str("alice"));
+    mcp_call_stats_copy(live.principal, mcp_str("alice"));
 
     return mcp_store_active_begin(store, &live);
 }
@@ -83,7 +83,7 @@ test_one(void **state)
      * the reader, but "elsewhere" is set */
 
     assert_int_equal(mcp_store_replication_start(S1, &ref, 1), MCP_OK);
-    assert_int_equal(mcp_store_remote_consumer(S1, &ref, 3, 0), MCP_OK);
+    assert_int_equal(mcp_store_remote_consumer(S1, &ref, 3, 0, 0), MCP_OK);
     assert_int_equal(mcp_store_active_page(S0, &position, page), 1);
     assert_int_equal(page[0].reader, 0);
     assert_int_equal(page[0].elsewhere, 1);

@@ -115,7 +115,8 @@ test_names(void **state)
     mcp_store_call_stats_get(S0, row, &stats);
     assert_memory_equal(strchr(stats.name, '~') - 2, "\xc3\xbc~", 3);
 
-    mcp_call_stats_principal(stats.name, test_str(a));
+    (void) mcp_call_stats_text(stats.name, MCP_CALL_STATS_PRINCIPAL,
+                               test_str(a));
     assert_int_equal(strlen(stats.name), MCP_CALL_STATS_PRINCIPAL - 2);
 }
 
@@ -187,7 +188,7 @@ fail_once(uint64_t at, uint32_t row, unsigned result, const char *principal)
     failure.row = row;
     failure.result = result;
     failure.reason = MCP_REASON_BACKEND_TIMEOUT;
-    mcp_call_stats_principal(failure.principal, test_str(principal));
+    mcp_call_stats_copy(failure.principal, test_str(principal));
 
     mcp_store_call_stats_failed(S0, &failure);
 }

@@ -368,7 +368,7 @@ worker_copy(worker_t *w, entry_t *own)
 
     if (draw(&w->seed) % 4 == 0) {
         mcp_store_remote_consumer(&w->store, &own->ref, repl_state.reader + 1,
-                                  copy.at.seq);
+                                  copy.at.seq, 0);
         mcp_store_remote_consumer_left(&w->store, &own->ref,
                                        repl_state.reader + 1,
                                        copy.at.seq, clock_ms());

@@ -194,7 +194,7 @@ deliver(stream_t *s, unsigned i)
 
     switch (mail.type) {
     case ENTRY_WATCHED:
-        (void) mcp_store_remote_consumer(own, &s->ref, mail.number, mail.seq);
+        (void) mcp_store_remote_consumer(own, &s->ref, mail.number, mail.seq, 0);
         break;
     case ENTRY_SENT:
         mcp_store_remote_consumer_sent(own, &s->ref, mail.number, mail.seq);

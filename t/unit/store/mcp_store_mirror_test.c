@@ -682,7 +682,7 @@ test_ownerless(void **state)
     assert_int_equal(mcp_store_cancel(S1, &ref, 1), MCP_ERR_NOT_FOUND);
     assert_int_equal(mcp_store_create(S0, &spec, 1, &own), MCP_ERR_EXISTS);
     assert_int_equal(mcp_store_replication_start(S0, &ref, 0), MCP_ERR_DENIED);
-    assert_int_equal(mcp_store_remote_consumer(S0, &ref, 9, 0), MCP_ERR_DENIED);
+    assert_int_equal(mcp_store_remote_consumer(S0, &ref, 9, 0, 0), MCP_ERR_DENIED);
     assert_int_equal(mcp_store_acked(S0, &ref, &at), MCP_ERR_DENIED);
 
     copy.raw = raw;

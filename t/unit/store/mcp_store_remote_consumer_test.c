@@ -58,7 +58,7 @@ test_pace(void **state)
     (void) state;
 
     shared(&ref);
-    assert_int_equal(mcp_store_remote_consumer(S1, &ref, 3, 7), MCP_OK);
+    assert_int_equal(mcp_store_remote_consumer(S1, &ref, 3, 7, 0), MCP_OK);
     reads(&ref, MCP_STORE_REMOTE_CONSUMER, 3, 0);
     d.died = 1;
     reads(&ref, MCP_STORE_REMOTE_CONSUMER, 3, 0);
@@ -92,7 +92,7 @@ test_pace(void **state)
 
     /* a remote consumer that has left cannot return with its old number */
 
-    assert_int_equal(mcp_store_remote_consumer(S1, &ref, 3, 0), MCP_OK);
+    assert_int_equal(mcp_store_remote_consumer(S1, &ref, 3, 0, 0), MCP_OK);
     reads(&ref, MCP_STORE_NO_SLOT, 0, 5);
 }
 
@@ -116,12 +116,12 @@ test_takeover(void **state)
                      MCP_OK);
     assert_int_equal(mcp_store_remote_consumer_over(S1, &ref, 4, &nothing),
                      MCP_OK);
-    assert_int_equal(mcp_store_remote_consumer(S0, &ref, 3, 0), MCP_ERR_DENIED);
+    assert_int_equal(mcp_store_remote_consumer(S0, &ref, 3, 0, 0), MCP_ERR_DENIED);
     assert_int_equal(mcp_store_remote_consumer_over(S1, &ref, 3, &nothing),
                      MCP_ERR_DENIED);
     reads(&ref, 1, 5, 0);
 
-    assert_int_equal(mcp_store_remote_consumer(S0, &ref, 6, 0), MCP_OK);
+    assert_int_equal(mcp_store_remote_consumer(S0, &ref, 6, 0, 0), MCP_OK);
     reads(&ref, MCP_STORE_REMOTE_CONSUMER, 6, 0);
     assert_int_equal(store_drain(&d, 1, NULL), 1);
     assert_int_equal(read_all(1, &ref, 5, &cursor, 100, &out),
@@ -130,7 +130,7 @@ test_takeover(void **state)
     /* a reader at another node attaches after a local reader was announced:
      * the first attempt of the local reader is denied, the second succeeds */
 
-    assert_int_equal(mcp_store_remote_consumer(S0, &ref, 7, 0), MCP_OK);
+    assert_int_equal(mcp_store_remote_consumer(S0, &ref, 7, 0, 0), MCP_OK);
     assert_int_equal(mcp_store_watch(S1, &ref, 5, 0, &cursor, &taken),
                      MCP_ERR_DENIED);
     reads(&ref, MCP_STORE_REMOTE_CONSUMER, 7, 0);
@@ -151,15 +151,15 @@ test_unshared(void **state)
     (void) state;
 
     shared(&ref);
-    assert_int_equal(mcp_store_remote_consumer(S0, &ref, 1, 0), MCP_OK);
+    assert_int_equal(mcp_store_remote_consumer(S0, &ref, 1, 0, 0), MCP_OK);
     mcp_store_replication_end(S0, &ref);
     reads(&ref, MCP_STORE_NO_SLOT, 0, 0);
 
-    assert_int_equal(mcp_store_remote_consumer(S0, &ref, 2, 0), MCP_ERR_DENIED);
+    assert_int_equal(mcp_store_remote_consumer(S0, &ref, 2, 0, 0), MCP_ERR_DENIED);
     mcp_store_remote_consumer_sent(S0, &ref, 1, 1);
     mcp_store_remote_consumer_left(S0, &ref, 1, 1, 1);
     mcp_store_free(S0, &ref);
-    assert_int_equal(mcp_store_remote_consumer(S0, &ref, 2, 0),
+    assert_int_equal(mcp_store_remote_consumer(S0, &ref, 2, 0, 0),
                      MCP_ERR_NOT_FOUND);
     assert_int_equal(mcp_store_remote_consumer_over(S0, &ref, 2, &nothing),
                      MCP_ERR_NOT_FOUND);

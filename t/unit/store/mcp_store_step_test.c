@@ -598,7 +598,7 @@ op_remote(mcp_store_t *a, scene_t *s)
     mcp_store_replication_start(a, &s->ref[0], 1);
     mcp_store_watch(a, &s->ref[0], 8, 0, &cursor, &taken);
 
-    if (mcp_store_remote_consumer(a, &s->ref[0], 3, 0) != MCP_OK) {
+    if (mcp_store_remote_consumer(a, &s->ref[0], 3, 0, 0) != MCP_OK) {
         abort();
     }
 
