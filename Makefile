@@ -21,6 +21,9 @@ CORE_LIBS = -lyajl -lpcre2-8 -lhiredis -lcrypto -lpthread
 WARNINGS  = -Wall -Wextra -Wshadow -Wmissing-prototypes -Werror
 CORE_FLAGS = -std=c11 -D_GNU_SOURCE $(WARNINGS) -g -Ishared -Ishared/include
 
+# each test function has a parameter that most do not use
+TEST_FLAGS = -It/unit -Wno-unused-parameter
+
 UNIT_FLAGS = $(CORE_FLAGS) -It/unit -O1 -fno-omit-frame-pointer \
 	-fsanitize=address,undefined -fno-sanitize-recover=undefined
 
@@ -241,7 +244,7 @@ build/unit/libcore.so: $(CORE:%=build/unit/core/%.o)
 
 build/unit/%_test.o: t/unit/%_test.c Makefile
 	@mkdir -p $(@D)
-	@$(CC) $(UNIT_FLAGS) -O0 $(unit_main) -MMD -MP -c -o $@ $<
+	@$(CC) $(UNIT_FLAGS) -O0 $(TEST_FLAGS) $(unit_main) -MMD -MP -c -o $@ $<
 
 build/unit/%.o: t/unit/%.c Makefile
 	@mkdir -p $(@D)
@@ -297,7 +300,7 @@ build/coverage/core/%.o: build/made/%.c Makefile
 
 build/coverage/%_test.o: t/unit/%_test.c Makefile
 	@mkdir -p $(@D)
-	@$(COVERAGE_CC) $(COVERAGE_FLAGS) -It/unit $(unit_main) -MMD -MP -c -o $@ $<
+	@$(COVERAGE_CC) $(COVERAGE_FLAGS) $(TEST_FLAGS) $(unit_main) -MMD -MP -c -o $@ $<
 
 build/coverage/%.o: t/unit/%.c Makefile
 	@mkdir -p $(@D)

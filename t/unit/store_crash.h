@@ -139,15 +139,4 @@ shared_new(size_t size)
 }
 
 
-static inline uint64_t
-setting(const char *name, uint64_t value)
-{
-    const char  *text;
-
-    text = getenv(name);
-
-    return text ? strtoull(text, NULL, 10) : value;
-}
-
-
 #endif /* STORE_CRASH_H_INCLUDED */

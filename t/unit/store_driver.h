@@ -11,6 +11,9 @@
 #define STORE_DRIVER_H_INCLUDED
 
 
+#include <time.h>
+#include <unistd.h>
+
 #include "test_env.h"
 
 #include "mcp_lock.h"
@@ -132,6 +135,16 @@ store_sound(store_driver_t *d)
 }
 
 
+/* Checks the store before and after a repair. */
+static inline void
+store_repair(store_driver_t *d)
+{
+    store_sound(d);
+    d->died = 1;
+    store_sound(d);
+}
+
+
 static inline uint64_t
 store_used(store_driver_t *d)
 {
@@ -183,6 +196,27 @@ store_create(store_driver_t *d, unsigned slot, const mcp_stream_spec_t *spec,
 }
 
 
+/* Creates a call of the store d with the spec of the two numbers. */
+#define create_ok(slot, id, session, ref)                                     \
+    do {                                                                      \
+        mcp_stream_spec_t  create_spec_;                                      \
+                                                                              \
+        store_spec(&create_spec_, id, session);                               \
+        store_create(&d, slot, &create_spec_, ref);                           \
+    } while (0)
+
+
+static inline mcp_stream_info_t
+store_info(mcp_store_t *store, const mcp_stream_ref_t *ref)
+{
+    mcp_stream_info_t  info;
+
+    assert_ok(mcp_store_info(store, ref, &info));
+
+    return info;
+}
+
+
 /* Returns a message of len bytes whose content depends only on n, so that
  * threads may call this at the same time with the same n. Valid until the next
  * call. */
@@ -214,6 +248,20 @@ store_append(store_driver_t *d, unsigned slot,
 }
 
 
+/* Checks the result of appending an event to a stream of the store d: one after
+ * which the call continues, or the response. */
+#define append_rc(slot, ref, message, rc)                                     \
+    assert_int_equal(store_append(&d, slot, ref, message, -1,                 \
+                                  MCP_STATE_PROCESSING), rc)
+#define append_ok(slot, ref, message)                                         \
+    append_rc(slot, ref, message, MCP_OK)
+#define complete_ok(slot, ref, message)                                       \
+    assert_ok(store_append(&d, slot, ref, message, 0, MCP_STATE_COMPLETED))
+
+#define watch_ok(store, ref, handle, after, cursor)                           \
+    assert_ok(mcp_store_watch(store, ref, handle, after, cursor, &(int) { 0 }))
+
+
 /* Writes an event up to and including "data: " to p. Returns the end. */
 static inline char *
 store_event_head(char *p, const unsigned char id[MCP_STREAM_ID_LEN],
@@ -224,6 +272,28 @@ store_event_head(char *p, const unsigned char id[MCP_STREAM_ID_LEN],
     (void) mcp_stream_id_print(text, id);
 
     return mcp_sse_event_head(p, text, seq);
+}
+
+
+/* Returns the number in an environment variable, or "value" if the variable
+ * is not set. */
+static inline uint64_t
+store_setting(const char *name, uint64_t value)
+{
+    const char  *text;
+
+    text = getenv(name);
+
+    return text ? strtoull(text, NULL, 10) : value;
+}
+
+
+/* Returns the seed of a random test: STORE_SEED, or a new one. */
+static inline uint64_t
+store_seed(void)
+{
+    return store_setting("STORE_SEED", (uint64_t) time(NULL) * 1000003
+                                       + (uint64_t) getpid());
 }
 
 
@@ -260,6 +330,14 @@ store_drain(store_driver_t *d, unsigned slot, mcp_store_wake_t *wake)
     d->woken[slot] = 0;
 
     return total;
+}
+
+
+static inline void
+store_drain_all(store_driver_t *d)
+{
+    store_drain(d, 0, NULL);
+    store_drain(d, 1, NULL);
 }
 
 

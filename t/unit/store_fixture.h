@@ -145,4 +145,25 @@ same(const mcp_buf_t *a, const mcp_buf_t *b)
 }
 
 
+/* Drains a process, and checks the number of its wake-ups, and the kind of the
+ * last one. */
+#define woken_as(slot, n, as)                                                 \
+    do {                                                                      \
+        mcp_store_wake_t  woken_wake_;                                        \
+                                                                              \
+        assert_int_equal(store_drain(&d, slot, &woken_wake_), n);             \
+        assert_int_equal(woken_wake_.kind, as);                               \
+    } while (0)
+
+/* Does the same, and checks the handle of the last wake-up. */
+#define woken(slot, n, as, of)                                                \
+    do {                                                                      \
+        mcp_store_wake_t  woken_wake_;                                        \
+                                                                              \
+        assert_int_equal(store_drain(&d, slot, &woken_wake_), n);             \
+        assert_int_equal(woken_wake_.kind, as);                               \
+        assert_int_equal(woken_wake_.handle, of);                             \
+    } while (0)
+
+
 #endif /* STORE_FIXTURE_H_INCLUDED */

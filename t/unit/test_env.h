@@ -226,4 +226,18 @@ static size_t             listed_count __attribute__((unused));
     }
 
 
+#define assert_ok(result)  assert_int_equal(result, MCP_OK)
+
+
+/* Defines the program of a file of tests, whose cases are the arguments. */
+#define test_main(...)                                                        \
+    int                                                                       \
+    main(void)                                                                \
+    {                                                                         \
+        const struct CMUnitTest  tests[] = { __VA_ARGS__ };                   \
+                                                                              \
+        return cmocka_run_group_tests(tests, NULL, NULL);                     \
+    }
+
+
 #endif /* TEST_ENV_H_INCLUDED */

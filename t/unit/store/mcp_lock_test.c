@@ -29,7 +29,7 @@ shared_new(void)
     s = mmap(NULL, sizeof(shared_t), PROT_READ | PROT_WRITE,
              MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     assert_true(s != MAP_FAILED);
-    assert_int_equal(mcp_lock_init(s->lock), MCP_OK);
+    assert_ok(mcp_lock_init(s->lock));
 
     return s;
 }
@@ -40,8 +40,6 @@ test_exclusion(void **state)
 {
     int        i, k, status;
     shared_t  *s;
-
-    (void) state;
 
     s = shared_new();
 
@@ -77,8 +75,6 @@ test_death(void **state)
     pid_t      pid;
     shared_t  *s;
 
-    (void) state;
-
     s = shared_new();
 
     for (i = 0; i < 3; i++) {
@@ -108,20 +104,14 @@ test_death(void **state)
 
     assert_int_equal(mcp_lock(s->lock), MCP_AGAIN);
     mcp_unlock(s->lock);
-    assert_int_equal(mcp_lock(s->lock), MCP_OK);
+    assert_ok(mcp_lock(s->lock));
     mcp_unlock(s->lock);
 
     munmap(s, sizeof(shared_t));
 }
 
 
-int
-main(void)
-{
-    const struct CMUnitTest  tests[] = {
-        cmocka_unit_test(test_exclusion),
-        cmocka_unit_test(test_death),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+test_main(
+    cmocka_unit_test(test_exclusion),
+    cmocka_unit_test(test_death)
+)

@@ -27,8 +27,6 @@ test_of(void **state)
     size_t             i;
     mcp_stream_info_t  info;
 
-    (void) state;
-
     memset(&info, 0, sizeof(info));
 
     for (i = 0; i < ITEMS(cases); i++) {
@@ -43,8 +41,6 @@ test_of(void **state)
 static void
 test_count(void **state)
 {
-    (void) state;
-
     mcp_outcome_count(&d.process[0].store, MCP_OUTCOME_OK);
     mcp_outcome_count(&d.process[0].store, MCP_OUTCOME_LOST);
     mcp_outcome_count(&d.process[0].store, MCP_OUTCOME_RPC_ERROR);
@@ -59,8 +55,6 @@ test_count(void **state)
 static void
 test_none(void **state)
 {
-    (void) state;
-
     client_post(&d, 0, &a, session, PING);
     variable_is(mcp_exchange_variables(a.x), MCP_VARIABLE_RESULT, "");
     client_close(&d, &a);
@@ -78,14 +72,8 @@ test_none(void **state)
 }
 
 
-int
-main(void)
-{
-    const struct CMUnitTest  tests[] = {
-        test(test_of),
-        test(test_count),
-        test(test_none)
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+test_main(
+    test(test_of),
+    test(test_count),
+    test(test_none)
+)

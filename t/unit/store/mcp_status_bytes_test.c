@@ -15,10 +15,8 @@
  */
 
 
-#include "store_driver.h"
+#include "status_cases.h"
 
-#include "mcp_version.h"
-#include "rpc/mcp_reason.h"
 #include "store/mcp_status_internal.h"
 #include "store/mcp_store_node.h"
 #include "store/mcp_store_replication.h"
@@ -44,34 +42,18 @@ static const writer_t  writers[] = {
 };
 
 
-static store_driver_t  d;
-
-
 static int
-setup(void **state)
+setup_node(void **state)
 {
-    (void) state;
-
-    store_open(&d, 1024 * 1024, 2);
+    setup(state);
     mcp_store_node_renew(&d.store[0], mcp_store_node_id(&d.store[0]), 0x1abc);
 
     return 0;
 }
 
 
-static int
-teardown(void **state)
-{
-    (void) state;
-
-    store_close(&d);
-
-    return 0;
-}
-
-
 static uint32_t
-row_of(const char *endpoint, mcp_call_stats_kind_e kind, const char *name)
+row_at(const char *endpoint, mcp_call_stats_kind_e kind, const char *name)
 {
     uint32_t               row;
     mcp_call_stats_item_t  item;
@@ -81,8 +63,7 @@ row_of(const char *endpoint, mcp_call_stats_kind_e kind, const char *name)
     item.kind = kind;
     item.name = test_str(name);
 
-    assert_int_equal(mcp_store_call_stats_row(&d.store[0], &item, &row),
-                     MCP_OK);
+    assert_ok(mcp_store_call_stats_row(&d.store[0], &item, &row));
 
     return row;
 }
@@ -128,14 +109,10 @@ static void
 stream(unsigned id, unsigned events, mcp_stream_state_e state,
     mcp_stream_ref_t *ref)
 {
-    mcp_stream_spec_t  spec;
-
-    store_spec(&spec, id, 1);
-    store_create(&d, 1, &spec, ref);
+    create_ok(1, id, 1, ref);
 
     for ( ; events; events--) {
-        assert_int_equal(store_append(&d, 1, ref, mcp_str("{}"), -1, state),
-                         MCP_OK);
+        assert_ok(store_append(&d, 1, ref, mcp_str("{}"), -1, state));
     }
 }
 
@@ -148,16 +125,16 @@ count_calls(void)
     unsigned  i, k;
     uint32_t  rows[6];
 
-    (void) row_of("localhost/mcp\0..", MCP_CALL_STATS_KIND_OTHER, "");
-    rows[0] = row_of("localhost/mcp\0..", MCP_CALL_STATS_KIND_TOOL,
+    (void) row_at("localhost/mcp\0..", MCP_CALL_STATS_KIND_OTHER, "");
+    rows[0] = row_at("localhost/mcp\0..", MCP_CALL_STATS_KIND_TOOL,
                      "e\\c\"h<o>&");
-    rows[1] = row_of("localhost/mcp\0..", MCP_CALL_STATS_KIND_PROMPT, "p");
-    rows[2] = row_of("localhost/mcp\0..", MCP_CALL_STATS_KIND_RESOURCE,
+    rows[1] = row_at("localhost/mcp\0..", MCP_CALL_STATS_KIND_PROMPT, "p");
+    rows[2] = row_at("localhost/mcp\0..", MCP_CALL_STATS_KIND_RESOURCE,
                      "file:///a");
-    rows[3] = row_of("localhost/mcp\0..", MCP_CALL_STATS_KIND_TEMPLATE,
+    rows[3] = row_at("localhost/mcp\0..", MCP_CALL_STATS_KIND_TEMPLATE,
                      "file:///{b}");
-    rows[4] = row_of("other.example/<b>", MCP_CALL_STATS_KIND_OTHER, "");
-    rows[5] = row_of("other.example/<b>", MCP_CALL_STATS_KIND_TOOL, "idle");
+    rows[4] = row_at("other.example/<b>", MCP_CALL_STATS_KIND_OTHER, "");
+    rows[5] = row_at("other.example/<b>", MCP_CALL_STATS_KIND_TOOL, "idle");
 
     for (i = 0; i < 5; i++) {
         for (k = MCP_OUTCOME_OK; k < MCP_OUTCOME_COUNT; k++) {
@@ -184,7 +161,6 @@ count_calls(void)
 static void
 begin_calls(uint32_t row)
 {
-    int               taken;
     mcp_cursor_t      cursor;
     mcp_stream_ref_t  ref;
 
@@ -194,13 +170,10 @@ begin_calls(uint32_t row)
     active(1, row + 1, 4, 1);
 
     stream(2, 2, MCP_STATE_PROCESSING, &ref);
-    assert_int_equal(mcp_store_watch(&d.store[0], &ref, 5, 0, &cursor,
-                                     &taken), MCP_OK);
+    watch_ok(&d.store[0], &ref, 5, 0, &cursor);
     stream(3, 1, MCP_STATE_INPUT_REQUIRED, &ref);
-    assert_int_equal(mcp_store_replication_start(&d.store[1], &ref, 1),
-                     MCP_OK);
-    assert_int_equal(mcp_store_remote_consumer(&d.store[1], &ref, 3, 0, 0),
-                     MCP_OK);
+    assert_ok(mcp_store_replication_start(&d.store[1], &ref, 1));
+    assert_ok(mcp_store_remote_consumer(&d.store[1], &ref, 3, 0, 0));
     stream(4, 1, MCP_STATE_CANCELLED, &ref);
 }
 
@@ -230,8 +203,7 @@ join_cluster(void)
     view.members[1].heartbeat = 1790000000001;
 
     store_spec(&spec, 9, 1);
-    assert_int_equal(mcp_store_mirror(&d.store[0], &spec, 1, 0, 5, 10, &ref),
-                     MCP_OK);
+    assert_ok(mcp_store_mirror(&d.store[0], &spec, 1, 0, 5, 10, &ref));
     mcp_store_node_link(&d.store[0], MCP_NODE_LINK_IS_UP, 12);
     mcp_store_node_lag(&d.store[0], &lag);
     mcp_store_node_view(&d.store[0], &view);
@@ -272,10 +244,8 @@ set_numbers(mcp_store_stats_t *stats, unsigned state)
 static void
 show(unsigned state, const writer_t *writer, mcp_buf_t *buf)
 {
-    mcp_status_t        status;
-    mcp_status_query_t  query;
+    mcp_status_t  status;
 
-    memset(&query, 0, sizeof(mcp_status_query_t));
     query.server = mcp_str("test/1.0 <a>");
     query.zone = mcp_str("z\"<>&");
     query.now = 1790000000000;
@@ -382,8 +352,6 @@ test_bytes(void **state)
     unsigned   n;
     mcp_buf_t  buf[3];
 
-    (void) state;
-
     for (i = 0; i < 3; i++) {
         mcp_buf_init(&buf[i], &d.tm.mem, MAX);
     }
@@ -401,7 +369,7 @@ test_bytes(void **state)
         for (i = 0; i < 3; i++) {
             start = buf[i].len;
             show(n, &writers[i], &buf[i]);
-            assert_int_equal(buf[i].failed, MCP_OK);
+            assert_ok(buf[i].failed);
 
             if (strcmp(writers[i].format, "html") == 0) {
                 cut_page(&buf[i], start);
@@ -422,12 +390,6 @@ test_bytes(void **state)
 }
 
 
-int
-main(void)
-{
-    const struct CMUnitTest  tests[] = {
-        cmocka_unit_test_setup_teardown(test_bytes, setup, teardown),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+test_main(
+    cmocka_unit_test_setup_teardown(test_bytes, setup_node, teardown)
+)

@@ -3,57 +3,23 @@
 /* The status page: its content without the script, and its headers. */
 
 
-#include "store_driver.h"
+#include "status_cases.h"
 
 #include "base/mcp_base64.h"
 #include "base/mcp_crypto.h"
-#include "mcp_status.h"
-#include "mcp_version.h"
-#include "rpc/mcp_reason.h"
 #include "store/mcp_status_internal.h"
 
 
-static store_driver_t     d;
-static char              *page;
-static mcp_status_head_t  head;
+static char  *page;
 
 
 static int
-setup(void **state)
+teardown_page(void **state)
 {
-    (void) state;
-
-    store_open(&d, 1024 * 1024, 2);
+    free(page);
     page = NULL;
 
-    return 0;
-}
-
-
-static int
-teardown(void **state)
-{
-    (void) state;
-
-    free(page);
-    store_close(&d);
-
-    return 0;
-}
-
-
-static int
-render(mcp_buf_t *buf)
-{
-    mcp_status_query_t  query;
-
-    memset(&query, 0, sizeof(mcp_status_query_t));
-
-    query.format = mcp_str("html");
-    query.server = mcp_str("test/1.0");
-    query.zone = mcp_str("z");
-
-    return mcp_status_render(&d.store[0], &query, buf, &head);
+    return teardown(state);
 }
 
 
@@ -62,44 +28,14 @@ render(mcp_buf_t *buf)
 static void
 show(void)
 {
-    mcp_buf_t  buf;
-
-    mcp_buf_init(&buf, &d.tm.mem, 1024 * 1024);
-
-    assert_int_equal(render(&buf), MCP_OK);
-
     free(page);
-    page = calloc(1, buf.len + 1);
-    assert_non_null(page);
-    memcpy(page, buf.data, buf.len);
-
-    mcp_buf_free(&buf);
-}
-
-
-static uint32_t
-row_of(mcp_call_stats_kind_e kind, const char *name)
-{
-    uint32_t               row;
-    mcp_call_stats_item_t  item;
-
-    item.catalog_key = (const unsigned char *) "sixteen bytes ..";
-    item.endpoint = mcp_str("localhost/mcp");
-    item.kind = kind;
-    item.name = test_str(name);
-
-    assert_int_equal(mcp_store_call_stats_row(&d.store[0], &item, &row),
-                     MCP_OK);
-
-    return row;
+    page = render(0, "html");
 }
 
 
 static void
 test_page(void **state)
 {
-    (void) state;
-
     show();
 
     assert_memory_equal(page, "<!DOCTYPE html>", 15);
@@ -120,53 +56,20 @@ test_page(void **state)
 }
 
 
-static void
-test_tools(void **state)
-{
-    uint32_t                  row;
-    mcp_call_stats_failure_t  failure;
-
-    (void) state;
-
-    (void) row_of(MCP_CALL_STATS_KIND_OTHER, "");
-    row = row_of(MCP_CALL_STATS_KIND_TOOL, "<img src=x onerror=alert(1)>&amp;");
-
-    mcp_store_call_stats_count(&d.store[0], row, MCP_OUTCOME_OK, 40);
-    mcp_store_call_stats_count(&d.store[1], row, MCP_OUTCOME_FAULT, 2500);
-
-    memset(&failure, 0, sizeof(failure));
-    failure.at = 77;
-    failure.row = row;
-    failure.result = MCP_OUTCOME_FAULT;
-    failure.reason = MCP_REASON_BACKEND_TIMEOUT;
-    mcp_store_call_stats_failed(&d.store[0], &failure);
-
-    show();
-
-    assert_null(strstr(page, "<img"));
-    assert_non_null(strstr(page,
-        "<tr><td>&lt;img src=x onerror=alert(1)&gt;&amp;amp;</td>"
-        "<td>tool</td><td>localhost/mcp</td><td class=\"n\">0</td>"
-        "<td class=\"n\">1</td>"));
-    assert_non_null(strstr(page,
-        "<td>The backend did not answer in time</td></tr>"));
-}
-
-
-/* Returns the value of a header as a C string that the caller frees. */
-static char *
+/* Returns the value of a header, as a C string that is valid until the next
+ * call. */
+static const char *
 header_of(const char *name)
 {
-    char    *text;
-    size_t   i;
+    size_t       i;
+    static char  text[1024];
 
     for (i = 0; i < head.n_headers; i++) {
         if (mcp_str_eq(head.headers[i].name, test_str(name))) {
-            text = calloc(1, head.headers[i].value.len + 1);
-            assert_non_null(text);
-            memcpy(text, head.headers[i].value.data,
-                   head.headers[i].value.len);
-
+            assert_true(head.headers[i].value.len < sizeof(text));
+            (void) snprintf(text, sizeof(text), "%.*s",
+                            (int) head.headers[i].value.len,
+                            head.headers[i].value.data);
             return text;
         }
     }
@@ -195,8 +98,7 @@ check_hash(const char *policy, const char *source, const char *opening,
     to = strstr(from, closing);
     assert_non_null(to);
 
-    assert_int_equal(mcp_crypto_hash(hash, from, (size_t) (to - from)),
-                     MCP_OK);
+    assert_ok(mcp_crypto_hash(hash, from, (size_t) (to - from)));
 
     p = expected + snprintf(expected, sizeof(expected), "; %s 'sha256-",
                             source);
@@ -211,15 +113,12 @@ static void
 test_headers(void **state)
 {
     size_t       i;
-    char        *text;
-
+    const char  *text;
     static const char  *const parts[] = {
         "default-src 'none';", "connect-src 'self';", "base-uri 'none';",
         "form-action 'none';", "frame-ancestors 'none';",
         "require-trusted-types-for 'script'"
     };
-
-    (void) state;
 
     show();
 
@@ -234,19 +133,10 @@ test_headers(void **state)
     assert_null(strstr(text, "unsafe"));
     check_hash(text, "style-src", "<style>", "</style>");
     check_hash(text, "script-src", "<script>", "</script>");
-    free(text);
 
-    text = header_of("X-Content-Type-Options");
-    assert_string_equal(text, "nosniff");
-    free(text);
-
-    text = header_of("Referrer-Policy");
-    assert_string_equal(text, "no-referrer");
-    free(text);
-
-    text = header_of("Cache-Control");
-    assert_string_equal(text, "no-store");
-    free(text);
+    assert_string_equal(header_of("X-Content-Type-Options"), "nosniff");
+    assert_string_equal(header_of("Referrer-Policy"), "no-referrer");
+    assert_string_equal(header_of("Cache-Control"), "no-store");
 }
 
 
@@ -255,15 +145,16 @@ test_limit(void **state)
 {
     mcp_buf_t  buf;
 
-    (void) state;
-
+    query.format = mcp_str("html");
     mcp_buf_init(&buf, &d.tm.mem, 15000);
-    assert_int_equal(render(&buf), MCP_ERR_LIMIT);
+    assert_int_equal(mcp_status_render(&d.store[0], &query, &buf, &head),
+                     MCP_ERR_LIMIT);
     mcp_buf_free(&buf);
 
     mcp_buf_init(&buf, &d.tm.mem, 1024 * 1024);
     d.tm.fail_at = 1;
-    assert_int_equal(render(&buf), MCP_ERR_MEMORY);
+    assert_int_equal(mcp_status_render(&d.store[0], &query, &buf, &head),
+                     MCP_ERR_MEMORY);
     mcp_buf_free(&buf);
 }
 
@@ -274,7 +165,6 @@ test_zone(void **state)
     size_t              i;
     mcp_buf_t           buf;
     mcp_status_t        status;
-    mcp_status_query_t  query;
 
     static const struct {
         uint64_t     size;
@@ -292,9 +182,6 @@ test_zone(void **state)
           "16384 GB of 16384 GB in use (100 %)" }
     };
 
-    (void) state;
-
-    memset(&query, 0, sizeof(query));
     memset(&status, 0, sizeof(status));
     status.query = &query;
     status.store = &d.store[0];
@@ -305,7 +192,7 @@ test_zone(void **state)
 
         mcp_buf_init(&buf, &d.tm.mem, 1024 * 1024);
         mcp_status_html(&status, &buf);
-        assert_int_equal(buf.failed, MCP_OK);
+        assert_ok(buf.failed);
         mcp_buf_add(&buf, "", 1);
 
         assert_non_null(strstr(buf.data, cases[i].words));
@@ -316,16 +203,9 @@ test_zone(void **state)
 }
 
 
-int
-main(void)
-{
-    const struct CMUnitTest  tests[] = {
-        cmocka_unit_test_setup_teardown(test_page, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_tools, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_headers, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_limit, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_zone, setup, teardown),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+test_main(
+    cmocka_unit_test_setup_teardown(test_page, setup, teardown_page),
+    cmocka_unit_test_setup_teardown(test_headers, setup, teardown_page),
+    cmocka_unit_test_setup_teardown(test_limit, setup, teardown_page),
+    cmocka_unit_test_setup_teardown(test_zone, setup, teardown_page)
+)

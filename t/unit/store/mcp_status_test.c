@@ -1,50 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* The status in all its formats. */
+/* The status in all its formats. mcp_status_bytes_test.c compares each byte
+ * of three states. */
 
 
-#include "store_driver.h"
+#include "status_cases.h"
 
-#include "mcp_status.h"
-
-
-static store_driver_t  d;
-
-
-static int
-setup(void **state)
-{
-    (void) state;
-
-    store_open(&d, 1024 * 1024, 2);
-
-    return 0;
-}
+#include "json/mcp_json.h"
+#include "store/mcp_store_replication.h"
 
 
 static int
-teardown(void **state)
+respond(const char *format, mcp_buf_t *buf)
 {
-    (void) state;
-
-    store_close(&d);
-
-    return 0;
-}
-
-
-static int
-query(const char *format, mcp_buf_t *buf, mcp_status_head_t *head)
-{
-    mcp_status_query_t  query;
-
-    memset(&query, 0, sizeof(mcp_status_query_t));
-
     query.format = test_str(format);
-    query.server = mcp_str("test/1.0");
-    query.zone = mcp_str("z");
 
-    return mcp_status_render(&d.store[0], &query, buf, head);
+    return mcp_status_render(&d.store[0], &query, buf, &head);
 }
 
 
@@ -52,26 +23,20 @@ static void
 test_errors(void **state)
 {
     mcp_buf_t          buf;
-    mcp_status_head_t  head;
-
-    (void) state;
 
     mcp_buf_init(&buf, &d.tm.mem, 65536);
 
-    assert_int_equal(query("xml", &buf, &head),
-                     MCP_ERR_NOT_FOUND);
+    assert_int_equal(respond("xml", &buf), MCP_ERR_NOT_FOUND);
 
     d.tm.fail_at = 1;
 
-    assert_int_equal(query("json", &buf, &head),
-                     MCP_ERR_MEMORY);
+    assert_int_equal(respond("json", &buf), MCP_ERR_MEMORY);
 
     mcp_buf_free(&buf);
 
     mcp_buf_init(&buf, &d.tm.mem, 100);
 
-    assert_int_equal(query("html", &buf, &head),
-                     MCP_ERR_LIMIT);
+    assert_int_equal(respond("html", &buf), MCP_ERR_LIMIT);
 
     mcp_buf_free(&buf);
 }
@@ -94,8 +59,6 @@ test_format(void **state)
         { "application/openmetrics-text;version=1.0.0,*/*", "prometheus" }
     };
 
-    (void) state;
-
     for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         assert_str_is(mcp_status_format(test_str(cases[i].accept)),
                       cases[i].format);
@@ -109,16 +72,13 @@ test_summary(void **state)
 {
     char                expected[512];
     mcp_buf_t           buf;
-    mcp_status_head_t   head;
     mcp_store_stats_t   stats;
-
-    (void) state;
 
     mcp_store_count(&d.store[0], MCP_COUNT_CALLS_ACTIVE, 3);
     mcp_store_stats(&d.store[0], &stats);
     mcp_buf_init(&buf, &d.tm.mem, 65536);
 
-    assert_int_equal(query("summary", &buf, &head), MCP_OK);
+    assert_ok(respond("summary", &buf));
     assert_str_is(head.content_type, "text/plain; charset=utf-8");
 
     snprintf(expected, sizeof(expected),
@@ -134,14 +94,180 @@ test_summary(void **state)
 }
 
 
-int
-main(void)
+static void
+test_json(void **state)
 {
-    const struct CMUnitTest  tests[] = {
-        cmocka_unit_test_setup_teardown(test_errors, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_format, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_summary, setup, teardown),
-    };
+    char              *text;
+    mcp_arena_t        arena;
+    mcp_json_value_t   root;
 
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    (void) called("e\\c\"ho", "alice");
+    mcp_store_count(&d.store[0], MCP_COUNT_REQUESTS, 7);
+    mcp_store_count(&d.store[1], MCP_COUNT_REQUESTS, 1);
+    mcp_store_count(&d.store[1], MCP_COUNT_CALLS_ACTIVE, 3);
+
+    text = render(0, "json");
+    assert_str_is(head.content_type, "application/json");
+    assert_int_equal(head.n_headers, 0);
+    mcp_arena_init(&arena, &d.tm.mem);
+    assert_ok(mcp_json_scan(&arena, test_str(text), 8, NULL, 0, &root, NULL,
+                            NULL));
+    assert_non_null(strstr(text, "\"requests\":8,"));
+    assert_non_null(strstr(text, "\"calls_active\":3,"));
+    mcp_arena_destroy(&arena);
+    free(text);
 }
+
+
+/* More calls than one page has: "next" is the cursor of the second page. */
+static void
+test_pages(void **state)
+{
+    char          *text;
+    unsigned       i;
+    mcp_active_t   active;
+
+    runs(called("echo", "alice"), "alice", "bob");
+    memset(&active, 0, sizeof(active));
+
+    for (i = 0; i < MCP_CALL_STATS_PAGE; i++) {
+        active.request = i;
+        (void) mcp_store_active_begin(&d.store[1], &active);
+    }
+
+    text = render(0, "json");
+    assert_non_null(strstr(text, "\"request\":62,"));
+    assert_null(strstr(text, "\"request\":63,"));
+    assert_non_null(strstr(text, "],\"next\":64,\"recent\":["));
+    free(text);
+
+    query.cursor = mcp_str("64");
+    says(0, "json", "\"running\":[{\"call\":\"AAAAAAAA\",\"request\":63,");
+    says(0, "json", "],\"next\":null,\"recent\":[");
+}
+
+
+/* Every sample follows the HELP and TYPE lines of its metric; names of
+ * counters, and only these, end in _total. */
+static void
+test_prometheus(void **state)
+{
+    char    *text, *line, *rest, name[64], other[64], type[16];
+    size_t   n;
+
+    runs(called("e\\c\"ho", "alice"), "alice", "bob");
+    mcp_store_node_link(&d.store[0], MCP_NODE_LINK_IS_UP, 0);
+
+    text = render(0, "prometheus");
+    assert_str_is(head.content_type,
+                  "text/plain; version=0.0.4; charset=utf-8");
+    assert_int_equal(head.n_headers, 0);
+    n = 0;
+    name[0] = '\0';
+
+    for (line = strtok_r(text, "\n", &rest); line;
+         line = strtok_r(NULL, "\n", &rest))
+    {
+        if (line[0] != '#') {
+            assert_true(name[0] != '\0');
+            assert_memory_equal(line, name, strlen(name));
+            n++;
+            continue;
+        }
+
+        assert_int_equal(sscanf(line, "# HELP %63s ", name), 1);
+        assert_memory_equal(name, "mcp_", 4);
+        line = strtok_r(NULL, "\n", &rest);
+        assert_int_equal(sscanf(line, "# TYPE %63s %15s", other, type), 2);
+        assert_string_equal(other, name);
+        assert_int_equal(strcmp(type, "counter") == 0,
+                         strcmp(name + strlen(name) - 6, "_total") == 0);
+    }
+
+    assert_true(n > MCP_COUNT_REVISION);
+    free(text);
+}
+
+
+/* --- the cluster --- */
+
+/* Without a cluster, the status does not mention one. */
+static void
+test_none(void **state)
+{
+    char        *text;
+    unsigned     i;
+
+    static const char *const  formats[] = { "json", "prometheus", "summary" };
+
+    for (i = 0; i < 3; i++) {
+        text = render(1, formats[i]);
+        assert_null(strstr(text, "luster"));
+        free(text);
+    }
+
+    text = render(1, "html");
+    assert_null(strstr(text, "Cluster: node"));
+    free(text);
+}
+
+
+/* The states of a node, of which two processes report their links, replication
+ * lags and unexpected replies. */
+static void
+test_node(void **state)
+{
+    mcp_node_lag_t     none = { 0, 0, 0 };
+    mcp_node_lag_t     lag[] = { { 4, 100, 17000 }, { 3, 200, 16000 } };
+    mcp_node_view_t    view;
+
+    query.now = 20000;
+    mcp_store_node_renew(&d.store[0], mcp_store_node_id(&d.store[0]), 0x1abc);
+    mcp_store_node_link(&d.store[0], MCP_NODE_LINK_LOST, 0);
+    says(1, "json", ",\"cluster\":{\"node\":\"0000000000001abc\","
+                    "\"state\":\"unreachable\",\"processes\":1,"
+                    "\"connected\":0,");
+
+    mcp_store_node_link(&d.store[0], MCP_NODE_LINK_IS_UP, 0);
+    says(1, "json", "\"state\":\"joining\"");
+
+    memset(&view, 0, sizeof(view));
+    view.at = 19000;
+    view.n_members = 2;
+    view.members[0].heartbeat = 19000;
+    view.members[1].heartbeat = 30000;
+    mcp_store_node_link(&d.store[0], MCP_NODE_LINK_IS_UP, 12);
+    mcp_store_node_link(&d.store[1], MCP_NODE_LINK_LOST, 0);
+    mcp_store_node_view(&d.store[0], &view);
+    says(1, "json", "\"state\":\"member\",\"processes\":2,\"connected\":1,"
+                    "\"round_trip\":12,");
+    says(1, "prometheus",
+         "\nmcp_cluster_member_silence_seconds{zone=\"z\"} 1\n");
+    says(1, "html", "<p>Cluster: node 0000000000001abc, member, 1 of 2 "
+                    "processes connected to Redis, nodes: 2, ");
+
+    mcp_store_node_lag(&d.store[0], &none);
+    mcp_store_node_lag(&d.store[0], &lag[0]);
+    mcp_store_node_lag(&d.store[1], &lag[1]);
+    mcp_store_node_count(&d.store[0], MCP_NODE_UNEXPECTED_REPLY);
+    mcp_store_node_count(&d.store[1], MCP_NODE_UNEXPECTED_REPLY);
+    says(1, "json", "\"lag\":{\"events\":7,\"bytes\":300,\"age\":4000},");
+    says(1, "json", "\"errors\":2,\"refused\":null,");
+
+    mcp_store_node_standalone(&d.store[1], "no key");
+    says(1, "json", "\"state\":\"standalone\"");
+    says(1, "json", "\"refused\":\"no key\"");
+    says(1, "prometheus", "\nmcp_cluster_refused{zone=\"z\"} 1\n");
+}
+
+
+test_main(
+    status_test(test_errors),
+    status_test(test_format),
+    status_test(test_summary),
+    status_test(test_json),
+    status_test(test_pages),
+    status_test(test_prometheus),
+    status_test(test_none),
+    status_test(test_node)
+)

@@ -22,7 +22,6 @@ admits(void)
 static void
 test_full(void **state)
 {
-    int                taken;
     unsigned           i, n;
     mcp_cursor_t       cursor;
     mcp_stream_ref_t   over[5], run[5], ref, other;
@@ -30,50 +29,41 @@ test_full(void **state)
     mcp_stream_spec_t  spec;
     mcp_stream_info_t  info;
 
-    (void) state;
-
     /* five calls are over, and their events are sent below; five other calls
      * are active */
 
     for (i = 0; i < 5; i++) {
-        store_spec(&spec, i, 1);
-        store_create(&d, 0, &spec, &over[i]);
+        create_ok(0, i, 1, &over[i]);
         store_append(&d, 0, &over[i], store_message(i, 10000), 0,
                   MCP_STATE_COMPLETED);
-        store_spec(&spec, 100 + i, 2);
-        store_create(&d, i % 2, &spec, &run[i]);
+        create_ok(i % 2, 100 + i, 2, &run[i]);
         store_append(&d, 0, &run[i], store_message(i, 100), -1,
                   MCP_STATE_PROCESSING);
     }
 
     for (i = 5; i-- > 0; ) {
-        assert_int_equal(mcp_store_watch(S1, &over[i], 5, 0, &cursor, &taken),
-                         MCP_OK);
+        watch_ok(S1, &over[i], 5, 0, &cursor);
         mcp_store_unwatch(S1, &over[i], 5, 1, 10);
     }
 
     /* appends need room: lingering streams are evicted, the first to linger
      * first */
 
-    store_spec(&spec, 200, 3);
-    store_create(&d, 0, &spec, &ref);
-    assert_int_equal(admits(), MCP_OK);
+    create_ok(0, 200, 3, &ref);
+    assert_ok(admits());
 
     for (n = 0; store_counter(&d, MCP_COUNT_STREAMS_EVICTED) < 2; n++) {
-        assert_int_equal(store_append(&d, 0, &ref, store_message(n, 3000),
-                                            -1,
-                                   MCP_STATE_PROCESSING), MCP_OK);
+        append_ok(0, &ref, store_message(n, 3000));
     }
 
     assert_int_equal(mcp_store_info(S0, &over[4], &info), MCP_ERR_NOT_FOUND);
     assert_int_equal(mcp_store_info(S0, &over[3], &info), MCP_ERR_NOT_FOUND);
-    assert_int_equal(mcp_store_info(S0, &over[2], &info), MCP_OK);
+    assert_ok(mcp_store_info(S0, &over[2], &info));
     store_sound(&d);
 
     /* a lingering stream gets a consumer: the stream is not evicted */
 
-    assert_int_equal(mcp_store_watch(S1, &over[2], 5, 0, &cursor, &taken),
-                     MCP_OK);
+    watch_ok(S1, &over[2], 5, 0, &cursor);
 
     while (store_append(&d, 0, &ref, store_message(n, 1000), -1,
                      MCP_STATE_PROCESSING) == MCP_OK)
@@ -81,7 +71,7 @@ test_full(void **state)
         /* void */
     }
 
-    assert_int_equal(mcp_store_info(S0, &over[2], &info), MCP_OK);
+    assert_ok(mcp_store_info(S0, &over[2], &info));
     assert_int_equal(mcp_store_info(S0, &over[0], &info), MCP_ERR_NOT_FOUND);
 
     while (store_append(&d, 0, &ref, store_message(n, 10), -1,
@@ -93,35 +83,30 @@ test_full(void **state)
     store_sound(&d);
     store_spec(&spec, 300, 4);
     assert_int_equal(mcp_store_create(S0, &spec, 1, &other), MCP_ERR_FULL);
-    assert_int_equal(admits(), MCP_OK);
-    assert_int_equal(store_append(&d, 0, &run[0], store_message(n, 100000), -1,
-                               MCP_STATE_PROCESSING), MCP_ERR_FULL);
+    assert_ok(admits());
+    append_rc(0, &run[0], store_message(n, 100000), MCP_ERR_FULL);
 
     /* full region: active calls can still be cancelled, get another consumer
      * and be answered */
 
     for (i = 1; i < 5; i++) {
-        assert_int_equal(mcp_store_cancel(S0, &run[i], 1), MCP_OK);
+        assert_ok(mcp_store_cancel(S0, &run[i], 1));
         assert_int_equal(mcp_store_inbox_put(S0, &run[i], MCP_INBOX_INPUT, 0,
-                                        store_message(1, 600)), MCP_ERR_FULL);
-        assert_int_equal(mcp_store_watch(S0, &run[i], 5, 0, &cursor, &taken),
-                         MCP_OK);
-        assert_int_equal(mcp_store_watch(S0, &run[i], 6, 0, &cursor, &taken),
-                         MCP_OK);
-        assert_int_equal(store_append(&d, 0, &run[i], store_message(i, 5000), 0,
-                                   MCP_STATE_COMPLETED), MCP_OK);
+                                             store_message(1, 600)),
+                         MCP_ERR_FULL);
+        watch_ok(S0, &run[i], 5, 0, &cursor);
+        watch_ok(S0, &run[i], 6, 0, &cursor);
+        complete_ok(0, &run[i], store_message(i, 5000));
     }
 
-    assert_int_equal(mcp_store_value_set(S0, 'd', spec.session, 1, 0, NULL),
-                     MCP_OK);
+    assert_ok(mcp_store_value_set(S0, 'd', spec.session, 1, 0, NULL));
     mcp_store_value_delete(S0, 'd', spec.session);
     store_sound(&d);
 
     /* the region has room again: the owner whose append failed is woken
      * once */
 
-    store_drain(&d, 0, NULL);
-    store_drain(&d, 1, NULL);
+    store_drain_all(&d);
     mcp_store_free(S1, &run[1]);
     store_drain(&d, 0, NULL);
     mcp_store_free(S0, &over[2]);
@@ -129,9 +114,8 @@ test_full(void **state)
     assert_int_equal(store_drain(&d, 0, &wake), 1);
     assert_int_equal(wake.kind, MCP_WAKE_OWNER);
     assert_int_equal(wake.ref.index, run[0].index);
-    assert_int_equal(store_append(&d, 0, &run[0], store_message(n, 100000), -1,
-                               MCP_STATE_PROCESSING), MCP_OK);
-    assert_int_equal(admits(), MCP_OK);
+    append_ok(0, &run[0], store_message(n, 100000));
+    assert_ok(admits());
 }
 
 
@@ -141,9 +125,7 @@ static void
 leave_room(const mcp_stream_ref_t *ref, uint32_t room)
 {
     while (mcp_store_room(d.store[0].head, 0) > room) {
-        assert_int_equal(store_append(&d, 0, ref, store_message(1, 460),
-                                            -1,
-                                   MCP_STATE_PROCESSING), MCP_OK);
+        append_ok(0, ref, store_message(1, 460));
     }
 
     assert_int_equal(mcp_store_room(d.store[0].head, 0), room);
@@ -165,47 +147,36 @@ test_blocked_on_space(void **state)
         65537, 65744, 65745, 65760, 70200, 400, 5000, 65536
     };
 
-    (void) state;
-
     for (k = 0; k < sizeof(sizes) / sizeof(sizes[0]); k++) {
         len = sizes[k];
-        store_spec(&spec, 1, 1);
-        store_create(&d, 0, &spec, &hog);
+        create_ok(0, 1, 1, &hog);
         store_spec(&spec, 2, 1);
         store_create(&d, 0, &spec, &ref);
 
         /* the last chunk of the stream has free bytes; messages of more than
          * 64 KiB do not use them */
 
-        assert_int_equal(store_append(&d, 0, &ref, store_message(1, 100),
-                                            -1,
-                                   MCP_STATE_PROCESSING), MCP_OK);
+        append_ok(0, &ref, store_message(1, 100));
 
         takes = (uint32_t) ((len + (len > 65536 ? 16 : 0)
                              - (len > 65536 ? 0 : 344) + 479) / 480);
         leave_room(&hog, takes - 1);
         store_drain(&d, 0, NULL);
 
-        assert_int_equal(store_append(&d, 0, &ref, store_message(2, len),
-                                            -1,
-                                   MCP_STATE_PROCESSING), MCP_ERR_FULL);
+        append_rc(0, &ref, store_message(2, len), MCP_ERR_FULL);
         assert_int_equal(store_drain(&d, 0, NULL), 0);
-        assert_int_equal(store_append(&d, 0, &ref, store_message(2, len),
-                                            -1,
-                                   MCP_STATE_PROCESSING), MCP_ERR_FULL);
+        append_rc(0, &ref, store_message(2, len), MCP_ERR_FULL);
         assert_int_equal(store_drain(&d, 0, NULL), 0);
         store_sound(&d);
 
         /* one more chunk becomes free: the owner is woken, and its append
          * succeeds */
 
-        assert_int_equal(mcp_store_confirm(S0, &hog, 1), MCP_OK);
+        assert_ok(mcp_store_confirm(S0, &hog, 1));
         assert_int_equal(mcp_store_room(d.store[0].head, 0), takes);
         assert_int_equal(store_drain(&d, 0, &wake), 1);
         assert_int_equal(wake.handle, spec.handle);
-        assert_int_equal(store_append(&d, 0, &ref, store_message(2, len),
-                                            -1,
-                                   MCP_STATE_PROCESSING), MCP_OK);
+        append_ok(0, &ref, store_message(2, len));
         assert_int_equal(mcp_store_room(d.store[0].head, 0), 0);
         store_sound(&d);
 
@@ -235,12 +206,10 @@ send_all(const mcp_stream_ref_t *ref, mcp_cursor_t *cursor)
 static void
 test_full_of_sent(void **state)
 {
-    int                taken;
     size_t             k;
     unsigned           i;
     mcp_cursor_t       cursor;
     mcp_stream_ref_t   ref;
-    mcp_stream_spec_t  spec;
 
     static const size_t  sizes[][3] = {
         { 1000, 5000, 1000 },
@@ -251,23 +220,16 @@ test_full_of_sent(void **state)
         { 1600000, 10, 1600000 }
     };
 
-    (void) state;
-
     for (k = 0; k < sizeof(sizes) / sizeof(sizes[0]); k++) {
-        store_spec(&spec, 1, 1);
-        store_create(&d, 0, &spec, &ref);
-        assert_int_equal(mcp_store_watch(S1, &ref, 5, 0, &cursor, &taken),
-                         MCP_OK);
+        create_ok(0, 1, 1, &ref);
+        watch_ok(S1, &ref, 5, 0, &cursor);
 
         for (i = 0; i < sizes[k][1]; i++) {
-            assert_int_equal(store_append(&d, 0, &ref,
-                                       store_message(i, sizes[k][0]), -1,
-                                       MCP_STATE_PROCESSING), MCP_OK);
+            append_ok(0, &ref, store_message(i, sizes[k][0]));
             send_all(&ref, &cursor);
         }
 
-        assert_int_equal(store_append(&d, 0, &ref, store_message(i, sizes[k][2]),
-                                   0, MCP_STATE_COMPLETED), MCP_OK);
+        complete_ok(0, &ref, store_message(i, sizes[k][2]));
         assert_int_equal(cursor.seq, sizes[k][1]);
         send_all(&ref, &cursor);
         assert_int_equal(cursor.seq, sizes[k][1] + 1);
@@ -288,55 +250,40 @@ test_full_of_own(void **state)
     uint32_t           room;
     mcp_cursor_t       cursor;
     mcp_stream_ref_t   ref;
-    mcp_store_wake_t   wake;
-    mcp_stream_spec_t  spec;
     mcp_stream_info_t  info;
-    int                taken;
     char               buf[1000];
 
     static const size_t  sizes[] = { 400, 4000, 70000 };
 
-    (void) state;
-
     for (k = 0; k < sizeof(sizes) / sizeof(sizes[0]); k++) {
-        store_spec(&spec, 1, 1);
-        store_create(&d, 0, &spec, &ref);
+        create_ok(0, 1, 1, &ref);
         leave_room(&ref, 0);
-        assert_int_equal(mcp_store_info(S0, &ref, &info), MCP_OK);
+        assert_ok(mcp_store_info(S0, &ref, &info));
         n = (unsigned) info.last_seq;
 
-        assert_int_equal(store_append(&d, 0, &ref, store_message(1, sizes[k]), -1,
-                                   MCP_STATE_PROCESSING), MCP_ERR_FULL);
-        assert_int_equal(mcp_store_watch(S1, &ref, 5, 0, &cursor, &taken),
-                         MCP_OK);
+        append_rc(0, &ref, store_message(1, sizes[k]), MCP_ERR_FULL);
+        watch_ok(S1, &ref, 5, 0, &cursor);
         store_drain(&d, 0, NULL);
 
         /* the reader reports one event as sent: its chunk can be reused, and
          * the owner is woken */
 
-        assert_int_equal(mcp_store_read(S1, &ref, 5, &cursor, 0, buf, 520,
-                                        &len), MCP_OK);
+        assert_ok(mcp_store_read(S1, &ref, 5, &cursor, 0, buf, 520, &len));
         assert_int_equal(cursor.seq, 1);
         assert_int_equal(store_drain(&d, 0, NULL), 0);
-        assert_int_equal(mcp_store_read(S1, &ref, 5, &cursor, 1, buf, 520,
-                                        &len), MCP_OK);
-        assert_int_equal(store_drain(&d, 0, &wake), 1);
-        assert_int_equal(wake.kind, MCP_WAKE_OWNER);
+        assert_ok(mcp_store_read(S1, &ref, 5, &cursor, 1, buf, 520, &len));
+        woken_as(0, 1, MCP_WAKE_OWNER);
 
-        assert_int_equal(store_append(&d, 0, &ref, store_message(1, sizes[k]), -1,
-                                   MCP_STATE_PROCESSING),
-                         sizes[k] == 400 ? MCP_OK : MCP_ERR_FULL);
-        assert_int_equal(mcp_store_info(S0, &ref, &info), MCP_OK);
-        assert_int_equal(info.first_seq, 2);
+        append_rc(0, &ref, store_message(1, sizes[k]), sizes[k] == 400 ? MCP_OK
+                  : MCP_ERR_FULL);
+        assert_int_equal(store_info(S0, &ref).first_seq, 2);
         store_sound(&d);
 
         if (sizes[k] != 400) {
             send_all(&ref, &cursor);
             assert_int_equal(store_drain(&d, 0, NULL), 1);
-            assert_int_equal(store_append(&d, 0, &ref,
-                                       store_message(1, sizes[k]), -1,
-                                       MCP_STATE_PROCESSING), MCP_OK);
-            assert_int_equal(mcp_store_info(S0, &ref, &info), MCP_OK);
+            append_ok(0, &ref, store_message(1, sizes[k]));
+            assert_ok(mcp_store_info(S0, &ref, &info));
             assert_int_equal(info.last_seq, n + 1);
             room = mcp_store_room(d.store[0].head, 0);
             assert_int_equal(room, 0);
@@ -359,8 +306,6 @@ test_counted(void **state)
     mcp_stream_ref_t   ref, listener;
     mcp_stream_spec_t  spec;
 
-    (void) state;
-
     store_spec(&spec, 1, 1);
     spec.max_events = 2;
     store_create(&d, 0, &spec, &ref);
@@ -368,21 +313,16 @@ test_counted(void **state)
     spec.kind = MCP_STREAM_LISTEN;
     spec.max_events = 2;
     store_create(&d, 0, &spec, &listener);
-    assert_int_equal(mcp_store_subscribe(S0, &listener, TOPIC(1)), MCP_OK);
+    assert_ok(mcp_store_subscribe(S0, &listener, TOPIC(1)));
     assert_int_equal(store_counter(&d, MCP_COUNT_EVENTS), 0);
 
-    assert_int_equal(store_append(&d, 0, &ref, mcp_str("x"), -1,
-                               MCP_STATE_PROCESSING), MCP_OK);
-    assert_int_equal(store_append(&d, 0, &ref, store_message(1, 100000),
-                                        -1,
-                               MCP_STATE_PROCESSING), MCP_OK);
+    append_ok(0, &ref, mcp_str("x"));
+    append_ok(0, &ref, store_message(1, 100000));
     assert_int_equal(store_counter(&d, MCP_COUNT_EVENTS), 2);
 
-    assert_int_equal(store_append(&d, 0, &ref, mcp_str("x"), -1,
-                               MCP_STATE_PROCESSING), MCP_ERR_LIMIT);
+    append_rc(0, &ref, mcp_str("x"), MCP_ERR_LIMIT);
     assert_int_equal(store_counter(&d, MCP_COUNT_EVENTS), 2);
-    assert_int_equal(store_append(&d, 0, &ref, mcp_str("end"), 0,
-                               MCP_STATE_COMPLETED), MCP_OK);
+    complete_ok(0, &ref, mcp_str("end"));
     assert_int_equal(store_counter(&d, MCP_COUNT_EVENTS), 3);
 
     /* a message for a topic without a listener: not counted; messages for a
@@ -390,14 +330,13 @@ test_counted(void **state)
      * of events and drops its oldest event */
 
     position = 0;
-    assert_int_equal(store_publish(S1, TOPIC(2), mcp_str("m"), 10,
-                                   &position, &n), MCP_OK);
+    assert_ok(store_publish(S1, TOPIC(2), mcp_str("m"), 10, &position, &n));
     assert_int_equal(store_counter(&d, MCP_COUNT_EVENTS), 3);
 
     for (i = 0; i < 2; i++) {
         position = 0;
-        assert_int_equal(store_publish(S1, TOPIC(1), mcp_str("m"), 10,
-                                       &position, &n), MCP_OK);
+        assert_ok(store_publish(S1, TOPIC(1), mcp_str("m"), 10, &position,
+                                &n));
     }
 
     position = 0;
@@ -413,16 +352,214 @@ test_counted(void **state)
 }
 
 
-int
-main(void)
+static void
+test_back_pressure(void **state)
 {
-    const struct CMUnitTest  tests[] = {
-        store_test(test_full),
-        store_test(test_blocked_on_space),
-        store_test(test_full_of_sent),
-        store_test(test_full_of_own),
-        store_test(test_counted),
-    };
+    int                rc, taken;
+    char               buf[65536];
+    size_t             len;
+    unsigned           i;
+    mcp_cursor_t       cursor;
+    mcp_stream_ref_t   ref;
+    mcp_stream_spec_t  spec;
+    mcp_stream_info_t  info;
 
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    store_spec(&spec, 1, 1);
+    spec.max_events = 200;
+    store_create(&d, 0, &spec, &ref);
+
+    for (i = 0; i < 200; i++) {
+        append_ok(0, &ref, store_message(i, 100));
+    }
+
+    append_rc(0, &ref, mcp_str("x"), MCP_ERR_LIMIT);
+    assert_ok(mcp_store_watch(S1, &ref, 5, 0, &cursor, &taken));
+    store_drain(&d, 0, NULL);
+
+    /* the owner is woken when a quarter of the limit was sent, not before */
+
+    while (cursor.seq < 48) {
+        assert_ok(mcp_store_read(S1, &ref, 5, &cursor, cursor.seq, buf, 500,
+                                 &len));
+    }
+
+    assert_int_equal(store_drain(&d, 0, NULL), 0);
+
+    while (cursor.seq < 60) {
+        assert_ok(mcp_store_read(S1, &ref, 5, &cursor, cursor.seq, buf, 500,
+                                 &len));
+    }
+
+    assert_int_equal(d.woken[0], 1);
+    woken(0, 1, MCP_WAKE_OWNER, spec.handle);
+
+    /* all events were sent: as many as the limit allows are kept, for a client
+     * that resumes because it has not received them */
+
+    assert_ok(mcp_store_read(S1, &ref, 5, &cursor, cursor.seq, buf,
+                             sizeof(buf), &len));
+    assert_int_equal(mcp_store_read(S1, &ref, 5, &cursor, cursor.seq, buf,
+                                    sizeof(buf), &len), MCP_AGAIN);
+
+    for (i = 0; i < 136; i++) {
+        append_ok(0, &ref, store_message(i, 100));
+    }
+
+    assert_ok(mcp_store_info(S0, &ref, &info));
+    assert_int_equal(info.first_seq, 1);
+    assert_int_equal(info.last_seq, 336);
+
+    do {
+        rc = mcp_store_read(S1, &ref, 5, &cursor, cursor.seq, buf,
+                            sizeof(buf), &len);
+    } while (rc == MCP_OK);
+
+    append_ok(0, &ref, mcp_str("x"));
+    assert_ok(mcp_store_info(S0, &ref, &info));
+    assert_int_equal(info.first_seq, 137);
+    assert_int_equal(info.last_seq, 337);
+
+    /* a client resumes after a removed event: MCP_ERR_PURGED; after a kept
+     * event: it gets the later ones */
+
+    mcp_store_unwatch(S1, &ref, 5, 336, 9);
+    assert_int_equal(mcp_store_watch(S1, &ref, 5, 135, &cursor, &taken),
+                     MCP_ERR_PURGED);
+    assert_ok(mcp_store_watch(S1, &ref, 5, 136, &cursor, &taken));
+
+    /* the events after the client's position count as unsent again: no room,
+     * except for answers */
+
+    append_rc(0, &ref, mcp_str("x"), MCP_ERR_LIMIT);
+    assert_ok(store_append(&d, 0, &ref, mcp_str("e"), 63 | MCP_STORE_ERROR,
+                           MCP_STATE_PROCESSING));
+    assert_ok(store_append(&d, 0, &ref, mcp_str("end"), 3,
+                           MCP_STATE_COMPLETED));
+    assert_ok(mcp_store_info(S0, &ref, &info));
+    assert_int_equal(info.answered, 1ULL << 63 | 8);
+    assert_int_equal(info.failed, 1ULL << 63);
+    assert_int_equal(info.first_seq, 137);
+    assert_int_equal(info.owner_slot, MCP_STORE_NO_SLOT);
 }
+
+
+static void
+test_bytes(void **state)
+{
+    char               buf[4096];
+    size_t             len;
+    mcp_cursor_t       cursor;
+    mcp_stream_ref_t   ref;
+    mcp_stream_spec_t  spec;
+    mcp_stream_info_t  info;
+
+    store_spec(&spec, 1, 1);
+    spec.max_bytes = 1000;
+    store_create(&d, 0, &spec, &ref);
+
+    /* a message may exceed the limit of bytes if all earlier messages were
+     * sent */
+
+    append_ok(0, &ref, store_message(1, 3000));
+    append_rc(0, &ref, mcp_str("x"), MCP_ERR_LIMIT);
+
+    watch_ok(S1, &ref, 5, 0, &cursor);
+    store_drain(&d, 0, NULL);
+    assert_ok(mcp_store_read(S1, &ref, 5, &cursor, 0, buf, sizeof(buf), &len));
+    assert_int_equal(store_drain(&d, 0, NULL), 0);
+    assert_int_equal(mcp_store_read(S1, &ref, 5, &cursor, 1, buf, sizeof(buf),
+                                    &len), MCP_AGAIN);
+    assert_int_equal(store_drain(&d, 0, NULL), 1);
+
+    append_ok(0, &ref, store_message(1, 600));
+    append_rc(0, &ref, store_message(1, 401), MCP_ERR_LIMIT);
+    append_ok(0, &ref, store_message(1, 400));
+    assert_ok(mcp_store_info(S0, &ref, &info));
+    assert_int_equal(info.first_seq, 2);
+    assert_int_equal(info.bytes, 1000);
+
+    /* 600 of 1000 bytes are sent: room for the next message */
+
+    append_rc(0, &ref, store_message(1, 300), MCP_ERR_LIMIT);
+    assert_ok(mcp_store_read(S1, &ref, 5, &cursor, 1, buf, sizeof(buf), &len));
+    assert_int_equal(mcp_store_read(S1, &ref, 5, &cursor, 2, buf, sizeof(buf),
+                                    &len), MCP_AGAIN);
+    assert_int_equal(store_drain(&d, 0, NULL), 1);
+    append_ok(0, &ref, store_message(1, 300));
+}
+
+
+/* Confirmed events are removed, sent or not. */
+static void
+test_confirm(void **state)
+{
+    int                taken;
+    char               buf[4096];
+    size_t             len;
+    unsigned           i;
+    mcp_cursor_t       cursor;
+    mcp_stream_ref_t   ref, none;
+    mcp_stream_spec_t  spec;
+    mcp_stream_info_t  info;
+
+    store_spec(&spec, 1, 1);
+    spec.max_events = 10;
+    store_create(&d, 0, &spec, &ref);
+
+    for (i = 1; i <= 10; i++) {
+        append_ok(0, &ref, store_message(i, 300));
+    }
+
+    none = ref;
+    none.id[0] ^= 1;
+    assert_int_equal(mcp_store_confirm(S1, &none, 1), MCP_ERR_NOT_FOUND);
+    assert_int_equal(mcp_store_confirm(S1, &ref, 11), MCP_ERR_NOT_FOUND);
+    assert_ok(mcp_store_confirm(S1, &ref, 0));
+    assert_int_equal(store_info(S0, &ref).first_seq, 1);
+
+    assert_ok(mcp_store_confirm(S1, &ref, 4));
+    assert_ok(mcp_store_info(S0, &ref, &info));
+    assert_int_equal(info.first_seq, 5);
+    assert_int_equal(info.sent_seq, 4);
+    assert_int_equal(info.confirmed_seq, 4);
+    assert_ok(mcp_store_confirm(S1, &ref, 2));
+    assert_int_equal(store_info(S0, &ref).confirmed_seq, 4);
+    store_sound(&d);
+
+    /* a client resumes after a removed event: MCP_ERR_PURGED; the confirmed
+     * events have made room */
+
+    assert_int_equal(mcp_store_watch(S1, &ref, 5, 3, &cursor, &taken),
+                     MCP_ERR_PURGED);
+    append_ok(0, &ref, store_message(11, 300));
+    assert_ok(mcp_store_watch(S1, &ref, 5, 4, &cursor, &taken));
+    assert_ok(mcp_store_read(S1, &ref, 5, &cursor, 4, buf, sizeof(buf), &len));
+
+    /* all events are confirmed twice while a consumer reads: an event that is
+     * appended later is still read */
+
+    assert_ok(mcp_store_confirm(S0, &ref, 11));
+    assert_ok(mcp_store_confirm(S0, &ref, 11));
+    store_sound(&d);
+    assert_ok(mcp_store_info(S0, &ref, &info));
+    assert_int_equal(info.first_seq, 12);
+    assert_int_equal(info.bytes, 0);
+
+    complete_ok(0, &ref, store_message(12, 300));
+    mcp_store_unwatch(S1, &ref, 5, 11, 9);
+    assert_ok(mcp_store_confirm(S0, &ref, 12));
+    store_sound(&d);
+    mcp_store_free(S0, &ref);
+}
+
+
+test_main(
+    store_test(test_full),
+    store_test(test_blocked_on_space),
+    store_test(test_full_of_sent),
+    store_test(test_full_of_own),
+    store_test(test_counted),
+    store_test(test_confirm),
+    store_test(test_back_pressure),
+    store_test(test_bytes)
+)

@@ -37,8 +37,6 @@ test_rows(void **state)
     uint32_t          echo, prompt, other;
     mcp_call_stats_t  stats;
 
-    (void) state;
-
     assert_int_equal(mcp_store_call_stats_rows(S0), 1);
     mcp_store_call_stats_get(S0, MCP_CALL_STATS_OTHER, &stats);
     assert_string_equal(stats.endpoint, "(other)");
@@ -81,8 +79,6 @@ test_names(void **state)
         { "gr\xc3\xbc\xc3\x9f", "gr\xc3\xbc\xc3\x9f" },
         { "bad \xff utf-8 \xc3\xbc", "bad ? utf-8 ??" }
     };
-
-    (void) state;
 
     for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         row = row_of(S0, MCP_CALL_STATS_KIND_RESOURCE, cases[i].name, MCP_OK);
@@ -127,18 +123,17 @@ test_full(void **state)
     char      name[16];
     uint32_t  i, max;
 
-    (void) state;
-
     max = S0->head->max_call_stats;
     assert_in_range(max, 100, 128);
 
     for (i = 1; i < max; i++) {
         snprintf(name, sizeof(name), "t%u", i);
-        assert_int_equal(row_of(S0, MCP_CALL_STATS_KIND_TOOL, name, MCP_OK), i);
+        assert_int_equal(row_of(S0, MCP_CALL_STATS_KIND_TOOL, name, MCP_OK),
+                         i);
     }
 
-    assert_int_equal(row_of(S0, MCP_CALL_STATS_KIND_TOOL, "more", MCP_ERR_FULL),
-                     MCP_CALL_STATS_OTHER);
+    assert_int_equal(row_of(S0, MCP_CALL_STATS_KIND_TOOL, "more",
+                            MCP_ERR_FULL), MCP_CALL_STATS_OTHER);
     assert_int_equal(row_of(S0, MCP_CALL_STATS_KIND_TOOL, "t1", MCP_OK), 1);
 }
 
@@ -151,8 +146,6 @@ test_count(void **state)
     mcp_call_stats_t  stats;
 
     static const uint64_t  times[] = { 0, 10, 11, 5000, 300000, 300001 };
-
-    (void) state;
 
     row = row_of(S0, MCP_CALL_STATS_KIND_TOOL, "echo", MCP_OK);
 
@@ -202,8 +195,6 @@ test_failures(void **state)
     mcp_call_stats_t          stats;
     mcp_call_stats_failure_t  out[MCP_CALL_STATS_RECENT + 8];
 
-    (void) state;
-
     row = row_of(S0, MCP_CALL_STATS_KIND_TOOL, "echo", MCP_OK);
     assert_int_equal(mcp_store_call_stats_recent(S1, out, 10), 0);
 
@@ -228,9 +219,8 @@ test_failures(void **state)
         fail_once(2000 + i, row, MCP_OUTCOME_LOST, "");
     }
 
-    assert_int_equal(mcp_store_call_stats_recent(S1, out,
-                                                 MCP_CALL_STATS_RECENT + 8),
-                     MCP_CALL_STATS_RECENT);
+    assert_int_equal(mcp_store_call_stats_recent(S1, out, MCP_CALL_STATS_RECENT
+                                                 + 8), MCP_CALL_STATS_RECENT);
     assert_int_equal(out[0].at, 2499);
     assert_int_equal(out[MCP_CALL_STATS_RECENT - 1].at, 2499 - 62);
 }
@@ -247,8 +237,6 @@ test_killed(void **state)
     mcp_store_call_stats_t   *half;
     mcp_call_stats_failure_t  out[MCP_CALL_STATS_RECENT];
 
-    (void) state;
-
     row = row_of(S0, MCP_CALL_STATS_KIND_TOOL, "echo", MCP_OK);
     mcp_store_call_stats_count(S0, row, MCP_OUTCOME_OK, 1);
 
@@ -262,8 +250,8 @@ test_killed(void **state)
            sizeof(mcp_call_stats_failure_t));
 
     d.died = 1;
-    assert_int_equal(row_of(S1, MCP_CALL_STATS_KIND_TOOL, "ping", MCP_OK),
-                     row + 1);
+    assert_int_equal(row_of(S1, MCP_CALL_STATS_KIND_TOOL, "ping", MCP_OK), row
+                     + 1);
     assert_int_equal(store_counter(&d, MCP_COUNT_REPAIRS), 1);
 
     mcp_store_call_stats_get(S1, row + 1, &stats);
@@ -284,17 +272,239 @@ test_killed(void **state)
 }
 
 
-int
-main(void)
+static uint32_t
+begin(mcp_store_t *store, unsigned id, uint32_t row)
 {
-    const struct CMUnitTest  tests[] = {
-        store_test(test_rows),
-        store_test(test_names),
-        store_test(test_full),
-        store_test(test_count),
-        store_test(test_failures),
-        store_test(test_killed),
-    };
+    mcp_active_t  live;
 
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    memset(&live, 0, sizeof(live));
+
+    live.row = row;
+    live.request = 2;
+    live.began = 1000 + id;
+    memcpy(live.id, &id, sizeof(id));
+    live.id[15] = 1;
+    mcp_call_stats_copy(live.principal, mcp_str("alice"));
+
+    return mcp_store_active_begin(store, &live);
 }
+
+
+static uint64_t
+running(uint32_t row)
+{
+    uint64_t  counts[4] = { 0 };
+
+    mcp_store_active_count(S0, counts, 4);
+
+    return counts[row];
+}
+
+
+static void
+test_one(void **state)
+{
+    uint32_t            handle, position;
+    mcp_active_t        page[MCP_CALL_STATS_PAGE];
+    mcp_stream_ref_t    ref;
+
+    position = 0;
+    assert_int_equal(mcp_store_active_page(S0, &position, page), 0);
+
+    handle = begin(S1, 7, 3);
+    assert_int_not_equal(handle, 0);
+    assert_int_equal(running(3), 1);
+
+    assert_int_equal(mcp_store_active_page(S0, &position, page), 1);
+    assert_int_equal(position, 0);
+    assert_int_equal(page[0].row, 3);
+    assert_int_equal(page[0].request, 2);
+    assert_int_equal(page[0].began, 1007);
+    assert_int_equal(page[0].slot, 1);
+    assert_int_equal(page[0].pid, 101);
+    assert_int_equal(page[0].state, -1);
+    assert_int_equal(page[0].reader, 0);
+    assert_int_equal(page[0].elsewhere, 0);
+    assert_string_equal(page[0].principal, "alice");
+
+    /* the call has a stream: the active request shows the state and the number
+     * of events of the stream */
+
+    create_ok(1, 7, 1, &ref);
+    append_ok(1, &ref, mcp_str("{}"));
+
+    assert_int_equal(mcp_store_active_page(S0, &position, page), 1);
+    assert_int_equal(page[0].state, MCP_STATE_PROCESSING);
+    assert_int_equal(page[0].events, 1);
+
+    /* the reader is at another node: the active request shows no process of
+     * the reader, but "elsewhere" is set */
+
+    assert_ok(mcp_store_replication_start(S1, &ref, 1));
+    assert_ok(mcp_store_remote_consumer(S1, &ref, 3, 0, 0));
+    assert_int_equal(mcp_store_active_page(S0, &position, page), 1);
+    assert_int_equal(page[0].reader, 0);
+    assert_int_equal(page[0].elsewhere, 1);
+
+    mcp_store_free(S1, &ref);
+    mcp_store_active_end(S1, handle);
+    mcp_store_active_end(S1, 0);
+    assert_int_equal(running(3), 0);
+}
+
+
+/* Repeated reading of pages returns each active request once, and then
+ * ends. */
+static void
+test_pages(void **state)
+{
+    size_t        n, all;
+    uint32_t      i, max, position, handles[1024];
+    mcp_active_t  page[MCP_CALL_STATS_PAGE];
+
+    max = S0->head->max_active;
+    assert_true(max > 4 * MCP_CALL_STATS_PAGE && max <= 1024);
+
+    for (i = 0; i < max; i++) {
+        handles[i] = begin(i % 2 ? S1 : S0, i + 1, 1);
+    }
+
+    all = 0;
+    position = 0;
+
+    do {
+        n = mcp_store_active_page(S0, &position, page);
+        assert_true(n <= MCP_CALL_STATS_PAGE);
+        all += n;
+    } while (position);
+
+    for (i = 0, n = 0; i < max; i++) {
+        n += handles[i] != 0;
+    }
+
+    assert_int_equal(all, n);
+    assert_int_equal(running(1), n);
+
+    /* a process searches a limited number of records for a free one, so some
+     * active requests get no record */
+
+    assert_true(n > max / 2);
+
+    for (i = 0; i < max; i++) {
+        mcp_store_active_end(i % 2 ? S1 : S0, handles[i]);
+    }
+
+    assert_int_equal(running(1), 0);
+
+    position = UINT32_MAX;
+    assert_int_equal(mcp_store_active_page(S0, &position, page), 0);
+    assert_int_equal(position, 0);
+}
+
+
+/* Fills the stack below the caller, so that uninitialized variables of the next
+ * function are not zero. */
+static __attribute__((noinline)) void
+fill_stack(void)
+{
+    volatile char  bytes[16384];
+    size_t         i;
+
+    for (i = 0; i < sizeof(bytes); i++) {
+        bytes[i] = 'x';
+    }
+}
+
+
+/* A process dies: its active requests count as lost, and the calls that it has
+ * counted before stay counted. */
+static void
+test_active_killed(void **state)
+{
+    uint32_t                  row, mine;
+    mcp_call_stats_t          stats;
+    mcp_call_stats_item_t     item;
+    mcp_call_stats_failure_t  failure;
+
+    item.catalog_key = (const unsigned char *) "sixteen bytes ..";
+    item.endpoint = mcp_str("e");
+    item.kind = MCP_CALL_STATS_KIND_TOOL;
+    item.name = mcp_str("echo");
+    assert_ok(mcp_store_call_stats_row(S0, &item, &row));
+
+    mcp_store_sweep(S0, 5000, 1, NULL, NULL);
+
+    mine = begin(S0, 1, row);
+    assert_int_not_equal(begin(S1, 2, row), 0);
+    assert_int_not_equal(begin(S1, 3, row), 0);
+    mcp_store_call_stats_count(S1, row, MCP_OUTCOME_OK, 5);
+    assert_int_equal(running(row), 3);
+
+    /* a record that its process was about to take when it died: not counted as
+     * lost */
+
+    atomic_store(&mcp_store_active_records(S0->head)[200].owner,
+                 (uint64_t) 1 << 32 | 2 << 1);
+    assert_int_equal(running(row), 3);
+
+    fill_stack();
+    mcp_store_reclaim(S0, 1, 101);
+
+    assert_int_equal(running(row), 1);
+    assert_int_equal((uint32_t) mcp_store_active_records(S0->head)[200].owner,
+                     0);
+
+    mcp_store_call_stats_get(S0, row, &stats);
+    assert_int_equal(stats.results[MCP_OUTCOME_OK], 1);
+    assert_int_equal(stats.results[MCP_OUTCOME_LOST], 2);
+    assert_int_equal(stats.failed, MCP_OUTCOME_LOST);
+    assert_int_equal(stats.failed_at, 5000);
+
+    assert_int_equal(mcp_store_call_stats_recent(S0, &failure, 1), 1);
+    assert_int_equal(failure.result, MCP_OUTCOME_LOST);
+    assert_string_equal(failure.principal, "alice");
+    assert_string_equal(failure.detail, "");
+
+    /* a process that was declared dead continues: it can neither begin nor end
+     * an active request */
+
+    assert_int_equal(begin(S1, 4, row), 0);
+    mcp_store_active_end(S1, mine);
+    assert_int_equal(running(row), 1);
+
+    mcp_store_active_end(S0, mine);
+    assert_int_equal(running(row), 0);
+
+    store_attach(&d, 1, 101);
+}
+
+
+/* A released record is used again. */
+static void
+test_generations(void **state)
+{
+    unsigned  i;
+    uint32_t  handle;
+
+    for (i = 0; i < 10000; i++) {
+        handle = begin(S0, i, i % 4);
+        assert_int_equal(running(i % 4), 1);
+        mcp_store_active_end(S0, handle);
+    }
+
+    assert_int_equal(running(0) + running(1) + running(2) + running(3), 0);
+}
+
+
+test_main(
+    store_test(test_rows),
+    store_test(test_names),
+    store_test(test_full),
+    store_test(test_count),
+    store_test(test_failures),
+    store_test(test_killed),
+    store_test(test_one),
+    store_test(test_pages),
+    store_test(test_active_killed),
+    store_test(test_generations)
+)

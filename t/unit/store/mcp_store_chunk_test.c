@@ -15,9 +15,7 @@ test_chains(void **state)
     mcp_store_pos_t    pos;
     mcp_store_chain_t  a, b, all;
 
-    (void) state;
-
-    assert_int_equal(mcp_store_enter(S0, &op), MCP_OK);
+    assert_ok(mcp_store_enter(S0, &op));
     room = mcp_store_room(op.head, 1);
     assert_int_equal(mcp_store_room(op.head, 0), room - op.head->reserve);
 
@@ -56,7 +54,7 @@ test_chains(void **state)
 
     assert_int_equal(mcp_store_ensure(&op, room + 1, 1), MCP_ERR_FULL);
     assert_int_equal(mcp_store_ensure(&op, room, 0), MCP_ERR_FULL);
-    assert_int_equal(mcp_store_ensure(&op, room, 1), MCP_OK);
+    assert_ok(mcp_store_ensure(&op, room, 1));
     mcp_store_chain_take(&op, room, &all);
     assert_int_equal(mcp_store_room(op.head, 1), 0);
     assert_int_equal(mcp_store_room(op.head, 0), 0);
@@ -75,9 +73,7 @@ test_lists(void **state)
     mcp_store_link_t  *link;
     mcp_store_list_t   list = { 0, 0 };
 
-    (void) state;
-
-    assert_int_equal(mcp_store_enter(S0, &op), MCP_OK);
+    assert_ok(mcp_store_enter(S0, &op));
     root = mcp_store_root_take(&op, MCP_CHUNK_NONE);
     link = (mcp_store_link_t *) mcp_store_chunk(op.head, root);
 
@@ -125,17 +121,13 @@ test_private(void **state)
     mcp_store_op_t     op;
     mcp_store_chain_t  a, b, c;
 
-    (void) state;
-
     room = mcp_store_room(S0->head, 1);
     parts[0] = mcp_str("tag");
     parts[1] = store_message(1, 700000);       /* a long part: copying it takes
                                                   the lock several times */
 
-    assert_int_equal(mcp_store_private_make(S0, parts, 2, 16, 0, NULL, &a),
-                     MCP_OK);
-    assert_int_equal(mcp_store_private_make(S0, parts, 2, 16, 0, NULL, &b),
-                     MCP_OK);
+    assert_ok(mcp_store_private_make(S0, parts, 2, 16, 0, NULL, &a));
+    assert_ok(mcp_store_private_make(S0, parts, 2, 16, 0, NULL, &b));
     store_sound(&d);
 
     /* no room for a third chain: the chunks that it had already taken are
@@ -148,11 +140,10 @@ test_private(void **state)
 
     /* a repair keeps the private chains of live processes */
 
-    d.died = 1;
-    store_sound(&d);
+    store_repair(&d);
 
-    assert_int_equal(mcp_store_enter(S0, &op), MCP_OK);
-    assert_int_equal(mcp_store_private_claim(&op, &a), MCP_OK);
+    assert_ok(mcp_store_enter(S0, &op));
+    assert_ok(mcp_store_private_claim(&op, &a));
     assert_int_equal(mcp_store_private_claim(&op, &a), MCP_ERR_INTERNAL);
     mcp_store_chain_free(&op, a.first, a.last, a.count);
     mcp_store_leave(&op);
@@ -163,21 +154,15 @@ test_private(void **state)
     assert_int_equal(mcp_store_room(S0->head, 1), room);
     assert_int_equal(mcp_store_private_make(S0, parts, 2, 16, 0, NULL, &c),
                      MCP_ERR_INTERNAL);
-    assert_int_equal(mcp_store_enter(S0, &op), MCP_OK);
+    assert_ok(mcp_store_enter(S0, &op));
     assert_int_equal(mcp_store_private_claim(&op, &b), MCP_ERR_INTERNAL);
     mcp_store_leave(&op);
     store_attach(&d, 0, 100);
 }
 
 
-int
-main(void)
-{
-    const struct CMUnitTest  tests[] = {
-        store_test(test_chains),
-        store_test(test_lists),
-        store_test(test_private),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+test_main(
+    store_test(test_chains),
+    store_test(test_lists),
+    store_test(test_private)
+)

@@ -16,7 +16,7 @@
 static void
 test_follow(void **state)
 {
-    int                taken, rc;
+    int                rc;
     char               buf[700];
     size_t             len;
     unsigned           i;
@@ -25,15 +25,13 @@ test_follow(void **state)
     mcp_stream_ref_t   ref;
     mcp_stream_spec_t  spec;
 
-    (void) state;
-
     mcp_buf_init(&want, &d.tm.mem, 1 << 24);
     mcp_buf_init(&have, &d.tm.mem, 1 << 24);
 
     store_spec(&spec, 1, 1);
     spec.max_events = 100;
     store_create(&d, 0, &spec, &ref);
-    assert_int_equal(mcp_store_watch(S1, &ref, 5, 0, &cursor, &taken), MCP_OK);
+    watch_ok(S1, &ref, 5, 0, &cursor);
 
     for (i = 1; i <= 3000; i++) {
         mcp_str_t  message = store_message(i, i * 37 % 1500);
@@ -45,7 +43,7 @@ test_follow(void **state)
             i--;
 
         } else {
-            assert_int_equal(rc, MCP_OK);
+            assert_ok(rc);
             expect_event(&want, &ref, i, message);
         }
 
@@ -86,12 +84,10 @@ test_takeover(void **state)
     mcp_stream_spec_t  spec;
     mcp_stream_info_t  info;
 
-    (void) state;
-
     store_spec(&spec, 1, 1);
     store_create(&d, 0, &spec, &ref);
 
-    assert_int_equal(mcp_store_watch(S0, &ref, 1, 0, &a, &taken), MCP_OK);
+    assert_ok(mcp_store_watch(S0, &ref, 1, 0, &a, &taken));
     assert_int_equal(taken, 0);
     assert_int_equal(store_drain(&d, 0, &wake), 1);    /* wake-up of the
                                                           owner */
@@ -99,16 +95,15 @@ test_takeover(void **state)
 
     assert_int_equal(mcp_store_read(S0, &ref, 1, &a, 0, buf, sizeof(buf),
                                     &len), MCP_AGAIN);
-    assert_int_equal(store_append(&d, 0, &ref, mcp_str("one"), -1,
-                               MCP_STATE_PROCESSING), MCP_OK);
+    append_ok(0, &ref, mcp_str("one"));
     assert_int_equal(d.woken[0], 1);
 
     /* two more consumers displace the first one, before the first one is
      * woken */
 
-    assert_int_equal(mcp_store_watch(S1, &ref, 2, 0, &b, &taken), MCP_OK);
+    assert_ok(mcp_store_watch(S1, &ref, 2, 0, &b, &taken));
     assert_int_equal(taken, 1);
-    assert_int_equal(mcp_store_watch(S1, &ref, 3, 0, &c, &taken), MCP_OK);
+    assert_ok(mcp_store_watch(S1, &ref, 3, 0, &c, &taken));
     assert_int_equal(taken, 1);
     store_sound(&d);
 
@@ -125,21 +120,20 @@ test_takeover(void **state)
     assert_int_equal(mcp_store_read(S1, &ref, 2, &b, 0, buf, sizeof(buf),
                                     &len), MCP_ERR_DENIED);
     mcp_store_unwatch(S1, &ref, 2, 1, 9);
-    assert_int_equal(mcp_store_read(S1, &ref, 3, &c, 0, buf, sizeof(buf),
-                                    &len), MCP_OK);
-    assert_int_equal(mcp_store_info(S0, &ref, &info), MCP_OK);
+    assert_ok(mcp_store_read(S1, &ref, 3, &c, 0, buf, sizeof(buf), &len));
+    assert_ok(mcp_store_info(S0, &ref, &info));
     assert_int_equal(info.unattended, 0);
     assert_int_equal(info.consumer_handle, 3);
 
     mcp_store_unwatch(S1, &ref, 3, 1, 9);
-    assert_int_equal(mcp_store_info(S0, &ref, &info), MCP_OK);
+    assert_ok(mcp_store_info(S0, &ref, &info));
     assert_int_equal(info.unattended, 9);
     assert_int_equal(info.sent_seq, 1);
     assert_int_equal(info.consumer_slot, MCP_STORE_NO_SLOT);
 
     /* a stream with a consumer is freed: the consumer is woken */
 
-    assert_int_equal(mcp_store_watch(S1, &ref, 4, 1, &b, &taken), MCP_OK);
+    assert_ok(mcp_store_watch(S1, &ref, 4, 1, &b, &taken));
     mcp_store_free(S0, &ref);
     store_sound(&d);
     assert_int_equal(store_drain(&d, 1, &wake), 1);
@@ -223,8 +217,6 @@ test_hostile(void **state)
 
     static char  text[4000];
 
-    (void) state;
-
     random = 20251125;
     memset(known, 0, sizeof(known));
 
@@ -301,12 +293,10 @@ test_hostile(void **state)
             store_spec(&spec, i + 1, 1);
             spec.max_events = 40;
             spec.kind = i & 1 ? MCP_STREAM_LISTEN : MCP_STREAM_CALL;
-            assert_int_equal(mcp_store_create(S0, &spec, round, &ref[i]),
-                             MCP_OK);
+            assert_ok(mcp_store_create(S0, &spec, round, &ref[i]));
         }
 
-        store_drain(&d, 0, NULL);
-        store_drain(&d, 1, NULL);
+        store_drain_all(&d);
     }
 }
 
@@ -320,76 +310,58 @@ test_hostile(void **state)
 static void
 test_all(void **state)
 {
-    int                taken;
     char               buf[4096];
     size_t             len;
     unsigned           i;
     mcp_cursor_t       cursor;
     mcp_stream_ref_t   ref;
-    mcp_store_wake_t   wake;
     mcp_stream_spec_t  spec;
-    mcp_stream_info_t  info;
-
-    (void) state;
 
     store_spec(&spec, 1, 1);
     spec.max_events = 8;
     store_create(&d, 0, &spec, &ref);
-    assert_int_equal(mcp_store_watch(S1, &ref, 5, 0, &cursor, &taken), MCP_OK);
+    watch_ok(S1, &ref, 5, 0, &cursor);
 
     for (i = 1; i <= 2; i++) {
-        assert_int_equal(store_append(&d, 0, &ref, store_message(i, 100),
-                                            -1,
-                                   MCP_STATE_PROCESSING), MCP_OK);
-        assert_int_equal(mcp_store_read(S1, &ref, 5, &cursor, cursor.seq, buf,
-                                        sizeof(buf), &len), MCP_OK);
+        append_ok(0, &ref, store_message(i, 100));
+        assert_ok(mcp_store_read(S1, &ref, 5, &cursor, cursor.seq, buf,
+                                 sizeof(buf), &len));
         assert_int_equal(cursor.all, 1);
-        assert_int_equal(mcp_store_info(S0, &ref, &info), MCP_OK);
-        assert_int_equal(info.sent_seq, i - 1);
+        assert_int_equal(store_info(S0, &ref).sent_seq, i - 1);
     }
 
     /* not all events were read: cursor.all is 0 */
 
     for ( ; i <= 9; i++) {
-        assert_int_equal(store_append(&d, 0, &ref, store_message(i, 100),
-                                            -1,
-                                   MCP_STATE_PROCESSING), MCP_OK);
+        append_ok(0, &ref, store_message(i, 100));
     }
 
-    assert_int_equal(mcp_store_read(S1, &ref, 5, &cursor, cursor.seq, buf,
-                                    200, &len), MCP_OK);
+    assert_ok(mcp_store_read(S1, &ref, 5, &cursor, cursor.seq, buf, 200,
+                             &len));
     assert_int_equal(cursor.all, 0);
-    store_drain(&d, 0, NULL);
-    store_drain(&d, 1, NULL);
+    store_drain_all(&d);
 
-    assert_int_equal(store_append(&d, 0, &ref, store_message(10, 100), -1,
-                               MCP_STATE_PROCESSING), MCP_OK);
+    append_ok(0, &ref, store_message(10, 100));
     store_drain(&d, 1, NULL);
-    assert_int_equal(store_append(&d, 0, &ref, store_message(11, 100), -1,
-                               MCP_STATE_PROCESSING), MCP_ERR_LIMIT);
-    assert_int_equal(store_drain(&d, 1, &wake), 1);
-    assert_int_equal(wake.kind, MCP_WAKE_CONSUMER);
-    assert_int_equal(wake.handle, 5);
+    append_rc(0, &ref, store_message(11, 100), MCP_ERR_LIMIT);
+    woken(1, 1, MCP_WAKE_CONSUMER, 5);
 
     /* the owner is blocked on space: the reader has to report sent events at
      * once */
 
-    assert_int_equal(mcp_store_read(S1, &ref, 5, &cursor, 3, buf, sizeof(buf),
-                                    &len), MCP_OK);
+    assert_ok(mcp_store_read(S1, &ref, 5, &cursor, 3, buf, sizeof(buf), &len));
     assert_int_equal(cursor.seq, 10);
     assert_int_equal(cursor.all, 0);
     assert_int_equal(store_drain(&d, 0, NULL), 0);
     assert_int_equal(mcp_store_read(S1, &ref, 5, &cursor, 10, buf, sizeof(buf),
                                     &len), MCP_AGAIN);
-    assert_int_equal(store_drain(&d, 0, &wake), 1);
-    assert_int_equal(wake.kind, MCP_WAKE_OWNER);
+    woken_as(0, 1, MCP_WAKE_OWNER);
 
     /* the stream is over: the reader has to report sent events at once */
 
-    assert_int_equal(store_append(&d, 0, &ref, mcp_str("end"), 0,
-                               MCP_STATE_COMPLETED), MCP_OK);
-    assert_int_equal(mcp_store_read(S1, &ref, 5, &cursor, cursor.seq, buf,
-                                    sizeof(buf), &len), MCP_OK);
+    complete_ok(0, &ref, mcp_str("end"));
+    assert_ok(mcp_store_read(S1, &ref, 5, &cursor, cursor.seq, buf,
+                             sizeof(buf), &len));
     assert_int_equal(cursor.all, 0);
     assert_int_equal(mcp_store_read(S1, &ref, 5, &cursor, cursor.seq, buf,
                                     sizeof(buf), &len), MCP_DONE);
@@ -397,15 +369,9 @@ test_all(void **state)
 }
 
 
-int
-main(void)
-{
-    const struct CMUnitTest  tests[] = {
-        store_test(test_follow),
-        store_test(test_takeover),
-        store_test(test_hostile),
-        store_test(test_all),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+test_main(
+    store_test(test_follow),
+    store_test(test_takeover),
+    store_test(test_hostile),
+    store_test(test_all)
+)

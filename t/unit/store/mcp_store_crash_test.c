@@ -604,9 +604,8 @@ zone_new(size_t size)
     void  *memory;
 
     memory = shared_new(MCP_LOCK_SIZE + size);
-    assert_int_equal(mcp_lock_init(memory), MCP_OK);
-    assert_int_equal(mcp_store_format((char *) memory + MCP_LOCK_SIZE, size),
-                     MCP_OK);
+    assert_ok(mcp_lock_init(memory));
+    assert_ok(mcp_store_format((char *) memory + MCP_LOCK_SIZE, size));
 
     return memory;
 }
@@ -732,13 +731,11 @@ test_kills(void **state)
     const char        *why;
     mcp_store_stats_t  stats;
 
-    (void) state;
-
     memory = zone_new(ZONE);
     journal = shared_new(sizeof(journal_t));
-    seed = setting("STORE_SEED", (uint64_t) time(NULL) ^ (uint64_t) getpid());
-    kills = (unsigned) setting("STORE_KILLS", 3000);
-    end = seconds() + (double) setting("STORE_SECONDS", 8);
+    seed = store_seed();
+    kills = (unsigned) store_setting("STORE_KILLS", 3000);
+    end = seconds() + (double) store_setting("STORE_SECONDS", 8);
     incarnation = 1000;
 
     printf("STORE_SEED=%llu\n", (unsigned long long) seed);
@@ -805,7 +802,7 @@ test_kills(void **state)
            (unsigned long long) atomic_load(&journal->refused));
 
     assert_true(n < 100 || stats.counter[MCP_COUNT_REPAIRS] > 0);
-    assert_int_equal(store_verify(&w.store, &why), MCP_OK);
+    assert_ok(store_verify(&w.store, &why));
 
     munmap(memory, MCP_LOCK_SIZE + ZONE);
     munmap(journal, sizeof(journal_t));
@@ -822,8 +819,6 @@ test_threads(void **state)
     journal_t   *journal;
     const char  *why;
 
-    (void) state;
-
     memory = zone_new(ZONE);
     journal = shared_new(sizeof(journal_t));
 
@@ -833,7 +828,7 @@ test_threads(void **state)
                          0);
     }
 
-    usleep((useconds_t) setting("STORE_THREAD_MS", 500) * 1000);
+    usleep((useconds_t) store_setting("STORE_THREAD_MS", 500) * 1000);
     atomic_store(&journal->stop, 1);
 
     for (i = 0; i < WORKERS; i++) {
@@ -844,19 +839,13 @@ test_threads(void **state)
         fail_msg("%s", journal->failed);
     }
 
-    assert_int_equal(store_verify(&w[0].store, &why), MCP_OK);
+    assert_ok(store_verify(&w[0].store, &why));
     munmap(memory, MCP_LOCK_SIZE + ZONE);
     munmap(journal, sizeof(journal_t));
 }
 
 
-int
-main(void)
-{
-    const struct CMUnitTest  tests[] = {
-        cmocka_unit_test(test_threads),
-        cmocka_unit_test(test_kills),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+test_main(
+    cmocka_unit_test(test_threads),
+    cmocka_unit_test(test_kills)
+)

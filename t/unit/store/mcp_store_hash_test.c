@@ -15,9 +15,7 @@ test_chunks(void **state)
     mcp_store_op_t      op;
     mcp_store_entry_t  *e[15], *again;
 
-    (void) state;
-
-    assert_int_equal(mcp_store_enter(S0, &op), MCP_OK);
+    assert_ok(mcp_store_enter(S0, &op));
 
     for (i = 0; i < 15; i++) {
         key[0] = (unsigned char) i;
@@ -32,8 +30,8 @@ test_chunks(void **state)
 
     for (i = 0; i < 15; i++) {
         key[0] = (unsigned char) i;
-        assert_int_equal(mcp_store_index(op.head, e[i]),
-                         1 + i / MCP_STORE_ENTRIES);
+        assert_int_equal(mcp_store_index(op.head, e[i]), 1
+                         + i / MCP_STORE_ENTRIES);
         assert_ptr_equal(mcp_store_entry_find(op.head, MCP_ENTRY_VALUE, 'p',
                                               key, 0), e[i]);
         assert_null(mcp_store_entry_find(op.head, MCP_ENTRY_VALUE, 'q', key,
@@ -82,9 +80,7 @@ test_groups(void **state)
     mcp_store_op_t      op;
     mcp_store_entry_t  *group;
 
-    (void) state;
-
-    assert_int_equal(mcp_store_enter(S0, &op), MCP_OK);
+    assert_ok(mcp_store_enter(S0, &op));
 
     group = mcp_store_group(&op, MCP_ENTRY_TOPIC, key);
     assert_non_null(group);
@@ -103,13 +99,7 @@ test_groups(void **state)
 }
 
 
-int
-main(void)
-{
-    const struct CMUnitTest  tests[] = {
-        store_test(test_chunks),
-        store_test(test_groups),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+test_main(
+    store_test(test_chunks),
+    store_test(test_groups)
+)

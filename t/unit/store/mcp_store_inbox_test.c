@@ -14,11 +14,8 @@ test_inbox(void **state)
     mcp_buf_t          data;
     mcp_inbox_item_e   type;
     mcp_stream_ref_t   ref;
-    mcp_store_wake_t   wake;
     mcp_stream_info_t  info;
     mcp_stream_spec_t  spec;
-
-    (void) state;
 
     store_spec(&spec, 1, 1);
     spec.max_bytes = 500000;
@@ -27,22 +24,20 @@ test_inbox(void **state)
     assert_int_equal(mcp_store_take(S0, &ref, &type, &tag, &data), MCP_AGAIN);
 
     for (i = 0; i < N_LENGTHS - 4; i++) {
-        assert_int_equal(mcp_store_inbox_put(S1, &ref, MCP_INBOX_INPUT + i % 2,
-                                        i * 1000ULL,
-                                        store_message(i, lengths[i])),
-                         MCP_OK);
+        assert_ok(mcp_store_inbox_put(S1, &ref, MCP_INBOX_INPUT + i % 2,
+                                      i * 1000ULL, store_message(i,
+                                                                 lengths[i])));
     }
 
     assert_int_equal(d.woken[0], 1);
-    assert_int_equal(store_drain(&d, 0, &wake), 1);
-    assert_int_equal(wake.kind, MCP_WAKE_OWNER);
+    woken_as(0, 1, MCP_WAKE_OWNER);
     store_sound(&d);
 
     /* no memory for the copy: the post remains in the inbox */
 
     d.tm.fail_at = 1;
     tag = 99;
-    assert_int_equal(mcp_store_take(S0, &ref, &type, &tag, &data), MCP_OK);
+    assert_ok(mcp_store_take(S0, &ref, &type, &tag, &data));
     assert_int_equal(tag, 0);
     assert_int_equal(mcp_store_take(S0, &ref, &type, &tag, &data),
                      MCP_ERR_MEMORY);
@@ -51,7 +46,7 @@ test_inbox(void **state)
     for (i = 1; i < N_LENGTHS - 4; i++) {
         data.len = 0;
         d.died = i % 3 == 0;
-        assert_int_equal(mcp_store_take(S0, &ref, &type, &tag, &data), MCP_OK);
+        assert_ok(mcp_store_take(S0, &ref, &type, &tag, &data));
         assert_int_equal(type, MCP_INBOX_INPUT + i % 2);
         assert_int_equal(tag, i * 1000);
         assert_int_equal(data.len, lengths[i]);
@@ -73,20 +68,19 @@ test_inbox(void **state)
     }
 
     assert_int_equal(mcp_store_inbox_put(S1, &ref, MCP_INBOX_PUBLISH, 1,
-                                    store_message(1, 100000)), MCP_ERR_LIMIT);
+                                         store_message(1, 100000)),
+                     MCP_ERR_LIMIT);
     store_drain(&d, 0, NULL);
     d.woken[0] = 0;
 
     for (i = 0; i < 64; i += 21) {
-        assert_int_equal(mcp_store_cancel(S1, &ref, (uint64_t) 1 << i),
-                         MCP_OK);
+        assert_ok(mcp_store_cancel(S1, &ref, (uint64_t) 1 << i));
     }
 
     store_sound(&d);
     assert_int_equal(d.woken[0], 1);
-    assert_int_equal(store_drain(&d, 0, &wake), 1);
-    assert_int_equal(wake.kind, MCP_WAKE_OWNER);
-    assert_int_equal(mcp_store_info(S0, &ref, &info), MCP_OK);
+    woken_as(0, 1, MCP_WAKE_OWNER);
+    assert_ok(mcp_store_info(S0, &ref, &info));
     assert_int_equal(info.cancelled, 0x8000040000200001);
     assert_int_equal(mcp_store_take_cancelled(S0, &ref), info.cancelled);
     assert_int_equal(mcp_store_take_cancelled(S0, &ref), 0);
@@ -95,20 +89,18 @@ test_inbox(void **state)
      * the inbox empty */
 
     do {
-        assert_int_equal(mcp_store_info(S0, &ref, &info), MCP_OK);
+        assert_ok(mcp_store_info(S0, &ref, &info));
         assert_int_equal(info.cancelled, 0);
         assert_int_equal(info.posted, 1);
         data.len = 0;
     } while (mcp_store_take(S0, &ref, &type, &tag, &data) == MCP_OK);
 
-    assert_int_equal(mcp_store_info(S0, &ref, &info), MCP_OK);
-    assert_int_equal(info.posted, 0);
+    assert_int_equal(store_info(S0, &ref).posted, 0);
 
     /* the stream is over: its cancellations are discarded */
 
-    assert_int_equal(mcp_store_cancel(S1, &ref, 1), MCP_OK);
-    assert_int_equal(mcp_store_set_state(S0, &ref, MCP_STATE_CANCELLED, 0),
-                     MCP_OK);
+    assert_ok(mcp_store_cancel(S1, &ref, 1));
+    assert_ok(mcp_store_set_state(S0, &ref, MCP_STATE_CANCELLED, 0));
     store_sound(&d);
     assert_int_equal(mcp_store_take_cancelled(S0, &ref), 0);
     assert_int_equal(mcp_store_cancel(S1, &ref, 1), MCP_ERR_NOT_FOUND);
@@ -121,21 +113,16 @@ test_inbox(void **state)
 static void
 test_refused(void **state)
 {
-    int                taken;
     unsigned           i;
     mcp_cursor_t       cursor;
     mcp_stream_ref_t   over, hog, run, listener, none;
     mcp_stream_spec_t  spec;
     mcp_stream_info_t  info;
 
-    (void) state;
-
-    store_spec(&spec, 1, 1);
-    store_create(&d, 0, &spec, &over);
+    create_ok(0, 1, 1, &over);
     store_append(&d, 0, &over, store_message(1, 300000), 0,
                        MCP_STATE_COMPLETED);
-    assert_int_equal(mcp_store_watch(S1, &over, 5, 0, &cursor, &taken),
-                     MCP_OK);
+    watch_ok(S1, &over, 5, 0, &cursor);
     mcp_store_unwatch(S1, &over, 5, 1, 10);
 
     store_spec(&spec, 2, 2);
@@ -147,55 +134,48 @@ test_refused(void **state)
     none = run;
     none.id[0] ^= 1;
 
-    store_spec(&spec, 4, 4);
-    store_create(&d, 0, &spec, &hog);
+    create_ok(0, 4, 4, &hog);
 
     while (mcp_store_room(d.store[0].head, 1) > 200) {
-        assert_int_equal(store_append(&d, 0, &hog, store_message(1, 460),
-                                            0,
-                                   MCP_STATE_PROCESSING), MCP_OK);
+        assert_ok(store_append(&d, 0, &hog, store_message(1, 460), 0,
+                               MCP_STATE_PROCESSING));
     }
 
     assert_int_equal(store_counter(&d, MCP_COUNT_STREAMS_EVICTED), 0);
-    assert_int_equal(mcp_store_inbox_put(S1, &run, MCP_INBOX_INPUT, 1,
-                                    store_message(1, 1000)), MCP_OK);
+    assert_ok(mcp_store_inbox_put(S1, &run, MCP_INBOX_INPUT, 1,
+                                  store_message(1, 1000)));
 
     for (i = 0; i < 2; i++) {
         assert_int_equal(mcp_store_inbox_put(S1, &run, MCP_INBOX_INPUT, 1,
-                                        store_message(1, 160000)),
+                                             store_message(1, 160000)),
                          MCP_ERR_LIMIT);
         assert_int_equal(mcp_store_inbox_put(S1, &none, MCP_INBOX_INPUT, 1,
-                                        store_message(1, 140000)),
+                                             store_message(1, 140000)),
                          MCP_ERR_NOT_FOUND);
         assert_int_equal(mcp_store_inbox_put(S1, &listener, MCP_INBOX_INPUT, 1,
-                                        store_message(1, 140000)),
+                                             store_message(1, 140000)),
                          MCP_ERR_NOT_FOUND);
-        assert_int_equal(mcp_store_cancel(S1, &listener, 1), MCP_ERR_NOT_FOUND);
+        assert_int_equal(mcp_store_cancel(S1, &listener, 1),
+                         MCP_ERR_NOT_FOUND);
         assert_int_equal(mcp_store_inbox_put(S1, &over, MCP_INBOX_INPUT, 1,
-                                        store_message(1, 140000)),
+                                             store_message(1, 140000)),
                          MCP_ERR_NOT_FOUND);
         assert_int_equal(mcp_store_cancel(S1, &over, 1), MCP_ERR_NOT_FOUND);
     }
 
     assert_int_equal(store_counter(&d, MCP_COUNT_STREAMS_EVICTED), 0);
-    assert_int_equal(mcp_store_info(S0, &over, &info), MCP_OK);
+    assert_ok(mcp_store_info(S0, &over, &info));
 
     /* an accepted post evicts the lingering stream */
 
-    assert_int_equal(mcp_store_inbox_put(S1, &run, MCP_INBOX_INPUT, 1,
-                                    store_message(1, 140000)), MCP_OK);
+    assert_ok(mcp_store_inbox_put(S1, &run, MCP_INBOX_INPUT, 1,
+                                  store_message(1, 140000)));
     assert_int_equal(store_counter(&d, MCP_COUNT_STREAMS_EVICTED), 1);
     mcp_store_free(S0, &listener);
 }
 
 
-int
-main(void)
-{
-    const struct CMUnitTest  tests[] = {
-        store_test(test_inbox),
-        store_test(test_refused),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+test_main(
+    store_test(test_inbox),
+    store_test(test_refused)
+)

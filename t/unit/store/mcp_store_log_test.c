@@ -15,23 +15,18 @@ test_every_cursor(void **state)
     mcp_buf_t          want, have;
     mcp_cursor_t       cursor;
     mcp_stream_ref_t   ref;
-    mcp_stream_spec_t  spec;
     static const size_t  caps[] = { 64, 65, 100, 500, 16384, 65536, 1 << 20 };
-
-    (void) state;
 
     mcp_buf_init(&want, &d.tm.mem, 1 << 24);
     mcp_buf_init(&have, &d.tm.mem, 1 << 24);
 
-    store_spec(&spec, 1, 1);
-    store_create(&d, 0, &spec, &ref);
+    create_ok(0, 1, 1, &ref);
 
     for (i = 0; i < N_LENGTHS; i++) {
-        assert_int_equal(store_append(&d, 0, &ref,
-                                   store_message((unsigned) i, lengths[i]),
-                                   i == N_LENGTHS - 1 ? 0 : -1,
-                                   i == N_LENGTHS - 1 ? MCP_STATE_COMPLETED
-                                   : MCP_STATE_PROCESSING), MCP_OK);
+        assert_ok(store_append(&d, 0, &ref, store_message((unsigned) i,
+                                                          lengths[i]), i
+                               == N_LENGTHS - 1 ? 0 : -1, i == N_LENGTHS - 1
+                               ? MCP_STATE_COMPLETED : MCP_STATE_PROCESSING));
     }
 
     store_sound(&d);
@@ -48,8 +43,7 @@ test_every_cursor(void **state)
                              store_message((unsigned) n, lengths[n]));
             }
 
-            assert_int_equal(mcp_store_watch(S1, &ref, 5, i, &cursor, &taken),
-                             MCP_OK);
+            assert_ok(mcp_store_watch(S1, &ref, 5, i, &cursor, &taken));
             assert_int_equal(taken, 0);
             assert_int_equal(cursor.resumed, i > 0);
             assert_int_equal(read_all(1, &ref, 5, &cursor, caps[k], &have),
@@ -62,7 +56,7 @@ test_every_cursor(void **state)
 
     assert_int_equal(mcp_store_watch(S1, &ref, 5, N_LENGTHS + 1, &cursor,
                                      &taken), MCP_ERR_NOT_FOUND);
-    assert_int_equal(mcp_store_watch(S1, &ref, 5, 0, &cursor, &taken), MCP_OK);
+    assert_ok(mcp_store_watch(S1, &ref, 5, 0, &cursor, &taken));
     assert_int_equal(mcp_store_read(S1, &ref, 5, &cursor, 0, have.data,
                                     MCP_STORE_READ_MIN - 1, &i),
                      MCP_ERR_LIMIT);
@@ -71,12 +65,6 @@ test_every_cursor(void **state)
 }
 
 
-int
-main(void)
-{
-    const struct CMUnitTest  tests[] = {
-        store_test(test_every_cursor),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+test_main(
+    store_test(test_every_cursor)
+)

@@ -11,9 +11,6 @@
  */
 
 
-#include <time.h>
-#include <unistd.h>
-
 #include "store_driver.h"
 
 
@@ -194,7 +191,8 @@ deliver(stream_t *s, unsigned i)
 
     switch (mail.type) {
     case ENTRY_WATCHED:
-        (void) mcp_store_remote_consumer(own, &s->ref, mail.number, mail.seq, 0);
+        (void) mcp_store_remote_consumer(own, &s->ref, mail.number, mail.seq,
+                                         0);
         break;
     case ENTRY_SENT:
         mcp_store_remote_consumer_sent(own, &s->ref, mail.number, mail.seq);
@@ -298,11 +296,9 @@ begin(stream_t *s)
     s->spec.max_bytes = draw(3) ? 100 + draw(3000) : 0;
     s->owner = (unsigned) draw(2);
 
-    assert_int_equal(mcp_store_create(process(OWN, s->owner), &s->spec, now,
-                                      &s->ref), MCP_OK);
-    assert_int_equal(mcp_store_replication_start(process(OWN, s->owner),
-                                                 &s->ref, 1),
-                     MCP_OK);
+    assert_ok(mcp_store_create(process(OWN, s->owner), &s->spec, now,
+                               &s->ref));
+    assert_ok(mcp_store_replication_start(process(OWN, s->owner), &s->ref, 1));
 }
 
 
@@ -330,7 +326,7 @@ say(stream_t *s, int last)
         return;
     }
 
-    assert_int_equal(rc, MCP_OK);
+    assert_ok(rc);
     assert_int_equal(seq, s->last + 1);
     s->last = seq;
     s->state = state;
@@ -346,8 +342,8 @@ turn(stream_t *s)
 
     s->state = draw(20) ? (mcp_stream_state_e) draw(2) : MCP_STATE_CANCELLED;
 
-    assert_int_equal(mcp_store_set_state(process(OWN, s->owner), &s->ref,
-                                         s->state, now), MCP_OK);
+    assert_ok(mcp_store_set_state(process(OWN, s->owner), &s->ref, s->state,
+                                  now));
 }
 
 
@@ -385,7 +381,7 @@ copy(stream_t *s, unsigned slot, int sure)
         rc = mcp_store_replicator_read(store, &s->ref, &out);
     }
 
-    assert_int_equal(rc, MCP_OK);
+    assert_ok(rc);
 
     for (i = 0; i < out.n; i++) {
         mcp_str_t  text = message(s, raw[i].seq);
@@ -404,7 +400,7 @@ copy(stream_t *s, unsigned slot, int sure)
     post(s, ENTRY_STATE, 0, 0);
 
     if (sure || draw(4)) {
-        assert_int_equal(mcp_store_acked(store, &s->ref, &s->there), MCP_OK);
+        assert_ok(mcp_store_acked(store, &s->ref, &s->there));
         woken[OWN][slot][s - streams] = s->there.seq < s->last;
     }
 }
@@ -471,8 +467,8 @@ feed(stream_t *s, unsigned slot)
         woken[FAR][slot][s - streams] = 1;
     }
 
-    assert_int_equal(mcp_store_mirror_known(store, s->spec.id, &s->there,
-                                            s->confirmed, now), MCP_OK);
+    assert_ok(mcp_store_mirror_known(store, s->spec.id, &s->there,
+                                     s->confirmed, now));
 }
 
 
@@ -520,16 +516,14 @@ resume(stream_t *s, unsigned machine)
 
     if (machine == FAR) {
         post(s, ENTRY_WATCHED, c->number, after);
-        assert_int_equal(mcp_store_mirror(store, &s->spec, s->confirmed + 1,
-                                          after, c->number, now, &c->ref),
-                         MCP_OK);
+        assert_ok(mcp_store_mirror(store, &s->spec, s->confirmed + 1, after,
+                                   c->number, now, &c->ref));
         post(s, ENTRY_STATE, 0, 0);
 
     } else {
         post(s, ENTRY_DISPLACED, c->number, 0);
-        assert_int_equal(mcp_store_remote_consumer_over(store, &s->ref,
-                                                        c->number, &nothing),
-                         MCP_OK);
+        assert_ok(mcp_store_remote_consumer_over(store, &s->ref, c->number,
+                                                 &nothing));
     }
 
     rc = mcp_store_watch(store, &c->ref, c->number, after, &c->cursor,
@@ -751,12 +745,10 @@ end(stream_t *s)
 
     assert_true(c->open && c->done);
     assert_int_equal(c->cursor.seq, s->last);
-    assert_int_equal(mcp_store_find(process(FAR, 0), s->spec.id, 0, &info),
-                     MCP_OK);
+    assert_ok(mcp_store_find(process(FAR, 0), s->spec.id, 0, &info));
     assert_int_equal(info.state, s->state);
     assert_int_equal(info.answered, s->there.answered);
-    assert_int_equal(mcp_store_find(process(OWN, 0), s->spec.id, 0, &info),
-                     MCP_OK);
+    assert_ok(mcp_store_find(process(OWN, 0), s->spec.id, 0, &info));
     assert_int_equal(info.state, s->state);
     assert_int_equal(info.last_seq, s->last);
 
@@ -774,109 +766,47 @@ end(stream_t *s)
 static void
 operate(stream_t *s)
 {
+    uint64_t  n;
     unsigned  slot;
 
     slot = (unsigned) draw(2);
     now += draw(20);
+    n = draw(40);
 
-    switch (draw(40)) {
-    case 0:
-        if (draw(3) == 0) {
-            die((unsigned) draw(2));
-        }
-
-        break;
-    case 1:
+    if (n == 0 && draw(3) == 0) {
+        die((unsigned) draw(2));
+    } else if (n == 1) {
         turn(s);
-        break;
-    case 2:
-        if (draw(6) == 0) {
-            resume(s, OWN);
-        }
-
-        break;
-    case 3:
-    case 4:
-        if (draw(6) == 0) {
-            resume(s, FAR);
-        }
-
-        break;
-    case 5:
-        if (draw(6) == 0) {
-            leave(s, (unsigned) draw(2));
-        }
-
-        break;
-    case 6:
+    } else if (n == 2 && draw(6) == 0) {
+        resume(s, OWN);
+    } else if ((n == 3 || n == 4) && draw(6) == 0) {
+        resume(s, FAR);
+    } else if (n == 5 && draw(6) == 0) {
+        leave(s, (unsigned) draw(2));
+    } else if (n == 6) {
         confirm(s);
-        break;
-    case 7:
-        if (draw(20) == 0) {
-            mcp_store_mirror_forget(process(FAR, slot), s->spec.id);
-        }
-
-        break;
-    case 8:
-        if (s->n_entries > 0) {
-            s->n_entries -= s->mail[s->n_entries - 1].type == ENTRY_EVENT;
-        }
-
-        break;
-    case 9:
+    } else if (n == 7 && draw(20) == 0) {
+        mcp_store_mirror_forget(process(FAR, slot), s->spec.id);
+    } else if (n == 8 && s->n_entries > 0) {
+        s->n_entries -= s->mail[s->n_entries - 1].type == ENTRY_EVENT;
+    } else if (n == 9) {
         now += draw(4000);
         mcp_store_sweep(process(FAR, slot), now, UINT32_MAX, NULL, NULL);
-        break;
-    case 10:
-        if (draw(20) == 0) {
-            end(s);
-            begin(s);
-        }
-
-        break;
-    case 11:
-    case 12:
-    case 13:
+    } else if (n == 10 && draw(20) == 0) {
+        end(s);
+        begin(s);
+    } else if (n >= 11 && n <= 13) {
         drain((unsigned) draw(2));
-        break;
-    case 14:
-    case 15:
-    case 16:
-    case 17:
-        if (woken[OWN][slot][s - streams]) {
-            copy(s, slot, 0);
-        }
-
-        break;
-    case 18:
-    case 19:
-    case 20:
-    case 21:
-        if (woken[FAR][slot][s - streams]) {
-            feed(s, slot);
-        }
-
-        break;
-    case 22:
-    case 23:
-    case 24:
-    case 25:
-    case 26:
-        if (s->n_entries > 0) {
-            deliver(s, (unsigned) draw(s->n_entries));
-        }
-
-        break;
-    case 27:
-    case 28:
-    case 29:
-    case 30:
-    case 31:
+    } else if (n >= 14 && n <= 17 && woken[OWN][slot][s - streams]) {
+        copy(s, slot, 0);
+    } else if (n >= 18 && n <= 21 && woken[FAR][slot][s - streams]) {
+        feed(s, slot);
+    } else if (n >= 22 && n <= 26 && s->n_entries > 0) {
+        deliver(s, (unsigned) draw(s->n_entries));
+    } else if (n >= 27 && n <= 31) {
         read_some(s, (unsigned) draw(2));
-        break;
-    default:
+    } else if (n > 31) {
         say(s, 0);
-        break;
     }
 }
 
@@ -922,27 +852,14 @@ run(uint64_t with, unsigned rounds)
 static void
 test_machines(void **state)
 {
-    const char  *text;
-    unsigned     rounds;
+    unsigned  rounds;
 
-    (void) state;
-
-    text = getenv("STORE_ROUNDS");
-    rounds = text ? (unsigned) strtoul(text, NULL, 10) : 200000;
-    text = getenv("STORE_SEED");
-
+    rounds = (unsigned) store_setting("STORE_ROUNDS", 200000);
     run(1, rounds);
-    run(text ? strtoull(text, NULL, 10)
-             : (uint64_t) time(NULL) * 1000003 + (uint64_t) getpid(), rounds);
+    run(store_seed(), rounds);
 }
 
 
-int
-main(void)
-{
-    const struct CMUnitTest  tests[] = {
-        cmocka_unit_test(test_machines),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+test_main(
+    cmocka_unit_test(test_machines)
+)

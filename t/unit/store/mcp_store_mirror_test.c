@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
+
 #include "store_fixture.h"
 
 
@@ -22,8 +23,7 @@ setup_mirror(void **state)
 static void
 mirrors(uint64_t after, uint64_t number, mcp_stream_ref_t *ref)
 {
-    assert_int_equal(mcp_store_mirror(S0, &spec, 1, after, number, 10, ref),
-                     MCP_OK);
+    assert_ok(mcp_store_mirror(S0, &spec, 1, after, number, 10, ref));
 }
 
 
@@ -112,10 +112,7 @@ static void
 watches(const mcp_stream_ref_t *ref, uint64_t handle, uint64_t after,
     mcp_cursor_t *cursor)
 {
-    int  taken;
-
-    assert_int_equal(mcp_store_watch(S0, ref, handle, after, cursor, &taken),
-                     MCP_OK);
+    watch_ok(S0, ref, handle, after, cursor);
     store_drain(&d, 0, NULL);
 }
 
@@ -123,7 +120,7 @@ watches(const mcp_stream_ref_t *ref, uint64_t handle, uint64_t after,
 static void
 info_of(const mcp_stream_ref_t *ref, mcp_stream_info_t *info)
 {
-    assert_int_equal(mcp_store_info(S1, ref, info), MCP_OK);
+    assert_ok(mcp_store_info(S1, ref, info));
     store_sound(&d);
 }
 
@@ -132,7 +129,7 @@ static void
 repl_state_of(const mcp_stream_ref_t *ref,
            mcp_store_replication_state_t *repl_state)
 {
-    assert_int_equal(mcp_store_replication_state(S0, ref, repl_state), MCP_OK);
+    assert_ok(mcp_store_replication_state(S0, ref, repl_state));
     assert_int_equal(repl_state->mirror, 1);
 }
 
@@ -146,13 +143,11 @@ test_order(void **state)
     mcp_stream_ref_t         ref;
     mcp_store_replication_state_t  repl_state;
 
-    (void) state;
-
     mirrors(3, 7, &ref);
     watches(&ref, 5, 3, &cursor);
 
     assert_int_equal(event(3), MCP_DONE);
-    assert_int_equal(event(4), MCP_OK);
+    assert_ok(event(4));
     assert_int_equal(event(4), MCP_DONE);
     gets(&ref, 5, &cursor, "d", MCP_AGAIN);
     store_drain(&d, 0, NULL);
@@ -166,9 +161,9 @@ test_order(void **state)
     assert_int_equal(repl_state.reader, 7);
     assert_int_equal(repl_state.consumer_slot, 0);
 
-    assert_int_equal(event(5), MCP_OK);
-    assert_int_equal(event(6), MCP_OK);
-    assert_int_equal(arrives(S0, 7, 1, MCP_STATE_COMPLETED), MCP_OK);
+    assert_ok(event(5));
+    assert_ok(event(6));
+    assert_ok(arrives(S0, 7, 1, MCP_STATE_COMPLETED));
     gets(&ref, 5, &cursor, "efg", MCP_DONE);
     assert_int_equal(event(8), MCP_ERR_NOT_FOUND);
     assert_int_equal(event(7), MCP_DONE);
@@ -186,20 +181,17 @@ test_known(void **state)
     mcp_stream_info_t        info;
     mcp_store_replication_state_t  repl_state;
 
-    (void) state;
-
     assert_int_equal(known(1, MCP_STATE_PROCESSING, 0, 0), MCP_ERR_NOT_FOUND);
 
     mirrors(1, 7, &ref);
     watches(&ref, 5, 1, &cursor);
 
-    assert_int_equal(known(3, MCP_STATE_CANCELLED, 6, 2), MCP_OK);
+    assert_ok(known(3, MCP_STATE_CANCELLED, 6, 2));
     feeds(0, 1, ref.index);
-    d.died = 1;
-    store_sound(&d);
+    store_repair(&d);
     store_drain(&d, 0, NULL);
 
-    assert_int_equal(event(2), MCP_OK);
+    assert_ok(event(2));
     info_of(&ref, &info);
     assert_int_equal(info.state, MCP_STATE_PROCESSING);
     assert_int_equal(info.answered, 0);
@@ -208,14 +200,14 @@ test_known(void **state)
 
     /* an older checkpoint of the owner arrives: no effect */
 
-    assert_int_equal(known(2, MCP_STATE_INPUT_REQUIRED, 2, 1), MCP_OK);
-    assert_int_equal(known(3, MCP_STATE_PROCESSING, 6, 1), MCP_OK);
+    assert_ok(known(2, MCP_STATE_INPUT_REQUIRED, 2, 1));
+    assert_ok(known(3, MCP_STATE_PROCESSING, 6, 1));
     repl_state_of(&ref, &repl_state);
     assert_int_equal(repl_state.known.seq, 3);
     assert_int_equal(repl_state.known.state, MCP_STATE_CANCELLED);
     gets(&ref, 5, &cursor, "b", MCP_AGAIN);
 
-    assert_int_equal(event(3), MCP_OK);
+    assert_ok(event(3));
     info_of(&ref, &info);
     assert_int_equal(info.state, MCP_STATE_CANCELLED);
     assert_int_equal(info.answered, 6);
@@ -237,29 +229,27 @@ test_cut(void **state)
     mcp_stream_ref_t         ref;
     mcp_store_replication_state_t  repl_state;
 
-    (void) state;
-
     mirrors(1, 7, &ref);
     watches(&ref, 5, 1, &cursor);
-    assert_int_equal(event(2), MCP_OK);
-    assert_int_equal(known(5, MCP_STATE_PROCESSING, 0, 0), MCP_OK);
-    assert_int_equal(known(3, MCP_STATE_PROCESSING, 0, 0), MCP_OK);
+    assert_ok(event(2));
+    assert_ok(known(5, MCP_STATE_PROCESSING, 0, 0));
+    assert_ok(known(3, MCP_STATE_PROCESSING, 0, 0));
     repl_state_of(&ref, &repl_state);
     assert_int_equal(repl_state.known.seq, 5);
 
     /* the mirror has none of the lost events: the earlier end takes effect */
 
-    assert_int_equal(known(3, MCP_STATE_FAILED, 1, 0), MCP_OK);
-    assert_int_equal(known(5, MCP_STATE_PROCESSING, 0, 0), MCP_OK);
+    assert_ok(known(3, MCP_STATE_FAILED, 1, 0));
+    assert_ok(known(5, MCP_STATE_PROCESSING, 0, 0));
     repl_state_of(&ref, &repl_state);
     assert_int_equal(repl_state.known.seq, 3);
-    assert_int_equal(arrives(S0, 3, 1, MCP_STATE_FAILED), MCP_OK);
+    assert_ok(arrives(S0, 3, 1, MCP_STATE_FAILED));
     gets(&ref, 5, &cursor, "bc", MCP_DONE);
 
     /* the mirror already has the end of the stream: an earlier end has no
      * effect */
 
-    assert_int_equal(known(2, MCP_STATE_FAILED, 1, 0), MCP_OK);
+    assert_ok(known(2, MCP_STATE_FAILED, 1, 0));
     mcp_store_unwatch(S0, &ref, 5, 3, 30);
     mcp_store_mirror_forget(S1, spec.id);
 
@@ -267,8 +257,8 @@ test_cut(void **state)
 
     mirrors(1, 8, &ref);
     watches(&ref, 5, 1, &cursor);
-    assert_int_equal(event(2), MCP_OK);
-    assert_int_equal(event(3), MCP_OK);
+    assert_ok(event(2));
+    assert_ok(event(3));
     gets(&ref, 5, &cursor, "bc", MCP_AGAIN);
     assert_int_equal(known(2, MCP_STATE_FAILED, 1, 0), MCP_ERR_NOT_FOUND);
     gets(&ref, 5, &cursor, "", MCP_ERR_NOT_FOUND);
@@ -284,26 +274,24 @@ test_generations(void **state)
     mcp_stream_ref_t    ref;
     mcp_stream_info_t   info;
 
-    (void) state;
-
     mirrors(2, 7, &ref);
     watches(&ref, 5, 2, &cursor);
 
-    assert_int_equal(known(2, MCP_STATE_INPUT_REQUIRED, 0, 0), MCP_OK);
+    assert_ok(known(2, MCP_STATE_INPUT_REQUIRED, 0, 0));
     assert_int_equal(store_drain(&d, 0, NULL), 1);
-    assert_int_equal(known(2, MCP_STATE_INPUT_REQUIRED, 0, 0), MCP_OK);
+    assert_ok(known(2, MCP_STATE_INPUT_REQUIRED, 0, 0));
     assert_int_equal(store_drain(&d, 0, NULL), 0);
     info_of(&ref, &info);
     assert_int_equal(info.state, MCP_STATE_INPUT_REQUIRED);
 
     /* the next event brings another state */
 
-    assert_int_equal(event(3), MCP_OK);
+    assert_ok(event(3));
     info_of(&ref, &info);
     assert_int_equal(info.state, MCP_STATE_PROCESSING);
 
-    assert_int_equal(known(3, MCP_STATE_INPUT_REQUIRED, 0, 0), MCP_OK);
-    assert_int_equal(known(3, MCP_STATE_FAILED, 1, 0), MCP_OK);
+    assert_ok(known(3, MCP_STATE_INPUT_REQUIRED, 0, 0));
+    assert_ok(known(3, MCP_STATE_FAILED, 1, 0));
     gets(&ref, 5, &cursor, "c", MCP_DONE);
     mcp_store_unwatch(S0, &ref, 5, 3, 30);
 }
@@ -318,19 +306,17 @@ test_limit(void **state)
     mcp_stream_ref_t         ref;
     mcp_store_replication_state_t  repl_state;
 
-    (void) state;
-
     spec.max_events = 2;
     mirrors(0, 7, &ref);
     watches(&ref, 5, 0, &cursor);
 
-    assert_int_equal(event(1), MCP_OK);
-    assert_int_equal(event(2), MCP_OK);
+    assert_ok(event(1));
+    assert_ok(event(2));
     assert_int_equal(event(3), MCP_ERR_LIMIT);
     store_drain(&d, 0, NULL);
     assert_int_equal(event(3), MCP_ERR_LIMIT);
     assert_int_equal(event(4), MCP_AGAIN);
-    assert_int_equal(known(4, MCP_STATE_PROCESSING, 0, 0), MCP_OK);
+    assert_ok(known(4, MCP_STATE_PROCESSING, 0, 0));
     feeds(0, 0, 0);
     repl_state_of(&ref, &repl_state);
     assert_int_equal(repl_state.known.seq, 4);
@@ -340,15 +326,15 @@ test_limit(void **state)
     repl_state_of(&ref, &repl_state);
     assert_int_equal(repl_state.sent_seq, 2);
 
-    assert_int_equal(event(3), MCP_OK);
-    assert_int_equal(event(4), MCP_OK);
+    assert_ok(event(3));
+    assert_ok(event(4));
     gets(&ref, 5, &cursor, "cd", MCP_AGAIN);
 
     /* the event that answers the call's last request may exceed the limit */
 
-    assert_int_equal(event(5), MCP_OK);
-    assert_int_equal(event(6), MCP_OK);
-    assert_int_equal(arrives(S0, 7, 1, MCP_STATE_COMPLETED), MCP_OK);
+    assert_ok(event(5));
+    assert_ok(event(6));
+    assert_ok(arrives(S0, 7, 1, MCP_STATE_COMPLETED));
     gets(&ref, 5, &cursor, "efg", MCP_DONE);
     mcp_store_unwatch(S0, &ref, 5, 7, 30);
 }
@@ -365,8 +351,6 @@ test_full(void **state)
     mcp_stream_ref_t   ref, other;
     mcp_stream_spec_t  filler;
 
-    (void) state;
-
     big = store_message(1, 70000);
     raw.seq = 1;
     mirrors(0, 7, &ref);
@@ -376,8 +360,7 @@ test_full(void **state)
     store_create(&d, 1, &filler, &other);
 
     while (mcp_store_room(d.store[0].head, 0) > 20) {
-        assert_int_equal(store_append(&d, 1, &other, store_message(1, 460), -1,
-                                   MCP_STATE_PROCESSING), MCP_OK);
+        append_ok(1, &other, store_message(1, 460));
     }
 
     assert_int_equal(mcp_store_mirror_append(S1, spec.id, &raw, big, 2),
@@ -391,8 +374,7 @@ test_full(void **state)
     assert_int_equal(mcp_store_mirror_append(S1, spec.id, &raw, big, 2),
                      MCP_AGAIN);
     raw.seq = 1;
-    assert_int_equal(mcp_store_mirror_append(S1, spec.id, &raw, big, 2),
-                     MCP_OK);
+    assert_ok(mcp_store_mirror_append(S1, spec.id, &raw, big, 2));
     assert_int_equal(mcp_store_mirror_append(S1, spec.id, &raw, big, 2),
                      MCP_DONE);
     raw.seq = 2;
@@ -412,10 +394,8 @@ test_evicted(void **state)
     mcp_stream_ref_t   ref, other;
     mcp_stream_spec_t  filler;
 
-    (void) state;
-
     mirrors(0, 7, &ref);
-    assert_int_equal(event(1), MCP_OK);
+    assert_ok(event(1));
     watches(&ref, 5, 0, &cursor);
     mcp_store_unwatch(S0, &ref, 5, 0, 30);
     store_drain(&d, 0, NULL);
@@ -448,10 +428,8 @@ test_swept(void **state)
     mcp_cursor_t      cursor;
     mcp_stream_ref_t  ref;
 
-    (void) state;
-
     mirrors(0, 7, &ref);
-    assert_int_equal(event(1), MCP_OK);
+    assert_ok(event(1));
     watches(&ref, 5, 0, &cursor);
     assert_int_equal(sweep(1000000), 0);
     mcp_store_unwatch(S0, &ref, 5, 0, 100);
@@ -462,7 +440,7 @@ test_swept(void **state)
 
     mirrors(0, 8, &ref);
     watches(&ref, 5, 0, &cursor);
-    assert_int_equal(arrives(S0, 1, 1, MCP_STATE_COMPLETED), MCP_OK);
+    assert_ok(arrives(S0, 1, 1, MCP_STATE_COMPLETED));
     gets(&ref, 5, &cursor, "a", MCP_DONE);
     mcp_store_unwatch(S0, &ref, 5, 1, 200);
     assert_int_equal(sweep(200 + spec.linger - 1), 0);
@@ -471,8 +449,7 @@ test_swept(void **state)
     /* a mirror that is due to be freed gets a new reader: it stays */
 
     mirrors(0, 9, &ref);
-    assert_int_equal(mcp_store_mirror(S0, &spec, 1, 0, 10, 60000, &ref),
-                     MCP_OK);
+    assert_ok(mcp_store_mirror(S0, &spec, 1, 0, 10, 60000, &ref));
     assert_int_equal(sweep(60001), 0);
 }
 
@@ -487,29 +464,24 @@ test_feeder(void **state)
     mcp_stream_info_t        info;
     mcp_store_replication_state_t  repl_state;
 
-    (void) state;
-
     mirrors(0, 7, &ref);
-    assert_int_equal(event(1), MCP_OK);
+    assert_ok(event(1));
     assert_int_equal(mcp_store_replication_state(S1, &ref, &repl_state),
                      MCP_ERR_DENIED);
 
     mcp_store_reclaim(S1, 0, S0->pid);
-    store_sound(&d);
-    d.died = 1;
-    store_sound(&d);
+    store_repair(&d);
     assert_int_equal(mcp_store_adopt(S1, 9, &info, NULL), MCP_DONE);
-    assert_int_equal(event(2), MCP_OK);
+    assert_ok(event(2));
     assert_int_equal(event(4), MCP_AGAIN);
     assert_int_equal(mcp_store_replication_state(S1, &ref, &repl_state),
                      MCP_ERR_DENIED);
     assert_int_equal(store_drain(&d, 1, NULL), 0);
 
-    assert_int_equal(mcp_store_mirror(S1, &spec, 1, 1, 8, 10, &again), MCP_OK);
+    assert_ok(mcp_store_mirror(S1, &spec, 1, 1, 8, 10, &again));
     assert_int_equal(again.index, ref.index);
     feeds(1, 1, ref.index);
-    assert_int_equal(mcp_store_replication_state(S1, &ref, &repl_state),
-                     MCP_OK);
+    assert_ok(mcp_store_replication_state(S1, &ref, &repl_state));
     assert_int_equal(repl_state.own.seq, 2);
     assert_int_equal(repl_state.known.seq, 4);
     assert_int_equal(repl_state.reader, 8);
@@ -538,25 +510,20 @@ test_successor(void **state)
     unsigned           i;
     mcp_cursor_t       cursor;
     mcp_stream_ref_t   ref;
-    mcp_store_wake_t   wake;
-
-    (void) state;
 
     mirrors(0, 7, &ref);
     watches(&ref, 5, 0, &cursor);
-    assert_int_equal(mcp_store_mirror(S1, &spec, 1, 0, 8, 10, &ref), MCP_OK);
+    assert_ok(mcp_store_mirror(S1, &spec, 1, 0, 8, 10, &ref));
 
     for (i = 0; i < 2; i++) {
         d.died = i;                    /* 1: the process dies while it holds
                                           the lock */
         mcp_store_reclaim(S0, 1, S1->pid);
-        assert_int_equal(store_drain(&d, 0, &wake), 1 + i);
-        assert_int_equal(wake.kind, MCP_WAKE_REPLICATOR);
+        woken_as(0, 1 + i, MCP_WAKE_REPLICATOR);
         store_sound(&d);
 
         store_attach(&d, 1, 800 + i);
-        assert_int_equal(mcp_store_mirror(S1, &spec, 1, 0, 9 + i, 10, &ref),
-                         MCP_OK);
+        assert_ok(mcp_store_mirror(S1, &spec, 1, 0, 9 + i, 10, &ref));
         store_sound(&d);
     }
 
@@ -576,11 +543,9 @@ test_displaced(void **state)
     mcp_store_wake_t         wake;
     mcp_store_replication_state_t  repl_state;
 
-    (void) state;
-
     mirrors(0, 7, &ref);
     watches(&ref, 5, 0, &cursor);
-    assert_int_equal(event(1), MCP_OK);
+    assert_ok(event(1));
     gets(&ref, 5, &cursor, "a", MCP_AGAIN);
     store_drain(&d, 0, NULL);
 
@@ -623,17 +588,15 @@ test_anew(void **state)
     mcp_cursor_t      cursor;
     mcp_stream_ref_t  ref, before;
 
-    (void) state;
-
     mirrors(5, 7, &before);
     watches(&before, 5, 5, &cursor);
-    assert_int_equal(event(6), MCP_OK);
+    assert_ok(event(6));
     store_drain(&d, 0, NULL);
 
     mirrors(4, 8, &ref);
     store_sound(&d);
     assert_int_equal(event(6), MCP_AGAIN);
-    assert_int_equal(event(5), MCP_OK);
+    assert_ok(event(5));
     gets(&before, 5, &cursor, "", before.index == ref.index
                                   ? MCP_ERR_DENIED : MCP_ERR_NOT_FOUND);
     store_drain(&d, 0, NULL);
@@ -641,17 +604,17 @@ test_anew(void **state)
     /* another process replaces the mirror: the previous feeding process is
      * woken */
 
-    assert_int_equal(mcp_store_mirror(S1, &spec, 1, 6, 9, 10, &ref), MCP_OK);
+    assert_ok(mcp_store_mirror(S1, &spec, 1, 6, 9, 10, &ref));
     feeds(0, 1, 0);
     feeds(1, 0, 0);
 
     /* events that the owner has removed are purged at the mirror as well */
 
-    assert_int_equal(mcp_store_mirror(S1, &spec, 9, 2, 10, 10, &ref), MCP_OK);
+    assert_ok(mcp_store_mirror(S1, &spec, 9, 2, 10, 10, &ref));
     assert_int_equal(mcp_store_watch(S1, &ref, 5, 2, &cursor, &taken),
                      MCP_ERR_PURGED);
-    assert_int_equal(mcp_store_watch(S1, &ref, 5, 8, &cursor, &taken), MCP_OK);
-    assert_int_equal(event(9), MCP_OK);
+    assert_ok(mcp_store_watch(S1, &ref, 5, 8, &cursor, &taken));
+    assert_ok(event(9));
     mcp_store_unwatch(S1, &ref, 5, 8, 30);
 }
 
@@ -670,19 +633,18 @@ test_ownerless(void **state)
     mcp_stream_info_t       info;
     mcp_stream_spec_t       same;
 
-    (void) state;
-
     mirrors(0, 7, &ref);
     info_of(&ref, &info);
     assert_int_equal(info.owner_slot, MCP_STORE_NO_SLOT);
     assert_string_equal(info.name, "echo");
 
     assert_int_equal(mcp_store_inbox_put(S1, &ref, MCP_INBOX_INPUT, 1,
-                                    mcp_str("x")), MCP_ERR_NOT_FOUND);
+                                         mcp_str("x")), MCP_ERR_NOT_FOUND);
     assert_int_equal(mcp_store_cancel(S1, &ref, 1), MCP_ERR_NOT_FOUND);
     assert_int_equal(mcp_store_create(S0, &spec, 1, &own), MCP_ERR_EXISTS);
     assert_int_equal(mcp_store_replication_start(S0, &ref, 0), MCP_ERR_DENIED);
-    assert_int_equal(mcp_store_remote_consumer(S0, &ref, 9, 0, 0), MCP_ERR_DENIED);
+    assert_int_equal(mcp_store_remote_consumer(S0, &ref, 9, 0, 0),
+                     MCP_ERR_DENIED);
     assert_int_equal(mcp_store_acked(S0, &ref, &at), MCP_ERR_DENIED);
 
     copy.raw = raw;
@@ -693,10 +655,9 @@ test_ownerless(void **state)
                      MCP_ERR_DENIED);
     mcp_buf_init(&request, &d.tm.mem, 100);
     assert_int_equal(mcp_store_replication_spec(S0, &ref, &same, &info,
-                                                &request),
-                     MCP_ERR_DENIED);
+                                                &request), MCP_ERR_DENIED);
     mcp_store_replication_end(S0, &ref);
-    assert_int_equal(event(1), MCP_OK);
+    assert_ok(event(1));
 
     /* a call of this node: functions for mirrors reject it */
 
@@ -717,8 +678,6 @@ test_request(void **state)
 {
     mcp_stream_ref_t   ref, again;
 
-    (void) state;
-
     spec.request = store_message(1, 100000);
     mirrors(0, 7, &ref);
     mirrors(0, 8, &again);
@@ -732,25 +691,318 @@ test_request(void **state)
 }
 
 
-int
-main(void)
-{
-    const struct CMUnitTest  tests[] = {
-        mirror_test(test_order),
-        mirror_test(test_known),
-        mirror_test(test_cut),
-        mirror_test(test_generations),
-        mirror_test(test_limit),
-        mirror_test(test_full),
-        mirror_test(test_evicted),
-        mirror_test(test_swept),
-        mirror_test(test_feeder),
-        mirror_test(test_successor),
-        mirror_test(test_displaced),
-        mirror_test(test_anew),
-        mirror_test(test_ownerless),
-        mirror_test(test_request)
-    };
+static const unsigned char  key[] = "what is asked for";
 
-    return cmocka_run_group_tests(tests, NULL, NULL);
+
+static int
+setup_joined(void **state)
+{
+    store_spec(&spec, 1, 1);
+    spec.join = key;
+
+    return setup(state);
 }
+
+
+#define joined_test(f)                                                        \
+    cmocka_unit_test_setup_teardown(f, setup_joined, teardown)
+
+
+static void
+joins(mcp_store_t *store, uint64_t after, mcp_stream_ref_t *ref)
+{
+    assert_ok(mcp_store_mirror(store, &spec, 1, after, 0, 10, ref));
+}
+
+
+static int
+found(unsigned known, mcp_stream_info_t *info)
+{
+    mcp_stream_spec_t  asked = spec;
+
+    asked.join_known = known;
+
+    return mcp_store_join_find(S0, &asked, 20, info);
+}
+
+
+/* Requests can join a mirror while it is new or has a reader. The
+ * information about the mirror contains the state that
+ * mcp_store_mirror_joined() has set. */
+static void
+test_found(void **state)
+{
+    mcp_cursor_t        cursor;
+    mcp_stream_ref_t    ref;
+    mcp_stream_info_t   info;
+    mcp_store_joined_t  joined = { 0 };
+
+    joins(S1, 4, &ref);
+    assert_int_equal(found(0, &info), MCP_ERR_NOT_FOUND);
+    assert_ok(found(1, &info));
+    assert_int_equal(info.last_seq, 4);
+    assert_int_equal(info.held, 0);
+
+    joined.held = 1;
+    joined.attended = 1;
+    joined.expires = 5000;
+    joined.kept = 7;
+    mcp_store_mirror_joined(S1, spec.id, &joined);
+    assert_ok(mcp_store_join(S0, &ref, 5, 4, &cursor));
+    assert_ok(found(0, &info));
+    assert_int_equal(info.held, 1);
+    assert_int_equal(info.attended, 1);
+    assert_int_equal(info.expires, 5000);
+    assert_int_equal(info.kept, 7);
+
+    mcp_store_unwatch(S0, &ref, 5, 4, 30);
+    assert_int_equal(found(0, &info), MCP_ERR_NOT_FOUND);
+}
+
+
+/* Another process requests a mirror that exists: if the mirror has a reader,
+ * it keeps its feeding process; if it has none, the requesting process becomes
+ * the feeding process. */
+static void
+test_again(void **state)
+{
+    mcp_cursor_t             cursor;
+    mcp_stream_ref_t         ref, again;
+    mcp_store_replication_state_t  repl_state;
+
+    joins(S1, 4, &ref);
+    assert_ok(mcp_store_join(S0, &ref, 5, 4, &cursor));
+    joins(S0, 9, &again);
+    assert_int_equal(ref.index, again.index);
+    assert_ok(mcp_store_replication_state(S1, &ref, &repl_state));
+    assert_int_equal(repl_state.readers, 1);
+    assert_int_equal(mcp_store_replication_state(S0, &ref, &repl_state),
+                     MCP_ERR_DENIED);
+
+    mcp_store_unwatch(S0, &ref, 5, 4, 30);
+    joins(S0, 4, &again);
+    assert_int_equal(ref.index, again.index);
+    assert_ok(mcp_store_replication_state(S0, &ref, &repl_state));
+    assert_int_equal(repl_state.readers, 0);
+
+    /* the mirror has no reader, and its last event is before the requested
+     * position: the mirror is replaced */
+
+    joins(S0, 9, &again);
+    assert_ok(mcp_store_replication_state(S0, &again, &repl_state));
+    assert_int_equal(repl_state.own.seq, 9);
+}
+
+
+/* An equal stream of this node is held: requests find the mirror instead of
+ * the held stream, which remains. */
+static void
+test_place(void **state)
+{
+    mcp_stream_ref_t   ref, held;
+    mcp_stream_spec_t  own;
+    mcp_stream_info_t  info;
+
+    joins(S0, 4, &ref);
+    store_spec(&own, 2, 1);
+    own.join = key;
+    own.held = 1;
+    store_create(&d, 0, &own, &held);
+    assert_ok(found(0, &info));
+    assert_memory_equal(&info.ref, &held, sizeof(held));
+    assert_int_equal(info.held, 1);
+
+    joins(S0, 4, &ref);
+    assert_ok(found(1, &info));
+    assert_memory_equal(&info.ref, &ref, sizeof(ref));
+
+    mcp_store_free(S0, &held);
+    assert_ok(found(1, &info));
+
+    /* a stream of this node cannot have a mirror */
+
+    spec = own;
+    spec.id[0] ^= 1;
+    spec.params[0] ^= 1;
+    store_create(&d, 0, &own, &held);
+    assert_int_equal(mcp_store_mirror(S0, &own, 1, 0, 0, 10, &ref),
+                     MCP_ERR_EXISTS);
+    mcp_store_join_release(S0, &held);
+    assert_int_equal(store_info(S0, &held).held, 0);
+}
+
+
+/* The client that began the call resumes at this node, and needs events from
+ * before the mirror's first event: MCP_ERR_DENIED, because joined readers use
+ * the mirror. */
+static void
+test_resumed(void **state)
+{
+    mcp_cursor_t       cursor;
+    mcp_stream_ref_t   ref, again;
+    mcp_stream_info_t  info;
+
+    joins(S0, 4, &ref);
+    assert_ok(mcp_store_join(S0, &ref, 5, 4, &cursor));
+    assert_int_equal(mcp_store_mirror(S0, &spec, 1, 2, 7, 10, &again),
+                     MCP_ERR_DENIED);
+    assert_ok(mcp_store_info(S0, &ref, &info));
+    assert_ok(mcp_store_mirror(S0, &spec, 1, 4, 7, 10, &again));
+    assert_int_equal(again.index, ref.index);
+
+    /* the last joined reader has left: the mirror is replaced for the
+     * client */
+
+    mcp_store_unwatch(S0, &ref, 5, 4, 30);
+    assert_ok(mcp_store_mirror(S0, &spec, 1, 2, 8, 10, &again));
+    assert_int_equal(mcp_store_info(S0, &ref, &info), MCP_ERR_NOT_FOUND);
+    store_sound(&d);
+}
+
+
+/* The feeding process dies: the process of a joined reader becomes the feeding
+ * process. */
+static void
+test_joined_successor(void **state)
+{
+    mcp_cursor_t             cursor;
+    mcp_stream_ref_t         ref;
+    mcp_store_replication_state_t  repl_state;
+
+    joins(S1, 4, &ref);
+    assert_ok(mcp_store_join(S0, &ref, 5, 4, &cursor));
+    mcp_store_reclaim(S0, 1, mcp_store_slot_pid(S0, 1));
+    assert_ok(mcp_store_replication_state(S0, &ref, &repl_state));
+    assert_int_equal(repl_state.readers, 1);
+    assert_memory_equal(repl_state.join, key, MCP_DIGEST_LEN);
+    mcp_store_unwatch(S0, &ref, 5, 4, 30);
+}
+
+
+static void
+test_promote(void **state)
+{
+    uint64_t            seq;
+    mcp_str_t           message = mcp_str("a");
+    mcp_buf_t           request;
+    mcp_store_raw_t     raw = { 0 };
+    mcp_stream_ref_t    ref;
+    mcp_stream_info_t   info;
+    mcp_store_replication_state_t repl_state;
+
+    store_spec(&spec, 1, 1);
+    assert_int_equal(mcp_store_promote(S0, spec.id, 1), MCP_ERR_NOT_FOUND);
+    assert_ok(mcp_store_mirror(S0, &spec, 1, 4, 7, 10, &ref));
+    raw.seq = 5;
+    raw.state = MCP_STATE_PROCESSING;
+    assert_ok(mcp_store_mirror_append(S0, spec.id, &raw, message, 20));
+
+    assert_ok(mcp_store_promote(S0, spec.id, 1));
+    assert_int_equal(mcp_store_promote(S0, spec.id, 1), MCP_ERR_NOT_FOUND);
+
+    mcp_buf_init(&request, &d.tm.mem, 4096);
+    assert_ok(mcp_store_adopt(S1, 30, &info, &request));
+    assert_memory_equal(info.ref.id, spec.id, MCP_STREAM_ID_LEN);
+    assert_int_equal(info.owner_slot, S1->slot);
+    assert_int_equal(info.last_seq, 5);
+    assert_int_equal(info.replicated, 1);
+    assert_true(mcp_str_eq((mcp_str_t) { request.data, request.len },
+                           spec.request));
+    mcp_buf_free(&request);
+    assert_int_equal(mcp_store_adopt(S1, 30, &info, NULL), MCP_DONE);
+
+    /* the new owner appends an event and replicates it */
+
+    assert_ok(mcp_store_append(S1, &ref, message, 0, MCP_STATE_FAILED, 40,
+                               &seq));
+    assert_int_equal(seq, 6);
+    assert_ok(mcp_store_replication_state(S1, &ref, &repl_state));
+    assert_int_equal(repl_state.mirror, 0);
+    assert_int_equal(repl_state.acked.seq, 5);
+    assert_int_equal(repl_state.own.seq, 6);
+    assert_int_equal(repl_state.reader, 7);
+    assert_ok(mcp_store_acked(S1, &ref, &repl_state.own));
+    assert_int_equal(mcp_store_promote(S0, spec.id, 1), MCP_ERR_NOT_FOUND);
+}
+
+
+static size_t
+published(const char *text)
+{
+    size_t     n;
+    uint64_t   position = 0;
+    mcp_str_t  message = { (char *) text, strlen(text) };
+
+    assert_ok(store_publish(S1, TOPIC(1), message, 9, &position, &n));
+
+    return n;
+}
+
+
+/* A promoted listener receives messages to its topics. */
+static void
+test_listener(void **state)
+{
+    mcp_store_raw_t          raw = { 0 };
+    mcp_stream_ref_t         ref;
+    mcp_stream_info_t        info;
+    mcp_store_replication_state_t  repl_state;
+
+    store_spec(&spec, 1, 1);
+    spec.kind = MCP_STREAM_LISTEN;
+    spec.max_events = 2;
+    assert_ok(mcp_store_mirror(S1, &spec, 1, 4, 7, 10, &ref));
+    assert_ok(mcp_store_subscribe(S1, &ref, TOPIC(1)));
+
+    /* the mirror of the listener is not promoted yet: messages to its topic
+     * are not appended, and no event of the mirror is dropped */
+
+    assert_int_equal(published("a"), 0);
+    raw.state = MCP_STATE_PROCESSING;
+
+    for (raw.seq = 5; raw.seq < 7; raw.seq++) {
+        assert_ok(mcp_store_mirror_append(S1, spec.id, &raw, mcp_str("b"),
+                                          20));
+    }
+
+    assert_int_equal(mcp_store_mirror_append(S1, spec.id, &raw, mcp_str("b"),
+                                             20), MCP_ERR_LIMIT);
+    assert_int_equal(mcp_store_replication_start(S1, &ref, 1), MCP_ERR_DENIED);
+
+    assert_ok(mcp_store_promote(S0, spec.id, 1));
+    assert_int_equal(mcp_store_promote(S0, spec.id, 1), MCP_ERR_NOT_FOUND);
+    assert_int_equal(mcp_store_adopt(S0, 30, &info, NULL), MCP_DONE);
+    store_sound(&d);
+
+    assert_int_equal(published("c"), 1);
+    assert_ok(mcp_store_replication_state(S0, &ref, &repl_state));
+    assert_int_equal(repl_state.mirror, 0);
+    assert_int_equal(repl_state.own.seq, 7);
+    assert_int_equal(repl_state.acked.seq, 6);
+    assert_int_equal(repl_state.first_seq, 6);
+}
+
+
+test_main(
+    mirror_test(test_order),
+    mirror_test(test_known),
+    mirror_test(test_cut),
+    mirror_test(test_generations),
+    mirror_test(test_limit),
+    mirror_test(test_full),
+    mirror_test(test_evicted),
+    mirror_test(test_swept),
+    mirror_test(test_feeder),
+    mirror_test(test_successor),
+    mirror_test(test_displaced),
+    mirror_test(test_anew),
+    mirror_test(test_ownerless),
+    mirror_test(test_request),
+    joined_test(test_found),
+    joined_test(test_resumed),
+    joined_test(test_again),
+    joined_test(test_place),
+    joined_test(test_joined_successor),
+    cmocka_unit_test_setup_teardown(test_promote, setup, teardown),
+    cmocka_unit_test_setup_teardown(test_listener, setup, teardown)
+)

@@ -10,9 +10,6 @@
  */
 
 
-#include <time.h>
-#include <unistd.h>
-
 #include "store_driver.h"
 
 
@@ -279,7 +276,7 @@ counted(const mcp_tenant_t *tenant)
     mcp_store_entry_t   none, *e;
 
     memset(&none, 0, sizeof(none));
-    assert_int_equal(mcp_store_enter(&d.store[0], &op), MCP_OK);
+    assert_ok(mcp_store_enter(&d.store[0], &op));
     e = mcp_store_entry_find(op.head, MCP_ENTRY_TENANT, 0, tenant->id, 0);
     none = e ? *e : none;
     mcp_store_leave(&op);
@@ -453,7 +450,7 @@ do_create(model_t *m)
                                           bytes was reached */
     }
 
-    assert_int_equal(rc, MCP_OK);
+    assert_ok(rc);
     expect_within(&m->spec.tenant);
     m->there = 1;
     m->number = numbers;
@@ -556,7 +553,7 @@ do_append(model_t *m)
         return;
     }
 
-    assert_int_equal(rc, MCP_OK);
+    assert_ok(rc);
 
     /* the tenant's quota of bytes does not apply to answers, nor to the events
      * of a listener that was idle */
@@ -611,9 +608,9 @@ do_watch(model_t *m)
         return;
     }
 
-    assert_int_equal(rc, MCP_OK);
-    assert_int_equal(taken, m->consumer != -1
-                            && (m->consumer != k || m->slot != store->slot));
+    assert_ok(rc);
+    assert_int_equal(taken, m->consumer != -1 && (m->consumer != k
+                                                  || m->slot != store->slot));
 
     m->consumer = k;
     m->slot = store->slot;
@@ -675,7 +672,7 @@ do_read(model_t *m)
         return;
     }
 
-    assert_int_equal(rc, MCP_OK);
+    assert_ok(rc);
     assert_true(len > 0 && len <= cap);
 
     for (i = 0, n = before + 1; i < len; n++) {
@@ -735,7 +732,7 @@ do_confirm(model_t *m)
         return;
     }
 
-    assert_int_equal(rc, MCP_OK);
+    assert_ok(rc);
     m->confirmed = seq > m->confirmed ? seq : m->confirmed;
     m->sent = seq > m->sent ? seq : m->sent;
     m->first = seq + 1 > m->first ? seq + 1 : m->first;
@@ -777,7 +774,7 @@ do_post(model_t *m)
         return;
     }
 
-    assert_int_equal(rc, MCP_OK);
+    assert_ok(rc);
     m->post[m->n_posts].type = type;
     m->post[m->n_posts].tag = tag;
     m->post[m->n_posts++].len = len;
@@ -800,7 +797,7 @@ do_take(model_t *m)
         return;
     }
 
-    assert_int_equal(rc, MCP_OK);
+    assert_ok(rc);
     assert_int_equal(type, m->post[0].type);
     assert_int_equal(tag, m->post[0].tag);
     assert_int_equal(data.len, m->post[0].len);
@@ -831,7 +828,7 @@ do_state(model_t *m)
         return;
     }
 
-    assert_int_equal(rc, MCP_OK);
+    assert_ok(rc);
     m->state = state;
 
     if (final(m)) {
@@ -860,8 +857,7 @@ do_subscribe(model_t *m)
     topic_key(key, topic);
 
     if (draw(3) == 0) {
-        assert_int_equal(mcp_store_unsubscribe(some_process(), &m->ref, key),
-                         MCP_OK);
+        assert_ok(mcp_store_unsubscribe(some_process(), &m->ref, key));
         m->sub[topic] = 0;
         return;
     }
@@ -875,7 +871,7 @@ do_subscribe(model_t *m)
         assert_true(has_quotas(&m->spec.tenant));
 
     } else if (!(tight && rc == MCP_ERR_FULL)) {
-        assert_int_equal(rc, MCP_OK);
+        assert_ok(rc);
         m->sub[topic] = 1;
     }
 }
@@ -922,7 +918,7 @@ do_publish(void)
                            1 + (unsigned) draw(4), &position, &n);
     } while (rc == MCP_AGAIN);
 
-    assert_int_equal(rc, MCP_OK);
+    assert_ok(rc);
     assert_int_equal(n, want);
 }
 
@@ -973,7 +969,7 @@ do_value(void)
         if (values[k].there
             && (values[k].expires == 0 || now < values[k].expires))
         {
-            assert_int_equal(rc, MCP_OK);
+            assert_ok(rc);
             assert_int_equal(value, values[k].value);
 
         } else {
@@ -1068,8 +1064,7 @@ compare(void)
             subs += (unsigned) m->sub[k];
         }
 
-        assert_int_equal(mcp_store_find(&d.store[1], m->spec.id, 0, &info),
-                         MCP_OK);
+        assert_ok(mcp_store_find(&d.store[1], m->spec.id, 0, &info));
         assert_int_equal(info.ref.index, m->ref.index);
         assert_int_equal(info.first_seq, m->first);
         assert_int_equal(info.last_seq, m->last);
@@ -1080,11 +1075,10 @@ compare(void)
         assert_int_equal(info.failed_seq, m->failed_seq);
         assert_int_equal(info.created, m->created);
         assert_int_equal(info.bytes, bytes(m, m->first, m->last));
-        assert_int_equal(info.consumer_slot == MCP_STORE_NO_SLOT,
-                         m->consumer == -1);
-        assert_int_equal(info.owner_slot,
-                         m->owner == STORE_PROCESSES ? MCP_STORE_NO_SLOT
-                                                     : m->owner);
+        assert_int_equal(info.consumer_slot == MCP_STORE_NO_SLOT, m->consumer
+                         == -1);
+        assert_int_equal(info.owner_slot, m->owner == STORE_PROCESSES
+                         ? MCP_STORE_NO_SLOT : m->owner);
     }
 
     mcp_store_stats(&d.store[0], &stats);
@@ -1097,6 +1091,7 @@ compare(void)
 static void
 operate(void)
 {
+    uint64_t           n;
     model_t           *m;
     mcp_store_wake_t   out[16];
 
@@ -1108,78 +1103,48 @@ operate(void)
         return;
     }
 
-    switch (draw(40)) {
-    case 0:
+    n = draw(40);
+
+    if (n == 0) {
         mcp_store_free(some_process(), &m->ref);
         m->there = 0;
-        break;
-    case 1:
+    } else if (n == 1) {
         do_state(m);
-        break;
-    case 2:
+    } else if (n == 2) {
         do_subscribe(m);
-        break;
-    case 3:
-        if (!tight) {
-            do_publish();
-        }
-
-        break;
-    case 4:
+    } else if (n == 3 && !tight) {
+        do_publish();
+    } else if (n == 4) {
         do_sweep();
-        break;
-    case 5:
-        if (draw(10) == 0) {
-            do_death();
-        }
-
-        break;
-    case 6:
-    case 7:
+    } else if (n == 5 && draw(10) == 0) {
+        do_death();
+    } else if (n == 6 || n == 7) {
         do_value();
-        break;
-    case 8:
-    case 9:
+    } else if (n == 8 || n == 9) {
         do_watch(m);
-        break;
-    case 10:
+    } else if (n == 10) {
         do_unwatch(m);
-        break;
-    case 11:
-    case 12:
+    } else if (n == 11 || n == 12) {
         do_post(m);
-        break;
-    case 13:
-    case 14:
+    } else if (n == 13 || n == 14) {
         do_take(m);
-        break;
-    case 15:
+    } else if (n == 15) {
         mcp_store_drain(some_process(), out, 1 + draw(16));
         d.died = 0;
-        break;
-    case 16:
-    case 17:
-    case 18:
-    case 19:
-    case 20:
-    case 21:
-    case 22:
+    } else if (n >= 16 && n <= 22) {
         do_read(m);
-        break;
-    case 23:
+    } else if (n == 23) {
         do_confirm(m);
-        break;
-    default:
+    } else if (n > 23) {
         do_append(m);
-        break;
     }
 }
 
 
 static void
-run(uint64_t with, size_t size, unsigned rounds)
+run(uint64_t with, size_t size)
 {
-    unsigned           i;
+    unsigned           i, rounds;
     mcp_store_wake_t   out[16];
 
     printf("STORE_SEED=%llu, %zu KB\n", (unsigned long long) with,
@@ -1193,6 +1158,7 @@ run(uint64_t with, size_t size, unsigned rounds)
     memset(values, 0, sizeof(values));
     make_tenants();
     store_open(&d, size, 2);
+    rounds = (unsigned) store_setting("STORE_ROUNDS", 60000);
 
     for (i = 0; i < rounds; i++) {
         operate();
@@ -1229,72 +1195,37 @@ run(uint64_t with, size_t size, unsigned rounds)
 }
 
 
-static unsigned
-rounds(unsigned n)
-{
-    const char  *text;
-
-    text = getenv("STORE_ROUNDS");
-
-    return text ? (unsigned) strtoul(text, NULL, 10) : n;
-}
-
-
-static uint64_t
-fresh(void)
-{
-    const char  *text;
-
-    text = getenv("STORE_SEED");
-
-    return text ? strtoull(text, NULL, 10)
-                : (uint64_t) time(NULL) * 1000003 + (uint64_t) getpid();
-}
-
-
 static void
 test_roomy(void **state)
 {
-    (void) state;
-
     tight = 0;
-    run(1, 64 * 1024 * 1024, rounds(60000));
-    run(fresh(), 64 * 1024 * 1024, rounds(60000));
+    run(1, 64 * 1024 * 1024);
+    run(store_seed(), 64 * 1024 * 1024);
 }
 
 
 static void
 test_tight(void **state)
 {
-    (void) state;
-
     tight = 1;
-    run(2, 400 * 1024, rounds(60000));
-    run(fresh(), 300 * 1024, rounds(60000));
+    run(2, 400 * 1024);
+    run(store_seed(), 300 * 1024);
 }
 
 
 static void
 test_shared(void **state)
 {
-    (void) state;
-
     tight = 1;
     shared = 1;
-    run(3, 1024 * 1024, rounds(60000));
-    run(fresh(), 300 * 1024, rounds(60000));
+    run(3, 1024 * 1024);
+    run(store_seed(), 300 * 1024);
     shared = 0;
 }
 
 
-int
-main(void)
-{
-    const struct CMUnitTest  tests[] = {
-        cmocka_unit_test(test_roomy),
-        cmocka_unit_test(test_tight),
-        cmocka_unit_test(test_shared),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+test_main(
+    cmocka_unit_test(test_roomy),
+    cmocka_unit_test(test_tight),
+    cmocka_unit_test(test_shared)
+)

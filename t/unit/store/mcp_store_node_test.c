@@ -49,8 +49,7 @@ attach(unsigned slot, uint64_t pid)
 {
     mcp_store_glue_t  glue = { take, give, NULL, wake, NULL };
 
-    assert_int_equal(mcp_store_attach(&store[slot], zone, &glue, slot, pid),
-                     MCP_OK);
+    assert_ok(mcp_store_attach(&store[slot], zone, &glue, slot, pid));
 }
 
 
@@ -59,11 +58,9 @@ setup(void **state)
 {
     unsigned  i;
 
-    (void) state;
-
     zone = malloc(ZONE);
     assert_non_null(zone);
-    assert_int_equal(mcp_store_format(zone, ZONE), MCP_OK);
+    assert_ok(mcp_store_format(zone, ZONE));
     unlockable = 0;
 
     for (i = 0; i < SLOTS; i++) {
@@ -77,8 +74,6 @@ setup(void **state)
 static int
 teardown(void **state)
 {
-    (void) state;
-
     free(zone);
 
     return 0;
@@ -89,8 +84,6 @@ static void
 test_id(void **state)
 {
     uint64_t  id;
-
-    (void) state;
 
     id = mcp_store_node_id(&store[0]);
     assert_true(id != 0);
@@ -104,7 +97,7 @@ test_id(void **state)
 
     /* a new zone has another id */
 
-    assert_int_equal(mcp_store_format(zone, ZONE), MCP_OK);
+    assert_ok(mcp_store_format(zone, ZONE));
     assert_true(mcp_store_node_id(&store[0]) != id);
 }
 
@@ -113,8 +106,6 @@ test_id(void **state)
 static void
 test_leads(void **state)
 {
-    (void) state;
-
     assert_int_equal(mcp_store_node_lead(&store[1], 0, 0), 1);
     assert_int_equal(mcp_store_node_lead(&store[0], 0, 0), 0);
     assert_int_equal(mcp_store_node_lead(&store[1], 0, 0), 1);
@@ -151,8 +142,6 @@ test_leads(void **state)
 static void
 test_silence(void **state)
 {
-    (void) state;
-
     assert_int_equal(mcp_store_node_lead(&store[0], 1000, 50), 1);
     assert_int_equal(mcp_store_node_lead(&store[1], 1050, 50), 0);
     mcp_store_node_spoke(&store[1], 2000);
@@ -182,21 +171,18 @@ test_links(void **state)
     mcp_node_lag_t   lag[] = { { 3, 30, 90 }, { UINT64_MAX, 20, 80 } };
     mcp_node_info_t  info;
 
-    (void) state;
-
-    assert_int_equal(mcp_store_node_info(&store[0], &info),
-                     MCP_ERR_NOT_FOUND);
+    assert_int_equal(mcp_store_node_info(&store[0], &info), MCP_ERR_NOT_FOUND);
 
     mcp_store_node_link(&store[0], MCP_NODE_LINK_IS_UP, 7);
     mcp_store_node_link(&store[1], MCP_NODE_LINK_IS_UP, 9);
     mcp_store_node_link(&store[2], MCP_NODE_LINK_LOST, 50);
-    assert_int_equal(mcp_store_node_info(&store[0], &info), MCP_OK);
+    assert_ok(mcp_store_node_info(&store[0], &info));
     assert_int_equal(info.processes, 3);
     assert_int_equal(info.up, 2);
     assert_int_equal(info.round_trip, 9);
 
     mcp_store_node_link(&store[1], MCP_NODE_LINK_IS_UP, UINT64_MAX);
-    assert_int_equal(mcp_store_node_info(&store[0], &info), MCP_OK);
+    assert_ok(mcp_store_node_info(&store[0], &info));
     assert_int_equal(info.round_trip, 0x1fffffff);
 
     /* the node's replication lag is the sum over its processes, and begins at
@@ -205,7 +191,7 @@ test_links(void **state)
     mcp_store_node_lag(&store[0], &lag[0]);
     mcp_store_node_lag(&store[1], &lag[1]);
     mcp_store_node_count(&store[0], MCP_NODE_TAKEN_OVER);
-    assert_int_equal(mcp_store_node_info(&store[2], &info), MCP_OK);
+    assert_ok(mcp_store_node_info(&store[2], &info));
     assert_int_equal(info.lag.events, 3 + (uint64_t) UINT32_MAX);
     assert_int_equal(info.lag.bytes, 50);
     assert_int_equal(info.lag.since, 80);
@@ -217,15 +203,14 @@ test_links(void **state)
     mcp_store_node_link(&store[1], MCP_NODE_LINK_IS_UP, 5);
     mcp_store_node_lag(&store[1], &lag[0]);
     mcp_store_detach(&store[2]);
-    assert_int_equal(mcp_store_node_info(&store[0], &info), MCP_OK);
+    assert_ok(mcp_store_node_info(&store[0], &info));
     assert_int_equal(info.processes, 1);
     assert_int_equal(info.round_trip, 7);
     assert_int_equal(info.lag.events, 3);
     assert_int_equal(info.lag.since, 90);
 
     unlockable = 1;
-    assert_int_equal(mcp_store_node_info(&store[0], &info),
-                     MCP_ERR_INTERNAL);
+    assert_int_equal(mcp_store_node_info(&store[0], &info), MCP_ERR_INTERNAL);
 }
 
 
@@ -236,8 +221,6 @@ test_notes(void **state)
     mcp_node_view_t    view;
     mcp_node_info_t    info;
     mcp_store_head_t  *head;
-
-    (void) state;
 
     mcp_store_node_link(&store[0], MCP_NODE_LINK_IS_UP, 7);
     memset(&view, 0, sizeof(view));
@@ -255,7 +238,7 @@ test_notes(void **state)
     mcp_store_node_standalone(&store[1], "no\xff\nkey");
     mcp_store_node_view(&store[1], &view);
 
-    assert_int_equal(mcp_store_node_info(&store[0], &info), MCP_OK);
+    assert_ok(mcp_store_node_info(&store[0], &info));
     assert_true(info.id == mcp_store_node_id(&store[0]));
     assert_int_equal(info.error_at, 1234);
     assert_int_equal(strlen(info.error), MCP_NODE_REASON_MAX);
@@ -263,7 +246,7 @@ test_notes(void **state)
     assert_memory_equal(&info.view, &view, sizeof(view));
 
     mcp_store_node_standalone(&store[1], "");
-    assert_int_equal(mcp_store_node_info(&store[0], &info), MCP_OK);
+    assert_ok(mcp_store_node_info(&store[0], &info));
     assert_string_equal(info.standalone, "");
 
     /* texts and a list without an end, as if a process had died while it wrote
@@ -272,7 +255,7 @@ test_notes(void **state)
     head = zone;
     memset(&head->node.view, 0xff, sizeof(view));
     memset(head->node.error, 'x', sizeof(head->node.error));
-    assert_int_equal(mcp_store_node_info(&store[0], &info), MCP_OK);
+    assert_ok(mcp_store_node_info(&store[0], &info));
     assert_int_equal(info.view.n_members, MCP_NODE_MEMBERS);
     assert_int_equal(strlen(info.error), MCP_NODE_REASON_MAX);
     assert_int_equal(info.view.members[3].label[MCP_NODE_LABEL_MAX], 0);
@@ -287,46 +270,45 @@ test_notes(void **state)
 }
 
 
+static int
+logs(unsigned slot, uint64_t now, const char *text)
+{
+    return mcp_store_node_error(&store[slot], now, 100, text, &held);
+}
+
+
 /* Only one process of the node logs an error of the link in each interval. */
 static void
 test_told(void **state)
 {
-    (void) state;
-
     held = 1;
 
     assert_int_equal(mcp_store_node_well(&store[0]), 0);
-    assert_int_equal(mcp_store_node_error(&store[0], 1000, 100, "a", &held), 1);
-    assert_int_equal(mcp_store_node_error(&store[1], 1000, 100, "b", &held), 0);
-    assert_int_equal(mcp_store_node_error(&store[0], 1099, 100, "c", &held), 0);
-    assert_int_equal(mcp_store_node_error(&store[2], 1100, 100, "d", &held), 1);
+    assert_int_equal(logs(0, 1000, "a"), 1);
+    assert_int_equal(logs(1, 1000, "b"), 0);
+    assert_int_equal(logs(0, 1099, "c"), 0);
+    assert_int_equal(logs(2, 1100, "d"), 1);
     assert_int_equal(held, 2);
-    assert_int_equal(mcp_store_node_error(&store[0], 1101, 100, "e", &held), 0);
+    assert_int_equal(logs(0, 1101, "e"), 0);
     assert_int_equal(mcp_store_node_well(&store[1]), 1);
     assert_int_equal(mcp_store_node_well(&store[1]), 0);
 
     /* a link that goes down repeatedly: one log line per interval */
 
-    assert_int_equal(mcp_store_node_error(&store[0], 1102, 100, "f", &held), 0);
+    assert_int_equal(logs(0, 1102, "f"), 0);
     assert_int_equal(held, 0);
-    assert_int_equal(mcp_store_node_error(&store[0], 1200, 100, "g", &held), 1);
+    assert_int_equal(logs(0, 1200, "g"), 1);
     assert_int_equal(held, 2);
     mcp_store_node_insist(&store[1]);
-    assert_int_equal(mcp_store_node_error(&store[0], 1201, 100, "h", &held), 1);
+    assert_int_equal(logs(0, 1201, "h"), 1);
 }
 
 
-int
-main(void)
-{
-    const struct CMUnitTest  tests[] = {
-        cmocka_unit_test_setup_teardown(test_id, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_leads, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_silence, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_links, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_notes, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_told, setup, teardown),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+test_main(
+    cmocka_unit_test_setup_teardown(test_id, setup, teardown),
+    cmocka_unit_test_setup_teardown(test_leads, setup, teardown),
+    cmocka_unit_test_setup_teardown(test_silence, setup, teardown),
+    cmocka_unit_test_setup_teardown(test_links, setup, teardown),
+    cmocka_unit_test_setup_teardown(test_notes, setup, teardown),
+    cmocka_unit_test_setup_teardown(test_told, setup, teardown)
+)

@@ -9,7 +9,6 @@
 static void
 test_processes(void **state)
 {
-    int                taken;
     unsigned           i;
     mcp_buf_t          request;
     mcp_cursor_t       cursor;
@@ -17,8 +16,6 @@ test_processes(void **state)
     mcp_store_wake_t   wake;
     mcp_stream_spec_t  spec;
     mcp_stream_info_t  info;
-
-    (void) state;
 
     mcp_buf_init(&request, &d.tm.mem, 100);
     assert_int_equal(mcp_store_adopt(S0, 1, &info, &request), MCP_DONE);
@@ -31,18 +28,15 @@ test_processes(void **state)
      * process 0 and their consumer in process 1 */
 
     for (i = 0; i < 6; i++) {
-        store_spec(&spec, i, 1);
-        store_create(&d, i < 3, &spec, &ref[i]);
-        assert_int_equal(mcp_store_watch(&d.store[i >= 3], &ref[i], 5, 0,
-                                         &cursor, &taken), MCP_OK);
+        create_ok(i < 3, i, 1, &ref[i]);
+        watch_ok(&d.store[i >= 3], &ref[i], 5, 0, &cursor);
     }
 
     store_append(&d, 1, &ref[2], mcp_str("x"), 0, MCP_STATE_COMPLETED);
 
     /* the consumer of stream 5 is displaced: it leaves a tombstone for process
      * 1 */
-    assert_int_equal(mcp_store_watch(S0, &ref[5], 6, 0, &cursor, &taken),
-                     MCP_OK);
+    watch_ok(S0, &ref[5], 6, 0, &cursor);
 
     mcp_store_count(S1, MCP_COUNT_CALLS_ACTIVE, 3);
     mcp_store_count(S1, MCP_COUNT_CALLS, 3);
@@ -70,19 +64,17 @@ test_processes(void **state)
 
     assert_true(d.woken[0] > 0);
     assert_int_equal(store_drain(&d, 0, &wake), 2);
-    assert_int_equal(mcp_store_info(S0, &ref[3], &info), MCP_OK);
-    assert_int_equal(info.consumer_slot, MCP_STORE_NO_SLOT);
+    assert_int_equal(store_info(S0, &ref[3]).consumer_slot, MCP_STORE_NO_SLOT);
 
     /* the calls of process 1 have no owner, even after a repair */
 
     d.died = 1;
-    assert_int_equal(mcp_store_info(S0, &ref[0], &info), MCP_OK);
-    assert_int_equal(info.owner_slot, MCP_STORE_NO_SLOT);
+    assert_int_equal(store_info(S0, &ref[0]).owner_slot, MCP_STORE_NO_SLOT);
     store_sound(&d);
     store_drain(&d, 0, NULL);
 
     for (i = 0; i < 2; i++) {
-        assert_int_equal(mcp_store_adopt(S0, 700, &info, &request), MCP_OK);
+        assert_ok(mcp_store_adopt(S0, 700, &info, &request));
         assert_int_equal(info.owner_slot, 0);
         assert_true(info.ref.index == ref[0].index
                     || info.ref.index == ref[1].index);
@@ -102,7 +94,7 @@ test_processes(void **state)
     store_attach(&d, 1, 500);
     assert_int_equal(mcp_store_adopt(S0, 700, &info, NULL), MCP_DONE);
     store_attach(&d, 1, 501);
-    assert_int_equal(mcp_store_adopt(S0, 700, &info, NULL), MCP_OK);
+    assert_ok(mcp_store_adopt(S0, 700, &info, NULL));
     assert_int_equal(info.unattended, 1);
 
     /* the process detaches: its slot is free, and the process can neither
@@ -124,15 +116,10 @@ static void
 test_lost_wake(void **state)
 {
     mcp_stream_ref_t   ref;
-    mcp_stream_spec_t  spec;
 
-    (void) state;
-
-    store_spec(&spec, 1, 1);
-    store_create(&d, 0, &spec, &ref);
+    create_ok(0, 1, 1, &ref);
     store_drain(&d, 0, NULL);
-    assert_int_equal(mcp_store_inbox_put(S1, &ref, MCP_INBOX_INPUT, 1,
-                                    mcp_str("x")), MCP_OK);
+    assert_ok(mcp_store_inbox_put(S1, &ref, MCP_INBOX_INPUT, 1, mcp_str("x")));
     d.woken[0] = 0;
 
     mcp_store_reclaim(S0, 1, 101);
@@ -148,13 +135,9 @@ test_wakes(void **state)
     unsigned           i;
     mcp_stream_ref_t   ref[10];
     mcp_store_wake_t   out[4];
-    mcp_stream_spec_t  spec;
-
-    (void) state;
 
     for (i = 0; i < 10; i++) {
-        store_spec(&spec, i, 1);
-        store_create(&d, 0, &spec, &ref[i]);
+        create_ok(0, i, 1, &ref[i]);
     }
 
     assert_int_equal(mcp_store_drain(S0, out, 4), 0);
@@ -163,9 +146,8 @@ test_wakes(void **state)
      * each stream is reported once, in the order of the first posts */
 
     for (i = 0; i < 20; i++) {
-        assert_int_equal(mcp_store_inbox_put(S1, &ref[i % 10], MCP_INBOX_INPUT,
-                             1, mcp_str("x")),
-            MCP_OK);
+        assert_ok(mcp_store_inbox_put(S1, &ref[i % 10], MCP_INBOX_INPUT, 1,
+                                      mcp_str("x")));
     }
 
     assert_int_equal(d.woken[0], 1);
@@ -177,14 +159,14 @@ test_wakes(void **state)
     /* another post while the process has not drained its dirty list: no second
      * wake-up */
 
-    assert_int_equal(mcp_store_inbox_put(S1, &ref[0], MCP_INBOX_INPUT, 1,
-                                    mcp_str("x")), MCP_OK);
+    assert_ok(mcp_store_inbox_put(S1, &ref[0], MCP_INBOX_INPUT, 1,
+                                  mcp_str("x")));
     assert_int_equal(d.woken[0], 1);
     mcp_store_free(S0, &ref[5]);
     assert_int_equal(store_drain(&d, 0, NULL), 6);
 
-    assert_int_equal(mcp_store_inbox_put(S1, &ref[0], MCP_INBOX_INPUT, 1,
-                                    mcp_str("x")), MCP_OK);
+    assert_ok(mcp_store_inbox_put(S1, &ref[0], MCP_INBOX_INPUT, 1,
+                                  mcp_str("x")));
     assert_int_equal(d.woken[0], 1);
 }
 
@@ -208,25 +190,19 @@ note(void *noter, uint64_t handle)
 static void
 test_notes(void **state)
 {
-    int                taken;
     mcp_cursor_t       cursor;
     mcp_stream_ref_t   ref;
     mcp_store_wake_t   wake;
-    mcp_stream_spec_t  spec;
 
-    (void) state;
-
-    store_spec(&spec, 1, 1);
-    store_create(&d, 0, &spec, &ref);
+    create_ok(0, 1, 1, &ref);
     S0->note = note;
     S0->noter = &d;
     takes_notes = 1;
 
-    assert_int_equal(mcp_store_watch(S0, &ref, 5, 0, &cursor, &taken), MCP_OK);
+    watch_ok(S0, &ref, 5, 0, &cursor);
     store_drain(&d, 0, NULL);
 
-    assert_int_equal(store_append(&d, 0, &ref, mcp_str("a"), -1,
-                               MCP_STATE_PROCESSING), MCP_OK);
+    append_ok(0, &ref, mcp_str("a"));
     assert_int_equal(noted, 5);
     assert_int_equal(d.woken[0], 0);
     assert_int_equal(store_drain(&d, 0, NULL), 0);
@@ -234,8 +210,7 @@ test_notes(void **state)
     /* the hook note() returns 0: the process gets a wake-up */
 
     takes_notes = 0;
-    assert_int_equal(store_append(&d, 0, &ref, mcp_str("b"), -1,
-                               MCP_STATE_PROCESSING), MCP_OK);
+    append_ok(0, &ref, mcp_str("b"));
     assert_int_equal(d.woken[0], 1);
     assert_int_equal(store_drain(&d, 0, &wake), 1);
     assert_int_equal(wake.handle, 5);
@@ -245,12 +220,10 @@ test_notes(void **state)
 
     noted = 0;
     takes_notes = 1;
-    assert_int_equal(mcp_store_watch(S1, &ref, 6, 0, &cursor, &taken), MCP_OK);
-    store_drain(&d, 0, NULL);
-    store_drain(&d, 1, NULL);
+    watch_ok(S1, &ref, 6, 0, &cursor);
+    store_drain_all(&d);
 
-    assert_int_equal(store_append(&d, 0, &ref, mcp_str("c"), -1,
-                               MCP_STATE_PROCESSING), MCP_OK);
+    append_ok(0, &ref, mcp_str("c"));
     assert_int_equal(noted, 0);
     assert_int_equal(d.woken[0], 0);
     assert_int_equal(store_drain(&d, 1, &wake), 1);
@@ -260,15 +233,9 @@ test_notes(void **state)
 }
 
 
-int
-main(void)
-{
-    const struct CMUnitTest  tests[] = {
-        store_test(test_processes),
-        store_test(test_lost_wake),
-        store_test(test_wakes),
-        store_test(test_notes),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+test_main(
+    store_test(test_processes),
+    store_test(test_lost_wake),
+    store_test(test_wakes),
+    store_test(test_notes)
+)

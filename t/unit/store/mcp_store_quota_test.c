@@ -39,8 +39,6 @@ test_share(void **state)
     unsigned           i, n, most, kind;
     mcp_store_stats_t  stats;
 
-    (void) state;
-
     for (kind = MCP_STREAM_CALL; kind <= MCP_STREAM_LISTEN; kind++) {
         most = N;
 
@@ -50,7 +48,7 @@ test_share(void **state)
             most = n;
             assert_true(admits(i) == MCP_ERR_LIMIT
                         || kind == MCP_STREAM_LISTEN);
-            assert_int_equal(admits(i + 1), MCP_OK);
+            assert_ok(admits(i + 1));
         }
 
         store_sound(&d);
@@ -58,7 +56,7 @@ test_share(void **state)
         mcp_store_stats(S0, &stats);
         store_sound(&d);
         assert_int_equal(make(1, kind, &refs[0]), MCP_ERR_LIMIT);
-        assert_int_equal(make(11, kind, &refs[0]), MCP_OK);
+        assert_ok(make(11, kind, &refs[0]));
 
         /* the next kind of stream begins with an empty region, because calls
          * and listeners share the room */
@@ -79,8 +77,6 @@ test_bytes(void **state)
     mcp_stream_ref_t   a, b, more;
     mcp_store_wake_t   wake;
     mcp_store_stats_t  stats;
-
-    (void) state;
 
     made(1, MCP_STREAM_CALL, &a);
     made(1, MCP_STREAM_CALL, &b);
@@ -104,32 +100,27 @@ test_bytes(void **state)
     /* a long message waits for room as well; a message that exceeds the whole
      * quota never gets room */
 
-    assert_int_equal(store_append(&d, 0, &a, store_message(1, 70000), -1,
-                               MCP_STATE_PROCESSING), MCP_ERR_FULL);
-    assert_int_equal(store_append(&d, 0, &a, store_message(1, 1100000),
-                                        -1,
-                               MCP_STATE_PROCESSING), MCP_ERR_LARGE);
+    append_rc(0, &a, store_message(1, 70000), MCP_ERR_FULL);
+    append_rc(0, &a, store_message(1, 1100000), MCP_ERR_LARGE);
 
     /* a short answer may exceed the quota, a long one may not */
 
-    assert_int_equal(store_append(&d, 0, &b, store_message(1, 3000), 0,
-                               MCP_STATE_PROCESSING), MCP_OK);
+    assert_ok(store_append(&d, 0, &b, store_message(1, 3000), 0,
+                           MCP_STATE_PROCESSING));
     assert_int_equal(store_append(&d, 0, &b, store_message(1, 30000), 1,
-                               MCP_STATE_PROCESSING), MCP_ERR_FULL);
+                                  MCP_STATE_PROCESSING), MCP_ERR_FULL);
 
     /* appends of another tenant still succeed, and reduce the share of the
      * first tenant */
 
-    assert_int_equal(admits(2), MCP_OK);
+    assert_ok(admits(2));
     made(2, MCP_STREAM_CALL, &more);
 
     for (i = 0; i < 20; i++) {
-        assert_int_equal(store_append(&d, 0, &more, store_message(i, 5000), -1,
-                                   MCP_STATE_PROCESSING), MCP_OK);
+        append_ok(0, &more, store_message(i, 5000));
     }
 
-    store_drain(&d, 0, NULL);
-    store_drain(&d, 1, NULL);
+    store_drain_all(&d);
     mcp_store_free(S1, &more);
     assert_int_equal(store_drain(&d, 0, &wake), 1);    /* the owner of "more"
                                                           is woken because the
@@ -144,9 +135,8 @@ test_bytes(void **state)
     mcp_store_free(S0, &b);
     assert_int_equal(store_drain(&d, 0, &wake), 1);
     assert_int_equal(wake.ref.index, a.index);
-    assert_int_equal(store_append(&d, 0, &a, store_message(1, 70000), -1,
-                               MCP_STATE_PROCESSING), MCP_OK);
-    assert_int_equal(admits(1), MCP_OK);
+    append_ok(0, &a, store_message(1, 70000));
+    assert_ok(admits(1));
 }
 
 
@@ -157,19 +147,14 @@ test_numbers(void **state)
     mcp_stream_ref_t   ref, other;
     mcp_stream_spec_t  spec;
 
-    (void) state;
-
     store_spec(&spec, ++numbers, 1);
     spec.tenant = tenant(7);
     spec.tenant.streams = MCP_QUOTA_OFF;
     spec.tenant.bytes = 8 * MCP_STORE_CHUNK;
     store_create(&d, 0, &spec, &ref);
-    assert_int_equal(store_append(&d, 0, &ref, store_message(1, 2000), -1,
-                               MCP_STATE_PROCESSING), MCP_OK);
-    assert_int_equal(store_append(&d, 0, &ref, store_message(1, 2000), -1,
-                               MCP_STATE_PROCESSING), MCP_ERR_FULL);
-    assert_int_equal(store_append(&d, 0, &ref, store_message(1, 9000), -1,
-                               MCP_STATE_PROCESSING), MCP_ERR_LARGE);
+    append_ok(0, &ref, store_message(1, 2000));
+    append_rc(0, &ref, store_message(1, 2000), MCP_ERR_FULL);
+    append_rc(0, &ref, store_message(1, 9000), MCP_ERR_LARGE);
 
     store_spec(&spec, ++numbers, 1);
     spec.tenant = tenant(7);
@@ -181,9 +166,8 @@ test_numbers(void **state)
     spec.tenant.streams = 2;
     assert_int_equal(mcp_store_admits(S0, spec.session, 1, &spec.tenant),
                      MCP_ERR_LIMIT);
-    assert_int_equal(mcp_store_admits(S0, spec.session, 2, &spec.tenant),
-                     MCP_OK);
-    assert_int_equal(mcp_store_create(S0, &spec, 1, &other), MCP_OK);
+    assert_ok(mcp_store_admits(S0, spec.session, 2, &spec.tenant));
+    assert_ok(mcp_store_create(S0, &spec, 1, &other));
 
     store_spec(&spec, ++numbers, 1);
     spec.kind = MCP_STREAM_LISTEN;
@@ -210,8 +194,6 @@ test_values(void **state)
     mcp_tenant_t   p;
     unsigned char  key[MCP_DIGEST_LEN] = { 9, 9 };
 
-    (void) state;
-
     most = N;
 
     for (i = 1; i <= 10; i++) {
@@ -222,20 +204,17 @@ test_values(void **state)
         most = n;
     }
 
-    store_sound(&d);
-    d.died = 1;
-    store_sound(&d);
+    store_repair(&d);
     assert_int_equal(keep(5, most + 1000), MCP_ERR_LIMIT);
-    assert_int_equal(keep(5, 0), MCP_OK);          /* replaces a value */
-    assert_int_equal(keep(11, 0), MCP_OK);
+    assert_ok(keep(5, 0));          /* replaces a value */
+    assert_ok(keep(11, 0));
 
     p = tenant(11);
     p.values = 1;
     assert_int_equal(mcp_store_value_add(S0, 'x', key, 1, 100, 1, &p),
                      MCP_ERR_LIMIT);
     p.values = 2;
-    assert_int_equal(mcp_store_value_add(S0, 'x', key, 1, 100, 1, &p),
-                     MCP_OK);
+    assert_ok(mcp_store_value_add(S0, 'x', key, 1, 100, 1, &p));
     mcp_store_value_delete(S0, 'x', key);
     p.values = 1;
     assert_int_equal(mcp_store_value_add(S0, 'x', key, 1, 100, 1, &p),
@@ -295,7 +274,7 @@ leave(const mcp_tenant_t *p, unsigned how, mcp_stream_ref_t *ref)
     rc = mcp_store_create(S0, &spec, 1, ref);
 
     if (rc == MCP_OK && how > 0) {
-        assert_int_equal(mcp_store_keep(S0, ref, 3600000, 1), MCP_OK);
+        assert_ok(mcp_store_keep(S0, ref, 3600000, 1));
     }
 
     if (rc == MCP_OK && how > 1) {
@@ -317,8 +296,6 @@ test_newcomers(void **state)
     mcp_tenant_t       p;
     mcp_stream_ref_t   ref;
 
-    (void) state;
-
     for (family = 0; family < FAMILIES; family++) {
         for (n = 64; n <= 4096; n *= 8) {
             for (how = 0; how < 3; how++) {
@@ -334,8 +311,8 @@ test_newcomers(void **state)
 
                 for (i = 0; i < 8; i++) {
                     p = address(i % 2 ? FAMILY4 : FAMILY6, 60000 + i);
-                    assert_int_equal(mcp_store_admits(S0, p.id, 0, &p), MCP_OK);
-                    assert_int_equal(leave(&p, i % 3, &ref), MCP_OK);
+                    assert_ok(mcp_store_admits(S0, p.id, 0, &p));
+                    assert_ok(leave(&p, i % 3, &ref));
                     assert_true(there(&ref));
                 }
 
@@ -391,8 +368,6 @@ test_networks(void **state)
 {
     unsigned  all, one, some, most;
 
-    (void) state;
-
     all = S0->head->chunks / MCP_STORE_CALLS;
     all -= all / MCP_STORE_LAST;
 
@@ -403,25 +378,259 @@ test_networks(void **state)
     assert_in_range(one, all / 2 - 1, all / 2);
     assert_in_range(some, all * 2 / 3 - 2, all * 2 / 3);
     assert_in_range(most, all * 4 / 5 - 4, all * 4 / 5);
-    store_sound(&d);
-    d.died = 1;
-    store_sound(&d);
+    store_repair(&d);
     assert_int_equal(networks(FAMILY6_ONE, 0, 2000), 0);
     assert_true(networks(FAMILY6, 1, 1) >= all / 5 / 2 - 2);
 }
 
 
-int
-main(void)
+/*
+ * Order of eviction for a tenant that needs room: first idle listeners,
+ * beginning with the tenant's own; then the tenant's lingering streams; then
+ * lingering streams of the largest tenant. The streams of a tenant that uses
+ * less room are never evicted.
+ */
+static void
+test_order(void **state)
 {
-    const struct CMUnitTest  tests[] = {
-        tenant_test(test_share),
-        tenant_test(test_bytes),
-        tenant_test(test_numbers),
-        tenant_test(test_values),
-        tenant_test(test_newcomers),
-        tenant_test(test_networks),
+    unsigned          i;
+    mcp_stream_ref_t  all, idle[3], own, small, large[2], held, made_now;
+
+    quota = MCP_QUOTA_OFF;
+
+    /* tenant 1 needs room; tenant 2 uses more room than tenant 1, and tenant 3
+     * less */
+
+    made(1, MCP_STREAM_CALL, &held);
+    append_ok(0, &held, store_message(1, 20000));
+    lingering(3, 200, &small);
+    lingering(1, 2000, &own);
+    lingering(2, 30000, &large[0]);
+    lingering(2, 200, &large[1]);
+
+    for (i = 0; i < 3; i++) {
+        made(i + 1, MCP_STREAM_LISTEN, &idle[i]);
+        left(&idle[i], 0);
+    }
+
+    store_sound(&d);
+    made(0, MCP_STREAM_CALL, &all);
+    fill(&all, 3);
+
+    made(1, MCP_STREAM_LISTEN, &made_now);         /* a listener that was just
+                                                      created is not idle */
+    assert_false(there(&idle[0]));
+    assert_true(there(&idle[1]) && there(&idle[2]));
+    fill(&all, 3);
+
+    made(1, MCP_STREAM_LISTEN, &made_now);
+    assert_false(there(&idle[1]));                 /* idle[1] before idle[2],
+                                                      because its tenant uses
+                                                      more room */
+    fill(&all, 3);
+    made(1, MCP_STREAM_LISTEN, &made_now);
+    assert_false(there(&idle[2]));
+    assert_true(there(&own) && there(&large[0]) && there(&small));
+    store_sound(&d);
+
+    fill(&all, 3);
+    made(1, MCP_STREAM_LISTEN, &made_now);
+    assert_false(there(&own));
+    assert_true(there(&large[0]) && there(&small));
+    fill(&all, 3);
+    made(1, MCP_STREAM_LISTEN, &made_now);
+    assert_false(there(&large[0]));
+    assert_true(there(&large[1]) && there(&small));
+    fill(&all, 3);
+
+    /* tenants 2 and 3 use less room than tenant 1 now: nothing is evicted for
+     * tenant 1 */
+
+    assert_int_equal(make(1, MCP_STREAM_LISTEN, &made_now), MCP_ERR_FULL);
+
+    /* calls are still admitted, because a call that creates no stream needs no
+     * room */
+
+    assert_ok(admits(1));
+    assert_ok(admits(4));
+    assert_true(there(&large[1]) && there(&small));
+    store_repair(&d);
+    assert_int_equal(make(1, MCP_STREAM_LISTEN, &made_now), MCP_ERR_FULL);
+}
+
+
+/* A listener is not idle if it has unsent events, has a consumer, or was
+ * created less than 10 seconds ago. */
+static void
+test_idle(void **state)
+{
+    size_t            n;
+    uint64_t          position;
+    mcp_cursor_t      cursor;
+    mcp_stream_ref_t  ref, all, other;
+
+    quota = MCP_QUOTA_OFF;
+    made(0, MCP_STREAM_CALL, &all);
+    watch_ok(S1, &all, 9, 0, &cursor);
+    made(1, MCP_STREAM_LISTEN, &ref);
+    assert_ok(mcp_store_subscribe(S0, &ref, TOPIC(1)));
+    fill(&all, 3);
+    assert_int_equal(make(1, MCP_STREAM_LISTEN, &other), MCP_ERR_FULL);
+
+    /* 10 seconds without a consumer: the listener "ref" is idle */
+
+    mcp_store_sweep(S0, 11000, UINT32_MAX, NULL, NULL);
+    store_sound(&d);
+    assert_ok(make(1, MCP_STREAM_LISTEN, &other));
+    assert_false(there(&ref));
+
+    assert_ok(mcp_store_subscribe(S0, &other, TOPIC(1)));
+    watch_ok(S1, &other, 5, 0, &cursor);
+    fill(&all, 3);
+    assert_int_equal(make(1, MCP_STREAM_LISTEN, &ref), MCP_ERR_FULL);
+    mcp_store_unwatch(S1, &other, 5, 0, 12000);
+    store_sound(&d);
+
+    /* a publication needs room: the listener that receives it is not evicted
+     * for it */
+
+    position = 0;
+    assert_ok(store_publish(S0, TOPIC(1), store_message(1, 300), 9, &position,
+                            &n));
+    assert_int_equal(n, 1);
+    assert_true(there(&other));
+    store_sound(&d);
+    assert_int_equal(make(1, MCP_STREAM_LISTEN, &ref), MCP_ERR_FULL);
+
+    left(&other, 1);
+    store_sound(&d);
+    assert_ok(make(1, MCP_STREAM_LISTEN, &ref));
+    assert_false(there(&other));
+}
+
+
+static void
+attended(unsigned id, unsigned principal, mcp_stream_ref_t *ref)
+{
+    mcp_cursor_t       cursor;
+    mcp_stream_spec_t  spec;
+
+    store_spec(&spec, ++numbers, 1 + id);
+    spec.tenant = tenant(id);
+    memset(spec.principal, (int) principal, MCP_DIGEST_LEN);
+    store_create(&d, 0, &spec, ref);
+    append_ok(0, ref, store_message(1, 100));
+    watch_ok(S1, ref, 5, 0, &cursor);
+}
+
+
+/* If there are neither idle listeners nor lingering streams, calls without a
+ * consumer are evicted, first those that are over and have no principal. Tasks
+ * of a principal and streams with a consumer stay. */
+static void
+test_unread(void **state)
+{
+    unsigned          i;
+    mcp_stream_ref_t  all, read, mine, over, task, left_one, kept, idle;
+    mcp_stream_ref_t  made_now;
+    mcp_store_wake_t  wake;
+
+    quota = MCP_QUOTA_OFF;
+    attended(9, 0, &all);
+    attended(2, 0, &read);
+    attended(2, 7, &mine);
+    attended(2, 0, &left_one);
+    attended(2, 0, &over);
+    attended(2, 0, &task);
+    attended(2, 7, &kept);
+    made(2, MCP_STREAM_LISTEN, &idle);
+    left(&idle, 0);
+
+    mcp_store_unwatch(S1, &left_one, 5, 0, 10);
+    mcp_store_unwatch(S1, &mine, 5, 0, 10);
+    mcp_store_unwatch(S1, &over, 5, 0, 10);
+    mcp_store_unwatch(S1, &task, 5, 0, 10);
+    mcp_store_unwatch(S1, &kept, 5, 0, 10);
+    assert_ok(mcp_store_keep(S0, &task, 1000, 1));
+    assert_ok(mcp_store_keep(S0, &kept, 1000, 1));
+    store_append(&d, 0, &over, store_message(1, 20), 0,
+                       MCP_STATE_COMPLETED);
+    store_append(&d, 0, &kept, store_message(1, 20), 0,
+                       MCP_STATE_COMPLETED);
+    store_sound(&d);
+
+    const mcp_stream_ref_t  *order[] = {
+        &idle, &over, &left_one, &mine, &task
     };
 
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    for (i = 0; i < 5; i++) {
+        assert_true(there(order[i]));
+        fill(&all, 2);
+        store_drain(&d, 0, NULL);
+        made(10 + i, MCP_STREAM_LISTEN, &made_now);
+        assert_false(there(order[i]));
+
+        /* a call is evicted: its owner is woken, even if it is the evicting
+         * process */
+
+        if (i >= 2) {
+            assert_int_equal(store_drain(&d, 0, &wake), 1);
+            assert_int_equal(wake.kind, MCP_WAKE_OWNER);
+            assert_int_equal(wake.ref.index, order[i]->index);
+        }
+
+        d.died = (i == 4);
+        store_sound(&d);
+    }
+
+    fill(&all, 2);
+    assert_int_equal(make(15, MCP_STREAM_LISTEN, &made_now), MCP_ERR_FULL);
+    assert_true(there(&read) && there(&kept) && there(&all));
 }
+
+
+/* A call without a consumer is evicted if the tenant that needs room uses less
+ * than the tenant of the call. Calls without a tenant are evicted if a stream
+ * without a tenant needs room. */
+static void
+test_unread_whose(void **state)
+{
+    mcp_stream_ref_t  all, first, second, small, made_now;
+
+    quota = MCP_QUOTA_OFF;
+    attended(9, 0, &all);
+    attended(1, 0, &first);
+    attended(2, 0, &second);
+    mcp_store_unwatch(S1, &first, 5, 0, 10);
+    mcp_store_unwatch(S1, &second, 5, 0, 10);
+    fill(&all, 2);
+    assert_int_equal(make(1, MCP_STREAM_CALL, &made_now), MCP_ERR_FULL);
+    assert_int_equal(make(9, MCP_STREAM_CALL, &made_now), MCP_ERR_FULL);
+    assert_true(there(&first) && there(&second));
+
+    made(3, MCP_STREAM_LISTEN, &small);
+    assert_true(there(&first) != there(&second));
+
+    mcp_store_free(S0, &all);
+    attended(0, 0, &all);
+    attended(0, 0, &first);
+    mcp_store_unwatch(S1, &first, 5, 0, 10);
+    fill(&all, 2);
+    made(0, MCP_STREAM_LISTEN, &made_now);
+    assert_false(there(&first));
+    assert_true(there(&all));
+}
+
+
+test_main(
+    tenant_test(test_share),
+    tenant_test(test_bytes),
+    tenant_test(test_numbers),
+    tenant_test(test_values),
+    tenant_test(test_newcomers),
+    tenant_test(test_networks),
+    tenant_test(test_order),
+    tenant_test(test_idle),
+    tenant_test(test_unread),
+    tenant_test(test_unread_whose)
+)

@@ -15,15 +15,13 @@ shared(mcp_stream_ref_t *ref)
     store_spec(&spec, 1, 1);
     spec.max_events = 4;
     store_create(&d, 0, &spec, ref);
-    assert_int_equal(mcp_store_replication_start(S0, ref, 1), MCP_OK);
+    assert_ok(mcp_store_replication_start(S0, ref, 1));
 
     for (i = 0; i < 4; i++) {
-        assert_int_equal(store_append(&d, 0, ref, mcp_str("x"), -1,
-                                   MCP_STATE_PROCESSING), MCP_OK);
+        append_ok(0, ref, mcp_str("x"));
     }
 
-    assert_int_equal(store_append(&d, 0, ref, mcp_str("x"), -1,
-                               MCP_STATE_PROCESSING), MCP_ERR_LIMIT);
+    append_rc(0, ref, mcp_str("x"), MCP_ERR_LIMIT);
     store_drain(&d, 0, NULL);
 }
 
@@ -34,7 +32,7 @@ reads(const mcp_stream_ref_t *ref, unsigned slot, uint64_t handle,
 {
     mcp_stream_info_t  info;
 
-    assert_int_equal(mcp_store_info(S1, ref, &info), MCP_OK);
+    assert_ok(mcp_store_info(S1, ref, &info));
     assert_int_equal(info.consumer_slot, slot);
     assert_int_equal(info.sent_seq, sent);
 
@@ -55,10 +53,8 @@ test_pace(void **state)
     mcp_stream_ref_t   ref;
     mcp_stream_info_t  info;
 
-    (void) state;
-
     shared(&ref);
-    assert_int_equal(mcp_store_remote_consumer(S1, &ref, 3, 7, 0), MCP_OK);
+    assert_ok(mcp_store_remote_consumer(S1, &ref, 3, 7, 0));
     reads(&ref, MCP_STORE_REMOTE_CONSUMER, 3, 0);
     d.died = 1;
     reads(&ref, MCP_STORE_REMOTE_CONSUMER, 3, 0);
@@ -69,18 +65,17 @@ test_pace(void **state)
     mcp_store_remote_consumer_sent(S1, &ref, 3, 2);
     mcp_store_remote_consumer_sent(S1, &ref, 3, 1);
     reads(&ref, MCP_STORE_REMOTE_CONSUMER, 3, 2);
-    assert_int_equal(mcp_store_info(S1, &ref, &info), MCP_OK);
+    assert_ok(mcp_store_info(S1, &ref, &info));
     assert_int_equal(info.last_seq, 2);
     assert_int_equal(info.state, MCP_STATE_PROCESSING);
     assert_int_equal(store_drain(&d, 0, NULL), 1);
-    assert_int_equal(store_append(&d, 0, &ref, mcp_str("x"), 0,
-                               MCP_STATE_COMPLETED), MCP_OK);
+    complete_ok(0, &ref, mcp_str("x"));
 
     mcp_store_remote_consumer_left(S1, &ref, 2, 5, 44);
     reads(&ref, MCP_STORE_REMOTE_CONSUMER, 3, 2);
     mcp_store_remote_consumer_left(S1, &ref, 3, 99, 44);
     reads(&ref, MCP_STORE_NO_SLOT, 0, 5);
-    assert_int_equal(mcp_store_info(S1, &ref, &info), MCP_OK);
+    assert_ok(mcp_store_info(S1, &ref, &info));
     assert_int_equal(info.unattended, 44);
 
     /* events that the other node has sent count as acknowledged, and so does
@@ -92,7 +87,7 @@ test_pace(void **state)
 
     /* a remote consumer that has left cannot return with its old number */
 
-    assert_int_equal(mcp_store_remote_consumer(S1, &ref, 3, 0, 0), MCP_OK);
+    assert_ok(mcp_store_remote_consumer(S1, &ref, 3, 0, 0));
     reads(&ref, MCP_STORE_NO_SLOT, 0, 5);
 }
 
@@ -107,35 +102,30 @@ test_takeover(void **state)
     mcp_cursor_t      cursor;
     mcp_stream_ref_t  ref;
 
-    (void) state;
-
     shared(&ref);
     mcp_buf_init(&out, &d.tm.mem, SIZE_MAX / 2);
 
-    assert_int_equal(mcp_store_watch(S1, &ref, 5, 0, &cursor, &taken),
-                     MCP_OK);
-    assert_int_equal(mcp_store_remote_consumer_over(S1, &ref, 4, &nothing),
-                     MCP_OK);
-    assert_int_equal(mcp_store_remote_consumer(S0, &ref, 3, 0, 0), MCP_ERR_DENIED);
+    assert_ok(mcp_store_watch(S1, &ref, 5, 0, &cursor, &taken));
+    assert_ok(mcp_store_remote_consumer_over(S1, &ref, 4, &nothing));
+    assert_int_equal(mcp_store_remote_consumer(S0, &ref, 3, 0, 0),
+                     MCP_ERR_DENIED);
     assert_int_equal(mcp_store_remote_consumer_over(S1, &ref, 3, &nothing),
                      MCP_ERR_DENIED);
     reads(&ref, 1, 5, 0);
 
-    assert_int_equal(mcp_store_remote_consumer(S0, &ref, 6, 0, 0), MCP_OK);
+    assert_ok(mcp_store_remote_consumer(S0, &ref, 6, 0, 0));
     reads(&ref, MCP_STORE_REMOTE_CONSUMER, 6, 0);
     assert_int_equal(store_drain(&d, 1, NULL), 1);
-    assert_int_equal(read_all(1, &ref, 5, &cursor, 100, &out),
-                     MCP_ERR_DENIED);
+    assert_int_equal(read_all(1, &ref, 5, &cursor, 100, &out), MCP_ERR_DENIED);
 
     /* a reader at another node attaches after a local reader was announced:
      * the first attempt of the local reader is denied, the second succeeds */
 
-    assert_int_equal(mcp_store_remote_consumer(S0, &ref, 7, 0, 0), MCP_OK);
+    assert_ok(mcp_store_remote_consumer(S0, &ref, 7, 0, 0));
     assert_int_equal(mcp_store_watch(S1, &ref, 5, 0, &cursor, &taken),
                      MCP_ERR_DENIED);
     reads(&ref, MCP_STORE_REMOTE_CONSUMER, 7, 0);
-    assert_int_equal(mcp_store_watch(S1, &ref, 5, 0, &cursor, &taken),
-                     MCP_OK);
+    assert_ok(mcp_store_watch(S1, &ref, 5, 0, &cursor, &taken));
     assert_int_equal(taken, 1);
     reads(&ref, 1, 5, 0);
     mcp_buf_free(&out);
@@ -148,14 +138,13 @@ test_unshared(void **state)
 {
     mcp_stream_ref_t  ref;
 
-    (void) state;
-
     shared(&ref);
-    assert_int_equal(mcp_store_remote_consumer(S0, &ref, 1, 0, 0), MCP_OK);
+    assert_ok(mcp_store_remote_consumer(S0, &ref, 1, 0, 0));
     mcp_store_replication_end(S0, &ref);
     reads(&ref, MCP_STORE_NO_SLOT, 0, 0);
 
-    assert_int_equal(mcp_store_remote_consumer(S0, &ref, 2, 0, 0), MCP_ERR_DENIED);
+    assert_int_equal(mcp_store_remote_consumer(S0, &ref, 2, 0, 0),
+                     MCP_ERR_DENIED);
     mcp_store_remote_consumer_sent(S0, &ref, 1, 1);
     mcp_store_remote_consumer_left(S0, &ref, 1, 1, 1);
     mcp_store_free(S0, &ref);
@@ -177,35 +166,24 @@ test_safe(void **state)
     mcp_stream_ref_t        ref;
     mcp_store_checkpoint_t  checkpoint = { 0 };
 
-    (void) state;
-
     shared(&ref);
     assert_int_equal(mcp_store_watch(S1, &ref, 5, 2, &cursor, &taken),
                      MCP_ERR_NOT_FOUND);
 
     checkpoint.seq = 9;
-    assert_int_equal(mcp_store_remote_consumer_over(S1, &ref, 4, &checkpoint),
-                     MCP_OK);
+    assert_ok(mcp_store_remote_consumer_over(S1, &ref, 4, &checkpoint));
     assert_int_equal(mcp_store_watch(S1, &ref, 5, 2, &cursor, &taken),
                      MCP_ERR_NOT_FOUND);
 
     checkpoint.seq = 2;
-    assert_int_equal(mcp_store_remote_consumer_over(S1, &ref, 4, &checkpoint),
-                     MCP_OK);
-    assert_int_equal(mcp_store_watch(S1, &ref, 5, 2, &cursor, &taken),
-                     MCP_OK);
+    assert_ok(mcp_store_remote_consumer_over(S1, &ref, 4, &checkpoint));
+    assert_ok(mcp_store_watch(S1, &ref, 5, 2, &cursor, &taken));
 }
 
 
-int
-main(void)
-{
-    const struct CMUnitTest  tests[] = {
-        store_test(test_pace),
-        store_test(test_takeover),
-        store_test(test_unshared),
-        store_test(test_safe)
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+test_main(
+    store_test(test_pace),
+    store_test(test_takeover),
+    store_test(test_unshared),
+    store_test(test_safe)
+)

@@ -12,13 +12,10 @@ static mcp_stream_ref_t  ref;
 static void
 begin(unsigned shares)
 {
-    mcp_stream_spec_t  spec;
-
-    store_spec(&spec, 1, 1);
-    store_create(&d, 0, &spec, &ref);
+    create_ok(0, 1, 1, &ref);
 
     if (shares) {
-        assert_int_equal(mcp_store_replication_start(S0, &ref, 0), MCP_OK);
+        assert_ok(mcp_store_replication_start(S0, &ref, 0));
     }
 }
 
@@ -28,7 +25,7 @@ posted(void)
 {
     mcp_stream_info_t  info;
 
-    assert_int_equal(mcp_store_info(S1, &ref, &info), MCP_OK);
+    assert_ok(mcp_store_info(S1, &ref, &info));
 
     return info.posted;
 }
@@ -39,8 +36,7 @@ repl_state(void)
 {
     mcp_store_replication_state_t  repl_state;
 
-    assert_int_equal(mcp_store_replication_state(S0, &ref, &repl_state),
-                     MCP_OK);
+    assert_ok(mcp_store_replication_state(S0, &ref, &repl_state));
 
     return repl_state;
 }
@@ -67,8 +63,6 @@ take(void)
 static void
 test_posts(void **state)
 {
-    (void) state;
-
     begin(1);
     assert_int_equal(posted(), 0);
     mcp_store_remote_inputs(S1, ref.id, 2);
@@ -93,16 +87,13 @@ test_taken(void **state)
 {
     mcp_store_wake_t  wake;
 
-    (void) state;
-
     begin(1);
     assert_int_equal(repl_state().taken, 0);
-    assert_int_equal(mcp_store_inbox_put(S1, &ref, MCP_INBOX_INPUT, 0,
-                                    mcp_str("{}")),
-                     MCP_OK);
+    assert_ok(mcp_store_inbox_put(S1, &ref, MCP_INBOX_INPUT, 0,
+                                  mcp_str("{}")));
     mcp_store_replication_got(S1, ref.id, 1);
     assert_int_equal(repl_state().taken, 0);
-    assert_int_equal(take(), MCP_OK);
+    assert_ok(take());
     assert_int_equal(repl_state().taken, 0);
 
     while (store_drain(&d, 0, &wake)) { /* void */ }
@@ -112,8 +103,7 @@ test_taken(void **state)
 
     /* the replicator is woken to report the processed input */
 
-    assert_int_equal(store_drain(&d, 0, &wake), 1);
-    assert_int_equal(wake.kind, MCP_WAKE_REPLICATOR);
+    woken_as(0, 1, MCP_WAKE_REPLICATOR);
 }
 
 
@@ -122,15 +112,12 @@ test_asked(void **state)
 {
     mcp_store_wake_t  wake;
 
-    (void) state;
-
     begin(1);
 
     while (store_drain(&d, 0, &wake)) { /* void */ }
 
     mcp_store_replication_query(S1, ref.id);
-    assert_int_equal(store_drain(&d, 0, &wake), 1);
-    assert_int_equal(wake.kind, MCP_WAKE_REPLICATOR);
+    woken_as(0, 1, MCP_WAKE_REPLICATOR);
     assert_int_equal(repl_state().state_requests, 2);
     mcp_store_replication_sent(S0, &ref);
     assert_int_equal(repl_state().state_requests, 1);
@@ -146,8 +133,6 @@ test_nothing(void **state)
     unsigned char      other[MCP_STREAM_ID_LEN];
     mcp_stream_spec_t  spec;
 
-    (void) state;
-
     begin(0);
     mcp_store_remote_inputs(S1, ref.id, 1);
     mcp_store_replication_query(S1, ref.id);
@@ -162,7 +147,7 @@ test_nothing(void **state)
     /* a mirror has no replicator: requests for its state are ignored */
 
     store_spec(&spec, 2, 2);
-    assert_int_equal(mcp_store_mirror(S0, &spec, 1, 0, 1, 1, &ref), MCP_OK);
+    assert_ok(mcp_store_mirror(S0, &spec, 1, 0, 1, 1, &ref));
     mcp_store_replication_query(S1, ref.id);
     assert_int_equal(repl_state().state_requests, 0);
     mcp_store_remote_inputs(S1, ref.id, 1);
@@ -172,15 +157,9 @@ test_nothing(void **state)
 }
 
 
-int
-main(void)
-{
-    const struct CMUnitTest  tests[] = {
-        store_test(test_posts),
-        store_test(test_taken),
-        store_test(test_asked),
-        store_test(test_nothing),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+test_main(
+    store_test(test_posts),
+    store_test(test_taken),
+    store_test(test_asked),
+    store_test(test_nothing)
+)

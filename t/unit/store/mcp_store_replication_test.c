@@ -1,16 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
+
 #include "store_fixture.h"
 
 
 static void
 shared(mcp_stream_ref_t *ref, unsigned sync)
 {
-    mcp_stream_spec_t  spec;
-
-    store_spec(&spec, 1, 1);
-    store_create(&d, 0, &spec, ref);
-    assert_int_equal(mcp_store_replication_start(S0, ref, sync), MCP_OK);
+    create_ok(0, 1, 1, ref);
+    assert_ok(mcp_store_replication_start(S0, ref, sync));
 }
 
 
@@ -20,8 +18,7 @@ say(const mcp_stream_ref_t *ref, const char *text, int answers,
 {
     mcp_str_t  message = { (char *) text, strlen(text) };
 
-    assert_int_equal(store_append(&d, 0, ref, message, answers, state),
-                     MCP_OK);
+    assert_ok(store_append(&d, 0, ref, message, answers, state));
 }
 
 
@@ -41,7 +38,7 @@ copy_all(mcp_store_t *store, const mcp_stream_ref_t *ref,
     copy.buf = buf;
     copy.cap = sizeof(buf);
 
-    assert_int_equal(mcp_store_replicator_read(store, ref, &copy), MCP_OK);
+    assert_ok(mcp_store_replicator_read(store, ref, &copy));
     assert_int_equal(copy.n, events);
     *at = copy.at;
 }
@@ -52,7 +49,7 @@ visible(const mcp_stream_ref_t *ref, mcp_stream_state_e state)
 {
     mcp_stream_info_t  info;
 
-    assert_int_equal(mcp_store_find(S1, ref->id, 1, &info), MCP_OK);
+    assert_ok(mcp_store_find(S1, ref->id, 1, &info));
     assert_int_equal(info.state, state);
 
     return info.last_seq;
@@ -85,14 +82,11 @@ test_gate(void **state)
     mcp_stream_ref_t        ref;
     mcp_stream_info_t       info;
 
-    (void) state;
-
     shared(&ref, 1);
     mcp_buf_init(&got, &d.tm.mem, SIZE_MAX / 2);
     mcp_buf_init(&want, &d.tm.mem, SIZE_MAX / 2);
 
-    assert_int_equal(mcp_store_watch(S1, &ref, 5, 0, &cursor, &taken),
-                     MCP_OK);
+    assert_ok(mcp_store_watch(S1, &ref, 5, 0, &cursor, &taken));
     say(&ref, "one", -1, MCP_STATE_INPUT_REQUIRED);
     assert_int_equal(visible(&ref, MCP_STATE_PROCESSING), 0);
     assert_int_equal(read_all(1, &ref, 5, &cursor, 100, &got), MCP_AGAIN);
@@ -101,7 +95,7 @@ test_gate(void **state)
     copy_all(S0, &ref, &at, 1);
     say(&ref, "two", 0, MCP_STATE_COMPLETED);
     store_drain(&d, 1, NULL);
-    assert_int_equal(mcp_store_acked(S0, &ref, &at), MCP_OK);
+    assert_ok(mcp_store_acked(S0, &ref, &at));
     assert_int_equal(store_drain(&d, 1, NULL), 1);
     assert_int_equal(visible(&ref, MCP_STATE_INPUT_REQUIRED), 1);
     assert_int_equal(read_all(1, &ref, 5, &cursor, 100, &got), MCP_AGAIN);
@@ -115,7 +109,7 @@ test_gate(void **state)
     assert_int_equal(mcp_store_watch(S1, &ref, 5, 2, &cursor, &taken),
                      MCP_ERR_NOT_FOUND);
     assert_int_equal(mcp_store_confirm(S1, &ref, 2), MCP_ERR_NOT_FOUND);
-    assert_int_equal(mcp_store_info(S0, &ref, &info), MCP_OK);
+    assert_ok(mcp_store_info(S0, &ref, &info));
     assert_int_equal(info.own_seq, 2);
     assert_int_equal(info.answered, 0);
     assert_int_equal(info.own_answered, 1);
@@ -123,7 +117,7 @@ test_gate(void **state)
     copy_all(S0, &ref, &at, 1);
     assert_int_equal(at.state, MCP_STATE_COMPLETED);
     assert_int_equal(at.answered, 1);
-    assert_int_equal(mcp_store_acked(S0, &ref, &at), MCP_OK);
+    assert_ok(mcp_store_acked(S0, &ref, &at));
     assert_int_equal(read_all(1, &ref, 5, &cursor, 100, &got), MCP_DONE);
     expect_event(&want, &ref, 2, mcp_str("two"));
     same(&got, &want);
@@ -140,13 +134,10 @@ test_off(void **state)
     mcp_stream_ref_t         ref;
     mcp_store_replication_state_t  repl_state;
 
-    (void) state;
-
     shared(&ref, 0);
     say(&ref, "one", 0, MCP_STATE_COMPLETED);
     assert_int_equal(visible(&ref, MCP_STATE_COMPLETED), 1);
-    assert_int_equal(mcp_store_replication_state(S0, &ref, &repl_state),
-                     MCP_OK);
+    assert_ok(mcp_store_replication_state(S0, &ref, &repl_state));
     assert_int_equal(repl_state.acked.seq, 0);
     assert_int_equal(repl_state.own.seq, 1);
     assert_int_equal(repl_state.sync, 0);
@@ -160,33 +151,24 @@ test_safe(void **state)
 {
     mcp_store_checkpoint_t   at = { 0 };
     mcp_stream_ref_t         ref;
-    mcp_stream_spec_t        spec;
     mcp_stream_info_t        info;
     mcp_store_replication_state_t  repl_state;
 
-    (void) state;
-
-    store_spec(&spec, 1, 1);
-    store_create(&d, 0, &spec, &ref);
-    assert_int_equal(mcp_store_info(S1, &ref, &info), MCP_OK);
-    assert_int_equal(info.replicated, 1);
-    assert_int_equal(mcp_store_replication_start(S0, &ref, 1), MCP_OK);
-    assert_int_equal(mcp_store_info(S1, &ref, &info), MCP_OK);
+    create_ok(0, 1, 1, &ref);
+    assert_int_equal(store_info(S1, &ref).replicated, 1);
+    assert_ok(mcp_store_replication_start(S0, &ref, 1));
+    assert_ok(mcp_store_info(S1, &ref, &info));
     assert_int_equal(info.replicated, 0);
     assert_int_equal(info.mirror, 0);
-    assert_int_equal(mcp_store_replication_start(S0, &ref, 0), MCP_OK);
-    assert_int_equal(mcp_store_info(S1, &ref, &info), MCP_OK);
-    assert_int_equal(info.replicated, 1);
+    assert_ok(mcp_store_replication_start(S0, &ref, 0));
+    assert_int_equal(store_info(S1, &ref).replicated, 1);
 
-    assert_int_equal(mcp_store_replication_start(S0, &ref, 1), MCP_OK);
-    assert_int_equal(mcp_store_replication_state(S0, &ref, &repl_state),
-                     MCP_OK);
+    assert_ok(mcp_store_replication_start(S0, &ref, 1));
+    assert_ok(mcp_store_replication_state(S0, &ref, &repl_state));
     assert_int_equal(repl_state.created, 0);
-    assert_int_equal(mcp_store_acked(S0, &ref, &at), MCP_OK);
-    assert_int_equal(mcp_store_info(S1, &ref, &info), MCP_OK);
-    assert_int_equal(info.replicated, 1);
-    assert_int_equal(mcp_store_replication_state(S0, &ref, &repl_state),
-                     MCP_OK);
+    assert_ok(mcp_store_acked(S0, &ref, &at));
+    assert_int_equal(store_info(S1, &ref).replicated, 1);
+    assert_ok(mcp_store_replication_state(S0, &ref, &repl_state));
     assert_int_equal(repl_state.created, 1);
     assert_int_equal(repl_state.mirror, 0);
 }
@@ -197,11 +179,8 @@ test_safe(void **state)
 static void
 test_wakes(void **state)
 {
-    int               taken;
     mcp_cursor_t      cursor;
     mcp_stream_ref_t  ref;
-
-    (void) state;
 
     shared(&ref, 1);
     to_copy(0, ref.index);
@@ -210,17 +189,15 @@ test_wakes(void **state)
     say(&ref, "two", -1, MCP_STATE_PROCESSING);
     to_copy(0, ref.index);
 
-    assert_int_equal(mcp_store_set_generation(S1, &ref, 0, 1), MCP_OK);
+    assert_ok(mcp_store_set_generation(S1, &ref, 0, 1));
     to_copy(0, ref.index);
 
-    assert_int_equal(mcp_store_watch(S1, &ref, 5, 0, &cursor, &taken),
-                     MCP_OK);
+    watch_ok(S1, &ref, 5, 0, &cursor);
     assert_int_equal(store_drain(&d, 0, NULL), 2);
     mcp_store_unwatch(S1, &ref, 5, 0, 3);
     assert_int_equal(store_drain(&d, 0, NULL), 2);
 
-    assert_int_equal(mcp_store_set_state(S0, &ref, MCP_STATE_CANCELLED, 5),
-                     MCP_OK);
+    assert_ok(mcp_store_set_state(S0, &ref, MCP_STATE_CANCELLED, 5));
     to_copy(0, ref.index);
 
     mcp_store_free(S1, &ref);
@@ -236,7 +213,6 @@ test_wakes(void **state)
 static void
 test_kept(void **state)
 {
-    int                     taken;
     uint64_t                position;
     mcp_cursor_t            cursor;
     mcp_store_checkpoint_t  at = { 0 };
@@ -244,18 +220,14 @@ test_kept(void **state)
     mcp_stream_spec_t       spec;
     mcp_stream_info_t       info;
 
-    (void) state;
-
     store_spec(&spec, 1, 1);
     shared(&ref, 1);
     say(&ref, "one", 0, MCP_STATE_PROCESSING);
     copy_all(S0, &ref, &at, 1);
-    assert_int_equal(mcp_store_acked(S0, &ref, &at), MCP_OK);
-    assert_int_equal(mcp_store_watch(S1, &ref, 5, 0, &cursor, &taken),
-                     MCP_OK);
+    assert_ok(mcp_store_acked(S0, &ref, &at));
+    watch_ok(S1, &ref, 5, 0, &cursor);
     mcp_store_unwatch(S1, &ref, 5, 1, 3);
-    assert_int_equal(mcp_store_set_state(S0, &ref, MCP_STATE_COMPLETED, 4),
-                     MCP_OK);
+    assert_ok(mcp_store_set_state(S0, &ref, MCP_STATE_COMPLETED, 4));
 
     position = 0;
     assert_int_equal(mcp_store_session_next(S0, spec.session, 1, &position,
@@ -263,10 +235,10 @@ test_kept(void **state)
     store_sound(&d);
 
     copy_all(S0, &ref, &at, 0);
-    assert_int_equal(mcp_store_acked(S0, &ref, &at), MCP_OK);
+    assert_ok(mcp_store_acked(S0, &ref, &at));
     position = 0;
-    assert_int_equal(mcp_store_session_next(S0, spec.session, 1, &position,
-                                            &info, NULL), MCP_OK);
+    assert_ok(mcp_store_session_next(S0, spec.session, 1, &position, &info,
+                                     NULL));
     store_sound(&d);
 }
 
@@ -281,31 +253,28 @@ test_task(void **state)
     mcp_stream_ref_t         ref;
     mcp_store_replication_state_t  repl_state;
 
-    (void) state;
-
     shared(&ref, 1);
     mcp_buf_init(&buf, &d.tm.mem, SIZE_MAX / 2);
-    assert_int_equal(mcp_store_keep(S0, &ref, 1000, 1), MCP_OK);
+    assert_ok(mcp_store_keep(S0, &ref, 1000, 1));
 
     say(&ref, "one", -1, MCP_STATE_PROCESSING);
-    assert_int_equal(mcp_store_lookup(S1, &ref, 0, &lookup, &buf), MCP_OK);
+    assert_ok(mcp_store_lookup(S1, &ref, 0, &lookup, &buf));
     assert_int_equal(lookup.seq, 0);
 
     copy_all(S0, &ref, &at, 1);
     say(&ref, "two", -1, MCP_STATE_PROCESSING);
     say(&ref, "three", -1, MCP_STATE_PROCESSING);
-    assert_int_equal(mcp_store_acked(S0, &ref, &at), MCP_OK);
-    assert_int_equal(mcp_store_lookup(S1, &ref, 0, &lookup, &buf), MCP_OK);
+    assert_ok(mcp_store_acked(S0, &ref, &at));
+    assert_ok(mcp_store_lookup(S1, &ref, 0, &lookup, &buf));
     assert_int_equal(lookup.seq, 1);
 
     copy_all(S0, &ref, &at, 2);
-    assert_int_equal(mcp_store_acked(S0, &ref, &at), MCP_OK);
-    assert_int_equal(mcp_store_replication_state(S0, &ref, &repl_state),
-                     MCP_OK);
+    assert_ok(mcp_store_acked(S0, &ref, &at));
+    assert_ok(mcp_store_replication_state(S0, &ref, &repl_state));
     assert_int_equal(repl_state.first_seq, 3);
 
     buf.len = 0;
-    assert_int_equal(mcp_store_lookup(S1, &ref, 0, &lookup, &buf), MCP_OK);
+    assert_ok(mcp_store_lookup(S1, &ref, 0, &lookup, &buf));
     assert_int_equal(lookup.seq, 3);
     assert_int_equal(buf.len, 5);
     mcp_buf_free(&buf);
@@ -321,33 +290,30 @@ test_death(void **state)
     mcp_stream_ref_t        ref;
     mcp_stream_info_t       info;
 
-    (void) state;
-
     shared(&ref, 1);
     say(&ref, "one", 1, MCP_STATE_PROCESSING);
     mcp_store_reclaim(S1, 0, S0->pid);
     store_sound(&d);
     d.died = 1;
 
-    assert_int_equal(mcp_store_adopt(S1, 9, &info, NULL), MCP_OK);
+    assert_ok(mcp_store_adopt(S1, 9, &info, NULL));
     assert_int_equal(info.owner_slot, 1);
     assert_int_equal(info.answered, 0);
     assert_int_equal(info.own_answered, 2);
     to_copy(1, ref.index);
-    assert_int_equal(mcp_store_replication_start(S1, &ref, 1), MCP_OK);
-    assert_int_equal(store_append(&d, 1, &ref, mcp_str("end"), 0,
-                               MCP_STATE_FAILED), MCP_OK);
+    assert_ok(mcp_store_replication_start(S1, &ref, 1));
+    assert_ok(store_append(&d, 1, &ref, mcp_str("end"), 0, MCP_STATE_FAILED));
     to_copy(1, ref.index);
 
     store_attach(&d, 0, 500);
     mcp_store_reclaim(S0, 1, S1->pid);
     d.died = 1;
-    assert_int_equal(mcp_store_adopt(S0, 9, &info, NULL), MCP_OK);
+    assert_ok(mcp_store_adopt(S0, 9, &info, NULL));
     assert_int_equal(info.owner_slot, MCP_STORE_NO_SLOT);
     assert_int_equal(mcp_store_adopt(S0, 9, &info, NULL), MCP_DONE);
     to_copy(0, ref.index);
     copy_all(S0, &ref, &at, 2);
-    assert_int_equal(mcp_store_acked(S0, &ref, &at), MCP_OK);
+    assert_ok(mcp_store_acked(S0, &ref, &at));
     store_sound(&d);
 
     /* a finished stream is freed after the process of its replicator has
@@ -368,8 +334,6 @@ test_unshare(void **state)
     mcp_stream_ref_t         ref;
     mcp_store_checkpoint_t   at = { 0 };
     mcp_store_replication_state_t  repl_state;
-
-    (void) state;
 
     shared(&ref, 1);
     say(&ref, "one", -1, MCP_STATE_PROCESSING);
@@ -398,9 +362,7 @@ publish(const char *text)
     uint64_t   position = 0;
     mcp_str_t  message = { (char *) text, strlen(text) };
 
-    assert_int_equal(store_publish(S1, TOPIC(1), message, 9, &position,
-                                   &n),
-                     MCP_OK);
+    assert_ok(store_publish(S1, TOPIC(1), message, 9, &position, &n));
 }
 
 
@@ -416,15 +378,13 @@ test_listener(void **state)
     mcp_stream_spec_t        spec;
     mcp_store_replication_state_t  repl_state;
 
-    (void) state;
-
     store_spec(&spec, 1, 1);
     spec.kind = MCP_STREAM_LISTEN;
     spec.max_events = 2;
     store_create(&d, 0, &spec, &ref);
-    assert_int_equal(mcp_store_subscribe(S0, &ref, TOPIC(1)), MCP_OK);
-    assert_int_equal(mcp_store_replication_start(S0, &ref, 1), MCP_OK);
-    assert_int_equal(mcp_store_replication_start(S0, &ref, 1), MCP_OK);
+    assert_ok(mcp_store_subscribe(S0, &ref, TOPIC(1)));
+    assert_ok(mcp_store_replication_start(S0, &ref, 1));
+    assert_ok(mcp_store_replication_start(S0, &ref, 1));
     assert_int_equal(mcp_store_replication_start(S1, &ref, 1), MCP_ERR_DENIED);
     to_copy(0, ref.index);
 
@@ -437,11 +397,10 @@ test_listener(void **state)
     assert_int_equal(visible(&ref, MCP_STATE_PROCESSING), 0);
     copy_all(S0, &ref, &at, 2);
     publish("three");
-    assert_int_equal(mcp_store_replication_state(S0, &ref, &repl_state),
-                     MCP_OK);
+    assert_ok(mcp_store_replication_state(S0, &ref, &repl_state));
     assert_int_equal(repl_state.first_seq, 2);
     copy_all(S0, &ref, &at, 1);
-    assert_int_equal(mcp_store_acked(S0, &ref, &at), MCP_OK);
+    assert_ok(mcp_store_acked(S0, &ref, &at));
     assert_int_equal(visible(&ref, MCP_STATE_PROCESSING), 3);
 
     /* the replicator's process ends: another one adopts the replication, and
@@ -449,7 +408,7 @@ test_listener(void **state)
 
     mcp_store_reclaim(S1, 0, d.store[0].pid);
     store_attach(&d, 0, 501);
-    assert_int_equal(mcp_store_adopt(S1, 9, &info, NULL), MCP_OK);
+    assert_ok(mcp_store_adopt(S1, 9, &info, NULL));
     assert_int_equal(info.owner_slot, MCP_STORE_NO_SLOT);
     assert_int_equal(mcp_store_adopt(S1, 9, &info, NULL), MCP_DONE);
     publish("four");
@@ -463,20 +422,122 @@ test_listener(void **state)
 }
 
 
-int
-main(void)
+/* mcp_store_replicator_read() reads complete events within the caller's
+ * limits. */
+static void
+test_copy(void **state)
 {
-    const struct CMUnitTest  tests[] = {
-        store_test(test_gate),
-        store_test(test_off),
-        store_test(test_safe),
-        store_test(test_wakes),
-        store_test(test_kept),
-        store_test(test_task),
-        store_test(test_death),
-        store_test(test_unshare),
-        store_test(test_listener)
-    };
+    char                    buf[5];
+    mcp_store_raw_t         raw[2];
+    mcp_store_replicator_t  copy = { 0 };
+    mcp_stream_ref_t        ref;
 
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    shared(&ref, 1);
+    say(&ref, "abc", -1, MCP_STATE_PROCESSING);
+    say(&ref, "de", 1 | MCP_STORE_ERROR, MCP_STATE_PROCESSING);
+    say(&ref, "f", -1, MCP_STATE_PROCESSING);
+    say(&ref, "too long", -1, MCP_STATE_PROCESSING);
+
+    copy.raw = raw;
+    copy.max = 2;
+    copy.buf = buf;
+    copy.cap = sizeof(buf);
+
+    assert_ok(mcp_store_replicator_read(S0, &ref, &copy));
+    assert_int_equal(copy.n, 2);
+    assert_memory_equal(buf, "abcde", 5);
+    assert_int_equal(raw[1].offset, 3);
+    assert_int_equal(raw[1].len, 2);
+    assert_int_equal(raw[1].seq, 2);
+    assert_int_equal(copy.at.answered, 2);
+    assert_int_equal(copy.at.failed, 2);
+    assert_int_equal(copy.at.failed_seq, 2);
+
+    assert_ok(mcp_store_replicator_read(S0, &ref, &copy));
+    assert_int_equal(copy.n, 1);
+    assert_int_equal(mcp_store_replicator_read(S0, &ref, &copy),
+                     MCP_ERR_LIMIT);
+    assert_int_equal(copy.len, 8);
+
+    assert_ok(mcp_store_acked(S0, &ref, &copy.at));
+    assert_ok(mcp_store_confirm(S1, &ref, 3));
+    copy.at.seq = 1;
+    assert_int_equal(mcp_store_replicator_read(S0, &ref, &copy),
+                     MCP_ERR_PURGED);
+
+    copy.at.seq = 9;
+    assert_int_equal(mcp_store_replicator_read(S0, &ref, &copy),
+                     MCP_ERR_NOT_FOUND);
+    assert_int_equal(mcp_store_acked(S0, &ref, &copy.at), MCP_ERR_NOT_FOUND);
 }
+
+
+/* mcp_store_replication_spec() returns the spec of the stream. */
+static void
+test_spec(void **state)
+{
+    mcp_buf_t          request;
+    mcp_stream_ref_t   ref;
+    mcp_stream_spec_t  spec, got;
+    mcp_stream_info_t  info;
+
+    store_spec(&spec, 1, 1);
+    memset(spec.params, 9, MCP_DIGEST_LEN);
+    spec.promised = 1;
+    spec.max_events = 12;
+    spec.max_bytes = 3456;
+    spec.request = store_message(1, 1000);
+    store_create(&d, 0, &spec, &ref);
+    mcp_buf_init(&request, &d.tm.mem, 1500);
+    mcp_buf_lit(&request, "before");
+
+    assert_int_equal(mcp_store_replication_spec(S0, &ref, &got, &info,
+                                                &request), MCP_ERR_DENIED);
+    assert_ok(mcp_store_replication_start(S0, &ref, 1));
+    assert_int_equal(mcp_store_replication_spec(S1, &ref, &got, &info,
+                                                &request), MCP_ERR_DENIED);
+    assert_ok(mcp_store_replication_spec(S0, &ref, &got, &info, &request));
+
+    assert_memory_equal(got.id, spec.id, MCP_STREAM_ID_LEN);
+    assert_memory_equal(got.session, spec.session, MCP_DIGEST_LEN);
+    assert_memory_equal(got.principal, spec.principal, MCP_DIGEST_LEN);
+    assert_memory_equal(got.params, spec.params, MCP_DIGEST_LEN);
+    assert_int_equal(got.kind, spec.kind);
+    assert_int_equal(got.revision, spec.revision);
+    assert_int_equal(got.max_wait, spec.max_wait);
+    assert_int_equal(got.linger, spec.linger);
+    assert_int_equal(got.promised, 1);
+    assert_int_equal(got.max_events, 12);
+    assert_int_equal(got.max_bytes, 3456);
+    assert_int_equal(got.expires, 0);
+    assert_int_equal(got.method.len, spec.method.len);
+    assert_memory_equal(got.method.data, spec.method.data, got.method.len);
+    assert_int_equal(got.name.len, spec.name.len);
+    assert_memory_equal(got.name.data, spec.name.data, got.name.len);
+    assert_int_equal(got.request.len, 1000);
+    assert_memory_equal(got.request.data, spec.request.data, 1000);
+    assert_int_equal(info.state, MCP_STATE_PROCESSING);
+
+    assert_int_equal(mcp_store_replication_spec(S0, &ref, &got, &info,
+                                                &request), MCP_ERR_LIMIT);
+    mcp_buf_free(&request);
+
+    mcp_store_free(S1, &ref);
+    assert_int_equal(mcp_store_replication_spec(S0, &ref, &got, &info,
+                                                &request), MCP_ERR_NOT_FOUND);
+}
+
+
+test_main(
+    store_test(test_gate),
+    store_test(test_off),
+    store_test(test_safe),
+    store_test(test_wakes),
+    store_test(test_kept),
+    store_test(test_task),
+    store_test(test_death),
+    store_test(test_unshare),
+    store_test(test_listener),
+    store_test(test_copy),
+    store_test(test_spec)
+)

@@ -36,8 +36,6 @@ static const unsigned char  key_6[] = "what stream 6 is";
 static int
 no_lock(void *ctx)
 {
-    (void) ctx;
-
     return MCP_OK;
 }
 
@@ -45,7 +43,6 @@ no_lock(void *ctx)
 static void
 no_unlock(void *ctx)
 {
-    (void) ctx;
 }
 
 
@@ -82,7 +79,7 @@ scene_append(mcp_store_t *store, const mcp_stream_ref_t *ref, uint64_t seq,
 static void
 scene_make(scene_t *scene, void *region)
 {
-    int                taken, rc;
+    int                rc;
     size_t             len;
     char               buf[20000];
     unsigned           i, k;
@@ -91,7 +88,7 @@ scene_make(scene_t *scene, void *region)
     unsigned char      key[MCP_DIGEST_LEN];
     mcp_stream_spec_t  spec;
 
-    assert_int_equal(mcp_store_format(region, SMALL), MCP_OK);
+    assert_ok(mcp_store_format(region, SMALL));
     scene_attach(&a, region, 0);
     scene_attach(&b, region, 1);
     memset(scene, 0, sizeof(scene_t));
@@ -102,8 +99,7 @@ scene_make(scene_t *scene, void *region)
         spec.kind = i / 4 == 1 && i < 6 ? MCP_STREAM_LISTEN : MCP_STREAM_CALL;
         spec.join = i == 3 ? key_3 : i == 6 ? key_6 : NULL;
         spec.join_once = 1;
-        assert_int_equal(mcp_store_create(i % 2 ? &b : &a, &spec, 1,
-                                          &scene->ref[i]), MCP_OK);
+        assert_ok(mcp_store_create(i % 2 ? &b : &a, &spec, 1, &scene->ref[i]));
     }
 
     for (i = 0; i < 4; i++) {
@@ -115,21 +111,18 @@ scene_make(scene_t *scene, void *region)
     for (k = 7; k <= 70; k++) {
         uint64_t  seq;
 
-        assert_int_equal(mcp_store_append(&a, &scene->ref[2], mcp_str("x"),
-                                          -1, MCP_STATE_PROCESSING, 1, &seq),
-                         MCP_OK);
+        assert_ok(mcp_store_append(&a, &scene->ref[2], mcp_str("x"), -1,
+                                   MCP_STATE_PROCESSING, 1, &seq));
     }
 
-    assert_int_equal(mcp_store_watch(&b, &scene->ref[2], 5, 0, &scene->cursor,
-                                     &taken), MCP_OK);
-    assert_int_equal(mcp_store_read(&b, &scene->ref[2], 5, &scene->cursor, 0,
-                                    buf, sizeof(buf), &len), MCP_OK);
+    watch_ok(&b, &scene->ref[2], 5, 0, &scene->cursor);
+    assert_ok(mcp_store_read(&b, &scene->ref[2], 5, &scene->cursor, 0, buf,
+                             sizeof(buf), &len));
     assert_int_equal(mcp_store_read(&b, &scene->ref[2], 5, &scene->cursor, 60,
                                     buf, sizeof(buf), &len), MCP_AGAIN);
 
     scene_append(&a, &scene->ref[3], 7, 0);
-    assert_int_equal(mcp_store_watch(&b, &scene->ref[3], 6, 0, &cursor,
-                                     &taken), MCP_OK);
+    watch_ok(&b, &scene->ref[3], 6, 0, &cursor);
 
     do {
         rc = mcp_store_read(&b, &scene->ref[3], 6, &cursor, cursor.seq, buf,
@@ -150,10 +143,8 @@ scene_make(scene_t *scene, void *region)
                    store_message(1, 700));
     mcp_store_cancel(&b, &scene->ref[0], 4);
 
-    assert_int_equal(mcp_store_join(&a, &scene->ref[6], 3, 0, &cursor),
-                     MCP_OK);
-    assert_int_equal(mcp_store_join(&b, &scene->ref[6], 4, 0, &cursor),
-                     MCP_OK);
+    assert_ok(mcp_store_join(&a, &scene->ref[6], 3, 0, &cursor));
+    assert_ok(mcp_store_join(&b, &scene->ref[6], 4, 0, &cursor));
 }
 
 
@@ -268,8 +259,6 @@ op_create(mcp_store_t *a, scene_t *s)
 {
     mcp_stream_ref_t   ref;
     mcp_stream_spec_t  spec;
-
-    (void) s;
 
     store_spec(&spec, 50, 50);
     mcp_store_create(a, &spec, 1, &ref);
@@ -393,8 +382,6 @@ op_values(mcp_store_t *a, scene_t *s)
     mcp_tenant_t   tenant = { .id = { 1 }, .values = 2 };
     unsigned char  key[MCP_DIGEST_LEN];
 
-    (void) s;
-
     for (i = 8; i < 16; i++) {
         memset(key, (int) i, sizeof(key));
         mcp_store_value_set(a, 'v', key, i, 0, NULL);
@@ -434,8 +421,6 @@ op_publish(mcp_store_t *a, scene_t *s)
     uint64_t       position;
     unsigned char  key[MCP_DIGEST_LEN];
 
-    (void) s;
-
     memset(key, 0, sizeof(key));
     position = 0;
     store_publish(a, key, mcp_str("x"), 10, &position, &n);
@@ -445,8 +430,6 @@ op_publish(mcp_store_t *a, scene_t *s)
 static void
 op_sweep(mcp_store_t *a, scene_t *s)
 {
-    (void) s;
-
     mcp_store_sweep(a, 1000000, 10000, NULL, NULL);
 }
 
@@ -455,8 +438,6 @@ static void
 op_reclaim(mcp_store_t *a, scene_t *s)
 {
     mcp_stream_info_t  info;
-
-    (void) s;
 
     mcp_store_reclaim(a, 1, 101);
     mcp_store_adopt(a, 1, &info, NULL);
@@ -468,8 +449,6 @@ op_drain(mcp_store_t *a, scene_t *s)
 {
     mcp_store_wake_t  out[8];
 
-    (void) s;
-
     mcp_store_drain(a, out, 8);
 }
 
@@ -477,8 +456,6 @@ op_drain(mcp_store_t *a, scene_t *s)
 static void
 op_repair(mcp_store_t *a, scene_t *s)
 {
-    (void) s;
-
     a->head->holder = 2;
     (void) mcp_store_slot_pid(a, 0);
     mcp_store_reclaim(a, 5, 5);
@@ -509,8 +486,6 @@ op_join_create(mcp_store_t *a, scene_t *s)
     mcp_stream_ref_t   ref;
     mcp_stream_spec_t  spec;
 
-    (void) s;
-
     store_spec(&spec, 20, 1);
     spec.join = (const unsigned char *) "something  else!";
     mcp_store_create(a, &spec, 1, &ref);
@@ -523,8 +498,6 @@ op_join_replace(mcp_store_t *a, scene_t *s)
 {
     mcp_stream_ref_t   ref;
     mcp_stream_spec_t  spec;
-
-    (void) s;
 
     store_spec(&spec, 20, 1);
     spec.join = key_3;
@@ -657,8 +630,6 @@ op_mirror(mcp_store_t *a, scene_t *s)
     mcp_stream_spec_t       spec;
     mcp_store_checkpoint_t  checkpoint = { 0 };
 
-    (void) s;
-
     checkpoint.seq = 5;
     checkpoint.state = MCP_STATE_FAILED;
     checkpoint.answered = 3;
@@ -682,8 +653,6 @@ op_mirror_anew(mcp_store_t *a, scene_t *s)
     mcp_stream_ref_t   ref;
     mcp_stream_spec_t  spec;
 
-    (void) s;
-
     mirror(a, &spec, 3, 1);
     ref = mirror(a, &spec, 1, 2);
     mcp_store_watch(a, &ref, 8, 1, &cursor, &taken);
@@ -700,8 +669,6 @@ static void
 op_mirror_left(mcp_store_t *a, scene_t *s)
 {
     mcp_stream_spec_t  spec;
-
-    (void) s;
 
     mirror(a, &spec, 3, 1);
     mcp_store_detach(a);
@@ -848,7 +815,7 @@ scene_step(const operation_t *op, scene_t *scene, void *region, void *copy,
 
     /* maximum number of checked steps; without it, the operation "repair"
      * would take too long */
-    limit = setting("STORE_STEPS", 50000);
+    limit = store_setting("STORE_STEPS", 50000);
 
     scene_attach(&a, region, 0);
     memcpy(before, region, SMALL);
@@ -922,8 +889,6 @@ test_steps(void **state)
     unsigned long   steps, states;
     mcp_stream_info_t  info;
 
-    (void) state;
-
     region = shared_new(SMALL);
     copy = shared_new(SMALL);
     before = shared_new(SMALL);
@@ -935,8 +900,7 @@ test_steps(void **state)
         scene_attach(&store, region, 0);
 
         for (i = 0; i < STREAMS; i++) {
-            assert_int_equal(mcp_store_info(&store, &scene.ref[i], &info),
-                             MCP_OK);
+            assert_ok(mcp_store_info(&store, &scene.ref[i], &info));
             scene.last[i] = info.last_seq;
         }
 
@@ -955,12 +919,6 @@ test_steps(void **state)
 }
 
 
-int
-main(void)
-{
-    const struct CMUnitTest  tests[] = {
-        cmocka_unit_test(test_steps),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+test_main(
+    cmocka_unit_test(test_steps)
+)

@@ -9,7 +9,6 @@
 static void
 test_states(void **state)
 {
-    int                taken;
     char               buf[500];
     size_t             len;
     mcp_buf_t          data;
@@ -17,26 +16,18 @@ test_states(void **state)
     uint64_t           tag;
     mcp_cursor_t       cursor;
     mcp_stream_ref_t   ref;
-    mcp_stream_spec_t  spec;
-    mcp_stream_info_t  info;
 
-    (void) state;
-
-    store_spec(&spec, 1, 1);
-    store_create(&d, 0, &spec, &ref);
-    assert_int_equal(mcp_store_watch(S1, &ref, 5, 0, &cursor, &taken), MCP_OK);
-    assert_int_equal(mcp_store_set_state(S0, &ref, MCP_STATE_INPUT_REQUIRED, 0),
-                     MCP_OK);
+    create_ok(0, 1, 1, &ref);
+    watch_ok(S1, &ref, 5, 0, &cursor);
+    assert_ok(mcp_store_set_state(S0, &ref, MCP_STATE_INPUT_REQUIRED, 0));
     assert_int_equal(store_drain(&d, 1, NULL), 1);
-    assert_int_equal(mcp_store_info(S0, &ref, &info), MCP_OK);
-    assert_int_equal(info.state, MCP_STATE_INPUT_REQUIRED);
+    assert_int_equal(store_info(S0, &ref).state, MCP_STATE_INPUT_REQUIRED);
 
-    assert_int_equal(mcp_store_inbox_put(S1, &ref, MCP_INBOX_INPUT, 3,
-                                    mcp_str("{}")), MCP_OK);
+    assert_ok(mcp_store_inbox_put(S1, &ref, MCP_INBOX_INPUT, 3,
+                                  mcp_str("{}")));
     assert_int_equal(mcp_store_read(S1, &ref, 5, &cursor, 0, buf, sizeof(buf),
                                     &len), MCP_AGAIN);
-    assert_int_equal(mcp_store_set_state(S0, &ref, MCP_STATE_CANCELLED, 0),
-                     MCP_OK);
+    assert_ok(mcp_store_set_state(S0, &ref, MCP_STATE_CANCELLED, 0));
     assert_int_equal(store_drain(&d, 1, NULL), 1);
     assert_int_equal(mcp_store_read(S1, &ref, 5, &cursor, 0, buf, sizeof(buf),
                                     &len), MCP_DONE);
@@ -44,14 +35,12 @@ test_states(void **state)
     /* the stream is over: appends, posts and a change of state are rejected,
      * except for a cancellation */
 
-    assert_int_equal(store_append(&d, 0, &ref, mcp_str("x"), -1,
-                               MCP_STATE_PROCESSING), MCP_ERR_NOT_FOUND);
+    append_rc(0, &ref, mcp_str("x"), MCP_ERR_NOT_FOUND);
     assert_int_equal(mcp_store_set_state(S0, &ref, MCP_STATE_PROCESSING, 0),
                      MCP_ERR_NOT_FOUND);
-    assert_int_equal(mcp_store_set_state(S0, &ref, MCP_STATE_CANCELLED, 0),
-                     MCP_OK);
+    assert_ok(mcp_store_set_state(S0, &ref, MCP_STATE_CANCELLED, 0));
     assert_int_equal(mcp_store_inbox_put(S1, &ref, MCP_INBOX_INPUT, 0,
-                                    mcp_null_str), MCP_ERR_NOT_FOUND);
+                                         mcp_null_str), MCP_ERR_NOT_FOUND);
     mcp_buf_init(&data, &d.tm.mem, 100);
     assert_int_equal(mcp_store_take(S0, &ref, &type, &tag, &data), MCP_AGAIN);
 }
@@ -62,15 +51,11 @@ test_states(void **state)
 static void
 test_revoke(void **state)
 {
-    mcp_store_wake_t   wake;
     mcp_stream_ref_t   ref;
     mcp_stream_spec_t  spec;
     mcp_stream_info_t  info;
 
-    (void) state;
-
-    store_spec(&spec, 1, 1);
-    store_create(&d, 0, &spec, &ref);
+    create_ok(0, 1, 1, &ref);
     mcp_store_free(S0, &ref);
     assert_int_equal(store_drain(&d, 0, NULL), 0);
 
@@ -78,9 +63,7 @@ test_revoke(void **state)
     spec.handle = 7;
     store_create(&d, 0, &spec, &ref);
     mcp_store_revoke(S0, &ref);
-    assert_int_equal(store_drain(&d, 0, &wake), 1);
-    assert_int_equal(wake.kind, MCP_WAKE_OWNER);
-    assert_int_equal(wake.handle, 7);
+    woken(0, 1, MCP_WAKE_OWNER, 7);
     assert_int_equal(mcp_store_info(S0, &ref, &info), MCP_ERR_NOT_FOUND);
     assert_int_equal(store_drain(&d, 0, NULL), 0);
 }
@@ -94,40 +77,33 @@ test_notes(void **state)
     mcp_cursor_t       cursor;
     mcp_stream_ref_t   ref[2];
     mcp_stream_info_t  info;
-    mcp_stream_spec_t  spec;
 
-    (void) state;
-
-    store_spec(&spec, 1, 1);
-    store_create(&d, 0, &spec, &ref[0]);
-    store_spec(&spec, 2, 1);
-    store_create(&d, 1, &spec, &ref[1]);
+    create_ok(0, 1, 1, &ref[0]);
+    create_ok(1, 2, 1, &ref[1]);
 
     /* only the consumer can set the alias: calls with another handle or from
      * another process have no effect */
 
     mcp_store_watch(S1, &ref[0], 5, 0, &cursor, &taken);
-    assert_int_equal(mcp_store_set_alias(S1, &ref[0], 5, 7), MCP_OK);
+    assert_ok(mcp_store_set_alias(S1, &ref[0], 5, 7));
     mcp_store_watch(S0, &ref[0], 6, 0, &cursor, &taken);
-    assert_int_equal(mcp_store_set_alias(S0, &ref[0], 6, 8), MCP_OK);
-    assert_int_equal(mcp_store_set_alias(S1, &ref[0], 5, 7), MCP_OK);
-    assert_int_equal(mcp_store_set_alias(S1, &ref[0], 6, 7), MCP_OK);
-    assert_int_equal(mcp_store_set_alias(S0, &ref[0], 5, 7), MCP_OK);
-    assert_int_equal(mcp_store_info(S1, &ref[0], &info), MCP_OK);
+    assert_ok(mcp_store_set_alias(S0, &ref[0], 6, 8));
+    assert_ok(mcp_store_set_alias(S1, &ref[0], 5, 7));
+    assert_ok(mcp_store_set_alias(S1, &ref[0], 6, 7));
+    assert_ok(mcp_store_set_alias(S0, &ref[0], 5, 7));
+    assert_ok(mcp_store_info(S1, &ref[0], &info));
     assert_int_equal(info.alias, 8);
 
     /* two processes replace generation 0: the first one succeeds */
 
     assert_int_equal(info.generation, 0);
-    assert_int_equal(mcp_store_set_generation(S1, &ref[0], 0, 3), MCP_OK);
+    assert_ok(mcp_store_set_generation(S1, &ref[0], 0, 3));
     assert_int_equal(mcp_store_set_generation(S0, &ref[0], 0, 3),
                      MCP_ERR_DENIED);
     assert_int_equal(mcp_store_set_generation(S0, &ref[0], 2, 4),
                      MCP_ERR_DENIED);
-    assert_int_equal(mcp_store_info(S1, &ref[0], &info), MCP_OK);
-    assert_int_equal(info.generation, 3);
-    assert_int_equal(mcp_store_info(S1, &ref[1], &info), MCP_OK);
-    assert_int_equal(info.alias, 0);
+    assert_int_equal(store_info(S1, &ref[0]).generation, 3);
+    assert_int_equal(store_info(S1, &ref[1]).alias, 0);
     store_sound(&d);
 
     /* the stream is freed: alias and generation of the next stream in its
@@ -138,9 +114,8 @@ test_notes(void **state)
                      MCP_ERR_NOT_FOUND);
     assert_int_equal(mcp_store_set_generation(S0, &ref[0], 3, 9),
                      MCP_ERR_NOT_FOUND);
-    store_spec(&spec, 1, 1);
-    store_create(&d, 0, &spec, &ref[0]);
-    assert_int_equal(mcp_store_info(S1, &ref[0], &info), MCP_OK);
+    create_ok(0, 1, 1, &ref[0]);
+    assert_ok(mcp_store_info(S1, &ref[0], &info));
     assert_int_equal(info.alias, 0);
     assert_int_equal(info.generation, 0);
     store_sound(&d);
@@ -158,44 +133,38 @@ test_touch(void **state)
     mcp_stream_spec_t  spec;
     mcp_stream_info_t  info;
 
-    (void) state;
-
     store_spec(&spec, 1, 1);
     store_create(&d, 0, &spec, &ref);
-    assert_int_equal(store_append(&d, 0, &ref, mcp_str("1"), 0,
-                               MCP_STATE_COMPLETED), MCP_OK);
+    complete_ok(0, &ref, mcp_str("1"));
 
     none = ref;
     none.id[0] ^= 1;
     assert_int_equal(mcp_store_touch(S1, &none, 1), MCP_ERR_NOT_FOUND);
 
-    assert_int_equal(mcp_store_info(S0, &ref, &info), MCP_OK);
-    assert_int_equal(mcp_store_touch(S1, &ref, info.unattended + 777), MCP_OK);
+    assert_ok(mcp_store_info(S0, &ref, &info));
+    assert_ok(mcp_store_touch(S1, &ref, info.unattended + 777));
     taken = (int) info.unattended;
-    assert_int_equal(mcp_store_info(S0, &ref, &info), MCP_OK);
-    assert_int_equal(info.unattended, taken + 777);
-    assert_int_equal(mcp_store_touch(S1, &ref, 1), MCP_OK);
-    assert_int_equal(mcp_store_info(S0, &ref, &info), MCP_OK);
+    assert_int_equal(store_info(S0, &ref).unattended, taken + 777);
+    assert_ok(mcp_store_touch(S1, &ref, 1));
+    assert_ok(mcp_store_info(S0, &ref, &info));
     assert_int_equal(info.unattended, taken + 777);
 
     /* a touched stream is kept for max_wait since the touch */
 
     mcp_store_sweep(S0, info.unattended + spec.max_wait - 1, UINT32_MAX, NULL,
                     NULL);
-    assert_int_equal(mcp_store_info(S0, &ref, &info), MCP_OK);
+    assert_ok(mcp_store_info(S0, &ref, &info));
 
-    assert_int_equal(mcp_store_watch(S1, &ref, 5, 0, &cursor, &taken), MCP_OK);
-    assert_int_equal(mcp_store_touch(S0, &ref, 900000), MCP_OK);
-    assert_int_equal(mcp_store_info(S0, &ref, &info), MCP_OK);
-    assert_int_equal(info.unattended, 0);
+    assert_ok(mcp_store_watch(S1, &ref, 5, 0, &cursor, &taken));
+    assert_ok(mcp_store_touch(S0, &ref, 900000));
+    assert_int_equal(store_info(S0, &ref).unattended, 0);
 
     /* a stream that is over and whose events were sent is touched: no
      * effect */
 
     mcp_store_unwatch(S1, &ref, 5, 1, 1000000);
-    assert_int_equal(mcp_store_touch(S0, &ref, 2000000), MCP_OK);
-    assert_int_equal(mcp_store_info(S0, &ref, &info), MCP_OK);
-    assert_int_equal(info.unattended, 1000000);
+    assert_ok(mcp_store_touch(S0, &ref, 2000000));
+    assert_int_equal(store_info(S0, &ref).unattended, 1000000);
     mcp_store_free(S0, &ref);
 }
 
@@ -206,7 +175,7 @@ test_touch(void **state)
 static void
 test_promised(void **state)
 {
-    int                taken, promised;
+    int                promised;
     char               buf[4096];
     size_t             len;
     mcp_cursor_t       cursor;
@@ -214,19 +183,15 @@ test_promised(void **state)
     mcp_stream_spec_t  spec;
     mcp_stream_info_t  info;
 
-    (void) state;
-
     for (promised = 0; promised < 4; promised++) {
         store_spec(&spec, 1, 1);
         spec.promised = (promised > 0);
         spec.max_wait = promised == 3 ? 100 : 60000;
         store_create(&d, 0, &spec, &ref);
-        assert_int_equal(store_append(&d, 0, &ref, mcp_str("1"), 0,
-                                   MCP_STATE_COMPLETED), MCP_OK);
-        assert_int_equal(mcp_store_watch(S1, &ref, 5, 0, &cursor, &taken),
-                         MCP_OK);
-        assert_int_equal(mcp_store_read(S1, &ref, 5, &cursor, 0, buf,
-                                        sizeof(buf), &len), MCP_OK);
+        complete_ok(0, &ref, mcp_str("1"));
+        watch_ok(S1, &ref, 5, 0, &cursor);
+        assert_ok(mcp_store_read(S1, &ref, 5, &cursor, 0, buf, sizeof(buf),
+                                 &len));
         mcp_store_unwatch(S1, &ref, 5, 1, 1000000);
 
         if (promised == 2) {
@@ -237,28 +202,27 @@ test_promised(void **state)
             assert_int_equal(mcp_store_acknowledge(S0, &ref, 2),
                              MCP_ERR_NOT_FOUND);
             mcp_store_sweep(S0, 1059999, UINT32_MAX, NULL, NULL);
-            assert_int_equal(mcp_store_info(S0, &ref, &info), MCP_OK);
-            assert_int_equal(mcp_store_acknowledge(S0, &ref, 1), MCP_OK);
-            assert_int_equal(mcp_store_info(S0, &ref, &info), MCP_OK);
+            assert_ok(mcp_store_info(S0, &ref, &info));
+            assert_ok(mcp_store_acknowledge(S0, &ref, 1));
+            assert_ok(mcp_store_info(S0, &ref, &info));
             assert_int_equal(info.first_seq, 1);
             assert_int_equal(info.confirmed_seq, 1);
 
         } else if (promised == 1) {
             mcp_store_sweep(S0, 1059999, UINT32_MAX, NULL, NULL);
-            assert_int_equal(mcp_store_find(S0, spec.id, 1059999, &info),
-                             MCP_OK);
+            assert_ok(mcp_store_find(S0, spec.id, 1059999, &info));
 
             /* a stream that is due to be freed is not found, even before the
              * sweep */
 
             assert_int_equal(mcp_store_find(S0, spec.id, 1060000, &info),
                              MCP_ERR_NOT_FOUND);
-            assert_int_equal(mcp_store_find(S0, spec.id, 0, &info), MCP_OK);
+            assert_ok(mcp_store_find(S0, spec.id, 0, &info));
             mcp_store_sweep(S0, 1060000, UINT32_MAX, NULL, NULL);
 
         } else {
             mcp_store_sweep(S0, 1004999, UINT32_MAX, NULL, NULL);
-            assert_int_equal(mcp_store_info(S0, &ref, &info), MCP_OK);
+            assert_ok(mcp_store_info(S0, &ref, &info));
         }
 
         mcp_store_sweep(S0, 1065000, UINT32_MAX, NULL, NULL);
@@ -273,31 +237,28 @@ test_promised(void **state)
 static void
 test_expire(void **state)
 {
-    int                taken;
     uint64_t           since;
     mcp_cursor_t       cursor;
     mcp_stream_ref_t   ref;
     mcp_stream_spec_t  spec;
     mcp_stream_info_t  info;
 
-    (void) state;
-
     store_spec(&spec, 1, 1);
-    assert_int_equal(mcp_store_create(S0, &spec, 10, &ref), MCP_OK);
+    assert_ok(mcp_store_create(S0, &spec, 10, &ref));
 
     since = 9;
     assert_int_equal(mcp_store_expire(S0, &ref, &since), MCP_AGAIN);
     assert_int_equal(since, 10);
-    assert_int_equal(mcp_store_touch(S1, &ref, 20), MCP_OK);
+    assert_ok(mcp_store_touch(S1, &ref, 20));
     assert_int_equal(mcp_store_expire(S0, &ref, &since), MCP_AGAIN);
     assert_int_equal(since, 20);
 
-    assert_int_equal(mcp_store_watch(S1, &ref, 5, 0, &cursor, &taken), MCP_OK);
+    watch_ok(S1, &ref, 5, 0, &cursor);
     assert_int_equal(mcp_store_expire(S0, &ref, &since), MCP_AGAIN);
     assert_int_equal(since, 0);
 
     mcp_store_unwatch(S1, &ref, 5, 0, 30);
-    assert_int_equal(mcp_store_watch(S1, &ref, 5, 0, &cursor, &taken), MCP_OK);
+    watch_ok(S1, &ref, 5, 0, &cursor);
     since = 30;
     assert_int_equal(mcp_store_expire(S0, &ref, &since), MCP_AGAIN);
     assert_int_equal(since, 0);
@@ -316,23 +277,275 @@ test_expire(void **state)
     assert_int_equal(mcp_store_expire(S0, &ref, &since), MCP_AGAIN);
     assert_int_equal(since, 50);
 
-    assert_int_equal(mcp_store_expire(S0, &ref, &since), MCP_OK);
+    assert_ok(mcp_store_expire(S0, &ref, &since));
     assert_int_equal(mcp_store_info(S0, &ref, &info), MCP_ERR_NOT_FOUND);
     assert_int_equal(mcp_store_expire(S0, &ref, &since), MCP_ERR_NOT_FOUND);
 }
 
 
-int
-main(void)
+static void
+test_session_walk(void **state)
 {
-    const struct CMUnitTest  tests[] = {
-        store_test(test_states),
-        store_test(test_revoke),
-        store_test(test_notes),
-        store_test(test_touch),
-        store_test(test_promised),
-        store_test(test_expire),
-    };
+    unsigned           i, n;
+    uint64_t           position;
+    mcp_buf_t          request;
+    mcp_stream_ref_t   ref[20];
+    mcp_stream_spec_t  spec;
+    mcp_stream_info_t  info;
 
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    for (i = 0; i < 20; i++) {
+        store_spec(&spec, i, 1 + i % 2);
+        store_create(&d, i % 2, &spec, &ref[i]);
+    }
+
+    /* an iteration finds the latest stream first, and no stream of another
+     * session */
+
+    mcp_buf_init(&request, &d.tm.mem, 100);
+    position = 0;
+
+    for (i = 18; mcp_store_session_next(S0, spec.session, 0, &position, &info,
+                                        &request) == MCP_OK; i -= 2)
+    {
+        assert_int_equal(info.ref.index, ref[i + 1].index);
+    }
+
+    assert_int_equal(i, (unsigned) -2);
+    assert_str_is(((mcp_str_t) { request.data, request.len }), "7777777777");
+    mcp_buf_free(&request);
+
+    /* during an iteration, the found stream and other streams are freed, and
+     * streams of another session are created: the iteration finds the
+     * remaining streams */
+
+    position = 0;
+    n = 0;
+
+    while (mcp_store_session_next(S0, spec.session, 0, &position, &info, NULL)
+           == MCP_OK)
+    {
+        mcp_store_free(S0, &info.ref);
+        mcp_store_free(S0, &ref[15]);
+        create_ok(0, 100 + n, 2, &ref[0]);
+        n++;
+    }
+
+    assert_int_equal(n, 9);
 }
+
+
+/* Checks that an iteration over session 1 finds certain streams in this order:
+ * "numbers" has their indexes in "ref". If "sent" is 1, the iteration is over
+ * lingering streams. */
+static void
+expect_walk(const mcp_stream_ref_t *ref, int sent, const char *numbers)
+{
+    uint64_t           position;
+    mcp_stream_spec_t  spec;
+    mcp_stream_info_t  info;
+
+    store_spec(&spec, 0, 1);
+    position = 0;
+
+    for ( /* void */ ; *numbers; numbers++) {
+        assert_ok(mcp_store_session_next(S0, spec.session, sent, &position,
+                                         &info, NULL));
+        assert_int_equal(info.ref.index, ref[*numbers - '0'].index);
+    }
+
+    assert_int_equal(mcp_store_session_next(S0, spec.session, sent, &position,
+                                            &info, NULL), MCP_DONE);
+}
+
+
+/* A session's lingering streams are in a list of their own; the stream that
+ * was the last to begin lingering is the first in the list, even after a
+ * repair. */
+static void
+test_session_sent(void **state)
+{
+    unsigned           i;
+    uint64_t           seq;
+    mcp_cursor_t       cursor;
+    mcp_stream_ref_t   ref[5];
+
+    for (i = 0; i < 5; i++) {
+        create_ok(0, i, 1, &ref[i]);
+    }
+
+    assert_ok(mcp_store_append(S0, &ref[0], mcp_str("x"), 0,
+                               MCP_STATE_COMPLETED, 1, &seq));
+    expect_walk(ref, 0, "43210");
+    expect_walk(ref, 1, "");
+
+    mcp_store_set_state(S0, &ref[3], MCP_STATE_COMPLETED, 0);
+    mcp_store_set_state(S0, &ref[1], MCP_STATE_COMPLETED, 0);
+    mcp_store_confirm(S0, &ref[0], 1);
+    expect_walk(ref, 0, "42");
+    expect_walk(ref, 1, "013");
+
+    /* a lingering stream gets a consumer: it becomes the first in the list of
+     * other streams; the consumer leaves: it becomes the first in the list of
+     * lingering streams */
+
+    watch_ok(S0, &ref[3], 1, 0, &cursor);
+    expect_walk(ref, 0, "342");
+    expect_walk(ref, 1, "01");
+    mcp_store_unwatch(S0, &ref[3], 1, 0, 2);
+    expect_walk(ref, 0, "42");
+    expect_walk(ref, 1, "301");
+    store_sound(&d);
+
+    S0->head->holder = 1;
+    expect_walk(ref, 0, "42");
+    expect_walk(ref, 1, "301");
+    store_sound(&d);
+
+    mcp_store_free(S0, &ref[0]);
+    expect_walk(ref, 0, "42");
+    expect_walk(ref, 1, "31");
+}
+
+
+static void
+test_crowd(void **state)
+{
+    unsigned           i;
+    mcp_cursor_t       cursor;
+    mcp_stream_ref_t   ref[4];
+    mcp_stream_spec_t  spec;
+
+    for (i = 0; i < 3; i++) {
+        store_spec(&spec, i, 1);
+        spec.session_limit = 3;
+        memset(spec.tenant.id, 8, MCP_DIGEST_LEN);
+        store_create(&d, 0, &spec, &ref[i]);
+    }
+
+    store_spec(&spec, 9, 1);
+    spec.session_limit = 3;
+    assert_int_equal(mcp_store_create(S0, &spec, 1, &ref[3]), MCP_ERR_LIMIT);
+    memset(spec.session, 9, MCP_DIGEST_LEN);
+    assert_ok(mcp_store_create(S0, &spec, 1, &ref[3]));
+    mcp_store_free(S0, &ref[3]);
+
+    memset(spec.tenant.id, 8, MCP_DIGEST_LEN);
+    spec.tenant.streams = 3;
+    assert_int_equal(mcp_store_create(S0, &spec, 1, &ref[3]), MCP_ERR_LIMIT);
+
+    /* a stream without a session and a tenant: no limit applies */
+    memset(spec.tenant.id, 0, MCP_DIGEST_LEN);
+    memset(spec.session, 0, MCP_DIGEST_LEN);
+    assert_ok(mcp_store_create(S0, &spec, 1, &ref[3]));
+    mcp_store_free(S0, &ref[3]);
+
+    /* a lingering stream does not count towards the limits */
+
+    store_spec(&spec, 9, 1);
+    spec.session_limit = 3;
+    memset(spec.tenant.id, 8, MCP_DIGEST_LEN);
+    spec.tenant.streams = 3;
+    complete_ok(0, &ref[1], mcp_str("{}"));
+    assert_int_equal(mcp_store_create(S0, &spec, 1, &ref[3]), MCP_ERR_LIMIT);
+    watch_ok(S1, &ref[1], 5, 0, &cursor);
+    mcp_store_unwatch(S1, &ref[1], 5, 1, 3);
+    assert_ok(mcp_store_create(S0, &spec, 1, &ref[3]));
+
+    /* a lingering stream gets a consumer: it counts towards the limits
+     * again */
+
+    store_spec(&spec, 10, 1);
+    spec.session_limit = 4;
+    watch_ok(S1, &ref[1], 5, 0, &cursor);
+    assert_int_equal(mcp_store_create(S0, &spec, 1, &ref[3]), MCP_ERR_LIMIT);
+    mcp_store_unwatch(S1, &ref[1], 5, 1, 3);
+    assert_ok(mcp_store_create(S0, &spec, 1, &ref[3]));
+}
+
+
+static void
+test_create_and_find(void **state)
+{
+    char               name[300];
+    mcp_buf_t          request;
+    mcp_stream_ref_t   ref, other;
+    mcp_stream_spec_t  spec;
+    mcp_stream_info_t  info;
+
+    memset(name, 'n', sizeof(name));
+
+    /* a character of two bytes at the limit of 127 bytes: truncation must not
+     * split it */
+    memcpy(name + 126, "\xc3\xa4", 2);
+
+    store_spec(&spec, 1, 1);
+    spec.name = (mcp_str_t) { name, sizeof(name) };
+    spec.request = store_message(3, 5000);
+    assert_ok(mcp_store_create(S0, &spec, 77, &ref));
+    assert_int_equal(mcp_store_create(S0, &spec, 77, &other), MCP_ERR_EXISTS);
+
+    assert_ok(mcp_store_find(S1, spec.id, 0, &info));
+    assert_int_equal(info.ref.index, ref.index);
+    assert_memory_equal(info.ref.id, spec.id, MCP_STREAM_ID_LEN);
+    assert_memory_equal(info.session, spec.session, MCP_DIGEST_LEN);
+    assert_memory_equal(info.principal, spec.principal, MCP_DIGEST_LEN);
+    assert_int_equal(info.kind, MCP_STREAM_CALL);
+    assert_int_equal(info.state, MCP_STATE_PROCESSING);
+    assert_int_equal(info.revision, 3);
+    assert_int_equal(info.created, 77);
+    assert_int_equal(info.unattended, 77);
+    assert_int_equal(info.first_seq, 1);
+    assert_int_equal(info.last_seq, 0);
+    assert_int_equal(info.owner_slot, 0);
+    assert_int_equal(info.consumer_slot, MCP_STORE_NO_SLOT);
+    assert_string_equal(info.method, "tools/call");
+    assert_int_equal(strlen(info.name), 126);
+    assert_memory_equal(info.name, name, 126);
+
+    spec.id[3]++;
+    assert_int_equal(mcp_store_find(S1, spec.id, 0, &info), MCP_ERR_NOT_FOUND);
+    memcpy(other.id, spec.id, MCP_STREAM_ID_LEN);
+    other.index = ref.index;
+    assert_int_equal(mcp_store_info(S1, &other, &info), MCP_ERR_NOT_FOUND);
+    other.index = 0;
+    assert_int_equal(mcp_store_info(S1, &other, &info), MCP_ERR_NOT_FOUND);
+    other.index = UINT32_MAX;
+    assert_int_equal(mcp_store_info(S1, &other, &info), MCP_ERR_NOT_FOUND);
+
+    /* mcp_store_adopt() returns the complete request, even a long one */
+
+    store_spec(&spec, 2, 2);
+    spec.request = store_message(4, 300000);
+    store_create(&d, 0, &spec, &ref);
+    store_sound(&d);
+
+    mcp_buf_init(&request, &d.tm.mem, 1024 * 1024);
+    mcp_store_reclaim(S1, 0, 99);
+    assert_int_equal(mcp_store_slot_pid(S1, 0), 100);
+    mcp_store_reclaim(S1, 0, 100);
+    assert_ok(mcp_store_adopt(S1, 5, &info, &request));
+    assert_str_is(((mcp_str_t) { info.method, strlen(info.method) }),
+                  "tools/call");
+
+    request.len = 0;
+    assert_ok(mcp_store_adopt(S1, 5, &info, &request));
+    assert_int_equal(info.ref.index, ref.index);
+    assert_int_equal(request.len, 300000);
+    assert_memory_equal(request.data, store_message(4, 300000).data, 300000);
+    mcp_buf_free(&request);
+    store_attach(&d, 0, 100);
+}
+
+
+test_main(
+    store_test(test_states),
+    store_test(test_revoke),
+    store_test(test_notes),
+    store_test(test_touch),
+    store_test(test_promised),
+    store_test(test_expire),
+    store_test(test_session_walk),
+    store_test(test_session_sent),
+    store_test(test_crowd),
+    store_test(test_create_and_find)
+)

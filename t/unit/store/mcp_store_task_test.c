@@ -16,7 +16,7 @@ task(unsigned n, mcp_stream_ref_t *ref, uint64_t expires)
     spec.max_events = 2;
     spec.max_bytes = 1000;
     store_create(&d, 0, &spec, ref);
-    assert_int_equal(mcp_store_keep(S0, ref, expires, 5), MCP_OK);
+    assert_ok(mcp_store_keep(S0, ref, expires, 5));
 }
 
 
@@ -29,11 +29,9 @@ test_last(void **state)
     mcp_store_lookup_t  lookup;
     mcp_stream_ref_t    ref;
 
-    (void) state;
-
     task(1, &ref, 100000);
     mcp_buf_init(&buf, &d.tm.mem, 1 << 24);
-    assert_int_equal(mcp_store_lookup(S1, &ref, 0, &lookup, &buf), MCP_OK);
+    assert_ok(mcp_store_lookup(S1, &ref, 0, &lookup, &buf));
     assert_int_equal(lookup.seq, 0);
     assert_int_equal(buf.len, 0);
     assert_int_equal(lookup.info.expires, 100000);
@@ -41,13 +39,12 @@ test_last(void **state)
 
     for (i = 0; i < N_LENGTHS; i++) {
         d.died = i % 5 == 0;
-        assert_int_equal(store_append(&d, 0, &ref,
-                                   store_message((unsigned) i, lengths[i]),
-                                   0 | MCP_STORE_ABOUT,
-                                   MCP_STATE_PROCESSING), MCP_OK);
+        assert_ok(store_append(&d, 0, &ref, store_message((unsigned) i,
+                                                          lengths[i]), 0
+                               | MCP_STORE_ABOUT, MCP_STATE_PROCESSING));
         buf.len = 0;
         mcp_buf_lit(&buf, "x");
-        assert_int_equal(mcp_store_lookup(S1, &ref, 0, &lookup, &buf), MCP_OK);
+        assert_ok(mcp_store_lookup(S1, &ref, 0, &lookup, &buf));
         assert_int_equal(lookup.seq, i + 1);
         assert_int_equal(lookup.state, MCP_STATE_PROCESSING);
         assert_int_equal(lookup.info.first_seq, i + 1);
@@ -61,13 +58,14 @@ test_last(void **state)
     /* a lookup copies the last event: MCP_ERR_MEMORY if the buffer cannot be
      * allocated, MCP_ERR_LIMIT if the event exceeds the buffer's limit */
 
-    assert_int_equal(store_append(&d, 0, &ref, store_message(1, 70000), 0,
-                               MCP_STATE_COMPLETED), MCP_OK);
+    complete_ok(0, &ref, store_message(1, 70000));
     mcp_buf_free(&buf);
     d.tm.fail_at = 1;
-    assert_int_equal(mcp_store_lookup(S1, &ref, 0, &lookup, &buf), MCP_ERR_MEMORY);
+    assert_int_equal(mcp_store_lookup(S1, &ref, 0, &lookup, &buf),
+                     MCP_ERR_MEMORY);
     mcp_buf_init(&buf, &d.tm.mem, 1000);
-    assert_int_equal(mcp_store_lookup(S1, &ref, 0, &lookup, &buf), MCP_ERR_LIMIT);
+    assert_int_equal(mcp_store_lookup(S1, &ref, 0, &lookup, &buf),
+                     MCP_ERR_LIMIT);
     mcp_buf_free(&buf);
 
     mcp_store_free(S0, &ref);
@@ -86,22 +84,19 @@ test_ahead(void **state)
     mcp_store_lookup_t  lookup;
     mcp_stream_ref_t    ref;
 
-    (void) state;
-
     task(1, &ref, 100000);
-    assert_int_equal(mcp_store_replication_start(S0, &ref, 1), MCP_OK);
+    assert_ok(mcp_store_replication_start(S0, &ref, 1));
     mcp_buf_init(&buf, &d.tm.mem, 1 << 24);
 
-    assert_int_equal(store_append(&d, 0, &ref, store_message(1, 70000),
-                               0 | MCP_STORE_ABOUT, MCP_STATE_INPUT_REQUIRED),
-                     MCP_OK);
+    assert_ok(store_append(&d, 0, &ref, store_message(1, 70000), 0
+                           | MCP_STORE_ABOUT, MCP_STATE_INPUT_REQUIRED));
 
-    assert_int_equal(mcp_store_lookup(S1, &ref, 0, &lookup, &buf), MCP_OK);
+    assert_ok(mcp_store_lookup(S1, &ref, 0, &lookup, &buf));
     assert_int_equal(lookup.seq, 0);
     assert_int_equal(lookup.info.state, MCP_STATE_PROCESSING);
     assert_int_equal(buf.len, 0);
 
-    assert_int_equal(mcp_store_lookup(S1, &ref, 1, &lookup, &buf), MCP_OK);
+    assert_ok(mcp_store_lookup(S1, &ref, 1, &lookup, &buf));
     assert_int_equal(lookup.seq, 1);
     assert_int_equal(lookup.state, MCP_STATE_INPUT_REQUIRED);
     assert_int_equal(lookup.info.state, MCP_STATE_INPUT_REQUIRED);
@@ -118,30 +113,25 @@ static void
 test_time(void **state)
 {
     mcp_cursor_t       cursor;
-    int                taken;
     mcp_stream_ref_t   ref, hog, listener;
     mcp_stream_spec_t  spec;
     mcp_stream_info_t  info;
 
-    (void) state;
-
     task(1, &ref, 1000);
-    assert_int_equal(store_append(&d, 0, &ref, mcp_str("r"), 0,
-                               MCP_STATE_COMPLETED), MCP_OK);
+    complete_ok(0, &ref, mcp_str("r"));
 
     /* the last event was read: the task is kept nevertheless */
 
-    assert_int_equal(mcp_store_watch(S1, &ref, 5, 0, &cursor, &taken), MCP_OK);
+    watch_ok(S1, &ref, 5, 0, &cursor);
     mcp_store_unwatch(S1, &ref, 5, 1, 10);
     store_sound(&d);
 
-    store_spec(&spec, 2, 2);
-    store_create(&d, 0, &spec, &hog);
+    create_ok(0, 2, 2, &hog);
 
     while (store_append(&d, 0, &hog, store_message(1, 60000), 0,
                      MCP_STATE_PROCESSING) == MCP_OK) { /* void */ }
 
-    assert_int_equal(mcp_store_find(S1, ref.id, 999, &info), MCP_OK);
+    assert_ok(mcp_store_find(S1, ref.id, 999, &info));
     assert_int_equal(mcp_store_sweep(S0, 999, UINT32_MAX, NULL, NULL), 0);
     assert_int_equal(mcp_store_find(S1, ref.id, 1000, &info),
                      MCP_ERR_NOT_FOUND);
@@ -174,20 +164,16 @@ test_answers(void **state)
     mcp_stream_ref_t    ref;
     mcp_store_wake_t    wake;
 
-    (void) state;
-
     task(1, &ref, 100000);
     mcp_buf_init(&buf, &d.tm.mem, 1 << 20);
     assert_int_equal(mcp_store_answer(S1, &ref, 0, 1, 1, mcp_str("a"), 6),
                      MCP_AGAIN);
-    assert_int_equal(store_append(&d, 0, &ref, mcp_str("{}"),
-                                        0 | MCP_STORE_ABOUT,
-                               MCP_STATE_INPUT_REQUIRED), MCP_OK);
+    assert_ok(store_append(&d, 0, &ref, mcp_str("{}"), 0 | MCP_STORE_ABOUT,
+                           MCP_STATE_INPUT_REQUIRED));
     assert_int_equal(mcp_store_answer(S1, &ref, 2, 1, 7, mcp_str("a"), 6),
                      MCP_AGAIN);
-    assert_int_equal(mcp_store_answer(S1, &ref, 1, 5, 7, mcp_str("a"), 6),
-                     MCP_OK);
-    assert_int_equal(mcp_store_lookup(S0, &ref, 0, &lookup, &buf), MCP_OK);
+    assert_ok(mcp_store_answer(S1, &ref, 1, 5, 7, mcp_str("a"), 6));
+    assert_ok(mcp_store_lookup(S0, &ref, 0, &lookup, &buf));
     assert_int_equal(lookup.given, 5);
     assert_int_equal(lookup.info.changed, 6);
     assert_int_equal(lookup.info.state, MCP_STATE_INPUT_REQUIRED);
@@ -196,15 +182,14 @@ test_answers(void **state)
 
     /* an answer that exceeds max_bytes is rejected */
 
-    assert_int_equal(mcp_store_answer(S1, &ref, 1, 2, 7,
-                                      store_message(1, 1000), 7),
-                     MCP_ERR_LIMIT);
-    assert_int_equal(mcp_store_answer(S0, &ref, 1, 2, 7,
-                                      store_message(1, 100000), 7),
-                     MCP_ERR_LIMIT);
-    assert_int_equal(mcp_store_answer(S1, &ref, 1, 2, 7, mcp_str("bb"), 7),
-                     MCP_OK);
-    assert_int_equal(mcp_store_lookup(S0, &ref, 0, &lookup, &buf), MCP_OK);
+    assert_int_equal(mcp_store_answer(S1, &ref, 1, 2, 7, store_message(1,
+                                                                       1000),
+                                      7), MCP_ERR_LIMIT);
+    assert_int_equal(mcp_store_answer(S0, &ref, 1, 2, 7, store_message(1,
+                                                                       100000),
+                                      7), MCP_ERR_LIMIT);
+    assert_ok(mcp_store_answer(S1, &ref, 1, 2, 7, mcp_str("bb"), 7));
+    assert_ok(mcp_store_lookup(S0, &ref, 0, &lookup, &buf));
     assert_int_equal(lookup.info.state, MCP_STATE_PROCESSING);
     assert_int_equal(lookup.state, MCP_STATE_INPUT_REQUIRED);
     assert_int_equal(mcp_store_answer(S1, &ref, 1, 8, 15, mcp_str("c"), 8),
@@ -213,37 +198,29 @@ test_answers(void **state)
 
     assert_int_equal(store_drain(&d, 0, &wake), 1);
     buf.len = 0;
-    assert_int_equal(mcp_store_take(S0, &ref, &type, &tag, &buf), MCP_OK);
+    assert_ok(mcp_store_take(S0, &ref, &type, &tag, &buf));
     assert_int_equal(type, MCP_INBOX_TASK);
     assert_int_equal(tag, 1);
-    assert_int_equal(mcp_store_take(S0, &ref, &type, &tag, &buf), MCP_OK);
+    assert_ok(mcp_store_take(S0, &ref, &type, &tag, &buf));
     assert_memory_equal(buf.data, "abb", 3);
     assert_int_equal(mcp_store_take(S0, &ref, &type, &tag, &buf), MCP_AGAIN);
 
     /* the questions of the next event are not answered yet */
 
-    assert_int_equal(store_append(&d, 0, &ref, mcp_str("{}"),
-                                        0 | MCP_STORE_ABOUT,
-                               MCP_STATE_INPUT_REQUIRED), MCP_OK);
-    assert_int_equal(mcp_store_lookup(S0, &ref, 0, &lookup, &buf), MCP_OK);
+    assert_ok(store_append(&d, 0, &ref, mcp_str("{}"), 0 | MCP_STORE_ABOUT,
+                           MCP_STATE_INPUT_REQUIRED));
+    assert_ok(mcp_store_lookup(S0, &ref, 0, &lookup, &buf));
     assert_int_equal(lookup.given, 0);
-    assert_int_equal(mcp_store_set_state(S0, &ref, MCP_STATE_CANCELLED, 9),
-                     MCP_OK);
+    assert_ok(mcp_store_set_state(S0, &ref, MCP_STATE_CANCELLED, 9));
     assert_int_equal(mcp_store_answer(S1, &ref, 2, 1, 1, mcp_str("a"), 9),
                      MCP_ERR_NOT_FOUND);
     mcp_buf_free(&buf);
 }
 
 
-int
-main(void)
-{
-    const struct CMUnitTest  tests[] = {
-        store_test(test_last),
-        store_test(test_ahead),
-        store_test(test_time),
-        store_test(test_answers)
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+test_main(
+    store_test(test_last),
+    store_test(test_ahead),
+    store_test(test_time),
+    store_test(test_answers)
+)

@@ -43,27 +43,25 @@ test_push(void **state)
     unsigned       n;
     unsigned char  key[MCP_DIGEST_LEN] = { 3 };
 
-    (void) state;
-
     /* a value that was set is never replaced, and the first pushed value is
      * accepted even at the quota */
 
-    assert_int_equal(keep(1, 0), MCP_OK);
-    assert_int_equal(push(1, 1, 1), MCP_OK);
-    assert_int_equal(push(1, 2, 1), MCP_OK);
+    assert_ok(keep(1, 0));
+    assert_ok(push(1, 1, 1));
+    assert_ok(push(1, 2, 1));
     assert_true(kept(1, 0) && !kept(1, 1) && kept(1, 2));
 
     for (n = 0; n < 3; n++) {
-        assert_int_equal(push(2, n, 4), MCP_OK);
-        assert_int_equal(push(3, n, 3), MCP_OK);
+        assert_ok(push(2, n, 4));
+        assert_ok(push(3, n, 3));
     }
 
     /* a value is pushed again: it remains the oldest */
 
-    assert_int_equal(push(3, 0, 3), MCP_OK);
+    assert_ok(push(3, 0, 3));
     store_sound(&d);
 
-    assert_int_equal(push(3, 3, 3), MCP_OK);
+    assert_ok(push(3, 3, 3));
     assert_true(!kept(3, 0) && kept(3, 1) && kept(3, 2) && kept(3, 3));
 
     /* delete a value in the middle of the ring, and the newest one */
@@ -74,18 +72,17 @@ test_push(void **state)
     mcp_store_value_delete(S0, 'd', key);
     store_sound(&d);
 
-    assert_int_equal(push(3, 4, 3), MCP_OK);
-    assert_int_equal(push(3, 5, 3), MCP_OK);
-    assert_int_equal(push(3, 6, 3), MCP_OK);
+    assert_ok(push(3, 4, 3));
+    assert_ok(push(3, 5, 3));
+    assert_ok(push(3, 6, 3));
     assert_true(!kept(3, 1) && kept(3, 4) && kept(3, 5) && kept(3, 6));
     assert_true(kept(2, 0) && kept(2, 1) && kept(2, 2));
 
     /* a repair does not keep the order of the ring: the next pushed value
      * replaces any of the older ones */
 
-    d.died = 1;
-    store_sound(&d);
-    assert_int_equal(push(3, 7, 3), MCP_OK);
+    store_repair(&d);
+    assert_ok(push(3, 7, 3));
     assert_true(kept(3, 4) + kept(3, 5) + kept(3, 6) == 2 && kept(3, 7));
 
     /* expired values leave the ring */
@@ -93,7 +90,7 @@ test_push(void **state)
     mcp_store_sweep(S0, 105, UINT32_MAX, NULL, NULL);
     assert_true(!kept(2, 0) && !kept(3, 4) && !kept(3, 5) && kept(3, 7));
     store_sound(&d);
-    assert_int_equal(push(3, 8, 1), MCP_OK);
+    assert_ok(push(3, 8, 1));
     store_sound(&d);
 }
 
@@ -105,30 +102,26 @@ test_push_full(void **state)
 {
     unsigned  n;
 
-    (void) state;
-
     quota = MCP_QUOTA_OFF;
 
-    assert_int_equal(push(1, 0, MCP_QUOTA_OFF), MCP_OK);
+    assert_ok(push(1, 0, MCP_QUOTA_OFF));
 
     for (n = 0; keep(0, n) == MCP_OK; n++) { /* void */ }
 
-    assert_int_equal(push(1, 1, MCP_QUOTA_OFF), MCP_OK);
+    assert_ok(push(1, 1, MCP_QUOTA_OFF));
     assert_true(!kept(1, 0) && kept(1, 1));
 
     /* the tenant has no pushed value: its first one replaces the oldest pushed
      * value of another tenant */
 
-    assert_int_equal(push(2, 0, MCP_QUOTA_OFF), MCP_OK);
+    assert_ok(push(2, 0, MCP_QUOTA_OFF));
     assert_true(!kept(1, 1) && kept(2, 0));
-    store_sound(&d);
-    d.died = 1;
-    store_sound(&d);
-    assert_int_equal(push(3, 0, MCP_QUOTA_OFF), MCP_OK);
+    store_repair(&d);
+    assert_ok(push(3, 0, MCP_QUOTA_OFF));
     assert_true(!kept(2, 0) && kept(3, 0));
 
     mcp_store_value_delete(S0, 'd', (unsigned char [MCP_DIGEST_LEN]) { 3 });
-    assert_int_equal(keep(0, n), MCP_OK);
+    assert_ok(keep(0, n));
     assert_int_equal(push(2, 0, MCP_QUOTA_OFF), MCP_ERR_FULL);
     store_sound(&d);
 }
@@ -141,11 +134,9 @@ test_push_crowd(void **state)
 {
     unsigned  i, n;
 
-    (void) state;
-
     for (i = 1; i <= 250; i++) {
         for (n = 0; n < 300; n++) {
-            assert_int_equal(push(i, n, MCP_QUOTA_SHARE), MCP_OK);
+            assert_ok(push(i, n, MCP_QUOTA_SHARE));
             assert_true(kept(i, n));
         }
     }
@@ -158,14 +149,8 @@ test_push_crowd(void **state)
 }
 
 
-int
-main(void)
-{
-    const struct CMUnitTest  tests[] = {
-        tenant_test(test_push),
-        tenant_test(test_push_full),
-        tenant_test(test_push_crowd),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+test_main(
+    tenant_test(test_push),
+    tenant_test(test_push_full),
+    tenant_test(test_push_crowd)
+)

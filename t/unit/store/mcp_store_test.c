@@ -16,8 +16,6 @@ test_format(void **state)
     size_t         size;
     unsigned char *p;
 
-    (void) state;
-
     p = malloc(8 * 1024 * 1024 + 8);
     assert_non_null(p);
 
@@ -38,8 +36,8 @@ test_format(void **state)
          size += 12345 + size / 8)
     {
         memset(p + size, 0x77, 8);
-        assert_int_equal(mcp_store_format(p, size), MCP_OK);
-        assert_int_equal(mcp_store_check(p, size), MCP_OK);
+        assert_ok(mcp_store_format(p, size));
+        assert_ok(mcp_store_check(p, size));
         assert_int_equal(mcp_store_check(p, size + 8), MCP_ERR_NOT_FOUND);
         assert_memory_equal(p + size, "\x77\x77\x77\x77\x77\x77\x77\x77", 8);
 
@@ -90,30 +88,23 @@ sweep(uint64_t now)
 static void
 test_sweep(void **state)
 {
-    int                taken;
     unsigned           i;
     mcp_cursor_t       cursor;
     mcp_stream_ref_t   ref[12], live, listen[4];
     mcp_stream_spec_t  spec;
 
-    (void) state;
-
     /* streams 0 to 5 are over and not sent; 6 to 11 have a consumer */
 
     for (i = 0; i < 12; i++) {
-        store_spec(&spec, i, i);
-        store_create(&d, 0, &spec, &ref[i]);
-        assert_int_equal(store_append(&d, 0, &ref[i], mcp_str("x"), 0,
-                                   MCP_STATE_COMPLETED), MCP_OK);
+        create_ok(0, i, i, &ref[i]);
+        complete_ok(0, &ref[i], mcp_str("x"));
 
         if (i >= 6) {
-            assert_int_equal(mcp_store_watch(S1, &ref[i], 5, 0, &cursor,
-                                             &taken), MCP_OK);
+            watch_ok(S1, &ref[i], 5, 0, &cursor);
         }
     }
 
-    store_spec(&spec, 20, 20);
-    store_create(&d, 0, &spec, &live);
+    create_ok(0, 20, 20, &live);
 
     for (i = 0; i < 4; i++) {
         store_spec(&spec, 30 + i, 30 + i);
@@ -125,10 +116,9 @@ test_sweep(void **state)
     /* listeners 0 and 1 have a subscription; 2 has a consumer; 3 has
      * neither */
 
-    assert_int_equal(mcp_store_subscribe(S0, &listen[0], TOPIC(1)), MCP_OK);
-    assert_int_equal(mcp_store_subscribe(S0, &listen[1], TOPIC(1)), MCP_OK);
-    assert_int_equal(mcp_store_watch(S1, &listen[2], 5, 0, &cursor, &taken),
-                     MCP_OK);
+    assert_ok(mcp_store_subscribe(S0, &listen[0], TOPIC(1)));
+    assert_ok(mcp_store_subscribe(S0, &listen[1], TOPIC(1)));
+    watch_ok(S1, &listen[2], 5, 0, &cursor);
 
     assert_int_equal(sweep(59000), 0);
 
@@ -154,8 +144,7 @@ test_sweep(void **state)
     /* mcp_store_set_state() cancels a stream without a time (0): the stream is
      * kept for "linger" after the next sweep */
 
-    assert_int_equal(mcp_store_set_state(S0, &live, MCP_STATE_CANCELLED, 0),
-                     MCP_OK);
+    assert_ok(mcp_store_set_state(S0, &live, MCP_STATE_CANCELLED, 0));
     assert_int_equal(sweep(300000), 0);
     assert_int_equal(sweep(304999), 0);
     assert_int_equal(sweep(305000), 1);
@@ -168,8 +157,6 @@ test_counters(void **state)
 {
     unsigned           i;
     mcp_store_stats_t  stats;
-
-    (void) state;
 
     for (i = 0; i < MCP_COUNT_MAX; i++) {
         mcp_store_count(S0, (mcp_counter_e) i, 3);
@@ -186,14 +173,8 @@ test_counters(void **state)
 }
 
 
-int
-main(void)
-{
-    const struct CMUnitTest  tests[] = {
-        cmocka_unit_test(test_format),
-        store_test(test_sweep),
-        store_test(test_counters),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+test_main(
+    cmocka_unit_test(test_format),
+    store_test(test_sweep),
+    store_test(test_counters)
+)

@@ -18,23 +18,19 @@ test_publish(void **state)
     mcp_stream_info_t  info;
     mcp_store_stats_t  stats;
 
-    (void) state;
-
     for (i = 0; i < 10; i++) {
         store_spec(&spec, i, i);
         spec.kind = MCP_STREAM_LISTEN;
         store_create(&d, 0, &spec, &ref[i]);
-        assert_int_equal(mcp_store_subscribe(S0, &ref[i], TOPIC(1)), MCP_OK);
-        assert_int_equal(mcp_store_subscribe(S0, &ref[i], TOPIC(1)), MCP_OK);
+        assert_ok(mcp_store_subscribe(S0, &ref[i], TOPIC(1)));
+        assert_ok(mcp_store_subscribe(S0, &ref[i], TOPIC(1)));
 
         if (i % 2) {
-            assert_int_equal(mcp_store_subscribe(S0, &ref[i], TOPIC(2)),
-                             MCP_OK);
+            assert_ok(mcp_store_subscribe(S0, &ref[i], TOPIC(2)));
         }
     }
 
-    store_spec(&spec, 50, 1);
-    store_create(&d, 0, &spec, &call);
+    create_ok(0, 50, 1, &call);
     assert_int_equal(mcp_store_subscribe(S0, &call, TOPIC(1)),
                      MCP_ERR_NOT_FOUND);
 
@@ -56,7 +52,7 @@ test_publish(void **state)
             store_sound(&d);
         } while (rc == MCP_AGAIN);
 
-        assert_int_equal(rc, MCP_OK);
+        assert_ok(rc);
         assert_int_equal(n, 10);
     }
 
@@ -64,25 +60,23 @@ test_publish(void **state)
 
     for (i = 10; i > 0; i--) {
         assert_int_equal(store_publish(S1, TOPIC(1), mcp_str("m"), 1,
-                                       &position, &n),
-                         i == 7 ? MCP_OK : MCP_AGAIN);
+                                       &position, &n), i == 7 ? MCP_OK
+                         : MCP_AGAIN);
 
         /* after the third call: unsubscribe the listener that was the last to
          * get the message, free the next listener, and replace a listener that
          * already got the message */
 
         if (i == 8) {
-            assert_int_equal(mcp_store_unsubscribe(S0, &ref[7], TOPIC(1)),
-                             MCP_OK);
+            assert_ok(mcp_store_unsubscribe(S0, &ref[7], TOPIC(1)));
             mcp_store_free(S0, &ref[6]);
             mcp_store_free(S0, &ref[9]);
             store_spec(&spec, 60, 3);
             spec.kind = MCP_STREAM_LISTEN;
             store_create(&d, 0, &spec, &ref[9]);
-            assert_int_equal(mcp_store_subscribe(S0, &ref[9], TOPIC(1)),
-                             MCP_OK);
-            assert_int_equal(store_publish(S1, TOPIC(1), mcp_str("m"),
-                                           100, &position, &n), MCP_OK);
+            assert_ok(mcp_store_subscribe(S0, &ref[9], TOPIC(1)));
+            assert_ok(store_publish(S1, TOPIC(1), mcp_str("m"), 100, &position,
+                                    &n));
             break;
         }
     }
@@ -91,13 +85,11 @@ test_publish(void **state)
 
     for (i = 0; i < 9; i++) {
         if (i != 6) {
-            assert_int_equal(mcp_store_info(S0, &ref[i], &info), MCP_OK);
-            assert_int_equal(info.last_seq, 12);
+            assert_int_equal(store_info(S0, &ref[i]).last_seq, 12);
         }
     }
 
-    assert_int_equal(mcp_store_info(S0, &ref[9], &info), MCP_OK);
-    assert_int_equal(info.last_seq, 0);
+    assert_int_equal(store_info(S0, &ref[9]).last_seq, 0);
 
     /* a long message */
 
@@ -112,13 +104,12 @@ test_publish(void **state)
     }
 
     assert_int_equal(n, 4);
-    assert_int_equal(mcp_store_info(S0, &ref[1], &info), MCP_OK);
+    assert_ok(mcp_store_info(S0, &ref[1], &info));
     assert_int_equal(info.last_seq, 13);
     assert_true(info.bytes > 70000);
 
     position = 0;
-    assert_int_equal(store_publish(S1, TOPIC(3), mcp_str("m"), 1,
-                                   &position, &n), MCP_OK);
+    assert_ok(store_publish(S1, TOPIC(3), mcp_str("m"), 1, &position, &n));
     assert_int_equal(n, 0);
 }
 
@@ -132,8 +123,6 @@ test_quota(void **state)
     unsigned char      topic[MCP_DIGEST_LEN];
     mcp_stream_ref_t   ref;
     mcp_stream_spec_t  spec;
-
-    (void) state;
 
     memset(topic, 0, sizeof(topic));
     store_spec(&spec, 1, 1);
@@ -162,11 +151,11 @@ test_quota(void **state)
 
     for (i = 0; i < 4; i++) {
         memcpy(topic, &i, sizeof(i));
-        assert_int_equal(mcp_store_unsubscribe(S0, &ref, topic), MCP_OK);
+        assert_ok(mcp_store_unsubscribe(S0, &ref, topic));
     }
 
     memcpy(topic, &n, sizeof(n));
-    assert_int_equal(mcp_store_subscribe(S0, &ref, topic), MCP_OK);
+    assert_ok(mcp_store_subscribe(S0, &ref, topic));
     store_sound(&d);
 
     mcp_store_free(S0, &ref);
@@ -188,39 +177,33 @@ test_slow_listener(void **state)
     mcp_stream_spec_t  spec;
     mcp_stream_info_t  info;
 
-    (void) state;
-
     store_spec(&spec, 1, 1);
     spec.kind = MCP_STREAM_LISTEN;
     spec.max_events = 10;
     store_create(&d, 0, &spec, &ref);
-    assert_int_equal(mcp_store_subscribe(S0, &ref, TOPIC(1)), MCP_OK);
-    assert_int_equal(mcp_store_watch(S1, &ref, 5, 0, &cursor, &taken), MCP_OK);
+    assert_ok(mcp_store_subscribe(S0, &ref, TOPIC(1)));
+    assert_ok(mcp_store_watch(S1, &ref, 5, 0, &cursor, &taken));
 
     for (i = 0; i < 15; i++) {
         position = 0;
-        assert_int_equal(store_publish(S0, TOPIC(1),
-                                       store_message(i, 100), 10,
-                                       &position, &n), MCP_OK);
+        assert_ok(store_publish(S0, TOPIC(1), store_message(i, 100), 10,
+                                &position, &n));
     }
 
-    assert_int_equal(mcp_store_info(S0, &ref, &info), MCP_OK);
-    assert_int_equal(info.first_seq, 6);
+    assert_int_equal(store_info(S0, &ref).first_seq, 6);
     assert_int_equal(store_counter(&d, MCP_COUNT_EVENTS_DROPPED), 5);
     assert_int_equal(mcp_store_read(S1, &ref, 5, &cursor, 0, buf, sizeof(buf),
                                     &len), MCP_ERR_PURGED);
     assert_int_equal(mcp_store_watch(S1, &ref, 5, 4, &cursor, &taken),
                      MCP_ERR_PURGED);
-    assert_int_equal(mcp_store_watch(S1, &ref, 5, 5, &cursor, &taken), MCP_OK);
-    assert_int_equal(mcp_store_read(S1, &ref, 5, &cursor, 0, buf, sizeof(buf),
-                                    &len), MCP_OK);
+    assert_ok(mcp_store_watch(S1, &ref, 5, 5, &cursor, &taken));
+    assert_ok(mcp_store_read(S1, &ref, 5, &cursor, 0, buf, sizeof(buf), &len));
 
     /* the region never has room for the message: the listener loses the
      * message */
 
     position = 0;
-    store_spec(&spec, 2, 1);
-    store_create(&d, 0, &spec, &ref);
+    create_ok(0, 2, 1, &ref);
 
     while (store_append(&d, 0, &ref, store_message(2, 4000), -1,
                      MCP_STATE_PROCESSING) == MCP_OK)
@@ -234,7 +217,7 @@ test_slow_listener(void **state)
     } while (i == MCP_AGAIN);
 
     store_spec(&spec, 1, 1);
-    assert_int_equal(mcp_store_find(S0, spec.id, 0, &info), MCP_OK);
+    assert_ok(mcp_store_find(S0, spec.id, 0, &info));
     assert_int_equal(info.last_seq, 16);
     assert_int_equal(info.first_seq, 17);
     assert_int_equal(mcp_store_read(S1, &info.ref, 5, &cursor, 0, buf,
@@ -256,41 +239,33 @@ test_shared(void **state)
     mcp_stream_ref_t   ref[2];
     mcp_stream_spec_t  spec;
 
-    (void) state;
-
     for (n = 0; n < 2; n++) {
         store_spec(&spec, (unsigned) n + 1, 1);
         spec.kind = MCP_STREAM_LISTEN;
         store_create(&d, 0, &spec, &ref[n]);
-        assert_int_equal(mcp_store_subscribe(S0, &ref[n], TOPIC(1)), MCP_OK);
+        assert_ok(mcp_store_subscribe(S0, &ref[n], TOPIC(1)));
     }
 
-    assert_int_equal(mcp_store_replication_start(S0, &ref[1], 0), MCP_OK);
+    assert_ok(mcp_store_replication_start(S0, &ref[1], 0));
 
     position = 0;
-    assert_int_equal(mcp_store_publish(S1, TOPIC(1), mcp_str("m"),
-                                       &to[MCP_PUBLISH_UNSHARED], 9,
-                                       &position, &n),
-                     MCP_OK);
+    assert_ok(mcp_store_publish(S1, TOPIC(1), mcp_str("m"),
+                                &to[MCP_PUBLISH_UNSHARED], 9, &position, &n));
     assert_int_equal(n, 1);
     position = 0;
-    assert_int_equal(mcp_store_publish(S1, TOPIC(1), mcp_str("mm"),
-                                       &to[MCP_PUBLISH_SHARED], 9, &position,
-                                       &n),
-                     MCP_OK);
+    assert_ok(mcp_store_publish(S1, TOPIC(1), mcp_str("mm"),
+                                &to[MCP_PUBLISH_SHARED], 9, &position, &n));
     assert_int_equal(n, 1);
     position = 0;
-    assert_int_equal(mcp_store_publish(S1, TOPIC(1), mcp_str("mmm"),
-                                       &to[MCP_PUBLISH_ALL], 9, &position,
-                                       &n),
-                     MCP_OK);
+    assert_ok(mcp_store_publish(S1, TOPIC(1), mcp_str("mmm"),
+                                &to[MCP_PUBLISH_ALL], 9, &position, &n));
     assert_int_equal(n, 2);
 
     /* mcp_store_topics() returns the topics of a listener */
 
-    assert_int_equal(mcp_store_subscribe(S0, &ref[1], TOPIC(2)), MCP_OK);
+    assert_ok(mcp_store_subscribe(S0, &ref[1], TOPIC(2)));
     mcp_buf_init(&topics, &d.tm.mem, 4096);
-    assert_int_equal(mcp_store_topics(S1, &ref[1], &topics), MCP_OK);
+    assert_ok(mcp_store_topics(S1, &ref[1], &topics));
     assert_int_equal(topics.len, 2 * MCP_DIGEST_LEN);
     assert_memory_equal(topics.data, TOPIC(1), MCP_DIGEST_LEN);
     assert_memory_equal(topics.data + MCP_DIGEST_LEN, TOPIC(2),
@@ -306,15 +281,9 @@ test_shared(void **state)
 }
 
 
-int
-main(void)
-{
-    const struct CMUnitTest  tests[] = {
-        store_test(test_publish),
-        store_test(test_quota),
-        store_test(test_slow_listener),
-        store_test(test_shared),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+test_main(
+    store_test(test_publish),
+    store_test(test_quota),
+    store_test(test_slow_listener),
+    store_test(test_shared)
+)

@@ -14,15 +14,12 @@ test_values(void **state)
     unsigned char      key[MCP_DIGEST_LEN];
     mcp_store_stats_t  stats;
 
-    (void) state;
-
     memset(key, 0, sizeof(key));
 
     for (i = 0; i < 500; i++) {
         memcpy(key, &i, sizeof(i));
-        assert_int_equal(mcp_store_value_set(S0, i % 2 ? 'a' : 'b', key, i,
-                                             i % 5 ? 1000 + i : 0, NULL),
-                         MCP_OK);
+        assert_ok(mcp_store_value_set(S0, i % 2 ? 'a' : 'b', key, i, i % 5
+                                      ? 1000 + i : 0, NULL));
     }
 
     store_sound(&d);
@@ -35,12 +32,12 @@ test_values(void **state)
         memcpy(key, &i, sizeof(i));
         assert_int_equal(mcp_store_value_get(S1, i % 2 ? 'b' : 'a', key, 1,
                                              &value), MCP_ERR_NOT_FOUND);
-        assert_int_equal(mcp_store_value_get(S1, i % 2 ? 'a' : 'b', key, 999,
-                                             &value), MCP_OK);
+        assert_ok(mcp_store_value_get(S1, i % 2 ? 'a' : 'b', key, 999,
+                                      &value));
         assert_int_equal(value, i);
-        assert_int_equal(mcp_store_value_get(S1, i % 2 ? 'a' : 'b', key,
-                                             1000 + i, &value),
-                         i % 5 ? MCP_ERR_NOT_FOUND : MCP_OK);
+        assert_int_equal(mcp_store_value_get(S1, i % 2 ? 'a' : 'b', key, 1000
+                                             + i, &value), i % 5
+                         ? MCP_ERR_NOT_FOUND : MCP_OK);
     }
 
     assert_int_equal(mcp_store_value_get(S1, 'z', key, 1, &value),
@@ -50,21 +47,19 @@ test_values(void **state)
     /* mcp_store_value_add() returns MCP_ERR_DENIED until the existing value
      * expires */
 
-    assert_int_equal(mcp_store_value_set(S0, 'a', key, 7, 50, NULL), MCP_OK);
-    assert_int_equal(mcp_store_value_get(S1, 'a', key, 1, &value), MCP_OK);
+    assert_ok(mcp_store_value_set(S0, 'a', key, 7, 50, NULL));
+    assert_ok(mcp_store_value_get(S1, 'a', key, 1, &value));
     assert_int_equal(value, 7);
     assert_int_equal(mcp_store_value_add(S0, 'a', key, 8, 50, 49, NULL),
                      MCP_ERR_DENIED);
-    assert_int_equal(mcp_store_value_add(S0, 'a', key, 8, 60, 50, NULL),
-                     MCP_OK);
+    assert_ok(mcp_store_value_add(S0, 'a', key, 8, 60, 50, NULL));
     mcp_store_value_delete(S1, 'a', key);
     mcp_store_value_delete(S1, 'a', key);
     assert_int_equal(mcp_store_value_get(S1, 'a', key, 1, &value),
                      MCP_ERR_NOT_FOUND);
-    assert_int_equal(mcp_store_value_add(S0, 'a', key, 8, 60, 1, NULL), MCP_OK);
+    assert_ok(mcp_store_value_add(S0, 'a', key, 8, 60, 1, NULL));
 
-    assert_int_equal(mcp_store_sweep(S0, 1200, UINT32_MAX, NULL, NULL),
-                     161);
+    assert_int_equal(mcp_store_sweep(S0, 1200, UINT32_MAX, NULL, NULL), 161);
     store_sound(&d);
     mcp_store_stats(S0, &stats);
     assert_int_equal(stats.values, 339);
@@ -89,8 +84,6 @@ test_swap(void **state)
     unsigned char      key[MCP_DIGEST_LEN];
     mcp_store_stats_t  stats;
 
-    (void) state;
-
     memset(key, 0, sizeof(key));
     memset(&tenant, 0, sizeof(tenant));
     tenant.id[0] = 1;
@@ -98,11 +91,9 @@ test_swap(void **state)
 
     assert_int_equal(mcp_store_value_swap(S0, 'a', key, 7, &tenant, &old),
                      MCP_ERR_NOT_FOUND);
-    assert_int_equal(mcp_store_value_swap(S0, 'a', key, 8, &tenant, &old),
-                     MCP_OK);
+    assert_ok(mcp_store_value_swap(S0, 'a', key, 8, &tenant, &old));
     assert_int_equal(old, 7);
-    assert_int_equal(mcp_store_value_swap(S1, 'a', key, 8, &tenant, &old),
-                     MCP_OK);
+    assert_ok(mcp_store_value_swap(S1, 'a', key, 8, &tenant, &old));
     assert_int_equal(old, 8);
 
     /* at the quota, a swapped value replaces the tenant's oldest value */
@@ -124,8 +115,7 @@ test_swap(void **state)
     /* values of the purpose MCP_VALUE_LIST are not in the statistics */
 
     assert_int_equal(mcp_store_value_swap(S0, MCP_VALUE_LIST, key, 7, NULL,
-                                          &old),
-                     MCP_ERR_NOT_FOUND);
+                                          &old), MCP_ERR_NOT_FOUND);
     mcp_store_stats(S0, &stats);
     assert_int_equal(stats.values, 3);
     store_sound(&d);
@@ -141,13 +131,7 @@ test_swap(void **state)
 }
 
 
-int
-main(void)
-{
-    const struct CMUnitTest  tests[] = {
-        store_test(test_values),
-        store_test(test_swap),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+test_main(
+    store_test(test_values),
+    store_test(test_swap)
+)

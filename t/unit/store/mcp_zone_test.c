@@ -56,8 +56,6 @@ format(void **state)
 {
     unsigned char  *p;
 
-    (void) state;
-
     p = region_new();
 
     assert_int_equal(mcp_zone_format(p, MCP_ZONE_MIN_SIZE - 1, EPOCH),
@@ -69,12 +67,12 @@ format(void **state)
     /* nothing is written after the end of the zone */
 
     memset(p, 0x5a, SIZE);
-    assert_int_equal(mcp_zone_format(p, MCP_ZONE_MIN_SIZE, EPOCH), MCP_OK);
-    assert_int_equal(mcp_zone_check(p), MCP_OK);
+    assert_ok(mcp_zone_format(p, MCP_ZONE_MIN_SIZE, EPOCH));
+    assert_ok(mcp_zone_check(p));
     assert_int_equal(p[MCP_ZONE_MIN_SIZE], 0x5a);
 
-    assert_int_equal(mcp_zone_format(p, SIZE, EPOCH), MCP_OK);
-    assert_int_equal(mcp_zone_check(p), MCP_OK);
+    assert_ok(mcp_zone_format(p, SIZE, EPOCH));
+    assert_ok(mcp_zone_check(p));
 
     region_free(p);
 }
@@ -84,8 +82,6 @@ static void
 check(void **state)
 {
     unsigned char  *p, *copy;
-
-    (void) state;
 
     p = region_new();
     copy = malloc(SIZE);
@@ -98,9 +94,9 @@ check(void **state)
 
     /* mcp_zone_check() changes neither a valid zone nor an invalid one */
 
-    assert_int_equal(mcp_zone_format(p, SIZE, EPOCH), MCP_OK);
+    assert_ok(mcp_zone_format(p, SIZE, EPOCH));
     memcpy(copy, p, SIZE);
-    assert_int_equal(mcp_zone_check(p), MCP_OK);
+    assert_ok(mcp_zone_check(p));
     assert_memory_equal(copy, p, SIZE);
 
     assert_true(mcp_zone_epoch(p) == EPOCH);
@@ -123,30 +119,28 @@ keys(void **state)
     mcp_keys_t      one, two;
     unsigned char  *p;
 
-    (void) state;
-
     p = region_new();
 
     memset(&one, 0, sizeof(one));
     memset(&two, 0, sizeof(two));
 
-    assert_int_equal(mcp_zone_format(p, SIZE, EPOCH), MCP_OK);
-    assert_int_equal(mcp_zone_keys(p, &one), MCP_OK);
-    assert_int_equal(mcp_zone_keys(p, &two), MCP_OK);
+    assert_ok(mcp_zone_format(p, SIZE, EPOCH));
+    assert_ok(mcp_zone_keys(p, &one));
+    assert_ok(mcp_zone_keys(p, &two));
     assert_int_equal(one.n, 1);
     assert_memory_equal(&one, &two, sizeof(one));
 
-    assert_int_equal(mcp_zone_format(p, SIZE, EPOCH), MCP_OK);
-    assert_int_equal(mcp_zone_keys(p, &two), MCP_OK);
+    assert_ok(mcp_zone_format(p, SIZE, EPOCH));
+    assert_ok(mcp_zone_keys(p, &two));
     assert_int_equal(two.n, 2);
     assert_memory_not_equal(two.key[0], two.key[1], sizeof(two.key[0]));
 
     for (i = two.n; i < MCP_KEYS_MAX; i++) {
-        assert_int_equal(mcp_zone_format(p, SIZE, EPOCH), MCP_OK);
-        assert_int_equal(mcp_zone_keys(p, &two), MCP_OK);
+        assert_ok(mcp_zone_format(p, SIZE, EPOCH));
+        assert_ok(mcp_zone_keys(p, &two));
     }
 
-    assert_int_equal(mcp_zone_format(p, SIZE, EPOCH), MCP_OK);
+    assert_ok(mcp_zone_format(p, SIZE, EPOCH));
     assert_int_equal(mcp_zone_keys(p, &two), MCP_ERR_LIMIT);
 
     region_free(p);
@@ -163,14 +157,13 @@ create(mcp_store_t *store, unsigned char n, mcp_stream_ref_t *ref)
     spec.request = mcp_str("1");
     spec.max_wait = 1000;
 
-    assert_int_equal(mcp_store_create(store, &spec, 1000, ref), MCP_OK);
+    assert_ok(mcp_store_create(store, &spec, 1000, ref));
 }
 
 
 static void
 attach(void **state)
 {
-    int                 taken;
     uint64_t            seq;
     mcp_store_t         one, two;
     mcp_cursor_t        cursor;
@@ -178,33 +171,29 @@ attach(void **state)
     mcp_stream_ref_t    ref;
     mcp_stream_info_t   info;
 
-    (void) state;
-
     p = region_new();
 
-    assert_int_equal(mcp_zone_format(p, SIZE, EPOCH), MCP_OK);
-    assert_int_equal(mcp_zone_attach(&one, p, wake, &woken, 1, 100), MCP_OK);
-    assert_int_equal(mcp_zone_attach(&two, p, wake, &woken, 2, 200), MCP_OK);
+    assert_ok(mcp_zone_format(p, SIZE, EPOCH));
+    assert_ok(mcp_zone_attach(&one, p, wake, &woken, 1, 100));
+    assert_ok(mcp_zone_attach(&two, p, wake, &woken, 2, 200));
     assert_int_equal(mcp_store_slot_pid(&one, 2), 200);
 
     /* process 1 creates a stream and appends to it: process 2 finds the
      * stream, and is woken when process 1 appends */
 
     create(&one, 1, &ref);
-    assert_int_equal(mcp_store_find(&two, ref.id, 0, &info), MCP_OK);
-    assert_int_equal(mcp_store_watch(&two, &ref, 5, 0, &cursor, &taken),
-                     MCP_OK);
+    assert_ok(mcp_store_find(&two, ref.id, 0, &info));
+    assert_ok(mcp_store_watch(&two, &ref, 5, 0, &cursor, &(int) { 0 }));
     assert_int_equal(woken, 1U << 1);
 
     woken = 0;
-    assert_int_equal(mcp_store_append(&one, &ref, mcp_str("{}"), -1,
-                                      MCP_STATE_PROCESSING, 1000, &seq),
-                     MCP_OK);
+    assert_ok(mcp_store_append(&one, &ref, mcp_str("{}"), -1,
+                               MCP_STATE_PROCESSING, 1000, &seq));
     assert_int_equal(woken, 1U << 2);
 
     mcp_store_detach(&two);
     mcp_store_detach(&one);
-    assert_int_equal(mcp_zone_check(p), MCP_OK);
+    assert_ok(mcp_zone_check(p));
 
     region_free(p);
 }
@@ -238,12 +227,10 @@ lock(void **state)
     mcp_stream_ref_t    ref;
     mcp_store_stats_t   stats;
 
-    (void) state;
-
     p = region_new();
 
-    assert_int_equal(mcp_zone_format(p, SIZE, EPOCH), MCP_OK);
-    assert_int_equal(mcp_zone_attach(&store, p, wake, &woken, 0, 1), MCP_OK);
+    assert_ok(mcp_zone_format(p, SIZE, EPOCH));
+    assert_ok(mcp_zone_attach(&store, p, wake, &woken, 0, 1));
 
     for (i = 0; i < 4; i++) {
         pids[i] = fork();
@@ -286,16 +273,10 @@ lock(void **state)
 }
 
 
-int
-main(void)
-{
-    const struct CMUnitTest  tests[] = {
-        cmocka_unit_test(format),
-        cmocka_unit_test(check),
-        cmocka_unit_test(keys),
-        cmocka_unit_test(attach),
-        cmocka_unit_test(lock)
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+test_main(
+    cmocka_unit_test(format),
+    cmocka_unit_test(check),
+    cmocka_unit_test(keys),
+    cmocka_unit_test(attach),
+    cmocka_unit_test(lock)
+)

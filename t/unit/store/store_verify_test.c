@@ -87,7 +87,6 @@ static void (*const harms[])(void) = {
 static void
 make(void)
 {
-    int                taken;
     unsigned           i;
     mcp_cursor_t       cursor;
     unsigned char      key[MCP_DIGEST_LEN] = { 1 };
@@ -103,13 +102,12 @@ make(void)
 
     store_append(&d, 1, &ref[2], store_message(1, 10), 0,
                        MCP_STATE_COMPLETED);
-    assert_int_equal(mcp_store_watch(S0, &ref[2], 1, 0, &cursor, &taken),
-                     MCP_OK);
+    watch_ok(S0, &ref[2], 1, 0, &cursor);
     mcp_store_unwatch(S0, &ref[2], 1, 2, 1);
-    assert_int_equal(mcp_store_inbox_put(S0, &ref[1], MCP_INBOX_INPUT, 1,
-                                    mcp_str("x")), MCP_OK);
-    assert_int_equal(mcp_store_subscribe(S0, &ref[3], key), MCP_OK);
-    assert_int_equal(mcp_store_value_set(S0, 'v', key, 1, 0, NULL), MCP_OK);
+    assert_ok(mcp_store_inbox_put(S0, &ref[1], MCP_INBOX_INPUT, 1,
+                                  mcp_str("x")));
+    assert_ok(mcp_store_subscribe(S0, &ref[3], key));
+    assert_ok(mcp_store_value_set(S0, 'v', key, 1, 0, NULL));
 }
 
 
@@ -118,8 +116,6 @@ test_harm(void **state)
 {
     size_t       i;
     const char  *why;
-
-    (void) state;
 
     for (i = 0; i < sizeof(harms) / sizeof(harms[0]); i++) {
         store_open(&d, 1024 * 1024, 2);
@@ -140,12 +136,6 @@ test_harm(void **state)
 }
 
 
-int
-main(void)
-{
-    const struct CMUnitTest  tests[] = {
-        cmocka_unit_test(test_harm),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+test_main(
+    cmocka_unit_test(test_harm)
+)
