@@ -12,7 +12,7 @@
 #include "worker/mcp_notification.h"
 
 
-/* Arguments of redis/append.lua in front of the events. */
+/* Arguments of redis/append.lua after the stream, in front of the events. */
 typedef enum {
     MCP_REPLICATOR_LASTS = 0,
     MCP_REPLICATOR_FIRST,
@@ -178,8 +178,8 @@ mcp_replicator_limit(mcp_replication_t *repl, mcp_replicator_t *a,
 
 
 static void
-mcp_replicator_join_arguments(const mcp_replication_t *repl,
-    mcp_replicator_t *a, const mcp_store_replication_state_t *repl_state)
+mcp_replicator_join_arguments(mcp_replicator_t *a,
+    const mcp_store_replication_state_t *repl_state)
 {
     mcp_str_t  *argv;
 
@@ -191,7 +191,7 @@ mcp_replicator_join_arguments(const mcp_replication_t *repl,
     argv[MCP_REPLICATOR_JOINED] =
         (mcp_str_t) { &a->joined, a->joined != '\0' };
 
-    if (repl_state->joins && repl->begin) {
+    if (repl_state->joins) {
         argv[MCP_REPLICATOR_DIGEST] =
             (mcp_str_t) { (const char *) repl_state->join, MCP_DIGEST_LEN };
     }
@@ -274,7 +274,7 @@ mcp_replicator_arguments(mcp_replication_t *repl, mcp_replicator_t *a,
         mcp_codec_encode_task(a->numbers.data + a->numbers.len, &task));
     argv[MCP_REPLICATOR_SPEC] = (mcp_str_t) { a->spec.data, a->spec.len };
     argv[MCP_REPLICATOR_SESSION] = (mcp_str_t) {
-        (const char *) a->about.session, MCP_DIGEST_LEN };
+        (const char *) repl->session, MCP_DIGEST_LEN };
     argv[MCP_REPLICATOR_PRINCIPAL] = (mcp_str_t) {
         (const char *) a->about.principal, MCP_DIGEST_LEN };
     argv[MCP_REPLICATOR_TOPICS] =
@@ -283,7 +283,7 @@ mcp_replicator_arguments(mcp_replication_t *repl, mcp_replicator_t *a,
     argv[MCP_REPLICATOR_LIMIT] = mcp_replicator_limit(repl, a, repl_state);
     argv[MCP_REPLICATOR_TAKEN] = mcp_replicator_number(a, repl_state->taken);
 
-    mcp_replicator_join_arguments(repl, a, repl_state);
+    mcp_replicator_join_arguments(a, repl_state);
     a->n = MCP_REPLICATOR_ARGS;
 }
 
@@ -300,6 +300,7 @@ mcp_replicator_specify(mcp_replication_t *repl, mcp_replicator_t *a)
 
     if (rc == MCP_OK) {
         repl->max_wait = a->about.max_wait;
+        memcpy(repl->session, a->about.session, MCP_DIGEST_LEN);
         repl->specified = 1;
     }
 

@@ -198,29 +198,22 @@ mcp_broadcast_receive(mcp_cluster_t *cluster, mcp_node_position_e which,
 
 mcp_str_t
 mcp_broadcast_key(const mcp_cluster_t *cluster, mcp_node_position_e which,
-    char key[MCP_BROADCAST_KEY_MAX])
+    char key[MCP_CLUSTER_KEY_MAX])
 {
-    int        n;
-    char       id[MCP_CLUSTER_ID_LEN + 1];
-    mcp_str_t  prefix;
+    char  id[MCP_CLUSTER_ID_LEN + 1];
 
-    static const char *const  names[] = {
-        [MCP_NODE_SENT] = "told",
-        [MCP_NODE_RECEIVED] = "heard",
-        [MCP_NODE_QUEUE] = "m:"
+    static const mcp_key_e  kinds[] = {
+        [MCP_NODE_SENT] = MCP_KEY_TOLD,
+        [MCP_NODE_RECEIVED] = MCP_KEY_HEARD,
+        [MCP_NODE_QUEUE] = MCP_KEY_QUEUE
     };
 
-    id[0] = '\0';
-    prefix = cluster->conf->prefix;
+    mcp_cluster_id(cluster, id);
 
-    if (which == MCP_NODE_QUEUE) {
-        mcp_cluster_id(cluster, id);
-    }
-
-    n = snprintf(key, MCP_BROADCAST_KEY_MAX, "%.*s:1:%s%s", (int) prefix.len,
-                 prefix.data, names[which], id);
-
-    return (mcp_str_t) { key, (size_t) n };
+    return mcp_cluster_key(cluster, kinds[which],
+                           (mcp_str_t) { id, which == MCP_NODE_QUEUE
+                                             ? MCP_CLUSTER_ID_LEN : 0 },
+                           key);
 }
 
 
@@ -229,7 +222,7 @@ mcp_broadcast_key(const mcp_cluster_t *cluster, mcp_node_position_e which,
 static mcp_node_position_e
 mcp_broadcast_kind(const mcp_cluster_t *cluster, mcp_str_t key)
 {
-    char      name[MCP_BROADCAST_KEY_MAX];
+    char      name[MCP_CLUSTER_KEY_MAX];
     unsigned  i;
 
     for (i = 0; i < MCP_NODE_POSITIONS; i++) {
@@ -257,7 +250,7 @@ mcp_broadcast_trimmed(void *data, const mcp_reply_t *reply)
 static void
 mcp_broadcast_trim(mcp_cluster_t *cluster)
 {
-    char                 key[MCP_BROADCAST_KEY_MAX];
+    char                 key[MCP_CLUSTER_KEY_MAX];
     char                 from[MCP_BROADCAST_POSITION_MAX];
     mcp_str_t            argv[4];
     mcp_node_position_t  position;
@@ -336,7 +329,7 @@ mcp_broadcast_received(void *data, const mcp_reply_t *reply)
 static void
 mcp_broadcast_listen(mcp_cluster_t *cluster)
 {
-    char                 key[MCP_NODE_POSITIONS][MCP_BROADCAST_KEY_MAX];
+    char                 key[MCP_NODE_POSITIONS][MCP_CLUSTER_KEY_MAX];
     char                 at[MCP_NODE_POSITIONS][MCP_BROADCAST_POSITION_MAX];
     char                 block[20];
     unsigned             i;

@@ -8,8 +8,6 @@
  */
 
 
-#include <stdio.h>
-
 #include "cluster/mcp_cluster_replication.h"
 
 
@@ -22,8 +20,6 @@
 
 /* Maximum number of pending replies to XRANGE for one mirror. */
 #define MCP_BULK_FETCH_AHEAD  2
-
-#define MCP_BULK_FETCH_KEY_MAX  256
 
 
 static void mcp_bulk_fetch_fetched(void *data, const mcp_reply_t *reply);
@@ -55,22 +51,16 @@ mcp_bulk_fetch_note(mcp_replication_t *repl, const mcp_reply_t *reply)
 static int
 mcp_bulk_fetch_send(mcp_replication_t *repl, uint64_t first, uint64_t last)
 {
-    int                 n;
-    char                key[MCP_BULK_FETCH_KEY_MAX], id[MCP_STREAM_TEXT_LEN];
-    mcp_str_t           prefix;
+    char                key[MCP_CLUSTER_KEY_MAX];
     mcp_cluster_t      *cluster;
     mcp_script_args_t   args;
 
     cluster = repl->cluster;
-    prefix = cluster->conf->prefix;
-
-    (void) mcp_stream_id_print(id, repl->ref.id);
-    n = snprintf(key, sizeof(key), "%.*s:1:e:%.*s", (int) prefix.len,
-                 prefix.data, MCP_STREAM_TEXT_LEN, id);
 
     mcp_args_init(&args);
     mcp_args_text(&args, mcp_str("XRANGE"));
-    mcp_args_text(&args, (mcp_str_t) { key, (size_t) n });
+    mcp_args_text(&args, mcp_cluster_stream_key(cluster, MCP_KEY_LOG,
+                                                repl->ref.id, key));
     mcp_args_number(&args, first);
     mcp_args_number(&args, last);
 

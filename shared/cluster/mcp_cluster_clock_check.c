@@ -81,7 +81,7 @@ mcp_position_checked_queue(void *data, const mcp_reply_t *reply)
 void
 mcp_position_check(mcp_cluster_t *cluster, uint64_t now)
 {
-    char                 key[MCP_BROADCAST_KEY_MAX];
+    char                 key[MCP_CLUSTER_KEY_MAX];
     unsigned             i;
     mcp_str_t            argv[3];
     mcp_node_position_t  position;

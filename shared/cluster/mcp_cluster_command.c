@@ -13,10 +13,6 @@
 #include "cluster/mcp_cluster_internal.h"
 
 
-#define MCP_CLUSTER_KEY_MAX   256      /* maximum length of a Redis key, with
-                                          the prefix */
-
-
 /* Errors after which the link is closed: the server cannot serve now, or needs
  * the login again. */
 static const char *const  mcp_link_faults[] = {
@@ -334,35 +330,60 @@ mcp_args_flag(mcp_script_args_t *args, int flag)
 }
 
 
+/* Copies n texts to p, and returns the end of the copies. */
+static mcp_str_t *
+mcp_cluster_append(mcp_str_t *p, const mcp_str_t *texts, size_t n)
+{
+    size_t  i;
+
+    for (i = 0; i < n; i++) {
+        *p++ = texts[i];
+    }
+
+    return p;
+}
+
+
+int
+mcp_cluster_run_with_keys(mcp_cluster_t *cluster, mcp_script_e script,
+    const mcp_str_t *keys, size_t n_keys, const mcp_str_t *args, size_t n,
+    mcp_link_reply_cb handler, void *data)
+{
+    char               id[MCP_CLUSTER_ID_LEN + 1], count[20], time[20];
+    size_t             known;
+    mcp_str_t          argv[5 + MCP_SCRIPT_KEYS + MCP_CLUSTER_KEYS
+                            + MCP_CLUSTER_ARGS], *p;
+    mcp_script_keys_t  own;
+
+    mcp_cluster_id(cluster, id);
+    known = mcp_script_keys_of(cluster, script, args, n, &own);
+
+    p = argv;
+    *p++ = mcp_str("EVALSHA");
+    *p++ = (mcp_str_t) { cluster->script[script], MCP_SCRIPT_ID_LEN };
+    *p++ = (mcp_str_t) { count,
+                         (size_t) (mcp_uint_print(count, known + n_keys)
+                                   - count) };
+    p = mcp_cluster_append(p, own.keys, known);
+    p = mcp_cluster_append(p, keys, n_keys);
+    *p++ = (mcp_str_t) { id, MCP_CLUSTER_ID_LEN };
+    *p++ = (mcp_str_t) { time,
+                         (size_t) (mcp_uint_print(time,
+                                                  cluster->conf->node_timeout)
+                                   - time) };
+    p = mcp_cluster_append(p, args, n);
+
+    return mcp_link_send(&cluster->link, argv, (size_t) (p - argv), handler,
+                         data);
+}
+
+
 int
 mcp_cluster_run(mcp_cluster_t *cluster, mcp_script_e script,
     const mcp_str_t *args, size_t n, mcp_link_reply_cb handler, void *data)
 {
-    char       id[MCP_CLUSTER_ID_LEN + 1], key[MCP_CLUSTER_KEY_MAX], time[20];
-    size_t     i;
-    mcp_str_t  argv[6 + MCP_CLUSTER_ARGS];
-
-    mcp_cluster_id(cluster, id);
-
-    argv[0] = mcp_str("EVALSHA");
-    argv[1].data = cluster->script[script];
-    argv[1].len = MCP_SCRIPT_ID_LEN;
-    argv[2] = mcp_str("1");
-    argv[3].data = key;
-    argv[3].len = (size_t) snprintf(key, sizeof(key), "%.*s:1:nodes",
-                                     (int) cluster->conf->prefix.len,
-                                     cluster->conf->prefix.data);
-    argv[4].data = id;
-    argv[4].len = MCP_CLUSTER_ID_LEN;
-    argv[5].data = time;
-    argv[5].len = (size_t) (mcp_uint_print(time, cluster->conf->node_timeout)
-                             - time);
-
-    for (i = 0; i < n; i++) {
-        argv[6 + i] = args[i];
-    }
-
-    return mcp_link_send(&cluster->link, argv, 6 + n, handler, data);
+    return mcp_cluster_run_with_keys(cluster, script, NULL, 0, args, n, handler,
+                                     data);
 }
 
 

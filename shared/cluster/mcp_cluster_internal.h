@@ -12,6 +12,7 @@
  *   mcp_cluster_hooks.c         operations: a script for each kind
  *   mcp_cluster_login.c         the first commands on a connection
  *   mcp_cluster_script.c        the Lua scripts that Redis runs
+ *   mcp_cluster_key.c           the names of keys, and the keys of each script
  *   mcp_cluster_wire.c          the Redis protocol
  *   mcp_cluster_broadcast.c     messages to all nodes
  *   mcp_cluster_notification.c  MCP notifications among these messages
@@ -92,8 +93,9 @@
 #define MCP_CLUSTER_ID_LEN           16  /* hex digits of a node id */
 #define MCP_CLUSTER_FINGERPRINT_LEN  16  /* hex digits of a fingerprint */
 
-/* Maximum number of arguments of a script. */
+/* Maximum number of arguments of a script, and of its further keys. */
 #define MCP_CLUSTER_ARGS        192
+#define MCP_CLUSTER_KEYS        448
 
 /* Buckets of the hash table of a process's replicated streams. */
 #define MCP_CLUSTER_BUCKETS     1024
@@ -568,10 +570,74 @@ void mcp_args_digest_if(mcp_script_args_t *args,
     const unsigned char digest[MCP_DIGEST_LEN], int matters);
 void mcp_args_flag(mcp_script_args_t *args, int flag);
 
-/* Runs a script with the node's id, its timeout, and n arguments, at most
- * MCP_CLUSTER_ARGS. Returns the values of mcp_link_send(). */
+/* Runs a script with its keys, the node's id, its timeout, and n arguments, at
+ * most MCP_CLUSTER_ARGS. Returns the values of mcp_link_send(). */
 int mcp_cluster_run(mcp_cluster_t *cluster, mcp_script_e script,
     const mcp_str_t *args, size_t n, mcp_link_reply_cb handler, void *data);
+
+/* The same as mcp_cluster_run(), with n_keys further keys, at most
+ * MCP_CLUSTER_KEYS. */
+int mcp_cluster_run_with_keys(mcp_cluster_t *cluster, mcp_script_e script,
+    const mcp_str_t *keys, size_t n_keys, const mcp_str_t *args, size_t n,
+    mcp_link_reply_cb handler, void *data);
+
+
+/* --- mcp_cluster_key.c --- */
+
+/* Kinds of keys. Their contents are described in docs/internals/cluster.md and
+ * in redis/common_members.lua and redis/common_streams.lua. */
+typedef enum {
+    MCP_KEY_NODES = 0,         /* of the cluster */
+    MCP_KEY_SINCE,
+    MCP_KEY_RUN,
+    MCP_KEY_LAYOUT,
+    MCP_KEY_TOLD,
+    MCP_KEY_HEARD,
+    MCP_KEY_NODE,              /* of a node */
+    MCP_KEY_MARK,
+    MCP_KEY_QUEUE,
+    MCP_KEY_OWNED,
+    MCP_KEY_GIVEN,
+    MCP_KEY_HEAD,              /* of a stream */
+    MCP_KEY_LOG,
+    MCP_KEY_SPEC,
+    MCP_KEY_TOPICS,
+    MCP_KEY_LISTENERS,
+    MCP_KEY_JOINED,
+    MCP_KEY_STREAMS,           /* of a session */
+    MCP_KEY_CALLS,
+    MCP_KEY_CROWDED,
+    MCP_KEY_CLAIM,             /* of the digest of a request */
+    MCP_KEY_TOKEN,             /* of the digest of a token */
+    MCP_KEY_PROCESS,           /* of a process that sends notifications */
+    MCP_KEYS
+} mcp_key_e;
+
+/* Maximum length of a key: a prefix of 66 bytes, ":1:", and a kind with the id
+ * of a stream. */
+#define MCP_CLUSTER_KEY_MAX  96
+
+/* Maximum number of keys of a script, without further ones. */
+#define MCP_SCRIPT_KEYS      17
+
+typedef struct {
+    mcp_str_t  keys[MCP_SCRIPT_KEYS];
+    char       text[MCP_SCRIPT_KEYS][MCP_CLUSTER_KEY_MAX];
+} mcp_script_keys_t;
+
+/* Write the name of a key and return it. "of" is the text of an id or digest,
+ * or empty if there is only one key of this kind; "id" is the id of a
+ * stream. */
+mcp_str_t mcp_cluster_key(const mcp_cluster_t *cluster, mcp_key_e kind,
+    mcp_str_t of, char key[MCP_CLUSTER_KEY_MAX]);
+mcp_str_t mcp_cluster_stream_key(const mcp_cluster_t *cluster, mcp_key_e kind,
+    const unsigned char id[MCP_STREAM_ID_LEN], char key[MCP_CLUSTER_KEY_MAX]);
+
+/* Writes the keys of a script that follow from its n arguments, those of
+ * mcp_cluster_run(). Returns their number. A key whose argument is missing ends
+ * the list. */
+size_t mcp_script_keys_of(const mcp_cluster_t *cluster, mcp_script_e script,
+    const mcp_str_t *args, size_t n, mcp_script_keys_t *keys);
 
 
 /* --- mcp_cluster_hooks.c --- */
@@ -621,10 +687,8 @@ int mcp_broadcast_read(mcp_cluster_t *cluster, const mcp_reply_t *fields,
 int mcp_broadcast_position(mcp_str_t text, mcp_node_position_t *position);
 
 /* Writes the name of the Redis stream for a kind of broadcast. */
-#define MCP_BROADCAST_KEY_MAX  256
-
 mcp_str_t mcp_broadcast_key(const mcp_cluster_t *cluster,
-    mcp_node_position_e which, char key[MCP_BROADCAST_KEY_MAX]);
+    mcp_node_position_e which, char key[MCP_CLUSTER_KEY_MAX]);
 
 /* Starts to receive broadcasts if this process is the leader of its node, or
  * stops if it is not. */

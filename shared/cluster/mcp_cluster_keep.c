@@ -7,9 +7,10 @@
 #include "cluster/mcp_cluster_replication.h"
 
 
-/* Maximum number of streams of one command, and arguments of each. */
+/* Maximum number of streams of one command, and arguments and keys of each. */
 #define MCP_KEEP_MAX   64
 #define MCP_KEEP_ARGS  3
+#define MCP_KEEP_KEYS  7
 
 
 /* A command with redis/keep.lua whose reply is pending. The replications of
@@ -22,11 +23,13 @@ typedef struct {
 } mcp_keep_t;
 
 
-/* The arguments of redis/keep.lua. */
+/* The arguments of redis/keep.lua, and the keys of the streams. */
 typedef struct {
     char       ids[MCP_KEEP_MAX][MCP_STREAM_TEXT_LEN];
     char       numbers[MCP_KEEP_MAX][2][20];
     mcp_str_t  args[MCP_KEEP_MAX * MCP_KEEP_ARGS];
+    char       names[MCP_KEEP_MAX * MCP_KEEP_KEYS][MCP_CLUSTER_KEY_MAX];
+    mcp_str_t  keys[MCP_KEEP_MAX * MCP_KEEP_KEYS];
 } mcp_keep_argv_t;
 
 
@@ -83,6 +86,29 @@ mcp_keep_is_due(const mcp_replication_t *repl, uint64_t now,
 
 
 static void
+mcp_keep_add_keys(const mcp_keep_t *keep, mcp_keep_argv_t *argv,
+    const mcp_replication_t *repl)
+{
+    size_t     i, n;
+    mcp_str_t  of;
+
+    static const mcp_key_e  kinds[MCP_KEEP_KEYS] = {
+        MCP_KEY_HEAD, MCP_KEY_LOG, MCP_KEY_SPEC, MCP_KEY_TOPICS,
+        MCP_KEY_LISTENERS, MCP_KEY_STREAMS, MCP_KEY_CALLS
+    };
+
+    for (i = 0; i < MCP_KEEP_KEYS; i++) {
+        n = keep->n * MCP_KEEP_KEYS + i;
+        of = kinds[i] == MCP_KEY_STREAMS || kinds[i] == MCP_KEY_CALLS
+             ? (mcp_str_t) { (const char *) repl->session, MCP_DIGEST_LEN }
+             : argv->args[keep->n * MCP_KEEP_ARGS];
+        argv->keys[n] = mcp_cluster_key(keep->cluster, kinds[i], of,
+                                        argv->names[n]);
+    }
+}
+
+
+static void
 mcp_keep_add(mcp_keep_t *keep, mcp_keep_argv_t *argv, mcp_replication_t *repl,
     const mcp_store_replication_state_t *repl_state)
 {
@@ -105,6 +131,7 @@ mcp_keep_add(mcp_keep_t *keep, mcp_keep_argv_t *argv, mcp_replication_t *repl,
                                                                repl_state))
                   - text);
 
+    mcp_keep_add_keys(keep, argv, repl);
     keep->repls[keep->n++] = repl;
 }
 
@@ -149,8 +176,10 @@ mcp_keep_send(mcp_keep_t *keep, const mcp_keep_argv_t *argv)
     cluster = keep->cluster;
 
     if (keep->n == 0
-        || mcp_cluster_run(cluster, MCP_SCRIPT_KEEP, argv->args,
-                           keep->n * MCP_KEEP_ARGS, mcp_keep_done, keep)
+        || mcp_cluster_run_with_keys(cluster, MCP_SCRIPT_KEEP, argv->keys,
+                                     keep->n * MCP_KEEP_KEYS, argv->args,
+                                     keep->n * MCP_KEEP_ARGS, mcp_keep_done,
+                                     keep)
            != MCP_OK)
     {
         return 0;

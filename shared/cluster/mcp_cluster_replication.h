@@ -124,6 +124,8 @@ struct mcp_replication_s {
                                              mcp_lag_check() */
     uint64_t                max_wait;     /* max_wait of the replicated stream,
                                              ms */
+    unsigned char           session[MCP_DIGEST_LEN];  /* session of the
+                                             replicated stream */
     uint64_t                whole;        /* when the complete state was last
                                              sent, ms; 0: never */
     uint64_t                expires;      /* this field and the next four:
@@ -166,7 +168,8 @@ struct mcp_replication_s {
                                              Redis has to remove it before
                                              another stream gets its id */
     unsigned                sending:1;
-    unsigned                specified:1;  /* 1 if max_wait is known */
+    unsigned                specified:1;  /* 1 if max_wait and session are
+                                             known */
     unsigned                gone:1;       /* 1 if the stream was freed while a
                                              command is pending */
     unsigned                begin:1;      /* 1 if Redis does not have the

@@ -5,8 +5,6 @@
  * subscription before it receives notifications that were published later. */
 
 
-#include <stdio.h>
-
 #include "cluster/mcp_cluster_replication.h"
 #include "worker/mcp_notification.h"
 
@@ -16,8 +14,6 @@
 
 /* Length of "(ms-n". */
 #define MCP_TOPIC_POSITION_MAX  43
-
-#define MCP_TOPIC_KEY_MAX  256
 
 
 /* The replay of missed broadcasts for a listener that was taken over. */
@@ -111,9 +107,8 @@ mcp_topic_fetched(void *data, const mcp_reply_t *reply)
 void
 mcp_topic_fetch(mcp_replication_t *repl)
 {
-    int             n;
-    char            key[MCP_TOPIC_KEY_MAX], id[MCP_STREAM_TEXT_LEN];
-    mcp_str_t       argv[2], prefix;
+    char            key[MCP_CLUSTER_KEY_MAX];
+    mcp_str_t       argv[2];
     mcp_cluster_t  *cluster;
 
     cluster = repl->cluster;
@@ -123,14 +118,9 @@ mcp_topic_fetch(mcp_replication_t *repl)
         return;
     }
 
-    prefix = cluster->conf->prefix;
-
-    (void) mcp_stream_id_print(id, repl->ref.id);
-    n = snprintf(key, sizeof(key), "%.*s:1:t:%.*s", (int) prefix.len,
-                 prefix.data, MCP_STREAM_TEXT_LEN, id);
-
     argv[0] = mcp_str("SMEMBERS");
-    argv[1] = (mcp_str_t) { key, (size_t) n };
+    argv[1] = mcp_cluster_stream_key(cluster, MCP_KEY_TOPICS, repl->ref.id,
+                                     key);
 
     repl->topics_received = cluster->topics_received;
     repl->sending = mcp_link_send(&cluster->link, argv, 2, mcp_topic_fetched,
@@ -212,7 +202,7 @@ mcp_replay_done(void *data, const mcp_reply_t *reply)
 static void
 mcp_replay_go_on(mcp_replay_t *replay)
 {
-    char       key[MCP_BROADCAST_KEY_MAX], texts[2][MCP_TOPIC_POSITION_MAX], *p;
+    char       key[MCP_CLUSTER_KEY_MAX], texts[2][MCP_TOPIC_POSITION_MAX], *p;
     mcp_str_t  argv[6];
 
     p = texts[0];

@@ -38,6 +38,16 @@
     GOOD_SHA("9") GOOD_SHA("k")
 #define GOOD_ALL   GOOD_HELLO GOOD_ROLE GOOD_INFO GOOD_SHAS
 
+/* Keys that scripts get from node 1111111111111111. */
+#define MEMBER_KEYS                                                           \
+    "{mcp}:1:nodes {mcp}:1:x:1111111111111111 {mcp}:1:n:1111111111111111 "    \
+    "{mcp}:1:since "
+#define REGISTRATION_KEYS  MEMBER_KEYS "{mcp}:1:run {mcp}:1:layout "
+#define TAKEOVER_KEYS(id)                                                     \
+    MEMBER_KEYS "{mcp}:1:o:1111111111111111 {mcp}:1:g:1111111111111111 "      \
+    "{mcp}:1:x:" id " {mcp}:1:o:" id " {mcp}:1:n:" id " {mcp}:1:m:" id " "    \
+    "{mcp}:1:g:" id " "
+
 
 typedef struct {
     test_env_t          te;

@@ -3,7 +3,8 @@
 /*
  * Nodes of a cluster, each with one process and without a web server, and a
  * Redis server of the test. Where redis-server is not installed the tests are
- * skipped.
+ * skipped. At the end of a file that uses start(), the tests fail if a script has
+ * used a key that it should have got in KEYS (cluster_keys.h).
  *
  *     begin(0, KEY1);                     starts node 0, which registers
  *     command(0, "DBSIZE");               sends a command as an operator would
@@ -25,6 +26,7 @@
 #include <unistd.h>
 
 #include "cluster_driver.h"
+#include "cluster_keys.h"
 
 
 #define NODES  4
@@ -33,6 +35,7 @@
 static char       dir[] = "/tmp/mcp-redis-XXXXXX";
 static char       path[64];
 static pid_t      redis;
+static pid_t      key_checker;
 static process_t  nodes[NODES];
 static int        fds[NODES];
 static int        inbound_fds[NODES];
@@ -108,12 +111,29 @@ dial(void)
 }
 
 
+/* Starts the process that checks the keys of scripts, with a new connection on
+ * which Redis sends all commands. */
+static inline void
+check_keys(int fd)
+{
+    char  ok[5];
+
+    assert_int_equal(write(fd, "MONITOR\r\n", 9), 9);
+    assert_int_equal(read(fd, ok, sizeof(ok)), sizeof(ok));
+    key_checker = fork();
+
+    if (key_checker == 0) {
+        keys_check(fd);
+    }
+
+    close(fd);
+}
+
+
 static inline int
-start(void **state)
+start_redis(int checks_keys)
 {
     int  i, fd, null;
-
-    (void) state;
 
     if (mkdtemp(dir) == NULL) {
         return -1;
@@ -135,7 +155,13 @@ start(void **state)
         fd = dial();
 
         if (fd >= 0) {
-            close(fd);
+            if (checks_keys) {
+                check_keys(fd);
+
+            } else {
+                close(fd);
+            }
+
             return 0;
         }
 
@@ -152,8 +178,31 @@ start(void **state)
 
 
 static inline int
+start(void **state)
+{
+    (void) state;
+
+    return start_redis(1);
+}
+
+
+/* The same as start(), without the check of the keys of scripts. For tests in
+ * which nodes must not miss heartbeats on a busy machine: MONITOR and the check
+ * take processor time. */
+static inline int
+start_unchecked(void **state)
+{
+    (void) state;
+
+    return start_redis(0);
+}
+
+
+static inline int
 stop(void **state)
 {
+    int  wrong = 0;
+
     (void) state;
 
     if (redis > 0) {
@@ -162,9 +211,13 @@ stop(void **state)
         unlink(path);
     }
 
+    if (key_checker > 0) {
+        waitpid(key_checker, &wrong, 0);
+    }
+
     rmdir(dir);
 
-    return 0;
+    return wrong;
 }
 
 

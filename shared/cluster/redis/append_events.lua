@@ -2,8 +2,13 @@
 --
 -- Appends events of a stream of which nothing else has changed. The effect is
 -- that of append.lua, at less than half the cost. The common functions of
--- common_members.lua and common_streams.lua would cost as much as the rest of this script, so
--- it runs without them and repeats their constants.
+-- common_members.lua and common_streams.lua would cost as much as the rest of
+-- this script, so it runs without them and repeats their constants.
+--
+-- KEYS[1] PREFIX:1:h:S
+-- KEYS[2] PREFIX:1:e:S
+-- KEYS[3] PREFIX:1:x:NODE of this node, not used; see common_members.lua
+-- PREFIX:1:m:NODE and PREFIX:1:x:NODE of the reader
 --
 -- ARGV[1] node
 -- ARGV[2] node timeout, ms
@@ -24,24 +29,28 @@
 --   {"APPEND"}                         nothing was done, and append.lua has to
 --                                      be run instead
 
-local prefix = string.sub(KEYS[1], 1, -6)
-local node, id, first = ARGV[1], ARGV[3], tonumber(ARGV[4])
-local head, log = prefix .. 'h:' .. id, prefix .. 'e:' .. id
+local head, log = KEYS[1], KEYS[2]
+local node, node_timeout, stream, first, sent_here, position = unpack(ARGV, 1,
+    6)
 local EVENTS = 7
 local INLINE, MAIL = 8192, 16384
 local OVER = string.byte('2')
 
-local said = redis.call('HMGET', head, 'o', 'l', 'n', 'x')
-local last, reader = tonumber(said[2]), said[3]
+-- prefix of the names of the reader's keys
+local prefix = string.sub(head, 1, -3 - #stream)
+
+local owner, was_last, reader, state = unpack(redis.call('HMGET', head, 'o',
+    'l', 'n', 'x'))
+local last = tonumber(was_last)
 local elsewhere = reader ~= '' and reader ~= node
 
-if said[1] ~= node or first > last + 1 or string.byte(said[4]) >= OVER
+if owner ~= node or tonumber(first) > last + 1 or string.byte(state) >= OVER
     or elsewhere and redis.call('EXISTS', prefix .. 'x:' .. reader) == 1
 then
     return {'APPEND'}
 end
 
-local news, size = {'s', id, 'k', 'e'}, 0
+local news, size = {'s', stream, 'k', 'e'}, 0
 
 for i = EVENTS, #ARGV, 2 do
     local seq = first + (i - EVENTS) / 2
@@ -72,13 +81,13 @@ end
 local number = string.format('%.0f', last)
 local words = {'l', number, 'i', '0'}
 
-if reader == node and ARGV[5] ~= '' then
-    words[5], words[6] = 't', ARGV[5]
+if reader == node and sent_here ~= '' then
+    words[5], words[6] = 't', sent_here
 end
 
-if ARGV[6] ~= '' then
+if position ~= '' then
     words[#words + 1] = 'q'
-    words[#words + 1] = ARGV[6]
+    words[#words + 1] = position
 end
 
 redis.call('HSET', head, unpack(words))
@@ -87,19 +96,20 @@ if reader == node then
     return {'OK', last, 1, 0, 0}
 end
 
-local known = redis.call('HMGET', head, 'w', 't', 'k', 'h')
+local reader_number, sent, confirmed, processed = unpack(redis.call('HMGET',
+    head, 'w', 't', 'k', 'h'))
 
-if elsewhere and tonumber(said[2]) < last then
+if elsewhere and tonumber(was_last) < last then
     local mail = prefix .. 'm:' .. reader
 
-    for _, word in ipairs({'l', number, 'x', said[4], 'c', known[3], 'h',
-        known[4]})
+    for _, word in ipairs({'l', number, 'x', state, 'c', confirmed, 'h',
+        processed})
     do
         news[#news + 1] = word
     end
 
     redis.call('XADD', mail, 'MAXLEN', '~', MAIL, '*', unpack(news))
-    redis.call('PEXPIRE', mail, 2 * ARGV[2])
+    redis.call('PEXPIRE', mail, 2 * node_timeout)
 end
 
-return {'OK', last, elsewhere and 0 or 2, tonumber(known[1]), known[2]}
+return {'OK', last, elsewhere and 0 or 2, tonumber(reader_number), sent}

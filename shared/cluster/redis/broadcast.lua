@@ -2,6 +2,10 @@
 --
 -- Sends a broadcast to all nodes.
 --
+-- KEYS[5] PREFIX:1:told
+-- KEYS[6] PREFIX:1:heard
+-- KEYS[7] PREFIX:1:i:PROCESS; missing: not a notification
+--
 -- ARGV[1] node
 -- ARGV[2] node timeout, ms; not used
 -- ARGV[3] purpose, a character of mcp_broadcast_e
@@ -10,7 +14,8 @@
 -- ARGV[6] value
 -- ARGV[7] lifetime of the broadcast, ms
 -- ARGV[8] message of a notification; empty: not a notification
--- ARGV[9] name of the sending process; missing: not a notification
+-- ARGV[9] name of the sending process, as in KEYS[7]; missing: not a
+--         notification
 -- ARGV[10] number of the notification among those that the process has sent;
 --          missing: not a notification
 --
@@ -31,13 +36,16 @@
 local TOLD, HEARD = 262144, 4096
 local MINUTE = 60000
 
+local told, heard, last = unpack(KEYS, 5, 7)
+local purpose, topic, session, value, good, message, _, number = unpack(ARGV, 3,
+    10)
 local now = clock()
-local good = tonumber(ARGV[7])
-local lasts = ARGV[3] == 'd' or ARGV[3] == 'l'
-local key = prefix .. (lasts and 'told' or 'heard')
-local last = ARGV[9] and prefix .. 'i:' .. ARGV[9]
+local lasts = purpose == 'd' or purpose == 'l'
+local key = lasts and told or heard
 
-if last and tonumber(redis.call('GET', last) or 0) >= tonumber(ARGV[10]) then
+good = tonumber(good)
+
+if last and tonumber(redis.call('GET', last) or 0) >= tonumber(number) then
     return {'OK'}
 end
 
@@ -60,8 +68,8 @@ for _, entry in ipairs(redis.call('XRANGE', key, '-', '+', 'COUNT', 8)) do
 end
 
 redis.call('XADD', key, 'MAXLEN', '~', lasts and TOLD or HEARD, '*',
-    'n', ARGV[1], 'p', ARGV[3], 'k', ARGV[4], 's', ARGV[5], 'v', ARGV[6],
-    'e', string.format('%.0f', now + good), 'm', ARGV[8])
+    'n', node, 'p', purpose, 'k', topic, 's', session, 'v', value,
+    'e', string.format('%.0f', now + good), 'm', message)
 
 local ttl = lasts and math.max(good, MINUTE) or MINUTE
 
@@ -70,7 +78,7 @@ if redis.call('PTTL', key) < ttl then
 end
 
 if last then
-    redis.call('SET', last, ARGV[10], 'PX', MINUTE)
+    redis.call('SET', last, number, 'PX', MINUTE)
 end
 
 return {'OK'}

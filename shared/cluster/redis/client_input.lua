@@ -5,6 +5,9 @@
 -- the owner's own node accepts is queued as well, because the queue keeps the
 -- order of all input, and because the process that accepts the input may die.
 --
+-- KEYS[5] to KEYS[10] of the stream
+-- PREFIX:1:m:NODE of the owner
+--
 -- ARGV[1] node
 -- ARGV[2] node timeout, ms
 -- ARGV[3] stream
@@ -28,45 +31,50 @@
 -- maximum size of the client input between two appends of the owner, bytes
 local INBOX = 1048576
 
-local said = redis.call('HMGET', head, 'o', 'g', 'x', 'i', 'd', 'p', 'v', 'l')
+local session, principal, generation, kind, answers, bits, seq, all_bits
+    = unpack(ARGV, 4, 11)
+local owner, its_session, state, unread, its_generation, its_principal, task,
+    last = unpack(redis.call('HMGET', head, 'o', 'g', 'x', 'i', 'd', 'p', 'v',
+        'l'))
 
-if not said[1] and is_doubtful() then
+if not owner and is_doubtful() then
     return {'LATER'}
 end
 
-if not said[1] or ARGV[4] ~= '' and said[2] ~= ARGV[4]
-    or ARGV[5] ~= '' and said[6] ~= ARGV[5] or string.byte(said[3]) >= OVER
+if not owner or session ~= '' and its_session ~= session
+    or principal ~= '' and its_principal ~= principal
+    or string.byte(state) >= OVER
 then
     return {'NONE'}
 end
 
-if (tonumber(said[4]) or 0) + #ARGV[8] > INBOX then
+if (tonumber(unread) or 0) + #answers > INBOX then
     return {'FULL'}
 end
 
 local number = redis.call('HINCRBY', head, 's', 1)
 
-redis.call('HINCRBY', head, 'i', #ARGV[8])
-redis.call('HSET', head, 'd', whole(math.max(tonumber(said[5]),
-    tonumber(ARGV[6]))))
+redis.call('HINCRBY', head, 'i', #answers)
+redis.call('HSET', head, 'd', whole(math.max(tonumber(its_generation),
+    tonumber(generation))))
 
 -- Marks questions of a task as answered, unless the answers are late and belong
 -- to an earlier event. If all questions are answered, the task is processing
 -- again.
-if ARGV[7] == 'u' and said[8] == ARGV[10] then
-    local task = with_answers(said[7], ARGV[9])
-    local all = bit.tobit(ARGV[11])
+if kind == 'u' and last == seq then
+    local all = bit.tobit(all_bits)
 
+    task = with_answers(task, bits)
     redis.call('HSET', head, 'v', task)
 
     if bit.band(string.match(task, '%d+$'), all) == all
-        and string.byte(said[3]) == ASKS
+        and string.byte(state) == ASKS
     then
-        redis.call('HSET', head, 'x', '0' .. string.sub(said[3], 2))
+        redis.call('HSET', head, 'x', '0' .. string.sub(state, 2))
     end
 end
 
-mail(said[1], 'k', ARGV[7], 'm', ARGV[8], 'w', ARGV[9], 'a', ARGV[10],
-    'l', ARGV[11], 'n', whole(number))
+mail(owner, 'k', kind, 'm', answers, 'w', bits, 'a', seq, 'l', all_bits,
+    'n', whole(number))
 
 return {'OK', number}

@@ -1,16 +1,36 @@
 -- SPDX-License-Identifier: Apache-2.0
 --
--- Common functions for the members of a cluster. scripts/embed puts this file
--- in front of each script except append_events.lua. The header of a script lists its
--- arguments and its replies.
+-- Common functions of the scripts. scripts/embed puts this file in front of
+-- each script except append_events.lua. The header of a script lists its keys,
+-- its arguments and its replies.
 --
--- Arguments that all scripts have:
+-- Keys and arguments that all these scripts have:
 --   KEYS[1] PREFIX:1:nodes
+--   KEYS[2] PREFIX:1:x:NODE of the node that runs the script
+--   KEYS[3] PREFIX:1:n:NODE of that node
+--   KEYS[4] PREFIX:1:since
 --   ARGV[1] id of the node that runs the script
 --   ARGV[2] node timeout of this node, ms
 --
--- Keys. All keys have the same hash slot. The form of the first four never
--- changes, so that builds of any release find each other.
+-- KEYS contains each key whose name follows from the arguments. The core builds
+-- these names (mcp_cluster_key.c). A script itself builds the names of only
+-- those keys that it finds in the contents of others, because a node cannot
+-- know them before:
+--   n:NODE          of the members, which KEYS[1] contains
+--   x:NODE, m:NODE  of the owner or the reader of a stream, of the nodes that
+--                   have joined it or listen to it, of the user of a token
+--   h:S and other keys of a stream, which is in a set (s:, a:, o:, g:) or has a
+--                   claim (j:)
+--   s:, a:, j:      of a stream that its owner has freed, or that is not found
+--                   by its digest any more
+-- That is safe in Redis Cluster because all keys have the hash slot of KEYS, so
+-- they are at the master that runs the script. While the slot moves to another
+-- master, some keys may be there already. But then Redis Cluster rejects a
+-- script before it begins (TRYAGAIN or ASK) if one of its KEYS does not exist,
+-- and KEYS[2] does not exist as long as the node is a member.
+--
+-- Keys of the members. The form of nodes, n:, x: and layout never changes, so
+-- that builds of any release find each other.
 --   PREFIX:1:nodes   sorted set of all nodes; the score of a node is the number
 --                    of its heartbeats
 --   PREFIX:1:n:NODE  the data of a node: at time of its last heartbeat by the
@@ -27,24 +47,12 @@
 --   PREFIX:1:since   when a member last detected that Redis has lost keys, or
 --                    may lack the last writes, ms; 0: never
 
--- prefix of all keys; time to live of the keys above, ms
-local prefix = string.sub(KEYS[1], 1, -6)
+local nodes, mark, own_data, since = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
+local node, node_timeout = ARGV[1], tonumber(ARGV[2])
+
+-- prefix of the names that a script builds; time to live of the keys above, ms
+local prefix = string.sub(nodes, 1, -6)
 local DAY = 86400000
-
--- A node is live if its last heartbeat is at most this number of node timeouts
--- ago. The list of members also contains other nodes, until their streams were
--- taken over.
-local LIVE = 4
-
--- number of heartbeats of a node from which on it may raise the layout: by then
--- KEYS[1] contains all live nodes
-local SETTLED = 12
-
--- maximum number of members in a reply; names of keys; maximum number of nodes
--- that a script reads
-local MEMBERS = 32
-local SINCE, RUN = prefix .. 'since', prefix .. 'run'
-local LOOK = 256
 
 -- Returns the time by the clock of Redis, ms.
 local function clock()
@@ -53,111 +61,46 @@ local function clock()
     return time[1] * 1000 + math.floor(time[2] / 1000)
 end
 
--- Records a heartbeat of a node, and renews the keys of the members.
-local function keep(node, now)
-    local key = prefix .. 'n:' .. node
-
-    redis.call('HSET', key, 'at', string.format('%.0f', now))
-    redis.call('PEXPIRE', key, DAY)
-    redis.call('PEXPIRE', KEYS[1], DAY)
-    redis.call('PEXPIRE', SINCE, DAY)
-    redis.call('PEXPIRE', RUN, DAY)
-end
-
 -- Records that Redis has lost keys. For one node timeout a missing key proves
 -- nothing, because live members are still writing their keys again.
 local function note_loss()
-    redis.call('SET', SINCE, string.format('%.0f', clock()), 'PX', DAY)
+    redis.call('SET', since, string.format('%.0f', clock()), 'PX', DAY)
+end
+
+-- Returns true if the node that runs the script was declared dead.
+local function is_declared_dead()
+    return redis.call('EXISTS', mark) == 1
+end
+
+-- Returns true if another node was declared dead.
+local function is_dead(other)
+    return redis.call('EXISTS', prefix .. 'x:' .. other) == 1
 end
 
 -- Returns true if a missing key proves nothing: if the node was declared dead,
 -- or if a loss was detected less than a node timeout ago. The node detects a
--- loss itself if SINCE or its own data is missing.
+-- loss itself if PREFIX:1:since or its own data is missing.
 local function is_doubtful()
-    local since = tonumber(redis.call('GET', SINCE) or '')
+    local lost = tonumber(redis.call('GET', since) or '')
 
-    if redis.call('EXISTS', prefix .. 'x:' .. ARGV[1]) == 1 then
+    if is_declared_dead() then
         return true
     end
 
-    if not since or redis.call('EXISTS', prefix .. 'n:' .. ARGV[1]) == 0 then
+    if not lost or redis.call('EXISTS', own_data) == 0 then
         note_loss()
         return true
     end
 
-    return clock() - since < tonumber(ARGV[2])
+    return clock() - lost < node_timeout
 end
 
--- Adds a node that owns or reads a stream to KEYS[1], with 0 heartbeats, unless
--- KEYS[1] contains the node. Only a node in KEYS[1] can be declared dead. Redis
--- may have lost the registration of the node, and the node may die before it
--- registers again.
-local function known(node)
-    if redis.call('ZADD', KEYS[1], 'NX', 0, node) == 1 then
-        redis.call('PEXPIRE', KEYS[1], DAY)
+-- Adds the owner or the reader of a stream, which is the node that runs the
+-- script, to the members with 0 heartbeats, unless it is one. Only a member can
+-- be declared dead. Redis may have lost the registration of the node, and the
+-- node may die before it registers again.
+local function known()
+    if redis.call('ZADD', nodes, 'NX', 0, node) == 1 then
+        redis.call('PEXPIRE', nodes, DAY)
     end
-end
-
--- Returns the nodes with the most heartbeats, and their data.
-local function members(now)
-    local found = {}
-
-    for _, node in ipairs(redis.call('ZREVRANGE', KEYS[1], 0, LOOK - 1)) do
-        local said = redis.call('HMGET', prefix .. 'n:' .. node,
-            'at', 'low', 'high', 'label', 'build', 'keys', 'dead',
-            'endpoints')
-
-        -- known() has added a node without data: its age is DAY
-        found[#found + 1] = {
-            node = node, age = said[1] and math.max(now - said[1], 0) or DAY,
-            low = tonumber(said[2]), high = tonumber(said[3]),
-            label = said[4] or '', build = said[5] or '', keys = said[6],
-            dead = tonumber(said[7]) or 0, endpoints = said[8] or ''
-        }
-    end
-
-    return found
-end
-
--- Returns the layout of the data in Redis, or nil if there is none.
-local function written()
-    return tonumber(redis.call('GET', prefix .. 'layout') or '')
-end
-
--- Raises the layout if possible. Returns {"OK", time by the clock of Redis in
--- ms, layout, members}. Each member is {node, ms since its last heartbeat,
--- label, build, number of its heartbeats, its node timeout in ms or 0 if
--- unknown}.
-local function answer(now, dead_after)
-    local beats = tonumber(redis.call('ZSCORE', KEYS[1], ARGV[1]))
-    local layout, first, list = nil, nil, {}
-
-    for _, member in ipairs(members(now)) do
-        if member.age <= LIVE * dead_after
-            and (not layout or member.high < layout)
-        then
-            layout = member.high
-        end
-
-        if member.node == ARGV[1] then
-            first = member.low
-        end
-
-        if #list < MEMBERS then
-            list[#list + 1] = {
-                member.node, member.age, member.label, member.build,
-                redis.call('ZSCORE', KEYS[1], member.node), member.dead
-            }
-        end
-    end
-
-    local is = written() or first or 0
-
-    if beats >= SETTLED and layout > is then
-        is = layout
-    end
-
-    redis.call('SET', prefix .. 'layout', is, 'PX', DAY)
-
-    return {'OK', now, is, list}
 end

@@ -1,20 +1,23 @@
 -- SPDX-License-Identifier: Apache-2.0
 --
 -- Common functions of the scripts for streams. scripts/embed puts this file
--- between common_members.lua and the script. ARGV[3] is the id of the stream, except
--- in scripts for a session (session_streams.lua, quota.lua) or for many streams
--- (keep.lua).
+-- between common_members.lua and the script. KEYS[5] to KEYS[10] and ARGV[3],
+-- the id of the stream, are as described below, except in scripts for a session
+-- (session_streams.lua, quota.lua) or for many streams (keep.lua). These use no
+-- function that concerns one stream.
 --
 -- Keys of a stream S:
---   PREFIX:1:c:S  its constant values (mcp_codec_encode_spec())
---   PREFIX:1:h:S  a hash with the fields below
---   PREFIX:1:e:S  its events, each with its number as the entry id: m message,
---                 r its answers (mcp_codec_encode_answers())
---   PREFIX:1:t:S  the topics of a session's own stream
---   PREFIX:1:b:S  of a task: the nodes whose clients listen to the task
---   PREFIX:1:k:S  the nodes where requests have joined the call
+--   KEYS[5]   PREFIX:1:h:S  a hash with the fields below
+--   KEYS[6]   PREFIX:1:e:S  its events, each with its number as the entry id: m
+--                           message, r its answers (mcp_codec_encode_answers())
+--   KEYS[7]   PREFIX:1:c:S  its constant values (mcp_codec_encode_spec())
+--   KEYS[8]   PREFIX:1:t:S  the topics of a session's own stream
+--   KEYS[9]   PREFIX:1:b:S  of a task: the nodes whose clients listen to the
+--                           task
+--   KEYS[10]  PREFIX:1:k:S  the nodes where requests have joined the call
 --
--- Fields of PREFIX:1:h:S:
+-- Fields of PREFIX:1:h:S. Their names have one letter, because Redis has such a
+-- hash for each stream: 19 fields take 272 bytes of memory, and 432 with words.
 --   o  node of the owner
 --   l  number of the last event
 --   f  number of the first event that is kept
@@ -39,7 +42,7 @@
 --      has received
 --   j  exists while the stream is in g:NODE, see takeover.lua
 --   u  of a call that requests may join: the digest of the request
---   a  of such a call: ARGV[21] of append.lua
+--   a  of such a call: "joined_how" of append.lua
 --   y  a query for an event that Redis does not have, see ends_before()
 --   e  size of the longest event, bytes
 --
@@ -59,11 +62,10 @@
 
 -- Maximum number of entries of a node queue, and of the Redis stream of
 -- announce(). Next line, ms: time to live of this Redis stream and lifetime of
--- a broadcast about a topic; lifetime of a broadcast about a session with many
--- calls; lifetime of the result of a query in ends_before(). Last line: number
--- of calls that is_crowded() checks.
+-- a broadcast about a topic; lifetime of the result of a query in
+-- ends_before(). Last line: number of calls that is_crowded() checks.
 local MAIL, HEARD = 16384, 4096
-local MINUTE, CROWDED, ASKED = 60000, 600000, 2000
+local MINUTE, ASKED = 60000, 2000
 local SWEEP = 64
 
 -- The first byte of a state is a digit of mcp_stream_state_e. The stream is
@@ -74,19 +76,17 @@ local CANCELLED = string.byte('4')
 -- the digit of MCP_STATE_INPUT_REQUIRED
 local ASKS = string.byte('1')
 
-local head, log = prefix .. 'h:' .. ARGV[3], prefix .. 'e:' .. ARGV[3]
-local spec, topics = prefix .. 'c:' .. ARGV[3], prefix .. 't:' .. ARGV[3]
-local listeners = prefix .. 'b:' .. ARGV[3]
-local joined = prefix .. 'k:' .. ARGV[3]
+local stream = ARGV[3]
+local head, log, spec, topics, listeners, joined = unpack(KEYS, 5, 10)
 
 -- Returns a number as decimal text without an exponent.
 local function whole(number)
     return string.format('%.0f', number)
 end
 
--- Appends message and answers of each event of the stream ARGV[3] to a reply,
--- beginning with the event "from": at most EVENTS events and BYTES bytes, or
--- one longer event. Returns the reply.
+-- Appends message and answers of each event of the stream to a reply, beginning
+-- with the event "from": at most EVENTS events and BYTES bytes, or one longer
+-- event. Returns the reply.
 local function with_events(reply, from)
     local BYTES, EVENTS = 262144, 256
     local size, fixed = 0, #reply
@@ -114,32 +114,30 @@ local function tell(to, id, ...)
     local key = prefix .. 'm:' .. to
 
     redis.call('XADD', key, 'MAXLEN', '~', MAIL, '*', 's', id, ...)
-    redis.call('PEXPIRE', key, 2 * ARGV[2])
+    redis.call('PEXPIRE', key, 2 * node_timeout)
 end
 
--- Appends an entry about the stream ARGV[3] to the queue of a node.
+-- Appends an entry about the stream to the queue of a node.
 local function mail(to, ...)
-    tell(to, ARGV[3], ...)
+    tell(to, stream, ...)
 end
 
--- Sets the time to live of the keys of a stream, ms.
-local function keep_stream(id, ms)
-    for _, kind in ipairs({'h:', 'e:', 'c:', 't:', 'b:'}) do
-        redis.call('PEXPIRE', prefix .. kind .. id, ms)
+-- Sets the time to live of keys, ms.
+local function expire(keys, ms)
+    for _, key in ipairs(keys) do
+        redis.call('PEXPIRE', key, ms)
     end
 end
 
 -- Sends a broadcast to all nodes, with the fields that broadcast.lua describes.
--- good is the lifetime of the broadcast, ms.
-local function announce(from, purpose, topic, session, value, good)
-    local key = prefix .. 'heard'
-
-    redis.call('XADD', key, 'MAXLEN', '~', HEARD, '*', 'n', from,
+-- heard is PREFIX:1:heard; good is the lifetime of the broadcast, ms.
+local function announce(heard, from, purpose, topic, session, value, good)
+    redis.call('XADD', heard, 'MAXLEN', '~', HEARD, '*', 'n', from,
         'p', purpose, 'k', topic, 's', session, 'v', value,
         'e', whole(clock() + good), 'm', '')
 
-    if redis.call('PTTL', key) < MINUTE then
-        redis.call('PEXPIRE', key, MINUTE)
+    if redis.call('PTTL', heard) < MINUTE then
+        redis.call('PEXPIRE', heard, MINUTE)
     end
 end
 
@@ -153,11 +151,9 @@ local function sweep(all, n)
     end
 end
 
--- Returns true if a session has at least limit active calls. limit 0 means that
--- there is no limit.
-local function is_crowded(session, limit)
-    local calls = prefix .. 'a:' .. session
-
+-- Returns true if a session has at least limit active calls, which are in the
+-- set "calls". limit 0 means that there is no limit.
+local function is_crowded(calls, limit)
     if limit == 0 or redis.call('SCARD', calls) < limit then
         return false
     end
@@ -165,18 +161,6 @@ local function is_crowded(session, limit)
     sweep(calls, SWEEP)
 
     return redis.call('SCARD', calls) >= limit
-end
-
--- Sends a broadcast that a session has at least half of the allowed calls, so
--- that nodes run quota.lua before the next call of this session begins. The
--- broadcast is repeated after half of its lifetime at the earliest.
-local function tell_crowded(session, limit)
-    if limit > 0 and 2 * redis.call('SCARD', prefix .. 'a:' .. session) >= limit
-        and redis.call('SET', prefix .. 'q:' .. session, '1', 'NX', 'PX',
-            CROWDED / 2)
-    then
-        announce('', 'q', session, session, '1', CROWDED)
-    end
 end
 
 -- Returns 1 if there is client input that the owner has not processed,
@@ -193,9 +177,9 @@ local function with_answers(task, bits)
     return times .. whole(bit.bor(given, bits) % 4294967296)
 end
 
--- Sets the time to live of the keys of the stream ARGV[3], ms.
+-- Sets the time to live of the keys of the stream, ms.
 local function last_for(ms)
-    keep_stream(ARGV[3], ms)
+    expire({head, log, spec, topics, listeners}, ms)
 end
 
 -- Extends the time to live of the stream's keys to at least two node timeouts,
@@ -206,8 +190,8 @@ local function is_read(stands, sent, last)
         return
     end
 
-    if redis.call('PTTL', head) < 2 * ARGV[2] then
-        last_for(2 * ARGV[2])
+    if redis.call('PTTL', head) < 2 * node_timeout then
+        last_for(2 * node_timeout)
     end
 end
 
@@ -215,7 +199,7 @@ end
 -- the reader runs read_position.lua at least three times in a node timeout.
 local function reads(number)
     redis.call('HSET', head, 'r', whole(number) .. ' '
-        .. whole(clock() + 2 * ARGV[2]))
+        .. whole(clock() + 2 * node_timeout))
 end
 
 -- Returns true if reads() has not been called in time for the reader with this

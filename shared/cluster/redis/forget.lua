@@ -3,6 +3,11 @@
 -- Removes a stream that its owner has freed, and notifies the nodes that read
 -- it or have joined it. Has no effect on a stream of another owner.
 --
+-- KEYS[5] to KEYS[10] of the stream; KEYS[11] PREFIX:1:o:NODE of this node
+-- PREFIX:1:m:NODE of the reader and of nodes that have joined the stream
+-- PREFIX:1:s:SESSION and PREFIX:1:a:SESSION of its session
+-- PREFIX:1:j:DIGEST of its digest
+--
 -- ARGV[1] node
 -- ARGV[2] node timeout, ms
 -- ARGV[3] stream
@@ -10,29 +15,30 @@
 --
 -- Returns {"OK"}.
 
-local said = redis.call('HMGET', head, 'o', 'n', 'g', 'u', 'x')
+local owned = KEYS[11]
+local keeps = ARGV[4] == '1'
+local owner, reader, session, digest, state = unpack(redis.call('HMGET', head,
+    'o', 'n', 'g', 'u', 'x'))
 
-if said[1] == ARGV[1]
-    and not (ARGV[4] == '1' and string.byte(said[5]) >= OVER)
-then
-    if said[2] ~= '' and said[2] ~= ARGV[1] then
-        mail(said[2], 'k', 'f')
+if owner == node and not (keeps and string.byte(state) >= OVER) then
+    if reader ~= '' and reader ~= node then
+        mail(reader, 'k', 'f')
     end
 
     for _, other in ipairs(redis.call('SMEMBERS', joined)) do
         mail(other, 'k', 'f')
     end
 
-    local found = prefix .. 'j:' .. (said[4] or '')
+    local claim = digest and prefix .. 'j:' .. digest
 
-    if redis.call('GET', found) == ARGV[3] then
-        redis.call('DEL', found)
+    if claim and redis.call('GET', claim) == stream then
+        redis.call('DEL', claim)
     end
 
     redis.call('DEL', head, log, spec, topics, listeners, joined)
-    redis.call('SREM', prefix .. 's:' .. said[3], ARGV[3])
-    redis.call('SREM', prefix .. 'a:' .. said[3], ARGV[3])
-    redis.call('SREM', prefix .. 'o:' .. ARGV[1], ARGV[3])
+    redis.call('SREM', prefix .. 's:' .. session, stream)
+    redis.call('SREM', prefix .. 'a:' .. session, stream)
+    redis.call('SREM', owned, stream)
 end
 
 return {'OK'}

@@ -5,6 +5,9 @@
 -- owner's node runs this script like other nodes, because these may have
 -- accepted client input.
 --
+-- KEYS[5] to KEYS[10] of the stream
+-- PREFIX:1:m:NODE of the owner
+--
 -- ARGV[1] node
 -- ARGV[2] node timeout, ms
 -- ARGV[3] stream
@@ -28,50 +31,54 @@
 --   {"AHEAD"}  the event ARGV[4] does not exist yet: the node has to repeat the
 --              command
 
-local after = tonumber(ARGV[4])
+local after, session, principal, wants = unpack(ARGV, 4, 7)
 
-local said = redis.call('HMGET', head, 'o', 'l', 'f', 'k', 'x', 'g', 'p', 'd',
-    's', 't', 'z', 'v', 'h')
-local last = tonumber(said[2])
+local owner, last, first, confirmed, state, its_session, its_principal,
+    generation, input, sent, lasts, task, processed = unpack(
+        redis.call('HMGET', head, 'o', 'l', 'f', 'k', 'x', 'g', 'p', 'd', 's',
+            't', 'z', 'v', 'h'))
 
-if not said[1] and is_doubtful() then
+if not owner and is_doubtful() then
     return {'LATER'}
 end
 
-if not said[1] or ARGV[5] ~= '' and said[6] ~= ARGV[5] or said[7] ~= ARGV[6] then
+if not owner or session ~= '' and its_session ~= session
+    or its_principal ~= principal
+then
     return {'NONE'}
 end
 
-if after > last then
-    return {ends_before(said[1], said[5], last, ARGV[4])}
+last = tonumber(last)
+
+if tonumber(after) > last then
+    return {ends_before(owner, state, last, after)}
 end
 
-local confirmed = math.max(after, tonumber(said[4]))
-
+confirmed = math.max(tonumber(after), tonumber(confirmed))
 redis.call('HSET', head, 'k', whole(confirmed))
 
-if said[1] ~= ARGV[1] then
-    mail(said[1], 'k', 'o', 'a', ARGV[4])
+if owner ~= node then
+    mail(owner, 'k', 'o', 'a', after)
 end
 
 -- a stream that is over expires after its last event was sent, no matter how
 -- often clients look it up
-if string.byte(said[5]) < OVER or tonumber(said[10]) < last then
-    last_for(said[11])
+if string.byte(state) < OVER or tonumber(sent) < last then
+    last_for(lasts)
 end
 
 local answer = {
-    'OK', last, tonumber(said[3]), confirmed, said[5],
-    redis.call('GET', spec) or '', tonumber(said[8]),
-    is_posted(said[9], said[13]), said[12]
+    'OK', last, tonumber(first), confirmed, state,
+    redis.call('GET', spec) or '', tonumber(generation),
+    is_posted(input, processed), task
 }
 
-if ARGV[7] == '2' then
-    redis.call('SADD', listeners, ARGV[1])
+if wants == '2' then
+    redis.call('SADD', listeners, node)
     redis.call('PEXPIRE', listeners, redis.call('PTTL', head))
 end
 
-if ARGV[7] ~= '' then
+if wants ~= '' then
     for _, entry in ipairs(redis.call('XREVRANGE', log, '+', '-', 'COUNT', 1)) do
         answer[#answer + 1] = entry[2][2]
         answer[#answer + 1] = entry[2][4]

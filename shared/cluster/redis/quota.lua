@@ -2,6 +2,9 @@
 --
 -- Checks whether a session may begin another call.
 --
+-- KEYS[5] PREFIX:1:a:SESSION
+-- PREFIX:1:h:S of streams in KEYS[5]
+--
 -- ARGV[1] node
 -- ARGV[2] node timeout, ms
 -- ARGV[3] session
@@ -11,7 +14,7 @@
 --   {"OK"}     the session may begin another call
 --   {"LIMIT"}  the session has ARGV[4] active calls
 
-if is_crowded(ARGV[3], tonumber(ARGV[4])) then
+if is_crowded(KEYS[5], tonumber(ARGV[4])) then
     return {'LIMIT'}
 end
 

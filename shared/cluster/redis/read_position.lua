@@ -2,6 +2,9 @@
 --
 -- Records how far a reader at this node has read a stream, or that it has left.
 --
+-- KEYS[5] to KEYS[10] of the stream
+-- PREFIX:1:m:NODE of the owner
+--
 -- ARGV[1] node
 -- ARGV[2] node timeout, ms
 -- ARGV[3] stream
@@ -17,35 +20,36 @@
 --   {"NONE"}           there is no such stream
 --   {"TAKEN", number}  a later reader with this number exists
 
-local node, number = ARGV[1], tonumber(ARGV[4])
+local number, sent = ARGV[4], ARGV[5]
 local left = ARGV[6] == '1'
 
-local said = redis.call('HMGET', head, 'o', 'l', 'k', 'x', 'w', 't', 'h', 'n')
-local known = tonumber(said[5])
+local owner, last, confirmed, state, latest, was_sent, processed, reader
+    = unpack(redis.call('HMGET', head, 'o', 'l', 'k', 'x', 'w', 't', 'h', 'n'))
 
-if not said[1] then
+if not owner then
     return {'NONE'}
 end
 
-if known > number then
-    return {'TAKEN', known}
+latest = tonumber(latest)
+
+if latest > tonumber(number) then
+    return {'TAKEN', latest}
 end
 
-is_read(said[4], ARGV[5], said[2])
+is_read(state, sent, last)
 
 -- field n differs if append.lua has removed the reader, because its position
 -- was not reported in time
-if left or known < number or tonumber(said[6]) < tonumber(ARGV[5])
-    or said[8] ~= node
+if left or latest < tonumber(number) or tonumber(was_sent) < tonumber(sent)
+    or reader ~= node
 then
-    redis.call('HSET', head, 'n', left and '' or node, 'w', ARGV[4],
-        't', ARGV[5])
-    mail(said[1], 'k', left and 'g' or 't', 'w', ARGV[4], 'a', ARGV[5])
+    redis.call('HSET', head, 'n', left and '' or node, 'w', number, 't', sent)
+    mail(owner, 'k', left and 'g' or 't', 'w', number, 'a', sent)
 end
 
 if not left then
-    reads(number)
+    reads(tonumber(number))
 end
 
-return {'OK', tonumber(said[2]), tonumber(said[3]), said[4],
-    tonumber(said[7]) or 0}
+return {'OK', tonumber(last), tonumber(confirmed), state,
+    tonumber(processed) or 0}

@@ -3,6 +3,8 @@
 -- Adds a node to the members, or rejects it. A member registers on each new
 -- connection.
 --
+-- KEYS as in common_registration.lua
+--
 -- ARGV[1] node
 -- ARGV[2] node timeout, ms
 -- ARGV[3] lowest layout that the node reads
@@ -15,9 +17,9 @@
 -- ARGV[9] time by the clock of the node, ms; empty: its zone has been a member
 -- ARGV[10] fingerprints of its endpoints' identities, separated by commas
 --
--- Returns the values of answer() in common_members.lua, with a fifth element
--- {node, label} if that live node has endpoints, but none in common with this
--- node; or
+-- Returns the values of answer() in common_registration.lua, with a fifth
+-- element {node, label} if that live node has endpoints, but none in common
+-- with this node; or
 --   {"DEAD"}                            the node was declared dead
 --   {"CLOCK", time}                     the clocks of the node and of Redis
 --                                       differ by more than SKEW; time by the
@@ -31,8 +33,8 @@
 -- maximum difference between the clocks, ms
 local SKEW = 300000
 
-local node, dead_after = ARGV[1], tonumber(ARGV[2])
 local low, high = tonumber(ARGV[3]), tonumber(ARGV[4])
+local build, label, keys, was_member, node_time, endpoints = unpack(ARGV, 5, 10)
 local now = clock()
 local apart
 
@@ -47,26 +49,26 @@ local function share(mine, theirs)
     return false
 end
 
-if redis.call('EXISTS', prefix .. 'x:' .. node) == 1 then
+if is_declared_dead() then
     return {'DEAD'}
 end
 
-if ARGV[9] ~= '' and math.abs(now - ARGV[9]) > SKEW then
+if node_time ~= '' and math.abs(now - node_time) > SKEW then
     return {'CLOCK', now}
 end
 
 for _, other in ipairs(members(now)) do
-    if other.node ~= node and other.age <= LIVE * dead_after then
+    if other.node ~= node and other.age <= LIVE * node_timeout then
         if high < other.low or low > other.high then
             return {'LAYOUT', other.node, other.label, other.low, other.high}
         end
 
-        if not share(ARGV[7], other.keys) then
+        if not share(keys, other.keys) then
             return {'KEYS', other.node, other.label}
         end
 
-        if ARGV[10] ~= '' and other.endpoints ~= ''
-            and not share(ARGV[10], other.endpoints)
+        if endpoints ~= '' and other.endpoints ~= ''
+            and not share(endpoints, other.endpoints)
         then
             apart = {other.node, other.label}
         end
@@ -80,32 +82,31 @@ if layout and (layout < low or layout > high) then
 end
 
 -- After a restart or a failover the server may lack its last writes. Without
--- RUN no node has been a member before, so nothing can be missing.
+-- run_key no node has been a member before, so nothing can be missing.
 local info = redis.pcall('INFO', 'server')
 local run = type(info) == 'string' and string.match(info, 'run_id:(%x+)')
-local before = redis.call('GET', RUN)
+local before = redis.call('GET', run_key)
 
 if run and before and run ~= before
-    or ARGV[8] == '1' and redis.call('EXISTS', prefix .. 'n:' .. node) == 0
+    or was_member == '1' and redis.call('EXISTS', own_data) == 0
 then
     note_loss()
-elseif redis.call('EXISTS', SINCE) == 0 then
-    redis.call('SET', SINCE, '0')
+elseif redis.call('EXISTS', since) == 0 then
+    redis.call('SET', since, '0')
 end
 
 if run then
-    redis.call('SET', RUN, run)
+    redis.call('SET', run_key, run)
 end
 
 -- a registration counts as a heartbeat, so that a node which often loses its
 -- connection is not declared dead
-redis.call('ZINCRBY', KEYS[1], 1, node)
-redis.call('HSET', prefix .. 'n:' .. node, 'low', low, 'high', high,
-    'build', ARGV[5], 'label', ARGV[6], 'keys', ARGV[7], 'dead', dead_after,
-    'endpoints', ARGV[10])
-keep(node, now)
+redis.call('ZINCRBY', nodes, 1, node)
+redis.call('HSET', own_data, 'low', low, 'high', high, 'build', build,
+    'label', label, 'keys', keys, 'dead', node_timeout, 'endpoints', endpoints)
+keep(now)
 
-local reply = answer(now, dead_after)
+local reply = answer(now)
 
 reply[#reply + 1] = apart
 

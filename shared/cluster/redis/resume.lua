@@ -3,6 +3,9 @@
 -- Makes a client at this node the reader of a stream, and returns the missing
 -- events; or only returns events, for a feeding process.
 --
+-- KEYS[5] to KEYS[10] of the stream
+-- PREFIX:1:m:NODE of the owner and of the earlier reader
+--
 -- ARGV[1] node
 -- ARGV[2] node timeout, ms
 -- ARGV[3] stream
@@ -36,39 +39,44 @@
 --   {"AHEAD"}  the event ARGV[4] does not exist yet: the node has to repeat the
 --              command
 
-local node = ARGV[1]
-local said = redis.call('HMGET', head, 'o', 'l', 'f', 'k', 'x', 'n', 'w', 'g',
-    'p', 't', 'd', 's', 'e', 'h')
-local owner, last, first = said[1], tonumber(said[2]), tonumber(said[3])
-local number, turn = tonumber(said[7]), tonumber(said[11])
-local claims = ARGV[6] ~= ''
+local has, session, principal, minimum, maximum, drops, is_here = unpack(ARGV,
+    4, 10)
+local owner, last, first, was_confirmed, state, reader, number, its_session,
+    its_principal, sent, generation, input, longest, processed = unpack(
+        redis.call('HMGET', head, 'o', 'l', 'f', 'k', 'x', 'n', 'w', 'g', 'p',
+            't', 'd', 's', 'e', 'h'))
+local claims = principal ~= ''
 
--- ARGV[4] is empty for a session's own stream. The node creates a missing one
+-- "has" is empty for a session's own stream. The node creates a missing one
 -- again; if the old stream still exists at its owner, the owner ends it.
-if not owner and claims and ARGV[4] ~= '' and is_doubtful() then
+if not owner and claims and has ~= '' and is_doubtful() then
     return {'LATER'}
 end
 
 if not owner
-    or claims and (ARGV[5] ~= '' and said[8] ~= ARGV[5] or said[9] ~= ARGV[6])
-    or claims and ARGV[7] ~= '' and turn > tonumber(ARGV[8])
+    or claims and (session ~= '' and its_session ~= session
+                   or its_principal ~= principal)
+    or claims and minimum ~= '' and tonumber(generation) > tonumber(maximum)
 then
     return {'NONE'}
 end
 
+last, first, number = tonumber(last), tonumber(first), tonumber(number)
+was_confirmed, generation = tonumber(was_confirmed), tonumber(generation)
+
 -- a stream that is over may have been freed at its owner's node, which then
 -- needs a mirror like other nodes
 local own = owner == node
-    and (ARGV[10] == '1' or string.byte(said[5]) < OVER)
+    and (is_here == '1' or string.byte(state) < OVER)
 
 -- Redis may have lost events that were sent: they count as not sent
-local after = tonumber(ARGV[4]) or math.min(tonumber(said[10]), last)
+local after = tonumber(has) or math.min(tonumber(sent), last)
 
 if after > last then
-    return {ends_before(owner, said[5], last, ARGV[4])}
+    return {ends_before(owner, state, last, has)}
 end
 
-local confirmed = math.max(tonumber(ARGV[4]) or 0, tonumber(said[4]))
+local confirmed = math.max(tonumber(has) or 0, was_confirmed)
 
 -- A key of the stream was deleted. The others are removed, so that the owner,
 -- if it is alive, creates the stream again.
@@ -77,35 +85,36 @@ if redis.call('EXISTS', spec) == 0
 then
     redis.call('DEL', head, log, spec)
     note_loss()
-    return {claims and ARGV[4] ~= '' and 'LATER' or 'NONE'}
+    return {claims and has ~= '' and 'LATER' or 'NONE'}
 end
 
-is_read(said[5], after, last)
+is_read(state, after, last)
 
 if claims then
-    known(node)
+    known()
     number = number + 1
 
     if owner ~= node then
         mail(owner, 'k', 'w', 'w', whole(number), 'a', whole(after), 'c',
-            whole(confirmed), 'f', ARGV[9])
+            whole(confirmed), 'f', drops)
     end
 
-    if said[6] ~= '' and said[6] ~= node and said[6] ~= owner then
-        mail(said[6], 'k', 'd', 'w', whole(number))
+    if reader ~= '' and reader ~= node and reader ~= owner then
+        mail(reader, 'k', 'd', 'w', whole(number))
     end
 
-    if ARGV[7] ~= '' then
-        turn = math.max(turn, tonumber(ARGV[7]))
+    if minimum ~= '' then
+        generation = math.max(generation, tonumber(minimum))
     end
 
-    if ARGV[9] == '1' then
+    if drops == '1' then
         first = math.max(first, after + 1)
         redis.call('XTRIM', log, 'MINID', whole(first) .. '-0')
     end
 
     redis.call('HSET', head, 'n', node, 'w', whole(number), 't', whole(after),
-        'k', whole(confirmed), 'f', whole(first), 'd', whole(turn))
+        'k', whole(confirmed), 'f', whole(first), 'd',
+        whole(generation))
 
     if owner ~= node then
         reads(number)
@@ -114,9 +123,9 @@ end
 
 local from = math.max(after + 1, first)
 local answer = {
-    'OK', number, own and 1 or 0, last, first, tonumber(said[4]),
-    said[5], redis.call('GET', spec) or '', from, turn,
-    tonumber(said[12]) or 0, tonumber(said[14]) or 0, tonumber(said[13]) or 0
+    'OK', number, own and 1 or 0, last, first, was_confirmed, state,
+    redis.call('GET', spec) or '', from, generation, tonumber(input) or 0,
+    tonumber(processed) or 0, tonumber(longest) or 0
 }
 
 -- The owner's node has the events. If the node is still taking over the stream

@@ -3,6 +3,10 @@
 -- Returns the state of the streams of a session and principal that other nodes
 -- own, and restarts the time for which they are kept without a reader.
 --
+-- KEYS[5] PREFIX:1:s:SESSION
+-- PREFIX:1:h:S and other keys of the streams in KEYS[5]; PREFIX:1:m:NODE of
+-- their owners
+--
 -- ARGV[1] node
 -- ARGV[2] node timeout, ms
 -- ARGV[3] session
@@ -15,7 +19,8 @@
 -- maximum number of streams that are examined, chosen at random
 local STREAMS = 256
 
-local all = prefix .. 's:' .. ARGV[3]
+local all = KEYS[5]
+local principal = ARGV[4]
 local answer = {'OK'}
 
 if is_doubtful() then
@@ -23,26 +28,31 @@ if is_doubtful() then
 end
 
 for _, id in ipairs(redis.call('SRANDMEMBER', all, STREAMS)) do
-    local head = prefix .. 'h:' .. id
-    local said = redis.call('HMGET', head, 'o', 'l', 'f', 'k', 'x', 'p', 'd',
-        's', 't', 'z', 'v', 'h')
+    local keys = {}
 
-    if not said[1] then
+    for i, kind in ipairs({'h:', 'e:', 'c:', 't:', 'b:'}) do
+        keys[i] = prefix .. kind .. id
+    end
+
+    local owner, last, first, confirmed, state, its_principal, generation,
+        input, sent, lasts, task, processed = unpack(redis.call('HMGET',
+            keys[1], 'o', 'l', 'f', 'k', 'x', 'p', 'd', 's', 't', 'z', 'v',
+            'h'))
+
+    if not owner then
         redis.call('SREM', all, id)
-    elseif said[1] ~= ARGV[1] and said[6] == ARGV[4] then
-        local last = tonumber(said[2])
-
+    elseif owner ~= node and its_principal == principal then
         -- a stream that is over expires after its last event was sent, no
         -- matter how often clients look it up
-        if string.byte(said[5]) < OVER or tonumber(said[9]) < last then
-            tell(said[1], id, 'k', 'o', 'a', '0')
-            keep_stream(id, said[10])
+        if string.byte(state) < OVER or tonumber(sent) < tonumber(last) then
+            tell(owner, id, 'k', 'o', 'a', '0')
+            expire(keys, lasts)
         end
 
         answer[#answer + 1] = {
-            'OK', last, tonumber(said[3]), tonumber(said[4]), said[5],
-            redis.call('GET', prefix .. 'c:' .. id) or '', tonumber(said[7]),
-            is_posted(said[8], said[12]), said[11]
+            'OK', tonumber(last), tonumber(first), tonumber(confirmed), state,
+            redis.call('GET', keys[3]) or '', tonumber(generation),
+            is_posted(input, processed), task
         }
     end
 end

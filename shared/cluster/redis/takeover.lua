@@ -4,6 +4,15 @@
 -- at a time; or returns streams that were assigned to the caller and that the
 -- caller has not replicated yet, if ARGV[3] is the caller.
 --
+-- KEYS[5] PREFIX:1:o:NODE of this node
+-- KEYS[6] PREFIX:1:g:NODE of this node
+-- KEYS[7] PREFIX:1:x:NODE of the dead node
+-- KEYS[8] PREFIX:1:o:NODE of the dead node
+-- KEYS[9] PREFIX:1:n:NODE of the dead node
+-- KEYS[10] PREFIX:1:m:NODE of the dead node
+-- KEYS[11] PREFIX:1:g:NODE of the dead node
+-- PREFIX:1:h:S and PREFIX:1:c:S of the streams in KEYS[6] or KEYS[8]
+--
 -- ARGV[1] node
 -- ARGV[2] node timeout, ms
 -- ARGV[3] the dead node, or the caller
@@ -29,27 +38,27 @@
 --   PREFIX:1:g:NODE  the active streams that were assigned to a node and that
 --                    the node has not replicated yet; their field j exists
 
-local node, dead = ARGV[1], ARGV[3]
+local owned, given, dead_mark, left, dead_data, dead_queue, dead_given = unpack(
+    KEYS, 5, 11)
+local dead, beats = ARGV[3], ARGV[4]
 local STREAMS, ROUNDS = 16, 64
-
-local owned, given = prefix .. 'o:' .. node, prefix .. 'g:' .. node
 
 -- Returns the values of a stream for the reply.
 local function described(id)
     local head = prefix .. 'h:' .. id
-    local said = redis.call('HMGET', head, 'w', 'l', 'f', 'k', 'x', 'q', 'd',
-        'v')
+    local number, last, first, confirmed, state, position, generation, task
+        = unpack(redis.call('HMGET', head, 'w', 'l', 'f', 'k', 'x', 'q', 'd',
+            'v'))
     local spec = redis.pcall('GET', prefix .. 'c:' .. id)
 
     return {
-        id, tonumber(said[1]), tonumber(said[2]), tonumber(said[3]),
-        tonumber(said[4]), said[5],
-        type(spec) == 'string' and spec or '',
-        said[6] or '', tonumber(said[7]), said[8]
+        id, tonumber(number), tonumber(last), tonumber(first),
+        tonumber(confirmed), state, type(spec) == 'string' and spec or '',
+        position or '', tonumber(generation), task
     }
 end
 
-if redis.call('EXISTS', prefix .. 'x:' .. node) == 1 then
+if is_declared_dead() then
     return {'FENCED'}
 end
 
@@ -67,27 +76,25 @@ if dead == node then
     return answer
 end
 
-local mark, left = prefix .. 'x:' .. dead, prefix .. 'o:' .. dead
-
-if redis.call('EXISTS', mark) == 0 then
-    if redis.call('ZSCORE', KEYS[1], dead) ~= ARGV[4] then
+if redis.call('EXISTS', dead_mark) == 0 then
+    if redis.call('ZSCORE', nodes, dead) ~= beats then
         return {'ALIVE'}
     end
 
-    redis.call('SET', mark, node, 'PX', DAY)
+    redis.call('SET', dead_mark, node, 'PX', DAY)
 end
 
 -- Assigns a stream to the caller and adds it to the reply, unless the stream
 -- does not exist or has another owner.
 local function take_over(id)
     local head = prefix .. 'h:' .. id
-    local said = redis.pcall('HMGET', head, 'o', 'n')
+    local owner, reader = unpack(redis.pcall('HMGET', head, 'o', 'n'))
 
     redis.call('SREM', left, id)
 
-    if said[1] == dead then
+    if owner == dead then
         redis.call('HSET', head, 'o', node, 'j', '1',
-            'n', said[2] == dead and '' or said[2])
+            'n', reader == dead and '' or reader)
 
         for _, set in ipairs({owned, given}) do
             redis.call('SADD', set, id)
@@ -111,9 +118,8 @@ for _ = 1, ROUNDS do
     end
 
     if #ids == 0 then
-        redis.call('ZREM', KEYS[1], dead)
-        redis.call('DEL', prefix .. 'n:' .. dead, prefix .. 'm:' .. dead,
-            prefix .. 'g:' .. dead)
+        redis.call('ZREM', nodes, dead)
+        redis.call('DEL', dead_data, dead_queue, dead_given)
         return answer
     end
 end

@@ -2,6 +2,8 @@
 --
 -- Records the use of a resume token that is valid for one call.
 --
+-- KEYS[5] PREFIX:1:v:TOKEN
+--
 -- ARGV[1] node
 -- ARGV[2] node timeout, ms
 -- ARGV[3] digest of the token
@@ -23,30 +25,29 @@
 --                     requests of this node that use it, of which the zone of
 --                     the node admits one
 
-local used = prefix .. 'v:' .. ARGV[3]
-local node, what = ARGV[1], ARGV[4]
+local used = KEYS[5]
+local what, number, lasts = unpack(ARGV, 4, 6)
 
-local said = redis.call('HMGET', used, 'n', 'v')
-local running = said[2] == '0'
-local mine = said[1] == node
+local user, value = unpack(redis.call('HMGET', used, 'n', 'v'))
+local running = value == '0'
+local mine = user == node
 
 if what == 't' then
     -- this node was declared dead, so that other nodes would accept the token
     -- as well
-    if redis.call('EXISTS', prefix .. 'x:' .. node) == 1 then
+    if is_declared_dead() then
         return {'FENCED'}
     end
 
-    local dead = running and not mine
-        and redis.call('EXISTS', prefix .. 'x:' .. said[1]) == 1
+    local dead = running and not mine and is_dead(user)
 
     -- Redis may have lost the use of the token
-    if not said[1] and is_doubtful() then
+    if not user and is_doubtful() then
         return {'LATER'}
     end
 
-    if said[1] and not dead and not (running and mine) then
-        return {'USED', tonumber(said[2])}
+    if user and not dead and not (running and mine) then
+        return {'USED', tonumber(value)}
     end
 
     if dead then
@@ -55,12 +56,12 @@ if what == 't' then
 
     redis.call('HSET', used, 'n', node, 'v', '0')
     redis.call('HINCRBY', used, 'c', 1)
-    redis.call('PEXPIRE', used, ARGV[6])
+    redis.call('PEXPIRE', used, lasts)
 
 elseif what == 's' then
-    if not said[1] or mine then
-        redis.call('HSET', used, 'n', node, 'v', ARGV[5])
-        redis.call('PEXPIRE', used, ARGV[6])
+    if not user or mine then
+        redis.call('HSET', used, 'n', node, 'v', number)
+        redis.call('PEXPIRE', used, lasts)
     end
 
 elseif mine and running

@@ -3,6 +3,8 @@
 -- Subscribes a session's own stream to a topic, or unsubscribes it, at any
 -- node.
 --
+-- KEYS[5] to KEYS[10] of the stream; KEYS[11] PREFIX:1:heard
+--
 -- ARGV[1] node
 -- ARGV[2] node timeout, ms
 -- ARGV[3] stream
@@ -14,17 +16,19 @@
 --   {"OK"}    the owner receives the change before all later broadcasts
 --   {"NONE"}  there is no such stream
 
-local said = redis.call('HMGET', head, 'o', 'g')
+local heard = KEYS[11]
+local session, topic, subscribes = unpack(ARGV, 4, 6)
+local owner, its_session = unpack(redis.call('HMGET', head, 'o', 'g'))
 
-if not said[1] or said[2] ~= ARGV[4] then
+if not owner or its_session ~= session then
     return {'NONE'}
 end
 
-redis.call(ARGV[6] == '1' and 'SADD' or 'SREM', topics, ARGV[5])
+redis.call(subscribes == '1' and 'SADD' or 'SREM', topics, topic)
 redis.call('PEXPIRE', topics, redis.call('PTTL', head))
 
-if said[1] ~= ARGV[1] then
-    announce(ARGV[1], 's', ARGV[5], ARGV[4], ARGV[6], MINUTE)
+if owner ~= node then
+    announce(heard, node, 's', topic, session, subscribes, MINUTE)
 end
 
 return {'OK'}

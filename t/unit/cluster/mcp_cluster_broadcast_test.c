@@ -105,7 +105,8 @@ tell(mcp_operation_t *op)
 
 
 #define TOLD                                                                  \
-    "EVALSHA cccccccccccccccccccccccccccccccccccccccc 1 {mcp}:1:nodes "       \
+    "EVALSHA cccccccccccccccccccccccccccccccccccccccc 6 " MEMBER_KEYS         \
+    "{mcp}:1:told {mcp}:1:heard "                                             \
     "1111111111111111 600000 d kkkkkkkkkkkkkkkk "                             \
     "\\00\\00\\00\\00\\00\\00\\00\\00\\00\\00\\00\\00\\00\\00\\00\\00 1 5000 "
 

@@ -93,8 +93,9 @@ test_join(void **state)
     assert_int_equal(p.cluster->endpoints.len, 17);
     memset(p.cluster->endpoints.text, 'e', 16);
     process_login(&p);
-    assert_command(&p, "EVALSHA aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa 1 "
-                       "{mcp}:1:nodes 1111111111111111 15000 1 1 " MCP_VERSION " here "
+    assert_command(&p, "EVALSHA aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa 6 "
+                       REGISTRATION_KEYS
+                       "1111111111111111 15000 1 1 " MCP_VERSION " here "
                        "ffffffffffffffff,ffffffffffffffff  "
                        "1700000000000 eeeeeeeeeeeeeeee");
 
@@ -166,8 +167,8 @@ test_heartbeats(void **state)
     for (i = 0; i < 3; i++) {
         process_wait(&p, 5001);
         process_wait(&q, 5001);
-        assert_command(&p, "EVALSHA bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb 1 "
-                           "{mcp}:1:nodes 1111111111111111 15000");
+        assert_command(&p, "EVALSHA bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb 6 "
+                           REGISTRATION_KEYS "1111111111111111 15000");
         assert_command(&q, "");
         process_receive(&p, WELCOME("1700000020000"));
 
@@ -177,8 +178,8 @@ test_heartbeats(void **state)
         if (i == 0) {
             assert_command(&p,
                            "EVALSHA 8888888888888888888888888888888888888888"
-                           " 1 {mcp}:1:nodes 1111111111111111 15000 "
-                           "1111111111111111 0");
+                           " 11 " TAKEOVER_KEYS("1111111111111111")
+                           "1111111111111111 15000 1111111111111111 0");
             process_receive(&p, NOTHING);
         }
     }
@@ -195,8 +196,8 @@ test_heartbeats(void **state)
     assert_string_equal(p.te.last, "cluster: one:6379: gone");
     assert_int_equal(node_info().up, 1);
     process_wait(&q, 5001);
-    assert_command(&q, "EVALSHA bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb 1 "
-                       "{mcp}:1:nodes 1111111111111111 15000");
+    assert_command(&q, "EVALSHA bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb 6 "
+                       REGISTRATION_KEYS "1111111111111111 15000");
 
     /* the leader has ended: p becomes the leader */
 
@@ -207,7 +208,7 @@ test_heartbeats(void **state)
 
 
 #define HEARTBEAT                                                             \
-    "EVALSHA bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb 1 {mcp}:1:nodes "       \
+    "EVALSHA bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb 6 " REGISTRATION_KEYS   \
     "1111111111111111 15000"
 
 
@@ -491,8 +492,8 @@ test_unexpected(void **state)
     "*6\r\n$16\r\n" ID(id) "\r\n:0\r\n+x\r\n+x\r\n:7\r\n:" #dead "\r\n"
 
 #define TAKEOVER(id)                                                          \
-    "EVALSHA 8888888888888888888888888888888888888888 1 {mcp}:1:nodes "       \
-    "1111111111111111 15000 " ID(id) " 7"
+    "EVALSHA 8888888888888888888888888888888888888888 11 "                    \
+    TAKEOVER_KEYS(ID(id)) "1111111111111111 15000 " ID(id) " 7"
 
 
 /* Two nodes die at the same time: the leader requests first the streams of one
