@@ -152,6 +152,31 @@ describe('a Redis Cluster', { concurrency: true }, () => {
         assert.equal(await stranger.endless(), '');
     });
 
+    // The keys are at two masters for a while. No script may begin then, because
+    // it would stop halfway at a key that is at the other master.
+
+    test('Redis Cluster has moved half of the slot: no script begins until all is back',
+         async (t) => {
+        const { all, both } = await start(t);
+        const { stranger } = all;
+        const logs = () => Promise.all(both.map((fixture) => fixture.log()));
+
+        await readAtBoth(both, async () => {
+            const keys = await all.beginMove(stranger);
+
+            assert.ok(keys.some((key) => key.startsWith('{mcp}:1:h:')));
+            await until(async () => (await logs()).every((log) =>
+                /cluster: .*(TRYAGAIN|ASK) /.test(log)));
+            await all.undoMove();
+        });
+        assert.equal(await all.owner.nodes(), 2);
+        assert.equal(await all.owner.endless(), '');
+
+        for (const log of await logs()) {
+            assert.doesNotMatch(log, /non local key|cluster: script/);
+        }
+    });
+
     test('Redis Cluster, the master dies: the call continues with its replica',
          async (t) => {
         const { all, both } = await start(t);

@@ -321,6 +321,33 @@ export class RedisCluster {
             '--cluster-pipeline', '1000']);
     }
 
+    // Begins to move the slot to another master, with those of its keys whose
+    // names a command line can contain. The others remain at the owner. Returns
+    // the keys.
+
+    async beginMove(to) {
+        await to.command('CLUSTER', 'SETSLOT', String(SLOT), 'IMPORTING',
+                         this.owner.id);
+        await this.owner.command('CLUSTER', 'SETSLOT', String(SLOT),
+                                 'MIGRATING', to.id);
+
+        const keys = (await this.owner.command('CLUSTER', 'GETKEYSINSLOT',
+            String(SLOT), '1000')).split('\n')
+            .filter((key) => /^\{mcp\}:1:[ehnx]:[\w-]+$/.test(key));
+
+        await this.owner.command('MIGRATE', '127.0.0.1', String(to.port), '',
+                                 '0', '5000', 'KEYS', ...keys);
+
+        return keys;
+    }
+
+    // Moves the keys back to the owner of the slot.
+
+    async undoMove() {
+        await run('redis-cli', ['--cluster', 'fix',
+            `127.0.0.1:${this.owner.port}`, '--cluster-yes']);
+    }
+
     async stop() {
         await Promise.all(this.redis.map((redis) => redis.stop()));
     }
