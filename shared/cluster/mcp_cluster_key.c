@@ -78,8 +78,9 @@ static const char *const  mcp_key_kinds[MCP_KEYS] = {
     { MCP_KEYS, MCP_KEY_ONLY }
 
 
-/* KEYS of each script. Those of its own follow the common ones; the header of
- * the script describes them. redis/keep.lua has further ones. */
+/* KEYS of each script, in their order. The header of the script describes the
+ * keys that follow the common ones. redis/keep.lua gets further keys, see
+ * mcp_cluster_keep.c. */
 static const mcp_script_key_t  mcp_script_keys[MCP_SCRIPTS][MCP_KEY_ROW] = {
     [MCP_SCRIPT_REGISTER] = { MCP_KEY_REGISTRATION, MCP_KEY_END },
     [MCP_SCRIPT_HEARTBEAT] = { MCP_KEY_REGISTRATION, MCP_KEY_END },

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Checks the keys of all scripts that a Redis server runs, in a process of its
- * own that reads the output of MONITOR:
+ * Checks the keys of all scripts that a Redis server runs. A separate process
+ * reads the output of MONITOR:
  *
  *     1700000000.1 [0 unix:/tmp/s] "EVALSHA" "SHA" "2" "KEY" "KEY" "ARGUMENT"
  *     1700000000.1 [0 lua] "EXISTS" "KEY"

@@ -95,8 +95,9 @@ test_scripts(void **state)
 }
 
 
-/* The last keys of redis/append.lua are those of the session and the digest
- * that it gets. A broadcast that is not a notification has no process. */
+/* The last keys of redis/append.lua contain the session and the digest among
+ * its arguments. The key of the sending process is missing for a broadcast that
+ * is not a notification. */
 static void
 test_arguments(void **state)
 {
