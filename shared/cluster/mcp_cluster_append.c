@@ -508,9 +508,7 @@ mcp_replicator_over(mcp_replication_t *repl, int rc)
 {
     mcp_operation_t  *ops;
 
-    if (!mcp_replication_returned(repl)) {
-        return;
-    }
+    mcp_replication_returned(repl);
 
     if (rc == MCP_ERR_UNREACHABLE || rc == MCP_DONE) {
 

@@ -151,11 +151,8 @@ mcp_bulk_fetch_fetched(void *data, const mcp_reply_t *reply)
 
     repl = data;
 
-    /* if the stream was freed, replies are ignored, and the last one frees the
-     * replication */
-
-    if (--repl->ranges ? repl->gone : !mcp_replication_returned(repl)) {
-        return;
+    if (--repl->ranges == 0) {
+        mcp_replication_returned(repl);
     }
 
     /* after an event for which the mirror had no room, no later event can be

@@ -322,7 +322,9 @@ mcp_coalesce_fetched(void *data, const mcp_reply_t *reply)
 
     repl = data;
 
-    if (!mcp_replication_returned(repl) || reply == NULL) {
+    mcp_replication_returned(repl);
+
+    if (reply == NULL) {
         return;
     }
 

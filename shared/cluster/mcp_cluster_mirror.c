@@ -128,7 +128,9 @@ mcp_mirror_fetched(void *data, const mcp_reply_t *reply)
 
     repl = data;
 
-    if (!mcp_replication_returned(repl) || reply == NULL) {
+    mcp_replication_returned(repl);
+
+    if (reply == NULL) {
         return;
     }
 
@@ -211,7 +213,9 @@ mcp_mirror_position_sent(void *data, const mcp_reply_t *reply)
 
     repl = data;
 
-    if (!mcp_replication_returned(repl) || reply == NULL) {
+    mcp_replication_returned(repl);
+
+    if (reply == NULL) {
         return;
     }
 

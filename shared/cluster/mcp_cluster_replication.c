@@ -43,7 +43,6 @@ mcp_replication_get(mcp_cluster_t *cluster, const mcp_stream_ref_t *ref)
     for (repl = *bucket; repl; repl = repl->next) {
         if (memcmp(repl->ref.id, ref->id, MCP_STREAM_ID_LEN) == 0) {
             repl->ref = *ref;
-            repl->gone = 0;
             return repl;
         }
     }
@@ -101,8 +100,8 @@ mcp_replication_answer(mcp_operation_t *ops, int rc)
 }
 
 
-/* Frees a replication, now or when the pending reply arrives, and answers its
- * operations MCP_OK. */
+/* Frees a replication that has no pending command, and answers its operations
+ * MCP_OK. */
 static void
 mcp_replication_drop(mcp_replication_t *repl)
 {
@@ -113,12 +112,6 @@ mcp_replication_drop(mcp_replication_t *repl)
     ops = mcp_replication_acknowledged(repl, UINT64_MAX);
     mcp_replication_wait_no_more(repl);
     mcp_timer_del(&repl->cluster->worker->timers, &repl->timer);
-
-    if (repl->sending) {
-        repl->gone = 1;
-        mcp_replication_answer(ops, MCP_OK);
-        return;
-    }
 
     for (p = mcp_replication_bucket(repl->cluster, repl->ref.id); *p != repl;
          p = &(*p)->next)
@@ -375,17 +368,10 @@ mcp_replication_flush(mcp_cluster_t *cluster,
 }
 
 
-int
+void
 mcp_replication_returned(mcp_replication_t *repl)
 {
     repl->sending = 0;
-
-    if (repl->gone) {
-        mcp_replication_drop(repl);
-        return 0;
-    }
-
-    return 1;
 }
 
 
@@ -539,7 +525,6 @@ mcp_replication_free_all(mcp_cluster_t *cluster)
     for (i = 0; i < MCP_CLUSTER_BUCKETS; i++) {
         for (repl = cluster->repls[i]; repl; repl = next) {
             next = repl->next;
-            repl->sending = 0;
             mcp_replication_drop(repl);
         }
     }

@@ -170,8 +170,6 @@ struct mcp_replication_s {
     unsigned                sending:1;
     unsigned                specified:1;  /* 1 if max_wait and session are
                                              known */
-    unsigned                gone:1;       /* 1 if the stream was freed while a
-                                             command is pending */
     unsigned                begin:1;      /* 1 if Redis does not have the
                                              stream */
     unsigned                refills:1;    /* 1 if Redis has lost events:
@@ -228,13 +226,12 @@ void mcp_replication_flush(mcp_cluster_t *cluster,
 /*
  * Runs a script with the stream's id and n arguments, at most 2 *
  * MCP_REPLICATION_EVENTS + 20. The handler gets "repl" as data and must call
- * mcp_replication_returned(), which returns 0 and frees "repl" if the stream
- * was freed in the meantime. If the script cannot be sent now, "sending"
+ * mcp_replication_returned(). If the script cannot be sent now, "sending"
  * remains 0 and the stream is checked again later.
  */
 void mcp_replication_run(mcp_replication_t *repl, mcp_script_e script,
     const mcp_str_t *args, size_t n, mcp_link_reply_cb handler);
-int mcp_replication_returned(mcp_replication_t *repl);
+void mcp_replication_returned(mcp_replication_t *repl);
 
 /*
  * mcp_replication_acknowledged() removes and returns the operations that wait

@@ -84,7 +84,9 @@ mcp_topic_fetched(void *data, const mcp_reply_t *reply)
 
     repl = data;
 
-    if (!mcp_replication_returned(repl) || reply == NULL) {
+    mcp_replication_returned(repl);
+
+    if (reply == NULL) {
         return;
     }
 
