@@ -450,7 +450,7 @@ mcp_replicator_taken(mcp_replication_t *repl, const mcp_reply_t *reply)
     /* there is no reply, or it is about a freed stream, whose id another
      * stream may have by now */
 
-    if (reply == NULL || repl->forgets) {
+    if (reply == NULL || repl->phase == MCP_REPLICATION_DISCARD) {
         return MCP_ERR_UNREACHABLE;
     }
 
@@ -518,8 +518,9 @@ mcp_replicator_over(mcp_replication_t *repl, int rc)
          * other stream to free this one. */
 
         repl->time = 0;
-        mcp_replication_within(repl, repl->forgets ? 0 : rc == MCP_DONE
-                              ? MCP_OPERATION_TIME : MCP_REPLICATION_LATER);
+        mcp_replication_within(repl, repl->phase == MCP_REPLICATION_FORGET ? 0
+                                     : rc == MCP_DONE ? MCP_OPERATION_TIME
+                                     : MCP_REPLICATION_LATER);
         return;
     }
 
@@ -588,12 +589,13 @@ mcp_replicator_send(mcp_replication_t *repl,
 
     rc = mcp_replicator_make(repl, a, repl_state);
 
-    if (rc == MCP_OK) {
-        mcp_replication_run(repl, a->script, a->argv, a->n,
-                            mcp_replicator_done);
-    }
+    if (rc != MCP_OK) {
+        mcp_replication_within(repl, MCP_REPLICATION_LATER);
 
-    if (repl->sending) {
+    } else if (mcp_replication_run(repl, a->script, a->argv, a->n,
+                                   mcp_replicator_done)
+               == MCP_OK)
+    {
         mcp_replica_ack_wait(repl->cluster);
 
         if (a->script == MCP_SCRIPT_APPEND) {
@@ -604,9 +606,6 @@ mcp_replicator_send(mcp_replication_t *repl,
         repl->at = a->from.at;
         repl->sent = repl_state->sent_seq;
         repl->reports_state = (repl_state->state_requests && a->from.n == 0);
-
-    } else if (rc != MCP_OK) {
-        mcp_replication_within(repl, MCP_REPLICATION_LATER);
     }
 
     mcp_replicator_free(a);

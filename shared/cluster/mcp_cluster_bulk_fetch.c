@@ -92,7 +92,10 @@ mcp_bulk_fetch_more(mcp_replication_t *repl)
         }
 
         repl->requested = last;
-        repl->ranges++;
+
+        if (repl->ranges++ == 0) {
+            mcp_replication_set_phase(repl, MCP_REPLICATION_SENT);
+        }
     }
 }
 
@@ -146,10 +149,11 @@ mcp_bulk_fetch_is_wanted(const mcp_replication_t *repl)
 static void
 mcp_bulk_fetch_fetched(void *data, const mcp_reply_t *reply)
 {
-    int                 rc;
+    int                 discards, rc;
     mcp_replication_t  *repl;
 
     repl = data;
+    discards = repl->phase == MCP_REPLICATION_DISCARD;
 
     if (--repl->ranges == 0) {
         mcp_replication_returned(repl);
@@ -162,7 +166,7 @@ mcp_bulk_fetch_fetched(void *data, const mcp_reply_t *reply)
         rc = MCP_ERR_FULL;
 
     } else {
-        rc = reply && reply->type == MCP_REPLY_ARRAY && reply->n
+        rc = reply && reply->type == MCP_REPLY_ARRAY && reply->n && !discards
              ? mcp_bulk_fetch_feed(repl, reply) : MCP_ERR_NOT_FOUND;
     }
 
@@ -176,7 +180,6 @@ mcp_bulk_fetch_fetched(void *data, const mcp_reply_t *reply)
     }
 
     mcp_bulk_fetch_more(repl);
-    repl->sending = (repl->ranges != 0);
 
     if (reply) {
         mcp_replication_check(repl);
@@ -193,7 +196,6 @@ mcp_bulk_fetch_fetch(mcp_replication_t *repl, uint64_t after)
 
     repl->requested = after;
     mcp_bulk_fetch_more(repl);
-    repl->sending = (repl->ranges != 0);
 
-    return repl->sending;
+    return repl->ranges != 0;
 }

@@ -374,10 +374,11 @@ mcp_coalesce_fetch(mcp_replication_t *repl,
     mcp_args_number(&args, repl_state->own.seq);
     mcp_args_number(&args, repl_state->sent_seq);
     mcp_args_flag(&args, left);
-    mcp_replication_run(repl, MCP_SCRIPT_JOIN, args.args, args.n,
-                        mcp_coalesce_fetched);
 
-    if (repl->sending) {
+    if (mcp_replication_run(repl, MCP_SCRIPT_JOIN, args.args, args.n,
+                            mcp_coalesce_fetched)
+        == MCP_OK)
+    {
         repl->coalesced = !left;
         repl->sent = repl_state->sent_seq;
     }

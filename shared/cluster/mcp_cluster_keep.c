@@ -14,8 +14,8 @@
 
 
 /* A command with redis/keep.lua whose reply is pending. The replications of
- * its streams are not freed before the reply, because "sending" is set in
- * each. */
+ * its streams are not freed before the reply, because their phase is
+ * MCP_REPLICATION_SENT. */
 typedef struct {
     mcp_cluster_t      *cluster;
     size_t              n;
@@ -75,7 +75,7 @@ static int
 mcp_keep_is_due(const mcp_replication_t *repl, uint64_t now,
     mcp_store_replication_state_t *repl_state)
 {
-    return !repl->sending && !repl->waits && repl->time
+    return repl->phase == MCP_REPLICATION_IDLE && repl->time
            && now >= repl->time + repl->cluster->conf->node_timeout / 12
            && mcp_store_replication_state(repl->cluster->worker->store,
                                           &repl->ref,
@@ -189,7 +189,7 @@ mcp_keep_send(mcp_keep_t *keep, const mcp_keep_argv_t *argv)
 
     for (i = 0; i < keep->n; i++) {
         repl = keep->repls[i];
-        repl->sending = 1;
+        mcp_replication_set_phase(repl, MCP_REPLICATION_SENT);
         repl->reports_state = 0;
         repl->time = now;
         repl->whole = now;

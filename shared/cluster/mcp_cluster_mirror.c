@@ -196,8 +196,8 @@ mcp_mirror_fetch(mcp_replication_t *repl, uint64_t after)
     /* with an empty principal redis/resume.lua ignores the remaining
      * arguments */
 
-    mcp_replication_run(repl, MCP_SCRIPT_RESUME, args.args, args.n,
-                        mcp_mirror_fetched);
+    (void) mcp_replication_run(repl, MCP_SCRIPT_RESUME, args.args, args.n,
+                               mcp_mirror_fetched);
     repl->fetched = after;
 }
 
@@ -259,10 +259,10 @@ mcp_mirror_send_position(mcp_replication_t *repl, uint64_t sent, int left)
     mcp_args_number(&args, sent);
     mcp_args_text(&args, left ? mcp_str("1") : mcp_str("0"));
 
-    mcp_replication_run(repl, MCP_SCRIPT_READ_POSITION, args.args, args.n,
-                        mcp_mirror_position_sent);
-
-    if (repl->sending) {
+    if (mcp_replication_run(repl, MCP_SCRIPT_READ_POSITION, args.args, args.n,
+                            mcp_mirror_position_sent)
+        == MCP_OK)
+    {
         repl->sent = sent;
 
         if (left) {

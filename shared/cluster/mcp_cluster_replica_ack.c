@@ -52,7 +52,7 @@ mcp_replica_ack_waited(void *data, const mcp_reply_t *reply)
         cluster->ack_failed = mcp_worker_now(cluster->worker);
     }
 
-    /* "sending" is set for each replication in the list, so none was freed */
+    /* a reply is pending for each replication in the list, so none was freed */
 
     while (row) {
         repl = row;
@@ -61,7 +61,8 @@ mcp_replica_ack_waited(void *data, const mcp_reply_t *reply)
 
         /* if the stream was freed, another stream may have its id */
 
-        mcp_replicator_over(repl, repl->forgets ? MCP_ERR_UNREACHABLE : rc);
+        mcp_replicator_over(repl, repl->phase == MCP_REPLICATION_DISCARD
+                                  ? MCP_ERR_UNREACHABLE : rc);
     }
 }
 
@@ -118,6 +119,7 @@ mcp_replica_ack(mcp_replication_t *repl)
         cluster->ack_waiters_end = &cluster->ack_waiters;
     }
 
+    mcp_replication_set_phase(repl, MCP_REPLICATION_WAIT_REPLICAS);
     *cluster->ack_waiters_end = repl;
     cluster->ack_waiters_end = &repl->ack_next;
 }

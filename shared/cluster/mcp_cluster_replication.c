@@ -12,6 +12,35 @@
 #define MCP_REPLICATION_ARGS  20
 
 
+void
+mcp_replication_set_phase(mcp_replication_t *repl,
+    mcp_replication_phase_e phase)
+{
+    char           id[9];
+    mcp_worker_t  *worker;
+
+    static const char *const  names[] = {
+        [MCP_REPLICATION_IDLE] = "idle",
+        [MCP_REPLICATION_WAIT_ROOM] = "wait room",
+        [MCP_REPLICATION_FORGET] = "forget",
+        [MCP_REPLICATION_SENT] = "sent",
+        [MCP_REPLICATION_WAIT_REPLICAS] = "wait replicas",
+        [MCP_REPLICATION_DISCARD] = "discard"
+    };
+
+    worker = repl->cluster->worker;
+
+    if (repl->phase != phase && mcp_worker_logs(worker, MCP_LOG_DEBUG)) {
+        mcp_stream_id_short(id, repl->ref.id);
+        mcp_worker_log(worker, MCP_LOG_DEBUG,
+                       "stream %s: replication now %s, was %s", id,
+                       names[phase], names[repl->phase]);
+    }
+
+    repl->phase = phase;
+}
+
+
 static mcp_replication_t **
 mcp_replication_bucket(mcp_cluster_t *cluster,
     const unsigned char id[MCP_STREAM_ID_LEN])
@@ -184,12 +213,12 @@ mcp_replication_forget(mcp_replication_t *repl)
  * - a stream that may have a claim in Redis;
  * - a stream of a dead node of which events are lost, because no other node
  *   would end it;
- * - a stream whose removal was postponed ("forgets").
+ * - a stream whose removal was postponed (MCP_REPLICATION_FORGET).
  */
 static int
 mcp_replication_is_forgotten(const mcp_replication_t *repl)
 {
-    return repl->forgets || repl->claims || repl->lost
+    return repl->phase == MCP_REPLICATION_FORGET || repl->claims || repl->lost
            || (repl->number == 0 && repl->announced && !repl->mirrors
                && (repl->at.state < MCP_STATE_COMPLETED || repl->time == 0));
 }
@@ -205,10 +234,13 @@ mcp_replication_forget_now(mcp_replication_t *repl)
 
     rc = mcp_replication_is_forgotten(repl) ? mcp_replication_forget(repl)
                                             : MCP_OK;
-    repl->forgets = (rc != MCP_OK);
 
-    if (rc != MCP_OK && repl->cluster->state == MCP_CLUSTER_MEMBER) {
-        mcp_replication_within(repl, MCP_REPLICATION_LATER);
+    if (rc != MCP_OK) {
+        mcp_replication_set_phase(repl, MCP_REPLICATION_FORGET);
+
+        if (repl->cluster->state == MCP_CLUSTER_MEMBER) {
+            mcp_replication_within(repl, MCP_REPLICATION_LATER);
+        }
     }
 
     return rc;
@@ -239,6 +271,7 @@ mcp_replication_renew(mcp_replication_t *repl)
 {
     mcp_replication_t  old;
 
+    mcp_replication_set_phase(repl, MCP_REPLICATION_IDLE);
     old = *repl;
     memset(repl, 0, sizeof(mcp_replication_t));
 
@@ -260,8 +293,9 @@ mcp_replication_check(mcp_replication_t *repl)
     /* the stream is checked again after the pending reply, or when it is the
      * first in the list of waiting streams */
 
-    if (repl->sending
-        || (repl->waits && repl->cluster->state == MCP_CLUSTER_MEMBER))
+    if (repl->phase >= MCP_REPLICATION_SENT
+        || (repl->phase == MCP_REPLICATION_WAIT_ROOM
+            && repl->cluster->state == MCP_CLUSTER_MEMBER))
     {
         return;
     }
@@ -283,7 +317,7 @@ mcp_replication_check(mcp_replication_t *repl)
         return;
     }
 
-    if (repl->forgets) {
+    if (repl->phase == MCP_REPLICATION_FORGET) {
         if (mcp_replication_forget_now(repl) != MCP_OK) {
             return;
         }
@@ -303,7 +337,7 @@ mcp_replication_check(mcp_replication_t *repl)
 }
 
 
-void
+int
 mcp_replication_run(mcp_replication_t *repl, mcp_script_e script,
     const mcp_str_t *args, size_t n, mcp_link_reply_cb handler)
 {
@@ -315,7 +349,7 @@ mcp_replication_run(mcp_replication_t *repl, mcp_script_e script,
     mcp_cluster_t  *cluster;
 
     if (!mcp_replication_may_send(repl)) {
-        return;
+        return MCP_AGAIN;
     }
 
     cluster = repl->cluster;
@@ -329,13 +363,15 @@ mcp_replication_run(mcp_replication_t *repl, mcp_script_e script,
 
     if (rc == MCP_OK) {
         mcp_link_copied(&cluster->link, before);
-        repl->sending = 1;
+        mcp_replication_set_phase(repl, MCP_REPLICATION_SENT);
         repl->announced |= !repl->mirrors;
         repl->time = mcp_worker_now(cluster->worker);
 
     } else {
         mcp_replication_within(repl, MCP_REPLICATION_LATER);
     }
+
+    return rc;
 }
 
 
@@ -371,7 +407,9 @@ mcp_replication_flush(mcp_cluster_t *cluster,
 void
 mcp_replication_returned(mcp_replication_t *repl)
 {
-    repl->sending = 0;
+    mcp_replication_set_phase(repl,
+                              repl->phase == MCP_REPLICATION_DISCARD
+                              ? MCP_REPLICATION_FORGET : MCP_REPLICATION_IDLE);
 }
 
 
@@ -444,7 +482,7 @@ mcp_cluster_replicated(void *data, const mcp_stream_ref_t *ref,
     op->later = repl->ops;
     repl->ops = op;
 
-    if (repl->waits) {
+    if (repl->phase == MCP_REPLICATION_WAIT_ROOM) {
         mcp_replication_wait_no_more(repl);
         mcp_replication_within(repl, 0);
     }
@@ -469,7 +507,12 @@ mcp_replication_changed(void *data, const mcp_stream_ref_t *ref)
 
     if (ref->index == 0) {
         mcp_replication_wait_no_more(repl);
-        repl->forgets |= repl->sending && mcp_replication_is_forgotten(repl);
+
+        if (repl->phase >= MCP_REPLICATION_SENT
+            && mcp_replication_is_forgotten(repl))
+        {
+            mcp_replication_set_phase(repl, MCP_REPLICATION_DISCARD);
+        }
     }
 
     repl->full = 0;
@@ -507,7 +550,7 @@ mcp_replication_standalone(mcp_cluster_t *cluster)
         for (repl = cluster->repls[i]; repl; repl = repl->next) {
             mcp_store_replication_end(cluster->worker->store, &repl->ref);
 
-            if (!repl->sending) {
+            if (repl->phase < MCP_REPLICATION_SENT) {
                 mcp_replication_wait_no_more(repl);
                 mcp_replication_within(repl, 0);
             }

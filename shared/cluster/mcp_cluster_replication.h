@@ -67,6 +67,25 @@
 #define MCP_REPLICATION_MISSES  3
 
 
+/* The pending command of a replication. A reply is pending from
+ * MCP_REPLICATION_SENT on. */
+typedef enum {
+    MCP_REPLICATION_IDLE = 0,      /* there is none; the timer, a change of the
+                                      stream or a new link causes the next
+                                      check */
+    MCP_REPLICATION_WAIT_ROOM,     /* it waits in the send queue until the link
+                                      has room */
+    MCP_REPLICATION_FORGET,        /* the stream was freed, and Redis has to
+                                      remove it before another stream gets its
+                                      id */
+    MCP_REPLICATION_SENT,          /* the reply of Redis is pending */
+    MCP_REPLICATION_WAIT_REPLICAS, /* Redis has replied; the acknowledgement of
+                                      its replicas is pending */
+    MCP_REPLICATION_DISCARD        /* the reply is pending, but the stream was
+                                      freed: FORGET follows */
+} mcp_replication_phase_e;
+
+
 /* The replication of one stream by this process: it copies the stream to
  * Redis, or feeds its mirror. At most one command is pending for it, or
  * several XRANGE commands of mcp_cluster_bulk_fetch.c. */
@@ -76,12 +95,13 @@ struct mcp_replication_s {
     mcp_replication_t      *waits_next;   /* next replication that waits for
                                              room on the link */
     mcp_replication_t     **waits;        /* the pointer to this replication
-                                             in that list; NULL: not in the
-                                             list */
+                                             in that list, during WAIT_ROOM */
     mcp_replication_t      *ack_next;          /* next replication that waits
                                                   for the reply to WAIT */
     mcp_cluster_t          *cluster;
     mcp_stream_ref_t        ref;
+    mcp_replication_phase_e  phase;       /* changed by
+                                             mcp_replication_set_phase() only */
     mcp_timer_t             timer;        /* time of the next check at the
                                              latest */
     uint64_t                time;         /* when the last command was sent,
@@ -164,10 +184,6 @@ struct mcp_replication_s {
                                              made to last beyond the
                                              stream's time of expiry,
                                              because it has a reader */
-    unsigned                forgets:1;    /* 1 if the stream is freed here, and
-                                             Redis has to remove it before
-                                             another stream gets its id */
-    unsigned                sending:1;
     unsigned                specified:1;  /* 1 if max_wait and session are
                                              known */
     unsigned                begin:1;      /* 1 if Redis does not have the
@@ -206,6 +222,10 @@ struct mcp_replication_s {
 mcp_replication_t *mcp_replication_get(mcp_cluster_t *cluster,
     const mcp_stream_ref_t *ref);
 
+/* Changes the phase, and logs the change at level debug. */
+void mcp_replication_set_phase(mcp_replication_t *repl,
+    mcp_replication_phase_e phase);
+
 /* Does the next step for a stream. May free "repl", which must not be used
  * afterwards. */
 void mcp_replication_check(mcp_replication_t *repl);
@@ -226,10 +246,12 @@ void mcp_replication_flush(mcp_cluster_t *cluster,
 /*
  * Runs a script with the stream's id and n arguments, at most 2 *
  * MCP_REPLICATION_EVENTS + 20. The handler gets "repl" as data and must call
- * mcp_replication_returned(). If the script cannot be sent now, "sending"
- * remains 0 and the stream is checked again later.
+ * mcp_replication_returned().
+ *
+ * Returns MCP_OK, or
+ *   MCP_AGAIN  the script cannot be sent now: the stream is checked again later
  */
-void mcp_replication_run(mcp_replication_t *repl, mcp_script_e script,
+int mcp_replication_run(mcp_replication_t *repl, mcp_script_e script,
     const mcp_str_t *args, size_t n, mcp_link_reply_cb handler);
 void mcp_replication_returned(mcp_replication_t *repl);
 

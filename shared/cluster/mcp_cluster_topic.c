@@ -125,11 +125,13 @@ mcp_topic_fetch(mcp_replication_t *repl)
                                      key);
 
     repl->topics_received = cluster->topics_received;
-    repl->sending = mcp_link_send(&cluster->link, argv, 2, mcp_topic_fetched,
-                                  repl)
-                    == MCP_OK;
 
-    if (!repl->sending) {
+    if (mcp_link_send(&cluster->link, argv, 2, mcp_topic_fetched, repl)
+        == MCP_OK)
+    {
+        mcp_replication_set_phase(repl, MCP_REPLICATION_SENT);
+
+    } else {
         mcp_replication_within(repl, MCP_REPLICATION_LATER);
     }
 }

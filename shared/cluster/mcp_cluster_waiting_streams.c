@@ -12,7 +12,7 @@ mcp_send_queue_wait(mcp_replication_t *repl)
 {
     mcp_cluster_t  *cluster;
 
-    if (repl->waits) {
+    if (repl->phase == MCP_REPLICATION_WAIT_ROOM) {
         return;
     }
 
@@ -26,13 +26,14 @@ mcp_send_queue_wait(mcp_replication_t *repl)
     repl->waits = cluster->waiting_end;
     *repl->waits = repl;
     cluster->waiting_end = &repl->waits_next;
+    mcp_replication_set_phase(repl, MCP_REPLICATION_WAIT_ROOM);
 }
 
 
 void
 mcp_replication_wait_no_more(mcp_replication_t *repl)
 {
-    if (repl->waits == NULL) {
+    if (repl->phase != MCP_REPLICATION_WAIT_ROOM) {
         return;
     }
 
@@ -45,7 +46,7 @@ mcp_replication_wait_no_more(mcp_replication_t *repl)
         repl->cluster->waiting_end = repl->waits;
     }
 
-    repl->waits = NULL;
+    mcp_replication_set_phase(repl, MCP_REPLICATION_IDLE);
 }
 
 

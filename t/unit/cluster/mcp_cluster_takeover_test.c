@@ -272,7 +272,7 @@ test_half(void **state)
     assert_int_equal(info.last_seq, 0);
     cut_off(1);
     copy = mcp_replication_get(nodes[1].cluster, &info.ref);
-    copy->sending = 1;
+    mcp_replication_set_phase(copy, MCP_REPLICATION_SENT);
 
     while (nodes[1].cluster->state != MCP_CLUSTER_MEMBER) {
         carry(1);
@@ -291,7 +291,7 @@ test_half(void **state)
     assert_int_equal(info_of(1, 'a').last_seq, 0);
     assert_int_equal(came, MCP_ERR_UNREACHABLE);
 
-    copy->sending = 0;
+    mcp_replication_set_phase(copy, MCP_REPLICATION_IDLE);
     mcp_replication_check(copy);
     UNTIL(info_of(1, 'a').state == MCP_STATE_FAILED);
     come(1, 'a', 3, 's');

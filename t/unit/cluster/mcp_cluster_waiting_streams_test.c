@@ -12,7 +12,7 @@ n_waiting(int i)
     mcp_replication_t  *copy;
 
     for (copy = nodes[i].cluster->waiting; copy; copy = copy->waits_next) {
-        assert_false(copy->sending);
+        assert_int_equal(copy->phase, MCP_REPLICATION_WAIT_ROOM);
         assert_false(mcp_timer_armed(&copy->timer));
         n++;
     }
