@@ -141,7 +141,7 @@ mcp_bulk_fetch_is_wanted(const mcp_replication_t *repl)
     return mcp_store_replication_state(repl->cluster->worker->store, &repl->ref,
                              &repl_state)
            == MCP_OK
-           && (repl->takes_over
+           && (repl->mirror >= MCP_MIRROR_TAKE_OVER
                || repl_state.consumer_slot != MCP_STORE_NO_SLOT);
 }
 
@@ -162,7 +162,8 @@ mcp_bulk_fetch_fetched(void *data, const mcp_reply_t *reply)
     /* after an event for which the mirror had no room, no later event can be
      * added */
 
-    if (repl->full) {
+    if (repl->mirror == MCP_MIRROR_PAUSED || repl->mirror == MCP_MIRROR_NO_ROOM)
+    {
         rc = MCP_ERR_FULL;
 
     } else {
@@ -175,8 +176,8 @@ mcp_bulk_fetch_fetched(void *data, const mcp_reply_t *reply)
 
     if (rc != MCP_OK || !mcp_bulk_fetch_is_wanted(repl)) {
         repl->batch = 0;
-        repl->full = (rc == MCP_ERR_LIMIT || rc == MCP_ERR_FULL);
-        repl->tight = repl->full;
+        mcp_mirror_note_fetch(repl, rc == MCP_ERR_LIMIT || rc == MCP_ERR_FULL
+                                    ? rc : MCP_OK, 0);
     }
 
     mcp_bulk_fetch_more(repl);

@@ -158,7 +158,7 @@ mcp_coalesce_mirror(mcp_cluster_t *cluster,
         }
 
         repl->coalesced = 1;
-        repl->full = 0;
+        mcp_mirror_continue(repl);
 
         /* events may have arrived in the node queue before the mirror existed:
          * they are fetched when the mirror gets a reader */
@@ -351,7 +351,7 @@ mcp_coalesce_fetched(void *data, const mcp_reply_t *reply)
     }
 
     repl->misses = 0;
-    repl->full = (rc != MCP_OK || reply->n <= MCP_COALESCE_EVENTS);
+    mcp_mirror_note_fetch(repl, rc, reply->n <= MCP_COALESCE_EVENTS);
 
     /* free the mirror: Redis no longer has the next event, or the event can
      * never fit */
@@ -409,7 +409,8 @@ mcp_coalesce_check(mcp_replication_t *repl,
     refresh = refresh / MCP_COALESCE_TOUCHES + 1;
 
     if (!repl->coalesced || now >= repl->time + refresh
-        || (repl_state->known.seq > repl_state->own.seq && !repl->full)
+        || (repl_state->known.seq > repl_state->own.seq
+            && repl->mirror == MCP_MIRROR_FOLLOW)
         || repl_state->sent_seq >= repl->sent + MCP_REPLICATION_SEND_EVENTS
         || (repl_state->sent_seq > repl->sent
             && now >= repl->time + MCP_REPLICATION_SEND_TIME))

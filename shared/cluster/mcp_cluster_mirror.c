@@ -7,6 +7,63 @@
 #include "cluster/mcp_cluster_replication.h"
 
 
+void
+mcp_mirror_set_state(mcp_replication_t *repl, mcp_mirror_state_e state)
+{
+    static const char *const  names[] = {
+        [MCP_MIRROR_NONE] = "none",
+        [MCP_MIRROR_FOLLOW] = "follow",
+        [MCP_MIRROR_PAUSED] = "paused",
+        [MCP_MIRROR_TAKE_OVER] = "take-over",
+        [MCP_MIRROR_NO_ROOM] = "no room",
+        [MCP_MIRROR_NO_EVENTS] = "no events",
+        [MCP_MIRROR_TOPICS] = "topics",
+        [MCP_MIRROR_LOST] = "lost"
+    };
+
+    if (repl->mirror != state) {
+        mcp_replication_log_change(repl, "mirror", names[state],
+                                   names[repl->mirror]);
+    }
+
+    repl->mirror = state;
+}
+
+
+void
+mcp_mirror_note_fetch(mcp_replication_t *repl, int rc, int has_none)
+{
+    int  has_room, paused;
+
+    has_room = rc != MCP_ERR_LIMIT && rc != MCP_ERR_FULL;
+    paused = rc != MCP_OK || has_none;
+
+    if (repl->mirror < MCP_MIRROR_TAKE_OVER) {
+        mcp_mirror_set_state(repl, paused ? MCP_MIRROR_PAUSED
+                                          : MCP_MIRROR_FOLLOW);
+
+    } else {
+        mcp_mirror_set_state(repl, !has_room ? MCP_MIRROR_NO_ROOM
+                                   : paused ? MCP_MIRROR_NO_EVENTS
+                                            : MCP_MIRROR_TAKE_OVER);
+    }
+}
+
+
+void
+mcp_mirror_continue(mcp_replication_t *repl)
+{
+    if (repl->mirror == MCP_MIRROR_PAUSED) {
+        mcp_mirror_set_state(repl, MCP_MIRROR_FOLLOW);
+
+    } else if (repl->mirror == MCP_MIRROR_NO_ROOM
+               || repl->mirror == MCP_MIRROR_NO_EVENTS)
+    {
+        mcp_mirror_set_state(repl, MCP_MIRROR_TAKE_OVER);
+    }
+}
+
+
 int
 mcp_mirror_event(mcp_cluster_t *cluster,
     const unsigned char id[MCP_STREAM_ID_LEN], uint64_t seq, mcp_str_t message,
@@ -54,15 +111,15 @@ mcp_mirror_feed(mcp_cluster_t *cluster,
 static void
 mcp_mirror_lost(mcp_replication_t *repl)
 {
-    if (repl->takes_over && !repl->lost) {
-        repl->lost = 1;
+    if (repl->mirror >= MCP_MIRROR_TAKE_OVER && repl->mirror != MCP_MIRROR_LOST)
+    {
         mcp_worker_log(repl->cluster->worker, MCP_LOG_ERROR,
                        "cluster: a stream of a dead node is lost: %s",
-                       repl->full && repl->tight ? "the zone is full: enlarge "
-                                                   "the zone"
-                                                 : "Redis does not have all of "
-                       "its events");
+                       repl->mirror == MCP_MIRROR_NO_ROOM
+                       ? "the zone is full: enlarge the zone"
+                       : "Redis does not have all of its events");
         mcp_store_node_count(repl->cluster->worker->store, MCP_NODE_DROPPED);
+        mcp_mirror_set_state(repl, MCP_MIRROR_LOST);
     }
 }
 
@@ -157,8 +214,7 @@ mcp_mirror_fetched(void *data, const mcp_reply_t *reply)
     /* fetch no more for now: the mirror has no room, or the reply has no
      * event */
 
-    repl->full = (rc != MCP_OK || reply->n < MCP_REMOTE_RESUME_EVENTS + 2);
-    repl->tight = (rc == MCP_ERR_LIMIT || rc == MCP_ERR_FULL);
+    mcp_mirror_note_fetch(repl, rc, reply->n < MCP_REMOTE_RESUME_EVENTS + 2);
 
     if (rc == MCP_OK) {
         repl->cramped = 0;
@@ -276,26 +332,28 @@ mcp_mirror_send_position(mcp_replication_t *repl, uint64_t sent, int left)
 static void
 mcp_mirror_promote(mcp_replication_t *repl)
 {
+    int            rc;
     mcp_worker_t  *worker;
 
     worker = repl->cluster->worker;
 
-    repl->takes_over = 0;
     repl->number = 0;
     repl->time = 0;
 
-    if (mcp_store_promote(worker->store, repl->ref.id,
-                          repl->cluster->conf->sync != MCP_CLUSTER_SYNC_OFF)
-        == MCP_OK)
-    {
+    rc = mcp_store_promote(worker->store, repl->ref.id,
+                           repl->cluster->conf->sync != MCP_CLUSTER_SYNC_OFF);
+    mcp_mirror_set_state(repl, rc == MCP_OK ? MCP_MIRROR_NONE
+                                            : MCP_MIRROR_FOLLOW);
+
+    if (rc == MCP_OK) {
         mcp_topic_replay(repl);
         mcp_worker_adopt(worker);
     }
 }
 
 
-/* Returns 1 if a dead node's stream lacks room and may wait for it: until two
- * node timeouts have passed. */
+/* Returns 1 if a dead node's stream may wait for room: until two node timeouts
+ * have passed. */
 static int
 mcp_mirror_may_wait(mcp_replication_t *repl)
 {
@@ -307,8 +365,7 @@ mcp_mirror_may_wait(mcp_replication_t *repl)
         repl->cramped = now;
     }
 
-    return repl->tight
-           && now < repl->cramped + 2 * repl->cluster->conf->node_timeout;
+    return now < repl->cramped + 2 * repl->cluster->conf->node_timeout;
 }
 
 
@@ -316,25 +373,28 @@ static void
 mcp_mirror_check_promoted(mcp_replication_t *repl,
     const mcp_store_replication_state_t *repl_state)
 {
-    if (repl->full && repl_state->known.seq > repl_state->own.seq) {
-        if (mcp_mirror_may_wait(repl)) {
-            repl->full = 0;
-            mcp_replication_within(repl, repl->cluster->conf->node_timeout / 3);
-            return;
+    if (repl_state->known.seq <= repl_state->own.seq) {
+        if (repl_state->listener && repl->mirror != MCP_MIRROR_TOPICS) {
+            mcp_topic_fetch(repl);
+
+        } else {
+            mcp_mirror_promote(repl);
         }
 
+    } else if (repl->mirror == MCP_MIRROR_NO_ROOM && mcp_mirror_may_wait(repl))
+    {
+        mcp_mirror_continue(repl);
+        mcp_replication_within(repl, repl->cluster->conf->node_timeout / 3);
+
+    } else if (repl->mirror == MCP_MIRROR_NO_ROOM
+               || repl->mirror == MCP_MIRROR_NO_EVENTS)
+    {
         mcp_mirror_lost(repl);
         mcp_store_mirror_forget(repl->cluster->worker->store, repl->ref.id);
         mcp_replication_check(repl);
 
-    } else if (repl_state->known.seq > repl_state->own.seq) {
-        mcp_mirror_fetch(repl, repl_state->own.seq);
-
-    } else if (repl_state->listener && !repl->has_topics) {
-        mcp_topic_fetch(repl);
-
     } else {
-        mcp_mirror_promote(repl);
+        mcp_mirror_fetch(repl, repl_state->own.seq);
     }
 }
 
@@ -348,7 +408,7 @@ mcp_mirror_check(mcp_replication_t *repl,
     now = mcp_worker_now(repl->cluster->worker);
     refresh = repl->cluster->conf->node_timeout / 3;
 
-    if (repl->takes_over) {
+    if (repl->mirror >= MCP_MIRROR_TAKE_OVER) {
         mcp_mirror_check_promoted(repl, repl_state);
         return;
     }
@@ -373,7 +433,9 @@ mcp_mirror_check(mcp_replication_t *repl,
         return;
     }
 
-    if (repl_state->known.seq > repl_state->own.seq && !repl->full) {
+    if (repl_state->known.seq > repl_state->own.seq
+        && repl->mirror == MCP_MIRROR_FOLLOW)
+    {
         mcp_mirror_fetch(repl, repl_state->own.seq);
         return;
     }

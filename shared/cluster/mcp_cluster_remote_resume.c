@@ -125,7 +125,7 @@ mcp_remote_resume_feed(mcp_cluster_t *cluster, const mcp_stream_ref_t *ref,
 
     repl->number = number;
     repl->sent = sent;
-    repl->full = 0;
+    mcp_mirror_continue(repl);
     mcp_bulk_fetch_note(repl, reply);
 
     /* report the state of the reader to Redis soon: the client may have

@@ -13,12 +13,26 @@
 
 
 void
-mcp_replication_set_phase(mcp_replication_t *repl,
-    mcp_replication_phase_e phase)
+mcp_replication_log_change(const mcp_replication_t *repl, const char *state,
+    const char *now, const char *before)
 {
     char           id[9];
     mcp_worker_t  *worker;
 
+    worker = repl->cluster->worker;
+
+    if (mcp_worker_logs(worker, MCP_LOG_DEBUG)) {
+        mcp_stream_id_short(id, repl->ref.id);
+        mcp_worker_log(worker, MCP_LOG_DEBUG, "stream %s: %s now %s, was %s",
+                       id, state, now, before);
+    }
+}
+
+
+void
+mcp_replication_set_phase(mcp_replication_t *repl,
+    mcp_replication_phase_e phase)
+{
     static const char *const  names[] = {
         [MCP_REPLICATION_IDLE] = "idle",
         [MCP_REPLICATION_WAIT_ROOM] = "wait room",
@@ -28,13 +42,9 @@ mcp_replication_set_phase(mcp_replication_t *repl,
         [MCP_REPLICATION_DISCARD] = "discard"
     };
 
-    worker = repl->cluster->worker;
-
-    if (repl->phase != phase && mcp_worker_logs(worker, MCP_LOG_DEBUG)) {
-        mcp_stream_id_short(id, repl->ref.id);
-        mcp_worker_log(worker, MCP_LOG_DEBUG,
-                       "stream %s: replication now %s, was %s", id,
-                       names[phase], names[repl->phase]);
+    if (repl->phase != phase) {
+        mcp_replication_log_change(repl, "replication", names[phase],
+                                   names[repl->phase]);
     }
 
     repl->phase = phase;
@@ -56,8 +66,7 @@ mcp_replication_timer(void *data)
     mcp_replication_t  *repl;
 
     repl = data;
-    repl->full = 0;
-
+    mcp_mirror_continue(repl);
     mcp_replication_check(repl);
 }
 
@@ -218,8 +227,10 @@ mcp_replication_forget(mcp_replication_t *repl)
 static int
 mcp_replication_is_forgotten(const mcp_replication_t *repl)
 {
-    return repl->phase == MCP_REPLICATION_FORGET || repl->claims || repl->lost
-           || (repl->number == 0 && repl->announced && !repl->mirrors
+    return repl->phase == MCP_REPLICATION_FORGET || repl->claims
+           || repl->mirror == MCP_MIRROR_LOST
+           || (repl->number == 0 && repl->announced
+               && repl->mirror == MCP_MIRROR_NONE
                && (repl->at.state < MCP_STATE_COMPLETED || repl->time == 0));
 }
 
@@ -272,6 +283,7 @@ mcp_replication_renew(mcp_replication_t *repl)
     mcp_replication_t  old;
 
     mcp_replication_set_phase(repl, MCP_REPLICATION_IDLE);
+    mcp_mirror_set_state(repl, MCP_MIRROR_NONE);
     old = *repl;
     memset(repl, 0, sizeof(mcp_replication_t));
 
@@ -325,12 +337,15 @@ mcp_replication_check(mcp_replication_t *repl)
         mcp_replication_renew(repl);
     }
 
-    repl->mirrors = (repl_state.mirror != 0);
-
     if (repl_state.mirror) {
+        if (repl->mirror == MCP_MIRROR_NONE) {
+            mcp_mirror_set_state(repl, MCP_MIRROR_FOLLOW);
+        }
+
         mcp_mirror_check(repl, &repl_state);
 
     } else {
+        mcp_mirror_set_state(repl, MCP_MIRROR_NONE);
         mcp_lag_check(repl, &repl_state);
         mcp_replicator_check(repl, &repl_state);
     }
@@ -364,7 +379,7 @@ mcp_replication_run(mcp_replication_t *repl, mcp_script_e script,
     if (rc == MCP_OK) {
         mcp_link_copied(&cluster->link, before);
         mcp_replication_set_phase(repl, MCP_REPLICATION_SENT);
-        repl->announced |= !repl->mirrors;
+        repl->announced |= repl->mirror == MCP_MIRROR_NONE;
         repl->time = mcp_worker_now(cluster->worker);
 
     } else {
@@ -515,7 +530,7 @@ mcp_replication_changed(void *data, const mcp_stream_ref_t *ref)
         }
     }
 
-    repl->full = 0;
+    mcp_mirror_continue(repl);
     mcp_replication_check(repl);
 }
 

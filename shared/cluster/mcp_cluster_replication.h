@@ -86,6 +86,24 @@ typedef enum {
 } mcp_replication_phase_e;
 
 
+/* The receiving side of a replication. The owner's node is dead, and this node
+ * takes its stream over, from MCP_MIRROR_TAKE_OVER on. */
+typedef enum {
+    MCP_MIRROR_NONE = 0,   /* the stream itself is here */
+    MCP_MIRROR_FOLLOW,     /* the process fetches the events that the node queue
+                              did not bring */
+    MCP_MIRROR_PAUSED,     /* it fetches none until the next change or timer:
+                              the mirror accepts none, or Redis has no more */
+    MCP_MIRROR_TAKE_OVER,  /* it fetches all events, and then makes the mirror
+                              the stream itself */
+    MCP_MIRROR_NO_ROOM,    /* the next event waits for room in the zone */
+    MCP_MIRROR_NO_EVENTS,  /* Redis has no more events */
+    MCP_MIRROR_TOPICS,     /* all topics of a listener are known */
+    MCP_MIRROR_LOST        /* events are missing permanently, and Redis has to
+                              remove the stream */
+} mcp_mirror_state_e;
+
+
 /* The replication of one stream by this process: it copies the stream to
  * Redis, or feeds its mirror. At most one command is pending for it, or
  * several XRANGE commands of mcp_cluster_bulk_fetch.c. */
@@ -102,6 +120,8 @@ struct mcp_replication_s {
     mcp_stream_ref_t        ref;
     mcp_replication_phase_e  phase;       /* changed by
                                              mcp_replication_set_phase() only */
+    mcp_mirror_state_e      mirror;       /* changed by mcp_mirror_set_state()
+                                             only */
     mcp_timer_t             timer;        /* time of the next check at the
                                              latest */
     uint64_t                time;         /* when the last command was sent,
@@ -127,9 +147,9 @@ struct mcp_replication_s {
     uint64_t                displaced;    /* since when a key of the stream has
                                              a wrong type in Redis, ms; 0: no
                                              key has one */
-    uint64_t                cramped;      /* since when this zone has no room
-                                             for events of a dead node's
-                                             stream, ms; 0: it has room */
+    uint64_t                cramped;      /* since when events of a dead node's
+                                             stream have been in NO_ROOM, ms;
+                                             0: the zone has room */
     mcp_store_checkpoint_t  at;           /* state of the stream that was last
                                              sent to Redis */
     mcp_node_position_t     received;     /* of a dead node's stream: position
@@ -169,8 +189,6 @@ struct mcp_replication_s {
     uint64_t                node;         /* id that this node had when Redis
                                              last acknowledged the stream; 0:
                                              never */
-    unsigned                mirrors:1;    /* 1 if the stream was a mirror when
-                                             it was last checked */
     unsigned                claims:1;     /* 1 if a claim was sent to Redis
                                              that the stream's call is the
                                              first of equal calls, and Redis
@@ -191,19 +209,7 @@ struct mcp_replication_s {
     unsigned                refills:1;    /* 1 if Redis has lost events:
                                              "at" is the last one that it
                                              still has */
-    unsigned                takes_over:1;   /* 1 if the stream's node is dead
-                                               and this node takes it over once
-                                               it has all events */
     unsigned                replays:1;    /* 1 if "received" is valid */
-    unsigned                has_topics:1; /* 1 if all topics of a dead node's
-                                             stream are known */
-    unsigned                full:1;       /* 1 if no events are fetched at the
-                                             moment, because the mirror accepts
-                                             none or Redis has no more */
-    unsigned                tight:1;      /* 1 if "full" is set because of a
-                                             lack of room */
-    unsigned                lost:1;       /* 1 if events of a dead node's stream
-                                             are missing permanently */
     unsigned                reports_state:1; /* 1 if the pending command
                                                 contains no event, and answers
                                                 another node's query for the
@@ -225,6 +231,10 @@ mcp_replication_t *mcp_replication_get(mcp_cluster_t *cluster,
 /* Changes the phase, and logs the change at level debug. */
 void mcp_replication_set_phase(mcp_replication_t *repl,
     mcp_replication_phase_e phase);
+
+/* Logs a change of one of a replication's states at level debug. */
+void mcp_replication_log_change(const mcp_replication_t *repl,
+    const char *state, const char *now, const char *before);
 
 /* Does the next step for a stream. May free "repl", which must not be used
  * afterwards. */
@@ -292,6 +302,17 @@ void mcp_replicator_check(mcp_replication_t *repl,
     const mcp_store_replication_state_t *repl_state);
 void mcp_mirror_check(mcp_replication_t *repl,
     const mcp_store_replication_state_t *repl_state);
+
+/* Changes the state of a mirror, and logs the change at level debug. */
+void mcp_mirror_set_state(mcp_replication_t *repl, mcp_mirror_state_e state);
+
+/* Pauses or continues the fetching of events after a fetch. "rc" is the value
+ * of mcp_mirror_feed() for its events, and "has_none" is 1 if it brought
+ * none. */
+void mcp_mirror_note_fetch(mcp_replication_t *repl, int rc, int has_none);
+
+/* Continues the fetching of events if it was paused. */
+void mcp_mirror_continue(mcp_replication_t *repl);
 
 /* Ends the pending command of a replicator. "rc" is a value of
  * mcp_replicator_taken() in mcp_cluster_append.c, or the result of the
@@ -426,8 +447,9 @@ void mcp_cluster_generation(mcp_cluster_t *cluster,
 /* --- mcp_cluster_topic.c --- */
 
 /* Requests the topics of a dead node's listener whose mirror is at this node,
- * and sets has_topics when they are complete. Changes of topics after the
- * request reach the mirror by broadcasts, so none is missed. */
+ * and sets the state MCP_MIRROR_TOPICS when they are complete. Changes of
+ * topics after the request reach the mirror by broadcasts, so none is
+ * missed. */
 void mcp_topic_fetch(mcp_replication_t *repl);
 
 /* Delivers the notifications that were broadcast while a dead node's listener

@@ -55,9 +55,7 @@ mcp_takeover_promote(mcp_replication_t *repl, const mcp_reply_t *item,
     repl->replays =
         mcp_broadcast_position(mcp_reply_item(item, 7)->text, &repl->received)
         != 0;
-    repl->takes_over = 1;
-    repl->full = 0;
-    repl->has_topics = 0;
+    mcp_mirror_set_state(repl, MCP_MIRROR_TAKE_OVER);
 }
 
 

@@ -69,7 +69,7 @@ mcp_topic_promote(mcp_replication_t *repl, const mcp_reply_t *reply)
                        "of a dead node, and some are lost: enlarge the zone");
     }
 
-    repl->has_topics = 1;
+    mcp_mirror_set_state(repl, MCP_MIRROR_TOPICS);
 }
 
 

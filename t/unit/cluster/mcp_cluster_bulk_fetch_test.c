@@ -196,7 +196,7 @@ test_foreign(void **state)
 
         come(1, 'a', 0, 's');
         (void) read_from(1, 'a', 0, &seq);
-        UNTIL(replication_of(1, 'a')->full);
+        UNTIL(replication_of(1, 'a')->mirror == MCP_MIRROR_PAUSED);
         assert_int_equal(replication_of(1, 'a')->ranges, 0);
         assert_int_equal(info_of(1, 'a').last_seq, 600);
         end_all();

@@ -125,7 +125,8 @@ test_displaced(void **state)
     end(0);
 
     while (find(1, 'a', &info) != MCP_OK
-           || !mcp_replication_get(nodes[1].cluster, &info.ref)->takes_over)
+           || mcp_replication_get(nodes[1].cluster, &info.ref)->mirror
+              < MCP_MIRROR_TAKE_OVER)
     {
         carry(1);
         usleep(1000);
