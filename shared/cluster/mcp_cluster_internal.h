@@ -430,7 +430,7 @@ void mcp_cluster_denied(mcp_link_t *link, const mcp_reply_t *error);
 int mcp_cluster_refused(mcp_cluster_t *cluster, const mcp_reply_t *reply);
 
 
-/* --- mcp_cluster_lag.c --- */
+/* --- mcp_cluster_replication.c --- */
 
 /* Initializes the timer that measures the replication lag, and resets the lag
  * of this process in the status. */

@@ -1,8 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* The replications of a process: of its streams, and of mirrors that it feeds.
+/*
+ * The replications of a process: of its streams, and of mirrors that it feeds.
  * A replication is found by the stream's id. It is checked when the store
- * reports a change, when Redis has replied, and at intervals. */
+ * reports a change, when Redis has replied, and at intervals.
+ *
+ * Streams that wait for room on the process's link to Redis send commands in
+ * the order of the send queue. The replication lag consists of the events of
+ * this process that Redis has not acknowledged. While there are such events,
+ * the lag is reported to the status at intervals.
+ */
 
 
 #include "cluster/mcp_cluster_replication.h"
@@ -10,6 +17,9 @@
 
 /* Maximum number of arguments of a script, without the events' arguments. */
 #define MCP_REPLICATION_ARGS  20
+
+/* Interval of reports about the replication lag to the status, ms. */
+#define MCP_LAG_TIME  1000
 
 
 void
@@ -50,6 +60,218 @@ mcp_replication_set_phase(mcp_replication_t *repl,
     repl->phase = phase;
 }
 
+
+/* --- the send queue --- */
+
+static void
+mcp_send_queue_wait(mcp_replication_t *repl)
+{
+    mcp_cluster_t  *cluster;
+
+    if (repl->phase == MCP_REPLICATION_WAIT_ROOM) {
+        return;
+    }
+
+    cluster = repl->cluster;
+
+    if (cluster->waiting == NULL) {
+        cluster->waiting_end = &cluster->waiting;
+    }
+
+    repl->waits_next = NULL;
+    repl->waits = cluster->waiting_end;
+    *repl->waits = repl;
+    cluster->waiting_end = &repl->waits_next;
+    mcp_replication_set_phase(repl, MCP_REPLICATION_WAIT_ROOM);
+}
+
+
+/* Removes a stream from the send queue. */
+static void
+mcp_replication_wait_no_more(mcp_replication_t *repl)
+{
+    if (repl->phase != MCP_REPLICATION_WAIT_ROOM) {
+        return;
+    }
+
+    *repl->waits = repl->waits_next;
+
+    if (repl->waits_next) {
+        repl->waits_next->waits = repl->waits;
+
+    } else {
+        repl->cluster->waiting_end = repl->waits;
+    }
+
+    mcp_replication_set_phase(repl, MCP_REPLICATION_IDLE);
+}
+
+
+int
+mcp_replication_may_send(mcp_replication_t *repl)
+{
+    mcp_cluster_t  *cluster;
+
+    cluster = repl->cluster;
+
+    /* all streams are checked when the process is a member again */
+
+    if (cluster->state != MCP_CLUSTER_MEMBER) {
+        return 0;
+    }
+
+    /* a stream for which a client's request waits may send; any other stream
+     * sends after those in the list */
+
+    if (cluster->at_once || cluster->allowed == repl
+        || (repl->ops && cluster->link.n_pending < MCP_LINK_QUERIED)
+        || (mcp_link_has_room(&cluster->link) && cluster->waiting == NULL))
+    {
+        return 1;
+    }
+
+    mcp_send_queue_wait(repl);
+
+    return 0;
+}
+
+
+/* Returns 1 if the first stream in the list may send now. "n" is the number
+ * of streams in the list that were allowed to send since the last replies.
+ * At least one may send after each reply, even if other commands fill the
+ * link. */
+static int
+mcp_send_queue_is_first(const mcp_cluster_t *cluster, unsigned n)
+{
+    const mcp_link_t  *link;
+
+    link = &cluster->link;
+
+    return cluster->waiting && cluster->state == MCP_CLUSTER_MEMBER
+           && (mcp_link_has_room(link)
+               || (n == 0 && link->n_pending < MCP_LINK_QUERIED
+                   && mcp_link_bytes(link) < MCP_LINK_REPLICATION_BYTES));
+}
+
+
+void
+mcp_replication_continue(mcp_cluster_t *cluster)
+{
+    unsigned            n;
+    mcp_replication_t  *repl;
+
+    for (n = 0; mcp_send_queue_is_first(cluster, n); n++) {
+        repl = cluster->waiting;
+        mcp_replication_wait_no_more(repl);
+        cluster->allowed = repl;
+        mcp_replication_check(repl);
+        cluster->allowed = NULL;
+    }
+}
+
+
+/* --- the replication lag --- */
+
+static void
+mcp_lag_add(mcp_replication_t *repl, mcp_node_lag_t *lag)
+{
+    uint64_t  events, bytes;
+
+    mcp_store_behind(repl->cluster->worker->store, &repl->ref, &events,
+                     &bytes);
+
+    if (events == 0) {
+        return;
+    }
+
+    lag->events += events;
+    lag->bytes += bytes;
+
+    if (lag->since == 0 || repl->behind < lag->since) {
+        lag->since = repl->behind;
+    }
+}
+
+
+static void
+mcp_lag_measure(void *data)
+{
+    size_t              i;
+    mcp_replication_t  *repl;
+    mcp_worker_t       *worker;
+    mcp_cluster_t      *cluster;
+    mcp_node_lag_t      lag;
+
+    cluster = data;
+    worker = cluster->worker;
+
+    memset(&lag, 0, sizeof(mcp_node_lag_t));
+
+    for (i = 0; i < MCP_CLUSTER_BUCKETS; i++) {
+        for (repl = cluster->repls[i]; repl; repl = repl->next) {
+            if (repl->behind) {
+                mcp_lag_add(repl, &lag);
+            }
+        }
+    }
+
+    mcp_store_node_lag(worker->store, &lag);
+
+    if (lag.events) {
+        mcp_timer_set(&worker->timers, &cluster->lag,
+                      mcp_worker_now(worker) + MCP_LAG_TIME);
+    }
+}
+
+
+void
+mcp_lag_init(mcp_cluster_t *cluster)
+{
+    mcp_node_lag_t  none = { 0, 0, 0 };
+
+    cluster->lag.handler = mcp_lag_measure;
+    cluster->lag.data = cluster;
+    mcp_store_node_lag(cluster->worker->store, &none);
+}
+
+
+void
+mcp_lag_check(mcp_replication_t *repl,
+              const mcp_store_replication_state_t *repl_state)
+{
+    uint64_t        now;
+    mcp_cluster_t  *cluster;
+
+    cluster = repl->cluster;
+
+    if (repl_state->acked.seq >= repl_state->own.seq) {
+        repl->behind = 0;
+        return;
+    }
+
+    now = mcp_worker_now(cluster->worker);
+
+    if (repl->behind == 0) {
+        repl->behind = now;
+
+    } else if (repl_state->acked.seq > repl->acked && repl->time) {
+
+        /* Redis has acknowledged events since the last check: the remaining
+         * ones were appended after the last command was sent */
+
+        repl->behind = repl->time;
+    }
+
+    repl->acked = repl_state->acked.seq;
+
+    if (!mcp_timer_armed(&cluster->lag)) {
+        mcp_timer_set(&cluster->worker->timers, &cluster->lag,
+                      now + MCP_LAG_TIME);
+    }
+}
+
+
+/* --- replications --- */
 
 static mcp_replication_t **
 mcp_replication_bucket(mcp_cluster_t *cluster,

@@ -12,13 +12,12 @@
  * contain the reader and its position, and the replies to the reader's node
  * the owner's state.
  *
- *   mcp_cluster_replication.c     a process's replicated streams and mirrors
- *   mcp_cluster_waiting_streams.c      streams that wait for room on the link
+ *   mcp_cluster_replication.c     a process's replicated streams and mirrors,
+ *                                 the send queue and the replication lag
  *   mcp_cluster_append.c      the replicator
  *   mcp_cluster_replica_ack.c     acknowledgements of Redis's replicas
  *   mcp_cluster_append_policy.c   when and what to send besides events
  *   mcp_cluster_keep.c            renewal of many idle streams
- *   mcp_cluster_lag.c             the replication lag
  *   mcp_cluster_remote_readers.c  readers at other nodes, for the owner
  *   mcp_cluster_mirror.c          feeding a mirror
  *   mcp_cluster_bulk_fetch.c      fetching many events
@@ -292,11 +291,24 @@ int mcp_cluster_replicated(void *data, const mcp_stream_ref_t *ref,
     mcp_operation_t *op);
 void mcp_replication_changed(void *data, const mcp_stream_ref_t *ref);
 
+/* Returns 1 if a command may be sent for this stream now. Returns 0 if it has
+ * to wait; it is checked again when it may send. */
+int mcp_replication_may_send(mcp_replication_t *repl);
+
+/* Checks the waiting streams for which the link has room, after replies were
+ * received. */
+void mcp_replication_continue(mcp_cluster_t *cluster);
+
+/* Updates the replication lag of a stream, and starts reporting it to the
+ * status if Redis lacks events. */
+void mcp_lag_check(mcp_replication_t *repl,
+    const mcp_store_replication_state_t *repl_state);
+
 /* Frees all replications; to be called after the links are freed. */
 void mcp_replication_free_all(mcp_cluster_t *cluster);
 
 
-/* --- mcp_cluster_append.c, mcp_cluster_lag.c, mcp_cluster_mirror.c --- */
+/* --- mcp_cluster_append.c, mcp_cluster_mirror.c --- */
 
 void mcp_replicator_check(mcp_replication_t *repl,
     const mcp_store_replication_state_t *repl_state);
@@ -323,11 +335,6 @@ void mcp_replicator_over(mcp_replication_t *repl, int rc);
  * of a reply of redis/keep.lua for one stream, for the replication "data".
  * reply is NULL if there is none. */
 void mcp_replicator_done(void *data, const mcp_reply_t *reply);
-
-/* Updates the replication lag of a stream, and starts reporting it to the
- * status if Redis lacks events. */
-void mcp_lag_check(mcp_replication_t *repl,
-    const mcp_store_replication_state_t *repl_state);
 
 /* Adds the events of a reply from item "i" on to a mirror; the first one has
  * the number "seq". Returns the values of mcp_store_mirror_append(), but
@@ -400,20 +407,6 @@ uint64_t mcp_append_policy_lasts(const mcp_replication_t *repl,
 
 /* Renews the keys of all idle streams of this process. */
 void mcp_keep_all(mcp_cluster_t *cluster);
-
-
-/* --- mcp_cluster_waiting_streams.c --- */
-
-/* Returns 1 if a command may be sent for this stream now. Returns 0 if it has
- * to wait; it is checked again when it may send. */
-int mcp_replication_may_send(mcp_replication_t *repl);
-
-/* Checks the waiting streams for which the link has room, after replies were
- * received. */
-void mcp_replication_continue(mcp_cluster_t *cluster);
-
-/* Removes a stream from the list of waiting ones. */
-void mcp_replication_wait_no_more(mcp_replication_t *repl);
 
 
 /* --- mcp_cluster_bulk_fetch.c --- */
