@@ -14,11 +14,10 @@
  *
  *   mcp_cluster_replication.c     a process's replicated streams and mirrors,
  *                                 the send queue and the replication lag
- *   mcp_cluster_append.c      the replicator
- *   mcp_cluster_replica_ack.c     acknowledgements of Redis's replicas
+ *   mcp_cluster_append.c          the replicator
+ *   mcp_cluster_append_reply.c    the replies to its commands
  *   mcp_cluster_append_policy.c   when and what to send besides events
  *   mcp_cluster_keep.c            renewal of many idle streams
- *   mcp_cluster_remote_readers.c  readers at other nodes, for the owner
  *   mcp_cluster_mirror.c          feeding a mirror
  *   mcp_cluster_bulk_fetch.c      fetching many events
  *   mcp_cluster_coalesce.c        joining a call at another node
@@ -308,10 +307,26 @@ void mcp_lag_check(mcp_replication_t *repl,
 void mcp_replication_free_all(mcp_cluster_t *cluster);
 
 
-/* --- mcp_cluster_append.c, mcp_cluster_mirror.c --- */
+/* --- mcp_cluster_append.c, mcp_cluster_append_reply.c --- */
 
+/* Does the next step for a stream that this process replicates. */
 void mcp_replicator_check(mcp_replication_t *repl,
     const mcp_store_replication_state_t *repl_state);
+
+/* Takes the reply of redis/append.lua or redis/append_events.lua, or the part
+ * of a reply of redis/keep.lua for one stream, for the replication "data".
+ * reply is NULL if there is none. */
+void mcp_replicator_done(void *data, const mcp_reply_t *reply);
+
+/* Sends WAIT to Redis, if acknowledgements of its replicas are configured,
+ * no WAIT is pending, and none has failed in the last MCP_REPLICATION_LATER
+ * ms. */
+void mcp_replica_ack_wait(mcp_cluster_t *cluster);
+
+
+/* --- mcp_cluster_mirror.c --- */
+
+/* Does the next step for a mirror. */
 void mcp_mirror_check(mcp_replication_t *repl,
     const mcp_store_replication_state_t *repl_state);
 
@@ -325,16 +340,6 @@ void mcp_mirror_note_fetch(mcp_replication_t *repl, int rc, int has_none);
 
 /* Continues the fetching of events if it was paused. */
 void mcp_mirror_continue(mcp_replication_t *repl);
-
-/* Ends the pending command of a replicator. "rc" is a value of
- * mcp_replicator_taken() in mcp_cluster_append.c, or the result of the
- * acknowledgement of replicas. */
-void mcp_replicator_over(mcp_replication_t *repl, int rc);
-
-/* Takes the reply of redis/append.lua or redis/append_events.lua, or the part
- * of a reply of redis/keep.lua for one stream, for the replication "data".
- * reply is NULL if there is none. */
-void mcp_replicator_done(void *data, const mcp_reply_t *reply);
 
 /* Adds the events of a reply from item "i" on to a mirror; the first one has
  * the number "seq". Returns the values of mcp_store_mirror_append(), but
@@ -351,19 +356,6 @@ int mcp_mirror_event(mcp_cluster_t *cluster,
 /* Counts a reply that Redis does not have the mirror's stream; after
  * MCP_REPLICATION_MISSES consecutive ones, frees the mirror. */
 void mcp_mirror_missed(mcp_replication_t *repl);
-
-
-/* --- mcp_cluster_replica_ack.c --- */
-
-/* Sends WAIT to Redis, if acknowledgements of its replicas are configured,
- * no WAIT is pending, and none has failed in the last MCP_REPLICATION_LATER
- * ms. */
-void mcp_replica_ack_wait(mcp_cluster_t *cluster);
-
-/* Handles Redis's acknowledgement of a replicator's command: calls
- * mcp_replicator_over(), now or after the replicas have acknowledged, with
- * MCP_OK or MCP_ERR_UNREACHABLE. */
-void mcp_replica_ack(mcp_replication_t *repl);
 
 
 /* --- mcp_cluster_append_policy.c --- */
@@ -421,14 +413,6 @@ void mcp_bulk_fetch_note(mcp_replication_t *repl, const mcp_reply_t *reply);
 int mcp_bulk_fetch_fetch(mcp_replication_t *repl, uint64_t after);
 
 
-/* --- mcp_cluster_remote_readers.c --- */
-
-/* Reads from a reply of redis/append.lua the remote reader and its position, in
- * case the node queue did not bring them. */
-void mcp_remote_readers_readers(mcp_replication_t *repl,
-    const mcp_reply_t *reply);
-
-
 /* --- mcp_cluster_remote_resume.c --- */
 
 /* Raises the generation of the local stream or mirror to "generation", unless
@@ -455,27 +439,6 @@ void mcp_topic_again(mcp_cluster_t *cluster);
 
 /* Frees the replays that wait until Redis can be queried again. */
 void mcp_topic_free_all(mcp_cluster_t *cluster);
-
-
-/* --- mcp_cluster_session_limit.c --- */
-
-/* Ends the replication of the stream, because its session has too many active
- * calls, and notifies the stream's owner by its inbox, so that it ends the
- * call. */
-void mcp_quota_refused(mcp_replication_t *repl);
-
-
-/* --- mcp_cluster_takeover.c --- */
-
-/* Drops the local stream, because another node owns it now: that node has
- * declared this one dead and has taken the stream over. The backend request of
- * the call finds the stream gone, and the client resumes at the other node. */
-void mcp_takeover_fenced(mcp_replication_t *repl);
-
-/* Handles an error of a script. If a key of the stream has a wrong type in
- * Redis, the command is repeated for mcp_cluster_outage_timeout, and then the
- * stream is abandoned. Returns 1 if the stream was abandoned. */
-int mcp_takeover_displaced(mcp_replication_t *repl, const mcp_reply_t *error);
 
 
 /* --- mcp_cluster_token.c --- */

@@ -13,22 +13,6 @@
 
 
 void
-mcp_quota_refused(mcp_replication_t *repl)
-{
-    mcp_store_t  *store;
-
-    store = repl->cluster->worker->store;
-    mcp_store_replication_end(store, &repl->ref);
-
-    /* if the inbox has no room, the call continues, and the session has one
-     * more than allowed; a call that is over need not be ended */
-
-    (void) mcp_store_inbox_put(store, &repl->ref, MCP_INBOX_LIMIT, 0,
-        mcp_str("{}"));
-}
-
-
-void
 mcp_quota_encode(mcp_cluster_t *cluster, const mcp_operation_spec_t *spec,
     mcp_script_args_t *args)
 {
