@@ -19,7 +19,6 @@
  *   mcp_cluster_append_policy.c   when and what to send besides events
  *   mcp_cluster_keep.c            renewal of many idle streams
  *   mcp_cluster_mirror.c          feeding a mirror
- *   mcp_cluster_bulk_fetch.c      fetching many events
  *   mcp_cluster_coalesce.c        joining a call at another node
  *   mcp_cluster_remote_resume.c   resuming a stream of another node
  *   mcp_cluster_lookup.c          the state of a stream of another node
@@ -104,7 +103,7 @@ typedef enum {
 
 /* The replication of one stream by this process: it copies the stream to
  * Redis, or feeds its mirror. At most one command is pending for it, or
- * several XRANGE commands of mcp_cluster_bulk_fetch.c. */
+ * several XRANGE commands of mcp_cluster_mirror.c. */
 struct mcp_replication_s {
     mcp_replication_t      *next;         /* next replication in the same
                                              bucket */
@@ -348,10 +347,9 @@ int mcp_mirror_feed(mcp_cluster_t *cluster,
     const unsigned char id[MCP_STREAM_ID_LEN], const mcp_reply_t *reply,
     size_t i, uint64_t seq);
 
-/* Adds one event to a mirror. Returns the values of mcp_mirror_feed(). */
-int mcp_mirror_event(mcp_cluster_t *cluster,
-    const unsigned char id[MCP_STREAM_ID_LEN], uint64_t seq, mcp_str_t message,
-    mcp_str_t answers);
+/* Reads from a reply of redis/resume.lua which events can be fetched by
+ * XRANGE. */
+void mcp_bulk_fetch_note(mcp_replication_t *repl, const mcp_reply_t *reply);
 
 /* Counts a reply that Redis does not have the mirror's stream; after
  * MCP_REPLICATION_MISSES consecutive ones, frees the mirror. */
@@ -399,18 +397,6 @@ uint64_t mcp_append_policy_lasts(const mcp_replication_t *repl,
 
 /* Renews the keys of all idle streams of this process. */
 void mcp_keep_all(mcp_cluster_t *cluster);
-
-
-/* --- mcp_cluster_bulk_fetch.c --- */
-
-/* Reads from a reply of redis/resume.lua which events can be fetched by
- * XRANGE. */
-void mcp_bulk_fetch_note(mcp_replication_t *repl, const mcp_reply_t *reply);
-
-/* Requests the events after the event "after" by XRANGE and returns 1. Returns
- * 0 if XRANGE is not used or cannot be sent: redis/resume.lua has to fetch
- * them. */
-int mcp_bulk_fetch_fetch(mcp_replication_t *repl, uint64_t after);
 
 
 /* --- mcp_cluster_remote_resume.c --- */
