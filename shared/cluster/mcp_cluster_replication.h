@@ -22,9 +22,7 @@
  *   mcp_cluster_coalesce.c        joining a call at another node
  *   mcp_cluster_remote_resume.c   resuming a stream of another node
  *   mcp_cluster_lookup.c          the state of a stream of another node
- *   mcp_cluster_client_input.c    a client's answers to a call at another node
  *   mcp_cluster_topic.c           topics of a session's own stream
- *   mcp_cluster_session_limit.c           the number of calls of a session
  *   mcp_cluster_token.c           resume tokens that are valid once
  *   mcp_cluster_node_queue.c      entries of this node's queue
  *   mcp_cluster_codec.c           text forms of values in Redis
