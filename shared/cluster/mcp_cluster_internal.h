@@ -11,12 +11,11 @@
  *   mcp_cluster_command.c       commands on a connection, and their replies
  *   mcp_cluster_hooks.c         operations: a script for each kind
  *   mcp_cluster_login.c         the first commands on a connection
- *   mcp_cluster_script.c        the Lua scripts that Redis runs
+ *   mcp_cluster_script.h        the Lua scripts that Redis runs
  *   mcp_cluster_key.c           the names of keys, and the keys of each script
  *   mcp_cluster_wire.c          the Redis protocol
  *   mcp_cluster_broadcast.c     messages to all nodes
  *   mcp_cluster_notification.c  MCP notifications among these messages
- *   mcp_cluster_clock_check.c      positions up to which messages were received
  *   mcp_cluster_takeover.c      take-over of the streams of dead nodes
  *   mcp_cluster_replication.h   replication of streams
  *
@@ -695,6 +694,11 @@ void mcp_cluster_listen(mcp_cluster_t *cluster);
 void mcp_cluster_inbound_up(mcp_cluster_t *cluster);
 void mcp_cluster_inbound_down(mcp_cluster_t *cluster);
 
+/* Queries Redis about each Redis stream whose position is later than "now",
+ * the clock of Redis. A Redis stream that does not exist, or whose last id is
+ * below the position, has begun anew, so it is read from its beginning. */
+void mcp_position_check(mcp_cluster_t *cluster, uint64_t now);
+
 
 /* --- mcp_cluster_notification.c --- */
 
@@ -712,14 +716,6 @@ void mcp_cluster_notification_resend(mcp_cluster_t *cluster);
 /* Delivers the notifications that Redis has not acknowledged locally and frees
  * them, when the process ends. Whether other nodes receive them is unknown. */
 void mcp_cluster_notification_free_all(mcp_cluster_t *cluster);
-
-
-/* --- mcp_cluster_clock_check.c --- */
-
-/* Queries Redis about each Redis stream whose position is later than "now",
- * the clock of Redis. A Redis stream that does not exist, or whose last id is
- * below the position, has begun anew, so it is read from its beginning. */
-void mcp_position_check(mcp_cluster_t *cluster, uint64_t now);
 
 
 /* --- mcp_cluster_login.c --- */
