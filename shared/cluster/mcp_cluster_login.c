@@ -15,6 +15,33 @@
 #define MCP_REDIS_MINOR  2
 
 
+#define mcp_script(name)                                                      \
+    { mcp_lua_##name, &mcp_lua_##name##_len }
+
+static const struct {
+    const unsigned char  *text;
+    const size_t         *len;
+} mcp_scripts[MCP_SCRIPTS] = {
+    [MCP_SCRIPT_REGISTER] = mcp_script(register),
+    [MCP_SCRIPT_HEARTBEAT] = mcp_script(heartbeat),
+    [MCP_SCRIPT_BROADCAST] = mcp_script(broadcast),
+    [MCP_SCRIPT_APPEND] = mcp_script(append),
+    [MCP_SCRIPT_EVENT] = mcp_script(event),
+    [MCP_SCRIPT_RESUME] = mcp_script(resume),
+    [MCP_SCRIPT_LOOKUP] = mcp_script(lookup),
+    [MCP_SCRIPT_LIST] = mcp_script(list),
+    [MCP_SCRIPT_READ_POSITION] = mcp_script(read_position),
+    [MCP_SCRIPT_FORGET] = mcp_script(forget),
+    [MCP_SCRIPT_CLIENT_INPUT] = mcp_script(client_input),
+    [MCP_SCRIPT_TOPIC] = mcp_script(topic),
+    [MCP_SCRIPT_QUOTA] = mcp_script(quota),
+    [MCP_SCRIPT_TOKEN] = mcp_script(token),
+    [MCP_SCRIPT_TAKEOVER] = mcp_script(takeover),
+    [MCP_SCRIPT_JOIN] = mcp_script(join),
+    [MCP_SCRIPT_KEEP] = mcp_script(keep)
+};
+
+
 int
 mcp_login_mentions(mcp_str_t text, const char *argv)
 {
@@ -337,7 +364,8 @@ mcp_login_send_scripts(mcp_link_t *link)
     argv[1] = mcp_str("LOAD");
 
     for (i = 0; i < MCP_SCRIPTS; i++) {
-        argv[2] = mcp_script_source((mcp_script_e) i);
+        argv[2] = (mcp_str_t) { (const char *) mcp_scripts[i].text,
+                                *mcp_scripts[i].len };
         rc = mcp_link_login(link, argv, 3, mcp_login_loaded);
 
         if (rc != MCP_OK) {

@@ -76,8 +76,4 @@ extern const unsigned char  mcp_lua_keep[];
 extern const size_t         mcp_lua_keep_len;
 
 
-/* Returns the source of a script. */
-mcp_str_t mcp_script_source(mcp_script_e script);
-
-
 #endif /* MCP_CLUSTER_SCRIPT_H_INCLUDED */
