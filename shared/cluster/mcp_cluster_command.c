@@ -8,6 +8,7 @@
  */
 
 
+#include <stdarg.h>
 #include <stdio.h>
 
 #include "cluster/mcp_cluster_internal.h"
@@ -27,6 +28,64 @@ static const char *const  mcp_link_faults[] = {
     "TRYAGAIN "
 };
 
+
+/* --- errors --- */
+
+void
+mcp_cluster_error(mcp_cluster_t *cluster, const char *fmt, ...)
+{
+    char              text[MCP_CLUSTER_ERROR_MAX];
+    va_list           args;
+    uint64_t          suppressed;
+    mcp_log_level_e   level;
+
+    va_start(args, fmt);
+    vsnprintf(text, sizeof(text), fmt, args);
+    va_end(args);
+
+    level = mcp_store_node_error(cluster->worker->store,
+                                 mcp_worker_now(cluster->worker),
+                                 MCP_CLUSTER_AGAIN, text, &suppressed)
+            ? MCP_LOG_ERROR
+            : MCP_LOG_INFO;
+
+    if (suppressed) {
+        mcp_worker_log(cluster->worker, level, "cluster: %s (%llu more errors "
+                       "since the last line, at level info)", text,
+                       (unsigned long long) suppressed);
+
+    } else {
+        mcp_worker_log(cluster->worker, level, "cluster: %s", text);
+    }
+}
+
+
+void
+mcp_cluster_unexpected_reply(mcp_cluster_t *cluster, const char *script,
+    const mcp_reply_t *reply)
+{
+    mcp_str_t    text;
+    const char  *kind;
+
+    text = reply->text;
+    mcp_store_node_count(cluster->worker->store, MCP_NODE_UNEXPECTED_REPLY);
+
+    /* names of commands are in capital letters, names of scripts in small
+     * ones */
+
+    kind = script[0] >= 'A' && script[0] <= 'Z' ? "" : "script ";
+
+    if (reply->type == MCP_REPLY_ERROR) {
+        mcp_cluster_error(cluster, "%s%s: %.*s", kind, script,
+                          (int) (text.len < 100 ? text.len : 100), text.data);
+
+    } else {
+        mcp_cluster_error(cluster, "%s%s: unexpected reply", kind, script);
+    }
+}
+
+
+/* --- commands --- */
 
 static int
 mcp_link_command(mcp_link_t *link, const mcp_str_t *argv, size_t n,

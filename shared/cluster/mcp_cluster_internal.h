@@ -376,11 +376,6 @@ int mcp_cluster_clock(void *data);
  * is pending. */
 void mcp_cluster_self_check(mcp_cluster_t *cluster);
 
-/* Counts and logs an error, or a reply that "script", the name of a script or
- * of a Redis command, cannot give. */
-void mcp_cluster_unexpected_reply(mcp_cluster_t *cluster, const char *script,
-    const mcp_reply_t *reply);
-
 /* Handles an error that denies this node its rights: calls
  * mcp_cluster_denied(), and fails the link with a log line that contains the
  * error and, if it is NOPERM, the rules that the user needs. */
@@ -391,11 +386,6 @@ void mcp_cluster_barred(mcp_link_t *link, const char *command,
  * pending commands: checks all replications, or, if the process was not a
  * member, registers it again. */
 void mcp_cluster_reloaded(mcp_cluster_t *cluster);
-
-/* Passes an error to the status page, and to the log once for all processes of
- * the node until mcp_store_node_well() is called. */
-void mcp_cluster_error(mcp_cluster_t *cluster, const char *fmt, ...)
-    __attribute__((format(printf, 2, 3)));
 
 
 /* --- mcp_cluster_members.c --- */
@@ -493,6 +483,16 @@ void mcp_link_queue(mcp_link_t *link, mcp_action_e type);
 
 
 /* --- mcp_cluster_command.c --- */
+
+/* Passes an error to the status page, and to the log once for all processes of
+ * the node until mcp_store_node_well() is called. */
+void mcp_cluster_error(mcp_cluster_t *cluster, const char *fmt, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* Counts and logs an error, or a reply that "script", the name of a script or
+ * of a Redis command, cannot give. */
+void mcp_cluster_unexpected_reply(mcp_cluster_t *cluster, const char *script,
+    const mcp_reply_t *reply);
 
 /*
  * Sends a command of n words. The handler is called once, after this function
