@@ -14,7 +14,25 @@
 
 static void mcp_cluster_up(mcp_cluster_t *cluster);
 static void mcp_cluster_down(mcp_cluster_t *cluster);
+static void mcp_cluster_reloaded(mcp_cluster_t *cluster);
 static void mcp_cluster_tick(void *data);
+
+
+static const mcp_link_handlers_t  mcp_cluster_link_handlers = {
+    .up = mcp_cluster_up,
+    .down = mcp_cluster_down,
+    .reloaded = mcp_cluster_reloaded,
+    .replied = mcp_replication_continue,
+    .denied = mcp_cluster_denied
+};
+
+static const mcp_link_handlers_t  mcp_cluster_inbound_handlers = {
+    .up = mcp_broadcast_listen,
+    .down = mcp_broadcast_down,
+    .reloaded = mcp_cluster_reloaded,
+    .replied = mcp_replication_continue,
+    .denied = mcp_cluster_denied
+};
 
 
 /* --- creation and destruction --- */
@@ -41,9 +59,8 @@ mcp_cluster_create(mcp_worker_t *worker, const mcp_cluster_conf_t *conf)
     mcp_store_node_link(worker->store, MCP_NODE_LINK_LOST, 0);
     mcp_lag_init(cluster);
     mcp_cluster_notification_init(cluster);
-    mcp_link_init(&cluster->link, cluster, mcp_cluster_up, mcp_cluster_down);
-    mcp_link_init(&cluster->inbound, cluster, mcp_cluster_inbound_up,
-                  mcp_cluster_inbound_down);
+    mcp_link_init(&cluster->link, cluster, &mcp_cluster_link_handlers);
+    mcp_link_init(&cluster->inbound, cluster, &mcp_cluster_inbound_handlers);
     mcp_link_start(&cluster->link);
 
     worker->cluster_hooks = &mcp_cluster_hooks;
@@ -350,7 +367,7 @@ mcp_cluster_logged_in(void *data, const mcp_reply_t *reply)
     } else if (reply->type == MCP_REPLY_ERROR
                && mcp_login_denies(reply->text))
     {
-        mcp_cluster_barred(&cluster->link, "register", reply);
+        mcp_login_barred(&cluster->link, "register", reply);
 
     } else if (!mcp_cluster_refused(cluster, reply)) {
         mcp_cluster_unexpected_reply(cluster, "register", reply);
@@ -441,7 +458,7 @@ mcp_cluster_beaten(void *data, const mcp_reply_t *reply)
     } else if (reply->type == MCP_REPLY_ERROR
                && mcp_login_denies(reply->text))
     {
-        mcp_cluster_barred(&cluster->link, "heartbeat", reply);
+        mcp_login_barred(&cluster->link, "heartbeat", reply);
 
     } else {
         mcp_cluster_unexpected_reply(cluster, "heartbeat", reply);
@@ -542,7 +559,9 @@ mcp_cluster_tick(void *data)
 
 /* --- links --- */
 
-void
+/* Checks all replications, or, if the process was not a member, registers it
+ * again. */
+static void
 mcp_cluster_reloaded(mcp_cluster_t *cluster)
 {
     if (cluster->state == MCP_CLUSTER_MEMBER) {

@@ -28,9 +28,6 @@
 #define MCP_BROADCAST_POSITION_MAX  48
 
 
-static void mcp_broadcast_listen(mcp_cluster_t *cluster);
-
-
 /* --- sending broadcasts --- */
 
 void
@@ -325,13 +322,9 @@ mcp_broadcast_received(void *data, const mcp_reply_t *reply)
 }
 
 
-/*
- * Sends XREAD, which waits for new broadcasts and entries of the node queue,
- * if this process is the leader of a member and no XREAD is pending. The time
- * limit of XREAD is half of mcp_cluster_timeout, so that the connection is
- * never silent for longer than the link allows.
- */
-static void
+/* The time limit of XREAD is half of mcp_cluster_timeout, so that the
+ * connection is never silent for longer than the link allows. */
+void
 mcp_broadcast_listen(mcp_cluster_t *cluster)
 {
     char                 key[MCP_NODE_POSITIONS][MCP_CLUSTER_KEY_MAX];
@@ -391,14 +384,7 @@ mcp_cluster_listen(mcp_cluster_t *cluster)
 
 
 void
-mcp_cluster_inbound_up(mcp_cluster_t *cluster)
-{
-    mcp_broadcast_listen(cluster);
-}
-
-
-void
-mcp_cluster_inbound_down(mcp_cluster_t *cluster)
+mcp_broadcast_down(mcp_cluster_t *cluster)
 {
     cluster->reading = 0;
 }

@@ -221,7 +221,7 @@ mcp_link_judge(mcp_link_t *link, const mcp_reply_t *error)
         if (text.len >= len && memcmp(text.data, mcp_link_faults[i], len) == 0)
         {
             if (mcp_login_denies(text)) {
-                mcp_cluster_denied(link, error);
+                link->handlers->denied(link, error);
             }
 
             mcp_link_fail(link, "%.*s", (int) (text.len < 100 ? text.len : 100),

@@ -130,11 +130,29 @@ typedef struct {
 } mcp_link_pending_t;
 
 
+/*
+ * The functions by which a link reports to its cluster:
+ *
+ *   up        the link is established
+ *   down      an established link is lost
+ *   reloaded  lost scripts were loaded again, which has abandoned all pending
+ *             commands
+ *   replied   replies were handled, so the link may have room
+ *   denied    "error" denies this node access, and mcp_link_fail() follows
+ */
+typedef struct {
+    void  (*up)(mcp_cluster_t *cluster);
+    void  (*down)(mcp_cluster_t *cluster);
+    void  (*reloaded)(mcp_cluster_t *cluster);
+    void  (*replied)(mcp_cluster_t *cluster);
+    void  (*denied)(mcp_link_t *link, const mcp_reply_t *error);
+} mcp_link_handlers_t;
+
+
 struct mcp_link_s {
     mcp_queued_action_t  queued;
     mcp_cluster_t       *cluster;
-    void               (*up)(mcp_cluster_t *cluster);
-    void               (*down)(mcp_cluster_t *cluster);
+    const mcp_link_handlers_t  *handlers;
     void                *glue;
     mcp_link_state_e     state;        /* changed by mcp_link_set_state()
                                           only */
@@ -376,17 +394,6 @@ int mcp_cluster_clock(void *data);
  * is pending. */
 void mcp_cluster_self_check(mcp_cluster_t *cluster);
 
-/* Handles an error that denies this node its rights: calls
- * mcp_cluster_denied(), and fails the link with a log line that contains the
- * error and, if it is NOPERM, the rules that the user needs. */
-void mcp_cluster_barred(mcp_link_t *link, const char *command,
-    const mcp_reply_t *error);
-
-/* Continues after lost scripts were loaded again, which has abandoned all
- * pending commands: checks all replications, or, if the process was not a
- * member, registers it again. */
-void mcp_cluster_reloaded(mcp_cluster_t *cluster);
-
 
 /* --- mcp_cluster_members.c --- */
 
@@ -440,10 +447,8 @@ void mcp_cluster_blind(mcp_cluster_t *cluster);
 
 /* --- mcp_cluster_link.c --- */
 
-/* Initializes a link. "up" is called when the link is established, and "down"
- * when it is lost. */
 void mcp_link_init(mcp_link_t *link, mcp_cluster_t *cluster,
-    void (*up)(mcp_cluster_t *cluster), void (*down)(mcp_cluster_t *cluster));
+    const mcp_link_handlers_t *handlers);
 void mcp_link_free(mcp_link_t *link);
 
 /* mcp_link_start() opens the link unless it is open or opening. mcp_link_stop()
@@ -690,9 +695,11 @@ mcp_str_t mcp_broadcast_key(const mcp_cluster_t *cluster,
  * stops if it is not. */
 void mcp_cluster_listen(mcp_cluster_t *cluster);
 
-/* Called when the connection for broadcasts is established or lost. */
-void mcp_cluster_inbound_up(mcp_cluster_t *cluster);
-void mcp_cluster_inbound_down(mcp_cluster_t *cluster);
+/* Handlers of the connection for broadcasts. mcp_broadcast_listen() sends
+ * XREAD, which waits for new broadcasts and entries of the node queue, if this
+ * process is the leader of a member and no XREAD is pending. */
+void mcp_broadcast_listen(mcp_cluster_t *cluster);
+void mcp_broadcast_down(mcp_cluster_t *cluster);
 
 /* Queries Redis about each Redis stream whose position is later than "now",
  * the clock of Redis. A Redis stream that does not exist, or whose last id is
@@ -727,6 +734,12 @@ void mcp_link_register(mcp_link_t *link);
 /* Returns 1 if an error means that the server rejects this node's credentials
  * or rights. */
 int mcp_login_denies(mcp_str_t error);
+
+/* Handles an error that denies this node its rights: calls the
+ * handler "denied", and fails the link with a log line that contains the
+ * error and, if it is NOPERM, the rules that the user needs. */
+void mcp_login_barred(mcp_link_t *link, const char *command,
+    const mcp_reply_t *error);
 
 /* Returns 1 if the text of an error contains these words. */
 int mcp_login_mentions(mcp_str_t error, const char *words);

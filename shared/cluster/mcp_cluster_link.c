@@ -8,7 +8,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-#include "cluster/mcp_cluster_replication.h"
+#include "cluster/mcp_cluster_internal.h"
 
 
 static void mcp_link_taken(mcp_queued_action_t *queued, mcp_action_t *action);
@@ -50,13 +50,12 @@ mcp_link_set_timer(mcp_link_t *link, uint64_t delay)
 
 void
 mcp_link_init(mcp_link_t *link, mcp_cluster_t *cluster,
-    void (*up)(mcp_cluster_t *cluster), void (*down)(mcp_cluster_t *cluster))
+    const mcp_link_handlers_t *handlers)
 {
     unsigned  i;
 
     link->cluster = cluster;
-    link->up = up;
-    link->down = down;
+    link->handlers = handlers;
     link->queued.taken = mcp_link_taken;
     link->queued.action.link = link;
     link->timer.handler = mcp_link_timeout;
@@ -234,7 +233,7 @@ mcp_link_end(mcp_link_t *link, int gone)
     mcp_link_abandon(link);
 
     if (was_up) {
-        link->down(link->cluster);
+        link->handlers->down(link->cluster);
     }
 
     /* CONNECT was not pulled: the glue has no connection to close */
@@ -396,10 +395,10 @@ mcp_link_logged_in(mcp_link_t *link)
 
     if (link->reloads) {
         link->reloads = 0;
-        mcp_cluster_reloaded(link->cluster);
+        link->handlers->reloaded(link->cluster);
 
     } else {
-        link->up(link->cluster);
+        link->handlers->up(link->cluster);
     }
 }
 
@@ -595,7 +594,7 @@ mcp_link_input(mcp_link_t *link, const char *data, size_t len)
                             : "the server sent an invalid reply");
     }
 
-    mcp_replication_continue(link->cluster);
+    link->handlers->replied(link->cluster);
 }
 
 

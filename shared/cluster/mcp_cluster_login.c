@@ -81,6 +81,34 @@ mcp_login_denies(mcp_str_t text)
 }
 
 
+void
+mcp_login_barred(mcp_link_t *link, const char *command,
+    const mcp_reply_t *error)
+{
+    int                        len;
+    const mcp_cluster_conf_t  *conf;
+
+    conf = link->cluster->conf;
+    len = (int) (error->text.len < 100 ? error->text.len : 100);
+
+    link->handlers->denied(link, error);
+
+    if (len > 7 && memcmp(error->text.data, "NOPERM ", 7) == 0
+        && !link->at_sentinel)
+    {
+        mcp_link_fail(link, "%s: %.*s: Redis's user \"%.*s\" needs the rules "
+                      "~%.*s:* " MCP_CLUSTER_RIGHTS, command, len,
+                      error->text.data,
+                      conf->user.len ? (int) conf->user.len : 7,
+                      conf->user.len ? conf->user.data : "default",
+                      (int) conf->prefix.len, conf->prefix.data);
+
+    } else {
+        mcp_link_fail(link, "%s: %.*s", command, len, error->text.data);
+    }
+}
+
+
 /* Returns 1 if the reply is an error, after failing the link, or if the link
  * is lost. */
 static int
@@ -102,7 +130,7 @@ mcp_login_failed(mcp_link_t *link, const mcp_reply_t *reply,
     text = reply->text;
 
     if (mcp_login_denies(text)) {
-        mcp_cluster_barred(link, command, reply);
+        mcp_login_barred(link, command, reply);
         return 1;
     }
 

@@ -189,34 +189,6 @@ mcp_cluster_denied(mcp_link_t *link, const mcp_reply_t *error)
 }
 
 
-void
-mcp_cluster_barred(mcp_link_t *link, const char *command,
-    const mcp_reply_t *error)
-{
-    int                        len;
-    const mcp_cluster_conf_t  *conf;
-
-    conf = link->cluster->conf;
-    len = (int) (error->text.len < 100 ? error->text.len : 100);
-
-    mcp_cluster_denied(link, error);
-
-    if (len > 7 && memcmp(error->text.data, "NOPERM ", 7) == 0
-        && !link->at_sentinel)
-    {
-        mcp_link_fail(link, "%s: %.*s: Redis's user \"%.*s\" needs the rules "
-                      "~%.*s:* " MCP_CLUSTER_RIGHTS, command, len,
-                      error->text.data,
-                      conf->user.len ? (int) conf->user.len : 7,
-                      conf->user.len ? conf->user.data : "default",
-                      (int) conf->prefix.len, conf->prefix.data);
-
-    } else {
-        mcp_link_fail(link, "%s: %.*s", command, len, error->text.data);
-    }
-}
-
-
 /* Handles clocks that differ too much. The node does not serve alone, because
  * it would take valid tokens of other nodes for expired ones, or expired ones
  * for valid. */
