@@ -16,6 +16,7 @@ static void mcp_cluster_up(mcp_cluster_t *cluster);
 static void mcp_cluster_down(mcp_cluster_t *cluster);
 static void mcp_cluster_reloaded(mcp_cluster_t *cluster);
 static void mcp_cluster_tick(void *data);
+static void mcp_cluster_doubted(void *data, const mcp_reply_t *reply);
 
 
 static const mcp_link_handlers_t  mcp_cluster_link_handlers = {
@@ -55,6 +56,7 @@ mcp_cluster_create(mcp_worker_t *worker, const mcp_cluster_conf_t *conf)
     cluster->unreachable = mcp_worker_now(worker);
     cluster->heartbeat.handler = mcp_cluster_tick;
     cluster->heartbeat.data = cluster;
+    cluster->doubted = mcp_cluster_doubted;
 
     mcp_store_node_link(worker->store, MCP_NODE_LINK_LOST, 0);
     mcp_lag_init(cluster);
@@ -479,19 +481,6 @@ mcp_cluster_doubted(void *data, const mcp_reply_t *reply)
     {
         mcp_cluster_reborn(cluster);
         mcp_cluster_registered(cluster);
-    }
-}
-
-
-/* The node remains a member until the reply: usually only one stream was taken
- * over by another node. */
-void
-mcp_cluster_self_check(mcp_cluster_t *cluster)
-{
-    if (cluster->state == MCP_CLUSTER_MEMBER && !cluster->doubts) {
-        cluster->doubts = mcp_cluster_run(cluster, MCP_SCRIPT_HEARTBEAT, NULL,
-                                          0, mcp_cluster_doubted, cluster)
-                          == MCP_OK;
     }
 }
 

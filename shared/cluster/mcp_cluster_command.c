@@ -446,6 +446,19 @@ mcp_cluster_run(mcp_cluster_t *cluster, mcp_script_e script,
 }
 
 
+/* The node remains a member until the reply: usually only one stream was taken
+ * over by another node. */
+void
+mcp_cluster_self_check(mcp_cluster_t *cluster)
+{
+    if (cluster->state == MCP_CLUSTER_MEMBER && !cluster->doubts) {
+        cluster->doubts = mcp_cluster_run(cluster, MCP_SCRIPT_HEARTBEAT, NULL,
+                                          0, cluster->doubted, cluster)
+                          == MCP_OK;
+    }
+}
+
+
 /* --- output --- */
 
 mcp_str_t

@@ -293,6 +293,7 @@ struct mcp_cluster_s {
                                                      heartbeat is pending */
     unsigned                      doubts:1;       /* 1 while the reply to a
                                                      self-check is pending */
+    mcp_link_reply_cb             doubted;        /* takes that reply */
     unsigned                      far:1;  /* 1 if "offset" exceeded
                                              MCP_CLUSTER_OFFSET_MAX when it was
                                              last measured */
@@ -388,11 +389,6 @@ int mcp_cluster_is_unreachable(void *data);
 /* Compares the clocks of Redis and of this node, see the hook "clock" in
  * mcp_cluster_operation.h. */
 int mcp_cluster_clock(void *data);
-
-/* Handles a reply that suggests that this node was declared dead: sends a
- * heartbeat at once to find out, if this process is a member and no self-check
- * is pending. */
-void mcp_cluster_self_check(mcp_cluster_t *cluster);
 
 
 /* --- mcp_cluster_members.c --- */
@@ -584,6 +580,11 @@ int mcp_cluster_run(mcp_cluster_t *cluster, mcp_script_e script,
 int mcp_cluster_run_with_keys(mcp_cluster_t *cluster, mcp_script_e script,
     const mcp_str_t *keys, size_t n_keys, const mcp_str_t *args, size_t n,
     mcp_link_reply_cb handler, void *data);
+
+/* Handles a reply that suggests that this node was declared dead: sends a
+ * heartbeat at once to find out, if this process is a member and no self-check
+ * is pending. */
+void mcp_cluster_self_check(mcp_cluster_t *cluster);
 
 
 /* --- mcp_cluster_key.c --- */
