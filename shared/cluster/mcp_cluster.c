@@ -19,6 +19,16 @@ static void mcp_cluster_tick(void *data);
 static void mcp_cluster_doubted(void *data, const mcp_reply_t *reply);
 
 
+/* The functions by which a worker uses its cluster. */
+static const mcp_cluster_hooks_t  mcp_cluster_hooks = {
+    .start = mcp_cluster_start,
+    .await_replication = mcp_cluster_replicated,
+    .is_unreachable = mcp_cluster_is_unreachable,
+    .clock = mcp_cluster_clock,
+    .replicate = mcp_cluster_replicate,
+    .changed = mcp_replication_changed
+};
+
 static const mcp_link_handlers_t  mcp_cluster_link_handlers = {
     .up = mcp_cluster_up,
     .down = mcp_cluster_down,

@@ -67,21 +67,6 @@ mcp_coalesce_is_due(const mcp_replication_t *repl,
 }
 
 
-void
-mcp_coalesce_read(mcp_str_t joined, uint64_t sent, const mcp_codec_task_t *task,
-    mcp_store_joined_t *out)
-{
-    memset(out, 0, sizeof(mcp_store_joined_t));
-
-    out->held = joined.len == 1 && joined.data[0] == 'h';
-    out->attended = joined.len == 1 && joined.data[0] != '0';
-    out->sent = sent;
-    out->expires = task->expires;
-    out->kept = task->kept;
-    out->changed = task->changed;
-}
-
-
 /* Adds the events and the state in a reply to the mirror. Returns the values of
  * mcp_mirror_feed(), or MCP_ERR_SYNTAX. */
 static int
@@ -113,9 +98,9 @@ mcp_coalesce_feed(mcp_cluster_t *cluster,
     (void) mcp_store_mirror_known(store, id, &checkpoint,
                                   mcp_reply_number(mcp_reply_item(reply, 5)),
                                   now);
-    mcp_coalesce_read(mcp_reply_item(reply, 1)->text,
-                      mcp_reply_number(mcp_reply_item(reply, 2)), &task,
-                      &joined);
+    mcp_codec_decode_joined(mcp_reply_item(reply, 1)->text,
+                            mcp_reply_number(mcp_reply_item(reply, 2)), &task,
+                            &joined);
     mcp_store_mirror_joined(store, id, &joined);
 
     return rc;
@@ -276,7 +261,7 @@ mcp_coalesce_taken(mcp_replication_t *repl, const mcp_reply_t *reply)
     while (repl->ops) {
         op = repl->ops;
         repl->ops = op->later;
-        rc = mcp_cluster_start(cluster, &spec, op);
+        rc = cluster->worker->cluster_hooks->start(cluster, &spec, op);
 
         if (rc != MCP_AGAIN) {
             mcp_operation_answer(op, rc);

@@ -157,6 +157,21 @@ mcp_codec_decode_task(mcp_str_t text, mcp_codec_task_t *task)
 
 
 void
+mcp_codec_decode_joined(mcp_str_t joined, uint64_t sent,
+    const mcp_codec_task_t *task, mcp_store_joined_t *out)
+{
+    memset(out, 0, sizeof(mcp_store_joined_t));
+
+    out->held = joined.len == 1 && joined.data[0] == 'h';
+    out->attended = joined.len == 1 && joined.data[0] != '0';
+    out->sent = sent;
+    out->expires = task->expires;
+    out->kept = task->kept;
+    out->changed = task->changed;
+}
+
+
+void
 mcp_codec_encode_spec(mcp_buf_t *buf, const mcp_stream_spec_t *spec)
 {
     char      text[MCP_CODEC_ENCODE_NUMBERS * 21], *p;

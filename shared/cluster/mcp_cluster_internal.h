@@ -9,7 +9,7 @@
  *                               rejected
  *   mcp_cluster_link.c          one connection to Redis and its life cycle
  *   mcp_cluster_command.c       commands on a connection, and their replies
- *   mcp_cluster_hooks.c         operations: a script for each kind
+ *   mcp_cluster_operations.c    operations: a script for each kind
  *   mcp_cluster_login.c         the first commands on a connection
  *   mcp_cluster_script.h        the Lua scripts that Redis runs
  *   mcp_cluster_key.c           the names of keys, and the keys of each script
@@ -645,10 +645,7 @@ size_t mcp_script_keys_of(const mcp_cluster_t *cluster, mcp_script_e script,
     const mcp_str_t *args, size_t n, mcp_script_keys_t *keys);
 
 
-/* --- mcp_cluster_hooks.c --- */
-
-/* The functions by which a worker uses its cluster. */
-extern const mcp_cluster_hooks_t  mcp_cluster_hooks;
+/* --- mcp_cluster_operations.c --- */
 
 /* Starts an operation, see the hook "start" in mcp_cluster_operation.h. */
 int mcp_cluster_start(void *data, const mcp_operation_spec_t *spec,

@@ -168,7 +168,7 @@ mcp_node_queue_joined(mcp_cluster_t *cluster, const mcp_node_queue_t *entry)
 
     if (entry->joined.len
         && mcp_codec_decode_task(entry->task, &task) == MCP_OK) {
-        mcp_coalesce_read(entry->joined, entry->sent, &task, &joined);
+        mcp_codec_decode_joined(entry->joined, entry->sent, &task, &joined);
         mcp_store_mirror_joined(cluster->worker->store, entry->id, &joined);
     }
 }

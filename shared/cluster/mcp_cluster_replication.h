@@ -474,6 +474,12 @@ int mcp_codec_decode_state(mcp_str_t text, mcp_store_checkpoint_t *checkpoint);
 int mcp_codec_decode_answers(mcp_str_t text, mcp_store_raw_t *raw);
 int mcp_codec_decode_task(mcp_str_t text, mcp_codec_task_t *task);
 
+/* Fills *out with the values for requests that have joined: "joined" is
+ * ARGV[21] of redis/append.lua, and "sent" the last event that was sent to a
+ * reader. */
+void mcp_codec_decode_joined(mcp_str_t joined, uint64_t sent,
+    const mcp_codec_task_t *task, mcp_store_joined_t *out);
+
 /* mcp_codec_encode_spec() appends the constant values of a stream to buf.
  * mcp_codec_decode_spec() parses them into a spec whose strings point into
  * "text". */
@@ -520,12 +526,6 @@ int mcp_coalesce_gives_way(mcp_replication_t *repl,
  * consumer. */
 void mcp_coalesce_check(mcp_replication_t *repl,
     const mcp_store_replication_state_t *repl_state);
-
-/* Fills *out with the values for requests that have joined: "joined" is
- * ARGV[21] of redis/append.lua, and "sent" the last event that was sent to a
- * reader. */
-void mcp_coalesce_read(mcp_str_t joined, uint64_t sent,
-    const mcp_codec_task_t *task, mcp_store_joined_t *out);
 
 
 #endif /* MCP_CLUSTER_REPLICATION_H_INCLUDED */

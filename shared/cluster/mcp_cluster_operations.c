@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * The hooks by which a worker uses its cluster. Each kind of operation is one
- * script of Redis: this file runs the script with the arguments that the kind
- * encodes, and turns the first word of the reply into the operation's result.
+ * Cluster operations. Each kind is one script of Redis: this file runs the
+ * script with the arguments that the kind encodes, and turns the first word of
+ * the reply into the operation's result.
  */
 
 
@@ -332,13 +332,3 @@ mcp_cluster_start(void *data, const mcp_operation_spec_t *spec,
 
     return rc;
 }
-
-
-const mcp_cluster_hooks_t  mcp_cluster_hooks = {
-    .start = mcp_cluster_start,
-    .await_replication = mcp_cluster_replicated,
-    .is_unreachable = mcp_cluster_is_unreachable,
-    .clock = mcp_cluster_clock,
-    .replicate = mcp_cluster_replicate,
-    .changed = mcp_replication_changed
-};
