@@ -129,11 +129,11 @@ mcp_mirror_feed(mcp_cluster_t *cluster,
 }
 
 
-/* Handles a stream of a dead node of which events are missing or have no room:
- * the stream is removed from Redis when the mirror is freed, because no other
+/* Frees a mirror of which events are missing or have no room. If its stream is
+ * being taken over, the stream is also removed from Redis, because no other
  * node would end it. */
 static void
-mcp_mirror_lost(mcp_replication_t *repl)
+mcp_mirror_give_up(mcp_replication_t *repl)
 {
     if (repl->mirror >= MCP_MIRROR_TAKE_OVER && repl->mirror != MCP_MIRROR_LOST)
     {
@@ -145,6 +145,9 @@ mcp_mirror_lost(mcp_replication_t *repl)
         mcp_store_node_count(repl->cluster->worker->store, MCP_NODE_DROPPED);
         mcp_mirror_set_state(repl, MCP_MIRROR_LOST);
     }
+
+    mcp_store_mirror_forget(repl->cluster->worker->store, repl->ref.id);
+    mcp_replication_check(repl);
 }
 
 
@@ -159,9 +162,7 @@ mcp_mirror_missed(mcp_replication_t *repl)
         return;
     }
 
-    mcp_mirror_lost(repl);
-    mcp_store_mirror_forget(repl->cluster->worker->store, repl->ref.id);
-    mcp_replication_check(repl);
+    mcp_mirror_give_up(repl);
 }
 
 
@@ -433,8 +434,8 @@ mcp_mirror_fetched(void *data, const mcp_reply_t *reply)
     if (rc == MCP_ERR_LARGE
         || (rc == MCP_AGAIN && mcp_mirror_is_at(repl, repl->fetched)))
     {
-        mcp_mirror_lost(repl);
-        mcp_store_mirror_forget(repl->cluster->worker->store, repl->ref.id);
+        mcp_mirror_give_up(repl);
+        return;
     }
 
     mcp_replication_check(repl);
@@ -595,9 +596,7 @@ mcp_mirror_check_promoted(mcp_replication_t *repl,
     } else if (repl->mirror == MCP_MIRROR_NO_ROOM
                || repl->mirror == MCP_MIRROR_NO_EVENTS)
     {
-        mcp_mirror_lost(repl);
-        mcp_store_mirror_forget(repl->cluster->worker->store, repl->ref.id);
-        mcp_replication_check(repl);
+        mcp_mirror_give_up(repl);
 
     } else {
         mcp_mirror_fetch(repl, repl_state->own.seq);
