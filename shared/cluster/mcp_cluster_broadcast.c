@@ -396,19 +396,25 @@ mcp_broadcast_down(mcp_cluster_t *cluster)
  * than Redis's clock. The position remains if the last id of the Redis stream
  * is not below it; otherwise the Redis stream is read from its beginning. */
 static void
-mcp_position_checked(mcp_cluster_t *cluster, mcp_node_position_e which,
-    const mcp_reply_t *reply)
+mcp_position_checked(void *data, const mcp_reply_t *reply)
 {
-    size_t               i;
-    mcp_node_position_t  position, last, begin = { 0, 0 };
+    size_t                 i;
+    mcp_store_t           *store;
+    mcp_node_position_e    which;
+    mcp_node_position_t    position, last, begin = { 0, 0 };
+    mcp_cluster_beyond_t  *beyond;
 
-    mcp_store_node_position(cluster->worker->store, which, &position);
+    beyond = data;
+    store = beyond->cluster->worker->store;
+    which = (mcp_node_position_e) (beyond - beyond->cluster->beyond);
+
+    mcp_store_node_position(store, which, &position);
 
     /* a position that has changed since XINFO was sent shows that the Redis
      * stream exists */
 
-    if (reply == NULL || position.ms != cluster->beyond[which].ms
-        || position.n != cluster->beyond[which].n)
+    if (reply == NULL || position.ms != beyond->position.ms
+        || position.n != beyond->position.n)
     {
         return;
     }
@@ -433,28 +439,7 @@ mcp_position_checked(mcp_cluster_t *cluster, mcp_node_position_e which,
         }
     }
 
-    mcp_store_node_set_position(cluster->worker->store, which, &begin);
-}
-
-
-static void
-mcp_position_checked_sent(void *data, const mcp_reply_t *reply)
-{
-    mcp_position_checked(data, MCP_NODE_SENT, reply);
-}
-
-
-static void
-mcp_position_checked_received(void *data, const mcp_reply_t *reply)
-{
-    mcp_position_checked(data, MCP_NODE_RECEIVED, reply);
-}
-
-
-static void
-mcp_position_checked_queue(void *data, const mcp_reply_t *reply)
-{
-    mcp_position_checked(data, MCP_NODE_QUEUE, reply);
+    mcp_store_node_set_position(store, which, &begin);
 }
 
 
@@ -466,12 +451,6 @@ mcp_position_check(mcp_cluster_t *cluster, uint64_t now)
     mcp_str_t            argv[3];
     mcp_node_position_t  position;
 
-    static const mcp_link_reply_cb  handlers[] = {
-        [MCP_NODE_SENT] = mcp_position_checked_sent,
-        [MCP_NODE_RECEIVED] = mcp_position_checked_received,
-        [MCP_NODE_QUEUE] = mcp_position_checked_queue
-    };
-
     argv[0] = mcp_str("XINFO");
     argv[1] = mcp_str("STREAM");
 
@@ -480,10 +459,11 @@ mcp_position_check(mcp_cluster_t *cluster, uint64_t now)
                                 &position);
 
         if (position.ms > now) {
-            cluster->beyond[i] = position;
+            cluster->beyond[i].cluster = cluster;
+            cluster->beyond[i].position = position;
             argv[2] = mcp_broadcast_key(cluster, (mcp_node_position_e) i, key);
-            (void) mcp_link_send(&cluster->link, argv, 3, handlers[i],
-                                 cluster);
+            (void) mcp_link_send(&cluster->link, argv, 3, mcp_position_checked,
+                                 &cluster->beyond[i]);
         }
     }
 }

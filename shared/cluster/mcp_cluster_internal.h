@@ -248,6 +248,14 @@ typedef struct {
 } mcp_cluster_fingerprints_t;
 
 
+/* A position that was later than the clock of Redis when it was last checked.
+ * Its index in "beyond" of the cluster is its mcp_node_position_e. */
+typedef struct {
+    mcp_cluster_t                *cluster;
+    mcp_node_position_t           position;
+} mcp_cluster_beyond_t;
+
+
 struct mcp_cluster_s {
     mcp_worker_t                 *worker;
     const mcp_cluster_conf_t     *conf;
@@ -276,14 +284,7 @@ struct mcp_cluster_s {
                                              access, ms; 0: never */
     int64_t                       offset;         /* clock of Redis minus the
                                                      clock of this node, ms */
-    mcp_node_position_t           beyond[MCP_NODE_POSITIONS];  /* positions
-                                                                  that were
-                                                                  later than
-                                                                  the clock
-                                                                  of Redis
-                                                                  when they
-                                                                  were last
-                                                                  checked */
+    mcp_cluster_beyond_t          beyond[MCP_NODE_POSITIONS];
     unsigned                      leads:1;        /* 1 if this process is the
                                                      leader of its node */
     unsigned                      reading:1;      /* 1 while the reply to
