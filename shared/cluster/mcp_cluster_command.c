@@ -205,21 +205,18 @@ mcp_link_moved(mcp_link_t *link, mcp_str_t text)
 static int
 mcp_link_judge(mcp_link_t *link, const mcp_reply_t *error)
 {
-    size_t     i, len;
+    size_t     i;
     mcp_str_t  text;
 
     text = error->text;
 
-    if (text.len > 6 && memcmp(text.data, "MOVED ", 6) == 0) {
+    if (mcp_login_begins(text, "MOVED ")) {
         mcp_link_moved(link, text);
         return 1;
     }
 
     for (i = 0; i < sizeof(mcp_link_faults) / sizeof(char *); i++) {
-        len = strlen(mcp_link_faults[i]);
-
-        if (text.len >= len && memcmp(text.data, mcp_link_faults[i], len) == 0)
-        {
+        if (mcp_login_begins(text, mcp_link_faults[i])) {
             if (mcp_login_denies(text)) {
                 link->handlers->denied(link, error);
             }
@@ -251,9 +248,8 @@ mcp_link_reply(mcp_link_t *link, const mcp_reply_t *reply)
 
     p = link->pending[link->first];
 
-    if (reply->type == MCP_REPLY_ERROR && reply->text.len >= 9
-        && memcmp(reply->text.data, "NOSCRIPT ", 9) == 0
-        && mcp_link_reload(link))
+    if (reply->type == MCP_REPLY_ERROR
+        && mcp_login_begins(reply->text, "NOSCRIPT ") && mcp_link_reload(link))
     {
         return;
     }

@@ -730,6 +730,9 @@ void mcp_cluster_notification_free_all(mcp_cluster_t *cluster);
  * mcp_link_fail() or mcp_link_redirect(). */
 void mcp_link_register(mcp_link_t *link);
 
+/* Returns 1 if a text begins with "words". */
+int mcp_login_begins(mcp_str_t text, const char *words);
+
 /* Returns 1 if an error means that the server rejects this node's credentials
  * or rights. */
 int mcp_login_denies(mcp_str_t error);

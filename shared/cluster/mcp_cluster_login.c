@@ -60,24 +60,25 @@ mcp_login_mentions(mcp_str_t text, const char *argv)
 
 
 int
+mcp_login_begins(mcp_str_t text, const char *words)
+{
+    size_t  len;
+
+    len = strlen(words);
+
+    return text.len >= len && memcmp(text.data, words, len) == 0;
+}
+
+
+/* If a script lacks a right, Redis 6.2 has the last words somewhere in the
+ * error, and 7.0 after "ERR The ". */
+int
 mcp_login_denies(mcp_str_t text)
 {
-    size_t  i, len;
-
-    static const char *const  argv[] = { "WRONGPASS ", "NOAUTH ", "NOPERM " };
-
-    for (i = 0; i < sizeof(argv) / sizeof(argv[0]); i++) {
-        len = strlen(argv[i]);
-
-        if (text.len >= len && memcmp(text.data, argv[i], len) == 0) {
-            return 1;
-        }
-    }
-
-    /* a script lacks a right: Redis 6.2 has these words somewhere in the
-     * error, 7.0 after "ERR The " */
-
-    return mcp_login_mentions(text, "user executing the script can't ");
+    return mcp_login_begins(text, "WRONGPASS ")
+           || mcp_login_begins(text, "NOAUTH ")
+           || mcp_login_begins(text, "NOPERM ")
+           || mcp_login_mentions(text, "user executing the script can't ");
 }
 
 
@@ -93,9 +94,7 @@ mcp_login_barred(mcp_link_t *link, const char *command,
 
     link->handlers->denied(link, error);
 
-    if (len > 7 && memcmp(error->text.data, "NOPERM ", 7) == 0
-        && !link->at_sentinel)
-    {
+    if (mcp_login_begins(error->text, "NOPERM ") && !link->at_sentinel) {
         mcp_link_fail(link, "%s: %.*s: Redis's user \"%.*s\" needs the rules "
                       "~%.*s:* " MCP_CLUSTER_RIGHTS, command, len,
                       error->text.data,
