@@ -379,12 +379,11 @@ mcp_login_loaded(void *data, const mcp_reply_t *reply)
 }
 
 
-static int
-mcp_login_send_scripts(mcp_link_t *link)
+void
+mcp_link_send_scripts(mcp_link_t *link)
 {
-    int           rc;
-    unsigned      i;
-    mcp_str_t     argv[3];
+    unsigned   i;
+    mcp_str_t  argv[3];
 
     link->loaded = 0;
     argv[0] = mcp_str("SCRIPT");
@@ -393,22 +392,11 @@ mcp_login_send_scripts(mcp_link_t *link)
     for (i = 0; i < MCP_SCRIPTS; i++) {
         argv[2] = (mcp_str_t) { (const char *) mcp_scripts[i].text,
                                 *mcp_scripts[i].len };
-        rc = mcp_link_login(link, argv, 3, mcp_login_loaded);
 
-        if (rc != MCP_OK) {
-            return rc;
+        if (mcp_link_login(link, argv, 3, mcp_login_loaded) != MCP_OK) {
+            mcp_link_fail(link, "no memory");
+            return;
         }
-    }
-
-    return MCP_OK;
-}
-
-
-void
-mcp_link_send_scripts(mcp_link_t *link)
-{
-    if (mcp_login_send_scripts(link) != MCP_OK) {
-        mcp_link_fail(link, "no memory");
     }
 }
 
@@ -468,13 +456,12 @@ mcp_link_register(mcp_link_t *link)
         if (rc == MCP_OK) {
             rc = mcp_login_send_queries(link);
         }
-
-        if (rc == MCP_OK) {
-            rc = mcp_login_send_scripts(link);
-        }
     }
 
     if (rc != MCP_OK) {
         mcp_link_fail(link, "no memory");
+
+    } else if (!link->at_sentinel) {
+        mcp_link_send_scripts(link);
     }
 }
