@@ -86,6 +86,38 @@ test_standalone(void **state)
 }
 
 
+/* A stream is freed while a command is pending: its reply is discarded, and
+ * Redis removes the stream. */
+static void
+test_freed(void **state)
+{
+    mcp_stream_info_t   info;
+    mcp_replication_t  *copy;
+
+    needs_redis();
+
+    begin_all(1);
+    make(0, 'a');
+    UNTIL(repl_state(0, 'a').created);
+    info = info_of(0, 'a');
+    copy = mcp_replication_get(nodes[0].cluster, &info.ref);
+    assert_int_equal(copy->phase, MCP_REPLICATION_IDLE);
+    assert_int_equal(copy->mirror, MCP_MIRROR_NONE);
+
+    add_events(0, 'a', 1);
+    mcp_worker_wake(nodes[0].worker);
+    assert_int_equal(copy->phase, MCP_REPLICATION_SENT);
+
+    mcp_store_free(&nodes[0].store, &info.ref);
+    mcp_worker_wake(nodes[0].worker);
+    assert_int_equal(copy->phase, MCP_REPLICATION_DISCARD);
+
+    UNTIL(n_replications(0) == 0
+          && strcmp(about(0, "EXISTS", 'h', 'a', ""), "0") == 0);
+    end_all();
+}
+
+
 /* The process ends while a command is pending: its replications are freed. */
 static void
 test_end(void **state)
@@ -108,6 +140,7 @@ main(void)
         cmocka_unit_test(test_life),
         cmocka_unit_test(test_refresh),
         cmocka_unit_test(test_standalone),
+        cmocka_unit_test(test_freed),
         cmocka_unit_test(test_end),
     };
 
