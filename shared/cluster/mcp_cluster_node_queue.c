@@ -57,13 +57,13 @@ typedef enum {
 
 
 typedef struct {
-    char           kind;
+    mcp_str_t      kind;       /* one byte, see mcp_node_queue_e */
     unsigned char  id[MCP_STREAM_ID_LEN];
     uint64_t       number;
     uint64_t       after;
     uint64_t       last;
     uint64_t       confirmed;
-    unsigned       drops;
+    uint64_t       drops;      /* 1 or 0 */
     uint64_t       sent;
     uint64_t       brought;
     mcp_str_t      checkpoint;
@@ -73,34 +73,33 @@ typedef struct {
 } mcp_node_queue_t;
 
 
-/* Reads one of the fields for requests that have joined. */
-static void
-mcp_node_queue_read_joined(mcp_node_queue_t *entry, char name,
-    const mcp_reply_t *value)
-{
-    switch (name) {
-    case 'y':
-        entry->joined = value->text;
-        break;
-    case 't':
-        entry->sent = mcp_reply_number(value);
-        break;
-    case 'v':
-        entry->task = value->text;
-        break;
-    default:
-        break;
-    }
-}
-
-
 /* Reads the fields that occur once. Returns 0 if the entry does not have the
  * expected form. */
 static int
 mcp_node_queue_read(const mcp_reply_t *fields, mcp_node_queue_t *entry)
 {
-    size_t     i;
-    mcp_str_t  name, value;
+    size_t  i, k;
+    void   *member;
+
+    static const struct {
+        const char  *name;
+        size_t       offset;
+        int          is_text;          /* 1: mcp_str_t, 0: uint64_t */
+    } names[] = {
+        { "k", offsetof(mcp_node_queue_t, kind), 1 },
+        { "w", offsetof(mcp_node_queue_t, number), 0 },
+        { "a", offsetof(mcp_node_queue_t, after), 0 },
+        { "l", offsetof(mcp_node_queue_t, last), 0 },
+        { "c", offsetof(mcp_node_queue_t, confirmed), 0 },
+        { "f", offsetof(mcp_node_queue_t, drops), 0 },
+        { "t", offsetof(mcp_node_queue_t, sent), 0 },
+        { "h", offsetof(mcp_node_queue_t, brought), 0 },
+        { "n", offsetof(mcp_node_queue_t, brought), 0 },
+        { "x", offsetof(mcp_node_queue_t, checkpoint), 1 },
+        { "y", offsetof(mcp_node_queue_t, joined), 1 },
+        { "v", offsetof(mcp_node_queue_t, task), 1 },
+        { "m", offsetof(mcp_node_queue_t, data), 1 }
+    };
 
     memset(entry, 0, sizeof(mcp_node_queue_t));
 
@@ -112,50 +111,27 @@ mcp_node_queue_read(const mcp_reply_t *fields, mcp_node_queue_t *entry)
     }
 
     for (i = 0; i + 1 < fields->n; i += 2) {
-        name = fields->items[i]->text;
-        value = fields->items[i + 1]->text;
-
-        if (name.len != 1) {
+        if (fields->items[i]->text.len != 1) {
             return 0;
         }
 
-        switch (name.data[0]) {
-        case 'k':
-            entry->kind = value.len == 1 ? value.data[0] : '\0';
-            break;
-        case 'w':
-            entry->number = mcp_reply_number(fields->items[i + 1]);
-            break;
-        case 'a':
-            entry->after = mcp_reply_number(fields->items[i + 1]);
-            break;
-        case 'l':
-            entry->last = mcp_reply_number(fields->items[i + 1]);
-            break;
-        case 'c':
-            entry->confirmed = mcp_reply_number(fields->items[i + 1]);
-            break;
-        case 'f':
-            entry->drops = value.len == 1 && value.data[0] == '1';
-            break;
-        case 'x':
-            entry->checkpoint = value;
-            break;
-        case 'm':
-            entry->data = value;
-            break;
-        case 'h':
-        case 'n':
-            entry->brought = mcp_reply_number(fields->items[i + 1]);
-            break;
-        default:
-            mcp_node_queue_read_joined(entry, name.data[0],
-                                       fields->items[i + 1]);
-            break;
+        for (k = 0; k < sizeof(names) / sizeof(names[0]); k++) {
+            if (!mcp_reply_is(fields->items[i], names[k].name)) {
+                continue;
+            }
+
+            member = (char *) entry + names[k].offset;
+
+            if (names[k].is_text) {
+                *(mcp_str_t *) member = fields->items[i + 1]->text;
+
+            } else {
+                *(uint64_t *) member = mcp_reply_number(fields->items[i + 1]);
+            }
         }
     }
 
-    return entry->kind != '\0';
+    return entry->kind.len == 1;
 }
 
 
@@ -239,7 +215,7 @@ mcp_node_queue_watched(mcp_cluster_t *cluster, const mcp_node_queue_t *entry,
         return;
     }
 
-    if (entry->drops) {
+    if (entry->drops == 1) {
         (void) mcp_store_confirm(store, ref, entry->confirmed);
 
     } else {
@@ -340,7 +316,7 @@ mcp_node_queue_brought(mcp_cluster_t *cluster, const mcp_node_queue_t *entry,
 
     store = cluster->worker->store;
 
-    switch (entry->kind) {
+    switch (entry->kind.data[0]) {
     case MCP_NODE_QUEUE_INPUT:
         mcp_node_queue_input(cluster, entry, ref);
         break;
@@ -366,7 +342,7 @@ mcp_node_queue_take(mcp_cluster_t *cluster, const mcp_reply_t *fields,
     store = cluster->worker->store;
     now = mcp_worker_now(cluster->worker);
 
-    switch ((mcp_node_queue_e) entry->kind) {
+    switch ((mcp_node_queue_e) entry->kind.data[0]) {
 
     case MCP_NODE_QUEUE_EVENTS:
         mcp_node_queue_events(cluster, fields, entry);
@@ -424,7 +400,7 @@ mcp_cluster_node_queue(mcp_cluster_t *cluster, const mcp_reply_t *fields)
         return;
     }
 
-    if (entry.kind == MCP_NODE_QUEUE_CHANGED) {
+    if (entry.kind.data[0] == MCP_NODE_QUEUE_CHANGED) {
         mcp_notify_task(cluster->worker, entry.id);
         return;
     }
