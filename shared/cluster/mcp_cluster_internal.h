@@ -640,8 +640,8 @@ mcp_str_t mcp_cluster_stream_key(const mcp_cluster_t *cluster, mcp_key_e kind,
     const unsigned char id[MCP_STREAM_ID_LEN], char key[MCP_CLUSTER_KEY_MAX]);
 
 /* Writes the keys of a script, and returns the number of keys. args are the n
- * arguments of mcp_cluster_run(), which contain the ids and digests in the names
- * of the keys. A key whose argument is missing ends the list. */
+ * arguments of mcp_cluster_run(), which contain the ids and digests in the
+ * names of the keys. A key whose argument is missing ends the list. */
 size_t mcp_script_keys_of(const mcp_cluster_t *cluster, mcp_script_e script,
     const mcp_str_t *args, size_t n, mcp_script_keys_t *keys);
 

@@ -3,8 +3,8 @@
 /*
  * Nodes of a cluster, each with one process and without a web server, and a
  * Redis server of the test. Where redis-server is not installed the tests are
- * skipped. At the end of a file that uses start(), the tests fail if a script has
- * used a key that it should have got in KEYS (cluster_keys.h).
+ * skipped. At the end of a file that uses start(), the tests fail if a script
+ * has used a key that it should have got in KEYS (cluster_keys.h).
  *
  *     begin(0, KEY1);                     starts node 0, which registers
  *     command(0, "DBSIZE");               sends a command as an operator would
