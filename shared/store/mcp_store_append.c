@@ -457,7 +457,7 @@ mcp_store_answers(const mcp_store_record_t *rec)
 }
 
 
-static int
+static inline int
 mcp_store_append_locked(mcp_store_op_t *op, const mcp_stream_ref_t *ref,
     mcp_str_t message, mcp_store_record_t *rec, uint64_t now,
     mcp_store_chain_t *chain)
@@ -495,8 +495,10 @@ mcp_store_append_locked(mcp_store_op_t *op, const mcp_stream_ref_t *ref,
 }
 
 
-int
-mcp_store_append_next(mcp_store_op_t *op, const mcp_stream_ref_t *ref,
+/* Appends a message. A long message is in the private chain "chain", which is
+ * empty for a short one. Inline, because owners append all the time. */
+static inline int
+mcp_store_append_claimed(mcp_store_op_t *op, const mcp_stream_ref_t *ref,
     mcp_str_t message, mcp_store_record_t *rec, uint64_t now,
     mcp_store_chain_t *chain)
 {
@@ -515,6 +517,15 @@ mcp_store_append_next(mcp_store_op_t *op, const mcp_stream_ref_t *ref,
     }
 
     return rc;
+}
+
+
+int
+mcp_store_append_next(mcp_store_op_t *op, const mcp_stream_ref_t *ref,
+    mcp_str_t message, mcp_store_record_t *rec, uint64_t now,
+    mcp_store_chain_t *chain)
+{
+    return mcp_store_append_claimed(op, ref, message, rec, now, chain);
 }
 
 
@@ -549,7 +560,7 @@ mcp_store_append(mcp_store_t *store, const mcp_stream_ref_t *ref,
         return rc;
     }
 
-    rc = mcp_store_append_next(&op, ref, message, &rec, now, &chain);
+    rc = mcp_store_append_claimed(&op, ref, message, &rec, now, &chain);
 
     mcp_store_leave(&op);
 
