@@ -11,18 +11,20 @@
 // The function gets { message, text, params, signal, x }: the request as it
 // arrived, the variables, and the exchange of fixtures/fastcgi.mjs. It returns
 // an answer (text, or a value that is sent as JSON), or undefined if it writes
-// the answer itself.
+// the answer itself. On Apache the backend uses HTTP, so that calls can be ended
+// while it is silent.
 
 import { after } from 'node:test';
-import { fastcgi } from '../../fixtures/fastcgi.mjs';
+import { fastcgi, httpd } from '../../fixtures/fastcgi.mjs';
 import { file } from './apache.mjs';
-import { freePort } from './fixture.mjs';
+import { SERVER, freePort } from './fixture.mjs';
 
 export async function scripted(reply) {
     const calls = [];
     const port = await freePort();
 
-    const server = await fastcgi(String(port), async (x) => {
+    const http = SERVER === 'apache';
+    const server = await (http ? httpd : fastcgi)(String(port), async (x) => {
         const text = String(x.body);
         const call = { message: JSON.parse(text), text, params: x.params,
                        signal: x.signal, x };
@@ -39,9 +41,12 @@ export async function scripted(reply) {
         }
     });
 
-    after(() => server.close());
+    after(() => {
+        server.close();
+        server.closeAllConnections?.();
+    });
 
-    return { calls, address: { fastcgi: port } };
+    return { calls, address: http ? { http: port } : { fastcgi: port } };
 }
 
 // Writes a catalog, given as an object or as text, to a file of its own.

@@ -60,7 +60,7 @@ function apacheName(name) {
  *   backend(name)            returns the name of a backend for directives
  *   section(name, backend)   returns the location of a backend:
  *                            { fastcgi: socket or port, keep, script }, or
- *                            { http: socket }
+ *                            { http: socket or port }
  *   worker                   sets X-Worker to the process that answers
  *   sndbuf(bytes)            returns { listen, http }, which set the send
  *                            buffer of client sockets
@@ -101,12 +101,15 @@ const nginx = {
 
     section(name, { fastcgi, http, keep, script }) {
         if (http) {
+            const where = typeof http === 'number' ? `127.0.0.1:${http}`
+                                                   : `unix:${http}:`;
+
             return {
                 server: `
                     location @${name} {
                         include ${root}/examples/mcp_proxy_params;
                         proxy_buffering off;
-                        proxy_pass http://unix:${http}:;
+                        proxy_pass http://${where};
                     }`,
             };
         }
@@ -154,11 +157,14 @@ const apache = {
 
     section(name, { fastcgi, http, keep, script = '/' }) {
         if (http) {
+            const where = typeof http === 'number'
+                ? `http://127.0.0.1:${http}/` : `unix:${http}|http://${name}/`;
+
             return {
                 server: `
                     <Location "/mcp-backend/${name}">
                         Include ${root}/examples/mcp_proxy.conf
-                        ProxyPass "unix:${http}|http://${name}/"
+                        ProxyPass "${where}" retry=0
                     </Location>`,
             };
         }
