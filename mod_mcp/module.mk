@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 
-# What `scripts/build apache` makes; it sets OUT, FLAGS, CC and, where
-# clusters are left out, CLUSTER=no.
+# What `scripts/build apache` makes; it sets OUT, FLAGS, LDFLAGS, CC, for
+# developers WERROR=-Werror and, where clusters are left out, CLUSTER=no.
 
 CLUSTER ?= yes
 
@@ -25,15 +25,15 @@ all: $(OUT)/mod_mcp.so $(OUT)/mod_worker.so
 # With -flto functions are compiled here, and were warned of before.
 
 $(OUT)/mod_mcp.so: $(OBJ) $(MAP) $(OUT)/.stamp
-	$(CC) $(FLAGS) -w -shared -Wl,--version-script=$(MAP) \
-		-Wl,-z,relro -Wl,-z,now -o $@ $(OBJ) $(LIBS)
+	$(CC) $(FLAGS) -w -shared $(LDFLAGS) -Wl,--version-script=$(MAP) \
+		-o $@ $(OBJ) $(LIBS)
 
 $(OUT)/%.o: %.c $(OUT)/.stamp
 	@mkdir -p $(@D)
-	$(CC) $(FLAGS) -MMD -MP -c -o $@ $<
+	$(CC) $(FLAGS) $(WERROR) -MMD -MP -c -o $@ $<
 
 $(OUT)/made/%.o: $(OUT)/made/%.c $(OUT)/.stamp
-	$(CC) $(FLAGS) -MMD -MP -c -o $@ $<
+	$(CC) $(FLAGS) $(WERROR) -MMD -MP -c -o $@ $<
 
 $(OUT)/made/mcp_status_page.c: shared/store/mcp_status.html scripts/embed
 	scripts/embed $< $@
@@ -55,6 +55,6 @@ $(OUT)/made/mcp_commit.h: always
 # for tests
 
 $(OUT)/mod_worker.so: t/fixtures/mod_worker.c $(OUT)/.stamp
-	$(CC) $(FLAGS) -shared -o $@ $<
+	$(CC) $(FLAGS) $(WERROR) -shared $(LDFLAGS) -o $@ $<
 
 -include $(OBJ:.o=.d)
