@@ -18,7 +18,7 @@ COVERAGE_PROGRAMS := $(patsubst %,build/coverage/%/tests,$(filter-out next,$(UNI
 FUZZ_SRC := $(wildcard t/fuzz/*_fuzz.c)
 
 CORE_LIBS = -lyajl -lpcre2-8 -lhiredis -lcrypto -lpthread
-WARNINGS  = -Wall -Wextra -Wshadow -Wmissing-prototypes -Werror
+WARNINGS  = -Wall -Wextra -Wshadow -Wmissing-prototypes $(if $(WERROR),-Werror)
 CORE_FLAGS = -std=c11 -D_GNU_SOURCE $(WARNINGS) -g -Ishared -Ishared/include
 
 # each test function has a parameter that most do not use
@@ -38,9 +38,17 @@ VERSION := $(shell sed -nE 's/^.define MCP_VERSION +"(.*)"$$/\1/p' \
 	shared/include/mcp_version.h)
 
 # where `make install` puts the modules, and what configurations include
-PREFIX     ?= /usr
-SYSCONFDIR ?= /etc
-DESTDIR    ?=
+PREFIX         ?= /usr
+SYSCONFDIR     ?= /etc
+DESTDIR        ?=
+NGINX_MODULES  ?= $(PREFIX)/lib/nginx/modules
+APACHE_MODULES ?= $(PREFIX)/lib/apache2/modules
+
+NGINX_FILES  := $(wildcard examples/mcp_*_params*)
+APACHE_FILES := examples/mcp_proxy.conf
+
+# V=1 prints each command
+Q = $(if $(filter 1,$(V)),,@)
 
 # seconds for each fuzz target
 FUZZ_SECONDS ?= 30
@@ -58,6 +66,7 @@ BENCH       ?=
 .DEFAULT_GOAL = help
 .SECONDARY:
 .PHONY: help deps module module-apache install install-nginx install-apache \
+	uninstall uninstall-nginx uninstall-apache \
 	run run-apache run-cluster test test-full test-rest \
 	test-debian12 test-debian13 unit unit-programs \
 	test-nginx e2e e2e-nodes conformance fuzz fuzz-programs \
@@ -73,6 +82,8 @@ help: ## list the tasks
 	@echo
 	@echo "  T=t/x.t (test-nginx), E=t/e2e/x.test.mjs (e2e) choose files,"
 	@echo "  U=store/mcp_store_test (unit) as well,"
+	@echo "  V=1 prints the commands, CFLAGS, CPPFLAGS, LDFLAGS replace the options"
+	@echo "  of module and module-apache (-O3, link-time optimization, hardening),"
 	@echo "  FUZZ_SECONDS=60, PORT=8090 (run), NGINX_BIN=... MCP_MODULE=...,"
 	@echo "  APACHE_BIN=... MCP_APACHE_MODULE=..., MCP_SERVER=nginx or apache"
 	@echo "  (e2e, soak, conformance), FIXTURE_MPM=event, worker or prefork"
@@ -90,14 +101,22 @@ module-apache: ## build mod_mcp.so for the installed Apache httpd
 install: install-nginx install-apache ## install both modules (DESTDIR=, PREFIX=, SYSCONFDIR=)
 
 install-nginx: module ## install the nginx module and the files to include
-	install -D -m 644 -t $(DESTDIR)$(PREFIX)/lib/nginx/modules $(MODULE)
-	install -D -m 644 -t $(DESTDIR)$(SYSCONFDIR)/nginx \
-		$(wildcard examples/mcp_*_params*)
+	install -D -m 644 -t $(DESTDIR)$(NGINX_MODULES) $(MODULE)
+	install -D -m 644 -t $(DESTDIR)$(SYSCONFDIR)/nginx $(NGINX_FILES)
 
 install-apache: module-apache ## install the Apache module likewise
-	install -D -m 644 -t $(DESTDIR)$(PREFIX)/lib/apache2/modules \
-		build/apache/mod_mcp.so
-	install -D -m 644 -t $(DESTDIR)$(SYSCONFDIR)/apache2 examples/mcp_proxy.conf
+	install -D -m 644 -t $(DESTDIR)$(APACHE_MODULES) build/apache/mod_mcp.so
+	install -D -m 644 -t $(DESTDIR)$(SYSCONFDIR)/apache2 $(APACHE_FILES)
+
+uninstall: uninstall-nginx uninstall-apache ## remove what install has installed
+
+uninstall-nginx:
+	rm -f $(DESTDIR)$(NGINX_MODULES)/$(notdir $(MODULE)) \
+		$(NGINX_FILES:examples/%=$(DESTDIR)$(SYSCONFDIR)/nginx/%)
+
+uninstall-apache:
+	rm -f $(DESTDIR)$(APACHE_MODULES)/mod_mcp.so \
+		$(APACHE_FILES:examples/%=$(DESTDIR)$(SYSCONFDIR)/apache2/%)
 
 run: ## build and run the demonstration on 127.0.0.1:8080
 	@scripts/run nginx
@@ -228,7 +247,7 @@ build/made/cluster/mcp_cluster_lua.c: shared/cluster/redis scripts/embed \
 unit_names = $(basename $(notdir $(wildcard t/unit/$1/*_test.c)))
 unit_main  = -Dmain='$(*F)_test(void); int $(*F)_test'
 
-UNIT_CORE = @mkdir -p $(@D) && $(CC) $(UNIT_FLAGS) -fPIC -MMD -MP -c -o $@ $<
+UNIT_CORE = $(Q)mkdir -p $(@D) && $(CC) $(UNIT_FLAGS) -fPIC -MMD -MP -c -o $@ $<
 
 build/unit/core/%.o: shared/%.c Makefile
 	$(UNIT_CORE)
@@ -237,18 +256,18 @@ build/unit/core/%.o: build/made/%.c Makefile
 	$(UNIT_CORE)
 
 build/unit/libcore.so: $(CORE:%=build/unit/core/%.o)
-	@$(CC) $(UNIT_FLAGS) -shared -Wl,-soname,$(@F) -o $@ $^
+	$(Q)$(CC) $(UNIT_FLAGS) -shared -Wl,-soname,$(@F) -o $@ $^
 
 # The test files are compiled without optimization.  Compiling them takes less
 # than half of the time, and running them about a third longer.
 
 build/unit/%_test.o: t/unit/%_test.c Makefile
 	@mkdir -p $(@D)
-	@$(CC) $(UNIT_FLAGS) -O0 $(TEST_FLAGS) $(unit_main) -MMD -MP -c -o $@ $<
+	$(Q)$(CC) $(UNIT_FLAGS) -O0 $(TEST_FLAGS) $(unit_main) -MMD -MP -c -o $@ $<
 
 build/unit/%.o: t/unit/%.c Makefile
 	@mkdir -p $(@D)
-	@$(CC) $(UNIT_FLAGS) -O0 -MMD -MP -c -o $@ $<
+	$(Q)$(CC) $(UNIT_FLAGS) -O0 -MMD -MP -c -o $@ $<
 
 # a core with more revisions than there are
 
@@ -261,7 +280,7 @@ build/unit/next/core/%.o: build/made/%.c Makefile
 	$(UNIT_CORE)
 
 build/unit/next/libnext.so: $(CORE:%=build/unit/next/core/%.o)
-	@$(CC) $(UNIT_FLAGS) -shared -Wl,-soname,$(@F) -o $@ $^
+	$(Q)$(CC) $(UNIT_FLAGS) -shared -Wl,-soname,$(@F) -o $@ $^
 
 # $(call unit_program,FOLDER,DIRECTORY): the table of the folder's files, and
 # what its program is made of
@@ -269,7 +288,7 @@ build/unit/next/libnext.so: $(CORE:%=build/unit/next/core/%.o)
 define unit_program
 $2/$1/tests.o: t/unit/tests.c $$(wildcard t/unit/$1) Makefile
 	@mkdir -p $$(@D)
-	@$$(CC) $$(CORE_FLAGS) -DTESTS="$$(patsubst %,TEST(%),$$(call unit_names,$1))" \
+	$$(Q)$$(CC) $$(CORE_FLAGS) -DTESTS="$$(patsubst %,TEST(%),$$(call unit_names,$1))" \
 		-c -o $$@ t/unit/tests.c
 
 $2/$1/tests: $2/$1/tests.o $$(patsubst %,$2/$1/%.o,$$(call unit_names,$1)) \
@@ -283,13 +302,13 @@ build/unit/next/tests: build/unit/next/libnext.so
 $(filter-out build/unit/next/%,$(UNIT_PROGRAMS)): build/unit/libcore.so
 
 $(UNIT_PROGRAMS):
-	@$(CC) $(UNIT_FLAGS) -Wl,-rpath,'$$ORIGIN:$$ORIGIN/..' -o $@ $^ -lcmocka \
+	$(Q)$(CC) $(UNIT_FLAGS) -Wl,-rpath,'$$ORIGIN:$$ORIGIN/..' -o $@ $^ -lcmocka \
 		$(CORE_LIBS)
 
 
 # the same for `make coverage`
 
-COVERAGE_CORE = @mkdir -p $(@D) && $(COVERAGE_CC) $(COVERAGE_FLAGS) \
+COVERAGE_CORE = $(Q)mkdir -p $(@D) && $(COVERAGE_CC) $(COVERAGE_FLAGS) \
 	-fprofile-instr-generate -fcoverage-mapping -MMD -MP -c -o $@ $<
 
 build/coverage/core/%.o: shared/%.c Makefile
@@ -300,19 +319,19 @@ build/coverage/core/%.o: build/made/%.c Makefile
 
 build/coverage/%_test.o: t/unit/%_test.c Makefile
 	@mkdir -p $(@D)
-	@$(COVERAGE_CC) $(COVERAGE_FLAGS) $(TEST_FLAGS) $(unit_main) -MMD -MP -c -o $@ $<
+	$(Q)$(COVERAGE_CC) $(COVERAGE_FLAGS) $(TEST_FLAGS) $(unit_main) -MMD -MP -c -o $@ $<
 
 build/coverage/%.o: t/unit/%.c Makefile
 	@mkdir -p $(@D)
-	@$(COVERAGE_CC) $(COVERAGE_FLAGS) -It/unit -MMD -MP -c -o $@ $<
+	$(Q)$(COVERAGE_CC) $(COVERAGE_FLAGS) -It/unit -MMD -MP -c -o $@ $<
 
 $(COVERAGE_PROGRAMS): $(CORE:%=build/coverage/core/%.o)
-	@$(COVERAGE_CC) -fprofile-instr-generate -o $@ $^ -lcmocka $(CORE_LIBS)
+	$(Q)$(COVERAGE_CC) -fprofile-instr-generate -o $@ $^ -lcmocka $(CORE_LIBS)
 
 
 # fuzz targets
 
-FUZZ_CORE = @mkdir -p $(@D) && $(FUZZ_CC) $(FUZZ_FLAGS) \
+FUZZ_CORE = $(Q)mkdir -p $(@D) && $(FUZZ_CC) $(FUZZ_FLAGS) \
 	-fsanitize=fuzzer-no-link,address,undefined -MMD -MP -c -o $@ $<
 
 build/fuzz/core/%.o: shared/%.c Makefile
@@ -323,19 +342,19 @@ build/fuzz/core/%.o: build/made/%.c Makefile
 
 build/fuzz/%.o: t/fuzz/%.c Makefile
 	@mkdir -p $(@D)
-	@$(FUZZ_CC) $(FUZZ_FLAGS) -It/fuzz -It/unit \
+	$(Q)$(FUZZ_CC) $(FUZZ_FLAGS) -It/fuzz -It/unit \
 		-fsanitize=fuzzer-no-link,address,undefined \
 		-MMD -MP -c -o $@ $<
 
 build/fuzz/aid/%.o: t/unit/%.c Makefile
 	@mkdir -p $(@D)
-	@$(FUZZ_CC) $(FUZZ_FLAGS) -It/unit \
+	$(Q)$(FUZZ_CC) $(FUZZ_FLAGS) -It/unit \
 		-fsanitize=fuzzer-no-link,address,undefined \
 		-MMD -MP -c -o $@ $<
 
 build/fuzz/%_fuzz: build/fuzz/%_fuzz.o $(UNIT_AID:t/unit/%.c=build/fuzz/aid/%.o) \
 		$(CORE:%=build/fuzz/core/%.o)
-	@$(FUZZ_CC) $(FUZZ_FLAGS) -fsanitize=fuzzer,address,undefined \
+	$(Q)$(FUZZ_CC) $(FUZZ_FLAGS) -fsanitize=fuzzer,address,undefined \
 		-o $@ $^ -lcmocka $(CORE_LIBS)
 
 
