@@ -37,6 +37,8 @@ FUZZ_FLAGS = $(CORE_FLAGS) -O1 -fno-omit-frame-pointer \
 VERSION := $(shell sed -nE 's/^.define MCP_VERSION +"(.*)"$$/\1/p' \
 	shared/include/mcp_version.h)
 
+DIST = build/mcp-$(VERSION).tar.gz
+
 # where `make install` puts the modules, and what configurations include
 PREFIX         ?= /usr
 SYSCONFDIR     ?= /etc
@@ -71,7 +73,7 @@ BENCH       ?=
 	test-debian12 test-debian13 unit unit-programs \
 	test-nginx e2e e2e-nodes conformance fuzz fuzz-programs \
 	build-asan build-asan-apache build-tsan-apache asan asan-apache tsan-apache \
-	coverage dist graph \
+	coverage dist deb test-packages graph \
 	soak endurance versions cost check format bench \
 	compdb clean
 
@@ -219,10 +221,20 @@ bench: module module-apache ## measure; BENCH="--server apache echo" a part, or 
 graph: ## draw the core's layers: docs/graph.svg (graphviz)
 	@scripts/graph > build/graph.svg && mv build/graph.svg docs/graph.svg
 
-dist: ## the source of this version: build/mcp-VERSION.tar.gz
+# equal bytes for equal commits, whatever the settings of git are
+
+dist: ## the source of this commit: build/mcp-VERSION.tar.gz
 	@mkdir -p build
-	git archive --format=tar.gz --prefix=mcp-$(VERSION)/ \
-		-o build/mcp-$(VERSION).tar.gz HEAD
+	git -c tar.umask=0022 -c core.abbrev=7 archive --format=tar \
+		--prefix=mcp-$(VERSION)/ HEAD | gzip -9n > $(DIST).new
+	mv $(DIST).new $(DIST)
+	sha256sum $(DIST)
+
+deb: ## Debian packages of this commit, for this system: build/deb
+	@scripts/deb
+
+test-packages: ## install, use, upgrade, remove them in bare Debian 12 and 13 (root)
+	@scripts/test-packages $(RELEASES)
 
 compdb: ## write compile_commands.json
 	@scripts/compdb > compile_commands.json
