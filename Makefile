@@ -48,6 +48,7 @@ APACHE_MODULES ?= $(PREFIX)/lib/apache2/modules
 
 NGINX_FILES  := $(wildcard examples/mcp_*_params*)
 APACHE_FILES := examples/mcp_proxy.conf
+TOOLS        := tools/mcp-snapshot
 
 # V=1 prints each command
 Q = $(if $(filter 1,$(V)),,@)
@@ -68,7 +69,7 @@ BENCH       ?=
 .DEFAULT_GOAL = help
 .SECONDARY:
 .PHONY: help deps module module-apache install install-nginx install-apache \
-	uninstall uninstall-nginx uninstall-apache \
+	install-tools uninstall uninstall-nginx uninstall-apache uninstall-tools \
 	run run-apache run-cluster test test-full test-rest \
 	test-debian12 test-debian13 unit unit-programs \
 	test-nginx e2e e2e-nodes conformance fuzz fuzz-programs \
@@ -110,7 +111,11 @@ install-apache: module-apache ## install the Apache module likewise
 	install -D -m 644 -t $(DESTDIR)$(APACHE_MODULES) build/apache/mod_mcp.so
 	install -D -m 644 -t $(DESTDIR)$(SYSCONFDIR)/apache2 $(APACHE_FILES)
 
-uninstall: uninstall-nginx uninstall-apache ## remove what install has installed
+install-tools: ## install the tools and their manual pages
+	install -D -m 755 -t $(DESTDIR)$(PREFIX)/bin $(TOOLS)
+	install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/man/man1 $(TOOLS:%=%.1)
+
+uninstall: uninstall-nginx uninstall-apache uninstall-tools ## remove what install has installed
 
 uninstall-nginx:
 	rm -f $(DESTDIR)$(NGINX_MODULES)/$(notdir $(MODULE)) \
@@ -119,6 +124,10 @@ uninstall-nginx:
 uninstall-apache:
 	rm -f $(DESTDIR)$(APACHE_MODULES)/mod_mcp.so \
 		$(APACHE_FILES:examples/%=$(DESTDIR)$(SYSCONFDIR)/apache2/%)
+
+uninstall-tools:
+	rm -f $(TOOLS:tools/%=$(DESTDIR)$(PREFIX)/bin/%) \
+		$(TOOLS:tools/%=$(DESTDIR)$(PREFIX)/share/man/man1/%.1)
 
 run: ## build and run the demonstration on 127.0.0.1:8080
 	@scripts/run nginx
@@ -225,7 +234,7 @@ graph: ## draw the core's layers: docs/graph.svg (graphviz)
 
 dist: ## the source of this commit: build/mcp-VERSION.tar.gz
 	@mkdir -p build
-	git -c tar.umask=0022 -c core.abbrev=7 archive --format=tar \
+	set -o pipefail; git -c tar.umask=0022 -c core.abbrev=7 archive --format=tar \
 		--prefix=mcp-$(VERSION)/ HEAD | gzip -9n > $(DIST).new
 	mv $(DIST).new $(DIST)
 	sha256sum $(DIST)
