@@ -330,8 +330,8 @@ static int is_done(mod_mcp_client_t *client, mod_mcp_backend_request_t *req)
 /*
  * Does the client's pending work, or waits for work.  Frees a finished backend
  * request after its response has been sent.  Called under mod_mcp_lock().
- * Returns 0 under mod_mcp_lock(), or 1 without mod_mcp_lock() if the response
- * is complete.
+ * Returns 1 without mod_mcp_lock() if the response is complete; otherwise
+ * returns 0 under mod_mcp_lock().
  */
 static int do_next(mod_mcp_client_t *client)
 {

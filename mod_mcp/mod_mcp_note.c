@@ -154,8 +154,8 @@ int mod_mcp_note_early(request_rec *r)
 }
 
 /*
- * Sets the notes again for a stream, because its last variables have their
- * values only now.  For a complete response the notes have been set.
+ * Sets the notes of a stream again at its end, because some variables get their
+ * values only then.  The notes of other responses are complete already.
  */
 int mod_mcp_note_log(request_rec *r)
 {

@@ -168,7 +168,7 @@ mcp_input_url_is_settled(const mcp_request_t *req,
     params = mcp_json_get(&root, mcp_str("params"));
     revision = mcp_revision(req->call->client.revision);
 
-    /* 2026-07-28 has no notification of a completion */
+    /* 2026-07-28 has no notification that a URL question was completed */
 
     return revision->stateless
            || (revision->url_mode

@@ -62,8 +62,8 @@
 #define MCP_REPLICATION_MISSES  3
 
 
-/* The pending command of a replication. A reply is pending from
- * MCP_REPLICATION_SENT on. */
+/* The command of a replication that Redis has not answered yet. From
+ * MCP_REPLICATION_SENT on, it has been sent. */
 typedef enum {
     MCP_REPLICATION_IDLE = 0,      /* there is none; the timer, a change of the
                                       stream or a new link causes the next

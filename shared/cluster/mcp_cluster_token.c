@@ -78,7 +78,7 @@ mcp_token_decode(mcp_cluster_t *cluster, mcp_operation_t *op,
         op->value = (uint32_t) mcp_reply_number(mcp_reply_item(reply, 1));
     }
 
-    /* this node is about to detect that it was declared dead */
+    /* this node was declared dead, and does not know it yet */
 
     if (mcp_reply_is(mcp_reply_item(reply, 0), "FENCED")) {
         mcp_cluster_self_check(cluster);

@@ -50,7 +50,7 @@ void mcp_wire_command(mcp_buf_t *buf, const mcp_str_t *argv, size_t n);
 mcp_wire_t *mcp_wire_create(const mcp_mem_t *mem, size_t max);
 void mcp_wire_free(mcp_wire_t *wire);
 
-/* Passes len bytes from the server to the reader. Returns MCP_OK or
+/* Passes len bytes that Redis has sent to the parser. Returns MCP_OK or
  * MCP_ERR_MEMORY. */
 int mcp_wire_feed(mcp_wire_t *wire, const char *data, size_t len);
 

@@ -137,7 +137,7 @@ typedef struct {
     uint64_t              max_wait;
     uint64_t              min_wait;            /* how long clients are asked to
                                                   wait before they resume or
-                                                  poll; 0: no such request */
+                                                  poll; 0: they are not asked */
     uint64_t              resume_after;        /* time after which a request
                                                   gets an interim response with
                                                   a resume token; 0: never */

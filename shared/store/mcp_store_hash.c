@@ -2,7 +2,7 @@
 
 /*
  * Entries: values, subscriptions, joins, joined readers and groups. All have
- * the same size, seven are in a chunk, and all are in one hash table. A group
+ * the same size and are in one hash table; a chunk has room for seven. A group
  * counts and links the members of one session, tenant or topic. Groups are
  * derived from the other data, and a repair rebuilds them.
  */

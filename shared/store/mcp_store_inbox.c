@@ -388,8 +388,8 @@ mcp_store_take_cancelled(mcp_store_t *store, const mcp_stream_ref_t *ref)
 
     if (requests) {
 
-        /* the cancellation counts as a post until mcp_store_take() finds the
-         * inbox empty, and wakes the consumer */
+        /* as after a post, mcp_store_take() wakes the consumer when it finds
+         * the inbox empty */
 
         st->taken = 1;
         mcp_store_barrier();

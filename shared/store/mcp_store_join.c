@@ -45,8 +45,8 @@ mcp_store_join_sent(mcp_store_op_t *op, const mcp_store_stream_t *st)
 }
 
 
-/* Returns 1 if a request with this spec can join a stream. A cancelled call
- * has no response for the request. */
+/* Returns 1 if a request with this spec can join st. It cannot if the call was
+ * cancelled: there will be no response. */
 static int
 mcp_store_join_open(mcp_store_op_t *op, mcp_store_stream_t *st,
     const mcp_stream_spec_t *spec, uint64_t now)

@@ -143,7 +143,7 @@ struct mcp_resume_method_s {
     void                    (*head)(mcp_exchange_t *x);
 
     /* Called when a consumer has read all events. Returns 1 to close its
-     * connection. Not called for an exchange without a state of any method. */
+     * connection. Not called for an exchange that no resumption method uses. */
     int                     (*idle)(mcp_exchange_t *x);
 
     /* Appends the first events to the new stream of a call. Returns the values

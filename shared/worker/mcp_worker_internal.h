@@ -255,9 +255,9 @@ typedef struct {
 typedef struct {
     unsigned char          digest[MCP_DIGEST_LEN];
     unsigned char          params[MCP_DIGEST_LEN];
-    unsigned               once:1;     /* 1: requests have no key, so that they
-                                          can join the call only until its
-                                          response was sent */
+    unsigned               once:1;     /* 1: requests have no idempotency key;
+                                          they can join the call only until
+                                          its response has been sent */
 } mcp_join_t;
 
 

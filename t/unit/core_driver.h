@@ -50,8 +50,8 @@ typedef struct {
                                       not parse in advance */
     mcp_header_t     headers[16];
     size_t           n_headers;
-    int              rc;           /* last value of the head or body
-                                      function */
+    int              rc;           /* last return value of the head or
+                                      body function */
     int              status;       /* 0: no response yet */
     int              streaming;
     int              ended;
