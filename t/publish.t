@@ -556,7 +556,7 @@ MCP::same($client->body, MCP::priming() . MCP::event(1, $::Result));
 
 
 
-=== TEST 34: detached call longer than mcp_call_timeout: -32603
+=== TEST 34: call whose response is POSTed after mcp_call_timeout: -32603
 --- config eval: ::door('', 'mcp_call_timeout 1s;')
 --- init
 my ($client, $path) = ::detached();

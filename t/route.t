@@ -233,7 +233,7 @@ location = /json { default_type application/json; return 200 \'{"c":1}\'; }'
 
 
 
-=== TEST 11: $mcp_method: the method of the request
+=== TEST 11: $mcp_method: the JSON-RPC method
 --- config eval: ::fact('mcp_method')
 --- cases eval
 [

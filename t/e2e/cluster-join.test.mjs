@@ -197,7 +197,7 @@ describe('at two nodes', { concurrency: true }, () => {
             assert.equal(executed(tag), 1);
         });
 
-        test('equal calls without idempotency key, the first still connected '
+        test('equal calls without idempotency key, while the first is connected '
              + `at node ${first}: both are executed`,
              async () => {
             const tag = key();
@@ -326,7 +326,7 @@ test('Redis is emptied: an equal call at another node gets 503, then the respons
 });
 
 
-test('Redis fails over to a replica without the last second: a call '
+test('Redis fails over to a replica that lacks the last second: a call '
      + 'with an idempotency key from this second is executed once', async (t) => {
     const master = await Redis.start();
 

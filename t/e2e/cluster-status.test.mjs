@@ -193,7 +193,7 @@ describe('the status of a cluster', { concurrency: true }, () => {
             && cluster.streams_taken_over === 1);
     });
 
-    test('paused node was declared dead: its status counts deaths, streams_fenced',
+    test('paused node was declared dead: its counters deaths and streams_fenced rise',
          async (t) => {
         const { nodes: [still, there] } = await pair(t, {
             mcp_cluster_node_timeout: '2s' });

@@ -58,7 +58,7 @@ describe('ends of calls', async () => {
 
     // The cancellation may reach any worker, and the call may run at any other.
 
-    test('call cancelled long before its stream, at any worker: the backend is aborted',
+    test('call cancelled at any worker long before its stream begins: the backend is aborted',
          async () => {
         const of = await late.session();
 

@@ -139,7 +139,7 @@ async function audit() {
 }
 
 
-test('250 calls of 12 tools over 15 reloads: the clients have sent all', async () => {
+test('250 calls of 12 tools during 15 reloads: the clients can send all of them', async () => {
     const per = Math.ceil(CALLS / RELOADS);
 
     for (let n = 0; n < RELOADS; n++) {

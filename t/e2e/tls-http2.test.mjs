@@ -329,7 +329,7 @@ function front(name, send) {
         listener.close();
     });
 
-    test('reload: a stream is closed without an error, resumed it has the rest',
+    test('reload: a stream ends without an error, and continues when it is resumed',
          async () => {
         const session = await open({
             capabilities: { resumableRequests: {} } });
