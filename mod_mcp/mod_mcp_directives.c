@@ -642,7 +642,7 @@ const command_rec mod_mcp_directives[] = {
     AP_INIT_TAKE_ARGV("MCPCluster", mod_mcp_cluster_add, NULL, RSRC_CONF,
                       "URLs of Redis, and parameters: prefix=, user=, ..."),
     AP_INIT_TAKE12("MCPClusterSync", mod_mcp_cluster_sync, NULL, RSRC_CONF,
-                   "on or off, and replicas=N"),
+                   "on or off, and optionally replicas=N"),
     /* clang-format off */
     MCP_CLUSTER_DIRECTIVES(WORDS)
     MCP_CLUSTER_OPTIONS(CLUSTER_OPTION)

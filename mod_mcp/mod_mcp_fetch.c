@@ -604,14 +604,14 @@ static mcp_fault_e refused(mod_mcp_backend_request_t *req, int rc,
     const char **detail)
 {
     if (is_timeout(req, rc)) {
-        *detail = "the backend timed out before its answer";
+        *detail = "the backend timed out before its response";
         return MCP_FAULT_BACKEND_TIMEOUT;
     }
 
     switch (rc) {
     case HTTP_BAD_GATEWAY:
-        *detail = "the backend closed the connection or sent a malformed "
-                  "reply before its answer";
+        *detail = "the backend closed the connection before its response, or "
+                  "sent a malformed one";
         return MCP_FAULT_BACKEND_FAILED;
 
     case HTTP_SERVICE_UNAVAILABLE:
@@ -661,11 +661,11 @@ static mcp_fault_e judge(mod_mcp_backend_request_t *req, int rc,
 
     if ((rc != OK && rc != DONE) || req->failed || !req->eos) {
         if (req->timed_out) {
-            *detail = "the backend timed out in the middle of its answer";
+            *detail = "the backend timed out in the middle of its response";
             return MCP_FAULT_BACKEND_TIMEOUT;
         }
 
-        *detail = "the answer of the backend broke off";
+        *detail = "the response of the backend broke off";
         return MCP_FAULT_BACKEND_FAILED;
     }
 

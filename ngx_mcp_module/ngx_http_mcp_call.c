@@ -462,13 +462,13 @@ ngx_http_mcp_call_judge(ngx_http_mcp_backend_request_t *req)
 
     if (req->head && ngx_http_mcp_call_timed_out(req)) {
         req->fault = MCP_FAULT_BACKEND_TIMEOUT;
-        req->detail = "the backend timed out in the middle of its answer";
+        req->detail = "the backend timed out in the middle of its response";
 
     } else if (r->connection->close) {
         req->detail = "the worker process is shutting down";
 
     } else {
-        req->detail = req->head ? "the answer of the backend broke off"
+        req->detail = req->head ? "the response of the backend broke off"
                                 : "the backend closed the connection without "
                                   "an answer";
     }

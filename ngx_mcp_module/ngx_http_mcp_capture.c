@@ -166,7 +166,7 @@ ngx_http_mcp_capture_own_page(ngx_http_request_t *r,
 
     case NGX_HTTP_GATEWAY_TIME_OUT:
         req->fault = MCP_FAULT_BACKEND_TIMEOUT;
-        req->detail = "the backend timed out before its answer";
+        req->detail = "the backend timed out before its response";
         break;
 
     case NGX_HTTP_BAD_GATEWAY:
@@ -235,7 +235,7 @@ ngx_http_mcp_capture_offer(ngx_http_request_t *r,
 
     if (!ngx_buf_in_memory(b)) {
         ngx_log_error(NGX_LOG_ALERT, r->connection->log, 0,
-                      "the answer of an MCP backend is in a file buffer, "
+                      "the response of an MCP backend is in a file buffer, "
                       "which is not supported");
         return NGX_ERROR;
     }

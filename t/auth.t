@@ -346,7 +346,7 @@ qr{\[emerg\] .*"mcp" in .*nginx\.conf:\d+ has the same resource path as another 
     location = /mcp { mcp mcp; mcp_auth_resource mcp.example.com; }
 --- must_die
 --- error_log eval
-qr{\[emerg\] .*"mcp\.example\.com" is not the URI of a resource: http:// or https://, a host, and a path, without a query or a fragment; or off in .*nginx\.conf:\d+}
+qr{\[emerg\] .*"mcp\.example\.com" is neither off nor the URI of a resource: http:// or https://, a host, and a path, without a query or a fragment in .*nginx\.conf:\d+}
 
 
 

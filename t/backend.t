@@ -8,7 +8,7 @@ use MCP;
 
 repeat_each(1);
 
-plan tests => repeat_each() * 455;
+plan tests => repeat_each() * 451;
 
 no_long_string();
 
@@ -813,7 +813,7 @@ of "x" failed in its backend: the response body, written as a JSON text, is larg
 --- more_headers eval: MCP::post()
 --- response_body eval: $::Output
 --- error_log
-of "x" failed in its backend: the result asks for input, but has neither requests nor a "requestState"
+of "x" failed in its backend: the result asks for input, but has neither "inputRequests" nor a "requestState"
 
 
 
@@ -1068,7 +1068,7 @@ $client->rest =~ /\Q$::Result\E\z/ or die $client->in;
 
 
 
-=== TEST 67: FastCGI backend dies in the middle of its answer: -32603
+=== TEST 67: FastCGI backend dies in the middle of its response: -32603
 --- config
     location = /mcp { mcp mcp; mcp_backend @f; }
     location @f {

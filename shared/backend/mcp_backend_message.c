@@ -469,7 +469,7 @@ mcp_backend_input(const mcp_json_value_t *r, mcp_backend_msg_t *msg)
     if (empty && state.type == MCP_JSON_NONE) {
         mcp_backend_fault(msg, MCP_FAULT_BACKEND_OUTPUT,
                           "the result asks for input, but has neither "
-                          "requests nor a \"requestState\"");
+                          "\"inputRequests\" nor a \"requestState\"");
         return;
     }
 

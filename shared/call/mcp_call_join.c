@@ -132,7 +132,7 @@ mcp_call_join_answer(mcp_request_t *req, mcp_outcome_e how)
     if (rc != MCP_OK) {
         mcp_call_log(call, MCP_LOG_WARN, "cannot be joined any more",
                      "the zone, or the quota of its caller, has no room for "
-                     "its answer");
+                     "its response");
         mcp_store_free(call->worker->store, &call->ref);
     }
 

@@ -50,8 +50,9 @@ mcp_cluster_error(mcp_cluster_t *cluster, const char *fmt, ...)
             : MCP_LOG_INFO;
 
     if (suppressed) {
-        mcp_worker_log(cluster->worker, level, "cluster: %s (%llu more errors "
-                       "since the last line, at level info)", text,
+        mcp_worker_log(cluster->worker, level, "cluster: %s (since the last "
+                       "such line, %llu more errors were logged at level "
+                       "info)", text,
                        (unsigned long long) suppressed);
 
     } else {
@@ -187,7 +188,7 @@ mcp_link_moved(mcp_link_t *link, mcp_str_t text)
     }
 
     if (colon == 0) {
-        mcp_link_fail(link, "the server redirects to an invalid address");
+        mcp_link_fail(link, "Redis redirects to an invalid address");
         return;
     }
 
@@ -242,7 +243,8 @@ mcp_link_reply(mcp_link_t *link, const mcp_reply_t *reply)
     }
 
     if (link->n_pending == 0) {
-        mcp_link_fail(link, "the server sent a reply without a command");
+        mcp_link_fail(link, "Redis sent a reply, although no command "
+                            "waits for one");
         return;
     }
 

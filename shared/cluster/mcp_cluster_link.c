@@ -300,7 +300,7 @@ mcp_link_redirect(mcp_link_t *link, mcp_str_t host, mcp_str_t port)
         || host.len > MCP_LINK_HOST_MAX
         || memchr(host.data, '\0', host.len) != NULL)
     {
-        mcp_link_fail(link, "the server redirects to an invalid address");
+        mcp_link_fail(link, "Redis redirects to an invalid address");
         return;
     }
 
@@ -590,8 +590,8 @@ mcp_link_input(mcp_link_t *link, const char *data, size_t len)
 
     if (rc < 0) {
         mcp_link_fail(link, rc == MCP_ERR_LIMIT
-                            ? "the server sent a reply that is too long"
-                            : "the server sent an invalid reply");
+                            ? "Redis sent a reply that is too long"
+                            : "Redis sent an invalid reply");
     }
 
     link->handlers->replied(link->cluster);

@@ -262,7 +262,7 @@ mcp_login_role(void *data, const mcp_reply_t *reply)
     if (!mcp_reply_is(mcp_reply_item(reply, 0), "master")) {
         role = mcp_reply_item(reply, 0)->text;
         mcp_link_fail(link,
-                      "the server is not a master, its role is \"%.*s\": name "
+                      "this Redis is not a master, its role is \"%.*s\": name "
                       "the master, or set sentinel=",
                       (int) (role.len < 20 ? role.len : 20), role.data);
     }

@@ -298,9 +298,9 @@ mcp_setup_auth_resource(mcp_setup_t *setup, mcp_str_t uri, char *error)
     }
 
     if (mcp_setup_split(uri, &origin, &path) != MCP_OK) {
-        return mcp_setup_fail(error, "\"%.*s\" is not the URI of a resource: "
-                              "http:// or https://, a host, and a path, "
-                              "without a query or a fragment; or off",
+        return mcp_setup_fail(error, "\"%.*s\" is neither off nor the URI of a "
+                              "resource: http:// or https://, a host, and a "
+                              "path, without a query or a fragment",
                               mcp_setup_quote(uri));
     }
 

@@ -31,16 +31,15 @@ static const mcp_reason_t  mcp_reasons[MCP_REASON_COUNT] = {
         "Find out why the backend is slow, or raise mcp_call_timeout and the "
         "timeouts of the backend's location"),
     [MCP_REASON_BACKEND_OUTPUT] = mcp_reason_row("backend_output",
-        "The backend's answer was malformed",
+        "The backend's response was malformed",
         "Read the reason in the error log; the backend must not write debug "
         "output to standard output"),
     [MCP_REASON_BACKEND_TOO_LARGE] = mcp_reason_row("backend_too_large",
-        "The backend's answer was too large",
+        "The backend's response was too large",
         "Split the answer into pages, or raise mcp_max_message"),
     [MCP_REASON_NO_BACKEND] = mcp_reason_row("no_backend",
         "No backend is configured for the name",
-        "Set mcp_route or mcp_backend for the name, or remove the name from "
-        "the catalog"),
+        "Set mcp_route or mcp_backend for it, or remove it from the catalog"),
     [MCP_REASON_INPUT_TIMEOUT] = mcp_reason_row("input_timeout",
         "The client did not answer a question in time",
         "No action if the user was absent; otherwise raise mcp_input_timeout"),

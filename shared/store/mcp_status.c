@@ -130,8 +130,7 @@ static const mcp_status_row_t  mcp_status_rows[] = {
                    "Longest time since a node's last heartbeat"),
     mcp_status_row(MCP_STATUS_NODE, MCP_STATUS_MS, node.round_trip,
                    "round_trip", "mcp_cluster_round_trip_seconds",
-                   "Longest of the last round trips of all processes to "
-                   "Redis"),
+                   "Latest round trip to Redis, of the slowest process"),
     mcp_status_row(MCP_STATUS_NODE, MCP_STATUS_MS, node.view.offset,
                    "offset", "mcp_cluster_clock_offset_seconds",
                    "Clock of Redis minus the clock of the node"),

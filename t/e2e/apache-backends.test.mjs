@@ -622,8 +622,8 @@ suite('HTTP backend that is silent for longer than ProxyTimeout', async () => {
     const session = await server.session();
 
     for (const [name, reason] of [
-        ['before', 'before its answer'],
-        ['amid', 'in the middle of its answer'],
+        ['before', 'before its response'],
+        ['amid', 'in the middle of its response'],
     ]) {
         test(`backend silent ${reason}: the client and the log get a timeout error`,
              async () => {

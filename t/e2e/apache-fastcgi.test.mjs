@@ -333,7 +333,7 @@ suite('a FastCGI backend', async () => {
     test('backend stops in its answer: the log has its timeout', async () => {
         calls.script.stuck = whole(out(JSON_HEAD), out('{'));
         assert.match((await outcome('stuck')).log.at(-1),
-                     /timed out in the middle of its answer/);
+                     /timed out in the middle of its response/);
     });
 
     test('backend closes a kept connection between two calls: the next call opens another', {

@@ -217,7 +217,7 @@ printf 'data: {"content":[{"type":"text","text":"%s"}]}\\n\\n' "$MCP_METHOD $SER
          async () => assert.equal(
         textOf(await session.tool('file')), 'from a file'));
 
-    test('HTTP backend that closes in the middle of its answer: -32603',
+    test('HTTP backend that closes in the middle of its response: -32603',
          async () => {
         const { response } = await session.follow(await session.call('cut'));
 

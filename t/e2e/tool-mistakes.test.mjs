@@ -161,7 +161,7 @@ test('backend that closes or does not exist: the status has each reason',
 
     const reasons = SERVER === 'nginx'
         ? [/connection without an answer/, /could not connect/]
-        : [/closed the connection or sent a malformed reply before its answer/, /could not connect/];
+        : [/closed the connection before its response, or sent a malformed one/, /could not connect/];
 
     assert.match(await detail('dies'), reasons[0]);
     assert.match(await detail('absent'), reasons[1]);

@@ -105,10 +105,10 @@ test_bad(void **state)
           "SELECT: ERR DB index is out of range" },
         { GOOD_HELLO "+OK\r\n*5\r\n$5\r\nslave\r\n$1\r\na\r\n:1\r\n$1\r\na\r\n"
           ":1\r\n",
-          "the server is not a master, its role is \"slave\": name the "
+          "this Redis is not a master, its role is \"slave\": name the "
           "master, or set sentinel=" },
         { GOOD_HELLO "+OK\r\n:1\r\n",
-          "the server is not a master, its role is \"\": name the master, or "
+          "this Redis is not a master, its role is \"\": name the master, or "
           "set sentinel=" },
         { GOOD_HELLO "+OK\r\n-NOPERM this user has no permissions\r\n",
           "ROLE: NOPERM this user has no permissions: Redis's user \"default\" "

@@ -207,8 +207,8 @@ TEST(no_scope)
 
 
 #define RESOURCE_FORM                                                         \
-    " is not the URI of a resource: http:// or https://, a host, and a "      \
-    "path, without a query or a fragment; or off"
+    " is neither off nor the URI of a resource: http:// or https://, a "      \
+    "host, and a path, without a query or a fragment"
 
 #define ISSUER_FORM                                                           \
     " is not the URI of an issuer: http:// or https://, a host, and a "       \
