@@ -68,8 +68,6 @@ static char      session[MCP_SESSION_TEXT_MAX];
 static char      line[40000] __attribute__((unused));
 
 
-#define test(f)  cmocka_unit_test_setup_teardown(f, setup, teardown)
-
 static inline int
 setup(void **state)
 {

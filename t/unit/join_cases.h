@@ -70,9 +70,6 @@ join_teardown(void **state)
 
 
 #undef test
-#define test(f)  cmocka_unit_test_setup_teardown(f, join_setup, join_teardown)
-
-
 static inline uint64_t
 joined(void)
 {

@@ -21,9 +21,6 @@ static mcp_status_query_t  query;
 static mcp_status_head_t   head;       /* headers of the last response */
 
 
-#define status_test(f)  cmocka_unit_test_setup_teardown(f, setup, teardown)
-
-
 static inline int
 setup(void **state)
 {

@@ -20,9 +20,6 @@ static store_driver_t  d;
 
 #define TOPIC(n)  ((const unsigned char *) #n "-subscriptions-16")
 
-#define store_test(f)  cmocka_unit_test_setup_teardown(f, setup, teardown)
-
-
 /* Lengths of messages that, with their heads, end at or near the end of a
  * chunk, or that are copied without the lock. */
 static const size_t  lengths[] = {

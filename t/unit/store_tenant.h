@@ -25,10 +25,6 @@ setup_numbers(void **state)
 }
 
 
-#define tenant_test(f)                                                         \
-    cmocka_unit_test_setup_teardown(f, setup_numbers, teardown)
-
-
 static inline mcp_tenant_t
 tenant(unsigned id)
 {

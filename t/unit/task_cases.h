@@ -85,10 +85,6 @@ task_teardown(void **state)
 }
 
 
-#define task_test(f)                                                          \
-    cmocka_unit_test_setup_teardown(f, task_setup, task_teardown)
-
-
 /* Calls a tool, and sends the head of its backend's stream. Returns NULL if no
  * backend was invoked. */
 static inline mcp_backend_request_t *

@@ -192,52 +192,53 @@ test_str(const char *text)
 /*
  * TEST(f) begins the test f, which is run because it is defined. RUN_TESTS() at
  * the end of the file is the main program. setup and teardown are called before
- * and after each test; NULL: there is none.
+ * and after each test that is not begun by TEST_WITH(), which names its own;
+ * NULL: there is none. The functions of RUN_TESTS_IN_GROUP() are called once,
+ * before the first test and after the last one.
  */
-static struct CMUnitTest  listed_tests[32] __attribute__((unused));
+static struct CMUnitTest  listed_tests[64] __attribute__((unused));
 static size_t             listed_count __attribute__((unused));
 
-#define TEST(f)                                                               \
+#define TEST(f)  TEST_WITH(f, NULL, NULL)
+
+#define TEST_WITH(f, setup, teardown)                                         \
     static void  f(void **state);                                             \
                                                                               \
     __attribute__((constructor)) static void                                  \
     f##_in_list(void)                                                         \
     {                                                                         \
         listed_tests[listed_count].name = #f;                                 \
+        listed_tests[listed_count].setup_func = setup;                        \
+        listed_tests[listed_count].teardown_func = teardown;                  \
         listed_tests[listed_count++].test_func = f;                           \
     }                                                                         \
                                                                               \
     static void                                                               \
     f(void **state __attribute__((unused)))
 
-#define RUN_TESTS(setup, teardown)                                            \
+#define RUN_TESTS(setup, teardown)  run_tests_(setup, teardown, NULL, NULL)
+
+#define RUN_TESTS_IN_GROUP(begin, end)  run_tests_(NULL, NULL, begin, end)
+
+#define run_tests_(setup, teardown, begin, end)                               \
     int                                                                       \
     main(void)                                                                \
     {                                                                         \
         size_t  test_i_;                                                      \
                                                                               \
         for (test_i_ = 0; test_i_ < listed_count; test_i_++) {                \
-            listed_tests[test_i_].setup_func = setup;                         \
-            listed_tests[test_i_].teardown_func = teardown;                   \
+            if (listed_tests[test_i_].teardown_func == NULL) {                \
+                listed_tests[test_i_].setup_func = setup;                     \
+                listed_tests[test_i_].teardown_func = teardown;               \
+            }                                                                 \
         }                                                                     \
                                                                               \
         return _cmocka_run_group_tests("tests", listed_tests, listed_count,   \
-                                       NULL, NULL);                           \
+                                       begin, end);                           \
     }
 
 
 #define assert_ok(result)  assert_int_equal(result, MCP_OK)
-
-
-/* Defines the program of a file of tests, whose cases are the arguments. */
-#define test_main(...)                                                        \
-    int                                                                       \
-    main(void)                                                                \
-    {                                                                         \
-        const struct CMUnitTest  tests[] = { __VA_ARGS__ };                   \
-                                                                              \
-        return cmocka_run_group_tests(tests, NULL, NULL);                     \
-    }
 
 
 #endif /* TEST_ENV_H_INCLUDED */

@@ -7,8 +7,7 @@
 #include "backend_cases.h"
 
 
-static void
-test_json_body(void **state)
+TEST(test_json_body)
 {
     static const answer_t  answers[] = {
         { "byte order mark", TOOL, 200, JSON, BODY("\xef\xbb\xbf{}"),
@@ -19,14 +18,11 @@ test_json_body(void **state)
           "FAULT OUTPUT broken JSON\n" },
     };
 
-    (void) state;
-
     CHECK(answers);
 }
 
 
-static void
-test_body_without_type(void **state)
+TEST(test_body_without_type)
 {
     static const answer_t  answers[] = {
         { "no type: a result", TOOL, 200, NULL, BODY(" {\"content\":[]}\n"),
@@ -50,14 +46,11 @@ test_body_without_type(void **state)
           "RESULT {\"a\":1}\n" },
     };
 
-    (void) state;
-
     CHECK(answers);
 }
 
 
-static void
-test_body_limit(void **state)
+TEST(test_body_limit)
 {
     static const answer_t  answers[] = {
         { "as large as may be", TOOL, 200, JSON, BODY(RESULT),
@@ -75,14 +68,11 @@ test_body_limit(void **state)
           .max = 4 },
     };
 
-    (void) state;
-
     CHECK(answers);
 }
 
 
-static void
-test_lines(void **state)
+TEST(test_lines)
 {
     static const answer_t  answers[] = {
         { "progress and response", TOOL, 200, LINES,
@@ -133,14 +123,11 @@ test_lines(void **state)
           4 },
     };
 
-    (void) state;
-
     CHECK(answers);
 }
 
 
-static void
-test_events(void **state)
+TEST(test_events)
 {
     static const answer_t  answers[] = {
         { "progress and response", TOOL, 200, SSE,
@@ -183,8 +170,6 @@ test_events(void **state)
           .max = sizeof(PROGRESS) - 2 },
     };
 
-    (void) state;
-
     CHECK(answers);
 }
 
@@ -192,8 +177,7 @@ test_events(void **state)
 /* A long stream: each message is read in order, and the memory is bounded by
  * the bytes that were not read yet. */
 
-static void
-test_long_stream(void **state)
+TEST(test_long_stream)
 {
     int                 rc, len;
     size_t              i, n, pos, size, got;
@@ -203,8 +187,6 @@ test_long_stream(void **state)
     mcp_backend_msg_t   msg;
 
     static const size_t  steps[] = { 1, 7, 100, 4096, 70000, 1000000 };
-
-    (void) state;
 
     all = malloc(1000000);
     assert_non_null(all);
@@ -264,15 +246,12 @@ test_long_stream(void **state)
 /* The buffer of a stream has grown: the decoder frees it while the stream is
  * idle. */
 
-static void
-test_idle(void **state)
+TEST(test_idle)
 {
     char                *large;
     test_mem_t           tm;
     mcp_backend_t       *b;
     mcp_backend_msg_t    msg;
-
-    (void) state;
 
     test_mem_init(&tm);
 
@@ -309,18 +288,4 @@ test_idle(void **state)
 }
 
 
-int
-main(void)
-{
-    const struct CMUnitTest  tests[] = {
-        cmocka_unit_test(test_json_body),
-        cmocka_unit_test(test_body_without_type),
-        cmocka_unit_test(test_body_limit),
-        cmocka_unit_test(test_lines),
-        cmocka_unit_test(test_events),
-        cmocka_unit_test(test_long_stream),
-        cmocka_unit_test(test_idle),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

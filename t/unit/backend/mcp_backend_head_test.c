@@ -7,8 +7,7 @@
 #include "backend_cases.h"
 
 
-static void
-test_status(void **state)
+TEST(test_status)
 {
     static const answer_t  answers[] = {
         { "202", TOOL, 202, "text/plain", BODY("Accepted"), "DETACHED \n" },
@@ -26,14 +25,11 @@ test_status(void **state)
           "FAULT OUTPUT the response body is empty\n" },
     };
 
-    (void) state;
-
     CHECK(answers);
 }
 
 
-static void
-test_type(void **state)
+TEST(test_type)
 {
     static const answer_t  answers[] = {
         { "space, type in capitals with parameters", TOOL, 201,
@@ -62,14 +58,11 @@ test_type(void **state)
           "FAULT OUTPUT the Content-Type of the response is not JSON\n" },
     };
 
-    (void) state;
-
     CHECK(answers);
 }
 
 
-static void
-test_charset(void **state)
+TEST(test_charset)
 {
     static const answer_t  answers[] = {
         { "latin1, quoted", TOOL, 200, "text/plain;charset=\"latin1\"",
@@ -80,14 +73,11 @@ test_charset(void **state)
           BODY("a\xc1z"), "RESULT " SAID("a\xef\xbf\xbdz") "\n" },
     };
 
-    (void) state;
-
     CHECK(answers);
 }
 
 
-static void
-test_error_of_tool(void **state)
+TEST(test_error_of_tool)
 {
     static const answer_t  answers[] = {
         { "text", TOOL, 500, "text/plain", BODY("out of luck\n"),
@@ -132,14 +122,11 @@ test_error_of_tool(void **state)
           "RESULT " FAILED("{\\\"content\\\":[]}") "\n", .max = 14 },
     };
 
-    (void) state;
-
     CHECK(answers);
 }
 
 
-static void
-test_error_with_stream(void **state)
+TEST(test_error_with_stream)
 {
     static const answer_t  answers[] = {
         { "lines, result", TOOL, 500, LINES,
@@ -159,14 +146,11 @@ test_error_with_stream(void **state)
           "RESULT " FAILED("{ \\\"a\\\":[]}") "\n" },
     };
 
-    (void) state;
-
     CHECK(answers);
 }
 
 
-static void
-test_error_of_others(void **state)
+TEST(test_error_of_others)
 {
     static const answer_t  answers[] = {
         { "resource, 404", RESOURCE, 404, "text/html", BODY("<h1>"),
@@ -189,16 +173,13 @@ test_error_of_others(void **state)
           "FAULT FAILED HTTP error\n" },
     };
 
-    (void) state;
-
     CHECK(answers);
 }
 
 
 /* The answer of a rate limiter becomes a text with the time to wait; its body
  * is left out. */
-static void
-test_limit(void **state)
+TEST(test_limit)
 {
     static const struct {
         int          status;
@@ -230,8 +211,6 @@ test_limit(void **state)
     test_mem_t          tm;
     mcp_backend_t      *b;
     mcp_backend_msg_t   msg;
-
-    (void) state;
 
     for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         test_mem_init(&tm);
@@ -273,18 +252,4 @@ test_limit(void **state)
 }
 
 
-int
-main(void)
-{
-    const struct CMUnitTest  tests[] = {
-        cmocka_unit_test(test_status),
-        cmocka_unit_test(test_limit),
-        cmocka_unit_test(test_type),
-        cmocka_unit_test(test_charset),
-        cmocka_unit_test(test_error_of_tool),
-        cmocka_unit_test(test_error_with_stream),
-        cmocka_unit_test(test_error_of_others),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

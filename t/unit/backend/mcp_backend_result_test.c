@@ -7,8 +7,7 @@
 #include "backend_cases.h"
 
 
-static void
-test_tool(void **state)
+TEST(test_tool)
 {
     static const answer_t  answers[] = {
         { "empty text", TOOL, 200, "text/plain", BODY(""),
@@ -49,14 +48,11 @@ test_tool(void **state)
           "\"text\":\"<\xc3\xbc/>\"}}]}\n" },
     };
 
-    (void) state;
-
     CHECK(answers);
 }
 
 
-static void
-test_resource(void **state)
+TEST(test_resource)
 {
     static const answer_t  answers[] = {
         { "resource, text", RESOURCE, 200, "text/css; charset=utf-8",
@@ -83,14 +79,11 @@ test_resource(void **state)
           "\"mimeType\":\"image/png\",\"blob\":\"\"}]}\n", .uri = "a:b" },
     };
 
-    (void) state;
-
     CHECK(answers);
 }
 
 
-static void
-test_prompt(void **state)
+TEST(test_prompt)
 {
     static const answer_t  answers[] = {
         { "prompt, text", PROMPT, 200, "text/plain", BODY("Do it."),
@@ -104,8 +97,6 @@ test_prompt(void **state)
           "RESULT {\"messages\":[]}\n" },
     };
 
-    (void) state;
-
     CHECK(answers);
 }
 
@@ -113,8 +104,7 @@ test_prompt(void **state)
 /* An answer of control characters, which grows most when it becomes a JSON
  * string, is limited as well. */
 
-static void
-test_wrapped_limit(void **state)
+TEST(test_wrapped_limit)
 {
     test_mem_t            tm;
     static char           body[4000];
@@ -124,8 +114,6 @@ test_wrapped_limit(void **state)
                     "FAULT TOO_LARGE the response body, written as a JSON "
                     "text, is larger than twice mcp_max_message\n",
                     .max = sizeof(body) };
-
-    (void) state;
 
     memset(body, 1, sizeof(body));
 
@@ -156,13 +144,10 @@ test_wrapped_limit(void **state)
 }
 
 
-static void
-test_tool_error(void **state)
+TEST(test_tool_error)
 {
     mcp_buf_t   buf;
     test_mem_t  tm;
-
-    (void) state;
 
     test_mem_init(&tm);
     mcp_buf_init(&buf, &tm.mem, SIZE_MAX / 2);
@@ -182,8 +167,7 @@ test_tool_error(void **state)
 }
 
 
-static void
-test_text(void **state)
+TEST(test_text)
 {
     static const answer_t  answers[] = {
         { "text", TOOL, 200, "text/plain", BODY("a \"b\"\r\n\tc\0d\x7f"),
@@ -199,14 +183,11 @@ test_text(void **state)
           "\n" },
     };
 
-    (void) state;
-
     CHECK(answers);
 }
 
 
-static void
-test_ill_formed(void **state)
+TEST(test_ill_formed)
 {
     static const answer_t  answers[] = {
         { "ill-formed", TOOL, 200, "text/plain",
@@ -225,14 +206,11 @@ test_ill_formed(void **state)
           "RESULT " SAID("\xf0\x9f\x98\x80\xef\xbf\xbd") "\n" },
     };
 
-    (void) state;
-
     CHECK(answers);
 }
 
 
-static void
-test_cut(void **state)
+TEST(test_cut)
 {
     static const answer_t  answers[] = {
         { "larger than may be", TOOL, 500, "text/plain", BODY("hell\xc3\xb6"),
@@ -252,8 +230,6 @@ test_cut(void **state)
           "RESULT " FAILED("hel\xc3\x83") "\n", .max = 4 },
     };
 
-    (void) state;
-
     CHECK(answers);
 }
 
@@ -261,8 +237,7 @@ test_cut(void **state)
 /* Only the start of a large error page becomes content; it is cut between two
  * characters. */
 
-static void
-test_error_page(void **state)
+TEST(test_error_page)
 {
     size_t                i;
     test_mem_t            tm;
@@ -271,8 +246,6 @@ test_error_page(void **state)
 
     answer_t  a = { "error page", TOOL, 500, "text/html", body, sizeof(body),
                     expected, .max = 1024 * 1024 };
-
-    (void) state;
 
     /* the last byte of a character would exceed the limit: the whole character
      * is cut off */
@@ -306,20 +279,4 @@ test_error_page(void **state)
 }
 
 
-int
-main(void)
-{
-    const struct CMUnitTest  tests[] = {
-        cmocka_unit_test(test_tool),
-        cmocka_unit_test(test_resource),
-        cmocka_unit_test(test_prompt),
-        cmocka_unit_test(test_wrapped_limit),
-        cmocka_unit_test(test_tool_error),
-        cmocka_unit_test(test_text),
-        cmocka_unit_test(test_ill_formed),
-        cmocka_unit_test(test_cut),
-        cmocka_unit_test(test_error_page),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

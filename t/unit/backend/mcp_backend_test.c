@@ -7,8 +7,7 @@
 #include "backend_cases.h"
 
 
-static void
-test_no_head(void **state)
+TEST(test_no_head)
 {
     static const answer_t  answers[] = {
         { "no head", TOOL, 0, NULL, BODY("hello"),
@@ -18,14 +17,11 @@ test_no_head(void **state)
           MCP_FAULT_BACKEND_TIMEOUT },
     };
 
-    (void) state;
-
     CHECK(answers);
 }
 
 
-static void
-test_broke_off(void **state)
+TEST(test_broke_off)
 {
     static const answer_t  answers[] = {
         { "JSON", TOOL, 200, JSON, BODY(RESULT),
@@ -52,14 +48,11 @@ test_broke_off(void **state)
           MCP_FAULT_BACKEND_TIMEOUT },
     };
 
-    (void) state;
-
     CHECK(answers);
 }
 
 
-static void
-test_after_the_end(void **state)
+TEST(test_after_the_end)
 {
     static const answer_t  answers[] = {
         { "what comes later is dropped", TOOL, 200, LINES,
@@ -67,20 +60,8 @@ test_after_the_end(void **state)
           "RESULT {\"a\":1}\n" },
     };
 
-    (void) state;
-
     CHECK(answers);
 }
 
 
-int
-main(void)
-{
-    const struct CMUnitTest  tests[] = {
-        cmocka_unit_test(test_no_head),
-        cmocka_unit_test(test_broke_off),
-        cmocka_unit_test(test_after_the_end),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

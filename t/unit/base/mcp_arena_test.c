@@ -8,15 +8,12 @@
 #include "base/mcp_arena.h"
 
 
-static void
-test_arena_alloc(void **state)
+TEST(test_arena_alloc)
 {
     char         *p, *big;
     size_t        i;
     test_mem_t    tm;
     mcp_arena_t   arena;
-
-    (void) state;
 
     test_mem_init(&tm);
     mcp_arena_init(&arena, &tm.mem);
@@ -61,16 +58,13 @@ test_arena_alloc(void **state)
 
 
 /* The first block is small, and further blocks are larger. */
-static void
-test_arena_steps(void **state)
+TEST(test_arena_steps)
 {
     size_t        i, n;
     test_mem_t    tm;
     mcp_arena_t   arena;
 
     static const size_t  sizes[] = { 1536, 2560, 4096, 4096 };
-
-    (void) state;
 
     test_mem_init(&tm);
     mcp_arena_init(&arena, &tm.mem);
@@ -98,15 +92,12 @@ test_arena_steps(void **state)
 }
 
 
-static void
-test_arena_reset(void **state)
+TEST(test_arena_reset)
 {
     int           i;
     void         *p;
     test_mem_t    tm;
     mcp_arena_t   arena;
-
-    (void) state;
 
     test_mem_init(&tm);
     mcp_arena_init(&arena, &tm.mem);
@@ -135,16 +126,13 @@ test_arena_reset(void **state)
 }
 
 
-static void
-test_arena_mark(void **state)
+TEST(test_arena_mark)
 {
     char              *p;
     long               live;
     test_mem_t         tm;
     mcp_arena_t        arena;
     mcp_arena_mark_t   empty, mark, inner;
-
-    (void) state;
 
     test_mem_init(&tm);
     mcp_arena_init(&arena, &tm.mem);
@@ -177,14 +165,11 @@ test_arena_mark(void **state)
 }
 
 
-static void
-test_arena_dup(void **state)
+TEST(test_arena_dup)
 {
     mcp_str_t     s;
     test_mem_t    tm;
     mcp_arena_t   arena;
-
-    (void) state;
 
     test_mem_init(&tm);
     mcp_arena_init(&arena, &tm.mem);
@@ -215,16 +200,4 @@ test_arena_dup(void **state)
 }
 
 
-int
-main(void)
-{
-    const struct CMUnitTest  tests[] = {
-        cmocka_unit_test(test_arena_alloc),
-        cmocka_unit_test(test_arena_steps),
-        cmocka_unit_test(test_arena_reset),
-        cmocka_unit_test(test_arena_mark),
-        cmocka_unit_test(test_arena_dup),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

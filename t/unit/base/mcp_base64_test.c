@@ -50,14 +50,11 @@ static const char *const  refused_standard[] = {
 };
 
 
-static void
-test_vectors(void **state)
+TEST(test_vectors)
 {
     char           text[32], *end;
     size_t         i, len, n;
     unsigned char  out[32];
-
-    (void) state;
 
     for (i = 0; i < sizeof(vectors) / sizeof(vectors[0]); i++) {
         n = strlen(vectors[i].plain);
@@ -95,13 +92,10 @@ test_vectors(void **state)
 }
 
 
-static void
-test_refused(void **state)
+TEST(test_refused)
 {
     size_t         i, len;
     unsigned char  out[8];
-
-    (void) state;
 
     for (i = 0; i < sizeof(refused) / sizeof(refused[0]); i++) {
         assert_int_equal(mcp_base64url_decode(test_str(refused[i].text), out,
@@ -124,16 +118,13 @@ test_refused(void **state)
 
 /* If a text of two characters can be decoded, the encoder makes the same text
  * from the decoded byte. */
-static void
-test_canonical(void **state)
+TEST(test_canonical)
 {
     int            a, b, good;
     char           text[2], again[4];
     size_t         len;
     unsigned char  out[1];
     mcp_str_t      s = { text, 2 };
-
-    (void) state;
 
     good = 0;
 
@@ -158,16 +149,13 @@ test_canonical(void **state)
 
 /* If a text of two characters followed by "==" can be decoded, the encoder
  * with padding makes the same text from the decoded byte. */
-static void
-test_canonical_padding(void **state)
+TEST(test_canonical_padding)
 {
     int            a, b, good;
     char           text[4], again[4];
     size_t         len;
     unsigned char  out[1];
     mcp_str_t      s = { text, 4 };
-
-    (void) state;
 
     good = 0;
     text[2] = text[3] = '=';
@@ -191,15 +179,4 @@ test_canonical_padding(void **state)
 }
 
 
-int
-main(void)
-{
-    const struct CMUnitTest  tests[] = {
-        cmocka_unit_test(test_vectors),
-        cmocka_unit_test(test_refused),
-        cmocka_unit_test(test_canonical),
-        cmocka_unit_test(test_canonical_padding),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

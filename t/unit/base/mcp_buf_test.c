@@ -8,15 +8,12 @@
 #include "base/mcp_buf.h"
 
 
-static void
-test_buf_grow(void **state)
+TEST(test_buf_grow)
 {
     char        c;
     size_t      i;
     mcp_buf_t   buf;
     test_mem_t  tm;
-
-    (void) state;
 
     test_mem_init(&tm);
     mcp_buf_init(&buf, &tm.mem, 10000);
@@ -56,13 +53,10 @@ test_buf_grow(void **state)
 }
 
 
-static void
-test_buf_limits(void **state)
+TEST(test_buf_limits)
 {
     mcp_buf_t   buf;
     test_mem_t  tm;
-
-    (void) state;
 
     test_mem_init(&tm);
 
@@ -114,14 +108,11 @@ static const struct {
 };
 
 
-static void
-test_buf_json(void **state)
+TEST(test_buf_json)
 {
     size_t      i;
     mcp_buf_t   buf;
     test_mem_t  tm;
-
-    (void) state;
 
     test_mem_init(&tm);
     mcp_buf_init(&buf, &tm.mem, 1000);
@@ -144,13 +135,10 @@ test_buf_json(void **state)
 }
 
 
-static void
-test_buf_int(void **state)
+TEST(test_buf_int)
 {
     mcp_buf_t   buf;
     test_mem_t  tm;
-
-    (void) state;
 
     test_mem_init(&tm);
     mcp_buf_init(&buf, &tm.mem, 1000);
@@ -170,15 +158,4 @@ test_buf_int(void **state)
 }
 
 
-int
-main(void)
-{
-    const struct CMUnitTest  tests[] = {
-        cmocka_unit_test(test_buf_grow),
-        cmocka_unit_test(test_buf_limits),
-        cmocka_unit_test(test_buf_json),
-        cmocka_unit_test(test_buf_int),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

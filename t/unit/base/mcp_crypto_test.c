@@ -8,8 +8,7 @@
 #include "base/mcp_crypto.h"
 
 
-static void
-digest_of_parts(void **state)
+TEST(digest_of_parts)
 {
     mcp_str_t      parts[2];
     unsigned char  a[MCP_DIGEST_LEN], b[MCP_DIGEST_LEN];
@@ -18,8 +17,6 @@ digest_of_parts(void **state)
         0xba, 0x78, 0x16, 0xbf, 0x8f, 0x01, 0xcf, 0xea,
         0x41, 0x41, 0x40, 0xde, 0x5d, 0xae, 0x22, 0x23
     };
-
-    (void) state;
 
     parts[0] = mcp_str("abc");
     assert_int_equal(mcp_digest(a, parts, 1), MCP_OK);
@@ -42,13 +39,10 @@ digest_of_parts(void **state)
 }
 
 
-static void
-secrets_are_compared(void **state)
+TEST(secrets_are_compared)
 {
     char    a[40], b[40];
     size_t  i, len;
-
-    (void) state;
 
     memset(a, 'x', sizeof(a));
     memset(b, 'x', sizeof(b));
@@ -72,12 +66,9 @@ secrets_are_compared(void **state)
 }
 
 
-static void
-random_is_random(void **state)
+TEST(random_is_random)
 {
     unsigned char  a[16], b[16];
-
-    (void) state;
 
     assert_int_equal(mcp_random(a, sizeof(a)), MCP_OK);
     assert_int_equal(mcp_random(b, sizeof(b)), MCP_OK);
@@ -87,14 +78,11 @@ random_is_random(void **state)
 }
 
 
-static void
-hash_is_sha256(void **state)
+TEST(hash_is_sha256)
 {
     unsigned char  hash[MCP_CRYPTO_HASH_LEN];
 
     static const unsigned char  abc[4] = { 0xba, 0x78, 0x16, 0xbf };
-
-    (void) state;
 
     assert_int_equal(mcp_crypto_hash(hash, "abc", 3), MCP_OK);
     assert_memory_equal(hash, abc, sizeof(abc));
@@ -104,8 +92,7 @@ hash_is_sha256(void **state)
 /* Test vector of RFC 4231, 4.2, with the purpose as the first byte of the
  * data. The key is padded with zeros to 32 bytes, which does not change the
  * result. */
-static void
-mac_is_hmac(void **state)
+TEST(mac_is_hmac)
 {
     unsigned char  key[MCP_CRYPTO_KEY_LEN], mac[MCP_CRYPTO_MAC_LEN];
 
@@ -116,8 +103,6 @@ mac_is_hmac(void **state)
         0x26, 0xe9, 0x37, 0x6c, 0x2e, 0x32, 0xcf, 0xf7
     };
 
-    (void) state;
-
     memset(key, 0, sizeof(key));
     memset(key, 0x0b, 20);
 
@@ -127,8 +112,7 @@ mac_is_hmac(void **state)
 
 
 /* Test case 14 of the specification of GCM; modified texts are rejected. */
-static void
-cipher_is_gcm(void **state)
+TEST(cipher_is_gcm)
 {
     char                 plain[16];
     unsigned char        key[MCP_CRYPTO_KEY_LEN], iv[MCP_CRYPTO_IV_LEN];
@@ -141,8 +125,6 @@ cipher_is_gcm(void **state)
         0xd0, 0xd1, 0xc8, 0xa7, 0x99, 0x99, 0x6b, 0xf0,
         0x26, 0x5b, 0x98, 0xb5, 0xd4, 0x8a, 0xb9, 0x19
     };
-
-    (void) state;
 
     memset(key, 0, sizeof(key));
     memset(iv, 0, sizeof(iv));
@@ -165,17 +147,4 @@ cipher_is_gcm(void **state)
 }
 
 
-int
-main(void)
-{
-    const struct CMUnitTest  tests[] = {
-        cmocka_unit_test(digest_of_parts),
-        cmocka_unit_test(secrets_are_compared),
-        cmocka_unit_test(random_is_random),
-        cmocka_unit_test(hash_is_sha256),
-        cmocka_unit_test(mac_is_hmac),
-        cmocka_unit_test(cipher_is_gcm),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

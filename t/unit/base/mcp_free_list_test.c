@@ -8,15 +8,12 @@
 #include "mcp_free_list.h"
 
 
-static void
-test_again(void **state)
+TEST(test_again)
 {
     char            *a, *b, *c;
     test_mem_t       tm;
     mcp_mem_t        mem;
     mcp_free_list_t  spare;
-
-    (void) state;
 
     test_mem_init(&tm);
     mem = mcp_free_list_init(&spare, &tm.mem);
@@ -49,8 +46,7 @@ test_again(void **state)
 }
 
 
-static void
-test_sizes(void **state)
+TEST(test_sizes)
 {
     void            *p, *kept[MCP_FREE_LIST_MAX + 1];
     size_t           i, size;
@@ -62,8 +58,6 @@ test_sizes(void **state)
         0, 1, 63, 64, 65, 4096, MCP_FREE_LIST_STEP * (MCP_FREE_LIST_SIZES - 1),
         MCP_FREE_LIST_STEP * (MCP_FREE_LIST_SIZES - 1) + 1, 1 << 20
     };
-
-    (void) state;
 
     test_mem_init(&tm);
     mem = mcp_free_list_init(&spare, &tm.mem);
@@ -101,13 +95,4 @@ test_sizes(void **state)
 }
 
 
-int
-main(void)
-{
-    const struct CMUnitTest  tests[] = {
-        cmocka_unit_test(test_again),
-        cmocka_unit_test(test_sizes),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

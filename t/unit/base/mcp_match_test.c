@@ -28,8 +28,7 @@ match_create(test_mem_t *tm, const char *pattern)
 }
 
 
-static void
-patterns_match(void **state)
+TEST(patterns_match)
 {
     static const struct {
         const char  *pattern;
@@ -62,8 +61,6 @@ patterns_match(void **state)
     test_mem_t    tm;
     mcp_match_t  *match;
 
-    (void) state;
-
     for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         match = match_create(&tm, cases[i].pattern);
 
@@ -80,14 +77,11 @@ patterns_match(void **state)
 }
 
 
-static void
-subjects_end_without_nul(void **state)
+TEST(subjects_end_without_nul)
 {
     char          *p;
     test_mem_t     tm;
     mcp_match_t   *match;
-
-    (void) state;
 
     p = malloc(3);
     assert_non_null(p);
@@ -112,8 +106,7 @@ subjects_end_without_nul(void **state)
 }
 
 
-static void
-patterns_are_wrong(void **state)
+TEST(patterns_are_wrong)
 {
     static const struct {
         const char  *pattern;
@@ -130,8 +123,6 @@ patterns_are_wrong(void **state)
     size_t        i;
     test_mem_t    tm;
     mcp_match_t  *match;
-
-    (void) state;
 
     for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         test_mem_init(&tm);
@@ -159,8 +150,7 @@ patterns_are_wrong(void **state)
 
 /* Patterns with exponential backtracking: the time is bounded, and the result
  * is no match. */
-static void
-limits_hold(void **state)
+TEST(limits_hold)
 {
     static const char  *patterns[] = {
         "~^(a+)+$",
@@ -173,8 +163,6 @@ limits_hold(void **state)
     size_t        i;
     test_mem_t    tm;
     mcp_match_t  *match;
-
-    (void) state;
 
     memset(subject, 'a', sizeof(subject));
     subject[sizeof(subject) - 1] = '!';
@@ -190,15 +178,12 @@ limits_hold(void **state)
 
 
 /* Without JIT, a match has enough memory as well. */
-static void
-interpreter_has_room(void **state)
+TEST(interpreter_has_room)
 {
     char          subject[8192];
     size_t        i;
     test_mem_t    tm;
     mcp_match_t  *match;
-
-    (void) state;
 
     memset(subject, 'a', sizeof(subject));
 
@@ -220,14 +205,11 @@ interpreter_has_room(void **state)
 }
 
 
-static void
-matching_allocates_nothing(void **state)
+TEST(matching_allocates_nothing)
 {
     unsigned long   total;
     test_mem_t      tm;
     mcp_match_t    *match;
-
-    (void) state;
 
     match = match_create(&tm, "~^(a|b)+c$");
     total = tm.total;
@@ -261,8 +243,7 @@ match_many(void *arg)
 }
 
 
-static void
-threads_share(void **state)
+TEST(threads_share)
 {
     int           i;
     char          error[128];
@@ -270,8 +251,6 @@ threads_share(void **state)
     pthread_t     threads[4];
     test_mem_t    tm;
     mcp_match_t  *match;
-
-    (void) state;
 
     test_mem_init(&tm);
 
@@ -335,11 +314,8 @@ fail_each(create_t create, const char *text, const char *subject)
 }
 
 
-static void
-allocations_fail(void **state)
+TEST(allocations_fail)
 {
-    (void) state;
-
     fail_each(mcp_match_create, "exact", "exact");
     fail_each(mcp_match_create, "~^(a|b)+(?<x>c)$", "abc");
     fail_each(mcp_match_create_template, "x://{a}/b{/c*}{?q,r}{#f}",
@@ -347,19 +323,4 @@ allocations_fail(void **state)
 }
 
 
-int
-main(void)
-{
-    const struct CMUnitTest  tests[] = {
-        cmocka_unit_test(patterns_match),
-        cmocka_unit_test(subjects_end_without_nul),
-        cmocka_unit_test(patterns_are_wrong),
-        cmocka_unit_test(limits_hold),
-        cmocka_unit_test(interpreter_has_room),
-        cmocka_unit_test(matching_allocates_nothing),
-        cmocka_unit_test(threads_share),
-        cmocka_unit_test(allocations_fail),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

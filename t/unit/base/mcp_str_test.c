@@ -26,14 +26,11 @@ static const struct {
 };
 
 
-static void
-test_numbers(void **state)
+TEST(test_numbers)
 {
     char      text[20], *end;
     size_t    i;
     uint64_t  n;
-
-    (void) state;
 
     for (i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
         n = 42;
@@ -51,11 +48,8 @@ test_numbers(void **state)
 }
 
 
-static void
-test_compare(void **state)
+TEST(test_compare)
 {
-    (void) state;
-
     assert_true(mcp_str_eq(mcp_str("a"), mcp_str("a")));
     assert_false(mcp_str_eq(mcp_str("a"), mcp_str("b")));
     assert_false(mcp_str_eq(mcp_str("a"), mcp_str("ab")));
@@ -72,15 +66,12 @@ test_compare(void **state)
 
 /* Comparison without case: each pair of bytes, at each position in strings of
  * up to three machine words, among letters of both cases. */
-static void
-test_case_eq(void **state)
+TEST(test_case_eq)
 {
     int       same;
     char      a[24], b[24];
     size_t    len, at;
     unsigned  i, x, y;
-
-    (void) state;
 
     for (i = 0; i < sizeof(a); i++) {
         a[i] = "aZ-"[i % 3];
@@ -109,24 +100,18 @@ test_case_eq(void **state)
 }
 
 
-static void
-test_zero(void **state)
+TEST(test_zero)
 {
     char  bytes[4] = { 1, 2, 3, 4 };
-
-    (void) state;
 
     mcp_zero(bytes + 1, 2);
     assert_memory_equal(bytes, "\1\0\0\4", 4);
 }
 
 
-static void
-test_big_endian(void **state)
+TEST(test_big_endian)
 {
     unsigned char  bytes[8] = { 0 };
-
-    (void) state;
 
     mcp_be_put(bytes, 0x0102030405060708, 8);
     assert_memory_equal(bytes, "\1\2\3\4\5\6\7\10", 8);
@@ -142,16 +127,4 @@ test_big_endian(void **state)
 }
 
 
-int
-main(void)
-{
-    const struct CMUnitTest  tests[] = {
-        cmocka_unit_test(test_numbers),
-        cmocka_unit_test(test_compare),
-        cmocka_unit_test(test_case_eq),
-        cmocka_unit_test(test_zero),
-        cmocka_unit_test(test_big_endian),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

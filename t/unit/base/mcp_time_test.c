@@ -25,11 +25,8 @@ is(uint64_t ms, const char *text)
 }
 
 
-static void
-some(void **state)
+TEST(some)
 {
-    (void) state;
-
     test_mem_init(&tm);
     is(0, "1970-01-01T00:00:00.000Z");
     is(951782400000, "2000-02-29T00:00:00.000Z");
@@ -42,15 +39,12 @@ some(void **state)
 
 
 /* Each day of four centuries, compared with the C library. */
-static void
-each_day(void **state)
+TEST(each_day)
 {
     int        day;
     char       text[40];
     time_t     seconds;
     struct tm  broken;
-
-    (void) state;
 
     test_mem_init(&tm);
 
@@ -64,13 +58,4 @@ each_day(void **state)
 }
 
 
-int
-main(void)
-{
-    const struct CMUnitTest  tests[] = {
-        cmocka_unit_test(some),
-        cmocka_unit_test(each_day)
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -27,14 +27,11 @@ handler(void *data)
 }
 
 
-static void
-test_against_list(void **state)
+TEST(test_against_list)
 {
     unsigned       round, i, expected;
     uint64_t       now, least, when[TIMERS];
     mcp_timers_t   heap;
-
-    (void) state;
 
     memset(&heap, 0, sizeof(heap));
     memset(timers, 0, sizeof(timers));
@@ -103,12 +100,4 @@ test_against_list(void **state)
 }
 
 
-int
-main(void)
-{
-    const struct CMUnitTest  tests[] = {
-        cmocka_unit_test(test_against_list)
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

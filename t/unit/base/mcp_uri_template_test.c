@@ -26,8 +26,7 @@ template_create(test_mem_t *tm, const char *text)
 }
 
 
-static void
-templates_match(void **state)
+TEST(templates_match)
 {
     static const struct {
         const char  *text;
@@ -122,8 +121,6 @@ templates_match(void **state)
     test_mem_t    tm;
     mcp_match_t  *match;
 
-    (void) state;
-
     for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         match = template_create(&tm, cases[i].text);
 
@@ -139,8 +136,7 @@ templates_match(void **state)
 }
 
 
-static void
-templates_are_wrong(void **state)
+TEST(templates_are_wrong)
 {
     static const struct {
         const char  *text;
@@ -177,8 +173,6 @@ templates_are_wrong(void **state)
     test_mem_t    tm;
     mcp_match_t  *match;
 
-    (void) state;
-
     for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         test_mem_init(&tm);
 
@@ -193,15 +187,12 @@ templates_are_wrong(void **state)
 
 
 /* An extremely long template: a configuration error, not a lack of memory. */
-static void
-templates_are_bounded(void **state)
+TEST(templates_are_bounded)
 {
     char          error[128], *text;
     size_t        size;
     test_mem_t    tm;
     mcp_match_t  *match;
-
-    (void) state;
 
     size = 400 * 1024;
     text = malloc(size);
@@ -229,14 +220,11 @@ templates_are_bounded(void **state)
 
 /* Templates whose regular expression backtracks a lot: the time for a match is
  * bounded. */
-static void
-templates_do_not_explode(void **state)
+TEST(templates_do_not_explode)
 {
     char          uri[8192];
     test_mem_t    tm;
     mcp_match_t  *match;
-
-    (void) state;
 
     memset(uri, 'a', sizeof(uri));
     memcpy(uri, "x://", 4);
@@ -252,15 +240,4 @@ templates_do_not_explode(void **state)
 }
 
 
-int
-main(void)
-{
-    const struct CMUnitTest  tests[] = {
-        cmocka_unit_test(templates_match),
-        cmocka_unit_test(templates_are_wrong),
-        cmocka_unit_test(templates_are_bounded),
-        cmocka_unit_test(templates_do_not_explode),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -35,8 +35,7 @@ check(const row_t *rows, size_t n, int is_template)
 }
 
 
-static void
-spellings_of_one_uri_have_one_form(void **state)
+TEST(spellings_of_one_uri_have_one_form)
 {
     static const row_t  rows[] = {
         { "", "" },
@@ -62,14 +61,11 @@ spellings_of_one_uri_have_one_form(void **state)
         { "x:{%41}", "x:{A}" }
     };
 
-    (void) state;
-
     check(rows, sizeof(rows) / sizeof(rows[0]), 0);
 }
 
 
-static void
-expressions_of_a_template_stay(void **state)
+TEST(expressions_of_a_template_stay)
 {
     static const row_t  rows[] = {
         { "FILE:///caf\xc3\xa9/{X}/%41", "file:///caf%C3%A9/{X}/A" },
@@ -78,20 +74,15 @@ expressions_of_a_template_stay(void **state)
         { "x:{open%41", "x:{open%41" }
     };
 
-    (void) state;
-
     check(rows, sizeof(rows) / sizeof(rows[0]), 1);
 }
 
 
-static void
-memory_may_fail(void **state)
+TEST(memory_may_fail)
 {
     mcp_str_t    out;
     test_mem_t   tm;
     mcp_arena_t  arena;
-
-    (void) state;
 
     test_mem_init(&tm);
     mcp_arena_init(&arena, &tm.mem);
@@ -106,14 +97,4 @@ memory_may_fail(void **state)
 }
 
 
-int
-main(void)
-{
-    const struct CMUnitTest  tests[] = {
-        cmocka_unit_test(spellings_of_one_uri_have_one_form),
-        cmocka_unit_test(expressions_of_a_template_stay),
-        cmocka_unit_test(memory_may_fail)
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

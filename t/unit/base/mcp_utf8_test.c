@@ -9,14 +9,11 @@
 
 
 /* Each code point, and invalid texts that resemble its encoding. */
-static void
-test_utf8(void **state)
+TEST(test_utf8)
 {
     int        n, valid;
     char       p[4], q[4];
     uint32_t   c;
-
-    (void) state;
 
     assert_true(mcp_utf8_valid(mcp_null_str));
 
@@ -68,12 +65,4 @@ test_utf8(void **state)
 }
 
 
-int
-main(void)
-{
-    const struct CMUnitTest  tests[] = {
-        cmocka_unit_test(test_utf8),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

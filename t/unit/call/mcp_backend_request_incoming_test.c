@@ -7,8 +7,7 @@
 
 /* Progress notifications of a backend reach the client only if they have the
  * client's own progress token. */
-static void
-test_progress_tokens(void **state)
+TEST(test_progress_tokens)
 {
     static const struct {
         const char  *meta;
@@ -26,8 +25,6 @@ test_progress_tokens(void **state)
     size_t                  i;
     char                    body[256];
     mcp_backend_request_t  *breq;
-
-    (void) state;
 
     for (i = 0; i < ITEMS(cases); i++) {
         snprintf(body, sizeof(body), REQUEST("7", "tools/call",
@@ -51,8 +48,7 @@ test_progress_tokens(void **state)
 }
 
 
-static void
-test_log_level(void **state)
+TEST(test_log_level)
 {
     static const char *const  levels[] = {
         "debug", "info", "notice", "warning", "error", "critical", "alert",
@@ -62,8 +58,6 @@ test_log_level(void **state)
     size_t                  i, k;
     char                    body[256];
     mcp_backend_request_t  *breq;
-
-    (void) state;
 
     for (i = 0; i < ITEMS(levels); i++) {
         snprintf(body, sizeof(body), REQUEST("1", "logging/setLevel",
@@ -95,12 +89,9 @@ test_log_level(void **state)
 
 /* A list_changed notification reaches all listeners. It is not an event of the
  * call. */
-static void
-test_broadcast(void **state)
+TEST(test_broadcast)
 {
     mcp_backend_request_t  *breq;
-
-    (void) state;
 
     client_resume(&d, 1, &b, session, NULL);
     breq = call(0);
@@ -116,12 +107,9 @@ test_broadcast(void **state)
 }
 
 
-static void
-test_backend_failures(void **state)
+TEST(test_backend_failures)
 {
     mcp_backend_request_t  *breq;
-
-    (void) state;
 
     client_post(&d, 0, &a, session, CALL);
     backend_end(&d, d.breqs[0], MCP_FAULT_BACKEND_FAILED);
@@ -155,12 +143,9 @@ test_backend_failures(void **state)
 /* A message that exceeds the limit for one message ends the call. A message
  * that exceeds only the limit of the stream is sent as soon as the stream
  * contains no other message. */
-static void
-test_oversized(void **state)
+TEST(test_oversized)
 {
     mcp_backend_request_t  *breq;
-
-    (void) state;
 
     breq = call(0);
     backend_send(&d, breq, PROGRESS(1) "\n");
@@ -188,12 +173,9 @@ test_oversized(void **state)
 
 /* Members that the client's revision does not define are removed, both in
  * plain responses and in the stream of a durable call. */
-static void
-test_output(void **state)
+TEST(test_output)
 {
     mcp_backend_request_t  *breq;
-
-    (void) state;
 
     client_post(&d, 0, &a, session, CALL);
     backend_json(&d, "{\"structuredContent\":[1],\"content\":[ ]}");
@@ -225,11 +207,8 @@ test_output(void **state)
 
 
 /* The response contains the reason of a failure only with mcp_debug. */
-static void
-test_debug(void **state)
+TEST(test_debug)
 {
-    (void) state;
-
     client_post(&d, 0, &a, session, CALL);
     backend_json(&d, "{\"a\":");
     has(a.text, "-32603");
@@ -256,18 +235,4 @@ test_debug(void **state)
 }
 
 
-int
-main(void)
-{
-    const struct CMUnitTest  tests[] = {
-        test(test_progress_tokens),
-        test(test_debug),
-        test(test_log_level),
-        test(test_broadcast),
-        test(test_backend_failures),
-        test(test_oversized),
-        test(test_output)
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(setup, teardown)

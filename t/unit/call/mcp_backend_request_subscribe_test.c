@@ -95,11 +95,8 @@ subscribe(const char *method)
 
 /* The session's stream is at another node: the response waits for the result
  * of the cluster. */
-static void
-test_elsewhere(void **state)
+TEST(test_elsewhere)
 {
-    (void) state;
-
     join(MCP_AGAIN);
     subscribe("subscribe");
     assert_int_equal(b.status, 0);
@@ -124,11 +121,8 @@ test_elsewhere(void **state)
 
 /* The call has become a stream before the cluster's result is there: the
  * client gets its response in the stream. */
-static void
-test_late(void **state)
+TEST(test_late)
 {
-    (void) state;
-
     join(MCP_AGAIN);
     subscribe("subscribe");
     driver_wait(&d, 2000);
@@ -155,11 +149,8 @@ test_late(void **state)
 
 /* No node has a stream of the session: this node creates one, and queries the
  * cluster again. */
-static void
-test_nowhere(void **state)
+TEST(test_nowhere)
 {
-    (void) state;
-
     join(MCP_AGAIN);
     subscribe("unsubscribe");
     answer(MCP_ERR_NOT_FOUND);
@@ -202,11 +193,8 @@ test_nowhere(void **state)
 
 /* Redis is unreachable: subscriptions of streams at this node succeed, others
  * fail. */
-static void
-test_unreachable(void **state)
+TEST(test_unreachable)
 {
-    (void) state;
-
     join(MCP_ERR_UNREACHABLE);
     subscribe("subscribe");
     has(b.text, "cannot be reached");
@@ -224,15 +212,4 @@ test_unreachable(void **state)
 }
 
 
-int
-main(void)
-{
-    const struct CMUnitTest  tests[] = {
-        test(test_elsewhere),
-        test(test_late),
-        test(test_nowhere),
-        test(test_unreachable),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(setup, teardown)

@@ -6,14 +6,11 @@
 #include "core_cases.h"
 
 
-static void
-test_back_pressure(void **state)
+TEST(test_back_pressure)
 {
     char                   *p, id[64];
     unsigned                i, sent;
     mcp_backend_request_t  *breq;
-
-    (void) state;
 
     d.endpoint.stream_buffer = 8 * 1024;
 
@@ -70,16 +67,13 @@ test_back_pressure(void **state)
 
 /* A message of a backend is held because the stream has no room. Then the call
  * ends or continues in one of several ways. */
-static void
-test_held(void **state)
+TEST(test_held)
 {
     enum { LEAVE, RESULT_COMES, BACKEND_BREAKS, TIMEOUT, NOBODY_COMES, THINGS };
 
     int                     thing, n;
     char                    id[64];
     mcp_backend_request_t  *breq;
-
-    (void) state;
 
     d.endpoint.stream_buffer = 8 * 1024;
 
@@ -158,8 +152,7 @@ test_held(void **state)
 /* There is no room for the response, not even in the reserve: the append is
  * tried again until there is room, even without a wake-up, and beyond the
  * timeout of the call. */
-static void
-test_no_room_for_answer(void **state)
+TEST(test_no_room_for_answer)
 {
     enum { AT_END, SAID, BREAKS, LATE, WAYS };
 
@@ -168,8 +161,6 @@ test_no_room_for_answer(void **state)
     unsigned                logged;
     mcp_backend_request_t  *breq;
     mcp_stream_ref_t        ref;
-
-    (void) state;
 
     for (way = 0; way < WAYS; way++) {
         client_open(&d, session, NEW, ALL);
@@ -231,14 +222,11 @@ test_no_room_for_answer(void **state)
 /* A backend request has not been started yet, but a question is published for
  * it and the client answers: the next backend request starts, although the
  * first one never ends. */
-static void
-test_again_before_start(void **state)
+TEST(test_again_before_start)
 {
     char         id[64], url[512];
     const char  *path;
     mcp_call_t  *call;
-
-    (void) state;
 
     driver_pause(&d, 0, 1);
     client_post(&d, 0, &a, session, CALL);
@@ -265,13 +253,10 @@ test_again_before_start(void **state)
 
 /* A backend sends more messages after its response and never closes its
  * connection: they are ignored. */
-static void
-test_after_the_end(void **state)
+TEST(test_after_the_end)
 {
     int                     fast;
     mcp_backend_request_t  *breq;
-
-    (void) state;
 
     for (fast = 0; fast < 2; fast++) {
         d.aborts = 0;
@@ -303,14 +288,11 @@ test_after_the_end(void **state)
 /* The glue may still read the body of a backend request that has ended. The
  * body is in the memory of the call, so the call is freed with the last
  * reference to it. */
-static void
-test_retained(void **state)
+TEST(test_retained)
 {
     mcp_backend_request_t  *breq;
     mcp_str_t               body;
     mcp_call_t             *retained;
-
-    (void) state;
 
     breq = call(0);
     assert_false(breq->rebuilt);
@@ -329,12 +311,9 @@ test_retained(void **state)
 }
 
 
-static void
-test_refused(void **state)
+TEST(test_refused)
 {
     mcp_backend_request_t  *breq;
-
-    (void) state;
 
     d.endpoint.quota_key = MCP_QUOTA_KEY_ADDRESS;
     d.endpoint.quota_streams = MCP_QUOTA_SHARE;
@@ -359,18 +338,4 @@ test_refused(void **state)
 }
 
 
-int
-main(void)
-{
-    const struct CMUnitTest  tests[] = {
-        test(test_back_pressure),
-        test(test_held),
-        test(test_no_room_for_answer),
-        test(test_again_before_start),
-        test(test_after_the_end),
-        test(test_retained),
-        test(test_refused)
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(setup, teardown)

@@ -6,8 +6,7 @@
 
 
 /* A backend receives the request unchanged, and variables about it. */
-static void
-test_calls(void **state)
+TEST(test_calls)
 {
     static const struct {
         const char  *method;
@@ -34,8 +33,6 @@ test_calls(void **state)
 
     size_t  i;
     char    body[512];
-
-    (void) state;
 
     for (i = 0; i < ITEMS(calls); i++) {
         snprintf(body, sizeof(body), REQUEST("\"q\"", "%s", "%s"),
@@ -68,8 +65,7 @@ test_calls(void **state)
 }
 
 
-static void
-test_capabilities_variable(void **state)
+TEST(test_capabilities_variable)
 {
     static const struct {
         const char  *declared;
@@ -87,8 +83,6 @@ test_capabilities_variable(void **state)
     size_t  i;
     char    own[MCP_SESSION_TEXT_MAX];
 
-    (void) state;
-
     for (i = 0; i < ITEMS(cases); i++) {
         client_open(&d, own, NEW, cases[i].declared);
         client_post(&d, 0, &a, own, CALL);
@@ -102,8 +96,7 @@ test_capabilities_variable(void **state)
 
 /* Capabilities that a request declares are passed as one line; those that do
  * not fit into a line are reduced to the known ones. */
-static void
-test_declared_variable(void **state)
+TEST(test_declared_variable)
 {
     size_t  i;
     char    big[6000];
@@ -118,8 +111,6 @@ test_declared_variable(void **state)
         { "{\r\n\t\"roots\" :\n{ }\n}", "{   \"roots\" : { } }" },
         { "{\"roots\":{},\"x\":\"\x7f\"}", "{\"roots\":{}}" }
     };
-
-    (void) state;
 
     for (i = 0; i < ITEMS(cases); i++) {
         round_can = cases[i].declared;
@@ -144,14 +135,4 @@ test_declared_variable(void **state)
 }
 
 
-int
-main(void)
-{
-    const struct CMUnitTest  tests[] = {
-        test(test_calls),
-        test(test_capabilities_variable),
-        test(test_declared_variable)
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(setup, teardown)

@@ -5,11 +5,8 @@
 #include "core_cases.h"
 
 
-static void
-test_fast_path(void **state)
+TEST(test_fast_path)
 {
-    (void) state;
-
     client_post(&d, 0, &a, session, CALL);
     assert_int_equal(a.status, 0);
     assert_string_equal(d.last_body, CALL);
@@ -31,13 +28,10 @@ test_fast_path(void **state)
 
 /* A request gets one response, even if its backend request fails after the
  * response. */
-static void
-test_one_answer(void **state)
+TEST(test_one_answer)
 {
     char         old[MCP_SESSION_TEXT_MAX];
     mcp_call_t  *call;
-
-    (void) state;
 
     client_open(&d, old, OLD, ALL);
     client_post(&d, 0, &a, old, "[" CALL "," CALL8 "]");
@@ -59,13 +53,4 @@ test_one_answer(void **state)
 }
 
 
-int
-main(void)
-{
-    const struct CMUnitTest  tests[] = {
-        test(test_fast_path),
-        test(test_one_answer)
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(setup, teardown)

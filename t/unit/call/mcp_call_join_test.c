@@ -8,12 +8,9 @@
 
 /* The client that begins a call that can be joined gets the same response as
  * without a stream, for example plain JSON. */
-static void
-test_answers(void **state)
+TEST(test_answers)
 {
     mcp_store_stats_t  s;
-
-    (void) state;
 
     client_post(&d, 0, &a, session, KEYED("1", "other", "\"k\""));
     mcp_store_stats(&d.process[0].store, &s);
@@ -45,11 +42,8 @@ test_answers(void **state)
 
 
 /* A cancellation at another process finds the call by its stream. */
-static void
-test_cancelled(void **state)
+TEST(test_cancelled)
 {
-    (void) state;
-
     client_post(&d, 0, &a, session, KEYED("1", "other", "\"k\""));
     cancel(1, session, "1");
     assert_int_equal(d.aborts, 1);
@@ -61,12 +55,9 @@ test_cancelled(void **state)
 
 
 /* A rejected call leaves no stream behind. */
-static void
-test_refused(void **state)
+TEST(test_refused)
 {
     mcp_stream_ref_t  ref;
-
-    (void) state;
 
     hog(&ref);
     ask(session, KEYED("1", "other", "\"k\""), 503, "\"error\":{");
@@ -81,12 +72,9 @@ test_refused(void **state)
 
 
 /* Each allocation fails once: no memory leaks. */
-static void
-test_memory(void **state)
+TEST(test_memory)
 {
     unsigned  n;
-
-    (void) state;
 
     for (n = 1; n < 60; n++) {
         d.te.tm.fail_at = n;
@@ -106,15 +94,4 @@ test_memory(void **state)
 }
 
 
-int
-main(void)
-{
-    const struct CMUnitTest  tests[] = {
-        test(test_answers),
-        test(test_cancelled),
-        test(test_refused),
-        test(test_memory)
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(join_setup, join_teardown)

@@ -60,11 +60,8 @@ lists(const char *method, const char *list, const char *shown)
 }
 
 
-static void
-test_lists(void **state)
+TEST(test_lists)
 {
-    (void) state;
-
     use_rules("0");
 
     lists("tools/list",
@@ -91,11 +88,8 @@ test_lists(void **state)
 }
 
 
-static void
-test_let_in(void **state)
+TEST(test_let_in)
 {
-    (void) state;
-
     use_rules("1");
 
     lists("tools/list", "{\"tools\":[{\"name\":\"admin_a\"}]}",
@@ -112,12 +106,9 @@ test_let_in(void **state)
 }
 
 
-static void
-test_memory(void **state)
+TEST(test_memory)
 {
     unsigned long  n;
-
-    (void) state;
 
     use_rules("0");
 
@@ -132,14 +123,4 @@ test_memory(void **state)
 }
 
 
-int
-main(void)
-{
-    const struct CMUnitTest  tests[] = {
-        cmocka_unit_test_setup_teardown(test_lists, setup, drop),
-        cmocka_unit_test_setup_teardown(test_let_in, setup, drop),
-        cmocka_unit_test_setup_teardown(test_memory, setup, drop),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(setup, drop)

@@ -824,21 +824,15 @@ run(uint64_t with)
 }
 
 
-static void
-test_fixed(void **state)
+TEST(test_fixed)
 {
-    (void) state;
-
     run(20251125);
 }
 
 
-static void
-test_fresh(void **state)
+TEST(test_fresh)
 {
     const char  *given;
-
-    (void) state;
 
     given = getenv("MCP_SEED");
 
@@ -847,13 +841,4 @@ test_fresh(void **state)
 }
 
 
-int
-main(void)
-{
-    const struct CMUnitTest  tests[] = {
-        test(test_fixed),
-        test(test_fresh)
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(setup, teardown)

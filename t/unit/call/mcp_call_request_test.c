@@ -20,8 +20,7 @@ counted(mcp_counter_e counter)
 
 /* Each outcome that a backend can cause, for a client that waits for plain
  * JSON and for one that reads a stream, in either process. */
-static void
-test_answers(void **state)
+TEST(test_answers)
 {
     static const struct {
         const char         *text;
@@ -41,8 +40,6 @@ test_answers(void **state)
     size_t                  i, k;
     mcp_backend_request_t  *breq;
     mcp_store_stats_t       before, after;
-
-    (void) state;
 
     for (i = 0; i < ITEMS(cases); i++) {
         before = stats();
@@ -100,12 +97,9 @@ test_answers(void **state)
 }
 
 
-static void
-test_cancelled(void **state)
+TEST(test_cancelled)
 {
     char  other[MCP_SESSION_TEXT_MAX];
-
-    (void) state;
 
     client_post(&d, 0, &a, session, CALL);
     driver_wait(&d, 1500);
@@ -129,11 +123,8 @@ test_cancelled(void **state)
 }
 
 
-static void
-test_expired(void **state)
+TEST(test_expired)
 {
-    (void) state;
-
     /* the client has disconnected: its request has no outcome */
 
     d.endpoint.max_wait = 5000;
@@ -175,12 +166,9 @@ test_expired(void **state)
 
 /* The client disconnects when the result is stored but was not sent: the
  * outcome is that of the result. */
-static void
-test_left(void **state)
+TEST(test_left)
 {
     mcp_backend_request_t  *breq;
-
-    (void) state;
 
     breq = call(0);
     backend_send(&d, breq, PROGRESS(1) "\n");
@@ -198,14 +186,11 @@ test_left(void **state)
 
 /* The outcome of a batch is the worst outcome of its requests, in any
  * order. */
-static void
-test_batch(void **state)
+TEST(test_batch)
 {
     char                    old[MCP_SESSION_TEXT_MAX];
     int                     durable;
     mcp_backend_request_t  *one, *two;
-
-    (void) state;
 
     client_open(&d, old, OLD, ALL);
 
@@ -235,8 +220,7 @@ test_batch(void **state)
 
 /* A log line describes the backend's answer, and contains the name of the
  * tool. */
-static void
-test_told(void **state)
+TEST(test_told)
 {
     static const struct {
         int          status;
@@ -269,8 +253,6 @@ test_told(void **state)
 
     size_t  i;
 
-    (void) state;
-
     for (i = 0; i < ITEMS(cases); i++) {
         d.te.last[0] = '\0';
         client_post(&d, 0, &a, session, CALL);
@@ -300,17 +282,4 @@ test_told(void **state)
 }
 
 
-int
-main(void)
-{
-    const struct CMUnitTest  tests[] = {
-        test(test_answers),
-        test(test_cancelled),
-        test(test_expired),
-        test(test_left),
-        test(test_batch),
-        test(test_told)
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(setup, teardown)

@@ -6,12 +6,9 @@
 #include "core_cases.h"
 
 
-static void
-test_stream(void **state)
+TEST(test_stream)
 {
     mcp_backend_request_t  *breq;
-
-    (void) state;
 
     breq = call(0);
     backend_send(&d, breq, PROGRESS(1) "\n" PROGRESS(2) "\n");
@@ -34,12 +31,9 @@ test_stream(void **state)
 
 /* A batch becomes durable after some of its requests got their responses:
  * these are the first events of the stream. */
-static void
-test_kept_answers(void **state)
+TEST(test_kept_answers)
 {
     char  old[MCP_SESSION_TEXT_MAX];
-
-    (void) state;
 
     client_open(&d, old, OLD, ALL);
     client_post(&d, 0, &a, old, "[" CALL "," CALL8 "]");
@@ -59,11 +53,8 @@ test_kept_answers(void **state)
 }
 
 
-static void
-test_client_leaves_early(void **state)
+TEST(test_client_leaves_early)
 {
-    (void) state;
-
     client_post(&d, 0, &a, session, CALL);
     client_close(&d, &a);
     assert_int_equal(stats().streams, 1);
@@ -80,12 +71,9 @@ test_client_leaves_early(void **state)
 
 /* The zone is full: calls with a quick result succeed, because they need no
  * room; a call that has to become durable ends with an error. */
-static void
-test_full_store(void **state)
+TEST(test_full_store)
 {
     mcp_backend_request_t  *breq;
-
-    (void) state;
 
     d.endpoint.stream_buffer = 64 * 1024 * 1024;
 
@@ -121,12 +109,9 @@ test_full_store(void **state)
 
 /* The zone becomes full between the start of a call and the time when the call
  * has to become durable. */
-static void
-test_full_later(void **state)
+TEST(test_full_later)
 {
     mcp_backend_request_t  *breq;
-
-    (void) state;
 
     d.endpoint.stream_buffer = 64 * 1024 * 1024;
 
@@ -158,13 +143,10 @@ test_full_later(void **state)
 
 /* A call without a reader fills the zone, and another call needs a stream: the
  * first call is aborted, and a client that resumes it gets 404. */
-static void
-test_full_left(void **state)
+TEST(test_full_left)
 {
     char                    id[64];
     mcp_backend_request_t  *breq;
-
-    (void) state;
 
     d.endpoint.stream_buffer = 64 * 1024 * 1024;
 
@@ -196,13 +178,10 @@ test_full_left(void **state)
 
 /* A single call has filled the zone: it completes if its client reads, because
  * the events that were sent are freed. */
-static void
-test_full_of_own(void **state)
+TEST(test_full_of_own)
 {
     int                     i;
     mcp_backend_request_t  *breq;
-
-    (void) state;
 
     d.endpoint.stream_buffer = 64 * 1024 * 1024;
 
@@ -251,12 +230,9 @@ test_full_of_own(void **state)
 }
 
 
-static void
-test_too_many_streams(void **state)
+TEST(test_too_many_streams)
 {
     static client_t  c;
-
-    (void) state;
 
     d.endpoint.max_session_streams = 1;
 
@@ -297,19 +273,4 @@ test_too_many_streams(void **state)
 }
 
 
-int
-main(void)
-{
-    const struct CMUnitTest  tests[] = {
-        test(test_stream),
-        test(test_kept_answers),
-        test(test_client_leaves_early),
-        test(test_full_store),
-        test(test_full_later),
-        test(test_full_left),
-        test(test_full_of_own),
-        test(test_too_many_streams)
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(setup, teardown)

@@ -31,14 +31,11 @@ begin(unsigned process)
 }
 
 
-static void
-test_status(void **state)
+TEST(test_status)
 {
     int                     i;
     char                    text[4096];
     mcp_backend_request_t  *breq;
-
-    (void) state;
 
     d.endpoint.max_events = 4;
     breq = begin(0);
@@ -94,12 +91,9 @@ test_status(void **state)
 
 /* The time to live of a task begins with its creation; polling does not extend
  * it. */
-static void
-test_time(void **state)
+TEST(test_time)
 {
     int  i;
-
-    (void) state;
 
     (void) begin(0);
     d.endpoint.call_timeout = 600000;
@@ -130,12 +124,9 @@ test_time(void **state)
 
 
 /* Ends of a task without a result. */
-static void
-test_ends(void **state)
+TEST(test_ends)
 {
     mcp_backend_request_t  *breq;
-
-    (void) state;
 
     end_with(begin(0), "{\"jsonrpc\":\"2.0\",\"id\":7,\"error\":{\"code\":-5,"
                        "\"message\":\"no \\\"luck\\\"\",\"data\":{\"a\":1}}}"
@@ -169,13 +160,10 @@ test_ends(void **state)
 
 /* The zone has no room: updates of the status are lost, but the result is
  * stored. */
-static void
-test_no_room(void **state)
+TEST(test_no_room)
 {
     mcp_backend_request_t  *breq;
     mcp_stream_ref_t        ref;
-
-    (void) state;
 
     breq = begin(0);
     backend_send(&d, breq, SAYS("\"progress\":1"));
@@ -194,15 +182,4 @@ test_no_room(void **state)
 }
 
 
-int
-main(void)
-{
-    const struct CMUnitTest  tests[] = {
-        task_test(test_status),
-        task_test(test_time),
-        task_test(test_ends),
-        task_test(test_no_room)
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(task_setup, task_teardown)

@@ -75,13 +75,10 @@ happen(int thing, mcp_backend_request_t *breq)
 }
 
 
-static void
-test_orders(void **state)
+TEST(test_orders)
 {
     int                     one, two, early;
     mcp_backend_request_t  *breq;
-
-    (void) state;
 
     for (early = 0; early < 2; early++) {
         for (one = 0; one < THINGS; one++) {
@@ -146,8 +143,7 @@ test_orders(void **state)
 
 /* The client disconnects before the glue has started the backend request: in
  * each of these cases the call ends and leaves no stream behind. */
-static void
-test_left_before_start(void **state)
+TEST(test_left_before_start)
 {
     enum { PULLED, FULL, CANCELLED, NEVER_PULLED, NOBODY_COMES, PUBLISHED,
            WAYS };
@@ -156,8 +152,6 @@ test_left_before_start(void **state)
     char              url[512];
     const char       *path;
     mcp_stream_ref_t  ref;
-
-    (void) state;
 
     for (way = 0; way < WAYS; way++) {
         client_open(&d, session, NEW, ALL);
@@ -357,35 +351,18 @@ without_memory(void (*scenario)(void), const char *revision)
 }
 
 
-static void
-test_no_memory(void **state)
+TEST(test_no_memory)
 {
-    (void) state;
-
     without_memory(scenario_input, NEW);
     without_memory(scenario_batch, OLD);
 }
 
 
-static void
-test_no_memory_held(void **state)
+TEST(test_no_memory_held)
 {
-    (void) state;
-
     d.endpoint.stream_buffer = 4 * 1024;
     without_memory(scenario_held, NEW);
 }
 
 
-int
-main(void)
-{
-    const struct CMUnitTest  tests[] = {
-        test(test_orders),
-        test(test_left_before_start),
-        test(test_no_memory),
-        test(test_no_memory_held)
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(setup, teardown)

@@ -6,11 +6,8 @@
 #include "core_cases.h"
 
 
-static void
-test_stream_after(void **state)
+TEST(test_stream_after)
 {
-    (void) state;
-
     client_post(&d, 0, &a, session, CALL);
     driver_wait(&d, 999);
     assert_int_equal(a.status, 0);
@@ -30,16 +27,13 @@ test_stream_after(void **state)
 /* The handler of a call's timer runs, on time or too late, in several states
  * of the call: afterwards the timer is not armed, or is armed for a time in
  * the future. Otherwise mcp_worker_expire() would never return. */
-static void
-test_timer(void **state)
+TEST(test_timer)
 {
     enum { STARTED, NOT_STARTED, ASKED, LEFT, LEFT_NO_WAIT, NO_ROOM, WAYS };
 
     int               way, i;
     mcp_call_t       *call;
     mcp_stream_ref_t  ref;
-
-    (void) state;
 
     for (way = 0; way < WAYS; way++) {
         client_open(&d, session, NEW, ALL);
@@ -101,12 +95,9 @@ test_timer(void **state)
 }
 
 
-static void
-test_max_wait(void **state)
+TEST(test_max_wait)
 {
     char  id[64];
-
-    (void) state;
 
     d.endpoint.call_timeout = 3600000;
 
@@ -154,12 +145,9 @@ come_now(void *ctx)
 
 /* A client resumes at the moment when mcp_max_wait ends: the call is
  * abandoned, and the client gets 404, not the stream of the abandoned call. */
-static void
-test_max_wait_moment(void **state)
+TEST(test_max_wait_moment)
 {
     mcp_call_t  *call;
-
-    (void) state;
 
     d.endpoint.call_timeout = 3600000;
 
@@ -187,12 +175,9 @@ test_max_wait_moment(void **state)
 
 
 /* The reader's process is killed: mcp_max_wait begins at that time. */
-static void
-test_max_wait_reader_dies(void **state)
+TEST(test_max_wait_reader_dies)
 {
     char  id[64];
-
-    (void) state;
 
     d.endpoint.call_timeout = 3600000;
 
@@ -216,12 +201,9 @@ test_max_wait_reader_dies(void **state)
 }
 
 
-static void
-test_timeout(void **state)
+TEST(test_timeout)
 {
     mcp_backend_request_t  *breq;
-
-    (void) state;
 
     client_post(&d, 0, &a, session, CALL);
     driver_wait(&d, 29000);
@@ -252,12 +234,9 @@ test_timeout(void **state)
 
 
 /* A timeout is logged once, even if its response has to wait for room. */
-static void
-test_timeout_without_room(void **state)
+TEST(test_timeout_without_room)
 {
     mcp_stream_ref_t   ref;
-
-    (void) state;
 
     client_post(&d, 0, &a, session, CALL);
     driver_wait(&d, 2000);
@@ -279,13 +258,10 @@ test_timeout_without_room(void **state)
 
 /* An append fails for another reason than lack of room: the call ends with an
  * error, because its stream would lack an event. */
-static void
-test_unwritten(void **state)
+TEST(test_unwritten)
 {
     int                     i;
     mcp_backend_request_t  *breq;
-
-    (void) state;
 
     for (i = 0; i < 2; i++) {
         breq = call(0);
@@ -313,15 +289,12 @@ test_unwritten(void **state)
 
 
 /* A message larger than the region ends the call at once. */
-static void
-test_larger_than_the_region(void **state)
+TEST(test_larger_than_the_region)
 {
     char                   *text;
     int                     i;
     size_t                  len;
     mcp_backend_request_t  *breq;
-
-    (void) state;
 
     d.endpoint.max_message = 2 * DRIVER_ZONE;
     d.endpoint.stream_buffer = 4 * DRIVER_ZONE;
@@ -356,20 +329,4 @@ test_larger_than_the_region(void **state)
 }
 
 
-int
-main(void)
-{
-    const struct CMUnitTest  tests[] = {
-        test(test_stream_after),
-        test(test_timer),
-        test(test_max_wait),
-        test(test_max_wait_moment),
-        test(test_max_wait_reader_dies),
-        test(test_timeout),
-        test(test_timeout_without_room),
-        test(test_unwritten),
-        test(test_larger_than_the_region)
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(setup, teardown)

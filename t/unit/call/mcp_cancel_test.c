@@ -5,12 +5,9 @@
 #include "core_cases.h"
 
 
-static void
-test_cancel(void **state)
+TEST(test_cancel)
 {
     mcp_backend_request_t  *breq;
-
-    (void) state;
 
     /* a durable call is cancelled at another process */
 
@@ -66,8 +63,7 @@ test_cancel(void **state)
 
 /* Request ids are compared by value, in any spelling, for durable calls and
  * for others. */
-static void
-test_cancel_spelled(void **state)
+TEST(test_cancel_spelled)
 {
     static const struct {
         const char  *id;
@@ -89,8 +85,6 @@ test_cancel_spelled(void **state)
     char                    body[256];
     size_t                  i;
     mcp_backend_request_t  *breq;
-
-    (void) state;
 
     d.endpoint.stream_after = 600000;
 
@@ -134,14 +128,11 @@ test_cancel_spelled(void **state)
 /* Cancellation of calls that are not durable yet: a call in the same process
  * ends at once, a call in another process soon after; calls of other sessions
  * continue. */
-static void
-test_cancel_young(void **state)
+TEST(test_cancel_young)
 {
     int       i;
     char      other[MCP_SESSION_TEXT_MAX];
     unsigned  locks;
-
-    (void) state;
 
     d.endpoint.stream_after = 600000;
 
@@ -200,12 +191,9 @@ test_cancel_young(void **state)
 
 /* A cancellation arrives after its request has ended, from any process: the
  * next request with the same id runs to its end. */
-static void
-test_cancel_late(void **state)
+TEST(test_cancel_late)
 {
     unsigned  by, aborts;
-
-    (void) state;
 
     for (by = 0; by < 2; by++) {
         aborts = d.aborts;
@@ -246,15 +234,4 @@ test_cancel_late(void **state)
 }
 
 
-int
-main(void)
-{
-    const struct CMUnitTest  tests[] = {
-        test(test_cancel),
-        test(test_cancel_spelled),
-        test(test_cancel_young),
-        test(test_cancel_late)
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(setup, teardown)

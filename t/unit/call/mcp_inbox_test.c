@@ -33,13 +33,10 @@ stuck(char *id, char *url, size_t size)
 
 /* A cancellation takes effect before the held message is appended, and before
  * messages that were published earlier. */
-static void
-test_cancel_held(void **state)
+TEST(test_cancel_held)
 {
     int   way;
     char  id[64], url[512];
-
-    (void) state;
 
     for (way = 0; way < 3; way++) {
         stuck(id, url, sizeof(url));
@@ -62,14 +59,11 @@ test_cancel_held(void **state)
 
 
 /* A cancellation takes effect even if other posts have filled the inbox. */
-static void
-test_cancel_full(void **state)
+TEST(test_cancel_full)
 {
     int         i, way;
     char        old[MCP_SESSION_TEXT_MAX], url[512];
     const char  *path;
-
-    (void) state;
 
     d.endpoint.stream_buffer = 8 * 1024;
 
@@ -112,13 +106,10 @@ test_cancel_full(void **state)
 
 /* The cluster reports that the session has too many calls: the call ends with
  * the error "too many streams". */
-static void
-test_limit(void **state)
+TEST(test_limit)
 {
     mcp_backend_request_t  *breq;
     mcp_stream_info_t       info;
-
-    (void) state;
 
     client_open(&d, session, NEW, ALL);
     breq = call(0);
@@ -140,14 +131,11 @@ test_limit(void **state)
 
 
 /* Published messages are appended after the held ones, in order. */
-static void
-test_publish_held(void **state)
+TEST(test_publish_held)
 {
     char                    id[64], url[512];
     mcp_backend_request_t  *breq;
     const char             *path;
-
-    (void) state;
 
     breq = stuck(id, url, sizeof(url));
     path = url + strlen("http://127.0.0.1");
@@ -171,14 +159,11 @@ test_publish_held(void **state)
 
 /* There is no room for a published response: the append is tried again until
  * there is room. */
-static void
-test_publish_no_room(void **state)
+TEST(test_publish_no_room)
 {
     char              id[64], url[512];
     const char       *path;
     mcp_stream_ref_t  ref;
-
-    (void) state;
 
     client_post(&d, 0, &a, session, CALL);
     path = publish_url_of(d.breqs[0], url, sizeof(url));
@@ -210,15 +195,12 @@ test_publish_no_room(void **state)
  * meanwhile: the next backend request starts only after that message was
  * stored.
  */
-static void
-test_publish_between_rounds(void **state)
+TEST(test_publish_between_rounds)
 {
     int                     i;
     char                    id[64], question[64], url[512];
     mcp_backend_request_t  *breq;
     const char             *path;
-
-    (void) state;
 
     d.endpoint.stream_buffer = 8 * 1024;
     breq = call(0);
@@ -253,13 +235,10 @@ test_publish_between_rounds(void **state)
 
 /* A response that is published between two backend requests of a call ends the
  * call. */
-static void
-test_answer_between_rounds(void **state)
+TEST(test_answer_between_rounds)
 {
     char                    old[MCP_SESSION_TEXT_MAX], id[64], url[512];
     mcp_backend_request_t  *breq;
-
-    (void) state;
 
     client_open(&d, old, OLD, ALL);
     client_post(&d, 0, &a, old, "[" CALL "," CALL8 "]");
@@ -282,18 +261,4 @@ test_answer_between_rounds(void **state)
 }
 
 
-int
-main(void)
-{
-    const struct CMUnitTest  tests[] = {
-        test(test_cancel_held),
-        test(test_cancel_full),
-        test(test_limit),
-        test(test_publish_held),
-        test(test_publish_no_room),
-        test(test_publish_between_rounds),
-        test(test_answer_between_rounds)
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(setup, teardown)

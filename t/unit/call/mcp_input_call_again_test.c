@@ -28,11 +28,8 @@ paused(uint64_t ms)
 
 /* The pause before the next backend request is 250 ms and doubles up to 5 s.
  * When mcp_input_timeout is over, the call ends. */
-static void
-test_pauses(void **state)
+TEST(test_pauses)
 {
-    (void) state;
-
     client_post(&d, 0, &a, session, CALL);
     paused(250);
     assert_int_equal(a.status, 0);
@@ -60,12 +57,9 @@ test_pauses(void **state)
 
 /* The backend returns a result after some retries. A question in between
  * resets the pause to 250 ms. */
-static void
-test_goes_on(void **state)
+TEST(test_goes_on)
 {
     char  id[72];
-
-    (void) state;
 
     client_post(&d, 0, &a, session, CALL);
     paused(250);
@@ -85,12 +79,9 @@ test_goes_on(void **state)
 
 /* The client cancels, disconnects or ends its session during a pause: there is
  * no next backend request. */
-static void
-test_given_up(void **state)
+TEST(test_given_up)
 {
     int  i;
-
-    (void) state;
 
     for (i = 0; i < 2; i++) {
         client_open(&d, session, NEW, ALL);
@@ -143,12 +134,9 @@ test_given_up(void **state)
 
 /* The backend request that returned the state has not ended when the pause is
  * over: the next backend request starts as soon as it ends. */
-static void
-test_slow_end(void **state)
+TEST(test_slow_end)
 {
     mcp_backend_request_t  *breq;
-
-    (void) state;
 
     breq = call(0);
     backend_send(&d, breq, EMPTY "\n");
@@ -178,15 +166,4 @@ test_slow_end(void **state)
 }
 
 
-int
-main(void)
-{
-    const struct CMUnitTest  tests[] = {
-        test(test_pauses),
-        test(test_goes_on),
-        test(test_given_up),
-        test(test_slow_end)
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(setup, teardown)

@@ -21,8 +21,7 @@
 
 /* A client gets only questions for which it has declared the capability, and
  * which its revision defines. */
-static void
-test_who_can(void **state)
+TEST(test_who_can)
 {
     static const struct {
         const char  *revision;
@@ -86,8 +85,6 @@ test_who_can(void **state)
     size_t  i;
     char    own[MCP_SESSION_TEXT_MAX], body[512], id[72];
 
-    (void) state;
-
     for (i = 0; i < ITEMS(cases); i++) {
         client_open(&d, own, cases[i].revision, cases[i].declared);
         client_post(&d, 0, &a, own, CALL);
@@ -146,8 +143,7 @@ test_who_can(void **state)
 
 /* The capabilities that the client lacks for a set of questions are returned
  * as one JSON object. */
-static void
-test_lacks(void **state)
+TEST(test_lacks)
 {
     mcp_buf_t       buf;
     mcp_client_t    client;
@@ -174,8 +170,6 @@ test_lacks(void **state)
     };
 
     size_t  i;
-
-    (void) state;
 
     memset(&client, 0, sizeof(client));
     memset(q, 0, sizeof(q));
@@ -212,13 +206,4 @@ test_lacks(void **state)
 }
 
 
-int
-main(void)
-{
-    const struct CMUnitTest  tests[] = {
-        test(test_who_can),
-        test(test_lacks)
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(setup, teardown)

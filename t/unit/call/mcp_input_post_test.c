@@ -17,14 +17,11 @@ static char  id[72];
 
 /* There is no room for a client's response: the client gets an error, and may
  * send the response again. */
-static void
-test_no_room(void **state)
+TEST(test_no_room)
 {
     static char  answer[3000];
 
     mcp_stream_ref_t  ref;
-
-    (void) state;
 
     client_post(&d, 0, &a, session, CALL);
     backend_json(&d, ASK_ONE("a", "roots/list", "one"));
@@ -54,14 +51,11 @@ test_no_room(void **state)
 
 /* A client's response was accepted, but there is no memory to read it: the
  * call ends with an error instead of waiting for that response. */
-static void
-test_no_memory_for_it(void **state)
+TEST(test_no_memory_for_it)
 {
     int            lost, accepted;
     char           answer[1000];
     unsigned long  k;
-
-    (void) state;
 
     for (k = 1, lost = 0; k < 100; k++) {
         client_post(&d, 0, &a, session, CALL);
@@ -105,14 +99,11 @@ test_no_memory_for_it(void **state)
 
 /* The responses in one POST, of any length, are either all accepted or all
  * rejected. */
-static void
-test_at_once(void **state)
+TEST(test_at_once)
 {
     static char  answers[20000];
 
     char  old[MCP_SESSION_TEXT_MAX], second[64];
-
-    (void) state;
 
     d.endpoint.stream_buffer = 2 * 1024;
     client_open(&d, old, OLD, ALL);
@@ -143,14 +134,4 @@ test_at_once(void **state)
 }
 
 
-int
-main(void)
-{
-    const struct CMUnitTest  tests[] = {
-        test(test_no_room),
-        test(test_no_memory_for_it),
-        test(test_at_once)
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(setup, teardown)

@@ -38,12 +38,9 @@ refused(const char *method, const char *name, const char *params)
 
 /* The backend gets its own requestState back unchanged, at any process, each
  * time that the client sends it, with answers or without them. */
-static void
-test_comes_back(void **state)
+TEST(test_comes_back)
 {
     unsigned  i;
-
-    (void) state;
 
     ask_with(0, ROUND(ONE(FORM) STATE("s \\u00e9\\n")));
     has_not(sealed, "\\");
@@ -66,13 +63,10 @@ test_comes_back(void **state)
 
 /* Each round of questions has a new state, which is valid only for the
  * original request. */
-static void
-test_rounds(void **state)
+TEST(test_rounds)
 {
     char      question[256];
     unsigned  i;
-
-    (void) state;
 
     ask_with(0, ROUND(STATE("0")));
 
@@ -92,8 +86,7 @@ test_rounds(void **state)
 }
 
 
-static void
-test_other_requests(void **state)
+TEST(test_other_requests)
 {
     size_t  i;
     char    params[2048];
@@ -108,8 +101,6 @@ test_other_requests(void **state)
         { "tools/call", "echo", "\"name\":\"echo\"" },
         { "prompts/get", "p", "\"name\":\"p\",\"arguments\":{\"a\":1}" }
     };
-
-    (void) state;
 
     ask_with(0, ROUND(STATE("s")));
 
@@ -133,15 +124,12 @@ test_other_requests(void **state)
 }
 
 
-static void
-test_foreign(void **state)
+TEST(test_foreign)
 {
     mcp_str_t         targets[] = { mcp_str("@a"), mcp_str("@b") };
     char              params[2048];
     mcp_keys_t        rotated;
     const mcp_keys_t *keys;
-
-    (void) state;
 
     round_principal = "ada";
     d.endpoint.targets = targets;
@@ -191,11 +179,8 @@ test_foreign(void **state)
 }
 
 
-static void
-test_expires(void **state)
+TEST(test_expires)
 {
-    (void) state;
-
     ask_with(0, ROUND(STATE("s")));
     snprintf(more, sizeof(more), ",\"requestState\":%s", sealed);
 
@@ -215,8 +200,7 @@ test_expires(void **state)
 
 /* requestState and inputResponses must have the right type, and are accepted
  * only in requests of methods that may ask questions. */
-static void
-test_shapes(void **state)
+TEST(test_shapes)
 {
     size_t  i;
 
@@ -234,8 +218,6 @@ test_shapes(void **state)
         { ",\"inputResponses\":{\"k\":{},\"l\":null}",
           "an object of objects" }
     };
-
-    (void) state;
 
     for (i = 0; i < ITEMS(cases); i++) {
         modern_call(0, &a, cases[i].more);
@@ -269,11 +251,8 @@ test_shapes(void **state)
 
 /* Clients of revisions with sessions may send neither requestState nor
  * inputResponses. */
-static void
-test_session(void **state)
+TEST(test_session)
 {
-    (void) state;
-
     ask(session, REQUEST("8", "tools/call",
                          "{\"name\":\"echo\",\"requestState\":\"s\"}"), 200,
         "are not of this revision");
@@ -284,18 +263,4 @@ test_session(void **state)
 }
 
 
-int
-main(void)
-{
-    const struct CMUnitTest  tests[] = {
-        test(test_comes_back),
-        test(test_rounds),
-        test(test_other_requests),
-        test(test_foreign),
-        test(test_expires),
-        test(test_shapes),
-        test(test_session)
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(setup, teardown)

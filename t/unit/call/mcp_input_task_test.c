@@ -21,11 +21,8 @@ asks(mcp_backend_request_t *breq, const char *what)
 
 /* Answers may arrive one by one, at any process; the task shows only the
  * questions that are still open. */
-static void
-test_parts(void **state)
+TEST(test_parts)
 {
-    (void) state;
-
     asks(task_begin(0), ROUND(TWO) "\n");
     task_is(1, "\"status\":\"input_required\",\"createdAt\"");
     task_is(1, "\"inputRequests\":{\"k#1\":" FORM ",\"r#1\":{\"method\":"
@@ -73,11 +70,8 @@ test_parts(void **state)
 
 /* The backend asks before the call is a task: the questions are the
  * response. */
-static void
-test_before(void **state)
+TEST(test_before)
 {
-    (void) state;
-
     asks(task_call(0, "echo"), ROUND(TWO) "\n");
     has(a.text, "\"resultType\":\"input_required\"");
     has_not(a.text, "task");
@@ -94,13 +88,10 @@ test_before(void **state)
 }
 
 
-static void
-test_refused(void **state)
+TEST(test_refused)
 {
     int                     i;
     mcp_backend_request_t  *breq;
-
-    (void) state;
 
     /* the client has not declared the capability for the question: the task
      * fails */
@@ -133,14 +124,11 @@ test_refused(void **state)
 
 /* Each round has one question, until the maximum number of questions for a
  * call is reached. */
-static void
-test_many(void **state)
+TEST(test_many)
 {
     int                     i;
     char                    response[64];
     mcp_backend_request_t  *breq;
-
-    (void) state;
 
     breq = task_begin(1);
     strcpy(line, "{\"resultType\":\"input_required\",\"inputRequests\":{");
@@ -167,11 +155,8 @@ test_many(void **state)
 
 
 /* No answer arrives within mcp_input_timeout: the task fails. */
-static void
-test_late(void **state)
+TEST(test_late)
 {
-    (void) state;
-
     asks(task_begin(0), ROUND(TWO) "\n");
     driver_wait(&d, 19000);
     task_is(1, "\"status\":\"input_required\"");
@@ -184,11 +169,8 @@ test_late(void **state)
 
 /* The backend returns a state without questions: the backend request is
  * repeated after a pause. */
-static void
-test_again(void **state)
+TEST(test_again)
 {
-    (void) state;
-
     asks(task_begin(0), ROUND(STATE("later")) "\n");
     task_is(1, "\"status\":\"working\"");
     assert_int_equal(d.n_breqs, 0);
@@ -203,14 +185,11 @@ test_again(void **state)
 
 /* A progress notification does not replace the status of a task that waits for
  * answers. */
-static void
-test_progress(void **state)
+TEST(test_progress)
 {
     char        url[512];
     const char             *path;
     mcp_backend_request_t  *breq;
-
-    (void) state;
 
     modern(0, &a, "tools/call", "always", "\"name\":\"always\"");
     breq = d.breqs[0];
@@ -232,18 +211,4 @@ test_progress(void **state)
 }
 
 
-int
-main(void)
-{
-    const struct CMUnitTest  tests[] = {
-        task_test(test_parts),
-        task_test(test_before),
-        task_test(test_refused),
-        task_test(test_many),
-        task_test(test_late),
-        task_test(test_again),
-        task_test(test_progress)
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(task_setup, task_teardown)

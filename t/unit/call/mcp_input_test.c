@@ -14,14 +14,11 @@
 static char  id[72], last[64];
 
 
-static void
-test_round(void **state)
+TEST(test_round)
 {
     uint64_t           seq;
     unsigned char      stream_id[MCP_STREAM_ID_LEN];
     mcp_stream_info_t  info;
-
-    (void) state;
 
     client_post(&d, 0, &a, session, CALL);
     backend_json(&d, ASK);
@@ -69,14 +66,11 @@ test_round(void **state)
 
 /* Several rounds of questions: each backend request gets the answers and the
  * state of the latest round only. */
-static void
-test_rounds(void **state)
+TEST(test_rounds)
 {
     int                     i;
     char                    ask_body[512], expected[256];
     mcp_backend_request_t  *breq;
-
-    (void) state;
 
     client_post(&d, 0, &a, session, CALL);
     last[0] = '\0';
@@ -128,8 +122,7 @@ test_rounds(void **state)
 
 /* The client's request has params without members: no comma is written in
  * front of the answers. */
-static void
-test_bodies(void **state)
+TEST(test_bodies)
 {
     static const struct {
         const char  *params;
@@ -145,8 +138,6 @@ test_bodies(void **state)
 
     size_t  i;
     char    body[256];
-
-    (void) state;
 
     for (i = 0; i < ITEMS(cases); i++) {
         snprintf(body, sizeof(body), REQUEST("7", "prompts/get", "%s"),
@@ -183,8 +174,7 @@ test_bodies(void **state)
 }
 
 
-static void
-test_broken(void **state)
+TEST(test_broken)
 {
     static const char *const  broken[] = {
         ASK_ONE("k", "no/such", "s"),
@@ -200,8 +190,6 @@ test_broken(void **state)
 
     size_t  i;
 
-    (void) state;
-
     for (i = 0; i < ITEMS(broken); i++) {
         client_post(&d, 0, &a, session, CALL);
         backend_json(&d, broken[i]);
@@ -215,12 +203,9 @@ test_broken(void **state)
 
 
 /* Responses of clients that are ignored. */
-static void
-test_answers(void **state)
+TEST(test_answers)
 {
     char  other[MCP_SESSION_TEXT_MAX], wrong[80];
-
-    (void) state;
 
     client_open(&d, other, NEW, ALL);
     client_post(&d, 0, &a, session, CALL);
@@ -265,11 +250,8 @@ test_answers(void **state)
 }
 
 
-static void
-test_error_and_timeout(void **state)
+TEST(test_error_and_timeout)
 {
-    (void) state;
-
     client_post(&d, 0, &a, session, CALL);
     backend_json(&d, ASK);
     question_id(a.text, "elicitation/create", id);
@@ -306,12 +288,9 @@ test_error_and_timeout(void **state)
 
 /* The call is cancelled, or the session ends, while a question has no
  * answer. */
-static void
-test_given_up(void **state)
+TEST(test_given_up)
 {
     int  i;
-
-    (void) state;
 
     for (i = 0; i < 2; i++) {
         client_open(&d, session, NEW, ALL);
@@ -338,12 +317,9 @@ test_given_up(void **state)
 
 /* The client is disconnected when the backend asks; the client resumes and
  * answers. */
-static void
-test_resumed(void **state)
+TEST(test_resumed)
 {
     mcp_backend_request_t  *breq;
-
-    (void) state;
 
     breq = call(0);
     backend_send(&d, breq, PROGRESS(1) "\n");
@@ -369,15 +345,12 @@ test_resumed(void **state)
 /* There is no room for the second of two questions: the answer to the first
  * one is kept until the second one was sent and answered, and the backend
  * receives both answers. */
-static void
-test_held(void **state)
+TEST(test_held)
 {
     static char  body[20000];
 
     int                     i;
     mcp_backend_request_t  *breq;
-
-    (void) state;
 
     d.endpoint.stream_buffer = 8 * 1024;
 
@@ -439,12 +412,9 @@ test_held(void **state)
 
 /* The backends of two requests of a batch ask at the same time: each one gets
  * the answer to its own question. */
-static void
-test_batch(void **state)
+TEST(test_batch)
 {
     char  old[MCP_SESSION_TEXT_MAX];
-
-    (void) state;
 
     client_open(&d, old, OLD, ALL);
     client_post(&d, 0, &a, old, "[" CALL "," CALL8 "]");
@@ -475,14 +445,11 @@ test_batch(void **state)
 /* A question waits for room while a smaller message of another request is
  * appended to the same stream: the client gets the question after that
  * message. */
-static void
-test_overtaken(void **state)
+TEST(test_overtaken)
 {
     int                     i;
     char                    old[MCP_SESSION_TEXT_MAX];
     mcp_backend_request_t  *breq, *slow;
-
-    (void) state;
 
     d.endpoint.stream_buffer = 8 * 1024;
     client_open(&d, old, OLD, ALL);
@@ -525,22 +492,4 @@ test_overtaken(void **state)
 }
 
 
-int
-main(void)
-{
-    const struct CMUnitTest  tests[] = {
-        test(test_round),
-        test(test_rounds),
-        test(test_bodies),
-        test(test_broken),
-        test(test_answers),
-        test(test_error_and_timeout),
-        test(test_given_up),
-        test(test_resumed),
-        test(test_held),
-        test(test_batch),
-        test(test_overtaken)
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(setup, teardown)

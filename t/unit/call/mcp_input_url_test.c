@@ -57,11 +57,8 @@ finish(void)
 /* The elicitationId that the server adds to a question is the id of the
  * question's event. When the call gets its result, the client is notified that
  * the elicitation is complete. */
-static void
-test_settled_by_result(void **state)
+TEST(test_settled_by_result)
 {
-    (void) state;
-
     ask_url(ROUND("\"k\":" URL("")));
     snprintf(line, sizeof(line), "\"id\":\"%s\",\"method\":"
              "\"elicitation/create\",\"params\":{\"mode\":\"url\",\"url\":"
@@ -82,11 +79,8 @@ test_settled_by_result(void **state)
 
 /* Elicitations of a round stay open during rounds without questions; the next
  * round with a question completes them. */
-static void
-test_settled_by_round(void **state)
+TEST(test_settled_by_round)
 {
-    (void) state;
-
     ask_url(ROUND("\"k\":" URL("") ",\"l\":" URL("")));
     strcpy(second, id);
     snprintf(id, sizeof(id), "%.22s.1", second);
@@ -112,8 +106,7 @@ test_settled_by_round(void **state)
 
 /* Elicitations that the user did not accept, or that failed, are not reported
  * as complete. */
-static void
-test_not_settled(void **state)
+TEST(test_not_settled)
 {
     size_t  i;
 
@@ -122,8 +115,6 @@ test_not_settled(void **state)
         "\"result\":{\"action\":\"cancel\"}",
         "\"result\":{}"
     };
-
-    (void) state;
 
     for (i = 0; i < ITEMS(answers); i++) {
         ask_url(ROUND("\"k\":" URL("")));
@@ -159,13 +150,10 @@ test_not_settled(void **state)
 
 /* The page behind the URL publishes that the elicitation is complete, before
  * the client has answered or afterwards: the client is notified once. */
-static void
-test_settled_by_publishing(void **state)
+TEST(test_settled_by_publishing)
 {
     int   before;
     char  url[256];
-
-    (void) state;
 
     for (before = 0; before < 2; before++) {
         client_open(&d, own, NEW, CAN);
@@ -200,12 +188,9 @@ test_settled_by_publishing(void **state)
  * older revision, which does not define the notification, the client gets it
  * unchanged.
  */
-static void
-test_other_notifications(void **state)
+TEST(test_other_notifications)
 {
     mcp_backend_request_t  *breq;
-
-    (void) state;
 
     client_open(&d, session, NEW, CAN);
     breq = call(0);
@@ -230,12 +215,9 @@ test_other_notifications(void **state)
 /* The zone has no room: the result waits, and so do the notifications in front
  * of it, which report that two elicitations are complete. The client gets each
  * of them once. */
-static void
-test_no_room(void **state)
+TEST(test_no_room)
 {
     mcp_stream_ref_t  all;
-
-    (void) state;
 
     ask_url(ROUND("\"k\":" URL("") ",\"l\":" URL("")));
     strcpy(second, id);
@@ -258,17 +240,4 @@ test_no_room(void **state)
 }
 
 
-int
-main(void)
-{
-    const struct CMUnitTest  tests[] = {
-        test(test_settled_by_result),
-        test(test_settled_by_round),
-        test(test_not_settled),
-        test(test_settled_by_publishing),
-        test(test_other_notifications),
-        test(test_no_room)
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(setup, teardown)

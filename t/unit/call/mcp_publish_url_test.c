@@ -7,11 +7,8 @@
 
 
 /* No publish endpoint is configured: backends get no URL. */
-static void
-test_no_publish_url(void **state)
+TEST(test_no_publish_url)
 {
-    (void) state;
-
     d.endpoint.publish_url = mcp_null_str;
     client_post(&d, 0, &a, session, CALL);
     variable_is(&d.breqs[0]->variables, MCP_VARIABLE_PUBLISH_URL, "");
@@ -31,12 +28,4 @@ test_no_publish_url(void **state)
 }
 
 
-int
-main(void)
-{
-    const struct CMUnitTest  tests[] = {
-        test(test_no_publish_url)
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(setup, teardown)

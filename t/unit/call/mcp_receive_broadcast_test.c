@@ -97,11 +97,8 @@ post(const char *message, int status)
 }
 
 
-static void
-test_end(void **state)
+TEST(test_end)
 {
-    (void) state;
-
     call(0);
     driver_wait(&d, 1500);
 
@@ -127,11 +124,8 @@ test_end(void **state)
 }
 
 
-static void
-test_level(void **state)
+TEST(test_level)
 {
-    (void) state;
-
     post(REQUEST("1", "logging/setLevel", "{\"level\":\"error\"}"), 200);
     said(1);
     assert_int_equal(stats().values, 1);
@@ -146,11 +140,8 @@ test_level(void **state)
 }
 
 
-static void
-test_cancel(void **state)
+TEST(test_cancel)
 {
-    (void) state;
-
     /* a cancellation of a durable call, which the other node broadcasts */
 
     call(0);
@@ -176,8 +167,7 @@ test_cancel(void **state)
 
 
 /* A list_changed notification reaches the listeners of all nodes. */
-static void
-test_notify(void **state)
+TEST(test_notify)
 {
     size_t  i;
 
@@ -187,8 +177,6 @@ test_notify(void **state)
         "{\"method\":\"notifications/resources/updated\","
         "\"params\":{\"uri\":7}}"
     };
-
-    (void) state;
 
     client_resume(&d, 0, &a, session, NULL);
     assert_int_equal(a.status, 200);
@@ -237,11 +225,8 @@ test_notify(void **state)
 
 
 /* A broadcast that is outdated or unknown changes nothing. */
-static void
-test_ignored(void **state)
+TEST(test_ignored)
 {
-    (void) state;
-
     post(REQUEST("1", "logging/setLevel", "{\"level\":\"error\"}"), 200);
 
     broadcast.expires = d.te.now;
@@ -255,19 +240,4 @@ test_ignored(void **state)
 
 
 #undef test
-#define test(f)  cmocka_unit_test_setup_teardown(f, both, neither)
-
-
-int
-main(void)
-{
-    const struct CMUnitTest  tests[] = {
-        test(test_end),
-        test(test_level),
-        test(test_cancel),
-        test(test_notify),
-        test(test_ignored),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(both, neither)

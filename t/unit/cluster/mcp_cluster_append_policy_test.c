@@ -47,8 +47,7 @@ event_alone(uint64_t seq)
 }
 
 
-static void
-test_events(void **state)
+TEST(test_events)
 {
     needs_redis();
 
@@ -84,8 +83,7 @@ test_events(void **state)
 
 /* Events are appended all the time: the complete state is sent at intervals
  * nevertheless, and no key of the stream expires. */
-static void
-test_time(void **state)
+TEST(test_time)
 {
     int       i;
     uint64_t  end;
@@ -118,8 +116,7 @@ test_time(void **state)
 
 /* The stream has a reader at another node, and later at the owner's node: only
  * events are sent, and the reader gets them. */
-static void
-test_reader(void **state)
+TEST(test_reader)
 {
     uint64_t  seq;
 
@@ -155,8 +152,7 @@ test_reader(void **state)
 
 /* The reader's node was declared dead: the complete state is sent, and Redis
  * removes the reader. */
-static void
-test_dead_reader(void **state)
+TEST(test_dead_reader)
 {
     needs_redis();
 
@@ -177,8 +173,7 @@ test_dead_reader(void **state)
 
 /* Redis has lost events of the stream, its log, or all keys: the complete
  * state is sent. */
-static void
-test_lost(void **state)
+TEST(test_lost)
 {
     needs_redis();
 
@@ -214,8 +209,7 @@ test_lost(void **state)
 
 /* Redis is emptied: the longest event that the owner has sent since then
  * counts as the longest event in Redis. */
-static void
-test_longest(void **state)
+TEST(test_longest)
 {
     mcp_stream_info_t  info;
 
@@ -240,8 +234,7 @@ test_longest(void **state)
 
 /* Another node owns the stream in Redis: this node drops its stream, and Redis
  * gets no event. */
-static void
-test_fenced(void **state)
+TEST(test_fenced)
 {
     needs_redis();
 
@@ -325,8 +318,7 @@ read_slowly(int reader)
 }
 
 
-static void
-test_slow_reader(void **state)
+TEST(test_slow_reader)
 {
     needs_redis();
 
@@ -334,8 +326,7 @@ test_slow_reader(void **state)
 }
 
 
-static void
-test_slow_reader_elsewhere(void **state)
+TEST(test_slow_reader_elsewhere)
 {
     needs_redis();
 
@@ -343,20 +334,4 @@ test_slow_reader_elsewhere(void **state)
 }
 
 
-int
-main(void)
-{
-    const struct CMUnitTest  tests[] = {
-        cmocka_unit_test(test_events),
-        cmocka_unit_test(test_time),
-        cmocka_unit_test(test_reader),
-        cmocka_unit_test(test_dead_reader),
-        cmocka_unit_test(test_lost),
-        cmocka_unit_test(test_longest),
-        cmocka_unit_test(test_fenced),
-        cmocka_unit_test(test_slow_reader),
-        cmocka_unit_test(test_slow_reader_elsewhere),
-    };
-
-    return cmocka_run_group_tests(tests, start, stop);
-}
+RUN_TESTS_IN_GROUP(start, stop)

@@ -7,8 +7,7 @@
 
 
 /* Readers get only the events that Redis has acknowledged. */
-static void
-test_gate(void **state)
+TEST(test_gate)
 {
     uint64_t  seq;
 
@@ -50,8 +49,7 @@ test_gate(void **state)
 }
 
 
-static void
-test_many(void **state)
+TEST(test_many)
 {
     uint64_t  seq;
 
@@ -69,8 +67,7 @@ test_many(void **state)
 
 /* Commands that were sent on a lost connection reach Redis after later ones:
  * the late commands change nothing. */
-static void
-test_late(void **state)
+TEST(test_late)
 {
     int     fd;
     char    buf[4096];
@@ -111,8 +108,7 @@ test_late(void **state)
 
 
 /* Redis has lost events of a stream: the replicator sends them again. */
-static void
-test_lost(void **state)
+TEST(test_lost)
 {
     uint64_t  seq;
 
@@ -145,8 +141,7 @@ test_lost(void **state)
 
 /* The link is lost while a command is pending, and another event is appended:
  * Redis gets both events once. */
-static void
-test_link(void **state)
+TEST(test_link)
 {
     needs_redis();
 
@@ -166,8 +161,7 @@ test_link(void **state)
 
 
 /* Another node owns the stream in Redis: this node drops its stream. */
-static void
-test_fenced(void **state)
+TEST(test_fenced)
 {
     needs_redis();
 
@@ -183,8 +177,7 @@ test_fenced(void **state)
 }
 
 
-static void
-test_forgotten(void **state)
+TEST(test_forgotten)
 {
     mcp_stream_info_t  info;
 
@@ -205,8 +198,7 @@ test_forgotten(void **state)
 /* The node was declared dead and has sent no heartbeat since. When it
  * replicates a new stream, it detects that it was declared dead and gets a new
  * id. Redis records the new id as the owner of the stream. */
-static void
-test_reborn(void **state)
+TEST(test_reborn)
 {
     char      text[80];
     uint64_t  id;
@@ -236,8 +228,7 @@ test_reborn(void **state)
 /* A key of a new stream has a wrong type: the node records an error of the
  * script "append". When the key was deleted, the stream is replicated with all
  * its events. */
-static void
-test_foreign(void **state)
+TEST(test_foreign)
 {
     needs_redis();
 
@@ -275,8 +266,7 @@ displaced(void **state, char kind, const char *left)
 }
 
 
-static void
-test_displaced(void **state)
+TEST(test_displaced)
 {
     displaced(state, 'h', "1");
 }
@@ -284,8 +274,7 @@ test_displaced(void **state)
 
 /* The key of the log has a wrong type: the other keys of the stream are
  * removed. */
-static void
-test_displaced_events(void **state)
+TEST(test_displaced_events)
 {
     displaced(state, 'e', "0");
 }
@@ -293,8 +282,7 @@ test_displaced_events(void **state)
 
 /* A key has a wrong type, but mcp_cluster_sync is off, so no reader waits for
  * Redis: the stream is not abandoned. */
-static void
-test_displaced_off(void **state)
+TEST(test_displaced_off)
 {
     needs_redis();
 
@@ -312,8 +300,7 @@ test_displaced_off(void **state)
 
 /* Redis is out of memory: no event is acknowledged until there is memory
  * again. */
-static void
-test_full(void **state)
+TEST(test_full)
 {
     needs_redis();
 
@@ -331,8 +318,7 @@ test_full(void **state)
 
 
 /* Redis has fewer replicas than configured: no event is acknowledged. */
-static void
-test_replicas(void **state)
+TEST(test_replicas)
 {
     needs_redis();
 
@@ -351,8 +337,7 @@ test_replicas(void **state)
 
 /* The stream's head in Redis has only the field with the owner, as after an
  * error within a script: the stream is replicated with all its events. */
-static void
-test_half(void **state)
+TEST(test_half)
 {
     char  owner[40];
 
@@ -371,26 +356,4 @@ test_half(void **state)
 }
 
 
-int
-main(void)
-{
-    const struct CMUnitTest  tests[] = {
-        cmocka_unit_test(test_gate),
-        cmocka_unit_test(test_many),
-        cmocka_unit_test(test_late),
-        cmocka_unit_test(test_lost),
-        cmocka_unit_test(test_link),
-        cmocka_unit_test(test_fenced),
-        cmocka_unit_test(test_forgotten),
-        cmocka_unit_test(test_reborn),
-        cmocka_unit_test(test_foreign),
-        cmocka_unit_test(test_displaced),
-        cmocka_unit_test(test_displaced_events),
-        cmocka_unit_test(test_displaced_off),
-        cmocka_unit_test(test_half),
-        cmocka_unit_test(test_full),
-        cmocka_unit_test(test_replicas),
-    };
-
-    return cmocka_run_group_tests(tests, start, stop);
-}
+RUN_TESTS_IN_GROUP(start, stop)

@@ -47,8 +47,6 @@ on_broadcast(mcp_worker_t *worker, const mcp_broadcast_t *said)
 static int
 setup(void **state)
 {
-    (void) state;
-
     process_init(&p, NULL, 0);
     mcp_store_node_renew(&p.store, mcp_store_node_id(&p.store),
                          0x1111111111111111);
@@ -65,8 +63,6 @@ setup(void **state)
 static int
 teardown(void **state)
 {
-    (void) state;
-
     process_free(&p);
 
     return 0;
@@ -113,11 +109,8 @@ tell(mcp_operation_t *op)
 
 /* A broadcast is sent without an operation: the result is MCP_OK before the
  * reply arrives, and an error reply is logged. */
-static void
-test_broadcast(void **state)
+TEST(test_broadcast)
 {
-    (void) state;
-
     join();
     assert_int_equal(tell(NULL), MCP_OK);
     assert_command(&p, TOLD);
@@ -145,8 +138,7 @@ waiter(void)
 }
 
 
-static void
-test_answers(void **state)
+TEST(test_answers)
 {
     size_t  i;
 
@@ -154,8 +146,6 @@ test_answers(void **state)
         "*1\r\n$2\r\nOK\r\n", "*1\r\n$2\r\nNO\r\n", "-ERR x\r\n", "$-1\r\n",
         ":1\r\n", "*0\r\n"
     };
-
-    (void) state;
 
     join();
 
@@ -176,12 +166,9 @@ test_answers(void **state)
 }
 
 
-static void
-test_unreachable(void **state)
+TEST(test_unreachable)
 {
     mcp_operation_t  op;
-
-    (void) state;
 
     process_start(&p);
     assert_int_equal(tell(&op), MCP_ERR_UNREACHABLE);
@@ -205,12 +192,9 @@ test_unreachable(void **state)
 
 /* mcp_cluster_sync is off: the broadcast is sent, but the operation does not
  * wait for the reply. */
-static void
-test_off(void **state)
+TEST(test_off)
 {
     mcp_operation_t  op;
-
-    (void) state;
 
     p.conf.sync = MCP_CLUSTER_SYNC_OFF;
     join();
@@ -227,12 +211,9 @@ say(const char *text)
 }
 
 
-static void
-test_received(void **state)
+TEST(test_received)
 {
     mcp_node_position_t  place;
-
-    (void) state;
 
     p.has_inbound = 1;
     join();
@@ -283,12 +264,9 @@ test_received(void **state)
 
 
 /* A notification of 8192 bytes is received; a longer one is skipped. */
-static void
-test_message(void **state)
+TEST(test_message)
 {
     char  text[16384];
-
-    (void) state;
 
     p.has_inbound = 1;
     join();
@@ -314,12 +292,9 @@ test_message(void **state)
 /* The node gets a new id while it waits for entries, and then receives an
  * entry of the queue of its old id: that entry neither changes the position in
  * the new queue nor removes entries from it. */
-static void
-test_former(void **state)
+TEST(test_former)
 {
     mcp_node_position_t  place;
-
-    (void) state;
 
     p.has_inbound = 1;
     join();
@@ -342,13 +317,10 @@ test_former(void **state)
 
 /* The leader was paused, and another process of the node has received the same
  * entries in the meantime: they have their effect only once. */
-static void
-test_was_paused(void **state)
+TEST(test_was_paused)
 {
     process_t            q;
     mcp_node_position_t  place = { 1700000000005, 0 };
-
-    (void) state;
 
     p.has_inbound = 1;
     join();
@@ -382,8 +354,7 @@ test_was_paused(void **state)
 
 /* Replies and entries that no node writes are skipped, and the next XREAD is
  * sent. */
-static void
-test_unexpected(void **state)
+TEST(test_unexpected)
 {
     size_t  i;
 
@@ -403,8 +374,6 @@ test_unexpected(void **state)
         NEWS(1, "*2\r\n$3\r\n1-1\r\n*2\r\n$1\r\nk\r\n:5\r\n"),
         NEWS(1, ENTRY("1-0000000000000", ID("2"), "170000000500x")),
     };
-
-    (void) state;
 
     p.has_inbound = 1;
     join();
@@ -430,12 +399,9 @@ test_unexpected(void **state)
 
 
 /* Only the leader of a node receives broadcasts. */
-static void
-test_others(void **state)
+TEST(test_others)
 {
     process_t  q;
-
-    (void) state;
 
     join();
     process_init(&q, p.zone, 1);
@@ -455,17 +421,11 @@ test_others(void **state)
 }
 
 
-#define test(f)  cmocka_unit_test_setup_teardown(f, setup, teardown)
-
-
 /* The inbound connection is lost several times, each time after a reply to
  * XREAD: the delay before the next connection stays at its minimum. */
-static void
-test_lost(void **state)
+TEST(test_lost)
 {
     unsigned  i;
-
-    (void) state;
 
     p.has_inbound = 1;
     join();
@@ -497,22 +457,4 @@ test_lost(void **state)
 }
 
 
-int
-main(void)
-{
-    const struct CMUnitTest  tests[] = {
-        test(test_broadcast),
-        test(test_answers),
-        test(test_unreachable),
-        test(test_off),
-        test(test_received),
-        test(test_message),
-        test(test_former),
-        test(test_was_paused),
-        test(test_unexpected),
-        test(test_others),
-        test(test_lost),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(setup, teardown)

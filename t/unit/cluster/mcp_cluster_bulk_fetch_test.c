@@ -55,8 +55,7 @@ come_some(void)
 }
 
 
-static void
-test_batches(void **state)
+TEST(test_batches)
 {
     uint64_t  seq;
 
@@ -85,8 +84,7 @@ test_batches(void **state)
 
 /* Long events are fetched by the script, which limits the bytes of its
  * reply. */
-static void
-test_long(void **state)
+TEST(test_long)
 {
     char      text[5000];
     uint64_t  seq;
@@ -116,8 +114,7 @@ test_long(void **state)
 
 /* Redis is emptied: the mirror gets the remaining events when the owner has
  * replicated them again. */
-static void
-test_lost(void **state)
+TEST(test_lost)
 {
     uint64_t  seq;
 
@@ -136,8 +133,7 @@ test_lost(void **state)
 
 /* The link is lost: the mirror fetches the remaining events on the next
  * link. */
-static void
-test_link(void **state)
+TEST(test_link)
 {
     needs_redis();
 
@@ -150,8 +146,7 @@ test_link(void **state)
 
 
 /* The client leaves: the mirror fetches no more events. */
-static void
-test_left(void **state)
+TEST(test_left)
 {
     uint64_t  seq;
 
@@ -172,8 +167,7 @@ test_left(void **state)
 
 /* The log in Redis has an invalid entry: the mirror gets the events before
  * that entry only. */
-static void
-test_foreign(void **state)
+TEST(test_foreign)
 {
     static const char *const  what[] = {
         "601-0 m no r 0",
@@ -204,17 +198,4 @@ test_foreign(void **state)
 }
 
 
-int
-main(void)
-{
-    const struct CMUnitTest  tests[] = {
-        cmocka_unit_test(test_batches),
-        cmocka_unit_test(test_long),
-        cmocka_unit_test(test_lost),
-        cmocka_unit_test(test_link),
-        cmocka_unit_test(test_left),
-        cmocka_unit_test(test_foreign),
-    };
-
-    return cmocka_run_group_tests(tests, start, stop);
-}
+RUN_TESTS_IN_GROUP(start, stop)

@@ -59,8 +59,7 @@ taken(int i, char c)
 }
 
 
-static void
-test_post(void **state)
+TEST(test_post)
 {
     needs_redis();
 
@@ -92,8 +91,7 @@ test_post(void **state)
 
 /* From the time when Redis has an answer until the owner has processed it, the
  * stream and its mirrors have the flag "posted". */
-static void
-test_posted(void **state)
+TEST(test_posted)
 {
     int       i;
     uint64_t  seq;
@@ -142,8 +140,7 @@ test_posted(void **state)
 
 /* The owner's node is informed of an answer before the answer arrives:
  * "posted" is 1 until the owner has processed the answer. */
-static void
-test_posted_here(void **state)
+TEST(test_posted_here)
 {
     needs_redis();
 
@@ -168,8 +165,7 @@ test_posted_here(void **state)
 /* An answer that a client sends at the owner's node is sent through Redis as
  * well: the owner gets all answers in order, even if the process that received
  * an answer has died. */
-static void
-test_own(void **state)
+TEST(test_own)
 {
     needs_redis();
 
@@ -189,8 +185,7 @@ test_own(void **state)
 
 /* A failover of Redis has lost the numbers of the answers: the owner writes
  * them to Redis again, and the next answer gets a new number. */
-static void
-test_lost(void **state)
+TEST(test_lost)
 {
     needs_redis();
 
@@ -216,8 +211,7 @@ test_lost(void **state)
 
 /* The client answers the two questions of a task: when both answers have
  * arrived, the task continues. Then the client cancels the task. */
-static void
-test_task(void **state)
+TEST(test_task)
 {
     mcp_operation_client_input_t  post;
     mcp_stream_info_t             info;
@@ -277,8 +271,7 @@ test_task(void **state)
 
 /* The owner does not take the answers: Redis stores at most 1 MiB for a
  * call. */
-static void
-test_full(void **state)
+TEST(test_full)
 {
     unsigned  i;
     char      text[200001];
@@ -303,18 +296,4 @@ test_full(void **state)
 }
 
 
-int
-main(void)
-{
-    const struct CMUnitTest  tests[] = {
-        cmocka_unit_test(test_post),
-        cmocka_unit_test(test_posted),
-        cmocka_unit_test(test_posted_here),
-        cmocka_unit_test(test_own),
-        cmocka_unit_test(test_lost),
-        cmocka_unit_test(test_task),
-        cmocka_unit_test(test_full),
-    };
-
-    return cmocka_run_group_tests(tests, start, stop);
-}
+RUN_TESTS_IN_GROUP(start, stop)

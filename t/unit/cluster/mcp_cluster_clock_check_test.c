@@ -76,8 +76,7 @@ answer(void)
 
 /* The node queue is lost, so new entries have lower ids than the position: the
  * node receives them. */
-static void
-test_lost(void **state)
+TEST(test_lost)
 {
     uint64_t  beyond = real_now() + AHEAD;
 
@@ -94,8 +93,7 @@ test_lost(void **state)
 
 /* The queue is lost and has a new entry before the node joins again: that
  * entry and later ones are received. */
-static void
-test_lost_anew(void **state)
+TEST(test_lost_anew)
 {
     uint64_t  beyond = real_now() + AHEAD;
 
@@ -113,8 +111,7 @@ test_lost_anew(void **state)
 
 /* The queue is not lost: reading continues after the position, so no entry is
  * received twice. */
-static void
-test_there(void **state)
+TEST(test_there)
 {
     uint64_t  beyond = real_now() + AHEAD;
 
@@ -129,14 +126,4 @@ test_there(void **state)
 }
 
 
-int
-main(void)
-{
-    const struct CMUnitTest  tests[] = {
-        cmocka_unit_test(test_lost),
-        cmocka_unit_test(test_lost_anew),
-        cmocka_unit_test(test_there),
-    };
-
-    return cmocka_run_group_tests(tests, start, stop);
-}
+RUN_TESTS_IN_GROUP(start, stop)

@@ -106,8 +106,7 @@ joins(int i, char c, uint64_t after)
 /* A request at another node joins a stream that is held until its call begins,
  * and gets the events of the call. The owner is informed which events were
  * sent to the joined request. */
-static void
-test_joined(void **state)
+TEST(test_joined)
 {
     mcp_stream_info_t  info;
 
@@ -156,8 +155,7 @@ test_joined(void **state)
 
 /* A stream of an equal call becomes available at the node before the claim is
  * sent to Redis: the request joins that stream. */
-static void
-test_hidden(void **state)
+TEST(test_hidden)
 {
     mcp_stream_ref_t    ref;
     mcp_stream_info_t   info;
@@ -189,8 +187,7 @@ test_hidden(void **state)
 
 /* join_once: when the response has been sent, the next equal call counts as
  * the first again. */
-static void
-test_once(void **state)
+TEST(test_once)
 {
     mcp_stream_info_t  info;
 
@@ -216,8 +213,7 @@ test_once(void **state)
 
 /* join_once, and the client of the call is connected: a response that was sent
  * only to a joined request does not count as sent. */
-static void
-test_attended(void **state)
+TEST(test_attended)
 {
     mcp_stream_info_t  info;
 
@@ -245,8 +241,7 @@ test_attended(void **state)
 
 /* A stream is freed before its call begins: the joined requests lose their
  * mirror, and the next equal call counts as the first. */
-static void
-test_gone(void **state)
+TEST(test_gone)
 {
     needs_redis();
 
@@ -269,8 +264,7 @@ test_gone(void **state)
 /* Redis is emptied: no call counts as the first until every node has had the
  * time to replicate its streams again. Then the request joins the earlier
  * call. */
-static void
-test_emptied(void **state)
+TEST(test_emptied)
 {
     needs_redis();
 
@@ -297,8 +291,7 @@ test_emptied(void **state)
 /* The owner's node of a call dies while a request at node 1 has joined the
  * call: the stream at node 1 ends, is removed or is promoted, or node 2 takes
  * the stream over. */
-static void
-test_dead(void **state)
+TEST(test_dead)
 {
     needs_redis();
 
@@ -318,18 +311,4 @@ test_dead(void **state)
 }
 
 
-int
-main(void)
-{
-    const struct CMUnitTest  tests[] = {
-        cmocka_unit_test(test_joined),
-        cmocka_unit_test(test_hidden),
-        cmocka_unit_test(test_once),
-        cmocka_unit_test(test_attended),
-        cmocka_unit_test(test_gone),
-        cmocka_unit_test(test_emptied),
-        cmocka_unit_test(test_dead)
-    };
-
-    return cmocka_run_group_tests(tests, start, stop);
-}
+RUN_TESTS_IN_GROUP(start, stop)

@@ -7,15 +7,12 @@
 #include "cluster/mcp_cluster_replication.h"
 
 
-static void
-test_checkpoint(void **state)
+TEST(test_checkpoint)
 {
     char                    text[MCP_CODEC_STATE_MAX], *end;
     mcp_store_checkpoint_t  in = { 0, MCP_STATE_FAILED, UINT64_MAX, UINT64_MAX - 1,
                               UINT64_MAX - 2 };
     mcp_store_checkpoint_t  out;
-
-    (void) state;
 
     memset(&out, 0, sizeof(out));
     end = mcp_codec_encode_state(text, &in);
@@ -45,13 +42,10 @@ test_checkpoint(void **state)
 }
 
 
-static void
-test_answers(void **state)
+TEST(test_answers)
 {
     char             text[MCP_CODEC_ANSWERS_MAX], *end;
     mcp_store_raw_t  in, out;
-
-    (void) state;
 
     memset(&in, 0, sizeof(in));
     memset(&out, 0, sizeof(out));
@@ -73,15 +67,12 @@ test_answers(void **state)
 }
 
 
-static void
-test_task(void **state)
+TEST(test_task)
 {
     char              text[MCP_CODEC_TASK_MAX], *end;
     mcp_codec_task_t  in = { UINT64_MAX, UINT64_MAX - 1, UINT64_MAX - 2,
                             UINT32_MAX };
     mcp_codec_task_t  out;
-
-    (void) state;
 
     end = mcp_codec_encode_task(text, &in);
     assert_true(end <= text + sizeof(text));
@@ -104,16 +95,13 @@ test_task(void **state)
 }
 
 
-static void
-test_spec(void **state)
+TEST(test_spec)
 {
     size_t             i;
     mcp_buf_t          buf;
     test_env_t         te;
     mcp_str_t          text;
     mcp_stream_spec_t  in, out;
-
-    (void) state;
 
     test_env_init(&te);
     mcp_buf_init(&buf, &te.env.mem, SIZE_MAX / 2);
@@ -193,8 +181,7 @@ test_spec(void **state)
 
 /* A text with a line end, or one that is not JSON, is not accepted as an
  * event. */
-static void
-test_message(void **state)
+TEST(test_message)
 {
     size_t      i;
     test_env_t  te;
@@ -208,8 +195,6 @@ test_message(void **state)
         { "{}\n\ndata: {}", 0 }, { "\xff", 0 }
     };
 
-    (void) state;
-
     test_env_init(&te);
 
     for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
@@ -222,16 +207,4 @@ test_message(void **state)
 }
 
 
-int
-main(void)
-{
-    const struct CMUnitTest  tests[] = {
-        cmocka_unit_test(test_checkpoint),
-        cmocka_unit_test(test_answers),
-        cmocka_unit_test(test_task),
-        cmocka_unit_test(test_spec),
-        cmocka_unit_test(test_message),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

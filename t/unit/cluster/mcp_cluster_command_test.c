@@ -13,8 +13,6 @@ static unsigned   replies, lost;
 static int
 setup(void **state)
 {
-    (void) state;
-
     process_init(&p, NULL, 0);
     replies = 0;
     lost = 0;
@@ -26,8 +24,6 @@ setup(void **state)
 static int
 teardown(void **state)
 {
-    (void) state;
-
     process_free(&p);
 
     return 0;
@@ -56,8 +52,7 @@ send_word(const char *text)
 /* The server replies that it cannot serve at present, or a reply is invalid:
  * the link is closed and opened again after a delay, and pending commands get
  * no reply. */
-static void
-test_faults(void **state)
+TEST(test_faults)
 {
     unsigned  i;
 
@@ -77,8 +72,6 @@ test_faults(void **state)
         "hello\r\n",
         "*4294967296\r\n",
     };
-
-    (void) state;
 
     process_start(&p);
 
@@ -105,11 +98,8 @@ test_faults(void **state)
 
 
 /* A reply without a pending command: the link is closed. */
-static void
-test_too_many(void **state)
+TEST(test_too_many)
 {
-    (void) state;
-
     process_start(&p);
     process_login(&p);
     process_receive(&p, "*4\r\n$2\r\nOK\r\n:0\r\n:1\r\n*0\r\n+OK\r\n");
@@ -119,12 +109,9 @@ test_too_many(void **state)
 
 /* The server redirects to another server: the link is opened there at once,
  * but at most five times in a row. */
-static void
-test_moved(void **state)
+TEST(test_moved)
 {
     unsigned  i;
-
-    (void) state;
 
     process_start(&p);
     process_login(&p);
@@ -174,14 +161,11 @@ test_moved(void **state)
 
 /* Too many commands without a reply, or too many unwritten bytes: the link
  * accepts no further command. */
-static void
-test_window(void **state)
+TEST(test_window)
 {
     int        i;
     char       big[100000];
     mcp_str_t  word = { big, sizeof(big) };
-
-    (void) state;
 
     p.conf.node_timeout = 600000;
     process_start(&p);
@@ -222,14 +206,11 @@ test_window(void **state)
 
 /* Long commands of one client are unwritten: commands of other clients are
  * accepted. */
-static void
-test_behind(void **state)
+TEST(test_behind)
 {
     size_t     i;
     char      *big;
     mcp_str_t  word;
-
-    (void) state;
 
     big = calloc(1, 2000000);
     assert_non_null(big);
@@ -251,14 +232,11 @@ test_behind(void **state)
 
 /* One command may fill the whole limit of unwritten bytes. Its buffer is freed
  * when the command has been written. */
-static void
-test_long(void **state)
+TEST(test_long)
 {
     size_t     len;
     char      *big;
     mcp_str_t  left, word;
-
-    (void) state;
 
     len = MCP_LINK_BYTES;
     big = malloc(len);
@@ -305,14 +283,11 @@ test_long(void **state)
 
 
 /* Bytes that are being written do not move when other commands are added. */
-static void
-test_output(void **state)
+TEST(test_output)
 {
     char       first[32];
     unsigned   i;
     mcp_str_t  out, same;
-
-    (void) state;
 
     p.conf.node_timeout = 600000;
     process_start(&p);
@@ -345,18 +320,4 @@ test_output(void **state)
 }
 
 
-int
-main(void)
-{
-    const struct CMUnitTest  tests[] = {
-        cmocka_unit_test_setup_teardown(test_faults, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_too_many, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_moved, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_window, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_behind, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_long, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_output, setup, teardown),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(setup, teardown)

@@ -69,8 +69,7 @@ keep(void)
 }
 
 
-static void
-test_idle(void **state)
+TEST(test_idle)
 {
     int  i;
 
@@ -103,8 +102,7 @@ test_idle(void **state)
 /* Redis has lost a stream, a client queries the owner about an event, or
  * another node owns a stream: redis/append.lua is run for this stream, and the
  * other streams are only renewed. */
-static void
-test_news(void **state)
+TEST(test_news)
 {
     needs_redis();
 
@@ -132,8 +130,7 @@ test_news(void **state)
 
 /* A key of one stream has a wrong type: an error; the other streams are
  * renewed. */
-static void
-test_foreign(void **state)
+TEST(test_foreign)
 {
     needs_redis();
 
@@ -150,8 +147,7 @@ test_foreign(void **state)
 
 /* The link is lost before the reply: the complete state of each stream is sent
  * on the next link. */
-static void
-test_lost(void **state)
+TEST(test_lost)
 {
     int  i;
 
@@ -173,15 +169,4 @@ test_lost(void **state)
 }
 
 
-int
-main(void)
-{
-    const struct CMUnitTest  tests[] = {
-        cmocka_unit_test(test_idle),
-        cmocka_unit_test(test_news),
-        cmocka_unit_test(test_foreign),
-        cmocka_unit_test(test_lost),
-    };
-
-    return cmocka_run_group_tests(tests, start, stop);
-}
+RUN_TESTS_IN_GROUP(start, stop)

@@ -17,15 +17,12 @@ begin(void)
 }
 
 
-static void
-test_names(void **state)
+TEST(test_names)
 {
     char       key[MCP_CLUSTER_KEY_MAX];
     mcp_str_t  name;
 
     static const unsigned char  id[MCP_STREAM_ID_LEN];
-
-    (void) state;
 
     begin();
 
@@ -55,16 +52,13 @@ test_names(void **state)
 /* Every script gets the mark of its node, which does not exist, so that Redis
  * Cluster rejects the script while the slot moves. No script gets a key twice,
  * and the number of its keys is within the limit. */
-static void
-test_scripts(void **state)
+TEST(test_scripts)
 {
     int                has_mark;
     char               text[24][3];
     size_t             i, j, n, script;
     mcp_str_t          args[24];
     mcp_script_keys_t  keys;
-
-    (void) state;
 
     begin();
 
@@ -98,14 +92,11 @@ test_scripts(void **state)
 /* The last keys of redis/append.lua contain the session and the digest among
  * its arguments. The key of the sending process is missing for a broadcast that
  * is not a notification. */
-static void
-test_arguments(void **state)
+TEST(test_arguments)
 {
     size_t             i;
     mcp_str_t          args[20];
     mcp_script_keys_t  keys;
-
-    (void) state;
 
     begin();
 
@@ -138,14 +129,4 @@ test_arguments(void **state)
 }
 
 
-int
-main(void)
-{
-    const struct CMUnitTest  tests[] = {
-        cmocka_unit_test(test_names),
-        cmocka_unit_test(test_scripts),
-        cmocka_unit_test(test_arguments),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

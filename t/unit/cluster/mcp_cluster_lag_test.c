@@ -10,8 +10,7 @@
 
 /* Redis is paused: the status has the number, bytes and age of the
  * unacknowledged events. Redis continues: the lag is 0. */
-static void
-test_lag(void **state)
+TEST(test_lag)
 {
     uint64_t  since;
 
@@ -44,8 +43,7 @@ test_lag(void **state)
 
 /* Redis acknowledges events slowly: the age of the lag is that of the oldest
  * unacknowledged event. */
-static void
-test_progress(void **state)
+TEST(test_progress)
 {
     uint64_t                 first;
     mcp_replication_t       *copy;
@@ -89,8 +87,7 @@ test_progress(void **state)
 
 
 /* The process ends while the timer of the lag is armed. */
-static void
-test_end(void **state)
+TEST(test_end)
 {
     needs_redis();
 
@@ -103,14 +100,4 @@ test_end(void **state)
 }
 
 
-int
-main(void)
-{
-    const struct CMUnitTest  tests[] = {
-        cmocka_unit_test(test_lag),
-        cmocka_unit_test(test_progress),
-        cmocka_unit_test(test_end),
-    };
-
-    return cmocka_run_group_tests(tests, start, stop);
-}
+RUN_TESTS_IN_GROUP(start, stop)

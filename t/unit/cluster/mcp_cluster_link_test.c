@@ -11,8 +11,6 @@ static process_t  p;
 static int
 setup(void **state)
 {
-    (void) state;
-
     process_init(&p, NULL, 0);
 
     return 0;
@@ -22,8 +20,6 @@ setup(void **state)
 static int
 teardown(void **state)
 {
-    (void) state;
-
     process_free(&p);
 
     return 0;
@@ -32,13 +28,10 @@ teardown(void **state)
 
 /* The login succeeds, even if commands are written and replies arrive in small
  * pieces. */
-static void
-test_bytes(void **state)
+TEST(test_bytes)
 {
     size_t    step;
     uint64_t  total;
-
-    (void) state;
 
     for (step = 1; step < 40; step++) {
         p.step = step;
@@ -54,13 +47,10 @@ test_bytes(void **state)
 
 
 /* The delay between attempts to connect grows, up to 5 s. */
-static void
-test_delays(void **state)
+TEST(test_delays)
 {
     unsigned  i;
     uint64_t  before, took, sum;
-
-    (void) state;
 
     process_start(&p);
     assert_int_equal(p.connects, 1);
@@ -104,11 +94,8 @@ test_delays(void **state)
 
 
 /* The error of an outage is logged once, and again after a minute. */
-static void
-test_log(void **state)
+TEST(test_log)
 {
-    (void) state;
-
     process_start(&p);
     process_lose(&p, "connection refused");
     assert_string_equal(p.te.last, "cluster: one:6379: connection refused");
@@ -129,11 +116,8 @@ test_log(void **state)
 
 
 /* Connecting and the login have a time limit each. */
-static void
-test_limits(void **state)
+TEST(test_limits)
 {
-    (void) state;
-
     process_start(&p);
     process_wait(&p, 999);
     assert_true(p.connected);
@@ -165,12 +149,9 @@ test_limits(void **state)
 
 /* A link that fails before the glue has pulled CONNECT: no DISCONNECT is
  * queued. */
-static void
-test_not_pulled(void **state)
+TEST(test_not_pulled)
 {
     mcp_action_t  a;
-
-    (void) state;
 
     p.cluster = mcp_cluster_create(p.worker, &p.conf);
     p.te.now += 1000;
@@ -198,12 +179,9 @@ test_not_pulled(void **state)
 
 
 /* A silent server gets a PING. If there is no reply, the link fails. */
-static void
-test_silence(void **state)
+TEST(test_silence)
 {
     unsigned  i;
-
-    (void) state;
 
     p.conf.node_timeout = 600000;
     process_start(&p);
@@ -267,12 +245,9 @@ fill(void)
 /* The window is full, so no PING can be sent: the link fails if no reply
  * arrives. If a reply arrives and the server is then silent again, a PING is
  * sent. */
-static void
-test_full(void **state)
+TEST(test_full)
 {
     unsigned  i;
-
-    (void) state;
 
     p.conf.node_timeout = 600000;
     process_start(&p);
@@ -306,14 +281,11 @@ test_full(void **state)
 
 
 /* All seeds are tried before the delay grows. */
-static void
-test_seeds(void **state)
+TEST(test_seeds)
 {
     unsigned  i;
 
     static const char *const  hosts[] = { "one", "two", "three" };
-
-    (void) state;
 
     p.conf.n_seeds = 3;
     p.conf.seeds[1] = p.conf.seeds[0];
@@ -332,12 +304,9 @@ test_seeds(void **state)
 
 
 /* An allocation fails: the link fails and is opened again. */
-static void
-test_memory(void **state)
+TEST(test_memory)
 {
     unsigned long  i, live;
-
-    (void) state;
 
     p.te.tm.fail_at = 1;
     assert_null(mcp_cluster_create(p.worker, &p.conf));
@@ -367,12 +336,9 @@ test_memory(void **state)
 }
 
 
-static void
-test_glue(void **state)
+TEST(test_glue)
 {
     int  glue;
-
-    (void) state;
 
     process_start(&p);
     assert_null(mcp_link_glue(p.link));
@@ -381,21 +347,4 @@ test_glue(void **state)
 }
 
 
-int
-main(void)
-{
-    const struct CMUnitTest  tests[] = {
-        cmocka_unit_test_setup_teardown(test_bytes, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_delays, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_log, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_limits, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_not_pulled, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_silence, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_full, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_seeds, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_memory, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_glue, setup, teardown),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(setup, teardown)

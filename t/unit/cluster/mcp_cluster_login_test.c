@@ -14,8 +14,6 @@ static process_t  p;
 static int
 setup(void **state)
 {
-    (void) state;
-
     process_init(&p, NULL, 0);
 
     return 0;
@@ -25,19 +23,14 @@ setup(void **state)
 static int
 teardown(void **state)
 {
-    (void) state;
-
     process_free(&p);
 
     return 0;
 }
 
 
-static void
-test_good(void **state)
+TEST(test_good)
 {
-    (void) state;
-
     process_start(&p);
     process_login(&p);
     assert_int_equal(p.te.logged, 1);
@@ -49,11 +42,8 @@ test_good(void **state)
 }
 
 
-static void
-test_password(void **state)
+TEST(test_password)
 {
-    (void) state;
-
     p.conf.password = mcp_str("secret");
     p.conf.db = 3;
     process_start(&p);
@@ -73,8 +63,7 @@ test_password(void **state)
 
 
 /* A reply that ends the login: the log gets one line with the reason. */
-static void
-test_bad(void **state)
+TEST(test_bad)
 {
     char      line[256];
     unsigned  i;
@@ -121,8 +110,6 @@ test_bad(void **state)
           "SCRIPT LOAD: " FOREIGN },
     };
 
-    (void) state;
-
     p.conf.db = 3;
     process_start(&p);
 
@@ -144,11 +131,8 @@ test_bad(void **state)
 
 /* Redis may evict keys: a warning. The Redis user has no right to INFO: no
  * warning. */
-static void
-test_info(void **state)
+TEST(test_info)
 {
-    (void) state;
-
     process_start(&p);
     process_open(&p);
     process_receive(&p, GOOD_HELLO GOOD_ROLE
@@ -169,11 +153,8 @@ test_info(void **state)
 
 /* The seeds are Sentinels: one returns the address of the master, and a
  * Sentinel is queried again for each new link. */
-static void
-test_sentinel(void **state)
+TEST(test_sentinel)
 {
-    (void) state;
-
     p.conf.sentinel = mcp_str("main");
     p.conf.password = mcp_str("secret");
     p.conf.n_seeds = 2;
@@ -221,16 +202,4 @@ test_sentinel(void **state)
 }
 
 
-int
-main(void)
-{
-    const struct CMUnitTest  tests[] = {
-        cmocka_unit_test_setup_teardown(test_good, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_password, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_bad, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_info, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_sentinel, setup, teardown),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(setup, teardown)

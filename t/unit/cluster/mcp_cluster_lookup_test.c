@@ -81,8 +81,7 @@ lookup(int i, char c, uint64_t after, char session, char principal)
 }
 
 
-static void
-test_lookup(void **state)
+TEST(test_lookup)
 {
     uint64_t           since;
     mcp_stream_info_t  info;
@@ -143,8 +142,7 @@ test_lookup(void **state)
 
 
 /* A lookup of a task returns its last event, which contains its questions. */
-static void
-test_task(void **state)
+TEST(test_task)
 {
     uint64_t           expires;
     mcp_stream_info_t  info;
@@ -188,8 +186,7 @@ test_task(void **state)
 }
 
 
-static void
-test_refused(void **state)
+TEST(test_refused)
 {
     needs_redis();
 
@@ -252,8 +249,7 @@ list(int i, char session, char principal)
 }
 
 
-static void
-test_list(void **state)
+TEST(test_list)
 {
     mcp_stream_info_t  info;
 
@@ -301,8 +297,7 @@ test_list(void **state)
 
 
 /* Redis is emptied: MCP_ERR_UNREACHABLE, because the streams may be lost. */
-static void
-test_emptied(void **state)
+TEST(test_emptied)
 {
     needs_redis();
 
@@ -317,16 +312,4 @@ test_emptied(void **state)
 }
 
 
-int
-main(void)
-{
-    const struct CMUnitTest  tests[] = {
-        cmocka_unit_test(test_lookup),
-        cmocka_unit_test(test_task),
-        cmocka_unit_test(test_refused),
-        cmocka_unit_test(test_list),
-        cmocka_unit_test(test_emptied),
-    };
-
-    return cmocka_run_group_tests(tests, start, stop);
-}
+RUN_TESTS_IN_GROUP(start, stop)

@@ -18,8 +18,7 @@ reads(int i, unsigned low, unsigned high)
 }
 
 
-static void
-test_layouts(void **state)
+TEST(test_layouts)
 {
     needs_redis();
 
@@ -54,8 +53,7 @@ test_layouts(void **state)
 /* The nodes of a cluster are upgraded one after the other; then the cluster
  * changes to layout 2. A node that does not read layout 2 is rejected from
  * then on, while Redis may have data in that layout. */
-static void
-test_upgrade(void **state)
+TEST(test_upgrade)
 {
     int  i;
 
@@ -111,8 +109,7 @@ test_upgrade(void **state)
 
 /* Redis gets a layout that a member does not read: the member serves alone
  * until Redis is emptied. */
-static void
-test_later(void **state)
+TEST(test_later)
 {
     needs_redis();
 
@@ -147,8 +144,7 @@ set_ahead(int i, int64_t ms)
 }
 
 
-static void
-test_clock(void **state)
+TEST(test_clock)
 {
     needs_redis();
 
@@ -193,8 +189,7 @@ test_clock(void **state)
 
 /* The clock of Redis is changed while a node is a member: the node stays a
  * member, because the clock of its zone is steady. */
-static void
-test_clock_later(void **state)
+TEST(test_clock_later)
 {
     needs_redis();
 
@@ -211,16 +206,4 @@ test_clock_later(void **state)
 }
 
 
-int
-main(void)
-{
-    const struct CMUnitTest  tests[] = {
-        cmocka_unit_test(test_layouts),
-        cmocka_unit_test(test_upgrade),
-        cmocka_unit_test(test_later),
-        cmocka_unit_test(test_clock),
-        cmocka_unit_test(test_clock_later),
-    };
-
-    return cmocka_run_group_tests(tests, start, stop);
-}
+RUN_TESTS_IN_GROUP(start, stop)

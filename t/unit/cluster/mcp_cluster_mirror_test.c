@@ -9,8 +9,7 @@
 /* More events are appended than fit into one entry of the node queue: the
  * mirror fetches the remaining ones, and the owner is informed of the sent
  * ones. */
-static void
-test_fetch(void **state)
+TEST(test_fetch)
 {
     uint64_t  seq;
 
@@ -39,8 +38,7 @@ test_fetch(void **state)
 
 
 /* The mirror's reader leaves: the owner's stream then has no consumer. */
-static void
-test_leave(void **state)
+TEST(test_leave)
 {
     uint64_t  seq;
 
@@ -70,8 +68,7 @@ test_leave(void **state)
 /* Redis is emptied. If the owner replicates the stream again, the mirror gets
  * later events, and the mirror's reader is in Redis again. If the owner does
  * not, the mirror is removed. */
-static void
-test_lost(void **state)
+TEST(test_lost)
 {
     uint64_t           seq;
     mcp_stream_info_t  info;
@@ -101,14 +98,4 @@ test_lost(void **state)
 }
 
 
-int
-main(void)
-{
-    const struct CMUnitTest  tests[] = {
-        cmocka_unit_test(test_fetch),
-        cmocka_unit_test(test_leave),
-        cmocka_unit_test(test_lost),
-    };
-
-    return cmocka_run_group_tests(tests, start, stop);
-}
+RUN_TESTS_IN_GROUP(start, stop)

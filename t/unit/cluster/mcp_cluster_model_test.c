@@ -794,8 +794,7 @@ rounds_of(unsigned standard)
 }
 
 
-static void
-test_fixed(void **state)
+TEST(test_fixed)
 {
     unsigned  i;
 
@@ -807,8 +806,7 @@ test_fixed(void **state)
 }
 
 
-static void
-test_fresh(void **state)
+TEST(test_fresh)
 {
     const char  *text = getenv("CLUSTER_SEED");
 
@@ -819,13 +817,4 @@ test_fresh(void **state)
 }
 
 
-int
-main(void)
-{
-    const struct CMUnitTest  tests[] = {
-        cmocka_unit_test(test_fixed),
-        cmocka_unit_test(test_fresh),
-    };
-
-    return cmocka_run_group_tests(tests, start_unchecked, stop);
-}
+RUN_TESTS_IN_GROUP(start_unchecked, stop)

@@ -55,8 +55,7 @@ name_of(char c)
 }
 
 
-static void
-test_owner(void **state)
+TEST(test_owner)
 {
     needs_redis();
 
@@ -89,8 +88,7 @@ test_owner(void **state)
 
 /* A client at node 1 listens to a task of node 0: it gets an event for each
  * change of the task. */
-static void
-test_listeners(void **state)
+TEST(test_listeners)
 {
     mcp_operation_t        *op;
     unsigned char           topic[MCP_DIGEST_LEN];
@@ -138,8 +136,7 @@ test_listeners(void **state)
 }
 
 
-static void
-test_unexpected(void **state)
+TEST(test_unexpected)
 {
     size_t  i;
 
@@ -169,14 +166,4 @@ test_unexpected(void **state)
 }
 
 
-int
-main(void)
-{
-    const struct CMUnitTest  tests[] = {
-        cmocka_unit_test(test_owner),
-        cmocka_unit_test(test_listeners),
-        cmocka_unit_test(test_unexpected),
-    };
-
-    return cmocka_run_group_tests(tests, start, stop);
-}
+RUN_TESTS_IN_GROUP(start, stop)

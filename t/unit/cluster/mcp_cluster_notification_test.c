@@ -95,8 +95,7 @@ settled(const char *before)
 
 /* Redis has two notifications, but the link is lost before the replies: each
  * notification is received once. */
-static void
-test_replies_lost(void **state)
+TEST(test_replies_lost)
 {
     needs_redis();
 
@@ -118,8 +117,7 @@ test_replies_lost(void **state)
 
 /* Redis has the first notification but not the second one, and the link is
  * lost before any reply: each notification is received once. */
-static void
-test_commands_lost(void **state)
+TEST(test_commands_lost)
 {
     needs_redis();
 
@@ -142,8 +140,7 @@ test_commands_lost(void **state)
 
 /* The key with the sender's last number has a wrong type: the notification is
  * delivered at the sender's node only. */
-static void
-test_refused(void **state)
+TEST(test_refused)
 {
     char  key[40], text[80];
 
@@ -191,11 +188,8 @@ join(mcp_cluster_sync_e sync)
 
 /* The link stays down: each notification is delivered at the sender's node
  * when it expires, after a minute. */
-static void
-test_late(void **state)
+TEST(test_late)
 {
-    (void) state;
-
     join(MCP_CLUSTER_SYNC_ON);
     assert_int_equal(notify(&p, 'A'), MCP_AGAIN);
     process_wait(&p, 100);
@@ -214,11 +208,8 @@ test_late(void **state)
 
 /* mcp_cluster_sync is off: a notification without a reply is delivered at the
  * sender's node as soon as the link is lost. */
-static void
-test_off(void **state)
+TEST(test_off)
 {
-    (void) state;
-
     join(MCP_CLUSTER_SYNC_OFF);
     assert_int_equal(notify(&p, 'A'), MCP_AGAIN);
     assert_int_equal(notify(&p, 'B'), MCP_AGAIN);
@@ -233,12 +224,9 @@ test_off(void **state)
 
 /* The link accepts no further command: notifications wait, and are sent in
  * order when it accepts commands again. */
-static void
-test_full(void **state)
+TEST(test_full)
 {
     unsigned  i;
-
-    (void) state;
 
     join(MCP_CLUSTER_SYNC_ON);
     assert_int_equal(notify(&p, 'A'), MCP_AGAIN);
@@ -286,12 +274,9 @@ count(mcp_worker_t *worker, const mcp_broadcast_t *broadcast)
 
 /* At most MCP_LINK_WINDOW notifications wait. When the process ends, its node
  * delivers each waiting notification. */
-static void
-test_many(void **state)
+TEST(test_many)
 {
     unsigned  i;
-
-    (void) state;
 
     join(MCP_CLUSTER_SYNC_ON);
     p.worker->on_broadcast = count;
@@ -309,11 +294,8 @@ test_many(void **state)
 }
 
 
-static void
-test_end(void **state)
+TEST(test_end)
 {
-    (void) state;
-
     join(MCP_CLUSTER_SYNC_ON);
     p.te.random_rc = MCP_ERR_MEMORY;
     assert_int_equal(notify(&p, 'X'), MCP_ERR_UNREACHABLE);
@@ -326,19 +308,4 @@ test_end(void **state)
 }
 
 
-int
-main(void)
-{
-    const struct CMUnitTest  tests[] = {
-        cmocka_unit_test(test_replies_lost),
-        cmocka_unit_test(test_commands_lost),
-        cmocka_unit_test(test_refused),
-        cmocka_unit_test(test_late),
-        cmocka_unit_test(test_off),
-        cmocka_unit_test(test_full),
-        cmocka_unit_test(test_many),
-        cmocka_unit_test(test_end),
-    };
-
-    return cmocka_run_group_tests(tests, start, stop);
-}
+RUN_TESTS_IN_GROUP(start, stop)

@@ -8,8 +8,7 @@
 
 /* Redis has lost a remote reader, and the reader's node has died: the owner
  * drops the reader after a while. */
-static void
-test_missed(void **state)
+TEST(test_missed)
 {
     needs_redis();
 
@@ -52,8 +51,7 @@ come_unheard(int i, int other, const char *number)
 /* A client resumes a stream at another node, the reply of Redis is lost, and
  * the client does not resume again: the owner drops the reader that Redis has
  * recorded. */
-static void
-test_unheard(void **state)
+TEST(test_unheard)
 {
     needs_redis();
 
@@ -71,8 +69,7 @@ test_unheard(void **state)
 /* The stream has a remote reader, and a client resumes it at the owner's node.
  * The reply of Redis is lost, and the client does not resume again: the owner
  * drops the remote reader. */
-static void
-test_unheard_own(void **state)
+TEST(test_unheard_own)
 {
     uint64_t  seq;
 
@@ -93,8 +90,7 @@ test_unheard_own(void **state)
 
 /* A node has not reported its reader for too long: the owner drops the reader.
  * After the node's next report, the stream has this reader again. */
-static void
-test_silent(void **state)
+TEST(test_silent)
 {
     uint64_t  seq;
 
@@ -123,15 +119,4 @@ test_silent(void **state)
 }
 
 
-int
-main(void)
-{
-    const struct CMUnitTest  tests[] = {
-        cmocka_unit_test(test_missed),
-        cmocka_unit_test(test_unheard),
-        cmocka_unit_test(test_unheard_own),
-        cmocka_unit_test(test_silent),
-    };
-
-    return cmocka_run_group_tests(tests, start, stop);
-}
+RUN_TESTS_IN_GROUP(start, stop)

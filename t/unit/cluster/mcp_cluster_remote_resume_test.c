@@ -54,8 +54,7 @@ own(int i)
 }
 
 
-static void
-test_mirror(void **state)
+TEST(test_mirror)
 {
     uint64_t           seq;
     mcp_stream_info_t  info;
@@ -106,8 +105,7 @@ test_mirror(void **state)
 }
 
 
-static void
-test_refused(void **state)
+TEST(test_refused)
 {
     needs_redis();
 
@@ -141,8 +139,7 @@ test_refused(void **state)
 
 /* Redis lacks the client's last event: the owner may have it, so the request
  * waits, unless the stream is over. */
-static void
-test_ahead(void **state)
+TEST(test_ahead)
 {
     needs_redis();
 
@@ -165,8 +162,7 @@ test_ahead(void **state)
 
 /* The owner's node has freed a stream that was over, but Redis still has it:
  * the node gets a mirror. */
-static void
-test_over(void **state)
+TEST(test_over)
 {
     uint64_t           seq;
     mcp_stream_info_t  info;
@@ -193,8 +189,7 @@ test_over(void **state)
 
 /* Redis has assigned a dead node's stream to this node, which does not have it
  * yet: MCP_ERR_UNREACHABLE. */
-static void
-test_taken_over(void **state)
+TEST(test_taken_over)
 {
     needs_redis();
 
@@ -210,8 +205,7 @@ test_taken_over(void **state)
 
 /* The link is lost before the reply: there is no mirror until the client
  * resumes again. */
-static void
-test_lost(void **state)
+TEST(test_lost)
 {
     uint64_t  seq;
 
@@ -243,8 +237,7 @@ test_lost(void **state)
 
 /* A stream's URL of one generation is valid until a URL of a later generation
  * was used at any node. */
-static void
-test_generation(void **state)
+TEST(test_generation)
 {
     mcp_operation_stream_t  stream;
 
@@ -282,8 +275,7 @@ test_generation(void **state)
 
 /* A client resumes at one node with "drops", which removes the events up to
  * its last event: all nodes remove these events. */
-static void
-test_drops(void **state)
+TEST(test_drops)
 {
     mcp_operation_stream_t  stream;
 
@@ -317,8 +309,7 @@ test_drops(void **state)
 
 /* The node queue reports a later reader at another node before Redis replies
  * to a request at this node: that request is denied. */
-static void
-test_overtaken(void **state)
+TEST(test_overtaken)
 {
     mcp_stream_info_t  info;
 
@@ -380,8 +371,7 @@ asks(const char *text)
 
 /* The client's last event never existed: the owner is queried, because Redis
  * may have lost the event. */
-static void
-test_never_given(void **state)
+TEST(test_never_given)
 {
     needs_redis();
 
@@ -424,8 +414,7 @@ test_never_given(void **state)
 /* The owner appends the queried event while its command that renews the stream
  * is on the way to Redis: Redis does not take that command as an answer to the
  * query. */
-static void
-test_given_meanwhile(void **state)
+TEST(test_given_meanwhile)
 {
     char               name[MCP_STREAM_TEXT_LEN];
     process_t         *p = &nodes[0];
@@ -481,8 +470,7 @@ test_given_meanwhile(void **state)
 
 /* Redis has lost one key of a stream: no stream can be resumed until its owner
  * has replicated it again, because other keys may be lost as well. */
-static void
-test_part(void **state)
+TEST(test_part)
 {
     unsigned  i;
 
@@ -511,8 +499,7 @@ test_part(void **state)
 /* Redis is emptied: until every node has had the time to replicate its streams
  * again, a request for an unknown stream gets MCP_ERR_UNREACHABLE, not the
  * result that the stream does not exist. */
-static void
-test_emptied(void **state)
+TEST(test_emptied)
 {
     needs_redis();
 
@@ -544,8 +531,7 @@ test_emptied(void **state)
 /* A member connects to a Redis whose run id differs from the recorded one:
  * requests get the same result as after Redis was emptied, although all keys
  * exist. A node that was never a member detects no loss. */
-static void
-test_replaced(void **state)
+TEST(test_replaced)
 {
     needs_redis();
 
@@ -564,8 +550,7 @@ test_replaced(void **state)
 
 /* The client resumes at the owner's node and leaves before the reply: the
  * stream has no consumer at any node. */
-static void
-test_own_left(void **state)
+TEST(test_own_left)
 {
     uint64_t  seq;
 
@@ -586,26 +571,4 @@ test_own_left(void **state)
 }
 
 
-int
-main(void)
-{
-    const struct CMUnitTest  tests[] = {
-        cmocka_unit_test(test_mirror),
-        cmocka_unit_test(test_refused),
-        cmocka_unit_test(test_ahead),
-        cmocka_unit_test(test_over),
-        cmocka_unit_test(test_taken_over),
-        cmocka_unit_test(test_lost),
-        cmocka_unit_test(test_generation),
-        cmocka_unit_test(test_drops),
-        cmocka_unit_test(test_overtaken),
-        cmocka_unit_test(test_never_given),
-        cmocka_unit_test(test_given_meanwhile),
-        cmocka_unit_test(test_part),
-        cmocka_unit_test(test_emptied),
-        cmocka_unit_test(test_replaced),
-        cmocka_unit_test(test_own_left),
-    };
-
-    return cmocka_run_group_tests(tests, start, stop);
-}
+RUN_TESTS_IN_GROUP(start, stop)

@@ -126,8 +126,7 @@ n_safe(int i)
 
 /* Redis has no replica: no event is acknowledged, but heartbeats get their
  * replies in time, however many streams wait for a replica. */
-static void
-test_none(void **state)
+TEST(test_none)
 {
     unsigned  waits;
     uint64_t  begun;
@@ -159,8 +158,7 @@ test_none(void **state)
 
 /* Redis has a replica: all events are acknowledged, with fewer WAITs than half
  * the number of streams. */
-static void
-test_all(void **state)
+TEST(test_all)
 {
     int  fd;
 
@@ -184,8 +182,7 @@ test_all(void **state)
 
 /* The link is lost while streams wait for a replica: their events are sent
  * again on the next link. */
-static void
-test_link(void **state)
+TEST(test_link)
 {
     int  fd;
 
@@ -207,8 +204,7 @@ test_link(void **state)
 /* A stream is freed while it waits for a replica: its replication is freed
  * after the reply to WAIT, which has no effect on the next stream with that
  * id. */
-static void
-test_gone(void **state)
+TEST(test_gone)
 {
     mcp_stream_info_t  info;
 
@@ -239,8 +235,7 @@ test_gone(void **state)
 
 
 /* The process ends while streams wait for a replica. */
-static void
-test_end(void **state)
+TEST(test_end)
 {
     needs_redis();
 
@@ -253,8 +248,7 @@ test_end(void **state)
 
 /* The Redis user has no right to WAIT: an error, and no event is
  * acknowledged. */
-static void
-test_not_allowed(void **state)
+TEST(test_not_allowed)
 {
     needs_redis();
 
@@ -273,17 +267,4 @@ test_not_allowed(void **state)
 }
 
 
-int
-main(void)
-{
-    const struct CMUnitTest  tests[] = {
-        cmocka_unit_test(test_none),
-        cmocka_unit_test(test_all),
-        cmocka_unit_test(test_link),
-        cmocka_unit_test(test_gone),
-        cmocka_unit_test(test_end),
-        cmocka_unit_test(test_not_allowed),
-    };
-
-    return cmocka_run_group_tests(tests, start, stop);
-}
+RUN_TESTS_IN_GROUP(start, stop)

@@ -5,8 +5,7 @@
 #include "cluster_streams.h"
 
 
-static void
-test_life(void **state)
+TEST(test_life)
 {
     char               text[64];
     mcp_stream_info_t  info;
@@ -42,8 +41,7 @@ test_life(void **state)
 
 
 /* The keys of a stream in Redis are renewed at intervals. */
-static void
-test_refresh(void **state)
+TEST(test_refresh)
 {
     needs_redis();
 
@@ -58,8 +56,7 @@ test_refresh(void **state)
 
 /* A node is rejected and serves alone: a reader gets events that Redis
  * lacks. */
-static void
-test_standalone(void **state)
+TEST(test_standalone)
 {
     uint64_t  seq;
 
@@ -88,8 +85,7 @@ test_standalone(void **state)
 
 /* A stream is freed while a command is pending: its reply is discarded, and
  * Redis removes the stream. */
-static void
-test_freed(void **state)
+TEST(test_freed)
 {
     mcp_stream_info_t   info;
     mcp_replication_t  *copy;
@@ -119,8 +115,7 @@ test_freed(void **state)
 
 
 /* The process ends while a command is pending: its replications are freed. */
-static void
-test_end(void **state)
+TEST(test_end)
 {
     needs_redis();
 
@@ -133,16 +128,4 @@ test_end(void **state)
 }
 
 
-int
-main(void)
-{
-    const struct CMUnitTest  tests[] = {
-        cmocka_unit_test(test_life),
-        cmocka_unit_test(test_refresh),
-        cmocka_unit_test(test_standalone),
-        cmocka_unit_test(test_freed),
-        cmocka_unit_test(test_end),
-    };
-
-    return cmocka_run_group_tests(tests, start, stop);
-}
+RUN_TESTS_IN_GROUP(start, stop)

@@ -7,8 +7,7 @@
 
 /* Two nodes register, send heartbeats, and get each other as members. All keys
  * that they write have a time of expiry. */
-static void
-test_join(void **state)
+TEST(test_join)
 {
     char             text[256];
     mcp_node_info_t  f;
@@ -57,8 +56,7 @@ test_join(void **state)
 
 /* A node that has no key in common with a live node is rejected, and is
  * accepted when the other node does not live any more. */
-static void
-test_keys(void **state)
+TEST(test_keys)
 {
     needs_redis();
 
@@ -90,8 +88,7 @@ test_keys(void **state)
 
 
 /* The node was declared dead: it registers again with a new id. */
-static void
-test_dead(void **state)
+TEST(test_dead)
 {
     char      text[256];
     uint64_t  id;
@@ -119,8 +116,7 @@ test_dead(void **state)
 /* Redis loses all keys: the node registers again. Redis loses the scripts:
  * they are loaded again on the open link. The key of the members has a wrong
  * type: an error, until the key is deleted. */
-static void
-test_lost(void **state)
+TEST(test_lost)
 {
     needs_redis();
 
@@ -153,8 +149,7 @@ test_lost(void **state)
 
 /* A wrong password, or a user without the right to ROLE: the login fails. A
  * user with the rules that the documentation names: the login succeeds. */
-static void
-test_users(void **state)
+TEST(test_users)
 {
     needs_redis();
 
@@ -269,8 +264,7 @@ tell(int i, mcp_broadcast_e purpose, char c, uint64_t good)
 
 /* Each other node receives a broadcast once. A node that joins later receives
  * all broadcasts that Redis still has. */
-static void
-test_broadcast(void **state)
+TEST(test_broadcast)
 {
     needs_redis();
 
@@ -330,17 +324,4 @@ test_broadcast(void **state)
 }
 
 
-int
-main(void)
-{
-    const struct CMUnitTest  tests[] = {
-        cmocka_unit_test(test_join),
-        cmocka_unit_test(test_keys),
-        cmocka_unit_test(test_dead),
-        cmocka_unit_test(test_lost),
-        cmocka_unit_test(test_users),
-        cmocka_unit_test(test_broadcast),
-    };
-
-    return cmocka_run_group_tests(tests, start, stop);
-}
+RUN_TESTS_IN_GROUP(start, stop)

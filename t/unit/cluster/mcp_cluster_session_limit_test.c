@@ -78,8 +78,7 @@ free_stream(int i, char c)
 
 /* A call beyond the limit is not replicated, and its owner gets a post of type
  * MCP_INBOX_LIMIT. */
-static void
-test_refused(void **state)
+TEST(test_refused)
 {
     uint64_t                 seq;
     mcp_stream_info_t        info;
@@ -123,8 +122,7 @@ test_refused(void **state)
 
 /* A session reaches half of its limit: all nodes receive a broadcast about
  * that, but none for the next call. */
-static void
-test_told(void **state)
+TEST(test_told)
 {
     needs_redis();
 
@@ -153,8 +151,7 @@ test_told(void **state)
 
 /* A call that Redis has lost does not count. After that, its owner replicates
  * it again, even if the session has reached its limit in the meantime. */
-static void
-test_lost(void **state)
+TEST(test_lost)
 {
     needs_redis();
 
@@ -179,8 +176,7 @@ test_lost(void **state)
 
 
 /* Redis replies with an error or is unreachable: no call is rejected. */
-static void
-test_unreachable(void **state)
+TEST(test_unreachable)
 {
     needs_redis();
 
@@ -197,15 +193,4 @@ test_unreachable(void **state)
 }
 
 
-int
-main(void)
-{
-    const struct CMUnitTest  tests[] = {
-        cmocka_unit_test(test_refused),
-        cmocka_unit_test(test_told),
-        cmocka_unit_test(test_lost),
-        cmocka_unit_test(test_unreachable),
-    };
-
-    return cmocka_run_group_tests(tests, start, stop);
-}
+RUN_TESTS_IN_GROUP(start, stop)

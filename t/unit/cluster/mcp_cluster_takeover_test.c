@@ -6,8 +6,7 @@
 #include "cluster_streams.h"
 
 
-static void
-test_takeover_script(void **state)
+TEST(test_takeover_script)
 {
     int       successor;
     char      text[160];
@@ -62,8 +61,7 @@ test_takeover_script(void **state)
 
 /* The successor has a slow reader and a full mirror: the events that the dead
  * node had stored beyond a mirror's limit are not lost. */
-static void
-test_slow_reader(void **state)
+TEST(test_slow_reader)
 {
     int                taken;
     uint64_t           seq;
@@ -111,8 +109,7 @@ test_slow_reader(void **state)
 
 /* The mirror is removed before the successor has all events: the take-over
  * creates it again. */
-static void
-test_displaced(void **state)
+TEST(test_displaced)
 {
     mcp_stream_info_t  info;
 
@@ -142,8 +139,7 @@ test_displaced(void **state)
 
 /* Redis assigns the dead node's stream to node 1, but the reply is lost: node
  * 1 requests its assigned streams again. */
-static void
-test_reply_lost(void **state)
+TEST(test_reply_lost)
 {
     process_t  *p = &nodes[1];
 
@@ -217,15 +213,13 @@ foreign(void **state, char kind, char last)
 }
 
 
-static void
-test_foreign_head(void **state)
+TEST(test_foreign_head)
 {
     foreign(state, 'h', 'e');
 }
 
 
-static void
-test_foreign_topics(void **state)
+TEST(test_foreign_topics)
 {
     foreign(state, 't', 'f');
 }
@@ -244,16 +238,13 @@ noted(void *data, int rc)
 
 /* A client resumes after an event that another process of the successor is
  * still fetching: MCP_ERR_UNREACHABLE. */
-static void
-test_half(void **state)
+TEST(test_half)
 {
     mcp_operation_t        *op;
     uint64_t                seq;
     mcp_replication_t      *copy;
     mcp_operation_stream_t  stream;
     mcp_stream_info_t       info;
-
-    (void) state;
 
     needs_redis();
 
@@ -305,8 +296,7 @@ test_half(void **state)
 
 /* Redis is emptied. A node replicates its stream again, but dies before it
  * registers again: its stream is taken over. */
-static void
-test_unknown(void **state)
+TEST(test_unknown)
 {
     needs_redis();
 
@@ -328,8 +318,7 @@ test_unknown(void **state)
 
 /* A node that was only paused detects that it was declared dead, and registers
  * again. */
-static void
-test_back(void **state)
+TEST(test_back)
 {
     char  text[32];
 
@@ -365,8 +354,7 @@ test_back(void **state)
 /* A node was paused and declared dead, and another node has ended its stream.
  * When the node continues, Redis does not have the stream any more: it is not
  * replicated again. */
-static void
-test_back_late(void **state)
+TEST(test_back_late)
 {
     needs_redis();
 
@@ -396,21 +384,4 @@ test_back_late(void **state)
 }
 
 
-int
-main(void)
-{
-    const struct CMUnitTest  tests[] = {
-        cmocka_unit_test(test_takeover_script),
-        cmocka_unit_test(test_slow_reader),
-        cmocka_unit_test(test_displaced),
-        cmocka_unit_test(test_reply_lost),
-        cmocka_unit_test(test_foreign_head),
-        cmocka_unit_test(test_foreign_topics),
-        cmocka_unit_test(test_half),
-        cmocka_unit_test(test_unknown),
-        cmocka_unit_test(test_back),
-        cmocka_unit_test(test_back_late),
-    };
-
-    return cmocka_run_group_tests(tests, start, stop);
-}
+RUN_TESTS_IN_GROUP(start, stop)

@@ -23,8 +23,6 @@ static process_t  p, q;
 static int
 setup(void **state)
 {
-    (void) state;
-
     process_init(&p, NULL, 0);
     process_init(&q, p.zone, 1);
     mcp_store_node_renew(&p.store, mcp_store_node_id(&p.store),
@@ -37,8 +35,6 @@ setup(void **state)
 static int
 teardown(void **state)
 {
-    (void) state;
-
     process_free(&q);
     process_free(&p);
 
@@ -57,13 +53,10 @@ node_info(void)
 }
 
 
-static void
-test_join(void **state)
+TEST(test_join)
 {
     mcp_keys_t       keys;
     mcp_node_info_t  f;
-
-    (void) state;
 
     memset(&keys, 0, sizeof(keys));
     assert_int_equal(mcp_keys_add(&keys,
@@ -143,12 +136,9 @@ start_both(void)
 
 /* One process of a node, the leader, sends the heartbeats. If it loses its
  * link or ends, another process becomes the leader. */
-static void
-test_heartbeats(void **state)
+TEST(test_heartbeats)
 {
     unsigned  i;
-
-    (void) state;
 
     p.conf.timeout = 100000;
     q.conf.timeout = 100000;
@@ -214,11 +204,8 @@ test_heartbeats(void **state)
 
 /* The leader is paused: another process becomes the leader and sends a
  * heartbeat before the node's timeout. */
-static void
-test_paused(void **state)
+TEST(test_paused)
 {
-    (void) state;
-
     start_both();
     process_wait(&q, 5001);
     assert_command(&q, "");
@@ -236,11 +223,8 @@ test_paused(void **state)
 
 /* The leader shuts down: another process becomes the leader. If there is no
  * other process, the process that shuts down continues to send heartbeats. */
-static void
-test_stops(void **state)
+TEST(test_stops)
 {
-    (void) state;
-
     start_both();
     process_wait(&q, 5001);
     mcp_worker_stop(p.worker, 0);
@@ -258,11 +242,8 @@ test_stops(void **state)
 
 /* The node is rejected: it serves alone, and registers again until it is
  * accepted. */
-static void
-test_refused(void **state)
+TEST(test_refused)
 {
-    (void) state;
-
     p.conf.timeout = 100000;
     process_start(&p);
     process_login(&p);
@@ -299,11 +280,8 @@ test_refused(void **state)
 /* Redis rejects the credentials of a node that was a member: Redis counts as
  * unreachable. The node does not serve alone, because other nodes may use its
  * streams. */
-static void
-test_denied(void **state)
+TEST(test_denied)
 {
-    (void) state;
-
     p.conf.timeout = 100000;
     p.conf.sync = MCP_CLUSTER_SYNC_ON;
     q.conf = p.conf;
@@ -349,11 +327,8 @@ test_denied(void **state)
 
 /* The Redis user may connect but has no right to the keys: the node is
  * rejected. */
-static void
-test_no_right(void **state)
+TEST(test_no_right)
 {
-    (void) state;
-
     p.conf.timeout = 100000;
     p.conf.sync = MCP_CLUSTER_SYNC_ON;
     q.conf = p.conf;
@@ -413,11 +388,8 @@ test_no_right(void **state)
 
 /* Redis rejects the credentials on the inbound connection: the node stays a
  * member, and the connection is opened again. */
-static void
-test_denied_inbound(void **state)
+TEST(test_denied_inbound)
 {
-    (void) state;
-
     p.conf.timeout = 100000;
     p.has_inbound = 1;
     process_start(&p);
@@ -443,8 +415,7 @@ test_denied_inbound(void **state)
 
 /* A reply that the scripts for registration and heartbeats cannot give is
  * recorded as an error and has no other effect. */
-static void
-test_unexpected(void **state)
+TEST(test_unexpected)
 {
     unsigned  i;
 
@@ -454,8 +425,6 @@ test_unexpected(void **state)
         "-WRONGTYPE Operation against a key\r\n",
         "-ERR Error running script\r\n"
     };
-
-    (void) state;
 
     p.conf.timeout = 100000;
     process_start(&p);
@@ -499,12 +468,9 @@ test_unexpected(void **state)
 /* Two nodes die at the same time: the leader requests first the streams of one
  * node and then the streams of the other one. A silent node whose own timeout
  * is longer is not declared dead. */
-static void
-test_takes_over(void **state)
+TEST(test_takes_over)
 {
     unsigned  i;
-
-    (void) state;
 
     p.conf.timeout = 100000;
     process_start(&p);
@@ -536,11 +502,8 @@ test_takes_over(void **state)
 
 /* The node was declared dead: all its processes register again with a new
  * id. */
-static void
-test_dead(void **state)
+TEST(test_dead)
 {
-    (void) state;
-
     start_both();
 
     process_wait(&p, 5001);
@@ -570,11 +533,8 @@ test_dead(void **state)
 
 /* A warning that the clocks differ is logged once, and again only if the
  * clocks have agreed in the meantime. */
-static void
-test_clocks(void **state)
+TEST(test_clocks)
 {
-    (void) state;
-
     p.conf.timeout = 100000;
     process_start(&p);
     process_login(&p);
@@ -602,11 +562,8 @@ test_clocks(void **state)
 
 /* Redis rejects a process because of the node's clock: no process of the node
  * serves requests until Redis accepts a process as a member. */
-static void
-test_skewed(void **state)
+TEST(test_skewed)
 {
-    (void) state;
-
     process_start(&p);
     process_start(&q);
     process_login(&p);
@@ -628,14 +585,11 @@ test_skewed(void **state)
 }
 
 
-static void
-test_keys_limit(void **state)
+TEST(test_keys_limit)
 {
     char        secret[64];
     unsigned    i;
     mcp_keys_t  keys;
-
-    (void) state;
 
     process_start(&p);
 
@@ -651,25 +605,4 @@ test_keys_limit(void **state)
 }
 
 
-int
-main(void)
-{
-    const struct CMUnitTest  tests[] = {
-        cmocka_unit_test_setup_teardown(test_join, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_heartbeats, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_paused, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_stops, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_refused, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_denied, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_no_right, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_denied_inbound, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_unexpected, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_takes_over, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_dead, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_clocks, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_skewed, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_keys_limit, setup, teardown),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(setup, teardown)

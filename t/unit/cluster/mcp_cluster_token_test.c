@@ -101,8 +101,7 @@ say_token(int i, mcp_operation_token_e what, char c, uint32_t number)
 }
 
 
-static void
-test_taken(void **state)
+TEST(test_taken)
 {
     needs_redis();
 
@@ -140,8 +139,7 @@ test_taken(void **state)
 }
 
 
-static void
-test_given_back(void **state)
+TEST(test_given_back)
 {
     needs_redis();
 
@@ -164,8 +162,7 @@ test_given_back(void **state)
 
 /* The node that uses a token was declared dead: another node can use the
  * token, unless the token's call has a stream. */
-static void
-test_dead(void **state)
+TEST(test_dead)
 {
     char  text[128];
 
@@ -195,8 +192,7 @@ test_dead(void **state)
 
 /* The stream of a token's call is recorded in Redis only after Redis has the
  * stream itself. */
-static void
-test_stream(void **state)
+TEST(test_stream)
 {
     needs_redis();
 
@@ -212,8 +208,7 @@ test_stream(void **state)
 
 /* Redis is unreachable: the stream of a token's call is recorded on the next
  * link. */
-static void
-test_set_later(void **state)
+TEST(test_set_later)
 {
     mcp_operation_spec_t  spec;
 
@@ -251,8 +246,7 @@ test_set_later(void **state)
 }
 
 
-static void
-test_unreachable(void **state)
+TEST(test_unreachable)
 {
     needs_redis();
 
@@ -272,8 +266,7 @@ test_unreachable(void **state)
 
 /* Redis is emptied: MCP_ERR_UNREACHABLE, because it is unknown whether a token
  * was used. */
-static void
-test_emptied(void **state)
+TEST(test_emptied)
 {
     needs_redis();
 
@@ -287,18 +280,4 @@ test_emptied(void **state)
 }
 
 
-int
-main(void)
-{
-    const struct CMUnitTest  tests[] = {
-        cmocka_unit_test(test_taken),
-        cmocka_unit_test(test_given_back),
-        cmocka_unit_test(test_dead),
-        cmocka_unit_test(test_stream),
-        cmocka_unit_test(test_set_later),
-        cmocka_unit_test(test_unreachable),
-        cmocka_unit_test(test_emptied),
-    };
-
-    return cmocka_run_group_tests(tests, start, stop);
-}
+RUN_TESTS_IN_GROUP(start, stop)

@@ -222,8 +222,7 @@ settled(int i, int n)
 }
 
 
-static void
-test_listen(void **state)
+TEST(test_listen)
 {
     uint64_t           seq;
     mcp_stream_info_t  info;
@@ -290,8 +289,7 @@ test_listen(void **state)
 
 /* A node that receives a notification has received all changes of topics that
  * were made before. */
-static void
-test_subscribe(void **state)
+TEST(test_subscribe)
 {
     int       i;
     uint64_t  n;
@@ -324,8 +322,7 @@ test_subscribe(void **state)
 
 /* Two nodes create the stream at the same time: the node whose command reaches
  * Redis first becomes its owner, and the second node gets a mirror. */
-static void
-test_race(void **state)
+TEST(test_race)
 {
     needs_redis();
 
@@ -343,8 +340,7 @@ test_race(void **state)
 
 /* The owner's node dies: another node takes the stream over and adds the
  * notifications published in the meantime. */
-static void
-test_killed(void **state)
+TEST(test_killed)
 {
     int       successor;
     uint64_t  seq;
@@ -467,8 +463,7 @@ taken_over(unsigned on)
 
 /* The topics of a stream change before the successor has read that the stream
  * was assigned to it: the stream at the successor has the changed topics. */
-static void
-test_successor(void **state)
+TEST(test_successor)
 {
     unsigned  on;
 
@@ -495,8 +490,7 @@ test_successor(void **state)
 
 /* The topics of a stream change while the successor fetches them from Redis:
  * the stream at the successor has the changed topics. */
-static void
-test_successor_reads(void **state)
+TEST(test_successor_reads)
 {
     char      buf[4096];
     ssize_t   n;
@@ -523,8 +517,7 @@ test_successor_reads(void **state)
 
 /* The link is lost while the successor requests missed broadcasts: it requests
  * them again on the next link. */
-static void
-test_replayed(void **state)
+TEST(test_replayed)
 {
     mcp_replication_t  *copy;
     mcp_stream_info_t   info;
@@ -558,8 +551,7 @@ test_replayed(void **state)
 
 
 /* Redis is emptied: the owner replicates the stream and its topics again. */
-static void
-test_emptied(void **state)
+TEST(test_emptied)
 {
     needs_redis();
 
@@ -579,8 +571,7 @@ test_emptied(void **state)
 
 /* The owner drops events that a slow reader of a mirror lacks: the mirror is
  * removed, and the reader gets MCP_ERR_PURGED when it resumes. */
-static void
-test_slow(void **state)
+TEST(test_slow)
 {
     int                i, taken;
     uint64_t           seq;
@@ -615,8 +606,7 @@ test_slow(void **state)
 
 /* Redis is unreachable: requests to resume or to subscribe fail, unless
  * mcp_cluster_sync is off. */
-static void
-test_unreachable(void **state)
+TEST(test_unreachable)
 {
     needs_redis();
 
@@ -640,8 +630,7 @@ test_unreachable(void **state)
 
 /* The key of the topics has a wrong type: all keys of the stream have a time
  * of expiry nevertheless. */
-static void
-test_foreign(void **state)
+TEST(test_foreign)
 {
     needs_redis();
 
@@ -654,22 +643,4 @@ test_foreign(void **state)
 }
 
 
-int
-main(void)
-{
-    const struct CMUnitTest  tests[] = {
-        cmocka_unit_test(test_listen),
-        cmocka_unit_test(test_subscribe),
-        cmocka_unit_test(test_race),
-        cmocka_unit_test(test_killed),
-        cmocka_unit_test(test_successor),
-        cmocka_unit_test(test_successor_reads),
-        cmocka_unit_test(test_replayed),
-        cmocka_unit_test(test_emptied),
-        cmocka_unit_test(test_slow),
-        cmocka_unit_test(test_unreachable),
-        cmocka_unit_test(test_foreign),
-    };
-
-    return cmocka_run_group_tests(tests, start_unchecked, stop);
-}
+RUN_TESTS_IN_GROUP(start_unchecked, stop)

@@ -57,8 +57,7 @@ lose(int i, char c)
 
 /* The link has no room: streams wait, and continue one after the other when
  * replies have arrived. */
-static void
-test_room(void **state)
+TEST(test_room)
 {
     char  c;
 
@@ -102,8 +101,7 @@ test_room(void **state)
 
 /* The link has room again, but no waiting stream was sent yet: a new stream
  * waits behind the others. */
-static void
-test_generation(void **state)
+TEST(test_generation)
 {
     mcp_link_t  *link;
 
@@ -164,8 +162,7 @@ wants(int i, char c, int *rc)
 
 /* A client waits for the replication of a stream: that stream is sent before
  * the waiting ones. */
-static void
-test_wanted(void **state)
+TEST(test_wanted)
 {
     int          first, second;
     mcp_link_t  *link;
@@ -193,8 +190,7 @@ test_wanted(void **state)
 
 /* A freed stream is removed from Redis even if the link has no room, because
  * another stream may get its id. */
-static void
-test_forget(void **state)
+TEST(test_forget)
 {
     mcp_replication_t  *copy;
     mcp_stream_info_t   info;
@@ -219,8 +215,7 @@ test_forget(void **state)
 
 
 /* The node is rejected and serves alone: no stream waits for room any more. */
-static void
-test_room_alone(void **state)
+TEST(test_room_alone)
 {
     needs_redis();
 
@@ -239,8 +234,7 @@ test_room_alone(void **state)
 
 /* The link counts the bytes of replicators' commands that were not written
  * yet. */
-static void
-test_copied(void **state)
+TEST(test_copied)
 {
     mcp_link_t  *link;
 
@@ -259,8 +253,7 @@ test_copied(void **state)
 
 
 /* The link is lost: the waiting streams are sent on the next link. */
-static void
-test_room_lost(void **state)
+TEST(test_room_lost)
 {
     needs_redis();
 
@@ -299,8 +292,7 @@ made_anew(int i, char c)
 
 /* A stream is freed while Redis is unreachable: it is removed from Redis
  * later. */
-static void
-test_forget_unreachable(void **state)
+TEST(test_forget_unreachable)
 {
     needs_redis();
 
@@ -325,8 +317,7 @@ test_forget_unreachable(void **state)
 
 /* A stream is freed while it waits for room: it is removed from Redis at
  * once. */
-static void
-test_forget_waiting(void **state)
+TEST(test_forget_waiting)
 {
     needs_redis();
 
@@ -349,8 +340,7 @@ test_forget_waiting(void **state)
 
 /* A stream is freed while its command is pending: the reply has no effect on
  * the next stream with that id. */
-static void
-test_forget_sending(void **state)
+TEST(test_forget_sending)
 {
     needs_redis();
 
@@ -370,8 +360,7 @@ test_forget_sending(void **state)
 
 /* A stream that was over is freed, and Redis has its end: Redis keeps the
  * stream, even if the reply was lost. */
-static void
-test_over(void **state)
+TEST(test_over)
 {
     mcp_replication_t  *copy;
     mcp_stream_info_t   info;
@@ -396,8 +385,7 @@ test_over(void **state)
 
 /* A stream that was over is freed, but Redis lacks its end: it is removed from
  * Redis. */
-static void
-test_over_lost(void **state)
+TEST(test_over_lost)
 {
     needs_redis();
 
@@ -419,8 +407,7 @@ test_over_lost(void **state)
 
 /* Other commands fill the link: after each reply, one waiting stream is
  * sent. */
-static void
-test_room_busy(void **state)
+TEST(test_room_busy)
 {
     needs_redis();
 
@@ -436,24 +423,4 @@ test_room_busy(void **state)
 }
 
 
-int
-main(void)
-{
-    const struct CMUnitTest  tests[] = {
-        cmocka_unit_test(test_room),
-        cmocka_unit_test(test_generation),
-        cmocka_unit_test(test_wanted),
-        cmocka_unit_test(test_forget),
-        cmocka_unit_test(test_room_alone),
-        cmocka_unit_test(test_copied),
-        cmocka_unit_test(test_room_lost),
-        cmocka_unit_test(test_forget_unreachable),
-        cmocka_unit_test(test_forget_waiting),
-        cmocka_unit_test(test_forget_sending),
-        cmocka_unit_test(test_over),
-        cmocka_unit_test(test_over_lost),
-        cmocka_unit_test(test_room_busy),
-    };
-
-    return cmocka_run_group_tests(tests, start, stop);
-}
+RUN_TESTS_IN_GROUP(start, stop)

@@ -88,13 +88,10 @@ read_all(char *out, size_t size, const char *in, size_t len, size_t step,
 }
 
 
-static void
-test_commands(void **state)
+TEST(test_commands)
 {
     mcp_buf_t  buf;
     mcp_str_t  words[3];
-
-    (void) state;
 
     test_mem_init(&tm);
     mcp_buf_init(&buf, &tm.mem, 4096);
@@ -117,8 +114,7 @@ test_commands(void **state)
 }
 
 
-static void
-test_replies(void **state)
+TEST(test_replies)
 {
     char    out[1024];
     size_t  step;
@@ -126,8 +122,6 @@ test_replies(void **state)
     static const char  in[] =
         "+OK\r\n-ERR no\r\n:-42\r\n$5\r\na\r\nbc\r\n$0\r\n\r\n$-1\r\n*0\r\n*-1\r\n"
         "*3\r\n:1\r\n*2\r\n+a\r\n$-1\r\n-b\r\n:9223372036854775807\r\n";
-
-    (void) state;
 
     test_mem_init(&tm);
 
@@ -143,8 +137,7 @@ test_replies(void **state)
 
 /* Bytes that are not a reply, replies of RESP3, and extreme sizes: an
  * error. */
-static void
-test_bad(void **state)
+TEST(test_bad)
 {
     char      out[1024];
     size_t    step;
@@ -173,8 +166,6 @@ test_bad(void **state)
         "*1\r\n#t\r\n"
     };
 
-    (void) state;
-
     test_mem_init(&tm);
 
     for (i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
@@ -189,15 +180,12 @@ test_bad(void **state)
 
 
 /* A reply that exceeds the limit is an error. */
-static void
-test_limits(void **state)
+TEST(test_limits)
 {
     char                out[8192], in[4096];
     size_t              i;
     mcp_wire_t         *wire;
     const mcp_reply_t  *reply;
-
-    (void) state;
 
     test_mem_init(&tm);
 
@@ -247,16 +235,13 @@ test_limits(void **state)
 }
 
 
-static void
-test_memory(void **state)
+TEST(test_memory)
 {
     unsigned            i;
     mcp_wire_t         *wire;
     const mcp_reply_t  *reply;
 
     static const char  in[] = "*2\r\n+a\r\n$3\r\nabc\r\n";
-
-    (void) state;
 
     test_mem_init(&tm);
     tm.fail_at = 1;
@@ -282,16 +267,13 @@ test_memory(void **state)
 }
 
 
-static void
-test_helpers(void **state)
+TEST(test_helpers)
 {
     mcp_reply_t   number = { .type = MCP_REPLY_NUMBER, .number = 7 };
     mcp_reply_t   text = { .type = MCP_REPLY_TEXT, .text = mcp_str("12") };
     mcp_reply_t   error = { .type = MCP_REPLY_ERROR, .text = mcp_str("12") };
     mcp_reply_t  *items[] = { &number, &text };
     mcp_reply_t   array = { .type = MCP_REPLY_ARRAY, .items = items, .n = 2 };
-
-    (void) state;
 
     assert_ptr_equal(mcp_reply_item(&array, 1), &text);
     assert_int_equal(mcp_reply_item(&array, 2)->type, MCP_REPLY_NIL);
@@ -311,17 +293,4 @@ test_helpers(void **state)
 }
 
 
-int
-main(void)
-{
-    const struct CMUnitTest  tests[] = {
-        cmocka_unit_test(test_commands),
-        cmocka_unit_test(test_replies),
-        cmocka_unit_test(test_bad),
-        cmocka_unit_test(test_limits),
-        cmocka_unit_test(test_memory),
-        cmocka_unit_test(test_helpers),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -292,7 +292,4 @@ TEST(no_memory)
 }
 
 
-#define test(f)  cmocka_unit_test_setup_teardown(f, setup, teardown)
-
-
 RUN_TESTS(setup, teardown)

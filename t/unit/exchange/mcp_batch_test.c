@@ -8,13 +8,10 @@
 #define N  NOTE("notifications/x", "{}")
 
 
-static void
-test_batch_mix(void **state)
+TEST(test_batch_mix)
 {
     char                    old[MCP_SESSION_TEXT_MAX];
     mcp_backend_request_t  *one, *two;
-
-    (void) state;
 
     client_open(&d, old, OLD, ALL);
 
@@ -41,13 +38,10 @@ test_batch_mix(void **state)
 }
 
 
-static void
-test_batch_streams(void **state)
+TEST(test_batch_streams)
 {
     char                    old[MCP_SESSION_TEXT_MAX];
     mcp_backend_request_t  *breq;
-
-    (void) state;
 
     client_open(&d, old, OLD, ALL);
 
@@ -68,14 +62,11 @@ test_batch_streams(void **state)
 /* One request of a batch is cancelled: before the batch has a stream, after
  * that, or by a message in the batch itself. The other request gets its
  * response. */
-static void
-test_batch_cancel(void **state)
+TEST(test_batch_cancel)
 {
     int                     late;
     char                    old[MCP_SESSION_TEXT_MAX];
     mcp_backend_request_t  *breq;
-
-    (void) state;
 
     client_open(&d, old, OLD, ALL);
 
@@ -122,14 +113,4 @@ test_batch_cancel(void **state)
 }
 
 
-int
-main(void)
-{
-    const struct CMUnitTest  tests[] = {
-        test(test_batch_mix),
-        test(test_batch_streams),
-        test(test_batch_cancel)
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(setup, teardown)

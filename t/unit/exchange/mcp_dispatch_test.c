@@ -140,12 +140,9 @@ static const answer_case_t  answer_cases[] = {
 };
 
 
-static void
-test_answers(void **state)
+TEST(test_answers)
 {
     size_t  i;
-
-    (void) state;
 
     for (i = 0; i < ITEMS(answer_cases); i++) {
         ask(session, answer_cases[i].body, answer_cases[i].status,
@@ -168,8 +165,7 @@ test_answers(void **state)
     "integer\"}}"
 
 /* Progress tokens that the schema does not allow, or that are too long. */
-static void
-test_progress_tokens(void **state)
+TEST(test_progress_tokens)
 {
     static const char *const  bad[] = {
         TOKEN("true"), TOKEN("[\r\n\r\n1]"), TOKEN("[1,\n2]"),
@@ -185,8 +181,6 @@ test_progress_tokens(void **state)
 
     char    body[700], old[MCP_SESSION_TEXT_MAX];
     size_t  i, n;
-
-    (void) state;
 
     for (i = 0; i < ITEMS(bad); i++) {
         ask(session, bad[i], 200, BAD_TOKEN);
@@ -273,13 +267,10 @@ static const batch_case_t  batch_cases[] = {
 };
 
 
-static void
-test_batches(void **state)
+TEST(test_batches)
 {
     size_t  i;
     char    old[MCP_SESSION_TEXT_MAX], middle[MCP_SESSION_TEXT_MAX];
-
-    (void) state;
 
     client_open(&d, old, OLD, ALL);
     client_open(&d, middle, MIDDLE, ALL);
@@ -300,12 +291,9 @@ test_batches(void **state)
 }
 
 
-static void
-test_counters(void **state)
+TEST(test_counters)
 {
     mcp_store_stats_t  before, after;
-
-    (void) state;
 
     before = stats();
     ask(session, PING, 200, PONG);
@@ -353,8 +341,7 @@ many(const char *of, const char *body)
 }
 
 
-static void
-test_no_memory(void **state)
+TEST(test_no_memory)
 {
     static const char *const  bodies[] = {
         REQUEST("1", "initialize", "{\"protocolVersion\":\"" NEW
@@ -371,8 +358,6 @@ test_no_memory(void **state)
     size_t         i;
     unsigned long  k;
     char           old[MCP_SESSION_TEXT_MAX];
-
-    (void) state;
 
     for (i = 0; i < ITEMS(bodies); i++) {
         for (k = 1; k < 1000; k++) {
@@ -400,16 +385,4 @@ test_no_memory(void **state)
 }
 
 
-int
-main(void)
-{
-    const struct CMUnitTest  tests[] = {
-        test(test_answers),
-        test(test_progress_tokens),
-        test(test_batches),
-        test(test_counters),
-        test(test_no_memory)
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(setup, teardown)

@@ -6,8 +6,7 @@
 #include "core_cases.h"
 
 
-static void
-test_cors(void **state)
+TEST(test_cors)
 {
     static const char   allowed[] = "https://app.example";
     static const char  *preflight[] = {
@@ -21,8 +20,6 @@ test_cors(void **state)
     size_t        i;
     char          error[128];
     mcp_match_t  *match;
-
-    (void) state;
 
     assert_int_equal(mcp_match_create(&d.te.env.mem, test_str(allowed),
                                       &match, error, sizeof(error)),
@@ -114,8 +111,7 @@ test_cors(void **state)
     "MCP-Protocol-Version, Mcp-Method, Mcp-Name, Mcp-Session-Id"
 
 
-static void
-test_asked(void **state)
+TEST(test_asked)
 {
     static const struct {
         const char  *asked;
@@ -138,8 +134,6 @@ test_asked(void **state)
 
     char    expected[512], list[8192];
     size_t  i;
-
-    (void) state;
 
     d.endpoint.any_origin = 1;
 
@@ -178,8 +172,7 @@ test_asked(void **state)
 
 /* mcp_exchange_is_preflight() and mcp_exchange_cors_headers(), which a glue
  * calls when there is no exchange. */
-static void
-test_without_exchange(void **state)
+TEST(test_without_exchange)
 {
     static const struct {
         const char  *method;
@@ -224,8 +217,6 @@ test_without_exchange(void **state)
     mcp_match_t  *match;
     mcp_header_t  in[4], out[MCP_CORS_HEADERS];
 
-    (void) state;
-
     assert_int_equal(mcp_match_create(&d.te.env.mem,
                                       mcp_str("https://app.example"), &match,
                                       why, sizeof(why)),
@@ -268,14 +259,4 @@ test_without_exchange(void **state)
 }
 
 
-int
-main(void)
-{
-    const struct CMUnitTest  tests[] = {
-        test(test_cors),
-        test(test_asked),
-        test(test_without_exchange)
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(setup, teardown)

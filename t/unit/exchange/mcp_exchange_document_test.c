@@ -28,8 +28,7 @@ header_is(const mcp_response_t *response, const char *name, const char *value)
 }
 
 
-static void
-test_document(void **state)
+TEST(test_document)
 {
     size_t          i;
     mcp_response_t  response;
@@ -46,8 +45,6 @@ test_document(void **state)
         { "POST", 405, "GET, HEAD, OPTIONS", NULL },
         { "get", 405, "GET, HEAD, OPTIONS", NULL }
     };
-
-    (void) state;
 
     for (i = 0; i < ITEMS(cases); i++) {
         memset(&response, 0x5a, sizeof(response));
@@ -67,12 +64,4 @@ test_document(void **state)
 }
 
 
-int
-main(void)
-{
-    const struct CMUnitTest  tests[] = {
-        test(test_document)
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(setup, teardown)

@@ -177,14 +177,11 @@ http(client_t *c, const http_case_t *t)
 }
 
 
-static void
-test_http(void **state)
+TEST(test_http)
 {
     size_t              i;
     const char         *allow;
     const http_case_t  *t;
-
-    (void) state;
 
     for (i = 0; i < ITEMS(http_cases); i++) {
         t = &http_cases[i];
@@ -230,14 +227,11 @@ test_http(void **state)
 
 /* A request has more Accept lines than an exchange keeps: only the first ones
  * count. */
-static void
-test_many_lines(void **state)
+TEST(test_many_lines)
 {
     int           i;
     mcp_head_t    head;
     mcp_header_t  headers[40];
-
-    (void) state;
 
     for (i = 0; i < 40; i++) {
         headers[i].name = mcp_str("Accept");
@@ -268,12 +262,9 @@ test_many_lines(void **state)
 
 /* An origin whose host is the IP address in Host is accepted, except on a
  * connection from a loopback address. */
-static void
-test_far_origin(void **state)
+TEST(test_far_origin)
 {
     int  far;
-
-    (void) state;
 
     for (far = 0; far < 2; far++) {
         client_init(&a, session);
@@ -297,8 +288,7 @@ test_far_origin(void **state)
 
 /* The request target has the absolute form: its host overrides the Host
  * header. */
-static void
-test_absolute_form(void **state)
+TEST(test_absolute_form)
 {
     static const struct {
         const char  *target;
@@ -318,8 +308,6 @@ test_absolute_form(void **state)
 
     size_t  i;
 
-    (void) state;
-
     for (i = 0; i < ITEMS(cases); i++) {
         client_init(&a, session);
         a.target = cases[i].target;
@@ -336,15 +324,4 @@ test_absolute_form(void **state)
 }
 
 
-int
-main(void)
-{
-    const struct CMUnitTest  tests[] = {
-        test(test_http),
-        test(test_many_lines),
-        test(test_far_origin),
-        test(test_absolute_form)
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(setup, teardown)

@@ -189,15 +189,12 @@ check(const char *tool, mcp_header_t *headers, size_t n,
 }
 
 
-static void
-test_cases(void **state)
+TEST(test_cases)
 {
     int           rc;
     size_t        i, n;
     mcp_str_t     detail;
     mcp_header_t  headers[5];
-
-    (void) state;
 
     use_tools();
 
@@ -242,15 +239,12 @@ test_cases(void **state)
 }
 
 
-static void
-test_limits(void **state)
+TEST(test_limits)
 {
     char          *big;
     size_t         i, size;
     mcp_str_t      detail;
     mcp_header_t   headers[MCP_CATALOG_HEADERS_MAX + 1];
-
-    (void) state;
 
     use_tools();
 
@@ -293,15 +287,12 @@ test_limits(void **state)
 }
 
 
-static void
-test_memory(void **state)
+TEST(test_memory)
 {
     int            rc;
     mcp_str_t      detail;
     mcp_header_t   headers[2];
     unsigned long  i;
-
-    (void) state;
 
     use_tools();
 
@@ -362,11 +353,8 @@ call_with(const char *version, const char *region, int status,
 
 /* A call whose headers disagree with its arguments does not reach a backend.
  * In a session the headers are not checked. */
-static void
-test_call(void **state)
+TEST(test_call)
 {
-    (void) state;
-
     use_tools();
 
     call_with("2026-07-28", "us", 400, "\"id\":5,\"error\":{\"code\":-32020");
@@ -390,15 +378,4 @@ test_call(void **state)
 }
 
 
-int
-main(void)
-{
-    const struct CMUnitTest  tests[] = {
-        test(test_cases),
-        test(test_limits),
-        test(test_memory),
-        test(test_call)
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(setup, teardown)

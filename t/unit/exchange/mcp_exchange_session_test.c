@@ -6,13 +6,10 @@
 #include "core_cases.h"
 
 
-static void
-test_session_ends(void **state)
+TEST(test_session_ends)
 {
     char               other[MCP_SESSION_TEXT_MAX];
     static const char  last[] = "AAAAAAAAAAAAAAAAAAAAAA.1";
-
-    (void) state;
 
     client_open(&d, other, NEW, ALL);
     end_session(1, session);
@@ -44,11 +41,8 @@ test_session_ends(void **state)
 }
 
 
-static void
-test_session_expires(void **state)
+TEST(test_session_expires)
 {
-    (void) state;
-
     d.te.now += 3600000 - 1000;
     ask(session, PING, 200, PONG);
     d.te.now += 3000;
@@ -58,11 +52,8 @@ test_session_expires(void **state)
 
 /* The mark that a session was deleted is kept until the token of the session
  * has expired. */
-static void
-test_deleted_stays_deleted(void **state)
+TEST(test_deleted_stays_deleted)
 {
-    (void) state;
-
     end_session(0, session);
     driver_wait(&d, 3600000 - 5000);
     ask(session, PING, 404, "-32001");
@@ -75,12 +66,9 @@ test_deleted_stays_deleted(void **state)
 /* The log level of a tenant has used up its quota_values: a session of the
  * tenant can still be deleted. The mark that the session was deleted replaces
  * the mark of a session that was deleted before. */
-static void
-test_session_ends_over_quota(void **state)
+TEST(test_session_ends_over_quota)
 {
     char  second[MCP_SESSION_TEXT_MAX], third[MCP_SESSION_TEXT_MAX];
-
-    (void) state;
 
     d.endpoint.quota_key = MCP_QUOTA_KEY_PRINCIPAL;
     d.endpoint.quota_values = 1;
@@ -105,15 +93,12 @@ test_session_ends_over_quota(void **state)
 }
 
 
-static void
-test_principal(void **state)
+TEST(test_principal)
 {
     static const char *const  who[] = { "bob", NULL, "Ada", "" };
 
     size_t  i;
     char    own[MCP_SESSION_TEXT_MAX];
-
-    (void) state;
 
     client_open_as(&d, own, "ada", NEW, "{}");
     client_post_as(&d, 1, &a, own, "ada", PING);
@@ -145,13 +130,10 @@ test_principal(void **state)
 
 /* A session id in which one character was changed, at any position, is
  * rejected. */
-static void
-test_forged(void **state)
+TEST(test_forged)
 {
     size_t  i, len;
     char    bad[MCP_SESSION_TEXT_MAX];
-
-    (void) state;
 
     len = strlen(session);
 
@@ -169,17 +151,4 @@ test_forged(void **state)
 }
 
 
-int
-main(void)
-{
-    const struct CMUnitTest  tests[] = {
-        test(test_session_ends),
-        test(test_session_expires),
-        test(test_deleted_stays_deleted),
-        test(test_session_ends_over_quota),
-        test(test_principal),
-        test(test_forged)
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(setup, teardown)

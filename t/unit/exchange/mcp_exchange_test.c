@@ -37,8 +37,7 @@ lasts_with(const char *revision, const char *capabilities, const char *body)
 }
 
 
-static void
-test_lasts(void **state)
+TEST(test_lasts)
 {
     size_t  i;
 
@@ -61,8 +60,6 @@ test_lasts(void **state)
         { OLD, "{}", 0 }
     };
 
-    (void) state;
-
     for (i = 0; i < ITEMS(cases); i++) {
         if (lasts_with(cases[i].revision, cases[i].capabilities, CALL)
             != cases[i].lasts)
@@ -80,14 +77,11 @@ test_lasts(void **state)
 /* mcp_exchange_lasts() returns 1 for listeners, for resumed streams, and for
  * calls whose backend request has ended; it returns 0 for responses that are
  * not streams. */
-static void
-test_lasts_without_backend(void **state)
+TEST(test_lasts_without_backend)
 {
     char                    own[MCP_SESSION_TEXT_MAX], id[64], url[256];
     mcp_backend_request_t  *breq;
     const char *path;
-
-    (void) state;
 
     client_open(&d, own, NEW, "{}");
 
@@ -138,11 +132,8 @@ test_lasts_without_backend(void **state)
 
 /* The client disconnects before the exchange has received the head of the
  * request. */
-static void
-test_gone_early(void **state)
+TEST(test_gone_early)
 {
-    (void) state;
-
     memset(&a, 0, sizeof(a));
     a.x = mcp_exchange_create(d.process[0].worker, &d.endpoint, &a);
     client_close(&d, &a);
@@ -154,11 +145,8 @@ test_gone_early(void **state)
 }
 
 
-static void
-test_empty_body(void **state)
+TEST(test_empty_body)
 {
-    (void) state;
-
     ask(session, "", 400, "-32700");
     ask(session, " \n", 400, "-32700");
 }
@@ -208,8 +196,7 @@ same_ahead(const char *body, const mcp_mem_t *mem)
 }
 
 
-static void
-test_parsed_ahead(void **state)
+TEST(test_parsed_ahead)
 {
     size_t     i;
     mcp_mem_t  nothing;
@@ -221,8 +208,6 @@ test_parsed_ahead(void **state)
         "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}",
         "{\"jsonrpc\":\"2.0\",\"id\":1,\"id\":2,\"method\":\"ping\"}"
     };
-
-    (void) state;
 
     nothing = d.te.env.mem;
     nothing.alloc = alloc_nothing;
@@ -240,14 +225,11 @@ test_parsed_ahead(void **state)
 
 /* An exchange that uses memory of the glue allocates no memory for itself, and
  * does not free the memory of the glue. */
-static void
-test_room(void **state)
+TEST(test_room)
 {
     long             live;
     void            *room;
     mcp_exchange_t  *x;
-
-    (void) state;
 
     room = malloc(mcp_exchange_size());
     assert_non_null(room);
@@ -270,17 +252,4 @@ test_room(void **state)
 }
 
 
-int
-main(void)
-{
-    const struct CMUnitTest  tests[] = {
-        test(test_lasts),
-        test(test_lasts_without_backend),
-        test(test_gone_early),
-        test(test_empty_body),
-        test(test_parsed_ahead),
-        test(test_room)
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(setup, teardown)

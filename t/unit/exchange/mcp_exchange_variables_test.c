@@ -7,15 +7,12 @@
 
 /* A principal with control characters is rejected, and its variable has the
  * value "?". */
-static void
-test_principal_with_control(void **state)
+TEST(test_principal_with_control)
 {
     static const char *const  who[] = { "bob\r\nMcp-Principal", "a\x7f",
                                         "\t" };
 
     size_t  i;
-
-    (void) state;
 
     for (i = 0; i < ITEMS(who); i++) {
         client_post_as(&d, 1, &a, session, who[i], PING);
@@ -35,13 +32,10 @@ test_principal_with_control(void **state)
 }
 
 
-static void
-test_variables(void **state)
+TEST(test_variables)
 {
     mcp_backend_request_t  *breq;
     const mcp_variables_t  *variables;
-
-    (void) state;
 
     client_post(&d, 0, &a, session, PING);
     variables = mcp_exchange_variables(a.x);
@@ -82,13 +76,4 @@ test_variables(void **state)
 }
 
 
-int
-main(void)
-{
-    const struct CMUnitTest  tests[] = {
-        test(test_principal_with_control),
-        test(test_variables)
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(setup, teardown)

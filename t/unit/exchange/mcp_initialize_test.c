@@ -6,8 +6,7 @@
 #include "core_cases.h"
 
 
-static void
-test_initialize(void **state)
+TEST(test_initialize)
 {
     static const struct {
         const char  *wanted;
@@ -19,8 +18,6 @@ test_initialize(void **state)
 
     size_t  i;
     char    body[512];
-
-    (void) state;
 
     d.endpoint.title = mcp_str("A \"title\"");
 
@@ -84,12 +81,4 @@ test_initialize(void **state)
 }
 
 
-int
-main(void)
-{
-    const struct CMUnitTest  tests[] = {
-        test(test_initialize)
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(setup, teardown)

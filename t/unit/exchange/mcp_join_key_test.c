@@ -5,8 +5,7 @@
 #include "join_cases.h"
 
 
-static void
-test_keys(void **state)
+TEST(test_keys)
 {
     size_t  i;
     char    text[1024], key[300];
@@ -15,8 +14,6 @@ test_keys(void **state)
         "\"\"", "7", "{}", "\" \"", "\"a b\"", "\"\\u0061\"",
         "\"\xc3\xa4\"", "\"\x7f\""
     };
-
-    (void) state;
 
     for (i = 0; i < ITEMS(wrong); i++) {
         snprintf(text, sizeof(text), REQUEST("1", "tools/call", "{\"name\":"
@@ -67,12 +64,4 @@ test_keys(void **state)
 }
 
 
-int
-main(void)
-{
-    const struct CMUnitTest  tests[] = {
-        test(test_keys)
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(join_setup, join_teardown)

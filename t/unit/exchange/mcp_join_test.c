@@ -8,11 +8,8 @@
 
 /* Two requests have the same key: both get the response of one call, each with
  * its own id. */
-static void
-test_both(void **state)
+TEST(test_both)
 {
-    (void) state;
-
     client_post(&d, 0, &a, session, KEYED("1", "other", "\"k\""));
     client_post(&d, 1, &b, session, KEYED("\"2\"", "other", "\"k\""));
     assert_int_equal(d.n_breqs, 1);
@@ -47,12 +44,9 @@ test_both(void **state)
 }
 
 
-static void
-test_messages(void **state)
+TEST(test_messages)
 {
     mcp_backend_request_t  *breq;
-
-    (void) state;
 
     client_post(&d, 0, &a, session, KEYED("1", "other", "\"k\""));
     breq = d.breqs[0];
@@ -85,11 +79,8 @@ test_messages(void **state)
 /* A client without a session loses its connection after the head of the
  * response, and then another connection before the head: each time, the
  * repeated request joins the call. */
-static void
-test_lost(void **state)
+TEST(test_lost)
 {
-    (void) state;
-
     modern_call(0, &a, KEY("k"));
     driver_wait(&d, 1001);
     assert_int_equal(a.streaming, 1);
@@ -125,11 +116,8 @@ test_lost(void **state)
 
 /* Without a key, a request with the same arguments joins only after the first
  * connection was lost. */
-static void
-test_arguments(void **state)
+TEST(test_arguments)
 {
-    (void) state;
-
     modern_call(0, &a, "");
     client_close(&d, &a);
     modern_call(1, &a, "");
@@ -175,11 +163,8 @@ test_arguments(void **state)
 
 /* Without a key, a second equal request waits until the first client has
  * received its response or has lost its connection. */
-static void
-test_waits(void **state)
+TEST(test_waits)
 {
-    (void) state;
-
     /* the first client receives its response: the second request begins a new
      * call */
 
@@ -228,11 +213,8 @@ test_waits(void **state)
 
 /* The client of a call disconnects: a call without a key is aborted after
  * mcp_join_wait, and a call with a key after mcp_max_wait. */
-static void
-test_abandoned(void **state)
+TEST(test_abandoned)
 {
-    (void) state;
-
     modern_call(0, &a, "");
     client_close(&d, &a);
     driver_wait(&d, 9999);
@@ -254,11 +236,8 @@ test_abandoned(void **state)
 
 /* The first client disconnects before its backend is invoked: the waiting
  * request begins the call. */
-static void
-test_not_called(void **state)
+TEST(test_not_called)
 {
-    (void) state;
-
     driver_pause(&d, 0, 1);
     client_post(&d, 0, &a, session, KEYED("1", "other", "\"k\""));
     client_post(&d, 1, &b, session, KEYED("2", "other", "\"k\""));
@@ -277,11 +256,8 @@ test_not_called(void **state)
 
 
 /* A request with inputResponses is a new call. */
-static void
-test_rounds(void **state)
+TEST(test_rounds)
 {
-    (void) state;
-
     modern_call(0, &a, KEY("k"));
     modern_call(1, &b, KEY("k") ",\"inputResponses\":{}");
     assert_int_equal(d.n_breqs, 2);
@@ -293,11 +269,8 @@ test_rounds(void **state)
 
 /* A joined request gets an error if the call is cancelled, or if the call's
  * process dies. */
-static void
-test_no_response(void **state)
+TEST(test_no_response)
 {
-    (void) state;
-
     client_post(&d, 0, &a, session, KEYED("1", "other", "\"k\""));
     client_post(&d, 1, &b, session, KEYED("2", "other", "\"k\""));
     cancel(1, session, "1");
@@ -357,8 +330,7 @@ safe(void *ctx, const mcp_stream_ref_t *ref, mcp_operation_t *ask)
 /* A call waits until Redis has its stream: a request that would join the
  * call waits as well while the cluster is reachable, and gets 503 when it
  * is not. */
-static void
-test_held(void **state)
+TEST(test_held)
 {
     static const mcp_cluster_hooks_t  hooks = {
         .is_unreachable = is_unreachable,
@@ -366,8 +338,6 @@ test_held(void **state)
         .replicate = share,
         .await_replication = safe
     };
-
-    (void) state;
 
     away = 0;
     d.process[0].worker->cluster_hooks = &hooks;
@@ -399,21 +369,4 @@ test_held(void **state)
 }
 
 
-int
-main(void)
-{
-    const struct CMUnitTest  tests[] = {
-        test(test_both),
-        test(test_messages),
-        test(test_lost),
-        test(test_arguments),
-        test(test_waits),
-        test(test_abandoned),
-        test(test_not_called),
-        test(test_rounds),
-        test(test_no_response),
-        test(test_held)
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(join_setup, join_teardown)

@@ -18,8 +18,7 @@ asks(const char *filter)
 
 /* The catalog has only tools: the response leaves out the other parts of a
  * filter, because they are not honoured. */
-static void
-test_honoured(void **state)
+TEST(test_honoured)
 {
     size_t  i;
     char    expected[256];
@@ -37,8 +36,6 @@ test_honoured(void **state)
         { "{\"other\":1,\"other\":2}", "{}" }
     };
 
-    (void) state;
-
     for (i = 0; i < ITEMS(cases); i++) {
         asks(cases[i][0]);
         assert_int_equal(a.streaming, 1);
@@ -52,8 +49,7 @@ test_honoured(void **state)
 }
 
 
-static void
-test_wrong(void **state)
+TEST(test_wrong)
 {
     size_t  i;
     char    expected[256];
@@ -71,8 +67,6 @@ test_wrong(void **state)
         { "{\"taskIds\":\"x\"}", "taskIds" }
     };
 
-    (void) state;
-
     for (i = 0; i < ITEMS(cases); i++) {
         asks(cases[i][0]);
         snprintf(expected, sizeof(expected), "\"code\":-32602,\"message\":"
@@ -85,13 +79,4 @@ test_wrong(void **state)
 }
 
 
-int
-main(void)
-{
-    const struct CMUnitTest  tests[] = {
-        task_test(test_honoured),
-        task_test(test_wrong)
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(task_setup, task_teardown)

@@ -80,12 +80,9 @@ same(unsigned process)
 }
 
 
-static void
-test_changes(void **state)
+TEST(test_changes)
 {
     mcp_backend_request_t  *breq;
-
-    (void) state;
 
     breq = task_begin(0);
     listens_to(1);
@@ -126,13 +123,10 @@ test_changes(void **state)
 
 /* 100 status messages within a second: one notification is sent at once, and
  * one with the newest message later. */
-static void
-test_status(void **state)
+TEST(test_status)
 {
     int                     i;
     mcp_backend_request_t  *breq;
-
-    (void) state;
 
     modern(0, &a, "tools/call", "always",
            "\"name\":\"always\",\"_meta\":{\"progressToken\":\"t\","
@@ -177,8 +171,7 @@ test_status(void **state)
 }
 
 
-static void
-test_refused(void **state)
+TEST(test_refused)
 {
     size_t  i;
 
@@ -186,8 +179,6 @@ test_refused(void **state)
         "\"taskIds\":{}", "\"taskIds\":[1]", "\"taskIds\":null",
         "\"taskIds\":[\"\"]", "\"taskIds\":[],\"taskIds\":[]"
     };
-
-    (void) state;
 
     for (i = 0; i < ITEMS(wrong); i++) {
         listens(0, wrong[i]);
@@ -233,13 +224,10 @@ test_refused(void **state)
 
 
 /* Two tasks in one subscription, until both have expired. */
-static void
-test_several(void **state)
+TEST(test_several)
 {
     char                    first[512], filter[2048];
     mcp_backend_request_t  *one, *two;
-
-    (void) state;
 
     one = task_begin(0);
     strcpy(first, task_id);
@@ -263,15 +251,4 @@ test_several(void **state)
 }
 
 
-int
-main(void)
-{
-    const struct CMUnitTest  tests[] = {
-        task_test(test_changes),
-        task_test(test_status),
-        task_test(test_refused),
-        task_test(test_several)
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(task_setup, task_teardown)

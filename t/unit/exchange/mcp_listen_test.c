@@ -62,11 +62,8 @@ all_gone(void)
 }
 
 
-static void
-test_messages(void **state)
+TEST(test_messages)
 {
-    (void) state;
-
     listens(0, &a, LISTEN("7", "{" TOOLS "," URIS("\"test://a\"") "}"));
     assert_int_equal(a.status, 200);
     assert_string_equal(a.text,
@@ -96,12 +93,9 @@ test_messages(void **state)
 
 /* Two subscriptions of one client: each notification has the subscription's
  * id, spelled as in the request. */
-static void
-test_ids(void **state)
+TEST(test_ids)
 {
     client_t  *door;
-
-    (void) state;
 
     door = calloc(1, sizeof(client_t));
     assert_non_null(door);
@@ -121,8 +115,7 @@ test_ids(void **state)
 }
 
 
-static void
-test_filters(void **state)
+TEST(test_filters)
 {
     size_t  i;
 
@@ -155,8 +148,6 @@ test_filters(void **state)
         { "{" TOOLS "," TOOLS "}", NULL }
     };
 
-    (void) state;
-
     for (i = 0; i < ITEMS(cases); i++) {
         snprintf(line, sizeof(line), LISTEN("1", "%s"), cases[i].filter);
         listens(0, &a, line);
@@ -188,14 +179,11 @@ test_filters(void **state)
 
 
 /* Parts of a filter that the endpoint does not offer are not honoured. */
-static void
-test_subset(void **state)
+TEST(test_subset)
 {
     char                  error[256];
     mcp_catalog_t        *catalog;
     const mcp_catalog_t  *before;
-
-    (void) state;
 
     assert_int_equal(mcp_catalog_create(&d.te.env.mem,
                          mcp_str("{\"prompts\":[]}"), &catalog, error,
@@ -241,12 +229,9 @@ many_uris(unsigned n)
 }
 
 
-static void
-test_many_uris(void **state)
+TEST(test_many_uris)
 {
     char  *body;
-
-    (void) state;
 
     body = many_uris(1000);
     listens(0, &a, body);
@@ -268,12 +253,9 @@ test_many_uris(void **state)
 }
 
 
-static void
-test_quota(void **state)
+TEST(test_quota)
 {
     mcp_stream_ref_t  ref;
-
-    (void) state;
 
     d.endpoint.quota_key = MCP_QUOTA_KEY_PRINCIPAL;
     d.endpoint.quota_listeners = 1;
@@ -320,11 +302,8 @@ test_quota(void **state)
 /* A process stops because the configuration is reloaded: a subscription first
  * gets the notifications about changes between the two configurations, then
  * its result. */
-static void
-test_reload(void **state)
+TEST(test_reload)
 {
-    (void) state;
-
     d.endpoint.catalog_key[0] = 1;
     mcp_worker_begin(d.process[0].worker, 1);
     mcp_worker_offer(d.process[0].worker, &d.endpoint);
@@ -363,11 +342,8 @@ test_reload(void **state)
 
 /* A process stops without a reload: a subscription ends after 5 seconds.
  * mcp_exchange_close() ends it immediately. */
-static void
-test_ends(void **state)
+TEST(test_ends)
 {
-    (void) state;
-
     listens(0, &a, LISTEN("1", "{" TOOLS "}"));
     mcp_worker_stop(d.process[0].worker, 0);
     driver_wait(&d, 4900);
@@ -388,12 +364,9 @@ test_ends(void **state)
 
 
 /* A subscription with more than 64 unsent events ends with its result. */
-static void
-test_overrun(void **state)
+TEST(test_overrun)
 {
     int  i;
-
-    (void) state;
 
     listens(0, &a, LISTEN("1", "{" TOOLS "}"));
     driver_pause(&d, 0, 1);
@@ -425,12 +398,9 @@ test_overrun(void **state)
 
 /* The connection of a subscription is pulled with buffers of MCP_PULL_MIN
  * bytes: the client gets all notifications. */
-static void
-test_slow(void **state)
+TEST(test_slow)
 {
     int  i;
-
-    (void) state;
 
     client_init(&a, NULL);
     client_header(&a, "MCP-Protocol-Version", MODERN);
@@ -451,11 +421,8 @@ test_slow(void **state)
 
 /* The process of a subscription dies: another process frees the subscription
  * later. */
-static void
-test_killed(void **state)
+TEST(test_killed)
 {
-    (void) state;
-
     listens(0, &a, LISTEN("1", "{" TOOLS "}"));
     assert_int_equal(stats().listeners, 1);
     driver_kill(&d, 0);
@@ -469,12 +436,9 @@ test_killed(void **state)
 
 /* Out of memory: the request gets a response, or fails, and no subscription is
  * left. */
-static void
-test_memory(void **state)
+TEST(test_memory)
 {
     unsigned long  n;
-
-    (void) state;
 
     for (n = 1; n < 60; n++) {
         client_init(&a, NULL);
@@ -495,23 +459,4 @@ test_memory(void **state)
 }
 
 
-int
-main(void)
-{
-    const struct CMUnitTest  tests[] = {
-        test(test_messages),
-        test(test_ids),
-        test(test_filters),
-        test(test_subset),
-        test(test_many_uris),
-        test(test_quota),
-        test(test_reload),
-        test(test_ends),
-        test(test_overrun),
-        test(test_slow),
-        test(test_killed),
-        test(test_memory)
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(setup, teardown)

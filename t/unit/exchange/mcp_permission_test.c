@@ -87,9 +87,6 @@ drop(void **state)
 }
 
 
-#define test_rules(f)  cmocka_unit_test_setup_teardown(f, setup, drop)
-
-
 static const char *const  guarded[4] = {
     "tools/admin_*", "prompts/secret", "resources/db:{t}", "*"
 };
@@ -110,12 +107,9 @@ answer_to(const char *name, const char *method, const char *params)
 }
 
 
-static void
-test_lists(void **state)
+TEST(test_lists)
 {
     const char  *text;
-
-    (void) state;
 
     use_catalog(catalog);
     use_rules(guarded, nobody, "");
@@ -149,13 +143,10 @@ test_lists(void **state)
 
 /* A page of a list has page_size items that the caller may see. If no such
  * item is left, there is no next page. */
-static void
-test_pages(void **state)
+TEST(test_pages)
 {
     char        params[160], cursor[80];
     const char  *text;
-
-    (void) state;
 
     use_catalog(catalog);
     use_rules(guarded, nobody, "");
@@ -185,8 +176,7 @@ test_pages(void **state)
 
 /* The error for an item that the caller may not see equals that for an unknown
  * item, except for the name. */
-static void
-test_hidden(void **state)
+TEST(test_hidden)
 {
     size_t  i;
     char    hidden[512], unknown[512];
@@ -216,8 +206,6 @@ test_hidden(void **state)
           "\"ref\":{\"type\":\"ref/resource\",\"uri\":\"db:users\"}", NULL,
           "\"ref\":{\"type\":\"ref/resource\",\"uri\":\"dc:users\"}" },
     };
-
-    (void) state;
 
     use_catalog(catalog);
     use_rules(guarded, nobody, "");
@@ -257,13 +245,10 @@ test_hidden(void **state)
 
 
 /* An item to which no rule applies is hidden. */
-static void
-test_no_rule(void **state)
+TEST(test_no_rule)
 {
     static const char *const  only[4] = { "tools/echo", NULL };
     static const char *const  yes[4] = { "1" };
-
-    (void) state;
 
     use_catalog(catalog);
     use_rules(only, yes, "");
@@ -276,13 +261,10 @@ test_no_rule(void **state)
 }
 
 
-static void
-test_scopes(void **state)
+TEST(test_scopes)
 {
     static const char *const  all[4] = { "*", NULL };
     static const char *const  yes[4] = { "1" };
-
-    (void) state;
 
     use_catalog(catalog);
     use_rules(all, yes, "read");
@@ -331,13 +313,10 @@ test_scopes(void **state)
 
 
 /* A subscription contains only resources that its caller may read. */
-static void
-test_listen(void **state)
+TEST(test_listen)
 {
     static const char *const  most[4] = { "resources/test://a", "tools/*" };
     static const char *const  yes[4] = { "1", "1" };
-
-    (void) state;
 
     use_catalog(catalog);
     use_rules(most, yes, "");
@@ -367,12 +346,9 @@ test_listen(void **state)
 }
 
 
-static void
-test_memory(void **state)
+TEST(test_memory)
 {
     unsigned long  n, live;
-
-    (void) state;
 
     use_catalog(catalog);
     use_rules(guarded, nobody, "");
@@ -396,18 +372,4 @@ test_memory(void **state)
 }
 
 
-int
-main(void)
-{
-    const struct CMUnitTest  tests[] = {
-        test_rules(test_lists),
-        test_rules(test_pages),
-        test_rules(test_hidden),
-        test_rules(test_no_rule),
-        test_rules(test_scopes),
-        test_rules(test_listen),
-        test_rules(test_memory),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(setup, drop)

@@ -62,13 +62,10 @@ send_as(const char *path, const char *type, const char *body)
 }
 
 
-static void
-test_detached(void **state)
+TEST(test_detached)
 {
     mcp_backend_request_t  *breq;
     const char             *path;
-
-    (void) state;
 
     client_post(&d, 0, &a, session, CALL);
     breq = d.breqs[0];
@@ -105,8 +102,7 @@ test_detached(void **state)
 
 
 /* Published messages that end a call, as they do in a backend's stream. */
-static void
-test_last(void **state)
+TEST(test_last)
 {
     static const struct {
         const char  *body;
@@ -126,8 +122,6 @@ test_last(void **state)
     size_t       i;
     const char  *path;
 
-    (void) state;
-
     for (i = 0; i < ITEMS(cases); i++) {
         path = detached(i % 2);
         publish(i / 2 % 2, &b, path, cases[i].body);
@@ -142,13 +136,10 @@ test_last(void **state)
 
 /* A backend publishes messages while its backend request is active: the client
  * gets them, and a published result ends the call. */
-static void
-test_while_running(void **state)
+TEST(test_while_running)
 {
     mcp_backend_request_t  *breq;
     const char             *path;
-
-    (void) state;
 
     breq = call(0);
     path = publish_url_of(breq, url, sizeof(url));
@@ -169,13 +160,10 @@ test_while_running(void **state)
 
 /* A call whose backend has responded with 202 asks a question by publishing
  * it: its backend is invoked again with the answers. */
-static void
-test_input(void **state)
+TEST(test_input)
 {
     char         id[64];
     const char  *path;
-
-    (void) state;
 
     path = detached(0);
     publish(1, &b, path, ASK);
@@ -199,11 +187,8 @@ test_input(void **state)
 }
 
 
-static void
-test_times_out(void **state)
+TEST(test_times_out)
 {
-    (void) state;
-
     detached(0);
     driver_wait(&d, 31000);
     has(a.text, "Backend timed out");
@@ -212,8 +197,7 @@ test_times_out(void **state)
 }
 
 
-static void
-test_bodies(void **state)
+TEST(test_bodies)
 {
     static const struct {
         const char  *type;
@@ -256,8 +240,6 @@ test_bodies(void **state)
     unsigned     before;
     const char  *path;
 
-    (void) state;
-
     path = detached(0);
 
     for (i = 0; i < ITEMS(cases); i++) {
@@ -278,15 +260,12 @@ test_bodies(void **state)
 
 /* An event that is too large is rejected with 413, whether the body contains
  * its end or not. */
-static void
-test_too_large(void **state)
+TEST(test_too_large)
 {
     static char  body[40000];
 
     int          i;
     const char  *path;
-
-    (void) state;
 
     path = detached(0);
 
@@ -309,8 +288,7 @@ test_too_large(void **state)
 }
 
 
-static void
-test_who(void **state)
+TEST(test_who)
 {
     size_t       i;
     char         bad[512];
@@ -319,8 +297,6 @@ test_who(void **state)
     static const char *const  methods[] = {
         "GET", "PUT", "DELETE", "OPTIONS", "HEAD"
     };
-
-    (void) state;
 
     path = detached(0);
 
@@ -407,8 +383,7 @@ test_who(void **state)
 
 
 /* Published notifications that a session's listener receives. */
-static void
-test_subscribers(void **state)
+TEST(test_subscribers)
 {
     static const struct {
         const char  *body;
@@ -435,8 +410,6 @@ test_subscribers(void **state)
     size_t       i;
     unsigned     before;
     const char  *path;
-
-    (void) state;
 
     client_resume(&d, 0, &a, session, NULL);
 
@@ -472,13 +445,10 @@ test_subscribers(void **state)
 
 /* The call is cancelled, its session is deleted, or the call times out:
  * requests to its publish URL get 404. */
-static void
-test_over(void **state)
+TEST(test_over)
 {
     int          i;
     const char  *path;
-
-    (void) state;
 
     for (i = 0; i < 3; i++) {
         client_open(&d, session, NEW, ALL);
@@ -505,13 +475,10 @@ test_over(void **state)
 
 
 /* Each request of a batch has its own publish URL. */
-static void
-test_batch(void **state)
+TEST(test_batch)
 {
     char                    old[MCP_SESSION_TEXT_MAX], second[512];
     mcp_backend_request_t  *one, *two;
-
-    (void) state;
 
     client_open(&d, old, OLD, ALL);
     client_post(&d, 0, &a, old, "[" CALL "," CALL8 "]");
@@ -538,8 +505,7 @@ test_batch(void **state)
 }
 
 
-static void
-test_no_memory(void **state)
+TEST(test_no_memory)
 {
     static const char *const  types[] = {
         "application/json", "application/x-ndjson", "text/event-stream"
@@ -555,8 +521,6 @@ test_no_memory(void **state)
     unsigned       before;
     const char    *path;
     unsigned long  k;
-
-    (void) state;
 
     path = detached(0);
 
@@ -599,23 +563,4 @@ test_no_memory(void **state)
 }
 
 
-int
-main(void)
-{
-    const struct CMUnitTest  tests[] = {
-        test(test_detached),
-        test(test_last),
-        test(test_while_running),
-        test(test_input),
-        test(test_times_out),
-        test(test_bodies),
-        test(test_too_large),
-        test(test_who),
-        test(test_subscribers),
-        test(test_over),
-        test(test_batch),
-        test(test_no_memory)
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(setup, teardown)

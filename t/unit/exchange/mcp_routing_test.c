@@ -11,13 +11,10 @@ static const char  elsewhere[] =
     "\"name\":\"t\"}]}";
 
 
-static void
-test_pages(void **state)
+TEST(test_pages)
 {
     char  *p, cursor[128], body[256];
     int    pages;
-
-    (void) state;
 
     strcpy(body, REQUEST("1", "tools/list", "{}"));
 
@@ -52,12 +49,9 @@ test_pages(void **state)
 
 
 /* A catalog with nothing but resource templates. */
-static void
-test_offers(void **state)
+TEST(test_offers)
 {
     char  error[128];
-
-    (void) state;
 
     mcp_catalog_free(d.catalog);
     assert_int_equal(mcp_catalog_create(&d.te.env.mem, test_str(elsewhere),
@@ -95,8 +89,7 @@ test_offers(void **state)
 
 /* Without a catalog, a backend responds to all lists, and to requests with any
  * name. */
-static void
-test_no_catalog(void **state)
+TEST(test_no_catalog)
 {
     static const char *const  all[] = {
         REQUEST("7", "tools/list", "{\"cursor\":\"c\"}"),
@@ -111,8 +104,6 @@ test_no_catalog(void **state)
     };
 
     size_t  i;
-
-    (void) state;
 
     d.endpoint.catalog = NULL;
 
@@ -139,14 +130,11 @@ test_no_catalog(void **state)
 }
 
 
-static void
-test_routes(void **state)
+TEST(test_routes)
 {
     char           error[128];
     mcp_route_t    route;
     mcp_match_t   *match;
-
-    (void) state;
 
     assert_int_equal(mcp_match_create(&d.te.env.mem, mcp_str("other"),
                                       &match, error, sizeof(error)),
@@ -181,15 +169,4 @@ test_routes(void **state)
 }
 
 
-int
-main(void)
-{
-    const struct CMUnitTest  tests[] = {
-        test(test_pages),
-        test(test_offers),
-        test(test_no_catalog),
-        test(test_routes)
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(setup, teardown)

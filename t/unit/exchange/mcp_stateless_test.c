@@ -164,12 +164,9 @@ send_modern(client_t *c, const char *method, const char *name, const char *body)
 }
 
 
-static void
-test_entrance(void **state)
+TEST(test_entrance)
 {
     size_t  i;
-
-    (void) state;
 
     for (i = 0; i < ITEMS(entrance_cases); i++) {
         send_case(&a, &entrance_cases[i]);
@@ -192,8 +189,7 @@ test_entrance(void **state)
 
 /* A header that repeats a value of the body must occur once only. In a
  * session, Mcp-Method is ignored. */
-static void
-test_twice(void **state)
+TEST(test_twice)
 {
     size_t  i;
 
@@ -202,8 +198,6 @@ test_twice(void **state)
         { "Mcp-Method", "tools/call" },
         { "Mcp-Name", "echo" }
     };
-
-    (void) state;
 
     for (i = 0; i < ITEMS(names); i++) {
         client_init(&a, NULL);
@@ -236,16 +230,13 @@ test_twice(void **state)
 
 /* A request without Mcp-Method is logged, because a proxy may drop the header.
  * Each process logs only the first such request. */
-static void
-test_dropped_headers(void **state)
+TEST(test_dropped_headers)
 {
     int       i;
     unsigned  logged;
 
     const entrance_case_t  row = { MODERN, NULL, NULL,
                                    MESSAGE("tools/list", OK), 0, NULL };
-
-    (void) state;
 
     d.te.env.log_level = MCP_LOG_NOTICE;
     logged = d.te.logged;
@@ -265,14 +256,11 @@ test_dropped_headers(void **state)
 
 /* GET without Last-Event-ID and DELETE are rejected: there is no listening
  * stream and no session. */
-static void
-test_methods_of_http(void **state)
+TEST(test_methods_of_http)
 {
     size_t  i;
 
     static const char *const  methods[] = { "GET", "DELETE", "PUT" };
-
-    (void) state;
 
     for (i = 0; i < ITEMS(methods); i++) {
         client_init(&a, session);
@@ -293,11 +281,8 @@ test_methods_of_http(void **state)
 
 
 /* A request of a stateless revision ignores Mcp-Session-Id. */
-static void
-test_session_is_ignored(void **state)
+TEST(test_session_is_ignored)
 {
-    (void) state;
-
     client_init(&a, "no-such-session");
     client_header(&a, "MCP-Protocol-Version", MODERN);
     client_header(&a, "Mcp-Method", "tools/list");
@@ -315,11 +300,8 @@ test_session_is_ignored(void **state)
 
 
 /* An endpoint supports only the revisions of mcp_revisions. */
-static void
-test_revisions_of_an_endpoint(void **state)
+TEST(test_revisions_of_an_endpoint)
 {
-    (void) state;
-
     d.endpoint.revisions = mcp_revision_bit(MCP_REVISION_2026_07_28);
     client_post(&d, 0, &a, NULL,
                 REQUEST("7", "initialize",
@@ -365,11 +347,8 @@ test_revisions_of_an_endpoint(void **state)
 
 
 /* initialize never returns a revision without sessions. */
-static void
-test_initialize(void **state)
+TEST(test_initialize)
 {
-    (void) state;
-
     client_post(&d, 0, &a, NULL,
                 REQUEST("7", "initialize",
                         "{\"protocolVersion\":\"" MODERN "\"}"));
@@ -379,11 +358,8 @@ test_initialize(void **state)
 }
 
 
-static void
-test_discover(void **state)
+TEST(test_discover)
 {
-    (void) state;
-
     send_modern(&a, "server/discover", NULL, MESSAGE("server/discover", OK));
     assert_int_equal(a.status, 200);
     assert_string_equal(a.text,
@@ -400,11 +376,8 @@ test_discover(void **state)
 
 /* A list has "ttlMs" with the value of mcp_cache_ttl, and is private if
  * callers of the endpoint have a principal. */
-static void
-test_lists(void **state)
+TEST(test_lists)
 {
-    (void) state;
-
     d.endpoint.cache_ttl = 5000;
     d.endpoint.has_principal = 1;
     send_modern(&a, "prompts/list", NULL, MESSAGE("prompts/list", OK));
@@ -421,11 +394,8 @@ test_lists(void **state)
     MESSAGE("tools/call", "\"name\":\"echo\"," META_AND(more))
 
 
-static void
-test_quick_call(void **state)
+TEST(test_quick_call)
 {
-    (void) state;
-
     send_modern(&a, "tools/call", "=?base64?ZWNobw==?=", ECHO);
     backend_json(&d, "{\"content\":[ ],\"x\":{\"_meta\":1}}");
     assert_int_equal(a.status, 200);
@@ -439,8 +409,7 @@ test_quick_call(void **state)
 
 /* The "ttlMs" of a resource does not apply to a result that depends on
  * inputResponses. */
-static void
-test_retried_read(void **state)
+TEST(test_retried_read)
 {
     int  i;
 
@@ -450,8 +419,6 @@ test_retried_read(void **state)
         { MESSAGE("resources/read", "\"uri\":\"test://a\","
                   "\"inputResponses\":{}," OK), "\"ttlMs\":0," }
     };
-
-    (void) state;
 
     for (i = 0; i < 2; i++) {
         send_modern(&a, "resources/read", "test://a", reads[i][0]);
@@ -465,11 +432,8 @@ test_retried_read(void **state)
 
 /* A backend's error code that the revision forbids is replaced by -32603.
  * Error -32021, for a missing client capability, has status 400. */
-static void
-test_errors_of_backends(void **state)
+TEST(test_errors_of_backends)
 {
-    (void) state;
-
     send_modern(&a, "tools/call", "echo", ECHO);
     backend_json(&d, "{\"jsonrpc\":\"2.0\",\"id\":1,\"error\":{\"code\":"
                      "-32042,\"message\":\"m\"}}");
@@ -491,12 +455,9 @@ test_errors_of_backends(void **state)
 /* The stream of a stateless call begins with a comment, and has no event ids.
  * It contains log messages of the level that the request names, and of higher
  * levels. */
-static void
-test_stream(void **state)
+TEST(test_stream)
 {
     mcp_backend_request_t  *breq;
-
-    (void) state;
 
     send_modern(&a, "tools/call", "echo",
         ECHO_META("\"progressToken\":\"t\",\"io.modelcontextprotocol/"
@@ -522,12 +483,9 @@ test_stream(void **state)
 
 
 /* A request without a log level gets no log messages. */
-static void
-test_no_log(void **state)
+TEST(test_no_log)
 {
     mcp_backend_request_t  *breq;
-
-    (void) state;
 
     send_modern(&a, "tools/call", "echo", ECHO);
     breq = d.breqs[0];
@@ -544,12 +502,9 @@ test_no_log(void **state)
 
 /* A client disconnects, before its stream begins or after that: the call is
  * cancelled. */
-static void
-test_leaving_cancels(void **state)
+TEST(test_leaving_cancels)
 {
     int  streams;
-
-    (void) state;
 
     for (streams = 0; streams < 2; streams++) {
         send_modern(&a, "tools/call", "echo",
@@ -578,12 +533,9 @@ test_leaving_cancels(void **state)
 
 /* A client that has declared resumable requests gets event ids, and its call
  * continues when it disconnects. */
-static void
-test_declared(void **state)
+TEST(test_declared)
 {
     mcp_backend_request_t  *breq;
-
-    (void) state;
 
     send_modern(&a, "tools/call", "echo",
         MESSAGE("tools/call", "\"name\":\"echo\",\"_meta\":{"
@@ -620,13 +572,10 @@ get(const char *id, unsigned expected)
 /* GET resumes a stream if its client has declared resumable requests. A client
  * that has declared only resume tokens gets no event ids, and 404 if it
  * guesses one. */
-static void
-test_get(void **state)
+TEST(test_get)
 {
     char                    id[64];
     mcp_backend_request_t  *breq;
-
-    (void) state;
 
     send_modern(&a, "tools/call", "echo",
         MESSAGE("tools/call", "\"name\":\"echo\"," TOKENS(
@@ -664,14 +613,11 @@ test_get(void **state)
 
 /* mcp_resume_stateless is "all": a call continues for mcp_reconnect_wait
  * without its client if the client has received an event id. */
-static void
-test_reconnect_wait(void **state)
+TEST(test_reconnect_wait)
 {
     int                     back;
     char                    id[64];
     mcp_backend_request_t  *breq;
-
-    (void) state;
 
     d.endpoint.resume_stateless = MCP_RESUME_STATELESS_ALL;
     d.endpoint.reconnect_wait = 3000;
@@ -717,8 +663,7 @@ test_reconnect_wait(void **state)
 /* A slow call gets an interim result if its client has declared resume tokens,
  * or with mcp_resume_tokens on. A request with the resume token in that result
  * gets the result of the call. */
-static void
-test_resume_tokens(void **state)
+TEST(test_resume_tokens)
 {
     int                     i;
     char                    token[512], again[1024];
@@ -735,8 +680,6 @@ test_resume_tokens(void **state)
         MESSAGE("tools/call", "\"name\":\"echo\","
                 TOKENS("") ",\"resumeToken\":\"%s\"}")
     };
-
-    (void) state;
 
     d.endpoint.resume_after = 5000;
     d.endpoint.resume_lifetime = 600000;
@@ -766,30 +709,4 @@ test_resume_tokens(void **state)
 }
 
 
-int
-main(void)
-{
-    const struct CMUnitTest  tests[] = {
-        test(test_entrance),
-        test(test_twice),
-        test(test_dropped_headers),
-        test(test_methods_of_http),
-        test(test_session_is_ignored),
-        test(test_revisions_of_an_endpoint),
-        test(test_initialize),
-        test(test_discover),
-        test(test_lists),
-        test(test_quick_call),
-        test(test_errors_of_backends),
-        test(test_stream),
-        test(test_no_log),
-        test(test_leaving_cancels),
-        test(test_declared),
-        test(test_get),
-        test(test_reconnect_wait),
-        test(test_resume_tokens),
-        test(test_retried_read),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(setup, teardown)

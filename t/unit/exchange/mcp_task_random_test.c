@@ -524,8 +524,10 @@ main(void)
 {
     const char               *of;
     const struct CMUnitTest   tests[] = {
-        task_test(test_fixed),
-        task_test(test_fresh)
+        cmocka_unit_test_setup_teardown(test_fixed, task_setup,
+                                        task_teardown),
+        cmocka_unit_test_setup_teardown(test_fresh, task_setup,
+                                        task_teardown)
     };
 
     of = getenv("MCP_STEPS");

@@ -11,8 +11,7 @@ static const char *const  methods[] = {
 
 
 /* Requests with any invalid task id get the same error. */
-static void
-test_unknown(void **state)
+TEST(test_unknown)
 {
     size_t  i, k;
     char    right[512], answer[512];
@@ -20,8 +19,6 @@ test_unknown(void **state)
     static const char *const  ids[] = {
         "x", "a task", "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"
     };
-
-    (void) state;
 
     end_with_result(task_begin(0));
     strcpy(right, task_id);
@@ -72,11 +69,8 @@ test_unknown(void **state)
 
 
 /* A task belongs to the principal that created it. */
-static void
-test_principal(void **state)
+TEST(test_principal)
 {
-    (void) state;
-
     round_principal = "alice";
     end_with_result(task_begin(0));
     task_is(1, "\"status\":\"completed\"");
@@ -90,12 +84,9 @@ test_principal(void **state)
 
 /* The client has not declared the extension for tasks: -32021, before the id
  * is checked. The endpoint has no tasks: -32601. */
-static void
-test_declared(void **state)
+TEST(test_declared)
 {
     size_t  i;
-
-    (void) state;
 
     (void) task_begin(0);
 
@@ -143,11 +134,8 @@ test_declared(void **state)
 
 /* In a session there are no methods of tasks, and a tool that requires a task
  * is a stream. */
-static void
-test_session(void **state)
+TEST(test_session)
 {
-    (void) state;
-
     client_open(&d, session, NEW, TASK_CAN);
     ask(session, REQUEST("1", "tasks/get", "{\"taskId\":\"x\"}"), 200,
         "\"code\":-32601");
@@ -163,11 +151,8 @@ test_session(void **state)
 }
 
 
-static void
-test_cancel(void **state)
+TEST(test_cancel)
 {
-    (void) state;
-
     (void) task_begin(0);
     driver_pause(&d, 0, 1);
     task_does(1, "tasks/cancel", "");
@@ -192,12 +177,9 @@ test_cancel(void **state)
 }
 
 
-static void
-test_times(void **state)
+TEST(test_times)
 {
     mcp_backend_request_t  *breq;
-
-    (void) state;
 
     d.te.now = 1785229500250;
     breq = task_begin(0);
@@ -217,11 +199,8 @@ test_times(void **state)
 
 
 /* server/discover lists the extension if the endpoint has tasks. */
-static void
-test_discover(void **state)
+TEST(test_discover)
 {
-    (void) state;
-
     modern(0, &b, "server/discover", NULL, "\"x\":1");
     has(b.text, EXTENSION);
     client_close(&d, &b);
@@ -262,8 +241,7 @@ same_task(unsigned process, const char *name, const char *params,
 /* A call with a key is repeated with the same key: a client that has
  * declared the extension gets the same task; another client gets the call's
  * response. */
-static void
-test_joined(void **state)
+TEST(test_joined)
 {
     size_t  i;
 
@@ -271,8 +249,6 @@ test_joined(void **state)
         { "key_always", JOIN("key_always", "k") },
         { "key", JOIN("key", "k") }
     };
-
-    (void) state;
 
     for (i = 0; i < ITEMS(calls); i++) {
         modern(0, &a, "tools/call", calls[i][0], calls[i][1]);
@@ -310,12 +286,9 @@ test_joined(void **state)
 
 
 /* A call without a key is repeated: the client gets another task. */
-static void
-test_asked_again(void **state)
+TEST(test_asked_again)
 {
     char  first[512];
-
-    (void) state;
 
     round_principal = "me";
     modern(0, &a, "tools/call", "key_always", "\"name\":\"key_always\"");
@@ -334,20 +307,4 @@ test_asked_again(void **state)
 }
 
 
-int
-main(void)
-{
-    const struct CMUnitTest  tests[] = {
-        task_test(test_unknown),
-        task_test(test_principal),
-        task_test(test_declared),
-        task_test(test_session),
-        task_test(test_cancel),
-        task_test(test_times),
-        task_test(test_joined),
-        task_test(test_asked_again),
-        task_test(test_discover)
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(task_setup, task_teardown)

@@ -9,8 +9,7 @@
 #include "worker/mcp_cluster_operation.h"
 
 
-static void
-test_params(void **state)
+TEST(test_params)
 {
     size_t  i;
 
@@ -19,8 +18,6 @@ test_params(void **state)
         ",\"inputResponses\":\"x\"", ",\"inputResponses\":{\"k\":1}",
         ",\"inputResponses\":{\"k\":{},\"l\":[]}"
     };
-
-    (void) state;
 
     end_with_result(task_begin(0));
 
@@ -51,11 +48,8 @@ questions_are(const char *text, uint32_t given, const char *left)
 }
 
 
-static void
-test_questions(void **state)
+TEST(test_questions)
 {
-    (void) state;
-
     questions_are("{\"a\":{},\"b\":{\"c\":1}}", 0,
                   "{\"a\":{},\"b\":{\"c\":1}}");
     questions_are("{\"a\":{},\"b\":{\"c\":1}}", 1, "{\"b\":{\"c\":1}}");
@@ -89,12 +83,9 @@ many_questions(char *text, size_t size, unsigned first, unsigned n)
 /* An event that was fetched from Redis has more questions than a task may
  * have: the task neither shows the surplus ones nor waits for answers to
  * them. */
-static void
-test_many_questions(void **state)
+TEST(test_many_questions)
 {
     char  text[1024], left[1024];
-
-    (void) state;
 
     many_questions(text, sizeof(text), 0, 70);
     questions_are(text, 0,
@@ -109,12 +100,9 @@ test_many_questions(void **state)
 
 /* Answers for which the inbox of the call has no room: 503, and the client may
  * send them again. */
-static void
-test_large(void **state)
+TEST(test_large)
 {
     mcp_backend_request_t  *breq;
-
-    (void) state;
 
     d.endpoint.stream_buffer = 2048;
     breq = task_begin(0);
@@ -144,15 +132,12 @@ test_large(void **state)
 /* A client has got a question at another node and answers it at the call's own
  * node: the answer is accepted, although that node has not received the
  * acknowledgement of the question's event yet. */
-static void
-test_behind(void **state)
+TEST(test_behind)
 {
     mcp_backend_request_t  *breq;
     mcp_store_t            *store;
     mcp_task_id_t           id;
     mcp_stream_info_t       info;
-
-    (void) state;
 
     breq = task_begin(0);
     store = &d.process[0].store;
@@ -296,11 +281,8 @@ away_done(void)
 
 /* Answers to questions that Redis does not have yet: the lookup is repeated
  * until Redis has them. */
-static void
-test_ahead(void **state)
+TEST(test_ahead)
 {
-    (void) state;
-
     away_begin();
     away_event = "{\"k#1\":{}}";
     task_request(1, "tasks/update", ",\"inputResponses\":{\"k#3\":{}}");
@@ -321,12 +303,9 @@ test_ahead(void **state)
 /* An event that was fetched from Redis has more questions than a task may
  * have. Answers to the surplus questions are ignored; other answers are sent
  * to the owner. */
-static void
-test_many_responses(void **state)
+TEST(test_many_responses)
 {
     char  text[1024];
-
-    (void) state;
 
     away_begin();
     away_event = many_questions(text, sizeof(text), 0, 70);
@@ -352,14 +331,11 @@ test_many_responses(void **state)
  * event, or answers for a task that is over: the request is acknowledged after
  * the first lookup.
  */
-static void
-test_not_ahead(void **state)
+TEST(test_not_ahead)
 {
     size_t  i;
 
     static const char *const  keys[] = { "k", "k#2", "#", "k#x", "" };
-
-    (void) state;
 
     away_begin();
     away_event = "{\"k#2\":{}}";
@@ -391,11 +367,8 @@ test_not_ahead(void **state)
 
 /* The call is a task already, but Redis has its state from before that: the
  * lookup is repeated. */
-static void
-test_young(void **state)
+TEST(test_young)
 {
-    (void) state;
-
     away_begin();
     away_event = "{\"method\":\"notifications/progress\"}";
     away_is.info.expires = 0;
@@ -466,12 +439,9 @@ own_begin(void)
 /* Answers at two nodes: an answer that a client sent to another node counts
  * before this node has received it; an answer that a client sends to this node
  * is sent to the cluster. */
-static void
-test_own(void **state)
+TEST(test_own)
 {
     mcp_stream_info_t  info;
-
-    (void) state;
 
     info = own_begin();
     away_is.given = 1;
@@ -511,15 +481,12 @@ test_own(void **state)
 
 
 /* Redis lacks the task or is unreachable: the state at this node decides. */
-static void
-test_own_alone(void **state)
+TEST(test_own_alone)
 {
     size_t             i;
     mcp_stream_info_t  info;
 
     static const int  rcs[] = { MCP_ERR_NOT_FOUND, MCP_ERR_UNREACHABLE };
-
-    (void) state;
 
     for (i = 0; i < ITEMS(rcs); i++) {
         info = own_begin();
@@ -555,22 +522,4 @@ test_own_alone(void **state)
 }
 
 
-int
-main(void)
-{
-    const struct CMUnitTest  tests[] = {
-        task_test(test_params),
-        task_test(test_questions),
-        task_test(test_many_questions),
-        task_test(test_large),
-        task_test(test_behind),
-        task_test(test_ahead),
-        task_test(test_many_responses),
-        task_test(test_not_ahead),
-        task_test(test_young),
-        task_test(test_own),
-        task_test(test_own_alone)
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(task_setup, task_teardown)

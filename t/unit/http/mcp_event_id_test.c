@@ -15,12 +15,9 @@ static const unsigned char  stream[MCP_STREAM_ID_LEN] = {
 #define STREAM  "ABEiM0RVZneImaq7zN3u_w"
 
 
-static void
-test_print(void **state)
+TEST(test_print)
 {
     char  text[MCP_EVENT_ID_MAX], *end;
-
-    (void) state;
 
     end = mcp_stream_id_print(text, stream);
     assert_int_equal(end - text, MCP_STREAM_TEXT_LEN);
@@ -61,14 +58,11 @@ static const struct {
 };
 
 
-static void
-test_parse(void **state)
+TEST(test_parse)
 {
     size_t         i;
     uint64_t       seq;
     unsigned char  id[MCP_STREAM_ID_LEN];
-
-    (void) state;
 
     for (i = 0; i < sizeof(ids) / sizeof(ids[0]); i++) {
         seq = 0;
@@ -89,13 +83,4 @@ test_parse(void **state)
 }
 
 
-int
-main(void)
-{
-    const struct CMUnitTest  tests[] = {
-        cmocka_unit_test(test_print),
-        cmocka_unit_test(test_parse),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -33,13 +33,10 @@ static const struct {
 };
 
 
-static void
-plain(void **state)
+TEST(plain)
 {
     size_t     i;
     mcp_str_t  value;
-
-    (void) state;
 
     for (i = 0; i < sizeof(plain_cases) / sizeof(plain_cases[0]); i++) {
         if (plain_cases[i].plain == NULL) {
@@ -137,8 +134,7 @@ static const struct {
 };
 
 
-static void
-decode(void **state)
+TEST(decode)
 {
     int          rc;
     char         space[256];
@@ -146,8 +142,6 @@ decode(void **state)
     mcp_str_t    value;
     test_mem_t   tm;
     mcp_arena_t  arena;
-
-    (void) state;
 
     test_mem_init(&tm);
     mcp_arena_init(&arena, &tm.mem);
@@ -202,14 +196,11 @@ decode(void **state)
 
 
 /* Each byte, within a value and at its start and end. */
-static void
-each_byte(void **state)
+TEST(each_byte)
 {
     int        c, good;
     char       text[3] = "axb";
     mcp_str_t  value;
-
-    (void) state;
 
     for (c = 0; c < 256; c++) {
         text[1] = (char) c;
@@ -338,13 +329,10 @@ static const struct {
 };
 
 
-static void
-compare(void **state)
+TEST(compare)
 {
     size_t            i;
     mcp_json_value_t  body;
-
-    (void) state;
 
     for (i = 0; i < sizeof(compared) / sizeof(compared[0]); i++) {
         body.type = compared[i].type;
@@ -360,8 +348,7 @@ compare(void **state)
 
 
 /* A string that a client encodes is decoded to the same string. */
-static void
-round_trip(void **state)
+TEST(round_trip)
 {
     char              raw[64], *p;
     size_t            i;
@@ -381,8 +368,6 @@ round_trip(void **state)
         { "\xe4\xb8\x96", "\"\\u4e16\"" },
         { "a\r\nX: b", "\"a\\r\\nX: b\"" }
     };
-
-    (void) state;
 
     test_mem_init(&tm);
     mcp_arena_init(&arena, &tm.mem);
@@ -405,16 +390,4 @@ round_trip(void **state)
 }
 
 
-int
-main(void)
-{
-    const struct CMUnitTest  tests[] = {
-        cmocka_unit_test(plain),
-        cmocka_unit_test(decode),
-        cmocka_unit_test(each_byte),
-        cmocka_unit_test(compare),
-        cmocka_unit_test(round_trip),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -12,8 +12,7 @@
 #define SSE   "text/event-stream"
 
 
-static void
-accept_one_line(void **state)
+TEST(accept_one_line)
 {
     static const struct {
         const char  *line;
@@ -121,8 +120,6 @@ accept_one_line(void **state)
     size_t      i;
     mcp_str_t   line;
 
-    (void) state;
-
     for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 
         /* allocated on the heap, so that memory checkers detect reads after
@@ -145,12 +142,9 @@ accept_one_line(void **state)
 }
 
 
-static void
-accept_many_lines(void **state)
+TEST(accept_many_lines)
 {
     mcp_str_t  lines[3];
-
-    (void) state;
 
     assert_int_equal(mcp_http_accepts(NULL, 0, mcp_str(JSON)), 1);
 
@@ -178,8 +172,7 @@ accept_many_lines(void **state)
 }
 
 
-static void
-content_types(void **state)
+TEST(content_types)
 {
     static const struct {
         const char  *text;
@@ -219,8 +212,6 @@ content_types(void **state)
     size_t     i;
     mcp_str_t  bare;
 
-    (void) state;
-
     for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         bare = mcp_http_media_type(test_str(cases[i].text));
 
@@ -238,13 +229,10 @@ content_types(void **state)
 }
 
 
-static void
-tokens(void **state)
+TEST(tokens)
 {
     int   c;
     char  text[3] = "axb";
-
-    (void) state;
 
     for (c = 0; c < 256; c++) {
         text[1] = (char) c;
@@ -262,15 +250,4 @@ tokens(void **state)
 }
 
 
-int
-main(void)
-{
-    const struct CMUnitTest  tests[] = {
-        cmocka_unit_test(tokens),
-        cmocka_unit_test(accept_one_line),
-        cmocka_unit_test(accept_many_lines),
-        cmocka_unit_test(content_types),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

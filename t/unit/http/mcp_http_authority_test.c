@@ -9,8 +9,7 @@
 
 
 /* Valid and invalid prefixes of URLs: scheme, host and port. */
-static void
-web_origins(void **state)
+TEST(web_origins)
 {
     static const struct {
         const char  *text;
@@ -46,8 +45,6 @@ web_origins(void **state)
     char    text[8 + MCP_HTTP_AUTHORITY_MAX + 1];
     size_t  i;
 
-    (void) state;
-
     for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         if (mcp_http_is_authority(test_str(cases[i].text))
             != cases[i].authority
@@ -76,8 +73,7 @@ web_origins(void **state)
 
 
 /* The form of a request target, and its part without scheme and authority. */
-static void
-targets(void **state)
+TEST(targets)
 {
     static const struct {
         const char  *target;
@@ -109,8 +105,6 @@ targets(void **state)
     size_t     i;
     mcp_str_t  target, authority;
 
-    (void) state;
-
     for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         target = test_str(cases[i].target);
         mcp_http_target(&target, &authority);
@@ -132,8 +126,7 @@ targets(void **state)
 
 
 /* Server names in the syntax of nginx and Apache. */
-static void
-server_names(void **state)
+TEST(server_names)
 {
     static const struct {
         const char  *name;
@@ -196,8 +189,6 @@ server_names(void **state)
     mcp_str_t          names[3];
     mcp_http_origin_t  o;
 
-    (void) state;
-
     for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         names[0] = test_str(cases[i].name);
 
@@ -232,8 +223,7 @@ server_names(void **state)
 
 
 /* Hosts whose names no attacker can resolve to the address of this server. */
-static void
-hosts(void **state)
+TEST(hosts)
 {
     static const mcp_str_t  names[] = {
         mcp_str("example.com"), mcp_str(".example.net"), mcp_str("10.0.0.1"),
@@ -254,8 +244,6 @@ hosts(void **state)
 
     size_t  i;
 
-    (void) state;
-
     for (i = 0; i < sizeof(allowed) / sizeof(allowed[0]); i++) {
         assert_int_equal(mcp_http_host_allowed(test_str(allowed[i]), names, 5),
                          1);
@@ -268,8 +256,7 @@ hosts(void **state)
 }
 
 
-static void
-loopback(void **state)
+TEST(loopback)
 {
     size_t  i;
 
@@ -295,8 +282,6 @@ loopback(void **state)
         { "", 0, 0 }
     };
 
-    (void) state;
-
     for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         if (mcp_http_address_is_loopback(cases[i].address, cases[i].len)
             != cases[i].is)
@@ -307,16 +292,4 @@ loopback(void **state)
 }
 
 
-int
-main(void)
-{
-    const struct CMUnitTest  tests[] = {
-        cmocka_unit_test(web_origins),
-        cmocka_unit_test(targets),
-        cmocka_unit_test(server_names),
-        cmocka_unit_test(hosts),
-        cmocka_unit_test(loopback),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -55,14 +55,11 @@ static const struct {
 };
 
 
-static void
-each(void **state)
+TEST(each)
 {
     int                   rc;
     size_t                i;
     mcp_http_challenge_t  c;
-
-    (void) state;
 
     for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         rc = mcp_http_bearer(test_str(cases[i].line), &c);
@@ -85,14 +82,11 @@ each(void **state)
 
 
 /* The line is cut at each position: nothing after the cut is read. */
-static void
-cut(void **state)
+TEST(cut)
 {
     char                 *copy;
     size_t                i, n;
     mcp_http_challenge_t  c;
-
-    (void) state;
 
     for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         for (n = 0; n <= strlen(cases[i].line); n++) {
@@ -107,13 +101,4 @@ cut(void **state)
 }
 
 
-int
-main(void)
-{
-    const struct CMUnitTest  tests[] = {
-        cmocka_unit_test(each),
-        cmocka_unit_test(cut)
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -8,8 +8,7 @@
 #include "mcp_http.h"
 
 
-static void
-origins_own(void **state)
+TEST(origins_own)
 {
     static const struct {
         const char  *origin;
@@ -109,8 +108,6 @@ origins_own(void **state)
     mcp_str_t          name;
     mcp_http_origin_t  o;
 
-    (void) state;
-
     for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         memset(&o, 0, sizeof(o));
 
@@ -150,8 +147,7 @@ origins_own(void **state)
 }
 
 
-static void
-origins_listed(void **state)
+TEST(origins_listed)
 {
     static const char  *patterns[] = {
         "https://app.example.com",
@@ -181,8 +177,6 @@ origins_listed(void **state)
     test_mem_t         tm;
     mcp_match_t       *allowed[5];
     mcp_http_origin_t  o;
-
-    (void) state;
 
     test_mem_init(&tm);
     memset(&o, 0, sizeof(o));
@@ -234,13 +228,4 @@ origins_listed(void **state)
 }
 
 
-int
-main(void)
-{
-    const struct CMUnitTest  tests[] = {
-        cmocka_unit_test(origins_own),
-        cmocka_unit_test(origins_listed),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -16,12 +16,9 @@ static const unsigned char  stream[MCP_STREAM_ID_LEN] = {
 #define STREAM  "ABEiM0RVZneImaq7zN3u_w"
 
 
-static void
-test_print(void **state)
+TEST(test_print)
 {
     char  text[256], *end;
-
-    (void) state;
 
     end = mcp_sse_event_head(text, STREAM, 7);
     assert_str_is(((mcp_str_t) { text, (size_t) (end - text) }),
@@ -182,13 +179,10 @@ check_stream(size_t i, size_t first, size_t n, const mcp_mem_t *mem)
 }
 
 
-static void
-test_decode(void **state)
+TEST(test_decode)
 {
     size_t      i, cut, len;
     test_mem_t  tm;
-
-    (void) state;
 
     test_mem_init(&tm);
 
@@ -209,8 +203,7 @@ test_decode(void **state)
 
 
 /* Lines of each length, at the end of a text. */
-static void
-test_lengths(void **state)
+TEST(test_lengths)
 {
     static const char *const  ends[] = { "\n", "\r", "\r\n" };
 
@@ -219,8 +212,6 @@ test_lengths(void **state)
     mcp_str_t          data;
     test_mem_t         tm;
     mcp_sse_decoder_t  d;
-
-    (void) state;
 
     test_mem_init(&tm);
 
@@ -247,15 +238,12 @@ test_lengths(void **state)
 }
 
 
-static void
-test_consumed(void **state)
+TEST(test_consumed)
 {
     size_t             consumed;
     mcp_str_t          data;
     test_mem_t         tm;
     mcp_sse_decoder_t  d;
-
-    (void) state;
 
     test_mem_init(&tm);
     mcp_sse_decoder_init(&d, &tm.mem, 1000);
@@ -281,8 +269,7 @@ test_consumed(void **state)
 
 /* The limit applies to the data of an event, however the input is split. After
  * the error, each call returns the error. */
-static void
-test_limit(void **state)
+TEST(test_limit)
 {
     int                rc;
     char               in[64];
@@ -290,8 +277,6 @@ test_limit(void **state)
     mcp_str_t          data;
     test_mem_t         tm;
     mcp_sse_decoder_t  d;
-
-    (void) state;
 
     test_mem_init(&tm);
 
@@ -350,8 +335,7 @@ test_limit(void **state)
 }
 
 
-static void
-test_memory(void **state)
+TEST(test_memory)
 {
     int                 rc;
     size_t              k, i, consumed;
@@ -361,8 +345,6 @@ test_memory(void **state)
     static const char   in[] = "data: first\ndata: second\n\ndata: third";
     static const char   last[] = "data: first\n"
         ":a line that is too long, as 64 bytes are more than a line may have";
-
-    (void) state;
 
     /* an input with several errors: the first one is reported */
 
@@ -405,15 +387,12 @@ test_memory(void **state)
 /* If the data of an event is one line that arrived in one piece, it is a slice
  * of the input. Data that was joined from lines or pieces is in the decoder's
  * buffer, and the decoder reports that. */
-static void
-test_only(void **state)
+TEST(test_only)
 {
     size_t             consumed;
     mcp_str_t          data, in;
     test_mem_t         tm;
     mcp_sse_decoder_t  d;
-
-    (void) state;
 
     test_mem_init(&tm);
     mcp_sse_decoder_init(&d, &tm.mem, 1000);
@@ -451,18 +430,4 @@ test_only(void **state)
 }
 
 
-int
-main(void)
-{
-    const struct CMUnitTest  tests[] = {
-        cmocka_unit_test(test_print),
-        cmocka_unit_test(test_decode),
-        cmocka_unit_test(test_lengths),
-        cmocka_unit_test(test_consumed),
-        cmocka_unit_test(test_limit),
-        cmocka_unit_test(test_memory),
-        cmocka_unit_test(test_only),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -105,12 +105,9 @@ pick(json_scan_pt scan)
 }
 
 
-static void
-test_pick(void **state)
+TEST(test_pick)
 {
     size_t  s;
-
-    (void) state;
 
     for (s = 0; s < JSON_SCANS; s++) {
         pick(json_scans[s]);
@@ -165,12 +162,9 @@ find_root(json_scan_pt scan)
 }
 
 
-static void
-test_root(void **state)
+TEST(test_root)
 {
     size_t  s;
-
-    (void) state;
 
     for (s = 0; s < JSON_SCANS; s++) {
         find_root(json_scans[s]);
@@ -238,12 +232,9 @@ find_duplicates(json_scan_pt scan)
 }
 
 
-static void
-test_duplicates(void **state)
+TEST(test_duplicates)
 {
     size_t  s;
-
-    (void) state;
 
     for (s = 0; s < JSON_SCANS; s++) {
         find_duplicates(json_scans[s]);
@@ -251,14 +242,4 @@ test_duplicates(void **state)
 }
 
 
-int
-main(void)
-{
-    const struct CMUnitTest  tests[] = {
-        cmocka_unit_test(test_pick),
-        cmocka_unit_test(test_root),
-        cmocka_unit_test(test_duplicates),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -73,12 +73,9 @@ accepted(mcp_str_t text)
 }
 
 
-static void
-test_cases(void **state)
+TEST(test_cases)
 {
     size_t  i;
-
-    (void) state;
 
     for (i = 0; i < sizeof(json_accepted) / sizeof(json_case_t); i++) {
         if (!accepted(json_accepted[i].text)) {
@@ -96,14 +93,11 @@ test_cases(void **state)
 
 /* Each byte at each position of strings with up to two blocks of bytes, which
  * the scanner compares at once. */
-static void
-test_bytes(void **state)
+TEST(test_bytes)
 {
     char      text[48];
     size_t    len, at, wrong;
     unsigned  c;
-
-    (void) state;
 
     for (len = 1; len < 36; len++) {
         for (at = 0; at < len; at++) {
@@ -132,8 +126,7 @@ test_bytes(void **state)
 
 
 /* Characters of two to four bytes, complete and cut off, at each position. */
-static void
-test_characters(void **state)
+TEST(test_characters)
 {
     char         text[40];
     size_t       at, i, k, len;
@@ -142,8 +135,6 @@ test_characters(void **state)
         "\xee\x80\x80", "\xef\xbf\xbf", "\xf0\x90\x80\x80",
         "\xf4\x8f\xbf\xbf"
     };
-
-    (void) state;
 
     for (at = 1; at < 20; at++) {
         for (i = 0; i < sizeof(characters) / sizeof(characters[0]); i++) {
@@ -197,12 +188,9 @@ static const struct {
 };
 
 
-static void
-test_places(void **state)
+TEST(test_places)
 {
     size_t  i;
-
-    (void) state;
 
     for (i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
         assert_int_equal(scan(test_str(places[i].text)), places[i].offset);
@@ -212,8 +200,7 @@ test_places(void **state)
 
 /* Memory is allocated only if the depth exceeds 128, for which the parser has
  * a stack without allocation. The memory is freed with the arena. */
-static void
-test_memory(void **state)
+TEST(test_memory)
 {
     int                rc;
     char               text[2 * DEPTH];
@@ -221,8 +208,6 @@ test_memory(void **state)
     test_mem_t         tm;
     mcp_arena_t        arena;
     mcp_json_value_t   root;
-
-    (void) state;
 
     for (depth = 1; depth <= DEPTH; depth++) {
         memset(text, '[', depth);
@@ -250,16 +235,4 @@ test_memory(void **state)
 }
 
 
-int
-main(void)
-{
-    const struct CMUnitTest  tests[] = {
-        cmocka_unit_test(test_cases),
-        cmocka_unit_test(test_bytes),
-        cmocka_unit_test(test_characters),
-        cmocka_unit_test(test_places),
-        cmocka_unit_test(test_memory),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -120,14 +120,11 @@ scan(const mcp_mem_t *mem, mcp_str_t text, mcp_json_error_t *error)
 }
 
 
-static void
-test_grammar(void **state)
+TEST(test_grammar)
 {
     size_t            i;
     test_mem_t        tm;
     mcp_json_error_t  error;
-
-    (void) state;
 
     test_mem_init(&tm);
 
@@ -159,16 +156,13 @@ test_grammar(void **state)
 
 
 /* No proper prefix of a JSON text is JSON. */
-static void
-test_prefixes(void **state)
+TEST(test_prefixes)
 {
     size_t               n;
     test_mem_t           tm;
     static const char    text[] =
         "{\"a\":[1,-2.5e3,\"x\\u00e9\\\"\",true,null],\"b\":{\"c\":\"\xe2\x82"
         "\xac\"},\"long\":\"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\"}";
-
-    (void) state;
 
     test_mem_init(&tm);
 
@@ -197,14 +191,11 @@ static const struct {
 };
 
 
-static void
-test_places(void **state)
+TEST(test_places)
 {
     size_t            i;
     test_mem_t        tm;
     mcp_json_error_t  error;
-
-    (void) state;
 
     test_mem_init(&tm);
 
@@ -220,15 +211,12 @@ test_places(void **state)
 }
 
 
-static void
-test_depth(void **state)
+TEST(test_depth)
 {
     char              *text;
     size_t             n, i, pair;
     test_mem_t         tm;
     mcp_json_error_t   error;
-
-    (void) state;
 
     test_mem_init(&tm);
 
@@ -290,15 +278,4 @@ test_depth(void **state)
 }
 
 
-int
-main(void)
-{
-    const struct CMUnitTest  tests[] = {
-        cmocka_unit_test(test_grammar),
-        cmocka_unit_test(test_prefixes),
-        cmocka_unit_test(test_places),
-        cmocka_unit_test(test_depth),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -8,8 +8,7 @@
 #include "json/mcp_json.h"
 
 
-static void
-test_iter(void **state)
+TEST(test_iter)
 {
     int                n;
     mcp_str_t          key;
@@ -34,8 +33,6 @@ test_iter(void **state)
         "\"d\":{ },\n\"e\":true\t,\"f\":null} ";
     static const char  array[] =
         "[1,\"}]\\\\\" , [ {\"x\":\"]\"}, 2 ],{ },\ntrue\t,null ]";
-
-    (void) state;
 
     mcp_json_iter_init(&iter, mcp_str(object));
 
@@ -70,8 +67,7 @@ test_iter(void **state)
 }
 
 
-static void
-test_get(void **state)
+TEST(test_get)
 {
     mcp_json_value_t  object = {
         MCP_JSON_OBJECT,
@@ -80,8 +76,6 @@ test_get(void **state)
     mcp_json_value_t  string = { MCP_JSON_STRING, mcp_str("\"{}\"") };
     mcp_json_value_t  none = { MCP_JSON_NONE, mcp_null_str };
     mcp_json_value_t  value;
-
-    (void) state;
 
     value = mcp_json_get(&object, mcp_str("b"));
     assert_int_equal(value.type, MCP_JSON_NUMBER);
@@ -124,15 +118,12 @@ static const struct {
 };
 
 
-static void
-test_unescape(void **state)
+TEST(test_unescape)
 {
     size_t        i;
     mcp_str_t     out, text;
     test_mem_t    tm;
     mcp_arena_t   arena;
-
-    (void) state;
 
     test_mem_init(&tm);
 
@@ -184,13 +175,10 @@ test_unescape(void **state)
 }
 
 
-static void
-test_add_key(void **state)
+TEST(test_add_key)
 {
     mcp_buf_t   buf;
     test_mem_t  tm;
-
-    (void) state;
 
     test_mem_init(&tm);
     mcp_buf_init(&buf, &tm.mem, 100);
@@ -208,11 +196,8 @@ test_add_key(void **state)
 }
 
 
-static void
-test_count(void **state)
+TEST(test_count)
 {
-    (void) state;
-
     assert_int_equal(mcp_json_count(mcp_str("[]"), 9), 0);
     assert_int_equal(mcp_json_count(mcp_str("[1,[2,3],{}]"), 9), 3);
     assert_int_equal(mcp_json_count(mcp_str("[1,[2,3],{}]"), 2), 2);
@@ -220,13 +205,10 @@ test_count(void **state)
 }
 
 
-static void
-test_add_line(void **state)
+TEST(test_add_line)
 {
     mcp_buf_t   buf;
     test_mem_t  tm;
-
-    (void) state;
 
     test_mem_init(&tm);
     mcp_buf_init(&buf, &tm.mem, 20);
@@ -243,12 +225,9 @@ test_add_line(void **state)
 }
 
 
-static void
-test_get_once(void **state)
+TEST(test_get_once)
 {
     mcp_json_value_t  object, value;
-
-    (void) state;
 
     object = (mcp_json_value_t) {
         MCP_JSON_OBJECT, mcp_str("{\"a\":1,\"b\":2,\"\\u0062\":3,\"c\":null}")
@@ -271,8 +250,7 @@ test_get_once(void **state)
 
 /* White space between tokens is removed; strings, numbers and the order of
  * members do not change. */
-static void
-test_compact(void **state)
+TEST(test_compact)
 {
     static const struct {
         const char  *text;
@@ -293,8 +271,6 @@ test_compact(void **state)
     mcp_buf_t   buf;
     test_mem_t  tm;
 
-    (void) state;
-
     test_mem_init(&tm);
 
     for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
@@ -308,19 +284,4 @@ test_compact(void **state)
 }
 
 
-int
-main(void)
-{
-    const struct CMUnitTest  tests[] = {
-        cmocka_unit_test(test_iter),
-        cmocka_unit_test(test_get),
-        cmocka_unit_test(test_get_once),
-        cmocka_unit_test(test_unescape),
-        cmocka_unit_test(test_add_key),
-        cmocka_unit_test(test_count),
-        cmocka_unit_test(test_add_line),
-        cmocka_unit_test(test_compact),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

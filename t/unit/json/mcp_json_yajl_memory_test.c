@@ -20,8 +20,7 @@ scan(mcp_arena_t *arena, const char *text, size_t len, mcp_json_value_t *root)
 
 
 /* Long tokens, complete or cut off: the memory for yajl is sufficient. */
-static void
-test_long(void **state)
+TEST(test_long)
 {
     char              *text;
     size_t             n, k, len;
@@ -32,8 +31,6 @@ test_long(void **state)
         2000, 2043, 2044, 2045, 2046, 2047, 2048, 2049, 4093, 4094, 4095,
         4096, 4097, 8190, 8191, 8192, 100000, 1048574, 1048576
     };
-
-    (void) state;
 
     test_mem_init(&tm);
     mcp_arena_init(&arena, &tm.mem);
@@ -75,16 +72,13 @@ test_long(void **state)
 
 
 /* A scan keeps no memory of the arena; the next scan uses the same memory. */
-static void
-test_scratch(void **state)
+TEST(test_scratch)
 {
     int                i;
     char              *p;
     test_mem_t         tm;
     mcp_arena_t        arena;
     mcp_json_value_t   root;
-
-    (void) state;
 
     test_mem_init(&tm);
     mcp_arena_init(&arena, &tm.mem);
@@ -108,13 +102,4 @@ test_scratch(void **state)
 }
 
 
-int
-main(void)
-{
-    const struct CMUnitTest  tests[] = {
-        cmocka_unit_test(test_long),
-        cmocka_unit_test(test_scratch),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

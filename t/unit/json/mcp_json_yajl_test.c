@@ -27,16 +27,13 @@ static const struct {
 };
 
 
-static void
-test_places(void **state)
+TEST(test_places)
 {
     size_t             i;
     test_mem_t         tm;
     mcp_arena_t        arena;
     mcp_json_error_t   error;
     mcp_json_value_t   root;
-
-    (void) state;
 
     test_mem_init(&tm);
     mcp_arena_init(&arena, &tm.mem);
@@ -55,16 +52,13 @@ test_places(void **state)
 }
 
 
-static void
-test_memory(void **state)
+TEST(test_memory)
 {
     int                rc;
     size_t             k;
     test_mem_t         tm;
     mcp_arena_t        arena;
     mcp_json_value_t   root;
-
-    (void) state;
 
     for (k = 1; /* void */ ; k++) {
         test_mem_init(&tm);
@@ -88,13 +82,4 @@ test_memory(void **state)
 }
 
 
-int
-main(void)
-{
-    const struct CMUnitTest  tests[] = {
-        cmocka_unit_test(test_places),
-        cmocka_unit_test(test_memory),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

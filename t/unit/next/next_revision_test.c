@@ -22,11 +22,8 @@ discover(const char *version, const char *body)
 }
 
 
-static void
-rows(void **state)
+TEST(rows)
 {
-    (void) state;
-
     assert_int_equal(mcp_revision_next(MCP_REVISION_NONE),
                      MCP_REVISION_2001_01_01);
     assert_int_equal(mcp_revision_next(MCP_REVISION_2001_01_01),
@@ -40,11 +37,8 @@ rows(void **state)
 }
 
 
-static void
-the_next_one(void **state)
+TEST(the_next_one)
 {
-    (void) state;
-
     discover("2031-01-01", REQUEST_OF("2031-01-01"));
     assert_int_equal(a.status, 200);
     has(a.text, "\"supportedVersions\":[\"2031-01-01\",\"2026-07-28\"]");
@@ -82,12 +76,9 @@ the_next_one(void **state)
 }
 
 
-static void
-an_older_one(void **state)
+TEST(an_older_one)
 {
     char  old[MCP_SESSION_TEXT_MAX];
-
-    (void) state;
 
     client_open(&d, old, "2001-01-01", "{}");
     client_post(&d, 1, &a, old, "[" PING "]");
@@ -98,14 +89,4 @@ an_older_one(void **state)
 }
 
 
-int
-main(void)
-{
-    const struct CMUnitTest  tests[] = {
-        test(rows),
-        test(the_next_one),
-        test(an_older_one),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(setup, teardown)

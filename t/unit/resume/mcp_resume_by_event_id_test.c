@@ -6,8 +6,7 @@
 
 
 /* Responses to GET with Last-Event-ID. */
-static void
-test_resume_answers(void **state)
+TEST(test_resume_answers)
 {
     static const char *const  malformed[] = {
         "x", "nonsense", "AAAAAAAAAAAAAAAAAAAAAA", "AAAAAAAAAAAAAAAAAAAAAA.",
@@ -19,8 +18,6 @@ test_resume_answers(void **state)
     size_t                  i;
     char                    id[64], other[MCP_SESSION_TEXT_MAX];
     mcp_backend_request_t  *breq;
-
-    (void) state;
 
     for (i = 0; i < ITEMS(malformed); i++) {
         client_resume(&d, 0, &a, session, malformed[i]);
@@ -88,14 +85,11 @@ test_resume_answers(void **state)
 
 /* A stream drops sent events beyond mcp_stream_buffer. A client that names an
  * event before the dropped ones gets 404. */
-static void
-test_purged(void **state)
+TEST(test_purged)
 {
     int                     i;
     char                    id[64], first[64], said[1200];
     mcp_backend_request_t  *breq;
-
-    (void) state;
 
     d.endpoint.stream_buffer = 8 * 1024;
     breq = call(0);
@@ -128,14 +122,11 @@ test_purged(void **state)
 
 /* A call that is over can be resumed until mcp_linger is over, independent of
  * the times of the store's sweeps. */
-static void
-test_due(void **state)
+TEST(test_due)
 {
     int                     phase;
     char                    id[64];
     mcp_backend_request_t  *breq;
-
-    (void) state;
 
     for (phase = 0; phase < 1000; phase += 250) {
         client_post(&d, 0, &a, session, CALL);
@@ -162,14 +153,4 @@ test_due(void **state)
 }
 
 
-int
-main(void)
-{
-    const struct CMUnitTest  tests[] = {
-        test(test_resume_answers),
-        test(test_purged),
-        test(test_due)
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(setup, teardown)

@@ -14,13 +14,10 @@ static char  old[4096];
  * response is a new stream with a new URL. The old URL is valid until the
  * client uses the new one.
  */
-static void
-test_generations(void **state)
+TEST(test_generations)
 {
     int                     turn;
     mcp_backend_request_t  *breq;
-
-    (void) state;
 
     begin(NEW);
     breq = linked(1);
@@ -103,13 +100,10 @@ test_generations(void **state)
 
 /* A superseded URL stays invalid as long as its stream exists: for the
  * x-mcp-max-wait of the tool, and while a client reads the stream. */
-static void
-test_spent(void **state)
+TEST(test_spent)
 {
     int   i;
     char  error[256];
-
-    (void) state;
 
     mcp_catalog_free(d.catalog);
     assert_int_equal(mcp_catalog_create(&d.te.env.mem, mcp_str(
@@ -149,12 +143,9 @@ test_spent(void **state)
 
 /* A connection that a client has resumed by an event id stays open for 20
  * rounds of questions: the superseded URL stays invalid. */
-static void
-test_spent_meanwhile(void **state)
+TEST(test_spent_meanwhile)
 {
     int  i;
-
-    (void) state;
 
     begin(MIDDLE);
     linked(0);
@@ -188,14 +179,4 @@ test_spent_meanwhile(void **state)
 }
 
 
-int
-main(void)
-{
-    const struct CMUnitTest  tests[] = {
-        test(test_generations),
-        test(test_spent),
-        test(test_spent_meanwhile)
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(setup, teardown)

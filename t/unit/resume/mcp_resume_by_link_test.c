@@ -11,12 +11,9 @@ static char              old[4096];
 static mcp_stream_ref_t  shared;
 
 
-static void
-test_gap(void **state)
+TEST(test_gap)
 {
     mcp_backend_request_t  *breq;
-
-    (void) state;
 
     begin(NEW);
     d.endpoint.stream_buffer = 8 * 1024;
@@ -39,12 +36,9 @@ test_gap(void **state)
 
 /* GET of a stream's URL, with and without Last-Event-ID, with and without a
  * session. */
-static void
-test_get(void **state)
+TEST(test_get)
 {
     mcp_backend_request_t  *breq;
-
-    (void) state;
 
     begin(NEW);
     breq = linked(2);
@@ -106,12 +100,9 @@ test_get(void **state)
 
 /* A connection is lost before the first byte of the response's body: the URL
  * in the head resumes the stream. */
-static void
-test_head_only(void **state)
+TEST(test_head_only)
 {
     mcp_backend_request_t  *breq;
-
-    (void) state;
 
     begin(NEW);
     breq = linked(0);
@@ -126,11 +117,8 @@ test_head_only(void **state)
 
 /* The client has answered the questions, but the answers have not reached the
  * process of the call: GET waits instead of responding with 204. */
-static void
-test_answers_under_way(void **state)
+TEST(test_answers_under_way)
 {
-    (void) state;
-
     begin(NEW);
     asked(linked(1));
     driver_pause(&d, 0, 1);
@@ -159,11 +147,8 @@ test_answers_under_way(void **state)
 
 /* Questions are stored after the connection has last read its stream: they are
  * sent before the connection ends. */
-static void
-test_asked_meanwhile(void **state)
+TEST(test_asked_meanwhile)
 {
-    (void) state;
-
     begin(NEW);
     (void) linked(1);
     client_close(&d, &a);
@@ -191,11 +176,8 @@ test_asked_meanwhile(void **state)
 /* The client sends its answers twice: the call ignores the second copy. A GET
  * waits until that copy has reached the call, and ends when the call has
  * ignored it. */
-static void
-test_answer_again(void **state)
+TEST(test_answer_again)
 {
-    (void) state;
-
     begin(NEW);
     d.endpoint.keepalive = 0;
     asked(linked(1));
@@ -229,12 +211,9 @@ test_answer_again(void **state)
 /* In a batch, the request that asked a question has ended and the other
  * request is active: GET for later events waits for the other request and does
  * not return 204. */
-static void
-test_batch(void **state)
+TEST(test_batch)
 {
     mcp_backend_request_t  *breq;
-
-    (void) state;
 
     begin(OLD);
     send_to(0, &a, session, "POST", "/mcp", NULL, "[" CALL "," CALL8 "]");
@@ -265,12 +244,9 @@ test_batch(void **state)
 
 /* The client answers two questions one after the other: the new URL is for the
  * remaining question, which is sent again because it may not have arrived. */
-static void
-test_some_answers(void **state)
+TEST(test_some_answers)
 {
     char  second[64];
-
-    (void) state;
 
     begin(NEW);
     linked(1);
@@ -315,12 +291,9 @@ test_some_answers(void **state)
  * another URL, which begins at the same event; the use of that URL invalidates
  * the previous one.
  */
-static void
-test_last_answer(void **state)
+TEST(test_last_answer)
 {
     char  first[64];
-
-    (void) state;
 
     begin(NEW);
     linked(1);
@@ -354,8 +327,7 @@ test_last_answer(void **state)
 /* Events that were written may not have arrived. The stream in the response to
  * the answers begins after the last event of which the answers, the URL or
  * Last-Event-ID prove that it has arrived. */
-static void
-test_proven(void **state)
+TEST(test_proven)
 {
     static const struct {
         int  from_get;                 /* 1 if the client has got its URL by a
@@ -372,8 +344,6 @@ test_proven(void **state)
     char                    path[512], named[64], id[64];
     size_t                  i;
     mcp_backend_request_t  *breq;
-
-    (void) state;
 
     for (i = 0; i < ITEMS(cases); i++) {
         begin(NEW);
@@ -437,11 +407,8 @@ answered_again(const char *body)
  * URL, where the first answers count, or by a GET with Last-Event-ID at the
  * endpoint.
  */
-static void
-test_answer_lost(void **state)
+TEST(test_answer_lost)
 {
-    (void) state;
-
     begin(NEW);
     linked(1);
     asked(d.breqs[0]);
@@ -510,12 +477,9 @@ test_answer_lost(void **state)
 /* A connection that has got a URL in its head may be closed after
  * mcp_close_after, before the response of the call. The last field that it
  * gets is "retry". */
-static void
-test_closed_at_will(void **state)
+TEST(test_closed_at_will)
 {
     mcp_backend_request_t  *breq;
-
-    (void) state;
 
     d.endpoint.close_after = 3000;
     begin(NEW);
@@ -543,11 +507,8 @@ test_closed_at_will(void **state)
 
 
 /* A client that has ignored the URL resumes by Last-Event-ID. */
-static void
-test_ignored(void **state)
+TEST(test_ignored)
 {
-    (void) state;
-
     begin(NEW);
     linked(0);
     end_with(d.breqs[0], ASK "\n");
@@ -572,14 +533,11 @@ test_ignored(void **state)
 
 /* In every revision, a stream with a URL ends after questions and after
  * mcp_close_after, and the client may resume by its URL or by an event id. */
-static void
-test_revisions(void **state)
+TEST(test_revisions)
 {
     static const char *const  revisions[] = { "2024-11-05", OLD, MIDDLE, NEW };
 
     size_t  i;
-
-    (void) state;
 
     for (i = 0; i < ITEMS(revisions); i++) {
         d.endpoint.close_after = 0;
@@ -636,14 +594,11 @@ test_revisions(void **state)
 
 /* A token, and the name of the URL's argument, may be percent-encoded. If the
  * URL has the argument several times, the last one counts. */
-static void
-test_encoded(void **state)
+TEST(test_encoded)
 {
     char                    text[2048], *p;
     const char *secret, *q;
     mcp_backend_request_t  *breq;
-
-    (void) state;
 
     begin(NEW);
     breq = linked(1);
@@ -689,14 +644,11 @@ post_is(const char *target, const char *body, int status, const char *part)
 }
 
 
-static void
-test_refused(void **state)
+TEST(test_refused)
 {
     size_t                  k, n;
     char                    bad[1024];
     mcp_backend_request_t  *breq;
-
-    (void) state;
 
     begin(NEW);
     breq = linked(1);
@@ -780,8 +732,7 @@ test_refused(void **state)
 
 /* Last-Event-ID with a URL: a malformed event id (400) is distinguished from
  * an event that the stream does not have (404), as at the endpoint. */
-static void
-test_event_ids(void **state)
+TEST(test_event_ids)
 {
     static const struct {
         const char  *id;               /* value of Last-Event-ID; "S" is
@@ -800,8 +751,6 @@ test_event_ids(void **state)
     size_t  i, k;
 
     static const char *const  methods[] = { "GET", "POST" };
-
-    (void) state;
 
     begin(NEW);
     asked(linked(0));
@@ -830,8 +779,7 @@ test_event_ids(void **state)
 
 /* A protocol version that is not supported is rejected, with and without a
  * session. */
-static void
-test_revision(void **state)
+TEST(test_revision)
 {
     static const struct {
         const char  *of;
@@ -849,8 +797,6 @@ test_revision(void **state)
 
     size_t                  i;
     mcp_backend_request_t  *breq;
-
-    (void) state;
 
     begin(NEW);
     breq = linked(1);
@@ -881,12 +827,9 @@ test_revision(void **state)
 
 /* The zone has no room for the answers: 503, and the call does not change. The
  * same POST succeeds later. */
-static void
-test_full(void **state)
+TEST(test_full)
 {
     mcp_stream_ref_t  ref;
-
-    (void) state;
 
     begin(NEW);
     linked(0);
@@ -918,13 +861,10 @@ test_full(void **state)
 
 /* An array of answers may be longer than mcp_stream_buffer and have more
  * elements than mcp_max_batch. */
-static void
-test_large(void **state)
+TEST(test_large)
 {
     int     i;
     size_t  len;
-
-    (void) state;
 
     begin(NEW);
     d.endpoint.stream_buffer = 2 * 1024;
@@ -966,11 +906,8 @@ test_large(void **state)
 
 /* The client POSTs answers after mcp_input_timeout: the response is the stream
  * with the error of the tool. */
-static void
-test_too_late(void **state)
+TEST(test_too_late)
 {
-    (void) state;
-
     begin(NEW);
     d.endpoint.input_timeout = 5000;
     asked(linked(1));
@@ -987,11 +924,8 @@ test_too_late(void **state)
 }
 
 
-static void
-test_listener(void **state)
+TEST(test_listener)
 {
-    (void) state;
-
     begin(NEW);
     send_to(0, &a, session, "GET", "/mcp", NULL, "");
     assert_non_null(link_of(&a, url));
@@ -1115,8 +1049,7 @@ unknown(void)
 
 /* A client gets the URL of a stream when Redis has acknowledged the stream, or
  * after MCP_OPERATION_TIME. */
-static void
-test_unknown(void **state)
+TEST(test_unknown)
 {
     mcp_backend_request_t  *breq;
 
@@ -1126,8 +1059,6 @@ test_unknown(void **state)
         .replicate = share,
         .changed = changed
     };
-
-    (void) state;
 
     begin(NEW);
     d.process[0].worker->cluster_hooks = &hooks;
@@ -1165,45 +1096,11 @@ test_unknown(void **state)
 }
 
 
-static void
-test_no_memory(void **state)
+TEST(test_no_memory)
 {
-    (void) state;
-
     begin(NEW);
     fail_each(no_memory);
 }
 
 
-int
-main(void)
-{
-    const struct CMUnitTest  tests[] = {
-        test(test_gap),
-        test(test_get),
-        test(test_head_only),
-        test(test_closed_at_will),
-        test(test_answers_under_way),
-        test(test_asked_meanwhile),
-        test(test_answer_again),
-        test(test_batch),
-        test(test_some_answers),
-        test(test_last_answer),
-        test(test_proven),
-        test(test_answer_lost),
-        test(test_ignored),
-        test(test_revisions),
-        test(test_encoded),
-        test(test_refused),
-        test(test_event_ids),
-        test(test_revision),
-        test(test_full),
-        test(test_large),
-        test(test_too_late),
-        test(test_listener),
-        test(test_unknown),
-        test(test_no_memory)
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(setup, teardown)

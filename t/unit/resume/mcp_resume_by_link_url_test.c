@@ -6,8 +6,7 @@
 #include "link_cases.h"
 
 
-static void
-test_header(void **state)
+TEST(test_header)
 {
     static const struct {
         const char  *host;
@@ -54,8 +53,6 @@ test_header(void **state)
     };
 
     size_t  i;
-
-    (void) state;
 
     begin(NEW);
 
@@ -112,8 +109,7 @@ test_header(void **state)
 
 /* An origin with variables may have an invalid value: that is logged at most
  * once a minute. */
-static void
-test_origin_told(void **state)
+TEST(test_origin_told)
 {
     static const struct {
         const char  *origin;
@@ -131,8 +127,6 @@ test_origin_told(void **state)
 
     size_t    i;
     unsigned  before;
-
-    (void) state;
 
     begin(NEW);
     d.te.env.log_level = MCP_LOG_WARN;
@@ -163,14 +157,11 @@ test_origin_told(void **state)
 
 /* A target of 2048 bytes, most of which are percent-encoded, has a URL; a
  * target of 2049 bytes has none. */
-static void
-test_long_target(void **state)
+TEST(test_long_target)
 {
     static char  target[2048 + 2];
 
     int  more;
-
-    (void) state;
 
     begin(NEW);
 
@@ -200,8 +191,7 @@ test_long_target(void **state)
 
 
 /* The tokens that logs mask in a request line, a target or a query. */
-static void
-test_secret(void **state)
+TEST(test_secret)
 {
     static const struct {
         const char  *text;
@@ -236,8 +226,6 @@ test_secret(void **state)
     size_t     i;
     mcp_str_t  rest, secret;
 
-    (void) state;
-
     begin(NEW);
 
     for (i = 0; i < ITEMS(cases); i++) {
@@ -260,15 +248,4 @@ test_secret(void **state)
 }
 
 
-int
-main(void)
-{
-    const struct CMUnitTest  tests[] = {
-        test(test_header),
-        test(test_origin_told),
-        test(test_long_target),
-        test(test_secret)
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(setup, teardown)

@@ -48,12 +48,9 @@ resume_of(const char *id, const char *of)
 
 
 /* The policy is the first event, and contains the configured times. */
-static void
-test_policy(void **state)
+TEST(test_policy)
 {
     mcp_backend_request_t  *breq;
-
-    (void) state;
 
     d.endpoint.max_wait = 90500;
     d.endpoint.min_wait = 2000;
@@ -93,12 +90,9 @@ test_policy(void **state)
 }
 
 
-static void
-test_status(void **state)
+TEST(test_status)
 {
     mcp_backend_request_t  *breq;
-
-    (void) state;
 
     begin(NEW);
     breq = durable(1);
@@ -159,15 +153,12 @@ test_status(void **state)
 /* A call is resumed at another process, after Last-Event-ID, or without it
  * from the first event that is not confirmed. The stream continues up to the
  * response of the call, which has the original request id. */
-static void
-test_resume(void **state)
+TEST(test_resume)
 {
     mcp_backend_request_t  *breq;
     unsigned char           id[MCP_STREAM_ID_LEN];
     uint64_t                seq;
     mcp_stream_info_t       info;
-
-    (void) state;
 
     begin(NEW);
     breq = durable(2);
@@ -214,12 +205,9 @@ test_resume(void **state)
 
 /* Without Last-Event-ID a client gets all events that are kept. A log message
  * contains the number of dropped events, without the confirmed ones. */
-static void
-test_gap(void **state)
+TEST(test_gap)
 {
     mcp_backend_request_t  *breq;
-
-    (void) state;
 
     begin(NEW);
     d.endpoint.stream_buffer = 8 * 1024;
@@ -257,12 +245,9 @@ test_gap(void **state)
 
 /* After the policy, mcp_close_after ends the connection; the same holds for a
  * connection that has resumed the call. */
-static void
-test_closed_at_will(void **state)
+TEST(test_closed_at_will)
 {
     mcp_backend_request_t  *breq;
-
-    (void) state;
 
     d.endpoint.close_after = 3000;
     begin(NEW);
@@ -289,12 +274,9 @@ test_closed_at_will(void **state)
 
 
 /* A response was written to a broken connection: the client gets it again. */
-static void
-test_response_lost(void **state)
+TEST(test_response_lost)
 {
     mcp_backend_request_t  *breq;
-
-    (void) state;
 
     begin(NEW);
     breq = durable(1);
@@ -337,13 +319,10 @@ busy_lock(void *ctx)
 /* The stream of a call is full (mcp_max_events), and its first consumer reads
  * while another connection resumes it: the resumption does not fail because
  * events are dropped meanwhile. */
-static void
-test_busy(void **state)
+TEST(test_busy)
 {
     int                     i;
     mcp_backend_request_t  *breq;
-
-    (void) state;
 
     begin(NEW);
     d.endpoint.max_events = 2;
@@ -374,14 +353,11 @@ test_busy(void **state)
 }
 
 
-static void
-test_refused(void **state)
+TEST(test_refused)
 {
     size_t                  k;
     char                    bad[512];
     mcp_backend_request_t  *breq;
-
-    (void) state;
 
     begin(NEW);
     breq = durable(1);
@@ -449,12 +425,9 @@ test_refused(void **state)
 
 /* The token of a principal's call is rejected in a session without a
  * principal. */
-static void
-test_principal(void **state)
+TEST(test_principal)
 {
     mcp_backend_request_t  *breq;
-
-    (void) state;
 
     breq = call_as("alice", "{\"experimental\":{\"resumableRequests\":{}}}");
     begin(NEW);
@@ -468,13 +441,10 @@ test_principal(void **state)
 
 /* Each status request and each resumption restarts mcp_max_wait, at any
  * process. */
-static void
-test_time(void **state)
+TEST(test_time)
 {
     int                     i;
     mcp_backend_request_t  *breq;
-
-    (void) state;
 
     d.endpoint.max_wait = 5000;
     d.endpoint.call_timeout = 600000;
@@ -507,12 +477,9 @@ test_time(void **state)
 
 
 /* Request ids with different spellings and the same value are equal. */
-static void
-test_ids(void **state)
+TEST(test_ids)
 {
     mcp_backend_request_t  *breq;
-
-    (void) state;
 
     begin(NEW);
     client_post(&d, 0, &a, session,
@@ -547,12 +514,9 @@ both_tokens(void)
 
 
 /* Each request of a batch has its own policy; the batch has one stream. */
-static void
-test_batch(void **state)
+TEST(test_batch)
 {
     char  body[2048];
-
-    (void) state;
 
     begin(OLD);
     client_post(&d, 0, &a, session, "[" CALL "," PING "," CALL8 "]");
@@ -652,12 +616,9 @@ batch_asks(void)
 
 
 /* Each request of a batch has its own status. */
-static void
-test_batch_status(void **state)
+TEST(test_batch_status)
 {
     mcp_backend_request_t  *breq;
-
-    (void) state;
 
     begin(OLD);
     batch("[" PING "," CALL "," CALL8 "]");
@@ -699,12 +660,9 @@ test_batch_status(void **state)
 /* The request of a batch that has asked a question ends, by an answer, by
  * mcp_input_timeout or by a cancellation: the batch then has no open
  * question. */
-static void
-test_batch_asked(void **state)
+TEST(test_batch_asked)
 {
     int  way;
-
-    (void) state;
 
     d.endpoint.call_timeout = 100000;
     begin(OLD);
@@ -745,11 +703,8 @@ test_batch_asked(void **state)
 
 /* A cancelled request of a batch has no response, and the response of the
  * other request is kept. */
-static void
-test_batch_cancelled(void **state)
+TEST(test_batch_cancelled)
 {
-    (void) state;
-
     begin(OLD);
     batch("[" CALL "," CALL8 "]");
     backend_answer(&d, d.breqs[0], RESULT);
@@ -777,11 +732,8 @@ test_batch_cancelled(void **state)
 
 /* The process of the call dies: the call has failed and the client gets an
  * error, but the token of the call is still valid. */
-static void
-test_owner_dies(void **state)
+TEST(test_owner_dies)
 {
-    (void) state;
-
     begin(NEW);
     durable(1);
     driver_kill(&d, 0);
@@ -798,13 +750,10 @@ test_owner_dies(void **state)
 
 /* The zone has no room for the policy: the call gets no stream, and its client
  * gets an error. */
-static void
-test_full(void **state)
+TEST(test_full)
 {
     mcp_backend_request_t  *breq;
     mcp_stream_ref_t        ref;
-
-    (void) state;
 
     begin(NEW);
     breq = call(0);
@@ -847,40 +796,12 @@ no_memory(void)
 }
 
 
-static void
-test_no_memory(void **state)
+TEST(test_no_memory)
 {
-    (void) state;
-
     begin(NEW);
     strcpy(token, "x");
     fail_each(no_memory);
 }
 
 
-int
-main(void)
-{
-    const struct CMUnitTest  tests[] = {
-        test(test_policy),
-        test(test_status),
-        test(test_resume),
-        test(test_gap),
-        test(test_closed_at_will),
-        test(test_response_lost),
-        test(test_busy),
-        test(test_refused),
-        test(test_principal),
-        test(test_time),
-        test(test_ids),
-        test(test_batch),
-        test(test_batch_status),
-        test(test_batch_asked),
-        test(test_batch_cancelled),
-        test(test_owner_dies),
-        test(test_full),
-        test(test_no_memory)
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(setup, teardown)

@@ -46,13 +46,10 @@ resume_it(void)
 }
 
 
-static void
-test_create(void **state)
+TEST(test_create)
 {
     char                    end[512];
     mcp_backend_request_t  *breq;
-
-    (void) state;
 
     d.endpoint.max_wait = 90000;
     d.endpoint.min_wait = 1500;
@@ -92,12 +89,9 @@ test_create(void **state)
 }
 
 
-static void
-test_poll(void **state)
+TEST(test_poll)
 {
     mcp_backend_request_t  *breq;
-
-    (void) state;
 
     begin(NEW);
     breq = durable(1);
@@ -141,12 +135,9 @@ test_poll(void **state)
 }
 
 
-static void
-test_poll_all(void **state)
+TEST(test_poll_all)
 {
     mcp_backend_request_t  *breq;
-
-    (void) state;
 
     begin(NEW);
     ask(session, "{\"jsonrpc\":\"2.0\",\"id\":1,"
@@ -196,14 +187,11 @@ locks_of(const char *body)
 
 /* stream/poll/all lists all active streams, and at most 256 streams that are
  * over and whose events were sent. */
-static void
-test_poll_many(void **state)
+TEST(test_poll_many)
 {
     int                     i;
     unsigned                poll_locks, cancel_locks;
     mcp_backend_request_t  *breq;
-
-    (void) state;
 
     poll_locks = 0;
     cancel_locks = 0;
@@ -276,13 +264,10 @@ now_it_is_sent(void *ctx)
 
 /* stream/poll/all lists each stream once, even if the stream moves to the list
  * of lingering streams while the response is made. */
-static void
-test_poll_once(void **state)
+TEST(test_poll_once)
 {
     unsigned char           id[MCP_STREAM_ID_LEN];
     mcp_backend_request_t  *breq;
-
-    (void) state;
 
     begin(NEW);
     breq = durable(1);
@@ -314,13 +299,10 @@ test_poll_once(void **state)
 
 /* stream/resume as a request, whose result is sent at the end of the stream,
  * and as a notification. */
-static void
-test_resume(void **state)
+TEST(test_resume)
 {
     char                    end[512];
     mcp_backend_request_t  *breq;
-
-    (void) state;
 
     begin(NEW);
     breq = durable(2);
@@ -374,11 +356,8 @@ test_resume(void **state)
 
 /* At a process that stops, a stream that is over ends as usual: with the
  * response, the result of stream/resume, and stream/end. */
-static void
-test_over_and_stopping(void **state)
+TEST(test_over_and_stopping)
 {
-    (void) state;
-
     begin(NEW);
     end_with_result(durable(1));
     client_close(&d, &a);
@@ -395,13 +374,10 @@ test_over_and_stopping(void **state)
 
 /* The result of stream/resume and stream/end are complete even if the client's
  * connection is pulled with the smallest buffer. */
-static void
-test_pieces(void **state)
+TEST(test_pieces)
 {
     char                    id[300];
     mcp_backend_request_t  *breq;
-
-    (void) state;
 
     begin(NEW);
     breq = durable(1);
@@ -427,12 +403,9 @@ test_pieces(void **state)
 
 
 /* Several resumption methods for one call. */
-static void
-test_mixed(void **state)
+TEST(test_mixed)
 {
     mcp_backend_request_t  *breq;
-
-    (void) state;
 
     client_open(&d, session, NEW, "{\"experimental\":{\"streams\":{},"
                 "\"resumableRequests\":{}}}");
@@ -462,12 +435,9 @@ test_mixed(void **state)
 
 /* A superseded connection gets neither stream/end nor the result of
  * stream/resume, because the stream continues at another connection. */
-static void
-test_superseded(void **state)
+TEST(test_superseded)
 {
     mcp_backend_request_t  *breq;
-
-    (void) state;
 
     begin(NEW);
     breq = durable(1);
@@ -491,14 +461,11 @@ test_superseded(void **state)
 }
 
 
-static void
-test_refused(void **state)
+TEST(test_refused)
 {
     size_t                  k;
     char                    bad[512], second[64];
     mcp_backend_request_t  *breq;
-
-    (void) state;
 
     begin(NEW);
     breq = durable(1);
@@ -552,12 +519,9 @@ test_refused(void **state)
 
 
 /* The stream id and the token of another principal are rejected. */
-static void
-test_principal(void **state)
+TEST(test_principal)
 {
     mcp_backend_request_t  *breq;
-
-    (void) state;
 
     breq = call_as("alice", "{\"streams\":{}}");
 
@@ -580,13 +544,10 @@ test_principal(void **state)
 
 
 /* Each poll restarts mcp_max_wait; without a poll the call is aborted. */
-static void
-test_abandoned(void **state)
+TEST(test_abandoned)
 {
     int                     i;
     mcp_backend_request_t  *breq;
-
-    (void) state;
 
     d.endpoint.max_wait = 3000;
     d.endpoint.call_timeout = 600000;
@@ -611,13 +572,10 @@ test_abandoned(void **state)
 
 /* A request whose _meta.streamId names another stream gets its own response or
  * stream; the named stream is not affected. */
-static void
-test_named(void **state)
+TEST(test_named)
 {
     char                    first[64];
     mcp_backend_request_t  *breq;
-
-    (void) state;
 
     begin(NEW);
     breq = durable(1);
@@ -666,11 +624,8 @@ test_named(void **state)
 
 /* mcp_max_wait 0: the client gets the resumeInterval {"max":0}, polling and
  * resuming are refused, and the call ends with its connection. */
-static void
-test_not_resumable(void **state)
+TEST(test_not_resumable)
 {
-    (void) state;
-
     d.endpoint.max_wait = 0;
     begin(NEW);
     durable(1);
@@ -692,11 +647,8 @@ test_not_resumable(void **state)
 }
 
 
-static void
-test_batch(void **state)
+TEST(test_batch)
 {
-    (void) state;
-
     begin(OLD);
     client_post(&d, 0, &a, session, "[" CALL "," CALL8 "]");
     driver_wait(&d, 1500);
@@ -725,11 +677,8 @@ test_batch(void **state)
 
 /* A request of a batch failed while the other request runs: "hasError" is true
  * until the client has confirmed the error. */
-static void
-test_batch_error(void **state)
+TEST(test_batch_error)
 {
-    (void) state;
-
     begin(OLD);
     client_post(&d, 0, &a, session, "[" CALL "," CALL8 "]");
     driver_wait(&d, 1500);
@@ -797,11 +746,8 @@ no_memory(void)
 }
 
 
-static void
-test_no_memory(void **state)
+TEST(test_no_memory)
 {
-    (void) state;
-
     begin(NEW);
     strcpy(token, "x");
     strcpy(stream, "x");
@@ -809,29 +755,4 @@ test_no_memory(void **state)
 }
 
 
-int
-main(void)
-{
-    const struct CMUnitTest  tests[] = {
-        test(test_create),
-        test(test_poll),
-        test(test_poll_all),
-        test(test_poll_many),
-        test(test_poll_once),
-        test(test_resume),
-        test(test_over_and_stopping),
-        test(test_pieces),
-        test(test_mixed),
-        test(test_superseded),
-        test(test_refused),
-        test(test_principal),
-        test(test_abandoned),
-        test(test_named),
-        test(test_not_resumable),
-        test(test_batch),
-        test(test_batch_error),
-        test(test_no_memory)
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(setup, teardown)

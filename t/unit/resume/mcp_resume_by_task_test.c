@@ -8,12 +8,9 @@
 
 /* A call has no response after mcp_task_after: its client gets a task as the
  * response. */
-static void
-test_slow(void **state)
+TEST(test_slow)
 {
     mcp_backend_request_t  *breq;
-
-    (void) state;
 
     breq = task_call(0, "echo");
     driver_wait(&d, 999);
@@ -37,12 +34,9 @@ test_slow(void **state)
 
 
 /* A stream has no response after mcp_task_after: its last event is a task. */
-static void
-test_stream(void **state)
+TEST(test_stream)
 {
     mcp_backend_request_t  *breq;
-
-    (void) state;
 
     d.endpoint.stream_after = 100;
     breq = task_call(1, "echo");
@@ -69,11 +63,8 @@ test_stream(void **state)
 
 
 /* The backend responds before mcp_task_after: no task. */
-static void
-test_in_time(void **state)
+TEST(test_in_time)
 {
-    (void) state;
-
     d.endpoint.stream_after = 100;
     end_with_result(task_call(0, "echo"));
     has_not(a.text, "task");
@@ -89,12 +80,9 @@ test_in_time(void **state)
 }
 
 
-static void
-test_detached(void **state)
+TEST(test_detached)
 {
     mcp_backend_request_t  *breq;
-
-    (void) state;
 
     modern_call(0, &a, "");
     breq = d.breqs[0];
@@ -109,12 +97,9 @@ test_detached(void **state)
 
 
 /* x-mcp-task of a tool in the catalog. */
-static void
-test_tools(void **state)
+TEST(test_tools)
 {
     mcp_backend_request_t  *breq;
-
-    (void) state;
 
     breq = task_begin(0);
     end_with_result(breq);
@@ -154,11 +139,8 @@ test_tools(void **state)
 
 /* A call ends before its client has received the id of the task: the client
  * gets the task nevertheless. */
-static void
-test_over_at_once(void **state)
+TEST(test_over_at_once)
 {
-    (void) state;
-
     end_with_result(task_call(1, "always"));
     assert_int_equal(a.status, 200);
     begin_status_listener();
@@ -170,11 +152,8 @@ test_over_at_once(void **state)
 /* A client that declared resumable requests gets a stream, except for a tool
  * that is always a task for all clients ("required"). A client that declared
  * resume tokens gets them only for calls that do not become tasks. */
-static void
-test_other_methods(void **state)
+TEST(test_other_methods)
 {
-    (void) state;
-
     d.endpoint.resume_after = 500;
 
     round_can = "{\"experimental\":{\"resumableRequests\":{}}," EXTENSION "}";
@@ -209,11 +188,8 @@ test_other_methods(void **state)
 
 /* The client disconnects before it has received the id of the task: the call
  * is cancelled. */
-static void
-test_leaving(void **state)
+TEST(test_leaving)
 {
-    (void) state;
-
     (void) task_call(0, "echo");
     client_close(&d, &a);
     assert_int_equal(d.aborts, 1);
@@ -234,12 +210,9 @@ test_leaving(void **state)
 
 
 /* The zone has no room for a task: 503, and no backend is invoked. */
-static void
-test_full(void **state)
+TEST(test_full)
 {
     mcp_stream_ref_t  ref;
-
-    (void) state;
 
     hog(&ref);
     assert_null(task_call(0, "always"));
@@ -251,20 +224,4 @@ test_full(void **state)
 }
 
 
-int
-main(void)
-{
-    const struct CMUnitTest  tests[] = {
-        task_test(test_slow),
-        task_test(test_stream),
-        task_test(test_in_time),
-        task_test(test_detached),
-        task_test(test_tools),
-        task_test(test_over_at_once),
-        task_test(test_other_methods),
-        task_test(test_leaving),
-        task_test(test_full)
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(task_setup, task_teardown)

@@ -39,12 +39,9 @@ turn(unsigned process, char *key, const char *next)
 }
 
 
-static void
-test_pages(void **state)
+TEST(test_pages)
 {
     char  key[sizeof(token)];
-
-    (void) state;
 
     begin(NEW);
     client_post(&d, 0, &a, session, CALL);
@@ -89,8 +86,7 @@ test_pages(void **state)
 
 /* Params are compared by their values: the order of members and the spelling
  * of strings and numbers do not matter. */
-static void
-test_pages_params(void **state)
+TEST(test_pages_params)
 {
     size_t  i;
 
@@ -110,8 +106,6 @@ test_pages_params(void **state)
         "\"name\":\"echo\",\"arguments\":{\"a\":1,\"b\":null}",
         "\"name\":\"echo\",\"arguments\":{\"a\":1},\"b\":1"
     };
-
-    (void) state;
 
     begin(NEW);
 
@@ -140,14 +134,11 @@ test_pages_params(void **state)
 
 /* A client uses a token twice: it gets the same response at any process, until
  * it has used the token in that response, or until mcp_linger is over. */
-static void
-test_pages_lost(void **state)
+TEST(test_pages_lost)
 {
     char               first[sizeof(token)], second[sizeof(token)];
     char               third[sizeof(token)];
     mcp_stream_ref_t   ref;
-
-    (void) state;
 
     begin(NEW);
     page();
@@ -224,13 +215,10 @@ test_pages_lost(void **state)
 
 /* Two requests have the same token: the older one gets an interim result with
  * this token. */
-static void
-test_pages_superseded(void **state)
+TEST(test_pages_superseded)
 {
     char                    key[sizeof(token)];
     mcp_backend_request_t  *breq;
-
-    (void) state;
 
     begin(NEW);
     d.endpoint.stream_after = 20000;
@@ -307,13 +295,10 @@ come_again(client_t *client, const char *key)
 
 /* The first request with a token runs, and has no stream yet. A second request
  * with this token waits, because the first connection may be lost. */
-static void
-test_pages_running(void **state)
+TEST(test_pages_running)
 {
     char                    key[sizeof(token)];
     mcp_backend_request_t  *breq;
-
-    (void) state;
 
     begin(NEW);
     d.endpoint.stream_after = 20000;
@@ -412,11 +397,8 @@ wait_without_memory(void)
 }
 
 
-static void
-test_pages_running_without_memory(void **state)
+TEST(test_pages_running_without_memory)
 {
-    (void) state;
-
     begin(NEW);
     d.endpoint.stream_after = 1000000;
     d.endpoint.call_timeout = 100000000;
@@ -434,11 +416,8 @@ test_pages_running_without_memory(void **state)
 
 /* In a batch, a token in a result is encrypted, but a request with a token is
  * rejected. */
-static void
-test_pages_batch(void **state)
+TEST(test_pages_batch)
 {
-    (void) state;
-
     begin(OLD);
     client_post(&d, 0, &a, session, "[" CALL "," PING "]");
     backend_json(&d, PAGE);
@@ -460,11 +439,8 @@ test_pages_batch(void **state)
 
 
 /* stream/poll/all does not list the stream of a kept response. */
-static void
-test_pages_and_streams(void **state)
+TEST(test_pages_and_streams)
 {
-    (void) state;
-
     begin(NEW);
     client_open(&d, session, NEW, "{\"streams\":{},\"resumeTokens\":{}}");
     page();
@@ -483,13 +459,10 @@ test_pages_and_streams(void **state)
 
 /* Equal results that are sent at the same time contain different tokens. Each
  * token can be used once, independent of the others. */
-static void
-test_pages_alike(void **state)
+TEST(test_pages_alike)
 {
     size_t       i, k;
     static char  keys[20][sizeof(token)];
-
-    (void) state;
 
     begin(NEW);
 
@@ -544,12 +517,9 @@ gets_all(const char *key, const char *first)
 
 
 /* A token whose use failed can be used again. */
-static void
-test_pages_again(void **state)
+TEST(test_pages_again)
 {
     mcp_backend_request_t  *breq;
-
-    (void) state;
 
     begin(NEW);
     page();
@@ -634,13 +604,10 @@ says(client_t *client, char *id, const char *message)
 
 /* A token whose use failed is used again: the second attempt has a new stream,
  * and event ids belong to one attempt only. */
-static void
-test_pages_again_ids(void **state)
+TEST(test_pages_again_ids)
 {
     char                    first[64], second[64];
     mcp_backend_request_t  *breq;
-
-    (void) state;
 
     begin(NEW);
     page();
@@ -692,14 +659,11 @@ test_pages_again_ids(void **state)
 
 /* The zone has no room for new streams: streams that exist can be resumed, and
  * a quick call with a backend's token succeeds, because it needs no stream. */
-static void
-test_full(void **state)
+TEST(test_full)
 {
     char                    key[sizeof(token)];
     mcp_backend_request_t  *breq;
     mcp_stream_ref_t        ref;
-
-    (void) state;
 
     begin(NEW);
     page();
@@ -739,12 +703,9 @@ passes(const char *key)
 
 
 /* A request for which no call could be created does not use up its token. */
-static void
-test_pages_unmade(void **state)
+TEST(test_pages_unmade)
 {
     unsigned long  k;
-
-    (void) state;
 
     begin(NEW);
     page();
@@ -795,13 +756,10 @@ test_pages_unmade(void **state)
 
 /* A call that got no stream, or that expired without a client, leaves its
  * token unused. */
-static void
-test_pages_unanswered(void **state)
+TEST(test_pages_unanswered)
 {
     char              key[512];
     mcp_stream_ref_t  ref;
-
-    (void) state;
 
     begin(NEW);
     page();
@@ -853,8 +811,7 @@ test_pages_unanswered(void **state)
 
 
 /* A result with "isError" gets no token. A token that is null is removed. */
-static void
-test_pages_without(void **state)
+TEST(test_pages_without)
 {
     static const char  *const results[] = {
         "{\"content\":[],\"isError\":true,\"_meta\":{"
@@ -864,8 +821,6 @@ test_pages_without(void **state)
     };
 
     size_t  i;
-
-    (void) state;
 
     begin(NEW);
 
@@ -894,8 +849,7 @@ long_page(int n)
 
 /* A backend's result with an invalid nextResumeToken is replaced by an error,
  * because the client would not detect that pages are missing. */
-static void
-test_pages_bad(void **state)
+TEST(test_pages_bad)
 {
     static const char  *const bad[] = {
         "{\"content\":[],\"nextResumeToken\":7}",
@@ -906,8 +860,6 @@ test_pages_bad(void **state)
     char               key[512];
     size_t             i;
     mcp_stream_ref_t   ref;
-
-    (void) state;
 
     begin(NEW);
     page();
@@ -955,27 +907,4 @@ test_pages_bad(void **state)
 }
 
 
-int
-main(void)
-{
-    const struct CMUnitTest  tests[] = {
-        test(test_pages),
-        test(test_pages_params),
-        test(test_pages_lost),
-        test(test_pages_superseded),
-        test(test_pages_running),
-        test(test_pages_running_without_memory),
-        test(test_pages_batch),
-        test(test_pages_and_streams),
-        test(test_pages_alike),
-        test(test_pages_again),
-        test(test_pages_again_ids),
-        test(test_full),
-        test(test_pages_unmade),
-        test(test_pages_unanswered),
-        test(test_pages_without),
-        test(test_pages_bad)
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(setup, teardown)

@@ -6,8 +6,7 @@
 #include "resume/mcp_resume_by_token.h"
 
 
-static void
-test_find(void **state)
+TEST(test_find)
 {
     static const struct {
         const char  *params;
@@ -26,8 +25,6 @@ test_find(void **state)
     test_mem_t        tm;
     mcp_arena_t       arena;
     mcp_json_value_t  places[2];
-
-    (void) state;
 
     test_mem_init(&tm);
     mcp_arena_init(&arena, &tm.mem);
@@ -54,8 +51,7 @@ test_find(void **state)
 }
 
 
-static void
-test_write(void **state)
+TEST(test_write)
 {
     static const struct {
         const char  *result;
@@ -82,8 +78,6 @@ test_write(void **state)
     test_mem_t        tm;
     mcp_json_value_t  result, meta;
 
-    (void) state;
-
     test_mem_init(&tm);
     mcp_buf_init(&out, &tm.mem, SIZE_MAX / 2);
 
@@ -105,8 +99,7 @@ test_write(void **state)
 
 
 /* A token in _meta takes precedence over a token at the top of the result. */
-static void
-test_next(void **state)
+TEST(test_next)
 {
     static const struct {
         const char  *result;
@@ -121,8 +114,6 @@ test_next(void **state)
 
     size_t            i;
     mcp_json_value_t  result, meta, next;
-
-    (void) state;
 
     for (i = 0; i < ITEMS(cases); i++) {
         result = (mcp_json_value_t) { MCP_JSON_OBJECT,
@@ -140,14 +131,4 @@ test_next(void **state)
 }
 
 
-int
-main(void)
-{
-    const struct CMUnitTest  tests[] = {
-        cmocka_unit_test(test_find),
-        cmocka_unit_test(test_write),
-        cmocka_unit_test(test_next)
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

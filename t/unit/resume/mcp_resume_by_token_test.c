@@ -8,12 +8,9 @@
 
 /* --- interim results --- */
 
-static void
-test_slow(void **state)
+TEST(test_slow)
 {
     mcp_backend_request_t  *breq;
-
-    (void) state;
 
     begin(NEW);
     breq = slow();
@@ -57,12 +54,9 @@ test_slow(void **state)
 /* Some events that were sent on a lost connection have been dropped: when the
  * client resumes, a log message contains their number, and the remaining
  * events follow. */
-static void
-test_gap(void **state)
+TEST(test_gap)
 {
     mcp_backend_request_t  *breq;
-
-    (void) state;
 
     begin(NEW);
     d.endpoint.stream_buffer = 8 * 1024;
@@ -84,14 +78,11 @@ test_gap(void **state)
 
 /* Several interim results: each request of the client gets the messages since
  * the previous one, and no message twice. */
-static void
-test_rounds(void **state)
+TEST(test_rounds)
 {
     int                     i;
     char                    said[256];
     mcp_backend_request_t  *breq;
-
-    (void) state;
 
     begin(NEW);
     d.endpoint.call_timeout = 600000;
@@ -126,11 +117,8 @@ test_rounds(void **state)
 
 /* A process that stops sends no interim result to a request that has got its
  * response. */
-static void
-test_over_and_stopping(void **state)
+TEST(test_over_and_stopping)
 {
-    (void) state;
-
     begin(NEW);
     end_with_result(slow());
     mcp_worker_stop(d.process[1].worker, 0);
@@ -144,13 +132,10 @@ test_over_and_stopping(void **state)
 
 /* The response is a stream already: its last event is the interim result,
  * which is not stored. */
-static void
-test_streaming(void **state)
+TEST(test_streaming)
 {
     char                    last[64];
     mcp_backend_request_t  *breq;
-
-    (void) state;
 
     begin(NEW);
     breq = call(0);
@@ -209,13 +194,10 @@ same_again(const client_t *client, const char *key)
 
 /* The connection that waits for the messages of a slow call is lost, or
  * superseded by another request with the same token. */
-static void
-test_lost(void **state)
+TEST(test_lost)
 {
     char                    key[sizeof(token)];
     mcp_backend_request_t  *breq;
-
-    (void) state;
 
     begin(NEW);
     breq = slow();
@@ -265,12 +247,9 @@ test_lost(void **state)
 
 /* A connection is superseded: it gets an error if the stream was freed, and no
  * further message if it already has its response. */
-static void
-test_superseded_and_gone(void **state)
+TEST(test_superseded_and_gone)
 {
     mcp_backend_request_t  *breq;
-
-    (void) state;
 
     begin(NEW);
     slow();
@@ -302,13 +281,10 @@ test_superseded_and_gone(void **state)
 
 /* mcp_resume_after is 0: a superseded connection gets an interim result after
  * 10 s. */
-static void
-test_superseded_without_interim(void **state)
+TEST(test_superseded_without_interim)
 {
     char                    key[sizeof(token)];
     mcp_backend_request_t  *breq;
-
-    (void) state;
 
     begin(NEW);
     breq = slow();
@@ -328,13 +304,10 @@ test_superseded_without_interim(void **state)
 
 /* A connection is superseded while its process stops: it gets an interim
  * result at once, and the newer request gets the later messages. */
-static void
-test_superseded_and_stopping(void **state)
+TEST(test_superseded_and_stopping)
 {
     char                    key[sizeof(token)];
     mcp_backend_request_t  *breq;
-
-    (void) state;
 
     begin(NEW);
     breq = slow();
@@ -359,11 +332,8 @@ test_superseded_and_stopping(void **state)
 
 /* The stream is freed, alone or with its session: the request that waits for
  * its messages gets an error. */
-static void
-test_gone(void **state)
+TEST(test_gone)
 {
-    (void) state;
-
     begin(NEW);
     slow();
     client_post(&d, 1, &a, session, again(token));
@@ -386,12 +356,9 @@ test_gone(void **state)
 
 /* A request with a token arrives at a process that stops: the client gets
  * another interim result. */
-static void
-test_winding_up(void **state)
+TEST(test_winding_up)
 {
     mcp_backend_request_t  *breq;
-
-    (void) state;
 
     begin(NEW);
     breq = slow();
@@ -410,12 +377,9 @@ test_winding_up(void **state)
 }
 
 
-static void
-test_errors(void **state)
+TEST(test_errors)
 {
     mcp_backend_request_t  *breq;
-
-    (void) state;
 
     begin(NEW);
     breq = slow();
@@ -449,13 +413,10 @@ test_errors(void **state)
 
 /* The backend asks a question after the interim result: the client that
  * resumes gets the question unchanged. */
-static void
-test_input(void **state)
+TEST(test_input)
 {
     char                    id[64];
     mcp_backend_request_t  *breq;
-
-    (void) state;
 
     begin(NEW);
     breq = slow();
@@ -474,12 +435,9 @@ test_input(void **state)
 
 /* A process that stops sends an interim result to each request that waits for
  * messages of a slow call. */
-static void
-test_stop(void **state)
+TEST(test_stop)
 {
     mcp_backend_request_t  *breq;
-
-    (void) state;
 
     begin(NEW);
     breq = slow();
@@ -501,11 +459,8 @@ test_stop(void **state)
 
 /* Only clients that have declared resume tokens, and neither resumable
  * requests nor streams, get interim results. */
-static void
-test_whom(void **state)
+TEST(test_whom)
 {
-    (void) state;
-
     begin(NEW);
     d.endpoint.stream_after = 20000;
 
@@ -574,11 +529,8 @@ test_whom(void **state)
 
 /* The client cancels at another process the request with which it resumed the
  * call: the call ends. */
-static void
-test_cancel(void **state)
+TEST(test_cancel)
 {
-    (void) state;
-
     begin(NEW);
     slow();
     client_post(&d, 1, &a, session, again(token));
@@ -604,13 +556,10 @@ test_cancel(void **state)
 
 /* A token is used 50 times: nothing except the call's stream is stored, and
  * only the id of the newest request cancels the call. */
-static void
-test_cancel_newest(void **state)
+TEST(test_cancel_newest)
 {
     int   i;
     char  id[16], other_id[16];
-
-    (void) state;
 
     begin(NEW);
     slow();
@@ -702,13 +651,10 @@ refused(const char *key)
 }
 
 
-static void
-test_refused(void **state)
+TEST(test_refused)
 {
     char                    key[512];
     mcp_backend_request_t  *breq;
-
-    (void) state;
 
     begin(NEW);
     d.endpoint.call_timeout = 600000;
@@ -741,11 +687,8 @@ test_refused(void **state)
 
 
 /* The token of another principal is rejected. */
-static void
-test_principal(void **state)
+TEST(test_principal)
 {
-    (void) state;
-
     begin(NEW);
     client_open_as(&d, session, "alice", NEW, "{\"resumeTokens\":{}}");
     client_post_as(&d, 0, &a, session, "alice", CALL);
@@ -810,11 +753,8 @@ no_memory(void)
 }
 
 
-static void
-test_no_memory(void **state)
+TEST(test_no_memory)
 {
-    (void) state;
-
     begin(NEW);
     d.endpoint.stream_after = 20000;
     strcpy(token, "x");
@@ -822,31 +762,4 @@ test_no_memory(void **state)
 }
 
 
-int
-main(void)
-{
-    const struct CMUnitTest  tests[] = {
-        test(test_slow),
-        test(test_cancel),
-        test(test_gap),
-        test(test_cancel_newest),
-        test(test_rounds),
-        test(test_over_and_stopping),
-        test(test_streaming),
-        test(test_lost),
-        test(test_superseded_and_gone),
-        test(test_superseded_without_interim),
-        test(test_superseded_and_stopping),
-        test(test_gone),
-        test(test_winding_up),
-        test(test_errors),
-        test(test_input),
-        test(test_stop),
-        test(test_whom),
-        test(test_refused),
-        test(test_principal),
-        test(test_no_memory)
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(setup, teardown)

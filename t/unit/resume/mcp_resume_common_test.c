@@ -16,8 +16,7 @@
 /* The stream of a call starts after mcp_policy_after (50 ms) if it begins with
  * resume information, otherwise after mcp_stream_after (1000 ms). A call whose
  * response is ready before that gets plain JSON and is not stored. */
-static void
-test_told_soon(void **state)
+TEST(test_told_soon)
 {
     static const struct {
         const char  *capabilities;
@@ -33,8 +32,6 @@ test_told_soon(void **state)
     };
 
     size_t  i;
-
-    (void) state;
 
     for (i = 0; i < ITEMS(cases); i++) {
         d.endpoint.link = cases[i].link;
@@ -89,8 +86,7 @@ test_told_soon(void **state)
 }
 
 
-static void
-test_numbers(void **state)
+TEST(test_numbers)
 {
     static const struct {
         uint64_t     ms;
@@ -103,8 +99,6 @@ test_numbers(void **state)
     size_t         i;
     mcp_buf_t      buf;
     unsigned char  p[8];
-
-    (void) state;
 
     mcp_buf_init(&buf, &d.te.env.mem, 64);
 
@@ -123,14 +117,11 @@ test_numbers(void **state)
 }
 
 
-static void
-test_tokens(void **state)
+TEST(test_tokens)
 {
     mcp_buf_t      buf;
     mcp_str_t      text;
     unsigned char  data[20], out[20];
-
-    (void) state;
 
     memset(data, 7, sizeof(data));
     mcp_buf_init(&buf, &d.te.env.mem, 4096);
@@ -166,13 +157,10 @@ use_catalog(const char *text)
 
 /* A client that declared no resumption method receives no resume
  * information. */
-static void
-test_quiet(void **state)
+TEST(test_quiet)
 {
     char                    plain[8192];
     mcp_backend_request_t  *breq;
-
-    (void) state;
 
     d.endpoint.min_wait = 1000;
     d.endpoint.resume_after = 500;
@@ -195,11 +183,8 @@ test_quiet(void **state)
 
 /* x-mcp-stream-after of two tools: with the value 0 the call is a stream at
  * once, with 20 the client gets no stream for 19 seconds. */
-static void
-test_tool_policy(void **state)
+TEST(test_tool_policy)
 {
-    (void) state;
-
     use_catalog("{\"tools\":["
         "{\"name\":\"echo\",\"x-mcp-stream-after\":0,\"x-mcp-max-wait\":7,"
         "\"x-mcp-min-wait\":1," TOOL "},"
@@ -236,13 +221,10 @@ test_tool_policy(void **state)
 }
 
 
-static void
-test_not_resumable(void **state)
+TEST(test_not_resumable)
 {
     char                    last[64];
     mcp_backend_request_t  *breq;
-
-    (void) state;
 
     use_catalog("{\"tools\":["
         "{\"name\":\"echo\",\"x-mcp-resumable\":false,"
@@ -284,13 +266,10 @@ test_not_resumable(void **state)
 
 /* A call keeps the policy with which it began, even if the name of its tool is
  * long or the catalog changes during the call. */
-static void
-test_policy_holds(void **state)
+TEST(test_policy_holds)
 {
     char                    name[201], text[1024];
     mcp_backend_request_t  *breq;
-
-    (void) state;
 
     memset(name, 'n', sizeof(name) - 1);
     name[sizeof(name) - 1] = '\0';
@@ -341,8 +320,7 @@ test_policy_holds(void **state)
  * Last-Event-ID confirms the response; for other clients the response is kept
  * for mcp_linger.
  */
-static void
-test_kept_as_told(void **state)
+TEST(test_kept_as_told)
 {
     size_t                  i;
     uint64_t                linger;
@@ -361,8 +339,6 @@ test_kept_as_told(void **state)
         { "\"resumeTokens\":{}", NULL },
         { "\"sampling\":{}", NULL }
     };
-
-    (void) state;
 
     linger = d.endpoint.linger;
     d.endpoint.max_wait = 40000;
@@ -416,13 +392,10 @@ test_kept_as_told(void **state)
 
 /* A call that is not resumable cannot be resumed with any of its event ids, so
  * no request takes its stream over. */
-static void
-test_not_resumable_taken(void **state)
+TEST(test_not_resumable_taken)
 {
     char                    last[64];
     mcp_backend_request_t  *breq;
-
-    (void) state;
 
     use_catalog("{\"tools\":[{\"name\":\"echo\","
                 "\"x-mcp-resumable\":false," TOOL "}]}");
@@ -454,11 +427,8 @@ test_not_resumable_taken(void **state)
 
 
 /* A batch is not resumable if one of its requests is not. */
-static void
-test_batch_not_resumable(void **state)
+TEST(test_batch_not_resumable)
 {
-    (void) state;
-
     use_catalog("{\"tools\":[{\"name\":\"other\"," TOOL "},"
                 "{\"name\":\"echo\",\"x-mcp-resumable\":false," TOOL "}]}");
 
@@ -484,21 +454,4 @@ test_batch_not_resumable(void **state)
 }
 
 
-int
-main(void)
-{
-    const struct CMUnitTest  tests[] = {
-        test(test_told_soon),
-        test(test_numbers),
-        test(test_tokens),
-        test(test_quiet),
-        test(test_tool_policy),
-        test(test_not_resumable),
-        test(test_policy_holds),
-        test(test_kept_as_told),
-        test(test_not_resumable_taken),
-        test(test_batch_not_resumable)
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(setup, teardown)

@@ -12,12 +12,9 @@
 /* The limits mcp_max_events and mcp_stream_buffer apply to the messages of the
  * backend. They do not apply to the events with resume information, with which
  * the stream begins. */
-static void
-test_first_events(void **state)
+TEST(test_first_events)
 {
     mcp_backend_request_t  *breq;
-
-    (void) state;
 
     d.endpoint.max_events = 1;
     d.endpoint.stream_buffer = 100;
@@ -50,12 +47,4 @@ test_first_events(void **state)
 }
 
 
-int
-main(void)
-{
-    const struct CMUnitTest  tests[] = {
-        test(test_first_events)
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(setup, teardown)

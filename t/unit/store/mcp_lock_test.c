@@ -35,8 +35,7 @@ shared_new(void)
 }
 
 
-static void
-test_exclusion(void **state)
+TEST(test_exclusion)
 {
     int        i, k, status;
     shared_t  *s;
@@ -68,8 +67,7 @@ test_exclusion(void **state)
 }
 
 
-static void
-test_death(void **state)
+TEST(test_death)
 {
     int        i;
     pid_t      pid;
@@ -111,7 +109,4 @@ test_death(void **state)
 }
 
 
-test_main(
-    cmocka_unit_test(test_exclusion),
-    cmocka_unit_test(test_death)
-)
+RUN_TESTS(NULL, NULL)

@@ -6,8 +6,7 @@
 #include "core_cases.h"
 
 
-static void
-test_of(void **state)
+TEST(test_of)
 {
     static const struct {
         mcp_stream_kind_e   kind;
@@ -38,8 +37,7 @@ test_of(void **state)
 }
 
 
-static void
-test_count(void **state)
+TEST(test_count)
 {
     mcp_outcome_count(&d.process[0].store, MCP_OUTCOME_OK);
     mcp_outcome_count(&d.process[0].store, MCP_OUTCOME_LOST);
@@ -52,8 +50,7 @@ test_count(void **state)
 
 
 /* A request that is not a call has no outcome. */
-static void
-test_none(void **state)
+TEST(test_none)
 {
     client_post(&d, 0, &a, session, PING);
     variable_is(mcp_exchange_variables(a.x), MCP_VARIABLE_RESULT, "");
@@ -72,8 +69,4 @@ test_none(void **state)
 }
 
 
-test_main(
-    test(test_of),
-    test(test_count),
-    test(test_none)
-)
+RUN_TESTS(setup, teardown)

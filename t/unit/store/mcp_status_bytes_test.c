@@ -345,8 +345,7 @@ equal(const char *format, const mcp_buf_t *buf)
 }
 
 
-static void
-test_bytes(void **state)
+TEST(test_bytes)
 {
     size_t     i, start, same;
     unsigned   n;
@@ -390,6 +389,4 @@ test_bytes(void **state)
 }
 
 
-test_main(
-    cmocka_unit_test_setup_teardown(test_bytes, setup_node, teardown)
-)
+RUN_TESTS(setup_node, teardown)

@@ -33,8 +33,7 @@ show(void)
 }
 
 
-static void
-test_page(void **state)
+TEST(test_page)
 {
     show();
 
@@ -109,8 +108,7 @@ check_hash(const char *policy, const char *source, const char *opening,
 }
 
 
-static void
-test_headers(void **state)
+TEST(test_headers)
 {
     size_t       i;
     const char  *text;
@@ -140,8 +138,7 @@ test_headers(void **state)
 }
 
 
-static void
-test_limit(void **state)
+TEST(test_limit)
 {
     mcp_buf_t  buf;
 
@@ -159,8 +156,7 @@ test_limit(void **state)
 }
 
 
-static void
-test_zone(void **state)
+TEST(test_zone)
 {
     size_t              i;
     mcp_buf_t           buf;
@@ -203,9 +199,4 @@ test_zone(void **state)
 }
 
 
-test_main(
-    cmocka_unit_test_setup_teardown(test_page, setup, teardown_page),
-    cmocka_unit_test_setup_teardown(test_headers, setup, teardown_page),
-    cmocka_unit_test_setup_teardown(test_limit, setup, teardown_page),
-    cmocka_unit_test_setup_teardown(test_zone, setup, teardown_page)
-)
+RUN_TESTS(setup, teardown_page)

@@ -19,8 +19,7 @@ respond(const char *format, mcp_buf_t *buf)
 }
 
 
-static void
-test_errors(void **state)
+TEST(test_errors)
 {
     mcp_buf_t          buf;
 
@@ -42,8 +41,7 @@ test_errors(void **state)
 }
 
 
-static void
-test_format(void **state)
+TEST(test_format)
 {
     size_t  i;
 
@@ -67,8 +65,7 @@ test_format(void **state)
 
 
 /* The summary has all gauges of the store, in one line. */
-static void
-test_summary(void **state)
+TEST(test_summary)
 {
     char                expected[512];
     mcp_buf_t           buf;
@@ -94,8 +91,7 @@ test_summary(void **state)
 }
 
 
-static void
-test_json(void **state)
+TEST(test_json)
 {
     char              *text;
     mcp_arena_t        arena;
@@ -120,8 +116,7 @@ test_json(void **state)
 
 
 /* More calls than one page has: "next" is the cursor of the second page. */
-static void
-test_pages(void **state)
+TEST(test_pages)
 {
     char          *text;
     unsigned       i;
@@ -149,8 +144,7 @@ test_pages(void **state)
 
 /* Every sample follows the HELP and TYPE lines of its metric; names of
  * counters, and only these, end in _total. */
-static void
-test_prometheus(void **state)
+TEST(test_prometheus)
 {
     char    *text, *line, *rest, name[64], other[64], type[16];
     size_t   n;
@@ -192,8 +186,7 @@ test_prometheus(void **state)
 /* --- the cluster --- */
 
 /* Without a cluster, the status does not mention one. */
-static void
-test_none(void **state)
+TEST(test_none)
 {
     char        *text;
     unsigned     i;
@@ -214,8 +207,7 @@ test_none(void **state)
 
 /* The states of a node, of which two processes report their links, replication
  * lags and unexpected replies. */
-static void
-test_node(void **state)
+TEST(test_node)
 {
     mcp_node_lag_t     none = { 0, 0, 0 };
     mcp_node_lag_t     lag[] = { { 4, 100, 17000 }, { 3, 200, 16000 } };
@@ -261,13 +253,4 @@ test_node(void **state)
 }
 
 
-test_main(
-    status_test(test_errors),
-    status_test(test_format),
-    status_test(test_summary),
-    status_test(test_json),
-    status_test(test_pages),
-    status_test(test_prometheus),
-    status_test(test_none),
-    status_test(test_node)
-)
+RUN_TESTS(setup, teardown)

@@ -19,8 +19,7 @@ admits(void)
 }
 
 
-static void
-test_full(void **state)
+TEST(test_full)
 {
     unsigned           i, n;
     mcp_cursor_t       cursor;
@@ -134,8 +133,7 @@ leave_room(const mcp_stream_ref_t *ref, uint32_t room)
 
 /* An owner whose append failed is woken when there is enough room for its
  * message, not before: otherwise it would be woken again and again. */
-static void
-test_blocked_on_space(void **state)
+TEST(test_blocked_on_space)
 {
     size_t             len, k;
     uint32_t           takes;
@@ -203,8 +201,7 @@ send_all(const mcp_stream_ref_t *ref, mcp_cursor_t *cursor)
 
 /* A stream fills the region and all its events were sent: appends succeed, and
  * so does a response of any length. */
-static void
-test_full_of_sent(void **state)
+TEST(test_full_of_sent)
 {
     size_t             k;
     unsigned           i;
@@ -242,8 +239,7 @@ test_full_of_sent(void **state)
 /* A stream fills the region: appends remove no more sent events than necessary
  * and no unsent ones, and the owner is woken each time that the reader has
  * sent more events. */
-static void
-test_full_of_own(void **state)
+TEST(test_full_of_own)
 {
     size_t             len, k;
     unsigned           n;
@@ -297,8 +293,7 @@ test_full_of_own(void **state)
 
 /* MCP_COUNT_EVENTS counts the successful appends to streams, and nothing
  * else. */
-static void
-test_counted(void **state)
+TEST(test_counted)
 {
     size_t             n;
     unsigned           i;
@@ -352,8 +347,7 @@ test_counted(void **state)
 }
 
 
-static void
-test_back_pressure(void **state)
+TEST(test_back_pressure)
 {
     int                rc, taken;
     char               buf[65536];
@@ -443,8 +437,7 @@ test_back_pressure(void **state)
 }
 
 
-static void
-test_bytes(void **state)
+TEST(test_bytes)
 {
     char               buf[4096];
     size_t             len;
@@ -490,8 +483,7 @@ test_bytes(void **state)
 
 
 /* Confirmed events are removed, sent or not. */
-static void
-test_confirm(void **state)
+TEST(test_confirm)
 {
     int                taken;
     char               buf[4096];
@@ -553,13 +545,4 @@ test_confirm(void **state)
 }
 
 
-test_main(
-    store_test(test_full),
-    store_test(test_blocked_on_space),
-    store_test(test_full_of_sent),
-    store_test(test_full_of_own),
-    store_test(test_counted),
-    store_test(test_confirm),
-    store_test(test_back_pressure),
-    store_test(test_bytes)
-)
+RUN_TESTS(setup, teardown)

@@ -31,8 +31,7 @@ row_of(mcp_store_t *store, mcp_call_stats_kind_e kind, const char *name, int rc)
 }
 
 
-static void
-test_rows(void **state)
+TEST(test_rows)
 {
     uint32_t          echo, prompt, other;
     mcp_call_stats_t  stats;
@@ -62,8 +61,7 @@ test_rows(void **state)
 
 /* Names contain only characters that pages and metrics can show. Different
  * items have different names. */
-static void
-test_names(void **state)
+TEST(test_names)
 {
     char              a[301], b[301];
     size_t            i;
@@ -117,8 +115,7 @@ test_names(void **state)
 }
 
 
-static void
-test_full(void **state)
+TEST(test_full)
 {
     char      name[16];
     uint32_t  i, max;
@@ -138,8 +135,7 @@ test_full(void **state)
 }
 
 
-static void
-test_count(void **state)
+TEST(test_count)
 {
     size_t            i;
     uint32_t          row;
@@ -187,8 +183,7 @@ fail_once(uint64_t at, uint32_t row, unsigned result, const char *principal)
 }
 
 
-static void
-test_failures(void **state)
+TEST(test_failures)
 {
     unsigned                  i;
     uint32_t                  row;
@@ -228,8 +223,7 @@ test_failures(void **state)
 
 /* A process dies while it holds the lock and has written a part of a row and a
  * part of a failure: after the repair, the statistics contain neither part. */
-static void
-test_killed(void **state)
+TEST(test_killed)
 {
     unsigned                  i;
     uint32_t                  row;
@@ -301,8 +295,7 @@ running(uint32_t row)
 }
 
 
-static void
-test_one(void **state)
+TEST(test_one)
 {
     uint32_t            handle, position;
     mcp_active_t        page[MCP_CALL_STATS_PAGE];
@@ -355,8 +348,7 @@ test_one(void **state)
 
 /* Repeated reading of pages returns each active request once, and then
  * ends. */
-static void
-test_pages(void **state)
+TEST(test_pages)
 {
     size_t        n, all;
     uint32_t      i, max, position, handles[1024];
@@ -418,8 +410,7 @@ fill_stack(void)
 
 /* A process dies: its active requests count as lost, and the calls that it has
  * counted before stay counted. */
-static void
-test_active_killed(void **state)
+TEST(test_active_killed)
 {
     uint32_t                  row, mine;
     mcp_call_stats_t          stats;
@@ -480,8 +471,7 @@ test_active_killed(void **state)
 
 
 /* A released record is used again. */
-static void
-test_generations(void **state)
+TEST(test_generations)
 {
     unsigned  i;
     uint32_t  handle;
@@ -496,15 +486,4 @@ test_generations(void **state)
 }
 
 
-test_main(
-    store_test(test_rows),
-    store_test(test_names),
-    store_test(test_full),
-    store_test(test_count),
-    store_test(test_failures),
-    store_test(test_killed),
-    store_test(test_one),
-    store_test(test_pages),
-    store_test(test_active_killed),
-    store_test(test_generations)
-)
+RUN_TESTS(setup, teardown)

@@ -6,8 +6,7 @@
 #include "store_fixture.h"
 
 
-static void
-test_chains(void **state)
+TEST(test_chains)
 {
     char               out[4000];
     uint32_t           room;
@@ -65,8 +64,7 @@ test_chains(void **state)
 }
 
 
-static void
-test_lists(void **state)
+TEST(test_lists)
 {
     uint32_t           i, root;
     mcp_store_op_t     op;
@@ -113,8 +111,7 @@ test_lists(void **state)
 }
 
 
-static void
-test_private(void **state)
+TEST(test_private)
 {
     uint32_t           room;
     mcp_str_t          parts[2];
@@ -161,8 +158,4 @@ test_private(void **state)
 }
 
 
-test_main(
-    store_test(test_chains),
-    store_test(test_lists),
-    store_test(test_private)
-)
+RUN_TESTS(setup, teardown)

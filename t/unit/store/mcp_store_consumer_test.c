@@ -13,8 +13,7 @@
 
 /* A consumer reads while events are appended, the oldest events are removed,
  * and the store is repaired: the consumer gets all events. */
-static void
-test_follow(void **state)
+TEST(test_follow)
 {
     int                rc;
     char               buf[700];
@@ -72,8 +71,7 @@ test_follow(void **state)
 }
 
 
-static void
-test_takeover(void **state)
+TEST(test_takeover)
 {
     int                taken;
     char               buf[500];
@@ -203,8 +201,7 @@ cursor_distort(mcp_cursor_t *cursor, const mcp_cursor_t *other,
 
 /* Reads with modified cursors return an error or bytes of the right stream,
  * and the store stays intact. */
-static void
-test_hostile(void **state)
+TEST(test_hostile)
 {
     int                rc, taken;
     char              *buf;
@@ -307,8 +304,7 @@ test_hostile(void **state)
  * event wakes it, or when the store wakes it because the owner is blocked on
  * space.
  */
-static void
-test_all(void **state)
+TEST(test_all)
 {
     char               buf[4096];
     size_t             len;
@@ -369,9 +365,4 @@ test_all(void **state)
 }
 
 
-test_main(
-    store_test(test_follow),
-    store_test(test_takeover),
-    store_test(test_hostile),
-    store_test(test_all)
-)
+RUN_TESTS(setup, teardown)

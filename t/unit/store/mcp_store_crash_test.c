@@ -717,8 +717,7 @@ seconds(void)
 }
 
 
-static void
-test_kills(void **state)
+TEST(test_kills)
 {
     int                status;
     void              *memory;
@@ -809,8 +808,7 @@ test_kills(void **state)
 }
 
 
-static void
-test_threads(void **state)
+TEST(test_threads)
 {
     void        *memory;
     worker_t     w[WORKERS];
@@ -845,7 +843,4 @@ test_threads(void **state)
 }
 
 
-test_main(
-    cmocka_unit_test(test_threads),
-    cmocka_unit_test(test_kills)
-)
+RUN_TESTS(NULL, NULL)

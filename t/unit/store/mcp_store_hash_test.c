@@ -7,8 +7,7 @@
 
 
 /* A chunk has seven entries; a freed entry is used again. */
-static void
-test_chunks(void **state)
+TEST(test_chunks)
 {
     unsigned            i;
     unsigned char       key[16] = { 0 };
@@ -73,8 +72,7 @@ test_chunks(void **state)
 
 
 /* Each kind and key has one group, until its last member leaves. */
-static void
-test_groups(void **state)
+TEST(test_groups)
 {
     unsigned char       key[16] = { 7 };
     mcp_store_op_t      op;
@@ -99,7 +97,4 @@ test_groups(void **state)
 }
 
 
-test_main(
-    store_test(test_chunks),
-    store_test(test_groups)
-)
+RUN_TESTS(setup, teardown)

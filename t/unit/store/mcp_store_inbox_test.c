@@ -6,8 +6,7 @@
 #include "store_fixture.h"
 
 
-static void
-test_inbox(void **state)
+TEST(test_inbox)
 {
     unsigned           i;
     uint64_t           tag;
@@ -110,8 +109,7 @@ test_inbox(void **state)
 
 
 /* A post that is rejected evicts no stream. */
-static void
-test_refused(void **state)
+TEST(test_refused)
 {
     unsigned           i;
     mcp_cursor_t       cursor;
@@ -175,7 +173,4 @@ test_refused(void **state)
 }
 
 
-test_main(
-    store_test(test_inbox),
-    store_test(test_refused)
-)
+RUN_TESTS(setup, teardown)

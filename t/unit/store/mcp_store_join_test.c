@@ -17,8 +17,7 @@ spec_join(mcp_stream_spec_t *spec, unsigned id, unsigned once)
 }
 
 
-static void
-test_found(void **state)
+TEST(test_found)
 {
     mcp_stream_ref_t   ref, other;
     mcp_stream_spec_t  spec;
@@ -60,8 +59,7 @@ test_found(void **state)
 
 /* A stream that is created together with its consumer is never without a
  * consumer in between, so that it never counts as abandoned. */
-static void
-test_consumer(void **state)
+TEST(test_consumer)
 {
     int                taken;
     mcp_cursor_t       cursor;
@@ -90,8 +88,7 @@ test_consumer(void **state)
 
 /* Without join_once, requests can join a call that is over until its stream is
  * due to be freed. */
-static void
-test_over(void **state)
+TEST(test_over)
 {
     mcp_cursor_t       cursor;
     mcp_stream_ref_t   ref;
@@ -134,8 +131,7 @@ test_over(void **state)
 
 
 /* With join_once, requests can join a call until its response was sent. */
-static void
-test_once(void **state)
+TEST(test_once)
 {
     mcp_cursor_t       cursor;
     mcp_stream_ref_t   ref, again;
@@ -174,8 +170,7 @@ test_once(void **state)
 
 
 /* Calls and their joined readers survive a repair. */
-static void
-test_repair(void **state)
+TEST(test_repair)
 {
     mcp_cursor_t       cursor;
     mcp_stream_ref_t   ref, gone;
@@ -217,8 +212,7 @@ joinable(mcp_stream_ref_t *ref)
 
 /* A consumer and joined readers read a stream independently, and none
  * displaces another. */
-static void
-test_joined_readers(void **state)
+TEST(test_joined_readers)
 {
     mcp_buf_t          a, b;
     mcp_cursor_t       first, second, third;
@@ -260,8 +254,7 @@ test_joined_readers(void **state)
 
 /* Events that the consumer has sent make room. While there is no consumer,
  * events that the fastest joined reader has sent make room. */
-static void
-test_pace(void **state)
+TEST(test_pace)
 {
     size_t             len;
     char               buf[200];
@@ -298,8 +291,7 @@ test_pace(void **state)
 }
 
 
-static void
-test_gone(void **state)
+TEST(test_gone)
 {
     size_t             len;
     char               buf[200];
@@ -337,8 +329,7 @@ test_gone(void **state)
 
 
 /* A joined reader is removed when its process dies. */
-static void
-test_death(void **state)
+TEST(test_death)
 {
     mcp_cursor_t       cursor;
     mcp_stream_ref_t   ref;
@@ -352,8 +343,7 @@ test_death(void **state)
 }
 
 
-static void
-test_limit(void **state)
+TEST(test_limit)
 {
     unsigned          i;
     mcp_cursor_t      cursor;
@@ -374,15 +364,4 @@ test_limit(void **state)
 }
 
 
-test_main(
-    store_test(test_found),
-    store_test(test_consumer),
-    store_test(test_over),
-    store_test(test_once),
-    store_test(test_repair),
-    store_test(test_joined_readers),
-    store_test(test_pace),
-    store_test(test_gone),
-    store_test(test_death),
-    store_test(test_limit)
-)
+RUN_TESTS(setup, teardown)

@@ -7,8 +7,7 @@
 #include "store_fixture.h"
 
 
-static void
-test_every_cursor(void **state)
+TEST(test_every_cursor)
 {
     int                taken;
     size_t             i, k;
@@ -65,6 +64,4 @@ test_every_cursor(void **state)
 }
 
 
-test_main(
-    store_test(test_every_cursor)
-)
+RUN_TESTS(setup, teardown)

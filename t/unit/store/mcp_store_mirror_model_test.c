@@ -849,8 +849,7 @@ run(uint64_t with, unsigned rounds)
 }
 
 
-static void
-test_machines(void **state)
+TEST(test_machines)
 {
     unsigned  rounds;
 
@@ -860,6 +859,4 @@ test_machines(void **state)
 }
 
 
-test_main(
-    cmocka_unit_test(test_machines)
-)
+RUN_TESTS(NULL, NULL)

@@ -16,10 +16,6 @@ setup_mirror(void **state)
 }
 
 
-#define mirror_test(f)                                                        \
-    cmocka_unit_test_setup_teardown(f, setup_mirror, teardown)
-
-
 static void
 mirrors(uint64_t after, uint64_t number, mcp_stream_ref_t *ref)
 {
@@ -136,8 +132,7 @@ repl_state_of(const mcp_stream_ref_t *ref,
 
 /* A mirror accepts each event once and in order; if one is missing, its
  * feeding process is woken. */
-static void
-test_order(void **state)
+TEST(test_order)
 {
     mcp_cursor_t             cursor;
     mcp_stream_ref_t         ref;
@@ -173,8 +168,7 @@ test_order(void **state)
 
 /* A checkpoint of the owner takes effect as soon as the mirror has all events
  * before it. */
-static void
-test_known(void **state)
+TEST(test_known)
 {
     mcp_cursor_t             cursor;
     mcp_stream_ref_t         ref;
@@ -222,8 +216,7 @@ test_known(void **state)
  * checkpoint. The consumer gets this earlier end; if it has read a lost event,
  * the mirror is freed instead.
  */
-static void
-test_cut(void **state)
+TEST(test_cut)
 {
     mcp_cursor_t             cursor;
     mcp_stream_ref_t         ref;
@@ -267,8 +260,7 @@ test_cut(void **state)
 
 /* The owner's state changes without an event: the consumer is woken. The same
  * state arrives again: the consumer is not woken. */
-static void
-test_generations(void **state)
+TEST(test_generations)
 {
     mcp_cursor_t        cursor;
     mcp_stream_ref_t    ref;
@@ -299,8 +291,7 @@ test_generations(void **state)
 
 /* A mirror at its limit rejects events; when its consumer has sent some, the
  * mirror has room, and the feeding process is woken. */
-static void
-test_limit(void **state)
+TEST(test_limit)
 {
     mcp_cursor_t             cursor;
     mcp_stream_ref_t         ref;
@@ -342,8 +333,7 @@ test_limit(void **state)
 
 /* A full region rejects an event of a mirror; when the region has room again,
  * the feeding process is woken. */
-static void
-test_full(void **state)
+TEST(test_full)
 {
     mcp_str_t          big;
     mcp_cursor_t       cursor;
@@ -387,8 +377,7 @@ test_full(void **state)
 
 /* A mirror without a consumer may be evicted; its feeding process is then
  * woken. */
-static void
-test_evicted(void **state)
+TEST(test_evicted)
 {
     mcp_cursor_t       cursor;
     mcp_stream_ref_t   ref, other;
@@ -422,8 +411,7 @@ sweep(uint64_t now)
 
 /* A mirror without a consumer is freed after 30 seconds, or after "linger" if
  * it is over and all its events were sent. */
-static void
-test_swept(void **state)
+TEST(test_swept)
 {
     mcp_cursor_t      cursor;
     mcp_stream_ref_t  ref;
@@ -456,8 +444,7 @@ test_swept(void **state)
 
 /* The feeding process dies: the mirror stays, and another process may become
  * its feeding process. */
-static void
-test_feeder(void **state)
+TEST(test_feeder)
 {
     mcp_cursor_t             cursor;
     mcp_stream_ref_t         ref, again;
@@ -504,8 +491,7 @@ test_feeder(void **state)
 
 /* The feeding process dies, and the consumer is in another process: that
  * process becomes the feeding process. */
-static void
-test_successor(void **state)
+TEST(test_successor)
 {
     unsigned           i;
     mcp_cursor_t       cursor;
@@ -534,8 +520,7 @@ test_successor(void **state)
 
 /* The reader with the highest number displaces all others, whether it is at
  * this node or at another one. */
-static void
-test_displaced(void **state)
+TEST(test_displaced)
 {
     int                      rc, taken;
     mcp_cursor_t             cursor, other;
@@ -581,8 +566,7 @@ test_displaced(void **state)
 
 /* A new reader resumes after an event at which the mirror does not begin: the
  * mirror is replaced. */
-static void
-test_anew(void **state)
+TEST(test_anew)
 {
     int               taken;
     mcp_cursor_t      cursor;
@@ -621,8 +605,7 @@ test_anew(void **state)
 
 /* A mirror has no owner: functions for calls and replicated streams reject
  * it. */
-static void
-test_ownerless(void **state)
+TEST(test_ownerless)
 {
     char                    text[8];
     mcp_buf_t               request;
@@ -673,8 +656,7 @@ test_ownerless(void **state)
 
 
 /* A mirror stores a request of any length, if there is room. */
-static void
-test_request(void **state)
+TEST(test_request)
 {
     mcp_stream_ref_t   ref, again;
 
@@ -704,10 +686,6 @@ setup_joined(void **state)
 }
 
 
-#define joined_test(f)                                                        \
-    cmocka_unit_test_setup_teardown(f, setup_joined, teardown)
-
-
 static void
 joins(mcp_store_t *store, uint64_t after, mcp_stream_ref_t *ref)
 {
@@ -729,8 +707,7 @@ found(unsigned known, mcp_stream_info_t *info)
 /* Requests can join a mirror while it is new or has a reader. The
  * information about the mirror contains the state that
  * mcp_store_mirror_joined() has set. */
-static void
-test_found(void **state)
+TEST_WITH(test_found, setup_joined, teardown)
 {
     mcp_cursor_t        cursor;
     mcp_stream_ref_t    ref;
@@ -763,8 +740,7 @@ test_found(void **state)
 /* Another process requests a mirror that exists: if the mirror has a reader,
  * it keeps its feeding process; if it has none, the requesting process becomes
  * the feeding process. */
-static void
-test_again(void **state)
+TEST_WITH(test_again, setup_joined, teardown)
 {
     mcp_cursor_t             cursor;
     mcp_stream_ref_t         ref, again;
@@ -796,8 +772,7 @@ test_again(void **state)
 
 /* An equal stream of this node is held: requests find the mirror instead of
  * the held stream, which remains. */
-static void
-test_place(void **state)
+TEST_WITH(test_place, setup_joined, teardown)
 {
     mcp_stream_ref_t   ref, held;
     mcp_stream_spec_t  own;
@@ -835,8 +810,7 @@ test_place(void **state)
 /* The client that began the call resumes at this node, and needs events from
  * before the mirror's first event: MCP_ERR_DENIED, because joined readers use
  * the mirror. */
-static void
-test_resumed(void **state)
+TEST_WITH(test_resumed, setup_joined, teardown)
 {
     mcp_cursor_t       cursor;
     mcp_stream_ref_t   ref, again;
@@ -862,8 +836,7 @@ test_resumed(void **state)
 
 /* The feeding process dies: the process of a joined reader becomes the feeding
  * process. */
-static void
-test_joined_successor(void **state)
+TEST_WITH(test_joined_successor, setup_joined, teardown)
 {
     mcp_cursor_t             cursor;
     mcp_stream_ref_t         ref;
@@ -879,8 +852,7 @@ test_joined_successor(void **state)
 }
 
 
-static void
-test_promote(void **state)
+TEST_WITH(test_promote, setup, teardown)
 {
     uint64_t            seq;
     mcp_str_t           message = mcp_str("a");
@@ -940,8 +912,7 @@ published(const char *text)
 
 
 /* A promoted listener receives messages to its topics. */
-static void
-test_listener(void **state)
+TEST_WITH(test_listener, setup, teardown)
 {
     mcp_store_raw_t          raw = { 0 };
     mcp_stream_ref_t         ref;
@@ -983,26 +954,4 @@ test_listener(void **state)
 }
 
 
-test_main(
-    mirror_test(test_order),
-    mirror_test(test_known),
-    mirror_test(test_cut),
-    mirror_test(test_generations),
-    mirror_test(test_limit),
-    mirror_test(test_full),
-    mirror_test(test_evicted),
-    mirror_test(test_swept),
-    mirror_test(test_feeder),
-    mirror_test(test_successor),
-    mirror_test(test_displaced),
-    mirror_test(test_anew),
-    mirror_test(test_ownerless),
-    mirror_test(test_request),
-    joined_test(test_found),
-    joined_test(test_resumed),
-    joined_test(test_again),
-    joined_test(test_place),
-    joined_test(test_joined_successor),
-    cmocka_unit_test_setup_teardown(test_promote, setup, teardown),
-    cmocka_unit_test_setup_teardown(test_listener, setup, teardown)
-)
+RUN_TESTS(setup_mirror, teardown)

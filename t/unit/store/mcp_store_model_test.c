@@ -1195,8 +1195,7 @@ run(uint64_t with, size_t size)
 }
 
 
-static void
-test_roomy(void **state)
+TEST(test_roomy)
 {
     tight = 0;
     run(1, 64 * 1024 * 1024);
@@ -1204,8 +1203,7 @@ test_roomy(void **state)
 }
 
 
-static void
-test_tight(void **state)
+TEST(test_tight)
 {
     tight = 1;
     run(2, 400 * 1024);
@@ -1213,8 +1211,7 @@ test_tight(void **state)
 }
 
 
-static void
-test_shared(void **state)
+TEST(test_shared)
 {
     tight = 1;
     shared = 1;
@@ -1224,8 +1221,4 @@ test_shared(void **state)
 }
 
 
-test_main(
-    cmocka_unit_test(test_roomy),
-    cmocka_unit_test(test_tight),
-    cmocka_unit_test(test_shared)
-)
+RUN_TESTS(NULL, NULL)

@@ -80,8 +80,7 @@ teardown(void **state)
 }
 
 
-static void
-test_id(void **state)
+TEST(test_id)
 {
     uint64_t  id;
 
@@ -103,8 +102,7 @@ test_id(void **state)
 
 
 /* One process is the leader until it resigns or is declared dead. */
-static void
-test_leads(void **state)
+TEST(test_leads)
 {
     assert_int_equal(mcp_store_node_lead(&store[1], 0, 0), 1);
     assert_int_equal(mcp_store_node_lead(&store[0], 0, 0), 0);
@@ -139,8 +137,7 @@ test_leads(void **state)
 
 /* A leader that has reported no activity for longer than the limit is
  * replaced. */
-static void
-test_silence(void **state)
+TEST(test_silence)
 {
     assert_int_equal(mcp_store_node_lead(&store[0], 1000, 50), 1);
     assert_int_equal(mcp_store_node_lead(&store[1], 1050, 50), 0);
@@ -165,8 +162,7 @@ test_silence(void **state)
 }
 
 
-static void
-test_links(void **state)
+TEST(test_links)
 {
     mcp_node_lag_t   lag[] = { { 3, 30, 90 }, { UINT64_MAX, 20, 80 } };
     mcp_node_info_t  info;
@@ -214,8 +210,7 @@ test_links(void **state)
 }
 
 
-static void
-test_notes(void **state)
+TEST(test_notes)
 {
     char               text[400];
     mcp_node_view_t    view;
@@ -278,8 +273,7 @@ logs(unsigned slot, uint64_t now, const char *text)
 
 
 /* Only one process of the node logs an error of the link in each interval. */
-static void
-test_told(void **state)
+TEST(test_told)
 {
     held = 1;
 
@@ -304,11 +298,4 @@ test_told(void **state)
 }
 
 
-test_main(
-    cmocka_unit_test_setup_teardown(test_id, setup, teardown),
-    cmocka_unit_test_setup_teardown(test_leads, setup, teardown),
-    cmocka_unit_test_setup_teardown(test_silence, setup, teardown),
-    cmocka_unit_test_setup_teardown(test_links, setup, teardown),
-    cmocka_unit_test_setup_teardown(test_notes, setup, teardown),
-    cmocka_unit_test_setup_teardown(test_told, setup, teardown)
-)
+RUN_TESTS(setup, teardown)

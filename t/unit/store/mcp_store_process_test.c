@@ -6,8 +6,7 @@
 #include "store_fixture.h"
 
 
-static void
-test_processes(void **state)
+TEST(test_processes)
 {
     unsigned           i;
     mcp_buf_t          request;
@@ -112,8 +111,7 @@ test_processes(void **state)
 
 /* A process dies after it has released the lock and before it has sent its
  * wake-ups: the wake-ups are sent when the process is declared dead. */
-static void
-test_lost_wake(void **state)
+TEST(test_lost_wake)
 {
     mcp_stream_ref_t   ref;
 
@@ -129,8 +127,7 @@ test_lost_wake(void **state)
 }
 
 
-static void
-test_wakes(void **state)
+TEST(test_wakes)
 {
     unsigned           i;
     mcp_stream_ref_t   ref[10];
@@ -187,8 +184,7 @@ note(void *noter, uint64_t handle)
 
 /* A process appends to a stream whose consumer it has itself: the hook note()
  * gets the consumer, and there is no wake-up. */
-static void
-test_notes(void **state)
+TEST(test_notes)
 {
     mcp_cursor_t       cursor;
     mcp_stream_ref_t   ref;
@@ -233,9 +229,4 @@ test_notes(void **state)
 }
 
 
-test_main(
-    store_test(test_processes),
-    store_test(test_lost_wake),
-    store_test(test_wakes),
-    store_test(test_notes)
-)
+RUN_TESTS(setup, teardown)

@@ -33,8 +33,7 @@ crowd(unsigned id, mcp_stream_kind_e kind)
 
 /* Ten tenants create as many streams as they can: the next tenant may still
  * create one. */
-static void
-test_share(void **state)
+TEST(test_share)
 {
     unsigned           i, n, most, kind;
     mcp_store_stats_t  stats;
@@ -69,8 +68,7 @@ test_share(void **state)
 
 /* A tenant has used its share of bytes: its appends are rejected, and the
  * owner is woken when the tenant has room again. */
-static void
-test_bytes(void **state)
+TEST(test_bytes)
 {
     int                rc;
     unsigned           i, n;
@@ -141,8 +139,7 @@ test_bytes(void **state)
 
 
 /* Quotas that are numbers. */
-static void
-test_numbers(void **state)
+TEST(test_numbers)
 {
     mcp_stream_ref_t   ref, other;
     mcp_stream_spec_t  spec;
@@ -186,8 +183,7 @@ test_numbers(void **state)
 
 /* Ten tenants store as many values as they can: the eleventh may still store
  * one. */
-static void
-test_values(void **state)
+TEST(test_values)
 {
     int            rc;
     unsigned       i, n, most;
@@ -289,8 +285,7 @@ leave(const mcp_tenant_t *p, unsigned how, mcp_stream_ref_t *ref)
 /* Up to 4096 tenants create as many streams as they can: calls of a new tenant
  * are still admitted, and its first stream is created in place of an evicted
  * one. */
-static void
-test_newcomers(void **state)
+TEST(test_newcomers)
 {
     unsigned           n, i, how, family;
     mcp_tenant_t       p;
@@ -363,8 +358,7 @@ networks(unsigned family, unsigned from, unsigned n)
 
 /* In an empty region, a /64 gets half of the calls, its /56 gets two thirds,
  * and its /48 gets four fifths. */
-static void
-test_networks(void **state)
+TEST(test_networks)
 {
     unsigned  all, one, some, most;
 
@@ -390,8 +384,7 @@ test_networks(void **state)
  * lingering streams of the largest tenant. The streams of a tenant that uses
  * less room are never evicted.
  */
-static void
-test_order(void **state)
+TEST(test_order)
 {
     unsigned          i;
     mcp_stream_ref_t  all, idle[3], own, small, large[2], held, made_now;
@@ -461,8 +454,7 @@ test_order(void **state)
 
 /* A listener is not idle if it has unsent events, has a consumer, or was
  * created less than 10 seconds ago. */
-static void
-test_idle(void **state)
+TEST(test_idle)
 {
     size_t            n;
     uint64_t          position;
@@ -527,8 +519,7 @@ attended(unsigned id, unsigned principal, mcp_stream_ref_t *ref)
 /* If there are neither idle listeners nor lingering streams, calls without a
  * consumer are evicted, first those that are over and have no principal. Tasks
  * of a principal and streams with a consumer stay. */
-static void
-test_unread(void **state)
+TEST(test_unread)
 {
     unsigned          i;
     mcp_stream_ref_t  all, read, mine, over, task, left_one, kept, idle;
@@ -592,8 +583,7 @@ test_unread(void **state)
 /* A call without a consumer is evicted if the tenant that needs room uses less
  * than the tenant of the call. Calls without a tenant are evicted if a stream
  * without a tenant needs room. */
-static void
-test_unread_whose(void **state)
+TEST(test_unread_whose)
 {
     mcp_stream_ref_t  all, first, second, small, made_now;
 
@@ -622,15 +612,4 @@ test_unread_whose(void **state)
 }
 
 
-test_main(
-    tenant_test(test_share),
-    tenant_test(test_bytes),
-    tenant_test(test_numbers),
-    tenant_test(test_values),
-    tenant_test(test_newcomers),
-    tenant_test(test_networks),
-    tenant_test(test_order),
-    tenant_test(test_idle),
-    tenant_test(test_unread),
-    tenant_test(test_unread_whose)
-)
+RUN_TESTS(setup_numbers, teardown)

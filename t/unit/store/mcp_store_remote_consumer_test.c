@@ -47,8 +47,7 @@ reads(const mcp_stream_ref_t *ref, unsigned slot, uint64_t handle,
 
 /* A consumer at another node reports events as sent: they make room for the
  * owner, even after a repair. */
-static void
-test_pace(void **state)
+TEST(test_pace)
 {
     mcp_stream_ref_t   ref;
     mcp_stream_info_t  info;
@@ -94,8 +93,7 @@ test_pace(void **state)
 
 /* A reader with a higher number displaces the previous reader, whether it is
  * at this node or at another one. */
-static void
-test_takeover(void **state)
+TEST(test_takeover)
 {
     int               taken;
     mcp_buf_t         out;
@@ -133,8 +131,7 @@ test_takeover(void **state)
 
 
 /* The replication of a stream ends: its remote consumer is removed. */
-static void
-test_unshared(void **state)
+TEST(test_unshared)
 {
     mcp_stream_ref_t  ref;
 
@@ -158,8 +155,7 @@ test_unshared(void **state)
 /* A client has received events at another node, so Redis has them: the client
  * can resume after them at the owner's node, even if the replicator has not
  * received the acknowledgement. */
-static void
-test_safe(void **state)
+TEST(test_safe)
 {
     int                     taken;
     mcp_cursor_t            cursor;
@@ -181,9 +177,4 @@ test_safe(void **state)
 }
 
 
-test_main(
-    store_test(test_pace),
-    store_test(test_takeover),
-    store_test(test_unshared),
-    store_test(test_safe)
-)
+RUN_TESTS(setup, teardown)

@@ -60,8 +60,7 @@ take(void)
 
 /* The number of a client input may be announced before or after the input
  * arrives; numbers lower than the highest one have no effect. */
-static void
-test_posts(void **state)
+TEST(test_posts)
 {
     begin(1);
     assert_int_equal(posted(), 0);
@@ -82,8 +81,7 @@ test_posts(void **state)
 
 
 /* Client input counts as processed when its owner finds the inbox empty. */
-static void
-test_taken(void **state)
+TEST(test_taken)
 {
     mcp_store_wake_t  wake;
 
@@ -107,8 +105,7 @@ test_taken(void **state)
 }
 
 
-static void
-test_asked(void **state)
+TEST(test_asked)
 {
     mcp_store_wake_t  wake;
 
@@ -127,8 +124,7 @@ test_asked(void **state)
 }
 
 
-static void
-test_nothing(void **state)
+TEST(test_nothing)
 {
     unsigned char      other[MCP_STREAM_ID_LEN];
     mcp_stream_spec_t  spec;
@@ -157,9 +153,4 @@ test_nothing(void **state)
 }
 
 
-test_main(
-    store_test(test_posts),
-    store_test(test_taken),
-    store_test(test_asked),
-    store_test(test_nothing)
-)
+RUN_TESTS(setup, teardown)

@@ -11,8 +11,7 @@
 
 /* The holder of the lock has died, but the lock does not report that: the
  * store detects it by head->holder, which is still set. */
-static void
-test_holder(void **state)
+TEST(test_holder)
 {
     mcp_stream_ref_t   ref;
     mcp_stream_info_t  info;
@@ -29,8 +28,7 @@ test_holder(void **state)
 /* An iteration over a session's streams that do not linger finds each of these
  * streams, although a repair has moved the last found one to the list of
  * lingering streams. */
-static void
-test_walk(void **state)
+TEST(test_walk)
 {
     int                taken, n;
     unsigned           i;
@@ -73,8 +71,7 @@ test_walk(void **state)
 
 /* The log has damage that no crash causes, but a stray write might: the repair
  * removes the damage and terminates. */
-static void
-test_broken(void **state)
+TEST(test_broken)
 {
     unsigned            i;
     mcp_stream_ref_t    ref[8];
@@ -114,8 +111,4 @@ test_broken(void **state)
 }
 
 
-test_main(
-    store_test(test_holder),
-    store_test(test_walk),
-    store_test(test_broken)
-)
+RUN_TESTS(setup, teardown)

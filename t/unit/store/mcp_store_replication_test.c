@@ -72,8 +72,7 @@ to_copy(unsigned slot, uint32_t index)
 
 /* With "sync", readers see only the acknowledged events; the owner sees all
  * events. */
-static void
-test_gate(void **state)
+TEST(test_gate)
 {
     int                     taken;
     mcp_buf_t               got, want;
@@ -128,8 +127,7 @@ test_gate(void **state)
 
 
 /* Without "sync", readers see events that are not acknowledged yet. */
-static void
-test_off(void **state)
+TEST(test_off)
 {
     mcp_stream_ref_t         ref;
     mcp_store_replication_state_t  repl_state;
@@ -146,8 +144,7 @@ test_off(void **state)
 
 /* With "sync", a stream counts as not replicated until its creation is
  * acknowledged. */
-static void
-test_safe(void **state)
+TEST(test_safe)
 {
     mcp_store_checkpoint_t   at = { 0 };
     mcp_stream_ref_t         ref;
@@ -176,8 +173,7 @@ test_safe(void **state)
 
 /* The replicator gets one wake-up for any number of changes, and one more when
  * the stream is freed. */
-static void
-test_wakes(void **state)
+TEST(test_wakes)
 {
     mcp_cursor_t      cursor;
     mcp_stream_ref_t  ref;
@@ -210,8 +206,7 @@ test_wakes(void **state)
 
 /* A stream that is over and whose events were sent lingers, and may be
  * evicted, only after its end is acknowledged. */
-static void
-test_kept(void **state)
+TEST(test_kept)
 {
     uint64_t                position;
     mcp_cursor_t            cursor;
@@ -244,8 +239,7 @@ test_kept(void **state)
 
 
 /* A task keeps its last event and all unacknowledged events. */
-static void
-test_task(void **state)
+TEST(test_task)
 {
     mcp_buf_t                buf;
     mcp_store_lookup_t       lookup;
@@ -283,8 +277,7 @@ test_task(void **state)
 
 /* The process that adopts a stream becomes its replicator. A finished stream
  * that is not acknowledged yet is adopted for its replication only. */
-static void
-test_death(void **state)
+TEST(test_death)
 {
     mcp_store_checkpoint_t  at = { 0 };
     mcp_stream_ref_t        ref;
@@ -328,8 +321,7 @@ test_death(void **state)
 
 /* The replication of a stream is ended: readers see all events, and later
  * events are not replicated. */
-static void
-test_unshare(void **state)
+TEST(test_unshare)
 {
     mcp_stream_ref_t         ref;
     mcp_store_checkpoint_t   at = { 0 };
@@ -369,8 +361,7 @@ publish(const char *text)
 /* A listener has no owner: the first process that starts its replication is
  * its replicator, until that process dies and another one adopts the
  * replication. */
-static void
-test_listener(void **state)
+TEST(test_listener)
 {
     mcp_store_checkpoint_t   at = { 0 };
     mcp_stream_ref_t         ref;
@@ -424,8 +415,7 @@ test_listener(void **state)
 
 /* mcp_store_replicator_read() reads complete events within the caller's
  * limits. */
-static void
-test_copy(void **state)
+TEST(test_copy)
 {
     char                    buf[5];
     mcp_store_raw_t         raw[2];
@@ -473,8 +463,7 @@ test_copy(void **state)
 
 
 /* mcp_store_replication_spec() returns the spec of the stream. */
-static void
-test_spec(void **state)
+TEST(test_spec)
 {
     mcp_buf_t          request;
     mcp_stream_ref_t   ref;
@@ -528,16 +517,4 @@ test_spec(void **state)
 }
 
 
-test_main(
-    store_test(test_gate),
-    store_test(test_off),
-    store_test(test_safe),
-    store_test(test_wakes),
-    store_test(test_kept),
-    store_test(test_task),
-    store_test(test_death),
-    store_test(test_unshare),
-    store_test(test_listener),
-    store_test(test_copy),
-    store_test(test_spec)
-)
+RUN_TESTS(setup, teardown)

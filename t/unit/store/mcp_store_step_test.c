@@ -878,8 +878,7 @@ scene_step(const operation_t *op, scene_t *scene, void *region, void *copy,
 }
 
 
-static void
-test_steps(void **state)
+TEST(test_steps)
 {
     void           *region, *copy, *before;
     size_t          k;
@@ -919,6 +918,4 @@ test_steps(void **state)
 }
 
 
-test_main(
-    cmocka_unit_test(test_steps)
-)
+RUN_TESTS(NULL, NULL)

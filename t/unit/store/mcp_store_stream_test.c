@@ -6,8 +6,7 @@
 #include "store_fixture.h"
 
 
-static void
-test_states(void **state)
+TEST(test_states)
 {
     char               buf[500];
     size_t             len;
@@ -48,8 +47,7 @@ test_states(void **state)
 
 /* The owner's process is not woken when it frees a stream, but it is when it
  * revokes the stream. */
-static void
-test_revoke(void **state)
+TEST(test_revoke)
 {
     mcp_stream_ref_t   ref;
     mcp_stream_spec_t  spec;
@@ -70,8 +68,7 @@ test_revoke(void **state)
 
 
 /* Alias and generation. */
-static void
-test_notes(void **state)
+TEST(test_notes)
 {
     int                taken;
     mcp_cursor_t       cursor;
@@ -124,8 +121,7 @@ test_notes(void **state)
 
 /* mcp_store_touch() restarts the time that a stream may be without a consumer;
  * it has no effect while the stream has one. */
-static void
-test_touch(void **state)
+TEST(test_touch)
 {
     int                taken;
     mcp_cursor_t       cursor;
@@ -172,8 +168,7 @@ test_touch(void **state)
 /* A stream that is over and whose events were sent is freed after "linger".
  * With MCP_PROMISE_TIME it is kept for max_wait, or until the client has
  * confirmed its last event. */
-static void
-test_promised(void **state)
+TEST(test_promised)
 {
     int                promised;
     char               buf[4096];
@@ -234,8 +229,7 @@ test_promised(void **state)
 
 /* mcp_store_expire() frees a stream only if it has had no consumer and was not
  * touched since the given time. */
-static void
-test_expire(void **state)
+TEST(test_expire)
 {
     uint64_t           since;
     mcp_cursor_t       cursor;
@@ -283,8 +277,7 @@ test_expire(void **state)
 }
 
 
-static void
-test_session_walk(void **state)
+TEST(test_session_walk)
 {
     unsigned           i, n;
     uint64_t           position;
@@ -361,8 +354,7 @@ expect_walk(const mcp_stream_ref_t *ref, int sent, const char *numbers)
 /* A session's lingering streams are in a list of their own; the stream that
  * was the last to begin lingering is the first in the list, even after a
  * repair. */
-static void
-test_session_sent(void **state)
+TEST(test_session_sent)
 {
     unsigned           i;
     uint64_t           seq;
@@ -407,8 +399,7 @@ test_session_sent(void **state)
 }
 
 
-static void
-test_crowd(void **state)
+TEST(test_crowd)
 {
     unsigned           i;
     mcp_cursor_t       cursor;
@@ -463,8 +454,7 @@ test_crowd(void **state)
 }
 
 
-static void
-test_create_and_find(void **state)
+TEST(test_create_and_find)
 {
     char               name[300];
     mcp_buf_t          request;
@@ -537,15 +527,4 @@ test_create_and_find(void **state)
 }
 
 
-test_main(
-    store_test(test_states),
-    store_test(test_revoke),
-    store_test(test_notes),
-    store_test(test_touch),
-    store_test(test_promised),
-    store_test(test_expire),
-    store_test(test_session_walk),
-    store_test(test_session_sent),
-    store_test(test_crowd),
-    store_test(test_create_and_find)
-)
+RUN_TESTS(setup, teardown)

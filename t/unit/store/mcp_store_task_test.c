@@ -21,8 +21,7 @@ task(unsigned n, mcp_stream_ref_t *ref, uint64_t expires)
 
 
 /* A task keeps its last event, of any length, and no earlier event. */
-static void
-test_last(void **state)
+TEST(test_last)
 {
     size_t              i;
     mcp_buf_t           buf;
@@ -77,8 +76,7 @@ test_last(void **state)
 
 /* mcp_store_lookup() returns the state that Redis has acknowledged,
  * mcp_store_lookup_ahead() the owner's state. */
-static void
-test_ahead(void **state)
+TEST(test_ahead)
 {
     mcp_buf_t           buf;
     mcp_store_lookup_t  lookup;
@@ -109,8 +107,7 @@ test_ahead(void **state)
 
 
 /* A task is kept until it expires: it does not linger, and is not evicted. */
-static void
-test_time(void **state)
+TEST(test_time)
 {
     mcp_cursor_t       cursor;
     mcp_stream_ref_t   ref, hog, listener;
@@ -154,8 +151,7 @@ test_time(void **state)
 
 /* Each question of an event can be answered once. The answer to the last open
  * question sets the state to PROCESSING. */
-static void
-test_answers(void **state)
+TEST(test_answers)
 {
     uint64_t            tag;
     mcp_buf_t           buf;
@@ -218,9 +214,4 @@ test_answers(void **state)
 }
 
 
-test_main(
-    store_test(test_last),
-    store_test(test_ahead),
-    store_test(test_time),
-    store_test(test_answers)
-)
+RUN_TESTS(setup, teardown)

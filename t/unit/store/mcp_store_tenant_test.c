@@ -37,8 +37,7 @@ kept(unsigned id, unsigned n)
 
 /* A pushed value always has room: at the quota, the tenant's oldest pushed
  * value is removed. */
-static void
-test_push(void **state)
+TEST(test_push)
 {
     unsigned       n;
     unsigned char  key[MCP_DIGEST_LEN] = { 3 };
@@ -97,8 +96,7 @@ test_push(void **state)
 
 /* The region is full of values: a pushed value replaces an older pushed
  * one. */
-static void
-test_push_full(void **state)
+TEST(test_push_full)
 {
     unsigned  n;
 
@@ -129,8 +127,7 @@ test_push_full(void **state)
 
 /* Each tenant's first pushed value is stored, in place of a value of the
  * tenants with the most values. */
-static void
-test_push_crowd(void **state)
+TEST(test_push_crowd)
 {
     unsigned  i, n;
 
@@ -149,8 +146,4 @@ test_push_crowd(void **state)
 }
 
 
-test_main(
-    tenant_test(test_push),
-    tenant_test(test_push_full),
-    tenant_test(test_push_crowd)
-)
+RUN_TESTS(setup_numbers, teardown)

@@ -10,8 +10,7 @@
 #include "store_fixture.h"
 
 
-static void
-test_format(void **state)
+TEST(test_format)
 {
     size_t         size;
     unsigned char *p;
@@ -85,8 +84,7 @@ sweep(uint64_t now)
 }
 
 
-static void
-test_sweep(void **state)
+TEST(test_sweep)
 {
     unsigned           i;
     mcp_cursor_t       cursor;
@@ -152,8 +150,7 @@ test_sweep(void **state)
 }
 
 
-static void
-test_counters(void **state)
+TEST(test_counters)
 {
     unsigned           i;
     mcp_store_stats_t  stats;
@@ -173,8 +170,4 @@ test_counters(void **state)
 }
 
 
-test_main(
-    cmocka_unit_test(test_format),
-    store_test(test_sweep),
-    store_test(test_counters)
-)
+RUN_TESTS(setup, teardown)

@@ -6,8 +6,7 @@
 #include "store_fixture.h"
 
 
-static void
-test_publish(void **state)
+TEST(test_publish)
 {
     int                rc;
     size_t             n;
@@ -115,8 +114,7 @@ test_publish(void **state)
 
 
 /* Subscriptions count towards the tenant's quota of bytes. */
-static void
-test_quota(void **state)
+TEST(test_quota)
 {
     int                rc;
     uint32_t           i, n;
@@ -164,8 +162,7 @@ test_quota(void **state)
 }
 
 
-static void
-test_slow_listener(void **state)
+TEST(test_slow_listener)
 {
     int                taken;
     char               buf[600];
@@ -227,8 +224,7 @@ test_slow_listener(void **state)
 
 /* A publication reaches only the listeners that are not replicated, only the
  * replicated listeners, or all listeners. */
-static void
-test_shared(void **state)
+TEST(test_shared)
 {
     size_t             n;
     uint64_t           position;
@@ -281,9 +277,4 @@ test_shared(void **state)
 }
 
 
-test_main(
-    store_test(test_publish),
-    store_test(test_quota),
-    store_test(test_slow_listener),
-    store_test(test_shared)
-)
+RUN_TESTS(setup, teardown)

@@ -6,8 +6,7 @@
 #include "store_fixture.h"
 
 
-static void
-test_values(void **state)
+TEST(test_values)
 {
     unsigned           i;
     uint32_t           value;
@@ -75,8 +74,7 @@ test_values(void **state)
 
 /* Two processes swap the same value: the second one gets the value that the
  * first one has stored. */
-static void
-test_swap(void **state)
+TEST(test_swap)
 {
     unsigned           i;
     uint32_t           old;
@@ -131,7 +129,4 @@ test_swap(void **state)
 }
 
 
-test_main(
-    store_test(test_values),
-    store_test(test_swap)
-)
+RUN_TESTS(setup, teardown)

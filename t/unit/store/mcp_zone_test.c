@@ -51,8 +51,7 @@ wake(void *ctx, unsigned slot)
 }
 
 
-static void
-format(void **state)
+TEST(format)
 {
     unsigned char  *p;
 
@@ -78,8 +77,7 @@ format(void **state)
 }
 
 
-static void
-check(void **state)
+TEST(check)
 {
     unsigned char  *p, *copy;
 
@@ -112,8 +110,7 @@ check(void **state)
 
 
 /* A zone keeps its signing key; a new zone has another one. */
-static void
-keys(void **state)
+TEST(keys)
 {
     unsigned        i;
     mcp_keys_t      one, two;
@@ -161,8 +158,7 @@ create(mcp_store_t *store, unsigned char n, mcp_stream_ref_t *ref)
 }
 
 
-static void
-attach(void **state)
+TEST(attach)
 {
     uint64_t            seq;
     mcp_store_t         one, two;
@@ -217,8 +213,7 @@ children(pid_t *pids, int n)
 
 /* The lock excludes other processes. If a process dies while it holds the
  * lock, others can take it. */
-static void
-lock(void **state)
+TEST(lock)
 {
     int                 i, k;
     pid_t               pids[4];
@@ -273,10 +268,4 @@ lock(void **state)
 }
 
 
-test_main(
-    cmocka_unit_test(format),
-    cmocka_unit_test(check),
-    cmocka_unit_test(keys),
-    cmocka_unit_test(attach),
-    cmocka_unit_test(lock)
-)
+RUN_TESTS(NULL, NULL)

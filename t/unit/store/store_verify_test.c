@@ -111,8 +111,7 @@ make(void)
 }
 
 
-static void
-test_harm(void **state)
+TEST(test_harm)
 {
     size_t       i;
     const char  *why;
@@ -136,6 +135,4 @@ test_harm(void **state)
 }
 
 
-test_main(
-    cmocka_unit_test(test_harm)
-)
+RUN_TESTS(NULL, NULL)
