@@ -49,7 +49,7 @@ const redis = await Redis.start();
 after(() => redis.stop());
 
 const LOCATION = {
-    mcp_catalog: await catalog({ tools: [{ name: 'pages',
+    mcp_catalog: await catalog({ tools: [{ name: 'token_pages',
                                            inputSchema: { type: 'object' } }] }),
     mcp_backend: 'scripted',
     mcp_stream_after: '30s',
@@ -66,7 +66,7 @@ const session = await nodes[0].session();
 
 async function page(i, args, token) {
     const answer = await at(nodes[i], session).request('tools/call',
-        { name: 'pages', arguments: args,
+        { name: 'token_pages', arguments: args,
           ...(token && { _meta: { resumeToken: token } }) });
     const { result, error } = await responseOf(answer, answer.id);
 

@@ -7,8 +7,7 @@
 #include "backend_cases.h"
 
 
-static void
-test_json(void **state)
+TEST(test_json)
 {
     static const answer_t  answers[] = {
         { "response", TOOL, 200, JSON, BODY(RESULT), "RESULT {\"a\":1}\n" },
@@ -97,16 +96,13 @@ test_json(void **state)
           "FAULT OUTPUT \"code\" of \"error\" is not an integer\n" },
     };
 
-    (void) state;
-
     CHECK(answers);
 }
 
 
 /* structuredContent that is not an object is an error for tools only. */
 
-static void
-test_output(void **state)
+TEST(test_output)
 {
     static const answer_t  answers[] = {
         { "an object", TOOL, 200, JSON,
@@ -134,14 +130,11 @@ test_output(void **state)
           "FAULT OUTPUT the JSON has a member twice in one object\n" },
     };
 
-    (void) state;
-
     CHECK(answers);
 }
 
 
-static void
-test_input(void **state)
+TEST(test_input)
 {
     static const answer_t  answers[] = {
         { "requests and state", TOOL, 200, JSON,
@@ -182,12 +175,12 @@ test_input(void **state)
           "\"requestState\":\"s\"}\n" },
         { "neither", TOOL, 200, JSON,
           BODY("{\"resultType\":\"input_required\"}"),
-          "FAULT OUTPUT the result asks for input, but has neither requests "
-          "nor a \"requestState\"\n" },
+          "FAULT OUTPUT the result asks for input, but has neither "
+          "\"inputRequests\" nor a \"requestState\"\n" },
         { "empty requests", TOOL, 200, JSON,
           BODY("{\"resultType\":\"input_required\",\"inputRequests\":{}}"),
-          "FAULT OUTPUT the result asks for input, but has neither requests "
-          "nor a \"requestState\"\n" },
+          "FAULT OUTPUT the result asks for input, but has neither "
+          "\"inputRequests\" nor a \"requestState\"\n" },
         { "an array of requests", TOOL, 200, JSON,
           BODY("{\"resultType\":\"input_required\",\"inputRequests\":[],"
                "\"requestState\":\"s\"}"),
@@ -205,14 +198,11 @@ test_input(void **state)
           "FAULT OUTPUT \"requestState\" is not a string\n" },
     };
 
-    (void) state;
-
     CHECK(answers);
 }
 
 
-static void
-test_notification(void **state)
+TEST(test_notification)
 {
     static const answer_t  answers[] = {
         { "request", TOOL, 200, LINES,
@@ -253,8 +243,6 @@ test_notification(void **state)
           "RESULT {}\n" },
     };
 
-    (void) state;
-
     CHECK(answers);
 }
 
@@ -262,16 +250,13 @@ test_notification(void **state)
 /* mcp_backend_message() parses a complete message from another source than the
  * answer, for example a published one, in any state of the answer. */
 
-static void
-test_message(void **state)
+TEST(test_message)
 {
     char                text[] = PROGRESS;
     test_mem_t          tm;
     unsigned long       n;
     mcp_backend_t      *b;
     mcp_backend_msg_t   msg;
-
-    (void) state;
 
     test_mem_init(&tm);
 
@@ -343,16 +328,4 @@ test_message(void **state)
 }
 
 
-int
-main(void)
-{
-    const struct CMUnitTest  tests[] = {
-        cmocka_unit_test(test_json),
-        cmocka_unit_test(test_output),
-        cmocka_unit_test(test_input),
-        cmocka_unit_test(test_notification),
-        cmocka_unit_test(test_message),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

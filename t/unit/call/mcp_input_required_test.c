@@ -30,11 +30,8 @@ answered(const char *can, const char *answer, int status)
 /* The client gets the backend's result: its questions are unchanged, its
  * requestState is sealed, and members that only a complete result may have are
  * removed. */
-static void
-test_goes_out(void **state)
+TEST(test_goes_out)
 {
-    (void) state;
-
     answered(EVERYTHING, "{ \"inputRequests\" : { \"k\" : " FORM ", \"\\u006b2"
              "\":" URL " }, \"x\":1.50,\"_meta\":{\"a\":1,\"nextResumeToken\":"
              "\"t\"},\"resultType\":\"input_required\",\"ttlMs\":5,"
@@ -71,8 +68,7 @@ test_goes_out(void **state)
 
 /* Only questions whose capabilities the client declared in this request are
  * sent; the error for others lists the missing capabilities. */
-static void
-test_lacks(void **state)
+TEST(test_lacks)
 {
     size_t  i;
     char    data[256];
@@ -101,8 +97,6 @@ test_lacks(void **state)
           "{\"elicitation\":{}}" }
     };
 
-    (void) state;
-
     for (i = 0; i < ITEMS(cases); i++) {
         answered(cases[i].can, cases[i].answer, 400);
         snprintf(data, sizeof(data), "\"data\":{\"requiredCapabilities\":%s}}",
@@ -120,12 +114,9 @@ test_lacks(void **state)
 
 /* The call is a stream already: the questions, or the error for them, are its
  * last event. */
-static void
-test_stream(void **state)
+TEST(test_stream)
 {
     mcp_backend_request_t  *breq;
-
-    (void) state;
 
     modern_call(0, &a, "");
     breq = d.breqs[0];
@@ -156,8 +147,7 @@ test_stream(void **state)
 }
 
 
-static void
-test_faults(void **state)
+TEST(test_faults)
 {
     size_t  i;
 
@@ -166,7 +156,7 @@ test_faults(void **state)
         const char  *log;
     } cases[] = {
         { ROUND(ONE("{\"method\":\"ping\"}")), "is malformed, or is none of " },
-        { ROUND(""), "neither requests nor a \"requestState\"" },
+        { ROUND(""), "neither \"inputRequests\" nor a \"requestState\"" },
         { ROUND(",\"requestState\":1"), "\"requestState\" is not a string" },
         { ROUND(",\"inputRequests\":[]"), "is not an object of requests" },
         { "{\"content\":[],\"resultType\":\"task\"}",
@@ -174,8 +164,6 @@ test_faults(void **state)
         { "{\"content\":[],\"resultType\":\"Complete\"}",
           "neither \"complete\" nor \"input_required\"" }
     };
-
-    (void) state;
 
     for (i = 0; i < ITEMS(cases); i++) {
         answered(EVERYTHING, cases[i].answer, 200);
@@ -195,8 +183,7 @@ test_faults(void **state)
 
 /* Backends of three methods may ask questions; for other methods, questions
  * are an error. */
-static void
-test_methods(void **state)
+TEST(test_methods)
 {
     size_t  i;
 
@@ -213,8 +200,6 @@ test_methods(void **state)
           "\"ref\":{\"type\":\"ref/prompt\",\"name\":\"p\"},\"argument\":"
           "{\"name\":\"a\",\"value\":\"b\"}", 0 }
     };
-
-    (void) state;
 
     d.endpoint.catalog = NULL;
 
@@ -240,13 +225,10 @@ test_methods(void **state)
 
 
 /* A requestState that exceeds the size limit is an error of the backend. */
-static void
-test_too_long(void **state)
+TEST(test_too_long)
 {
     char    *answer;
     size_t   len;
-
-    (void) state;
 
     d.endpoint.max_message = 4 * 1024 * 1024;
     len = 1024 * 1024;
@@ -267,12 +249,9 @@ test_too_long(void **state)
 
 
 /* An allocation fails: the client gets the questions, or status 500. */
-static void
-test_without_memory(void **state)
+TEST(test_without_memory)
 {
     unsigned long  n;
-
-    (void) state;
 
     for (n = 1; n < 40; n++) {
         modern_call(0, &a, "");
@@ -286,18 +265,4 @@ test_without_memory(void **state)
 }
 
 
-int
-main(void)
-{
-    const struct CMUnitTest  tests[] = {
-        test(test_goes_out),
-        test(test_lacks),
-        test(test_stream),
-        test(test_faults),
-        test(test_methods),
-        test(test_too_long),
-        test(test_without_memory)
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(setup, teardown)
