@@ -99,9 +99,13 @@ mcp_keep_add_keys(const mcp_keep_t *keep, mcp_keep_argv_t *argv,
 
     for (i = 0; i < MCP_KEEP_KEYS; i++) {
         n = keep->n * MCP_KEEP_KEYS + i;
-        of = kinds[i] == MCP_KEY_STREAMS || kinds[i] == MCP_KEY_CALLS
-             ? (mcp_str_t) { (const char *) repl->session, MCP_DIGEST_LEN }
-             : argv->args[keep->n * MCP_KEEP_ARGS];
+        of = argv->args[keep->n * MCP_KEEP_ARGS];
+
+        if (kinds[i] == MCP_KEY_STREAMS || kinds[i] == MCP_KEY_CALLS) {
+            of.data = (const char *) repl->session;
+            of.len = MCP_DIGEST_LEN;
+        }
+
         argv->keys[n] = mcp_cluster_key(keep->cluster, kinds[i], of,
                                         argv->names[n]);
     }

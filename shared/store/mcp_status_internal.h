@@ -28,9 +28,9 @@ typedef struct {
 
     uint32_t                   n_calls;            /* number of rows of the
                                                       call statistics */
+
+    /* number of active requests of each row */
     uint64_t                   active[MCP_CALL_STATS_ROWS_MAX];
-                                                   /* number of active requests
-                                                      of each row */
 
     unsigned                   clustered;          /* 1: the zone is a node of
                                                       a cluster; 0: the

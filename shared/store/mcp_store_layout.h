@@ -580,12 +580,11 @@ typedef struct {
 } mcp_store_call_stats_t;
 
 
-
 #define MCP_ACTIVE_WORDS  (offsetof(mcp_active_t, slot) / sizeof(uint64_t))
 
 /* The record of an active request: the fields of mcp_active_t before "slot",
- * as words. Only the process that has taken the record
- * writes its words. A reader compares "owner" before and after reading. */
+ * as words. Only the process that has taken the record writes its words. A
+ * reader compares "owner" before and after reading. */
 typedef struct {
     _Atomic uint64_t   owner;          /* number of times that the record was
                                           taken, and the slot, see
