@@ -206,7 +206,7 @@ describe('a session\'s own stream', { concurrency: true }, () => {
         listening.answer.close();
     });
 
-    test('a GET and two subscriptions create a session's stream at several nodes at once: one stream remains',
+    test('a GET and two subscriptions create the stream of a session at several nodes at once: one remains',
          async () => {
         for (const i of upTo(4)) {
             const listening = await Listening.start(nodes);

@@ -25,7 +25,7 @@ async function build(dir) {
     const file = `${dir}/keeping_filter.so`;
     const builddir = path.dirname(module);
     const stamp = await fs.readFile(`${builddir}/.stamp`, 'utf8');
-    const [, src] = / (\/\S+) (?:auto|\.)\/configure /.exec(stamp);
+    const [, src] = /(?:^| )(\/\S+) (?:auto|\.)\/configure /.exec(stamp);
     const makefile = `include ${builddir}/Makefile\n`
         + `${file}:\n\t$(CC) $(CFLAGS) -fPIC -shared $(ALL_INCS) `
         + `-Wl,--version-script=${root}/ngx_mcp_module/ngx_http_mcp.map `
