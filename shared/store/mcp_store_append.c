@@ -184,7 +184,6 @@ mcp_store_stream_sent(mcp_store_op_t *op, mcp_store_stream_t *st, uint64_t sent)
     if (sent >= st->events.last) {
         sent = st->events.last;
 
-
         /* usually all events were sent: the log need not be searched */
 
         bytes = st->events.bytes;

@@ -582,6 +582,12 @@ typedef struct {
 
 #define MCP_ACTIVE_WORDS  (offsetof(mcp_active_t, slot) / sizeof(uint64_t))
 
+/* Both are in the zone, but not in the id of its layout: a change of their size
+ * needs another MCP_STORE_VERSION. */
+_Static_assert(MCP_ACTIVE_WORDS == 10, "layout of the zone");
+_Static_assert(sizeof(mcp_call_stats_failure_t) == 176,
+               "layout of the zone");
+
 /* The record of an active request: the fields of mcp_active_t before "slot",
  * as words. Only the process that has taken the record writes its words. A
  * reader compares "owner" before and after reading. */

@@ -402,7 +402,6 @@ mcp_store_replication_end(mcp_store_t *store, const mcp_stream_ref_t *ref)
         st->repl = 0;
         mcp_store_replication_free(&op, repl);
 
-
         if (st->consumer_slot == MCP_STORE_REMOTE_CONSUMER) {
             mcp_store_consumer_gone(&op, st, 0);
         }

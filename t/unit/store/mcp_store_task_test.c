@@ -74,8 +74,8 @@ TEST(test_last)
 }
 
 
-/* mcp_store_lookup() returns the state that Redis has acknowledged,
- * mcp_store_lookup_ahead() the owner's state. */
+/* mcp_store_lookup() returns the state that Redis has acknowledged, or with
+ * "ahead" the owner's state. */
 TEST(test_ahead)
 {
     mcp_buf_t           buf;
