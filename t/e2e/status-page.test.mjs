@@ -317,7 +317,7 @@ test(`status page with ${n} streams: figures and tables are right, `
     assert.equal(recent.length, 6);
     assert.deepEqual([recent[0][1], recent[0][2], ...recent[0].slice(4)],
         ['deploy', 'alice', 'fault',
-         'The backend\'s answer was malformed: broken JSON at '
+         'The backend\'s response was malformed: broken JSON at '
                       + 'byte 0: "Warning: undefined variable"',
          'Read the reason in the error log; the backend must not write '
          + 'debug output to standard output']);
