@@ -76,6 +76,7 @@ static const char *variable_of(const mod_mcp_backend_request_t *req,
 void mod_mcp_fetch_logged(const ap_errorlog_info *info, const char *line)
 {
     mod_mcp_backend_request_t *req = current;
+    int aborted;
 
     if (req == NULL || req->r == NULL
         || info->level > APLOG_WARNING || info->startup
@@ -88,6 +89,12 @@ void mod_mcp_fetch_logged(const ap_errorlog_info *info, const char *line)
         req->timed_out = 1;
     }
 
+    aborted = mod_mcp_proxy_is_aborted(req);
+
+    if (aborted) {
+        mod_mcp_proxy_spare(req->r);
+    }
+
     if (req->named) {
         return;
     }
@@ -95,8 +102,9 @@ void mod_mcp_fetch_logged(const ap_errorlog_info *info, const char *line)
     req->named = 1;
 
     ap_log_rerror(APLOG_MARK, info->level, 0, req->r,
-                  "mcp: the line above is about call %s of \"%.128s\", at %s",
-                  req->id, variable_of(req, "MCP_NAME"), req->target);
+                  "mcp: the line above is about call %s of \"%.128s\", at %s%s",
+                  req->id, variable_of(req, "MCP_NAME"), req->target,
+                  aborted ? ", which was cancelled before" : "");
 }
 
 /* --- the request's body --- */
@@ -129,6 +137,14 @@ static apr_status_t body(ap_filter_t *f, apr_bucket_brigade *bb,
     mod_mcp_backend_request_t *req = f->ctx;
     apr_bucket *b, *next, *end, *copy;
     apr_status_t rv;
+
+    /* SCGI and uwsgi read the body after they have connected */
+
+    if (mod_mcp_proxy_is_aborted(req)) {
+        mod_mcp_proxy_spare(req->r);
+
+        return APR_ECONNABORTED;
+    }
 
     fill_input(req, f->c);
 
@@ -379,8 +395,9 @@ static int is_open(const mod_mcp_backend_request_t *req)
  * the response.  A proxy handler then closes its connection to the backend, as
  * if the client had disconnected.
  */
-static apr_status_t unwanted(conn_rec *c)
+static apr_status_t unwanted(mod_mcp_backend_request_t *req, conn_rec *c)
 {
+    mod_mcp_proxy_spare(req->r);
     c->aborted = 1;
 
     return APR_ECONNABORTED;
@@ -397,7 +414,7 @@ static apr_status_t capture(ap_filter_t *f, apr_bucket_brigade *bb)
 
     apr_brigade_cleanup(bb);
 
-    return wanted ? APR_SUCCESS : unwanted(f->c);
+    return wanted ? APR_SUCCESS : unwanted(req, f->c);
 }
 
 /* --- the request --- */
@@ -691,6 +708,16 @@ mcp_fault_e mod_mcp_fetch(mod_mcp_backend_request_t *req, const char **detail)
     current = req;
 
     rc = ap_process_request_internal(r);
+
+    /* the call may have been cancelled while it waited for a thread, or with
+     * prefork for another call */
+
+    if (rc == OK && mod_mcp_proxy_is_aborted(req)) {
+        current = NULL;
+        *detail = "aborted";
+
+        return MCP_FAULT_BACKEND_FAILED;
+    }
 
     if (rc == OK) {
         rc = ap_invoke_handler(r);

@@ -133,4 +133,14 @@ void mod_mcp_proxy_register(void);
  */
 void mod_mcp_proxy_abort(mod_mcp_backend_request_t *req);
 
+/* Returns 1 after mod_mcp_proxy_abort().  May be called by each thread. */
+int mod_mcp_proxy_is_aborted(mod_mcp_backend_request_t *req);
+
+/*
+ * Keeps mod_proxy from marking a balancer's member as broken, and from trying
+ * the next one, because the server itself ends the internal request r.  To be
+ * called by the thread that runs it.
+ */
+void mod_mcp_proxy_spare(request_rec *r);
+
 #endif /* MOD_MCP_FETCH_H */

@@ -48,6 +48,18 @@ void mod_mcp_proxy_abort(mod_mcp_backend_request_t *req)
     shut(req);
 }
 
+int mod_mcp_proxy_is_aborted(mod_mcp_backend_request_t *req)
+{
+    return __atomic_load_n(&req->aborted, __ATOMIC_SEQ_CST);
+}
+
+void mod_mcp_proxy_spare(request_rec *r)
+{
+    for ( ; r; r = r->next) {
+        apr_table_setn(r->notes, "proxy-error-override", "1");
+    }
+}
+
 /*
  * Makes the socket available to ABORT, without mod_mcp_lock(): either ABORT
  * finds the socket, or this function detects that ABORT was carried out, and
@@ -62,7 +74,7 @@ static mod_mcp_backend_request_t *enter(conn_rec *c)
         __atomic_store_n(&req->socket, ap_get_conn_socket(c),
                          __ATOMIC_SEQ_CST);
 
-        if (__atomic_load_n(&req->aborted, __ATOMIC_SEQ_CST)) {
+        if (mod_mcp_proxy_is_aborted(req)) {
             shut(req);
         }
     }
@@ -102,6 +114,7 @@ static apr_status_t leave(mod_mcp_backend_request_t *req, conn_rec *c,
     }
 
     silence(req->r);
+    mod_mcp_proxy_spare(req->r);
     c->aborted = 1;
 
     return APR_ECONNABORTED;

@@ -55,13 +55,36 @@ async function member(name) {
     return events;
 }
 
+// A backend that reads a request and never answers. Emits 'silent' then, and
+// 'over' when the connection is closed; `calls` is the number of requests.
+
+async function silentMember() {
+    const events = Object.assign(new EventEmitter(), { calls: 0 });
+    const server = net.createServer((socket) => {
+        socket.once('data', () => {
+            events.calls++;
+            events.emit('silent', socket);
+        });
+        socket.on('close', () => events.emit('over'));
+        socket.on('error', () => {});
+    });
+
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    after(() => server.close());
+    events.port = server.address().port;
+
+    return events;
+}
+
 // The header by which the backends see the name of the tool.
 
 const NAME = 'RequestHeader set Mcp-Name "%{MCP_NAME}e"';
 
-// Calls `silent`, which any of the members may get, and cancels the call.
+// Calls `silent`, which any of the members may get. cancel() cancels the call
+// and waits until its backend request has ended.
 
-async function cancelled(session, members) {
+async function stoppable(session, members) {
     const started = Promise.race(members.map(async (one) => {
         const [x] = await once(one, 'silent');
 
@@ -72,9 +95,13 @@ async function cancelled(session, members) {
     const over = once(one, 'over');
     const { id } = await answer;
 
-    await session.notify('notifications/cancelled', { requestId: id });
+    const stop = () => session.notify('notifications/cancelled',
+                                      { requestId: id });
 
-    return { over, x };
+    return { x, over, stop, cancel: async () => {
+        await stop();
+        await over;
+    } };
 }
 
 
@@ -104,7 +131,7 @@ suite('cancelled calls', async () => {
 
     test('calls cancelled at a balancer: none of its members is disabled',
          async () => {
-        await (await cancelled(session, members)).over;
+        await (await stoppable(session, members)).cancel();
 
         const seen = [];
 
@@ -113,6 +140,42 @@ suite('cancelled calls', async () => {
         }
 
         assert.deepEqual([...new Set(seen)].sort(), ['one', 'three', 'two']);
+    });
+
+    // mod_proxy_uwsgi reports a closed connection as an error of its own
+
+    test('calls cancelled at a balancer of uwsgi backends: each gets its share',
+         async () => {
+        const silent = await Promise.all([0, 1, 2].map(silentMember));
+        const other = await Fixture.start({
+            location: { ...location, apache: 'MCPBackend /mcp-backend/uwsgi' },
+            http: `
+                ${load('proxy_balancer', 'lbmethod_byrequests', 'slotmem_shm',
+                       'proxy_uwsgi')}
+                <Proxy "balancer://uwsgi">
+                    ${silent.map(({ port }) =>
+                        `BalancerMember uwsgi://127.0.0.1:${port}`).join('\n')}
+                </Proxy>`,
+            server: `
+                <Location /mcp-backend/uwsgi>
+                    SetHandler "proxy:balancer://uwsgi/"
+                </Location>` });
+        const session = await other.session();
+
+        // The third call runs on: if all were in error, mod_proxy would enable
+        // them again.
+
+        for (let i = 0; i < 5; i++) {
+            const call = await stoppable(session, silent);
+
+            if (i !== 2) {
+                await call.cancel();
+            }
+        }
+
+        assert.deepEqual(silent.map(({ calls }) => calls).sort(), [1, 2, 2]);
+        assert.deepEqual(errors(await other.log()), []);
+        await other.stop();
     });
 
     test('calls cancelled at a balancer: the log has no error', async () => {
@@ -153,9 +216,9 @@ suite('cancelled calls', async () => {
         kept.end();
         await once(kept, 'finish');
 
-        const { over, x } = await cancelled(session, [one]);
+        const { x, cancel } = await stoppable(session, [one]);
 
-        await over;
+        await cancel();
         assert.notEqual(x.socket, kept);
         assert.deepEqual(errors(await other.log()), []);
         await other.stop();
@@ -185,7 +248,11 @@ suite('cancelled calls', async () => {
 
         after(() => backend.close());
 
-        return { other, ...await cancelled(await other.session(), [events]) };
+        const call = await stoppable(await other.session(), [events]);
+
+        await call.stop();
+
+        return { other, ...call };
     }
 
     test('cancelled call to a silent FastCGI backend: ends at the backend\'s next output',
@@ -334,7 +401,7 @@ suite('a TLS backend', async () => {
 
     test('cancelled call to a TLS backend: its connection is closed',
          async () => {
-        await (await cancelled(session, [events])).over;
+        await (await stoppable(session, [events])).cancel();
         assert.deepEqual(errors(await server.log()), []);
     });
 });
