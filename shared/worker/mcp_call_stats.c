@@ -158,7 +158,7 @@ mcp_call_stats_refused(mcp_exchange_t *x, mcp_fault_e fault)
                                       mcp_method_find(x->msg->method),
                                       x->variables.value[MCP_VARIABLE_NAME]);
     failure.result = MCP_CALL_STATS_REFUSED;
-    failure.reason = mcp_reason_of_fault(fault);
+    failure.reason = (uint16_t) mcp_reason_of_fault(fault);
     mcp_call_stats_copy(failure.principal, x->head.principal_name);
 
     mcp_store_call_stats_failed(x->worker->store, &failure);
