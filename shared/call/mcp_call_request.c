@@ -109,8 +109,8 @@ mcp_request_count(mcp_request_t *req, mcp_outcome_e how)
 
     failure.at = now;
     failure.row = req->stats;
-    failure.result = how;
-    failure.reason = mcp_request_reason(req, how);
+    failure.result = (uint16_t) how;
+    failure.reason = (uint16_t) mcp_request_reason(req, how);
     memcpy(failure.id, call->id, MCP_STREAM_ID_LEN);
     mcp_call_stats_copy(failure.principal,
                         call->variables.value[MCP_VARIABLE_PRINCIPAL]);
