@@ -82,7 +82,7 @@ function counting({ client, way, session }, n, options) {
     const waiting = new Map();
     const message = (i) => client.shows
         ? new Promise((resolve) => { waiting.set(i, resolve); })
-        : way.passes(/^data:/m);
+        : way.passes(/^data:/m, gate);
     const first = message(1);
 
     call.reached = (i) => (call.seen.includes(i) ? undefined

@@ -28,7 +28,7 @@ export class Way {
 
     join(client) {
         const server = net.connect(this.target, '127.0.0.1');
-        const pair = { client, server, text: '' };
+        const pair = { client, server, request: '', text: '' };
 
         this.pairs.add(pair);
 
@@ -42,14 +42,19 @@ export class Way {
                 data.toString('latin1')) ?? [];
 
             this.revision = revision ?? this.revision;
-            pair.text = '';
+
+            if (pair.text) {
+                pair.request = pair.text = '';
+            }
+
+            pair.request += data.toString('latin1');
             server.write(data);
         });
         server.on('data', (data) => {
             pair.text += data.toString('latin1');
             this.revision ??= /"protocolVersion":"([^"]+)"/.exec(pair.text)?.[1];
             client.write(data);
-            this.waiting = this.waiting.filter((look) => !look(pair.text));
+            this.waiting = this.waiting.filter((look) => !look(pair));
         });
         client.on('end', () => server.end());
         server.on('end', () => client.end());
@@ -61,12 +66,14 @@ export class Way {
         this.pairs.delete(pair);
     }
 
-    // Resolves once an answer that arrives from now on matches the pattern.
+    // Resolves once an answer that arrives from now on, to a request that
+    // contains the text `of`, matches the pattern.
 
-    passes(pattern) {
+    passes(pattern, of) {
         return new Promise((resolve) => {
-            this.waiting.push((text) => pattern.test(text)
-                                        && (resolve(), true));
+            this.waiting.push(({ request, text }) => request.includes(of)
+                                                     && pattern.test(text)
+                                                     && (resolve(), true));
         });
     }
 
