@@ -11,6 +11,7 @@ import { execFileSync, spawn } from 'node:child_process';
 import fs from 'node:fs/promises';
 import net from 'node:net';
 import { after, test } from 'node:test';
+import { httpd } from '../fixtures/fastcgi.mjs';
 import { Fixture, SERVER, root } from './lib/fixture.mjs';
 import { KeepAlive, SANITIZED, connections, many, memory, post, random, settle,
          status } from './lib/load.mjs';
@@ -67,6 +68,25 @@ await fs.writeFile(catalog, JSON.stringify({
         { name, inputSchema: { type: 'object' } })),
 }));
 
+// Apache can end a call while its backend is silent for HTTP backends only, so
+// the tool `hang` uses one there.
+
+const http = SERVER === 'apache' && await freePort();
+
+if (http) {
+    const silent = await httpd(String(http), (x) => {
+        x.head(200, 'text/event-stream');
+        x.write(`data: ${JSON.stringify({ jsonrpc: '2.0',
+            method: 'notifications/progress',
+            params: { progressToken: 't', progress: 1 } })}\n\n`);
+    });
+
+    after(() => {
+        silent.close();
+        silent.closeAllConnections();
+    });
+}
+
 const server = await Fixture.use({
     workers: WORKERS,
     threads: 100,
@@ -75,8 +95,10 @@ const server = await Fixture.use({
                 mcp_stream_after: '100ms', mcp_close_after: 'off',
                 mcp_max_wait: '2s', mcp_linger: '500ms',
                 mcp_max_session_streams: 'off',
-                mcp_quota_key: 'off' },
-    backends: { fast: { fastcgi: port, keep: 64 } },
+                mcp_quota_key: 'off',
+                ...http && { mcp_route: 'hang /mcp-backend/silent' } },
+    backends: { fast: { fastcgi: port, keep: 64 },
+                ...http && { silent: { http } } },
     server: { nginx: 'location = /stub { stub_status; }' },
 });
 const session = await server.session();
