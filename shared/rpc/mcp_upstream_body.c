@@ -1,0 +1,270 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#include "rpc/mcp_upstream_body.h"
+
+#include "rpc/mcp_client.h"
+
+
+#define MCP_UPSTREAM_RESERVED  "io.modelcontextprotocol/"
+
+
+/* Returns 1 if a member may be copied. out is only a place for scratch. */
+typedef int (*mcp_upstream_keep_pt)(mcp_buf_t *out, mcp_str_t key);
+
+
+/* Returns 0 for a raw key that begins with the reserved prefix after
+ * unescaping. Case is ignored, because some programs ignore it in keys. */
+static int
+mcp_upstream_is_free(mcp_buf_t *out, mcp_str_t key)
+{
+    char         c, *text;
+    size_t       i;
+
+    text = mcp_buf_reserve(out, key.len);
+
+    if (text == NULL || mcp_json_decode(text, key)
+                        < sizeof(MCP_UPSTREAM_RESERVED) - 1)
+    {
+        return 1;
+    }
+
+    for (i = 0; i < sizeof(MCP_UPSTREAM_RESERVED) - 1; i++) {
+        c = text[i];
+
+        if (c >= 'A' && c <= 'Z') {
+            c = (char) (c + ('a' - 'A'));
+        }
+
+        if (c != MCP_UPSTREAM_RESERVED[i]) {
+            return 1;
+        }
+    }
+
+    return 0;
+}
+
+
+static int
+mcp_upstream_is_older(mcp_buf_t *out, mcp_str_t key)
+{
+    (void) out;
+
+    return !mcp_json_str_eq(key, mcp_str("inputResponses"))
+           && !mcp_json_str_eq(key, mcp_str("requestState"));
+}
+
+
+/* Copies members of an object but "except", which may be empty, and but those
+ * that must not be kept; keep may be NULL. */
+static void
+mcp_upstream_copy(mcp_buf_t *out, const mcp_json_value_t *object,
+    mcp_str_t except, mcp_upstream_keep_pt keep)
+{
+    mcp_str_t         key;
+    mcp_json_iter_t   iter;
+    mcp_json_value_t  value;
+
+    if (object->type != MCP_JSON_OBJECT) {
+        return;
+    }
+
+    mcp_json_iter_init(&iter, object->raw);
+
+    while (mcp_json_iter_next(&iter, &key, &value)) {
+        if ((except.len && mcp_json_str_eq(key, except))
+            || (keep && !keep(out, key)))
+        {
+            continue;
+        }
+
+        mcp_json_add_key(out, key);
+        mcp_buf_str(out, value.raw);
+    }
+}
+
+
+/* Copies the bytes of body before or after "value", a slice of it. */
+static void
+mcp_upstream_copy_before(mcp_buf_t *out, mcp_str_t body, mcp_str_t value)
+{
+    mcp_buf_add(out, body.data, (size_t) (value.data - body.data));
+}
+
+
+static void
+mcp_upstream_copy_after(mcp_buf_t *out, mcp_str_t body, mcp_str_t value)
+{
+    const char  *end;
+
+    end = value.data + value.len;
+    mcp_buf_add(out, end, (size_t) (body.data + body.len - end));
+}
+
+
+/* Returns the member "params" of a request; its type is MCP_JSON_NONE if it is
+ * absent. */
+static mcp_json_value_t
+mcp_upstream_params(mcp_str_t body)
+{
+    mcp_json_value_t  request;
+
+    while (body.len && body.data[0] != '{') {
+        body.data++;
+        body.len--;
+    }
+
+    request.type = MCP_JSON_OBJECT;
+    request.raw = body;
+
+    return mcp_json_get(&request, mcp_str("params"));
+}
+
+
+/* Returns the place of the brace that ends a request. */
+static mcp_str_t
+mcp_upstream_end(mcp_str_t body)
+{
+    while (body.len && body.data[body.len - 1] != '}') {
+        body.len--;
+    }
+
+    return (mcp_str_t) { body.data + body.len - 1, 0 };
+}
+
+
+static void
+mcp_upstream_write_meta(mcp_buf_t *out, const mcp_json_value_t *old,
+    const mcp_upstream_meta_t *meta)
+{
+    mcp_buf_lit(out, "{");
+    mcp_upstream_copy(out, old, mcp_null_str, mcp_upstream_is_free);
+    mcp_json_add_key(out, mcp_str("\"" MCP_UPSTREAM_RESERVED
+                                  "protocolVersion\""));
+    mcp_buf_lit(out, "\"2026-07-28\",\"" MCP_UPSTREAM_RESERVED
+                     "clientCapabilities\":");
+    mcp_buf_str(out, meta->capabilities);
+    mcp_buf_lit(out, ",\"" MCP_UPSTREAM_RESERVED "clientInfo\":");
+    mcp_buf_str(out, meta->client_info);
+
+    if (meta->log_level.len) {
+        mcp_buf_lit(out, ",\"" MCP_UPSTREAM_RESERVED "logLevel\":");
+        mcp_buf_str(out, meta->log_level);
+    }
+
+    mcp_buf_lit(out, "}");
+}
+
+
+void
+mcp_upstream_add_meta(mcp_buf_t *out, mcp_str_t body,
+    const mcp_upstream_meta_t *meta)
+{
+    mcp_str_t         place;
+    mcp_json_value_t  params, old;
+
+    params = mcp_upstream_params(body);
+    old = mcp_json_get(&params, mcp_str("_meta"));
+
+    if (params.type != MCP_JSON_NONE) {
+        place = params.raw;
+        mcp_upstream_copy_before(out, body, place);
+
+    } else {
+
+        /* in front of the brace that ends the request, which has members */
+
+        place = mcp_upstream_end(body);
+        mcp_upstream_copy_before(out, body, place);
+        mcp_buf_lit(out, ",\"params\":");
+    }
+
+    mcp_buf_lit(out, "{");
+    mcp_upstream_copy(out, &params, mcp_str("_meta"), NULL);
+    mcp_json_add_key(out, mcp_str("\"_meta\""));
+    mcp_upstream_write_meta(out, &old, meta);
+    mcp_buf_lit(out, "}");
+    mcp_upstream_copy_after(out, body, place);
+}
+
+
+int
+mcp_upstream_remove_tasks(mcp_buf_t *out, mcp_str_t body)
+{
+    mcp_json_value_t  params, meta, capabilities, extensions, tasks;
+
+    params = mcp_upstream_params(body);
+    meta = mcp_json_get(&params, mcp_str("_meta"));
+    capabilities = mcp_json_get(&meta, mcp_str(MCP_UPSTREAM_RESERVED
+                                               "clientCapabilities"));
+    extensions = mcp_json_get(&capabilities, mcp_str("extensions"));
+    tasks = mcp_json_get(&extensions, mcp_str(MCP_CLIENT_TASKS_NAME));
+
+    if (tasks.type == MCP_JSON_NONE) {
+        return 0;
+    }
+
+    mcp_upstream_copy_before(out, body, extensions.raw);
+    mcp_buf_lit(out, "{");
+    mcp_upstream_copy(out, &extensions, mcp_str(MCP_CLIENT_TASKS_NAME), NULL);
+    mcp_buf_lit(out, "}");
+    mcp_upstream_copy_after(out, body, extensions.raw);
+
+    return 1;
+}
+
+
+/* Returns 1 if keep rejects a member of an object. */
+static int
+mcp_upstream_has(mcp_buf_t *out, const mcp_json_value_t *object,
+    mcp_upstream_keep_pt keep)
+{
+    mcp_str_t         key;
+    mcp_json_iter_t   iter;
+    mcp_json_value_t  value;
+
+    if (object->type != MCP_JSON_OBJECT) {
+        return 0;
+    }
+
+    mcp_json_iter_init(&iter, object->raw);
+
+    while (mcp_json_iter_next(&iter, &key, &value)) {
+        if (!keep(out, key)) {
+            return 1;
+        }
+    }
+
+    return 0;
+}
+
+
+int
+mcp_upstream_remove_meta(mcp_buf_t *out, mcp_str_t body)
+{
+    mcp_json_value_t  params, meta;
+
+    params = mcp_upstream_params(body);
+    meta = mcp_json_get(&params, mcp_str("_meta"));
+
+    if (!mcp_upstream_has(out, &params, mcp_upstream_is_older)
+        && !mcp_upstream_has(out, &meta, mcp_upstream_is_free))
+    {
+        return 0;
+    }
+
+    mcp_upstream_copy_before(out, body, params.raw);
+    mcp_buf_lit(out, "{");
+    mcp_upstream_copy(out, &params, mcp_str("_meta"), mcp_upstream_is_older);
+
+    if (meta.type == MCP_JSON_OBJECT) {
+        mcp_json_add_key(out, mcp_str("\"_meta\""));
+        mcp_buf_lit(out, "{");
+        mcp_upstream_copy(out, &meta, mcp_null_str, mcp_upstream_is_free);
+        mcp_buf_lit(out, "}");
+    }
+
+    mcp_buf_lit(out, "}");
+    mcp_upstream_copy_after(out, body, params.raw);
+
+    return 1;
+}

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * The body of a request for an upstream: an MCP server behind this one, which
+ * may speak another revision than the client.
+ */
+
+
+#ifndef MCP_UPSTREAM_BODY_H_INCLUDED
+#define MCP_UPSTREAM_BODY_H_INCLUDED
+
+
+#include "base/mcp_buf.h"
+#include "json/mcp_json.h"
+
+
+/* Members of params._meta that an upstream of revision 2026-07-28 requires, as
+ * JSON (basic/index, "_meta"). */
+typedef struct {
+    mcp_str_t  capabilities;           /* of the client: an object */
+    mcp_str_t  client_info;            /* an object */
+    mcp_str_t  log_level;              /* a string; empty: no log messages */
+} mcp_upstream_meta_t;
+
+
+/*
+ * Writes a request of a client that is older than 2026-07-28 for an upstream of
+ * 2026-07-28. body is a request that mcp_rpc_parse() has accepted.
+ *
+ * params._meta, created if absent, gets the protocol version and the members
+ * of meta. Other members that begin with "io.modelcontextprotocol/" are
+ * removed, because this client's revision does not define them: the upstream
+ * would take them for the client's declarations. All other bytes are copied,
+ * except white space between the members of params and of params._meta.
+ *
+ * Errors are in out->failed.
+ */
+void mcp_upstream_add_meta(mcp_buf_t *out, mcp_str_t body,
+    const mcp_upstream_meta_t *meta);
+
+/*
+ * Removes the extension io.modelcontextprotocol/tasks from the capabilities in
+ * params._meta of a request of revision 2026-07-28: tasks are those of this
+ * server, and an upstream that is told of the extension may respond with a task
+ * of its own. body is a request that mcp_rpc_parse() has accepted.
+ *
+ * Returns 1 if it has written the new body to out, whose errors are in
+ * out->failed; or 0 if there is nothing to remove.
+ */
+int mcp_upstream_remove_tasks(mcp_buf_t *out, mcp_str_t body);
+
+/*
+ * Removes what only revision 2026-07-28 defines from a request for an upstream
+ * of an older revision: members of params._meta that begin with
+ * "io.modelcontextprotocol/", and params.inputResponses and
+ * params.requestState. body is a request that mcp_rpc_parse() has accepted.
+ *
+ * Returns 1 if it has written the new body to out, whose errors are in
+ * out->failed; or 0 if there is nothing to remove.
+ */
+int mcp_upstream_remove_meta(mcp_buf_t *out, mcp_str_t body);
+
+
+#endif /* MCP_UPSTREAM_BODY_H_INCLUDED */
