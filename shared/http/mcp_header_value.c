@@ -128,6 +128,52 @@ mcp_header_value_is_encoded(mcp_str_t value)
 }
 
 
+static int
+mcp_header_value_is_literal(mcp_str_t text)
+{
+    size_t  i;
+
+    for (i = 0; i < text.len; i++) {
+        if ((unsigned char) text.data[i] - 0x20U > 0x7e - 0x20U) {
+            return 0;
+        }
+    }
+
+    return text.len == 0
+           || (text.data[0] != ' ' && text.data[text.len - 1] != ' '
+               && !mcp_header_value_is_encoded(text));
+}
+
+
+int
+mcp_header_value_encode(mcp_arena_t *arena, mcp_str_t text, mcp_str_t *value)
+{
+    char  *p, *start;
+
+    if (mcp_header_value_is_literal(text)) {
+        *value = text;
+        return MCP_OK;
+    }
+
+    start = mcp_arena_alloc(arena, mcp_header_prefix.len
+                                   + mcp_base64_len(text.len)
+                                   + mcp_header_suffix.len);
+    if (start == NULL) {
+        return MCP_ERR_MEMORY;
+    }
+
+    p = start;
+    memcpy(p, mcp_header_prefix.data, mcp_header_prefix.len);
+    p = mcp_base64_encode(p + mcp_header_prefix.len, text.data, text.len);
+    memcpy(p, mcp_header_suffix.data, mcp_header_suffix.len);
+
+    value->data = start;
+    value->len = (size_t) (p - start) + mcp_header_suffix.len;
+
+    return MCP_OK;
+}
+
+
 int
 mcp_header_value_decode_to(mcp_str_t value, char *space, mcp_str_t *out)
 {

@@ -55,6 +55,18 @@ int mcp_header_value_is_encoded(mcp_str_t value);
 int mcp_header_value_decode_to(mcp_str_t value, char *space, mcp_str_t *out);
 
 /*
+ * Sets *value to a text in the form of a header that may be encoded: the text
+ * itself, or "=?base64?...?=" in the arena if it contains a byte that is not
+ * visible ASCII or a space, begins or ends with a space, or has the form of an
+ * encoded value.
+ *
+ * Returns MCP_OK, or
+ *   MCP_ERR_MEMORY
+ */
+int mcp_header_value_encode(mcp_arena_t *arena, mcp_str_t text,
+    mcp_str_t *value);
+
+/*
  * Returns 1 if the value of a JSON number has no fraction, in any notation (5,
  * 5.0, 5e2).
  */

@@ -390,4 +390,47 @@ TEST(round_trip)
 }
 
 
+/* A text is encoded only if it has to be, and decodes to itself. */
+TEST(encoding)
+{
+    size_t       i;
+    mcp_str_t    text, value, back;
+    test_mem_t   tm;
+    mcp_arena_t  arena;
+
+    static const struct {
+        const char  *text;
+        int          encoded;
+    } cases[] = {
+        { "", 0 },
+        { "add", 0 },
+        { "a b~", 0 },
+        { "=?base64?", 0 },
+        { "a:b?c=%20", 0 },
+        { " a", 1 },
+        { "a ", 1 },
+        { "a\tb", 1 },
+        { "a\r\nX: b", 1 },
+        { "\x7f", 1 },
+        { "=?base64?\?=", 1 },
+        { "gr\xc3\xb6\xc3\x9f" "e", 1 }
+    };
+
+    test_mem_init(&tm);
+    mcp_arena_init(&arena, &tm.mem);
+
+    for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        text = test_str(cases[i].text);
+        assert_int_equal(mcp_header_value_encode(&arena, text, &value), MCP_OK);
+        assert_int_equal(mcp_header_value_is_encoded(value), cases[i].encoded);
+        assert_int_equal(mcp_header_value_decode(&arena, value, &back),
+                         MCP_OK);
+        assert_true(mcp_str_eq(back, text));
+    }
+
+    mcp_arena_destroy(&arena);
+    assert_int_equal(tm.live, 0);
+}
+
+
 RUN_TESTS(NULL, NULL)
